@@ -283,7 +283,7 @@ func (a *app) loggedRuns(f *calibrateFlags, name string, from io.Reader, leave f
 	known := false
 	for i := range jobs {
 		j := &jobs[i]
-		if s, wrong := f.jobSetup(a, name, j, &last, known, leave); wrong != nil {
+		if s, wrong := f.jobSetup(a, name, j, &last, known); wrong != nil {
 			leave(max(j.SetupLine, j.Line), "no setup: "+describe(wrong))
 			known = false
 			continue
@@ -333,7 +333,7 @@ func (f *calibrateFlags) rowSetup(a *app, cells []measured.Cell) (engine.Setup, 
 
 // jobSetup returns the setup of a job: what its log says, or the file next to the log, or --setup,
 // with the flags over it.
-func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine.Setup, known bool, leave func(int, string)) (engine.Setup, error) {
+func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine.Setup, known bool) (engine.Setup, error) {
 	var doc *setupdoc.Document
 	var err error
 	lib := f.library(a)
@@ -345,7 +345,7 @@ func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine
 	case j.Setup != nil:
 		doc, err = setupdoc.ParseLine(j.Setup)
 	case j.Arguments != nil:
-		if doc, err = a.printedArguments(j, leave); doc == nil && err == nil {
+		if doc, err = f.printedArguments(a, name, j); doc == nil && err == nil {
 			doc, err = f.besideLog(a, name)
 			lib = a.lib
 		}
@@ -360,29 +360,55 @@ func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine
 }
 
 // printedArguments returns the setup of the arguments that Megatron-LM prints, read as its command
-// line; nil where no launcher reads it.
-func (a *app) printedArguments(j *logs.Job, leave func(int, string)) (*setupdoc.Document, error) {
+// line; nil where no launcher reads it. What cannot be read of them is an error, unless a flag or
+// a file next to the log gives it.
+func (f *calibrateFlags) printedArguments(a *app, name string, j *logs.Job) (*setupdoc.Document, error) {
 	r, ok := launch.Read("arguments.sh", logs.CommandLine(j.Arguments))
 	if !ok {
 		return nil, nil
 	}
+	var wrong []string
 	for _, p := range r.Problems {
-		leave(j.Line, "arguments: "+p.Message)
+		if p.Key == "gpus" && f.setup.gives("gpus") || p.Key == "num-layers" && f.setup.gives("model") {
+			continue
+		}
+		if p.Key != "" {
+			p.Message = p.Key + ": " + p.Message
+		}
+		wrong = append(wrong, p.Message)
+	}
+	if _, known := r.Setup["set.model.vocab"]; !known && len(wrong) == 0 && !f.setup.gives("model") {
+		wrong = append(wrong, "vocab-size: None, and no line says \"padded vocab (size: N)\"")
+	}
+	if len(wrong) > 0 {
+		if doc, err := f.fileBeside(a, name); doc != nil || err != nil {
+			return doc, err
+		}
+		return nil, fmt.Errorf("the arguments that Megatron-LM printed are not a setup here: %s (%s.toml or --setup may give it)", strings.Join(wrong, "; "), shortName(name))
 	}
 	return r.Document(a.lib)
 }
 
-// besideLog returns the setup of LOG.toml or LOG.json, or of --setup.
-func (f *calibrateFlags) besideLog(a *app, name string) (*setupdoc.Document, error) {
-	if name != "-" && f.setup.file == "" {
-		for _, ending := range []string{".toml", ".json"} {
-			for _, of := range []string{name, strings.TrimSuffix(name, filepath.Ext(name))} {
-				text, err := input.ReadRegular(of+ending, input.MaxDocument)
-				if err == nil {
-					return setupdoc.Parse(of+ending, text)
-				}
+// fileBeside returns the setup of the file of --setup, else of LOG.toml or LOG.json; nil: there is
+// none.
+func (f *calibrateFlags) fileBeside(a *app, name string) (*setupdoc.Document, error) {
+	if f.setup.file != "" {
+		return f.setup.document(a)
+	}
+	for _, ending := range []string{".toml", ".json"} {
+		for _, of := range []string{name, strings.TrimSuffix(name, filepath.Ext(name))} {
+			if text, err := input.ReadRegular(of+ending, input.MaxDocument); name != "-" && err == nil {
+				return setupdoc.Parse(of+ending, text)
 			}
 		}
+	}
+	return nil, nil
+}
+
+// besideLog returns the setup of a file next to the log, or of --setup and the flags.
+func (f *calibrateFlags) besideLog(a *app, name string) (*setupdoc.Document, error) {
+	if doc, err := f.fileBeside(a, name); doc != nil || err != nil {
+		return doc, err
 	}
 	if f.setup.empty() {
 		return nil, fmt.Errorf("the log has no line %s, there is no %s.toml, and no flag gives one", logs.SetupMark, shortName(name))

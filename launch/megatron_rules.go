@@ -81,6 +81,9 @@ func megatronOptions() []Rule {
 			breaks: func(s *engine.Setup) bool { return s.ZeRO == 0 && eightBits(s) },
 			Why:    func(*engine.Setup) string { return "8-bit weights need the distributed optimizer" },
 		},
+		refuses("offload-zero", knob.ZeRO, "megatron/core/optimizer/optimizer_config.py, __post_init__: --use-precision-aware-optimizer",
+			"the optimizer goes to the host only as the distributed optimizer, which is zero 1 or more",
+			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }),
 		{
 			ID: "fp8-offload", Field: knob.Offload, Source: "A:2918 ff., --optimizer-cpu-offload",
 			breaks: func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && eightBits(s) },

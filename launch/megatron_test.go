@@ -17,6 +17,8 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 	flat := setup(t, "llama3.1-70b", knob.Given{knob.GPUs: 64, knob.TP: 4, knob.GBS: 512})
 	moe := setup(t, "deepseek-v3", knob.Given{knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.VPP: 2, knob.EP: 64, knob.GBS: 4096, knob.Seq: 4096})
 	interleaved := setup(t, "llama3.1-70b", knob.Given{knob.GPUs: 64, knob.TP: 4, knob.PP: 4, knob.VPP: 10, knob.GBS: 512})
+	offloaded := flat
+	offloaded.Offload = recipe.OffloadOptimizer
 	recompute := func(word string) func(*engine.Setup) {
 		return func(s *engine.Setup) { _ = s.Recompute.UnmarshalText([]byte(word)) }
 	}
@@ -37,6 +39,7 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		"tp-overlap-sp":     {flat, func(s *engine.Setup) { s.TPOverlap, s.SP = recipe.UserBuffers, false }},
 		"fp16-experts":      {moe, func(s *engine.Setup) { s.Precision = recipe.FP16 }},
 		"fp8-weights":       {flat, func(s *engine.Setup) { s.Precision, s.ZeRO = recipe.FP8, 0 }},
+		"offload-zero":      {offloaded, func(s *engine.Setup) { s.ZeRO = 0 }},
 		"fp8-offload":       {flat, func(s *engine.Setup) { s.Precision, s.Offload = recipe.FP8, recipe.OffloadOptimizer }},
 		"graphs-recompute":  {flat, func(s *engine.Setup) { s.CUDAGraphs = recipe.GraphsIteration; recompute("full")(s) }},
 		"ep-overlap":        {moe, func(s *engine.Setup) { s.EPOverlap = recipe.On; recompute("full")(s) }},

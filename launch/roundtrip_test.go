@@ -34,6 +34,12 @@ func back(t testing.TB, d *launch.Document, s *engine.Setup) (engine.Setup, laun
 	if len(r.Problems) > 0 {
 		t.Fatalf("%+v\n%s", r.Problems, d.Text())
 	}
+	return resolved(t, flat, s), r
+}
+
+// resolved returns the setup of keys that a file gives, on the machine and stack of another.
+func resolved(t testing.TB, flat map[string]any, s *engine.Setup) engine.Setup {
+	t.Helper()
 	text, err := json.Marshal(flat)
 	if err != nil {
 		t.Fatal(err)
@@ -52,9 +58,9 @@ func back(t testing.TB, d *launch.Document, s *engine.Setup) (engine.Setup, laun
 	}
 	got, err := doc.Setup(presets.Default())
 	if err != nil {
-		t.Fatalf("%v\n%v\n%s", err, r.Flat(presets.Default()), d.Text())
+		t.Fatalf("%v\n%v", err, flat)
 	}
-	return got, r
+	return got
 }
 
 // canonical writes what may be said in several ways in one.

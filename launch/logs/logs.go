@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -200,6 +198,9 @@ func (r *reader) part(line string) bool {
 	return true
 }
 
+// vocabulary is the argument that a tokenizer may give instead.
+const vocabulary = "vocab_size"
+
 // argument reads the arguments that Megatron-LM prints when it starts (megatron/training/
 // arguments.py, _print_args): a name, dots, a value.
 func (r *reader) argument(line string) (more, taken bool) {
@@ -216,6 +217,12 @@ func (r *reader) argument(line string) (more, taken bool) {
 		r.job().Arguments, r.inside = map[string]string{}, true
 		return true, true
 	case !r.inside:
+		if j := r.job(); j.Arguments != nil && j.Arguments[vocabulary] == "None" { // the tokenizer is built after they are printed
+			if v, ok := number(line, "padded vocab (size:"); ok && v > 0 {
+				j.Arguments[vocabulary] = strconv.FormatFloat(v, 'f', 0, 64)
+				return true, true
+			}
+		}
 		return true, false
 	}
 	name, value, ok := strings.Cut(line, " ..")
@@ -295,25 +302,3 @@ func number(line, after string) (float64, bool) {
 }
 
 func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-
-// CommandLine returns arguments that Megatron-LM printed as its command line: a flag for each that
-// is set, named as its field.
-func CommandLine(arguments map[string]string) []byte {
-	var b strings.Builder
-	b.WriteString("torchrun")
-	if n, err := strconv.Atoi(arguments["world_size"]); err == nil && n > 0 {
-		fmt.Fprintf(&b, " --nnodes 1 --nproc_per_node %d", n)
-	}
-	b.WriteString(" pretrain_gpt.py")
-	for _, name := range slices.Sorted(maps.Keys(arguments)) {
-		value := arguments[name]
-		if value == "None" || value == "False" || value == "" || strings.IndexFunc(name, func(r rune) bool { return r != '_' && !letter(byte(r)) && (r < '0' || r > '9') }) >= 0 {
-			continue
-		}
-		b.WriteString(" \\\n  --" + strings.ReplaceAll(name, "_", "-"))
-		if value != "True" {
-			b.WriteString(" '" + strings.ReplaceAll(value, "'", "") + "'")
-		}
-	}
-	return []byte(b.String() + "\n")
-}

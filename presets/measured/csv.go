@@ -72,9 +72,9 @@ func ReadTable(name string, from io.Reader, e *engine.Evaluator, setup func([]Ce
 		if errors.Is(err, io.EOF) {
 			return runs, problems, nil
 		}
-		if wrong := (*csv.ParseError)(nil); errors.As(err, &wrong) && errors.Is(err, csv.ErrFieldCount) {
+		if errors.Is(err, csv.ErrFieldCount) {
 			err = nil
-			row = slices.Concat(row, make([]string, max(0, len(head)-len(row))))[:len(head)]
+			row = slices.Concat(row, make([]string, max(0, len(head)-len(row))))
 		}
 		if err != nil {
 			return runs, problems, tableError(name, r, err)
@@ -109,8 +109,11 @@ func tableError(name string, r *csv.Reader, err error) error {
 	return at
 }
 
-// rowOf returns the run of a row.
+// rowOf returns the run of a row of at least as many cells as the header.
 func rowOf(head, row []string, e *engine.Evaluator, setup func([]Cell) (engine.Setup, error)) (run Run, err error) {
+	if len(row) > len(head) {
+		return run, fmt.Errorf("%d cells, and the header has %d: a number has no commas for thousands", len(row), len(head))
+	}
 	values, cells := map[string]float64{}, []Cell{}
 	for i, key := range head {
 		text := strings.TrimSpace(row[i])

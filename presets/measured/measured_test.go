@@ -173,6 +173,15 @@ func table(t testing.TB, text string) ([]measured.Run, []error, error) {
 	})
 }
 
+// TestRowTooLong: a row with more cells than the header, as of a number with commas, is a problem
+// with its line.
+func TestRowTooLong(t *testing.T) {
+	runs, problems, err := table(t, "tp,step_seconds\n8,1,234.5\n8,2\n4\n")
+	if err != nil || len(runs) != 2 || runs[0].Seconds != 2 || len(problems) != 1 || !strings.Contains(problems[0].Error(), "runs.csv:2:1: 3 cells, and the header has 2") {
+		t.Errorf("%+v, %v, %v", runs, problems, err)
+	}
+}
+
 // TestTable: each measurement becomes a step time; what is wrong is named by its line, and the
 // rest is kept.
 func TestTable(t *testing.T) {
