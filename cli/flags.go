@@ -230,16 +230,24 @@ func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
 
 // over applies the flags to a document and returns its setup.
 func (f *setupFlags) over(doc *setupdoc.Document, lib setupdoc.Library) (engine.Setup, error) {
+	if err := f.apply(doc); err != nil {
+		return engine.Setup{}, err
+	}
+	return doc.Setup(lib)
+}
+
+// apply puts the flags over the keys of a document.
+func (f *setupFlags) apply(doc *setupdoc.Document) error {
 	for _, s := range f.said {
 		apply := doc.Set
 		if s.assignment {
 			apply = func(_, value string) error { return doc.Assign(value) }
 		}
 		if err := apply(s.key, s.value); err != nil {
-			return engine.Setup{}, err
+			return err
 		}
 	}
-	return doc.Setup(lib)
+	return nil
 }
 
 // open opens a file or a pipe, or standard input for "-".

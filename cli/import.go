@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,33 +23,38 @@ import (
 
 func (a *app) importCommand() *cobra.Command {
 	var output outputFlags
+	var flags setupFlags
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Read a model or a layout from a file of another program",
 		Long: "Read what the file of another program says of a setup: a Hugging Face config.json or the folder of a checkpoint, a file of a launcher, a setup file, a share string. " +
-			"It prints the setup, every key that was understood, what is assumed where the file leaves it out, and what was ignored and why. Nothing of a file is executed. - is standard input; a file has at most 10 MiB.\n\n" +
+			"It prints the setup, every key that was understood, what is assumed where the file leaves it out, and what was ignored and why. Nothing of a file is executed. - is standard input; a file has at most 10 MiB. " +
+			"Flags of a setup give what the file lacks, such as --model or --gpus, and count over what it says.\n\n" +
 			"'meshscope FILE' opens the explorer with it. The JSON document is a setup document too: eval --setup reads it.\n\n" +
 			"Exit code: 0 read, 1 run-time error, 2 a file with problems, or none.",
-		Example: "meshscope import Llama-3.1-8B/config.json\nmeshscope import --json config.json | meshscope eval --setup - --gpus 8",
+		Example: "meshscope import Llama-3.1-8B/config.json\nmeshscope import --json config.json | meshscope eval --setup - --gpus 8\nmeshscope import ds_config.json --model llama3.1-70b --gpus 64",
 		Args:    cobra.ArbitraryArgs,
 	}
 	output.register(cmd, []string{textFormat, string(report.Markdown), string(report.JSON), string(report.TOML)}, string(report.JSON))
+	flags.register(cmd)
+	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := output.settle(cmd); err != nil {
 			return err
 		}
+		if flags.file != "" {
+			return &usageError{"import reads the file that it is given: give no --setup"}
+		}
 		if len(args) != 1 {
 			return &usageError{fmt.Sprintf("import takes one file, given %d", len(args))}
 		}
-		r, err := a.readFile(args[0])
+		r, err := a.readFile(args[0], &flags)
 		if err != nil {
 			return err
 		}
 		var s engine.Setup
 		if len(r.Problems) == 0 {
-			if s, err = a.imported(r); err != nil {
-				r.Problems = append(r.Problems, launch.Problem{Message: input.Reason(err).Error()})
-			}
+			s = r.Settle(a.lib)
 		}
 		if output.format == string(report.TOML) && len(r.Problems) > 0 { // there is no setup
 			return r.Err(args[0])
@@ -64,16 +70,6 @@ func (a *app) importCommand() *cobra.Command {
 	return cmd
 }
 
-// imported returns the setup of a reading, the defaults of every knob that it does not give
-// included.
-func (a *app) imported(r *launch.Reading) (engine.Setup, error) {
-	doc, err := r.Document(a.lib)
-	if err != nil {
-		return engine.Setup{}, err
-	}
-	return doc.Setup(a.lib)
-}
-
 // isFile reports whether a word of the command line is a file to open rather than a command.
 func isFile(word string) bool {
 	if word == "-" || strings.ContainsAny(word, `/\`) || filepath.Ext(word) != "" {
@@ -83,9 +79,12 @@ func isFile(word string) bool {
 	return err == nil
 }
 
-// openFile reads a file that the explorer opens with.
-func (a *app) openFile(name string) (*launch.Reading, error) {
-	r, err := a.readFile(name)
+// openFile reads a file that the explorer opens with, and flags beside it.
+func (a *app) openFile(name string, flags *setupFlags) (*launch.Reading, error) {
+	r, err := a.readFile(name, flags)
+	if err == nil && len(r.Problems) == 0 {
+		r.Settle(a.lib)
+	}
 	if err == nil {
 		err = r.Err(name)
 	}
@@ -102,8 +101,26 @@ func (a *app) openFile(name string) (*launch.Reading, error) {
 	return r, nil
 }
 
-// readFile reads a file, the config.json of a folder, or a share string.
-func (a *app) readFile(name string) (*launch.Reading, error) {
+// readFile reads a file, the config.json of a folder, or a share string, and puts flags over it.
+func (a *app) readFile(name string, flags *setupFlags) (*launch.Reading, error) {
+	if err := errors.Join(flags.contradiction(), flags.loadFitted(a)); err != nil {
+		return nil, err
+	}
+	if err := flags.apply(&setupdoc.Document{}); err != nil { // a value that no file can make right
+		return nil, err
+	}
+	r, err := a.readAlone(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range flags.said {
+		r.Give(s.key, s.value)
+	}
+	return r, nil
+}
+
+// readAlone reads a file as it is.
+func (a *app) readAlone(name string) (*launch.Reading, error) {
 	if setupdoc.IsShare(name) {
 		r := launch.Open("", []byte(name), a.lib)
 		return &r, nil

@@ -36,7 +36,7 @@ func (a *app) root() *cobra.Command {
 	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if args = flags.rest(args); len(args) > 0 && flags.file == "" && isFile(args[0]) {
-			r, err := a.openFile(args[0])
+			r, err := a.openFile(args[0], &flags)
 			if err != nil {
 				return err
 			}

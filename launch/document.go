@@ -62,6 +62,7 @@ type Reading struct {
 	Problems   []Problem
 
 	document *setupdoc.Document // of a file that is a setup document; nil: Setup has its keys
+	given    []given            // from elsewhere, in its order
 }
 
 // Understood is a key of the file that became part of the setup. Assumed is where its value

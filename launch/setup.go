@@ -65,13 +65,17 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 // Document returns what was read as a setup document.
 func (r *Reading) Document(lib *presets.Library) (*setupdoc.Document, error) {
 	if r.document != nil {
-		return r.document, nil
+		return r.document, r.over(r.document)
 	}
 	text, err := json.Marshal(r.Flat(lib))
 	if err != nil {
 		return nil, fmt.Errorf("setup of a %s file: %w", r.Launcher, err)
 	}
-	return setupdoc.Parse("", text)
+	doc, err := setupdoc.Parse("", text)
+	if err != nil {
+		return nil, err
+	}
+	return doc, r.over(doc)
 }
 
 // slug returns a name as an id: its signs that a command line takes as they are, 60 at most.

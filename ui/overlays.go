@@ -304,15 +304,11 @@ func (m *Model) takeText(text string) tea.Cmd {
 	library := m.options.Library
 	return m.guard(func() tea.Msg {
 		r := launch.Open("", []byte(text), library)
-		err := r.Err("")
 		var s engine.Setup
-		if err == nil {
-			var d *setupdoc.Document
-			if d, err = r.Document(library); err == nil {
-				s, err = d.Setup(library)
-			}
+		if len(r.Problems) == 0 {
+			s = r.Settle(library)
 		}
-		switch {
+		switch err := r.Err(""); {
 		case err != nil:
 			return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "not taken: " + err.Error()}
 		case r.OnlyModel():

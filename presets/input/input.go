@@ -56,10 +56,14 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	switch {
+	case e.File != "" && e.Line > 0 && e.Column == 0:
+		fmt.Fprintf(&b, "%s:%d: ", escape.Name(e.File), e.Line)
 	case e.File != "" && e.Line > 0:
 		fmt.Fprintf(&b, "%s:%d:%d: ", escape.Name(e.File), e.Line, e.Column)
 	case e.File != "":
 		b.WriteString(escape.Name(e.File) + ": ")
+	case e.Line > 0 && e.Column == 0:
+		fmt.Fprintf(&b, "line %d: ", e.Line)
 	case e.Line > 0:
 		fmt.Fprintf(&b, "line %d, column %d: ", e.Line, e.Column)
 	}

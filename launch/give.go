@@ -1,0 +1,118 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/presets"
+	"meshscope/presets/input"
+	"meshscope/presets/setupdoc"
+)
+
+// given is a key of the setup with a value that comes from elsewhere, such as a flag.
+type given struct{ key, text string }
+
+// Give takes a key of the setup from elsewhere, such as the flag --gpus, or an assignment of --set as
+// the key "set": for what a file lacks, and over what it says.
+func (r *Reading) Give(key, text string) {
+	r.given = append(r.given, given{key, text})
+	name := strings.ReplaceAll(key, "-", "_")
+	r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool {
+		return p.lacks == name || p.lacks == "gpus" && (name == "nodes" || name == "dp")
+	})
+	if name == "model" {
+		for key := range r.Setup {
+			if strings.HasPrefix(key, modelPrefix) {
+				delete(r.Setup, key)
+			}
+		}
+	}
+	r.Understood = append(r.Understood, Understood{Key: "--" + key, Value: text, Setup: []string{name}})
+}
+
+// over puts what was given over a document.
+func (r *Reading) over(doc *setupdoc.Document) error {
+	for _, g := range r.given {
+		err := error(nil)
+		if g.key == "set" {
+			err = doc.Assign(g.text)
+		} else {
+			err = doc.Set(g.key, g.text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Settle returns the setup of a reading, or adds why there is none to its problems, at the place of
+// the key that it is about. What was given becomes part of the keys of the setup.
+func (r *Reading) Settle(lib *presets.Library) engine.Setup {
+	doc, err := r.Document(lib)
+	var s engine.Setup
+	if err == nil {
+		s, err = doc.Setup(lib)
+	}
+	if err != nil {
+		r.Problems = append(r.Problems, r.placed(err))
+		return s
+	}
+	if rank := times(s.TP, s.PP, s.CP); r.Launcher != itself && s.GPUs != times(s.DP, rank) {
+		err = &knob.ValueError{Field: string(knob.GPUs), Given: fmt.Sprint(s.GPUs), Allowed: fmt.Sprintf("a multiple of tp %d x pp %d x cp %d = %d", s.TP, s.PP, s.CP, rank)}
+		r.Problems = append(r.Problems, r.placed(err))
+		return s
+	}
+	if r.document != nil && len(r.given) > 0 {
+		if line, ok := setupdoc.Share(s, presets.Default(), lib); ok {
+			keys, err := setupdoc.SharedKeys(line)
+			r.Setup = asIs(keys, err).Setup
+		}
+		return s
+	}
+	for _, g := range r.given {
+		id, _, _ := knob.Named(knob.ID(strings.ReplaceAll(g.key, "_", "-")), g.text)
+		field, value, _ := strings.Cut(g.text, "=")
+		if k, ok := knob.Find(id); ok {
+			r.Setup[flat(id)] = flatValue(id, k.Text(s))
+		} else if g.key == "set" {
+			r.Setup[setPrefix+strings.TrimSpace(field)] = numberOf(strings.TrimSpace(value))
+		} else {
+			r.Setup[g.key] = g.text
+		}
+	}
+	return s
+}
+
+// placed returns an error of the setup as a problem of the file: at the line of the key that gives
+// what it is about, for the document that it has its own place in is nobody's.
+func (r *Reading) placed(err error) Problem {
+	p := Problem{Message: input.Reason(err).Error()}
+	if r.document != nil {
+		return p
+	}
+	var fields []string
+	if at, ok := errors.AsType[*input.Error](err); ok {
+		p.Message, fields = at.Err.Error(), []string{at.Key}
+	}
+	if of, ok := errors.AsType[*knob.ValueError](err); ok {
+		fields = append(fields, of.Field)
+	}
+	if of, ok := errors.AsType[*knob.ConflictError](err); ok {
+		fields = append(fields, of.Fields[:]...)
+	}
+	for _, field := range fields {
+		key := strings.ReplaceAll(field, "-", "_")
+		for _, u := range r.Understood {
+			if u.Line > 0 && (slices.Contains(u.Setup, key) || slices.Contains(u.Setup, setPrefix+key)) {
+				p.Line, p.Key = u.Line, u.Key
+				return p
+			}
+		}
+	}
+	return p
+}
