@@ -113,7 +113,7 @@ func (a *Advice) meets(r *engine.Report, slow units.Seconds) bool {
 	return r.Run.Seconds*slow/r.Time.Step <= a.Deadline
 }
 
-// moves lists the changes that help, with the command line of the first one.
+// moves lists the changes that help, with the command line of the first one that leaves a margin.
 func (a *Advice) moves() Section {
 	out := Section{Heading: "Moves", Lead: a.Promise()}
 	if len(a.Moves) == 0 {
@@ -127,9 +127,14 @@ func (a *Advice) moves() Section {
 	if a.Report.Run != nil {
 		t.Head = append(t.Head, "days", "cost")
 	}
+	tight := false
 	for i := range a.Moves {
 		m := &a.Moves[i]
-		t.add(Word(m.Turns()), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
+		turns := m.Turns()
+		if m.Fits && !m.Roomy {
+			turns, tight = "? "+turns, true
+		}
+		t.add(Word(turns), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
 			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
 			written(figure.Signed(-m.Saved.GiB(), 1), record.Memory, -m.Saved))
 		if row := &t.Rows[i]; doubt {
@@ -148,14 +153,30 @@ func (a *Advice) moves() Section {
 		if doubt {
 			out.say(fmt.Sprintf("to, speed: of the step where no doubtful overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), %s now; moves are ranked by it", figure.FineSeconds(a.Cautious)))
 		}
-		a.lastReasons(&out)
-		if command := EvalCommand(a.Moves[0].Setup, a.Library); command != "" {
-			out.say("Command of the first one:")
-			out.add(Command(command))
+		if tight {
+			out.say("? no margin: leaves less of the memory free than is asked for, or than its error band")
 		}
+		a.lastReasons(&out)
+		a.command(&out)
 	}
 	out.say(a.Looked.Words(figure.Comma))
 	return out
+}
+
+// command gives the command line of the first move that leaves a margin.
+func (a *Advice) command(s *Section) {
+	first := a.First()
+	if first == nil {
+		return
+	}
+	if command := EvalCommand(first.Setup, a.Library); command != "" {
+		words := "Command of the first one:"
+		if first != &a.Moves[0] {
+			words = "Command of the first one with margin:"
+		}
+		s.say(words)
+		s.add(Command(command))
+	}
 }
 
 // lastReasons tells why moves come after the others.

@@ -63,6 +63,7 @@ type Move struct {
 	Speed    float64
 	Saved    units.Bytes
 	Fits     bool
+	Roomy    bool // it fits with the margin
 	// Last is why the move comes after the others although it is as fast or faster: it is
 	// tight, or the model is least sure of what it does; empty: it does not.
 	Last string
@@ -98,13 +99,27 @@ func (m *Move) Follows() string {
 
 // Promise returns what the moves do: they make it fit, save memory, or make it faster.
 func (a *Advice) Promise() string {
+	words := "that make it fit, fastest first"
 	switch {
 	case a.Report.Memory.Fits:
-		return "that make it faster"
+		words = "that make it faster"
 	case len(a.Moves) > 0 && !a.Moves[0].Fits:
 		return "that save memory; none makes it fit"
 	}
-	return "that make it fit, fastest first"
+	if len(a.Moves) > 0 && a.First() == nil {
+		words += "; none leaves a margin of memory"
+	}
+	return words
+}
+
+// First returns the first move that leaves a margin of memory; nil: none does.
+func (a *Advice) First() *Move {
+	for i := range a.Moves {
+		if a.Moves[i].Roomy {
+			return &a.Moves[i]
+		}
+	}
+	return nil
 }
 
 // Options of For.

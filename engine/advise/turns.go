@@ -95,7 +95,7 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 	}
 	m.Speed = float64(a.step / m.Cautious)
 	m.Saved = a.report.Memory.Peak - r.Memory.Peak
-	m.Fits = m.fuller.Fits
+	m.Fits, m.Roomy = m.fuller.Fits, a.roomy(m.fuller)
 	m.Last = a.last(&m)
 	m.NowRefused = knob.LauncherRejects(r.Problems) && !knob.LauncherRejects(a.report.Problems)
 	if runs := a.options.Accepts; runs != nil {
