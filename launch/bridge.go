@@ -325,10 +325,14 @@ func (s *script) bridgeFlags(words []shellField) []Entry {
 			out = append(out, Entry{Key: key, Value: valueOf(shellField{text: value, unknown: f.unknown}), Line: f.line})
 		case strings.HasPrefix(f.text, "-") && len(f.text) > 1 && (f.text[1] < '0' || f.text[1] > '9'):
 			e := Entry{Key: strings.TrimLeft(key, "-"), Line: f.line}
-			if given {
+			switch {
+			case strings.HasPrefix(f.unknown, whether):
+				e.Value = unresolved(f.unknown)
+			case given:
 				e.Value = valueOf(shellField{text: value, unknown: f.unknown})
 			}
 			out = append(out, e)
+		case strings.HasPrefix(f.unknown, whether): // the word of a flag that may be there
 		case len(out) > 0 && out[len(out)-1].Value == nil:
 			out[len(out)-1].Value = valueOf(f)
 		default:

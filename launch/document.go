@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/presets/setupdoc"
@@ -175,12 +176,20 @@ func (r *reader) lose(row *field, e Entry, why string) {
 	}
 }
 
+// dependsOn says what a value depends on.
+func dependsOn(of unresolved) string {
+	if strings.HasPrefix(string(of), whether) {
+		return "depends on " + string(of)
+	}
+	return fmt.Sprintf("depends on %s, to which the file gives no value", string(of))
+}
+
 // take reads one entry by its row.
 func (r *reader) take(row *field, e Entry) {
 	of, waits := e.Value.(unresolved)
 	switch {
 	case waits && !row.site && (row.read != nil || len(row.from) == 1):
-		r.lose(row, e, fmt.Sprintf("depends on %s, to which the file gives no value", string(of)))
+		r.lose(row, e, dependsOn(of))
 		return
 	case row.read != nil:
 		err := row.read(e.Value, r)

@@ -70,7 +70,7 @@ func TestProblemsOfScripts(t *testing.T) {
 	for _, c := range []struct{ script, want, never string }{
 		{"\n" + strings.Replace(megatronLine, "nnodes 4", "nnodes 3", 1) + " --tensor-model-parallel-size 4 --pipeline-model-parallel-size 4 --context-parallel-size 2", "2 number of processes: 24 is no multiple of tp 4 x pp 4 x cp 2 = 32", ""},
 		{megatronLine + " --bf16 --fp16", "1 fp16: --bf16 and --fp16 exclude each other", ""},
-		{"for tp in 2 4; do\n" + megatronLine + "\ndone", "2 : flags of Megatron-LM are only inside a loop, which is not followed: give a script with one command line of it", ""},
+		{"for tp in 2 4; do\n" + megatronLine + "\ndone", "2 : training starts in a loop, which is not followed: read as if it ran once; give a script with one command line of it", ""},
 		{megatronLine + " --tensor-model-parallel-size $TP", "1 tensor-model-parallel-size: depends on $TP, to which the file gives no value", "tp"},
 		{megatronLine + " --hidden-size $H", "1 hidden-size: depends on $H, to which the file gives no value", "set.model.ffn_hidden"},
 		{megatronLine + " --lr '1", "1 : not a shell script: reached EOF without closing quote `'`", ""},

@@ -66,3 +66,31 @@ func TestFlagsThatAreNotModelled(t *testing.T) {
 		t.Errorf("mlp is not said: %s", said)
 	}
 }
+
+// TestPartsThatMayRun: words that a branch may append do not hide those before it; training in a
+// part that is not followed is a problem, with the flags of its call.
+func TestPartsThatMayRun(t *testing.T) {
+	const args = "ARGS=(--tensor-model-parallel-size 2)\n"
+	r := flagged(t, args+"if [ -n \"$PROFILE\" ]; then ARGS+=(--profile); fi\n", `"${ARGS[@]}"`)
+	if len(r.Problems) > 0 || fmt.Sprint(r.Setup["tp"]) != "2" || !strings.Contains(fmt.Sprint(r.Ignored), "may have more words after it: ARGS 2") {
+		t.Errorf("tp %v: %+v %+v", r.Setup["tp"], r.Problems, r.Ignored)
+	}
+	for before, flags := range map[string]string{
+		args + "if [ $X = 1 ]; then\nARGS+=(--context-parallel-size 2); fi\n":                                   `"${ARGS[@]}"`,
+		"ARGS=\"--tensor-model-parallel-size 2\"\ncase $X in\n1) ARGS+=\" --context-parallel-size 2\";; esac\n": "$ARGS",
+	} {
+		r := flagged(t, before, flags)
+		if len(r.Problems) != 1 || r.Problems[0].Key != "context-parallel-size" || r.Problems[0].Line != 3 || fmt.Sprint(r.Setup["tp"]) != "2" {
+			t.Errorf("%s: tp %v: %+v", before, r.Setup["tp"], r.Problems)
+		}
+	}
+	for what, text := range map[string]string{
+		"function": "run() {\n%s}\nrun\n", "loop": "for i in 1; do\n%sdone\n", "if": "if true; then\n%sfi\n", "function, not called": "run() {\n%s}\n",
+	} {
+		text = fmt.Sprintf("ARGS=\"--tensor-model-parallel-size 2 --num-layers 8 --hidden-size 4096 --num-attention-heads 32\"\n"+text, "torchrun --nproc_per_node 8 pretrain_gpt.py $ARGS --context-parallel-size 2\n")
+		r, _ := launch.Read("train.sh", []byte(text))
+		if len(r.Problems) != 1 || r.Problems[0].Line != 3 || fmt.Sprint(r.Setup["cp"]) != "2" || fmt.Sprint(r.Setup["tp"]) != "2" {
+			t.Errorf("%s: cp %v: %+v", what, r.Setup["cp"], r.Problems)
+		}
+	}
+}

@@ -101,65 +101,6 @@ func readModelArgs(data []byte) (*script, []Entry) {
 	return s, out
 }
 
-// training is the command of a script that starts training.
-type training struct {
-	starter []shellField // torchrun or srun with its options
-	args    []shellField // flags of the program
-}
-
-// training returns the call with most known flags; where no call has one, the words of variables
-// that do.
-func (s *script) training(known func(shellField) bool) training {
-	best, most, second := training{}, 0, 0
-	for _, call := range s.calls {
-		n := 0
-		for _, f := range call {
-			if known(f) {
-				n++
-			}
-		}
-		if n == 0 {
-			continue
-		}
-		if second++; n < most {
-			continue
-		}
-		at := slices.IndexFunc(call, func(f shellField) bool {
-			return strings.HasSuffix(path.Base(f.text), ".py") || strings.HasSuffix(f.text, "train.sh")
-		})
-		if at < 0 { // flags alone
-			at = slices.IndexFunc(call, known) - 1
-		}
-		best, most = training{call[:at+1], call[at+1:]}, n
-	}
-	if second > 1 {
-		line := 0
-		if len(best.args) > 0 {
-			line = best.args[0].line
-		}
-		s.ignored = append(s.ignored, Ignored{Key: "other command lines", Why: fmt.Sprintf("%d more have such flags; the one with most is read", second-1), Line: line})
-	}
-	if most > 0 {
-		return best
-	}
-	seen := map[string]bool{}
-	for _, name := range s.order {
-		fields := s.vars[name]
-		if len(fields) == 1 && !s.arrays[name] {
-			var words []shellField
-			for word := range strings.FieldsSeq(fields[0].text) {
-				words = append(words, shellField{text: word, line: fields[0].line})
-			}
-			fields = words
-		}
-		if !seen[name] && slices.ContainsFunc(fields, known) {
-			best.args = append(best.args, fields...)
-		}
-		seen[name] = true
-	}
-	return best
-}
-
 // flags returns the entries of words: a flag with the words up to the next one.
 func (s *script) flags(words []shellField) []Entry {
 	var out []Entry
@@ -167,7 +108,10 @@ func (s *script) flags(words []shellField) []Entry {
 		switch key, value, given := strings.Cut(f.text, "="); {
 		case strings.HasPrefix(f.text, "--") && len(f.text) > 2:
 			e := Entry{Key: strings.ReplaceAll(key[2:], "_", "-"), Line: f.line}
-			if given {
+			switch {
+			case strings.HasPrefix(f.unknown, whether):
+				e.Value = unresolved(f.unknown)
+			case given:
 				e.Value = valueOf(shellField{text: value, unknown: f.unknown})
 			}
 			out = append(out, e)
@@ -182,6 +126,10 @@ func (s *script) flags(words []shellField) []Entry {
 				last.Value = valueOf(f)
 			case []any:
 				last.Value = append(have, valueOf(f))
+			case unresolved:
+				if string(have) != f.unknown { // not a word of a flag that may be there
+					last.Value = []any{have, valueOf(f)}
+				}
 			default:
 				last.Value = []any{have, valueOf(f)}
 			}

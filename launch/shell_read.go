@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -24,14 +23,19 @@ type shellField struct {
 
 // script is what is known of a shell script.
 type script struct {
-	vars     map[string][]shellField // arrays; a scalar has one field
-	arrays   map[string]bool
-	order    []string // names in the order of their assignment
-	calls    [][]shellField
-	sbatch   map[string]string // options of #SBATCH lines
-	lines    map[string]int    // where they are
-	files    []hereFile        // in the order in which they are written
-	skipped  []shellField      // words of parts that are not followed, with what each part is
+	vars    map[string][]shellField // arrays; a scalar has one field
+	arrays  map[string]bool
+	order   []string // names in the order of their assignment
+	calls   [][]shellField
+	sbatch  map[string]string // options of #SBATCH lines
+	lines   map[string]int    // where they are
+	files   []hereFile        // in the order in which they are written
+	skipped []shellField      // words of parts that are not followed, with what each part is
+	asides  []aside
+
+	functions map[string]*syntax.FuncDecl
+	called    map[string]bool
+
 	ignored  []Ignored
 	problems []Problem
 	written  int // signs of all expansions, to bound them
@@ -52,7 +56,7 @@ var errTooLong = errors.New("its words expand to more than 2,097,152 signs")
 
 // parseScript follows a script; what cannot be parsed is a problem with its position.
 func parseScript(name string, data []byte) *script {
-	s := &script{vars: map[string][]shellField{}, arrays: map[string]bool{}, sbatch: map[string]string{}, lines: map[string]int{}}
+	s := &script{vars: map[string][]shellField{}, arrays: map[string]bool{}, sbatch: map[string]string{}, lines: map[string]int{}, functions: map[string]*syntax.FuncDecl{}, called: map[string]bool{}}
 	s.directives(data[:min(len(data), maxScript)])
 	s.parse(name, data, 0)
 	return s
@@ -79,7 +83,11 @@ func (s *script) parse(name string, data []byte, line int) {
 		s.problems = append(s.problems, Problem{Line: max(line, 1), Message: "not a shell script: " + err.Error()})
 	}
 	w := walker{script: s, line: line}
-	if err := w.statements(known); err != nil {
+	err = w.statements(known)
+	if err == nil {
+		err = w.uncalled()
+	}
+	if err != nil {
 		s.problems = append(s.problems, Problem{Line: line + w.at, Message: err.Error()})
 	}
 }
@@ -184,50 +192,21 @@ func (w *walker) command(c syntax.Command) error {
 		if call, ok := c.Y.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 || c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
 			return w.command(c.Y.Cmd)
 		}
-		w.forget(c.Y, "what && or || decides")
+		return w.forget(c.Y, "branch of && or ||")
 	case *syntax.IfClause:
-		w.forget(c, "if")
+		return w.forget(c, "if")
 	case *syntax.WhileClause, *syntax.ForClause:
-		w.forget(c, "loop")
+		return w.forget(c, "loop")
 	case *syntax.CaseClause:
-		w.forget(c, "case")
+		return w.forget(c, "case")
 	case *syntax.FuncDecl:
 		w.skip(c, "function")
 		w.leave(c, "function "+c.Name.Value, "its body is not followed")
+		w.functions[c.Name.Value] = c
 	case *syntax.ArithmCmd, *syntax.LetClause:
-		w.forget(c, "arithmetic command")
+		return w.forget(c, "arithmetic command")
 	}
 	return nil
-}
-
-// forget leaves a part that may run or not: what it assigns is not known any more.
-func (w *walker) forget(n syntax.Node, what string) {
-	var names []string
-	syntax.Walk(n, func(n syntax.Node) bool {
-		if a, ok := n.(*syntax.Assign); ok && a.Name != nil {
-			names = append(names, a.Name.Value)
-			w.vars[a.Name.Value] = []shellField{{text: "$" + a.Name.Value, unknown: "$" + a.Name.Value, line: w.lineOf(a)}}
-		}
-		return true
-	})
-	w.skip(n, what)
-	slices.Sort(names)
-	names = slices.Compact(names)
-	why := "not followed: only one way through it happens"
-	if len(names) > 0 {
-		why += "; unknown after it: " + strings.Join(names, ", ")
-	}
-	w.leave(n, what, why)
-}
-
-// skip keeps the words of a part that is not followed.
-func (w *walker) skip(n syntax.Node, what string) {
-	syntax.Walk(n, func(n syntax.Node) bool {
-		if lit, ok := n.(*syntax.Lit); ok && strings.HasPrefix(lit.Value, "--") {
-			w.skipped = append(w.skipped, shellField{text: lit.Value, unknown: what, line: w.lineOf(lit)})
-		}
-		return true
-	})
 }
 
 // call follows assignments and the words of a call; scripts in words too.
@@ -247,6 +226,10 @@ func (w *walker) call(c *syntax.CallExpr) error {
 		return nil
 	}
 	w.calls = append(w.calls, fields)
+	if f, ok := w.functions[fields[0].text]; ok {
+		w.called[fields[0].text] = true
+		return w.forget(f, "function")
+	}
 	inner := ""
 	for i, f := range fields {
 		switch {

@@ -133,7 +133,7 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) error {
 		}
 	} else if p.Index != nil {
 		return e.unresolved("${" + name + "[...]}")
-	} else if len(fields) > 1 {
+	} else if len(fields) > 1 && (quoted || e.arrays[name]) {
 		fields = fields[:1]
 	}
 	switch {
@@ -191,7 +191,7 @@ func (e *expansion) values(fields []shellField, quoted bool) error {
 		words := strings.Fields(f.text)
 		for j, word := range words {
 			unknown := f.unknown
-			if unknown != "" && !strings.Contains(word, "$") { // the part of the text that is not
+			if unknown != "" && !strings.Contains(word, "$") && !strings.HasPrefix(unknown, whether) { // the part of the text that is not
 				unknown = ""
 			}
 			if j > 0 || strings.IndexAny(f.text[:1], " \t\n") == 0 {
