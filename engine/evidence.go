@@ -23,6 +23,7 @@ type Evidence struct {
 	ValidatedBy  string           `json:"validated_by"`   // the group of the nearest runs; empty: no run is published
 	Runs         int              `json:"validated_runs"` // how many published runs are similar
 	Fitted       bool             `json:"validated_fitted"`
+	Own          int              `json:"-"` // similar runs of the user's own that constants were fitted to
 	Nearest      NearestRuns      `json:"nearest,omitzero"`
 	Differs      band.Differences `json:"differs,omitzero"`
 }
@@ -72,7 +73,13 @@ func (e *Evaluator) evidence(s *Setup, x *band.Traits, memory bool) Evidence {
 		table, lens = &all.Memory, &e.memoryLens
 	}
 	b := lens.Of(table, x)
-	out := Evidence{ErrorBand: b.Error, TypicalError: b.Typical, Runs: b.Similar}
+	own := 0
+	if cal := s.Cluster.Calibration; x.Own && cal != nil && len(cal.Own.Runs) > 0 {
+		built := *x
+		built.Own = false
+		own = table.Narrow(&b, lens.Of(table, &built), x, cal.Own.Runs)
+	}
+	out := Evidence{ErrorBand: b.Error, TypicalError: b.Typical, Runs: b.Similar, Own: own}
 	if b.Nearest == nil {
 		return out
 	}
@@ -287,6 +294,8 @@ func (e *Evidence) Words() string {
 	switch {
 	case e.ValidatedBy == "":
 		return "within " + within + ": no published run is known"
+	case e.Own > 0:
+		text = fmt.Sprintf("within %s: %d of your own runs are like this, each predicted by a fit without it; nearest published: %s", within, e.Own, e.Nearest.String())
 	case e.Runs < few:
 		text = "within " + within + ": few runs like this are published; nearest: " + e.Nearest.String()
 	default:
@@ -306,6 +315,8 @@ func (e *Evidence) Note() string {
 	switch {
 	case e.ValidatedBy == "":
 		return "no published run is known"
+	case e.Own > 0:
+		return fmt.Sprintf("%d of your own runs are like this, nearest published %s", e.Own, e.Nearest.Title)
 	case e.Runs < few:
 		return "few published runs like this, nearest " + e.Nearest.Title
 	}
@@ -317,6 +328,8 @@ func (e *Evidence) Count() string {
 	switch {
 	case e.ValidatedBy == "":
 		return e.Note()
+	case e.Own > 0:
+		return fmt.Sprintf("%d of your own runs are like this", e.Own)
 	case e.Runs < few:
 		return "few published runs like this"
 	}

@@ -37,6 +37,7 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 		var ownMachine bool
 		cal.Of, ownMachine = l.presetOf(c)
 		own.Machine, own.Preset = own.Machine || ownMachine, ownMachine
+		own.Runs = t.files.ownRuns(c.ID)
 		cal.Own = own
 	}
 	if t.made == nil {

@@ -18,6 +18,7 @@ type Own struct {
 	Machine        bool // kernels or links
 	Preset         bool // the GPU or the cluster itself
 	Stacks, Memory map[recipe.Stack]bool
+	Runs           []band.OwnRun // that constants were fitted to
 }
 
 // Decides reports whether files of the user's own decide a prediction of time, or of

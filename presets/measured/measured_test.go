@@ -105,8 +105,12 @@ func TestPreset(t *testing.T) {
 	for i := range runs {
 		s := runs[i].Setup
 		s.Cluster = lib.Calibrate(s.Cluster)
-		if got := float64(e.Evaluate(s).Time.Step); math.Abs(got/f.Runs[i].After-1) > 1e-9 {
+		now, then := e.Evaluate(s), e.Evaluate(runs[i].Setup)
+		if got := float64(now.Time.Step); math.Abs(got/f.Runs[i].After-1) > 1e-9 {
 			t.Errorf("run %d: %v s by the preset, %v by the fit", i, got, f.Runs[i].After)
+		}
+		if now.Time.ErrorBand > then.Time.ErrorBand*1.001 || now.Memory.ErrorBand > then.Memory.ErrorBand*1.001 || now.Time.Own == 0 {
+			t.Errorf("run %d: bands of %v and %v, without the fit %v and %v", i, now.Time.Words(), now.Memory.ErrorBand, then.Time.ErrorBand, then.Memory.ErrorBand)
 		}
 		s.Stack = "nanotron"
 		before := runs[i].Setup
