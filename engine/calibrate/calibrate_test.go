@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"meshscope/engine/calibrate"
@@ -65,6 +66,60 @@ func TestFit(t *testing.T) {
 			case name != "one ratio" && math.Abs(e.Fitted/truth[k]-1) > 0.05, !(e.Error > 0):
 				t.Errorf("%s: %s is %.3f ± %.3f, want %.3f", name, e.ID, e.Fitted, e.Error, truth[k])
 			}
+		}
+	}
+}
+
+// TestLeftOut: what a fit says of each run left out is what a fit to the other runs predicts, also
+// where these no longer determine a constant.
+func TestLeftOut(t *testing.T) {
+	volumes := [][3]float64{{8, 1, 1}, {2, 8, 1}, {2, 1, 8}, {0.1, 0.1, 0.1}, {4, 4, 1}, {1, 4, 4}, {4, 1, 4}, {0.2, 0.1, 0.1}}
+	far := 0
+	for _, noise := range []float64{0.005, 0.02, 0.05} {
+		runs := machine(volumes, []float64{0.35, 0.5, 0.7, 0.3}, noise)
+		r, err := calibrate.Fit(constants(), runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range runs {
+			rest, err := calibrate.Fit(constants(), slices.Concat(runs[:i], runs[i+1:]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := runs[i].Step(rest.Values)
+			if math.Abs(r.LeftOut[i]/want-1) > 0.005 {
+				t.Errorf("noise %g, run %d: %.4f s, a fit to the others gives %.4f", noise, i, r.LeftOut[i], want)
+			}
+			if math.Abs(want/r.After[i]-1) > 0.1 {
+				far++
+			}
+		}
+	}
+	if far == 0 {
+		t.Error("no run decides a constant by itself: the test says little")
+	}
+}
+
+// TestScatter: runs that spread by 5 % still move the constants where they are far off: a column
+// that leaves does not take the others along.
+func TestScatter(t *testing.T) {
+	volumes := [][3]float64{{8, 1, 1}, {2, 8, 1}, {2, 1, 8}, {0.1, 0.1, 0.1}, {4, 4, 1}, {1, 4, 4}, {4, 1, 4}, {0.2, 0.1, 0.1}}
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		runs := machine(slices.Concat(volumes, volumes), []float64{0.35, 0.5, 0.7, 0.3}, 0)
+		for i := range runs {
+			runs[i].Measured *= math.Exp(0.05 * random.NormFloat64())
+		}
+		r, err := calibrate.Fit(constants(), runs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, after := 0.0, 0.0
+		for i := range runs {
+			before, after = before+math.Abs(r.Before[i]/runs[i].Measured-1), after+math.Abs(r.After[i]/runs[i].Measured-1)
+		}
+		if !r.Changed() || after > before/2 {
+			t.Errorf("seed %d: error %.3f before, %.3f after", seed, before/16, after/16)
 		}
 	}
 }

@@ -12,12 +12,16 @@ type choice struct {
 	columns   []int
 	deviation []float64 // standard errors of the unknowns of the columns
 	spread    float64   // of the rows around the fit
+	noise     float64   // what the standard errors that decided were for
 	why       []Why     // of all columns; empty: chosen
 	with      []int     // of entangled columns; -1: none
 }
 
 // felt returns the columns that rows depend on and determine where those spread by so much
-// around a model that is right; 0: by as much as they do around the fit.
+// around a model that is right; 0: by as much as they do around the fit of all columns that are
+// felt, which is noise alone. Around a fit without some of them they spread by what those would
+// explain, too: the standard errors of all others would grow with each column that leaves, until
+// none is left.
 func felt(j [][]float64, y []float64, rows []int, limits []float64, spread float64) choice {
 	c := choice{rows: rows, limits: limits}
 	if len(j) == 0 {
@@ -45,7 +49,7 @@ func felt(j [][]float64, y []float64, rows []int, limits []float64, spread float
 func choose(j [][]float64, y []float64, rows []int, limits []float64) choice {
 	c := felt(j, y, rows, limits, 0)
 	c.justify(j, y)
-	c.determine(j, y, 0)
+	c.determine(j, y, c.noise)
 	return c
 }
 
@@ -99,8 +103,12 @@ func (c *choice) over(a int) float64 { return c.deviation[a] / c.limits[c.column
 func (c *choice) determine(j [][]float64, y []float64, spread float64) {
 	for {
 		variance, with := c.solve(j, y).variance()
-		used, worst := c.deviate(variance, spread)
 		few := len(c.columns) >= len(c.rows)
+		if spread == 0 && !few {
+			spread = max(c.spread, Noise)
+		}
+		used, worst := c.deviate(variance, spread)
+		c.noise = used
 		if worst < 0 || !few && c.over(worst) <= 1 {
 			return
 		}

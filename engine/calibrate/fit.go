@@ -91,7 +91,7 @@ type Result struct {
 	Spread    float64   // standard deviation of ln(measured / predicted) after the fit
 	Before    []float64 // predicted seconds of each run with the constants as they were
 	After     []float64 // the same after the fit
-	LeftOut   []float64 // the same after a fit, with its choice of constants, without the run
+	LeftOut   []float64 // the same after a fit, with its choice of constants, without the run; of many runs without some others, too
 }
 
 // Changed reports whether any constant was fitted.
@@ -107,11 +107,7 @@ func Fit(constants []Constant, runs []Run) (*Result, error) {
 	if len(runs) == 0 {
 		return nil, ErrNoRun
 	}
-	f := &fit{constants: constants, runs: runs, x: make([]float64, len(constants))}
-	f.rows = make([]int, len(runs))
-	for i := range runs {
-		f.rows[i] = i
-	}
+	f := newFit(constants, runs)
 	before := f.predict(f.x)
 	for i, p := range before {
 		if !(p > 0) || !(runs[i].Measured > 0) {
@@ -119,17 +115,59 @@ func Fit(constants []Constant, runs []Run) (*Result, error) {
 		}
 	}
 	f.linearise(nil)
-	f.descend(felt(f.jacobian, f.y, f.rows, f.limits(), Noise))
-	chosen := f.descend(choose(f.jacobian, f.y, f.rows, f.limits()))
+	start := f.of(f.rows)
+	f.descend(felt(f.jacobian, f.y, f.rows, f.limits(), Noise), false)
+	f.linearise(nil)
+	middle := f.of(f.rows)
+	chosen := choose(f.jacobian, f.y, f.rows, f.limits())
+	f.descend(chosen, false)
+	f.linearise(nil)
+	chosen = chosen.again(f.jacobian, f.y)
 	out := &Result{Before: before, After: f.predict(f.x), Values: f.values(f.x), Spread: chosen.spread}
 	for k := range constants {
 		out.Constants = append(out.Constants, f.estimate(k, &chosen))
 	}
-	for i := range runs {
-		rest := slices.Delete(slices.Clone(f.rows), i, i+1)
-		out.LeftOut = append(out.LeftOut, runs[i].Step(f.values(f.bounded(choose(f.jacobian, f.y, rest, f.limits())))))
-	}
+	out.LeftOut = f.leftOut(start, middle)
 	return out, nil
+}
+
+// Fits without some runs: each run is left out by itself as long as these fits predict about
+// mostLeftOut runs, else with as few others as that allows, in at least leastFolds parts.
+const mostLeftOut, leastFolds = 1000, 5
+
+// leftOut returns what fits without a run, or of many runs without a part of them, predict for it.
+// Each finds what is felt at the start of the whole fit and chooses its constants in the middle of
+// that, where all that are felt were fitted, as Fit does; it descends from the end of it.
+func (f *fit) leftOut(start, middle *fit) []float64 {
+	all := len(f.runs)
+	out, parts := make([]float64, all), min(all, max(leastFolds, mostLeftOut/all))
+	for part := range parts {
+		var rows, apart []int
+		for i := range f.runs { // those next to each other are often of one layout: they are apart
+			if i%parts == part {
+				apart = append(apart, i)
+			} else {
+				rows = append(rows, i)
+			}
+		}
+		s, m, rest := start.of(rows), middle.of(rows), f.of(rows)
+		m.x = m.bounded(felt(s.jacobian, s.y, s.rows, s.limits(), Noise))
+		rest.descend(choose(m.jacobian, m.y, m.rows, m.limits()), true)
+		for _, i := range apart {
+			out[i] = f.runs[i].Step(rest.values(rest.x))
+		}
+	}
+	return out
+}
+
+// of returns a copy of the fit with some of its runs.
+func (f *fit) of(rows []int) *fit {
+	out := &fit{constants: f.constants, x: slices.Clone(f.x)}
+	for n, i := range rows {
+		out.runs, out.rows = append(out.runs, f.runs[i]), append(out.rows, n)
+		out.jacobian, out.y = append(out.jacobian, slices.Clone(f.jacobian[i])), append(out.y, f.y[i])
+	}
+	return out
 }
 
 // fit is the state of Gauss-Newton.
@@ -140,6 +178,14 @@ type fit struct {
 	x         []float64
 	jacobian  [][]float64 // d ln(step) / dx at x
 	y         []float64   // what the linear model at x explains: ln(measured / step at 0)
+}
+
+func newFit(constants []Constant, runs []Run) *fit {
+	f := &fit{constants: constants, runs: runs, x: make([]float64, len(constants)), rows: make([]int, len(runs))}
+	for i := range runs {
+		f.rows[i] = i
+	}
+	return f
 }
 
 func (f *fit) values(x []float64) []float64 {
@@ -220,11 +266,12 @@ func (f *fit) slopes(into [][]float64, columns []int, x []float64) {
 	}
 }
 
-// Rounds of Gauss-Newton, its longest step and halvings of one; a change below settled ends it.
+// Rounds of Gauss-Newton, its longest step and halvings of one, of which a step below still has
+// none; a change of the cost below settled ends it.
 const (
 	rounds, halvings = 20, 6
 	longest          = 0.5
-	settled          = 1e-4
+	settled, still   = 1e-4, 1e-3
 )
 
 // limits returns the standard errors of the unknowns below which constants are determined.
@@ -238,17 +285,20 @@ func (f *fit) limits() []float64 {
 	return out
 }
 
-// descend moves x to the least squares of the chosen constants and returns the choice with the
-// standard errors there.
-func (f *fit) descend(chosen choice) choice {
+// descend moves x to the least squares of the chosen constants. The Jacobian is that of x where it
+// is fresh.
+func (f *fit) descend(chosen choice, fresh bool) {
 	for k := range f.x {
-		if !slices.Contains(chosen.columns, k) {
-			f.x[k] = 0
+		if f.x[k] != 0 && !slices.Contains(chosen.columns, k) {
+			f.x[k], fresh = 0, false
 		}
 	}
 	cost := f.cost(f.x)
 	for range rounds {
-		f.linearise(chosen.columns)
+		if !fresh {
+			f.linearise(chosen.columns)
+		}
+		fresh = false
 		to, moved, gain := f.bounded(chosen), 0.0, 0.0
 		for k := range to {
 			moved = max(moved, math.Abs(to[k]-f.x[k]))
@@ -263,14 +313,15 @@ func (f *fit) descend(chosen choice) choice {
 				gain, cost, f.x = cost-c, c, next
 				break
 			}
+			if moved < still {
+				break
+			}
 			scale /= 2
 		}
 		if gain <= settled*cost {
 			break
 		}
 	}
-	f.linearise(nil)
-	return chosen.again(f.jacobian, f.y)
 }
 
 // bounded returns the unknowns of all constants: 0 for those that were not chosen. One whose
