@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,6 +46,10 @@ func (f *form) reading(data []byte) Reading {
 	var entries []Entry
 	if err == nil {
 		entries, err = f.parse(text)
+	}
+	if at, ok := errors.AsType[*input.Error](err); ok && entries == nil && at.Line > 1 { // what stands above
+		lines := bytes.SplitAfterN(text, []byte("\n"), at.Line)
+		entries, _ = f.parse(bytes.Join(lines[:min(len(lines), at.Line-1)], nil))
 	}
 	auto, unknown := map[string]bool{}, []Ignored(nil)
 	entries = slices.DeleteFunc(entries, func(e Entry) bool {

@@ -110,6 +110,26 @@ func TestGivenBesideFile(t *testing.T) {
 	}
 }
 
+// A file that ends too early is still its launcher's; what is wrong has its place, and what stands
+// before it is kept.
+func TestTruncatedFiles(t *testing.T) {
+	for _, c := range []struct {
+		name, text, launcher string
+		line, understood     int
+	}{
+		{"a.yaml", "model:\n  ddp_bucket_cap_mb: 25\n  dtype: bfloat16\nparallelism:\n  dp", "nanotron", 5, 1},
+		{"my-nanotron.yml", "model:\n  dtype: bfloat16\n  model_config", "nanotron", 3, 1},
+		{"a.json", "{\n \"train_micro_batch_size_per_gpu\": 2,\n \"bf16\": {\"enabled\": tr", "deepspeed", 3, 1},
+		{"ds_config.json", "{\n \"bf16\": {\"enabled\": true},\n \"zero_optim", "deepspeed", 3, 1},
+		{"torchtitan.toml", "[training]\nlocal_batch_size = 4\nseq_len = 4096\nglo", "torchtitan-toml", 4, 1},
+	} {
+		r := launch.Open(c.name, []byte(c.text), presets.Default())
+		if r.Launcher != c.launcher || len(r.Problems) == 0 || r.Problems[0].Line != c.line || len(r.Understood)-len(r.Assumed()) < c.understood {
+			t.Errorf("%s: %s: %+v, understood %+v", c.name, r.Launcher, r.Problems, r.Understood)
+		}
+	}
+}
+
 // The comment on the padding of the vocabulary is of the setup, and its reason in a file is not.
 func TestVocabularyPadding(t *testing.T) {
 	for model, want := range map[string]string{

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -192,6 +193,7 @@ func finishNanotron(r *reader) {
 			r.assume(flat(d.id), d.word, "nanotron's default of "+d.key)
 		}
 	}
+	r.needs("parallelism.dp", "parallelism.pp", "parallelism.tp") // no defaults (src/nanotron/config/parallelism_config.py)
 	if len(r.values) == 0 || r.Setup[modelPrefix+"hidden"] == nil {
 		return
 	}
@@ -210,6 +212,19 @@ func finishNanotron(r *reader) {
 	} {
 		r.Setup[modelPrefix+key] = v
 	}
+}
+
+// needs tells which keys are not there that the launcher has no defaults of: the file may end too early.
+func (r *reader) needs(keys ...string) {
+	missing := slices.DeleteFunc(keys, r.said)
+	if len(missing) == 0 {
+		return
+	}
+	end := 0
+	for _, e := range r.values {
+		end = max(end, e.Line)
+	}
+	r.Problems = append(r.Problems, Problem{Line: end, Key: missing[0], Message: "not in the file, which has its last key here, and without a default: " + strings.Join(missing, ", ")})
 }
 
 // degreeOf returns a figure of the model that was read, 0 where none was.

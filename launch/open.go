@@ -51,10 +51,27 @@ func Open(name string, data []byte, lib *presets.Library) Reading {
 		}
 		return r
 	}
+	if r, ok := readNamed(name, text); ok {
+		return r
+	}
 	if ext := strings.ToLower(filepath.Ext(name)); ext != ".json" && ext != ".toml" && !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
 		err = fmt.Errorf("%s is no share string, config.json, setup document or file of a launcher that is known", escape.Name(name))
 	}
 	return failed("", err)
+}
+
+// readNamed reads a file that nothing in it tells as a launcher's, such as the begin of one, by a
+// name that does: that of the launcher in it, or the one its file usually has.
+func readNamed(name string, data []byte) (Reading, bool) {
+	for usual, l := range map[string]Launcher{"nanotron.yaml": nanotron(), "ds_config.json": deepSpeed(), "accelerate.yaml": accelerate(), "torchtitan.toml": torchTitanTOML()} {
+		base, ext := filepath.Base(strings.ToLower(name)), filepath.Ext(usual)
+		if ext == strings.Replace(filepath.Ext(base), ".yml", ".yaml", 1) && (strings.Contains(base, strings.TrimSuffix(l.ID, "-toml")) || strings.TrimSuffix(base, filepath.Ext(base)) == strings.TrimSuffix(usual, ext)) {
+			if r := l.read(name, data); len(r.Understood)+len(r.Problems) > 0 {
+				return r, true
+			}
+		}
+	}
+	return Reading{}, false
 }
 
 // failed returns a reading that says nothing but what is wrong.

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,16 +46,14 @@ func parseJSON(text []byte) ([]Entry, error) {
 	if err := tooLong(text); err != nil {
 		return nil, err
 	}
-	if err := input.CheckJSON(text); err != nil {
-		return nil, err
-	}
+	wrong := input.CheckJSON(text)
 	p := jsonReader{text: text, dec: json.NewDecoder(bytes.NewReader(text)), line: 1}
 	p.dec.UseNumber()
 	if tok, err := p.dec.Token(); err != nil || tok != json.Delim('{') {
-		return nil, errors.New("no JSON object")
+		return nil, cmp.Or(wrong, errors.New("no JSON object"))
 	}
-	if err := p.object(""); err != nil {
-		return p.entries, err
+	if err := p.object(""); err != nil || wrong != nil { // what stands before a mistake is kept
+		return p.entries, cmp.Or(wrong, err)
 	}
 	if _, err := p.dec.Token(); !errors.Is(err, io.EOF) {
 		return p.entries, errors.New("something follows the end of the document")
@@ -66,11 +65,16 @@ type jsonReader struct {
 	text     []byte
 	dec      *json.Decoder
 	entries  []Entry
+	depth    int
 	line, at int // the line of an offset that was asked for
 }
 
 func (p *jsonReader) object(prefix string) error {
-	for p.dec.More() {
+	if p.depth++; p.depth > input.MaxDepth { // which is refused already
+		return errText("nested too deep")
+	}
+	defer func() { p.depth-- }()
+	for p.dec.More() && len(p.entries) <= input.MaxJSONKeys {
 		tok, err := p.dec.Token()
 		if err != nil {
 			return err
