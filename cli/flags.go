@@ -177,6 +177,16 @@ func (f *setupFlags) contradiction() error {
 	return nil
 }
 
+// stackWanted adds to what --calibration allows that it also takes a file.
+func stackWanted(err error) error {
+	if bad, ok := errors.AsType[*knob.ValueError](err); ok && bad.Field == string(knob.Calibration) {
+		wider := *bad
+		wider.Allowed += ", or a file of 'calibrate', whose name ends in .toml"
+		return &wider
+	}
+	return err
+}
+
 // loadFitted reads the file that --calibration names, in place of its software stack, and puts it
 // before all other presets.
 func (f *setupFlags) loadFitted(a *app) error {
@@ -244,7 +254,7 @@ func (f *setupFlags) apply(doc *setupdoc.Document) error {
 			apply = func(_, value string) error { return doc.Assign(value) }
 		}
 		if err := apply(s.key, s.value); err != nil {
-			return err
+			return stackWanted(err)
 		}
 	}
 	return nil

@@ -130,6 +130,9 @@ func (a *app) readAlone(name string) (*launch.Reading, error) {
 	}
 	in, err := a.open(name)
 	if err != nil {
+		if _, gone := os.Stat(name); os.IsNotExist(gone) {
+			return nil, &usageError{err.Error()} // the argument is wrong
+		}
 		return nil, err
 	}
 	defer func() { _ = in.Close() }()

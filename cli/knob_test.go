@@ -211,3 +211,23 @@ func TestNewKnob(t *testing.T) {
 	screen := open(t, program, 160, 60)
 	see(t, screen, "dummy knob")
 }
+
+// TestWrongNames: a file to import that does not exist is a mistake of the command line, --calibration names
+// files too, and only what is spelled alike is offered.
+func TestWrongNames(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+		not  string
+	}{
+		{[]string{"import", "nonexist"}, "there is no file nonexist", ""},
+		{[]string{"eval", "--calibration", "nope"}, "whose name ends in .toml", "nearest"},
+		{[]string{"eval", "--calibration", "orchtitan"}, "nearest torchtitan", ""},
+		{[]string{"eval", "MS1:AAAA"}, "share string: its end is missing", "takes no arguments"},
+	} {
+		code, _, said := run(t, c.args...)
+		if code != 2 || !strings.Contains(said, c.want) || c.not != "" && strings.Contains(said, c.not) {
+			t.Errorf("%v: exit code %d, %s", c.args, code, said)
+		}
+	}
+}

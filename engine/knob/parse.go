@@ -145,17 +145,23 @@ func nearestRecompute(text string, words []string) string {
 	return closestWord(text, words)
 }
 
-// closestWord returns the choice that shares the longest beginning with what was
-// typed, hyphens aside; none when not even the first letter agrees.
+// closestWord returns the choice that shares the longest beginning, else end, with what was
+// typed, hyphens aside; none that shares less than a third of it.
 func closestWord(typed string, choices []string) string {
 	best, length := "", 0
 	typed = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(typed), "-", ""))
 	for _, c := range choices {
 		n, plain := 0, strings.ReplaceAll(c, "-", "")
-		for n < len(plain) && n < len(typed) && plain[n] == typed[n] {
+		shorter := min(len(plain), len(typed))
+		for n < shorter && plain[n] == typed[n] {
 			n++
 		}
-		if n > length {
+		if n == 0 {
+			for n < shorter && plain[len(plain)-1-n] == typed[len(typed)-1-n] {
+				n++
+			}
+		}
+		if n > length && 3*n >= len(typed) {
 			best, length = c, n
 		}
 	}

@@ -109,6 +109,8 @@ func Read(data []byte) Result {
 	}
 	r.class = classOf(kind)
 	r.plain = f.plain
+	r.word("model_type", "family")
+	r.architectures(kind)
 	r.Model.Name, r.Model.Family = r.name(kind), kind
 	f.read(&r)
 	r.foreign()

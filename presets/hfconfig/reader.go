@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,10 +114,12 @@ func (r *reader) open() error {
 		}
 		delete(top, inner)
 		for key, v := range top {
-			if _, own := r.keys[key]; !own {
-				v.outer = true
-				r.keys[key] = v
+			if _, own := r.keys[key]; own {
+				r.Ignored = append(r.Ignored, Ignored{Name: key, Why: inner + " has its own", Line: r.line(v.at - len(v.raw))})
+				continue
 			}
+			v.outer = true
+			r.keys[key] = v
 		}
 		return nil
 	}
@@ -189,6 +192,33 @@ func (r *reader) kind() string {
 	var kind string
 	_ = json.Unmarshal(r.keys["model_type"].raw, &kind)
 	return kind
+}
+
+// architectures refuses a class of another family than model_type: one of the two is wrong, and
+// the layers of each differ. What stands around a language model says nothing of it.
+func (r *reader) architectures(kind string) {
+	plain := func(name string) string {
+		return strings.TrimSuffix(strings.NewReplacer("_", "").Replace(strings.ToLower(name)), "text")
+	}
+	var names []string
+	v := r.keys["architectures"]
+	if v.outer || json.Unmarshal(v.raw, &names) != nil {
+		return
+	}
+	for _, name := range names {
+		of := plain(regexp.MustCompile(`(For[A-Z]|LMHead|Model$).*`).ReplaceAllString(name, ""))
+		if of == plain(kind) || kind == "kimi_k2" && of == "deepseekv3" { // the layers of one are those of the other
+			continue
+		}
+		for other := range families() {
+			if plain(other) == of {
+				r.used["architectures"] = true
+				r.refusef("architectures", "%s is a class of %s, but model_type is %s", escape.Quote(name), other, kind)
+				return
+			}
+		}
+	}
+	r.skip("names the class that model_type gives", "architectures")
 }
 
 // name returns the name of the checkpoint where it is printable ASCII, else that of the family.

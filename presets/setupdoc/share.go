@@ -49,7 +49,7 @@ func IsShare(text string) bool { return shareVersion(text) != "" }
 
 // shareVersion returns the version that a text begins with, "1" of ms1:, or nothing.
 func shareVersion(text string) string {
-	if m := regexp.MustCompile(`^\s*ms([0-9]{1,4}):`).FindStringSubmatch(text); m != nil {
+	if m := regexp.MustCompile(`(?i)^\s*ms([0-9]{1,4}):`).FindStringSubmatch(text); m != nil {
 		return m[1]
 	}
 	return ""
@@ -259,19 +259,25 @@ func unpacked(text string) ([]byte, error) {
 	if at := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }); at >= 0 {
 		return nil, &ShareError{fmt.Sprintf("character %d after %s is none of A-Z, a-z, 0-9, - and _", at+1, shareMark)}
 	}
-	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(data) < crc32.Size+1 {
+	const whole = 4 // characters of a group of bytes
+	begin, _ := base64.RawURLEncoding.DecodeString(text[:len(text)/whole*whole])
+	if len(begin) < crc32.Size+1 {
 		return nil, &ShareError{"its end is missing"}
 	}
-	body := data[crc32.Size:]
-	n, used := binary.Uvarint(body)
-	sound := binary.BigEndian.Uint32(data) == crc32.ChecksumIEEE(body)
-	switch {
-	case used > 0 && n > uint64(len(body)-used):
-		return nil, &ShareError{fmt.Sprintf("its end is missing: %d bytes of %d", len(body)-used, n)}
-	case !sound || used <= 0 || n < uint64(len(body)-used):
+	n, used := binary.Uvarint(begin[crc32.Size:])
+	if used > 0 && n <= longestShare {
+		switch long := base64.RawURLEncoding.EncodedLen(crc32.Size + used + int(n)); {
+		case len(text) < long:
+			return nil, &ShareError{fmt.Sprintf("its end is missing: %d characters of %d", len(text), long)}
+		case len(text) > long:
+			return nil, &ShareError{fmt.Sprintf("too long: %d characters stand after its end", len(text)-long)}
+		}
+	}
+	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || used <= 0 || n > longestShare || binary.BigEndian.Uint32(data) != crc32.ChecksumIEEE(data[crc32.Size:]) {
 		return nil, &ShareError{"a character is wrong, too many or missing: its checksum does not match"}
 	}
+	body := data[crc32.Size:]
 	document, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body[used:])), longestShared+1))
 	if err != nil || len(document) > longestShared {
 		return nil, &ShareError{fmt.Sprintf("its content is no deflated text of at most %d bytes", longestShared)}
