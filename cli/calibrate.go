@@ -177,9 +177,9 @@ func (a *app) useFit(ctx context.Context, f *calibrateFlags, c *report.Calibrati
 		}
 	}
 	if f.search {
-		c.Ranking = ranking(ctx, c.Setup(), fitted)
+		c.Ranking, err = ranking(ctx, c.Setup(), fitted)
 	}
-	return nil
+	return err
 }
 
 // writeNew writes a file that is not there yet.
@@ -203,28 +203,32 @@ const (
 
 // ranking searches for the best layouts of a setup's model, GPUs and batch with the constants of a
 // library, and finds their ranks with those of the setup.
-func ranking(ctx context.Context, s engine.Setup, fitted *presets.Library) []report.Ranked {
-	find := func(s engine.Setup, top int) []search.Found {
+func ranking(ctx context.Context, s engine.Setup, fitted *presets.Library) ([]report.Ranked, error) {
+	find := func(s engine.Setup, top int) ([]search.Found, error) {
 		q := search.NewQuery()
 		q.Setup = s
 		for id, n := range map[knob.ID]int{knob.GPUs: s.GPUs, knob.GBS: s.GBS, knob.Seq: s.Seq} {
-			if q.Set(id, fmt.Sprint(n)) != nil {
-				return nil
+			if err := q.Set(id, fmt.Sprint(n)); err != nil {
+				return nil, fmt.Errorf("search: %w", err)
 			}
 		}
 		(&launcherFlag{id: autoLauncher}).limit(q)
 		p, err := q.Problem()
 		if err != nil {
-			return nil
+			return nil, fmt.Errorf("search: %w", err)
 		}
 		p.Top, p.Workers = top, runtime.GOMAXPROCS(0)
-		return search.Run(ctx, p, nil).Best
+		return search.Run(ctx, p, nil).Best, ctx.Err()
 	}
-	old := find(s, rankedOld)
 	with := s
 	with.Cluster = fitted.Calibrate(s.Cluster)
+	old, err := find(s, rankedOld)
+	if err != nil {
+		return nil, err
+	}
+	best, err := find(with, rankedTop)
 	var out []report.Ranked
-	for i, b := range find(with, rankedTop) {
+	for i, b := range best {
 		r := report.Ranked{Rank: i + 1, Layout: layoutWords(&b.Setup, fitted), Step: float64(b.Report.Time.Step)}
 		before := b.Setup
 		before.Cluster = s.Cluster
@@ -234,7 +238,7 @@ func ranking(ctx context.Context, s engine.Setup, fitted *presets.Library) []rep
 		r.Was = 1 + slices.IndexFunc(old, func(o search.Found) bool { return o.Setup == before })
 		out = append(out, r)
 	}
-	return out
+	return out, err
 }
 
 // shortName returns the name of a file for a table.

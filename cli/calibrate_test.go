@@ -200,3 +200,34 @@ func TestLogsOfOneKind(t *testing.T) {
 		}
 	}
 }
+
+// TestPrintedArgumentsRefused: a job whose printed arguments are not all modelled is left out with
+// the reason, unless a file next to its log gives the setup.
+func TestPrintedArgumentsRefused(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("------------------------ arguments ------------------------\n")
+	for _, a := range []string{
+		"num_layers 32", "hidden_size 4096", "num_attention_heads 32", "seq_length 4096", "micro_batch_size 1", "global_batch_size 64", "vocab_size 32000", "bf16 True",
+		"fp8 None", "fp8_recipe delayed", "use_torch_fsdp2 True", "world_size 8",
+	} {
+		name, value, _ := strings.Cut(a, " ")
+		fmt.Fprintf(&b, "  %s ............... %s\n", name, value)
+	}
+	b.WriteString("-------------------- end of arguments ---------------------\n")
+	for k := 1; k <= 12; k++ {
+		fmt.Fprintf(&b, " iteration %8d/      25 | elapsed time per iteration (ms): 5000.0 | global batch size:    64 |\n", k)
+	}
+	name := filepath.Join(t.TempDir(), "slurm.out")
+	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := run(t, "calibrate", name); code != 1 || !strings.Contains(stderr, "use-torch-fsdp2: ") || !strings.Contains(stderr, "no setup") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if err := os.WriteFile(name+".toml", []byte("model = \"llama3.1-8b\"\ngpus = 8\ngbs = 64\nseq = 4096\nzero = 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, stdout, stderr := run(t, "calibrate", name); code != 0 || !strings.Contains(stdout, "llama3.1-8b") {
+		t.Errorf("with a file, exit %d: %s%s", code, stdout, stderr)
+	}
+}

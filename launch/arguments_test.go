@@ -81,6 +81,7 @@ func TestPrintedArguments(t *testing.T) {
 		change func(*engine.Setup)
 	}{
 		"dense":            {"llama3.1-70b", dense, nil},
+		"context parallel": {"llama3.1-70b", knob.Given{knob.GPUs: 64, knob.TP: 4, knob.CP: 4, knob.GBS: 64, knob.Seq: 32768}, nil},
 		"all heads":        {"gpt3-175b", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 4, knob.GBS: 512, knob.Seq: 2048}, nil},
 		"biases":           {"qwen2.5-7b", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.GBS: 64}, nil},
 		"experts":          {"deepseek-v3", experts, func(s *engine.Setup) { s.TrainMTP = true }},

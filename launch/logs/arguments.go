@@ -99,8 +99,15 @@ func CommandLine(arguments map[string]string) []byte {
 			}
 		}
 		b.WriteString(" \\\n  --" + flag)
-		if value != "True" {
-			b.WriteString(" '" + strings.ReplaceAll(word(value), "'", "") + "'")
+		if value == "True" {
+			continue
+		}
+		words := []string{word(value)}
+		if strings.HasPrefix(value, "['") { // of words; of numbers it is one value
+			words = strings.FieldsFunc(words[0], func(r rune) bool { return strings.ContainsRune("[], ", r) })
+		}
+		for _, w := range words {
+			b.WriteString(" '" + strings.ReplaceAll(w, "'", "") + "'")
 		}
 	}
 	return []byte(b.String() + "\n")
