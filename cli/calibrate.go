@@ -373,7 +373,7 @@ func (f *calibrateFlags) printedArguments(a *app, name string, j *logs.Job) (*se
 	}
 	var wrong []string
 	for _, p := range r.Problems {
-		if p.Key == "gpus" && f.setup.gives("gpus") || p.Key == "num-layers" && f.setup.gives("model") {
+		if p.Key == string(knob.GPUs) && f.setup.gives(string(knob.GPUs)) || p.Key == "num-layers" && f.setup.gives("model") {
 			continue
 		}
 		if p.Key != "" {

@@ -107,7 +107,7 @@ func (a *Advice) Promise() string {
 		return "that save memory; none makes it fit"
 	}
 	if len(a.Moves) > 0 && a.First() == nil {
-		words += "; none leaves a margin of memory"
+		words += "; none leaves a margin"
 	}
 	return words
 }

@@ -46,7 +46,7 @@ func someAdvice(fits bool) *advise.Advice {
 	move := func(peak units.Bytes, step units.Seconds, changes ...compare.Change) advise.Move {
 		m := advise.Move{Changes: changes, Turned: 1, Report: report(peak, step), Cautious: units.Seconds(step), Speed: float64(10 / step), Saved: (a.Report.Memory.Peak/units.GiB - peak) * units.GiB}
 		m.Setup.TP = len(a.Moves) + 1
-		m.Fits = m.Report.Memory.Fits
+		m.Fits, m.Roomy = m.Report.Memory.Fits, m.Report.Memory.Fits
 		return m
 	}
 	turn := func(field, to string) compare.Change { return compare.Change{Field: field, B: to} }
