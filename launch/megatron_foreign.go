@@ -16,8 +16,9 @@ func megatronForeign() []field {
 			return skip("as many as " + degree)
 		}}
 	}
+	instead := func(key string, f field) field { f.from = []string{key}; return f } // of which no default is known then
 	return []field{
-		unmodelled("use-torch-fsdp2", "FSDP2 of PyTorch"),
+		instead("zero", unmodelled("use-torch-fsdp2", "FSDP2 of PyTorch")),
 		shards("tensor-parallel-num-weight-shards", "tp"),
 		shards("expert-tensor-parallel-num-weight-shards", "etp"),
 		{key: "rampup-batch-size", read: func(_ any, r *reader) error {
@@ -26,7 +27,7 @@ func megatronForeign() []field {
 			}
 			return skip("predicted are the steps after it, with --global-batch-size")
 		}},
-		unmodelled("step-batch-size-schedule", "a batch that changes"),
+		instead("gbs", unmodelled("step-batch-size-schedule", "a batch that changes")),
 		{key: "cp-comm-type", read: func(v any, r *reader) error {
 			if r.number("cp", 1) == 1 {
 				return skip("without effect at cp 1")
