@@ -200,6 +200,9 @@ func (w *walker) command(c syntax.Command) error {
 	case *syntax.CaseClause:
 		return w.forget(c, "case")
 	case *syntax.FuncDecl:
+		if c.Name == nil { // of a mistake, which has its problem
+			return nil
+		}
 		w.skip(c, "function")
 		w.leave(c, "function "+c.Name.Value, "its body is not followed")
 		w.functions[c.Name.Value] = c
