@@ -12,7 +12,7 @@ import (
 // beyond the limit these are collected at once and returned to the system.
 const (
 	startPercent = 400
-	gcPercent    = 35
+	gcPercent    = 25
 	started      = time.Second
 	memoryLimit  = 64 << 20 // bytes, of the Go heap and what manages it
 )

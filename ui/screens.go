@@ -227,10 +227,7 @@ func (m *Model) leaveScreen(tab state.Tab) tea.Cmd {
 	}
 	m.screens.stop()
 	m.screens.stop = nil
-	return m.guard(func() tea.Msg {
-		debug.FreeOSMemory()
-		return nil
-	})
+	return m.release()
 }
 
 // finish takes the result of a screen's work.
@@ -239,7 +236,15 @@ func (m *Model) finish(msg workedMsg) tea.Cmd {
 		msg.finish()
 	}
 	cmd := m.refreshScreen()
-	return tea.Batch(cmd, m.tick())
+	return tea.Batch(cmd, m.tick(), m.release())
+}
+
+// release returns to the system what a screen's work has used.
+func (m *Model) release() tea.Cmd {
+	return m.guard(func() tea.Msg {
+		debug.FreeOSMemory()
+		return nil
+	})
 }
 
 // writing says that the screen in front takes letters as text.

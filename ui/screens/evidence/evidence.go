@@ -4,7 +4,6 @@ package evidence
 
 import (
 	"context"
-	"runtime/debug"
 
 	"meshscope/engine"
 	"meshscope/presets"
@@ -115,8 +114,6 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		if err == nil {
 			d = compare(ctx, append(published.Own(v.lib), groups...))
 		}
-		// Reading a thousand setups takes several times the memory of what is kept.
-		debug.FreeOSMemory()
 		return func() {
 			v.data, v.requested = d, false
 			v.nearestFirst()
