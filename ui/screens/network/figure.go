@@ -3,7 +3,7 @@ package network
 import "meshscope/ui/screen"
 
 // Figure returns the traffic of the dimension in focus, as the report names it.
-func (v *View) Figure(in *screen.Context) string {
+func (v *overview) Figure(in *screen.Context) string {
 	if in.Setup == nil || in.Report == nil || len(in.Report.Communication) == 0 {
 		return ""
 	}

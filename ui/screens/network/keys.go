@@ -14,11 +14,11 @@ import (
 
 func seconds(v float64) string { return figure.Seconds(units.Seconds(v)) }
 
-// Name returns the name of the tab.
-func (*View) Name() string { return "Network" }
+// Name returns the name of the pane.
+func (*overview) Name() string { return "overview" }
 
 // Keys returns the key table.
-func (v *View) Keys(in *screen.Context) []screen.Key {
+func (v *overview) Keys(in *screen.Context) []screen.Key {
 	if in != nil && !known(in) {
 		return nil
 	}
@@ -47,26 +47,26 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 }
 
 // moveRank moves the cursor by n GPUs.
-func (v *View) moveRank(in *screen.Context, n int) {
+func (v *overview) moveRank(in *screen.Context, n int) {
 	v.rank = min(max(v.cursor(in)+n, 0), in.Setup.GPUs-1)
 }
 
 // page moves the cursor by n rows of nodes.
-func (v *View) page(in *screen.Context, n int) {
+func (v *overview) page(in *screen.Context, n int) {
 	v.moveRank(in, n*v.planIn(in, in.W, in.H).columns*in.Setup.Cluster.Node())
 }
 
 // turnFactor goes n places on the ladder of bandwidths.
-func (v *View) turnFactor(n int) { v.factor = min(max(v.factor+n, -asIs), steps-1-asIs) }
+func (v *overview) turnFactor(n int) { v.factor = min(max(v.factor+n, -asIs), steps-1-asIs) }
 
-func (v *View) turnFocus(in *screen.Context, by int) {
+func (v *overview) turnFocus(in *screen.Context, by int) {
 	if n := len(in.Report.Communication); n > 0 {
 		v.dimension = in.Report.Communication[min(max(v.focus(in)+by, 0), n-1)].Dimension
 	}
 }
 
 // moveInGroup goes to the next member of the focused group.
-func (v *View) moveInGroup(in *screen.Context, by int) {
+func (v *overview) moveInGroup(in *screen.Context, by int) {
 	r := v.ring(in)
 	if at, ok := r.Place(v.cursor(in)); ok {
 		v.rank = r.At((at + by + r.Size) % r.Size)
@@ -74,7 +74,7 @@ func (v *View) moveInGroup(in *screen.Context, by int) {
 }
 
 // planIn returns the plan of the map as Render draws it.
-func (v *View) planIn(in *screen.Context, w, h int) plan {
+func (v *overview) planIn(in *screen.Context, w, h int) plan {
 	a := v.arrange(in, w, h)
 	if a.left > 0 {
 		w -= a.left + gutter
@@ -83,7 +83,7 @@ func (v *View) planIn(in *screen.Context, w, h int) plan {
 }
 
 // Mouse chooses a dimension or a GPU.
-func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
+func (v *overview) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	w, h := in.W, in.H
 	if !known(in) || x < 0 || y < 0 || x >= w || y >= h {
 		return false, screen.Request{}
@@ -123,7 +123,7 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 }
 
 // ratioWords spells the ratio of the focused dimension, when it is asked for.
-func (v *View) ratioWords(in *screen.Context) string {
+func (v *overview) ratioWords(in *screen.Context) string {
 	if !v.words {
 		return ""
 	}
@@ -137,7 +137,7 @@ func (v *View) ratioWords(in *screen.Context) string {
 
 // Status explains the GPU under the cursor and its group's links, or what the
 // chosen bandwidth changes.
-func (v *View) Status(in *screen.Context) string {
+func (v *overview) Status(in *screen.Context) string {
 	w := in.W
 	if !known(in) {
 		return ""

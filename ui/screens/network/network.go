@@ -1,6 +1,6 @@
-// Package network is the Network screen: what each dimension sends and what of
-// it waits, which ratios let traffic hide, where the ranks stand on the nodes,
-// and what other bandwidths would change.
+// Package network is the Network screen, one pane at a time. Its overview shows what each
+// dimension sends and what of it waits, which ratios let traffic hide, where the ranks
+// stand on the nodes, and what other bandwidths would change.
 package network
 
 import (
@@ -11,8 +11,8 @@ import (
 	"meshscope/ui/widget"
 )
 
-// View is the Network screen. The zero value is ready.
-type View struct {
+// overview is the first pane: traffic, overlap, what-if and ranks. The zero value is ready.
+type overview struct {
 	dimension string // focused; empty or absent: the first
 	rank      int    // under the cursor
 
@@ -25,9 +25,6 @@ type View struct {
 	jobs    widget.Jobs
 }
 
-// New makes a screen.
-func New() *View { return &View{} }
-
 // known reports whether there is anything to draw.
 func known(in *screen.Context) bool {
 	s := in.Setup
@@ -37,7 +34,7 @@ func known(in *screen.Context) bool {
 
 // focus returns the place of the focused dimension in the list of traffic; -1: there
 // is none.
-func (v *View) focus(in *screen.Context) int {
+func (v *overview) focus(in *screen.Context) int {
 	for i := range in.Report.Communication {
 		if in.Report.Communication[i].Dimension == v.dimension {
 			return i
@@ -47,7 +44,7 @@ func (v *View) focus(in *screen.Context) int {
 }
 
 // dim returns the focused dimension's name; empty: there is none.
-func (v *View) dim(in *screen.Context) string {
+func (v *overview) dim(in *screen.Context) string {
 	if i := v.focus(in); i >= 0 {
 		return in.Report.Communication[i].Dimension
 	}
@@ -55,13 +52,15 @@ func (v *View) dim(in *screen.Context) string {
 }
 
 // cursor returns the rank under the cursor.
-func (v *View) cursor(in *screen.Context) int { return min(max(v.rank, 0), in.Setup.GPUs-1) }
+func (v *overview) cursor(in *screen.Context) int { return min(max(v.rank, 0), in.Setup.GPUs-1) }
 
 // ring returns the focused group of the rank under the cursor.
-func (v *View) ring(in *screen.Context) layout.Ring { return in.Setup.Ring(v.dim(in), v.cursor(in)) }
+func (v *overview) ring(in *screen.Context) layout.Ring {
+	return in.Setup.Ring(v.dim(in), v.cursor(in))
+}
 
-// Render draws the screen: exactly h lines of w cells.
-func (v *View) Render(in *screen.Context) []string {
+// Render draws the pane: exactly h lines of w cells.
+func (v *overview) Render(in *screen.Context) []string {
 	w, h := in.W, in.H
 	if w <= 0 || h <= 0 {
 		return widget.Height(nil, max(w, 0), h)
@@ -98,7 +97,7 @@ const (
 // ratios and what-if, 0 where all panels stand below each other.
 type arrangement struct{ traffic, overlaps, ladder, nodes, left int }
 
-func (v *View) arrange(in *screen.Context, w, h int) arrangement {
+func (v *overview) arrange(in *screen.Context, w, h int) arrangement {
 	a := arrangement{traffic: min(h, max(2, 1+len(in.Report.Communication)))}
 	ratios := 1 + max(1, len(overlap.Ratios(in.Setup, in.Report)))
 	rest := h - a.traffic

@@ -48,8 +48,8 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 }
 
 // sample is a screen whose what-if has round figures too.
-func sample(in *screen.Context) *View {
-	v := New()
+func sample(in *screen.Context) *overview {
+	v := new(overview)
 	v.answer = whatIf{query: v.query(in), known: true}
 	v.pending = v.answer.query
 	for i := range steps {
@@ -123,7 +123,7 @@ func TestAnySizeAndKey(t *testing.T) {
 			one.GPUs, one.TP, one.PP, one.DP = 1, 1, 1, 1
 			in.Setup = &one
 		}
-		v := New()
+		v := new(overview)
 		screentest.Play(r, in, v, keys)
 	})
 }
@@ -170,7 +170,7 @@ func TestMouseFindsWhatIsDrawn(t *testing.T) {
 // one is asked again.
 func TestWhatIfAsksOnce(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	v := New()
+	v := new(overview)
 	first := v.Refresh(in)
 	if first.Work == nil || v.Refresh(in).Work != nil {
 		t.Fatal("the first query must be asked, and once")
@@ -216,7 +216,7 @@ func BenchmarkRender(b *testing.B) {
 // reported gets the ladder, and no work begins itself again.
 func TestThereAndBack(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	v := New()
+	v := new(overview)
 	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	p.Ask()
 	for range 2 {

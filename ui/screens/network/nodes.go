@@ -28,7 +28,7 @@ type plan struct {
 
 // nodes draws the map of the ranks: a row per node, a cell per GPU, the focused
 // group of the GPU under the cursor in brackets.
-func (v *View) nodes(in *screen.Context, w, h int) []string {
+func (v *overview) nodes(in *screen.Context, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (v *View) nodes(in *screen.Context, w, h int) []string {
 
 // groupLines say over which links each group of the GPU under the cursor talks,
 // as far as there is room below the map.
-func (v *View) groupLines(in *screen.Context, w, h int) []string {
+func (v *overview) groupLines(in *screen.Context, w, h int) []string {
 	list := in.Report.Communication
 	if h < 1 || len(list) == 0 {
 		return nil
@@ -90,7 +90,7 @@ func (v *View) groupLines(in *screen.Context, w, h int) []string {
 
 // plan chooses the fullest cells with which everything fits, else those with
 // which one node fits a line.
-func (v *View) plan(in *screen.Context, w, h int) plan {
+func (v *overview) plan(in *screen.Context, w, h int) plan {
 	brief, full := v.planOf(in, w, h, false), v.planOf(in, w, h, true)
 	all := func(p plan) bool { return p.rows*p.columns >= in.Setup.Nodes() }
 	if all(full) || !all(brief) && full.lines == 1 {
@@ -99,7 +99,7 @@ func (v *View) plan(in *screen.Context, w, h int) plan {
 	return brief
 }
 
-func (v *View) planOf(in *screen.Context, w, h int, full bool) plan {
+func (v *overview) planOf(in *screen.Context, w, h int, full bool) plan {
 	s := in.Setup
 	gpus, total := min(s.Cluster.Node(), s.GPUs), s.Nodes()
 	p := plan{full: full, cell: v.cellWidth(in, full) + 2, label: len("node ") + len(strconv.Itoa(total-1)) + 1}
@@ -138,7 +138,7 @@ func dims(l *layout.Layout, c layout.Coordinates) string {
 	return b.String()
 }
 
-func (v *View) cellWidth(in *screen.Context, full bool) int {
+func (v *overview) cellWidth(in *screen.Context, full bool) int {
 	l := &in.Setup.Layout
 	if full {
 		return max(1, widget.Width(dims(l, l.Coordinates(0))))
@@ -146,7 +146,7 @@ func (v *View) cellWidth(in *screen.Context, full bool) int {
 	return len(strconv.Itoa(max(v.ring(in).Size-1, 0)))
 }
 
-func (v *View) nodeLine(in *screen.Context, p *plan, l *widget.Line, node, part int) {
+func (v *overview) nodeLine(in *screen.Context, p *plan, l *widget.Line, node, part int) {
 	s := in.Setup
 	at := l.Used()
 	if part == 0 {
@@ -171,7 +171,7 @@ func (v *View) nodeLine(in *screen.Context, p *plan, l *widget.Line, node, part 
 	}
 }
 
-func (v *View) cellText(in *screen.Context, p *plan, rank int) string {
+func (v *overview) cellText(in *screen.Context, p *plan, rank int) string {
 	l := &in.Setup.Layout
 	width := p.cell - 2
 	text := dims(l, l.Coordinates(rank))
@@ -184,7 +184,7 @@ func (v *View) cellText(in *screen.Context, p *plan, rank int) string {
 	return text + widget.Blank(width-widget.Width(text))
 }
 
-func (v *View) nodesHeading(in *screen.Context, p *plan, w int) string {
+func (v *overview) nodesHeading(in *screen.Context, p *plan, w int) string {
 	s := in.Setup
 	remark := ""
 	if shown := p.rows * p.columns; shown < s.Nodes() {
@@ -220,7 +220,7 @@ func spread(in *screen.Context, r layout.Ring) (nodes, domains int) {
 }
 
 // at finds the rank drawn at a cell of the map, whose heading is line 0.
-func (v *View) at(in *screen.Context, p *plan, x, y int) (int, bool) {
+func (v *overview) at(in *screen.Context, p *plan, x, y int) (int, bool) {
 	y--
 	if y < 0 || x < 0 || y >= p.rows*p.lines {
 		return 0, false

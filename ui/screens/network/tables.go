@@ -13,7 +13,7 @@ import (
 
 // Tables returns the traffic of each dimension, whether it can hide and what would make
 // it, and the step at other bandwidths where the screen has worked them out.
-func (v *View) Tables(in *screen.Context) []report.Table {
+func (v *overview) Tables(in *screen.Context) []report.Table {
 	if !known(in) {
 		return nil
 	}
@@ -73,7 +73,7 @@ func plainFigure(v float64) report.Cell {
 	return report.Cell{Text: figure.Digits(v), Value: v, Unit: record.Count, Number: true}
 }
 
-func (v *View) bandwidthTable(in *screen.Context, a *whatIf) report.Table {
+func (v *overview) bandwidthTable(in *screen.Context, a *whatIf) report.Table {
 	link, name := v.link(in)
 	t := report.Table{
 		Title: "step at other bandwidths " + name,

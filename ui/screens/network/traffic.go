@@ -26,7 +26,7 @@ const (
 
 // traffic lists what each dimension sends in a step, and draws how much of its
 // time is hidden behind work.
-func (v *View) traffic(in *screen.Context, w, h int) []string {
+func (v *overview) traffic(in *screen.Context, w, h int) []string {
 	list := in.Report.Communication
 	if len(list) == 0 {
 		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "none: a single GPU")
@@ -44,7 +44,7 @@ func (v *View) traffic(in *screen.Context, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-func (v *View) trafficHeading(in *screen.Context, w int) string {
+func (v *overview) trafficHeading(in *screen.Context, w int) string {
 	l := widget.NewLine(w)
 	muted := in.Paint(themes.Muted)
 	l.Put(in.Paint(themes.Heading), "TRAFFIC")
@@ -72,7 +72,7 @@ func barAt(w int) int {
 	return shareEnd + 2
 }
 
-func (v *View) trafficRow(in *screen.Context, c *engine.Communication, here bool, most float64, w int) string {
+func (v *overview) trafficRow(in *screen.Context, c *engine.Communication, here bool, most float64, w int) string {
 	l := widget.NewLine(w)
 	name, text := in.Paint(themes.Strong), in.Paint(themes.Text)
 	if here {
@@ -101,7 +101,7 @@ func (v *View) trafficRow(in *screen.Context, c *engine.Communication, here bool
 }
 
 // overlaps lists the ratios and what would make each one hide.
-func (v *View) overlaps(in *screen.Context, w, h int) []string {
+func (v *overview) overlaps(in *screen.Context, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (v *View) overlaps(in *screen.Context, w, h int) []string {
 	return widget.Height(lines, w, h)
 }
 
-func (v *View) overlapRow(in *screen.Context, o *overlap.Overlap, w int, brief bool) string {
+func (v *overview) overlapRow(in *screen.Context, o *overlap.Overlap, w int, brief bool) string {
 	l := widget.NewLine(w)
 	role, word := themes.Good, "overlapped"
 	if o.Ratio > 1 {

@@ -37,19 +37,19 @@ type whatIf struct {
 
 // inter says which link the ladder turns: the one between scale-up domains
 // where there are several, unless the other was asked for.
-func (v *View) inter(in *screen.Context) bool {
+func (v *overview) inter(in *screen.Context) bool {
 	if in.Setup.Cluster.Inter.Bandwidth <= 0 {
 		return false
 	}
 	return (in.Setup.GPUs > in.Setup.Cluster.Domain()) != v.other
 }
 
-func (v *View) query(in *screen.Context) query { return query{*in.Setup, v.inter(in)} }
+func (v *overview) query(in *screen.Context) query { return query{*in.Setup, v.inter(in)} }
 
 // Refresh asks for the data that the screen lacks: to be called when it is opened and
 // after every change of the setup. The Request is empty where nothing is
 // missing or it is under way.
-func (v *View) Refresh(in *screen.Context) screen.Request {
+func (v *overview) Refresh(in *screen.Context) screen.Request {
 	if !known(in) {
 		return screen.Request{}
 	}
@@ -75,7 +75,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 }
 
 // Forget is for when the screen is left: it has nothing that is large.
-func (*View) Forget() {}
+func (*overview) Forget() {}
 
 // ask evaluates the setup, whose report is there, at each bandwidth; false: it
 // was stopped.
@@ -114,10 +114,10 @@ func factorText(i int, g widget.Glyphs) string {
 }
 
 // place returns the chosen bandwidth on the ladder.
-func (v *View) place() int { return min(max(asIs+v.factor, 0), steps-1) }
+func (v *overview) place() int { return min(max(asIs+v.factor, 0), steps-1) }
 
 // current returns the last answer when it belongs to this setup.
-func (v *View) current(in *screen.Context) *whatIf {
+func (v *overview) current(in *screen.Context) *whatIf {
 	if v.answer.known && v.answer.query == v.query(in) {
 		return &v.answer
 	}
@@ -125,7 +125,7 @@ func (v *View) current(in *screen.Context) *whatIf {
 }
 
 // link returns the one that the ladder turns, and what it is called.
-func (v *View) link(in *screen.Context) (hardware.Link, string) {
+func (v *overview) link(in *screen.Context) (hardware.Link, string) {
 	if v.inter(in) {
 		return in.Setup.Cluster.Inter, "between domains"
 	}
@@ -133,7 +133,7 @@ func (v *View) link(in *screen.Context) (hardware.Link, string) {
 }
 
 // ladder shows step time and MFU at each bandwidth.
-func (v *View) ladder(in *screen.Context, w, h int) []string {
+func (v *overview) ladder(in *screen.Context, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (v *View) ladder(in *screen.Context, w, h int) []string {
 }
 
 // change says in words what the chosen bandwidth does.
-func (v *View) change(in *screen.Context) string {
+func (v *overview) change(in *screen.Context) string {
 	a, i := v.current(in), v.place()
 	link, where := v.link(in)
 	if a == nil || i == asIs {

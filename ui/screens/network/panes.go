@@ -1,0 +1,146 @@
+package network
+
+import (
+	"meshscope/report"
+	"meshscope/themes"
+	"meshscope/ui/screen"
+	"meshscope/ui/widget"
+)
+
+// View is the Network screen: one of its panes under a line that names them all. A pane is
+// a screen of its own whose Name is that of the pane. It draws a line less than the screen
+// has, and its keys work while it is shown.
+type View struct {
+	panes []screen.Screen
+	shown int
+}
+
+// New makes a screen. A new pane is its package and its name here.
+func New() *View { return &View{panes: []screen.Screen{new(overview)}} }
+
+// top returns the height of the line of names: none where there is one pane.
+func (v *View) top() int { return min(len(v.panes)-1, 1) }
+
+// inside returns the context of the panes.
+func (v *View) inside(in *screen.Context) *screen.Context {
+	if in == nil {
+		return nil
+	}
+	return in.At(in.W, max(0, in.H-v.top()))
+}
+
+// Name returns the name of the tab.
+func (*View) Name() string { return "Network" }
+
+// Show goes to the pane of that name, or to the overview.
+func (v *View) Show(name string) {
+	v.shown = 0
+	for i, p := range v.panes {
+		if p.Name() == name {
+			v.shown = i
+		}
+	}
+}
+
+// Keys returns the keys of all panes, each for while its pane is shown, and those that
+// change the pane.
+func (v *View) Keys(in *screen.Context) []screen.Key {
+	var all []screen.Key
+	for i, p := range v.panes {
+		for _, k := range p.Keys(v.inside(in)) {
+			when := k.When
+			k.When = func() bool { return v.shown == i && (when == nil || when()) }
+			all = append(all, k)
+		}
+	}
+	next := screen.Key{ID: "next-pane last-pane", Keys: "v | V", Help: "next pane, pane before", When: func() bool { return len(v.panes) > 1 }, Foot: "v", Hint: "next pane", Do: func(n int) {
+		v.shown = (v.shown - n + len(v.panes)) % len(v.panes)
+	}}
+	return append([]screen.Key{next}, all...)
+}
+
+// Render draws the names of the panes and the one that is shown.
+func (v *View) Render(in *screen.Context) []string {
+	if in.W <= 0 || in.H <= 0 {
+		return widget.Height(nil, max(in.W, 0), in.H)
+	}
+	if v.top() == 0 {
+		return v.panes[0].Render(in)
+	}
+	l := widget.NewLine(in.W)
+	l.Put(in.Paint(themes.Heading), "NETWORK").Gap(2)
+	for i, p := range v.panes {
+		if i == v.shown {
+			l.Put(in.Paint(themes.Current), "["+p.Name()+"]")
+		} else {
+			l.Put(in.Paint(themes.Muted), " "+p.Name()+" ")
+		}
+		l.Gap(1)
+	}
+	return append([]string{l.String()}, v.panes[v.shown].Render(v.inside(in))...)
+}
+
+// Mouse takes a click on the name of a pane, or gives it to the pane.
+func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
+	if y >= v.top() {
+		return v.panes[v.shown].Mouse(v.inside(in), x, y-v.top(), button)
+	}
+	at := len("NETWORK") + 2
+	for i, p := range v.panes {
+		end := at + widget.Width(p.Name()) + 2
+		if y == 0 && x >= at && x < end && button == "left" {
+			v.shown = i
+			return true, v.Refresh(in)
+		}
+		at = end + 1
+	}
+	return false, screen.Request{}
+}
+
+// Status is that of the pane.
+func (v *View) Status(in *screen.Context) string { return v.panes[v.shown].Status(v.inside(in)) }
+
+// Refresh asks for what the pane lacks.
+func (v *View) Refresh(in *screen.Context) screen.Request {
+	return v.panes[v.shown].Refresh(v.inside(in))
+}
+
+// Forget lets every pane drop what is large.
+func (v *View) Forget() {
+	for _, p := range v.panes {
+		if f, ok := p.(screen.Forgetter); ok {
+			f.Forget()
+		}
+	}
+}
+
+// Playing reports whether the pane moves by itself.
+func (v *View) Playing() bool {
+	m, ok := v.panes[v.shown].(screen.Mover)
+	return ok && m.Playing()
+}
+
+// Tick moves the pane by a frame.
+func (v *View) Tick() bool {
+	m, ok := v.panes[v.shown].(screen.Mover)
+	return ok && m.Tick()
+}
+
+// Figure returns the name of the figure under the pane's cursor.
+func (v *View) Figure(in *screen.Context) string {
+	if p, ok := v.panes[v.shown].(screen.Pointer); ok {
+		return p.Figure(v.inside(in))
+	}
+	return ""
+}
+
+// Tables returns the tables of all panes.
+func (v *View) Tables(in *screen.Context) []report.Table {
+	var all []report.Table
+	for _, p := range v.panes {
+		if t, ok := p.(screen.Tabler); ok {
+			all = append(all, t.Tables(v.inside(in))...)
+		}
+	}
+	return all
+}
