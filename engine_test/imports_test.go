@@ -52,6 +52,7 @@ func arrows() []arrow {
 		{"engine/figures", root},
 		{"engine/fit", root},
 		{"engine/overlap", root},
+		{"engine/ring", root},
 		{"engine/compare", append([]string{"engine/figures"}, root...)},
 		{"engine/scan", append([]string{"engine/figures"}, root...)},
 		{"engine/explain", append([]string{"engine/figures"}, root...)},
