@@ -35,7 +35,7 @@ func arrows() []arrow {
 	return []arrow{
 		{"", []string{"cli"}},
 		{"cli", []string{"docs/schema", "ui", "report", "serve", "launch", "lessons", "presets", "themes", "engine"}},
-		{"serve", []string{"ui"}},
+		{"serve", []string{"serve", "ui", "lessons", "presets", "engine"}},
 		{"ui", []string{"ui", "report", "engine", "presets", "lessons", "launch", "themes"}},
 		{"themes", nil},
 		{"launch", []string{"launch", "presets", "engine"}},

@@ -21,6 +21,8 @@ import (
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/report"
+	"meshscope/ui/class"
+	"meshscope/ui/desk"
 	"meshscope/ui/knobs"
 	"meshscope/ui/lesson"
 	"meshscope/ui/overlay"
@@ -85,6 +87,9 @@ type Options struct {
 	Env      []string // environment; nil: that of the process
 	CrashDir string   // where a crash file goes; empty: none is written
 
+	// Class is the seat in a class; nil: one is alone.
+	Class class.Seat
+
 	// Evaluate answers setups; nil: the engine. Tests put a stand-in here.
 	Evaluate func(engine.Setup) engine.Report
 }
@@ -114,6 +119,8 @@ type Model struct {
 	lesson   *lesson.Stage      // begun and not ended; nil: none
 	learned  string             // lessons that were gone through
 	quizzed  lessons.Quiz       // what is asked before each turn
+	desk     *desk.Desk         // the seat in a class; nil: one is alone
+	touched  bool               // the last key did something on the screen in front
 	sweep    sweep
 	slow     slow
 	lexicon  overlay.Lexicon
@@ -154,6 +161,9 @@ func New(o Options) *Model {
 		m.state.Note = state.Note{Text: m.noticed(), Tone: state.Trouble}
 	}
 	m.look = newLook(m.state.Theme, m.caps, m.known(), 1)
+	if o.Class != nil {
+		m.sit()
+	}
 	m.evaluate()
 	m.before = explore.Vital{}
 	m.start.Setup = m.state.Setup
@@ -166,7 +176,7 @@ func (m *Model) Init() tea.Cmd {
 	if cmd := m.chooseCmd(); cmd != nil {
 		return tea.Batch(tea.RequestBackgroundColor, cmd)
 	}
-	return tea.Batch(tea.RequestBackgroundColor, m.sweepCmd())
+	return tea.Batch(tea.RequestBackgroundColor, m.sweepCmd(), m.waitForNews())
 }
 
 var _ tea.Model = (*Model)(nil)

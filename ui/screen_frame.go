@@ -24,7 +24,7 @@ func (m *Model) screenFrame() ([]string, *tea.Cursor) {
 	current := &screen.Context{Setup: &m.state.Setup, Report: &m.now.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
 	f := frame.New(w, h)
 	x, inner := m.margin(), w-2*m.margin()
-	f.Put(frame.Rect{X: x, Y: 0, W: inner, H: 1}, []string{explore.Title(current, inner)})
+	f.Put(frame.Rect{X: x, Y: 0, W: inner, H: 1}, []string{m.titled(current, inner)})
 	f.Put(frame.Rect{X: x, Y: 1, W: inner, H: 1}, []string{m.tabLine(inner)})
 	var cursor *tea.Cursor
 	if row := m.stripRow(); m.stripped() {

@@ -152,6 +152,7 @@ func (m *Model) screenKey(name string) (cmd tea.Cmd, handled bool) {
 		m.state.Note = state.Note{}
 	}
 	handled, ask := screen.Press(m.screen(), m.context(), name)
+	m.touched = m.touched || handled && m.state.Tab != state.ExploreTab
 	if !handled {
 		m.state.Note = was
 		return nil, false
@@ -209,7 +210,7 @@ func (m *Model) fulfil(ask screen.Request) tea.Cmd {
 
 // refreshScreen asks the screen that is shown what it wants computed.
 func (m *Model) refreshScreen() tea.Cmd {
-	if m.shows() {
+	if m.shows() && !m.served() {
 		return m.fulfil(m.screen().Refresh(m.context()))
 	}
 	return nil

@@ -126,6 +126,9 @@ func (m *Model) backToLesson() tea.Cmd {
 	if m.lesson == nil {
 		return nil
 	}
+	if m.lesson.Class != nil {
+		return m.backToClass()
+	}
 	goal := m.lesson.Play.Act().Kind == lessons.Goal && m.lesson.Play.Phase == lessons.Predict
 	m.lesson.Judge(m.state.Setup)
 	m.overlays.Clear()

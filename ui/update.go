@@ -5,6 +5,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"meshscope/ui/desk"
 	"meshscope/ui/frame"
 	"meshscope/ui/screen"
 	"meshscope/ui/state"
@@ -14,6 +15,12 @@ import (
 // Update takes a message: the terminal's news first, then what commands bring,
 // then input, which becomes an Action.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	next, cmd := m.update(msg)
+	m.present(msg)
+	return next, cmd
+}
+
+func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.caps.Resize(msg.Width, msg.Height)
@@ -48,6 +55,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case copiedMsg:
 		return m, m.takeCopied(msg)
+	case desk.NewsMsg:
+		return m, tea.Batch(m.attend(), m.waitForNews())
 	case glowedMsg:
 		if msg.serial == m.glowed {
 			m.glow = nil
@@ -63,14 +72,14 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case readMsg:
 		return m, m.takeRead(msg)
 	case tea.KeyPressMsg:
-		return m, m.handleKey(msg)
+		return m, m.seated(func() tea.Cmd { return m.handleKey(msg) })
 	case tea.PasteMsg:
-		return m, m.handlePaste(msg)
+		return m, m.seated(func() tea.Cmd { return m.handlePaste(msg) })
 	case tea.MouseMsg:
 		if m.choosing != nil {
 			return m, nil
 		}
-		return m, m.handleMouse(msg)
+		return m, m.seated(func() tea.Cmd { return m.handleMouse(msg) })
 	}
 	return m, nil
 }
@@ -187,7 +196,11 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case m.unseen(msg.String()):
 		return nil
-	case !m.overlays.Empty():
+	}
+	if cmd, taken := m.classKey(msg.String()); taken {
+		return cmd
+	}
+	if !m.overlays.Empty() {
 		return m.carry(m.overlays.Top().HandleKey(msg))
 	}
 	return m.handleScreenKey(msg.String())
@@ -229,4 +242,78 @@ func (m *Model) fixText() string {
 		return words
 	}
 	return m.remedies[0].Turns()
+}
+
+// handleMouse turns clicks and the wheel into actions. What lies where is
+// computed from the same drawing that is on the screen.
+func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
+	at := msg.Mouse()
+	button := mouseButton(msg)
+	if d := m.overlays.Render(m.look.theme, m.look.glyphs); len(d.Lines) > 0 {
+		return m.carry(m.overlays.Mouse(d, button, at.Y))
+	}
+	if _, moved := msg.(tea.MouseMotionMsg); moved && at.Button == tea.MouseLeft && m.state.Tab == state.ExploreTab {
+		return m.drag(at.X, at.Y)
+	}
+	return m.screenMouse(at.X, at.Y, button)
+}
+
+// mouseButton returns a click or a turn of the wheel in a word, empty for the rest.
+func mouseButton(msg tea.MouseMsg) string {
+	switch button := msg.Mouse().Button; msg.(type) {
+	case tea.MouseClickMsg:
+		if button == tea.MouseLeft {
+			return "left"
+		}
+	case tea.MouseWheelMsg:
+		if button == tea.MouseWheelUp {
+			return "wheelup"
+		}
+		if button == tea.MouseWheelDown {
+			return "wheeldown"
+		}
+	}
+	return ""
+}
+
+// drag takes the values of the focused ladder that the pointer is drawn over.
+func (m *Model) drag(x, y int) tea.Cmd {
+	if a := m.knobAt(x, y); a.Verb == state.SetKnob && a.ID == m.state.Focus {
+		return m.do(a)
+	}
+	return nil
+}
+
+// knobAt returns the action of a click on the knobs column: a value of a ladder
+// sets it, the rest of the row takes the focus.
+func (m *Model) knobAt(x, y int) state.Action {
+	r := frame.Layout(m.caps.Width, m.caps.Height, m.content())
+	if r.Tiny || !r.Knobs.Contains(x, y) {
+		return state.Action{}
+	}
+	action := state.Action{}
+	for _, hit := range m.column(r.Knobs).Hits {
+		if y != r.Knobs.Y+hit.Y || x < r.Knobs.X+hit.X || x >= r.Knobs.X+hit.X+hit.W {
+			continue
+		}
+		action = state.Action{Verb: state.FocusKnob, ID: hit.ID}
+		if hit.Value != "" {
+			return state.Action{Verb: state.SetKnob, ID: hit.ID, Text: hit.Value}
+		}
+	}
+	return action
+}
+
+// wheel turns the knob under the pointer, scrolls ranks or a list.
+func (m *Model) wheel(x, y, n int) tea.Cmd {
+	r := frame.Layout(m.caps.Width, m.caps.Height, m.content())
+	switch {
+	case r.Memory.Contains(x, y) || r.Pipeline.Contains(x, y):
+		return m.do(state.Action{Verb: state.PageRanks, N: n})
+	case r.Knobs.Contains(x, y):
+		if at := m.knobAt(x, y); at.ID != "" {
+			return tea.Batch(m.do(state.Action{Verb: state.FocusKnob, ID: at.ID}), m.do(state.Action{Verb: state.TurnKnob, N: -n}))
+		}
+	}
+	return nil
 }

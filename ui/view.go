@@ -44,6 +44,9 @@ func (m *Model) View() tea.View {
 func (m *Model) frame() ([]string, *tea.Cursor) {
 	w, h := m.caps.Width, m.caps.Height
 	r := frame.Layout(w, h, m.content())
+	if m.desk.Dark() {
+		return m.dark(), nil
+	}
 	if s := m.staged(); s != nil {
 		box := s.Render(m.look.theme, m.look.glyphs)
 		return m.stagedPage(s, box, r.Tiny), caretOf(box)
@@ -80,8 +83,8 @@ func (m *Model) explore(r frame.Rects) ([]string, *tea.Cursor) {
 	f := frame.New(m.caps.Width, m.caps.Height)
 	t := m.look.theme
 	current := &screen.Context{Setup: &m.state.Setup, Report: &m.now.report, Theme: t, Glyphs: m.look.glyphs}
-	f.Put(r.Title, m.cached("title", r.Title, m.serial, 0, 0, "", func() []string {
-		return []string{explore.Title(current, r.Title.W)}
+	f.Put(r.Title, m.cached("title", r.Title, m.serial, 0, 0, m.desk.Says(), func() []string {
+		return []string{m.titled(current, r.Title.W)}
 	}))
 	if r.Tabs.Shown() {
 		f.Put(r.Tabs, []string{m.tabLine(r.Tabs.W)})

@@ -80,6 +80,9 @@ func (s *Stage) Render(t *themes.Theme, g widget.Glyphs) overlay.Drawn {
 // head names the lesson and the act.
 func (s *Stage) head(d *drawer) {
 	at := fmt.Sprintf("act %d of %d ", s.Play.At+1, len(s.Play.Lesson.Acts))
+	if s.Class != nil && s.Class.Line != "" {
+		at = s.Class.Line + "  " + at
+	}
 	l := widget.NewLine(d.w).Put(d.theme.Paint(themes.Faint), d.g.Rule+d.g.Rule+" ").Put(d.theme.Paint(themes.Accent), "LESSON").Gap(1)
 	l.Put(d.theme.Paint(themes.Heading), widget.CutText(s.Play.Lesson.Title, max(l.Left()-len(at)-3, 1), d.g.Ellipsis)).Gap(1)
 	l.Put(d.theme.Paint(themes.Faint), widget.Fill(d.g.Rule, l.Left()-len(at)-1)).Gap(1).Put(d.theme.Paint(themes.Muted), at)
@@ -98,6 +101,9 @@ func (s *Stage) question(d *drawer) {
 			mark, role = " "+d.g.Pointer+" "+lessons.Letter(i)+"  ", themes.Current
 		}
 		d.put(role, mark, o.Say, 1)
+		if s.Class != nil && s.Class.Shown {
+			s.votes(d, i)
+		}
 	}
 	switch {
 	case s.Play.Phase == lessons.Turning:
@@ -213,8 +219,49 @@ func upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
+// votes draws the two votes for an option as two bars in its line, behind its words: the upper half
+// of the cells is the first vote, the lower one the second.
+func (s *Stage) votes(d *drawer, option int) {
+	const numbers = 10
+	var most int
+	for _, round := range s.Class.Votes {
+		for _, n := range round {
+			most = max(most, n)
+		}
+	}
+	room := d.w/2 - numbers
+	if room < 4 || most == 0 {
+		return
+	}
+	var n, cells [2]int
+	for i, round := range s.Class.Votes {
+		if option < len(round) {
+			n[i] = round[option]
+		}
+		if cells[i] = n[i] * room / most; n[i] > 0 {
+			cells[i] = max(cells[i], 1)
+		}
+	}
+	both, first, second := "█", "▀", "▄"
+	if !d.g.Unicode {
+		both, first, second = "=", "\"", "_"
+	}
+	bar := strings.Repeat(both, min(cells[0], cells[1])) + strings.Repeat(first, max(cells[0]-cells[1], 0)) + strings.Repeat(second, max(cells[1]-cells[0], 0))
+	text := fmt.Sprint(n[0])
+	if len(s.Class.Votes[1]) > 0 {
+		text = fmt.Sprintf("%d %s %d", n[0], d.g.Arrow, n[1])
+	}
+	last := len(d.lines) - 1
+	at := d.w - room - numbers
+	l := widget.NewLine(d.w).Raw(ansi.Truncate(d.lines[last], at-1, ""), at-1).Gap(1)
+	d.lines[last] = l.Put(d.theme.Paint(themes.Accent), bar).Gap(1).Put(d.theme.Paint(themes.Muted), text).String()
+}
+
 // hints returns the keys of the phase.
 func (s *Stage) hints() []widget.Hint {
+	if s.Class != nil {
+		return s.Class.Hints
+	}
 	own, why := widget.Hint{Key: "esc", Text: "explore on your own"}, widget.Hint{}
 	if s.Play.Act().Decides() != "" {
 		why = widget.Hint{Key: "e", Text: "explains the figure"}

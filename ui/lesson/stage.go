@@ -10,6 +10,7 @@ import (
 	"meshscope/engine"
 	"meshscope/lessons"
 	"meshscope/ui/overlay"
+	"meshscope/ui/widget"
 )
 
 // Stage is a lesson on the stack of overlays: it holds the keys, so that no knob turns, nothing is
@@ -22,6 +23,7 @@ type Stage struct {
 	Left func() overlay.Action
 	// Explain opens the figure that decided the act.
 	Explain func() overlay.Action
+	Class   *Class // where a class is asked; nil: one alone
 
 	typed, wrong string
 	w, h         int
@@ -31,6 +33,11 @@ type Stage struct {
 func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 	key := msg.String()
 	s.wrong = ""
+	if s.Class != nil {
+		if do, taken := s.Class.Key(key); taken {
+			return do
+		}
+	}
 	onward := key == "space" || key == " " || key == "enter" || key == "right"
 	switch {
 	case key == "esc", key == "q":
@@ -122,3 +129,13 @@ func (s *Stage) Resize(w, h int) { s.w, s.h = w, h }
 
 // Close does nothing: the lesson waits.
 func (*Stage) Close() {}
+
+// Class is what a class adds to the strip, and has in place of what one alone would see.
+type Class struct {
+	// Key takes a key before the strip does; false: it is an answer.
+	Key   func(key string) (overlay.Action, bool)
+	Line  string // how the vote stands
+	Votes [2][]int
+	Shown bool // Votes, by option
+	Hints []widget.Hint
+}

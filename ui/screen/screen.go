@@ -134,6 +134,9 @@ type (
 	Knobbed interface{ HasKnobs() }
 	// Paned is a screen that can be asked for one of its panes by name.
 	Paned interface{ Show(pane string) }
+	// Copier is a screen of which a copy can be taken that shares nothing that changes, with its
+	// cursor and what it has computed: another explorer shows it. nil: none can be taken now.
+	Copier interface{ Copy() Screen }
 	// Opener is a screen that a key of the program opens from everywhere.
 	Opener interface{ Opens() Opening }
 )

@@ -46,6 +46,13 @@ type View struct {
 // New makes a screen.
 func New() *View { return &View{} }
 
+// Copy returns the screen with its cursors and answers.
+func (v *View) Copy() screen.Screen {
+	c := *v
+	c.jobs, c.query = widget.Jobs{}, c.answers.setup
+	return &c
+}
+
 // memoryOf is what there is to draw; nil: nothing yet.
 func memoryOf(in *screen.Context) *engine.Memory {
 	if in.Report == nil || in.Setup == nil || in.Report.Memory == nil || len(in.Report.Memory.Ranks) == 0 {

@@ -25,6 +25,13 @@ type overview struct {
 	jobs    widget.Jobs
 }
 
+// Copy returns the pane with its cursors and its answer.
+func (v *overview) Copy() screen.Screen {
+	c := *v
+	c.jobs, c.pending = widget.Jobs{}, c.answer.query
+	return &c
+}
+
 // known reports whether there is anything to draw.
 func known(in *screen.Context) bool {
 	s := in.Setup

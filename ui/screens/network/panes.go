@@ -18,6 +18,19 @@ type View struct {
 // New makes a screen. A new pane is its package and its name here.
 func New() *View { return &View{panes: []screen.Screen{new(overview)}} }
 
+// Copy returns the screen with a copy of each pane; nil where a pane has none.
+func (v *View) Copy() screen.Screen {
+	c := &View{shown: v.shown}
+	for _, p := range v.panes {
+		one, ok := p.(screen.Copier)
+		if !ok {
+			return nil
+		}
+		c.panes = append(c.panes, one.Copy())
+	}
+	return c
+}
+
 // top returns the height of the line of names: none where there is one pane.
 func (v *View) top() int { return min(len(v.panes)-1, 1) }
 

@@ -49,6 +49,15 @@ type View struct {
 // New makes a screen.
 func New() *View { return new(View) }
 
+// Copy returns the screen with its cursor and what it compares; what runs still and what is drawn
+// for a size stays behind.
+func (v *View) Copy() screen.Screen {
+	c := *v
+	c.jobs, c.fetching, c.drawn, c.memos, c.playing = widget.Jobs{}, "", nil, [2]*memo{}, false
+	c.table.jobs, c.table.done, c.table.drawn, c.table.wanted = widget.Jobs{}, nil, pictures{}, c.table.of
+	return &c
+}
+
 // toggle is something that shows by itself where there is room.
 type toggle uint8
 

@@ -1,0 +1,132 @@
+package room_test
+
+import (
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"meshscope/engine/knob"
+	"meshscope/lessons"
+	"meshscope/presets"
+	"meshscope/serve/room"
+	"meshscope/ui"
+	"meshscope/ui/class"
+)
+
+// explorer is a running program in a class, without a terminal.
+type explorer struct {
+	model   *ui.Model
+	program *tea.Program
+	seat    *room.Seat
+	frame   atomic.Pointer[string]
+	ended   chan struct{}
+}
+
+func (x *explorer) Init() tea.Cmd { return x.model.Init() }
+
+func (x *explorer) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := x.model.Update(msg)
+	return x, cmd
+}
+
+func (x *explorer) View() tea.View {
+	v := x.model.View()
+	x.frame.Store(&v.Content)
+	return v
+}
+
+// enter starts an explorer of w x h cells in a class.
+func enter(t testing.TB, r *room.Room, role class.Role, w, h int) *explorer {
+	t.Helper()
+	x := &explorer{seat: r.Join(role), ended: make(chan struct{})}
+	env := []string{"LANG=en_US.UTF-8", "TERM=xterm-256color", "SSH_TTY=/dev/null"}
+	x.model = ui.New(ui.Options{Setup: r.Start(), Class: x.seat, Env: env, Theme: "dark"})
+	x.program = tea.NewProgram(x, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithEnvironment(env), tea.WithWindowSize(w, h),
+		tea.WithColorProfile(colorprofile.ANSI256), tea.WithoutSignals(), tea.WithFPS(120))
+	go func() {
+		defer close(x.ended)
+		if _, err := x.program.Run(); err != nil {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() {
+		x.program.Quit()
+		<-x.ended
+		x.seat.Leave()
+	})
+	return x
+}
+
+// text returns the newest frame without colours.
+func (x *explorer) text() string {
+	if f := x.frame.Load(); f != nil {
+		return ansi.Strip(*f)
+	}
+	return ""
+}
+
+// press sends keys.
+func (x *explorer) press(names ...string) {
+	codes := map[string]rune{"esc": tea.KeyEscape, "space": tea.KeySpace, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "tab": tea.KeyTab, "down": tea.KeyDown, "right": tea.KeyRight, "enter": tea.KeyEnter}
+	for _, name := range names {
+		if code, ok := codes[name]; ok {
+			x.program.Send(tea.KeyPressMsg{Code: code})
+			continue
+		}
+		x.program.Send(tea.KeyPressMsg{Code: []rune(name)[0], Text: name})
+	}
+}
+
+// sees waits until the frame has every text, and none of those that begin with a minus.
+func (x *explorer) sees(t testing.TB, texts ...string) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		frame := x.text()
+		missing := ""
+		for _, text := range texts {
+			if none, no := strings.CutPrefix(text, "-"); no && strings.Contains(frame, none) || !no && !strings.Contains(frame, text) {
+				missing = text
+			}
+		}
+		if missing == "" {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("no frame with %q:\n%s", missing, frame)
+		}
+	}
+}
+
+// start is where the classes of the tests begin.
+func start() class.Place {
+	return class.Place{Setup: presets.DefaultSetup(), Locks: lessons.Locks(), Screen: "Explore", Focus: knob.TP}
+}
+
+// TestFollow: a follower shows what the presenter turns, in its own size; the first knob key forks
+// and F comes back.
+func TestFollow(t *testing.T) {
+	r := room.New(start(), nil)
+	presenter, student := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 80, 24)
+	presenter.sees(t, "1 follow, 0 explore")
+	student.sees(t, "following")
+	presenter.press(")")
+	presenter.sees(t, "TP 8 →")
+	presenter.press("tab")
+	student.sees(t, "[Memory]", "following")
+	student.sees(t, "step 9", "sequence up to") // what the presenter's explorer has computed
+	student.press("(")
+	student.sees(t, "yours; F rejoins")
+	presenter.sees(t, "0 follow, 1 explore")
+	presenter.press("tab")
+	presenter.sees(t, "[Pipeline]")
+	student.sees(t, "[Memory]")
+	student.press("F")
+	student.sees(t, "[Pipeline]", "following")
+	presenter.sees(t, "1 follow, 0 explore")
+}

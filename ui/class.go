@@ -1,0 +1,274 @@
+package ui
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine/advise"
+	"meshscope/themes"
+	"meshscope/ui/class"
+	"meshscope/ui/desk"
+	"meshscope/ui/knobs"
+	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
+	"meshscope/ui/screens/explore"
+	"meshscope/ui/state"
+	"meshscope/ui/widget"
+)
+
+// shown is what the presenter's explorer has computed of its screen, for the explorers that follow
+// in the same process. Nobody changes it: it is read by many at once.
+type shown struct {
+	tab        state.Tab
+	page       int
+	now, legal evaluated
+	before     explore.Vital
+	rows       []knobs.Row
+	fresh      []string
+	remedies   []advise.Move
+	sweep      sweep
+	screen     screen.Screen // a copy; nil: that of who follows
+}
+
+// sit takes the seat of the options and opens with what the class shows.
+func (m *Model) sit() {
+	m.desk = desk.New(m.options.Class)
+	m.desk.Take()
+	m.takePlace()
+	m.stageClass(true)
+}
+
+// waitForNews waits for what the class does next; nil without a class.
+func (m *Model) waitForNews() tea.Cmd {
+	if m.desk == nil {
+		return nil
+	}
+	return m.guard(m.desk.Wait())
+}
+
+// attend takes how the class stands now.
+func (m *Model) attend() tea.Cmd {
+	d := m.desk
+	moved := d.Take()
+	if d.Role() == class.Notes {
+		return nil
+	}
+	var cmds []tea.Cmd
+	if !d.Forked && d.Place != d.Of {
+		cmds = append(cmds, m.takePlace())
+	}
+	m.stageClass(moved)
+	return tea.Batch(cmds...)
+}
+
+// takePlace shows what the presenter shows: with what the presenter's explorer has computed of it,
+// else from the setup alone.
+func (m *Model) takePlace() tea.Cmd {
+	d := m.desk
+	p := &d.Moment.Place
+	was := m.state.Tab
+	m.state.Setup, m.state.Locks, m.state.Focus, m.state.Note = p.Setup, p.Locks, p.Focus, state.Note{}
+	d.Place = d.Of
+	v, computed := d.View.(*shown)
+	if !computed || d.Role().Teaches() {
+		m.goTo(p.Screen)
+		m.evaluate()
+		m.before = explore.Vital{}
+		m.retargetSweep()
+		cmds := []tea.Cmd{m.slowCmd(), m.sweepCmd(), m.refreshScreen(), m.tick()}
+		if m.state.Tab != was {
+			cmds = append(cmds, m.leaveScreen(was))
+		}
+		return tea.Batch(cmds...)
+	}
+	m.hold()
+	m.serial++
+	m.slow.pending = false
+	m.state.Tab, m.state.Page = v.tab, v.page
+	m.now, m.legal, m.before, m.rows, m.fresh, m.remedies = v.now, v.legal, v.before, v.rows, v.fresh, v.remedies
+	m.now.serial, m.legal.serial = m.serial, m.serial
+	m.sweep.id, m.sweep.points, m.sweep.current, m.sweep.pending = v.sweep.id, v.sweep.points, v.sweep.current, v.sweep.pending
+	m.sweep.generation++ // what was computed here is of no use any more
+	if v.screen != nil {
+		m.screens.all[v.tab] = v.screen.(screen.Copier).Copy()
+	}
+	if m.state.Tab != was {
+		return m.leaveScreen(was)
+	}
+	return nil
+}
+
+// served reports whether what is on the screen was computed by the presenter's explorer.
+func (m *Model) served() bool {
+	if m.desk == nil || !m.desk.Follows() {
+		return false
+	}
+	_, computed := m.desk.View.(*shown)
+	return computed
+}
+
+// present shows this explorer's screen to the class after a message that may have changed it: not
+// after the terminal's news, or the class's where the place is as it was.
+func (m *Model) present(after tea.Msg) {
+	d := m.desk
+	if d == nil || d.Role() != class.Presenter || d.Place != d.Of || m.slow.pending || m.choosing != nil {
+		return
+	}
+	switch after.(type) {
+	case tea.KeyPressMsg, tea.MouseClickMsg, tea.MouseWheelMsg, tea.PasteMsg, state.Action, sweptMsg, evaluatedMsg, workedMsg:
+	default:
+		if d.View != nil {
+			return
+		}
+	}
+	v := &shown{
+		tab: m.state.Tab, page: m.state.Page, now: m.now, legal: m.legal, before: m.before, rows: m.rows, fresh: m.fresh,
+		remedies: m.remedies, sweep: m.sweep,
+	}
+	v.sweep.stop = nil
+	if c, ok := m.screen().(screen.Copier); ok {
+		v.screen = c.Copy()
+	}
+	p := class.Place{Setup: m.state.Setup, Locks: m.state.Locks, Screen: m.screen().Name(), Focus: m.state.Focus}
+	if of, ok := d.Show(d.Of, p, v); ok {
+		d.Of, d.Place, d.View = of, of, v
+	}
+}
+
+// fork lets a student go on alone with what is on the screen.
+func (m *Model) fork() tea.Cmd {
+	m.desk.Fork(true)
+	m.overlays.Clear()
+	m.sweep.points = slices.Clone(m.sweep.points)
+	return tea.Batch(m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: "yours; F goes back to the class"}), m.sweepCmd(), m.refreshScreen())
+}
+
+// rejoin goes back to what the presenter shows.
+func (m *Model) rejoin() tea.Cmd {
+	if m.desk == nil || !m.desk.Forked {
+		return nil
+	}
+	m.desk.Fork(false)
+	m.overlays.Clear()
+	m.lesson, m.quizzed, m.desk.Place = nil, "", 0
+	m.state.Note = state.Note{}
+	cmd := m.attend()
+	m.stageClass(true)
+	return cmd
+}
+
+// stageClass puts the question of the class on the screen, or takes it away.
+func (m *Model) stageClass(moved bool) {
+	d := m.desk
+	switch {
+	case d.Forked:
+		return
+	case !d.Staged():
+		if m.lesson != nil && m.lesson.Class != nil {
+			m.lesson = nil
+			m.overlays.Clear()
+		}
+		return
+	case m.lesson == nil || m.lesson.Class == nil:
+		m.begin(d.Lesson)
+		m.lesson.Moved = func() overlay.Action { return later(m.voted) }
+		m.lesson.Left = m.leaveStrip
+	case moved && m.staged() == nil:
+		m.overlays.Clear()
+		m.overlays.Push(overlay.LessonID, m.lesson)
+	}
+	m.lesson.Play, m.lesson.Class = d.Play(), d.Strip(m.leaveStrip)
+}
+
+// leaveStrip is for a student to explore, for the presenter to turn knobs in front of the class.
+func (m *Model) leaveStrip() overlay.Action {
+	if m.desk.Role().Teaches() {
+		m.desk.Move(class.Unstage)
+		return later(m.attend)
+	}
+	return later(m.fork)
+}
+
+// voted hands in what was typed into the strip.
+func (m *Model) voted() tea.Cmd {
+	m.desk.Answer(m.lesson.Play.Given)
+	m.stageClass(false)
+	return nil
+}
+
+// classKey takes the keys of who teaches.
+func (m *Model) classKey(name string) (tea.Cmd, bool) {
+	d := m.desk
+	if d == nil || m.writing() || !m.overlays.Empty() && m.staged() == nil {
+		return nil, false
+	}
+	move, ok := d.Press(name, m.staged() != nil)
+	if !ok {
+		return nil, false
+	}
+	d.Move(move)
+	return m.attend(), true
+}
+
+// seated runs what a key, a click or a paste does, and forks where a student has changed by it what
+// the class shows.
+func (m *Model) seated(input func() tea.Cmd) tea.Cmd {
+	if m.desk == nil || !m.desk.Follows() {
+		return input()
+	}
+	was := m.state
+	m.touched = false
+	cmd := input()
+	s := &m.state
+	if !m.desk.Follows() || s.Setup == was.Setup && s.Locks == was.Locks && s.Focus == was.Focus && s.Tab == was.Tab && s.Page == was.Page && !m.touched {
+		return cmd
+	}
+	return tea.Batch(cmd, m.forkQuietly())
+}
+
+// forkQuietly forks by a key that has said already what it did.
+func (m *Model) forkQuietly() tea.Cmd {
+	m.desk.Fork(true)
+	return m.sweepCmd()
+}
+
+// titled draws the first line of a screen, with how the class stands at its right end.
+func (m *Model) titled(in *screen.Context, w int) string {
+	if m.desk == nil {
+		return explore.Title(in, w)
+	}
+	text := m.desk.Says()
+	role := themes.Accent
+	if m.desk.Forked {
+		role = themes.Warn
+	}
+	room := min(widget.Width(text), w)
+	left := max(w-room-2, 0)
+	l := widget.NewLine(w)
+	if left > 0 {
+		l.Raw(explore.Title(in, left), left).Gap(2)
+	}
+	return l.Put(in.Paint(role), text).String()
+}
+
+// dark draws nothing but why.
+func (m *Model) dark() []string {
+	lines := []string{widget.NewLine(m.caps.Width).Put(m.look.theme.Paint(themes.Faint), " the presenter has made the screen dark").String()}
+	return widget.Height(lines, m.caps.Width, m.caps.Height)
+}
+
+// backToClass brings the question of the class back; a goal that the setup reaches is answered.
+func (m *Model) backToClass() tea.Cmd {
+	d := m.desk
+	if d.Role().Teaches() {
+		d.Move(class.Stage)
+		return m.attend()
+	}
+	if m.lesson.Judge(m.state.Setup); m.lesson.Play.Judged.Right {
+		d.Answer(m.lesson.Play.Given)
+	} else if says := m.lesson.Play.Judged.Says; says != "" {
+		return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: says})
+	}
+	return m.rejoin()
+}

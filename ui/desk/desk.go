@@ -1,0 +1,248 @@
+// Package desk is a seat in a class as one explorer uses it: what it has taken of the class, its own
+// answer, and what that says on the screen.
+package desk
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/lessons"
+	"meshscope/ui/class"
+	"meshscope/ui/lesson"
+	"meshscope/ui/overlay"
+	"meshscope/ui/widget"
+)
+
+// Desk is a seat that is taken. Moment is the newest that was.
+type Desk struct {
+	class.Seat
+	class.Moment
+	Forked bool // the student explores
+
+	Place uint64 // the place that is on the screen, by its number; 0: none of the class
+	given string // the last answer to the act that is on
+	voted bool   // in the round that is open
+	at    struct {
+		lesson *lessons.Lesson
+		act    int
+		step   class.Step
+	}
+}
+
+// New sits down.
+func New(s class.Seat) *Desk { return &Desk{Seat: s} }
+
+// NewsMsg says that there is something new.
+type NewsMsg struct{}
+
+// pause is the shortest time between two states: at most ten a second, less where the terminal takes
+// them more slowly.
+const pause = 100 * time.Millisecond
+
+// Wait waits for news; nil once the seat is given back.
+func (d *Desk) Wait() tea.Cmd {
+	seat, rest := d.Seat, pause
+	if d.Role().Teaches() {
+		rest = 0
+	}
+	return func() tea.Msg {
+		time.Sleep(rest)
+		if _, open := <-seat.News(); !open {
+			return nil
+		}
+		return NewsMsg{}
+	}
+}
+
+// Take takes the newest moment and reports whether another question or step is on.
+func (d *Desk) Take() (moved bool) {
+	d.Moment = d.Now()
+	was := d.at
+	d.at.lesson, d.at.act, d.at.step = d.Lesson, d.At, d.Step
+	if d.at == was {
+		return false
+	}
+	if was.lesson != d.at.lesson || was.act != d.at.act {
+		d.given = ""
+	}
+	d.voted = false
+	return true
+}
+
+// Follows reports whether the explorer shows what the presenter does.
+func (d *Desk) Follows() bool { return d.Role() == class.Student && !d.Forked }
+
+// Fork lets a student explore, or come back.
+func (d *Desk) Fork(on bool) {
+	d.Forked = on
+	d.Follow(!on)
+}
+
+// Dark reports whether the presenter has made the screen dark. Without a desk nobody has.
+func (d *Desk) Dark() bool { return d != nil && d.Blank && !d.Forked && d.Role() != class.Notes }
+
+// Says returns how the class stands, for the first line of the screen; nothing without a desk.
+func (d *Desk) Says() string {
+	if d == nil {
+		return ""
+	}
+	c := &d.Counts
+	switch {
+	case d.Role().Teaches() && d.Lesson != nil:
+		return fmt.Sprintf("%d follow, %d explore, %s", c.Students-c.Exploring, c.Exploring, d.answered())
+	case d.Role().Teaches():
+		return fmt.Sprintf("%d follow, %d explore", c.Students-c.Exploring, c.Exploring)
+	case d.Forked:
+		return "yours; F rejoins"
+	default:
+		return "following"
+	}
+}
+
+func (d *Desk) answered() string {
+	return fmt.Sprintf("%d of %d answered", d.Counts.Answered, d.Counts.Students)
+}
+
+// Staged reports whether the strip with the question is on the screen.
+func (d *Desk) Staged() bool { return d.Lesson != nil && d.Moment.Staged && !d.Forked }
+
+// Play returns the play of the act with the answer that was given here.
+func (d *Desk) Play() lessons.Play { return d.Moment.Play(d.given) }
+
+// Answer votes with what was typed into the strip, which is kept where it counts.
+func (d *Desk) Answer(given string) bool {
+	if given == "" || d.voted || !d.Seat.Answer(d.ballot(given)) {
+		return false
+	}
+	d.given, d.voted = given, true
+	return true
+}
+
+// ballot returns an answer as a number: of its option, of the step of the ladder that it is on.
+func (d *Desk) ballot(given string) int {
+	act := d.Act()
+	if act.Kind == lessons.Number {
+		v, err := strconv.ParseFloat(strings.ReplaceAll(given, ",", ""), 64)
+		if err != nil {
+			return -1
+		}
+		return rung(v)
+	}
+	if act.Kind == lessons.Goal {
+		return 0
+	}
+	return int(strings.ToLower(given)[0]) - 'a'
+}
+
+// Strip returns what the class adds to the strip of the question.
+func (d *Desk) Strip(left func() overlay.Action) *lesson.Class {
+	s := &lesson.Class{Key: d.key(left), Hints: d.hints(), Line: d.line()}
+	if act := d.Act(); d.Step >= class.Shown && d.Votes[0] != nil && act.Kind != lessons.Number {
+		s.Shown = true
+		for i, round := range d.Votes {
+			if round == nil {
+				continue
+			}
+			s.Votes[i] = make([]int, len(act.Options))
+			for at := range act.Options {
+				s.Votes[i][at] = round[at]
+			}
+		}
+	}
+	return s
+}
+
+// line says how the vote stands.
+func (d *Desk) line() string {
+	words := map[class.Step]string{
+		class.Vote: "first vote", class.Discuss: "talk it over", class.Again: "second vote", class.Shown: "the votes",
+	}[d.Step]
+	if d.Role().Teaches() && d.Step <= class.Again {
+		return words + ", " + d.answered()
+	}
+	return words
+}
+
+// key takes a key before the strip: the presenter's moves, and for students what one alone may do
+// and a class not.
+func (d *Desk) key(left func() overlay.Action) func(string) (overlay.Action, bool) {
+	return func(key string) (overlay.Action, bool) {
+		revealed := d.Step == class.Turned
+		switch {
+		case key == "e" && revealed:
+			return nil, false
+		case key == "esc", key == "q":
+			return left(), true
+		case d.Role().Teaches():
+			return nil, true // Press has had it
+		case d.Step.Round() < 0 || d.voted:
+			return nil, true
+		case d.Act().Kind == lessons.Goal && (key == "space" || key == "enter"):
+			return left(), true
+		case key == "!", key == "space", key == "right", d.Act().Kind == lessons.Goal:
+			return nil, true
+		}
+		return nil, false
+	}
+}
+
+// Press takes a key of who teaches; false: it is none of theirs. A clicker sends PgUp, PgDn and b or
+// a dot. Moved tells what to do with the class.
+func (d *Desk) Press(key string, staged bool) (class.Move, bool) {
+	if !d.Role().Teaches() {
+		return 0, false
+	}
+	switch key {
+	case "pgdown":
+		return class.Onward, d.Lesson != nil || d.Blank
+	case "pgup":
+		return class.Back, d.Lesson != nil || d.Blank
+	case ".":
+		return class.Blank, true
+	case "b":
+		return class.Blank, staged || d.Blank || d.Role() == class.Notes
+	}
+	if !staged && d.Role() != class.Notes {
+		return 0, false
+	}
+	switch key {
+	case "space", "right", "enter":
+		return class.Onward, true
+	case "left":
+		return class.Back, true
+	case "v":
+		return class.Reveal, true
+	}
+	return 0, false
+}
+
+func (d *Desk) hints() []widget.Hint {
+	if d.Role().Teaches() {
+		next := map[class.Step]string{
+			class.Vote: "closes the vote", class.Discuss: "second vote", class.Again: "shows the votes", class.Shown: "turns it", class.Turned: "next question",
+		}[d.Step]
+		if d.Step == class.Turned && d.Next() == nil {
+			next = "ends the lesson"
+		}
+		return []widget.Hint{{Key: "space", Text: next}, {Key: "pgup", Text: "back"}, {Key: "v", Text: "votes at once"}, {Key: "b", Text: "dark"}, {Key: "esc", Text: "turn knobs"}}
+	}
+	own := widget.Hint{Key: "esc", Text: "explore on your own"}
+	switch act := d.Act(); {
+	case d.Step == class.Turned:
+		return []widget.Hint{{Key: "e", Text: "explains the figure"}, own}
+	case d.Step.Round() < 0:
+		return []widget.Hint{own}
+	case d.voted:
+		return []widget.Hint{{Key: "", Text: ""}, {Key: "answered", Text: "wait for the class"}, own}
+	case act.Kind == lessons.Goal:
+		return []widget.Hint{{Key: "space", Text: "turn the knobs yourself, B when you are done"}}
+	case act.Kind == lessons.Number:
+		return []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answers"}, own}
+	default:
+		return []widget.Hint{{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answers"}, own}
+	}
+}
