@@ -10,25 +10,30 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/presets"
+	"meshscope/presets/curves"
 	"meshscope/presets/published"
 	"meshscope/report"
 )
 
 func (a *app) validateCommand() *cobra.Command {
-	asJSON, byRow := false, false
+	asJSON, byRow, withCurves := false, false, false
 	cmd := &cobra.Command{
 		Use:   "validate [group...]",
 		Short: "Compare the model with published measurements",
 		Long: "Compare the model with published measurements: nine accuracy figures, errors pooled over several groups, those of every group of runs, and the published runs that are left out, with the reason. " +
 			"Groups that constants were fitted to are listed separately.\n\n" +
 			"Each row also shows the error of a single constant rate fitted to the same runs, and the best published error of another tool, if there is one. \"left out\" is the error after all other published runs on the same stack and generation of GPUs have set one factor; a dash: there are none. \"refit\", of all groups, is the error after the fitted constants were fitted again without the release or paper that the group is of; a dash: no other runs decide one of them.",
-		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate --json",
+		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate korthikanti-t5 --curves\nmeshscope validate --json",
 		Args:    cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document with every run")
 	cmd.Flags().BoolVar(&byRow, "rows", false, "list every run")
+	cmd.Flags().BoolVar(&withCurves, "curves", false, "compare the measured curves too: bandwidth over nodes, scaling of DP, ZeRO, TP and PP")
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
 		v, err := a.validate(args)
+		if err == nil && withCurves {
+			v.Curves, err = curves.All(&engine.Evaluator{SkipTimeline: true}, a.lib)
+		}
 		switch {
 		case err != nil:
 			return err

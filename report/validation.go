@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 	"meshscope/presets"
+	"meshscope/presets/curves"
 	"meshscope/presets/published"
 )
 
@@ -22,6 +23,7 @@ type Validation struct {
 	LeftOut   []published.Omission `json:"left_out"`          // by group and reason
 	Bands     []published.Class    `json:"bands"`             // of all groups; none if some were named
 	Fits      []CalibrationError   `json:"fits"`              // likewise
+	Curves    []curves.Curve       `json:"curves,omitempty"`  // where they were asked for
 }
 
 // Document returns the accuracy figures, the errors of each group, runs of unknown
@@ -41,6 +43,7 @@ func (v *Validation) Document(byRow bool) *Document {
 	add("Left out", "published runs that are not compared", omissions(v.LeftOut))
 	add("Error bands", "runs inside their band, the own release of each left out; median width so, and in use", coverage(v.Bands))
 	add("Fits", "errors that calibration files state, on what they were fitted to and on what was held out", fits(v.Fits))
+	out.Sections = append(out.Sections, curveSections(v.Curves)...)
 	if byRow {
 		add("Runs", "", RunErrors(v.Rows, nil))
 	}

@@ -18,6 +18,9 @@ type Curve struct {
 	Warned  []bool // points that represent something that does not work, drawn as !; nil: none
 	Limit   float64
 	Role    themes.Role
+	// Beside are other values at the same places, drawn as marks without a line, and Low to
+	// High the range of each; nil: none.
+	Beside, Low, High []float64
 }
 
 // Render draws the curve into w x h cells, without axes.
@@ -59,7 +62,13 @@ func (c *Curve) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 		}
 	}
 	c.drawLimit(grid, t, g, low, high)
+	c.drawRanges(grid, t, g, low, high)
 	c.drawPoints(grid, t, g, low, high)
+	for i, v := range c.Beside {
+		if usable(v) && c.At[i] >= 0 && c.At[i] < w {
+			grid[RowOf(v, low, high, h)][c.At[i]] = mark{sign: g.Here, paint: t.Paint(themes.Strong)}
+		}
+	}
 	return rows(grid)
 }
 
@@ -76,6 +85,17 @@ func (c *Curve) drawLimit(grid [][]mark, t *themes.Theme, g Glyphs, low, high fl
 	for x := range grid[y] {
 		if grid[y][x].sign == "" {
 			grid[y][x] = mark{sign: g.Dash, paint: t.Paint(themes.Limit)}
+		}
+	}
+}
+
+// drawRanges draws the range of each value as a line down its column.
+func (c *Curve) drawRanges(grid [][]mark, t *themes.Theme, g Glyphs, low, high float64) {
+	for i := range min(len(c.Low), len(c.High)) {
+		if x := c.At[i]; usable(c.Low[i]) && usable(c.High[i]) && x >= 0 && x < len(grid[0]) {
+			for y := RowOf(c.High[i], low, high, len(grid)); y <= RowOf(c.Low[i], low, high, len(grid)); y++ {
+				grid[y][x] = mark{sign: g.Limit, paint: t.Paint(themes.Muted)}
+			}
 		}
 	}
 }
@@ -106,9 +126,11 @@ func (c *Curve) Span() (low, high float64, any bool) { return c.span() }
 // near them, and a little air.
 func (c *Curve) span() (low, high float64, any bool) {
 	low, high = math.Inf(1), math.Inf(-1)
-	for _, v := range c.Values {
-		if usable(v) {
-			low, high, any = min(low, v), max(high, v), true
+	for _, values := range [][]float64{c.Values, c.Beside, c.Low, c.High} {
+		for _, v := range values {
+			if usable(v) {
+				low, high, any = min(low, v), max(high, v), true
+			}
 		}
 	}
 	if !any {

@@ -1,5 +1,5 @@
 // Package evidence is the Evidence screen: what the engine predicts for
-// published runs compared with measurements, by group and run by run.
+// published runs compared with measurements, by group and run by run, or as curves.
 package evidence
 
 import (
@@ -51,7 +51,9 @@ type View struct {
 	row    int    // under the cursor, in the list as it is shown
 	worst  bool   // largest error first
 
-	picture picture       // what the plot shows
+	picture picture // what the plot shows
+	curves  measuredCurves
+	inCurve bool          // the curves are shown in place of the runs
 	opened  *engine.Setup // that of the groups' order: the one when the screen was opened
 }
 
@@ -103,6 +105,9 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		s := *in.Setup
 		v.opened = &s
 		v.nearestFirst()
+	}
+	if v.inCurve {
+		return v.curves.refresh(v)
 	}
 	if v.data != nil || v.requested || v.fault != "" {
 		return screen.Request{}
@@ -184,6 +189,9 @@ func (v *View) Render(in *screen.Context) []string {
 	w, h := in.W, in.H
 	if w <= 0 || h <= 0 {
 		return widget.Height(nil, max(w, 0), h)
+	}
+	if v.inCurve {
+		return v.curves.render(in)
 	}
 	lines := v.bands(in, w)
 	if v.data == nil {

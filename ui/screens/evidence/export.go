@@ -8,8 +8,12 @@ import (
 )
 
 // Tables returns the groups that are listed and the runs of the chosen one, predicted
-// next to measured, in the order of the screen.
+// next to measured, in the order of the screen; of the curves
+// every point.
 func (v *View) Tables(*screen.Context) []report.Table {
+	if v.inCurve && v.curves.list != nil {
+		return report.CurveTables(v.curves.list)
+	}
 	if v.data == nil {
 		return nil
 	}

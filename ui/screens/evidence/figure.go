@@ -1,7 +1,10 @@
 package evidence
 
 import (
+	"fmt"
+
 	"meshscope/engine"
+	"meshscope/presets/curves"
 	"meshscope/ui/screen"
 )
 
@@ -10,6 +13,8 @@ import (
 func (v *View) Figure(in *screen.Context) string {
 	run, _ := v.SetupAtCursor(in)
 	switch {
+	case v.inCurve && run != nil:
+		return "throughput.tokens-per-second-per-gpu"
 	case run != nil && v.memory:
 		return "memory.peak"
 	case run != nil:
@@ -23,6 +28,13 @@ func (v *View) Figure(in *screen.Context) string {
 // SetupAtCursor returns the setup of the published run under the cursor, and its name; nil in the
 // list of groups.
 func (v *View) SetupAtCursor(*screen.Context) (*engine.Setup, string) {
+	if c, p := v.curves.here(); v.inCurve {
+		if c == nil || c.Figure != curves.Tokens && c.Figure != curves.Memory {
+			return nil, ""
+		}
+		s := p.Setup
+		return &s, fmt.Sprintf("%s at %s %d", c.Title, c.Axis, p.At)
+	}
 	if !v.inRows || v.data == nil {
 		return nil, ""
 	}

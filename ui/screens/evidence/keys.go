@@ -13,8 +13,29 @@ import (
 // Name returns the name of the tab.
 func (*View) Name() string { return "Evidence" }
 
-// Keys returns the key table.
+// Show goes to the curves, or to the runs.
+func (v *View) Show(pane string) { v.inCurve = pane == "curves" }
+
+// Keys returns the key table: that of the runs, or that of the curves.
 func (v *View) Keys(in *screen.Context) []screen.Key {
+	other := screen.Key{ID: "curves", Keys: "v", Help: "measured curves beside predicted ones, or published runs", Hint: "curves", Do: func(int) { v.inCurve = !v.inCurve }}
+	if v.inCurve {
+		other.Hint = "runs"
+	}
+	var all []screen.Key
+	for _, k := range v.runKeys(in) {
+		when := k.When
+		k.When = func() bool { return !v.inCurve && (when == nil || when()) }
+		all = append(all, k)
+	}
+	for _, k := range v.curves.keys() {
+		k.When = func() bool { return v.inCurve }
+		all = append(all, k)
+	}
+	return append(all, other)
+}
+
+func (v *View) runKeys(in *screen.Context) []screen.Key {
 	if in != nil && v.data == nil {
 		return nil
 	}
@@ -88,7 +109,7 @@ func (v *View) take() screen.Request {
 // Mouse chooses a group or a run; a second click on a run takes it.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
 	w, h := in.W, in.H
-	if v.data == nil || x < 0 || y < bandLines || x >= w || y >= h {
+	if v.inCurve || v.data == nil || x < 0 || y < bandLines || x >= w || y >= h {
 		return false, screen.Request{}
 	}
 	a := v.arrange(w, h)
@@ -135,6 +156,9 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 // Status explains the group or the run under the cursor.
 func (v *View) Status(in *screen.Context) string {
 	w := in.W
+	if v.inCurve {
+		return v.curves.status(in)
+	}
 	if v.data == nil {
 		return ""
 	}
