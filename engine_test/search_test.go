@@ -108,7 +108,7 @@ func TestSearchLosesNothing(t *testing.T) {
 			}
 		}
 	})
-	if answered < problems/5 || fronts < problems/14 || pruned < 2*problems/5 {
+	if problems >= 40 && (answered < problems/5 || fronts < problems/14 || pruned < 2*problems/5) { // so few as 8 may have none
 		t.Errorf("of %d problems %d had answers, %d a front, %d searches pruned", problems, answered, fronts, pruned)
 	}
 }
