@@ -33,6 +33,7 @@ type app struct {
 	screen *os.File  // standard output where it is a terminal; nil where it is none
 	prompt *os.File  // standard error likewise
 	lib    *presets.Library
+	closed *presets.Library // the same, which opens no file: for guests
 	code   int
 
 	notices []string // problems with the user's own presets
@@ -50,7 +51,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		screen: terminalOf(stdout), prompt: terminalOf(stderr),
 	}
 	lib, notices := own.Load(own.Folder(os.Getenv), presets.Default())
-	a.lib, a.notices = lib.ReadingModels(own.ReadModel), notices
+	a.closed, a.lib, a.notices = lib, lib.ReadingModels(own.ReadModel), notices
 	defer func() {
 		if r := recover(); r != nil {
 			a.sayf("meshscope: internal error: %v\n", r)

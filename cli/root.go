@@ -48,7 +48,7 @@ func (a *app) root() *cobra.Command {
 		return a.explore(cmd, &flags, &look)
 	})
 	cmd.SetFlagErrorFunc(a.flagError)
-	cmd.AddCommand(a.evalCommand(), a.searchCommand(), a.compareCommand(), a.scanCommand(), a.adviseCommand(), a.timelineCommand(), a.presetsCommand(), a.reportCommand(), a.validateCommand(), a.calibrateCommand(), a.benchCommand(), a.explainCommand(), a.importCommand(), a.schemaCommand(), a.launchCommand(), a.lessonCommand(), a.demoCommand(), a.versionCommand())
+	cmd.AddCommand(a.evalCommand(), a.searchCommand(), a.compareCommand(), a.scanCommand(), a.adviseCommand(), a.timelineCommand(), a.presetsCommand(), a.reportCommand(), a.validateCommand(), a.calibrateCommand(), a.benchCommand(), a.explainCommand(), a.importCommand(), a.schemaCommand(), a.launchCommand(), a.lessonCommand(), a.serveCommand(), a.demoCommand(), a.versionCommand())
 	cmd.SetHelpCommand(a.helpCommand(cmd))
 	a.strictCompletion(cmd)
 	return cmd

@@ -23,6 +23,7 @@ var ErrInterrupted = tea.ErrInterrupted
 type CrashError struct {
 	Reason string
 	File   string // empty: none could be written
+	Stack  []byte // where it happened
 	Err    error
 }
 
@@ -47,10 +48,24 @@ func Run(o Options, extra ...tea.ProgramOption) error {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
+	return show(o, tty.Follow, append(tty.Window(o.Env, o.NoColor || tty.NoColor(o.Env)), extra...))
+}
+
+// RunOn shows the program on a terminal that is not the one of the process, until its user leaves.
+// Of the process it takes nothing: Env is the environment, and signals are not its business.
+func RunOn(o Options, t tty.Remote, extra ...tea.ProgramOption) error {
+	if o.Env == nil {
+		o.Env = []string{}
+	}
+	return show(o, t.Follow, append(t.Options(o.Env, o.NoColor || tty.NoColor(o.Env)), extra...))
+}
+
+// show runs the program; follow tells it what happens to its terminal.
+func show(o Options, follow func(*tea.Program) (stop func()), options []tea.ProgramOption) error {
 	guard := &rescue{dir: o.CrashDir, model: New(o), rehearsal: newRehearsal(o.Env)}
-	options := append([]tea.ProgramOption{tea.WithFilter(tty.Filter(time.Now)), tea.WithEnvironment(o.Env)}, tty.Window(o.Env, o.NoColor || tty.NoColor(o.Env))...)
-	guard.program = tea.NewProgram(guard, append(options, extra...)...)
-	stop := tty.Follow(guard.program)
+	common := []tea.ProgramOption{tea.WithFilter(tty.Filter(time.Now)), tea.WithEnvironment(o.Env)}
+	guard.program = tea.NewProgram(guard, append(common, options...)...)
+	stop := follow(guard.program)
 	_, err := guard.program.Run()
 	stop()
 	guard.model.halt()
@@ -111,7 +126,7 @@ func (r *rescue) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 		return r, tea.Quit
 	}
 	if crashed, ok := msg.(crashedMsg); ok {
-		r.crash = &CrashError{Reason: crashed.what, File: crashed.file}
+		r.crash = &CrashError{Reason: crashed.what, File: crashed.file, Stack: crashed.stack}
 		return r, tea.Quit
 	}
 	if cmd := r.rehearsal.update(msg); cmd != nil {
@@ -148,7 +163,8 @@ func (r *rescue) recover(cmd *tea.Cmd) {
 }
 
 func (r *rescue) note(p any) {
-	r.crash = &CrashError{Reason: fmt.Sprint(p), File: writeCrash(r.dir, p, debug.Stack())}
+	stack := debug.Stack()
+	r.crash = &CrashError{Reason: fmt.Sprint(p), File: writeCrash(r.dir, p, stack), Stack: stack}
 }
 
 // guarded runs a command so that its panic becomes a message: a panic in a
@@ -161,7 +177,8 @@ func guarded(crashDir string, cmd tea.Cmd) tea.Cmd {
 	return func() (msg tea.Msg) {
 		defer func() {
 			if r := recover(); r != nil {
-				msg = crashedMsg{what: fmt.Sprint(r), file: writeCrash(crashDir, r, debug.Stack())}
+				stack := debug.Stack()
+				msg = crashedMsg{what: fmt.Sprint(r), file: writeCrash(crashDir, r, stack), stack: stack}
 			}
 		}()
 		return cmd()
@@ -187,8 +204,9 @@ func writeCrash(dir string, reason any, stack []byte) string {
 
 // crashedMsg says that a command panicked; file is where the details are.
 type crashedMsg struct {
-	what string
-	file string
+	what  string
+	file  string
+	stack []byte
 }
 
 func (m *Model) guard(cmd tea.Cmd) tea.Cmd { return guarded(m.options.CrashDir, cmd) }

@@ -41,6 +41,17 @@ func NewInput(f *os.File) *Input {
 // only when there is more to read.
 func (i *Input) Read(p []byte) (int, error) { return i.pastes.read(i.File, p) }
 
+// NewReader reads what a terminal sends that is not a file, as NewInput does.
+func NewReader(r io.Reader) io.Reader { return &reader{from: r, pastes: pastes{now: time.Now}} }
+
+type reader struct {
+	from   io.Reader
+	pastes pastes
+}
+
+// Read reads what was typed and pasted.
+func (r *reader) Read(p []byte) (int, error) { return r.pastes.read(r.from, p) }
+
 // pastes follows the marks in the input.
 type pastes struct {
 	now func() time.Time

@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"meshscope/engine"
+	"meshscope/engine/escape"
+	"meshscope/lessons"
+	"meshscope/serve"
+	"meshscope/ui"
+	"meshscope/ui/session"
+)
+
+// serveFlags are the flags of 'meshscope serve'.
+type serveFlags struct {
+	listen, state, keys, password string
+	free                          bool
+	limits                        serve.Limits
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	var setup setupFlags
+	flags := serveFlags{limits: serve.DefaultLimits()}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the explorer over SSH",
+		Long: "Serve the explorer to everyone who has ssh: each login is an explorer of its own, in its own size, colours and characters. " +
+			"Guests get no shell, command, file or forwarding, and nothing that they do is written; setups, presets and lessons of the host are theirs to read.\n\n" +
+			"On the loopback address everyone who has a login on this machine may come in, unless --authorized-keys or --password-file is given. Any other address needs one of them. " +
+			"'serve password' makes the file. The host key is made at the first start and stays in --state. The log is JSON, a line per event, on standard error. " +
+			"SIGINT or SIGTERM tells the guests and stops.\n\n" +
+			"The flags of 'eval' choose the setup that explorers start with. docs/serve.md has a unit for systemd.\n\n" +
+			"Exit code: 0 after a signal, 1 after an error, 2 usage error.",
+		Example: "meshscope serve --free\nmeshscope serve password\nmeshscope serve --free --listen :2222 --password-file ~/.local/state/meshscope/serve/password",
+		Args:    cobra.ArbitraryArgs,
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&flags.listen, "listen", "127.0.0.1:2222", "address and port; any but loopback needs keys or a password")
+	f.BoolVar(&flags.free, "free", false, "an explorer for everyone, without a class")
+	f.StringVar(&flags.keys, "authorized-keys", "", "file of public keys that may log in, as OpenSSH has it")
+	f.StringVar(&flags.password, "password-file", "", "file that 'serve password' made; whoever knows the password may log in")
+	f.StringVar(&flags.state, "state", "", "folder of the host key (default "+"~/.local/state/meshscope/serve)")
+	f.IntVar(&flags.limits.Sessions, "sessions", flags.limits.Sessions, "explorers at once")
+	f.IntVar(&flags.limits.PerAddress, "per-address", flags.limits.PerAddress, "explorers at once from one address")
+	f.DurationVar(&flags.limits.Idle, "idle", flags.limits.Idle, "end a session after this time without a key")
+	f.DurationVar(&flags.limits.Total, "total", flags.limits.Total, "end a session after this time")
+	setup.register(cmd)
+	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		if err := noArgs(cmd, setup.rest(args)); err != nil {
+			return err
+		}
+		if err := flags.check(); err != nil {
+			return err
+		}
+		s, err := a.opening(cmd.Context(), &setup)
+		if err != nil {
+			return err
+		}
+		return a.serve(cmd.Context(), s, &flags)
+	})
+	cmd.AddCommand(a.servePasswordCommand())
+	return cmd
+}
+
+// check refuses flags that make no server.
+func (f *serveFlags) check() error {
+	l := &f.limits
+	switch {
+	case !f.free:
+		return &usageError{"what to serve: give --free"}
+	case l.Sessions < 1 || l.PerAddress < 1:
+		return &usageError{"--sessions and --per-address are at least 1"}
+	case l.Idle < time.Second || l.Total < time.Second:
+		return &usageError{"--idle and --total are at least 1s"}
+	}
+	if f.state == "" {
+		f.state = serveState()
+	}
+	return nil
+}
+
+// serveState returns the folder of the server's state.
+func serveState() string { return filepath.Join(crashDir(), "serve") }
+
+// access reads who may log in.
+func (f *serveFlags) access() (access serve.Access, err error) {
+	if f.keys != "" {
+		if access.Keys, err = serve.ReadKeys(f.keys); err != nil {
+			return access, err
+		}
+	}
+	if f.password != "" {
+		access.Password, err = serve.ReadPassword(f.password)
+	}
+	return access, err
+}
+
+// serve serves explorers that start with a setup, until a signal.
+func (a *app) serve(ctx context.Context, s engine.Setup, f *serveFlags) error {
+	access, err := f.access()
+	if err != nil {
+		return &usageError{err.Error()}
+	}
+	if folder := ownLessons(); folder != "" {
+		if err := serve.Unchangeable(folder); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return &usageError{"lessons: " + err.Error()}
+		}
+	}
+	key, err := serve.HostKey(filepath.Join(f.state, "host_ed25519"))
+	if err != nil {
+		return &usageError{err.Error()}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return &usageError{"--listen: " + escape.Line(err.Error())}
+	}
+	defer func() { _ = listener.Close() }()
+	if at, ok := listener.Addr().(*net.TCPAddr); access.Open() && (!ok || !at.IP.IsLoopback()) {
+		return &usageError{fmt.Sprintf("--listen %s is open to other machines: give --authorized-keys or --password-file ('meshscope serve password' makes one)", escape.Name(f.listen))}
+	}
+	if os.Geteuid() == 0 {
+		a.sayf("meshscope: serving as root is not needed for anything; use another user\n")
+	}
+	log := slog.New(slog.NewJSONHandler(a.stderr, nil))
+	slog.SetDefault(log) // of the SSH library
+	server, err := serve.New(serve.Config{HostKey: key, Access: access, Limits: f.limits, Log: log, Enter: a.freely(s)})
+	if err != nil {
+		return err
+	}
+	return a.untilSignal(ctx, server, listener)
+}
+
+// untilSignal serves until a signal, and stops so that guests are told.
+func (a *app) untilSignal(ctx context.Context, server *serve.Server, l net.Listener) error {
+	defer serverMemory()()
+	ctx, _, stop := onSignal(ctx)
+	defer stop()
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	if _, err := fmt.Fprintf(a.stdout, "serving on %s\n", l.Addr()); err != nil {
+		return err
+	}
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	const patience = 5 * time.Second
+	last, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	server.Stop(last)
+	return <-served
+}
+
+// freely returns an explorer of its own for each guest. It writes no files: there is nothing in its
+// options that could.
+func (a *app) freely(s engine.Setup) func(serve.Guest) serve.Visit {
+	all, _ := lessons.All(ownLessons(), a.closed)
+	return func(serve.Guest) serve.Visit {
+		return serve.Visit{Options: ui.Options{
+			Setup: s, Asked: true, Library: a.closed, Version: version, Calm: true,
+			Lessons: func() []*lessons.Lesson { return all },
+			Last:    new(session.None()),
+		}}
+	}
+}
+
+// serverMemory sets garbage collection for many sessions, unless GOGC is set, and returns what
+// restores it.
+func serverMemory() (restore func()) {
+	const percent = 50
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	before := debug.SetGCPercent(percent)
+	return func() { debug.SetGCPercent(before) }
+}

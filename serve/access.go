@@ -1,0 +1,172 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"runtime"
+	"sync"
+	"time"
+
+	"charm.land/ssh"
+	gossh "golang.org/x/crypto/ssh"
+)
+
+// Access says who may log in. A server without any of it lets everyone in who reaches it.
+type Access struct {
+	Keys          *Keys     // of guests
+	Password      *Password // of the class
+	PresenterKeys *Keys
+	Token         string // in place of a password, for the presenter; empty: none
+}
+
+// Open reports whether everyone who reaches the server may log in.
+func (a *Access) Open() bool {
+	return a.Keys == nil && a.Password == nil && a.PresenterKeys == nil && a.Token == ""
+}
+
+// What the permissions of a connection say of its login.
+const (
+	roleExtension = "meshscope-role"
+	presenterRole = "presenter"
+)
+
+// guard checks logins. A wrong password costs the address that it comes from more time at each
+// attempt, a right one nothing.
+type guard struct {
+	access *Access
+	events *events
+	token  [sha256.Size]byte
+	turns  chan struct{} // passwords that are checked at once: each takes 19 MiB
+
+	mu      sync.Mutex
+	wrong   map[string]*attempts // by address
+	forgets time.Time            // when to look for what can be forgotten
+}
+
+// attempts are the wrong passwords of an address.
+type attempts struct {
+	count  int
+	last   time.Time
+	budget *bucket
+}
+
+// How wrong passwords are slowed.
+const (
+	firstDelay   = 500 * time.Millisecond
+	longestDelay = 15 * time.Second
+	forgetAfter  = 10 * time.Minute
+	wrongBurst   = 100 // of an address, before its next attempts wait; a class shares one
+	mostAddress  = 10_000
+)
+
+func newGuard(a *Access, e *events) *guard {
+	return &guard{
+		access: a, events: e, token: sha256.Sum256([]byte(a.Token)),
+		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wrong: map[string]*attempts{},
+	}
+}
+
+// key reports whether the owner of a public key may log in. A presenter's key is one.
+func (g *guard) key(ctx ssh.Context, key ssh.PublicKey) bool {
+	if g.access.PresenterKeys.Has(key) {
+		allow(ctx, presenterRole)
+		return true
+	}
+	return g.access.Keys.Has(key)
+}
+
+// password reports whether a password is that of the class or the presenter's token.
+func (g *guard) password(ctx ssh.Context, given string) bool {
+	l := linkOf(ctx)
+	if l == nil || len(given) > mostPassword {
+		return false
+	}
+	for wait := g.before(l.address); wait > 0; wait = g.before(l.address) {
+		l.sleep(wait)
+		if l.ended() {
+			return false
+		}
+	}
+	select {
+	case g.turns <- struct{}{}:
+	case <-l.done:
+		return false
+	}
+	right, presenter := g.check(given)
+	<-g.turns
+	if presenter {
+		allow(ctx, presenterRole)
+	}
+	if !right && !presenter {
+		l.sleep(g.failed(l.address))
+	}
+	return right || presenter
+}
+
+// check compares a password in a time that does not tell how much of it is right.
+func (g *guard) check(given string) (right, presenter bool) {
+	sum := sha256.Sum256([]byte(given))
+	presenter = g.access.Token != "" && subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+	if g.access.Password != nil {
+		right = g.access.Password.Matches(given)
+	}
+	return right, presenter
+}
+
+// before returns how long an address must wait before its next password is looked at.
+func (g *guard) before(address string) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a := g.wrong[address]; a != nil {
+		return a.budget.wait()
+	}
+	return 0
+}
+
+// failed notes a wrong password and returns how long its answer is held back.
+func (g *guard) failed(address string) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.forget()
+	a := g.wrong[address]
+	if a == nil {
+		a = &attempts{budget: newBucket(1, wrongBurst)}
+		g.wrong[address] = a
+	}
+	a.count, a.last = a.count+1, time.Now()
+	a.budget.spend(1)
+	return min(firstDelay<<min(a.count-1, 10), longestDelay)
+}
+
+// forget drops addresses without a wrong password for a while, or all of them where an attacker
+// has very many.
+func (g *guard) forget() {
+	now := time.Now()
+	if len(g.wrong) >= mostAddress {
+		clear(g.wrong)
+	}
+	if now.Before(g.forgets) {
+		return
+	}
+	g.forgets = now.Add(forgetAfter)
+	for address, a := range g.wrong {
+		if now.Sub(a.last) > forgetAfter {
+			delete(g.wrong, address)
+		}
+	}
+}
+
+// ended reports whether the connection has ended.
+func (l *link) ended() bool {
+	select {
+	case <-l.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// allow notes the role of a login in the permissions that its connection gets.
+func allow(ctx ssh.Context, role string) {
+	ctx.Permissions().Permissions = &gossh.Permissions{Extensions: map[string]string{roleExtension: role}}
+}

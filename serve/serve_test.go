@@ -1,0 +1,247 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gossh "golang.org/x/crypto/ssh"
+
+	"meshscope/serve"
+	"meshscope/ui"
+)
+
+// house is a server under test with what it logs.
+type house struct {
+	*serve.Server
+	address string
+	mu      sync.Mutex
+	log     bytes.Buffer
+}
+
+// Write takes a line of the log.
+func (h *house) Write(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.log.Write(p)
+}
+
+func (h *house) logged() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.log.String()
+}
+
+// open starts a server that stops with the test.
+func open(t *testing.T, change func(*serve.Config)) *house {
+	t.Helper()
+	h := new(house)
+	c := serve.Config{
+		HostKey: newKey(t), Limits: serve.DefaultLimits(), Log: slog.New(slog.NewJSONHandler(h, nil)),
+		Enter: func(serve.Guest) serve.Visit { return serve.Visit{Options: ui.Options{Calm: true}} },
+	}
+	if change != nil {
+		change(&c)
+	}
+	s, err := serve.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Server, h.address = s, l.Addr().String()
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		s.Stop(ctx)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+func newKey(t *testing.T) gossh.Signer {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := gossh.NewSignerFromKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return signer
+}
+
+// dial logs in.
+func (h *house) dial(user string, methods ...gossh.AuthMethod) (*gossh.Client, error) {
+	return gossh.Dial("tcp", h.address, &gossh.ClientConfig{
+		User: user, Auth: methods, HostKeyCallback: gossh.InsecureIgnoreHostKey(), Timeout: 10 * time.Second,
+	})
+}
+
+// screen is what a client was sent.
+type screen struct {
+	*gossh.Session
+	stdin io.Writer
+	mu    sync.Mutex
+	text  bytes.Buffer
+}
+
+// Write takes a part of a frame.
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+// waits waits until a text was sent.
+func (s *screen) waits(t *testing.T, want string) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		s.mu.Lock()
+		found := strings.Contains(s.text.String(), want)
+		s.mu.Unlock()
+		if found {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no %q", want)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// enter opens an explorer.
+func enter(t *testing.T, c *gossh.Client) *screen {
+	t.Helper()
+	session, err := c.NewSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{Session: session}
+	session.Stdout = s
+	if s.stdin, err = session.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := session.RequestPty("xterm-256color", 30, 100, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := session.Shell(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestVisit: a login is an explorer that ends with q.
+func TestVisit(t *testing.T) {
+	h := open(t, nil)
+	c, err := h.dial("someone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	s := enter(t, c)
+	s.waits(t, "Explore")
+	if n := h.Guests(); n != 1 {
+		t.Errorf("%d guests", n)
+	}
+	_, _ = s.stdin.Write([]byte("q"))
+	if err := s.Wait(); err != nil {
+		t.Error(err)
+	}
+	if log := h.logged(); !strings.Contains(log, `"msg":"session ended"`) {
+		t.Error(log)
+	}
+}
+
+// TestStop: guests read that the server stops.
+func TestStop(t *testing.T) {
+	h := open(t, nil)
+	c, err := h.dial("someone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := enter(t, c)
+	s.waits(t, "Explore")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	h.Stop(ctx)
+	s.waits(t, "the server is stopping")
+	if n := h.Guests(); n != 0 {
+		t.Errorf("%d guests are left", n)
+	}
+}
+
+// TestRefused: a client gets no command, no subsystem, no forwarding and no second session.
+func TestRefused(t *testing.T) {
+	h := open(t, nil)
+	for _, try := range []struct {
+		name string
+		ask  func(*gossh.Client) error
+	}{
+		{"exec", func(c *gossh.Client) error { return with(c, func(s *gossh.Session) error { return s.Run("id") }) }},
+		{"sftp", func(c *gossh.Client) error {
+			return with(c, func(s *gossh.Session) error { return s.RequestSubsystem("sftp") })
+		}},
+		{"agent", func(c *gossh.Client) error { return with(c, asks("auth-agent-req@openssh.com", nil)) }},
+		{"x11", func(c *gossh.Client) error { return with(c, asks("x11-req", nil)) }},
+		{"environment", func(c *gossh.Client) error {
+			return with(c, func(s *gossh.Session) error { return s.Setenv("TMUX", "x") })
+		}},
+		{"terminal", func(c *gossh.Client) error {
+			return with(c, func(s *gossh.Session) error { return s.RequestPty("\x1b[2J", 24, 80, nil) })
+		}},
+		{"local forwarding", func(c *gossh.Client) error { _, err := c.Dial("tcp", h.address); return err }},
+		{"local forwarding of a socket", func(c *gossh.Client) error { _, err := c.Dial("unix", "/tmp/none"); return err }},
+		{"remote forwarding", func(c *gossh.Client) error { _, err := c.Listen("tcp", "127.0.0.1:0"); return err }},
+		{"tunnel", func(c *gossh.Client) error {
+			_, _, err := c.OpenChannel("tun@openssh.com", nil)
+			return err
+		}},
+		{"second session", func(c *gossh.Client) error {
+			return with(c, func(*gossh.Session) error { return with(c, func(*gossh.Session) error { return nil }) })
+		}},
+	} {
+		c, err := h.dial("someone")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := try.ask(c); err == nil {
+			t.Errorf("%s is not refused", try.name)
+		}
+		_ = c.Close()
+	}
+}
+
+func with(c *gossh.Client, ask func(*gossh.Session) error) error {
+	s, err := c.NewSession()
+	if err != nil {
+		return err
+	}
+	return ask(s)
+}
+
+func asks(request string, payload []byte) func(*gossh.Session) error {
+	return func(s *gossh.Session) error {
+		ok, err := s.SendRequest(request, true, payload)
+		if err == nil && !ok {
+			return io.ErrClosedPipe
+		}
+		return err
+	}
+}
