@@ -176,7 +176,7 @@ func (m *Model) Init() tea.Cmd {
 	if cmd := m.chooseCmd(); cmd != nil {
 		return tea.Batch(tea.RequestBackgroundColor, cmd)
 	}
-	return tea.Batch(tea.RequestBackgroundColor, m.sweepCmd(), m.waitForNews())
+	return tea.Batch(tea.RequestBackgroundColor, m.sweepCmd(), m.waitForNews(), m.desk.Tick())
 }
 
 var _ tea.Model = (*Model)(nil)

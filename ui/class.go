@@ -35,7 +35,10 @@ type shown struct {
 func (m *Model) sit() {
 	m.desk = desk.New(m.options.Class)
 	m.desk.Take()
-	m.takePlace()
+	if m.setPlace(); !m.served() {
+		m.evaluate()
+		m.retargetSweep()
+	}
 	m.stageClass(true)
 }
 
@@ -55,32 +58,41 @@ func (m *Model) attend() tea.Cmd {
 		return nil
 	}
 	var cmds []tea.Cmd
-	if !d.Forked && d.Place != d.Of {
+	if !d.Forked && d.Shows != d.Of {
 		cmds = append(cmds, m.takePlace())
 	}
 	m.stageClass(moved)
 	return tea.Batch(cmds...)
 }
 
-// takePlace shows what the presenter shows: with what the presenter's explorer has computed of it,
-// else from the setup alone.
+// takePlace shows what the presenter shows.
 func (m *Model) takePlace() tea.Cmd {
-	d := m.desk
-	p := &d.Moment.Place
 	was := m.state.Tab
+	computed := m.setPlace()
+	var left tea.Cmd
+	if m.state.Tab != was {
+		left = m.leaveScreen(was)
+	}
+	if computed {
+		return left
+	}
+	m.evaluate()
+	m.before = explore.Vital{}
+	m.retargetSweep()
+	return tea.Batch(left, m.slowCmd(), m.sweepCmd(), m.refreshScreen(), m.tick())
+}
+
+// setPlace sets what the presenter shows: with what the presenter's explorer has computed of it, else
+// (false) the setup alone.
+func (m *Model) setPlace() (computed bool) {
+	d := m.desk
+	p := &d.Place
 	m.state.Setup, m.state.Locks, m.state.Focus, m.state.Note = p.Setup, p.Locks, p.Focus, state.Note{}
-	d.Place = d.Of
+	d.Shows = d.Of
 	v, computed := d.View.(*shown)
 	if !computed || d.Role().Teaches() {
 		m.goTo(p.Screen)
-		m.evaluate()
-		m.before = explore.Vital{}
-		m.retargetSweep()
-		cmds := []tea.Cmd{m.slowCmd(), m.sweepCmd(), m.refreshScreen(), m.tick()}
-		if m.state.Tab != was {
-			cmds = append(cmds, m.leaveScreen(was))
-		}
-		return tea.Batch(cmds...)
+		return false
 	}
 	m.hold()
 	m.serial++
@@ -93,10 +105,7 @@ func (m *Model) takePlace() tea.Cmd {
 	if v.screen != nil {
 		m.screens.all[v.tab] = v.screen.(screen.Copier).Copy()
 	}
-	if m.state.Tab != was {
-		return m.leaveScreen(was)
-	}
-	return nil
+	return true
 }
 
 // served reports whether what is on the screen was computed by the presenter's explorer.
@@ -112,7 +121,7 @@ func (m *Model) served() bool {
 // after the terminal's news, or the class's where the place is as it was.
 func (m *Model) present(after tea.Msg) {
 	d := m.desk
-	if d == nil || d.Role() != class.Presenter || d.Place != d.Of || m.slow.pending || m.choosing != nil {
+	if d == nil || d.Role() != class.Presenter || d.Shows != d.Of || m.slow.pending || m.choosing != nil {
 		return
 	}
 	switch after.(type) {
@@ -132,7 +141,7 @@ func (m *Model) present(after tea.Msg) {
 	}
 	p := class.Place{Setup: m.state.Setup, Locks: m.state.Locks, Screen: m.screen().Name(), Focus: m.state.Focus}
 	if of, ok := d.Show(d.Of, p, v); ok {
-		d.Of, d.Place, d.View = of, of, v
+		d.Of, d.Shows, d.View = of, of, v
 	}
 }
 
@@ -151,7 +160,7 @@ func (m *Model) rejoin() tea.Cmd {
 	}
 	m.desk.Fork(false)
 	m.overlays.Clear()
-	m.lesson, m.quizzed, m.desk.Place = nil, "", 0
+	m.lesson, m.quizzed, m.desk.Shows = nil, "", 0
 	m.state.Note = state.Note{}
 	cmd := m.attend()
 	m.stageClass(true)
@@ -205,7 +214,7 @@ func (m *Model) classKey(name string) (tea.Cmd, bool) {
 	}
 	move, ok := d.Press(name, m.staged() != nil)
 	if !ok {
-		return nil, false
+		return nil, m.noted() && name != "q" // which has nothing else
 	}
 	d.Move(move)
 	return m.attend(), true
@@ -252,11 +261,22 @@ func (m *Model) titled(in *screen.Context, w int) string {
 	return l.Put(in.Paint(role), text).String()
 }
 
+// noted reports whether the presenter's notes have the whole window.
+func (m *Model) noted() bool { return m.desk != nil && m.desk.Role() == class.Notes }
+
 // dark draws nothing but why.
 func (m *Model) dark() []string {
 	lines := []string{widget.NewLine(m.caps.Width).Put(m.look.theme.Paint(themes.Faint), " the presenter has made the screen dark").String()}
 	return widget.Height(lines, m.caps.Width, m.caps.Height)
 }
+
+// classTeaches reports whether the lesson is that of the class.
+func (m *Model) classTeaches() bool {
+	return m.desk != nil && m.desk.Lesson != nil && (m.lesson == nil || m.lesson.Class != nil)
+}
+
+// hasLesson reports whether there is a question to go back to.
+func (m *Model) hasLesson() bool { return m.lesson != nil || m.classTeaches() }
 
 // backToClass brings the question of the class back; a goal that the setup reaches is answered.
 func (m *Model) backToClass() tea.Cmd {
@@ -264,6 +284,9 @@ func (m *Model) backToClass() tea.Cmd {
 	if d.Role().Teaches() {
 		d.Move(class.Stage)
 		return m.attend()
+	}
+	if m.lesson == nil {
+		return m.rejoin()
 	}
 	if m.lesson.Judge(m.state.Setup); m.lesson.Play.Judged.Right {
 		d.Answer(m.lesson.Play.Given)

@@ -64,7 +64,7 @@ func (m *Model) programKeys() []screen.Key {
 		{ID: "theme", Keys: "t", Help: "next theme; auto follows the terminal", Blind: true, Ask: m.act(state.Action{Verb: state.NextTheme})},
 		{ID: "mouse", Keys: "M", Help: "mouse on or off (off: the terminal selects text)", Blind: true, Ask: m.act(state.Action{Verb: state.ToggleMouse})},
 		{ID: "quiz", Keys: "P", Help: "ask before each turn: the peak, then the step, then nothing", Also: []string{"predict", "exercise", "lesson", "learn"}, Ask: func() screen.Request { return screen.Request{Cmd: m.quiz()} }},
-		{ID: "lesson", Keys: "B", Help: "back to the question of the lesson", When: func() bool { return m.lesson != nil }, Blind: true, Ask: func() screen.Request { return screen.Request{Cmd: m.backToLesson()} }},
+		{ID: "lesson", Keys: "B", Help: "back to the question of the lesson", When: m.hasLesson, Blind: true, Ask: func() screen.Request { return screen.Request{Cmd: m.backToLesson()} }},
 		{ID: "rejoin", Keys: "F", Help: "back to what the presenter shows", When: func() bool { return m.desk != nil && m.desk.Forked }, Blind: true, Ask: func() screen.Request { return screen.Request{Cmd: m.rejoin()} }},
 		{ID: "terminal", Keys: "T", Help: "what this terminal can do, as detected", Ask: m.show(overlay.TerminalID)},
 		{Keys: "enter", Help: "take the nearest legal value or the first fix", When: m.fixes, Blind: true, Ask: m.fixIt},

@@ -130,7 +130,7 @@ func (m *Model) hints() []widget.Hint {
 		first = append(first, widget.Hint{Key: "enter", Text: "sets " + words})
 	}
 	first = append(first, widget.Hint{Key: m.shown("?", "help"), Text: "help"}, widget.Hint{Key: m.shown("q", "quit"), Text: "quit"})
-	if m.lesson != nil {
+	if m.hasLesson() {
 		first = append(first, widget.Hint{Key: m.shown("B", "lesson"), Text: "lesson"})
 	}
 	if m.state.Tab != state.ExploreTab { // which has them further on

@@ -123,11 +123,11 @@ func (m *Model) playOn() tea.Cmd {
 // backToLesson brings the question back: a goal is judged by the setup that is there, every other
 // act has its own again.
 func (m *Model) backToLesson() tea.Cmd {
+	if m.classTeaches() {
+		return m.backToClass()
+	}
 	if m.lesson == nil {
 		return nil
-	}
-	if m.lesson.Class != nil {
-		return m.backToClass()
 	}
 	goal := m.lesson.Play.Act().Kind == lessons.Goal && m.lesson.Play.Phase == lessons.Predict
 	m.lesson.Judge(m.state.Setup)

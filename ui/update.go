@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"time"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -55,6 +57,9 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case copiedMsg:
 		return m, m.takeCopied(msg)
+	case desk.TickMsg:
+		m.desk.Clock = time.Time(msg)
+		return m, m.desk.Tick()
 	case desk.NewsMsg:
 		return m, tea.Batch(m.attend(), m.waitForNews())
 	case glowedMsg:
@@ -76,7 +81,7 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.PasteMsg:
 		return m, m.seated(func() tea.Cmd { return m.handlePaste(msg) })
 	case tea.MouseMsg:
-		if m.choosing != nil {
+		if m.choosing != nil || m.noted() {
 			return m, nil
 		}
 		return m, m.seated(func() tea.Cmd { return m.handleMouse(msg) })
@@ -194,13 +199,14 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	case m.choosing != nil:
 		m.choosing()
 		return nil
-	case m.unseen(msg.String()):
-		return nil
 	}
 	if cmd, taken := m.classKey(msg.String()); taken {
 		return cmd
 	}
-	if !m.overlays.Empty() {
+	switch {
+	case m.unseen(msg.String()):
+		return nil
+	case !m.overlays.Empty():
 		return m.carry(m.overlays.Top().HandleKey(msg))
 	}
 	return m.handleScreenKey(msg.String())

@@ -44,6 +44,9 @@ func (m *Model) View() tea.View {
 func (m *Model) frame() ([]string, *tea.Cursor) {
 	w, h := m.caps.Width, m.caps.Height
 	r := frame.Layout(w, h, m.content())
+	if m.noted() {
+		return m.desk.Notes(m.look.theme, m.look.glyphs, w, h), nil
+	}
 	if m.desk.Dark() {
 		return m.dark(), nil
 	}

@@ -130,3 +130,64 @@ func TestFollow(t *testing.T) {
 	student.sees(t, "[Pipeline]", "following")
 	presenter.sees(t, "1 follow, 0 explore")
 }
+
+// built returns a lesson of the program.
+func built(t testing.TB, id string) *lessons.Lesson {
+	t.Helper()
+	all, errs := lessons.All("", presets.Default())
+	l, err := lessons.Find(all, id)
+	if err != nil || len(errs) > 0 {
+		t.Fatal(err, errs)
+	}
+	return l
+}
+
+// TestLessonInClass: votes are hidden until the presenter shows them, are given once in each of two
+// rounds, and stand beside each other before the turn. A clicker is enough, the notes show all.
+func TestLessonInClass(t *testing.T) {
+	r := room.New(start(), built(t, "second-step"))
+	presenter := enter(t, r, class.Presenter, 120, 36)
+	presenter.sees(t, "LESSON", "first vote, 0 of 0 answered")
+	notes := enter(t, r, class.Presenter, 100, 30)
+	notes.sees(t, "NOTES", "0 follow", "answer", "next")
+	a, b, late := enter(t, r, class.Student, 80, 24), enter(t, r, class.Student, 120, 36), (*explorer)(nil)
+	a.sees(t, "LESSON", "act 1 of", "a  it goes up")
+	a.press("a", "b", "c")
+	b.press("c")
+	presenter.sees(t, "2 of 2 answered", "-█ 1")
+	notes.sees(t, "2 of 2 answered", "█ 1")
+	a.sees(t, "wait for the class", "-█ 1")
+	notes.press("pgdown")
+	a.sees(t, "talk it over")
+	late = enter(t, r, class.Student, 100, 30)
+	late.sees(t, "talk it over", "act 1 of")
+	notes.press("pgdown")
+	for _, x := range []*explorer{a, b, late} {
+		x.sees(t, "second vote")
+		x.press("b")
+	}
+	presenter.sees(t, "3 of 3 answered")
+	presenter.press("v")
+	a.sees(t, "the votes", "1 → 0", "0 → 3")
+	presenter.sees(t, "1 → 0", "0 → 3")
+	presenter.press("b")
+	a.sees(t, "dark", "-the votes")
+	presenter.press(".")
+	a.sees(t, "the votes")
+	presenter.press("pgdown")
+	a.sees(t, "rule", "You said it stays")
+	presenter.press("space")
+	late.sees(t, "act 2 of", "first vote")
+	presenter.press("pgup")
+	late.sees(t, "act 1 of", "rule")
+	presenter.press("esc")
+	late.sees(t, "-LESSON", "following")
+	presenter.sees(t, "-evaluating")
+	late.sees(t, "-evaluating")
+	presenter.press("B")
+	late.sees(t, "LESSON", "act 1 of")
+	late.press("esc")
+	late.sees(t, "yours; F rejoins", "-LESSON")
+	late.press("F")
+	late.sees(t, "LESSON", "following")
+}

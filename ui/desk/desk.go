@@ -23,9 +23,10 @@ type Desk struct {
 	class.Moment
 	Forked bool // the student explores
 
-	Place uint64 // the place that is on the screen, by its number; 0: none of the class
-	given string // the last answer to the act that is on
-	voted bool   // in the round that is open
+	Clock time.Time // of the notes
+	Shows uint64    // the place that is on the screen, by its number; 0: none of the class
+	given string    // the last answer to the act that is on
+	voted bool      // in the round that is open
 	at    struct {
 		lesson *lessons.Lesson
 		act    int
@@ -141,19 +142,37 @@ func (d *Desk) ballot(given string) int {
 // Strip returns what the class adds to the strip of the question.
 func (d *Desk) Strip(left func() overlay.Action) *lesson.Class {
 	s := &lesson.Class{Key: d.key(left), Hints: d.hints(), Line: d.line()}
-	if act := d.Act(); d.Step >= class.Shown && d.Votes[0] != nil && act.Kind != lessons.Number {
-		s.Shown = true
-		for i, round := range d.Votes {
-			if round == nil {
-				continue
-			}
-			s.Votes[i] = make([]int, len(act.Options))
-			for at := range act.Options {
-				s.Votes[i][at] = round[at]
-			}
-		}
+	if d.Step >= class.Shown && d.Act().Kind != lessons.Goal {
+		s.Votes, s.Ladder = d.votes()
+		s.Shown = len(s.Votes[0])+len(s.Votes[1]) > 0
 	}
 	return s
+}
+
+// votes returns the distributions as lists: by option, or by the steps of the ladder of numbers from
+// the least to the greatest that somebody gave, with the words for them.
+func (d *Desk) votes() (votes [2][]int, ladder []string) {
+	act := d.Act()
+	from, n := 0, len(act.Options)
+	if act.Kind == lessons.Number {
+		if from, n = span(d.Votes); n == 0 {
+			return votes, nil
+		}
+		_, unit := lessons.Unit(act.Against)
+		for i := range n {
+			ladder = append(ladder, rungText(from+i)+" "+unit)
+		}
+	}
+	for i, round := range d.Votes {
+		if len(round) == 0 {
+			continue
+		}
+		votes[i] = make([]int, n)
+		for at := range n {
+			votes[i][at] = round[from+at]
+		}
+	}
+	return votes, ladder
 }
 
 // line says how the vote stands.

@@ -102,7 +102,13 @@ func (s *Stage) question(d *drawer) {
 		}
 		d.put(role, mark, o.Say, 1)
 		if s.Class != nil && s.Class.Shown {
-			s.votes(d, i)
+			d.votes(s.Class.Votes, i)
+		}
+	}
+	if s.Class != nil {
+		for i, words := range s.Class.Ladder {
+			d.put(themes.Text, "   ", words, 1)
+			d.votes(s.Class.Votes, i)
 		}
 	}
 	switch {
@@ -217,44 +223,6 @@ func upper(s string) string {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
-}
-
-// votes draws the two votes for an option as two bars in its line, behind its words: the upper half
-// of the cells is the first vote, the lower one the second.
-func (s *Stage) votes(d *drawer, option int) {
-	const numbers = 10
-	var most int
-	for _, round := range s.Class.Votes {
-		for _, n := range round {
-			most = max(most, n)
-		}
-	}
-	room := d.w/2 - numbers
-	if room < 4 || most == 0 {
-		return
-	}
-	var n, cells [2]int
-	for i, round := range s.Class.Votes {
-		if option < len(round) {
-			n[i] = round[option]
-		}
-		if cells[i] = n[i] * room / most; n[i] > 0 {
-			cells[i] = max(cells[i], 1)
-		}
-	}
-	both, first, second := "█", "▀", "▄"
-	if !d.g.Unicode {
-		both, first, second = "=", "\"", "_"
-	}
-	bar := strings.Repeat(both, min(cells[0], cells[1])) + strings.Repeat(first, max(cells[0]-cells[1], 0)) + strings.Repeat(second, max(cells[1]-cells[0], 0))
-	text := fmt.Sprint(n[0])
-	if len(s.Class.Votes[1]) > 0 {
-		text = fmt.Sprintf("%d %s %d", n[0], d.g.Arrow, n[1])
-	}
-	last := len(d.lines) - 1
-	at := d.w - room - numbers
-	l := widget.NewLine(d.w).Raw(ansi.Truncate(d.lines[last], at-1, ""), at-1).Gap(1)
-	d.lines[last] = l.Put(d.theme.Paint(themes.Accent), bar).Gap(1).Put(d.theme.Paint(themes.Muted), text).String()
 }
 
 // hints returns the keys of the phase.

@@ -10,7 +10,6 @@ import (
 	"meshscope/engine"
 	"meshscope/lessons"
 	"meshscope/ui/overlay"
-	"meshscope/ui/widget"
 )
 
 // Stage is a lesson on the stack of overlays: it holds the keys, so that no knob turns, nothing is
@@ -129,13 +128,3 @@ func (s *Stage) Resize(w, h int) { s.w, s.h = w, h }
 
 // Close does nothing: the lesson waits.
 func (*Stage) Close() {}
-
-// Class is what a class adds to the strip, and has in place of what one alone would see.
-type Class struct {
-	// Key takes a key before the strip does; false: it is an answer.
-	Key   func(key string) (overlay.Action, bool)
-	Line  string // how the vote stands
-	Votes [2][]int
-	Shown bool // Votes, by option
-	Hints []widget.Hint
-}

@@ -1,0 +1,139 @@
+package room_test
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"meshscope/engine_test/draws"
+	"meshscope/lessons"
+	"meshscope/presets"
+	"meshscope/serve/room"
+	"meshscope/ui/class"
+)
+
+// TestVotes lets many members vote, come and go at once while a presenter moves the class: nobody
+// votes twice in a round, nobody sees a vote before it is shown, no one waits.
+func TestVotes(t *testing.T) {
+	r := room.New(start(), built(t, "second-step"))
+	presenter := r.Join(class.Presenter)
+	rounds := 200
+	if draws.Deep() {
+		rounds = 20_000
+	}
+	var wait sync.WaitGroup
+	done := make(chan struct{})
+	for range 8 {
+		wait.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				s := r.Join(class.Student)
+				for range 3 {
+					s.Answer(rand.IntN(room.MaxBallots+2) - 1)
+					s.Follow(rand.IntN(2) == 0)
+					if m := s.Now(); m.Step < class.Shown && (m.Votes[0] != nil || m.Votes[1] != nil) {
+						t.Error("votes are seen before they are shown")
+					}
+				}
+				s.Teach(nil)
+				s.Move(class.Onward)
+				if _, ok := s.Show(s.Now().Of, class.Place{}, 1); ok {
+					t.Error("a student shows")
+				}
+				s.Leave()
+				s.Leave()
+			}
+		})
+	}
+	l := presenter.Now().Lesson
+	for range rounds {
+		presenter.Move(class.Move(rand.IntN(int(class.Unstage) + 1)))
+		if presenter.Now().Lesson == nil {
+			presenter.Teach(l)
+		}
+		m := presenter.Now()
+		presenter.Show(m.Of, m.Place, 1)
+	}
+	close(done)
+	wait.Wait()
+	if c := presenter.Now().Counts; c.Students != 0 {
+		t.Errorf("%d students are left", c.Students)
+	}
+}
+
+// TestOneVote: one vote in a round, none for another step, and a vote that leaves takes its ballot.
+func TestOneVote(t *testing.T) {
+	r := room.New(start(), built(t, "second-step"))
+	presenter, a, b := r.Join(class.Presenter), r.Join(class.Student), r.Join(class.Student)
+	show := func() { m := presenter.Now(); presenter.Show(m.Of, m.Place, 1) }
+	show()
+	if !a.Answer(1) || a.Answer(2) || !b.Answer(2) || presenter.Answer(1) {
+		t.Error("who may vote once does not, or twice")
+	}
+	b.Leave()
+	if n := presenter.Now().Counts.Answered; n != 1 {
+		t.Errorf("%d answers after one has left", n)
+	}
+	presenter.Move(class.Onward)
+	show()
+	if a.Answer(1) {
+		t.Error("a vote while nothing is open")
+	}
+	presenter.Move(class.Onward)
+	presenter.Move(class.Onward)
+	show()
+	if v := a.Now().Votes; v[0][1] != 1 || v[1] != nil {
+		t.Errorf("shown are %v", v)
+	}
+}
+
+// TestKeep: a class that is killed comes back to its act, with the votes that were closed.
+func TestKeep(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "class.json")
+	r := room.New(start(), built(t, "second-step"))
+	presenter, a := r.Join(class.Presenter), r.Join(class.Student)
+	show := func() { m := presenter.Now(); presenter.Show(m.Of, m.Place, 1) }
+	show()
+	a.Answer(2)
+	for range 5 { // to the second act
+		presenter.Move(class.Onward)
+		show()
+	}
+	a.Answer(1)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := r.Keep(ctx, file); err != nil {
+		t.Fatal(err)
+	}
+	again := room.New(class.Place{}, nil)
+	if ok, err := again.Load(file, []*lessons.Lesson{presenter.Now().Lesson}, presets.Default()); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	was, is := presenter.Now(), again.Join(class.Presenter).Now()
+	if is.Place != was.Place || is.At != 1 || is.Step != class.Vote || is.Lesson != was.Lesson || !is.Staged {
+		t.Errorf("it comes back to act %d, step %d, %+v", is.At, is.Step, is.Place)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || !bytes.Contains(text, []byte(`"2": 1`)) {
+		t.Errorf("the votes of the first act are lost: %v\n%s", err, text)
+	}
+	for _, broken := range []string{"", "{", `{"place":{},"lesson":"second-step"}`, `{"lesson":"none"}`} {
+		if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := again.Load(file, nil, presets.Default()); ok || err == nil {
+			t.Errorf("%q is taken", broken)
+		}
+	}
+	if ok, err := again.Load(file+"x", nil, presets.Default()); ok || err != nil {
+		t.Errorf("a file that is not there: %v %v", ok, err)
+	}
+}
