@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,15 +16,13 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
-	"meshscope/lessons"
 	"meshscope/serve"
-	"meshscope/ui"
-	"meshscope/ui/session"
 )
 
 // serveFlags are the flags of 'meshscope serve'.
 type serveFlags struct {
 	listen, state, keys, password string
+	presenter, lesson             string
 	free                          bool
 	limits                        serve.Limits
 }
@@ -33,21 +32,25 @@ func (a *app) serveCommand() *cobra.Command {
 	flags := serveFlags{limits: serve.DefaultLimits()}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the explorer over SSH",
+		Short: "Teach a class over SSH, or share an install",
 		Long: "Serve the explorer to everyone who has ssh: each login is an explorer of its own, in its own size, colours and characters. " +
+			"In a class they show what the presenter's shows, until a student turns a knob. The presenter logs in as 'presenter' with the token that is printed at the start, or a key of --presenter-keys; a second login has the notes. " +
+			"--free is without a class.\n\n" +
 			"Guests get no shell, command, file or forwarding, and nothing that they do is written; setups, presets and lessons of the host are theirs to read.\n\n" +
 			"On the loopback address everyone who has a login on this machine may come in, unless --authorized-keys or --password-file is given. Any other address needs one of them. " +
 			"'serve password' makes the file. The host key is made at the first start and stays in --state. The log is JSON, a line per event, on standard error. " +
 			"SIGINT or SIGTERM tells the guests and stops.\n\n" +
 			"The flags of 'eval' choose the setup that explorers start with. docs/serve.md has a unit for systemd.\n\n" +
 			"Exit code: 0 after a signal, 1 after an error, 2 usage error.",
-		Example: "meshscope serve --free\nmeshscope serve password\nmeshscope serve --free --listen :2222 --password-file ~/.local/state/meshscope/serve/password",
+		Example: "meshscope serve\nmeshscope serve --lesson second-step\nmeshscope serve --free\nmeshscope serve password\nmeshscope serve --free --listen :2222 --password-file ~/.local/state/meshscope/serve/password",
 		Args:    cobra.ArbitraryArgs,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:2222", "address and port; any but loopback needs keys or a password")
 	f.BoolVar(&flags.free, "free", false, "an explorer for everyone, without a class")
+	f.StringVar(&flags.lesson, "lesson", "", "lesson that the class begins with; see 'meshscope lesson'")
+	f.StringVar(&flags.presenter, "presenter-keys", "", "file of public keys of presenters, in place of a token")
 	f.StringVar(&flags.keys, "authorized-keys", "", "file of public keys that may log in, as OpenSSH has it")
 	f.StringVar(&flags.password, "password-file", "", "file that 'serve password' made; whoever knows the password may log in")
 	f.StringVar(&flags.state, "state", "", "folder of the host key (default "+"~/.local/state/meshscope/serve)")
@@ -77,8 +80,8 @@ func (a *app) serveCommand() *cobra.Command {
 func (f *serveFlags) check() error {
 	l := &f.limits
 	switch {
-	case !f.free:
-		return &usageError{"what to serve: give --free"}
+	case f.free && (f.lesson != "" || f.presenter != ""):
+		return &usageError{"--free is without a class: it has no --lesson and no --presenter-keys"}
 	case l.Sessions < 1 || l.PerAddress < 1:
 		return &usageError{"--sessions and --per-address are at least 1"}
 	case l.Idle < time.Second || l.Total < time.Second:
@@ -89,6 +92,9 @@ func (f *serveFlags) check() error {
 	}
 	return nil
 }
+
+// tokenLength makes a token of 80 bits.
+const tokenLength = 16
 
 // serveState returns the folder of the server's state.
 func serveState() string { return filepath.Join(crashDir(), "serve") }
@@ -101,7 +107,16 @@ func (f *serveFlags) access() (access serve.Access, err error) {
 		}
 	}
 	if f.password != "" {
-		access.Password, err = serve.ReadPassword(f.password)
+		if access.Password, err = serve.ReadPassword(f.password); err != nil {
+			return access, err
+		}
+	}
+	switch {
+	case f.free:
+	case f.presenter != "":
+		access.PresenterKeys, err = serve.ReadKeys(f.presenter)
+	default:
+		access.Token = rand.Text()[:tokenLength]
 	}
 	return access, err
 }
@@ -134,8 +149,15 @@ func (a *app) serve(ctx context.Context, s engine.Setup, f *serveFlags) error {
 	}
 	log := slog.New(slog.NewJSONHandler(a.stderr, nil))
 	slog.SetDefault(log) // of the SSH library
-	server, err := serve.New(serve.Config{HostKey: key, Access: access, Limits: f.limits, Log: log, Enter: a.freely(s)})
+	enter, err := a.enter(s, f)
 	if err != nil {
+		return err
+	}
+	server, err := serve.New(serve.Config{HostKey: key, Access: access, Limits: f.limits, Log: log, Enter: enter})
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprint(a.stdout, invitation(listener.Addr(), &access, f)); err != nil {
 		return err
 	}
 	return a.untilSignal(ctx, server, listener)
@@ -148,9 +170,6 @@ func (a *app) untilSignal(ctx context.Context, server *serve.Server, l net.Liste
 	defer stop()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	if _, err := fmt.Fprintf(a.stdout, "serving on %s\n", l.Addr()); err != nil {
-		return err
-	}
 	select {
 	case err := <-served:
 		return err
@@ -161,19 +180,6 @@ func (a *app) untilSignal(ctx context.Context, server *serve.Server, l net.Liste
 	defer cancel()
 	server.Stop(last)
 	return <-served
-}
-
-// freely returns an explorer of its own for each guest. It writes no files: there is nothing in its
-// options that could.
-func (a *app) freely(s engine.Setup) func(serve.Guest) serve.Visit {
-	all, _ := lessons.All(ownLessons(), a.closed)
-	return func(serve.Guest) serve.Visit {
-		return serve.Visit{Options: ui.Options{
-			Setup: s, Asked: true, Library: a.closed, Version: version, Calm: true,
-			Lessons: func() []*lessons.Lesson { return all },
-			Last:    new(session.None()),
-		}}
-	}
 }
 
 // serverMemory sets garbage collection for many sessions, unless GOGC is set, and returns what

@@ -11,7 +11,7 @@ import (
 	gossh "golang.org/x/crypto/ssh"
 )
 
-// Access says who may log in. A server without any of it lets everyone in who reaches it.
+// Access says who may log in.
 type Access struct {
 	Keys          *Keys     // of guests
 	Password      *Password // of the class
@@ -19,9 +19,18 @@ type Access struct {
 	Token         string // in place of a password, for the presenter; empty: none
 }
 
-// Open reports whether everyone who reaches the server may log in.
-func (a *Access) Open() bool {
-	return a.Keys == nil && a.Password == nil && a.PresenterKeys == nil && a.Token == ""
+// Presenter is the user name that has to prove to be one where guests need to prove nothing.
+const Presenter = "presenter"
+
+// Open reports whether everyone who reaches the server may log in as a guest.
+func (a *Access) Open() bool { return a.Keys == nil && a.Password == nil }
+
+// anybody lets a guest of an open server in.
+func (a *Access) anybody(conn gossh.ConnMetadata) (*gossh.Permissions, error) {
+	if conn.User() == Presenter && (a.Token != "" || a.PresenterKeys != nil) {
+		return nil, ssh.ErrPermissionDenied
+	}
+	return new(gossh.Permissions), nil
 }
 
 // What the permissions of a connection say of its login.

@@ -117,6 +117,8 @@ func (s *Server) secure(server *ssh.Server) error {
 func (s *Server) protocol(ctx ssh.Context) *gossh.ServerConfig {
 	l := linkOf(ctx)
 	return &gossh.ServerConfig{
+		NoClientAuth:         s.config.Access.Open(),
+		NoClientAuthCallback: s.config.Access.anybody,
 		Config: gossh.Config{
 			KeyExchanges: []string{gossh.KeyExchangeMLKEM768X25519, gossh.KeyExchangeCurve25519},
 			Ciphers:      []string{gossh.CipherChaCha20Poly1305, gossh.CipherAES256GCM, gossh.CipherAES128GCM, gossh.CipherAES256CTR},

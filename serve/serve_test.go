@@ -245,3 +245,34 @@ func asks(request string, payload []byte) func(*gossh.Session) error {
 		return err
 	}
 }
+
+// TestPresenter: guests of an open server need nothing; who says to be the presenter needs the token.
+func TestPresenter(t *testing.T) {
+	entered := make(chan bool, 4)
+	h := open(t, func(c *serve.Config) {
+		c.Access.Token = "the token"
+		show := c.Enter
+		c.Enter = func(g serve.Guest) serve.Visit { entered <- g.Presenter; return show(g) }
+	})
+	if _, err := h.dial(serve.Presenter); err == nil {
+		t.Error("a presenter without a token")
+	}
+	for _, test := range []struct {
+		user      string
+		methods   []gossh.AuthMethod
+		presenter bool
+	}{
+		{"someone", nil, false},
+		{serve.Presenter, []gossh.AuthMethod{gossh.Password("the token")}, true},
+	} {
+		c, err := h.dial(test.user, test.methods...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		enter(t, c).waits(t, "Explore")
+		if got := <-entered; got != test.presenter {
+			t.Errorf("%s: presenter %v", test.user, got)
+		}
+		_ = c.Close()
+	}
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/lessons"
+	"meshscope/serve"
+	"meshscope/serve/room"
+	"meshscope/ui"
+	"meshscope/ui/class"
+	"meshscope/ui/session"
+)
+
+// presenterFPS draws a presenter's keys at once.
+const presenterFPS = 60
+
+// enter returns what guests get to see: a class, or an explorer of their own.
+func (a *app) enter(s engine.Setup, f *serveFlags) (func(serve.Guest) serve.Visit, error) {
+	all, _ := lessons.All(ownLessons(), a.closed) // 'lesson check' names those that are left out
+	visit := func(serve.Guest) serve.Visit { return serve.Visit{Options: a.guest(s, all)} }
+	if f.free {
+		return visit, nil
+	}
+	var first *lessons.Lesson
+	if f.lesson != "" {
+		l, err := lessons.Find(all, f.lesson)
+		if err != nil {
+			return nil, &usageError{"--lesson: " + err.Error()}
+		}
+		first = l
+	}
+	r := room.New(class.Place{Setup: s}, first)
+	return func(g serve.Guest) serve.Visit {
+		v := visit(g)
+		role := class.Student
+		if g.Presenter {
+			role, v.FPS = class.Presenter, presenterFPS
+		}
+		seat := r.Join(role)
+		v.Options.Setup, v.Options.Class, v.Leave = r.Start(), seat, seat.Leave
+		return v
+	}, nil
+}
+
+// guest returns the options of a guest's explorer. Nothing in them writes or reads a file.
+func (a *app) guest(s engine.Setup, all []*lessons.Lesson) ui.Options {
+	return ui.Options{
+		Setup: s, Asked: true, Library: a.closed, Version: version, Calm: true, Last: new(session.None()),
+		Lessons: func() []*lessons.Lesson { return all },
+	}
+}
+
+// invitation tells how to log in.
+func invitation(at net.Addr, access *serve.Access, f *serveFlags) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "serving on %s\n", at)
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		return b.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "HOST"
+	}
+	fmt.Fprintf(&b, "guests:    ssh -p %s %s\n", port, host)
+	if f.free {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "presenter: ssh -p %s %s@%s", port, serve.Presenter, host)
+	if access.Token != "" {
+		fmt.Fprintf(&b, "\n           password %s (of this run; again for the notes)", access.Token)
+	}
+	return b.String() + "\n"
+}
