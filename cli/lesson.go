@@ -36,13 +36,13 @@ func (a *app) allLessons() []*lessons.Lesson {
 }
 
 func (a *app) lessonCommand() *cobra.Command {
-	asJSON, asText := false, false
+	asJSON, asText, act := false, false, 0
 	var look screenFlags
 	cmd := &cobra.Command{
 		Use:   "lesson [NAME]",
 		Short: "Learn by predicting what a turn does",
 		Long: "Lessons ask what a turn of a knob does before it is made, then make it and say why. Without a name, lesson lists them. " +
-			"With one it opens as a strip over the screens of the explorer: figures that would answer are hidden, esc explores freely, B comes back. " +
+			"With one it opens on the screens of the explorer, at the act where it was left: figures that would answer are hidden, esc explores freely, B comes back. " +
 			"--text, or no terminal, asks the questions as text, each answered by a line; where the input ends the answers are shown, so that a pipe gets the whole lesson.\n\n" +
 			"'lesson check' tests every claim of all lessons, or of a file, against the engine; 'lesson new' prints a file to start from. " +
 			"Own lessons are in ~/.config/meshscope/presets/lessons.\n\n" +
@@ -53,6 +53,7 @@ func (a *app) lessonCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as a JSON document")
 	look.register(cmd)
 	cmd.Flags().BoolVar(&asText, "text", false, "ask and answer as plain text, for pipes and screen readers")
+	cmd.Flags().IntVar(&act, "act", 0, "begin at this act, from 1 on, instead of where the lesson was left")
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var ids []string
 		for _, l := range a.allLessons() {
@@ -73,13 +74,16 @@ func (a *app) lessonCommand() *cobra.Command {
 		if err != nil {
 			return &usageError{"lesson: " + err.Error()}
 		}
+		if act < 0 || act > len(l.Acts) {
+			return &usageError{fmt.Sprintf("--act is %d; allowed: 1 to %d", act, len(l.Acts))}
+		}
 		if asText || look.plain || a.notInteractive() != "" {
 			return a.lessonText(l)
 		}
 		if err := look.check(); err != nil {
 			return err
 		}
-		return a.run(cmd.Context(), ui.Options{Setup: l.Start(), Asked: true, Lesson: l}, nil, &look)
+		return a.run(cmd.Context(), ui.Options{Setup: l.Start(), Asked: true, Lesson: l, Act: act}, nil, &look)
 	})
 	cmd.AddCommand(a.lessonCheckCommand(), a.lessonNewCommand())
 	return cmd

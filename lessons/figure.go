@@ -144,8 +144,8 @@ func zero(name string) any {
 func (d *derived) is(name string) bool { return d.Name.Name == name || flat(d.ID) == name }
 
 // figure returns a figure of a side by any of its names.
-func (s *Side) figure(name string) (figures.Figure, error) {
-	name = flat(name)
+func (s *Side) figure(id string) (figures.Figure, error) {
+	name := flat(id)
 	if !s.Report.Legal || s.Report.Memory == nil {
 		return figures.Figure{}, fmt.Errorf("%s: the layout is illegal and has no figures", name)
 	}
@@ -172,6 +172,9 @@ func (s *Side) figure(name string) (figures.Figure, error) {
 		if k.Kind == knob.Number && flat(string(k.ID)) == name {
 			return figures.Figure{ID: string(k.ID), Value: float64(k.Int(s.Setup)), Unit: record.Count}, nil
 		}
+	}
+	if f, ok := figures.Find(&s.Report, id); ok {
+		return f, nil
 	}
 	for _, f := range figures.List(&s.Report) {
 		if flat(f.ID) == name {

@@ -4,6 +4,7 @@
 package lessons
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ const (
 	Direction Kind = "direction" // up, same or down
 	Choice    Kind = "choice"
 	Number    Kind = "number"
-	Point     Kind = "point" // at the rank with the largest figure
+	Point     Kind = "point" // with the cursor, at the rank, bar or operation with the largest figure
 	Goal      Kind = "goal"  // knobs that reach something
 )
 
@@ -69,7 +70,9 @@ type Act struct {
 	Notes   string
 
 	Before, After Side
-	figure        string // its name
+	figure        string   // its name
+	points        []string // of a point: the figure that each option stands for
+	ranked        bool     // of a point: each option is a rank
 }
 
 // Option is one answer, or of a goal one condition.
@@ -87,6 +90,9 @@ type Turn struct {
 	From, To string
 }
 
+// Text names a turn with an arrow between its values.
+func (t *Turn) Text(arrow string) string { return t.Label + " " + t.From + " " + arrow + " " + t.To }
+
 // Locks are what stays while a knob turns in a lesson.
 func Locks() knob.Locks { return knob.Locks{GPUs: true, Batch: true, Tokens: true} }
 
@@ -94,6 +100,9 @@ func Locks() knob.Locks { return knob.Locks{GPUs: true, Batch: true, Tokens: tru
 func order() []string {
 	return []string{"second-step", "recomputation", "batch", "zero", "overlap-wall", "tensor-sequence", "bubble", "long-context", "experts", "capstone"}
 }
+
+// Place returns the number of a lesson in the course, from 1 on; 0: it is none of it.
+func Place(id string) int { return slices.Index(order(), id) + 1 }
 
 // All returns the lessons of the program, in the order in which they are taught, and those of a
 // folder of the user's own, settled with the presets of a library, and an error for each fault of
@@ -136,12 +145,7 @@ func load(from fs.FS, folder string, lib *presets.Library) ([]*Lesson, []error) 
 		}
 		all = append(all, l)
 	}
-	place := func(l *Lesson) int {
-		if at := slices.Index(order(), l.ID); at >= 0 {
-			return at
-		}
-		return len(order())
-	}
+	place := func(l *Lesson) int { return cmp.Or(Place(l.ID), len(order())+1) }
 	slices.SortStableFunc(all, func(a, b *Lesson) int { return place(a) - place(b) })
 	return all, errs
 }

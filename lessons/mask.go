@@ -3,6 +3,7 @@ package lessons
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,38 +12,130 @@ import (
 )
 
 // Mask hides figures in texts: every number that is one of them, in any unit and to any
-// number of digits from two on.
-type Mask []figures.Figure
+// number of digits.
+type Mask struct {
+	hidden []figures.Figure
+	shown  []figures.Figure // that the question starts from: numbers that are one of these stay
+}
 
-// Mask returns what is hidden in the phase that a play is in: the masked figures before and
-// after the turn, so that a figure that stays cannot be told from one that moves.
-func (p Play) Mask() Mask {
-	var out Mask
-	a := p.Act()
+// NewMask hides figures.
+func NewMask(of ...figures.Figure) Mask { return Mask{hidden: of} }
+
+// Figures returns what is hidden.
+func (m Mask) Figures() []figures.Figure { return m.hidden }
+
+// Shows reports whether a figure is one that the question starts from, to the digits of prose.
+func (m Mask) Shows(f figures.Figure) bool {
+	return slices.ContainsFunc(m.shown, func(s figures.Figure) bool { return Text(s) == Text(f) })
+}
+
+// Asked returns the masked figures by their ids, without what follows from them.
+func (p Play) Asked() []string {
+	var out []string
 	for _, name := range p.Masked() {
-		for _, side := range []*Side{&a.Before, &a.After} {
-			if f, err := side.figure(name); err == nil && f.Value != 0 {
-				out = append(out, f)
-			}
+		if f, err := p.Act().After.figure(name); err == nil {
+			out = append(out, f.ID)
 		}
 	}
 	return out
 }
 
-// inText is a number in a text.
-var inText = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?`)
+// Hidden returns the figures that are masked now and those from which they follow.
+func (p Play) Hidden() []string {
+	var out []string
+	for _, id := range p.Asked() {
+		out = append(out, kin(id)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Mask returns what is hidden in the phase that a play is in: the masked figures before and
+// after the turn, so that a figure that stays cannot be told from one that moves, and what becomes
+// of the figure that is asked for.
+func (p Play) Mask() Mask {
+	var out Mask
+	a := p.Act()
+	if p.Phase >= Reveal {
+		return out
+	}
+	masked := p.Hidden()
+	for _, id := range masked {
+		for _, side := range []*Side{&a.Before, &a.After} {
+			if f, err := side.figure(id); err == nil && f.Value != 0 {
+				out.hidden = append(out.hidden, f)
+			}
+		}
+	}
+	if a.figure == "" || len(a.Turned) == 0 || a.Kind == Point {
+		return out
+	}
+	asked := []string{a.Against.ID}
+	if also := kin(a.Against.ID); slices.Contains(also, "time.step") {
+		asked = also
+	}
+	for _, id := range asked {
+		after, errA := a.After.figure(id)
+		before, errB := a.Before.figure(id)
+		if errA == nil && errB == nil && after.Value != 0 && after.Unit != record.Count && !slices.Contains(masked, id) {
+			out.hidden, out.shown = append(out.hidden, after), append(out.shown, before)
+		}
+	}
+	return out
+}
+
+// terms are the parts of a rank's memory.
+func terms() []string {
+	return []string{"weights", "gradients", "optimizer", "activations", "logits", "buffers", "overhead"}
+}
+
+// kin returns a figure with those that say the same, or from which it follows.
+func kin(id string) []string {
+	speed := []string{
+		"time.step", "throughput.mfu", "throughput.model-tflops-per-gpu", "throughput.tokens-per-second-per-gpu",
+		"throughput.tokens-per-second", "pipeline.makespan", "run.days", "run.cost",
+	}
+	peak := []string{"memory.peak", "memory.free", "memory.fullest.total", "memory.fullest.allocated"}
+	term, of := strings.CutPrefix(id, figures.FullestRank)
+	switch {
+	case slices.Contains(speed, id):
+		return speed
+	case slices.Contains(peak, id):
+		for _, t := range terms() {
+			peak = append(peak, figures.FullestRank+t)
+		}
+		return peak
+	case of && slices.Contains(terms(), term): // the others and the peak give it
+		return append(peak, id)
+	case id == "pipeline.bubble-over-ideal" || id == "pipeline.bubble-over-total" || id == "time.bubble":
+		return []string{"pipeline.bubble-over-ideal", "pipeline.bubble-over-total", "time.bubble"}
+	}
+	return []string{id}
+}
+
+// inText is a number in a text with the unit behind it, where it has one.
+var inText = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?( ?(?:%|(?:[KMGT]i?B|[num]?s)\b))?`)
 
 // Places returns where in a text hidden numbers stand: the first and last byte of each.
 func (m Mask) Places(text string) [][2]int {
-	if len(m) == 0 {
+	if len(m.hidden) == 0 {
 		return nil
 	}
 	var out [][2]int
-	for _, at := range inText.FindAllStringIndex(text, -1) {
-		number := text[at[0]:at[1]]
-		name := at[0] > 0 && isLetter(text[at[0]-1]) && !strings.Contains(number, ".") // H100
-		if !name && m.Hides(number) {
-			out = append(out, [2]int{at[0], at[1]})
+	for _, at := range inText.FindAllStringSubmatchIndex(text, -1) {
+		end, unit := at[1], ""
+		if at[2] >= 0 {
+			end, unit = at[2], text[at[2]:at[3]]
+		}
+		number := text[at[0]:end]
+		if named := at[0] > 0 && isLetter(text[at[0]-1]) || unit == "GB"; named && !strings.Contains(number, ".") { // H100, 80GB
+			continue
+		}
+		if before := text[:at[0]]; strings.HasSuffix(before, "±") || strings.HasSuffix(before, "+-") { // an error
+			continue
+		}
+		if m.hides(number, unit != "") {
+			out = append(out, [2]int{at[0], end})
 		}
 	}
 	return out
@@ -61,12 +154,13 @@ func (m Mask) Text(text string) string {
 	return string(b)
 }
 
-// Hides reports whether a number as it is written is a hidden figure in one of its units.
-func (m Mask) Hides(number string) bool {
+// hides reports whether a number as it is written is a hidden figure in one of its units, and not one
+// of those that are shown. A single digit is one where it has a point or a unit.
+func (m Mask) hides(number string, unit bool) bool {
 	number = strings.TrimRight(strings.ReplaceAll(number, ",", ""), ".")
 	v, err := strconv.ParseFloat(number, 64)
 	digits := strings.TrimLeft(strings.Replace(number, ".", "", 1), "0")
-	if err != nil || len(digits) < 2 {
+	if err != nil || digits == "" || len(digits) < 2 && !unit && !strings.Contains(number, ".") {
 		return false
 	}
 	_, decimals, _ := strings.Cut(number, ".")
@@ -74,10 +168,15 @@ func (m Mask) Hides(number string) bool {
 	if decimals == "" {
 		last = math.Pow10(len(digits) - len(strings.TrimRight(digits, "0")))
 	}
+	return isOne(m.hidden, v, last) && !isOne(m.shown, v, last)
+}
+
+// isOne reports whether a number, exact to its last place, is one of the figures in any unit.
+func isOne(of []figures.Figure, v, last float64) bool {
 	const half = 0.501 // of the last digit: how far rounding goes
-	for i := range m {
-		for _, unit := range sizes(m[i].Unit) {
-			if math.Abs(v-math.Abs(m[i].Value)/unit) <= half*last {
+	for i := range of {
+		for _, unit := range sizes(of[i].Unit) {
+			if math.Abs(v-math.Abs(of[i].Value)/unit) <= half*last {
 				return true
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // TestMask: a figure is hidden in every unit and to any number of digits from two on; other numbers,
 // names and knobs stay.
 func TestMask(t *testing.T) {
-	mask := Mask{{ID: "memory.peak", Value: 86.58 * (1 << 30), Unit: record.Memory}, {ID: "throughput.mfu", Value: 0.4653, Unit: record.Share}, {ID: "time.step", Value: 0.4294, Unit: record.Seconds}}
+	mask := NewMask([]figures.Figure{{ID: "memory.peak", Value: 86.58 * (1 << 30), Unit: record.Memory}, {ID: "throughput.mfu", Value: 0.4653, Unit: record.Share}, {ID: "time.step", Value: 0.4294, Unit: record.Seconds}}...)
 	for text, want := range map[string]string{
 		"over 86.6 GiB of 79.1":          "over ???? GiB of 79.1",
 		"87 GiB, 86.58 GiB, 86.580 GiB":  "?? GiB, ????? GiB, ?????? GiB",
@@ -19,6 +19,8 @@ func TestMask(t *testing.T) {
 		"MFU 46.5 %, 47 %, 0.465":        "MFU ???? %, ?? %, ?????",
 		"429 ms or 0.43 s or 429,400 us": "??? ms or ???? s or ??????? us",
 		"H100, TP 8, 64 GPUs, 86.9 GiB":  "H100, TP 8, 64 GPUs, 86.9 GiB",
+		"H100 87GB, 87 GB":               "H100 87GB, ?? GB",
+		"0.4 s, 0.4, 4, 9 %":             "??? s, ???, 4, 9 %",
 		"≈86.6":                          "≈????",
 	} {
 		if got := mask.Text(text); got != want {
@@ -28,8 +30,8 @@ func TestMask(t *testing.T) {
 	for _, v := range []float64{1.5e9, 3.25e11, 7.77e7, 123456789} {
 		f := figures.Figure{Value: v, Unit: record.Memory}
 		for _, u := range []record.Unit{record.Memory, record.Traffic, record.FLOPs} {
-			if text := u.Text(v); strings.ContainsAny(Mask{f}.Text(text), "123456789") {
-				t.Errorf("%s is shown as %s", text, Mask{f}.Text(text))
+			if text := u.Text(v); strings.ContainsAny(NewMask(f).Text(text), "123456789") {
+				t.Errorf("%s is shown as %s", text, NewMask(f).Text(text))
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,8 @@ type Play struct {
 	Phase  Phase
 	Given  string // the answer of this act, as it was given
 	Judged Verdict
-	Right  int // acts answered rightly so far
+	Right  int    // acts answered rightly so far
+	rights uint64 // which, a bit each
 }
 
 // Verdict is what becomes of an answer.
@@ -43,6 +45,33 @@ type Verdict struct {
 
 // Begin starts a lesson.
 func Begin(l *Lesson) Play { return Play{Lesson: l} }
+
+// From starts a lesson at an act, the first one where it has no such act.
+func From(l *Lesson, act int) Play {
+	if act < 0 || act >= len(l.Acts) {
+		act = 0
+	}
+	return Play{Lesson: l, At: act}
+}
+
+// Back goes to the question of the act before; within an act that is answered to its own.
+func (p Play) Back() Play {
+	if p.Phase == Predict {
+		p.At = max(p.At-1, 0)
+	}
+	p.Given, p.Judged, p.Phase = "", Verdict{}, Predict
+	return p.count(false)
+}
+
+// count notes whether the act is answered rightly.
+func (p Play) count(right bool) Play {
+	p.rights &^= 1 << p.At
+	if right {
+		p.rights |= 1 << p.At
+	}
+	p.Right = bits.OnesCount64(p.rights)
+	return p
+}
 
 // Act returns the act that is on, the last one at the end.
 func (p Play) Act() *Act { return &p.Lesson.Acts[min(p.At, len(p.Lesson.Acts)-1)] }
@@ -74,9 +103,7 @@ func (p Play) Answer(text string) (Play, error) {
 		return p, err
 	}
 	p.Given, p.Judged, p.Phase = strings.TrimSpace(text), v, Reveal
-	if v.Right {
-		p.Right++
-	}
+	p = p.count(v.Right)
 	if len(p.Act().Turned) > 0 {
 		p.Phase = Turning
 	}
@@ -90,7 +117,7 @@ func (p Play) Reach(s engine.Setup) Play {
 	}
 	if p.Judged = p.Act().Reached(s); p.Judged.Right {
 		p.Given, p.Phase = "reached", Reveal
-		p.Right++
+		p = p.count(true)
 	}
 	return p
 }
@@ -98,7 +125,7 @@ func (p Play) Reach(s engine.Setup) Play {
 // Skip goes on without an answer.
 func (p Play) Skip() Play {
 	if p.Phase == Predict {
-		p.Phase = Reveal
+		p.Phase, p.Judged = Reveal, Verdict{}
 	}
 	return p
 }

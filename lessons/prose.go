@@ -12,11 +12,6 @@ import (
 
 // prose fills the figures of an act's texts and refuses typed numbers.
 func (l *loader) prose(key string, a *Act) {
-	for _, masked := range a.Mask {
-		if strings.Contains(a.Ask, "{"+masked+"}") {
-			l.failf(key+".ask", "shows %s, which is masked", masked)
-		}
-	}
 	texts := []struct {
 		key  string
 		text *string
@@ -36,10 +31,9 @@ func (l *loader) prose(key string, a *Act) {
 	for _, o := range a.Options {
 		asked += "\n" + o.Say
 	}
-	for _, name := range a.Mask {
-		if f, err := a.After.figure(name); err == nil && len((Mask{f}).Places(asked)) > 0 {
-			l.failf(key+".ask", "or an option shows %s, which is masked", Text(f))
-		}
+	mask := Begin(&Lesson{Acts: []Act{*a}}).Mask()
+	for _, at := range mask.Places(asked) {
+		l.failf(key+".ask", "or an option shows %s, which is masked or what becomes of the figure", asked[at[0]:at[1]])
 	}
 }
 

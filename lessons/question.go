@@ -1,11 +1,14 @@
 package lessons
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"meshscope/engine/explain"
 )
 
 // deadBand is how much a figure moves before it counts as moved: 2 %.
@@ -79,34 +82,83 @@ func (l *loader) options(key string, f *actFile, a *Act) {
 	}
 }
 
-// point makes an option of every rank: right is the one with the largest figure.
+// point makes an option of every rank, term or stage that the * of a figure stands for: right is the one
+// with the largest.
 func (l *loader) point(key string, f *actFile, a *Act) {
-	if !strings.Contains(f.Figure, "*") {
-		l.failf(key+".figure", "needs a * for the number of the rank: memory.ranks.*.total")
+	before, after, ok := strings.Cut(f.Figure, "*")
+	if !ok || strings.Contains(after, "*") {
+		l.failf(key+".figure", "needs one * for the rank, the term or the stage: memory.ranks.*.total, memory.ranks.0.*, stage.*.time")
 		return
 	}
-	ranks := a.Before.Setup.PP
-	if strings.HasPrefix(flat(f.Figure), "causal_") {
-		ranks = a.Before.Setup.CP
-	}
-	if ranks > letters {
-		l.failf(key+".figure", "asks for one of %d ranks; at most %d can be answered", ranks, letters)
+	names, values, err := a.pointed(before, after)
+	if err != nil {
+		l.fail(key+".figure", err)
 		return
-	}
-	values := make([]float64, ranks)
-	for i := range values {
-		v, err := a.Before.figure(strings.ReplaceAll(f.Figure, "*", strconv.Itoa(i)))
-		if err != nil {
-			l.fail(key+".figure", err)
-			return
-		}
-		values[i] = v.Value
 	}
 	const alike = 0.999 // of the largest: as full as makes no difference
 	most := slices.Max(values)
 	for i, v := range values {
-		a.Options = append(a.Options, Option{Say: fmt.Sprintf("rank %d", i), No: f.No["other"], Right: v >= alike*most})
+		say := names[i]
+		if a.ranked {
+			say = "rank " + say
+		} else if strings.HasPrefix(before, "stage.") {
+			say = "stage " + say
+		}
+		a.Options = append(a.Options, Option{Say: say, No: cmp.Or(f.No[names[i]], f.No["other"]), Right: v >= alike*most})
+		a.points = append(a.points, before+names[i]+after)
 	}
+}
+
+// pointed returns what a * stands for and the figure of each.
+func (a *Act) pointed(before, after string) (names []string, values []float64, err error) {
+	figure := func(name string) (float64, error) {
+		f, err := a.Before.figure(before + name + after)
+		return f.Value, err
+	}
+	n := a.Before.Setup.PP
+	switch {
+	case strings.HasPrefix(before, "memory.ranks.") && after == "" && strings.Count(before, ".") == 3:
+		names = terms()
+	case strings.HasPrefix(before, "stage."):
+		book, known := explain.Of(a.Before.Setup)
+		figure = func(name string) (float64, error) {
+			if known {
+				if e, ok := book.Explain(before + name + after); ok {
+					return e.Result, nil
+				}
+			}
+			return 0, unknownFigure(before + name + after)
+		}
+		n *= max(a.Before.Setup.VPP, 1)
+	case strings.HasPrefix(flat(before), "causal_"):
+		n, a.ranked = a.Before.Setup.CP, true
+	default:
+		a.ranked = true
+	}
+	if n > letters {
+		return nil, nil, fmt.Errorf("asks for one of %d; at most %d can be answered", n, letters)
+	}
+	for i := 0; i < n && len(names) < n && (a.ranked || strings.HasPrefix(before, "stage.")); i++ {
+		names = append(names, strconv.Itoa(i))
+	}
+	for _, name := range names {
+		v, err := figure(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		values = append(values, v)
+	}
+	return names, values, nil
+}
+
+// PointAt returns the answer that a cursor stands for, on a figure or in the row of a rank; empty for none.
+func (a *Act) PointAt(figure string, rank int) string {
+	for i, id := range a.points {
+		if id == figure || a.ranked && i == rank {
+			return a.Options[i].Say
+		}
+	}
+	return ""
 }
 
 // judged checks that exactly one answer is right and that every wrong one has its sentence.

@@ -50,6 +50,7 @@ type Options struct {
 	}
 
 	Lesson *lessons.Lesson // to begin with; nil: none
+	Act    int             // of the lesson, from 1 on; 0: the one at which it was left
 	// Lessons returns the lessons that the palette offers; nil: the built-in ones.
 	Lessons func() []*lessons.Lesson
 
@@ -118,6 +119,7 @@ type Model struct {
 	choosing context.CancelFunc // ends the search for the layout to open with; nil: there is none, or it has ended
 	lesson   *lesson.Stage      // begun and not ended; nil: none
 	learned  string             // lessons that were gone through
+	underWay string             // the lesson that was begun last, and its act
 	quizzed  lessons.Quiz       // what is asked before each turn
 	desk     *desk.Desk         // the seat in a class; nil: one is alone
 	touched  bool               // the last key did something on the screen in front
@@ -153,8 +155,12 @@ func New(o Options) *Model {
 	m.state.Hint = o.Hint && o.Place.Screen == ""
 	m.open()
 	if o.Lesson != nil {
-		m.begin(o.Lesson)
-		m.state.Setup = o.Lesson.Start()
+		at := o.Act - 1
+		if o.Act == 0 {
+			at = m.resumed(o.Lesson.ID)
+		}
+		m.begin(o.Lesson, at)
+		m.state.Setup = m.lesson.Play.Setup()
 		m.stageAct()
 	}
 	if len(o.Notices) > 0 {
@@ -225,7 +231,7 @@ func (m *Model) takeChosen(msg chosenMsg) tea.Cmd {
 func (m *Model) restore(last *session.Session) {
 	s, o := &m.state, &m.options
 	s.Locks, s.Unmarked = last.Locks, last.Unmarked
-	m.learned = last.Learned
+	m.learned, m.underWay = last.Learned, last.Act
 	if o.Theme == "" && last.Theme != "" {
 		s.Theme = last.Theme
 	}
@@ -258,7 +264,7 @@ func (m *Model) session() session.Session {
 	s := &m.state
 	out := session.Session{
 		Setup: m.legal.setup, Locks: s.Locks, Focus: s.Focus, Screen: m.screen().Name(), Theme: s.Theme, Mouse: s.Mouse,
-		Hinted: !s.Hint, Unmarked: s.Unmarked, Learned: m.learned,
+		Hinted: !s.Hint, Unmarked: s.Unmarked, Learned: m.learned, Act: m.atAct(),
 	}
 	if !m.legal.report.Legal {
 		out.Setup = m.start.Setup

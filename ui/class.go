@@ -180,7 +180,7 @@ func (m *Model) stageClass(moved bool) {
 		}
 		return
 	case m.lesson == nil || m.lesson.Class == nil:
-		m.begin(d.Lesson)
+		m.begin(d.Lesson, 0)
 		m.lesson.Moved = func() overlay.Action { return later(m.voted) }
 		m.lesson.Left = m.leaveStrip
 	case moved && m.staged() == nil:

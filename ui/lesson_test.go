@@ -17,8 +17,10 @@ import (
 	"meshscope/engine_test/draws"
 	"meshscope/lessons"
 	"meshscope/presets"
+	"meshscope/presets/setupdoc"
 	"meshscope/report/figure"
 	"meshscope/ui/overlay"
+	"meshscope/ui/session"
 )
 
 // taught is a model with a lesson on it, evaluated by the engine, with all that follows from that.
@@ -112,7 +114,11 @@ func masked(t *testing.T, m *Model) {
 	strip := m.overlays.Render(m.look.theme, m.look.glyphs)
 	lines := strings.Split(screenText(m), "\n")
 	page, question := strings.Join(lines[:strip.Y], "\n"), strings.Join(lines[strip.Y:], "\n")
-	for _, f := range m.lesson.Play.Mask() {
+	mask := m.lesson.Play.Mask()
+	for _, f := range mask.Figures() {
+		if mask.Shows(f) {
+			continue
+		}
 		for _, text := range written(f) {
 			alone := regexp.MustCompile(`(^|[^\d.,a-zA-Z])` + regexp.QuoteMeta(text) + `($|[^\d.,]|[.,](\D|$))`)
 			if alone.MatchString(page) {
@@ -175,24 +181,89 @@ func followed(m *Model, cmd tea.Cmd) {
 	}
 }
 
-// TestLessonFreePlay: esc leaves the keys to the student, B brings the question back with its setup,
-// one undo what was played with.
+// TestLessonFreePlay: esc leaves the keys to the student; a question that is open is given up by that,
+// after a second key. B brings the lesson back with its setup, one undo what was played with.
 func TestLessonFreePlay(t *testing.T) {
 	m := taught(t, built(t, "second-step"), 80, 24)
 	start := m.state.Setup
 	tell(m, "esc")
-	if m.staged() != nil || m.lesson == nil {
-		t.Fatal("esc does not leave the lesson waiting")
+	if m.staged() == nil || !strings.Contains(screenText(m), "esc again gives this question up") {
+		t.Fatalf("one key gives the question up:\n%s", screenText(m))
+	}
+	masked(t, m)
+	tell(m, "x")
+	if strings.Contains(screenText(m), "esc again") {
+		t.Error("another key does not take it back")
+	}
+	tell(m, "esc", "esc")
+	if m.staged() != nil || m.lesson == nil || m.lesson.Play.Phase != lessons.Reveal || m.lesson.Play.Right != 0 {
+		t.Fatal("esc does not leave the lesson waiting, given up")
 	}
 	tell(m, ")")
 	played := m.state.Setup
 	tell(m, "B")
-	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start {
-		t.Error("B does not bring the question back")
+	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start || !strings.Contains(screenText(m), "It is: it goes up") {
+		t.Errorf("B does not bring the lesson back:\n%s", screenText(m))
 	}
 	tell(m, "esc", "u")
 	if played != start && m.state.Setup != played {
 		t.Error("one undo does not bring back what was played with")
+	}
+}
+
+// TestLessonHolds: while a question is open the mouse and what is pasted open and turn nothing either; a
+// click on an option answers.
+func TestLessonHolds(t *testing.T) {
+	m := taught(t, built(t, "second-step"), 80, 24)
+	start := m.state.Setup
+	share, _ := setupdoc.Share(presets.DefaultSetup(), presets.Default(), presets.Default())
+	for y := range 20 {
+		for _, x := range []int{1, 12, 40, 79} {
+			_, cmd := m.Update(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
+			followed(m, cmd)
+		}
+	}
+	for _, text := range []string{share, "{}", "17"} {
+		_, cmd := m.Update(tea.PasteMsg{Content: text})
+		followed(m, cmd)
+	}
+	if m.staged() == nil || m.state.Setup != start || m.lesson.Play.Phase != lessons.Predict {
+		t.Fatalf("the question does not hold:\n%s", screenText(m))
+	}
+	for y, line := range strings.Split(screenText(m), "\n") {
+		if at := strings.Index(line, "c it goes down"); at >= 0 {
+			_, cmd := m.Update(tea.MouseClickMsg{X: at + 2, Y: y, Button: tea.MouseLeft})
+			followed(m, cmd)
+		}
+	}
+	if m.lesson.Play.Given != "c" {
+		t.Errorf("a click does not answer: %q", m.lesson.Play.Given)
+	}
+}
+
+// TestLessonResumes: a lesson that is left in the middle goes on at its act, in this run and in the next.
+func TestLessonResumes(t *testing.T) {
+	l := built(t, "zero")
+	m := taught(t, l, 80, 24)
+	tell(m, "!", "space", "!", "space")
+	if got := m.session().Act; got != "zero 3" {
+		t.Errorf("kept %q", got)
+	}
+	last := session.None()
+	last.Act = "zero 3"
+	again := func(act int) *Model {
+		return New(Options{Lesson: l, Act: act, Last: &last, Env: []string{"LANG=en_US.UTF-8"}})
+	}
+	m = again(0)
+	if m.lesson.Play.At != 2 || m.state.Setup != l.Acts[2].Before.Setup {
+		t.Errorf("at act %d", m.lesson.Play.At)
+	}
+	if m = again(1); m.lesson.Play.At != 0 {
+		t.Error("an act that is asked for is not shown")
+	}
+	tell(m, "!", "space", "pgup")
+	if m.lesson.Play.At != 0 || m.state.Setup != l.Start() {
+		t.Error("pgup does not go to the act before")
 	}
 }
 

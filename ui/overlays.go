@@ -275,6 +275,10 @@ func (m *Model) startTyping(text string) {
 // line. What no file is and no value of the knob is refused, so that no scrap of it is typed.
 func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
 	text := strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(msg.Content))
+	if s := m.staged(); s != nil {
+		s.Paste(text)
+		return nil
+	}
 	if setupdoc.IsShare(text) || strings.HasPrefix(text, "{") {
 		return m.carry(closing(m.takeText(text)))
 	}

@@ -79,9 +79,11 @@ func (m *Model) step(n int) state.Tab {
 func (m *Model) neighbour(n int) string { return m.screens.all[m.step(n)].Name() }
 
 // context returns the context of the screen in front.
-func (m *Model) context() *screen.Context {
-	at := m.area()
-	c := &screen.Context{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs, W: at.W, H: at.H, Own: m.ownKeys(m.state.Tab)}
+func (m *Model) context() *screen.Context { return m.contextIn(m.area()) }
+
+// contextIn returns that of the screen in front with another area.
+func (m *Model) contextIn(at frame.Rect) *screen.Context {
+	c := &screen.Context{Masked: m.masked(), Asks: m.asking(), Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs, W: at.W, H: at.H, Own: m.ownKeys(m.state.Tab)}
 	if m.now.report.Legal {
 		return c
 	}
@@ -111,6 +113,9 @@ const (
 
 // area returns where a screen draws: Explore in the whole window.
 func (m *Model) area() frame.Rect {
+	if s := m.staged(); s != nil {
+		return m.stagedArea(s)
+	}
 	if m.state.Tab == state.ExploreTab {
 		return frame.Rect{W: m.caps.Width, H: m.caps.Height}
 	}

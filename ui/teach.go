@@ -11,17 +11,20 @@ import (
 	"meshscope/engine/explain"
 	"meshscope/engine/figures"
 	"meshscope/lessons"
+	"meshscope/themes"
 	"meshscope/ui/frame"
 	"meshscope/ui/lesson"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
+	"meshscope/ui/screens/explore"
 	"meshscope/ui/session"
 	"meshscope/ui/state"
 	"meshscope/ui/widget"
 )
 
-// begin puts a lesson on the stack.
-func (m *Model) begin(l *lessons.Lesson) {
-	stage := &lesson.Stage{Play: lessons.Begin(l)}
+// begin puts a lesson on the stack, at an act.
+func (m *Model) begin(l *lessons.Lesson, act int) {
+	stage := &lesson.Stage{Play: lessons.From(l, act), Number: lessons.Place(l.ID)}
 	stage.Moved = func() overlay.Action { return later(m.playOn) }
 	stage.Left = func() overlay.Action {
 		if l.ID == "" { // an exercise: the turn is not made
@@ -32,9 +35,63 @@ func (m *Model) begin(l *lessons.Lesson) {
 		return closing(state.Action{Verb: state.Say, Tone: state.Answer, Text: "on your own; " + back + " goes back to the lesson, u undoes"})
 	}
 	stage.Explain = func() overlay.Action { return m.explainAct(stage.Play.Act()) }
+	stage.Knob = m.actKnob
+	stage.Cursor = func(name string) overlay.Action {
+		return later(func() tea.Cmd {
+			if slices.Contains([]string{"up", "down", "left", "right", "home", "end", "h", "j", "k", "l"}, name) {
+				cmd, _ := m.screenKey(name)
+				return cmd
+			}
+			return nil
+		})
+	}
+	stage.Pointed = m.pointed
 	m.lesson = stage
 	m.overlays.Clear()
 	m.overlays.Push(overlay.LessonID, stage)
+}
+
+// pointed returns what the cursor of the screen is on, as an answer of the act; empty: nothing that it
+// asks for.
+func (m *Model) pointed() string {
+	// The rows of the area follow from the question, which is drawn with what this says.
+	c, rank, id := m.contextIn(frame.Rect{W: m.caps.Width, H: m.caps.Height}), -1, ""
+	if r, ok := m.screen().(screen.Ranked); ok {
+		rank = r.RankAtCursor(c)
+	}
+	if p, ok := m.screen().(screen.Pointer); ok {
+		id = p.Figure(c)
+	}
+	return m.lesson.Play.Act().PointAt(id, rank)
+}
+
+// actKnob draws the row of the knob that the act turns.
+func (m *Model) actKnob(w int) string {
+	play := m.lesson.Play
+	act := play.Act()
+	if len(act.Turned) == 0 {
+		return ""
+	}
+	l, t, g := widget.NewLine(w), m.look.theme, m.look.glyphs
+	turned := &act.Turned[0]
+	remark := "held until you answer"
+	switch {
+	case play.Phase == lessons.Turning:
+		remark = "space turns it to " + turned.To
+	case play.Phase >= lessons.Reveal:
+		remark = "turned from " + turned.From
+	}
+	for i := range act.Turned[1:] {
+		remark = "with " + act.Turned[1+i].Text(g.Arrow) + ", " + remark
+	}
+	l.Gap(1).Put(t.Paint(themes.Muted), "KNOB").Gap(2).Put(t.Paint(themes.Strong), turned.Label).Gap(2)
+	for i := range m.rows {
+		if r := &m.rows[i]; r.ID == turned.Knob && len(r.Values) > 1 {
+			s := widget.Slider{Values: r.Shown, Current: r.Current, Joined: r.Numeric}
+			s.Render(l, t, g, max(l.Left()-widget.Width(remark)-3, 0))
+		}
+	}
+	return l.Right(t.Paint(themes.Muted), widget.CutText(remark, max(l.Left()-2, 0), g.Ellipsis), 1).String()
 }
 
 // explainAct opens the figure that decided an act on top of the lesson, which comes back after it.
@@ -75,7 +132,7 @@ func (m *Model) asksFirst(a state.Action) (tea.Cmd, bool) {
 	if !ok { // illegal, or nothing turns
 		return nil, false
 	}
-	m.begin(l)
+	m.begin(l, 0)
 	return m.playOn(), true
 }
 
@@ -83,6 +140,23 @@ func (m *Model) asksFirst(a state.Action) (tea.Cmd, bool) {
 func (m *Model) staged() *lesson.Stage {
 	s, _ := m.overlays.Top().(*lesson.Stage)
 	return s
+}
+
+// resumed returns the act at which a lesson was left, 0 for its first.
+func (m *Model) resumed(id string) int {
+	at, act := session.Act(m.atAct())
+	if at != id {
+		return 0
+	}
+	return act
+}
+
+// atAct returns the lesson that is under way with its act; empty: none.
+func (m *Model) atAct() string {
+	if s := m.lesson; s != nil && s.Play.Lesson.ID != "" && s.Play.Phase != lessons.Over {
+		return session.AtAct(s.Play.Lesson.ID, s.Play.At)
+	}
+	return m.underWay
 }
 
 // stageAct shows the screen of the act and the knob that it turns.
@@ -103,12 +177,15 @@ func (m *Model) playOn() tea.Cmd {
 		if play.Lesson.ID == "" { // an exercise
 			return m.refreshScreen()
 		}
-		m.learned = session.Learn(m.learned, play.Lesson.ID)
+		m.learned, m.underWay = session.Learn(m.learned, play.Lesson.ID), ""
 		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: fmt.Sprintf("end of the lesson: %d of %d answered rightly; the setup is yours", play.Right, len(play.Lesson.Acts))})
 	}
 	was := m.state.Tab
 	m.stageAct()
 	var cmds []tea.Cmd
+	if play.Lesson.ID != "" {
+		m.underWay = session.AtAct(play.Lesson.ID, play.At)
+	}
 	if m.state.Tab != was {
 		cmds = append(cmds, m.leaveScreen(was))
 	}
@@ -139,42 +216,71 @@ func (m *Model) backToLesson() tea.Cmd {
 	return m.playOn()
 }
 
-// stagedPage draws the page above the strip of a lesson, with what is masked hidden; in a window
-// without room for a page the question alone.
+// stagedPage draws the page above the question of a lesson: its head, the gauges and the pane of the act,
+// with what is masked covered and hidden; in a window without room for a page the question alone.
 func (m *Model) stagedPage(s *lesson.Stage, d overlay.Drawn, alone bool) []string {
-	h := m.caps.Height
+	w, h := m.caps.Width, m.caps.Height
 	var lines []string
 	if !alone {
-		lines = m.pageAbove(h - len(d.Lines))
-		if s.Covers() {
-			s.Cover(lines[min(screenTop, len(lines)):], m.look.theme, m.options.Library)
+		in := m.context()
+		gauges := make([]string, 2)
+		if in.Report.Legal {
+			in.Glow = m.glow != nil
+			gauges = explore.Gauges(in, m.before, in.W, 1)
 		}
+		lines = append([]string{""}, gauges...)
+		lines = append(lines, m.pane(in)...)
 		lesson.Hide(s.Play.Mask(), lines)
+		if x := m.margin(); x > 0 {
+			for i := range lines {
+				lines[i] = widget.Blank(x) + lines[i] + widget.Blank(x)
+			}
+		}
+		lines[0] = s.Head(m.look.theme, m.look.glyphs, w)
 	}
 	for len(lines) < h {
-		lines = append(lines, widget.Blank(m.caps.Width))
+		lines = append(lines, widget.Blank(w))
 	}
 	return d.Over(lines)
 }
 
-// pageAbove draws the page in so many rows, where it has room in them, without its foot: advice
-// and keys are for later.
-func (m *Model) pageAbove(rows int) []string {
-	h := m.caps.Height
-	defer func() { m.caps.Height = h }()
-	if rows >= frame.MinHeight {
-		m.caps.Height = rows
+// pane draws the screen of the act in the rows that the stage leaves it.
+func (m *Model) pane(in *screen.Context) []string {
+	name := m.screen().Name()
+	told := map[string][]string{
+		"Pipeline": append(screen.Speed(), "time.", "pipeline."),
+		"Network":  append(screen.Speed(), "time.", "communication.", "attention."),
 	}
-	r := frame.Layout(m.caps.Width, m.caps.Height, m.content())
-	lines, _ := m.page(r)
-	foot := m.caps.Height - screenFoot
-	if m.state.Tab == state.ExploreTab {
-		foot = r.Foot.Y
+	switch {
+	case !m.shows():
+		return m.nothingYet(in.W, in.H)
+	case m.state.Tab == state.ExploreTab:
+		return explore.Panels(in, in.W, in.H)
+	case in.Hides(told[name]...):
+		return in.Cover(strings.ToUpper(name), in.W, in.H)
 	}
-	for y := max(foot, 0); y < len(lines); y++ {
-		lines[y] = widget.Blank(m.caps.Width)
+	return m.screen().Render(in)
+}
+
+// masked returns the figures that the question hides; none where no question holds the keys.
+func (m *Model) masked() []string {
+	if s := m.staged(); s != nil {
+		return s.Play.Asked()
 	}
-	return lines
+	return nil
+}
+
+// asking reports whether a question is open: what another value would give is not shown.
+func (m *Model) asking() bool {
+	s := m.staged()
+	return s != nil && s.Play.Phase < lessons.Reveal
+}
+
+// stagedArea returns where the screen of an act draws.
+func (m *Model) stagedArea(s *lesson.Stage) frame.Rect {
+	rows := len(s.Render(m.look.theme, m.look.glyphs).Lines)
+	x := m.margin()
+	return frame.Rect{X: x, Y: lesson.HeadRows, W: m.caps.Width - 2*x, H: max(m.caps.Height-lesson.HeadRows-rows, 0)}
 }
 
 // offerLessons adds lessons and demonstrations to the palette.
@@ -188,7 +294,7 @@ func (m *Model) offerLessons(msg *paletteMsg) {
 		}
 		items = append(items, overlay.Item{Title: "lesson " + l.Title, Name: name, Hidden: []string{"learn", "teach"}, Rank: rankElsewhere})
 		leads = append(leads, closing(later(func() tea.Cmd {
-			m.begin(l)
+			m.begin(l, m.resumed(l.ID))
 			return m.playOn()
 		})))
 	}

@@ -255,6 +255,12 @@ func (m *Model) fixText() string {
 func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	at := msg.Mouse()
 	button := mouseButton(msg)
+	if s := m.staged(); s != nil {
+		if button == "left" {
+			return m.carry(s.ClickAt(at.X, at.Y))
+		}
+		return nil
+	}
 	if d := m.overlays.Render(m.look.theme, m.look.glyphs); len(d.Lines) > 0 {
 		return m.carry(m.overlays.Mouse(d, button, at.Y))
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine/knob"
-	"meshscope/lessons"
 	"meshscope/report/figure"
 	"meshscope/ui/frame"
 	"meshscope/ui/knobs"
@@ -145,9 +144,6 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 	// The chart is of the current setup, not of the last legal one.
 	chart := in.At(0, 0)
 	chart.Theme = m.look.theme
-	if s := m.staged(); s != nil && s.Play.Phase < lessons.Reveal { // it shows what a turn would do
-		r.Chart = frame.Rect{}
-	}
 	panel("chart", r.Chart, m.sweep.generation, m.sweepState(), string(m.sweep.id), func(w, h int) []string {
 		return explore.Chart(chart, m.chart(), w, h)
 	})

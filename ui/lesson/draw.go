@@ -2,29 +2,40 @@ package lesson
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/lessons"
-	"meshscope/presets/setupdoc"
 	"meshscope/themes"
 	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/widget"
 )
 
-// rows returns how many rows the strip may have: some of the page stay in sight, but where the window
-// has no room for a page.
+// Rows of the stage: its head with the gauges above the page, the page at least.
+const (
+	HeadRows = 3
+	pageRows = 7
+	// steadyFrom is the height from which the page keeps its rows from question to answer.
+	steadyFrom  = 30
+	steadyRows  = 11
+	optionsRoom = 3 // cells between options in one row
+)
+
+// rows returns how many rows the question may have: some of the page stay in sight, but where the
+// window has no room for a page.
 func (s *Stage) rows() int {
-	const page = 8
-	if s.h < frame.MinHeight || s.w < frame.MinWidth {
+	if s.small() {
 		return max(s.h, 2)
 	}
-	return s.h - page
+	return s.h - HeadRows - pageRows
 }
 
-// drawer collects the lines of the strip.
+func (s *Stage) small() bool { return s.h < frame.MinHeight || s.w < frame.MinWidth }
+
+// drawer collects lines.
 type drawer struct {
 	w     int
 	theme *themes.Theme
@@ -35,75 +46,108 @@ type drawer struct {
 // put adds a text behind a mark, in at most the given number of lines.
 func (d *drawer) put(role themes.Role, mark, text string, most int) {
 	at := widget.Width(mark)
-	for i, part := range widget.Wrap(text, max(d.w-at-1, 1)) {
-		if i == most {
-			return
-		}
+	parts := widget.Wrap(text, max(d.w-at-1, 1))
+	if len(parts) > most && most > 0 {
+		parts = append(parts[:most-1:most-1], widget.CutText(strings.Join(parts[most-1:], " "), max(d.w-at-1, 1), d.g.Ellipsis))
+	}
+	for _, part := range parts {
 		d.lines = append(d.lines, widget.NewLine(d.w).Put(d.theme.Paint(themes.Key), mark).Put(d.theme.Paint(role), part).String())
 		mark = widget.Blank(at)
 	}
 }
 
-// Render draws the strip at the foot of the screen.
+// Head draws the line above the stage: which lesson, which act.
+func (s *Stage) Head(t *themes.Theme, g widget.Glyphs, w int) string {
+	n, all := s.Play.At+1, len(s.Play.Lesson.Acts)
+	at := ""
+	if s.Play.Lesson.ID != "" {
+		const most = 12 // acts with a mark each
+		at = fmt.Sprintf("act %d of %d ", n, all)
+		if all <= most {
+			done, left := "▪", "▫"
+			if !g.Unicode {
+				done, left = "#", "."
+			}
+			at += " " + strings.Repeat(done, n) + strings.Repeat(left, all-n) + " "
+		}
+	}
+	if s.Class != nil && s.Class.Line != "" {
+		at = s.Class.Line + "  " + at
+	}
+	l := widget.NewLine(w).Put(t.Paint(themes.Accent), "LESSON").Gap(1)
+	if s.Number > 0 {
+		l.Put(t.Paint(themes.Accent), fmt.Sprint(s.Number)).Gap(1)
+	}
+	l.Gap(1).Put(t.Paint(themes.Heading), widget.CutText(s.Play.Lesson.Title, max(l.Left()-widget.Width(at)-2, 1), g.Ellipsis))
+	return l.Right(t.Paint(themes.Muted), at, 0).String()
+}
+
+// Render draws the question at the foot of the screen.
 func (s *Stage) Render(t *themes.Theme, g widget.Glyphs) overlay.Drawn {
 	d := &drawer{w: s.w, theme: t, g: g}
 	out := overlay.Drawn{CaretX: -1}
-	s.head(d)
 	act := s.Play.Act()
+	if s.small() {
+		d.lines = append(d.lines, s.Head(t, g, s.w))
+	} else if s.Knob != nil {
+		if line := s.Knob(s.w); line != "" {
+			d.lines = append(d.lines, line)
+		}
+	}
+	lead := len(d.lines)
+	s.places = nil
 	if s.Play.Phase < lessons.Reveal {
 		d.put(themes.Strong, " ", act.Ask, 4)
 		out.ListY = len(d.lines)
 		s.question(d)
-		if act.Kind != lessons.Goal && act.Kind != lessons.Number {
-			out.Rows = len(act.Options)
-		}
 	} else {
 		s.reveal(d)
 	}
+	if s.h >= steadyFrom && !s.small() {
+		for len(d.lines) < min(steadyRows, s.rows())-1 {
+			d.lines = append(d.lines, widget.Blank(s.w))
+		}
+	}
 	d.hints(s.hints())
 	if most := s.rows(); len(d.lines) > most { // the question, then its keys
-		d.lines = d.lines[1:]
-		out.ListY--
+		cut := min(len(d.lines)-most, lead)
+		d.lines = d.lines[cut:]
+		s.raise(cut)
+		out.ListY -= cut
 		if len(d.lines) > most {
 			d.lines = append(d.lines[:most-1], d.lines[len(d.lines)-1])
-			out.Rows = max(min(out.Rows, most-1-out.ListY), 0)
 		}
 	}
 	out.Lines, out.Y = d.lines, s.h-len(d.lines)
 	out.ListY += out.Y
-	if caret, ok := s.caret(out); ok {
-		out.CaretX, out.CaretY = caret, out.Y+len(d.lines)-2
+	s.raise(-out.Y)
+	if s.entry >= 0 && s.Play.Phase == lessons.Predict && act.Kind == lessons.Number {
+		out.CaretX, out.CaretY = widget.Width(s.entryText())+len(s.typed), out.Y+s.entry
 	}
 	return out
 }
 
-// head names the lesson and the act.
-func (s *Stage) head(d *drawer) {
-	at := fmt.Sprintf("act %d of %d ", s.Play.At+1, len(s.Play.Lesson.Acts))
-	if s.Class != nil && s.Class.Line != "" {
-		at = s.Class.Line + "  " + at
+// raise moves the places of options by so many rows up.
+func (s *Stage) raise(by int) {
+	for i := range s.places {
+		s.places[i].y -= by
 	}
-	l := widget.NewLine(d.w).Put(d.theme.Paint(themes.Faint), d.g.Rule+d.g.Rule+" ").Put(d.theme.Paint(themes.Accent), "LESSON").Gap(1)
-	l.Put(d.theme.Paint(themes.Heading), widget.CutText(s.Play.Lesson.Title, max(l.Left()-len(at)-3, 1), d.g.Ellipsis)).Gap(1)
-	l.Put(d.theme.Paint(themes.Faint), widget.Fill(d.g.Rule, l.Left()-len(at)-1)).Gap(1).Put(d.theme.Paint(themes.Muted), at)
-	d.lines = append(d.lines, l.String())
+	if by > 0 {
+		s.entry -= by
+	}
 }
 
 // question lists the options, or what is typed, and the answer that was given.
 func (s *Stage) question(d *drawer) {
 	act := s.Play.Act()
-	for i, o := range act.Options {
-		mark, role := "   "+lessons.Letter(i)+"  ", themes.Text
-		switch {
-		case act.Kind == lessons.Goal:
-			mark = "   needed: "
-		case strings.EqualFold(s.Play.Given, lessons.Letter(i)):
-			mark, role = " "+d.g.Pointer+" "+lessons.Letter(i)+"  ", themes.Current
+	s.entry = -1
+	switch {
+	case act.Kind == lessons.Goal:
+		for _, o := range act.Options {
+			d.put(themes.Text, "   needed: ", o.Say, 1)
 		}
-		d.put(role, mark, o.Say, 1)
-		if s.Class != nil && s.Class.Shown {
-			d.votes(s.Class.Votes, i)
-		}
+	case act.Kind != lessons.Number && !s.points():
+		s.options(d, act)
 	}
 	if s.Class != nil {
 		for i, words := range s.Class.Ladder {
@@ -113,24 +157,61 @@ func (s *Stage) question(d *drawer) {
 	}
 	switch {
 	case s.Play.Phase == lessons.Turning:
-		d.put(themes.Accent, " ", "You said "+s.said()+". Now turn "+s.turn(d.g)+" and look.", 2)
+		d.put(themes.Accent, " ", "You said: "+s.said()+". Now turn "+s.turn(d.g)+" and look.", 2)
 	case s.wrong != "":
 		d.put(themes.Bad, " ", s.wrong, 1)
+	case s.leaving:
+		d.put(themes.Warn, " ", "esc again gives this question up: the answer is shown, and the knobs are yours.", 2)
 	case s.Play.Judged.Says != "":
 		d.put(themes.Bad, " ", s.Play.Judged.Says, 2)
 	}
 	if s.Play.Phase == lessons.Predict && act.Kind == lessons.Number {
-		d.put(themes.Entry, " "+strings.TrimPrefix(act.Keys(), "a ")+": ", s.typed+" ", 1)
+		s.entry = len(d.lines)
+		d.put(themes.Entry, s.entryText(), s.typed+" ", 1)
+	}
+	if s.Play.Phase == lessons.Predict && s.points() {
+		at := "nothing that counts here"
+		if name := s.Pointed(); name != "" {
+			at = name
+		}
+		d.put(themes.Current, "   the cursor is on ", at, 1)
 	}
 }
 
-// caret returns the column of the caret behind a typed number.
-func (s *Stage) caret(out overlay.Drawn) (int, bool) {
-	act := s.Play.Act()
-	if s.Play.Phase != lessons.Predict || act.Kind != lessons.Number || len(out.Lines) < 3 {
-		return 0, false
+// options draws the answers: in a row where they have room, else one below the other.
+func (s *Stage) options(d *drawer, act *lessons.Act) {
+	need := 2
+	for _, o := range act.Options {
+		need += 3 + widget.Width(o.Say) + optionsRoom
 	}
-	return len(" "+strings.TrimPrefix(act.Keys(), "a ")+": ") + len(s.typed), true
+	voted := s.Class != nil && s.Class.Shown
+	row := need <= d.w+optionsRoom && !voted
+	l := widget.NewLine(d.w)
+	for i, o := range act.Options {
+		mark, role := "  ", themes.Text
+		if strings.EqualFold(s.Play.Given, lessons.Letter(i)) {
+			mark, role = d.g.Pointer+" ", themes.Current
+		}
+		if row {
+			from := l.Used()
+			l.Gap(1).Put(d.theme.Paint(themes.Key), mark+lessons.Letter(i)).Gap(1).Put(d.theme.Paint(role), o.Say)
+			s.places = append(s.places, place{len(d.lines), from, l.Used(), i})
+			l.Gap(optionsRoom - 2)
+			continue
+		}
+		s.places = append(s.places, place{len(d.lines), 0, d.w, i})
+		d.put(role, " "+mark+lessons.Letter(i)+"  ", o.Say, 1)
+		if voted {
+			d.votes(s.Class.Votes, i)
+		}
+	}
+	if row {
+		d.lines = append(d.lines, l.String())
+	}
+}
+
+func (s *Stage) entryText() string {
+	return " " + strings.TrimPrefix(s.Play.Act().Keys(), "a ") + ": "
 }
 
 // said returns the answer in words.
@@ -149,7 +230,7 @@ func (s *Stage) said() string {
 func (s *Stage) turn(g widget.Glyphs) string {
 	var parts []string
 	for _, t := range s.Play.Act().Turned {
-		parts = append(parts, fmt.Sprintf("%s %s %s %s", t.Label, t.From, g.Arrow, t.To))
+		parts = append(parts, t.Text(g.Arrow))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -163,25 +244,39 @@ func (s *Stage) reveal(d *drawer) {
 		d.put(themes.Accent, " ", "It is: "+act.Truth()+".", 2)
 	case v.Right && act.Kind == lessons.Goal:
 		d.put(themes.Good, " ", "Reached. "+upper(act.Truth())+".", 2)
+	case v.Right && act.Kind == lessons.Number:
+		d.put(themes.Good, " ", "Right: you said "+s.said()+", it is "+act.Truth()+".", 1)
 	case v.Right:
 		d.put(themes.Good, " ", "Right: "+s.said()+".", 1)
 	default:
-		d.put(themes.Bad, " "+d.g.Cross+" ", "You said "+s.said()+". "+v.Says, 3)
+		d.put(themes.Bad, " "+d.g.Cross+" ", "You said: "+s.said()+". "+v.Says, 3)
 		d.put(themes.Good, "   ", "It is: "+v.Truth+".", 1)
 	}
 	if act.Kind == lessons.Number && s.Play.Given != "" {
 		s.mark(d)
 	}
-	var moved []string
-	for _, c := range act.Moved() {
-		moved = append(moved, fmt.Sprintf("%s %s %s %s", strings.TrimSuffix(c.Name, " of the fullest rank"), c.Before, d.g.Arrow, c.After))
+	s.moved(d)
+	d.put(themes.Strong, " rule   ", act.Rule, 4)
+	if c, ok := act.Price(); ok && len(act.Turned) > 0 && c.Before != c.After {
+		d.put(themes.Muted, " price  ", fmt.Sprintf("%s %s %s %s", c.Name, c.Before, d.g.Arrow, c.After), 1)
 	}
-	if len(moved) > 0 {
-		d.put(themes.Muted, " moved  ", strings.Join(moved, ", "), 2)
+}
+
+// moved lists the terms that moved, as many as two lines have room for.
+func (s *Stage) moved(d *drawer) {
+	var lines []string
+	for _, c := range s.Play.Act().Moved() {
+		text := fmt.Sprintf("%s %s %s %s", strings.TrimSuffix(c.Name, " of the fullest rank"), c.Before, d.g.Arrow, c.After)
+		last := len(lines) - 1
+		switch room := d.w - len(" moved  ") - 1; {
+		case last >= 0 && widget.Width(lines[last])+widget.Width(text)+3 <= room:
+			lines[last] += "   " + text
+		case last < 1:
+			lines = append(lines, text)
+		}
 	}
-	d.put(themes.Strong, " rule   ", act.Rule, 3)
-	if c, ok := act.Price(); ok && len(act.Turned) > 0 {
-		d.put(themes.Muted, " price  ", fmt.Sprintf("%s, %s %s %s", c.Name, c.Before, d.g.Arrow, c.After), 1)
+	for i, text := range lines {
+		d.put(themes.Muted, []string{" moved  ", "        "}[min(i, 1)], text, 1)
 	}
 }
 
@@ -225,43 +320,53 @@ func upper(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// hints returns the keys of the phase.
+// hints returns the keys of the phase, the most needed first.
 func (s *Stage) hints() []widget.Hint {
 	if s.Class != nil {
 		return s.Class.Hints
 	}
-	own, why := widget.Hint{Key: "esc", Text: "explore on your own"}, widget.Hint{}
-	if s.Play.Act().Decides() != "" {
-		why = widget.Hint{Key: "e", Text: "explains the figure"}
-	}
-	if s.Play.Lesson.ID == "" {
+	exercise := s.Play.Lesson.ID == ""
+	own := widget.Hint{Key: "esc", Text: "explore on your own"}
+	if exercise {
 		own.Text = "does not turn"
 	}
+	var out []widget.Hint
 	switch act := s.Play.Act(); {
 	case s.Play.Phase == lessons.Turning:
-		return []widget.Hint{{Key: "space", Text: "turns it"}, own}
-	case s.Play.Phase == lessons.Reveal && s.Play.At+1 == len(s.Play.Lesson.Acts):
-		if s.Play.Lesson.ID == "" {
-			return []widget.Hint{{Key: "space", Text: "goes on"}, why}
-		}
-		return []widget.Hint{{Key: "space", Text: "ends the lesson"}, why, own}
+		out = []widget.Hint{{Key: "space", Text: "turns it"}, own}
 	case s.Play.Phase == lessons.Reveal:
-		return []widget.Hint{{Key: "space", Text: "next question"}, why, own}
+		next := "next question"
+		if s.Play.At+1 == len(s.Play.Lesson.Acts) {
+			next = "ends the lesson"
+		}
+		if exercise {
+			next = "goes on"
+		}
+		out = []widget.Hint{{Key: "space", Text: next}}
+		if act.Decides() != "" {
+			out = append(out, widget.Hint{Key: "e", Text: "explains the figure"})
+		}
+		if !exercise {
+			out = append(out, own)
+		}
 	case act.Kind == lessons.Goal:
-		return []widget.Hint{{Key: "space", Text: "turn the knobs yourself, B when you are done"}, {Key: "!", Text: "show one way"}}
+		out = []widget.Hint{{Key: "space", Text: "gives you the knobs, B comes back"}, {Key: "!", Text: "shows one way"}}
+	case act.Kind == lessons.Point:
+		out = []widget.Hint{{Key: "arrows", Text: "move the cursor"}, {Key: "enter", Text: "answers"}, {Key: "!", Text: "show me"}, own}
 	case act.Kind == lessons.Number:
-		return []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answers"}, {Key: "!", Text: "show me"}, own}
+		out = []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answers"}, {Key: "!", Text: "show me"}, own}
 	default:
-		return []widget.Hint{{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answers"}, {Key: "!", Text: "show me"}, own}
+		out = []widget.Hint{{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answers"}, {Key: "!", Text: "show me"}, own}
 	}
+	if s.Play.At > 0 {
+		out = append(out, widget.Hint{Key: "pgup", Text: "act before"})
+	}
+	return slices.Clip(out)
 }
 
 func (d *drawer) hints(hints []widget.Hint) {
 	l := widget.NewLine(d.w)
 	for _, h := range hints {
-		if h.Key == "" {
-			continue
-		}
 		if l.Left() < widget.Width(h.Key+h.Text)+3 {
 			break
 		}
@@ -272,9 +377,6 @@ func (d *drawer) hints(hints []widget.Hint) {
 
 // Hide replaces the digits of masked figures in drawn lines, whatever their colours.
 func Hide(mask lessons.Mask, lines []string) {
-	if len(mask) == 0 {
-		return
-	}
 	for i, line := range lines {
 		for _, at := range mask.Places(ansi.Strip(line)) {
 			line = question(line, at[0], at[1])
@@ -300,20 +402,4 @@ func question(line string, from, to int) string {
 		at += max(n, 1)
 	}
 	return string(b)
-}
-
-// Covers reports whether the screen itself would answer: a masked question without a turn.
-func (s *Stage) Covers() bool { return len(s.Play.Masked()) > 0 && len(s.Play.Act().Turned) == 0 }
-
-// Cover draws over the rows of a screen that would answer, with the setup that it would show.
-func (s *Stage) Cover(rows []string, t *themes.Theme, lib setupdoc.Library) {
-	d := &drawer{w: s.w, theme: t}
-	for range max(len(rows)/3, 1) {
-		d.lines = append(d.lines, widget.Blank(s.w))
-	}
-	d.put(themes.Muted, "    ", "The screen is hidden until you answer. It shows this setup:", 2)
-	if flags, ok := setupdoc.Flags(s.Play.Setup(), lib); ok {
-		d.put(themes.Faint, "    ", flags, 3)
-	}
-	copy(rows, widget.Height(d.lines, s.w, len(rows)))
 }

@@ -1,4 +1,4 @@
-// Package lesson is the strip of rows in which a lesson asks, over the screens that the program
+// Package lesson is the stage on which a lesson asks, round the screens that the program
 // has anyway, and the mask that hides figures on them until the question is answered.
 package lesson
 
@@ -15,36 +15,54 @@ import (
 // Stage is a lesson on the stack of overlays: it holds the keys, so that no knob turns, nothing is
 // copied and no list opens while a question is asked. Leaving it is free play; the lesson waits.
 type Stage struct {
-	Play lessons.Play
+	Play   lessons.Play
+	Number int // place in the course; 0: none
 	// Moved carries out that the play went on: another setup, another screen.
 	Moved func() overlay.Action
 	// Left is carried out where the student goes on alone.
 	Left func() overlay.Action
 	// Explain opens the figure that decided the act.
 	Explain func() overlay.Action
+	// Knob draws the row of the knob that the act turns; empty: none.
+	Knob func(w int) string
+	// Cursor gives a key to the cursor of the screen, Pointed names what it is on as an answer; for
+	// questions that are answered by pointing.
+	Cursor  func(key string) overlay.Action
+	Pointed func() string
+
 	Class   *Class // where a class is asked; nil: one alone
 
 	typed, wrong string
+	leaving      bool // esc was pressed on an open question
 	w, h         int
+	entry        int // row of what is typed
+	places       []place
 }
+
+// place is where an option stands.
+type place struct{ y, from, to, option int }
 
 // HandleKey answers, turns, goes on or leaves.
 func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 	key := msg.String()
-	s.wrong = ""
+	leaving := s.leaving
+	s.wrong, s.leaving = "", false
 	if s.Class != nil {
 		if do, taken := s.Class.Key(key); taken {
 			return do
 		}
 	}
-	onward := key == "space" || key == " " || key == "enter" || key == "right"
+	onward := key == "space" || key == " " || key == "enter" || key == "right" || key == "pgdown"
+	act := s.Play.Act()
 	switch {
 	case key == "esc", key == "q":
-		return s.Left()
+		return s.leave(leaving)
+	case key == "pgup":
+		s.Play, s.typed = s.Play.Back(), ""
 	case s.Play.Phase == lessons.Turning && onward:
 		s.Play = s.Play.Turn()
 	case s.Play.Phase == lessons.Reveal && key == "e":
-		if s.Play.Act().Decides() == "" {
+		if act.Decides() == "" {
 			return nil
 		}
 		return s.Explain()
@@ -54,19 +72,43 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 		return nil
 	case key == "!": // gives up
 		s.Play = s.Play.Skip()
-	case s.Play.Act().Kind == lessons.Goal:
+	case act.Kind == lessons.Goal:
 		if onward {
 			return s.Left()
 		}
 		return nil
-	case s.Play.Act().Kind == lessons.Number:
+	case act.Kind == lessons.Number:
 		if !s.number(key) {
 			return nil
 		}
+	case s.points():
+		if key != "enter" {
+			return s.Cursor(key)
+		}
+		s.answer(s.Pointed())
 	case len(key) == 1:
 		s.answer(key)
 	}
 	return s.Moved()
+}
+
+// points reports whether the act is answered with the cursor of the screen; a class chooses from a list.
+func (s *Stage) points() bool { return s.Play.Act().Kind == lessons.Point && s.Class == nil }
+
+// leave leaves the keys to the student. A question that is open would be answered by them: it is given
+// up, after a second key.
+func (s *Stage) leave(again bool) overlay.Action {
+	act := s.Play.Act()
+	open := s.Class == nil && s.Play.Phase == lessons.Predict && act.Kind != lessons.Goal && s.Play.Lesson.ID != ""
+	if open && !again {
+		s.leaving = true
+		return nil
+	}
+	if open {
+		s.Play = s.Play.Skip()
+		return overlay.Sequence{s.Moved(), s.Left()}
+	}
+	return s.Left()
 }
 
 // number takes a key of a number, and reports whether the answer is given.
@@ -102,14 +144,18 @@ func (s *Stage) Judge(setup engine.Setup) {
 	}
 }
 
-// Click answers with the option of a row.
-func (s *Stage) Click(row int) overlay.Action {
-	if s.Play.Phase == lessons.Predict && row < len(s.Play.Act().Options) && s.Play.Act().Kind != lessons.Goal {
-		s.answer(lessons.Letter(row))
-		return s.Moved()
+// ClickAt answers with the option at a cell of the window.
+func (s *Stage) ClickAt(x, y int) overlay.Action {
+	for _, p := range s.places {
+		if s.Play.Phase == lessons.Predict && y == p.y && x >= p.from && x < p.to {
+			return s.HandleKey(tea.KeyPressMsg{Text: lessons.Letter(p.option)})
+		}
 	}
 	return nil
 }
+
+// Click does nothing: ClickAt does.
+func (*Stage) Click(int) overlay.Action { return nil }
 
 // Wheel does nothing.
 func (*Stage) Wheel(int) {}
@@ -118,7 +164,9 @@ func (*Stage) Wheel(int) {}
 func (s *Stage) Paste(text string) {
 	if s.Play.Phase == lessons.Predict && s.Play.Act().Kind == lessons.Number {
 		for _, r := range text {
-			s.number(string(r))
+			if r != '\n' {
+				s.number(string(r))
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ package screen
 
 import (
 	"context"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -26,6 +27,10 @@ type Context struct {
 	Problems []engine.Problem
 	W, H     int
 	Glow     bool // what has just changed stands out
+	// Masked are the figures that a question hides: neither a length nor a mark may tell them.
+	Masked []string
+	// Asks says that a question is open: what another value of a knob would give is not shown.
+	Asks bool
 
 	Own map[string][]string // the user's own keys of this screen, by the ID of the action
 }
@@ -35,6 +40,18 @@ func (c *Context) At(w, h int) *Context {
 	out := *c
 	out.W, out.H = w, h
 	return &out
+}
+
+// Hides reports whether a masked figure begins with one of the names.
+func (c *Context) Hides(names ...string) bool {
+	for _, id := range c.Masked {
+		for _, name := range names {
+			if strings.HasPrefix(id, name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Paint returns the style of a role in the theme.
@@ -124,6 +141,8 @@ type (
 	}
 	// Pointer names the figure under the cursor as the report does; empty: none.
 	Pointer interface{ Figure(c *Context) string }
+	// Ranked gives the rank under the cursor; -1: none.
+	Ranked interface{ RankAtCursor(c *Context) int }
 	// Lister gives the setup under the cursor of a list and what the list calls it; nil:
 	// none, or the current one.
 	Lister interface {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"meshscope/engine"
@@ -80,6 +81,8 @@ func (d document) read(lib setupdoc.Library) reading {
 	take(mouseKey, &r.Mouse)
 	take(hintedKey, &r.Hinted)
 	take(unmarkedKey, &r.Unmarked)
+	take(actKey, &r.Act)
+	r.Act = AtAct(Act(r.Act))
 	r.Learned = d.learned()
 	if text, said := d[setupKey]; said {
 		setup, err := readSetup(text, lib)
@@ -170,6 +173,7 @@ func (d document) merged(start, end *Session, lib setupdoc.Library) (document, e
 		{mouseKey, start.Mouse, end.Mouse},
 		{hintedKey, start.Hinted, end.Hinted},
 		{unmarkedKey, start.Unmarked, end.Unmarked},
+		{actKey, start.Act, end.Act},
 	} {
 		if c.was != c.is {
 			out.put(c.key, c.is)
@@ -206,6 +210,25 @@ func Learn(learned string, ids ...string) string {
 	slices.Sort(all)
 	all = slices.Compact(all)
 	return strings.Join(all[:min(len(all), most)], " ")
+}
+
+// AtAct writes the lesson that is under way with its act.
+func AtAct(lesson string, act int) string {
+	const longest = 64
+	if lesson == "" || len(lesson) > longest || act < 0 {
+		return ""
+	}
+	return lesson + " " + strconv.Itoa(act+1)
+}
+
+// Act reads what AtAct has written; of another text no lesson.
+func Act(text string) (lesson string, act int) {
+	lesson, number, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > 99 {
+		return "", 0
+	}
+	return lesson, n - 1
 }
 
 // Learned returns the lessons of a file that were gone through; of one that cannot be read none.

@@ -32,6 +32,7 @@ type Session struct {
 	Unmarked bool // words of the glossary are not underlined
 
 	Learned string // lessons that were gone through, by their ids with blanks between
+	Act     string // the lesson that is under way and its act, see Act; empty: none
 
 	Pins [MaxPins]engine.Setup // pinned to compare; the zero Setup: none
 
@@ -68,6 +69,7 @@ const (
 	hintedKey   = "hinted"
 	unmarkedKey = "unmarked"
 	learnedKey  = "lessons"
+	actKey      = "act"
 	pinsKey     = "pins"
 	recentKey   = "recent"
 )

@@ -40,6 +40,13 @@ type gauge struct {
 	change      float64
 	better      int // sign of a change for the better; 0: neither
 	bar         widget.Gauge
+	masked      bool
+}
+
+// mask takes the figure out of a gauge.
+func (g *gauge) mask(name string) {
+	g.name, g.brief, g.role, g.masked = name, name, themes.Muted, true
+	g.value, g.brief2, g.change = "???", "???", 0
 }
 
 // Gauges draws the three gauges in two lines: figures above, bars below. In one line the first
@@ -64,7 +71,11 @@ func Gauges(in *screen.Context, before Vital, w, h int) []string {
 		figures.To(x)
 		bars.To(x)
 		gaugeText(in, figures, &g, x+each)
-		bars.Raw(g.bar.Render(in.Theme, in.Glyphs, each), each)
+		bar := g.bar.Render(in.Theme, in.Glyphs, each)
+		if g.masked {
+			bar = screen.Unknown(in, each)
+		}
+		bars.Raw(bar, each)
 	}
 	return []string{figures.String(), bars.String()}
 }
@@ -97,6 +108,17 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 	}
 	if !before.Known {
 		fit.change, speed.change, exposed.change = 0, 0, 0
+	}
+	if in.Hides("memory.peak", "memory.free", "memory.fits", "memory.fullest.", "memory.ranks.") {
+		fit.mask("peak")
+		fit.value = "??? of " + figure.GiB(m.Usable) + " GiB"
+		speed.name, speed.brief, speed.value, speed.brief2 = "MFU", "MFU", mfu, mfu
+	}
+	if in.Hides(screen.Speed()...) {
+		speed.mask("MFU")
+	}
+	if in.Hides("time.exposed", "communication.") {
+		exposed.mask("exposed")
 	}
 	return [3]gauge{fit, speed, exposed}
 }

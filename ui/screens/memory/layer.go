@@ -97,6 +97,9 @@ func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 		}
 	}
 	below := append([]string{widget.Blank(w)}, v.limits(in, w)...)
+	if in.Asks {
+		below = nil
+	}
 	if more := append([]string{widget.Blank(w)}, v.overhead(in, w)...); h-len(lines)-len(below)-len(more) >= len(rows) {
 		below = append(below, more...)
 	}

@@ -132,7 +132,7 @@ func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
 	if len(m.Ranks) > 1 {
 		lines = append(lines, v.sumRow(in, w, &g, "sum", sums(m.Ranks)))
 	}
-	if v.fresh(in) && len(v.answers.shards.Whole) == len(m.Ranks) && in.Setup.ZeRO > 0 {
+	if v.fresh(in) && len(v.answers.shards.Whole) == len(m.Ranks) && in.Setup.ZeRO > 0 && !in.Asks {
 		// Of the same ranks as the line above it.
 		lines = append(lines, v.sumRow(in, w, &g, "no ZeRO", sums(v.answers.shards.Whole)))
 	}
@@ -140,7 +140,7 @@ func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
 		lines = append(lines, widget.Blank(w))
 	}
 	lines = append(lines, v.details(in, w)...)
-	if !headed {
+	if !headed && !in.Asks {
 		limits := v.limitLines(in, w)
 		if h-len(lines) < len(limits) {
 			limits = v.limitBrief(in, w)

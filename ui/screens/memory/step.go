@@ -24,6 +24,7 @@ type picture struct {
 	x     int           // column of the cursor
 	now   memory.Sample // the most that is allocated there
 	which int           // step of the cursor, 0 or 1
+	from  float64       // moment from which a question hides it; 0: nothing is
 }
 
 // picture lays out the chart of the rank under the cursor on w cells.
@@ -99,7 +100,10 @@ func (v *View) chart(in *screen.Context, p *picture, w, h int) []string {
 	usable := v.answers.over.Usable.GiB()
 	rank := &v.answers.over.Ranks[v.cursorRank(memoryOf(in))]
 	area.Limit = usable
-	area.Scale = max(usable/0.92, rank.Peaks[0].GiB(), rank.Peaks[1].GiB())
+	area.Scale = max(usable/0.92, rank.Peaks[0].GiB())
+	if p.from == 0 {
+		area.Scale = max(area.Scale, rank.Peaks[1].GiB())
+	}
 	room := make([]float64, wide*totalTerm)
 	for x := range wide {
 		from, to, ok := p.axis.span(x)
@@ -116,6 +120,7 @@ func (v *View) chart(in *screen.Context, p *picture, w, h int) []string {
 		area.Columns[x] = column
 	}
 	rows := area.Render(in.Theme, in.Glyphs, wide, h)
+	p.cover(in, rows)
 	rowOf := func(v float64) int { return h - 1 - min(int(v/area.Scale*float64(h)), h-1) }
 	limit, tick := rowOf(area.Limit), tickBelow(usable)
 	lines := make([]string, h)

@@ -102,6 +102,14 @@ func row(name string, of ...units.Bytes) []report.Cell {
 	return cells
 }
 
+// RankAtCursor returns the rank that the cursor is on.
+func (v *View) RankAtCursor(in *screen.Context) int {
+	if m := memoryOf(in); m != nil {
+		return v.cursorRank(m)
+	}
+	return -1
+}
+
 // Figure returns the figure under the cursor, as the report names it.
 func (v *View) Figure(in *screen.Context) string {
 	m := memoryOf(in)

@@ -38,6 +38,8 @@ type View struct {
 
 	part int // row of the layer pane
 
+	hidden bool // a question hides figures: no cursor starts at the largest
+
 	answers answers      // the last result of Work
 	query   engine.Setup // the last query
 	jobs    widget.Jobs
@@ -67,6 +69,9 @@ func fullest(m *engine.Memory) int { return min(max(m.PeakRank, 0), len(m.Ranks)
 // cursorRank returns the rank under the cursor: the fullest until it is moved.
 func (v *View) cursorRank(m *engine.Memory) int {
 	if !v.rankMoved {
+		if v.hidden {
+			return 0
+		}
 		return fullest(m)
 	}
 	return min(max(v.rank, 0), len(m.Ranks)-1)
@@ -76,6 +81,9 @@ func (v *View) cursorRank(m *engine.Memory) int {
 // until it is moved.
 func (v *View) cursorTerm(m *engine.Memory) int {
 	if !v.termMoved {
+		if v.hidden {
+			return weightsTerm
+		}
 		return largestTerm(&m.Ranks[fullest(m)])
 	}
 	return min(max(v.term, 0), totalTerm)
@@ -87,6 +95,9 @@ func (v *View) Render(in *screen.Context) []string {
 	m := memoryOf(in)
 	if m == nil || w < 20 || h < 4 {
 		return v.small(in, w, h)
+	}
+	if v.hidden = in.Hides("memory."); v.hidden {
+		return v.masked(in, w, h)
 	}
 	a := arrange(w, h, len(m.Ranks))
 	lines := make([]string, 0, h)

@@ -106,12 +106,16 @@ type arrangement struct{ traffic, overlaps, ladder, nodes, left int }
 
 func (v *overview) arrange(in *screen.Context, w, h int) arrangement {
 	a := arrangement{traffic: min(h, max(2, 1+len(in.Report.Communication)))}
+	ladder := ladderLines
+	if in.Asks {
+		ladder = 0
+	}
 	ratios := 1 + max(1, len(overlap.Ratios(in.Setup, in.Report)))
 	rest := h - a.traffic
 	if w < twoColumns {
 		a.overlaps = min(rest, ratios)
 		rest -= a.overlaps
-		a.ladder = min(rest, ladderLines)
+		a.ladder = min(rest, ladder)
 		a.nodes = rest - a.ladder
 		return a
 	}
@@ -123,8 +127,8 @@ func (v *overview) arrange(in *screen.Context, w, h int) arrangement {
 	if p := v.plan(in, w-gutter-a.left, rest-1); p.columns == 1 { // the ratios take what the map leaves
 		a.left = max(a.left, w-gutter-max(p.width, leastMap))
 	}
-	a.ladder = min(rest, ladderLines)
-	if rest >= 16 {
+	a.ladder = min(rest, ladder)
+	if rest >= 16 && !in.Asks {
 		a.ladder += min(max(8, (rest-16)/2), rest-16) // room for a curve
 	}
 	a.overlaps = rest - a.ladder

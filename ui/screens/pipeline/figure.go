@@ -33,6 +33,14 @@ func (v *View) Figure(in *screen.Context) string {
 	return fmt.Sprintf("stage.%d.%s", o.Stage(s.rank, op), name)
 }
 
+// RankAtCursor returns the rank that the cursor is on.
+func (v *View) RankAtCursor(in *screen.Context) int {
+	if s, ok := v.spotAtCursor(in); ok && !v.table.open {
+		return s.rank
+	}
+	return -1
+}
+
 // waitingFigure returns the figure that a rank's waiting counts in: the bubble of a step is
 // that of the busiest rank.
 func waitingFigure(s *spot) string {
