@@ -30,7 +30,7 @@ type Stage struct {
 	Cursor  func(key string) overlay.Action
 	Pointed func() string
 
-	Class   *Class // where a class is asked; nil: one alone
+	Class *Class // where a class is asked; nil: one alone
 
 	typed, wrong string
 	leaving      bool // esc was pressed on an open question
