@@ -9,44 +9,55 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"meshscope/presets"
 )
 
-const readme = "../README.md"
+// documents returns the README and the pages of docs.
+func documents(t *testing.T) []string {
+	t.Helper()
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal("no pages in docs", err)
+	}
+	return append(pages, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md")
+}
 
-// TestReadme runs every console block of the README and compares what it shows
+// TestReadme runs every console block of the documents and compares what it shows
 // with what the program says now. UPDATE_README=1 rewrites the blocks.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Dir(build(t)) + string(os.PathListSeparator) + os.Getenv("PATH")
 	blocks := 0
-	updated := eachBlock(string(text), "console", func(block string) string {
-		blocks++
-		got := transcript(t, path, block)
-		if got != block && os.Getenv("UPDATE_README") == "" {
-			t.Errorf("the README shows\n%s\nthe program says\n%s", block, got)
-		}
-		return got
-	})
-	if blocks == 0 {
-		t.Fatal("the README has no console block")
-	}
-	if os.Getenv("UPDATE_README") != "" && updated != string(text) {
-		if err := os.WriteFile(readme, []byte(updated), 0o644); err != nil {
+	for _, file := range documents(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
+		updated := eachBlock(string(text), "console", func(block string) string {
+			blocks++
+			got := transcript(t, path, block)
+			if got != block && os.Getenv("UPDATE_README") == "" {
+				t.Errorf("%s shows\n%s\nthe program says\n%s", file, block, got)
+			}
+			return got
+		})
+		if os.Getenv("UPDATE_README") != "" && updated != string(text) {
+			if err := os.WriteFile(file, []byte(updated), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if blocks < 4 {
+		t.Fatalf("%d console blocks", blocks)
 	}
 }
 
-// TestReadmeCounts keeps the number of presets that the README claims.
+// TestReadmeCounts keeps the number of presets that docs/commands.md claims.
 func TestReadmeCounts(t *testing.T) {
-	text, err := os.ReadFile(readme)
+	text, err := os.ReadFile("../docs/commands.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +65,23 @@ func TestReadmeCounts(t *testing.T) {
 	want := fmt.Sprintf("%d models, %d GPUs and %d clusters",
 		len(library.Models()), len(library.GPUs()), len(library.Clusters()))
 	if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
-		t.Errorf("the README does not say %q", want)
+		t.Errorf("docs/commands.md does not say %q", want)
+	}
+}
+
+// TestLinks: every link of the documents to a file leads to one.
+func TestLinks(t *testing.T) {
+	link, code := regexp.MustCompile(`\]\(([^)#:\s]+)(#[^)]*)?\)`), regexp.MustCompile("`[^`\n]*`")
+	for _, file := range documents(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), ""), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", file, m[1], err)
+			}
+		}
 	}
 }
 

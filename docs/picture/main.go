@@ -1,11 +1,12 @@
 //go:build unix
 
-// Command picture makes the README's picture from the program's own output: it
+// Command picture makes the README's tour from the program's own output: it
 // builds meshscope, runs it in a pseudo-terminal, presses a few keys and writes
 // the cells of the screen as SVG. Run it from the project's root:
 //
-//	go run ./docs/picture            # writes docs/explore.svg
-//	go run ./docs/picture -check     # says whether docs/explore.svg is current
+//	go run ./docs/picture            # writes the animation docs/tour.svg
+//	go run ./docs/picture -check     # says whether docs/tour.svg is current
+//	go run ./docs/picture -keys tab,t -o picture.svg
 package main
 
 import (
@@ -31,7 +32,7 @@ import (
 const (
 	columns = 120
 	rows    = 36
-	output  = "docs/explore.svg"
+	output  = "docs/tour.svg"
 	title   = "meshscope: Llama 3.1 70B on 64 H100, memory, pipeline and step time of the current layout"
 )
 
@@ -42,7 +43,7 @@ const quiet = time.Second
 func main() {
 	check := flag.Bool("check", false, "compare with the file instead of writing it")
 	out := flag.String("o", output, "file to write")
-	keys := flag.String("keys", "", "keys to press before the picture is taken: up, down, left, right, enter, esc or text, by commas")
+	keys := flag.String("keys", "", "take one picture after these keys instead of the tour: up, down, left, right, enter, tab, esc or text, by commas")
 	program := flag.String("program", "", "take the picture of this program instead of building meshscope")
 	flag.Parse()
 	if err := run(*program, *out, *keys, *check); err != nil {
@@ -65,9 +66,17 @@ func run(program, out, keys string, check bool) error {
 			return fmt.Errorf("build: %w", err)
 		}
 	}
-	drawn, err := draw(program, keys)
+	scenes := tour()
+	if keys != "" {
+		scenes = []scene{{keys: keys}}
+	}
+	pictures, err := draw(program, scenes)
 	if err != nil {
 		return err
+	}
+	drawn := pictures[0]
+	if keys == "" {
+		drawn = animate(pictures, scenes)
 	}
 	if !check {
 		return os.WriteFile(out, []byte(drawn), 0o644)
@@ -82,12 +91,12 @@ func run(program, out, keys string, check bool) error {
 	return nil
 }
 
-// draw starts the program, presses the keys and gives the screen as SVG.
-func draw(program, keys string) (string, error) {
+// draw starts the program, presses the keys of each scene and gives the screens as SVG.
+func draw(program string, scenes []scene) ([]string, error) {
 	foreground, background := color.RGBA{0xd8, 0xd8, 0xd8, 0xff}, color.RGBA{0x10, 0x10, 0x14, 0xff}
 	home, err := os.MkdirTemp("", "meshscope-home")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer os.RemoveAll(home) //nolint:errcheck // a leftover temporary folder harms nobody
 	t, err := terminal.Start(context.Background(), terminal.Options{
@@ -96,28 +105,30 @@ func draw(program, keys string) (string, error) {
 		Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home},
 	}, program)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if err := t.WaitFor("the first frame", func(screen string) bool { return strings.Contains(screen, "meshscope") }); err != nil {
-		return "", err
+		return nil, err
 	}
 	t.Settle(quiet)
-	for key := range strings.SplitSeq(keys, ",") {
-		if err := t.Type(named(key)); err != nil {
-			return "", err
+	var drawn []string
+	for _, s := range scenes {
+		for key := range strings.SplitSeq(s.keys, ",") {
+			if err := t.Type(named(key)); err != nil {
+				return nil, err
+			}
+			t.Settle(quiet)
 		}
-		t.Settle(quiet)
+		t.Screen(func(e *vt.Emulator) {
+			p := picture.Picture{
+				Columns: columns, Rows: rows, Foreground: foreground, Background: background, Title: title,
+				Cells: func(x, y int) *uv.Cell { return e.CellAt(x, y) },
+			}
+			drawn = append(drawn, p.SVG())
+		})
 	}
-	var drawn string
-	t.Screen(func(e *vt.Emulator) {
-		p := picture.Picture{
-			Columns: columns, Rows: rows, Foreground: foreground, Background: background, Title: title,
-			Cells: func(x, y int) *uv.Cell { return e.CellAt(x, y) },
-		}
-		drawn = p.SVG()
-	})
 	if err := t.Type("q"); err != nil {
-		return "", err
+		return nil, err
 	}
 	end, err := t.Wait()
 	if err == nil && end.Code != 0 {
@@ -141,6 +152,8 @@ func named(key string) string {
 		return terminal.Enter
 	case "esc":
 		return terminal.Esc
+	case "tab":
+		return "\t"
 	}
 	return key
 }
