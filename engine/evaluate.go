@@ -57,6 +57,7 @@ type Evaluator struct {
 	cost   []step.Cost
 	data   []step.DataParallel
 	timing timing
+	ends   DataEnds
 	line   schedule.Timeline // of the last report, where that came without it
 
 	timeLens, memoryLens band.Lens // error bands of the setups evaluated last

@@ -35,10 +35,11 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 	length := line.Length(&e.info)
 	t.Bubble = units.Seconds(max(0, units.Difference(length, line.Ranks[rank].Busy)))
 	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
+	e.ends = DataEnds{}
 	params, update := e.mem.Parameters(), units.Seconds(0)
 	for r := range s.PP {
-		if exposed := e.exposedData(r, line, length); exposed > tail {
-			slowest, tail = r, exposed
+		if ends := e.exposedData(r, line, length); ends.Scatter+ends.Gather > tail {
+			slowest, tail, e.ends = r, ends.Scatter+ends.Gather, ends
 		}
 		if r == 0 || params[r] != params[r-1] || e.record.On() {
 			update = step.OptimizerTime(in, r, params[r])
@@ -66,7 +67,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 // nothing hides: the scatter (or all-reduce) has the last micro-batch's
 // backward and the rank's wait after it, the gather the wait before the first
 // forward and that forward.
-func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) units.Seconds {
+func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) DataEnds {
 	d := &e.data[r]
 	var forward, backward units.Seconds
 	for c := range e.order.Chunks() {
@@ -81,7 +82,46 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) 
 	if e.record.On() {
 		e.recordExposedData(r, scatter+gather, before, after)
 	}
-	return scatter + gather
+	return DataEnds{Rank: r, Scatter: scatter, Gather: gather}
+}
+
+// DataEnds is the data-parallel traffic at both ends of a step that nothing hides, on the
+// pipeline rank that has most of it.
+type DataEnds struct {
+	Rank            int
+	Scatter, Gather units.Seconds
+}
+
+// StepParts are what an evaluation adds a step up from, for pictures of one. Its slices belong
+// to the Evaluator.
+type StepParts struct {
+	Rank          int // with the most work: the parts of the step are its
+	Line          *schedule.Timeline
+	Length        units.Seconds // of the pipeline
+	Cost          []step.Cost   // of a micro-batch, by model stage
+	Data          []step.DataParallel
+	PerMicroBatch []step.MicroBatchTraffic // exposed ZeRO traffic, by model stage
+	Blocks        bool                     // a stage waits while its message travels
+	Hop           units.Seconds            // one message between stages
+	Ends          DataEnds
+}
+
+// StepParts returns those of the last evaluation, whose report is legal.
+func (e *Evaluator) StepParts(r *Report) StepParts {
+	line := e.Summary(r).OpTimes()
+	soft, order := &e.timInput.Machine.Software, line.Order
+	p := StepParts{
+		Rank: line.Busiest(), Line: line, Length: units.Seconds(line.Length(&e.info)), Cost: e.cost, Data: e.data,
+		PerMicroBatch: make([]step.MicroBatchTraffic, len(e.cost)), Blocks: soft.Blocking, Ends: e.ends,
+	}
+	_, p.Hop = step.SendRecv(&e.timInput)
+	for rank := range order.Spec.Ranks {
+		for c := range order.Chunks() {
+			stage := order.StageOf(rank, c)
+			p.PerMicroBatch[stage] = e.data[rank].PerMicroBatch(&e.cost[stage], order.Chunks(), soft)
+		}
+	}
+	return p
 }
 
 // recordExposedData records what exposedData gave.

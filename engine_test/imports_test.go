@@ -51,6 +51,7 @@ func arrows() []arrow {
 		{"engine/calibrate", nil},
 		{"engine/figures", root},
 		{"engine/fit", root},
+		{"engine/lanes", root},
 		{"engine/overlap", root},
 		{"engine/ring", root},
 		{"engine/compare", append([]string{"engine/figures"}, root...)},

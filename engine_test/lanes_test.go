@@ -1,0 +1,93 @@
+package engine_test
+
+import (
+	"math"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/lanes"
+	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
+
+	"pgregory.net/rapid"
+)
+
+// TestLanesAddUp: what the picture calls exposed adds up, for each dimension, to the report's
+// exposed time, and with computing, recomputation, waiting and update to the step, at any detail.
+// 2,000 setups in a deep run.
+func TestLanesAddUp(t *testing.T) {
+	w, cases, legal, folded := newWorld(t), 60, 0, 0
+	if draws.Deep() {
+		cases = 2000 / len(draws.Seeds())
+	}
+	draws.CheckFew(t, cases, func(t *rapid.T) {
+		s := w.legalSetup(t)
+		d := lanes.Detail{Ends: rapid.IntRange(0, 4).Draw(t, "ends"), Pieces: rapid.IntRange(1, 12).Draw(t, "pieces")}
+		l, ok := lanes.Of(&s, d)
+		if !ok {
+			return
+		}
+		legal++
+		if l.Folded > 0 {
+			folded++
+		}
+		r := engine.Evaluate(s)
+		checkLanes(t, l, &r)
+	})
+	if legal < cases/2 || folded == 0 {
+		t.Errorf("%d legal setups of %d, %d folded", legal, cases, folded)
+	}
+}
+
+// checkLanes compares the lanes with the report, segment by segment.
+func checkLanes(t *rapid.T, l *lanes.Step, r *engine.Report) {
+	step := r.Time.Step
+	near := func(what string, got, want units.Seconds) {
+		if math.Abs(float64(got-want)) > 1e-9*float64(step) {
+			t.Fatalf("%s is %v, want %v of a step of %v", what, got, want, step)
+		}
+	}
+	sum := map[lanes.Kind]units.Seconds{}
+	var last units.Seconds
+	for _, g := range l.Lanes[0].Segments {
+		sum[g.Kind] += g.Length
+		if g.Length < 0 || g.Start < last-1e-9*step {
+			t.Fatalf("compute overlaps at %v: %+v", last, g)
+		}
+		last = g.End()
+	}
+	near("the axis", l.Length, step)
+	near("the end of the last segment", max(last, l.Length-r.Time.Exposed), max(last, step-r.Time.Exposed))
+	near("the update", sum[lanes.Update], r.Time.Optimizer)
+	if l.Folded == 0 {
+		near("computing", sum[lanes.Forward]+sum[lanes.Backward]+sum[lanes.InputGradient]+sum[lanes.WeightGradient]+sum[lanes.Pair], r.Time.Compute)
+		near("recomputation", sum[lanes.Recompute], r.Time.Recompute)
+		near("waiting", sum[lanes.Bubble], r.Time.Bubble)
+	}
+	exposed := units.Seconds(0)
+	if len(l.Lanes) != len(r.Communication)+1 {
+		t.Fatalf("%d lanes for %d rows", len(l.Lanes), len(r.Communication))
+	}
+	for i := range r.Communication {
+		row, lane := &r.Communication[i], &l.Lanes[i+1]
+		own, before := units.Seconds(0), units.Seconds(0)
+		for _, g := range lane.Segments {
+			own += g.Exposed
+			if g.Kind == lanes.Exposed {
+				near("an exposed segment of "+row.Dimension, g.Length, g.Exposed)
+			}
+			if g.Start < before-1e-9*step || g.Length < -1e-9*step {
+				t.Fatalf("%s: segments overlap at %v: %+v", row.Dimension, before, g)
+			}
+			before = g.End()
+		}
+		near("exposed "+row.Dimension, own+lane.Elsewhere, row.Exposed)
+		near("the sum of lane "+row.Dimension, lane.Exposed, own)
+		if row.Dimension != "pp" { // whose waiting is in the bubble
+			exposed += own
+			near("elsewhere of "+row.Dimension, lane.Elsewhere, 0)
+		}
+	}
+	near("exposed time", exposed, r.Time.Exposed)
+	near("the step", r.Time.Compute+r.Time.Recompute+r.Time.Bubble+exposed+r.Time.Optimizer, step)
+}
