@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/schedule"
@@ -101,7 +102,7 @@ type StepParts struct {
 	Cost          []step.Cost   // of a micro-batch, by model stage
 	Data          []step.DataParallel
 	PerMicroBatch []step.MicroBatchTraffic // exposed ZeRO traffic, by model stage
-	Blocks        bool                     // a stage waits while its message travels
+	Software      *hardware.Software       // what of each traffic is exposed however much there is to compute
 	Hop           units.Seconds            // one message between stages
 	Ends          DataEnds
 }
@@ -112,7 +113,7 @@ func (e *Evaluator) StepParts(r *Report) StepParts {
 	soft, order := &e.timInput.Machine.Software, line.Order
 	p := StepParts{
 		Rank: line.Busiest(), Line: line, Length: units.Seconds(line.Length(&e.info)), Cost: e.cost, Data: e.data,
-		PerMicroBatch: make([]step.MicroBatchTraffic, len(e.cost)), Blocks: soft.Blocking, Ends: e.ends,
+		PerMicroBatch: make([]step.MicroBatchTraffic, len(e.cost)), Software: soft, Ends: e.ends,
 	}
 	_, p.Hop = step.SendRecv(&e.timInput)
 	for rank := range order.Spec.Ranks {

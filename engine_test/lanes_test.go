@@ -23,7 +23,7 @@ func TestLanesAddUp(t *testing.T) {
 	draws.CheckFew(t, cases, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		d := lanes.Detail{Ends: rapid.IntRange(0, 4).Draw(t, "ends"), Pieces: rapid.IntRange(1, 12).Draw(t, "pieces")}
-		l, ok := lanes.Of(&s, d)
+		l, ok := lanes.Of(&s, d, nil)
 		if !ok {
 			return
 		}

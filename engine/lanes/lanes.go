@@ -67,7 +67,12 @@ type Step struct {
 	Stages   []layout.Stage
 	Ops      int // operations of the rank, pairs counted once
 	Folded   int // of them in the folded segment
+	Never    Never
 }
+
+// Never are the shares of data-parallel traffic that the stack never hides, however much there
+// is to compute: of gradients and of weights that travel once a step, and of ZeRO-3's.
+type Never struct{ Gradients, Weights, Shards float64 }
 
 // Detail says how much of a step is drawn.
 type Detail struct {
@@ -75,11 +80,11 @@ type Detail struct {
 	Pieces int // into which an operation is cut, at most its layers: each with its own traffic
 }
 
-// Of returns the lanes of a legal setup's step; false: it has none.
-func Of(s *engine.Setup, d Detail) (*Step, bool) {
+// Of returns the lanes of a legal setup's step; false: it has none, or stop said so.
+func Of(s *engine.Setup, d Detail, stop func() bool) (*Step, bool) {
 	var e engine.Evaluator
-	r := e.Evaluate(*s)
-	if !r.Legal || r.Time == nil || r.Timeline == nil {
+	r, done := e.EvaluateUntil(*s, stop)
+	if !done || !r.Legal || r.Time == nil || r.Timeline == nil {
 		return nil, false
 	}
 	p := e.StepParts(&r)
@@ -87,7 +92,11 @@ func Of(s *engine.Setup, d Detail) (*Step, bool) {
 	if err != nil {
 		return nil, false
 	}
-	w := walker{p: &p, d: d, step: &Step{Rank: p.Rank, DataRank: p.Ends.Rank, Time: *r.Time, Traffic: r.Communication, Stages: stages}}
+	soft := p.Software
+	w := walker{p: &p, d: d, step: &Step{
+		Rank: p.Rank, DataRank: p.Ends.Rank, Time: *r.Time, Traffic: r.Communication, Stages: stages,
+		Never: Never{Gradients: soft.DP, Weights: soft.Gather, Shards: soft.Shard},
+	}}
 	w.start()
 	w.walk()
 	w.finish()

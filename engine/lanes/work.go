@@ -96,7 +96,7 @@ func (w *walker) data(out *work, whole, exposed units.Seconds) {
 // blocked adds the waiting for a message to or from the other side of a boundary of stages.
 func (w *walker) blocked(out *work, boundary int) {
 	o := w.p.Line.Order
-	if f := w.flow(out, "pp-wait"); f != nil && w.p.Blocks && boundary >= 0 && boundary < o.Spec.Stages()-1 && o.Crosses(boundary) {
+	if f := w.flow(out, "pp-wait"); f != nil && w.p.Software.Blocking && boundary >= 0 && boundary < o.Spec.Stages()-1 && o.Crosses(boundary) {
 		f.exposed += w.p.Hop
 	}
 }
@@ -112,7 +112,7 @@ func (w *walker) sends(op schedule.Op, stage int) bool {
 		boundary--
 	case schedule.Forward:
 	}
-	return !w.p.Blocks && boundary >= 0 && boundary < o.Spec.Stages()-1 && o.Crosses(boundary)
+	return !w.p.Software.Blocking && boundary >= 0 && boundary < o.Spec.Stages()-1 && o.Crosses(boundary)
 }
 
 // add makes one of two operations that run overlapped and end together: what that saves is

@@ -27,6 +27,7 @@ type Context struct {
 	Problems []engine.Problem
 	W, H     int
 	Glow     bool // what has just changed stands out
+	Calm     bool // nothing moves by itself
 	// Masked are the figures that a question hides: neither a length nor a mark may tell them.
 	Masked []string
 	// Asks says that a question is open: what another value of a knob would give is not shown.

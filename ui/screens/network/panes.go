@@ -4,6 +4,7 @@ import (
 	"meshscope/report"
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/screens/network/lanes"
 	"meshscope/ui/widget"
 )
 
@@ -16,7 +17,7 @@ type View struct {
 }
 
 // New makes a screen. A new pane is its package and its name here.
-func New() *View { return &View{panes: []screen.Screen{new(overview)}} }
+func New() *View { return &View{panes: []screen.Screen{new(overview), lanes.New()}} }
 
 // Copy returns the screen with a copy of each pane; nil where a pane has none.
 func (v *View) Copy() screen.Screen {

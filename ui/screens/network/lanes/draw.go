@@ -1,0 +1,425 @@
+package lanes
+
+import (
+	"math"
+	"strings"
+
+	"meshscope/engine/overlap"
+	"meshscope/report/figure"
+	"meshscope/themes"
+	"meshscope/ui/screen"
+	"meshscope/ui/widget"
+
+	lane "meshscope/engine/lanes"
+)
+
+// Render draws the pane: exactly in.H lines of in.W cells.
+func (v *View) Render(in *screen.Context) []string {
+	if lines, empty := in.Empty(); empty {
+		return lines
+	}
+	w, h := in.W, in.H
+	s := v.drawn.step
+	if !known(in) || s == nil {
+		text := "no figures for this setup"
+		if known(in) {
+			text = "working"
+		}
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), text)
+		return widget.Height([]string{in.Heading(w, title, "", ""), l.String()}, w, h)
+	}
+	p := v.plan(in)
+	lines := widget.Height(nil, w, h)
+	put := func(y int, text string) {
+		if y >= 0 && y < h {
+			lines[y] = text
+		}
+	}
+	put(0, v.heading(in))
+	for row, y := range p.lines {
+		if l := v.laneAt(row); l != nil {
+			put(y, v.lane(in, row, l))
+			continue
+		}
+		list := v.listAt(row)
+		put(y, v.choices(in, row, list))
+		if list == 0 && p.costs || list > 0 && p.allCosts && y >= 0 {
+			put(y+1, v.prices(in, list))
+		}
+	}
+	y := p.lines[v.lanesTo()-1] + 1
+	for _, more := range []struct {
+		shown bool
+		line  func(*screen.Context) string
+	}{{p.bracket, v.bracket}, {p.ticks, v.ticks}, {p.legend, v.legend}} {
+		if more.shown {
+			put(y, more.line(in))
+			y++
+		}
+	}
+	for i, text := range v.explained(in, h-p.below) {
+		put(p.below+i, text)
+	}
+	return lines
+}
+
+const title = "LANES OF A STEP"
+
+// heading says of what the picture is.
+func (v *View) heading(in *screen.Context) string {
+	s := v.drawn.step
+	detail := figure.Seconds(s.Length) + " on one GPU"
+	if len(s.Stages) > 1 {
+		detail = figure.Seconds(s.Length) + " on a GPU of pipeline rank " + figure.Comma(s.Rank)
+	}
+	role := themes.Muted
+	if c := v.choice(); c != nil {
+		detail, role = figure.Seconds(s.Length)+" with "+v.choiceName(v.list, c)+", not your setup", themes.Warn
+	}
+	l := widget.NewLine(in.W).Put(in.Paint(themes.Heading), title).Gap(1).Put(in.Paint(role), detail).Gap(1)
+	if in.W < leastWidth {
+		return l.String()
+	}
+	if rule := in.W - rightWidth - l.Used(); rule > 1 {
+		l.Put(in.Paint(themes.Faint), widget.Fill(in.Glyphs.Rule, rule))
+	}
+	l.RightAligned(in.Paint(themes.Muted), "exposed", in.W-rightWidth+9).RightAligned(in.Paint(themes.Muted), "of traffic", in.W)
+	return l.String()
+}
+
+// label begins a row.
+func (v *View) label(in *screen.Context, row int, name string) *widget.Line {
+	l := widget.NewLine(in.W)
+	paint := themes.Strong
+	if row == v.row {
+		l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
+		paint = themes.Accent
+	}
+	return l.To(2).Put(in.Paint(paint), name).To(labelWidth)
+}
+
+// lane draws one lane and what of it is exposed.
+func (v *View) lane(in *screen.Context, row int, l *lane.Lane) string {
+	name := "compute"
+	if l.Dimension != "" {
+		name = strings.ToUpper(l.Dimension)
+	}
+	line := v.label(in, row, name).Raw(v.bar(in, l), v.drawn.plot)
+	if in.W < leastWidth {
+		return line.String()
+	}
+	if l.Dimension == "" {
+		line.RightAligned(in.Paint(themes.Muted), "computes "+figure.Seconds(v.drawn.step.Time.Compute+v.drawn.step.Time.Recompute), in.W)
+		return line.String()
+	}
+	c := &v.drawn.step.Traffic[row-v.lanesFrom()-1]
+	role := themes.Muted
+	if c.Exposed > 0 && l.Dimension != "pp" {
+		role = themes.Bad
+	}
+	line.RightAligned(in.Paint(role), figure.Seconds(c.Exposed), in.W-rightWidth+9)
+	line.RightAligned(in.Paint(themes.Text), figure.Seconds(c.Seconds), in.W)
+	return line.String()
+}
+
+// fill returns what a segment is drawn with, and its label.
+func fill(g *lane.Segment) (themes.Fill, string) {
+	odd := g.Micro%2 == 1
+	switch g.Kind {
+	case lane.Forward:
+		if odd {
+			return themes.ForwardAlt, "forward"
+		}
+		return themes.Forward, "forward"
+	case lane.Backward, lane.Pair:
+		if odd {
+			return themes.BackwardAlt, "backward"
+		}
+		return themes.Backward, "backward"
+	case lane.InputGradient:
+		return themes.InputGrad, "input gradient"
+	case lane.WeightGradient:
+		return themes.WeightGrad, "weight gradient"
+	case lane.Recompute:
+		return themes.Recompute, "recompute"
+	case lane.Update:
+		return themes.Update, "update"
+	case lane.Bubble:
+		return themes.Bubble, "bubble"
+	case lane.Hidden:
+		return themes.Gauge, "hidden"
+	case lane.Exposed:
+		return themes.Exposed, "exposed"
+	case lane.Folded:
+	}
+	return themes.Empty, ""
+}
+
+// bar draws the segments of a lane; what is folded as a few dots.
+func (v *View) bar(in *screen.Context, l *lane.Lane) string {
+	a := newAxis(v.drawn.step, v.drawn.plot)
+	end := float64(a.w)
+	if v.head > 0 {
+		end *= v.head
+	}
+	from, to := int(math.Round(a.place(a.from))), int(math.Round(a.place(a.to)))
+	if a.to <= a.from {
+		from, to = a.w, a.w
+	}
+	part := func(from, to int) string {
+		stack := widget.Stack{Scale: float64(to - from), NoTrack: true}
+		at := float64(from)
+		for i := range l.Segments {
+			g := &l.Segments[i]
+			begin, stop := max(a.place(g.Start), at), min(a.place(g.End()), end, float64(to))
+			if g.Kind == lane.Folded || stop <= begin {
+				continue
+			}
+			f, name := fill(g)
+			stack.Segments = append(stack.Segments, widget.Segment{Fill: themes.Empty, Value: begin - at}, widget.Segment{Fill: f, Value: stop - begin, Label: name})
+			at = stop
+		}
+		return stack.Render(in.Theme, in.Glyphs, to-from)
+	}
+	out := part(0, from)
+	if to > from {
+		text := ""
+		if float64(from) <= end {
+			text = v.foldText(in, l, to-from)
+		}
+		out += widget.NewLine(to-from).Put(in.Paint(themes.Muted), text).String()
+	}
+	return out + part(to, a.w)
+}
+
+// foldText stands where the middle of the step is folded away.
+func (v *View) foldText(in *screen.Context, l *lane.Lane, w int) string {
+	dots := in.Glyphs.Cut
+	if l.Dimension != "" {
+		return strings.Repeat(" ", (w-1)/2) + dots
+	}
+	text := dots + figure.Comma(v.drawn.step.Folded) + " more" + dots
+	if widget.Width(text) > w {
+		return strings.Repeat(" ", (w-1)/2) + dots
+	}
+	return strings.Repeat(" ", (w-widget.Width(text))/2) + text
+}
+
+// focused returns the segment under the cursor; nil: a list is focused.
+func (v *View) focused() *lane.Segment {
+	if l := v.laneAt(v.row); l != nil {
+		if i := v.segment(l); i >= 0 {
+			return &l.Segments[i]
+		}
+	}
+	return nil
+}
+
+// bracket marks the segment under the cursor below the lanes.
+func (v *View) bracket(in *screen.Context) string {
+	l := widget.NewLine(in.W)
+	g := v.focused()
+	if g == nil {
+		return l.String()
+	}
+	a := newAxis(v.drawn.step, v.drawn.plot)
+	from := min(int(a.place(g.Start)), a.w-1)
+	to := max(from, int(math.Ceil(a.place(g.End())))-1)
+	mark := in.Glyphs.Up
+	if n := to - from - 1; n >= 0 {
+		ends := [2]string{"└", "┘"}
+		if !in.Glyphs.Unicode {
+			ends = [2]string{"+", "+"}
+		}
+		mark = ends[0] + widget.Fill(in.Glyphs.Rule, n) + ends[1]
+	}
+	text := figure.Seconds(g.Length)
+	if before := labelWidth + from - 1 - widget.Width(text); labelWidth+to+2+widget.Width(text) > labelWidth+a.w && before >= 0 {
+		l.To(before).Put(in.Paint(themes.Strong), text)
+	}
+	l.To(labelWidth+from).Put(in.Paint(themes.Accent), mark)
+	if l.Used() > labelWidth+from && l.Left() > widget.Width(text) && labelWidth+to+2+widget.Width(text) <= labelWidth+a.w {
+		l.Gap(1).Put(in.Paint(themes.Strong), text)
+	}
+	return l.String()
+}
+
+// ticks writes the times at which something else begins.
+func (v *View) ticks(in *screen.Context) string {
+	a := newAxis(v.drawn.step, v.drawn.plot)
+	cells := make([]rune, a.w)
+	for i := range cells {
+		cells[i] = ' '
+	}
+	write := func(x int, text string) {
+		runes := []rune(text)
+		if x < 0 || x+len(runes) > a.w {
+			return
+		}
+		for i := max(0, x-1); i < min(a.w, x+len(runes)+1); i++ {
+			if cells[i] != ' ' {
+				return
+			}
+		}
+		copy(cells[x:], runes)
+	}
+	end := figure.Seconds(v.drawn.step.Length)
+	write(0, "0")
+	write(a.w-widget.Width(end), end)
+	for _, kinds := range [][]lane.Kind{{lane.Update}, {lane.Folded}, {lane.Backward, lane.Forward, lane.Pair, lane.Bubble, lane.InputGradient, lane.WeightGradient}} {
+		for _, g := range v.drawn.step.Lanes[0].Segments {
+			for _, k := range kinds {
+				if g.Kind == k && g.Start > 0 && g.First == firstOf(&g) {
+					write(int(math.Round(a.place(g.Start))), in.Glyphs.Limit+figure.Seconds(g.Start))
+				}
+			}
+		}
+	}
+	return widget.NewLine(in.W).To(labelWidth).Put(in.Paint(themes.Muted), string(cells)).String()
+}
+
+// firstOf returns the layer that a segment has that begins its operation.
+func firstOf(g *lane.Segment) int {
+	if g.Kind == lane.Forward || g.Layers == 0 {
+		return 0
+	}
+	return g.First // a backward begins anywhere: its pieces stand close
+}
+
+// legend names the fills of the picture.
+func (v *View) legend(in *screen.Context) string {
+	l := widget.NewLine(in.W).To(labelWidth)
+	seen := map[themes.Fill]bool{themes.ForwardAlt: true, themes.BackwardAlt: true}
+	for i := range v.drawn.step.Lanes {
+		for j := range v.drawn.step.Lanes[i].Segments {
+			f, name := fill(&v.drawn.step.Lanes[i].Segments[j])
+			if seen[f] || name == "" || l.Left() < widget.Width(name)+4 {
+				continue
+			}
+			seen[f] = true
+			widget.Swatch(l, in.Theme, in.Glyphs, f)
+			l.Put(in.Paint(themes.Muted), " "+name+"  ")
+		}
+	}
+	return l.String()
+}
+
+// choiceName returns how a list calls a choice.
+func (v *View) choiceName(list int, c *lane.Choice) string {
+	switch list {
+	case 0:
+		return c.Name
+	case 1:
+		return figure.Short(c.Value)
+	case 2:
+		return figure.Comma(int(c.Value))
+	}
+	if c.Value == 0 {
+		return "one call"
+	}
+	return figure.Three(c.Value/1e6) + " MB"
+}
+
+// listName returns the label of a list.
+func listName(list int) string {
+	return [lists]string{"variant", "tokens/GPU", "GPUs", "bucket"}[list]
+}
+
+// cellOf returns the width of a choice in its row.
+func (v *View) cellOf(list int) int {
+	w := 8
+	for i := range v.drawn.choices.Lists()[list] {
+		w = max(w, widget.Width(v.choiceName(list, &v.drawn.choices.Lists()[list][i])))
+	}
+	return w + 3
+}
+
+// chosen returns the choice of a list that is drawn.
+func (v *View) chosen(list int) int {
+	if v.list == list {
+		return v.pick
+	}
+	return current(v.drawn.choices.Lists()[list])
+}
+
+// choices draws the names of a list, the one that is drawn in brackets.
+func (v *View) choices(in *screen.Context, row, list int) string {
+	l := v.label(in, row, listName(list))
+	cell := v.cellOf(list)
+	if list == 0 {
+		cell = 0
+	}
+	for i := range v.drawn.choices.Lists()[list] {
+		c := &v.drawn.choices.Lists()[list][i]
+		name, paint := " "+v.choiceName(list, c)+" ", themes.Muted
+		if i == v.chosen(list) {
+			name, paint = "["+v.choiceName(list, c)+"]", themes.Current
+		} else if c.Current {
+			paint = themes.Strong
+		}
+		at := l.Used()
+		l.Put(in.Paint(paint), name).To(at + v.cellAt(list, i, cell))
+	}
+	if text := v.remark(in, list); widget.Width(text) < l.Left() {
+		l.Right(in.Paint(themes.Muted), text, 0)
+	}
+	return l.String()
+}
+
+// cellAt returns the width of one choice: all the same, but those of the variants.
+func (v *View) cellAt(list, i, cell int) int {
+	if cell > 0 {
+		return cell
+	}
+	return max(10, widget.Width(v.choiceName(list, &v.drawn.choices.Lists()[list][i]))+3)
+}
+
+// prices draws what of a step each choice of a list leaves exposed.
+func (v *View) prices(in *screen.Context, list int) string {
+	l := widget.NewLine(in.W).To(2).Put(in.Paint(themes.Muted), "exposed").To(labelWidth)
+	if v.costs.setup != *in.Setup || !v.costs.known {
+		return l.String()
+	}
+	cell := v.cellOf(list)
+	if list == 0 {
+		cell = 0
+	}
+	for i, c := range v.costs.of[list] {
+		text, paint := in.Glyphs.None, themes.Muted
+		if c.Known {
+			text = figure.Seconds(c.Exposed)
+			if list == 1 || list == 2 { // of steps of different lengths
+				text = figure.Percent(float64(c.Exposed / c.Step))
+			}
+			if i == v.chosen(list) {
+				paint = themes.Strong
+			}
+		}
+		at := l.Used()
+		l.Put(in.Paint(paint), " "+text).To(at + v.cellAt(list, i, cell))
+	}
+	return l.String()
+}
+
+// remark says more of a list.
+func (v *View) remark(in *screen.Context, list int) string {
+	switch list {
+	case 0:
+		for i := range v.drawn.choices.Variants {
+			if c := &v.drawn.choices.Variants[i]; c.Current && v.list != none {
+				return "yours: " + c.Name
+			}
+		}
+	case 1:
+		for _, o := range overlap.Ratios(in.Setup, in.Report) {
+			if o.Dimension == "dp" && len(o.Needs) > 0 {
+				return "DP over compute " + figure.Three(o.Ratio) + "; 1 at " + figure.Short(o.Needs[0].Needed)
+			}
+		}
+	case 2:
+		return "the same work on each"
+	case 3:
+		return "gradients in a call"
+	}
+	return ""
+}

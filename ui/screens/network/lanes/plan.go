@@ -1,0 +1,84 @@
+package lanes
+
+import (
+	"meshscope/ui/screen"
+)
+
+// Columns around the axis.
+const (
+	labelWidth = 12
+	rightWidth = 19 // exposed time and time of the traffic
+	leastWidth = 56 // from which these stand there
+)
+
+// plotWidth returns how many columns the axis has on a screen w wide.
+func plotWidth(w int) int {
+	if w < leastWidth {
+		return max(1, w-labelWidth)
+	}
+	return w - labelWidth - rightWidth
+}
+
+// plan says where everything stands.
+type plan struct {
+	lines                                   []int // of each row that takes the cursor; -1: not shown
+	costs, bracket, ticks, legend, allCosts bool
+	gaps                                    bool // a blank line between the parts
+	below                                   int  // first line of the explanation
+}
+
+// plan gives the rows their lines: first what is focused on, then what explains it.
+func (v *View) plan(in *screen.Context) plan {
+	const explained = 4
+	var p plan
+	lanes, scales := v.lanesTo()-v.lanesFrom(), len(v.scales())
+	rest := in.H - 1 - 1 - lanes - explained
+	room := func(n int) bool {
+		if rest < n {
+			return false
+		}
+		rest -= n
+		return true
+	}
+	shown := room(scales)
+	p.bracket = room(1)
+	p.costs = room(1)
+	p.ticks = room(1)
+	p.legend = room(1)
+	p.gaps = room(4)
+	p.allCosts = shown && scales > 0 && room(scales+2)
+	y := 1
+	place := func(show, costs bool) {
+		if !show || y >= in.H {
+			p.lines = append(p.lines, -1)
+			return
+		}
+		p.lines = append(p.lines, y)
+		y++
+		if costs {
+			y++
+		}
+	}
+	gap := func() {
+		if p.gaps {
+			y++
+		}
+	}
+	place(true, p.costs)
+	gap()
+	for range lanes {
+		place(true, false)
+	}
+	for _, more := range []bool{p.bracket, p.ticks, p.legend} {
+		if more {
+			y++
+		}
+	}
+	gap()
+	for range scales {
+		place(shown, p.allCosts)
+	}
+	gap()
+	p.below = y
+	return p
+}
