@@ -122,6 +122,11 @@ func (a *work) time() units.Seconds {
 	return t
 }
 
+// travels reports whether anything is sent in an operation.
+func (a *work) travels() bool {
+	return slices.ContainsFunc(a.flows, func(f flow) bool { return f.hidden+f.exposed > 0 })
+}
+
 // idle draws the wait up to a moment.
 func (w *walker) idle(to units.Seconds, folded bool) {
 	gap := to - w.now
@@ -163,6 +168,9 @@ func (w *walker) foldIn(one *work, end units.Seconds) {
 func (w *walker) draw(one *work, begin, end units.Seconds) {
 	layers := w.step.Stages[one.stage].Layers()
 	pieces := max(1, min(w.d.Pieces, layers))
+	if !one.travels() {
+		pieces = 1
+	}
 	n := units.Seconds(pieces)
 	length := (end - begin) / n
 	for piece := range pieces {

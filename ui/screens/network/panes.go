@@ -32,15 +32,15 @@ func (v *View) Copy() screen.Screen {
 	return c
 }
 
-// top returns the height of the line of names: none where there is one pane.
-func (v *View) top() int { return min(len(v.panes)-1, 1) }
+// paneTop is the height of the line of names.
+const paneTop = 1
 
 // inside returns the context of the panes.
-func (v *View) inside(in *screen.Context) *screen.Context {
+func inside(in *screen.Context) *screen.Context {
 	if in == nil {
 		return nil
 	}
-	return in.At(in.W, max(0, in.H-v.top()))
+	return in.At(in.W, max(0, in.H-paneTop))
 }
 
 // Name returns the name of the tab.
@@ -61,13 +61,13 @@ func (v *View) Show(name string) {
 func (v *View) Keys(in *screen.Context) []screen.Key {
 	var all []screen.Key
 	for i, p := range v.panes {
-		for _, k := range p.Keys(v.inside(in)) {
+		for _, k := range p.Keys(inside(in)) {
 			when := k.When
 			k.When = func() bool { return v.shown == i && (when == nil || when()) }
 			all = append(all, k)
 		}
 	}
-	next := screen.Key{ID: "next-pane last-pane", Keys: "v | V", Help: "next pane, pane before", When: func() bool { return len(v.panes) > 1 }, Foot: "v", Hint: "next pane", Do: func(n int) {
+	next := screen.Key{ID: "next-pane last-pane", Keys: "v | V", Help: "next pane, pane before", Foot: "v", Hint: "next pane", Do: func(n int) {
 		v.shown = (v.shown - n + len(v.panes)) % len(v.panes)
 	}}
 	return append([]screen.Key{next}, all...)
@@ -77,9 +77,6 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 func (v *View) Render(in *screen.Context) []string {
 	if in.W <= 0 || in.H <= 0 {
 		return widget.Height(nil, max(in.W, 0), in.H)
-	}
-	if v.top() == 0 {
-		return v.panes[0].Render(in)
 	}
 	l := widget.NewLine(in.W)
 	l.Put(in.Paint(themes.Heading), "NETWORK").Gap(2)
@@ -91,13 +88,13 @@ func (v *View) Render(in *screen.Context) []string {
 		}
 		l.Gap(1)
 	}
-	return append([]string{l.String()}, v.panes[v.shown].Render(v.inside(in))...)
+	return append([]string{l.String()}, v.panes[v.shown].Render(inside(in))...)
 }
 
 // Mouse takes a click on the name of a pane, or gives it to the pane.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
-	if y >= v.top() {
-		return v.panes[v.shown].Mouse(v.inside(in), x, y-v.top(), button)
+	if y >= paneTop {
+		return v.panes[v.shown].Mouse(inside(in), x, y-paneTop, button)
 	}
 	at := len("NETWORK") + 2
 	for i, p := range v.panes {
@@ -112,11 +109,11 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 }
 
 // Status is that of the pane.
-func (v *View) Status(in *screen.Context) string { return v.panes[v.shown].Status(v.inside(in)) }
+func (v *View) Status(in *screen.Context) string { return v.panes[v.shown].Status(inside(in)) }
 
 // Refresh asks for what the pane lacks.
 func (v *View) Refresh(in *screen.Context) screen.Request {
-	return v.panes[v.shown].Refresh(v.inside(in))
+	return v.panes[v.shown].Refresh(inside(in))
 }
 
 // Forget lets every pane drop what is large.
@@ -143,7 +140,7 @@ func (v *View) Tick() bool {
 // Figure returns the name of the figure under the pane's cursor.
 func (v *View) Figure(in *screen.Context) string {
 	if p, ok := v.panes[v.shown].(screen.Pointer); ok {
-		return p.Figure(v.inside(in))
+		return p.Figure(inside(in))
 	}
 	return ""
 }
@@ -153,7 +150,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	var all []report.Table
 	for _, p := range v.panes {
 		if t, ok := p.(screen.Tabler); ok {
-			all = append(all, t.Tables(v.inside(in))...)
+			all = append(all, t.Tables(inside(in))...)
 		}
 	}
 	return all

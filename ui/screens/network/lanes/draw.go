@@ -4,7 +4,6 @@ import (
 	"math"
 	"strings"
 
-	"meshscope/engine/overlap"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -39,6 +38,9 @@ func (v *View) Render(in *screen.Context) []string {
 	for row, y := range p.lines {
 		if l := v.laneAt(row); l != nil {
 			put(y, v.lane(in, row, l))
+			if p.tall {
+				put(y+1, widget.NewLine(w).To(labelWidth).Raw(v.bar(in, l, true), v.drawn.plot).String())
+			}
 			continue
 		}
 		list := v.listAt(row)
@@ -48,6 +50,9 @@ func (v *View) Render(in *screen.Context) []string {
 		}
 	}
 	y := p.lines[v.lanesTo()-1] + 1
+	if p.tall {
+		y++
+	}
 	for _, more := range []struct {
 		shown bool
 		line  func(*screen.Context) string
@@ -83,7 +88,7 @@ func (v *View) heading(in *screen.Context) string {
 	if rule := in.W - rightWidth - l.Used(); rule > 1 {
 		l.Put(in.Paint(themes.Faint), widget.Fill(in.Glyphs.Rule, rule))
 	}
-	l.RightAligned(in.Paint(themes.Muted), "exposed", in.W-rightWidth+9).RightAligned(in.Paint(themes.Muted), "of traffic", in.W)
+	l.RightAligned(in.Paint(themes.Muted), "exposed", in.W-rightWidth+9).RightAligned(in.Paint(themes.Muted), "traffic", in.W)
 	return l.String()
 }
 
@@ -104,7 +109,7 @@ func (v *View) lane(in *screen.Context, row int, l *lane.Lane) string {
 	if l.Dimension != "" {
 		name = strings.ToUpper(l.Dimension)
 	}
-	line := v.label(in, row, name).Raw(v.bar(in, l), v.drawn.plot)
+	line := v.label(in, row, name).Raw(v.bar(in, l, false), v.drawn.plot)
 	if in.W < leastWidth {
 		return line.String()
 	}
@@ -156,7 +161,7 @@ func fill(g *lane.Segment) (themes.Fill, string) {
 }
 
 // bar draws the segments of a lane; what is folded as a few dots.
-func (v *View) bar(in *screen.Context, l *lane.Lane) string {
+func (v *View) bar(in *screen.Context, l *lane.Lane, plain bool) string {
 	a := newAxis(v.drawn.step, v.drawn.plot)
 	end := float64(a.w)
 	if v.head > 0 {
@@ -166,30 +171,63 @@ func (v *View) bar(in *screen.Context, l *lane.Lane) string {
 	if a.to <= a.from {
 		from, to = a.w, a.w
 	}
+	cells := v.cells(l, &a, end)
 	part := func(from, to int) string {
-		stack := widget.Stack{Scale: float64(to - from), NoTrack: true}
-		at := float64(from)
-		for i := range l.Segments {
-			g := &l.Segments[i]
-			begin, stop := max(a.place(g.Start), at), min(a.place(g.End()), end, float64(to))
-			if g.Kind == lane.Folded || stop <= begin {
-				continue
+		stack := widget.Stack{Scale: float64(to - from), NoTrack: true, Plain: plain}
+		for x := from; x < to; {
+			n := x + 1
+			f, name := themes.Empty, ""
+			if cells[x] != nil {
+				f, name = fill(cells[x])
 			}
-			f, name := fill(g)
-			stack.Segments = append(stack.Segments, widget.Segment{Fill: themes.Empty, Value: begin - at}, widget.Segment{Fill: f, Value: stop - begin, Label: name})
-			at = stop
+			for n < to && sameFill(cells[x], cells[n]) {
+				n++
+			}
+			stack.Segments = append(stack.Segments, widget.Segment{Fill: f, Value: float64(n - x), Label: name})
+			x = n
 		}
 		return stack.Render(in.Theme, in.Glyphs, to-from)
 	}
 	out := part(0, from)
 	if to > from {
 		text := ""
-		if float64(from) <= end {
+		if float64(from) <= end && !plain {
 			text = v.foldText(in, l, to-from)
 		}
 		out += widget.NewLine(to-from).Put(in.Paint(themes.Muted), text).String()
 	}
 	return out + part(to, a.w)
+}
+
+// cells returns what stands in each column of a lane up to an end: nil where there is nothing.
+func (v *View) cells(l *lane.Lane, a *axis, end float64) []*lane.Segment {
+	const least = 0.3 // of a cell: shorter ones are not seen
+	cells := make([]*lane.Segment, a.w)
+	for i := range l.Segments {
+		g := &l.Segments[i]
+		begin, stop := a.place(g.Start), min(a.place(g.End()), end)
+		if g.Kind == lane.Folded || stop-begin <= 0 {
+			continue
+		}
+		from, to := int(math.Round(begin)), int(math.Round(stop))
+		if at := min(int(begin), a.w-1); from >= to && stop-begin >= least && cells[at] == nil {
+			from, to = at, at+1
+		}
+		for x := from; x < min(to, a.w); x++ {
+			cells[x] = g
+		}
+	}
+	return cells
+}
+
+// sameFill reports whether two cells look the same.
+func sameFill(a, b *lane.Segment) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	f, _ := fill(a)
+	g, _ := fill(b)
+	return f == g
 }
 
 // foldText stands where the middle of the step is folded away.
@@ -198,7 +236,7 @@ func (v *View) foldText(in *screen.Context, l *lane.Lane, w int) string {
 	if l.Dimension != "" {
 		return strings.Repeat(" ", (w-1)/2) + dots
 	}
-	text := dots + figure.Comma(v.drawn.step.Folded) + " more" + dots
+	text := dots + " " + figure.Comma(v.drawn.step.Folded) + " more " + dots
 	if widget.Width(text) > w {
 		return strings.Repeat(" ", (w-1)/2) + dots
 	}
@@ -302,124 +340,4 @@ func (v *View) legend(in *screen.Context) string {
 		}
 	}
 	return l.String()
-}
-
-// choiceName returns how a list calls a choice.
-func (v *View) choiceName(list int, c *lane.Choice) string {
-	switch list {
-	case 0:
-		return c.Name
-	case 1:
-		return figure.Short(c.Value)
-	case 2:
-		return figure.Comma(int(c.Value))
-	}
-	if c.Value == 0 {
-		return "one call"
-	}
-	return figure.Three(c.Value/1e6) + " MB"
-}
-
-// listName returns the label of a list.
-func listName(list int) string {
-	return [lists]string{"variant", "tokens/GPU", "GPUs", "bucket"}[list]
-}
-
-// cellOf returns the width of a choice in its row.
-func (v *View) cellOf(list int) int {
-	w := 8
-	for i := range v.drawn.choices.Lists()[list] {
-		w = max(w, widget.Width(v.choiceName(list, &v.drawn.choices.Lists()[list][i])))
-	}
-	return w + 3
-}
-
-// chosen returns the choice of a list that is drawn.
-func (v *View) chosen(list int) int {
-	if v.list == list {
-		return v.pick
-	}
-	return current(v.drawn.choices.Lists()[list])
-}
-
-// choices draws the names of a list, the one that is drawn in brackets.
-func (v *View) choices(in *screen.Context, row, list int) string {
-	l := v.label(in, row, listName(list))
-	cell := v.cellOf(list)
-	if list == 0 {
-		cell = 0
-	}
-	for i := range v.drawn.choices.Lists()[list] {
-		c := &v.drawn.choices.Lists()[list][i]
-		name, paint := " "+v.choiceName(list, c)+" ", themes.Muted
-		if i == v.chosen(list) {
-			name, paint = "["+v.choiceName(list, c)+"]", themes.Current
-		} else if c.Current {
-			paint = themes.Strong
-		}
-		at := l.Used()
-		l.Put(in.Paint(paint), name).To(at + v.cellAt(list, i, cell))
-	}
-	if text := v.remark(in, list); widget.Width(text) < l.Left() {
-		l.Right(in.Paint(themes.Muted), text, 0)
-	}
-	return l.String()
-}
-
-// cellAt returns the width of one choice: all the same, but those of the variants.
-func (v *View) cellAt(list, i, cell int) int {
-	if cell > 0 {
-		return cell
-	}
-	return max(10, widget.Width(v.choiceName(list, &v.drawn.choices.Lists()[list][i]))+3)
-}
-
-// prices draws what of a step each choice of a list leaves exposed.
-func (v *View) prices(in *screen.Context, list int) string {
-	l := widget.NewLine(in.W).To(2).Put(in.Paint(themes.Muted), "exposed").To(labelWidth)
-	if v.costs.setup != *in.Setup || !v.costs.known {
-		return l.String()
-	}
-	cell := v.cellOf(list)
-	if list == 0 {
-		cell = 0
-	}
-	for i, c := range v.costs.of[list] {
-		text, paint := in.Glyphs.None, themes.Muted
-		if c.Known {
-			text = figure.Seconds(c.Exposed)
-			if list == 1 || list == 2 { // of steps of different lengths
-				text = figure.Percent(float64(c.Exposed / c.Step))
-			}
-			if i == v.chosen(list) {
-				paint = themes.Strong
-			}
-		}
-		at := l.Used()
-		l.Put(in.Paint(paint), " "+text).To(at + v.cellAt(list, i, cell))
-	}
-	return l.String()
-}
-
-// remark says more of a list.
-func (v *View) remark(in *screen.Context, list int) string {
-	switch list {
-	case 0:
-		for i := range v.drawn.choices.Variants {
-			if c := &v.drawn.choices.Variants[i]; c.Current && v.list != none {
-				return "yours: " + c.Name
-			}
-		}
-	case 1:
-		for _, o := range overlap.Ratios(in.Setup, in.Report) {
-			if o.Dimension == "dp" && len(o.Needs) > 0 {
-				return "DP over compute " + figure.Three(o.Ratio) + "; 1 at " + figure.Short(o.Needs[0].Needed)
-			}
-		}
-	case 2:
-		return "the same work on each"
-	case 3:
-		return "gradients in a call"
-	}
-	return ""
 }

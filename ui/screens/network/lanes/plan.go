@@ -24,6 +24,7 @@ type plan struct {
 	lines                                   []int // of each row that takes the cursor; -1: not shown
 	costs, bracket, ticks, legend, allCosts bool
 	gaps                                    bool // a blank line between the parts
+	tall                                    bool // lanes of two lines
 	below                                   int  // first line of the explanation
 }
 
@@ -47,6 +48,7 @@ func (v *View) plan(in *screen.Context) plan {
 	p.legend = room(1)
 	p.gaps = room(4)
 	p.allCosts = shown && scales > 0 && room(scales+2)
+	p.tall = room(lanes + 2)
 	y := 1
 	place := func(show, costs bool) {
 		if !show || y >= in.H {
@@ -67,7 +69,7 @@ func (v *View) plan(in *screen.Context) plan {
 	place(true, p.costs)
 	gap()
 	for range lanes {
-		place(true, false)
+		place(true, p.tall)
 	}
 	for _, more := range []bool{p.bracket, p.ticks, p.legend} {
 		if more {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/overlap"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
@@ -267,6 +268,11 @@ func (v *View) listWords(in *screen.Context, list int) (head, why string) {
 	switch list {
 	case 1:
 		why = "More tokens in a micro-batch mean more computing for the same gradients: traffic hides from the length on at which it takes as long as the backward."
+		for _, o := range overlap.Ratios(in.Setup, in.Report) {
+			if o.Dimension == "dp" && len(o.Needs) > 0 {
+				why += fmt.Sprintf(" At the rates that large messages and products reach, your traffic takes %s times as long as %s; it would take as long at %s tokens.", figure.Three(o.Ratio), o.Under, figure.Short(o.Needs[0].Needed))
+			}
+		}
 	case 2:
 		why = "More replicas, each with the same work. A GPU sends hardly more, but over more and slower links, and each call takes longer: the wall of data parallelism."
 	case 3:
@@ -310,13 +316,21 @@ func variantWords(name string) string {
 	}
 }
 
-// Status says in a line what is under the cursor.
+// Status adds the step up.
 func (v *View) Status(in *screen.Context) string {
 	if !known(in) || v.drawn.step == nil {
 		return ""
 	}
-	head, _ := v.words(in)
-	return in.Cut(head, in.W)
+	t, parts := &v.drawn.step.Time, []string{}
+	for _, p := range []struct {
+		name string
+		time units.Seconds
+	}{{"computing", t.Compute}, {"recomputation", t.Recompute}, {"exposed", t.Exposed}, {"bubble", t.Bubble}, {"update", t.Optimizer}} {
+		if p.time > 0 {
+			parts = append(parts, figure.Seconds(p.time)+" "+p.name)
+		}
+	}
+	return in.Cut("a step of "+figure.Seconds(t.Step)+" = "+strings.Join(parts, " + "), in.W)
 }
 
 // Figure returns the name of the figure under the cursor.
