@@ -41,9 +41,9 @@ func (v *View) plan(in *screen.Context) plan {
 		rest -= n
 		return true
 	}
-	shown := room(scales)
+	shown := !in.Asks && room(scales) // what another value gives is the question
 	p.bracket = room(1)
-	p.costs = room(1)
+	p.costs = !in.Asks && room(1)
 	p.ticks = room(1)
 	p.legend = room(1)
 	p.gaps = room(4)
