@@ -42,6 +42,9 @@ type app struct {
 // Main runs the program and ends the process with its exit code.
 func Main() { os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
+// abort ends the process where a program could not be ended in order.
+func abort(code int) { os.Exit(code) }
+
 // Run runs the program on the given streams and returns its exit code.
 func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	shown, said := escape.NewWriter(stdout), escape.NewWriter(stderr)

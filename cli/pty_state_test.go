@@ -96,6 +96,37 @@ func TestTerminalKeepsPins(t *testing.T) {
 		}
 	})
 
+	t.Run("at once", func(t *testing.T) {
+		t.Parallel()
+		h := home(t.TempDir())
+		screen := h.start(t, program, nil)
+		press(t, screen, "p")
+		see(t, screen, "pinned as 1")
+		screen.Settle(frameGap)
+		if kept := h.kept(t); len(kept.Pins) != 1 || len(kept.Setup) != 0 {
+			t.Errorf("before the end: %d pins, setup %.40s", len(kept.Pins), kept.Setup)
+		}
+		press(t, screen, "c")
+		press(t, screen, "d")
+		leave(t, screen)
+		if kept := h.kept(t); len(kept.Pins) != 0 {
+			t.Errorf("%d pins after it was dropped", len(kept.Pins))
+		}
+	})
+
+	t.Run("nowhere", func(t *testing.T) {
+		t.Parallel()
+		h := home(t.TempDir())
+		file := filepath.Join(string(h), "file")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		screen := h.start(t, program, []string{"XDG_STATE_HOME=" + filepath.Join(file, "state")})
+		press(t, screen, "p")
+		see(t, screen, "pinned for this run only")
+		leave(t, screen)
+	})
+
 	t.Run("two programs", func(t *testing.T) {
 		t.Parallel()
 		h := home(t.TempDir())

@@ -108,7 +108,7 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	a.sayChosen(chosen)
 	c.Setup = base
 	c.Locks.Tokens = c.Locks.Batch && (f.setup.saysTokens() || f.setup.ownBatch && chosen != nil && chosen.Found)
-	ctx, code, stop := onSignal(ctx)
+	ctx, code, stop := onSignalOnce(ctx)
 	defer stop()
 	o := report.Scan{Query: *c}
 	if f.draws(a) {

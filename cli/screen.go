@@ -63,7 +63,8 @@ func (a *app) runScreen(ctx context.Context, s engine.Setup, q *search.Query, f 
 // run completes the options of the explorer and runs it.
 func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenFlags) error {
 	defer frugal()()
-	ctx, code, stop := onSignal(ctx)
+	giveUp := make(chan struct{})
+	ctx, code, stop := onSignal(ctx, patience, func(int) { close(giveUp) })
 	defer stop()
 	o.Library, o.ASCII, o.NoColor = a.lib, f.ascii, f.noColor
 	o.Lessons = func() []*lessons.Lesson {
@@ -101,7 +102,8 @@ func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenF
 	if !f.noState {
 		a.remember(&o)
 	}
-	err := ui.Run(o, tea.WithContext(ctx), tea.WithoutSignalHandler())
+	o.GiveUp, o.Abort = giveUp, func() { abort(int(code.Load())) }
+	err := ui.Run(ctx, o, tea.WithoutSignalHandler())
 	if signalled := int(code.Load()); signalled != exitFine {
 		return outcome(signalled)
 	}
@@ -120,6 +122,12 @@ func (a *app) remember(o *ui.Options) {
 	o.Notices = append(o.Notices, notices...)
 	o.Hint = path != "" && !last.Hinted && len(notices) == 0
 	o.Share = func(text string) (string, error) { return session.Share(path, text) }
+	o.KeepPins = func(start, end session.Session) error {
+		if !store.Keeps() {
+			return errors.New("there is no folder to keep it in")
+		}
+		return store.Save(start, end)
+	}
 	o.Keep = func(start, end session.Session) {
 		if err := store.Save(start, end); err != nil && !session.Unwritable(err) {
 			a.sayf("meshscope: %v\n", err)

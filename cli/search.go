@@ -122,7 +122,7 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	if err != nil {
 		return err
 	}
-	ctx, code, stop := onSignal(ctx)
+	ctx, code, stop := onSignalOnce(ctx)
 	defer stop()
 	if limit > 0 {
 		var cancel context.CancelFunc

@@ -166,7 +166,7 @@ func (a *app) serve(ctx context.Context, s engine.Setup, f *serveFlags) error {
 // untilSignal serves until a signal, and stops so that guests are told.
 func (a *app) untilSignal(ctx context.Context, server *serve.Server, l net.Listener) error {
 	defer serverMemory()()
-	ctx, _, stop := onSignal(ctx)
+	ctx, _, stop := onSignalOnce(ctx)
 	defer stop()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()

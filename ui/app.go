@@ -68,6 +68,8 @@ type Options struct {
 	// Keep is called at the end with what the run began and ended with: what differs
 	// is kept. nil: nobody.
 	Keep    func(start, end session.Session)
+	// KeepPins keeps at once what differs, and says why that is impossible; nil: nobody keeps anything.
+	KeepPins func(start, end session.Session) error
 	Notices []string // what went wrong before the start
 	Hint    bool     // the first start: a line says how to begin
 
@@ -84,6 +86,11 @@ type Options struct {
 	// Timeline writes the timeline of a report as SVG or as a trace; nil: it cannot be written.
 	Timeline func(to io.Writer, trace bool, r *engine.Report) error
 	Version  string // of the program, in exported files
+
+	// GiveUp is closed when the program is to end although its terminal may take no bytes; Abort ends the
+	// process where even that does not help.
+	GiveUp <-chan struct{}
+	Abort  func()
 
 	Env      []string // environment; nil: that of the process
 	CrashDir string   // where a crash file goes; empty: none is written

@@ -89,7 +89,7 @@ func TestGlossary(t *testing.T) {
 	if m.overlays.Len() != 4 || !strings.Contains(screenText(m), "context parallelism") {
 		t.Fatalf("TP, SP, CP:\n%s", screenText(m))
 	}
-	keys(m, "esc", "alt+esc", "esc") // the second of two that come at once
+	keys(m, "esc", "alt+esc") // two that come at once
 	if m.overlays.ID() != overlay.GlossaryID {
 		t.Fatalf("esc does not lead back to the list:\n%s", screenText(m))
 	}

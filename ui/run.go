@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -42,13 +43,21 @@ func (e *CrashError) Error() string {
 // Unwrap returns the error of the terminal program.
 func (e *CrashError) Unwrap() error { return e.Err }
 
-// Run shows the program until the user leaves it. The terminal is restored in
+// Run shows the program until the user leaves it or the context ends. The terminal is restored in
 // every case.
-func Run(o Options, extra ...tea.ProgramOption) error {
+func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
-	return show(o, tty.Follow, append(tty.Window(o.Env, o.NoColor || tty.NoColor(o.Env)), extra...))
+	window, ended := tty.Open(o.Env), make(chan struct{})
+	options := append(window.Options(o.NoColor || tty.NoColor(o.Env)), tea.WithContext(ctx))
+	guard := newRescue(o, append(options, extra...))
+	guard.next = window.Next
+	go guard.giveUp(window, ended)
+	err := guard.show(func(p *tea.Program) func() { return window.Follow(ctx, p) })
+	close(ended)
+	window.Restore()
+	return guard.end(err)
 }
 
 // RunOn shows the program on a terminal that is not the one of the process, until its user leaves.
@@ -57,29 +66,60 @@ func RunOn(o Options, t tty.Remote, extra ...tea.ProgramOption) error {
 	if o.Env == nil {
 		o.Env = []string{}
 	}
-	return show(o, t.Follow, append(t.Options(o.Env, o.NoColor || tty.NoColor(o.Env)), extra...))
+	options := append(t.Options(o.Env, o.NoColor || tty.NoColor(o.Env)), tea.WithFilter(tty.Filter(time.Now)), tea.WithEnvironment(o.Env))
+	guard := newRescue(o, append(options, extra...))
+	return guard.end(guard.show(t.Follow))
+}
+
+// newRescue returns the program with its model.
+func newRescue(o Options, options []tea.ProgramOption) *rescue {
+	r := &rescue{dir: o.CrashDir, model: New(o), rehearsal: newRehearsal(o.Env)}
+	r.program = tea.NewProgram(r, options...)
+	return r
 }
 
 // show runs the program; follow tells it what happens to its terminal.
-func show(o Options, follow func(*tea.Program) (stop func()), options []tea.ProgramOption) error {
-	guard := &rescue{dir: o.CrashDir, model: New(o), rehearsal: newRehearsal(o.Env)}
-	common := []tea.ProgramOption{tea.WithFilter(tty.Filter(time.Now)), tea.WithEnvironment(o.Env)}
-	guard.program = tea.NewProgram(guard, append(common, options...)...)
-	stop := follow(guard.program)
-	_, err := guard.program.Run()
-	stop()
-	guard.model.halt()
-	guard.keep()
+func (r *rescue) show(follow func(*tea.Program) (stop func())) error {
+	stop := follow(r.program)
+	defer stop()
+	_, err := r.program.Run()
+	return err
+}
+
+// end keeps what the program leaves and returns how it ended.
+func (r *rescue) end(err error) error {
+	r.model.halt()
+	r.keep()
 	switch {
-	case guard.crash != nil:
-		guard.crash.Err = err
-		return guard.crash
+	case r.crash != nil:
+		r.crash.Err = err
+		return r.crash
 	case errors.Is(err, tea.ErrProgramPanic):
 		return &CrashError{Err: err}
 	case err != nil && !errors.Is(err, tea.ErrInterrupted):
 		return fmt.Errorf("terminal: %w", err)
 	}
 	return err
+}
+
+// lastWait is how long the program has to end in order once its terminal was given up.
+const lastWait = 400 * time.Millisecond
+
+// giveUp lets a program end whose terminal takes no bytes, when it is asked to. One that does not even
+// then, because it still computes, is ended without being asked.
+func (r *rescue) giveUp(window *tty.Window, ended <-chan struct{}) {
+	select {
+	case <-ended:
+		return
+	case <-r.model.options.GiveUp:
+	}
+	window.GiveUp()
+	select {
+	case <-ended:
+	case <-time.After(lastWait):
+		window.Restore()
+		r.model.options.Abort()
+	}
 }
 
 // keep hands over what to go back to. After a crash it is the last legal setup and
@@ -108,6 +148,7 @@ type rescue struct {
 	model   *Model
 	program *tea.Program
 	crash   *CrashError
+	next    func() (tea.Msg, bool) // takes what was typed
 
 	rehearsal rehearsal
 }
@@ -129,14 +170,38 @@ func (r *rescue) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 		r.crash = &CrashError{Reason: crashed.what, File: crashed.file, Stack: crashed.stack}
 		return r, tea.Quit
 	}
-	if cmd := r.rehearsal.update(msg); cmd != nil {
-		return r, guarded(r.dir, cmd)
-	}
-	if _, ok := msg.(tea.ResumeMsg); ok {
+	switch msg.(type) {
+	case tty.InputMsg:
+		return r, r.drain()
+	case tea.ResumeMsg:
 		return r, tty.Resized // the window may be another one by now
 	}
-	_, cmd = r.model.Update(msg)
-	return r, cmd
+	return r, r.take(msg)
+}
+
+// burst is how long the input that waits is taken before a frame is drawn.
+const burst = 30 * time.Millisecond
+
+// drain hands the model what was typed since the last frame.
+func (r *rescue) drain() tea.Cmd {
+	var cmds []tea.Cmd
+	for begun := time.Now(); time.Since(begun) < burst; {
+		msg, ok := r.next()
+		if !ok {
+			break
+		}
+		cmds = append(cmds, r.take(msg))
+	}
+	return tea.Batch(cmds...)
+}
+
+// take hands the model one message.
+func (r *rescue) take(msg tea.Msg) tea.Cmd {
+	if cmd := r.rehearsal.update(msg); cmd != nil {
+		return guarded(r.dir, cmd)
+	}
+	_, cmd := r.model.Update(msg)
+	return cmd
 }
 
 // View draws the model.

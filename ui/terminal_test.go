@@ -72,7 +72,7 @@ func TestEscLeaves(t *testing.T) {
 	for what, names := range opened() {
 		m := open(t, names)
 		before := m.state.Setup
-		keys(m, "esc", "alt+esc", "esc") // the second of two that come at once
+		keys(m, "esc", "alt+esc") // two that come at once
 		if !m.overlays.Empty() || m.state.Setup != before || m.state.Tab != state.ExploreTab {
 			t.Errorf("%s: esc leaves %q open:\n%s", what, m.overlays.ID(), screenText(m))
 		}

@@ -7,10 +7,14 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/ui/desk"
 	"meshscope/ui/frame"
 	"meshscope/ui/screen"
+	"meshscope/ui/session"
 	"meshscope/ui/state"
+	"meshscope/ui/textbox"
 	"meshscope/ui/tty"
 )
 
@@ -67,6 +71,8 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			m.glow = nil
 		}
 		return m, nil
+	case pinsKeptMsg:
+		return m, m.takePinsKept(msg)
 	case decidedMsg:
 		m.takeDecision(msg)
 		return m, nil
@@ -163,13 +169,39 @@ func (m *Model) carryOut(e state.Effect) tea.Cmd {
 	case state.Copy:
 		return m.copySetup()
 	case state.Pin:
-		text := "an illegal setup cannot be pinned"
-		if m.now.report.Legal {
-			text = m.screens.compare.Pin(m.state.Setup)
-		}
-		return tea.Batch(m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: text}), m.refreshScreen())
+		return m.pin()
 	default: // the rest is about the state
 	}
+	return nil
+}
+
+// pin pins the setup and keeps the pins at once: a disk that is full or a home that is read-only is told while
+// there is time to note the setup.
+func (m *Model) pin() tea.Cmd {
+	if !m.now.report.Legal {
+		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: "an illegal setup cannot be pinned"})
+	}
+	cmds := []tea.Cmd{m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: m.screens.compare.Pin(m.state.Setup)}), m.refreshScreen()}
+	start, end := m.start, m.start
+	end.Pins = m.session().Pins
+	if keep := m.options.KeepPins; keep != nil && end != start {
+		cmds = append(cmds, m.guard(func() tea.Msg { return pinsKeptMsg{end.Pins, keep(start, end)} }))
+	}
+	return tea.Batch(cmds...)
+}
+
+// pinsKeptMsg says that pins are kept, or why not.
+type pinsKeptMsg struct {
+	pins [session.MaxPins]engine.Setup
+	err  error
+}
+
+// takePinsKept says that a pin holds for this run only; what is kept already is not a change at the end.
+func (m *Model) takePinsKept(msg pinsKeptMsg) tea.Cmd {
+	if msg.err != nil {
+		return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "pinned for this run only, y copies the setup: " + escape.Line(msg.err.Error())})
+	}
+	m.start.Pins = msg.pins
 	return nil
 }
 
@@ -188,11 +220,12 @@ func (m *Model) halt() {
 // handleKey: what leaves the program first, then what is open, then the keys
 // of the screen.
 func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
-	if msg.Code == tea.KeyEscape {
-		msg.Mod &^= tea.ModAlt // two escapes at once
+	if msg.Mod.Contains(tea.ModAlt) && !tty.Interrupts(msg) && !m.bindsAlt(msg.String()) {
+		apart := tty.Apart(msg)
+		return tea.Sequence(m.handleKey(apart[0]), m.handleKey(apart[1]))
 	}
 	switch {
-	case msg.Code == 'c' && msg.Mod.Contains(tea.ModCtrl): // also with alt: an escape came just before
+	case tty.Interrupts(msg):
 		return m.do(state.Action{Verb: state.Interrupt})
 	case key.Matches(msg, m.binding("suspend")):
 		return m.do(state.Action{Verb: state.Suspend})
@@ -210,6 +243,23 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 		return m.carry(m.overlays.Top().HandleKey(msg))
 	}
 	return m.handleScreenKey(msg.String())
+}
+
+// bindsAlt reports whether a key with alt does something: it is in a table of keys, or edits the text that
+// is typed.
+func (m *Model) bindsAlt(name string) bool {
+	c := m.context()
+	if k, _ := screen.Find(m.programKeys(), c.Own, name); k != nil {
+		return true
+	}
+	if field, ok := m.overlays.Top().(interface{ HoldsText() bool }); ok {
+		return field.HoldsText() && textbox.Edits(name)
+	}
+	if k, _ := screen.Find(m.screen().Keys(c), c.Own, name); k != nil {
+		return true
+	}
+	w, ok := m.screen().(screen.Writer)
+	return ok && w.Typing() && textbox.Edits(name)
 }
 
 // unseen reports whether a key would do something that nobody sees: where the window has

@@ -46,6 +46,8 @@ type Options struct {
 // called while the program runs.
 type Terminal struct {
 	mu       sync.Mutex
+	unread   bool // the program's bytes are left where they are
+	read     sync.Cond
 	emulator *vt.Emulator
 	modes    map[ansi.Mode]bool
 	raw      bytes.Buffer
@@ -70,6 +72,7 @@ func Start(ctx context.Context, o Options, program string, args ...string) (*Ter
 		emulator: vt.NewEmulator(o.Columns, o.Rows), modes: map[ansi.Mode]bool{},
 		master: master, slave: slave, exited: make(chan struct{}), lastByte: time.Now(),
 	}
+	t.read.L = &t.mu
 	if o.Background != nil {
 		t.emulator.SetDefaultBackgroundColor(o.Background)
 	}
@@ -123,6 +126,11 @@ func (t *Terminal) clampMargins(params ansi.Params) bool {
 func (t *Terminal) show() {
 	buffer := make([]byte, 32<<10)
 	for {
+		t.mu.Lock()
+		for t.unread {
+			t.read.Wait()
+		}
+		t.mu.Unlock()
 		n, err := t.master.Read(buffer)
 		t.mu.Lock()
 		if n > 0 {
@@ -148,6 +156,18 @@ func (t *Terminal) answer() { _, _ = io.Copy(t.master, t.emulator) }
 func (t *Terminal) setSize(columns, rows int) error {
 	return pty.Setsize(t.master, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
 }
+
+// Hang lets the terminal read no more of what the program writes, as over a link that hangs, or
+// read it again. What is on its way still comes.
+func (t *Terminal) Hang(on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.unread = on
+	t.read.Broadcast()
+}
+
+// Exited is closed when the program has ended.
+func (t *Terminal) Exited() <-chan struct{} { return t.exited }
 
 // Claim makes the terminal tell a size that it does not have, as broken ones do.
 func (t *Terminal) Claim(columns, rows int) error { return t.setSize(columns, rows) }

@@ -127,6 +127,9 @@ func (p *Picker) Choice() (int, bool) {
 	return i, !p.items[i].Off
 }
 
+// HoldsText reports whether something is typed.
+func (p *Picker) HoldsText() bool { return p.input.Value() != "" }
+
 // HandleKey moves, filters, chooses or closes. Letters filter; the arrows, the
 // page keys and ctrl+n and ctrl+p move.
 func (p *Picker) HandleKey(msg tea.KeyPressMsg) Action {

@@ -31,6 +31,9 @@ func NewValue(knob knob.ID, text string) *Value {
 // Text returns what was typed, with the caret behind so many signs.
 func (v *Value) Text() (text string, caret int) { return v.input.Value(), v.input.Position() }
 
+// HoldsText reports whether something is typed.
+func (v *Value) HoldsText() bool { return v.input.Value() != "" }
+
 // HandleKey edits the text, takes it or leaves the knob as it was. A value that cannot be
 // taken stays, with the reason.
 func (v *Value) HandleKey(msg tea.KeyPressMsg) Action {

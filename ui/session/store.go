@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"meshscope/engine/escape"
@@ -24,7 +25,9 @@ type Store struct {
 	path string
 	lib  setupdoc.Library
 	read document // as it was at the start
-	off  bool     // the file must not be overwritten
+
+	mu  sync.Mutex // one Save at a time
+	off bool       // the file must not be overwritten
 }
 
 // Open reads a session. The notices say what of it could not be used, and where
@@ -144,9 +147,18 @@ func free(path string) (string, error) {
 	return "", fs.ErrExist
 }
 
+// Keeps reports whether Save has a file to write.
+func (s *Store) Keeps() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.off
+}
+
 // Save puts what a run changed between its start and its end into the file as it
 // is by now. Unwritable tells the errors that nobody needs to hear of.
 func (s *Store) Save(start, end Session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.off || start == end {
 		return nil
 	}

@@ -60,6 +60,15 @@ func (f *Field) Reset() { f.input.Reset() }
 // End puts the caret behind the text.
 func (f *Field) End() { f.input.CursorEnd() }
 
+// Edits reports whether a key with alt edits a text.
+func Edits(name string) bool {
+	switch name {
+	case "alt+b", "alt+f", "alt+d", "alt+backspace", "alt+delete", "alt+left", "alt+right":
+		return true
+	}
+	return false
+}
+
 // Key edits the text; a key that means nothing in a line of text does nothing.
 func (f *Field) Key(msg tea.KeyPressMsg) {
 	switch msg.String() {

@@ -2,6 +2,7 @@
 package tty
 
 import (
+	"io"
 	"strings"
 	"time"
 
@@ -67,9 +68,11 @@ func canUnderline(env []string) bool {
 	return term != "linux" && term != "dumb" && !strings.HasPrefix(term, "vt52")
 }
 
-// NoColor reports whether NO_COLOR is set, to anything but nothing
-// (https://no-color.org).
-func NoColor(env []string) bool { return Getenv(env, "NO_COLOR") != "" }
+// NoColor reports whether the environment asks for no colours: NO_COLOR is set, to anything but nothing
+// (https://no-color.org), or CLICOLOR is 0 (https://bixense.com/clicolors).
+func NoColor(env []string) bool {
+	return Getenv(env, "NO_COLOR") != "" || Getenv(env, "CLICOLOR") == "0"
+}
 
 // Getenv returns a variable of an environment; empty where it is not set.
 func Getenv(env []string, name string) string {
@@ -84,10 +87,6 @@ func Getenv(env []string, name string) string {
 
 // bounded returns the part of a window that is drawn on.
 func bounded(w, h int) (int, int) { return min(w, MaxWidth), min(h, MaxHeight) }
-
-// wheelPause is the least time between two turns of the wheel: a touchpad
-// sends hundreds a second, each of which would cost a frame.
-const wheelPause = 16 * time.Millisecond
 
 // Filter drops wheel messages that follow each other too quickly and bounds
 // the size, of which the terminal program keeps cells.
@@ -107,4 +106,30 @@ func Filter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
 		}
 		return msg
 	}
+}
+
+// Profile returns how many colours a terminal shows; none where plain.
+func Profile(screen io.Writer, env []string, plain bool) colorprofile.Profile {
+	if plain || monochrome(Getenv(env, "TERM")) {
+		return colorprofile.ASCII
+	}
+	return colorprofile.Detect(screen, env)
+}
+
+// monochrome reports whether a type of terminal has no colours, by the names of terminfo: a
+// suffix -m or -mono, and DEC's terminals before the VT525, which was the first with colours but for the VT241 and VT340.
+func monochrome(term string) bool {
+	if strings.HasSuffix(term, "-m") || strings.HasSuffix(term, "-mono") {
+		return true
+	}
+	model, ok := strings.CutPrefix(term, "vt")
+	if !ok {
+		return false
+	}
+	model, _, _ = strings.Cut(model, "-")
+	switch model {
+	case "52", "100", "102", "125", "131", "132", "200", "220", "300", "320", "400", "420", "510", "520":
+		return true
+	}
+	return false
 }

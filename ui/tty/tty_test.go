@@ -1,10 +1,12 @@
 package tty
 
 import (
+	"io"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 )
 
 // TestCaps: the signs follow the locale and the terminal, and what cannot be
@@ -27,6 +29,27 @@ func TestCaps(t *testing.T) {
 		}
 		if NewCaps(test.env, true).Unicode {
 			t.Errorf("%v: --ascii is not kept", test.env)
+		}
+	}
+}
+
+// TestProfile: a terminal without colours gets none.
+func TestProfile(t *testing.T) {
+	for term, colours := range map[string]bool{
+		"xterm": true, "xterm-256color": true, "linux": true, "screen": true, "putty": true, "vt525": true, "vtxyz": true, "vte-256color": true, "tmux-m": false,
+		"xterm-mono": false, "vt100": false, "vt102-w": false, "vt220": false, "linux-m": false, "vt52": false,
+	} {
+		env := []string{"TERM=" + term, "TTY_FORCE=1"}
+		if got := Profile(io.Discard, env, false) > colorprofile.ASCII; got != colours {
+			t.Errorf("%s: colours %v", term, got)
+		}
+		if Profile(io.Discard, env, true) != colorprofile.ASCII {
+			t.Errorf("%s: colours though none are wanted", term)
+		}
+	}
+	for env, none := range map[string]bool{"NO_COLOR=yes": true, "NO_COLOR=": false, "CLICOLOR=0": true, "CLICOLOR=1": false, "CLICOLOR=": false} {
+		if NoColor([]string{env}) != none {
+			t.Errorf("%s: no colours %v", env, !none)
 		}
 	}
 }

@@ -3,20 +3,34 @@
 package tty
 
 import (
+	"context"
+	"os"
+
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/colorprofile"
 )
 
-// Window returns the terminal that is drawn on, without colours where plain. Here the terminal program looks after it.
-func Window(_ []string, plain bool) []tea.ProgramOption {
-	if plain {
-		return []tea.ProgramOption{tea.WithColorProfile(colorprofile.ASCII)}
-	}
-	return nil
+// Window is the terminal that the program runs in. Here the terminal program looks after it.
+type Window struct{ env []string }
+
+// Open returns the terminal of the process.
+func Open(env []string) *Window { return &Window{env: env} }
+
+// Options returns the options of a program in the terminal, without colours where plain.
+func (w *Window) Options(plain bool) []tea.ProgramOption {
+	return []tea.ProgramOption{tea.WithEnvironment(w.env), tea.WithColorProfile(Profile(os.Stdout, w.env, plain))}
 }
 
 // Follow does nothing.
-func Follow(*tea.Program) (stop func()) { return func() {} }
+func (*Window) Follow(context.Context, *tea.Program) (stop func()) { return func() {} }
+
+// Next returns no input: the program is sent it.
+func (*Window) Next() (tea.Msg, bool) { return nil, false }
+
+// GiveUp does nothing.
+func (*Window) GiveUp() {}
+
+// Restore does nothing.
+func (*Window) Restore() {}
 
 // Resized returns no news.
 func Resized() tea.Msg { return nil }

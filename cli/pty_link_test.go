@@ -1,0 +1,219 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"meshscope/cli/terminal"
+)
+
+// TestTerminalHangs: while the terminal reads nothing, a second signal ends the program within a second,
+// and the terminal is restored when it reads again; one signal is enough after a while.
+func TestTerminalHangs(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for name, c := range map[string]struct {
+		signals []syscall.Signal
+		code    int
+		within  time.Duration
+	}{
+		"SIGTERM":         {[]syscall.Signal{syscall.SIGTERM}, 143, 2 * time.Second},
+		"SIGTERM twice":   {[]syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, 143, time.Second},
+		"SIGHUP, SIGQUIT": {[]syscall.Signal{syscall.SIGHUP, syscall.SIGQUIT}, 129, time.Second},
+		"SIGINT twice":    {[]syscall.Signal{syscall.SIGINT, syscall.SIGINT}, 0, time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			screen := open(t, program, 200, 60)
+			screen.Hang(true)
+			for range 12 { // more than the kernel keeps
+				if err := screen.Type("\t"); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(30 * time.Millisecond)
+			}
+			for i, s := range c.signals {
+				if i > 0 {
+					time.Sleep(frameGap)
+				}
+				if err := screen.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) { // the first may do
+					t.Fatal(err)
+				}
+			}
+			sent := time.Now()
+			select {
+			case <-screen.Exited():
+			case <-time.After(terminal.Patience):
+				t.Fatal("the program does not end")
+			}
+			if took := time.Since(sent); took > c.within {
+				t.Errorf("%v after the last signal, more than %v", took, c.within)
+			}
+			screen.Hang(false)
+			restored(t, screen, c.code)
+		})
+	}
+}
+
+// TestTerminalSplitReplies: what a terminal answers may come in parts, with pauses. It is no key.
+func TestTerminalSplitReplies(t *testing.T) {
+	t.Parallel()
+	screen := open(t, build(t), 80, 24)
+	for _, reply := range []string{"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\", "\x1b]11;rgb:1e1e/1e1e/1e1e\a", "\x1b[?2026;2$y", "\x1bP1+r524742\x1b\\", "\x1b[?1u"} {
+		for _, at := range []int{2, len(reply) - 1} {
+			if err := screen.Type(reply[:at]); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(300 * time.Millisecond)
+			if err := screen.Type(reply[at:]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	see(t, screen, "MEMORY")
+	screen.Settle(frameGap)
+	clean := open(t, build(t), 80, 24)
+	if got, want := screen.Text(), clean.Text(); got != want {
+		t.Errorf("replies did something:\n%s\nwithout them:\n%s", got, want)
+	}
+	for _, s := range []*terminal.Terminal{screen, clean} {
+		press(t, s, "q")
+		restored(t, s, 0)
+	}
+}
+
+// TestTerminalEscapes: an escape that comes together with another key, or another escape, leaves what is open, and
+// the key does what it does.
+func TestTerminalEscapes(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for name, c := range map[string]struct{ keys, see string }{
+		"two lists":    {"?\x1b\x1b\t", "[Memory]"},
+		"and a letter": {"?\x1bp", "pinned"},
+		"and a key":    {"?\x1b\t", "[Memory]"},
+		"held":         {"?" + strings.Repeat("\x1b", 7) + "\t", "[Memory]"},
+		"and an arrow": {"?\x1b" + terminal.Right, "→"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			screen := open(t, program, 120, 36)
+			press(t, screen, c.keys[:1])
+			press(t, screen, c.keys[1:])
+			see(t, screen, c.see)
+			press(t, screen, "q")
+			restored(t, screen, 0)
+		})
+	}
+}
+
+// TestTerminalFlood: what comes faster than it can be drawn is taken together, and ctrl+c overtakes it.
+func TestTerminalFlood(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	t.Run("tabs and ctrl+c", func(t *testing.T) {
+		t.Parallel()
+		screen := open(t, program, 120, 36)
+		begun := time.Now()
+		if err := screen.Type(strings.Repeat("\t", 20_000) + terminal.CtrlC); err != nil {
+			t.Fatal(err)
+		}
+		restored(t, screen, 0)
+		took := time.Since(begun)
+		t.Logf("20,000 tabs and ctrl+c: %v", took)
+		if took > 3*time.Second { // 30 s one by one
+			t.Errorf("ctrl+c after 20,000 tabs takes %v", took)
+		}
+	})
+	t.Run("the mouse", func(t *testing.T) {
+		t.Parallel()
+		screen := open(t, program, 120, 36)
+		var events strings.Builder
+		for i := range 2000 { // clicks where nothing is, and over everything else movements and turns of the wheel
+			x, y := 1+i%120, 1+i%36
+			fmt.Fprintf(&events, "\x1b[<0;%d;1M\x1b[<32;%d;1M\x1b[<0;%d;1m\x1b[<65;%d;%dM", x, x, x, x, y)
+		}
+		begun := time.Now()
+		if err := screen.Type(events.String()); err != nil {
+			t.Fatal(err)
+		}
+		if err := screen.Type("\t"); err != nil {
+			t.Fatal(err)
+		}
+		see(t, screen, "[Memory]")
+		took := time.Since(begun)
+		t.Logf("8,000 news of the mouse, and a key: %v", took)
+		if took > 2*time.Second { // 4 to 12 s one by one; 0.2 s on a quiet machine
+			t.Errorf("8,000 news of the mouse take %v", took)
+		}
+		press(t, screen, terminal.CtrlC)
+		restored(t, screen, 0)
+	})
+}
+
+// TestTerminalIdle: a program that nobody types into wakes up nearly never.
+func TestTerminalIdle(t *testing.T) {
+	t.Parallel()
+	screen := open(t, build(t), 120, 36)
+	press(t, screen, terminal.Right)
+	screen.Settle(2 * time.Second)
+	const seconds = 2
+	wakes, used, err := activity(screen.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(seconds * time.Second)
+	after, usedAfter, err := activity(screen.PID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("idle: %d wake-ups and %v of a processor in %d s", after-wakes, usedAfter-used, seconds)
+	if n := (after - wakes) / seconds; n > 70 {
+		t.Errorf("%d wake-ups a second", n)
+	}
+	if share := (usedAfter - used).Seconds() / seconds; share > 0.005 {
+		t.Errorf("%.1f %% of a processor", 100*share)
+	}
+	press(t, screen, terminal.Left) // and is there at once
+	press(t, screen, "q")
+	restored(t, screen, 0)
+}
+
+// activity returns how often the threads of a process have waited for something, and how long they ran.
+func activity(pid int) (wakes int, used time.Duration, err error) {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, task := range tasks {
+		status, err := os.ReadFile(filepath.Join(task, "status"))
+		if err != nil {
+			return 0, 0, err
+		}
+		_, after, _ := strings.Cut(string(status), "\nvoluntary_ctxt_switches:")
+		line, _, _ := strings.Cut(after, "\n")
+		n, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			return 0, 0, err
+		}
+		wakes += n
+		scheduled, err := os.ReadFile(filepath.Join(task, "schedstat"))
+		if err != nil {
+			return 0, 0, err
+		}
+		ran, err := strconv.ParseInt(strings.Fields(string(scheduled))[0], 10, 64)
+		if err != nil {
+			return 0, 0, err
+		}
+		used += time.Duration(ran)
+	}
+	return wakes, used, nil
+}

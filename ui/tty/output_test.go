@@ -1,0 +1,97 @@
+package tty
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestOutputGivenUp: a write to a terminal that takes nothing ends when the terminal is given up, and all later
+// ones fail.
+func TestOutputGivenUp(t *testing.T) {
+	read, write := io.Pipe() // takes nothing until it is read
+	o := newOutput(write, newRest(func() {}))
+	failed := make(chan error)
+	go func() {
+		_, err := o.Write([]byte("frame"))
+		failed <- err
+	}()
+	select {
+	case err := <-failed:
+		t.Fatalf("ended with %v before it was given up", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	o.giveUp()
+	if err := <-failed; !errors.Is(err, errGivenUp) {
+		t.Errorf("%v", err)
+	}
+	if _, err := o.Write([]byte("more")); !errors.Is(err, errGivenUp) {
+		t.Errorf("later: %v", err)
+	}
+	if closed(o.stuck) {
+		t.Error("the write has ended before the terminal took it")
+	}
+	if _, err := io.ReadFull(read, make([]byte, len("frame"))); err != nil {
+		t.Fatal(err)
+	}
+	<-o.stuck
+}
+
+// TestRest: nothing happens, so the renderer is asked to rest, writes nothing for it, and goes on with the next
+// message; it never rests at a mark that came before.
+func TestRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		r := newRest(func() { asked++ })
+		var got bytes.Buffer
+		o := newOutput(&got, r)
+		defer func() { o.giveUp(); r.end() }()
+		r.wake()
+		time.Sleep(2 * idleAfter)
+		synctest.Wait()
+		if asked != 1 {
+			t.Fatalf("asked to rest %d times", asked)
+		}
+		mark := func() chan struct{} {
+			rested := make(chan struct{})
+			go func() {
+				defer close(rested)
+				if _, err := o.Write([]byte("a" + restMark + "b")); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+			return rested
+		}
+		r.allow()
+		rests := mark()
+		if closed(rests) || got.String() != "ab" {
+			t.Errorf("goes on at once, written %q", got.String())
+		}
+		r.wake()
+		synctest.Wait()
+		if !closed(rests) {
+			t.Error("a message does not end the rest")
+		}
+		if !closed(mark()) {
+			t.Error("rests at an old mark")
+		}
+		r.allow()
+		rests = mark()
+		time.Sleep(longestRest + time.Second)
+		if !closed(rests) {
+			t.Error("rests without end")
+		}
+		r.allow()
+		rests = mark()
+		r.end()
+		synctest.Wait()
+		r.allow()
+		if !closed(rests) || !closed(mark()) {
+			t.Error("rests at the end")
+		}
+	})
+}
