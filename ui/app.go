@@ -67,11 +67,11 @@ type Options struct {
 	Last *session.Session // what to go back to; nil: nothing
 	// Keep is called at the end with what the run began and ended with: what differs
 	// is kept. nil: nobody.
-	Keep    func(start, end session.Session)
+	Keep func(start, end session.Session)
 	// KeepPins keeps at once what differs, and says why that is impossible; nil: nobody keeps anything.
 	KeepPins func(start, end session.Session) error
-	Notices []string // what went wrong before the start
-	Hint    bool     // the first start: a line says how to begin
+	Notices  []string // what went wrong before the start
+	Hint     bool     // the first start: a line says how to begin
 
 	// Share writes what was copied to a file as well and gives its name; nil, an
 	// error or an empty name: to none.
