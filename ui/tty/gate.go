@@ -18,6 +18,8 @@ const (
 	answersDue = 3 * time.Second
 	// longestSequence is the most that is held back, in bytes.
 	longestSequence = 8 << 10
+	// longestPart is what the decoder reads at a time, in bytes.
+	longestPart = 4096
 )
 
 // gate hands on input in whole sequences. A link may cut one anywhere and be slow with the rest: the
@@ -80,10 +82,15 @@ func (g *gate) expire(turn int) {
 	g.pass(len(g.held))
 }
 
-// pass hands on the first bytes of what is held.
+// pass hands on the first bytes of what is held, in parts that are read as one.
 func (g *gate) pass(n int) {
-	if n > 0 {
-		_, _ = g.to.Write(g.held[:n]) // it fails only after the end
+	for rest := g.held[:n]; len(rest) > 0; {
+		part := whole(rest[:min(len(rest), longestPart)])
+		if part == 0 {
+			part = min(len(rest), longestPart)
+		}
+		_, _ = g.to.Write(rest[:part]) // it fails only after the end
+		rest = rest[part:]
 	}
 	g.held = append(g.held[:0], g.held[n:]...)
 }

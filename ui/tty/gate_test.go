@@ -66,6 +66,32 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// parts notes what is written to it at a time.
+type parts []string
+
+func (p *parts) Write(text []byte) (int, error) {
+	*p = append(*p, string(text))
+	return len(text), nil
+}
+
+// TestGateKeepsSequences: what is more than the decoder reads at a time is cut between sequences.
+func TestGateKeepsSequences(t *testing.T) {
+	var got parts
+	g := newGate(&got)
+	const click = "\x1b[<0;120;36M"
+	text := strings.Repeat(click, 1000)
+	g.take([]byte(text[:5000]))
+	g.take([]byte(text[5000:]))
+	if strings.Join(got, "") != text {
+		t.Error("something is lost")
+	}
+	for _, part := range got {
+		if len(part) > longestPart || len(part)%len(click) != 0 {
+			t.Errorf("a part of %d bytes", len(part))
+		}
+	}
+}
+
 // TestWhole: however input is cut, its whole part and the rest are what came.
 func TestWhole(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
