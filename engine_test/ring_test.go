@@ -154,8 +154,14 @@ func TestRingFactsAreTheReports(t *testing.T) {
 		for i := range f.Groups {
 			g := &f.Groups[i]
 			row := trafficOf(&report, g.Dimension)
-			if g.Volume <= 0 || g.Near.Rate+g.Far.Rate <= 0 || len(g.Uses) == 0 || g.Size != row.GroupSize {
+			near, far := g.Links(ring.AllReduce)
+			if g.Volume <= 0 || near.Rate+far.Rate <= 0 || len(g.Uses) == 0 || g.Size != row.GroupSize {
 				r.Fatalf("group %+v of %+v", g, row)
+			}
+			whole := ring.Collective{Op: ring.AllReduce, Ranks: g.Size, PerNode: g.PerDomain}
+			one := whole.Seconds(1e9*g.Volume, near, far) // latency and start of a call do not count
+			if m := timesOf(&s, g, 1e9); (g.Dimension == "tp" || g.Dimension == "dp") && g.PerDomain == g.Size && math.Abs(float64(one/m)-1) > 1e-6 {
+				r.Fatalf("%s: one ring in a domain takes %g s, the engine has %g", g.Dimension, one, m)
 			}
 			if c := (ring.Collective{Op: ring.AllReduce, Ranks: g.Size}); g.Dimension == "dp" && s.ZeRO == 0 && s.PP == 1 &&
 				math.Abs(c.Share()*float64(g.Volume)/float64(row.Bytes)-1) > 1e-9 {
@@ -174,6 +180,13 @@ func TestRingFactsAreTheReports(t *testing.T) {
 			r.Fatalf("exposed %g and %g of %g, the report has %g", f.Forward.Exposed, f.Backward.Exposed, f.Forward.SendRecv, row.Exposed)
 		}
 	})
+}
+
+// timesOf returns the engine's time for an all-reduce of so many times the volume of a group.
+func timesOf(s *engine.Setup, g *ring.Group, times float64) units.Seconds {
+	m := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software)
+	of := map[string]layout.Group{"tp": s.Groups(&s.Cluster).TP, "dp": s.Groups(&s.Cluster).DenseDP}[g.Dimension]
+	return m.AllReduce(nil, units.Bytes(times)*g.Volume, hardware.Members{Size: of.Size, PerDomain: of.PerDomain, Stride: of.Stride})
 }
 
 // trafficOf returns the report's row of a dimension.

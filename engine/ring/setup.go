@@ -34,9 +34,18 @@ type Group struct {
 	Volume    units.Bytes
 	What      string // the volume is of
 	Uses      []Op   // what the setup does in the group
-	Near, Far Link   // inside a domain and between two
 
-	model map[Op]units.Seconds
+	gather, reduce [2]Link // inside a domain and between two, at the rates of gathers and of all-reduces
+	model          map[Op]units.Seconds
+}
+
+// Links returns what the members send over in a collective: inside a domain and between two. A link
+// that the group does not have has no rate.
+func (g *Group) Links(op Op) (near, far Link) {
+	if op == AllReduce {
+		return g.reduce[0], g.reduce[1]
+	}
+	return g.gather[0], g.gather[1]
 }
 
 // Link is what a member of a group sends over.
@@ -99,7 +108,7 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 	g, of := Group{Dimension: c.Dimension, Size: c.GroupSize}, layout.Group{}
 	sharded := []Op{ReduceScatter, AllGather}
 	data := func(kind string) {
-		g.Volume, g.What, g.Uses = units.Bytes(value(rec, fmt.Sprintf("data.%d.%s.gradients", c.Rank, kind))), "gradients of a GPU", sharded
+		g.Volume, g.What, g.Uses = units.Bytes(value(rec, fmt.Sprintf("data.%d.%s.gradients", c.Rank, kind))), "gradients", sharded
 		if s.ZeRO == 0 {
 			g.Uses = []Op{AllReduce}
 		}
@@ -107,13 +116,13 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 	routed := units.Bytes(value(rec, "layer.experts.volume"))
 	switch c.Dimension {
 	case "tp":
-		of, g.What, g.Uses = all.TP, "hidden states of a micro-batch", sharded
+		of, g.What, g.Uses = all.TP, "hidden states", sharded
 		g.Volume = units.Bytes(s.Precision.Bytes() * s.MicroBatchTokens() * float64(s.Model.Hidden))
 		if !s.SP {
 			g.Uses = []Op{AllReduce}
 		}
 	case "cp":
-		of, g.Volume, g.What, g.Uses = all.CP, units.Bytes(value(rec, "layer.cp-hop")), "keys and values of a GPU", []Op{SendRecv}
+		of, g.Volume, g.What, g.Uses = all.CP, units.Bytes(value(rec, "layer.cp-hop")), "keys and values", []Op{SendRecv}
 	case "dp":
 		of = all.DenseDP
 		data("dense")
@@ -121,11 +130,11 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 		of = all.ExpertDP
 		data("expert")
 	case "ep":
-		of, g.Volume, g.What, g.Uses = all.EP, routed, "routed tokens of a GPU", []Op{AllToAll}
+		of, g.Volume, g.What, g.Uses = all.EP, routed, "routed tokens", []Op{AllToAll}
 	case "etp":
-		of, g.Volume, g.What, g.Uses = all.ETP, routed*units.Bytes(s.ETP), "routed tokens of the group", sharded
+		of, g.Volume, g.What, g.Uses = all.ETP, routed*units.Bytes(s.ETP), "routed tokens", sharded
 	case "pp":
-		of, g.Volume, g.What, g.Uses = all.PP, units.Bytes(value(rec, "pipeline.message")), "hidden states between stages", []Op{SendRecv}
+		of, g.Volume, g.What, g.Uses = all.PP, units.Bytes(value(rec, "pipeline.message")), "hidden states", []Op{SendRecv}
 	}
 	return g, of, of.Size > 1 && g.Volume > 0
 }
@@ -134,13 +143,7 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 func (g *Group) settle(s *engine.Setup, m *hardware.Machine, of layout.Group) {
 	members := hardware.Members{Size: of.Size, PerDomain: of.PerDomain, Stride: of.Stride}
 	g.PerDomain = min(of.PerDomain, of.Size)
-	c := m.Cluster
-	if n := g.PerDomain; n > 1 {
-		g.Near = Link{c.Intra.Name, reached(m, hardware.Members{Size: n, PerDomain: n, Stride: of.Stride}), c.Intra.Latency}
-	}
-	if of.Size > g.PerDomain {
-		g.Far = Link{c.Inter.Name, reached(m, hardware.Members{Size: 2, PerDomain: 1, Stride: of.Stride}), c.Inter.Latency}
-	}
+	g.gather, g.reduce = links(m, m.AllGather, 1, members), links(m, m.AllReduce, 2, members)
 	experts := hardware.Routing{Copies: s.Model.TopK, Experts: s.Model.Experts, Groups: s.Model.ExpertGroups, Limit: s.Model.RoutedGroups}
 	exchange, _ := m.AllToAll(nil, g.Volume, members, experts)
 	g.model = map[Op]units.Seconds{
@@ -149,14 +152,30 @@ func (g *Group) settle(s *engine.Setup, m *hardware.Machine, of layout.Group) {
 	}
 }
 
-// reached returns the rate that large messages of a gather reach: what grows with the volume.
-func reached(m *hardware.Machine, g hardware.Members) units.BytesPerSecond {
+// collective is a collective of the machine.
+type collective func(*record.Recorder, units.Bytes, hardware.Members) units.Seconds
+
+// links returns the links of a group inside a domain and between two of single members, at the rate
+// that large messages of a collective reach in so many passes.
+func links(m *hardware.Machine, time collective, passes float64, g hardware.Members) (out [2]Link) {
+	c, in := m.Cluster, min(g.PerDomain, g.Size)
+	if in > 1 {
+		out[0] = Link{c.Intra.Name, reached(time, passes, hardware.Members{Size: in, PerDomain: in, Stride: g.Stride}), c.Intra.Latency}
+	}
+	if g.Size > in {
+		out[1] = Link{c.Inter.Name, reached(time, passes, hardware.Members{Size: 2, PerDomain: 1, Stride: g.Stride}), c.Inter.Latency}
+	}
+	return out
+}
+
+// reached returns the rate of what grows with the volume.
+func reached(time collective, passes float64, g hardware.Members) units.BytesPerSecond {
 	const volume = units.GB
-	longer := m.AllGather(nil, 2*volume, g) - m.AllGather(nil, volume, g)
+	longer := time(nil, 2*volume, g) - time(nil, volume, g)
 	if longer <= 0 {
 		return 0
 	}
-	return units.BytesPerSecond(float64(volume) * float64(g.Size-1) / float64(g.Size) / float64(longer))
+	return units.BytesPerSecond(passes * float64(volume) * float64(g.Size-1) / float64(g.Size) / float64(longer))
 }
 
 // Slowest returns the slowest link of the ring.

@@ -5,6 +5,7 @@ import (
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/screens/network/lanes"
+	"meshscope/ui/screens/network/rings"
 	"meshscope/ui/widget"
 )
 
@@ -17,7 +18,9 @@ type View struct {
 }
 
 // New makes a screen. A new pane is its package and its name here.
-func New() *View { return &View{panes: []screen.Screen{new(overview), lanes.New()}} }
+func New() *View {
+	return &View{panes: append([]screen.Screen{new(overview), lanes.New()}, rings.New()...)}
+}
 
 // Copy returns the screen with a copy of each pane; nil where a pane has none.
 func (v *View) Copy() screen.Screen {
