@@ -12,6 +12,7 @@ import (
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
+	"meshscope/ui/screens/compare"
 	"meshscope/ui/screens/explore"
 	"meshscope/ui/state"
 	"meshscope/ui/widget"
@@ -22,6 +23,7 @@ import (
 type shown struct {
 	tab        state.Tab
 	page       int
+	turned     string // what the last change was
 	now, legal evaluated
 	before     explore.Vital
 	rows       []knobs.Row
@@ -97,13 +99,16 @@ func (m *Model) setPlace() (computed bool) {
 	m.hold()
 	m.serial++
 	m.slow.pending = false
-	m.state.Tab, m.state.Page = v.tab, v.page
+	m.state.Tab, m.state.Page, m.state.Note = v.tab, v.page, state.Note{Text: v.turned}
 	m.now, m.legal, m.before, m.rows, m.fresh, m.remedies = v.now, v.legal, v.before, v.rows, v.fresh, v.remedies
 	m.now.serial, m.legal.serial = m.serial, m.serial
 	m.sweep.id, m.sweep.points, m.sweep.current, m.sweep.pending = v.sweep.id, v.sweep.points, v.sweep.current, v.sweep.pending
 	m.sweep.generation++ // what was computed here is of no use any more
 	if v.screen != nil {
 		m.screens.all[v.tab] = v.screen.(screen.Copier).Copy()
+		if pins, ok := m.screens.all[v.tab].(*compare.View); ok {
+			m.screens.compare = pins
+		}
 	}
 	return true
 }
@@ -136,6 +141,9 @@ func (m *Model) present(after tea.Msg) {
 		remedies: m.remedies, sweep: m.sweep,
 	}
 	v.sweep.stop = nil
+	if m.state.Note.Tone == state.Plain {
+		v.turned = m.state.Note.Text
+	}
 	if c, ok := m.screen().(screen.Copier); ok {
 		v.screen = c.Copy()
 	}

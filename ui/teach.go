@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/figures"
 	"meshscope/lessons"
 	"meshscope/themes"
+	"meshscope/ui/class"
 	"meshscope/ui/frame"
 	"meshscope/ui/lesson"
 	"meshscope/ui/overlay"
@@ -92,6 +93,20 @@ func (m *Model) actKnob(w int) string {
 		}
 	}
 	return l.Right(t.Paint(themes.Muted), widget.CutText(remark, max(l.Left()-2, 0), g.Ellipsis), 1).String()
+}
+
+// teach begins a lesson: before the class for who presents, for oneself otherwise.
+func (m *Model) teach(l *lessons.Lesson) tea.Cmd {
+	if m.desk != nil && m.desk.Role() == class.Presenter {
+		m.desk.Teach(l)
+		return m.attend()
+	}
+	var forked tea.Cmd
+	if m.desk != nil && m.desk.Follows() {
+		forked = m.forkQuietly()
+	}
+	m.begin(l, m.resumed(l.ID))
+	return tea.Batch(forked, m.playOn())
 }
 
 // explainAct opens the figure that decided an act on top of the lesson, which comes back after it.
@@ -293,10 +308,7 @@ func (m *Model) offerLessons(msg *paletteMsg) {
 			name += ", done"
 		}
 		items = append(items, overlay.Item{Title: "lesson " + l.Title, Name: name, Hidden: []string{"learn", "teach"}, Rank: rankElsewhere})
-		leads = append(leads, closing(later(func() tea.Cmd {
-			m.begin(l, m.resumed(l.ID))
-			return m.playOn()
-		})))
+		leads = append(leads, closing(later(func() tea.Cmd { return m.teach(l) })))
 	}
 	for i := range msg.demos {
 		d := &msg.demos[i]

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine/knob"
+	"meshscope/engine_test/draws"
 	"meshscope/lessons"
 	"meshscope/presets"
 	"meshscope/serve/room"
@@ -129,6 +130,40 @@ func TestFollow(t *testing.T) {
 	student.press("F")
 	student.sees(t, "[Pipeline]", "following")
 	presenter.sees(t, "1 follow, 0 explore")
+}
+
+// TestSameScreen: who follows in a window of the same size sees on every screen what the presenter
+// does, and what was computed for it, but for the line that says who one is.
+func TestSameScreen(t *testing.T) {
+	r := room.New(start(), nil)
+	presenter, student := enter(t, r, class.Presenter, 100, 30), enter(t, r, class.Student, 100, 30)
+	for _, name := range []string{"Explore", "Memory", "Pipeline", "Network", "Search", "Compare", "Scan", "Evidence"} {
+		presenter.sees(t, "["+name+"]")
+		if name == "Search" || name == "Evidence" && !draws.Deep() {
+			presenter.press("tab")
+			continue
+		}
+		presenter.press("down", "right")
+		presenter.sees(t, "-evaluating", "-working", "-computing")
+		student.sees(t, "["+name+"]")
+		end := time.Now().Add(10 * time.Second)
+		for body(student) != body(presenter) && time.Now().Before(end) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if was, is := body(presenter), body(student); was != is {
+			t.Errorf("%s: the presenter has\n%s\nthe student\n%s", name, was, is)
+		}
+		presenter.press("tab")
+	}
+}
+
+// body returns the rows of a frame between the first and the last.
+func body(x *explorer) string {
+	rows := strings.Split(x.text(), "\n")
+	if len(rows) < 4 {
+		return ""
+	}
+	return strings.Join(rows[1:len(rows)-2], "\n")
 }
 
 // built returns a lesson of the program.

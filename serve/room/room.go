@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/lessons"
 	"meshscope/ui/class"
 )
@@ -27,9 +28,13 @@ type Room struct {
 	changed chan struct{}          // for Keep
 }
 
-// New returns an empty class that begins at a place, with a lesson or without (nil).
+// New returns an empty class that begins at a place, of which the setup is enough, with a lesson or
+// without (nil).
 func New(at class.Place, l *lessons.Lesson) *Room {
 	r := &Room{seats: map[*Seat]bool{}, closed: map[int][2]map[int]int{}, changed: make(chan struct{}, 1)}
+	if at.Focus == "" {
+		at.Locks, at.Focus = lessons.Locks(), knob.TP
+	}
 	r.moment.Place, r.moment.Of = at, 1
 	r.clear()
 	if l != nil {

@@ -55,6 +55,14 @@ type dropped struct {
 	setup engine.Setup
 }
 
+// Copy returns the screen with its pins and what it has compared.
+func (v *View) Copy() screen.Screen {
+	c := *v
+	c.pins, c.dropped = slices.Clone(v.pins), nil
+	c.jobs, c.alone.jobs, c.query = widget.Jobs{}, widget.Jobs{}, sides{}
+	return &c
+}
+
 // sides are the two setups.
 type sides struct{ a, b engine.Setup }
 

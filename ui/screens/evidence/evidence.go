@@ -4,6 +4,7 @@ package evidence
 
 import (
 	"context"
+	"slices"
 
 	"meshscope/engine"
 	"meshscope/presets"
@@ -59,6 +60,18 @@ type View struct {
 
 // New makes a screen of the runs, on the machines of a library.
 func New(lib *presets.Library) *View { return &View{lib: lib} }
+
+// Copy returns the screen with what was compared, whose order is its own.
+func (v *View) Copy() screen.Screen {
+	c := *v
+	c.requested, c.curves.jobs = false, widget.Jobs{}
+	if v.data != nil {
+		d := *v.data
+		d.results = slices.Clone(d.results)
+		c.data = &d
+	}
+	return &c
+}
 
 // data are all published runs with what the engine says about them. Once it is made
 // only the order of the results changes.

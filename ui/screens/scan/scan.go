@@ -68,6 +68,13 @@ func New() *View {
 	return &View{figure: "throughput.tokens-per-second-per-gpu", x: knob.TP, find: find{part: textbox.New(40)}}
 }
 
+// Copy returns the screen with its chart; what is typed stays behind.
+func (v *View) Copy() screen.Screen {
+	c := *v
+	c.jobs, c.of, c.find = widget.Jobs{}, v.drawn, New().find
+	return &c
+}
+
 // Refresh asks for the points where those that are there answer something else.
 func (v *View) Refresh(in *screen.Context) screen.Request {
 	if in.Setup == nil {

@@ -5,6 +5,7 @@ package search
 import (
 	"context"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/ui/screen"
+	"meshscope/ui/widget"
 )
 
 // View is the Search screen. Work that it asks for ends in a call that changes
@@ -50,6 +52,16 @@ type View struct {
 
 // New makes a screen.
 func New(lib *presets.Library) *View { return &View{lib: lib, table: newTable()} }
+
+// Copy returns the screen with what was found and its cursors; what still runs or is typed stays behind.
+func (v *View) Copy() screen.Screen {
+	c := *v
+	c.running, c.entry, c.guide = nil, entry{}, guide{}
+	c.table.hidden, c.table.conditions = slices.Clone(v.table.hidden), slices.Clone(v.table.conditions)
+	c.table.input, c.table.typing = newTable().input, false
+	c.heat.cells, c.heat.jobs, c.measured.jobs = slices.Clone(v.heat.cells), widget.Jobs{}, widget.Jobs{}
+	return &c
+}
 
 // query is what a search answers: the setup without its layout, and what was
 // asked for.
