@@ -188,7 +188,7 @@ func (m *Model) stageClass(moved bool) {
 		}
 		return
 	case m.lesson == nil || m.lesson.Class == nil:
-		m.begin(d.Lesson, 0)
+		m.begin(d.Lesson, d.At)
 		m.lesson.Moved = func() overlay.Action { return later(m.voted) }
 		m.lesson.Left = m.leaveStrip
 	case moved && m.staged() == nil:

@@ -180,15 +180,18 @@ func built(t testing.TB, id string) *lessons.Lesson {
 // TestLessonInClass: votes are hidden until the presenter shows them, are given once in each of two
 // rounds, and stand beside each other before the turn. A clicker is enough, the notes show all.
 func TestLessonInClass(t *testing.T) {
-	r := room.New(start(), built(t, "second-step"))
+	lesson := built(t, "second-step")
+	first := &lesson.Acts[0]
+	r := room.New(start(), lesson)
 	presenter := enter(t, r, class.Presenter, 120, 36)
-	presenter.sees(t, "LESSON", "first vote, 0 of 0 answered")
+	presenter.sees(t, "LESSON", "first vote: 0 follow, 0 explore, 0 of 0 answered")
 	notes := enter(t, r, class.Presenter, 100, 30)
 	notes.sees(t, "NOTES", "0 follow", "answer", "next")
 	a, b, late := enter(t, r, class.Student, 80, 24), enter(t, r, class.Student, 120, 36), (*explorer)(nil)
-	a.sees(t, "LESSON", "act 1 of", "a  it goes up")
+	a.sees(t, "LESSON", "act 1 of", "a it goes up")
 	a.press("a", "b", "c")
 	b.press("c")
+	b.sees(t, "▸ c", "wait for the class", "-"+first.Options[2].No[:12])
 	presenter.sees(t, "2 of 2 answered", "-█ 1")
 	notes.sees(t, "2 of 2 answered", "█ 1")
 	a.sees(t, "wait for the class", "-█ 1")
@@ -210,7 +213,7 @@ func TestLessonInClass(t *testing.T) {
 	presenter.press(".")
 	a.sees(t, "the votes")
 	presenter.press("pgdown")
-	a.sees(t, "rule", "You said it stays")
+	a.sees(t, "rule", "You said: it stays")
 	presenter.press("space")
 	late.sees(t, "act 2 of", "first vote")
 	presenter.press("pgup")
@@ -224,5 +227,5 @@ func TestLessonInClass(t *testing.T) {
 	late.press("esc")
 	late.sees(t, "yours; F rejoins", "-LESSON")
 	late.press("F")
-	late.sees(t, "LESSON", "following")
+	late.sees(t, "LESSON", "-yours")
 }

@@ -97,11 +97,12 @@ func (m *Moment) Next() *lessons.Act {
 // Play returns the play of the act for who answered so: with the figures masked until the turn.
 func (m *Moment) Play(given string) lessons.Play {
 	p := lessons.Play{Lesson: m.Lesson, At: m.At}
-	if answered, err := p.Answer(given); err == nil && given != "" {
-		p.Given, p.Judged = answered.Given, answered.Judged
+	answered, err := p.Answer(given)
+	if given != "" && err == nil {
+		p.Given = answered.Given
 	}
-	if p.Phase = lessons.Predict; m.Step == Turned {
-		p.Phase = lessons.Reveal
+	if m.Step == Turned {
+		p.Phase, p.Judged = lessons.Reveal, answered.Judged
 	}
 	return p
 }

@@ -4,6 +4,7 @@ package desk
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ func (d *Desk) Says() string {
 	c := &d.Counts
 	switch {
 	case d.Role().Teaches() && d.Lesson != nil:
-		return fmt.Sprintf("%d follow, %d explore, %s", c.Students-c.Exploring, c.Exploring, d.answered())
+		return fmt.Sprintf("%d follow, %d explore, %d of %d answered", c.Students-c.Exploring, c.Exploring, c.Answered, c.Students)
 	case d.Role().Teaches():
 		return fmt.Sprintf("%d follow, %d explore", c.Students-c.Exploring, c.Exploring)
 	case d.Forked:
@@ -102,10 +103,6 @@ func (d *Desk) Says() string {
 	default:
 		return "following"
 	}
-}
-
-func (d *Desk) answered() string {
-	return fmt.Sprintf("%d of %d answered", d.Counts.Answered, d.Counts.Students)
 }
 
 // Staged reports whether the strip with the question is on the screen.
@@ -175,13 +172,18 @@ func (d *Desk) votes() (votes [2][]int, ladder []string) {
 	return votes, ladder
 }
 
-// line says how the vote stands.
-func (d *Desk) line() string {
-	words := map[class.Step]string{
+// words names the step.
+func (d *Desk) words() string {
+	return map[class.Step]string{
 		class.Vote: "first vote", class.Discuss: "talk it over", class.Again: "second vote", class.Shown: "the votes",
 	}[d.Step]
-	if d.Role().Teaches() && d.Step <= class.Again {
-		return words + ", " + d.answered()
+}
+
+// line says how the vote stands.
+func (d *Desk) line() string {
+	words := d.words()
+	if d.Role().Teaches() && words != "" {
+		return words + ": " + d.Says()
 	}
 	return words
 }
@@ -202,7 +204,7 @@ func (d *Desk) key(left func() overlay.Action) func(string) (overlay.Action, boo
 			return nil, true
 		case d.Act().Kind == lessons.Goal && (key == "space" || key == "enter"):
 			return left(), true
-		case key == "!", key == "space", key == "right", d.Act().Kind == lessons.Goal:
+		case slices.Contains([]string{"!", "space", "right", "pgdown", "pgup"}, key), d.Act().Kind == lessons.Goal:
 			return nil, true
 		}
 		return nil, false

@@ -71,7 +71,7 @@ func (d *Desk) Notes(t *themes.Theme, g widget.Glyphs, w, h int) []string {
 
 // act draws the notes of an act.
 func (d *Desk) act(p *page, g widget.Glyphs, act *lessons.Act) {
-	on := fmt.Sprintf("%s, act %d of %d: %s", d.Lesson.Title, d.At+1, len(d.Lesson.Acts), d.line())
+	on := fmt.Sprintf("%s, act %d of %d: %s", d.Lesson.Title, d.At+1, len(d.Lesson.Acts), d.words())
 	if d.Step == class.Turned {
 		on += "turned"
 	}

@@ -1,0 +1,356 @@
+//go:build unix
+
+package room_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+)
+
+// host is the real server in a process of its own.
+type host struct {
+	addr string
+	dir  string
+	cmd  *exec.Cmd
+}
+
+// build builds the program.
+func build(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "meshscope")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "meshscope").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+// serve starts a class in a folder that has the presenter's key.
+func serve(t *testing.T, binary, dir, listen string, flags ...string) *host {
+	t.Helper()
+	key := filepath.Join(dir, "key")
+	if _, err := os.Stat(key); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	h := &host{dir: dir}
+	h.cmd = exec.CommandContext(context.Background(), binary, append([]string{"serve", "--listen", listen, "--presenter-keys", key + ".pub", "--state", filepath.Join(dir, "state"), "--per-address", "250"}, flags...)...)
+	h.cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.cmd.Stderr = log
+	out, err := h.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.kill() })
+	first, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		text, _ := os.ReadFile(filepath.Join(dir, "log"))
+		t.Fatalf("the server does not start: %v\n%s", err, text)
+	}
+	h.addr = strings.TrimSpace(strings.TrimPrefix(first, "serving on "))
+	return h
+}
+
+// kill ends the server as kill -9 does.
+func (h *host) kill() {
+	_ = h.cmd.Process.Kill()
+	_ = h.cmd.Wait()
+}
+
+// memory returns the resident memory of the server in bytes.
+func (h *host) memory() float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.cmd.Process.Pid))
+	kb := regexp.MustCompile(`VmRSS:\s+(\d+)`).FindSubmatch(text)
+	if kb == nil {
+		return 0
+	}
+	n, _ := strconv.ParseFloat(string(kb[1]), 64)
+	return n * 1024
+}
+
+// cpu returns the processor seconds that the server has used.
+func (h *host) cpu() float64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.cmd.Process.Pid))
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	const ticks = 100 // a second
+	user, _ := strconv.ParseFloat(fields[11], 64)
+	system, _ := strconv.ParseFloat(fields[12], 64)
+	return (user + system) / ticks
+}
+
+// chunk is what a client received at a time.
+type chunk struct {
+	at   time.Time
+	data []byte
+}
+
+// client is an OpenSSH client on a pseudo-terminal that records what it receives.
+type client struct {
+	w, h   int
+	tty    *os.File
+	cmd    *exec.Cmd
+	mu     sync.Mutex
+	chunks []chunk
+	bytes  int
+}
+
+// login starts a client.
+func login(t *testing.T, h *host, addr string, presenter bool, width, height int) *client {
+	t.Helper()
+	where, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-tt", "-F", "/dev/null", "-e", "none", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "-p", port}
+	user := "student"
+	if presenter {
+		args, user = append(args, "-o", "IdentitiesOnly=yes", "-i", filepath.Join(h.dir, "key")), "presenter"
+	}
+	c := &client{w: width, h: height, cmd: exec.CommandContext(context.Background(), "ssh", append(args, user+"@"+where)...)}
+	c.cmd.Env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8"}
+	c.tty, err = pty.StartWithSize(c.cmd, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)}) //nolint:gosec // small
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		buffer := make([]byte, 1<<16)
+		for {
+			n, err := c.tty.Read(buffer)
+			c.mu.Lock()
+			c.chunks, c.bytes = append(c.chunks, chunk{time.Now(), slices.Clone(buffer[:n])}), c.bytes+n
+			c.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(c.leave)
+	return c
+}
+
+func (c *client) leave() {
+	_ = c.cmd.Process.Kill()
+	_ = c.cmd.Wait()
+	_ = c.tty.Close()
+}
+
+// received returns how many bytes came so far.
+func (c *client) received() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bytes
+}
+
+// screen returns the text of the client's screen.
+func (c *client) screen() string {
+	last := ""
+	c.replay(func(_ time.Time, text string) { last = text })
+	return last
+}
+
+// replay shows what the client received on a terminal and gives its text after each piece.
+func (c *client) replay(see func(at time.Time, text string)) {
+	c.mu.Lock()
+	chunks := slices.Clone(c.chunks)
+	c.mu.Unlock()
+	e := vt.NewEmulator(c.w, c.h)
+	go func() { _, _ = io.Copy(io.Discard, e) }()
+	for _, part := range chunks {
+		_, _ = e.Write(part.data)
+		see(part.at, e.String())
+	}
+	_ = e.Close()
+}
+
+// slowly forwards connections to an address at so many bytes a second each way.
+func slowly(t *testing.T, to string, rate int) string {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	pass := func(dst, src net.Conn) {
+		defer func() { _, _ = dst.Close(), src.Close() }()
+		const slice = 20 // a second
+		buffer := make([]byte, rate/slice)
+		for {
+			n, err := src.Read(buffer)
+			if _, werr := dst.Write(buffer[:n]); err != nil || werr != nil {
+				return
+			}
+			time.Sleep(time.Second * time.Duration(n) / time.Duration(rate))
+		}
+	}
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := (&net.Dialer{}).Dial("tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			_ = out.(*net.TCPConn).SetReadBuffer(16 << 10)
+			go pass(in, out)
+			go pass(out, in)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// sequence reads the value of the knob that the presenter turns.
+var sequence = regexp.MustCompile(`sequence +(\d[\d,]*)`) //nolint:gochecknoglobals // a constant
+
+// TestClassUnderLoad prints how long followers wait for what the presenter does, with real clients:
+// MESHSCOPE_LOAD is how many, 200 for the figures in docs/class.md. It judges nothing.
+func TestClassUnderLoad(t *testing.T) {
+	n, _ := strconv.Atoi(os.Getenv("MESHSCOPE_LOAD"))
+	if n == 0 {
+		t.Skip("a measurement: MESHSCOPE_LOAD=200 go test ./serve/room -run ClassUnderLoad -v")
+	}
+	turns, pause := 100, 200*time.Millisecond
+	h := serve(t, build(t), t.TempDir(), "127.0.0.1:0")
+	slow := slowly(t, h.addr, 20<<10)
+	bare := h.memory()
+	presenter := login(t, h, h.addr, true, 120, 36)
+	sizes := [][2]int{{80, 24}, {100, 30}, {120, 36}, {120, 40}, {160, 50}}
+	clients := make([]*client, n)
+	begun := time.Now()
+	for i := range clients {
+		addr, size := h.addr, sizes[i%len(sizes)]
+		if i%4 == 3 {
+			addr = slow
+		}
+		clients[i] = login(t, h, addr, false, size[0], size[1])
+		if i%8 == 7 { // a class does not log in at one instant
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	for _, c := range append(clients, presenter) {
+		for end := time.Now().Add(2 * time.Minute); c.received() < 2000; time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("a client has no screen:\n%s", c.screen())
+			}
+		}
+	}
+	t.Logf("%d clients in %.1f s", n, time.Since(begun).Seconds())
+	for range 11 { // from TP to the sequence length
+		_, _ = presenter.tty.WriteString("j")
+		time.Sleep(pause)
+	}
+	time.Sleep(3 * time.Second)
+	if text := presenter.screen(); !strings.Contains(text, fmt.Sprintf("%d follow", n)) {
+		t.Fatalf("not all follow:\n%s", text)
+	}
+	idle, from := h.cpu(), time.Now()
+	time.Sleep(10 * time.Second)
+	t.Logf("idle: %.1f %% of a core, %.0f MB, %.2f MB a session", 100*(h.cpu()-idle)/time.Since(from).Seconds(), h.memory()/1e6, (h.memory()-bare)/float64(n+1)/1e6)
+	idle, from = h.cpu(), time.Now()
+	var pressed []time.Time
+	most := 0.0
+	for i := range turns {
+		key := "l"
+		if i/12%2 == 1 {
+			key = "h"
+		}
+		pressed = append(pressed, time.Now())
+		_, _ = presenter.tty.WriteString(key)
+		time.Sleep(pause)
+		most = max(most, h.memory())
+	}
+	t.Logf("load: %.0f %% of a core, at most %.0f MB, %.2f MB a session", 100*(h.cpu()-idle)/time.Since(from).Seconds(), most/1e6, (most-bare)/float64(n+1)/1e6)
+	time.Sleep(8 * time.Second)
+	values := presenter.values(pressed)
+	tell(t, "presenter", presenter.delays(pressed, values))
+	var fast, throttled []time.Duration
+	frames := 0
+	for i, c := range clients {
+		d := c.delays(pressed, values)
+		if i%4 == 3 {
+			throttled = append(throttled, d...)
+		} else {
+			fast = append(fast, d...)
+			frames += len(c.chunks)
+		}
+	}
+	tell(t, "followers", fast)
+	tell(t, "followers at 20 KB/s", throttled)
+}
+
+// values returns what the presenter's screen shows after each key.
+func (c *client) values(pressed []time.Time) []string {
+	out := make([]string, len(pressed))
+	c.replay(func(at time.Time, text string) {
+		if v := sequence.FindStringSubmatch(text); v != nil {
+			for i := range pressed {
+				if at.After(pressed[i]) && (i+1 == len(pressed) || at.Before(pressed[i+1])) {
+					out[i] = v[1]
+				}
+			}
+		}
+	})
+	return out
+}
+
+// delays returns how long after each key the client's screen showed what it did, or what a later one
+// did; an hour where it never did.
+func (c *client) delays(pressed []time.Time, values []string) []time.Duration {
+	out := make([]time.Duration, len(pressed))
+	for i := range out {
+		out[i] = time.Hour
+	}
+	next, shown := 0, "" // the first key that is not shown yet
+	c.replay(func(at time.Time, text string) {
+		v := sequence.FindStringSubmatch(text)
+		if v == nil || v[1] == shown {
+			return
+		}
+		shown = v[1]
+		for i := next; i < len(values); i++ {
+			if at.Before(pressed[i]) {
+				return
+			}
+			if values[i] == shown {
+				for ; next <= i; next++ {
+					out[next] = at.Sub(pressed[next])
+				}
+				return
+			}
+		}
+	})
+	return out
+}
+
+// tell prints how delays are spread.
+func tell(t *testing.T, who string, d []time.Duration) {
+	t.Helper()
+	slices.Sort(d)
+	at := func(share float64) time.Duration { return d[min(int(share*float64(len(d))), len(d)-1)].Round(time.Millisecond) }
+	t.Logf("%s: median %s, p90 %s, p99 %s, most %s of %d", who, at(0.5), at(0.9), at(0.99), at(1), len(d))
+}
