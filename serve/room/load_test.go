@@ -351,6 +351,8 @@ func (c *client) delays(pressed []time.Time, values []string) []time.Duration {
 func tell(t *testing.T, who string, d []time.Duration) {
 	t.Helper()
 	slices.Sort(d)
-	at := func(share float64) time.Duration { return d[min(int(share*float64(len(d))), len(d)-1)].Round(time.Millisecond) }
+	at := func(share float64) time.Duration {
+		return d[min(int(share*float64(len(d))), len(d)-1)].Round(time.Millisecond)
+	}
 	t.Logf("%s: median %s, p90 %s, p99 %s, most %s of %d", who, at(0.5), at(0.9), at(0.99), at(1), len(d))
 }
