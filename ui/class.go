@@ -76,7 +76,7 @@ func (m *Model) takePlace() tea.Cmd {
 		left = m.leaveScreen(was)
 	}
 	if computed {
-		return left
+		return tea.Batch(left, m.refreshScreen())
 	}
 	m.evaluate()
 	m.before = explore.Vital{}
@@ -120,6 +120,12 @@ func (m *Model) served() bool {
 	}
 	_, computed := m.desk.View.(*shown)
 	return computed
+}
+
+// misfit reports whether what the presenter's explorer has computed is for a window of another size.
+func (m *Model) misfit() bool {
+	f, ok := m.screen().(screen.Fitted)
+	return ok && !f.Fits(m.context())
 }
 
 // present shows this explorer's screen to the class after a message that may have changed it: not

@@ -215,7 +215,7 @@ func (m *Model) fulfil(ask screen.Request) tea.Cmd {
 
 // refreshScreen asks the screen that is shown what it wants computed.
 func (m *Model) refreshScreen() tea.Cmd {
-	if m.shows() && !m.served() {
+	if m.shows() && (!m.served() || m.misfit()) {
 		return m.fulfil(m.screen().Refresh(m.context()))
 	}
 	return nil

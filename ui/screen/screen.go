@@ -157,6 +157,9 @@ type (
 	// Copier is a screen of which a copy can be taken that shares nothing that changes, with its
 	// cursor and what it has computed: another explorer shows it. nil: none can be taken now.
 	Copier interface{ Copy() Screen }
+	// Fitted is a Copier of which something was computed for a size: where it does not fit, the copy
+	// computes that itself.
+	Fitted interface{ Fits(c *Context) bool }
 	// Opener is a screen that a key of the program opens from everywhere.
 	Opener interface{ Opens() Opening }
 )

@@ -35,6 +35,12 @@ func (v *View) Copy() screen.Screen {
 	return c
 }
 
+// Fits reports whether what the pane has computed is for the window.
+func (v *View) Fits(in *screen.Context) bool {
+	f, ok := v.panes[v.shown].(screen.Fitted)
+	return !ok || f.Fits(inside(in))
+}
+
 // paneTop is the height of the line of names.
 const paneTop = 1
 

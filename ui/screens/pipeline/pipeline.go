@@ -58,6 +58,11 @@ func (v *View) Copy() screen.Screen {
 	return &c
 }
 
+// Fits reports whether the pictures of the table are there where the window has room for them.
+func (v *View) Fits(in *screen.Context) bool {
+	return in.Setup == nil || !v.table.open || v.table.pictured(in.W, in.H) == 0 || v.table.drawn.asked
+}
+
 // toggle is something that shows by itself where there is room.
 type toggle uint8
 

@@ -34,6 +34,16 @@ type View struct {
 // New makes a pane.
 func New() *View { return &View{list: none} }
 
+// Copy returns the pane with its cursor and what is drawn, at rest.
+func (v *View) Copy() screen.Screen {
+	c := *v
+	c.jobs, c.pending, c.playing, c.head = widget.Jobs{}, query{}, false, 0
+	return &c
+}
+
+// Fits reports whether what is drawn is as wide as the window.
+func (v *View) Fits(in *screen.Context) bool { return !known(in) || v.drawn.plot == plotWidth(in.W) }
+
 const none = -1
 
 // query is what a drawing is of.
