@@ -23,7 +23,7 @@ import (
 type serveFlags struct {
 	listen, state, keys, password string
 	presenter, lesson             string
-	free                          bool
+	free, fresh                   bool
 	limits                        serve.Limits
 }
 
@@ -50,6 +50,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:2222", "address and port; any but loopback needs keys or a password")
 	f.BoolVar(&flags.free, "free", false, "an explorer for everyone, without a class")
 	f.StringVar(&flags.lesson, "lesson", "", "lesson that the class begins with; see 'meshscope lesson'")
+	f.BoolVar(&flags.fresh, "fresh", false, "do not go back to the class of the last run; another --lesson does not either")
 	f.StringVar(&flags.presenter, "presenter-keys", "", "file of public keys of presenters, in place of a token")
 	f.StringVar(&flags.keys, "authorized-keys", "", "file of public keys that may log in, as OpenSSH has it")
 	f.StringVar(&flags.password, "password-file", "", "file that 'serve password' made; whoever knows the password may log in")
@@ -149,10 +150,14 @@ func (a *app) serve(ctx context.Context, s engine.Setup, f *serveFlags) error {
 	}
 	log := slog.New(slog.NewJSONHandler(a.stderr, nil))
 	slog.SetDefault(log) // of the SSH library
-	enter, err := a.enter(s, f)
+	ctx, _, stop := onSignalOnce(ctx)
+	enter, closed, err := a.enter(ctx, s, f)
 	if err != nil {
+		stop()
 		return err
 	}
+	defer closed()
+	defer stop()
 	server, err := serve.New(serve.Config{HostKey: key, Access: access, Limits: f.limits, Log: log, Enter: enter})
 	if err != nil {
 		return err
@@ -163,11 +168,9 @@ func (a *app) serve(ctx context.Context, s engine.Setup, f *serveFlags) error {
 	return a.untilSignal(ctx, server, listener)
 }
 
-// untilSignal serves until a signal, and stops so that guests are told.
+// untilSignal serves until a signal, which ends the context, and stops so that guests are told.
 func (a *app) untilSignal(ctx context.Context, server *serve.Server, l net.Listener) error {
 	defer serverMemory()()
-	ctx, _, stop := onSignalOnce(ctx)
-	defer stop()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	select {

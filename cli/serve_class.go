@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 
 	"meshscope/engine"
@@ -17,22 +19,39 @@ import (
 // presenterFPS draws a presenter's keys at once.
 const presenterFPS = 60
 
-// enter returns what guests get to see: a class, or an explorer of their own.
-func (a *app) enter(s engine.Setup, f *serveFlags) (func(serve.Guest) serve.Visit, error) {
+// enter returns what guests get to see: a class, or an explorer of their own. The class is kept in
+// the state's folder until the context ends; close waits for that.
+func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see func(serve.Guest) serve.Visit, closed func(), err error) {
 	all, _ := lessons.All(ownLessons(), a.closed) // 'lesson check' names those that are left out
 	visit := func(serve.Guest) serve.Visit { return serve.Visit{Options: a.guest(s, all)} }
 	if f.free {
-		return visit, nil
+		return visit, func() {}, nil
 	}
 	var first *lessons.Lesson
 	if f.lesson != "" {
 		l, err := lessons.Find(all, f.lesson)
 		if err != nil {
-			return nil, &usageError{"--lesson: " + err.Error()}
+			return nil, nil, &usageError{"--lesson: " + err.Error()}
 		}
 		first = l
 	}
-	r := room.New(class.Place{Setup: s}, first)
+	file := filepath.Join(f.state, "class.json")
+	r := room.New(class.Place{Setup: s}, nil)
+	if !f.fresh {
+		if _, err := r.Load(file, all, a.closed); err != nil {
+			return nil, nil, fmt.Errorf("%w; --fresh begins anew", err)
+		}
+	}
+	if first != nil && r.Lesson() != first { // the same one goes on where it was
+		r = room.New(class.Place{Setup: s}, first)
+	}
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		if err := r.Keep(ctx, file); err != nil {
+			a.sayf("meshscope: the class is not kept: %v\n", err)
+		}
+	}()
 	return func(g serve.Guest) serve.Visit {
 		v := visit(g)
 		role := class.Student
@@ -42,7 +61,7 @@ func (a *app) enter(s engine.Setup, f *serveFlags) (func(serve.Guest) serve.Visi
 		seat := r.Join(role)
 		v.Options.Setup, v.Options.Class, v.Leave = r.Start(), seat, seat.Leave
 		return v
-	}, nil
+	}, func() { <-kept }, nil
 }
 
 // guest returns the options of a guest's explorer. Nothing in them writes or reads a file.

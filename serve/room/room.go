@@ -51,6 +51,13 @@ func (r *Room) Start() engine.Setup {
 	return r.moment.Place.Setup
 }
 
+// Lesson returns the lesson that is on; nil without one.
+func (r *Room) Lesson() *lessons.Lesson {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.moment.Lesson
+}
+
 // Seat is the place of a member.
 type Seat struct {
 	room      *Room

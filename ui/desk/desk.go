@@ -4,6 +4,7 @@ package desk
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,17 +46,23 @@ type NewsMsg struct{}
 // them more slowly.
 const pause = 100 * time.Millisecond
 
+// drawing is about what a follower's frame costs, of one core. News are taken spread over as long as
+// all followers draw, so that they need one core at most and the presenter has the others.
+const drawing = 1500 * time.Microsecond
+
 // Wait waits for news; nil once the seat is given back.
 func (d *Desk) Wait() tea.Cmd {
-	seat, rest := d.Seat, pause
+	seat, all := d.Seat, time.Duration(d.Counts.Students)*drawing
+	rest := max(pause, all)
 	if d.Role().Teaches() {
-		rest = 0
+		rest, all = 0, 0
 	}
 	return func() tea.Msg {
 		time.Sleep(rest)
 		if _, open := <-seat.News(); !open {
 			return nil
 		}
+		time.Sleep(rand.N(all + 1))
 		return NewsMsg{}
 	}
 }
