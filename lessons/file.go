@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"meshscope/engine"
@@ -192,6 +193,15 @@ func literal(v any) string {
 // knobID returns the knob that a key of a file or an answer names.
 func knobID(key string) knob.ID { return knob.ID(strings.ReplaceAll(key, "_", "-")) }
 
+// read returns the value of a knob as prose has it.
+func read(k *knob.Knob, s engine.Setup) string {
+	text := k.Text(s)
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && k.Kind == knob.Number {
+		return comma(n)
+	}
+	return text
+}
+
 // turn turns knobs from a setup on.
 func turn(s engine.Setup, knobs Settings) (engine.Setup, []Turn, error) {
 	var turned []Turn
@@ -212,8 +222,12 @@ func turn(s engine.Setup, knobs Settings) (engine.Setup, []Turn, error) {
 		if s, err = knob.Turn(s, k.ID, literal(v), Locks()); err != nil {
 			return s, nil, err
 		}
-		turned = append(turned, Turn{k.ID, k.Label, k.Text(from), k.Text(s)})
+		turned = append(turned, Turn{k.ID, k.Label, read(&k, from), read(&k, s)})
 	}
+	slices.SortStableFunc(turned, func(a, b Turn) int { // the machine before what runs on it
+		first := map[knob.ID]int{knob.GPUs: -1}
+		return first[a.Knob] - first[b.Knob]
+	})
 	return s, turned, nil
 }
 

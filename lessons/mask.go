@@ -15,6 +15,7 @@ import (
 // number of digits.
 type Mask struct {
 	hidden []figures.Figure
+	after  []figures.Figure // what a turn would make of the figure that is asked for
 	shown  []figures.Figure // that the question starts from: numbers that are one of these stay
 }
 
@@ -22,7 +23,7 @@ type Mask struct {
 func NewMask(of ...figures.Figure) Mask { return Mask{hidden: of} }
 
 // Figures returns what is hidden.
-func (m Mask) Figures() []figures.Figure { return m.hidden }
+func (m Mask) Figures() []figures.Figure { return slices.Concat(m.hidden, m.after) }
 
 // Shows reports whether a figure is one that the question starts from, to the digits of prose.
 func (m Mask) Shows(f figures.Figure) bool {
@@ -78,7 +79,7 @@ func (p Play) Mask() Mask {
 		after, errA := a.After.figure(id)
 		before, errB := a.Before.figure(id)
 		if errA == nil && errB == nil && after.Value != 0 && after.Unit != record.Count && !slices.Contains(masked, id) {
-			out.hidden, out.shown = append(out.hidden, after), append(out.shown, before)
+			out.after, out.shown = append(out.after, after), append(out.shown, before)
 		}
 	}
 	return out
@@ -107,18 +108,18 @@ func kin(id string) []string {
 		return peak
 	case of && slices.Contains(terms(), term): // the others and the peak give it
 		return append(peak, id)
-	case id == "pipeline.bubble-over-ideal" || id == "pipeline.bubble-over-total" || id == "time.bubble":
-		return []string{"pipeline.bubble-over-ideal", "pipeline.bubble-over-total", "time.bubble"}
+	case id == "pipeline.bubble-over-ideal" || id == "pipeline.bubble-over-total" || id == "time.bubble" || id == "time.bubble-share":
+		return []string{"time.bubble-share", "pipeline.bubble-over-ideal", "pipeline.bubble-over-total", "time.bubble"}
 	}
 	return []string{id}
 }
 
 // inText is a number in a text with the unit behind it, where it has one.
-var inText = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?( ?(?:%|(?:[KMGT]i?B|[num]?s)\b))?`)
+var inText = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?( ?(?:%|(?:[KMGT]?i?B|[num]?s)\b))?`)
 
 // Places returns where in a text hidden numbers stand: the first and last byte of each.
 func (m Mask) Places(text string) [][2]int {
-	if len(m.hidden) == 0 {
+	if len(m.hidden)+len(m.after) == 0 {
 		return nil
 	}
 	var out [][2]int
@@ -134,7 +135,7 @@ func (m Mask) Places(text string) [][2]int {
 		if before := text[:at[0]]; strings.HasSuffix(before, "±") || strings.HasSuffix(before, "+-") { // an error
 			continue
 		}
-		if m.hides(number, unit != "") {
+		if m.hides(number, strings.TrimSpace(unit)) {
 			out = append(out, [2]int{at[0], end})
 		}
 	}
@@ -155,12 +156,12 @@ func (m Mask) Text(text string) string {
 }
 
 // hides reports whether a number as it is written is a hidden figure in one of its units, and not one
-// of those that are shown. A single digit is one where it has a point or a unit.
-func (m Mask) hides(number string, unit bool) bool {
+// of those that are shown. A single digit is one where it has a unit.
+func (m Mask) hides(number, unit string) bool {
 	number = strings.TrimRight(strings.ReplaceAll(number, ",", ""), ".")
 	v, err := strconv.ParseFloat(number, 64)
 	digits := strings.TrimLeft(strings.Replace(number, ".", "", 1), "0")
-	if err != nil || digits == "" || len(digits) < 2 && !unit && !strings.Contains(number, ".") {
+	if err != nil || digits == "" || len(digits) < 2 && unit == "" {
 		return false
 	}
 	_, decimals, _ := strings.Cut(number, ".")
@@ -168,14 +169,22 @@ func (m Mask) hides(number string, unit bool) bool {
 	if decimals == "" {
 		last = math.Pow10(len(digits) - len(strings.TrimRight(digits, "0")))
 	}
-	return isOne(m.hidden, v, last) && !isOne(m.shown, v, last)
+	const told = 3 // digits without a unit that are no coincidence: no panel shows what a turn would make
+	if isOne(m.shown, v, last, unit) {
+		return false
+	}
+	return isOne(m.hidden, v, last, unit) || (unit != "" || len(digits) >= told) && isOne(m.after, v, last, unit)
 }
 
-// isOne reports whether a number, exact to its last place, is one of the figures in any unit.
-func isOne(of []figures.Figure, v, last float64) bool {
+// isOne reports whether a number, exact to its last place, is one of the figures in the unit behind it,
+// without one in any.
+func isOne(of []figures.Figure, v, last float64, named string) bool {
 	const half = 0.501 // of the last digit: how far rounding goes
 	for i := range of {
-		for _, unit := range sizes(of[i].Unit) {
+		for name, unit := range sizes(of[i].Unit) {
+			if named != "" && name != named {
+				continue
+			}
 			if math.Abs(v-math.Abs(of[i].Value)/unit) <= half*last {
 				return true
 			}
@@ -184,17 +193,21 @@ func isOne(of []figures.Figure, v, last float64) bool {
 	return false
 }
 
-// sizes returns the sizes of the units that a figure is written in.
-func sizes(u record.Unit) []float64 {
+// sizes returns the units that a figure is written in, with their sizes. Those without a unit of their
+// own behind a number have another name.
+func sizes(u record.Unit) map[string]float64 {
 	const kibi = 1024
 	switch u {
 	case record.Share:
-		return []float64{0.01, 1}
+		return map[string]float64{"%": 0.01, "of 1": 1}
 	case record.Memory, record.Traffic:
-		return []float64{1, 1e3, 1e6, 1e9, 1e12, kibi, kibi * kibi, kibi * kibi * kibi, kibi * kibi * kibi * kibi}
+		return map[string]float64{
+			"B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+			"KiB": kibi, "MiB": kibi * kibi, "GiB": kibi * kibi * kibi, "TiB": kibi * kibi * kibi * kibi,
+		}
 	case record.Seconds:
-		return []float64{1, 1e-3, 1e-6, 60, 3600}
+		return map[string]float64{"s": 1, "ms": 1e-3, "us": 1e-6, "min": 60, "h": 3600}
 	default:
-		return []float64{1, 1e3, 1e6, 1e9, 1e12}
+		return map[string]float64{"one": 1, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 	}
 }

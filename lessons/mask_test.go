@@ -19,8 +19,8 @@ func TestMask(t *testing.T) {
 		"MFU 46.5 %, 47 %, 0.465":        "MFU ???? %, ?? %, ?????",
 		"429 ms or 0.43 s or 429,400 us": "??? ms or ???? s or ??????? us",
 		"H100, TP 8, 64 GPUs, 86.9 GiB":  "H100, TP 8, 64 GPUs, 86.9 GiB",
-		"H100 87GB, 87 GB":               "H100 87GB, ?? GB",
-		"0.4 s, 0.4, 4, 9 %":             "??? s, ???, 4, 9 %",
+		"H100 87GB, 87 GB":               "H100 87GB, 87 GB",
+		"0.4 s, 0.4, 4, 9 %":             "??? s, 0.4, 4, 9 %",
 		"≈86.6":                          "≈????",
 	} {
 		if got := mask.Text(text); got != want {

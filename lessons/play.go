@@ -337,7 +337,11 @@ func (a *Act) Moved() []Change {
 			continue
 		}
 		for _, name := range append(of.terms, of.total) {
-			before, errB := a.Before.figure(name)
+			id := name
+			if slices.Contains(terms(), name) { // of one rank on both sides
+				id = fmt.Sprintf("memory.ranks.%d.%s", min(a.After.Report.Memory.PeakRank, len(a.Before.Report.Memory.Ranks)-1), name)
+			}
+			before, errB := a.Before.figure(id)
 			after, errA := a.After.figure(name)
 			by := math.Abs(after.Value-before.Value) / total.Value
 			if errA != nil || errB != nil || by <= deadBand {

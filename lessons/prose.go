@@ -89,7 +89,7 @@ func belongs(word, number string) bool {
 func (s *Side) shown(name string) (string, error) {
 	for _, k := range knob.All() {
 		if flat(string(k.ID)) == flat(name) && !word(name) {
-			return k.Text(s.Setup), nil
+			return read(&k, s.Setup), nil
 		}
 	}
 	switch flat(name) {

@@ -154,7 +154,8 @@ func (a *Act) pointed(before, after string) (names []string, values []float64, e
 // PointAt returns the answer that a cursor stands for, on a figure or in the row of a rank; empty for none.
 func (a *Act) PointAt(figure string, rank int) string {
 	for i, id := range a.points {
-		if id == figure || a.ranked && i == rank {
+		stage := id[:strings.LastIndexByte(id, '.')+1] // whatever its operation
+		if id == figure || a.ranked && i == rank || strings.HasPrefix(id, "stage.") && strings.HasPrefix(figure, stage) {
 			return a.Options[i].Say
 		}
 	}

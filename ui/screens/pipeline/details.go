@@ -28,6 +28,9 @@ func (v *View) details(in *screen.Context, l *layout, cursor *spot, w, h int) []
 		first = false
 		lines = append(lines, line.Put(in.Paint(themes.Text), part).String())
 	}
+	if in.Asks { // the rest compares ranks in words
+		return widget.Height(lines, w, h)
+	}
 	b := &l.blocks[cursor.block]
 	all := v.paceFacts(b, cursor.rank)
 	if len(lines)+len(all) < h-1 {
