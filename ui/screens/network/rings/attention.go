@@ -36,10 +36,16 @@ const (
 	moreRanks = 8
 )
 
+// roomy is the height from which there are words above the picture.
+const roomy = 13
+
+// asked reports whether a question is about the split: then only zig-zag is drawn.
+func asked(in *screen.Context) bool { return in.Hides("attention.", "causal-work-rank.") }
+
 // example returns the ring that is drawn: of the setup's CP as far as there is room, of 16 tokens
 // where they divide.
 func (v *attention) example(in *screen.Context) ring.Attention {
-	a := ring.Attention{Ranks: min(in.Setup.CP, max(v.most, fewRanks)), ZigZag: !v.contiguous}
+	a := ring.Attention{Ranks: min(in.Setup.CP, max(v.most, fewRanks)), ZigZag: !v.contiguous || asked(in)}
 	if a.Ranks < 2 {
 		a.Ranks = fewRanks
 	}
@@ -82,6 +88,9 @@ func (v *attention) Mouse(in *screen.Context, x, y int, button string) (handled 
 	}
 	a := v.example(in)
 	q, k := y-matrixTop, (x-matrixLeft)/blockWidth
+	if in.H < roomy {
+		q++
+	}
 	if q < 0 || q >= a.Parts() || x < matrixLeft || k >= a.Parts() {
 		return false, screen.Request{}
 	}
@@ -151,7 +160,10 @@ func (v *attention) Render(in *screen.Context) []string {
 	}
 	a := v.example(in)
 	const does = "Each step a GPU computes its q with the K/V that it has, then passes the K/V on."
-	lines := []string{v.heading(in, &a), widget.NewLine(in.W).Put(in.Paint(themes.Muted), in.Cut(does, in.W)).String()}
+	lines := []string{v.heading(in, &a)}
+	if in.H >= roomy {
+		lines = append(lines, widget.NewLine(in.W).Put(in.Paint(themes.Muted), in.Cut(does, in.W)).String())
+	}
 	lines = append(lines, v.picture(in, &a)...)
 	if in.H > len(lines)+7 {
 		lines = append(lines, widget.Blank(in.W))

@@ -141,6 +141,9 @@ func (v *attention) table(in *screen.Context, a *ring.Attention, w int) []string
 	}
 	lines = append(lines, widget.Blank(w))
 	for _, words := range v.verdict(a, in) {
+		if asked(in) {
+			break
+		}
 		lines = append(lines, widget.NewLine(w).Put(muted, in.Cut(words, w)).String())
 	}
 	return lines
@@ -175,6 +178,9 @@ func (v *attention) setup(in *screen.Context) []string {
 	lines := []string{in.Heading(w, "THIS SETUP", detail, "one layer, one micro-batch")}
 	if s.CP < 2 {
 		return append(lines, say("Each GPU has whole sequences: no ring, nothing is sent for attention. Turn CP up to cut them."))
+	}
+	if in.Hides("communication.", "time.", "attention.") {
+		return append(lines, say("hidden until you answer"))
 	}
 	if f := v.facts.current(in); f == nil {
 		lines = append(lines, say("evaluating"+in.Glyphs.Ellipsis))

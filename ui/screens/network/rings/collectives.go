@@ -217,10 +217,19 @@ func (v *collectives) Render(in *screen.Context) []string {
 	lines = append(lines, v.phases(in, &c))
 	lines = append(lines, v.circle(in, g, &c)...)
 	lines = append(lines, v.table(in, g, &c)...)
-	for _, text := range v.words(in, g, &c) {
+	words := v.words(in, g, &c)
+	if hidden(in, g) {
+		words = nil
+	}
+	for _, text := range words {
 		lines = append(lines, widget.NewLine(in.W).Put(in.Paint(themes.Muted), in.Cut(text, in.W)).String())
 	}
 	return widget.Height(lines, in.W, in.H)
+}
+
+// hidden reports whether a question is about what the group sends.
+func hidden(in *screen.Context, g *ring.Group) bool {
+	return g.Dimension != "" && in.Hides("communication."+g.Dimension+".", "time.exposed")
 }
 
 // bytesOf writes a size, or nothing where the group has none.

@@ -35,7 +35,8 @@ func (v *collectives) heading(in *screen.Context, g *ring.Group, c *ring.Collect
 	if c.Ranks < g.Size {
 		detail += fmt.Sprintf("; %d drawn", c.Ranks)
 	}
-	return in.HeadingIn(themes.Current, in.W, "COLLECTIVES", in.Cut(detail, in.W-len("COLLECTIVES")-len(step)-6), step)
+	name := strings.ToUpper(string(c.Op))
+	return in.HeadingIn(themes.Current, in.W, name, in.Cut(detail, in.W-len(name)-len(step)-6), step)
 }
 
 // name is a collective in the list: its line, its place there and its text.
@@ -48,6 +49,9 @@ type name struct {
 // names lays the list of collectives out in lines.
 func (v *collectives) names(in *screen.Context) []name {
 	var out []name
+	if in.H < 16 { // the heading names the one that is shown
+		return nil
+	}
 	line, at := 0, 0
 	for _, op := range ring.Ops() {
 		text := " " + string(op) + " "
@@ -65,12 +69,11 @@ func (v *collectives) names(in *screen.Context) []name {
 
 // list draws the collectives; those that the setup does in the group stand out.
 func (v *collectives) list(in *screen.Context, g *ring.Group) []string {
-	all := v.names(in)
-	lines := make([]*widget.Line, all[len(all)-1].line+1)
-	for i := range lines {
-		lines[i] = widget.NewLine(in.W)
-	}
-	for _, n := range all {
+	var lines []*widget.Line
+	for _, n := range v.names(in) {
+		if n.line == len(lines) {
+			lines = append(lines, widget.NewLine(in.W))
+		}
 		paint := themes.Muted
 		switch {
 		case n.op == v.chosen():
@@ -89,8 +92,11 @@ func (v *collectives) list(in *screen.Context, g *ring.Group) []string {
 
 // tableTop returns the line of the table's head.
 func (v *collectives) tableTop(in *screen.Context) int {
-	all := v.names(in)
-	return 1 + all[len(all)-1].line + 1 + 3
+	top := 1 + 3
+	for _, n := range v.names(in) {
+		top = max(top, 1+n.line+1+3)
+	}
+	return top
 }
 
 // phases draws how far the collective is: an all-reduce in two passes.
@@ -292,7 +298,10 @@ func (v *collectives) sent(in *screen.Context, l *widget.Line, g *ring.Group, c 
 		return
 	}
 	text := fmt.Sprintf("%s of the data", figure.Percent(sent))
-	if g.Volume > 0 {
+	switch {
+	case hidden(in, g):
+		text = "?"
+	case g.Volume > 0:
 		text = figure.Traffic(units.Bytes(sent) * g.Volume)
 	}
 	if room := l.Left() - 12; room > 3 && share > 0 {
