@@ -43,7 +43,7 @@ const (
 // attempt, a right one nothing.
 type guard struct {
 	access *Access
-	events *events
+	delay  time.Duration // of the first wrong one
 	token  [sha256.Size]byte
 	turns  chan struct{} // passwords that are checked at once: each takes 19 MiB
 
@@ -61,16 +61,15 @@ type attempts struct {
 
 // How wrong passwords are slowed.
 const (
-	firstDelay   = 500 * time.Millisecond
 	longestDelay = 15 * time.Second
 	forgetAfter  = 10 * time.Minute
 	wrongBurst   = 100 // of an address, before its next attempts wait; a class shares one
 	mostAddress  = 10_000
 )
 
-func newGuard(a *Access, e *events) *guard {
+func newGuard(a *Access, delay time.Duration) *guard {
 	return &guard{
-		access: a, events: e, token: sha256.Sum256([]byte(a.Token)),
+		access: a, delay: delay, token: sha256.Sum256([]byte(a.Token)),
 		turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)), wrong: map[string]*attempts{},
 	}
 }
@@ -108,6 +107,9 @@ func (g *guard) password(ctx ssh.Context, given string) bool {
 	}
 	if !right && !presenter {
 		l.sleep(g.failed(l.address))
+		if l.wrong++; l.wrong == maxPasswords {
+			_ = l.Close()
+		}
 	}
 	return right || presenter
 }
@@ -144,7 +146,7 @@ func (g *guard) failed(address string) time.Duration {
 	}
 	a.count, a.last = a.count+1, time.Now()
 	a.budget.spend(1)
-	return min(firstDelay<<min(a.count-1, 10), longestDelay)
+	return min(g.delay<<min(a.count-1, 10), longestDelay)
 }
 
 // forget drops addresses without a wrong password for a while, or all of them where an attacker

@@ -26,6 +26,7 @@ type link struct {
 	address string // without port
 	meter   *bucket
 	done    chan struct{} // closed with the connection
+	wrong   int           // passwords
 
 	// Under door.mu.
 	stage stage

@@ -15,6 +15,7 @@ type Limits struct {
 	Exchange   time.Duration // for the key exchange
 	Login      time.Duration // for the key exchange and the login
 	Start      time.Duration // from the login until a session is open
+	Delay      time.Duration // of the answer to a wrong password, doubled for each one before it from the address
 	Idle       time.Duration // without a key
 	Total      time.Duration // of a session
 	Stall      time.Duration // that a client may leave a frame unread
@@ -28,7 +29,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Sessions: 250, PerAddress: 100, Waiting: 256,
 		Exchange: 10 * time.Second, Login: time.Minute, Start: 15 * time.Second,
-		Idle: 2 * time.Hour, Total: 12 * time.Hour, Stall: 30 * time.Second,
+		Delay: 500 * time.Millisecond, Idle: 2 * time.Hour, Total: 12 * time.Hour, Stall: 30 * time.Second,
 		Bytes: 32 << 10, Keys: 50, Resizes: 10,
 	}
 }
@@ -36,6 +37,7 @@ func DefaultLimits() Limits {
 // Bounds that nobody needs to change.
 const (
 	maxTries     = 6         // logins of a connection; a client offers every key of its agent
+	maxPasswords = 3         // wrong ones of a connection
 	maxRequests  = 64        // of a session before its explorer opens
 	maxVariables = 16        // taken over of a client's environment
 	burstBytes   = 512 << 10 // a paste and what comes with it

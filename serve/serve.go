@@ -75,7 +75,7 @@ func New(c Config) (*Server, error) {
 	}
 	s := &Server{config: c, events: newEvents(c.Log), visits: map[*visit]struct{}{}}
 	s.door = newDoor(&s.config.Limits, s.events)
-	s.guard = newGuard(&s.config.Access, s.events)
+	s.guard = newGuard(&s.config.Access, c.Limits.Delay)
 	options := []ssh.Option{
 		wish.WithVersion("meshscope"),
 		wish.WithMaxTimeout(c.Limits.Total + leaveTime),

@@ -48,6 +48,7 @@ func open(t *testing.T, change func(*serve.Config)) *house {
 		HostKey: newKey(t), Limits: serve.DefaultLimits(), Log: slog.New(slog.NewJSONHandler(h, nil)),
 		Enter: func(serve.Guest) serve.Visit { return serve.Visit{Options: ui.Options{Calm: true}} },
 	}
+	c.Limits.Delay = 10 * time.Millisecond
 	if change != nil {
 		change(&c)
 	}
@@ -73,12 +74,23 @@ func open(t *testing.T, change func(*serve.Config)) *house {
 	return h
 }
 
-func newKey(t *testing.T) gossh.Signer {
+// newPair returns a new key and its public half.
+func newPair(t *testing.T) (ed25519.PrivateKey, gossh.PublicKey) {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
+	public, err := gossh.NewPublicKey(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key, public
+}
+
+func newKey(t *testing.T) gossh.Signer {
+	t.Helper()
+	key, _ := newPair(t)
 	signer, err := gossh.NewSignerFromKey(key)
 	if err != nil {
 		t.Fatal(err)
