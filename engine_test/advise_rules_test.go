@@ -98,3 +98,43 @@ func TestRulesOfThroughput(t *testing.T) {
 		t.Errorf("slow links: %+v", r)
 	}
 }
+
+// Rules of replicas and of a layer that must fit: when they apply and what they say.
+func TestRulesOfReplicas(t *testing.T) {
+	t.Parallel()
+	few := setupOf(t, knob.Given{knob.GPUs: 64, knob.TP: 4, knob.GBS: 1024, knob.Seq: 4096})
+	many := setupOf(t, knob.Given{knob.GPUs: 512, knob.DP: 512, knob.GBS: 512, knob.Seq: 4096, knob.ZeRO: 3})
+	if r, ok := ruleOf(t, few, "replicas-before-accumulation"); !ok || r.Move == nil || r.Move.Report.Time == nil || r.Verdict == advise.Followed {
+		t.Errorf("TP 4 with 64 micro-batches: %+v", r)
+	}
+	for _, id := range []string{"replicas-before-accumulation", "replicas-to-512", "a-layer-must-fit"} {
+		if _, ok := ruleOf(t, few, id); ok != (id == "replicas-before-accumulation") {
+			t.Errorf("%s on 16 replicas: %v", id, ok)
+		}
+	}
+	if r, ok := ruleOf(t, many, "replicas-to-512"); !ok || r.Verdict == advise.Followed || !strings.Contains(r.Why, "512 replicas") {
+		t.Errorf("512 replicas: %+v", r)
+	}
+	// 218.1 M parameters in 16 bits, their gradients as well.
+	if r, ok := ruleOf(t, many, "a-layer-must-fit"); !ok || r.Verdict != advise.Followed || !strings.Contains(r.Why, "0.813 of 79.1 GiB") {
+		t.Errorf("a layer of 8 B: %+v", r)
+	}
+	wide := many
+	wide.Model.FFN *= 400 // a layer of 141 GB
+	if r, ok := ruleOf(t, wide, "a-layer-must-fit"); !ok || r.Verdict == advise.Followed {
+		t.Errorf("a layer larger than a GPU: %+v", r)
+	}
+}
+
+// setupOf returns a setup of an 8B model, legal, with what is given.
+func setupOf(t *testing.T, given knob.Given) engine.Setup {
+	t.Helper()
+	d := textbookDraft(t, "llama3.1-8b", 4096)
+	leaveOut(&d, knob.DP, knob.MicroBatches, knob.GPUs)
+	d.With(given)
+	s, err := d.Resolve()
+	if err != nil || !engine.Legal(s) {
+		t.Fatalf("%v: %v %v", given, err, engine.Check(s))
+	}
+	return s
+}

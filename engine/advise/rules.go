@@ -105,7 +105,7 @@ func BatchHint(s *engine.Setup) string {
 }
 
 func rules() []rule {
-	return slices.Concat(sizeRules(), modelRules(), fitRules(), throughputRules())
+	return slices.Concat(sizeRules(), modelRules(), fitRules(), replicaRules(), throughputRules())
 }
 
 // sizeRules returns those about which methods a model and a machine of some size need.
@@ -197,6 +197,18 @@ func fitRules() []rule {
 			},
 		},
 		{
+			id: "a-layer-must-fit", source: "Ultra-Scale Playbook, zero redundancy optimizer: ZeRO-3", step: 1,
+			text:     "ZeRO-3 gathers a whole layer: its weights and gradients must fit on a GPU, or TP has to divide them",
+			applies:  func(a *adviser) bool { return a.now.ZeRO == 3 },
+			followed: func(a *adviser) bool { return a.layer() < a.report.Memory.Usable },
+			cases: func(a *adviser) []engine.Setup {
+				return append(a.turned(knob.TP, 2*a.now.TP), a.turned(knob.TP, a.domain())...)
+			},
+			why: func(a *adviser) string {
+				return fmt.Sprintf("one takes %.3g of %.3g GiB", a.layer().GiB(), a.report.Memory.Usable.GiB())
+			},
+		},
+		{
 			id: "global-batch", source: playbookBatch + "; its cheatsheet says 4 to 40 M", step: 2,
 			text:    "A global batch of 4 M tokens (Llama 1) to 60 M (DeepSeek)",
 			applies: func(*adviser) bool { return true },
@@ -207,8 +219,13 @@ func fitRules() []rule {
 			why: func(a *adviser) string {
 				n := a.now.Tokens()
 				text := fmt.Sprintf("a step has %.3g M tokens", n/1e6)
-				if n > batchCheatsheet && n <= batchHigh/nearly {
+				switch {
+				case n > batchHigh/nearly:
+					text += "; fewer with less DP or fewer micro-batches: GPUs then go to TP, PP or CP"
+				case n > batchCheatsheet:
 					text += ", more than the 40 M of the cheatsheet"
+				case n < batchLow*nearly:
+					text += "; more with DP, or with micro-batches where GPUs are few"
 				}
 				return text
 			},

@@ -2,6 +2,7 @@ package advise
 
 import (
 	"fmt"
+	"slices"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -11,6 +12,43 @@ import (
 // exposedEnough is from what share of the step on data-parallel traffic that nothing
 // hides counts as a bottleneck; the playbook names no number.
 const exposedEnough = 0.05
+
+// replicaRules returns those about how many replicas there should be.
+func replicaRules() []rule {
+	return []rule{
+		{
+			id: "replicas-to-512", source: "Ultra-Scale Playbook, data parallelism and zero redundancy optimizer: limits", step: 1,
+			text:     "Below 512 replicas: beyond, a ring's latency shows, and neither the reduction of gradients nor ZeRO-3's gathering hides",
+			applies:  func(a *adviser) bool { return a.now.DP >= many },
+			followed: func(*adviser) bool { return false },
+			cases: func(a *adviser) []engine.Setup {
+				return slices.Concat(a.turned(knob.TP, 2*a.now.TP), a.turned(knob.PP, 2*a.now.PP), a.turned(knob.TP, 4*a.now.TP), a.turned(knob.PP, 4*a.now.PP))
+			},
+			why: func(a *adviser) string { return fmt.Sprintf("%d replicas", a.now.DP) },
+		},
+		{
+			id: "replicas-before-accumulation", source: "Ultra-Scale Playbook, data parallelism: revisiting the global batch size", step: 2,
+			text:     "Without a pipeline, replicas rather than micro-batches one after the other: they do the same work at once",
+			applies:  func(a *adviser) bool { return a.now.PP == 1 && a.now.MicroBatches > 1 && a.now.GPUs > 1 },
+			followed: func(a *adviser) bool { return a.now.TP*a.now.CP == 1 },
+			cases: func(a *adviser) []engine.Setup {
+				return append(a.turned(knob.TP, max(a.now.TP/2, 1)), a.turned(knob.CP, max(a.now.CP/2, 1))...)
+			},
+		},
+	}
+}
+
+// layer returns the bytes of one layer's weights and gradients on a GPU, as ZeRO-3 gathers
+// them: divided by TP, routed experts by EP and ETP, of the larger kind of layer.
+func (a *adviser) layer() units.Bytes {
+	s, most := &a.now, 0.0
+	for _, moe := range [...]bool{false, s.Model.IsMoE()} {
+		p := s.Model.Layer(moe)
+		experts := p.ExpertsSharded + p.ExpertsReplicated
+		most = max(most, float64(p.Total()-experts)/float64(s.TP)+float64(experts)/float64(s.EP*s.ETP))
+	}
+	return units.Bytes(2 * most * s.Precision.Bytes())
+}
 
 // throughputRules returns the moves of the playbook's third step, in its order: one
 // dimension at a time.

@@ -256,7 +256,11 @@ func (r *rules) batch() {
 	if l.DP%l.Replicas() != 0 {
 		r.failf("hsdp-dp", id.HSDP, "hsdp %d does not divide dp %d: a replica is a whole number of data-parallel ranks", l.HSDP, l.DP)
 	}
-	if product := l.MBS * l.MicroBatches * l.DP; product != l.GBS {
+	switch product := l.MBS * l.MicroBatches * l.DP; {
+	case product == l.GBS:
+	case l.MBS*l.DP > l.GBS && l.MBS > 0:
+		r.failf("batch-not-divisible", id.GBS, "mbs x dp = %d x %d = %d sequences at once are more than the global batch of %d: fewer replicas (dp up to %d), a larger batch or a smaller micro-batch", l.MBS, l.DP, l.MBS*l.DP, l.GBS, l.GBS/l.MBS)
+	default:
 		r.failf("batch-not-divisible", id.GBS, "mbs x microbatches x dp = %d x %d x %d = %d, not the global batch of %d", l.MBS, l.MicroBatches, l.DP, product, l.GBS)
 	}
 }

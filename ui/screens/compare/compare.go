@@ -176,6 +176,17 @@ func paneNames() [panes]string {
 	return [panes]string{"two setups", "each method alone", "methods now"}
 }
 
+// Show goes to a pane: alone, methods, or the two setups for any other name.
+func (v *View) Show(name string) {
+	v.pane = pairPane
+	switch name {
+	case "alone":
+		v.pane = alonePane
+	case "methods":
+		v.pane = methodsPane
+	}
+}
+
 // paneLine names the panes, the one in front marked.
 func (v *View) paneLine(in *screen.Context, w int) string {
 	l := widget.NewLine(w).Put(in.Paint(themes.Heading), "COMPARE").Gap(2)

@@ -1,11 +1,13 @@
 package compare
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/overlap"
 	"meshscope/engine/recipe"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -60,12 +62,12 @@ func methodRows() []methodRow {
 // matrix says of every method what it is set to, what it sends, what it cuts and
 // what it costs; those in use are lit.
 func (v *View) matrix(in *screen.Context, w, h int) []string {
-	lines := []string{in.Heading(w, "METHODS", "what each cuts and costs, with the current values", "")}
+	lines := []string{in.Heading(w, "METHODS", "what each cuts and costs, with the current values", "ratio: traffic over compute")}
 	if v.fault != "" {
 		return widget.Height(append(lines, putLine(in, w, themes.Bad, v.fault)), w, h)
 	}
 	muted := in.Paint(themes.Muted)
-	lines = append(lines, widget.NewLine(w).Gap(2).Put(muted, "method").RightAligned(muted, "now", 20).RightAligned(muted, "sent/GPU", 31).RightAligned(muted, "exposed", 41).Gap(3).Put(muted, "cuts; costs").String())
+	lines = append(lines, widget.NewLine(w).Gap(2).Put(muted, "method").RightAligned(muted, "now", 20).RightAligned(muted, "sent/GPU", 29).RightAligned(muted, "exposed", 37).RightAligned(muted, "ratio", 44).To(proseAt).Put(muted, "cuts; costs").String())
 	list := methodRows()
 	rooms := v.rooms(list, w, h-len(lines))
 	at := min(v.row, len(list)-1)
@@ -101,7 +103,20 @@ func (v *View) rooms(list []methodRow, w, h int) []int {
 	return rooms
 }
 
-const proseAt = 44
+const proseAt = 46
+
+// ratio returns traffic over compute of a method's dimensions, by the Playbook's formulas.
+func ratio(in *screen.Context, dimensions []string) string {
+	if in.Setup == nil {
+		return ""
+	}
+	for _, o := range overlap.Ratios(in.Setup, in.Report) {
+		if slices.Contains(dimensions, o.Dimension) {
+			return figure.Three(o.Ratio)
+		}
+	}
+	return ""
+}
 
 // firstLines returns how many lines the first sentence of a note takes.
 func firstLines(text string, w int) int {
@@ -124,7 +139,8 @@ func (v *View) methodLines(in *screen.Context, row *methodRow, here bool, w, roo
 	}
 	l.To(2).Put(in.Paint(role), row.name).RightAligned(in.Paint(value), row.now(in.Setup), 20)
 	if sent, exposed, ok := traffic(in, row.dimension); ok {
-		l.RightAligned(in.Paint(themes.Text), sent, 31).RightAligned(in.Paint(themes.Text), exposed, 41)
+		l.RightAligned(in.Paint(themes.Text), sent, 29).RightAligned(in.Paint(themes.Text), exposed, 37)
+		l.RightAligned(in.Paint(themes.Text), ratio(in, row.dimension), 44)
 	}
 	var prose []string
 	if room == 1 {

@@ -28,6 +28,9 @@ type heat struct {
 	row    int    // under the cursor
 	column int
 	jobs   widget.Jobs // the searches of the cells
+
+	runs     map[runsOf]fastest // published, of these models; nil: not read yet
+	measured bool               // they are shown in place of what the searches find
 }
 
 // cell is the best layout of one model on one number of nodes.
@@ -53,7 +56,7 @@ func (v *View) refreshHeat(in *screen.Context) screen.Request {
 	kin.base.GPUs = 0
 	if h.models == nil || h.of.base != kin.base || h.of.chosen != kin.chosen {
 		h.jobs.Drop()
-		*h = heat{of: kin, jobs: h.jobs}
+		*h = heat{of: kin, jobs: h.jobs, measured: h.measured}
 		h.models = family(v.lib, &in.Setup.Model)
 		for _, gpus := range doubled(in.Setup) {
 			if n := gpus / in.Setup.Cluster.Node(); n <= widest {
@@ -68,7 +71,10 @@ func (v *View) refreshHeat(in *screen.Context) screen.Request {
 		h.column = nearestTo(h.nodes, in.Setup.Nodes())
 	}
 	i := h.next(in)
-	if h.jobs.Running() || i < 0 {
+	switch {
+	case h.runs == nil && (h.measured || i < 0):
+		return v.refreshRuns()
+	case h.jobs.Running() || i < 0:
 		return screen.Request{}
 	}
 	job := h.jobs.Begin()
@@ -169,6 +175,9 @@ func (h *heat) sizes(width, height int) (each, tall int) {
 func (v *View) heatMap(in *screen.Context, w, h int) []string {
 	m := &v.heat
 	detail := "best MFU % by model and nodes"
+	if m.measured {
+		detail = "measured, the " + detail
+	}
 	lines := []string{in.Heading(w, "MODEL SIZES", detail, v.heatRemark())}
 	if len(m.models) == 0 || w < heatLabel+5*len(m.nodes) || h < 4 {
 		return widget.Height(lines, w, h)
@@ -182,8 +191,8 @@ func (v *View) heatMap(in *screen.Context, w, h int) []string {
 	from := widget.Page(m.row, max((h-3)/tall, 1), len(m.models))
 	low, top := 1.0, 0.0
 	for i := range m.cells {
-		if m.cells[i].found {
-			low, top = min(low, m.cells[i].mfu), max(top, m.cells[i].mfu)
+		if mfu, _, ok := m.value(in, i); ok {
+			low, top = min(low, mfu), max(top, mfu)
 		}
 	}
 	for i := from; i < len(m.models) && len(lines)+tall <= h-1; i++ {
@@ -205,10 +214,13 @@ func (v *View) heatMap(in *screen.Context, w, h int) []string {
 	}
 	lines = widget.Height(lines, w, h-1)
 	words := "each cell is the best of a separate search; second line dp" + in.Glyphs.Dot + "tp" + in.Glyphs.Dot + "pp"
-	if tall == 1 {
+	switch {
+	case m.measured:
+		words = "the fastest published run of each; at one batch more nodes leave less work per GPU: it falls, first for small models"
+	case tall == 1:
 		words = "each cell is the best of a separate search, at the batch of this setup"
 	}
-	if widget.Width(words) > w {
+	if widget.Width(words) > w && !m.measured {
 		words = "each cell: the best of a separate search"
 	}
 	return append(lines, widget.NewLine(w).Put(in.Paint(themes.Muted), in.Cut(words, w)).String())
@@ -230,21 +242,21 @@ func (v *View) heatRemark() string {
 // heatCell draws one line of a cell.
 func (v *View) heatCell(in *screen.Context, l *widget.Line, i, each, part int, low, top float64) {
 	m := &v.heat
-	c := &m.cells[i]
 	text, paint := "", in.Paint(themes.Muted)
-	switch {
-	case !c.done && part == 0:
+	mfu, s, found := m.value(in, i)
+	switch done := m.cells[i].done || m.measured && m.runs != nil; {
+	case !done && part == 0:
 		text = in.Glyphs.Ellipsis
-	case !c.done:
-	case !c.found && part == 0:
+	case !done:
+	case !found && part == 0:
 		text = in.Glyphs.None
-	case !c.found:
+	case !found:
 	default:
-		text = figure.PercentValue(c.mfu)
+		text = figure.PercentValue(mfu)
 		if part == 1 {
-			text = fmt.Sprintf("%d%s%d%s%d", c.setup.DP, in.Glyphs.Dot, c.setup.TP, in.Glyphs.Dot, c.setup.PP)
+			text = fmt.Sprintf("%d%s%d%s%d", s.DP, in.Glyphs.Dot, s.TP, in.Glyphs.Dot, s.PP)
 		}
-		paint = widget.Heat(in.Theme, (c.mfu-low)/(top-low))
+		paint = widget.Heat(in.Theme, (mfu-low)/(top-low))
 	}
 	here := i == m.row*len(m.nodes)+m.column && v.inPicture && v.picture == heatPicture
 	if here {
@@ -259,8 +271,14 @@ func (v *View) heatCell(in *screen.Context, l *widget.Line, i, each, part int, l
 	l.Put(paint, text+widget.Blank(each-1-widget.Width(text))).Gap(1)
 }
 
-// takeCell takes the layout of the cell under the cursor.
-func (v *View) takeCell() screen.Request {
+// takeCell takes the layout of the cell under the cursor: what was found, or the run.
+func (v *View) takeCell(in *screen.Context) screen.Request {
+	if v.heat.measured {
+		if f, ok := v.heat.run(in, v.heat.row*len(v.heat.nodes)+v.heat.column); ok {
+			return screen.Take(f.setup, "published run "+f.id)
+		}
+		return screen.Request{}
+	}
 	if c := v.heat.here(); c != nil && c.found {
 		return screen.Take(c.setup, "best of "+c.setup.Model.Name+" on "+nodes(&c.setup))
 	}
@@ -289,6 +307,13 @@ func (v *View) heatStatus(in *screen.Context) string {
 	if c == nil || h.row >= len(h.models) {
 		return ""
 	}
+	run := h.runWords(in)
+	if h.measured {
+		if run == "" {
+			run = "no published run"
+		}
+		return h.models[h.row].Name + " on " + figure.Comma(h.nodes[h.column]*in.Setup.Cluster.Node()) + " GPUs: " + run
+	}
 	where := h.models[h.row].Name + " on " + figure.Comma(h.nodes[h.column]*in.Setup.Cluster.Node()) + " GPUs: "
 	switch {
 	case !c.done:
@@ -296,5 +321,9 @@ func (v *View) heatStatus(in *screen.Context) string {
 	case !c.found:
 		return where + "no layout fits, or the batch does not divide"
 	}
-	return where + figure.Percent(c.mfu) + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " + figure.Seconds(c.step) + " per step; " + report.LayoutWords(&c.setup, nil)
+	if run != "" {
+		run, _, _ = strings.Cut(run, ",")
+		run = "; " + run
+	}
+	return where + figure.Percent(c.mfu) + run + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " + figure.Seconds(c.step) + " per step; " + report.LayoutWords(&c.setup, nil)
 }

@@ -59,7 +59,8 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 	var keys []screen.Key
 	add := func(m mode, rows []screen.Key) {
 		for _, k := range rows {
-			k.When = func() bool { return v.mode() == m }
+			when := k.When
+			k.When = func() bool { return v.mode() == m && (when == nil || when()) }
 			if foot != m && foot != noneMode {
 				k.Hint = ""
 			}
@@ -70,7 +71,7 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 	add(tableMode, table[:1])
 	add(knobMode, v.knobKeys(in))
 	add(guideMode, v.guideKeys(in))
-	add(pictureMode, v.pictureKeys())
+	add(pictureMode, v.pictureKeys(in))
 	keys = append(keys, v.generalKeys(in, foot)...)
 	add(tableMode, table[1:])
 	again := screen.Key{ID: "again", Keys: ".", Help: "search again", Do: v.again}

@@ -21,7 +21,7 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 		return v.mouseGuide(in, h, y, button)
 	}
 	if a.plotW > 0 && x >= a.plotX && x < a.plotX+a.plotW && y >= a.plotY && y < a.plotY+a.plotH {
-		return v.mousePicture(a, y-a.plotY, x-a.plotX, button)
+		return v.mousePicture(in, a, y-a.plotY, x-a.plotX, button)
 	}
 	if x < a.x || x >= a.x+a.w || y >= a.table {
 		return false, screen.Request{}

@@ -17,6 +17,18 @@ const (
 	pictures
 )
 
+// Show goes to the pictures "sizes" and "measured", to the steps of "guide", or to the table.
+func (v *View) Show(pane string) {
+	v.guide.open, v.inKnob = pane == "guide", false
+	v.inPicture, v.picture = pane == "sizes" || pane == "measured", scatterPicture
+	switch pane {
+	case "sizes":
+		v.picture = heatPicture
+	case "measured":
+		v.picture = measuredPicture
+	}
+}
+
 // nextPicture shows another picture and gives it the arrow keys where it has a
 // use for them. On a small screen the table is one of the round.
 func (v *View) nextPicture(small bool) {
@@ -57,14 +69,17 @@ func (v *View) refreshPicture(in *screen.Context) screen.Request {
 }
 
 // pictureKeys move in the picture and take the item under the cursor.
-func (v *View) pictureKeys() []screen.Key {
+func (v *View) pictureKeys(in *screen.Context) []screen.Key {
 	what := "cell"
 	if v.picture == measuredPicture {
 		what = "run"
 	}
 	return []screen.Key{
-		{Keys: "enter", Help: "take this " + what + " as the setup", Hint: "take it", Ask: v.takePicture},
+		{Keys: "enter", Help: "take this " + what + " as the setup", Hint: "take it", Ask: func() screen.Request { return v.takePicture(in) }},
 		{ID: "picture-up picture-down", Keys: "up k | down j", Help: what + " above, below", Foot: "arrows", Hint: "move", Do: v.movePicture},
+		{ID: "measured-cells", Keys: "b", Help: "model sizes by nodes: found by search, or measured", Hint: "measured", When: func() bool { return v.picture == heatPicture }, Do: func(int) {
+			v.heat.measured = !v.heat.measured
+		}},
 		{ID: "nodes-before nodes-after", Keys: "left h | right l", Help: "number of nodes", Do: v.moveNodes},
 		{ID: "picture-first picture-last", Keys: "home | end G", Help: "first, last", Do: func(n int) {
 			if v.picture == measuredPicture {
@@ -77,12 +92,12 @@ func (v *View) pictureKeys() []screen.Key {
 }
 
 // takePicture takes the cell or the run under the cursor.
-func (v *View) takePicture() screen.Request {
+func (v *View) takePicture(in *screen.Context) screen.Request {
 	v.entry = entry{}
 	if v.picture == measuredPicture {
 		return v.takeRun()
 	}
-	return v.takeCell()
+	return v.takeCell(in)
 }
 
 // movePicture goes n cells or runs down.
@@ -103,7 +118,7 @@ func (v *View) moveNodes(n int) {
 }
 
 // mousePicture chooses in the picture; a second click takes.
-func (v *View) mousePicture(a arrangement, y, x int, button string) (bool, screen.Request) {
+func (v *View) mousePicture(in *screen.Context, a arrangement, y, x int, button string) (bool, screen.Request) {
 	if v.picture == scatterPicture {
 		return false, screen.Request{}
 	}
@@ -127,13 +142,13 @@ func (v *View) mousePicture(a arrangement, y, x int, button string) (bool, scree
 	}
 	if v.picture == measuredPicture {
 		if before && v.measured.row == row {
-			return true, v.takePicture()
+			return true, v.takePicture(in)
 		}
 		v.measured.row = row
 		return true, screen.Request{}
 	}
 	if before && v.heat.row == row && v.heat.column == column {
-		return true, v.takePicture()
+		return true, v.takePicture(in)
 	}
 	v.heat.row, v.heat.column = row, column
 	return true, screen.Request{}

@@ -51,6 +51,52 @@ func TestHeatCellsLoad(t *testing.T) {
 	}
 }
 
+// TestHeatMeasured: b shows the fastest published run of each cell in the place of what the
+// searches find, and enter takes it: of the playbook's models all 26 cells that ran.
+func TestHeatMeasured(t *testing.T) {
+	in := small(t)
+	lib := presets.Default()
+	m, err := lib.Model("playbook-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := knob.WithModel(*in.Setup, m)
+	if s.Cluster, err = lib.Cluster("hf-p5-playbook"); err != nil {
+		t.Fatal(err)
+	}
+	s.GPUs, s.DP, s.GBS, s.Seq = 64, 32, 256, 4096
+	in.Setup = &s
+	v := New(lib)
+	v.Refresh(in).Work(t.Context())()
+	v.Show("sizes")
+	v.press(in, "b").Work(t.Context())()
+	h := &v.heat
+	ran := map[string]int{}
+	for i := range h.cells {
+		f, ok := h.run(in, i)
+		if !ok {
+			continue
+		}
+		ran[f.setup.Model.ID]++
+		h.row, h.column = i/len(h.nodes), i%len(h.nodes)
+		if do := v.press(in, "enter"); do.Setup == nil || *do.Setup != f.setup || !strings.Contains(v.heatStatus(in), f.id) {
+			t.Errorf("cell %d: %s is not taken, or not named in %q", i, f.id, v.heatStatus(in))
+		}
+		if f.setup.Model.ID == "playbook-8b" && f.setup.GPUs == 8 && math.Abs(f.tokens-7503.28) > 0.01 {
+			t.Errorf("8B on a node: %v tokens/s/GPU, published 7503.28", f.tokens)
+		}
+	}
+	for id, want := range map[string]int{"playbook-1b": 7, "playbook-3b": 7, "playbook-8b": 7, "playbook-80b": 5} {
+		if ran[id] != want {
+			t.Errorf("%s: %d cells, %d ran", id, ran[id], want)
+		}
+	}
+	text := ansi.Strip(strings.Join(v.heatMap(in, 100, 12), "\n"))
+	if !strings.Contains(text, "measured, the best MFU") || !strings.Contains(text, "more nodes leave less work") {
+		t.Error(text)
+	}
+}
+
 // TestMeasuredRuns: the runs shown are published ones of this model and number of
 // GPUs, their predictions the engine's, and enter takes them.
 func TestMeasuredRuns(t *testing.T) {
