@@ -80,6 +80,7 @@ const (
 	Overlap  = "overlap"
 	Sharded  = "ZeRO-1"
 	Prefetch = "ZeRO-3 prefetch"
+	NoDP     = "no DP overlap"
 	AsSet    = "as set"
 )
 
@@ -121,7 +122,11 @@ func variants(s *engine.Setup) []Choice {
 		current = current || list[i].Current
 	}
 	if !current {
-		list = slices.Insert(list, 1, Choice{Name: AsSet, Setup: *s, Current: true, Knob: true})
+		name := AsSet
+		if s.DPOverlap == recipe.Off && s.Overlap != recipe.OverlapNone {
+			name = NoDP
+		}
+		list = slices.Insert(list, 1, Choice{Name: name, Setup: *s, Current: true, Knob: true})
 	}
 	return slices.DeleteFunc(list, func(c Choice) bool { return !c.Current && !engine.Legal(c.Setup) })
 }

@@ -15,7 +15,7 @@ type axis struct {
 }
 
 // mostFold is the widest that a folded stretch is drawn.
-const mostFold = 14
+const mostFold = 16
 
 func newAxis(s *lane.Step, w int) axis {
 	a := axis{w: w, length: s.Length}

@@ -236,7 +236,7 @@ func (v *View) foldText(in *screen.Context, l *lane.Lane, w int) string {
 	if l.Dimension != "" {
 		return strings.Repeat(" ", (w-1)/2) + dots
 	}
-	text := dots + " " + figure.Comma(v.drawn.step.Folded) + " more " + dots
+	text := dots + " " + figure.Comma(v.drawn.step.Folded) + " more ops " + dots
 	if widget.Width(text) > w {
 		return strings.Repeat(" ", (w-1)/2) + dots
 	}

@@ -66,7 +66,7 @@ func (v *View) plan(in *screen.Context) plan {
 			y++
 		}
 	}
-	place(true, p.costs)
+	place(!in.Asks, p.costs)
 	gap()
 	for range lanes {
 		place(true, p.tall)

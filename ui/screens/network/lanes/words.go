@@ -68,13 +68,11 @@ func (v *View) words(in *screen.Context) (head, why string) {
 	default:
 		name += ": hidden " + when
 	}
+	why = v.why(l, g, c)
 	if g.Bytes > 0 {
-		name += ", " + figure.Traffic(g.Bytes) + " sent"
+		why = figure.Traffic(g.Bytes) + over(in, c) + ". " + why
 	}
-	if l.Dimension != "pp-wait" && l.Dimension != "host" {
-		name += " " + over(in, c)
-	}
-	return name, v.why(l, g, c)
+	return name, why
 }
 
 // over says over what a row's group talks.
@@ -83,7 +81,10 @@ func over(in *screen.Context, c *engine.Communication) string {
 	if c.Spans == "cluster" {
 		link, bandwidth = in.Setup.Cluster.Inter.Name, in.Setup.Cluster.Inter.Bandwidth
 	}
-	text := "over " + link
+	if c.Dimension == "host" {
+		return ""
+	}
+	text := " over " + link
 	if bandwidth > 0 {
 		text += " (" + figure.Three(float64(bandwidth/units.GBps)) + " GB/s)"
 	}
@@ -250,6 +251,8 @@ func (v *View) dataWhy(g *lane.Segment, c *engine.Communication) string {
 		return "Each GPU has updated its shard; the forward cannot start without the first layers' new weights." + share(never.Weights)
 	case hidden:
 		return "The gradients of layers whose backward is done travel while the layers before them still compute. Only the backward of the last micro-batch hides them: earlier ones still add to them."
+	case never.Gradients >= 1:
+		return "All gradients leave when the backward is over: nothing is left to compute that would hide them, and the update waits."
 	default:
 		return "The last bucket: the first layers' gradients are ready only when the backward ends, and nothing is left to compute that would hide them. The update waits." + share(never.Gradients)
 	}
@@ -301,6 +304,8 @@ func variantWords(name string) string {
 	switch name {
 	case lane.Naive:
 		return "Nothing overlaps: all communication inside the step is exposed (--comm-overlap none). Gradients leave when the whole backward is over."
+	case lane.NoDP:
+		return "Gradients leave when the whole backward is over (--dp-overlap off)."
 	case lane.PerLayer:
 		return "Gradients leave as soon as a layer has them, one collective per layer: they hide, but each call pays its latency."
 	case lane.Buckets:
