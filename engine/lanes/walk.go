@@ -243,6 +243,9 @@ func (w *walker) finish() {
 		middle := &s.Lanes[0].Segments[w.from]
 		middle.Micros = s.Folded
 		for i, f := range w.fold {
+			if f.hidden+f.exposed == 0 && s.Traffic[i].Dimension != "pp" {
+				continue
+			}
 			w.put(i+1, Segment{
 				Kind: Folded, Start: middle.Start, Length: middle.Length, Bytes: f.bytes, Exposed: f.exposed, Hidden: f.hidden,
 				Micro: -1, Stage: -1, Micros: s.Folded,

@@ -150,7 +150,7 @@ func fill(g *lane.Segment) (themes.Fill, string) {
 	case lane.Update:
 		return themes.Update, "update"
 	case lane.Bubble:
-		return themes.Bubble, "bubble"
+		return themes.Idle, "bubble"
 	case lane.Hidden:
 		return themes.Gauge, "hidden"
 	case lane.Exposed:
@@ -172,15 +172,24 @@ func (v *View) bar(in *screen.Context, l *lane.Lane, plain bool) string {
 		from, to = a.w, a.w
 	}
 	cells := v.cells(l, &a, end)
+	thin := 0.25
+	if !in.Theme.Colours {
+		thin = 0.5
+	}
 	part := func(from, to int) string {
 		stack := widget.Stack{Scale: float64(to - from), NoTrack: true, Plain: plain}
 		for x := from; x < to; {
 			n := x + 1
 			f, name := themes.Empty, ""
-			if cells[x] != nil {
-				f, name = fill(cells[x])
+			if cells[x].of != nil {
+				f, name = fill(cells[x].of)
 			}
-			for n < to && sameFill(cells[x], cells[n]) {
+			if cells[x].thin {
+				stack.Segments = append(stack.Segments, widget.Segment{Fill: f, Value: thin}, widget.Segment{Fill: themes.Empty, Value: 1 - thin})
+				x = n
+				continue
+			}
+			for n < to && cells[x].like(cells[n]) {
 				n++
 			}
 			stack.Segments = append(stack.Segments, widget.Segment{Fill: f, Value: float64(n - x), Label: name})
@@ -199,35 +208,42 @@ func (v *View) bar(in *screen.Context, l *lane.Lane, plain bool) string {
 	return out + part(to, a.w)
 }
 
-// cells returns what stands in each column of a lane up to an end: nil where there is nothing.
-func (v *View) cells(l *lane.Lane, a *axis, end float64) []*lane.Segment {
-	const least = 0.3 // of a cell: shorter ones are not seen
-	cells := make([]*lane.Segment, a.w)
+// cell is what stands in a column: of a thin one less than half of it.
+type cell struct {
+	of   *lane.Segment // nil: nothing
+	thin bool
+}
+
+// like reports whether two cells look the same.
+func (c cell) like(d cell) bool {
+	if c.of == nil || d.of == nil || c.thin || d.thin {
+		return c == d
+	}
+	f, _ := fill(c.of)
+	g, _ := fill(d.of)
+	return f == g
+}
+
+// cells returns what stands in each column of a lane up to an end. Traffic that would not be seen
+// is drawn thin.
+func (v *View) cells(l *lane.Lane, a *axis, end float64) []cell {
+	const least = 0.01 // of a column
+	cells := make([]cell, a.w)
 	for i := range l.Segments {
 		g := &l.Segments[i]
 		begin, stop := a.place(g.Start), min(a.place(g.End()), end)
 		if g.Kind == lane.Folded || stop-begin <= 0 {
 			continue
 		}
-		from, to := int(math.Round(begin)), int(math.Round(stop))
-		if at := min(int(begin), a.w-1); from >= to && stop-begin >= least && cells[at] == nil {
-			from, to = at, at+1
+		from, to := int(math.Round(begin)), min(int(math.Round(stop)), a.w)
+		if at := min(int(begin), a.w-1); from >= to && stop-begin >= least && l.Dimension != "" && (cells[at].of == nil || cells[at].thin && g.Kind == lane.Exposed) {
+			cells[at] = cell{g, true}
 		}
-		for x := from; x < min(to, a.w); x++ {
-			cells[x] = g
+		for x := from; x < to; x++ {
+			cells[x] = cell{of: g}
 		}
 	}
 	return cells
-}
-
-// sameFill reports whether two cells look the same.
-func sameFill(a, b *lane.Segment) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	f, _ := fill(a)
-	g, _ := fill(b)
-	return f == g
 }
 
 // foldText stands where the middle of the step is folded away.

@@ -335,7 +335,7 @@ func (v *View) Status(in *screen.Context) string {
 			parts = append(parts, figure.Seconds(p.time)+" "+p.name)
 		}
 	}
-	return in.Cut("a step of "+figure.Seconds(t.Step)+" = "+strings.Join(parts, " + "), in.W)
+	return in.Cut(figure.Seconds(t.Step)+" = "+strings.Join(parts, " + "), in.W)
 }
 
 // Figure returns the name of the figure under the cursor.
