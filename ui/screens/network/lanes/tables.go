@@ -7,20 +7,25 @@ import (
 	"meshscope/ui/screen"
 )
 
-// Tables returns the segments of the step, and what each choice leaves exposed.
+// Tables returns the segments of the step, and what each choice leaves exposed: worked out here
+// where the pane has not been opened, but of a setup that takes long nothing then.
 func (v *View) Tables(in *screen.Context) []report.Table {
 	if !known(in) {
 		return nil
 	}
 	never := func() bool { return false }
 	d, c := v.drawn, v.costs
-	if d.step == nil || d.query != v.query(in) {
+	fresh, priced := d.step != nil && d.query == v.query(in), c.known && c.setup == *in.Setup
+	if in.Setup.Slow() && !(fresh && priced) {
+		return nil
+	}
+	if !fresh {
 		var ok bool
 		if d, ok = draw(query{setup: *in.Setup, list: none, plot: plotWidth(80)}, never); !ok {
 			return nil
 		}
 	}
-	if !c.known || c.setup != *in.Setup {
+	if !priced {
 		c, _ = costsOf(in.Setup, &d.choices, never)
 	}
 	shown := *v
