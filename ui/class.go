@@ -154,6 +154,9 @@ func (m *Model) present(after tea.Msg) {
 		v.screen = c.Copy()
 	}
 	p := class.Place{Setup: m.state.Setup, Locks: m.state.Locks, Screen: m.screen().Name(), Focus: m.state.Focus}
+	if s, ok := m.screen().(screen.Paned); ok {
+		p.Screen += "/" + s.Pane()
+	}
 	if of, ok := d.Show(d.Of, p, v); ok {
 		d.Of, d.Shows, d.View = of, of, v
 	}

@@ -229,3 +229,69 @@ func TestLessonInClass(t *testing.T) {
 	late.press("F")
 	late.sees(t, "LESSON", "-yours")
 }
+
+// TestNothingOfAGuest: whatever a student turns, types, pastes or answers, the others' terminals receive
+// nothing of it but counts.
+func TestNothingOfAGuest(t *testing.T) {
+	r := room.New(start(), built(t, "second-step"))
+	presenter, guest, other := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 120, 36), enter(t, r, class.Student, 100, 30)
+	presenter.sees(t, "2 follow")
+	other.sees(t, "LESSON", "it goes up")
+	const evil = "\x1b]0;owned\a\x1b[31mEVIL\x9b2J\u202eLIVE"
+	paste := func(text string) { guest.program.Send(tea.PasteMsg{Content: text}) }
+	config := `{"architectures":["LlamaForCausalLM"],"model_type":"llama","_name_or_path":"EVIL","hidden_size":4096,"num_hidden_layers":7,"num_attention_heads":32,"vocab_size":777}`
+	paste(evil)
+	paste(config)
+	guest.press("c", "a", "9")
+	presenter.sees(t, "1 of 2 answered")
+	guest.press("esc")
+	guest.sees(t, "yours")
+	presenter.sees(t, "1 follow, 1 explore")
+	before := *other.frame.Load()
+	paste(config + "\n")
+	paste(evil)
+	paste("model = \"EVIL\"\n[[act]]\n")
+	guest.press("tab", ")", "p", "R", "esc", "x", "esc", "#", "9", "enter", "F", "B")
+	time.Sleep(300 * time.Millisecond)
+	for who, x := range map[string]*explorer{"the presenter": presenter, "another student": other} {
+		frame := *x.frame.Load()
+		for _, text := range []string{"EVIL", "owned", "\u202e", "\x9b", "777", "LIVE"} {
+			if strings.Contains(frame, text) {
+				t.Errorf("%s receives %q:\n%s", who, text, x.text())
+			}
+		}
+	}
+	if after := *other.frame.Load(); after != before {
+		t.Errorf("a follower's frame has changed:\n%q\n%q", before, after)
+	}
+	if p := other.seat.Now().Place; p.Setup != built(t, "second-step").Start() {
+		t.Error("a student has turned a knob of the class")
+	}
+}
+
+// TestSmallWindow: a student whose window has no room for a screen has the question alone, and answers.
+func TestSmallWindow(t *testing.T) {
+	r := room.New(start(), built(t, "second-step"))
+	presenter, small := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 60, 12)
+	small.sees(t, "it goes up", "-MEMORY")
+	small.press("a")
+	presenter.sees(t, "1 of 1 answered")
+}
+
+// TestPresenterComesBack: the class stays as it is while the presenter is away.
+func TestPresenterComesBack(t *testing.T) {
+	r := room.New(start(), nil)
+	presenter, student := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 100, 30)
+	presenter.sees(t, "1 follow")
+	presenter.press("tab", "s", "}")
+	student.sees(t, "[Memory]", "[over a step]")
+	presenter.program.Quit()
+	<-presenter.ended
+	presenter.seat.Leave()
+	late := enter(t, r, class.Student, 80, 24)
+	late.sees(t, "[Memory]", "[over a step]", "following")
+	again := enter(t, r, class.Presenter, 100, 30)
+	again.sees(t, "[Memory]", "[over a step]", "2 follow")
+	again.press("tab")
+	late.sees(t, "[Pipeline]")
+}

@@ -21,6 +21,11 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"meshscope/engine/knob"
+	"meshscope/lessons"
+	"meshscope/presets"
+	"meshscope/report/figure"
 )
 
 // host is the real server in a process of its own.
@@ -274,11 +279,8 @@ func TestClassUnderLoad(t *testing.T) {
 	idle, from = h.cpu(), time.Now()
 	var pressed []time.Time
 	most := 0.0
-	for i := range turns {
-		key := "l"
-		if i/12%2 == 1 {
-			key = "h"
-		}
+	keys, values := walk(turns)
+	for _, key := range keys {
 		pressed = append(pressed, time.Now())
 		_, _ = presenter.tty.WriteString(key)
 		time.Sleep(pause)
@@ -286,36 +288,34 @@ func TestClassUnderLoad(t *testing.T) {
 	}
 	t.Logf("load: %.0f %% of a core, at most %.0f MB, %.2f MB a session", 100*(h.cpu()-idle)/time.Since(from).Seconds(), most/1e6, (most-bare)/float64(n+1)/1e6)
 	time.Sleep(8 * time.Second)
-	values := presenter.values(pressed)
 	tell(t, "presenter", presenter.delays(pressed, values))
 	var fast, throttled []time.Duration
-	frames := 0
 	for i, c := range clients {
 		d := c.delays(pressed, values)
 		if i%4 == 3 {
 			throttled = append(throttled, d...)
 		} else {
 			fast = append(fast, d...)
-			frames += len(c.chunks)
 		}
 	}
 	tell(t, "followers", fast)
 	tell(t, "followers at 20 KB/s", throttled)
 }
 
-// values returns what the presenter's screen shows after each key.
-func (c *client) values(pressed []time.Time) []string {
-	out := make([]string, len(pressed))
-	c.replay(func(at time.Time, text string) {
-		if v := sequence.FindStringSubmatch(text); v != nil {
-			for i := range pressed {
-				if at.After(pressed[i]) && (i+1 == len(pressed) || at.Before(pressed[i+1])) {
-					out[i] = v[1]
-				}
-			}
+// walk returns keys that turn the sequence length up and down, and what it is after each.
+func walk(turns int) (keys, values []string) {
+	s := presets.StartSetup()
+	for i := range turns {
+		key, by := "l", 1
+		if i/12%2 == 1 {
+			key, by = "h", -1
 		}
-	})
-	return out
+		steps := knob.Steps(s, knob.Seq, lessons.Locks())
+		at := slices.IndexFunc(steps, func(step knob.Step) bool { return step.Current }) + by
+		s = steps[min(max(at, 0), len(steps)-1)].Setup
+		keys, values = append(keys, key), append(values, figure.Comma(s.Seq))
+	}
+	return keys, values
 }
 
 // delays returns how long after each key the client's screen showed what it did, or what a later one

@@ -152,8 +152,11 @@ type (
 	// Knobbed is a screen with knobs of its own: the others show the focused knob of the setup
 	// in a line above them.
 	Knobbed interface{ HasKnobs() }
-	// Paned is a screen that can be asked for one of its panes by name.
-	Paned interface{ Show(pane string) }
+	// Paned is a screen that can be asked for one of its panes by name, and names the one that it shows.
+	Paned interface {
+		Show(pane string)
+		Pane() string
+	}
 	// Copier is a screen of which a copy can be taken that shares nothing that changes, with its
 	// cursor and what it has computed: another explorer shows it. nil: none can be taken now.
 	Copier interface{ Copy() Screen }

@@ -16,6 +16,14 @@ func (*View) Name() string { return "Evidence" }
 // Show goes to the curves, or to the runs.
 func (v *View) Show(pane string) { v.inCurve = pane == "curves" }
 
+// Pane returns the name of what is shown; empty: the runs.
+func (v *View) Pane() string {
+	if v.inCurve {
+		return "curves"
+	}
+	return ""
+}
+
 // Keys returns the key table: that of the runs, or that of the curves.
 func (v *View) Keys(in *screen.Context) []screen.Key {
 	other := screen.Key{ID: "curves", Keys: "v", Help: "measured curves beside predicted ones, or published runs", Hint: "curves", Do: func(int) { v.inCurve = !v.inCurve }}

@@ -60,6 +60,9 @@ func (v *View) Show(name string) {
 	v.pane = map[string]pane{"step": stepPane, "layer": layerPane}[name]
 }
 
+// Pane returns the name that shows the pane that has the keys.
+func (v *View) Pane() string { return [panes]string{"ranks", "step", "layer"}[v.pane] }
+
 // moveTerm goes n terms to the right.
 func (v *View) moveTerm(in *screen.Context, n int) {
 	v.term, v.termMoved = min(max(v.cursorTerm(memoryOf(in))+n, 0), totalTerm), true

@@ -22,6 +22,9 @@ func New() *View {
 	return &View{panes: append([]screen.Screen{new(overview), lanes.New()}, rings.New()...)}
 }
 
+// Pane returns the name of the pane that is shown.
+func (v *View) Pane() string { return v.panes[v.shown].Name() }
+
 // Copy returns the screen with a copy of each pane; nil where a pane has none.
 func (v *View) Copy() screen.Screen {
 	c := &View{shown: v.shown}
