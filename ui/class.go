@@ -2,6 +2,8 @@ package ui
 
 import (
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -15,6 +17,7 @@ import (
 	"meshscope/ui/screens/compare"
 	"meshscope/ui/screens/explore"
 	"meshscope/ui/state"
+	"meshscope/ui/tty"
 	"meshscope/ui/widget"
 )
 
@@ -31,6 +34,39 @@ type shown struct {
 	remedies   []advise.Move
 	sweep      sweep
 	screen     screen.Screen // a copy; nil: that of who follows
+	frames     sync.Map      // what followers have drawn of it, by frameKey
+	kept       atomic.Int32  // of frames
+}
+
+// frameKey is all that the frame of a follower depends on who does nothing but follow.
+type frameKey struct {
+	caps         tty.Caps
+	theme        string
+	unmarked     bool
+	undone, redo bool
+}
+
+// mostFrames bounds what is kept of a place, whatever windows its followers have.
+const mostFrames = 64
+
+// shared returns the frame that another follower has drawn for such a terminal, or draws it.
+func (m *Model) shared(draw func() string) string {
+	if !m.served() || m.desk.Dark() || !m.overlays.Empty() || m.lesson != nil || m.state.Hint || m.misfit() {
+		return draw()
+	}
+	v := m.desk.View.(*shown)
+	if m.state.Note != (state.Note{Text: v.turned}) || m.desk.Shows != m.desk.Of {
+		return draw()
+	}
+	key := frameKey{m.caps, m.look.theme.Name, m.state.Unmarked, m.state.Past() > 0, m.state.Future() > 0}
+	if have, ok := v.frames.Load(key); ok {
+		return have.(string)
+	}
+	frame := draw()
+	if v.kept.Add(1) <= mostFrames {
+		v.frames.Store(key, frame)
+	}
+	return frame
 }
 
 // sit takes the seat of the options and opens with what the class shows.

@@ -27,15 +27,17 @@ func (m *Model) View() tea.View {
 	if m.caps.Width == 0 {
 		return v // the size is not known yet
 	}
-	lines, cursor := m.frame()
-	if !m.caps.Unicode {
-		plainASCII(lines, m.caps.Width)
-	}
-	if m.state.Theme != state.ThemeAuto { // the terminal's own ground may be another one
-		m.look.theme.Base().On(lines, m.caps.Width)
-	}
-	v.Content = strings.Join(lines, "\n")
-	v.Cursor = cursor
+	v.Content = m.shared(func() string {
+		var lines []string
+		lines, v.Cursor = m.frame()
+		if !m.caps.Unicode {
+			plainASCII(lines, m.caps.Width)
+		}
+		if m.state.Theme != state.ThemeAuto { // the terminal's own ground may be another one
+			m.look.theme.Base().On(lines, m.caps.Width)
+		}
+		return strings.Join(lines, "\n")
+	})
 	return v
 }
 
