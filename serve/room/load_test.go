@@ -230,7 +230,7 @@ func slowly(t *testing.T, to string, rate int) string {
 }
 
 // sequence reads the value of the knob that the presenter turns.
-var sequence = regexp.MustCompile(`sequence +(\d[\d,]*)`) //nolint:gochecknoglobals // a constant
+var sequence = regexp.MustCompile(`sequence +(\d[\d,]*)`)
 
 // TestClassUnderLoad prints how long followers wait for what the presenter does, with real clients:
 // MESHSCOPE_LOAD is how many, 200 for the figures in docs/class.md. It judges nothing.
