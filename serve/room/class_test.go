@@ -236,7 +236,7 @@ func TestNothingOfAGuest(t *testing.T) {
 	r := room.New(start(), built(t, "second-step"))
 	presenter, guest, other := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 120, 36), enter(t, r, class.Student, 100, 30)
 	presenter.sees(t, "2 follow")
-	other.sees(t, "LESSON", "it goes up")
+	other.sees(t, "LESSON", "it goes up", "step 1 ─") // with what the presenter's explorer computes last
 	const evil = "\x1b]0;owned\a\x1b[31mEVIL\x9b2J\u202eLIVE"
 	paste := func(text string) { guest.program.Send(tea.PasteMsg{Content: text}) }
 	config := `{"architectures":["LlamaForCausalLM"],"model_type":"llama","_name_or_path":"EVIL","hidden_size":4096,"num_hidden_layers":7,"num_attention_heads":32,"vocab_size":777}`
@@ -262,7 +262,7 @@ func TestNothingOfAGuest(t *testing.T) {
 		}
 	}
 	if after := *other.frame.Load(); after != before {
-		t.Errorf("a follower's frame has changed:\n%q\n%q", before, after)
+		t.Errorf("a follower's frame has changed to\n%s", other.text())
 	}
 	if p := other.seat.Now().Place; p.Setup != built(t, "second-step").Start() {
 		t.Error("a student has turned a knob of the class")
