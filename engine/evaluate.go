@@ -137,6 +137,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	r.Throughput.Evidence = r.Time.Evidence
 	r.Run = WholeRun(s, r.Time)
 	r.recordGiven(e.record, s)
+	e.recordFirstStep(s, r)
 	r.overPeak(s)
 	return nil
 }

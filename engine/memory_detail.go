@@ -3,6 +3,7 @@ package engine
 import (
 	"meshscope/engine/knob"
 	"meshscope/engine/memory"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -54,6 +55,12 @@ func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverSt
 	if !r.Legal || r.Timeline == nil || e.arrange(&e.setup) != nil {
 		return OverStep{}, false
 	}
+	return e.overStep(r, stop)
+}
+
+// overStep follows every rank of a setup that is arranged over the first step and a later one.
+func (e *Evaluator) overStep(r *Report, stop func() bool) (OverStep, bool) {
+	s := &e.setup
 	stack, _ := memory.For(s.Stack)
 	in := &e.memInput
 	out := OverStep{Usable: r.Memory.Usable, Fits: [2]bool{true, true}}
@@ -75,6 +82,30 @@ func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverSt
 	}
 	out.Milestones = out.Ranks[out.PeakRank].Milestones
 	return out, true
+}
+
+// recordFirstStep records the peak of the first step, of which the report has none.
+func (e *Evaluator) recordFirstStep(s *Setup, r *Report) {
+	if !e.record.On() || r.Timeline == nil {
+		return
+	}
+	e.setup = *s
+	over, ok := e.overStep(r, nil)
+	if !ok {
+		return
+	}
+	fullest := &over.Ranks[0]
+	for i := range over.Ranks {
+		if over.Ranks[i].Peaks[0] > fullest.Peaks[0] {
+			fullest = &over.Ranks[i]
+		}
+	}
+	allocated := fullest.Profiles[0].Peak().Allocated()
+	e.record.Figure(record.Entry{
+		ID: "memory.peak-first-step", Name: "memory of the fullest rank in the first step", Symbol: "first peak", Unit: record.Memory, Simulated: true,
+		Formula: "allocated_at_the_peak + overhead", Value: float64(fullest.Peaks[0]),
+		Source: "tensors followed through the schedule; the moments of the optimizer are made in the first update, after the passes (torch.optim.Adam)",
+	}, record.In("allocated_at_the_peak", allocated), record.In("overhead", fullest.Peaks[0]-allocated))
 }
 
 // milestones reads them off the first step and a later one.

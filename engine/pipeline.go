@@ -43,6 +43,12 @@ func (e *Evaluator) recordPipeline(s *Setup, line *schedule.Timeline, p *Pipelin
 		Source:    fmt.Sprintf("simulated in the order of %s (%s); exact: busy and idle time of rank %d", e.info.Name, e.info.Paper, rank),
 		LeavesOut: "jitter between ranks", Simulated: true,
 	}, record.InUnit(record.Seconds, idle, line.Ranks[rank].Idle))
+	for r := range line.Ranks {
+		figure(record.Entry{
+			ID: fmt.Sprintf("idle.%d", r), Name: fmt.Sprintf("idle time of pipeline rank %d", r), Symbol: fmt.Sprintf("idle of rank %d", r), Unit: record.Seconds, Simulated: true,
+			Formula: fmt.Sprintf("max(0, makespan - {pipeline.work.%d})", r), Value: line.Ranks[r].Idle, Source: "filling, draining and waiting for other ranks; the makespan is simulated",
+		})
+	}
 	figure(record.Entry{
 		ID: "bubble-over-ideal", Name: "bubble over the work of the slowest rank", Symbol: "bubble", Unit: record.Share, Simulated: true, Value: p.BubbleOverIdeal,
 		Formula: "max(0, (makespan - " + work + ") / " + work + ")",

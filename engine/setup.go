@@ -4,6 +4,8 @@
 package engine
 
 import (
+	"fmt"
+
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/record"
@@ -49,4 +51,25 @@ func (e *Evaluator) symbols(s *Setup) {
 		ID: "layout.tokens", Name: "tokens of a micro-batch on one GPU", Symbol: "T", Value: s.MicroBatchTokens(),
 		Formula: "s * b / c", Source: "sequence x micro-batch size / CP",
 	})
+	recordCausalWork(r, s)
+}
+
+// recordCausalWork records what each rank of context parallelism computes of a causal mask.
+func recordCausalWork(r *record.Recorder, s *Setup) {
+	const most = 64 // ranks
+	zigzag := s.Seq%(2*s.CP) == 0
+	if s.CP == 1 || s.CP > most {
+		return
+	}
+	parts, formula := s.CP, "part * ((2 * rank + 1) * part + 1) / 2"
+	if zigzag {
+		parts, formula = 2*s.CP, "part * (2 * c * part + 1)"
+	}
+	for rank, pairs := range layout.CausalWork(s.Seq, s.CP, zigzag) {
+		r.Figure(record.Entry{
+			ID: fmt.Sprintf("layer.attention.causal-work.%d", rank), Name: fmt.Sprintf("query-key pairs of a causal mask on CP rank %d", rank),
+			Symbol: fmt.Sprintf("pairs of CP rank %d", rank), Formula: formula, Value: float64(pairs),
+			Source: "zig-zag where the sequence divides into two parts for each rank (the i-th from both ends), else in order (Ring Attention, arXiv 2310.01889; Megatron-LM)",
+		}, record.In("part", s.Seq/parts).As("tokens of a part"), record.In("rank", rank))
+	}
 }

@@ -56,7 +56,7 @@ func arrows() []arrow {
 		{"engine/ring", root},
 		{"engine/compare", append([]string{"engine/figures"}, root...)},
 		{"engine/scan", append([]string{"engine/figures"}, root...)},
-		{"engine/explain", append([]string{"engine/figures"}, root...)},
+		{"engine/explain", append([]string{"engine/figures", "engine/fit"}, root...)},
 		{"engine/search", append([]string{"engine/search"}, root...)},
 		{"engine/advise", append([]string{"engine/advise", "engine/compare", "engine/search"}, root...)},
 		{"engine/step", middle},

@@ -128,8 +128,8 @@ func Names() []Name {
 	for _, d := range derivedFigures() {
 		out = append(out, d.Name)
 	}
-	return append(out, Name{"idle_rank_N", "idle-rank.N", "time that pipeline rank N waits in a step", false},
-		Name{"causal_work_rank_N", "causal-work-rank.N", "query-key pairs that CP rank N computes", false})
+	return append(out, Name{"idle_rank_N", "pipeline.idle.N", "time that pipeline rank N waits in a step", false},
+		Name{"causal_work_rank_N", "layer.attention.causal-work.N", "query-key pairs that CP rank N computes", false})
 }
 
 // flat writes a name as expressions have it.
@@ -170,7 +170,7 @@ func (s *Side) figure(id string) (figures.Figure, error) {
 		}
 	}
 	if v, unit, ok := ranked(s, name); ok {
-		return figures.Figure{ID: name, Value: v, Unit: unit}, nil
+		return figures.Figure{ID: strings.NewReplacer("idle_rank_", "pipeline.idle.", "causal_work_rank_", "layer.attention.causal-work.").Replace(name), Value: v, Unit: unit}, nil
 	}
 	for _, k := range knob.All() {
 		if k.Kind == knob.Number && flat(string(k.ID)) == name {

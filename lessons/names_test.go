@@ -2,9 +2,13 @@ package lessons
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
+
+	"meshscope/engine/explain"
+	"meshscope/presets"
 )
 
 // TestNames: docs/lessons.md lists every short name; MESHSCOPE_UPDATE=1 writes the list.
@@ -29,5 +33,24 @@ func TestNames(t *testing.T) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestExplained: the figures of lessons that no report has explain themselves, with the value that lessons use.
+func TestExplained(t *testing.T) {
+	s, _, err := settle(Settings{"model": "llama3.1-8b", "gpus": 16, "dp": 2, "pp": 2, "cp": 4, "gbs": 8, "seq": 32768}, presets.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	side := newSide(s)
+	book, _ := explain.Of(s)
+	for _, name := range []string{"peak_first_step", "longest_sequence", "largest_micro_batch", "idle_rank_1", "causal_work_rank_3"} {
+		f, err := side.figure(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := book.Explain(f.ID); !ok || math.Abs(e.Result-f.Value) > 1e-9*f.Value || e.Formula == "" || e.Source == "" {
+			t.Errorf("%s: %v is explained as %+v", f.ID, f.Value, e)
+		}
 	}
 }

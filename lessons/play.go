@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/explain"
 	"meshscope/engine/figures"
 	"meshscope/engine/knob"
 )
@@ -372,7 +373,8 @@ func (a *Act) Decides() string {
 		ids = append(ids, f.ID)
 	}
 	for _, id := range ids {
-		if _, ok := figures.Find(&a.After.Report, id); ok {
+		_, ok := figures.Find(&a.After.Report, id)
+		if ok || id == "memory.peak-first-step" || slices.Contains(explain.Limits(), id) {
 			return id
 		}
 	}

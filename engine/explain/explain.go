@@ -42,6 +42,7 @@ func (e *Explanation) Text() string { return e.Unit.Text(e.Result) }
 
 // Book explains the figures of one setup. It is for one goroutine.
 type Book struct {
+	setup   engine.Setup
 	report  *engine.Report
 	record  *record.Record
 	figures []figures.Figure
@@ -55,7 +56,7 @@ func Of(s engine.Setup) (*Book, bool) {
 	if !r.Legal {
 		return nil, false
 	}
-	b := &Book{report: &r, record: rec, figures: figures.List(&r), values: make(map[string]float64), known: make(map[string]*Explanation)}
+	b := &Book{setup: s, report: &r, record: rec, figures: figures.List(&r), values: make(map[string]float64), known: make(map[string]*Explanation)}
 	for _, f := range b.figures {
 		b.values[f.ID] = f.Value
 	}
@@ -88,6 +89,13 @@ func (b *Book) IDs() []string {
 func (b *Book) Explain(id string) (*Explanation, bool) {
 	if e, ok := b.known[id]; ok {
 		return e, true
+	}
+	if slices.Contains(Limits(), id) {
+		e, ok := b.limit(id)
+		if ok {
+			b.known[id] = e
+		}
+		return e, ok
 	}
 	entry, ok := b.record.Entry(id)
 	if !ok {
