@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/layout"
 	"meshscope/lessons"
 	"meshscope/serve"
 	"meshscope/serve/room"
@@ -23,7 +26,8 @@ const presenterFPS = 60
 // the state's folder until the context ends; close waits for that.
 func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see func(serve.Guest) serve.Visit, closed func(), err error) {
 	all, _ := lessons.All(ownLessons(), a.closed) // 'lesson check' names those that are left out
-	visit := func(serve.Guest) serve.Visit { return serve.Visit{Options: a.guest(s, all)} }
+	turns := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
+	visit := func(serve.Guest) serve.Visit { return serve.Visit{Options: a.guest(s, all, turns)} }
 	if f.free {
 		return visit, func() {}, nil
 	}
@@ -57,6 +61,7 @@ func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see fun
 		role := class.Student
 		if g.Presenter {
 			role, v.FPS = class.Presenter, presenterFPS
+			v.Options.Refuse, v.Options.Turns = nil, make(chan struct{}, 1)
 		}
 		seat := r.Join(role)
 		v.Options.Setup, v.Options.Class, v.Leave = r.Start(), seat, seat.Leave
@@ -64,12 +69,26 @@ func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see fun
 	}, func() { <-kept }, nil
 }
 
-// guest returns the options of a guest's explorer. Nothing in them writes or reads a file.
-func (a *app) guest(s engine.Setup, all []*lessons.Lesson) ui.Options {
+// guest returns the options of a guest's explorer. Nothing in them writes or reads a file, and what
+// takes long waits for the others.
+func (a *app) guest(s engine.Setup, all []*lessons.Lesson, turns chan struct{}) ui.Options {
 	return ui.Options{
+		Refuse: tooLargeForGuests, Turns: turns,
 		Setup: s, Asked: true, Library: a.closed, Version: version, Calm: true, Last: new(session.None()),
 		Lessons: func() []*lessons.Lesson { return all },
 	}
+}
+
+// tooLargeForGuests refuses for guests what is slow: its timeline alone would take a hundred times the memory of
+// a session.
+func tooLargeForGuests(s *engine.Setup) (p engine.Problem) {
+	if s.Slow() {
+		p = engine.Problem{
+			Code: "guest-too-large", Severity: layout.Error, Field: string(knob.MicroBatches),
+			Message: "too large a pipeline for a guest of this server: fewer micro-batches, chunks or stages",
+		}
+	}
+	return p
 }
 
 // invitation tells how to log in.

@@ -3,7 +3,6 @@ package ui
 import (
 	"context"
 	"io"
-	"runtime/debug"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -42,8 +41,9 @@ func (m *Model) advice() overlay.Action {
 	setup := m.now.setup
 	return overlay.Sequence{overlay.Push{ID: overlay.AdviceID, Overlay: card}, m.guard(func() tea.Msg {
 		defer stop()
+		defer m.options.takeTurn(ctx)()
 		found, ok := advise.For(setup, advise.Options{Stop: func() bool { return ctx.Err() != nil }, Accepts: accepts(&setup)})
-		debug.FreeOSMemory() // a search fills tens of megabytes, which nothing else needs
+		m.options.collect() // a search fills tens of megabytes, which nothing else needs
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -150,8 +150,9 @@ func (m *Model) decision() overlay.Action {
 	}
 	return overlay.Sequence{overlay.Push{ID: overlay.ReportID, Overlay: page}, m.guard(func() tea.Msg {
 		defer stop()
+		defer m.options.takeTurn(ctx)()
 		full := report.Decide(ctx, d.Setup, d.Report, space, 1)
-		debug.FreeOSMemory() // a search fills tens of megabytes, which nothing else needs
+		m.options.collect() // a search fills tens of megabytes, which nothing else needs
 		if ctx.Err() != nil {
 			return nil
 		}

@@ -98,6 +98,13 @@ type Options struct {
 	// Class is the seat in a class; nil: one is alone.
 	Class class.Seat
 
+	// Turns bounds the long computations of all explorers of a process: each takes one, which it
+	// gives back. nil: this is the only explorer.
+	Turns chan struct{}
+
+	// Refuse returns why a legal setup is not computed here; nil, or without a message: it is.
+	Refuse func(*engine.Setup) engine.Problem
+
 	// Evaluate answers setups; nil: the engine. Tests put a stand-in here.
 	Evaluate func(engine.Setup) engine.Report
 }

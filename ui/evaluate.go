@@ -65,10 +65,21 @@ func newWarnings(before, now []engine.Problem) []string {
 // answer evaluates with the model's own evaluator, which remembers the last
 // schedule's order.
 func (m *Model) answer(s engine.Setup) engine.Report {
+	if p := m.refusing(&s); p.Message != "" {
+		return engine.Report{Problems: []engine.Problem{p}}
+	}
 	if m.options.Evaluate != nil {
 		return m.options.Evaluate(s)
 	}
 	return m.evaluator.Evaluate(s)
+}
+
+// refusing returns why a setup is not computed here; without a message: it is.
+func (m *Model) refusing(s *engine.Setup) (p engine.Problem) {
+	if m.options.Refuse == nil || !engine.Legal(*s) {
+		return p
+	}
+	return m.options.Refuse(s)
 }
 
 // slow is an evaluation that takes longer than a frame allows: it runs alongside
@@ -92,7 +103,7 @@ type evaluatedMsg struct {
 // needs a picture to keep meanwhile.
 func (m *Model) postpone() bool {
 	s := &m.state.Setup
-	if m.options.Evaluate != nil || !m.legal.report.Legal || !s.Slow() || !engine.Legal(*s) {
+	if m.options.Evaluate != nil || !m.legal.report.Legal || !s.Slow() || !engine.Legal(*s) || m.refusing(s).Message != "" {
 		return false
 	}
 	m.now = evaluated{setup: *s, serial: m.serial}

@@ -189,6 +189,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 			return nil
 		case <-time.After(sweepDelay):
 		}
+		defer m.options.takeTurn(ctx)()
 		found := of.Points(ctx)
 		if ctx.Err() != nil {
 			return nil

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"meshscope/ui/screen"
 	"meshscope/ui/session"
 	"meshscope/ui/state"
+	"meshscope/ui/tty"
 )
 
 // entry is one line of the list of keys.
@@ -302,7 +302,7 @@ func isPath(text string) bool {
 // modelFile reads a model from a config.json or a preset file.
 func (m *Model) modelFile(path string) overlay.Action {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		if home, err := os.UserHomeDir(); err == nil {
+		if home := tty.Getenv(m.options.Env, "HOME"); home != "" {
 			path = filepath.Join(home, rest)
 		}
 	}

@@ -207,6 +207,7 @@ func (m *Model) fulfil(ask screen.Request) tea.Cmd {
 		work := ask.Work
 		return m.guard(func() tea.Msg {
 			defer stop()
+			defer m.options.takeTurn(ctx)()
 			return workedMsg{finish: work(ctx)}
 		})
 	}
@@ -245,10 +246,31 @@ func (m *Model) finish(msg workedMsg) tea.Cmd {
 	return tea.Batch(cmd, m.tick(), m.release())
 }
 
+// takeTurn waits for a turn to compute, or until nobody waits for the result any more, and returns
+// what gives it back.
+func (o *Options) takeTurn(ctx context.Context) (done func()) {
+	if o.Turns != nil {
+		select {
+		case o.Turns <- struct{}{}:
+			return func() { <-o.Turns }
+		case <-ctx.Done():
+		}
+	}
+	return func() {}
+}
+
+// collect returns to the system what a computation has used, where this explorer is the only one of
+// the process: with others it would collect the garbage of all of them.
+func (o *Options) collect() {
+	if o.Turns == nil {
+		debug.FreeOSMemory()
+	}
+}
+
 // release returns to the system what a screen's work has used.
 func (m *Model) release() tea.Cmd {
 	return m.guard(func() tea.Msg {
-		debug.FreeOSMemory()
+		m.options.collect()
 		return nil
 	})
 }
