@@ -38,8 +38,8 @@ func (v *View) Render(in *screen.Context) []string {
 	for row, y := range p.lines {
 		if l := v.laneAt(row); l != nil {
 			put(y, v.lane(in, row, l))
-			if p.tall {
-				put(y+1, widget.NewLine(w).To(labelWidth).Raw(v.bar(in, l, true), v.drawn.plot).String())
+			for more := range p.tall {
+				put(y+1+more, widget.NewLine(w).To(labelWidth).Raw(v.bar(in, l, true), v.drawn.plot).String())
 			}
 			continue
 		}
@@ -49,10 +49,7 @@ func (v *View) Render(in *screen.Context) []string {
 			put(y+1, v.prices(in, list))
 		}
 	}
-	y := p.lines[v.lanesTo()-1] + 1
-	if p.tall {
-		y++
-	}
+	y := p.lines[v.lanesTo()-1] + 1 + p.tall
 	for _, more := range []struct {
 		shown bool
 		line  func(*screen.Context) string
@@ -79,7 +76,7 @@ func (v *View) heading(in *screen.Context) string {
 	}
 	role := themes.Muted
 	if c := v.choice(); c != nil {
-		detail, role = figure.Seconds(s.Length)+" with "+v.choiceName(v.list, c)+", not your setup", themes.Warn
+		detail, role = figure.Seconds(s.Length)+", "+listName(v.list)+" "+v.choiceName(v.list, c)+", not your setup", themes.Warn
 	}
 	l := widget.NewLine(in.W).Put(in.Paint(themes.Heading), title).Gap(1).Put(in.Paint(role), detail).Gap(1)
 	if in.W < leastWidth {
@@ -277,8 +274,11 @@ func (v *View) bracket(in *screen.Context) string {
 		return l.String()
 	}
 	a := newAxis(v.drawn.step, v.drawn.plot)
-	from := min(int(a.place(g.Start)), a.w-1)
-	to := max(from, int(math.Ceil(a.place(g.End())))-1)
+	from, to := int(math.Round(a.place(g.Start))), int(math.Round(a.place(g.End())))-1
+	if to < from { // thin
+		from = min(int(a.place(g.Start)), a.w-1)
+		to = from
+	}
 	mark := in.Glyphs.Up
 	if n := to - from - 1; n >= 0 {
 		ends := [2]string{"└", "┘"}

@@ -226,6 +226,9 @@ func TestTurns(t *testing.T) {
 	if c := v.choice(); c == nil || c.Name != lane.Naive || v.drawn.step.Time.Exposed <= own {
 		t.Fatalf("naive exposes %v, the setup %v", v.drawn.step.Time.Exposed, own)
 	}
+	if v.row != 0 {
+		t.Error("the cursor leaves the list that is turned")
+	}
 	if text := frame(in, v, 120, 30); !strings.Contains(text, "not your setup") {
 		t.Errorf("nothing says that this is another setup:\n%s", text)
 	}

@@ -116,10 +116,11 @@ func (v *View) remark(in *screen.Context, list int) string {
 				return "yours: " + c.Name
 			}
 		}
+		return "how traffic is timed"
 	case 1:
 		for _, o := range overlap.Ratios(in.Setup, in.Report) {
 			if o.Dimension == "dp" && len(o.Needs) > 0 {
-				return "DP over compute " + figure.Three(o.Ratio) + "; 1 at " + figure.Short(o.Needs[0].Needed)
+				return "DP " + figure.Three(o.Ratio) + in.Glyphs.Times + " its compute, 1" + in.Glyphs.Times + " at " + figure.Short(o.Needs[0].Needed)
 			}
 		}
 	case 2:

@@ -24,7 +24,7 @@ type plan struct {
 	lines                                   []int // of each row that takes the cursor; -1: not shown
 	costs, bracket, ticks, legend, allCosts bool
 	gaps                                    bool // a blank line between the parts
-	tall                                    bool // lanes of two lines
+	tall                                    int  // lines of a lane beyond the first
 	below                                   int  // first line of the explanation
 }
 
@@ -48,25 +48,26 @@ func (v *View) plan(in *screen.Context) plan {
 	p.legend = room(1)
 	p.gaps = room(4)
 	p.allCosts = shown && scales > 0 && room(scales+2)
-	p.tall = room(lanes + 2)
+	const tallest, spare = 3, 6
+	if room(lanes + 2) {
+		for p.tall = 1; p.tall < tallest && rest >= lanes+spare && room(lanes); p.tall++ {
+		}
+	}
 	y := 1
-	place := func(show, costs bool) {
+	place := func(show bool, more int) {
 		if !show || y >= in.H {
 			p.lines = append(p.lines, -1)
 			return
 		}
 		p.lines = append(p.lines, y)
-		y++
-		if costs {
-			y++
-		}
+		y += 1 + more
 	}
 	gap := func() {
 		if p.gaps {
 			y++
 		}
 	}
-	place(!in.Asks, p.costs)
+	place(!in.Asks, count(p.costs))
 	gap()
 	for range lanes {
 		place(true, p.tall)
@@ -78,9 +79,17 @@ func (v *View) plan(in *screen.Context) plan {
 	}
 	gap()
 	for range scales {
-		place(shown, p.allCosts)
+		place(shown, count(p.allCosts))
 	}
 	gap()
 	p.below = y
 	return p
+}
+
+// count returns 1 for true.
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

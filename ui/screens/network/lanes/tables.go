@@ -19,7 +19,9 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	if in.Setup.Slow() && !(fresh && priced) {
 		return nil
 	}
+	shown := *v
 	if !fresh {
+		shown.list = none
 		var ok bool
 		if d, ok = draw(query{setup: *in.Setup, list: none, plot: plotWidth(80)}, never); !ok {
 			return nil
@@ -28,7 +30,6 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	if !priced {
 		c, _ = costsOf(in.Setup, &d.choices, never)
 	}
-	shown := *v
 	shown.drawn = d
 	return []report.Table{shown.segmentTable(), shown.choiceTable(&c)}
 }
@@ -38,6 +39,9 @@ func (v *View) segmentTable() report.Table {
 	t := report.Table{
 		Title: "lanes of a step of one GPU",
 		Head:  []string{"lane", "segment", "state", "start", "length", "exposed", "sent"},
+	}
+	if c := v.choice(); c != nil {
+		t.Title += ", with " + listName(v.list) + " " + v.choiceName(v.list, c)
 	}
 	for i := range v.drawn.step.Lanes {
 		l := &v.drawn.step.Lanes[i]

@@ -128,12 +128,13 @@ func (v *View) ending(job int, ok bool, take func()) func() {
 
 // take shows a drawing; the cursor goes to what it is about, until somebody moves it.
 func (v *View) take(d drawing) {
+	first := v.drawn.step == nil
 	if v.drawn.setup != d.setup {
 		v.moved = false
 	}
 	v.drawn = d
 	v.row = min(v.row, v.last())
-	if !v.moved {
+	if first || !v.moved && v.laneAt(v.row) != nil {
 		v.home()
 	}
 }

@@ -53,26 +53,30 @@ func (v *View) words(in *screen.Context) (head, why string) {
 	if g == nil {
 		return strings.ToUpper(l.Dimension) + ": nothing is sent in this part of the step", ""
 	}
-	when := figure.Seconds(g.Length) + " from " + figure.Seconds(g.Start)
+	when := fmt.Sprintf(" for %s, from %s to %s", figure.Seconds(g.Length), figure.Seconds(g.Start), figure.Seconds(g.End()))
 	if l.Dimension == "" {
-		return v.computeName(g) + ": " + when, v.computeWhy(g)
+		return v.computeName(g) + when, v.computeWhy(g)
 	}
 	c := v.traffic(l)
-	name := strings.ToUpper(l.Dimension) + ", " + v.moves(l.Dimension, g)
+	head = strings.ToUpper(l.Dimension) + ", " + v.moves(l.Dimension, g)
+	why = v.why(l, g, c)
 	switch g.Kind {
 	case lane.Folded:
 		return fmt.Sprintf("%s, %s folded: %s exposed, %s hidden", strings.ToUpper(l.Dimension), figure.Plural(g.Micros, "operation"), figure.Seconds(g.Exposed), figure.Seconds(g.Hidden)),
 			"In the middle of the step every micro-batch is like its neighbours. f draws them all."
 	case lane.Exposed:
-		name += ": exposed " + when
+		head += ": exposed" + when
+		if l.Dimension != "pp" {
+			why = "The GPU waits. " + why
+		}
 	default:
-		name += ": hidden " + when
+		head += ": hidden" + when
+		why = "Costs no time. " + why
 	}
-	why = v.why(l, g, c)
 	if g.Bytes > 0 {
 		why = figure.Traffic(g.Bytes) + over(in, c) + ". " + why
 	}
-	return name, why
+	return head, why
 }
 
 // over says over what a row's group talks.
@@ -202,7 +206,7 @@ func (v *View) why(l *lane.Lane, g *lane.Segment, c *engine.Communication) strin
 	switch l.Dimension {
 	case "tp":
 		if hidden {
-			return "Travels next to the layer's matrix products, so it costs no time."
+			return "It travels next to the layer's matrix products."
 		}
 		return "Every layer needs the sum over the TP group before it can go on: the products wait, in each layer, forward and backward."
 	case "cp":
@@ -230,7 +234,10 @@ func (v *View) why(l *lane.Lane, g *lane.Segment, c *engine.Communication) strin
 
 // dataWhy explains traffic of gradients and weights.
 func (v *View) dataWhy(g *lane.Segment, c *engine.Communication) string {
-	hidden, never, n := g.Kind == lane.Hidden, v.drawn.step.Never, figure.Comma(c.GroupSize)
+	hidden, never, n, whose := g.Kind == lane.Hidden, v.drawn.step.Never, figure.Comma(c.GroupSize), ""
+	if g.Micro < 0 && c.Rank != v.drawn.step.Rank {
+		whose = fmt.Sprintf(" It is the traffic of pipeline rank %d, which is done last with it.", c.Rank)
+	}
 	share := func(x float64) string {
 		if x <= 0 {
 			return ""
@@ -250,11 +257,11 @@ func (v *View) dataWhy(g *lane.Segment, c *engine.Communication) string {
 	case g.Before:
 		return "Each GPU has updated its shard; the forward cannot start without the first layers' new weights." + share(never.Weights)
 	case hidden:
-		return "The gradients of layers whose backward is done travel while the layers before them still compute. Only the backward of the last micro-batch hides them: earlier ones still add to them."
+		return "The gradients of layers whose backward is done travel while the layers before them still compute, or while the rank is idle. Only the backward of the last micro-batch hides them: earlier ones still add to them." + whose
 	case never.Gradients >= 1:
 		return "All gradients leave when the backward is over: nothing is left to compute that would hide them, and the update waits."
 	default:
-		return "The last bucket: the first layers' gradients are ready only when the backward ends, and nothing is left to compute that would hide them. The update waits." + share(never.Gradients)
+		return "The last bucket: the first layers' gradients are ready only when the backward ends, and nothing is left to compute that would hide them. The update waits." + share(never.Gradients) + whose
 	}
 }
 
