@@ -1,6 +1,7 @@
 package network
 
 import (
+	"meshscope/engine"
 	"meshscope/report"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -166,4 +167,9 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		}
 	}
 	return all
+}
+
+// SetupAtCursor returns the setup that the pane draws in place of the one that is there.
+func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
+	return screen.SetupAtCursor(v.panes[v.shown], inside(in))
 }

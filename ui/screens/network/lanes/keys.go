@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"meshscope/engine"
 	lane "meshscope/engine/lanes"
 	"meshscope/engine/units"
 	"meshscope/ui/screen"
@@ -128,10 +129,24 @@ func (v *View) move(n int) {
 	if v.list != i {
 		at = current(list)
 	}
-	v.list, v.pick = i, min(max(at+n, 0), len(list)-1)
-	if list[v.pick].Current {
+	v.turnTo(i, min(max(at+n, 0), len(list)-1))
+}
+
+// turnTo draws a choice of a list.
+func (v *View) turnTo(list, pick int) {
+	v.list, v.pick = list, pick
+	if v.drawn.choices.Lists()[list][pick].Current {
 		v.list, v.pick = none, 0
 	}
+}
+
+// SetupAtCursor returns the setup that is drawn and what the pane calls it; nil: the one that is
+// there, or one that no knobs lead to.
+func (v *View) SetupAtCursor(*screen.Context) (*engine.Setup, string) {
+	if c := v.choice(); c != nil && c.Knob {
+		return &c.Setup, listName(v.list) + " " + v.choiceName(v.list, c)
+	}
+	return nil, ""
 }
 
 // current returns the place of the setup as it is.
@@ -255,6 +270,11 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 		if l := v.laneAt(row); l != nil && x >= labelWidth && x < labelWidth+v.drawn.plot {
 			a := newAxis(v.drawn.step, v.drawn.plot)
 			v.at, v.moved = a.moment(float64(x-labelWidth)+0.5), true
+		}
+		if list := v.listAt(row); list != none {
+			if i := v.choiceAt(list, x); i >= 0 {
+				v.turnTo(list, i)
+			}
 		}
 		return true, v.Refresh(in)
 	}

@@ -280,6 +280,10 @@ func TestClick(t *testing.T) {
 	if g := v.focused(); g == nil || g.Kind != lane.Forward {
 		t.Errorf("%+v", g)
 	}
+	v.Mouse(in, labelWidth+2, v.plan(in).lines[0], "left")
+	if c := v.choice(); c == nil || c.Name != lane.Naive {
+		t.Errorf("a click on a choice draws %+v", c)
+	}
 }
 
 // TestTables: documents have every segment and choice, without the pane's having been opened.

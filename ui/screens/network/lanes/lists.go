@@ -31,13 +31,30 @@ func listName(list int) string {
 	return [lists]string{"variant", "tokens/GPU", "GPUs", "bucket"}[list]
 }
 
-// cellOf returns the width of a choice in its row.
-func (v *View) cellOf(list int) int {
-	w := 6
-	for i := range v.drawn.choices.Lists()[list] {
-		w = max(w, widget.Width(v.choiceName(list, &v.drawn.choices.Lists()[list][i])))
+// cellOf returns the width of a choice in its row: of variants its own, else the same of all.
+func (v *View) cellOf(list, i int) int {
+	const gap, price = 3, 7
+	choices := v.drawn.choices.Lists()[list]
+	if list == 0 {
+		return gap + max(price, widget.Width(choices[i].Name))
 	}
-	return w + 3
+	w := price - 1
+	for i := range choices {
+		w = max(w, widget.Width(v.choiceName(list, &choices[i])))
+	}
+	return gap + w
+}
+
+// choiceAt returns the choice of a list that is drawn in a column; -1: none.
+func (v *View) choiceAt(list, x int) int {
+	at := labelWidth
+	for i := range v.drawn.choices.Lists()[list] {
+		if end := at + v.cellOf(list, i); x >= at && x < end {
+			return i
+		}
+		at += v.cellOf(list, i)
+	}
+	return -1
 }
 
 // chosen returns the choice of a list that is drawn.
@@ -51,10 +68,6 @@ func (v *View) chosen(list int) int {
 // choices draws the names of a list, the one that is drawn in brackets.
 func (v *View) choices(in *screen.Context, row, list int) string {
 	l := v.label(in, row, listName(list))
-	cell := v.cellOf(list)
-	if list == 0 {
-		cell = 0
-	}
 	for i := range v.drawn.choices.Lists()[list] {
 		c := &v.drawn.choices.Lists()[list][i]
 		name, paint := " "+v.choiceName(list, c)+" ", themes.Muted
@@ -64,7 +77,7 @@ func (v *View) choices(in *screen.Context, row, list int) string {
 			paint = themes.Strong
 		}
 		at := l.Used()
-		l.Put(in.Paint(paint), name).To(at + v.cellAt(list, i, cell))
+		l.Put(in.Paint(paint), name).To(at + v.cellOf(list, i))
 	}
 	if text := v.remark(in, list); widget.Width(text) < l.Left() {
 		l.Right(in.Paint(themes.Muted), text, 0)
@@ -72,23 +85,11 @@ func (v *View) choices(in *screen.Context, row, list int) string {
 	return l.String()
 }
 
-// cellAt returns the width of one choice: all the same, but those of the variants.
-func (v *View) cellAt(list, i, cell int) int {
-	if cell > 0 {
-		return cell
-	}
-	return max(10, widget.Width(v.choiceName(list, &v.drawn.choices.Lists()[list][i]))+3)
-}
-
 // prices draws what of a step each choice of a list leaves exposed.
 func (v *View) prices(in *screen.Context, list int) string {
 	l := widget.NewLine(in.W).To(2).Put(in.Paint(themes.Muted), "exposed").To(labelWidth)
 	if v.costs.setup != *in.Setup || !v.costs.known {
 		return l.String()
-	}
-	cell := v.cellOf(list)
-	if list == 0 {
-		cell = 0
 	}
 	for i, c := range v.costs.of[list] {
 		text, paint := in.Glyphs.None, themes.Muted
@@ -102,7 +103,7 @@ func (v *View) prices(in *screen.Context, list int) string {
 			}
 		}
 		at := l.Used()
-		l.Put(in.Paint(paint), " "+text).To(at + v.cellAt(list, i, cell))
+		l.Put(in.Paint(paint), " "+text).To(at + v.cellOf(list, i))
 	}
 	return l.String()
 }
