@@ -23,6 +23,7 @@ import (
 	"github.com/creack/pty"
 
 	"meshscope/engine/knob"
+	"meshscope/engine_test/draws"
 	"meshscope/lessons"
 	"meshscope/presets"
 	"meshscope/report/figure"
@@ -129,7 +130,7 @@ func login(t *testing.T, h *host, addr string, presenter bool, width, height int
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-tt", "-F", "/dev/null", "-e", "none", "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "-p", port}
+	args := []string{"-tt", "-F", "/dev/null", "-e", "none", "-o", "StrictHostKeyChecking=accept-new", "-o", "HostKeyAlias=class", "-o", "UserKnownHostsFile=" + filepath.Join(h.dir, "known"), "-o", "LogLevel=ERROR", "-p", port}
 	user := "student"
 	if presenter {
 		args, user = append(args, "-o", "IdentitiesOnly=yes", "-i", filepath.Join(h.dir, "key")), "presenter"
@@ -227,6 +228,52 @@ func slowly(t *testing.T, to string, rate int) string {
 		}
 	}()
 	return l.Addr().String()
+}
+
+// sees waits until the client's screen has a text.
+func (c *client) sees(t *testing.T, text string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !strings.Contains(c.screen(), text); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no screen with %q:\n%s", text, c.screen())
+		}
+	}
+}
+
+// TestClassIsKilled: after kill -9 the server has the host key that clients know, and the class is at its
+// act, with what was voted.
+func TestClassIsKilled(t *testing.T) {
+	if !draws.Deep() {
+		t.Skip("builds and runs the real server: with MESHSCOPE_DEEP=1")
+	}
+	binary, dir := build(t), t.TempDir()
+	h := serve(t, binary, dir, "127.0.0.1:0", "--lesson", "second-step")
+	presenter := login(t, h, h.addr, true, 120, 36)
+	student := login(t, h, h.addr, false, 100, 30)
+	student.sees(t, "first vote")
+	presenter.sees(t, "1 follow")
+	_, _ = student.tty.WriteString("a")
+	presenter.sees(t, "1 of 1 answered")
+	_, _ = presenter.tty.WriteString("\x1b[6~") // PgDn, of a clicker
+	student.sees(t, "talk it over")
+	_, _ = presenter.tty.WriteString(" ")
+	student.sees(t, "second vote")
+	time.Sleep(3 * time.Second) // the class is kept once a second
+	h.kill()
+	for _, c := range []*client{presenter, student} {
+		_ = c.cmd.Wait()
+	}
+	h = serve(t, binary, dir, "127.0.0.1:0")
+	student = login(t, h, h.addr, false, 100, 30)
+	student.sees(t, "second vote")
+	student.sees(t, "act 1 of 4")
+	presenter = login(t, h, h.addr, true, 120, 36)
+	presenter.sees(t, "1 follow")
+	_, _ = student.tty.WriteString("b")
+	presenter.sees(t, "1 of 1 answered")
+	_, _ = presenter.tty.WriteString(" ")
+	student.sees(t, "1 → 0")
+	student.sees(t, "0 → 1")
 }
 
 // sequence reads the value of the knob that the presenter turns.
