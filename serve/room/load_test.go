@@ -57,7 +57,7 @@ func serve(t *testing.T, binary, dir, listen string, flags ...string) *host {
 	}
 	h := &host{dir: dir}
 	h.cmd = exec.CommandContext(context.Background(), binary, append([]string{"serve", "--listen", listen, "--presenter-keys", key + ".pub", "--state", filepath.Join(dir, "state"), "--per-address", "250"}, flags...)...)
-	h.cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	h.cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GOGC=" + os.Getenv("GOGC")}
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
@@ -334,7 +334,13 @@ func TestClassUnderLoad(t *testing.T) {
 		most = max(most, h.memory())
 	}
 	t.Logf("load: %.0f %% of a core, at most %.0f MB, %.2f MB a session", 100*(h.cpu()-idle)/time.Since(from).Seconds(), most/1e6, (most-bare)/float64(n+1)/1e6)
+	used := h.cpu() - idle
 	time.Sleep(8 * time.Second)
+	frames := 0
+	for _, c := range clients {
+		frames += c.since(pressed[0])
+	}
+	t.Logf("%d frames, %.1f ms of a core each", frames, 1e3*used/float64(max(frames, 1)))
 	tell(t, "presenter", presenter.delays(pressed, values))
 	var fast, throttled []time.Duration
 	for i, c := range clients {
@@ -363,6 +369,18 @@ func walk(turns int) (keys, values []string) {
 		keys, values = append(keys, key), append(values, figure.Comma(s.Seq))
 	}
 	return keys, values
+}
+
+// since returns how many times the client received something after a moment, pieces that came together
+// counted once.
+func (c *client) since(begun time.Time) (n int) {
+	const together = 20 * time.Millisecond
+	for i, part := range c.chunks {
+		if part.at.After(begun) && (i == 0 || part.at.Sub(c.chunks[i-1].at) > together) {
+			n++
+		}
+	}
+	return n
 }
 
 // delays returns how long after each key the client's screen showed what it did, or what a later one
