@@ -338,7 +338,7 @@ func (m *Model) backToClass() tea.Cmd {
 		d.Move(class.Stage)
 		return m.attend()
 	}
-	if m.lesson == nil {
+	if m.lesson == nil || m.lesson.Play.Lesson != d.Lesson || m.lesson.Play.At != d.At { // the class has gone on
 		return m.rejoin()
 	}
 	if m.lesson.Judge(m.state.Setup); m.lesson.Play.Judged.Right {
