@@ -138,8 +138,8 @@ func TestExportWritesTheScreen(t *testing.T) {
 }
 
 // TestExportNetworkAndEvidence: x on Network writes traffic, ratios and the step at
-// other bandwidths, the lanes of the step and its variants, on Evidence the groups and the runs that
-// are shown.
+// other bandwidths, the lanes of the step and its variants, ring attention and collectives, on
+// Evidence the groups and the runs that are shown.
 func TestExportNetworkAndEvidence(t *testing.T) {
 	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 16, knob.TP: 4, knob.PP: 2})
 	var written []*report.Evaluation
@@ -159,8 +159,8 @@ func TestExportNetworkAndEvidence(t *testing.T) {
 	finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(NetworkTab)}))
 	text, d := exported(t, m, &written, report.CSV)
 	r := engine.Evaluate(setup)
-	if len(d.Screen) != 5 || len(d.Screen[0].Rows) != len(r.Communication) || len(d.Screen[1].Rows) == 0 || len(d.Screen[2].Rows) != 7 {
-		t.Fatalf("tables of Network:\n%.1500s", text)
+	if len(d.Screen) != 7 || len(d.Screen[0].Rows) != len(r.Communication) || len(d.Screen[1].Rows) == 0 || len(d.Screen[2].Rows) != 7 {
+		t.Fatalf("%d tables of Network:\n%.1500s", len(d.Screen), text)
 	}
 	for i, c := range r.Communication {
 		row := d.Screen[0].Rows[i]
