@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 
 	"meshscope/cli"
 	"meshscope/engine_test/draws"
@@ -34,6 +35,10 @@ func (m testsThatBuild) Run() int {
 		return 1
 	}
 	code := m.M.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
 	if err := os.RemoveAll(filepath.Dir(sharedProgram())); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"strings"
@@ -233,6 +234,10 @@ func TestTerminal(t *testing.T) {
 			t.Cleanup(func() { _ = os.Remove(report) })
 			if !strings.Contains(string(text), "goroutine") {
 				t.Errorf("the crash file has no stack: %s", text)
+			}
+			_, setup, _ := strings.Cut(string(text), "\nsetup: meshscope ")
+			if out, err := exec.CommandContext(t.Context(), program, "eval", strings.TrimSpace(setup)).CombinedOutput(); err != nil || !bytes.Contains(out, []byte("Llama-3.1 70B on 256 x")) {
+				t.Errorf("the crash file's setup is not what was shown: %q: %v\n%s", setup, err, out)
 			}
 			if lines := strings.Count(end.Stderr, "\n"); lines > 5 {
 				t.Errorf("the user gets %d lines on standard error: %s", lines, end.Stderr)

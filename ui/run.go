@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -13,6 +14,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/presets"
+	"meshscope/presets/setupdoc"
 	"meshscope/ui/tty"
 )
 
@@ -92,6 +95,7 @@ func (r *rescue) end(err error) error {
 	r.keep()
 	switch {
 	case r.crash != nil:
+		r.describe()
 		r.crash.Err = err
 		return r.crash
 	case errors.Is(err, tea.ErrProgramPanic):
@@ -100,6 +104,21 @@ func (r *rescue) end(err error) error {
 		return fmt.Errorf("terminal: %w", err)
 	}
 	return err
+}
+
+// describe adds to the crash file what the program showed: its version, the screen, and the setup as
+// a share string that meshscope opens.
+func (r *rescue) describe() {
+	defer func() { _ = recover() }() // to read what a crash left may be a second one
+	o := &r.model.options
+	share, _ := setupdoc.Share(r.model.state.Setup, presets.Default(), o.Library)
+	file, err := os.OpenFile(r.crash.File, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return // none was written
+	}
+	_, _ = fmt.Fprintf(file, "\nmeshscope %s, %s %s/%s\nscreen: %s\nsetup: meshscope %s\n",
+		o.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, r.model.session().Screen, share)
+	_ = file.Close()
 }
 
 // lastWait is how long the program has to end in order once its terminal was given up.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
@@ -45,11 +46,11 @@ func Seeds() []uint64 {
 	return []uint64{1}
 }
 
-// Main runs the tests of a package with few collections of garbage; once TestMain
-// returns, the process ends with their result.
+// Main runs the tests of a package with few collections of garbage, and fails where they leave a
+// goroutine behind.
 func Main(m *testing.M) {
 	debug.SetGCPercent(GCPercent())
-	m.Run()
+	goleak.VerifyTestMain(m)
 }
 
 // GCPercent is how much the heap of tests may grow between two collections. Tests hold
