@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/input"
@@ -107,23 +110,76 @@ func Parse(file string, data []byte, lib *presets.Library) (*Lesson, []error) {
 	if name := strings.TrimSuffix(filepath.Base(file), ".toml"); f.ID != name && file != "" {
 		l.failf("id", "is %q, but the file is named %q", f.ID, name)
 	}
-	if f.Title == "" {
-		l.failf("title", "is missing")
+	if !idForm.MatchString(f.ID) {
+		l.failf("id", "is %q; allowed: small letters, digits and hyphens, at most 64", escape.Line(f.ID))
 	}
-	if f.Source == "" {
-		l.failf("source", "is missing: where the claims come from")
-	}
+	l.text("title", &f.Title, longestTitle, true)
+	l.text("source", &f.Source, longestText, true)
 	if f.Minutes < 1 || f.Minutes > 60 {
 		l.failf("minutes", "is %d; allowed: 1 to 60", f.Minutes)
 	}
-	if len(f.Acts) == 0 {
-		l.failf("act", "is missing: a lesson has at least one")
+	if len(f.Acts) == 0 || len(f.Acts) > mostActs {
+		l.failf("act", "there are %d acts; allowed: 1 to %d", len(f.Acts), mostActs)
 	}
+	for i := range f.Acts[:min(len(f.Acts), mostActs)] {
+		l.texts(fmt.Sprintf("act.%d", i), &f.Acts[i])
+	}
+	if len(l.errs) > 0 {
+		return nil, l.errs
+	}
+	out.Title, out.Source = f.Title, f.Source
 	l.acts(out, &f)
 	if len(l.errs) > 0 {
 		return nil, l.errs
 	}
 	return out, nil
+}
+
+// Limits of a lesson.
+const (
+	mostActs     = 40
+	mostOptions  = 8
+	longestTitle = 60 // letters
+	longestText  = 500
+)
+
+// idForm is what an id may be.
+var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+// text takes a text to one line and refuses one that is too long or has control characters.
+func (l *loader) text(key string, text *string, most int, needed bool) {
+	*text = strings.Join(strings.Fields(*text), " ")
+	switch n := utf8.RuneCountInString(*text); {
+	case n == 0 && needed:
+		l.failf(key, "is missing")
+	case n > most:
+		l.failf(key, "has %d letters; allowed: at most %d", n, most)
+	case !escape.Printable(*text):
+		l.failf(key, "has control characters: %s", escape.Line(*text))
+	}
+}
+
+// texts checks the texts of an act, and how much of everything it has.
+func (l *loader) texts(key string, f *actFile) {
+	l.text(key+".ask", &f.Ask, longestText, true)
+	l.text(key+".rule", &f.Rule, longestText, true)
+	l.text(key+".notes", &f.Notes, longestText, false)
+	for _, name := range slices.Sorted(maps.Keys(f.No)) {
+		text := f.No[name]
+		l.text(key+".no."+escape.Line(name), &text, longestText, false)
+		f.No[name] = text
+	}
+	for i := range f.Options {
+		at := fmt.Sprintf("%s.options.%d", key, i)
+		l.text(at+".say", &f.Options[i].Say, longestTitle, true)
+		l.text(at+".no", &f.Options[i].No, longestText, false)
+	}
+	if len(f.Options) > mostOptions {
+		l.failf(key+".options", "there are %d; allowed: at most %d", len(f.Options), mostOptions)
+	}
+	if f.Kind == Goal && len(f.Mask) > 0 {
+		l.failf(key+".mask", "hides figures that the way to a goal needs")
+	}
 }
 
 // acts settles the acts, each after the one before.
@@ -158,6 +214,10 @@ func (l *loader) setup(key string, over, base Settings) (engine.Setup, bool) {
 	s, at, err := settle(all, l.lib)
 	if err != nil {
 		l.fail(strings.TrimSuffix(key+"."+at, "."), err)
+		return s, false
+	}
+	if s.Slow() {
+		l.failf(key, "the setup takes too long to evaluate: it has too many micro-batches or stages")
 		return s, false
 	}
 	if r := engine.Evaluate(s); !r.Legal {
@@ -244,12 +304,19 @@ func (l *loader) act(key string, f *actFile, at engine.Setup) (Act, bool) {
 		to, _, err = turn(at, f.Reach)
 		l.fail(key+".reach", err)
 	}
+	if to.Slow() {
+		l.failf(key+".turn", "leads to a setup that takes too long to evaluate")
+		return a, false
+	}
 	a.Turned, a.After = turned, newSide(to)
 	if !a.After.Report.Legal {
 		l.failf(key+".turn", "leads to an illegal layout: %s", a.After.Report.Problems[0].Message)
 	}
 	if f.Turn != nil && to == at {
 		l.failf(key+".turn", "changes nothing")
+	}
+	if f.Kind == Goal && to == at {
+		l.failf(key+".reach", "changes nothing: the way to a goal has to turn something")
 	}
 	if len(l.errs) > errsBefore {
 		return a, false
@@ -270,9 +337,6 @@ func (l *loader) act(key string, f *actFile, at engine.Setup) (Act, bool) {
 func (l *loader) known(key string, f *actFile, a *Act) {
 	if !slices.Contains(Places(), a.Show) {
 		l.failf(key+".show", "unknown screen %q; allowed: %s", a.Show, strings.Join(Places(), ", "))
-	}
-	if f.Ask == "" || f.Rule == "" {
-		l.failf(key, "ask and rule are needed")
 	}
 	var err error
 	if f.Figure != "" && f.Kind != Point {

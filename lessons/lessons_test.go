@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"meshscope/presets"
 )
@@ -97,6 +98,21 @@ func TestFaults(t *testing.T) {
 		{"claim", `rule =`, "claim.that = \"after > before\"\nrule =", "act.0.claim.that: after > before does not hold"},
 		{"masked in the question", `ask = "Which?"`, "ask = \"Which? {memory.peak}\"\nmask = [\"memory.peak\"]", "which is masked"},
 		{"id", `id = "x"`, `id = "y"`, "the file is named"},
+		{"id of another form", `id = "x"`, `id = "../x"`, "x.toml:1:1: id: is \"../x\"; allowed: small letters"},
+		{"control characters", `title = "X"`, `title = "X\u001b[2J"`, `x.toml:2:1: title: has control characters: X\u001b[2J`},
+		{"right to left", `say = "up"`, `say = "u\u202ep"`, "act.0.options.1.say: has control characters"},
+		{"long title", `title = "X"`, `title = "` + strings.Repeat("x", 61) + `"`, "has 61 letters; allowed: at most 60"},
+		{"no rule", `rule = "{peak}"`, "", "act.0.rule: is missing"},
+		{"many options", `  { say = "up"`, strings.Repeat("  { say = \"more\", is = \"after == 1\", no = \"No.\" },\n", 8) + `  { say = "up"`, "there are 10; allowed: at most 8"},
+		{"many acts", "[[act]]", strings.Repeat("[[act]]\n", 50) + "[[act]]", "act: there are 51 acts; allowed: 1 to 40"},
+		{"slow setup", "gbs = 8,", "gbs = 8000000,", "x.toml:5:1: setup"},
+		{"deep expression", "after < before", strings.Repeat("(", 140) + "after < before" + strings.Repeat(")", 140), ""},
+		{"deeper expression", "after < before", strings.Repeat("not ", 70) + "after < before", "more than 60 parts"},
+		{"no number", `kind = "choice"`, "kind = \"number\"\nnear = nan\nno = { low = \"l\", high = \"h\" }", "act.0.near: is NaN"},
+		{"masked goal", `kind = "choice"`, "kind = \"goal\"\nmask = [\"peak\"]", "act.0.mask: hides figures"},
+		{"goal without a way", `kind = "choice"`, `kind = "goal"`, "changes nothing: the way to a goal"},
+		{"point without a star", `kind = "choice"`, `kind = "point"`, "act.0.figure: needs one *"},
+		{"point at nothing", "kind = \"choice\"\nfigure = \"memory.peak\"", "kind = \"point\"\nfigure = \"memory.ranks.7.*\"", "unknown figure"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := strings.Replace(faulty, c.old, c.to, 1)
@@ -109,6 +125,30 @@ func TestFaults(t *testing.T) {
 				t.Errorf("said %q, wanted %q", said, c.want)
 			}
 		})
+	}
+}
+
+// TestHostile: what no lesson is ends soon and names its file.
+func TestHostile(t *testing.T) {
+	for name, text := range map[string]string{
+		"acts":      `id = "x"` + "\n" + strings.Repeat("[[act]]\n", 10_000),
+		"large":     `title = "` + strings.Repeat("x", 1<<20) + `"`,
+		"nested":    "setup = " + strings.Repeat("{ a = ", 5_000),
+		"arrays":    "mask = " + strings.Repeat("[", 5_000),
+		"binary":    "\x00\xff\xfe\x1b[31m",
+		"empty":     "",
+		"no tables": "act = 3\nsetup = \"all\"\n",
+	} {
+		begin := time.Now()
+		l, errs := Parse("x.toml", []byte(text), presets.Default())
+		if l != nil || len(errs) == 0 || time.Since(begin) > 5*time.Second {
+			t.Errorf("%s: %d errors in %s", name, len(errs), time.Since(begin))
+		}
+		for _, err := range errs {
+			if !strings.HasPrefix(err.Error(), "x.toml") || len(err.Error()) > 600 || strings.ContainsAny(err.Error(), "\x00\x1b") {
+				t.Errorf("%s: %.700q", name, err)
+			}
+		}
 	}
 }
 

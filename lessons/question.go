@@ -49,8 +49,14 @@ func (l *loader) question(key string, f *actFile, a *Act) {
 		}
 	case Choice, Goal:
 		l.options(key, f, a)
+		if f.Kind == Goal && len(f.Options) > 0 && a.Reached(a.Before.Setup).Right {
+			l.failf(key+".options", "hold before anything turns")
+		}
 	case Number:
-		if a.Near = f.Near; a.Near <= 1 || a.Near > 10 {
+		if a.Against.Value <= 0 {
+			l.failf(key+".figure", "is %s: a number that is asked for is above zero", Text(a.Against))
+		}
+		if a.Near = f.Near; !(a.Near > 1 && a.Near <= 10) {
 			l.failf(key+".near", "is %v; allowed: a ratio above 1, such as 1.2", f.Near)
 		}
 		a.Low, a.High = f.No["low"], f.No["high"]

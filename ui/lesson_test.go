@@ -26,7 +26,13 @@ import (
 // taught is a model with a lesson on it, evaluated by the engine, with all that follows from that.
 func taught(t testing.TB, l *lessons.Lesson, w, h int) *Model {
 	t.Helper()
-	m := New(Options{Setup: l.Start(), Lesson: l, Calm: true, Env: []string{"LANG=en_US.UTF-8", "TERM=xterm-256color"}})
+	return taughtAt(t, l, 0, w, h)
+}
+
+// taughtAt is taught at an act.
+func taughtAt(t testing.TB, l *lessons.Lesson, act, w, h int) *Model {
+	t.Helper()
+	m := New(Options{Setup: l.Start(), Lesson: l, Act: act + 1, Calm: true, Env: []string{"LANG=en_US.UTF-8", "TERM=xterm-256color"}})
 	for _, msg := range []tea.Msg{tea.ColorProfileMsg{Profile: colorprofile.ANSI256}, tea.WindowSizeMsg{Width: w, Height: h}} {
 		_, cmd := m.Update(msg)
 		followed(m, cmd)

@@ -117,7 +117,7 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 	if in.Hides(screen.Speed()...) {
 		speed.mask("MFU")
 	}
-	if in.Hides("time.exposed", "communication.") {
+	if in.Hides(append(screen.Speed(), "time.exposed", "communication.")...) { // a share of the step
 		exposed.mask("exposed")
 	}
 	return [3]gauge{fit, speed, exposed}

@@ -35,12 +35,10 @@ func (v *View) masked(in *screen.Context, w, h int) []string {
 func (v *View) maskedRanks(in *screen.Context, w, h int) []string {
 	m := memoryOf(in)
 	g := v.grid(in, w, h, false)
+	const widest = 13
+	g.bar, g.pitch = 0, max(min((w-g.label)/(totalTerm+1), widest), 1) // no width follows a figure
 	var lines []string
-	bars := g.barsAbove(h)
 	for _, i := range g.shown {
-		if !bars {
-			break
-		}
 		l := widget.NewLine(w)
 		l.Gap(2).Put(in.Paint(themes.Muted), "rank "+figure.Comma(m.Ranks[i].Rank)).To(g.label)
 		lines = append(lines, l.Raw(screen.Unknown(in, w-g.label-9), w-g.label-9).String())
