@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -35,6 +36,10 @@ func (a *app) servePasswordCommand() *cobra.Command {
 		if len(args) == 1 {
 			file = args[0]
 		}
+		there := &usageError{escape.Name(file) + " is there already; remove it to make another password"}
+		if _, err := os.Lstat(file); err == nil {
+			return there
+		}
 		password, err := a.askPassword()
 		if err != nil {
 			return err
@@ -45,7 +50,7 @@ func (a *app) servePasswordCommand() *cobra.Command {
 		}
 		switch err := serve.WriteNew(file, []byte(hash+"\n")); {
 		case errors.Is(err, fs.ErrExist):
-			return &usageError{fmt.Sprintf("%s is there already; remove it to make another password", escape.Name(file))}
+			return there
 		case err != nil:
 			return err
 		}

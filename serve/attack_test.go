@@ -130,14 +130,14 @@ func TestGuessing(t *testing.T) {
 // TestNames: escape sequences in a name reach neither the log nor another guest.
 func TestNames(t *testing.T) {
 	h := open(t, nil)
-	c, err := h.dial("\x1b]0;owned\x07\x1b[2J‮" + strings.Repeat("n", 10_000))
+	c, err := h.dial("\x1b]0;owned\x07\x1b[2J\u202e" + strings.Repeat("n", 10_000))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
 	enter(t, c).waits(t, "Explore")
 	log := h.logged()
-	if strings.ContainsAny(log, "\x1b\x07‮") || strings.Contains(log, strings.Repeat("n", 100)) {
+	if strings.ContainsAny(log, "\x1b\x07\u202e") || strings.Contains(log, strings.Repeat("n", 100)) {
 		t.Errorf("the log:\n%s", log)
 	}
 }
