@@ -18,6 +18,7 @@ import (
 	"meshscope/serve/room"
 	"meshscope/ui"
 	"meshscope/ui/class"
+	"meshscope/ui/state"
 )
 
 // explorer is a running program in a class, without a terminal.
@@ -294,4 +295,42 @@ func TestPresenterComesBack(t *testing.T) {
 	again.sees(t, "[Memory]", "[over a step]", "2 follow")
 	again.press("tab")
 	late.sees(t, "[Pipeline]")
+}
+
+// TestGoalInClass: a student leaves to reach a goal and hands in what was found; a number is voted on as
+// the step of a ladder.
+func TestGoalInClass(t *testing.T) {
+	if !draws.Deep() {
+		t.Skip("one lesson is enough by default")
+	}
+	goal := built(t, "capstone")
+	r := room.New(start(), goal)
+	presenter, a := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 120, 36)
+	a.sees(t, "to be reached")
+	presenter.sees(t, "0 of 1 answered")
+	a.press("space")
+	a.sees(t, "yours; F rejoins")
+	a.press(")", "B") // TP 2 is not enough
+	a.sees(t, "yours; F rejoins", goal.Acts[0].Options[0].No[:20])
+	found := goal.Acts[0].After.Setup
+	a.program.Send(state.Action{Verb: state.UseSetup, Setup: &found})
+	a.press("B")
+	presenter.sees(t, "1 of 1 answered")
+	presenter.press("space")
+	a.sees(t, "rule")
+	presenter.press("space")
+	a.sees(t, "act 2 of")
+	number := built(t, "second-step")
+	last := len(number.Acts)
+	r = room.New(start(), number)
+	presenter, a = enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 80, 24)
+	for presenter.seat.Now().At < last-1 {
+		presenter.press("pgdown")
+		time.Sleep(20 * time.Millisecond)
+	}
+	a.sees(t, "act 4 of 4", "first vote")
+	a.press("7", "0", "enter")
+	a.sees(t, "70 is your answer")
+	presenter.press("v")
+	a.sees(t, "50 to 100 GiB", "█ 1")
 }

@@ -50,7 +50,7 @@ func (s *Seat) Move(move class.Move) {
 		r.onward()
 	case move == class.Back:
 		r.back()
-	case move == class.Reveal && m.Step < class.Shown:
+	case move == class.Reveal && m.Step < class.Shown && m.Act().Kind != lessons.Goal:
 		m.Step = class.Shown
 	}
 	r.publish()
@@ -65,8 +65,8 @@ func (r *Room) onward() {
 		return
 	case !m.Staged:
 		m.Staged = true
-	case m.Step < class.Shown && m.Act().Kind == lessons.Goal: // there is nothing to discuss twice
-		m.Step = class.Shown
+	case m.Step < class.Turned && m.Act().Kind == lessons.Goal: // it is reached, not voted on
+		m.Step = class.Turned
 	case m.Step < class.Turned:
 		m.Step++
 	case m.At+1 < len(m.Lesson.Acts):
@@ -86,7 +86,7 @@ func (r *Room) back() {
 	case m.Blank:
 		m.Blank = false
 		return
-	case m.Step == class.Shown && m.Act().Kind == lessons.Goal:
+	case m.Step > class.Vote && m.Act().Kind == lessons.Goal:
 		m.Step = class.Vote
 	case m.Step > class.Vote:
 		m.Step--

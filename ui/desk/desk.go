@@ -181,6 +181,9 @@ func (d *Desk) votes() (votes [2][]int, ladder []string) {
 
 // words names the step.
 func (d *Desk) words() string {
+	if d.Step == class.Vote && d.Act().Kind == lessons.Goal {
+		return "to be reached"
+	}
 	return map[class.Step]string{
 		class.Vote: "first vote", class.Discuss: "talk it over", class.Again: "second vote", class.Shown: "the votes",
 	}[d.Step]
@@ -253,8 +256,13 @@ func (d *Desk) hints() []widget.Hint {
 		next := map[class.Step]string{
 			class.Vote: "closes the vote", class.Discuss: "second vote", class.Again: "shows the votes", class.Shown: "turns it", class.Turned: "next question",
 		}[d.Step]
-		if d.Step == class.Turned && d.Next() == nil {
+		switch act := d.Act(); {
+		case d.Step == class.Turned && d.Next() == nil:
 			next = "ends the lesson"
+		case d.Step < class.Turned && act.Kind == lessons.Goal:
+			next = "shows one way"
+		case d.Step == class.Shown && len(act.Turned) == 0:
+			next = "shows the answer"
 		}
 		return []widget.Hint{{Key: "space", Text: next}, {Key: "pgup", Text: "back"}, {Key: "v", Text: "votes at once"}, {Key: "b", Text: "dark"}, {Key: "esc", Text: "turn knobs"}}
 	}
@@ -265,7 +273,10 @@ func (d *Desk) hints() []widget.Hint {
 	case d.Step.Round() < 0:
 		return []widget.Hint{own}
 	case d.voted:
-		return []widget.Hint{{Key: "", Text: ""}, {Key: "answered", Text: "wait for the class"}, own}
+		if act.Kind == lessons.Number {
+			return []widget.Hint{{Key: d.given, Text: "is your answer, wait for the class"}, own}
+		}
+		return []widget.Hint{{Key: "answered", Text: "wait for the class"}, own}
 	case act.Kind == lessons.Goal:
 		return []widget.Hint{{Key: "space", Text: "turn the knobs yourself, B when you are done"}}
 	case act.Kind == lessons.Number:
