@@ -104,7 +104,7 @@ func (a *app) explainOther(book *explain.Book, s engine.Setup, id, given string,
 	case err != nil:
 		return err
 	case found:
-		return a.printWord(word, asJSON)
+		return a.printWord(word, &s, asJSON)
 	}
 	return unknownFigure(book, given)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/engine/explain"
 	"meshscope/engine/knob"
 	"meshscope/presets/words"
@@ -23,6 +24,8 @@ type wordDocument struct {
 	Sources []string `json:"sources"`
 	See     []string `json:"see,omitempty"`
 	Figures []string `json:"figures"`
+
+	card string // of the word; empty: none
 }
 
 // explainedWord finds a word in the glossary and among the knobs: by its name, or as a part of
@@ -41,7 +44,7 @@ func explainedWord(book *explain.Book, typed string) (wordDocument, bool, error)
 	}
 	if i >= 0 && (ok || d.Word != "") && i < len(all) {
 		w := &all[i]
-		d.Word, d.Means, d.Formula, d.See, d.Sources = w.Term, w.Means, w.Formula, w.See, append(d.Sources, w.Source)
+		d.Word, d.Means, d.Formula, d.See, d.Sources, d.card = w.Term, w.Means, w.Formula, w.See, append(d.Sources, w.Source), w.Card
 	}
 	notes, err := words.Methods()
 	if err != nil {
@@ -72,7 +75,7 @@ func explainedWord(book *explain.Book, typed string) (wordDocument, bool, error)
 }
 
 // printWord prints what a word means.
-func (a *app) printWord(d wordDocument, asJSON bool) error {
+func (a *app) printWord(d wordDocument, s *engine.Setup, asJSON bool) error {
 	if asJSON {
 		return a.writeJSON(d)
 	}
@@ -91,7 +94,11 @@ func (a *app) printWord(d wordDocument, asJSON bool) error {
 			facts = append(facts, f)
 		}
 	}
+	blocks := []report.Block{facts}
+	if c, ok := report.NewCard(d.card, s); ok {
+		blocks = append(blocks, &c.Table, report.Sentence(c.Says))
+	}
 	return a.print(textFormat, &report.Answer{Document: func() *report.Document {
-		return &report.Document{Title: d.Word, Sections: []report.Section{{Blocks: []report.Block{facts}}}}
+		return &report.Document{Title: d.Word, Sections: []report.Section{{Blocks: blocks}}}
 	}})
 }

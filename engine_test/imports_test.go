@@ -54,6 +54,7 @@ func arrows() []arrow {
 		{"engine/lanes", root},
 		{"engine/overlap", root},
 		{"engine/ring", root},
+		{"engine/cards", root},
 		{"engine/compare", append([]string{"engine/figures"}, root...)},
 		{"engine/scan", append([]string{"engine/figures"}, root...)},
 		{"engine/explain", append([]string{"engine/figures", "engine/fit"}, root...)},

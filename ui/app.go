@@ -160,6 +160,7 @@ func New(o Options) *Model {
 		state: state.New(o.Setup, o.Theme, o.Mouse == nil || *o.Mouse), cache: newCache(),
 	}
 	m.screens = newScreens(m, o.Library)
+	m.lexicon.Shown = m.study
 	if o.NoColor || tty.NoColor(o.Env) {
 		m.caps.Profile = colorprofile.ASCII
 	}

@@ -13,6 +13,7 @@ import (
 	"meshscope/engine/model"
 	"meshscope/launch"
 	"meshscope/presets/setupdoc"
+	"meshscope/report"
 	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
@@ -256,6 +257,19 @@ func (m *Model) glossaryList() *overlay.Picker {
 		at = p.Label
 	}
 	return m.lexicon.List(m.look.glyphs, at, m.caps.Width >= roomy)
+}
+
+// study returns what a card of the glossary shows of the setup: nothing while a question is open, of
+// an illegal setup, or where it would take long.
+func (m *Model) study(name string, g widget.Glyphs) []overlay.Paragraph {
+	if m.asking() || !m.now.report.Legal || m.now.setup.Slow() {
+		return nil
+	}
+	c, ok := report.NewCard(name, &m.now.setup)
+	if !ok {
+		return []overlay.Paragraph{{Label: "here", Text: "this setup has none"}}
+	}
+	return overlay.Study(&c, g)
 }
 
 // startTyping opens the focused knob for a typed value.

@@ -43,6 +43,7 @@ type Word struct {
 	Unit    string   `toml:"unit"`
 	See     []string `toml:"see"` // terms of other entries
 	Source  string   `toml:"source"`
+	Card    string   `toml:"card"` // of the current setup that is shown with it; empty: none
 }
 
 // Methods returns the notes by knob. A file with a fault gives the sound ones and an

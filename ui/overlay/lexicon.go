@@ -8,12 +8,16 @@ import (
 
 	"meshscope/engine/knob"
 	"meshscope/presets/words"
+	"meshscope/report"
 	"meshscope/ui/widget"
 )
 
 // Lexicon holds the glossary and the notes on knobs, read on first use. The files are the
 // program's own; tests hold them sound.
 type Lexicon struct {
+	// Shown returns the paragraphs of a card of the current setup; nil: there are none.
+	Shown func(card string, g widget.Glyphs) []Paragraph
+
 	notes map[knob.ID]words.Method
 	words []words.Word
 	names map[string]bool // of the words, in lower case
@@ -74,14 +78,17 @@ func (l *Lexicon) Word(g widget.Glyphs, i int) Action {
 	if len(w.See) > 0 {
 		hint = append([]string{"enter goes on"}, hint...)
 	}
+	var shown []Paragraph
+	if w.Card != "" && l.Shown != nil {
+		shown = l.Shown(w.Card, g)
+	}
 	return Push{ID: WordID, Overlay: &Card{
 		Title: "WORD", Remark: "glossary", Name: w.Term, About: strings.Join(w.Also, ", "),
-		Paragraphs: []Paragraph{
+		Paragraphs: slices.Concat([]Paragraph{
 			{Label: "means", Text: w.Means},
 			{Label: "formula", Text: w.Formula},
 			{Label: "unit", Text: w.Unit},
-			{Label: "source", Text: w.Source},
-		},
+		}, shown, []Paragraph{{Label: "source", Text: w.Source}}),
 		Links: w.See, Hint: Hint(g, hint...), Leave: Back{},
 		Keys: []Bound{
 			{Key: key.NewBinding(key.WithKeys("q")), Action: Close{}},
@@ -94,4 +101,46 @@ func (l *Lexicon) Word(g widget.Glyphs, i int) Action {
 			return nil
 		},
 	}}
+}
+
+// Study returns a card of the report as paragraphs: a line of the head, a line of each row with bars
+// where it has some, and its sentence.
+func Study(c *report.Card, g widget.Glyphs) []Paragraph {
+	const barWidth = 30
+	widths, most := make([]int, len(c.Head)), 0.0
+	for i, name := range c.Head {
+		widths[i] = widget.Width(name)
+		for _, row := range c.Rows {
+			widths[i] = max(widths[i], widget.Width(row[i].Text))
+			most = max(most, row[len(row)-1].Value)
+		}
+	}
+	line := func(cells []report.Cell) string {
+		var b strings.Builder
+		for i, cell := range cells {
+			pad := strings.Repeat(" ", max(widths[i]-widget.Width(cell.Text), 0))
+			if cell.Number {
+				b.WriteString(pad + cell.Text + "  ")
+			} else {
+				b.WriteString(cell.Text + pad + "  ")
+			}
+		}
+		if last := cells[len(cells)-1]; c.Bars && last.Number && most > 0 {
+			sign := "#"
+			if g.Unicode {
+				sign = "\u2588"
+			}
+			b.WriteString(strings.Repeat(sign, int(barWidth*last.Value/most+0.5)))
+		}
+		return strings.TrimRight(b.String(), " ")
+	}
+	head := make([]report.Cell, len(c.Head))
+	for i, name := range c.Head {
+		head[i] = report.Word(name)
+	}
+	out := []Paragraph{{Label: "here", Text: line(head), Plain: true}}
+	for _, row := range c.Rows {
+		out = append(out, Paragraph{Text: line(row), Plain: true, Tight: true})
+	}
+	return append(out, Paragraph{Text: c.Says, Tight: true})
 }

@@ -1,0 +1,84 @@
+package engine_test
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"meshscope/engine"
+	"meshscope/engine/cards"
+	"meshscope/engine/recipe"
+	"meshscope/engine/units"
+	"meshscope/engine_test/draws"
+)
+
+// TestFormats: ranges and steps follow from the bits as the formats' definitions print them.
+func TestFormats(t *testing.T) {
+	for name, want := range map[string]struct{ bits, most, least, smallest float64 }{
+		"fp32":       {32, math.MaxFloat32, 0x1p-126, math.SmallestNonzeroFloat32},
+		"bf16":       {16, 0x1.fep127, 0x1p-126, 0x1p-133},
+		"fp16":       {16, 65504, 0x1p-14, 0x1p-24},
+		"fp8 e4m3":   {8, 448, 0x1p-6, 0x1p-9},
+		"fp8 e5m2":   {8, 57344, 0x1p-14, 0x1p-16},
+		"mxfp8 e4m3": {8.25, 448, 0x1p-6, 0x1p-9},
+		"mxfp6 e3m2": {6.25, 28, 0.25, 0.0625},
+		"mxfp6 e2m3": {6.25, 7.5, 1, 0.125},
+		"mxfp4 e2m1": {4.25, 6, 1, 0.5},
+		"nvfp4 e2m1": {8 * recipe.NVFP4Bytes, 6, 1, 0.5},
+	} {
+		found := false
+		for _, f := range recipe.Formats() {
+			if f.Name == name {
+				found = true
+				if f.Bits() != want.bits || f.Max() != want.most || f.Min() != want.least || f.Least() != want.smallest || f.Min()*f.Step() != f.Least() {
+					t.Errorf("%s: %g bits, largest %g, smallest %g and %g, want %v", name, f.Bits(), f.Max(), f.Min(), f.Least(), want)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("no %s", name)
+		}
+	}
+}
+
+// TestCardsAreTheReports: the parts of a dense layer take as long as its forward, parts of matrices
+// make the whole, and expert ranks share all tokens with the busiest at its load.
+func TestCardsAreTheReports(t *testing.T) {
+	w := newWorld(t)
+	draws.CheckFew(t, 25, func(r *rapid.T) {
+		s := w.legalSetup(r)
+		parts, ok := cards.Layer(&s)
+		if ok != engine.Legal(s) {
+			r.Fatalf("a card of a setup that is legal: %v", !ok)
+		}
+		if !ok {
+			return
+		}
+		sum := units.Seconds(0)
+		for _, p := range parts {
+			if sum += p.Seconds; p.Name == "" || p.Seconds < 0 || p.Seconds > 0 && p.FLOPs+units.FLOPs(p.Bytes) <= 0 {
+				r.Fatalf("part %+v", p)
+			}
+		}
+		_, rec := engine.EvaluateRecorded(s)
+		if e, dense := rec.Entry("layer.dense.forward"); dense && !s.Model.IsMoE() && math.Abs(float64(sum)/e.Value-1) > 1e-9 {
+			r.Fatalf("parts take %g, the layer %g", sum, e.Value)
+		}
+		for _, p := range cards.Splits(&s) {
+			if p.OnRows*p.OnCols*s.TP != p.Rows*p.Cols || (p.Forward == p.Backward) {
+				r.Fatalf("split %+v over %d", p, s.TP)
+			}
+		}
+		all, tokens := cards.Loads(&s), 0.0
+		if (len(all) == s.EP) != s.Model.IsMoE() {
+			r.Fatalf("%d loads of %d ranks", len(all), s.EP)
+		}
+		for _, l := range all {
+			tokens += l.Tokens
+		}
+		if n := float64(s.EP); len(all) > 0 && math.Abs(all[0].Tokens*n/tokens/min(s.ExpertLoad(), n)-1) > 1e-9 {
+			r.Fatalf("busiest %g of %g, load %g", all[0].Tokens, tokens, s.ExpertLoad())
+		}
+	})
+}

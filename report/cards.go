@@ -1,0 +1,140 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/engine/cards"
+	"meshscope/engine/recipe"
+	"meshscope/engine/record"
+	"meshscope/engine/units"
+	"meshscope/report/figure"
+)
+
+// Card is what the glossary shows of a setup next to a word.
+type Card struct {
+	Table
+	Says string // of the table, in a sentence
+	Bars bool   // the last column is drawn too
+}
+
+// CardNames are the cards that there are, as the glossary's file names them.
+func CardNames() []string { return []string{"formats", "splits", "roofline", "memories", "load"} }
+
+// NewCard returns a card of a setup; false where the setup has nothing to show on it.
+func NewCard(name string, s *engine.Setup) (Card, bool) {
+	switch name {
+	case "formats":
+		return formatsCard(), true
+	case "splits":
+		return splitsCard(s)
+	case "roofline":
+		return rooflineCard(s)
+	case "memories":
+		return memoriesCard(s), true
+	case "load":
+		return loadCard(s)
+	}
+	return Card{}, false
+}
+
+// brief writes a number of any size with three digits.
+func brief(v float64) string {
+	if v == 0 || v >= 0.01 && v < 1e5 {
+		return figure.Digits(v)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+func formatsCard() Card {
+	c := Card{
+		Table: Table{Title: "number formats", Head: []string{"format", "bits", "exponent", "fraction", "largest", "smallest", "step at 1"}},
+		Says:  "bits: with the part of a shared scale; smallest: with all its digits; what has a scale is multiplied by it",
+	}
+	for _, f := range recipe.Formats() {
+		c.add(Word(f.Name), Word(figure.Trim(f.Bits())), Word(strconv.Itoa(f.Exponent)), Word(strconv.Itoa(f.Fraction)),
+			Word(brief(f.Max())), Word(brief(f.Min())), Word("1/"+strconv.FormatFloat(1/f.Step(), 'f', 0, 64)))
+	}
+	return c
+}
+
+func splitsCard(s *engine.Setup) (Card, bool) {
+	c := Card{
+		Table: Table{Title: "splits", Head: []string{"matrix", "cut by", "on a GPU", "", "forward", "backward"}},
+		Says:  "f stands in front of a column split, g behind a row split: one pair of splits needs one f and one g",
+	}
+	for _, p := range cards.Splits(s) {
+		by, sign := "rows", "g"
+		if p.Columns {
+			by, sign = "columns", "f"
+		}
+		c.add(Word(p.Matrix), Word(by), Word(figure.Comma(p.OnRows)+" x "+figure.Comma(p.OnCols)), Word(sign), Word(p.Forward), Word(p.Backward))
+	}
+	if s.TP < 2 {
+		c.Says = "TP is 1: no matrix is cut and nothing is sent; " + c.Says
+	}
+	return c, len(c.Rows) > 0
+}
+
+func rooflineCard(s *engine.Setup) (Card, bool) {
+	parts, ok := cards.Layer(s)
+	if !ok || len(parts) == 0 {
+		return Card{}, false
+	}
+	gpu := &s.Cluster.GPU
+	c := Card{
+		Table: Table{Title: "roofline", Head: []string{"forward of a layer", "time", "FLOP/byte", "bound by"}},
+		Says: fmt.Sprintf("%s: %s FLOP/byte at nominal rates is where memory stops to bind", gpu.Name,
+			figure.Three(float64(gpu.Peak(s.Precision))/float64(gpu.MemoryBandwidth))),
+	}
+	for _, p := range parts {
+		by, balance := "memory", "few"
+		if p.Arithmetic {
+			by = "arithmetic"
+		}
+		switch {
+		case p.FLOPs > 0 && p.Bytes > 0:
+			balance = figure.Three(float64(p.FLOPs) / float64(p.Bytes))
+		case p.Arithmetic:
+			balance = "scores stay on chip"
+		}
+		c.add(Word(p.Name), Figure(record.Seconds, float64(p.Seconds)), Word(balance), Word(by))
+	}
+	return c, true
+}
+
+func memoriesCard(s *engine.Setup) Card {
+	c := Card{
+		Table: Table{Title: "memories and links", Head: []string{"from", "holds", "per GPU", "FLOP/byte to keep busy"}},
+		Says:  "nearer still are registers, shared memory and caches on the chip: flash attention keeps scores there",
+	}
+	for _, l := range cards.Hierarchy(s) {
+		holds := ""
+		if l.Holds > 0 {
+			holds = figure.GiB(l.Holds) + " GiB"
+		}
+		c.add(Word(l.Name), Word(holds), Word(figure.Traffic(units.Bytes(l.Bandwidth))+"/s"), Word(figure.Comma(int(math.Round(l.Balance)))))
+	}
+	return c
+}
+
+func loadCard(s *engine.Setup) (Card, bool) {
+	const most = 8
+	all := cards.Loads(s)
+	if len(all) == 0 {
+		return Card{}, false
+	}
+	c := Card{
+		Table: Table{Title: "expert load", Head: []string{"expert rank", "tokens"}}, Bars: true,
+		Says: fmt.Sprintf("imbalance %d %%: all wait for the busiest rank; the others share the rest", max(s.Imbalance, recipe.EvenLoad)),
+	}
+	for i, l := range all[:min(len(all), most)] {
+		c.add(Word(fmt.Sprintf("%d, %s", i, l.Name)), Figure(record.Count, math.Round(l.Tokens)))
+	}
+	if n := len(all) - most; n > 0 {
+		c.Says += fmt.Sprintf("; %d more as the last one", n)
+	}
+	return c, true
+}
