@@ -55,7 +55,7 @@ func formatsCard() Card {
 	}
 	for _, f := range recipe.Formats() {
 		c.add(Word(f.Name), Word(figure.Trim(f.Bits())), Word(strconv.Itoa(f.Exponent)), Word(strconv.Itoa(f.Fraction)),
-			Word(brief(f.Max())), Word(brief(f.Min())), Word("1/"+strconv.FormatFloat(1/f.Step(), 'f', 0, 64)))
+			Word(brief(f.Max())), Word(brief(f.Min())), Word("2^-"+strconv.Itoa(f.Fraction)))
 	}
 	return c
 }
@@ -98,7 +98,7 @@ func rooflineCard(s *engine.Setup) (Card, bool) {
 		case p.FLOPs > 0 && p.Bytes > 0:
 			balance = figure.Three(float64(p.FLOPs) / float64(p.Bytes))
 		case p.Arithmetic:
-			balance = "scores stay on chip"
+			balance = "on chip"
 		}
 		c.add(Word(p.Name), Figure(record.Seconds, float64(p.Seconds)), Word(balance), Word(by))
 	}

@@ -153,7 +153,7 @@ func Splits(s *engine.Setup) []Split {
 	if !m.IsMLA() {
 		q := m.Heads * m.HeadDim
 		add(column, "queries", m.Hidden, q)
-		add(row, "attention output", q, m.Hidden)
+		add(row, "output", q, m.Hidden)
 	}
 	if m.FFN > 0 {
 		add(column, "MLP up", m.Hidden, m.FFN)

@@ -18,7 +18,6 @@ func TestStudies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := presets.DefaultSetup()
 	moe, err := presets.Default().Model("deepseek-v2-lite")
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +29,7 @@ func TestStudies(t *testing.T) {
 			continue
 		}
 		named = append(named, name)
+		s := presets.DefaultSetup()
 		if name == "load" {
 			s.Model, s.TP, s.PP, s.VPP, s.EP, s.DP, s.SP, s.Imbalance = moe, 1, 1, 1, 8, 64, false, 150
 		}
