@@ -50,8 +50,8 @@ func brief(v float64) string {
 
 func formatsCard() Card {
 	c := Card{
-		Table: Table{Title: "number formats", Head: []string{"format", "bits", "exponent", "fraction", "largest", "smallest", "step at 1"}},
-		Says:  "bits: with the part of a shared scale; smallest: with all its digits; what has a scale is multiplied by it",
+		Table: Table{Title: "number formats", Head: []string{"format", "bits", "exponent", "fraction", "largest", "smallest", "step"}},
+		Says:  "bits: with the part of a shared scale; smallest: with all its digits; step: from 1 to the next; what has a scale is multiplied by it",
 	}
 	for _, f := range recipe.Formats() {
 		c.add(Word(f.Name), Word(figure.Trim(f.Bits())), Word(strconv.Itoa(f.Exponent)), Word(strconv.Itoa(f.Fraction)),
@@ -62,15 +62,15 @@ func formatsCard() Card {
 
 func splitsCard(s *engine.Setup) (Card, bool) {
 	c := Card{
-		Table: Table{Title: "splits", Head: []string{"matrix", "cut by", "on a GPU", "", "forward", "backward"}},
+		Table: Table{Title: "splits", Head: []string{"matrix", "cut by", "on a GPU", "forward", "backward"}},
 		Says:  "f stands in front of a column split, g behind a row split: one pair of splits needs one f and one g",
 	}
 	for _, p := range cards.Splits(s) {
-		by, sign := "rows", "g"
+		by := "rows g"
 		if p.Columns {
-			by, sign = "columns", "f"
+			by = "columns f"
 		}
-		c.add(Word(p.Matrix), Word(by), Word(figure.Comma(p.OnRows)+" x "+figure.Comma(p.OnCols)), Word(sign), Word(p.Forward), Word(p.Backward))
+		c.add(Word(p.Matrix), Word(by), Word(figure.Comma(p.OnRows)+"x"+figure.Comma(p.OnCols)), Word(p.Forward), Word(p.Backward))
 	}
 	if s.TP < 2 {
 		c.Says = "TP is 1: no matrix is cut and nothing is sent; " + c.Says

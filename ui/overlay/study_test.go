@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"meshscope/engine"
 	"meshscope/presets"
 	"meshscope/presets/words"
 	"meshscope/report"
@@ -31,11 +32,11 @@ func TestStudies(t *testing.T) {
 		named = append(named, name)
 		s := presets.DefaultSetup()
 		if name == "load" {
-			s.Model, s.TP, s.PP, s.VPP, s.EP, s.DP, s.SP, s.Imbalance = moe, 1, 1, 1, 8, 64, false, 150
+			s.Model, s.TP, s.PP, s.VPP, s.EP, s.DP, s.SP, s.Imbalance, s.MicroBatches = moe, 1, 1, 1, 8, 64, false, 150, 8
 		}
 		c, ok := report.NewCard(name, &s)
 		if !ok {
-			t.Errorf("%s: no card %s", all[i].Term, name)
+			t.Errorf("%s: no card %s: %v", all[i].Term, name, engine.Evaluate(s).Problems)
 			continue
 		}
 		for _, unicode := range []bool{true, false} {
