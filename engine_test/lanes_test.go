@@ -33,6 +33,7 @@ func TestLanesAddUp(t *testing.T) {
 		}
 		r := engine.Evaluate(s)
 		checkLanes(t, l, &r)
+		checkChoices(t, &s)
 	})
 	if legal < cases/2 || folded == 0 {
 		t.Errorf("%d legal setups of %d, %d folded", legal, cases, folded)
@@ -90,4 +91,30 @@ func checkLanes(t *rapid.T, l *lanes.Step, r *engine.Report) {
 	}
 	near("exposed time", exposed, r.Time.Exposed)
 	near("the step", r.Time.Compute+r.Time.Recompute+r.Time.Bubble+exposed+r.Time.Optimizer, step)
+}
+
+// checkChoices: what the picture can be turned to is legal, and one choice of each list is the
+// setup itself.
+func checkChoices(t *rapid.T, s *engine.Setup) {
+	c := lanes.ChoicesOf(s)
+	for i, list := range c.Lists() {
+		current := 0
+		for j := range list {
+			if list[j].Current {
+				current++
+				if list[j].Setup != *s {
+					t.Fatalf("list %d: %q %v is not the setup", i, list[j].Name, list[j].Value)
+				}
+			}
+			if !engine.Legal(list[j].Setup) {
+				t.Fatalf("list %d: %q %v is illegal", i, list[j].Name, list[j].Value)
+			}
+		}
+		if len(list) > 0 && current != 1 {
+			t.Fatalf("list %d has %d current choices of %d", i, current, len(list))
+		}
+	}
+	if len(c.Variants) == 0 {
+		t.Fatal("no variants")
+	}
 }

@@ -16,7 +16,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	never := func() bool { return false }
 	d, c := v.drawn, v.costs
 	fresh, priced := d.step != nil && d.query == v.query(in), c.known && c.setup == *in.Setup
-	if in.Setup.Slow() && !(fresh && priced) {
+	if in.Setup.Slow() && (!fresh || !priced) {
 		return nil
 	}
 	shown := *v
