@@ -187,12 +187,15 @@ func (a *app) timelineCommand() *cobra.Command {
 		Example: "meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2\n" +
 			"meshscope timeline --schedule zb-v --pp 4 --tf 1 --format json\n" +
 			"meshscope timeline --schedule dualpipe --pp 8 --tf 1 --format svg > dual.svg\n" +
-			"meshscope timeline --tp 8 --pp 4 --gbs 32 --format chrome-trace > step.json",
+			"meshscope timeline --tp 8 --pp 4 --gbs 32 --format chrome-trace > step.json\n" +
+			"meshscope timeline --tp 8 --pp 4 --gbs 32 --format chrome-trace --streams > gpu.json",
 		Args: cobra.ArbitraryArgs,
 	}
 	output.register(cmd, timelineFormats(), timelineFormats()[1:]...)
 	cmd.Flags().Var(&width, "width", fmt.Sprintf(
 		"columns of the drawing; default: those of the terminal or of the variable COLUMNS, %d in a pipe or a file", drawWidth))
+	byStream := false
+	cmd.Flags().BoolVar(&byStream, "streams", false, "one GPU's step with a track for what it computes and for the traffic of each dimension; for chrome-trace")
 	costs.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)
@@ -202,6 +205,16 @@ func (a *app) timelineCommand() *cobra.Command {
 		}
 		if err := costs.check(); err != nil {
 			return err
+		}
+		if byStream {
+			if output.format != traceFormat || costs.said() {
+				return &usageError{"--streams: needs --format chrome-trace, and no unit costs"}
+			}
+			t, err := a.stepStreams(cmd.Context(), &flags)
+			if err != nil {
+				return err
+			}
+			return t.write(a.stdout)
 		}
 		draw := func(f *setupFlags) (*drawing, error) { return a.realTimeline(cmd.Context(), f) }
 		if costs.said() {

@@ -17,6 +17,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"meshscope/engine"
+	"meshscope/engine/fit"
 	"meshscope/engine/hardware"
 	"meshscope/engine/units"
 	"meshscope/presets/published"
@@ -36,6 +37,7 @@ const (
 	Tokens        Figure = "tokens-per-second-per-gpu"
 	Memory        Figure = "memory" // reserved on the first pipeline rank, in GiB
 	Bubble        Figure = "bubble-alone"
+	MicroBatch    Figure = "largest-micro-batch" // in sequences
 	AllReduce     Figure = "all-reduce"
 	AllGather     Figure = "all-gather"
 	ReduceScatter Figure = "reduce-scatter"
@@ -49,6 +51,8 @@ func (f Figure) Unit() string {
 	switch {
 	case f == Memory:
 		return "GiB"
+	case f == MicroBatch:
+		return "sequences"
 	case f.Bandwidth():
 		return "GB/s"
 	}
@@ -133,7 +137,7 @@ func read(name string, lib published.Library) (Curve, error) {
 	if err := dec.Decode(&f); err != nil {
 		return Curve{}, err
 	}
-	known := f.Figure == Tokens || f.Figure == Memory || f.Figure == Bubble || f.Figure.Bandwidth() && f.Volume > 0
+	known := f.Figure == Tokens || f.Figure == Memory || f.Figure == Bubble || f.Figure == MicroBatch || f.Figure.Bandwidth() && f.Volume > 0
 	if f.ID != strings.TrimSuffix(path.Base(name), ".toml") || f.Title == "" || f.Source == "" || f.Axis == "" || !known || len(f.Points) < 2 {
 		return Curve{}, errors.New("id must be the file's name; title, source, axis, a known figure and two points must be given")
 	}
@@ -186,6 +190,9 @@ func (c *Curve) predict(e *engine.Evaluator) {
 		case c.Figure == Bubble:
 			first := &c.Points[0]
 			p.Predicted = first.Measured * p.busy() / first.busy()
+		case c.Figure == MicroBatch:
+			limits, _ := fit.Find(e, p.Setup)
+			p.Predicted = float64(limits.MBS)
 		case c.Figure == Memory:
 			r := e.Evaluate(p.Setup)
 			run := published.Run{Setup: p.Setup, Kind: published.Reserved, Rank: published.FirstRank}

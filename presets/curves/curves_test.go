@@ -100,6 +100,9 @@ func TestAsPublished(t *testing.T) {
 		if id := figures[r["figure"]]; id != "" {
 			check(id, r["value"], r["tok_s_gpu"], measured)
 		}
+		if id := map[string]string{"tp_scaling": "tp-3b-batch", "tp_sp_scaling": "tp-sp-3b-batch"}[r["figure"]]; id != "" {
+			check(id, r["value"], r["max_batch_size"], measured)
+		}
 	}
 	for _, r := range shared.CSV(t, "playbook", "allreduce-bandwidth.csv") {
 		if id := "bandwidth-" + strings.ReplaceAll(r["collective"], "_", "-"); all[id] != nil {
