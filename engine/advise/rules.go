@@ -91,11 +91,16 @@ const (
 	nodeOfThePlaybook = 8           // GPUs
 )
 
+// UsualBatch reports whether so many tokens per step are within the 4 to 60 M of large models.
+func UsualBatch(tokens float64) bool {
+	return tokens >= batchLow*nearly && tokens <= batchHigh/nearly
+}
+
 // BatchHint says that the global batch of a model of more than small parameters is outside that
 // of large models; empty where it is not.
 func BatchHint(s *engine.Setup) string {
 	n, than := s.Tokens(), "below"
-	if s.Model.Total() <= small || n >= batchLow*nearly && n <= batchHigh/nearly {
+	if s.Model.Total() <= small || UsualBatch(n) {
 		return ""
 	}
 	if n > batchHigh {
@@ -210,12 +215,9 @@ func fitRules() []rule {
 		},
 		{
 			id: "global-batch", source: playbookBatch + "; its cheatsheet says 4 to 40 M", step: 2,
-			text:    "A global batch of 4 M tokens (Llama 1) to 60 M (DeepSeek)",
-			applies: func(*adviser) bool { return true },
-			followed: func(a *adviser) bool {
-				n := a.now.Tokens()
-				return n >= batchLow*nearly && n <= batchHigh/nearly
-			},
+			text:     "A global batch of 4 M tokens (Llama 1) to 60 M (DeepSeek)",
+			applies:  func(*adviser) bool { return true },
+			followed: func(a *adviser) bool { return UsualBatch(a.now.Tokens()) },
 			why: func(a *adviser) string {
 				n := a.now.Tokens()
 				text := fmt.Sprintf("a step has %.3g M tokens", n/1e6)

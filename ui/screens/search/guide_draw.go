@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	find "meshscope/engine/search"
 	"meshscope/report"
@@ -60,6 +61,7 @@ func (v *View) optionLines(in *screen.Context, w, h int) []string {
 	head := widget.NewLine(w).RightAligned(muted, "GiB", name+8).RightAligned(muted, "tok/s/GPU", name+18)
 	switch g.at {
 	case batchStage:
+		head = widget.NewLine(w).To(pointer).Put(in.Paint(themes.Good), "4 to 60 M").RightAligned(muted, "GiB", name+8).RightAligned(muted, "tok/s/GPU", name+18)
 		head.RightAligned(muted, "to yours", name+27)
 	case speedStage:
 		head.RightAligned(muted, "to best", name+27)
@@ -90,7 +92,11 @@ func (v *View) optionLine(in *screen.Context, o *option, here bool, w int) strin
 		l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
 	}
 	name := optionWidth(w)
-	l.To(pointer).Put(in.Paint(role), in.Cut(o.name, name-pointer))
+	label := in.Paint(role)
+	if !here && o.gbs > 0 && in.Setup != nil && advise.UsualBatch(float64(o.gbs)*float64(in.Setup.Seq)) {
+		label = in.Paint(themes.Good)
+	}
+	l.To(pointer).Put(label, in.Cut(o.name, name-pointer))
 	switch {
 	case !o.done:
 		return l.RightAligned(in.Paint(themes.Muted), in.Glyphs.Ellipsis, name+8).String()
