@@ -41,13 +41,18 @@ func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see fun
 	}
 	file := filepath.Join(f.state, "class.json")
 	r := room.New(class.Place{Setup: s}, nil)
+	back := false
 	if !f.fresh {
-		if _, err := r.Load(file, all, a.closed); err != nil {
+		var err error
+		if back, err = r.Load(file, all, a.closed); err != nil {
 			return nil, nil, fmt.Errorf("%w; --fresh begins anew", err)
 		}
 	}
 	if first != nil && r.Lesson() != first { // the same one goes on where it was
-		r = room.New(class.Place{Setup: s}, first)
+		r, back = room.New(class.Place{Setup: s}, first), false
+	}
+	if back {
+		a.sayf("meshscope: back at the class of the last run; --fresh begins anew\n")
 	}
 	kept := make(chan struct{})
 	go func() {

@@ -233,9 +233,12 @@ func TestLoad(t *testing.T) {
 	}
 	time.Sleep(2 * time.Second)
 	press := func(key string) { _, _ = presenter.stdin.Write([]byte(key)) }
-	for range 14 { // to the global batch
+	for range 60 {
+		if strings.Contains(ansi.Strip(own.screen.Render()), "▸ global batch") {
+			break
+		}
 		press("\x1b[B")
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond)
 	}
 	time.Sleep(time.Second)
 	cpu, began := p.cpu(t), time.Now()
@@ -259,6 +262,9 @@ func TestLoad(t *testing.T) {
 	}
 	slices.Sort(theirs)
 	mine := own.ages(caused)
+	if len(mine) == 0 || len(theirs) == 0 {
+		t.Fatalf("nothing was seen of the turns:\n%s", ansi.Strip(own.screen.Render()))
+	}
 	p99 := func(ages []time.Duration) time.Duration { return ages[len(ages)*99/100] }
 	t.Logf("presenter's own: %d frames, p50 %v, p99 %v", len(mine), mine[len(mine)/2], p99(mine))
 	t.Logf("followers': %d frames, p50 %v, p99 %v, max %v", len(theirs), theirs[len(theirs)/2], p99(theirs), theirs[len(theirs)-1])
