@@ -43,6 +43,8 @@ func arrows() []arrow {
 		{"report", []string{"report", "presets", "engine"}},
 		{"presets", []string{"presets", "engine"}},
 		{"docs/schema", nil},
+		{"docs/performance", []string{"cli"}},
+		{"release", nil},
 		{"docs", []string{"cli", "ui", "report", "presets", "engine", "themes"}},
 
 		{"engine", append([]string{"engine."}, setup...)},
