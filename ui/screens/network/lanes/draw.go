@@ -342,7 +342,7 @@ func firstOf(g *lane.Segment) int {
 
 // legend names the fills of the picture.
 func (v *View) legend(in *screen.Context) string {
-	l := widget.NewLine(in.W).To(labelWidth)
+	l := widget.NewLine(in.W).To(2)
 	seen := map[themes.Fill]bool{themes.ForwardAlt: true, themes.BackwardAlt: true}
 	for i := range v.drawn.step.Lanes {
 		for j := range v.drawn.step.Lanes[i].Segments {
