@@ -39,8 +39,8 @@ const (
 // roomy is the height from which there are words above the picture.
 const roomy = 13
 
-// asked reports whether a question is about the split: then only zig-zag is drawn.
-func asked(in *screen.Context) bool { return in.Hides("attention.", "causal-work-rank.") }
+// asked reports whether a question is open: then only zig-zag is drawn.
+func asked(in *screen.Context) bool { return in.Asks || in.Hides("attention.", "causal-work-rank.") }
 
 // example returns the ring that is drawn: of the setup's CP as far as there is room, of 16 tokens
 // where they divide.

@@ -189,7 +189,10 @@ func (v *attention) setup(in *screen.Context) []string {
 		lines = append(lines, passLines(in, "forward", &f.Forward, float64(scale), themes.Forward, themes.ForwardAlt)...)
 		lines = append(lines, passLines(in, "backward", &f.Backward, float64(scale), themes.Backward, themes.BackwardAlt)...)
 	}
-	return append(lines, say(v.pairs(in)), say(v.traffic(in)))
+	if !asked(in) {
+		lines = append(lines, say(v.pairs(in)))
+	}
+	return append(lines, say(v.traffic(in)))
 }
 
 // passLines draws attention in the steps of the ring, and the messages that travel while it

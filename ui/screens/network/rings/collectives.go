@@ -58,11 +58,18 @@ func (v *collectives) group(in *screen.Context) *ring.Group {
 	return best
 }
 
-// Most GPUs of a ring that is drawn, and the lines besides those of its GPUs.
-const (
-	mostRanks  = 16
-	otherLines = 10
-)
+// mostRanks is how many GPUs of a ring are drawn at most.
+const mostRanks = 16
+
+// room returns how many GPUs have room: besides them there are lines of words, and where the height
+// allows more of these and the list of collectives.
+func room(h int) int {
+	other := 6
+	if h >= listed {
+		other = 10
+	}
+	return min((h-other)/2*2, mostRanks)
+}
 
 // example returns the ring that is drawn: the group, or where it is too large fewer GPUs in two nodes.
 func (v *collectives) example(g *ring.Group) ring.Collective {
@@ -210,7 +217,7 @@ func (v *collectives) Render(in *screen.Context) []string {
 		return nothing(in, "COLLECTIVES")
 	}
 	g := v.group(in)
-	v.most = min((in.H-otherLines)/2*2, mostRanks)
+	v.most = room(in.H)
 	c := v.example(g)
 	lines := []string{v.heading(in, g, &c)}
 	lines = append(lines, v.list(in, g)...)

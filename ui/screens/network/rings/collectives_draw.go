@@ -18,6 +18,7 @@ import (
 const (
 	chunksAt   = 7
 	chunkWidth = 4
+	listed     = 16 // height from which the collectives are listed
 )
 
 // heading names the group, what it sends and the step.
@@ -49,7 +50,7 @@ type name struct {
 // names lays the list of collectives out in lines.
 func (v *collectives) names(in *screen.Context) []name {
 	var out []name
-	if in.H < 16 { // the heading names the one that is shown
+	if in.H < listed { // the heading names the one that is shown
 		return nil
 	}
 	line, at := 0, 0
@@ -335,13 +336,15 @@ func (v *collectives) words(in *screen.Context, g *ring.Group, c *ring.Collectiv
 	}
 	one := fmt.Sprintf("%s: %s %s %s = %s", kind, figure.Plural(whole.Steps(), "step"), in.Glyphs.Times, figure.Seconds(t/units.Seconds(whole.Steps())), figure.Seconds(t))
 	if far {
-		one += ", every step at the pace of the slow link"
+		one += ", at the pace of the slow link"
 	}
 	out = append(out, one)
 	if model, ok := g.Models(c.Op); ok {
 		text := "predicted: " + figure.Seconds(model)
 		if far && whole.PerNode > 1 && c.Op != ring.SendRecv {
-			text += ": NCCL runs several rings, one over each GPU's network link"
+			text += map[bool]string{
+				true: ": traffic inside nodes and between them flows at the same time", false: ": NCCL runs several rings, one over each GPU's network link",
+			}[c.Op == ring.AllToAll]
 		}
 		out = append(out, text)
 	}
@@ -358,7 +361,7 @@ func sends(g *ring.Group, c *ring.Collective) string {
 		ring.AllReduce:     "2 passes of n-1 chunks, each 1/n: 2 x {share} x {data}{=} a GPU",
 		ring.ReduceScatter: "n-1 chunks, each 1/n: {share} x {data}{=} a GPU, half an all-reduce",
 		ring.AllGather:     "n-1 chunks, each 1/n: {share} x {data}{=} a GPU, the other half of an all-reduce",
-		ring.AllToAll:      "n-1 parts, each 1/n: {share} x {data}{=} a GPU, in step k to the one k places on",
+		ring.AllToAll:      "n-1 parts, each 1/n: {share} x {data}{=} a GPU; in step k to k places on",
 		ring.Broadcast:     "{data} by each GPU but the last, chunk behind chunk",
 		ring.Reduce:        "{data} by each GPU but the root; each adds its own",
 		ring.Scatter:       "{share} x {data}{=} by GPU 0, the farthest chunk first; less by the others",

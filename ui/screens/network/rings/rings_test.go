@@ -135,6 +135,28 @@ func TestPlays(t *testing.T) {
 	}
 }
 
+// TestQuestions: while a question is open the work of the other split is not told, and bytes and times
+// that it hides are in no line.
+func TestQuestions(t *testing.T) {
+	in := input(t, nil).At(120, 30)
+	all := panes(t, in)
+	press(t, all[0], in, "z")
+	hides := func(p screen.Screen, figures ...string) {
+		shown := ansi.Strip(strings.Join(p.Render(in), "\n"))
+		c := in.At(in.W, in.H)
+		c.Asks, c.Masked = true, []string{"attention.causal-contiguous", "communication.dp.bytes"}
+		hidden := ansi.Strip(strings.Join(p.Render(c), "\n"))
+		for _, f := range figures {
+			if !strings.Contains(shown, f) || strings.Contains(hidden, f) {
+				t.Errorf("%s: %q is hidden where nothing is asked, or told where it is", p.Name(), f)
+			}
+		}
+	}
+	hides(all[0], "1.82", "1.87", "[contiguous]", "2,013,274,112")
+	press(t, all[1], in, "right")
+	hides(all[1], "132 GB", "2.94 s", "4.41 GB")
+}
+
 // TestAllSetups: panes draw setups of one GPU, without CP, with experts, with groups too large to
 // draw, and in windows too small for them.
 func TestAllSetups(t *testing.T) {
