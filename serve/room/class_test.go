@@ -113,6 +113,7 @@ func start() class.Place {
 // TestFollow: a follower shows what the presenter turns, in its own size; the first knob key forks
 // and F comes back.
 func TestFollow(t *testing.T) {
+	t.Parallel()
 	r := room.New(start(), nil)
 	presenter, student := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 80, 24)
 	presenter.sees(t, "1 follow, 0 explore")
@@ -136,6 +137,7 @@ func TestFollow(t *testing.T) {
 // TestSameScreen: who follows in a window of the same size sees on every screen what the presenter
 // does, and what was computed for it, but for the line that says who one is.
 func TestSameScreen(t *testing.T) {
+	t.Parallel()
 	r := room.New(start(), nil)
 	presenter, student := enter(t, r, class.Presenter, 100, 30), enter(t, r, class.Student, 100, 30)
 	for _, name := range []string{"Explore", "Memory", "Pipeline", "Network", "Search", "Compare", "Scan", "Evidence"} {
@@ -181,6 +183,7 @@ func built(t testing.TB, id string) *lessons.Lesson {
 // TestLessonInClass: votes are hidden until the presenter shows them, are given once in each of two
 // rounds, and stand beside each other before the turn. A clicker is enough, the notes show all.
 func TestLessonInClass(t *testing.T) {
+	t.Parallel()
 	lesson := built(t, "second-step")
 	first := &lesson.Acts[0]
 	r := room.New(start(), lesson)
@@ -234,6 +237,7 @@ func TestLessonInClass(t *testing.T) {
 // TestNothingOfAGuest: whatever a student turns, types, pastes or answers, the others' terminals receive
 // nothing of it but counts.
 func TestNothingOfAGuest(t *testing.T) {
+	t.Parallel()
 	r := room.New(start(), built(t, "second-step"))
 	presenter, guest, other := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 120, 36), enter(t, r, class.Student, 100, 30)
 	presenter.sees(t, "2 follow")
@@ -272,6 +276,7 @@ func TestNothingOfAGuest(t *testing.T) {
 
 // TestSmallWindow: a student whose window has no room for a screen has the question alone, and answers.
 func TestSmallWindow(t *testing.T) {
+	t.Parallel()
 	r := room.New(start(), built(t, "second-step"))
 	presenter, small := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 60, 12)
 	small.sees(t, "it goes up", "-MEMORY")
@@ -281,6 +286,7 @@ func TestSmallWindow(t *testing.T) {
 
 // TestPresenterComesBack: the class stays as it is while the presenter is away.
 func TestPresenterComesBack(t *testing.T) {
+	t.Parallel()
 	r := room.New(start(), nil)
 	presenter, student := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 100, 30)
 	presenter.sees(t, "1 follow")

@@ -19,6 +19,7 @@ import (
 // TestVotes lets many members vote, come and go at once while a presenter moves the class: nobody
 // votes twice in a round, nobody sees a vote before it is shown, no one waits.
 func TestVotes(t *testing.T) {
+	t.Parallel()
 	r := room.New(start(), built(t, "second-step"))
 	presenter := r.Join(class.Presenter)
 	rounds := 200
@@ -71,6 +72,7 @@ func TestVotes(t *testing.T) {
 
 // TestOneVote: one vote in a round, none for another step, and a vote that leaves takes its ballot.
 func TestOneVote(t *testing.T) {
+	t.Parallel()
 	r := room.New(start(), built(t, "second-step"))
 	presenter, a, b := r.Join(class.Presenter), r.Join(class.Student), r.Join(class.Student)
 	show := func() { m := presenter.Now(); presenter.Show(m.Of, m.Place, 1) }
@@ -97,6 +99,7 @@ func TestOneVote(t *testing.T) {
 
 // TestKeep: a class that is killed comes back to its act, with the votes that were closed.
 func TestKeep(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "class.json")
 	r := room.New(start(), built(t, "second-step"))
 	presenter, a := r.Join(class.Presenter), r.Join(class.Student)
