@@ -22,13 +22,8 @@ type Mask struct {
 // NewMask hides figures.
 func NewMask(of ...figures.Figure) Mask { return Mask{hidden: of} }
 
-// Figures returns what is hidden.
-func (m Mask) Figures() []figures.Figure { return slices.Concat(m.hidden, m.after) }
-
-// Shows reports whether a figure is one that the question starts from, to the digits of prose.
-func (m Mask) Shows(f figures.Figure) bool {
-	return slices.ContainsFunc(m.shown, func(s figures.Figure) bool { return Text(s) == Text(f) })
-}
+// Figures returns what the act masks, before and after its turn.
+func (m Mask) Figures() []figures.Figure { return m.hidden }
 
 // Asked returns the masked figures by their ids, without what follows from them.
 func (p Play) Asked() []string {

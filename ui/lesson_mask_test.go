@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/exp/golden"
+
 	"meshscope/engine"
 	"meshscope/engine_test/draws"
 	"meshscope/lessons"
@@ -29,7 +33,7 @@ func TestMaskedPictures(t *testing.T) {
 				continue
 			}
 			for _, size := range [][2]int{{80, 24}, {120, 36}} {
-				m := taughtAt(t, l, at, size[0], size[1])
+				m := taughtAt(t, l, at, size[0], size[1], nil)
 				play := m.lesson.Play
 				was := screenText(m)
 				r := altered(m.legal.report, play.Asked())
@@ -96,4 +100,50 @@ func altered(r engine.Report, masked []string) engine.Report {
 	memory.Fits = memory.Peak <= memory.Usable
 	r.Memory, r.Time, r.Throughput = &memory, &time, &rates
 	return r
+}
+
+// TestStageFrames is the stage as it is drawn: asking, answered, and without Unicode or colours. Digits are
+// left out: predictions get better.
+func TestStageFrames(t *testing.T) {
+	digits := regexp.MustCompile(`\d`)
+	l := built(t, "second-step")
+	for _, c := range []struct {
+		name string
+		act  int
+		w, h int
+		keys string
+		o    func(*Options)
+	}{
+		{"80x24-asks", 2, 80, 24, "b", nil},
+		{"120x36-answered", 2, 120, 36, "b space", nil},
+		{"80x24-ascii", 0, 80, 24, "", func(o *Options) { o.ASCII, o.NoColor = true, true }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := taughtAt(t, l, c.act, c.w, c.h, c.o)
+			tell(m, strings.Fields(c.keys)...)
+			text := screenText(m)
+			if strings.HasSuffix(c.name, "ascii") && strings.ContainsFunc(text, func(r rune) bool { return r > '~' }) {
+				t.Errorf("not ASCII:\n%s", text)
+			}
+			golden.RequireEqual(t, digits.ReplaceAllString(text, "0"))
+		})
+	}
+}
+
+// TestStageColours: with 16 colours and with none the stage says in signs what it says in colours.
+func TestStageColours(t *testing.T) {
+	l := built(t, "second-step")
+	for _, profile := range []colorprofile.Profile{colorprofile.ANSI, colorprofile.ASCII} {
+		m := taughtAt(t, l, 2, 80, 24, nil)
+		_, cmd := m.Update(tea.ColorProfileMsg{Profile: profile})
+		followed(m, cmd)
+		tell(m, "b")
+		frame := m.View().Content
+		if strings.Contains(frame, "38;5;") || strings.Contains(frame, "38;2;") {
+			t.Errorf("%v: more than 16 colours", profile)
+		}
+		if text := screenText(m); !strings.Contains(text, "▸ b") || !strings.Contains(text, "[over a step]") || !strings.Contains(text, "┤1├") {
+			t.Errorf("%v: the answer, the pane or the knob is told by colour alone:\n%s", profile, text)
+		}
+	}
 }
