@@ -203,7 +203,11 @@ func (v *View) heatMap(in *screen.Context, w, h int) []string {
 				if m.models[i].ID == in.Setup.Model.ID {
 					role = themes.Current
 				}
-				l.Put(in.Paint(role), in.Cut(m.models[i].Name, heatLabel-1))
+				name := m.models[i].Name
+				if widget.Width(name) >= heatLabel { // long names of a family differ at their ends
+					name = m.models[i].ID
+				}
+				l.Put(in.Paint(role), in.Cut(name, heatLabel-1))
 			}
 			l.To(heatLabel)
 			for j := range m.nodes {
@@ -216,7 +220,7 @@ func (v *View) heatMap(in *screen.Context, w, h int) []string {
 	words := "each cell is the best of a separate search; second line dp" + in.Glyphs.Dot + "tp" + in.Glyphs.Dot + "pp"
 	switch {
 	case m.measured:
-		words = "the fastest published run of each; at one batch more nodes leave less work per GPU: it falls, first for small models"
+		words = "fastest published run of each; more nodes leave less work per GPU: it falls, small models first"
 	case tall == 1:
 		words = "each cell is the best of a separate search, at the batch of this setup"
 	}
@@ -228,6 +232,9 @@ func (v *View) heatMap(in *screen.Context, w, h int) []string {
 
 func (v *View) heatRemark() string {
 	n := 0
+	if v.heat.measured {
+		return ""
+	}
 	for i := range v.heat.cells {
 		if v.heat.cells[i].done {
 			n++
