@@ -2,7 +2,10 @@ package cli
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,7 +17,8 @@ const (
 	startPercent = 400
 	gcPercent    = 25
 	started      = time.Second
-	memoryLimit  = 64 << 20 // bytes, of the Go heap and what manages it
+	memoryLimit  = 64 << 20 // bytes, of the Go heap and what manages it; at least
+	otherMemory  = 16 << 20 // bytes, of what is not the heap
 )
 
 // frugal sets garbage collection for the explorer, unless GOMEMLIMIT or GOGC is set, and
@@ -23,7 +27,12 @@ func frugal() (restore func()) {
 	var undo []func()
 	if os.Getenv("GOMEMLIMIT") == "" {
 		limit := debug.SetMemoryLimit(memoryLimit)
-		undo = append(undo, func() { debug.SetMemoryLimit(limit) })
+		ended := new(atomic.Bool)
+		afterCollection(ended, memoryLimit)
+		undo = append(undo, func() {
+			ended.Store(true)
+			debug.SetMemoryLimit(limit)
+		})
 	}
 	if os.Getenv("GOGC") == "" {
 		percent := debug.SetGCPercent(startPercent)
@@ -38,4 +47,33 @@ func frugal() (restore func()) {
 			u()
 		}
 	}
+}
+
+// afterCollection raises the limit, now at so many bytes, after each collection to twice what is alive, until it has
+// ended: below that the collector would never rest.
+func afterCollection(ended *atomic.Bool, limit int64) {
+	type garbage struct{ _ *byte } // a pointer keeps it from being allocated together with others
+	runtime.AddCleanup(new(garbage), func(limit int64) {
+		if ended.Load() {
+			return
+		}
+		if next := limitFor(live()); next > limit || next < limit/2 {
+			debug.SetMemoryLimit(next)
+			limit = next
+		}
+		afterCollection(ended, limit)
+	}, limit)
+}
+
+// limitFor returns the limit in bytes for so many bytes that are alive.
+func limitFor(live uint64) int64 { return max(memoryLimit, 2*int64(live)+otherMemory) }
+
+// live returns how many bytes of the heap were alive at the last collection.
+func live() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
 }

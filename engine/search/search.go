@@ -32,6 +32,7 @@ type run struct {
 	workers  int
 	progress func(Progress)
 	result   Result
+	room     *room
 
 	overlap recipe.Overlap // of the setup that was given; the problem's is cautious where that leaves it open
 	hasty   bool           // whoever stops it wants no answer any more
@@ -46,7 +47,7 @@ func newRun(ctx context.Context, p *Problem, progress func(Progress)) *run {
 	}
 	given := p.Setup.Overlap
 	p.Setup, _ = engine.Cautious(p.Setup)
-	r := &run{ctx: ctx, problem: p, overlap: given, variants: p.variants(), workers: max(p.Workers, 1), progress: progress}
+	r := &run{ctx: ctx, problem: p, overlap: given, variants: p.variants(), workers: max(p.Workers, 1), progress: progress, room: newRoom()}
 	for i := range r.variants {
 		r.planes = append(r.planes, r.variants[i].problem.planes(i)...)
 	}
@@ -231,6 +232,10 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	p := r.variants[r.planes[c.plane].variant].problem
 	if p.Space.WriteSplit != nil {
 		p.Space.WriteSplit(&f.Setup)
+	}
+	if ops := f.Setup.Spec().Work(); ops*float64(r.workers) > roomOps {
+		r.room.enter(ops)
+		defer func() { r.room.leave(e, ops) }()
 	}
 	slow, done := e.EvaluateUntil(f.Setup, stop)
 	if !done {
