@@ -36,7 +36,10 @@ func frugal() (restore func()) {
 	}
 	if os.Getenv("GOGC") == "" {
 		percent := debug.SetGCPercent(startPercent)
-		soon := time.AfterFunc(started, func() { debug.SetGCPercent(gcPercent) })
+		soon := time.AfterFunc(started, func() {
+			debug.SetGCPercent(gcPercent)
+			debug.FreeOSMemory() // what the start has used
+		})
 		undo = append(undo, func() {
 			soon.Stop()
 			debug.SetGCPercent(percent)
@@ -46,6 +49,14 @@ func frugal() (restore func()) {
 		for _, u := range undo {
 			u()
 		}
+	}
+}
+
+// tidy returns to the system what the last keys have used, unless so much is alive that looking for it takes long.
+func tidy() {
+	if os.Getenv("GOGC") == "" && live() < memoryLimit/2 {
+		debug.FreeOSMemory()
+		dropCode()
 	}
 }
 

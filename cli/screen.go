@@ -88,6 +88,7 @@ func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenF
 	keys, wrong := keyfile.Load(keyfile.Path(os.Getenv), ui.Actions())
 	o.Keys = keys
 	o.Notices = append(o.Notices, wrong...)
+	o.Idle = tidy
 	o.Version, o.Calm = version, f.calm
 	o.Save = func(name, extension string, write func(io.Writer) error) (string, error) {
 		return report.Save(".", name, extension, write)

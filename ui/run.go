@@ -52,7 +52,10 @@ func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
-	window, ended := tty.Open(o.Env), make(chan struct{})
+	if o.Idle == nil {
+		o.Idle = func() {}
+	}
+	window, ended := tty.Open(o.Env, o.Idle), make(chan struct{})
 	options := append(window.Options(o.NoColor || tty.NoColor(o.Env)), tea.WithContext(ctx))
 	guard := newRescue(o, append(options, extra...))
 	guard.next = window.Next

@@ -42,6 +42,11 @@ func (r *room) leave(e *engine.Evaluator, ops float64) {
 	if ops > roomOps/2 {
 		runtime.GC()
 	}
+	r.release(ops)
+}
+
+// release gives the room back.
+func (r *room) release(ops float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.used -= ops

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -230,6 +231,11 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 	if err := f.check(); err != nil {
 		return Group{}, err
 	}
+	most := len(f.Runs)
+	for i := range f.Cells {
+		most += len(f.Cells[i].Runs)
+	}
+	g.Runs = make([]Run, 0, most) // a run is more than a kilobyte
 	for i := range f.Runs {
 		if f.Runs[i].OutOfMemory {
 			continue
@@ -250,6 +256,8 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 		c.Runs = nil
 		g.Runs = append(g.Runs, runs...)
 	}
+	// Only what OutOfMemory reads is kept.
+	f.Runs = slices.Clone(slices.DeleteFunc(f.Runs, func(r runFile) bool { return !r.OutOfMemory }))
 	return g, nil
 }
 

@@ -13,7 +13,7 @@ import (
 type Window struct{ env []string }
 
 // Open returns the terminal of the process.
-func Open(env []string) *Window { return &Window{env: env} }
+func Open(env []string, _ func()) *Window { return &Window{env: env} }
 
 // Options returns the options of a program in the terminal, without colours where plain.
 func (w *Window) Options(plain bool) []tea.ProgramOption {

@@ -34,10 +34,13 @@ type Window struct {
 	giving  sync.Once
 }
 
-// Open returns the terminal of the process.
-func Open(env []string) *Window {
+// Open returns the terminal of the process. It calls idle when nothing has happened for a while.
+func Open(env []string, idle func()) *Window {
 	w := &Window{env: env, queue: NewQueue(time.Now), replies: make(chan tea.Msg, 16)}
-	w.rest = newRest(func() { w.program.Send(restMsg{}) })
+	w.rest = newRest(func() {
+		w.program.Send(restMsg{})
+		idle()
+	})
 	w.output = newOutput(os.Stdout, w.rest)
 	typed, keys := io.Pipe()
 	w.input = &input{Input: paste.NewInput(os.Stdin), gate: newGate(keys), keys: keys, typed: typed, failed: w.rest.end}

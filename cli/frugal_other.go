@@ -1,0 +1,6 @@
+//go:build !linux
+
+package cli
+
+// dropCode does nothing here.
+func dropCode() {}
