@@ -206,7 +206,7 @@ const (
 func ranking(ctx context.Context, s engine.Setup, fitted *presets.Library) ([]report.Ranked, error) {
 	find := func(s engine.Setup, top int) ([]search.Found, error) {
 		q := search.NewQuery()
-		q.Setup = s
+		q.Setup, q.Collect = s, runtime.GC
 		for id, n := range map[knob.ID]int{knob.GPUs: s.GPUs, knob.GBS: s.GBS, knob.Seq: s.Seq} {
 			if err := q.Set(id, fmt.Sprint(n)); err != nil {
 				return nil, fmt.Errorf("search: %w", err)

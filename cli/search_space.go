@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []knob.ID) (*search.Query, error) {
 	var err error
 	q := search.NewQuery()
+	q.Collect = runtime.GC
 	for _, id := range knob.Searched() {
 		if text, said := doc.Take(id); said && !slices.Contains(free, id) {
 			if err := q.Set(id, text); err != nil {

@@ -42,6 +42,9 @@ type Problem struct {
 	// Stop ends the search as the end of its context does, for callers that have
 	// none; nil: never. Every worker calls it.
 	Stop func() bool
+	// Collect is called when tens of megabytes are not needed any more, after an evaluation of
+	// a very long pipeline; nil: the collector finds them when it next runs.
+	Collect func()
 
 	// AnyMemory ranks layouts whether they fit or not, where no headroom is asked
 	// for.

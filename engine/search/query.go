@@ -25,6 +25,7 @@ type Query struct {
 	Launcher  string
 	// WriteSplit is that of Space.
 	WriteSplit func(*engine.Setup)
+	Collect    func() // that of Problem
 
 	tokens []int // global batches that were given in tokens
 
@@ -128,7 +129,7 @@ func (q *Query) Problem() (Problem, error) {
 	if err != nil {
 		return Problem{}, err
 	}
-	p := Problem{Setup: q.Setup, Space: space, Objective: q.Objective, Headroom: q.Headroom, Margin: q.Margin, Deadline: q.Deadline, Tokens: q.Setup.Budget}
+	p := Problem{Setup: q.Setup, Space: space, Objective: q.Objective, Headroom: q.Headroom, Margin: q.Margin, Deadline: q.Deadline, Tokens: q.Setup.Budget, Collect: q.Collect}
 	p.Space.Refused, p.Space.Accepts, p.Space.Launcher = q.Refused || q.Accepts != nil, q.Accepts, q.Launcher
 	p.Space.WriteSplit = q.WriteSplit
 	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut

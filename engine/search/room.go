@@ -1,7 +1,6 @@
 package search
 
 import (
-	"runtime"
 	"sync"
 
 	"meshscope/engine"
@@ -17,10 +16,12 @@ type room struct {
 	mu   sync.Mutex
 	free sync.Cond
 	used float64 // operations
+
+	collect func() // Problem.Collect
 }
 
-func newRoom() *room {
-	r := new(room)
+func newRoom(collect func()) *room {
+	r := &room{collect: collect}
 	r.free.L = &r.mu
 	return r
 }
@@ -39,8 +40,8 @@ func (r *room) enter(ops float64) {
 // very long ones is collected at once: the collector would wait until there is as much again.
 func (r *room) leave(e *engine.Evaluator, ops float64) {
 	*e = engine.Evaluator{SkipTimeline: true}
-	if ops > roomOps/2 {
-		runtime.GC()
+	if ops > roomOps/2 && r.collect != nil {
+		r.collect()
 	}
 	r.release(ops)
 }

@@ -9,7 +9,7 @@ import (
 // TestRoom: no more operations are laid out together than there is room for, more than that alone, and none waits
 // for ever.
 func TestRoom(t *testing.T) {
-	r := newRoom()
+	r := newRoom(nil)
 	var mu sync.Mutex
 	var inside, alone float64
 	var wait sync.WaitGroup

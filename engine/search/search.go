@@ -47,7 +47,7 @@ func newRun(ctx context.Context, p *Problem, progress func(Progress)) *run {
 	}
 	given := p.Setup.Overlap
 	p.Setup, _ = engine.Cautious(p.Setup)
-	r := &run{ctx: ctx, problem: p, overlap: given, variants: p.variants(), workers: max(p.Workers, 1), progress: progress, room: newRoom()}
+	r := &run{ctx: ctx, problem: p, overlap: given, variants: p.variants(), workers: max(p.Workers, 1), progress: progress, room: newRoom(p.Collect)}
 	for i := range r.variants {
 		r.planes = append(r.planes, r.variants[i].problem.planes(i)...)
 	}

@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 
@@ -238,6 +239,6 @@ const mostLengths = 12
 // problem returns the question in the engine's words.
 func (a *query) problem() find.Problem {
 	p, _ := a.inFull().Problem()
-	p.Top, p.Front, p.Workers = top, true, workers()
+	p.Top, p.Front, p.Workers, p.Collect = top, true, workers(), runtime.GC
 	return p
 }
