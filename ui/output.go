@@ -56,7 +56,7 @@ func (m *Model) copyText(what, text, command, line string) tea.Cmd {
 	if tty.Getenv(m.options.Env, "TMUX") != "" {
 		note += " (tmux: set -g set-clipboard on)"
 	}
-	return tea.Batch(tea.SetClipboard(text), m.guard(func() tea.Msg {
+	return tea.Batch(tea.Raw(tty.Clipboard(m.options.Env, text)), m.guard(func() tea.Msg {
 		if share != nil {
 			if file, err := share(text); err == nil && file != "" {
 				kept = "also to " + escape.Name(file)
