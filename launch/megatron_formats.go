@@ -167,6 +167,15 @@ func megatronFamily() []field {
 		fixed("moe-router-pre-softmax", nil, v3, deepseek),
 		fixed("mtp-loss-scaling-factor", 0.1, v3, func(s *engine.Setup) bool { return deepseek(s) && s.TrainMTP }),
 	}
+	// Of other models nothing here knows them: Megatron-LM's own defaults would train another model in silence.
+	others := func(s *engine.Setup) bool { return !llama(s) && !deepseek(s) }
+	for _, f := range []field{
+		fixed("rotary-base", 10000, "rope_theta of the model's config.json", others),
+		fixed("norm-epsilon", "1e-5", "rms_norm_eps of the model's config.json", others),
+	} {
+		f.site = true
+		rows = append(rows, f)
+	}
 	for i := range rows {
 		rows[i].unread = cmp.Or(rows[i].unread, "changes no shape")
 	}
