@@ -14,7 +14,7 @@ func TestRoom(t *testing.T) {
 	var inside, alone float64
 	var wait sync.WaitGroup
 	for i := range 200 {
-		ops := float64(roomOps) / 7 * float64(1+i%13)
+		ops := float64(roomOps / 7 * (1 + i%13)) // whole numbers, whose sums are exact
 		wait.Go(func() {
 			r.enter(ops)
 			mu.Lock()
