@@ -289,7 +289,7 @@ func TestTenThousand(t *testing.T) {
 			_, _ = io.WriteString(c, "SSH-2.0-half\r\n")
 			time.AfterFunc(10*time.Second, func() { _ = c.Close() })
 			most.Store(max(most.Load(), int64(runtime.NumGoroutine())))
-			time.Sleep(2 * time.Millisecond)
+			time.Sleep(time.Millisecond)
 		}
 	})
 	var in atomic.Int64
