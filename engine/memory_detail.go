@@ -91,6 +91,7 @@ func (e *Evaluator) recordFirstStep(s *Setup, r *Report) {
 	}
 	e.setup = *s
 	over, ok := e.overStep(r, nil)
+	r.Timeline.ForgetOpTimes()
 	if !ok {
 		return
 	}

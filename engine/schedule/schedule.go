@@ -165,6 +165,14 @@ func (t *Timeline) OpTimes() *Timeline {
 	return t
 }
 
+// ForgetOpTimes gives the memory of the times of operations back until OpTimes is called again.
+// It is for who made the timeline, before anybody else has it.
+func (t *Timeline) ForgetOpTimes() {
+	if t.costs.F != nil {
+		t.Begin, t.End, t.Lasts, t.timed = nil, nil, nil, sync.Once{}
+	}
+}
+
 // Last returns how long a kind of operation takes on a model stage, on its own: an
 // overlapped pair takes less than its halves.
 func (t *Timeline) Last(kind OpKind, stage int) float64 {
