@@ -43,7 +43,7 @@ func arrows() []arrow {
 		{"report", []string{"report", "presets", "engine"}},
 		{"presets", []string{"presets", "engine"}},
 		{"docs/schema", nil},
-		{"docs/performance", []string{"cli"}},
+		{"docs/performance", []string{"cli", "presets", "engine"}},
 		{"release", nil},
 		{"docs", []string{"cli", "ui", "report", "presets", "engine", "themes"}},
 

@@ -39,7 +39,7 @@ func run(ctx context.Context) error {
 	values := map[string]measured{}
 	for _, b := range benchmarks() {
 		fmt.Fprintln(os.Stderr, "measuring", b.folder, b.pattern)
-		cmd := exec.CommandContext(ctx, "go", "test", b.folder, "-run", "^$", "-bench", b.pattern, "-benchtime", b.time) //nolint:gosec // from the table below
+		cmd := exec.CommandContext(ctx, "go", "test", b.folder, "-run", "^$", "-bench", b.pattern, "-benchtime", b.time, "-count", b.count) //nolint:gosec // from the table below
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%s %s: %w\n%s", b.folder, b.pattern, err, out)
@@ -52,6 +52,9 @@ func run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(filepath.Dir(program)) //nolint:errcheck // a leftover temporary file harms nobody
 	values["binary"] = measured{"MB": size}
+	if values["evaluation"], err = evaluation(); err != nil {
+		return err
+	}
 	fmt.Fprintln(os.Stderr, "measuring the program at rest")
 	if values["idle"], err = idle(ctx, program); err != nil {
 		return err
@@ -59,7 +62,8 @@ func run(ctx context.Context) error {
 	return os.WriteFile(output, []byte(page(values, peers(ctx))), 0o644)
 }
 
-// read takes the results out of the output of go test.
+// read takes the results out of the output of go test: the best of all runs, which other work on the
+// machine disturbs least.
 func read(out []byte, values map[string]measured) {
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		fields := strings.Fields(lines.Text())
@@ -70,13 +74,17 @@ func read(out []byte, values map[string]measured) {
 		if at := strings.LastIndexByte(name, '-'); at > 0 {
 			name = name[:at]
 		}
-		m := measured{}
+		if values[name] == nil {
+			values[name] = measured{}
+		}
 		for i := 2; i+1 < len(fields); i += 2 {
-			if v, err := strconv.ParseFloat(fields[i], 64); err == nil {
-				m[fields[i+1]] = v
+			v, err := strconv.ParseFloat(fields[i], 64)
+			best, ok := values[name][fields[i+1]]
+			rate := strings.HasSuffix(fields[i+1], "s") && strings.Contains(fields[i+1], "/") // layouts/cpu-s
+			if err == nil && (!ok || v < best != rate) {
+				values[name][fields[i+1]] = v
 			}
 		}
-		values[name] = m
 	}
 }
 
@@ -100,17 +108,18 @@ func build(ctx context.Context) (program string, size float64, err error) {
 	return program, float64(info.Size()) / 1e6, nil
 }
 
-// machine says in one line what was measured on.
-func machine() string {
+// machine says in one line what was measured on, and whether it had other work.
+func machine() (line string, busy bool) {
 	cpu := runtime.GOARCH
 	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		if _, after, ok := strings.Cut(string(info), "model name\t: "); ok {
 			cpu, _, _ = strings.Cut(after, "\n")
 		}
 	}
-	load := ""
+	load := 0.0
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
-		load = ", load " + strings.Fields(string(text))[0] + " at the end"
+		load, _ = strconv.ParseFloat(strings.Fields(string(text))[0], 64)
 	}
-	return fmt.Sprintf("%s, %d cores, %s, %s%s", strings.TrimSpace(cpu), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), load)
+	line = fmt.Sprintf("%s, %d cores, %s, %s, load %.3g at the end", strings.TrimSpace(cpu), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), load)
+	return line, load > float64(runtime.NumCPU())+1
 }
