@@ -2,7 +2,11 @@ package ui
 
 import (
 	"bytes"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
@@ -10,6 +14,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	"meshscope/report/figure"
 	"meshscope/ui/knobs"
 )
 
@@ -74,5 +79,70 @@ func TestBytesOfATurn(t *testing.T) {
 	t.Logf("first frame %d bytes; %d turns, median %d, at most %d", first, len(sent), median, most)
 	if median > 3000 || most > 8000 {
 		t.Errorf("a turn sends a median of %d bytes, at most %d", median, most)
+	}
+	focus, screens := bytesOfMoves(t)
+	documented(t, []measured{
+		{"a step of a knob at 160x50, median over all knobs", median},
+		{"a step of a knob at 160x50, at most", most},
+		{"the focus on the next knob at 120x40, median", focus[len(focus)/2]},
+		{"the focus on the next knob at 120x40, at most: the column scrolls", focus[len(focus)-1]},
+		{"the next screen at 120x40, at least", screens[0]},
+		{"the next screen at 120x40, at most", screens[len(screens)-1]},
+	})
+}
+
+// bytesOfMoves returns what it takes to move the focus over all knobs, and to go through all screens, sorted.
+func bytesOfMoves(t *testing.T) (focus, screens []int) {
+	t.Helper()
+	m := sample(t, 120, 40, func(o *Options) { o.Evaluate = engine.Evaluate })
+	r := newRenderer(120, 40)
+	moves := func(key string, n int) (sent []int) {
+		for range n {
+			m.Update(press(key))
+			settle(m)
+			sent = append(sent, r.show(t, m.View().Content))
+		}
+		slices.Sort(sent)
+		return sent
+	}
+	keys(m, "home")
+	r.show(t, m.View().Content)
+	focus = moves("down", len(knobs.Order())-1)
+	return focus, moves("tab", len(m.screens.all))
+}
+
+// measured is a figure of docs/terminal.md, in bytes.
+type measured struct {
+	what  string
+	bytes int
+}
+
+// documented holds the figures that docs/terminal.md gives to within a fifth of what was measured, so that words of a
+// frame may change; MESHSCOPE_UPDATE=1 writes them anew.
+func documented(t *testing.T, figures []measured) {
+	t.Helper()
+	const file = "../docs/terminal.md"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range figures {
+		row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(f.what) + ` \| ([0-9,]+) \|$`)
+		if os.Getenv("MESHSCOPE_UPDATE") != "" {
+			text = row.ReplaceAll(text, []byte("| "+f.what+" | "+figure.Comma(f.bytes)+" |"))
+		}
+		found := row.FindSubmatch(text)
+		if found == nil {
+			t.Errorf("%s has no row %q", file, f.what)
+			continue
+		}
+		if n, _ := strconv.Atoi(strings.ReplaceAll(string(found[1]), ",", "")); 5*max(n-f.bytes, f.bytes-n) > f.bytes {
+			t.Errorf("%s: %s: %d, measured %d; MESHSCOPE_UPDATE=1 go test ./ui -run BytesOfATurn writes it", file, f.what, n, f.bytes)
+		}
+	}
+	if os.Getenv("MESHSCOPE_UPDATE") != "" {
+		if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // a document of the repository
+			t.Fatal(err)
+		}
 	}
 }
