@@ -29,7 +29,12 @@ func TestBuilt(t *testing.T) {
 	if err != nil || len(demos) < 9 {
 		t.Errorf("%d demonstrations: %v", len(demos), err)
 	}
+	named := map[string]bool{}
 	for _, d := range demos {
+		if named[d.ID] {
+			t.Errorf("two demonstrations are named %s", d.ID)
+		}
+		named[d.ID] = true
 		if s := newSide(d.Setup); !s.Report.Legal {
 			t.Errorf("%s is illegal", d.ID)
 		}
