@@ -31,7 +31,7 @@ func (a *Act) Moved() []Change {
 		total string
 		terms []string
 	}{
-		{"memory.peak", []string{"weights", "gradients", "optimizer", "activations", "logits", "buffers", "overhead"}},
+		{"memory.peak", terms()},
 		{"time.step", []string{"compute", "recompute", "time.bubble", "exposed", "time.optimizer"}},
 	} {
 		total, err := a.Before.figure(of.total)
