@@ -188,7 +188,7 @@ func (a *app) timelineCommand() *cobra.Command {
 			"meshscope timeline --schedule zb-v --pp 4 --tf 1 --format json\n" +
 			"meshscope timeline --schedule dualpipe --pp 8 --tf 1 --format svg > dual.svg\n" +
 			"meshscope timeline --tp 8 --pp 4 --gbs 32 --format chrome-trace > step.json\n" +
-			"meshscope timeline --pp 4 --gbs 32 --format chrome-trace --streams > gpu.json",
+			"meshscope timeline --format chrome-trace --streams > gpu.json",
 		Args: cobra.ArbitraryArgs,
 	}
 	output.register(cmd, timelineFormats(), timelineFormats()[1:]...)
