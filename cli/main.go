@@ -21,6 +21,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
+	"meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/presets/own"
 )
@@ -59,6 +60,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		if r := recover(); r != nil {
 			a.sayf("meshscope: internal error: %v\n", r)
 			if os.Getenv("MESHSCOPE_DEBUG") != "" {
+				if c, ok := r.(*search.Crash); ok {
+					_, _ = a.stderr.Write(c.Stack)
+				}
 				_, _ = a.stderr.Write(debug.Stack())
 			}
 			code = exitError

@@ -14,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/tty"
@@ -250,8 +251,18 @@ func (r *rescue) recover(cmd *tea.Cmd) {
 }
 
 func (r *rescue) note(p any) {
-	stack := debug.Stack()
+	stack := stackOf(p)
 	r.crash = &CrashError{Reason: fmt.Sprint(p), File: writeCrash(r.dir, p, stack), Stack: stack}
+}
+
+// stackOf returns where a panic that is being recovered was: in a search, which runs in goroutines of its own,
+// where it began first.
+func stackOf(p any) []byte {
+	stack := debug.Stack()
+	if c, ok := p.(*search.Crash); ok {
+		stack = slices.Concat(c.Stack, []byte("\n"), stack)
+	}
+	return stack
 }
 
 // guarded runs a command so that its panic becomes a message: a panic in a
@@ -264,7 +275,7 @@ func guarded(crashDir string, cmd tea.Cmd) tea.Cmd {
 	return func() (msg tea.Msg) {
 		defer func() {
 			if r := recover(); r != nil {
-				stack := debug.Stack()
+				stack := stackOf(r)
 				msg = crashedMsg{what: fmt.Sprint(r), file: writeCrash(crashDir, r, stack), stack: stack}
 			}
 		}()

@@ -32,13 +32,14 @@ type screens struct {
 
 // newScreens makes every screen. A new one is its folder and a line here.
 func newScreens(m *Model, lib *presets.Library) screens {
-	pins := compare.New()
+	pins, searched := compare.New(), search.New(lib)
+	searched.Shared = m != nil && m.options.Turns != nil
 	return screens{compare: pins, all: []screen.Screen{
 		explorer{m},
 		memory.New(),
 		pipeline.New(),
 		network.New(),
-		search.New(lib),
+		searched,
 		pins,
 		scan.New(),
 		evidence.New(lib),

@@ -2,7 +2,6 @@ package search
 
 import (
 	"slices"
-	"sync"
 
 	"meshscope/engine"
 	"meshscope/engine/units"
@@ -136,15 +135,11 @@ func (r *run) each(n int, do func(worker, i int)) {
 		}
 		return
 	}
-	var wait sync.WaitGroup
-	for w := range r.workers {
-		wait.Go(func() {
-			for i := w; i < n; i += r.workers {
-				do(w, i)
-			}
-		})
-	}
-	wait.Wait()
+	crew(r.workers, func(w int) {
+		for i := w; i < n; i += r.workers {
+			do(w, i)
+		}
+	})
 }
 
 // keeper keeps the best layouts and the front of memory and speed.

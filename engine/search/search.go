@@ -85,34 +85,35 @@ func (r *run) stopped() bool {
 // that are still looked at.
 func (r *run) rank() (all []candidate, share float64) {
 	var next, done, legal atomic.Int64
-	var wait sync.WaitGroup
 	var lock sync.Mutex // of progress
+	report := func(at Progress) {
+		lock.Lock()
+		defer lock.Unlock()
+		r.progress(at)
+	}
 	workers := make([]rankers, r.workers)
 	stride := coprime(len(r.planes))
 	for w := range workers {
 		workers[w] = r.rankers()
-		wait.Go(func() {
-			for !r.stopped() {
-				n := next.Add(1) - 1
-				if n >= int64(len(r.planes)) {
-					return
-				}
-				index := int(n * int64(stride) % int64(len(r.planes)))
-				k := workers[w].of(index)
-				before := k.legal
-				if !k.rank(index) {
-					return
-				}
-				sum := legal.Add(int64(k.legal - before))
-				if d := done.Add(1); d%reportEvery == 0 {
-					lock.Lock()
-					r.progress(Progress{Ranked: float64(d) / float64(len(r.planes)), Legal: int(sum)})
-					lock.Unlock()
-				}
-			}
-		})
 	}
-	wait.Wait()
+	crew(r.workers, func(w int) {
+		for !r.stopped() {
+			n := next.Add(1) - 1
+			if n >= int64(len(r.planes)) {
+				return
+			}
+			index := int(n * int64(stride) % int64(len(r.planes)))
+			k := workers[w].of(index)
+			before := k.legal
+			if !k.rank(index) {
+				return
+			}
+			sum := legal.Add(int64(k.legal - before))
+			if d := done.Add(1); d%reportEvery == 0 {
+				report(Progress{Ranked: float64(d) / float64(len(r.planes)), Legal: int(sum)})
+			}
+		}
+	})
 	for _, list := range workers {
 		for i := range list {
 			k := &list[i]

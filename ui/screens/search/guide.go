@@ -39,15 +39,16 @@ func (s stage) ask() string {
 // then the fastest. Every line is a search of its own; what finds nothing is ruled
 // out with its reason.
 type guide struct {
-	of    query
-	open  bool
-	at    stage
-	rows  [stages][]option
-	row   [stages]int // under the cursor; of the steps before: what was chosen
-	own   int         // line of the setup's own batch
-	jobs  widget.Jobs // the searches of the lines
-	seeks stage       // the step that the last of them is for
-	rules rules
+	of     query
+	shared bool // View.Shared
+	open   bool
+	at     stage
+	rows   [stages][]option
+	row    [stages]int // under the cursor; of the steps before: what was chosen
+	own    int         // line of the setup's own batch
+	jobs   widget.Jobs // the searches of the lines
+	seeks  stage       // the step that the last of them is for
+	rules  rules
 }
 
 // option is one line of a step.
@@ -174,7 +175,7 @@ func (v *View) refreshGuide(in *screen.Context) screen.Request {
 	if g.of != want || g.rows[fitStage] == nil {
 		g.jobs.Drop()
 		g.rules.jobs.Drop()
-		*g = guide{of: want, open: g.open, jobs: g.jobs, rules: rules{jobs: g.rules.jobs}}
+		*g = guide{of: want, shared: v.Shared, open: g.open, jobs: g.jobs, rules: rules{jobs: g.rules.jobs}}
 		g.rows[fitStage], g.rows[batchStage], g.rows[speedStage] = v.families(), batches(in.Setup), v.others(nil)
 		g.row[fitStage] = len(g.rows[fitStage]) - 1
 		g.own = max(slices.IndexFunc(g.rows[batchStage], func(o option) bool { return o.gbs == in.Setup.GBS }), 0)
@@ -211,7 +212,7 @@ func (v *View) refreshGuide(in *screen.Context) screen.Request {
 // and its own limit. The batch is chosen in the second step: a method of the first is
 // ruled out only if none of those batches will do.
 func (g *guide) problem(at stage, i int) find.Problem {
-	p := g.of.problem()
+	p := g.of.question(g.shared)
 	p.Top, p.Front = 1, false
 	p.Space.GBS = nil
 	if at == fitStage {

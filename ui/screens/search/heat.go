@@ -82,8 +82,9 @@ func (v *View) refreshHeat(in *screen.Context) screen.Request {
 	one := want
 	one.base = knob.WithModel(one.base, h.models[i/len(h.nodes)])
 	one.base.GPUs = h.nodes[i%len(h.nodes)] * in.Setup.Cluster.Node()
+	shared := v.Shared
 	return screen.Request{Work: func(open context.Context) func() {
-		c := one.best(open)
+		c := one.best(open, shared)
 		stopped := open.Err() != nil
 		return func() {
 			if h.jobs.End(job) && !stopped {
@@ -114,8 +115,8 @@ func (h *heat) next(in *screen.Context) int {
 }
 
 // best returns the layout that a search puts first.
-func (a *query) best(ctx context.Context) cell {
-	p := a.problem()
+func (a *query) best(ctx context.Context, shared bool) cell {
+	p := a.question(shared)
 	p.Top, p.Front = 1, false
 	r := find.Run(ctx, p, nil)
 	c := cell{done: true}

@@ -239,6 +239,15 @@ const mostLengths = 12
 // problem returns the question in the engine's words.
 func (a *query) problem() find.Problem {
 	p, _ := a.inFull().Problem()
-	p.Top, p.Front, p.Workers, p.Collect = top, true, workers(), runtime.GC
+	p.Top, p.Front = top, true
+	return p
+}
+
+// question returns the same, to be searched on all cores, or shared on one.
+func (a *query) question(shared bool) find.Problem {
+	p := a.problem()
+	if !shared {
+		p.Workers, p.Collect = runtime.GOMAXPROCS(0), runtime.GC
+	}
 	return p
 }

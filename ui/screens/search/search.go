@@ -4,7 +4,6 @@ package search
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -23,6 +22,9 @@ import (
 // the View, so a View stays where it is.
 type View struct {
 	lib *presets.Library
+	// Shared says that others compute in the same process: a search has one core, and does not collect
+	// their garbage.
+	Shared bool
 
 	chosen chosen
 	knob   facet // under the cursor
@@ -94,8 +96,9 @@ type counts struct {
 
 // job is a search that runs.
 type job struct {
-	of   query
-	stop context.CancelFunc
+	of     query
+	shared bool // View.Shared
+	stop   context.CancelFunc
 
 	ranked           atomic.Int64 // thousandths of the ranking pass
 	legal, evaluated atomic.Int64
@@ -137,7 +140,7 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 
 func (v *View) start(want query) screen.Request {
 	ctx, stop := context.WithCancel(context.Background())
-	j := &job{of: want, stop: stop}
+	j := &job{of: want, shared: v.Shared, stop: stop}
 	v.running = j
 	return screen.Request{Work: func(open context.Context) func() {
 		defer stop()
@@ -161,7 +164,7 @@ func (v *View) start(want query) screen.Request {
 // search returns the work itself.
 func (j *job) search(ctx context.Context) *answer {
 	began := time.Now()
-	p := j.of.problem()
+	p := j.of.question(j.shared)
 	step := 0 // all numbers of GPUs that are asked for are tried
 	if p.Objective == find.FewestGPUs {
 		step = p.Setup.Cluster.Node()
@@ -213,9 +216,6 @@ func (a *answer) mergeFront(front []find.Found) {
 		a.front = append(a.front, n)
 	}
 }
-
-// workers returns how many searches run side by side.
-func workers() int { return max(runtime.GOMAXPROCS(0), 1) }
 
 // Playing reports whether something on the screen moves by itself.
 func (v *View) Playing() bool { return v.running != nil }
