@@ -1,8 +1,8 @@
 package tty
 
 import (
-	"bytes"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,7 +44,7 @@ func TestGate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var got bytes.Buffer
+				var got shared
 				g := newGate(&got)
 				if c.late {
 					g.answered()
@@ -64,6 +64,25 @@ func TestGate(t *testing.T) {
 			})
 		})
 	}
+}
+
+// shared is a buffer that a timer writes to while the test reads.
+type shared struct {
+	mu  sync.Mutex
+	all []byte
+}
+
+func (s *shared) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, text...)
+	return len(text), nil
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.all)
 }
 
 // parts notes what is written to it at a time.

@@ -1,9 +1,9 @@
 package tty
 
 import (
-	"bytes"
 	"errors"
 	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,16 +44,16 @@ func TestOutputGivenUp(t *testing.T) {
 // message; it never rests at a mark that came before.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asked := 0
-		r := newRest(func() { asked++ })
-		var got bytes.Buffer
+		var asked atomic.Int32
+		r := newRest(func() { asked.Add(1) })
+		var got shared
 		o := newOutput(&got, r)
 		defer func() { o.giveUp(); r.end() }()
 		r.wake()
 		time.Sleep(2 * idleAfter)
 		synctest.Wait()
-		if asked != 1 {
-			t.Fatalf("asked to rest %d times", asked)
+		if n := asked.Load(); n != 1 {
+			t.Fatalf("asked to rest %d times", n)
 		}
 		mark := func() chan struct{} {
 			rested := make(chan struct{})
