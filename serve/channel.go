@@ -6,8 +6,6 @@ import (
 
 	"charm.land/ssh"
 	gossh "golang.org/x/crypto/ssh"
-
-	"meshscope/ui/tty"
 )
 
 // size is a window of a client, in cells; 0: it says none.
@@ -39,7 +37,7 @@ type channel struct {
 
 	terminal, begun bool
 	variables       int
-	count           int
+	count           int // of requests before the explorer opens, and of refused ones
 }
 
 // Accept opens the channel.
@@ -52,10 +50,14 @@ func (c *channel) Accept() (gossh.Channel, <-chan *gossh.Request, error) {
 	go func() {
 		defer close(passed)
 		for r := range all {
-			c.count++
+			if !c.begun {
+				c.count++
+			}
 			switch {
-			case !c.begun && c.count > maxRequests:
+			case c.count > maxRequests:
+				c.server.events.quietly("connection dropped", "address", c.link.address, "why", "too many requests")
 				_ = c.link.Close()
+				gossh.DiscardRequests(all)
 			case c.passes(r):
 				passed <- r
 			}
@@ -85,17 +87,32 @@ func (c *channel) passes(r *gossh.Request) bool {
 		}
 	case "window-change":
 		ok = c.resized(r.Payload)
+	case keepalive: // of Dropbear
 	default:
-		c.server.config.Log.Info("request refused", "address", c.link.address, "request", name(r.Type))
+		c.server.events.quietly("request refused", "address", c.link.address, "request", name(r.Type))
 		_ = r.Reply(false, nil)
+		c.refused()
 		if r.Type == "exec" || r.Type == "subsystem" {
 			_ = c.link.Close() // there is nothing else that such a client wants
 		}
 		return false
 	}
 	_ = r.Reply(ok, nil)
+	if !ok && r.Type != keepalive {
+		c.refused()
+	}
 	return false
 }
+
+// refused counts a refused request; those before the explorer opens are counted already.
+func (c *channel) refused() {
+	if c.begun {
+		c.count++
+	}
+}
+
+// keepalive asks for an answer, of which any will do.
+const keepalive = "keepalive@openssh.com"
 
 // resized notes the size of a window; only the last one counts.
 func (c *channel) resized(payload []byte) bool {
@@ -126,7 +143,7 @@ func narrow(r *gossh.Request) bool {
 	if gossh.Unmarshal(r.Payload, &t) != nil || !isName(t.Term) {
 		return false
 	}
-	t.Columns, t.Rows = min(t.Columns, tty.MaxWidth), min(t.Rows, tty.MaxHeight)
+	t.Columns, t.Rows = min(t.Columns, maxWidth), min(t.Rows, maxHeight)
 	t.Width, t.Height, t.Modes = 0, 0, ""
 	r.Payload = gossh.Marshal(&t)
 	return true

@@ -97,29 +97,30 @@ func (d *door) Accept() (net.Conn, error) {
 }
 
 // exchanged notes that the key exchange of a connection is done.
-func (d *door) exchanged(l *link) {
-	l.timer.Reset(d.limits.Login)
-	d.move(l, loggingIn)
-}
+func (d *door) exchanged(l *link) { d.move(l, loggingIn) }
 
 // entered notes that a client has logged in. It may open a session if there is room.
-func (d *door) entered(l *link) {
-	d.mu.Lock()
-	all, here := d.links[inside], 0
-	for _, other := range all {
-		if other.address == l.address {
+func (d *door) entered(l *link) { d.move(l, inside) }
+
+// room returns why there is none for one more session from an address; empty: there is.
+func (d *door) room(address string) string {
+	all, here := 0, 0
+	for _, other := range d.links[inside] {
+		if other.full != "" {
+			continue
+		}
+		all++
+		if other.address == address {
 			here++
 		}
 	}
 	switch {
-	case len(all) >= d.limits.Sessions:
-		l.full = "the server is full; try again later"
 	case here >= d.limits.PerAddress:
-		l.full = "too many sessions from your address"
+		return "too many sessions from your address"
+	case all >= d.limits.Sessions:
+		return "the server is full; try again later"
 	}
-	l.timer.Reset(d.limits.Start)
-	d.mu.Unlock()
-	d.move(l, inside)
+	return ""
 }
 
 // opened notes that a client opens its session. It returns false for a second one.
@@ -154,17 +155,22 @@ func (d *door) move(l *link, to stage) {
 	}
 	d.remove(l)
 	l.stage = to
+	switch to {
+	case loggingIn:
+		l.timer.Reset(d.limits.Login)
+	case inside:
+		l.full = d.room(l.address)
+		l.timer.Reset(d.limits.Start)
+	}
 	d.links[to] = append(d.links[to], l)
-	most := d.limits.Waiting
-	if to == inside {
-		most = d.limits.Sessions + d.limits.Waiting // those without room are told so
+	waiting := d.links[to]
+	if to == inside { // those without room are told so
+		waiting = slices.DeleteFunc(slices.Clone(waiting), func(l *link) bool { return l.full == "" })
 	}
 	var out *link
-	if len(d.links[to]) > most {
-		out = oldestOfMost(d.links[to])
-		if to == inside {
-			out = l
-		}
+	if len(waiting) > d.limits.Waiting {
+		out = oldestOfMost(waiting)
+		d.forget(out)
 	}
 	d.mu.Unlock()
 	if out != nil {
@@ -201,9 +207,13 @@ func (d *door) late(l *link) {
 func (d *door) left(l *link) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if l.stage == gone {
-		return
+	if l.stage != gone {
+		d.forget(l)
 	}
+}
+
+// forget gives the place of a connection back.
+func (d *door) forget(l *link) {
 	l.timer.Stop()
 	d.remove(l)
 	l.stage = gone

@@ -3,8 +3,6 @@ package serve
 import (
 	"sync"
 	"time"
-
-	"meshscope/ui/tty"
 )
 
 // Limits bound what clients can make the server do.
@@ -20,7 +18,7 @@ type Limits struct {
 	Total      time.Duration // of a session
 	Stall      time.Duration // that a client may leave a frame unread
 	Bytes      int           // received a second, after a burst
-	Keys       int           // keys and movements of the mouse a second, after a burst
+	Keys       int           // keys, movements of the mouse and all else that a terminal says a second, after a burst
 	Resizes    int           // changes of the window a second
 }
 
@@ -30,15 +28,17 @@ func DefaultLimits() Limits {
 		Sessions: 250, PerAddress: 100, Waiting: 256,
 		Exchange: 10 * time.Second, Login: time.Minute, Start: 15 * time.Second,
 		Delay: 500 * time.Millisecond, Idle: 2 * time.Hour, Total: 12 * time.Hour, Stall: 30 * time.Second,
-		Bytes: 32 << 10, Keys: 50, Resizes: 10,
+		Bytes: 32 << 10, Keys: 20, Resizes: 10,
 	}
 }
 
 // Bounds that nobody needs to change.
 const (
-	maxTries     = 6         // logins of a connection; a client offers every key of its agent
-	maxPasswords = 3         // wrong ones of a connection
-	maxRequests  = 64        // of a session before its explorer opens
+	maxTries     = 6   // logins of a connection; a client offers every key of its agent
+	maxPasswords = 3   // wrong ones of a connection
+	maxRequests  = 64  // of a session before its explorer opens, and refused ones
+	maxWidth     = 240 // of a window, in cells; more is left blank: memory grows with it
+	maxHeight    = 70
 	maxVariables = 16        // taken over of a client's environment
 	burstBytes   = 512 << 10 // a paste and what comes with it
 	burstKeys    = 256       // typed ahead, or pasted by a terminal that does not say so
@@ -48,7 +48,7 @@ const (
 
 // bounded returns the part of a window that is drawn on; zero means that unknown.
 func bounded(width, height uint32) (int, int) {
-	return int(min(width, tty.MaxWidth)), int(min(height, tty.MaxHeight))
+	return int(min(width, maxWidth)), int(min(height, maxHeight))
 }
 
 // bucket allows a rate after a burst. It is safe for concurrent use.

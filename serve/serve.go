@@ -78,7 +78,7 @@ func New(c Config) (*Server, error) {
 	s.guard = newGuard(&s.config.Access, c.Limits.Delay)
 	options := []ssh.Option{
 		wish.WithVersion("meshscope"),
-		wish.WithMaxTimeout(c.Limits.Total + leaveTime),
+		wish.WithMaxTimeout(c.Limits.Exchange + c.Limits.Login + c.Limits.Start + c.Limits.Total + leaveTime),
 		wish.WithMiddleware(func(ssh.Handler) ssh.Handler { return s.handle }),
 		s.secure,
 	}

@@ -3,7 +3,10 @@ package serve
 import (
 	"crypto/rand"
 	"errors"
+	"go/token"
 	"io"
+	"reflect"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,11 +55,12 @@ func (s *Server) handle(session ssh.Session) {
 	sizes, _ := ctx.Value(sizesKey{}).(chan size)
 	switch {
 	case full != "":
-		s.config.Log.Info("no room", "address", l.address, "why", full)
-		refuse(session, full)
+		s.events.quietly("no room", "address", l.address, "why", full)
+		refuse(session, l, full)
 		return
 	case !ok || terminal.Term == "" || terminal.Term == "dumb":
-		refuse(session, "a terminal is needed: ssh -t, with TERM set")
+		s.events.quietly("no terminal", "address", l.address)
+		refuse(session, l, "a terminal is needed: ssh -t, with TERM set")
 		return
 	}
 	v := &visit{
@@ -69,7 +73,7 @@ func (s *Server) handle(session ssh.Session) {
 		},
 	}
 	if !s.admit(v) {
-		refuse(session, endStopping)
+		refuse(session, l, endStopping)
 		return
 	}
 	defer s.leave(v)
@@ -84,7 +88,7 @@ func (s *Server) handle(session ssh.Session) {
 	v.end("") // the guest left, unless there is a reason already
 	log.Info("session ended", "why", v.why, "seconds", int(time.Since(v.begun).Seconds()))
 	if v.why != "" {
-		refuse(session, v.why)
+		refuse(session, l, v.why)
 	}
 }
 
@@ -94,8 +98,9 @@ func presents(session ssh.Session) bool {
 	return given != nil && given.Extensions[roleExtension] == presenterRole
 }
 
-// refuse tells the client why its session ends.
-func refuse(session ssh.Session, why string) {
+// refuse tells the client why its session ends, if it wants to know: it may take no bytes.
+func refuse(session ssh.Session, l *link, why string) {
+	time.AfterFunc(closeTime, func() { _ = l.Close() })
 	_, _ = io.WriteString(session, "meshscope: "+why+"\n")
 	_ = session.Exit(1)
 }
@@ -158,21 +163,44 @@ func (p *patient) Write(frame []byte) (int, error) {
 	return p.Writer.Write(frame)
 }
 
-// filter drops keys that come faster than anybody types, and what would stop the server's process.
+// filter drops what comes from the terminal faster than anybody types, and what would stop the
+// server's process. The size of the window is what the client's session says.
 func (v *visit) filter() func(tea.Model, tea.Msg) tea.Msg {
 	usual := tty.Filter(time.Now)
+	window := size{v.guest.Width, v.guest.Height}
 	return func(m tea.Model, msg tea.Msg) tea.Msg {
-		switch msg.(type) {
+		switch sent := msg.(type) {
 		case tea.SuspendMsg:
 			return nil
-		case tea.KeyPressMsg, tea.MouseMsg, tea.PasteMsg:
-			v.last.Store(int64(time.Since(v.begun)))
-			if !v.keys.allow() {
+		case size:
+			window = sent
+			return usual(m, tea.WindowSizeMsg{Width: sent.width, Height: sent.height})
+		case tea.WindowSizeMsg: // of the start, or a report
+			if (size{sent.Width, sent.Height}) != window {
 				return nil
 			}
+		case tea.KeyPressMsg, tea.MouseMsg, tea.PasteMsg:
+			v.last.Store(int64(time.Since(v.begun)))
 		}
-		return usual(m, msg)
+		if msg = usual(m, msg); msg == nil || decoded(msg) && !v.keys.allow() {
+			return nil
+		}
+		return msg
 	}
+}
+
+// decoded reports whether a message may have come from the terminal: the terminal library has a
+// name for it, and does not send it itself.
+func decoded(msg tea.Msg) bool {
+	switch msg.(type) {
+	case tea.QuitMsg, tea.InterruptMsg, tea.ResumeMsg, tea.BatchMsg, tea.RawMsg, tea.EnvMsg, tea.ColorProfileMsg:
+		return false
+	}
+	kind := reflect.TypeOf(msg)
+	if kind.PkgPath() == reflect.TypeFor[tea.QuitMsg]().PkgPath() {
+		return token.IsExported(kind.Name())
+	}
+	return strings.HasPrefix(kind.PkgPath(), "github.com/charmbracelet/") // what only the decoder knows
 }
 
 // follow tells the program of a new window, and when to end.
@@ -202,7 +230,7 @@ func (v *visit) follow(p *tea.Program) (stop func()) {
 				}
 				idle.Reset(max(limits.Idle-quiet, 0))
 			case s := <-v.sizes:
-				p.Send(tea.WindowSizeMsg{Width: s.width, Height: s.height})
+				p.Send(s)
 				time.Sleep(limits.resizePause())
 			}
 		}
