@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -217,7 +218,7 @@ func ranking(ctx context.Context, s engine.Setup, fitted *presets.Library) ([]re
 		if err != nil {
 			return nil, fmt.Errorf("search: %w", err)
 		}
-		p.Top, p.Workers = top, runtime.GOMAXPROCS(0)
+		p.Top, p.Workers, p.Stack = top, runtime.GOMAXPROCS(0), debug.Stack
 		return search.Run(ctx, p, nil).Best, ctx.Err()
 	}
 	with := s

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -231,7 +232,7 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Top, p.Front, p.Workers = f.top, f.front, f.jobs
+	p.Top, p.Front, p.Workers, p.Stack = f.top, f.front, f.jobs, debug.Stack
 	if p.Workers == 0 {
 		p.Workers = runtime.GOMAXPROCS(0)
 	}

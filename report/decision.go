@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -51,7 +52,7 @@ func NewDecision(s engine.Setup, r engine.Report) *Decision {
 func Decide(ctx context.Context, s engine.Setup, r engine.Report, space search.Space, workers int) *Decision {
 	d := NewDecision(s, r)
 	var all []search.Found
-	all, d.Search = search.Alternatives(ctx, search.Problem{Setup: s, Workers: workers, Margin: true, Space: space, Collect: runtime.GC})
+	all, d.Search = search.Alternatives(ctx, search.Problem{Setup: s, Workers: workers, Margin: true, Space: space, Collect: runtime.GC, Stack: debug.Stack})
 	d.Others = all[:min(alternatives, len(all))]
 	if i := d.roomiest(all); i >= alternatives {
 		d.Others[alternatives-1] = all[i]

@@ -2,13 +2,13 @@ package search
 
 import (
 	"fmt"
-	"runtime"
 	"sync"
 )
 
 // crew runs do for 0 to n-1, each in a goroutine of its own, and waits for all. A panic in one of them,
-// which would end the process whoever recovers, is raised in the caller, once, as a *Crash.
-func crew(n int, do func(worker int)) {
+// which would end the process whoever recovers, is raised in the caller, once, as a *Crash with what stack
+// (nil: nothing) returns in the goroutine that it was in.
+func crew(n int, stack func() []byte, do func(worker int)) {
 	var wait sync.WaitGroup
 	var once sync.Once
 	var crash *Crash
@@ -16,7 +16,12 @@ func crew(n int, do func(worker int)) {
 		wait.Go(func() {
 			defer func() {
 				if reason := recover(); reason != nil {
-					once.Do(func() { crash = newCrash(reason) })
+					once.Do(func() {
+						crash = &Crash{Reason: reason}
+						if stack != nil {
+							crash.Stack = stack()
+						}
+					})
 				}
 			}()
 			do(w)
@@ -31,13 +36,7 @@ func crew(n int, do func(worker int)) {
 // Crash is a panic of a search, raised where the search was asked for.
 type Crash struct {
 	Reason any
-	Stack  []byte // of the goroutine that it was in
-}
-
-func newCrash(reason any) *Crash {
-	const most = 1 << 16 // bytes of a stack
-	stack := make([]byte, most)
-	return &Crash{Reason: reason, Stack: stack[:runtime.Stack(stack, false)]}
+	Stack  []byte // of the goroutine that it was in, by Problem.Stack
 }
 
 // Error returns the reason alone.

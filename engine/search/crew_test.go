@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,7 +20,7 @@ func TestCrewCrash(t *testing.T) {
 	}
 	var ended atomic.Int64
 	c := crash(func() {
-		crew(8, func(w int) {
+		crew(8, debug.Stack, func(w int) {
 			if w%3 == 0 {
 				broken()
 			}
@@ -34,7 +35,7 @@ func TestCrewCrash(t *testing.T) {
 			p := Problem{Setup: presets.DefaultSetup(), Workers: 2, Stop: func() bool { broken(); return false }}
 			Run(context.Background(), p, nil)
 		},
-		"evaluating": func() { (&run{workers: 2}).each(4, func(int, int) { broken() }) },
+		"evaluating": func() { (&run{workers: 2, problem: &Problem{}}).each(4, func(int, int) { broken() }) },
 	} {
 		if c := crash(do); c == nil || c.Error() != "broken" {
 			t.Errorf("%s: the panic is %+v", what, c)

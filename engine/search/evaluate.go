@@ -135,7 +135,7 @@ func (r *run) each(n int, do func(worker, i int)) {
 		}
 		return
 	}
-	crew(r.workers, func(w int) {
+	crew(r.workers, r.problem.Stack, func(w int) {
 		for i := w; i < n; i += r.workers {
 			do(w, i)
 		}

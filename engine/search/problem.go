@@ -45,6 +45,8 @@ type Problem struct {
 	// Collect is called when tens of megabytes are not needed any more, after an evaluation of
 	// a very long pipeline; nil: the collector finds them when it next runs.
 	Collect func()
+	// Stack returns the stack of the goroutine that calls it, for the Crash of a worker; nil: it has none.
+	Stack func() []byte
 
 	// AnyMemory ranks layouts whether they fit or not, where no headroom is asked
 	// for.

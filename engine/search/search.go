@@ -96,7 +96,7 @@ func (r *run) rank() (all []candidate, share float64) {
 	for w := range workers {
 		workers[w] = r.rankers()
 	}
-	crew(r.workers, func(w int) {
+	crew(r.workers, r.problem.Stack, func(w int) {
 		for !r.stopped() {
 			n := next.Add(1) - 1
 			if n >= int64(len(r.planes)) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 
@@ -247,7 +248,7 @@ func (a *query) problem() find.Problem {
 func (a *query) question(shared bool) find.Problem {
 	p := a.problem()
 	if !shared {
-		p.Workers, p.Collect = runtime.GOMAXPROCS(0), runtime.GC
+		p.Workers, p.Collect, p.Stack = runtime.GOMAXPROCS(0), runtime.GC, debug.Stack
 	}
 	return p
 }
