@@ -368,7 +368,7 @@ func (l *loader) known(key string, f *actFile, a *Act) {
 
 // Places lists what an act can show: screens, and panes of them behind a slash.
 func Places() []string {
-	return []string{"explore", "memory", "memory/step", "memory/layer", "pipeline", "network", "network/lanes", "network/ring", "network/collectives", "evidence/curves"}
+	return []string{"explore", "memory", "memory/step", "memory/layer", "pipeline", "network", "network/lanes", "network/ring", "network/collectives", "network/collectives/tp", "evidence/curves"}
 }
 
 // condition compiles and evaluates an expression of an act.

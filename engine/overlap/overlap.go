@@ -127,7 +127,7 @@ func gradientOverlap(s *engine.Setup, m *hardware.Machine, g *layout.Groups, in 
 		in.Element = (in.Element + s.Precision.On(s.Stack).GatherBytes()) / 2
 		moves = "gradients scattered and weights gathered"
 	case 2:
-		in.Passes, moves = 1, "gradients scattered"
+		in.Passes, moves = 1, "gradients scattered after each micro-batch"
 	}
 	in.Bandwidth = reached(m.AllGather, g.DenseDP)
 	if s.ZeRO == 0 {

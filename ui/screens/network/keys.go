@@ -206,7 +206,7 @@ func links(in *screen.Context, dimension string, r layout.Ring) string {
 	case !ok || reached <= 0:
 		return text + full
 	case domains > 1 && g.PerDomain > 1:
-		return text + figure.Three(float64(reached)/1e9) + " GB/s with the links inside, of " + full
+		return text + figure.Three(float64(reached)/1e9) + " GB/s with the links inside, " + full + " alone"
 	default:
 		return text + figure.Three(float64(reached)/1e9) + " of " + full
 	}

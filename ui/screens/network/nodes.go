@@ -33,6 +33,9 @@ func (v *overview) nodes(in *screen.Context, w, h int) []string {
 		return nil
 	}
 	p := v.plan(in, w, h-1)
+	if h <= p.lines { // no room for a node: its groups alone
+		return widget.Height(v.groupLines(in, w, h), w, h)
+	}
 	lines := []string{v.nodesHeading(in, &p, w)}
 	total := in.Setup.Nodes()
 	for row := 0; row < p.rows; row++ {
@@ -193,7 +196,7 @@ func (v *overview) nodesHeading(in *screen.Context, p *plan, w int) string {
 	name := "RANKS ON NODES"
 	detail := ""
 	if r := v.ring(in); r.Size > 1 {
-		detail = fmt.Sprintf("%s %s groups of %s", figure.Comma(s.GPUs/r.Size), v.dim(in), figure.Comma(r.Size))
+		detail = fmt.Sprintf("%s of %s", figure.Plural(s.GPUs/r.Size, v.dim(in)+" group"), figure.Comma(r.Size))
 		if !p.full {
 			detail += ", cells give the rank in its group"
 		}

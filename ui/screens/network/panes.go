@@ -1,6 +1,8 @@
 package network
 
 import (
+	"strings"
+
 	"meshscope/engine"
 	"meshscope/report"
 	"meshscope/themes"
@@ -59,12 +61,17 @@ func inside(in *screen.Context) *screen.Context {
 // Name returns the name of the tab.
 func (*View) Name() string { return "Network" }
 
-// Show goes to the pane of that name, or to the overview.
+// Show goes to the pane of that name, or to the overview. Behind a slash may follow what of the pane to
+// show: "collectives/tp".
 func (v *View) Show(name string) {
 	v.shown = 0
+	name, part, _ := strings.Cut(name, "/")
 	for i, p := range v.panes {
 		if p.Name() == name {
 			v.shown = i
+			if paned, ok := p.(screen.Paned); ok {
+				paned.Show(part)
+			}
 		}
 	}
 }

@@ -157,6 +157,11 @@ func (v *overview) overlapRow(in *screen.Context, o *overlap.Overlap, w int, bri
 	}
 	l.To(24)
 	needs(in, l, o)
+	if o.Exposed != nil && !in.Asks {
+		if text := "(step: " + figure.Percent(*o.Exposed) + " exposed)"; l.Left() >= widget.Width(text) {
+			l.Put(in.Paint(themes.Muted), text)
+		}
+	}
 	return l.String()
 }
 
@@ -167,6 +172,9 @@ func needs(in *screen.Context, l *widget.Line, o *overlap.Overlap) {
 		lead = "down to " // the slack: how little would still hide
 	}
 	for i, n := range o.Needs {
+		if o.Ratio <= 1 && (n.Quantity == "hidden" || n.Quantity == "layers") {
+			continue // how small a model would still hide it helps nobody
+		}
 		text := needText(&n)
 		if n.Quantity == "tp" && o.Ratio <= 1 {
 			text = "or tp up to " + figure.Comma(int(n.Needed))
@@ -206,8 +214,8 @@ func overlapWords(in *screen.Context, o *overlap.Overlap, w int) []string {
 		" GB/s, "+figure.Comma(int(o.Input.Tokens))+" tokens, hidden "+figure.Comma(int(o.Input.Hidden)))
 	lines := []string{take.String(), form.String()}
 	if o.Exposed != nil {
-		says := widget.NewLine(w).Gap(5).Put(in.Paint(themes.Muted), "the step leaves ").
-			Put(in.Paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.Paint(themes.Muted), " of its time exposed"+waits(*o.Exposed))
+		says := widget.NewLine(w).Gap(5).Put(in.Paint(themes.Muted), "the step exposes ").
+			Put(in.Paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.Paint(themes.Muted), " of this traffic's time"+waits(*o.Exposed))
 		lines = append(lines, says.String())
 	}
 	return lines
@@ -221,9 +229,14 @@ func waits(exposed float64) string {
 	return ": a rank also waits for the traffic of others"
 }
 
-// ratioText writes a ratio, small ones with two digits that count.
+// ratioText writes a ratio, small ones with two digits that count as far as its column has room.
 func ratioText(v float64) string {
-	if v > 0 && v < 0.1 {
+	switch {
+	case v > 0 && v < 0.001:
+		return "<1e-3"
+	case v > 0 && v < 0.01:
+		return strconv.FormatFloat(v, 'g', 1, 64)
+	case v > 0 && v < 0.1:
 		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
 	return figure.Three(v)

@@ -169,9 +169,6 @@ func (v *attention) Render(in *screen.Context) []string {
 		lines = append(lines, widget.Blank(in.W))
 	}
 	lines = append(lines, v.setup(in)...)
-	if in.H > len(lines)+1 {
-		lines = append(lines, widget.Blank(in.W), widget.NewLine(in.W).Put(in.Paint(themes.Muted), in.Cut(legend(in), in.W)).String())
-	}
 	return widget.Height(lines, in.W, in.H)
 }
 
@@ -181,5 +178,13 @@ func legend(in *screen.Context) string {
 	if !in.Theme.Colours {
 		done = "+"
 	}
-	return "A block has the number of the GPU that computes it: [ ] in this step, " + done + " before, " + in.Glyphs.Dot + " masked, at the diagonal half."
+	return "[ ] now, " + done + " done, " + masked(in) + " masked, diagonal half"
+}
+
+// masked is the sign of a block that the mask leaves out.
+func masked(in *screen.Context) string {
+	if !in.Glyphs.Unicode {
+		return "."
+	}
+	return in.Glyphs.Dot
 }

@@ -25,7 +25,7 @@ func (v *attention) heading(in *screen.Context, a *ring.Attention) string {
 	if in.Setup.CP != a.Ranks {
 		detail += fmt.Sprintf(" (setup: %d)", in.Setup.CP)
 	}
-	detail += fmt.Sprintf(", %d tokens", a.Tokens)
+	detail += fmt.Sprintf(", %d %s %d tokens", a.Parts(), in.Glyphs.Times, a.Tokens/a.Parts())
 	split := "zig-zag [contiguous]"
 	if a.ZigZag {
 		split = "[zig-zag] contiguous"
@@ -85,7 +85,7 @@ func (v *attention) block(in *screen.Context, l *widget.Line, a *ring.Attention,
 		open = in.Glyphs.Pointer
 	}
 	if !some {
-		l.Put(in.Paint(map[bool]themes.Role{true: themes.Accent, false: themes.Faint}[open != " "]), open+in.Glyphs.Dot+" ")
+		l.Put(in.Paint(map[bool]themes.Role{true: themes.Accent, false: themes.Faint}[open != " "]), open+masked(in)+" ")
 		return
 	}
 	owner := a.Owner(q)
@@ -140,13 +140,13 @@ func (v *attention) table(in *screen.Context, a *ring.Attention, w int) []string
 		lines = append(lines, l.Right(text, done, 0).String())
 	}
 	lines = append(lines, widget.Blank(w))
-	for _, words := range v.verdict(a, in) {
+	for _, words := range v.verdict(a) {
 		if asked(in) {
 			break
 		}
 		lines = append(lines, widget.NewLine(w).Put(muted, in.Cut(words, w)).String())
 	}
-	return lines
+	return append(lines, widget.NewLine(w).Put(muted, in.Cut(legend(in), w)).String())
 }
 
 // Columns of the table.
@@ -157,14 +157,13 @@ const (
 )
 
 // verdict compares the two splits of the example.
-func (v *attention) verdict(a *ring.Attention, in *screen.Context) []string {
+func (v *attention) verdict(a *ring.Attention) []string {
 	zig, straight := *a, *a
 	zig.ZigZag, straight.ZigZag = true, false
-	last, most, mean := straight.Busiest()
+	last, most, _ := straight.Busiest()
 	return []string{
 		fmt.Sprintf("zig-zag     %d pairs on every GPU", zig.Total(0)),
-		fmt.Sprintf("contiguous  %d to %d: GPU %d has %s %s the mean,", straight.Total(0), most, last, figure.Three(float64(most)/mean), in.Glyphs.Times),
-		"            and the others wait for it",
+		fmt.Sprintf("contiguous  %d to %d: all wait for GPU %d", straight.Total(0), most, last),
 	}
 }
 

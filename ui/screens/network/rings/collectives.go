@@ -18,7 +18,7 @@ type collectives struct {
 	facts     *facts
 	steps     player
 	op        ring.Op // empty: the first
-	dimension string  // of the group; empty or absent: the one that crosses the network
+	dimension string  // of the group, as in the report; empty or absent: the one that crosses the network
 	rank      int     // under the cursor
 	chunk     int     // under the cursor
 	most      int     // GPUs that the last picture had room for
@@ -33,6 +33,9 @@ func (v *collectives) Copy() screen.Screen {
 
 // Name returns the name of the pane.
 func (*collectives) Name() string { return "collectives" }
+
+// Show goes to the group of that dimension; empty: the one that crosses the network.
+func (v *collectives) Show(dimension string) { v.dimension = dimension }
 
 // chosen returns the collective that is shown.
 func (v *collectives) chosen() ring.Op { return cmp.Or(v.op, ring.Ops()[0]) }
@@ -64,7 +67,7 @@ const mostRanks = 16
 // room returns how many GPUs have room: besides them there are lines of words, and where the height
 // allows more of these and the list of collectives.
 func room(h int) int {
-	other := 6
+	other := 7
 	if h >= listed {
 		other = 10
 	}
@@ -145,12 +148,14 @@ func (v *collectives) Status(in *screen.Context) string {
 	if !known(in) {
 		return ""
 	}
-	c := v.example(v.group(in))
-	return in.Cut(v.explain(&c), in.W)
+	g := v.group(in)
+	c := v.example(g)
+	return in.Cut(v.explain(&c, g.Size), in.W)
 }
 
-// explain says what the GPU under the cursor has of the chunk under it, and what comes next.
-func (v *collectives) explain(c *ring.Collective) string {
+// explain says what the GPU under the cursor has of the chunk under it, and what comes next, in the
+// picture of a group of so many GPUs.
+func (v *collectives) explain(c *ring.Collective, of int) string {
 	has := c.After(v.steps.at)[v.rank][v.chunk]
 	text := fmt.Sprintf("GPU %d, c%d: ", v.rank, v.chunk)
 	last := (has.First + has.Size - 1) % c.Ranks
@@ -166,6 +171,9 @@ func (v *collectives) explain(c *ring.Collective) string {
 		text += fmt.Sprintf("the part that GPU %d has for GPU %d", has.First, v.rank)
 	case has.Size == c.Ranks:
 		text += fmt.Sprintf("the sum of all %d GPUs", c.Ranks)
+		if c.Ranks < of {
+			text += " that are drawn"
+		}
 	case has.Size > 1:
 		text += fmt.Sprintf("the sum of %d GPUs, %d to %d", has.Size, has.First, last)
 	case has.First == v.rank:
@@ -224,11 +232,7 @@ func (v *collectives) Render(in *screen.Context) []string {
 	lines = append(lines, v.phases(in, &c))
 	lines = append(lines, v.circle(in, g, &c)...)
 	lines = append(lines, v.table(in, g, &c)...)
-	words := v.words(in, g, &c)
-	if hidden(in, g) {
-		words = nil
-	}
-	for _, text := range words {
+	for _, text := range v.words(in, g, &c, in.H-len(lines)) {
 		lines = append(lines, widget.NewLine(in.W).Put(in.Paint(themes.Muted), in.Cut(text, in.W)).String())
 	}
 	return widget.Height(lines, in.W, in.H)

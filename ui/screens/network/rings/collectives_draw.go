@@ -146,21 +146,7 @@ func (v *collectives) circle(in *screen.Context, g *ring.Group, c *ring.Collecti
 	}
 	half := (c.Ranks + 1) / 2
 	u := in.Glyphs.Unicode
-	link := func(l *widget.Line, from int, left, right string) {
-		slow := c.Crosses(ring.Send{From: from, To: (from + 1) % c.Ranks})
-		line, paint := "─", in.Paint(themes.Muted)
-		if slow {
-			line, paint = "═", in.Paint(themes.Warn)
-		}
-		if !u {
-			line = map[bool]string{true: "=", false: "-"}[slow]
-		}
-		if carries[from] != "" && !slow {
-			paint = in.Paint(themes.Strong)
-		}
-		text := carries[from]
-		l.Put(paint, left+text+widget.Fill(line, 2+len(strconv.Itoa(c.Ranks-1))-len(text))+right)
-	}
+	link := func(l *widget.Line, from int, left, right string) { v.link(in, l, c, from, carries[from], left, right) }
 	ahead, back, down, up, downBack, upOn := "▶", "◀", "╮", "╰", "╯", "╭"
 	if !u {
 		ahead, back, down, up, downBack, upOn = ">", "<", ".", "'", "'", "."
@@ -201,7 +187,30 @@ func (v *collectives) circle(in *screen.Context, g *ring.Group, c *ring.Collecti
 	}
 	fill := map[bool]string{true: "─", false: "-"}[u]
 	bottom.Put(in.Paint(themes.Muted), back+widget.Fill(fill, end-bottom.Used()-2)+downBack)
-	fill2 := map[bool]string{true: "═", false: "="}[u]
+	v.speeds(in, g, c, top, bottom)
+	return []string{top.String(), bottom.String()}
+}
+
+// link draws the way from a GPU to the next, with the chunk that it carries.
+func (v *collectives) link(in *screen.Context, l *widget.Line, c *ring.Collective, from int, carries, left, right string) {
+	slow := c.Crosses(ring.Send{From: from, To: (from + 1) % c.Ranks})
+	line, paint := "─", in.Paint(themes.Muted)
+	if slow {
+		line, paint = "═", in.Paint(themes.Warn)
+	}
+	if !in.Glyphs.Unicode {
+		line = map[bool]string{true: "=", false: "-"}[slow]
+	}
+	if carries != "" && !slow {
+		paint = in.Paint(themes.Strong)
+	}
+	l.Put(paint, left+carries+widget.Fill(line, 2+len(strconv.Itoa(c.Ranks-1))-len(carries))+right)
+}
+
+// speeds names the links next to the ring: those inside a node above, those between nodes below.
+func (v *collectives) speeds(in *screen.Context, g *ring.Group, c *ring.Collective, top, bottom *widget.Line) {
+	fill := map[bool]string{true: "─", false: "-"}[in.Glyphs.Unicode]
+	fill2 := map[bool]string{true: "═", false: "="}[in.Glyphs.Unicode]
 	near, far := g.Links(c.Op)
 	for i, l := range []*widget.Line{top, bottom} {
 		which, sign, where, paint := near, fill, "inside", themes.Muted
@@ -212,7 +221,6 @@ func (v *collectives) circle(in *screen.Context, g *ring.Group, c *ring.Collecti
 			l.Gap(2).Put(in.Paint(paint), in.Cut(fmt.Sprintf("%s %s %s/s, %s", widget.Fill(sign, 2), where, figure.Traffic(units.Bytes(which.Rate)), which.Name), l.Left()))
 		}
 	}
-	return []string{top.String(), bottom.String()}
 }
 
 // table draws what each GPU has of each chunk: of sums how many GPUs are in them.
@@ -228,7 +236,6 @@ func (v *collectives) table(in *screen.Context, g *ring.Group, c *ring.Collectiv
 	}
 	lines := []string{head.Gap(2).Put(muted, "sends next").Right(muted, "sent", 1).String()}
 	state, next, arrived := c.After(v.steps.at), c.Sends(v.steps.at), c.Sends(v.steps.at-1)
-	share := c.Share()
 	for rank := range c.Ranks {
 		l := widget.NewLine(in.W)
 		paint := themes.Text
@@ -253,7 +260,7 @@ func (v *collectives) table(in *screen.Context, g *ring.Group, c *ring.Collectiv
 			l.Put(in.Paint(role), fmt.Sprintf("%s%s%d", what, in.Glyphs.Arrow, next[i].To))
 		}
 		l.To(at + 11)
-		v.sent(in, l, g, c, rank, share)
+		v.sent(in, l, g, c, rank)
 		lines = append(lines, l.String())
 	}
 	return lines
@@ -292,12 +299,16 @@ func sums(op ring.Op) bool {
 	return op == ring.AllReduce || op == ring.ReduceScatter || op == ring.Reduce
 }
 
-// sent draws how much a GPU has sent, of what it sends in all.
-func (v *collectives) sent(in *screen.Context, l *widget.Line, g *ring.Group, c *ring.Collective, rank int, share float64) {
-	sent := float64(c.Sent(rank, v.steps.at)) / float64(c.Chunks())
-	if c.Op == ring.Barrier {
+// sent draws how much a GPU has sent, of what it sends in all. Where fewer GPUs are drawn than the group
+// has, the whole is that of the group.
+func (v *collectives) sent(in *screen.Context, l *widget.Line, g *ring.Group, c *ring.Collective, rank int) {
+	whole := *c
+	whole.Ranks = g.Size
+	share := whole.Share()
+	if c.Op == ring.Barrier || share <= 0 {
 		return
 	}
+	sent := share * float64(c.Sent(rank, v.steps.at)) / float64(c.Chunks()) / c.Share()
 	text := fmt.Sprintf("%s of the data", figure.Percent(sent))
 	switch {
 	case hidden(in, g):
@@ -305,50 +316,59 @@ func (v *collectives) sent(in *screen.Context, l *widget.Line, g *ring.Group, c 
 	case g.Volume > 0:
 		text = figure.Traffic(units.Bytes(sent) * g.Volume)
 	}
-	if room := l.Left() - 12; room > 3 && share > 0 {
+	if room := l.Left() - 12; room > 3 {
 		bar := widget.Stack{Scale: share, Plain: true, Segments: []widget.Segment{{Fill: themes.Gauge, Value: sent}}}
 		l.Raw(bar.Render(in.Theme, in.Glyphs, room), room)
 	}
 	l.Right(in.Paint(themes.Text), text, 1)
 }
 
-// words says what each GPU sends, what one ring takes, and what the engine makes of it.
-func (v *collectives) words(in *screen.Context, g *ring.Group, c *ring.Collective) []string {
-	whole := *c
-	whole.Ranks, whole.PerNode = g.Size, g.PerDomain
-	out := []string{sends(g, &whole)}
-	read := "A number says how many GPUs are in the sum; [ ] has just come; = leaves the node."
+// words says how to read the picture, what each GPU sends, what one ring takes, and what the engine makes
+// of it, in h lines: where these are few, the formula of what is sent stays away, which the table shows.
+func (v *collectives) words(in *screen.Context, g *ring.Group, c *ring.Collective, h int) []string {
+	read := "Number: GPUs in the sum; [ ] has just come; = leaves the node."
 	if !sums(c.Op) {
 		read = in.Glyphs.Here + " is there; [ ] has just come; = leaves the node."
 	}
 	if in.Glyphs.Unicode {
 		read = strings.ReplaceAll(read, "=", "═")
 	}
-	near, slow := g.Links(c.Op)
-	t := whole.Seconds(g.Volume, near, slow)
-	if t <= 0 {
-		return append(out, read)
+	if hidden(in, g) {
+		return []string{read}
 	}
-	far := whole.Ranks > whole.PerNode
+	whole := *c
+	whole.Ranks, whole.PerNode = g.Size, g.PerDomain
+	out := append([]string{sends(g, &whole)}, v.times(in, g, &whole)...)
+	if len(out) > 1 && len(out) >= h {
+		out = out[1:]
+	}
+	return append(out, read)
+}
+
+// times says what one ring takes, and what the engine predicts, of a group that sends something.
+func (v *collectives) times(in *screen.Context, g *ring.Group, c *ring.Collective) []string {
+	near, slow := g.Links(c.Op)
+	t := c.Seconds(g.Volume, near, slow)
+	if t <= 0 {
+		return nil
+	}
+	far := c.Ranks > c.PerNode
 	kind := "one ring"
 	if c.Op == ring.AllToAll {
 		kind = "step by step"
 	}
-	one := fmt.Sprintf("%s: %s %s %s = %s", kind, figure.Plural(whole.Steps(), "step"), in.Glyphs.Times, figure.Seconds(t/units.Seconds(whole.Steps())), figure.Seconds(t))
-	if far {
-		one += ", at the pace of the slow link"
+	one := fmt.Sprintf("%s: %s %s %s = %s", kind, figure.Plural(c.Steps(), "step"), in.Glyphs.Times, figure.Seconds(t/units.Seconds(c.Steps())), figure.Seconds(t))
+	model, ok := g.Models(c.Op)
+	if !ok {
+		return []string{one}
 	}
-	out = append(out, one)
-	if model, ok := g.Models(c.Op); ok {
-		text := "predicted: " + figure.Seconds(model)
-		if far && whole.PerNode > 1 && c.Op != ring.SendRecv {
-			text += map[bool]string{
-				true: ": traffic inside nodes and between them flows at the same time", false: ": NCCL runs several rings, one over each GPU's network link",
-			}[c.Op == ring.AllToAll]
-		}
-		out = append(out, text)
+	text := "; predicted " + figure.Seconds(model)
+	if far && c.PerNode > 1 && c.Op != ring.SendRecv {
+		text += map[bool]string{
+			true: ": both links at once", false: ": a ring on each NIC",
+		}[c.Op == ring.AllToAll]
 	}
-	return append(out, read)
+	return []string{one + text}
 }
 
 // sends says how much each GPU sends in a collective.

@@ -152,7 +152,7 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 	}
-	hides(all[0], "1.82", "1.87", "[contiguous]", "2,013,274,112")
+	hides(all[0], "all wait for GPU", "1.87", "[contiguous]", "2,013,274,112")
 	press(t, all[1], in, "right")
 	hides(all[1], "132 GB", "2.94 s", "4.41 GB")
 }
