@@ -57,9 +57,7 @@ func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see fun
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		if err := r.Keep(ctx, file); err != nil {
-			a.sayf("meshscope: the class is not kept: %v\n", err)
-		}
+		r.Keep(ctx, file, func(err error) { a.sayf("meshscope: the class is not kept: %v\n", err) })
 	}()
 	return func(g serve.Guest) serve.Visit {
 		v := visit(g)

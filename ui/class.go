@@ -3,7 +3,6 @@ package ui
 import (
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -34,8 +33,44 @@ type shown struct {
 	remedies   []advise.Move
 	sweep      sweep
 	screen     screen.Screen // a copy; nil: that of who follows
-	frames     sync.Map      // what followers have drawn of it, by frameKey
-	kept       atomic.Int32  // of frames
+	frames     frames        // what followers have drawn of it
+}
+
+// frames are those that followers share.
+type frames struct {
+	mu    sync.Mutex
+	by    map[frameKey]string
+	order []frameKey // oldest first
+	bytes int
+}
+
+// mostFrameBytes bounds the frames that are kept of a place, whatever windows its followers have.
+const mostFrameBytes = 2 << 20
+
+// get returns a frame; false where it is not kept.
+func (f *frames) get(k frameKey) (string, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	frame, ok := f.by[k]
+	return frame, ok
+}
+
+// keep keeps a frame, and lets the oldest go where that is too much.
+func (f *frames) keep(k frameKey, frame string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.by[k]; ok || len(frame) > mostFrameBytes {
+		return
+	}
+	if f.by == nil {
+		f.by = map[frameKey]string{}
+	}
+	f.by[k], f.order, f.bytes = frame, append(f.order, k), f.bytes+len(frame)
+	for f.bytes > mostFrameBytes {
+		f.bytes -= len(f.by[f.order[0]])
+		delete(f.by, f.order[0])
+		f.order = f.order[1:]
+	}
 }
 
 // frameKey is all that the frame of a follower depends on who does nothing but follow.
@@ -45,9 +80,6 @@ type frameKey struct {
 	unmarked     bool
 	undone, redo bool
 }
-
-// mostFrames bounds what is kept of a place, whatever windows its followers have.
-const mostFrames = 64
 
 // shared returns the frame that another follower has drawn for such a terminal, or draws it.
 func (m *Model) shared(draw func() string) string {
@@ -59,13 +91,11 @@ func (m *Model) shared(draw func() string) string {
 		return draw()
 	}
 	key := frameKey{m.caps, m.look.theme.Name, m.state.Unmarked, m.state.Past() > 0, m.state.Future() > 0}
-	if have, ok := v.frames.Load(key); ok {
-		return have.(string)
+	if have, ok := v.frames.get(key); ok {
+		return have
 	}
 	frame := draw()
-	if v.kept.Add(1) <= mostFrames {
-		v.frames.Store(key, frame)
-	}
+	v.frames.keep(key, frame)
 	return frame
 }
 

@@ -48,7 +48,7 @@ func (r *Room) snapshot() (kept, error) {
 		k.Votes[at] = rounds
 	}
 	now := r.distributions()
-	if open := m.Step.Round(); open >= 0 {
+	if open := m.Step.Round(); open >= 0 && len(r.closed[m.At][open]) == 0 {
 		now[open] = nil // who is there after a restart votes once more
 	}
 	k.Votes[m.At] = now
@@ -109,20 +109,26 @@ func setupOf(data []byte, lib *presets.Library) (engine.Setup, error) {
 // keepPause is the least time between two writings of the file.
 const keepPause = time.Second
 
-// Keep writes the class to a file when it has changed, and at the end of the context.
-func (r *Room) Keep(ctx context.Context, file string) error {
+// Keep writes the class to a file when it has changed, and at the end of the context. Where that fails it
+// tells once, and tries again at the next change.
+func (r *Room) Keep(ctx context.Context, file string, failed func(error)) {
 	var last []byte
+	told := false
+	write := func() {
+		var err error
+		if last, err = r.write(file, last); err != nil && !told {
+			failed(err)
+		}
+		told = err != nil
+	}
 	for {
 		select {
 		case <-ctx.Done():
-			_, err := r.write(file, last)
-			return err
+			write()
+			return
 		case <-r.changed:
 		}
-		var err error
-		if last, err = r.write(file, last); err != nil {
-			return err
-		}
+		write()
 		select {
 		case <-ctx.Done():
 		case <-time.After(keepPause):

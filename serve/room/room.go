@@ -118,12 +118,32 @@ func (s *Seat) Now() class.Moment {
 	m := r.moment
 	if s.role == class.Student {
 		m = r.public
+		m.Voted = !r.takes(s)
+	} else {
+		m.Votes = r.shows(s.role == class.Notes)
 	}
 	m.Counts = r.counts()
-	if m.Lesson != nil && (s.role == class.Notes || m.Step >= class.Shown) {
-		m.Votes = r.distributions()
-	}
 	return m
+}
+
+// shows returns the votes of the act that is on, where they are shown or to be seen early; else nothing.
+func (r *Room) shows(early bool) (votes [2]map[int]int) {
+	if r.moment.Lesson != nil && (early || r.moment.Step >= class.Shown) {
+		votes = r.distributions()
+	}
+	return votes
+}
+
+// takes reports whether a vote is open for a member: the round is not one that was closed when its act was
+// left, the member sees the question and has not voted.
+func (r *Room) takes(s *Seat) bool {
+	m, seen := &r.moment, &r.public
+	open := m.Step.Round()
+	if s.role != class.Student || s.left || m.Lesson == nil || open < 0 || m.At != seen.At || m.Step != seen.Step {
+		return false
+	}
+	_, voted := r.votes[open][s.id]
+	return !voted && len(r.closed[m.At][open]) == 0
 }
 
 // counts counts who is there and who has answered.
@@ -138,9 +158,13 @@ func (r *Room) counts() class.Counts {
 			c.Exploring++
 		}
 	}
-	c.Answered = len(r.votes[0])
-	if r.moment.Step >= class.Again {
-		c.Answered = len(r.votes[1])
+	rounds := r.distributions()
+	round := r.moment.Step.Round()
+	if round < 0 && len(rounds[1]) > 0 {
+		round = 1
+	}
+	for _, n := range rounds[max(round, 0)] {
+		c.Answered += n
 	}
 	return c
 }
@@ -194,6 +218,7 @@ func (r *Room) publish() {
 	wait := r.moment.View == nil && r.presented()
 	if !wait {
 		r.public = r.moment
+		r.public.Votes = r.shows(false)
 	}
 	r.tell(!wait)
 }
@@ -229,17 +254,10 @@ func (s *Seat) Answer(ballot int) bool {
 	r := s.room
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	open, m, seen := r.moment.Step.Round(), &r.moment, &r.public
-	if s.role != class.Student || s.left || m.Lesson == nil || open < 0 || ballot < 0 || ballot >= MaxBallots {
+	if ballot < 0 || ballot >= MaxBallots || !r.takes(s) {
 		return false
 	}
-	if m.At != seen.At || m.Step != seen.Step { // to a question that is over
-		return false
-	}
-	if _, voted := r.votes[open][s.id]; voted {
-		return false
-	}
-	r.votes[open][s.id] = ballot
+	r.votes[r.moment.Step.Round()][s.id] = ballot
 	r.tell(false)
 	return true
 }

@@ -74,6 +74,9 @@ type Moment struct {
 	Blank  bool // the presenter's screen is dark
 
 	Counts Counts
+	// Voted says that this seat's answer would not count: it has voted in the round that is open, or
+	// that was closed before.
+	Voted bool
 	// Votes are the two distributions of the act, by ballot; nil while they are hidden.
 	Votes [2]map[int]int
 }

@@ -28,7 +28,6 @@ type Desk struct {
 	Clock time.Time // of the notes
 	Shows uint64    // the place that is on the screen, by its number; 0: none of the class
 	given string    // the last answer to the act that is on
-	voted bool      // in the round that is open
 	at    struct {
 		lesson *lessons.Lesson
 		act    int
@@ -78,7 +77,6 @@ func (d *Desk) Take() (moved bool) {
 	if was.lesson != d.at.lesson || was.act != d.at.act {
 		d.given = ""
 	}
-	d.voted = false
 	return true
 }
 
@@ -102,7 +100,7 @@ func (d *Desk) Says() string {
 	c := &d.Counts
 	switch {
 	case d.Role().Teaches() && d.Lesson != nil:
-		return fmt.Sprintf("%d follow, %d explore, %d of %d answered", c.Students-c.Exploring, c.Exploring, c.Answered, c.Students)
+		return fmt.Sprintf("%d follow, %d explore, %d of %d answered", c.Students-c.Exploring, c.Exploring, c.Answered, max(c.Students, c.Answered))
 	case d.Role().Teaches():
 		return fmt.Sprintf("%d follow, %d explore", c.Students-c.Exploring, c.Exploring)
 	case d.Forked:
@@ -120,10 +118,10 @@ func (d *Desk) Play() lessons.Play { return d.Moment.Play(d.given) }
 
 // Answer votes with what was typed into the strip, which is kept where it counts.
 func (d *Desk) Answer(given string) bool {
-	if given == "" || d.voted || !d.Seat.Answer(d.ballot(given)) {
+	if given == "" || d.Voted || !d.Seat.Answer(d.ballot(given)) {
 		return false
 	}
-	d.given, d.voted = given, true
+	d.given, d.Voted = given, true
 	return true
 }
 
@@ -210,7 +208,7 @@ func (d *Desk) key(left func() overlay.Action) func(string) (overlay.Action, boo
 			return left(), true
 		case d.Role().Teaches():
 			return nil, true // Press has had it
-		case d.Step.Round() < 0 || d.voted:
+		case d.Step.Round() < 0 || d.Voted:
 			return nil, true
 		case d.Act().Kind == lessons.Goal && (key == "space" || key == "enter"):
 			return left(), true
@@ -272,7 +270,10 @@ func (d *Desk) hints() []widget.Hint {
 		return []widget.Hint{{Key: "e", Text: "explains the figure"}, own}
 	case d.Step.Round() < 0:
 		return []widget.Hint{own}
-	case d.voted:
+	case d.Voted:
+		if d.given == "" {
+			return []widget.Hint{{Key: "closed", Text: "wait for the class"}, own}
+		}
 		if act.Kind == lessons.Number {
 			return []widget.Hint{{Key: d.given, Text: "is your answer, wait for the class"}, own}
 		}
