@@ -78,7 +78,7 @@ func (a *app) lessonCommand() *cobra.Command {
 			return &usageError{fmt.Sprintf("--act is %d; allowed: 1 to %d", act, len(l.Acts))}
 		}
 		if asText || look.plain || a.notInteractive() != "" {
-			return a.lessonText(l)
+			return a.lessonText(l, max(act-1, 0))
 		}
 		if err := look.check(); err != nil {
 			return err

@@ -11,22 +11,18 @@ import (
 	"meshscope/presets/setupdoc"
 )
 
-// lessonText asks the questions of a lesson as text and reads an answer from each line of
+// lessonText asks the questions of a lesson from an act on as text and reads an answer from each line of
 // standard input. Where that ends, the answers are shown.
-func (a *app) lessonText(l *lessons.Lesson) error {
+func (a *app) lessonText(l *lessons.Lesson, act int) error {
 	t := &teller{app: a, answers: bufio.NewScanner(a.stdin), width: a.width(presetWidth)}
 	t.sayf("%s: %s", l.ID, l.Title)
 	t.sayf("%d minutes, %d questions. Source: %s", l.Minutes, len(l.Acts), l.Source)
-	play := lessons.Begin(l)
+	play := lessons.From(l, act)
 	for play.Phase != lessons.Over {
 		play = t.act(play).Next()
 	}
 	t.sayf("")
-	if t.answered > 0 {
-		t.sayf("The end: %d of %d answered rightly.", play.Right, t.answered)
-	} else {
-		t.sayf("The end.")
-	}
+	t.sayf("The end: %d right, %d answered, of %d questions.", play.Right, t.answered, len(l.Acts)-act)
 	return t.err
 }
 
@@ -69,7 +65,7 @@ func (t *teller) act(p lessons.Play) lessons.Play {
 		t.sayf("  %s: %s, then %s", c.Name, c.Before, c.After)
 	}
 	t.sayf("Rule: %s", act.Rule)
-	if c, ok := act.Price(); ok && len(act.Turned) > 0 {
+	if c, ok := act.Price(); ok {
 		t.sayf("Price: %s, %s before and %s now.", c.Name, c.Before, c.After)
 	}
 	return p

@@ -296,7 +296,7 @@ func (l *loader) act(key string, f *actFile, at engine.Setup) (Act, bool) {
 	errsBefore := len(l.errs)
 	a := Act{
 		Show: f.Show, Ask: f.Ask, Kind: f.Kind, Near: f.Near, Mask: f.Mask, Knobs: f.Knobs, Reach: f.Reach,
-		Rule: f.Rule, Paid: f.Paid, Notes: f.Notes, figure: f.Figure, Before: newSide(at),
+		Rule: f.Rule, Paid: f.Paid, Notes: f.Notes, figure: f.Figure, rule: f.Rule, Before: newSide(at),
 	}
 	to, turned, err := turn(at, f.Turn)
 	l.fail(key+".turn", err)

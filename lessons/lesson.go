@@ -71,6 +71,7 @@ type Act struct {
 
 	Before, After Side
 	figure        string   // its name
+	rule          string   // as it is written, with the names of its figures
 	points        []string // of a point: the figure that each option stands for
 	ranked        bool     // of a point: each option is a rank
 }

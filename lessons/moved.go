@@ -50,6 +50,9 @@ func (a *Act) Moved() []Change {
 				continue
 			}
 			c := Change{Name: title(name), Before: Text(before), After: Text(after)}
+			if id != name && a.Before.Report.Memory.PeakRank != a.After.Report.Memory.PeakRank {
+				c.Name = strings.ReplaceAll(c.Name, "the fullest rank", fmt.Sprint("rank ", a.After.Report.Memory.PeakRank))
+			}
 			if before.Value > 0 {
 				c.Ratio = after.Value / before.Value
 			}
@@ -104,14 +107,15 @@ func title(name string) string {
 	return strings.NewReplacer(".", " ", "-", " ", "_", " ").Replace(strings.TrimPrefix(name, "time."))
 }
 
-// Price returns the figure that an act is paid with, before and after; false where it names none.
+// Price returns the figure that an act is paid with, before and after; false where it names
+// none, or nothing turned it.
 func (a *Act) Price() (Change, bool) {
 	if a.Paid == "" {
 		return Change{}, false
 	}
 	before, errB := a.Before.figure(a.Paid)
 	after, errA := a.After.figure(a.Paid)
-	if errA != nil || errB != nil {
+	if errA != nil || errB != nil || len(a.Turned) == 0 || Text(before) == Text(after) {
 		return Change{}, false
 	}
 	return Change{Name: title(a.Paid), Before: Text(before), After: Text(after)}, true

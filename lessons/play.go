@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,6 +33,7 @@ type Play struct {
 	Judged Verdict
 	Right  int    // acts answered rightly so far
 	rights uint64 // which, a bit each
+	found  *Act   // the act with the setup that reached its goal, where the student found one
 }
 
 // Verdict is what becomes of an answer.
@@ -72,7 +74,12 @@ func (p Play) count(right bool) Play {
 }
 
 // Act returns the act that is on, the last one at the end.
-func (p Play) Act() *Act { return &p.Lesson.Acts[min(p.At, len(p.Lesson.Acts)-1)] }
+func (p Play) Act() *Act {
+	if p.found != nil && p.Phase == Reveal {
+		return p.found
+	}
+	return &p.Lesson.Acts[min(p.At, len(p.Lesson.Acts)-1)]
+}
 
 // Setup returns the setup of the act: before its turn, or after.
 func (p Play) Setup() engine.Setup {
@@ -114,7 +121,8 @@ func (p Play) Reach(s engine.Setup) Play {
 		return p
 	}
 	if p.Judged = p.Act().Reached(s); p.Judged.Right {
-		p.Given, p.Phase = "reached", Reveal
+		found := p.Act().foundWith(s)
+		p.Given, p.Phase, p.found = found.turns(s), Reveal, found
 		p = p.count(true)
 	}
 	return p
@@ -141,7 +149,7 @@ func (p Play) Next() Play {
 	if p.Phase != Reveal {
 		return p
 	}
-	p.Given, p.Judged, p.Phase = "", Verdict{}, Predict
+	p.Given, p.Judged, p.Phase, p.found = "", Verdict{}, Predict, nil
 	if p.At++; p.At == len(p.Lesson.Acts) {
 		p.Phase = Over
 	}
@@ -216,10 +224,28 @@ func (a *Act) Keys() string {
 	}
 }
 
+// thousands is a number whose commas stand between groups of three digits.
+var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d*)?$`)
+
+// decimal returns a typed number as it is parsed: commas between groups of three digits go, a single
+// one elsewhere is a decimal point.
+func decimal(text string) string {
+	text = strings.TrimSpace(text)
+	if thousands.MatchString(text) {
+		return strings.ReplaceAll(text, ",", "")
+	}
+	if strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
+		return strings.Replace(text, ",", ".", 1)
+	}
+	return text
+}
+
+// Typed returns a number as it was typed.
+func Typed(text string) (float64, error) { return strconv.ParseFloat(decimal(text), 64) }
+
 func (a *Act) judgeNumber(text string) (Verdict, error) {
 	scale, unit := Unit(a.Against)
-	number := strings.TrimSpace(strings.TrimSuffix(strings.ReplaceAll(text, ",", ""), strings.ToLower(unit)))
-	guess, err := strconv.ParseFloat(number, 64)
+	guess, err := Typed(strings.TrimSuffix(text, strings.ToLower(unit)))
 	if err != nil || guess < 0 || math.IsNaN(guess) || math.IsInf(guess, 0) {
 		return Verdict{}, fmt.Errorf("answer with %s", a.Keys())
 	}
@@ -271,7 +297,6 @@ func (a *Act) Reached(s engine.Setup) Verdict {
 		return v
 	}
 	turned := 0
-	follows := []knob.ID{knob.DP, knob.MicroBatches, knob.Nodes, knob.SP}
 	for _, k := range knob.All() {
 		if k.Text(s) == k.Text(a.Before.Setup) {
 			continue
@@ -280,7 +305,7 @@ func (a *Act) Reached(s engine.Setup) Verdict {
 			v.Says = k.Label + " is held"
 			return v
 		}
-		if !slices.Contains(follows, k.ID) {
+		if !slices.Contains(follows(), k.ID) {
 			turned++
 		}
 	}
@@ -302,6 +327,30 @@ func (a *Act) Reached(s engine.Setup) Verdict {
 	v.Right = true
 	return v
 }
+
+// foundWith returns the act as it ends with a setup that reaches its goal.
+func (a *Act) foundWith(s engine.Setup) *Act {
+	own := *a
+	own.After = newSide(s)
+	var errs loader
+	own.Rule = a.rule
+	errs.fill("rule", &own.Rule, &own, &own.After)
+	return &own
+}
+
+// turns names what of a setup is not as it was before the act.
+func (a *Act) turns(s engine.Setup) string {
+	var words []string
+	for _, k := range knob.All() {
+		if k.Text(s) != k.Text(a.Before.Setup) && !slices.Contains(follows(), k.ID) {
+			words = append(words, k.Label+" "+read(&k, s))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// follows lists the knobs that turn with others and are not counted.
+func follows() []knob.ID { return []knob.ID{knob.DP, knob.MicroBatches, knob.Nodes, knob.SP} }
 
 func (a *Act) reach() []Turn {
 	_, turned, _ := turn(a.Before.Setup, a.Reach)

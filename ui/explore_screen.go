@@ -231,7 +231,10 @@ func (m *Model) takeSweep(msg sweptMsg) {
 }
 
 func (m *Model) sweepState() int {
-	if m.sweep.pending {
+	switch {
+	case m.quizzed != "":
+		return 2
+	case m.sweep.pending:
 		return 1
 	}
 	return 0
@@ -239,7 +242,7 @@ func (m *Model) sweepState() int {
 
 // chart returns the sweep in the words of the chart panel.
 func (m *Model) chart() explore.Sweep {
-	s := explore.Sweep{Points: m.sweep.points, Current: m.sweep.current, Pending: m.sweep.pending, Usable: m.state.Setup.Cluster.GPU.MemoryUsable}
+	s := explore.Sweep{Points: m.sweep.points, Current: m.sweep.current, Pending: m.sweep.pending, Asked: m.quizzed != "", Usable: m.state.Setup.Cluster.GPU.MemoryUsable}
 	for i := range m.rows {
 		if r := &m.rows[i]; r.ID == m.sweep.id {
 			s.Label, s.Brief = r.Label, r.Short

@@ -276,7 +276,7 @@ func (m *Model) fixesLine(w int) string {
 	switch {
 	case m.state.Setup.Slow():
 		return "too large to scan for fixes; " + more
-	case len(m.remedies) == 0:
+	case len(m.offered()) == 0:
 		return more
 	}
 	more = "; " + m.shown("a", "advice") + " advice: all"

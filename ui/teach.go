@@ -8,6 +8,7 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine/advise"
 	"meshscope/engine/explain"
 	"meshscope/engine/figures"
 	"meshscope/lessons"
@@ -193,7 +194,7 @@ func (m *Model) playOn() tea.Cmd {
 			return m.refreshScreen()
 		}
 		m.learned, m.underWay = session.Learn(m.learned, play.Lesson.ID), ""
-		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: fmt.Sprintf("end of the lesson: %d of %d answered rightly; the setup is yours", play.Right, len(play.Lesson.Acts))})
+		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: fmt.Sprintf("end of the lesson: %d of %d right; the setup is yours", play.Right, len(play.Lesson.Acts))})
 	}
 	was := m.state.Tab
 	m.stageAct()
@@ -289,6 +290,21 @@ func (m *Model) masked() []string {
 func (m *Model) asking() bool {
 	s := m.staged()
 	return s != nil && s.Play.Phase < lessons.Reveal
+}
+
+// quizzes reports whether a figure is asked for before each turn, or a goal of a lesson is open: what
+// would answer is not offered.
+func (m *Model) quizzes() bool {
+	open := m.lesson != nil && m.lesson.Play.Phase == lessons.Predict && m.lesson.Play.Act().Kind == lessons.Goal
+	return m.quizzed != "" || open
+}
+
+// offered returns the turns that make the setup fit, but where finding them is the question.
+func (m *Model) offered() []advise.Move {
+	if m.quizzes() {
+		return nil
+	}
+	return m.remedies
 }
 
 // stagedArea returns where the screen of an act draws.

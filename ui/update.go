@@ -286,7 +286,7 @@ func (m *Model) fixAction() state.Action {
 	switch {
 	case state.FixWords(m.now.report.Problems) != "":
 		return state.Action{Verb: state.TakeFix}
-	case len(m.remedies) > 0:
+	case len(m.offered()) > 0:
 		return state.Action{Verb: state.UseSetup, Setup: &m.remedies[0].Setup, Text: "it fits"}
 	}
 	return state.Action{Verb: state.Type}
@@ -294,7 +294,7 @@ func (m *Model) fixAction() state.Action {
 
 // fixText returns what enter would set; empty when it would type.
 func (m *Model) fixText() string {
-	if words := state.FixWords(m.now.report.Problems); words != "" || len(m.remedies) == 0 {
+	if words := state.FixWords(m.now.report.Problems); words != "" || len(m.offered()) == 0 {
 		return words
 	}
 	return m.remedies[0].Turns()

@@ -108,7 +108,7 @@ func recipeKnobs() []Knob {
 		},
 		{
 			ID: Recompute, Label: "recompute", Short: "recomp", Kind: Choice, group: RecipeGroup, Max: 2, searched: true, advised: true,
-			Help:      "Recomputes part of the forward pass in the backward instead of keeping it: selective recomputes core attention and modules the named parts for little work, full keeps only layer inputs for about a third more work.",
+			Help:      "Recomputes part of the forward pass in the backward instead of keeping it: selective recomputes core attention for little work, modules the parts that are named, full keeps only layer inputs for about a third more work.",
 			Choices:   []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective), string(recipe.RecomputeFull)},
 			recompute: func(s *Setup) *recipe.Recompute { return &s.Recompute },
 			unset:     func(s *Setup) { s.Recompute.Mode = recipe.RecomputeNone },

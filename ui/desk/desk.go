@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +27,7 @@ type Desk struct {
 	Clock time.Time // of the notes
 	Shows uint64    // the place that is on the screen, by its number; 0: none of the class
 	given string    // the last answer to the act that is on
+	spent bool      // this act was explored while it asked: whoever did knows the answer, and votes no more
 	at    struct {
 		lesson *lessons.Lesson
 		act    int
@@ -75,7 +75,7 @@ func (d *Desk) Take() (moved bool) {
 		return false
 	}
 	if was.lesson != d.at.lesson || was.act != d.at.act {
-		d.given = ""
+		d.given, d.spent = "", false
 	}
 	return true
 }
@@ -83,8 +83,10 @@ func (d *Desk) Take() (moved bool) {
 // Follows reports whether the explorer shows what the presenter does.
 func (d *Desk) Follows() bool { return d.Role() == class.Student && !d.Forked }
 
-// Fork lets a student explore, or come back.
+// Fork lets a student explore, or come back. An open question that is not answered by exploring is
+// given up by it.
 func (d *Desk) Fork(on bool) {
+	d.spent = d.spent || on && d.Role() == class.Student && d.Lesson != nil && d.Step < class.Turned && d.Act().Kind != lessons.Goal
 	d.Forked = on
 	d.Follow(!on)
 }
@@ -118,7 +120,7 @@ func (d *Desk) Play() lessons.Play { return d.Moment.Play(d.given) }
 
 // Answer votes with what was typed into the strip, which is kept where it counts.
 func (d *Desk) Answer(given string) bool {
-	if given == "" || d.Voted || !d.Seat.Answer(d.ballot(given)) {
+	if given == "" || d.Voted || d.spent || !d.Seat.Answer(d.ballot(given)) {
 		return false
 	}
 	d.given, d.Voted = given, true
@@ -129,7 +131,7 @@ func (d *Desk) Answer(given string) bool {
 func (d *Desk) ballot(given string) int {
 	act := d.Act()
 	if act.Kind == lessons.Number {
-		v, err := strconv.ParseFloat(strings.ReplaceAll(given, ",", ""), 64)
+		v, err := lessons.Typed(given)
 		if err != nil {
 			return -1
 		}
@@ -208,7 +210,7 @@ func (d *Desk) key(left func() overlay.Action) func(string) (overlay.Action, boo
 			return left(), true
 		case d.Role().Teaches():
 			return nil, true // Press has had it
-		case d.Step.Round() < 0 || d.Voted:
+		case d.Step.Round() < 0 || d.Voted || d.spent:
 			return nil, true
 		case d.Act().Kind == lessons.Goal && (key == "space" || key == "enter"):
 			return left(), true
@@ -249,6 +251,9 @@ func (d *Desk) Press(key string, staged bool) (class.Move, bool) {
 	return 0, false
 }
 
+// givesUp stands behind esc while a vote is open.
+const givesUp = "explore and give up the vote"
+
 func (d *Desk) hints() []widget.Hint {
 	if d.Role().Teaches() {
 		next := map[class.Step]string{
@@ -268,6 +273,8 @@ func (d *Desk) hints() []widget.Hint {
 	switch act := d.Act(); {
 	case d.Step == class.Turned:
 		return []widget.Hint{{Key: "e", Text: "explains the figure"}, own}
+	case d.spent:
+		return []widget.Hint{{Key: "explored", Text: "no vote on this question"}, own}
 	case d.Step.Round() < 0:
 		return []widget.Hint{own}
 	case d.Voted:
@@ -281,8 +288,10 @@ func (d *Desk) hints() []widget.Hint {
 	case act.Kind == lessons.Goal:
 		return []widget.Hint{{Key: "space", Text: "turn the knobs yourself, B when you are done"}}
 	case act.Kind == lessons.Number:
+		own.Text = givesUp
 		return []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answers"}, own}
 	default:
+		own.Text = givesUp
 		return []widget.Hint{{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answers"}, own}
 	}
 }

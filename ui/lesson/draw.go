@@ -243,7 +243,7 @@ func (s *Stage) reveal(d *drawer) {
 	case s.Play.Given == "":
 		d.put(themes.Accent, " ", "It is: "+act.Truth()+".", 2)
 	case v.Right && act.Kind == lessons.Goal:
-		d.put(themes.Good, " ", "Reached. "+upper(act.Truth())+".", 2)
+		d.put(themes.Good, " ", "Reached with "+s.Play.Given+". "+upper(act.Truth())+".", 2)
 	case v.Right && act.Kind == lessons.Number:
 		d.put(themes.Good, " ", "Right: you said "+s.said()+", it is "+act.Truth()+".", 1)
 	case v.Right:
@@ -257,7 +257,7 @@ func (s *Stage) reveal(d *drawer) {
 	}
 	s.moved(d)
 	d.put(themes.Strong, " rule   ", act.Rule, 4)
-	if c, ok := act.Price(); ok && len(act.Turned) > 0 && c.Before != c.After {
+	if c, ok := act.Price(); ok {
 		d.put(themes.Muted, " price  ", fmt.Sprintf("%s %s %s %s", c.Name, c.Before, d.g.Arrow, c.After), 1)
 	}
 }
@@ -284,8 +284,8 @@ func (s *Stage) moved(d *drawer) {
 func (s *Stage) mark(d *drawer) {
 	act := s.Play.Act()
 	scale, unit := lessons.Unit(act.Against)
-	var guess float64
-	if _, err := fmt.Sscanf(strings.ReplaceAll(s.Play.Given, ",", ""), "%g", &guess); err != nil {
+	guess, err := lessons.Typed(s.Play.Given)
+	if err != nil {
 		return
 	}
 	is, room := act.Against.Value/scale, d.w-30

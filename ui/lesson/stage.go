@@ -121,7 +121,7 @@ func (s *Stage) number(key string) bool {
 		return s.Play.Phase != before
 	case key == "backspace" && s.typed != "":
 		s.typed = s.typed[:len(s.typed)-1]
-	case len(key) == 1 && strings.Contains("0123456789.", key) && len(s.typed) < most:
+	case len(key) == 1 && strings.Contains("0123456789.,", key) && len(s.typed) < most:
 		s.typed += key
 	}
 	return false

@@ -30,6 +30,7 @@ type Sweep struct {
 	Current int
 	Usable  units.Bytes
 	Pending bool // figures are still being computed
+	Asked   bool // a turn is asked about before it is made: what it gives is not shown
 }
 
 // Chart shows step time and peak memory at each legal value of the focused
@@ -37,6 +38,9 @@ type Sweep struct {
 func Chart(in *screen.Context, s Sweep, w, h int) []string {
 	if h < 2 {
 		return widget.Height(nil, w, h)
+	}
+	if s.Asked {
+		return emptyPanel(in, w, h, "IF YOU TURN "+s.Label, "hidden while P asks before each turn")
 	}
 	if len(s.Points) == 0 {
 		why := "no other legal value here"

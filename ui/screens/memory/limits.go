@@ -81,11 +81,11 @@ func (v *View) limitWords(in *screen.Context) []string {
 		exact := figure.Band{Evidence: &m.Evidence, PlusMinus: in.Glyphs.PlusMinus}
 		return strings.ReplaceAll(exact.Of(gib(b)), " ", inseparable)
 	}
-	seq := fmt.Sprintf("no sequence leaves the safety margin, not even %s tokens", figure.Comma(l.SeqUnit))
+	seq := fmt.Sprintf("no sequence fits with the safety margin, not even %s tokens", figure.Comma(l.SeqUnit))
 	if l.Seq > 0 {
 		seq = fmt.Sprintf("longest sequence with the safety margin: %s tokens, %s", figure.Comma(l.Seq), peak(l.SeqPeak))
 	}
-	mbs := fmt.Sprintf("no micro-batch leaves the safety margin with %s tokens", figure.Comma(in.Setup.Seq))
+	mbs := fmt.Sprintf("no micro-batch fits with the safety margin at %s tokens", figure.Comma(in.Setup.Seq))
 	if l.MBS > 0 {
 		mbs = fmt.Sprintf("largest micro-batch with the safety margin: %s, %s", figure.Comma(l.MBS), peak(l.MBSPeak))
 	}
