@@ -47,15 +47,15 @@ func Demos(lib *presets.Library) ([]Demo, error) {
 		}
 		if d.Setup, _, err = settle(d.Given, lib); err != nil {
 			err = fmt.Errorf("%s: %s: %w", demosFile, d.ID, err)
-		} else if _, ok := knob.Find(d.Focus); !ok || !slices.Contains(append(Places(), morePlaces()...), d.Show) {
+		} else if _, ok := knob.Find(d.Focus); !ok || !slices.Contains(append(Places(), MorePlaces()...), d.Show) {
 			err = fmt.Errorf("%s: %s: no knob %q or no screen %q", demosFile, d.ID, d.Focus, d.Show)
 		}
 	}
 	return file.Demos, err
 }
 
-// morePlaces lists what a demonstration can show besides what an act can.
-func morePlaces() []string {
+// MorePlaces lists what a demonstration can show besides what an act can.
+func MorePlaces() []string {
 	return []string{"search/sizes", "search/measured", "search/guide", "compare/alone", "compare/methods", "evidence"}
 }
 

@@ -187,6 +187,9 @@ func (v *View) Show(name string) {
 	}
 }
 
+// Pane returns the name that shows the pane.
+func (v *View) Pane() string { return [panes]string{"pair", "alone", "methods"}[v.pane] }
+
 // paneLine names the panes, the one in front marked.
 func (v *View) paneLine(in *screen.Context, w int) string {
 	l := widget.NewLine(w).Put(in.Paint(themes.Heading), "COMPARE").Gap(2)

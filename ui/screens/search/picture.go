@@ -1,6 +1,8 @@
 package search
 
 import (
+	"slices"
+
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
@@ -17,16 +19,25 @@ const (
 	pictures
 )
 
-// Show goes to the pictures "sizes" and "measured", to the steps of "guide", or to the table.
+// pictureNames returns the names that show the pictures.
+func pictureNames() []string { return []string{"scatter", "sizes", "measured"} }
+
+// Show goes to a picture by its name, to the steps of "guide", or to the table.
 func (v *View) Show(pane string) {
 	v.guide.open, v.inKnob = pane == "guide", false
-	v.inPicture, v.picture = pane == "sizes" || pane == "measured", scatterPicture
-	switch pane {
-	case "sizes":
-		v.picture = heatPicture
-	case "measured":
-		v.picture = measuredPicture
+	at := slices.Index(pictureNames(), pane)
+	v.picture, v.inPicture = picture(max(at, 0)), at >= 0
+}
+
+// Pane returns the name that shows what has the keys; empty: the table.
+func (v *View) Pane() string {
+	switch {
+	case v.guide.open:
+		return "guide"
+	case v.inPicture:
+		return pictureNames()[v.picture]
 	}
+	return ""
 }
 
 // nextPicture shows another picture and gives it the arrow keys where it has a
