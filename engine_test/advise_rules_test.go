@@ -115,14 +115,30 @@ func TestRulesOfReplicas(t *testing.T) {
 	if r, ok := ruleOf(t, many, "replicas-to-512"); !ok || r.Verdict == advise.Followed || !strings.Contains(r.Why, "512 replicas") {
 		t.Errorf("512 replicas: %+v", r)
 	}
-	// 218.1 M parameters in 16 bits, their gradients as well.
-	if r, ok := ruleOf(t, many, "a-layer-must-fit"); !ok || r.Verdict != advise.Followed || !strings.Contains(r.Why, "0.813 of 79.1 GiB") {
-		t.Errorf("a layer of 8 B: %+v", r)
+	// 218.1 M parameters in 16 bits, their gradients in 16 or in 32.
+	for why, s := range map[string]engine.Setup{"0.813 of 79.1 GiB": many, "1.22 of 79.1 GiB": turnedTo(t, many, knob.GradDtype, "fp32")} {
+		if r, ok := ruleOf(t, s, "a-layer-must-fit"); !ok || r.Verdict != advise.Followed || !strings.Contains(r.Why, why) {
+			t.Errorf("a layer of 8 B, wanted %s: %+v", why, r)
+		}
 	}
 	wide := many
 	wide.Model.FFN *= 400 // a layer of 141 GB
 	if r, ok := ruleOf(t, wide, "a-layer-must-fit"); !ok || r.Verdict == advise.Followed {
 		t.Errorf("a layer larger than a GPU: %+v", r)
+	}
+}
+
+// TestRuleOfOneMethod: the rule is followed by the two methods that it names, and not by replicas alone.
+func TestRuleOfOneMethod(t *testing.T) {
+	plain := setupOf(t, knob.Given{knob.GPUs: 1024, knob.DP: 1024, knob.GBS: 1024, knob.Seq: 4096})
+	zero := turnedTo(t, plain, knob.ZeRO, "3")
+	for i, c := range []struct {
+		s        engine.Setup
+		followed bool
+	}{{plain, false}, {zero, false}, {turnedTo(t, zero, knob.Recompute, "full"), true}, {turnedTo(t, plain, knob.TP, "8"), true}, {turnedTo(t, plain, knob.TP, "2"), false}} {
+		if r, ok := ruleOf(t, c.s, "one-method"); !ok || (r.Verdict == advise.Followed) != c.followed {
+			t.Errorf("case %d: %v %+v", i, ok, r)
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -61,6 +63,7 @@ func TestCardsAreTheReports(t *testing.T) {
 				r.Fatalf("part %+v", p)
 			}
 		}
+		checkRoofline(r, parts)
 		_, rec := engine.EvaluateRecorded(s)
 		if e, dense := rec.Entry("layer.dense.forward"); dense && !s.Model.IsMoE() && math.Abs(float64(sum)/e.Value-1) > 1e-9 {
 			r.Fatalf("parts take %g, the layer %g", sum, e.Value)
@@ -81,4 +84,28 @@ func TestCardsAreTheReports(t *testing.T) {
 			r.Fatalf("busiest %g of %g, load %g", all[0].Tokens, tokens, s.ExpertLoad())
 		}
 	})
+}
+
+// checkRoofline: a part below the balance is bound by memory, or by the shape of its tiles; from it on by
+// arithmetic.
+func checkRoofline(r *rapid.T, parts []cards.Part) {
+	for _, p := range parts {
+		if p.FLOPs == 0 || p.Bytes == 0 {
+			continue
+		}
+		below := float64(p.FLOPs)/float64(p.Bytes) < p.Balance*(1-1e-9)
+		if p.Balance <= 0 || below && p.Arithmetic != p.Tiles || !below && (!p.Arithmetic || p.Tiles) {
+			r.Fatalf("%g FLOP/byte of %g: %+v", float64(p.FLOPs)/float64(p.Bytes), p.Balance, p)
+		}
+	}
+}
+
+// TestRouterIsBoundByTiles: the few columns of a router fill no tile, and it has few FLOPs per byte.
+func TestRouterIsBoundByTiles(t *testing.T) {
+	s := claimedSetup(t, "mixtral-8x7b dgx-h100 gpus=64 ep=8 gbs=256")
+	parts, ok := cards.Layer(&s)
+	i := slices.IndexFunc(parts, func(p cards.Part) bool { return strings.Contains(p.Name, "router") })
+	if !ok || i < 0 || !parts[i].Tiles {
+		t.Errorf("%v: %+v", ok, parts)
+	}
 }

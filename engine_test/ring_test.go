@@ -198,3 +198,39 @@ func trafficOf(r *engine.Report, dimension string) engine.Communication {
 	}
 	return engine.Communication{}
 }
+
+// TestNoLinkOutrun: no time that the pictures predict needs more than the links' nominal rates, of an
+// all-to-all of tokens apart, of which copies travel once.
+func TestNoLinkOutrun(t *testing.T) {
+	w := newWorld(t)
+	check := func(t rapid.TB, s *engine.Setup) {
+		f, ok := ring.Of(s)
+		if !ok {
+			return
+		}
+		for i := range f.Groups {
+			g := &f.Groups[i]
+			n, in := float64(g.Size), float64(g.PerDomain)
+			near, far := (in-1)/n, (n-in)/n // of the volume: what a rank sends inside its domain and out of it
+			for op, sent := range map[ring.Op][2]float64{
+				ring.AllToAll: {near, far}, ring.AllGather: {near, far / in}, ring.ReduceScatter: {near, far / in}, ring.AllReduce: {0, 2 * far / in},
+			} {
+				t1, known := g.Models(op)
+				if !known || op == ring.AllToAll && g.Dimension == "ep" {
+					continue
+				}
+				for j, link := range [...]units.BytesPerSecond{s.Cluster.Intra.Bandwidth, s.Cluster.Inter.Bandwidth} {
+					if rate := float64(g.Volume) * sent[j] / float64(t1); rate > float64(link)*(1+1e-9) {
+						t.Fatalf("%s of %s: %g GB in %g s are %.3g GB/s over a link of %.3g", op, g.Dimension, float64(g.Volume)*sent[j]/1e9, t1, rate/1e9, link/1e9)
+					}
+				}
+			}
+		}
+	}
+	big := claimedSetup(t, "deepseek-v3 dgx-h100 gpus=2048 pp=16 ep=64 gbs=2048")
+	check(t, &big)
+	draws.CheckFew(t, 25, func(r *rapid.T) {
+		s := w.legalSetup(r)
+		check(r, &s)
+	})
+}

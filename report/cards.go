@@ -86,17 +86,20 @@ func rooflineCard(s *engine.Setup) (Card, bool) {
 	gpu := &s.Cluster.GPU
 	c := Card{
 		Table: Table{Title: "roofline", Head: []string{"forward of a layer", "time", "FLOP/byte", "bound by"}},
-		Says: fmt.Sprintf("%s: %s FLOP/byte at nominal rates is where memory stops to bind", gpu.Name,
+		Says: fmt.Sprintf("memory stops to bind at the second number, at the rates that are reached; nominal of %s: %s", gpu.Name,
 			figure.Three(float64(gpu.Peak(s.Precision))/float64(gpu.MemoryBandwidth))),
 	}
 	for _, p := range parts {
 		by, balance := "memory", "few"
-		if p.Arithmetic {
+		switch {
+		case p.Tiles:
+			by = "tile shape"
+		case p.Arithmetic:
 			by = "arithmetic"
 		}
 		switch {
 		case p.FLOPs > 0 && p.Bytes > 0:
-			balance = figure.Three(float64(p.FLOPs) / float64(p.Bytes))
+			balance = fmt.Sprintf("%s of %s", figure.Three(float64(p.FLOPs)/float64(p.Bytes)), figure.Three(p.Balance))
 		case p.Arithmetic:
 			balance = "on chip"
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/units"
 )
@@ -39,15 +40,16 @@ func replicaRules() []rule {
 }
 
 // layer returns the bytes of one layer's weights and gradients on a GPU, as ZeRO-3 gathers
-// them: divided by TP, routed experts by EP and ETP, of the larger kind of layer.
+// them, each in its own width: divided by TP, routed experts by EP and ETP, of the larger kind of layer.
 func (a *adviser) layer() units.Bytes {
 	s, most := &a.now, 0.0
+	soft := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software).Software
 	for _, moe := range [...]bool{false, s.Model.IsMoE()} {
 		p := s.Model.Layer(moe)
 		experts := p.ExpertsSharded + p.ExpertsReplicated
 		most = max(most, float64(p.Total()-experts)/float64(s.TP)+float64(experts)/float64(s.EP*s.ETP))
 	}
-	return units.Bytes(2 * most * s.Precision.Bytes())
+	return units.Bytes(most * (s.Precision.Bytes() + soft.ReduceBytes(s.GradDtype, s.Precision.On(s.Stack))))
 }
 
 // throughputRules returns the moves of the playbook's third step, in its order: one

@@ -18,6 +18,8 @@ type Part struct {
 	FLOPs      units.FLOPs // 0: too few to count
 	Bytes      units.Bytes // through memory; 0: not told
 	Arithmetic bool        // bound by it, else by memory
+	Tiles      bool        // of Arithmetic: only because tiles of the product fill the GPU badly
+	Balance    float64     // FLOPs per byte at which both take as long, with full tiles; 0: not told
 }
 
 // Layer returns the parts of the forward of one layer and micro-batch on a GPU, as the evaluation
@@ -57,18 +59,25 @@ func part(e *record.Entry, x *record.Expr) Part {
 		either = either.Args[0]
 	}
 	if either.Op == record.Max && len(either.Args) == 2 {
-		if work := first(either.Args[0]); work != nil {
-			p.FLOPs = units.FLOPs(work.Result())
+		work, moved := first(either.Args[0]), first(either.Args[1])
+		if work != nil {
+			p.FLOPs = units.FLOPs(work.Args[0].Result())
 		}
-		if moved := first(either.Args[1]); moved != nil {
-			p.Bytes = units.Bytes(moved.Result())
+		if moved != nil {
+			p.Bytes = units.Bytes(moved.Args[0].Result())
 		}
 		p.Arithmetic = either.Args[0].Result() >= either.Args[1].Result()
+		if work != nil && moved != nil {
+			p.Tiles = p.Arithmetic && work.Result() < moved.Result()
+			p.Balance = work.Args[1].Result() / moved.Args[1].Result()
+		}
 		return p
 	}
-	moved := first(x)
-	switch {
-	case moved == nil:
+	over := first(x)
+	if over == nil {
+		return p
+	}
+	switch moved := over.Args[0]; {
 	case moved.Op == record.Leaf && moved.Unit == record.FLOPs:
 		p.FLOPs, p.Arithmetic = units.FLOPs(moved.Value), true
 	default:
@@ -77,11 +86,11 @@ func part(e *record.Entry, x *record.Expr) Part {
 	return p
 }
 
-// first returns what is divided in the first quotient, from the outside and the left: operations by a
+// first returns the first quotient, from the outside and the left: operations by a
 // rate, or bytes by a bandwidth; nil: nothing is.
 func first(x *record.Expr) *record.Expr {
 	if x.Op == record.Over {
-		return x.Args[0]
+		return x
 	}
 	for _, a := range x.Args {
 		if found := first(a); found != nil {

@@ -170,6 +170,15 @@ type Software struct {
 	Reduce    float64     // bytes per gradient on the wire; 0: that of the buffer
 }
 
+// ReduceBytes returns the width in which gradients are summed: the stack's own, else
+// that of the buffer that accumulates them.
+func (s *Software) ReduceBytes(g recipe.GradDtype, p recipe.Precision) float64 {
+	if s.Reduce > 0 {
+		return s.Reduce
+	}
+	return g.ReduceBytes(p)
+}
+
 // For finds the behaviour of a stack: that of its release, or of the stack.
 func (c *Calibration) For(stack recipe.Stack) *Software {
 	for _, want := range [...]recipe.Stack{stack, stack.Resolve()} {

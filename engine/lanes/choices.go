@@ -137,10 +137,7 @@ func layerGradients(s *engine.Setup, soft *hardware.Software) units.Bytes {
 	if s.Model.IsMoE() {
 		return 0
 	}
-	perGradient := s.GradDtype.ReduceBytes(s.Precision.On(s.Stack))
-	if soft.Reduce > 0 {
-		perGradient = soft.Reduce
-	}
+	perGradient := soft.ReduceBytes(s.GradDtype, s.Precision.On(s.Stack))
 	return units.Bytes(math.Round(float64(s.Model.Layer(false).Total()) / float64(s.TP) * perGradient))
 }
 

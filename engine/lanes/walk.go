@@ -1,6 +1,7 @@
 package lanes
 
 import (
+	"cmp"
 	"slices"
 
 	"meshscope/engine"
@@ -296,20 +297,12 @@ func (w *walker) latency() {
 }
 
 // tidy sorts a lane by time. Where hidden traffic would lie on other traffic of its lane it is
-// drawn shorter: its time is in Hidden.
+// drawn shorter: its time is in Hidden. Without any room it is part of what it lies on.
 func (l *Lane) tidy() {
-	slices.SortStableFunc(l.Segments, func(a, b Segment) int {
-		switch {
-		case a.Start < b.Start:
-			return -1
-		case a.Start > b.Start:
-			return 1
-		}
-		return 0
-	})
-	end := units.Seconds(0)
-	for i := range l.Segments {
-		g := &l.Segments[i]
+	slices.SortStableFunc(l.Segments, func(a, b Segment) int { return cmp.Compare(a.Start, b.Start) })
+	end, kept := units.Seconds(0), l.Segments[:0]
+	var waits Segment // before the first that is kept
+	for i, g := range l.Segments {
 		if g.Kind == Hidden {
 			to := g.End()
 			if i+1 < len(l.Segments) {
@@ -319,6 +312,22 @@ func (l *Lane) tidy() {
 			g.Length = to - g.Start
 		}
 		end = max(end, g.End())
+		switch {
+		case g.Kind != Hidden || g.Length > 0:
+			g.take(&waits)
+			waits = Segment{}
+			kept = append(kept, g)
+		case len(kept) > 0:
+			kept[len(kept)-1].take(&g)
+		default:
+			waits.take(&g)
+		}
 	}
-	l.Segments = slices.DeleteFunc(l.Segments, func(g Segment) bool { return g.Kind == Hidden && g.Length <= 0 })
+	l.Segments = kept
+}
+
+// take adds the traffic of another segment.
+func (s *Segment) take(of *Segment) {
+	s.Bytes += of.Bytes
+	s.Hidden += of.Hidden
 }

@@ -117,10 +117,7 @@ func Ratios(s *engine.Setup, r *engine.Report) []Overlap {
 
 func gradientOverlap(s *engine.Setup, m *hardware.Machine, g *layout.Groups, in Input) Overlap {
 	in.Members, in.Passes = float64(g.DenseDP.Size), 2
-	in.Element = s.GradDtype.ReduceBytes(s.Precision.On(s.Stack))
-	if own := m.Software.Reduce; own > 0 {
-		in.Element = own
-	}
+	in.Element = m.Software.ReduceBytes(s.GradDtype, s.Precision.On(s.Stack))
 	moves := "gradients, summed over the data-parallel ranks"
 	switch s.ZeRO {
 	case 1: // each one pass, of elements of its own width

@@ -144,7 +144,10 @@ func (g *Group) settle(s *engine.Setup, m *hardware.Machine, of layout.Group) {
 	members := hardware.Members{Size: of.Size, PerDomain: of.PerDomain, Stride: of.Stride}
 	g.PerDomain = min(of.PerDomain, of.Size)
 	g.gather, g.reduce = links(m, m.AllGather, 1, members), links(m, m.AllReduce, 2, members)
-	experts := hardware.Routing{Copies: s.Model.TopK, Experts: s.Model.Experts, Groups: s.Model.ExpertGroups, Limit: s.Model.RoutedGroups}
+	var experts hardware.Routing // elsewhere everything that is sent travels
+	if g.Dimension == "ep" {
+		experts = hardware.Routing{Copies: s.Model.TopK, Experts: s.Model.Experts, Groups: s.Model.ExpertGroups, Limit: s.Model.RoutedGroups}
+	}
 	exchange, _ := m.AllToAll(nil, g.Volume, members, experts)
 	g.model = map[Op]units.Seconds{
 		AllReduce: m.AllReduce(nil, g.Volume, members), AllGather: m.AllGather(nil, g.Volume, members), ReduceScatter: m.AllGather(nil, g.Volume, members),

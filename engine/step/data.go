@@ -248,13 +248,9 @@ func (d *DataParallel) collective(in *Input, rec *record.Recorder, formula strin
 	return t
 }
 
-// reduceBytes returns the width in which gradients are summed: the stack's own, else
-// that of the buffer that accumulates them.
+// reduceBytes returns the width in which gradients are summed.
 func reduceBytes(in *Input) float64 {
-	if own := in.Machine.Software.Reduce; own > 0 {
-		return own
-	}
-	return in.GradDtype.ReduceBytes(in.Precision)
+	return in.Machine.Software.ReduceBytes(in.GradDtype, in.Precision)
 }
 
 // allReduce sums gradients over a group once per step.
