@@ -118,8 +118,8 @@ func sizeRules() []rule {
 	return []rule{
 		{
 			id: "one-method", source: playbookFit, step: 1,
-			text:     "Below 10 B parameters one method is enough on a node: TP over its GPUs, or ZeRO-3 with full recomputation",
-			applies:  func(a *adviser) bool { return a.now.Model.Total() < small && a.now.GPUs >= nodeOfThePlaybook },
+			text:    "Below 10 B parameters one method is enough on a node: TP over its GPUs, or ZeRO-3 with full recomputation",
+			applies: func(a *adviser) bool { return a.now.Model.Total() < small && a.now.GPUs >= nodeOfThePlaybook },
 			followed: func(a *adviser) bool {
 				s := &a.now
 				return methods(s) == 1 && (s.TP == nodeOfThePlaybook || s.ZeRO == 3 && s.Recompute.Mode == recipe.RecomputeFull)
