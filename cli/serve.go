@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -129,7 +128,7 @@ func (a *app) serve(ctx context.Context, s engine.Setup, f *serveFlags) error {
 		return &usageError{err.Error()}
 	}
 	if folder := ownLessons(); folder != "" {
-		if err := serve.Unchangeable(folder); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := serve.UnchangeableFolder(folder); err != nil {
 			return &usageError{"lessons: " + err.Error()}
 		}
 	}

@@ -141,6 +141,9 @@ func (g *guard) failed(address string) time.Duration {
 	g.forget()
 	a := g.wrong[address]
 	if a == nil {
+		if len(g.wrong) >= mostAddress {
+			g.forgetOldest()
+		}
 		a = &attempts{budget: newBucket(1, wrongBurst)}
 		g.wrong[address] = a
 	}
@@ -149,13 +152,20 @@ func (g *guard) failed(address string) time.Duration {
 	return min(g.delay<<min(a.count-1, 10), longestDelay)
 }
 
-// forget drops addresses without a wrong password for a while, or all of them where an attacker
-// has very many.
+// forgetOldest drops the address whose last wrong password is oldest.
+func (g *guard) forgetOldest() {
+	var oldest string
+	for address, a := range g.wrong {
+		if first := g.wrong[oldest]; first == nil || a.last.Before(first.last) {
+			oldest = address
+		}
+	}
+	delete(g.wrong, oldest)
+}
+
+// forget drops addresses without a wrong password for a while.
 func (g *guard) forget() {
 	now := time.Now()
-	if len(g.wrong) >= mostAddress {
-		clear(g.wrong)
-	}
 	if now.Before(g.forgets) {
 		return
 	}

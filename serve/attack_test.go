@@ -13,21 +13,49 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	gossh "golang.org/x/crypto/ssh"
 
 	"meshscope/serve"
 )
 
-// returns waits until as many goroutines are left as before an attack, with some to spare.
-func returns(t *testing.T, before int) {
+// calm is how a process stands before an attack.
+type calm struct {
+	goroutines goleak.Option
+	heap       float64 // MB
+}
+
+// now returns how the process stands; a guest was there, so that what all share is.
+func now(t *testing.T, h *house, methods ...gossh.AuthMethod) calm {
 	t.Helper()
-	const spare = 20
-	deadline := time.Now().Add(20 * time.Second)
-	for runtime.NumGoroutine() > before+spare {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines are left of an attack, %d were there before", runtime.NumGoroutine(), before)
+	comes(t, h, methods...)
+	for deadline := time.Now().Add(20 * time.Second); h.Guests() > 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(50 * time.Millisecond)
+	return calm{goleak.IgnoreCurrent(), heap()}
+}
+
+// heap returns the memory in use, in MB.
+func heap() float64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapInuse) / 1e6
+}
+
+// returns waits until neither goroutines nor memory are left of an attack.
+func returns(t *testing.T, before calm) {
+	t.Helper()
+	const most = 8 // MB, of what the runtime and the explorer keep
+	err := errors.New("not looked at")
+	for deadline := time.Now().Add(30 * time.Second); err != nil; time.Sleep(20 * time.Millisecond) {
+		if err = goleak.Find(before.goroutines); err != nil && time.Now().After(deadline) {
+			t.Fatalf("of an attack is left: %v", err)
 		}
-		time.Sleep(10 * time.Millisecond)
+	}
+	if left := heap() - before.heap; left > most {
+		t.Errorf("%.1f MB are left of an attack", left)
 	}
 }
 
@@ -62,8 +90,8 @@ func comes(t *testing.T, h *house, methods ...gossh.AuthMethod) {
 
 // TestHalfOpen: connections that say nothing take the places of each other, not of guests, and go.
 func TestHalfOpen(t *testing.T) {
-	before := runtime.NumGoroutine()
 	h := open(t, func(c *serve.Config) { c.Limits.Waiting, c.Limits.Exchange = 20, time.Second })
+	before := now(t, h)
 	var all []net.Conn
 	for range 200 {
 		all = append(all, h.raw(t))
@@ -81,8 +109,8 @@ func TestHalfOpen(t *testing.T) {
 
 // TestGarbage: what is no SSH ends, whatever it is.
 func TestGarbage(t *testing.T) {
-	before := runtime.NumGoroutine()
 	h := open(t, func(c *serve.Config) { c.Limits.Exchange = time.Second })
+	before := now(t, h)
 	var ended sync.WaitGroup
 	for _, text := range []string{
 		strings.Repeat("x", 1<<20), strings.Repeat("garbage\r\n", 1<<14), "\x00\x00\x00\x0c\x0a\x15", "GET / HTTP/1.1\r\n\r\n",
@@ -136,6 +164,19 @@ func TestNames(t *testing.T) {
 	}
 	defer func() { _ = c.Close() }()
 	enter(t, c).waits(t, "Explore")
+	other, err := h.dial("other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close() }()
+	screen := enter(t, other)
+	screen.waits(t, "Explore")
+	screen.mu.Lock()
+	shown := screen.text.String()
+	screen.mu.Unlock()
+	if strings.Contains(shown, "owned") || strings.Contains(shown, "nnnn") || strings.Contains(shown, "\u202e") {
+		t.Errorf("another guest's screen: %q", shown)
+	}
 	log := h.logged()
 	if strings.ContainsAny(log, "\x1b\x07\u202e") || strings.Contains(log, strings.Repeat("n", 100)) {
 		t.Errorf("the log:\n%s", log)
@@ -145,8 +186,8 @@ func TestNames(t *testing.T) {
 // TestFlood: keys without end cost their sender, and resizes too; the others notice nothing.
 func TestFlood(t *testing.T) {
 	long(t)
-	before := runtime.NumGoroutine()
 	h := open(t, func(c *serve.Config) { c.Limits.Idle, c.Limits.Total = time.Hour, time.Hour })
+	before := now(t, h)
 	c, err := h.dial("someone")
 	if err != nil {
 		t.Fatal(err)
@@ -181,8 +222,8 @@ func TestFlood(t *testing.T) {
 
 // TestRequests: a client that asks for everything again and again, without an explorer, goes.
 func TestRequests(t *testing.T) {
-	before := runtime.NumGoroutine()
 	h := open(t, func(c *serve.Config) { c.Limits.Start = 300 * time.Millisecond })
+	before := now(t, h)
 	c, err := h.dial("someone")
 	if err != nil {
 		t.Fatal(err)
@@ -244,11 +285,11 @@ func TestIdle(t *testing.T) {
 // TestNoReader: a client that takes no frames loses its session.
 func TestNoReader(t *testing.T) {
 	long(t)
-	before := runtime.NumGoroutine()
 	h := open(t, func(c *serve.Config) {
 		c.Limits.Stall = 100 * time.Millisecond
 		c.Limits.Resizes = 1000
 	})
+	before := now(t, h)
 	c, err := h.dial("someone")
 	if err != nil {
 		t.Fatal(err)
@@ -260,15 +301,16 @@ func TestNoReader(t *testing.T) {
 	if _, err := s.StdoutPipe(); err != nil { // which nobody reads
 		t.Fatal(err)
 	}
-	if err := s.RequestPty("xterm-256color", 190, 490, nil); err != nil {
+	if err := s.RequestPty("xterm-256color", 69, 239, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Shell(); err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; s.WindowChange(190+i%2, 490+i%2) == nil; i++ { // each is a whole new frame
+	deadline := time.Now().Add(5 * time.Minute)
+	for i := 0; s.WindowChange(69+i%2, 239+i%2) == nil; i++ { // each is a whole new frame
 		time.Sleep(10 * time.Millisecond)
-		if i > 3000 {
+		if time.Now().After(deadline) {
 			t.Fatal("a client that does not read stays")
 		}
 	}
@@ -279,8 +321,8 @@ func TestNoReader(t *testing.T) {
 func TestTenThousand(t *testing.T) {
 	long(t)
 	const silent, guests = 9700, 300
-	before := runtime.NumGoroutine()
 	h := locked(t, func(c *serve.Config) { c.Limits.Sessions, c.Limits.PerAddress = 400, 400 })
+	before := now(t, h, gossh.Password(classPassword))
 	var all sync.WaitGroup
 	var most atomic.Int64
 	all.Go(func() {

@@ -111,9 +111,6 @@ func (c *channel) refused() {
 	}
 }
 
-// keepalive asks for an answer, of which any will do.
-const keepalive = "keepalive@openssh.com"
-
 // resized notes the size of a window; only the last one counts.
 func (c *channel) resized(payload []byte) bool {
 	var w struct{ Columns, Rows, Width, Height uint32 }

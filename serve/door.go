@@ -84,6 +84,14 @@ func newDoor(limits *Limits, e *events) *door {
 	return &door{limits: limits, events: e, links: map[stage][]*link{}}
 }
 
+// opens takes a listener; false once the door is shut.
+func (d *door) opens(l net.Listener) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Listener = l
+	return !d.closed
+}
+
 // Accept waits for the next connection.
 func (d *door) Accept() (net.Conn, error) {
 	c, err := d.Listener.Accept()
@@ -224,6 +232,9 @@ func (d *door) forget(l *link) {
 func (d *door) shut() {
 	d.mu.Lock()
 	d.closed = true
+	if d.Listener != nil {
+		_ = d.Listener.Close()
+	}
 	waiting := append(slices.Clone(d.links[exchanging]), d.links[loggingIn]...)
 	d.mu.Unlock()
 	for _, l := range waiting {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/pem"
@@ -33,24 +34,49 @@ const mostKeyFile = 1 << 20
 // change, as SSH has it of private keys.
 func Private(file string) error {
 	const others = 0o077
-	return owned(file, others, "can be read or changed by others", "chmod 600 ")
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: %w", escape.Name(file), input.ErrKind)
+	}
+	return owned(file, info, others, "can be read or changed by others", "chmod 600 ")
 }
 
 // Unchangeable returns an error where others than the user, or root, can change a file or folder.
 func Unchangeable(file string) error {
 	const write = 0o022
-	return owned(file, write, "can be changed by others", "chmod go-w ")
-}
-
-// owned returns an error where a file has one of the permissions, or another owner.
-func owned(file string, forbidden fs.FileMode, why, mend string) error {
 	info, err := os.Stat(file)
 	if err != nil {
 		return err
 	}
-	if forbidden != 0o022 && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: %w", escape.Name(file), input.ErrKind)
+	return owned(file, info, write, "can be changed by others", "chmod go-w ")
+}
+
+// UnchangeableFolder returns an error where others can change a folder or what is in it. A folder
+// that is not there is fine.
+func UnchangeableFolder(folder string) error {
+	all, err := os.ReadDir(folder)
+	if err == nil {
+		err = Unchangeable(folder)
 	}
+	for _, entry := range all {
+		err = cmp.Or(err, missing(Unchangeable(filepath.Join(folder, entry.Name())))) // a link may lead nowhere
+	}
+	return missing(err)
+}
+
+// missing takes the error of a file that is not there for none.
+func missing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// owned returns an error where a file has one of the permissions, or another owner.
+func owned(file string, info fs.FileInfo, forbidden fs.FileMode, why, mend string) error {
 	if info.Mode().Perm()&forbidden != 0 {
 		return &MendError{file, why, mend + quoted(file)}
 	}

@@ -192,3 +192,32 @@ func testKey(t *testing.T) ssh.Signer {
 	}
 	return signer
 }
+
+// TestDelays: each wrong password of an address costs more, up to a bound, and those of others nothing.
+// An attacker with many addresses does not make the server forget the last ones.
+func TestDelays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuard(new(Access), time.Second)
+		last := time.Duration(0)
+		for i := range wrongBurst {
+			delay := g.failed("a")
+			if delay < last || delay == last && delay < longestDelay || delay > longestDelay {
+				t.Errorf("wrong password %d: %v after %v", i+1, delay, last)
+			}
+			last = delay
+		}
+		if g.before("a") == 0 || g.before("b") != 0 || g.failed("b") != time.Second {
+			t.Error("an address pays for another one, or not for itself")
+		}
+		for i := range mostAddress + 300 {
+			time.Sleep(time.Microsecond)
+			g.failed(fmt.Sprint("many ", i))
+			if i%100 == 0 {
+				g.failed("a")
+			}
+		}
+		if len(g.wrong) > mostAddress || g.wrong["a"] == nil || g.wrong["a"].count < wrongBurst {
+			t.Errorf("%d addresses, %+v", len(g.wrong), g.wrong["a"])
+		}
+	})
+}

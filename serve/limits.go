@@ -17,6 +17,7 @@ type Limits struct {
 	Idle       time.Duration // without a key
 	Total      time.Duration // of a session
 	Stall      time.Duration // that a client may leave a frame unread
+	Alive      time.Duration // after which a client is asked whether it is there
 	Bytes      int           // received a second, after a burst
 	Keys       int           // keys, movements of the mouse and all else that a terminal says a second, after a burst
 	Resizes    int           // changes of the window a second
@@ -27,14 +28,14 @@ func DefaultLimits() Limits {
 	return Limits{
 		Sessions: 250, PerAddress: 100, Waiting: 256,
 		Exchange: 10 * time.Second, Login: time.Minute, Start: 15 * time.Second,
-		Delay: 500 * time.Millisecond, Idle: 2 * time.Hour, Total: 12 * time.Hour, Stall: 30 * time.Second,
+		Delay: 500 * time.Millisecond, Idle: 2 * time.Hour, Total: 12 * time.Hour, Stall: 30 * time.Second, Alive: 15 * time.Second,
 		Bytes: 32 << 10, Keys: 20, Resizes: 10,
 	}
 }
 
 // Bounds that nobody needs to change.
 const (
-	maxTries     = 6   // logins of a connection; a client offers every key of its agent
+	maxTries     = 32  // logins of a connection; a client offers every key of its agent
 	maxPasswords = 3   // wrong ones of a connection
 	maxRequests  = 64  // of a session before its explorer opens, and refused ones
 	maxWidth     = 240 // of a window, in cells; more is left blank: memory grows with it

@@ -149,10 +149,12 @@ func (s *Server) failed(c net.Conn, err error) {
 
 // Serve serves guests until Stop. It returns nil then.
 func (s *Server) Serve(l net.Listener) error {
-	s.door.Listener = l
+	if !s.door.opens(l) {
+		return l.Close()
+	}
 	s.config.Log.Info("listening", "address", l.Addr().String(), "key", gossh.FingerprintSHA256(s.config.HostKey.PublicKey()))
 	err := s.ssh.Serve(s.door)
-	if errors.Is(err, ssh.ErrServerClosed) {
+	if s.stopping() {
 		return nil
 	}
 	return fmt.Errorf("serve: %w", err)
@@ -184,6 +186,13 @@ func (s *Server) Stop(ctx context.Context) {
 	_ = s.ssh.Close()
 	s.events.flush()
 	s.config.Log.Info("stopped")
+}
+
+// stopping reports whether Stop was called.
+func (s *Server) stopping() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped
 }
 
 // Guests returns how many explorers are open.

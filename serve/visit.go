@@ -13,6 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/ssh"
+	gossh "golang.org/x/crypto/ssh"
 
 	"meshscope/ui"
 	"meshscope/ui/tty"
@@ -34,7 +35,9 @@ type visit struct {
 	link   *link
 	guest  Guest
 	sizes  <-chan size
+	conn   gossh.Conn
 	lost   <-chan struct{} // closed when the connection ends
+	left   chan struct{}   // closed when the visit has ended
 
 	begun time.Time
 	last  atomic.Int64 // nanoseconds from begun to the last key
@@ -64,7 +67,8 @@ func (s *Server) handle(session ssh.Session) {
 		return
 	}
 	v := &visit{
-		server: s, link: l, sizes: sizes, lost: ctx.Done(), begun: time.Now(),
+		server: s, link: l, sizes: sizes, conn: ctx.Value(ssh.ContextKeyConn).(*gossh.ServerConn),
+		lost: ctx.Done(), left: make(chan struct{}), begun: time.Now(),
 		keys: newBucket(s.config.Limits.Keys, burstKeys), quit: make(chan struct{}),
 		guest: Guest{
 			ID: rand.Text()[:8], Presenter: presents(session),
@@ -77,6 +81,10 @@ func (s *Server) handle(session ssh.Session) {
 		return
 	}
 	defer s.leave(v)
+	go v.watch()
+	if v.guest.Presenter {
+		s.succeed(v)
+	}
 	log := s.config.Log.With("session", v.guest.ID)
 	log.Info("session", "address", l.address, "user", name(session.User()), "presenter", v.guest.Presenter,
 		"width", v.guest.Width, "height", v.guest.Height, "terminal", terminal.Term)
@@ -121,6 +129,7 @@ func (s *Server) leave(v *visit) {
 	s.mu.Lock()
 	delete(s.visits, v)
 	s.mu.Unlock()
+	close(v.left)
 	s.ended.Done()
 }
 
