@@ -75,7 +75,7 @@ func RunOn(o Options, t tty.Remote, extra ...tea.ProgramOption) error {
 	}
 	options := append(t.Options(o.Env, o.NoColor || tty.NoColor(o.Env)), tea.WithFilter(tty.Filter(time.Now)), tea.WithEnvironment(o.Env))
 	guard := newRescue(o, append(options, extra...))
-	return guard.end(guard.show(t.Follow))
+	return guard.end(guard.show(func(p *tea.Program) func() { return t.Feed(o.Env, p) }))
 }
 
 // newRescue returns the program with its model.

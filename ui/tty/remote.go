@@ -1,10 +1,12 @@
 package tty
 
 import (
+	"context"
 	"io"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
 
 	"meshscope/ui/paste"
 )
@@ -27,7 +29,35 @@ func (r *Remote) Options(env []string, plain bool) []tea.ProgramOption {
 	}
 	columns, rows := bounded(r.Width, r.Height)
 	return []tea.ProgramOption{
-		tea.WithInput(paste.NewReader(r.In)), tea.WithOutput(r.Out), tea.WithWindowSize(columns, rows),
+		tea.WithInput(silence{}), tea.WithOutput(r.Out), tea.WithWindowSize(columns, rows),
 		tea.WithColorProfile(profile), tea.WithoutSignalHandler(), tea.WithoutSignals(),
+	}
+}
+
+// silence is the input of a program that is fed.
+type silence struct{}
+
+// Read ends the input.
+func (silence) Read([]byte) (int, error) { return 0, io.EOF }
+
+// Feed gives a program what its terminal sends, and follows it, until it is stopped. Unlike the reader of
+// the library it waits for no program that has ended: what was typed after its last key is dropped.
+func (r *Remote) Feed(env []string, p *tea.Program) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	events := make(chan uv.Event)
+	reader := uv.NewTerminalReader(paste.NewReader(r.In), Getenv(env, "TERM"))
+	go func() {
+		defer close(events)
+		_ = reader.StreamEvents(ctx, events) // ends with the connection
+	}()
+	go func() {
+		for e := range events {
+			p.Send(e)
+		}
+	}()
+	unfollow := r.Follow(p)
+	return func() {
+		unfollow()
+		cancel()
 	}
 }
