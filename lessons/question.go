@@ -157,6 +157,16 @@ func (a *Act) pointed(before, after string) (names []string, values []float64, e
 	return names, values, nil
 }
 
+// AskByLetter returns the question for who answers with letters, as a class does: of a point act without
+// the sentence that tells where to put the cursor.
+func (a *Act) AskByLetter() string {
+	if a.Kind != Point {
+		return a.Ask
+	}
+	ask, _, _ := strings.Cut(a.Ask, " Put the cursor on ")
+	return ask
+}
+
 // PointAt returns the answer that a cursor stands for, on a figure or in the row of a rank; empty for none.
 func (a *Act) PointAt(figure string, rank int) string {
 	for i, id := range a.points {

@@ -80,7 +80,7 @@ func (d *Desk) act(p *page, g widget.Glyphs, act *lessons.Act) {
 	}
 	p.put(themes.Accent, " ", on, 1)
 	p.gap()
-	p.put(themes.Strong, " ", act.Ask, 4)
+	p.put(themes.Strong, " ", act.AskByLetter(), 4)
 	votes, ladder := d.votes()
 	words := ladder
 	for _, o := range act.Options {
@@ -102,7 +102,7 @@ func (d *Desk) act(p *page, g widget.Glyphs, act *lessons.Act) {
 	p.put(themes.Strong, " notes  ", act.Notes, 6)
 	p.put(themes.Text, " rule   ", act.Rule, 3)
 	if next := d.Next(); next != nil {
-		p.put(themes.Muted, " next   ", strings.ToLower(next.Show)+": "+next.Ask, 3)
+		p.put(themes.Muted, " next   ", strings.ToLower(next.Show)+": "+next.AskByLetter(), 3)
 	} else {
 		p.put(themes.Muted, " next   ", "the end of the lesson", 1)
 	}

@@ -97,7 +97,11 @@ func (s *Stage) Render(t *themes.Theme, g widget.Glyphs) overlay.Drawn {
 	lead := len(d.lines)
 	s.places = nil
 	if s.Play.Phase < lessons.Reveal {
-		d.put(themes.Strong, " ", act.Ask, 4)
+		ask := act.Ask
+		if s.Class != nil {
+			ask = act.AskByLetter()
+		}
+		d.put(themes.Strong, " ", ask, 4)
 		out.ListY = len(d.lines)
 		s.question(d)
 	} else {

@@ -1,0 +1,31 @@
+package lessons
+
+import (
+	"strings"
+	"testing"
+
+	"meshscope/presets"
+)
+
+// TestAskByLetter: no question that a class answers with letters speaks of a cursor.
+func TestAskByLetter(t *testing.T) {
+	all, errs := All("", presets.Default())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	points := 0
+	for _, l := range all {
+		for i := range l.Acts {
+			act := &l.Acts[i]
+			if act.Kind == Point {
+				points++
+			}
+			if ask := act.AskByLetter(); strings.Contains(ask, "cursor") || ask == "" {
+				t.Errorf("%s, act %d: %q", l.ID, i+1, ask)
+			}
+		}
+	}
+	if points == 0 {
+		t.Error("no lesson has a point act")
+	}
+}
