@@ -61,7 +61,7 @@ type attempts struct {
 
 // How wrong passwords are slowed.
 const (
-	longestDelay = 15 * time.Second
+	longestDelay = 8 * time.Second // a right one after it is still in time
 	forgetAfter  = 10 * time.Minute
 	wrongBurst   = 100 // of an address, before its next attempts wait; a class shares one
 	mostAddress  = 10_000

@@ -254,6 +254,9 @@ func addressOf(a net.Addr) string {
 		return a.String()
 	}
 	ip := at.Addr().Unmap().WithZone("")
+	if ip.IsLoopback() { // this machine has 2^24 of them
+		return "127.0.0.1"
+	}
 	if ip.Is6() {
 		if network, err := ip.Prefix(subscriber); err == nil {
 			return network.String()

@@ -34,14 +34,20 @@ const mostKeyFile = 1 << 20
 // change, as SSH has it of private keys.
 func Private(file string) error {
 	const others = 0o077
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
+	info, err := regular(file)
+	if err != nil {
 		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s: %w", escape.Name(file), input.ErrKind)
 	}
 	return owned(file, info, others, "can be read or changed by others", "chmod 600 ")
+}
+
+// regular returns what is known of a file; a device has no permissions to mend.
+func regular(file string) (fs.FileInfo, error) {
+	info, err := os.Stat(file)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: %w", escape.Name(file), input.ErrKind)
+	}
+	return info, err
 }
 
 // Unchangeable returns an error where others than the user, or root, can change a file or folder.
@@ -171,6 +177,9 @@ func ReadPassword(file string) (*Password, error) {
 
 // ReadKeys reads a file of public keys.
 func ReadKeys(file string) (*Keys, error) {
+	if _, err := regular(file); err != nil {
+		return nil, fmt.Errorf("keys: %w", err)
+	}
 	if err := Unchangeable(file); err != nil {
 		return nil, fmt.Errorf("keys: %w", err)
 	}

@@ -3,11 +3,14 @@ package serve
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"image/color"
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -220,4 +223,20 @@ func TestDelays(t *testing.T) {
 			t.Errorf("%d addresses, %+v", len(g.wrong), g.wrong["a"])
 		}
 	})
+}
+
+// TestAddressOf: an address of a subscriber is one, and so are those of this machine.
+func TestAddressOf(t *testing.T) {
+	for at, want := range map[string]string{
+		"127.0.0.1:1": "127.0.0.1", "127.9.8.7:1": "127.0.0.1", "[::1]:1": "127.0.0.1", "[::ffff:127.0.0.2]:1": "127.0.0.1",
+		"192.0.2.1:1": "192.0.2.1", "[2001:db8::1]:1": "2001:db8::/64", "[2001:db8::2]:1": "2001:db8::/64",
+	} {
+		if got := addressOf(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(at))); got != want {
+			t.Errorf("%s: %s", at, got)
+		}
+	}
+	var mend *MendError
+	if _, err := ReadKeys(os.DevNull); err == nil || errors.As(err, &mend) {
+		t.Errorf("a device of keys: %v", err)
+	}
 }
