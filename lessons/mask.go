@@ -164,11 +164,14 @@ func (m Mask) hides(number, unit string) bool {
 	if decimals == "" {
 		last = math.Pow10(len(digits) - len(strings.TrimRight(digits, "0")))
 	}
-	const told = 3 // digits without a unit that are no coincidence: no panel shows what a turn would make
+	const told = 3 // digits without a unit that are no coincidence
 	if isOne(m.shown, v, last, unit) {
 		return false
 	}
-	return isOne(m.hidden, v, last, unit) || (unit != "" || len(digits) >= told) && isOne(m.after, v, last, unit)
+	if unit == "" && len(digits) < told { // 12 runs; 0.43 is a figure
+		return decimals != "" && isOne(m.hidden, v, last, unit)
+	}
+	return isOne(m.hidden, v, last, unit) || isOne(m.after, v, last, unit)
 }
 
 // isOne reports whether a number, exact to its last place, is one of the figures in the unit behind it,

@@ -21,6 +21,7 @@ func TestMask(t *testing.T) {
 		"H100, TP 8, 64 GPUs, 86.9 GiB":  "H100, TP 8, 64 GPUs, 86.9 GiB",
 		"H100 87GB, 87 GB":               "H100 87GB, 87 GB",
 		"0.4 s, 0.4, 4, 9 %":             "??? s, 0.4, 4, 9 %",
+		"87 similar runs, 0.43":          "87 similar runs, ????",
 		"≈86.6":                          "≈????",
 	} {
 		if got := mask.Text(text); got != want {

@@ -264,7 +264,7 @@ func (m *Model) stagedPage(s *lesson.Stage, d overlay.Drawn, alone bool) []strin
 func (m *Model) pane(in *screen.Context) []string {
 	name := m.screen().Name()
 	told := map[string][]string{
-		"Pipeline": append(screen.Speed(), "time.", "pipeline."),
+		"Pipeline": append(screen.Speed(), "time.", "pipeline.", "memory."),
 		"Network":  append(screen.Speed(), "time.", "communication.", "attention."),
 	}
 	switch {

@@ -195,8 +195,16 @@ func (v *View) axisLine(in *screen.Context, p *picture, w int) string {
 	return l.String()
 }
 
+// timed reports whether a time on the axis would tell a masked figure.
+func timed(in *screen.Context) bool {
+	return in.Hides(append(screen.Speed(), "time.", "pipeline.")...)
+}
+
 // timeLine writes the times at the ends of the pieces, as far as there is room.
 func (v *View) timeLine(in *screen.Context, p *picture, w int) string {
+	if timed(in) {
+		return screen.Unknown(in, w)
+	}
 	l := widget.NewLine(w)
 	for _, q := range p.axis.pieces {
 		start, end := figure.Seconds(units.Seconds(q.from)), figure.Seconds(units.Seconds(q.to))
@@ -213,8 +221,11 @@ func (v *View) timeLine(in *screen.Context, p *picture, w int) string {
 // momentLine says when the cursor is and what runs then.
 func (v *View) momentLine(in *screen.Context, p *picture, w int) string {
 	l := widget.NewLine(w).Gap(2)
-	at := units.Seconds(float64(p.now.At) + float64(p.which)*p.steps.length)
-	l.Put(in.Paint(themes.Strong), "at "+figure.Seconds(at)).Put(in.Paint(themes.Muted), ", "+stepName(p.which))
+	at := "????"
+	if !timed(in) {
+		at = figure.Seconds(units.Seconds(float64(p.now.At) + float64(p.which)*p.steps.length))
+	}
+	l.Put(in.Paint(themes.Strong), "at "+at).Put(in.Paint(themes.Muted), ", "+stepName(p.which))
 	if op := v.operation(in, float64(p.now.At)); op != "" {
 		l.Put(in.Paint(themes.Muted), ": "+op)
 	}
