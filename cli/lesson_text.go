@@ -86,7 +86,7 @@ func (t *teller) ask(p lessons.Play) lessons.Play {
 		t.answered++
 		switch {
 		case next.Judged.Right:
-			t.sayf("Right: %s.", next.Judged.Truth)
+			t.sayf("%s", strings.TrimSpace("Right: "+next.Judged.Truth+". "+p.Act().Why))
 		default:
 			t.sayf("No. %s", next.Judged.Says)
 			t.sayf("It is: %s.", next.Judged.Truth)

@@ -45,6 +45,7 @@ type actFile struct {
 	Hold    []string          `toml:"hold"`
 	Knobs   int               `toml:"knobs"`
 	Reach   Settings          `toml:"reach"`
+	Why     string            `toml:"why"` // of the right answer
 	Rule    string            `toml:"rule"`
 	Paid    string            `toml:"paid"`
 	Notes   string            `toml:"notes"`
@@ -84,7 +85,7 @@ func (l *loader) fail(key string, err error) {
 		}
 		path = path[:cut]
 	}
-	l.errs = append(l.errs, &input.Error{File: l.file, Line: at[0], Column: at[1], Key: key, Err: err})
+	l.errs = append(l.errs, &input.Error{File: l.file, Line: at[0], Column: at[1], Key: counted(key), Err: err})
 }
 
 func (l *loader) failf(key, format string, args ...any) { l.fail(key, fmt.Errorf(format, args...)) }
@@ -163,6 +164,7 @@ func (l *loader) text(key string, text *string, most int, needed bool) {
 func (l *loader) texts(key string, f *actFile) {
 	l.text(key+".ask", &f.Ask, longestText, true)
 	l.text(key+".rule", &f.Rule, longestText, true)
+	l.text(key+".why", &f.Why, longestText, false)
 	l.text(key+".notes", &f.Notes, longestText, false)
 	for _, name := range slices.Sorted(maps.Keys(f.No)) {
 		text := f.No[name]
@@ -296,7 +298,7 @@ func (l *loader) act(key string, f *actFile, at engine.Setup) (Act, bool) {
 	errsBefore := len(l.errs)
 	a := Act{
 		Show: f.Show, Ask: f.Ask, Kind: f.Kind, Near: f.Near, Mask: f.Mask, Knobs: f.Knobs, Reach: f.Reach,
-		Rule: f.Rule, Paid: f.Paid, Notes: f.Notes, figure: f.Figure, rule: f.Rule, Before: newSide(at),
+		Why: f.Why, Rule: f.Rule, Paid: f.Paid, Notes: f.Notes, figure: f.Figure, rule: f.Rule, Before: newSide(at),
 	}
 	to, turned, err := turn(at, f.Turn)
 	l.fail(key+".turn", err)
@@ -346,8 +348,10 @@ func (l *loader) known(key string, f *actFile, a *Act) {
 		if against == "" {
 			against = f.Figure
 		}
-		a.Against, err = a.After.figure(against)
-		l.fail(key+".against", err)
+		if err == nil || f.Against != "" { // one fault is told once
+			a.Against, err = a.After.figure(against)
+			l.fail(key+".against", err)
+		}
 	}
 	for _, name := range append(slices.Clone(f.Mask), f.Paid) {
 		if name == "" {

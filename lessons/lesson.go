@@ -65,6 +65,7 @@ type Act struct {
 	Knobs   int       // of a goal: how many knobs may turn; 0: any
 	Reach   Settings  // of a goal: a way that reaches it
 	Mask    []string  // figures that are hidden until the answer
+	Why     string    // the right answer is right; empty: the rule says it
 	Rule    string
 	Paid    string // name of the figure that is the price
 	Notes   string

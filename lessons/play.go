@@ -34,6 +34,28 @@ type Play struct {
 	Right  int    // acts answered rightly so far
 	rights uint64 // which, a bit each
 	found  *Act   // the act with the setup that reached its goal, where the student found one
+	past   *past  // the acts that were left
+}
+
+// past is an act that was left: how it stood, and the ones before.
+type past struct {
+	Play
+	older *past
+}
+
+// leave notes how an act that is over stands and goes to another one, as that was left.
+func (p Play) leave(at int) Play {
+	if p.Phase == Reveal {
+		p.past = &past{Play: p, older: p.past}
+	}
+	p.At, p.Given, p.Judged, p.Phase, p.found = at, "", Verdict{}, Predict, nil
+	for was := p.past; was != nil; was = was.older {
+		if was.At == at {
+			p.Given, p.Judged, p.Phase, p.found = was.Given, was.Judged, was.Phase, was.found
+			break
+		}
+	}
+	return p
 }
 
 // Verdict is what becomes of an answer.
@@ -54,12 +76,21 @@ func From(l *Lesson, act int) Play {
 	return Play{Lesson: l, At: act}
 }
 
-// Back goes to the question of the act before; within an act that is answered to its own.
+// Back goes to the act before, as it was left: one that was answered is read again.
 func (p Play) Back() Play {
-	if p.Phase == Predict {
-		p.At = max(p.At-1, 0)
+	if p.At == 0 {
+		return p
 	}
-	p.Given, p.Judged, p.Phase = "", Verdict{}, Predict
+	return p.leave(p.At - 1)
+}
+
+// Again asks the question of an act that is over anew.
+func (p Play) Again() Play {
+	if p.Phase != Reveal {
+		return p
+	}
+	p.Given, p.Judged, p.Phase, p.found = "", Verdict{}, Predict, nil
+	p.past = &past{Play: p, older: p.past}
 	return p.count(false)
 }
 
@@ -87,6 +118,11 @@ func (p Play) Setup() engine.Setup {
 		return p.Act().After.Setup
 	}
 	return p.Act().Before.Setup
+}
+
+// Moved reports whether an act begins with another setup than the act before ended with.
+func (p Play) Moved() bool {
+	return p.At > 0 && p.Phase < Reveal && p.At < len(p.Lesson.Acts) && p.Lesson.Acts[p.At-1].After.Setup != p.Act().Before.Setup
 }
 
 // Masked returns the names of the figures that are hidden now.
@@ -144,15 +180,15 @@ func (p Play) Turn() Play {
 	return p
 }
 
-// Next goes on to the next act.
+// Next goes on to the next act, as it was left where it was.
 func (p Play) Next() Play {
 	if p.Phase != Reveal {
 		return p
 	}
-	p.Given, p.Judged, p.Phase, p.found = "", Verdict{}, Predict, nil
-	if p.At++; p.At == len(p.Lesson.Acts) {
-		p.Phase = Over
+	if p.At+1 < len(p.Lesson.Acts) {
+		return p.leave(p.At + 1)
 	}
+	p.Given, p.Judged, p.Phase, p.found, p.At = "", Verdict{}, Over, nil, p.At+1
 	return p
 }
 

@@ -3,8 +3,10 @@ package lessons
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/engine/figures"
 	"meshscope/engine/knob"
 	"meshscope/engine/record"
@@ -16,7 +18,7 @@ func (l *loader) prose(key string, a *Act) {
 		key  string
 		text *string
 		side *Side // that a figure without a side is of
-	}{{"ask", &a.Ask, &a.Before}, {"rule", &a.Rule, &a.After}, {"notes", &a.Notes, &a.After}, {"no.low", &a.Low, &a.After}, {"no.high", &a.High, &a.After}}
+	}{{"ask", &a.Ask, &a.Before}, {"why", &a.Why, &a.After}, {"rule", &a.Rule, &a.After}, {"notes", &a.Notes, &a.After}, {"no.low", &a.Low, &a.After}, {"no.high", &a.High, &a.After}}
 	for _, t := range texts {
 		l.fill(key+"."+t.key, t.text, a, t.side)
 	}
@@ -105,6 +107,29 @@ func (s *Side) shown(name string) (string, error) {
 	return Text(f), nil
 }
 
+// Words names a setup in a line: model, GPUs, what of the layout is not one, recomputation. A setup that
+// turns is named as it is now.
+func Words(s engine.Setup) string {
+	words := []string{s.Model.Name, comma(int64(s.GPUs)) + " GPUs"}
+	for _, k := range knob.All() {
+		switch text := k.Text(s); k.ID {
+		case knob.TP, knob.CP, knob.EP, knob.PP, knob.VPP, knob.DP:
+			if text != "1" {
+				words = append(words, k.Label+" "+text)
+			}
+		case knob.ZeRO:
+			if s.DP > 1 {
+				words = append(words, k.Label+" "+text)
+			}
+		case knob.Recompute:
+			if text != "none" {
+				words = append(words, text+" recompute")
+			}
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // word reports whether a name is a short word for a figure.
 func word(name string) bool {
 	for _, w := range figures.Words() {
@@ -161,4 +186,15 @@ func comma(n int64) string {
 		text = text[:at] + "," + text[at:]
 	}
 	return text
+}
+
+// counted returns a key with its act by the number that screens give it, from 1 on.
+func counted(key string) string {
+	rest, ok := strings.CutPrefix(key, "act.")
+	number, of, _ := strings.Cut(rest, ".")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil {
+		return key
+	}
+	return strings.TrimSuffix(fmt.Sprintf("act %d %s", n+1, of), " ")
 }

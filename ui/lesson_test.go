@@ -274,8 +274,19 @@ func TestLessonResumes(t *testing.T) {
 		t.Error("an act that is asked for is not shown")
 	}
 	tell(m, "!", "space", "pgup")
-	if m.lesson.Play.At != 0 || m.state.Setup != l.Start() {
-		t.Error("pgup does not go to the act before")
+	if m.lesson.Play.At != 0 || m.lesson.Play.Phase != lessons.Reveal || m.state.Setup != l.Acts[0].After.Setup {
+		t.Error("pgup does not go to the act before, with its answer")
+	}
+	tell(m, "r")
+	if m.lesson.Play.Phase != lessons.Predict || m.state.Setup != l.Start() {
+		t.Error("r does not ask again")
+	}
+	tell(m, "w")
+	if !m.asking() || m.staged() != nil {
+		t.Error("w does not open the glossary over the open question")
+	}
+	if tell(m, "esc"); m.staged() == nil || m.lesson.Play.Phase != lessons.Predict {
+		t.Error("the glossary does not close down to the question")
 	}
 }
 

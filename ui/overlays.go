@@ -77,6 +77,12 @@ func closing(then ...overlay.Action) overlay.Action {
 func (m *Model) carry(a overlay.Action) tea.Cmd {
 	switch a := a.(type) {
 	case overlay.Close:
+		if s := m.onStage(); s != nil && m.staged() == nil { // what lies over a lesson closes down to it
+			for m.staged() == nil {
+				m.overlays.Pop()
+			}
+			return nil
+		}
 		m.overlays.Clear()
 	case overlay.Back:
 		m.overlays.Pop()

@@ -114,7 +114,7 @@ const (
 
 // area returns where a screen draws: Explore in the whole window.
 func (m *Model) area() frame.Rect {
-	if s := m.staged(); s != nil {
+	if s := m.onStage(); s != nil {
 		return m.stagedArea(s)
 	}
 	if m.state.Tab == state.ExploreTab {

@@ -37,6 +37,8 @@ func (m *Model) begin(l *lessons.Lesson, act int) {
 		return closing(state.Action{Verb: state.Say, Tone: state.Answer, Text: "on your own; " + back + " goes back to the lesson, u undoes"})
 	}
 	stage.Explain = func() overlay.Action { return m.explainAct(stage.Play.Act()) }
+	stage.Words = func() overlay.Action { return overlay.Push{ID: overlay.GlossaryID, Overlay: m.glossaryList()} }
+	stage.Quit = func() overlay.Action { return state.Action{Verb: state.Quit} }
 	stage.Knob = m.actKnob
 	stage.Cursor = func(name string) overlay.Action {
 		return later(func() tea.Cmd {
@@ -158,6 +160,14 @@ func (m *Model) staged() *lesson.Stage {
 	return s
 }
 
+// onStage returns the lesson that is on the screen, under a card of words too; nil where none is.
+func (m *Model) onStage() *lesson.Stage {
+	if m.lesson == nil || !m.overlays.Holds(m.lesson) {
+		return nil
+	}
+	return m.lesson
+}
+
 // resumed returns the act at which a lesson was left, 0 for its first.
 func (m *Model) resumed(id string) int {
 	at, act := session.Act(m.atAct())
@@ -242,7 +252,11 @@ func (m *Model) stagedPage(s *lesson.Stage, d overlay.Drawn, alone bool) []strin
 		gauges := make([]string, 2)
 		if in.Report.Legal {
 			in.Glow = m.glow != nil
-			gauges = explore.Gauges(in, m.before, in.W, 1)
+			var before explore.Vital // nothing is compared before the turn
+			if s.Play.Phase == lessons.Reveal {
+				before = explore.VitalOf(&s.Play.Act().Before.Report)
+			}
+			gauges = explore.Gauges(in, before, in.W, 1)
 		}
 		lines = append([]string{""}, gauges...)
 		lines = append(lines, m.pane(in)...)
@@ -280,7 +294,7 @@ func (m *Model) pane(in *screen.Context) []string {
 
 // masked returns the figures that the question hides; none where no question holds the keys.
 func (m *Model) masked() []string {
-	if s := m.staged(); s != nil {
+	if s := m.onStage(); s != nil {
 		return s.Play.Asked()
 	}
 	return nil
@@ -288,7 +302,7 @@ func (m *Model) masked() []string {
 
 // asking reports whether a question is open: what another value would give is not shown.
 func (m *Model) asking() bool {
-	s := m.staged()
+	s := m.onStage()
 	return s != nil && s.Play.Phase < lessons.Reveal
 }
 

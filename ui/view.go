@@ -51,9 +51,14 @@ func (m *Model) frame() ([]string, *tea.Cursor) {
 	if m.desk.Dark() {
 		return m.dark(), nil
 	}
-	if s := m.staged(); s != nil {
+	if s := m.onStage(); s != nil {
 		box := s.Render(m.look.theme, m.look.glyphs)
-		return m.stagedPage(s, box, r.Tiny), caretOf(box)
+		lines := m.stagedPage(s, box, r.Tiny)
+		if m.staged() == nil { // a card lies over it
+			box = m.overlays.Render(m.look.theme, m.look.glyphs)
+			lines = box.Over(lines)
+		}
+		return lines, caretOf(box)
 	}
 	if r.Tiny {
 		return m.tiny(w, h), nil

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"meshscope/lessons"
 	"meshscope/themes"
 	"meshscope/ui/frame"
@@ -22,6 +20,7 @@ const (
 	steadyFrom  = 30
 	steadyRows  = 11
 	optionsRoom = 3 // cells between options in one row
+	wide        = 100
 )
 
 // rows returns how many rows the question may have: some of the page stay in sight, but where the
@@ -56,14 +55,14 @@ func (d *drawer) put(role themes.Role, mark, text string, most int) {
 	}
 }
 
-// Head draws the line above the stage: which lesson, which act.
+// Head draws the line above the stage: which lesson where there is room, on which setup, which act.
 func (s *Stage) Head(t *themes.Theme, g widget.Glyphs, w int) string {
 	n, all := s.Play.At+1, len(s.Play.Lesson.Acts)
 	at := ""
 	if s.Play.Lesson.ID != "" {
 		const most = 12 // acts with a mark each
 		at = fmt.Sprintf("act %d of %d ", n, all)
-		if all <= most {
+		if all <= most && w >= wide {
 			done, left := "▪", "▫"
 			if !g.Unicode {
 				done, left = "#", "."
@@ -78,7 +77,16 @@ func (s *Stage) Head(t *themes.Theme, g widget.Glyphs, w int) string {
 	if s.Number > 0 {
 		l.Put(t.Paint(themes.Accent), fmt.Sprint(s.Number)).Gap(1)
 	}
-	l.Gap(1).Put(t.Paint(themes.Heading), widget.CutText(s.Play.Lesson.Title, max(l.Left()-widget.Width(at)-2, 1), g.Ellipsis))
+	l.Gap(1)
+	room := func() int { return max(l.Left()-widget.Width(at)-2, 1) }
+	setup, mark := lessons.Words(s.Play.Setup()), ""
+	if s.Play.Moved() {
+		mark = "now "
+	}
+	if title := s.Play.Lesson.Title; widget.Width(title+mark+setup)+3 <= room() {
+		l.Put(t.Paint(themes.Heading), title).Gap(3)
+	}
+	l.Put(t.Paint(themes.Warn), mark).Put(t.Paint(themes.Text), widget.CutText(setup, room(), g.Ellipsis))
 	return l.Right(t.Paint(themes.Muted), at, 0).String()
 }
 
@@ -165,7 +173,7 @@ func (s *Stage) question(d *drawer) {
 	case s.wrong != "":
 		d.put(themes.Bad, " ", s.wrong, 1)
 	case s.leaving:
-		d.put(themes.Warn, " ", "esc again gives this question up: the answer is shown, and the knobs are yours.", 2)
+		d.put(themes.Warn, " ", "esc again gives this question up and leaves the knobs to you; B comes back to its answer.", 2)
 	case s.Play.Judged.Says != "":
 		d.put(themes.Bad, " ", s.Play.Judged.Says, 2)
 	}
@@ -245,13 +253,13 @@ func (s *Stage) reveal(d *drawer) {
 	act, v := s.Play.Act(), s.Play.Judged
 	switch {
 	case s.Play.Given == "":
-		d.put(themes.Accent, " ", "It is: "+act.Truth()+".", 2)
+		d.put(themes.Accent, " ", strings.TrimSpace("It is: "+act.Truth()+". "+act.Why), 3)
 	case v.Right && act.Kind == lessons.Goal:
 		d.put(themes.Good, " ", "Reached with "+s.Play.Given+". "+upper(act.Truth())+".", 2)
 	case v.Right && act.Kind == lessons.Number:
-		d.put(themes.Good, " ", "Right: you said "+s.said()+", it is "+act.Truth()+".", 1)
+		d.put(themes.Good, " ", "Right: you said "+s.said()+", it is "+act.Truth()+". "+act.Why, 3)
 	case v.Right:
-		d.put(themes.Good, " ", "Right: "+s.said()+".", 1)
+		d.put(themes.Good, " ", strings.TrimSpace("Right: "+s.said()+". "+act.Why), 3)
 	default:
 		d.put(themes.Bad, " "+d.g.Cross+" ", "You said: "+s.said()+". "+v.Says, 3)
 		d.put(themes.Good, "   ", "It is: "+v.Truth+".", 1)
@@ -292,7 +300,7 @@ func (s *Stage) mark(d *drawer) {
 	if err != nil {
 		return
 	}
-	is, room := act.Against.Value/scale, d.w-30
+	is, room := act.Against.Value/scale, d.w-40
 	if room < 10 || is <= 0 {
 		return
 	}
@@ -313,7 +321,7 @@ func (s *Stage) mark(d *drawer) {
 			l.Gap(1)
 		}
 	}
-	l.Gap(1).Put(d.theme.Paint(themes.Muted), fmt.Sprintf("%s you: %g %s", here, guess, unit))
+	l.Gap(2).Put(d.theme.Paint(themes.Muted), strings.TrimSpace(fmt.Sprintf("from 0 to %.3g, %s you: %g %s", top, here, guess, unit)))
 	d.lines = append(d.lines, l.String())
 }
 
@@ -351,7 +359,7 @@ func (s *Stage) hints() []widget.Hint {
 			out = append(out, widget.Hint{Key: "e", Text: "explains the figure"})
 		}
 		if !exercise {
-			out = append(out, own)
+			out = append(out, own, widget.Hint{Key: "r", Text: "asks again"})
 		}
 	case act.Kind == lessons.Goal:
 		out = []widget.Hint{{Key: "space", Text: "gives you the knobs, B comes back"}, {Key: "!", Text: "shows one way"}}
@@ -361,6 +369,9 @@ func (s *Stage) hints() []widget.Hint {
 		out = []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answers"}, {Key: "!", Text: "show me"}, own}
 	default:
 		out = []widget.Hint{{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answers"}, {Key: "!", Text: "show me"}, own}
+	}
+	if s.Play.Phase == lessons.Predict {
+		out = append(out, widget.Hint{Key: "w", Text: "words"})
 	}
 	if s.Play.At > 0 {
 		out = append(out, widget.Hint{Key: "pgup", Text: "act before"})
@@ -377,33 +388,4 @@ func (d *drawer) hints(hints []widget.Hint) {
 		l.Gap(1).Put(d.theme.Paint(themes.Key), h.Key).Gap(1).Put(d.theme.Paint(themes.Muted), h.Text).Gap(1)
 	}
 	d.lines = append(d.lines, l.String())
-}
-
-// Hide replaces the digits of masked figures in drawn lines, whatever their colours.
-func Hide(mask lessons.Mask, lines []string) {
-	for i, line := range lines {
-		for _, at := range mask.Places(ansi.Strip(line)) {
-			line = question(line, at[0], at[1])
-		}
-		lines[i] = line
-	}
-}
-
-// question puts question marks over the bytes from and to of the visible text of a line.
-func question(line string, from, to int) string {
-	b := []byte(line)
-	seen := 0
-	var state byte
-	for at := 0; at < len(b); {
-		_, width, n, next := ansi.DecodeSequence(b[at:], state, nil)
-		state = next
-		if width > 0 { // visible: digits are single bytes
-			if seen >= from && seen < to {
-				b[at] = '?'
-			}
-			seen += n
-		}
-		at += max(n, 1)
-	}
-	return string(b)
 }

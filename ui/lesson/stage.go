@@ -21,6 +21,8 @@ type Stage struct {
 	Moved func() overlay.Action
 	// Left is carried out where the student goes on alone.
 	Left func() overlay.Action
+	// Words opens the glossary over the question, Quit ends the program.
+	Words, Quit func() overlay.Action
 	// Explain opens the figure that decided the act.
 	Explain func() overlay.Action
 	// Knob draws the row of the knob that the act turns; empty: none.
@@ -47,6 +49,9 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 	key := msg.String()
 	leaving := s.leaving
 	s.wrong, s.leaving = "", false
+	if key == "w" || key == "?" {
+		return s.Words()
+	}
 	if s.Class != nil {
 		if do, taken := s.Class.Key(key); taken {
 			return do
@@ -55,12 +60,16 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 	onward := key == "space" || key == " " || key == "enter" || key == "right" || key == "pgdown"
 	act := s.Play.Act()
 	switch {
+	case key == "q" && s.Play.Lesson.ID != "": // the lesson waits at its act
+		return s.Quit()
 	case key == "esc", key == "q":
 		return s.leave(leaving)
 	case key == "pgup":
 		s.Play, s.typed = s.Play.Back(), ""
 	case s.Play.Phase == lessons.Turning && onward:
 		s.Play = s.Play.Turn()
+	case s.Play.Phase == lessons.Reveal && key == "r":
+		s.Play = s.Play.Again()
 	case s.Play.Phase == lessons.Reveal && key == "e":
 		if act.Decides() == "" {
 			return nil
@@ -84,6 +93,10 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 	case s.points():
 		if key != "enter" {
 			return s.Cursor(key)
+		}
+		if s.Pointed() == "" {
+			s.wrong = "put the cursor on what you mean, then enter"
+			return nil
 		}
 		s.answer(s.Pointed())
 	case len(key) == 1:

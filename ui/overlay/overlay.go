@@ -4,6 +4,8 @@
 package overlay
 
 import (
+	"slices"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
@@ -132,6 +134,11 @@ func (s *Stack) ID() ID {
 		return ""
 	}
 	return s.open[len(s.open)-1].id
+}
+
+// Holds reports whether an overlay is open, on top or under others.
+func (s *Stack) Holds(o Overlay) bool {
+	return slices.ContainsFunc(s.open, func(l layer) bool { return l.Overlay == o })
 }
 
 // Push opens an overlay on top of the others.
