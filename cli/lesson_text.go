@@ -22,6 +22,10 @@ func (a *app) lessonText(l *lessons.Lesson, act int) error {
 		play = t.act(play).Next()
 	}
 	t.sayf("")
+	if t.answered == 0 {
+		t.sayf("The end.")
+		return t.err
+	}
 	t.sayf("The end: %d right, %d answered, of %d questions.", play.Right, t.answered, len(l.Acts)-act)
 	return t.err
 }

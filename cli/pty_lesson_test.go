@@ -54,7 +54,7 @@ func inTerminal(t *testing.T, screen *terminal.Terminal, play lessons.Play) less
 	}
 	see(t, screen, fmt.Sprintf("act %d of %d", play.At+1, len(play.Lesson.Acts)))
 	hidden()
-	press(t, screen, "yx:?R") // nothing is copied, exported, listed or reported
+	press(t, screen, "yx:R") // nothing is copied, exported, listed or reported
 	hidden()
 	answer := "a"
 	switch play.Act().Kind {
