@@ -84,9 +84,14 @@ func altered(r engine.Report, masked []string) engine.Report {
 		case strings.HasPrefix(id, "communication."):
 			for i := range r.Communication {
 				r.Communication[i].Exposed *= 1.5
+				r.Communication[i].Bytes *= 1.5
+				r.Communication[i].Seconds *= 1.5
 			}
 		case id == "time.exposed":
 			time.Exposed *= 1.5
+			for i := range r.Communication {
+				r.Communication[i].Exposed *= 1.5
+			}
 		case id == "throughput.hfu":
 			rates.HFU *= grow
 		case id == "model.active-parameters":
