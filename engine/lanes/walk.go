@@ -215,7 +215,7 @@ func (w *walker) draw(one *work, begin, end units.Seconds) {
 	}
 }
 
-// send draws a message to another rank after an operation, beside what comes next.
+// send draws a message to another rank after an operation, next to what comes after it.
 func (w *walker) send(one *work, end units.Seconds) {
 	for i := range w.step.Traffic {
 		row := &w.step.Traffic[i]

@@ -23,12 +23,30 @@ func (v *View) masked(in *screen.Context, w, h int) []string {
 		lines = append(lines, v.maskedRanks(in, w, h-1)...)
 	case v.pane == stepPane && known && h > 6 && !in.Hides("memory.fullest.", "memory.ranks."):
 		p.x, p.from = -1, p.steps.length
-		lines = append(lines, v.chart(in, &p, w, h-3)...)
-		lines = append(lines, v.axisLine(in, &p, w), v.timeLine(in, &p, w))
+		lines = append(lines, v.chart(in, &p, w, h-4)...)
+		lines = append(lines, v.axisLine(in, &p, w), v.timeLine(in, &p, w), legend(in, w))
 	default:
 		lines = append(lines, screen.Unknown(in, w))
 	}
 	return widget.Height(lines, w, h)
+}
+
+// legend names the fills of the terms.
+func legend(in *screen.Context, w int) string {
+	for variant := range 3 {
+		l := widget.NewLine(w).Gap(2)
+		fits := true
+		for t := range totalTerm {
+			name := termName(t)[variant]
+			fits = fits && l.Left() >= widget.SwatchWidth(in.Theme, in.Glyphs)+widget.Width(name)+3
+			widget.Swatch(l, in.Theme, in.Glyphs, termFill(t))
+			l.Gap(1).Put(in.Paint(themes.Muted), name).Gap(2)
+		}
+		if fits {
+			return l.String()
+		}
+	}
+	return widget.Blank(w)
 }
 
 // maskedRanks draws the ranks and their terms without a length or a figure.

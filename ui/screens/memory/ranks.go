@@ -130,7 +130,11 @@ func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
 		lines = append(lines, v.tableRow(in, i, w, &g))
 	}
 	if len(m.Ranks) > 1 {
-		lines = append(lines, v.sumRow(in, w, &g, "sum", sums(m.Ranks)))
+		name := "sum"
+		if len(g.shown) < len(m.Ranks) { // also of those that are not shown
+			name = figure.Plural(len(m.Ranks), "rank")
+		}
+		lines = append(lines, v.sumRow(in, w, &g, name, sums(m.Ranks)))
 	}
 	if v.fresh(in) && len(v.answers.shards.Whole) == len(m.Ranks) && in.Setup.ZeRO > 0 && !in.Asks {
 		// Of the same ranks as the line above it.

@@ -59,7 +59,7 @@ func (v *View) words(in *screen.Context) (head, why string) {
 	}
 	c := v.traffic(l)
 	head = strings.ToUpper(l.Dimension) + ", " + v.moves(l.Dimension, g)
-	why = v.why(l, g, c)
+	why = v.why(in, l, g, c)
 	switch g.Kind {
 	case lane.Folded:
 		return fmt.Sprintf("%s, %s folded: %s exposed, %s hidden", strings.ToUpper(l.Dimension), figure.Plural(g.Micros, "operation"), figure.Seconds(g.Exposed), figure.Seconds(g.Hidden)),
@@ -74,9 +74,23 @@ func (v *View) words(in *screen.Context) (head, why string) {
 		why = "Costs no time. " + why
 	}
 	if g.Bytes > 0 {
-		why = figure.Traffic(g.Bytes) + over(in, c) + ". " + why
+		why = partOf(in, g, c) + over(in, c) + ". " + why
 	}
 	return head, why
+}
+
+// partOf says how much of a row's traffic a segment is: no more than that it is a part while a question is
+// open, which the share would answer.
+func partOf(in *screen.Context, g *lane.Segment, c *engine.Communication) string {
+	const whole = 0.995
+	switch {
+	case g.Bytes >= whole*c.Bytes:
+		return figure.Traffic(g.Bytes)
+	case in.Asks:
+		return "Part of " + figure.Traffic(c.Bytes)
+	default:
+		return figure.Traffic(g.Bytes) + " of " + figure.Traffic(c.Bytes)
+	}
 }
 
 // over says over what a row's group talks.
@@ -141,6 +155,9 @@ func (v *View) computeWhy(g *lane.Segment) string {
 	case lane.Forward:
 		return "The lanes below show what travels meanwhile. Where this lane has a hole, the GPU waits for what is exposed below it."
 	case lane.Backward, lane.InputGradient, lane.WeightGradient, lane.Pair:
+		if len(v.drawn.step.Traffic) == 0 {
+			return "A single GPU sends nothing: the next operation follows at once."
+		}
 		return "The gradients of the last layers are ready first, so they can travel while the earlier layers still compute: that is what hides them."
 	case lane.Recompute:
 		return "Activations that were not kept are computed again before their backward."
@@ -201,7 +218,7 @@ func (v *View) gathers() bool {
 }
 
 // why says why traffic is hidden or exposed.
-func (v *View) why(l *lane.Lane, g *lane.Segment, c *engine.Communication) string {
+func (v *View) why(in *screen.Context, l *lane.Lane, g *lane.Segment, c *engine.Communication) string {
 	hidden := g.Kind == lane.Hidden
 	switch l.Dimension {
 	case "tp":
@@ -229,39 +246,39 @@ func (v *View) why(l *lane.Lane, g *lane.Segment, c *engine.Communication) strin
 		}
 		return "Messages between stages delay the whole pipeline by this much; the time is part of the bubble, here spread over its waits."
 	}
-	return v.dataWhy(g, c)
+	return v.dataWhy(in, g, c)
 }
 
 // dataWhy explains traffic of gradients and weights.
-func (v *View) dataWhy(g *lane.Segment, c *engine.Communication) string {
+func (v *View) dataWhy(in *screen.Context, g *lane.Segment, c *engine.Communication) string {
 	hidden, never, n, whose := g.Kind == lane.Hidden, v.drawn.step.Never, figure.Comma(c.GroupSize), ""
 	if g.Micro < 0 && c.Rank != v.drawn.step.Rank {
 		whose = fmt.Sprintf(" It is the traffic of pipeline rank %d, which is done last with it.", c.Rank)
 	}
-	share := func(x float64) string {
-		if x <= 0 {
+	share := func(x float64, what string) string {
+		if x <= 0 || in.Asks {
 			return ""
 		}
 		if x >= 1 {
 			return " Nothing of it overlaps here."
 		}
-		return " At least " + figure.Percent(x) + " of it is exposed with this stack, however much there is to compute."
+		return " This model leaves at least " + figure.Percent(x) + " of " + what + " exposed, however much there is to compute: a constant of the stack, fitted or assumed."
 	}
 	switch {
 	case g.Micro >= 0 && hidden:
 		return "Prefetch: while one layer computes, the weights of the next arrive from the " + n + " GPUs that hold a shard each."
 	case g.Micro >= 0:
-		return "The layer's weights are on " + n + " GPUs and have not arrived, or its gradients have not left, when computing could go on." + share(never.Shards)
+		return "The layer's weights are on " + n + " GPUs and have not arrived, or its gradients have not left, when computing could go on." + share(never.Shards, "the traffic of shards")
 	case g.Before && hidden:
 		return "The first layers' weights arrived first; those of later layers travel under the first forward."
 	case g.Before:
-		return "Each GPU has updated its shard; the forward cannot start without the first layers' new weights." + share(never.Weights)
+		return "Each GPU has updated its shard; the forward cannot start without the first layers' new weights." + share(never.Weights, "the gathers")
 	case hidden:
 		return "The gradients of layers whose backward is done travel while the layers before them still compute, or while the rank is idle. Only the backward of the last micro-batch hides them: earlier ones still add to them." + whose
 	case never.Gradients >= 1:
 		return "All gradients leave when the backward is over: nothing is left to compute that would hide them, and the update waits."
 	default:
-		return "The last bucket: the first layers' gradients are ready only when the backward ends, and nothing is left to compute that would hide them. The update waits." + share(never.Gradients) + whose
+		return "The first layers' gradients are ready only when the backward ends, and nothing is left to compute that would hide them. The update waits." + share(never.Gradients, "all gradient traffic") + whose
 	}
 }
 

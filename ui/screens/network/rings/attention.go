@@ -39,13 +39,15 @@ const (
 // roomy is the height from which there are words above the picture.
 const roomy = 13
 
-// asked reports whether a question is open: then only zig-zag is drawn.
-func asked(in *screen.Context) bool { return in.Asks || in.Hides("attention.", "causal-work-rank.") }
+// concealed reports whether a question is open: then only zig-zag is drawn.
+func concealed(in *screen.Context) bool {
+	return in.Asks || in.Hides("attention.", "causal-work-rank.")
+}
 
 // example returns the ring that is drawn: of the setup's CP as far as there is room, of 16 tokens
 // where they divide.
 func (v *attention) example(in *screen.Context) ring.Attention {
-	a := ring.Attention{Ranks: min(in.Setup.CP, max(v.most, fewRanks)), ZigZag: !v.contiguous || asked(in)}
+	a := ring.Attention{Ranks: min(in.Setup.CP, max(v.most, fewRanks)), ZigZag: !v.contiguous || concealed(in)}
 	if a.Ranks < 2 {
 		a.Ranks = fewRanks
 	}

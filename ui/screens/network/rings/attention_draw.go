@@ -141,7 +141,7 @@ func (v *attention) table(in *screen.Context, a *ring.Attention, w int) []string
 	}
 	lines = append(lines, widget.Blank(w))
 	for _, words := range v.verdict(a) {
-		if asked(in) {
+		if concealed(in) {
 			break
 		}
 		lines = append(lines, widget.NewLine(w).Put(muted, in.Cut(words, w)).String())
@@ -188,7 +188,7 @@ func (v *attention) setup(in *screen.Context) []string {
 		lines = append(lines, passLines(in, "forward", &f.Forward, float64(scale), themes.Forward, themes.ForwardAlt)...)
 		lines = append(lines, passLines(in, "backward", &f.Backward, float64(scale), themes.Backward, themes.BackwardAlt)...)
 	}
-	if !asked(in) {
+	if !concealed(in) {
 		lines = append(lines, say(v.pairs(in)))
 	}
 	return append(lines, say(v.traffic(in)))
