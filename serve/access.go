@@ -89,11 +89,13 @@ func (g *guard) password(ctx ssh.Context, given string) bool {
 	if l == nil || len(given) > mostPassword {
 		return false
 	}
-	for wait := g.before(l.address); wait > 0; wait = g.before(l.address) {
-		l.sleep(wait)
-		if l.ended() {
-			return false
-		}
+	wait, ok := g.before(l.address)
+	if !ok {
+		_ = l.Close()
+		return false
+	}
+	if l.sleep(wait); l.ended() {
+		return false
 	}
 	select {
 	case g.turns <- struct{}{}:
@@ -105,7 +107,9 @@ func (g *guard) password(ctx ssh.Context, given string) bool {
 	if presenter {
 		allow(ctx, presenterRole)
 	}
-	if !right && !presenter {
+	if right || presenter {
+		g.succeeded(l.address)
+	} else {
 		l.sleep(g.failed(l.address))
 		if l.wrong++; l.wrong == maxPasswords {
 			_ = l.Close()
@@ -124,31 +128,46 @@ func (g *guard) check(given string) (right, presenter bool) {
 	return right, presenter
 }
 
-// before returns how long an address must wait before its next password is looked at.
-func (g *guard) before(address string) time.Duration {
+// before takes a place among the passwords of an address and returns how long to wait before it is
+// looked at; false where so many wait already that it would be too late for its login.
+func (g *guard) before(address string) (wait time.Duration, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if a := g.wrong[address]; a != nil {
-		return a.budget.wait()
+	a := g.of(address)
+	if wait = a.budget.wait(); wait > longestDelay {
+		return 0, false
 	}
-	return 0
+	a.budget.spend(1)
+	return wait, true
 }
 
-// failed notes a wrong password and returns how long its answer is held back.
-func (g *guard) failed(address string) time.Duration {
+// succeeded gives the place of a right password back.
+func (g *guard) succeeded(address string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.of(address).budget.spend(-1)
+}
+
+// of returns the attempts of an address.
+func (g *guard) of(address string) *attempts {
 	g.forget()
 	a := g.wrong[address]
 	if a == nil {
 		if len(g.wrong) >= mostAddress {
 			g.forgetOldest()
 		}
-		a = &attempts{budget: newBucket(1, wrongBurst)}
+		a = &attempts{budget: newBucket(1, wrongBurst), last: time.Now()}
 		g.wrong[address] = a
 	}
+	return a
+}
+
+// failed notes a wrong password and returns how long its answer is held back.
+func (g *guard) failed(address string) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	a := g.of(address)
 	a.count, a.last = a.count+1, time.Now()
-	a.budget.spend(1)
 	return min(g.delay<<min(a.count-1, 10), longestDelay)
 }
 

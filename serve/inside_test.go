@@ -203,14 +203,35 @@ func TestDelays(t *testing.T) {
 		g := newGuard(new(Access), time.Second)
 		last := time.Duration(0)
 		for i := range wrongBurst {
+			if wait, ok := g.before("a"); wait > 0 || !ok {
+				t.Errorf("password %d waits %v", i+1, wait)
+			}
 			delay := g.failed("a")
 			if delay < last || delay == last && delay < longestDelay || delay > longestDelay {
 				t.Errorf("wrong password %d: %v after %v", i+1, delay, last)
 			}
 			last = delay
 		}
-		if g.before("a") == 0 || g.before("b") != 0 || g.failed("b") != time.Second {
-			t.Error("an address pays for another one, or not for itself")
+		waits := 0
+		for ; ; waits++ { // many at once: each waits longer, and no more than are still in time
+			wait, ok := g.before("a")
+			if !ok {
+				break
+			}
+			if wait <= 0 || wait > longestDelay {
+				t.Errorf("password %d of many waits %v", waits, wait)
+			}
+		}
+		if waits < 3 || waits > int(longestDelay.Seconds()) {
+			t.Errorf("%d passwords wait", waits)
+		}
+		time.Sleep(2 * time.Second)
+		if _, ok := g.before("a"); !ok {
+			t.Error("a right password is refused after the burst")
+		}
+		g.succeeded("a")
+		if wait, ok := g.before("b"); wait != 0 || !ok || g.failed("b") != time.Second {
+			t.Error("an address pays for another one")
 		}
 		for i := range mostAddress + 300 {
 			time.Sleep(time.Microsecond)
