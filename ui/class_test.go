@@ -94,6 +94,10 @@ func TestClassAtRandom(t *testing.T) {
 		})
 	}
 	wait.Wait()
+	for _, m := range all { // what still computes for nobody
+		m.leaveScreen(m.state.Tab)
+		m.halt()
+	}
 	for i, m := range all[1:] {
 		m.rejoin()
 		m.attend()
