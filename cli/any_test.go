@@ -3,6 +3,8 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine_test/draws"
+	"meshscope/report"
 )
 
 // anyFlags draws a command line of flags that exist with values that may make
@@ -77,4 +80,24 @@ func TestAnyFlags(t *testing.T) {
 			t.Fatalf("fed back it ends with %d, not %d: %s", back, code, stderr.String())
 		}
 	})
+}
+
+// TestReportsAreRead: whatever key the document of an evaluation has, it is read as a setup again.
+func TestReportsAreRead(t *testing.T) {
+	t.Parallel()
+	document := reflect.TypeFor[report.Evaluation]()
+	for field := range document.Fields() {
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if key == "" || key == "-" || key == "setup" || key == "schema_version" {
+			continue
+		}
+		value := "null"
+		if key == "model" { // of the report, not of the setup
+			value = "{}"
+		}
+		text := fmt.Sprintf(`{"setup": {"model": "llama3.1-8b"}, %q: %s}`, key, value)
+		if r := call(t, text, "eval", "--json", "--setup", "-"); r.code != 0 && r.code != 4 {
+			t.Errorf("%s: exit code %d: %s", key, r.code, r.stderr)
+		}
+	}
 }

@@ -125,6 +125,7 @@ func Words(s engine.Setup) string {
 			if text != "none" {
 				words = append(words, text+" recompute")
 			}
+		default: // is said elsewhere on the screen, or is the same in a lesson
 		}
 	}
 	return strings.Join(words, ", ")

@@ -169,6 +169,7 @@ func (d *door) move(l *link, to stage) {
 	case inside:
 		l.full = d.room(l.address)
 		l.timer.Reset(d.limits.Start)
+	default: // a link begins as exchanging; left ends it
 	}
 	d.links[to] = append(d.links[to], l)
 	waiting := d.links[to]
@@ -233,7 +234,7 @@ func (d *door) shut() {
 	d.mu.Lock()
 	d.closed = true
 	if d.Listener != nil {
-		_ = d.Listener.Close()
+		_ = d.Close()
 	}
 	waiting := append(slices.Clone(d.links[exchanging]), d.links[loggingIn]...)
 	d.mu.Unlock()
