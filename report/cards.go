@@ -85,7 +85,7 @@ func rooflineCard(s *engine.Setup) (Card, bool) {
 	}
 	gpu := &s.Cluster.GPU
 	c := Card{
-		Table: Table{Title: "roofline", Head: []string{"forward of a layer", "time", "FLOP/byte", "bound by"}},
+		Table: Table{Title: "roofline", Head: []string{"forward of a layer", "time", "FLOP/byte", "bound"}},
 		Says: fmt.Sprintf("memory stops to bind at the second number, at the rates that are reached; nominal of %s: %s", gpu.Name,
 			figure.Three(float64(gpu.Peak(s.Precision))/float64(gpu.MemoryBandwidth))),
 	}
@@ -93,9 +93,9 @@ func rooflineCard(s *engine.Setup) (Card, bool) {
 		by, balance := "memory", "few"
 		switch {
 		case p.Tiles:
-			by = "tile shape"
+			by = "tiles"
 		case p.Arithmetic:
-			by = "arithmetic"
+			by = "compute"
 		}
 		switch {
 		case p.FLOPs > 0 && p.Bytes > 0:
