@@ -210,6 +210,8 @@ func TestNewKnob(t *testing.T) {
 	}
 	screen := open(t, program, 160, 60)
 	see(t, screen, "dummy knob")
+	press(t, screen, "q")
+	restored(t, screen, 0)
 }
 
 // TestWrongNames: a file to import that does not exist is a mistake of the command line, --calibration names
