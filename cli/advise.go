@@ -40,10 +40,7 @@ func (a *app) adviseCommand() *cobra.Command {
 	launcher.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)
-	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := output.begin(cmd, flags.rest(args)); err != nil {
-			return err
-		}
+	cmd.RunE = a.asked(&output, &flags, func(cmd *cobra.Command) error {
 		share, err := parseHeadroom(headroom)
 		if err != nil {
 			return err

@@ -41,10 +41,7 @@ func (a *app) evalCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&allowFiles, "allow-files", false, "let lines of --batch name a model file")
 	flags.register(cmd)
 	a.completeIDs(cmd)
-	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := output.begin(cmd, flags.rest(args)); err != nil {
-			return err
-		}
+	cmd.RunE = a.asked(&output, &flags, func(cmd *cobra.Command) error {
 		if cmd.Flags().Changed("batch") {
 			if cmd.Flags().Changed("format") && output.format != string(report.JSON) {
 				return &usageError{fmt.Sprintf("--batch and --format %s contradict each other: a batch prints JSON, one report per line", output.format)}

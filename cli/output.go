@@ -50,13 +50,18 @@ func reportFormats() []string {
 	return names
 }
 
-// begin returns an error for a command that takes no arguments and is given some, or whose output
-// flags contradict each other.
-func (o *outputFlags) begin(cmd *cobra.Command, args []string) error {
-	if err := noArgs(cmd, args); err != nil {
-		return err
-	}
-	return o.settle(cmd)
+// asked wraps a command that takes no argument but a share string, in place of --setup: run begins
+// with the format settled.
+func (a *app) asked(o *outputFlags, flags *setupFlags, run func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
+	return a.wrap(func(cmd *cobra.Command, args []string) error {
+		if err := noArgs(cmd, flags.rest(args)); err != nil {
+			return err
+		}
+		if err := o.settle(cmd); err != nil {
+			return err
+		}
+		return run(cmd)
+	})
 }
 
 // settle makes one format of what --format and its short forms give together.

@@ -28,10 +28,7 @@ func (a *app) reportCommand() *cobra.Command {
 	launcher.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)
-	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := output.begin(cmd, flags.rest(args)); err != nil {
-			return err
-		}
+	cmd.RunE = a.asked(&output, &flags, func(cmd *cobra.Command) error {
 		s, chosen, err := flags.start(cmd.Context(), a)
 		if err != nil {
 			return err

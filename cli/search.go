@@ -66,10 +66,7 @@ func (a *app) searchCommand() *cobra.Command {
 	f.register(cmd)
 	f.setup.register(cmd)
 	a.completeIDs(cmd)
-	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := f.output.begin(cmd, f.setup.rest(args)); err != nil {
-			return err
-		}
+	cmd.RunE = a.asked(&f.output, &f.setup, func(cmd *cobra.Command) error {
 		return a.search(cmd.Context(), f)
 	})
 	return cmd

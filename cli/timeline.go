@@ -199,10 +199,7 @@ func (a *app) timelineCommand() *cobra.Command {
 	costs.register(cmd)
 	flags.register(cmd)
 	a.completeIDs(cmd)
-	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := output.begin(cmd, flags.rest(args)); err != nil {
-			return err
-		}
+	cmd.RunE = a.asked(&output, &flags, func(cmd *cobra.Command) error {
 		if err := costs.check(); err != nil {
 			return err
 		}

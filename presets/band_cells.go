@@ -17,7 +17,7 @@ import (
 //	title,GROUP,WORDS                      how a group of runs is named to a reader
 //	time,FACTOR,GPUS,GPUS,SEQ,SEQ,ACTIVE,ACTIVE,MBS,MBS   a table and the ranges that its runs cover
 //	factor,EXPERTS,GENERATION,STACK,FACTOR   a class of the table above it whose factor is another
-//	CELL                                   of the table above it: the columns of CellFile
+//	CELL                                   of the table above it: see Columns
 //
 // It is read whenever a setup is evaluated, and so it is no TOML: that takes ten times as long.
 
@@ -103,120 +103,54 @@ func (r *bandReader) class(text string) error {
 	return f.err()
 }
 
+// cell reads a cell, its values in the order of Columns.
 func (r *bandReader) cell(text string) error {
-	var c CellFile
-	if err := c.read(text); err != nil {
-		return err
-	}
-	if _, ok := r.sources[c.Source]; !ok {
-		if len(r.sources) == band.MaxSources {
-			return fmt.Errorf("more than %d sources", band.MaxSources)
-		}
-		r.sources[c.Source] = len(r.sources)
-	}
-	cell := c.cell(r.sources[c.Source])
-	cell.Title = r.titles[c.Group]
-	r.table.Cells = append(r.table.Cells, cell)
-	return nil
-}
-
-// CellFile is a band.Cell as a line of text, its values separated by commas: see Columns.
-type CellFile struct {
-	Group        string
-	Release      string
-	Source       string
-	Example      string
-	GPU          string
-	Vendor       string
-	Generation   string
-	Stack        string
-	Family       string
-	Version      string
-	Experts      bool
-	TP           int
-	CP           int
-	EP           int
-	Pipeline     bool
-	ZeRO3        bool
-	PCIe         bool
-	Recompute    bool
-	Bits         int
-	GPUs         float64
-	MicroBatches float64
-	Active       float64
-	Seq          float64
-	MBS          float64
-	Wait         float64
-	Traffic      float64
-	Runs         int
-	Weight       float64
-	Error        float64
-	Off          float64
-	Fitted       bool
-}
-
-// Columns names the values of a line, in their order.
-const Columns = "group,release,source,example,gpu,vendor,generation,stack,family,version,experts,tp,cp,ep,pipeline,zero3,pcie,recompute,bits," +
-	"gpus,micro_batches,active,seq,mbs,wait,traffic,runs,weight,error,off,fitted"
-
-// String returns the line.
-func (c *CellFile) String() string {
-	var out []string
-	text := func(list ...string) { out = append(out, list...) }
-	flag := func(list ...bool) {
-		for _, v := range list {
-			out = append(out, strconv.FormatBool(v))
-		}
-	}
-	count := func(list ...int) {
-		for _, v := range list {
-			out = append(out, strconv.Itoa(v))
-		}
-	}
-	number := func(list ...float64) {
-		for _, v := range list {
-			out = append(out, strconv.FormatFloat(v, 'f', -1, 64))
-		}
-	}
-	text(c.Group, c.Release, c.Source, c.Example, c.GPU, c.Vendor, c.Generation, c.Stack, c.Family, c.Version)
-	flag(c.Experts)
-	count(c.TP, c.CP, c.EP)
-	flag(c.Pipeline, c.ZeRO3, c.PCIe, c.Recompute)
-	count(c.Bits)
-	number(c.GPUs, c.MicroBatches, c.Active, c.Seq, c.MBS, c.Wait, c.Traffic)
-	count(c.Runs)
-	number(c.Weight, c.Error, c.Off)
-	flag(c.Fitted)
-	return strings.Join(out, ",")
-}
-
-// read reads a line.
-func (c *CellFile) read(line string) error {
-	f := fields{rest: line}
-	for _, into := range [...]*string{&c.Group, &c.Release, &c.Source, &c.Example, &c.GPU, &c.Vendor, &c.Generation, &c.Stack, &c.Family, &c.Version} {
+	var c band.Cell
+	var source string
+	f := fields{rest: text}
+	for _, into := range [...]*string{&c.Group, &c.Release, &source, &c.Example, &c.GPU, &c.Vendor, &c.Generation, &c.Stack, &c.Family, &c.Version} {
 		*into = f.next()
 	}
 	f.bool(&c.Experts)
-	for _, into := range [...]*int{&c.TP, &c.CP, &c.EP} {
-		f.int(into)
-		if *into < 0 || *into > int(band.Across) {
-			f.fail(fmt.Errorf("tp, cp and ep are %d to %d, not %d", band.None, band.Across, *into))
+	for _, into := range [...]*band.Reach{&c.TP, &c.CP, &c.EP} {
+		var reach int
+		f.int(&reach)
+		if reach < int(band.None) || reach > int(band.Across) {
+			f.fail(fmt.Errorf("tp, cp and ep are %d to %d, not %d", band.None, band.Across, reach))
 		}
+		*into = band.Reach(reach)
 	}
 	for _, into := range [...]*bool{&c.Pipeline, &c.ZeRO3, &c.PCIe, &c.Recompute} {
 		f.bool(into)
 	}
 	f.int(&c.Bits)
-	for _, into := range [...]*float64{&c.GPUs, &c.MicroBatches, &c.Active, &c.Seq, &c.MBS, &c.Wait, &c.Traffic} {
-		f.float(into)
+	for _, into := range [...]*band.Log{&c.GPUs, &c.MicroBatches, &c.Active, &c.Seq, &c.MBS} {
+		f.float((*float64)(into))
 	}
+	f.float(&c.NonCompute)
+	f.float(&c.Traffic)
 	f.int(&c.Runs)
 	for _, into := range [...]*float64{&c.Weight, &c.Error, &c.Off} {
 		f.float(into)
 	}
 	f.bool(&c.Fitted)
-	return f.err()
+	if err := f.err(); err != nil {
+		return err
+	}
+	if _, ok := r.sources[source]; !ok {
+		if len(r.sources) == band.MaxSources {
+			return fmt.Errorf("more than %d sources", band.MaxSources)
+		}
+		r.sources[source] = len(r.sources)
+	}
+	c.Source, c.Title = r.sources[source], r.titles[c.Group]
+	r.table.Cells = append(r.table.Cells, c)
+	return nil
 }
+
+// Columns names the values of a cell, in their order.
+const Columns = "group,release,source,example,gpu,vendor,generation,stack,family,version,experts,tp,cp,ep,pipeline,zero3,pcie,recompute,bits," +
+	"gpus,micro_batches,active,seq,mbs,wait,traffic,runs,weight,error,off,fitted"
 
 // fields are the values of a line, read one by one; the first error stays.
 type fields struct {
@@ -271,17 +205,4 @@ func (f *fields) err() error {
 		return errors.New("too many values; needed: " + Columns)
 	}
 	return f.failed
-}
-
-func (c *CellFile) cell(source int) band.Cell {
-	return band.Cell{
-		Traits: band.Traits{
-			GPU: c.GPU, Vendor: c.Vendor, Generation: c.Generation, Stack: c.Stack, Family: c.Family, Version: c.Version, Experts: c.Experts,
-			TP: band.Reach(c.TP), CP: band.Reach(c.CP), EP: band.Reach(c.EP), Pipeline: c.Pipeline, ZeRO3: c.ZeRO3, PCIe: c.PCIe,
-			Recompute: c.Recompute, Bits: c.Bits, GPUs: band.Log(c.GPUs), MicroBatches: band.Log(c.MicroBatches),
-			Active: band.Log(c.Active), Seq: band.Log(c.Seq), MBS: band.Log(c.MBS), NonCompute: c.Wait, Traffic: c.Traffic,
-		},
-		Group: c.Group, Release: c.Release, Source: source, Runs: c.Runs, Weight: c.Weight, Error: c.Error, Fitted: c.Fitted,
-		Example: c.Example, Off: c.Off,
-	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/band"
-	"meshscope/engine/hardware"
 	"meshscope/presets"
 )
 
@@ -255,56 +254,5 @@ func weighted(values, weights []float64, share float64) float64 {
 	}
 	return math.NaN()
 }
-
-// BandFile writes the two tables as presets/bands.csv has them.
-func BandFile(scales *hardware.Published, groups []Group) string {
-	times, memory := RunErrors(groups)
-	var b strings.Builder
-	b.WriteString("# Errors of the model on the runs of presets/published, in cells of runs that are alike: see\n" +
-		"# package engine/band. Counts are binary logarithms; error is the mean of |ln(predicted / measured)|\n" +
-		"# over rho, off the mean of predicted over measured or measured over predicted, less 1.\n" +
-		"# Written by the test of presets/published; never by hand. The columns of the cells:\n# " + presets.Columns + "\n")
-	for i := range groups {
-		if g := &groups[i]; !g.Repeats {
-			fmt.Fprintf(&b, "title,%s,%s\n", g.ID, g.Title)
-		}
-	}
-	for _, of := range []struct {
-		name string
-		from *band.Table
-		runs []Errors
-	}{{"time", &scales.Time, times}, {"memory", &scales.Memory, memory}} {
-		t, publishers := Table(of.from, of.runs)
-		fmt.Fprintf(&b, "# factor, and least and most GPUs, sequence, active parameters and micro-batch size of the runs\n%s,%s", of.name, decimal(t.Factor))
-		for _, r := range []band.Range{t.GPUs, t.Seq, t.Active, t.MBS} {
-			fmt.Fprintf(&b, ",%s,%s", decimal(float64(r.Least)), decimal(float64(r.Most)))
-		}
-		b.WriteString("\n")
-		for _, c := range t.Classes {
-			fmt.Fprintf(&b, "factor,%t,%s,%s,%s\n", c.Experts, c.Generation, c.Stack, decimal(c.Factor))
-		}
-		for i := range t.Cells {
-			b.WriteString(line(&t.Cells[i], publishers) + "\n")
-		}
-	}
-	return b.String()
-}
-
-func line(c *band.Cell, publishers []string) string {
-	f := presets.CellFile{
-		Group: c.Group, Release: c.Release, Source: publishers[c.Source], Example: c.Example,
-		GPU: c.GPU, Vendor: c.Vendor, Generation: c.Generation, Stack: c.Stack, Family: c.Family, Version: c.Version,
-		Experts: c.Experts, TP: int(c.TP), CP: int(c.CP), EP: int(c.EP), Pipeline: c.Pipeline, ZeRO3: c.ZeRO3, PCIe: c.PCIe, Recompute: c.Recompute, Bits: c.Bits,
-		GPUs: three(float64(c.GPUs)), MicroBatches: three(float64(c.MicroBatches)), Active: three(float64(c.Active)), Seq: three(float64(c.Seq)), MBS: three(float64(c.MBS)), Wait: three(c.NonCompute), Traffic: three(c.Traffic),
-		Runs: c.Runs, Weight: three(c.Weight), Error: three(c.Error), Off: three(c.Off), Fitted: c.Fitted,
-	}
-	return f.String()
-}
-
-// decimal writes a number with three decimals.
-func decimal(v float64) string { return fmt.Sprintf("%.3f", v) }
-
-// three rounds to three decimals.
-func three(v float64) float64 { return math.Round(1000*v) / 1000 }
 
 var _ Library = (*presets.Library)(nil)

@@ -2,10 +2,8 @@ package published
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"meshscope/engine/band"
 	"meshscope/engine/hardware"
@@ -110,14 +108,4 @@ func Coverages(scales *hardware.Published, groups []Group) []Class {
 		}
 	}
 	return out
-}
-
-// CoverageTable writes the classes as the Markdown table of docs/accuracy.md.
-func CoverageTable(classes []Class) string {
-	var b strings.Builder
-	b.WriteString("| kind | generation | stack | runs | releases | inside | width | width in use |\n| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |\n")
-	for _, c := range classes {
-		fmt.Fprintf(&b, "| %s | %s | %s | %d | %d | %.0f %% | ±%.0f %% | ±%.0f %% |\n", c.ClassName(), c.Generation, c.Stack, c.Runs, c.Releases, 100*c.Inside, 100*c.Width, 100*c.InUse)
-	}
-	return b.String()
 }

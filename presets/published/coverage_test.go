@@ -55,7 +55,7 @@ func TestCoverage(t *testing.T) {
 		if !ok || !closed {
 			t.Fatalf("%s: no place for the coverage of %s", page, of.name)
 		}
-		now = before + open + published.CoverageTable(classes) + end + after
+		now = before + open + coverageTable(classes) + end + after
 	}
 	switch {
 	case now == was:

@@ -47,17 +47,6 @@ func (c *Confusion) Add(d Confusion) {
 	c.OutOfMemory.add(d.OutOfMemory)
 }
 
-// PeakFalse returns the share of runs that ran although their predicted peak is above the
-// usable memory; PeakCaught the share of runs out of memory whose peak is.
-func (c *Confusion) PeakFalse() float64 {
-	return float64(c.Ran.Beyond) / float64(max(c.Ran.Sum(), 1))
-}
-
-// PeakCaught is told of next to PeakFalse.
-func (c *Confusion) PeakCaught() float64 {
-	return float64(c.OutOfMemory.Beyond) / float64(max(c.OutOfMemory.Sum(), 1))
-}
-
 // FalseOver returns the share of runs that ran and are said not to fit; a tight one is half
 // of one. It is 0 where none ran.
 func (c *Confusion) FalseOver() float64 {
