@@ -58,6 +58,7 @@ type Bounder struct {
 	partition partition
 	pass      pass
 	zero      int          // the ZeRO stage; -1: none yet
+	held      bool         // what micro-batches hold is that of the setup so far
 	timed     bool         // the times of stages are those of the setup so far
 	times     []stageTimes // by stage
 	path      path
@@ -151,7 +152,16 @@ func (f *Bounder) SetRecompute(r recipe.Recompute) {
 		f.classify(uneven)
 		f.pass.costed = false
 	}
-	f.zero, f.timed = -1, false
+	f.zero, f.held, f.timed = -1, false, false
+}
+
+// hold computes what micro-batches hold on the classes of stages and of ranks, where it is
+// not that of the setup so far.
+func (f *Bounder) hold() {
+	if f.held {
+		return
+	}
+	f.held = true
 	for n := range f.partition.stageClasses {
 		f.partition.stageClasses[n].live = f.stack.Stage(&f.mem, f.partition.stageClasses[n].stage)
 	}
@@ -225,10 +235,17 @@ func (f *Bounder) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 func (f *Bounder) PeakBetween(spec *schedule.Spec, info *schedule.Info, low, high units.Bytes) units.Bytes {
 	var most units.Bytes
 	for n := range f.partition.rankClasses {
+		held := &f.partition.rankClasses[n].sharded[f.zero]
+		most = max(most, held.states+held.buffers+held.update)
+	}
+	if most*rounding > high { // without a micro-batch
+		return most * rounding
+	}
+	f.hold()
+	for n := range f.partition.rankClasses {
 		t := &f.partition.rankClasses[n]
 		held := &t.sharded[f.zero]
 		static := held.states + held.buffers
-		most = max(most, static+held.update)
 		enough := func(least, greatest units.Bytes) bool {
 			least, greatest = max(most, static+least), max(most, static+greatest)
 			return least*rounding > high || (greatest+f.mem.Overhead(greatest).Sum())*rounding <= low
@@ -250,6 +267,7 @@ func (f *Bounder) PeakInTime(spec *schedule.Spec, info *schedule.Info) units.Byt
 	if !info.Automatic || info.Placement != schedule.Linear {
 		return 0
 	}
+	f.hold()
 	f.time()
 	if !f.paced && !f.pace() {
 		return 0
