@@ -16,9 +16,10 @@ import (
 	"meshscope/engine_test/draws"
 )
 
-// TestTerminalRandomKeys presses keys, clicks and changes the size at random in
+// TestTerminalRandomKeys presses keys, clicks, pastes and changes the size at random in
 // the real program: it neither ends nor breaks a frame nor grows.
-// MESHSCOPE_RANDOM_KEYS says how many keys, MESHSCOPE_RANDOM_SEED which.
+// MESHSCOPE_RANDOM_KEYS says how many keys, MESHSCOPE_RANDOM_SEED which, and
+// MESHSCOPE_RANDOM_CURVE into which file a soak writes what it has watched (docs/soak).
 func TestTerminalRandomKeys(t *testing.T) {
 	t.Parallel()
 	count, seeds := 500, draws.Seeds()
@@ -38,8 +39,8 @@ func TestTerminalRandomKeys(t *testing.T) {
 
 func pressRandomKeys(t *testing.T, count int, seed uint64) {
 	t.Helper()
-	program := build(t)
-	screen := open(t, program, 120, 36)
+	watch := newWatch(t)
+	screen := open(t, watch.program, 120, 36, watch.env...)
 	random := rand.New(rand.NewPCG(20, seed)) //nolint:gosec // the same keys in every run with a seed
 	columns, rows := 120, 36
 	keys := []string{
@@ -51,8 +52,10 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 			keys = append(keys, string(c))
 		}
 	}
-	const burst = 50
-	var settled float64
+	burst, settled := 50, 0.0
+	if watch.curve != nil {
+		burst = 100
+	}
 	for pressed := 0; pressed < count; pressed += burst {
 		for range burst {
 			key := keys[random.IntN(len(keys))]
@@ -65,6 +68,9 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 			}
 			if random.IntN(25) == 0 {
 				key = fmt.Sprintf("\x1b[<%d;%d;%dM", 64+random.IntN(2), 1+random.IntN(columns), 1+random.IntN(rows))
+			}
+			if random.IntN(50) == 0 {
+				key = "\x1b[200~" + randomPaste(random) + "\x1b[201~"
 			}
 			if screen.Type(key) != nil {
 				break // it has ended; how, is looked at below
@@ -93,9 +99,11 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 			}
 			t.Logf("after %d keys: quit, and started again", pressed)
 			columns, rows = 120, 36
-			screen = open(t, program, columns, rows)
+			screen = open(t, watch.program, columns, rows, watch.env...)
+			watch.restarts++
 			continue
 		}
+		watch.sample(t, screen, pressed+burst, resident)
 		if resident > settled+15 {
 			t.Logf("after %d keys %.1f MB resident:\n%s", pressed, resident, screen.Text())
 		}
@@ -112,6 +120,17 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 	if end := restored(t, screen, 0); end.Stderr != "" {
 		t.Errorf("standard error: %s", end.Stderr)
 	}
+}
+
+// randomPaste returns a text that somebody could paste: values, commands, files and what no
+// terminal should be sent.
+func randomPaste(random *rand.Rand) string {
+	texts := []string{
+		"8", "tp=8 pp=4", "128k", "deepseek-v3", "meshscope eval --tp 8\n", "ms1:AAAA", "{\"model\":\"llama3.1-8b\"}",
+		"model = \"x\"\n[layout]\ntp = 3\n", "\u202eabc\u200f", "\u0645\u0631\u062d\u0628\u0627", "\u4f60\u597d \U0001f468\u200d\U0001f469\u200d\U0001f467", "e\u0301\u0302\u0303",
+		"\x1b[31mred", "\x1b]0;title\x07", "\x00\x01\x7f", "\xff\xfe", strings.Repeat("0123456789", 100), strings.Repeat("\n", 50), "",
+	}
+	return texts[random.IntN(len(texts))]
 }
 
 // numberFrom is a number from the environment.
