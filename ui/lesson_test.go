@@ -357,6 +357,20 @@ func TestLessonSmall(t *testing.T) {
 	}
 }
 
+// TestLessonAtEverySize: a lesson is drawn in every window, before the answer and after it.
+func TestLessonAtEverySize(t *testing.T) {
+	m := taught(t, built(t, "second-step"), 40, 10)
+	for range 2 {
+		for w := 0; w <= 64; w += 4 {
+			for h := 0; h <= 22; h++ {
+				send(m, tea.WindowSizeMsg{Width: w, Height: h})
+				checkFrame(t, m)
+			}
+		}
+		tell(m, "a")
+	}
+}
+
 // TestLessonExplains: after the answer e opens the figure that decided, and closing it brings the lesson
 // back.
 func TestLessonExplains(t *testing.T) {

@@ -10,6 +10,7 @@ package main
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,13 +41,19 @@ func run(ctx context.Context) error {
 	defer os.RemoveAll(folder) //nolint:errcheck // a leftover temporary file harms nobody
 	var rows strings.Builder
 	start := time.Now()
+	var failed error
 	for seed := 1; seed <= parts; seed++ {
 		fmt.Fprintln(os.Stderr, "part", seed, "of", parts)
 		points, err := part(ctx, filepath.Join(folder, "curve.csv"), seed)
 		if err != nil {
-			return err
+			fmt.Fprintln(os.Stderr, err)
+			failed = errors.Join(failed, fmt.Errorf("part %d failed", seed))
+			continue
 		}
 		rows.WriteString(row(seed, points))
+	}
+	if failed != nil {
+		return failed
 	}
 	return os.WriteFile(output, []byte(page(rows.String(), time.Since(start))), 0o644) //nolint:gosec // a page of the documentation
 }

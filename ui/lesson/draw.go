@@ -27,7 +27,7 @@ const (
 // window has no room for a page.
 func (s *Stage) rows() int {
 	if s.small() {
-		return max(s.h, 2)
+		return max(s.h, 1)
 	}
 	return s.h - HeadRows - pageRows
 }
@@ -127,10 +127,13 @@ func (s *Stage) Render(t *themes.Theme, g widget.Glyphs) overlay.Drawn {
 		s.raise(cut)
 		out.ListY -= cut
 		if len(d.lines) > most {
-			d.lines = append(d.lines[:most-1], d.lines[len(d.lines)-1])
+			last := d.lines[len(d.lines)-1]
+			if d.lines = d.lines[:most]; most > 1 {
+				d.lines[most-1] = last
+			}
 		}
 	}
-	out.Lines, out.Y = d.lines, s.h-len(d.lines)
+	out.Lines, out.Y = d.lines, max(s.h-len(d.lines), 0)
 	out.ListY += out.Y
 	s.raise(-out.Y)
 	if s.entry >= 0 && s.Play.Phase == lessons.Predict && act.Kind == lessons.Number {
