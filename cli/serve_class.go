@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"path/filepath"
 	"runtime"
@@ -43,7 +45,10 @@ func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see fun
 	r := room.New(class.Place{Setup: s}, nil)
 	back := false
 	if !f.fresh {
-		var err error
+		err := serve.Unchangeable(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, fmt.Errorf("the kept class: %w", err)
+		}
 		if back, err = r.Load(file, all, a.closed); err != nil {
 			return nil, nil, fmt.Errorf("%w; --fresh begins anew", err)
 		}

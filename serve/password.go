@@ -39,8 +39,12 @@ const (
 	mostTime      = 10
 	mostThreads   = 8
 	mostHash      = 64 // bytes
-	leastHash     = 16
-	leastSalt     = 8
+	leastHash     = 32
+	leastSalt     = 16
+	// The weakest parameters that OWASP's cheat sheet still recommends are m=7168,t=5: no less
+	// memory, and no less of memory times passes.
+	leastMemory = 7 << 10
+	leastWork   = 5 * leastMemory
 )
 
 // Hash returns a password's hash as a line of text.
@@ -61,7 +65,10 @@ func Hash(password string) (string, error) {
 }
 
 // errHash says what a password file has in place of a password.
-var errHash = errors.New("is no argon2id hash; make one with: meshscope serve password")
+var errHash = errors.New("is no argon2id hash; " + mendPassword)
+
+// mendPassword is the command that makes another one.
+const mendPassword = "make one with: meshscope serve password"
 
 // ParsePassword reads the line that Hash returns.
 func ParsePassword(line string) (*Password, error) {
@@ -77,10 +84,14 @@ func ParsePassword(line string) (*Password, error) {
 	p.salt, bad = base64.RawStdEncoding.DecodeString(parts[4])
 	p.hash, wrong = base64.RawStdEncoding.DecodeString(parts[5])
 	switch {
-	case bad != nil || wrong != nil || len(p.salt) < leastSalt || len(p.salt) > mostHash || len(p.hash) < leastHash || len(p.hash) > mostHash:
+	case bad != nil || wrong != nil:
 		return nil, errHash
+	case len(p.salt) < leastSalt || len(p.salt) > mostHash || len(p.hash) < leastHash || len(p.hash) > mostHash:
+		return nil, fmt.Errorf("has a salt of %d bytes and a hash of %d; allowed are %d to %d and %d to %d: %s", len(p.salt), len(p.hash), leastSalt, mostHash, leastHash, mostHash, mendPassword)
 	case p.memory > mostMemory || p.time < 1 || p.time > mostTime || p.threads < 1 || p.threads > mostThreads:
-		return nil, fmt.Errorf("costs too much: at most m=%d,t=%d,p=%d are allowed", mostMemory, mostTime, mostThreads)
+		return nil, fmt.Errorf("has m=%d,t=%d,p=%d; at most m=%d,t=%d,p=%d are allowed: %s", p.memory, p.time, p.threads, mostMemory, mostTime, mostThreads, mendPassword)
+	case p.memory < leastMemory || p.memory*p.time < leastWork:
+		return nil, fmt.Errorf("is weak: m=%d,t=%d; at least m=%d,t=%d are needed, or as much of m times t: %s", p.memory, p.time, leastMemory, leastWork/leastMemory, mendPassword)
 	}
 	return p, nil
 }

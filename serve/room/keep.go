@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/lessons"
 	"meshscope/presets"
@@ -71,16 +72,16 @@ func (r *Room) Load(file string, all []*lessons.Lesson, lib *presets.Library) (b
 	}
 	setup, err := setupOf(k.Setup, lib)
 	if err != nil {
-		return false, fmt.Errorf("the kept class in %s: %w", file, err)
+		return false, fmt.Errorf("the kept class in %s: %w", escape.Name(file), err)
 	}
 	var l *lessons.Lesson
 	if k.Lesson != "" {
 		if l, err = lessons.Find(all, k.Lesson); err != nil {
 			return false, fmt.Errorf("the kept class: %w", err)
 		}
-		if k.Act < 0 || k.Act >= len(l.Acts) || k.Step > class.Turned {
-			return false, fmt.Errorf("the kept class in %s is at an act that its lesson does not have", file)
-		}
+	}
+	if err := k.check(l); err != nil {
+		return false, fmt.Errorf("the kept class in %s %w", escape.Name(file), err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,6 +96,33 @@ func (r *Room) Load(file string, all []*lessons.Lesson, lib *presets.Library) (b
 	r.clear()
 	r.publish()
 	return true, nil
+}
+
+// mostVotes bounds the votes of a file for one answer: no class is larger.
+const mostVotes = 1 << 16
+
+// check returns what is wrong with a class of that lesson; nil is none.
+func (k *kept) check(l *lessons.Lesson) error {
+	acts := 0
+	if l != nil {
+		acts = len(l.Acts)
+	}
+	if k.Step > class.Turned || k.Act < 0 || k.Act > 0 && k.Act >= acts {
+		return errors.New("is at an act that its lesson does not have")
+	}
+	for at, rounds := range k.Votes {
+		if at < 0 || at >= acts {
+			return fmt.Errorf("has votes on act %d, which its lesson does not have", at)
+		}
+		for _, votes := range rounds {
+			for ballot, n := range votes {
+				if ballot < 0 || ballot >= MaxBallots || n < 0 || n > mostVotes {
+					return fmt.Errorf("has %d votes for answer %d of act %d; allowed are up to %d, for answers 0 to %d", n, ballot, at, mostVotes, MaxBallots-1)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // setupOf reads a setup document.

@@ -134,6 +134,21 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%q is taken", broken)
 		}
 	}
+	all := []*lessons.Lesson{presenter.Now().Lesson}
+	for _, change := range [][2]string{
+		{`"2": 1`, `"2": -1`}, {`"2": 1`, `"2": 100000`}, {`"2": 1`, `"-2": 1`}, {`"2": 1`, `"2000": 1`}, {`"act": 1`, `"act": 99`}, {`"act": 1`, `"act": -1`}, {`"step": 0`, `"step": 9`}, {`"lesson": "second-step"`, `"lesson": ""`},
+	} {
+		altered := bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
+		if bytes.Equal(altered, text) {
+			t.Fatalf("the file has no %s:\n%s", change[0], text)
+		}
+		if err := os.WriteFile(file, altered, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := again.Load(file, all, presets.Default()); ok || err == nil {
+			t.Errorf("a class with %s is taken", change[1])
+		}
+	}
 	if ok, err := again.Load(file+"x", nil, presets.Default()); ok || err != nil {
 		t.Errorf("a file that is not there: %v %v", ok, err)
 	}
