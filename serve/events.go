@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -8,32 +9,45 @@ import (
 	"meshscope/engine/escape"
 )
 
-// events logs what clients do. What anybody can cause without a login is bounded: what is left
-// out is counted.
+// events logs what clients do. How much they can cause is bounded: what is left out is counted.
 type events struct {
 	log    *slog.Logger
 	mu     sync.Mutex
-	rate   *bucket
-	silent int // left out since the last line
+	rate   *bucket // of clients without a login
+	visits *bucket // of guests
+	silent int     // left out since the last line
 }
 
-// quietLines is how many lines a second clients without a login can cause, after a burst of ten times as many.
-const quietLines = 5
+const (
+	// quietLines is how many lines a second clients without a login can cause, after a burst of ten times as many.
+	quietLines = 5
+	// visitLines is the same for guests, who log in and out again: the burst is two full lecture halls that do.
+	visitLines = 2
+	visitBurst = 1000
+)
 
 func newEvents(log *slog.Logger) *events {
-	return &events{log: log, rate: newBucket(quietLines, 10*quietLines)}
+	return &events{log: log, rate: newBucket(quietLines, 10*quietLines), visits: newBucket(visitLines, visitBurst)}
 }
 
 // quietly logs what a client without a login caused.
-func (e *events) quietly(what string, args ...any) {
+func (e *events) quietly(what string, args ...any) { e.bounded(e.rate, slog.LevelInfo, what, args) }
+
+// visited logs what a guest caused.
+func (e *events) visited(what string, args ...any) { e.bounded(e.visits, slog.LevelInfo, what, args) }
+
+// crashed logs that the explorer of a guest ended by itself.
+func (e *events) crashed(args ...any) { e.bounded(e.visits, slog.LevelError, "crash", args) }
+
+func (e *events) bounded(rate *bucket, level slog.Level, what string, args []any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.rate.allow() {
+	if !rate.allow() {
 		e.silent++
 		return
 	}
 	e.count()
-	e.log.Info(what, args...)
+	e.log.Log(context.Background(), level, what, args...)
 }
 
 // flush logs what was left out.

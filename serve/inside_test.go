@@ -3,6 +3,7 @@ package serve
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"image/color"
@@ -11,6 +12,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -35,6 +37,39 @@ func newTestDoor(change func(*Limits)) *door {
 	limits := DefaultLimits()
 	change(&limits)
 	return newDoor(&limits, newEvents(slog.New(slog.DiscardHandler)))
+}
+
+// TestLogIsBounded: guests who log in and out again for ever fill no disk, and what is left out is
+// counted.
+func TestLogIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		e := newEvents(slog.New(slog.NewJSONHandler(&log, nil)))
+		const hours, each = 24, 100_000
+		for range hours {
+			for range each {
+				e.visited("session", "address", "192.0.2.1")
+			}
+			time.Sleep(time.Hour)
+		}
+		e.flush()
+		lines, left := 0, 0
+		for line := range strings.Lines(log.String()) {
+			var said struct {
+				Msg   string `json:"msg"`
+				Count int    `json:"count"`
+			}
+			if err := json.Unmarshal([]byte(line), &said); err != nil {
+				t.Fatal(err)
+			}
+			if left += said.Count; said.Msg == "session" {
+				lines++
+			}
+		}
+		if lines+left != hours*each || lines < hours*visitBurst || lines > hours*(visitBurst+1) {
+			t.Errorf("%d lines, %d left out of %d", lines, left, hours*each)
+		}
+	})
 }
 
 // deaf is a session whose client takes no byte.

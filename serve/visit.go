@@ -85,16 +85,15 @@ func (s *Server) handle(session ssh.Session) {
 	if v.guest.Presenter {
 		s.succeed(v)
 	}
-	log := s.config.Log.With("session", v.guest.ID)
-	log.Info("session", "address", l.address, "user", name(session.User()), "presenter", v.guest.Presenter,
-		"width", v.guest.Width, "height", v.guest.Height, "terminal", terminal.Term)
+	s.events.visited("session", "session", v.guest.ID, "address", l.address, "user", name(session.User()), "presenter", v.guest.Presenter,
+		"width", v.guest.Width, "height", v.guest.Height, "terminal", name(terminal.Term))
 	err := v.run(session)
 	if crash := (*ui.CrashError)(nil); errors.As(err, &crash) {
-		log.Error("crash", "reason", name(crash.Reason), "stack", string(crash.Stack))
+		s.events.crashed("session", v.guest.ID, "reason", name(crash.Reason), "stack", string(crash.Stack))
 		v.end("internal error; log in again")
 	}
 	v.end("") // the guest left, unless there is a reason already
-	log.Info("session ended", "why", v.why, "seconds", int(time.Since(v.begun).Seconds()))
+	s.events.visited("session ended", "session", v.guest.ID, "why", v.why, "seconds", int(time.Since(v.begun).Seconds()))
 	if v.why != "" {
 		refuse(session, l, v.why)
 	}
