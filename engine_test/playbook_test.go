@@ -19,7 +19,7 @@ import (
 // (huggingface.co/spaces/nanotron/ultrascale-playbook), stored in its figures,
 // or follow by arithmetic from a formula printed there; each test says which.
 
-func presetModel(t *testing.T, id string) model.Model {
+func presetModel(t testing.TB, id string) model.Model {
 	t.Helper()
 	m, err := presets.Default().Model(id)
 	if err != nil {

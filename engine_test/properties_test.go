@@ -26,7 +26,7 @@ type world struct {
 	clusters []hardware.Cluster
 }
 
-func newWorld(t *testing.T) world {
+func newWorld(t testing.TB) world {
 	t.Helper()
 	var w world
 	for _, id := range []string{"llama3.1-8b", "llama3.1-70b", "llama3.1-405b", "gpt3-175b", "mixtral-8x22b", "deepseek-v3", "qwen3-30b-a3b", "gemma2-2b", "llama3.2-1b", "gpt2-xl"} {
@@ -141,104 +141,121 @@ func take(t failer, s engine.Setup, p engine.Problem) engine.Setup {
 // Every illegal setup says why, and what it proposes is legal.
 func TestIllegalSetupsSayWhyAndWhatIsLegal(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 15, func(t *rapid.T) {
-		s := w.setup(t)
-		r := engine.Evaluate(s)
-		if r.Legal {
-			return
-		}
-		if r.Memory != nil || r.Time != nil || r.Throughput != nil || r.Pipeline != nil {
-			t.Fatalf("an illegal setup has figures")
-		}
-		errors := 0
-		for _, p := range r.Problems {
-			if p.Severity != layout.Error {
-				if p.Nearest != nil && hasProblem(engine.Check(take(t, s, p)), p.Code) {
-					t.Fatalf("warning %s proposes %v and stays", p.Code, p.Nearest)
-				}
-				continue
+	draws.CheckFew(t, 15, w.saysWhy)
+}
+
+// saysWhy holds of any setup.
+func (w world) saysWhy(t *rapid.T) {
+	s := w.setup(t)
+	r := engine.Evaluate(s)
+	if r.Legal {
+		return
+	}
+	if r.Memory != nil || r.Time != nil || r.Throughput != nil || r.Pipeline != nil {
+		t.Fatalf("an illegal setup has figures")
+	}
+	errors := 0
+	for _, p := range r.Problems {
+		if p.Severity != layout.Error {
+			if p.Nearest != nil && hasProblem(engine.Check(take(t, s, p)), p.Code) {
+				t.Fatalf("warning %s proposes %v and stays", p.Code, p.Nearest)
 			}
-			errors++
-			if p.Code == "" || p.Field == "" || p.Message == "" {
-				t.Fatalf("incomplete problem %+v", p)
-			}
-			if fixed := take(t, s, p); !engine.Legal(fixed) {
-				t.Fatalf("%s proposes %v, which is still illegal: %+v", p.Code, p.Nearest, engine.Check(fixed))
-			}
+			continue
 		}
-		if errors == 0 {
-			t.Fatalf("illegal without a reason")
+		errors++
+		if p.Code == "" || p.Field == "" || p.Message == "" {
+			t.Fatalf("incomplete problem %+v", p)
 		}
-	})
+		if fixed := take(t, s, p); !engine.Legal(fixed) {
+			t.Fatalf("%s proposes %v, which is still illegal: %+v", p.Code, p.Nearest, engine.Check(fixed))
+		}
+	}
+	if errors == 0 {
+		t.Fatalf("illegal without a reason")
+	}
 }
 
 // Every legal setup evaluates to finite figures that add up, the same each time.
 func TestLegalSetupsAddUp(t *testing.T) {
 	w := newWorld(t)
 	var reused engine.Evaluator
-	draws.CheckFew(t, 15, func(t *rapid.T) {
-		s := w.legalSetup(t)
-		r := engine.Evaluate(s)
-		if !r.Legal {
-			t.Fatalf("not legal: %+v", r.Problems)
+	draws.CheckFew(t, 15, func(t *rapid.T) { w.addsUp(t, &reused) })
+}
+
+// addsUp holds of every legal setup.
+func (w world) addsUp(t *rapid.T, reused *engine.Evaluator) {
+	s := w.legalSetup(t)
+	r := engine.Evaluate(s)
+	if !r.Legal {
+		t.Fatalf("not legal: %+v", r.Problems)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Fatalf("not JSON (NaN or Inf?): %v", err)
+	}
+	for _, c := range r.Communication {
+		if c.Bytes <= 0 && c.Dimension != "pp-wait" || c.Seconds <= 0 || c.Exposed < 0 || c.Dimension != "pp" && c.Exposed > c.Seconds*(1+1e-9) {
+			t.Fatalf("traffic %+v", c)
 		}
-		if _, err := json.Marshal(r); err != nil {
-			t.Fatalf("not JSON (NaN or Inf?): %v", err)
+	}
+	for _, m := range r.Memory.Ranks {
+		sum := m.Weights + m.Gradients + m.Optimizer + m.Activations + m.Logits + m.Buffers
+		if !same(float64(sum), float64(m.Allocated)) || !same(float64(m.Allocated+m.Overhead), float64(m.Total)) {
+			t.Fatalf("rank %d does not add up: %+v", m.Rank, m)
 		}
-		for _, c := range r.Communication {
-			if c.Bytes <= 0 && c.Dimension != "pp-wait" || c.Seconds <= 0 || c.Exposed < 0 || c.Dimension != "pp" && c.Exposed > c.Seconds*(1+1e-9) {
-				t.Fatalf("traffic %+v", c)
-			}
+		if m.Weights <= 0 || m.Activations < 0 || m.Total > r.Memory.Peak {
+			t.Fatalf("rank %d: %+v with peak %v", m.Rank, m, r.Memory.Peak)
 		}
-		for _, m := range r.Memory.Ranks {
-			sum := m.Weights + m.Gradients + m.Optimizer + m.Activations + m.Logits + m.Buffers
-			if !same(float64(sum), float64(m.Allocated)) || !same(float64(m.Allocated+m.Overhead), float64(m.Total)) {
-				t.Fatalf("rank %d does not add up: %+v", m.Rank, m)
-			}
-			if m.Weights <= 0 || m.Activations < 0 || m.Total > r.Memory.Peak {
-				t.Fatalf("rank %d: %+v with peak %v", m.Rank, m, r.Memory.Peak)
-			}
+	}
+	tm := r.Time
+	parts := tm.Compute + tm.Recompute + tm.Bubble + tm.Exposed + tm.Optimizer
+	whole := float64(r.Pipeline.Makespan + tm.Optimizer)
+	if info, _ := s.Schedule.Info(); info.SplitsBackward { // steps follow without a barrier
+		whole = r.Timeline.LongestSpan() + float64(tm.Optimizer)
+	}
+	for _, c := range r.Communication {
+		if c.Dimension == "dp" || c.Dimension == "expert-dp" || c.Dimension == "mirror" {
+			whole += float64(c.Exposed)
 		}
-		tm := r.Time
-		parts := tm.Compute + tm.Recompute + tm.Bubble + tm.Exposed + tm.Optimizer
-		whole := float64(r.Pipeline.Makespan + tm.Optimizer)
-		if info, _ := s.Schedule.Info(); info.SplitsBackward { // steps follow without a barrier
-			whole = r.Timeline.LongestSpan() + float64(tm.Optimizer)
+	}
+	rows := 0.0 // what the table of traffic says is exposed; hand-overs are in the bubble
+	for _, c := range r.Communication {
+		if c.Rank < 0 || c.Rank >= s.PP {
+			t.Fatalf("traffic of no rank: %+v", c)
 		}
-		for _, c := range r.Communication {
-			if c.Dimension == "dp" || c.Dimension == "expert-dp" || c.Dimension == "mirror" {
-				whole += float64(c.Exposed)
-			}
+		if c.Dimension != "pp" {
+			rows += float64(c.Exposed)
 		}
-		rows := 0.0 // what the table of traffic says is exposed; hand-overs are in the bubble
-		for _, c := range r.Communication {
-			if c.Rank < 0 || c.Rank >= s.PP {
-				t.Fatalf("traffic of no rank: %+v", c)
-			}
-			if c.Dimension != "pp" {
-				rows += float64(c.Exposed)
-			}
-		}
-		if rest := float64(tm.Exposed) - rows; math.Abs(rest) > 1e-9*float64(tm.Step) {
-			t.Fatalf("the rows have %g s of the %g s that are exposed: %+v", rows, float64(tm.Exposed), r.Communication)
-		}
-		if s.ZeRO < 2 && !same(whole, float64(tm.Step)) {
-			t.Fatalf("pipeline, optimizer and gradients are %g s, the step %+v", whole, tm)
-		}
-		if !same(float64(parts), float64(tm.Step)) || tm.Compute <= 0 || tm.Bubble < 0 || tm.Exposed < 0 {
-			t.Fatalf("time does not add up: %+v", tm)
-		}
-		// Counting attention in full, or where a window skips it, can exceed the peak.
-		counted := s.MFU == recipe.MFUCausal && s.Model.LocalWindow == 0
-		if r.Throughput.MFU <= 0 || counted && (r.Throughput.MFU > 1 || r.Throughput.HFU < r.Throughput.MFU) {
-			t.Fatalf("utilisation %+v", r.Throughput)
-		}
-		again := reused.Evaluate(s)
-		again.Timeline, r.Timeline = nil, nil
-		if !reflect.DeepEqual(again, r) {
-			t.Fatalf("a reused evaluator answers differently")
-		}
-	})
+	}
+	if rest := float64(tm.Exposed) - rows; math.Abs(rest) > 1e-9*float64(tm.Step) {
+		t.Fatalf("the rows have %g s of the %g s that are exposed: %+v", rows, float64(tm.Exposed), r.Communication)
+	}
+	if s.ZeRO < 2 && !same(whole, float64(tm.Step)) {
+		t.Fatalf("pipeline, optimizer and gradients are %g s, the step %+v", whole, tm)
+	}
+	if !same(float64(parts), float64(tm.Step)) || tm.Compute <= 0 || tm.Bubble < 0 || tm.Exposed < 0 {
+		t.Fatalf("time does not add up: %+v", tm)
+	}
+	// Counting attention in full, or where a window skips it, can exceed the peak.
+	counted := s.MFU == recipe.MFUCausal && s.Model.LocalWindow == 0
+	if r.Throughput.MFU <= 0 || counted && (r.Throughput.MFU > 1 || r.Throughput.HFU < r.Throughput.MFU) {
+		t.Fatalf("utilisation %+v", r.Throughput)
+	}
+	again := reused.Evaluate(s)
+	again.Timeline, r.Timeline = nil, nil
+	if !reflect.DeepEqual(again, r) {
+		t.Fatalf("a reused evaluator answers differently")
+	}
+}
+
+// FuzzEvaluate holds both of setups that the fuzzer finds: whatever is not evaluated says why, and
+// what is adds up.
+func FuzzEvaluate(f *testing.F) {
+	w := newWorld(f)
+	var reused engine.Evaluator
+	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
+		w.saysWhy(t)
+		w.addsUp(t, &reused)
+	}))
 }
 
 // With dp > 1 a higher ZeRO stage never needs more weights, gradients and

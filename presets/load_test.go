@@ -2,6 +2,7 @@ package presets_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -163,12 +164,16 @@ func FuzzLoad(f *testing.F) {
 	for _, name := range []string{"models/deepseek-v3.toml", "gpus/h100-sxm.toml", "clusters/hf-p5-playbook.toml", "links.toml"} {
 		f.Add(builtIn(f, name, "", ""))
 	}
+	for _, name := range []string{"gpu-a100", "stack-nanotron"} {
+		f.Add(builtIn(f, "calibrations/"+name+".toml", "", ""))
+	}
+	f.Add("kind = \"stack\"\napplies_to = [\"nanotron\"]\ninherits = \"x\"\n[figures]\nfactor = nan\n")
 	f.Add("layers = 1e400")
 	f.Add("a.b.c = [[[{x=1}]]]")
 	f.Add("[model]\nid = 1\n[[class]]\nmatch = []")
 	f.Fuzz(func(t *testing.T, text string) {
 		fsys := folder(map[string]string{
-			"models/x.toml": text, "gpus/x.toml": text, "clusters/x.toml": text, "links.toml": text,
+			"models/x.toml": text, "gpus/x.toml": text, "clusters/x.toml": text, "links.toml": text, "calibrations/x.toml": text,
 		})
 		l, errs := presets.Load(fsys, presets.Default())
 		for _, err := range errs {
@@ -183,6 +188,9 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, g := range l.GPUs() {
 			_ = l.NodeOf(g.GPU)
+		}
+		if r := onSweep(t, l); !r.Legal || !(r.Time.Step > 0) || math.IsInf(float64(r.Time.Step), 0) {
+			t.Errorf("with these files a built-in setup takes %v: %v", r.Time, r.Problems)
 		}
 	})
 }
