@@ -28,7 +28,7 @@ import (
 type screenFlags struct {
 	theme                   string
 	ascii, noColor, noMouse bool
-	calm                    bool
+	calm, slow              bool
 	noState, plain          bool
 
 	said func(flag string) bool // on the command line
@@ -44,6 +44,7 @@ func (f *screenFlags) register(cmd *cobra.Command) {
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours; same as the environment variable NO_COLOR")
 	flags.BoolVar(&f.ascii, "ascii", false, "ASCII characters only, for fonts without blocks and lines")
 	flags.BoolVar(&f.calm, "calm", false, "what changed does not light up for a moment; over SSH it never does")
+	flags.BoolVar(&f.slow, "slow", false, "for a slow line: --calm, and no more than 5 frames a second; a line that takes long is --calm by itself")
 	flags.BoolVar(&f.noState, "no-state", false, "neither restore the last session nor save this one")
 	flags.BoolVar(&f.plain, "plain", false, "print all screens as plain sentences, for pipes and screen readers")
 	flags.BoolVar(&f.noMouse, "no-mouse", false, "do not capture the mouse")
@@ -59,6 +60,9 @@ func (f *screenFlags) check() error {
 func (a *app) runScreen(ctx context.Context, s engine.Setup, q *search.Query, f *screenFlags, fresh bool) error {
 	return a.run(ctx, ui.Options{Setup: s, Asked: fresh}, q, f)
 }
+
+// slowFPS is how often a slow line is drawn on, a second.
+const slowFPS = 5
 
 // run completes the options of the explorer and runs it.
 func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenFlags) error {
@@ -89,7 +93,7 @@ func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenF
 	o.Keys = keys
 	o.Notices = append(o.Notices, wrong...)
 	o.Idle = tidy
-	o.Version, o.Calm = version, f.calm
+	o.Version, o.Calm = version, f.calm || f.slow
 	o.Save = func(name, extension string, write func(io.Writer) error) (string, error) {
 		return report.Save(".", name, extension, write)
 	}
@@ -104,7 +108,11 @@ func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenF
 		a.remember(&o)
 	}
 	o.GiveUp, o.Abort = giveUp, func() { abort(int(code.Load())) }
-	err := ui.Run(ctx, o, tea.WithoutSignalHandler())
+	options := []tea.ProgramOption{tea.WithoutSignalHandler()}
+	if f.slow {
+		options = append(options, tea.WithFPS(slowFPS))
+	}
+	err := ui.Run(ctx, o, options...)
 	if signalled := int(code.Load()); signalled != exitFine {
 		return outcome(signalled)
 	}

@@ -60,6 +60,8 @@ type Options struct {
 	NoColor bool   // as NO_COLOR does
 	Mouse   *bool  // nil: as it was kept, else on
 	Calm    bool   // nothing moves by itself: what changed does not stand out for a moment
+	// Slow reports whether the line to the terminal is slow just now; nil: it is not.
+	Slow func() bool
 
 	// Keys are those that actions have in place of the built-in ones; see Actions.
 	Keys map[string][]string

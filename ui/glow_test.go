@@ -15,7 +15,7 @@ import (
 )
 
 // TestGlow: the knobs that a turn changes stand out until the message comes that ends it, and not at
-// all where calm is asked for, over SSH and without colours; the text is the same throughout.
+// all where calm is asked for, over SSH, on a slow line and without colours; the text is the same throughout.
 func TestGlow(t *testing.T) {
 	lit := func(change func(*Options)) (m *Model, shown func() []string) {
 		m = sample(t, 120, 36, func(o *Options) { o.Calm = false }, change)
@@ -39,6 +39,7 @@ func TestGlow(t *testing.T) {
 	for name, change := range map[string]func(*Options){
 		"calm": func(o *Options) { o.Calm = true },
 		"ssh":  func(o *Options) { o.Env = append(o.Env, "SSH_TTY=/dev/pts/1") },
+		"slow": func(o *Options) { o.Slow = func() bool { return true } },
 		"mono": func(o *Options) { o.Theme = "mono" },
 	} {
 		m, _ := lit(change)

@@ -76,11 +76,11 @@ const glowTime = 700 * time.Millisecond
 type glowedMsg struct{ serial int }
 
 // light lets the knobs that differ from an earlier setup, and the figures that changed, stand out for
-// a moment: not where calm is asked for, without colours, or over SSH, where each frame costs time.
+// a moment: not where calm is asked for, without colours, or over SSH or a slow line, where each frame
+// costs time.
 func (m *Model) light(was *engine.Setup) tea.Cmd {
 	m.glow = nil
-	env := m.options.Env
-	if m.options.Calm || !m.look.theme.Colours || tty.Getenv(env, "SSH_TTY") != "" || tty.Getenv(env, "SSH_CONNECTION") != "" {
+	if slow := m.options.Slow != nil && m.options.Slow(); m.options.Calm || slow || !m.look.theme.Colours || m.remote() {
 		return nil
 	}
 	m.glow = map[knob.ID]bool{}
@@ -92,6 +92,11 @@ func (m *Model) light(was *engine.Setup) tea.Cmd {
 	m.glowed++
 	serial := m.glowed
 	return tea.Tick(glowTime, func(time.Time) tea.Msg { return glowedMsg{serial} })
+}
+
+// remote reports whether the program runs over SSH.
+func (m *Model) remote() bool {
+	return tty.Getenv(m.options.Env, "SSH_TTY") != "" || tty.Getenv(m.options.Env, "SSH_CONNECTION") != ""
 }
 
 // glowing is 1 while something stands out, for caches.

@@ -57,6 +57,7 @@ func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 		o.Idle = func() {}
 	}
 	window, ended := tty.Open(o.Env, o.Idle), make(chan struct{})
+	o.Slow = window.Slow
 	options := append(window.Options(o.NoColor || tty.NoColor(o.Env)), tea.WithContext(ctx))
 	guard := newRescue(o, append(options, extra...))
 	guard.next = window.Next

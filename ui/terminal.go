@@ -57,6 +57,7 @@ func (m *Model) terminalCard() *overlay.Card {
 			{Label: "theme", Text: theme + "; " + m.shown("t", "theme") + " changes it, --theme chooses"},
 			{Label: "signs", Text: yes(m.caps.Unicode, "Unicode", "ASCII") + ", from " + strings.Join([]string{value("LC_ALL"), value("LC_CTYPE"), value("LANG")}, ", ") + "; --ascii overrides"},
 			{Label: "underlines", Text: yes(m.caps.Underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked, ", turned off", "") + "; " + m.shown("W", "marks") + " switches them"},
+			{Label: "line", Text: m.line()},
 			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text", "left to the terminal") + "; " + m.shown("M", "mouse") + " switches it, --no-mouse turns it off"},
 			{Label: "clipboard", Text: "by the terminal (OSC 52)" + yes(tty.Getenv(m.options.Env, "TMUX") != "", "; tmux needs: set -g set-clipboard on, or allow-passthrough on", "") + ", and to a file"},
 		},
@@ -78,4 +79,15 @@ func (m *Model) noticed() string {
 		return fmt.Sprintf("%d messages at start, all under %s; the first: %s", n, key, first)
 	}
 	return first + "; " + key + " shows it again"
+}
+
+// line says what was found out about the line to the terminal.
+func (m *Model) line() string {
+	switch {
+	case m.remote():
+		return "SSH: what changed does not light up; --slow draws fewer frames too"
+	case m.options.Slow != nil && m.options.Slow():
+		return "slow just now: what changed does not light up; --slow draws fewer frames too"
+	}
+	return "no write has taken long lately; --slow asks for fewer bytes"
 }

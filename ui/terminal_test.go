@@ -147,10 +147,13 @@ func TestTerminalPage(t *testing.T) {
 		want   []string
 	}{
 		{func(o *Options) { o.Env = []string{"TERM=xterm-256color", "LANG=C.UTF-8", "TMUX=/tmp/x"} }, []string{
-			"TERM=xterm-256color, COLORTERM is not set", "colours 256;", "theme auto: dark;", "signs Unicode, from", "LANG=C.UTF-8;", "underlines yes;", "mouse clicks", "set-clipboard on", "120 x 36",
+			"TERM=xterm-256color, COLORTERM is not set", "colours 256;", "theme auto: dark;", "signs Unicode, from", "LANG=C.UTF-8;", "underlines yes;", "line no write has taken long", "mouse clicks", "set-clipboard on", "120 x 36",
 		}},
-		{func(o *Options) { o.Env = []string{"TERM=linux", "NO_COLOR=1"}; o.Mouse = new(bool) }, []string{
-			"colours none, because of NO_COLOR", "theme auto: mono;", "signs ASCII", "underlines no: the terminal has none", "mouse left to the terminal",
+		{func(o *Options) {
+			o.Env = []string{"TERM=linux", "NO_COLOR=1", "SSH_TTY=/dev/pts/0"}
+			o.Mouse = new(bool)
+		}, []string{
+			"colours none, because of NO_COLOR", "theme auto: mono;", "signs ASCII", "underlines no: the terminal has none", "line SSH:", "mouse left to the terminal",
 		}},
 	} {
 		m := sample(t, 120, 36, test.change)

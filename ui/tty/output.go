@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // errGivenUp is the error of a write to a terminal that was given up.
@@ -22,7 +24,19 @@ type output struct {
 	gone  chan struct{} // closed: given up
 	stuck chan struct{} // closed: the write that was given up has ended
 	last  []byte
+
+	waited atomic.Int64 // when a write last took slowWrite, in Unix nanoseconds
 }
+
+const (
+	// slowWrite is how long a write takes on a slow line: 3 KB, a frame, at 20 KB a second.
+	slowWrite = 150 * time.Millisecond
+	// slowFor is how long a line is slow after such a write.
+	slowFor = time.Minute
+)
+
+// slow reports whether the terminal has lately taken long to take what is drawn.
+func (o *output) slow() bool { return time.Since(time.Unix(0, o.waited.Load())) < slowFor }
 
 func newOutput(to io.Writer, r *rest) *output {
 	return &output{
@@ -77,7 +91,11 @@ func (o *output) serve() {
 		case <-o.gone:
 			return
 		case p := <-o.work:
+			start := time.Now()
 			_, err := o.to.Write(p)
+			if end := time.Now(); end.Sub(start) >= slowWrite {
+				o.waited.Store(end.UnixNano())
+			}
 			o.done <- err
 		}
 	}

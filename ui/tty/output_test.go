@@ -95,3 +95,30 @@ func TestRest(t *testing.T) {
 		}
 	})
 }
+
+// TestOutputSlow: a write that takes long makes the line slow for a while.
+func TestOutputSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		takes := time.Duration(0)
+		o := newOutput(writer(func(p []byte) (int, error) { time.Sleep(takes); return len(p), nil }), newRest(func() {}))
+		defer o.giveUp()
+		for _, c := range []struct {
+			takes, after time.Duration
+			slow         bool
+		}{{0, 0, false}, {slowWrite / 2, 0, false}, {slowWrite, 0, true}, {0, slowFor / 2, true}, {0, slowFor, false}} {
+			takes = c.takes
+			time.Sleep(c.after)
+			if _, err := o.Write([]byte("frame")); err != nil {
+				t.Fatal(err)
+			}
+			if o.slow() != c.slow {
+				t.Errorf("after %+v slow is %v", c, o.slow())
+			}
+		}
+	})
+}
+
+// writer is a function that writes.
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }

@@ -23,6 +23,9 @@ func (w *Window) Options(plain bool) []tea.ProgramOption {
 // Follow does nothing.
 func (*Window) Follow(context.Context, *tea.Program) (stop func()) { return func() {} }
 
+// Slow returns false: nobody has looked.
+func (*Window) Slow() bool { return false }
+
 // Next returns no input: the program is sent it.
 func (*Window) Next() (tea.Msg, bool) { return nil, false }
 

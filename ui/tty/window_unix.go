@@ -60,6 +60,9 @@ func (w *Window) Options(plain bool) []tea.ProgramOption {
 	}
 }
 
+// Slow reports whether the terminal has lately taken long to take a frame.
+func (w *Window) Slow() bool { return w.output.slow() }
+
 // filter sees every message before the program does: the size is bounded, of which the
 // program keeps cells, and a rest of the renderer ends.
 func (w *Window) filter(_ tea.Model, msg tea.Msg) tea.Msg {
