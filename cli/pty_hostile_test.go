@@ -96,7 +96,7 @@ func TestTerminalClaims(t *testing.T) {
 				other := strings.Split(want, "\n")
 				for y, line := range strings.Split(got, "\n") {
 					if y >= len(other) || line != other[y] {
-						t.Fatalf("after %q line %d differs from that of a terminal of its size:\n%s", key, y+1, line)
+						t.Fatalf("after %q line %d differs from that of a terminal of its size:\n%s\n%s", key, y+1, strings.TrimRight(line, " "), strings.TrimRight(strings.Join(other[y:min(y+1, len(other))], ""), " "))
 					}
 				}
 			}

@@ -13,7 +13,7 @@ import (
 // ones fail.
 func TestOutputGivenUp(t *testing.T) {
 	read, write := io.Pipe() // takes nothing until it is read
-	o := newOutput(write, newRest(func() {}))
+	o := newOutput(write, newRest(func(int) {}))
 	failed := make(chan error)
 	go func() {
 		_, err := o.Write([]byte("frame"))
@@ -44,17 +44,11 @@ func TestOutputGivenUp(t *testing.T) {
 // message; it never rests at a mark that came before.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var asked atomic.Int32
-		r := newRest(func() { asked.Add(1) })
+		var asked, turn atomic.Int32
+		r := newRest(func(at int) { asked.Add(1); turn.Store(int32(at)) }) //nolint:gosec // a few turns
 		var got shared
 		o := newOutput(&got, r)
 		defer func() { o.giveUp(); r.end() }()
-		r.wake()
-		time.Sleep(2 * idleAfter)
-		synctest.Wait()
-		if n := asked.Load(); n != 1 {
-			t.Fatalf("asked to rest %d times", n)
-		}
 		mark := func() chan struct{} {
 			rested := make(chan struct{})
 			go func() {
@@ -66,10 +60,27 @@ func TestRest(t *testing.T) {
 			synctest.Wait()
 			return rested
 		}
-		r.allow()
-		rests := mark()
-		if closed(rests) || got.String() != "ab" {
-			t.Errorf("goes on at once, written %q", got.String())
+		// quiet waits until a mark is asked for, and lets it be written.
+		quiet := func(pause time.Duration) chan struct{} {
+			t.Helper()
+			before := asked.Load()
+			time.Sleep(2 * pause)
+			synctest.Wait()
+			if n := asked.Load() - before; n != 1 {
+				t.Fatalf("asked to rest %d times", n)
+			}
+			if !r.allow(int(turn.Load())) {
+				t.Fatal("may not rest where nothing has happened")
+			}
+			return mark()
+		}
+		r.wake()
+		if first := quiet(idleAfter); !closed(first) || got.String() != "ab" {
+			t.Errorf("rests at the first mark, before a frame that waits is drawn; written %q", got.String())
+		}
+		rests := quiet(drawn)
+		if closed(rests) {
+			t.Error("does not rest at the second mark")
 		}
 		r.wake()
 		synctest.Wait()
@@ -79,18 +90,30 @@ func TestRest(t *testing.T) {
 		if !closed(mark()) {
 			t.Error("rests at an old mark")
 		}
-		r.allow()
-		rests = mark()
+
+		time.Sleep(idleAfter) // a mark is asked for, and before that is taken a key comes
+		synctest.Wait()
+		r.wake()
+		if r.allow(int(turn.Load())) || !closed(mark()) || !closed(mark()) {
+			t.Error("rests although something has happened")
+		}
+
+		quiet(idleAfter)
+		r.wake() // between the two marks
+		if !closed(quiet(idleAfter)) {
+			t.Error("rests at the first mark after a key")
+		}
+		rests = quiet(drawn)
 		time.Sleep(longestRest + time.Second)
 		if !closed(rests) {
 			t.Error("rests without end")
 		}
-		r.allow()
-		rests = mark()
+		r.wake()
+		quiet(idleAfter)
+		rests = quiet(drawn)
 		r.end()
 		synctest.Wait()
-		r.allow()
-		if !closed(rests) || !closed(mark()) {
+		if !closed(rests) || r.allow(int(turn.Load())) || !closed(mark()) {
 			t.Error("rests at the end")
 		}
 	})
@@ -100,7 +123,7 @@ func TestRest(t *testing.T) {
 func TestOutputSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		takes := time.Duration(0)
-		o := newOutput(writer(func(p []byte) (int, error) { time.Sleep(takes); return len(p), nil }), newRest(func() {}))
+		o := newOutput(writer(func(p []byte) (int, error) { time.Sleep(takes); return len(p), nil }), newRest(func(int) {}))
 		defer o.giveUp()
 		for _, c := range []struct {
 			takes, after time.Duration

@@ -37,8 +37,8 @@ type Window struct {
 // Open returns the terminal of the process. It calls idle when nothing has happened for a while.
 func Open(env []string, idle func()) *Window {
 	w := &Window{env: env, queue: NewQueue(time.Now), replies: make(chan tea.Msg, 16)}
-	w.rest = newRest(func() {
-		w.program.Send(restMsg{})
+	w.rest = newRest(func(turn int) {
+		w.program.Send(restMsg{turn})
 		idle()
 	})
 	w.output = newOutput(os.Stdout, w.rest)
@@ -66,8 +66,10 @@ func (w *Window) Slow() bool { return w.output.slow() }
 // filter sees every message before the program does: the size is bounded, of which the
 // program keeps cells, and a rest of the renderer ends.
 func (w *Window) filter(_ tea.Model, msg tea.Msg) tea.Msg {
-	if _, ok := msg.(restMsg); ok {
-		w.rest.allow()
+	if rest, ok := msg.(restMsg); ok {
+		if !w.rest.allow(rest.turn) {
+			return nil
+		}
 		return tea.RawMsg{Msg: restMark}
 	}
 	w.rest.wake()
@@ -78,8 +80,8 @@ func (w *Window) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	return msg
 }
 
-// restMsg says that nothing has happened for a while.
-type restMsg struct{}
+// restMsg says that nothing has happened for a while in a turn.
+type restMsg struct{ turn int }
 
 // windowSize returns the part of the window that is drawn on; 0 where unknown.
 func windowSize() (columns, rows int) {
