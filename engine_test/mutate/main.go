@@ -1,6 +1,5 @@
 // Command mutate says how much of the engine its tests really test: it changes one operator of
-// engine/ at a time, and counts for how many of these mutants a test of ./engine_test or of
-// ./engine/... fails. Run it from the project's root:
+// engine/ at a time, and counts for how many of these mutants a test fails. Run it from the project's root:
 //
 //	go run ./engine_test/mutate -n 1000 -seed 1
 //
