@@ -74,6 +74,7 @@ func arrows() []arrow {
 		{"engine/band", nil},
 		{"engine/units", nil},
 		{"engine_test/differential", nil},
+		{"engine_test/mutate", nil},
 		{"engine_test/draws", nil},
 		{"engine_test/monotone", []string{"presets", "engine"}},
 		{"engine_test/starts", []string{"presets", "launch", "engine"}},
