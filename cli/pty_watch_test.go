@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -78,20 +79,25 @@ func (w *watch) sample(t *testing.T, screen *terminal.Terminal, pressed int, res
 	}
 	w.next = pressed + sampleEvery
 	screen.Settle(8 * frameGap) // what was typed has been taken
-	goroutines := w.goroutines(t, screen)
+	goroutines, ok := w.goroutines(t, screen)
+	if !ok {
+		return // it is quitting, as the caller will see
+	}
 	if most := 60; goroutines > most {
 		t.Errorf("%d goroutines after %d keys, at most %d are expected", goroutines, pressed, most)
 	}
 	w.write(t, strconv.Itoa(pressed), fmt.Sprintf("%.1f", resident), strconv.Itoa(goroutines), strconv.Itoa(w.restarts))
 }
 
-// goroutines asks the program how many it has.
-func (w *watch) goroutines(t *testing.T, screen *terminal.Terminal) int {
+// goroutines asks the program how many it has; false where it has ended.
+func (w *watch) goroutines(t *testing.T, screen *terminal.Terminal) (int, bool) {
 	t.Helper()
 	if err := os.Remove(w.count); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	if err := screen.Signal(syscall.SIGUSR1); err != nil {
+	if err := screen.Signal(syscall.SIGUSR1); errors.Is(err, os.ErrProcessDone) {
+		return 0, false
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -105,5 +111,5 @@ func (w *watch) goroutines(t *testing.T, screen *terminal.Terminal) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return n, true
 }
