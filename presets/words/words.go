@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -47,11 +48,16 @@ type Word struct {
 }
 
 // Methods returns the notes by knob. A file with a fault gives the sound ones and an
-// error; the built-in file has none, which a test checks.
-func Methods() (map[knob.ID]Method, error) { return parseMethods(methodsFile) }
+// error; the built-in file has none, which a test checks. The file is read once, as the glossary is.
+func Methods() (map[knob.ID]Method, error) { return methods() }
 
-// Glossary returns every word, in the order of the alphabet.
-func Glossary() ([]Word, error) { return parseGlossary(glossaryFile) }
+var methods = sync.OnceValues(func() (map[knob.ID]Method, error) { return parseMethods(methodsFile) })
+
+// Glossary returns every word, in the order of the alphabet. The file is read once: all callers
+// get the same words, which nobody changes.
+func Glossary() ([]Word, error) { return glossary() }
+
+var glossary = sync.OnceValues(func() ([]Word, error) { return parseGlossary(glossaryFile) })
 
 func parseMethods(text []byte) (map[knob.ID]Method, error) {
 	var notes map[knob.ID]Method

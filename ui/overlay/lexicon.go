@@ -12,31 +12,25 @@ import (
 	"meshscope/ui/widget"
 )
 
-// Lexicon holds the glossary and the notes on knobs, read on first use. The files are the
+// Lexicon shows the glossary and the notes on knobs. The files are the
 // program's own; tests hold them sound.
 type Lexicon struct {
 	// Shown returns the paragraphs of a card of the current setup; nil: there are none.
 	Shown func(card string, g widget.Glyphs) []Paragraph
 
-	notes map[knob.ID]words.Method
-	words []words.Word
 	names map[string]bool // of the words, in lower case
 }
 
 // Methods returns the notes on knobs.
 func (l *Lexicon) Methods() map[knob.ID]words.Method {
-	if l.notes == nil {
-		l.notes, _ = words.Methods()
-	}
-	return l.notes
+	notes, _ := words.Methods()
+	return notes
 }
 
 // Glossary returns every word.
 func (l *Lexicon) Glossary() []words.Word {
-	if l.words == nil {
-		l.words, _ = words.Glossary()
-	}
-	return l.words
+	all, _ := words.Glossary()
+	return all
 }
 
 // Knows reports whether a word is in the glossary.

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"sync"
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
@@ -26,11 +27,16 @@ type Swept struct {
 	Remedies []advise.Move
 }
 
+// evaluators keeps the scratch memory of sweeps, for the next one of any session.
+var evaluators = sync.Pool{New: func() any { return &engine.Evaluator{SkipTimeline: true} }}
+
 // Points computes the knob at each of its legal values, until ctx ends.
 func (s *Sweeping) Points(ctx context.Context) Swept {
 	evaluate := s.Evaluate
 	if evaluate == nil {
-		evaluate = (&engine.Evaluator{SkipTimeline: true}).Evaluate
+		e := evaluators.Get().(*engine.Evaluator)
+		evaluate = e.Evaluate
+		defer func() { evaluators.Put(e) }()
 	}
 	out := Swept{Current: -1}
 	for _, step := range knob.Steps(s.Setup, s.Knob, s.Locks) {
