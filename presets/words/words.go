@@ -51,12 +51,14 @@ type Word struct {
 // error; the built-in file has none, which a test checks. The file is read once, as the glossary is.
 func Methods() (map[knob.ID]Method, error) { return methods() }
 
+//nolint:gochecknoglobals // built once, then only read
 var methods = sync.OnceValues(func() (map[knob.ID]Method, error) { return parseMethods(methodsFile) })
 
 // Glossary returns every word, in the order of the alphabet. The file is read once: all callers
 // get the same words, which nobody changes.
 func Glossary() ([]Word, error) { return glossary() }
 
+//nolint:gochecknoglobals // built once, then only read
 var glossary = sync.OnceValues(func() ([]Word, error) { return parseGlossary(glossaryFile) })
 
 func parseMethods(text []byte) (map[knob.ID]Method, error) {

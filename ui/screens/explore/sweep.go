@@ -28,6 +28,8 @@ type Swept struct {
 }
 
 // evaluators keeps the scratch memory of sweeps, for the next one of any session.
+//
+//nolint:gochecknoglobals // scratch memory changes no answer
 var evaluators = sync.Pool{New: func() any { return &engine.Evaluator{SkipTimeline: true} }}
 
 // Points computes the knob at each of its legal values, until ctx ends.
