@@ -80,8 +80,11 @@ func afterCollection(ended *atomic.Bool, limit int64) {
 func limitFor(live uint64) int64 { return max(memoryLimit, 2*int64(live)+otherMemory) }
 
 // live returns how many bytes of the heap were alive at the last collection.
-func live() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+func live() uint64 { return ofRuntime("/gc/heap/live:bytes") }
+
+// ofRuntime returns a figure of the runtime; 0: it has none of this name.
+func ofRuntime(name string) uint64 {
+	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)
 	if sample[0].Value.Kind() != metrics.KindUint64 {
 		return 0

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -182,15 +181,4 @@ func (a *app) untilSignal(ctx context.Context, server *serve.Server, l net.Liste
 	defer cancel()
 	server.Stop(last)
 	return <-served
-}
-
-// serverMemory sets garbage collection for many sessions, unless GOGC is set, and returns what
-// restores it.
-func serverMemory() (restore func()) {
-	const percent = 50
-	if os.Getenv("GOGC") != "" {
-		return func() {}
-	}
-	before := debug.SetGCPercent(percent)
-	return func() { debug.SetGCPercent(before) }
 }
