@@ -51,6 +51,7 @@ type Evaluator struct {
 
 	info   schedule.Info // of the setup's schedule
 	order  *schedule.Order
+	own    bool // the order: no report points to it
 	sim    schedule.Simulator
 	mem    memory.Evaluator
 	stages []layout.Stage
@@ -261,18 +262,23 @@ func (e *Evaluator) hosts(spec schedule.Spec) *schedule.Order {
 }
 
 // plan lays the operations on the ranks. An automatic schedule depends on the
-// durations too. It makes a new order, not a rebuilt one: earlier Reports still
-// point to theirs.
-func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) error {
+// durations too. An order that an earlier Report points to is left as it is.
+func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) (err error) {
 	if e.order != nil && e.order.Suits(spec, &costs) {
+		e.own = e.own && e.SkipTimeline
 		return nil
 	}
-	order, err := schedule.BuildFor(spec, costs, e.stop)
-	if err != nil {
+	if e.own && e.SkipTimeline {
+		if err = e.order.RebuildFor(spec, costs, e.stop); err != nil {
+			e.order, e.own = nil, false
+		}
 		return err
 	}
-	e.order = order
-	return nil
+	order, err := schedule.BuildFor(spec, costs, e.stop)
+	if err == nil {
+		e.order, e.own = order, e.SkipTimeline
+	}
+	return err
 }
 
 // inputs tells the parts of the engine what they depend on.

@@ -83,24 +83,34 @@ func Build(s Spec) (*Order, error) {
 // gives up with a *StoppedError soon after it says so.
 func BuildFor(s Spec, c Costs, stop func() bool) (*Order, error) {
 	o := new(Order)
+	if err := o.RebuildFor(s, c, stop); err != nil {
+		return nil, err
+	}
+	o.plan.forget()
+	return o, nil
+}
+
+// RebuildFor is BuildFor into an existing order, whose memory is reused. After an
+// error nothing holds of the order.
+func (o *Order) RebuildFor(s Spec, c Costs, stop func() bool) error {
 	var times *stageTimes
 	if info, ok := s.Kind.Info(); ok && info.Automatic && !hasError(s.Check()) {
 		var err error
 		if times, err = timesOf(s.Stages(), &c); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := o.rebuild(s, times, stop); err != nil {
-		return nil, err
+		return err
 	}
-	o.plan.forget()
+	o.durations = nil
 	if times != nil {
 		o.durations = &Costs{
 			F: slices.Clone(c.F), I: slices.Clone(c.I), W: slices.Clone(c.W), P2P: c.P2P,
 			Held: slices.Clone(c.Held), HeldForW: slices.Clone(c.HeldForW),
 		}
 	}
-	return o, nil
+	return nil
 }
 
 // Suits reports whether BuildFor, which made this order, gives it for a spec and costs.

@@ -3,6 +3,8 @@
 package class
 
 import (
+	"time"
+
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/lessons"
@@ -131,6 +133,9 @@ type Seat interface {
 	Now() Moment
 	// News has a value when Now is not what it was; it is closed when the member has left.
 	News() <-chan struct{}
+	// Turn returns how long to wait before drawing news: those who follow draw one after the other
+	// and leave the presenter a part of the processor.
+	Turn() time.Duration
 	// Show puts a presenter's screen before the class, of which the place Of a Moment is the last
 	// that it knows, and returns its number; false where there is a newer one, or for another role.
 	Show(of uint64, p Place, view any) (uint64, bool)

@@ -4,7 +4,6 @@ package desk
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -41,27 +40,21 @@ func New(s class.Seat) *Desk { return &Desk{Seat: s} }
 // NewsMsg says that there is something new.
 type NewsMsg struct{}
 
-// pause is the shortest time between two states: at most ten a second, less where the terminal takes
-// them more slowly.
+// pause is the shortest time between two states that a follower takes: at most ten a second, less
+// where the class is large or the terminal takes them more slowly.
 const pause = 100 * time.Millisecond
 
-// drawing is about what a follower's frame costs, of one core. News are taken spread over as long as
-// all followers draw, so that they need one core at most and the presenter has the others.
-const drawing = 1500 * time.Microsecond
-
-// Wait waits for news; nil once the seat is given back.
+// Wait waits for news and for one's turn to draw them; nil once the seat is given back.
 func (d *Desk) Wait() tea.Cmd {
-	seat, all := d.Seat, time.Duration(d.Counts.Students)*drawing
-	rest := max(pause, all)
-	if d.Role().Teaches() {
-		rest, all = 0, 0
-	}
+	seat := d.Seat
 	return func() tea.Msg {
-		time.Sleep(rest)
+		if !seat.Role().Teaches() {
+			time.Sleep(pause)
+		}
 		if _, open := <-seat.News(); !open {
 			return nil
 		}
-		time.Sleep(rand.N(all + 1))
+		time.Sleep(seat.Turn())
 		return NewsMsg{}
 	}
 }

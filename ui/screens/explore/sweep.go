@@ -34,12 +34,16 @@ var evaluators = sync.Pool{New: func() any { return &engine.Evaluator{SkipTimeli
 
 // Points computes the knob at each of its legal values, until ctx ends.
 func (s *Sweeping) Points(ctx context.Context) Swept {
-	evaluate := s.Evaluate
-	if evaluate == nil {
-		e := evaluators.Get().(*engine.Evaluator)
-		evaluate = e.Evaluate
-		defer func() { evaluators.Put(e) }()
+	if s.Evaluate != nil {
+		return s.points(ctx, s.Evaluate)
 	}
+	e := evaluators.Get().(*engine.Evaluator)
+	out := s.points(ctx, e.Evaluate)
+	evaluators.Put(e) // not after a panic, which may leave it half-written
+	return out
+}
+
+func (s *Sweeping) points(ctx context.Context, evaluate func(engine.Setup) engine.Report) Swept {
 	out := Swept{Current: -1}
 	for _, step := range knob.Steps(s.Setup, s.Knob, s.Locks) {
 		if ctx.Err() != nil {
