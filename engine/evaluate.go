@@ -179,6 +179,7 @@ func (e *Evaluator) simulate(r *Report) (line *schedule.Timeline, free float64, 
 		line = new(schedule.Timeline)
 		r.Timeline = line
 	}
+	e.sim.KeepAll = e.SkipTimeline
 	_, latency := step.SendRecv(&e.timInput)
 	free, err = e.sim.SimulateSummary(e.order, e.timing.costs(e.timInput.Latency(latency)), line)
 	return line, free, err

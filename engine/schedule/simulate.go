@@ -8,6 +8,10 @@ import (
 // Simulator turns orders into timelines. It keeps its scratch memory from run
 // to run; one Simulator must not be used by two goroutines at a time.
 type Simulator struct {
+	// KeepAll keeps scratch memory for any number of operations, for whoever simulates many long
+	// pipelines in a row.
+	KeepAll bool
+
 	costs []float64 // duration by kind and stage, at kind*stages+stage
 	sends []float64 // the part of it that is sending
 	saved []float64 // by rank: what the overlap of pairs saves
@@ -15,7 +19,7 @@ type Simulator struct {
 	plan  plan      // of orders that were made by hand
 }
 
-// keptOps is how many operations the scratch memory that is kept has room for;
+// keptOps is how many operations the scratch memory that is kept usually has room for;
 // making it again for more is a small part of the simulation.
 const keptOps = 1 << 17
 
@@ -69,7 +73,7 @@ func (s *Simulator) SimulateSummary(o *Order, c Costs, t *Timeline) (free float6
 			t.Ranks[r].Last, free = end, max(free, soonest)
 		}
 	}
-	if len(s.ends) > keptOps {
+	if len(s.ends) > keptOps && !s.KeepAll {
 		s.ends = nil
 	}
 	t.keep(&c)

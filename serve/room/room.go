@@ -117,7 +117,7 @@ func (s *Seat) News() <-chan struct{} { return s.news }
 // followers get share, and the presenter the rest.
 const (
 	drawing = 3400 * time.Microsecond
-	share   = 0.4
+	share   = 0.6
 )
 
 // Turn returns how long to wait before drawing news.
