@@ -172,9 +172,11 @@ func TestTerminal(t *testing.T) {
 		}
 		press(t, screen, program+" --no-state\r")
 		see(t, screen, "MEMORY")
+		press(t, screen, "\t")
+		see(t, screen, "[Memory]") // so the terminal's replies have come: the shell would read late ones
 		press(t, screen, "\x1a")
 		// The shell says so on its standard error, which is not on this screen.
-		err = screen.WaitFor("the shell's screen", func(text string) bool { return !strings.Contains(text, "MEMORY") })
+		err = screen.WaitFor("the shell's screen", func(text string) bool { return !strings.Contains(text, "[Memory]") })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,9 +184,9 @@ func TestTerminal(t *testing.T) {
 			t.Error("suspended on the alternate screen")
 		}
 		press(t, screen, "fg\r")
-		see(t, screen, "MEMORY")
-		press(t, screen, "\t")
 		see(t, screen, "[Memory]")
+		press(t, screen, "\t")
+		see(t, screen, "[Pipeline]")
 		press(t, screen, "q")
 		press(t, screen, "exit\r")
 		if end, err := screen.Wait(); err != nil || end.Code != 0 {
