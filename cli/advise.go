@@ -38,8 +38,7 @@ func (a *app) adviseCommand() *cobra.Command {
 	cmd.Flags().StringVar(&headroom, "headroom", autoHeadroom, "share of usable memory that a move must leave free, such as 5% or 0; auto: 5% or the error band of its memory, whichever is larger")
 	cmd.Flags().StringVar(&deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w: changes that meet it are marked")
 	launcher.register(cmd)
-	flags.register(cmd)
-	a.completeIDs(cmd)
+	flags.register(a, cmd)
 	cmd.RunE = a.asked(&output, &flags, func(cmd *cobra.Command) error {
 		share, err := parseHeadroom(headroom)
 		if err != nil {

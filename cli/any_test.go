@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"pgregory.net/rapid"
 
@@ -17,6 +18,25 @@ import (
 	"meshscope/engine_test/draws"
 	"meshscope/report"
 )
+
+// ran is what a call wrote, and its exit code.
+type ran struct {
+	code           int
+	stdout, stderr string
+}
+
+// call runs the program. Nothing that it writes may steer a terminal.
+func call(t *testing.T, stdin string, args ...string) ran {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := cli.Run(args, strings.NewReader(stdin), &stdout, &stderr)
+	for _, out := range []string{stdout.String(), stderr.String()} {
+		if at := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) }); at >= 0 {
+			t.Errorf("%.80q: a hidden character: %.80q", args, out[at:])
+		}
+	}
+	return ran{code, stdout.String(), stderr.String()}
+}
 
 // anyFlags draws a command line of flags that exist with values that may make
 // sense or not.

@@ -38,7 +38,7 @@ const (
 
 func (a *app) benchCommand() *cobra.Command {
 	f := &benchFlags{}
-	ids := exporters()
+	ids := launch.IDs()
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Write a Slurm job array that measures the best layouts",
@@ -56,17 +56,13 @@ func (a *app) benchCommand() *cobra.Command {
 	flags.Var(within(&f.spread, 0, maxSpread, ""), "spread", "number of others to run, which tell the constants apart")
 	flags.Var(within(&f.steps, minSteps, maxSteps, ""), "steps", "iterations of each run")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(ids, cobra.ShellCompDirectiveNoFileComp))
-	f.setup.register(cmd)
-	a.completeIDs(cmd)
-	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := noArgs(cmd, args); err != nil {
-			return err
-		}
+	f.setup.register(a, cmd)
+	cmd.RunE = a.alone(func(cmd *cobra.Command) error {
 		if f.to == "" {
 			return &usageError{"bench needs --for: one of " + strings.Join(ids, ", ")}
 		}
 		l, ok := launch.Find(f.to)
-		if !ok || !l.Exports() {
+		if !ok {
 			return oneOf("--for", f.to, ids)
 		}
 		f.headroom, f.objective, f.launcher.id = autoHeadroom, string(search.Throughput), l.ID

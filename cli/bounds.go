@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -49,19 +50,20 @@ type counted struct {
 	value     *int
 	low, high int
 	lowest    string // what the lowest value means; "": itself
+	kind      string // of the value, as the help names it; "": int
 }
 
 func within(value *int, low, high int, lowest string) *counted {
-	return &counted{value, low, high, lowest}
+	return &counted{value: value, low: low, high: high, lowest: lowest}
 }
 
 func (c *counted) String() string {
-	if c.value == nil { // the flag parser asks the zero value which default is none
+	if c.value == nil || *c.value < c.low { // the flag parser asks the zero value which default is none
 		return ""
 	}
 	return strconv.Itoa(*c.value)
 }
-func (c *counted) Type() string { return "int" }
+func (c *counted) Type() string { return cmp.Or(c.kind, "int") }
 
 func (c *counted) Set(text string) error {
 	n, err := strconv.Atoi(text)

@@ -76,8 +76,7 @@ func (a *app) calibrateCommand() *cobra.Command {
 	flags.Var(&f.out, "out", "write the fitted constants to a preset file, which --calibration takes; not over an existing file")
 	flags.BoolVar(&f.search, "search", false, "search anew with the fitted constants and compare the ranks")
 	flags.BoolVar(&f.json, "json", false, "print a JSON document")
-	f.setup.register(cmd)
-	a.completeIDs(cmd)
+	f.setup.register(a, cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return &usageError{"calibrate needs a log or a table of runs; - is standard input"}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
+	"meshscope/presets/setupdoc"
 	"meshscope/report"
 )
 
@@ -36,8 +38,7 @@ func (a *app) compareCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	output.register(cmd, reportFormats(), string(report.JSON))
-	flags.register(cmd)
-	a.completeIDs(cmd)
+	flags.register(a, cmd)
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"json", "toml"}, cobra.ShellCompDirectiveFilterFileExt
 	}
@@ -94,6 +95,9 @@ func (f *setupFlags) side(ctx context.Context, a *app, word string) (engine.Setu
 	if word != "-" && errors.Is(missing, fs.ErrNotExist) && strings.Contains(word, "=") {
 		return f.turned(ctx, a, word)
 	}
+	if allowed := valueOfKey(word); allowed != "" && errors.Is(missing, fs.ErrNotExist) {
+		return engine.Setup{}, nil, &usageError{fmt.Sprintf("%s has no value: give %s=VALUE, where allowed is %s", word, word, allowed)}
+	}
 	if f.file != "" {
 		return engine.Setup{}, nil, &usageError{fmt.Sprintf("--setup needs lists such as tp=4, not the file %s", escape.Name(word))}
 	}
@@ -101,66 +105,33 @@ func (f *setupFlags) side(ctx context.Context, a *app, word string) (engine.Setu
 	return file.start(ctx, a)
 }
 
+// valueOfKey returns what a key of a list takes; empty for a word that is none.
+func valueOfKey(word string) string {
+	if slices.Contains([]string{"model", "gpu", "cluster"}, word) {
+		return "an id of 'presets " + word + "s'"
+	}
+	k, ok := knob.Find(knob.ID(strings.ReplaceAll(word, "_", "-")))
+	if !ok {
+		return ""
+	}
+	return k.Allowed()
+}
+
 // turned returns the setup of the flags with the knobs of a list changed, one after the
 // other.
 func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Setup, *search.Chosen, error) {
-	var knobs []said
-	changed := setupFlags{file: f.file, said: f.said}
-	for _, item := range assignments(list) {
-		key, value, ok := strings.Cut(item, "=")
-		key = strings.ReplaceAll(strings.TrimSpace(key), "_", "-")
-		if k, known := knob.Find(knob.ID(key)); ok && known {
-			if _, err := k.Set(engine.Setup{}, strings.TrimSpace(value)); err != nil {
-				return engine.Setup{}, nil, err // before a search for the rest
-			}
-			knobs = append(knobs, said{key: key, value: strings.TrimSpace(value)})
-			continue
-		}
-		// A model, a machine, or a field of one.
-		changed.said = append(changed.said[:len(changed.said):len(changed.said)], said{"set", item, true})
+	changes, err := setupdoc.ReadChanges(list)
+	if err != nil { // before a search for the rest
+		return engine.Setup{}, nil, err
+	}
+	changed := setupFlags{file: f.file, said: slices.Clone(f.said)}
+	for _, item := range changes.Assignments {
+		changed.said = append(changed.said, said{"set", item, true})
 	}
 	s, chosen, err := changed.start(ctx, a)
 	if err != nil {
 		return s, nil, err
 	}
-	for _, k := range knobs {
-		if s, err = knob.Turn(s, knob.ID(k.key), k.value, knob.Locks{GPUs: true, Batch: true}); err != nil {
-			return s, nil, err
-		}
-	}
-	return s, chosen, stillSaid(&s, knobs)
-}
-
-// stillSaid returns an error if a later knob of the list has changed an earlier one again.
-func stillSaid(s *engine.Setup, knobs []said) error {
-	for i, k := range knobs {
-		p, _ := knob.Find(knob.ID(k.key))
-		same, err := p.Set(*s, k.value)
-		if err == nil && p.Text(same) == p.Text(*s) {
-			continue
-		}
-		other := knobs[len(knobs)-1]
-		if i == len(knobs)-1 && i > 0 {
-			other = knobs[0]
-		}
-		if other.key == k.key {
-			return &usageError{fmt.Sprintf("%s comes twice, as %s and %s", k.key, escape.Line(k.value), escape.Line(other.value))}
-		}
-		return &usageError{fmt.Sprintf("%s=%s and %s=%s contradict each other: together they give %s %s", k.key, escape.Line(k.value), other.key, escape.Line(other.value), k.key, p.Text(*s))}
-	}
-	return nil
-}
-
-// assignments splits tp=4,split=40,40,pp=2 into tp=4, split=40,40 and pp=2: a part without
-// a key belongs to the value before it.
-func assignments(list string) []string {
-	var items []string
-	for part := range strings.SplitSeq(list, ",") {
-		if last := len(items) - 1; last >= 0 && !strings.Contains(part, "=") {
-			items[last] += "," + part
-			continue
-		}
-		items = append(items, part)
-	}
-	return items
+	s, err = changes.Turn(s, knob.Locks{GPUs: true, Batch: true})
+	return s, chosen, err
 }

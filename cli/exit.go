@@ -50,6 +50,7 @@ func exitCode(err error) int {
 		unknown  *presets.UnknownError
 		file     *input.Error
 		share    *setupdoc.ShareError
+		list     *setupdoc.ListError
 	)
 	switch {
 	case err == nil:
@@ -57,7 +58,7 @@ func exitCode(err error) int {
 	case errors.As(err, &said):
 		return int(said)
 	case errors.As(err, &usage), errors.As(err, &value), errors.As(err, &conflict),
-		errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &file), errors.As(err, &share):
+		errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &file), errors.As(err, &share), errors.As(err, &list):
 		return exitUsage
 	}
 	return exitError
@@ -115,6 +116,10 @@ func allowedType(f *pflag.Flag) string {
 		return "true or false"
 	case "float64":
 		return "a number"
+	case "int":
+		return "a whole number"
+	case "duration":
+		return "a duration, such as 30m or 2h"
 	case "file":
 		return "the name of a file, or - for standard input"
 	}

@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/explain"
 	"meshscope/engine/figures"
 	"meshscope/engine/search"
+	"meshscope/presets"
 	"meshscope/report"
 )
 
@@ -50,11 +51,15 @@ func (a *app) explainCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	cmd.Flags().Var(within(&depth, 0, maxExplainDepth, ""), "depth", fmt.Sprintf("levels of the formula to show, 0 to %d", maxExplainDepth))
-	flags.register(cmd)
-	a.completeIDs(cmd)
+	flags.register(a, cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
 			return &usageError{fmt.Sprintf("explain takes one figure, given %d", len(args))}
+		}
+		if len(args) > 0 {
+			if err := neverFigure(args[0]); err != nil { // before a search for the layout
+				return err
+			}
 		}
 		s, chosen, err := flags.start(cmd.Context(), a)
 		if err != nil {
@@ -105,6 +110,22 @@ func (a *app) explainOther(book *explain.Book, s engine.Setup, id, given string,
 		return err
 	case found:
 		return a.printWord(word, &s, asJSON)
+	}
+	return unknownFigure(book, given)
+}
+
+// neverFigure returns an error for a name that no setup has a figure of, and that is no word: every
+// figure has a dot in its name.
+func neverFigure(given string) error {
+	if id, _ := figures.ByWord(given); strings.Contains(id, ".") {
+		return nil
+	}
+	book, ok := explain.Of(presets.DefaultSetup())
+	if !ok {
+		return nil
+	}
+	if _, found, err := explainedWord(book, given); found || err != nil {
+		return err
 	}
 	return unknownFigure(book, given)
 }

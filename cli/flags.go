@@ -71,14 +71,19 @@ func (w *word) Set(value string) error {
 	return nil
 }
 
-// register adds the setup flags to a command.
-func (f *setupFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
+// register adds the setup flags to a command, with their completion in a shell.
+func (f *setupFlags) register(a *app, cmd *cobra.Command) {
+	f.add(cmd.Flags())
+	a.complete(cmd)
+}
+
+// add adds the setup flags to others.
+func (f *setupFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	add := func(key, kind, usage string) *pflag.Flag {
 		return flags.VarPF(&word{flags: f, key: key, kind: kind}, key, "", usage)
 	}
-	add("model", "id", "model: an id of 'presets models', a Hugging Face config.json or a preset file; default "+setupdoc.DefaultModel)
+	add("model", "id", "model: an id of 'presets models', a Hugging Face config.json, its folder (./NAME) or a preset file; default "+setupdoc.DefaultModel)
 	add("gpu", "id", "GPU in its typical node: an id of 'presets gpus'")
 	add("cluster", "id", "cluster: an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
 	for _, p := range knob.All() {
@@ -90,13 +95,12 @@ func (f *setupFlags) register(cmd *cobra.Command) {
 			flag.NoOptDefVal = "on"
 		}
 	}
-	for _, a := range knob.Aliases() {
-		flag := add(string(a.Name), "on|off", a.Help)
-		flag.NoOptDefVal, flag.Hidden = "on", a.Old
+	for _, alias := range knob.Aliases() {
+		flag := add(string(alias.Name), "on|off", alias.Help)
+		flag.NoOptDefVal, flag.Hidden = "on", alias.Old
 	}
 	add("set", "key=value", "set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
 	flags.Var(&f.file, "setup", "start from a setup file, TOML or JSON, or a share string; - is standard input")
-	complete(cmd)
 }
 
 // flagHelp returns the help of a knob's flag: what it is and its choices. The explorer
@@ -116,8 +120,8 @@ func flagHelp(p *knob.Knob) string {
 	return what
 }
 
-// complete registers shell completion of choices and setup files.
-func complete(cmd *cobra.Command) {
+// complete registers shell completion of choices, setup files and preset ids.
+func (a *app) complete(cmd *cobra.Command) {
 	for _, p := range knob.All() {
 		if p.Kind == knob.Choice || p.Kind == knob.Switch {
 			_ = cmd.RegisterFlagCompletionFunc(string(p.ID), cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
@@ -126,10 +130,6 @@ func complete(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("setup", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"json", "toml"}, cobra.ShellCompDirectiveFilterFileExt
 	})
-}
-
-// completeIDs registers shell completion of preset ids.
-func (a *app) completeIDs(cmd *cobra.Command) {
 	for flag, kind := range map[string]string{"model": "models", "gpu": "gpus", "cluster": "clusters"} {
 		_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return a.ids(kind), cobra.ShellCompDirectiveNoFileComp
@@ -275,7 +275,10 @@ func fileError(name string, err error) error {
 	if _, placed := errors.AsType[*input.Error](err); placed || err == nil {
 		return err
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case name == "":
+		return errors.New("an empty name is that of no file")
+	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no file %s", escape.Name(name))
 	}
 	return fmt.Errorf("read %s: %w", escape.Name(name), input.Reason(err))

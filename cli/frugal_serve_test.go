@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 )
@@ -17,5 +19,26 @@ func TestServerTidiesAtRest(t *testing.T) {
 		if time.Since(start) > 20*time.Second {
 			t.Fatalf("nothing was given back %v after %d MB", time.Since(start), begun>>20)
 		}
+	}
+}
+
+// TestCollectEarly: garbage is collected between keys where that would be due soon, and not before.
+func TestCollectEarly(t *testing.T) {
+	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	forced := func() uint64 { return ofRuntime("/gc/cycles/forced:gc-cycles") }
+	runtime.GC()
+	before := forced()
+	if collectEarly(); forced() != before {
+		t.Error("collects where there is nothing to collect")
+	}
+	// without a collection that the runtime begins by itself in between
+	all := int(ofRuntime("/gc/heap/goal:bytes")-live()) / 4 * 3
+	rubbish := make([]byte, all)
+	if rubbish[0]++; ofRuntime("/memory/classes/heap/objects:bytes") < live()+uint64(all) {
+		t.Skip("the runtime has collected")
+	}
+	if collectEarly(); forced() == before {
+		t.Error("a collection that is due is left to the keys that come")
 	}
 }

@@ -26,7 +26,7 @@ func FuzzWords(f *testing.F) {
 			{"search", "--time=1ns", "--tokens=1T", "--deadline=" + word},
 			{"search", "--time=1ns", "--objective=" + word},
 			{"search", "--time=1ns", "--set=" + word},
-			{"search", "--gpus=8", "--model=llama3.1-8b", "--top=1", "--time=" + word},
+			{"search", "--gpus=8", "--model=llama3.1-8b", "--tp=2", "--pp=1", "--cp=1", "--top=1", "--time=" + word},
 			{"scan", "--gpus=8", "--model=llama3.1-8b", "--x=" + word},
 			{"scan", "--gpus=8", "--model=llama3.1-8b", "--x=tp", "--y=" + word},
 		}

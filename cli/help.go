@@ -2,6 +2,7 @@ package cli
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,10 +13,18 @@ import (
 // helpIndent is the number of columns around a description, besides the names.
 const helpIndent = 8
 
-// wrapHelp wraps descriptions to the width of the terminal, next to the names of the
-// flags. Completion and the manual page get them unwrapped.
+// asksHelp reports whether arguments may print the help of a command.
+func asksHelp(args []string) bool {
+	return forPeople(args) && slices.ContainsFunc(args, func(arg string) bool {
+		short := strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") && strings.Contains(arg, "h")
+		return short || arg == "help" || strings.HasPrefix(arg, "--help")
+	})
+}
+
+// wrapHelp wraps descriptions to the width of the terminal, next to the names of the flags, where help is asked for: it
+// would take every start several milliseconds. Completion and the manual page get them unwrapped.
 func (a *app) wrapHelp(root *cobra.Command, args []string) {
-	if !forPeople(args) {
+	if !asksHelp(args) {
 		return
 	}
 	width := a.width(unknownWidth)

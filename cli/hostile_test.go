@@ -37,7 +37,7 @@ func TestFullDisk(t *testing.T) {
 	for _, command := range []string{
 		"--help", "eval --help", "help timeline", "completion bash", "completion zsh", "man", "--version", "version",
 		"eval --tp 8 --pp 2", "eval --json --tp 8 --pp 2", "eval --batch -", "timeline --tf 1", "timeline --tf 1 --json",
-		"presets models", "presets gpus --json", "search", "search --json", "search --csv", "search --tp 3",
+		"presets models", "presets gpus --json", "search --tp 8 --pp 2", "search --tp 8 --pp 2 --json", "search --tp 8 --pp 2 --csv", "search --tp 3",
 		"compare tp=4 --tp 8", "compare tp=4 --tp 8 --json", "scan --x tp --tp 8", "scan --x tp --tp 8 --json", "scan --x tp --tp 8 --csv",
 	} {
 		cmd := exec.CommandContext(t.Context(), program, strings.Fields(command)...)

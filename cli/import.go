@@ -36,8 +36,7 @@ func (a *app) importCommand() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 	}
 	output.register(cmd, []string{textFormat, string(report.Markdown), string(report.JSON), string(report.TOML)}, string(report.JSON))
-	flags.register(cmd)
-	a.completeIDs(cmd)
+	flags.register(a, cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := output.settle(cmd); err != nil {
 			return err
@@ -48,7 +47,7 @@ func (a *app) importCommand() *cobra.Command {
 		if len(args) != 1 {
 			return &usageError{fmt.Sprintf("import takes one file, given %d", len(args))}
 		}
-		r, err := a.readFile(args[0], &flags)
+		r, file, err := a.readFile(args[0], &flags)
 		if err != nil {
 			return err
 		}
@@ -57,9 +56,9 @@ func (a *app) importCommand() *cobra.Command {
 			s = r.Settle(a.lib)
 		}
 		if output.format == string(report.TOML) && len(r.Problems) > 0 { // there is no setup
-			return r.Err(args[0])
+			return r.Err(file)
 		}
-		if err := a.print(output.format, a.readingAnswer(args[0], r, &s)); err != nil {
+		if err := a.print(output.format, a.readingAnswer(args[0], file, r, &s)); err != nil {
 			return err
 		}
 		if len(r.Problems) > 0 {
@@ -81,12 +80,12 @@ func isFile(word string) bool {
 
 // openFile reads a file that the explorer opens with, and flags beside it.
 func (a *app) openFile(name string, flags *setupFlags) (*launch.Reading, error) {
-	r, err := a.readFile(name, flags)
+	r, file, err := a.readFile(name, flags)
 	if err == nil && len(r.Problems) == 0 {
 		r.Settle(a.lib)
 	}
 	if err == nil {
-		err = r.Err(name)
+		err = r.Err(file)
 	}
 	if err != nil {
 		return nil, err
@@ -101,29 +100,32 @@ func (a *app) openFile(name string, flags *setupFlags) (*launch.Reading, error) 
 	return r, nil
 }
 
-// readFile reads a file, the config.json of a folder, or a share string, and puts flags over it.
-func (a *app) readFile(name string, flags *setupFlags) (*launch.Reading, error) {
+// readFile reads a file, the config.json of a folder, or a share string, and puts flags over it. The
+// file is that which was read.
+func (a *app) readFile(name string, flags *setupFlags) (r *launch.Reading, file string, err error) {
 	if err := errors.Join(flags.contradiction(), flags.loadFitted(a)); err != nil {
-		return nil, err
+		return nil, name, err
 	}
 	if err := flags.apply(&setupdoc.Document{}); err != nil { // a value that no file can make right
-		return nil, err
+		return nil, name, err
 	}
-	r, err := a.readAlone(name)
-	if err != nil {
-		return nil, err
+	if r, file, err = a.readAlone(name); err != nil {
+		return nil, file, err
 	}
 	for _, s := range flags.said {
 		r.Give(s.key, s.value)
 	}
-	return r, nil
+	return r, file, nil
 }
 
 // readAlone reads a file as it is.
-func (a *app) readAlone(name string) (*launch.Reading, error) {
+func (a *app) readAlone(name string) (read *launch.Reading, file string, err error) {
+	if name == "" {
+		return nil, name, &usageError{"import: an empty name, allowed is that of a file or of a folder with a config.json, or a share string"}
+	}
 	if setupdoc.IsShare(name) {
 		r := launch.Open("", []byte(name), a.lib)
-		return &r, nil
+		return &r, name, nil
 	}
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		name = filepath.Join(name, "config.json")
@@ -131,9 +133,9 @@ func (a *app) readAlone(name string) (*launch.Reading, error) {
 	in, err := a.open(name)
 	if err != nil {
 		if _, gone := os.Stat(name); os.IsNotExist(gone) {
-			return nil, &usageError{err.Error()} // the argument is wrong
+			return nil, name, &usageError{err.Error()} // the argument is wrong
 		}
-		return nil, err
+		return nil, name, err
 	}
 	defer func() { _ = in.Close() }()
 	if name == "-" {
@@ -141,10 +143,10 @@ func (a *app) readAlone(name string) (*launch.Reading, error) {
 	}
 	data, err := input.Read(in, name, launch.MaxFile)
 	if err != nil {
-		return nil, fileError(name, err)
+		return nil, name, fileError(name, err)
 	}
 	r := launch.Open(name, data, a.lib)
-	return &r, nil
+	return &r, name, nil
 }
 
 // shown returns a value of a file as JSON writes it.
@@ -174,23 +176,15 @@ type readingDocument struct {
 	Problems   []launch.Problem    `json:"problems"`
 }
 
-// notNil returns a list that JSON writes as one where it is empty too.
-func notNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
-// readingAnswer returns what a file says, for people and for programs.
-func (a *app) readingAnswer(name string, r *launch.Reading, s *engine.Setup) *report.Answer {
+// readingAnswer returns what the file of a name says, for people and for programs.
+func (a *app) readingAnswer(name, file string, r *launch.Reading, s *engine.Setup) *report.Answer {
 	return &report.Answer{
 		Whole: true,
 		Setup: func() *engine.Setup { return s },
 		Data: func() any {
-			d := readingDocument{report.NewHeader(version), r.Launcher, r.Flat(a.lib), notNil(slices.Clone(r.Understood)), notNil(r.Ignored), notNil(r.Problems)}
+			d := readingDocument{report.NewHeader(version), r.Launcher, r.Flat(a.lib), report.Listed(slices.Clone(r.Understood)), report.Listed(r.Ignored), report.Listed(r.Problems)}
 			for i := range d.Understood {
-				d.Understood[i].Setup = notNil(d.Understood[i].Setup)
+				d.Understood[i].Setup = report.Listed(d.Understood[i].Setup)
 			}
 			return d
 		},
@@ -199,7 +193,7 @@ func (a *app) readingAnswer(name string, r *launch.Reading, s *engine.Setup) *re
 			if len(r.Problems) == 0 {
 				out.Sections = append(out.Sections, a.setupSection(r, s))
 			}
-			return a.readingSections(out, name, r)
+			return a.readingSections(out, file, r)
 		},
 	}
 }
@@ -223,7 +217,7 @@ func (a *app) setupSection(r *launch.Reading, s *engine.Setup) report.Section {
 }
 
 // readingSections adds what was understood, assumed, ignored and wrong.
-func (a *app) readingSections(out *report.Document, name string, r *launch.Reading) *report.Document {
+func (a *app) readingSections(out *report.Document, file string, r *launch.Reading) *report.Document {
 	add := func(heading string, lines []string) {
 		if len(lines) == 0 {
 			return
@@ -242,7 +236,7 @@ func (a *app) readingSections(out *report.Document, name string, r *launch.Readi
 	}
 	var problems, understood, assumed, ignored []string
 	for _, p := range r.Problems {
-		problems = append(problems, (&launch.Reading{Problems: []launch.Problem{p}}).Err(name).Error())
+		problems = append(problems, (&launch.Reading{Problems: []launch.Problem{p}}).Err(file).Error())
 	}
 	for _, u := range r.Understood {
 		if u.Assumed != "" {

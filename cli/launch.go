@@ -32,7 +32,7 @@ func (f *launchFlags) check() error {
 	case f.srun && !f.sbatch:
 		return &usageError{"--srun needs --sbatch: it is how a job starts its processes"}
 	case !f.list && !f.legality && f.to == "":
-		return &usageError{"launch needs --for: one of " + strings.Join(exporters(), ", ")}
+		return &usageError{"launch needs --for: one of " + strings.Join(launch.IDs(), ", ")}
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func (a *app) launchCommand() *cobra.Command {
 		Example: "meshscope launch --for megatron --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 128 > train.sh\nmeshscope launch --list",
 		Args:    cobra.ArbitraryArgs,
 	}
-	ids := exporters()
+	ids := launch.IDs()
 	cmd.Flags().StringVar(&of.to, "for", "", "launcher: one of 'launch --list'")
 	cmd.Flags().BoolVar(&of.list, "list", false, "list the launchers and the versions whose rules are checked")
 	cmd.Flags().BoolVar(&of.legality, "legality", false, "say of every launcher whether it runs the layout, why not, and the nearest that it runs")
@@ -57,8 +57,7 @@ func (a *app) launchCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&of.sbatch, "sbatch", false, "write a job of Slurm around it, which starts torchrun on every node")
 	cmd.Flags().BoolVar(&of.srun, "srun", false, "with --sbatch: srun starts a process for each GPU, without torchrun")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(ids, cobra.ShellCompDirectiveNoFileComp))
-	flags.register(cmd)
-	a.completeIDs(cmd)
+	flags.register(a, cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := noArgs(cmd, flags.rest(args)); err != nil {
 			return err
@@ -78,7 +77,7 @@ func (a *app) launchCommand() *cobra.Command {
 			return a.judgeLaunchers(&s, of.json)
 		}
 		l, ok := launch.Find(of.to)
-		if !ok || !l.Exports() {
+		if !ok {
 			return oneOf("--for", of.to, ids)
 		}
 		flags.launcher = &launcherFlag{id: l.ID}
@@ -93,17 +92,6 @@ func (a *app) launchCommand() *cobra.Command {
 		return a.writeLaunch(l, &s, &of)
 	})
 	return cmd
-}
-
-// exporters lists the launchers whose files can be written.
-func exporters() []string {
-	var ids []string
-	for _, l := range launch.Launchers() {
-		if l.Exports() {
-			ids = append(ids, l.ID)
-		}
-	}
-	return ids
 }
 
 // writeLaunch writes a setup as a launcher's file, or says why the launcher does not run it.
@@ -186,13 +174,13 @@ func (a *app) listLaunchers(asJSON bool) error {
 		Name    string `json:"name"`
 		Version string `json:"version"`
 		Source  string `json:"source"`
-		Writes  bool   `json:"writes"`
+		Writes  bool   `json:"writes"` // every launcher's file is written and read: keys that were promised
 		Reads   bool   `json:"reads"`
 		Rules   []rule `json:"rules"`
 	}
 	list := []entry{}
 	for _, l := range launch.Launchers() {
-		e := entry{l.ID, l.Name, l.Version, l.Source, l.Exports(), l.Reads(), []rule{}}
+		e := entry{l.ID, l.Name, l.Version, l.Source, true, true, []rule{}}
 		for _, r := range l.Rules() {
 			e.Rules = append(e.Rules, rule{r.ID, r.Field, r.Source})
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,7 +20,9 @@ type launcherFlag struct {
 
 const autoLauncher = "auto"
 
-func launcherWords() []string { return slices.Insert(launch.IDs(), 0, autoLauncher) }
+func launcherWords() []string {
+	return append([]string{autoLauncher}, append(launch.IDs(), launch.Any)...)
+}
 
 func (f *launcherFlag) register(cmd *cobra.Command) {
 	flags := cmd.Flags()

@@ -29,10 +29,15 @@ func ownLessons() string {
 // allLessons returns the built-in and the own lessons; what is left out is told.
 func (a *app) allLessons() []*lessons.Lesson {
 	all, errs := lessons.All(ownLessons(), a.lib)
+	a.leftOut(errs)
+	return all
+}
+
+// leftOut tells which lessons are left out, and why.
+func (a *app) leftOut(errs []error) {
 	for _, err := range errs {
 		a.sayf("meshscope: lesson left out: %v\n", err)
 	}
-	return all
 }
 
 func (a *app) lessonCommand() *cobra.Command {
@@ -40,8 +45,8 @@ func (a *app) lessonCommand() *cobra.Command {
 	var look screenFlags
 	cmd := &cobra.Command{
 		Use:   "lesson [NAME]",
-		Short: "Learn by predicting what a turn does",
-		Long: "Lessons ask what a turn of a knob does before it is made, then make it and say why. Without a name, lesson lists them. " +
+		Short: "Learn by predicting what a change does",
+		Long: "Lessons ask what a change of a knob does before it is made, then make it and say why. Without a name, lesson lists them. " +
 			"With one it opens on the screens of the explorer, at the act where it was left: figures that would answer are hidden, esc explores freely, B comes back. " +
 			"--text, or no terminal, asks the questions as text, each answered by a line; where the input ends the answers are shown, so that a pipe gets the whole lesson.\n\n" +
 			"'lesson check' tests every claim of all lessons, or of a file, against the engine; 'lesson new' prints a file to start from. " +
@@ -62,19 +67,24 @@ func (a *app) lessonCommand() *cobra.Command {
 		return ids, cobra.ShellCompDirectiveNoFileComp
 	}
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
+		began := cmd.Flags().Changed("act")
+		if err := oneOrList("lesson", args, asJSON); err != nil {
+			return err
+		}
 		switch {
-		case len(args) > 1:
-			return &usageError{fmt.Sprintf("lesson takes one name, given %d", len(args))}
-		case len(args) == 0:
+		case len(args) > 0:
+		case asText:
+			return &usageError{"--text needs the name of a lesson: meshscope lesson second-step --text"}
+		case began:
+			return &usageError{"--act needs the name of a lesson: meshscope lesson second-step --act 3"}
+		default:
 			return a.listLessons(asJSON)
-		case asJSON:
-			return &usageError{"--json is for the list of lessons: meshscope lesson --json"}
 		}
 		l, err := lessons.Find(a.allLessons(), args[0])
 		if err != nil {
 			return &usageError{"lesson: " + err.Error()}
 		}
-		if act < 0 || act > len(l.Acts) {
+		if began && (act < 1 || act > len(l.Acts)) {
 			return &usageError{fmt.Sprintf("--act is %d; allowed: 1 to %d", act, len(l.Acts))}
 		}
 		if asText || look.plain || a.notInteractive() != "" {
@@ -87,6 +97,17 @@ func (a *app) lessonCommand() *cobra.Command {
 	})
 	cmd.AddCommand(a.lessonCheckCommand(), a.lessonNewCommand())
 	return cmd
+}
+
+// oneOrList checks that a command has one name, or none and lists, which --json is for.
+func oneOrList(command string, args []string, asJSON bool) error {
+	switch {
+	case len(args) > 1:
+		return &usageError{fmt.Sprintf("%s takes one name, given %d", command, len(args))}
+	case len(args) == 1 && asJSON:
+		return &usageError{fmt.Sprintf("--json is for the list: meshscope %s --json", command)}
+	}
+	return nil
 }
 
 // lessonEntry is a lesson in a list.
@@ -122,10 +143,7 @@ func (a *app) lessonNewCommand() *cobra.Command {
 		Long:  "Print a lesson with one act of several kinds, with remarks. 'lesson check' accepts it.",
 		Args:  cobra.ArbitraryArgs,
 	}
-	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := noArgs(cmd, args); err != nil {
-			return err
-		}
+	cmd.RunE = a.alone(func(cmd *cobra.Command) error {
 		_, err := fmt.Fprint(a.stdout, lessons.Template())
 		return err
 	})
@@ -149,7 +167,7 @@ func (a *app) lessonCheckCommand() *cobra.Command {
 		if len(args) == 1 {
 			text, err := input.ReadFile(args[0], input.MaxPreset)
 			if err != nil {
-				return err
+				return fileError(args[0], err)
 			}
 			l, errs := lessons.Parse(args[0], text, a.lib)
 			if len(errs) == 0 {
@@ -206,8 +224,8 @@ func (a *app) demoCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as a JSON document")
 	look.register(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return &usageError{fmt.Sprintf("demo takes one name, given %d", len(args))}
+		if err := oneOrList("demo", args, asJSON); err != nil {
+			return err
 		}
 		if len(args) == 0 {
 			all, err := lessons.Demos(a.lib)

@@ -16,7 +16,7 @@ import (
 func (a *app) lessonText(l *lessons.Lesson, act int) error {
 	t := &teller{app: a, answers: bufio.NewScanner(a.stdin), width: a.width(presetWidth)}
 	t.sayf("%s: %s", l.ID, l.Title)
-	t.sayf("%d minutes, %d questions. Source: %s", l.Minutes, len(l.Acts), l.Source)
+	t.sayf("%d minutes, %d acts. Source: %s", l.Minutes, len(l.Acts), l.Source)
 	play := lessons.From(l, act)
 	for play.Phase != lessons.Over {
 		play = t.act(play).Next()
@@ -26,7 +26,7 @@ func (a *app) lessonText(l *lessons.Lesson, act int) error {
 		t.sayf("The end.")
 		return t.err
 	}
-	t.sayf("The end: %d right, %d answered, of %d questions.", play.Right, t.answered, len(l.Acts)-act)
+	t.sayf("The end: %d right, %d answered, of %d acts.", play.Right, t.answered, play.Total())
 	return t.err
 }
 
@@ -45,14 +45,14 @@ func (t *teller) sayf(format string, args ...any) {
 	}
 }
 
-// act asks one question, takes the answer and tells what the turn does.
+// act asks the question of an act, takes the answer and tells what the change does.
 func (t *teller) act(p lessons.Play) lessons.Play {
 	act := p.Act()
-	t.sayf("\nQuestion %d of %d", p.At+1, len(p.Lesson.Acts))
+	t.sayf("\nAct %d of %d", p.At+1, len(p.Lesson.Acts))
 	if flags, ok := setupdoc.Flags(act.Before.Setup, t.app.lib); ok {
 		t.sayf("Setup: meshscope %s", flags)
 	}
-	t.sayf("%s", act.Ask)
+	t.sayf("%s", act.AskByLetter())
 	for i, o := range act.Options {
 		if act.Kind == lessons.Goal {
 			t.sayf("  needed: %s", o.Say)
@@ -62,8 +62,9 @@ func (t *teller) act(p lessons.Play) lessons.Play {
 	}
 	p = t.ask(p)
 	p = p.Turn()
+	act = p.Act() // of a goal the one that was reached
 	for _, turned := range act.Turned {
-		t.sayf("Turned: %s from %s to %s.", turned.Label, turned.From, turned.To)
+		t.sayf("Changed: %s from %s to %s.", turned.Label, turned.From, turned.To)
 	}
 	for _, c := range act.Moved() {
 		t.sayf("  %s: %s, then %s", c.Name, c.Before, c.After)
@@ -89,17 +90,19 @@ func (t *teller) ask(p lessons.Play) lessons.Play {
 		}
 		t.answered++
 		switch {
+		case next.Judged.Right && next.Act().Kind == lessons.Goal:
+			t.sayf("%s", next.Reached())
 		case next.Judged.Right:
 			t.sayf("%s", strings.TrimSpace("Right: "+next.Judged.Truth+". "+p.Act().Why))
 		default:
 			t.sayf("No. %s", next.Judged.Says)
-			t.sayf("It is: %s.", next.Judged.Truth)
+			t.sayf("The answer: %s.", next.Judged.Truth)
 		}
 		return next
 	}
 	if err := t.answers.Err(); t.err == nil && err != nil {
 		t.err = fmt.Errorf("read an answer: %w", err)
 	}
-	t.sayf("No answer. It is: %s.", p.Act().Truth())
+	t.sayf("Not answered. The answer: %s.", p.Act().Truth())
 	return p.Skip()
 }

@@ -40,6 +40,18 @@ type app struct {
 	notices []string // problems with the user's own presets
 }
 
+// errNoConfig is the error of a folder that is named in place of a model and has none.
+var errNoConfig = errors.New("a folder without a config.json")
+
+// readModel reads the file that a model is named by.
+func readModel(name string) ([]byte, error) {
+	text, err := own.ReadModel(name)
+	if info, wrong := os.Stat(name); errors.Is(err, fs.ErrNotExist) && wrong == nil && info.IsDir() {
+		return nil, errNoConfig
+	}
+	return text, err
+}
+
 // Main runs the program and ends the process with its exit code.
 func Main() { os.Exit(Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
@@ -55,7 +67,7 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		screen: terminalOf(stdout), prompt: terminalOf(stderr),
 	}
 	lib, notices := own.Load(own.Folder(os.Getenv), presets.Default())
-	a.closed, a.lib, a.notices = lib, lib.ReadingModels(own.ReadModel), notices
+	a.closed, a.lib, a.notices = lib, lib.ReadingModels(readModel), notices
 	defer func() {
 		if r := recover(); r != nil {
 			a.sayf("meshscope: internal error: %v\n", r)
@@ -137,6 +149,16 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	}
 	a.fail(cmd, flagProblem(cmd, err))
 	return nil
+}
+
+// alone is wrap for a command that takes no arguments.
+func (a *app) alone(run func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
+	return a.wrap(func(cmd *cobra.Command, args []string) error {
+		if err := noArgs(cmd, args); err != nil {
+			return err
+		}
+		return run(cmd)
+	})
 }
 
 // noArgs returns an error if a command that takes no arguments is given some.

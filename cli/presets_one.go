@@ -15,24 +15,14 @@ func (a *app) onePreset(kind, id string, asTOML, asJSON bool) error {
 	if asTOML && asJSON {
 		return &usageError{"--toml and --json contradict each other: give one of them"}
 	}
-	var (
-		text func(string) ([]byte, error)
-		show func(string, bool) error
-	)
-	switch kind {
-	case "models":
-		text, show = a.lib.ModelText, a.oneModel
-	case "gpus":
-		text, show = a.lib.GPUText, a.oneGPU
-	case "clusters":
-		text, show = a.lib.ClusterText, a.oneCluster
-	default:
+	show, ok := map[string]func(string, bool) error{"models": a.oneModel, "gpus": a.oneGPU, "clusters": a.oneCluster}[kind]
+	if !ok {
 		return &usageError{fmt.Sprintf("presets %s takes no id, given %s; models, gpus and clusters take one", escape.Line(kind), escape.Quote(id))}
 	}
 	if !asTOML {
 		return show(id, asJSON)
 	}
-	file, err := text(id)
+	file, err := a.lib.Text(kind, id)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,11 @@ var sharedProgram = sync.OnceValue(func() string {
 
 // built makes the real program, as a user does, when the first test asks for it.
 var built = sync.OnceValue(func() error {
-	cmd := exec.Command("go", "build", "-ldflags", "-s -w", "-o", sharedProgram(), ".") // as it is released
+	args := []string{"build", "-ldflags", "-s -w", "-o", sharedProgram()} // as it is released
+	if os.Getenv("GOCOVERDIR") != "" {
+		args = append(args, "-cover", "-coverpkg=meshscope/...") // .ci/run cover
+	}
+	cmd := exec.Command("go", append(args, ".")...)
 	cmd.Dir = ".."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

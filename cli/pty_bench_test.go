@@ -107,10 +107,16 @@ func BenchmarkTerminalStep(b *testing.B) {
 	}
 }
 
-// note is the line that says what the last turn did.
+// note is what the last lines say the last turn did; the word on the knob below it takes one line
+// or two.
 func note(screen *terminal.Terminal) string {
 	lines := strings.Split(strings.TrimRight(screen.Text(), "\n "), "\n")
-	return lines[max(len(lines)-4, 0)] // above a word on the knob, a blank, and the keys
+	for _, line := range lines[max(len(lines)-6, 0):max(len(lines)-1, 0)] {
+		if strings.Contains(line, "→") {
+			return line
+		}
+	}
+	return ""
 }
 
 // residentMB is the resident memory of a process, in 10^6 bytes.

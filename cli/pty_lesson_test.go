@@ -4,6 +4,8 @@ package cli_test
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -14,7 +16,7 @@ import (
 )
 
 // TestLessonsInTerminal goes through the acts of lessons in the real program: what is masked is on no
-// screen until it is answered. By default one lesson, otherwise all at two sizes.
+// screen until it is answered. By default one lesson, whose masks hide digits, otherwise all at two sizes.
 func TestLessonsInTerminal(t *testing.T) {
 	t.Parallel()
 	program := build(t)
@@ -22,9 +24,9 @@ func TestLessonsInTerminal(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	for i, l := range all {
+	for _, l := range all {
 		for _, size := range [][2]int{{80, 24}, {120, 36}} {
-			if !draws.Deep() && (i > 0 || size[0] > 80) {
+			if !draws.Deep() && (l.ID != "overlap-wall" || size[0] > 80) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s-%dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
@@ -83,4 +85,43 @@ func inTerminal(t *testing.T, screen *terminal.Terminal, play lessons.Play) less
 	see(t, screen, "rule")
 	press(t, screen, " ")
 	return play.Next()
+}
+
+// TestLessonTextKeepsItsAnswers: what --text prints before an answer has no masked figure, in any unit.
+func TestLessonTextKeepsItsAnswers(t *testing.T) {
+	all, errs := lessons.All("", presets.Default())
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	program, told := build(t), 0
+	for _, l := range all {
+		if !draws.Deep() && l.ID != "overlap-wall" && l.ID != "zero" {
+			continue
+		}
+		cmd := exec.CommandContext(t.Context(), program, "lesson", l.ID, "--text")
+		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := strings.Split(string(out), "\nAct ")[1:]
+		if len(asked) != len(l.Acts) {
+			t.Fatalf("%s: %d questions of %d", l.ID, len(asked), len(l.Acts))
+		}
+		for i, text := range asked {
+			before, after, _ := strings.Cut(text, "Answer with ")
+			_, before, _ = strings.Cut(before, "\n") // below the number of the question
+			mask := lessons.From(l, i).Mask()
+			told += len(mask.Places(after))
+			for _, at := range mask.Places(before) {
+				t.Errorf("%s, question %d says %s:\n%s", l.ID, i+1, before[at[0]:at[1]], before)
+			}
+			if f := l.Acts[i].Against; f.ID != "" && l.Acts[i].Kind == lessons.Number && strings.Contains(before, lessons.Text(f)) {
+				t.Errorf("%s, question %d says its answer:\n%s", l.ID, i+1, before)
+			}
+		}
+	}
+	if told == 0 {
+		t.Error("no answer tells what was masked")
+	}
 }

@@ -26,8 +26,7 @@ func (a *app) reportCommand() *cobra.Command {
 	}
 	output.register(cmd, []string{textFormat, string(report.Markdown), string(report.HTML)}, string(report.HTML))
 	launcher.register(cmd)
-	flags.register(cmd)
-	a.completeIDs(cmd)
+	flags.register(a, cmd)
 	cmd.RunE = a.asked(&output, &flags, func(cmd *cobra.Command) error {
 		s, chosen, err := flags.start(cmd.Context(), a)
 		if err != nil {

@@ -31,9 +31,8 @@ func (a *app) root() *cobra.Command {
 			"meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2",
 		Args: cobra.ArbitraryArgs,
 	}
-	flags.register(cmd)
+	flags.register(a, cmd)
 	look.register(cmd)
-	a.completeIDs(cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if args = flags.rest(args); len(args) > 0 && flags.file == "" && isFile(args[0]) {
 			r, err := a.openFile(args[0], &flags)

@@ -44,7 +44,11 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SCHEMAS", schemas)
 			env.Setenv("PATH", path)
 			env.Setenv("TERM", "xterm-256color")
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // the race detector waits a second at every end otherwise
+			env.Setenv("GOGC", strconv.Itoa(draws.GCPercent())) // as these tests themselves: they hold little and allocate much
+			env.Setenv("GORACE", "atexit_sleep_ms=0")           // the race detector waits a second at every end otherwise
+			if covered := os.Getenv("GOCOVERDIR"); covered != "" {
+				env.Setenv("GOCOVERDIR", covered)
+			}
 			return nil
 		},
 		Condition: func(name string) (bool, error) {

@@ -64,8 +64,7 @@ func (a *app) searchCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	f.register(cmd)
-	f.setup.register(cmd)
-	a.completeIDs(cmd)
+	f.setup.register(a, cmd)
 	cmd.RunE = a.asked(&f.output, &f.setup, func(cmd *cobra.Command) error {
 		return a.search(cmd.Context(), f)
 	})

@@ -58,7 +58,7 @@ func TestFewestGPUs(t *testing.T) {
 func TestDeadlineRaisesTheBatch(t *testing.T) {
 	question := "--model llama3.1-8b --gpus 2048 --tokens 15T --deadline 9d --pp 1 --top 1"
 	if !draws.Deep() {
-		question += " --tp ..4 --cp 1 --zero 1"
+		question += " --tp 2,4 --cp 1 --zero 1"
 	}
 	f, page := searchFewest(t, question)
 	if len(f.Results) == 0 || f.Results[0].Layout.GBS <= 512 || f.Results[0].Report.Run.Days > 9 || !strings.Contains(page, "nothing met the deadline, so it was doubled") {

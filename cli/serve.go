@@ -1,13 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,12 +58,12 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&flags.presenter, "presenter-keys", "", "file of public keys of presenters, in place of a token")
 	f.StringVar(&flags.keys, "authorized-keys", "", "file of public keys that may log in, as OpenSSH has it")
 	f.StringVar(&flags.password, "password-file", "", "file that 'serve password' made; whoever knows the password may log in")
-	f.StringVar(&flags.state, "state", "", "folder of the host key (default "+"~/.local/state/meshscope/serve)")
+	f.StringVar(&flags.state, "state", "", "folder of the host key and of the kept class (default ~/.local/state/meshscope/serve)")
 	f.IntVar(&flags.limits.Sessions, "sessions", flags.limits.Sessions, "explorers at once")
 	f.IntVar(&flags.limits.PerAddress, "per-address", flags.limits.PerAddress, "explorers at once from one address")
 	f.DurationVar(&flags.limits.Idle, "idle", flags.limits.Idle, "end a session after this time without a key")
 	f.DurationVar(&flags.limits.Total, "total", flags.limits.Total, "end a session after this time")
-	setup.register(cmd)
+	setup.register(a, cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := noArgs(cmd, setup.rest(args)); err != nil {
 			return err
@@ -65,6 +71,7 @@ func (a *app) serveCommand() *cobra.Command {
 		if err := flags.check(); err != nil {
 			return err
 		}
+		flags.state = cmp.Or(flags.state, serveState())
 		s, err := a.opening(cmd.Context(), &setup)
 		if err != nil {
 			return err
@@ -82,14 +89,37 @@ func (f *serveFlags) check() error {
 	case f.free && (f.lesson != "" || f.presenter != ""):
 		return &usageError{"--free is without a class: it has no --lesson and no --presenter-keys"}
 	case l.Sessions < 1 || l.PerAddress < 1:
-		return &usageError{"--sessions and --per-address are at least 1"}
+		return &usageError{fmt.Sprintf("--sessions %d and --per-address %d: both are at least 1", l.Sessions, l.PerAddress)}
 	case l.Idle < time.Second || l.Total < time.Second:
-		return &usageError{"--idle and --total are at least 1s"}
+		return &usageError{fmt.Sprintf("--idle %v and --total %v: both are at least 1s", l.Idle, l.Total)}
 	}
-	if f.state == "" {
-		f.state = serveState()
+	return checkListen(f.listen)
+}
+
+// checkListen refuses what is no address and port.
+func checkListen(address string) error {
+	const port = "2222"
+	refuse := func(nearest string) error {
+		return &usageError{fmt.Sprintf("--listen: given %s, allowed is an address and a port from 0 (any that is free) to 65535, such as 127.0.0.1:2222; nearest is %s", escape.Quote(address), escape.Name(nearest))}
 	}
-	return nil
+	host, given, err := net.SplitHostPort(address)
+	switch n, _ := strconv.ParseUint(given, 10, 64); { // the largest where it is out of range
+	case err != nil && isPort(address):
+		return refuse("127.0.0.1:" + address)
+	case err != nil:
+		return refuse(net.JoinHostPort(strings.Trim(address, "[]"), port))
+	case isPort(given):
+		return nil
+	case n > math.MaxUint16:
+		return refuse(net.JoinHostPort(host, strconv.Itoa(math.MaxUint16)))
+	}
+	return refuse(net.JoinHostPort(host, port))
+}
+
+// isPort reports whether a text is a port: a number, or the name of a service.
+func isPort(text string) bool {
+	_, err := net.DefaultResolver.LookupPort(context.Background(), "tcp", text)
+	return err == nil && text != ""
 }
 
 // tokenLength makes a token of 80 bits.
@@ -122,6 +152,7 @@ func (f *serveFlags) access() (access serve.Access, err error) {
 
 // serve serves explorers that start with a setup, until a signal.
 func (a *app) serve(ctx context.Context, s engine.Setup, f *serveFlags) error {
+	signal.Ignore(syscall.SIGPIPE) // who reads the log may go: the class goes on
 	access, err := f.access()
 	if err != nil {
 		return &usageError{err.Error()}

@@ -22,12 +22,13 @@ import (
 )
 
 // presenterFPS draws a presenter's keys at once.
-const presenterFPS = 60
+const presenterFPS = 120
 
 // enter returns what guests get to see: a class, or an explorer of their own. The class is kept in
 // the state's folder until the context ends; close waits for that.
 func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see func(serve.Guest) serve.Visit, closed func(), err error) {
-	all, _ := lessons.All(ownLessons(), a.closed) // 'lesson check' names those that are left out
+	all, errs := lessons.All(ownLessons(), a.closed)
+	a.leftOut(errs)
 	turns := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 	visit := func(serve.Guest) serve.Visit { return serve.Visit{Options: a.guest(s, all, turns)} }
 	if f.free {
@@ -59,6 +60,7 @@ func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see fun
 	if back {
 		a.sayf("meshscope: back at the class of the last run; --fresh begins anew\n")
 	}
+	r.Between = collectEarly
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
@@ -77,13 +79,13 @@ func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see fun
 	}, func() { <-kept }, nil
 }
 
-// guest returns the options of a guest's explorer. Nothing in them writes or reads a file, and what
-// takes long waits for the others.
+// guest returns the options of a guest's explorer. Nothing in them reads or writes a file. Command lines are not taken
+// either, since one may start a search. What takes long waits for the others.
 func (a *app) guest(s engine.Setup, all []*lessons.Lesson, turns chan struct{}) ui.Options {
 	return ui.Options{
 		Refuse: tooLargeForGuests, Turns: turns,
 		Setup: s, Asked: true, Library: a.closed, Version: version, Calm: true, Last: new(session.None()),
-		Lessons: func() []*lessons.Lesson { return all },
+		Lessons: func() ([]*lessons.Lesson, []error) { return all, nil },
 	}
 }
 

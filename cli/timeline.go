@@ -147,36 +147,11 @@ func contradiction(one, other, why string) error {
 	return &knob.ConflictError{Fields: [2]string{one, other}, Why: why}
 }
 
-// columns is the value of the flag for the width of the drawing.
-type columns int
-
-func (c *columns) String() string {
-	if *c == 0 {
-		return ""
-	}
-	return strconv.Itoa(int(*c))
-}
-func (c *columns) Type() string { return "columns" }
-
-func (c *columns) allowed() string {
-	return fmt.Sprintf("a whole number from %d to %d", minWidth, maxWidth)
-}
-func (c *columns) nearest(given string) string { return nearestIn(given, minWidth, maxWidth, true) }
-
-func (c *columns) Set(text string) error {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < minWidth || n > maxWidth {
-		return errors.New("not a width")
-	}
-	*c = columns(n)
-	return nil
-}
-
 func (a *app) timelineCommand() *cobra.Command {
 	var flags setupFlags
 	var costs unitCosts
 	var output outputFlags
-	var width columns
+	var width int
 	cmd := &cobra.Command{
 		Use:   "timeline",
 		Short: "Draw a pipeline schedule",
@@ -192,13 +167,12 @@ func (a *app) timelineCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	output.register(cmd, timelineFormats(), timelineFormats()[1:]...)
-	cmd.Flags().Var(&width, "width", fmt.Sprintf(
+	cmd.Flags().Var(&counted{value: &width, low: minWidth, high: maxWidth, kind: "columns"}, "width", fmt.Sprintf(
 		"columns of the drawing; default: those of the terminal or of the variable COLUMNS, %d in a pipe or a file", drawWidth))
 	byStream := false
 	cmd.Flags().BoolVar(&byStream, "streams", false, "one GPU's step with a track for what it computes and for the traffic of each dimension; for chrome-trace")
 	costs.register(cmd)
-	flags.register(cmd)
-	a.completeIDs(cmd)
+	flags.register(a, cmd)
 	cmd.RunE = a.asked(&output, &flags, func(cmd *cobra.Command) error {
 		if err := costs.check(); err != nil {
 			return err
@@ -223,9 +197,9 @@ func (a *app) timelineCommand() *cobra.Command {
 		}
 		d.preface.Notices = a.notices
 		if width == 0 {
-			width = columns(a.width(drawWidth))
+			width = a.width(drawWidth)
 		}
-		return d.write(output.format, a.stdout, int(width))
+		return d.write(output.format, a.stdout, width)
 	})
 	return cmd
 }

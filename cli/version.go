@@ -75,10 +75,7 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	cmd.Flags().BoolVar(&all, "dependencies", false, "also list the Go modules that the program contains")
-	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := noArgs(cmd, args); err != nil {
-			return err
-		}
+	cmd.RunE = a.alone(func(cmd *cobra.Command) error {
 		b := buildInfo()
 		if !all {
 			b.modules = nil

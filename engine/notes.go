@@ -12,8 +12,8 @@ import (
 )
 
 // assumptions returns what the figures assume, in the order in which they
-// matter for this setup.
-func assumptions(s *Setup, r *Report, t *timing) []string {
+// matter for this setup; timed is the software that a legal one was timed with.
+func assumptions(s *Setup, r *Report, t *timing, timed *hardware.Software) []string {
 	list := make([]string, 0, 28)
 	say := func(when bool, text string) {
 		if when {
@@ -24,9 +24,16 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	if s.Stack.Traits().Formulas {
 		cal = nil
 	}
-	var soft hardware.Software
+	soft := new(hardware.Software)
+	switch {
+	case cal == nil:
+	case r.Legal:
+		soft = timed
+	default: // nothing was timed
+		m := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software)
+		soft = &m.Software
+	}
 	if cal != nil {
-		soft = hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software).Software
 		list = append(list, soft.Note)
 		list = append(list, cal.Notes...)
 	}
@@ -48,13 +55,13 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Model.IsMoE() && s.ExpertLoad() == 1, "tokens are routed evenly over the experts")
 	say(s.Model.IsMoE() && s.ExpertLoad() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
 	if s.Model.IsMoE() {
-		expertAssumptions(s, &soft, say)
+		expertAssumptions(s, soft, say)
 	}
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
 	say(s.CP > 1, "context parallelism is timed as ring attention, a kernel and a merge of partial results per rank; memory includes the copy that the all-to-all mode keeps")
 	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and overlaps with the weight gradient in the backward")
-	pipelineAssumptions(s, r, t, &soft, cal == nil, say)
+	pipelineAssumptions(s, r, t, soft, cal == nil, say)
 	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP > 0 && soft.DP < 1, "gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward; a share of both that the stack's constants give is exposed however much compute there is")
 	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP >= 1, "gradient traffic overlaps with no compute")

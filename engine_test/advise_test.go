@@ -193,7 +193,7 @@ func TestAdviceReachesTriples(t *testing.T) {
 // What a step is spent on adds up to it, what a rank holds to its total.
 func TestAdviceAddsUp(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 5, func(t *rapid.T) {
+	draws.CheckFew(t, 3, func(t *rapid.T) {
 		s := w.pipelined(t)
 		if s.Slow() || !engine.Legal(s) {
 			t.Skip("illegal, or an automatic schedule of many operations")

@@ -44,11 +44,16 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestCardsAreTheReports: the parts of a dense layer take as long as its forward, parts of matrices
-// make the whole, and expert ranks share all tokens with the busiest at its load.
+// waitForHost is the one part of a forward that takes time without work in the calibrations of the
+// program (one with a wait for token counts would add another): the host launches no faster.
+const waitForHost = "waiting for the host"
+
+// TestCardsAreTheReports: the parts of a dense layer take as long as its forward and only the wait for
+// the host is without work, parts of matrices make the whole, and expert ranks share all tokens with the
+// busiest at its load.
 func TestCardsAreTheReports(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 25, func(r *rapid.T) {
+	draws.CheckFew(t, 13, func(r *rapid.T) {
 		s := w.legalSetup(r)
 		parts, ok := cards.Layer(&s)
 		if ok != engine.Legal(s) {
@@ -59,7 +64,8 @@ func TestCardsAreTheReports(t *testing.T) {
 		}
 		sum := units.Seconds(0)
 		for _, p := range parts {
-			if sum += p.Seconds; p.Name == "" || p.Seconds < 0 || p.Seconds > 0 && p.FLOPs+units.FLOPs(p.Bytes) <= 0 {
+			idle := p.FLOPs+units.FLOPs(p.Bytes) <= 0
+			if sum += p.Seconds; p.Name == "" || p.Seconds < 0 || p.Seconds > 0 && idle != (p.Name == waitForHost) {
 				r.Fatalf("part %+v", p)
 			}
 		}

@@ -20,7 +20,7 @@ import (
 // and the terms of a group add up to its total on both sides.
 func TestCompareSaysWhatTheReportsSay(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 10, func(t *rapid.T) {
+	draws.CheckFew(t, 5, func(t *rapid.T) {
 		a, b := w.setup(t), w.setup(t)
 		if rapid.Bool().Draw(t, "legal") {
 			a, b = w.legalSetup(t), w.legalSetup(t)
@@ -98,7 +98,7 @@ func TestCompareWithItself(t *testing.T) {
 // chosen once, and each stop is legal and has the figures of Evaluate.
 func TestWayEndsAtB(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 20, func(t *rapid.T) {
+	draws.CheckFew(t, 10, func(t *rapid.T) {
 		a, b := w.legalSetup(t), w.legalSetup(t)
 		chosen := map[string]bool{}
 		for _, c := range compare.Changes(&a, &b) {

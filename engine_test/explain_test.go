@@ -151,10 +151,10 @@ func agrees(t failer, s engine.Setup) *explain.Book {
 func TestExplanationsGiveTheEnginesFigures(t *testing.T) {
 	w, whole := newWorld(t), wholeWorld()
 	t.Run("any", func(t *testing.T) {
-		draws.CheckFew(t, 15, func(t *rapid.T) { agrees(t, w.legalSetup(t)) })
+		draws.CheckFew(t, 8, func(t *rapid.T) { agrees(t, w.legalSetup(t)) })
 	})
 	t.Run("likely", func(t *testing.T) {
-		draws.CheckFew(t, 15, func(t *rapid.T) {
+		draws.CheckFew(t, 8, func(t *rapid.T) {
 			for range 20 {
 				if s, ok := whole.likely(t); ok {
 					agrees(t, s)

@@ -126,6 +126,8 @@ func (r *reader) atom() interval {
 	slack := 0.0
 	if strings.ContainsAny(m[1], ".e") || m[2] != "" { // whole numbers without a unit are exact
 		slack = math.Abs(v) * 1e-5
+	} else if math.Abs(v) >= 1e5 {
+		slack = 0.5 // of six digits none is left behind the point: 126,797.6 bytes are written 126,798
 	}
 	return interval{(v - slack) * scale, (v + slack) * scale}
 }
@@ -156,7 +158,7 @@ func (r *reader) call(name string) interval {
 // and all, give the result within their last digit.
 func TestExplanationsCanBeWorkedOutByHand(t *testing.T) {
 	whole := wholeWorld()
-	draws.CheckFew(t, 15, func(t *rapid.T) {
+	draws.CheckFew(t, 8, func(t *rapid.T) {
 		s, ok := whole.likely(t)
 		for range 20 {
 			if ok {
@@ -169,6 +171,9 @@ func TestExplanationsCanBeWorkedOutByHand(t *testing.T) {
 		}
 		b := book(t, s)
 		for _, id := range b.IDs() {
+			if !strings.Contains(id, ".") {
+				t.Fatalf("%s has no dot: the command line takes it for no figure", id)
+			}
 			e, _ := b.Explain(id)
 			r := reader{rest: e.Numbers}
 			v := r.sum()

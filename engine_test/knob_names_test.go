@@ -124,7 +124,7 @@ func meansSomethingElse(path string) string {
 		{"dimension of traffic", "engine/explain/ engine/lanes/ engine/overlap/ engine/ring/ engine/timing.go engine/traffic.go engine/step/ engine/layout/place.go engine/advise/rules_speed.go lessons/figure.go " +
 			"ui/screens/network/ ui/screens/compare/methods.go presets/published/"},
 		{"term of memory, time or parameters", "engine/memory/ engine/model/ engine/compare/compare.go engine/figures/figures.go engine/fit/ engine/advise/advise.go engine/recipe/ " +
-			"ui/screens/memory/ ui/screens/explore/ ui/screens/compare/ ui/screens/scan/ themes/ report/ lessons/mask.go lessons/moved.go lessons/play.go cli/timeline_streams.go"},
+			"ui/screen/parts.go ui/screens/memory/ ui/screens/explore/ ui/screens/compare/ ui/screens/scan/ themes/ report/ lessons/mask.go lessons/moved.go lessons/play.go cli/timeline_streams.go"},
 		{"symbol of a formula or figure of the report", "engine/setup.go engine/run.go engine/pipeline.go engine/step_time.go engine/throughput.go engine/figures/words.go ui/screens/search/figure.go"},
 		{"key of a document, a file or a list of presets", "cli/search_doc.go cli/presets presets/ cli/flags.go launch/"},
 		{"column or label of a table of layouts", "engine_test/residuals/ ui/screens/search/ ui/screens/evidence/ ui/screens/pipeline/ cli/presets_runs.go"},

@@ -21,7 +21,7 @@ import (
 // and what was kept is freed.
 func TestMemoryOverStepMeetsThePeak(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 20, func(t *rapid.T) {
+	draws.CheckFew(t, 10, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		if s.MicroBatches*s.PP*s.VPP > 20_000 {
 			s.MicroBatches, s.GBS = 4*s.PP, 4*s.PP*s.MBS*s.DP
@@ -29,39 +29,44 @@ func TestMemoryOverStepMeetsThePeak(t *testing.T) {
 				t.Skip("no shorter pipeline")
 			}
 		}
-		r := engine.Evaluate(s)
-		over, ok := engine.MemoryOverStep(s)
-		if !ok || len(over.Ranks) != s.PP {
-			t.Fatalf("%d ranks of %d", len(over.Ranks), s.PP)
-		}
-		stack, _ := memory.For(s.Stack)
-		for i, rank := range over.Ranks {
-			peak := float64(r.Memory.Ranks[i].Allocated)
-			lists := [2][]memory.Sample{slices.Collect(rank.Profiles[0].All()), slices.Collect(rank.Profiles[1].All())}
-			first, later := highest(t, lists[0]), highest(t, lists[1])
-			if later > peak*(1+1e-9) || first > later*(1+1e-9) {
-				t.Fatalf("rank %d: first %g, later %g, peak %g", i, first, later, peak)
-			}
-			if !stack.LazyGradients() && !same(later, peak) {
-				t.Fatalf("rank %d: at most %g over the step, peak %g", i, later, peak)
-			}
-			for _, list := range lists {
-				end, begin := list[len(list)-1], list[0]
-				// Exactly: a setup whose temporaries are 10^19 bytes once gave back its 8 GB
-				// of buffers with 4096 bytes less, when these were added and taken away again.
-				// Activations of stages of different size are added and taken away.
-				if float64(end.Activations) > 1e-12*peak || end.Buffers != begin.Buffers || end.Logits != begin.Logits {
-					t.Fatalf("rank %d ends with %+v, began with %+v", i, end, begin)
-				}
-			}
-		}
-		if over.Fits[1] && !over.Fits[0] {
-			t.Fatalf("fits later but not at first")
-		}
+		checkOverStep(t, s)
 	})
 }
 
-func highest(t *rapid.T, list []memory.Sample) (most float64) {
+// checkOverStep holds it of one setup.
+func checkOverStep(t failer, s engine.Setup) {
+	r := engine.Evaluate(s)
+	over, ok := engine.MemoryOverStep(s)
+	if !ok || len(over.Ranks) != s.PP {
+		t.Fatalf("%d ranks of %d", len(over.Ranks), s.PP)
+	}
+	stack, _ := memory.For(s.Stack)
+	for i, rank := range over.Ranks {
+		peak := float64(r.Memory.Ranks[i].Allocated)
+		lists := [2][]memory.Sample{slices.Collect(rank.Profiles[0].All()), slices.Collect(rank.Profiles[1].All())}
+		first, later := highest(t, lists[0]), highest(t, lists[1])
+		if later > peak*(1+1e-9) || first > later*(1+1e-9) {
+			t.Fatalf("rank %d: first %g, later %g, peak %g", i, first, later, peak)
+		}
+		if !stack.LazyGradients() && !same(later, peak) {
+			t.Fatalf("rank %d: at most %g over the step, peak %g", i, later, peak)
+		}
+		for _, list := range lists {
+			end, begin := list[len(list)-1], list[0]
+			// Exactly: a setup whose temporaries are 10^19 bytes once gave back its 8 GB
+			// of buffers with 4096 bytes less, when these were added and taken away again.
+			// Activations of stages of different size are added and taken away.
+			if float64(end.Activations) > 1e-12*peak || end.Buffers != begin.Buffers || end.Logits != begin.Logits {
+				t.Fatalf("rank %d ends with %+v, began with %+v", i, end, begin)
+			}
+		}
+	}
+	if over.Fits[1] && !over.Fits[0] {
+		t.Fatalf("fits later but not at first")
+	}
+}
+
+func highest(t failer, list []memory.Sample) (most float64) {
 	at := units.Seconds(0)
 	for i, s := range list {
 		if s.At < at {
@@ -125,7 +130,7 @@ func TestFitsTheFirstStepOnly(t *testing.T) {
 // The largest sequence and micro-batch fit with their margin, the next ones do not.
 func TestLimits(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 15, func(t *rapid.T) {
+	draws.CheckFew(t, 8, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		limits, ok := fit.Find(new(engine.Evaluator), s)
 		if !ok {
@@ -152,7 +157,7 @@ func TestLimits(t *testing.T) {
 // The parts of the layers are what a stage has: parameters, states, activations.
 func TestPartsAddUp(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 15, func(t *rapid.T) {
+	draws.CheckFew(t, 8, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		s.PP, s.VPP, s.Split, s.Schedule = 1, 1, "", "1f1b"
 		s.GroupSize, s.TrainMTP = 0, false

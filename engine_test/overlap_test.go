@@ -67,7 +67,7 @@ func again(o *overlap.Overlap, in overlap.Input) float64 {
 // with the tokens.
 func TestOverlapsOfAnySetup(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 15, func(r *rapid.T) {
+	draws.CheckFew(t, 8, func(r *rapid.T) {
 		s := w.legalSetup(r)
 		report := engine.Evaluate(s)
 		if !report.Legal {
@@ -112,7 +112,7 @@ func TestOverlapsOfAnySetup(t *testing.T) {
 // and all members agree on who is in it.
 func TestRingsTileTheRanks(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 15, func(r *rapid.T) {
+	draws.CheckFew(t, 8, func(r *rapid.T) {
 		s := w.legalSetup(r)
 		if s.GPUs <= 0 || s.GPUs > 1<<20 || !engine.Legal(s) {
 			return
@@ -190,7 +190,7 @@ func TestScaledBandwidth(t *testing.T) {
 // overlap exposed no shorter than that; where nothing is doubtful the first two are one.
 func TestDoubtMakesNoStepShorter(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 40, func(r *rapid.T) {
+	draws.CheckFew(t, 15, func(r *rapid.T) {
 		s := w.legalSetup(r)
 		report := engine.Evaluate(s)
 		info, _ := s.Schedule.Info()

@@ -315,7 +315,7 @@ func TestPhysicsComplete(t *testing.T) {
 		}
 	}
 	whole := wholeWorld()
-	draws.CheckFew(t, 15, func(t *rapid.T) {
+	draws.CheckFew(t, 8, func(t *rapid.T) {
 		s, ok := whole.likely(t)
 		for range 20 { // most draws are illegal
 			if ok {

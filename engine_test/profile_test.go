@@ -21,7 +21,7 @@ import (
 // any stretch of time, on pipelines of many blocks and with overlapped pairs.
 func TestProfileIsItsSamples(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 15, func(t *rapid.T) {
+	draws.CheckFew(t, 8, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		longer(t, &s)
 		over, ok := engine.MemoryOverStep(s)

@@ -141,7 +141,7 @@ func take(t failer, s engine.Setup, p engine.Problem) engine.Setup {
 // Every illegal setup says why, and what it proposes is legal.
 func TestIllegalSetupsSayWhyAndWhatIsLegal(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 15, w.saysWhy)
+	draws.CheckFew(t, 8, w.saysWhy)
 }
 
 // saysWhy holds of any setup.
@@ -179,12 +179,16 @@ func (w world) saysWhy(t *rapid.T) {
 func TestLegalSetupsAddUp(t *testing.T) {
 	w := newWorld(t)
 	var reused engine.Evaluator
-	draws.CheckFew(t, 15, func(t *rapid.T) { w.addsUp(t, &reused) })
+	draws.CheckFew(t, 8, func(t *rapid.T) { w.addsUp(t, &reused) })
 }
 
 // addsUp holds of every legal setup.
 func (w world) addsUp(t *rapid.T, reused *engine.Evaluator) {
-	s := w.legalSetup(t)
+	checkAddsUp(t, w.legalSetup(t), reused)
+}
+
+// checkAddsUp holds it of one setup.
+func checkAddsUp(t failer, s engine.Setup, reused *engine.Evaluator) {
 	r := engine.Evaluate(s)
 	if !r.Legal {
 		t.Fatalf("not legal: %+v", r.Problems)
@@ -262,7 +266,7 @@ func FuzzEvaluate(f *testing.F) {
 // optimizer state.
 func TestZeROStagesAreMonotone(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 15, func(t *rapid.T) {
+	draws.CheckFew(t, 8, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		previous := math.Inf(1)
 		for stage := range 4 {
@@ -290,7 +294,7 @@ func same(a, b float64) bool { return math.Abs(a-b) <= 1e-9*math.Max(math.Abs(a)
 // less, an unfused loss no less, replicas no less of weights, gradients and optimizer.
 func TestWordsKeepTheirPromises(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 15, func(t *rapid.T) {
+	draws.CheckFew(t, 8, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		s.Recompute, s.Offload, s.Loss, s.Imbalance, s.HSDP = recipe.Recompute{Mode: recipe.RecomputeNone}, recipe.OffloadNone, recipe.FusedLoss, recipe.EvenLoad, 1
 		if !engine.Legal(s) {

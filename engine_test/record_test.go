@@ -17,10 +17,10 @@ import (
 func TestRecordedFormulasGiveTheirFigures(t *testing.T) {
 	w, whole := newWorld(t), wholeWorld()
 	t.Run("any", func(t *testing.T) {
-		draws.CheckFew(t, 15, func(t *rapid.T) { holds(t, w.legalSetup(t)) })
+		draws.CheckFew(t, 8, func(t *rapid.T) { holds(t, w.legalSetup(t)) })
 	})
 	t.Run("likely", func(t *testing.T) {
-		draws.CheckFew(t, 15, func(t *rapid.T) {
+		draws.CheckFew(t, 8, func(t *rapid.T) {
 			for range 20 {
 				if s, ok := whole.likely(t); ok {
 					holds(t, s)

@@ -94,7 +94,6 @@ func TestWholeRunFigures(t *testing.T) {
 		{"tokens", "2.5e9", 2.5e9, "2.5B"},
 		{"tokens", "123456789", 123456789, "123456789"},
 		{"tokens", "none", 0, "none"},
-		{"tokens", "0", 0, "none"},
 		{"price", "2.49", 2.49, "2.49"},
 		{"power", "650", 650, "650"},
 		{"pue", "1.08", 1.08, "1.08"},
@@ -112,6 +111,10 @@ func TestWholeRunFigures(t *testing.T) {
 	for _, c := range [][3]string{
 		{"tokens", "many", ""},
 		{"tokens", "-5", "1"},
+		{"tokens", "0", "1"},
+		{"price", "0", "0.001"},
+		{"pue", "-0.0", "1"},
+		{"tokens", "1e-400", "1"},
 		{"tokens", "1e30", "1e+18"},
 		{"price", "2k", ""},
 		{"price", "0x10", ""},

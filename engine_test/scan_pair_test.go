@@ -28,7 +28,7 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 	}
 	related := []knob.ID{"dp", "tp", "pp", "cp", "gpus", "nodes", "mbs", "microbatches", "gbs", "vpp", "schedule", "sp"}
 	legal := 0
-	draws.CheckFew(t, 15, func(t *rapid.T) {
+	draws.CheckFew(t, 8, func(t *rapid.T) {
 		from := knobs
 		if rapid.Bool().Draw(t, "related") {
 			from = related

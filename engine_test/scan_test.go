@@ -22,7 +22,7 @@ func TestScanIsEvaluate(t *testing.T) {
 	w := newWorld(t)
 	figures := []string{"time.step", "memory.peak", "memory.free", "throughput.mfu", "communication.tp.bytes", figures.FullestRank + "activations"}
 	knobs := []knob.ID{"tp", "pp", "dp", "cp", "zero", "mbs", "gbs", "seq", "recompute", "sp", "schedule", "vpp", "nodes", "precision"}
-	draws.CheckFew(t, 8, func(t *rapid.T) {
+	draws.CheckFew(t, 4, func(t *rapid.T) {
 		c := scan.Query{
 			Setup: w.legalSetup(t), X: scan.Axis{ID: rapid.SampledFrom(knobs).Draw(t, "x")},
 			Figure: rapid.SampledFrom(figures).Draw(t, "figure"), Locks: bothLocks(),

@@ -132,7 +132,7 @@ func TestDualPipeHoldsTwoCopies(t *testing.T) {
 // split the longest rank's own span takes the place of the pipeline.
 func TestStepIsThePipeline(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 15, func(t *rapid.T) {
+	draws.CheckFew(t, 8, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		r := engine.Evaluate(s)
 		period := r.Timeline.Makespan

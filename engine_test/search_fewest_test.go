@@ -16,18 +16,19 @@ import (
 // The steps in which the fewest GPUs are looked for lose nothing: what is found is
 // what one search over all the numbers that were tried finds.
 func TestFewestIsTheFewestTried(t *testing.T) {
-	few := []int{1}
+	few, degrees := []int{1}, []int{2, 8}
 	if draws.Deep() {
-		few = nil // any
+		few, degrees = nil, nil // any
 	}
 	days := func(n float64) units.Seconds { return units.Seconds(n * 86400) }
 	for name, p := range map[string]search.Problem{
 		"memory":   {Space: search.Space{GPUs: []int{8, 16, 32, 64, 128}, CP: few}},
-		"deadline": {Space: search.Space{GPUs: []int{64, 128, 256, 512}, CP: few, ZeRO: few, FollowGBS: true, RaiseGBS: true}, Tokens: 1e12, Deadline: days(30)},
+		"deadline": {Space: search.Space{GPUs: []int{64, 128, 256, 512}, CP: few, ZeRO: few, MBS: few, FollowGBS: true, RaiseGBS: true}, Tokens: 1e12, Deadline: days(30)},
 		"batch":    {Space: search.Space{GPUs: []int{64, 128, 256, 512}, CP: few, ZeRO: few, GBS: []int{480}}, Tokens: 1e12, Deadline: days(30)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.Setup, p.Objective, p.Top, p.Front, p.Workers = presets.DefaultSetup(), search.FewestGPUs, 5, true, 2
+			p.Space.TP = degrees
 			listed := p.Space.GPUs
 			got := search.Fewest(t.Context(), p, 8, nil)
 			if len(got.GPUs) <= len(listed) || !slices.IsSorted(got.GPUs) {
@@ -63,7 +64,7 @@ func TestFewestIsTheFewestTried(t *testing.T) {
 // batch is the one at which that search does.
 func TestFewestIsWhatEachNumberFinds(t *testing.T) {
 	lib := presets.Default()
-	draws.CheckFew(t, 12, func(t *rapid.T) {
+	draws.CheckFew(t, 6, func(t *rapid.T) {
 		p := search.Problem{Setup: presets.DefaultSetup(), Objective: search.FewestGPUs, Top: 3, Workers: 2}
 		m, err := lib.Model(rapid.SampledFrom([]string{"llama3.1-8b", "llama3.1-70b"}).Draw(t, "model"))
 		if err != nil {

@@ -16,7 +16,7 @@ import (
 // that is said to be enough to give up leaves layouts, and one that is not does not.
 func TestReasonsAreTrue(t *testing.T) {
 	small := presets.DefaultSetup()
-	draws.CheckFew(t, 15, func(t *rapid.T) {
+	draws.CheckFew(t, 8, func(t *rapid.T) {
 		some := func(name string, list ...int) []int {
 			if rapid.Bool().Draw(t, "any "+name) {
 				return nil

@@ -86,7 +86,7 @@ func (w world) problem(t *rapid.T) search.Problem {
 func TestSearchLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	problems, answered, fronts, pruned := 0, 0, 0, 0
-	draws.CheckFew(t, 8, func(t *rapid.T) {
+	draws.CheckFew(t, 4, func(t *rapid.T) {
 		p := w.problem(t)
 		want := search.Exhaustive(p)
 		problems++
@@ -121,7 +121,7 @@ func TestSearchRanksAllSchedules(t *testing.T) {
 	w := newWorld(t)
 	ran, won := map[schedule.Kind]int{}, map[schedule.Kind]int{}
 	problems, answered := 0, 0
-	draws.CheckFew(t, 7, func(t *rapid.T) {
+	draws.CheckFew(t, 4, func(t *rapid.T) {
 		p := w.problem(t)
 		problems++
 		p.Space.Schedules = nil

@@ -49,7 +49,7 @@ func TestUnsharded(t *testing.T) {
 // and activations do not depend on it.
 func TestUnshardedIsNoLess(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 20, func(t *rapid.T) {
+	draws.CheckFew(t, 10, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		shards, ok := fit.Unsharded(new(engine.Evaluator), s)
 		if !ok {
@@ -69,7 +69,7 @@ func TestUnshardedIsNoLess(t *testing.T) {
 // leaves no margin, and grew.
 func TestStops(t *testing.T) {
 	w := newWorld(t)
-	draws.CheckFew(t, 25, func(t *rapid.T) {
+	draws.CheckFew(t, 13, func(t *rapid.T) {
 		s := w.legalSetup(t)
 		limits, ok := fit.Find(new(engine.Evaluator), s)
 		if !ok {

@@ -21,7 +21,7 @@ func FuzzEntry(f *testing.F) {
 	for i := range knobs {
 		f.Add(knobs[i].Text(start), uint8(i))
 	}
-	for _, seed := range []string{"16k", "1.5T", "full:3", "modules:norm,act", "1e9", "-1", "٣", "1_000", "0x10", "15,16,16,33", "megatron-core@2025.04", "\x1b[31m", "\u202e8", "on"} {
+	for _, seed := range []string{"16k", "1.5T", "full:3", "modules:norm,act", "1e9", "-1", "٣", "1_000", "0x10", "15,16,16,33", "megatron-core@2025.04", "\x1b[31m", "\u202e8", "on", strings.Repeat("\x16", 300)} {
 		for i := range knobs {
 			f.Add(seed, uint8(i))
 		}

@@ -50,9 +50,7 @@ func accelerateRules() []Rule {
 	return append(rules, append(outsideSearch(
 		oneOf(knob.Precision, accelerateSource, "mixed_precision", func(s *engine.Setup) recipe.Precision { return s.Precision }, recipe.BF16, recipe.FP16, recipe.FP32),
 		refuses("mtp", knob.MTP, accelerateSource, "the file knows no module of multi-token prediction", func(s *engine.Setup) bool { return s.TrainMTP }),
-	), softwareRules(accelerateSource, map[string][]string{
-		"ep-overlap": {"off"}, "tp-overlap": {"none"}, "cuda-graph": {"none"}, "attention-precision": {"bf16"}, "dp-overlap": {"on"},
-	})...)...)
+	), softwareRules(accelerateSource, nil)...)...)
 }
 
 // accelerateFile returns the keys of accelerate's YAML file.
@@ -79,10 +77,10 @@ func accelerateFile() form {
 		same("fsdp_config.fsdp_state_dict_type", "SHARDED_STATE_DICT", fixed).only(sharded),
 		joint(mesh+"dp_replicate_size", []knob.ID{knob.HSDP, knob.DP}, ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })).only(sharded),
 		joint(mesh+"dp_shard_size", []knob.ID{knob.DP, knob.ZeRO}, ofAll(func(s *engine.Setup) int { _, n := shards(s); return n })).only(sharded),
-		count(mesh+"tp_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(meshed),
-		count(mesh+"cp_size", knob.CP, func(s *engine.Setup) int { return s.CP }).only(meshed),
+		countField(mesh+"tp_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(meshed),
+		countField(mesh+"cp_size", knob.CP, func(s *engine.Setup) int { return s.CP }).only(meshed),
 		joint("num_machines", []knob.ID{knob.Nodes}, ofAll(func(s *engine.Setup) int { return s.Nodes() })),
-		count("num_processes", knob.GPUs, func(s *engine.Setup) int { return s.GPUs }),
+		countField("num_processes", knob.GPUs, func(s *engine.Setup) int { return s.GPUs }),
 		yours("machine_rank", 0, "the number of this machine, from 0"),
 		yours("main_process_ip", "MASTER_ADDR", "the first machine"),
 		yours("main_process_port", 29500, "a free port of the first machine"),
@@ -134,17 +132,17 @@ func finishAccelerate(r *reader) {
 	}
 	if r.values["distributed_type"].Value != "FSDP" {
 		r.Setup[flat(knob.ZeRO)], r.Setup[flat(knob.HSDP)] = 0, 1
-		if rest := times(r.degree(knob.TP), r.degree(knob.CP)); gpus > 0 && gpus%rest == 0 {
+		if rest := times(r.number("tp", 1), r.number("cp", 1)); gpus > 0 && gpus%rest == 0 {
 			r.Setup[flat(knob.DP)] = gpus / rest
 		}
 		return
 	}
-	left := gpus / times(r.degree(knob.TP), r.degree(knob.CP), r.whole(mesh+"dp_replicate_size", 1, 1))
+	left := gpus / times(r.number("tp", 1), r.number("cp", 1), r.whole(mesh+"dp_replicate_size", 1, 1))
 	if _, said := r.values[mesh+"dp_shard_size"]; !said && left > 0 {
 		r.assume(flat(knob.DP), left, "num_processes over the other dimensions")
 	}
 	r.readShards(mesh+"dp_replicate_size", mesh+"dp_shard_size", "fsdp_config.fsdp_reshard_after_forward", max(left, 1))
-	if product := times(r.degree(knob.DP), r.degree(knob.TP), r.degree(knob.CP)); gpus > 0 && product != gpus {
+	if product := times(r.number("dp", 1), r.number("tp", 1), r.number("cp", 1)); gpus > 0 && product != gpus {
 		r.wrongf("num_processes", "%s", fmt.Sprintf("dp_replicate x dp_shard x tp x cp = %d, not the %d processes", product, gpus))
 		delete(r.Setup, flat(knob.GPUs))
 	}

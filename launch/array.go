@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"meshscope/presets/setupdoc"
 )
 
 // Task is one job of an array: a document, what it is for, and the setup as the line that the job
@@ -86,7 +88,7 @@ case "$SLURM_ARRAY_TASK_ID" in
 		d := t.Document
 		fmt.Fprintf(&b, "%d)\n", i+1)
 		comment(&b, t.About)
-		fmt.Fprintf(&b, "echo %s\n", shellWord(t.Echo))
+		fmt.Fprintf(&b, "echo %s\n", setupdoc.Quoted(t.Echo))
 		if !d.isScript() {
 			environment(&b, d.Env)
 		}
@@ -95,7 +97,7 @@ case "$SLURM_ARRAY_TASK_ID" in
 			file = "train.sh"
 		}
 		fmt.Fprintf(&b, "cat >\"$DIR/%s\" <<'%s'\n%s\n%s\n", file, endOfFile, strings.TrimRight(string(d.Text()), "\n"), endOfFile)
-		fmt.Fprintf(&b, "START=%s\n;;\n", shellWord(d.start(`"$DIR"/`+file)))
+		fmt.Fprintf(&b, "START=%s\n;;\n", setupdoc.Quoted(d.start(`"$DIR"/`+file)))
 	}
 	b.WriteString(`*)
 echo "no task $SLURM_ARRAY_TASK_ID: this array has 1 to ` + fmt.Sprint(len(tasks)) + `" >&2

@@ -13,9 +13,6 @@ import (
 // iterations as asked where the launcher can be told, and starts its own file.
 func TestArray(t *testing.T) {
 	for _, l := range launch.Launchers() {
-		if !l.Exports() {
-			continue
-		}
 		s := presets.DefaultSetup()
 		d, refused := l.Export(&s, "test")
 		if len(refused) > 0 {

@@ -20,9 +20,6 @@ func TestScriptsParse(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	for _, l := range launch.Launchers() {
-		if !l.Exports() {
-			continue
-		}
 		for i, given := range setups {
 			s := setup(t, "llama3-70b", given)
 			d, refused := l.Export(&s, "test")

@@ -13,12 +13,15 @@ import (
 	"meshscope/presets"
 )
 
+// bridgeSource is where Megatron-Bridge's rules were read.
+const bridgeSource = "NVIDIA-NeMo/Megatron-Bridge@067f987d"
+
 // bridge returns Megatron-Bridge: Megatron-LM's rules, and keys of its own for the same fields
-// (BR scripts/training/run_recipe.py:168-262, scripts/training/README.md).
+// (scripts/training/run_recipe.py:168-262, scripts/training/README.md).
 func bridge() Launcher {
 	m := megatronLM()
 	return Launcher{
-		ID: "bridge", Name: "Megatron-Bridge", Version: "main of 2026", Source: "NVIDIA-NeMo/Megatron-Bridge@067f987d; Megatron-LM's rules in " + m.Source,
+		ID: "bridge", Name: "Megatron-Bridge", Version: "main of 2026", Source: bridgeSource + "; Megatron-LM's rules in " + m.Source,
 		rules: append(slices.Clone(m.rules), bridgeRules()...), explicit: m.explicit,
 		stack:  m.stack,
 		export: bridgeExport, sniff: sniffBridge, read: readBridge,
@@ -27,13 +30,10 @@ func bridge() Launcher {
 
 // bridgeRules returns what Megatron-Bridge refuses besides.
 func bridgeRules() []Rule {
-	return outsideSearch([]Rule{
-		{
-			ID: "mixed-precision", Field: "precision", Source: "BR, training/mixed_precision.py",
-			breaks: func(s *engine.Setup) bool { return s.Precision == recipe.FP32 },
-			Why:    func(*engine.Setup) string { return "its recipes train with mixed_precision, of bf16 or fp16" },
-		},
-	}...)
+	return outsideSearch(
+		refuses("mixed-precision", "precision", bridgeSource+": src/megatron/bridge/training/mixed_precision.py", "its recipes train with mixed_precision, of bf16 or fp16",
+			func(s *engine.Setup) bool { return s.Precision == recipe.FP32 }),
+	)
 }
 
 // recipeOf is a recipe of the library: the model's preset, and what is known of the rest, as flags
@@ -244,7 +244,7 @@ func readBridge(name string, data []byte) Reading {
 	r.Ignored = append(r.Ignored, sh.ignored...)
 	delete(r.Setup, modelPrefix+"mtp_layers")
 	r.grouped(sh)
-	if nodes, each := r.count("nodes"), r.count("gpus-per-node"); nodes > 0 && each > 0 && nodes <= layout.MaxGPUs/each {
+	if nodes, each := r.argument("nodes"), r.argument("gpus-per-node"); nodes > 0 && each > 0 && nodes <= layout.MaxGPUs/each {
 		r.processes(nodes*each, r.values["nodes"].Line)
 	} else {
 		r.world(sh, words.starter)

@@ -49,9 +49,7 @@ func deepSpeedRules() []Rule {
 		oneOf(knob.Precision, config, "bf16, fp16 or neither", func(s *engine.Setup) recipe.Precision { return s.Precision }, recipe.BF16, recipe.FP16, recipe.FP32),
 		oneOf(knob.GradDtype, config, "data_types.grad_accum_dtype", func(s *engine.Setup) recipe.GradDtype { return s.GradDtype }, recipe.GradFP32, recipe.GradBF16),
 		refuses("mtp", knob.MTP, config, "the JSON knows no module of multi-token prediction", func(s *engine.Setup) bool { return s.TrainMTP }),
-	), softwareRules(config, map[string][]string{
-		"dispatcher": {"alltoall"}, "ep-overlap": {"off"}, "tp-overlap": {"none"}, "cuda-graph": {"none"}, "attention-precision": {"bf16"}, "dp-overlap": {"on"},
-	})...)...)
+	), softwareRules(config, map[string][]string{"dispatcher": {"alltoall"}})...)...)
 }
 
 // expertPreset returns AutoEP's name of a family of models; empty: it has none.
@@ -99,8 +97,8 @@ func deepSpeedFile() form {
 	f := form{id: "deepspeed", file: "ds_config.json", parse: parseJSON, render: jsonText, finish: finishDeepSpeed}
 	f.rows = []field{
 		joint("train_batch_size", []knob.ID{knob.GBS, knob.DP, knob.GPUs}, ofAll(func(s *engine.Setup) int { return s.GBS })),
-		count("train_micro_batch_size_per_gpu", knob.MBS, func(s *engine.Setup) int { return s.MBS }),
-		count("gradient_accumulation_steps", knob.MicroBatches, func(s *engine.Setup) int { return s.MicroBatches }),
+		countField("train_micro_batch_size_per_gpu", knob.MBS, func(s *engine.Setup) int { return s.MBS }),
+		countField("gradient_accumulation_steps", knob.MicroBatches, func(s *engine.Setup) int { return s.MicroBatches }),
 		joint("bf16.enabled", []knob.ID{knob.Precision}, has(recipe.BF16)),
 		joint("fp16.enabled", []knob.ID{knob.Precision}, has(recipe.FP16)),
 		words("data_types.grad_accum_dtype", knob.GradDtype, pair{"fp32", "fp32"}, pair{"bf16", "bf16"}),
@@ -109,10 +107,10 @@ func deepSpeedFile() form {
 		same("zero_optimization.contiguous_gradients", true, gather),
 		joint("zero_optimization.offload_optimizer.device", []knob.ID{knob.Offload}, func(s *engine.Setup) (any, bool) { return "cpu", s.Offload == recipe.OffloadOptimizer }),
 		joint("zero_optimization.mics_shard_size", []knob.ID{knob.HSDP}, func(s *engine.Setup) (any, bool) { return s.DP / s.Replicas(), s.Replicas() > 1 }),
-		count("tensor_parallel.autotp_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(tensor),
+		countField("tensor_parallel.autotp_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(tensor),
 		field{key: "tensor_parallel.preset_model", why: "of the script's model", write: func(s *engine.Setup) (any, bool) { p := tensorPreset(&s.Model); return p, p != "" }}.only(tensor),
 		field{key: "expert_parallel.enabled", why: "with ep over 1", write: func(*engine.Setup) (any, bool) { return true, true }}.only(experts),
-		count("expert_parallel.autoep_size", knob.EP, func(s *engine.Setup) int { return s.EP }).only(experts),
+		countField("expert_parallel.autoep_size", knob.EP, func(s *engine.Setup) int { return s.EP }).only(experts),
 		field{key: "expert_parallel.preset_model", why: "of the script's model", write: func(s *engine.Setup) (any, bool) { return expertPreset(&s.Model), true }}.only(experts),
 		same("gradient_clipping", 1.0, "of the training recipe, no knob"),
 		same("activation_checkpointing.partition_activations", false, "of the script's model"),
@@ -142,7 +140,7 @@ func deepSpeedFile() form {
 
 // noUlysses refuses the degree that no setup has.
 func noUlysses(v any, r *reader) error {
-	if n, err := wholeOf(v, 1); err != nil || n > 1 {
+	if n, err := wholeNumber(v, 1); err != nil || n > 1 {
 		return errText(shown(v) + ": Ulysses is not modelled; cp is a ring")
 	}
 	return nil

@@ -14,6 +14,18 @@ func TestUnknownOfTheModel(t *testing.T) {
 	if !ok {
 		t.Fatal("no launcher megatron-lm")
 	}
+	gpt3 := presets.DefaultSetup()
+	if m, err := presets.Default().Model("gpt3-175b"); err != nil {
+		t.Error(err)
+	} else {
+		gpt3.Model = m
+	}
+	d, _ := l.Export(&gpt3, "test")
+	for _, e := range d.Entries {
+		if e.Key == "rotary-base" {
+			t.Errorf("a model without RoPE has --rotary-base %v", e.Value)
+		}
+	}
 	for id, asked := range map[string]bool{"qwen3-8b": true, "mixtral-8x7b": true, "llama3.1-8b": false, "deepseek-v3": false} {
 		m, err := presets.Default().Model(id)
 		if err != nil {

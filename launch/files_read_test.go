@@ -84,6 +84,9 @@ func TestReadFiles(t *testing.T) {
 		"DeepSpeed, Ulysses": {
 			"ds.json", `{"train_batch_size": 8, "sequence_parallel_size": 4}`, "deepspeed", map[string]any{"gbs": 8, "cp": 1}, "1: ", "",
 		},
+		"deepspeed, a number in quotes": {
+			"ds.json", `{"train_batch_size": "8", "zero_optimization": {"stage": 2}}`, "deepspeed", map[string]any{"gbs": nil, "zero": 2}, "1: ", "",
+		},
 		"accelerate, DDP": {
 			"a.yaml", "distributed_type: MULTI_GPU\nmixed_precision: 'no'\nnum_processes: 16\n",
 			"accelerate",

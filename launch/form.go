@@ -127,16 +127,14 @@ func flats(ids []knob.ID) []string {
 // whole returns a whole number of the file, from least; otherwise where the file does not have
 // the key, or something else.
 func (r *reader) whole(key string, least, otherwise int) int {
-	e, ok := r.values[key]
-	if !ok {
-		return otherwise
-	}
-	n, err := wholeOf(e.Value, least)
-	if err != nil {
+	if e, ok := r.values[key]; ok {
+		n, err := wholeNumber(e.Value, least)
+		if err == nil {
+			return n
+		}
 		r.wrongf(key, "%v", err)
-		return otherwise
 	}
-	return n
+	return otherwise
 }
 
 // said reports whether the file has a key, be it with a value that another program fills in.
@@ -145,21 +143,11 @@ func (r *reader) said(key string) bool {
 	return ok || r.auto[key]
 }
 
-// maxWhole bounds whole numbers of files: tokens of a step.
-const maxWhole = 1 << 50
-
-func wholeOf(v any, least int) (int, error) {
-	if n, ok := v.(int); ok && n >= least && n <= maxWhole {
-		return n, nil
-	}
-	return 0, fmt.Errorf("%s is no whole number from %d", shown(v), least)
-}
-
-// count returns the row of a knob that is a whole number.
-func count(key string, id knob.ID, of func(*engine.Setup) int) field {
-	f := number(key, flat(id), of, nil)
+// countField returns the row of a knob that is a whole number from 1 of a file with types.
+func countField(key string, id knob.ID, of func(*engine.Setup) int) field {
+	f := numberField(key, flat(id), of, nil)
 	f.read = func(v any, r *reader) error {
-		n, err := wholeOf(v, 1)
+		n, err := wholeNumber(v, 1)
 		if err == nil {
 			r.Setup[flat(id)] = n
 		}

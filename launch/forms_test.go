@@ -178,7 +178,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	most := 200
+	most := 60
 	switch {
 	case draws.Race:
 		most = 20

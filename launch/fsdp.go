@@ -33,7 +33,7 @@ func fsdpRules(source string) []Rule {
 // readShards reads both degrees and whether weights stay gathered.
 func (r *reader) readShards(replicate, shard, reshard string, left int) {
 	replicas, sharded := r.whole(replicate, 1, 1), r.whole(shard, -1, left)
-	cp, _ := r.Setup[flat(knob.CP)].(int)
+	cp := r.number("cp", 1)
 	stage := 3
 	if v, said := r.values[reshard]; said && (v.Value == "never" || v.Value == false) {
 		stage = 2

@@ -17,31 +17,24 @@ type hereFile struct {
 }
 
 // here keeps the here-documents of a statement, with the file that its output goes to.
-func (w *walker) here(st *syntax.Stmt) error {
+func (w *walker) here(st *syntax.Stmt) {
 	var file hereFile
 	for _, r := range st.Redirs {
 		switch {
 		case r.Hdoc != nil:
 			e := expansion{walker: w}
-			if err := e.parts(r.Hdoc.Parts, true); err != nil {
-				return err
-			}
+			e.parts(r.Hdoc.Parts, true)
 			file.text, file.line = e.now.text, w.lineOf(r.Word)+1
 			if lit := r.Word.Lit(); lit == "" { // a quoted word: nothing is expanded
 				file.text = r.Hdoc.Lit()
 			}
 		case r.Op == syntax.RdrOut || r.Op == syntax.RdrClob:
-			to, err := w.word(r.Word)
-			if err != nil {
-				return err
-			}
-			file.name = path.Base(to.text)
+			file.name = path.Base(w.word(r.Word).text)
 		}
 	}
-	if file.text != "" {
+	if file.text != "" && !w.tooLong() {
 		w.files = append(w.files, file)
 	}
-	return nil
 }
 
 // readHere reads the file of a launcher that a job writes itself from a here-document, and the
@@ -58,7 +51,7 @@ func readHere(name string, data []byte) (Reading, bool) {
 			continue
 		}
 		for _, l := range slices.Backward(Launchers()) {
-			if l.sniff == nil || l.ID == "megatron" || l.ID == "bridge" || !l.sniff(file.name, []byte(file.text)) {
+			if l.ID == "megatron" || l.ID == "bridge" || !l.sniff(file.name, []byte(file.text)) {
 				continue
 			}
 			r := reader{Reading: l.read(file.name, []byte(file.text))}
@@ -106,8 +99,8 @@ func (r *reader) job(s *script) {
 			return
 		}
 	}
-	if whole, err := wholeOf(numberOf(s.sbatch["nodes"]), 1); err == nil {
-		if each, err := wholeOf(numberOf(s.sbatch["gpus-per-node"]), 1); err == nil {
+	if whole, err := wholeArgument(s.sbatch["nodes"], 1); err == nil {
+		if each, err := wholeArgument(s.sbatch["gpus-per-node"], 1); err == nil {
 			r.processes(times(whole, each), s.lines["nodes"])
 			r.agrees(given)
 		}

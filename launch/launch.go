@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -31,7 +32,7 @@ type Launcher struct {
 	stack   recipe.Stack // whose calibration predicts it; empty: none is fitted to it
 	// explicit reports whether an accepted layout runs only with its layers written out.
 	explicit func(s *engine.Setup) bool
-	// export writes an accepted setup as the launcher's file; nil where only its rules are known.
+	// export writes an accepted setup as the launcher's file.
 	export func(s *engine.Setup) Document
 	// sniff reports whether a file looks like one of the launcher's; read reads it.
 	sniff func(name string, data []byte) bool
@@ -60,18 +61,21 @@ type Refusal struct {
 	Source  string  `json:"source"`
 }
 
-// Launchers lists those with a table of rules.
-func Launchers() []Launcher {
-	return []Launcher{megatronLM(), bridge(), torchTitan(), torchTitanTOML(), nanotron(), deepSpeed(), accelerate()}
-}
+// Launchers lists those with a table of rules. Nobody changes them.
+func Launchers() []Launcher { return launchers() }
 
-// IDs lists the words that name a launcher, Any last.
+//nolint:gochecknoglobals // made once, then only read
+var launchers = sync.OnceValue(func() []Launcher {
+	return []Launcher{megatronLM(), bridge(), torchTitan(), torchTitanTOML(), nanotron(), deepSpeed(), accelerate()}
+})
+
+// IDs lists the words that name a launcher.
 func IDs() []string {
 	var out []string
 	for _, l := range Launchers() {
 		out = append(out, l.ID)
 	}
-	return append(out, Any)
+	return out
 }
 
 // Find returns a launcher; false for a word that is none, Any included.
@@ -79,9 +83,10 @@ func Find(id string) (*Launcher, bool) {
 	if id == "megatron-lm" { // what megatron was called
 		id = "megatron"
 	}
-	for _, l := range Launchers() {
-		if l.ID == id {
-			return &l, true
+	all := Launchers()
+	for i := range all {
+		if all[i].ID == id {
+			return &all[i], true
 		}
 	}
 	return nil, false
@@ -91,14 +96,11 @@ func Find(id string) (*Launcher, bool) {
 func Of(s recipe.Stack) *Launcher {
 	switch s.Resolve() {
 	case recipe.MegatronCore, recipe.Megatron2022, recipe.Megatron2021:
-		l := megatronLM()
-		return &l
+		return new(megatronLM())
 	case recipe.TorchTitan:
-		l := torchTitan()
-		return &l
+		return new(torchTitan())
 	case recipe.Nanotron:
-		l := nanotron()
-		return &l
+		return new(nanotron())
 	default:
 		return nil
 	}
@@ -195,12 +197,6 @@ func (l *Launcher) foreign(s recipe.Stack) string {
 	return ""
 }
 
-// Exports reports whether the launcher's file can be written.
-func (l *Launcher) Exports() bool { return l.export != nil }
-
-// Reads reports whether the launcher's file can be read.
-func (l *Launcher) Reads() bool { return l.read != nil }
-
 // stamp returns what a file says of itself: who wrote it, by whose rules, and which were checked.
 func (l *Launcher) stamp(s *engine.Setup, version string) []string {
 	checked := make([]string, len(l.rules))
@@ -215,13 +211,8 @@ func (l *Launcher) stamp(s *engine.Setup, version string) []string {
 	}
 }
 
-// Read returns what a file says, read as the launcher's own; of one whose file is not read, nothing.
-func (l *Launcher) Read(name string, data []byte) Reading {
-	if l.read == nil {
-		return Reading{Launcher: l.ID}
-	}
-	return l.read(name, data)
-}
+// Read returns what a file says, read as the launcher's own.
+func (l *Launcher) Read(name string, data []byte) Reading { return l.read(name, data) }
 
 // Read returns what a file says, and the launcher that reads it: the last that knows its form,
 // since the flags of the first ones may stand in comments of the files of the others. False where
@@ -234,7 +225,7 @@ func Read(name string, data []byte) (Reading, bool) {
 		return r, true
 	}
 	for _, l := range slices.Backward(Launchers()) {
-		if l.sniff != nil && l.sniff(name, data) {
+		if l.sniff(name, data) {
 			return l.read(name, data), true
 		}
 	}

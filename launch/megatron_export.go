@@ -23,8 +23,14 @@ func megatronExport(s *engine.Setup) Document {
 	if s.Recompute.Has(recipe.ModuleAct) {
 		d.Warnings = append(d.Warnings, "recompute module act: Megatron-LM's mlp recomputes the whole dense MLP, of which the activation is counted here")
 	}
+	switch {
+	case unknownRoPE(s):
+		d.Warnings = append(d.Warnings, "rotary-base and norm-epsilon are placeholders, with which another model may be trained: give those of the model's config.json (rope_theta, rms_norm_eps)")
+	case unknownFamily(s):
+		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, with which another model may be trained: give that of the model's config.json")
+	}
 	if fsdp(s) && (s.TP > 1 || s.CP > 1) && !blackwell(s) {
-		d.Warnings = append(d.Warnings, "Megatron-FSDP wants CUDA_DEVICE_MAX_CONNECTIONS other than 1, tp and cp want 1 before Blackwell (A:1443-1480): Megatron-LM warns, too")
+		d.Warnings = append(d.Warnings, "Megatron-FSDP wants CUDA_DEVICE_MAX_CONNECTIONS other than 1, tp and cp want 1 before Blackwell (megatron/training/arguments.py:1443-1480): Megatron-LM warns, too")
 	}
 	return d
 }
@@ -47,11 +53,11 @@ func megatronEnv(s *engine.Setup) []Entry {
 	var env []Entry
 	switch overlap := runs(s).EPOverlap == recipe.On; {
 	case fsdp(s):
-		env = append(env, Entry{Key: connections, Why: "Megatron-FSDP asserts that it is not 1 (A:1112-1190)"})
+		env = append(env, Entry{Key: connections, Why: "Megatron-FSDP asserts that it is not 1 (megatron/training/arguments.py:1112-1190)"})
 	case overlap && !blackwell(s):
-		env = append(env, Entry{Key: connections, Value: 32, Why: "overlapped expert traffic wants more than 1; with tp or cp, Megatron-LM leaves 1 or 32 to you (A:1443-1480)"})
+		env = append(env, Entry{Key: connections, Value: 32, Why: "overlapped expert traffic wants more than 1; with tp or cp, Megatron-LM leaves 1 or 32 to you (megatron/training/arguments.py:1443-1480)"})
 	case (s.TP > 1 || s.CP > 1) && !blackwell(s):
-		env = append(env, Entry{Key: connections, Value: 1, Why: "asserted before Blackwell where tp or cp is over 1 (A:1443-1480)"})
+		env = append(env, Entry{Key: connections, Value: 1, Why: "asserted before Blackwell where tp or cp is over 1 (megatron/training/arguments.py:1443-1480)"})
 	}
 	if fusedMLP(s) {
 		env = append(env, Entry{Key: "NVTE_CUTEDSL_FUSED_GROUPED_MLP", Value: 1, From: []string{"grouped_mlp"}, Why: "one kernel for the experts of a rank"})
@@ -74,22 +80,22 @@ func megatronFields() []field {
 func megatronDegrees() []field {
 	moe := func(s *engine.Setup) bool { return s.Model.IsMoE() || s.EP > 1 || s.ETP > 1 }
 	return []field{
-		number("tensor-model-parallel-size", "tp", func(s *engine.Setup) int { return s.TP }, nil),
-		number("pipeline-model-parallel-size", "pp", func(s *engine.Setup) int { return s.PP }, nil),
-		number("context-parallel-size", "cp", func(s *engine.Setup) int { return s.CP }, nil),
-		number("expert-model-parallel-size", "ep", func(s *engine.Setup) int { return s.EP }, moe),
-		number("expert-tensor-parallel-size", "etp", func(s *engine.Setup) int { return s.ETP }, moe),
+		numberField("tensor-model-parallel-size", "tp", func(s *engine.Setup) int { return s.TP }, nil),
+		numberField("pipeline-model-parallel-size", "pp", func(s *engine.Setup) int { return s.PP }, nil),
+		numberField("context-parallel-size", "cp", func(s *engine.Setup) int { return s.CP }, nil),
+		numberField("expert-model-parallel-size", "ep", func(s *engine.Setup) int { return s.EP }, moe),
+		numberField("expert-tensor-parallel-size", "etp", func(s *engine.Setup) int { return s.ETP }, moe),
 		mark("sequence-parallel", "sp", true, func(s *engine.Setup) bool { return s.SP }),
-		number("micro-batch-size", "mbs", func(s *engine.Setup) int { return s.MBS }, nil),
-		number("global-batch-size", "gbs", func(s *engine.Setup) int { return s.GBS }, nil),
-		number("seq-length", "seq", func(s *engine.Setup) int { return s.Seq }, nil),
+		numberField("micro-batch-size", "mbs", func(s *engine.Setup) int { return s.MBS }, nil),
+		numberField("global-batch-size", "gbs", func(s *engine.Setup) int { return s.GBS }, nil),
+		numberField("seq-length", "seq", func(s *engine.Setup) int { return s.Seq }, nil),
 		{
 			key: "max-position-embeddings", from: []string{modelPrefix + "max_seq"},
 			write: func(s *engine.Setup) (any, bool) {
 				return s.Model.MaxSeq, s.Model.Position == model.PositionLearned
 			},
 			read: func(v any, r *reader) error {
-				n, err := natural(v)
+				n, err := wholeArgument(v, 0)
 				word := r.text("position-embedding-type")
 				if err == nil && (word != "" && word != "learned_absolute" || r.has("use-rotary-position-embeddings")) {
 					return skip("only learned positions have a table of them")
@@ -119,8 +125,8 @@ func megatronSharding() []field {
 			key: "data-parallel-sharding-strategy", from: zero, read: part,
 			write: func(s *engine.Setup) (any, bool) { return shardings()[s.ZeRO], fsdp(s) },
 		},
-		fixed("ckpt-format", "fsdp_dtensor", "Megatron-FSDP needs it (A:1112-1190)", fsdp),
-		number("num-distributed-optimizer-instances", "hsdp", func(s *engine.Setup) int { return s.HSDP },
+		fixed("ckpt-format", "fsdp_dtensor", "Megatron-FSDP needs it (megatron/training/arguments.py:1112-1190)", fsdp),
+		numberField("num-distributed-optimizer-instances", "hsdp", func(s *engine.Setup) int { return s.HSDP },
 			func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO > 0 }),
 		fixed("outer-dp-sharding-strategy", "no_shard", "nothing is sharded over replicas", func(s *engine.Setup) bool { return s.Replicas() > 1 && fsdp(s) }),
 		mark("overlap-grad-reduce", "dp_overlap", "on", overlaps),
@@ -135,7 +141,7 @@ func megatronSharding() []field {
 			return nil
 		}},
 		fixed("use-precision-aware-optimizer", nil, "--optimizer-cpu-offload needs it", offloads),
-		number("cpu-offloading-num-layers", "offload_layers", func(s *engine.Setup) int { return s.OffloadLayers }, func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
+		numberField("cpu-offloading-num-layers", "offload_layers", func(s *engine.Setup) int { return s.OffloadLayers }, func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
 	}
 }
 
@@ -229,7 +235,7 @@ func readRecompute(_ any, r *reader) error {
 	switch {
 	case granularity == "full":
 		r.Setup["recompute"] = "full"
-		if n := r.count("recompute-num-layers"); r.text("recompute-method") == "block" && n > 0 {
+		if n := r.argument("recompute-num-layers"); r.text("recompute-method") == "block" && n > 0 {
 			r.Setup["recompute"] = fmt.Sprintf("full:%d", n*r.number("vpp", 1))
 		}
 		return nil

@@ -10,7 +10,7 @@ import (
 func megatronForeign() []field {
 	shards := func(key, degree string) field {
 		return field{key: key, read: func(v any, r *reader) error {
-			if n, err := whole(v); err != nil || n != r.number(degree, 1) {
+			if n, err := wholeArgument(v, 0); err != nil || n != r.number(degree, 1) {
 				return fmt.Errorf("weights in %s shards: only as many as %s, %d, are modelled", shown(v), degree, r.number(degree, 1))
 			}
 			return skip("as many as " + degree)
@@ -22,7 +22,7 @@ func megatronForeign() []field {
 		shards("tensor-parallel-num-weight-shards", "tp"),
 		shards("expert-tensor-parallel-num-weight-shards", "etp"),
 		{key: "rampup-batch-size", read: func(_ any, r *reader) error {
-			if r.count("global-batch-size") == 0 {
+			if r.argument("global-batch-size") == 0 {
 				return errors.New("the batch that it grows to is not in the file")
 			}
 			return skip("predicted are the steps after it, with --global-batch-size")

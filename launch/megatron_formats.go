@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/recipe"
@@ -146,6 +147,8 @@ func dispatcher(s *engine.Setup) recipe.Dispatcher {
 func megatronFamily() []field {
 	llama := func(s *engine.Setup) bool { return s.Model.Family == "Llama-3" }
 	deepseek := func(s *engine.Setup) bool { return s.Model.ID == "deepseek-v3" }
+	const shortContext = 8192 // of Llama 3; those after it scale its RoPE
+	scaled := func(s *engine.Setup) bool { return llama(s) && s.Model.MaxSeq > shortContext }
 	const v3 = "of DeepSeek-V3"
 	rows := []field{
 		{
@@ -154,6 +157,10 @@ func megatronFamily() []field {
 		},
 		fixed("rotary-base", 500000, "of Llama 3", llama),
 		fixed("norm-epsilon", "1e-5", "of Llama 3", llama),
+		fixed("use-rope-scaling", nil, "of Llama 3.1 (docs/llama_mistral.md of Megatron-LM)", scaled),
+		fixed("rope-scaling-factor", "32.0", "of Llama 3.2's config.json; Megatron-LM's default is Llama 3.1's 8", func(s *engine.Setup) bool {
+			return scaled(s) && strings.HasPrefix(s.Model.ID, "llama3.2-")
+		}),
 		fixed("rotary-base", 10000, v3, deepseek),
 		fixed("rotary-scaling-factor", 40, v3, deepseek),
 		fixed("mscale", "1.0", v3, deepseek),
@@ -168,10 +175,9 @@ func megatronFamily() []field {
 		fixed("mtp-loss-scaling-factor", 0.1, v3, func(s *engine.Setup) bool { return deepseek(s) && s.TrainMTP }),
 	}
 	// Of other models nothing here knows them: Megatron-LM's own defaults would train another model in silence.
-	others := func(s *engine.Setup) bool { return !llama(s) && !deepseek(s) }
 	for _, f := range []field{
-		fixed("rotary-base", 10000, "rope_theta of the model's config.json", others),
-		fixed("norm-epsilon", "1e-5", "rms_norm_eps of the model's config.json", others),
+		fixed("rotary-base", 10000, "rope_theta of the model's config.json", unknownRoPE),
+		fixed("norm-epsilon", "1e-5", "epsilon of the norms in the model's config.json", unknownFamily),
 	} {
 		f.site = true
 		rows = append(rows, f)
@@ -181,6 +187,14 @@ func megatronFamily() []field {
 	}
 	return rows
 }
+
+// unknownFamily reports whether nothing here knows the RoPE and norms of a model.
+func unknownFamily(s *engine.Setup) bool {
+	return s.Model.Family != "Llama-3" && s.Model.ID != "deepseek-v3"
+}
+
+// unknownRoPE reports whether a model has a RoPE of which nothing here knows the base.
+func unknownRoPE(s *engine.Setup) bool { return unknownFamily(s) && rope(&s.Model) }
 
 // vocabUnit returns --make-vocab-size-divisible-by, which Megatron-LM multiplies by tp: that of
 // DeepSeek-V3's published configuration where it pads nothing, else Megatron-LM's default.

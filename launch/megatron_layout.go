@@ -153,7 +153,7 @@ func parseLayout(text string) (layers []int, mtp, at int, err error) {
 func megatronStages() []field {
 	split := []string{"split"}
 	return []field{
-		number("num-virtual-stages-per-pipeline-rank", "vpp", func(s *engine.Setup) int { return s.VPP },
+		numberField("num-virtual-stages-per-pipeline-rank", "vpp", func(s *engine.Setup) int { return s.VPP },
 			func(s *engine.Setup) bool { return s.VPP > 1 && cutOf(s).text == "" }),
 		{
 			key: "pipeline-model-parallel-layout", from: []string{"split", "vpp"},
@@ -165,7 +165,7 @@ func megatronStages() []field {
 		{key: "num-layers-per-virtual-pipeline-stage", from: []string{"vpp"}, read: readLayersPerStage},
 		{key: "decoder-first-pipeline-num-layers", from: split, read: part},
 		{key: "decoder-last-pipeline-num-layers", from: split, read: part},
-		number("microbatch-group-size-per-virtual-pipeline-stage", "group_size", func(s *engine.Setup) int { return s.GroupSize },
+		numberField("microbatch-group-size-per-virtual-pipeline-stage", "group_size", func(s *engine.Setup) int { return s.GroupSize },
 			func(s *engine.Setup) bool { return s.VPP > 1 && s.GroupSize > 0 }),
 	}
 }
@@ -213,7 +213,7 @@ func (r *reader) setSplit(layers []int) {
 
 // readLayersPerStage reads the layers of a virtual stage.
 func readLayersPerStage(v any, r *reader) error {
-	n, err := natural(v)
+	n, err := wholeArgument(v, 0)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (r *reader) readSplit() {
 	if pp < 2 || pp > layout.MaxDegree || vpp < 1 || vpp > layout.MaxDegree || layers < 1 || layers > maxLayout || pp*vpp > layers+2 || r.has("pipeline-model-parallel-layout") {
 		return
 	}
-	first, last := r.count("decoder-first-pipeline-num-layers"), r.count("decoder-last-pipeline-num-layers")
+	first, last := r.argument("decoder-first-pipeline-num-layers"), r.argument("decoder-last-pipeline-num-layers")
 	if first+last == 0 {
 		emb, loss := r.has("account-for-embedding-in-pipeline-split"), r.has("account-for-loss-in-pipeline-split")
 		out := countedLayers(layers, pp*vpp, r.accounted())
@@ -253,7 +253,7 @@ func (r *reader) readSplit() {
 			out[0], out[len(out)-1] = out[0]-1, out[len(out)-1]+1
 		}
 		if out == nil {
-			r.wrongf("pipeline-model-parallel-size", "%d layers, with %d counted beside them, do not divide over %d stages: Megatron-LM refuses them (T:2242)", layers, r.accounted(), pp*vpp)
+			r.wrongf("pipeline-model-parallel-size", "%d layers, with %d counted beside them, do not divide over %d stages: Megatron-LM refuses them (megatron/core/transformer/transformer_config.py:2242)", layers, r.accounted(), pp*vpp)
 			return
 		}
 		r.setSplit(out)

@@ -12,7 +12,7 @@ import (
 
 // architecture returns the row of a whole number of the model.
 func architecture(key, figure string, of func(*model.Model) int, where func(*model.Model) bool) field {
-	return number(key, modelPrefix+figure, func(s *engine.Setup) int { return of(&s.Model) },
+	return numberField(key, modelPrefix+figure, func(s *engine.Setup) int { return of(&s.Model) },
 		func(s *engine.Setup) bool { return where == nil || where(&s.Model) })
 }
 
@@ -39,7 +39,7 @@ func megatronShape() []field {
 				return s.Model.HeadDim, true
 			},
 			read: func(v any, r *reader) error {
-				n, err := natural(v)
+				n, err := wholeArgument(v, 0)
 				if err == nil && !r.has("multi-latent-attention") { // which has widths of its own
 					r.Setup[modelPrefix+"head_dim"] = n
 				}
@@ -79,7 +79,7 @@ func megatronWindows() []field {
 			},
 			read: func(v any, r *reader) error {
 				left, _, _ := strings.Cut(strings.Trim(fmt.Sprint(v), "()"), ",")
-				n, err := natural(left)
+				n, err := wholeArgument(left, 0)
 				if err == nil {
 					r.Setup[modelPrefix+"local_window"] = n
 				}
@@ -93,7 +93,7 @@ func megatronWindows() []field {
 				return local + 1, local > 0
 			},
 			read: func(v any, r *reader) error {
-				n, err := natural(v)
+				n, err := wholeArgument(v, 0)
 				if err == nil && n < 2 {
 					err = errors.New("a layer of all layers is no window")
 				}
@@ -201,7 +201,7 @@ func megatronExperts() []field {
 			key: "mtp-num-layers", from: []string{"mtp", modelPrefix + "mtp_layers"},
 			write: func(s *engine.Setup) (any, bool) { return s.Model.MTPLayers, s.TrainMTP && s.Model.MTPLayers > 0 },
 			read: func(v any, r *reader) error {
-				n, err := natural(v)
+				n, err := wholeArgument(v, 0)
 				if err == nil && n > 0 {
 					r.Setup["mtp"], r.Setup[modelPrefix+"mtp_layers"] = true, n
 				}

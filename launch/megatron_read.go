@@ -238,7 +238,7 @@ func (r *reader) finishMegatron() {
 		{"pp", 1, true},
 		{"cp", 1, true},
 		{"ep", 1, moe},
-		{"etp", r.number("tp", 1), moe && !r.lost["tp"]}, // A:587-588
+		{"etp", r.number("tp", 1), moe && !r.lost["tp"]}, // megatron/training/arguments.py:587-588
 		{"sp", false, true},
 		{"zero", 0, true},
 		{"dp_overlap", "off", true},

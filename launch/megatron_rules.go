@@ -13,108 +13,68 @@ import (
 // table is whole, and so that a wrong formula for the size of the world cannot slip in.
 func megatronDivides() []Rule {
 	divides := func(n, by int) bool { return by > 0 && n%by == 0 }
-	list := []Rule{
-		{
-			ID: "heads", Field: knob.TP, Source: "T:1446",
-			breaks: func(s *engine.Setup) bool { return !divides(s.Model.Heads, s.TP) },
-			Why:    func(s *engine.Setup) string { return fmt.Sprintf("%d heads are no multiple of tp", s.Model.Heads) },
-		},
-		{
-			ID: "query-groups", Field: knob.TP, Source: "T:1462",
-			breaks: func(s *engine.Setup) bool {
+	return outsideSearch(
+		refusesWith("heads", knob.TP, megatronConfig+":1446",
+			func(s *engine.Setup) bool { return !divides(s.Model.Heads, s.TP) },
+			func(s *engine.Setup) string { return fmt.Sprintf("%d heads are no multiple of tp", s.Model.Heads) }),
+		refusesWith("query-groups", knob.TP, megatronConfig+":1462",
+			func(s *engine.Setup) bool {
 				return !s.Model.IsMLA() && !divides(s.Model.KVHeads, s.TP) && !divides(s.TP, s.Model.KVHeads)
 			},
-			Why: func(s *engine.Setup) string {
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("%d query groups are neither a multiple nor a divisor of tp", s.Model.KVHeads)
-			},
-		},
-		{
-			ID: "experts", Field: knob.EP, Source: "A:1655-1658",
-			breaks: func(s *engine.Setup) bool {
+			}),
+		refusesWith("experts", knob.EP, megatronArguments+":1655-1658",
+			func(s *engine.Setup) bool {
 				return s.EP > 1 && (s.Model.Experts == 0 || !divides(s.Model.Experts, s.EP))
 			},
-			Why: func(s *engine.Setup) string {
-				return fmt.Sprintf("%d experts are no multiple of ep", s.Model.Experts)
-			},
-		},
-		{
-			ID: "world", Field: knob.GPUs, Source: "A:424-448, PS:815-827",
-			breaks: func(s *engine.Setup) bool { return !divides(s.GPUs, s.TP*s.PP*s.CP) },
-			Why: func(s *engine.Setup) string {
+			func(s *engine.Setup) string { return fmt.Sprintf("%d experts are no multiple of ep", s.Model.Experts) }),
+		refusesWith("world", knob.GPUs, megatronArguments+":424-448, megatron/core/parallel_state.py:815-827",
+			func(s *engine.Setup) bool { return !divides(s.GPUs, s.TP*s.PP*s.CP) },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("%d GPUs are no multiple of tp x pp x cp = %d", s.GPUs, s.TP*s.PP*s.CP)
-			},
-		},
-		{
-			ID: "expert-world", Field: knob.EP, Source: "PS:874-886",
-			breaks: func(s *engine.Setup) bool { return s.Model.IsMoE() && !divides(s.GPUs, s.EP*s.ETP*s.PP) },
-			Why: func(s *engine.Setup) string {
+			}),
+		refusesWith("expert-world", knob.EP, megatronSource+": megatron/core/parallel_state.py:874-886",
+			func(s *engine.Setup) bool { return s.Model.IsMoE() && !divides(s.GPUs, s.EP*s.ETP*s.PP) },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("%d GPUs are no multiple of etp x ep x pp = %d", s.GPUs, s.EP*s.ETP*s.PP)
-			},
-		},
-		{
-			ID: "batch", Field: knob.GBS, Source: "megatron/core/num_microbatches_calculator.py:382",
-			breaks: func(s *engine.Setup) bool { return !divides(s.GBS, s.MBS*s.DP) },
-			Why: func(s *engine.Setup) string {
+			}),
+		refusesWith("batch", knob.GBS, megatronSource+": megatron/core/num_microbatches_calculator.py:382",
+			func(s *engine.Setup) bool { return !divides(s.GBS, s.MBS*s.DP) },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("a batch of %d is no multiple of mbs x dp = %d", s.GBS, s.MBS*s.DP)
-			},
-		},
-	}
-	return outsideSearch(list...)
+			}),
+	)
 }
 
 // megatronOptions returns the rules about options that go with some layouts only.
 func megatronOptions() []Rule {
 	full := func(s *engine.Setup) bool { return s.Recompute.Mode == recipe.RecomputeFull }
 	return []Rule{
-		{
-			ID: "tp-overlap-sp", Field: knob.SP, Source: "A:1434-1441",
-			breaks: func(s *engine.Setup) bool { return s.TPOverlap == recipe.UserBuffers && s.TP > 1 && !s.SP },
-			Why:    func(*engine.Setup) string { return "--tp-comm-overlap needs sequence parallelism" },
-		},
-		{
-			ID: "fp16-experts", Field: knob.EP, Source: "A:1655-1660",
-			breaks: func(s *engine.Setup) bool { return s.EP > 1 && s.Precision == recipe.FP16 },
-			Why:    func(*engine.Setup) string { return "expert parallelism is not supported with fp16" },
-		},
-		{
-			ID: "fp8-weights", Field: knob.ZeRO, Source: "A:2016, --fp8-param-gather",
-			breaks: func(s *engine.Setup) bool { return s.ZeRO == 0 && eightBits(s) },
-			Why:    func(*engine.Setup) string { return "8-bit weights need the distributed optimizer" },
-		},
-		refuses("offload-zero", knob.ZeRO, "megatron/core/optimizer/optimizer_config.py, __post_init__: --use-precision-aware-optimizer",
+		refuses("tp-overlap-sp", knob.SP, megatronArguments+":1434-1441", "--tp-comm-overlap needs sequence parallelism",
+			func(s *engine.Setup) bool { return s.TPOverlap == recipe.UserBuffers && s.TP > 1 && !s.SP }),
+		refuses("fp16-experts", knob.EP, megatronArguments+":1655-1660", "expert parallelism is not supported with fp16",
+			func(s *engine.Setup) bool { return s.EP > 1 && s.Precision == recipe.FP16 }),
+		refuses("fp8-weights", knob.ZeRO, megatronArguments+":2016, --fp8-param-gather", "8-bit weights need the distributed optimizer",
+			func(s *engine.Setup) bool { return s.ZeRO == 0 && eightBits(s) }),
+		refuses("offload-zero", knob.ZeRO, megatronSource+": megatron/core/optimizer/optimizer_config.py, __post_init__: --use-precision-aware-optimizer",
 			"the optimizer goes to the host only as the distributed optimizer, which is zero 1 or more",
 			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }),
-		{
-			ID: "fp8-offload", Field: knob.Offload, Source: "A:2918 ff., --optimizer-cpu-offload",
-			breaks: func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && eightBits(s) },
-			Why: func(*engine.Setup) string {
-				return "with 8-bit weights the optimizer goes to the host only under --fp8-recipe delayed"
-			},
-		},
-		{
-			ID: "graphs-recompute", Field: knob.Recompute, Source: "A, cuda_graph_impl",
-			breaks: func(s *engine.Setup) bool {
+		refuses("fp8-offload", knob.Offload, megatronArguments+":2918 ff., --optimizer-cpu-offload", "with 8-bit weights the optimizer goes to the host only under --fp8-recipe delayed",
+			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && eightBits(s) }),
+		refuses("graphs-recompute", knob.Recompute, megatronArguments+", cuda_graph_impl", "CUDA graphs do not go with full recomputation",
+			func(s *engine.Setup) bool {
 				return full(s) && (s.CUDAGraphs == recipe.GraphsLayer || s.CUDAGraphs == recipe.GraphsIteration)
-			},
-			Why: func(*engine.Setup) string { return "CUDA graphs do not go with full recomputation" },
-		},
-		{
-			ID: "ep-overlap", Field: "ep-overlap", Source: "M:343, T",
-			breaks: func(s *engine.Setup) bool {
+			}),
+		refuses("ep-overlap", "ep-overlap", megatronSource+": megatron/core/model_parallel_config.py:343, megatron/core/transformer/transformer_config.py", "--overlap-moe-expert-parallel-comm needs ep, virtual stages in a pipeline, and no full recomputation",
+			func(s *engine.Setup) bool {
 				return s.EPOverlap == recipe.On && s.Model.IsMoE() && (s.EP == 1 || s.PP > 1 && s.VPP == 1 || full(s))
-			},
-			Why: func(*engine.Setup) string {
-				return "--overlap-moe-expert-parallel-comm needs ep, virtual stages in a pipeline, and no full recomputation"
-			},
-		},
-		{
-			ID: "recompute-modules", Field: knob.Recompute, Source: "T:560",
-			breaks: func(s *engine.Setup) bool {
+			}),
+		refuses("recompute-modules", knob.Recompute, megatronConfig+":560", "it recomputes a module that the model does not have",
+			func(s *engine.Setup) bool {
 				return s.Recompute.Has(recipe.ModuleMLAUp) && !s.Model.IsMLA() || s.Recompute.Has(recipe.ModuleMoEAct) && !s.Model.IsMoE() ||
 					s.Recompute.Has(recipe.ModuleShared) && s.Model.SharedFFN == 0
-			},
-			Why: func(*engine.Setup) string { return "it recomputes a module that the model does not have" },
-		},
+			}),
 	}
 }
 
@@ -126,41 +86,25 @@ func eightBits(s *engine.Setup) bool {
 
 // megatronFormatRules returns the rules about number formats and what else a search keeps.
 func megatronFormatRules() []Rule {
-	return outsideSearch([]Rule{
-		{
-			ID: "fp8-bytes", Field: knob.Precision, Source: "T:587-594",
-			breaks: func(s *engine.Setup) bool { return s.Precision.IsFP8() && !eightBits(s) },
-			Why: func(s *engine.Setup) string {
+	return outsideSearch(
+		refusesWith("fp8-bytes", knob.Precision, megatronConfig+":587-594",
+			func(s *engine.Setup) bool { return s.Precision.IsFP8() && !eightBits(s) },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("%s keeps states in widths of its own; Megatron-LM's are fp8:megatron and fp8:tensor", s.Precision)
-			},
-		},
-		{
-			ID: "gradients", Field: knob.GradDtype, Source: "A:3053",
-			breaks: func(s *engine.Setup) bool {
+			}),
+		refuses("gradients", knob.GradDtype, megatronArguments+":3053", "gradients are accumulated in one buffer, of fp32 or with --grad-reduce-in-bf16 of bf16",
+			func(s *engine.Setup) bool {
 				return s.GradDtype == recipe.GradBF16FP32 && s.Precision != recipe.FP32
-			},
-			Why: func(*engine.Setup) string {
-				return "gradients are accumulated in one buffer, of fp32 or with --grad-reduce-in-bf16 of bf16"
-			},
-		},
-		{
-			ID: "optimizer", Field: knob.Optimizer, Source: "A:3667",
-			breaks: func(s *engine.Setup) bool { return s.Optimizer == recipe.AdamNoMaster },
-			Why:    func(*engine.Setup) string { return "its optimizers keep a master copy" },
-		},
-		{
-			ID: "async-tp", Field: "tp-overlap", Source: "A, --tp-comm-overlap",
-			breaks: func(s *engine.Setup) bool { return s.TPOverlap == recipe.AsyncTP },
-			Why:    func(*engine.Setup) string { return "async is torchtitan's; Megatron-LM has user-buffers" },
-		},
-		{
-			ID: "mtp-positions", Field: knob.MTP, Source: "A, mtp_num_layers",
-			breaks: func(s *engine.Setup) bool {
+			}),
+		refuses("optimizer", knob.Optimizer, megatronArguments+":3667", "its optimizers keep a master copy",
+			func(s *engine.Setup) bool { return s.Optimizer == recipe.AdamNoMaster }),
+		refuses("async-tp", "tp-overlap", megatronArguments+", --tp-comm-overlap", "async is torchtitan's; Megatron-LM has user-buffers",
+			func(s *engine.Setup) bool { return s.TPOverlap == recipe.AsyncTP }),
+		refuses("mtp-positions", knob.MTP, megatronArguments+", mtp_num_layers", "multi-token prediction needs rotary positions or none",
+			func(s *engine.Setup) bool {
 				return s.TrainMTP && s.Model.MTPLayers > 0 && !rope(&s.Model) && s.Model.Position != "none"
-			},
-			Why: func(*engine.Setup) string { return "multi-token prediction needs rotary positions or none" },
-		},
-	}...)
+			}),
+	)
 }
 
 // modelField is what a rule about the model says is to be changed.
@@ -169,13 +113,11 @@ const modelField knob.ID = "model"
 // megatronModelRules returns the rules about what its model builder has.
 func megatronModelRules() []Rule {
 	about := func(id string, breaks func(m *model.Model) bool, why func(m *model.Model) string) Rule {
-		return Rule{
-			ID: id, Field: modelField, Source: "A, model flags", outside: true,
-			breaks: func(s *engine.Setup) bool { return breaks(&s.Model) },
-			Why:    func(s *engine.Setup) string { return why(&s.Model) },
-		}
+		return refusesWith(id, modelField, megatronArguments+", model flags",
+			func(s *engine.Setup) bool { return breaks(&s.Model) },
+			func(s *engine.Setup) string { return why(&s.Model) })
 	}
-	return []Rule{
+	return outsideSearch(
 		about("positions", func(m *model.Model) bool {
 			return !rope(m) && m.Position != model.PositionLearned && m.Position != "relative" && m.Position != "none"
 		}, func(m *model.Model) string { return "--position-embedding-type has no " + m.Position }),
@@ -199,5 +141,5 @@ func megatronModelRules() []Rule {
 			func(m *model.Model) string {
 				return fmt.Sprintf("--window-attn-skip-freq has no %q", m.LocalRatio)
 			}),
-	}
+	)
 }

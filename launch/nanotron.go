@@ -43,20 +43,16 @@ func nanotronRules() []Rule {
 	rules := []Rule{
 		oneOf(knob.Schedule, engines, "pp_engine", func(s *engine.Setup) schedule.Kind { return s.Schedule }, schedule.OneFOneB, schedule.AFAB),
 		refuses("virtual-stages", knob.VPP, engines, "it has one stage per pipeline rank", func(s *engine.Setup) bool { return s.VPP > 1 }),
-		{
-			ID: "micro-batches", Field: knob.PP, Source: engines,
-			breaks: func(s *engine.Setup) bool { return s.Schedule == schedule.OneFOneB && s.MicroBatches < s.PP-1 },
-			Why: func(s *engine.Setup) string {
+		refusesWith("micro-batches", knob.PP, engines,
+			func(s *engine.Setup) bool { return s.Schedule == schedule.OneFOneB && s.MicroBatches < s.PP-1 },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("1f1b needs at least pp - 1 = %d micro-batches; there are %d", s.PP-1, s.MicroBatches)
-			},
-		},
-		{
-			ID: "kv-heads", Field: knob.TP, Source: config,
-			breaks: func(s *engine.Setup) bool { return s.TP > s.Model.KVHeads },
-			Why: func(s *engine.Setup) string {
+			}),
+		refusesWith("kv-heads", knob.TP, config,
+			func(s *engine.Setup) bool { return s.TP > s.Model.KVHeads },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("tp %d is more than the %d kv heads, which it does not replicate", s.TP, s.Model.KVHeads)
-			},
-		},
+			}),
 		refuses("experts", knob.EP, context, "with ep over 1 the world size is asserted without ep and the ranks are arranged with it: no run starts", func(s *engine.Setup) bool { return s.EP > 1 }),
 		refuses("expert-tp", knob.ETP, context, "it has no tensor parallelism of experts", func(s *engine.Setup) bool { return s.ETP > 1 }),
 		refuses("zero", knob.ZeRO, nanotronSource+": src/nanotron/config/config.py", "zero_stage is 0 or 1", func(s *engine.Setup) bool { return s.ZeRO > 1 }),
@@ -66,22 +62,18 @@ func nanotronRules() []Rule {
 	}
 	rules = append(rules, noHostMemory(nanotronSource, "the optimizer stays on the GPU")...)
 	rules = append(rules, outsideSearch(
-		Rule{
-			ID: "model", Field: "model", Source: nanotronSource + ": src/nanotron/config/models_config.py",
-			breaks: func(s *engine.Setup) bool { return !nanotronHas(&s.Model) },
-			Why: func(s *engine.Setup) string {
+		refusesWith("model", "model", nanotronSource+": src/nanotron/config/models_config.py",
+			func(s *engine.Setup) bool { return !nanotronHas(&s.Model) },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("%s is none of what LlamaConfig and Qwen2Config describe: dense, RMSNorm, SwiGLU, rotary positions, no norms of queries and keys, no latent attention", s.Model.ID)
-			},
-		},
+			}),
 		refuses("mtp", knob.MTP, nanotronSource, "it has no multi-token prediction", func(s *engine.Setup) bool { return s.TrainMTP }),
 		oneOf(knob.Precision, nanotronSource, "model.dtype", func(s *engine.Setup) recipe.Precision { return s.Precision }, recipe.BF16, recipe.FP16, recipe.FP32),
 		oneOf(knob.GradDtype, nanotronSource, "accumulate_grad_in_fp32", func(s *engine.Setup) recipe.GradDtype { return s.GradDtype }, recipe.GradFP32, recipe.GradBF16),
 		oneOf(knob.Optimizer, nanotronSource, "optimizer_factory", func(s *engine.Setup) recipe.Optimizer { return s.Optimizer }, recipe.Adam),
 		oneOf(knob.Attention, nanotronSource, "it never stores the scores", func(s *engine.Setup) recipe.Attention { return s.Attention }, recipe.Flash),
 	)...)
-	return append(rules, softwareRules(nanotronSource, map[string][]string{
-		"ep-overlap": {"off"}, "tp-overlap": {"none"}, "cuda-graph": {"none"}, "attention-precision": {"bf16"}, "dp-overlap": {"on"},
-	})...)
+	return append(rules, softwareRules(nanotronSource, nil)...)
 }
 
 // figures are what LlamaConfig and Qwen2Config say of a model.

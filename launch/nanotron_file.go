@@ -18,22 +18,22 @@ func nanotronFile() form {
 	f.rows = append(f.rows, nanotronModel()...)
 	f.rows = append(f.rows, nanotronOptimizer()...)
 	f.rows = append(f.rows,
-		count("parallelism.dp", knob.DP, func(s *engine.Setup) int { return s.DP }),
-		count("parallelism.pp", knob.PP, func(s *engine.Setup) int { return s.PP }),
-		count("parallelism.tp", knob.TP, func(s *engine.Setup) int { return s.TP }),
+		countField("parallelism.dp", knob.DP, func(s *engine.Setup) int { return s.DP }),
+		countField("parallelism.pp", knob.PP, func(s *engine.Setup) int { return s.PP }),
+		countField("parallelism.tp", knob.TP, func(s *engine.Setup) int { return s.TP }),
 		words("parallelism.pp_engine", knob.Schedule, pair{"1f1b", "1f1b"}, pair{"afab", "afab"}),
 		words("parallelism.tp_mode", knob.SP, pair{"on", "REDUCE_SCATTER"}, pair{"off", "ALL_REDUCE"}),
 		field{key: "parallelism.tp_linear_async_communication", why: "with REDUCE_SCATTER only", write: func(s *engine.Setup) (any, bool) { return s.SP, true }},
 		words("parallelism.recompute_layer", knob.Recompute, pair{"none", false}, pair{"full", true}),
 		joint("parallelism.expert_parallel_size", []knob.ID{knob.EP}, ofAll(func(*engine.Setup) int { return 1 })),
-		count("parallelism.context_parallel_size", knob.CP, func(s *engine.Setup) int { return s.CP }),
+		countField("parallelism.context_parallel_size", knob.CP, func(s *engine.Setup) int { return s.CP }),
 		yours("tokenizer.tokenizer_name_or_path", "robot-test/dummy-tokenizer-wordlevel", "the tokenizer"),
 		same("tokenizer.tokenizer_max_length", nil, ""),
 		same("tokenizer.tokenizer_revision", nil, ""),
-		count("tokens.sequence_length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
+		countField("tokens.sequence_length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		same("tokens.train_steps", 1000, "of the training recipe, no knob"),
-		count("tokens.micro_batch_size", knob.MBS, func(s *engine.Setup) int { return s.MBS }),
-		count("tokens.batch_accumulation_per_replica", knob.MicroBatches, func(s *engine.Setup) int { return s.MicroBatches }),
+		countField("tokens.micro_batch_size", knob.MBS, func(s *engine.Setup) int { return s.MBS }),
+		countField("tokens.batch_accumulation_per_replica", knob.MicroBatches, func(s *engine.Setup) int { return s.MicroBatches }),
 		same("tokens.val_check_interval", -1, "no validation"),
 		same("tokens.limit_val_batches", 0, "no validation"),
 		same("tokens.limit_test_batches", 0, "no validation"),
@@ -91,7 +91,7 @@ func modelFigure(key, of string, write func(m *model.Model) any) field {
 		read: func(v any, r *reader) error {
 			switch want := write(&model.Model{}).(type) {
 			case int:
-				n, err := wholeOf(v, 1)
+				n, err := wholeNumber(v, 1)
 				if err == nil {
 					r.Setup[modelPrefix+of] = n
 				}
@@ -198,7 +198,7 @@ func finishNanotron(r *reader) {
 		return
 	}
 	bias := r.values[of+"attention_bias"].Value == true
-	m := figures{hidden: r.degreeOf("hidden"), heads: r.degreeOf("heads"), bias: bias}.model()
+	m := figures{hidden: r.number(modelPrefix+"hidden", 0), heads: r.number(modelPrefix+"heads", 0), bias: bias}.model()
 	if r.Setup[modelPrefix+"kv_heads"] == nil {
 		r.Setup[modelPrefix+"kv_heads"] = m.Heads
 	}
@@ -225,10 +225,4 @@ func (r *reader) needs(keys ...string) {
 		end = max(end, e.Line)
 	}
 	r.Problems = append(r.Problems, Problem{Line: end, Key: missing[0], Message: "not in the file, which has its last key here, and without a default: " + strings.Join(missing, ", ")})
-}
-
-// degreeOf returns a figure of the model that was read, 0 where none was.
-func (r *reader) degreeOf(figure string) int {
-	n, _ := r.Setup[modelPrefix+figure].(int)
-	return n
 }

@@ -61,12 +61,14 @@ func Open(name string, data []byte, lib *presets.Library) Reading {
 }
 
 // readNamed reads a file that nothing in it tells as a launcher's, such as the begin of one, by a
-// name that does: that of the launcher in it, or the one its file usually has.
+// name that does: that of the launcher in it, or the one its file usually has. Of a name with two
+// launchers the first counts.
 func readNamed(name string, data []byte) (Reading, bool) {
-	for usual, l := range map[string]Launcher{"nanotron.yaml": nanotron(), "ds_config.json": deepSpeed(), "accelerate.yaml": accelerate(), "torchtitan.toml": torchTitanTOML()} {
-		base, ext := filepath.Base(strings.ToLower(name)), filepath.Ext(usual)
-		if ext == strings.Replace(filepath.Ext(base), ".yml", ".yaml", 1) && (strings.Contains(base, strings.TrimSuffix(l.ID, "-toml")) || strings.TrimSuffix(base, filepath.Ext(base)) == strings.TrimSuffix(usual, ext)) {
-			if r := l.read(name, data); len(r.Understood)+len(r.Problems) > 0 {
+	base := strings.ToLower(filepath.Base(name))
+	stem, ext := strings.TrimSuffix(base, filepath.Ext(base)), strings.Replace(filepath.Ext(base), ".yml", ".yaml", 1)
+	for _, f := range []form{titanTOML(), nanotronFile(), deepSpeedFile(), accelerateFile()} {
+		if usual, ok := strings.CutSuffix(f.file, ext); ok && ext != "" && (stem == usual || strings.Contains(base, strings.TrimSuffix(f.id, "-toml"))) {
+			if r := f.reading(data); len(r.Understood)+len(r.Problems) > 0 {
 				return r, true
 			}
 		}

@@ -57,6 +57,11 @@ func TestOpen(t *testing.T) {
 	if err := large.Err("config.json"); err == nil || !strings.Contains(err.Error(), "longer than 10485760 bytes (10 MiB)") {
 		t.Errorf("%v", err)
 	}
+	for range 20 {
+		if r := launch.Open("accelerate-nanotron.yaml", []byte("parallelism:\n  tp: 8\n"), lib); r.Launcher != "nanotron" {
+			t.Fatalf("a file with the names of two launchers is of %q", r.Launcher)
+		}
+	}
 	of := launch.Open("", file, lib)
 	d, err := of.Document(lib)
 	if err != nil {

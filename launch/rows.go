@@ -17,13 +17,13 @@ import (
 // flat returns the key of a setup document for a knob.
 func flat(id knob.ID) string { return strings.ReplaceAll(string(id), "-", "_") }
 
-// number returns the row of a whole number; where says for which setups it is written, nil: all.
-func number(key, from string, of func(*engine.Setup) int, where func(*engine.Setup) bool) field {
+// numberField returns the row of a whole number of a command line; where says for which setups it is written, nil: all.
+func numberField(key, from string, of func(*engine.Setup) int, where func(*engine.Setup) bool) field {
 	return field{
 		key: key, from: []string{from},
 		write: func(s *engine.Setup) (any, bool) { return of(s), where == nil || where(s) },
 		read: func(v any, r *reader) error {
-			n, err := natural(v)
+			n, err := wholeArgument(v, 0)
 			if err == nil {
 				r.Setup[from] = n
 			}
@@ -119,36 +119,32 @@ func own(rows ...field) []field {
 // part is the reading of a key that gives something together with another, whose row reads both.
 func part(any, *reader) error { return nil }
 
-// whole reads a whole number of at most 15 digits.
-func whole(v any) (int, error) {
-	switch n := v.(type) {
-	case int:
+// maxWhole bounds whole numbers of files: tokens of a step.
+const maxWhole = 1 << 50
+
+// wholeNumber reads a whole number from least to maxWhole. A number in quotes is a text.
+func wholeNumber(v any, least int) (int, error) {
+	if n, ok := v.(int); ok && n >= least && n <= maxWhole {
 		return n, nil
-	case int64:
-		return int(n), nil
-	case uint64:
-		if n <= math.MaxInt64 {
-			return int(n), nil
-		}
-	case float64:
-		if n == math.Trunc(n) && math.Abs(n) < 1e15 {
-			return int(n), nil
-		}
-	case string:
-		if i, err := strconv.Atoi(strings.ReplaceAll(n, "_", "")); err == nil && len(n) <= 15 {
-			return i, nil
-		}
 	}
-	return 0, fmt.Errorf("%s is not a whole number", shown(v))
+	err := fmt.Errorf("%s is not a whole number from %d to %d", shown(v), least, maxWhole)
+	f, isNumber := v.(float64)
+	if n, ok := v.(int); ok {
+		f, isNumber = float64(n), true
+	}
+	if isNumber && !math.IsNaN(f) {
+		err = fmt.Errorf("%w, nearest %.0f", err, min(max(math.Round(f), float64(least)), maxWhole))
+	}
+	return 0, err
 }
 
-// natural reads a whole number of 0 or more.
-func natural(v any) (int, error) {
-	n, err := whole(v)
-	if err == nil && n < 0 {
-		return 0, fmt.Errorf("%s is below 0", shown(v))
+// wholeArgument reads a whole number of a command line, where every value is a text.
+func wholeArgument(v any, least int) (int, error) {
+	text, _ := v.(string)
+	if n, err := strconv.Atoi(strings.ReplaceAll(text, "_", "")); err == nil {
+		v = n
 	}
-	return n, err
+	return wholeNumber(v, least)
 }
 
 // isOn reads a switch: a flag without a value is on.
@@ -196,15 +192,15 @@ func (r *reader) text(key string) string {
 	return ""
 }
 
-// count returns the whole number of a key of the file; 0 where there is none.
-func (r *reader) count(key string) int {
-	n, _ := whole(r.text(key))
+// argument returns the whole number of a flag of the command line; 0 where there is none.
+func (r *reader) argument(key string) int {
+	n, _ := wholeArgument(r.text(key), -maxWhole)
 	return n
 }
 
 // number returns a whole number of what is read so far, or otherwise.
 func (r *reader) number(key string, otherwise int) int {
-	if n, err := whole(r.Setup[key]); err == nil {
+	if n, ok := r.Setup[key].(int); ok {
 		return n
 	}
 	return otherwise
@@ -218,7 +214,10 @@ func (r *reader) assume(key string, value any, why string) {
 	}
 }
 
-// wrongf adds a problem of a key of the file.
+// wrongf adds a problem of a key of the file, once: keys are read again with those that they count with.
 func (r *reader) wrongf(key, format string, args ...any) {
-	r.Problems = append(r.Problems, Problem{Line: r.values[key].Line, Key: key, Message: fmt.Sprintf(format, args...)})
+	p := Problem{Line: r.values[key].Line, Key: key, Message: fmt.Sprintf(format, args...)}
+	if !slices.Contains(r.Problems, p) {
+		r.Problems = append(r.Problems, p)
+	}
 }

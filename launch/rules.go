@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,9 +11,14 @@ import (
 	"meshscope/engine/recipe"
 )
 
-// refuses returns a rule with a reason that needs no numbers.
+// refuses returns a rule with the reason for its refusal.
 func refuses(id string, field knob.ID, source, because string, breaks func(*engine.Setup) bool) Rule {
-	return Rule{ID: id, Field: field, Source: source, Why: func(*engine.Setup) string { return because }, breaks: breaks}
+	return refusesWith(id, field, source, breaks, func(*engine.Setup) string { return because })
+}
+
+// refusesWith returns a rule whose reason has figures of the setup.
+func refusesWith(id string, field knob.ID, source string, breaks func(*engine.Setup) bool, why func(*engine.Setup) string) Rule {
+	return Rule{ID: id, Field: field, Source: source, Why: why, breaks: breaks}
 }
 
 // outsideSearch marks rules that no layout of a search is refused for.
@@ -25,39 +31,42 @@ func outsideSearch(rules ...Rule) []Rule {
 
 // oneOf returns the rule that a knob has one of some words.
 func oneOf[T ~string](id knob.ID, source, because string, of func(*engine.Setup) T, allowed ...T) Rule {
-	return Rule{
-		ID: string(id), Field: id, Source: source,
-		breaks: func(s *engine.Setup) bool { return !slices.Contains(allowed, of(s)) },
-		Why: func(s *engine.Setup) string {
-			var list []string
-			for _, w := range allowed {
-				list = append(list, string(w))
-			}
-			return fmt.Sprintf("%s %s: %s (accepted: %s)", id, of(s), because, strings.Join(list, ", "))
-		},
+	return refusesWith(string(id), id, source,
+		func(s *engine.Setup) bool { return !slices.Contains(allowed, of(s)) },
+		func(s *engine.Setup) string {
+			return fmt.Sprintf("%s %s: %s (accepted: %s)", id, of(s), because, listed(allowed, ", "))
+		})
+}
+
+// listed returns words as one text.
+func listed[T ~string](words []T, between string) string {
+	list := make([]string, len(words))
+	for i, w := range words {
+		list[i] = string(w)
 	}
+	return strings.Join(list, between)
 }
 
 // softwareRules returns the rules that a launcher is not told to run other software than its
-// own: each field is auto, or one of the words of what it does.
+// own: each field is auto, or one of the words of what PyTorch or the launcher itself does.
 func softwareRules(source string, own map[string][]string) []Rule {
+	words := map[string][]string{"ep-overlap": {"off"}, "tp-overlap": {"none"}, "cuda-graph": {"none"}, "attention-precision": {"bf16"}, "dp-overlap": {"on"}}
+	maps.Copy(words, own)
 	var out []Rule
 	for _, f := range recipe.SoftwareFields() {
 		if f.Knob == "comm-overlap" { // what is taken to overlap, not what runs
 			continue
 		}
-		allowed := append([]string{"", recipe.Auto}, own[f.Knob]...)
-		out = append(out, Rule{
-			ID: f.Knob, Field: knob.ID(f.Knob), Source: source, outside: true,
-			breaks: func(s *engine.Setup) bool {
+		allowed := append([]string{"", recipe.Auto}, words[f.Knob]...)
+		out = append(out, refusesWith(f.Knob, knob.ID(f.Knob), source,
+			func(s *engine.Setup) bool {
 				return s.Software != (recipe.Software{}) && !slices.Contains(allowed, *f.Of(&s.Software))
 			},
-			Why: func(s *engine.Setup) string {
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("its file cannot ask for %s %s (accepted: %s)", f.Knob, *f.Of(&s.Software), strings.Join(allowed[1:], ", "))
-			},
-		})
+			}))
 	}
-	return out
+	return outsideSearch(out...)
 }
 
 // softwareKnobs lists the knobs of software that runs.
@@ -73,15 +82,13 @@ func softwareKnobs() []knob.ID {
 
 // wholeLayers returns the rule of launchers whose recomputation is of whole layers.
 func wholeLayers(source string, modes ...recipe.RecomputeMode) Rule {
-	return Rule{
-		ID: "recompute", Field: knob.Recompute, Source: source,
-		breaks: func(s *engine.Setup) bool {
+	return refusesWith("recompute", knob.Recompute, source,
+		func(s *engine.Setup) bool {
 			return s.Recompute.Layers > 0 || !slices.Contains(modes, s.Recompute.Mode)
 		},
-		Why: func(s *engine.Setup) string {
-			return fmt.Sprintf("its file has %v for all layers alike, not %s", modes, s.Recompute)
-		},
-	}
+		func(s *engine.Setup) string {
+			return fmt.Sprintf("its file has %s for all layers alike, not %s", listed(modes, " or "), s.Recompute)
+		})
 }
 
 // noHostMemory are the rules of launchers that do not keep optimizer or activations on the host.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"meshscope/presets/setupdoc"
 )
 
 // Sbatch returns the document as a job of Slurm: one task per node that starts torchrun, or with
@@ -34,7 +36,7 @@ func (d *Document) Sbatch(ranks bool) []byte {
 		array(&b, d.Entries, spell)
 	} else {
 		end := "END_OF_" + strings.ToUpper(d.Launcher)
-		fmt.Fprintf(&b, "cat > %s << '%s'\n%s%s\n", shellWord(d.File), end, strings.TrimSuffix(string(d.Text()), "\n")+"\n", end)
+		fmt.Fprintf(&b, "cat > %s << '%s'\n%s%s\n", setupdoc.Quoted(d.File), end, strings.TrimSuffix(string(d.Text()), "\n")+"\n", end)
 	}
 	b.WriteString("\n" + d.command(ranks) + "\n")
 	return []byte(b.String())

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"meshscope/presets/setupdoc"
 )
 
 // shellText returns a document as a bash script: an array of flags with the knob of each, and
@@ -34,7 +36,7 @@ func environment(b *strings.Builder, env []Entry) {
 			fmt.Fprintf(b, "unset %s # %s\n", e.Key, e.Why)
 			continue
 		}
-		fmt.Fprintf(b, "export %s=%s # %s\n", e.Key, shellWord(fmt.Sprint(e.Value)), e.Why)
+		fmt.Fprintf(b, "export %s=%s # %s\n", e.Key, setupdoc.Quoted(fmt.Sprint(e.Value)), e.Why)
 	}
 }
 
@@ -53,13 +55,13 @@ func array(b *strings.Builder, entries []Entry, spell func(key string) (text, jo
 		case []any:
 			var words []string
 			for _, item := range v {
-				words = append(words, shellWord(fmt.Sprint(item)))
+				words = append(words, setupdoc.Quoted(fmt.Sprint(item)))
 			}
 			if line += join + strings.Join(words, " "); join == "=" {
 				line = "  " + key + "='[" + strings.Join(words, ",") + "]'"
 			}
 		default:
-			line += join + shellWord(fmt.Sprint(v))
+			line += join + setupdoc.Quoted(fmt.Sprint(v))
 		}
 		if note := e.note(); note != "" {
 			line += " # " + note
@@ -84,15 +86,4 @@ func (e *Entry) note() string {
 		from = "YOURS"
 	}
 	return strings.Join(slices.DeleteFunc([]string{from, e.Why}, func(s string) bool { return s == "" }), ": ")
-}
-
-// shellWord returns a value as bash takes it for one word.
-func shellWord(value string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+.,:=/%@", r)
-	}
-	if value != "" && strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0 {
-		return value
-	}
-	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }

@@ -21,9 +21,9 @@ const whether = "whether the "
 
 // forget leaves a part that may run or not: what it assigns is not known any more, what it appends
 // may be there, and its calls are kept aside.
-func (w *walker) forget(n syntax.Node, what string) error {
-	if w.written += int(n.End().Offset() - n.Pos().Offset()); w.written > maxExpansion {
-		return errTooLong
+func (w *walker) forget(n syntax.Node, what string) {
+	if w.written += int(n.End().Offset() - n.Pos().Offset()); w.tooLong() {
+		return
 	}
 	var names, grown []string
 	var added []*syntax.Assign
@@ -39,8 +39,8 @@ func (w *walker) forget(n syntax.Node, what string) error {
 		return true
 	})
 	for _, a := range added {
-		if err := w.append(a, what); err != nil {
-			return err
+		if w.append(a, what); w.tooLong() {
+			return
 		}
 		grown = append(grown, a.Name.Value)
 	}
@@ -55,30 +55,21 @@ func (w *walker) forget(n syntax.Node, what string) error {
 		why += "; may have more words after it: " + strings.Join(slices.Compact(grown), ", ")
 	}
 	w.leave(n, what, why)
-	return w.keepAside(n, what)
+	w.keepAside(n, what)
 }
 
 // append adds the words to a variable that may be there after a part that is not followed.
-func (w *walker) append(a *syntax.Assign, what string) error {
+func (w *walker) append(a *syntax.Assign, what string) {
 	var words []shellField
 	if a.Array == nil {
-		one, err := w.word(a.Value)
-		if err != nil {
-			return err
-		}
-		for word := range strings.FieldsSeq(one.text) {
+		for word := range strings.FieldsSeq(w.word(a.Value).text) {
 			words = append(words, shellField{text: word})
 		}
 	} else {
 		for _, e := range a.Array.Elems {
-			if e.Value == nil {
-				continue
+			if e.Value != nil {
+				words = append(words, w.fields(e.Value)...)
 			}
-			more, err := w.fields(e.Value)
-			if err != nil {
-				return err
-			}
-			words = append(words, more...)
 		}
 	}
 	name := a.Name.Value
@@ -86,8 +77,8 @@ func (w *walker) append(a *syntax.Assign, what string) error {
 	for _, f := range old {
 		w.written += len(f.text) + 1
 	}
-	if w.written > maxExpansion {
-		return errTooLong
+	if w.tooLong() {
+		return
 	}
 	all := slices.Clone(old)
 	for _, f := range words {
@@ -98,43 +89,31 @@ func (w *walker) append(a *syntax.Assign, what string) error {
 		w.arrays[name] = a.Array != nil
 	}
 	w.vars[name] = all
-	return nil
 }
 
 // keepAside keeps the calls of a part that is not followed.
-func (w *walker) keepAside(n syntax.Node, what string) (err error) {
+func (w *walker) keepAside(n syntax.Node, what string) {
 	said := w.ignored
 	syntax.Walk(n, func(n syntax.Node) bool {
 		c, ok := n.(*syntax.CallExpr)
-		if !ok || len(c.Args) == 0 || err != nil {
-			return err == nil
+		if !ok || len(c.Args) == 0 || w.tooLong() {
+			return !w.tooLong()
 		}
-		var words []shellField
-		for _, word := range c.Args {
-			more, wrong := w.fields(word)
-			if wrong != nil {
-				err = wrong
-				return false
-			}
-			words = append(words, more...)
+		if words := w.fields(c.Args...); !w.tooLong() {
+			w.asides = append(w.asides, aside{words, what, w.lineOf(c)})
 		}
-		w.asides = append(w.asides, aside{words, what, w.lineOf(c)})
 		return true
 	})
 	w.ignored = said
-	return err
 }
 
 // uncalled keeps the calls of functions aside that nothing calls by name.
-func (w *walker) uncalled() error {
+func (w *walker) uncalled() {
 	for _, name := range slices.Sorted(maps.Keys(w.functions)) {
 		if !w.called[name] {
-			if err := w.keepAside(w.functions[name], "function"); err != nil {
-				return err
-			}
+			w.keepAside(w.functions[name], "function")
 		}
 	}
-	return nil
 }
 
 // skip keeps the words of a part that is not followed.

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -38,7 +39,7 @@ type script struct {
 
 	ignored  []Ignored
 	problems []Problem
-	written  int // signs of all expansions, to bound them
+	written  int // signs of all expansions, to bound them: what comes after too many is not followed
 }
 
 // Bounds of what is followed.
@@ -51,8 +52,8 @@ const (
 // maxNesting bounds brackets and quotes inside each other, which a parser follows by recursion.
 const maxNesting = 100
 
-// errTooLong ends a script whose words grow without end.
-var errTooLong = errors.New("its words expand to more than 2,097,152 signs")
+// tooLong reports whether the words of a script have grown without end.
+func (s *script) tooLong() bool { return s.written > maxExpansion }
 
 // parseScript follows a script; what cannot be parsed is a problem with its position.
 func parseScript(name string, data []byte) *script {
@@ -83,12 +84,10 @@ func (s *script) parse(name string, data []byte, line int) {
 		s.problems = append(s.problems, Problem{Line: max(line, 1), Message: "not a shell script: " + err.Error()})
 	}
 	w := walker{script: s, line: line}
-	err = w.statements(known)
-	if err == nil {
-		err = w.uncalled()
-	}
-	if err != nil {
-		s.problems = append(s.problems, Problem{Line: line + w.at, Message: err.Error()})
+	w.statements(known)
+	w.uncalled()
+	if s.tooLong() {
+		s.problems = append(s.problems, Problem{Line: line + w.at, Message: "its words expand to more than 2,097,152 signs"})
 	}
 }
 
@@ -156,82 +155,73 @@ func (w *walker) leave(n syntax.Node, what, why string) {
 	w.ignored = append(w.ignored, Ignored{Key: what, Why: why, Line: w.lineOf(n)})
 }
 
-func (w *walker) statements(list []*syntax.Stmt) error {
+func (w *walker) statements(list []*syntax.Stmt) {
 	for _, st := range list {
+		if w.tooLong() {
+			return
+		}
 		w.at = int(st.Pos().Line())
-		if err := w.command(st.Cmd); err != nil {
-			return err
-		}
-		if err := w.here(st); err != nil {
-			return err
-		}
+		w.command(st.Cmd)
+		w.here(st)
 	}
-	return nil
 }
 
 // command follows one command.
-func (w *walker) command(c syntax.Command) error {
+func (w *walker) command(c syntax.Command) {
 	switch c := c.(type) {
 	case nil:
 	case *syntax.CallExpr:
-		return w.call(c)
+		w.call(c)
 	case *syntax.DeclClause:
-		return w.assign(c.Args)
+		w.assign(c.Args)
 	case *syntax.Block:
-		return w.statements(c.Stmts)
+		w.statements(c.Stmts)
 	case *syntax.Subshell:
-		return w.statements(c.Stmts)
+		w.statements(c.Stmts)
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
-			return w.command(c.Stmt.Cmd)
+			w.command(c.Stmt.Cmd)
 		}
 	case *syntax.BinaryCmd:
-		if err := w.command(c.X.Cmd); err != nil {
-			return err
-		}
+		w.command(c.X.Cmd)
 		if call, ok := c.Y.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 || c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
-			return w.command(c.Y.Cmd)
+			w.command(c.Y.Cmd)
+		} else {
+			w.forget(c.Y, "branch of && or ||")
 		}
-		return w.forget(c.Y, "branch of && or ||")
 	case *syntax.IfClause:
-		return w.forget(c, "if")
+		w.forget(c, "if")
 	case *syntax.WhileClause, *syntax.ForClause:
-		return w.forget(c, "loop")
+		w.forget(c, "loop")
 	case *syntax.CaseClause:
-		return w.forget(c, "case")
+		w.forget(c, "case")
 	case *syntax.FuncDecl:
 		if c.Name == nil { // of a mistake, which has its problem
-			return nil
+			return
 		}
 		w.skip(c, "function")
 		w.leave(c, "function "+c.Name.Value, "its body is not followed")
 		w.functions[c.Name.Value] = c
 	case *syntax.ArithmCmd, *syntax.LetClause:
-		return w.forget(c, "arithmetic command")
+		w.forget(c, "arithmetic command")
 	}
-	return nil
 }
 
 // call follows assignments and the words of a call; scripts in words too.
-func (w *walker) call(c *syntax.CallExpr) error {
+func (w *walker) call(c *syntax.CallExpr) {
 	if len(c.Args) == 0 {
-		return w.assign(c.Assigns)
+		w.assign(c.Assigns)
+		return
 	}
-	var fields []shellField
-	for _, word := range c.Args {
-		more, err := w.fields(word)
-		if err != nil {
-			return err
-		}
-		fields = append(fields, more...)
-	}
-	if len(fields) == 0 {
-		return nil
+	fields := w.fields(c.Args...)
+	if len(fields) == 0 || w.tooLong() {
+		return
 	}
 	w.calls = append(w.calls, fields)
 	if f, ok := w.functions[fields[0].text]; ok {
 		w.called[fields[0].text] = true
-		return w.forget(f, "function")
+		w.forget(f, "function")
+		return
 	}
 	inner := ""
 	for i, f := range fields {
@@ -248,12 +238,11 @@ func (w *walker) call(c *syntax.CallExpr) error {
 		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(inner), "")
 		if err != nil || file == nil {
 			w.leave(c, "words that are a script", "not understood")
-			return nil
+			return
 		}
 		deeper := walker{script: w.script, line: w.lineOf(c) - 1, depth: w.depth + 1}
-		return deeper.statements(file.Stmts)
+		deeper.statements(file.Stmts)
 	}
-	return nil
 }
 
 func joined(fields []shellField) string {
@@ -265,7 +254,7 @@ func joined(fields []shellField) string {
 }
 
 // assign follows assignments.
-func (w *walker) assign(list []*syntax.Assign) error {
+func (w *walker) assign(list []*syntax.Assign) {
 	for _, a := range list {
 		if a.Name == nil || a.Naked {
 			continue
@@ -279,22 +268,15 @@ func (w *walker) assign(list []*syntax.Assign) error {
 					w.leave(a, name, "an array with keys")
 					continue
 				}
-				more, err := w.fields(e.Value)
-				if err != nil {
-					return err
-				}
-				fields = append(fields, more...)
+				fields = append(fields, w.fields(e.Value)...)
 			}
 		case a.Index != nil:
 			w.leave(a, name, "an element of an array")
 			continue
 		default:
-			one, err := w.word(a.Value)
-			if err != nil {
-				return err
-			}
+			one := w.word(a.Value)
 			if old := w.vars[name]; a.Append && len(old) == 1 && !w.arrays[name] {
-				one.text, one.unknown = old[0].text+one.text, firstOf(old[0].unknown, one.unknown)
+				one.text, one.unknown = old[0].text+one.text, cmp.Or(old[0].unknown, one.unknown)
 				a = &syntax.Assign{Name: a.Name} // whole, not added
 			}
 			fields = []shellField{one}
@@ -305,21 +287,13 @@ func (w *walker) assign(list []*syntax.Assign) error {
 				w.written += len(f.text)
 			}
 		}
-		if w.written > maxExpansion {
-			return errTooLong
+		if w.tooLong() {
+			return
 		}
 		w.arrays[name] = a.Array != nil || a.Append && w.arrays[name]
 		w.vars[name] = fields
 		w.order = append(w.order, name)
 	}
-	return nil
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // arithmetic returns the value of an expression of whole numbers; false where a part is not known.
@@ -328,11 +302,11 @@ func (w *walker) arithmetic(x syntax.ArithmExpr) (int, bool) {
 	case *syntax.ParenArithm:
 		return w.arithmetic(x.X)
 	case *syntax.Word:
-		f, err := w.word(x)
-		if n, wrong := strconv.Atoi(f.text); err == nil && wrong == nil && f.unknown == "" {
+		f := w.word(x)
+		if n, wrong := strconv.Atoi(f.text); wrong == nil && f.unknown == "" {
 			return n, true
 		}
-		if v := w.vars[f.text]; err == nil && len(v) == 1 && v[0].unknown == "" {
+		if v := w.vars[f.text]; len(v) == 1 && v[0].unknown == "" {
 			n, wrong := strconv.Atoi(v[0].text)
 			return n, wrong == nil
 		}

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -16,30 +17,31 @@ type expansion struct {
 	split  bool // words of unquoted values are fields of their own
 }
 
-// fields expands a word as an argument.
-func (w *walker) fields(word *syntax.Word) ([]shellField, error) {
-	e := expansion{walker: w, split: true}
-	if err := e.parts(word.Parts, false); err != nil {
-		return nil, err
-	}
-	e.end()
-	for i := range e.fields {
-		if e.fields[i].line == 0 { // else where the variable has it from
-			e.fields[i].line = w.lineOf(word)
+// fields expands words as arguments.
+func (w *walker) fields(words ...*syntax.Word) (out []shellField) {
+	for _, word := range words {
+		e := expansion{walker: w, split: true}
+		e.parts(word.Parts, false)
+		e.end()
+		for _, f := range e.fields {
+			if f.line == 0 { // else where the variable has it from
+				f.line = w.lineOf(word)
+			}
+			out = append(out, f)
 		}
 	}
-	return e.fields, nil
+	return out
 }
 
 // word expands a word as a value: one field.
-func (w *walker) word(word *syntax.Word) (shellField, error) {
+func (w *walker) word(word *syntax.Word) shellField {
 	if word == nil {
-		return shellField{}, nil
+		return shellField{}
 	}
 	e := expansion{walker: w}
-	err := e.parts(word.Parts, false)
+	e.parts(word.Parts, false)
 	e.now.line = w.lineOf(word)
-	return e.now, err
+	return e.now
 }
 
 func (e *expansion) end() {
@@ -49,52 +51,53 @@ func (e *expansion) end() {
 	e.now, e.open = shellField{}, false
 }
 
-// add adds text to the field.
-func (e *expansion) add(text, unknown string) error {
-	e.now.text += text
-	e.now.unknown = firstOf(e.now.unknown, unknown)
-	e.open = true
-	if e.written += len(text); e.written > maxExpansion {
-		return errTooLong
+// add adds text to the field, unless the words are too long already.
+func (e *expansion) add(text, unknown string) {
+	if e.tooLong() {
+		return
 	}
-	return nil
+	e.now.text += text
+	e.now.unknown = cmp.Or(e.now.unknown, unknown)
+	e.open = true
+	e.written += len(text)
 }
 
 // unresolved adds a part whose value the file does not give.
-func (e *expansion) unresolved(name string) error { return e.add(name, name) }
+func (e *expansion) unresolved(name string) { e.add(name, name) }
 
-func (e *expansion) parts(list []syntax.WordPart, quoted bool) error {
+func (e *expansion) parts(list []syntax.WordPart, quoted bool) {
 	for _, p := range list {
-		if err := e.part(p, quoted); err != nil {
-			return err
+		if e.tooLong() {
+			return
 		}
+		e.part(p, quoted)
 	}
-	return nil
 }
 
-func (e *expansion) part(p syntax.WordPart, quoted bool) error {
+func (e *expansion) part(p syntax.WordPart, quoted bool) {
 	switch p := p.(type) {
 	case *syntax.Lit:
-		return e.add(unescaped(p.Value, quoted), "")
+		e.add(unescaped(p.Value, quoted), "")
 	case *syntax.SglQuoted:
-		return e.add(p.Value, "")
+		e.add(p.Value, "")
 	case *syntax.DblQuoted:
-		if len(p.Parts) == 0 {
-			return e.add("", "")
+		if len(p.Parts) == 0 { // an empty field
+			e.add("", "")
 		}
-		return e.parts(p.Parts, true)
+		e.parts(p.Parts, true)
 	case *syntax.ParamExp:
-		return e.parameter(p, quoted)
+		e.parameter(p, quoted)
 	case *syntax.ArithmExp:
 		if n, ok := e.arithmetic(p.X); ok {
-			return e.add(strconv.Itoa(n), "")
+			e.add(strconv.Itoa(n), "")
+		} else {
+			e.unresolved("$((...))")
 		}
-		return e.unresolved("$((...))")
 	case *syntax.CmdSubst:
 		e.leave(p, "$(...)", "a command, which is not run")
-		return e.unresolved("$(...)")
+		e.unresolved("$(...)")
 	default:
-		return e.unresolved("a part of the word")
+		e.unresolved("a part of the word")
 	}
 }
 
@@ -116,9 +119,10 @@ func unescaped(text string, quoted bool) string {
 }
 
 // parameter adds the value of a variable.
-func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) error {
+func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
 	if p.Param == nil {
-		return e.unresolved("a variable")
+		e.unresolved("a variable")
+		return
 	}
 	name := p.Param.Value
 	fields, known := e.vars[name]
@@ -132,23 +136,25 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) error {
 			}
 		}
 	} else if p.Index != nil {
-		return e.unresolved("${" + name + "[...]}")
+		e.unresolved("${" + name + "[...]}")
+		return
 	} else if len(fields) > 1 && (quoted || e.arrays[name]) {
 		fields = fields[:1]
 	}
 	switch {
 	case p.Length || p.Excl || p.Width || p.Slice != nil || p.Repl != nil || p.Names != 0:
-		return e.unresolved("${" + name + "...}")
+		e.unresolved("${" + name + "...}")
 	case p.Exp != nil:
-		return e.otherwise(p, fields, known && len(fields) > 0, quoted)
+		e.otherwise(p, fields, known && len(fields) > 0, quoted)
 	case !known:
-		return e.unresolved("$" + name)
+		e.unresolved("$" + name)
+	default:
+		e.values(fields, quoted)
 	}
-	return e.values(fields, quoted)
 }
 
 // otherwise adds a value with a default: ${name:-word} and its kin.
-func (e *expansion) otherwise(p *syntax.ParamExp, fields []shellField, known, quoted bool) error {
+func (e *expansion) otherwise(p *syntax.ParamExp, fields []shellField, known, quoted bool) {
 	filled := known && (len(fields) > 1 || fields[0].text != "")
 	use := known
 	switch p.Exp.Op {
@@ -156,21 +162,26 @@ func (e *expansion) otherwise(p *syntax.ParamExp, fields []shellField, known, qu
 		use = filled
 	case syntax.DefaultUnset, syntax.AssignUnset, syntax.ErrorUnset:
 	default: // ${name%...} and others
-		return e.unresolved("${" + p.Param.Value + "...}")
+		e.unresolved("${" + p.Param.Value + "...}")
+		return
 	}
 	failing := p.Exp.Op == syntax.ErrorUnset || p.Exp.Op == syntax.ErrorUnsetOrNull
 	switch {
 	case use:
-		return e.values(fields, quoted)
+		e.values(fields, quoted)
 	case failing || p.Exp.Word == nil:
-		return e.unresolved("$" + p.Param.Value)
+		e.unresolved("$" + p.Param.Value)
+	default:
+		e.parts(p.Exp.Word.Parts, quoted)
 	}
-	return e.parts(p.Exp.Word.Parts, quoted)
 }
 
 // values adds the fields of a variable: each its own, as are the words of unquoted text.
-func (e *expansion) values(fields []shellField, quoted bool) error {
+func (e *expansion) values(fields []shellField, quoted bool) {
 	for i, f := range fields {
+		if e.tooLong() {
+			return
+		}
 		if i > 0 && e.split {
 			e.end()
 		}
@@ -178,14 +189,10 @@ func (e *expansion) values(fields []shellField, quoted bool) error {
 			e.now.line = f.line
 		}
 		if i > 0 && !e.split {
-			if err := e.add(" ", ""); err != nil {
-				return err
-			}
+			e.add(" ", "")
 		}
 		if quoted || !e.split {
-			if err := e.add(f.text, f.unknown); err != nil {
-				return err
-			}
+			e.add(f.text, f.unknown)
 			continue
 		}
 		words := strings.Fields(f.text)
@@ -200,13 +207,10 @@ func (e *expansion) values(fields []shellField, quoted bool) error {
 			if !e.open {
 				e.now.line = f.line
 			}
-			if err := e.add(word, unknown); err != nil {
-				return err
-			}
+			e.add(word, unknown)
 		}
 		if last := len(f.text) - 1; last >= 0 && strings.IndexByte(" \t\n", f.text[last]) >= 0 {
 			e.end()
 		}
 	}
-	return nil
 }

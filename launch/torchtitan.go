@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 
 	"meshscope/engine"
@@ -135,49 +136,37 @@ func titanPipeline() []Rule {
 	const pp = titanSource + ": distributed/pipeline_parallel.py:204-262"
 	const torch = "torch/distributed/pipelining/schedules.py"
 	return []Rule{
-		{
-			ID: "order", Field: knob.Schedule, Source: torch + ", get_schedule_class",
-			breaks: func(s *engine.Setup) bool {
+		refusesWith("order", knob.Schedule, torch+", get_schedule_class",
+			func(s *engine.Setup) bool {
 				_, ok := titanScheduleOf(s.Schedule)
 				return !ok || s.PP == 1 && s.Schedule != schedule.OneFOneB
 			},
-			Why: func(s *engine.Setup) string {
+			func(s *engine.Setup) string {
 				if s.PP == 1 {
 					return "without a pipeline each micro-batch goes forward and backward before the next: 1f1b"
 				}
 				return fmt.Sprintf("PyTorch has no %s; it has 1f1b, afab, interleaved, looped-bfs, interleaved-zb, zb-v and dualpipe-v", s.Schedule)
-			},
-		},
-		{
-			ID: "stages", Field: knob.VPP, Source: pp,
-			breaks: func(s *engine.Setup) bool {
+			}),
+		refusesWith("stages", knob.VPP, pp,
+			func(s *engine.Setup) bool {
 				of, ok := titanScheduleOf(s.Schedule)
 				return s.VPP > 1 && s.PP == 1 || s.PP > 1 && ok && of.multi != (s.VPP > 1)
 			},
-			Why: func(s *engine.Setup) string {
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("vpp %d with %s and pp %d: 1f1b and afab have one stage per rank, the others two or more, and only in a pipeline", s.VPP, s.Schedule, s.PP)
-			},
-		},
-		{
-			ID: "rounds", Field: knob.MicroBatches, Source: torch + ", ScheduleInterleaved1F1B",
-			breaks: func(s *engine.Setup) bool { return interleaves(s) && s.MicroBatches%titanRounds(s) != 0 },
-			Why: func(s *engine.Setup) string {
+			}),
+		refusesWith("rounds", knob.MicroBatches, torch+", ScheduleInterleaved1F1B",
+			func(s *engine.Setup) bool { return interleaves(s) && s.MicroBatches%titanRounds(s) != 0 },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("%d micro-batches do not divide into %d rounds (micro-batches over pp, rounded down)", s.MicroBatches, titanRounds(s))
+			}),
+		refusesWith("group", knob.GroupSize, torch+", ScheduleInterleaved1F1B",
+			func(s *engine.Setup) bool {
+				return interleaves(s) && s.MicroBatches%titanRounds(s) == 0 && cmp.Or(s.GroupSize, s.PP) != s.MicroBatches/titanRounds(s)
 			},
-		},
-		{
-			ID: "group", Field: knob.GroupSize, Source: torch + ", ScheduleInterleaved1F1B",
-			breaks: func(s *engine.Setup) bool {
-				group := s.GroupSize
-				if group == 0 {
-					group = s.PP
-				}
-				return interleaves(s) && s.MicroBatches%titanRounds(s) == 0 && group != s.MicroBatches/titanRounds(s)
-			},
-			Why: func(s *engine.Setup) string {
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("its groups are of micro-batches over rounds: %d here", s.MicroBatches/titanRounds(s))
-			},
-		},
+			}),
 		refuses("tied", knob.PP, titanSource+": models/llama3/model.py, update_from_config", "tied embeddings are not combined with a pipeline",
 			func(s *engine.Setup) bool { return s.PP > 1 && s.Model.Tied }),
 	}
@@ -186,20 +175,16 @@ func titanPipeline() []Rule {
 // titanRules returns what both versions refuse.
 func titanRules() []Rule {
 	rules := append(titanPipeline(), []Rule{
-		{
-			ID: "kv-heads", Field: knob.TP, Source: titanSource + ": models/llama3/model.py, update_from_config",
-			breaks: func(s *engine.Setup) bool { return s.TP > 1 && !s.Model.IsMLA() && s.Model.KVHeads%s.TP != 0 },
-			Why: func(s *engine.Setup) string {
+		refusesWith("kv-heads", knob.TP, titanSource+": models/llama3/model.py, update_from_config",
+			func(s *engine.Setup) bool { return s.TP > 1 && !s.Model.IsMLA() && s.Model.KVHeads%s.TP != 0 },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("tp %d does not divide the %d kv heads", s.TP, s.Model.KVHeads)
-			},
-		},
-		{
-			ID: "sequence", Field: knob.CP, Source: titanSource + ": distributed/parallel_dims.py, seq_len_divisor",
-			breaks: func(s *engine.Setup) bool { return s.Seq%(2*s.TP*s.CP) != 0 },
-			Why: func(s *engine.Setup) string {
+			}),
+		refusesWith("sequence", knob.CP, titanSource+": distributed/parallel_dims.py, seq_len_divisor",
+			func(s *engine.Setup) bool { return s.Seq%(2*s.TP*s.CP) != 0 },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("2 x tp x cp = %d does not divide the sequence of %d", 2*s.TP*s.CP, s.Seq)
-			},
-		},
+			}),
 		wholeLayers(titanSource+": distributed/activation_checkpoint.py", recipe.RecomputeNone, recipe.RecomputeSelective, recipe.RecomputeFull),
 	}...)
 	rules = append(rules, fsdpRules(titanSource+": models/llama3/parallelize.py")...)
@@ -223,44 +208,36 @@ func titanMainRules() []Rule {
 	const dims = titanSource + ": distributed/parallel_dims.py:166-192"
 	rules := []Rule{
 		refuses("expert-tp", knob.ETP, dims, "main has no tensor parallelism of experts: etp 1", func(s *engine.Setup) bool { return s.ETP > 1 }),
-		{
-			ID: "experts", Field: knob.EP, Source: dims,
-			breaks: func(s *engine.Setup) bool { return titanFolds(s)%s.EP != 0 },
-			Why: func(s *engine.Setup) string {
+		refusesWith("experts", knob.EP, dims,
+			func(s *engine.Setup) bool { return titanFolds(s)%s.EP != 0 },
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("ep %d does not divide dp of a replica x cp x tp = %d", s.EP, titanFolds(s))
-			},
-		},
+			}),
 	}
 	rules = append(rules, outsideSearch(
-		Rule{
-			ID: "model", Field: "model", Source: titanSource + ": models/*/config_registry.py",
-			breaks: func(s *engine.Setup) bool { f, ok := flavorOf(&s.Model); return !ok || f.recipe == "" },
-			Why: func(s *engine.Setup) string {
+		refusesWith("model", "model", titanSource+": models/*/config_registry.py",
+			func(s *engine.Setup) bool { f, ok := flavorOf(&s.Model); return !ok || f.recipe == "" },
+			func(s *engine.Setup) string {
 				if f, ok := flavorOf(&s.Model); ok {
 					return fmt.Sprintf("main has no recipe function of %s, only its flavour %s; torchtitan-toml can name that", s.Model.ID, f.name)
 				}
 				return noFlavor(s)
-			},
-		},
-		Rule{
-			ID: "precision", Field: knob.Precision, Source: titanSource + ": models/llama3/config_registry.py",
-			breaks: func(s *engine.Setup) bool {
+			}),
+		refusesWith("precision", knob.Precision, titanSource+": models/llama3/config_registry.py",
+			func(s *engine.Setup) bool {
 				if s.Model.ID == "llama3.1-405b" {
 					return s.Precision != recipe.FP8
 				}
 				return s.Precision != recipe.BF16 && s.Precision != recipe.FP32
 			},
-			Why: func(s *engine.Setup) string {
+			func(s *engine.Setup) string {
 				if s.Model.ID == "llama3.1-405b" {
 					return "the recipe of the 405B converts its layers to fp8 and overlaps TP: precision fp8; torchtitan-toml has bf16"
 				}
 				return fmt.Sprintf("bf16 and fp32 are fields of the configuration; %s takes converters of the model in its recipe", s.Precision)
-			},
-		},
+			}),
 	)...)
-	return append(rules, softwareRules(titanSource, map[string][]string{
-		"dispatcher": {"alltoall"}, "ep-overlap": {"off"}, "tp-overlap": {"none"}, "cuda-graph": {"none"}, "attention-precision": {"bf16"}, "dp-overlap": {"on"},
-	})...)
+	return append(rules, softwareRules(titanSource, map[string][]string{"dispatcher": {"alltoall"}})...)
 }
 
 // titanTOMLRules returns what 0.2.2 refuses on top.
@@ -268,27 +245,21 @@ func titanTOMLRules() []Rule {
 	const dims = titanTOMLSource + ": distributed/parallel_dims.py, _validate"
 	rules := []Rule{
 		refuses("expert-tp", knob.ETP, dims, "etp is 1 or tp", func(s *engine.Setup) bool { return s.ETP > 1 && s.ETP != s.TP }),
-		{
-			ID: "experts", Field: knob.EP, Source: dims,
-			breaks: func(s *engine.Setup) bool {
+		refusesWith("experts", knob.EP, dims,
+			func(s *engine.Setup) bool {
 				return s.EP > 1 && (titanFolds(s)/s.ETP%s.EP != 0 || s.EP%titanInner(s) != 0)
 			},
-			Why: func(s *engine.Setup) string {
+			func(s *engine.Setup) string {
 				return fmt.Sprintf("ep %d takes all ranks of cp (and of tp, where etp is 1) and some of dp: a multiple of %d that divides %d", s.EP, titanInner(s), titanFolds(s)/s.ETP)
-			},
-		},
+			}),
 		refuses("sp", knob.SP, titanTOMLSource, "with tp the sequence is sharded too: sp on", func(s *engine.Setup) bool { return s.TP > 1 && !s.SP }),
 	}
 	rules = append(rules, outsideSearch(
-		Rule{
-			ID: "model", Field: "model", Source: titanTOMLSource + ": models/*/__init__.py",
-			breaks: func(s *engine.Setup) bool { _, ok := flavorOf(&s.Model); return !ok }, Why: noFlavor,
-		},
+		refusesWith("model", "model", titanTOMLSource+": models/*/__init__.py",
+			func(s *engine.Setup) bool { _, ok := flavorOf(&s.Model); return !ok }, noFlavor),
 		oneOf(knob.Precision, titanTOMLSource, "it has bf16, fp32 and float8 converters", func(s *engine.Setup) recipe.Precision { return s.Precision }, recipe.BF16, recipe.FP32, recipe.FP8),
 	)...)
-	return append(rules, softwareRules(titanTOMLSource, map[string][]string{
-		"dispatcher": {"alltoall"}, "ep-overlap": {"off"}, "tp-overlap": {"none", "async"}, "cuda-graph": {"none"}, "attention-precision": {"bf16"}, "dp-overlap": {"on"},
-	})...)
+	return append(rules, softwareRules(titanTOMLSource, map[string][]string{"dispatcher": {"alltoall"}, "tp-overlap": {"none", "async"}})...)
 }
 
 // noFlavor says that torchtitan has no definition of a model.

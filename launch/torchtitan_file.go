@@ -22,8 +22,8 @@ func titanParallel(prefix string) []field {
 			}
 			return "default", s.ZeRO == 3
 		}),
-		count(prefix+"tensor_parallel_degree", knob.TP, func(s *engine.Setup) int { return s.TP }),
-		count(prefix+"pipeline_parallel_degree", knob.PP, func(s *engine.Setup) int { return s.PP }),
+		countField(prefix+"tensor_parallel_degree", knob.TP, func(s *engine.Setup) int { return s.TP }),
+		countField(prefix+"pipeline_parallel_degree", knob.PP, func(s *engine.Setup) int { return s.PP }),
 		joint(prefix+"pipeline_parallel_schedule", []knob.ID{knob.Schedule, knob.VPP}, func(s *engine.Setup) (any, bool) {
 			of, ok := titanScheduleOf(s.Schedule)
 			return of.class, ok
@@ -32,8 +32,8 @@ func titanParallel(prefix string) []field {
 		joint(prefix+"module_fqns_per_model_part", []knob.ID{knob.VPP, knob.Split}, func(s *engine.Setup) (any, bool) { c := titanCutOf(s); return c.modules, c.modules != nil }).only(pipelined),
 		joint(prefix+"pipeline_parallel_first_stage_less_layers", []knob.ID{knob.Split}, func(s *engine.Setup) (any, bool) { c := titanCutOf(s); return c.first, c.first != 1 }),
 		joint(prefix+"pipeline_parallel_last_stage_less_layers", []knob.ID{knob.Split}, func(s *engine.Setup) (any, bool) { c := titanCutOf(s); return c.last, c.last != 1 }),
-		count(prefix+"context_parallel_degree", knob.CP, func(s *engine.Setup) int { return s.CP }),
-		count(prefix+"expert_parallel_degree", knob.EP, func(s *engine.Setup) int { return s.EP }),
+		countField(prefix+"context_parallel_degree", knob.CP, func(s *engine.Setup) int { return s.CP }),
+		countField(prefix+"expert_parallel_degree", knob.EP, func(s *engine.Setup) int { return s.EP }),
 	}
 	return rows
 }
@@ -67,7 +67,7 @@ func titanMain() form {
 		joint(p+"num_pp_microbatches", []knob.ID{knob.MicroBatches}, ofAll(func(s *engine.Setup) int { return s.MicroBatches })).only(func(s *engine.Setup) bool { return s.PP > 1 }),
 		joint(training+"num_tokens_per_microbatch_per_dp_rank", []knob.ID{knob.MBS, knob.Seq}, ofAll(func(s *engine.Setup) int { return s.MBS * s.Seq })),
 		joint(training+"num_tokens_per_train_step", []knob.ID{knob.GBS, knob.MicroBatches, knob.Seq}, ofAll(func(s *engine.Setup) int { return s.GBS * s.Seq })),
-		count(training+"max_context_length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
+		countField(training+"max_context_length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		titanMixed(training+"mixed_precision_param"),
 		must(training+"dtype", "float32", "weights, gradients and moments in fp32: the default"),
 		unwritten(training+"enable_cpu_offload", false, "weights, gradients and optimizer stay on the GPU"),
@@ -117,19 +117,11 @@ func (r *reader) modelLayers() int {
 	return 0
 }
 
-// degree returns a degree that was read, 1 where none was.
-func (r *reader) degree(id knob.ID) int {
-	if n, ok := r.Setup[flat(id)].(int); ok {
-		return n
-	}
-	return 1
-}
-
 // readTitan reads what both versions say together: sharding, schedule and stages. It reports
 // whether there is a pipeline.
 func (r *reader) readTitan(prefix string) (pipeline bool) {
 	r.readShards(prefix+"data_parallel_replicate_degree", prefix+"data_parallel_shard_degree", prefix+"fsdp_reshard_after_forward", -1)
-	pp := r.degree(knob.PP)
+	pp := r.number("pp", 1)
 	class := "1F1B"
 	if e, ok := r.values[prefix+"pipeline_parallel_schedule"]; ok {
 		class, _ = e.Value.(string)
@@ -152,7 +144,7 @@ func (r *reader) readTitan(prefix string) (pipeline bool) {
 
 // readGroups gives an interleaved schedule the size of its groups where it is not pp.
 func (r *reader) readGroups() {
-	m, pp := r.degree(knob.MicroBatches), r.degree(knob.PP)
+	m, pp := r.number("microbatches", 1), r.number("pp", 1)
 	if k := r.Setup[flat(knob.Schedule)]; pp > 1 && (k == "interleaved" || k == "interleaved-zb") && m%pp != 0 && m%max(1, m/pp) == 0 {
 		r.Setup[flat(knob.GroupSize)] = m / max(1, m/pp)
 	}
@@ -177,7 +169,7 @@ func (r *reader) readBatch(mbs, perPass, gbs int, passKey string) {
 		r.wrongf(passKey, "the global batch of %d sequences is no multiple of %d (micro-batch %d x %d x dp %d)", gbs, one, mbs, perPass, dp)
 		return
 	}
-	if passes := gbs / one; passes > 1 && r.degree(knob.PP) > 1 {
+	if passes := gbs / one; passes > 1 && r.number("pp", 1) > 1 {
 		r.wrongf(passKey, "%d passes of %d micro-batches through the pipeline per step: read as one pass of all, which has a smaller bubble", passes, perPass)
 	}
 	r.Setup[flat(knob.MicroBatches)] = gbs / times(mbs, dp)

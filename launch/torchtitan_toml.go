@@ -37,7 +37,7 @@ func titanTOML() form {
 			return s.MBS
 		})),
 		joint("training.global_batch_size", []knob.ID{knob.GBS, knob.MicroBatches}, ofAll(func(s *engine.Setup) int { return s.GBS })),
-		count("training.seq_len", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
+		countField("training.seq_len", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		titanMixed("training.mixed_precision_param"),
 		unwritten("training.dtype", "float32", "weights, gradients and moments in fp32"),
 		unwritten("training.enable_cpu_offload", false, "weights, gradients and optimizer stay on the GPU"),
@@ -50,7 +50,7 @@ func titanTOML() form {
 	rows = append(rows,
 		joint(p+"enable_async_tensor_parallel", []knob.ID{"tp-overlap"}, func(s *engine.Setup) (any, bool) { return s.TPOverlap == recipe.AsyncTP, true }),
 		joint(p+"pipeline_parallel_microbatch_size", []knob.ID{knob.MBS}, ofAll(func(s *engine.Setup) int { return s.MBS })),
-		count(p+"expert_tensor_parallel_degree", knob.ETP, func(s *engine.Setup) int { return s.ETP }),
+		countField(p+"expert_tensor_parallel_degree", knob.ETP, func(s *engine.Setup) int { return s.ETP }),
 		words("activation_checkpoint.mode", knob.Recompute, pair{"none", "none"}, pair{"selective", "selective"}, pair{"full", "full"}),
 		must("activation_checkpoint.selective_ac_option", "op", "every second product of a layer is kept, as predicted").only(func(s *engine.Setup) bool { return s.Recompute.Mode == recipe.RecomputeSelective }),
 		joint("compile.enable", []knob.ID{"tp-overlap"}, func(s *engine.Setup) (any, bool) { return s.TPOverlap == recipe.AsyncTP, true }),
@@ -87,7 +87,7 @@ func finishTitanTOML(r *reader) {
 		r.Setup[flat(knob.Precision)] = string(recipe.FP8)
 	}
 	pipeline := r.readTitan("parallelism.")
-	r.assume(flat(knob.SP), r.degree(knob.TP) > 1, "with tp the sequence is sharded")
+	r.assume(flat(knob.SP), r.number("tp", 1) > 1, "with tp the sequence is sharded")
 	if r.values["parallelism.enable_async_tensor_parallel"].Value == true {
 		r.Setup["tp_overlap"] = string(recipe.AsyncTP)
 	}

@@ -152,11 +152,7 @@ func parseTOML(text []byte) (entries []Entry, err error) {
 	}
 	var checked map[string]any
 	if err := toml.Unmarshal(text, &checked); err != nil {
-		if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
-			line, column := bad.Position()
-			return nil, &input.Error{Line: line, Column: column, Err: errors.New("not TOML: " + strings.TrimPrefix(bad.Error(), "toml: "))}
-		}
-		return nil, fmt.Errorf("not TOML: %w", err)
+		return nil, input.NotTOML(err)
 	}
 	var p unstable.Parser
 	p.Reset(text)

@@ -72,5 +72,5 @@ func FindDemo(id string, lib *presets.Library) (Demo, error) {
 		}
 		ids = append(ids, d.ID)
 	}
-	return Demo{}, fmt.Errorf("no demonstration %q; there are %s", id, strings.Join(ids, ", "))
+	return Demo{}, unknownID("demonstration", id, ids)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,10 +70,13 @@ func compile(text string) (*Expression, error) {
 	return e, nil
 }
 
+// place is where in an expression the library finds an error; the file names the line itself.
+var place = regexp.MustCompile(` \(\d+:\d+\)$`)
+
 // plain returns the first line of an error of the library, which draws a picture below it.
 func plain(err error) error {
 	first, _, _ := strings.Cut(err.Error(), "\n")
-	return errors.New(first)
+	return errors.New(place.ReplaceAllString(first, ""))
 }
 
 // reader accepts the nodes that an expression may have, notes its figures, and replaces

@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
+	"meshscope/engine/record"
 	"meshscope/presets"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
@@ -33,6 +33,7 @@ type lessonFile struct {
 type actFile struct {
 	Show    string            `toml:"show"`
 	Ask     string            `toml:"ask"`
+	Point   string            `toml:"point"` // what to do with the cursor
 	Kind    Kind              `toml:"kind"`
 	Figure  string            `toml:"figure"`
 	Against string            `toml:"against"`
@@ -163,6 +164,7 @@ func (l *loader) text(key string, text *string, most int, needed bool) {
 // texts checks the texts of an act, and how much of everything it has.
 func (l *loader) texts(key string, f *actFile) {
 	l.text(key+".ask", &f.Ask, longestText, true)
+	l.text(key+".point", &f.Point, longestText, false)
 	l.text(key+".rule", &f.Rule, longestText, true)
 	l.text(key+".why", &f.Why, longestText, false)
 	l.text(key+".notes", &f.Notes, longestText, false)
@@ -178,6 +180,9 @@ func (l *loader) texts(key string, f *actFile) {
 	}
 	if len(f.Options) > mostOptions {
 		l.failf(key+".options", "there are %d; allowed: at most %d", len(f.Options), mostOptions)
+	}
+	if f.Kind != Point && f.Point != "" {
+		l.failf(key+".point", "is for questions of kind point: others are not answered with the cursor")
 	}
 	if f.Kind == Goal && len(f.Mask) > 0 {
 		l.failf(key+".mask", "hides figures that the way to a goal needs")
@@ -258,8 +263,8 @@ func knobID(key string) knob.ID { return knob.ID(strings.ReplaceAll(key, "_", "-
 // read returns the value of a knob as prose has it.
 func read(k *knob.Knob, s engine.Setup) string {
 	text := k.Text(s)
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil && k.Kind == knob.Number {
-		return comma(n)
+	if k.Kind == knob.Number {
+		return record.Thousands(text)
 	}
 	return text
 }
@@ -297,7 +302,7 @@ func turn(s engine.Setup, knobs Settings) (engine.Setup, []Turn, error) {
 func (l *loader) act(key string, f *actFile, at engine.Setup) (Act, bool) {
 	errsBefore := len(l.errs)
 	a := Act{
-		Show: f.Show, Ask: f.Ask, Kind: f.Kind, Near: f.Near, Mask: f.Mask, Knobs: f.Knobs, Reach: f.Reach,
+		Show: f.Show, Ask: strings.TrimSpace(f.Ask + " " + f.Point), Point: f.Point, Kind: f.Kind, Near: f.Near, Mask: f.Mask, Knobs: f.Knobs, Reach: f.Reach,
 		Why: f.Why, Rule: f.Rule, Paid: f.Paid, Notes: f.Notes, figure: f.Figure, rule: f.Rule, Before: newSide(at),
 	}
 	to, turned, err := turn(at, f.Turn)
@@ -353,13 +358,13 @@ func (l *loader) known(key string, f *actFile, a *Act) {
 			l.fail(key+".against", err)
 		}
 	}
-	for _, name := range append(slices.Clone(f.Mask), f.Paid) {
-		if name == "" {
-			continue
-		}
-		if _, err := a.After.figure(name); err != nil {
-			l.fail(key+".mask", err)
-		}
+	for _, name := range f.Mask {
+		_, err := a.After.figure(name)
+		l.fail(key+".mask", err)
+	}
+	if f.Paid != "" {
+		_, err := a.After.figure(f.Paid)
+		l.fail(key+".paid", err)
 	}
 	for _, id := range f.Hold {
 		k, ok := knob.Find(knobID(id))

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"embed"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,7 +51,8 @@ const (
 // Act is one question on one screen, with what is there before and after the turn.
 type Act struct {
 	Show    string // screen, and pane behind a slash
-	Ask     string
+	Ask     string // the question, which ends with Point
+	Point   string // of a point: what to do with the cursor
 	Kind    Kind
 	Figure  figures.Figure // before
 	Against figures.Figure // after
@@ -161,7 +161,7 @@ func Find(all []*Lesson, id string) (*Lesson, error) {
 		}
 		ids = append(ids, l.ID)
 	}
-	return nil, fmt.Errorf("no lesson %q; there are %s", id, strings.Join(ids, ", "))
+	return nil, unknownID("lesson", id, ids)
 }
 
 // Start returns the setup that a lesson begins with.

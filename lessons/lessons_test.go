@@ -1,6 +1,7 @@
 package lessons
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,9 +76,11 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct{ name, old, to, want string }{
 		{"unknown figure", "after < before", "nonsense(after) < before", "x.toml:13:19: act 1 options.0.is: unknown figure nonsense"},
 		{"no side", "after < before", "peak < before", "unknown name peak"},
-		{"division by zero", "after < before", "after / 0 < before", "x.toml:13:19: act 1 options.0.is: divides by zero"},
+		{"division by zero", "after < before", "after / 0 < before", "x.toml:13:19: act 1 options.0.is: divides by zero\n"},
 		{"figure that is zero", "after < before", "after / bubble(after) < before", "divides by zero"},
-		{"two true", "after > before", "before > 1", "2 options are true; exactly one has to be"},
+		{"two true", "after > before", "before > 1", "2 options are true; exactly one has to be; after < before with after = 62.4 GiB, before = 86.6 GiB is true; before > 1 with before = 86.6 GiB is true\n"},
+		{"two true whatever the figures", "after > before", "2 > 1", "; 2 > 1 is true\n"},
+		{"figure nearly known", `figure = "memory.peak"`, `figure = "memory.peek"`, "x.toml:10:1: act 1 figure: unknown figure memory_peek: did you mean memory_peak?"},
 		{"none true", "after < before", "after < 1", "0 options are true"},
 		{"builtin", "after < before", "max(after, 1) < before", "only figures, before, after, numbers"},
 		{"text", "after < before", "'a' == 'a'", "only figures"},
@@ -101,6 +104,7 @@ func TestFaults(t *testing.T) {
 		{"wrong value", "zero = 1", "zero = 7", "x.toml:5:73: setup.zero"},
 		{"not TOML", "[[act]]", "[[act", "x.toml:6"},
 		{"claim", `rule =`, "claim.that = \"after > before\"\nrule =", "act 1 claim.that: after > before does not hold"},
+		{"unknown price", `rule =`, "paid = \"peek\"\nrule =", "x.toml:16:1: act 1 paid: unknown figure peek"},
 		{"masked in the question", `ask = "Which?"`, "ask = \"Which? {memory.peak}\"\nmask = [\"memory.peak\"]", "which is masked"},
 		{"id", `id = "x"`, `id = "y"`, "the file is named"},
 		{"id of another form", `id = "x"`, `id = "../x"`, "x.toml:1:1: id: is \"../x\"; allowed: small letters"},
@@ -117,6 +121,7 @@ func TestFaults(t *testing.T) {
 		{"masked goal", `kind = "choice"`, "kind = \"goal\"\nmask = [\"peak\"]", "act 1 mask: hides figures"},
 		{"goal without a way", `kind = "choice"`, `kind = "goal"`, "changes nothing: the way to a goal"},
 		{"point without a star", `kind = "choice"`, `kind = "point"`, "act 1 figure: needs one *"},
+		{"a cursor for no point", `kind = "choice"`, "kind = \"choice\"\npoint = \"There.\"", "x.toml:10:1: act 1 point: is for questions of kind point"},
 		{"point at nothing", "kind = \"choice\"\nfigure = \"memory.peak\"", "kind = \"point\"\nfigure = \"memory.ranks.7.*\"", "unknown figure"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -240,4 +245,80 @@ func TestGoal(t *testing.T) {
 	if _, err := l.Acts[0].Judge("make it fit"); err == nil {
 		t.Error("an answer without knobs is taken")
 	}
+	for _, knobs := range []string{"zero=3", "recompute=full", "vpp=2"} {
+		if v, err := l.Acts[1].Judge("gbs=512 " + knobs); err != nil || !strings.Contains(v.Says, "is held") {
+			t.Errorf("the batch with %s: %+v, %v", knobs, v, err)
+		}
+	}
+	if v, err := l.Acts[2].Judge("mfu=full"); err != nil || !strings.Contains(v.Says, "is held") {
+		t.Errorf("another convention of MFU: %+v, %v", v, err)
+	}
+}
+
+// TestGoalHoldsModelAndMachine: a goal is not met by another model or machine, which are no knobs.
+func TestGoalHoldsModelAndMachine(t *testing.T) {
+	l := one(t, "capstone")
+	for _, other := range []Settings{{"model": "llama3.2-1b"}, {"cluster": "dgx-b200"}} {
+		all := Settings{"model": "llama3.1-70b", "gpus": 64, "tp": 8, "pp": 2, "gbs": 128, "seq": 4096, "zero": 1}
+		maps.Copy(all, other)
+		s, _, err := settle(all, presets.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := l.Acts[0].Reached(s); v.Right || v.Says != "The model and the machine are held" {
+			t.Errorf("%v: %+v", other, v)
+		}
+	}
+}
+
+// TestGoalReached: a goal that is reached otherwise tells its own figures, and the lesson's way only where that
+// is another one.
+func TestGoalReached(t *testing.T) {
+	p := Begin(one(t, "capstone"))
+	for answer, want := range map[string]string{
+		"tp=8 pp=2": "Reached with TP 8, PP 2.",
+		"TP=8 pp=4": "Reached with TP 8, PP 4; one way is TP 8, PP 2.",
+	} {
+		own, err := p.Answer(answer)
+		if err != nil || own.Reached() != want || own.Right != 1 {
+			t.Errorf("%s: %q, %v", answer, own.Reached(), err)
+		}
+		if peak, err := own.Act().After.figure("peak"); err != nil || !strings.Contains(own.Act().Rule, Text(peak)) || own.Setup().PP != int(answer[len(answer)-1]-'0') {
+			t.Errorf("%s: the peak is %s, told is %q", answer, Text(peak), own.Act().Rule)
+		}
+	}
+	for answer, want := range map[string]string{"batch=512": "global batch is gbs", "m=2": "micro-batches is microbatches", "zro=1": "did you mean zero?", "xyzzy=1": "knobs are dp, tp,", "=1": `no knob ""; knobs are`} {
+		if _, err := p.Answer(answer); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", answer, err)
+		}
+	}
+}
+
+// TestGoalPrice: a goal that names its price shows it.
+func TestGoalPrice(t *testing.T) {
+	l := one(t, "capstone")
+	for at := range l.Acts {
+		if c, ok := l.Acts[at].Price(); ok != (l.Acts[at].Paid != "") {
+			t.Errorf("act %d: %+v, %t", at+1, c, ok)
+		}
+	}
+}
+
+// TestTotal: a lesson that begins at a later act counts from that on; one before that is asked counts too.
+func TestTotal(t *testing.T) {
+	l := one(t, "capstone")
+	if p := From(l, 2); p.Total() != 1 || p.Back().Skip().Next().Total() != 2 || Begin(l).Total() != 3 {
+		t.Errorf("%d acts from the last on, %d with the one before, %d in all", p.Total(), p.Back().Skip().Next().Total(), Begin(l).Total())
+	}
+}
+
+// one is a lesson of the program.
+func one(t *testing.T, id string) *Lesson {
+	t.Helper()
+	all, errs := All("", presets.Default())
+	l, err := Find(all, id)
+	if err != nil || len(errs) > 0 {
+		t.Fatal(err, errs)
+	}
+	return l
 }

@@ -108,14 +108,14 @@ func title(name string) string {
 }
 
 // Price returns the figure that an act is paid with, before and after; false where it names
-// none, or nothing turned it.
+// none, or nothing changed it.
 func (a *Act) Price() (Change, bool) {
 	if a.Paid == "" {
 		return Change{}, false
 	}
 	before, errB := a.Before.figure(a.Paid)
 	after, errA := a.After.figure(a.Paid)
-	if errA != nil || errB != nil || len(a.Turned) == 0 || Text(before) == Text(after) {
+	if errA != nil || errB != nil || a.Before.Setup == a.After.Setup || Text(before) == Text(after) {
 		return Change{}, false
 	}
 	return Change{Name: title(a.Paid), Before: Text(before), After: Text(after)}, true

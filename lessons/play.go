@@ -28,6 +28,7 @@ const (
 type Play struct {
 	Lesson *Lesson
 	At     int // the act
+	First  int // the first act that was asked
 	Phase  Phase
 	Given  string // the answer of this act, as it was given
 	Judged Verdict
@@ -49,6 +50,7 @@ func (p Play) leave(at int) Play {
 		p.past = &past{Play: p, older: p.past}
 	}
 	p.At, p.Given, p.Judged, p.Phase, p.found = at, "", Verdict{}, Predict, nil
+	p.First = min(p.First, at)
 	for was := p.past; was != nil; was = was.older {
 		if was.At == at {
 			p.Given, p.Judged, p.Phase, p.found = was.Given, was.Judged, was.Phase, was.found
@@ -62,7 +64,7 @@ func (p Play) leave(at int) Play {
 type Verdict struct {
 	Right bool
 	Says  string // why it is wrong; empty where it is right
-	Truth string // the right answer
+	Truth string // the right answer; empty where a goal is reached in the lesson's own way
 }
 
 // Begin starts a lesson.
@@ -73,8 +75,11 @@ func From(l *Lesson, act int) Play {
 	if act < 0 || act >= len(l.Acts) {
 		act = 0
 	}
-	return Play{Lesson: l, At: act}
+	return Play{Lesson: l, At: act, First: act}
 }
+
+// Total returns how many acts a play goes through: those from its first on.
+func (p Play) Total() int { return len(p.Lesson.Acts) - p.First }
 
 // Back goes to the act before, as it was left: one that was answered is read again.
 func (p Play) Back() Play {
@@ -139,7 +144,19 @@ func (p Play) Answer(text string) (Play, error) {
 	if p.Phase != Predict {
 		return p, fmt.Errorf("the question is answered")
 	}
-	v, err := p.Act().Judge(text)
+	act := p.Act()
+	if act.Kind == Goal {
+		s, err := act.turned(strings.ToLower(text))
+		if err != nil {
+			return p, err
+		}
+		if p = p.Reach(s); !p.Judged.Right {
+			p.Given, p.Phase = strings.TrimSpace(text), Reveal
+			p = p.count(false)
+		}
+		return p, nil
+	}
+	v, err := act.Judge(text)
 	if err != nil {
 		return p, err
 	}
@@ -158,11 +175,25 @@ func (p Play) Reach(s engine.Setup) Play {
 	}
 	if p.Judged = p.Act().Reached(s); p.Judged.Right {
 		found := p.Act().foundWith(s)
+		if s == p.Act().After.Setup {
+			p.Judged.Truth = ""
+		}
 		p.Given, p.Phase, p.found = found.turns(s), Reveal, found
 		p = p.count(true)
 	}
 	return p
 }
+
+// Reached says with which knobs a goal was reached, and the lesson's own way where that is another one.
+func (p Play) Reached() string {
+	if p.Judged.Truth == "" {
+		return "Reached with " + p.Given + "."
+	}
+	return "Reached with " + p.Given + "; " + p.Judged.Truth + "."
+}
+
+// OwnWay returns the lesson's own way to a goal in the words of Given.
+func (a *Act) OwnWay() string { return a.turns(a.After.Setup) }
 
 // Skip goes on without an answer.
 func (p Play) Skip() Play {
@@ -241,8 +272,8 @@ func (a *Act) option(text string) int {
 	return slices.IndexFunc(a.Options, func(o Option) bool { return strings.EqualFold(o.Say, text) })
 }
 
-// letters is how many options have a key.
-const letters = 'z' - 'a' + 1
+// letters is how many options have a key: a to p, for q leaves and w opens the glossary.
+const letters = 'q' - 'a'
 
 // Letter returns the key of an option.
 func Letter(at int) string { return string(rune('a' + at)) }
@@ -315,6 +346,9 @@ func (a *Act) turned(text string) (engine.Setup, error) {
 		if !ok {
 			return s, fmt.Errorf("answer with %s", a.Keys())
 		}
+		if _, ok := knob.Find(knobID(key)); !ok {
+			return s, unknownKnob(key)
+		}
 		var err error
 		if s, err = knob.Turn(s, knobID(key), value, Locks()); err != nil {
 			return s, err
@@ -323,10 +357,30 @@ func (a *Act) turned(text string) (engine.Setup, error) {
 	return s, nil
 }
 
-// Reached says whether a setup meets a goal; what is held or the number of knobs may stand
-// against it.
+// unknownKnob returns the error of a name that no knob has: the knob with the word in its label, else
+// the nearest one.
+func unknownKnob(name string) error {
+	var ids []string
+	for _, k := range knob.All() {
+		if slices.Contains(strings.Fields(k.Label+" "+k.Short), name) {
+			return fmt.Errorf("no knob %q: %s is %s", name, k.Label, k.ID)
+		}
+		ids = append(ids, string(k.ID))
+	}
+	if best := nearest(name, ids); best != "" {
+		return fmt.Errorf("no knob %q: did you mean %s?", name, best)
+	}
+	return fmt.Errorf("no knob %q; knobs are %s", name, strings.Join(ids, ", "))
+}
+
+// Reached says whether a setup meets a goal; what is held, the model and the machine always, or the
+// number of knobs may stand against it.
 func (a *Act) Reached(s engine.Setup) Verdict {
 	v := Verdict{Truth: a.Truth()}
+	if s.Model != a.Before.Setup.Model || s.Cluster != a.Before.Setup.Cluster {
+		v.Says = "The model and the machine are held"
+		return v
+	}
 	side := newSide(s)
 	if !side.Report.Legal {
 		v.Says = side.Report.Problems[0].Message

@@ -18,7 +18,7 @@ func (l *loader) prose(key string, a *Act) {
 		key  string
 		text *string
 		side *Side // that a figure without a side is of
-	}{{"ask", &a.Ask, &a.Before}, {"why", &a.Why, &a.After}, {"rule", &a.Rule, &a.After}, {"notes", &a.Notes, &a.After}, {"no.low", &a.Low, &a.After}, {"no.high", &a.High, &a.After}}
+	}{{"ask", &a.Ask, &a.Before}, {"point", &a.Point, &a.Before}, {"why", &a.Why, &a.After}, {"rule", &a.Rule, &a.After}, {"notes", &a.Notes, &a.After}, {"no.low", &a.Low, &a.After}, {"no.high", &a.High, &a.After}}
 	for _, t := range texts {
 		l.fill(key+"."+t.key, t.text, a, t.side)
 	}
@@ -35,7 +35,7 @@ func (l *loader) prose(key string, a *Act) {
 	}
 	mask := Begin(&Lesson{Acts: []Act{*a}}).Mask()
 	for _, at := range mask.Places(asked) {
-		l.failf(key+".ask", "or an option shows %s, which is masked or what becomes of the figure", asked[at[0]:at[1]])
+		l.failf(key+".ask", "or an option shows %s, which is masked or the figure after the change", asked[at[0]:at[1]])
 	}
 }
 
@@ -110,7 +110,7 @@ func (s *Side) shown(name string) (string, error) {
 // Words names a setup in a line: model, GPUs, what of the layout is not one, recomputation. A setup that
 // turns is named as it is now.
 func Words(s engine.Setup) string {
-	words := []string{s.Model.Name, comma(int64(s.GPUs)) + " GPUs"}
+	words := []string{s.Model.Name, record.Thousands(strconv.Itoa(s.GPUs)) + " GPUs"}
 	for _, k := range knob.All() {
 		switch text := k.Text(s); k.ID {
 		case knob.TP, knob.CP, knob.EP, knob.PP, knob.VPP, knob.DP:
@@ -175,16 +175,7 @@ func Unit(f figures.Figure) (scale float64, name string) {
 func three(v float64) string {
 	text := fmt.Sprintf("%.3g", v)
 	if strings.Contains(text, "e") || v >= 1000 {
-		text = comma(int64(v + 0.5))
-	}
-	return text
-}
-
-// comma writes a whole number in groups of three digits.
-func comma(n int64) string {
-	text := fmt.Sprint(n)
-	for at := len(text) - 3; at > 0; at -= 3 {
-		text = text[:at] + "," + text[at:]
+		text = record.Thousands(strconv.Itoa(int(v + 0.5)))
 	}
 	return text
 }

@@ -157,15 +157,9 @@ func (a *Act) pointed(before, after string) (names []string, values []float64, e
 	return names, values, nil
 }
 
-// AskByLetter returns the question for who answers with letters, as a class does: of a point act without
-// the sentence that tells where to put the cursor.
-func (a *Act) AskByLetter() string {
-	if a.Kind != Point {
-		return a.Ask
-	}
-	ask, _, _ := strings.Cut(a.Ask, " Put the cursor on ")
-	return ask
-}
+// AskByLetter returns the question for who answers with letters, as in a class or as text: without what to
+// do with the cursor.
+func (a *Act) AskByLetter() string { return strings.TrimSpace(strings.TrimSuffix(a.Ask, a.Point)) }
 
 // PointAt returns the answer that a cursor stands for, on a figure or in the row of a rank; empty for none.
 func (a *Act) PointAt(figure string, rank int) string {
@@ -214,6 +208,23 @@ func (a *Act) truth() string {
 	return b.String()
 }
 
+// written returns the value of an operand as the screens write it.
+func (a *Act) written(o operand, v any) string {
+	side := &a.Before
+	if o.side == afterSide {
+		side = &a.After
+	}
+	name := o.name
+	if name == "" {
+		name = a.figure
+	}
+	f, err := side.figure(name)
+	if _, number := v.(float64); !number || err != nil {
+		return fmt.Sprint(v)
+	}
+	return Text(f)
+}
+
 // values writes an expression with the numbers of its figures.
 func (e *Expression) values(a *Act) string {
 	var parts []string
@@ -223,9 +234,12 @@ func (e *Expression) values(a *Act) string {
 		if u.name != "" {
 			name = u.name + "(" + u.side + ")"
 		}
-		if part := fmt.Sprintf("%s = %v", name, v); err == nil && !slices.Contains(parts, part) {
+		if part := name + " = " + a.written(u, v); err == nil && !slices.Contains(parts, part) {
 			parts = append(parts, part)
 		}
+	}
+	if len(parts) == 0 {
+		return e.text
 	}
 	return e.text + " with " + strings.Join(parts, ", ")
 }

@@ -7,7 +7,7 @@ import (
 	"meshscope/engine/knob"
 )
 
-// Quiz is the figure that is asked for before each turn of any setup; empty: none.
+// Quiz is the figure that is asked for before each change of any setup; empty: none.
 type Quiz string
 
 // The figures that are asked for.
@@ -32,15 +32,15 @@ func (q Quiz) Next() Quiz {
 func (q Quiz) Says() string {
 	switch q {
 	case quizPeak:
-		return "before each turn you are asked for the peak; P again: for the step"
+		return "before each change you are asked for the peak; P again: for the step"
 	case quizStep:
-		return "before each turn you are asked for the step; P again: nothing"
+		return "before each change you are asked for the step; P again: nothing"
 	default:
-		return "turns are made at once"
+		return "changes are made at once"
 	}
 }
 
-// Before returns the question before a turn, as a lesson of one act on the screen in front; false
+// Before returns the question before a change, as a lesson of one act on the screen in front; false
 // where a side has no figures or nothing turns.
 func (q Quiz) Before(from, to engine.Setup, turned knob.ID, rule string) (*Lesson, bool) {
 	a := Act{Kind: Direction, Before: newSide(from), After: newSide(to), figure: string(q), Mask: []string{string(q)}, Rule: rule}
@@ -64,7 +64,7 @@ func (q Quiz) Before(from, to engine.Setup, turned knob.ID, rule string) (*Lesso
 		return nil, false
 	}
 	first := a.Turned[0]
-	a.Ask = fmt.Sprintf("%s from %s to %s: what becomes of the %s?", first.Label, first.From, first.To, title(a.figure))
+	a.Ask = fmt.Sprintf("%s from %s to %s: what happens to the %s?", first.Label, first.From, first.To, title(a.figure))
 	right := direction(a.Figure.Value, a.Against.Value)
 	for _, d := range directions() {
 		o := Option{Say: directionWords()[d], Right: d == right}
@@ -73,5 +73,5 @@ func (q Quiz) Before(from, to engine.Setup, turned knob.ID, rule string) (*Lesso
 		}
 		a.Options = append(a.Options, o)
 	}
-	return &Lesson{Title: "Before you turn", Acts: []Act{a}}, true
+	return &Lesson{Title: "Before the change", Acts: []Act{a}}, true
 }

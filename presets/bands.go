@@ -3,6 +3,8 @@ package presets
 import (
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"meshscope/engine/band"
 	"meshscope/engine/hardware"
@@ -61,7 +63,9 @@ func (l *Library) distances() (p *hardware.Published, found bool, err error) {
 		Memory scalesFile `toml:"memory"`
 	}
 	found, err = l.readFileOf(distancesFile, &f)
-	return &hardware.Published{Time: f.Time.table(false), Memory: f.Memory.table(true)}, found, err
+	time, errTime := f.Time.table(false)
+	memory, errMemory := f.Memory.table(true)
+	return &hardware.Published{Time: time, Memory: memory}, found, errors.Join(err, errTime, errMemory)
 }
 
 // readFileOf reads a file at the top of the library into a struct; false: there is none.
@@ -79,51 +83,31 @@ func (l *Library) readFileOf(name string, into any) (bool, error) {
 
 // scalesFile is the TOML form of band.Scales and of the prior.
 type scalesFile struct {
-	Prior       float64    `toml:"prior"`
-	PriorWeight float64    `toml:"prior_weight"`
-	Unknown     float64    `toml:"unknown"`
-	Generation  float64    `toml:"generation"`
-	Family      float64    `toml:"family"`
-	EPAcross    float64    `toml:"ep_across"`
-	Vendor      float64    `toml:"vendor"`
-	BeyondRange float64    `toml:"beyond_range"`
-	Newer       float64    `toml:"newer"`
-	Of          featureSet `toml:"of"`
+	band.Scales
+
+	Prior       float64            `toml:"prior"`
+	PriorWeight float64            `toml:"prior_weight"`
+	Of          map[string]float64 `toml:"of"` // by feature
 }
 
-// featureSet has a distance for each band.Feature.
-type featureSet struct {
-	Experts      float64 `toml:"experts"`
-	EP           float64 `toml:"ep"`
-	GPU          float64 `toml:"gpu"`
-	Stack        float64 `toml:"stack"`
-	Own          float64 `toml:"own"`
-	Changed      float64 `toml:"changed"`
-	PCIe         float64 `toml:"pcie"`
-	TP           float64 `toml:"tp"`
-	Pipeline     float64 `toml:"pipeline"`
-	CP           float64 `toml:"cp"`
-	ZeRO3        float64 `toml:"zero3"`
-	Precision    float64 `toml:"precision"`
-	Recompute    float64 `toml:"recompute"`
-	GPUs         float64 `toml:"gpus"`
-	MicroBatches float64 `toml:"micro_batches"`
-	Active       float64 `toml:"active"`
-	Seq          float64 `toml:"seq"`
-	MBS          float64 `toml:"mbs"`
-	Wait         float64 `toml:"wait"`
-	Traffic      float64 `toml:"traffic"`
+// features returns the features that have a distance, by their keys.
+func features() map[string]band.Feature {
+	return map[string]band.Feature{
+		"experts": band.Experts, "ep": band.EP, "gpu": band.GPU, "stack": band.Stack, "own": band.Own, "changed": band.Changed, "pcie": band.PCIe,
+		"tp": band.TP, "pipeline": band.Pipeline, "cp": band.CP, "zero3": band.ZeRO3, "precision": band.Precision, "recompute": band.Recompute, "gpus": band.GPUs,
+		"micro_batches": band.MicroBatches, "active": band.Active, "seq": band.Seq, "mbs": band.MBS, "wait": band.Wait, "traffic": band.Traffic,
+	}
 }
 
-func (f *scalesFile) table(memory bool) band.Table {
-	o := &f.Of
-	return band.Table{Prior: f.Prior, PriorWeight: f.PriorWeight, Memory: memory, Scales: band.Scales{
-		Unknown: f.Unknown, Generation: f.Generation, Family: f.Family, EPAcross: f.EPAcross, Vendor: f.Vendor, BeyondRange: f.BeyondRange, Newer: f.Newer,
-		Of: [band.Features]float64{
-			band.Experts: o.Experts, band.EP: o.EP, band.GPU: o.GPU, band.Stack: o.Stack, band.Own: o.Own, band.Changed: o.Changed,
-			band.PCIe: o.PCIe, band.TP: o.TP, band.Pipeline: o.Pipeline, band.CP: o.CP, band.ZeRO3: o.ZeRO3, band.Precision: o.Precision,
-			band.Recompute: o.Recompute, band.GPUs: o.GPUs, band.MicroBatches: o.MicroBatches, band.Active: o.Active, band.Seq: o.Seq, band.MBS: o.MBS,
-			band.Wait: o.Wait, band.Traffic: o.Traffic,
-		},
-	}}
+// table returns the table without runs; an unknown feature is an error.
+func (f *scalesFile) table(memory bool) (band.Table, error) {
+	t, known := band.Table{Prior: f.Prior, PriorWeight: f.PriorWeight, Memory: memory, Scales: f.Scales}, features()
+	for _, key := range slices.Sorted(maps.Keys(f.Of)) {
+		feature, ok := known[key]
+		if !ok {
+			return t, input.Errorf(distancesFile, "unknown feature %s", key)
+		}
+		t.Scales.Of[feature] = f.Of[key]
+	}
+	return t, nil
 }

@@ -13,41 +13,6 @@ import (
 	"meshscope/presets/input"
 )
 
-// calibrationFile is calibrations/ID.toml: constants of a GPU's kernels, of a
-// machine's links, the behaviour of a software stack or the tensors it keeps in memory, and the runs
-// they were fitted to. Every figure is optional; a missing one comes from the file
-// named in Inherits.
-type calibrationFile struct {
-	ID       string   `toml:"id"`
-	Kind     string   `toml:"kind"`       // gpu, network, stack, memory
-	For      []string `toml:"applies_to"` // ids of clusters or GPUs, a cluster before its GPU; of stacks for memory
-	Inherits string   `toml:"inherits,omitempty"`
-
-	FittedTo  string   `toml:"fitted_to"`
-	FitError  *float64 `toml:"fit_error,omitempty"`      // mean absolute relative error on the rows it was fitted to
-	HeldError *float64 `toml:"held_out_error,omitempty"` // the same on held-out rows
-	Note      string   `toml:"note,omitempty"`
-	Source    string   `toml:"source"`
-
-	Figures  map[string]float64 `toml:"figures,omitempty"`
-	Knobs    map[string]string  `toml:"knobs,omitempty"` // of a stack: what it runs where a setup gives nothing
-	Machines []machineFigures   `toml:"machine,omitempty"`
-
-	// Of a fitted one: what was fitted, by kind, for the stack on the machines that it applies
-	// to, and the runs.
-	Stack string       `toml:"stack,omitempty"`
-	Parts []fittedPart `toml:"part,omitempty"`
-	Runs  []FittedRun  `toml:"run,omitempty"`
-}
-
-// machineFigures are a stack's figures on one machine, where they differ.
-type machineFigures struct {
-	For      []string           `toml:"applies_to"`
-	FittedTo string             `toml:"fitted_to"`
-	Figures  map[string]float64 `toml:"figures,omitempty"`
-	Knobs    map[string]string  `toml:"knobs,omitempty"`
-}
-
 // Kinds of calibration files.
 const (
 	kindGPU     = "gpu"
@@ -57,62 +22,77 @@ const (
 	kindFitted  = "fitted" // constants of several kinds that were fitted to one machine's runs
 )
 
-// CalibrationPreset is a calibration file that was checked.
+// CalibrationPreset is calibrations/ID.toml: constants of a GPU's kernels, of a
+// machine's links, the behaviour of a software stack or the tensors it keeps in memory, and the runs
+// they were fitted to. Every figure is optional; a missing one comes from the file
+// named in Inherits.
 type CalibrationPreset struct {
-	ID        string             `json:"id"`
-	Kind      string             `json:"kind"`
-	AppliesTo []string           `json:"applies_to"`
-	Inherits  string             `json:"inherits,omitempty"`
-	FittedTo  string             `json:"fitted_to"`
-	FitError  float64            `json:"fit_error,omitempty"`
-	HeldError float64            `json:"held_out_error,omitempty"`
-	Figures   map[string]float64 `json:"figures"`
-	Knobs     map[string]string  `json:"knobs,omitempty"`
-	Machines  []MachineFigures   `json:"machines,omitempty"`
-	Note      string             `json:"note,omitempty"`
-	Source    string             `json:"source"`
-	Runs      []FittedRun        `json:"runs,omitempty"` // that a fitted one was fitted to
+	ID        string   `json:"id"                 toml:"id"`
+	Kind      string   `json:"kind"               toml:"kind"`       // gpu, network, stack, memory, fitted
+	AppliesTo []string `json:"applies_to"         toml:"applies_to"` // ids of clusters or GPUs, a cluster before its GPU; of stacks for memory
+	Inherits  string   `json:"inherits,omitempty" toml:"inherits,omitempty"`
 
-	stack string              // of a fitted one
+	FittedTo  string  `json:"fitted_to"                toml:"fitted_to"`
+	FitError  float64 `json:"fit_error,omitempty"      toml:"fit_error"`      // mean absolute relative error on the rows it was fitted to
+	HeldError float64 `json:"held_out_error,omitempty" toml:"held_out_error"` // the same on held-out rows
+
+	Figures  map[string]float64 `json:"figures"            toml:"figures,omitempty"`
+	Knobs    map[string]string  `json:"knobs,omitempty"    toml:"knobs,omitempty"` // of a stack: what it runs where a setup gives nothing
+	Machines []MachineFigures   `json:"machines,omitempty" toml:"machine,omitempty"`
+	Note     string             `json:"note,omitempty"     toml:"note,omitempty"`
+	Source   string             `json:"source"             toml:"source"`
+
+	// Of a fitted one: what was fitted, by kind, for the stack on the machines that it applies
+	// to, and the runs.
+	Stack string       `json:"-"              toml:"stack,omitempty"`
+	Parts []fittedPart `json:"-"              toml:"part,omitempty"`
+	Runs  []FittedRun  `json:"runs,omitempty" toml:"run,omitempty"`
+
 	parts []CalibrationPreset // of a fitted one: the files of one kind each that it stands for
 	own   bool                // not one of the built-in files
 }
 
-// MachineFigures are the figures of a stack on some machines.
+// MachineFigures are a stack's figures on some machines, where they differ.
 type MachineFigures struct {
-	AppliesTo []string           `json:"applies_to"`
-	FittedTo  string             `json:"fitted_to"`
-	Figures   map[string]float64 `json:"figures"`
-	Knobs     map[string]string  `json:"knobs,omitempty"`
+	AppliesTo []string           `json:"applies_to"      toml:"applies_to"`
+	FittedTo  string             `json:"fitted_to"       toml:"fitted_to"`
+	Figures   map[string]float64 `json:"figures"         toml:"figures,omitempty"`
+	Knobs     map[string]string  `json:"knobs,omitempty" toml:"knobs,omitempty"`
 }
 
 func parseCalibration(l *Library, d *document) (CalibrationPreset, error) {
-	var f calibrationFile
-	if err := d.decode(&f); err != nil {
-		return CalibrationPreset{}, ranged(err, f.Kind)
+	var p CalibrationPreset
+	if err := d.decode(&p); err != nil {
+		return CalibrationPreset{}, ranged(err, p.Kind)
 	}
-	d.identity(f.ID, "a calibration has none", f.Source)
-	if f.Kind == kindFitted {
-		return d.fitted(l, &f), d.err()
+	d.identity(p.ID, "a calibration has none", p.Source)
+	if p.Kind == kindFitted {
+		d.fitted(l, &p)
+		return p, d.err()
 	}
-	known, ok := figureRanges(f.Kind)
+	known, ok := figureRanges(p.Kind)
 	if !ok {
-		d.refuse("kind", escape.Line(f.Kind)+closestKey(f.Kind, []string{kindGPU, kindNetwork, kindStack, kindMemory, kindFitted}), "gpu, network, stack, memory, fitted")
+		d.refuse("kind", escape.Line(p.Kind)+closestKey(p.Kind, []string{kindGPU, kindNetwork, kindStack, kindMemory, kindFitted}), "gpu, network, stack, memory, fitted")
 		return CalibrationPreset{}, d.err() // of no kind there are no figures
 	}
-	p := CalibrationPreset{
-		ID: f.ID, Kind: f.Kind, AppliesTo: f.For, Inherits: f.Inherits, FittedTo: d.required("fitted_to", f.FittedTo),
-		FitError: d.optional("fit_error", f.FitError, 0, 10), HeldError: d.optional("held_out_error", f.HeldError, 0, 10),
-		Figures: map[string]float64{}, Note: d.line("note", f.Note), Source: f.Source,
-	}
-	d.figures(known, f.Figures, p.Figures)
-	p.Knobs = d.knobs(f.Kind, f.For, f.Knobs)
-	for _, m := range f.Machines {
-		own := MachineFigures{AppliesTo: m.For, FittedTo: m.FittedTo, Figures: map[string]float64{}, Knobs: d.knobs(f.Kind, f.For, m.Knobs)}
-		d.figures(known, m.Figures, own.Figures)
-		p.Machines = append(p.Machines, own)
+	p.Stack, p.Parts, p.Runs = "", nil, nil // of fitted ones only
+	d.fittedTo(&p)
+	p.Figures = d.figures(known, p.Figures)
+	d.knobs(p.Kind, p.AppliesTo, p.Knobs)
+	for i := range p.Machines {
+		m := &p.Machines[i]
+		d.knobs(p.Kind, p.AppliesTo, m.Knobs)
+		m.Figures = d.figures(known, m.Figures)
 	}
 	return p, d.err()
+}
+
+// fittedTo checks what a calibration says of how it was fitted.
+func (d *document) fittedTo(p *CalibrationPreset) {
+	d.required("fitted_to", p.FittedTo)
+	d.optional("fit_error", &p.FitError, 0, 10)
+	d.optional("held_out_error", &p.HeldError, 0, 10)
+	d.line("note", p.Note)
 }
 
 // ranged adds to an error about a figure that is no number what numbers are allowed.
@@ -131,7 +111,7 @@ func ranged(err error, kind string) error {
 
 // knobs checks a table of what stacks run by default: knobs that every one of them has,
 // and words that it has of them.
-func (d *document) knobs(kind string, stacks []string, given map[string]string) map[string]string {
+func (d *document) knobs(kind string, stacks []string, given map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		if kind != kindStack {
 			d.refuse("knobs."+key, given[key], "knobs in a file of kind stack only")
@@ -147,7 +127,6 @@ func (d *document) knobs(kind string, stacks []string, given map[string]string) 
 			}
 		}
 	}
-	return given
 }
 
 // knobsOf names the knobs of software that a stack has.
@@ -165,30 +144,22 @@ func knobsOf(stack recipe.Stack) string {
 }
 
 // figures checks a table of figures against their ranges, by name.
-func (d *document) figures(known []figureRange, given, into map[string]float64) {
-	names := make([]string, 0, len(given))
-	for key := range given {
-		names = append(names, key)
+func (d *document) figures(known []figureRange, given map[string]float64) map[string]float64 {
+	if given == nil {
+		given = map[string]float64{}
 	}
-	slices.Sort(names)
-	for _, key := range names {
+	for _, key := range slices.Sorted(maps.Keys(given)) {
 		i := slices.IndexFunc(known, func(r figureRange) bool { return r.key == key })
 		if i < 0 {
-			keys := make([]string, len(known))
-			for k := range known {
-				keys[k] = known[k].key
-			}
+			keys := figureKeys(known)
 			d.refuse(key, "not a figure of this kind"+closestKey(key, keys), strings.Join(keys, ", "))
 			continue
 		}
-		v := given[key]
-		r := known[i]
-		if !(v >= r.low && v <= r.high) {
+		if v, r := given[key], known[i]; !(v >= r.low && v <= r.high) {
 			d.refuse(key, fmt.Sprint(v), fmt.Sprintf("from %g to %g", r.low, r.high))
-			continue
 		}
-		into[key] = v
 	}
+	return given
 }
 
 // calibrated adds the calibration, the stack memories and the published runs to a cluster.

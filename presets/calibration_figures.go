@@ -19,6 +19,15 @@ type figureRange struct {
 	needed    bool
 }
 
+// figureKeys returns the keys of figures.
+func figureKeys(known []figureRange) []string {
+	keys := make([]string, len(known))
+	for i := range known {
+		keys[i] = known[i].key
+	}
+	return keys
+}
+
 // least is the smallest efficiency: a rate of zero would be one that takes no
 // time.
 const least = 1e-3

@@ -2,7 +2,6 @@ package presets
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -55,7 +54,7 @@ func (l *Library) presetOf(c *hardware.Cluster) (of *hardware.Cluster, own bool)
 	if err != nil {
 		return nil, false
 	}
-	ownGPU := l.has(gpuDir, gpu.ID)
+	ownGPU := l.Own(gpuDir, gpu.ID)
 	if c.ID == nodeID(gpu) {
 		node := l.nodeOf(gpu)
 		return &node, ownGPU
@@ -64,7 +63,7 @@ func (l *Library) presetOf(c *hardware.Cluster) (of *hardware.Cluster, own bool)
 	if err != nil {
 		return nil, false
 	}
-	ownCluster := l.has(clusterDir, p.ID)
+	ownCluster := l.Own(clusterDir, p.ID)
 	if p.GPU.ID != gpu.ID || ownCluster {
 		p.GPU = gpu
 		return &p.Cluster, ownCluster || ownGPU
@@ -72,10 +71,10 @@ func (l *Library) presetOf(c *hardware.Cluster) (of *hardware.Cluster, own bool)
 	return &p.Cluster, false
 }
 
-// has reports whether a preset comes from a library over the built-in one.
-func (l *Library) has(dir, id string) bool {
+// Own reports whether a preset of one kind (models, gpus or clusters) comes from a library over the built-in one.
+func (l *Library) Own(kind, id string) bool {
 	for at := l; at != nil && at.base != nil; at = at.base {
-		if _, err := readFile(at.fsys, path.Join(dir, strings.ToLower(id)+extension)); err == nil {
+		if at.sound(kind, id) {
 			return true
 		}
 	}

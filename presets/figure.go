@@ -34,11 +34,7 @@ func changedFigure(c hardware.Cluster, stack recipe.Stack, key string, to func(f
 	}
 	at := slices.IndexFunc(ranges, func(r figureRange) bool { return r.key == key })
 	if at < 0 {
-		known := make([]string, len(ranges))
-		for i := range ranges {
-			known[i] = ranges[i].key
-		}
-		return c, 0, errors.New("unknown figure " + escape.Quote(key) + ", allowed are " + strings.Join(known, ", "))
+		return c, 0, errors.New("unknown figure " + escape.Quote(key) + ", allowed are " + strings.Join(figureKeys(ranges), ", "))
 	}
 	r := &ranges[at]
 	if r.get != nil {

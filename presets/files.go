@@ -13,12 +13,25 @@ import (
 )
 
 // ReadingModels returns a library that also finds models by file name: a config.json
-// of Hugging Face, or a preset file. The read function gets the name as it was given
-// and returns fs.ErrNotExist where there is no such file.
+// of Hugging Face, a folder that has one, or a preset file. The read function gets the name of
+// a file and returns fs.ErrNotExist where there is no such file.
 func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library {
 	with := newLibrary(embed.FS{}, l)
 	with.tables = l.tables // a setup is equal in both
+	with.folder = func(id string) (p ModelPreset, is bool, err error) {
+		file := strings.TrimRight(id, `/\`) + "/" + configFile
+		text, err := read(file)
+		if err != nil {
+			return p, false, nil
+		}
+		p, err = modelOf(l, file, text)
+		p.ID = id
+		return p, true, err
+	}
 	with.outside = func(name string) (ModelPreset, error) {
+		if p, is, err := with.folder(name); is {
+			return p, err
+		}
 		text, err := read(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			none := unknown("model", name, nil)
@@ -32,6 +45,9 @@ func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library
 	}
 	return with
 }
+
+// configFile is the file of a model in the folder of a checkpoint.
+const configFile = "config.json"
 
 // namesFile reports whether an id is the name of a file.
 func namesFile(id string) bool {
@@ -69,37 +85,38 @@ func lastPart(name string) string {
 	return name[strings.LastIndexAny(name, `/\`)+1:]
 }
 
-// ModelText returns the file of a model preset, byte for byte: saved under its own name
-// it loads back, and it shows the keys that another preset needs.
-func (l *Library) ModelText(id string) ([]byte, error) {
-	if _, err := l.ModelPreset(id); err != nil {
-		return nil, err
+// sound reports whether the library itself, not one below it, has a file of a preset that is not refused.
+func (l *Library) sound(kind, id string) bool {
+	var err error
+	switch kind {
+	case modelDir:
+		_, err = l.models.get(l, id)
+	case gpuDir:
+		_, err = l.gpus.get(l, id)
+	case clusterDir:
+		_, err = l.clusters.get(l, id)
 	}
-	return l.text("models", id)
+	return err == nil
 }
 
-// GPUText returns the file of a GPU preset.
-func (l *Library) GPUText(id string) ([]byte, error) {
-	if _, err := l.GPUPreset(id); err != nil {
+// Text returns the file of a preset of one kind (models, gpus or clusters), byte for byte: saved
+// under its own name it loads back, and it shows the keys that another preset needs.
+func (l *Library) Text(kind, id string) ([]byte, error) {
+	var err error
+	switch kind {
+	case modelDir:
+		_, err = l.ModelPreset(id)
+	case gpuDir:
+		_, err = l.GPUPreset(id)
+	case clusterDir:
+		_, err = l.ClusterPreset(id)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return l.text("gpus", id)
-}
-
-// ClusterText returns the file of a cluster preset.
-func (l *Library) ClusterText(id string) ([]byte, error) {
-	if _, err := l.ClusterPreset(id); err != nil {
-		return nil, err
-	}
-	return l.text("clusters", id)
-}
-
-// text returns the file of an id whose preset is known to be valid.
-func (l *Library) text(dir, id string) ([]byte, error) {
 	for at := l; at != nil; at = at.base {
-		text, err := readFile(at.fsys, path.Join(dir, strings.ToLower(id)+extension))
-		if !errors.Is(err, fs.ErrNotExist) {
-			return text, err
+		if at.sound(kind, id) {
+			return readFile(at.fsys, path.Join(kind, strings.ToLower(id)+extension))
 		}
 	}
 	return nil, input.Errorf(id, "is no preset file")

@@ -37,39 +37,34 @@ type FittedRun struct {
 	Reserved  float64 `json:"reserved_GiB,omitempty"  toml:"reserved_GiB,omitempty"`
 }
 
-// fitted returns the preset of a fitted calibration: files of one kind each under one id. What it
+// fitted completes the preset of a fitted calibration: files of one kind each under one id. What it
 // says of a stack holds on its machines alone.
-func (d *document) fitted(l *Library, f *calibrationFile) CalibrationPreset {
-	p := CalibrationPreset{
-		ID: f.ID, Kind: f.Kind, AppliesTo: f.For, FittedTo: d.required("fitted_to", f.FittedTo), Figures: map[string]float64{},
-		FitError: d.optional("fit_error", f.FitError, 0, 10), HeldError: d.optional("held_out_error", f.HeldError, 0, 10),
-		Note: d.line("note", f.Note), Source: f.Source, Runs: f.Runs, stack: f.Stack,
+func (d *document) fitted(l *Library, p *CalibrationPreset) {
+	d.fittedTo(p)
+	p.Inherits, p.Figures, p.Knobs, p.Machines = "", map[string]float64{}, nil, nil // each part has its own
+	if err := l.speaksOf(kindStack, p.Stack); err != nil {
+		d.refuse("stack", escape.Line(p.Stack), err.Error())
 	}
-	if err := l.speaksOf(kindStack, f.Stack); err != nil {
-		d.refuse("stack", escape.Line(f.Stack), err.Error())
-	}
-	if len(f.Parts) == 0 {
+	if len(p.Parts) == 0 {
 		d.refuse("part", "none", "what was fitted: a [[part]] with kind, inherits and figures")
 	}
-	for _, part := range f.Parts {
+	for _, part := range p.Parts {
 		known, ok := figureRanges(part.Kind)
 		if !ok || slices.ContainsFunc(p.parts, func(q CalibrationPreset) bool { return q.Kind == part.Kind }) {
 			d.refuse("part.kind", escape.Line(part.Kind), "gpu, network, stack, memory, each once")
 			continue
 		}
-		q := p
-		q.Kind, q.Inherits, q.Figures, q.own, q.parts, q.Runs = part.Kind, part.Inherits, map[string]float64{}, true, nil, nil
-		d.figures(known, part.Figures, q.Figures)
+		q := *p
+		q.Kind, q.Inherits, q.Figures, q.own, q.parts, q.Runs = part.Kind, part.Inherits, d.figures(known, part.Figures), true, nil, nil
 		switch part.Kind {
 		case kindStack:
-			q.Machines = []MachineFigures{{AppliesTo: f.For, FittedTo: f.FittedTo, Figures: q.Figures}}
-			q.AppliesTo, q.Figures = []string{f.Stack}, map[string]float64{}
+			q.Machines = []MachineFigures{{AppliesTo: p.AppliesTo, FittedTo: p.FittedTo, Figures: q.Figures}}
+			q.AppliesTo, q.Figures = []string{p.Stack}, map[string]float64{}
 		case kindMemory:
-			q.AppliesTo = []string{string(recipe.Stack(f.Stack).Resolve())}
+			q.AppliesTo = []string{string(recipe.Stack(p.Stack).Resolve())}
 		}
 		p.parts = append(p.parts, q)
 	}
-	return p
 }
 
 // Fitted is a calibration that was fitted to runs on one machine.
@@ -96,9 +91,9 @@ func (l *Library) FittedText(of *Fitted) ([]byte, error) {
 		machine = machine[1:]
 	}
 	files := l.calibrationFiles()
-	out := calibrationFile{
-		ID: of.ID, Kind: kindFitted, For: machine[:1], Stack: string(stack), FittedTo: of.FittedTo,
-		FitError: &of.Error, HeldError: &of.LeftOut, Note: of.Note, Source: of.Source, Runs: of.Runs,
+	out := CalibrationPreset{
+		ID: of.ID, Kind: kindFitted, AppliesTo: machine[:1], Stack: string(stack), FittedTo: of.FittedTo,
+		FitError: of.Error, HeldError: of.LeftOut, Note: of.Note, Source: of.Source, Runs: of.Runs,
 	}
 	for _, kind := range []string{kindGPU, kindNetwork, kindStack, kindMemory} {
 		inForce := files.pick(kind, machine)
@@ -138,7 +133,7 @@ func (l *Library) FittedText(of *Fitted) ([]byte, error) {
 // its file, and the stack that it is of.
 func WithFitted(name string, text []byte, base *Library) (*Library, recipe.Stack, error) {
 	l := newLibrary(embed.FS{}, base)
-	l.outside = base.outside
+	l.outside, l.folder = base.outside, base.folder
 	var head struct {
 		ID string `toml:"id"`
 	}
@@ -154,5 +149,5 @@ func WithFitted(name string, text []byte, base *Library) (*Library, recipe.Stack
 	if errs := l.refuseCalibrations(); len(errs) > 0 {
 		return nil, "", errs[0]
 	}
-	return l, recipe.Stack(p.stack), nil
+	return l, recipe.Stack(p.Stack), nil
 }

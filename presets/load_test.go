@@ -140,8 +140,9 @@ func TestLoadRefusesByNameLineAndKey(t *testing.T) {
 			t.Errorf("%s: key %q is not named: %v", c.name, c.key, errs)
 		}
 		if c.files["models/llama3.1-8b.toml"] != "" {
-			if _, err := l.Model("llama3.1-8b"); err == nil {
-				t.Errorf("%s: the refused file can still be had", c.name)
+			builtIn, _ := presets.Default().Model("llama3.1-8b")
+			if m, err := l.Model("llama3.1-8b"); err != nil || m != builtIn {
+				t.Errorf("%s: in place of the refused file there is not the built-in one: %v", c.name, err)
 			}
 		}
 	}

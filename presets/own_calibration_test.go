@@ -153,7 +153,7 @@ func TestBandsAreBuiltIn(t *testing.T) {
 // another machine; a built-in cluster keeps the built-in GPU.
 func TestOwnMachinesWidenTheBand(t *testing.T) {
 	base := onSweep(t, presets.Default())
-	text, err := presets.Default().GPUText("h100-sxm")
+	text, err := presets.Default().Text("gpus", "h100-sxm")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestOwnMachinesWidenTheBand(t *testing.T) {
 	if r := onSweep(t, lib); r.Time.ErrorBand != base.Time.ErrorBand {
 		t.Errorf("a built-in cluster has another band: %s, before %s", r.Time.Words(), base.Time.Words())
 	}
-	if text, err = presets.Default().ClusterText("hf-p5-playbook-early"); err != nil {
+	if text, err = presets.Default().Text("clusters", "hf-p5-playbook-early"); err != nil {
 		t.Fatal(err)
 	}
 	lib, errs = presets.Load(fstest.MapFS{"clusters/hf-p5-playbook-early.toml": &fstest.MapFile{Data: text}}, presets.Default())

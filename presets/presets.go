@@ -5,6 +5,7 @@
 package presets
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"io/fs"
@@ -95,6 +96,9 @@ type Library struct {
 
 	// outside reads a model that is named by its file; nil: none is.
 	outside func(name string) (ModelPreset, error)
+	// folder reads a model that is named by a folder; false where it has no config.json that can be
+	// read. It is nil where outside is.
+	folder func(name string) (p ModelPreset, is bool, err error)
 }
 
 // Default returns the library of the files built into the program, the same one at
@@ -122,8 +126,9 @@ func Load(fsys fs.FS, base *Library) (*Library, []error) {
 	return l, append(errs, l.clusters.problems(l)...)
 }
 
-// Folders of presets that machines are made of.
+// Folders of presets.
 const (
+	modelDir   = "models"
 	gpuDir     = "gpus"
 	clusterDir = "clusters"
 )
@@ -131,7 +136,7 @@ const (
 func newLibrary(fsys fs.FS, base *Library) *Library {
 	l := &Library{
 		fsys: fsys, base: base, tables: new(tables),
-		models:       store[ModelPreset]{kind: "model", dir: "models", parse: parseModel},
+		models:       store[ModelPreset]{kind: "model", dir: modelDir, parse: parseModel},
 		gpus:         store[GPUPreset]{kind: "GPU", dir: gpuDir, parse: parseGPU},
 		clusters:     store[ClusterPreset]{kind: "cluster", dir: clusterDir, parse: parseCluster},
 		calibrations: store[CalibrationPreset]{kind: "calibration", dir: "calibrations", parse: parseCalibration},
@@ -152,7 +157,13 @@ func (l *Library) ModelPreset(id string) (ModelPreset, error) {
 	if namesFile(id) && l.outside != nil {
 		return l.outside(id)
 	}
-	return find(l, id, func(l *Library) *store[ModelPreset] { return &l.models })
+	p, err := find(l, id, func(l *Library) *store[ModelPreset] { return &l.models })
+	if none, ok := errors.AsType[*UnknownError](err); ok && l.folder != nil && id != "" {
+		if _, is, _ := l.folder(id); is { // which a word alone does not name: it would hide ids that come
+			none.Nearest = []string{id + "/" + configFile}
+		}
+	}
+	return p, err
 }
 
 // GPU finds a GPU by its id, which is not case-sensitive.
@@ -185,10 +196,7 @@ func (l *Library) ClusterPreset(id string) (ClusterPreset, error) {
 func (l *Library) Models() []ModelPreset {
 	all := list(l, func(l *Library) *store[ModelPreset] { return &l.models }, func(p *ModelPreset) string { return p.ID })
 	slices.SortStableFunc(all, func(a, b ModelPreset) int {
-		if c := strings.Compare(strings.ToLower(a.Family), strings.ToLower(b.Family)); c != 0 {
-			return c
-		}
-		return int(min(max(a.Total()-b.Total(), -1), 1))
+		return cmp.Or(strings.Compare(strings.ToLower(a.Family), strings.ToLower(b.Family)), cmp.Compare(a.Total(), b.Total()))
 	})
 	return all
 }
@@ -209,15 +217,23 @@ func (l *Library) Clusters() []ClusterPreset {
 	return all
 }
 
-// find looks in the library and then in those below it.
+// find looks in the library and then in those below it. A file that is refused is left out: one below it with the same
+// id is found.
 func find[T any](l *Library, id string, in func(*Library) *store[T]) (T, error) {
+	var none T
+	var refused error
 	for at := l; at != nil; at = at.base {
 		preset, err := in(at).get(at, id)
-		if !errors.Is(err, fs.ErrNotExist) {
-			return preset, err
+		if err == nil {
+			return preset, nil
+		}
+		if refused == nil && !errors.Is(err, fs.ErrNotExist) {
+			refused = err
 		}
 	}
-	var none T
+	if refused != nil {
+		return none, refused
+	}
 	var known []string
 	for at := l; at != nil; at = at.base {
 		known = append(known, in(at).ids(at)...)

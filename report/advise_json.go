@@ -55,10 +55,10 @@ func (a *Advice) data(version string) adviceDocument {
 	d := adviceDocument{
 		Header: NewHeader(version), Setup: a.Setup, Fits: a.Report.Memory.Fits, Looked: a.Looked,
 		StepBand: a.Report.Time.ErrorBand, PeakBand: a.Report.Memory.ErrorBand,
-		Terms: listed(a.Terms), Limits: listed(a.Limits), Moves: []moveDocument{}, Knobs: listed(a.Knobs), Rules: []ruleDocument{},
+		Terms: Listed(a.Terms), Limits: Listed(a.Limits), Moves: []moveDocument{}, Knobs: Listed(a.Knobs), Rules: []ruleDocument{},
 	}
 	for i := range d.Knobs {
-		d.Knobs[i].Values = listed(d.Knobs[i].Values)
+		d.Knobs[i].Values = Listed(d.Knobs[i].Values)
 	}
 	for i := range a.Moves {
 		d.Moves = append(d.Moves, *a.move(&a.Moves[i]))

@@ -43,7 +43,7 @@ func (c *Comparison) data(version string) comparisonDocument {
 	d := comparisonDocument{
 		Header: NewHeader(version),
 		A:      NewEvaluation(version, c.A.Setup, c.A.Report), B: NewEvaluation(version, c.B.Setup, c.B.Report),
-		Changes: listed(c.Changes), Figures: []deltaDocument{}, Way: []wayDocument{},
+		Changes: Listed(c.Changes), Figures: []deltaDocument{}, Way: []wayDocument{},
 	}
 	d.A.Chosen, d.B.Chosen = c.Chosen[0], c.Chosen[1]
 	if a, b := c.A.Report.Time, c.B.Report.Time; a != nil && b != nil {

@@ -275,7 +275,7 @@ func (s *Section) fixes(of *engine.Setup) {
 		s.say("No single-knob change makes it fit; meshscope advise tries combinations.")
 		return
 	}
-	s.say("single-knob changes that make it fit, fastest step first:")
+	s.say("single-knob changes that make it fit, best first, by the slow end of their step:")
 	t := &Table{Head: []string{"", "", "", ""}}
 	for i := range fixes {
 		m := &fixes[i]
@@ -287,8 +287,12 @@ func (s *Section) fixes(of *engine.Setup) {
 		if m.Report.Memory.Fit == engine.Tight {
 			tight = ", tight"
 		}
+		step := figure.FineSeconds(m.Report.Time.Step)
+		if slow := figure.FineSeconds(m.Cautious); m.Cautious > m.Report.Time.Step && slow != step {
+			step += " to " + slow
+		}
 		t.add(Word(m.Turns()), written(fmt.Sprintf("%.1f GiB", m.Report.Memory.Peak.GiB())+tight, record.Memory, m.Report.Memory.Peak),
-			written(figure.FineSeconds(m.Report.Time.Step)+" a step", record.Seconds, m.Report.Time.Step), Word(also))
+			written(step+" a step", record.Seconds, m.Report.Time.Step), Word(also))
 	}
 	s.add(t)
 }

@@ -78,14 +78,14 @@ func stepRange(s *engine.Setup, r *engine.Report) *StepRange {
 func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
 	d := Evaluation{
 		Header: NewHeader(version), Setup: s,
-		Legal: r.Legal, Problems: listed(r.Problems),
+		Legal: r.Legal, Problems: Listed(r.Problems),
 		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Run: r.Run, Model: r.Model,
-		Assumptions: listed(r.Assumptions), NotModelled: listed(r.NotModelled),
+		Assumptions: Listed(r.Assumptions), NotModelled: Listed(r.NotModelled),
 		Range:  stepRange(&s, &r),
 		report: r,
 	}
 	if r.Legal {
-		traffic := listed(r.Communication)
+		traffic := Listed(r.Communication)
 		d.Communication = &traffic
 	}
 	return d

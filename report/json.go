@@ -65,8 +65,8 @@ func (p prefaced) MarshalJSON() ([]byte, error) {
 	return slices.Concat([]byte("{"), keys, document[1:]), nil
 }
 
-// listed returns a list that JSON writes as [] if it is empty.
-func listed[T any](list []T) []T {
+// Listed returns a list that JSON writes as [] if it is empty.
+func Listed[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}

@@ -41,10 +41,10 @@ func (o *Scan) data(version string) scanDocument {
 		Header: NewHeader(version), Setup: o.Query.Setup, X: o.Grid.X, Figure: figureDocument{o.Query.Figure, o.Name, o.Grid.Unit},
 		Locks: o.Query.Locks, Usable: o.Grid.Usable, Points: []pointDocument{},
 	}
-	d.X.Values = listed(d.X.Values)
+	d.X.Values = Listed(d.X.Values)
 	if o.Grid.By.ID != "" {
 		by := o.Grid.By
-		by.Values = listed(by.Values)
+		by.Values = Listed(by.Values)
 		d.By = &by
 	}
 	for p := range o.Points {

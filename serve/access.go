@@ -19,7 +19,7 @@ type Access struct {
 	Token         string // in place of a password, for the presenter; empty: none
 }
 
-// Presenter is the user name that has to prove to be one where guests need to prove nothing.
+// Presenter is the user name of the presenter: it takes the token or a presenter's key, whatever guests need.
 const Presenter = "presenter"
 
 // Open reports whether everyone who reaches the server may log in as a guest.
@@ -27,10 +27,15 @@ func (a *Access) Open() bool { return a.Keys == nil && a.Password == nil }
 
 // anybody lets a guest of an open server in.
 func (a *Access) anybody(conn gossh.ConnMetadata) (*gossh.Permissions, error) {
-	if conn.User() == Presenter && (a.Token != "" || a.PresenterKeys != nil) {
+	if a.reserved(conn.User()) {
 		return nil, ssh.ErrPermissionDenied
 	}
 	return new(gossh.Permissions), nil
+}
+
+// reserved reports whether a user name is the presenter's, which no guest takes by mistake.
+func (a *Access) reserved(user string) bool {
+	return user == Presenter && (a.Token != "" || a.PresenterKeys != nil)
 }
 
 // What the permissions of a connection say of its login.
@@ -80,7 +85,7 @@ func (g *guard) key(ctx ssh.Context, key ssh.PublicKey) bool {
 		allow(ctx, presenterRole)
 		return true
 	}
-	return g.access.Keys.Has(key)
+	return g.access.Keys.Has(key) && !g.access.reserved(ctx.User())
 }
 
 // password reports whether a password is that of the class or the presenter's token.
@@ -104,6 +109,7 @@ func (g *guard) password(ctx ssh.Context, given string) bool {
 	}
 	right, presenter := g.check(given)
 	<-g.turns
+	right = right && !g.access.reserved(ctx.User())
 	if presenter {
 		allow(ctx, presenterRole)
 	}

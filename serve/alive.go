@@ -8,7 +8,7 @@ import (
 // keepalive asks for an answer, of which any will do.
 const keepalive = "keepalive@openssh.com"
 
-// missed is how many times as long as between two questions a client may be silent.
+// missed is after how many keepalive intervals without an answer a connection is closed.
 const missed = 3
 
 // watch asks the client again and again whether it is there. The connection of one whose network
@@ -31,8 +31,8 @@ func (v *visit) answers(patience time.Duration) bool {
 	return err == nil
 }
 
-// succeed ends the visits of presenters who do not answer, so that their seat is free for a new one.
-func (s *Server) succeed(v *visit) {
+// freeSeat ends the visits of presenters who do not answer, so that their seat is free for a new one.
+func (s *Server) freeSeat(v *visit) {
 	patience := s.config.Limits.Alive / missed
 	var asked sync.WaitGroup
 	s.mu.Lock()

@@ -47,7 +47,7 @@ const (
 	closeTime    = 2 * time.Second // for clients to close their connection at the end
 )
 
-// bounded returns the part of a window that is drawn on; zero means that unknown.
+// bounded returns the part of a window that is drawn on; zero where its size is unknown.
 func bounded(width, height uint32) (int, int) {
 	return int(min(width, maxWidth)), int(min(height, maxHeight))
 }

@@ -27,7 +27,7 @@ import (
 type Config struct {
 	HostKey gossh.Signer
 	Access  Access
-	Limits  Limits
+	Limits  Limits       // none set: DefaultLimits
 	Log     *slog.Logger // nil: nothing is logged
 	// Enter returns what a guest gets to see. It is called once for each login.
 	Enter func(Guest) Visit
@@ -72,6 +72,9 @@ func New(c Config) (*Server, error) {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Limits == (Limits{}) {
+		c.Limits = DefaultLimits()
 	}
 	s := &Server{config: c, events: newEvents(c.Log), visits: map[*visit]struct{}{}}
 	s.door = newDoor(&s.config.Limits, s.events)

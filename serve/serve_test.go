@@ -1,3 +1,5 @@
+//go:build unix
+
 package serve_test
 
 import (
@@ -255,6 +257,26 @@ func asks(request string, payload []byte) func(*gossh.Session) error {
 			return io.ErrClosedPipe
 		}
 		return err
+	}
+}
+
+// TestPresenterName: the presenter's name with the password or a key of the class is no login, not a student's.
+func TestPresenterName(t *testing.T) {
+	mine, public := newPair(t)
+	keys, err := serve.ParseKeys(gossh.MarshalAuthorizedKey(public))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, err := gossh.NewSignerFromKey(mine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := locked(t, func(c *serve.Config) { c.Access.Token, c.Access.Keys = "the token", keys })
+	for _, method := range []gossh.AuthMethod{gossh.Password(classPassword), gossh.PublicKeys(signer)} {
+		if _, err := h.dial(serve.Presenter, method); err == nil {
+			t.Error("a presenter without the token")
+		}
+		comes(t, h, method)
 	}
 }
 

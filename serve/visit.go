@@ -83,14 +83,17 @@ func (s *Server) handle(session ssh.Session) {
 	defer s.leave(v)
 	go v.watch()
 	if v.guest.Presenter {
-		s.succeed(v)
+		s.freeSeat(v)
 	}
 	s.events.visited("session", "session", v.guest.ID, "address", l.address, "user", name(session.User()), "presenter", v.guest.Presenter,
 		"width", v.guest.Width, "height", v.guest.Height, "terminal", name(terminal.Term))
 	err := v.run(session)
-	if crash := (*ui.CrashError)(nil); errors.As(err, &crash) {
+	switch crash := (*ui.CrashError)(nil); {
+	case errors.As(err, &crash):
 		s.events.crashed("session", v.guest.ID, "reason", name(crash.Reason), "stack", string(crash.Stack))
 		v.end("internal error; log in again")
+	case err != nil && !errors.Is(err, tea.ErrInterrupted) && !errors.Is(err, tea.ErrProgramKilled):
+		s.events.visited("session failed", "session", v.guest.ID, "error", name(err.Error()))
 	}
 	v.end("") // the guest left, unless there is a reason already
 	s.events.visited("session ended", "session", v.guest.ID, "why", v.why, "seconds", int(time.Since(v.begun).Seconds()))

@@ -7,6 +7,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
+	"meshscope/launch"
 	"meshscope/lessons"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
@@ -41,6 +43,13 @@ type Options struct {
 	// context. nil: Setup is what to open with.
 	Choose func(context.Context) (engine.Setup, string)
 
+	// Command returns the setup of the words of a command line of this program that was pasted, and
+	// words that say how its layout was found; nil: none is taken.
+	Command func(words []string) (engine.Setup, string, error)
+	// Open reads a file by the name that was pasted, or the one in a folder of that name, and gives the
+	// name of what it read; nil: no file is read.
+	Open func(name string) (r *launch.Reading, file string, err error)
+
 	// Place is what to open: a screen, with a pane of it behind a slash, and a knob in
 	// focus; empty: as it was left, or Explore.
 	Place struct {
@@ -51,15 +60,17 @@ type Options struct {
 
 	Lesson *lessons.Lesson // to begin with; nil: none
 	Act    int             // of the lesson, from 1 on; 0: the one at which it was left
-	// Lessons returns the lessons that the palette offers; nil: the built-in ones.
-	Lessons func() []*lessons.Lesson
+	// Lessons returns the lessons that the palette offers, and what is wrong with those that are left
+	// out; nil: the built-in ones.
+	Lessons func() ([]*lessons.Lesson, []error)
 
-	Asked   bool   // the setup was asked for: a kept one does not take its place
-	Theme   string // auto, dark, light, mono; empty: as it was kept, else auto
-	ASCII   bool   // no characters beyond ASCII
-	NoColor bool   // as NO_COLOR does
-	Mouse   *bool  // nil: as it was kept, else on
-	Calm    bool   // nothing moves by itself: what changed does not stand out for a moment
+	Asked   bool                 // the setup was asked for: a kept one does not take its place
+	Theme   string               // auto, dark, light, mono; empty: as it was kept, else auto
+	ASCII   bool                 // no characters beyond ASCII
+	NoColor bool                 // as NO_COLOR does
+	colours colorprofile.Profile // of the terminal; unknown: the program is told later
+	Mouse   *bool                // nil: as it was kept, else on
+	Calm    bool                 // nothing moves by itself, and what changed does not stand out
 	// Slow reports whether the line to the terminal is slow just now; nil: it is not.
 	Slow func() bool
 
@@ -124,8 +135,7 @@ type Model struct {
 	now    evaluated // of the current setup
 	legal  evaluated // the last legal one, drawn dimmed while now is not
 	before explore.Vital
-	glow   map[knob.ID]bool // what has just changed; nil: nothing stands out any more
-	glowed int              // counts what stood out
+	glow   map[knob.ID]bool // what the last change moved; nil: nothing stands out
 	rows   []knobs.Row
 
 	fresh    []string      // warnings that the last change caused
@@ -137,7 +147,7 @@ type Model struct {
 	lesson   *lesson.Stage      // begun and not ended; nil: none
 	learned  string             // lessons that were gone through
 	underWay string             // the lesson that was begun last, and its act
-	quizzed  lessons.Quiz       // what is asked before each turn
+	quizzed  lessons.Quiz       // what is asked before each change
 	desk     *desk.Desk         // the seat in a class; nil: one is alone
 	touched  bool               // the last key did something on the screen in front
 	sweep    sweep
@@ -147,6 +157,7 @@ type Model struct {
 
 	evaluator engine.Evaluator
 	serial    int // counts evaluations, for caches
+	pastes    int // counts pastes: one that is read meanwhile counts if none came after it
 	cache     *cache
 }
 
@@ -164,9 +175,7 @@ func New(o Options) *Model {
 	}
 	m.screens = newScreens(m, o.Library)
 	m.lexicon.Shown = m.study
-	if o.NoColor || tty.NoColor(o.Env) {
-		m.caps.Profile = colorprofile.ASCII
-	}
+	m.colour(cmp.Or(o.colours, m.caps.Profile))
 	if o.Last != nil {
 		m.restore(o.Last)
 	}

@@ -56,7 +56,7 @@ func (r *renderer) show(t *testing.T, frame string) int {
 // median of at most 3 KB over all knobs, and never more than 8 KB, to a terminal of
 // 160x50 with 256 colours.
 func TestBytesOfATurn(t *testing.T) {
-	m := sample(t, 160, 50, func(o *Options) { o.Evaluate = engine.Evaluate })
+	m := sample(t, 160, 50, func(o *Options) { o.Evaluate, o.Calm = engine.Evaluate, false })
 	r := newRenderer(160, 50)
 	first := r.show(t, m.View().Content)
 	keys(m, "home")

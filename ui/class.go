@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine/advise"
+	"meshscope/lessons"
 	"meshscope/themes"
 	"meshscope/ui/class"
 	"meshscope/ui/desk"
@@ -194,6 +195,17 @@ func (m *Model) misfit() bool {
 	return ok && !f.Fits(m.context())
 }
 
+// hurry lets followers wait while a key of who teaches is answered.
+func (m *Model) hurry(msg tea.Msg) {
+	if m.desk == nil || !m.desk.Role().Teaches() {
+		return
+	}
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.MouseClickMsg, tea.MouseWheelMsg, tea.PasteMsg:
+		m.desk.First()
+	}
+}
+
 // present shows this explorer's screen to the class after a message that may have changed it: not
 // after the terminal's news, or the class's where the place is as it was.
 func (m *Model) present(after tea.Msg) {
@@ -270,7 +282,7 @@ func (m *Model) stageClass(moved bool) {
 		m.overlays.Clear()
 		m.overlays.Push(overlay.LessonID, m.lesson)
 	}
-	m.lesson.Play, m.lesson.Class = d.Play(), d.Strip(m.leaveStrip)
+	m.lesson.Show(d.Play(), d.Strip(m.leaveStrip))
 }
 
 // leaveStrip is for a student to explore, for the presenter to turn knobs in front of the class.
@@ -371,10 +383,12 @@ func (m *Model) backToClass() tea.Cmd {
 	if m.lesson == nil || m.lesson.Play.Lesson != d.Lesson || m.lesson.Play.At != d.At { // the class has gone on
 		return m.rejoin()
 	}
-	if m.lesson.Judge(m.state.Setup); m.lesson.Play.Judged.Right {
-		d.Answer(m.lesson.Play.Given)
-	} else if says := m.lesson.Play.Judged.Says; says != "" {
-		return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: says})
+	if play := &m.lesson.Play; play.Act().Kind == lessons.Goal && play.Phase == lessons.Predict {
+		if m.lesson.Judge(m.state.Setup); play.Judged.Right {
+			d.Answer(play.Given)
+		} else if says := play.Judged.Says; says != "" {
+			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: says})
+		}
 	}
 	return m.rejoin()
 }

@@ -133,6 +133,30 @@ func TestFrameWithoutColour(t *testing.T) {
 	}
 }
 
+// TestColoursOfTheTerminal: no screen and no list has a colour that its terminal has not, for nobody looks colours up
+// again when they are written.
+func TestColoursOfTheTerminal(t *testing.T) {
+	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
+		m := sample(t, 120, 36, func(o *Options) { o.colours = profile })
+		m.catalog = overlay.ReadCatalog(m.options.Library)
+		if m.Update(tea.ColorProfileMsg{Profile: colorprofile.TrueColor}); m.caps.Profile != profile {
+			t.Fatalf("%v colours, want %v", m.caps.Profile, profile)
+		}
+		for tab := range tabs {
+			m.do(state.Action{Verb: state.GoTab, N: int(tab)})
+			for _, key := range []string{"", "?", "a", "e", "g", "m", "w", "i", ":", "/", "T"} {
+				if key != "" {
+					keys(m, key)
+				}
+				if err := screentest.Colours(m.View().Content, profile); err != nil {
+					t.Errorf("%s, %q: %v", tabName(tab), key, err)
+				}
+				keys(m, "esc", "esc")
+			}
+		}
+	}
+}
+
 // TestASCIIKeys: without Unicode the help names the arrow keys, its box stays whole,
 // and an arrow in a note does not widen its line.
 func TestASCIIKeys(t *testing.T) {

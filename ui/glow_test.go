@@ -14,7 +14,7 @@ import (
 	"meshscope/ui/screen/screentest"
 )
 
-// TestGlow: the knobs that a turn changes stand out until the message comes that ends it, and not at
+// TestGlow: the knobs that a turn changes stand out until the next change, and not at
 // all where calm is asked for, over SSH, on a slow line and without colours; the text is the same throughout.
 func TestGlow(t *testing.T) {
 	lit := func(change func(*Options)) (m *Model, shown func() []string) {
@@ -25,16 +25,22 @@ func TestGlow(t *testing.T) {
 	}
 	m, shown := lit(func(*Options) {})
 	keys(m, "left")
-	during := ansi.Strip(m.View().Content)
-	if got := shown(); !slices.Contains(got, "8") || !slices.Contains(got, "64") {
-		t.Errorf("DP 8 and 64 micro-batches do not stand out: %q", got)
-	}
-	send(m, glowedMsg{m.glowed})
-	if got := shown(); slices.Contains(got, "64") {
-		t.Errorf("still lit: %q", got)
-	}
-	if ansi.Strip(m.View().Content) != during {
+	calm := sample(t, 120, 36, func(o *Options) { o.Calm = true })
+	keys(calm, "left")
+	if ansi.Strip(m.View().Content) != ansi.Strip(calm.View().Content) {
 		t.Error("the text changes with the light")
+	}
+	for _, then := range []string{"", "i", "esc"} { // no changes
+		if then != "" {
+			keys(m, then)
+		}
+		if got := shown(); then != "i" && (!slices.Contains(got, "8") || !slices.Contains(got, "64")) {
+			t.Errorf("after %q DP 8 and 64 micro-batches do not stand out: %q", then, got)
+		}
+	}
+	keys(m, "end", "right") // a knob that moves no micro-batches
+	if got := shown(); slices.Contains(got, "64") {
+		t.Errorf("still lit after the next change: %q", got)
 	}
 	for name, change := range map[string]func(*Options){
 		"calm": func(o *Options) { o.Calm = true },

@@ -63,7 +63,7 @@ func (m *Model) programKeys() []screen.Key {
 		{ID: "export", Keys: "x", Help: "write figures, a picture, a trace or a launcher's file", Also: []string{"launch", "svg", "perfetto", "slurm", "megatron"}, Ask: m.show(overlay.ExportID)},
 		{ID: "theme", Keys: "t", Help: "next theme; auto follows the terminal", Blind: true, Ask: m.act(state.Action{Verb: state.NextTheme})},
 		{ID: "mouse", Keys: "M", Help: "mouse on or off (off: the terminal selects text)", Blind: true, Ask: m.act(state.Action{Verb: state.ToggleMouse})},
-		{ID: "quiz", Keys: "P", Help: "ask before each turn: the peak, then the step, then nothing", Also: []string{"predict", "exercise", "lesson", "learn"}, Ask: func() screen.Request { return screen.Request{Cmd: m.quiz()} }},
+		{ID: "quiz", Keys: "P", Help: "ask before each change: the peak, then the step, then nothing", Also: []string{"predict", "exercise", "lesson", "learn"}, Ask: func() screen.Request { return screen.Request{Cmd: m.quiz()} }},
 		{ID: "lesson", Keys: "B", Help: "back to the question of the lesson", When: m.hasLesson, Blind: true, Ask: func() screen.Request { return screen.Request{Cmd: m.backToLesson()} }},
 		{ID: "rejoin", Keys: "F", Help: "back to what the presenter shows", When: func() bool { return m.desk != nil && m.desk.Forked }, Blind: true, Ask: func() screen.Request { return screen.Request{Cmd: m.rejoin()} }},
 		{ID: "terminal", Keys: "T", Help: "what this terminal can do, as detected", Ask: m.show(overlay.TerminalID)},

@@ -12,14 +12,12 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine_test/draws"
-	"meshscope/lessons"
-	"meshscope/presets"
 )
 
 // TestMaskedPictures: while a figure is masked no picture depends on it. Where it is another, with all
 // that follows from it, the frame is the same: no bar, curve, mark or word tells it.
 func TestMaskedPictures(t *testing.T) {
-	all, errs := lessons.All("", presets.Default())
+	all, errs := everyLesson()
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -44,10 +45,13 @@ func taughtAt(t testing.TB, l *lessons.Lesson, act, w, h int, change func(*Optio
 	return m
 }
 
+// everyLesson reads the built-in lessons once for all tests.
+var everyLesson = sync.OnceValues(func() ([]*lessons.Lesson, []error) { return lessons.All("", presets.Default()) })
+
 // built is a built-in lesson.
 func built(t testing.TB, id string) *lessons.Lesson {
 	t.Helper()
-	all, errs := lessons.All("", presets.Default())
+	all, errs := everyLesson()
 	l, err := lessons.Find(all, id)
 	if err != nil || len(errs) > 0 {
 		t.Fatal(err, errs)
@@ -58,7 +62,7 @@ func built(t testing.TB, id string) *lessons.Lesson {
 // TestLessons goes through every act of every lesson at two sizes with keys alone. While a figure is
 // masked no frame has it, in any unit, and no key copies, exports or opens anything.
 func TestLessons(t *testing.T) {
-	all, errs := lessons.All("", presets.Default())
+	all, errs := everyLesson()
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -186,7 +190,7 @@ func followed(m *Model, cmd tea.Cmd) {
 		for _, one := range msg {
 			followed(m, one)
 		}
-	case tickMsg, glowedMsg, nil:
+	case tickMsg, nil:
 	default:
 		_, next := m.Update(msg)
 		followed(m, next)
@@ -214,7 +218,7 @@ func TestLessonFreePlay(t *testing.T) {
 	tell(m, ")")
 	played := m.state.Setup
 	tell(m, "B")
-	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start || !strings.Contains(screenText(m), "It is: it goes up") {
+	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start || !strings.Contains(screenText(m), "The answer: it goes up") {
 		t.Errorf("B does not bring the lesson back:\n%s", screenText(m))
 	}
 	tell(m, "esc", "u")
@@ -304,9 +308,12 @@ func TestLessonGoal(t *testing.T) {
 	if m.lesson.Play.Phase != lessons.Reveal || !m.lesson.Play.Judged.Right {
 		t.Errorf("a setup that fits is not taken: %+v", m.lesson.Play.Judged)
 	}
+	if text := screenText(m); !strings.Contains(text, "Reached with TP 8, PP 2.") || strings.Contains(text, "one way") {
+		t.Errorf("the lesson's own way is told twice:\n%s", text)
+	}
 }
 
-// TestQuiz: P asks before each turn of any setup; the figure is hidden until the answer, and esc leaves
+// TestQuiz: P asks before each change of any setup; the figure is hidden until the answer, and esc leaves
 // the knob where it is.
 func TestQuiz(t *testing.T) {
 	m := sample(t, 80, 24, func(o *Options) { o.Evaluate = engine.Evaluate })
@@ -342,6 +349,10 @@ func TestLessonProgress(t *testing.T) {
 	}
 	if got := m.session().Learned; got != "capstone" {
 		t.Errorf("learned %q", got)
+	}
+	m = taughtAt(t, built(t, "capstone"), 2, 80, 24, nil)
+	if tell(m, "!", "space"); !strings.Contains(screenText(m), "end of the lesson: 0 of 1 right") {
+		t.Errorf("acts that were not asked count:\n%s", screenText(m))
 	}
 }
 

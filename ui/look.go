@@ -1,9 +1,6 @@
 package ui
 
 import (
-	"time"
-
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine"
@@ -55,6 +52,14 @@ func newLook(name string, c tty.Caps, known func(string) bool, serial int) look 
 	return look{theme: t, dim: t.Dim(), glyphs: widget.NewGlyphs(c.Unicode), serial: serial}
 }
 
+// colour takes how many colours the terminal shows; none where the user wants none.
+func (m *Model) colour(profile colorprofile.Profile) {
+	m.caps.Profile = max(profile, colorprofile.ASCII)
+	if m.options.NoColor || tty.NoColor(m.options.Env) {
+		m.caps.Profile = colorprofile.ASCII
+	}
+}
+
 // restyle rebuilds the look.
 func (m *Model) restyle() {
 	m.look = newLook(m.state.Theme, m.caps, m.known(), m.look.serial+1)
@@ -69,19 +74,13 @@ func (m *Model) known() func(string) bool {
 	return m.lexicon.Knows
 }
 
-// glowTime is how long what changed stands out.
-const glowTime = 700 * time.Millisecond
-
-// glowedMsg ends that of a change, unless another one has come.
-type glowedMsg struct{ serial int }
-
-// light lets the knobs that differ from an earlier setup, and the figures that changed, stand out for
-// a moment: not where calm is asked for, without colours, or over SSH or a slow line, where each frame
-// costs time.
-func (m *Model) light(was *engine.Setup) tea.Cmd {
+// light lets the knobs that differ from an earlier setup, and the figures that changed, stand out until
+// the next change: ending it by itself would take another frame. Not where calm is asked for, without
+// colours, or over SSH or a slow line.
+func (m *Model) light(was *engine.Setup) {
 	m.glow = nil
 	if slow := m.options.Slow != nil && m.options.Slow(); m.options.Calm || slow || !m.look.theme.Colours || m.remote() {
-		return nil
+		return
 	}
 	m.glow = map[knob.ID]bool{}
 	for i := range m.rows {
@@ -89,9 +88,6 @@ func (m *Model) light(was *engine.Setup) tea.Cmd {
 			m.glow[k.ID] = true
 		}
 	}
-	m.glowed++
-	serial := m.glowed
-	return tea.Tick(glowTime, func(time.Time) tea.Msg { return glowedMsg{serial} })
 }
 
 // remote reports whether the program runs over SSH.

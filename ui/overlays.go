@@ -1,17 +1,13 @@
 package ui
 
 import (
-	"strings"
-
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
-	"meshscope/engine"
 	"meshscope/engine/explain"
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/model"
-	"meshscope/launch"
 	"meshscope/presets/setupdoc"
 	"meshscope/report"
 	"meshscope/ui/frame"
@@ -188,7 +184,7 @@ func (m *Model) presetList(id overlay.ID) overlay.Action {
 				if !isPath(text) {
 					return nil, ""
 				}
-				return m.modelFile(text), "enter reads this file"
+				return m.modelFile(p, text), "enter reads this file"
 			}
 			return p
 		}
@@ -287,57 +283,11 @@ func (m *Model) startTyping(text string) {
 			Action: closing(later(func() tea.Cmd { return m.handleScreenKey(arrow) })),
 		})
 	}
-	v.Take = func(text string) (overlay.Action, error) { return state.Typed(&m.state, v.Knob, text) }
+	v.Take = func(text string) (overlay.Action, error) {
+		if setupdoc.IsChanges(text) {
+			return m.changed(text)
+		}
+		return state.Typed(&m.state, v.Knob, text)
+	}
 	m.carry(closing(overlay.Push{ID: overlay.ValueID, Overlay: v}))
-}
-
-// handlePaste puts pasted text where typed text would go. Many terminals send CR for the end of a
-// line. What no file is and no value of the knob is refused, so that no scrap of it is typed.
-func (m *Model) handlePaste(msg tea.PasteMsg) tea.Cmd {
-	text := strings.TrimSpace(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(msg.Content))
-	if s := m.staged(); s != nil {
-		s.Paste(text)
-		return nil
-	}
-	if setupdoc.IsShare(text) || strings.HasPrefix(text, "{") {
-		return m.carry(closing(m.takeText(text)))
-	}
-	if strings.Contains(text, "\n") {
-		if _, ok := launch.Read("", []byte(text)); ok {
-			return m.carry(closing(m.takeText(text)))
-		}
-	}
-	switch {
-	case !m.overlays.Empty():
-		m.overlays.Top().Paste(text)
-	case m.writing():
-		m.screen().(screen.Writer).Paste(text)
-		return m.refreshScreen()
-	case m.state.Tab == state.ExploreTab:
-		if _, err := state.Typed(&m.state, m.state.Focus, text); err != nil {
-			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "not taken: " + err.Error()})
-		}
-		m.startTyping("")
-		m.overlays.Top().Paste(text)
-	}
-	return nil
-}
-
-// takeText reads a setup, or a model alone, from a share string or the text of a file.
-func (m *Model) takeText(text string) tea.Cmd {
-	library := m.options.Library
-	return m.guard(func() tea.Msg {
-		r := launch.Open("", []byte(text), library)
-		var s engine.Setup
-		if len(r.Problems) == 0 {
-			s = r.Settle(library)
-		}
-		switch err := r.Err(""); {
-		case err != nil:
-			return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "not taken: " + err.Error()}
-		case r.OnlyModel():
-			return state.Action{Verb: state.UseModel, Model: &s.Model}
-		}
-		return state.Action{Verb: state.UseSetup, Setup: &s, Text: "pasted setup"}
-	})
 }

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,7 +19,6 @@ import (
 	"meshscope/ui/screen"
 	"meshscope/ui/session"
 	"meshscope/ui/state"
-	"meshscope/ui/tty"
 )
 
 // entry is one line of the list of keys.
@@ -188,6 +186,7 @@ type paletteMsg struct {
 	book    *explain.Book // nil: the setup has no figures
 	recent  []engine.Setup
 	lessons []*lessons.Lesson
+	leftOut []error // of own lessons
 	demos   []lessons.Demo
 }
 
@@ -195,7 +194,7 @@ type paletteMsg struct {
 func (m *Model) readPalette(p *overlay.Picker) tea.Cmd {
 	taught := m.options.Lessons
 	if taught == nil {
-		taught = func() []*lessons.Lesson { all, _ := lessons.All("", m.options.Library); return all }
+		taught = func() ([]*lessons.Lesson, []error) { return lessons.All("", m.options.Library) }
 	}
 	catalog, library, setup, legal := m.catalog, m.options.Library, m.legal.setup, m.legal.report.Legal
 	recent, before := slices.Clone(m.left), [session.MaxRecent]string{}
@@ -206,7 +205,8 @@ func (m *Model) readPalette(p *overlay.Picker) tea.Cmd {
 		if catalog == nil {
 			catalog = overlay.ReadCatalog(library)
 		}
-		msg := paletteMsg{palette: p, catalog: catalog, lessons: taught()}
+		msg := paletteMsg{palette: p, catalog: catalog}
+		msg.lessons, msg.leftOut = taught()
 		msg.demos, _ = lessons.Demos(library) // all of them are sound, as a test says
 		if book, ok := explain.Of(setup); ok && legal {
 			msg.book = book
@@ -299,19 +299,33 @@ func isPath(text string) bool {
 	return strings.ContainsAny(text, `/\`) || strings.HasSuffix(text, ".json") || strings.HasSuffix(text, ".toml")
 }
 
-// modelFile reads a model from a config.json or a preset file.
-func (m *Model) modelFile(path string) overlay.Action {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		if home := tty.Getenv(m.options.Env, "HOME"); home != "" {
-			path = filepath.Join(home, rest)
-		}
-	}
+// modelFile reads a model from a config.json or a preset file, whose name was typed into a list. The
+// list closes where the model could be read.
+func (m *Model) modelFile(list *overlay.Picker, path string) overlay.Action {
+	path = m.atHome(path)
 	library := m.options.Library
-	return closing(m.guard(func() tea.Msg {
+	return m.guard(func() tea.Msg {
 		read, err := library.Model(path)
-		if err != nil {
-			return state.Action{Verb: state.Say, Tone: state.Trouble, Text: err.Error()}
-		}
-		return state.Action{Verb: state.UseModel, Model: &read}
-	}))
+		return modelMsg{list, &read, err}
+	})
+}
+
+// modelMsg brings the model of a file whose name was typed into a list.
+type modelMsg struct {
+	list *overlay.Picker
+	read *model.Model
+	err  error
+}
+
+// takeModel takes a model, or says in its list why it could not be read. It is dropped where the list
+// is closed.
+func (m *Model) takeModel(msg modelMsg) tea.Cmd {
+	if m.overlays.Top() != overlay.Overlay(msg.list) {
+		return nil
+	}
+	if msg.err != nil {
+		msg.list.Wrong = msg.err.Error()
+		return nil
+	}
+	return m.carry(closing(state.Action{Verb: state.UseModel, Model: msg.read}))
 }

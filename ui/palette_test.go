@@ -109,7 +109,7 @@ func TestPaletteKnowsEverything(t *testing.T) {
 }
 
 // TestModelByPath: a path that is typed into the list of models reads the file; one that cannot be
-// read says why.
+// read stays there with the reason, until it is edited.
 func TestModelByPath(t *testing.T) {
 	m := sample(t, 120, 36, func(o *Options) {
 		o.Library = presets.Default().ReadingModels(func(name string) ([]byte, error) {
@@ -130,6 +130,16 @@ func TestModelByPath(t *testing.T) {
 		finishAll(m, cmd)
 		if got := strconv.Itoa(m.state.Setup.Model.Layers); got != want {
 			t.Errorf("%s: %s layers, want %s: %s", path, got, want, m.state.Note.Text)
+		}
+		wrong := want == "80"
+		if shown := screenText(m); m.overlays.Empty() == wrong || wrong != (strings.Contains(shown, "there is no such file") && strings.Contains(shown, "filter "+path)) {
+			t.Errorf("%s:\n%s", path, shown)
+		}
+		if wrong {
+			if keys(m, "backspace"); strings.Contains(screenText(m), "no such file") || m.overlays.Empty() {
+				t.Errorf("%s, edited:\n%s", path, screenText(m))
+			}
+			m.overlays.Clear()
 		}
 		keys(m, "u")
 	}

@@ -47,6 +47,10 @@ func (e *CrashError) Error() string {
 // Unwrap returns the error of the terminal program.
 func (e *CrashError) Unwrap() error { return e.Err }
 
+// framesPerSecond is how often the renderer looks whether there is a new frame: the first one, and what a key does,
+// waits for it half as long as with the library's 60. Frames that nothing changes are not sent.
+const framesPerSecond = 120
+
 // Run shows the program until the user leaves it or the context ends. The terminal is restored in
 // every case.
 func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
@@ -57,8 +61,8 @@ func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 		o.Idle = func() {}
 	}
 	window, ended := tty.Open(o.Env, o.Idle), make(chan struct{})
-	o.Slow = window.Slow
-	options := append(window.Options(o.NoColor || tty.NoColor(o.Env)), tea.WithContext(ctx))
+	o.Slow, o.colours = window.Slow, window.Colours()
+	options := append(window.Options(), tea.WithContext(ctx), tea.WithFPS(framesPerSecond))
 	guard := newRescue(o, append(options, extra...))
 	guard.next = window.Next
 	go guard.giveUp(window, ended)
@@ -74,7 +78,8 @@ func RunOn(o Options, t tty.Remote, extra ...tea.ProgramOption) error {
 	if o.Env == nil {
 		o.Env = []string{}
 	}
-	options := append(t.Options(o.Env, o.NoColor || tty.NoColor(o.Env)), tea.WithFilter(tty.Filter(time.Now)), tea.WithEnvironment(o.Env))
+	o.colours = t.Colours(o.Env)
+	options := append(t.Options(), tea.WithFilter(tty.Filter(time.Now)), tea.WithEnvironment(o.Env))
 	guard := newRescue(o, append(options, extra...))
 	return guard.end(guard.show(func(p *tea.Program) func() { return t.Feed(o.Env, p) }))
 }

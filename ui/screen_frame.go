@@ -117,6 +117,8 @@ func (m *Model) hints() []widget.Hint {
 		return []widget.Hint{{Key: "enter", Text: "take the value"}, {Key: "esc", Text: "cancel"}}
 	case !m.overlays.Empty():
 		return nil
+	case m.writing(): // every other key is a letter
+		return screen.Hints(m.screen(), m.context())
 	}
 	var first, own []widget.Hint
 	words := state.FixWords(m.now.report.Problems)

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"meshscope/engine"
+	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/overlay"
@@ -144,7 +145,7 @@ func TestExplain(t *testing.T) {
 func TestScreenLooks(t *testing.T) {
 	frames := map[string]string{} // by size, profile, whether there are colours, and screen
 	for _, name := range themes.Names() {
-		for _, size := range [][2]int{{80, 24}, {120, 36}} {
+		for _, size := range draws.Some(1, [2]int{120, 36}, [2]int{80, 24}) {
 			for i, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII, colorprofile.ANSI256} {
 				ascii := i == 3
 				m := New(Options{Setup: presets.DefaultSetup(), Theme: name, ASCII: ascii, Evaluate: plain, Env: []string{"TERM=xterm", "LANG=C.UTF-8"}})

@@ -1,12 +1,14 @@
 package ui
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/launch"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/ui/overlay"
@@ -111,6 +113,145 @@ func TestPasteSetup(t *testing.T) {
 	_, cmd := m.Update(press("enter"))
 	if finishAll(m, cmd); m.state.Setup != other {
 		t.Errorf("typed: %q", m.state.Note.Text)
+	}
+}
+
+// TestPasteCommand: a command line is taken wherever it is pasted; without a reader of command lines,
+// as where one fails, it is refused in words.
+func TestPasteCommand(t *testing.T) {
+	const line = "$ meshscope --model gpt2-124m \\\n --tp 2"
+	for _, open := range []string{"", ":", "m", "4"} {
+		var given []string
+		other := presets.StartSetup()
+		m := sample(t, 120, 36, func(o *Options) {
+			o.Command = func(words []string) (engine.Setup, string, error) {
+				given = words
+				return other, "layout not given: best of 7", nil
+			}
+		})
+		if open != "" {
+			keys(m, open)
+		}
+		paste(m, line)
+		if strings.Join(given, " ") != "--model gpt2-124m --tp 2" || m.state.Setup != other || !m.overlays.Empty() {
+			t.Errorf("pasted after %q: %q, %q", open, given, m.state.Note.Text)
+		}
+		if !strings.Contains(m.state.Note.Text, "best of 7") {
+			t.Errorf("pasted after %q: %q", open, m.state.Note.Text)
+		}
+	}
+	m := sample(t, 120, 36)
+	before := m.state.Setup
+	paste(m, line)
+	if m.state.Setup != before || !strings.Contains(m.state.Note.Text, "not taken: no command line") {
+		t.Errorf("no reader: %q", m.state.Note.Text)
+	}
+}
+
+// TestPasteList: a list as compare takes it turns its knobs, pasted or typed; what is wrong with it is
+// said and nothing is turned.
+func TestPasteList(t *testing.T) {
+	for _, list := range []string{"tp=4,pp=2", " tp = 4 , pp=2 ", "pp=2,tp=4,recompute=full"} {
+		m := sample(t, 120, 36)
+		if paste(m, list); m.state.Setup.TP != 4 || m.state.Setup.PP != 2 || !m.overlays.Empty() {
+			t.Errorf("%q: tp %d, pp %d, %q", list, m.state.Setup.TP, m.state.Setup.PP, m.state.Note.Text)
+		}
+	}
+	m := sample(t, 120, 36)
+	if paste(m, "model=gpt2-124m,tp=2,model.layers=24"); m.state.Setup.Model.ID != "gpt2-124m" || m.state.Setup.Model.Layers != 24 || m.state.Setup.TP != 2 {
+		t.Errorf("model: %s, %q", m.state.Setup.Model.ID, m.state.Note.Text)
+	}
+	m = sample(t, 120, 36)
+	if paste(m, "gpu=b200-sxm,tp=8"); m.state.Setup.Cluster.GPU.ID != "b200-sxm" || m.state.Setup.TP != 8 {
+		t.Errorf("gpu: %s, %q", m.state.Setup.Cluster.GPU.ID, m.state.Note.Text)
+	}
+	if paste(m, "cluster=dgx-a100"); m.state.Setup.Cluster.ID != "dgx-a100" {
+		t.Errorf("cluster: %s, %q", m.state.Setup.Cluster.ID, m.state.Note.Text)
+	}
+	m = sample(t, 120, 36)
+	keys(m, "4")
+	m.typing().Paste("x")
+	if m.overlays.Clear(); m.typing() != nil {
+		t.Fatal("still typing")
+	}
+	m.startTyping("tp=4,pp=2")
+	if keys(m, "enter"); m.state.Setup.TP != 4 || m.state.Setup.PP != 2 {
+		t.Errorf("typed: tp %d, pp %d", m.state.Setup.TP, m.state.Setup.PP)
+	}
+	for list, want := range map[string]string{
+		"tp=4,pq=2": `unknown key "pq"`, "tp=x": "\"x\"", "tp=4,tp=8": "twice", "model=\x1b[2J": `unknown model "\x1b[2J"`, "cluster=nowhere": "nowhere",
+	} {
+		m := sample(t, 120, 36)
+		before := m.state.Setup
+		paste(m, list)
+		if m.state.Setup != before || !strings.HasPrefix(m.state.Note.Text, "not taken: ") || !strings.Contains(m.state.Note.Text, want) {
+			t.Errorf("%q: %q", list, m.state.Note.Text)
+		}
+	}
+}
+
+// TestPasteLate: what was pasted and is read when another paste has come, or a question is asked, is not taken.
+func TestPasteLate(t *testing.T) {
+	m := sample(t, 120, 36)
+	other := m.state.Setup
+	other.TP = 2
+	read := func() state.Action { return state.Action{Verb: state.UseSetup, Setup: &other} }
+	m.pastes = 2
+	first := m.reading(read)
+	m.pastes = 3
+	if m.Update(first()); m.state.Setup == other {
+		t.Error("an older paste is taken")
+	}
+	last := m.reading(read)
+	if m.Update(last()); m.state.Setup != other {
+		t.Error("the last paste is not taken")
+	}
+	m = taught(t, built(t, "second-step"), 120, 36)
+	before := m.state.Setup
+	last = m.reading(read)
+	if m.Update(last()); m.state.Setup != before {
+		t.Error("a paste changes the setup of a question")
+	}
+}
+
+// TestPasteFile: the name of a file opens it on Explore; its errors are those of the file, and where
+// no file is read that is said.
+func TestPasteFile(t *testing.T) {
+	var asked string
+	reading := func(text string, err error) func(*Options) {
+		return func(o *Options) {
+			o.Env = append(o.Env, "HOME=/home/me")
+			o.Open = func(name string) (*launch.Reading, string, error) {
+				asked = name
+				if err != nil {
+					return nil, name, err
+				}
+				r := launch.Open(name, []byte(text), presets.Default())
+				return &r, name, nil
+			}
+		}
+	}
+	m := sample(t, 120, 36, reading(`{"gpus":16,"tp":2}`, nil))
+	if paste(m, "'~/a b/run.json'\r\n"); asked != "/home/me/a b/run.json" || m.state.Setup.GPUs != 16 || m.state.Setup.TP != 2 {
+		t.Errorf("%q: %d GPUs, %q", asked, m.state.Setup.GPUs, m.state.Note.Text)
+	}
+	for _, of := range []struct {
+		change func(*Options)
+		want   string
+	}{
+		{reading("junk", nil), "not taken: /tmp/junk.yaml"},
+		{reading("", errors.New("there is no file /tmp/junk.yaml")), "not taken: there is no file /tmp/junk.yaml"},
+		{func(*Options) {}, "not taken: no file is read here"},
+	} {
+		m := sample(t, 120, 36, of.change)
+		before := m.state.Setup
+		if paste(m, "/tmp/junk.yaml"); m.state.Setup != before || !strings.HasPrefix(m.state.Note.Text, of.want) {
+			t.Errorf("%q, want %q", m.state.Note.Text, of.want)
+		}
+	}
+	m = sample(t, 120, 36)
+	if paste(m, "16,x"); !strings.Contains(m.state.Note.Text, `"16,x"`) {
+		t.Errorf("given: %q", m.state.Note.Text)
 	}
 }
 

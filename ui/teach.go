@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -81,9 +82,9 @@ func (m *Model) actKnob(w int) string {
 	remark := "held until you answer"
 	switch {
 	case play.Phase == lessons.Turning:
-		remark = "space turns it to " + turned.To
+		remark = "space: change to " + turned.To
 	case play.Phase >= lessons.Reveal:
-		remark = "turned from " + turned.From
+		remark = "changed from " + turned.From
 	}
 	for i := range act.Turned[1:] {
 		remark = "with " + act.Turned[1+i].Text(g.Arrow) + ", " + remark
@@ -130,13 +131,13 @@ func (m *Model) explainAct(act *lessons.Act) overlay.Action {
 	})}
 }
 
-// quiz goes to the next figure that is asked for before each turn.
+// quiz goes to the next figure that is asked for before each change.
 func (m *Model) quiz() tea.Cmd {
 	m.quizzed = m.quizzed.Next()
 	return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: m.quizzed.Says()})
 }
 
-// asksFirst opens the question before a turn; false where none is asked and the turn is to be made.
+// asksFirst opens the question before a change; false where none is asked and the change is to be made.
 func (m *Model) asksFirst(a state.Action) (tea.Cmd, bool) {
 	if m.quizzed == "" || m.lesson != nil && m.lesson.Play.Lesson.ID != "" || a.Verb != state.TurnKnob && a.Verb != state.SetKnob {
 		return nil, false
@@ -204,7 +205,7 @@ func (m *Model) playOn() tea.Cmd {
 			return m.refreshScreen()
 		}
 		m.learned, m.underWay = session.Learn(m.learned, play.Lesson.ID), ""
-		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: fmt.Sprintf("end of the lesson: %d of %d right; the setup is yours", play.Right, len(play.Lesson.Acts))})
+		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: fmt.Sprintf("end of the lesson: %d of %d right; the setup is yours", play.Right, play.Total())})
 	}
 	was := m.state.Tab
 	m.stageAct()
@@ -252,7 +253,7 @@ func (m *Model) stagedPage(s *lesson.Stage, d overlay.Drawn, alone bool) []strin
 		gauges := make([]string, 2)
 		if in.Report.Legal {
 			in.Glow = m.glow != nil
-			var before explore.Vital // nothing is compared before the turn
+			var before explore.Vital // nothing is compared before the change
 			if s.Play.Phase == lessons.Reveal {
 				before = explore.VitalOf(&s.Play.Act().Before.Report)
 			}
@@ -306,7 +307,7 @@ func (m *Model) asking() bool {
 	return s != nil && s.Play.Phase < lessons.Reveal
 }
 
-// quizzes reports whether a figure is asked for before each turn, or a goal of a lesson is open: what
+// quizzes reports whether a figure is asked for before each change, or a goal of a lesson is open: what
 // would answer is not offered.
 func (m *Model) quizzes() bool {
 	open := m.lesson != nil && m.lesson.Play.Phase == lessons.Predict && m.lesson.Play.Act().Kind == lessons.Goal
@@ -333,12 +334,21 @@ func (m *Model) offerLessons(msg *paletteMsg) {
 	var items []overlay.Item
 	var leads []overlay.Action
 	for _, l := range msg.lessons {
-		name := l.ID
+		title, name := "lesson "+l.Title, l.ID
+		if n := lessons.Place(l.ID); n > 0 {
+			title = fmt.Sprintf("lesson %d %s", n, l.Title)
+		}
 		if slices.Contains(strings.Fields(m.learned), l.ID) {
 			name += ", done"
 		}
-		items = append(items, overlay.Item{Title: "lesson " + l.Title, Name: name, Hidden: []string{"learn", "teach"}, Rank: rankElsewhere})
+		items = append(items, overlay.Item{Title: title, Name: name, Hidden: []string{"learn", "teach"}, Rank: rankElsewhere})
 		leads = append(leads, closing(later(func() tea.Cmd { return m.teach(l) })))
+	}
+	for _, err := range msg.leftOut {
+		where, why, _ := strings.Cut(err.Error(), ": ")
+		card := &overlay.Card{Title: "LESSON LEFT OUT", Name: filepath.Base(where), Paragraphs: []overlay.Paragraph{{Label: "file", Text: where}, {Label: "wrong", Text: why}}, Hint: "esc closes"}
+		items = append(items, overlay.Item{Title: "lesson left out: " + why, Name: filepath.Base(where), Rank: rankElsewhere})
+		leads = append(leads, closing(overlay.Push{ID: overlay.LeftOutID, Overlay: card}))
 	}
 	for i := range msg.demos {
 		d := &msg.demos[i]

@@ -124,7 +124,7 @@ func TestPasteLines(t *testing.T) {
 			t.Errorf("%q: %d GPUs, tp %d, %q", end, m.state.Setup.GPUs, m.state.Setup.TP, m.state.Note.Text)
 		}
 	}
-	for _, text := range []string{"one\rtwo", "8\r16", "meshscope --model gpt2-124m --tp 2", "nine", strings.Repeat("x", 100_000)} {
+	for _, text := range []string{"one\rtwo", "8\r16", "tp=4\rpp=2", "nine", strings.Repeat("x", 100_000)} {
 		m := sample(t, 120, 36)
 		m.do(state.Action{Verb: state.FocusKnob, ID: "tp"})
 		before := m.state.Setup

@@ -21,6 +21,7 @@ import (
 // Update takes a message: the terminal's news first, then what commands bring,
 // then input, which becomes an Action.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m.hurry(msg)
 	next, cmd := m.update(msg)
 	m.present(msg)
 	return next, cmd
@@ -33,8 +34,8 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.overlays.Resize(m.caps.Width, m.caps.Height)
 		return m, m.refreshScreen() // what has room now may have to be computed
 	case tea.ColorProfileMsg:
-		if !m.options.NoColor && !tty.NoColor(m.options.Env) && msg.Profile != m.caps.Profile {
-			m.caps.Profile = max(msg.Profile, colorprofile.ASCII)
+		if m.options.colours == colorprofile.Unknown && msg.Profile != m.caps.Profile {
+			m.colour(msg.Profile)
 			m.restyle()
 		}
 		return m, nil
@@ -66,11 +67,6 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.desk.Tick()
 	case desk.NewsMsg:
 		return m, tea.Batch(m.attend(), m.waitForNews())
-	case glowedMsg:
-		if msg.serial == m.glowed {
-			m.glow = nil
-		}
-		return m, nil
 	case pinsKeptMsg:
 		return m, m.takePinsKept(msg)
 	case decidedMsg:
@@ -80,6 +76,10 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.ticked()
 	case state.Action:
 		return m, m.do(msg)
+	case pastedMsg:
+		return m, m.takePasted(msg)
+	case modelMsg:
+		return m, m.takeModel(msg)
 	case readMsg:
 		return m, m.takeRead(msg)
 	case tea.KeyPressMsg:
@@ -134,7 +134,7 @@ func (m *Model) do(a state.Action) tea.Cmd {
 		cmds = append(cmds, m.refreshScreen(), m.tick())
 	}
 	if m.state.Setup != was.Setup {
-		cmds = append(cmds, m.light(&was.Setup))
+		m.light(&was.Setup)
 		if a.Verb == state.UseSetup || a.Verb == state.UseModel || a.Verb == state.UseCluster {
 			m.leave(was.Setup)
 		}

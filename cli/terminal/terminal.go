@@ -34,7 +34,7 @@ type Options struct {
 	Columns, Rows int
 	// Background is what the terminal answers when it is asked for its colour.
 	Background color.Color
-	// Env is added to an environment that has nothing but PATH and HOME.
+	// Env is added to PATH, HOME, TERM and COLORTERM, and to GOCOVERDIR where the caller has it.
 	Env []string
 	// Folder is where the program runs; empty: where its caller does.
 	Folder string
@@ -50,6 +50,7 @@ type Terminal struct {
 	read     sync.Cond
 	emulator *vt.Emulator
 	modes    map[ansi.Mode]bool
+	text     *string // what Text returns; nil: the screen has changed
 	raw      bytes.Buffer
 	lastByte time.Time
 
@@ -94,10 +95,14 @@ func Start(ctx context.Context, o Options, program string, args ...string) (*Ter
 	if o.OneStream {
 		t.cmd.Stderr = slave
 	}
-	t.cmd.Env = append([]string{
+	t.cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"),
 		"TERM=xterm-256color", "COLORTERM=truecolor",
-	}, o.Env...)
+	}
+	if folder := os.Getenv("GOCOVERDIR"); folder != "" {
+		t.cmd.Env = append(t.cmd.Env, "GOCOVERDIR="+folder) // where a program built with -cover counts
+	}
+	t.cmd.Env = append(t.cmd.Env, o.Env...)
 	t.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := t.cmd.Start(); err != nil {
 		return nil, errors.Join(err, master.Close(), slave.Close())
@@ -136,6 +141,7 @@ func (t *Terminal) show() {
 		if n > 0 {
 			t.raw.Write(buffer[:n])
 			t.lastByte = time.Now()
+			t.text = nil
 			_, _ = t.emulator.Write(buffer[:n]) // it fails only when closed
 		}
 		t.mu.Unlock()
@@ -175,6 +181,7 @@ func (t *Terminal) Claim(columns, rows int) error { return t.setSize(columns, ro
 // Resize changes the size of the terminal under the running program.
 func (t *Terminal) Resize(columns, rows int) error {
 	t.mu.Lock()
+	t.text = nil
 	t.emulator.Resize(columns, rows)
 	t.mu.Unlock()
 	return t.setSize(columns, rows)
@@ -201,11 +208,15 @@ const (
 func (t *Terminal) Text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	lines := strings.Split(ansi.Strip(t.emulator.Render()), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " \r")
+	if t.text == nil {
+		lines := strings.Split(ansi.Strip(t.emulator.Render()), "\n")
+		for i := range lines {
+			lines[i] = strings.TrimRight(lines[i], " \r")
+		}
+		text := strings.Join(lines, "\n")
+		t.text = &text
 	}
-	return strings.Join(lines, "\n")
+	return *t.text
 }
 
 // Screen calls a function with the emulator while nothing changes it.

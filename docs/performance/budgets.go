@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"meshscope/engine/record"
 )
 
 // benchmark is several runs of go test -bench.
@@ -87,17 +89,10 @@ func page(values map[string]measured, others []peer) string {
 func figure(v float64, unit string) string {
 	text := fmt.Sprintf("%.3g", v)
 	if v >= 1000 {
-		text = thousands(fmt.Sprintf("%.0f", v))
+		text = record.Thousands(fmt.Sprintf("%.0f", v))
 	}
 	if unit == "/s" {
 		return text + unit
 	}
 	return strings.TrimSpace(text + " " + unit)
-}
-
-func thousands(s string) string {
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -37,7 +37,7 @@ const (
 )
 
 // quiet is how long the screen must stay the same to count as finished, also on
-// a busy machine; the program draws at 60 frames a second.
+// a busy machine; the program draws at 120 frames a second.
 const quiet = time.Second
 
 func main() {

@@ -5,12 +5,16 @@
 // from the project's root; it takes most of an hour:
 //
 //	go run ./docs/soak
+//
+// With -class it teaches a class of 50 real SSH clients for an hour instead, and writes the curves into
+// docs/class.md.
 package main
 
 import (
 	"context"
 	"encoding/csv"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,7 +31,15 @@ const (
 )
 
 func main() {
-	if err := run(context.Background()); err != nil {
+	teach := flag.Bool("class", false, "teach a class instead")
+	length := flag.Duration("length", time.Hour, "of the class")
+	curve := flag.String("curve", "", "of the class: only write this file, which TestClassSoaks has left")
+	flag.Parse()
+	soak := run
+	if *teach {
+		soak = func(ctx context.Context) error { return class(ctx, *length, *curve) }
+	}
+	if err := soak(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}

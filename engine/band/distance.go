@@ -40,14 +40,14 @@ const (
 // not the distance itself, of a count that of a doubling, of Wait and Traffic that of
 // a factor e.
 type Scales struct {
-	Of          [Features]float64
-	Unknown     float64 // a generation of GPUs or a stack without any published run
-	Generation  float64 // another GPU of the same generation
-	Vendor      float64 // a GPU of another vendor
-	Family      float64 // another stack of the same family
-	EPAcross    float64 // experts inside a scale-up domain against across domains
-	BeyondRange float64 // per doubling beyond the published range, to every run
-	Newer       float64 // a release newer than all published ones of its stack, dense or with experts, to every run
+	Of          [Features]float64 `toml:"-"`
+	Unknown     float64           `toml:"unknown"`      // a generation of GPUs or a stack without any published run
+	Generation  float64           `toml:"generation"`   // another GPU of the same generation
+	Vendor      float64           `toml:"vendor"`       // a GPU of another vendor
+	Family      float64           `toml:"family"`       // another stack of the same family
+	EPAcross    float64           `toml:"ep_across"`    // experts inside a scale-up domain against across domains
+	BeyondRange float64           `toml:"beyond_range"` // per doubling beyond the published range, to every run
+	Newer       float64           `toml:"newer"`        // a release newer than all published ones of its stack, dense or with experts, to every run
 }
 
 // Range is what the published runs cover of a count, in binary logarithms.

@@ -80,8 +80,19 @@ func Text(s string) string {
 	return string(appendShown(nil, s))
 }
 
-// Quote returns s clipped and in double quotes, with the escapes of Go.
-func Quote(s string) string { return strconv.Quote(Clip(s)) }
+// Quote returns s in double quotes, with the escapes of Go, clipped so that escapes count as what they are written with.
+func Quote(s string) string {
+	s = Clip(s)
+	body, room := strings.TrimSuffix(s, ellipsis), Most
+	for i := 0; i < len(body); {
+		_, size := utf8.DecodeRuneInString(body[i:])
+		if room -= utf8.RuneCountInString(strconv.Quote(body[i:i+size])) - len(`""`); room < 0 {
+			return strconv.Quote(body[:i] + ellipsis)
+		}
+		i += size
+	}
+	return strconv.Quote(s)
+}
 
 // Name returns the last 60 bytes of a file name, in quotes where it has hidden
 // characters.

@@ -70,6 +70,8 @@ func TestShown(t *testing.T) {
 			}
 			if n := utf8.RuneCountInString(got); n > 12*escape.Most {
 				t.Fatalf("%s gives %d characters", name, n)
+			} else if name == "Quote" && n > escape.Most+len(`"..."`) {
+				t.Fatalf("Quote gives %d characters", n)
 			}
 		}
 		if escape.Printable(s) && utf8.RuneCountInString(s) <= escape.Most && escape.Line(s) != s {

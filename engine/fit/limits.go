@@ -55,11 +55,7 @@ func sequenceUnit(s *engine.Setup) int {
 	if s.CP > 1 {
 		unit *= 2
 	}
-	for a, b := unit, grain; ; a, b = b, a%b {
-		if b == 0 {
-			return unit / a * grain
-		}
-	}
+	return unit / layout.GCD(unit, grain) * grain
 }
 
 // largest returns the largest number up to top with which the setup has its margin, its peak,

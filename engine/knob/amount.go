@@ -61,8 +61,13 @@ func ParseDeadline(field, text string) (float64, error) {
 	wrong := &ValueError{Field: field, Given: text, Allowed: "a time from 1s to 1000y, such as 30d, 36h or 6w (min, h, d, w, y)"}
 	unsigned, negative := signOf(text)
 	if size, ok := amount(unsigned, units); ok {
-		if wrong.Nearest = "1000y"; negative || size < minDeadline {
+		switch {
+		case negative || size < minDeadline:
 			wrong.Nearest = "1s"
+		case size > maxDeadline:
+			wrong.Nearest = "1000y"
+		default: // a plus sign before it
+			wrong.Nearest = strings.TrimSpace(unsigned)
 		}
 	}
 	return 0, wrong

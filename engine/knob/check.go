@@ -15,11 +15,12 @@ import (
 // legal, where any exist.
 func Check(s *Setup) []Problem {
 	problems := violations(s, []Problem{}) // never nil: JSON wants a list
+	fix := fixer{s: s, wrong: fieldsInError(problems)}
 	for i := range problems {
 		p := &problems[i]
 		switch {
 		case p.Severity == layout.Error:
-			p.Nearest = nearest(s, p, fieldsInError(problems))
+			p.Nearest = fix.nearest(p)
 		case p.Nearest != nil:
 			p.Nearest = better(s, p)
 		}
@@ -56,7 +57,7 @@ func mended(p *Problem) int {
 // illegal one, because nearest values are not looked for.
 func Legal(s *Setup) bool { return legal(s) }
 
-func legal(s *Setup) bool { return !layout.HasErrors(violations(s, nil)) }
+func legal(s *Setup) bool { return !layout.HasErrors(codes(s)) }
 
 // LauncherRejects reports whether a legal setup is one that some launcher rejects, going by
 // its warnings: ZeRO-2 and 3 together with a pipeline, experts with TP but
@@ -101,7 +102,12 @@ func ZeROStages(s *Setup) [4]bool {
 }
 
 // violations applies every rule, without nearest values.
-func violations(s *Setup, into []Problem) []Problem {
+func violations(s *Setup, into []Problem) []Problem { return s.violations(into, false) }
+
+// codes is violations without the messages that cost most, for those who only count.
+func codes(s *Setup) []Problem { return s.violations(nil, true) }
+
+func (s *Setup) violations(into []Problem, mute bool) []Problem {
 	if err := s.Model.Check(); err != nil {
 		return append(into, Problem{Code: "model", Severity: layout.Error, Field: "model", Message: err.Error()})
 	}
@@ -110,14 +116,18 @@ func violations(s *Setup, into []Problem) []Problem {
 	}
 	before := len(into)
 	into = s.words(into)
-	into = s.Rules(&s.Model, &s.Cluster, into)
+	rules := s.Rules
+	if mute {
+		rules = s.RuleCodes
+	}
+	into = rules(&s.Model, &s.Cluster, into)
 	if layout.HasCode(into[before:], "out-of-range") {
 		return into // the schedule's rules take counts for granted
 	}
 	for _, issue := range s.Spec().Check() {
 		into = append(into, fromSchedule(issue))
 	}
-	return s.stackWarnings(into, false)
+	return s.stackWarnings(into, mute)
 }
 
 // vastBatch is beyond every published batch, in tokens: the largest are some tens
@@ -278,12 +288,9 @@ func (s *Setup) words(into []Problem) []Problem {
 			Message: fmt.Sprintf("offload-layers is %d, more than a pipeline rank holds: all are offloaded", n),
 		})
 	}
-	knobs := registry()
-	for i := range knobs {
-		if k := &knobs[i]; k.figure != nil {
-			if v := *k.figure(s); !k.allows(v) {
-				bad("run-plan", k.ID, "%s is %v; allowed is %s", k.ID, v, k.Allowed())
-			}
+	for _, k := range figures() {
+		if v := *k.figure(s); !k.allows(v) {
+			bad("run-plan", k.ID, "%s is %v; allowed is %s", k.ID, v, k.Allowed())
 		}
 	}
 	if s.TrainMTP && s.Model.MTPLayers == 0 {

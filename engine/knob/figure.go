@@ -22,9 +22,8 @@ func largeUnits() []struct {
 	}{{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'k', 1e3}}
 }
 
-// ParseFigure reads a decimal number within the parameter's bounds, "none" or 0
-// for one that is left out; a goodput of 0 is none that advances. A count of tokens may end in k, M, B or T, powers of
-// ten: 15T is 15,000,000,000,000.
+// ParseFigure reads a decimal number within the parameter's bounds, or "none" for one that is left out, which is 0.
+// A count of tokens may end in k, M, B or T, powers of ten: 15T is 15,000,000,000,000.
 func (k *Knob) ParseFigure(text string) (float64, error) {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == noFigure {
@@ -43,7 +42,7 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
 	}
 	v *= size
-	if v == 0 && (!isZero(digits) || k.ID == Goodput) || v != 0 && (v < k.Low || v > k.High) {
+	if v < k.Low || v > k.High {
 		nearest := figureText(min(max(v, k.Low), k.High), k.Large)
 		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed(), Nearest: nearest}
 	}
@@ -51,12 +50,6 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 		v = math.Round(v) // there is no half token
 	}
 	return v, nil
-}
-
-// isZero reports whether a decimal number is zero, and not just too small for a float.
-func isZero(digits string) bool {
-	mantissa, _, _ := strings.Cut(strings.ToLower(digits), "e")
-	return strings.Trim(mantissa, "+-.0") == ""
 }
 
 // clamp returns the nearest value that is allowed; none for what is no number.

@@ -10,39 +10,78 @@ import (
 	"meshscope/engine/schedule"
 )
 
+// fixer looks for the nearest legal values of one setup. What it has tried for one problem it
+// knows for the others.
+type fixer struct {
+	s     *Setup
+	wrong []string // the fields in error, each once
+	tried map[string]fieldFix
+	whole *Setup // what repair returns
+	asked bool   // whether it was asked
+}
+
+// fieldFix is what singleFix returns.
+type fieldFix struct {
+	best       *Setup
+	neighbours []int
+}
+
 // nearest looks for the smallest change that makes the whole setup legal: first
 // of the problem's own field (with the fields that follow it), then of one other
 // field that is in error too, then a repair of everything. It also names the
 // legal neighbours on both sides in the message.
-func nearest(s *Setup, p *Problem, wrong []string) map[string]any {
-	if own := better(s, p); own != nil {
+func (f *fixer) nearest(p *Problem) map[string]any {
+	if own := better(f.s, p); own != nil {
 		return own
 	}
-	best, neighbours := singleFix(s, p.Field)
+	fix := f.single(p.Field)
+	best := fix.best
 	if best == nil {
-		best = otherFix(s, p.Field, wrong)
+		best = f.otherFix(p.Field)
 	}
 	if best == nil {
-		best = repair(s)
-	} else if len(neighbours) > 1 {
-		p.Message += fmt.Sprintf("; nearest legal: %d or %d", neighbours[0], neighbours[1])
+		best = f.repaired()
 	}
 	if best == nil {
 		return nil
 	}
-	return difference(s, best)
+	if len(fix.neighbours) > 1 {
+		p.Message += fmt.Sprintf("; nearest legal: %d or %d", fix.neighbours[0], fix.neighbours[1])
+	}
+	return difference(f.s, best)
+}
+
+// single is singleFix, once for each field.
+func (f *fixer) single(field string) fieldFix {
+	fix, known := f.tried[field]
+	if !known {
+		if f.tried == nil {
+			f.tried = map[string]fieldFix{}
+		}
+		fix.best, fix.neighbours = singleFix(f.s, field)
+		f.tried[field] = fix
+	}
+	return fix
+}
+
+// repaired is repair, once.
+func (f *fixer) repaired() *Setup {
+	if !f.asked {
+		f.whole, f.asked = repair(f.s), true
+	}
+	return f.whole
 }
 
 // otherFix returns the change of one field next to the given one that fixes all: the
 // one that moves the fewest others along.
-func otherFix(s *Setup, field string, wrong []string) (best *Setup) {
+func (f *fixer) otherFix(field string) (best *Setup) {
 	least := 0
-	for _, other := range wrong {
+	for _, other := range f.wrong {
 		if other == field {
 			continue
 		}
-		if fix, _ := singleFix(s, other); fix != nil {
-			if n := len(difference(s, fix)); best == nil || n < least {
+		if fix := f.single(other).best; fix != nil {
+			if n := len(difference(f.s, fix)); best == nil || n < least {
 				best, least = fix, n
 			}
 		}
@@ -66,7 +105,7 @@ func better(s *Setup, p *Problem) map[string]any {
 	if !follow(&t, field, true, true) && !follow(&t, field, true, false) {
 		return nil
 	}
-	problems := violations(&t, nil)
+	problems := codes(&t)
 	if layout.HasErrors(problems) || layout.HasCode(problems, p.Code) {
 		return nil
 	}
@@ -84,10 +123,10 @@ const (
 
 // grader judges proposals for a setup by the warnings it has already.
 func grader(s *Setup) func(*Setup) grade {
-	known := violations(s, nil)
+	known := codes(s)
 	return func(t *Setup) grade {
 		g := calmFix
-		for _, p := range violations(t, nil) {
+		for _, p := range codes(t) {
 			if p.Severity == layout.Error {
 				return illegalFix
 			}
@@ -206,7 +245,7 @@ func follow(t *Setup, field string, keepGPUs, keepBatch bool) bool {
 func repair(s *Setup) *Setup {
 	t := *s
 	for range 12 {
-		problems := violations(&t, nil)
+		problems := codes(&t)
 		errors := countErrors(problems)
 		if errors == 0 {
 			return &t
@@ -225,7 +264,7 @@ func improve(t *Setup, problems []Problem, errors int) bool {
 			continue
 		}
 		for _, fix := range wordFixes(t, problems[i].Field) {
-			if countErrors(violations(&fix, nil)) < errors {
+			if countErrors(codes(&fix)) < errors {
 				*t = fix
 				return true
 			}
@@ -236,7 +275,7 @@ func improve(t *Setup, problems []Problem, errors int) bool {
 			if !follow(&u, problems[i].Field, true, false) {
 				follow(&u, problems[i].Field, false, false)
 			}
-			if countErrors(violations(&u, nil)) < errors {
+			if countErrors(codes(&u)) < errors {
 				*t = u
 				return true
 			}
@@ -287,9 +326,9 @@ func plainest(s *Setup) *Setup {
 		if legal(&t) {
 			break
 		}
-		least := countErrors(violations(&t, nil))
+		least := countErrors(codes(&t))
 		for _, fix := range wordFixes(&t, string(knobs[i].ID)) { // the nearest of those that mend most
-			if errors := countErrors(violations(&fix, nil)); errors < least {
+			if errors := countErrors(codes(&fix)); errors < least {
 				t, least = fix, errors
 			}
 		}

@@ -1,6 +1,7 @@
 package knob
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -44,15 +45,7 @@ func nearby(s *Setup, field string) []int {
 	distance := func(v int) float64 {
 		return math.Abs(math.Log((float64(v) + 0.5) / (max(float64(current), 0) + 0.5)))
 	}
-	slices.SortStableFunc(list, func(a, b int) int {
-		switch da, db := distance(a), distance(b); {
-		case da < db:
-			return -1
-		case da > db:
-			return 1
-		}
-		return a - b
-	})
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(distance(a), distance(b)), a-b) })
 	list = slices.Compact(list)
 	return slices.DeleteFunc(list, func(v int) bool { return v == current })
 }
@@ -88,6 +81,9 @@ func difference(a, b *Setup) map[string]any {
 		}
 		if x, y := k.Value(a), k.Value(b); x != y {
 			d[string(k.ID)] = y
+			if k.figure != nil && y == 0.0 {
+				d[string(k.ID)] = noFigure
+			}
 		}
 	}
 	return d

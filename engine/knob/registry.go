@@ -19,6 +19,20 @@ var registry = sync.OnceValue(func() []Knob {
 	return knobs
 })
 
+// figures are the knobs of the registry whose field is a figure, which every check of a
+// setup asks for.
+//
+//nolint:gochecknoglobals // built once, then only read
+var figures = sync.OnceValue(func() (list []*Knob) {
+	knobs := registry()
+	for i := range knobs {
+		if knobs[i].figure != nil {
+			list = append(list, &knobs[i])
+		}
+	}
+	return list
+})
+
 // All returns every knob. The slice is the caller's own, the Choices in it are
 // shared and only to be read.
 func All() []Knob { return slices.Clone(registry()) }
@@ -61,11 +75,16 @@ func where(holds func(*Knob) bool) []ID {
 
 // Column lists the knobs of a group from top to bottom.
 func Column(g Group) []ID {
-	in := slices.DeleteFunc(All(), func(k Knob) bool { return k.group != g })
-	slices.SortStableFunc(in, func(a, b Knob) int { return cmp.Compare(a.place, b.place) })
+	var in []*Knob
+	for i := range registry() {
+		if k := &registry()[i]; k.group == g {
+			in = append(in, k)
+		}
+	}
+	slices.SortStableFunc(in, func(a, b *Knob) int { return cmp.Compare(a.place, b.place) })
 	ids := make([]ID, len(in))
-	for i := range in {
-		ids[i] = in[i].ID
+	for i, k := range in {
+		ids[i] = k.ID
 	}
 	return ids
 }

@@ -69,11 +69,12 @@ func appendStep(steps []Step, s *Setup, k *Knob, text string, current bool, l Lo
 	if current {
 		return append(steps, Step{Text: text, Setup: *s, Current: true})
 	}
-	turned, err := turn(s, k, text, l)
-	if err != nil || !legal(turned) {
-		return steps
+	n := len(steps)
+	steps = append(steps, Step{Text: text})
+	if turned := &steps[n].Setup; turnInto(turned, s, k, text, l) != nil || !legal(turned) {
+		return steps[:n]
 	}
-	return append(steps, Step{Text: text, Setup: *turned})
+	return steps
 }
 
 // thin drops steps from an over-long ladder, evenly, never the current one or

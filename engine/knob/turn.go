@@ -41,26 +41,26 @@ func Turn(s Setup, id ID, text string, l Locks) (Setup, error) {
 	if k == nil {
 		return s, Unknown(id, text)
 	}
-	turned, err := turn(&s, k, text, l)
-	if err != nil {
+	var turned Setup
+	if err := turnInto(&turned, &s, k, text, l); err != nil {
 		return s, err
 	}
-	return *turned, nil
+	return turned, nil
 }
 
-// turn is Turn by pointers, since a Setup is large; it may return old itself.
-func turn(old *Setup, k *Knob, text string, l Locks) (*Setup, error) {
-	s := new(Setup)
+// turnInto makes s what old is turned to; by pointers, since a Setup is large.
+func turnInto(s, old *Setup, k *Knob, text string, l Locks) error {
 	*s = *old
 	if err := k.setTo(s, text); err != nil {
-		return nil, err
+		return err
 	}
 	// Turning to the current value changes nothing, also where the identities
 	// are broken. Of nodes the text is compared: the last may be partly used.
 	if *s == *old || k.textOf(s) == k.textOf(old) {
-		return old, nil
+		*s = *old
+		return nil
 	}
-	return s, settle(s, old, k, text, l)
+	return settle(s, old, k, text, l)
 }
 
 // settle lets everything else follow a knob that was set.

@@ -207,7 +207,8 @@ func (w *walker) draw(one *work, begin, end units.Seconds) {
 			}
 			if x := f.exposed / n; x != 0 {
 				g := g
-				g.Kind, g.Start, g.Length, g.Exposed, g.Bytes = Exposed, wait, x, x, f.bytes*units.Bytes(x/whole)
+				// Rounding may add the pieces up to more than the end, behind what comes next.
+				g.Kind, g.Start, g.Length, g.Exposed, g.Bytes = Exposed, min(wait, end), x, x, f.bytes*units.Bytes(x/whole)
 				w.put(i+1, g)
 				wait += x
 			}

@@ -109,10 +109,14 @@ func (p placer) perDomain(size, stride int) int {
 	if stride >= p.domain || extent%p.domain == 0 {
 		return min(max(p.domain/stride, 1), size)
 	}
-	return min(max(gcd(p.domain, extent)/stride, 1), size)
+	return min(max(GCD(p.domain, extent)/stride, 1), size)
 }
 
-func gcd(a, b int) int {
+// GCD returns the greatest common divisor of two numbers.
+func GCD(a, b int) int {
+	if a > 0 && b > 0 && b&(b-1) == 0 { // a power of two, which most numbers of GPUs are: searches ask for each layout
+		return min(a&-a, b)
+	}
 	for b > 0 {
 		a, b = b, a%b
 	}

@@ -85,7 +85,7 @@ func small(v float64) string {
 func digits(v float64) string {
 	a := math.Abs(v)
 	if v == math.Trunc(v) && a < 1e15 {
-		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
+		return Thousands(strconv.FormatFloat(v, 'f', 0, 64))
 	}
 	if a >= 1e15 || a < 1e-4 {
 		return strconv.FormatFloat(v, 'g', 6, 64)
@@ -98,15 +98,19 @@ func digits(v float64) string {
 	if strings.Contains(s, ".") {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
-	return thousands(s)
+	return Thousands(s)
 }
 
-func thousands(s string) string {
+// Thousands sets commas into the whole part of a number in digits; other texts stay.
+func Thousands(s string) string {
 	sign := ""
 	if strings.HasPrefix(s, "-") {
 		sign, s = "-", s[1:]
 	}
 	whole, fraction, point := strings.Cut(s, ".")
+	if strings.Trim(whole, "0123456789") != "" {
+		return sign + s
+	}
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}

@@ -138,7 +138,7 @@ func (o *Order) Rebuild(s Spec) error {
 
 func (o *Order) rebuild(s Spec, times *stageTimes, stop func() bool) error {
 	d, ok := find(s.Kind)
-	if err := s.limit(&d); err != nil {
+	if err := s.limit(d); err != nil {
 		return err
 	}
 	if issues := s.Check(); !ok || hasError(issues) {
@@ -154,7 +154,13 @@ func (o *Order) rebuild(s Spec, times *stageTimes, stop func() bool) error {
 	}
 	o.Spec, o.Placement = s, d.Placement
 	o.Ops, o.Start, o.Handmade = o.Ops[:0], append(o.Start[:0], 0), false
+	pl := o.plan
+	if pl == nil {
+		pl = new(plan)
+	}
+	pl.warm = pl.warm[:0]
 	if d.search == nil {
+		o.plan = pl // warmLoop notes in it what it writes
 		d.generate(o)
 	} else {
 		if times == nil {
@@ -164,11 +170,10 @@ func (o *Order) rebuild(s Spec, times *stageTimes, stop func() bool) error {
 			return err
 		}
 	}
-	pl := o.plan
-	if pl == nil {
-		pl = new(plan)
-	}
 	o.plan = pl
+	if len(pl.warm) == s.Ranks {
+		return pl.buildWarm(o)
+	}
 	return pl.build(o)
 }
 
@@ -287,6 +292,7 @@ func (o *Order) warmLoop(warmup, group int) {
 	v, m := o.Spec.VirtualStages, o.Spec.MicroBatches
 	n := v * m
 	warmup = min(warmup, n)
+	o.plan.warm, o.plan.group = append(o.plan.warm, int32(warmup)), group
 	at := len(o.Ops)
 	o.Ops = append(o.Ops, make([]Op, 2*n)...)
 	list := o.Ops[at:]

@@ -33,7 +33,7 @@ type Issue struct {
 // all, warnings for the rest. A spec without errors can be built.
 func (s Spec) Check() []Issue {
 	if d, ok := find(s.Kind); ok {
-		return s.check(&d)
+		return s.check(d)
 	}
 	return append(s.checkCounts(), Issue{
 		Code: "unknown-schedule", Field: fieldSchedule,

@@ -1,6 +1,9 @@
 package schedule
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // Info describes a schedule. The texts are for people: p ranks, m
 // micro-batches, v chunks per rank, tF, tI, tW, tB durations on one chunk.
@@ -109,14 +112,29 @@ func schedules() [18]entry {
 	}
 }
 
-// find looks a schedule up.
-func find(k Kind) (descriptor, bool) {
-	for _, e := range schedules() {
-		if e.kind == k {
-			return e.describe(), true
+// described are the descriptors, in the order of the table. They are made once, because
+// every evaluation asks for one several times.
+//
+//nolint:gochecknoglobals // built once, then only read
+var described struct {
+	once sync.Once
+	all  []descriptor
+}
+
+// find looks a schedule up. What it returns is only to be read; an unknown schedule has an
+// empty descriptor.
+func find(k Kind) (*descriptor, bool) {
+	described.once.Do(func() {
+		for _, e := range schedules() {
+			described.all = append(described.all, e.describe())
+		}
+	})
+	for i := range described.all {
+		if d := &described.all[i]; d.Kind == k {
+			return d, true
 		}
 	}
-	return descriptor{}, false
+	return &descriptor{}, false
 }
 
 // Kinds lists the schedules in the order of the table.

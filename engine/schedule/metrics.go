@@ -48,7 +48,7 @@ func (s Spec) ClosedFormIdle(t ChunkTimes) (float64, bool) {
 	if !ok {
 		return 0, false
 	}
-	return s.closedForm(&d, d.idle, t)
+	return s.closedForm(d, d.idle, t)
 }
 
 // closedForm returns what a form of a schedule gives; false where it is no exact one, or
@@ -67,7 +67,7 @@ func (s Spec) ClosedFormSpan(t ChunkTimes) (float64, bool) {
 	if !ok {
 		return 0, false
 	}
-	return s.closedForm(&d, d.span, t)
+	return s.closedForm(d, d.span, t)
 }
 
 // ClosedFormBubble returns the idle time over the busy time of a rank, to stand
@@ -78,7 +78,7 @@ func (s Spec) ClosedFormBubble(t ChunkTimes) (float64, bool) {
 	if !found {
 		return 0, false
 	}
-	idle, ok := s.closedForm(&d, d.idle, t)
+	idle, ok := s.closedForm(d, d.idle, t)
 	perMicroBatch := t.F + t.B
 	if d.SplitsBackward {
 		perMicroBatch = t.F + t.I + t.W

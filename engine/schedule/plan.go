@@ -20,6 +20,11 @@ type plan struct {
 	cursors []cursor
 	waits   []int32 // the result that each rank waits for, -1: none; and one more, for results that nobody takes
 	ready   []int32 // ranks to take up
+
+	// Of an order that warmLoop has written: the warmup of each rank, and how many
+	// micro-batches are in a group.
+	warm  []int32
+	group int
 }
 
 // step is one operation: op is its index in Order.Ops with the flags below,
@@ -99,15 +104,13 @@ func (pl *plan) forget() { pl.made = nil }
 func (pl *plan) prepare(o *Order) {
 	p, chunks := o.Spec.Ranks, o.Chunks()
 	all, nothing, nobody := o.rows()
-	pl.steps = resize(pl.steps, len(o.Ops))[:0]
-	pl.ranks = resize(pl.ranks, p)
-	pl.counts = cleared(pl.counts, p*chunks*4)
+	pl.size(o)
 	pl.made = cleared(pl.made, all)
 	for i := nothing; i < nobody; i++ {
 		pl.made[i] = unneeded
 	}
 	pl.slots = resize(pl.slots, p*chunks*4)
-	pl.cursors, pl.waits, pl.ready = resize(pl.cursors, p), resize(pl.waits, p+1), resize(pl.ready, p)
+	pl.waits = resize(pl.waits, p+1)
 	pl.waits[p] = -1
 	for r := range p {
 		for ch := range chunks {
@@ -253,7 +256,10 @@ func resize[T any](s []T, n int) []T {
 
 // cleared is resize with zeroed contents.
 func cleared[T any](s []T, n int) []T {
-	s = resize(s, n)
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	s = s[:n]
 	clear(s)
 	return s
 }

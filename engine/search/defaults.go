@@ -35,7 +35,7 @@ func DefaultGBS(gpus []int, seq int) int {
 		for part%2 == 0 {
 			part /= 2
 		}
-		if odd = odd / common(odd, part) * part; odd > most {
+		if odd = odd / layout.GCD(odd, part) * part; odd > most {
 			odd = 1
 			break
 		}
@@ -60,7 +60,7 @@ func BatchNear(tokens int, gpus []int, seq int) int {
 		for part%2 == 0 {
 			part /= 2
 		}
-		if lcm := unit / common(unit, part) * part; lcm <= largestOdd {
+		if lcm := unit / layout.GCD(unit, part) * part; lcm <= largestOdd {
 			unit = lcm
 		}
 	}
@@ -71,12 +71,4 @@ func BatchNear(tokens int, gpus []int, seq int) int {
 		unit *= 2
 	}
 	return min(max(1, int(math.Round(target/float64(unit))))*unit, layout.MaxGBS)
-}
-
-// common returns the greatest common divisor.
-func common(a, b int) int {
-	for b > 0 {
-		a, b = b, a%b
-	}
-	return a
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"slices"
 )
@@ -67,13 +68,7 @@ func (r *Result) ahead(f Result, p *Problem) {
 func undominated(list []Found) (out []Found) {
 	rate := func(f *Found) float64 { return f.Setup.Tokens() / float64(f.Cautious) / float64(f.Setup.GPUs) }
 	slices.SortStableFunc(list, func(a, b Found) int {
-		switch x, y := rate(&a), rate(&b); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return int(min(max(a.Report.Memory.Peak-b.Report.Memory.Peak, -1), 1))
+		return cmp.Or(cmp.Compare(rate(&b), rate(&a)), int(min(max(a.Report.Memory.Peak-b.Report.Memory.Peak, -1), 1)))
 	})
 	for i := range list {
 		if n := len(out); n == 0 || list[i].Report.Memory.Peak < out[n-1].Report.Memory.Peak {

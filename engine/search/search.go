@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"meshscope/engine"
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search/bound"
 	"meshscope/engine/units"
@@ -166,15 +167,11 @@ const reportEvery = 64
 // coprime returns a stride that visits n places each once, far apart: near the golden
 // section of n.
 func coprime(n int) int {
-	for stride := max(int(float64(n)*0.6180339887), 1); ; stride++ {
-		a, b := stride, max(n, 1)
-		for b > 0 {
-			a, b = b, a%b
-		}
-		if a == 1 {
-			return stride
-		}
+	stride := max(int(float64(n)*0.6180339887), 1)
+	for layout.GCD(stride, max(n, 1)) != 1 {
+		stride++
 	}
+	return stride
 }
 
 // compare orders candidates by their bound, equal ones by their place in the

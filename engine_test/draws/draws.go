@@ -21,7 +21,7 @@ func Deep() bool { return os.Getenv("MESHSCOPE_DEEP") == "1" }
 // How many cases a property is tested on: few in an ordinary run and all in a deep one, some
 // in a deep one where it takes long.
 const (
-	few  = 50
+	few  = 30
 	some = 40
 	all  = 100
 )
@@ -71,7 +71,7 @@ func Some[T any](n int, cases ...T) []T {
 	return cases[:min(n, len(cases))]
 }
 
-// Check tests a property on 50 cases, in a deep run on 100 of each seed.
+// Check tests a property on 30 cases, in a deep run on 100 of each seed.
 func Check(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	cases := few

@@ -2,7 +2,8 @@ package main
 
 // generated is the package that the rewritten engine calls: each function does what its operator
 // does, unless the environment variable MUTANT names one of its ways. MUTANT_TRACE names a file that
-// gets the numbers of the sites that were reached.
+// gets a line for each site that was reached, and one for each mutant whose value would have been
+// another one there: a test in which none differs cannot tell the mutant from the original.
 const generated = `// Package mutant is made by engine_test/mutate.
 package mutant
 
@@ -12,37 +13,39 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 )
 
 var (
-	on, _ = strconv.Atoi(os.Getenv("MUTANT"))
-	trace = os.Getenv("MUTANT_TRACE")
-	mu    sync.Mutex
-	seen  = map[int]bool{}
-	file  *os.File
+	on, _   = strconv.Atoi(os.Getenv("MUTANT"))
+	trace   = os.Getenv("MUTANT_TRACE")
+	tracing = trace != ""
+	mu      sync.Mutex
+	file    *os.File
+	reached [%[1]d]atomic.Bool
+	other   [%[1]d]atomic.Bool
 )
 
-func is(id int) bool {
-	if trace != "" {
-		reach(id)
+// note writes that a site was reached, and that a mutant's value is another one.
+func note(site, id int, differs bool) {
+	if !reached[site].Load() && !reached[site].Swap(true) {
+		say("reached", site)
 	}
-	return on == id
+	if differs && !other[id].Load() && !other[id].Swap(true) {
+		say("differs", id)
+	}
 }
 
-func reach(id int) {
+func say(what string, id int) {
 	mu.Lock()
 	defer mu.Unlock()
-	if seen[id] {
-		return
-	}
-	seen[id] = true
 	if file == nil {
 		var err error
 		if file, err = os.OpenFile(trace, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
 			panic(err)
 		}
 	}
-	fmt.Fprintln(file, id)
+	fmt.Fprintln(file, what, id)
 }
 
 type integer interface {
@@ -51,9 +54,12 @@ type integer interface {
 
 type number interface{ integer | ~float32 | ~float64 }
 
-func pick[T any](id int, is1, plain T) T {
-	if is(id) {
-		return is1
+func pick[T comparable](id int, mutated, plain T) T {
+	if tracing {
+		note(id, id, mutated != plain)
+	}
+	if on == id {
+		return mutated
 	}
 	return plain
 }
@@ -62,31 +68,44 @@ func Add[T number](id int, a, b T) T { return pick(id, a-b, a+b) }
 func Sub[T number](id int, a, b T) T { return pick(id, a+b, a-b) }
 
 func Mul[T number](id int, a, b T) T {
-	if is(id) {
+	if tracing {
+		note(id, id, b == 0 || a/b != a*b)
+	}
+	if on == id {
 		return a / b
 	}
 	return a * b
 }
 
 func Quo[T number](id int, a, b T) T {
-	if is(id) {
+	if tracing {
+		note(id, id, b == 0 || a/b != a*b)
+	}
+	if on == id {
 		return a * b
 	}
 	return a / b
 }
 
 func Rem[T integer](id int, a, b T) T {
-	if is(id) {
+	if tracing {
+		note(id, id, b == 0 || a%%b != a*b)
+	}
+	if on == id {
 		return a * b
 	}
-	return a % b
+	return a %% b
 }
 
 func two(id int, plain, first, second bool) bool {
-	switch {
-	case is(id):
+	if tracing {
+		note(id, id, first != plain)
+		note(id, id+1, second != plain)
+	}
+	switch on {
+	case id:
 		return first
-	case on == id+1:
+	case id + 1:
 		return second
 	}
 	return plain
@@ -97,8 +116,8 @@ func Leq[T cmp.Ordered](id int, a, b T) bool { return two(id, a <= b, a < b, a >
 func Gtr[T cmp.Ordered](id int, a, b T) bool { return two(id, a > b, a >= b, a <= b) }
 func Geq[T cmp.Ordered](id int, a, b T) bool { return two(id, a >= b, a > b, a < b) }
 
-func Eql[T comparable](id int, a, b T) bool { return (a == b) != is(id) }
-func Neq[T comparable](id int, a, b T) bool { return (a != b) != is(id) }
+func Eql[T comparable](id int, a, b T) bool { return pick(id, a != b, a == b) }
+func Neq[T comparable](id int, a, b T) bool { return pick(id, a == b, a != b) }
 
 func Neg[T number](id int, a T) T { return pick(id, a, -a) }
 func Inc[T number](id int, a T) T { return pick(id, a-1, a+1) }

@@ -6,13 +6,14 @@
 // The mutations are those that github.com/go-gremlins/gremlins makes by default: + for - and * for
 // / (and the other way round, % to *), < for <= and so on, the opposite of a comparison, ++ for --,
 // and a minus sign left out. It builds every test once with all drawn mutants in it, of which an
-// environment variable turns one on, runs of the tests those that reach a mutant, the quick ones
-// first, and stops at the first failure. What takes twenty times as long as without a mutant counts
-// as a failure, as it would to who waits for it.
+// environment variable turns one on, runs of the tests those in which a mutant's value is another
+// one, those that found many mutants in little time first, and stops at the first failure, or when
+// they have taken what -most allows. What takes twenty times as long as
+// without a mutant counts as a failure, as it would to who waits for it. With -mutant and -test, both
+// regular expressions, it tries only some of the drawn mutants with some of the tests.
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -21,24 +22,39 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
+// options are what the command line asks for.
+type options struct {
+	n, jobs      int
+	seed         uint64
+	most         time.Duration
+	mutant, test *regexp.Regexp
+}
+
 func main() {
-	n := flag.Int("n", 1000, "how many mutants are drawn")
-	seed := flag.Uint64("seed", 1, "of the draw")
-	jobs := flag.Int("jobs", runtime.NumCPU(), "mutants that are tried at once")
+	var o options
+	flag.IntVar(&o.n, "n", 1000, "how many mutants are drawn")
+	flag.Uint64Var(&o.seed, "seed", 1, "of the draw")
+	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "mutants that are tried at once")
+	flag.DurationVar(&o.most, "most", 10*time.Second, "what the tests of a mutant may take; if they have not found it then, it lived")
+	mutant := flag.String("mutant", "", "the drawn mutants to try, as file:line and change")
+	test := flag.String("test", "", "the tests to try them with")
 	flag.Parse()
-	if err := run(context.Background(), *n, *seed, *jobs); err != nil {
+	o.mutant, o.test = regexp.MustCompile(*mutant), regexp.MustCompile(*test)
+	if err := run(context.Background(), o); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, n int, seed uint64, jobs int) error {
+func run(ctx context.Context, o options) error {
 	folder, err := os.MkdirTemp("", "meshscope-mutate")
 	if err != nil {
 		return err
@@ -58,24 +74,27 @@ func run(ctx context.Context, n int, seed uint64, jobs int) error {
 		return err
 	}
 	all := mutants(sites)
-	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // the same mutants for a seed
-	drawn := all[:min(n, len(all))]
+	total := len(all)
+	rand.New(rand.NewPCG(o.seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // the same mutants for a seed
+	drawn := slices.DeleteFunc(all[:min(o.n, len(all))], func(m mutant) bool { return !o.mutant.MatchString(m.String()) })
 	if err := write(tree, sites, drawn); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "%d mutants of %d are drawn; building the tests\n", len(drawn), len(all))
-	tests, err := measure(ctx, tree)
+	fmt.Fprintf(os.Stderr, "%d mutants of %d are tried; building the tests\n", len(drawn), total)
+	tests, err := measure(ctx, tree, o.test, o.jobs)
 	if err != nil {
 		return err
 	}
+	b := bench{tests: tests, most: o.most}
 	verdicts := make([]string, len(drawn))
 	var wg sync.WaitGroup
 	next := make(chan int)
-	for range jobs {
+	for range o.jobs {
 		wg.Go(func() {
 			for i := range next {
-				verdicts[i] = try(ctx, tests, drawn[i])
-				fmt.Fprintf(os.Stderr, "%4d %s\t%s\n", i+1, verdicts[i], drawn[i])
+				var by string
+				verdicts[i], by = b.try(ctx, drawn[i])
+				fmt.Fprintf(os.Stderr, "%4d %s\t%s\t%s\n", i+1, verdicts[i], drawn[i], by)
 			}
 		})
 	}
@@ -94,15 +113,15 @@ func print(drawn []mutant, verdicts []string) {
 	var left []string
 	for i, v := range verdicts {
 		counts[v]++
-		if v == lived || v == unreached {
+		if v != killed && v != slow {
 			left = append(left, v+"\t"+drawn[i].String())
 		}
 	}
 	slices.Sort(left)
 	fmt.Println(strings.Join(left, "\n"))
 	found := counts[killed] + counts[slow]
-	fmt.Printf("%d mutants: %d found (%d of them by time), %d lived, %d are reached by no test: %.1f %% found\n",
-		len(drawn), found, counts[slow], counts[lived], counts[unreached], 100*float64(found)/float64(max(1, len(drawn))))
+	fmt.Printf("%d mutants: %d found (%d of them by time), %d lived, %d more are the same in all tests, %d are reached by no test: %.1f %% found\n",
+		len(drawn), found, counts[slow], counts[lived], counts[same], counts[unreached], 100*float64(found)/float64(max(1, len(drawn))))
 }
 
 // copyTree copies what is under version control.
@@ -125,9 +144,4 @@ func copyTree(to string) error {
 		}
 	}
 	return nil
-}
-
-// byTime sorts tests, the quickest first.
-func byTime(tests []test) {
-	slices.SortFunc(tests, func(a, b test) int { return cmp.Compare(a.takes, b.takes) })
 }

@@ -175,7 +175,9 @@ func write(tree string, sites []*site, drawn []mutant) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // as above
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, "mutant.go"), []byte(generated), 0o644) //nolint:gosec // as above
+	last := sites[len(sites)-1]
+	text := fmt.Sprintf(generated, last.first+len(last.ways))
+	return os.WriteFile(filepath.Join(folder, "mutant.go"), []byte(text), 0o644) //nolint:gosec // as above
 }
 
 // edit replaces text. Of several at one place those that open come from the outside in, those

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"meshscope/presets/input"
 )
 
@@ -157,17 +159,7 @@ func plain(line []byte) string {
 	if bytes.IndexByte(line, 0x1b) < 0 {
 		return string(line)
 	}
-	var b strings.Builder
-	for i := 0; i < len(line); i++ {
-		if line[i] != 0x1b || i+1 >= len(line) || line[i+1] != '[' {
-			b.WriteByte(line[i])
-			continue
-		}
-		for i += 2; i < len(line) && (line[i] < '@' || line[i] > '~'); {
-			i++
-		}
-	}
-	return b.String()
+	return ansi.Strip(string(line))
 }
 
 // part reads a line without what a terminal would hide.

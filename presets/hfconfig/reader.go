@@ -81,7 +81,7 @@ type value struct {
 type reader struct {
 	Result
 	text  []byte
-	ends  []int // offsets of the line breaks, once they were looked for
+	ends  input.Breaks // once they were looked for
 	keys  map[string]value
 	used  map[string]bool
 	given map[string]string // fields of the model, and the keys that gave them
@@ -157,15 +157,10 @@ func (r *reader) object(path string, raw []byte, from int) (map[string]value, er
 // line returns the line of an offset, from 1.
 func (r *reader) line(at int) int {
 	if r.ends == nil { // found once: a file may have many keys
-		r.ends = []int{}
-		for i, b := range r.text {
-			if b == '\n' {
-				r.ends = append(r.ends, i)
-			}
-		}
+		r.ends = input.NewBreaks(r.text)
 	}
-	before, _ := slices.BinarySearch(r.ends, at)
-	return 1 + before
+	line, _ := r.ends.Line(at)
+	return line
 }
 
 // placed returns an error at a key of the file.

@@ -136,6 +136,15 @@ func located(file string, at *toml.DecodeError, message string) *Error {
 	return &Error{File: file, Line: line, Column: column, Key: strings.Join(at.Key(), "."), Err: errors.New(message)}
 }
 
+// NotTOML returns the error of the TOML library about a text, at its place.
+func NotTOML(err error) *Error {
+	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, column := bad.Position()
+		return &Error{Line: line, Column: column, Err: errors.New("not TOML: " + strings.TrimPrefix(bad.Error(), "toml: "))}
+	}
+	return &Error{Err: fmt.Errorf("not TOML: %w", err)}
+}
+
 // inWords translates an error of the TOML library from the words of Go.
 func inWords(message string) string {
 	if strings.HasSuffix(message, "value out of range") || strings.Contains(message, "too large to fit in") {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -94,6 +95,30 @@ func unmarked(data []byte) string {
 		return "UTF-16BE"
 	}
 	return ""
+}
+
+// Breaks are the offsets of the line breaks of a text: every place in it costs a search and not a
+// walk from the start.
+type Breaks []int
+
+// NewBreaks finds the line breaks of a text.
+func NewBreaks(text []byte) Breaks {
+	breaks := Breaks{}
+	for i, b := range text {
+		if b == '\n' {
+			breaks = append(breaks, i)
+		}
+	}
+	return breaks
+}
+
+// Line returns the line of an offset, from 1, and where it starts.
+func (b Breaks) Line(offset int) (line, start int) {
+	before, _ := slices.BinarySearch(b, offset)
+	if before > 0 {
+		start = b[before-1] + 1
+	}
+	return before + 1, start
 }
 
 // Place returns the line and column of a byte, both in characters from 1.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/presets/input"
 )
 
@@ -109,6 +110,9 @@ func tableError(name string, r *csv.Reader, err error) error {
 	return at
 }
 
+// mostMeasured is the largest value of a measured column.
+const mostMeasured = 1e15
+
 // rowOf returns the run of a row of at least as many cells as the header.
 func rowOf(head, row []string, e *engine.Evaluator, setup func([]Cell) (engine.Setup, error)) (run Run, err error) {
 	if len(row) > len(head) {
@@ -126,8 +130,12 @@ func rowOf(head, row []string, e *engine.Evaluator, setup func([]Cell) (engine.S
 				return run, err
 			}
 			v, err := strconv.ParseFloat(text, 64)
-			if err != nil || !(v > 0 && v < 1e15) {
-				return run, fmt.Errorf("%s: given %q, allowed is a number above 0", key, text)
+			if tooLarge := v > mostMeasured; tooLarge || err != nil || !(v > 0) {
+				wrong := &knob.ValueError{Field: key, Given: text, Allowed: fmt.Sprintf("a number above 0, at most %v", mostMeasured)}
+				if tooLarge {
+					wrong.Nearest = fmt.Sprint(mostMeasured)
+				}
+				return run, wrong
 			}
 			values[key] = v
 		default:

@@ -32,7 +32,7 @@ func TestReadModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	preset, err := presets.Default().ModelText("llama3.2-3b")
+	preset, err := presets.Default().Text("models", "llama3.2-3b")
 	if err != nil {
 		t.Fatal(err)
 	}

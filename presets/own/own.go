@@ -45,43 +45,43 @@ func Load(folder string, base *presets.Library) (*presets.Library, []string) {
 		notices = append(notices, notice(folder, err))
 	}
 	if more := len(notices) - mostNotices; more > 0 {
-		what := "presets"
+		what := "errors"
 		if more == 1 {
-			what = "preset"
+			what = "error"
 		}
-		notices = append(notices[:mostNotices], fmt.Sprintf("%d more %s left out in %s", more, what, escape.Name(folder)))
+		notices = append(notices[:mostNotices], fmt.Sprintf("%d more %s of presets left out in %s", more, what, escape.Name(folder)))
 	}
-	if taken := replaced(lib, base, folder); len(taken) > 0 {
+	taken, kept := replaced(lib, base, folder)
+	if len(taken) > 0 {
 		notices = append(notices, "your presets replace built-in ones: "+strings.Join(taken, ", "))
+	}
+	if len(kept) > 0 {
+		notices = append(notices, "built-in ones are used in place of yours that are left out: "+strings.Join(kept, ", "))
 	}
 	return lib, notices
 }
 
 // replaced names the built-in presets that the user's replace with different figures:
-// it may be on purpose, but "llama3.1-8b" is then another model.
-func replaced(lib, base *presets.Library, folder string) []string {
-	var out []string
-	for _, kind := range []struct {
-		dir     string
-		was, is func(id string) ([]byte, error)
-	}{
-		{"models", base.ModelText, lib.ModelText},
-		{"gpus", base.GPUText, lib.GPUText},
-		{"clusters", base.ClusterText, lib.ClusterText},
-	} {
-		for _, name := range input.Names(os.DirFS(folder), kind.dir) {
+// it may be on purpose, but "llama3.1-8b" is then another model. Kept are those whose replacement is left out.
+func replaced(lib, base *presets.Library, folder string) (taken, kept []string) {
+	for _, kind := range []string{"models", "gpus", "clusters"} {
+		for _, name := range input.Names(os.DirFS(folder), kind) {
 			id, ok := strings.CutSuffix(name, ".toml")
-			if !ok || len(out) == mostNotices {
+			if !ok || len(taken)+len(kept) >= mostNotices {
 				continue
 			}
-			was, none := kind.was(id)
-			is, err := kind.is(id)
-			if none == nil && err == nil && !bytes.Equal(was, is) {
-				out = append(out, kind.dir+" "+escape.Name(id))
+			was, none := base.Text(kind, id)
+			is, err := lib.Text(kind, id)
+			switch {
+			case none != nil || err != nil:
+			case !bytes.Equal(was, is):
+				taken = append(taken, kind+" "+escape.Name(id))
+			case !lib.Own(kind, id):
+				kept = append(kept, kind+" "+escape.Name(id))
 			}
 		}
 	}
-	return out
+	return taken, kept
 }
 
 // mostNotices bounds the notices about single files.

@@ -66,8 +66,14 @@ func TestReplaced(t *testing.T) {
 		"\ufeff" + builtIn(t, "models/llama3.1-8b.toml", "layers = 32", "layers = 8"): true,
 	} {
 		write(t, file, text)
-		_, notices := own.Load(folder, presets.Default())
+		lib, notices := own.Load(folder, presets.Default())
+		if _, err := lib.Model("llama3.1-8b"); err != nil {
+			t.Error(err)
+		}
 		said := strings.Contains(strings.Join(notices, "\n"), "replace built-in ones: models llama3.1-8b")
+		if refused := strings.Contains(text, "= -2"); refused != strings.Contains(strings.Join(notices, "\n"), "in place of yours that are left out: models llama3.1-8b") {
+			t.Errorf("refused %v: %q", refused, notices)
+		}
 		if said != want {
 			t.Errorf("said %v: %q", said, notices)
 		}
@@ -122,7 +128,7 @@ func TestManyFaults(t *testing.T) {
 		write(t, filepath.Join(folder, "models", strconv.Itoa(i)+".toml"), "x")
 	}
 	_, notices := own.Load(folder, presets.Default())
-	if n := len(notices); n != 9 || !strings.HasPrefix(notices[8], "42 more presets left out in ") {
+	if n := len(notices); n != 9 || !strings.HasPrefix(notices[8], "42 more errors of presets left out in ") {
 		t.Errorf("%d notices: %q", n, notices)
 	}
 	for i := 9; i < 50; i++ {
@@ -131,7 +137,7 @@ func TestManyFaults(t *testing.T) {
 		}
 	}
 	_, notices = own.Load(folder, presets.Default())
-	if n := len(notices); n != 9 || !strings.HasPrefix(notices[8], "1 more preset left out in ") {
+	if n := len(notices); n != 9 || !strings.HasPrefix(notices[8], "1 more error of presets left out in ") {
 		t.Errorf("%d notices: %q", n, notices)
 	}
 }

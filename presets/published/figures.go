@@ -67,12 +67,17 @@ func (j *judged) errors() []float64 {
 
 // constant returns the absolute errors of the best single rate on the same rows.
 func (j *judged) constant() []float64 {
+	fitted, _ := j.constants()
+	return fitted
+}
+
+// constants returns those, and the same with each row left out of its own fit.
+func (j *judged) constants() (fitted, left []float64) {
 	work, step := make([]float64, len(j.rows)), make([]float64, len(j.rows))
 	for i := range j.rows {
 		work[i], step[i] = j.rows[i].work, j.rows[i].Measured
 	}
-	fitted, _ := Constant(work, step)
-	return fitted
+	return Constant(work, step)
 }
 
 // Figures works all of them out over the built-in groups.

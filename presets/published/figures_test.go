@@ -1,14 +1,46 @@
 package published_test
 
 import (
+	"fmt"
 	"math"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"meshscope/engine"
 	"meshscope/presets"
 	"meshscope/presets/published"
 )
+
+// TestDocumentedPools: README.md and docs/accuracy.md say the errors and the numbers of runs of the pools as they are.
+func TestDocumentedPools(t *testing.T) {
+	var e engine.Evaluator
+	pools := map[string]published.Figure{}
+	for _, f := range published.Pools(&e, groups(t), published.NewRefit(&e, groups(t))) {
+		pools[f.Name] = f
+	}
+	percent := func(name string) string { return fmt.Sprintf("%.1f %%", 100*pools[name].Value) }
+	all, bridge, mlperf, cloud := pools["all groups without the sweep"], pools["Megatron-Bridge"], pools["MLPerf"], pools["DGX Cloud"]
+	both := []string{
+		fmt.Sprintf("%s off (median of %d runs)", percent("Megatron-Bridge"), bridge.Rows),
+		fmt.Sprintf("%s and %s off (medians of %d and %d runs)", percent("DGX Cloud"), percent("MLPerf"), cloud.Rows, mlperf.Rows),
+	}
+	for file, texts := range map[string][]string{
+		"../../docs/accuracy.md": both,
+		"../../README.md":        append(both, fmt.Sprintf("%d runs of 31 groups | %s off (median)", all.Rows, percent("all groups without the sweep"))),
+	} {
+		page, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			if !strings.Contains(string(page), text) {
+				t.Errorf("%s does not say %q", file, text)
+			}
+		}
+	}
+}
 
 // TestFigures: all nine are there, each better than what a constant scores on the
 // same rows, where a constant can answer, and as good as wanted.

@@ -91,17 +91,19 @@ func (r *Refit) Errors(rows []Row) []float64 {
 
 // Fill adds the errors with their own series left out to the step times of groups.
 func (r *Refit) Fill(results []Result, rows []Row) {
+	fill(results, rows, r.Errors, func(of *Result, mean, median *float64, _ int) { of.RefitMean, of.RefitMedian = mean, median })
+}
+
+// fill gives the step times of groups the mean and the median of so many errors of their rows,
+// where they have any.
+func fill(results []Result, rows []Row, errors func([]Row) []float64, put func(of *Result, mean, median *float64, n int)) {
 	byGroup := map[string][]Row{}
 	for i := range rows {
 		byGroup[rows[i].Group] = append(byGroup[rows[i].Group], rows[i])
 	}
 	for i := range results {
-		if results[i].Metric != StepSeconds {
-			continue
-		}
-		if errs := r.Errors(byGroup[results[i].Name]); len(errs) > 0 {
-			mean, median := Mean(errs), Quantile(errs, 0.5)
-			results[i].RefitMean, results[i].RefitMedian = &mean, &median
+		if errs := errors(byGroup[results[i].Name]); results[i].Metric == StepSeconds && len(errs) > 0 {
+			put(&results[i], errorOf(errs, Mean), errorOf(errs, median), len(errs))
 		}
 	}
 }

@@ -205,20 +205,9 @@ func (f *Refits) Errors(rows []Row) (out []float64) {
 // Fill adds the errors after a refit without their own series to the step times of groups of
 // which at least half of the runs have one.
 func (f *Refits) Fill(results []Result, rows []Row) {
-	for i := range results {
-		r := &results[i]
-		if r.Metric != StepSeconds {
-			continue
+	fill(results, rows, f.Errors, func(of *Result, mean, median *float64, n int) {
+		if 2*n >= of.Rows {
+			of.ConstantsMean, of.ConstantsMedian = mean, median
 		}
-		var own []Row
-		for k := range rows {
-			if rows[k].Group == r.Name {
-				own = append(own, rows[k])
-			}
-		}
-		if errs := f.Errors(own); len(errs) > 0 && 2*len(errs) >= r.Rows {
-			mean, median := Mean(errs), Quantile(errs, 0.5)
-			r.ConstantsMean, r.ConstantsMedian = &mean, &median
-		}
-	}
+	})
 }

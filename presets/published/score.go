@@ -80,18 +80,12 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 }
 
 func summarise(g *Group, rows []Row) Result {
-	errs := make([]float64, len(rows))
-	for i := range rows {
-		errs[i] = math.Abs(rows[i].Error)
-	}
+	j := judged{rows: rows}
+	errs := j.errors()
 	out := Result{Name: g.ID, Rows: len(rows), Metric: rows[0].Metric, Fitted: g.Fitted}
 	out.Mean, out.Median, out.P90, out.Max = Mean(errs), Quantile(errs, 0.5), Quantile(errs, 0.9), slices.Max(errs)
 	if out.Metric == StepSeconds {
-		work, step := make([]float64, len(rows)), make([]float64, len(rows))
-		for i := range rows {
-			work[i], step[i] = rows[i].work, rows[i].Measured
-		}
-		fitted, left := Constant(work, step)
+		fitted, left := j.constants()
 		out.Constant = Mean(fitted)
 		if len(rows) > 1 {
 			out.LeftOut = Mean(left)

@@ -16,11 +16,11 @@ func (w said) flag() string {
 	if p, ok := knob.Find(knob.ID(w.key)); ok && p.Kind == knob.Switch {
 		return "--" + w.key + "=" + w.value // a switch takes no separate value
 	}
-	return "--" + w.key + " " + quoted(w.value)
+	return "--" + w.key + " " + Quoted(w.value)
 }
 
-// quoted returns a value as a shell takes it for one word.
-func quoted(value string) string {
+// Quoted returns a value as a shell takes it for one word.
+func Quoted(value string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+.,:=/%@", r)
 	}

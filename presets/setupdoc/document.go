@@ -186,6 +186,9 @@ func literalFor(p *knob.Knob, key string, n *node) (string, error) {
 		if n.kind == number && !decimal(n.text) {
 			return "", wrongValue(key, n, p.Allowed())
 		}
+		if mantissa, _, _ := strings.Cut(strings.ToLower(n.text), "e"); n.kind == number && strings.Trim(mantissa, "+-.0") == "" && p.ID != knob.Goodput {
+			return "none", nil // 0 of a document is left out
+		}
 		if n.kind == number {
 			return n.text, nil
 		}

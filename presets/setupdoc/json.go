@@ -14,14 +14,14 @@ import (
 // jsonReader turns JSON text into a tree, keeping positions and refusing what
 // the plain decoder lets through: a key that comes twice, text after the end.
 type jsonReader struct {
-	data  []byte
-	dec   *json.Decoder
-	lines lines
-	keys  int
+	data   []byte
+	dec    *json.Decoder
+	breaks input.Breaks
+	keys   int
 }
 
 func parseJSON(data []byte) (*node, error) {
-	r := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), lines: newLines(data)}
+	r := &jsonReader{data: data, dec: json.NewDecoder(bytes.NewReader(data)), breaks: input.NewBreaks(data)}
 	r.dec.UseNumber()
 	root, err := r.value(0)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *jsonReader) skip(these string) int {
 }
 
 func (r *jsonReader) position(offset int) position {
-	return r.lines.at(min(max(offset, 0), len(r.data)))
+	return placeOf(r.breaks, min(max(offset, 0), len(r.data)))
 }
 
 func (r *jsonReader) fail(offset int, err error) error {

@@ -9,28 +9,10 @@ import (
 	"meshscope/presets/input"
 )
 
-// lines knows where the lines of a text end, so that every position costs a
-// search and not a walk from the start.
-type lines []int
-
-func newLines(data []byte) lines {
-	var ends lines
-	for i, b := range data {
-		if b == '\n' {
-			ends = append(ends, i)
-		}
-	}
-	return ends
-}
-
-// at returns the position of an offset.
-func (l lines) at(offset int) position {
-	line, _ := slices.BinarySearch(l, offset)
-	start := 0
-	if line > 0 {
-		start = l[line-1] + 1
-	}
-	return position{line + 1, offset - start + 1}
+// placeOf returns the position of an offset, columns in bytes.
+func placeOf(b input.Breaks, offset int) position {
+	line, start := b.Line(offset)
+	return position{line, offset - start + 1}
 }
 
 // origin is where something was said, and how it was spelled there.

@@ -1,8 +1,6 @@
 package setupdoc
 
 import (
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -18,22 +16,17 @@ import (
 type tomlReader struct {
 	parser unstable.Parser
 	root   *node
-	lines  lines
+	breaks input.Breaks
 }
 
 func parseTOML(data []byte) (*node, error) {
 	if err := input.CheckTOML(data); err != nil {
 		return nil, err
 	}
-	r := &tomlReader{root: &node{kind: object, at: position{1, 1}}, lines: newLines(data)}
+	r := &tomlReader{root: &node{kind: object, at: position{1, 1}}, breaks: input.NewBreaks(data)}
 	var checked map[string]any
 	if err := toml.Unmarshal(data, &checked); err != nil && !tooLarge(err) {
-		var decode *toml.DecodeError
-		if errors.As(err, &decode) {
-			line, column := decode.Position()
-			return nil, &input.Error{Line: line, Column: column, Err: fmt.Errorf("not TOML: %s", strings.TrimPrefix(decode.Error(), "toml: "))}
-		}
-		return nil, &input.Error{Err: fmt.Errorf("not TOML: %w", err)}
+		return nil, input.NotTOML(err)
 	}
 	r.parser.Reset(data)
 	table := r.root
@@ -57,12 +50,12 @@ func parseTOML(data []byte) (*node, error) {
 		}
 	}
 	if err := r.parser.Error(); err != nil {
-		return nil, &input.Error{Err: fmt.Errorf("not TOML: %w", err)}
+		return nil, input.NotTOML(err)
 	}
 	return r.root, nil
 }
 
-func (r *tomlReader) at(n *unstable.Node) position { return r.lines.at(int(n.Raw.Offset)) }
+func (r *tomlReader) at(n *unstable.Node) position { return placeOf(r.breaks, int(n.Raw.Offset)) }
 
 // descend walks a dotted key, making tables on the way.
 func (r *tomlReader) descend(from *node, key unstable.Iterator) (*node, error) {

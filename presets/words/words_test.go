@@ -50,7 +50,7 @@ func TestGlossary(t *testing.T) {
 	}
 	for _, name := range []string{
 		"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "ZeRO", "mbs", "gbs", "gas", "MFU", "HFU", "bubble", "exposed",
-		"weights", "gradients", "optimizer state", "activations", "logits", "buffers", "overhead", "in flight", "rank", "stage", "chunk", "GiB",
+		"weights", "gradients", "optimizer state", "activations", "logits", "buffers", "overhead", "in flight", "rank", "stage", "chunk", "GiB", "shard", "all-reduce",
 	} {
 		if _, ok := Find(all, name); !ok {
 			t.Errorf("no word %q", name)

@@ -5,8 +5,8 @@ package figure
 import (
 	"math"
 	"strconv"
-	"strings"
 
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -14,21 +14,22 @@ import (
 const Unknown = "n/a"
 
 // Comma writes a whole number with commas: 16,384.
-func Comma(n int) string {
-	s := strconv.Itoa(n)
-	sign := ""
-	if n < 0 {
-		sign, s = "-", s[1:]
-	}
-	var b strings.Builder
-	b.WriteString(sign)
-	for i, r := range s {
-		if i > 0 && (len(s)-i)%3 == 0 {
-			b.WriteByte(',')
+func Comma(n int) string { return record.Thousands(strconv.Itoa(n)) }
+
+// prefix is a unit from so much on.
+type prefix struct {
+	size float64
+	name string
+}
+
+// reached returns the first of some prefixes that a value reaches, else the last.
+func reached(v float64, list ...prefix) prefix {
+	for _, p := range list {
+		if v >= p.size {
+			return p
 		}
-		b.WriteRune(r)
 	}
-	return b.String()
+	return list[len(list)-1]
 }
 
 // Short writes a count with a prefix: 70.6 B, 4.19 M, 8,192.
@@ -36,15 +37,11 @@ func Short(v float64) string {
 	if !ok(v) {
 		return Unknown
 	}
-	for _, p := range []struct {
-		size float64
-		name string
-	}{{1e15, " P"}, {1e12, " T"}, {1e9, " B"}, {1e6, " M"}} {
-		if math.Abs(v) >= p.size {
-			return Three(v/p.size) + p.name
-		}
+	p := reached(math.Abs(v), prefix{1e15, " P"}, prefix{1e12, " T"}, prefix{1e9, " B"}, prefix{1e6, " M"}, prefix{1, ""})
+	if p.name == "" {
+		return Comma(int(math.Round(v)))
 	}
-	return Comma(int(math.Round(v)))
+	return Three(v/p.size) + p.name
 }
 
 // Three writes a number with three significant digits: 1.23, 12.3, 123, 1,234.
@@ -126,16 +123,11 @@ func Dollars(v float64) string {
 
 // Energy writes kilowatt-hours with a prefix.
 func Energy(kwh float64) string {
-	switch {
-	case !ok(kwh):
+	p := reached(kwh, prefix{1e6, " GWh"}, prefix{1e3, " MWh"}, prefix{1, " kWh"})
+	if !ok(kwh) {
 		return Unknown
-	case kwh >= 1e6:
-		return Three(kwh/1e6) + " GWh"
-	case kwh >= 1e3:
-		return Three(kwh/1e3) + " MWh"
-	default:
-		return Three(kwh) + " kWh"
 	}
+	return Three(kwh/p.size) + p.name
 }
 
 // Signed writes a change with its sign: +2.1, -0.4.
@@ -158,15 +150,9 @@ func Traffic(b units.Bytes) string {
 		return Unknown
 	case v == 0:
 		return "0 B"
-	case v >= 1e12:
-		return Three(v/1e12) + " TB"
-	case v >= 1e9:
-		return Three(v/1e9) + " GB"
-	case v >= 1e6:
-		return Three(v/1e6) + " MB"
-	default:
-		return Three(v/1e3) + " kB"
 	}
+	p := reached(v, prefix{1e12, " TB"}, prefix{1e9, " GB"}, prefix{1e6, " MB"}, prefix{1e3, " kB"})
+	return Three(v/p.size) + p.name
 }
 
 func ok(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

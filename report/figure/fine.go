@@ -40,7 +40,7 @@ func FineCount(n float64) string {
 		name       string
 	}{{1e12, 1e12, " T"}, {1e9, 1e9, " B"}, {1e6, 1e6, " M"}, {1e4, 1e3, " k"}} {
 		if math.Abs(n) >= unit.from {
-			return grouped(strconv.FormatFloat(n/unit.size, 'f', 2, 64)) + unit.name
+			return record.Thousands(strconv.FormatFloat(n/unit.size, 'f', 2, 64)) + unit.name
 		}
 	}
 	return strconv.FormatFloat(n, 'f', 0, 64)
@@ -88,7 +88,7 @@ func Headline(t units.Seconds) string {
 	for size := math.Abs(v); size >= 9.9995 && digits > 0; size /= 10 {
 		digits--
 	}
-	return grouped(strconv.FormatFloat(v, 'f', digits, 64)) + unit
+	return record.Thousands(strconv.FormatFloat(v, 'f', digits, 64)) + unit
 }
 
 // Trim writes a number without needless digits: 2, 1.5, 0.333.
@@ -107,17 +107,4 @@ func Digits(v float64) string {
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
-}
-
-// grouped sets commas into the whole part of a number.
-func grouped(text string) string {
-	whole, rest, point := strings.Cut(text, ".")
-	n, err := strconv.Atoi(whole)
-	if err != nil { // more digits than that, or no number
-		return text
-	}
-	if point {
-		rest = "." + rest
-	}
-	return Comma(n) + rest
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -45,16 +46,8 @@ func Memory(b units.Bytes) string {
 // more: 1 day, 1.5 days, 12 hours.
 func Lasting(t units.Seconds) string {
 	const day = 86400
-	n, name := float64(t), "second"
-	for _, unit := range []struct {
-		size units.Seconds
-		name string
-	}{{day, "day"}, {3600, "hour"}, {60, "minute"}} {
-		if t >= unit.size {
-			n, name = float64(t/unit.size), unit.name
-			break
-		}
-	}
+	p := reached(float64(t), prefix{day, "day"}, prefix{3600, "hour"}, prefix{60, "minute"}, prefix{1, "second"})
+	n, name := float64(t)/p.size, p.name
 	text := Trim(n)
 	if math.Abs(n) >= 1e4 {
 		text = strconv.FormatFloat(n, 'f', 0, 64)
@@ -62,7 +55,7 @@ func Lasting(t units.Seconds) string {
 	if text != "1" {
 		name += "s"
 	}
-	return grouped(text) + " " + name
+	return record.Thousands(text) + " " + name
 }
 
 // YesNo writes the answer to a question.

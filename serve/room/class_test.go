@@ -134,6 +134,25 @@ func TestFollow(t *testing.T) {
 	presenter.sees(t, "1 follow, 0 explore")
 }
 
+// TestKeyIsFirst: a key of the presenter lets followers wait, one of a student does not.
+func TestKeyIsFirst(t *testing.T) {
+	t.Parallel()
+	r := room.New(start(), nil)
+	first := make(chan struct{}, 10)
+	r.Between = func() { first <- struct{}{} }
+	presenter, student := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 80, 24)
+	student.sees(t, "following")
+	student.press(")")
+	student.sees(t, "yours; F rejoins")
+	select {
+	case <-first:
+		t.Error("a key of a student lets others wait")
+	default:
+	}
+	presenter.press(")")
+	<-first
+}
+
 // TestSameScreen: who follows in a window of the same size sees on every screen what the presenter
 // does, and what was computed for it, but for the line that says who one is.
 func TestSameScreen(t *testing.T) {
@@ -222,12 +241,18 @@ func TestLessonInClass(t *testing.T) {
 	late.sees(t, "act 2 of", "first vote")
 	presenter.press("pgup")
 	late.sees(t, "act 1 of", "rule")
-	presenter.press("esc")
-	late.sees(t, "-LESSON", "following")
-	presenter.sees(t, "-evaluating")
-	late.sees(t, "-evaluating")
-	presenter.press("B")
-	late.sees(t, "LESSON", "act 1 of")
+	a.press("esc")
+	a.sees(t, "yours; F rejoins")
+	a.press("B") // a wrong answer does not keep a student away
+	a.sees(t, "LESSON", "-yours")
+	for _, back := range []string{"B", "pgup"} { // neither moves the act
+		presenter.press("esc")
+		late.sees(t, "-LESSON", "following")
+		presenter.sees(t, "-evaluating")
+		late.sees(t, "-evaluating")
+		presenter.press(back)
+		late.sees(t, "LESSON", "act 1 of", "rule")
+	}
 	late.press("esc")
 	late.sees(t, "yours; F rejoins", "-LESSON")
 	late.press("F")
@@ -323,20 +348,33 @@ func TestGoalInClass(t *testing.T) {
 	a.press("B")
 	presenter.sees(t, "1 of 1 answered")
 	presenter.press("space")
-	a.sees(t, "rule")
+	a.sees(t, "rule", "Reached with", "-one way")
 	presenter.press("space")
 	a.sees(t, "act 2 of")
 	number := built(t, "second-step")
 	last := len(number.Acts)
 	r = room.New(start(), number)
 	presenter, a = enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 80, 24)
-	for presenter.seat.Now().At < last-1 {
+	for at := presenter.seat.Now(); at.At < last-1; {
 		presenter.press("pgdown")
-		time.Sleep(20 * time.Millisecond)
+		for was, end := at, time.Now().Add(10*time.Second); at.At == was.At && at.Step == was.Step; at = presenter.seat.Now() {
+			if time.Now().After(end) {
+				t.Fatalf("act %d, step %d stays", at.At, at.Step)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
 	}
 	a.sees(t, "act 4 of 4", "first vote")
+	late := enter(t, r, class.Student, 80, 24)
+	late.sees(t, "act 4 of 4")
+	late.press("q") // by mistake
+	late.sees(t, "gives up your vote")
+	late.press("9", "9")
+	late.sees(t, ": 99")
 	a.press("7", "0", "enter")
 	a.sees(t, "70 is your answer")
+	presenter.press("pgdown")
+	late.sees(t, "talk it over", "-99") // what was not handed in went with the vote
 	presenter.press("v")
 	a.sees(t, "50 to 100 GiB", "█ 1")
 }

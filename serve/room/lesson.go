@@ -79,13 +79,16 @@ func (r *Room) onward() {
 	r.play()
 }
 
-// back goes to the step before: of the same act with its votes, or to the end of the act before.
+// back goes to the step before: of the same act with its votes, or to the end of the act before. A first press
+// brings back what was put aside.
 func (r *Room) back() {
 	m := &r.moment
 	switch {
 	case m.Blank:
 		m.Blank = false
 		return
+	case !m.Staged:
+		m.Staged = true
 	case m.Step > class.Vote && m.Act().Kind == lessons.Goal:
 		m.Step = class.Vote
 	case m.Step > class.Vote:

@@ -9,9 +9,7 @@ package room
 import (
 	"crypto/rand"
 	"maps"
-	"runtime"
 	"sync"
-	"time"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -28,7 +26,11 @@ type Room struct {
 	votes   [2]map[string]int      // of the act that is on, by the id of the member
 	closed  map[int][2]map[int]int // distributions of the acts that were left
 	changed chan struct{}          // for Keep
-	turn    time.Time              // when the next follower may draw
+	turns   turns
+
+	// Between, where there is one, is called when a presenter's key was answered, while followers wait for it: the
+	// moment for what would slow down everybody. It is set before anybody joins.
+	Between func()
 }
 
 // New returns an empty class that begins at a place, of which the setup is enough, with a lesson or
@@ -69,6 +71,7 @@ type Seat struct {
 	news      chan struct{}
 	exploring bool
 	left      bool
+	turn      turn
 }
 
 var _ class.Seat = (*Seat)(nil)
@@ -104,7 +107,11 @@ func (s *Seat) Leave() {
 		delete(r.votes[open], s.id)
 	}
 	close(s.news)
-	r.publish()
+	if s.role == class.Presenter {
+		r.publish() // what was held back until the presenter has computed it
+		return
+	}
+	r.tell(false)
 }
 
 // Role returns who sits here.
@@ -112,30 +119,6 @@ func (s *Seat) Role() class.Role { return s.role }
 
 // News has a value when there is something new.
 func (s *Seat) News() <-chan struct{} { return s.news }
-
-// Followers draw one after the other. What a frame costs of one core is about drawing; of the cores
-// followers get share, and the presenter the rest.
-const (
-	drawing = 3400 * time.Microsecond
-	share   = 0.6
-)
-
-// Turn returns how long to wait before drawing news.
-func (s *Seat) Turn() time.Duration {
-	if s.role.Teaches() {
-		return 0
-	}
-	r := s.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	now := time.Now()
-	if r.turn.Before(now) {
-		r.turn = now
-	}
-	wait := r.turn.Sub(now)
-	r.turn = r.turn.Add(time.Duration(float64(drawing) / share / float64(runtime.GOMAXPROCS(0))))
-	return wait
-}
 
 // Now returns how the class stands, with what this seat may know of it.
 func (s *Seat) Now() class.Moment {

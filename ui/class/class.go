@@ -102,13 +102,23 @@ func (m *Moment) Next() *lessons.Act {
 // Play returns the play of the act for who answered so: with the figures masked until the turn.
 func (m *Moment) Play(given string) lessons.Play {
 	p := lessons.Play{Lesson: m.Lesson, At: m.At}
-	answered, err := p.Answer(given)
-	if given != "" && err == nil {
-		p.Given = answered.Given
+	over := p.Skip()
+	switch act := p.Act(); {
+	case given == "":
+	case act.Kind == lessons.Goal: // it is handed in where it was reached
+		over.Given, over.Judged = given, lessons.Verdict{Right: true}
+		if given != act.OwnWay() {
+			over.Judged.Truth = act.Truth()
+		}
+	default:
+		if answered, err := p.Answer(given); err == nil {
+			over.Given, over.Judged = answered.Given, answered.Judged
+		}
 	}
 	if m.Step == Turned {
-		p.Phase, p.Judged = lessons.Reveal, answered.Judged
+		return over
 	}
+	p.Given = over.Given
 	return p
 }
 
@@ -133,9 +143,11 @@ type Seat interface {
 	Now() Moment
 	// News has a value when Now is not what it was; it is closed when the member has left.
 	News() <-chan struct{}
-	// Turn returns how long to wait before drawing news: those who follow draw one after the other
-	// and leave the presenter a part of the processor.
+	// Turn returns how long to wait before asking again whether news may be drawn, 0 where they may: those
+	// who follow draw one after the other and leave the presenter a part of the processor.
 	Turn() time.Duration
+	// First lets those who follow wait while a key of who teaches is answered.
+	First()
 	// Show puts a presenter's screen before the class, of which the place Of a Moment is the last
 	// that it knows, and returns its number; false where there is a newer one, or for another role.
 	Show(of uint64, p Place, view any) (uint64, bool)

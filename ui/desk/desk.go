@@ -54,7 +54,9 @@ func (d *Desk) Wait() tea.Cmd {
 		if _, open := <-seat.News(); !open {
 			return nil
 		}
-		time.Sleep(seat.Turn())
+		for wait := seat.Turn(); wait > 0; wait = seat.Turn() {
+			time.Sleep(wait)
+		}
 		return NewsMsg{}
 	}
 }
@@ -136,9 +138,14 @@ func (d *Desk) ballot(given string) int {
 	return int(strings.ToLower(given)[0]) - 'a'
 }
 
+// open reports whether a vote takes an answer from here.
+func (d *Desk) open() bool {
+	return !d.Role().Teaches() && d.Step.Round() >= 0 && !d.Voted && !d.spent
+}
+
 // Strip returns what the class adds to the strip of the question.
 func (d *Desk) Strip(left func() overlay.Action) *lesson.Class {
-	s := &lesson.Class{Key: d.key(left), Hints: d.hints(), Line: d.line()}
+	s := &lesson.Class{Key: d.key(left), Open: d.open(), Hints: d.hints(), Line: d.line()}
 	if d.Step >= class.Shown && d.Act().Kind != lessons.Goal {
 		s.Votes, s.Ladder = d.votes()
 		s.Shown = len(s.Votes[0])+len(s.Votes[1]) > 0
@@ -156,8 +163,8 @@ func (d *Desk) votes() (votes [2][]int, ladder []string) {
 			return votes, nil
 		}
 		_, unit := lessons.Unit(act.Against)
-		for i := range n {
-			ladder = append(ladder, rungText(from+i)+" "+unit)
+		for _, words := range ladderText(from, n, d.Votes) {
+			ladder = append(ladder, words+" "+unit)
 		}
 	}
 	for i, round := range d.Votes {
@@ -165,8 +172,8 @@ func (d *Desk) votes() (votes [2][]int, ladder []string) {
 			continue
 		}
 		votes[i] = make([]int, n)
-		for at := range n {
-			votes[i][at] = round[from+at]
+		for at, count := range round {
+			votes[i][min(max(at-from, 0), n-1)] += count
 		}
 	}
 	return votes, ladder
@@ -203,7 +210,7 @@ func (d *Desk) key(left func() overlay.Action) func(string) (overlay.Action, boo
 			return left(), true
 		case d.Role().Teaches():
 			return nil, true // Press has had it
-		case d.Step.Round() < 0 || d.Voted || d.spent:
+		case !d.open():
 			return nil, true
 		case d.Act().Kind == lessons.Goal && (key == "space" || key == "enter"):
 			return left(), true
@@ -250,22 +257,22 @@ const givesUp = "explore and give up the vote"
 func (d *Desk) hints() []widget.Hint {
 	if d.Role().Teaches() {
 		next := map[class.Step]string{
-			class.Vote: "closes the vote", class.Discuss: "second vote", class.Again: "shows the votes", class.Shown: "turns it", class.Turned: "next question",
+			class.Vote: "close the vote", class.Discuss: "open the second vote", class.Again: "show the votes", class.Shown: "make the change", class.Turned: "next act",
 		}[d.Step]
 		switch act := d.Act(); {
 		case d.Step == class.Turned && d.Next() == nil:
-			next = "ends the lesson"
+			next = "end the lesson"
 		case d.Step < class.Turned && act.Kind == lessons.Goal:
-			next = "shows one way"
+			next = "show one way"
 		case d.Step == class.Shown && len(act.Turned) == 0:
-			next = "shows the answer"
+			next = "show the answer"
 		}
 		return []widget.Hint{{Key: "space", Text: next}, {Key: "pgup", Text: "back"}, {Key: "v", Text: "votes at once"}, {Key: "b", Text: "dark"}, {Key: "esc", Text: "turn knobs"}}
 	}
 	own := widget.Hint{Key: "esc", Text: "explore on your own"}
 	switch act := d.Act(); {
 	case d.Step == class.Turned:
-		return []widget.Hint{{Key: "e", Text: "explains the figure"}, own}
+		return []widget.Hint{{Key: "e", Text: "explain the figure"}, own}
 	case d.spent:
 		return []widget.Hint{{Key: "explored", Text: "no vote on this question"}, own}
 	case d.Step.Round() < 0:
@@ -282,9 +289,9 @@ func (d *Desk) hints() []widget.Hint {
 		return []widget.Hint{{Key: "space", Text: "turn the knobs yourself, B when you are done"}}
 	case act.Kind == lessons.Number:
 		own.Text = givesUp
-		return []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answers"}, own}
+		return []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answer"}, own}
 	default:
 		own.Text = givesUp
-		return []widget.Hint{{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answers"}, own}
+		return []widget.Hint{{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answer"}, own}
 	}
 }

@@ -23,7 +23,7 @@ func New(w, h int) *Frame {
 func (f *Frame) Put(r Rect, lines []string) {
 	for i, line := range lines {
 		y := r.Y + i
-		if i >= r.H || y < 0 || y >= f.h || r.X < f.used[y] {
+		if i >= r.H || r.W <= 0 || y < 0 || y >= f.h || r.X < f.used[y] {
 			continue
 		}
 		row := &f.rows[y]
@@ -37,7 +37,7 @@ func (f *Frame) Put(r Rect, lines []string) {
 func (f *Frame) Lines() []string {
 	lines := make([]string, f.h)
 	for y := range lines {
-		lines[y] = f.rows[y].String()
+		lines[y] = f.rows[y].String() + widget.Blank(f.w-f.used[y])
 	}
 	return lines
 }

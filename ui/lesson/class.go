@@ -15,6 +15,7 @@ import (
 type Class struct {
 	// Key takes a key before the strip does; false: it is an answer.
 	Key   func(key string) (overlay.Action, bool)
+	Open  bool   // the vote takes an answer from here
 	Line  string // how the vote stands
 	Votes [2][]int
 	Shown bool // Votes, by option

@@ -172,15 +172,19 @@ func (s *Stage) question(d *drawer) {
 	}
 	switch {
 	case s.Play.Phase == lessons.Turning:
-		d.put(themes.Accent, " ", "You said: "+s.said()+". Now turn "+s.turn(d.g)+" and look.", 2)
+		d.put(themes.Accent, " ", "You said: "+s.said()+". Now change "+s.turn(d.g)+" and look.", 2)
 	case s.wrong != "":
 		d.put(themes.Bad, " ", s.wrong, 1)
 	case s.leaving:
-		d.put(themes.Warn, " ", "esc again gives this question up and leaves the knobs to you; B comes back to its answer.", 2)
+		text := "esc again gives this question up and leaves the knobs to you; B comes back to its answer."
+		if s.Class != nil {
+			text = "esc again gives up your vote and leaves the knobs to you; F comes back to the class."
+		}
+		d.put(themes.Warn, " ", text, 2)
 	case s.Play.Judged.Says != "":
 		d.put(themes.Bad, " ", s.Play.Judged.Says, 2)
 	}
-	if s.Play.Phase == lessons.Predict && act.Kind == lessons.Number {
+	if s.typing() {
 		s.entry = len(d.lines)
 		d.put(themes.Entry, s.entryText(), s.typed+" ", 1)
 	}
@@ -256,16 +260,16 @@ func (s *Stage) reveal(d *drawer) {
 	act, v := s.Play.Act(), s.Play.Judged
 	switch {
 	case s.Play.Given == "":
-		d.put(themes.Accent, " ", strings.TrimSpace("It is: "+act.Truth()+". "+act.Why), 3)
+		d.put(themes.Accent, " ", strings.TrimSpace("The answer: "+act.Truth()+". "+act.Why), 3)
 	case v.Right && act.Kind == lessons.Goal:
-		d.put(themes.Good, " ", "Reached with "+s.Play.Given+". "+upper(act.Truth())+".", 2)
+		d.put(themes.Good, " ", s.Play.Reached(), 2)
 	case v.Right && act.Kind == lessons.Number:
 		d.put(themes.Good, " ", "Right: you said "+s.said()+", it is "+act.Truth()+". "+act.Why, 3)
 	case v.Right:
 		d.put(themes.Good, " ", strings.TrimSpace("Right: "+s.said()+". "+act.Why), 3)
 	default:
 		d.put(themes.Bad, " "+d.g.Cross+" ", "You said: "+s.said()+". "+v.Says, 3)
-		d.put(themes.Good, "   ", "It is: "+v.Truth+".", 1)
+		d.put(themes.Good, "   ", "The answer: "+v.Truth+".", 1)
 	}
 	if act.Kind == lessons.Number && s.Play.Given != "" {
 		s.mark(d)
@@ -328,13 +332,6 @@ func (s *Stage) mark(d *drawer) {
 	d.lines = append(d.lines, l.String())
 }
 
-func upper(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
-}
-
 // hints returns the keys of the phase, the most needed first.
 func (s *Stage) hints() []widget.Hint {
 	if s.Class != nil {
@@ -343,41 +340,41 @@ func (s *Stage) hints() []widget.Hint {
 	exercise := s.Play.Lesson.ID == ""
 	own := widget.Hint{Key: "esc", Text: "explore on your own"}
 	if exercise {
-		own.Text = "does not turn"
+		own.Text = "change nothing"
 	}
 	var out []widget.Hint
 	switch act := s.Play.Act(); {
 	case s.Play.Phase == lessons.Turning:
-		out = []widget.Hint{{Key: "space", Text: "turns it"}, own}
+		out = []widget.Hint{{Key: "space", Text: "make the change"}, own}
 	case s.Play.Phase == lessons.Reveal:
-		next := "next question"
+		next := "next act"
 		if s.Play.At+1 == len(s.Play.Lesson.Acts) {
-			next = "ends the lesson"
+			next = "end the lesson"
 		}
 		if exercise {
-			next = "goes on"
+			next = "continue"
 		}
 		out = []widget.Hint{{Key: "space", Text: next}}
 		if act.Decides() != "" {
-			out = append(out, widget.Hint{Key: "e", Text: "explains the figure"})
+			out = append(out, widget.Hint{Key: "e", Text: "explain the figure"})
 		}
 		if !exercise {
-			out = append(out, own, widget.Hint{Key: "r", Text: "asks again"})
+			out = append(out, own, widget.Hint{Key: "r", Text: "ask again"})
 		}
 	case act.Kind == lessons.Goal:
-		out = []widget.Hint{{Key: "space", Text: "gives you the knobs, B comes back"}, {Key: "!", Text: "shows one way"}}
+		out = []widget.Hint{{Key: "space", Text: "take the knobs, B to come back"}, {Key: "!", Text: "show one way"}}
 	case act.Kind == lessons.Point:
-		out = []widget.Hint{{Key: "arrows", Text: "move the cursor"}, {Key: "enter", Text: "answers"}, {Key: "!", Text: "show me"}, own}
+		out = []widget.Hint{{Key: "arrows", Text: "move the cursor"}, {Key: "enter", Text: "answer"}, {Key: "!", Text: "show me"}, own}
 	case act.Kind == lessons.Number:
-		out = []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answers"}, {Key: "!", Text: "show me"}, own}
+		out = []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answer"}, {Key: "!", Text: "show me"}, own}
 	default:
-		out = []widget.Hint{{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answers"}, {Key: "!", Text: "show me"}, own}
+		out = []widget.Hint{{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answer"}, {Key: "!", Text: "show me"}, own}
 	}
 	if s.Play.Phase == lessons.Predict {
 		out = append(out, widget.Hint{Key: "w", Text: "words"})
 	}
 	if s.Play.At > 0 {
-		out = append(out, widget.Hint{Key: "pgup", Text: "act before"})
+		out = append(out, widget.Hint{Key: "pgup", Text: "previous act"})
 	}
 	return slices.Clip(out)
 }

@@ -53,6 +53,10 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 		return s.Words()
 	}
 	if s.Class != nil {
+		if s.Class.Open && !leaving && (key == "esc" || key == "q") && s.Play.Act().Kind != lessons.Goal {
+			s.leaving = true
+			return nil
+		}
 		if do, taken := s.Class.Key(key); taken {
 			return do
 		}
@@ -103,6 +107,19 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 		s.answer(key)
 	}
 	return s.Moved()
+}
+
+// Show puts a question of the class on the stage as it stands. What was typed goes with its vote.
+func (s *Stage) Show(p lessons.Play, c *Class) {
+	if !c.Open || s.Play.Lesson != p.Lesson || s.Play.At != p.At {
+		s.typed, s.wrong, s.leaving = "", "", false
+	}
+	s.Play, s.Class = p, c
+}
+
+// typing reports whether a number is asked for, and taken.
+func (s *Stage) typing() bool {
+	return s.Play.Phase == lessons.Predict && s.Play.Act().Kind == lessons.Number && (s.Class == nil || s.Class.Open)
 }
 
 // points reports whether the act is answered with the cursor of the screen; a class chooses from a list.
@@ -175,7 +192,7 @@ func (*Stage) Wheel(int) {}
 
 // Paste types digits where a number is asked for.
 func (s *Stage) Paste(text string) {
-	if s.Play.Phase == lessons.Predict && s.Play.Act().Kind == lessons.Number {
+	if s.typing() {
 		for _, r := range text {
 			if r != '\n' {
 				s.number(string(r))

@@ -35,6 +35,7 @@ const (
 	ReportID   ID = "report"   // the page to decide by
 	ValueID    ID = "value"    // typed into a knob
 	LessonID   ID = "lesson"   // that asks
+	LeftOutID  ID = "left-out" // what is wrong with a lesson
 )
 
 // Action is what an overlay asks for: nil for nothing, one of the types below, which are
@@ -77,6 +78,21 @@ func (plain) Paste(string) {}
 
 // Close does nothing.
 func (plain) Close() {}
+
+// boxless is what an overlay without a box does with all that is about one: nothing.
+type boxless struct{ plain }
+
+// Click does nothing.
+func (boxless) Click(int) Action { return nil }
+
+// Wheel does nothing.
+func (boxless) Wheel(int) {}
+
+// Resize does nothing.
+func (boxless) Resize(int, int) {}
+
+// Render draws nothing.
+func (boxless) Render(*themes.Theme, widget.Glyphs) Drawn { return Drawn{} }
 
 // Bound is a key of the program that keeps a meaning while an overlay is open.
 type Bound struct {

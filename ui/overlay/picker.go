@@ -41,6 +41,7 @@ type Picker struct {
 	// Typed returns what enter does with a text that no item matches, and says so; nil: nothing.
 	Typed  func(text string) (Action, string)
 	First  bool     // Typed is asked before the items
+	Wrong  string   // why what was typed was not taken; shown until it is edited
 	Orders []string // names of the items' Values
 	order  int      // by which of them the list is sorted, from 1; 0: as it was given
 	items  []Item
@@ -140,6 +141,7 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Action {
 				p.input.Reset()
 				p.filter()
 			})
+			p.Wrong = ""
 			return nil
 		}
 		return Close{}
@@ -208,7 +210,7 @@ func (p *Picker) edit(change func()) {
 	change()
 	if p.input.Value() != before {
 		p.filter()
-		p.cursor = 0
+		p.cursor, p.Wrong = 0, ""
 	}
 }
 
@@ -299,6 +301,16 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 // row draws the i-th of the shown items, or a blank line.
 func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Line {
 	l := b.line()
+	if p.Wrong != "" && len(p.shown) == 0 {
+		const mark = 2
+		if lines := widget.Wrap(p.Wrong, l.Left()-2*mark); i < len(lines) {
+			if l.Gap(mark); i == 0 {
+				l.Put(t.Paint(themes.Bad), g.Cross)
+			}
+			l.To(2*mark).Put(t.Paint(themes.Bad), lines[i])
+		}
+		return l
+	}
 	if _, says := p.typed(); i >= len(p.shown) || says != "" {
 		if i == 0 {
 			l.Gap(2).Put(t.Paint(themes.Muted), cmp.Or(says, p.Empty))

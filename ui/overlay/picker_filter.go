@@ -35,9 +35,21 @@ func (p *Picker) filter() {
 	}
 	slices.SortStableFunc(p.shown, func(a, b match) int {
 		x, y := &p.items[a.index], &p.items[b.index]
-		return cmp.Or(cmp.Compare(closeness(x, query), closeness(y, query)), cmp.Compare(x.Rank, y.Rank))
+		return cmp.Or(cmp.Compare(closeness(x, query), closeness(y, query)), cmp.Compare(x.Rank, y.Rank), p.listed(a, b, query))
 	})
 }
+
+// listed keeps the order of the list among items that contain what was typed; the others stay in that
+// of the fuzzy search.
+func (p *Picker) listed(a, b match, query string) int {
+	if closeness(&p.items[a.index], query) > contains {
+		return 0
+	}
+	return cmp.Compare(a.index, b.index)
+}
+
+// contains is the rank of matches that only contain what was typed.
+const contains = 2
 
 // closeness ranks matches: a name that is what was typed, then names and
 // titles with a word that begins so, then those that contain it, then the rest
@@ -51,9 +63,9 @@ func closeness(item *Item, query string) int {
 	case strings.HasPrefix(name, query) || strings.HasPrefix(title, query) || strings.Contains(title, " "+query):
 		return 1
 	case strings.Contains(name, query) || strings.Contains(title, query):
-		return 2
+		return contains
 	}
-	return 3
+	return contains + 1
 }
 
 func (p *Picker) matchesAll(index int, words []string, letters []int) ([]int, bool) {

@@ -4,14 +4,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine/knob"
-	"meshscope/themes"
 	"meshscope/ui/textbox"
-	"meshscope/ui/widget"
 )
 
 // Value is a value that is being typed into a knob. It has no box: the knob's own row
 // shows it.
 type Value struct {
+	boxless
 	Knob  knob.ID
 	Wrong string // why the typed value was not taken
 	Keys  []Bound
@@ -67,18 +66,3 @@ func (v *Value) Paste(text string) {
 	v.input.Paste(text)
 	v.Wrong = ""
 }
-
-// Click does nothing.
-func (*Value) Click(int) Action { return nil }
-
-// Wheel does nothing.
-func (*Value) Wheel(int) {}
-
-// Resize does nothing.
-func (*Value) Resize(int, int) {}
-
-// Close does nothing.
-func (*Value) Close() {}
-
-// Render draws nothing.
-func (*Value) Render(*themes.Theme, widget.Glyphs) Drawn { return Drawn{} }

@@ -2,15 +2,12 @@ package overlay
 
 import (
 	tea "charm.land/bubbletea/v2"
-
-	"meshscope/themes"
-	"meshscope/ui/widget"
 )
 
 // Waiting stands in the place of a list that is still being read and keeps the keys for
 // it, so that nobody who types faster than a slow machine reads loses any.
 type Waiting struct {
-	plain
+	boxless
 	keys []tea.KeyPressMsg
 }
 
@@ -30,15 +27,3 @@ func (w *Waiting) HandleKey(msg tea.KeyPressMsg) Action {
 
 // Keys returns those that were kept.
 func (w *Waiting) Keys() []tea.KeyPressMsg { return w.keys }
-
-// Click does nothing.
-func (*Waiting) Click(int) Action { return nil }
-
-// Wheel does nothing.
-func (*Waiting) Wheel(int) {}
-
-// Resize does nothing.
-func (*Waiting) Resize(int, int) {}
-
-// Render draws nothing.
-func (*Waiting) Render(*themes.Theme, widget.Glyphs) Drawn { return Drawn{} }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,23 +66,13 @@ type reading struct {
 // and is refused; words that this program does not have are left out.
 func (d document) read(lib setupdoc.Library) reading {
 	r := reading{Session: None(), refused: map[string]error{}}
-	take := func(key string, into any) {
+	for key, into := range r.fields() {
 		if text, said := d[key]; said {
 			if err := json.Unmarshal(text, into); err != nil {
 				r.refused[key] = err
 			}
 		}
 	}
-	take(gpusKey, &r.Locks.GPUs)
-	take(batchKey, &r.Locks.Batch)
-	take(tokensKey, &r.Locks.Tokens)
-	take(focusKey, &r.Focus)
-	take(screenKey, &r.Screen)
-	take(themeKey, &r.Theme)
-	take(mouseKey, &r.Mouse)
-	take(hintedKey, &r.Hinted)
-	take(unmarkedKey, &r.Unmarked)
-	take(actKey, &r.Act)
 	r.Act = AtAct(Act(r.Act))
 	r.Learned = d.learned()
 	if text, said := d[setupKey]; said {
@@ -160,23 +151,10 @@ func (d document) merged(start, end *Session, lib setupdoc.Library) (document, e
 		out = document{}
 	}
 	out.put(versionKey, version)
-	for _, c := range []struct {
-		key     string
-		was, is any
-	}{
-		{gpusKey, start.Locks.GPUs, end.Locks.GPUs},
-		{batchKey, start.Locks.Batch, end.Locks.Batch},
-		{tokensKey, start.Locks.Tokens, end.Locks.Tokens},
-		{focusKey, start.Focus, end.Focus},
-		{screenKey, start.Screen, end.Screen},
-		{themeKey, start.Theme, end.Theme},
-		{mouseKey, start.Mouse, end.Mouse},
-		{hintedKey, start.Hinted, end.Hinted},
-		{unmarkedKey, start.Unmarked, end.Unmarked},
-		{actKey, start.Act, end.Act},
-	} {
-		if c.was != c.is {
-			out.put(c.key, c.is)
+	before := start.fields()
+	for key, is := range end.fields() {
+		if !reflect.DeepEqual(before[key], is) {
+			out.put(key, is)
 		}
 	}
 	if end.Setup != start.Setup && end.Setup != (engine.Setup{}) {

@@ -57,22 +57,21 @@ const (
 
 // Keys of the file.
 const (
-	versionKey  = "schema_version"
-	setupKey    = "setup"
-	gpusKey     = "gpus_kept"
-	batchKey    = "batch_kept"
-	tokensKey   = "tokens_kept"
-	focusKey    = "focus"
-	screenKey   = "screen"
-	themeKey    = "theme"
-	mouseKey    = "mouse"
-	hintedKey   = "hinted"
-	unmarkedKey = "unmarked"
-	learnedKey  = "lessons"
-	actKey      = "act"
-	pinsKey     = "pins"
-	recentKey   = "recent"
+	versionKey = "schema_version"
+	setupKey   = "setup"
+	learnedKey = "lessons"
+	pinsKey    = "pins"
+	recentKey  = "recent"
 )
+
+// fields returns what a session has of one value each, by the keys of the file.
+func (s *Session) fields() map[string]any {
+	return map[string]any{
+		"gpus_kept": &s.Locks.GPUs, "batch_kept": &s.Locks.Batch, "tokens_kept": &s.Locks.Tokens,
+		"focus": &s.Focus, "screen": &s.Screen, "theme": &s.Theme, "mouse": &s.Mouse,
+		"hinted": &s.Hinted, "unmarked": &s.Unmarked, "act": &s.Act,
+	}
+}
 
 // None returns the session where nothing is kept: both locks on, the mouse too.
 func None() Session {

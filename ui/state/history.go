@@ -56,12 +56,7 @@ func (s State) undo() State {
 		s.Note = Note{Text: "nothing left to undo", Tone: Answer}
 		return s
 	}
-	m := s.past
-	s.future = s.future.push(moment{setup: s.Setup, locks: s.Locks, focus: m.focus, note: m.note})
-	s.past = m.next
-	s.Setup, s.Locks, s.Focus = m.setup, m.locks, m.focus
-	s.Note = Note{Text: "undone: " + m.note}
-	return s
+	return s.to(&s.past, &s.future, "undone: ")
 }
 
 func (s State) redo() State {
@@ -69,12 +64,18 @@ func (s State) redo() State {
 		s.Note = Note{Text: "nothing left to redo", Tone: Answer}
 		return s
 	}
-	m := s.future
-	s.past = s.past.push(moment{setup: s.Setup, locks: s.Locks, focus: m.focus, note: m.note})
-	s.future = m.next
+	return s.to(&s.future, &s.past, "redone: ")
+}
+
+// to goes to the newest moment of one side of the history and leaves this one on the other. Both are
+// sides of s.
+func (s *State) to(there, back **moment, said string) State {
+	m := *there
+	*back = (*back).push(moment{setup: s.Setup, locks: s.Locks, focus: m.focus, note: m.note})
+	*there = m.next
 	s.Setup, s.Locks, s.Focus = m.setup, m.locks, m.focus
-	s.Note = Note{Text: "redone: " + m.note}
-	return s
+	s.Note = Note{Text: said + m.note}
+	return *s
 }
 
 // Past and Future are how many moves can be undone and done again.

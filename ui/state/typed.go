@@ -20,8 +20,9 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 		return Action{}, nil
 	}
 	if most := 40; strings.Contains(text, "\n") || utf8.RuneCountInString(text) > most {
-		return Action{}, errors.New("no file that is known, no share string, and no value; " + Preview(&p, ""))
+		return Action{}, errors.New("no share string, command line, file or value; " + Preview(&p, ""))
 	}
+	typed := text
 	if p.Kind == knob.Number || p.Kind == knob.Figure {
 		text = ungrouped(text)
 	}
@@ -29,9 +30,20 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 		text = "full:" + text // layers per rank
 	}
 	if _, err := knob.Turn(s.Setup, id, text, s.Locks); err != nil {
-		return Action{}, errors.New(sentence(err))
+		return Action{}, errors.New(sentence(asTyped(err, text, typed)))
 	}
 	return Action{Verb: SetKnob, ID: id, Text: text}, nil
+}
+
+// asTyped returns a value error with the text that was typed in place of what was taken from it.
+func asTyped(err error, text, typed string) error {
+	bad, ok := errors.AsType[*knob.ValueError](err)
+	if !ok || bad.Given != text {
+		return err
+	}
+	as := *bad
+	as.Given = typed
+	return &as
 }
 
 // sentence returns a value error as people read it.

@@ -30,30 +30,46 @@ func newBlend(w int) blend {
 	return blend{shares: make([][4]float32, w), parts: make([][4]float32, w), means: make([][4]float32, w), full: make([]bool, w), keys: make([]uint32, w), looks: map[uint32]cell{}, seen: map[uint32]int{}}
 }
 
-// span draws operations from the given one on.
+// span draws operations from the given one on. Most lie inside one column.
 func (b *blend) span(p *painter, s interval, k, end int) {
 	shares := b.shares[:s.cols]
 	clear(shares)
 	scale := float64(s.cols) / (s.to - s.from)
 	ops, begins, ends := p.line.Order.Ops[:end], p.line.Begin[:end], p.line.End[:end]
+	paired := k > 0 && k < end && ops[k-1].Paired()
+	column, from, to := &[4]float32{}, 0.0, 0.0 // none yet
 	for ; k < len(ops) && begins[k] < s.to; k++ {
-		weight := float32(1)
-		if ops[k].Paired() || k > 0 && ops[k-1].Paired() {
-			weight = 0.5 // two operations at the same time
-		}
-		kind := ops[k].Kind()
-		x := max(0, (begins[k]-s.from)*scale)
-		y := min(float64(s.cols), (ends[k]-s.from)*scale)
-		i, last := int(x), int(y)
-		if i == last && i < len(shares) {
-			shares[i][kind] += weight * float32(y-x)
+		op := ops[k]
+		x, y := (begins[k]-s.from)*scale, (ends[k]-s.from)*scale
+		half := paired || op.Paired() // one of two operations at the same time
+		paired = op.Paired()
+		if x >= from && y < to && !half {
+			column[op.Kind()] += float32(y - x)
 			continue
 		}
-		for ; i <= last && i < len(shares); i++ {
-			shares[i][kind] += weight * float32(min(y, float64(i+1))-max(x, float64(i)))
+		last := b.spread(shares, op.Kind(), max(0, x), min(float64(s.cols), y), half)
+		if last < len(shares) {
+			column, from, to = &shares[last], float64(last), float64(last+1)
 		}
 	}
 	b.paint(p, s)
+}
+
+// spread adds an operation to the columns that it is in, from x to y, and returns the last.
+func (b *blend) spread(shares [][4]float32, kind schedule.OpKind, x, y float64, half bool) int {
+	weight := float32(1)
+	if half {
+		weight = 0.5
+	}
+	i, last := int(x), int(y)
+	if i == last && i < len(shares) {
+		shares[i][kind] += weight * float32(y-x)
+		return last
+	}
+	for ; i <= last && i < len(shares); i++ {
+		shares[i][kind] += weight * float32(min(y, float64(i+1))-max(x, float64(i)))
+	}
+	return last
 }
 
 // paint turns the shares into cells and names the stretches that are long enough.

@@ -275,15 +275,20 @@ func (v *Chart) repeats(shift int, half bool) []periodic {
 // rankRepeats finds the stretches in which operation j+n of a rank is operation
 // j with a later micro-batch, always one period later.
 func rankRepeats(ops []schedule.Op, begin, end []float64, n int, shift schedule.Op) []periodic {
+	if n >= len(ops) {
+		return nil
+	}
 	var runs []periodic
-	for j := 0; j+n < len(ops); {
-		if ops[j+n]-ops[j] != shift {
+	later, soon := ops[n:], begin[n:][:len(ops)-n]
+	now, at := ops[:len(later)], begin[:len(later)]
+	for j := 0; j < len(later); {
+		if later[j]-now[j] != shift {
 			j++
 			continue
 		}
-		first, period := j, begin[j+n]-begin[j]
+		first, period := j, soon[j]-at[j]
 		slack := 1e-6 * period
-		for j+n < len(ops) && ops[j+n]-ops[j] == shift && math.Abs(begin[j+n]-begin[j]-period) <= slack {
+		for j < len(later) && later[j]-now[j] == shift && math.Abs(soon[j]-at[j]-period) <= slack {
 			j++
 		}
 		if j-first >= 3*n && period > 0 {

@@ -55,18 +55,25 @@ func (r *Rows) stall(rank int) {
 	k, _ := line.Running(rank, from)
 	start, end := line.Order.Start[rank], line.Order.Start[rank+1]
 	k = max(k, start+1)
+	if k >= end {
+		return
+	}
 	begins, ends := line.Begin[:end], line.End[:end]
+	last := ends[k-1]                 // of the operation before
 	for _, s := range r.frame.spans { // one after the other, as the operations are
 		if s.folded > 0 || s.cols <= 0 {
 			for k < end && begins[k] < s.to {
+				last = ends[k]
 				k++
 			}
 			continue
 		}
 		scale := s.to - s.from
-		for ; k < end && begins[k] < s.to; k++ {
-			if gap := begins[k] - ends[k-1]; gap > 0 && gap < half {
-				if col := s.col + int((begins[k]-s.from)*float64(s.cols)/scale); col >= 0 && begins[k] >= r.frame.spans[0].from {
+		for ; k < len(begins) && begins[k] < s.to; k++ {
+			begin, gap := begins[k], begins[k]-last
+			last = ends[k]
+			if gap > 0 && gap < half {
+				if col := s.col + int((begin-s.from)*float64(s.cols)/scale); col >= 0 && begin >= r.frame.spans[0].from {
 					r.stalls[min(col, s.col+s.cols-1, len(r.stalls)-1)] += gap
 				}
 			}

@@ -20,19 +20,18 @@ type Remote struct {
 	Follow func(*tea.Program) (stop func())
 }
 
-// Options returns the terminal for a program, without colours where plain. Nothing is asked of the
-// process: not its terminal, and not by running other programs.
-func (r *Remote) Options(env []string, plain bool) []tea.ProgramOption {
-	profile := colorprofile.Env(env)
-	if plain {
-		profile = colorprofile.ASCII
-	}
+// Options returns the terminal for a program. Nothing is asked of the process: not its terminal, and not by running
+// other programs.
+func (r *Remote) Options() []tea.ProgramOption {
 	columns, rows := bounded(r.Width, r.Height)
 	return []tea.ProgramOption{
 		tea.WithInput(silence{}), tea.WithOutput(r.Out), tea.WithWindowSize(columns, rows),
-		tea.WithColorProfile(profile), tea.WithoutSignalHandler(), tea.WithoutSignals(),
+		asDrawn(), tea.WithoutSignalHandler(), tea.WithoutSignals(),
 	}
 }
+
+// Colours returns how many colours the terminal shows, by its environment.
+func (*Remote) Colours(env []string) colorprofile.Profile { return colorprofile.Env(env) }
 
 // silence is the input of a program that is fed.
 type silence struct{}

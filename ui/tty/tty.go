@@ -108,9 +108,13 @@ func Filter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
 	}
 }
 
-// Profile returns how many colours a terminal shows; none where plain.
-func Profile(screen io.Writer, env []string, plain bool) colorprofile.Profile {
-	if plain || monochrome(Getenv(env, "TERM")) {
+// asDrawn lets the program write colours as they are drawn. What is drawn is in colours that the terminal has: to look
+// each cell's up again takes a seventh of a frame.
+func asDrawn() tea.ProgramOption { return tea.WithColorProfile(colorprofile.TrueColor) }
+
+// Profile returns how many colours a terminal shows.
+func Profile(screen io.Writer, env []string) colorprofile.Profile {
+	if monochrome(Getenv(env, "TERM")) {
 		return colorprofile.ASCII
 	}
 	return colorprofile.Detect(screen, env)

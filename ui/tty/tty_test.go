@@ -40,11 +40,8 @@ func TestProfile(t *testing.T) {
 		"xterm-mono": false, "vt100": false, "vt102-w": false, "vt220": false, "linux-m": false, "vt52": false,
 	} {
 		env := []string{"TERM=" + term, "TTY_FORCE=1"}
-		if got := Profile(io.Discard, env, false) > colorprofile.ASCII; got != colours {
+		if got := Profile(io.Discard, env) > colorprofile.ASCII; got != colours {
 			t.Errorf("%s: colours %v", term, got)
-		}
-		if Profile(io.Discard, env, true) != colorprofile.ASCII {
-			t.Errorf("%s: colours though none are wanted", term)
 		}
 	}
 	for env, none := range map[string]bool{"NO_COLOR=yes": true, "NO_COLOR=": false, "CLICOLOR=0": true, "CLICOLOR=1": false, "CLICOLOR=": false} {

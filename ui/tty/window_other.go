@@ -7,6 +7,7 @@ import (
 	"os"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 )
 
 // Window is the terminal that the program runs in. Here the terminal program looks after it.
@@ -15,9 +16,12 @@ type Window struct{ env []string }
 // Open returns the terminal of the process.
 func Open(env []string, _ func()) *Window { return &Window{env: env} }
 
-// Options returns the options of a program in the terminal, without colours where plain.
-func (w *Window) Options(plain bool) []tea.ProgramOption {
-	return []tea.ProgramOption{tea.WithEnvironment(w.env), tea.WithColorProfile(Profile(os.Stdout, w.env, plain))}
+// Colours returns how many colours the terminal shows.
+func (w *Window) Colours() colorprofile.Profile { return Profile(os.Stdout, w.env) }
+
+// Options returns the options of a program in the terminal.
+func (w *Window) Options() []tea.ProgramOption {
+	return []tea.ProgramOption{tea.WithEnvironment(w.env), asDrawn()}
 }
 
 // Follow does nothing.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
@@ -48,15 +49,17 @@ func Open(env []string, idle func()) *Window {
 	return w
 }
 
-// Options returns the options of a program in the terminal, without colours where plain. The program would ask it for its
-// size by itself, and keep every cell of what a terminal claims to have: 65,535 times
+// Colours returns how many colours the terminal shows.
+func (w *Window) Colours() colorprofile.Profile { return Profile(os.Stdout, w.env) }
+
+// Options returns the options of a program in the terminal. The program would ask it for its size by itself, and keep every cell of what a terminal claims to have: 65,535 times
 // 65,535 is more memory than there is. So it is told a size that is bounded, at the
 // start, when the window changes and when the program comes back from the background.
-func (w *Window) Options(plain bool) []tea.ProgramOption {
+func (w *Window) Options() []tea.ProgramOption {
 	columns, rows := windowSize()
 	return []tea.ProgramOption{
 		tea.WithEnvironment(w.env), tea.WithInput(w.input), tea.WithOutput(w.output), tea.WithFilter(w.filter),
-		tea.WithWindowSize(columns, rows), tea.WithColorProfile(Profile(os.Stdout, w.env, plain)),
+		tea.WithWindowSize(columns, rows), asDrawn(),
 	}
 }
 

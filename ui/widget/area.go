@@ -17,6 +17,16 @@ type Area struct {
 	Cursor  int           // column; -1: none
 }
 
+// LimitScale returns the scale of a chart h lines high that shows values up to most, with its limit in the
+// middle of a line, where it is drawn: what stays below the limit is drawn below it.
+func LimitScale(most, limit float64, h int) float64 {
+	const middle = 0.5
+	if line := math.Floor(limit/most*float64(h) - middle); line >= 0 && line < float64(h) {
+		return limit * float64(h) / (line + middle)
+	}
+	return most
+}
+
 // Render draws the chart w cells wide and h lines high.
 func (a *Area) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 	if w <= 0 || h <= 0 {

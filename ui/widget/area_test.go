@@ -46,6 +46,35 @@ func TestAreaHeights(t *testing.T) {
 	})
 }
 
+// TestLimitScale: with the limit in the middle of its line, a column below it is drawn at most as high as
+// the line that marks it, one above it crosses it, and nothing is cut off.
+func TestLimitScale(t *testing.T) {
+	th := areaTheme(t, colorprofile.ANSI256)
+	draws.Check(t, func(t *rapid.T) {
+		h, limit := rapid.IntRange(1, 40).Draw(t, "h"), rapid.Float64Range(1, 200).Draw(t, "limit")
+		most := limit * rapid.Float64Range(1.05, 1.8).Draw(t, "most")
+		scale := LimitScale(most, limit, h)
+		if scale < most*(1-1e-12) {
+			t.Fatalf("a scale of %v cuts %v off", scale, most)
+		}
+		if limit/most*float64(h) < 0.5 { // less than half a line below the limit
+			return
+		}
+		below := limit * rapid.Float64Range(0, 1).Draw(t, "below")
+		a := Area{Fills: []themes.Fill{themes.Weights}, Columns: [][]float64{{below}}, Scale: scale, Limit: limit, Cursor: -1}
+		row := int(limit / scale * float64(h)) // from the bottom
+		lines := a.Render(th, NewGlyphs(true), 1, h)
+		for y := row + 1; y < h; y++ {
+			if ansi.Strip(lines[h-1-y]) != " " || strings.Contains(lines[h-1-y], "\x1b") {
+				t.Fatalf("%v of %v fills line %d over the limit's %d: %q", below, limit, y, row, lines)
+			}
+		}
+		if sign := ansi.Strip(lines[h-1-row]); strings.Contains("▅▆▇", sign) {
+			t.Fatalf("%v of %v stands over the line: %q", below, limit, sign)
+		}
+	})
+}
+
 // TestAreaASCII: letters from the bottom up, the limit where it belongs, the
 // cursor over all.
 func TestAreaASCII(t *testing.T) {

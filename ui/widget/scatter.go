@@ -13,6 +13,7 @@ type Spot uint8
 // Kinds of dots.
 const (
 	SpotNone Spot = iota
+	SpotLine      // of a curve that dots are compared with
 	SpotPlain
 	SpotMarked
 	SpotHere
@@ -61,16 +62,11 @@ func (s *Scatter) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 		}
 		l.To(scatterTicks-1).Put(t.Paint(themes.Faint), g.Limit)
 		for col := range pw {
-			c := grid[row*pw+col]
-			if c.kind == SpotNone && col == limit {
+			if col == limit && grid.kind(col, row) == SpotNone {
 				l.Put(t.Paint(themes.Limit), g.Limit)
 				continue
 			}
-			paint, sign := spotSign(t, g, c.kind)
-			if g.Unicode && c.kind == SpotPlain {
-				sign = string(0x2800 + c.dots)
-			}
-			l.Put(paint, sign)
+			grid.Draw(l, t, g, col, row, themes.Good)
 		}
 		lines = append(lines, l.String())
 	}
@@ -118,28 +114,37 @@ func (s *Scatter) foot(t *themes.Theme, x scale, w, pw, limit int) string {
 // Legend names the kinds of dots; those without a name are left out.
 func (s *Scatter) Legend(t *themes.Theme, g Glyphs, w int, names [Spots]string) string {
 	l := NewLine(w).Gap(scatterTicks)
+	SpotNames(l, t, g, names, themes.Good)
+	return l.String()
+}
+
+// SpotNames names kinds of dots, behind what is in the line; those without a name are left out. The
+// marked ones have a role of their own.
+func SpotNames(l *Line, t *themes.Theme, g Glyphs, names [Spots]string, marked themes.Role) {
+	from := l.Used()
 	for kind, name := range names {
 		if name == "" || l.Left() < Width(name)+4 {
 			continue
 		}
-		if l.Used() > scatterTicks {
+		if l.Used() > from {
 			l.Gap(2)
 		}
-		paint, sign := spotSign(t, g, Spot(kind))
+		paint, sign := spotSign(t, g, Spot(kind), marked)
 		l.Put(paint, sign).Put(t.Paint(themes.Muted), " "+name)
 	}
-	return l.String()
 }
 
-func spotSign(t *themes.Theme, g Glyphs, kind Spot) (themes.Paint, string) {
+func spotSign(t *themes.Theme, g Glyphs, kind Spot, marked themes.Role) (themes.Paint, string) {
 	switch kind {
+	case SpotLine:
+		return t.Paint(themes.Faint), "."
 	case SpotPlain:
 		if g.Unicode {
 			return t.Paint(themes.Time), "⠶"
 		}
 		return t.Paint(themes.Time), "+"
 	case SpotMarked:
-		return t.Paint(themes.Good), g.Point
+		return t.Paint(marked), g.Point
 	case SpotHere:
 		return t.Paint(themes.Current), g.Here
 	case SpotPointed:
@@ -149,28 +154,52 @@ func spotSign(t *themes.Theme, g Glyphs, kind Spot) (themes.Paint, string) {
 	return themes.Paint{}, " "
 }
 
-type spotCell struct {
-	kind Spot
-	dots rune
+// Raster is the cells of a plot, two dots across and four up in each.
+type Raster struct {
+	w, h  int
+	cells []spotCell
 }
 
-// cells sorts the dots into the cells of the plot, two dots across and four down
-// in each.
-func (s *Scatter) cells(x, y scale, pw, ph int) []spotCell {
-	grid := make([]spotCell, pw*ph)
+type spotCell struct {
+	kind Spot
+	dots rune // Braille bits of one kind
+}
+
+// NewRaster returns w x h cells without dots.
+func NewRaster(w, h int) *Raster { return &Raster{w, h, make([]spotCell, w*h)} }
+
+// Put puts a dot, counted from the left and from the bottom.
+func (r *Raster) Put(x, y int, kind Spot) {
+	c := &r.cells[(r.h-1-y/4)*r.w+x/2]
+	bit := [2][4]rune{{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}}[x%2][y%4]
+	switch {
+	case kind > c.kind:
+		*c = spotCell{kind, bit}
+	case kind == c.kind:
+		c.dots |= bit
+	}
+}
+
+func (r *Raster) kind(column, row int) Spot { return r.cells[row*r.w+column].kind }
+
+// Draw writes the cell of a column and of a row from the top.
+func (r *Raster) Draw(l *Line, t *themes.Theme, g Glyphs, column, row int, marked themes.Role) {
+	c := r.cells[row*r.w+column]
+	paint, sign := spotSign(t, g, c.kind, marked)
+	if g.Unicode && (c.kind == SpotPlain || c.kind == SpotLine) {
+		sign = string(0x2800 + c.dots)
+	}
+	l.Put(paint, sign)
+}
+
+// cells sorts the dots into the cells of the plot.
+func (s *Scatter) cells(x, y scale, pw, ph int) *Raster {
+	grid := NewRaster(pw, ph)
 	for _, p := range s.Points {
-		if !usable(p.X) || !usable(p.Y) {
-			continue
-		}
-		dx := min(max(int(x.share(p.X)*float64(2*pw)), 0), 2*pw-1)
-		dy := min(max(int(y.share(p.Y)*float64(4*ph)), 0), 4*ph-1)
-		c := &grid[(ph-1-dy/4)*pw+dx/2]
-		bit := [2][4]rune{{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}}[dx%2][dy%4]
-		switch {
-		case p.Spot > c.kind:
-			*c = spotCell{p.Spot, bit}
-		case p.Spot == c.kind:
-			c.dots |= bit
+		if usable(p.X) && usable(p.Y) {
+			dx := min(max(int(x.share(p.X)*float64(2*pw)), 0), 2*pw-1)
+			dy := min(max(int(y.share(p.Y)*float64(4*ph)), 0), 4*ph-1)
+			grid.Put(dx, dy, p.Spot)
 		}
 	}
 	return grid

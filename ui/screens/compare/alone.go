@@ -38,8 +38,7 @@ func (a *alone) refresh(in *screen.Context) screen.Request {
 	}
 	of := *in.Setup
 	*a = alone{of: of, gpus: a.gpus, done: n, jobs: a.jobs}
-	job := a.jobs.Begin()
-	return screen.Request{Work: func(ctx context.Context) func() {
+	return screen.Work(&a.jobs, func(ctx context.Context) []enginecompare.Method {
 		list := enginecompare.MethodsAlone(of, n)
 		e := engine.Evaluator{SkipTimeline: true}
 		for i := range list {
@@ -47,13 +46,8 @@ func (a *alone) refresh(in *screen.Context) screen.Request {
 				list[i].Report = e.Evaluate(list[i].Setup)
 			}
 		}
-		stopped := ctx.Err() != nil
-		return func() {
-			if a.jobs.End(job) && !stopped {
-				a.list = list
-			}
-		}
-	}}
+		return list
+	}, func(list []enginecompare.Method) { a.list = list })
 }
 
 // turn takes twice or half as many GPUs.
@@ -88,11 +82,11 @@ func (a *alone) render(in *screen.Context, row, w, h int) []string {
 	}
 	lines := []string{in.Heading(w, "EACH METHOD ALONE", detail, exact)}
 	if len(a.list) == 0 {
-		return widget.Height(append(lines, putLine(in, w, themes.Muted, "  evaluating "+in.Glyphs.Ellipsis)), w, h)
+		return widget.Height(append(lines, in.Note(w, "evaluating "+in.Glyphs.Ellipsis)), w, h)
 	}
 	bar := (w - nameWidth - 2*figWidth - 12) / 2
 	if bar < 8 {
-		return widget.Height(append(lines, putLine(in, w, themes.Muted, "  the window is too narrow")), w, h)
+		return widget.Height(append(lines, in.Note(w, "the window is too narrow")), w, h)
 	}
 	memory, step := a.scales()
 	timeOf := "time of " + figure.Comma(a.list[0].Setup.GBS) + " sequences"
@@ -154,12 +148,7 @@ func (a *alone) scales() (memory units.Bytes, step units.Seconds) {
 }
 
 func (a *alone) line(in *screen.Context, m *enginecompare.Method, here bool, w, bar int, memory units.Bytes, step units.Seconds) string {
-	l := widget.NewLine(w)
-	role := themes.Text
-	if here {
-		role = themes.Accent
-		l.Put(in.Paint(role), in.Glyphs.Pointer)
-	}
+	l, role := in.Pointed(w, here)
 	l.To(2).Put(in.Paint(role), in.Cut(m.Name, nameWidth-3)).To(nameWidth)
 	r := &m.Report
 	if !r.Legal || r.Memory == nil || r.Time == nil || r.Throughput == nil {
@@ -173,16 +162,7 @@ func (a *alone) line(in *screen.Context, m *enginecompare.Method, here bool, w, 
 		return l.Put(in.Paint(themes.Muted), in.Cut(in.Glyphs.Cross+" "+why, l.Left())).String()
 	}
 	rank := &r.Memory.Ranks[r.Memory.PeakRank]
-	stack := widget.Stack{Scale: float64(memory), Limit: float64(r.Memory.Usable), NoTrack: true}
-	stack.Segments = []widget.Segment{
-		{Fill: themes.Weights, Value: float64(rank.Weights)},
-		{Fill: themes.Gradients, Value: float64(rank.Gradients)},
-		{Fill: themes.Optimizer, Value: float64(rank.Optimizer)},
-		{Fill: themes.Activations, Value: float64(rank.Activations)},
-		{Fill: themes.Logits, Value: float64(rank.Logits)},
-		{Fill: themes.Buffers, Value: float64(rank.Buffers)},
-		{Fill: themes.Overhead, Value: float64(rank.Overhead)},
-	}
+	stack := widget.Stack{Segments: screen.Segments(screen.MemoryParts(rank), false), Scale: float64(memory), Limit: float64(r.Memory.Usable), NoTrack: true}
 	if r.Memory.Peak > memory { // the bar goes on beyond its full length
 		stack.Scale *= float64(bar-1) / float64(bar)
 		l.Raw(stack.Render(in.Theme, in.Glyphs, bar-1), bar-1).Put(in.Paint(themes.Bad), in.Glyphs.Arrow)
@@ -195,14 +175,7 @@ func (a *alone) line(in *screen.Context, m *enginecompare.Method, here bool, w, 
 	}
 	l.RightAligned(in.Paint(peak), text, nameWidth+bar+figWidth-1).To(nameWidth + bar + figWidth + 1)
 	t := r.Time
-	times := widget.Stack{Scale: float64(step), NoTrack: true}
-	times.Segments = []widget.Segment{
-		{Fill: themes.Compute, Value: float64(t.Compute)},
-		{Fill: themes.Recompute, Value: float64(t.Recompute)},
-		{Fill: themes.Bubble, Value: float64(t.Bubble)},
-		{Fill: themes.Exposed, Value: float64(t.Exposed)},
-		{Fill: themes.Update, Value: float64(t.Optimizer)},
-	}
+	times := widget.Stack{Segments: screen.Segments(screen.StepParts(t), false), Scale: float64(step), NoTrack: true}
 	l.Raw(times.Render(in.Theme, in.Glyphs, bar), bar)
 	l.RightAligned(in.Paint(themes.Strong), figure.Seconds(t.Step), nameWidth+2*bar+2*figWidth)
 	return l.RightAligned(in.Paint(themes.Text), figure.Three(r.Throughput.TokensPerSecondPerGPU), w).String()
@@ -210,40 +183,22 @@ func (a *alone) line(in *screen.Context, m *enginecompare.Method, here bool, w, 
 
 // legend names the fills of both bars, those of memory first.
 func legend(in *screen.Context, w int) []string {
-	type name struct {
-		fill        themes.Fill
-		text, brief string
+	memory, step := screen.MemoryParts(new(engine.RankMemory)), screen.StepParts(new(engine.Time))
+	form := [2]int{} // of the names
+	memory[6].Names[0], step[4].Names[0] = "other", "optimizer step"
+	if w < 100 {
+		form = [2]int{2, 1}
 	}
-	narrow := w < 100
 	lines := make([]string, 0, 2)
-	for i, names := range [][]name{
-		{
-			{themes.Weights, "weights", "wts"},
-			{themes.Gradients, "gradients", "grad"},
-			{themes.Optimizer, "optimizer", "opt"},
-			{themes.Activations, "activations", "act"},
-			{themes.Logits, "logits", "log"},
-			{themes.Buffers, "buffers", "buf"},
-			{themes.Overhead, "other", "ovh"},
-		},
-		{
-			{themes.Compute, "compute", "compute"},
-			{themes.Recompute, "recompute", "recomp"},
-			{themes.Bubble, "bubble", "bubble"},
-			{themes.Exposed, "exposed comm", "comm"},
-			{themes.Update, "optimizer step", "optim"},
-		},
-	} {
+	for i, parts := range [][]screen.Part{memory, step} {
 		l := widget.NewLine(w).To(nameWidth)
-		for _, n := range names {
-			if narrow {
-				n.text = n.brief
-			}
-			if l.Left() < widget.Width(n.text)+4 {
+		for _, p := range parts {
+			name := p.Names[form[i]]
+			if l.Left() < widget.Width(name)+4 {
 				break
 			}
-			widget.Swatch(l, in.Theme, in.Glyphs, n.fill)
-			l.Gap(1).Put(in.Paint(themes.Muted), n.text).Gap(2)
+			widget.Swatch(l, in.Theme, in.Glyphs, p.Fill)
+			l.Gap(1).Put(in.Paint(themes.Muted), name).Gap(2)
 		}
 		if i == 0 && l.Left() > len("| usable") {
 			l.Put(in.Paint(themes.Limit), in.Glyphs.Limit).Gap(1).Put(in.Paint(themes.Muted), "usable")

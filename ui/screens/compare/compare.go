@@ -68,9 +68,10 @@ type sides struct{ a, b engine.Setup }
 
 // pair holds the results for two setups.
 type pair struct {
-	of  sides
-	all enginecompare.Comparison
-	way []enginecompare.Move
+	of     sides
+	all    enginecompare.Comparison
+	way    []enginecompare.Move
+	speeds map[engine.Setup]float64 // MFU of the pins
 }
 
 // New makes a screen.
@@ -132,19 +133,11 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		return screen.Request{}
 	}
 	v.query = want
-	job := v.jobs.Begin()
 	pins := v.Pins()
-	return screen.Request{Work: func(ctx context.Context) func() {
-		p := &pair{of: want, all: enginecompare.Setups(want.a, want.b)}
-		p.way = enginecompare.ChangePath(want.a, want.b, func() bool { return ctx.Err() != nil })
-		speeds := speedsOf(pins, func() bool { return ctx.Err() != nil })
-		stopped := ctx.Err() != nil
-		return func() {
-			if v.jobs.End(job) && !stopped {
-				v.pair, v.speeds = p, speeds
-			}
-		}
-	}}
+	return screen.Work(&v.jobs, func(ctx context.Context) pair {
+		stop := func() bool { return ctx.Err() != nil }
+		return pair{want, enginecompare.Setups(want.a, want.b), enginecompare.ChangePath(want.a, want.b, stop), speedsOf(pins, stop)}
+	}, func(p pair) { v.pair, v.speeds = &p, p.speeds })
 }
 
 // Forget is for when the screen is left: the reports of a pair can be computed

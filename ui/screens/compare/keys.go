@@ -109,10 +109,8 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	switch {
 	case in.Setup == nil || x < 0 || x >= in.W:
 		return false, screen.Request{}
-	case button == "wheelup":
-		v.move(-1)
-	case button == "wheeldown":
-		v.move(1)
+	case screen.Wheel(button) != 0:
+		v.move(screen.Wheel(button))
 	case button == "left" && y == 0:
 		at := len("COMPARE") + 2
 		for p, name := range paneNames() {

@@ -37,13 +37,14 @@ func (v *View) unpinned(in *screen.Context, w, h int) []string {
 	lines := []string{widget.Blank(w)}
 	for _, text := range []string{
 		"Nothing is pinned yet.",
-		"",
-		"p pins the current setup, on any screen. Then turn knobs or take a layout of Search:",
-		"this screen shows what each change does to memory, step, traffic and throughput.",
-		"",
+		"p pins the current setup, on any screen. Then turn knobs or take a layout of Search: " +
+			"this screen shows what each change does to memory, step, traffic and throughput.",
 		"v shows each method of parallelism alone, and what each cuts and costs now.",
 	} {
-		lines = append(lines, putLine(in, w, themes.Text, "  "+text))
+		for _, line := range widget.Wrap(text, min(w-2, 90)) {
+			lines = append(lines, putLine(in, w, themes.Text, "  "+line))
+		}
+		lines = append(lines, widget.Blank(w))
 	}
 	return widget.Height(lines, w, h)
 }
@@ -135,12 +136,7 @@ func changeColumns(w int) [4]int {
 }
 
 func (v *View) moveLine(in *screen.Context, w int, name string, step, dStep units.Seconds, peak, dPeak units.Bytes, fits, first, here bool) string {
-	l := widget.NewLine(w)
-	role := themes.Text
-	if here {
-		role = themes.Focus
-		l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
-	}
+	l, role := in.Row(w, here)
 	c := changeColumns(w)
 	l.To(3).Put(in.Paint(role), in.Cut(name, c[0]-14))
 	l.RightAligned(in.Paint(role), figure.Seconds(step), c[0])
@@ -253,12 +249,7 @@ func deltaColumns(w int) [4]int {
 }
 
 func (v *View) deltaLine(in *screen.Context, w int, group string, d *enginecompare.Delta, here bool) string {
-	l := widget.NewLine(w)
-	role := themes.Text
-	if here {
-		role = themes.Focus
-		l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
-	}
+	l, role := in.Row(w, here)
 	c := deltaColumns(w)
 	l.To(3).Put(in.Paint(themes.Muted), group).To(18).Put(in.Paint(role), in.Cut(d.Name, c[0]-29))
 	value := func(x *float64) string {

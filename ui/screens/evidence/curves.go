@@ -107,15 +107,11 @@ func (m *measuredCurves) names(in *screen.Context, w, h int) []string {
 	lines := []string{in.Heading(w, "CURVES", "measured by others", "mean error")}
 	from := widget.Page(m.row, h-1, len(m.list))
 	for i := from; i < min(from+h-1, len(m.list)); i++ {
-		c, l, role := &m.list[i], widget.NewLine(w), themes.Text
-		sum := 0.0
+		c, sum := &m.list[i], 0.0
 		for k := range c.Points {
 			sum += math.Abs(c.Points[k].Error())
 		}
-		if i == m.row {
-			role = themes.Accent
-			l.Put(in.Paint(role), in.Glyphs.Pointer)
-		}
+		l, role := in.Pointed(w, i == m.row)
 		l.To(2).Put(in.Paint(role), in.Cut(c.Title, w-12))
 		lines = append(lines, l.RightAligned(in.Paint(themes.Muted), figure.Percent(sum/float64(len(c.Points))), w-1).String())
 	}

@@ -122,17 +122,11 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	}
 	a := v.arrange(w, h)
 	groups := y < bandLines+a.groups
-	switch button {
-	case "wheelup", "wheeldown":
-		by := 1
-		if button == "wheelup" {
-			by = -1
-		}
+	if by := screen.Wheel(button); by != 0 {
 		v.inRows = !groups && len(v.shown()) > 0
 		v.move(by)
 		return true, screen.Request{}
-	case "left":
-	default:
+	} else if button != "left" {
 		return false, screen.Request{}
 	}
 	if a.plot > 0 && x < a.plot+gutter {
@@ -182,7 +176,7 @@ func (v *View) Status(in *screen.Context) string {
 	case at.family.Name != "":
 		return in.Cut("all groups of "+at.family.Name+omitted(v.data.groups, at.family.Has), w)
 	case at.group < 0:
-		return in.Cut("f: some constants were fitted to the group; constant: the best single rate for the same rows", w)
+		return in.Cut("f: some constants were fitted to it; constant: error of the best single rate", w)
 	}
 	return in.Cut(groupWords(at, &v.data.groups[at.group]), w)
 }

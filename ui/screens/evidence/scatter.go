@@ -4,30 +4,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
-
-// class is how a run is drawn; of several in one cell the highest wins.
-type class uint8
-
-const (
-	none    class = iota
-	line          // predicted = measured
-	plain         // any run: dots of Braille
-	special       // of the chosen group, or, where all are, one that no fit has seen
-	near          // most like the setup
-	pointed       // under the cursor
-)
-
-// spot is one cell of the plot.
-type spot struct {
-	class class
-	dots  rune // Braille bits of the line or of plain runs
-}
 
 // axis is a logarithmic scale over n dots.
 type axis struct {
@@ -91,7 +72,7 @@ func (v *View) scatter(in *screen.Context, close []int, w, h int) []string {
 		}
 		l.To(tickWidth-1).Put(in.Paint(themes.Faint), in.Glyphs.Limit)
 		for j := range pw {
-			putCell(in, l, grid[i*pw+j])
+			grid.Draw(l, in.Theme, in.Glyphs, j, i, themes.Memory)
 		}
 		lines = append(lines, l.String())
 	}
@@ -119,24 +100,16 @@ func (v *View) span(rows []int) (low, high float64) {
 	return low - air, high + air
 }
 
-func (v *View) spots(rows, close []int, releases []string, x, y axis, pw, ph int) []spot {
-	grid := make([]spot, pw*ph)
-	put := func(dx, dy int, c class) {
-		s := &grid[(ph-1-dy/4)*pw+dx/2]
-		bit := dot(dx%2, 3-dy%4)
-		switch {
-		case c > s.class:
-			*s = spot{c, bit}
-		case c == s.class:
-			s.dots |= bit
-		}
-	}
+// spots puts the runs into the plot: marked are those of the chosen group or, where all are, those that no
+// fit has seen; of the others the nearest to the setup and the one under the cursor stand out.
+func (v *View) spots(rows, close []int, releases []string, x, y axis, pw, ph int) *widget.Raster {
+	grid := widget.NewRaster(pw, ph)
 	for dx := range x.n {
 		if v.picture != byValue {
-			put(dx, y.at(1), line)
+			grid.Put(dx, y.at(1), widget.SpotLine)
 			continue
 		}
-		put(dx, min(dx*y.n/x.n, y.n-1), line)
+		grid.Put(dx, min(dx*y.n/x.n, y.n-1), widget.SpotLine)
 	}
 	list := v.listed()
 	chosen := &list[v.chosen(list)]
@@ -146,60 +119,25 @@ func (v *View) spots(rows, close []int, releases []string, x, y axis, pw, ph int
 	}
 	for _, i := range rows {
 		r := &v.data.rows[i]
-		c := plain
+		c := widget.SpotPlain
 		switch {
 		case !(r.Measured > 0 && r.Predicted > 0):
 			continue
 		case i == cursor:
-			c = pointed
+			c = widget.SpotPointed
 		case slices.Contains(close, i):
-			c = near
+			c = widget.SpotHere
 		case chosen.named() && chosen.has(r), !chosen.named() && !v.data.groups[r.group].Fitted:
-			c = special
+			c = widget.SpotMarked
 		}
 		if v.picture != byValue {
 			across, up := v.residual(r, releases)
-			put(x.at(across), y.at(up), c)
+			grid.Put(x.at(across), y.at(up), c)
 			continue
 		}
-		put(x.at(r.Measured), y.at(r.Predicted), c)
+		grid.Put(x.at(r.Measured), y.at(r.Predicted), c)
 	}
 	return grid
-}
-
-// dot returns the bit of a Braille pattern at a column and a row from the top.
-func dot(x, y int) rune {
-	return [2][4]rune{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}[x][y]
-}
-
-// putCell draws one cell.
-func putCell(in *screen.Context, l *widget.Line, s spot) {
-	paint, sign := signOf(in, s.class)
-	if in.Glyphs.Unicode && (s.class == line || s.class == plain) {
-		sign = string(0x2800 + s.dots)
-	}
-	l.Put(paint, sign)
-}
-
-// signOf is how a class is drawn where it needs no dots.
-func signOf(in *screen.Context, c class) (themes.Paint, string) {
-	switch c {
-	case line:
-		return in.Paint(themes.Faint), "."
-	case plain:
-		if in.Glyphs.Unicode {
-			return in.Paint(themes.Time), "⠶"
-		}
-		return in.Paint(themes.Time), "+"
-	case special:
-		return in.Paint(themes.Memory), in.Glyphs.Point
-	case near:
-		return in.Paint(themes.Current), in.Glyphs.Here
-	case pointed:
-		return in.Paint(themes.Accent), in.Glyphs.Cross
-	case none:
-	}
-	return themes.Paint{}, " "
 }
 
 // tickAt returns the power of ten that falls into a cell of some dots.
@@ -229,22 +167,15 @@ func (v *View) foot(in *screen.Context, x axis, w, pw int) string {
 func (v *View) legend(in *screen.Context, w int) string {
 	l := widget.NewLine(w)
 	list := v.listed()
-	words := [pointed + 1]string{plain: "fitted", special: "not fitted", near: "nearest", pointed: "selected"}
+	words := [widget.Spots]string{widget.SpotPlain: "fitted", widget.SpotMarked: "not fitted", widget.SpotHere: "nearest"}
 	if list[v.chosen(list)].named() {
-		words[plain], words[special] = "other groups", v.group
+		words[widget.SpotPlain], words[widget.SpotMarked] = "other groups", v.group
 	}
-	if shown := v.shown(); v.picture != byValue && v.inRows && len(shown) > 0 {
-		words = [pointed + 1]string{pointed: v.data.rows[shown[v.cursor(shown)]].ID, near: "nearest"}
+	if shown := v.shown(); v.inRows && v.picture != byValue && len(shown) > 0 {
+		words = [widget.Spots]string{widget.SpotPointed: v.data.rows[shown[v.cursor(shown)]].ID, widget.SpotHere: "nearest"}
+	} else if v.inRows {
+		words[widget.SpotPointed] = "selected"
 	}
-	for c := plain; c <= pointed; c++ {
-		if words[c] == "" || c == pointed && !v.inRows || l.Left() < widget.Width(words[c])+4 {
-			continue
-		}
-		if l.Used() > 0 {
-			l.Gap(2)
-		}
-		paint, sign := signOf(in, c)
-		l.Put(paint, sign).Put(in.Paint(themes.Muted), " "+strings.TrimSpace(words[c]))
-	}
+	widget.SpotNames(l, in.Theme, in.Glyphs, words, themes.Memory)
 	return l.String()
 }

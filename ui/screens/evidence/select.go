@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -86,14 +87,7 @@ func (v *View) shown() []int {
 	rows := slices.DeleteFunc(v.pool(), func(i int) bool { return !line.has(&v.data.rows[i]) })
 	if v.worst {
 		slices.SortStableFunc(rows, func(a, b int) int {
-			x, y := math.Abs(v.data.rows[a].Error), math.Abs(v.data.rows[b].Error)
-			switch {
-			case x > y:
-				return -1
-			case x < y:
-				return 1
-			}
-			return 0
+			return cmp.Compare(math.Abs(v.data.rows[b].Error), math.Abs(v.data.rows[a].Error))
 		})
 	}
 	return rows

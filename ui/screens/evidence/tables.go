@@ -227,12 +227,7 @@ func (v *View) rowTable(in *screen.Context, near []int, w, h int) []string {
 
 func (v *View) rowLine(in *screen.Context, i int, here, near bool, w int) string {
 	r := &v.data.rows[i]
-	l := widget.NewLine(w)
-	role := themes.Text
-	if here {
-		role = themes.Accent
-		l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
-	}
+	l, role := in.Pointed(w, here)
 	l.To(1)
 	if near {
 		l.Put(in.Paint(themes.Current), in.Glyphs.Here)
@@ -247,20 +242,8 @@ func (v *View) rowLine(in *screen.Context, i int, here, near bool, w int) string
 	l.To(2).Put(in.Paint(role), in.Cut(name, w-29-l.Used()))
 	l.RightAligned(in.Paint(themes.Text), v.value(r.Measured), w-20)
 	l.RightAligned(in.Paint(themes.Text), v.value(r.Predicted), w-10)
-	l.RightAligned(in.Paint(errorRole(r.Error)), figure.Signed(100*r.Error, 1), w-1)
+	l.RightAligned(in.Paint(screen.ErrorRole(r.Error)), figure.Signed(100*r.Error, 1), w-1)
 	return l.String()
-}
-
-// errorRole returns how an error is shown: within a tenth, a quarter, beyond.
-func errorRole(e float64) themes.Role {
-	switch a := math.Abs(e); {
-	case a <= 0.1:
-		return themes.Good
-	case a <= 0.25:
-		return themes.Warn
-	default:
-		return themes.Bad
-	}
 }
 
 // value writes a figure of the metric with its unit.

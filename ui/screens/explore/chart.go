@@ -40,7 +40,7 @@ func Chart(in *screen.Context, s Sweep, w, h int) []string {
 		return widget.Height(nil, w, h)
 	}
 	if s.Asked {
-		return emptyPanel(in, w, h, "IF YOU TURN "+s.Label, "hidden while P asks before each turn")
+		return emptyPanel(in, w, h, "IF YOU TURN "+s.Label, "hidden while P asks before each change")
 	}
 	if len(s.Points) == 0 {
 		why := "no other legal value here"

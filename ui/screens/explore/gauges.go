@@ -176,7 +176,7 @@ func gaugeText(in *screen.Context, l *widget.Line, g *gauge, end int) {
 	}
 }
 
-// glowing returns the role of a figure, which stands out for a moment where it has changed.
+// glowing returns the role of a figure, which stands out until the next change where it has changed.
 func glowing(in *screen.Context, changed bool) themes.Role {
 	if in.Glow && changed {
 		return themes.Focus

@@ -13,23 +13,11 @@ import (
 	"meshscope/ui/widget"
 )
 
-// term is one part of a rank's memory.
-type term struct {
-	fill  themes.Fill
-	names [3]string // in full, brief, briefest
-	value units.Bytes
-}
-
-func terms(r *engine.RankMemory) [7]term {
-	return [7]term{
-		{themes.Weights, [3]string{"weights", "weights", "wts"}, r.Weights},
-		{themes.Gradients, [3]string{"grads", "grads", "grad"}, r.Gradients},
-		{themes.Optimizer, [3]string{"optimizer", "optim", "opt"}, r.Optimizer},
-		{themes.Activations, [3]string{"activations", "activ", "act"}, r.Activations},
-		{themes.Logits, [3]string{"logits", "logits", "log"}, r.Logits},
-		{themes.Buffers, [3]string{"buffers", "buffers", "buf"}, r.Buffers},
-		{themes.Overhead, [3]string{"overhead", "other", "ovh"}, r.Overhead},
-	}
+// terms returns the parts of a rank; gradients have a brief name here, for narrow panels.
+func terms(r *engine.RankMemory) []screen.Part {
+	parts := screen.MemoryParts(r)
+	parts[1].Names[0] = parts[1].Names[1]
+	return parts
 }
 
 // Memory draws the ranks as stacked bars against the capacity line, and the
@@ -61,9 +49,10 @@ func memoryLegend(in *screen.Context, fullest *engine.RankMemory, ranks, w, line
 	var columns []column
 	var items []legendItem
 	for _, t := range terms(fullest) {
-		columns = append(columns, column{fill: t.fill, marked: true, names: t.names, value: figure.GiB(t.value)})
-		if t.value > 0 {
-			items = append(items, legendItem{t.fill, t.names[0], t.names[2], figure.GiB(t.value)})
+		value := figure.GiB(units.Bytes(t.Value))
+		columns = append(columns, column{fill: t.Fill, marked: true, names: t.Names, value: value})
+		if t.Value > 0 {
+			items = append(items, legendItem{t.Fill, t.Names[0], t.Names[2], value})
 		}
 	}
 	if lines >= 2 {
@@ -87,10 +76,8 @@ func memoryHeading(in *screen.Context, m *engine.Memory, fullest *engine.RankMem
 	if len(m.Ranks) == 1 {
 		fullestRank = "one pipeline rank"
 	}
-	band := bandOf(in, &m.Evidence).Band(in.Glyphs.PlusMinus)
 	remark := bandOf(in, &m.Evidence).Band(in.Glyphs.PlusMinus)
-	number := "rank " + strconv.Itoa(fullest.Rank)
-	for _, text := range []string{fullestRank + ", " + band, number + ", " + band, number + ", " + remark, band} {
+	for _, text := range []string{fullestRank + ", " + remark, "rank " + strconv.Itoa(fullest.Rank) + ", " + remark} {
 		if widget.Width("MEMORY ")+widget.Width(detail)+widget.Width(text)+4 <= w {
 			remark = text
 			break
@@ -113,17 +100,11 @@ func rankBar(in *screen.Context, m *engine.Memory, i, w int) string {
 	}
 	l.Put(in.Paint(themes.Muted), "rank ").Put(in.Paint(name), strconv.Itoa(r.Rank)).To(label + 1)
 	const total = 9 // " 1,234.5 !"
-	bar := widget.Stack{Scale: max(m.Usable.GiB()/0.92, m.Peak.GiB()), Limit: m.Usable.GiB()}
-	for _, t := range terms(r) {
-		bar.Segments = append(bar.Segments, widget.Segment{Fill: t.fill, Value: t.value.GiB(), Label: t.names[0]})
-	}
+	bar := screen.RankBar(m, terms(r))
 	width := w - l.Used() - total
 	l.Raw(bar.Render(in.Theme, in.Glyphs, width), width)
-	role, over := themes.Strong, "  "
-	if r.Total > m.Usable {
-		role, over = themes.Bad, " !"
-	}
-	l.RightAligned(in.Paint(role), figure.GiB(r.Total)+over, w)
+	text, role := screen.RankTotal(m, r)
+	l.RightAligned(in.Paint(role), text, w)
 	return l.String()
 }
 
@@ -133,12 +114,12 @@ func termTable(in *screen.Context, r *engine.RankMemory, w int) []string {
 	const nameAt, valueEnd, shareEnd = 2, 24, 33
 	for _, t := range terms(r) {
 		l := widget.NewLine(w)
-		putSwatch(in, l, t.fill)
-		l.To(nameAt+1).Put(in.Paint(themes.Muted), t.names[0])
-		l.RightAligned(in.Paint(themes.Text), figure.GiB(t.value), valueEnd)
+		putSwatch(in, l, t.Fill)
+		l.To(nameAt+1).Put(in.Paint(themes.Muted), t.Names[0])
+		l.RightAligned(in.Paint(themes.Text), figure.GiB(units.Bytes(t.Value)), valueEnd)
 		if r.Total > 0 {
-			l.RightAligned(in.Paint(themes.Text), figure.Percent(float64(t.value/r.Total)), shareEnd)
-			bar := widget.Stack{Segments: []widget.Segment{{Fill: t.fill, Value: float64(t.value)}}, Scale: float64(r.Total), Plain: true, NoTrack: true}
+			l.RightAligned(in.Paint(themes.Text), figure.Percent(t.Value/float64(r.Total)), shareEnd)
+			bar := widget.Stack{Segments: []widget.Segment{{Fill: t.Fill, Value: t.Value}}, Scale: float64(r.Total), Plain: true, NoTrack: true}
 			l.Gap(2)
 			l.Raw(bar.Render(in.Theme, in.Glyphs, l.Left()), l.Left())
 		}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"meshscope/engine"
-	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -19,26 +18,15 @@ func Step(in *screen.Context, w, h int) []string {
 	if t == nil || th == nil || h < 2 {
 		return emptyPanel(in, w, h, "STEP", "")
 	}
-	parts := []struct {
-		fill  themes.Fill
-		names [3]string
-		value units.Seconds
-	}{
-		{themes.Compute, [3]string{"compute", "compute", "comp"}, t.Compute},
-		{themes.Recompute, [3]string{"recompute", "recomp", "reco"}, t.Recompute},
-		{themes.Bubble, [3]string{"bubble", "bubble", "bub"}, t.Bubble},
-		{themes.Exposed, [3]string{"exposed comm", "comm", "comm"}, t.Exposed},
-		{themes.Update, [3]string{"optimizer", "optim", "opt"}, t.Optimizer},
-	}
-	bar := widget.Stack{Scale: float64(t.Step)}
+	parts := screen.StepParts(t)
+	bar := widget.Stack{Segments: screen.Segments(parts, true), Scale: float64(t.Step)}
 	var items []legendItem
 	var columns []column
 	for _, p := range parts {
-		share := figure.Percent(float64(p.value / t.Step))
-		bar.Segments = append(bar.Segments, widget.Segment{Fill: p.fill, Value: float64(p.value), Label: p.names[0]})
-		columns = append(columns, column{fill: p.fill, marked: true, names: p.names, value: share})
-		if p.value/t.Step >= 5e-3 { // 1 %, rounded
-			items = append(items, legendItem{p.fill, p.names[0], p.names[2], share})
+		of := p.Value / float64(t.Step)
+		columns = append(columns, column{fill: p.Fill, marked: true, names: p.Names, value: figure.Percent(of)})
+		if of >= 5e-3 { // 1 %, rounded
+			items = append(items, legendItem{p.Fill, p.Names[0], p.Names[2], figure.Percent(of)})
 		}
 	}
 	lines := []string{stepHeading(in, t, w), bar.Render(in.Theme, in.Glyphs, w)}

@@ -34,7 +34,7 @@ func depends(term int) string {
 		"falls with TP, PP, EP, and with DP under ZeRO-3; bytes from the precision",
 		"falls with TP, PP, EP, and with DP from ZeRO-2 on; bytes from grad-dtype",
 		"falls with TP, PP, EP, and with DP from ZeRO-1 on; bytes from the optimizer",
-		"grows with sequence, mbs and micro-batches in flight; falls with TP, CP, recompute",
+		"grows with seq, mbs and micro-batches in flight; falls with TP, CP, recompute",
 		"grows with sequence, mbs and vocabulary; falls with TP, CP; only with the head",
 		"depends on the software stack and ZeRO; grows with layer, sequence and mbs",
 		"slack grows with allocated memory; the rest is constant",

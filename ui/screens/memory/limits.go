@@ -106,7 +106,11 @@ func stopWords(s *fit.Stop, some bool, ranks int, next string, peak func(units.B
 		where = fmt.Sprintf(" on rank %d", s.Rank)
 	}
 	if !some {
-		return fmt.Sprintf(": %s%s take %s of %s", s.Term, where, figure.GiB(s.More), peak(s.Total))
+		take := "take"
+		if !strings.HasSuffix(s.Term, "s") { // optimizer, overhead
+			take = "takes"
+		}
+		return fmt.Sprintf(": %s%s %s %s of %s", s.Term, where, take, figure.GiB(s.More), peak(s.Total))
 	}
 	return fmt.Sprintf("; %s would need %s%s: +%s, of which %s +%s", next, peak(s.Total), where, figure.GiB(s.Grows), s.Term, figure.GiB(s.More))
 }

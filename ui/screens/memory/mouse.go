@@ -16,19 +16,15 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 		if !r.holds(x, y) {
 			continue
 		}
-		switch button {
-		case "left":
+		if n := screen.Wheel(button); n != 0 {
+			v.wheel(in, p, r.w, n)
+		} else if button == "left" {
 			v.pane = p
 			v.click(in, p, r, x-r.x, y-r.y, arrange(w, h, len(m.Ranks)).single)
-			return true, v.Refresh(in)
-		case "wheelup", "wheeldown":
-			n := 1
-			if button == "wheelup" {
-				n = -1
-			}
-			v.wheel(in, p, r.w, n)
-			return true, v.Refresh(in)
+		} else {
+			return false, screen.Request{}
 		}
+		return true, v.Refresh(in)
 	}
 	return false, screen.Request{}
 }

@@ -184,36 +184,17 @@ func (v *View) label(in *screen.Context, l *widget.Line, i int, g *grid) {
 
 // bar is the stacked bar of a rank, with the usable memory as a line.
 func (v *View) bar(in *screen.Context, l *widget.Line, r *engine.RankMemory, width int) {
-	m := memoryOf(in)
-	bar := barOf(m)
-	all := values(r)
-	for t := range totalTerm {
-		bar.Segments = append(bar.Segments, widget.Segment{Fill: termFill(t), Value: all[t].GiB(), Label: termName(t)[0]})
-	}
+	bar := screen.RankBar(memoryOf(in), screen.MemoryParts(r))
 	width = min(width, l.Left())
 	l.Raw(bar.Render(in.Theme, in.Glyphs, width), width)
-}
-
-// barOf returns the bar of every rank, still without its terms.
-func barOf(m *engine.Memory) widget.Stack {
-	return widget.Stack{Scale: max(m.Usable.GiB()/0.92, m.Peak.GiB()), Limit: m.Usable.GiB()}
-}
-
-// total is the sum at the end of a bar's line.
-func total(in *screen.Context, l *widget.Line, r *engine.RankMemory, w int) {
-	role, over := themes.Strong, "  "
-	if r.Total > memoryOf(in).Usable {
-		role, over = themes.Bad, " !"
-	}
-	l.RightAligned(in.Paint(role), figure.GiB(r.Total)+over, w)
 }
 
 func (v *View) barRow(in *screen.Context, i, w int, g *grid) string {
 	l := widget.NewLine(w)
 	v.label(in, l, i, g)
 	v.bar(in, l, &memoryOf(in).Ranks[i], w-g.label-9)
-	total(in, l, &memoryOf(in).Ranks[i], w)
-	return l.String()
+	text, role := screen.RankTotal(memoryOf(in), &memoryOf(in).Ranks[i])
+	return l.RightAligned(in.Paint(role), text, w).String()
 }
 
 // names returns the line of the terms' names over the table.
@@ -245,7 +226,7 @@ func (v *View) names(in *screen.Context, w int, g *grid) string {
 	}
 	if g.bar > 0 {
 		l.To(g.label + (totalTerm+1)*g.pitch + 2)
-		bar := barOf(m)
+		bar := screen.RankBar(m, nil)
 		at := l.Used() + bar.LimitAt(min(g.bar, l.Left()))
 		l.RightAligned(in.Paint(themes.Muted), figure.GiB(m.Usable)+" usable", at-1).To(at).Put(in.Paint(themes.Limit), in.Glyphs.Limit)
 	}

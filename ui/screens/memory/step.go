@@ -104,6 +104,7 @@ func (v *View) chart(in *screen.Context, p *picture, w, h int) []string {
 	if p.from == 0 {
 		area.Scale = max(area.Scale, rank.Peaks[1].GiB())
 	}
+	area.Scale = widget.LimitScale(area.Scale, usable, h)
 	room := make([]float64, wide*totalTerm)
 	for x := range wide {
 		from, to, ok := p.axis.span(x)

@@ -27,25 +27,14 @@ const (
 
 // termName returns the name of a term in full, and two shorter ones.
 func termName(term int) [3]string {
-	return [...][3]string{
-		{"weights", "weights", "wts"},
-		{"gradients", "grads", "grad"},
-		{"optimizer", "optim", "opt"},
-		{"activations", "activ", "act"},
-		{"logits", "logits", "log"},
-		{"buffers", "buffers", "buf"},
-		{"overhead", "other", "ovh"},
-		{"total", "total", "all"},
-	}[term]
+	if term == totalTerm {
+		return [3]string{"total", "total", "all"}
+	}
+	return screen.MemoryParts(new(engine.RankMemory))[term].Names
 }
 
 // termFill returns the fill of a term.
-func termFill(term int) themes.Fill {
-	return [...]themes.Fill{
-		themes.Weights, themes.Gradients, themes.Optimizer, themes.Activations,
-		themes.Logits, themes.Buffers, themes.Overhead, themes.Gauge,
-	}[term]
-}
+func termFill(term int) themes.Fill { return screen.MemoryParts(new(engine.RankMemory))[term].Fill }
 
 // values returns the terms of a rank and their sum.
 func values(r *engine.RankMemory) [totalTerm + 1]units.Bytes {

@@ -69,8 +69,8 @@ func (v *View) Show(name string) {
 	for i, p := range v.panes {
 		if p.Name() == name {
 			v.shown = i
-			if paned, ok := p.(screen.Paned); ok {
-				paned.Show(part)
+			if parts, ok := p.(interface{ Show(part string) }); ok {
+				parts.Show(part)
 			}
 		}
 	}

@@ -57,9 +57,13 @@ func (v *overview) trafficHeading(in *screen.Context, w int) string {
 	l.To(barAt(w))
 	if l.Left() >= 20 {
 		widget.Swatch(l, in.Theme, in.Glyphs, themes.Exposed)
-		l.Put(muted, " exposed  ")
+		l.Put(muted, " exposed ")
 		widget.Swatch(l, in.Theme, in.Glyphs, themes.Gauge)
-		l.Put(muted, " overlapped")
+		word := " overlapped"
+		if l.Left() < len(word) {
+			word = " overlap"
+		}
+		l.Put(muted, word)
 	}
 	return l.String()
 }
@@ -105,7 +109,7 @@ func (v *overview) overlaps(in *screen.Context, w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
-	detail, remark := "traffic time over compute time, at the rates reached", "1 or less: overlapped"
+	detail, remark := "traffic time over compute time, at the rates reached", "1 or less: can hide"
 	if w < 80 {
 		detail = "traffic/compute, at rates reached"
 	}
@@ -137,7 +141,7 @@ func (v *overview) overlaps(in *screen.Context, w, h int) []string {
 
 func (v *overview) overlapRow(in *screen.Context, o *overlap.Overlap, w int, brief bool) string {
 	l := widget.NewLine(w)
-	role, word := themes.Good, "overlapped"
+	role, word := themes.Good, "can hide"
 	if o.Ratio > 1 {
 		role, word = themes.Bad, "exposed"
 	}
@@ -158,7 +162,7 @@ func (v *overview) overlapRow(in *screen.Context, o *overlap.Overlap, w int, bri
 	l.To(24)
 	needs(in, l, o)
 	if o.Exposed != nil && !in.Asks {
-		if text := "(step: " + figure.Percent(*o.Exposed) + " exposed)"; l.Left() >= widget.Width(text) {
+		if text := "(" + figure.Percent(*o.Exposed) + " of all " + strings.ToUpper(o.Dimension) + " exposed)"; l.Left() >= widget.Width(text) {
 			l.Put(in.Paint(themes.Muted), text)
 		}
 	}

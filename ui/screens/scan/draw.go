@@ -29,11 +29,11 @@ func (v *View) Render(in *screen.Context) []string {
 	lines := v.choiceLines(in, w)
 	switch {
 	case v.large:
-		lines = append(lines, v.say(in, "too many points to scan", w))
+		lines = append(lines, in.Note(w, "too many points to scan"))
 	case v.grid == nil:
-		lines = append(lines, v.say(in, "turning the knob "+in.Glyphs.Ellipsis, w))
+		lines = append(lines, in.Note(w, "turning the knob "+in.Glyphs.Ellipsis))
 	case len(v.grid.Rows) == 0 || len(v.grid.Rows[0]) == 0:
-		lines = append(lines, v.say(in, "no value of these knobs is legal here", w))
+		lines = append(lines, in.Note(w, "no value of these knobs is legal here"))
 	case v.drawn.by == "":
 		lines = append(lines, v.curve(in, w, h-len(lines))...)
 	default:
@@ -42,20 +42,11 @@ func (v *View) Render(in *screen.Context) []string {
 	return widget.Height(lines, w, h)
 }
 
-func (v *View) say(in *screen.Context, text string, w int) string {
-	return widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), in.Cut(text, w-2)).String()
-}
-
 // choiceLines draws the query.
 func (v *View) choiceLines(in *screen.Context, w int) []string {
 	lines := []string{in.Heading(w, "SCAN", "one figure over one or two knobs", exact(in, v.figure))}
 	for c := range choices {
-		l := widget.NewLine(w)
-		role, value := themes.Text, themes.Current
-		if c == v.at && !v.inChart {
-			role, value = themes.Focus, themes.Focus
-			l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
-		}
+		l, role := in.Row(w, c == v.at && !v.inChart)
 		l.To(2).Put(in.Paint(role), c.label()).To(10)
 		text, exactly := words(v.figure), ""
 		if text != v.figure {
@@ -76,7 +67,7 @@ func (v *View) choiceLines(in *screen.Context, w int) []string {
 				continue
 			}
 		}
-		l.Put(in.Paint(value), in.Cut(text, l.Left())).Gap(2)
+		l.Put(in.Paint(themes.Current), in.Cut(text, l.Left())).Gap(2)
 		if exactly != "" && l.Left() >= widget.Width(exactly) {
 			l.Put(in.Paint(themes.Muted), exactly)
 		}

@@ -82,13 +82,9 @@ func (v *View) found() {
 
 // line draws what is typed and what it finds.
 func (f *find) line(in *screen.Context, l *widget.Line, figure string) {
-	runes, at := []rune(f.part.Value()), f.part.Position()
-	under, after := " ", ""
-	if at < len(runes) {
-		under, after = string(runes[at]), string(runes[at+1:])
-	}
-	entry := in.Paint(themes.Entry)
-	l.Put(in.Paint(themes.Key), "find").Gap(1).Put(entry, string(runes[:min(at, len(runes))])).Put(entry.Reversed(), under).Put(entry, after).Gap(2)
+	l.Put(in.Paint(themes.Key), "find").Gap(1)
+	in.Typed(l, &f.part)
+	l.Gap(2)
 	if f.none {
 		text := "no figure name contains this"
 		if f.lacks != "" {

@@ -75,14 +75,8 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	if in.Setup == nil || x < 0 || y < 0 || x >= w || y >= h {
 		return false, screen.Request{}
 	}
-	n := 0
-	switch button {
-	case "wheelup":
-		n = -1
-	case "wheeldown":
-		n = 1
-	case "left":
-	default:
+	n := screen.Wheel(button)
+	if n == 0 && button != "left" {
 		return false, screen.Request{}
 	}
 	if y >= 1 && y <= int(choices) {
@@ -100,11 +94,11 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 		return false, screen.Request{}
 	}
 	v.inChart = true
-	last := max(len(v.grid.Rows[0])-1, 0)
 	if n != 0 {
-		v.column = min(max(v.column+n, 0), last)
+		v.moveColumn(n)
 	} else if v.drawn.by == "" && w > tickWidth {
-		v.column = min(max((x-tickWidth)*len(v.grid.Rows[0])/(w-tickWidth), 0), last)
+		v.column = 0
+		v.moveColumn((x - tickWidth) * len(v.grid.Rows[0]) / (w - tickWidth))
 	}
 	return true, screen.Request{}
 }

@@ -9,10 +9,8 @@ import (
 	"strings"
 
 	"meshscope/engine/knob"
-	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/textbox"
-	"meshscope/ui/widget"
 )
 
 // entry is a value that is typed into the knob under the cursor.
@@ -207,20 +205,6 @@ func (v *View) admit(k facet, word string) {
 		}
 	}
 	v.values[k] = slices.Insert(slices.Clone(v.values[k]), at, word)
-}
-
-// entryText draws what is typed, with its caret.
-func (v *View) entryText(in *screen.Context, l *widget.Line) {
-	runes, at := []rune(v.entry.input.Value()), v.entry.input.Position()
-	paint := in.Paint(themes.Entry)
-	under := " "
-	if at < len(runes) {
-		under = string(runes[at])
-	}
-	l.Put(paint, string(runes[:min(at, len(runes))])).Put(paint.Reversed(), under)
-	if at+1 < len(runes) {
-		l.Put(paint, string(runes[at+1:]))
-	}
 }
 
 // entryStatus returns what can be typed, or why what was typed is not taken.

@@ -189,23 +189,17 @@ func (v *View) refreshGuide(in *screen.Context) screen.Request {
 	case i < 0:
 		return v.refreshRules()
 	}
-	stage, answer, p := g.at, rows[i], g.problem(g.at, i)
-	of := g.of
-	job := g.jobs.Begin()
+	stage, answer, p, of := g.at, rows[i], g.problem(g.at, i), g.of
 	g.seeks = stage
-	return screen.Request{Work: func(open context.Context) func() {
+	return screen.Work(&g.jobs, func(open context.Context) option {
 		answer.look(open, p, &of)
-		stopped := open.Err() != nil
-		return func() {
-			if !g.jobs.End(job) || stopped {
-				return // the first: it was for another choice
-			}
-			g.rows[stage][i] = answer
-			if stage == speedStage && i == 0 && answer.found {
-				g.rows[speedStage] = v.others(&answer.row)
-			}
+		return answer
+	}, func(answer option) {
+		g.rows[stage][i] = answer
+		if stage == speedStage && i == 0 && answer.found {
+			g.rows[speedStage] = v.others(&answer.row)
 		}
-	}}
+	})
 }
 
 // problem returns what a line of a step searches: what was chosen in the steps before,
@@ -343,16 +337,10 @@ func (g *guide) forward() {
 // mouseGuide chooses a line; a second click goes on with it.
 func (v *View) mouseGuide(in *screen.Context, h, y int, button string) (bool, screen.Request) {
 	g := &v.guide
-	switch button {
-	case "wheelup", "wheeldown":
-		by := 1
-		if button == "wheelup" {
-			by = -1
-		}
+	if by := screen.Wheel(button); by != 0 {
 		g.choose(g.row[g.at] + by)
 		return true, v.refreshGuide(in)
-	case "left":
-	default:
+	} else if button != "left" {
 		return false, screen.Request{}
 	}
 	top := int(g.at) + 2

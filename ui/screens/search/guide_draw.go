@@ -85,12 +85,7 @@ func optionWidth(w int) int {
 }
 
 func (v *View) optionLine(in *screen.Context, o *option, here bool, w int) string {
-	l := widget.NewLine(w)
-	role := themes.Text
-	if here {
-		role = themes.Focus
-		l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
-	}
+	l, role := in.Row(w, here)
 	name := optionWidth(w)
 	label := in.Paint(role)
 	if !here && o.gbs > 0 && in.Setup != nil && advise.UsualBatch(float64(o.gbs)*float64(in.Setup.Seq)) {

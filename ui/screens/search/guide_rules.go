@@ -14,6 +14,7 @@ import (
 type rules struct {
 	of   engine.Setup
 	jobs widget.Jobs
+	done bool
 	list []advise.Rule
 }
 
@@ -22,25 +23,16 @@ type rules struct {
 func (v *View) refreshRules() screen.Request {
 	g := &v.guide
 	o := g.here()
-	if o == nil || !o.found || g.rules.of == o.row.setup {
+	r := &g.rules
+	if o == nil || !o.found || r.of == o.row.setup && (r.done || r.jobs.Running()) {
 		return screen.Request{}
 	}
 	of := o.row.setup
-	g.rules.of, g.rules.list = of, nil
-	job := g.rules.jobs.Begin()
-	return screen.Request{Work: func(open context.Context) func() {
-		a, ok := advise.For(of, advise.Options{Stop: func() bool { return open.Err() != nil }, Moves: 1, Alone: true})
-		stopped := open.Err() != nil
-		return func() {
-			switch r := &v.guide.rules; {
-			case !r.jobs.End(job): // another one is on its way
-			case stopped:
-				r.of = engine.Setup{}
-			case ok:
-				r.list = a.Rules
-			}
-		}
-	}}
+	*r = rules{of: of, jobs: r.jobs}
+	return screen.Work(&r.jobs, func(open context.Context) []advise.Rule {
+		a, _ := advise.For(of, advise.Options{Stop: func() bool { return open.Err() != nil }, Moves: 1, Alone: true})
+		return a.Rules
+	}, func(list []advise.Rule) { r.done, r.list = true, list })
 }
 
 // ruleAt is the column in which the text of a rule starts.
@@ -57,7 +49,7 @@ func (v *View) ruleLines(in *screen.Context, w, h int) []string {
 	step := int(v.guide.at) + 1
 	lines := []string{widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Heading), "RULES OF THUMB").Gap(1).Put(in.Paint(themes.Muted), in.Cut("about "+o.name+", compared with the prediction", w-18)).String()}
 	if r.jobs.Running() {
-		return append(lines, v.say(in, in.Glyphs.Ellipsis, w))
+		return append(lines, in.Note(w, in.Glyphs.Ellipsis))
 	}
 	for i := range r.list {
 		rule := &r.list[i]
@@ -80,7 +72,7 @@ func (v *View) ruleLines(in *screen.Context, w, h int) []string {
 		}
 	}
 	if len(lines) == 1 {
-		lines = append(lines, v.say(in, "no rule of the playbook applies to this step", w))
+		lines = append(lines, in.Note(w, "no rule of the playbook applies to this step"))
 	}
 	return lines[:min(len(lines), h)]
 }

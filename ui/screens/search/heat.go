@@ -77,21 +77,11 @@ func (v *View) refreshHeat(in *screen.Context) screen.Request {
 	case h.jobs.Running() || i < 0:
 		return screen.Request{}
 	}
-	job := h.jobs.Begin()
-	h.of.base, h.of.chosen = kin.base, kin.chosen
 	one := want
 	one.base = knob.WithModel(one.base, h.models[i/len(h.nodes)])
 	one.base.GPUs = h.nodes[i%len(h.nodes)] * in.Setup.Cluster.Node()
 	shared := v.Shared
-	return screen.Request{Work: func(open context.Context) func() {
-		c := one.best(open, shared)
-		stopped := open.Err() != nil
-		return func() {
-			if h.jobs.End(job) && !stopped {
-				h.cells[i] = c
-			}
-		}
-	}}
+	return screen.Work(&h.jobs, func(open context.Context) cell { return one.best(open, shared) }, func(c cell) { h.cells[i] = c })
 }
 
 // next returns the cell to be computed next: along the row of the current model,

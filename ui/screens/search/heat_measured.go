@@ -26,23 +26,17 @@ func (v *View) refreshRuns() screen.Request {
 	if h.runs != nil || h.jobs.Running() {
 		return screen.Request{}
 	}
-	job := h.jobs.Begin()
 	wanted := map[string]bool{}
 	for i := range h.models {
 		wanted[h.models[i].ID] = true
 	}
-	return screen.Request{Work: func(open context.Context) func() {
+	return screen.Work(&h.jobs, func(open context.Context) map[runsOf]fastest {
 		groups, err := published.Groups(v.lib)
-		runs := fastestRuns(open, groups, wanted)
-		stopped := open.Err() != nil
-		return func() {
-			if h.jobs.End(job) && !stopped {
-				if h.runs = runs; err != nil { // the other pictures say so
-					h.runs = map[runsOf]fastest{}
-				}
-			}
+		if err != nil { // the other pictures say so
+			return map[runsOf]fastest{}
 		}
-	}}
+		return fastestRuns(open, groups, wanted)
+	}, func(runs map[runsOf]fastest) { h.runs = runs })
 }
 
 // fastestRuns returns the fastest run of each wanted model and number of GPUs.

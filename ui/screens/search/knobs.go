@@ -31,7 +31,7 @@ func (v *View) knobLines(in *screen.Context, w, h int) []string {
 		l.To(2).Put(in.Paint(label), k.label())
 		l.To(valueAt)
 		if v.entry.on && v.inKnob && k == v.knob {
-			v.entryText(in, l)
+			in.Typed(l, &v.entry.input)
 		} else {
 			l.Put(in.Paint(value), in.Cut(v.named(in, k), w-valueAt))
 		}
@@ -83,7 +83,10 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 		for _, l := range a.reliances[:min(len(a.reliances), 2)] {
 			parts = append(parts, strings.ToUpper(l.Dimension)+" "+figure.Short(math.Round(100*l.Share)))
 		}
-		texts = append(texts, "overlapped: "+strings.Join(parts, ", ")+" %")
+		if widget.Width(overlapped(parts)) > w-pointer {
+			parts = parts[:1] // the dimension that counts most
+		}
+		texts = append(texts, overlapped(parts))
 	}
 	if a.result.band.Least > 0 {
 		texts = append(texts, nearWords(&a.result.band)+" too close to call")
@@ -99,10 +102,13 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 	}
 	lines := []string{in.HeadingIn(themes.Warn, w, name, "", remark)}
 	for _, text := range texts {
-		lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Muted), in.Cut(text, w-pointer)).String())
+		lines = append(lines, in.Note(w, text))
 	}
 	return lines
 }
+
+// overlapped names the dimensions whose traffic is assumed to be overlapped, and the share of the step that it is.
+func overlapped(parts []string) string { return "overlapped: " + strings.Join(parts, ", ") + " %" }
 
 // nearWords returns how many layouts are near the best: 11, or 11 to 340 where bounds
 // leave it open, or at least 11 where the search was stopped.

@@ -48,21 +48,14 @@ func (v *View) refreshMeasured(in *screen.Context) screen.Request {
 		return screen.Request{}
 	}
 	*m = measured{of: want, jobs: m.jobs}
-	job := m.jobs.Begin()
-	return screen.Request{Work: func(open context.Context) func() {
+	return screen.Work(&m.jobs, func(open context.Context) measured {
 		groups, err := published.Groups(v.lib)
-		runs := like(open, groups, want)
-		stopped := open.Err() != nil
-		return func() {
-			if !m.jobs.End(job) || stopped {
-				return
-			}
-			m.done, m.runs = true, runs
-			if err != nil {
-				m.fault = err.Error()
-			}
+		found := measured{done: true, runs: like(open, groups, want)}
+		if err != nil {
+			found.fault = err.Error()
 		}
-	}}
+		return found
+	}, func(found measured) { m.done, m.runs, m.fault = true, found.runs, found.fault })
 }
 
 // like returns the runs of a model on the number of GPUs nearest to what is wanted.
@@ -100,11 +93,11 @@ func (v *View) measuredTable(in *screen.Context, w, h int) []string {
 	lines := []string{in.Heading(w, "MEASURED", "published runs of this model", v.measuredRemark(in))}
 	switch {
 	case !m.done:
-		return widget.Height(append(lines, v.say(in, "evaluating the published runs", w)), w, h)
+		return widget.Height(append(lines, in.Note(w, "evaluating the published runs")), w, h)
 	case m.fault != "":
-		return widget.Height(append(lines, v.say(in, m.fault, w)), w, h)
+		return widget.Height(append(lines, in.Note(w, m.fault)), w, h)
 	case len(m.runs) == 0:
-		return widget.Height(append(lines, v.say(in, "no published run of "+in.Setup.Model.Name, w)), w, h)
+		return widget.Height(append(lines, in.Note(w, "no published run of "+in.Setup.Model.Name)), w, h)
 	}
 	lines = append(lines, v.standing(in, w))
 	muted := in.Paint(themes.Muted)
@@ -121,10 +114,6 @@ func (v *View) measuredTable(in *screen.Context, w, h int) []string {
 		lines = append(lines, v.runLine(in, i, i == at && v.inPicture, w))
 	}
 	return widget.Height(lines, w, h)
-}
-
-func (v *View) say(in *screen.Context, text string, w int) string {
-	return widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Muted), in.Cut(text, w-pointer)).String()
 }
 
 // gpu returns the GPU of all runs; empty where they have several.
@@ -213,18 +202,13 @@ func bareName(name string) string {
 
 func (v *View) runLine(in *screen.Context, i int, here bool, w int) string {
 	r := &v.measured.runs[i]
-	l := widget.NewLine(w)
-	role := themes.Text
-	if here {
-		role = themes.Focus
-		l.Whole(in.Paint(role)).Put(in.Paint(role), in.Glyphs.Pointer)
-	}
+	l, role := in.Row(w, here)
 	l.RightAligned(in.Paint(themes.Muted), fmt.Sprint(i+1), pointer+3)
 	l.RightAligned(in.Paint(role), figure.Three(r.measured), pointer+14)
 	off := r.timeError()
 	errorPaint := in.Paint(role)
 	if !here && r.predicted > 0 {
-		errorPaint = in.Paint(errorRole(off))
+		errorPaint = in.Paint(screen.ErrorRole(off))
 	}
 	predicted, wrong := in.Glyphs.None, in.Glyphs.None
 	if r.predicted > 0 {
@@ -252,18 +236,6 @@ func briefWords(s *engine.Setup) string {
 		text += fmt.Sprintf(" ep %d", s.EP)
 	}
 	return text + fmt.Sprintf(" z%d mbs %d gbs %d", s.ZeRO, s.MBS, s.GBS)
-}
-
-// errorRole returns how an error is shown: within a tenth, a quarter, beyond.
-func errorRole(e float64) themes.Role {
-	switch a := math.Abs(e); {
-	case a <= 0.1:
-		return themes.Good
-	case a <= 0.25:
-		return themes.Warn
-	default:
-		return themes.Bad
-	}
 }
 
 // takeRun takes the run under the cursor.

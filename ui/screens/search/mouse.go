@@ -29,20 +29,15 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	v.inPicture = false
 	rows := v.shown(in)
 	top := v.above(in) // line of the heads of the columns
-	switch button {
-	case "wheelup", "wheeldown":
-		by := 1
-		if button == "wheelup" {
-			by = -1
-		}
-		v.inKnob = false
-		v.move(rows, by)
-		return true, screen.Request{}
-	case "left":
-	default:
+	by := screen.Wheel(button)
+	if by == 0 && button != "left" {
 		return false, screen.Request{}
 	}
 	v.inKnob = false
+	if by != 0 {
+		v.move(rows, by)
+		return true, screen.Request{}
+	}
 	if y == top {
 		return v.mouseHead(in, a.w, x-a.x), screen.Request{}
 	}
@@ -89,22 +84,17 @@ func (v *View) mouseKnob(in *screen.Context, h, y int, button string) (bool, scr
 	}
 	again := v.inKnob && v.knob == list[i]
 	v.inKnob, v.knob = true, list[i]
-	switch button {
-	case "left":
-		if !again {
-			return true, screen.Request{}
-		}
+	switch by := screen.Wheel(button); {
+	case by != 0:
+		v.turn(v.knob, -by)
+	case button != "left":
+		return false, screen.Request{}
+	case !again:
+		return true, screen.Request{}
+	default:
 		if before := v.chosen; !v.turn(v.knob, 1) && v.chosen == before { // round again
 			v.set(v.knob, v.values[v.knob][0])
 		}
-		return true, v.Refresh(in)
-	case "wheelup", "wheeldown":
-		by := -1
-		if button == "wheelup" {
-			by = 1
-		}
-		v.turn(v.knob, by)
-		return true, v.Refresh(in)
 	}
-	return false, screen.Request{}
+	return true, v.Refresh(in)
 }

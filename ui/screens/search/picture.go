@@ -135,16 +135,10 @@ func (v *View) mousePicture(in *screen.Context, a arrangement, y, x int, button 
 	}
 	before := v.inPicture
 	v.inPicture, v.inKnob = true, false
-	switch button {
-	case "wheelup", "wheeldown":
-		by := 1
-		if button == "wheelup" {
-			by = -1
-		}
+	if by := screen.Wheel(button); by != 0 {
 		v.movePicture(by)
 		return true, screen.Request{}
-	case "left":
-	default:
+	} else if button != "left" {
 		return false, screen.Request{}
 	}
 	row, column, ok := v.pictureAt(a, y, x)

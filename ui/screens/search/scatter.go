@@ -14,7 +14,7 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 	lines := []string{in.Heading(w, "MEMORY AND SPEED", "across: peak GiB, up: tokens/s/GPU", "")}
 	if v.ranked() == 0 || h < 6 || w < 24 {
 		if v.foundNothing() {
-			lines = append(lines, v.say(in, "no layout to draw", w))
+			lines = append(lines, in.Note(w, "no layout to draw"))
 		}
 		return widget.Height(lines, w, h)
 	}

@@ -214,13 +214,7 @@ func (t *table) cell(in *screen.Context, l *widget.Line, i, width int, p themes.
 
 func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) string {
 	t := &v.table
-	l := widget.NewLine(w)
-	base := themes.Text
-	if here {
-		base = themes.Focus
-		l.Whole(in.Paint(themes.Focus))
-		l.Put(in.Paint(themes.Focus), in.Glyphs.Pointer)
-	}
+	l, base := in.Row(w, here)
 	l.To(1)
 	switch {
 	case r.own:
@@ -345,7 +339,7 @@ func (v *View) noneLines(in *screen.Context, w int) []string {
 	}
 	lines := make([]string, 0, len(texts))
 	for _, text := range texts {
-		lines = append(lines, widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Muted), in.Cut(text, w-pointer)).String())
+		lines = append(lines, in.Note(w, text))
 	}
 	return lines
 }

@@ -3,10 +3,9 @@ package search
 import (
 	"fmt"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/frame"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
@@ -76,55 +75,22 @@ func (v *View) Render(in *screen.Context) []string {
 	}
 	a := v.arrange(w, h)
 	rows := v.shown(in)
-	canvas := newCanvas(w, h)
-	if a.knobs > 0 {
-		canvas.put(0, 0, widget.Height(v.knobLines(in, min(a.knobs, w), h), min(a.knobs, w), h))
+	f := frame.New(w, h)
+	if k := min(a.knobs, w); k > 0 {
+		f.Put(frame.Rect{W: k, H: h}, widget.Height(v.knobLines(in, k, h), k, h))
 	}
 	if v.guide.open {
-		canvas.put(a.x, 0, v.guideLines(in, max(w-a.x, 0), h))
-		return canvas.lines()
+		f.Put(frame.Rect{X: a.x, W: w - a.x, H: h}, v.guideLines(in, max(w-a.x, 0), h))
+		return f.Lines()
 	}
-	canvas.put(a.x, 0, v.tablePanel(in, rows, a.w, a.table))
+	f.Put(frame.Rect{X: a.x, W: a.w, H: a.table}, v.tablePanel(in, rows, a.w, a.table))
 	if a.both {
-		canvas.put(a.plotX, 0, v.scatter(in, rows, a.plotW, tallest))
+		f.Put(frame.Rect{X: a.plotX, W: a.plotW, H: tallest}, v.scatter(in, rows, a.plotW, tallest))
 	}
 	if a.plotW > 0 {
-		canvas.put(a.plotX, a.plotY, v.drawn(in, rows, a.plotW, a.plotH))
+		f.Put(frame.Rect{X: a.plotX, Y: a.plotY, W: a.plotW, H: a.plotH}, v.drawn(in, rows, a.plotW, a.plotH))
 	}
-	return canvas.lines()
-}
-
-// canvas puts blocks of lines next to and below each other, from left to right.
-type canvas struct {
-	w     int
-	drawn []*widget.Line
-}
-
-func newCanvas(w, h int) *canvas {
-	c := &canvas{w: w, drawn: make([]*widget.Line, h)}
-	for i := range c.drawn {
-		c.drawn[i] = widget.NewLine(w)
-	}
-	return c
-}
-
-// put writes lines of equal width from a place on. Blocks that share lines come
-// in order from the left.
-func (c *canvas) put(x, y int, block []string) {
-	for i, text := range block {
-		if y+i < 0 || y+i >= len(c.drawn) || x >= c.w {
-			continue
-		}
-		c.drawn[y+i].To(x).Raw(text, ansi.StringWidth(text))
-	}
-}
-
-func (c *canvas) lines() []string {
-	out := make([]string, len(c.drawn))
-	for i, l := range c.drawn {
-		out[i] = l.String()
-	}
-	return out
+	return f.Lines()
 }
 
 // tablePanel returns the heading, then the ranked layouts or why there are none.
@@ -254,7 +220,7 @@ func (v *View) progress(in *screen.Context, w int) []string {
 	l.Raw(bar.Render(in.Theme, in.Glyphs, width), max(width, 0))
 	return []string{
 		l.String(),
-		widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Muted), in.Cut(text, w-pointer)).String(),
+		in.Note(w, text),
 	}
 }
 
@@ -269,20 +235,11 @@ func (v *View) filterLine(in *screen.Context, w int) string {
 		}
 		return l.Put(in.Paint(themes.Muted), in.Cut(text, l.Left())).String()
 	}
-	runes, at := []rune(t.input.Value()), t.input.Position()
-	under := " "
-	if at < len(runes) {
-		under = string(runes[at])
-	}
-	l.Put(in.Paint(themes.Entry), string(runes[:min(at, len(runes))]))
-	l.Put(in.Paint(themes.Entry).Reversed(), under)
-	if at+1 < len(runes) {
-		l.Put(in.Paint(themes.Entry), string(runes[at+1:]))
-	}
+	in.Typed(l, &t.input)
 	switch {
 	case t.wrong != "":
 		l.Gap(2).Put(in.Paint(themes.Bad), in.Cut(t.wrong, l.Left()))
-	case len(runes) == 0:
+	case t.input.Value() == "":
 		l.Gap(2).Put(in.Paint(themes.Muted), in.Cut("such as: tp=4 pp>2 free>5 none", l.Left()))
 	}
 	return l.String()

@@ -1,6 +1,8 @@
 package lanes
 
 import (
+	"strings"
+
 	"meshscope/ui/screen"
 )
 
@@ -92,4 +94,14 @@ func count(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// whole ends lines with the last sentence that ends in them; where none does, with the mark of what is cut.
+func whole(lines []string, ellipsis string) []string {
+	text := strings.Join(lines, "\n")
+	if at := strings.LastIndex(strings.ReplaceAll(text+"\n", ".\n", ". "), ". "); at >= 0 {
+		return strings.Split(text[:at+1], "\n")
+	}
+	last := len(lines) - 1
+	return append(lines[:last:last], strings.TrimRight(lines[last], ",;: ")+ellipsis)
 }

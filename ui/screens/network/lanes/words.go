@@ -35,7 +35,7 @@ func (v *View) explained(in *screen.Context, h int) []string {
 	lines := []string{widget.NewLine(in.W).Gap(2).Put(in.Paint(themes.Strong), in.Cut(head, in.W-2)).String()}
 	text := widget.Wrap(why, min(in.W-4, 110))
 	if len(text) > h-1 && h > 1 {
-		text = append(text[:h-2:h-2], in.Cut(strings.Join(text[h-2:], " "), min(in.W-4, 110)))
+		text = whole(text[:h-1], in.Glyphs.Ellipsis)
 	}
 	for _, t := range text {
 		lines = append(lines, widget.NewLine(in.W).Gap(2).Put(in.Paint(themes.Text), t).String())

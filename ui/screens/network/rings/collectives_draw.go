@@ -207,22 +207,6 @@ func (v *collectives) link(in *screen.Context, l *widget.Line, c *ring.Collectiv
 	l.Put(paint, left+carries+widget.Fill(line, 2+len(strconv.Itoa(c.Ranks-1))-len(carries))+right)
 }
 
-// speeds names the links next to the ring: those inside a node above, those between nodes below.
-func (v *collectives) speeds(in *screen.Context, g *ring.Group, c *ring.Collective, top, bottom *widget.Line) {
-	fill := map[bool]string{true: "─", false: "-"}[in.Glyphs.Unicode]
-	fill2 := map[bool]string{true: "═", false: "="}[in.Glyphs.Unicode]
-	near, far := g.Links(c.Op)
-	for i, l := range []*widget.Line{top, bottom} {
-		which, sign, where, paint := near, fill, "inside", themes.Muted
-		if i == 1 {
-			which, sign, where, paint = far, fill2, "between", themes.Warn
-		}
-		if which.Rate > 0 {
-			l.Gap(2).Put(in.Paint(paint), in.Cut(fmt.Sprintf("%s %s %s/s, %s", widget.Fill(sign, 2), where, figure.Traffic(units.Bytes(which.Rate)), which.Name), l.Left()))
-		}
-	}
-}
-
 // table draws what each GPU has of each chunk: of sums how many GPUs are in them.
 func (v *collectives) table(in *screen.Context, g *ring.Group, c *ring.Collective) []string {
 	muted := in.Paint(themes.Muted)

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"meshscope/presets"
+	"meshscope/presets/own"
+	"meshscope/presets/setupdoc"
+)
+
+// TestCommandLine: a pasted command line gives the setup that the program starts with by it; of what is
+// no flag of a setup, and of files where none is read, it says so.
+func TestCommandLine(t *testing.T) {
+	lib := presets.Default()
+	a := &app{lib: lib.ReadingModels(own.ReadModel), closed: lib}
+	for _, line := range []string{
+		"--model llama3.1-70b --cluster dgx-h100 --gpus 64 --tp 4 --pp 2 --gbs 512",
+		"eval --model llama3.1-70b --gpus=64 --tp 4 --pp 2 --gbs 512 --sp on",
+		"explain --tp 4 --pp 2 --gpus 64 --set gbs=512",
+	} {
+		s, how, err := a.pasted(true, 1)(strings.Fields(line))
+		if err != nil || how != "" || s.TP != 4 || s.PP != 2 || s.GPUs != 64 || s.GBS != 512 || !s.SP {
+			t.Errorf("%s: tp %d, pp %d, %d GPUs, %q, %v", line, s.TP, s.PP, s.GPUs, how, err)
+		}
+	}
+	if s, how, err := a.pasted(true, 1)([]string{"--model", "llama3.1-8b", "--gpus", "8"}); err != nil || s.GPUs != 8 || !strings.Contains(how, "layout not given") {
+		t.Errorf("searched: %d GPUs, %q, %v", s.GPUs, how, err)
+	}
+	line, _ := setupdoc.Share(presets.StartSetup(), lib, lib)
+	if s, _, err := a.commandLine(context.Background(), []string{"eval", line}, false, 1); err != nil || s != presets.StartSetup() {
+		t.Errorf("a share string: %v", err)
+	}
+	for line, want := range map[string]string{
+		"":                            "without a flag",
+		"serve":                       "without a flag",
+		"--theme dark":                "unknown flag --theme",
+		"--tp":                        "--tp needs a value",
+		"--tp x":                      `given "x"`,
+		"compare tp=4 --tp 8":         `"tp=4" is no flag`,
+		"--tp 4 \x1b[2J":              `"\x1b[2J" is no flag`,
+		"--setup - --tp 4":            "--setup - is not read here",
+		"--setup run.toml --tp 4":     "--setup run.toml is not read here",
+		"--calibration x.toml --tp 4": "a file is read when the program starts",
+		"--model /etc/passwd --tp 4":  "unknown model",
+	} {
+		guest := &app{lib: lib, closed: lib}
+		if s, _, err := guest.pasted(false, 1)(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: tp %d, %v", line, s.TP, err)
+		}
+	}
+}

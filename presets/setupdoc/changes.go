@@ -1,0 +1,146 @@
+package setupdoc
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/escape"
+	"meshscope/engine/knob"
+)
+
+// Changes are what a list such as tp=4,pp=2 changes of a setup.
+type Changes struct {
+	knobs []said
+	// Assignments are the items that are no knob: a model, a machine, or a field of one.
+	Assignments []string
+}
+
+// ListError is a list of changes that contradicts itself.
+type ListError struct{ Why string }
+
+func (e *ListError) Error() string { return e.Why }
+
+// IsChanges reports whether a text looks like a list of changes.
+func IsChanges(text string) bool { return change.MatchString(text) }
+
+// change is how a list of changes begins.
+var change = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9_.-]*\s*=`)
+
+// ReadChanges reads a list such as tp=4,pp=2.
+func ReadChanges(list string) (c Changes, err error) {
+	for _, item := range assignments(list) {
+		key, value, ok := strings.Cut(item, "=")
+		id, value, err := knob.Named(knob.ID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-")), strings.TrimSpace(value))
+		if err != nil {
+			return Changes{}, err
+		}
+		k, known := knob.Find(id)
+		if !ok || !known {
+			c.Assignments = append(c.Assignments, item)
+			continue
+		}
+		if _, err := k.Set(engine.Setup{}, value); err != nil {
+			return Changes{}, err
+		}
+		c.knobs = append(c.knobs, said{string(id), value})
+	}
+	if c.names("gpu") && c.names("cluster") {
+		return Changes{}, &ListError{"gpu and cluster contradict each other: a cluster has its own GPU"}
+	}
+	return c, nil
+}
+
+// names reports whether the list assigns a key that is no knob.
+func (c *Changes) names(key string) bool {
+	return slices.ContainsFunc(c.Assignments, func(item string) bool {
+		given, _, _ := strings.Cut(item, "=")
+		return strings.TrimSpace(given) == key
+	})
+}
+
+// Turn returns a setup with the knobs of the list turned one after the other. A knob that a later
+// one turns back is a *ListError.
+func (c *Changes) Turn(s engine.Setup, locks knob.Locks) (engine.Setup, error) {
+	var err error
+	for _, k := range c.knobs {
+		if s, err = knob.Turn(s, knob.ID(k.key), k.value, locks); err != nil {
+			return s, err
+		}
+	}
+	return s, c.still(&s)
+}
+
+// still returns an error if a later knob of the list has changed an earlier one again.
+func (c *Changes) still(s *engine.Setup) error {
+	for i, k := range c.knobs {
+		p, _ := knob.Find(knob.ID(k.key))
+		same, err := p.Set(*s, k.value)
+		if err == nil && p.Text(same) == p.Text(*s) {
+			continue
+		}
+		other := c.knobs[len(c.knobs)-1]
+		if i == len(c.knobs)-1 && i > 0 {
+			other = c.knobs[0]
+		}
+		if other.key == k.key {
+			return &ListError{fmt.Sprintf("%s comes twice, as %s and %s", k.key, escape.Line(k.value), escape.Line(other.value))}
+		}
+		return &ListError{fmt.Sprintf("%s=%s and %s=%s contradict each other: together they give %s %s", k.key, escape.Line(k.value), other.key, escape.Line(other.value), k.key, p.Text(*s))}
+	}
+	return nil
+}
+
+// Over returns a setup with the whole list changed.
+func (c *Changes) Over(s engine.Setup, locks knob.Locks, lib Library) (engine.Setup, error) {
+	if len(c.Assignments) > 0 {
+		text, err := JSON(s)
+		if err != nil {
+			return s, err
+		}
+		doc, err := Parse("", text)
+		if err != nil {
+			return s, err
+		}
+		for _, item := range c.Assignments {
+			switch key, _, _ := strings.Cut(item, "="); strings.TrimSpace(key) { // each takes the place of the other
+			case "gpu":
+				doc.cluster = nil
+				doc.forget("cluster")
+			case "cluster":
+				doc.gpu = nil
+				doc.forget("gpu")
+			}
+			if err := doc.Assign(item); err != nil {
+				return s, err
+			}
+		}
+		with, err := doc.Setup(lib)
+		if err != nil {
+			return s, err
+		}
+		if with.Model != s.Model {
+			s = knob.WithModel(s, with.Model)
+		}
+		if with.Cluster != s.Cluster {
+			s = knob.WithCluster(s, with.Cluster)
+		}
+	}
+	return c.Turn(s, locks)
+}
+
+// assignments splits tp=4,split=40,40,pp=2 into tp=4, split=40,40 and pp=2: a part without
+// a key belongs to the value before it.
+func assignments(list string) []string {
+	var items []string
+	for part := range strings.SplitSeq(list, ",") {
+		if last := len(items) - 1; last >= 0 && !strings.Contains(part, "=") {
+			items[last] += "," + part
+			continue
+		}
+		items = append(items, part)
+	}
+	return items
+}
