@@ -92,7 +92,7 @@ func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
 			}), Model: r.Model}
 		}
 	}
-	r.Assumptions, r.NotModelled = assumptions(&e.setup, &r, &e.timing), notModelled(&e.setup)
+	r.Assumptions, r.NotModelled = assumptions(&e.setup, &r, &e.timing, &e.timInput.Machine.Software), notModelled(&e.setup)
 	return r, true
 }
 
@@ -227,11 +227,7 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 			e.data = append(e.data, e.data[r-1])
 			continue
 		}
-		d := step.Data(in, r, p, layers)
-		if hosts.Placement == schedule.Bidirectional {
-			d.AddMirror(in, p)
-		}
-		e.data = append(e.data, d)
+		e.data = append(e.data, step.Data(in, r, p, layers, hosts.Placement.Copies()))
 	}
 	_, latency := step.SendRecv(in)
 	e.timing.set(e, s, hosts, latency)

@@ -54,13 +54,16 @@ func (pl Placement) rank(p, stage, direction int) int {
 // chunk (read only where every stage has two copies).
 func (pl Placement) Host(p, stage, chunk int) int { return pl.rank(p, stage, chunk) }
 
-// chunks returns how many stages each rank hosts: v, or 2 when every stage has two copies.
-func (pl Placement) chunks(v int) int {
+// Copies returns how many ranks host each stage.
+func (pl Placement) Copies() int {
 	if pl == Bidirectional {
-		return 2 * v
+		return 2
 	}
-	return v
+	return 1
 }
+
+// chunks returns how many stages each rank hosts.
+func (pl Placement) chunks(v int) int { return v * pl.Copies() }
 
 // Chunks returns how many chunks each rank of the order hosts.
 func (o *Order) Chunks() int { return o.Placement.chunks(o.Spec.VirtualStages) }

@@ -26,6 +26,7 @@ type DataParallel struct {
 	PerWeight units.Seconds
 
 	layers float64          // of the rank
+	copies int              // of each weight over the ranks
 	rec    *record.Recorder // of the rank; its sums have the same names
 }
 
@@ -33,16 +34,21 @@ type DataParallel struct {
 // (ZeRO paper, arXiv 1910.02054, section 7): an all-reduce of the gradients for
 // stage 0; a reduce-scatter of them and an all-gather of the weights for 1 and
 // 2; for 3 an all-gather in the forward and in the backward and a
-// reduce-scatter, every micro-batch. ZeRO-2 scatters every micro-batch.
-func Data(in *Input, rank int, p memory.Parameters, layers int) DataParallel {
+// reduce-scatter, every micro-batch. ZeRO-2 scatters every micro-batch. With two copies of
+// the weights over the ranks, as in a bidirectional pipeline, a micro-batch goes through half
+// of what a rank holds, and the rank exchanges gradients with its mirror.
+func Data(in *Input, rank int, p memory.Parameters, layers, copies int) DataParallel {
 	g := &in.Groups
-	out := DataParallel{layers: float64(max(layers, 1)), rec: in.Record.At("data", "rank", rank)}
+	out := DataParallel{layers: float64(max(layers, 1)), copies: copies, rec: in.Record.At("data", "rank", rank)}
 	if out.rec.On() {
 		out.rec.Let("dense_parameters", parametersOf(in.Record, rank, "dense"))
 		out.rec.Let("expert_parameters", parametersOf(in.Record, rank, "expert"))
 	}
 	out.addDomain(in, out.rec.Scope("dense", "dense"), &out.Dense, p.Dense, g.DenseDP, g.DenseShard, g.DenseReplica)
 	out.addDomain(in, out.rec.Scope("expert", "expert"), &out.Expert, p.Expert, g.ExpertDP, g.ExpertShard, g.ExpertReplica)
+	if copies > 1 {
+		out.addMirror(in, p)
+	}
 	return out
 }
 
@@ -69,10 +75,10 @@ func (d *DataParallel) Expose(t units.Seconds) {
 	}
 }
 
-// AddMirror adds the exchange of a bidirectional pipeline: the mirror rank holds a
+// addMirror adds the exchange of a bidirectional pipeline: the mirror rank holds a
 // copy of the same stages, and both sum their gradients once per step, after
 // the data-parallel ranks have (each its shard from ZeRO-1 on).
-func (d *DataParallel) AddMirror(in *Input, p memory.Parameters) {
+func (d *DataParallel) addMirror(in *Input, p memory.Parameters) {
 	dense, expert := p.Dense, p.Expert
 	if in.Layout.ZeRO >= 1 {
 		dense /= float64(in.Layout.DP * in.Layout.CP)
@@ -135,7 +141,7 @@ func (d *DataParallel) addSharded(in *Input, rec *record.Recorder, t *Traffic, w
 	}
 	// The sums of each replica's shards are summed over the replicas.
 	d.allReduce(in, rec, t, grads/units.Bytes(shard.Size), "v_gradients / shards", replica)
-	m := float64(in.Layout.MicroBatches)
+	m := float64(in.Layout.MicroBatches) / float64(d.copies) // through the whole of the rank
 	gather := d.collective(in, rec.Part("gather", "weight all-gather"), "v_weights", weights, shard, in.Machine.AllGather)
 	scatter := d.collective(in, rec.Part("scatter", "gradient reduce-scatter"), "v_gradients", grads, shard, in.Machine.AllGather)
 	stage := in.Layout.ZeRO
@@ -182,7 +188,10 @@ func (d *DataParallel) recordVolumes(in *Input, rec *record.Recorder, grads, wei
 
 // recordSharded records what addDomain adds for a ZeRO stage.
 func (d *DataParallel) recordSharded(rec *record.Recorder, stage int) {
-	gather, scatter := rec.Ref("gather"), rec.Ref("scatter")
+	gather, scatter, m := rec.Ref("gather"), rec.Ref("scatter"), "m"
+	if d.copies > 1 {
+		m = "(m / 2)"
+	}
 	const gradients, weights = "v_gradients * (shards - 1) / shards", "v_weights * (shards - 1) / shards"
 	switch stage {
 	case 1:
@@ -193,14 +202,14 @@ func (d *DataParallel) recordSharded(rec *record.Recorder, stage int) {
 	case 2:
 		d.rec.Term("weight", scatter)
 		d.rec.Term("gather", gather)
-		rec.Term("bytes", "m * "+gradients+" + "+weights)
-		rec.Term("seconds", "m * "+scatter+" + "+gather)
+		rec.Term("bytes", m+" * "+gradients+" + "+weights)
+		rec.Term("seconds", m+" * "+scatter+" + "+gather)
 	default:
 		d.rec.Term("forward", gather)
 		d.rec.Term("input", gather)
 		d.rec.Term("weight", scatter)
-		rec.Term("bytes", "m * (2 * "+weights+" + "+gradients+")")
-		rec.Term("seconds", "m * (2 * "+gather+" + "+scatter+")")
+		rec.Term("bytes", m+" * (2 * "+weights+" + "+gradients+")")
+		rec.Term("seconds", m+" * (2 * "+gather+" + "+scatter+")")
 	}
 }
 

@@ -94,6 +94,17 @@ func (k *kernels) end(c *Cost) {
 			Source: "the sum of its operations", LeavesOut: "exposed communication (its own figure)",
 		})
 	}
+	for _, over := range [...]struct {
+		id, name string
+		t        units.Seconds
+	}{{"unhidden", "TP traffic exposed by a split backward", c.Unhidden}, {"over-forward", "compute of the forward that overlaps with traffic", c.OverForward}, {"over-input", "compute of the input gradient that overlaps with traffic", c.OverInput}} {
+		if sum := k.rec.Sum(over.id); sum != "0" {
+			k.rec.Figure(record.Entry{
+				ID: over.id, Name: over.name + " in " + of, Symbol: over.id + " of " + k.rec.What(), Unit: record.Seconds,
+				Formula: sum, Value: float64(over.t), Source: "the sum over its traffic",
+			})
+		}
+	}
 }
 
 // matmul adds one product of rows x inner x cols: the forward, the gradient of

@@ -92,8 +92,8 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage
 	overlapped := func(id, name, source string, t units.Seconds) {
 		var sum []string
 		for _, piece := range pieces {
-			if s := piece.sums.Sum(id); s != "0" {
-				sum = append(sum, piece.times+"("+s+")")
+			if piece.sums.Sum(id) != "0" {
+				sum = append(sum, piece.times+piece.sums.Ref(id))
 			}
 		}
 		figure(id, name, id, record.Seconds, record.Sum(sum...), float64(t), source+", times the factor of the stack; "+from, "")

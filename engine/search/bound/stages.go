@@ -185,10 +185,7 @@ func (f *Bounder) share(zero int) {
 		for n := range c.rankClasses {
 			t := &c.rankClasses[n]
 			s := &t.sharded[zero]
-			s.data = step.Data(in, 0, t.params, t.layers)
-			if f.hosts.Placement == schedule.Bidirectional {
-				s.data.AddMirror(in, t.params)
-			}
+			s.data = step.Data(in, 0, t.params, t.layers, f.hosts.Placement.Copies())
 			s.optimizer = step.OptimizerTime(in, 0, t.params)
 			s.states = shard.Bytes(t.params, f.setup.Offload)
 			s.update = f.stack.Update(mem, t.low, t.params)
