@@ -58,6 +58,14 @@ func see(t testing.TB, screen *terminal.Terminal, text string) {
 	}
 }
 
+// answered goes to the next screen. The terminal's replies have come then: what a program that has
+// ended does not read, its shell would.
+func answered(t testing.TB, screen *terminal.Terminal) {
+	t.Helper()
+	press(t, screen, "\t")
+	see(t, screen, "[Memory]")
+}
+
 // press sends a key, waits for what it changes (some change nothing) and then
 // until the screen rests.
 func press(t testing.TB, screen *terminal.Terminal, key string) {
@@ -172,8 +180,7 @@ func TestTerminal(t *testing.T) {
 		}
 		press(t, screen, program+" --no-state\r")
 		see(t, screen, "MEMORY")
-		press(t, screen, "\t")
-		see(t, screen, "[Memory]") // so the terminal's replies have come: the shell would read late ones
+		answered(t, screen)
 		press(t, screen, "\x1a")
 		// The shell says so on its standard error, which is not on this screen.
 		err = screen.WaitFor("the shell's screen", func(text string) bool { return !strings.Contains(text, "[Memory]") })
@@ -197,6 +204,7 @@ func TestTerminal(t *testing.T) {
 	t.Run("ctrl+c", func(t *testing.T) {
 		t.Parallel()
 		screen := open(t, program, 120, 36)
+		answered(t, screen)
 		press(t, screen, terminal.CtrlC)
 		restored(t, screen, 0)
 	})
@@ -208,6 +216,7 @@ func TestTerminal(t *testing.T) {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			screen := open(t, program, 120, 36)
+			answered(t, screen)
 			if err := screen.Signal(signal); err != nil {
 				t.Fatal(err)
 			}

@@ -40,6 +40,7 @@ func TestServeWithoutLog(t *testing.T) {
 			t.Fatalf("it has ended: %v", err)
 		}
 		_, _ = c.Write([]byte("no SSH at all\r\n"))
+		_ = c.(*net.TCPConn).CloseWrite() // it would wait for a version line, up to the deadline of a handshake
 		for b := make([]byte, 64); err == nil; {
 			_, err = c.Read(b)
 		}
