@@ -123,10 +123,10 @@ func (t *warmTurns) until(r, before, after int) int {
 // i-th on, that needs more than the given number on the other end of the pipeline: those of
 // the first chunk of a round need none, the others that of the chunk before in their round.
 func (t *warmTurns) wrapped(i, given int) int {
-	if len(t.ranks) == 1 {
+	v, group := t.o.Chunks(), t.pl.group
+	if len(t.ranks) == 1 || v == 1 {
 		return t.n
 	}
-	v, group := t.o.Chunks(), t.pl.group
 	for round := i / (group * v); round*group*v < t.n; round++ {
 		start := round * group * v
 		size := min(group, t.o.Spec.MicroBatches-round*group)

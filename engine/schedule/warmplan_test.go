@@ -50,3 +50,17 @@ func TestWarmPlan(t *testing.T) {
 		}
 	}
 }
+
+// TestManyMicroBatchesOfOneChunk: an interleaved pipeline of one chunk, of the most operations that
+// a schedule may have, is planned in the time of 1F1B. It took hours: each turn looked through all
+// groups for an operation that needs the other end of the pipeline, and there is none.
+func TestManyMicroBatchesOfOneChunk(t *testing.T) {
+	s := Spec{Kind: Interleaved, Ranks: 2, VirtualStages: 1, MicroBatches: MaxMicroBatches}
+	o, err := Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := len(o.plan.steps), 4*s.MicroBatches; got != want {
+		t.Errorf("%d operations are planned of %d", got, want)
+	}
+}
