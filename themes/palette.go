@@ -51,8 +51,17 @@ type Palette struct {
 	Fills map[string]Tone `toml:"fills"`
 }
 
-// Names lists the built-in palettes.
-func Names() []string { return []string{"dark", "light", "colour-blind", "high-contrast", "mono"} }
+// Names lists the built-in palettes: every file of palettes, those that are not named here last.
+func Names() []string {
+	names := []string{"dark", "light", "colour-blind", "high-contrast", "mono"}
+	entries, _ := files.ReadDir("palettes") // embedded: there is nothing to fail
+	for _, e := range entries {
+		if name := strings.TrimSuffix(e.Name(), ".toml"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // Load reads and checks a built-in palette.
 func Load(name string) (*Palette, error) {
