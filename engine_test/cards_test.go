@@ -10,9 +10,11 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/cards"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
+	"meshscope/presets"
 )
 
 // TestFormats: ranges and steps follow from the bits as the formats' definitions print them.
@@ -112,6 +114,27 @@ func TestRouterIsBoundByTiles(t *testing.T) {
 	parts, ok := cards.Layer(&s)
 	i := slices.IndexFunc(parts, func(p cards.Part) bool { return strings.Contains(p.Name, "router") })
 	if !ok || i < 0 || !parts[i].Tiles {
+		t.Errorf("%v: %+v", ok, parts)
+	}
+}
+
+// TestWaitMovesNothing: a wait for the host has no bytes, whatever ratios stand in what it is left over from.
+func TestWaitMovesNothing(t *testing.T) {
+	cluster, err := presets.Default().Cluster("dgx-h100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := knob.DraftOf(presetModel(t, "mixtral-8x22b"), cluster, knob.Given{
+		knob.DP: 2, knob.ETP: 2, knob.TP: 1, knob.Seq: 512, knob.MBS: 1, knob.MicroBatches: 1,
+		knob.Calibration: recipe.DefaultStack, knob.Precision: recipe.FP8,
+	})
+	s, err := d.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, ok := cards.Layer(&s)
+	i := slices.IndexFunc(parts, func(p cards.Part) bool { return p.Name == waitForHost })
+	if !ok || i < 0 || parts[i].Seconds <= 0 || parts[i].Bytes != 0 {
 		t.Errorf("%v: %+v", ok, parts)
 	}
 }

@@ -59,6 +59,9 @@ func part(e *record.Entry, x *record.Expr) Part {
 		either = either.Args[0]
 	}
 	if either.Op == record.Max && len(either.Args) == 2 {
+		if either.Args[0].Op == record.Literal { // max(0, ...): a wait
+			return p
+		}
 		work, moved := first(either.Args[0]), first(either.Args[1])
 		if work != nil {
 			p.FLOPs = units.FLOPs(work.Args[0].Result())
