@@ -61,8 +61,11 @@ func fastestRuns(open context.Context, groups []published.Group, wanted map[stri
 	return out
 }
 
-// run returns the published run of cell i.
+// run returns the published run of cell i, if there are cells yet.
 func (h *heat) run(in *screen.Context, i int) (fastest, bool) {
+	if i >= len(h.models)*len(h.nodes) {
+		return fastest{}, false
+	}
 	f, ok := h.runs[runsOf{h.models[i/len(h.nodes)].ID, h.nodes[i%len(h.nodes)] * in.Setup.Cluster.Node()}]
 	return f, ok && f.mfu > 0
 }

@@ -249,3 +249,14 @@ func TestHeatKeepsToTheMachine(t *testing.T) {
 		t.Errorf("%d models of a library without any, %d of the program's own", len(v.heat.models), known)
 	}
 }
+
+// TestNoCellsYet: enter on the heat map of measured runs does nothing before there are cells; the program ended.
+func TestNoCellsYet(t *testing.T) {
+	in := input(t, colorprofile.ANSI256, true)
+	v := prepared(in)
+	v.answer = nil
+	v.picture, v.inPicture, v.heat = heatPicture, true, heat{measured: true}
+	if do := v.press(in, "enter"); do.Setup != nil {
+		t.Errorf("takes %v", do.Setup)
+	}
+}
