@@ -35,6 +35,9 @@ func TestCommandLine(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                            "without a flag",
 		"serve":                       "without a flag",
+		"rm -rf --tp 4":               "unknown flag -rf",
+		"rm --tp 4":                   `unknown command "rm"`,
+		"evel --tp 4":                 `unknown command "evel": did you mean eval?`,
 		"--theme dark":                "unknown flag --theme",
 		"--tp":                        "--tp needs a value",
 		"--tp x":                      `given "x"`,

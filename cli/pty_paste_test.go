@@ -18,6 +18,8 @@ func TestTerminalPastes(t *testing.T) {
 	see(t, screen, "not taken: there is no file /nowhere/config.json")
 	paste("meshscope --tp 4 --nonsense 3")
 	see(t, screen, "not taken: unknown flag --nonsense")
+	paste("rm -rf --tp 4")
+	see(t, screen, `"rm -rf --tp 4" is not`)
 	press(t, screen, "q")
 	restored(t, screen, 0)
 }
