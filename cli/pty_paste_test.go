@@ -2,7 +2,11 @@
 
 package cli_test
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 // TestTerminalPastes: the explorer takes the command line that it copies, a list of knobs and the name
 // of a file, and gives a file's own error.
@@ -16,6 +20,17 @@ func TestTerminalPastes(t *testing.T) {
 	see(t, screen, "tp=4,pp=2")
 	paste("/nowhere/config.json")
 	see(t, screen, "not taken: there is no file /nowhere/config.json")
+	folder := t.TempDir()
+	for _, file := range []struct{ name, pasted, model, seen string }{
+		{"tp=4.toml", "tp=4.toml", "gpt2-124m", "GPT-2 small"},
+		{"my setup.toml", `my\ setup.toml`, "gpt2-xl", "GPT-2 XL"},
+	} {
+		if err := os.WriteFile(filepath.Join(folder, file.name), []byte("model = \""+file.model+"\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paste(folder + "/" + file.pasted)
+		see(t, screen, file.seen)
+	}
 	paste("meshscope --tp 4 --nonsense 3")
 	see(t, screen, "not taken: unknown flag --nonsense")
 	paste("rm -rf --tp 4")

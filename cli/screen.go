@@ -71,7 +71,7 @@ func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenF
 	ctx, code, stop := onSignal(ctx, patience, func(int) { close(giveUp) })
 	defer stop()
 	o.Library, o.ASCII, o.NoColor = a.lib, f.ascii, f.noColor
-	o.Command, o.Open = a.pasted(true, runtime.GOMAXPROCS(0)), a.readAlone
+	o.Command, o.Open = a.pasted(true, runtime.GOMAXPROCS(0)), a.readDropped
 	o.Lessons = func() ([]*lessons.Lesson, []error) { return lessons.All(ownLessons(), a.lib) }
 	o.CrashDir, o.Notices = crashDir(), slices.Clone(a.notices)
 	if q != nil {
