@@ -93,6 +93,19 @@ func (c *Changes) still(s *engine.Setup) error {
 	return nil
 }
 
+// Displace drops the machine that an item of a list takes the place of: a gpu that of the cluster, and
+// the reverse.
+func (d *Document) Displace(item string) {
+	switch key, _, _ := strings.Cut(item, "="); strings.TrimSpace(key) {
+	case "gpu":
+		d.cluster = nil
+		d.forget("cluster")
+	case "cluster":
+		d.gpu = nil
+		d.forget("gpu")
+	}
+}
+
 // Over returns a setup with the whole list changed.
 func (c *Changes) Over(s engine.Setup, locks knob.Locks, lib Library) (engine.Setup, error) {
 	if len(c.Assignments) > 0 {
@@ -105,14 +118,7 @@ func (c *Changes) Over(s engine.Setup, locks knob.Locks, lib Library) (engine.Se
 			return s, err
 		}
 		for _, item := range c.Assignments {
-			switch key, _, _ := strings.Cut(item, "="); strings.TrimSpace(key) { // each takes the place of the other
-			case "gpu":
-				doc.cluster = nil
-				doc.forget("cluster")
-			case "cluster":
-				doc.gpu = nil
-				doc.forget("gpu")
-			}
+			doc.Displace(item)
 			if err := doc.Assign(item); err != nil {
 				return s, err
 			}
