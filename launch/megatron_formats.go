@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 )
 
@@ -203,7 +204,49 @@ func vocabUnit(s *engine.Setup) int {
 	if s.Model.ID == "deepseek-v3" && s.Model.Vocab%(v3*s.TP) == 0 {
 		return v3
 	}
-	return 128
+	return megatronVocabUnit
+}
+
+// megatronVocabUnit is Megatron-LM's default of --make-vocab-size-divisible-by.
+const megatronVocabUnit = 128
+
+// nullTokenizer makes up tokens. In Megatron-LM it adds one to --vocab-size for the end of a document, and the sum is padded
+// (_NullTokenizer of megatron/training/tokenizer/tokenizer.py), until versions with --null-tokenizer-eod-id, where that is the
+// last of them (megatron/core/tokenizers/text/libraries/null_tokenizer.py).
+const nullTokenizer = "NullTokenizer"
+
+// nullVocab returns --vocab-size, with which both kinds of nullTokenizer make the vocabulary of a setup, padded: without one
+// token where there is no padding that it could be of.
+func nullVocab(s *engine.Setup) int {
+	if v := s.Model.Vocab; v > 1 && v%(vocabUnit(s)*s.TP) == 0 {
+		return v - 1
+	}
+	return s.Model.Vocab
+}
+
+// nullToken tells why nullVocab is less than the vocabulary of a setup.
+func nullToken(s *engine.Setup) string {
+	if nullVocab(s) == s.Model.Vocab {
+		return ""
+	}
+	return fmt.Sprintf("%d less the token that NullTokenizer may add for the end of a document", s.Model.Vocab)
+}
+
+// readVocab reads a vocabulary, with the token that nullTokenizer may add where it would be padded by that one alone.
+func readVocab(v any, r *reader) error {
+	n, err := wholeArgument(v, 0)
+	if err != nil {
+		return err
+	}
+	unit := r.argument("make-vocab-size-divisible-by")
+	if unit <= 0 {
+		unit = megatronVocabUnit
+	}
+	if r.text("tokenizer-type") == nullTokenizer && (n+1)%(min(unit, model.MaxVocab)*max(1, min(r.number("tp", 1), model.MaxVocab))) == 0 {
+		n++
+	}
+	r.Setup[modelPrefix+"vocab"] = n
+	return nil
 }
 
 // padded tells what Megatron-LM makes of the vocabulary of a setup.
@@ -233,7 +276,7 @@ func megatronTraining() []field {
 			},
 		},
 	}, own(
-		fixed("tokenizer-type", "NullTokenizer", "", nil),
+		fixed("tokenizer-type", nullTokenizer, "", nil),
 		field{key: "mock-data", why: "or --data-path", unread: "where the data comes from", write: func(*engine.Setup) (any, bool) { return nil, true }},
 		fixed("lr", "1.5e-4", "", nil),
 		fixed("min-lr", "1.5e-5", "", nil),
