@@ -156,13 +156,18 @@ func megatronFamily() []field {
 			key: "make-vocab-size-divisible-by", reason: padded, unread: "the vocabulary is counted as padded to a multiple of 128 x tp",
 			write: func(s *engine.Setup) (any, bool) { return vocabUnit(s), true },
 		},
-		fixed("rotary-base", 500000, "of Llama 3", llama),
+		{
+			key: "rotary-base", from: []string{modelPrefix + "rope_theta"},
+			write: func(s *engine.Setup) (any, bool) { return s.Model.RopeTheta, knowsRoPE(s) },
+			read:  func(any, *reader) error { return skip("changes no shape") },
+		},
+		fixed("rotary-base", llama3Theta, "of Llama 3", func(s *engine.Setup) bool { return llama(s) && !knowsRoPE(s) }),
 		fixed("norm-epsilon", "1e-5", "of Llama 3", llama),
 		fixed("use-rope-scaling", nil, "of Llama 3.1 (docs/llama_mistral.md of Megatron-LM)", scaled),
 		fixed("rope-scaling-factor", "32.0", "of Llama 3.2's config.json; Megatron-LM's default is Llama 3.1's 8", func(s *engine.Setup) bool {
 			return scaled(s) && strings.HasPrefix(s.Model.ID, "llama3.2-")
 		}),
-		fixed("rotary-base", 10000, v3, deepseek),
+		fixed("rotary-base", deepSeekTheta, v3, func(s *engine.Setup) bool { return deepseek(s) && !knowsRoPE(s) }),
 		fixed("rotary-scaling-factor", 40, v3, deepseek),
 		fixed("mscale", "1.0", v3, deepseek),
 		fixed("mscale-all-dim", "1.0", v3, deepseek),
@@ -194,8 +199,25 @@ func unknownFamily(s *engine.Setup) bool {
 	return s.Model.Family != "Llama-3" && s.Model.ID != "deepseek-v3"
 }
 
+// The bases of RoPE of the families that are known here.
+const llama3Theta, deepSeekTheta = 500000, 10000
+
+// familyTheta returns the base of the RoPE of a model of a known family; 0 of any other.
+func familyTheta(m *model.Model) int {
+	switch {
+	case m.Family == "Llama-3":
+		return llama3Theta
+	case m.ID == "deepseek-v3":
+		return deepSeekTheta
+	}
+	return 0
+}
+
+// knowsRoPE reports whether a model has a RoPE whose base it says itself, as a config.json does.
+func knowsRoPE(s *engine.Setup) bool { return s.Model.RopeTheta > 0 && rope(&s.Model) }
+
 // unknownRoPE reports whether a model has a RoPE of which nothing here knows the base.
-func unknownRoPE(s *engine.Setup) bool { return unknownFamily(s) && rope(&s.Model) }
+func unknownRoPE(s *engine.Setup) bool { return unknownFamily(s) && rope(&s.Model) && !knowsRoPE(s) }
 
 // vocabUnit returns --make-vocab-size-divisible-by, which Megatron-LM multiplies by tp: that of
 // DeepSeek-V3's published configuration where it pads nothing, else Megatron-LM's default.
