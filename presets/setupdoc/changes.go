@@ -2,6 +2,7 @@ package setupdoc
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,8 +24,17 @@ type ListError struct{ Why string }
 
 func (e *ListError) Error() string { return e.Why }
 
-// IsChanges reports whether a text looks like a list of changes.
-func IsChanges(text string) bool { return change.MatchString(text) }
+// IsChanges reports whether a text looks like a list of changes. The name of a file with = in it,
+// such as tp=4.toml, does not: no knob has such a value.
+func IsChanges(text string) bool { return change.MatchString(text) && !endsInFile(text) }
+
+// endsInFile reports whether a list ends like the name of a setup's file, for a key that takes none.
+func endsInFile(list string) bool {
+	items := assignments(strings.TrimSpace(list))
+	key, value, _ := strings.Cut(items[len(items)-1], "=")
+	return !slices.Contains([]string{"model", "gpu", "cluster", string(knob.Calibration)}, strings.TrimSpace(key)) &&
+		slices.Contains([]string{".toml", ".json", ".yaml", ".yml", ".sh", ".sbatch", ".slurm"}, strings.ToLower(path.Ext(value)))
+}
 
 // change is how a list of changes begins.
 var change = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9_.-]*\s*=`)
