@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,8 +32,11 @@ func (a *app) commandLine(ctx context.Context, words []string, files bool, worke
 		return engine.Setup{}, "", flagProblem(cmd, err)
 	}
 	args := cmd.Flags().Args()
-	if len(args) > 0 && regexp.MustCompile("^[a-z]+$").MatchString(args[0]) {
-		args = args[1:] // the command
+	if len(args) > 0 && strings.Trim(args[0], "abcdefghijklmnopqrstuvwxyz") == "" { // the command
+		if root := a.root(); !slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == args[0] }) {
+			return engine.Setup{}, "", unknownCommand(root, args[0])
+		}
+		args = args[1:]
 	}
 	if args = flags.rest(args); len(args) > 0 {
 		return engine.Setup{}, "", &usageError{fmt.Sprintf("%s is no flag of a setup, such as --tp 4", escape.Quote(args[0]))}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -35,6 +37,9 @@ func TestCommandLine(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                            "without a flag",
 		"serve":                       "without a flag",
+		"rm -rf --tp 4":               "unknown flag -rf",
+		"rm --tp 4":                   `unknown command "rm"`,
+		"evel --tp 4":                 `unknown command "evel": did you mean eval?`,
 		"--theme dark":                "unknown flag --theme",
 		"--tp":                        "--tp needs a value",
 		"--tp x":                      `given "x"`,
@@ -48,6 +53,41 @@ func TestCommandLine(t *testing.T) {
 		guest := &app{lib: lib, closed: lib}
 		if s, _, err := guest.pasted(false, 1)(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: tp %d, %v", line, s.TP, err)
+		}
+	}
+}
+
+// TestDropped: the name of a dropped file is read as terminals write it, with backslashes or quotes;
+// a file of the very name comes first, and the error is that of the name as it was given.
+func TestDropped(t *testing.T) {
+	folder := t.TempDir()
+	for _, name := range []string{"my setup (1).toml", "it's.toml", `a\ b.toml`, "tp=4.toml"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("tp = 4\n"), 0o600); err != nil {
+			t.Skip(err) // no name of a file here
+		}
+	}
+	a := &app{lib: presets.Default()}
+	for given, want := range map[string]string{
+		"my setup (1).toml":         "my setup (1).toml",
+		`my\ setup\ \(1\).toml`:     "my setup (1).toml",
+		`"my setup (1).toml"`:       "my setup (1).toml",
+		`'my setup (1).toml'`:       "my setup (1).toml",
+		`my' setup '"(1)".toml`:     "my setup (1).toml",
+		`it\'s.toml`:                "it's.toml",
+		`it'\''s.toml`:              "it's.toml", // without the quotes around it
+		`a\ b.toml`:                 `a\ b.toml`,
+		"tp=4.toml":                 "tp=4.toml",
+		`my\ setup.toml`:            "",
+		`'my setup (1).toml`:        "",
+		`my\ setup\ (1).toml` + `\`: "",
+		`"my\\\ setup\ \(1\).toml`:  "",
+	} {
+		r, file, err := a.readDropped(folder + string(filepath.Separator) + given)
+		switch {
+		case want == "" && (err == nil || !strings.Contains(err.Error(), "there is no file")):
+			t.Errorf("%s: %q, %v", given, file, err)
+		case want != "" && (err != nil || file != filepath.Join(folder, want) || len(r.Problems) > 0):
+			t.Errorf("%s: %q, %v", given, file, err)
 		}
 	}
 }

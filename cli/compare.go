@@ -30,6 +30,7 @@ func (a *app) compareCommand() *cobra.Command {
 			"communication per dimension, throughput, and the path from A to B, one change at a time.\n\n" +
 			"A and B are setup files (TOML or JSON, or the output of 'eval --json'; - is standard input), or lists such as tp=4,pp=2 that change knobs " +
 			"of the setup given by the flags: GPUs and global batch stay fixed, dp and the number of micro-batches adapt. " +
+			"A list counts over the flags: model=, gpu= and cluster= over --model, --gpu and --cluster, and gpu= or cluster= gives another machine, in place of both --gpu and --cluster. " +
 			"If A is left out, it is the setup given by the flags. With files, the flags apply to both.\n\n" +
 			"Exit code: 0 both are legal and fit, 1 run-time error, 2 usage error, 3 one is illegal, 4 one does not fit.",
 		Example: "meshscope compare a.toml b.toml\n" +
@@ -117,6 +118,23 @@ func valueOfKey(word string) string {
 	return k.Allowed()
 }
 
+// displacedBy reports whether an item of a list takes the place of a flag: of the one of its own name,
+// and a gpu or a cluster of the other.
+func (s *said) displacedBy(item string) bool {
+	by, of := keyOf(item), s.key
+	if s.assignment {
+		of = keyOf(s.value)
+	}
+	machine := []string{"gpu", "cluster"}
+	return slices.Contains([]string{"model", "gpu", "cluster"}, by) && by == of || slices.Contains(machine, by) && slices.Contains(machine, of)
+}
+
+// keyOf returns the key of key=value.
+func keyOf(item string) string {
+	key, _, _ := strings.Cut(item, "=")
+	return strings.TrimSpace(key)
+}
+
 // turned returns the setup of the flags with the knobs of a list changed, one after the
 // other.
 func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Setup, *search.Chosen, error) {
@@ -124,11 +142,12 @@ func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Se
 	if err != nil { // before a search for the rest
 		return engine.Setup{}, nil, err
 	}
-	changed := setupFlags{file: f.file, said: slices.Clone(f.said)}
+	changed := setupFlags{file: f.file, text: f.text, said: slices.Clone(f.said), displaced: changes.Assignments}
 	for _, item := range changes.Assignments {
-		changed.said = append(changed.said, said{"set", item, true})
+		changed.said = append(slices.DeleteFunc(changed.said, func(s said) bool { return s.displacedBy(item) }), said{"set", item, true})
 	}
 	s, chosen, err := changed.start(ctx, a)
+	f.text = changed.text // standard input is read once
 	if err != nil {
 		return s, nil, err
 	}

@@ -132,7 +132,9 @@ func flagNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// closest returns up to three words that are spelled most like the one that was typed.
+// closest returns up to three words that are spelled like the one that was typed: with one letter
+// added, left out or another, in words of four letters with two, in those of nine with three; or with
+// two letters exchanged.
 func closest(typed string, words []string) []string {
 	const keep = 3
 	best := [][]string{nil, nil, nil}
@@ -140,10 +142,27 @@ func closest(typed string, words []string) []string {
 		return nil
 	}
 	for _, w := range words {
-		if d := levenshtein.Distance(strings.ToLower(typed), strings.ToLower(w), nil); d <= len(best) && d < max(len(w), 2) {
+		few := 1
+		switch {
+		case len(w) > 8:
+			few = 3
+		case len(w) > 3:
+			few = 2
+		}
+		if typed, w := letters(typed), letters(w); slices.Equal(typed, w) {
+			few = max(few, 2)
+		}
+		if d := levenshtein.Distance(strings.ToLower(typed), strings.ToLower(w), nil); d <= few {
 			best[max(d, 1)-1] = append(best[max(d, 1)-1], w)
 		}
 	}
 	near := append(append(best[0], best[1]...), best[2]...)
 	return near[:min(keep, len(near))]
+}
+
+// letters returns the characters of a word in the order of the alphabet.
+func letters(word string) []rune {
+	of := []rune(strings.ToLower(word))
+	slices.Sort(of)
+	return of
 }

@@ -111,14 +111,14 @@ func (a *app) explainOther(book *explain.Book, s engine.Setup, id, given string,
 	case found:
 		return a.printWord(word, &s, asJSON)
 	}
-	return unknownFigure(book, given)
+	return unknownFigure(book.IDs(), given)
 }
 
 // neverFigure returns an error for a name that no setup has a figure of, and that is no word: every
 // figure has a dot in its name.
 func neverFigure(given string) error {
 	if id, _ := figures.ByWord(given); strings.Contains(id, ".") {
-		return nil
+		return foreignFigure(id)
 	}
 	book, ok := explain.Of(presets.DefaultSetup())
 	if !ok {
@@ -127,7 +127,7 @@ func neverFigure(given string) error {
 	if _, found, err := explainedWord(book, given); found || err != nil {
 		return err
 	}
-	return unknownFigure(book, given)
+	return unknownFigure(book.IDs(), given)
 }
 
 // noFigures prints the report of an illegal setup, as eval does.
@@ -158,18 +158,18 @@ func (a *app) listFigures(book *explain.Book, s engine.Setup, chosen *search.Cho
 	return a.print(textFormat, report.Blocks("", t))
 }
 
-func unknownFigure(book *explain.Book, typed string) error {
+// unknownFigure returns the error of a name that is none of the ids of figures, with those that are like it.
+func unknownFigure(ids []string, typed string) error {
 	message := fmt.Sprintf("unknown figure %s", escape.Quote(typed))
-	if near := nearFigures(book, typed); len(near) > 0 {
+	if near := nearFigures(ids, typed); len(near) > 0 {
 		message += ": did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return &usageError{message + "; 'meshscope explain' lists all figures"}
 }
 
 // nearFigures returns ids that are spelled like the typed one, else ids that contain it.
-func nearFigures(book *explain.Book, typed string) []string {
+func nearFigures(ids []string, typed string) []string {
 	const keep = 3
-	ids := book.IDs()
 	if near := closest(typed, ids); len(near) > 0 {
 		return near
 	}

@@ -30,6 +30,8 @@ type setupFlags struct {
 
 	launcher *launcherFlag // whose rules a layout meets that is not given; nil: the stack's
 
+	displaced []string // a model or a machine of a list, in place of what the file says
+
 	ownBatch bool   // set by begin: no global batch was given
 	text     []byte // of the file, once it was read: standard input is read once
 }
@@ -210,6 +212,18 @@ func (f *setupFlags) loadFitted(a *app) error {
 
 // document returns the document that --setup names, or an empty one.
 func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
+	doc, err := f.fileDocument(a)
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range f.displaced {
+		doc.Displace(item)
+	}
+	return doc, nil
+}
+
+// fileDocument returns the document that --setup names as it is.
+func (f *setupFlags) fileDocument(a *app) (*setupdoc.Document, error) {
 	if err := errors.Join(f.contradiction(), f.loadFitted(a)); err != nil {
 		return nil, err
 	}

@@ -149,6 +149,43 @@ func (a *app) readAlone(name string) (read *launch.Reading, file string, err err
 	return &r, name, nil
 }
 
+// readDropped reads a file by a name as a terminal writes that of a dropped file: a shell's word, with
+// backslashes or quotes. A file of the very name comes first.
+func (a *app) readDropped(name string) (read *launch.Reading, file string, err error) {
+	for _, of := range []string{name, shellWord(name), shellWord("'" + name + "'")} { // the explorer takes quotes around it away
+		if _, err := os.Stat(of); of != "" && err == nil {
+			return a.readAlone(of)
+		}
+	}
+	return a.readAlone(name)
+}
+
+// shellWord returns a word without the backslashes and quotes of a shell; empty where a quote is not closed.
+func shellWord(text string) string {
+	var b strings.Builder
+	var quote rune
+	escaped := false
+	for _, r := range text {
+		switch {
+		case escaped:
+			escaped = false
+			b.WriteRune(r)
+		case r == '\\' && quote != '\'':
+			escaped = true
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote = r
+		case r == quote:
+			quote = 0
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if escaped || quote != 0 {
+		return ""
+	}
+	return b.String()
+}
+
 // shown returns a value of a file as JSON writes it.
 func shown(value any) string {
 	text, err := json.Marshal(value)

@@ -210,7 +210,13 @@ func TestTerminalKeepsPlace(t *testing.T) {
 		}
 		screen := start(t, home)
 		press(t, screen, terminal.Right)
-		leave(t, screen)
+		press(t, screen, "q")
+		if end := restored(t, screen, 0); strings.Count(end.Stderr, "\n") != 1 || !strings.Contains(end.Stderr, "meshscope: the session is not kept: ") {
+			t.Errorf("said at the end: %q", end.Stderr)
+		}
+		unsaved := start(t, home, "--no-state")
+		press(t, unsaved, terminal.Right)
+		leave(t, unsaved)
 	})
 
 	t.Run("a file that is not a session", func(t *testing.T) {

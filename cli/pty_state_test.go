@@ -124,7 +124,10 @@ func TestTerminalKeepsPins(t *testing.T) {
 		screen := h.start(t, program, []string{"XDG_STATE_HOME=" + filepath.Join(file, "state")})
 		press(t, screen, "p")
 		see(t, screen, "pinned for this run only")
-		leave(t, screen)
+		press(t, screen, "q")
+		if end := restored(t, screen, 0); strings.Count(end.Stderr, "\n") != 1 || !strings.Contains(end.Stderr, "meshscope: the session is not kept: ") || !strings.Contains(end.Stderr, "not a directory") {
+			t.Errorf("said at the end: %q", end.Stderr)
+		}
 	})
 
 	t.Run("two programs", func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/search"
 	"meshscope/lessons"
 	"meshscope/report"
@@ -71,7 +72,7 @@ func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenF
 	ctx, code, stop := onSignal(ctx, patience, func(int) { close(giveUp) })
 	defer stop()
 	o.Library, o.ASCII, o.NoColor = a.lib, f.ascii, f.noColor
-	o.Command, o.Open = a.pasted(true, runtime.GOMAXPROCS(0)), a.readAlone
+	o.Command, o.Open = a.pasted(true, runtime.GOMAXPROCS(0)), a.readDropped
 	o.Lessons = func() ([]*lessons.Lesson, []error) { return lessons.All(ownLessons(), a.lib) }
 	o.CrashDir, o.Notices = crashDir(), slices.Clone(a.notices)
 	if q != nil {
@@ -121,7 +122,7 @@ func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenF
 }
 
 // remember restores the last session, except for what flags give, and saves what this one
-// changes. An unwritable home is no error.
+// changes. An unwritable home is no error; a line at the end says that the session is lost.
 func (a *app) remember(o *ui.Options) {
 	path := session.Path(os.Getenv)
 	store, last, notices := session.Open(path, a.lib)
@@ -136,7 +137,11 @@ func (a *app) remember(o *ui.Options) {
 		return store.Save(start, end)
 	}
 	o.Keep = func(start, end session.Session) {
-		if err := store.Save(start, end); err != nil && !session.Unwritable(err) {
+		switch err := store.Save(start, end); {
+		case err == nil:
+		case session.Unwritable(err):
+			a.sayf("meshscope: the session is not kept: %s (--no-state: keep none)\n", strings.TrimPrefix(escape.Line(err.Error()), "session: "))
+		default:
 			a.sayf("meshscope: %v\n", err)
 		}
 	}

@@ -15,6 +15,11 @@ func TestCommandLine(t *testing.T) {
 		"meshscope --tp 4 --pp=2": "--tp|4|--pp=2",
 		"$ meshscope eval \\\n  --model 'a b' --tp 4": "eval|--model|a b|--tp|4",
 		"/usr/bin/meshscope --tp 4 | head -n 3":       "--tp|4",
+		"./meshscope\t--tp 4":                         "--tp|4",
+		"meshscope.exe eval --tp 4":                   "eval|--tp|4",
+		`C:\Tools\meshscope.exe --tp 4`:               "--tp|4",
+		"$ go run . eval --tp 4":                      "eval|--tp|4",
+		"go  run .":                                   "",
 	} {
 		words, err := launch.CommandLine(text)
 		if err != nil || !launch.IsCommandLine(text) || !slices.Equal(words, strings.FieldsFunc(want, func(r rune) bool { return r == '|' })) {
@@ -32,7 +37,10 @@ func TestCommandLine(t *testing.T) {
 			t.Errorf("%.40q: %q, %v", text, words, err)
 		}
 	}
-	for _, text := range []string{"", "meshscopes --tp 4", "torchrun meshscope", "tp=4", "ms1:abc"} {
+	for _, text := range []string{"", "meshscopes --tp 4", "torchrun meshscope", "tp=4", "ms1:abc",
+		"torchrun --nproc_per_node 8 pretrain_gpt.py --tp 4", "rm -rf meshscope", "rm -rf --tp 4", "eval --tp 4",
+		"meshscope.sh --tp 4", "meshscope/run --tp 4", "go run", "go run ./cmd --tp 4", "go test . --tp 4", "go\nrun\n.",
+	} {
 		if launch.IsCommandLine(text) {
 			t.Errorf("%q is a command line", text)
 		}

@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"strings"
 	"testing"
 
 	"meshscope/launch"
@@ -46,6 +47,72 @@ func TestUnknownOfTheModel(t *testing.T) {
 			}
 			if times != 1 {
 				t.Errorf("%s: --%s is written %d times", id, key, times)
+			}
+		}
+	}
+}
+
+// TestRopeTheta: the base of rotary positions that a config.json gives is carried, and no placeholder stands for it.
+func TestRopeTheta(t *testing.T) {
+	for _, c := range []struct {
+		base string
+		want int
+		site bool
+	}{
+		{`"rope_theta":1e6`, 1000000, false},
+		{`"rope_parameters":{"rope_theta":150000.0,"rope_type":"default"}`, 150000, false},
+		{`"rope_theta":null`, 10000, true},
+		{`"rope_theta":-3`, 10000, true},
+		{`"rope_theta":0.5`, 10000, true},
+		{`"rope_theta":"much"`, 10000, true},
+		{`"rope_parameters":{"full_attention":{"rope_theta":1e6}}`, 10000, true},
+	} {
+		r := launch.Open("config.json", []byte(`{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":31,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":8192,`+c.base+`}`), presets.Default())
+		if len(r.Problems) > 0 {
+			t.Fatalf("%s: %v", c.base, r.Problems)
+		}
+		s := presets.DefaultSetup()
+		of := r.Settle(presets.Default())
+		s.Model = of.Model
+		for id, key := range map[string]string{"megatron-lm": "rotary-base", "nanotron": "model.model_config.rope_theta"} {
+			l, _ := launch.Find(id)
+			d, refused := l.Export(&s, "test")
+			if len(refused) > 0 {
+				t.Fatalf("%s: %s: %v", c.base, id, refused)
+			}
+			found := 0
+			for _, e := range d.Entries {
+				if e.Key != key {
+					continue
+				}
+				if found++; e.Value != c.want && e.Value != float64(c.want) || id == "megatron-lm" && e.Site != c.site {
+					t.Errorf("%s: %s: --%s %v, a placeholder %v", c.base, id, key, e.Value, e.Site)
+				}
+			}
+			if found != 1 {
+				t.Errorf("%s: %s: %s is written %d times", c.base, id, key, found)
+			}
+			if told := strings.Contains(strings.Join(d.Warnings, " "), "rotary-base"); id == "megatron-lm" && told != c.site {
+				t.Errorf("%s: %v", c.base, d.Warnings)
+			}
+		}
+	}
+}
+
+// TestRopeThetaOfPresets: a config.json with the figures of a preset is that preset, with a base of its own where it is
+// not the one of the family.
+func TestRopeThetaOfPresets(t *testing.T) {
+	for base, want := range map[string]int{"500000.0": 0, "1e6": 1000000, "null": 0} {
+		r := launch.Open("config.json", []byte(`{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":8192,"rope_theta":`+base+`}`), presets.Default())
+		s := r.Settle(presets.Default())
+		if len(r.Problems) > 0 || s.Model.ID != "llama3-8b" || s.Model.RopeTheta != want {
+			t.Errorf("%s: %s with %d, %v", base, s.Model.ID, s.Model.RopeTheta, r.Problems)
+		}
+		l, _ := launch.Find("megatron-lm")
+		d, _ := l.Export(&s, "test")
+		for _, e := range d.Entries {
+			if e.Key == "rotary-base" && e.Value != max(want, 500000) {
+				t.Errorf("%s: --rotary-base %v", base, e.Value)
 			}
 		}
 	}

@@ -132,24 +132,49 @@ func TestTruncatedFiles(t *testing.T) {
 
 // The comment on the padding of the vocabulary is of the setup, and its reason in a file is not.
 func TestVocabularyPadding(t *testing.T) {
-	for model, want := range map[string]string{
-		"llama3.1-70b": "128256 is padded to 128512 = 251 x 128 x tp 4",
-		"deepseek-v3":  "no padding: 129280 = 10 x 3232 x tp 4",
+	for _, c := range []struct{ model, tp, want, flag string }{
+		{"llama3.1-70b", "4", "128256 is padded to 128512 = 251 x 128 x tp 4", "--vocab-size 128256 # --set model.vocab"},
+		{"llama3.1-70b", "2", "no padding: 128256 = 501 x 128 x tp 2", "--vocab-size 128255 # --set model.vocab: 128256 less the token that NullTokenizer may add for the end of a document"},
+		{"deepseek-v3", "4", "no padding: 129280 = 10 x 3232 x tp 4", "--vocab-size 129279 # --set model.vocab: 129280 less the token that NullTokenizer may add for the end of a document"},
 	} {
-		s := setupOf(t, map[string]string{"model": model, "gpus": "256", "tp": "4", "pp": "1"})
+		s := setupOf(t, map[string]string{"model": c.model, "gpus": "256", "tp": c.tp, "pp": "1"})
 		l, _ := launch.Find("megatron")
 		d, refused := l.Export(&s, "test")
 		if len(refused) > 0 {
 			t.Fatal(refused)
 		}
-		if text := string(d.Text()); !strings.Contains(text, "# "+want+"\n") {
-			t.Errorf("%s: no %q in\n%s", model, want, text)
+		if text := string(d.Text()); !strings.Contains(text, "# "+c.want+"\n") || !strings.Contains(text, c.flag+"\n") {
+			t.Errorf("%s: no %q or %q in\n%s", c.model, c.want, c.flag, text)
 		}
 		r := l.Read("a.sh", d.Text())
+		if r.Setup["set.model.vocab"] != s.Model.Vocab {
+			t.Errorf("%s, tp %s: %v tokens are read", c.model, c.tp, r.Setup["set.model.vocab"])
+		}
 		for _, i := range r.Ignored {
 			if i.Key == "mock-data" && i.Why != "where the data comes from" || i.Key == "make-vocab-size-divisible-by" && strings.Contains(i.Why, "3232") {
 				t.Errorf("%+v", i)
 			}
+		}
+	}
+}
+
+// TestNullTokenizer: the token that NullTokenizer may add is counted where without it there would be padding of one.
+func TestNullTokenizer(t *testing.T) {
+	for _, c := range []struct {
+		flags string
+		want  int
+	}{
+		{"--vocab-size 128255 --tokenizer-type NullTokenizer", 128256},
+		{"--vocab-size 128255 --tokenizer-type NullTokenizer --make-vocab-size-divisible-by 1024", 128255},
+		{"--vocab-size 128255 --tokenizer-type NullTokenizer --tensor-model-parallel-size 4", 128255},
+		{"--vocab-size 128255 --tokenizer-type NullTokenizer --make-vocab-size-divisible-by 0", 128256},
+		{"--vocab-size 128256 --tokenizer-type NullTokenizer", 128256},
+		{"--vocab-size 128255 --tokenizer-type HuggingFaceTokenizer", 128255},
+		{"--vocab-size 128255", 128255},
+	} {
+		l, _ := launch.Find("megatron")
+		if r := l.Read("a.sh", []byte(megatronLine+" "+c.flags+"\n")); r.Setup["set.model.vocab"] != c.want {
+			t.Errorf("%s: %v, want %d", c.flags, r.Setup["set.model.vocab"], c.want)
 		}
 	}
 }

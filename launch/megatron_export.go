@@ -26,6 +26,8 @@ func megatronExport(s *engine.Setup) Document {
 	switch {
 	case unknownRoPE(s):
 		d.Warnings = append(d.Warnings, "rotary-base and norm-epsilon are placeholders, with which another model may be trained: give those of the model's config.json (rope_theta, rms_norm_eps)")
+	case unknownFamily(s) && knowsRoPE(s):
+		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, and RoPE is not scaled, with which another model may be trained: give those of the model's config.json (rms_norm_eps, rope_scaling)")
 	case unknownFamily(s):
 		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, with which another model may be trained: give that of the model's config.json")
 	}

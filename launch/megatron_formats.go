@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 )
 
@@ -155,13 +156,18 @@ func megatronFamily() []field {
 			key: "make-vocab-size-divisible-by", reason: padded, unread: "the vocabulary is counted as padded to a multiple of 128 x tp",
 			write: func(s *engine.Setup) (any, bool) { return vocabUnit(s), true },
 		},
-		fixed("rotary-base", 500000, "of Llama 3", llama),
+		{
+			key: "rotary-base", from: []string{modelPrefix + "rope_theta"},
+			write: func(s *engine.Setup) (any, bool) { return s.Model.RopeTheta, knowsRoPE(s) },
+			read:  func(any, *reader) error { return skip("changes no shape") },
+		},
+		fixed("rotary-base", llama3Theta, "of Llama 3", func(s *engine.Setup) bool { return llama(s) && !knowsRoPE(s) }),
 		fixed("norm-epsilon", "1e-5", "of Llama 3", llama),
 		fixed("use-rope-scaling", nil, "of Llama 3.1 (docs/llama_mistral.md of Megatron-LM)", scaled),
 		fixed("rope-scaling-factor", "32.0", "of Llama 3.2's config.json; Megatron-LM's default is Llama 3.1's 8", func(s *engine.Setup) bool {
 			return scaled(s) && strings.HasPrefix(s.Model.ID, "llama3.2-")
 		}),
-		fixed("rotary-base", 10000, v3, deepseek),
+		fixed("rotary-base", deepSeekTheta, v3, func(s *engine.Setup) bool { return deepseek(s) && !knowsRoPE(s) }),
 		fixed("rotary-scaling-factor", 40, v3, deepseek),
 		fixed("mscale", "1.0", v3, deepseek),
 		fixed("mscale-all-dim", "1.0", v3, deepseek),
@@ -193,8 +199,25 @@ func unknownFamily(s *engine.Setup) bool {
 	return s.Model.Family != "Llama-3" && s.Model.ID != "deepseek-v3"
 }
 
+// The bases of RoPE of the families that are known here.
+const llama3Theta, deepSeekTheta = 500000, 10000
+
+// familyTheta returns the base of the RoPE of a model of a known family; 0 of any other.
+func familyTheta(m *model.Model) int {
+	switch {
+	case m.Family == "Llama-3":
+		return llama3Theta
+	case m.ID == "deepseek-v3":
+		return deepSeekTheta
+	}
+	return 0
+}
+
+// knowsRoPE reports whether a model has a RoPE whose base it says itself, as a config.json does.
+func knowsRoPE(s *engine.Setup) bool { return s.Model.RopeTheta > 0 && rope(&s.Model) }
+
 // unknownRoPE reports whether a model has a RoPE of which nothing here knows the base.
-func unknownRoPE(s *engine.Setup) bool { return unknownFamily(s) && rope(&s.Model) }
+func unknownRoPE(s *engine.Setup) bool { return unknownFamily(s) && rope(&s.Model) && !knowsRoPE(s) }
 
 // vocabUnit returns --make-vocab-size-divisible-by, which Megatron-LM multiplies by tp: that of
 // DeepSeek-V3's published configuration where it pads nothing, else Megatron-LM's default.
@@ -203,7 +226,49 @@ func vocabUnit(s *engine.Setup) int {
 	if s.Model.ID == "deepseek-v3" && s.Model.Vocab%(v3*s.TP) == 0 {
 		return v3
 	}
-	return 128
+	return megatronVocabUnit
+}
+
+// megatronVocabUnit is Megatron-LM's default of --make-vocab-size-divisible-by.
+const megatronVocabUnit = 128
+
+// nullTokenizer makes up tokens. In Megatron-LM it adds one to --vocab-size for the end of a document, and the sum is padded
+// (_NullTokenizer of megatron/training/tokenizer/tokenizer.py), until versions with --null-tokenizer-eod-id, where that is the
+// last of them (megatron/core/tokenizers/text/libraries/null_tokenizer.py).
+const nullTokenizer = "NullTokenizer"
+
+// nullVocab returns --vocab-size, with which both kinds of nullTokenizer make the vocabulary of a setup, padded: without one
+// token where there is no padding that it could be of.
+func nullVocab(s *engine.Setup) int {
+	if v := s.Model.Vocab; v > 1 && v%(vocabUnit(s)*s.TP) == 0 {
+		return v - 1
+	}
+	return s.Model.Vocab
+}
+
+// nullToken tells why nullVocab is less than the vocabulary of a setup.
+func nullToken(s *engine.Setup) string {
+	if nullVocab(s) == s.Model.Vocab {
+		return ""
+	}
+	return fmt.Sprintf("%d less the token that NullTokenizer may add for the end of a document", s.Model.Vocab)
+}
+
+// readVocab reads a vocabulary, with the token that nullTokenizer may add where it would be padded by that one alone.
+func readVocab(v any, r *reader) error {
+	n, err := wholeArgument(v, 0)
+	if err != nil {
+		return err
+	}
+	unit := r.argument("make-vocab-size-divisible-by")
+	if unit <= 0 {
+		unit = megatronVocabUnit
+	}
+	if r.text("tokenizer-type") == nullTokenizer && (n+1)%(min(unit, model.MaxVocab)*max(1, min(r.number("tp", 1), model.MaxVocab))) == 0 {
+		n++
+	}
+	r.Setup[modelPrefix+"vocab"] = n
+	return nil
 }
 
 // padded tells what Megatron-LM makes of the vocabulary of a setup.
@@ -233,7 +298,7 @@ func megatronTraining() []field {
 			},
 		},
 	}, own(
-		fixed("tokenizer-type", "NullTokenizer", "", nil),
+		fixed("tokenizer-type", nullTokenizer, "", nil),
 		field{key: "mock-data", why: "or --data-path", unread: "where the data comes from", write: func(*engine.Setup) (any, bool) { return nil, true }},
 		fixed("lr", "1.5e-4", "", nil),
 		fixed("min-lr", "1.5e-5", "", nil),

@@ -174,7 +174,11 @@ func megatronWords() []field {
 		},
 		mark("add-qkv-bias", modelPrefix+"attn_bias", model.BiasQKV, func(s *engine.Setup) bool { return s.Model.AttnBias == model.BiasQKV }),
 		mark("untie-embeddings-and-output-weights", modelPrefix+"tied_embeddings", false, func(s *engine.Setup) bool { return !s.Model.Tied }),
-		architecture("vocab-size", "vocab", func(m *model.Model) int { return m.Vocab }, nil),
+		{
+			key: "vocab-size", from: []string{modelPrefix + "vocab"}, reason: nullToken,
+			write: func(s *engine.Setup) (any, bool) { return nullVocab(s), true },
+			read:  readVocab,
+		},
 	}
 }
 

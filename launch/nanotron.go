@@ -102,6 +102,6 @@ func (f figures) model() model.Model {
 // nanotronHas reports whether the figures of LlamaConfig or Qwen2Config are all of a model.
 func nanotronHas(m *model.Model) bool {
 	bare := *m
-	bare.ID, bare.Name, bare.Family, bare.Attention, bare.ExtraParamsWhat = "", "", "", "", ""
+	bare.ID, bare.Name, bare.Family, bare.Attention, bare.ExtraParamsWhat, bare.RopeTheta = "", "", "", "", "", 0
 	return bare == figuresOf(m).model()
 }

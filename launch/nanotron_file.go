@@ -129,7 +129,10 @@ func nanotronModel() []field {
 		modelFigure("max_position_embeddings", "max_seq", func(m *model.Model) any { return m.MaxSeq }),
 		same(of+"rms_norm_eps", 1e-5, checkpoint),
 		{key: of + "rope_theta", why: checkpoint, site: true, write: func(s *engine.Setup) (any, bool) {
-			if s.Model.Family == "Llama-3" {
+			switch {
+			case knowsRoPE(s):
+				return float64(s.Model.RopeTheta), true
+			case s.Model.Family == "Llama-3":
 				return 500000.0, true
 			}
 			return 10000.0, true

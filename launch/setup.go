@@ -44,6 +44,10 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 	}
 	if id := presetOf(figures, lib); id != "" {
 		flat["model"] = id
+		if m, err := lib.Model(id); err == nil && figures["rope_theta"] != nil && figures["rope_theta"] != float64(familyTheta(&m)) { // no preset has it
+			set["model.rope_theta"] = figures["rope_theta"]
+			flat["set"] = set
+		}
 		return flat
 	}
 	for figure, otherwise := range map[string]any{"max_seq": r.Setup["seq"], "kv_heads": figures["heads"], "head_dim": figures["qk_nope_head_dim"]} {
@@ -108,7 +112,7 @@ func folder(path string) string {
 	return lastPart(path[:at])
 }
 
-// presetOf returns the id of the model that has all of some figures; labels do not count. It is
+// presetOf returns the id of the model that has all of some figures; labels and the base of RoPE do not count. It is
 // empty where several models have them that differ in others.
 func presetOf(figures map[string]any, lib *presets.Library) string {
 	text, err := json.Marshal(figures)
@@ -119,7 +123,7 @@ func presetOf(figures map[string]any, lib *presets.Library) string {
 	if err := json.Unmarshal(text, &given); err != nil {
 		return ""
 	}
-	for _, label := range []string{"id", "name", "family", "attention", "params_extra_what"} {
+	for _, label := range []string{"id", "name", "family", "attention", "params_extra_what", "rope_theta"} {
 		delete(given, label)
 	}
 	found, first := "", model.Model{}

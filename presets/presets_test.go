@@ -108,6 +108,9 @@ func TestUnknownNamesTheClosest(t *testing.T) {
 		{"model", "", ""},
 		{"model", strings.Repeat("x", 1e6), ""},
 		{"model", "\x1b[31m", ""},
+		{"model", "qqqqq", ""},
+		{"GPU", "nowhere", ""},
+		{"cluster", "qqqqq", ""},
 	} {
 		var err error
 		switch c.kind {
@@ -123,8 +126,11 @@ func TestUnknownNamesTheClosest(t *testing.T) {
 			t.Errorf("%q: %v", c.id, err)
 			continue
 		}
-		if unknown.Kind != c.kind || unknown.ID != c.id || len(unknown.Nearest) == 0 {
+		if unknown.Kind != c.kind || unknown.ID != c.id || c.want == "" && len(unknown.Nearest) > 0 {
 			t.Errorf("%q: %+v", c.id, unknown)
+		}
+		if lists := "' lists all"; c.want == "" && !strings.HasSuffix(err.Error(), lists) {
+			t.Errorf("%q: no list in %v", c.id, err)
 		}
 		if c.want != "" && !slices.Contains(unknown.Nearest, c.want) {
 			t.Errorf("%q: closest %v, want %s among them", c.id, unknown.Nearest, c.want)

@@ -10,7 +10,7 @@ import (
 	"meshscope/engine/escape"
 )
 
-// UnknownError reports an id that no preset has, and the ids most like it.
+// UnknownError reports an id that no preset has, and the ids like it, if there are any.
 type UnknownError struct {
 	Kind    string // model, GPU, cluster
 	ID      string
@@ -26,14 +26,24 @@ func (e *UnknownError) Error() string {
 	if e.Kind != "model" && (strings.ContainsAny(e.ID, `/\`) || strings.HasSuffix(e.ID, ".toml") || strings.HasSuffix(e.ID, ".json")) {
 		return message + ": files are not taken here; one in presets/" + strings.ToLower(e.Kind) + "s of the configuration folder is named by its id"
 	}
-	if len(e.Nearest) == 0 {
+	switch folder, listed := e.folder(); {
+	case len(e.Nearest) == 0 && listed:
+		return message + "; 'meshscope presets " + folder + "' lists all"
+	case len(e.Nearest) == 0:
 		return message
 	}
 	return message + ": did you mean " + strings.Join(e.Nearest, ", ") + "?"
 }
 
+// folder returns the name of the list of presets of a kind; false for kinds without one.
+func (e *UnknownError) folder() (string, bool) {
+	of := strings.ToLower(e.Kind) + "s"
+	return of, slices.Contains([]string{"models", "gpus", "clusters"}, of)
+}
+
 const (
 	nearestIDs = 4
+	likeID     = 0.5            // the least similarity at which an id is proposed
 	longestID  = 2 * maxIDBytes // a longer one is compared up to here
 )
 
@@ -47,7 +57,8 @@ func unknown(kind, id string, known []string) *UnknownError {
 		closeness[k] = similarity(asked, k)
 	}
 	slices.SortStableFunc(known, func(a, b string) int { return cmp.Compare(closeness[b], closeness[a]) })
-	return &UnknownError{Kind: kind, ID: id, Nearest: slices.Clone(known[:min(len(known), nearestIDs)])}
+	near := slices.DeleteFunc(slices.Clone(known[:min(len(known), nearestIDs)]), func(k string) bool { return closeness[k] < likeID })
+	return &UnknownError{Kind: kind, ID: id, Nearest: near}
 }
 
 // similarity returns the edit similarity without punctuation, raised where one id

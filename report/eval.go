@@ -80,6 +80,9 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 		facts = append(facts, Fact{"", "global batch not given; using " + BatchDepth(s)},
 			Fact{"", fmt.Sprintf("(search uses %s by default: --gbs %d)", search.UsualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))})
 	}
+	if why := largeBatch(s, r); why != "" {
+		facts = append(facts, Fact{"", why})
+	}
 	facts = append(facts,
 		Fact{"recipe", fmt.Sprintf("%s, gradients %s, %s, %s attention, recompute %s", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)},
 		Fact{"", fmt.Sprintf("schedule %s, stack %s", s.Schedule, s.Stack)})
@@ -87,6 +90,16 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 		facts = append(facts, Fact{"", words})
 	}
 	return Section{Blocks: []Block{facts}}
+}
+
+// largeBatch says of a global batch that it has more tokens than those of large models; empty where it
+// has not, or a problem of the report says so.
+func largeBatch(s *engine.Setup, r *engine.Report) string {
+	tokens := s.Tokens()
+	if tokens < search.TargetTokens || advise.UsualBatch(tokens) || slices.ContainsFunc(r.Problems, func(p engine.Problem) bool { return p.Field == string(knob.GBS) }) {
+		return ""
+	}
+	return fmt.Sprintf("%.3g M tokens a step, above the 4 to 60 M of large models (--gbs counts sequences; in tokens: 4Mtok)", tokens/1e6)
 }
 
 // softwareWords lists what the software runs where a knob has a say, auto resolved:

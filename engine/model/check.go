@@ -17,6 +17,7 @@ const (
 	MaxHeads      = 1 << 16
 	MaxHeadDim    = 1 << 16
 	MaxVocab      = 1 << 28
+	MaxRopeTheta  = 1e12
 	MaxSequence   = 1 << 30 // tokens
 	MaxExperts    = 1 << 16
 	MaxMTPLayers  = 64
@@ -155,6 +156,7 @@ func (c *checker) widths(m *Model) {
 	c.between("ffn_hidden", m.FFN, 0, MaxWidth)
 	c.between("vocab", m.Vocab, 1, MaxVocab)
 	c.between("max_seq", m.MaxSeq, 1, MaxSequence)
+	c.between("rope_theta", m.RopeTheta, 0, MaxRopeTheta)
 	c.between("norms_per_layer", m.NormsPer, 0, MaxNorms)
 	c.between("local_window", m.LocalWindow, 0, MaxSequence)
 	c.between("mtp_layers", m.MTPLayers, 0, MaxMTPLayers)

@@ -24,8 +24,9 @@ type Model struct {
 	Gated         bool   `json:"gated_ffn" toml:"gated_ffn"`             // three MLP matrices instead of two
 	Norm          string `json:"norm" toml:"norm"`                       // rmsnorm, layernorm, layernorm (no bias), ...
 	NormsPer      int    `json:"norms_per_layer" toml:"norms_per_layer"`
-	Position      string `json:"pos_embedding" toml:"pos_embedding"` // learned adds a table of MaxSeq rows
-	AttnBias      string `json:"attn_bias" toml:"attn_bias"`         // none, qkv, all
+	Position      string `json:"pos_embedding" toml:"pos_embedding"`     // learned adds a table of MaxSeq rows
+	RopeTheta     int    `json:"rope_theta,omitempty" toml:"rope_theta"` // base of rotary positions, which changes no size; 0: not known
+	AttnBias      string `json:"attn_bias" toml:"attn_bias"`             // none, qkv, all
 	MLPBias       bool   `json:"mlp_bias" toml:"mlp_bias"`
 	QKNorm        string `json:"qk_norm" toml:"qk_norm"` // none, per-head, full-width, latent, l2 (no params)
 	ParallelBlock bool   `json:"parallel_block" toml:"parallel_block"`

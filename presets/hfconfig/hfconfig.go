@@ -113,6 +113,7 @@ func Read(data []byte) Result {
 	r.architectures(kind)
 	r.Model.Name, r.Model.Family = r.name(kind), kind
 	f.read(&r)
+	r.ropeTheta()
 	r.foreign()
 	if len(r.Problems) == 0 {
 		r.check()

@@ -72,9 +72,10 @@ func TestConfigs(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		// All but the labels, the length, which files give differently, and the modules for
-		// multi-token prediction, which presets count only where they are published.
+		// All but the labels, the length, which files give differently, the base of rotary positions, which
+		// presets do not have, and the modules for multi-token prediction, which they count only where they are published.
 		got := r.Model
+		got.RopeTheta = 0
 		got.ID, got.Name, got.Family, got.Attention, got.MaxSeq, got.MTPLayers = want.ID, want.Name, want.Family, want.Attention, want.MaxSeq, want.MTPLayers
 		if got != want {
 			t.Errorf("%s:\n%+v\nwant\n%+v", p.Name, got, want)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -341,6 +342,35 @@ func (r *reader) skip(why string, keys ...string) {
 			r.used[key] = true
 			r.Ignored = append(r.Ignored, Ignored{Name: v.path, Why: why, Line: r.line(v.at - len(v.raw))})
 		}
+	}
+}
+
+// ropeTheta reads the base of rotary positions, a key of its own or (version 5 of the library) of rope_parameters. Any
+// but a whole number is left out: it changes no size.
+func (r *reader) ropeTheta() {
+	theta := func(raw json.RawMessage) (n int, ok bool) {
+		var base float64
+		err := json.Unmarshal(raw, &base)
+		return int(base), err == nil && base >= 1 && base <= model.MaxRopeTheta && base == math.Trunc(base)
+	}
+	if !strings.HasPrefix(r.Model.Position, "rope") {
+		return
+	}
+	key, raw := "rope_theta", r.keys["rope_theta"].raw
+	if !r.has(key) {
+		key = "rope_parameters"
+		var of struct {
+			Theta json.RawMessage `json:"rope_theta"`
+		}
+		if json.Unmarshal(r.keys[key].raw, &of) != nil {
+			return
+		}
+		raw = of.Theta
+	}
+	n, ok := theta(raw)
+	if v := r.keys[key]; ok && !v.outer && !r.used[key] {
+		r.Model.RopeTheta, r.used[key], r.given["rope_theta"] = n, true, key
+		r.Understood = append(r.Understood, Key{Name: v.path, Value: n, Fields: []string{"rope_theta"}, Line: r.line(v.at - len(v.raw))})
 	}
 }
 

@@ -2,6 +2,7 @@ package setupdoc
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,8 +24,17 @@ type ListError struct{ Why string }
 
 func (e *ListError) Error() string { return e.Why }
 
-// IsChanges reports whether a text looks like a list of changes.
-func IsChanges(text string) bool { return change.MatchString(text) }
+// IsChanges reports whether a text looks like a list of changes. The name of a file with = in it,
+// such as tp=4.toml, does not: no knob has such a value.
+func IsChanges(text string) bool { return change.MatchString(text) && !endsInFile(text) }
+
+// endsInFile reports whether a list ends like the name of a setup's file, for a key that takes none.
+func endsInFile(list string) bool {
+	items := assignments(strings.TrimSpace(list))
+	key, value, _ := strings.Cut(items[len(items)-1], "=")
+	return !slices.Contains([]string{"model", "gpu", "cluster", string(knob.Calibration)}, strings.TrimSpace(key)) &&
+		slices.Contains([]string{".toml", ".json", ".yaml", ".yml", ".sh", ".sbatch", ".slurm"}, strings.ToLower(path.Ext(value)))
+}
 
 // change is how a list of changes begins.
 var change = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9_.-]*\s*=`)
@@ -93,6 +103,19 @@ func (c *Changes) still(s *engine.Setup) error {
 	return nil
 }
 
+// Displace drops the machine that an item of a list takes the place of: a gpu that of the cluster, and
+// the reverse.
+func (d *Document) Displace(item string) {
+	switch key, _, _ := strings.Cut(item, "="); strings.TrimSpace(key) {
+	case "gpu":
+		d.cluster = nil
+		d.forget("cluster")
+	case "cluster":
+		d.gpu = nil
+		d.forget("gpu")
+	}
+}
+
 // Over returns a setup with the whole list changed.
 func (c *Changes) Over(s engine.Setup, locks knob.Locks, lib Library) (engine.Setup, error) {
 	if len(c.Assignments) > 0 {
@@ -105,14 +128,7 @@ func (c *Changes) Over(s engine.Setup, locks knob.Locks, lib Library) (engine.Se
 			return s, err
 		}
 		for _, item := range c.Assignments {
-			switch key, _, _ := strings.Cut(item, "="); strings.TrimSpace(key) { // each takes the place of the other
-			case "gpu":
-				doc.cluster = nil
-				doc.forget("cluster")
-			case "cluster":
-				doc.gpu = nil
-				doc.forget("gpu")
-			}
+			doc.Displace(item)
 			if err := doc.Assign(item); err != nil {
 				return s, err
 			}

@@ -45,7 +45,8 @@ func unknownKey(key string, known []string) *KeyError {
 	lower := strings.ToLower(key)
 	distance := func(k string) int { return levenshtein.Distance(lower, k, nil) }
 	near := slices.DeleteFunc(slices.Clone(known), func(k string) bool {
-		return distance(k) > 1+len(k)/3
+		name := k[strings.LastIndexByte(k, '.')+1:] // what stands before it is alike in all of a table
+		return distance(k) > 1+len(name)/3 && (lower == "" || !strings.HasPrefix(k, lower+"_"))
 	})
 	slices.SortStableFunc(near, func(a, b string) int { return distance(a) - distance(b) })
 	return &KeyError{Key: key, Nearest: near[:min(keep, len(near))]}

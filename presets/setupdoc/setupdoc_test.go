@@ -258,3 +258,16 @@ func TestFlagsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestIsChanges: a list is told from the name of a file that has = in it.
+func TestIsChanges(t *testing.T) {
+	for text, want := range map[string]bool{
+		"tp=4": true, " tp = 4 , pp=2": true, "model=runs/a.toml": true, "tp=4,model=config.json": true, "calibration=x.toml": true, "model.layers=4": true,
+		"split=40,40": true, "model.name=a.b": true, "goodput=0.9": true,
+		"tp=4.toml": false, "run-tp=4,pp=2.json": false, "llama.tp=4.YAML": false, "dp=8.sbatch ": false, "runs/tp=4.toml": false, "tp": false, "": false,
+	} {
+		if setupdoc.IsChanges(text) != want {
+			t.Errorf("%q: %t", text, !want)
+		}
+	}
+}
