@@ -246,7 +246,7 @@ func memorySection(s *engine.Setup, m *engine.Memory, ranks bool) Section {
 	out := Section{Heading: "Memory", Lead: fmt.Sprintf("%s: %.2f GiB %s of %.2f GiB per GPU; fullest rank %d", fitWord(m), m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), m.PeakRank)}
 	t := &Table{
 		Head:  []string{"rank", "layers", "in flight", "weights", "gradients", "optimizer", "activations", "logits", "buffers", "allocated", "overhead", "total"},
-		Short: []string{"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "over", "total"},
+		Short: []string{"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "ovhd", "total"},
 		Folds: true, Ends: true, Pinned: m.PeakRank,
 	}
 	for i := range m.Ranks {
