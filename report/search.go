@@ -90,6 +90,9 @@ func (o *Search) facts() Facts {
 	add("launcher", o.launcher())
 	add("GPUs", o.gpuWords())
 	searched := fmt.Sprintf("%s; %s excluded by a lower bound, %s evaluated in full", figure.Plural(r.Legal, "legal layout"), figure.Comma(r.Excluded), figure.Comma(r.Evaluated))
+	if rest := r.Legal - r.Excluded - r.Evaluated; rest > 0 && !r.Partial {
+		searched += fmt.Sprintf(", %s not better by their lower bound", figure.Comma(rest))
+	}
 	if o.Took != "" {
 		searched += ", in " + o.Took
 	}
