@@ -232,9 +232,9 @@ func fitWord(m *engine.Memory) string {
 // tightWords tells on which side of the usable memory the peak is.
 func tightWords(m *engine.Memory) string {
 	if m.Fits {
-		return "tight, fits by less than the error band"
+		return "tight, " + figure.GiB(m.Usable-m.Peak) + " GiB free, less than the error band"
 	}
-	return "tight, over by less than the error band"
+	return "tight, " + figure.GiB(m.Peak-m.Usable) + " GiB over, less than the error band"
 }
 
 // evidence adds which runs an error band comes from.

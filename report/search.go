@@ -192,7 +192,7 @@ func (o *Search) margin() string {
 	if !o.Problem.Margin || o.Problem.Objective == search.LeastMemory {
 		return ""
 	}
-	return "layouts that leave 5 % and the error band of their memory free come first"
+	return "layouts that leave 5 % or the error band of their memory free, the larger of both, come first"
 }
 
 // limits lists the other constraints on a layout.
