@@ -245,9 +245,9 @@ func fitWord(m *engine.Memory) string {
 // tightWords tells on which side of the usable memory the peak is.
 func tightWords(m *engine.Memory) string {
 	if m.Fits {
-		return "tight, fits by less than the error band"
+		return "tight, " + figure.GiB(m.Usable-m.Peak) + " GiB free, less than the error band"
 	}
-	return "tight, over by less than the error band"
+	return "tight, " + figure.GiB(m.Peak-m.Usable) + " GiB over, less than the error band"
 }
 
 // evidence adds which runs an error band comes from.
@@ -259,7 +259,7 @@ func memorySection(s *engine.Setup, m *engine.Memory, ranks bool) Section {
 	out := Section{Heading: "Memory", Lead: fmt.Sprintf("%s: %.2f GiB %s of %.2f GiB per GPU; fullest rank %d", fitWord(m), m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), m.PeakRank)}
 	t := &Table{
 		Head:  []string{"rank", "layers", "in flight", "weights", "gradients", "optimizer", "activations", "logits", "buffers", "allocated", "overhead", "total"},
-		Short: []string{"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "over", "total"},
+		Short: []string{"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "ovhd", "total"},
 		Folds: true, Ends: true, Pinned: m.PeakRank,
 	}
 	for i := range m.Ranks {

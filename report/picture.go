@@ -58,7 +58,7 @@ func memoryPicture(m *engine.Memory) Picture {
 			{"activations", r.Activations.GiB(), "#56b4e9"},
 			{"logits", r.Logits.GiB(), "#cc79a7"},
 			{"buffers", r.Buffers.GiB(), "#f0e442"},
-			{"other", r.Overhead.GiB(), "#999999"},
+			{"overhead", r.Overhead.GiB(), "#999999"},
 		}
 		bars = append(bars, bar{name: fmt.Sprintf("rank %d", r.Rank), after: figure.GiB(r.Total), parts: parts})
 	}

@@ -90,6 +90,9 @@ func (o *Search) facts() Facts {
 	add("launcher", o.launcher())
 	add("GPUs", o.gpuWords())
 	searched := fmt.Sprintf("%s; %s excluded by a lower bound, %s evaluated in full", figure.Plural(r.Legal, "legal layout"), figure.Comma(r.Excluded), figure.Comma(r.Evaluated))
+	if rest := r.Legal - r.Excluded - r.Evaluated; rest > 0 && !r.Partial {
+		searched += fmt.Sprintf(", %s not better by their lower bound", figure.Comma(rest))
+	}
 	if o.Took != "" {
 		searched += ", in " + o.Took
 	}
@@ -189,7 +192,7 @@ func (o *Search) margin() string {
 	if !o.Problem.Margin || o.Problem.Objective == search.LeastMemory {
 		return ""
 	}
-	return "layouts that leave 5 % and the error band of their memory free come first"
+	return "layouts that leave 5 % or the error band of their memory free, the larger of both, come first"
 }
 
 // limits lists the other constraints on a layout.

@@ -54,6 +54,9 @@ func (m *Model) sentence() string {
 			return r.Label + " has no effect here (" + r.Off + "). " + p.Help
 		}
 	}
+	if same := m.alike(); same != "" {
+		return same + ". " + p.Help
+	}
 	if hint := advise.BatchHint(&m.state.Setup); p.ID == knob.GBS && hint != "" {
 		return hint + " Larger batches shrink the share of the bubble and of what is done once per step."
 	}

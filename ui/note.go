@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -44,12 +45,36 @@ func (m *Model) noteCard() *overlay.Card {
 	if why := knobs.Off(&m.state.Setup, p.ID); why != "" {
 		card.Value = "no effect here: " + why
 	}
+	if same := m.alike(); same != "" {
+		card.Paragraphs = append(card.Paragraphs, overlay.Paragraph{Label: "same", Text: same})
+	}
 	for i := range m.rows {
 		if r := &m.rows[i]; r.ID == p.ID && len(r.Shown) > 1 {
 			card.About = "legal here: " + strings.Join(r.Shown, "  ")
 		}
 	}
 	return card
+}
+
+// alike says which other values of the focused knob give the figures of the current one, and why.
+func (m *Model) alike() string {
+	p, _ := knob.Find(m.state.Focus)
+	s := m.chart()
+	if p.Alike == nil || m.sweep.id != p.ID || s.Pending || s.Asked || s.Current < 0 || s.Current >= len(s.Points) {
+		return ""
+	}
+	now := &s.Points[s.Current]
+	var same []string
+	for i := range s.Points {
+		other := &s.Points[i]
+		if i != s.Current && now.Known && other.Known && other.Peak == now.Peak && math.Abs(float64(other.Step/now.Step)-1) < 1e-9 {
+			same = append(same, other.Text)
+		}
+	}
+	if len(same) == 0 {
+		return ""
+	}
+	return p.Label + " " + strings.Join(append([]string{now.Text}, same...), " and ") + " are the same here: " + p.Alike(&m.state.Setup)
 }
 
 // noteWidth is the room for the figures of a note on the narrowest card that

@@ -13,6 +13,7 @@ import (
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screens/explore"
 	"meshscope/ui/state"
 )
 
@@ -195,5 +196,29 @@ func TestNoteFigures(t *testing.T) {
 	}
 	if !strings.Contains(text, "[2]") {
 		t.Errorf("the current value is not marked:\n%s", text)
+	}
+}
+
+// TestAlike: a knob two of whose choices give the same figures says so and why, in the foot and in its note, but not
+// while the figures are of another knob or still computed.
+func TestAlike(t *testing.T) {
+	m := sample(t, 120, 36)
+	m.do(state.Action{Verb: state.FocusKnob, ID: "tp-overlap"})
+	points := []explore.Point{{Text: "auto", Known: true, Step: 4.6, Peak: 1}, {Text: "none", Known: true, Step: 4.6 * (1 + 1e-15), Peak: 1}, {Text: "user-buffers", Known: true, Step: 4.3, Peak: 1}}
+	m.sweep = sweep{id: "tp-overlap", points: points}
+	const want = "TP overlap auto and none are the same here: auto exposes "
+	if got := m.sentence(); !strings.HasPrefix(got, want) {
+		t.Errorf("the foot says %q", got)
+	}
+	silent := map[string]sweep{"of another knob": {id: "tp", points: points}, "pending": {id: "tp-overlap", points: points, pending: true}, "different": {id: "tp-overlap", points: points, current: 2}}
+	m.do(state.Action{Verb: state.Open, Overlay: overlay.NoteID})
+	m.sweep = sweep{id: "tp-overlap", points: points}
+	if text := strings.Join(strings.Fields(screenText(m)), " "); !strings.Contains(text, "same TP overlap auto and none") {
+		t.Errorf("the note does not say it:\n%s", screenText(m))
+	}
+	for name, s := range silent {
+		if m.sweep = s; m.alike() != "" {
+			t.Errorf("%s: %q", name, m.alike())
+		}
 	}
 }

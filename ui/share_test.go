@@ -212,6 +212,18 @@ func TestPasteLate(t *testing.T) {
 	if m.Update(last()); m.state.Setup != before {
 		t.Error("a paste changes the setup of a question")
 	}
+	tell(m, "w") // the glossary, over the question
+	if m.staged() != nil || m.onStage() == nil {
+		t.Fatalf("no card is open over the question:\n%s", screenText(m))
+	}
+	card := m.overlays.ID()
+	last = m.reading(read)
+	if m.Update(last()); m.state.Setup != before || m.overlays.ID() != card {
+		t.Error("a paste changes the setup of a question under a card")
+	}
+	if tell(m, "esc"); m.staged() == nil || m.state.Setup != before {
+		t.Error("the question is not there when its card closes")
+	}
 }
 
 // TestPasteFile: the name of a file opens it on Explore; its errors are those of the file, and where

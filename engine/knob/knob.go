@@ -60,6 +60,8 @@ type Knob struct {
 	// Off says why the knob has no effect in a setup, in a few words and in one;
 	// nil: it always has.
 	Off func(*Setup) (why, word string)
+	// Alike says why two of its choices can give the same figures in a setup; nil: they do not.
+	Alike func(*Setup) string
 	// Lock is the lock that a change of the knob obeys.
 	Lock Lock
 	// Fixed reports whether the locks fix the knob; nil: no lock fixes or frees it.

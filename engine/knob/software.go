@@ -36,6 +36,12 @@ func softwareKnobs() []Knob {
 			Label: "TP overlap",
 			Help:  "Overlaps TP collectives with the products next to them: user-buffers in Transformer Engine and async in torchtitan cut both into chunks, none leaves the forward's exposed.",
 			Off:   func(s *Setup) (why, word string) { return offWhere(s.TP <= 1, "TP 1", "") },
+			Alike: func(s *Setup) string {
+				if s.Overlap == recipe.OverlapNone {
+					return "comm overlap none exposes all traffic"
+				}
+				return "auto exposes the share of TP traffic that runs show on average, none all of the forward's; here that is as much"
+			},
 		}, fields[2]),
 		software(Knob{
 			Label: "CUDA graphs", Short: "graphs",

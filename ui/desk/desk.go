@@ -185,8 +185,21 @@ func (d *Desk) words() string {
 		return "to be reached"
 	}
 	return map[class.Step]string{
-		class.Vote: "first vote", class.Discuss: "talk it over", class.Again: "second vote", class.Shown: "the votes",
+		class.Vote: "first vote", class.Discuss: "talk it over", class.Again: "second vote", class.Shown: d.legend(),
 	}[d.Step]
+}
+
+// legend says which votes the bars show.
+func (d *Desk) legend() string {
+	switch first, second := len(d.Votes[0]) > 0, len(d.Votes[1]) > 0; {
+	case first && second:
+		return "the votes, first above second"
+	case first:
+		return "the votes, first round"
+	case second:
+		return "the votes, second round"
+	}
+	return "the votes"
 }
 
 // line says how the vote stands.

@@ -3,6 +3,8 @@ package desk
 import (
 	"slices"
 	"testing"
+
+	"meshscope/ui/class"
 )
 
 // TestSpan: the ladder of a vote shows where most votes are; one far away counts with the nearest end.
@@ -29,6 +31,25 @@ func TestSpan(t *testing.T) {
 		from, n := span(test.votes)
 		if text := ladderText(from, n, test.votes); !slices.Equal(text, test.want) {
 			t.Errorf("%s: %q, want %q", test.name, text, test.want)
+		}
+	}
+}
+
+// TestLegend: the strip says which of the two votes its bars show.
+func TestLegend(t *testing.T) {
+	some := map[int]int{0: 1}
+	for _, c := range []struct {
+		votes [2]map[int]int
+		want  string
+	}{
+		{[2]map[int]int{some, some}, "the votes, first above second"},
+		{[2]map[int]int{some, nil}, "the votes, first round"},
+		{[2]map[int]int{{}, some}, "the votes, second round"},
+		{[2]map[int]int{}, "the votes"},
+	} {
+		d := Desk{Moment: class.Moment{Step: class.Shown, Votes: c.votes}}
+		if got := d.words(); got != c.want {
+			t.Errorf("%v: %q, want %q", c.votes, got, c.want)
 		}
 	}
 }

@@ -36,7 +36,8 @@ func (d *drawer) votes(votes [2][]int, option int) {
 }
 
 // Bars draws the two votes for an option as two bars in the rest of a line: the upper half of its
-// cells is the first vote, the lower half the second; then the numbers.
+// cells is the first vote, the lower half the second; then the numbers. Where one of the votes has
+// no answers the other has the whole cells.
 func Bars(l *widget.Line, t *themes.Theme, g widget.Glyphs, votes [2][]int, option int) *widget.Line {
 	const numbers = 11 // cells
 	var most int
@@ -62,13 +63,13 @@ func Bars(l *widget.Line, t *themes.Theme, g widget.Glyphs, votes [2][]int, opti
 	if !g.Unicode {
 		both, first, second = "=", "\"", "_"
 	}
-	if len(votes[1]) == 0 { // there is one vote yet
-		first = both
+	text := fmt.Sprintf("%d %s %d", n[0], g.Arrow, n[1])
+	switch {
+	case len(votes[1]) == 0:
+		first, text = both, fmt.Sprint(n[0])
+	case len(votes[0]) == 0:
+		second, text = both, fmt.Sprint(n[1])
 	}
 	bar := strings.Repeat(both, min(cells[0], cells[1])) + strings.Repeat(first, max(cells[0]-cells[1], 0)) + strings.Repeat(second, max(cells[1]-cells[0], 0))
-	text := fmt.Sprint(n[0])
-	if len(votes[1]) > 0 {
-		text = fmt.Sprintf("%d %s %d", n[0], g.Arrow, n[1])
-	}
 	return l.Put(t.Paint(themes.Accent), bar).Gap(1).Put(t.Paint(themes.Muted), text)
 }

@@ -23,7 +23,7 @@ func MemoryParts(r *engine.RankMemory) []Part {
 		{themes.Activations, [3]string{"activations", "activ", "act"}, float64(r.Activations)},
 		{themes.Logits, [3]string{"logits", "logits", "log"}, float64(r.Logits)},
 		{themes.Buffers, [3]string{"buffers", "buffers", "buf"}, float64(r.Buffers)},
-		{themes.Overhead, [3]string{"overhead", "other", "ovh"}, float64(r.Overhead)},
+		{themes.Overhead, [3]string{"overhead", "ovhd", "ovhd"}, float64(r.Overhead)},
 	}
 }
 

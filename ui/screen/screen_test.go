@@ -2,8 +2,10 @@ package screen
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
+	"meshscope/engine"
 	"meshscope/ui/widget"
 )
 
@@ -111,5 +113,21 @@ func TestListed(t *testing.T) {
 	}
 	if want := []string{"up", "down", "far"}; !slices.Equal(ids, want) {
 		t.Errorf("actions %q", ids)
+	}
+}
+
+// TestPartNames: a part of a bar is called by one word at every width, cut to some of its letters.
+func TestPartNames(t *testing.T) {
+	for _, p := range append(MemoryParts(new(engine.RankMemory)), StepParts(new(engine.Time))...) {
+		for _, brief := range p.Names[1:] {
+			rest, found := p.Names[0], true
+			for _, letter := range brief {
+				_, rest, found = strings.Cut(rest, string(letter))
+				if !found {
+					t.Errorf("%s is called %s where it is narrow", p.Names[0], brief)
+					break
+				}
+			}
+		}
 	}
 }

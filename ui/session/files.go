@@ -51,9 +51,28 @@ func replace(dir, path string, text []byte) (err error) {
 	return os.Rename(file.Name(), path)
 }
 
+// writable makes a folder for a session and tries a file in it as large as most sessions are.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, ".session-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(make([]byte, 8<<10))
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if gone := os.Remove(file.Name()); err == nil {
+		err = gone
+	}
+	return err
+}
+
 // Unwritable reports whether an error of Save is of the kind that a machine has
 // for good: a home that is read-only, missing, full or no folder. The session is then not
-// kept, and nothing is said.
+// kept, and nothing more is said than by Open.
 func Unwritable(err error) bool {
 	for _, known := range []error{fs.ErrPermission, fs.ErrNotExist, fs.ErrExist, syscall.EROFS, syscall.ENOTDIR, syscall.ENOSPC, syscall.EDQUOT} {
 		if errors.Is(err, known) {

@@ -272,14 +272,23 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// A home that cannot be written is fine; a pipe is not waited for.
+// A home that cannot be written is told of once, at the start; a pipe is not waited for. A home that
+// can is left as it was.
 func TestUnwritable(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	store, start := open(t, filepath.Join(file, "meshscope", "session.json"))
+	store, start, notices := Open(filepath.Join(file, "meshscope", "session.json"), presets.Default())
+	if len(notices) != 1 || !strings.Contains(notices[0], "will not be kept in "+filepath.Join(file, "meshscope")+": ") {
+		t.Errorf("below a file: %q", notices)
+	}
+	empty := filepath.Join(dir, "empty")
+	open(t, filepath.Join(empty, "session.json"))
+	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
+		t.Errorf("%v lies there after the start: %v", left, err)
+	}
 	if err := store.Save(start, some()); err == nil || !Unwritable(err) {
 		t.Errorf("below a file: %v", err)
 	}

@@ -30,8 +30,8 @@ type Store struct {
 	off bool       // the file must not be overwritten
 }
 
-// Open reads a session. The notices say what of it could not be used, and where
-// that was set aside.
+// Open reads a session. The notices say what of it could not be used, where that was set
+// aside, and why this one will not be kept where its folder takes no file.
 func Open(path string, lib setupdoc.Library) (store *Store, last Session, notices []string) {
 	s := &Store{path: path, lib: lib, read: document{}}
 	if path == "" {
@@ -57,6 +57,9 @@ func Open(path string, lib setupdoc.Library) (store *Store, last Session, notice
 	}
 	if r.pins > MaxPins {
 		notices = append(notices, fmt.Sprintf("%d pins are kept, %d are shown: d on Compare drops one", r.pins, MaxPins))
+	}
+	if err := writable(filepath.Dir(s.path)); err != nil && !s.off {
+		notices = append(notices, "this session will not be kept in "+escape.Name(filepath.Dir(s.path))+": "+escape.Line(input.Reason(err).Error()))
 	}
 	return s, r.Session, notices
 }
@@ -155,7 +158,7 @@ func (s *Store) Keeps() bool {
 }
 
 // Save puts what a run changed between its start and its end into the file as it
-// is by now. Unwritable tells the errors that nobody needs to hear of.
+// is by now. Unwritable tells the errors that Open has told of.
 func (s *Store) Save(start, end Session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

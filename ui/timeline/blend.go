@@ -74,7 +74,7 @@ func (b *blend) spread(shares [][4]float32, kind schedule.OpKind, x, y float64, 
 
 // paint turns the shares into cells and names the stretches that are long enough.
 func (b *blend) paint(p *painter, s interval) {
-	if !p.theme.Blends() {
+	if !p.mixes() {
 		b.few(p, s)
 		return
 	}
@@ -181,7 +181,7 @@ func blendName(key uint32) string {
 
 // look returns the cell of a mix in a column of the picture, made once for each.
 func (b *blend) look(p *painter, key uint32, column int) cell {
-	if !p.theme.Blends() {
+	if !p.mixes() {
 		return b.fewLook(p, key, column)
 	}
 	cell, ok := b.looks[key]

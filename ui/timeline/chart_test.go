@@ -28,7 +28,7 @@ func built(t failer, s schedule.Spec, p2p float64) *schedule.Timeline {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	tl, err := schedule.Simulate(o, schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2}, p2p))
+	tl, err := schedule.Simulate(o, schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1}, p2p))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -205,10 +205,18 @@ func TestChartColour(t *testing.T) {
 			}
 		}
 	}
-	// The names of the kinds stand in the blended stretches.
-	line := ansi.Strip(v.Render(themed(t, "dark", colorprofile.TrueColor), widget.NewGlyphs(true), 100, 16)[0])
-	if !strings.Contains(line, "FB") {
-		t.Errorf("the steady state is not named: %q", line)
+	// Forward and backward are stacks of their shares; of a split backward the colours are mixed, and the
+	// names of the kinds stand in the blended stretches. Without blocks all are mixed.
+	split := Chart{Timeline: built(t, schedule.Spec{Kind: schedule.ZBH1, Ranks: 16, VirtualStages: 1, MicroBatches: 256}, 0), Plain: true}
+	for _, c := range []struct {
+		v       *Chart
+		unicode bool
+		want    string
+	}{{&v, true, "▅▅▅▅▅▅▅▅▅▅"}, {&v, false, "FB"}, {&split, true, "FIW"}} {
+		line := ansi.Strip(c.v.Render(themed(t, "dark", colorprofile.TrueColor), widget.NewGlyphs(c.unicode), 100, 16)[0])
+		if !strings.Contains(line, c.want) {
+			t.Errorf("the steady state of %s is not %s: %q", c.v.Timeline.Order.Spec.Kind, c.want, line)
+		}
 	}
 }
 
@@ -243,6 +251,7 @@ func TestChartLooks(t *testing.T) {
 func TestChartLegend(t *testing.T) {
 	whole := Chart{Timeline: built(t, oneFOneB(4, 8), 0)}
 	small := Chart{Timeline: built(t, oneFOneB(16, 64), 0)}
+	split := Chart{Timeline: built(t, schedule.Spec{Kind: schedule.ZBH1, Ranks: 16, VirtualStages: 1, MicroBatches: 64}, 0)}
 	for _, c := range []struct {
 		v     *Chart
 		theme *themes.Theme
@@ -250,7 +259,8 @@ func TestChartLegend(t *testing.T) {
 		want  string
 	}{
 		{&whole, themed(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · idle"},
-		{&small, themed(t, "dark", colorprofile.TrueColor), 60, " FB  F, B alternating    F  forward    B  backward   · idle"},
+		{&small, themed(t, "dark", colorprofile.TrueColor), 60, "▅▅▅ shares of time    F  forward    B  backward   · idle"},
+		{&split, themed(t, "dark", colorprofile.TrueColor), 90, " FIW  F, I, W alternating    IW  I, W alternating    FI  alternating    F  forward"},
 		{&small, themed(t, "dark", colorprofile.ANSI), 70, "▅▅▅ shares of time    F  forward    B  backward   · idle"},
 		{&small, themed(t, "dark", colorprofile.ANSI), 100, "▅▅▅ heights: shares of the time, empty: idle    F  forward    B  backward   · idle"},
 		{&small, themed(t, "mono", colorprofile.ASCII), 70, "BFB shares of time   F fwd   B bwd   · idle"},

@@ -322,6 +322,29 @@ func lowerEighth(n int) string {
 	return [8]string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇"}[n&7]
 }
 
+// stackHeight returns how many eighths the block of a stack fills; 0: the sign is none.
+func stackHeight(sign string) int {
+	for n := 1; n < blendLevels; n++ {
+		if sign == lowerEighth(n) {
+			return n
+		}
+	}
+	return 0
+}
+
+// idleAbove reports whether the paint of a stack is that of one with idle time on top.
+func (p *painter) idleAbove(paint themes.Paint) bool {
+	for kind := range fewIdle {
+		if paint == p.theme.Line(kindFill(kind)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isStack reports whether a sign is the block of a stack.
+func isStack(sign string) bool { return stackHeight(sign) > 0 }
+
 // fewLegend explains columns that hold several operations: a sample of the mix that
 // fills most of the picture.
 func (p *painter) fewLegend() []LegendEntry {

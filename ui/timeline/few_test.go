@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
 	"meshscope/engine/schedule"
@@ -214,4 +215,45 @@ func TestTint(t *testing.T) {
 			t.Fatalf("%v: %g eighths painted of %g worked", levels, sum, work)
 		}
 	})
+}
+
+// TestTallStacks: of a rank several lines high the stacks go over all of them, what stands below it at the
+// bottom, and one line of it changes none of the next rank's.
+func TestTallStacks(t *testing.T) {
+	line := built(t, oneFOneB(4, 64), 0)
+	theme := themed(t, "dark", colorprofile.TrueColor)
+	f := Frame{Cols: 40, spans: []interval{{to: line.Makespan, cols: 40}}}
+	r := NewRows(line, &f, theme, widget.NewGlyphs(true), false)
+	r.Tall(3)
+	for range 2 {
+		var lines []string
+		for i := range 3 {
+			var b strings.Builder
+			if i == 0 {
+				r.Draw(&b, 1, &Marks{})
+			} else {
+				r.Below(&b)
+			}
+			lines = append(lines, string([]rune(ansi.Strip(b.String()))[20]))
+		}
+		if got := strings.Join(lines, ""); got != " ▇ " { // 5 eighths of three lines: 15 from below
+			t.Errorf("the middle of the step is %q", got)
+		}
+	}
+}
+
+// TestFutureStacks: what has not run yet is grey as high as it works: full where a column has no idle time.
+func TestFutureStacks(t *testing.T) {
+	line := built(t, oneFOneB(4, 64), 0)
+	f := Frame{Cols: 40, spans: []interval{{to: line.Makespan, cols: 40}}}
+	r := NewRows(line, &f, themed(t, "dark", colorprofile.TrueColor), widget.NewGlyphs(true), false)
+	var b strings.Builder
+	r.Draw(&b, 0, &Marks{Until: line.Makespan / 2})
+	cells := []rune(ansi.Strip(b.String()))
+	if got := string(cells[15:18]) + string(cells[22:28]); got != "▅▅▅██████" {
+		t.Errorf("the middle of the step is %q in %q", got, string(cells))
+	}
+	if last := cells[39]; stackHeight(string(last)) == 0 {
+		t.Errorf("the drain, half of which is idle, is %q in %q", last, string(cells))
+	}
 }

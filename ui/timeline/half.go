@@ -11,6 +11,7 @@ import (
 // one in the lower. It needs a theme that blends: letters have no room, so that
 // colours are all there is.
 func (r *Rows) DrawTwo(b *strings.Builder, upper, lower int, mu, ml *Marks) {
+	r.base.stacked, r.lit.stacked = false, false
 	r.draw(upper, mu)
 	above := slices.Clone(r.base.cells)
 	r.draw(lower, ml)

@@ -105,7 +105,7 @@ const (
 
 // mixLegend explains what was drawn where a column holds several operations.
 func (p *painter) mixLegend(paired bool) []LegendEntry {
-	if !p.theme.Blends() {
+	if !p.mixes() {
 		return p.fewLegend()
 	}
 	type mix struct {

@@ -51,6 +51,7 @@ func (o *Overview) Render(a *Axis, t *themes.Theme, g widget.Glyphs, from, to fl
 	bright := gantt.newPainter(t, g, w, gantt.Rows(1))
 	grey := gantt.newPainter(t.Dim(), g, w, gantt.Rows(1))
 	bright.blend, grey.blend = newBlend(w), newBlend(w)
+	bright.stacked, grey.stacked = false, false
 	first, last := whole.Column(a.Moment(from)), whole.Column(a.Moment(to))
 	lines := make([]string, 0, len(o.keys))
 	cells := make([]cell, w)

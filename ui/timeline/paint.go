@@ -25,7 +25,14 @@ type painter struct {
 	idle, inside themes.Paint // waiting at the ends of the step, and between two operations
 	mark         themes.Paint
 	blend        blend
+	// stacked: columns that hold several operations are stacks, though colours can be mixed. Of
+	// forward and backward they show the shares, where the mix is one grey; with the two parts
+	// of a split backward as well they would flicker, and the mixes are three hues.
+	stacked bool
 }
+
+// mixes reports whether a column that holds several operations has their colours mixed.
+func (p *painter) mixes() bool { return p.theme.Blends() && !p.stacked }
 
 // newPainter prepares w columns for the given ranks.
 func (v *Chart) newPainter(t *themes.Theme, g widget.Glyphs, w int, rows []int) *painter {
@@ -36,6 +43,9 @@ func (v *Chart) newPainter(t *themes.Theme, g widget.Glyphs, w int, rows []int) 
 	}
 	if g.Unicode {
 		p.idleSign = "·"
+	}
+	if info, ok := v.Timeline.Order.Spec.Kind.Info(); ok {
+		p.stacked = g.Unicode && t.Blends() && !info.SplitsBackward
 	}
 	p.perOp = perOp(p.spans, sc)
 	if p.perOp < 1 {

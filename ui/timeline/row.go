@@ -39,6 +39,39 @@ type Rows struct {
 	drawn  int
 	halves map[[2]themes.Paint]cell
 	edge   themes.Paint
+	// tall is how many lines a rank has, above how many of them are below the one that was written last;
+	// heights are those of the stacks in its columns, in eighths.
+	tall, above int
+	heights     []int
+}
+
+// Tall makes ranks n lines high: that of Draw, and n-1 times Below. Stacks go over all of them.
+func (r *Rows) Tall(n int) {
+	if r != nil {
+		r.tall = n
+	}
+}
+
+// stacked gives stacks the part of them that is in the line with so many lines below it.
+func (r *Rows) stacked(line int) {
+	if r.above = line; r.tall < 2 {
+		return
+	}
+	var last, full themes.Paint
+	for i, h := range r.heights {
+		if h == 0 {
+			continue
+		}
+		c := &r.base.cells[i]
+		if part := h*r.tall - blendLevels*line; part < blendLevels {
+			c.sign = lowerEighth(max(0, part))
+		} else { // full, and so are the lines below: as a ground, since blocks leave seams in some fonts
+			if c.paint != last {
+				last, full = c.paint, c.paint.Reversed()
+			}
+			c.paint, c.sign, r.heights[i] = full, " ", 0
+		}
+	}
 }
 
 // NewRows prepares the drawing of a timeline's ranks. With grey set, operations
@@ -83,6 +116,13 @@ type Marks struct {
 // Draw writes one rank.
 func (r *Rows) Draw(b *strings.Builder, rank int, m *Marks) {
 	r.draw(rank, m)
+	if r.tall > 1 {
+		r.heights = r.heights[:0]
+		for i := range r.base.cells {
+			r.heights = append(r.heights, stackHeight(r.base.cells[i].sign))
+		}
+		r.stacked(r.tall - 1)
+	}
 	writeCells(b, r.base.cells)
 }
 
@@ -170,6 +210,7 @@ func (r *Rows) Below(b *strings.Builder) {
 			cells[i] = cell{sign: " "}
 		}
 	}
+	r.stacked(max(0, r.above-1))
 	writeCells(b, cells)
 }
 
@@ -199,7 +240,9 @@ func (r *Rows) gap(from, to float64) {
 	z := min(len(cells), max(a+1, r.exact(to)))
 	paint := r.theme.Paint(themes.Cursor).Reversed()
 	for i := a; i < z; i++ {
-		cells[i].paint = paint
+		if cells[i].paint = paint; isStack(cells[i].sign) {
+			cells[i].sign = " "
+		}
 		if !r.theme.Colours && (i == a || i == z-1) {
 			cells[i].sign = r.base.glyphs.Here
 		}
@@ -247,9 +290,13 @@ func (r *Rows) future(until float64) {
 	from := r.frame.Column(until) + 1
 	faint := r.theme.Paint(themes.Faint)
 	cells := r.base.cells
+	stacks := r.base.perOp < 1 && r.base.stacks() && !r.base.mixes()
 	for i := max(0, from); i < len(cells); i++ {
-		if cells[i].sign == " " && cells[i].paint != (themes.Paint{}) {
-			cells[i].sign = "-"
+		switch c := &cells[i]; {
+		case stacks && (c.sign == " " && c.paint != (themes.Paint{}) || isStack(c.sign) && !r.base.idleAbove(c.paint) || lettered(c.sign) && !r.frame.folded(i)):
+			c.sign = "█"
+		case c.sign == " " && c.paint != (themes.Paint{}):
+			c.sign = "-"
 		}
 		cells[i].paint = faint
 	}
@@ -280,7 +327,7 @@ func (r *Rows) mark(rank int, m Marked) {
 	}
 	paint := r.theme.Paint(role).Reversed()
 	for i := a; i < b; i++ {
-		if sign := p.cells[i].sign; sign == p.idleSign || sign == "" {
+		if sign := p.cells[i].sign; sign == p.idleSign || sign == "" || isStack(sign) {
 			p.cells[i].sign = " "
 		}
 		p.cells[i].paint = paint

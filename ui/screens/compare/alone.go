@@ -185,7 +185,7 @@ func (a *alone) line(in *screen.Context, m *enginecompare.Method, here bool, w, 
 func legend(in *screen.Context, w int) []string {
 	memory, step := screen.MemoryParts(new(engine.RankMemory)), screen.StepParts(new(engine.Time))
 	form := [2]int{} // of the names
-	memory[6].Names[0], step[4].Names[0] = "other", "optimizer step"
+	step[4].Names[0] = "optimizer step"
 	if w < 100 {
 		form = [2]int{2, 1}
 	}

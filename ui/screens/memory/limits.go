@@ -16,14 +16,14 @@ import (
 
 // limits returns the block that says how far sequence and micro-batch go.
 func (v *View) limits(in *screen.Context, w int) []string {
-	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  LARGEST THAT FITS", "", "", themes.Muted)}
-	return append(lines, v.limitLines(in, w)...)
+	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  LARGEST THAT FITS", "safety margin left free", "", themes.Muted)}
+	return append(lines, v.limitLines(in, w, "")...)
 }
 
-// limitLines returns its sentences.
-func (v *View) limitLines(in *screen.Context, w int) []string {
+// limitLines returns its sentences; margin says that they leave one, where no heading does.
+func (v *View) limitLines(in *screen.Context, w int, margin string) []string {
 	var lines []string
-	for _, text := range v.limitWords(in) {
+	for _, text := range v.limitWords(in, margin) {
 		lines = append(lines, wrapped(in, text, w)...)
 	}
 	return lines
@@ -72,22 +72,25 @@ func (v *View) overhead(in *screen.Context, w int) []string {
 }
 
 // limitWords says how far sequence and micro-batch go, and what stops them.
-func (v *View) limitWords(in *screen.Context) []string {
+func (v *View) limitWords(in *screen.Context, margin string) []string {
 	if !v.fresh(in) {
-		return []string{"searching the largest sequence and micro-batch with a safety margin" + in.Glyphs.Ellipsis}
+		return []string{"searching the largest sequence and micro-batch" + in.Glyphs.Ellipsis}
 	}
 	l, m := &v.answers.limits, memoryOf(in)
 	peak := func(b units.Bytes) string {
 		exact := figure.Band{Evidence: &m.Evidence, PlusMinus: in.Glyphs.PlusMinus}
 		return strings.ReplaceAll(exact.Of(gib(b)), " ", inseparable)
 	}
-	seq := fmt.Sprintf("no sequence fits with the safety margin, not even %s tokens", figure.Comma(l.SeqUnit))
-	if l.Seq > 0 {
-		seq = fmt.Sprintf("longest sequence with the safety margin: %s tokens, %s", figure.Comma(l.Seq), peak(l.SeqPeak))
+	room := func(b units.Bytes) string {
+		return peak(b) + ", " + strings.ReplaceAll(gib(m.Usable-b)+" free", " ", inseparable)
 	}
-	mbs := fmt.Sprintf("no micro-batch fits with the safety margin at %s tokens", figure.Comma(in.Setup.Seq))
+	seq := fmt.Sprintf("no sequence leaves the safety margin, not even %s tokens", figure.Comma(l.SeqUnit))
+	if l.Seq > 0 {
+		seq = fmt.Sprintf("longest sequence%s: %s tokens, %s", margin, figure.Comma(l.Seq), room(l.SeqPeak))
+	}
+	mbs := fmt.Sprintf("no micro-batch leaves the safety margin at %s tokens", figure.Comma(in.Setup.Seq))
 	if l.MBS > 0 {
-		mbs = fmt.Sprintf("largest micro-batch with the safety margin: %s, %s", figure.Comma(l.MBS), peak(l.MBSPeak))
+		mbs = fmt.Sprintf("largest micro-batch%s: %s, %s", margin, figure.Comma(l.MBS), room(l.MBSPeak))
 	}
 	ranks := len(m.Ranks)
 	return []string{

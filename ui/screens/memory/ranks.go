@@ -145,7 +145,7 @@ func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
 	}
 	lines = append(lines, v.details(in, w)...)
 	if !headed && !in.Asks {
-		limits := v.limitLines(in, w)
+		limits := v.limitLines(in, w, " with the safety margin left free")
 		if h-len(lines) < len(limits) {
 			limits = v.limitBrief(in, w)
 		}

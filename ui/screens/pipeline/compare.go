@@ -78,8 +78,8 @@ type figures struct {
 	exposed, saved   string // communication that is not overlapped; what overlapped pairs save
 }
 
-// live returns the most activations in flight, in those of whole stages.
-func (f *figures) live() string { return stages(f.inFlight, f.chunks) }
+// live returns the most micro-batches in flight on a rank.
+func (f *figures) live() string { return microBatches(f.inFlight, f.chunks) }
 
 func figuresOf(s *engine.Setup, r *engine.Report) figures {
 	p := r.Pipeline
@@ -134,12 +134,16 @@ func (v *View) differences(in *screen.Context, l *layout, w int) []string {
 	cells := func(sign string, f *figures, r *engine.Report) []string {
 		return []string{
 			sign + " " + f.name, figure.Seconds(r.Time.Step), seconds(f.makespan), f.bubble, f.peak,
-			f.live(), f.saved, figure.Comma(f.messages), fmt.Sprint(f.copies),
+			f.live(), f.saved, figure.Comma(f.messages), fmt.Sprint(f.copies), f.exposed,
 		}
 	}
 	points := func(x, y float64) string { return figure.Signed(100*(y-x), 1) + " pts" }
 	relative := func(x, y float64) string { return figure.Signed(100*(y/x-1), 1) + " %" }
 	live := float64(b.inFlight)/float64(max(b.chunks, 1)) - float64(a.inFlight)/float64(max(a.chunks, 1))
+	exposed := ""
+	if of := float64(ra.Time.Exposed); of > 0 {
+		exposed = relative(of, float64(rb.Time.Exposed))
+	}
 	messages, copies := figure.Comma(b.messages-a.messages), fmt.Sprint(b.copies-a.copies)
 	if b.messages > a.messages {
 		messages = "+" + messages
@@ -148,14 +152,14 @@ func (v *View) differences(in *screen.Context, l *layout, w int) []string {
 		copies = "+" + copies
 	}
 	return []string{
-		row(themes.Muted, "", "step", "pipeline", "bubble", "peak GiB", "in flight", "overlap", "messages", "replicas"),
+		row(themes.Muted, "", "step", "pipeline", "bubble", "peak GiB", "in flight", "overlap", "messages", "replicas", "exposed"),
 		row(themes.Text, cells("A", &a, ra)...),
 		row(themes.Text, cells("B", &b, rb)...),
 		row(
 			themes.Strong, "B minus A", relative(float64(ra.Time.Step), float64(rb.Time.Step)), relative(a.makespan, b.makespan),
 			points(ofStep(ra), ofStep(rb)),
 			figure.Signed(float64(rb.Memory.Peak-ra.Memory.Peak)/(1<<30), 1), figure.Signed(live, 1), "",
-			messages, copies,
+			messages, copies, exposed,
 		),
 	}
 }

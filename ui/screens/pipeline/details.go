@@ -70,9 +70,10 @@ func facts(b *block, rank int) [][2]string {
 		form += "; " + p.Disproved
 	}
 	bubble := fmt.Sprintf("%s of the step: idle time of the slowest rank; e explains it over the work, over all ranks and as the closed form gives it", f.bubble)
-	flight := fmt.Sprintf("activations of at most %s stages; on rank r: %s", f.live(), info.Memory)
+	flight := fmt.Sprintf("at most %s micro-batches; on rank r: %s", f.live(), info.Memory)
 	if b.setup.VPP > 1 {
-		flight = fmt.Sprintf("activations of at most %s stages, %d chunks; chunks on rank r: %s", f.live(), f.inFlight, info.Memory)
+		flight = fmt.Sprintf("at most %s; with %d chunks to a rank, %s micro-batches; chunks on rank r: %s",
+			figure.Plural(f.inFlight, "chunk"), b.setup.VPP, f.live(), info.Memory)
 	}
 	out := [][2]string{
 		{"schedule", info.Name + fmt.Sprintf("; %s messages; each weight %s", figure.Comma(f.messages), times(f.copies))},

@@ -33,6 +33,7 @@ func (v *View) Render(in *screen.Context) []string {
 	for i := range l.blocks {
 		if b := &l.blocks[i]; !b.hidden {
 			b.rows = timeline.NewRows(b.line, &l.frame, in.Theme, in.Glyphs, v.microBatch || v.critical)
+			b.rows.Tall(l.tall)
 			lines = append(lines, v.heading(in, l, i, w))
 			lines = append(lines, v.ranks(in, l, i, &cursor)...)
 		}

@@ -66,9 +66,9 @@ func (v *View) explain(s *spot, brief bool) (name, text string) {
 	}
 	text += "  " + span(s.from, s.to) + "  " + waited(s)
 	live := s.line.InFlight(s.rank, (s.from+s.to)/2)
-	text += "  in flight " + stages(live, s.line.Order.Spec.VirtualStages)
-	if s.line.Order.Spec.VirtualStages > 1 {
-		text += fmt.Sprintf(" (chunks: %d)", live)
+	text += "  in flight " + microBatches(live, s.line.Order.Spec.VirtualStages)
+	if v := s.line.Order.Spec.VirtualStages; v > 1 {
+		text += fmt.Sprintf(" (%s, %d to a rank)", figure.Plural(live, "chunk"), v)
 	}
 	return name, text
 }

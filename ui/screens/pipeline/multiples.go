@@ -22,6 +22,8 @@ type pictures struct {
 const (
 	multiplesWidth  = 110 // of the screen, from which there are pictures
 	multiplesFigure = 60  // columns of figures left of them
+	multiplesWide   = 118 // of a screen with one more: a terminal of 120 columns
+	multiplesMore   = 70  // columns of figures there: the exposed communication too
 	multiplesFoot   = 4   // lines of words below
 	pictureOps      = 1 << 19
 	// outlier is how much longer than the fastest schedule one is whose end is not drawn: it
@@ -33,6 +35,9 @@ const (
 func (t *table) pictured(w, h int) int {
 	if t.plain || w < multiplesWidth || h < 16 || len(t.rows) == 0 || !t.rows[0].Report.Legal {
 		return 0
+	}
+	if w >= multiplesWide {
+		return multiplesMore
 	}
 	return multiplesFigure
 }
@@ -224,7 +229,7 @@ func (t *table) words(in *screen.Context) string {
 	case t.drawn.axis.Whole == 0:
 		return "drawing" + in.Glyphs.Ellipsis
 	case t.drawn.axis.Cut:
-		return "starts and ends of the step, " + seconds(t.drawn.axis.Whole-t.drawn.axis.Length) + " between left out"
+		return "starts and ends; " + seconds(t.drawn.axis.Whole-t.drawn.axis.Length) + " between left out"
 	}
 	return "the step"
 }
@@ -235,7 +240,10 @@ func (t *table) further(in *screen.Context, r *row, part, w int) string {
 	f := &r.figures
 	switch part {
 	case 1:
-		line.Put(in.Paint(themes.Muted), fmt.Sprintf("%s messages, exposed %s", figure.Comma(r.Messages), f.exposed))
+		line.Put(in.Paint(themes.Muted), figure.Comma(r.Messages)+" messages")
+		if w < multiplesMore { // otherwise a column
+			line.Put(in.Paint(themes.Muted), ", exposed "+f.exposed)
+		}
 	case 2:
 		line.Put(in.Paint(themes.Muted), "memory "+r.Info.Memory)
 	}

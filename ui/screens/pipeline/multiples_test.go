@@ -41,7 +41,7 @@ func TestMultiples(t *testing.T) {
 	if drawn < 6 || !v.table.drawn.axis.Cut {
 		t.Fatalf("%d pictures, middle left out: %t", drawn, v.table.drawn.axis.Cut)
 	}
-	for _, size := range [][2]int{{110, 16}, {118, 30}, {200, 50}, {240, 90}} {
+	for _, size := range [][2]int{{110, 16}, {117, 30}, {118, 30}, {200, 50}, {240, 90}} {
 		lines := v.Render(in.At(size[0], size[1]))
 		if len(lines) != size[1] {
 			t.Fatalf("%v: %d lines", size, len(lines))
@@ -50,6 +50,9 @@ func TestMultiples(t *testing.T) {
 			if n := ansi.StringWidth(line); n != size[0] {
 				t.Errorf("%v: line %d has %d cells: %q", size, y, n, ansi.Strip(line))
 			}
+		}
+		if heading := ansi.Strip(lines[1]); strings.Contains(heading, " exposed ") != (size[0] >= 118) {
+			t.Errorf("%v: exposed communication is a column from 118 cells on: %q", size, heading)
 		}
 		for y := 2; y < size[1]-7; y++ {
 			if i, ok := v.table.multipleAt(size[1], y); ok {
@@ -61,7 +64,7 @@ func TestMultiples(t *testing.T) {
 		}
 	}
 	text := ansi.Strip(strings.Join(v.Render(in.At(200, 50)), "\n"))
-	if !strings.Contains(text, "starts and ends of the step") {
+	if !strings.Contains(text, "starts and ends; ") {
 		t.Errorf("no word on the axis:\n%s", text)
 	}
 	v.table.plain = true

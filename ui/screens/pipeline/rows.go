@@ -122,16 +122,15 @@ func (v *View) margin(in *screen.Context, l *layout, b *block, rank, other, curs
 		}
 	}
 	line.RightAligned(in.Paint(themes.Muted), figure.Percent(idle/b.line.Makespan), at+idleWidth)
-	line.RightAligned(in.Paint(role), stages(max(live(rank), live(other)), b.setup.VPP), at+idleWidth+liveWidth)
+	line.RightAligned(in.Paint(role), microBatches(max(live(rank), live(other)), b.setup.VPP), at+idleWidth+liveWidth)
 	return line.String()
 }
 
 // milli returns a time in milliseconds, without its unit.
 func milli(d float64) string { return figure.Three(1e3 * d) }
 
-// stages returns a number of chunk activations in those of whole stages, of which each
-// has v chunks.
-func stages(chunks, v int) string {
+// microBatches returns activations of chunks as micro-batches of a rank, which has v chunks.
+func microBatches(chunks, v int) string {
 	v = max(v, 1)
 	if chunks%v == 0 {
 		return figure.Comma(chunks / v)

@@ -187,15 +187,15 @@ func columns() [8]column {
 		{"bubble", 36},
 		{"peak GiB", 47},
 		{"in flight", 58},
-		{"overlap", 68},
-		{"exposed", 78},
+		{"exposed", 68},
+		{"overlap", 78},
 		{"messages", 89},
 		{"replicas", 99},
 	}
 }
 
 // columnWords explain the headings.
-const columnWords = "bubble: idle time of the slowest rank, as a share of the step; in flight: stages' activations; overlap: time saved by pairs of forward and backward; exposed: communication that is not overlapped"
+const columnWords = "bubble: idle time of the slowest rank, as a share of the step; in flight: micro-batches whose activations a rank keeps; exposed: communication that is not overlapped; overlap: time saved by pairs of forward and backward"
 
 // renderTable draws the table over the whole screen.
 func (v *View) renderTable(in *screen.Context, w, h int) []string {
@@ -296,7 +296,7 @@ func (v *View) tableRow(in *screen.Context, i, w int) string {
 	}
 	for k, c := range []string{
 		figure.Seconds(r.Time.Step), f.bubble, f.peak, f.live(),
-		f.saved, f.exposed, figure.Comma(row.Messages), fmt.Sprint(f.copies),
+		f.exposed, f.saved, figure.Comma(row.Messages), fmt.Sprint(f.copies),
 	} {
 		role := themes.Text
 		if k == 2 {

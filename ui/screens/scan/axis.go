@@ -56,11 +56,11 @@ func tickText(u record.Unit, v float64) string {
 // no room for all, those under the cursor, current, first and last come first, and
 // none is cut.
 func (v *View) axis(in *screen.Context, row []enginescan.Point, w int, each float64) []string {
-	names, numbers := newLabels(w), newLabels(w)
+	names, numbers, others := newLabels(w), newLabels(w), newLabels(w)
 	put := func(l *labels, i int, p themes.Paint, text string) bool {
 		return l.put(tickWidth+int((float64(i)+0.5)*each), tickWidth, p, text)
 	}
-	var named, others []int
+	var named, unnamed []int
 	for _, i := range v.order(row) {
 		text, role := row[i].X, themes.Muted
 		if row[i].Current {
@@ -72,18 +72,32 @@ func (v *View) axis(in *screen.Context, row []enginescan.Point, w int, each floa
 		if put(names, i, in.Paint(role), text) {
 			named = append(named, i)
 		} else {
-			others = append(others, i)
+			unnamed = append(unnamed, i)
 		}
 	}
-	for _, i := range append(named, others...) { // a figure under each name, then others
+	for _, i := range append(named, unnamed...) { // a figure under each name, then others
 		switch p := &row[i]; {
 		case p.Value != nil:
 			put(numbers, i, in.Paint(themes.Text), figure.Of(v.grid.Unit, *p.Value))
 		case p.Verdict == enginescan.Illegal:
 			put(numbers, i, in.Paint(themes.Muted), in.Glyphs.Cross)
 		}
+		if other := v.beside(i); other != nil {
+			role := themes.Text
+			if row[i].Verdict == enginescan.DoesNotFit && v.other.Unit == record.Memory {
+				role = themes.Bad
+			}
+			put(others, i, in.Paint(role), brief(v.other.Unit, *other))
+		}
 	}
-	return []string{names.line(), numbers.line(), noFitLine(in, row, w, each)}
+	lines := []string{names.line(), numbers.line(), noFitLine(in, row, w, each)}
+	if len(others.list) == 0 {
+		return lines
+	}
+	word, _ := besideOf(v.drawn.figure)
+	word += unitWords(v.other.Unit)
+	others.list = append(others.list, placed{0, len(word), in.Paint(themes.Muted), word})
+	return []string{lines[0], lines[1], others.line(), lines[2]}
 }
 
 // noFitLine marks the points that do not fit, each run of them with words where there

@@ -40,7 +40,7 @@ func TestLongAxisIsReadable(t *testing.T) {
 				t.Errorf("%v: a text is cut: %q", size, lines[i])
 			}
 		}
-		names := size[1] - 4 // figures, marks and a blank line below
+		names := size[1] - 4 // figures, peaks and marks below
 		texts := strings.Fields(lines[names])
 		for _, name := range texts {
 			bare := strings.Trim(name, "[]")
@@ -64,7 +64,16 @@ func TestLongAxisIsReadable(t *testing.T) {
 		if ticks < 2 {
 			t.Errorf("%v: %d ticks", size, ticks)
 		}
-		if marks := lines[names+2]; strings.Contains(marks, "fit!") || !strings.Contains(marks, "! does not fit") && !strings.Contains(marks, "no fit   no fit") {
+		peaks := strings.Fields(lines[names+2])
+		if len(peaks) < 7 || peaks[0] != "peak," || peaks[1] != "GiB" {
+			t.Errorf("%v: the peaks are %q", size, peaks)
+		}
+		for _, text := range peaks[min(2, len(peaks)):] {
+			if !slices.ContainsFunc(v.other.Rows[0], func(p enginescan.Point) bool { return p.Value != nil && brief(v.other.Unit, *p.Value) == text }) {
+				t.Errorf("%v: %q is no peak", size, text)
+			}
+		}
+		if marks := lines[names+3]; strings.Contains(marks, "fit!") || !strings.Contains(marks, "! does not fit") && !strings.Contains(marks, "no fit   no fit") {
 			t.Errorf("%v: marks %q", size, marks)
 		}
 	}

@@ -44,7 +44,7 @@ func (v *View) Render(in *screen.Context) []string {
 
 // choiceLines draws the query.
 func (v *View) choiceLines(in *screen.Context, w int) []string {
-	lines := []string{in.Heading(w, "SCAN", "one figure over one or two knobs", exact(in, v.figure))}
+	lines := []string{in.Heading(w, "SCAN", "one figure over one or two knobs", v.exact(in))}
 	for c := range choices {
 		l, role := in.Row(w, c == v.at && !v.inChart)
 		l.To(2).Put(in.Paint(role), c.label()).To(10)
@@ -123,6 +123,19 @@ func exact(in *screen.Context, id string) string {
 		return r.Memory.BandOf("memory", in.Glyphs.PlusMinus)
 	}
 	return r.Time.BandOf("steps", in.Glyphs.PlusMinus)
+}
+
+// exact returns how exact the figure is, and the one below it.
+func (v *View) exact(in *screen.Context) string {
+	text := exact(in, v.figure)
+	if v.other == nil || text == "" {
+		return text
+	}
+	_, other := besideOf(v.drawn.figure)
+	if more := exact(in, other); more != text {
+		text += ", " + more
+	}
+	return text
 }
 
 // values returns the figures of a row; NaN where there is none.
@@ -211,7 +224,12 @@ func (v *View) table(in *screen.Context, row []enginescan.Point, w, h int) []str
 		if p.Value != nil {
 			text = figure.Of(v.grid.Unit, *p.Value)
 		}
-		lines = append(lines, l.RightAligned(in.Paint(role), text, 34).String())
+		l.RightAligned(in.Paint(role), text, 34)
+		if other, word := v.beside(i), ""; other != nil && w >= 56 {
+			word, _ = besideOf(v.drawn.figure)
+			l.RightAligned(in.Paint(role), word+" "+figure.Of(v.other.Unit, *other), 54)
+		}
+		lines = append(lines, l.String())
 	}
 	from, h := 0, max(h, 0)
 	if len(lines) > h {

@@ -57,8 +57,9 @@ type View struct {
 	find find // a figure by a part of its name
 
 	grid  *enginescan.Grid
-	drawn query // what grid answers
-	of    query // the query: while it is computed, grid answers another
+	other *enginescan.Grid // the peak at the same points, or the step; nil with two knobs
+	drawn query            // what grid answers
+	of    query            // the query: while it is computed, grid answers another
 	jobs  widget.Jobs
 	large bool // too many points to go through
 }
@@ -92,22 +93,49 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 			X: enginescan.Axis{ID: want.x}, By: enginescan.Axis{ID: want.by},
 			Locks: knob.Locks{GPUs: true, Batch: true, Tokens: true},
 		}
-		g, err := scan.Run(func() bool { return ctx.Err() != nil })
+		stop := func() bool { return ctx.Err() != nil }
+		g, err := scan.Run(stop)
+		var other *enginescan.Grid
+		if _, scan.Figure = besideOf(want.figure); err == nil && want.by == "" {
+			if o, failed := scan.Run(stop); failed == nil {
+				other = &o
+			}
+		}
 		return func() {
 			if !v.jobs.End(job) {
 				return // another one is on its way
 			}
 			switch {
 			case err == nil:
-				v.grid, v.drawn = &g, want
+				v.grid, v.other, v.drawn = &g, other, want
 				v.toCurrent()
 			case errors.Is(err, enginescan.StoppedError{}):
 				v.of = query{}
 			default: // too many points
-				v.grid, v.large = nil, true
+				v.grid, v.other, v.large = nil, nil, true
 			}
 		}
 	}}
+}
+
+// besideOf returns the figure that stands below a chart's own, by its word and in full: what a point is
+// worth depends on both its step and its memory.
+func besideOf(figure string) (word, id string) {
+	if strings.HasPrefix(figure, "memory.") {
+		return "step", "time.step"
+	}
+	return "peak", "memory.peak"
+}
+
+// beside returns that figure of a point of the chart; nil where it has none.
+func (v *View) beside(i int) *float64 {
+	if v.other == nil || len(v.other.Rows) == 0 || i >= len(v.other.Rows[0]) {
+		return nil
+	}
+	if p := &v.other.Rows[0][i]; p.X == v.grid.Rows[0][i].X {
+		return p.Value
+	}
+	return nil
 }
 
 // toCurrent puts the cursor of the chart on the current setup.
@@ -124,7 +152,7 @@ func (v *View) toCurrent() {
 
 // Forget is for when the screen is left: the points can be computed again.
 func (v *View) Forget() {
-	v.grid, v.drawn, v.of = nil, query{}, query{}
+	v.grid, v.other, v.drawn, v.of = nil, nil, query{}, query{}
 	v.jobs.Drop()
 }
 

@@ -17,6 +17,11 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	if g.By.ID != "" {
 		t.Head[0] = string(g.X.ID) + ", " + string(g.By.ID)
 	}
+	if v.other != nil {
+		_, id := besideOf(v.drawn.figure)
+		_, other := figures.ByWord(id)
+		t.Head = append(t.Head, other)
+	}
 	for _, row := range g.Rows {
 		for i := range row {
 			p := &row[i]
@@ -25,6 +30,10 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 				at += ", " + p.By
 			}
 			t.Rows = append(t.Rows, []report.Cell{report.Word(at), report.Maybe(g.Unit, p.Value), report.Word(string(p.Verdict)), report.Word(p.Why)})
+			if v.other != nil {
+				last := len(t.Rows) - 1
+				t.Rows[last] = append(t.Rows[last], report.Maybe(v.other.Unit, v.beside(i)))
+			}
 		}
 	}
 	return []report.Table{t}

@@ -68,7 +68,7 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 	if a == nil || a.result.near.Least == 0 || v.running != nil {
 		return nil
 	}
-	texts := []string{nearWords(&a.result.near) + " within 1 %"}
+	texts := []string{others(&a.result.near) + " within 1 %"}
 	if long := texts[0] + " of rank 1"; widget.Width(long) <= w-pointer {
 		texts[0] = long
 	}
@@ -89,7 +89,7 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 		texts = append(texts, overlapped(parts))
 	}
 	if a.result.band.Least > 0 {
-		texts = append(texts, nearWords(&a.result.band)+" too close to call")
+		texts = append(texts, a.closeWords(w-pointer))
 	} else {
 		texts = append(texts, "no error band")
 	}
@@ -110,16 +110,46 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 // overlapped names the dimensions whose traffic is assumed to be overlapped, and the share of the step that it is.
 func overlapped(parts []string) string { return "overlapped: " + strings.Join(parts, ", ") + " %" }
 
-// nearWords returns how many layouts are near the best: 11, or 11 to 340 where bounds
+// closeWords say how many layouts have the mark of those too close to call. Where the last
+// one that is listed has it, more of them may follow.
+func (a *answer) closeWords(w int) string {
+	n := find.Near{Least: 1} // the first
+	for i := range a.rows {
+		if a.rows[i].close {
+			n.Least++
+		}
+	}
+	switch last := len(a.rows) - 1; {
+	case last > 0 && a.rows[last].close:
+		n.Least = max(n.Least, a.result.band.Least)
+		if a.result.band.Most > 0 {
+			n.Most = max(n.Least, a.result.band.Most)
+		}
+	case a.result.band.Most > 0:
+		n.Most = n.Least
+	}
+	text := others(&n) + " too close"
+	for _, more := range []string{" to call (~)", " (~)"} {
+		if widget.Width(text+more) <= w {
+			return text + more
+		}
+	}
+	return text
+}
+
+// others returns how many layouts but the best are near it: 11, or 11 to 340 where bounds
 // leave it open, or at least 11 where the search was stopped.
-func nearWords(n *find.Near) string {
-	if n.Most == 0 {
-		return "at least " + figure.Comma(n.Least)
+func others(n *find.Near) string {
+	least, most := n.Least-1, n.Most-1
+	switch {
+	case most == 0:
+		return "none"
+	case most < 0:
+		return "at least " + figure.Comma(least)
+	case least == most:
+		return figure.Comma(least)
 	}
-	if n.Least == n.Most {
-		return figure.Comma(n.Least)
-	}
-	return figure.Comma(n.Least) + " to " + figure.Comma(n.Most)
+	return figure.Comma(least) + " to " + figure.Comma(most)
 }
 
 // valueAt is the column in which the values of the knobs start.

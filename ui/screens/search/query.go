@@ -64,7 +64,7 @@ func (k facet) row() facetRow {
 		{"", "batch", "auto: near 4 M tokens for each number of GPUs, doubled up to 60 M for a deadline, the smallest that meets it; yours: that of the setup"},
 		{knob.Tokens, "tokens", "of the whole run, for deadline and cost; auto: those of the setup. r sets tokens, price and goodput exactly"},
 		{"deadline", "deadline", "excludes layouts that take longer for the tokens"},
-		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank; auto: layouts that leave 5 % and their error band free come first, others after them"},
+		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank; auto: layouts that leave 5 % or their error band free, the larger of both, come first, others after them"},
 		{knob.Schedule, "schedules", "pipeline schedules to try: usual (1f1b and interleaved, which every launcher has), all (slower), or one"},
 		{"launchers", "layouts", "launchable: accepted by the launcher of the stack (Megatron-LM) and by no other rejected; all legal adds the others, such as ZeRO-2 with a pipeline"},
 		{knob.TP, "TP", "degree of tensor parallelism; any: the divisors of the GPUs up to twice the fast domain"},

@@ -371,3 +371,34 @@ func TestWishes(t *testing.T) {
 		}
 	}
 }
+
+// TestCounts: what a search says it did adds up to its layouts, and what is too close to call
+// is counted as it is marked in the table.
+func TestCounts(t *testing.T) {
+	v := &View{}
+	v.answer = &answer{result: counts{legal: 38300, evaluated: 390, band: find.Near{Least: 4, Most: 4}}}
+	if texts, _ := v.remarks(nil); !strings.Contains(texts[0], "38,300 layouts: 390 evaluated, 37,910 ruled out") {
+		t.Errorf("%q", texts)
+	}
+	for _, c := range []struct {
+		marks []bool
+		band  find.Near
+		w     int
+		want  string
+	}{
+		{[]bool{false, true, true, false}, find.Near{Least: 4, Most: 4}, 40, "2 too close to call (~)"},
+		{[]bool{false, false}, find.Near{Least: 1, Most: 1}, 40, "none too close to call (~)"},
+		{[]bool{false, true, true}, find.Near{Least: 12, Most: 341}, 40, "11 to 340 too close to call (~)"},
+		{[]bool{false, true, true}, find.Near{Least: 12, Most: 341}, 24, "11 to 340 too close (~)"},
+		{[]bool{false, true, true}, find.Near{Least: 3}, 40, "at least 2 too close to call (~)"},
+		{[]bool{false, true, false}, find.Near{Least: 2}, 40, "at least 1 too close to call (~)"},
+	} {
+		a := &answer{result: counts{band: c.band}}
+		for _, close := range c.marks {
+			a.rows = append(a.rows, row{close: close})
+		}
+		if got := a.closeWords(c.w); got != c.want {
+			t.Errorf("%v of %+v: %q, want %q", c.marks, c.band, got, c.want)
+		}
+	}
+}

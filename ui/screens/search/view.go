@@ -103,12 +103,8 @@ func (v *View) tablePanel(in *screen.Context, rows []row, w, h int) []string {
 	if in.Report != nil && in.Report.Time != nil {
 		exact = in.Report.Time.BandOf("steps", in.Glyphs.PlusMinus)
 	}
-	remark, short, role := v.remark(in)
-	if v.answer != nil {
-		exact, remark = v.withBatch(w-widget.Width(name)-4, exact, remark, short)
-	} else if widget.Width(name+exact+remark)+4 > w {
-		remark = short
-	}
+	remarks, role := v.remarks(in)
+	exact, remark := v.withBatch(w-widget.Width(name)-4, exact, remarks)
 	lines := []string{in.HeadingIn(role, w, name, exact, remark)}
 	if len(in.Problems) > 0 {
 		lines = append(lines, v.illegalLine(in, w))
@@ -137,16 +133,23 @@ func (v *View) tablePanel(in *screen.Context, rows []row, w, h int) []string {
 
 // withBatch adds the batch to a heading of w cells, in as many words as there is room
 // for next to how exact a step is and how much was searched.
-func (v *View) withBatch(w int, exact, remark, short string) (detail, right string) {
-	long, brief := v.answer.of.batchWords()
-	for _, right = range []string{remark, short} {
-		for _, detail = range []string{joined(exact, long), joined(exact, brief)} {
-			if widget.Width(detail+right) <= w {
-				return detail, right
+func (v *View) withBatch(w int, exact string, remarks []string) (detail, right string) {
+	details := []string{exact}
+	if v.answer != nil {
+		long, brief := v.answer.of.batchWords()
+		details = []string{joined(exact, long), joined(exact, brief)}
+	}
+	last := len(remarks) - 1
+	for _, rights := range [][]string{remarks[:last], remarks[last:]} {
+		for _, detail = range details {
+			for _, right = range rights {
+				if widget.Width(detail+right) <= w {
+					return detail, right
+				}
 			}
 		}
 	}
-	return exact, short
+	return exact, remarks[last]
 }
 
 // joined returns two clauses, of which the first may be empty.
@@ -181,29 +184,30 @@ func (v *View) above(in *screen.Context) int {
 	return n
 }
 
-// remark says how much was searched, or how far it is, at length and in brief.
-func (v *View) remark(in *screen.Context) (long, short string, role themes.Role) {
+// remarks say how much was searched, or how far it is, from the longest to the briefest. The
+// counts of a search that ended add up to its layouts.
+func (v *View) remarks(in *screen.Context) (texts []string, role themes.Role) {
 	if j := v.running; j != nil {
 		if n := int(j.questions.Load()); n > 0 {
-			short = "nothing found; why?"
-			return "nothing found; which limit excludes all? try " + figure.Comma(n), short, themes.Accent
+			return []string{"nothing found; which limit excludes all? try " + figure.Comma(n), "nothing found; why?"}, themes.Accent
 		}
-		short = "searching" + in.Glyphs.Ellipsis
-		return fmt.Sprintf("%s %s layouts, %s evaluated", short, figure.Comma(int(j.legal.Load())), figure.Comma(int(j.evaluated.Load()))), short, themes.Accent
+		short := "searching" + in.Glyphs.Ellipsis
+		return []string{fmt.Sprintf("%s %s layouts, %s evaluated", short, figure.Comma(int(j.legal.Load())), figure.Comma(int(j.evaluated.Load()))), short}, themes.Accent
 	}
 	if v.answer == nil {
-		return "", "", themes.Muted
+		return []string{""}, themes.Muted
 	}
 	r := &v.answer.result
 	if text := v.answer.of.lacking(); text != "" {
-		return text, "needs tokens", themes.Warn
+		return []string{text, "needs tokens"}, themes.Warn
 	}
 	if r.partial {
 		share := figure.Percent(r.share)
-		return "PARTIAL: stopped after " + share + " of the space", "PARTIAL " + share, themes.Warn
+		return []string{"PARTIAL: stopped after " + share + " of the space", "PARTIAL " + share}, themes.Warn
 	}
-	short = figure.Comma(r.legal) + " layouts"
-	return fmt.Sprintf("%s, %s evaluated, %s", short, figure.Comma(r.evaluated), seconds(v.answer.seconds)), short, themes.Muted
+	all := figure.Comma(r.legal) + " layouts"
+	counts := fmt.Sprintf("%s: %s evaluated, %s ruled out", all, figure.Comma(r.evaluated), figure.Comma(max(0, r.legal-r.evaluated)))
+	return []string{counts + " by bounds, " + seconds(v.answer.seconds), counts, all}, themes.Muted
 }
 
 // progress returns a bar of the ranking pass.
