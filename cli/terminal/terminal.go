@@ -145,6 +145,10 @@ func (t *Terminal) show() {
 			_, _ = t.emulator.Write(buffer[:n]) // it fails only when closed
 		}
 		t.mu.Unlock()
+		if bytes.Contains(buffer[:n], []byte("$p")) || bytes.Contains(buffer[:n], []byte("]11;?")) {
+			// Keys that are typed now come after the replies: nothing more is taken before these are written.
+			_, _ = t.emulator.InputPipe().Write(nil)
+		}
 		if err != nil { // EIO: the program's side is closed
 			if input, ok := t.emulator.InputPipe().(io.Closer); ok {
 				_ = input.Close() // ends answer
