@@ -37,7 +37,7 @@ func (a *app) evalCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	output.register(cmd, append(reportFormats(), string(report.TOML)), string(report.JSON))
-	cmd.Flags().Var(&batch, "batch", "evaluate a file with one JSON setup per line and print one report per line; - is standard input; a line that names no degree is searched, which takes tenths of a second where others take a thousandth")
+	cmd.Flags().Var(&batch, "batch", "evaluate a file with one JSON setup per line and print one report per line; - is standard input; a line without a degree is searched, which takes tenths of a second where others take a thousandth")
 	cmd.Flags().BoolVar(&allowFiles, "allow-files", false, "let lines of --batch name a model file")
 	flags.register(a, cmd)
 	cmd.RunE = a.asked(&output, &flags, func(cmd *cobra.Command) error {

@@ -78,7 +78,7 @@ func (f *searchFlags) register(cmd *cobra.Command) {
 	flags.Var(within(&f.top, 1, maxTop, ""), "top", fmt.Sprintf("number of layouts to list, 1 to %d", maxTop))
 	flags.StringVar(&f.objective, "objective", string(search.Throughput), "what to optimize: "+strings.Join(objectiveWords(), ", "))
 	flags.BoolVar(&f.front, "front", false, "also list the Pareto front of memory and speed")
-	flags.StringVar(&f.headroom, "headroom", autoHeadroom, "share of usable memory that must stay free, such as 5% or 0; auto: layouts that leave 5% and the error band of their memory free come first, others after them")
+	flags.StringVar(&f.headroom, "headroom", autoHeadroom, "share of usable memory that must stay free, such as 5% or 0; auto: layouts that leave 5% or the error band of their memory free, the larger of both, come first, others after them")
 	flags.StringVar(&f.deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w")
 	f.launcher.register(cmd)
 	flags.StringVar(&f.free, "free", "", "knobs that stay free although --setup gives them: a list, or all")

@@ -267,7 +267,7 @@ func readRecompute(_ any, r *reader) error {
 	case len(own) > 0:
 		r.Setup["recompute"] = "modules:" + strings.Join(own, ",")
 		if core {
-			r.Ignored = append(r.Ignored, Ignored{Key: "recompute-modules core_attn", Why: "not modelled beside other modules", Line: r.values["recompute-modules"].Line})
+			r.Ignored = append(r.Ignored, Ignored{Key: "recompute-modules core_attn", Why: "not modelled together with other modules", Line: r.values["recompute-modules"].Line})
 		}
 	case core || len(words) == 0:
 		r.Setup["recompute"] = "selective"

@@ -73,7 +73,7 @@ func readFP8(_ any, r *reader) error {
 		return fmt.Errorf("fp8-recipe %s is not modelled", shown(name))
 	}
 	if !r.has("fp8-param-gather") {
-		r.Ignored = append(r.Ignored, Ignored{Key: "fp8-format", Line: r.values["fp8-format"].Line, Why: "without --fp8-param-gather weights keep 16 bits beside their copies of 8: counted as 8 here"})
+		r.Ignored = append(r.Ignored, Ignored{Key: "fp8-format", Line: r.values["fp8-format"].Line, Why: "without --fp8-param-gather weights keep 16 bits next to their copies of 8: counted as 8 here"})
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (a *Advice) state() []Section {
 		}
 		heading, but := "Fits", ""
 		if m.Fit == engine.Tight {
-			heading, but = "Tight", "fits by less than the error band: "
+			heading, but = "Tight", "free memory is less than the error band: "
 		}
 		return []Section{
 			{Heading: heading, Lead: but + fmt.Sprintf("%.1f GiB %s of %.1f GiB; a step takes %s %s, MFU %s", m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), figure.Headline(a.Report.Time.Step), a.Report.Time.Band("±"), figure.Percent(a.Report.Throughput.MFU))},

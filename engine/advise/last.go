@@ -57,7 +57,7 @@ func (a *adviser) tight(m *engine.Memory) string {
 
 // beyond is why a move comes last that is faster than the best layout of a search, or fits
 // where none of a search does.
-const beyond = "rests on a value that search does not try by default"
+const beyond = "depends on a value that search does not try by default"
 
 // marked gives moves that are faster than the best of a search for the same a reason to
 // come last: search leaves some values out, because few launchers have them.

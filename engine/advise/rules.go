@@ -313,11 +313,11 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 	case !m.Fits:
 		r.Verdict, r.Why = NoFit, fmt.Sprintf("the fullest rank needs %.1f GiB", m.Report.Memory.Peak.GiB())
 	case !a.report.Memory.Fits:
-		fits := "fits"
+		tight := ""
 		if m.Report.Memory.Fit == engine.Tight {
-			fits = "tight: fits by less than the error band,"
+			tight = " with less free than the error band"
 		}
-		r.Verdict, r.Why = Agrees, fits+fmt.Sprintf(" in %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.Cautious)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("fits in %.1f GiB%s, at %.3g s per step", m.Report.Memory.Peak.GiB(), tight, m.Cautious)
 	case m.Speed > 1:
 		r.Verdict, r.Why = Agrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.Cautious, a.step)
 	default:

@@ -26,7 +26,7 @@ func (v *View) Pane() string {
 
 // Keys returns the key table: that of the runs, or that of the curves.
 func (v *View) Keys(in *screen.Context) []screen.Key {
-	other := screen.Key{ID: "curves", Keys: "v", Help: "measured curves beside predicted ones, or published runs", Hint: "curves", Do: func(int) { v.inCurve = !v.inCurve }}
+	other := screen.Key{ID: "curves", Keys: "v", Help: "measured and predicted curves, or published runs", Hint: "curves", Do: func(int) { v.inCurve = !v.inCurve }}
 	if v.inCurve {
 		other.Hint = "runs"
 	}
