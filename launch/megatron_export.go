@@ -37,8 +37,9 @@ func megatronExport(s *engine.Setup) Document {
 	return d
 }
 
-// What a setup needs of Megatron-LM.
-func fsdp(s *engine.Setup) bool      { return s.ZeRO >= 2 }
+// fsdp reports whether Megatron-LM runs a setup's ZeRO stage with Megatron-FSDP.
+func fsdp(s *engine.Setup) bool { return s.ZeRO >= 2 }
+
 func blackwell(s *engine.Setup) bool { return s.Cluster.GPU.Architecture == "Blackwell" }
 
 // runs returns what the software stack of a setup is told to run, defaults included.

@@ -16,8 +16,9 @@ func architecture(key, figure string, of func(*model.Model) int, where func(*mod
 		func(s *engine.Setup) bool { return where == nil || where(&s.Model) })
 }
 
-// Which models have a flag.
-func grouped(m *model.Model) bool  { return !m.IsMLA() && m.KVHeads != m.Heads }
+// grouped reports whether a model has fewer heads of keys and values than of queries.
+func grouped(m *model.Model) bool { return !m.IsMLA() && m.KVHeads != m.Heads }
+
 func experts(s *engine.Setup) bool { return s.Model.IsMoE() }
 func rope(m *model.Model) bool     { return strings.HasPrefix(m.Position, "rope") }
 

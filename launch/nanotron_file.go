@@ -83,7 +83,7 @@ func nanotronAround() []field {
 	}
 }
 
-// figure returns the row of a figure of the model.
+// modelFigure returns the row of a figure of the model.
 func modelFigure(key, of string, write func(m *model.Model) any) field {
 	return field{
 		key: "model.model_config." + key, from: []string{modelPrefix + of},
