@@ -151,7 +151,7 @@ var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 // text takes a text to one line and refuses one that is too long or has control characters.
 func (l *loader) text(key string, text *string, most int, needed bool) {
 	*text = strings.Join(strings.Fields(*text), " ")
-	switch n := utf8.RuneCountInString(*text); {
+	switch n := utf8.RuneCountInString(inProse.ReplaceAllString(*text, "{}")); {
 	case n == 0 && needed:
 		l.failf(key, "is missing")
 	case n > most:
@@ -377,7 +377,7 @@ func (l *loader) known(key string, f *actFile, a *Act) {
 
 // Places lists what an act can show: screens, and panes of them behind a slash.
 func Places() []string {
-	return []string{"explore", "memory", "memory/step", "memory/layer", "pipeline", "network", "network/lanes", "network/ring", "network/collectives", "network/collectives/tp", "evidence/curves"}
+	return []string{"explore", "memory", "memory/step", "memory/layer", "pipeline", "network", "network/lanes", "network/ring", "network/ring/contiguous", "network/collectives", "network/collectives/tp", "evidence/curves"}
 }
 
 // condition compiles and evaluates an expression of an act.

@@ -21,6 +21,7 @@ import (
 	"meshscope/presets/setupdoc"
 	"meshscope/report/figure"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
 	"meshscope/ui/session"
 )
 
@@ -218,7 +219,7 @@ func TestLessonFreePlay(t *testing.T) {
 	tell(m, ")")
 	played := m.state.Setup
 	tell(m, "B")
-	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start || !strings.Contains(screenText(m), "The answer: it goes up") {
+	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start || !strings.Contains(screenText(m), "The answer: up") {
 		t.Errorf("B does not bring the lesson back:\n%s", screenText(m))
 	}
 	tell(m, "esc", "u")
@@ -247,7 +248,7 @@ func TestLessonHolds(t *testing.T) {
 		t.Fatalf("the question does not hold:\n%s", screenText(m))
 	}
 	for y, line := range strings.Split(screenText(m), "\n") {
-		if at := strings.Index(line, "c it goes down"); at >= 0 {
+		if at := strings.Index(line, "c down"); at >= 0 {
 			_, cmd := m.Update(tea.MouseClickMsg{X: at + 2, Y: y, Button: tea.MouseLeft})
 			followed(m, cmd)
 		}
@@ -359,7 +360,7 @@ func TestLessonProgress(t *testing.T) {
 // TestLessonSmall: a window without room for a screen has the question alone, which can be answered.
 func TestLessonSmall(t *testing.T) {
 	m := taught(t, built(t, "second-step"), 40, 10)
-	if text := screenText(m); !strings.Contains(text, "The first step peaks") || !strings.Contains(text, "c  it goes down") {
+	if text := screenText(m); !strings.Contains(text, "The first step peaks") || !strings.Contains(text, "c down") {
 		t.Errorf("the question:\n%s", text)
 	}
 	tell(m, "a")
@@ -397,5 +398,84 @@ func TestLessonExplains(t *testing.T) {
 	tell(m, "esc")
 	if m.staged() == nil || m.lesson.Play.Phase != lessons.Reveal {
 		t.Error("the lesson does not come back")
+	}
+}
+
+// TestLessonTask: while the student explores for a goal, every screen says what it still needs, whatever turns, and
+// that it is reached.
+func TestLessonTask(t *testing.T) {
+	m := taught(t, built(t, "capstone"), 120, 36)
+	tell(m, "space")
+	wants := func(tells ...string) {
+		t.Helper()
+		for _, want := range tells {
+			if first, _, _ := strings.Cut(screenText(m), "\n"); !strings.Contains(first, want) {
+				t.Errorf("no %q in %q", want, first)
+			}
+		}
+	}
+	wants("LESSON act 1: it fits ✗ · TP stays within a node ✓ · knobs used 0 of 2 · B")
+	turn := func(change func(s *engine.Setup)) {
+		change(&m.state.Setup)
+		m.evaluate()
+	}
+	turn(func(s *engine.Setup) { s.TP, s.DP, s.MicroBatches = 16, 4, 32 })
+	wants("it fits ✓ · TP stays within a node ✗ · knobs used 1 of 2 · B")
+	tell(m, "tab")
+	wants("LESSON act 1:")
+	tell(m, "shift+tab", "B")
+	if m.lesson.Play.Phase != lessons.Predict || !strings.Contains(screenText(m), "TP leaves the node") {
+		t.Errorf("TP over two nodes is taken, or not told why not:\n%s", screenText(m))
+	}
+	tell(m, "space")
+	turn(func(s *engine.Setup) { s.TP, s.PP, s.DP, s.MicroBatches = 8, 4, 2, 64 })
+	wants("LESSON act 1: reached, B tells")
+	send(m, tea.WindowSizeMsg{Width: 60, Height: 24})
+	turn(func(s *engine.Setup) { s.TP, s.PP, s.DP, s.MicroBatches = 16, 1, 4, 32 })
+	wants("LESSON act 1: 1 of 2 met · knobs used 1 of 2 · B")
+	send(m, tea.WindowSizeMsg{Width: 120, Height: 36})
+	turn(func(s *engine.Setup) { s.TP, s.PP, s.DP, s.MicroBatches = 8, 4, 2, 64 })
+	if tell(m, "B", "space"); !strings.Contains(screenText(m), "we go on with TP 8, PP 2") {
+		t.Errorf("the next act does not say that it has another setup:\n%s", screenText(m))
+	}
+	tell(m, "space")
+	turn(func(s *engine.Setup) { s.GPUs, s.DP = 128, 2*s.DP })
+	wants("GPUs is held ✗")
+}
+
+// TestLessonKeys: a key that answers nothing says what does; a capital is no answer, B not either after esc.
+func TestLessonKeys(t *testing.T) {
+	for _, c := range []struct {
+		id        string
+		act       int
+		key, says string
+	}{
+		{"second-step", 0, "space", "answer with a to c"}, {"second-step", 0, "C", "answer with a to c"},
+		{"bubble", 0, "a", "arrows move the cursor, then enter"}, {"bubble", 0, "space", "arrows move the cursor, then enter"},
+		{"recomputation", 0, "d", "arrows move the cursor, then enter"}, {"zero", 0, "space", "arrows move the cursor, then enter"},
+		{"zero", 1, "x", "type a number in GiB, then enter"}, {"capstone", 0, "a", "space gives you the knobs"},
+	} {
+		m := taughtAt(t, built(t, c.id), c.act, 80, 24, nil)
+		if tell(m, c.key); m.lesson.Play.Phase != lessons.Predict || !strings.Contains(screenText(m), c.says) {
+			t.Errorf("%s act %d, %s: no %q:\n%s", c.id, c.act+1, c.key, c.says, screenText(m))
+		}
+	}
+	m := taught(t, built(t, "second-step"), 80, 24)
+	if tell(m, "esc", "B"); m.lesson.Play.Phase != lessons.Predict || m.lesson.Play.Given != "" {
+		t.Errorf("B answers: %+v", m.lesson.Play)
+	}
+}
+
+// TestLessonRow: all of a rank's row is its stage, idle time too.
+func TestLessonRow(t *testing.T) {
+	m := taught(t, built(t, "bubble"), 120, 36)
+	for range 3 {
+		tell(m, "down")
+		if at := m.pointed(); at != fmt.Sprint("stage ", m.screen().(screen.Ranked).RankAtCursor(m.context())) {
+			t.Errorf("the cursor is on %q:\n%s", at, screenText(m))
+		}
+	}
+	if tell(m, "enter"); !m.lesson.Play.Judged.Right {
+		t.Errorf("the last row is not the last stage: %+v", m.lesson.Play.Judged)
 	}
 }
