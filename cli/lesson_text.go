@@ -18,15 +18,20 @@ func (a *app) lessonText(l *lessons.Lesson, act int) error {
 	t.sayf("%s: %s", l.ID, l.Title)
 	t.sayf("%d minutes, %d acts. Source: %s", l.Minutes, len(l.Acts), l.Source)
 	play := lessons.From(l, act)
+	if opening := play.Opening(); opening != "" {
+		t.sayf("%s", opening)
+	}
 	for play.Phase != lessons.Over {
 		play = t.act(play).Next()
 	}
-	t.sayf("")
-	if t.answered == 0 {
-		t.sayf("The end.")
-		return t.err
+	end := "The end."
+	if t.answered > 0 {
+		end = fmt.Sprintf("The end: %d right, %d answered, of %d acts.", play.Right, t.answered, play.Total())
 	}
-	t.sayf("The end: %d right, %d answered, of %d acts.", play.Right, t.answered, play.Total())
+	if next := lessons.Next(l.ID); next != "" {
+		end += " Next: meshscope lesson " + next + " --text"
+	}
+	t.sayf("\n%s", end)
 	return t.err
 }
 

@@ -25,6 +25,7 @@ type lessonFile struct {
 	Title   string    `toml:"title"`
 	Minutes int       `toml:"minutes"`
 	Source  string    `toml:"source"`
+	Opening string    `toml:"opening"` // what the words of the header mean
 	Setup   Settings  `toml:"setup"`
 	Acts    []actFile `toml:"act"`
 }
@@ -117,6 +118,7 @@ func Parse(file string, data []byte, lib *presets.Library) (*Lesson, []error) {
 	}
 	l.text("title", &f.Title, longestTitle, true)
 	l.text("source", &f.Source, longestText, true)
+	l.text("opening", &f.Opening, longestText, false)
 	if f.Minutes < 1 || f.Minutes > 60 {
 		l.failf("minutes", "is %d; allowed: 1 to 60", f.Minutes)
 	}
@@ -131,6 +133,9 @@ func Parse(file string, data []byte, lib *presets.Library) (*Lesson, []error) {
 	}
 	out.Title, out.Source = f.Title, f.Source
 	l.acts(out, &f)
+	if out.Opening = f.Opening; len(out.Acts) > 0 {
+		l.fill("opening", &out.Opening, &out.Acts[0], &out.Acts[0].Before)
+	}
 	if len(l.errs) > 0 {
 		return nil, l.errs
 	}

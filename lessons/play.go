@@ -173,6 +173,33 @@ func (p Play) Changed() string {
 	return "setup changed: " + strings.Join(words, ", ")
 }
 
+// Words returns what the act says now, with the words of its setup.
+func (p Play) Words() string {
+	a := p.Act()
+	said := []string{a.Ask}
+	for _, o := range a.Options {
+		if a.Kind != Point {
+			said = append(said, o.Say)
+		}
+	}
+	if p.Phase >= Reveal {
+		said = append(said, a.Why, a.Rule)
+	}
+	for _, t := range a.Turned {
+		said = append(said, t.Label, t.To)
+	}
+	return strings.Join(append(said, Words(p.Setup())), "\n")
+}
+
+// Opening says what the words of the header mean where the course has not taught them yet; empty after the
+// question of the first act.
+func (p Play) Opening() string {
+	if p.At > 0 || p.Phase >= Reveal {
+		return ""
+	}
+	return p.Lesson.Opening
+}
+
 // Masked returns the names of the figures that are hidden now.
 func (p Play) Masked() []string {
 	if p.Phase < Reveal {

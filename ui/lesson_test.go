@@ -479,3 +479,73 @@ func TestLessonRow(t *testing.T) {
 		t.Errorf("the last row is not the last stage: %+v", m.lesson.Play.Judged)
 	}
 }
+
+// TestLessonWords: the glossary over a question begins with what the act says, and the opening is said before the first
+// question alone.
+func TestLessonWords(t *testing.T) {
+	m := taught(t, built(t, "zero"), 120, 36)
+	if text := screenText(m); !strings.Contains(text, "An all-reduce gives each the sum") {
+		t.Errorf("no opening:\n%s", text)
+	}
+	if tell(m, "w"); !strings.Contains(screenText(m), "first the words of this act") {
+		t.Errorf("another glossary:\n%s", screenText(m))
+	}
+	lines := strings.Split(screenText(m), "\n")
+	var first []string
+	for _, line := range lines[4:10] {
+		first = append(first, strings.Fields(line)[1])
+	}
+	if got := strings.Join(first, " "); !strings.Contains(got, "DP") || !strings.Contains(got, "ZeRO") || !strings.Contains(got, "MFU") || !strings.Contains(got, "exposed") {
+		t.Errorf("the first words are %s", got)
+	}
+	if tell(m, "enter"); m.overlays.ID() != overlay.WordID || !strings.Contains(screenText(m), "Replicas of the model") {
+		t.Errorf("enter opens another word than the one that it is on:\n%s", screenText(m))
+	}
+	m = taughtAt(t, built(t, "zero"), 1, 120, 36, nil)
+	if strings.Contains(screenText(m), "An all-reduce gives each the sum") {
+		t.Error("the opening is said again")
+	}
+	for _, l := range []string{"second-step", "bubble", "experts"} {
+		if built(t, l).Opening == "" {
+			t.Errorf("%s has no opening", l)
+		}
+	}
+}
+
+// TestLessonNext: the end names the lesson that follows; the last one none.
+func TestLessonNext(t *testing.T) {
+	for id, want := range map[string]string{"zero": "Next: lesson overlap-wall", "capstone": ""} {
+		l := built(t, id)
+		m := taughtAt(t, l, len(l.Acts)-1, 120, 36, nil)
+		tell(m, "!", "space")
+		if text := screenText(m); want != "" && !strings.Contains(text, want) || want == "" && strings.Contains(text, "Next:") || !strings.Contains(text, "end of the lesson") {
+			t.Errorf("%s: no %q:\n%s", id, want, text)
+		}
+	}
+}
+
+// TestLessonAbout: the cursor of Memory is on the figure of the act, and what the question is not about is left out.
+func TestLessonAbout(t *testing.T) {
+	for _, c := range []struct {
+		id         string
+		act        int
+		says, lack string
+	}{
+		{"recomputation", 1, "activations on rank 0", "longest sequence"}, {"zero", 3, "activations on rank 0", "longest sequence"},
+		{"long-context", 2, "activations on rank 0", "longest sequence"}, {"experts", 1, "weights on rank 0", "longest sequence"},
+		{"tensor-sequence", 3, "activations on rank 0", "longest sequence"}, {"tensor-sequence", 3, "4 ranks", "sum "},
+		{"zero", 2, "TRAFFIC", "OVERLAP"},
+	} {
+		m := taughtAt(t, built(t, c.id), c.act, 120, 36, nil)
+		for range 2 {
+			if text := screenText(m); !strings.Contains(text, c.says) || strings.Contains(text, c.lack) {
+				t.Errorf("%s, act %d: no %q, or %q:\n%s", c.id, c.act+1, c.says, c.lack, text)
+			}
+			tell(m, "a", "space")
+		}
+	}
+	m := taught(t, built(t, "recomputation"), 120, 36)
+	if tell(m, "!"); !strings.Contains(screenText(m), "activations on rank 0") {
+		t.Errorf("the answer of a point is not where the cursor is:\n%s", screenText(m))
+	}
+}

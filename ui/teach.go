@@ -205,7 +205,11 @@ func (m *Model) playOn() tea.Cmd {
 			return m.refreshScreen()
 		}
 		m.learned, m.underWay = session.Learn(m.learned, play.Lesson.ID), ""
-		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: fmt.Sprintf("end of the lesson: %d of %d right; the setup is yours", play.Right, play.Total())})
+		text := fmt.Sprintf("end of the lesson: %d of %d right; the setup is yours", play.Right, play.Total())
+		if next := lessons.Next(play.Lesson.ID); next != "" {
+			text += ". Next: lesson " + next + ", in " + m.shown("?", "help") + " or as meshscope lesson " + next
+		}
+		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: text})
 	}
 	was := m.state.Tab
 	m.stageAct()

@@ -101,6 +101,9 @@ func (s *Stage) Render(t *themes.Theme, g widget.Glyphs) overlay.Drawn {
 			d.lines = append(d.lines, line)
 		}
 	}
+	if opening := s.Play.Opening(); opening != "" && !s.small() {
+		d.put(themes.Muted, " ", opening, 4)
+	}
 	lead := len(d.lines)
 	s.places = nil
 	if s.Play.Phase < lessons.Reveal {
@@ -381,7 +384,7 @@ func (s *Stage) hints() []widget.Hint {
 	case act.Kind == lessons.Goal:
 		out = []widget.Hint{{Key: "space", Text: "take the knobs, B to come back"}, {Key: "!", Text: "show one way"}}
 	case act.Kind == lessons.Point:
-		out = []widget.Hint{{Key: "arrows", Text: "move the cursor"}, {Key: "enter", Text: "answer"}, {Key: "!", Text: "show me"}, own}
+		out = []widget.Hint{{Key: "arrows", Text: "move"}, {Key: "enter", Text: "answer"}, {Key: "!", Text: "show me"}, own}
 	case act.Kind == lessons.Number:
 		out = []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answer"}, {Key: "!", Text: "show me"}, own}
 	default:
