@@ -29,7 +29,7 @@ func (a *app) lessonText(l *lessons.Lesson, act int) error {
 		end = fmt.Sprintf("The end: %d right, %d answered, of %d acts.", play.Right, t.answered, play.Total())
 	}
 	if next := lessons.Next(l.ID); next != "" {
-		end += " Next: meshscope lesson " + next + " --text"
+		end += "\nNext: meshscope lesson " + next + " --text"
 	}
 	t.sayf("\n%s", end)
 	return t.err
