@@ -549,3 +549,51 @@ func TestLessonAbout(t *testing.T) {
 		t.Errorf("the answer of a point is not where the cursor is:\n%s", screenText(m))
 	}
 }
+
+// TestLessonTexts: question, answer and rule of every act have room in a window of 80x24.
+func TestLessonTexts(t *testing.T) {
+	all, errs := everyLesson()
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for i, l := range all {
+		for at := range l.Acts {
+			if !draws.Deep() && (i+at)%3 != 0 {
+				continue
+			}
+			m := taughtAt(t, l, at, 80, 24, nil)
+			act := m.lesson.Play.Act()
+			has := func(texts ...string) {
+				t.Helper()
+				plain := func(text string) string { // a line may end at a hyphen
+					return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "- ", "-")
+				}
+				page := plain(screenText(m))
+				for _, text := range texts {
+					if !strings.Contains(page, plain(text)) {
+						t.Errorf("%s, act %d: no %q:\n%s", l.ID, at+1, text, screenText(m))
+					}
+				}
+			}
+			has(act.Ask)
+			wrong := slices.IndexFunc(act.Options, func(o lessons.Option) bool { return !o.Right })
+			switch act.Kind {
+			case lessons.Number:
+				tell(m, "1", "enter")
+			case lessons.Point:
+				tell(m, "enter")
+			case lessons.Goal:
+				tell(m, "!")
+			default:
+				tell(m, lessons.Letter(wrong))
+			}
+			if m.lesson.Play.Phase == lessons.Turning {
+				tell(m, "space")
+			}
+			has(act.Why, act.Rule, m.lesson.Play.Judged.Says)
+			if top := strings.Split(screenText(m), "\n")[3]; !strings.Contains(top, strings.ToUpper(m.screen().Name())) && act.Show != "explore" {
+				t.Errorf("%s, act %d: the screen has no room:\n%s", l.ID, at+1, screenText(m))
+			}
+		}
+	}
+}

@@ -112,7 +112,7 @@ func (s *Stage) Render(t *themes.Theme, g widget.Glyphs) overlay.Drawn {
 			ask = act.AskByLetter()
 		}
 		if changed := s.Play.Changed(); changed != "" {
-			d.put(themes.Warn, " ", changed, 1)
+			d.put(themes.Warn, " ", changed, 2)
 		}
 		d.put(themes.Strong, " ", ask, 5)
 		out.ListY = len(d.lines)
