@@ -327,6 +327,43 @@ func one(t *testing.T, id string) *Lesson {
 	return l
 }
 
+// TestChanged: an act with another setup than the act before ended with says what changed, in words; after a goal that was
+// reached otherwise, what it goes on with.
+func TestChanged(t *testing.T) {
+	for _, c := range []struct {
+		id   string
+		act  int
+		says string
+	}{
+		{"second-step", 0, ""}, {"second-step", 2, ""}, {"batch", 2, "setup changed: micro-batch 1"}, {"bubble", 4, "setup changed: VPP 1, schedule 1f1b"},
+		{"long-context", 2, "setup changed: DP 32, TP 2, global batch 32, full recompute"},
+	} {
+		if got := From(one(t, c.id), c.act).Changed(); got != c.says {
+			t.Errorf("%s, act %d: %q, wanted %q", c.id, c.act+1, got, c.says)
+		}
+	}
+	for answer, want := range map[string]string{"tp=8 pp=2": "", "tp=8 pp=4": "we go on with TP 8, PP 2"} {
+		p, err := Begin(one(t, "capstone")).Answer(answer)
+		if p = p.Next(); err != nil || p.Changed() != want || p.Setup() != p.Act().Before.Setup {
+			t.Errorf("%s: %q, wanted %q, %v", answer, p.Changed(), want, err)
+		}
+	}
+}
+
+// TestPointAt: where each rank has one stage, all of its row is that stage; an operation counts whatever its row.
+func TestPointAt(t *testing.T) {
+	a := &one(t, "bubble").Acts[0]
+	for _, c := range []struct {
+		figure string
+		rank   int
+		want   string
+	}{{"stage.3.forward", 3, "stage 3"}, {"pipeline.idle.2", 2, "stage 2"}, {"", 1, "stage 1"}, {"", -1, ""}, {"", 9, ""}} {
+		if got := a.PointAt(c.figure, c.rank); got != c.want {
+			t.Errorf("%q in row %d: %q, wanted %q", c.figure, c.rank, got, c.want)
+		}
+	}
+}
+
 // TestComputed: arithmetic in prose has the unit of the figures with which it grows, and no figure without one.
 func TestComputed(t *testing.T) {
 	a := &one(t, "tensor-sequence").Acts[2]

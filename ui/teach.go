@@ -238,7 +238,7 @@ type task struct {
 // taskLine says what the goal of a lesson still needs while the student explores, and that it is reached; empty:
 // no goal is open. It is narrow where the line is.
 func (m *Model) taskLine(w int) (string, themes.Role) {
-	if m.lesson == nil || m.lesson.Play.Phase != lessons.Predict || m.lesson.Play.Act().Kind != lessons.Goal {
+	if m.lesson == nil || m.lesson.Class != nil || m.lesson.Play.Phase != lessons.Predict || m.lesson.Play.Act().Kind != lessons.Goal {
 		return "", themes.Text
 	}
 	act := m.lesson.Play.Act()
