@@ -18,17 +18,25 @@ func (a *app) lessonText(l *lessons.Lesson, act int) error {
 	t.sayf("%s: %s", l.ID, l.Title)
 	t.sayf("%d minutes, %d acts. Source: %s", l.Minutes, len(l.Acts), l.Source)
 	play := lessons.From(l, act)
+	if opening := play.Opening(); opening != "" {
+		t.sayf("%s", opening)
+	}
 	for play.Phase != lessons.Over {
 		play = t.act(play).Next()
 	}
-	t.sayf("")
-	if t.answered == 0 {
-		t.sayf("The end.")
-		return t.err
+	end := "The end."
+	if t.answered > 0 {
+		end = fmt.Sprintf("The end: %d right, %d answered, of %d acts.", play.Right, t.answered, play.Total())
 	}
-	t.sayf("The end: %d right, %d answered, of %d acts.", play.Right, t.answered, play.Total())
+	if next := lessons.Next(l.ID); next != "" {
+		end += "\nNext: meshscope lesson " + next + " --text"
+	}
+	t.sayf("\n%s", end)
 	return t.err
 }
+
+// unbroken stands for a hyphen while lines are broken: a non-breaking one.
+const unbroken = "\u2011"
 
 // teller writes a lesson as text.
 type teller struct {
@@ -40,7 +48,9 @@ type teller struct {
 }
 
 func (t *teller) sayf(format string, args ...any) {
-	if _, err := fmt.Fprintln(t.app.stdout, ansi.Wordwrap(fmt.Sprintf(format, args...), t.width, "")); t.err == nil {
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "-", unbroken) // no flag ends at a line's end
+	text = strings.ReplaceAll(ansi.Wordwrap(text, t.width, ""), unbroken, "-")
+	if _, err := fmt.Fprintln(t.app.stdout, text); t.err == nil {
 		t.err = err
 	}
 }
@@ -51,6 +61,9 @@ func (t *teller) act(p lessons.Play) lessons.Play {
 	t.sayf("\nAct %d of %d", p.At+1, len(p.Lesson.Acts))
 	if flags, ok := setupdoc.Flags(act.Before.Setup, t.app.lib); ok {
 		t.sayf("Setup: meshscope %s", flags)
+	}
+	if changed := p.Changed(); changed != "" {
+		t.sayf("%s.", strings.ToUpper(changed[:1])+changed[1:])
 	}
 	t.sayf("%s", act.AskByLetter())
 	for i, o := range act.Options {
@@ -96,13 +109,13 @@ func (t *teller) ask(p lessons.Play) lessons.Play {
 			t.sayf("%s", strings.TrimSpace("Right: "+next.Judged.Truth+". "+p.Act().Why))
 		default:
 			t.sayf("No. %s", next.Judged.Says)
-			t.sayf("The answer: %s.", next.Judged.Truth)
+			t.sayf("%s", strings.TrimSpace("The answer: "+next.Judged.Truth+". "+p.Act().Why))
 		}
 		return next
 	}
 	if err := t.answers.Err(); t.err == nil && err != nil {
 		t.err = fmt.Errorf("read an answer: %w", err)
 	}
-	t.sayf("Not answered. The answer: %s.", p.Act().Truth())
+	t.sayf("%s", strings.TrimSpace("Not answered. The answer: "+p.Act().Truth()+". "+p.Act().Why))
 	return p.Skip()
 }

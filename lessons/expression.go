@@ -1,6 +1,7 @@
 package lessons
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +13,9 @@ import (
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
+
+	"meshscope/engine/figures"
+	"meshscope/engine/record"
 )
 
 // Limits of an expression.
@@ -40,8 +44,11 @@ const (
 	afterSide  = "after"
 )
 
-// compile reads an expression. It does not know yet which figures there are.
-func compile(text string) (*Expression, error) {
+// compile reads a condition. It does not know yet which figures there are.
+func compile(text string) (*Expression, error) { return compileAs(text, expr.AsBool()) }
+
+// compileAs reads an expression of a kind.
+func compileAs(text string, kind expr.Option) (*Expression, error) {
 	if len(text) > maxExpression {
 		return nil, fmt.Errorf("has %d characters, more than %d", len(text), maxExpression)
 	}
@@ -60,7 +67,7 @@ func compile(text string) (*Expression, error) {
 	for _, u := range e.uses {
 		env[u.key()] = zero(u.name)
 	}
-	e.program, err = expr.Compile(text, expr.Env(env), expr.DisableAllBuiltins(), expr.MaxNodes(maxNodes), expr.AsBool(),
+	e.program, err = expr.Compile(text, expr.Env(env), expr.DisableAllBuiltins(), expr.MaxNodes(maxNodes), kind,
 		expr.Function("divide", divide, new(func(float64, float64) float64)),
 		expr.Function("equal", equal, new(func(any, any) bool)),
 		expr.Patch(&reader{}))
@@ -164,28 +171,87 @@ func equal(args ...any) (any, error) {
 	if b, ok := args[0].(bool); ok {
 		return b == (args[1] == true), nil
 	}
-	a, b := number(args[0]), number(args[1])
-	return math.Abs(a-b) <= sameRatio*max(math.Abs(a), math.Abs(b)), nil
+	return alike(number(args[0]), number(args[1])), nil
 }
+
+// alike reports whether two numbers are one but for rounding.
+func alike(a, b float64) bool { return math.Abs(a-b) <= sameRatio*max(math.Abs(a), math.Abs(b)) }
 
 func number(v any) float64 {
 	f, _ := v.(float64)
 	return f
 }
 
-// Holds evaluates an expression of an act.
+// holds evaluates a condition of an act.
 func (e *Expression) holds(a *Act) (bool, error) {
+	out, err := e.run(a, "", 1)
+	return out == true, err
+}
+
+// run evaluates an expression of an act, with the figures of a unit scaled.
+func (e *Expression) run(a *Act, unit record.Unit, scale float64) (any, error) {
 	env := map[string]any{}
 	for _, u := range e.uses {
 		v, err := a.operand(u)
 		if err != nil {
-			return false, err
+			return nil, err
+		}
+		if f, number := v.(float64); number && unit != "" && a.unit(u) == unit {
+			v = f * scale
 		}
 		env[u.key()] = v
 	}
 	out, err := expr.Run(e.program, env)
 	if err != nil {
-		return false, plain(err)
+		return nil, plain(err)
 	}
-	return out == true, nil
+	return out, nil
+}
+
+// computed evaluates arithmetic of an act. Its unit is that of the figures with which it grows: seconds
+// over micro-batches are seconds, seconds over seconds are a number.
+func computed(text string, a *Act) (figures.Figure, error) {
+	e, err := compileAs(text, expr.AsFloat64())
+	if err != nil {
+		return figures.Figure{}, err
+	}
+	out, err := e.run(a, "", 1)
+	if err != nil {
+		return figures.Figure{}, err
+	}
+	f := figures.Figure{ID: text, Value: number(out), Unit: record.Count}
+	for _, u := range e.uses {
+		unit := a.unit(u)
+		if unit == record.Count {
+			continue
+		}
+		const twice = 2
+		scaled, err := e.run(a, unit, twice)
+		switch {
+		case err != nil:
+			return f, err
+		case alike(number(scaled), f.Value):
+		case alike(number(scaled), twice*f.Value):
+			f.Unit = unit
+		default:
+			return f, fmt.Errorf("%s has no unit: it is neither a ratio nor an amount of %s", text, unit)
+		}
+	}
+	return f, nil
+}
+
+// unit returns the unit of an operand.
+func (a *Act) unit(o operand) record.Unit {
+	side, name := &a.Before, cmp.Or(o.name, a.figure)
+	if o.side == afterSide {
+		side = &a.After
+		if o.name == "" {
+			return a.Against.Unit
+		}
+	}
+	f, err := side.figure(name)
+	if err != nil {
+		return record.Count
+	}
+	return f.Unit
 }

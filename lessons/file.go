@@ -25,6 +25,7 @@ type lessonFile struct {
 	Title   string    `toml:"title"`
 	Minutes int       `toml:"minutes"`
 	Source  string    `toml:"source"`
+	Opening string    `toml:"opening"` // what the words of the header mean
 	Setup   Settings  `toml:"setup"`
 	Acts    []actFile `toml:"act"`
 }
@@ -117,6 +118,7 @@ func Parse(file string, data []byte, lib *presets.Library) (*Lesson, []error) {
 	}
 	l.text("title", &f.Title, longestTitle, true)
 	l.text("source", &f.Source, longestText, true)
+	l.text("opening", &f.Opening, longestText, false)
 	if f.Minutes < 1 || f.Minutes > 60 {
 		l.failf("minutes", "is %d; allowed: 1 to 60", f.Minutes)
 	}
@@ -131,6 +133,9 @@ func Parse(file string, data []byte, lib *presets.Library) (*Lesson, []error) {
 	}
 	out.Title, out.Source = f.Title, f.Source
 	l.acts(out, &f)
+	if out.Opening = f.Opening; len(out.Acts) > 0 {
+		l.fill("opening", &out.Opening, &out.Acts[0], &out.Acts[0].Before)
+	}
 	if len(l.errs) > 0 {
 		return nil, l.errs
 	}
@@ -151,7 +156,7 @@ var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 // text takes a text to one line and refuses one that is too long or has control characters.
 func (l *loader) text(key string, text *string, most int, needed bool) {
 	*text = strings.Join(strings.Fields(*text), " ")
-	switch n := utf8.RuneCountInString(*text); {
+	switch n := utf8.RuneCountInString(inProse.ReplaceAllString(*text, "{}")); {
 	case n == 0 && needed:
 		l.failf(key, "is missing")
 	case n > most:
@@ -377,7 +382,7 @@ func (l *loader) known(key string, f *actFile, a *Act) {
 
 // Places lists what an act can show: screens, and panes of them behind a slash.
 func Places() []string {
-	return []string{"explore", "memory", "memory/step", "memory/layer", "pipeline", "network", "network/lanes", "network/ring", "network/collectives", "network/collectives/tp", "evidence/curves"}
+	return []string{"explore", "memory", "memory/step", "memory/layer", "pipeline", "network", "network/lanes", "network/ring", "network/ring/contiguous", "network/collectives", "network/collectives/tp", "evidence/curves"}
 }
 
 // condition compiles and evaluates an expression of an act.

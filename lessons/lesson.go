@@ -29,6 +29,7 @@ type Lesson struct {
 	Title   string
 	Minutes int
 	Source  string
+	Opening string // said before the first question
 	Acts    []Act
 	Own     bool // the user's
 }
@@ -105,6 +106,14 @@ func order() []string {
 
 // Place returns the number of a lesson in the course, from 1 on; 0: it is none of it.
 func Place(id string) int { return slices.Index(order(), id) + 1 }
+
+// Next returns the id of the lesson that follows in the course; empty: none does.
+func Next(id string) string {
+	if at := Place(id); at > 0 && at < len(order()) {
+		return order()[at]
+	}
+	return ""
+}
 
 // All returns the lessons of the program, in the order in which they are taught, and those of a
 // folder of the user's own, settled with the presets of a library, and an error for each fault of

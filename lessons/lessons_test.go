@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"meshscope/engine/figures"
+	"meshscope/engine/record"
 	"meshscope/presets"
 )
 
@@ -234,6 +236,8 @@ func TestGoal(t *testing.T) {
 	for _, c := range []struct{ answer, says string }{
 		{"tp=8 pp=2", ""},
 		{"zero=3", "It does not fit yet"},
+		{"tp=16", "TP leaves the node"},
+		{"tp=4 pp=4", ""},
 		{"tp=8 zero=2 recompute=full", "3 knobs turned, more than 2"},
 		{"gpus=128 tp=8", "GPUs is held"},
 	} {
@@ -321,4 +325,66 @@ func one(t *testing.T, id string) *Lesson {
 		t.Fatal(err, errs)
 	}
 	return l
+}
+
+// TestChanged: an act with another setup than the act before ended with says what changed, in words; after a goal that was
+// reached otherwise, what it goes on with.
+func TestChanged(t *testing.T) {
+	for _, c := range []struct {
+		id   string
+		act  int
+		says string
+	}{
+		{"second-step", 0, ""}, {"second-step", 2, ""}, {"batch", 2, "setup changed: micro-batch 1"}, {"bubble", 4, "setup changed: VPP 1, schedule 1f1b"},
+		{"long-context", 2, "setup changed: DP 32, TP 2, global batch 32, full recompute"},
+	} {
+		if got := From(one(t, c.id), c.act).Changed(); got != c.says {
+			t.Errorf("%s, act %d: %q, wanted %q", c.id, c.act+1, got, c.says)
+		}
+	}
+	for answer, want := range map[string]string{"tp=8 pp=2": "", "tp=8 pp=4": "we go on with TP 8, PP 2"} {
+		p, err := Begin(one(t, "capstone")).Answer(answer)
+		if p = p.Next(); err != nil || p.Changed() != want || p.Setup() != p.Act().Before.Setup {
+			t.Errorf("%s: %q, wanted %q, %v", answer, p.Changed(), want, err)
+		}
+	}
+}
+
+// TestPointAt: where each rank has one stage, all of its row is that stage; an operation counts whatever its row.
+func TestPointAt(t *testing.T) {
+	a := &one(t, "bubble").Acts[0]
+	for _, c := range []struct {
+		figure string
+		rank   int
+		want   string
+	}{{"stage.3.forward", 3, "stage 3"}, {"pipeline.idle.2", 2, "stage 2"}, {"", 1, "stage 1"}, {"", -1, ""}, {"", 9, ""}} {
+		if got := a.PointAt(c.figure, c.rank); got != c.want {
+			t.Errorf("%q in row %d: %q, wanted %q", c.figure, c.rank, got, c.want)
+		}
+	}
+}
+
+// TestComputed: arithmetic in prose has the unit of the figures with which it grows, and no figure without one.
+func TestComputed(t *testing.T) {
+	a := &one(t, "tensor-sequence").Acts[2]
+	was, is := a.Before.Report.Time.Step, a.After.Report.Time.Step
+	for text, want := range map[string]figures.Figure{
+		"step(before) / microbatches(before)":           {Value: float64(was) / 16, Unit: record.Seconds},
+		"step(after) / step(before)":                    {Value: float64(is / was)},
+		"step(after) - step(before)":                    {Value: float64(is - was), Unit: record.Seconds},
+		"100 * exposed(after) / step(after)":            {Value: float64(100 * a.After.Report.Time.Exposed / is)},
+		"2 * tp(after) - 1":                             {Value: 31},
+		"peak(after) - peak(before) + 2 * peak(before)": {Value: float64(a.After.Report.Memory.Peak + a.Before.Report.Memory.Peak), Unit: record.Memory},
+	} {
+		if f, err := computed(text, a); err != nil || Text(f) != Text(want) {
+			t.Errorf("%s: %s, %v; wanted %s", text, Text(f), err, Text(want))
+		}
+	}
+	for text, want := range map[string]string{
+		"step(after) * step(before)": "has no unit", "step(after) + tp(after)": "has no unit", "nonsense(after)": "unknown figure", "step(after) > 1": "expected float64",
+	} {
+		if _, err := computed(text, a); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; wanted %q", text, err, want)
+		}
+	}
 }

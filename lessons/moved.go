@@ -68,10 +68,15 @@ func (a *Act) Moved() []Change {
 	return changes
 }
 
-// Decides returns the figure that decides an act, as explanations know it: the one that is asked for,
-// else the first that is masked; empty where the report has none, such as for the value of a knob.
+// Decides returns the figure that decides an act, as explanations know it: the one that is asked for, of a
+// point the right one, else the first that is masked; empty where the report has none, such as for the value of a knob.
 func (a *Act) Decides() string {
 	ids := []string{a.Against.ID}
+	for i, id := range a.points {
+		if a.Options[i].Right {
+			ids = append(ids, id)
+		}
+	}
 	for _, name := range a.Mask {
 		f, _ := a.After.figure(name)
 		ids = append(ids, f.ID)

@@ -125,9 +125,79 @@ func (p Play) Setup() engine.Setup {
 	return p.Act().Before.Setup
 }
 
-// Moved reports whether an act begins with another setup than the act before ended with.
+// Moved reports whether an act begins with another setup than the act before ended with, as it was gone through.
 func (p Play) Moved() bool {
-	return p.At > 0 && p.Phase < Reveal && p.At < len(p.Lesson.Acts) && p.Lesson.Acts[p.At-1].After.Setup != p.Act().Before.Setup
+	if p.At == 0 || p.Phase >= Reveal || p.At >= len(p.Lesson.Acts) {
+		return false
+	}
+	end := p.Lesson.Acts[p.At-1].After.Setup
+	for was := p.past; was != nil; was = was.older {
+		if was.At == p.At-1 {
+			end = was.Setup()
+			break
+		}
+	}
+	return end != p.Act().Before.Setup
+}
+
+// Changed says what of the setup is not as the act before left it: with the student's own way to its goal, which
+// the lesson does not go on with, what it goes on with; empty: nothing.
+func (p Play) Changed() string {
+	if !p.Moved() {
+		return ""
+	}
+	is, was := p.Act().Before.Setup, p.Lesson.Acts[p.At-1].After.Setup
+	for old := p.past; old != nil; old = old.older {
+		if old.At != p.At-1 {
+			continue
+		}
+		if old.found != nil {
+			return "we go on with " + p.Lesson.Acts[p.At-1].OwnWay()
+		}
+		break
+	}
+	var words []string
+	if is.Model != was.Model {
+		words = append(words, is.Model.Name)
+	}
+	for _, k := range knob.All() {
+		text := read(&k, is)
+		switch {
+		case k.Text(is) == k.Text(was) || k.ID == knob.Nodes || k.ID == knob.MicroBatches:
+		case k.ID == knob.Recompute:
+			words = append(words, strings.Replace(text, "none", "no", 1)+" recompute")
+		default:
+			words = append(words, k.Label+" "+text)
+		}
+	}
+	return "setup changed: " + strings.Join(words, ", ")
+}
+
+// Words returns what the act says now, with the words of its setup.
+func (p Play) Words() string {
+	a := p.Act()
+	said := []string{a.Ask}
+	for _, o := range a.Options {
+		if a.Kind != Point {
+			said = append(said, o.Say)
+		}
+	}
+	if p.Phase >= Reveal {
+		said = append(said, a.Why, a.Rule)
+	}
+	for _, t := range a.Turned {
+		said = append(said, t.Label, t.To)
+	}
+	return strings.Join(append(said, Words(p.Setup())), "\n")
+}
+
+// Opening says what the words of the header mean where the course has not taught them yet; empty after the
+// question of the first act.
+func (p Play) Opening() string {
+	if p.At > 0 || p.Phase >= Reveal {
+		return ""
+	}
+	return p.Lesson.Opening
 }
 
 // Masked returns the names of the figures that are hidden now.
@@ -377,8 +447,8 @@ func unknownKnob(name string) error {
 // number of knobs may stand against it.
 func (a *Act) Reached(s engine.Setup) Verdict {
 	v := Verdict{Truth: a.Truth()}
-	if s.Model != a.Before.Setup.Model || s.Cluster != a.Before.Setup.Cluster {
-		v.Says = "The model and the machine are held"
+	if says := a.heldBy(s); says != "" {
+		v.Says = says
 		return v
 	}
 	side := newSide(s)
@@ -386,36 +456,75 @@ func (a *Act) Reached(s engine.Setup) Verdict {
 		v.Says = side.Report.Problems[0].Message
 		return v
 	}
-	turned := 0
-	for _, k := range knob.All() {
-		if k.Text(s) == k.Text(a.Before.Setup) {
-			continue
-		}
-		if slices.Contains(a.Hold, k.ID) {
-			v.Says = k.Label + " is held"
-			return v
-		}
-		if !slices.Contains(follows(), k.ID) {
-			turned++
-		}
-	}
-	if a.Knobs > 0 && turned > a.Knobs {
+	if turned := a.knobsTurned(s); a.Knobs > 0 && turned > a.Knobs {
 		v.Says = fmt.Sprintf("%d knobs turned, more than %d", turned, a.Knobs)
 		return v
 	}
-	tried := *a
-	tried.After = side
-	if a.figure != "" {
-		tried.Against, _ = side.figure(a.figure)
-	}
-	for _, o := range a.Options {
-		if holds, err := o.is.holds(&tried); err != nil || !holds {
-			v.Says = o.No
+	for i, met := range a.meets(&side) {
+		if !met {
+			v.Says = a.Options[i].No
 			return v
 		}
 	}
 	v.Right = true
 	return v
+}
+
+// heldBy says what of a setup a goal holds and has turned; empty: nothing.
+func (a *Act) heldBy(s engine.Setup) string {
+	if s.Model != a.Before.Setup.Model || s.Cluster != a.Before.Setup.Cluster {
+		return "The model and the machine are held"
+	}
+	for _, k := range knob.All() {
+		if k.Text(s) != k.Text(a.Before.Setup) && slices.Contains(a.Hold, k.ID) {
+			return k.Label + " is held"
+		}
+	}
+	return ""
+}
+
+// knobsTurned returns how many knobs of a setup are not as they were before the act.
+func (a *Act) knobsTurned(s engine.Setup) int {
+	n := 0
+	for _, k := range knob.All() {
+		if k.Text(s) != k.Text(a.Before.Setup) && !slices.Contains(follows(), k.ID) {
+			n++
+		}
+	}
+	return n
+}
+
+// meets reports which options of a goal a side meets.
+func (a *Act) meets(side *Side) []bool {
+	tried := *a
+	tried.After = *side
+	if a.figure != "" {
+		tried.Against, _ = side.figure(a.figure)
+	}
+	met := make([]bool, len(a.Options))
+	for i, o := range a.Options {
+		holds, err := o.is.holds(&tried)
+		met[i] = err == nil && holds
+	}
+	return met
+}
+
+// Task is how far a setup is on the way to the goal of an act.
+type Task struct {
+	Met    []bool // by option
+	Turned int    // knobs
+	Held   string // what was turned and may not be; empty: nothing
+	Done   bool
+}
+
+// Toward returns how far a setup is, with its report, on the way to a goal.
+func (a *Act) Toward(s engine.Setup, r engine.Report) Task {
+	t := Task{Met: make([]bool, len(a.Options)), Turned: a.knobsTurned(s), Held: a.heldBy(s)}
+	if r.Legal {
+		t.Met = a.meets(&Side{s, r})
+		t.Done = t.Held == "" && (a.Knobs == 0 || t.Turned <= a.Knobs) && !slices.Contains(t.Met, false)
+	}
+	return t
 }
 
 // foundWith returns the act as it ends with a setup that reaches its goal.

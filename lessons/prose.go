@@ -39,8 +39,9 @@ func (l *loader) prose(key string, a *Act) {
 	}
 }
 
-// inProse is a figure in a text: {peak}, {before peak}, {tp}.
-var inProse = regexp.MustCompile(`\{(?:(before|after) )?([a-zA-Z0-9_.*-]+)\}`)
+// inProse is a figure in a text, {peak}, {before peak}, {tp}, or arithmetic of figures, which have a side
+// in brackets: {step(after) / microbatches(after)}.
+var inProse = regexp.MustCompile(`\{(?:(before|after) )?([a-zA-Z0-9_.*-]+|[^{}]*\([^{}]*)\}`)
 
 // typed is a number that stands alone, or before a unit.
 var typed = regexp.MustCompile(`(?:^|[\s(])(\S*\s)?((?:\$|~)?\d[\d,.]*(?:\s?%|\s?(?:[KMGT]i?B|s|ms|us|x|TFLOP\S*|times|tokens|days)\b|\b))`)
@@ -55,6 +56,11 @@ func (l *loader) fill(key string, text *string, a *Act, side *Side) {
 	}
 	*text = inProse.ReplaceAllStringFunc(*text, func(s string) string {
 		m := inProse.FindStringSubmatch(s)
+		if strings.Contains(m[2], "(") {
+			f, err := computed(m[2], a)
+			l.fail(key, err)
+			return Text(f)
+		}
 		of := side
 		switch m[1] {
 		case beforeSide:

@@ -19,7 +19,7 @@ func directions() []string { return []string{"up", "same", "down"} }
 
 // directionWords are the directions as they are offered.
 func directionWords() map[string]string {
-	return map[string]string{"up": "it goes up", "same": "it stays", "down": "it goes down"}
+	return map[string]string{"up": "up", "same": "the same", "down": "down"}
 }
 
 // direction returns how a figure moves.
@@ -162,12 +162,16 @@ func (a *Act) pointed(before, after string) (names []string, values []float64, e
 func (a *Act) AskByLetter() string { return strings.TrimSpace(strings.TrimSuffix(a.Ask, a.Point)) }
 
 // PointAt returns the answer that a cursor stands for, on a figure or in the row of a rank; empty for none.
+// Where each rank has one stage, all of its row is that stage, idle time too.
 func (a *Act) PointAt(figure string, rank int) string {
 	for i, id := range a.points {
 		stage := id[:strings.LastIndexByte(id, '.')+1] // whatever its operation
 		if id == figure || a.ranked && i == rank || strings.HasPrefix(id, "stage.") && strings.HasPrefix(figure, stage) {
 			return a.Options[i].Say
 		}
+	}
+	if rank >= 0 && rank < len(a.points) && len(a.points) == a.Before.Setup.PP && strings.HasPrefix(a.points[rank], "stage.") {
+		return a.Options[rank].Say
 	}
 	return ""
 }

@@ -145,6 +145,7 @@ type Model struct {
 	overlays overlay.Stack
 	choosing context.CancelFunc // ends the search for the layout to open with; nil: there is none, or it has ended
 	lesson   *lesson.Stage      // begun and not ended; nil: none
+	task     task               // of the goal that is open
 	learned  string             // lessons that were gone through
 	underWay string             // the lesson that was begun last, and its act
 	quizzed  lessons.Quiz       // what is asked before each change

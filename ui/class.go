@@ -339,13 +339,16 @@ func (m *Model) forkQuietly() tea.Cmd {
 
 // titled draws the first line of a screen, with how the class stands at its right end.
 func (m *Model) titled(in *screen.Context, w int) string {
-	if m.desk == nil {
+	text, role := m.taskLine(w)
+	switch {
+	case text != "":
+	case m.desk == nil:
 		return explore.Title(in, w)
-	}
-	text := m.desk.Says()
-	role := themes.Accent
-	if m.desk.Forked {
-		role = themes.Warn
+	default:
+		text, role = m.desk.Says(), themes.Accent
+		if m.desk.Forked {
+			role = themes.Warn
+		}
 	}
 	room := min(widget.Width(text), w)
 	left := max(w-room-2, 0)

@@ -142,7 +142,7 @@ func TestQuestionShowsNoOtherValue(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	blocks := map[string]bool{"IF BANDWIDTH": false, "no ZeRO ": false, "sequence up to": false, "tokens/GPU 1": false, "bucket ": false, "longest sequence": false}
+	blocks := map[string]bool{"IF BANDWIDTH": false, "no ZeRO ": false, "tokens/GPU 1": false, "bucket ": false}
 	for _, l := range all {
 		for at := range l.Acts {
 			act := &l.Acts[at]

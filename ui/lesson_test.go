@@ -21,6 +21,7 @@ import (
 	"meshscope/presets/setupdoc"
 	"meshscope/report/figure"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
 	"meshscope/ui/session"
 )
 
@@ -218,7 +219,7 @@ func TestLessonFreePlay(t *testing.T) {
 	tell(m, ")")
 	played := m.state.Setup
 	tell(m, "B")
-	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start || !strings.Contains(screenText(m), "The answer: it goes up") {
+	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start || !strings.Contains(screenText(m), "The answer: up") {
 		t.Errorf("B does not bring the lesson back:\n%s", screenText(m))
 	}
 	tell(m, "esc", "u")
@@ -247,7 +248,7 @@ func TestLessonHolds(t *testing.T) {
 		t.Fatalf("the question does not hold:\n%s", screenText(m))
 	}
 	for y, line := range strings.Split(screenText(m), "\n") {
-		if at := strings.Index(line, "c it goes down"); at >= 0 {
+		if at := strings.Index(line, "c down"); at >= 0 {
 			_, cmd := m.Update(tea.MouseClickMsg{X: at + 2, Y: y, Button: tea.MouseLeft})
 			followed(m, cmd)
 		}
@@ -359,7 +360,7 @@ func TestLessonProgress(t *testing.T) {
 // TestLessonSmall: a window without room for a screen has the question alone, which can be answered.
 func TestLessonSmall(t *testing.T) {
 	m := taught(t, built(t, "second-step"), 40, 10)
-	if text := screenText(m); !strings.Contains(text, "The first step peaks") || !strings.Contains(text, "c  it goes down") {
+	if text := screenText(m); !strings.Contains(text, "The first step peaks") || !strings.Contains(text, "c down") {
 		t.Errorf("the question:\n%s", text)
 	}
 	tell(m, "a")
@@ -397,5 +398,202 @@ func TestLessonExplains(t *testing.T) {
 	tell(m, "esc")
 	if m.staged() == nil || m.lesson.Play.Phase != lessons.Reveal {
 		t.Error("the lesson does not come back")
+	}
+}
+
+// TestLessonTask: while the student explores for a goal, every screen says what it still needs, whatever turns, and
+// that it is reached.
+func TestLessonTask(t *testing.T) {
+	m := taught(t, built(t, "capstone"), 120, 36)
+	tell(m, "space")
+	wants := func(tells ...string) {
+		t.Helper()
+		for _, want := range tells {
+			if first, _, _ := strings.Cut(screenText(m), "\n"); !strings.Contains(first, want) {
+				t.Errorf("no %q in %q", want, first)
+			}
+		}
+	}
+	wants("LESSON act 1: it fits ✗ · TP stays within a node ✓ · knobs used 0 of 2 · B")
+	turn := func(change func(s *engine.Setup)) {
+		change(&m.state.Setup)
+		m.evaluate()
+	}
+	turn(func(s *engine.Setup) { s.TP, s.DP, s.MicroBatches = 16, 4, 32 })
+	wants("it fits ✓ · TP stays within a node ✗ · knobs used 1 of 2 · B")
+	tell(m, "tab")
+	wants("LESSON act 1:")
+	tell(m, "shift+tab", "B")
+	if m.lesson.Play.Phase != lessons.Predict || !strings.Contains(screenText(m), "TP leaves the node") {
+		t.Errorf("TP over two nodes is taken, or not told why not:\n%s", screenText(m))
+	}
+	tell(m, "space")
+	turn(func(s *engine.Setup) { s.TP, s.PP, s.DP, s.MicroBatches = 8, 4, 2, 64 })
+	wants("LESSON act 1: reached, B tells")
+	send(m, tea.WindowSizeMsg{Width: 60, Height: 24})
+	turn(func(s *engine.Setup) { s.TP, s.PP, s.DP, s.MicroBatches = 16, 1, 4, 32 })
+	wants("LESSON act 1: 1 of 2 met · knobs used 1 of 2 · B")
+	send(m, tea.WindowSizeMsg{Width: 120, Height: 36})
+	turn(func(s *engine.Setup) { s.TP, s.PP, s.DP, s.MicroBatches = 8, 4, 2, 64 })
+	if tell(m, "B", "space"); !strings.Contains(screenText(m), "we go on with TP 8, PP 2") {
+		t.Errorf("the next act does not say that it has another setup:\n%s", screenText(m))
+	}
+	tell(m, "space")
+	turn(func(s *engine.Setup) { s.GPUs, s.DP = 128, 2*s.DP })
+	wants("GPUs is held ✗")
+}
+
+// TestLessonKeys: a key that answers nothing says what does; a capital is no answer, B not either after esc.
+func TestLessonKeys(t *testing.T) {
+	for _, c := range []struct {
+		id        string
+		act       int
+		key, says string
+	}{
+		{"second-step", 0, "space", "answer with a to c"}, {"second-step", 0, "C", "answer with a to c"},
+		{"bubble", 0, "a", "arrows move the cursor, then enter"}, {"bubble", 0, "space", "arrows move the cursor, then enter"},
+		{"recomputation", 0, "d", "arrows move the cursor, then enter"}, {"zero", 0, "space", "arrows move the cursor, then enter"},
+		{"zero", 1, "x", "type a number in GiB, then enter"}, {"capstone", 0, "a", "space gives you the knobs"},
+	} {
+		m := taughtAt(t, built(t, c.id), c.act, 80, 24, nil)
+		if tell(m, c.key); m.lesson.Play.Phase != lessons.Predict || !strings.Contains(screenText(m), c.says) {
+			t.Errorf("%s act %d, %s: no %q:\n%s", c.id, c.act+1, c.key, c.says, screenText(m))
+		}
+	}
+	m := taught(t, built(t, "second-step"), 80, 24)
+	if tell(m, "esc", "B"); m.lesson.Play.Phase != lessons.Predict || m.lesson.Play.Given != "" {
+		t.Errorf("B answers: %+v", m.lesson.Play)
+	}
+}
+
+// TestLessonRow: all of a rank's row is its stage, idle time too.
+func TestLessonRow(t *testing.T) {
+	m := taught(t, built(t, "bubble"), 120, 36)
+	for range 3 {
+		tell(m, "down")
+		if at := m.pointed(); at != fmt.Sprint("stage ", m.screen().(screen.Ranked).RankAtCursor(m.context())) {
+			t.Errorf("the cursor is on %q:\n%s", at, screenText(m))
+		}
+	}
+	if tell(m, "enter"); !m.lesson.Play.Judged.Right {
+		t.Errorf("the last row is not the last stage: %+v", m.lesson.Play.Judged)
+	}
+}
+
+// TestLessonWords: the glossary over a question begins with what the act says, and the opening is said before the first
+// question alone.
+func TestLessonWords(t *testing.T) {
+	m := taught(t, built(t, "zero"), 120, 36)
+	if text := screenText(m); !strings.Contains(text, "An all-reduce gives each the sum") {
+		t.Errorf("no opening:\n%s", text)
+	}
+	if tell(m, "w"); !strings.Contains(screenText(m), "first the words of this act") {
+		t.Errorf("another glossary:\n%s", screenText(m))
+	}
+	lines := strings.Split(screenText(m), "\n")
+	var first []string
+	for _, line := range lines[4:10] {
+		first = append(first, strings.Fields(line)[1])
+	}
+	if got := strings.Join(first, " "); !strings.Contains(got, "DP") || !strings.Contains(got, "ZeRO") || !strings.Contains(got, "MFU") || !strings.Contains(got, "exposed") {
+		t.Errorf("the first words are %s", got)
+	}
+	if tell(m, "enter"); m.overlays.ID() != overlay.WordID || !strings.Contains(screenText(m), "Replicas of the model") {
+		t.Errorf("enter opens another word than the one that it is on:\n%s", screenText(m))
+	}
+	m = taughtAt(t, built(t, "zero"), 1, 120, 36, nil)
+	if strings.Contains(screenText(m), "An all-reduce gives each the sum") {
+		t.Error("the opening is said again")
+	}
+	for _, l := range []string{"second-step", "bubble", "experts"} {
+		if built(t, l).Opening == "" {
+			t.Errorf("%s has no opening", l)
+		}
+	}
+}
+
+// TestLessonNext: the end names the lesson that follows; the last one none.
+func TestLessonNext(t *testing.T) {
+	for id, want := range map[string]string{"zero": "Next: lesson overlap-wall", "capstone": ""} {
+		l := built(t, id)
+		m := taughtAt(t, l, len(l.Acts)-1, 120, 36, nil)
+		tell(m, "!", "space")
+		if text := screenText(m); want != "" && !strings.Contains(text, want) || want == "" && strings.Contains(text, "Next:") || !strings.Contains(text, "end of the lesson") {
+			t.Errorf("%s: no %q:\n%s", id, want, text)
+		}
+	}
+}
+
+// TestLessonAbout: the cursor of Memory is on the figure of the act, and what the question is not about is left out.
+func TestLessonAbout(t *testing.T) {
+	for _, c := range []struct {
+		id         string
+		act        int
+		says, lack string
+	}{
+		{"recomputation", 1, "activations on rank 0", "longest sequence"}, {"zero", 3, "activations on rank 0", "longest sequence"},
+		{"long-context", 2, "activations on rank 0", "longest sequence"}, {"experts", 1, "weights on rank 0", "longest sequence"},
+		{"tensor-sequence", 3, "activations on rank 0", "longest sequence"}, {"tensor-sequence", 3, "4 ranks", "sum "},
+		{"zero", 2, "TRAFFIC", "OVERLAP"},
+	} {
+		m := taughtAt(t, built(t, c.id), c.act, 120, 36, nil)
+		for range 2 {
+			if text := screenText(m); !strings.Contains(text, c.says) || strings.Contains(text, c.lack) {
+				t.Errorf("%s, act %d: no %q, or %q:\n%s", c.id, c.act+1, c.says, c.lack, text)
+			}
+			tell(m, "a", "space")
+		}
+	}
+	m := taught(t, built(t, "recomputation"), 120, 36)
+	if tell(m, "!"); !strings.Contains(screenText(m), "activations on rank 0") {
+		t.Errorf("the answer of a point is not where the cursor is:\n%s", screenText(m))
+	}
+}
+
+// TestLessonTexts: question, answer and rule of every act have room in a window of 80x24.
+func TestLessonTexts(t *testing.T) {
+	all, errs := everyLesson()
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for i, l := range all {
+		for at := range l.Acts {
+			if !draws.Deep() && (i+at)%3 != 0 {
+				continue
+			}
+			m := taughtAt(t, l, at, 80, 24, nil)
+			act := m.lesson.Play.Act()
+			has := func(texts ...string) {
+				t.Helper()
+				plain := func(text string) string { // a line may end at a hyphen
+					return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "- ", "-")
+				}
+				page := plain(screenText(m))
+				for _, text := range texts {
+					if !strings.Contains(page, plain(text)) {
+						t.Errorf("%s, act %d: no %q:\n%s", l.ID, at+1, text, screenText(m))
+					}
+				}
+			}
+			has(act.Ask)
+			wrong := slices.IndexFunc(act.Options, func(o lessons.Option) bool { return !o.Right })
+			switch act.Kind {
+			case lessons.Number:
+				tell(m, "1", "enter")
+			case lessons.Point:
+				tell(m, "enter")
+			case lessons.Goal:
+				tell(m, "!")
+			default:
+				tell(m, lessons.Letter(wrong))
+			}
+			if m.lesson.Play.Phase == lessons.Turning {
+				tell(m, "space")
+			}
+			has(act.Why, act.Rule, m.lesson.Play.Judged.Says)
+			if top := strings.Split(screenText(m), "\n")[3]; !strings.Contains(top, strings.ToUpper(m.screen().Name())) && act.Show != "explore" {
+				t.Errorf("%s, act %d: the screen has no room:\n%s", l.ID, at+1, screenText(m))
+			}
+		}
 	}
 }

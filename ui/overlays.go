@@ -253,12 +253,18 @@ const roomy = 100
 
 // glossaryList lists the words, at that of the focused knob.
 func (m *Model) glossaryList() *overlay.Picker {
-	at := ""
-	if m.state.Tab == state.ExploreTab {
+	at, first := "", []int(nil)
+	switch s := m.onStage(); {
+	case s != nil: // what the act says, the header above it too
+		first = m.lexicon.In(s.Play.Words() + " MFU exposed rank")
+		if len(first) > 0 {
+			at = m.lexicon.Glossary()[first[0]].Term
+		}
+	case m.state.Tab == state.ExploreTab:
 		p, _ := knob.Find(m.state.Focus)
 		at = p.Label
 	}
-	return m.lexicon.List(m.look.glyphs, at, m.caps.Width >= roomy)
+	return m.lexicon.List(m.look.glyphs, at, m.caps.Width >= roomy, first)
 }
 
 // study returns what a card of the glossary shows of the setup: nothing while a question is open, of

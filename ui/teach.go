@@ -43,7 +43,7 @@ func (m *Model) begin(l *lessons.Lesson, act int) {
 	stage.Knob = m.actKnob
 	stage.Cursor = func(name string) overlay.Action {
 		return later(func() tea.Cmd {
-			if slices.Contains([]string{"up", "down", "left", "right", "home", "end", "h", "j", "k", "l"}, name) {
+			if slices.Contains(lesson.CursorKeys(), name) {
 				cmd, _ := m.screenKey(name)
 				return cmd
 			}
@@ -205,7 +205,11 @@ func (m *Model) playOn() tea.Cmd {
 			return m.refreshScreen()
 		}
 		m.learned, m.underWay = session.Learn(m.learned, play.Lesson.ID), ""
-		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: fmt.Sprintf("end of the lesson: %d of %d right; the setup is yours", play.Right, play.Total())})
+		text := fmt.Sprintf("end of the lesson: %d of %d right; the setup is yours", play.Right, play.Total())
+		if next := lessons.Next(play.Lesson.ID); next != "" {
+			text += ". Next: lesson " + next + ", in " + m.shown("?", "help") + " or as meshscope lesson " + next
+		}
+		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: text})
 	}
 	was := m.state.Tab
 	m.stageAct()
@@ -222,6 +226,56 @@ func (m *Model) playOn() tea.Cmd {
 	}
 	m.retargetSweep()
 	return tea.Batch(append(cmds, m.sweepCmd(), m.refreshScreen(), m.tick())...)
+}
+
+// task is how far a setup is on the way to the goal of an act.
+type task struct {
+	act    *lessons.Act
+	serial int
+	lessons.Task
+}
+
+// taskLine says what the goal of a lesson still needs while the student explores, and that it is reached; empty:
+// no goal is open. It is narrow where the line is.
+func (m *Model) taskLine(w int) (string, themes.Role) {
+	if m.lesson == nil || m.lesson.Class != nil || m.lesson.Play.Phase != lessons.Predict || m.lesson.Play.Act().Kind != lessons.Goal {
+		return "", themes.Text
+	}
+	act := m.lesson.Play.Act()
+	if m.task.act != act || m.task.serial != m.now.serial {
+		m.task = task{act, m.now.serial, act.Toward(m.now.setup, m.now.report)}
+	}
+	at, back := fmt.Sprintf("LESSON act %d: ", m.lesson.Play.At+1), m.shown("B", "lesson")
+	if m.task.Done {
+		return at + "reached, " + back + " tells", themes.Good
+	}
+	yes, no, dot := "✓", "✗", " · "
+	if !m.look.glyphs.Unicode {
+		yes, no, dot = "ok", "x", ", "
+	}
+	met, parts := 0, []string(nil)
+	for i, ok := range m.task.Met {
+		mark := no
+		if ok {
+			mark, met = yes, met+1
+		}
+		parts = append(parts, act.Options[i].Say+" "+mark)
+	}
+	if act.Knobs > 0 {
+		parts = append(parts, fmt.Sprintf("knobs used %d of %d", m.task.Turned, act.Knobs))
+	}
+	if m.task.Held != "" {
+		parts = append(parts, m.task.Held+" "+no)
+	}
+	text := at + strings.Join(append(parts, back), dot)
+	if widget.Width(text) > w { // how many are met, and the last part
+		short := []string{fmt.Sprintf("%d of %d met", met, len(m.task.Met)), back}
+		if n := len(parts); n > len(m.task.Met) {
+			short = slices.Insert(short, 1, parts[n-1])
+		}
+		text = at + strings.Join(short, dot)
+	}
+	return text, themes.Warn
 }
 
 // backToLesson brings the question back: a goal is judged by the setup that is there, every other
@@ -299,6 +353,19 @@ func (m *Model) masked() []string {
 		return s.Play.Asked()
 	}
 	return nil
+}
+
+// taught reports whether a lesson is on the screen, and the figure that its act is about; empty while the cursor
+// answers, for it would point at the answer.
+func (m *Model) taught() (on bool, decides string) {
+	s := m.onStage()
+	if s == nil || s.Play.Lesson.ID == "" {
+		return false, ""
+	}
+	if s.Play.Act().Kind == lessons.Point && s.Play.Phase < lessons.Reveal {
+		return true, ""
+	}
+	return true, s.Play.Act().Decides()
 }
 
 // asking reports whether a question is open: what another value would give is not shown.

@@ -211,7 +211,7 @@ func TestLessonInClass(t *testing.T) {
 	notes := enter(t, r, class.Presenter, 100, 30)
 	notes.sees(t, "NOTES", "0 follow", "answer", "next")
 	a, b, late := enter(t, r, class.Student, 80, 24), enter(t, r, class.Student, 120, 36), (*explorer)(nil)
-	a.sees(t, "LESSON", "act 1 of", "a it goes up")
+	a.sees(t, "LESSON", "act 1 of", "a up")
 	a.press("a", "b", "c")
 	b.press("c")
 	b.sees(t, "▸ c", "wait for the class", "-"+first.Options[2].No[:12])
@@ -236,7 +236,7 @@ func TestLessonInClass(t *testing.T) {
 	presenter.press(".")
 	a.sees(t, "the votes")
 	presenter.press("pgdown")
-	a.sees(t, "rule", "You said: it stays")
+	a.sees(t, "rule", "You said: the same")
 	presenter.press("space")
 	late.sees(t, "act 2 of", "first vote")
 	presenter.press("pgup")
@@ -266,7 +266,7 @@ func TestNothingOfAGuest(t *testing.T) {
 	r := room.New(start(), built(t, "second-step"))
 	presenter, guest, other := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 120, 36), enter(t, r, class.Student, 100, 30)
 	presenter.sees(t, "2 follow")
-	other.sees(t, "LESSON", "it goes up", "step 1 ─") // with what the presenter's explorer computes last
+	other.sees(t, "LESSON", "a up", "step 1 ─") // with what the presenter's explorer computes last
 	const evil = "\x1b]0;owned\a\x1b[31mEVIL\x9b2J\u202eLIVE"
 	paste := func(text string) { guest.program.Send(tea.PasteMsg{Content: text}) }
 	config := `{"architectures":["LlamaForCausalLM"],"model_type":"llama","_name_or_path":"EVIL","hidden_size":4096,"num_hidden_layers":7,"num_attention_heads":32,"vocab_size":777}`
@@ -304,7 +304,7 @@ func TestSmallWindow(t *testing.T) {
 	t.Parallel()
 	r := room.New(start(), built(t, "second-step"))
 	presenter, small := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 60, 12)
-	small.sees(t, "it goes up", "-MEMORY")
+	small.sees(t, "a up", "-MEMORY")
 	small.press("a")
 	presenter.sees(t, "1 of 1 answered")
 }

@@ -18,7 +18,8 @@ const (
 	pageRows = 7
 	// steadyFrom is the height from which the page keeps its rows from question to answer.
 	steadyFrom  = 30
-	steadyRows  = 11
+	steadyRows  = 12
+	longestRule = 7 // lines
 	optionsRoom = 3 // cells between options in one row
 	wide        = 100
 )
@@ -79,14 +80,12 @@ func (s *Stage) Head(t *themes.Theme, g widget.Glyphs, w int) string {
 	}
 	l.Gap(1)
 	room := func() int { return max(l.Left()-widget.Width(at)-2, 1) }
-	setup, mark := lessons.Words(s.Play.Setup()), ""
-	if s.Play.Moved() {
-		mark = "now "
+	const least = 10 // cells of a title that are worth a place
+	setup := lessons.Words(s.Play.Setup())
+	if left := room() - widget.Width(setup) - 3; left >= least {
+		l.Put(t.Paint(themes.Heading), widget.CutText(s.Play.Lesson.Title, left, g.Ellipsis)).Gap(3)
 	}
-	if title := s.Play.Lesson.Title; widget.Width(title+mark+setup)+3 <= room() {
-		l.Put(t.Paint(themes.Heading), title).Gap(3)
-	}
-	l.Put(t.Paint(themes.Warn), mark).Put(t.Paint(themes.Text), widget.CutText(setup, room(), g.Ellipsis))
+	l.Put(t.Paint(themes.Text), widget.CutText(setup, room(), g.Ellipsis))
 	return l.Right(t.Paint(themes.Muted), at, 0).String()
 }
 
@@ -102,6 +101,9 @@ func (s *Stage) Render(t *themes.Theme, g widget.Glyphs) overlay.Drawn {
 			d.lines = append(d.lines, line)
 		}
 	}
+	if opening := s.Play.Opening(); opening != "" && !s.small() {
+		d.put(themes.Muted, " ", opening, 4)
+	}
 	lead := len(d.lines)
 	s.places = nil
 	if s.Play.Phase < lessons.Reveal {
@@ -109,11 +111,14 @@ func (s *Stage) Render(t *themes.Theme, g widget.Glyphs) overlay.Drawn {
 		if s.Class != nil {
 			ask = act.AskByLetter()
 		}
-		d.put(themes.Strong, " ", ask, 4)
+		if changed := s.Play.Changed(); changed != "" {
+			d.put(themes.Warn, " ", changed, 2)
+		}
+		d.put(themes.Strong, " ", ask, 5)
 		out.ListY = len(d.lines)
 		s.question(d)
 	} else {
-		s.reveal(d)
+		s.reveal(d, lead)
 	}
 	if s.h >= steadyFrom && !s.small() {
 		for len(d.lines) < min(steadyRows, s.rows())-1 {
@@ -176,7 +181,7 @@ func (s *Stage) question(d *drawer) {
 	case s.wrong != "":
 		d.put(themes.Bad, " ", s.wrong, 1)
 	case s.leaving:
-		text := "esc again gives this question up and leaves the knobs to you; B comes back to its answer."
+		text := "esc again gives this question up and leaves the knobs to you; then B comes back to its answer."
 		if s.Class != nil {
 			text = "esc again gives up your vote and leaves the knobs to you; F comes back to the class."
 		}
@@ -255,8 +260,8 @@ func (s *Stage) turn(g widget.Glyphs) string {
 }
 
 // reveal shows what became of it: the verdict beside the guess, the terms that moved, the rule and
-// its price.
-func (s *Stage) reveal(d *drawer) {
+// its price. The lead is lines that go where there is no room.
+func (s *Stage) reveal(d *drawer, lead int) {
 	act, v := s.Play.Act(), s.Play.Judged
 	switch {
 	case s.Play.Given == "":
@@ -269,33 +274,48 @@ func (s *Stage) reveal(d *drawer) {
 		d.put(themes.Good, " ", strings.TrimSpace("Right: "+s.said()+". "+act.Why), 3)
 	default:
 		d.put(themes.Bad, " "+d.g.Cross+" ", "You said: "+s.said()+". "+v.Says, 3)
-		d.put(themes.Good, "   ", "The answer: "+v.Truth+".", 1)
+		d.put(themes.Good, "   ", strings.TrimSpace("The answer: "+v.Truth+". "+act.Why), 3)
 	}
 	if act.Kind == lessons.Number && s.Play.Given != "" {
 		s.mark(d)
 	}
-	s.moved(d)
-	d.put(themes.Strong, " rule   ", act.Rule, 4)
+	end := &drawer{w: d.w, theme: d.theme, g: d.g}
+	end.put(themes.Strong, " rule   ", act.Rule, longestRule)
 	if c, ok := act.Price(); ok {
-		d.put(themes.Muted, " price  ", fmt.Sprintf("%s %s %s %s", c.Name, c.Before, d.g.Arrow, c.After), 1)
+		end.put(themes.Muted, " price  ", fmt.Sprintf("%s %s %s %s", c.Name, c.Before, d.g.Arrow, c.After), 1)
 	}
+	const others = 1 // the keys; the knob's row goes before the rule does
+	s.moved(d, min(s.rows()-len(d.lines)-len(end.lines)-others+lead, 2))
+	d.lines = append(d.lines, end.lines...)
 }
 
-// moved lists the terms that moved, as many as two lines have room for.
-func (s *Stage) moved(d *drawer) {
-	var lines []string
-	for _, c := range s.Play.Act().Moved() {
+// moved lists the terms that moved, as many as so many lines have room for, and how many more there are.
+func (s *Stage) moved(d *drawer, most int) {
+	if most < 1 {
+		return
+	}
+	const label = " moved  "
+	all := s.Play.Act().Moved()
+	room, lines := d.w-widget.Width(label)-1, []string(nil)
+	for i, c := range all {
 		text := fmt.Sprintf("%s %s %s %s", strings.TrimSuffix(c.Name, " of the fullest rank"), c.Before, d.g.Arrow, c.After)
-		last := len(lines) - 1
-		switch room := d.w - len(" moved  ") - 1; {
-		case last >= 0 && widget.Width(lines[last])+widget.Width(text)+3 <= room:
-			lines[last] += "   " + text
-		case last < 1:
-			lines = append(lines, text)
+		last, more := len(lines)-1, ""
+		if left := len(all) - i - 1; left > 0 && last == most-1 {
+			more = fmt.Sprintf("   +%d more", left)
 		}
+		switch {
+		case last >= 0 && widget.Width(lines[last]+text+more)+3 <= room:
+			lines[last] += "   " + text
+			continue
+		case last < most-1:
+			lines = append(lines, text)
+			continue
+		}
+		lines[last] += fmt.Sprintf("   +%d more", len(all)-i)
+		break
 	}
 	for i, text := range lines {
-		d.put(themes.Muted, []string{" moved  ", "        "}[min(i, 1)], text, 1)
+		d.put(themes.Muted, []string{label, widget.Blank(widget.Width(label))}[min(i, 1)], text, 1)
 	}
 }
 
@@ -364,7 +384,7 @@ func (s *Stage) hints() []widget.Hint {
 	case act.Kind == lessons.Goal:
 		out = []widget.Hint{{Key: "space", Text: "take the knobs, B to come back"}, {Key: "!", Text: "show one way"}}
 	case act.Kind == lessons.Point:
-		out = []widget.Hint{{Key: "arrows", Text: "move the cursor"}, {Key: "enter", Text: "answer"}, {Key: "!", Text: "show me"}, own}
+		out = []widget.Hint{{Key: "arrows", Text: "move"}, {Key: "enter", Text: "answer"}, {Key: "!", Text: "show me"}, own}
 	case act.Kind == lessons.Number:
 		out = []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answer"}, {Key: "!", Text: "show me"}, own}
 	default:

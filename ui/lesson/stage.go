@@ -3,6 +3,7 @@
 package lesson
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -89,24 +90,41 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 		if onward {
 			return s.Left()
 		}
+		if len(key) == 1 {
+			s.wrong = "space gives you the knobs, then B comes back"
+		}
 		return nil
 	case act.Kind == lessons.Number:
 		if !s.number(key) {
 			return nil
 		}
 	case s.points():
-		if key != "enter" {
+		switch at := s.Pointed(); {
+		case key != "enter" && slices.Contains(CursorKeys(), key):
 			return s.Cursor(key)
-		}
-		if s.Pointed() == "" {
-			s.wrong = "put the cursor on what you mean, then enter"
+		case key != "enter":
+			s.wrong = "arrows move the cursor, then enter"
 			return nil
+		case at == "":
+			s.wrong = "put the cursor on what you mean with the arrows, then enter"
+			return nil
+		default:
+			s.answer(at)
 		}
-		s.answer(s.Pointed())
-	case len(key) == 1:
+	case len(key) == 1 && key >= "a" && key <= "z":
 		s.answer(key)
+	case len(key) == 1 || onward: // a capital is the key of something else
+		s.wrong = "answer with " + act.Keys()
+		return nil
+	default:
+		return nil
 	}
 	return s.Moved()
+}
+
+// CursorKeys lists the keys that move a cursor while a question is answered with it.
+func CursorKeys() []string {
+	return []string{"up", "down", "left", "right", "home", "end", "h", "j", "k", "l"}
 }
 
 // Show puts a question of the class on the stage as it stands. What was typed goes with its vote.
@@ -153,6 +171,8 @@ func (s *Stage) number(key string) bool {
 		s.typed = s.typed[:len(s.typed)-1]
 	case len(key) == 1 && strings.Contains("0123456789.,", key) && len(s.typed) < most:
 		s.typed += key
+	case len(key) == 1 || key == "space":
+		s.wrong = "type " + s.Play.Act().Keys() + ", then enter"
 	}
 	return false
 }

@@ -1,8 +1,11 @@
 package overlay
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"charm.land/bubbles/v2/key"
 
@@ -47,11 +50,38 @@ func (l *Lexicon) Knows(word string) bool {
 	return l.names[strings.ToLower(word)]
 }
 
-// List lists the words, at one of them, with a column of other names where there is room.
-func (l *Lexicon) List(g widget.Glyphs, at string, roomy bool) *Picker {
+// In returns the words that a text has, in their order there.
+func (l *Lexicon) In(text string) []int {
+	text = " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/-", r)
+	}), " ") + " "
+	all := l.Glossary()
+	first := map[int]int{}
+	for i := range all {
+		for _, name := range append([]string{all[i].Term}, all[i].Also...) {
+			for _, form := range []string{name, name + "s", name + "es"} {
+				at := strings.Index(text, " "+strings.ToLower(form)+" ")
+				if was, known := first[i]; at >= 0 && (!known || at < was) {
+					first[i] = at
+				}
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(first), func(a, b int) int { return cmp.Or(first[a]-first[b], a-b) })
+}
+
+// List lists the words, at one of them, with a column of other names where there is room. Some may come
+// first.
+func (l *Lexicon) List(g widget.Glyphs, at string, roomy bool, first []int) *Picker {
 	all := l.Glossary()
 	items := make([]Item, 0, len(all))
+	order := slices.Clone(first)
 	for i := range all {
+		if !slices.Contains(first, i) {
+			order = append(order, i)
+		}
+	}
+	for _, i := range order {
 		w := &all[i]
 		item := Item{Title: w.Term, Fields: []string{w.Means}, Prose: true, Hidden: slices.Concat(w.Also, w.Labels)}
 		if roomy && len(w.Also) > 0 && len(w.Also[0]) <= 30 {
@@ -60,8 +90,12 @@ func (l *Lexicon) List(g widget.Glyphs, at string, roomy bool) *Picker {
 		items = append(items, item)
 	}
 	current, _ := words.Find(all, at)
-	p := NewPicker("GLOSSARY", Hint(g, "type to search", "enter reads", "esc closes"), items, current)
-	p.Choose = func(i int) Action { return l.Word(g, i) }
+	title := "GLOSSARY"
+	if len(first) > 0 {
+		title += ", first the words of this act"
+	}
+	p := NewPicker(title, Hint(g, "type to search", "enter reads", "esc closes"), items, max(slices.Index(order, current), 0))
+	p.Choose = func(i int) Action { return l.Word(g, order[i]) }
 	return p
 }
 

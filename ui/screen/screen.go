@@ -32,6 +32,10 @@ type Context struct {
 	Masked []string
 	// Asks says that a question is open: what another value of a knob would give is not shown.
 	Asks bool
+	// Taught says that a lesson is on the screen: what is beside its question is left out. Decides is the figure
+	// that the act is about, where a cursor starts; empty: none.
+	Taught  bool
+	Decides string
 
 	Own map[string][]string // the user's own keys of this screen, by the ID of the action
 }

@@ -165,11 +165,24 @@ func Traffic(in *screen.Context, w, h int) []string {
 		}
 		l.Put(in.Paint(themes.Muted), widget.Cut(where, w-3*columnWidth-l.Used()-1))
 		l.RightAligned(in.Paint(themes.Text), figure.Traffic(c.Bytes), w-2*columnWidth)
-		l.RightAligned(in.Paint(themes.Text), figure.Seconds(c.Seconds), w-columnWidth)
-		l.RightAligned(in.Paint(themes.Strong), figure.Seconds(c.Exposed), w)
+		takes, exposed := figure.Seconds(c.Seconds), figure.Seconds(c.Exposed)
+		if in.Hides(communicated(in, ".exposed")...) || in.Hides("time.exposed") { // of some traffic both are one
+			takes, exposed = "???", "???"
+		}
+		l.RightAligned(in.Paint(themes.Text), takes, w-columnWidth)
+		l.RightAligned(in.Paint(themes.Strong), exposed, w)
 		lines = append(lines, l.String())
 	}
 	return widget.Height(lines, w, h)
+}
+
+// communicated returns the figures of a kind of all traffic, as a report names them.
+func communicated(in *screen.Context, kind string) []string {
+	var ids []string
+	for _, c := range in.Report.Communication {
+		ids = append(ids, "communication."+c.Dimension+kind)
+	}
+	return ids
 }
 
 // columnWidth is that of the right-aligned columns of the traffic panel.

@@ -73,8 +73,8 @@ func (v *View) formula(in *screen.Context, rank, term int) string {
 		if value <= 0 || tokens <= 0 || vocab <= 0 {
 			return "none at this rank's peak: no head is active"
 		}
-		each := float64(value) / tokens / float64(vocab)
-		return fmt.Sprintf("%s tokens%s%s entries%s%s bytes on each of TP %d = %s", figure.Comma(int(tokens)), times, figure.Comma(vocab), times, number(each), in.Setup.TP, gib(value))
+		each := float64(value) / tokens / float64(vocab) * float64(in.Setup.TP)
+		return fmt.Sprintf("%s tokens%s%s entries%s%s bytes / TP %d = %s", figure.Comma(int(tokens)), times, figure.Comma(vocab), times, number(each), in.Setup.TP, gib(value))
 	case buffersTerm:
 		return fmt.Sprintf("temporaries and buffers of %s at the peak = %s", in.Setup.Stack.Resolve(), gib(value))
 	case overheadTerm:

@@ -15,7 +15,7 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 	if in != nil && memoryOf(in) == nil {
 		return nil
 	}
-	v.hidden = in != nil && in.Hides("memory.")
+	v.lookFor(in)
 	at := func(p pane) func() bool { return func() bool { return v.pane == p } }
 	listed := func() bool { return v.pane != layerPane }
 	toggle := func(p pane) func(int) {

@@ -97,7 +97,7 @@ func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 		}
 	}
 	below := append([]string{widget.Blank(w)}, v.limits(in, w)...)
-	if in.Asks {
+	if in.Asks || in.Taught {
 		below = nil
 	}
 	if more := append([]string{widget.Blank(w)}, v.overhead(in, w)...); h-len(lines)-len(below)-len(more) >= len(rows) {

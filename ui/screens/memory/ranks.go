@@ -130,11 +130,8 @@ func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
 		lines = append(lines, v.tableRow(in, i, w, &g))
 	}
 	if len(m.Ranks) > 1 {
-		name := "sum"
-		if len(g.shown) < len(m.Ranks) { // also of those that are not shown
-			name = figure.Plural(len(m.Ranks), "rank")
-		}
-		lines = append(lines, v.sumRow(in, w, &g, name, sums(m.Ranks)))
+		// A GPU of each, also of those that are not shown.
+		lines = append(lines, v.sumRow(in, w, &g, figure.Plural(len(m.Ranks), "rank"), sums(m.Ranks)))
 	}
 	if v.fresh(in) && len(v.answers.shards.Whole) == len(m.Ranks) && in.Setup.ZeRO > 0 && !in.Asks {
 		// Of the same ranks as the line above it.
@@ -144,7 +141,7 @@ func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
 		lines = append(lines, widget.Blank(w))
 	}
 	lines = append(lines, v.details(in, w)...)
-	if !headed && !in.Asks {
+	if !headed && !in.Asks && !in.Taught {
 		limits := v.limitLines(in, w, " with the safety margin left free")
 		if h-len(lines) < len(limits) {
 			limits = v.limitBrief(in, w)

@@ -105,7 +105,7 @@ func row(name string, of ...units.Bytes) []report.Cell {
 // RankAtCursor returns the rank that the cursor is on.
 func (v *View) RankAtCursor(in *screen.Context) int {
 	if m := memoryOf(in); m != nil {
-		v.hidden = in.Hides("memory.")
+		v.lookFor(in)
 		return v.cursorRank(m)
 	}
 	return -1
@@ -117,6 +117,6 @@ func (v *View) Figure(in *screen.Context) string {
 	if m == nil {
 		return ""
 	}
-	v.hidden = in.Hides("memory.")
+	v.lookFor(in)
 	return "memory.ranks." + strconv.Itoa(m.Ranks[v.cursorRank(m)].Rank) + "." + termName(v.cursorTerm(m))[0]
 }

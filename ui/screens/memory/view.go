@@ -4,6 +4,9 @@
 package memory
 
 import (
+	"slices"
+	"strings"
+
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -21,7 +24,7 @@ const (
 	panes
 )
 
-// View is the Memory screen. The zero value is ready. Work that it asks for
+// View is the Memory screen. Work that it asks for
 // ends in a call that changes the View, so a View stays where it is.
 type View struct {
 	pane pane
@@ -39,6 +42,7 @@ type View struct {
 	part int // row of the layer pane
 
 	hidden bool // a question hides figures: no cursor starts at the largest
+	about  int  // the term that a lesson is about, on the fullest rank; totalTerm: none
 
 	answers answers      // the last result of Work
 	query   engine.Setup // the last query
@@ -46,7 +50,7 @@ type View struct {
 }
 
 // New makes a screen.
-func New() *View { return &View{} }
+func New() *View { return &View{about: totalTerm} }
 
 // Copy returns the screen with its cursors and answers.
 func (v *View) Copy() screen.Screen {
@@ -66,8 +70,23 @@ func memoryOf(in *screen.Context) *engine.Memory {
 // fullest returns the rank with the largest total.
 func fullest(m *engine.Memory) int { return min(max(m.PeakRank, 0), len(m.Ranks)-1) }
 
+// lookFor notes what a question or a lesson makes of the cursors.
+func (v *View) lookFor(in *screen.Context) {
+	v.hidden, v.about = in != nil && in.Hides("memory."), totalTerm
+	if in == nil || v.hidden || !strings.HasPrefix(in.Decides, "memory.") {
+		return
+	}
+	names := [...]string{"weights", "gradients", "optimizer", "activations", "logits", "buffers", "overhead"}
+	if term := slices.Index(names[:], in.Decides[strings.LastIndexByte(in.Decides, '.')+1:]); term >= 0 {
+		v.about = term
+	}
+}
+
 // cursorRank returns the rank under the cursor: the fullest until it is moved.
 func (v *View) cursorRank(m *engine.Memory) int {
+	if v.about != totalTerm {
+		return fullest(m)
+	}
 	if !v.rankMoved {
 		if v.hidden {
 			return 0
@@ -80,6 +99,9 @@ func (v *View) cursorRank(m *engine.Memory) int {
 // cursorTerm returns the term under the cursor: the largest of the fullest rank
 // until it is moved.
 func (v *View) cursorTerm(m *engine.Memory) int {
+	if v.about != totalTerm {
+		return v.about
+	}
 	if !v.termMoved {
 		if v.hidden {
 			return weightsTerm
@@ -96,7 +118,7 @@ func (v *View) Render(in *screen.Context) []string {
 	if m == nil || w < 20 || h < 4 {
 		return v.small(in, w, h)
 	}
-	if v.hidden = in.Hides("memory."); v.hidden {
+	if v.lookFor(in); v.hidden {
 		return v.masked(in, w, h)
 	}
 	a := arrange(w, h, len(m.Ranks))

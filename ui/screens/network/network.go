@@ -111,6 +111,9 @@ func (v *overview) arrange(in *screen.Context, w, h int) arrangement {
 		ladder = 0
 	}
 	ratios := 1 + max(1, len(overlap.Ratios(in.Setup, in.Report)))
+	if in.Taught { // rules of thumb beside what the step exposes
+		ratios = 0
+	}
 	rest := h - a.traffic
 	if w < twoColumns {
 		a.overlaps = min(rest, ratios)
@@ -131,6 +134,8 @@ func (v *overview) arrange(in *screen.Context, w, h int) arrangement {
 	if rest >= 16 && !in.Asks {
 		a.ladder += min(max(8, (rest-16)/2), rest-16) // room for a curve
 	}
-	a.overlaps = rest - a.ladder
+	if !in.Taught {
+		a.overlaps = rest - a.ladder
+	}
 	return a
 }

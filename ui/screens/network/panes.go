@@ -62,7 +62,7 @@ func inside(in *screen.Context) *screen.Context {
 func (*View) Name() string { return "Network" }
 
 // Show goes to the pane of that name, or to the overview. Behind a slash may follow what of the pane to
-// show: "collectives/tp".
+// show: "collectives/tp", "ring/contiguous".
 func (v *View) Show(name string) {
 	v.shown = 0
 	name, part, _ := strings.Cut(name, "/")

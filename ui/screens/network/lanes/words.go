@@ -262,7 +262,7 @@ func (v *View) dataWhy(in *screen.Context, g *lane.Segment, c *engine.Communicat
 		if x >= 1 {
 			return " Nothing of it overlaps here."
 		}
-		return " This model leaves at least " + figure.Percent(x) + " of " + what + " exposed, however much there is to compute: a constant of the stack, fitted or assumed."
+		return " meshscope leaves at least " + figure.Percent(x) + " of " + what + " exposed, however much there is to compute: a constant of the stack, fitted or assumed."
 	}
 	switch {
 	case g.Micro >= 0 && hidden:

@@ -39,7 +39,14 @@ const (
 // roomy is the height from which there are words above the picture.
 const roomy = 13
 
-// concealed reports whether a question is open: then only zig-zag is drawn.
+// Show draws the sequence as it is cut: in order for "contiguous", else zig-zag.
+func (v *attention) Show(split string) {
+	if contiguous := split == "contiguous"; contiguous != v.contiguous {
+		v.contiguous, v.steps = contiguous, player{}
+	}
+}
+
+// concealed reports whether a question is open: then no work is counted.
 func concealed(in *screen.Context) bool {
 	return in.Asks || in.Hides("attention.", "causal-work-rank.")
 }
@@ -47,7 +54,7 @@ func concealed(in *screen.Context) bool {
 // example returns the ring that is drawn: of the setup's CP as far as there is room, of 16 tokens
 // where they divide.
 func (v *attention) example(in *screen.Context) ring.Attention {
-	a := ring.Attention{Ranks: min(in.Setup.CP, max(v.most, fewRanks)), ZigZag: !v.contiguous || concealed(in)}
+	a := ring.Attention{Ranks: min(in.Setup.CP, max(v.most, fewRanks)), ZigZag: !v.contiguous}
 	if a.Ranks < 2 {
 		a.Ranks = fewRanks
 	}

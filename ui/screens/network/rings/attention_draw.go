@@ -126,6 +126,10 @@ func (v *attention) table(in *screen.Context, a *ring.Attention, w int) []string
 		if step+1 < a.Ranks {
 			l.Put(muted, fmt.Sprintf("%s%d", in.Glyphs.Arrow, (rank+1)%a.Ranks))
 		}
+		if concealed(in) {
+			lines = append(lines, l.RightAligned(muted, "?", pairsEnd).Right(muted, "? of ?", 0).String())
+			continue
+		}
 		if work := a.Work(rank, step); work > 0 {
 			l.RightAligned(text, "+"+strconv.Itoa(work), pairsEnd)
 		} else {

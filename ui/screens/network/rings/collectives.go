@@ -34,11 +34,23 @@ func (v *collectives) Copy() screen.Screen {
 // Name returns the name of the pane.
 func (*collectives) Name() string { return "collectives" }
 
-// Show goes to the group of that dimension; empty: the one that crosses the network.
-func (v *collectives) Show(dimension string) { v.dimension = dimension }
+// Show goes to the group of that dimension, with what the setup does in it; empty: the one that crosses the
+// network.
+func (v *collectives) Show(dimension string) {
+	if dimension != v.dimension {
+		v.op, v.steps = "", player{}
+	}
+	v.dimension = dimension
+}
 
-// chosen returns the collective that is shown.
-func (v *collectives) chosen() ring.Op { return cmp.Or(v.op, ring.Ops()[0]) }
+// chosen returns the collective that is shown: of a group that was asked for the first that the setup does
+// there, until another is chosen.
+func (v *collectives) chosen(g *ring.Group) ring.Op {
+	if v.op == "" && v.dimension != "" && len(g.Uses) > 0 {
+		return g.Uses[0]
+	}
+	return cmp.Or(v.op, ring.Ops()[0])
+}
 
 // group returns the group of the setup whose size and links are shown: the chosen one, else the
 // first that leaves the node. A setup that sends nothing has an example of two nodes without
@@ -74,19 +86,43 @@ func room(h int) int {
 	return min((h-other)/2*2, mostRanks)
 }
 
-// example returns the ring that is drawn: the group, or where it is too large fewer GPUs in two nodes.
+// example returns the ring that is drawn: the group, or where it is too large some of its nodes, of which two
+// have as many GPUs as there is room for where they do not have it whole.
 func (v *collectives) example(g *ring.Group) ring.Collective {
 	most := max(v.most, fewRanks)
-	c := ring.Collective{Op: v.chosen(), Ranks: g.Size, PerNode: g.PerDomain}
-	if g.Size > most {
-		c.Ranks = most
-		if c.PerNode = min(g.PerDomain, most/2); g.PerDomain >= g.Size {
-			c.PerNode = most
-		}
+	c := ring.Collective{Op: v.chosen(g), Ranks: g.Size, PerNode: g.PerDomain}
+	switch node := max(g.PerDomain, 1); {
+	case g.Size <= most:
+	case node >= g.Size:
+		c.Ranks, c.PerNode = most, most
+	case node <= most/2:
+		c.Ranks = most / node * node
+	default:
+		c.PerNode = most / 2
+		c.Ranks = 2 * c.PerNode
 	}
 	v.steps.until(c.Steps())
 	v.rank, v.chunk = min(max(v.rank, 0), c.Ranks-1), min(max(v.chunk, 0), c.Chunks()-1)
 	return c
+}
+
+// member returns the number in its group of a GPU that is drawn.
+func member(g *ring.Group, c *ring.Collective, rank int) int {
+	if c.PerNode >= g.PerDomain || c.PerNode < 1 {
+		return rank
+	}
+	return rank/c.PerNode*g.PerDomain + rank%c.PerNode
+}
+
+// drawn says which GPUs of a group are drawn; empty: all.
+func drawn(g *ring.Group, c *ring.Collective) string {
+	switch {
+	case c.Ranks >= g.Size:
+		return ""
+	case c.PerNode < g.PerDomain && g.PerDomain < g.Size:
+		return fmt.Sprintf("; %d drawn, %d of %d a node", c.Ranks, c.PerNode, g.PerDomain)
+	}
+	return fmt.Sprintf("; %d drawn", c.Ranks)
 }
 
 // Keys returns the key table.
@@ -98,7 +134,7 @@ func (v *collectives) Keys(in *screen.Context) []screen.Key {
 		v.example(v.group(in))
 	}
 	return append(v.steps.keys(in),
-		screen.Key{ID: "collective-before collective-after", Keys: "N | n", Help: "collective before, after", Foot: "n", Hint: "next collective", Do: v.turnOp},
+		screen.Key{ID: "collective-before collective-after", Keys: "N | n", Help: "collective before, after", Foot: "n", Hint: "next collective", Do: func(n int) { v.turnOp(in, n) }},
 		screen.Key{ID: "group-kind-before group-kind-after", Keys: "D | d", Help: "group before, after: tp, dp, ...", Foot: "d", Hint: "group", Do: func(n int) { v.turnGroup(in, n) }},
 		screen.Key{ID: "row-up row-down", Keys: "up k | down j", Help: "GPU above, below", Foot: "↑↓", Hint: "GPU", Do: func(n int) { v.rank += n }},
 		screen.Key{ID: "column-before column-after", Keys: "shift+left H | shift+right L", Help: "chunk before, after", Foot: "shift+arrows", Hint: "chunk", Do: func(n int) { v.chunk += n }},
@@ -106,9 +142,9 @@ func (v *collectives) Keys(in *screen.Context) []screen.Key {
 }
 
 // turnOp goes n collectives on, to its start.
-func (v *collectives) turnOp(n int) {
+func (v *collectives) turnOp(in *screen.Context, n int) {
 	all := ring.Ops()
-	v.op = all[(slices.Index(all, v.chosen())+n+len(all))%len(all)]
+	v.op = all[(slices.Index(all, v.chosen(v.group(in)))+n+len(all))%len(all)]
 	v.steps = player{}
 }
 
@@ -128,14 +164,14 @@ func (v *collectives) Mouse(in *screen.Context, x, y int, button string) (handle
 	if !known(in) || button != "left" {
 		return false, screen.Request{}
 	}
-	for _, n := range v.names(in) {
+	for _, n := range v.names(in, v.group(in)) {
 		if n.line == y-1 && x >= n.at && x < n.at+widget.Width(n.text) {
 			v.op, v.steps = n.op, player{}
 			return true, screen.Request{}
 		}
 	}
 	c := v.example(v.group(in))
-	rank, chunk := y-v.tableTop(in)-1, (x-chunksAt)/chunkWidth
+	rank, chunk := y-v.tableTop(in, v.group(in))-1, (x-chunksAt)/chunkWidth
 	if rank < 0 || rank >= c.Ranks || x < chunksAt || chunk >= c.Chunks() {
 		return false, screen.Request{}
 	}
@@ -150,14 +186,14 @@ func (v *collectives) Status(in *screen.Context) string {
 	}
 	g := v.group(in)
 	c := v.example(g)
-	return in.Cut(v.explain(&c, g.Size), in.W)
+	return in.Cut(v.explain(g, &c), in.W)
 }
 
-// explain says what the GPU under the cursor has of the chunk under it, and what comes next, in the
-// picture of a group of so many GPUs.
-func (v *collectives) explain(c *ring.Collective, of int) string {
+// explain says what the GPU under the cursor has of the chunk under it, and what comes next.
+func (v *collectives) explain(g *ring.Group, c *ring.Collective) string {
+	gpu := func(rank int) int { return member(g, c, rank) }
 	has := c.After(v.steps.at)[v.rank][v.chunk]
-	text := fmt.Sprintf("GPU %d, c%d: ", v.rank, v.chunk)
+	text := fmt.Sprintf("GPU %d, c%d: ", gpu(v.rank), v.chunk)
 	last := (has.First + has.Size - 1) % c.Ranks
 	switch {
 	case has.Size == 0:
@@ -166,31 +202,31 @@ func (v *collectives) explain(c *ring.Collective, of int) string {
 			text += ", and not wanted here"
 		}
 	case c.Op == ring.Barrier:
-		text += fmt.Sprintf("knows that GPU %d has come", has.First)
+		text += fmt.Sprintf("knows that GPU %d has come", gpu(has.First))
 	case c.Op == ring.AllToAll:
-		text += fmt.Sprintf("the part that GPU %d has for GPU %d", has.First, v.rank)
+		text += fmt.Sprintf("the part that GPU %d has for GPU %d", gpu(has.First), gpu(v.rank))
 	case has.Size == c.Ranks:
 		text += fmt.Sprintf("the sum of all %d GPUs", c.Ranks)
-		if c.Ranks < of {
+		if c.Ranks < g.Size {
 			text += " that are drawn"
 		}
 	case has.Size > 1:
-		text += fmt.Sprintf("the sum of %d GPUs, %d to %d", has.Size, has.First, last)
+		text += fmt.Sprintf("the sum of %d GPUs, %d to %d", has.Size, gpu(has.First), gpu(last))
 	case has.First == v.rank:
 		text += "its own"
 	default:
-		text += fmt.Sprintf("that of GPU %d", has.First)
+		text += fmt.Sprintf("that of GPU %d", gpu(has.First))
 	}
 	if v.steps.at > 0 {
 		for _, s := range c.Sends(v.steps.at - 1) {
 			if s.To == v.rank && s.Chunk == v.chunk {
-				text += fmt.Sprintf("; came from GPU %d in this step", s.From)
+				text += fmt.Sprintf("; came from GPU %d in this step", gpu(s.From))
 			}
 		}
 	}
 	for _, s := range c.Sends(v.steps.at) {
 		if s.From == v.rank && s.Chunk == v.chunk && c.Op != ring.AllToAll {
-			text += fmt.Sprintf("; goes to GPU %d next", s.To)
+			text += fmt.Sprintf("; goes to GPU %d next", gpu(s.To))
 			if c.Crosses(s) {
 				text += " over the slow link"
 			}

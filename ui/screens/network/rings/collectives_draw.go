@@ -19,6 +19,7 @@ const (
 	chunksAt   = 7
 	chunkWidth = 4
 	listed     = 16 // height from which the collectives are listed
+	roomyWidth = 104
 )
 
 // heading names the group, what it sends and the step.
@@ -33,8 +34,13 @@ func (v *collectives) heading(in *screen.Context, g *ring.Group, c *ring.Collect
 	default:
 		detail += "this setup has no group of several GPUs"
 	}
-	if c.Ranks < g.Size {
-		detail += fmt.Sprintf("; %d drawn", c.Ranks)
+	if some := drawn(g, c); some != "" {
+		detail += some
+		if in.W >= roomyWidth {
+			whole := *c
+			whole.Ranks, whole.PerNode = g.Size, g.PerDomain
+			step += fmt.Sprintf(" drawn, %s in all", figure.Comma(whole.Steps()))
+		}
 	}
 	name := strings.ToUpper(string(c.Op))
 	return in.HeadingIn(themes.Current, in.W, name, in.Cut(detail, in.W-len(name)-len(step)-6), step)
@@ -48,7 +54,7 @@ type name struct {
 }
 
 // names lays the list of collectives out in lines.
-func (v *collectives) names(in *screen.Context) []name {
+func (v *collectives) names(in *screen.Context, g *ring.Group) []name {
 	var out []name
 	if in.H < listed { // the heading names the one that is shown
 		return nil
@@ -56,7 +62,7 @@ func (v *collectives) names(in *screen.Context) []name {
 	line, at := 0, 0
 	for _, op := range ring.Ops() {
 		text := " " + string(op) + " "
-		if op == v.chosen() {
+		if op == v.chosen(g) {
 			text = "[" + string(op) + "]"
 		}
 		if at+widget.Width(text) > in.W && at > 0 {
@@ -71,13 +77,13 @@ func (v *collectives) names(in *screen.Context) []name {
 // list draws the collectives; those that the setup does in the group stand out.
 func (v *collectives) list(in *screen.Context, g *ring.Group) []string {
 	var lines []*widget.Line
-	for _, n := range v.names(in) {
+	for _, n := range v.names(in, g) {
 		if n.line == len(lines) {
 			lines = append(lines, widget.NewLine(in.W))
 		}
 		paint := themes.Muted
 		switch {
-		case n.op == v.chosen():
+		case n.op == v.chosen(g):
 			paint = themes.Current
 		case slices.Contains(g.Uses, n.op):
 			paint = themes.Strong
@@ -92,9 +98,9 @@ func (v *collectives) list(in *screen.Context, g *ring.Group) []string {
 }
 
 // tableTop returns the line of the table's head.
-func (v *collectives) tableTop(in *screen.Context) int {
+func (v *collectives) tableTop(in *screen.Context, g *ring.Group) int {
 	top := 1 + 3
-	for _, n := range v.names(in) {
+	for _, n := range v.names(in, g) {
 		top = max(top, 1+n.line+1+3)
 	}
 	return top
@@ -165,7 +171,7 @@ func (v *collectives) circle(in *screen.Context, g *ring.Group, c *ring.Collecti
 		if rank == v.rank {
 			paint = in.Paint(themes.Chosen)
 		}
-		l.Put(paint, " "+strconv.Itoa(rank)+" ")
+		l.Put(paint, " "+strconv.Itoa(member(g, c, rank))+" ")
 	}
 	node(top, 0, half-1)
 	top.Put(in.Paint(themes.Muted), upOn+ahead)
@@ -226,7 +232,7 @@ func (v *collectives) table(in *screen.Context, g *ring.Group, c *ring.Collectiv
 		if rank == v.rank {
 			paint = themes.Accent
 		}
-		l.Put(in.Paint(paint), fmt.Sprintf("GPU %d", rank)).To(chunksAt)
+		l.Put(in.Paint(paint), fmt.Sprintf("GPU %d", member(g, c, rank))).To(chunksAt)
 		for chunk := range c.Chunks() {
 			came := slices.ContainsFunc(arrived, func(s ring.Send) bool { return s.To == rank && s.Chunk == chunk })
 			v.cell(in, l, c, state[rank][chunk], came, rank == v.rank && chunk == v.chunk)
@@ -241,7 +247,7 @@ func (v *collectives) table(in *screen.Context, g *ring.Group, c *ring.Collectiv
 			if c.Crosses(next[i]) {
 				role = themes.Warn
 			}
-			l.Put(in.Paint(role), fmt.Sprintf("%s%s%d", what, in.Glyphs.Arrow, next[i].To))
+			l.Put(in.Paint(role), fmt.Sprintf("%s%s%d", what, in.Glyphs.Arrow, member(g, c, next[i].To)))
 		}
 		l.To(at + 11)
 		v.sent(in, l, g, c, rank)
@@ -341,18 +347,23 @@ func (v *collectives) times(in *screen.Context, g *ring.Group, c *ring.Collectiv
 	if c.Op == ring.AllToAll {
 		kind = "step by step"
 	}
-	one := fmt.Sprintf("%s: %s %s %s = %s", kind, figure.Plural(c.Steps(), "step"), in.Glyphs.Times, figure.Seconds(t/units.Seconds(c.Steps())), figure.Seconds(t))
+	one := fmt.Sprintf(": %s %s %s = %s", figure.Plural(c.Steps(), "step"), in.Glyphs.Times, figure.Seconds(t/units.Seconds(c.Steps())), figure.Seconds(t))
 	model, ok := g.Models(c.Op)
 	if !ok {
-		return []string{one}
+		return []string{kind + one}
 	}
-	text := "; predicted " + figure.Seconds(model)
-	if far && c.PerNode > 1 && c.Op != ring.SendRecv {
-		text += map[bool]string{
-			true: ": both links at once", false: ": a ring on each NIC",
-		}[c.Op == ring.AllToAll]
+	switch predicted := "predicted " + figure.Seconds(model); {
+	case !far || c.PerNode <= 1 || c.Op == ring.SendRecv:
+		return []string{kind + one + "; " + predicted}
+	case c.Op == ring.AllToAll:
+		return []string{kind + one + "; " + predicted + ": both links at once"}
+	default: // one ring uses the network link of one GPU of each node
+		rings := fmt.Sprintf("%s: %d rings at once", predicted, c.PerNode)
+		if in.W >= roomyWidth {
+			rings += ", one over the link of each GPU"
+		}
+		return []string{rings + "; a single one" + one}
 	}
-	return []string{one + text}
 }
 
 // sends says how much each GPU sends in a collective.

@@ -11,6 +11,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/recipe"
+	"meshscope/engine/ring"
 	"meshscope/presets"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -135,7 +136,7 @@ func TestPlays(t *testing.T) {
 	}
 }
 
-// TestQuestions: while a question is open the work of the other split is not told, and bytes and times
+// TestQuestions: while a question is open the work of a GPU is not counted in either split, and bytes and times
 // that it hides are in no line.
 func TestQuestions(t *testing.T) {
 	in := input(t, nil).At(120, 30)
@@ -152,9 +153,60 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 	}
-	hides(all[0], "all wait for GPU", "1.87", "[contiguous]", "2,013,274,112")
+	hides(all[0], "all wait for GPU", "1.87", "2,013,274,112", "of 31")
 	press(t, all[1], in, "right")
 	hides(all[1], "132 GB", "2.94 s", "4.41 GB")
+}
+
+// TestShow: an act goes to a split of the ring, and to what the setup does in a group: with SP no all-reduce.
+func TestShow(t *testing.T) {
+	for sp, want := range map[bool]string{true: "REDUCE-SCATTER tp group: 4 GPUs", false: "ALL-REDUCE tp group: 4 GPUs"} {
+		in := input(t, func(s *engine.Setup) { s.SP = sp }).At(120, 30)
+		all := panes(t, in)
+		all[1].(interface{ Show(string) }).Show("tp")
+		if text := ansi.Strip(strings.Join(all[1].Render(in), "\n")); !strings.Contains(text, want) {
+			t.Errorf("SP %t: no %q:\n%s", sp, want, text)
+		}
+		for split, want := range map[string]string{"contiguous": "[contiguous]", "": "[zig-zag]"} {
+			all[0].(interface{ Show(string) }).Show(split)
+			if text := ansi.Strip(strings.Join(all[0].Render(in), "\n")); !strings.Contains(text, want) {
+				t.Errorf("%q draws another split:\n%s", split, text)
+			}
+		}
+	}
+}
+
+// TestDrawnNodes: a group that has no room is drawn with whole nodes, or says how many GPUs of each; GPUs have
+// the numbers that they have in the group, and its own steps are told.
+func TestDrawnNodes(t *testing.T) {
+	for _, c := range []struct {
+		size, node, most int
+		first, last      int // of the second node
+		says             string
+	}{
+		{16, 8, 10, 8, 12, "; 10 drawn, 5 of 8 a node"},
+		{64, 4, 10, 4, 7, "; 8 drawn"},
+		{16, 8, 16, 8, 15, ""},
+		{72, 72, 10, 5, 9, "; 10 drawn"},
+		{64, 1, 10, 1, 1, "; 10 drawn"},
+	} {
+		v, g := collectives{most: c.most}, &ring.Group{Size: c.size, PerDomain: c.node}
+		p := v.example(g)
+		node := p.PerNode
+		if node >= p.Ranks {
+			node = p.Ranks / 2
+		}
+		if first, last := member(g, &p, node), member(g, &p, 2*node-1); first != c.first || last != c.last || drawn(g, &p) != c.says || p.Ranks%p.PerNode != 0 {
+			t.Errorf("%d GPUs, %d a node: %+v, %d to %d, %q", c.size, c.node, p, first, last, drawn(g, &p))
+		}
+	}
+	in := input(t, nil).At(120, 22)
+	text := ansi.Strip(strings.Join(panes(t, in)[1].Render(in), "\n"))
+	for _, want := range []string{"; 12 drawn", "step 0 of 22 drawn, 30 in all", "2 rings at once, one over the link of each GPU; a single one: 30 steps"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q:\n%s", want, text)
+		}
+	}
 }
 
 // TestAllSetups: panes draw setups of one GPU, without CP, with experts, with groups too large to
