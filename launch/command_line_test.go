@@ -37,7 +37,8 @@ func TestCommandLine(t *testing.T) {
 			t.Errorf("%.40q: %q, %v", text, words, err)
 		}
 	}
-	for _, text := range []string{"", "meshscopes --tp 4", "torchrun meshscope", "tp=4", "ms1:abc",
+	for _, text := range []string{
+		"", "meshscopes --tp 4", "torchrun meshscope", "tp=4", "ms1:abc",
 		"torchrun --nproc_per_node 8 pretrain_gpt.py --tp 4", "rm -rf meshscope", "rm -rf --tp 4", "eval --tp 4",
 		"meshscope.sh --tp 4", "meshscope/run --tp 4", "go run", "go run ./cmd --tp 4", "go test . --tp 4", "go\nrun\n.",
 	} {

@@ -335,7 +335,10 @@ func TestChanged(t *testing.T) {
 		act  int
 		says string
 	}{
-		{"second-step", 0, ""}, {"second-step", 2, ""}, {"batch", 2, "setup changed: micro-batch 1"}, {"bubble", 4, "setup changed: VPP 1, schedule 1f1b"},
+		{"second-step", 0, ""},
+		{"second-step", 2, ""},
+		{"batch", 2, "setup changed: micro-batch 1"},
+		{"bubble", 4, "setup changed: VPP 1, schedule 1f1b"},
 		{"long-context", 2, "setup changed: DP 32, TP 2, global batch 32, full recompute"},
 	} {
 		if got := From(one(t, c.id), c.act).Changed(); got != c.says {

@@ -450,10 +450,14 @@ func TestLessonKeys(t *testing.T) {
 		act       int
 		key, says string
 	}{
-		{"second-step", 0, "space", "answer with a to c"}, {"second-step", 0, "C", "answer with a to c"},
-		{"bubble", 0, "a", "arrows move the cursor, then enter"}, {"bubble", 0, "space", "arrows move the cursor, then enter"},
-		{"recomputation", 0, "d", "arrows move the cursor, then enter"}, {"zero", 0, "space", "arrows move the cursor, then enter"},
-		{"zero", 1, "x", "type a number in GiB, then enter"}, {"capstone", 0, "a", "space gives you the knobs"},
+		{"second-step", 0, "space", "answer with a to c"},
+		{"second-step", 0, "C", "answer with a to c"},
+		{"bubble", 0, "a", "arrows move the cursor, then enter"},
+		{"bubble", 0, "space", "arrows move the cursor, then enter"},
+		{"recomputation", 0, "d", "arrows move the cursor, then enter"},
+		{"zero", 0, "space", "arrows move the cursor, then enter"},
+		{"zero", 1, "x", "type a number in GiB, then enter"},
+		{"capstone", 0, "a", "space gives you the knobs"},
 	} {
 		m := taughtAt(t, built(t, c.id), c.act, 80, 24, nil)
 		if tell(m, c.key); m.lesson.Play.Phase != lessons.Predict || !strings.Contains(screenText(m), c.says) {
@@ -531,9 +535,12 @@ func TestLessonAbout(t *testing.T) {
 		act        int
 		says, lack string
 	}{
-		{"recomputation", 1, "activations on rank 0", "longest sequence"}, {"zero", 3, "activations on rank 0", "longest sequence"},
-		{"long-context", 2, "activations on rank 0", "longest sequence"}, {"experts", 1, "weights on rank 0", "longest sequence"},
-		{"tensor-sequence", 3, "activations on rank 0", "longest sequence"}, {"tensor-sequence", 3, "4 ranks", "sum "},
+		{"recomputation", 1, "activations on rank 0", "longest sequence"},
+		{"zero", 3, "activations on rank 0", "longest sequence"},
+		{"long-context", 2, "activations on rank 0", "longest sequence"},
+		{"experts", 1, "weights on rank 0", "longest sequence"},
+		{"tensor-sequence", 3, "activations on rank 0", "longest sequence"},
+		{"tensor-sequence", 3, "4 ranks", "sum "},
 		{"zero", 2, "TRAFFIC", "OVERLAP"},
 	} {
 		m := taughtAt(t, built(t, c.id), c.act, 120, 36, nil)

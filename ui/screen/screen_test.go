@@ -120,10 +120,10 @@ func TestListed(t *testing.T) {
 func TestPartNames(t *testing.T) {
 	for _, p := range append(MemoryParts(new(engine.RankMemory)), StepParts(new(engine.Time))...) {
 		for _, brief := range p.Names[1:] {
-			rest, found := p.Names[0], true
+			rest := p.Names[0]
 			for _, letter := range brief {
-				_, rest, found = strings.Cut(rest, string(letter))
-				if !found {
+				_, after, found := strings.Cut(rest, string(letter))
+				if rest = after; !found {
 					t.Errorf("%s is called %s where it is narrow", p.Names[0], brief)
 					break
 				}
