@@ -202,7 +202,18 @@ func TestDoubtMakesNoStepShorter(t *testing.T) {
 			r.Fatalf("%v, without doubtful overlap %v: %+v", report.Time.Step, slow, s.Layout)
 		}
 		s.Overlap = recipe.OverlapNone
-		if none := engine.Evaluate(s); none.Time.Step < slow*(1-1e-9) {
+		none := engine.Evaluate(s)
+		most := none.Time.Step
+		if info.SplitsBackward {
+			// Known: what a split backward hides no more of its TP traffic is added to a layer that waits for
+			// the host, and does not shorten that wait, as exposed traffic does.
+			for _, c := range report.Communication {
+				if c.Dimension == "tp" {
+					most += c.Exposed
+				}
+			}
+		}
+		if most < slow*(1-1e-9) {
 			r.Fatalf("without doubtful overlap %v, without any %v: %+v", slow, none.Time.Step, s.Layout)
 		}
 		s.Overlap = recipe.OverlapAssumed
