@@ -35,8 +35,8 @@ func TestLessonsInTerminal(t *testing.T) {
 				for play := lessons.Begin(l); play.Phase != lessons.Over; {
 					play = inTerminal(t, screen, play)
 				}
-				see(t, screen, "end of the lesson")
-				press(t, screen, "q")
+				see(t, screen, "END OF LESSON")
+				press(t, screen, "qq") // the card, then the program
 				restored(t, screen, 0)
 			})
 		}

@@ -26,7 +26,7 @@ import (
 // serveFlags are the flags of 'meshscope serve'.
 type serveFlags struct {
 	listen, state, keys, password string
-	presenter, lesson             string
+	presenter, lesson, log        string
 	free, fresh                   bool
 	limits                        serve.Limits
 }
@@ -42,7 +42,7 @@ func (a *app) serveCommand() *cobra.Command {
 			"--free is without a class.\n\n" +
 			"Guests get no shell, command, file or forwarding, and nothing that they do is written; setups, presets and lessons of the host are theirs to read.\n\n" +
 			"On the loopback address everyone who has a login on this machine may come in, unless --authorized-keys or --password-file is given. Any other address needs one of them. " +
-			"'serve password' makes the file. The host key is made at the first start and stays in --state. The log is JSON, a line per event, on standard error. " +
+			"'serve password' makes the file. The host key is made at the first start and stays in --state. The log is JSON, a line per event, on standard error, or in serve.log of --state where that is a terminal. " +
 			"SIGINT or SIGTERM tells the guests and stops.\n\n" +
 			"The flags of 'eval' choose the setup that explorers start with. docs/serve.md has a unit for systemd.\n\n" +
 			"Exit code: 0 after a signal, 1 after an error, 2 usage error.",
@@ -54,7 +54,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:2222", "address and port; any but loopback needs keys or a password")
 	f.BoolVar(&flags.free, "free", false, "an explorer for everyone, without a class")
 	f.StringVar(&flags.lesson, "lesson", "", "lesson that the class begins with; see 'meshscope lesson'")
-	f.BoolVar(&flags.fresh, "fresh", false, "do not go back to the class of the last run; another --lesson does not either")
+	f.BoolVar(&flags.fresh, "fresh", false, "do not go back to the class of the last run; one that began with another --lesson is not gone back to")
 	f.StringVar(&flags.presenter, "presenter-keys", "", "file of public keys of presenters, in place of a token")
 	f.StringVar(&flags.keys, "authorized-keys", "", "file of public keys that may log in, as OpenSSH has it")
 	f.StringVar(&flags.password, "password-file", "", "file that 'serve password' made; whoever knows the password may log in")
@@ -63,6 +63,7 @@ func (a *app) serveCommand() *cobra.Command {
 	f.IntVar(&flags.limits.PerAddress, "per-address", flags.limits.PerAddress, "explorers at once from one address")
 	f.DurationVar(&flags.limits.Idle, "idle", flags.limits.Idle, "end a session after this time without a key")
 	f.DurationVar(&flags.limits.Total, "total", flags.limits.Total, "end a session after this time")
+	f.StringVar(&flags.log, "log", "", "file of the log, which is appended to; - is standard error (default: standard error, or serve.log in --state where that is a terminal)")
 	setup.register(a, cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := noArgs(cmd, setup.rest(args)); err != nil {
@@ -177,7 +178,12 @@ func (a *app) serve(ctx context.Context, s engine.Setup, f *serveFlags) error {
 	if os.Geteuid() == 0 {
 		a.sayf("meshscope: serving as root is not needed for anything; use another user\n")
 	}
-	log := slog.New(slog.NewJSONHandler(a.stderr, nil))
+	to, logged, err := a.serveLog(f)
+	if err != nil {
+		return err
+	}
+	defer logged()
+	log := slog.New(slog.NewJSONHandler(to, nil))
 	slog.SetDefault(log) // of the SSH library
 	ctx, _, stop := onSignalOnce(ctx)
 	enter, closed, err := a.enter(ctx, s, f)

@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/lessons"
@@ -43,19 +46,16 @@ func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see fun
 		first = l
 	}
 	file := filepath.Join(f.state, "class.json")
-	r := room.New(class.Place{Setup: s}, nil)
+	r := room.New(class.Place{Setup: s}, first)
 	back := false
 	if !f.fresh {
 		err := serve.Unchangeable(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, fmt.Errorf("the kept class: %w", err)
 		}
-		if back, err = r.Load(file, all, a.closed); err != nil {
+		if back, err = r.Load(file, first, all, a.closed); err != nil {
 			return nil, nil, fmt.Errorf("%w; --fresh begins anew", err)
 		}
-	}
-	if first != nil && r.Lesson() != first { // the same one goes on where it was
-		r, back = room.New(class.Place{Setup: s}, first), false
 	}
 	if back {
 		a.sayf("meshscope: back at the class of the last run; --fresh begins anew\n")
@@ -101,6 +101,25 @@ func tooLargeForGuests(s *engine.Setup) (p engine.Problem) {
 	return p
 }
 
+// serveLog opens the log: standard error, or a file where that is a terminal, whose lines would push the token out
+// of sight.
+func (a *app) serveLog(f *serveFlags) (to io.Writer, closed func(), err error) {
+	const standardError = "-"
+	path := f.log
+	if path == "" && a.prompt != nil {
+		path = filepath.Join(f.state, "serve.log")
+	}
+	if path == "" || path == standardError {
+		return a.stderr, func() {}, nil
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // the host's own path
+	if err != nil {
+		return nil, nil, &usageError{"--log: " + escape.Line(err.Error())}
+	}
+	a.sayf("meshscope: log in %s\n", escape.Name(path))
+	return file, func() { _ = file.Close() }, nil
+}
+
 // invitation tells how to log in.
 func invitation(at net.Addr, access *serve.Access, f *serveFlags) string {
 	var b strings.Builder
@@ -118,7 +137,7 @@ func invitation(at net.Addr, access *serve.Access, f *serveFlags) string {
 	}
 	fmt.Fprintf(&b, "presenter: ssh -p %s %s@%s", port, serve.Presenter, host)
 	if access.Token != "" {
-		fmt.Fprintf(&b, "\n           password %s (of this run; again for the notes)", access.Token)
+		fmt.Fprintf(&b, "\n           password %s (the token of this run; again for the notes)", access.Token)
 	}
 	return b.String() + "\n"
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -51,5 +52,47 @@ func TestServeWithoutLog(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("at the end: %v", err)
+	}
+}
+
+// TestServeLog: on a terminal the log goes to a file of the state, so that the token stays in sight; --log names
+// another, and - is standard error again.
+func TestServeLog(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for name, file := range map[string]string{"default": "", "named": "own.log", "standard error": "-"} {
+		state := t.TempDir()
+		args := []string{"serve", "--listen", "127.0.0.1:0", "--state", state, "--gpus", "8", "--tp", "8"}
+		want := filepath.Join(state, "serve.log")
+		switch file {
+		case "":
+		case "-":
+			args, want = append(args, "--log", file), ""
+		default:
+			want = filepath.Join(state, file)
+			args = append(args, "--log", want)
+		}
+		args = append([]string{"-c", `exec "$0" "$@" 2>&1`, program}, args...) // standard error is the terminal
+		screen := start(t, "sh", 100, 30, args)
+		see(t, screen, "serving on 127.0.0.1:")
+		if want == "" {
+			see(t, screen, `"msg":`)
+		} else {
+			err := screen.WaitFor("a line in "+want, func(string) bool {
+				text, err := os.ReadFile(want)
+				return err == nil && strings.Contains(string(text), `"msg":`)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		text := screen.Text()
+		if strings.Contains(text, `"msg":`) != (want == "") || !strings.Contains(text, "the token of this run") {
+			t.Errorf("%s: on the screen is\n%s", name, text)
+		}
+		press(t, screen, "\x03")
+		if end, err := screen.Wait(); err != nil || end.Code != 0 {
+			t.Errorf("%s: exit code %d, %v", name, end.Code, err)
+		}
 	}
 }

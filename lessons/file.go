@@ -189,6 +189,9 @@ func (l *loader) texts(key string, f *actFile) {
 	if f.Kind != Point && f.Point != "" {
 		l.failf(key+".point", "is for questions of kind point: others are not answered with the cursor")
 	}
+	if (f.Kind == Goal || f.Kind == Choice) && len(f.No) > 0 {
+		l.failf(key+".no", "is for the other kinds: each option of a %s has its own no = \"...\"", f.Kind)
+	}
 	if f.Kind == Goal && len(f.Mask) > 0 {
 		l.failf(key+".mask", "hides figures that the way to a goal needs")
 	}

@@ -109,6 +109,9 @@ func (p Play) count(right bool) Play {
 	return p
 }
 
+// RightAt reports whether an act was answered rightly.
+func (p Play) RightAt(act int) bool { return p.rights&(1<<act) != 0 }
+
 // Act returns the act that is on, the last one at the end.
 func (p Play) Act() *Act {
 	if p.found != nil && p.Phase == Reveal {
@@ -254,12 +257,23 @@ func (p Play) Reach(s engine.Setup) Play {
 	return p
 }
 
-// Reached says with which knobs a goal was reached, and the lesson's own way where that is another one.
+// Reached says with which knobs a goal was reached, and the lesson's own way where that is another one, with the
+// step times of both.
 func (p Play) Reached() string {
+	said := "Reached with " + p.Given
 	if p.Judged.Truth == "" {
-		return "Reached with " + p.Given + "."
+		return said + "."
 	}
-	return "Reached with " + p.Given + "; " + p.Judged.Truth + "."
+	own := &p.Lesson.Acts[p.At]
+	if p.found == nil { // the setup is that of a member of a class
+		return said + "; " + p.Judged.Truth + "."
+	}
+	found, errFound := p.found.After.figure("time.step")
+	way, errWay := own.After.figure("time.step")
+	if errFound != nil || errWay != nil {
+		return said + "; " + p.Judged.Truth + "."
+	}
+	return said + ", a step takes " + Text(found) + "; with " + own.OwnWay() + " it takes " + Text(way) + "."
 }
 
 // OwnWay returns the lesson's own way to a goal in the words of Given.

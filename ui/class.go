@@ -104,6 +104,7 @@ func (m *Model) shared(draw func() string) string {
 func (m *Model) sit() {
 	m.desk = desk.New(m.options.Class)
 	m.desk.Take()
+	m.desk.Finished() // before this seat was taken
 	if m.setPlace(); !m.served() {
 		m.evaluate()
 		m.retargetSweep()
@@ -122,7 +123,7 @@ func (m *Model) waitForNews() tea.Cmd {
 // attend takes how the class stands now.
 func (m *Model) attend() tea.Cmd {
 	d := m.desk
-	moved := d.Take()
+	moved, over := d.Take(), d.Finished()
 	if d.Role() == class.Notes {
 		return nil
 	}
@@ -131,6 +132,9 @@ func (m *Model) attend() tea.Cmd {
 		cmds = append(cmds, m.takePlace())
 	}
 	m.stageClass(moved)
+	if over {
+		m.endClass()
+	}
 	return tea.Batch(cmds...)
 }
 

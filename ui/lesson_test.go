@@ -23,6 +23,7 @@ import (
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
 	"meshscope/ui/session"
+	"meshscope/ui/state"
 )
 
 // taught is a model with a lesson on it, evaluated by the engine, with all that follows from that.
@@ -77,7 +78,7 @@ func TestLessons(t *testing.T) {
 				for at := range l.Acts {
 					playAct(t, m, at)
 				}
-				if m.lesson != nil || !m.overlays.Empty() || !strings.Contains(screenText(m), "end of the lesson") {
+				if m.lesson != nil || m.overlays.ID() != overlay.LessonEndID || !strings.Contains(screenText(m), "END OF LESSON") {
 					t.Errorf("the lesson does not end:\n%s", screenText(m))
 				}
 			})
@@ -352,7 +353,7 @@ func TestLessonProgress(t *testing.T) {
 		t.Errorf("learned %q", got)
 	}
 	m = taughtAt(t, built(t, "capstone"), 2, 80, 24, nil)
-	if tell(m, "!", "space"); !strings.Contains(screenText(m), "end of the lesson: 0 of 1 right") {
+	if tell(m, "!", "space"); !strings.Contains(screenText(m), "0 of 1 right") {
 		t.Errorf("acts that were not asked count:\n%s", screenText(m))
 	}
 }
@@ -516,15 +517,38 @@ func TestLessonWords(t *testing.T) {
 	}
 }
 
-// TestLessonNext: the end names the lesson that follows; the last one none.
+// TestLessonNext: the end shows what was taught and how it was answered, and n begins the lesson that follows; the
+// last one has none.
 func TestLessonNext(t *testing.T) {
-	for id, want := range map[string]string{"zero": "Next: lesson overlap-wall", "capstone": ""} {
+	for id, next := range map[string]string{"zero": "overlap-wall", "capstone": ""} {
 		l := built(t, id)
 		m := taughtAt(t, l, len(l.Acts)-1, 120, 36, nil)
 		tell(m, "!", "space")
-		if text := screenText(m); want != "" && !strings.Contains(text, want) || want == "" && strings.Contains(text, "Next:") || !strings.Contains(text, "end of the lesson") {
-			t.Errorf("%s: no %q:\n%s", id, want, text)
+		text := strings.Join(strings.Fields(screenText(m)), " ")
+		if !strings.Contains(text, "END OF LESSON") || !strings.Contains(text, "0 of 1 right") || !strings.Contains(text, "✗") {
+			t.Errorf("%s has no end:\n%s", id, screenText(m))
 		}
+		if strings.Contains(text, "n next lesson: "+next) != (next != "") {
+			t.Errorf("%s: next is not %q:\n%s", id, next, screenText(m))
+		}
+		if tell(m, "n"); next != "" && (m.staged() == nil || m.lesson.Play.Lesson.ID != next) {
+			t.Errorf("%s: n does not begin %s:\n%s", id, next, screenText(m))
+		}
+	}
+}
+
+// TestLessonHelp: ? over an open question finds every lesson and word by name, and nothing that answers.
+func TestLessonHelp(t *testing.T) {
+	m := taught(t, built(t, "second-step"), 120, 36)
+	tell(m, "?", "l", "e", "s", "s", "o", "n", "space", "7")
+	if text := screenText(m); !strings.Contains(text, "lesson 7") || strings.Contains(text, "knob ") {
+		t.Fatalf("? does not find lesson 7:\n%s", text)
+	}
+	if tell(m, "esc", "esc"); m.staged() == nil || m.lesson.Play.Phase != lessons.Predict {
+		t.Fatalf("the list does not close down to the question:\n%s", screenText(m))
+	}
+	if tell(m, "?", "l", "e", "s", "s", "o", "n", "space", "7", "enter"); m.staged() == nil || m.lesson.Play.Lesson.ID != "bubble" {
+		t.Errorf("enter does not begin lesson 7:\n%s", screenText(m))
 	}
 }
 
@@ -602,5 +626,55 @@ func TestLessonTexts(t *testing.T) {
 				t.Errorf("%s, act %d: the screen has no room:\n%s", l.ID, at+1, screenText(m))
 			}
 		}
+	}
+}
+
+// TestLessonPicture: after the answer the steps of a ring play, and arrows and z belong to it: none of them leaves
+// the act.
+func TestLessonPicture(t *testing.T) {
+	for _, c := range []struct {
+		lesson string
+		act    int
+	}{{"overlap-wall", 1}, {"tensor-sequence", 2}, {"long-context", 3}} {
+		l := built(t, c.lesson)
+		if !strings.HasPrefix(l.Acts[c.act].Show, "network/") {
+			t.Fatalf("%s act %d shows %s", c.lesson, c.act+1, l.Acts[c.act].Show)
+		}
+		m := taughtAt(t, l, c.act, 120, 36, nil)
+		tell(m, "!")
+		first := screenText(m)
+		if !strings.Contains(first, "arrows picture") {
+			t.Errorf("%s: no picture:\n%s", c.lesson, first)
+		}
+		tell(m, "right")
+		if text := screenText(m); m.staged() == nil || m.lesson.Play.At != c.act || text == first {
+			t.Errorf("%s: the arrow does not step:\n%s", c.lesson, text)
+		}
+		tell(m, "left", "z")
+		if text := screenText(m); m.lesson.Play.At != c.act || (text != first) != (c.lesson == "long-context") {
+			t.Errorf("%s: z does not turn the split, or something else:\n%s", c.lesson, text)
+		}
+		m = taughtAt(t, l, c.act, 120, 36, func(o *Options) { o.Calm = false })
+		tell(m, "!")
+		if mover, ok := m.screen().(screen.Mover); !ok || !mover.Playing() {
+			t.Errorf("%s: the picture does not play", c.lesson)
+		}
+	}
+}
+
+// TestTaskLine: the first line tells how far the goal of this act is, also where the act before ended with the setup
+// that this one begins with.
+func TestTaskLine(t *testing.T) {
+	m := taughtAt(t, built(t, "capstone"), 1, 160, 40, nil)
+	tell(m, "space")
+	own := m.lesson.Play.Act().After.Setup
+	followed(m, m.do(state.Action{Verb: state.UseSetup, Setup: &own}))
+	first := func() string { return strings.Split(screenText(m), "\n")[0] }
+	if line := first(); !strings.Contains(line, "LESSON act 2: reached") {
+		t.Fatalf("the goal is not reached: %s", line)
+	}
+	tell(m, "B", "space", "space")
+	if line := first(); !strings.Contains(line, "LESSON act 3:") || strings.Contains(line, "reached") {
+		t.Errorf("in act 3 the first line is %s", line)
 	}
 }

@@ -134,6 +134,12 @@ func (m *Model) destinations() []destination {
 			all = append(all, m.elsewhere(state.Tab(i), s)...)
 		}
 	}
+	return append(all, m.words()...)
+}
+
+// words returns the words of the glossary.
+func (m *Model) words() []destination {
+	var all []destination
 	glossary := m.lexicon.Glossary()
 	for i := range glossary {
 		w := &glossary[i]
@@ -192,10 +198,7 @@ type paletteMsg struct {
 
 // readPalette reads models, clusters and figures for an open palette.
 func (m *Model) readPalette(p *overlay.Picker) tea.Cmd {
-	taught := m.options.Lessons
-	if taught == nil {
-		taught = func() ([]*lessons.Lesson, []error) { return lessons.All("", m.options.Library) }
-	}
+	taught := m.readLessons()
 	catalog, library, setup, legal := m.catalog, m.options.Library, m.legal.setup, m.legal.report.Legal
 	recent, before := slices.Clone(m.left), [session.MaxRecent]string{}
 	if m.options.Last != nil {
@@ -242,7 +245,8 @@ func (m *Model) takePalette(msg paletteMsg) {
 	}
 	msg.palette.Extend(items, choose)
 	m.extendRecent(msg)
-	m.offerLessons(&msg)
+	m.offerLessons(lessonsMsg{msg.palette, msg.lessons, msg.leftOut})
+	m.offerDemos(msg.palette, msg.demos)
 	if msg.book == nil {
 		return
 	}

@@ -39,15 +39,13 @@ func (m *Model) begin(l *lessons.Lesson, act int) {
 	}
 	stage.Explain = func() overlay.Action { return m.explainAct(stage.Play.Act()) }
 	stage.Words = func() overlay.Action { return overlay.Push{ID: overlay.GlossaryID, Overlay: m.glossaryList()} }
+	stage.Help = m.lessonHelp
 	stage.Quit = func() overlay.Action { return state.Action{Verb: state.Quit} }
 	stage.Knob = m.actKnob
 	stage.Cursor = func(name string) overlay.Action {
 		return later(func() tea.Cmd {
-			if slices.Contains(lesson.CursorKeys(), name) {
-				cmd, _ := m.screenKey(name)
-				return cmd
-			}
-			return nil
+			cmd, _ := m.screenKey(name)
+			return cmd
 		})
 	}
 	stage.Pointed = m.pointed
@@ -205,11 +203,7 @@ func (m *Model) playOn() tea.Cmd {
 			return m.refreshScreen()
 		}
 		m.learned, m.underWay = session.Learn(m.learned, play.Lesson.ID), ""
-		text := fmt.Sprintf("end of the lesson: %d of %d right; the setup is yours", play.Right, play.Total())
-		if next := lessons.Next(play.Lesson.ID); next != "" {
-			text += ". Next: lesson " + next + ", in " + m.shown("?", "help") + " or as meshscope lesson " + next
-		}
-		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: text})
+		return m.endLesson(play)
 	}
 	was := m.state.Tab
 	m.stageAct()
@@ -225,7 +219,24 @@ func (m *Model) playOn() tea.Cmd {
 		cmds = append(cmds, m.do(state.Action{Verb: state.UseSetup, Setup: &s, Text: "lesson"}))
 	}
 	m.retargetSweep()
+	if play.Phase == lessons.Reveal {
+		cmds = append(cmds, m.playRing())
+	}
 	return tea.Batch(append(cmds, m.sweepCmd(), m.refreshScreen(), m.tick())...)
+}
+
+// playRing plays the steps of a ring, which an act that is answered is about; nil where there is none, or nothing
+// is to move by itself.
+func (m *Model) playRing() tea.Cmd {
+	if m.options.Calm || !m.shows() || !strings.HasPrefix(m.lesson.Play.Act().Show, "network/") {
+		return nil
+	}
+	for _, k := range m.screen().Keys(m.context()) {
+		if k.ID == "play" {
+			return m.pressThere(k.ID)
+		}
+	}
+	return nil
 }
 
 // task is how far a setup is on the way to the goal of an act.
@@ -396,8 +407,33 @@ func (m *Model) stagedArea(s *lesson.Stage) frame.Rect {
 	return frame.Rect{X: x, Y: lesson.HeadRows, W: m.caps.Width - 2*x, H: max(m.caps.Height-lesson.HeadRows-rows, 0)}
 }
 
-// offerLessons adds lessons and demonstrations to the palette.
-func (m *Model) offerLessons(msg *paletteMsg) {
+// lessonHelp opens every lesson and every word over an act; nothing that would answer it.
+func (m *Model) lessonHelp() overlay.Action {
+	words := m.words()
+	items := make([]overlay.Item, len(words))
+	for i := range words {
+		items[i] = words[i].item
+	}
+	hint := overlay.Hint(m.look.glyphs, "type a lesson or a word", "enter opens", "esc goes back to the act")
+	p := overlay.NewPicker("LESSONS AND WORDS", hint, items, 0)
+	p.Choose = func(i int) overlay.Action { return words[i].leads }
+	p.First = true
+	read := m.readLessons()
+	return overlay.Sequence{overlay.Push{ID: overlay.HelpID, Overlay: p}, m.guard(func() tea.Msg {
+		all, leftOut := read()
+		return lessonsMsg{p, all, leftOut}
+	})}
+}
+
+// lessonsMsg brings the lessons for a list that is open.
+type lessonsMsg struct {
+	list    *overlay.Picker
+	lessons []*lessons.Lesson
+	leftOut []error
+}
+
+// offerLessons adds lessons to a list.
+func (m *Model) offerLessons(msg lessonsMsg) {
 	var items []overlay.Item
 	var leads []overlay.Action
 	for _, l := range msg.lessons {
@@ -417,12 +453,19 @@ func (m *Model) offerLessons(msg *paletteMsg) {
 		items = append(items, overlay.Item{Title: "lesson left out: " + why, Name: filepath.Base(where), Rank: rankElsewhere})
 		leads = append(leads, closing(overlay.Push{ID: overlay.LeftOutID, Overlay: card}))
 	}
-	for i := range msg.demos {
-		d := &msg.demos[i]
+	msg.list.Extend(items, func(i int) overlay.Action { return leads[i] })
+}
+
+// offerDemos adds demonstrations to a list.
+func (m *Model) offerDemos(list *overlay.Picker, demos []lessons.Demo) {
+	var items []overlay.Item
+	var leads []overlay.Action
+	for i := range demos {
+		d := &demos[i]
 		items = append(items, overlay.Item{Title: "demonstration " + d.Title, Name: d.ID, Hidden: []string{"demo", "show"}, Rank: rankElsewhere})
 		leads = append(leads, closing(later(func() tea.Cmd { return m.demonstrate(d) })))
 	}
-	msg.palette.Extend(items, func(i int) overlay.Action { return leads[i] })
+	list.Extend(items, func(i int) overlay.Action { return leads[i] })
 }
 
 // demonstrate opens a prepared setup on the screen that shows it.

@@ -57,6 +57,11 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case advisedMsg:
 		msg.card.Take(msg.found)
 		return m, nil
+	case lessonsMsg:
+		m.offerLessons(msg)
+		return m, nil
+	case nextLessonMsg:
+		return m, m.takeNext(msg)
 	case paletteMsg:
 		m.takePalette(msg)
 		return m, nil

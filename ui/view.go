@@ -92,7 +92,8 @@ func (m *Model) explore(r frame.Rects) ([]string, *tea.Cursor) {
 	f := frame.New(m.caps.Width, m.caps.Height)
 	t := m.look.theme
 	current := &screen.Context{Setup: &m.state.Setup, Report: &m.now.report, Theme: t, Glyphs: m.look.glyphs}
-	f.Put(r.Title, m.cached("title", r.Title, m.serial, 0, 0, m.desk.Says(), func() []string {
+	task, _ := m.taskLine(r.Title.W)
+	f.Put(r.Title, m.cached("title", r.Title, m.serial, 0, 0, m.desk.Says()+task, func() []string {
 		return []string{m.titled(current, r.Title.W)}
 	}))
 	if r.Tabs.Shown() {

@@ -150,7 +150,7 @@ func inWords(message string) string {
 	if strings.HasSuffix(message, "value out of range") || strings.Contains(message, "too large to fit in") {
 		return "is too large to be read as a number"
 	}
-	m := regexp.MustCompile(`^cannot decode TOML (.+?) into (?:.*of type )?\*?(\S+)$`).FindStringSubmatch(message)
+	m := regexp.MustCompile(`^cannot decode TOML (.+?) into (?:.*of type )?\*?(.+)$`).FindStringSubmatch(message)
 	if m == nil {
 		return message
 	}
@@ -158,8 +158,12 @@ func inWords(message string) string {
 		"int": "a whole number", "int64": "a whole number", "float64": "a number",
 		"bool": "true or false", "string": "text in quotes",
 	}[m[2]]
-	if !ok {
-		wanted = "another kind of value"
+	switch {
+	case ok:
+	case strings.HasPrefix(m[2], "[]"):
+		wanted = "a list [ ... ]"
+	default:
+		wanted = "a table { key = value }"
 	}
 	return fmt.Sprintf("is a TOML %s; allowed: %s", m[1], wanted)
 }

@@ -1,7 +1,9 @@
 package room_test
 
 import (
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -199,8 +201,8 @@ func built(t testing.TB, id string) *lessons.Lesson {
 	return l
 }
 
-// TestLessonInClass: votes are hidden until the presenter shows them, are given once in each of two
-// rounds, and stand beside each other before the turn. A clicker is enough, the notes show all.
+// TestLessonInClass: votes are hidden until the presenter shows them, can be changed while one of the two
+// rounds is open, and stand beside each other before the turn. A clicker is enough, the notes show all.
 func TestLessonInClass(t *testing.T) {
 	t.Parallel()
 	lesson := built(t, "second-step")
@@ -212,7 +214,7 @@ func TestLessonInClass(t *testing.T) {
 	notes.sees(t, "NOTES", "0 follow", "answer", "next")
 	a, b, late := enter(t, r, class.Student, 80, 24), enter(t, r, class.Student, 120, 36), (*explorer)(nil)
 	a.sees(t, "LESSON", "act 1 of", "a up")
-	a.press("a", "b", "c")
+	a.press("c", "b", "a") // the last one counts
 	b.press("c")
 	b.sees(t, "▸ c", "wait for the class", "-"+first.Options[2].No[:12])
 	presenter.sees(t, "2 of 2 answered", "-█ 1")
@@ -241,6 +243,7 @@ func TestLessonInClass(t *testing.T) {
 	late.sees(t, "act 2 of", "first vote")
 	presenter.press("pgup")
 	late.sees(t, "act 1 of", "rule")
+	a.sees(t, "act 1 of", "rule")
 	a.press("esc")
 	a.sees(t, "yours; F rejoins")
 	a.press("B") // a wrong answer does not keep a student away
@@ -257,6 +260,60 @@ func TestLessonInClass(t *testing.T) {
 	late.sees(t, "yours; F rejoins", "-LESSON")
 	late.press("F")
 	late.sees(t, "LESSON", "-yours")
+}
+
+// TestPresenterLeaves: one esc at an open question shows nothing to anybody; the second puts it aside.
+func TestPresenterLeaves(t *testing.T) {
+	t.Parallel()
+	r := room.New(start(), built(t, "second-step"))
+	presenter, a := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 100, 30)
+	a.sees(t, "LESSON", "a up")
+	presenter.press("esc")
+	presenter.sees(t, "esc again shows every figure to the class", "LESSON")
+	a.press("b") // news of a vote does not take the first esc back
+	presenter.sees(t, "1 of 1 answered", "esc again shows every figure")
+	a.sees(t, "LESSON", "first vote")
+	presenter.press("esc")
+	presenter.sees(t, "-LESSON")
+	a.sees(t, "-LESSON", "following")
+	presenter.press("B")
+	a.sees(t, "LESSON", "first vote")
+}
+
+// TestClassEnds: after the last act who teaches has the totals of each act with its rule, on both screens, and n
+// begins the next lesson.
+func TestClassEnds(t *testing.T) {
+	t.Parallel()
+	lesson := built(t, "second-step")
+	r := room.New(start(), lesson)
+	presenter, a := enter(t, r, class.Presenter, 120, 50), enter(t, r, class.Student, 100, 30)
+	notes := enter(t, r, class.Presenter, 100, 30)
+	a.sees(t, "LESSON", "a up")
+	right := slices.IndexFunc(lesson.Acts[0].Options, func(o lessons.Option) bool { return o.Right })
+	a.press(lessons.Letter(right))
+	presenter.sees(t, "1 of 1 answered")
+	for at := range lesson.Acts {
+		presenter.sees(t, fmt.Sprintf("act %d of", at+1))
+		presenter.press("v", "space", "space")
+	}
+	presenter.sees(t, "END OF LESSON 1", "first vote 1 of 1 right", "n next lesson: recomputation")
+	notes.sees(t, "is over", "first vote 1 of 1 right")
+	a.sees(t, "-END OF LESSON", "following")
+	presenter.press("n")
+	a.sees(t, "LESSON", "act 1 of", "first vote")
+	if got := presenterLesson(r); got != "recomputation" {
+		t.Errorf("n begins %s", got)
+	}
+}
+
+// presenterLesson is the id of the lesson that is on.
+func presenterLesson(r *room.Room) string {
+	s := r.Join(class.Student)
+	defer s.Leave()
+	if l := s.Now().Lesson; l != nil {
+		return l.ID
+	}
+	return ""
 }
 
 // TestNothingOfAGuest: whatever a student turns, types, pastes or answers, the others' terminals receive

@@ -26,6 +26,7 @@ type kept struct {
 	Locks  knob.Locks             `json:"locks"`
 	Screen string                 `json:"screen"`
 	Focus  knob.ID                `json:"focus"`
+	Begun  string                 `json:"begun,omitempty"` // lesson that the server was started with
 	Lesson string                 `json:"lesson,omitempty"`
 	Act    int                    `json:"act"`
 	Step   class.Step             `json:"step"`
@@ -40,7 +41,7 @@ func (r *Room) snapshot() (kept, error) {
 	defer r.mu.Unlock()
 	m := &r.moment
 	setup, err := setupdoc.JSON(m.Place.Setup)
-	k := kept{Setup: setup, Locks: m.Place.Locks, Screen: m.Place.Screen, Focus: m.Place.Focus, Act: m.At, Step: m.Step, Staged: m.Staged, Blank: m.Blank, Votes: map[int][2]map[int]int{}}
+	k := kept{Begun: r.begun, Setup: setup, Locks: m.Place.Locks, Screen: m.Place.Screen, Focus: m.Place.Focus, Act: m.At, Step: m.Step, Staged: m.Staged, Blank: m.Blank, Votes: map[int][2]map[int]int{}}
 	if m.Lesson == nil {
 		return k, err
 	}
@@ -56,9 +57,9 @@ func (r *Room) snapshot() (kept, error) {
 	return k, err
 }
 
-// Load goes back to the class of a file, with the lessons and presets that there are: false where
-// there is no such file.
-func (r *Room) Load(file string, all []*lessons.Lesson, lib *presets.Library) (bool, error) {
+// Load goes back to the class of a file, with the lessons and presets that there are: false where there is no
+// such file, or where its lesson is over or another one than the first that is asked for now began it.
+func (r *Room) Load(file string, first *lessons.Lesson, all []*lessons.Lesson, lib *presets.Library) (bool, error) {
 	data, err := input.ReadFile(file, input.MaxDocument)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -83,8 +84,15 @@ func (r *Room) Load(file string, all []*lessons.Lesson, lib *presets.Library) (b
 	if err := k.check(l); err != nil {
 		return false, fmt.Errorf("the kept class in %s %w", escape.Name(file), err)
 	}
+	if first != nil && l != first && (l == nil || k.Begun != first.ID) {
+		return false, nil
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.begun = k.Begun
+	if first != nil {
+		r.begun = first.ID
+	}
 	m := &r.moment
 	m.Place, m.View = class.Place{Setup: setup, Locks: k.Locks, Screen: k.Screen, Focus: k.Focus}, nil
 	m.Lesson, m.At, m.Step, m.Staged, m.Blank = l, k.Act, k.Step, k.Staged && l != nil, k.Blank

@@ -1,6 +1,8 @@
 package room
 
 import (
+	"maps"
+
 	"meshscope/lessons"
 	"meshscope/ui/class"
 )
@@ -21,6 +23,7 @@ func (r *Room) teach(l *lessons.Lesson) {
 	m := &r.moment
 	m.Lesson, m.At, m.Step, m.Staged = l, 0, class.Vote, l != nil
 	clear(r.closed)
+	r.ended, r.totals = nil, nil
 	r.clear()
 	if l != nil {
 		r.play()
@@ -73,6 +76,8 @@ func (r *Room) onward() {
 		r.leaveAct()
 		m.At, m.Step = m.At+1, class.Vote
 	default:
+		r.leaveAct()
+		r.ended, r.totals = m.Lesson, maps.Clone(r.closed)
 		m.Lesson, m.Staged = nil, false
 		return
 	}

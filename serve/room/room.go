@@ -20,11 +20,14 @@ import (
 // Room is one class.
 type Room struct {
 	mu      sync.Mutex
+	begun   string       // id of the lesson that the class began with
 	moment  class.Moment // without what belongs to a seat
 	public  class.Moment // what students know: a place goes out with what a presenter has computed of it
 	seats   map[*Seat]bool
 	votes   [2]map[string]int      // of the act that is on, by the id of the member
 	closed  map[int][2]map[int]int // distributions of the acts that were left
+	ended   *lessons.Lesson        // the lesson that was over last, until another begins
+	totals  map[int][2]map[int]int // its distributions
 	changed chan struct{}          // for Keep
 	turns   turns
 
@@ -43,6 +46,7 @@ func New(at class.Place, l *lessons.Lesson) *Room {
 	r.moment.Place, r.moment.Of = at, 1
 	r.clear()
 	if l != nil {
+		r.begun = l.ID
 		r.teach(l)
 	}
 	r.public = r.moment
@@ -54,13 +58,6 @@ func (r *Room) Start() engine.Setup {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.moment.Place.Setup
-}
-
-// Lesson returns the lesson that is on; nil without one.
-func (r *Room) Lesson() *lessons.Lesson {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.moment.Lesson
 }
 
 // Seat is the place of a member.
@@ -128,9 +125,10 @@ func (s *Seat) Now() class.Moment {
 	m := r.moment
 	if s.role == class.Student {
 		m = r.public
-		m.Voted = !r.takes(s)
+		m.Voted, m.Closed = r.voted(s), !r.takes(s)
 	} else {
 		m.Votes = r.shows(s.role == class.Notes)
+		m.Ended, m.Totals = r.ended, r.totals
 	}
 	m.Counts = r.counts()
 	return m
@@ -145,15 +143,24 @@ func (r *Room) shows(early bool) (votes [2]map[int]int) {
 }
 
 // takes reports whether a vote is open for a member: the round is not one that was closed when its act was
-// left, the member sees the question and has not voted.
+// left, and the member sees the question.
 func (r *Room) takes(s *Seat) bool {
 	m, seen := &r.moment, &r.public
 	open := m.Step.Round()
 	if s.role != class.Student || s.left || m.Lesson == nil || open < 0 || m.At != seen.At || m.Step != seen.Step {
 		return false
 	}
+	return len(r.closed[m.At][open]) == 0
+}
+
+// voted reports whether a member has voted in the round that is open.
+func (r *Room) voted(s *Seat) bool {
+	open := r.moment.Step.Round()
+	if open < 0 {
+		return false
+	}
 	_, voted := r.votes[open][s.id]
-	return !voted && len(r.closed[m.At][open]) == 0
+	return voted
 }
 
 // counts counts who is there and who has answered.
@@ -259,7 +266,7 @@ func (s *Seat) Follow(on bool) {
 // MaxBallots is how many different ballots a vote knows.
 const MaxBallots = 64
 
-// Answer votes, once in a round.
+// Answer votes. While the round is open a later answer replaces the one before.
 func (s *Seat) Answer(ballot int) bool {
 	r := s.room
 	r.mu.Lock()

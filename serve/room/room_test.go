@@ -70,15 +70,19 @@ func TestVotes(t *testing.T) {
 	}
 }
 
-// TestOneVote: one vote in a round, none for another step, and a vote that leaves takes its ballot.
+// TestOneVote: one vote in a round, of which the last answer counts, none for another step, and a vote that leaves
+// takes its ballot.
 func TestOneVote(t *testing.T) {
 	t.Parallel()
 	r := room.New(start(), built(t, "second-step"))
 	presenter, a, b := r.Join(class.Presenter), r.Join(class.Student), r.Join(class.Student)
 	show := func() { m := presenter.Now(); presenter.Show(m.Of, m.Place, 1) }
 	show()
-	if !a.Answer(1) || a.Answer(2) || !b.Answer(2) || presenter.Answer(1) {
-		t.Error("who may vote once does not, or twice")
+	if !a.Answer(2) || !a.Answer(1) || !b.Answer(2) || presenter.Answer(1) {
+		t.Error("who may vote cannot, or who teaches can")
+	}
+	if m := a.Now(); !m.Voted || m.Closed || m.Counts.Answered != 2 {
+		t.Errorf("after an answer that was changed: voted %t, closed %t, %d answers", m.Voted, m.Closed, m.Counts.Answered)
 	}
 	b.Leave()
 	if n := presenter.Now().Counts.Answered; n != 1 {
@@ -94,6 +98,47 @@ func TestOneVote(t *testing.T) {
 	show()
 	if v := a.Now().Votes; v[0][1] != 1 || v[1] != nil {
 		t.Errorf("shown are %v", v)
+	}
+}
+
+// TestRestart: the same command goes back to the lesson that was opened during the class; another lesson
+// begins its own, and so does the same one once it is over.
+func TestRestart(t *testing.T) {
+	t.Parallel()
+	first, second, other := built(t, "second-step"), built(t, "bubble"), built(t, "zero")
+	file := filepath.Join(t.TempDir(), "class.json")
+	r := room.New(start(), first)
+	presenter := r.Join(class.Presenter)
+	keep := func() {
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		r.Keep(ctx, file, func(err error) { t.Error(err) })
+	}
+	back := func(with *lessons.Lesson) (bool, *lessons.Lesson) {
+		again := room.New(start(), with)
+		ok, err := again.Load(file, with, []*lessons.Lesson{first, second, other}, presets.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok, again.Join(class.Presenter).Now().Lesson
+	}
+	presenter.Teach(second)
+	keep()
+	for _, c := range []struct {
+		with, on *lessons.Lesson
+		back     bool
+	}{{first, second, true}, {nil, second, true}, {second, second, true}, {other, other, false}} {
+		if ok, on := back(c.with); ok != c.back || on != c.on {
+			t.Errorf("with %v: back %t, at %v", c.with, ok, on)
+		}
+	}
+	presenter.Teach(nil)
+	keep()
+	if ok, on := back(first); ok || on != first {
+		t.Errorf("a lesson that is over: back %t, at %v", ok, on)
+	}
+	if ok, on := back(nil); !ok || on != nil {
+		t.Errorf("without a lesson: back %t, at %v", ok, on)
 	}
 }
 
@@ -115,7 +160,7 @@ func TestKeep(t *testing.T) {
 	stop()
 	r.Keep(ctx, file, func(err error) { t.Error(err) })
 	again := room.New(class.Place{}, nil)
-	if ok, err := again.Load(file, []*lessons.Lesson{presenter.Now().Lesson}, presets.Default()); !ok || err != nil {
+	if ok, err := again.Load(file, nil, []*lessons.Lesson{presenter.Now().Lesson}, presets.Default()); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	was, is := presenter.Now(), again.Join(class.Presenter).Now()
@@ -130,7 +175,7 @@ func TestKeep(t *testing.T) {
 		if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := again.Load(file, nil, presets.Default()); ok || err == nil {
+		if ok, err := again.Load(file, nil, nil, presets.Default()); ok || err == nil {
 			t.Errorf("%q is taken", broken)
 		}
 	}
@@ -145,11 +190,11 @@ func TestKeep(t *testing.T) {
 		if err := os.WriteFile(file, altered, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := again.Load(file, all, presets.Default()); ok || err == nil {
+		if ok, err := again.Load(file, nil, all, presets.Default()); ok || err == nil {
 			t.Errorf("a class with %s is taken", change[1])
 		}
 	}
-	if ok, err := again.Load(file+"x", nil, presets.Default()); ok || err != nil {
+	if ok, err := again.Load(file+"x", nil, nil, presets.Default()); ok || err != nil {
 		t.Errorf("a file that is not there: %v %v", ok, err)
 	}
 }

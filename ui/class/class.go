@@ -76,9 +76,11 @@ type Moment struct {
 	Blank  bool // the presenter's screen is dark
 
 	Counts Counts
-	// Voted says that this seat's answer would not count: it has voted in the round that is open, or
-	// that was closed before.
-	Voted bool
+	// Voted says that this seat has voted in the round that is open; Closed, that no answer from it counts now.
+	Voted, Closed bool
+	// Ended is the lesson that was over last, Totals its distributions by act: for who teaches; nil: none was.
+	Ended  *lessons.Lesson
+	Totals map[int][2]map[int]int
 	// Votes are the two distributions of the act, by ballot; nil while they are hidden.
 	Votes [2]map[int]int
 }
@@ -154,7 +156,7 @@ type Seat interface {
 	// Teach begins a lesson, nil ends it; Move goes through it. For presenters only.
 	Teach(l *lessons.Lesson)
 	Move(m Move)
-	// Answer votes; false where no vote is open or the member has voted in it.
+	// Answer votes, in place of an answer before to the same vote; false where none is open.
 	Answer(ballot int) bool
 	// Follow says whether the member follows the presenter or explores.
 	Follow(on bool)

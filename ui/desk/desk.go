@@ -23,10 +23,11 @@ type Desk struct {
 	class.Moment
 	Forked bool // the student explores
 
-	Clock time.Time // of the notes
-	Shows uint64    // the place that is on the screen, by its number; 0: none of the class
-	given string    // the last answer to the act that is on
-	spent bool      // this act was explored while it asked: whoever did knows the answer, and votes no more
+	Clock time.Time       // of the notes
+	Shows uint64          // the place that is on the screen, by its number; 0: none of the class
+	given string          // the last answer to the act that is on
+	ended *lessons.Lesson // the lesson that was over when news was taken last
+	spent bool            // this act was explored while it asked: whoever did knows the answer, and votes no more
 	at    struct {
 		lesson *lessons.Lesson
 		act    int
@@ -75,6 +76,13 @@ func (d *Desk) Take() (moved bool) {
 	return true
 }
 
+// Finished reports, once, that a lesson has ended.
+func (d *Desk) Finished() bool {
+	was := d.ended
+	d.ended = d.Ended
+	return d.ended != nil && d.ended != was
+}
+
 // Follows reports whether the explorer shows what the presenter does.
 func (d *Desk) Follows() bool { return d.Role() == class.Student && !d.Forked }
 
@@ -115,7 +123,7 @@ func (d *Desk) Play() lessons.Play { return d.Moment.Play(d.given) }
 
 // Answer votes with what was typed into the strip, which is kept where it counts.
 func (d *Desk) Answer(given string) bool {
-	if given == "" || d.Voted || d.spent || !d.Seat.Answer(d.ballot(given)) {
+	if given == "" || d.Closed || d.spent || !d.Seat.Answer(d.ballot(given)) {
 		return false
 	}
 	d.given, d.Voted = given, true
@@ -140,17 +148,29 @@ func (d *Desk) ballot(given string) int {
 
 // open reports whether a vote takes an answer from here.
 func (d *Desk) open() bool {
-	return !d.Role().Teaches() && d.Step.Round() >= 0 && !d.Voted && !d.spent
+	return !d.Role().Teaches() && d.Step.Round() >= 0 && !d.Closed && !d.spent
 }
 
 // Strip returns what the class adds to the strip of the question.
 func (d *Desk) Strip(left func() overlay.Action) *lesson.Class {
-	s := &lesson.Class{Key: d.key(left), Open: d.open(), Hints: d.hints(), Line: d.line()}
+	s := &lesson.Class{Key: d.key(left), Open: d.open(), Leaving: d.leaving(), Hints: d.hints(), Line: d.line()}
 	if d.Step >= class.Shown && d.Act().Kind != lessons.Goal {
 		s.Votes, s.Ladder = d.votes()
 		s.Shown = len(s.Votes[0])+len(s.Votes[1]) > 0
 	}
 	return s
+}
+
+// leaving says what esc gives up while a question is open, which takes a second esc; empty: nothing.
+func (d *Desk) leaving() string {
+	switch {
+	case d.Act().Kind == lessons.Goal:
+	case d.Role().Teaches() && d.Step < class.Turned:
+		return "esc again shows every figure to the class and leaves the knobs to you; B comes back to the question."
+	case d.open() && !d.Voted:
+		return "esc again gives up your vote and leaves the knobs to you; F comes back to the class."
+	}
+	return ""
 }
 
 // votes returns the distributions as lists: by option, or by the steps of the ladder of numbers from
@@ -221,8 +241,8 @@ func (d *Desk) key(left func() overlay.Action) func(string) (overlay.Action, boo
 			return nil, false
 		case key == "esc", key == "q":
 			return left(), true
-		case d.Role().Teaches():
-			return nil, true // Press has had it
+		case d.Role().Teaches(): // Press has had its keys; the picture has the others
+			return nil, !revealed
 		case !d.open():
 			return nil, true
 		case d.Act().Kind == lessons.Goal && (key == "space" || key == "enter"):
@@ -280,7 +300,11 @@ func (d *Desk) hints() []widget.Hint {
 		case d.Step == class.Shown && len(act.Turned) == 0:
 			next = "show the answer"
 		}
-		return []widget.Hint{{Key: "space", Text: next}, {Key: "pgup", Text: "back"}, {Key: "v", Text: "votes at once"}, {Key: "b", Text: "dark"}, {Key: "esc", Text: "turn knobs"}}
+		hints := []widget.Hint{{Key: "space", Text: next}, {Key: "pgup", Text: "back"}}
+		if d.Step < class.Shown && d.Act().Kind != lessons.Goal {
+			hints = append(hints, widget.Hint{Key: "v", Text: "votes at once"})
+		}
+		return append(hints, widget.Hint{Key: "b", Text: "dark"}, widget.Hint{Key: "esc", Text: "turn knobs"})
 	}
 	own := widget.Hint{Key: "esc", Text: "explore on your own"}
 	switch act := d.Act(); {
@@ -290,14 +314,10 @@ func (d *Desk) hints() []widget.Hint {
 		return []widget.Hint{{Key: "explored", Text: "no vote on this question"}, own}
 	case d.Step.Round() < 0:
 		return []widget.Hint{own}
-	case d.Voted:
-		if d.given == "" {
-			return []widget.Hint{{Key: "closed", Text: "wait for the class"}, own}
-		}
-		if act.Kind == lessons.Number {
-			return []widget.Hint{{Key: d.given, Text: "is your answer, wait for the class"}, own}
-		}
-		return []widget.Hint{{Key: "answered", Text: "wait for the class"}, own}
+	case d.Closed:
+		return []widget.Hint{{Key: "closed", Text: "wait for the class"}, own}
+	case d.Voted && act.Kind != lessons.Goal:
+		return []widget.Hint{{Key: d.given, Text: "is your answer; " + act.Keys() + " changes it, else wait for the class"}, own}
 	case act.Kind == lessons.Goal:
 		return []widget.Hint{{Key: "space", Text: "turn the knobs yourself, B when you are done"}}
 	case act.Kind == lessons.Number:

@@ -58,6 +58,7 @@ func (d *Desk) Notes(t *themes.Theme, g widget.Glyphs, w, h int) []string {
 	} else {
 		p.gap()
 		p.put(themes.Text, " ", "No lesson is on: the class follows your screen.", 2)
+		d.totals(p)
 	}
 	if d.Blank {
 		p.put(themes.Warn, " ", "The screens are dark.", 1)
@@ -67,6 +68,20 @@ func (d *Desk) Notes(t *themes.Theme, g widget.Glyphs, w, h int) []string {
 		foot.Gap(1).Put(t.Paint(themes.Key), hint.Key).Gap(1).Put(t.Paint(themes.Muted), hint.Text).Gap(1)
 	}
 	return append(widget.Height(p.lines, w, max(h-1, 0)), foot.String())[:h]
+}
+
+// totals lists how the class answered the lesson that has ended.
+func (d *Desk) totals(p *page) {
+	if d.Ended == nil {
+		return
+	}
+	p.gap()
+	p.put(themes.Accent, " ", d.Ended.Title+" is over.", 1)
+	for i := range d.Ended.Acts {
+		if words := d.Total(i); words != "" {
+			p.put(themes.Text, fmt.Sprintf(" act %-3d ", i+1), words, 1)
+		}
+	}
 }
 
 // act draws the notes of an act.

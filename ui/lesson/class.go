@@ -14,11 +14,12 @@ import (
 // Class is what a class adds to the strip, and has in place of what one alone would see.
 type Class struct {
 	// Key takes a key before the strip does; false: it is an answer.
-	Key   func(key string) (overlay.Action, bool)
-	Open  bool   // the vote takes an answer from here
-	Line  string // how the vote stands
-	Votes [2][]int
-	Shown bool // Votes, by option
+	Key     func(key string) (overlay.Action, bool)
+	Open    bool   // the vote takes an answer from here
+	Leaving string // what esc gives up, where it takes a second one; empty: nothing
+	Line    string // how the vote stands
+	Votes   [2][]int
+	Shown   bool // Votes, by option
 	// Ladder has the words for votes on a number, in place of options.
 	Ladder []string
 	Hints  []widget.Hint

@@ -183,7 +183,7 @@ func (s *Stage) question(d *drawer) {
 	case s.leaving:
 		text := "esc again gives this question up and leaves the knobs to you; then B comes back to its answer."
 		if s.Class != nil {
-			text = "esc again gives up your vote and leaves the knobs to you; F comes back to the class."
+			text = s.Class.Leaving
 		}
 		d.put(themes.Warn, " ", text, 2)
 	case s.Play.Judged.Says != "":
@@ -377,6 +377,9 @@ func (s *Stage) hints() []widget.Hint {
 		out = []widget.Hint{{Key: "space", Text: next}}
 		if act.Decides() != "" {
 			out = append(out, widget.Hint{Key: "e", Text: "explain the figure"})
+		}
+		if s.pictured() {
+			out = append(out, widget.Hint{Key: "arrows", Text: "picture"})
 		}
 		if !exercise {
 			out = append(out, own, widget.Hint{Key: "r", Text: "ask again"})

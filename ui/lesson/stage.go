@@ -22,13 +22,13 @@ type Stage struct {
 	Moved func() overlay.Action
 	// Left is carried out where the student goes on alone.
 	Left func() overlay.Action
-	// Words opens the glossary over the question, Quit ends the program.
-	Words, Quit func() overlay.Action
+	// Words opens the glossary over the question, Help every lesson and word, Quit ends the program.
+	Words, Help, Quit func() overlay.Action
 	// Explain opens the figure that decided the act.
 	Explain func() overlay.Action
 	// Knob draws the row of the knob that the act turns; empty: none.
 	Knob func(w int) string
-	// Cursor gives a key to the cursor of the screen, Pointed names what it is on as an answer; for
+	// Cursor gives a key to the picture on the screen, Pointed names what its cursor is on as an answer; for
 	// questions that are answered by pointing.
 	Cursor  func(key string) overlay.Action
 	Pointed func() string
@@ -50,11 +50,14 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 	key := msg.String()
 	leaving := s.leaving
 	s.wrong, s.leaving = "", false
-	if key == "w" || key == "?" {
+	switch key {
+	case "w":
 		return s.Words()
+	case "?":
+		return s.Help()
 	}
 	if s.Class != nil {
-		if s.Class.Open && !leaving && (key == "esc" || key == "q") && s.Play.Act().Kind != lessons.Goal {
+		if s.Class.Leaving != "" && !leaving && (key == "esc" || key == "q") {
 			s.leaving = true
 			return nil
 		}
@@ -62,7 +65,7 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 			return do
 		}
 	}
-	onward := key == "space" || key == " " || key == "enter" || key == "right" || key == "pgdown"
+	onward := key == "space" || key == " " || key == "enter" || key == "pgdown"
 	act := s.Play.Act()
 	switch {
 	case key == "q" && s.Play.Lesson.ID != "": // the lesson waits at its act
@@ -80,6 +83,8 @@ func (s *Stage) HandleKey(msg tea.KeyPressMsg) overlay.Action {
 			return nil
 		}
 		return s.Explain()
+	case s.pictured() && slices.Contains(pictureKeys(), key):
+		return s.Cursor(key)
 	case s.Play.Phase == lessons.Reveal && onward:
 		s.Play = s.Play.Next()
 	case s.Play.Phase != lessons.Predict:
@@ -127,11 +132,24 @@ func CursorKeys() []string {
 	return []string{"up", "down", "left", "right", "home", "end", "h", "j", "k", "l"}
 }
 
+// pictureKeys lists the keys that belong to the picture of an act that is answered: those of its cursor or its
+// steps, and of the split of a ring.
+func pictureKeys() []string {
+	return append(CursorKeys(), "shift+left", "shift+right", "H", "L", "z")
+}
+
+// pictured reports whether the picture of the act takes keys: after the answer, where it is not the knobs'.
+func (s *Stage) pictured() bool {
+	return s.Play.Phase == lessons.Reveal && s.Play.Act().Show != "explore"
+}
+
 // Show puts a question of the class on the stage as it stands. What was typed goes with its vote.
 func (s *Stage) Show(p lessons.Play, c *Class) {
-	if !c.Open || s.Play.Lesson != p.Lesson || s.Play.At != p.At {
-		s.typed, s.wrong, s.leaving = "", "", false
+	other := s.Play.Lesson != p.Lesson || s.Play.At != p.At
+	if !c.Open || other {
+		s.typed, s.wrong = "", ""
 	}
+	s.leaving = s.leaving && c.Leaving != "" && !other
 	s.Play, s.Class = p, c
 }
 

@@ -18,24 +18,25 @@ type ID string
 
 // The overlays of the program.
 const (
-	HelpID     ID = "help"
-	ModelID    ID = "model"
-	ClusterID  ID = "cluster"
-	FiguresID  ID = "figures"
-	ExplainID  ID = "explain"
-	NoteID     ID = "note" // on the focused knob
-	GlossaryID ID = "glossary"
-	WordID     ID = "word" // of the glossary
-	ExportID   ID = "export"
-	TerminalID ID = "terminal" // what was detected about the terminal
-	RunID      ID = "run"      // the whole training run
-	AssumedID  ID = "assumed"  // by the figures of the run
-	AdviceID   ID = "advice"   // why a setup does not fit or what limits it
-	CopiedID   ID = "copied"   // what was copied
-	ReportID   ID = "report"   // the page to decide by
-	ValueID    ID = "value"    // typed into a knob
-	LessonID   ID = "lesson"   // that asks
-	LeftOutID  ID = "left-out" // what is wrong with a lesson
+	HelpID      ID = "help"
+	ModelID     ID = "model"
+	ClusterID   ID = "cluster"
+	FiguresID   ID = "figures"
+	ExplainID   ID = "explain"
+	NoteID      ID = "note" // on the focused knob
+	GlossaryID  ID = "glossary"
+	WordID      ID = "word" // of the glossary
+	ExportID    ID = "export"
+	TerminalID  ID = "terminal"   // what was detected about the terminal
+	RunID       ID = "run"        // the whole training run
+	AssumedID   ID = "assumed"    // by the figures of the run
+	AdviceID    ID = "advice"     // why a setup does not fit or what limits it
+	CopiedID    ID = "copied"     // what was copied
+	ReportID    ID = "report"     // the page to decide by
+	ValueID     ID = "value"      // typed into a knob
+	LessonID    ID = "lesson"     // that asks
+	LessonEndID ID = "lesson-end" // what a lesson has taught
+	LeftOutID   ID = "left-out"   // what is wrong with a lesson
 )
 
 // Action is what an overlay asks for: nil for nothing, one of the types below, which are

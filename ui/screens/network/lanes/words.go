@@ -249,6 +249,9 @@ func (v *View) why(in *screen.Context, l *lane.Lane, g *lane.Segment, c *engine.
 	return v.dataWhy(in, g, c)
 }
 
+// nearly is the share by which two times differ that are meant to be equal.
+const nearly = 1e-3
+
 // dataWhy explains traffic of gradients and weights.
 func (v *View) dataWhy(in *screen.Context, g *lane.Segment, c *engine.Communication) string {
 	hidden, never, n, whose := g.Kind == lane.Hidden, v.drawn.step.Never, figure.Comma(c.GroupSize), ""
@@ -277,6 +280,8 @@ func (v *View) dataWhy(in *screen.Context, g *lane.Segment, c *engine.Communicat
 		return "The gradients of layers whose backward is done travel while the layers before them still compute, or while the rank is idle. Only the backward of the last micro-batch hides them: earlier ones still add to them." + whose
 	case never.Gradients >= 1:
 		return "All gradients leave when the backward is over: nothing is left to compute that would hide them, and the update waits."
+	case float64(c.Exposed) <= max(never.Gradients, never.Weights)*float64(c.Seconds)*(1+nearly):
+		return "The backward has room for more of this traffic than it hides." + share(never.Gradients, "all gradient traffic") + " The update waits." + whose
 	default:
 		return "The first layers' gradients are ready only when the backward ends, and nothing is left to compute that would hide them. The update waits." + share(never.Gradients, "all gradient traffic") + whose
 	}
