@@ -74,7 +74,7 @@ func BenchmarkTerminalSearch(b *testing.B) {
 
 // BenchmarkTerminalStep turns every slider there and back at 160x50 and reports
 // the bytes that go to the terminal for one step that changes the setup, and the
-// memory of the process. Budgets: a median of 3 KB, 8 KB at most, and 40 MB.
+// memory of the process. Budgets: a median of 5 KB, 10 KB at most, and 64 MB.
 func BenchmarkTerminalStep(b *testing.B) {
 	screen := open(b, build(b), 160, 50, "COLORTERM=") // 256 colours
 	var sent []float64

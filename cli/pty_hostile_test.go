@@ -10,9 +10,9 @@ import (
 	"meshscope/cli/terminal"
 )
 
-// TestTerminalUnendedPaste: the end of a paste was lost, as on a link that drops.
-// ctrl+c leaves all the same, and after a pause keys are keys again.
-func TestTerminalUnendedPaste(t *testing.T) {
+// TestTerminalUnended: the end of a paste, or of an answer of the terminal, was lost, as on a link that
+// drops. ctrl+c leaves all the same, and after a pause keys are keys again.
+func TestTerminalUnended(t *testing.T) {
 	t.Parallel()
 	program := build(t)
 	for name, key := range map[string]string{"ctrl+c": terminal.CtrlC, "ctrl+c of kitty": "\x1b[99;5u"} {
@@ -21,6 +21,25 @@ func TestTerminalUnendedPaste(t *testing.T) {
 			screen := open(t, program, 80, 24)
 			press(t, screen, "\x1b[200~12")
 			press(t, screen, key)
+			restored(t, screen, 0)
+		})
+	}
+	for name, keys := range map[string][]string{
+		"an answer":                 {"\x1b]11;rgb:1e1e", terminal.CtrlC},
+		"an answer at once":         {"\x1b]11;rgb:1e1e" + terminal.CtrlC},
+		"a device's answer":         {"\x1bP1+r52", "\x1b[99;5u"},
+		"an answer that has waited": {"\x1b]11;rgb:1e1e", "", terminal.CtrlC},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			screen := open(t, program, 80, 24)
+			for _, key := range keys {
+				if key == "" {
+					screen.Settle(5 * time.Second / 2) // longer than the rest is waited for
+					continue
+				}
+				press(t, screen, key)
+			}
 			restored(t, screen, 0)
 		})
 	}

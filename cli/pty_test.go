@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -110,10 +111,24 @@ func restored(t *testing.T, screen *terminal.Terminal, code int) terminal.End {
 			t.Errorf("%s: still on", what)
 		}
 	}
+	keysRestored(t, screen)
 	if left := strings.TrimSpace(screen.Text()); left != "" {
 		t.Errorf("left on the shell's screen: %q", left)
 	}
 	return end
+}
+
+// keysRestored checks that keys are sent as before: each protocol for them that was turned on was turned off after it.
+func keysRestored(t *testing.T, screen *terminal.Terminal) {
+	t.Helper()
+	const push, pop = "\x1b[>1u", "\x1b[<1u"
+	raw := string(screen.Raw())
+	if on, off := strings.Count(raw, push), strings.Count(raw, pop); off < on || strings.LastIndex(raw, pop) < strings.LastIndex(raw, push) {
+		t.Errorf("the kitty protocol of keys: turned on %d times, off %d times", on, off)
+	}
+	if strings.LastIndex(raw, ansi.ResetModifyOtherKeys) < strings.LastIndex(raw, ansi.SetModifyOtherKeys2) {
+		t.Error("the xterm protocol of keys is still on")
+	}
 }
 
 // TestTerminal runs the real program in a pseudo-terminal.
@@ -167,29 +182,7 @@ func TestTerminal(t *testing.T) {
 
 	t.Run("ctrl+z in a shell, and back", func(t *testing.T) {
 		t.Parallel()
-		shell, err := exec.LookPath("bash")
-		if err != nil {
-			t.Skip("no bash, whose job control this needs")
-		}
-		home := t.TempDir()
-		screen, err := terminal.Start(t.Context(), terminal.Options{
-			Columns: 80, Rows: 24, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home},
-		}, shell, "--norc", "--noprofile", "-i")
-		if err != nil {
-			t.Fatal(err)
-		}
-		press(t, screen, program+" --no-state\r")
-		see(t, screen, "MEMORY")
-		answered(t, screen)
-		press(t, screen, "\x1a")
-		// The shell says so on its standard error, which is not on this screen.
-		err = screen.WaitFor("the shell's screen", func(text string) bool { return !strings.Contains(text, "[Memory]") })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if screen.Mode(ansi.ModeAltScreenSaveCursor) {
-			t.Error("suspended on the alternate screen")
-		}
+		screen := suspended(t, program)
 		press(t, screen, "fg\r")
 		see(t, screen, "[Memory]")
 		press(t, screen, "\t")
@@ -254,6 +247,64 @@ func TestTerminal(t *testing.T) {
 				t.Errorf("the user gets %d lines on standard error: %s", lines, end.Stderr)
 			}
 		})
+	}
+}
+
+// suspended is a shell with the program in its background.
+func suspended(t *testing.T, program string) *terminal.Terminal {
+	t.Helper()
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash, whose job control this needs")
+	}
+	home := t.TempDir()
+	screen, err := terminal.Start(t.Context(), terminal.Options{
+		Columns: 80, Rows: 24, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home},
+	}, shell, "--norc", "--noprofile", "-i")
+	if err != nil {
+		t.Fatal(err)
+	}
+	press(t, screen, program+" --no-state\r")
+	see(t, screen, "MEMORY")
+	answered(t, screen)
+	press(t, screen, "\x1a")
+	// The shell says so on its standard error, which is not on this screen.
+	err = screen.WaitFor("the shell's screen", func(text string) bool { return !strings.Contains(text, "[Memory]") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if screen.Mode(ansi.ModeAltScreenSaveCursor) {
+		t.Error("suspended on the alternate screen")
+	}
+	keysRestored(t, screen)
+	return screen
+}
+
+// TestTerminalSignalAtResume: a signal that waits when the program comes back from the background ends it, and the
+// terminal is restored.
+func TestTerminalSignalAtResume(t *testing.T) {
+	t.Parallel()
+	program := build(t)
+	for signal, code := range map[string]int{"TERM": 143, "HUP": 129} {
+		for n := range 3 {
+			t.Run(fmt.Sprint(signal, n), func(t *testing.T) {
+				t.Parallel()
+				screen := suspended(t, program)
+				// It may turn to the terminal before the shell has: stopped for that, 128 and SIGTTOU, it comes back again.
+				press(t, screen, "kill -"+signal+" %1; n=150; while [ $n = 150 ]; do fg; n=$?; done; echo ended=$n\r")
+				see(t, screen, fmt.Sprint("ended=", code))
+				keysRestored(t, screen)
+				for _, mode := range []ansi.Mode{ansi.ModeAltScreenSaveCursor, ansi.ModeMouseButtonEvent, ansi.ModeMouseExtSgr, ansi.ModeBracketedPaste} {
+					if screen.Mode(mode) {
+						t.Errorf("mode %d is still on", mode)
+					}
+				}
+				press(t, screen, "exit\r")
+				if end, err := screen.Wait(); err != nil || end.Code != 0 {
+					t.Errorf("the shell ends with %v, %v", end, err)
+				}
+			})
+		}
 	}
 }
 

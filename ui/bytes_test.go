@@ -53,7 +53,7 @@ func (r *renderer) show(t *testing.T, frame string) int {
 }
 
 // TestBytesOfATurn: the turn of a slider, the chart that follows included, sends a
-// median of at most 3 KB over all knobs, and never more than 8 KB, to a terminal of
+// median of at most 5 KB over all knobs, and never more than 10 KB, to a terminal of
 // 160x50 with 256 colours.
 func TestBytesOfATurn(t *testing.T) {
 	m := sample(t, 160, 50, func(o *Options) { o.Evaluate, o.Calm = engine.Evaluate, false })
@@ -77,7 +77,7 @@ func TestBytesOfATurn(t *testing.T) {
 	slices.Sort(sent)
 	median, most := sent[len(sent)/2], sent[len(sent)-1]
 	t.Logf("first frame %d bytes; %d turns, median %d, at most %d", first, len(sent), median, most)
-	if median > 3000 || most > 8000 {
+	if median > 5000 || most > 10000 {
 		t.Errorf("a turn sends a median of %d bytes, at most %d", median, most)
 	}
 	focus, screens := bytesOfMoves(t)

@@ -47,9 +47,8 @@ func (e *CrashError) Error() string {
 // Unwrap returns the error of the terminal program.
 func (e *CrashError) Unwrap() error { return e.Err }
 
-// framesPerSecond is how often the renderer looks whether there is a new frame: the first one, and what a key does,
-// waits for it half as long as with the library's 60. Frames that nothing changes are not sent.
-const framesPerSecond = 120
+// frameTime is how often the renderer looks whether there is a new frame: the library's 60 times a second.
+const frameTime = time.Second / 60
 
 // Run shows the program until the user leaves it or the context ends. The terminal is restored in
 // every case.
@@ -62,11 +61,13 @@ func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 	}
 	window, ended := tty.Open(o.Env, o.Idle), make(chan struct{})
 	o.Slow, o.colours = window.Slow, window.Colours()
-	options := append(window.Options(), tea.WithContext(ctx), tea.WithFPS(framesPerSecond))
-	guard := newRescue(o, append(options, extra...))
-	guard.next = window.Next
+	guard := newRescue(o, append(window.Options(), extra...))
+	guard.pace.busy = window.Busy
 	go guard.giveUp(window, ended)
-	err := guard.show(func(p *tea.Program) func() { return window.Follow(ctx, p) })
+	// A context of the library's own would end it also before what a return from the background turns on is
+	// sent, and send that last.
+	defer context.AfterFunc(ctx, guard.program.Quit)()
+	err := guard.show(window.Follow)
 	close(ended)
 	window.Restore()
 	return guard.end(err)
@@ -177,7 +178,7 @@ type rescue struct {
 	model   *Model
 	program *tea.Program
 	crash   *CrashError
-	next    func() (tea.Msg, bool) // takes what was typed
+	pace    pace
 
 	rehearsal rehearsal
 }
@@ -200,43 +201,50 @@ func (r *rescue) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 		return r, tea.Quit
 	}
 	switch msg.(type) {
-	case tty.InputMsg:
-		return r, r.drain()
+	case drawMsg:
+		r.pace.due = false
+		return r, nil
 	case tea.ResumeMsg:
 		return r, tty.Resized // the window may be another one by now
 	}
-	return r, r.take(msg)
-}
-
-// burst is how long the input that waits is taken before a frame is drawn.
-const burst = 30 * time.Millisecond
-
-// drain hands the model what was typed since the last frame.
-func (r *rescue) drain() tea.Cmd {
-	var cmds []tea.Cmd
-	for begun := time.Now(); time.Since(begun) < burst; {
-		msg, ok := r.next()
-		if !ok {
-			break
-		}
-		cmds = append(cmds, r.take(msg))
-	}
-	return tea.Batch(cmds...)
-}
-
-// take hands the model one message.
-func (r *rescue) take(msg tea.Msg) tea.Cmd {
 	if cmd := r.rehearsal.update(msg); cmd != nil {
-		return guarded(r.dir, cmd)
+		return r, guarded(r.dir, cmd)
 	}
-	_, cmd := r.model.Update(msg)
-	return cmd
+	_, cmd = r.model.Update(msg)
+	return r, cmd
+}
+
+// pace is when frames are drawn. The library asks for one after each message: drawn no more often than the
+// terminal takes them, a key costs little where many come at once.
+type pace struct {
+	busy  func() bool // whether the terminal still takes the last frame; nil: never
+	drawn time.Time
+	last  tea.View
+	due   bool // a drawMsg will come
+}
+
+// drawMsg says that a frame may be drawn that had to wait.
+type drawMsg struct{}
+
+// early reports whether the last frame is to stay for now.
+func (p *pace) early(send func(tea.Msg)) bool {
+	if p.last.Content == "" || time.Since(p.drawn) >= frameTime && (p.busy == nil || !p.busy()) {
+		return false
+	}
+	if !p.due {
+		p.due = true
+		time.AfterFunc(frameTime, func() { send(drawMsg{}) })
+	}
+	return true
 }
 
 // View draws the model.
 func (r *rescue) View() (v tea.View) {
 	if r.crash != nil {
 		return tea.View{}
+	}
+	if r.pace.early(r.program.Send) {
+		return r.pace.last
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -246,7 +254,9 @@ func (r *rescue) View() (v tea.View) {
 		}
 	}()
 	r.rehearsal.view()
-	return r.model.View()
+	r.pace.last = r.model.View()
+	r.pace.drawn = time.Now()
+	return r.pace.last
 }
 
 func (r *rescue) recover(cmd *tea.Cmd) {

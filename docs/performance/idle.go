@@ -13,8 +13,7 @@ import (
 	"meshscope/cli/terminal"
 )
 
-// idle starts the explorer, leaves it alone and returns what it takes of a core and how often it
-// wakes up.
+// idle starts the explorer, leaves it alone and returns what it takes of a core.
 func idle(ctx context.Context, program string) (measured, error) {
 	home, err := os.MkdirTemp("", "meshscope-home")
 	if err != nil {
@@ -30,12 +29,12 @@ func idle(ctx context.Context, program string) (measured, error) {
 	}
 	const calm, watched = 5 * time.Second, 20 * time.Second
 	time.Sleep(calm)
-	ticks, wakes, err := used(screen.PID())
+	ticks, err := used(screen.PID())
 	if err != nil {
 		return nil, err
 	}
 	time.Sleep(watched)
-	ticksAfter, wakesAfter, err := used(screen.PID())
+	ticksAfter, err := used(screen.PID())
 	if err != nil {
 		return nil, err
 	}
@@ -44,17 +43,14 @@ func idle(ctx context.Context, program string) (measured, error) {
 	}
 	_, err = screen.Wait()
 	const ticksPerSecond = 100 // USER_HZ
-	return measured{
-		"%":       100 * (ticksAfter - ticks) / ticksPerSecond / watched.Seconds(),
-		"wakes/s": (wakesAfter - wakes) / watched.Seconds(),
-	}, err
+	return measured{"%": 100 * (ticksAfter - ticks) / ticksPerSecond / watched.Seconds()}, err
 }
 
-// used returns the processor time of a process in clock ticks, and how often its threads went to sleep.
-func used(pid int) (ticks, wakes float64, err error) {
+// used returns the processor time of a process in clock ticks.
+func used(pid int) (ticks float64, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	_, after, _ := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(after)
@@ -62,20 +58,9 @@ func used(pid int) (ticks, wakes float64, err error) {
 	for _, i := range []int{user, system} {
 		v, err := strconv.ParseFloat(fields[i], 64)
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		ticks += v
 	}
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	for _, thread := range threads {
-		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/status", pid, thread.Name()))
-		if err != nil {
-			continue // the thread has ended
-		}
-		if _, rest, ok := strings.Cut(string(status), "\nvoluntary_ctxt_switches:"); ok {
-			v, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			wakes += v
-		}
-	}
-	return ticks, wakes, err
+	return ticks, nil
 }

@@ -4,26 +4,24 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // errGivenUp is the error of a write to a terminal that was given up.
 var errGivenUp = errors.New("the terminal takes no bytes")
 
-// output is the terminal that is drawn on. It hides that it is one, so that nobody asks it for its size,
-// and a write to it ends also while the terminal is not read, when it is given up.
+// output is the terminal that is drawn on. It hides that it is one, so that nobody asks it for its size.
+// It returns while the terminal still takes a frame, so that the program goes on over a slow line; the next
+// frame waits for that, unless the terminal is given up.
 type output struct {
-	to   io.Writer
-	rest *rest
-
-	once  sync.Once
-	work  chan []byte
-	done  chan error
+	to    io.Writer
+	free  chan struct{} // has an element while nothing is written
 	gone  chan struct{} // closed: given up
-	stuck chan struct{} // closed: the write that was given up has ended
-	last  []byte
+	frame []byte
+	err   error // of the last write
 
 	waited atomic.Int64 // when a write last took slowWrite, in Unix nanoseconds
 }
@@ -35,77 +33,60 @@ const (
 	slowFor = time.Minute
 )
 
+func newOutput(to io.Writer) *output {
+	o := &output{to: to, free: make(chan struct{}, 1), gone: make(chan struct{})}
+	o.free <- struct{}{}
+	return o
+}
+
 // slow reports whether the terminal has lately taken long to take what is drawn.
 func (o *output) slow() bool { return time.Since(time.Unix(0, o.waited.Load())) < slowFor }
 
-func newOutput(to io.Writer, r *rest) *output {
-	return &output{
-		to: to, rest: r,
-		work: make(chan []byte), done: make(chan error, 1), gone: make(chan struct{}), stuck: make(chan struct{}),
-	}
-}
+// busy reports whether the terminal still takes what was drawn.
+func (o *output) busy() bool { return len(o.free) == 0 }
 
-// Write writes to the terminal; a mark of rest lasts until something happens.
+// Write hands bytes to a goroutine that writes them. What leaves the screen is written when it returns: the
+// process may be stopped, or end, next.
 func (o *output) Write(p []byte) (int, error) {
-	before, after, rests := bytes.Cut(p, []byte(restMark))
-	if err := o.write(before); err != nil {
+	if err := o.wait(); err != nil {
 		return 0, err
 	}
-	if rests {
-		if err := o.write(after); err != nil {
+	o.frame = append(o.frame[:0], p...)
+	go o.write()
+	if bytes.Contains(p, []byte(ansi.ResetModeAltScreenSaveCursor)) {
+		if err := o.wait(); err != nil {
 			return 0, err
 		}
-		o.rest.wait()
+		o.free <- struct{}{}
 	}
 	return len(p), nil
 }
 
-// write hands bytes to the goroutine that writes, and waits for it unless the terminal is given up.
-func (o *output) write(p []byte) error {
-	switch {
-	case closed(o.gone):
+// wait waits until nothing is written.
+func (o *output) wait() error {
+	if closed(o.gone) {
 		return errGivenUp
-	case len(p) == 0:
-		return nil
-	}
-	o.once.Do(func() { go o.serve() })
-	o.last = append(o.last[:0], p...) // the caller may change p once it is given up
-	select {
-	case <-o.gone:
-		return errGivenUp
-	case o.work <- o.last:
 	}
 	select {
 	case <-o.gone:
 		return errGivenUp
-	case err := <-o.done:
-		return err
+	case <-o.free:
+		return o.err
 	}
 }
 
-// serve writes what it is given.
-func (o *output) serve() {
-	defer close(o.stuck)
-	for {
-		select {
-		case <-o.gone:
-			return
-		case p := <-o.work:
-			start := time.Now()
-			_, err := o.to.Write(p)
-			if end := time.Now(); end.Sub(start) >= slowWrite {
-				o.waited.Store(end.UnixNano())
-			}
-			o.done <- err
-		}
+// write writes the frame.
+func (o *output) write() {
+	start := time.Now()
+	_, o.err = o.to.Write(o.frame)
+	if end := time.Now(); end.Sub(start) >= slowWrite {
+		o.waited.Store(end.UnixNano())
 	}
+	o.free <- struct{}{}
 }
 
-// giveUp ends the write that waits for the terminal, and all later ones. To be called once.
-func (o *output) giveUp() {
-	close(o.gone)
-	o.once.Do(func() { close(o.stuck) })
-}
+// giveUp ends the wait for the terminal, and fails all later writes. To be called once.
+func (o *output) giveUp() { close(o.gone) }
 
 // closed reports whether a channel is closed that nothing is sent on.
 func closed(c <-chan struct{}) bool {

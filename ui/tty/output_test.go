@@ -3,118 +3,62 @@ package tty
 import (
 	"errors"
 	"io"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
-// TestOutputGivenUp: a write to a terminal that takes nothing ends when the terminal is given up, and all later
-// ones fail.
+// TestOutputGivenUp: a frame is handed over while the terminal takes nothing, and what waits for it ends when the
+// terminal is given up, as all later writes do.
 func TestOutputGivenUp(t *testing.T) {
-	read, write := io.Pipe() // takes nothing until it is read
-	o := newOutput(write, newRest(func(int) {}))
-	failed := make(chan error)
-	go func() {
-		_, err := o.Write([]byte("frame"))
-		failed <- err
-	}()
-	select {
-	case err := <-failed:
-		t.Fatalf("ended with %v before it was given up", err)
-	case <-time.After(20 * time.Millisecond):
-	}
-	o.giveUp()
-	if err := <-failed; !errors.Is(err, errGivenUp) {
-		t.Errorf("%v", err)
-	}
-	if _, err := o.Write([]byte("more")); !errors.Is(err, errGivenUp) {
-		t.Errorf("later: %v", err)
-	}
-	if closed(o.stuck) {
-		t.Error("the write has ended before the terminal took it")
-	}
-	if _, err := io.ReadFull(read, make([]byte, len("frame"))); err != nil {
-		t.Fatal(err)
-	}
-	<-o.stuck
-}
-
-// TestRest: nothing happens, so the renderer is asked to rest, writes nothing for it, and goes on with the next
-// message; it never rests at a mark that came before.
-func TestRest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var asked, turn atomic.Int32
-		r := newRest(func(at int) { asked.Add(1); turn.Store(int32(at)) }) //nolint:gosec // a few turns
-		var got shared
-		o := newOutput(&got, r)
-		defer func() { o.giveUp(); r.end() }()
-		mark := func() chan struct{} {
-			rested := make(chan struct{})
+	for _, next := range []string{"frame", "the end" + ansi.ResetModeAltScreenSaveCursor} {
+		synctest.Test(t, func(t *testing.T) {
+			read, write := io.Pipe() // takes nothing until it is read
+			o := newOutput(write)
+			if _, err := o.Write([]byte("frame")); err != nil || !o.busy() {
+				t.Fatalf("busy %v, %v", o.busy(), err)
+			}
+			failed := make(chan error, 1)
 			go func() {
-				defer close(rested)
-				if _, err := o.Write([]byte("a" + restMark + "b")); err != nil {
-					t.Error(err)
-				}
+				_, err := o.Write([]byte(next))
+				failed <- err
 			}()
 			synctest.Wait()
-			return rested
-		}
-		// quiet waits until a mark is asked for, and lets it be written.
-		quiet := func(pause time.Duration) chan struct{} {
-			t.Helper()
-			before := asked.Load()
-			time.Sleep(2 * pause)
-			synctest.Wait()
-			if n := asked.Load() - before; n != 1 {
-				t.Fatalf("asked to rest %d times", n)
+			if len(failed) > 0 {
+				t.Fatal("ended before it was given up")
 			}
-			if !r.allow(int(turn.Load())) {
-				t.Fatal("may not rest where nothing has happened")
+			o.giveUp()
+			if err := <-failed; !errors.Is(err, errGivenUp) {
+				t.Errorf("%v", err)
 			}
-			return mark()
-		}
-		r.wake()
-		if first := quiet(idleAfter); !closed(first) || got.String() != "ab" {
-			t.Errorf("rests at the first mark, before a frame that waits is drawn; written %q", got.String())
-		}
-		rests := quiet(drawn)
-		if closed(rests) {
-			t.Error("does not rest at the second mark")
-		}
-		r.wake()
-		synctest.Wait()
-		if !closed(rests) {
-			t.Error("a message does not end the rest")
-		}
-		if !closed(mark()) {
-			t.Error("rests at an old mark")
-		}
+			if _, err := o.Write([]byte("more")); !errors.Is(err, errGivenUp) {
+				t.Errorf("later: %v", err)
+			}
+			if !o.busy() {
+				t.Error("the write has ended before the terminal took it")
+			}
+			if _, err := io.ReadFull(read, make([]byte, len("frame"))); err != nil {
+				t.Fatal(err)
+			}
+			<-o.free
+		})
+	}
+}
 
-		time.Sleep(idleAfter) // a mark is asked for, and before that is taken a key comes
-		synctest.Wait()
-		r.wake()
-		if r.allow(int(turn.Load())) || !closed(mark()) || !closed(mark()) {
-			t.Error("rests although something has happened")
+// TestOutputLeaves: what leaves the screen is written when the write returns.
+func TestOutputLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []byte
+		o := newOutput(writer(func(p []byte) (int, error) { time.Sleep(time.Second); got = append(got, p...); return len(p), nil }))
+		for _, text := range []string{"frame", "frame", ansi.ResetModeAltScreenSaveCursor} {
+			if _, err := o.Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
 		}
-
-		quiet(idleAfter)
-		r.wake() // between the two marks
-		if !closed(quiet(idleAfter)) {
-			t.Error("rests at the first mark after a key")
-		}
-		rests = quiet(drawn)
-		time.Sleep(longestRest + time.Second)
-		if !closed(rests) {
-			t.Error("rests without end")
-		}
-		r.wake()
-		quiet(idleAfter)
-		rests = quiet(drawn)
-		r.end()
-		synctest.Wait()
-		if !closed(rests) || r.allow(int(turn.Load())) || !closed(mark()) {
-			t.Error("rests at the end")
+		if o.busy() || string(got) != "frameframe"+ansi.ResetModeAltScreenSaveCursor {
+			t.Errorf("written %q", got)
 		}
 	})
 }
@@ -123,8 +67,7 @@ func TestRest(t *testing.T) {
 func TestOutputSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		takes := time.Duration(0)
-		o := newOutput(writer(func(p []byte) (int, error) { time.Sleep(takes); return len(p), nil }), newRest(func(int) {}))
-		defer o.giveUp()
+		o := newOutput(writer(func(p []byte) (int, error) { time.Sleep(takes); return len(p), nil }))
 		for _, c := range []struct {
 			takes, after time.Duration
 			slow         bool
@@ -134,6 +77,7 @@ func TestOutputSlow(t *testing.T) {
 			if _, err := o.Write([]byte("frame")); err != nil {
 				t.Fatal(err)
 			}
+			o.free <- <-o.free
 			if o.slow() != c.slow {
 				t.Errorf("after %+v slow is %v", c, o.slow())
 			}

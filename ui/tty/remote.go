@@ -3,12 +3,11 @@ package tty
 import (
 	"context"
 	"io"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
-
-	"meshscope/ui/paste"
 )
 
 // Remote is a terminal at the other end of a connection.
@@ -44,7 +43,7 @@ func (silence) Read([]byte) (int, error) { return 0, io.EOF }
 func (r *Remote) Feed(env []string, p *tea.Program) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	events := make(chan uv.Event)
-	reader := uv.NewTerminalReader(paste.NewReader(r.In), Getenv(env, "TERM"))
+	reader := uv.NewTerminalReader(&input{from: r.In, now: time.Now}, Getenv(env, "TERM"))
 	go func() {
 		defer close(events)
 		_ = reader.StreamEvents(ctx, events) // ends with the connection

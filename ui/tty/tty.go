@@ -88,6 +88,10 @@ func Getenv(env []string, name string) string {
 // bounded returns the part of a window that is drawn on.
 func bounded(w, h int) (int, int) { return min(w, MaxWidth), min(h, MaxHeight) }
 
+// wheelPause is the least time between two turns of the wheel: a touchpad
+// sends hundreds a second.
+const wheelPause = 16 * time.Millisecond
+
 // Filter drops wheel messages that follow each other too quickly and bounds
 // the size, of which the terminal program keeps cells.
 func Filter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {

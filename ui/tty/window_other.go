@@ -3,7 +3,6 @@
 package tty
 
 import (
-	"context"
 	"os"
 
 	tea "charm.land/bubbletea/v2"
@@ -25,13 +24,13 @@ func (w *Window) Options() []tea.ProgramOption {
 }
 
 // Follow does nothing.
-func (*Window) Follow(context.Context, *tea.Program) (stop func()) { return func() {} }
+func (*Window) Follow(*tea.Program) (stop func()) { return func() {} }
 
 // Slow returns false: nobody has looked.
 func (*Window) Slow() bool { return false }
 
-// Next returns no input: the program is sent it.
-func (*Window) Next() (tea.Msg, bool) { return nil, false }
+// Busy returns false: nobody has looked.
+func (*Window) Busy() bool { return false }
 
 // GiveUp does nothing.
 func (*Window) GiveUp() {}

@@ -3,8 +3,7 @@
 package tty
 
 import (
-	"context"
-	"io"
+	"errors"
 	"os"
 	"os/signal"
 	"sync"
@@ -13,38 +12,28 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 	"golang.org/x/sys/unix"
-
-	"meshscope/ui/paste"
 )
 
 // Window is the terminal that the program runs in: what is typed, and what is drawn on.
 type Window struct {
-	env     []string
-	program *tea.Program
-	input   *input
-	output  *output
-	rest    *rest
-	queue   *Queue
-	before  *term.State // of the line discipline
-
-	replies chan tea.Msg
-	giving  sync.Once
+	env    []string
+	input  keyboard
+	output *output
+	idle   *time.Timer
+	before *term.State // of the line discipline
+	giving sync.Once
 }
+
+// idleAfter is how long nothing has happened when the program is idle.
+const idleAfter = 500 * time.Millisecond
 
 // Open returns the terminal of the process. It calls idle when nothing has happened for a while.
 func Open(env []string, idle func()) *Window {
-	w := &Window{env: env, queue: NewQueue(time.Now), replies: make(chan tea.Msg, 16)}
-	w.rest = newRest(func(turn int) {
-		w.program.Send(restMsg{turn})
-		idle()
-	})
-	w.output = newOutput(os.Stdout, w.rest)
-	typed, keys := io.Pipe()
-	w.input = &input{Input: paste.NewInput(os.Stdin), gate: newGate(keys), keys: keys, typed: typed, failed: w.rest.end}
+	w := &Window{env: env, output: newOutput(os.Stdout), idle: time.AfterFunc(idleAfter, idle)}
+	w.input = keyboard{os.Stdin, &input{from: os.Stdin, ready: readable(os.Stdin), now: time.Now}}
 	w.before, _ = term.GetState(os.Stdin.Fd())
 	return w
 }
@@ -52,39 +41,28 @@ func Open(env []string, idle func()) *Window {
 // Colours returns how many colours the terminal shows.
 func (w *Window) Colours() colorprofile.Profile { return Profile(os.Stdout, w.env) }
 
-// Options returns the options of a program in the terminal. The program would ask it for its size by itself, and keep every cell of what a terminal claims to have: 65,535 times
+// Options returns the options of a program in the terminal. The program would ask it for its size by
+// itself, and keep every cell of what a terminal claims to have: 65,535 times
 // 65,535 is more memory than there is. So it is told a size that is bounded, at the
 // start, when the window changes and when the program comes back from the background.
 func (w *Window) Options() []tea.ProgramOption {
 	columns, rows := windowSize()
+	usual := Filter(time.Now)
 	return []tea.ProgramOption{
-		tea.WithEnvironment(w.env), tea.WithInput(w.input), tea.WithOutput(w.output), tea.WithFilter(w.filter),
+		tea.WithEnvironment(w.env), tea.WithInput(w.input), tea.WithOutput(w.output),
 		tea.WithWindowSize(columns, rows), asDrawn(),
+		tea.WithFilter(func(m tea.Model, msg tea.Msg) tea.Msg {
+			w.idle.Reset(idleAfter)
+			return usual(m, msg)
+		}),
 	}
 }
 
 // Slow reports whether the terminal has lately taken long to take a frame.
 func (w *Window) Slow() bool { return w.output.slow() }
 
-// filter sees every message before the program does: the size is bounded, of which the
-// program keeps cells, and a rest of the renderer ends.
-func (w *Window) filter(_ tea.Model, msg tea.Msg) tea.Msg {
-	if rest, ok := msg.(restMsg); ok {
-		if !w.rest.allow(rest.turn) {
-			return nil
-		}
-		return tea.RawMsg{Msg: restMark}
-	}
-	w.rest.wake()
-	if size, ok := msg.(tea.WindowSizeMsg); ok {
-		size.Width, size.Height = bounded(size.Width, size.Height)
-		return size
-	}
-	return msg
-}
-
-// restMsg says that nothing has happened for a while in a turn.
-type restMsg struct{ turn int }
+// Busy reports whether the terminal still takes the last frame.
+func (w *Window) Busy() bool { return w.output.busy() }
 
 // windowSize returns the part of the window that is drawn on; 0 where unknown.
 func windowSize() (columns, rows int) {
@@ -95,86 +73,26 @@ func windowSize() (columns, rows int) {
 	return bounded(columns, rows)
 }
 
-// Follow gives the program what is typed, and tells it when the size changes, until it is stopped or the
-// context ends.
-func (w *Window) Follow(ctx context.Context, p *tea.Program) (stop func()) {
-	w.program = p
-	ctx, cancel := context.WithCancel(ctx)
-	changed := make(chan os.Signal, 1)
+// Follow tells the program when the size changes, until it is stopped.
+func (w *Window) Follow(p *tea.Program) (stop func()) {
+	changed, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(changed, syscall.SIGWINCH)
-	awake := context.AfterFunc(ctx, w.rest.end)
-	go w.decode(ctx)
-	go w.send(ctx, changed)
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-changed:
+				p.Send(Resized())
+			}
+		}
+	}()
 	return func() {
 		signal.Stop(changed)
-		cancel()
-		awake()
-		w.rest.end()
-		_ = w.input.typed.Close()
+		close(done)
+		w.idle.Stop()
 	}
 }
-
-// decode turns what is typed into messages, without ever waiting for the program.
-func (w *Window) decode(ctx context.Context) {
-	events := make(chan uv.Event)
-	reader := uv.NewTerminalReader(w.input.typed, Getenv(w.env, "TERM"))
-	reader.EscTimeout = time.Millisecond // the gate has waited
-	go func() {
-		_ = reader.StreamEvents(ctx, events) // ends with the program
-		close(events)
-	}()
-	for e := range events {
-		if msg := typed(e); msg != nil {
-			w.queue.Put(msg)
-			continue
-		}
-		if _, ok := e.(uv.BackgroundColorEvent); ok {
-			w.input.gate.answered()
-		}
-		select {
-		case w.replies <- e:
-		default: // more than any terminal answers
-		}
-	}
-}
-
-// send tells the program that there is input, what the terminal replies, and that the size has changed.
-func (w *Window) send(ctx context.Context, changed <-chan os.Signal) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-changed:
-			w.program.Send(Resized())
-		case msg := <-w.replies:
-			w.program.Send(msg)
-		case <-w.queue.Ready():
-			w.program.Send(InputMsg{})
-		}
-	}
-}
-
-// typed returns the message of a key, the mouse or a paste; nil: it is something else.
-func typed(e uv.Event) tea.Msg {
-	switch e := e.(type) {
-	case uv.KeyPressEvent:
-		return tea.KeyPressMsg(e)
-	case uv.MouseClickEvent:
-		return tea.MouseClickMsg(e)
-	case uv.MouseMotionEvent:
-		return tea.MouseMotionMsg(e)
-	case uv.MouseReleaseEvent:
-		return tea.MouseReleaseMsg(e)
-	case uv.MouseWheelEvent:
-		return tea.MouseWheelMsg(e)
-	case uv.PasteEvent:
-		return tea.PasteMsg(e)
-	}
-	return nil
-}
-
-// Next takes the input that has waited longest.
-func (w *Window) Next() (tea.Msg, bool) { return w.queue.Next() }
 
 // GiveUp ends a write to a terminal that takes no bytes, so that the program can end.
 func (w *Window) GiveUp() { w.giving.Do(w.output.giveUp) }
@@ -193,7 +111,7 @@ func (w *Window) Restore() {
 	}
 	restored, out := make(chan struct{}), int(os.Stdout.Fd())
 	go func() {
-		<-w.output.stuck
+		<-w.output.free
 		dropOutput(out)
 		_, _ = os.Stdout.WriteString(restoration)
 		close(restored)
@@ -206,7 +124,7 @@ func (w *Window) Restore() {
 		case <-restored:
 			waits = false
 		case <-time.After(clearing):
-			if !closed(w.output.stuck) {
+			if w.output.busy() {
 				dropOutput(out)
 			}
 		}
@@ -236,24 +154,26 @@ func CanSuspend() bool {
 	return err == nil && session != unix.Getpgrp()
 }
 
-// input is what is typed. The library may ask for more before the program has taken what came, so none of
-// it goes that way: what is read goes through the gate.
-type input struct {
-	*paste.Input
-	gate   *gate
-	keys   *io.PipeWriter
-	typed  *io.PipeReader
-	failed func()
+// keyboard is what is typed: a file for the library, which sets the modes of the terminal.
+type keyboard struct {
+	*os.File
+	typed *input
 }
 
-// Read reads what was typed and returns nothing of it.
-func (i *input) Read(p []byte) (int, error) {
-	n, err := i.Input.Read(p)
-	if n > 0 {
-		i.gate.take(p[:n])
+// Read reads what was typed.
+func (k keyboard) Read(p []byte) (int, error) { return k.typed.Read(p) }
+
+// readable returns what tells whether a file has more to read in time.
+func readable(f *os.File) func(within time.Duration) bool {
+	return func(within time.Duration) bool {
+		for deadline := time.Now().Add(within); ; {
+			left := unix.NsecToTimeval(max(time.Until(deadline), 0).Nanoseconds())
+			var set unix.FdSet
+			set.Set(int(f.Fd()))
+			n, err := unix.Select(int(f.Fd())+1, &set, nil, nil, &left)
+			if !errors.Is(err, unix.EINTR) {
+				return err == nil && n > 0
+			}
+		}
 	}
-	if err != nil {
-		i.failed()
-	}
-	return 0, err
 }

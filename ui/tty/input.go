@@ -1,0 +1,180 @@
+package tty
+
+import (
+	"bytes"
+	"io"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Marks that a terminal puts around pasted text.
+const (
+	pasteBegins = "\x1b[200~"
+	pasteEnds   = "\x1b[201~"
+)
+
+// Bounds of what comes.
+const (
+	longestPaste = 64 << 10    // bytes; more is left out: no field here takes more than a line
+	manyKeys     = 32          // of one that is held, read at once: nobody turns more without a look
+	pastePause   = time.Second // after which what looks like a key in a paste is one
+	keyPause     = 500 * time.Millisecond
+	answerPause  = 2 * time.Second
+)
+
+// input reads what a terminal sends. It mends what the library's decoder would make keys of, or swallow
+// keys with: a sequence that a slow link has cut is read as one, and a paste or an answer whose end was
+// lost ends at ctrl+c that comes alone, such a paste also at a key that comes alone after a pause.
+type input struct {
+	from  io.Reader
+	ready func(within time.Duration) bool // whether there is more to read by then; nil: that cannot be known
+	now   func() time.Time
+
+	pasting bool
+	length  int       // of the paste so far
+	last    time.Time // when something came
+	tail    []byte    // the last of it, which may begin a mark
+}
+
+// Read reads what has come, and the rest of a sequence that has begun where it comes soon.
+func (i *input) Read(p []byte) (int, error) {
+	if len(p) <= len(pasteEnds) {
+		return i.from.Read(p)
+	}
+	var got []byte
+	pasting := i.pasting
+	for {
+		n, err := i.from.Read(p[:len(p)-len(pasteEnds)-len(got)])
+		if interrupts(p[:n]) {
+			got = got[:begun(got)]
+		}
+		got = append(got, i.follow(p[:n])...)
+		rest := got[begun(got):]
+		if at := bytes.IndexByte(rest, ctrlC); at >= 0 && !i.pasting {
+			got = append(got[:len(got)-len(rest)], rest[at:]...)
+			rest = nil
+		}
+		pause := patience(rest)
+		if err != nil || pause == 0 || len(got) >= len(p)-len(pasteEnds) || i.ready == nil || !i.ready(pause) {
+			if !pasting && !i.pasting && !bytes.Contains(got, []byte(pasteBegins)) {
+				got = thin(got)
+			}
+			return copy(p, got), err
+		}
+	}
+}
+
+// follow follows the marks of pastes and returns what to hand on: at most an end of a paste longer.
+func (i *input) follow(read []byte) []byte {
+	var out []byte
+	now := i.now()
+	pause := now.Sub(i.last) >= pastePause && patience(i.tail[begun(i.tail):]) == 0
+	if i.last = now; i.pasting && (interrupts(read) || pause && key(read)) {
+		out, i.pasting, i.tail = append(out, pasteEnds...), false, nil
+	}
+	seen := append(i.tail, read...)
+	begins, ends := bytes.LastIndex(seen, []byte(pasteBegins)), bytes.LastIndex(seen, []byte(pasteEnds))
+	if i.pasting {
+		if i.length += len(read); i.length > longestPaste {
+			if read = nil; ends >= 0 { // its beginning may have been left out
+				read = seen[ends:]
+			}
+		}
+	}
+	if i.pasting = begins > ends || begins == ends && i.pasting; begins > ends {
+		i.length = len(seen) - begins
+	}
+	i.tail = bytes.Clone(seen[max(len(seen)-len(pasteEnds)+1, 0):])
+	return append(out, read...)
+}
+
+// thin leaves out what a key that was held while the program was busy repeats, but for text.
+func thin(read []byte) []byte {
+	if len(read) <= manyKeys {
+		return read
+	}
+	var out, last []byte
+	for times := 0; len(read) > 0; times++ {
+		key, width, n, _ := ansi.DecodeSequence(read, ansi.NormalState, nil)
+		if !bytes.Equal(key, last) {
+			last, times = key, 0
+		}
+		if times < manyKeys || width > 0 {
+			out = append(out, key...)
+		}
+		read = read[n:]
+	}
+	return out
+}
+
+// begun returns where the sequence begins that the input ends within; its length: there is none.
+func begun(input []byte) int {
+	const escape = '\x1b'
+	at := bytes.LastIndexByte(input, escape)
+	if at < 0 {
+		return len(input)
+	}
+	if at == len(input)-1 { // it may end a string
+		before := bytes.LastIndexByte(input[:at], escape)
+		if before >= 0 && partial(input[before:at]) && input[before+1] != '[' {
+			return before
+		}
+	}
+	if !partial(input[at:]) {
+		return len(input)
+	}
+	return at
+}
+
+// partial reports whether the input is the beginning of one sequence.
+func partial(input []byte) bool {
+	_, _, n, state := ansi.DecodeSequence(input, ansi.NormalState, nil)
+	return n == len(input) && state != ansi.NormalState
+}
+
+// patience returns how long the rest of a sequence is waited for. For that of an escape the decoder waits.
+func patience(begun []byte) time.Duration {
+	if len(begun) < 2 {
+		return 0
+	}
+	for _, answer := range []string{"\x1b]", "\x1bP", "\x1b[?"} {
+		if bytes.HasPrefix(begun, []byte(answer)) && len(begun) > 2 { // which no key is
+			return answerPause
+		}
+	}
+	return keyPause
+}
+
+// ctrlC is the key as terminals send it that have no protocol for keys.
+const ctrlC = '\x03'
+
+// interrupts reports whether the input is ctrl+c and nothing else, in any of the ways that terminals send it:
+// pasted text has it among other text, if at all.
+func interrupts(read []byte) bool {
+	for at := 0; at < len(read); {
+		n, k := pressed(read[at:])
+		if k == nil || !Interrupts(*k) {
+			return false
+		}
+		at += n
+	}
+	return len(read) > 0
+}
+
+// key reports whether the input is one key and nothing else.
+func key(read []byte) bool {
+	n, k := pressed(read)
+	return k != nil && n == len(read) && patience(read[begun(read):]) == 0
+}
+
+// pressed returns the key that the input begins with, and its length; nil: something else comes first.
+func pressed(read []byte) (int, *tea.KeyPressMsg) {
+	n, event := new(uv.EventDecoder).Decode(read)
+	if k, ok := event.(uv.KeyPressEvent); ok {
+		return n, (*tea.KeyPressMsg)(&k)
+	}
+	return n, nil
+}
