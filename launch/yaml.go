@@ -94,8 +94,8 @@ func (w *yamlReader) node(key string, n ast.Node, depth int) error {
 	if depth > input.MaxDepth {
 		return refuse(fmt.Sprintf("nested more than %d levels deep", input.MaxDepth))
 	}
-	if len(w.entries) > input.MaxKeys {
-		return refuse(fmt.Sprintf("more than %d keys", input.MaxKeys))
+	if most := 4 * input.MaxKeys; len(w.entries) > most {
+		return refuse(fmt.Sprintf("more than %d keys", most))
 	}
 	add := func(v any) error {
 		w.entries = append(w.entries, Entry{Key: key, Value: v, Line: n.GetToken().Position.Line})

@@ -85,6 +85,8 @@ type Library struct {
 	fsys fs.FS
 	base *Library // consulted for what this one lacks; may be nil
 
+	budget *budget // of fsys; nil: none
+
 	models       store[ModelPreset]
 	gpus         store[GPUPreset]
 	clusters     store[ClusterPreset]
@@ -114,6 +116,7 @@ var builtIn = sync.OnceValue(func() *Library { return newLibrary(files, nil) })
 // are refused and why, and the library has all others.
 func Load(fsys fs.FS, base *Library) (*Library, []error) {
 	l := newLibrary(fsys, base)
+	l.budget = folderBudget()
 	var errs []error
 	if _, err := l.links(); err != nil {
 		errs = append(errs, err)

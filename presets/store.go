@@ -2,6 +2,7 @@ package presets
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -67,8 +68,13 @@ func (s *store[T]) get(l *Library, id string) (T, error) {
 func (s *store[T]) list(l *Library) []T {
 	s.listing.Do(func() {
 		for _, id := range s.ids(l) {
+			if err := l.budget.take(l.fsys, path.Join(s.dir, id+extension)); err != nil {
+				s.errs = append([]error{err}, s.errs...) // it says why others are not there
+				break
+			}
 			preset, err := s.get(l, id)
 			if err != nil {
+				l.budget.refused()
 				s.errs = append(s.errs, err)
 				continue
 			}
@@ -76,6 +82,43 @@ func (s *store[T]) list(l *Library) []T {
 		}
 	})
 	return s.all
+}
+
+// budget bounds what the presets of a folder take together: of one file alone it is bounded what it takes.
+type budget struct{ files, bytes, refusals int }
+
+// Budgets of a folder. Hundreds of presets of one's own have a tenth of the bytes, and a refused file may take
+// a hundred times as long as one that is right.
+func folderBudget() *budget { return &budget{files: 2000, bytes: 2 << 20, refusals: 24} }
+
+// take takes a file out of the budget; the error names what is used up. A nil budget has no end.
+func (b *budget) take(fsys fs.FS, name string) error {
+	if b == nil {
+		return nil
+	}
+	if info, err := fs.Stat(fsys, name); err == nil {
+		b.bytes -= int(min(info.Size(), input.MaxPreset))
+	}
+	b.files--
+	most, used := *folderBudget(), ""
+	switch {
+	case b.refusals <= 0:
+		used = fmt.Sprintf("%d files are refused", most.refusals)
+	case b.files < 0:
+		used = fmt.Sprintf("more than %d files", most.files)
+	case b.bytes < 0:
+		used = fmt.Sprintf("more than %d MiB", most.bytes>>20)
+	default:
+		return nil
+	}
+	return &input.Error{File: name, Err: errors.New(used + "; this one and those after it are not read")}
+}
+
+// refused takes a refused file out of the budget.
+func (b *budget) refused() {
+	if b != nil {
+		b.refusals--
+	}
 }
 
 // problems reads every file and returns the errors of those that are refused.

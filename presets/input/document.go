@@ -51,6 +51,9 @@ func (c *counter) count(n *unstable.Node, depth int) error {
 		key := n.Key()
 		for key.Next() {
 			c.last = int(key.Node().Raw.Offset)
+			if n := len(key.Node().Data); n > MaxKey {
+				return c.refuse(fmt.Errorf("a key of %d bytes; allowed: at most %d", n, MaxKey))
+			}
 			if depth++; depth > MaxDepth {
 				return c.refuse(errDepth())
 			}

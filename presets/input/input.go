@@ -23,8 +23,10 @@ const (
 	// MaxLog is how many bytes of a log or a table of measured runs are read.
 	MaxLog = 10 << 20
 	// MaxKeys is how many keys a TOML document may have. A setup has fewer than 150, the
-	// built-in table of error bands a thousand.
-	MaxKeys = 4000
+	// glossary, which has most, 700.
+	MaxKeys = 1000
+	// MaxKey is how many bytes a key of it may have.
+	MaxKey = 200
 	// MaxLines is how many lines a preset may have.
 	MaxLines = 4000
 	// MaxJSONKeys is that of JSON: a report that is fed back has about 25 for each
@@ -32,7 +34,7 @@ const (
 	MaxJSONKeys = 50_000
 	// MaxDepth is how many tables and lists may stand inside each other.
 	MaxDepth = 16
-	// MaxFiles is how many files of a folder are read.
+	// MaxFiles is how many files of a folder are listed.
 	MaxFiles = 10_000
 	// MaxErrors is how many unknown keys of one document are named.
 	MaxErrors = 20

@@ -139,10 +139,12 @@ func many(n int, format, end string) string {
 func TestTOMLLimits(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{many(input.MaxKeys, "k%d = 1\n", ""), ""},
-		{many(input.MaxKeys+1, "k%d = 1\n", ""), "a.toml:4001:1: more than 4000 keys"},
-		{many(100_000, "k%d = 1\n", ""), "more than 4000 keys"},
-		{many(100_000, "[k%d]\n", ""), "a.toml:4001:2: more than 4000 keys"},
-		{"k = [" + many(100_000, "{a%d = 1}, ", "]"), "more than 4000 keys"},
+		{many(input.MaxKeys+1, "k%d = 1\n", ""), "a.toml:1001:1: more than 1000 keys"},
+		{strings.Repeat("k", input.MaxKey) + " = 1", ""},
+		{"n = 1\n" + strings.Repeat("k", input.MaxKey+1) + " = 1", "a.toml:2:1: a key of 201 bytes; allowed: at most 200"},
+		{many(100_000, "k%d = 1\n", ""), "more than 1000 keys"},
+		{many(100_000, "[k%d]\n", ""), "a.toml:1001:2: more than 1000 keys"},
+		{"k = [" + many(100_000, "{a%d = 1}, ", "]"), "more than 1000 keys"},
 		{"k = " + strings.Repeat("[", 15) + strings.Repeat("]", 15), ""},
 		{"k = " + strings.Repeat("[", 17) + strings.Repeat("]", 17), "nested more than 16 levels deep"},
 		{"k = " + strings.Repeat("{a = ", 300) + "1" + strings.Repeat("}", 300), "nested more than 16 levels deep"},

@@ -70,10 +70,13 @@ func replaced(lib, base *presets.Library, folder string) (taken, kept []string) 
 			if !ok || len(taken)+len(kept) >= mostNotices {
 				continue
 			}
-			was, none := base.Text(kind, id)
+			was, err := base.Text(kind, id)
+			if err != nil {
+				continue // it replaces none, and may be one of very many
+			}
 			is, err := lib.Text(kind, id)
 			switch {
-			case none != nil || err != nil:
+			case err != nil:
 			case !bytes.Equal(was, is):
 				taken = append(taken, kind+" "+escape.Name(id))
 			case !lib.Own(kind, id):

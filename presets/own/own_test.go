@@ -124,14 +124,14 @@ func TestFolder(t *testing.T) {
 // TestManyFaults: of many files that are refused the first are named, the others counted.
 func TestManyFaults(t *testing.T) {
 	folder := t.TempDir()
-	for i := range 50 {
+	for i := range 20 {
 		write(t, filepath.Join(folder, "models", strconv.Itoa(i)+".toml"), "x")
 	}
 	_, notices := own.Load(folder, presets.Default())
-	if n := len(notices); n != 9 || !strings.HasPrefix(notices[8], "42 more errors of presets left out in ") {
+	if n := len(notices); n != 9 || !strings.HasPrefix(notices[8], "12 more errors of presets left out in ") {
 		t.Errorf("%d notices: %q", n, notices)
 	}
-	for i := 9; i < 50; i++ {
+	for i := 9; i < 20; i++ {
 		if err := os.Remove(filepath.Join(folder, "models", strconv.Itoa(i)+".toml")); err != nil {
 			t.Fatal(err)
 		}
@@ -139,5 +139,34 @@ func TestManyFaults(t *testing.T) {
 	_, notices = own.Load(folder, presets.Default())
 	if n := len(notices); n != 9 || !strings.HasPrefix(notices[8], "1 more error of presets left out in ") {
 		t.Errorf("%d notices: %q", n, notices)
+	}
+}
+
+// TestBudget: hundreds of presets of which each is refused, or long, or small, take no more than the budget of a folder,
+// and the first notice names it.
+func TestBudget(t *testing.T) {
+	var unknown strings.Builder
+	for n := range 900 {
+		unknown.WriteString("key" + strconv.Itoa(n) + " = 1\n")
+	}
+	long := builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"ID"`) + strings.Repeat("#"+strings.Repeat("x", 1000)+"\n", 60)
+	for name, c := range map[string]struct {
+		files      int
+		text, want string
+	}{
+		"a long key":   {300, strings.Repeat("a", 65_000) + "=1", "24 files are refused"},
+		"unknown keys": {300, unknown.String(), "24 files are refused"},
+		"long":         {60, long, "more than 2 MiB"},
+		"small":        {2100, builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"ID"`), "more than 2000 files"},
+	} {
+		folder := t.TempDir()
+		for n := range c.files {
+			id := "m" + strconv.Itoa(n)
+			write(t, filepath.Join(folder, "models", id+".toml"), strings.Replace(c.text, `"ID"`, `"`+id+`"`, 1))
+		}
+		_, notices := own.Load(folder, presets.Default())
+		if len(notices) == 0 || !strings.Contains(notices[0], c.want+"; this one and those after it are not read") {
+			t.Errorf("%s: %.300q", name, notices)
+		}
 	}
 }
