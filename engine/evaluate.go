@@ -139,17 +139,18 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	r.Run = WholeRun(s, r.Time)
 	r.recordGiven(e.record, s)
 	e.recordFirstStep(s, r)
-	r.overPeak(s)
+	e.overPeak(s, r)
 	return nil
 }
 
 // overPeak warns of a share of the peak over 100 %: of the convention that counts what is never
 // computed or, where that does not explain it, of a calibration that is faster than the GPU.
-func (r *Report) overPeak(s *Setup) {
+func (e *Evaluator) overPeak(s *Setup, r *Report) {
 	if r.Throughput.HFU <= 1 && r.Throughput.MFU <= 1 {
 		return
 	}
-	computed := float64(s.Model.TrainingFLOPs(s.Seq, true, s.TrainMTP)) / r.Model.TrainingFLOPs
+	counted := r.Model.TrainingFLOPs * r.Throughput.HFU / r.Throughput.MFU
+	computed := (counted - float64(e.skippedFLOPs(s))) / counted * float64(s.Model.TrainingFLOPs(s.Seq, true, s.TrainMTP)) / r.Model.TrainingFLOPs
 	if r.Throughput.HFU*computed > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "hfu-over-peak", Severity: layout.Warning, Field: string(knob.Calibration),
@@ -166,7 +167,7 @@ func (r *Report) overPeak(s *Setup) {
 	if r.Throughput.HFU > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "hfu-over-peak", Severity: layout.Warning, Field: string(knob.MFU),
-			Message: "HFU is over 100 %: by convention it counts attention outside the causal mask, which a fused kernel does not compute",
+			Message: "HFU is over 100 %: by convention it counts attention outside the causal mask or a local window, which a fused kernel does not compute",
 		})
 	}
 }

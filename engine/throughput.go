@@ -8,46 +8,41 @@ import (
 	"meshscope/engine/units"
 )
 
-// throughput says the step time in other words.
+// throughput says the step time in other words. Both shares of the peak count the attention of local windows
+// over the whole sequence, as Megatron-Bridge and torchtitan print theirs, so that each can be held against a
+// log, and HFU is never below MFU; overPeak says where such a share is of work that nobody does.
 func (e *Evaluator) throughput(s *Setup, figures *ModelFigures, t *Time) Throughput {
 	perGPU := s.Tokens() / float64(t.Step) / float64(s.GPUs)
 	peak := float64(s.Cluster.GPU.Peak(s.Precision))
 	rate := perGPU * figures.TrainingFLOPs
-	recomputed, skipped := float64(e.recomputedFLOPs(s)), float64(e.skippedFLOPs(s))
+	recomputed := float64(e.recomputedFLOPs(s))
 	out := Throughput{
 		TokensPerSecond: perGPU * float64(s.GPUs), TokensPerSecondPerGPU: perGPU,
 		ModelTFLOPSPerGPU: rate / float64(units.TFLOPS),
-		MFU:               rate / peak, HFU: (rate + perGPU*(recomputed-skipped)) / peak,
+		MFU:               rate / peak, HFU: (rate + perGPU*recomputed) / peak,
 	}
 	if e.record.On() {
-		e.recordThroughput(&out, peak, recomputed, skipped)
+		e.recordThroughput(&out, peak, recomputed)
 	}
 	return out
 }
 
 // recordThroughput records it.
-func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed, skipped float64) {
+func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed float64) {
 	const (
-		step    = "costs that the step time leaves out"
-		perGPU  = "{throughput.tokens-per-second-per-gpu}"
-		flops   = "{model.training-flops-per-token}"
-		runs    = "{model.recomputed-flops-per-token}"
-		palm    = "PaLM (arXiv 2204.02311) appendix B, with the attention convention of --mfu; the peak is dense"
-		counted = "MFU with recomputed FLOPs counted (Korthikanti et al., arXiv 2205.05198), and without what local windows skip"
+		step     = "costs that the step time leaves out"
+		perGPU   = "{throughput.tokens-per-second-per-gpu}"
+		flops    = "{model.training-flops-per-token}"
+		runs     = "{model.recomputed-flops-per-token}"
+		palm     = "PaLM (arXiv 2204.02311) appendix B, with the attention convention of --mfu; the peak is dense"
+		executed = "(" + flops + " + " + runs + ")"
+		counted  = "MFU with recomputed FLOPs counted (Korthikanti et al., arXiv 2205.05198)"
 	)
 	e.record.Figure(record.Entry{
 		ID: "model.recomputed-flops-per-token", Name: "recomputed FLOPs of one token", Symbol: "F_recomputed", Unit: record.FLOPs,
 		Formula: e.record.Sum("recomputed FLOPs"), Value: recomputed, Source: "the forward of what --recompute names",
 		LeavesOut: "recomputation inside a fused attention kernel",
 	})
-	executed := "(" + flops + " + " + runs + ")"
-	if skipped > 0 {
-		e.record.Figure(record.Entry{
-			ID: "model.skipped-flops-per-token", Name: "FLOPs of one token's scores outside its local windows, which are counted but not computed", Symbol: "F_skipped",
-			Unit: record.FLOPs, Formula: e.record.Sum("skipped FLOPs"), Value: skipped, Source: "kernels with local windows skip what MFU counts by convention",
-		})
-		executed = "(" + flops + " + " + runs + " - {model.skipped-flops-per-token})"
-	}
 	for _, f := range [...]struct {
 		id, name, symbol, formula, source, omits string
 		unit                                     record.Unit
@@ -138,12 +133,7 @@ func (e *Evaluator) skippedFLOPs(s *Setup) units.FLOPs {
 		}
 	case recipe.RecomputeModules, recipe.RecomputeNone:
 	}
-	skipped := units.FLOPs(layers) * layer * units.FLOPs(1-share)
-	if e.record.On() {
-		e.record.Given(record.In("passes_of_a_layer", layers), record.In("scores_of_a_layer", layer), record.InUnit(record.Share, "share_in_the_window", share))
-		e.record.Term("skipped FLOPs", "passes_of_a_layer * scores_of_a_layer * (1 - share_in_the_window)")
-	}
-	return skipped
+	return units.FLOPs(layers) * layer * units.FLOPs(1-share)
 }
 
 // recordFLOPs adds recomputed FLOPs that no layer has as a figure of its own.

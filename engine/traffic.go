@@ -66,8 +66,8 @@ func (e *Evaluator) standsStill(s *Setup, rank int, t units.Seconds) Communicati
 }
 
 // sendRecvs returns the traffic between stages of one step on a rank in the middle.
-// Its exposed time is what send/recv latency adds to the pipeline; it is part
-// of the bubble, because the rank waits.
+// Its exposed time is what send/recv latency adds to the pipeline, at most its own: what it waits for
+// messages of others is theirs. It is part of the bubble, because the rank waits.
 func (e *Evaluator) sendRecvs(s *Setup, line *schedule.Timeline, free float64) Communication {
 	in := &e.timInput
 	message, latency := step.SendRecv(in)
@@ -75,8 +75,8 @@ func (e *Evaluator) sendRecvs(s *Setup, line *schedule.Timeline, free float64) C
 	c := Communication{
 		Dimension: "pp", Rank: s.PP / 2, Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),
 		Bytes: message * units.Bytes(sends), Seconds: latency * units.Seconds(sends),
-		Exposed: units.Seconds(max(0, units.Difference(line.Makespan, free))),
 	}
+	c.Exposed = min(c.Seconds, units.Seconds(max(0, units.Difference(line.Makespan, free))))
 	if e.record.On() {
 		count, operand := "2 * m * v", record.In("messages", s.Spec().Messages())
 		if s.PP == 2 { // each rank sends half of all messages
@@ -84,7 +84,7 @@ func (e *Evaluator) sendRecvs(s *Setup, line *schedule.Timeline, free float64) C
 		}
 		e.recordTraffic(&c, rowFormulas{
 			group: "p", bytes: count + " * v_pp", seconds: count + " * t_pp",
-			exposed: "max(0, {pipeline.makespan} - simulated_makespan_if_messages_took_no_time)", simulated: true,
+			exposed: "min({communication.pp.seconds}, max(0, {pipeline.makespan} - simulated_makespan_if_messages_took_no_time))", simulated: true,
 		}, operand, record.InUnit(record.Seconds, "simulated_makespan_if_messages_took_no_time", free))
 	}
 	return c
