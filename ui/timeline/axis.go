@@ -15,16 +15,19 @@ type Axis struct {
 	Whole  float64 // the longest of the timelines, as long as it lasts
 	Length float64 // the rest of that when folded
 	Folded int     // periods left out
-	Cut    bool    // the middle is left out, for want of periods
+	Cut    bool    // stretches are left out, for want of periods
 
-	cuts  []interval // ascending, folded > 0
-	scale timeScale
+	cuts   []interval // ascending, folded > 0
+	scale  timeScale
+	least  float64 // the shortest of the timelines
+	steady float64 // a moment in the middle of the steady state
 }
 
 // NewAxis returns the axis of the timelines (nil ones are passed over). With fold it
-// leaves periods out where the whole would not be readable w cells wide; of two
-// timelines those that both have, else what lies between their beginnings and their ends.
-func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
+// leaves periods out, those that all have, where the whole would not be readable w cells wide;
+// where that does not do, all but a few stretches. One of them is about a moment, if it is
+// given as a share of the whole: 0 is the steady state.
+func NewAxis(lines []*schedule.Timeline, fold bool, w int, about float64) Axis {
 	a := Axis{}
 	var cuts []periodic
 	first := true
@@ -35,7 +38,9 @@ func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
 		}
 		rows := g.Rows(3)
 		sc := g.scale(rows)
-		a.Whole = max(a.Whole, line.Makespan)
+		if a.Whole = max(a.Whole, line.Makespan); first || line.Makespan < a.least {
+			a.least = line.Makespan
+		}
 		if first || sc.shortest < a.scale.shortest {
 			regular := sc.regular && (first || a.scale.regular)
 			a.scale = sc
@@ -52,14 +57,22 @@ func NewAxis(lines []*schedule.Timeline, fold bool, w int) Axis {
 		first = false
 	}
 	a.Length = a.Whole
-	if fold && a.scale.shortest*float64(w) < a.scale.readable*a.Whole {
+	if fold && a.PerOp()*a.scale.readable > float64(w) {
 		a.cut(cuts, w)
-		if len(a.cuts) == 0 && len(lines) > 1 {
-			fill, drain, apart := fills(lines)
-			a.middle(fillShare*fill, apart+fillShare*drain, w)
+		if a.PerOp()*a.scale.legible > a.drawn(w) {
+			a.steady = steadyState(lines)
+			a.stretches(w, about)
 		}
 	}
 	return a
+}
+
+// drawn returns how many of w columns show time.
+func (a *Axis) drawn(w int) float64 {
+	for _, c := range a.cuts {
+		w -= c.cols
+	}
+	return float64(w)
 }
 
 func drawable(line *schedule.Timeline) bool {
@@ -98,33 +111,29 @@ func commonPeriods(a, b []periodic) []periodic {
 }
 
 // cut leaves out as many periods as it takes to make operations readable, and
-// keeps one or two on each side. A fold that makes the rest hardly wider is none.
+// keeps at least one. A fold that makes the rest hardly wider is none.
 func (a *Axis) cut(found []periodic, w int) {
 	room := float64(w - len(found)*len("<x1000>"))
 	foldable := 0.0
 	for _, p := range found {
-		foldable += float64(max(0, p.count()-2)) * p.period
+		foldable += float64(max(0, p.count()-1)) * p.period
 	}
 	if foldable <= 0 || room < ganttMinPlot {
 		return
 	}
 	share := min(1, (a.Whole-room*a.scale.shortest/a.scale.readable)/foldable)
 	for _, p := range found {
-		n := int(math.Ceil(share * float64(p.count()-2)))
-		if n < ganttLeastFold || n > p.count()-2 {
+		n := int(math.Ceil(share * float64(p.count()-1)))
+		if n < ganttLeastFold || n > p.count()-1 {
 			continue
 		}
 		from := p.from + float64((p.count()-n+1)/2)*p.period
-		to := from + float64(n)*p.period
+		to := min(from+float64(n)*p.period, a.Whole) // the sum may round up
 		a.cuts = append(a.cuts, interval{from: from, to: to, folded: n, cols: widget.Width(foldText(n, true))})
 		a.Length -= to - from
 		a.Folded += n
 	}
-	drawn := float64(w)
-	for _, c := range a.cuts {
-		drawn -= float64(c.cols)
-	}
-	if drawn*a.Whole < ganttFoldGain*float64(w)*a.Length {
+	if a.drawn(w)*a.Whole < ganttFoldGain*float64(w)*a.Length {
 		a.cuts, a.Folded, a.Length = nil, 0, a.Whole
 	}
 }
@@ -166,18 +175,25 @@ func (a *Axis) PerOp() float64 {
 type Frame struct {
 	Cols  int // columns of the whole frame; the picture may end before
 	spans []interval
+	scale timeScale
 }
+
+// PerOp returns how many columns the shortest kind of operation has.
+func (f *Frame) PerOp() float64 { return f.perUnit() * f.scale.shortest }
+
+// Legible reports whether letter and micro-batch fit into every operation.
+func (f *Frame) Legible() bool { return f.PerOp() >= f.scale.legible*(1-1e-9) }
 
 // Frame lays the part of the axis from one place to another out over w columns.
 func (a *Axis) Frame(from, to float64, w int) Frame {
-	f := Frame{Cols: w}
+	f := Frame{Cols: w, scale: a.scale}
 	if a.Length <= 0 || w <= 0 || to <= from {
 		return f
 	}
 	start, end := a.Moment(from), a.Moment(to)
 	at := start
 	for _, c := range a.cuts {
-		if c.to <= start || c.from >= end {
+		if c.to <= start || c.from > end || c.from == end && to < 1 {
 			continue
 		}
 		if c.from > at {
@@ -289,6 +305,7 @@ func (f *Frame) Ticks(unit func(step, at float64) string) []Tick {
 			free = max(free, s.col+s.cols)
 			continue
 		}
+		none := len(ticks)
 		for i := max(0, math.Ceil(s.from/step-1e-9)); i*step < s.to; i++ {
 			col := f.Column(math.Max(i*step, s.from))
 			text := unit(step, i*step)
@@ -297,6 +314,10 @@ func (f *Frame) Ticks(unit func(step, at float64) string) []Tick {
 			}
 			ticks = append(ticks, Tick{Col: col, Text: text})
 			free = col + widget.Width(text) + 2
+		}
+		if text := unit(step, s.from); len(ticks) == none && s.col >= free && 1+widget.Width(text) <= s.cols {
+			ticks = append(ticks, Tick{Col: s.col, Text: text}) // each stretch says when it is
+			free = s.col + widget.Width(text) + 2
 		}
 	}
 	return ticks
@@ -316,6 +337,34 @@ func (f *Frame) Text(ticks []Tick, g widget.Glyphs) string {
 		at = t.Col + 1 + widget.Width(t.Text)
 	}
 	return b.String() + widget.Blank(max(0, f.Cols-at))
+}
+
+// Unfolded returns the axis with nothing left out.
+func (a *Axis) Unfolded() Axis {
+	whole := *a
+	whole.cuts, whole.Length, whole.Folded, whole.Cut = nil, a.Whole, 0, false
+	return whole
+}
+
+// About returns the axis that leaves what is about a moment in, a share of the whole, where this one
+// shows stretches.
+func (a *Axis) About(w int, at float64) Axis {
+	if !a.Cut {
+		return *a
+	}
+	moved := a.Unfolded()
+	moved.stretches(w, at)
+	return moved
+}
+
+// LeftOut reports whether a moment is between two of the stretches that are shown.
+func (a *Axis) LeftOut(at float64) bool {
+	for _, c := range a.cuts {
+		if c.cut && at > c.from && at < c.to {
+			return true
+		}
+	}
+	return false
 }
 
 // Outside returns the moment itself, or, where that is folded away, the one just

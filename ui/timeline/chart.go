@@ -17,7 +17,7 @@ import (
 // blended by their shares, because a column painted with its most frequent kind
 // would make the steady state of 1F1B look like one long backward.
 //
-// It reads its timeline and keeps nothing: the same values give the same lines.
+// It only reads its timeline: the same values give the same lines.
 type Chart struct {
 	Timeline *schedule.Timeline
 	// Fold cuts repetitions of the steady state out of the picture when the
@@ -27,6 +27,9 @@ type Chart struct {
 	Shown []int
 	// Plain leaves the rank numbers and the idle shares out.
 	Plain bool
+
+	axis Axis // of the width that it was asked for last
+	wide int
 }
 
 // Widths of the margins, and the least plot that they leave room for.
@@ -81,7 +84,7 @@ func (v *Chart) Render(t *themes.Theme, g widget.Glyphs, w, h int) []string {
 	}
 	label, idle := v.margins(w)
 	plot := w - label - idle
-	p := v.newPainter(t, g, plot, rows)
+	p := v.newPainter(t, g, plot)
 	lines := make([]string, 0, len(rows))
 	var b strings.Builder
 	for _, r := range rows {
@@ -132,7 +135,9 @@ func (v *Chart) idleText(rank int) string {
 func (v *Chart) Folded(w, h int) int {
 	n := 0
 	for _, s := range v.picture(w, h) {
-		n += s.folded
+		if !s.cut {
+			n += s.folded
+		}
 	}
 	return n
 }
@@ -141,7 +146,7 @@ func (v *Chart) Folded(w, h int) int {
 // column, so that it needs its legend.
 func (v *Chart) Blended(w, h int) bool {
 	spans := v.picture(w, h)
-	return len(spans) > 0 && perOp(spans, v.scale(v.Rows(h))) < 1
+	return len(spans) > 0 && perOp(spans, v.axis.scale) < 1
 }
 
 func (v *Chart) picture(w, h int) []interval {
@@ -150,42 +155,67 @@ func (v *Chart) picture(w, h int) []interval {
 		return nil
 	}
 	label, idle := v.margins(w)
-	return v.spans(w-label-idle, v.scale(rows))
+	return v.spans(w - label - idle)
+}
+
+// spans divides w columns among the parts of the step that are shown.
+func (v *Chart) spans(w int) []interval {
+	if v.wide != w || v.axis.Whole == 0 {
+		v.axis, v.wide = NewAxis([]*schedule.Timeline{v.Timeline}, v.Fold, w, 0), w
+	}
+	return v.axis.Frame(0, 1, w).spans
 }
 
 // timeScale is what decides how a timeline is drawn.
 type timeScale struct {
-	shortest float64 // mean duration of the shortest kind of operation
-	common   float64 // the same on the rank where it is longest
+	shortest float64 // duration of the shortest kind of operation
 	regular  bool    // the other kinds last whole multiples of it
 	readable float64 // columns that it has at least when nothing need be folded
+	legible  float64 // columns in which its letter and its micro-batch fit
 }
 
-// scale looks at the first, the middle and the last of the given ranks.
+// scale looks at the first, the middle and the last of the given ranks. Ranks with little
+// work and single short operations do not decide it.
 func (v *Chart) scale(rows []int) timeScale {
+	const (
+		single = 0.6 // of the mean of its kind: what is shorter is an exception
+		little = 0.5 // of the shortest kind on another rank: so is what this rank has
+	)
 	t := v.Timeline
-	s := timeScale{
-		shortest: t.Makespan, regular: true,
-		readable: float64(2 + len(strconv.Itoa(t.Order.Spec.MicroBatches-1))),
-	}
+	digits := float64(len(strconv.Itoa(t.Order.Spec.MicroBatches - 1)))
+	s := timeScale{shortest: t.Makespan, regular: true, readable: 2 + digits, legible: 1 + digits}
 	var means []float64
+	common := 0.0
 	for _, r := range []int{rows[0], rows[len(rows)/2], rows[len(rows)-1]} {
-		var sum [4]float64
+		var sum, least [4]float64
 		var n [4]int
-		own := t.Makespan
 		for k := t.Order.Start[r]; k < t.Order.Start[r+1]; k++ {
-			kind := t.Order.Ops[k].Kind()
-			sum[kind] += t.End[k] - t.Begin[k]
+			kind, took := t.Order.Ops[k].Kind(), t.End[k]-t.Begin[k]
+			if n[kind] == 0 || took < least[kind] {
+				least[kind] = took
+			}
+			sum[kind] += took
 			n[kind]++
 		}
+		own := 0.0
 		for kind, total := range sum {
-			if total > 0 {
-				means = append(means, total/float64(n[kind]))
-				own = min(own, total/float64(n[kind]))
+			if total <= 0 {
+				continue
+			}
+			mean := total / float64(n[kind])
+			means = append(means, mean)
+			if least[kind] < single*mean {
+				least[kind] = mean
+			}
+			if own == 0 || least[kind] < own {
+				own = least[kind]
 			}
 		}
-		s.shortest, s.common = min(s.shortest, own), max(s.common, own)
+		if own > 0 { // it has operations
+			s.shortest, common = min(s.shortest, own), max(common, own)
+		}
 	}
+	s.shortest = max(s.shortest, little*common)
 	for _, mean := range means {
 		ratio := mean / s.shortest
 		s.regular = s.regular && math.Abs(ratio-math.Round(ratio)) < 0.01

@@ -78,11 +78,16 @@ func TestChartText(t *testing.T) {
  1 │FFF······BBFBBFBBFBBFBBFBBFBBFBBFBBFBBFB·BB·BB··  19.0 %|
  2 │FFF·····BBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBB·BB·BB··  19.0 %|
 15 │···BFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFB······  19.0 %|`},
-		{"folded", oneFOneB(4, 128), true, false, 80, 8, `
-0 │F0│F1F2│F3················B0--│F4│⋯×123⋯B124│···B125│···B126│···B127│   2.3 %|
-1 │···F0F1│F2···········B0--│F3│B1--│⋯×123⋯F-│B125│···B126│··B127-│·····   2.3 %|
-2 │·····F0│F1······B0--│F2│B1--│F3B2-⋯×123⋯B-│F-B126-│··B127│···········   2.3 %|
-3 │········F0B0---│F1B1---│F2B2--│F3│⋯×123⋯B126│F-│B127│················   2.3 %|`},
+		{"folded", oneFOneB(4, 128), true, false, 120, 8, `
+0 │F0-│F1-│F2-│F3-│························B0-----│F4-│⋯×123⋯B124---│····B125---│····B126---│····B127---│          2.3 %|
+1 │····F0-│F1-│F2-│················B0-----│F3-│B1-----│⋯×123⋯F127B125---│····B126---│····B127---│········          2.3 %|
+2 │········F0-│F1-│········B0-----│F2-│B1-----│F3-│B2--⋯×123⋯B125F127B126---│····B127---│················          2.3 %|
+3 │············F0-│B0-----│F1-│B1-----│F2-│B2-----│F3-│⋯×123⋯B126---│F127B127---│························          2.3 %|`},
+		{"stretches", oneFOneB(4, 128), true, false, 80, 8, `
+0 │F0-│F1-│F2-│F3-│····· ⋯ FB61----│F65│B62----│ ⋯ ·B126---│····B127---│   2.3 %|
+1 │····F0-│F1-│F2-│····· ⋯ BF64│B62----│F65│B63- ⋯ B····B127---│········   2.3 %|
+2 │········F0-│F1-│····· ⋯ B62-│F64│B63----│F65│ ⋯ B127│················   2.3 %|
+3 │············F0-│B0--- ⋯ FB63----│F64│B64----│ ⋯ ·····················   2.3 %|`},
 		{"folded twice, ASCII", schedule.Spec{Kind: schedule.AFAB, Ranks: 2, VirtualStages: 1, MicroBatches: 40}, true, true, 80, 8, `
 0 |F0-|F1-|<x37>F39|............B0-----|<x37>B38----|B39----|              2.4 %|
 1 |....F0-|<x37>F38|F39|B0-----|B1-----|<x37>B39----|........              2.4 %|`},
@@ -168,7 +173,7 @@ func TestChartLegible(t *testing.T) {
 				t.Errorf("%+v: %d cells show mixed columns", s, w)
 			}
 		}
-		if s.Ranks == 4 && v.Folded(140, 8) == 0 {
+		if s.Ranks == 4 && v.Folded(200, 8) == 0 {
 			t.Errorf("%+v: the steady state is not folded", s)
 		}
 	}
@@ -187,7 +192,7 @@ func TestChartColour(t *testing.T) {
 			if theme.Blends() != c.blends {
 				t.Errorf("%s %v: blends %v", name, c.profile, theme.Blends())
 			}
-			p := v.newPainter(theme, widget.NewGlyphs(true), 100, v.Rows(16))
+			p := v.newPainter(theme, widget.NewGlyphs(true), 100)
 			p.row(0)
 			looks := map[string]string{} // by what is shown there
 			for column, what := range map[int]string{0: "forward", 3: "idle", 50: "steady"} {
@@ -224,15 +229,15 @@ func TestChartColour(t *testing.T) {
 // edge of an operation, and the two looks of idle time.
 func TestChartLooks(t *testing.T) {
 	theme := themed(t, "dark", colorprofile.TrueColor)
-	p := (&Chart{Timeline: built(t, oneFOneB(2, 3), 0), Plain: true}).newPainter(theme, widget.NewGlyphs(true), 24, []int{0, 1})
+	p := (&Chart{Timeline: built(t, oneFOneB(2, 3), 0), Plain: true}).newPainter(theme, widget.NewGlyphs(true), 24)
 	forward, backward := theme.Area(themes.Forward), theme.Area(themes.Backward)
 	for _, c := range []struct {
 		rank, column int
 		want         cell
 	}{
-		{0, 0, cell{forward, "0"}},
-		{0, 1, cell{forward, " "}},
-		{0, 2, cell{forward, "1"}},                  // the next micro-batch: the number tells them apart
+		{0, 0, cell{forward, "F"}},
+		{0, 1, cell{forward, "0"}},
+		{0, 2, cell{forward, "F"}},                  // the next micro-batch: the number tells them apart
 		{0, 4, cell{theme.Paint(themes.Warn), "·"}}, // between two operations
 		{0, 8, cell{backward, "B"}},
 		{0, 9, cell{backward, "0"}},
@@ -355,7 +360,7 @@ func TestChartAnySize(t *testing.T) {
 			}
 		}
 		if want > 0 && tl.Makespan > 0 {
-			checkSpans(t, v.spans(w, v.scale(v.Rows(h))), tl.Makespan, w)
+			checkSpans(t, v.spans(w), tl.Makespan, w)
 		}
 	})
 }
@@ -382,27 +387,4 @@ func TestChartNothing(t *testing.T) {
 			t.Errorf("%+v: %v", tl, lines)
 		}
 	}
-}
-
-// BenchmarkChart draws the timeline of the budgets: 64 ranks, 512 micro-batches,
-// 4 chunks, 262,144 operations.
-func BenchmarkChart(b *testing.B) {
-	tl := built(b, schedule.Spec{Kind: schedule.Interleaved, Ranks: 64, VirtualStages: 4, MicroBatches: 512}, 0)
-	theme, g := themed(b, "dark", colorprofile.TrueColor), widget.NewGlyphs(true)
-	for _, fold := range []bool{false, true} {
-		b.Run(fmt.Sprintf("64x200/fold=%v", fold), func(b *testing.B) {
-			v := Chart{Timeline: tl, Fold: fold}
-			b.ReportAllocs()
-			for b.Loop() {
-				v.Render(theme, g, 200, 64)
-			}
-		})
-	}
-	b.Run("8x60/p=8/m=64", func(b *testing.B) {
-		v := Chart{Timeline: built(b, oneFOneB(8, 64), 0), Fold: true}
-		b.ReportAllocs()
-		for b.Loop() {
-			v.Render(theme, g, 60, 8)
-		}
-	})
 }

@@ -172,7 +172,7 @@ func Letters(line *schedule.Timeline, columns int) func(rank int) string {
 	if columns <= 0 || !drawable(line) {
 		return func(int) string { return "" }
 	}
-	p := gantt.newPainter(&themes.Theme{}, widget.NewGlyphs(false), columns, gantt.Rows(1))
+	p := gantt.newPainter(&themes.Theme{}, widget.NewGlyphs(false), columns)
 	p.spans, p.perOp = []interval{{to: line.Makespan, cols: columns}}, 0
 	p.blend = newBlend(columns)
 	return func(rank int) string {

@@ -71,11 +71,11 @@ func TestFewColoursKeepShares(t *testing.T) {
 		}
 		v := Chart{Timeline: line, Plain: true}
 		const w = 120
-		if perOp(v.picture(w, p), v.scale(v.Rows(p))) >= 1 {
+		if perOp(v.picture(w, p), v.axis.scale) >= 1 {
 			t.Skip("operations have a column each")
 		}
 		for _, theme := range looks {
-			painter := v.newPainter(theme, widget.NewGlyphs(true), w, v.Rows(p))
+			painter := v.newPainter(theme, widget.NewGlyphs(true), w)
 			// Of a picture to a whole scale some columns stay empty at its end.
 			end := painter.spans[len(painter.spans)-1]
 			drawn := float64(end.col + end.cols)
@@ -111,7 +111,7 @@ func TestFewColoursKeepShares(t *testing.T) {
 // are a handful of looks each, not one for each column.
 func TestFewColoursAreCalm(t *testing.T) {
 	v := Chart{Timeline: built(t, oneFOneB(16, 256), 0), Plain: true}
-	p := v.newPainter(themed(t, "dark", colorprofile.ANSI), widget.NewGlyphs(true), 100, v.Rows(16))
+	p := v.newPainter(themed(t, "dark", colorprofile.ANSI), widget.NewGlyphs(true), 100)
 	for rank := range 16 {
 		p.row(rank)
 		changes := 0

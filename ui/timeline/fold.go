@@ -2,11 +2,10 @@ package timeline
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"meshscope/engine/schedule"
-
-	"meshscope/ui/widget"
 )
 
 // interval is a part of the picture: a stretch of time over some columns, or
@@ -30,13 +29,15 @@ const (
 	// ganttSnap is the share of the width that a picture must keep when it is
 	// narrowed to give every operation a whole number of columns.
 	ganttSnap = 0.8
-	// ganttLegible is how many columns the shortest operation must have in a
-	// picture of all that does not repeat itself. With fewer, stretches are cut
-	// out; ganttCutScale is how many the usual short one has in these, and
-	// ganttCut the width of the mark between them.
-	ganttLegible  = 1.75
-	ganttCutScale = 4.0
-	ganttCut      = 3
+	// ganttCut is the width of the mark between two stretches, cutTwo and cutThree are the widths from
+	// which so many are shown, cutScale is the fewest columns that the shortest operation has in
+	// them, and cutWide the width of a picture that has room for an edge behind each label.
+	ganttCut = 3
+	cutTwo   = 24
+	cutThree = 54
+	cutScale = 3.0
+	cutMost  = 0.75 // of the step: what narrower operations must show of it
+	cutWide  = 96
 )
 
 // periodic is a stretch of the step in which every rank repeats itself.
@@ -44,31 +45,6 @@ type periodic struct{ from, to, period float64 }
 
 // count returns how many whole periods it has.
 func (p periodic) count() int { return int((p.to - p.from) / p.period * (1 + 1e-9)) }
-
-// spans divides w columns among the parts of the step: all of it where that is
-// readable, else without repetitions of the steady state, else three short
-// stretches of it.
-func (v *Chart) spans(w int, sc timeScale) []interval {
-	t := v.Timeline
-	whole := placeSpans([]interval{{to: t.Makespan}}, w, sc)
-	if !v.Fold || sc.shortest*float64(w) >= sc.readable*t.Makespan {
-		return whole
-	}
-	found := v.periodic()
-	if len(found) == 0 {
-		found = v.steady()
-	}
-	best, least := whole, 1.0 // what does not repeat itself is shown whole if it can be
-	if folded, ok := v.folded(found, w, sc); ok && perOp(folded, sc) >= ganttFoldGain*perOp(whole, sc) {
-		best, least = folded, ganttLegible
-	}
-	if perOp(best, sc) < least {
-		if parts, ok := v.stretches(w, sc); ok {
-			return parts
-		}
-	}
-	return best
-}
 
 // perOp returns how many columns the shortest kind of operation has.
 func perOp(spans []interval, sc timeScale) float64 {
@@ -81,88 +57,80 @@ func perOp(spans []interval, sc timeScale) float64 {
 	return most
 }
 
-// folded leaves as much of the repetitions out as makes the rest readable.
-func (v *Chart) folded(found []periodic, w int, sc timeScale) ([]interval, bool) {
-	t, foldable := v.Timeline, 0.0
-	for _, p := range found {
-		foldable += float64(max(0, p.count()-1)) * p.period
+// stretches leaves out all but a few short stretches, at a scale at which operations can be
+// read: the beginning, the steady state or what is about a moment, and the end. Of two
+// timelines that end far from each other, the middle one has the end of the shorter.
+func (a *Axis) stretches(w int, about float64) {
+	n, marks := 3, 2
+	if w < cutThree {
+		n, marks = 2, 1
 	}
-	room := float64(w - len(found)*len("<x1000>"))
-	if foldable <= 0 || room < ganttMinPlot {
-		return nil, false
+	if w < cutTwo {
+		return
 	}
-	share := min(1, (t.Makespan-room*sc.shortest/sc.readable)/foldable)
+	if n == 2 && about > 0 { // the end may be left out too
+		marks++
+	}
+	need := max(cutScale, a.scale.legible)
+	if w >= cutWide {
+		need = a.scale.readable
+	}
+	drawn := float64((w-marks*ganttCut)/n) * a.scale.shortest // columns of a stretch, in operations
+	if most := drawn * float64(n) / a.scale.legible; most >= cutMost*a.Whole {
+		need = a.scale.legible // little is left out then
+	}
+	each := drawn / need
+	from := []float64{0, a.steady - each/2, a.Whole - each}
+	switch {
+	case about > 0:
+		from[1] = about*a.Whole - each/2
+		from = from[:n]
+	case n == 2:
+		from = []float64{0, a.Whole - each}
+	case a.Whole-a.least > each/2:
+		from[1] = a.least - each + each/4
+	}
+	for i := range from {
+		from[i] = min(max(from[i], 0), a.Whole-each)
+	}
+	slices.Sort(from)
+	a.cuts, a.Folded, a.Length = nil, 0, a.Whole
+	for i, at := range from[:len(from)-1] {
+		if left := from[i+1] - at - each; left > ganttCut/need*a.scale.shortest {
+			a.cuts = append(a.cuts, interval{from: at + each, to: from[i+1], folded: 1, cut: true, cols: ganttCut})
+			a.Length -= left
+		}
+	}
+	if last := from[len(from)-1] + each; about > 0 && last < a.Whole {
+		a.cuts = append(a.cuts, interval{from: last, to: a.Whole, folded: 1, cut: true, cols: ganttCut})
+		a.Length -= a.Whole - last
+	}
+	a.Cut = len(a.cuts) > 0
+}
 
-	var spans []interval
-	at := 0.0
-	for _, p := range found {
-		n := int(math.Ceil(share * float64(p.count()-1)))
-		if n < ganttLeastFold || n > p.count()-1 {
+// steadyState returns a moment in the middle of the steady state: of the stretch in which every
+// rank has both forwards and backwards to run, or where a step without one turns.
+func steadyState(lines []*schedule.Timeline) float64 {
+	for _, t := range lines {
+		if !drawable(t) {
 			continue
 		}
-		from := p.from + float64((p.count()-n+1)/2)*p.period
-		to := min(from+float64(n)*p.period, t.Makespan) // the sum may round up
-		spans = append(spans, interval{from: at, to: from}, interval{
-			from: from, to: to, folded: n, cols: widget.Width(foldText(n, true)),
-		})
-		at = to
-	}
-	return placeSpans(append(spans, interval{from: at, to: t.Makespan}), w, sc), true
-}
-
-// stretches shows the beginning, the middle and the end of the step at a
-// readable size and cuts out what lies between.
-func (v *Chart) stretches(w int, sc timeScale) ([]interval, bool) {
-	total := v.Timeline.Makespan
-	// Ranks with little work do not decide the scale as long as their operations
-	// have a column each.
-	scale := min(ganttCutScale/sc.shortest, max(ganttCutScale/sc.common, 1/sc.shortest))
-	each := float64((w-2*ganttCut)/3) / scale
-	if w < 3*ganttMinPlot/2+2*ganttCut || 3*each >= total {
-		return nil, false
-	}
-	middle := (total - each) / 2
-	return placeSpans([]interval{
-		{to: each},
-		{from: each, to: middle, cut: true, cols: ganttCut},
-		{from: middle, to: middle + each},
-		{from: middle + each, to: total - each, cut: true, cols: ganttCut},
-		{from: total - each, to: total},
-	}, w, sc), true
-}
-
-// steady returns the stretch in which every rank has both forwards and backwards to
-// run. Uneven stages do not repeat themselves there to the last digit, but the
-// slowest rank sets the pace of all, and its micro-batches are counted.
-func (v *Chart) steady() []periodic {
-	t := v.Timeline
-	o := t.Order
-	from, to, slowest := 0.0, t.Makespan, 0
-	for r := range v.ranks() {
-		firstBack, lastForward := t.Makespan, 0.0
-		for k := o.Start[r]; k < o.Start[r+1]; k++ {
-			if o.Ops[k].Kind() == schedule.Forward {
-				lastForward = t.Begin[k]
-			} else {
-				firstBack = min(firstBack, t.Begin[k])
+		o, from, to := t.Order, 0.0, t.Makespan
+		for r := range t.Ranks {
+			first, last := o.Start[r], o.Start[r+1]-1
+			for first < last && o.Ops[first].Kind() == schedule.Forward {
+				first++
+			}
+			for last > first && o.Ops[last].Kind() != schedule.Forward {
+				last--
+			}
+			if first < len(o.Ops) && last >= 0 {
+				from, to = max(from, t.Begin[first]), min(to, t.Begin[last])
 			}
 		}
-		from, to = max(from, firstBack), min(to, lastForward)
-		if t.Ranks[r].Busy > t.Ranks[slowest].Busy {
-			slowest = r
-		}
+		return (from + to) / 2
 	}
-	ops := 0
-	for k := o.Start[slowest]; k < o.Start[slowest+1]; k++ {
-		if t.Begin[k] >= from && t.End[k] <= to {
-			ops++
-		}
-	}
-	perMicroBatch := (o.Start[slowest+1] - o.Start[slowest]) / max(o.Spec.MicroBatches, 1)
-	if n := ops / max(perMicroBatch, 1); n >= 2+ganttLeastFold && to > from {
-		return []periodic{{from: from, to: to, period: (to - from) / float64(n)}}
-	}
-	return nil
+	return 0
 }
 
 // placeSpans gives the stretches of time their columns, all to one scale. Where

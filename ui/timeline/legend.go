@@ -19,7 +19,7 @@ func (v *Chart) Legend(t *themes.Theme, g widget.Glyphs, w, h int) string {
 		return l.String()
 	}
 	label, idle := v.margins(w)
-	p := v.newPainter(t, g, w-label-idle, rows)
+	p := v.newPainter(t, g, w-label-idle)
 	for _, r := range rows { // which mixes and which labels there are shows in the picture only
 		p.row(r)
 	}
@@ -81,7 +81,11 @@ func (p *painter) legend(rows []int) []LegendEntry {
 		}
 	}
 	if p.small {
-		entries = append(entries, LegendEntry{Paint: p.theme.Area(p.fill(schedule.NewOp(schedule.Forward, 1, 0))), Sign: p.framed("f"), Text: "second chunk, F3.1 in words", Brief: "2nd chunk"})
+		text, brief := "second chunk, F3.1 in words", "2nd chunk"
+		if o.Chunks() > 2 {
+			text, brief = "odd chunk, F3.1 in words", "odd chunk"
+		}
+		entries = append(entries, LegendEntry{Paint: p.theme.Area(p.fill(schedule.NewOp(schedule.Forward, 1, 0))), Sign: p.framed("f"), Text: text, Brief: brief})
 	}
 	if p.joined {
 		entries = append(entries, LegendEntry{Paint: p.mark, Sign: "&", Text: "two at once"})

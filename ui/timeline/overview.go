@@ -40,36 +40,38 @@ func (o *Overview) Is(line *schedule.Timeline, w, n int) bool {
 	return o != nil && o.line == line && len(o.keys) == n && n > 0 && len(o.keys[0]) == w
 }
 
-// Render draws it. What lies outside the window, in places of the axis, is grey.
-func (o *Overview) Render(a *Axis, t *themes.Theme, g widget.Glyphs, from, to float64) []string {
-	if len(o.keys) == 0 {
-		return nil
-	}
-	w := len(o.keys[0])
-	whole := Frame{Cols: w, spans: []interval{{to: a.Whole, cols: w}}}
+// Render draws it.
+func (o *Overview) Render(t *themes.Theme, g widget.Glyphs) []string {
 	gantt := Chart{Timeline: o.line}
-	bright := gantt.newPainter(t, g, w, gantt.Rows(1))
-	grey := gantt.newPainter(t.Dim(), g, w, gantt.Rows(1))
-	bright.blend, grey.blend = newBlend(w), newBlend(w)
-	bright.stacked, grey.stacked = false, false
-	first, last := whole.Column(a.Moment(from)), whole.Column(a.Moment(to))
 	lines := make([]string, 0, len(o.keys))
-	cells := make([]cell, w)
 	for _, keys := range o.keys {
-		var b strings.Builder
+		p := gantt.newPainter(t, g, len(keys))
+		p.blend, p.stacked = newBlend(len(keys)), g.Unicode // colours of the legend, not mixes of them
 		for c, key := range keys {
-			p := bright
-			if c < first || c > last {
-				p = grey
-			}
-			if cells[c] = (cell{paint: p.idle, sign: bright.idleSign}); key != 0 {
-				cells[c] = p.blend.look(p, key, c)
+			if p.cells[c] = (cell{paint: p.idle, sign: p.idleSign}); key != 0 {
+				p.cells[c] = p.blend.look(p, key, c)
 			}
 		}
-		writeCells(&b, cells)
+		var b strings.Builder
+		writeCells(&b, p.cells)
 		lines = append(lines, b.String())
 	}
 	return lines
+}
+
+// shown reports, by column of a whole that is w cells wide, whether the frame shows any of it.
+func (f *Frame) shown(whole float64, w int) []bool {
+	in := make([]bool, w)
+	for _, s := range f.spans {
+		if !s.drawn() {
+			continue
+		}
+		from := int(s.from / whole * float64(w))
+		for c := from; c < w && (c == from || float64(c)*whole < s.to*float64(w)); c++ {
+			in[c] = true
+		}
+	}
+	return in
 }
 
 // Share returns which of p ranks the i-th of n lines represents.
@@ -96,32 +98,70 @@ func addShares(shares [][4]float32, line *schedule.Timeline, rank int, whole flo
 	}
 }
 
-// WindowMark returns the line under an overview that shows where the window is.
-func WindowMark(a *Axis, t *themes.Theme, g widget.Glyphs, w int, from, to float64) string {
-	whole := Frame{Cols: w, spans: []interval{{to: a.Whole, cols: w}}}
-	first, last := max(0, whole.Column(a.Moment(from))), min(w-1, whole.Column(a.Moment(to)))
+// Windows returns the line under an overview that shows where the parts of a frame are, and what
+// words says of a time that is left out, where that has room.
+func (f *Frame) Windows(whole float64, t *themes.Theme, g widget.Glyphs, w int, words func(left float64) string) string {
 	in, out := "=", "-"
 	if g.Unicode {
 		in, out = "━", "╌"
 	}
-	return widget.NewLine(w).Put(t.Paint(themes.Faint), widget.Fill(out, first)).
-		Put(t.Paint(themes.Accent), widget.Fill(in, max(1, last-first+1))).
-		Put(t.Paint(themes.Faint), widget.Fill(out, w-last-1)).String()
+	shown, line := f.shown(whole, w), widget.NewLine(w)
+	for i := 0; i < w; {
+		j := i
+		for j < w && shown[j] == shown[i] {
+			j++
+		}
+		switch text := " " + words(whole*float64(j-i)/float64(w)) + " "; {
+		case shown[i]:
+			line.Put(t.Paint(themes.Accent), widget.Fill(in, j-i))
+		case widget.Width(text)+2 > j-i:
+			line.Put(t.Paint(themes.Faint), widget.Fill(out, j-i))
+		default:
+			before := (j - i - widget.Width(text)) / 2
+			line.Put(t.Paint(themes.Faint), widget.Fill(out, before)).Put(t.Paint(themes.Muted), text).
+				Put(t.Paint(themes.Faint), widget.Fill(out, j-i-before-widget.Width(text)))
+		}
+		i = j
+	}
+	return line.String()
 }
 
-// Spark draws how much something is over the columns of a frame, each column
-// the most in it: samples hold until the next one. Values are shares of top;
-// those above limit (0: none) are in the look of what does not fit.
-func (f *Frame) Spark(times, values []float64, top, limit float64, t *themes.Theme, g widget.Glyphs) string {
+// Spark draws how much something is over the columns of a frame in n lines, each column the most in
+// it: samples hold until the next one. Values are shares of top; those above limit (0: none) are in
+// the look of what does not fit.
+func (f *Frame) Spark(times, values []float64, top, limit float64, t *themes.Theme, g widget.Glyphs, n int) []string {
 	signs := []string{" ", ".", ":", "-", "=", "+", "*", "%", "#"}
 	if g.Unicode {
 		signs = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
 	}
+	most := f.most(times, values)
+	lines := make([]string, 0, n)
 	cells := make([]cell, f.Cols)
-	for i := range cells {
-		cells[i].sign = " "
+	for below := n - 1; below >= 0; below-- {
+		for i, value := range most {
+			cells[i] = cell{sign: " "}
+			if value <= 0 || top <= 0 {
+				continue
+			}
+			height := max(1, int(float64(8*n)*value/top+0.5)) - 8*below
+			if height <= 0 {
+				continue
+			}
+			cells[i] = cell{paint: t.Paint(themes.Memory), sign: signs[min(8, height)]}
+			if limit > 0 && value > limit {
+				cells[i].paint = t.Paint(themes.Bad)
+			}
+		}
+		var b strings.Builder
+		writeCells(&b, cells)
+		lines = append(lines, b.String())
 	}
-	plain, over := t.Paint(themes.Memory), t.Paint(themes.Bad)
+	return lines
+}
+
+// most returns the most of the samples in each column.
+func (f *Frame) most(times, values []float64) []float64 {
+	out := make([]float64, f.Cols)
 	k := 0
 	for _, s := range f.spans {
 		if s.folded > 0 || s.cols <= 0 {
@@ -133,19 +173,10 @@ func (f *Frame) Spark(times, values []float64, top, limit float64, t *themes.The
 			for k+1 < len(times) && times[k+1] <= s.from+float64(c)*width {
 				k++
 			}
-			most := 0.0
-			for j := k; j < len(times) && times[j] < until; j++ {
-				most = max(most, values[j])
-			}
-			if col := s.col + c; col < len(cells) && most > 0 && top > 0 {
-				cells[col] = cell{paint: plain, sign: signs[min(8, max(1, int(8*most/top+0.5)))]}
-				if limit > 0 && most > limit {
-					cells[col].paint = over
-				}
+			for j := k; j < len(times) && times[j] < until && s.col+c < len(out); j++ {
+				out[s.col+c] = max(out[s.col+c], values[j])
 			}
 		}
 	}
-	var b strings.Builder
-	writeCells(&b, cells)
-	return b.String()
+	return out
 }

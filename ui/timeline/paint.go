@@ -18,6 +18,7 @@ type painter struct {
 	spans  []interval
 	perOp  float64 // columns of the shortest kind of operation
 	cells  []cell
+	chunks []chunkLabel // of the rank that is drawn
 	// small and joined: a label of a second chunk was written, and the mark of a pair.
 	small, joined bool
 
@@ -34,11 +35,17 @@ type painter struct {
 // mixes reports whether a column that holds several operations has their colours mixed.
 func (p *painter) mixes() bool { return p.theme.Blends() && !p.stacked }
 
-// newPainter prepares w columns for the given ranks.
-func (v *Chart) newPainter(t *themes.Theme, g widget.Glyphs, w int, rows []int) *painter {
-	sc := v.scale(rows)
+// chunkLabel is what the second line of a high bar says of an operation.
+type chunkLabel struct {
+	col  int
+	text string
+}
+
+// newPainter prepares w columns.
+func (v *Chart) newPainter(t *themes.Theme, g widget.Glyphs, w int) *painter {
+	spans := v.spans(w)
 	p := &painter{
-		theme: t, glyphs: g, line: v.Timeline, spans: v.spans(w, sc), cells: make([]cell, w),
+		theme: t, glyphs: g, line: v.Timeline, spans: spans, cells: make([]cell, w),
 		idleSign: ".", idle: t.Paint(themes.Faint), inside: t.Paint(themes.Warn), mark: t.Paint(themes.Muted),
 	}
 	if g.Unicode {
@@ -47,7 +54,7 @@ func (v *Chart) newPainter(t *themes.Theme, g widget.Glyphs, w int, rows []int) 
 	if info, ok := v.Timeline.Order.Spec.Kind.Info(); ok {
 		p.stacked = g.Unicode && t.Blends() && !info.SplitsBackward
 	}
-	p.perOp = perOp(p.spans, sc)
+	p.perOp = perOp(p.spans, v.axis.scale)
 	if p.perOp < 1 {
 		p.blend = newBlend(w)
 	}
@@ -56,6 +63,7 @@ func (v *Chart) newPainter(t *themes.Theme, g widget.Glyphs, w int, rows []int) 
 
 // row fills the cells with one rank.
 func (p *painter) row(rank int) {
+	p.chunks = p.chunks[:0]
 	for i := range p.cells {
 		p.cells[i] = cell{}
 	}
@@ -164,6 +172,11 @@ func (p *painter) op(op schedule.Op, a, b int, closed bool) {
 	for i := range len(text) {
 		p.cells[a+i].sign = text[i : i+1]
 	}
+	if p.line.Order.Chunks() > 1 {
+		if text := "c" + strconv.Itoa(op.Chunk()); len(text) <= n {
+			p.chunks = append(p.chunks, chunkLabel{a, text})
+		}
+	}
 	edge := 4
 	if !p.theme.Colours {
 		edge = 3
@@ -186,11 +199,11 @@ func (p *painter) label(op schedule.Op, n int) string {
 	switch {
 	case p.theme.Colours && n == 1:
 		return ""
-	case p.theme.Colours && len(number) <= n && (n < 4 || !fits):
+	case p.theme.Colours && len(number) <= n && !fits:
 		return number
 	}
 	p.small = p.small || second
-	if fits && (n >= 4 || !p.theme.Colours) {
+	if fits {
 		return letter + number
 	}
 	return letter

@@ -45,35 +45,6 @@ type Rows struct {
 	heights     []int
 }
 
-// Tall makes ranks n lines high: that of Draw, and n-1 times Below. Stacks go over all of them.
-func (r *Rows) Tall(n int) {
-	if r != nil {
-		r.tall = n
-	}
-}
-
-// stacked gives stacks the part of them that is in the line with so many lines below it.
-func (r *Rows) stacked(line int) {
-	if r.above = line; r.tall < 2 {
-		return
-	}
-	var last, full themes.Paint
-	for i, h := range r.heights {
-		if h == 0 {
-			continue
-		}
-		c := &r.base.cells[i]
-		if part := h*r.tall - blendLevels*line; part < blendLevels {
-			c.sign = lowerEighth(max(0, part))
-		} else { // full, and so are the lines below: as a ground, since blocks leave seams in some fonts
-			if c.paint != last {
-				last, full = c.paint, c.paint.Reversed()
-			}
-			c.paint, c.sign, r.heights[i] = full, " ", 0
-		}
-	}
-}
-
 // NewRows prepares the drawing of a timeline's ranks. With grey set, operations
 // that are not marked stand back.
 func NewRows(line *schedule.Timeline, f *Frame, t *themes.Theme, g widget.Glyphs, grey bool) *Rows {
@@ -81,10 +52,9 @@ func NewRows(line *schedule.Timeline, f *Frame, t *themes.Theme, g widget.Glyphs
 		return nil
 	}
 	gantt := Chart{Timeline: line}
-	shortest := gantt.scale(gantt.Rows(3)).shortest
 	painter := func(t *themes.Theme) *painter {
-		p := gantt.newPainter(t, g, f.Cols, gantt.Rows(3))
-		p.spans, p.perOp = f.spans, f.perUnit()*shortest
+		p := gantt.newPainter(t, g, f.Cols)
+		p.spans, p.perOp = f.spans, f.PerOp()
 		if p.perOp < 1 && p.perOp > 0.98 {
 			p.perOp = 1 // a window of one column per operation need not fall on whole columns
 		}
@@ -191,34 +161,6 @@ func (r *Rows) recompute(p *painter, rank, k, a, b int) {
 	}
 }
 
-// Below writes the rank that Draw drew last once more, without its letters: a
-// further line of a high bar.
-func (r *Rows) Below(b *strings.Builder) {
-	cells := r.base.cells
-	plain := r.base.theme.Area(themes.Forward) // without a ground of its own where there are no colours
-	for i := range cells {
-		switch {
-		case !lettered(cells[i].sign):
-		case r.theme.Colours && (!r.grey || cells[i].paint != plain):
-			cells[i].sign = " "
-		default:
-			cells[i].sign = "-"
-		}
-	}
-	for _, s := range r.frame.spans {
-		for i := s.col; s.folded > 0 && i < min(s.col+s.cols, len(cells)); i++ {
-			cells[i] = cell{sign: " "}
-		}
-	}
-	r.stacked(max(0, r.above-1))
-	writeCells(b, cells)
-}
-
-// lettered reports whether a sign is a letter, a digit or the mark of a pair.
-func lettered(s string) bool {
-	return len(s) == 1 && (s[0] >= '0' && s[0] <= '9' || s[0] >= 'A' && s[0] <= 'Z' || s[0] >= 'a' && s[0] <= 'z' || s == "&")
-}
-
 // Legend names the looks of the ranks that were drawn: mixes of kinds where
 // operations are narrower than a column, then the kinds.
 func (r *Rows) Legend() []LegendEntry {
@@ -295,7 +237,7 @@ func (r *Rows) future(until float64) {
 		switch c := &cells[i]; {
 		case stacks && (c.sign == " " && c.paint != (themes.Paint{}) || isStack(c.sign) && !r.base.idleAbove(c.paint) || lettered(c.sign) && !r.frame.folded(i)):
 			c.sign = "█"
-		case c.sign == " " && c.paint != (themes.Paint{}):
+		case c.sign == " " && c.paint != (themes.Paint{}) && !r.frame.folded(i):
 			c.sign = "-"
 		}
 		cells[i].paint = faint

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"testing"
@@ -41,7 +42,7 @@ func TestAxis(t *testing.T) {
 			lines = append(lines, simulated(t))
 		}
 		w := rapid.IntRange(12, 200).Draw(t, "w")
-		a := NewAxis(lines, rapid.Bool().Draw(t, "fold"), w)
+		a := NewAxis(lines, rapid.Bool().Draw(t, "fold"), w, rapid.SampledFrom([]float64{0, 1e-9, 0.3, 0.8, 1}).Draw(t, "about"))
 		away := 0.0
 		for _, c := range a.cuts {
 			away += c.to - c.from
@@ -83,10 +84,12 @@ func TestOverview(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
 		line := simulated(t)
 		theme := p.Resolve(rapid.SampledFrom([]colorprofile.Profile{colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256}).Draw(t, "profile"))
-		a := NewAxis([]*schedule.Timeline{line}, true, 60)
+		a := NewAxis([]*schedule.Timeline{line}, true, 60, 0)
 		n := rapid.IntRange(1, len(line.Ranks)).Draw(t, "n")
 		w := rapid.IntRange(1, 100).Draw(t, "w")
-		lines := append(NewOverview(line, &a, w, n).Render(&a, theme, widget.NewGlyphs(true), 0.2, 0.4), WindowMark(&a, theme, widget.NewGlyphs(false), w, 0.2, 0.4))
+		f := a.Frame(rapid.Float64Range(0, 0.5).Draw(t, "from"), 1, 60)
+		words := func(left float64) string { return fmt.Sprintf("%g left out", left) }
+		lines := append(NewOverview(line, &a, w, n).Render(theme, widget.NewGlyphs(true)), f.Windows(a.Whole, theme, widget.NewGlyphs(false), w, words))
 		if len(lines) != n+1 {
 			t.Fatalf("%d lines of %d", len(lines), n+1)
 		}
@@ -109,6 +112,32 @@ func TestOverview(t *testing.T) {
 	})
 }
 
+// TestAxisIsLegible: whatever the schedule and however long the step, letter and micro-batch fit into
+// operations of the usual length where there is room for two stretches, and what is left out goes
+// where the cursor is.
+func TestAxisIsLegible(t *testing.T) {
+	draws.Check(t, func(t *rapid.T) {
+		lines := []*schedule.Timeline{simulated(t)}
+		if rapid.Bool().Draw(t, "two") {
+			lines = append(lines, simulated(t))
+		}
+		w := rapid.IntRange(40, 200).Draw(t, "w")
+		a := NewAxis(lines, true, w, 0)
+		if f := a.Frame(0, 1, w); !f.Legible() {
+			t.Fatalf("%v columns of %v for an operation: %+v", f.PerOp(), w, f.spans)
+		}
+		at := rapid.Float64Range(0.001, 0.999).Draw(t, "at")
+		moved := a
+		if a.LeftOut(at * a.Whole) {
+			moved = a.About(w, at)
+		}
+		f := moved.Frame(0, 1, w)
+		if a.Cut && !f.Legible() || moved.LeftOut(at*a.Whole) {
+			t.Fatalf("%v is left out of %+v", at, f.spans)
+		}
+	})
+}
+
 // TestFoldGains: a fold is there where it makes operations wider, and only there.
 func TestFoldGains(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -116,16 +145,16 @@ func TestFoldGains(t *testing.T) {
 		w     int
 		folds bool
 	}{
-		"long 1F1B":  {oneFOneB(4, 256), 100, true},
+		"long 1F1B":  {oneFOneB(4, 256), 120, true},
 		"short 1F1B": {oneFOneB(16, 22), 60, false}, // five of its periods are alike, of which two may go
 	} {
 		line := built(t, c.s, 0)
-		a := NewAxis([]*schedule.Timeline{line}, true, c.w)
+		a := NewAxis([]*schedule.Timeline{line}, true, c.w, 0)
 		if folds := a.Folded > 0; folds != c.folds {
 			t.Errorf("%s: folded %d periods", name, a.Folded)
 		}
 		for w := 20; w < 240; w += 7 {
-			a := NewAxis([]*schedule.Timeline{line}, true, w)
+			a := NewAxis([]*schedule.Timeline{line}, true, w, 0)
 			mark := 0
 			for _, s := range a.cuts {
 				mark += s.cols

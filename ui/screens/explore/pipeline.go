@@ -3,6 +3,7 @@ package explore
 import (
 	"strings"
 
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -58,10 +59,10 @@ func bubble(in *screen.Context, w int) string {
 	if r.Time == nil || r.Time.Step <= 0 {
 		return l.Right(in.Paint(themes.Muted), column, 0).String()
 	}
-	share := figure.Percent(float64(r.Time.Bubble / r.Time.Step))
-	l.Put(in.Theme.Word(themes.Muted, "bubble"), "bubble").Gap(1).Put(in.Paint(themes.Strong), share)
-	for _, words := range []string{" of the step: idle time of the slowest rank", " of the step: slowest rank", " of the step"} {
-		if widget.Width(words)+len(column) <= l.Left() {
+	l.Put(in.Theme.Word(themes.Muted, "bubble"), "bubble").Gap(1).Put(in.Paint(themes.Strong), figure.Percent(report.BubbleOfStep(r)))
+	full := " " + report.OfStep
+	for _, words := range []string{full + ", " + report.OverIdeal(r.Pipeline), full, " of the step"} {
+		if words = strings.TrimSuffix(words, ", "); widget.Width(words)+len(column) <= l.Left() {
 			l.Put(in.Paint(themes.Muted), words)
 			break
 		}

@@ -1,11 +1,9 @@
 package pipeline
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 
-	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/timeline"
@@ -89,39 +87,39 @@ func stallSign(in *screen.Context) rune {
 func timeText(step, at float64) string {
 	scale, unit := 1.0, "s"
 	switch {
+	case at >= 1:
 	case step < 1e-5:
 		scale, unit = 1e6, "us"
 	case step < 0.1:
 		scale, unit = 1e3, "ms"
 	}
 	digits := 0
-	for d := step * scale; d < 0.999 && digits < 3; d *= 10 {
+	for d := step * scale; d < 0.999 && digits < 6; d *= 10 {
 		digits++
 	}
 	return strconv.FormatFloat(at*scale, 'f', digits, 64) + " " + unit
 }
 
-// overview returns the whole step small, with the window marked.
+// overview returns the whole step small, and which parts of it the picture shows.
 func (v *View) overview(in *screen.Context, l *layout, cursor *spot) []string {
-	from, to := v.window()
-	if !l.small.Is(cursor.line, l.plot, l.strips) {
-		l.small = timeline.NewOverview(cursor.line, &l.axis, l.plot, l.strips)
+	var lines []string
+	if n := l.strips - 1; n > 0 {
+		if !l.small.Is(cursor.line, l.plot, n) {
+			l.small = timeline.NewOverview(cursor.line, &l.axis, l.plot, n)
+		}
+		lines = l.small.Render(in.Theme, in.Glyphs)
 	}
-	lines := l.small.Render(&l.axis, in.Theme, in.Glyphs, from, to)
-	lines = append(lines, timeline.WindowMark(&l.axis, in.Theme, in.Glyphs, l.plot, from, to))
-	p := len(cursor.line.Ranks)
+	lines = append(lines, l.frame.Windows(l.axis.Whole, in.Theme, in.Glyphs, l.plot, func(left float64) string {
+		return seconds(left) + " left out"
+	}))
 	for i, text := range lines {
 		line := widget.NewLine(l.label+l.plot+l.margin).Gap(l.label).Raw(text, l.plot)
-		switch {
-		case l.margin == 0:
-		case i < l.strips:
-			if lo, hi := timeline.Share(p, l.strips, i); hi-lo > 1 {
-				line.Gap(1).Put(in.Paint(themes.Muted), fmt.Sprintf("%d-%d", lo, hi-1))
-			} else {
-				line.Gap(1).Put(in.Paint(themes.Muted), strconv.Itoa(lo))
+		if i == 0 && l.margin > 0 {
+			name := "whole step"
+			if len(l.blocks) > 1 {
+				name = "whole of " + [2]string{"A", "B"}[cursor.block]
 			}
-		default:
-			line.Gap(1).Put(in.Paint(themes.Accent), "x"+figure.Three(v.zoomed()))
+			line.Gap(1).Put(in.Paint(themes.Muted), name)
 		}
 		lines[i] = line.String()
 	}

@@ -7,6 +7,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/compare"
 	"meshscope/engine/schedule"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -86,7 +87,7 @@ func figuresOf(s *engine.Setup, r *engine.Report) figures {
 	info, _ := p.Schedule.Info()
 	f := figures{
 		name: string(p.Schedule), makespan: float64(p.Makespan),
-		bubble: figure.Percent(ofStep(r)),
+		bubble: figure.Percent(report.BubbleOfStep(r)),
 		peak:   figure.GiB(r.Memory.Peak), messages: s.Spec().Messages(), copies: max(1, info.WeightCopies),
 		chunks: s.VPP, saved: "-", exposed: "-",
 	}
@@ -157,7 +158,7 @@ func (v *View) differences(in *screen.Context, l *layout, w int) []string {
 		row(themes.Text, cells("B", &b, rb)...),
 		row(
 			themes.Strong, "B minus A", relative(float64(ra.Time.Step), float64(rb.Time.Step)), relative(a.makespan, b.makespan),
-			points(ofStep(ra), ofStep(rb)),
+			points(report.BubbleOfStep(ra), report.BubbleOfStep(rb)),
 			figure.Signed(float64(rb.Memory.Peak-ra.Memory.Peak)/(1<<30), 1), figure.Signed(live, 1), "",
 			messages, copies, exposed,
 		),

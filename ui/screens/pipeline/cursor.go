@@ -86,6 +86,10 @@ func (v *View) moveTo(l *layout, at float64) {
 // reveal moves the window so that the cursor is in it.
 func (v *View) reveal(l *layout) {
 	z := v.zoomed()
+	if at := v.at * l.axis.Whole; l.axis.LeftOut(at) { // the picture goes there
+		v.about = v.at
+		l.axis = l.axis.About(l.plot, v.at)
+	}
 	place := l.axis.Place(v.at * l.axis.Whole)
 	room := 0.05 / z
 	if place < v.left+room {

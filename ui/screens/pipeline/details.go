@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -62,14 +63,14 @@ func facts(b *block, rank int) [][2]string {
 	form := "none is exact here"
 	switch {
 	case p.BubbleClosedForm != nil:
-		form = "idle time of equal stages without send/recv: " + info.Idle
+		form = report.OverIdeal(p) + ", for equal stages without send/recv; idle time: " + info.Idle
 	case info.Idle != "":
 		form += "; idle time of equal stages, where it is exact: " + info.Idle
 	}
 	if p.Disproved != "" {
 		form += "; " + p.Disproved
 	}
-	bubble := fmt.Sprintf("%s of the step: idle time of the slowest rank; e explains it over the work, over all ranks and as the closed form gives it", f.bubble)
+	bubble := f.bubble + " " + report.OfStep + ": its idle time; e explains it over the work and over all ranks"
 	flight := fmt.Sprintf("at most %s micro-batches; on rank r: %s", f.live(), info.Memory)
 	if b.setup.VPP > 1 {
 		flight = fmt.Sprintf("at most %s; with %d chunks to a rank, %s micro-batches; chunks on rank r: %s",

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"meshscope/engine"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -35,15 +35,15 @@ func (v *View) Render(in *screen.Context) []string {
 			b.rows = timeline.NewRows(b.line, &l.frame, in.Theme, in.Glyphs, v.microBatch || v.critical)
 			b.rows.Tall(l.tall)
 			lines = append(lines, v.heading(in, l, i, w))
+			if l.overview == len(lines) {
+				lines = append(lines, v.overview(in, l, &cursor)...)
+			}
 			lines = append(lines, v.ranks(in, l, i, &cursor)...)
 		}
 	}
 	lines = append(lines, v.axis(in, l, w))
 	if l.legend >= 0 {
 		lines = append(lines, v.legend(in, l, w))
-	}
-	if l.strips > 0 {
-		lines = append(lines, v.overview(in, l, &cursor)...)
 	}
 	if l.table >= 0 {
 		lines = append(lines, v.differences(in, l, w)...)
@@ -108,11 +108,17 @@ func (v *View) heading(in *screen.Context, l *layout, i, w int) string {
 	exact := figure.Band{Evidence: &b.report.Time.Evidence, PlusMinus: in.Glyphs.PlusMinus}
 	parts := []string{exact.Of(figure.Seconds(p.Makespan))}
 	if p.Ranks > 1 {
-		bubble := "bubble " + figure.Percent(ofStep(b.report))
-		if full := bubble + " of the step"; widget.Width(parts[0])+len(full)+6 <= line.Left() {
-			bubble = full
+		bubble := "bubble " + figure.Percent(report.BubbleOfStep(b.report))
+		for _, of := range []string{" " + report.OfStep, " of the step"} {
+			if widget.Width(parts[0])+len(bubble+of)+6 <= line.Left() {
+				bubble += of
+				break
+			}
 		}
 		parts = append(parts, bubble)
+		if form := report.OverIdeal(p); form != "" {
+			parts = append(parts, form)
+		}
 	}
 	if gain := v.gain(l, i); gain != "" {
 		parts = append([]string{gain}, parts...)
@@ -129,15 +135,6 @@ func (v *View) heading(in *screen.Context, l *layout, i, w int) string {
 		break
 	}
 	return line.String()
-}
-
-// ofStep returns the busiest rank's waiting as a share of the whole step, the figure of
-// the Explore screen.
-func ofStep(r *engine.Report) float64 {
-	if r.Time == nil || r.Time.Step <= 0 {
-		return 0
-	}
-	return float64(r.Time.Bubble / r.Time.Step)
 }
 
 // ranges writes ascending numbers: 0-10, 15.

@@ -31,18 +31,20 @@ func states() []state {
 	return []state{
 		{"wide", small, "+ +", 80, 20},
 		{"two columns", spec(schedule.OneFOneB, 4, 1, 6), "", 80, 20},
-		{"one column", spec(schedule.OneFOneB, 8, 1, 64), "f 1 L L", 80, 20},
+		{"one column", spec(schedule.OneFOneB, 8, 1, 64), "0 + + L L", 80, 20},
 		{"wide", small, "+ +", 200, 56},
-		{"two columns", spec(schedule.OneFOneB, 4, 1, 20), "f", 200, 56},
-		{"one column", spec(schedule.OneFOneB, 8, 1, 64), "f 1 L L", 200, 56},
-		{"narrow", long, "f", 80, 20},
-		{"narrow split", spec(schedule.ZBH1, 8, 1, 64), "f", 80, 20},
-		{"narrow split", spec(schedule.ZBH1, 8, 1, 128), "f", 200, 56},
-		{"narrow pairs", spec(schedule.DualPipe, 8, 1, 64), "f", 80, 20},
-		{"narrow pairs", spec(schedule.DualPipe, 8, 1, 128), "f", 200, 56},
-		{"folded", long, "", 80, 20},
-		{"folded", long, "", 200, 56},
-		{"whole", long, "f", 200, 56},
+		{"two columns", spec(schedule.OneFOneB, 4, 1, 20), "0", 200, 56},
+		{"one column", spec(schedule.OneFOneB, 8, 1, 64), "0 + L L", 200, 56},
+		{"narrow", long, "0", 80, 20},
+		{"narrow split", spec(schedule.ZBH1, 8, 1, 64), "0", 80, 20},
+		{"narrow split", spec(schedule.ZBH1, 8, 1, 128), "0", 200, 56},
+		{"narrow pairs", spec(schedule.DualPipe, 8, 1, 64), "0", 80, 20},
+		{"narrow pairs", spec(schedule.DualPipe, 8, 1, 128), "0", 200, 56},
+		{"stretches", long, "", 80, 20},
+		{"stretches", long, "", 200, 56},
+		{"continuous", long, "f", 200, 56},
+		{"folded", spec(schedule.OneFOneB, 4, 1, 128), "", 200, 56},
+		{"whole", long, "0", 200, 56},
 		{"interleaved", spec(schedule.Interleaved, 4, 2, 16), "", 200, 56},
 		{"zero bubble", spec(schedule.ZBH1, 4, 1, 12), "right right right o", 120, 32},
 		{"pairs", spec(schedule.DualPipe, 4, 1, 12), "+ + L", 120, 32},
@@ -50,7 +52,8 @@ func states() []state {
 		{"64 ranks", spec(schedule.Interleaved, 64, 2, 128), "]", 200, 56},
 		{"gap", small, "j n", 120, 32},
 		{"words", small, "n enter", 80, 20},
-		{"nothing to fold", small, "f f f", 80, 20},
+		{"nothing left out", spec(schedule.OneFOneB, 4, 1, 6), "f", 80, 20},
+		{"the cursor leads", long, "j n n n n", 80, 20},
 		{"micro-batch", small, "right m", 80, 20},
 		{"critical path", small, "c", 80, 20},
 		{"memory", small, "s", 80, 20},
@@ -100,7 +103,7 @@ func TestLooks(t *testing.T) {
 func regime(t *testing.T, v *View, name string) {
 	t.Helper()
 	columns := map[string][2]float64{
-		"wide": {4, 100}, "two columns": {2, 4}, "one column": {1, 2}, "whole": {0, 1},
+		"wide": {4, 100}, "stretches": {4, 6}, "continuous": {4, 6}, "two columns": {2, 4}, "one column": {1, 2}, "whole": {0, 1},
 		"narrow": {0, 1}, "narrow split": {0, 1}, "narrow pairs": {0, 1},
 	}
 	if want, ok := columns[name]; ok {
@@ -170,7 +173,7 @@ func TestFrameTable(t *testing.T) {
 			v := &View{}
 			v.with(t, in, spec(schedule.AFAB, 4, 1, 24), spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.ZBH2, 4, 1, 24))
 			press(v, in, w, 20, "t end")
-			v.table.drawn.asked = false // nobody did what a key asked for
+			v.table.drawn.asked = 0 // nobody did what a key asked for
 			if ask := v.Refresh(in.At(w, 20)); ask.Work != nil {
 				ask.Work(t.Context())()
 			}

@@ -56,8 +56,8 @@ func (v *View) seeKeys(in *screen.Context, on func(func(l *layout, n int)) func(
 		{ID: "operation-before operation-after", Keys: "left h | right l", Help: "operation before, after", Foot: "arrows", Hint: "move", Do: on(v.step)},
 		{ID: "rank-up rank-down", Keys: "up k | down j", Help: "rank above, below", Do: on(v.vertical)},
 		{ID: "zoom-in zoom-out", Keys: "+ = | - _", Help: "zoom in, out", Foot: "+ - 0 1", Hint: "zoom", Do: on(v.zoomBy)},
-		{ID: "whole", Keys: "0", Help: "the whole step", Do: on(func(*layout, int) { v.zoom, v.left = 1, 0 })},
-		{ID: "near", Keys: "1", Help: "zoom until every operation has a column", Do: on(v.near)},
+		{ID: "whole", Keys: "0", Help: "the whole step: shares of time where operations are narrow", Do: on(v.whole)},
+		{ID: "near", Keys: "1", Help: "cells that can be read: start, steady state and end", Do: on(func(*layout, int) { v.open() })},
 		{ID: "table", Keys: "t", Help: "table of all schedules", Hint: "all schedules", When: table, Ask: func() screen.Request { return v.openTable(in, false) }},
 		{ID: "last-gap next-gap", Keys: "N | n", Help: "previous, next idle gap", Foot: "n N", Hint: "next gap", Do: on(v.idle)},
 		{ID: "compare", Keys: "b", Help: "compare with another schedule, and back", Hint: compare, When: table, Ask: func() screen.Request { return v.openTable(in, true) }},
@@ -106,29 +106,48 @@ func (v *View) toEnd(l *layout, _ int) {
 	v.moveTo(l, s.line.Ranks[s.rank].Last-1e-9*l.axis.Whole)
 }
 
-// zoomBy zooms in for -1 and out for 1, about the cursor.
+// zoomBy zooms in for -1 and out for 1, about the cursor. What is left out comes back when one
+// zooms out.
 func (v *View) zoomBy(l *layout, n int) {
 	by := 2.0
 	if n > 0 {
 		by = 0.5
 	}
+	if n > 0 && v.zoomed() <= 1 && l.cuts() {
+		v.continuous(l, 0.5)
+		return
+	}
 	v.magnify(l, by*v.zoomed(), l.axis.Place(v.at*l.axis.Whole))
 }
 
-// near zooms so that every operation has a column.
-func (v *View) near(l *layout, _ int) {
-	v.magnify(l, l.axis.PerOp()/float64(max(1, l.plot)), l.axis.Place(v.at*l.axis.Whole))
+// whole shows all of the step.
+func (v *View) whole(*layout, int) { v.unfolded, v.zoom, v.left = true, 1, 0 }
+
+// open shows what the screen opens with.
+func (v *View) open() { v.unfolded, v.about, v.zoom, v.left = false, 0, 1, 0 }
+
+// cuts reports whether the picture leaves anything out.
+func (l *layout) cuts() bool { return l.axis.Folded > 0 || l.axis.Cut }
+
+// continuous leaves nothing out, at so many times the present scale, about the cursor.
+func (v *View) continuous(l *layout, by float64) {
+	perColumn := l.frame.PerColumn()
+	v.unfolded, v.zoom, v.left = true, 1, 0
+	l.axis = l.axis.Unfolded()
+	v.magnify(l, by*l.axis.Whole/(perColumn*float64(max(1, l.plot))), v.at)
 	v.reveal(l)
 }
 
-// fold folds what repeats, or unfolds it.
+// fold leaves out what repeats, or shows everything.
 func (v *View) fold(l *layout, _ int) {
-	if !v.unfolded && l.axis.Folded == 0 && !l.axis.Cut {
-		v.said = "nothing to fold: everything is readable, or nothing repeats"
-		return
+	switch {
+	case v.unfolded:
+		v.open()
+	case l.cuts():
+		v.continuous(l, 1)
+	default:
+		v.said = "nothing is left out: everything is readable"
 	}
-	v.unfolded = !v.unfolded
-	v.zoom, v.left = 1, 0
 }
 
 // turns shows the two timelines one after the other in the same place.
@@ -146,7 +165,7 @@ func (v *View) turns(l *layout, _ int) {
 // toggleSparks shows the memory of each rank, or hides it.
 func (v *View) toggleSparks(l *layout, _ int) {
 	v.sparks = on
-	if l.per > l.tall {
+	if l.spark > 0 {
 		v.sparks = off
 	}
 }

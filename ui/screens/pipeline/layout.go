@@ -40,10 +40,10 @@ type layout struct {
 
 	label, plot, margin int // widths
 	pace                int // part of the margin: layers and times of each rank
-	tall, per           int // lines of a rank's bar; with the memory under it
+	tall, spark, per    int // lines of a rank's bar; of the memory under it; of both
 	problems            int // lines
 	axisLine, legend    int // lines, -1: none
-	overview, strips    int
+	overview, strips    int // lines: where it begins, and how many with the marks below it
 	table               int
 	details             int // line, -1: none
 }
@@ -53,6 +53,7 @@ type layout struct {
 type layoutKey struct {
 	first, second *schedule.Timeline
 	fold          bool
+	about         float64
 	plot          int
 }
 
@@ -72,7 +73,7 @@ const wordLines = 5
 const detailLines = 9
 
 // tallest is how high the bar of a rank becomes where there is room.
-const tallest = 3
+const tallest = 5
 
 // drawable reports whether there is a timeline, and room for it.
 func drawable(in *screen.Context) bool {
@@ -105,8 +106,8 @@ func (v *View) layout(in *screen.Context, w, h int) *layout {
 	}
 	l.plot = w - l.label - l.margin
 	l.hide(v)
-	v.rows(l, in, w, h)
 	v.arrange(l)
+	v.rows(l, in, w, h)
 	return l
 }
 
@@ -134,19 +135,31 @@ func (v *View) rows(l *layout, in *screen.Context, w, h int) {
 	if table {
 		free -= 4
 	}
-	if v.zoomed() > 1 && h >= 12 {
-		l.strips = min((p+7)/8, max(1, h/12))
-		free -= l.strips + 1
+	if (v.zoomed() > 1 || l.cuts()) && h >= 12 {
+		l.strips = 1
+		if in.Theme.Colours { // letters of a whole step say nothing
+			l.strips += min((p+7)/8, max(1, h/12))
+		}
+		free -= l.strips
 	}
 	each := max(1, free/shown)
-	if v.sparks == on && each >= 2*min(p, 3) || v.sparks == automatic && each >= 2*p+detailLines {
-		l.per = 2
+	l.heights(v, in, each, p)
+	l.place(v, in, each, h, legend, table)
+}
+
+// heights divides the lines of a block among the bar of each rank and the memory below it.
+func (l *layout) heights(v *View, in *screen.Context, each, p int) {
+	room := (each - detailLines) / p
+	if v.sparks == on && each >= 2*min(p, 3) || v.sparks == automatic && room >= 2 {
+		l.spark = 1
+		if room > tallest {
+			l.spark++
+		}
 	}
 	if in.Theme.Colours || in.Theme.Dimmed { // without colours more lines show no more
-		l.tall = min(max(1, (each-detailLines)/p-l.per+1), tallest)
+		l.tall = min(max(1, room-l.spark), tallest)
 	}
-	l.per += l.tall - 1
-	l.place(v, in, each, h, legend, table)
+	l.per = l.tall + l.spark
 }
 
 // place puts the blocks, each of so many lines, and what comes below them into h lines.
@@ -158,9 +171,13 @@ func (l *layout) place(v *View, in *screen.Context, each, h int, legend, table b
 			continue
 		}
 		b.top = at + 1
+		if l.strips > 0 && l.overview < 0 { // below the first heading
+			l.overview = b.top
+			b.top += l.strips
+		}
 		room := max(1, each/l.per)
-		// Where ranks do not fit two share a line, in the halves of its cells.
-		b.two = room < p && room >= 2 && in.Theme.Blends() && in.Glyphs.Unicode && l.per == 1
+		// Where ranks do not fit two share a line, in the halves of its cells, which have no letters.
+		b.two = room < p && !l.frame.Legible() && room >= 2 && in.Theme.Blends() && in.Glyphs.Unicode && l.per == 1
 		if b.two {
 			room *= 2
 		}
@@ -172,10 +189,6 @@ func (l *layout) place(v *View, in *screen.Context, each, h int, legend, table b
 	if legend {
 		l.legend = at
 		at++
-	}
-	if l.strips > 0 {
-		l.overview = at
-		at += l.strips + 1
 	}
 	if table {
 		l.table = at
@@ -227,14 +240,14 @@ func (v *View) arrange(l *layout) {
 	for i := range l.blocks {
 		lines = append(lines, l.blocks[i].line)
 	}
-	l.key = layoutKey{first: lines[0], fold: !v.unfolded, plot: l.plot}
+	l.key = layoutKey{first: lines[0], fold: !v.unfolded, about: v.about, plot: l.plot}
 	if len(lines) > 1 {
 		l.key.second = lines[1]
 	}
 	if v.drawn != nil && v.drawn.key == l.key {
 		l.axis, l.small = v.drawn.axis, v.drawn.small
 	} else {
-		l.axis = timeline.NewAxis(lines, !v.unfolded, l.plot)
+		l.axis = timeline.NewAxis(lines, !v.unfolded, l.plot, v.about)
 	}
 	from, to := v.window()
 	l.frame = l.axis.Frame(from, to, l.plot)

@@ -27,6 +27,9 @@ func (v *View) legend(in *screen.Context, l *layout, w int) string {
 			}
 		}
 	}
+	if s := l.blocks[0].setup; l.tall > 1 && s.VPP > 1 {
+		entries = append(entries, timeline.LegendEntry{Paint: in.Paint(themes.Text), Sign: "c1", Text: "chunk", Brief: "chunk"})
+	}
 	entries = append(entries, v.signs(in, l)...)
 	mode := v.mode(l)
 	room := w - l.label - widget.Width(mode) - 1
@@ -116,10 +119,8 @@ func (v *View) mode(l *layout) string {
 		return "one micro-batch"
 	case v.flip && len(l.blocks) > 1:
 		return "A and B alternate: v"
-	case l.axis.Cut:
-		return "starts and ends; " + seconds(l.axis.Whole-l.axis.Length) + " between"
-	case len(l.blocks) > 1 && !v.unfolded && l.axis.Folded == 0:
-		return "nothing to fold in both"
+	case l.axis.Cut && l.strips == 0: // else the strip says so
+		return seconds(l.axis.Whole-l.axis.Length) + " left out"
 	case l.axis.Folded > 0:
 		return foldWords(l, false)
 	}

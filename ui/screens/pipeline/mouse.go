@@ -41,11 +41,11 @@ func (v *View) click(l *layout, x, y int) bool {
 	if x < l.label || x >= l.label+l.plot {
 		return false
 	}
-	if l.overview >= 0 && y >= l.overview && y <= l.overview+l.strips {
-		place := l.axis.Place(float64(x-l.label) / float64(l.plot) * l.axis.Whole)
-		v.left = place - 0.5/v.zoomed()
+	if l.overview >= 0 && y >= l.overview && y < l.overview+l.strips {
+		v.at = (float64(x-l.label) + 0.5) / float64(l.plot)
+		v.reveal(l) // which may change what is left out
+		v.left = l.axis.Place(v.at*l.axis.Whole) - 0.5/v.zoomed()
 		v.left, _ = v.window()
-		v.at = l.axis.Moment(place) / l.axis.Whole
 		return true
 	}
 	for i := range l.blocks {

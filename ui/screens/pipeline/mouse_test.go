@@ -57,7 +57,8 @@ func TestMouseOnTheTimeline(t *testing.T) {
 		}
 		aim := rapid.IntRange(0, closer.plot-1).Draw(t, "aim")
 		v.Mouse(in.At(w, h), closer.label+aim, closer.overview, "left")
-		place := closer.axis.Place(float64(aim) / float64(closer.plot) * closer.axis.Whole)
+		after := v.layout(in, w, h)
+		place := after.axis.Place((float64(aim) + 0.5) / float64(after.plot) * after.axis.Whole)
 		if left, right = v.window(); place < left-1e-9 || place > right+1e-9 {
 			t.Fatalf("a click at %v of the overview shows %v to %v", place, left, right)
 		}

@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 
 	"meshscope/engine"
 	"meshscope/report/figure"
@@ -14,8 +13,7 @@ import (
 
 // pictures is what the small pictures of all schedules share.
 type pictures struct {
-	axis  timeline.Axis
-	asked bool // they are drawn, or being drawn
+	asked int // the width that they are drawn for, or being drawn; 0: none
 }
 
 // Sizes of the table with pictures.
@@ -26,9 +24,6 @@ const (
 	multiplesMore   = 70  // columns of figures there: the exposed communication too
 	multiplesFoot   = 4   // lines of words below
 	pictureOps      = 1 << 19
-	// outlier is how much longer than the fastest schedule one is whose end is not drawn: it
-	// would make all others narrow.
-	outlier = 1.2
 )
 
 // pictured returns the column at which pictures begin; 0: there are none.
@@ -42,15 +37,14 @@ func (t *table) pictured(w, h int) int {
 	return multiplesFigure
 }
 
-// draw makes the pictures of all legal schedules, in the background.
-func (v *View) draw(s engine.Setup) screen.Request {
+// draw makes the pictures of all legal schedules at a width, in the background.
+func (v *View) draw(s engine.Setup, w int) screen.Request {
 	t := &v.table
-	t.drawn.asked = true
+	t.drawn.asked = w
 	rows := make([]row, len(t.rows))
 	copy(rows, t.rows)
 	return screen.Request{Work: func(ctx context.Context) func() {
 		stop := func() bool { return ctx.Err() != nil }
-		axis := endsOf(rows)
 		var e engine.Evaluator
 		for i := range rows {
 			r := &rows[i]
@@ -64,16 +58,17 @@ func (v *View) draw(s engine.Setup) screen.Request {
 				}
 			}
 			if line != nil {
-				r.picture = timeline.NewMultiple(line.OpTimes(), &axis)
+				r.picture = timeline.NewMultiple(line.OpTimes(), w)
 			}
 		}
 		stopped := stop()
 		return func() {
-			if !t.current(&s) || len(rows) != len(t.rows) {
+			if !t.current(&s) || len(rows) != len(t.rows) || t.drawn.asked != w {
 				return
 			}
-			t.drawn.asked = !stopped // else it is asked for again
-			t.drawn.axis = axis
+			if stopped {
+				t.drawn.asked = 0 // it is asked for again
+			}
 			for i := range rows {
 				t.rows[i].picture = rows[i].picture
 			}
@@ -81,70 +76,35 @@ func (v *View) draw(s engine.Setup) screen.Request {
 	}}
 }
 
-// endsOf returns the axis of all legal rows. A pipeline fills in about the time in which a rank
-// works on as many micro-batches as there are ranks.
-func endsOf(rows []row) timeline.Axis {
-	shortest, longest, op := 0.0, 0.0, 0.0
-	for pass := range 2 {
-		for i := range rows {
-			r := &rows[i]
-			if !r.Report.Legal || r.Report.Pipeline == nil {
-				continue
-			}
-			span := float64(r.Report.Pipeline.Makespan)
-			if pass == 0 {
-				if shortest == 0 || span < shortest {
-					shortest = span
-				}
-			} else if span <= outlier*shortest {
-				longest = max(longest, span)
-				chunks := float64(r.Setup.MicroBatches * max(1, r.Setup.VPP))
-				if one := span / chunks / 3; op == 0 || one < op { // forward and two thirds of backward
-					op = one
-				}
-			}
-		}
+// height returns how many lines a schedule has: a line for each rank of its picture and one
+// between it and the next.
+func (r *row) height() int {
+	if r.picture == nil {
+		return 1
 	}
-	s := &rows[0].Setup
-	return timeline.Ends(shortest, longest, shortest*float64(s.PP)/float64(max(s.MicroBatches, 1)), op, multipleCols)
+	return 1 + len(r.picture.Ranks())
 }
 
-// multipleCols is the width for which the axis is made; others stretch it.
-const multipleCols = 100
-
-// tall returns how many lines each legal schedule has, at a height of the list.
-func (t *table) tall(h int) int {
-	legal, lines := 0, 1
-	for i := range t.rows {
-		if t.rows[i].Report.Legal {
-			legal++
-			if m := t.rows[i].picture; m != nil {
-				lines = max(lines, m.Lines())
-			}
-		}
-	}
-	room := h - (len(t.rows) - legal)
-	return min(max(room/max(legal, 1), 1), lines)
-}
-
-// multipleLines returns which row stands on each line of the list.
+// multipleLines returns which row stands on each line of the list, with what stands before it whole.
 func (t *table) multipleLines(h int) []int {
-	tall, cursor := t.tall(h), 0
-	var lines []int
-	for i := range t.rows {
-		n := 1
-		if t.rows[i].Report.Legal {
-			n = tall
+	from, used := t.row, 0
+	for i := t.row; i >= 0; i-- {
+		if used += t.rows[i].height(); used > h && i < t.row {
+			break
 		}
-		if i == t.row {
-			cursor = len(lines) + n
+		from = i
+	}
+	var lines []int
+	for i := from; i < len(t.rows) && len(lines) < h; i++ {
+		n := t.rows[i].height()
+		if len(lines)+n > h+1 && i > t.row {
+			break
 		}
 		for range n {
 			lines = append(lines, i)
 		}
 	}
-	from := max(0, min(cursor-h, len(lines)-h))
-	return lines[from:min(len(lines), from+h)]
+	return lines[:min(len(lines), h)]
 }
 
 // multipleAt returns the row at a line of the screen.
@@ -156,22 +116,21 @@ func (t *table) multipleAt(h, y int) (int, bool) {
 	return lines[y-2], true
 }
 
-// renderMultiples draws figures and a picture of each schedule, all on one time axis, below the
-// heading of the table.
+// renderMultiples draws figures and a picture of each schedule, with a line between two of them,
+// below the heading of the table.
 func (v *View) renderMultiples(in *screen.Context, left, w, h int) []string {
 	t := &v.table
 	list := h - 2 - multiplesFoot
-	frame := t.drawn.axis.Frame(0, 1, w-left)
 	head := tableHead(in, left)
-	lines := []string{head + widget.NewLine(w-left).Put(in.Paint(themes.Muted), t.words(in)).String()}
-	tall, last, part := t.tall(list), -1, 0
+	lines := []string{head + widget.NewLine(w-left).Put(in.Paint(themes.Muted), t.words(in, w-left)).String()}
+	last, part := -1, 0
 	var picture []string
 	for _, i := range t.multipleLines(list) {
 		r := &t.rows[i]
 		if i != last {
 			last, part, picture = i, 0, nil
-			if r.picture != nil {
-				picture = r.picture.Render(&frame, in.Theme, in.Glyphs, min(tall, r.picture.Lines()))
+			if r.picture != nil && r.picture.Wide() == w-left {
+				picture = r.picture.Render(in.Theme, in.Glyphs)
 			}
 		}
 		switch {
@@ -191,31 +150,33 @@ func (v *View) renderMultiples(in *screen.Context, left, w, h int) []string {
 		part++
 	}
 	lines = widget.Height(lines, w, 1+list)
-	ticks := ""
-	if frame.Cols > 0 && t.drawn.axis.Whole > 0 {
-		ticks = frame.Text(frame.Ticks(timeText), in.Glyphs)
-	}
-	lines = append(lines, t.ranksShown(in, multipleLegend(in, widget.NewLine(w)), tall).To(left).Put(in.Paint(themes.Muted), ticks).String())
+	lines = append(lines, t.ranksShown(in, multipleLegend(in, widget.NewLine(w))).String())
 	return widget.Height(append(lines, v.tableFoot(in, w, multiplesFoot)...), w, h)
 }
 
 // multipleLegend names the colours of the pictures.
 func multipleLegend(in *screen.Context, l *widget.Line) *widget.Line {
 	for _, kind := range []struct {
-		name string
-		fill themes.Fill
-	}{{"F forward", themes.Forward}, {"B backward", themes.Backward}, {"I input", themes.InputGrad}, {"W weights", themes.WeightGrad}} {
-		l.Gap(2).Put(in.Theme.Area(kind.fill), kind.name[:1]).Put(in.Paint(themes.Muted), kind.name[1:])
+		letter, name string
+		fill         themes.Fill
+	}{
+		{"F", "forward", themes.Forward},
+		{"B", "backward", themes.Backward},
+		{"I", "input gradient", themes.InputGrad},
+		{"W", "weight gradient", themes.WeightGrad},
+		{"f", "odd chunk", themes.ForwardAlt},
+	} {
+		l.Gap(2).Put(in.Theme.Area(kind.fill), kind.letter).Put(in.Paint(themes.Muted), " "+kind.name)
 	}
 	return l
 }
 
 // ranksShown says how many ranks the pictures show where that is not all of them.
-func (t *table) ranksShown(in *screen.Context, l *widget.Line, tall int) *widget.Line {
+func (t *table) ranksShown(in *screen.Context, l *widget.Line) *widget.Line {
 	for i := range t.rows {
-		if m := t.rows[i].picture; m != nil && m.Lines() > 0 {
-			if all, n := t.rows[i].Setup.PP, m.Shown(in.Theme, min(tall, m.Lines())); n < all {
-				l.Gap(2).Put(in.Paint(themes.Muted), fmt.Sprintf("%d of %d ranks", n, all))
+		if m := t.rows[i].picture; m != nil {
+			if ranks := m.Ranks(); len(ranks) < t.rows[i].Setup.PP {
+				l.Gap(2).Put(in.Paint(themes.Muted), "ranks "+ranges(ranks))
 			}
 			break
 		}
@@ -224,14 +185,13 @@ func (t *table) ranksShown(in *screen.Context, l *widget.Line, tall int) *widget
 }
 
 // words says what the pictures show.
-func (t *table) words(in *screen.Context) string {
-	switch {
-	case t.drawn.axis.Whole == 0:
-		return "drawing" + in.Glyphs.Ellipsis
-	case t.drawn.axis.Cut:
-		return "starts and ends; " + seconds(t.drawn.axis.Whole-t.drawn.axis.Length) + " between left out"
+func (t *table) words(in *screen.Context, w int) string {
+	for i := range t.rows {
+		if m := t.rows[i].picture; m != nil && m.Wide() == w {
+			return "start and end of the step, each to its own scale"
+		}
 	}
-	return "the step"
+	return "drawing" + in.Glyphs.Ellipsis
 }
 
 // further writes the further figures of a schedule below its first ones.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,35 +14,44 @@ import (
 	"meshscope/ui/widget"
 )
 
-// TestMultiples: on a wide screen the table of schedules has a picture of each legal one, all on one
-// axis of time; every line has its width, a click and the cursor find their schedule, and v shows all
-// figures instead.
+// TestMultiples: on a wide screen the table of schedules has a picture of each legal one, in the
+// colours of the legend and with labelled cells; every line has its width, a click and the cursor
+// find their schedule, and v shows all figures instead.
 func TestMultiples(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, spec(schedule.OneFOneB, 4, 1, 128))
 	v := New()
 	v.with(t, in, spec(schedule.OneFOneB, 4, 1, 128), spec(schedule.AFAB, 4, 1, 128), spec(schedule.Interleaved, 4, 2, 128), spec(schedule.ZBH1, 4, 1, 128),
 		spec(schedule.DualPipe, 4, 1, 128), spec(schedule.Naive, 4, 1, 128))
 	v.table.open = true
-	if ask := v.Refresh(in.At(200, 50)); ask.Work == nil {
-		t.Fatal("nothing is drawn")
-	} else {
-		ask.Work(t.Context())()
+	draw := func(w, h int) {
+		t.Helper()
+		if ask := v.Refresh(in.At(w, h)); ask.Work == nil {
+			t.Fatal("nothing is drawn")
+		} else {
+			ask.Work(t.Context())()
+		}
+		if ask := v.Refresh(in.At(w, h)); ask.Work != nil {
+			t.Error("what is drawn is drawn again")
+		}
 	}
-	if ask := v.Refresh(in.At(200, 50)); ask.Work != nil {
-		t.Error("what is drawn is drawn again")
-	}
+	draw(200, 50)
 	drawn := 0
 	for i := range v.table.rows {
-		if r := &v.table.rows[i]; r.Report.Legal && r.picture.Lines() == 0 {
+		if r := &v.table.rows[i]; r.Report.Legal && len(r.picture.Ranks()) != 4 {
 			t.Errorf("%s has no picture", r.Info.Kind)
 		} else if r.Report.Legal {
 			drawn++
+			lines := r.picture.Render(in.Theme, in.Glyphs)
+			if n := len(labelled.FindAllString(ansi.Strip(strings.Join(lines, "\n")), -1)); n < 30 && r.Info.Kind != schedule.Naive || n < 12 {
+				t.Errorf("%s: %d labelled cells:\n%s", r.Info.Kind, n, ansi.Strip(strings.Join(lines, "\n")))
+			}
 		}
 	}
-	if drawn < 6 || !v.table.drawn.axis.Cut {
-		t.Fatalf("%d pictures, middle left out: %t", drawn, v.table.drawn.axis.Cut)
+	if drawn < 6 {
+		t.Fatalf("%d pictures", drawn)
 	}
-	for _, size := range [][2]int{{110, 16}, {117, 30}, {118, 30}, {200, 50}, {240, 90}} {
+	for _, size := range [][2]int{{110, 16}, {117, 30}, {118, 30}, {240, 90}, {200, 50}} {
+		draw(size[0], size[1])
 		lines := v.Render(in.At(size[0], size[1]))
 		if len(lines) != size[1] {
 			t.Fatalf("%v: %d lines", size, len(lines))
@@ -64,17 +74,21 @@ func TestMultiples(t *testing.T) {
 		}
 	}
 	text := ansi.Strip(strings.Join(v.Render(in.At(200, 50)), "\n"))
-	if !strings.Contains(text, "starts and ends; ") {
-		t.Errorf("no word on the axis:\n%s", text)
+	if !strings.Contains(text, "each to its own scale") {
+		t.Errorf("no word on the scale:\n%s", text)
 	}
 	v.table.plain = true
 	if text = ansi.Strip(strings.Join(v.Render(in.At(200, 50)), "\n")); !strings.Contains(text, "replicas") {
 		t.Errorf("v does not show all figures:\n%s", text)
 	}
 	v.table.plain = false
+	draw(140, 40)
 	screentest.Looks(t, func(theme *themes.Theme, g widget.Glyphs) []string {
 		c := in.At(140, 40)
 		c.Theme, c.Glyphs = theme, g
 		return v.Render(c)
 	})
 }
+
+// labelled is a cell with its kind and its micro-batch.
+var labelled = regexp.MustCompile(`[FBIWfbiw][0-9]+`)

@@ -20,10 +20,11 @@ type View struct {
 	zoom  float64 // how often the window goes into the axis; up to 1: all of it
 	left  float64 // where the window starts on the axis
 
-	unfolded   bool
-	sparks     toggle // memory under each rank
-	microBatch bool   // only the cursor's micro-batch is lit
-	critical   bool   // only the critical path is lit
+	unfolded   bool    // nothing is left out
+	about      float64 // the moment that the picture leaves in, a share of the whole; 0: the steady state
+	sparks     toggle  // memory under each rank
+	microBatch bool    // only the cursor's micro-batch is lit
+	critical   bool    // only the critical path is lit
 
 	words bool   // the sentence about the cursor in full
 	flip  bool   // of two timelines only the cursor's is shown
@@ -60,7 +61,8 @@ func (v *View) Copy() screen.Screen {
 
 // Fits reports whether the pictures of the table are there where the window has room for them.
 func (v *View) Fits(in *screen.Context) bool {
-	return in.Setup == nil || !v.table.open || v.table.pictured(in.W, in.H) == 0 || v.table.drawn.asked
+	left := v.table.pictured(in.W, in.H)
+	return in.Setup == nil || !v.table.open || left == 0 || v.table.drawn.asked == in.W-left
 }
 
 // toggle is something that shows by itself where there is room.
@@ -94,8 +96,8 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		if !v.table.current(in.Setup) && !v.table.pendingFor(in.Setup) {
 			return v.work(*in.Setup)
 		}
-		if v.table.current(in.Setup) && v.table.pictured(in.W, in.H) > 0 && !v.table.drawn.asked {
-			return v.draw(*in.Setup)
+		if left := v.table.pictured(in.W, in.H); v.table.current(in.Setup) && left > 0 && v.table.drawn.asked != in.W-left {
+			return v.draw(*in.Setup, in.W-left)
 		}
 	case v.against != "" && v.secondOf != *in.Setup:
 		return v.simulateSecond(*in.Setup, v.against)

@@ -65,9 +65,7 @@ func (v *View) ranks(in *screen.Context, l *layout, i int, cursor *spot) []strin
 			out.WriteString(widget.Blank(l.margin))
 			lines = append(lines, out.String())
 		}
-		if l.per > l.tall {
-			lines = append(lines, v.spark(in, l, b, r))
-		}
+		lines = append(lines, v.spark(in, l, b, r)...)
 	}
 	return lines
 }
@@ -139,7 +137,10 @@ func microBatches(chunks, v int) string {
 }
 
 // spark returns the memory of a rank's activations over the step.
-func (v *View) spark(in *screen.Context, l *layout, b *block, rank int) string {
+func (v *View) spark(in *screen.Context, l *layout, b *block, rank int) []string {
+	if l.spark == 0 {
+		return nil
+	}
 	c := v.curveOf(b.report, rank)
 	top := 0.0
 	for _, block := range l.blocks {
@@ -154,12 +155,15 @@ func (v *View) spark(in *screen.Context, l *layout, b *block, rank int) string {
 			limit = 1
 		}
 	}
-	line := widget.NewLine(l.label + l.plot + l.margin).Gap(l.label)
-	line.Raw(l.frame.Spark(c.times, c.values, max(top, c.peak), limit, in.Theme, in.Glyphs), l.plot)
-	if l.margin > 0 {
-		line.RightAligned(in.Paint(themes.Memory), "act "+figure.GiB(units.Bytes(c.peak))+" GiB", l.label+l.plot+l.margin)
+	lines := l.frame.Spark(c.times, c.values, max(top, c.peak), limit, in.Theme, in.Glyphs, l.spark)
+	for i, text := range lines {
+		line := widget.NewLine(l.label+l.plot+l.margin).Gap(l.label).Raw(text, l.plot)
+		if l.margin > 0 && i == l.spark-1 {
+			line.RightAligned(in.Paint(themes.Memory), "act "+figure.GiB(units.Bytes(c.peak))+" GiB", l.label+l.plot+l.margin)
+		}
+		lines[i] = line.String()
 	}
-	return line.String()
+	return lines
 }
 
 // marks returns the operations that stand out, by rank.
