@@ -211,13 +211,13 @@ func (p *painter) label(op schedule.Op, n int) string {
 
 // fill returns the colour of an operation. The second shade tells chunks apart or,
 // with one chunk and no room for an edge, neighbouring micro-batches. Below
-// three columns it would only flicker.
+// two columns it would only flicker.
 func (p *painter) fill(op schedule.Op) themes.Fill {
 	alt := op.Chunk()%2 == 1
 	if p.line.Order.Chunks() == 1 && p.perOp < 4 {
 		alt = op.MicroBatch()%2 == 1
 	}
-	alt = alt && p.perOp >= 3
+	alt = alt && p.perOp >= 2*(1-1e-9)
 	switch op.Kind() {
 	case schedule.Forward:
 		if alt {

@@ -149,8 +149,12 @@ func (v *View) rows(l *layout, in *screen.Context, w, h int) {
 
 // heights divides the lines of a block among the bar of each rank and the memory below it.
 func (l *layout) heights(v *View, in *screen.Context, each, p int) {
-	room := (each - detailLines) / p
-	if v.sparks == on && each >= 2*min(p, 3) || v.sparks == automatic && room >= 2 {
+	text, least := detailLines, 2
+	if in.Asks { // it is one sentence, and the cells are what is asked about
+		text, least = 2, 3
+	}
+	room := (each - text) / p
+	if v.sparks == on && each >= 2*min(p, 3) || v.sparks == automatic && room >= least {
 		l.spark = 1
 		if room > tallest {
 			l.spark++
