@@ -179,7 +179,7 @@ type timeScale struct {
 func (v *Chart) scale(rows []int) timeScale {
 	const (
 		single = 0.6 // of the mean of its kind: what is shorter is an exception
-		little = 0.5 // of the shortest kind on another rank: so is what this rank has
+		little = 0.5 // of the shortest other kind, or that of another rank: so is what this one has
 	)
 	t := v.Timeline
 	digits := float64(len(strconv.Itoa(t.Order.Spec.MicroBatches - 1)))
@@ -198,7 +198,7 @@ func (v *Chart) scale(rows []int) timeScale {
 			n[kind]++
 		}
 		own := 0.0
-		for kind, total := range sum {
+		for kind, total := range sum { // a weight gradient comes last
 			if total <= 0 {
 				continue
 			}
@@ -206,6 +206,9 @@ func (v *Chart) scale(rows []int) timeScale {
 			means = append(means, mean)
 			if least[kind] < single*mean {
 				least[kind] = mean
+			}
+			if kind == int(schedule.WeightGradient) {
+				least[kind] = max(least[kind], little*own)
 			}
 			if own == 0 || least[kind] < own {
 				own = least[kind]

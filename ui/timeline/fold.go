@@ -109,7 +109,7 @@ func (a *Axis) stretches(w int, about float64) {
 }
 
 // steadyState returns a moment in the middle of the steady state: of the stretch in which every
-// rank has both forwards and backwards to run, or where a step without one turns.
+// rank has both forwards and backwards to run, or where all run backwards in a step without one.
 func steadyState(lines []*schedule.Timeline) float64 {
 	for _, t := range lines {
 		if !drawable(t) {
@@ -127,6 +127,9 @@ func steadyState(lines []*schedule.Timeline) float64 {
 			if first < len(o.Ops) && last >= 0 {
 				from, to = max(from, t.Begin[first]), min(to, t.Begin[last])
 			}
+		}
+		if to < from {
+			return from
 		}
 		return (from + to) / 2
 	}
