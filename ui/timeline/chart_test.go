@@ -230,14 +230,14 @@ func TestChartColour(t *testing.T) {
 func TestChartLooks(t *testing.T) {
 	theme := themed(t, "dark", colorprofile.TrueColor)
 	p := (&Chart{Timeline: built(t, oneFOneB(2, 3), 0), Plain: true}).newPainter(theme, widget.NewGlyphs(true), 24)
-	forward, backward := theme.Area(themes.Forward), theme.Area(themes.Backward)
+	forward, backward, alternate := theme.Area(themes.Forward), theme.Area(themes.Backward), theme.Area(themes.ForwardAlt)
 	for _, c := range []struct {
 		rank, column int
 		want         cell
 	}{
 		{0, 0, cell{forward, "F"}},
 		{0, 1, cell{forward, "0"}},
-		{0, 2, cell{forward, "F"}},                  // the next micro-batch: the number tells them apart
+		{0, 2, cell{alternate, "F"}},                // the next micro-batch: the shade tells them apart
 		{0, 4, cell{theme.Paint(themes.Warn), "·"}}, // between two operations
 		{0, 8, cell{backward, "B"}},
 		{0, 9, cell{backward, "0"}},
