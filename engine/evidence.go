@@ -284,6 +284,10 @@ func (m *Memory) Margin() units.Bytes {
 // values that fit prefer layouts that do.
 func (m *Memory) HasMargin() bool { return m.Peak+m.Margin() <= m.Usable }
 
+// HasAmpleMargin reports whether a layout leaves twice its Margin free. Of layouts that are too close to
+// call one that does leads: what the margin is for costs nothing there.
+func (m *Memory) HasAmpleMargin() bool { return m.Peak+2*m.Margin() <= m.Usable }
+
 // few is the number of similar runs below which the band is mostly that of other runs.
 const few = 3
 

@@ -304,6 +304,12 @@ func Doubtful(s *Setup) bool {
 	return s.Model.IsMoE() && (s.EP > 1 || s.ETP > 1) || s.ZeRO >= 2
 }
 
+// SlowEnd returns the longest step that the error band leaves: its upper end, and no less than the step
+// where no doubtful overlap works. A deadline is met where this step meets it.
+func (t *Time) SlowEnd(cautious units.Seconds) units.Seconds {
+	return max(cautious, t.Step*units.Seconds(1+t.ErrorBand))
+}
+
 // CautiousStep returns the slow end of a step: how long it takes where no doubtful overlap
 // works. It is the step of the report where nothing is doubtful.
 func CautiousStep(s *Setup, r *Report) units.Seconds {

@@ -110,7 +110,7 @@ func (a *Advice) run() Section {
 // meets reports whether a run ends within the deadline at the slow end of its step, as a search
 // asks.
 func (a *Advice) meets(r *engine.Report, slow units.Seconds) bool {
-	return r.Run.Seconds*slow/r.Time.Step <= a.Deadline
+	return r.Run.Seconds*r.Time.SlowEnd(slow)/r.Time.Step <= a.Deadline
 }
 
 // moves lists the changes that help, with the command line of the first one that leaves a margin.

@@ -18,7 +18,6 @@ type Search struct {
 	Query    *search.Query
 	Problem  search.Problem
 	Result   search.Result
-	First    int              // the first global batch, before it was raised
 	Conflict *search.Conflict // if nothing was found
 	Fastest  *search.Found    // if nothing meets the deadline
 	// FastestSoFar tells that the time ended before all layouts were ranked.
@@ -162,9 +161,6 @@ func (o *Search) aim() string {
 }
 
 func (o *Search) fewestAim() string {
-	if o.Problem.Space.RaiseGBS {
-		return "fewest GPUs first, then the smallest batch, then the fastest"
-	}
 	return "fewest GPUs first, then the fastest"
 }
 
@@ -203,7 +199,7 @@ func (o *Search) limits() string {
 		words = append(words, fmt.Sprintf("%s of the memory stays free", figure.FinePercent(p.Headroom)))
 	}
 	if p.Deadline > 0 {
-		words = append(words, o.deadline())
+		words = append(words, o.deadline()+" at the slow end of the error band")
 	}
 	if p.Space.Refused && p.Space.Accepts == nil {
 		words = append(words, "layouts that a launcher rejects included")

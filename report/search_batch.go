@@ -13,21 +13,10 @@ import (
 // batchWords tells how the batch was chosen if none was given.
 func (o *Search) batchWords() string {
 	sp := &o.Problem.Space
-	text := o.defaultWords()
 	if sp.FollowGBS {
-		text = "using the default of each number of GPUs, " + search.UsualBatch()
-		if sp.RaiseGBS {
-			text += ", doubled up to 60 M until a layout meets the deadline"
-		}
-		return text
+		return "using the default of each number of GPUs, " + search.UsualBatch()
 	}
-	if sp.GBS[0] > o.First {
-		text = fmt.Sprintf("with near 4 M tokens (%s sequences) nothing met the deadline, so it was doubled until a layout did, up to 60 M", figure.Comma(o.First))
-		if len(o.Result.Best) == 0 {
-			text = fmt.Sprintf("it was doubled from %s sequences, near 4 M tokens, up to the 60 M of the largest published runs", figure.Comma(o.First))
-		}
-	}
-	return text
+	return o.defaultWords()
 }
 
 // gpuWords lists the numbers of GPUs among which the fewest were searched.

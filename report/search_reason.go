@@ -130,7 +130,9 @@ func (o *Search) closest(s *Section) {
 		if o.FastestSoFar {
 			which = "The fastest layout found so far that meets all other constraints"
 		}
-		value = fmt.Sprintf("takes %s %s", figure.Lasting(units.Seconds(near.Report.Run.Days*86400)), near.Report.Time.Band("±"))
+		run, t := near.Report.Run, near.Report.Time
+		value = fmt.Sprintf("takes %s %s, %s at the slow end of the band", figure.Lasting(units.Seconds(run.Days*86400)), t.Band("±"),
+			figure.Lasting(units.Seconds(run.Days*86400)*t.SlowEnd(near.Cautious)/t.Step))
 	} else {
 		which = "The smallest layout that meets all other constraints"
 		if c.LeastSoFar {

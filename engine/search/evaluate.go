@@ -25,7 +25,7 @@ const (
 // evaluate works through the candidates in the order of their bounds until none
 // that is left can be among the best, nor on the front.
 func (r *run) evaluate(all []candidate) {
-	k := keeper{top: r.problem.top(), wantFront: r.problem.Front}
+	k := keeper{problem: r.problem, top: r.problem.top(), wantFront: r.problem.Front}
 	evaluators := make([]engine.Evaluator, r.workers)
 	for w := range evaluators {
 		evaluators[w].SkipTimeline = true // timelines of long pipelines are megabytes
@@ -120,7 +120,7 @@ func (k *keeper) choose(into []*candidate, all []candidate, next, most int, skip
 			if !skip(c) {
 				into = append(into, c)
 			}
-		case !k.wantFront:
+		case !k.missed(c.key):
 			return into, len(all) // the others are no better
 		}
 	}
@@ -144,24 +144,40 @@ func (r *run) each(n int, do func(worker, i int)) {
 
 // keeper keeps the best layouts and the front of memory and speed.
 type keeper struct {
+	problem   *Problem
 	top       int
 	wantFront bool
 	ranked    []found // ascending
 	front     []found // ascending in GPU-seconds per token, descending in memory
+	ample     *found  // the best with an ample margin, where the objective does not put memory first
 }
 
 // wants reports whether a layout with that bound can still be among the best or on
 // the front.
 func (k *keeper) wants(c *candidate) bool {
-	if len(k.ranked) < k.top || !k.ranked[len(k.ranked)-1].exact.less(c.key) {
+	if k.ranks(c.key) || k.wantFront && !k.dominated(c.key.rate, c.peak) {
 		return true
 	}
-	return k.wantFront && !k.dominated(c.key.rate, c.peak)
+	return c.peak <= k.problem.Setup.Cluster.GPU.MemoryUsable*(1-2*engine.DefaultHeadroom) && k.leads(c.key)
+}
+
+// ranks reports whether a layout with that bound can be among the best.
+func (k *keeper) ranks(bound score) bool {
+	return len(k.ranked) < k.top || !k.ranked[len(k.ranked)-1].exact.less(bound)
 }
 
 // missed reports whether candidates with no better bound than that can matter.
-func (k *keeper) missed(lowest score) bool {
-	return k.wantFront || len(k.ranked) < k.top || !k.ranked[len(k.ranked)-1].exact.less(lowest)
+func (k *keeper) missed(lowest score) bool { return k.wantFront || k.ranks(lowest) || k.leads(lowest) }
+
+// leads reports whether a layout with that score can take the first place from the fastest for its
+// ample margin: the fastest has none, it is too close to call, and no faster one has one.
+func (k *keeper) leads(s score) bool {
+	if len(k.ranked) == 0 || k.ranked[0].ample || k.problem.fastestFirst || !k.problem.wantsMargin() || k.ample != nil && k.ample.exact.less(s) {
+		return false
+	}
+	best := &k.ranked[0]
+	lead, rate := k.problem.worst(best.exact, k.problem.Objective.Evidence(&best.Report).CloseMargin())
+	return !s.tight && s.lead <= lead && s.rate <= rate
 }
 
 // open counts the candidates that would still be looked at.
@@ -204,6 +220,9 @@ func (k *keeper) keep(f *found) {
 			k.ranked = slices.Insert(k.ranked, at, *f)
 			k.ranked = k.ranked[:min(len(k.ranked), k.top)]
 		}
+	}
+	if f.ample && !f.exact.tight && (k.ample == nil || f.better(k.ample) < 0) {
+		k.ample = new(*f)
 	}
 	if k.wantFront {
 		k.extend(f)
@@ -263,12 +282,18 @@ func (k *keeper) extend(f *found) {
 	k.front = slices.Insert(kept, at, *f)
 }
 
+// best returns the ranked layouts, in front the one that leads for its margin.
 func (k *keeper) best() []Found {
-	out := make([]Found, 0, len(k.ranked))
-	for i := range k.ranked {
-		out = append(out, k.ranked[i].Found)
+	out := make([]Found, 0, len(k.ranked)+1)
+	if k.ample != nil && k.leads(k.ample.exact) {
+		out = append(out, k.ample.Found)
 	}
-	return out
+	for i := range k.ranked {
+		if len(out) == 0 || k.ranked[i].Setup != out[0].Setup {
+			out = append(out, k.ranked[i].Found)
+		}
+	}
+	return out[:min(len(out), k.top)]
 }
 
 func (k *keeper) frontier() []Found {

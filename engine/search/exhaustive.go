@@ -10,7 +10,7 @@ import (
 // against by tests, and answers the same slowly.
 func Exhaustive(p Problem) Result {
 	r := newRun(context.Background(), &p, nil)
-	k := keeper{top: p.top(), wantFront: p.Front}
+	k := keeper{problem: &p, top: p.top(), wantFront: p.Front}
 	r.result.Share = 1
 	var all []candidate
 	rankers := r.rankers()

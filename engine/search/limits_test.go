@@ -65,12 +65,6 @@ func TestScoresInOrder(t *testing.T) {
 			t.Errorf("%s leads with %v, want %v", objective, got.lead, lead)
 		}
 	}
-	p.Objective, p.Space.FollowGBS, p.Space.RaiseGBS = FewestGPUs, true, true
-	small := p.score(&p.Setup, bounded(9, 0))
-	p.Setup.GBS *= 2
-	if large := p.score(&p.Setup, bounded(1, 0)); !small.less(large) || large.lead >= 17 {
-		t.Errorf("a smaller batch does not come before a larger one: %+v %+v", small, large)
-	}
 }
 
 // TestNearCountsTheEdge: a layout exactly a share behind is near, one that was dropped may be, and of what was
@@ -137,7 +131,7 @@ func TestFrontOfTwo(t *testing.T) {
 
 // TestKeeperWants: a full list wants what is not worse than its last, an equal bound included.
 func TestKeeperWants(t *testing.T) {
-	k := keeper{top: 2, ranked: []found{{exact: score{rate: 1}}}}
+	k := keeper{problem: &Problem{}, top: 2, ranked: []found{{exact: score{rate: 1}}}}
 	if !k.wants(&candidate{key: score{rate: 9}}) || !k.missed(score{rate: 9}) {
 		t.Error("a list that is not full wants anything")
 	}
@@ -243,5 +237,49 @@ func TestConstraintsAreWhatWasAsked(t *testing.T) {
 	}
 	if p.legalOnly = true; slices.Contains(fields(p), "memory") {
 		t.Error("what cannot run is not for want of memory")
+	}
+}
+
+// TestAmpleMarginLeads: of layouts that are too close to call the fastest with an ample margin comes first, also
+// where the list is full without it; a tight one, one too far behind and one of more GPUs do not.
+func TestAmpleMarginLeads(t *testing.T) {
+	p := limitProblem()
+	p.Margin = true
+	f := func(plane int32, s score, ample bool) *found {
+		out := &found{candidate: candidate{plane: plane}, exact: s, ample: ample}
+		out.Setup.TP, out.Report.Time = int(plane), &engine.Time{Evidence: engine.Evidence{ErrorBand: 0.4}}
+		return out
+	}
+	fast, near, far := f(1, score{rate: 10}, false), f(2, score{rate: 10.9}, true), f(3, score{rate: 11.1}, true)
+	for _, c := range []struct {
+		list []*found
+		top  int
+		want []int
+	}{
+		{[]*found{fast, near}, 2, []int{2, 1}},
+		{[]*found{fast, near}, 1, []int{2}},
+		{[]*found{near, far, fast, f(4, score{rate: 10.95}, true)}, 3, []int{2, 1, 4}},
+		{[]*found{fast, far}, 2, []int{1, 3}},
+		{[]*found{f(1, score{rate: 10}, true), near}, 2, []int{1, 2}},
+		{[]*found{fast, f(2, score{rate: 10.5, lead: 1}, true)}, 2, []int{1, 2}},
+		{[]*found{f(1, score{rate: 10, tight: true}, false), f(2, score{rate: 10.5, tight: true}, true)}, 2, []int{1, 2}},
+	} {
+		k := keeper{problem: &p, top: c.top}
+		for _, one := range c.list {
+			k.keep(one)
+		}
+		var got []int
+		for _, one := range k.best() {
+			got = append(got, one.Setup.TP)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v, want %v", got, c.want)
+		}
+	}
+	k := keeper{problem: &p, top: 1}
+	k.keep(fast)
+	roomy, full := candidate{key: score{rate: 10.9}}, candidate{key: score{rate: 10.9}, peak: p.Setup.Cluster.GPU.MemoryUsable}
+	if !k.wants(&roomy) || k.wants(&full) || !k.missed(roomy.key) || k.missed(score{rate: 11.1}) {
+		t.Error("what may lead for its margin is not looked at, or what cannot is")
 	}
 }

@@ -30,11 +30,12 @@ type Problem struct {
 
 	Headroom float64 // share of the usable memory that must stay free, 0 to 1
 	// Margin puts layouts that leave their margin free (engine.Memory.HasMargin) before all
-	// others, unless the objective is the least memory.
+	// others, unless the objective is the least memory. The first place goes to the fastest with
+	// an ample one (engine.Memory.HasAmpleMargin) of those that are too close to the best to call.
 	Margin bool
-	// A layout slower than this for the whole run is left out; 0: any speed. It is
-	// time on the clock: of it only the goodput of Setup advances the run. Tokens is
-	// the run.
+	// A layout slower than this for the whole run at the slow end of its step (engine.Time.SlowEnd)
+	// is left out; 0: any speed. It is time on the clock: of it only the goodput of Setup advances
+	// the run. Tokens is the run.
 	Deadline units.Seconds
 	Tokens   float64
 
@@ -54,6 +55,8 @@ type Problem struct {
 
 	legalOnly  bool // of constraints: only what makes a layout illegal
 	marginOnly bool // leaves out what has no margin
+
+	fastestFirst bool // an ample margin takes no first place
 }
 
 // Space lists the values that each knob may take. An empty list means every
@@ -70,9 +73,8 @@ type Space struct {
 	Others []Other
 
 	// FollowGBS takes, in place of GBS, of each number of GPUs the global batch that a
-	// search of it alone takes where nobody gave one (DefaultGBS), and with RaiseGBS
-	// what it is raised to (Ladder). Of these the smallest that will do comes first.
-	FollowGBS, RaiseGBS bool
+	// search of it alone takes where nobody gave one (DefaultGBS).
+	FollowGBS bool
 
 	// Refused lets in what some launcher rejects although it could run: ZeRO-2
 	// and 3 together with a pipeline, TP of experts without SP, fewer
@@ -117,6 +119,8 @@ type Found struct {
 	// layouts are ranked; it is that of the report where nothing is doubtful, or where the
 	// problem's setup says how much overlap works.
 	Cautious units.Seconds
+
+	tight bool // without the margin that the problem wants
 }
 
 // Result is the answer.
@@ -214,11 +218,6 @@ func (p *Problem) score(s *engine.Setup, f bound.Bound) score {
 	switch p.Objective {
 	case FewestGPUs:
 		out.lead = float64(s.GPUs)
-		if p.Space.FollowGBS && p.Space.RaiseGBS {
-			// Of the same GPUs the smaller batch leads. All are below this many tokens.
-			const most = 1 << 30
-			out.lead += min(s.Tokens(), most-1) / most
-		}
 	case LargestMBS:
 		out.lead = -float64(s.MBS)
 	case LongestSeq:

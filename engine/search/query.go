@@ -133,7 +133,6 @@ func (q *Query) Problem() (Problem, error) {
 	p.Space.Refused, p.Space.Accepts, p.Space.Launcher = q.Refused || q.Accepts != nil, q.Accepts, q.Launcher
 	p.Space.WriteSplit = q.WriteSplit
 	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut
-	p.Space.RaiseGBS = p.Space.FollowGBS && p.Deadline > 0 && p.Tokens > 0
 	s := &p.Setup
 	s.GPUs, s.GBS, s.Seq = space.GPUs[0], space.GBS[0], space.Seq[0]
 	s.DP = max(1, s.GPUs/max(1, s.TP*s.PP*s.CP))

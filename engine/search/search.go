@@ -210,6 +210,7 @@ type found struct {
 	Found
 	exact score
 	peak  units.Bytes // the larger one of both ends of the step
+	ample bool        // it leaves an ample margin (engine.Memory.HasAmpleMargin)
 }
 
 // state of a candidate after its evaluation.
@@ -253,7 +254,9 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	f.exact = p.score(&f.Setup, bound.Bound{Step: f.Cautious, Peak: f.peak})
 	margin := m.HasMargin() && slow.Memory.HasMargin()
 	f.exact.tight = p.wantsMargin() && !margin
-	if p.marginOnly && !margin || f.peak > p.limit() || !p.inTime(f.Cautious, f.Setup.Tokens()) {
+	f.tight = f.exact.tight
+	f.ample = m.HasAmpleMargin() && slow.Memory.HasAmpleMargin()
+	if p.marginOnly && !margin || f.peak > p.limit() || !p.inTime(f.Report.Time.SlowEnd(f.Cautious), f.Setup.Tokens()) {
 		return f, misses
 	}
 	return f, fits

@@ -71,10 +71,7 @@ func (a *query) gpus(o find.Objective) string {
 
 // batchWords say at which global batch was searched, and in brief.
 func (a *query) batchWords() (long, short string) {
-	switch p := a.problem(); {
-	case p.Space.RaiseGBS:
-		return "batch near 4 M tokens, doubled for the deadline", "own batch each"
-	case p.Space.FollowGBS:
+	if a.problem().Space.FollowGBS {
 		return "batch near 4 M tokens", "own batch each"
 	}
 	n := figure.Comma(a.base.GBS)

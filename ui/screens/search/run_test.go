@@ -35,7 +35,7 @@ func TestFewestGPUs(t *testing.T) {
 	}
 	want := find.Problem{
 		Setup: base(in.Setup), Objective: find.FewestGPUs, Top: 1, Tokens: 1e12, Deadline: 60 * 86400, Margin: true,
-		Space: find.Space{GPUs: []int{8, 16, 32, 64}, TP: []int{2}, FollowGBS: true, RaiseGBS: true},
+		Space: find.Space{GPUs: []int{8, 16, 32, 64}, TP: []int{2}, FollowGBS: true},
 	}
 	r := find.Fewest(t.Context(), want, 8, nil)
 	if len(r.Best) != 1 || r.Best[0].Setup.GPUs != best.setup.GPUs || best.setup.GPUs == 8 {
@@ -99,12 +99,12 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	}
 	a := query{base: base(in.Setup), chosen: v.chosen}
 	p := a.problem()
-	want := find.Ladder(64, in.Setup.Seq)
-	if got := (&find.Problem{Setup: p.Setup, Space: find.Space{GPUs: []int{64}, FollowGBS: p.Space.FollowGBS, RaiseGBS: p.Space.RaiseGBS}}).Batches(); !slices.Equal(got, want) || len(want) < 3 {
-		t.Errorf("batches %v, want %v", got, want)
+	want := find.DefaultGBS([]int{64}, in.Setup.Seq)
+	if got := (&find.Problem{Setup: p.Setup, Space: find.Space{GPUs: []int{64}, FollowGBS: p.Space.FollowGBS}}).Batches(); !slices.Equal(got, []int{want}) {
+		t.Errorf("batches %v, want %d: a deadline raises none that nobody gave", got, want)
 	}
 	v.Refresh(in).Work(t.Context())()
-	if text := ansi.Strip(strings.Join(v.Render(in.At(160, 32)), "\n")); !strings.Contains(text, "batch near 4 M tokens, doubled for the deadline") {
+	if text := ansi.Strip(strings.Join(v.Render(in.At(160, 32)), "\n")); !strings.Contains(text, "batch near 4 M tokens") {
 		t.Errorf("the batch is not said:\n%s", text)
 	}
 	// The current setup has days and price as all others.
