@@ -64,8 +64,8 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		{CompareTab, []string{"pgdown", "up", "up", "up"}, "memory.ranks.0.logits", ""},
 		{CompareTab, []string{"b", "down", "down", "down", "down", "down"}, "memory.ranks.0.gradients", "B, pin 2"},
 		{CompareTab, []string{"v", "down", "down"}, "time.step", "ZeRO-1 alone"},
-		{ScanTab, nil, ranked, ""},
-		{ScanTab, []string{"enter", "home"}, ranked, "the scan, TP 1"},
+		{ScanTab, nil, "time.step", ""},
+		{ScanTab, []string{"enter", "home"}, "time.step", "the scan, "},
 		{CompareTab, []string{"v", "v", "down", "down"}, "communication.tp.bytes", ""},
 	} {
 		m := sample(t, 120, 36, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })

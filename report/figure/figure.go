@@ -5,6 +5,7 @@ package figure
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -156,3 +157,15 @@ func Traffic(b units.Bytes) string {
 }
 
 func ok(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// Round writes a figure without the zeros behind its point: those of a round value next to an axis.
+func Round(text string) string {
+	number, unit, spaced := strings.Cut(text, " ")
+	if strings.Contains(number, ".") && !strings.Contains(number, "e") {
+		number = strings.TrimSuffix(strings.TrimRight(number, "0"), ".")
+	}
+	if !spaced {
+		return number
+	}
+	return number + " " + unit
+}

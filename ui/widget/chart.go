@@ -1,10 +1,13 @@
 package widget
 
 import (
+	"cmp"
 	"math"
 
+	"charm.land/lipgloss/v2"
 	"github.com/NimbleMarkets/ntcharts/v2/canvas"
-	"github.com/NimbleMarkets/ntcharts/v2/linechart"
+	"github.com/NimbleMarkets/ntcharts/v2/canvas/graph"
+	"github.com/NimbleMarkets/ntcharts/v2/canvas/runes"
 
 	"meshscope/themes"
 )
@@ -18,6 +21,8 @@ type Curve struct {
 	Warned  []bool // points that represent something that does not work, drawn as !; nil: none
 	Limit   float64
 	Role    themes.Role
+	Unit    float64 // in which the values next to the axis are round; 0: 1
+	Band    float64 // error band of the current value: the axis is no shorter than it
 	// Beside are other values at the same places, drawn as marks without a line, and Low to
 	// High the range of each; nil: none.
 	Beside, Low, High []float64
@@ -25,51 +30,51 @@ type Curve struct {
 
 // Render draws the curve into w x h cells, without axes.
 func (c *Curve) Render(t *themes.Theme, g Glyphs, w, h int) []string {
-	low, high, any := c.span()
 	if w <= 0 || h <= 0 {
 		return nil
 	}
-	if !any {
+	a, ok := c.Axis(h)
+	if !ok {
 		return Height(nil, w, h)
 	}
-	// The axes of ntcharts count dots: a cell has two across and four up. A line
-	// goes through the middle of the cells that its points are drawn in, else
-	// marks would float next to it.
-	chart := linechart.New(w, h, 0, float64(2*w-1), 0, float64(4*h-1), linechart.WithXYSteps(0, 0))
-	point := func(i int) canvas.Float64Point {
-		v := min(max(c.Values[i], low), high)
-		bottom := float64(4 * (h - 1 - RowOf(v, low, high, h)))
-		dot := (v - low) / (high - low) * float64(4*h-1)
-		if !usable(dot) { // the span is beyond the largest number
-			dot = bottom + 1
-		}
-		return canvas.Float64Point{X: float64(2 * c.At[i]), Y: min(max(dot, bottom+1), bottom+2)}
-	}
-	if g.Unicode {
-		for i := 1; i < len(c.Values); i++ {
-			if usable(c.Values[i-1]) && usable(c.Values[i]) {
-				chart.DrawBrailleLine(point(i-1), point(i))
-			}
+	line := canvas.New(w, h)
+	point := func(i int) canvas.Point { return canvas.Point{X: c.At[i], Y: a.Row(c.Values[i])} }
+	for i := 1; i < len(c.Values); i++ {
+		if usable(c.Values[i-1]) && usable(c.Values[i]) {
+			graph.DrawLinePoints(&line, graph.GetLinePoints(point(i-1), point(i)), runes.ArcLineStyle, lipgloss.Style{})
 		}
 	}
 	grid := make([][]mark, h)
 	for y := range grid {
 		grid[y] = make([]mark, w)
 		for x := range grid[y] {
-			if r := chart.Canvas.Cell(canvas.Point{X: x, Y: y}).Rune; r != 0 {
-				grid[y][x] = mark{sign: string(r), paint: t.Paint(c.Role)}
+			if r := line.Cell(canvas.Point{X: x, Y: y}).Rune; r != 0 {
+				grid[y][x] = mark{sign: lineSign(g, r), paint: t.Paint(c.Role)}
 			}
 		}
 	}
-	c.drawLimit(grid, t, g, low, high)
-	c.drawRanges(grid, t, g, low, high)
-	c.drawPoints(grid, t, g, low, high)
+	c.drawLimit(grid, t, g, &a)
+	c.drawRanges(grid, t, g, &a)
+	c.drawPoints(grid, t, g, &a)
 	for i, v := range c.Beside {
 		if usable(v) && c.At[i] >= 0 && c.At[i] < w {
-			grid[RowOf(v, low, high, h)][c.At[i]] = mark{sign: g.Here, paint: t.Paint(themes.Strong)}
+			grid[a.Row(v)][c.At[i]] = mark{sign: g.Here, paint: t.Paint(themes.Strong)}
 		}
 	}
 	return rows(grid)
+}
+
+// lineSign returns a part of a line as the terminal can show it.
+func lineSign(g Glyphs, r rune) string {
+	switch {
+	case g.Unicode:
+		return string(r)
+	case r == runes.LineHorizontal:
+		return "-"
+	case r == runes.LineVertical:
+		return "|"
+	}
+	return "."
 }
 
 type mark struct {
@@ -77,11 +82,14 @@ type mark struct {
 	paint themes.Paint
 }
 
-func (c *Curve) drawLimit(grid [][]mark, t *themes.Theme, g Glyphs, low, high float64) {
-	if c.Limit <= 0 || c.Limit > high || c.Limit < low {
+// limited reports whether the limit is on the axis.
+func (c *Curve) limited(a *Axis) bool { return c.Limit > 0 && c.Limit >= a.Low && c.Limit <= a.High }
+
+func (c *Curve) drawLimit(grid [][]mark, t *themes.Theme, g Glyphs, a *Axis) {
+	if !c.limited(a) {
 		return
 	}
-	y := RowOf(c.Limit, low, high, len(grid))
+	y := a.Row(c.Limit)
 	for x := range grid[y] {
 		if grid[y][x].sign == "" {
 			grid[y][x] = mark{sign: g.Dash, paint: t.Paint(themes.Limit)}
@@ -90,17 +98,17 @@ func (c *Curve) drawLimit(grid [][]mark, t *themes.Theme, g Glyphs, low, high fl
 }
 
 // drawRanges draws the range of each value as a line down its column.
-func (c *Curve) drawRanges(grid [][]mark, t *themes.Theme, g Glyphs, low, high float64) {
+func (c *Curve) drawRanges(grid [][]mark, t *themes.Theme, g Glyphs, a *Axis) {
 	for i := range min(len(c.Low), len(c.High)) {
 		if x := c.At[i]; usable(c.Low[i]) && usable(c.High[i]) && x >= 0 && x < len(grid[0]) {
-			for y := RowOf(c.High[i], low, high, len(grid)); y <= RowOf(c.Low[i], low, high, len(grid)); y++ {
+			for y := a.Row(c.High[i]); y <= a.Row(c.Low[i]); y++ {
 				grid[y][x] = mark{sign: g.Limit, paint: t.Paint(themes.Muted)}
 			}
 		}
 	}
 }
 
-func (c *Curve) drawPoints(grid [][]mark, t *themes.Theme, g Glyphs, low, high float64) {
+func (c *Curve) drawPoints(grid [][]mark, t *themes.Theme, g Glyphs, a *Axis) {
 	for i, v := range c.Values {
 		if !usable(v) || c.At[i] < 0 || c.At[i] >= len(grid[0]) {
 			continue
@@ -115,29 +123,35 @@ func (c *Curve) drawPoints(grid [][]mark, t *themes.Theme, g Glyphs, low, high f
 		case warned:
 			m = mark{sign: "!", paint: t.Paint(themes.Bad)}
 		}
-		grid[RowOf(v, low, high, len(grid))][c.At[i]] = m
+		grid[a.Row(v)][c.At[i]] = m
 	}
 }
 
-// Span returns the range of the vertical axis; false where there is no value.
-func (c *Curve) Span() (low, high float64, any bool) { return c.span() }
+// Axis returns the vertical axis of h lines; false where there is no value.
+func (c *Curve) Axis(h int) (Axis, bool) {
+	low, high, some := c.span()
+	return NewAxis(low, high, h, cmp.Or(c.Unit, 1)), some
+}
 
-// span returns the range of the vertical axis: all values, the limit when it is
-// near them, and a little air.
-func (c *Curve) span() (low, high float64, any bool) {
+// span returns the range of the vertical axis: all values, the limit when it is near them, and
+// the band of the current value, in which a difference says nothing.
+func (c *Curve) span() (low, high float64, some bool) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, values := range [][]float64{c.Values, c.Beside, c.Low, c.High} {
 		for _, v := range values {
 			if usable(v) {
-				low, high, any = min(low, v), max(high, v), true
+				low, high, some = min(low, v), max(high, v), true
 			}
 		}
 	}
-	if !any {
+	if !some {
 		return 0, 1, false
 	}
 	if c.Limit > 0 && c.Limit < 4*high {
 		low, high = min(low, c.Limit), max(high, c.Limit)
+	}
+	if i := c.Current; i >= 0 && i < len(c.Values) && usable(c.Values[i]) && c.Values[i] > 0 {
+		low, high = min(low, c.Values[i]/(1+c.Band)), max(high, c.Values[i]*(1+c.Band))
 	}
 	if high-low < 1e-3*math.Abs(high) {
 		low, high = low-0.5*math.Abs(low), high+0.5*math.Abs(high)

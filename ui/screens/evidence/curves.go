@@ -140,8 +140,8 @@ func (m *measuredCurves) chart(in *screen.Context, w, h int) []string {
 				curve.Low, curve.High = append(curve.Low, p.Low), append(curve.High, p.High)
 			}
 		}
-		for _, drawn := range curve.Render(in.Theme, in.Glyphs, cell*len(c.Points), plot) {
-			lines = append(lines, widget.NewLine(w).To(label).Raw(drawn, cell*len(c.Points)).String())
+		for _, drawn := range curve.Plot(in.Theme, in.Glyphs, label+cell*len(c.Points), plot, label, func(v float64) string { return figure.Round(figure.Three(v)) }) {
+			lines = append(lines, widget.NewLine(w).Raw(drawn, label+cell*len(c.Points)).String())
 		}
 		lines = append(lines, widget.NewLine(w).To(label).Put(in.Paint(themes.Strong), in.Glyphs.Here).Put(in.Paint(themes.Muted), " measured  ").
 			Put(in.Paint(themes.Time), in.Glyphs.Point).Put(in.Paint(themes.Muted), " predicted").String())

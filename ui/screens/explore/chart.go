@@ -58,13 +58,19 @@ func Chart(in *screen.Context, s Sweep, w, h int) []string {
 	times, peaks := c.values(&s)
 	unit, name := timeUnit(times)
 	if plot > 0 {
-		curve := widget.Curve{Values: times, At: c.at, Current: c.current, Role: themes.Time}
-		lines = append(lines, plotted(in, &curve, c, w, plot)...)
+		curve := widget.Curve{Values: times, At: c.at, Current: c.current, Role: themes.Time, Unit: unit}
+		if t := in.Report.Time; t != nil {
+			curve.Band = t.ErrorBand
+		}
+		lines = append(lines, plotted(in, &curve, c, w, plot, func(v float64) string { return figure.Round(figure.Three(v / unit)) })...)
 	}
 	lines = append(lines, stepRow(in, &s, c, w, unit, name))
 	if plot > 0 {
 		curve := widget.Curve{Values: peaks, At: c.at, Current: c.current, Role: themes.Memory, Limit: s.Usable.GiB()}
-		lines = append(lines, plotted(in, &curve, c, w, plot)...)
+		if m := in.Report.Memory; m != nil {
+			curve.Band = m.ErrorBand
+		}
+		lines = append(lines, plotted(in, &curve, c, w, plot, func(v float64) string { return figure.Round(figure.Three(v)) })...)
 	}
 	lines = append(lines, peakRow(in, &s, c, w))
 	if plot > 0 || h >= 4 {
@@ -152,16 +158,11 @@ func (c *columns) values(s *Sweep) (times, peaks []float64) {
 	return times, peaks
 }
 
-func plotted(in *screen.Context, curve *widget.Curve, c columns, w, h int) []string {
+func plotted(in *screen.Context, curve *widget.Curve, c columns, w, h int, tick func(float64) string) []string {
 	width := min(len(c.at)*c.width, w-chartLabel)
-	drawn := curve.Render(in.Theme, in.Glyphs, width, h)
-	lines := make([]string, h)
+	lines := curve.Plot(in.Theme, in.Glyphs, chartLabel+width, h, chartLabel, tick)
 	for i := range lines {
-		l := widget.NewLine(w).To(chartLabel)
-		if i < len(drawn) {
-			l.Raw(drawn[i], width)
-		}
-		lines[i] = l.String()
+		lines[i] += widget.Blank(w - chartLabel - width)
 	}
 	return lines
 }

@@ -152,13 +152,18 @@ func (v *overview) ladder(in *screen.Context, w, h int) []string {
 	a := v.current(in)
 	const label, factor = 10, "bandwidth"
 	cell := min(max((w-label)/steps, 1), 11)
+	unit, size := "ms", 1e-3
+	if a != nil && a.step[asIs] >= 1 {
+		unit, size = "s", 1
+	}
 	if plot := h - ladderLines; plot >= 3 && a != nil {
-		curve := widget.Curve{Values: a.step[:], Current: v.place(), Role: themes.Time}
+		curve := widget.Curve{Values: a.step[:], Current: v.place(), Role: themes.Time, Band: in.Report.Time.ErrorBand, Unit: size}
 		for i := range steps {
 			curve.At = append(curve.At, i*cell+cell-3)
 		}
-		for _, drawn := range curve.Render(in.Theme, in.Glyphs, steps*cell, plot) {
-			lines = append(lines, widget.NewLine(w).To(label).Raw(drawn, steps*cell).String())
+		tick := func(v float64) string { return figure.Round(figure.Three(v / size)) }
+		for _, drawn := range curve.Plot(in.Theme, in.Glyphs, label+steps*cell, plot, label, tick) {
+			lines = append(lines, drawn+widget.Blank(w-label-steps*cell))
 		}
 	}
 	row := func(name string, role themes.Role, text func(i int) string) {
@@ -174,10 +179,6 @@ func (v *overview) ladder(in *screen.Context, w, h int) []string {
 			l.RightAligned(paint, t, end)
 		}
 		lines = append(lines, l.String())
-	}
-	unit, size := "ms", 1e-3
-	if a != nil && a.step[asIs] >= 1 {
-		unit, size = "s", 1
 	}
 	row("step, "+unit, themes.Time, func(i int) string {
 		if a == nil {

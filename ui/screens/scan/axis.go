@@ -12,53 +12,36 @@ import (
 	"meshscope/ui/widget"
 )
 
-// linesPerTick is how many lines of a chart there are for each value of its vertical
-// axis.
-const linesPerTick = 4
-
-// ticks returns the texts next to the lines of a chart: round values, and the capacity.
-func (v *View) ticks(c *widget.Curve, h int) map[int]string {
-	low, high, some := c.Span()
-	if !some {
-		return nil
-	}
-	unit := 1.0
-	switch v.grid.Unit {
+// unitOf returns the size of the unit in which figures are written.
+func unitOf(u record.Unit) float64 {
+	switch u {
 	case record.Memory:
-		unit = float64(units.GiB)
+		return float64(units.GiB)
 	case record.Share:
-		unit = 0.01
+		return 0.01
 	default:
+		return 1
 	}
-	out := map[int]string{}
-	for _, n := range widget.Ticks(low/unit, high/unit, max(h/linesPerTick, 2)) {
-		out[widget.RowOf(n*unit, low, high, h)] = tickText(v.grid.Unit, n*unit)
-	}
-	if len(out) == 0 {
-		out[0], out[h-1] = tickText(v.grid.Unit, high), tickText(v.grid.Unit, low)
-	}
-	if c.Limit >= low && c.Limit <= high && c.Limit > 0 {
-		out[widget.RowOf(c.Limit, low, high, h)] = tickText(v.grid.Unit, c.Limit)
-	}
-	return out
 }
 
 // tickText returns a figure in the cells next to the axis; without its unit where there is
 // no room for both.
 func tickText(u record.Unit, v float64) string {
-	if text := figure.Of(u, v); widget.Width(text) <= tickWidth-2 {
+	if text := figure.Round(figure.Of(u, v)); widget.Width(text) <= tickWidth-2 {
 		return text
 	}
-	return brief(u, v)
+	return figure.Round(brief(u, v))
 }
 
-// axis returns the values of the knob, the figures, and what does not fit. Where there is
+// axis returns the values of the knob and the figures, those that do not fit marked. Where there is
 // no room for all, those under the cursor, current, first and last come first, and
 // none is cut.
-func (v *View) axis(in *screen.Context, row []enginescan.Point, w int, each float64) []string {
+func (v *View) axis(in *screen.Context, row []enginescan.Point, w, each int) []string {
+	unit, number := written(v.grid)
+	unitBeside, beside := written(v.other)
 	names, numbers, others := newLabels(w), newLabels(w), newLabels(w)
 	put := func(l *labels, i int, p themes.Paint, text string) bool {
-		return l.put(tickWidth+int((float64(i)+0.5)*each), tickWidth, p, text)
+		return l.put(middle(i, each), tickWidth, p, text)
 	}
 	var named, unnamed []int
 	for _, i := range v.order(row) {
@@ -78,59 +61,53 @@ func (v *View) axis(in *screen.Context, row []enginescan.Point, w int, each floa
 	for _, i := range append(named, unnamed...) { // a figure under each name, then others
 		switch p := &row[i]; {
 		case p.Value != nil:
-			put(numbers, i, in.Paint(themes.Text), figure.Of(v.grid.Unit, *p.Value))
+			put(numbers, i, in.Paint(themes.Text), number(*p.Value))
 		case p.Verdict == enginescan.Illegal:
 			put(numbers, i, in.Paint(themes.Muted), in.Glyphs.Cross)
 		}
 		if other := v.beside(i); other != nil {
 			role := themes.Text
+			text := beside(*other)
 			if row[i].Verdict == enginescan.DoesNotFit && v.other.Unit == record.Memory {
-				role = themes.Bad
+				role, text = themes.Bad, text+"!"
 			}
-			put(others, i, in.Paint(role), brief(v.other.Unit, *other))
+			put(others, i, in.Paint(role), text)
 		}
 	}
-	lines := []string{names.line(), numbers.line(), noFitLine(in, row, w, each)}
-	if len(others.list) == 0 {
-		return lines
+	title := func(l *labels, text string) {
+		if widget.Width(text) < tickWidth {
+			l.list = append(l.list, placed{0, widget.Width(text), in.Paint(themes.Muted), text})
+		}
 	}
-	word, _ := besideOf(v.drawn.figure)
-	word += unitWords(v.other.Unit)
-	others.list = append(others.list, placed{0, len(word), in.Paint(themes.Muted), word})
-	return []string{lines[0], lines[1], others.line(), lines[2]}
+	title(names, label(v.drawn.x))
+	title(numbers, short(v.drawn.figure)+unit)
+	if v.other != nil {
+		word, _ := besideOf(v.drawn.figure)
+		title(others, word+unitBeside)
+	}
+	return []string{names.line(), numbers.line(), others.line()}
 }
 
-// noFitLine marks the points that do not fit, each run of them with words where there
-// is room.
-func noFitLine(in *screen.Context, row []enginescan.Point, w int, each float64) string {
-	const words, brief = "! does not fit", "no fit"
-	marks := widget.NewLine(w)
-	column := func(i int) int { return tickWidth + int((float64(i)+0.5)*each) }
-	if len(brief)+1 < int(each) { // under each
-		for i := range row {
-			if row[i].Verdict == enginescan.DoesNotFit {
-				marks.To(column(i)-len(brief)/2).Put(in.Paint(themes.Bad), brief)
-			}
+// written returns the unit that figures of a row share, as the title of the row has it, and how each is
+// written below it.
+func written(g *enginescan.Grid) (unit string, number func(float64) string) {
+	switch {
+	case g == nil:
+		return "", func(float64) string { return "" }
+	case g.Unit == record.Seconds:
+		size, name := 1e-3, ", ms"
+		if slices.ContainsFunc(values(g.Rows[0]), func(x float64) bool { return x >= 1 }) {
+			size, name = 1, ", s"
 		}
-		return marks.String()
+		return name, func(x float64) string { return figure.Three(x / size) }
+	case g.Unit == record.Memory:
+		return unitWords(g.Unit), func(x float64) string { return brief(g.Unit, x) }
 	}
-	for i := range row {
-		if row[i].Verdict != enginescan.DoesNotFit || marks.Used() > 0 && column(i) <= marks.Used() {
-			continue
-		}
-		last := i
-		for last+1 < len(row) && row[last+1].Verdict == enginescan.DoesNotFit {
-			last++
-		}
-		text := "!"
-		first := i == 0 || row[i-1].Verdict != enginescan.DoesNotFit
-		if end := column(last) + int(each); first && column(i)+len(words) <= min(end, w) {
-			text = words
-		}
-		marks.To(column(i)).Put(in.Paint(themes.Bad), text)
-	}
-	return marks.String()
+	return "", func(x float64) string { return figure.Of(g.Unit, x) }
 }
+
+// middle returns the column of a point of a chart.
+func middle(i, each int) int { return tickWidth + i*each + each/2 }
 
 // order returns the points by how much their names matter.
 func (v *View) order(row []enginescan.Point) []int {

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"meshscope/engine/figures"
@@ -48,15 +49,12 @@ func (v *View) choiceLines(in *screen.Context, w int) []string {
 	for c := range choices {
 		l, role := in.Row(w, c == v.at && !v.inChart)
 		l.To(2).Put(in.Paint(role), c.label()).To(10)
-		text, exactly := words(v.figure), ""
-		if text != v.figure {
-			exactly = v.figure
-		}
+		text := words(v.figure)
 		switch c {
 		case acrossChoice:
-			text, exactly = label(v.x), ""
+			text = label(v.x)
 		case byChoice:
-			text, exactly = "none", ""
+			text = "none"
 			if v.by != "" {
 				text = label(v.by)
 			}
@@ -67,10 +65,7 @@ func (v *View) choiceLines(in *screen.Context, w int) []string {
 				continue
 			}
 		}
-		l.Put(in.Paint(themes.Current), in.Cut(text, l.Left())).Gap(2)
-		if exactly != "" && l.Left() >= widget.Width(exactly) {
-			l.Put(in.Paint(themes.Muted), exactly)
-		}
+		l.Put(in.Paint(themes.Current), in.Cut(text, l.Left()))
 		lines = append(lines, l.String())
 	}
 	return append(lines, widget.Blank(w))
@@ -80,6 +75,16 @@ func (v *View) choiceLines(in *screen.Context, w int) []string {
 func words(id string) string {
 	_, name := figures.ByWord(id)
 	return name
+}
+
+// short returns a figure in one word, where it has one.
+func short(id string) string {
+	for _, w := range figures.Words() {
+		if w.ID == id {
+			return w.Word
+		}
+	}
+	return ""
 }
 
 // unitWords returns the unit of the numbers of a map, which are written without theirs;
@@ -150,44 +155,70 @@ func values(row []enginescan.Point) []float64 {
 	return out
 }
 
-// limit returns the capacity line of figures of memory.
-func (v *View) limit() float64 {
-	if v.drawn.figure == "memory.peak" {
+// limit returns the capacity line of a figure of memory; 0 of others.
+func (v *View) limit(id string) float64 {
+	if id == "memory.peak" {
 		return float64(v.grid.Usable)
 	}
 	return 0
 }
 
-// curve draws one row as a line, its values below.
+const (
+	axisLines  = 3 // below the charts: the values of the knob and both figures
+	leastPlot  = 3 // lines of a chart
+	plotBeside = 4 // lines from which the figure beside has a chart too
+)
+
+// curve draws one row as two lines, the figure and the one that stands beside it, with their values below.
 func (v *View) curve(in *screen.Context, w, h int) []string {
 	row := v.grid.Rows[0]
-	lines := []string{in.Heading(w, strings.ToUpper(label(v.drawn.x)), "across; up: "+words(v.drawn.figure)+v.moved(), v.remark(in, v.capacity()))}
-	pw, ph := w-tickWidth, h-5
-	if pw < 2*len(row) || ph < 3 {
+	remark := v.capacity(v.drawn.figure)
+	if slices.ContainsFunc(row, func(p enginescan.Point) bool { return p.Verdict == enginescan.DoesNotFit }) {
+		remark = strings.TrimPrefix(remark+"; ! does not fit", "; ")
+	}
+	lines := []string{v.chartHeading(in, w, v.drawn.figure, "over "+label(v.drawn.x)+v.moved(), v.remark(in, remark))}
+	pw, ph := w-tickWidth, h-1-axisLines
+	if pw < 2*len(row) || ph < leastPlot {
 		return append(lines, v.table(in, row, w, h-1)...)
 	}
-	c := widget.Curve{Values: values(row), Current: -1, Limit: v.limit(), Role: themes.Time}
-	if v.grid.Unit == record.Memory {
+	each := pw / len(row)
+	upper := ph
+	if v.other != nil && len(v.other.Rows) > 0 && len(v.other.Rows[0]) == len(row) && ph > 2*plotBeside {
+		upper = (ph - 1) - (ph-1)/2
+	}
+	lines = append(lines, v.plot(in, v.grid, v.drawn.figure, w, upper, each)...)
+	if upper < ph {
+		_, id := besideOf(v.drawn.figure)
+		lines = append(lines, v.chartHeading(in, w, id, "", v.capacity(id)))
+		lines = append(lines, v.plot(in, v.other, id, w, ph-upper-1, each)...)
+	}
+	return append(lines, v.axis(in, row, w, each)...)
+}
+
+// chartHeading is the line above a chart: its figure first.
+func (v *View) chartHeading(in *screen.Context, w int, id, detail, remark string) string {
+	name := words(id)
+	return in.Heading(w, strings.ToUpper(name[:1])+name[1:], detail, remark)
+}
+
+// plot draws a figure over the knob, h lines tall, each cells a value.
+func (v *View) plot(in *screen.Context, g *enginescan.Grid, id string, w, h, each int) []string {
+	row := g.Rows[0]
+	c := widget.Curve{Values: values(row), Current: -1, Limit: v.limit(id), Role: themes.Time, Unit: unitOf(g.Unit)}
+	if g.Unit == record.Memory {
 		c.Role = themes.Memory
 	}
-	each := float64(pw) / float64(len(row))
 	for i := range row {
-		c.At = append(c.At, int((float64(i)+0.5)*each))
+		c.At = append(c.At, middle(i, each)-tickWidth)
 		c.Warned = append(c.Warned, row[i].Verdict == enginescan.DoesNotFit)
 		if row[i].Current {
 			c.Current = i
+			if row[i].ErrorBand != nil {
+				c.Band = *row[i].ErrorBand
+			}
 		}
 	}
-	ticks := v.ticks(&c, ph)
-	for i, drawn := range c.Render(in.Theme, in.Glyphs, pw, ph) {
-		l := widget.NewLine(w)
-		if text, ok := ticks[i]; ok {
-			l.RightAligned(in.Paint(themes.Muted), text, tickWidth-2)
-		}
-		l.To(tickWidth-1).Put(in.Paint(themes.Faint), in.Glyphs.Limit)
-		lines = append(lines, l.Raw(drawn, pw).String())
-	}
-	return append(lines, v.axis(in, row, w, each)...)
+	return c.Plot(in.Theme, in.Glyphs, w, h, tickWidth, func(x float64) string { return tickText(g.Unit, x) })
 }
 
 // remark returns what stands at the end of the chart's heading: that it is an old one
@@ -199,8 +230,8 @@ func (v *View) remark(in *screen.Context, text string) string {
 	return text
 }
 
-func (v *View) capacity() string {
-	if v.limit() > 0 {
+func (v *View) capacity(id string) string {
+	if v.limit(id) > 0 {
 		return "line: " + figure.GiB(v.grid.Usable) + " GiB usable"
 	}
 	return ""

@@ -39,6 +39,7 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 
 // exchange swaps the knobs; a scan has one across at least.
 func (v *View) exchange(int) {
+	v.picked = false
 	if v.x, v.by = v.by, v.x; v.x == "" {
 		v.x, v.by = v.by, ""
 	}
@@ -108,7 +109,11 @@ func (v *View) Status(in *screen.Context) string {
 	w := in.W
 	p := v.point()
 	if !v.inChart || p == nil {
-		return in.Cut(v.at.label()+": "+v.at.help(), w)
+		text := v.at.label() + ": " + v.at.help()
+		if v.at == acrossChoice && v.picked {
+			text = "across: of the layout's knobs " + label(v.x) + " trades most memory for step time here"
+		}
+		return in.Cut(text, w)
 	}
 	text := v.pointName(p)
 	switch {

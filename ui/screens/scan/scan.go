@@ -48,10 +48,11 @@ type query struct {
 // View, so a View stays where it is.
 type View struct {
 	figure  string
-	x, by   knob.ID
-	at      choice // under the cursor
-	inChart bool   // the arrow keys move in the chart
-	row     int    // of the chart's cursor
+	x, by   knob.ID // x: empty until one is picked
+	picked  bool    // x was, and nobody has chosen another
+	at      choice  // under the cursor
+	inChart bool    // the arrow keys move in the chart
+	row     int     // of the chart's cursor
 	column  int
 
 	find find // a figure by a part of its name
@@ -66,7 +67,7 @@ type View struct {
 
 // New makes a screen.
 func New() *View {
-	return &View{figure: "throughput.tokens-per-second-per-gpu", x: knob.TP, find: find{part: textbox.New(40)}}
+	return &View{figure: "time.step", find: find{part: textbox.New(40)}}
 }
 
 // Copy returns the screen with its chart; what is typed stays behind.
@@ -81,6 +82,9 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	if in.Setup == nil {
 		return screen.Request{}
 	}
+	if v.picked && v.x != "" && v.of.setup != *in.Setup && len(knob.Steps(*in.Setup, v.x, locks())) < leastPoints {
+		v.x = "" // it says nothing of this setup
+	}
 	want := query{*in.Setup, v.figure, v.x, v.by}
 	if v.of == want && (v.jobs.Running() || v.grid != nil || v.large) {
 		return screen.Request{}
@@ -88,10 +92,14 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	v.of, v.large = want, false
 	job := v.jobs.Begin()
 	return screen.Request{Work: func(ctx context.Context) func() {
+		picked := want.x == ""
+		if picked {
+			want.x = pick(ctx, &want.setup, want.by)
+		}
 		scan := enginescan.Query{
 			Setup: want.setup, Figure: want.figure,
 			X: enginescan.Axis{ID: want.x}, By: enginescan.Axis{ID: want.by},
-			Locks: knob.Locks{GPUs: true, Batch: true, Tokens: true},
+			Locks: locks(),
 		}
 		stop := func() bool { return ctx.Err() != nil }
 		g, err := scan.Run(stop)
@@ -108,6 +116,9 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 			switch {
 			case err == nil:
 				v.grid, v.other, v.drawn = &g, other, want
+				if picked {
+					v.x, v.picked, v.of = want.x, true, want
+				}
 				v.toCurrent()
 			case errors.Is(err, enginescan.StoppedError{}):
 				v.of = query{}
@@ -201,6 +212,7 @@ func (v *View) turn(in *screen.Context, n int) {
 			v.figure = list[(i+n+len(list))%len(list)]
 		}
 	case acrossChoice:
+		v.picked = false
 		v.x = next(knobsOf(in.Setup), v.x, n)
 		if v.x == v.by {
 			v.by = ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,10 +40,16 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 // invented is an answer with round figures: frames are about what is drawn where,
 // and must not change when a prediction gets better.
 func invented(v *View, s *engine.Setup) {
+	if v.x == "" {
+		v.x = "tp"
+	}
 	v.of = query{*s, v.figure, v.x, v.by}
 	g := &enginescan.Grid{X: enginescan.Axis{ID: v.x}, By: enginescan.Axis{ID: v.by}, Unit: record.Tokens, Usable: 79 * units.GiB}
-	if v.figure == "memory.peak" {
+	switch v.figure {
+	case "memory.peak":
 		g.Unit = record.Memory
+	case "time.step":
+		g.Unit = record.Seconds
 	}
 	rows := 1
 	if v.by != "" {
@@ -54,6 +61,9 @@ func invented(v *View, s *engine.Setup) {
 			value := 1200 - 50*float64(j*j) + 100*float64(i)
 			if g.Unit == record.Memory {
 				value = (200/float64(j+1) + 3*float64(i)) * (1 << 30)
+			}
+			if g.Unit == record.Seconds {
+				value = 15 - 2.5*float64(j) + float64(j*j)
 			}
 			p := enginescan.Point{X: fmt.Sprint(1 << j), By: fmt.Sprint(i), Setup: *s, Verdict: enginescan.Fits, Value: &value, Current: i == rows/2 && j == 3}
 			switch {
@@ -67,6 +77,19 @@ func invented(v *View, s *engine.Setup) {
 		g.Rows = append(g.Rows, row)
 	}
 	v.grid, v.drawn = g, v.of
+	if v.by == "" {
+		other := &enginescan.Grid{X: g.X, Unit: record.Memory, Rows: [][]enginescan.Point{slices.Clone(g.Rows[0])}}
+		if g.Unit == record.Memory {
+			other.Unit = record.Seconds
+		}
+		for i := range other.Rows[0] {
+			if p := &other.Rows[0][i]; p.Value != nil {
+				value := (20 + float64(i*i)) * map[bool]float64{true: 1, false: 3 << 30}[other.Unit == record.Seconds]
+				p.Value = &value
+			}
+		}
+		v.other = other
+	}
 	v.toCurrent()
 }
 
@@ -88,7 +111,7 @@ func drawn(in *screen.Context, state string, w, h int) []string {
 	case "memory":
 		v.figure = "memory.peak"
 	case "map":
-		v.by = "pp"
+		v.figure, v.by = "throughput.tokens-per-second-per-gpu", "pp"
 	}
 	invented(v, in.Setup)
 	if state == "map" {
@@ -114,8 +137,8 @@ func TestFrames(t *testing.T) {
 func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
 	line := drawn(in, "line", 120, 32)
-	screentest.Meant(t, line, in.Theme, themes.Bad, "!")
-	screentest.Meant(t, line, in.Theme, themes.Current, "●", "[8]")
+	screentest.Meant(t, line, in.Theme, themes.Bad, "!", "!", "60.0!")
+	screentest.Meant(t, line, in.Theme, themes.Current, "●", "●", "[8]")
 	screentest.Meant(t, drawn(in, "map", 120, 32), in.Theme, themes.Bad, "1,200!", "1,300!", "1,400!", "1,500!")
 }
 
@@ -141,11 +164,11 @@ func TestAnySizeAndKey(t *testing.T) {
 			v.by = "zero"
 		}
 		invented(v, in.Setup)
-		switch rapid.IntRange(0, 5).Draw(r, "state") {
+		switch rapid.IntRange(0, 6).Draw(r, "state") {
 		case 0:
 			v.grid = nil
 		case 1:
-			v.grid.Rows = nil
+			v.grid.Rows, v.other = nil, nil
 		case 2:
 			odd := []float64{math.NaN(), math.Inf(1), 0, -1}
 			for i := range odd {
@@ -155,6 +178,8 @@ func TestAnySizeAndKey(t *testing.T) {
 			in.Report = nil
 		case 4:
 			v.large, v.grid = true, nil
+		case 5:
+			v.other = nil
 		}
 		screentest.Play(r, in, v, names)
 	})
@@ -193,7 +218,7 @@ func TestPoints(t *testing.T) {
 				continue
 			}
 			r := engine.Evaluate(*do.Setup)
-			if !r.Legal || r.Throughput.TokensPerSecondPerGPU != *row[j].Value {
+			if !r.Legal || float64(r.Time.Step) != *row[j].Value {
 				t.Errorf("%s, %s: %v", row[j].X, row[j].By, row[j].Value)
 			}
 			taken++
@@ -228,6 +253,7 @@ func TestEveryFigureCanBeDrawn(t *testing.T) {
 	if v.figure != "memory.peak" {
 		t.Errorf("peak finds %s", v.figure)
 	}
+	v.x = "tp"
 	v.press(in, "down", "down", "right", "b")
 	if v.by != "tp" || v.x == "" || v.x == "tp" {
 		t.Errorf("exchanged: %s by %s", v.x, v.by)

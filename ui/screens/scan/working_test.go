@@ -53,7 +53,7 @@ func TestOldScan(t *testing.T) {
 	after := frame()
 	heading, body, _ := strings.Cut(after, "\n")
 	_, was, _ := strings.Cut(before, "\n")
-	if !strings.Contains(heading, words("throughput.tokens-per-second-per-gpu")) || !strings.Contains(heading, "working") || body != was {
+	if !strings.Contains(heading, "Time of a step") || !strings.Contains(heading, "working") || body != was {
 		t.Errorf("the old scan is drawn as\n%s", after)
 	}
 	if v.Status(in.At(200, 1)) != said {
@@ -63,17 +63,18 @@ func TestOldScan(t *testing.T) {
 		t.Error("the old scan is written to a file")
 	}
 	work(t.Context())()
-	if heading, _, _ := strings.Cut(frame(), "\n"); !strings.Contains(heading, "memory of the fullest rank") || strings.Contains(heading, "working") {
+	if heading, _, _ := strings.Cut(frame(), "\n"); !strings.Contains(heading, "Memory of the fullest rank") || strings.Contains(heading, "working") {
 		t.Errorf("the new scan is headed %q", heading)
 	}
 	if tables := v.Tables(in); len(tables) != 1 || !strings.Contains(tables[0].Title, "memory") {
 		t.Error("the new scan is not written to a file")
 	}
 	// A point of an old scan is taken under the knob that it turned.
+	turned := label(v.drawn.x)
 	v.x = "pp"
 	v.Refresh(in)
 	v.column = 0
-	if do := v.take(); do.Setup == nil || !strings.Contains(do.Text, "TP ") {
+	if do := v.take(); do.Setup == nil || !strings.Contains(do.Text, turned+" ") {
 		t.Errorf("taken as %q", do.Text)
 	}
 }
@@ -130,7 +131,7 @@ func TestPointsSayWhatTheyAre(t *testing.T) {
 			misfits++
 		}
 	}
-	drawn := ansi.Strip(strings.Join(v.curve(in, 118, 24)[1:20], "\n"))
+	drawn := ansi.Strip(strings.Join(v.curve(in, 118, 24)[1:11], "\n"))
 	if misfits == 0 || strings.Count(drawn, "!") != misfits {
 		t.Errorf("%d points do not fit, %d are drawn so:\n%s", misfits, strings.Count(drawn, "!"), drawn)
 	}
