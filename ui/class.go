@@ -178,7 +178,7 @@ func (m *Model) setPlace() (computed bool) {
 	if v.screen != nil {
 		m.screens.all[v.tab] = v.screen.(screen.Copier).Copy()
 		if pins, ok := m.screens.all[v.tab].(*compare.View); ok {
-			m.screens.compare = pins
+			m.screens.compare, pins.Ranking = pins, m.ranking
 		}
 	}
 	return true

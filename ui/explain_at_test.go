@@ -62,14 +62,14 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		{SearchTab, []string{"right", "right", "right", "right", "down", "down"}, "memory.peak", "rank 3 of the search"},
 		{CompareTab, nil, "time.step", "the setup after "},
 		{CompareTab, []string{"pgdown", "up", "up", "up"}, "memory.ranks.0.logits", ""},
-		{CompareTab, []string{"b", "down", "down", "down", "down", "down"}, "memory.ranks.0.gradients", "B, pin 2"},
+		{CompareTab, []string{"b", "down", "down", "down", "down", "down"}, "memory.ranks.0.gradients", "B, pin 1"},
 		{CompareTab, []string{"v", "down", "down"}, "time.step", "ZeRO-1 alone"},
 		{ScanTab, nil, "time.step", ""},
 		{ScanTab, []string{"enter", "home"}, "time.step", "the scan, "},
 		{CompareTab, []string{"v", "v", "down", "down"}, "communication.tp.bytes", ""},
 	} {
 		m := sample(t, 120, 36, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })
-		m.screens.compare.Restore([]engine.Setup{other, third})
+		m.screens.compare.Restore([]engine.Setup{third, other})
 		finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(c.tab)}))
 		for _, k := range c.keys {
 			_, cmd := m.Update(press(k))

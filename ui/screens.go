@@ -34,6 +34,10 @@ type screens struct {
 func newScreens(m *Model, lib *presets.Library) screens {
 	pins, searched := compare.New(), search.New(lib)
 	searched.Shared = m != nil && m.options.Turns != nil
+	pins.Ranking = func() compare.Ranking { return searched }
+	if m != nil {
+		pins.Ranking = m.ranking
+	}
 	return screens{compare: pins, all: []screen.Screen{
 		explorer{m},
 		memory.New(),
@@ -44,6 +48,16 @@ func newScreens(m *Model, lib *presets.Library) screens {
 		scan.New(),
 		evidence.New(lib),
 	}}
+}
+
+// ranking returns the Search screen, which Compare asks for what to compare with.
+func (m *Model) ranking() compare.Ranking {
+	for _, s := range m.screens.all {
+		if r, ok := s.(compare.Ranking); ok {
+			return r
+		}
+	}
+	return nil
 }
 
 // screen returns the one that is shown.

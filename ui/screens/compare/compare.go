@@ -33,6 +33,10 @@ const (
 // View is the Compare screen. Work that it asks for ends in a call that changes
 // the View, so a View stays where it is.
 type View struct {
+	// Ranking returns the Search screen of the same program; nil: there is none.
+	Ranking func() Ranking
+	rival   rival
+
 	pins   []engine.Setup
 	speeds map[engine.Setup]float64 // MFU of pins, as far as they were computed
 	a, b   int                      // pins that are compared; b = -1: the current setup
@@ -58,6 +62,7 @@ type dropped struct {
 // Copy returns the screen with its pins and what it has compared.
 func (v *View) Copy() screen.Screen {
 	c := *v
+	c.Ranking = nil // belongs to the other explorer
 	c.pins, c.dropped = slices.Clone(v.pins), nil
 	c.jobs, c.alone.jobs, c.query = widget.Jobs{}, widget.Jobs{}, sides{}
 	return &c
@@ -95,6 +100,7 @@ func (v *View) Pin(s engine.Setup) string {
 		return fmt.Sprintf("not pinned: %d is the maximum; on Compare (c) d drops one", MaxPins)
 	}
 	v.pins = append(v.pins, s)
+	v.a, v.b = len(v.pins)-1, -1
 	return fmt.Sprintf("pinned as %d, %s; c compares", len(v.pins), names(v.pins)[len(v.pins)-1])
 }
 
@@ -104,11 +110,19 @@ func (v *View) Pins() []engine.Setup { return slices.Clone(v.pins) }
 // Restore takes the pins of an earlier session.
 func (v *View) Restore(pins []engine.Setup) {
 	v.pins = slices.Clone(pins[:min(len(pins), MaxPins)])
+	v.a = max(len(v.pins)-1, 0)
 }
 
-// sides returns the two setups to compare; false where nothing is pinned.
+// sides returns the two setups to compare: a pin and the current one, or that and its rival; false where
+// there is neither.
 func (v *View) sides(in *screen.Context) (sides, bool) {
-	if len(v.pins) == 0 || in.Setup == nil {
+	if in.Setup == nil {
+		return sides{}, false
+	}
+	if v.alonePinned(in) {
+		if s := v.rivalOf(in); s != nil {
+			return sides{*in.Setup, *s}, true
+		}
 		return sides{}, false
 	}
 	v.a = min(max(v.a, 0), len(v.pins)-1)
@@ -128,12 +142,17 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	if v.pane == alonePane {
 		return v.alone.refresh(in)
 	}
+	if v.pane == pairPane && v.alonePinned(in) {
+		if do := v.refreshRival(in); do.Work != nil {
+			return do
+		}
+	}
 	want, ok := v.sides(in)
 	if v.pane != pairPane || !ok || v.pair != nil && v.pair.of == want || v.jobs.Running() && v.query == want {
 		return screen.Request{}
 	}
 	v.query = want
-	pins := v.Pins()
+	pins := append(v.Pins(), want.b)
 	return screen.Work(&v.jobs, func(ctx context.Context) pair {
 		stop := func() bool { return ctx.Err() != nil }
 		return pair{want, enginecompare.Setups(want.a, want.b), enginecompare.ChangePath(want.a, want.b, stop), speedsOf(pins, stop)}

@@ -235,6 +235,7 @@ func TestPins(t *testing.T) {
 		t.Fatalf("%d pins, the first has %d", len(pins), pins[0].GBS)
 	}
 	in := input(t, colorprofile.ANSI256, true)
+	v.a = 0
 	for range 2 {
 		for range 3 {
 			v.press(in, "a")

@@ -76,6 +76,9 @@ func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 		m := &v.pair.way[v.row]
 		return &m.Setup, "the setup after " + moveWords(in, m)
 	}
+	if v.alonePinned(in) {
+		return &want.b, "B, " + v.rival.name
+	}
 	if v.b >= 0 {
 		return &want.b, "B, pin " + strconv.Itoa(v.b+1)
 	}

@@ -79,11 +79,19 @@ func word(id knob.ID, s *engine.Setup) string {
 	return string(id) + " " + text
 }
 
-// titles returns the names of the pins and of the current setup, which is the last, each
+// titles returns the names of the pins, of the current setup and of its rival where that is compared, each
 // with its speed where it is known.
 func (v *View) titles(in *screen.Context) []string {
 	list := append(v.Pins(), *in.Setup)
+	r := v.rivalOf(in)
+	against := v.alonePinned(in) && r != nil
+	if against {
+		list = append(list, *r)
+	}
 	out := names(list)
+	if against {
+		out[len(out)-1] = v.rival.name
+	}
 	for i := range list {
 		if mfu := v.speed(in, &list[i]); mfu > 0 {
 			out[i] += " " + in.Glyphs.Dot + " " + figure.Percent(mfu)

@@ -16,11 +16,11 @@ import (
 
 // pairLines returns the pins, the way from A to B, and every figure on both sides.
 func (v *View) pairLines(in *screen.Context, w, h int) []string {
-	if len(v.pins) == 0 {
+	want, ok := v.sides(in)
+	if !ok {
 		return v.unpinned(in, w, h)
 	}
 	lines := v.pinLines(in, w)
-	want, _ := v.sides(in)
 	if v.pair == nil || v.pair.of != want {
 		return widget.Height(append(lines, putLine(in, w, themes.Muted, "   comparing "+in.Glyphs.Ellipsis)), w, h)
 	}
@@ -30,23 +30,6 @@ func (v *View) pairLines(in *screen.Context, w, h int) []string {
 
 func putLine(in *screen.Context, w int, role themes.Role, text string) string {
 	return widget.NewLine(w).Put(in.Paint(role), in.Cut(text, w)).String()
-}
-
-// unpinned says how to begin.
-func (v *View) unpinned(in *screen.Context, w, h int) []string {
-	lines := []string{widget.Blank(w)}
-	for _, text := range []string{
-		"Nothing is pinned yet.",
-		"p pins the current setup, on any screen. Then turn knobs or take a layout of Search: " +
-			"this screen shows what each change does to memory, step, traffic and throughput.",
-		"v shows each method of parallelism alone, and what each cuts and costs now.",
-	} {
-		for _, line := range widget.Wrap(text, min(w-2, 90)) {
-			lines = append(lines, putLine(in, w, themes.Text, "  "+line))
-		}
-		lines = append(lines, widget.Blank(w))
-	}
-	return widget.Height(lines, w, h)
 }
 
 // pinLines lists the pins and the current setup, with the two sides marked.
@@ -70,9 +53,10 @@ func (v *View) pinLines(in *screen.Context, w int) []string {
 		}
 		lines = append(lines, l.Put(in.Paint(role), in.Cut(s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+report.LayoutWords(s, nil), l.Left())).String())
 	}
+	against := v.alonePinned(in)
 	for i := range v.pins {
 		mark := ""
-		if i == v.a {
+		if i == v.a && !against {
 			mark = "A"
 		}
 		if i == v.b {
@@ -80,11 +64,15 @@ func (v *View) pinLines(in *screen.Context, w int) []string {
 		}
 		put(mark, strconv.Itoa(i+1), &v.pins[i], false)
 	}
-	mark := ""
-	if v.b < 0 {
-		mark = "B"
+	switch {
+	case against:
+		put("A", in.Glyphs.Here, in.Setup, true)
+		put("B", "", v.rivalOf(in), false)
+	case v.b < 0:
+		put("B", in.Glyphs.Here, in.Setup, true)
+	default:
+		put("", in.Glyphs.Here, in.Setup, true)
 	}
-	put(mark, in.Glyphs.Here, in.Setup, true)
 	return lines
 }
 
