@@ -72,3 +72,8 @@ func ErrorRole(e float64) themes.Role {
 		return themes.Bad
 	}
 }
+
+// Sentence draws a sentence over a line.
+func (c *Context) Sentence(w int, text string) string {
+	return widget.NewLine(w).Put(c.Paint(themes.Text), c.Cut(text, w)).String()
+}

@@ -101,7 +101,7 @@ func (v *overview) Mouse(in *screen.Context, x, y int, button string) (handled b
 		return false, screen.Request{}
 	}
 	a := v.arrange(in, w, h)
-	if y < a.traffic {
+	if y -= a.waits; y < a.traffic {
 		if y >= 1 && y <= len(in.Report.Communication) {
 			v.dimension = in.Report.Communication[y-1].Dimension
 			return true, v.Refresh(in)

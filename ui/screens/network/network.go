@@ -4,6 +4,8 @@
 package network
 
 import (
+	"strings"
+
 	"meshscope/engine/layout"
 	"meshscope/engine/overlap"
 	"meshscope/themes"
@@ -22,6 +24,7 @@ type overview struct {
 
 	answer  whatIf // the last result of Work
 	pending query  // the last query
+	folded  folded // nodes of the map
 	jobs    widget.Jobs
 }
 
@@ -77,16 +80,31 @@ func (v *overview) Render(in *screen.Context) []string {
 		return widget.Height([]string{in.Heading(w, "NETWORK", "", ""), l.String()}, w, h)
 	}
 	a := v.arrange(in, w, h)
-	lines := v.traffic(in, w, a.traffic)
+	lines := v.waits(in, w)[:a.waits]
+	lines = append(lines, v.traffic(in, w, a.traffic)...)
 	if a.left == 0 {
 		lines = append(lines, v.overlaps(in, w, a.overlaps)...)
 		lines = append(lines, v.ladder(in, w, a.ladder)...)
 		lines = append(lines, v.nodes(in, w, a.nodes)...)
 		return widget.Height(lines, w, h)
 	}
-	left := append(v.overlaps(in, a.left, a.overlaps), v.ladder(in, a.left, a.ladder)...)
-	left = widget.Height(left, a.left, a.nodes)
+	rest := h - a.waits - a.traffic
+	left := v.overlaps(in, a.left, a.overlaps)
 	right := v.nodes(in, w-a.left-gutter, a.nodes)
+	switch {
+	case a.ladder == 0:
+	case a.beside: // below the map
+		right = append(right, v.ladder(in, w-a.left-gutter, a.ladder)...)
+	default: // what the ratios leave
+		for len(left) > 0 && strings.TrimSpace(left[len(left)-1]) == "" {
+			left = left[:len(left)-1]
+		}
+		if len(left) > 0 {
+			left = append(left, widget.Blank(a.left))
+		}
+		left = append(left, v.ladder(in, a.left, rest-len(left))...)
+	}
+	left, right = widget.Height(left, a.left, rest), widget.Height(right, w-a.left-gutter, rest)
 	for i := range right {
 		lines = append(lines, left[i]+widget.Blank(gutter)+right[i])
 	}
@@ -98,14 +116,21 @@ const (
 	twoColumns  = 110 // width from which the map stands next to the ratios
 	ladderLines = 4
 	leastMap    = 48 // width for the words below the map
+	leastCurve  = 5  // lines of a curve
+	mostCurve   = 22
 )
 
 // arrangement is the heights of the panels; left is the width of the column of
-// ratios and what-if, 0 where all panels stand below each other.
-type arrangement struct{ traffic, overlaps, ladder, nodes, left int }
+// ratios and what-if, 0 where all panels stand below each other. beside: the what-if stands below the map.
+type arrangement struct {
+	waits, traffic, overlaps, ladder, nodes, left int
+	beside                                        bool
+}
 
 func (v *overview) arrange(in *screen.Context, w, h int) arrangement {
-	a := arrangement{traffic: min(h, max(2, 1+len(in.Report.Communication)))}
+	a := arrangement{waits: min(len(v.waits(in, w)), max(h-2, 0))}
+	h -= a.waits
+	a.traffic = min(h, max(2, 1+len(in.Report.Communication)))
 	ladder := ladderLines
 	if in.Asks {
 		ladder = 0
@@ -126,11 +151,18 @@ func (v *overview) arrange(in *screen.Context, w, h int) arrangement {
 		a.traffic++
 		rest--
 	}
-	a.left, a.nodes = (w-gutter)/2, rest
-	if p := v.plan(in, w-gutter-a.left, rest-1); p.columns == 1 { // the ratios take what the map leaves
+	a.left, a.nodes, a.ladder = (w-gutter)/2, rest, min(rest, ladder)
+	p := v.plan(in, w-gutter-a.left, rest-1)
+	if need := 1 + p.rows*p.lines + 4 + len(in.Report.Communication); ladder > 0 && p.whole() && rest-need >= ladder+leastCurve {
+		a.nodes, a.ladder, a.beside = need, min(rest-need, ladder+mostCurve), true
+		if !in.Taught {
+			a.overlaps = rest
+		}
+		return a
+	}
+	if p.columns == 1 { // the ratios take what the map leaves
 		a.left = max(a.left, w-gutter-max(p.width, leastMap))
 	}
-	a.ladder = min(rest, ladder)
 	if rest >= 16 && !in.Asks {
 		a.ladder += min(max(8, (rest-16)/2), rest-16) // room for a curve
 	}

@@ -22,9 +22,16 @@ type plan struct {
 	lines   int  // lines of a node
 	columns int  // nodes next to each other
 	rows    int  // rows of nodes that are shown
-	first   int  // first node shown
-	width   int  // of one node, with the gap behind it
+	list    []span
+	first   int // first of them that is shown
+	width   int // of one node, with the gap behind it
 }
+
+// places is how many nodes or spans of nodes are shown.
+func (p *plan) places() int { return min(p.rows*p.columns, len(p.list)-p.first) }
+
+// whole reports whether every node is shown.
+func (p *plan) whole() bool { return p.places() == len(p.list) }
 
 // nodes draws the map of the ranks: a row per node, a cell per GPU, the focused
 // group of the GPU under the cursor in brackets.
@@ -37,17 +44,16 @@ func (v *overview) nodes(in *screen.Context, w, h int) []string {
 		return widget.Height(v.groupLines(in, w, h), w, h)
 	}
 	lines := []string{v.nodesHeading(in, &p, w)}
-	total := in.Setup.Nodes()
 	for row := 0; row < p.rows; row++ {
 		for part := range p.lines {
 			l := widget.NewLine(w)
 			for c := range p.columns {
-				node := p.first + row*p.columns + c
-				if node >= total {
+				at := row*p.columns + c
+				if at >= p.places() {
 					break
 				}
 				l.To(c * p.width)
-				v.nodeLine(in, &p, l, node, part)
+				v.nodeLine(in, &p, l, p.list[p.first+at], part)
 			}
 			lines = append(lines, l.String())
 		}
@@ -95,8 +101,7 @@ func (v *overview) groupLines(in *screen.Context, w, h int) []string {
 // which one node fits a line.
 func (v *overview) plan(in *screen.Context, w, h int) plan {
 	brief, full := v.planOf(in, w, h, false), v.planOf(in, w, h, true)
-	all := func(p plan) bool { return p.rows*p.columns >= in.Setup.Nodes() }
-	if all(full) || !all(brief) && full.lines == 1 {
+	if full.whole() || !brief.whole() && full.lines == 1 {
 		return full
 	}
 	return brief
@@ -105,19 +110,27 @@ func (v *overview) plan(in *screen.Context, w, h int) plan {
 func (v *overview) planOf(in *screen.Context, w, h int, full bool) plan {
 	s := in.Setup
 	gpus, total := min(s.Cluster.Node(), s.GPUs), s.Nodes()
-	p := plan{full: full, cell: v.cellWidth(in, full) + 2, label: len("node ") + len(strconv.Itoa(total-1)) + 1}
+	p := plan{full: full, cell: v.cellWidth(in, full) + 2}
+	if full {
+		p.list = apart(total)
+	} else {
+		p.list = v.spans(s, v.dim(in), v.cursor(in))
+	}
+	for _, one := range p.list {
+		p.label = max(p.label, len(one.name())+1)
+	}
 	p.across = min(gpus, max((w-p.label)/p.cell, 1))
 	p.lines = (gpus + p.across - 1) / p.across
 	p.across = (gpus + p.lines - 1) / p.lines // 4 and 4, not 5 and 3
 	p.width = p.label + p.across*p.cell + 2
 	p.columns = 1
 	if p.lines == 1 {
-		p.columns = min(max((w+2)/p.width, 1), total)
+		p.columns = min(max((w+2)/p.width, 1), len(p.list))
 	}
-	p.rows = min(max(h/p.lines, 1), (total+p.columns-1)/p.columns)
+	p.rows = min(max(h/p.lines, 1), (len(p.list)+p.columns-1)/p.columns)
 	// Pages stand still while the cursor moves within one.
-	node, page := v.cursor(in)/max(s.Cluster.Node(), 1), p.rows*p.columns
-	p.first = node / page * page
+	page := p.rows * p.columns
+	p.first = slot(p.list, v.cursor(in)/max(s.Cluster.Node(), 1)) / page * page
 	return p
 }
 
@@ -149,11 +162,20 @@ func (v *overview) cellWidth(in *screen.Context, full bool) int {
 	return len(strconv.Itoa(max(v.ring(in).Size-1, 0)))
 }
 
-func (v *overview) nodeLine(in *screen.Context, p *plan, l *widget.Line, node, part int) {
-	s := in.Setup
+// name returns what a place of the map is called.
+func (s span) name() string {
+	if s.first == s.last {
+		return "node " + strconv.Itoa(s.first)
+	}
+	return "nodes " + strconv.Itoa(s.first) + "-" + strconv.Itoa(s.last)
+}
+
+// nodeLine draws a line of a node, or of the first of those that are alike.
+func (v *overview) nodeLine(in *screen.Context, p *plan, l *widget.Line, of span, part int) {
+	s, node := in.Setup, of.first
 	at := l.Used()
 	if part == 0 {
-		l.Put(in.Paint(themes.Muted), "node "+strconv.Itoa(node))
+		l.Put(in.Paint(themes.Muted), of.name())
 	}
 	l.To(at + p.label)
 	ring, cursor := v.ring(in), v.cursor(in)
@@ -190,8 +212,8 @@ func (v *overview) cellText(in *screen.Context, p *plan, rank int) string {
 func (v *overview) nodesHeading(in *screen.Context, p *plan, w int) string {
 	s := in.Setup
 	remark := ""
-	if shown := p.rows * p.columns; shown < s.Nodes() {
-		remark = fmt.Sprintf("nodes %d-%d of %s", p.first, min(p.first+shown, s.Nodes())-1, figure.Comma(s.Nodes()))
+	if !p.whole() {
+		remark = fmt.Sprintf("nodes %d-%d of %s", p.list[p.first].first, p.list[p.first+p.places()-1].last, figure.Comma(s.Nodes()))
 	}
 	name := "RANKS ON NODES"
 	detail := ""
@@ -230,10 +252,11 @@ func (v *overview) at(in *screen.Context, p *plan, x, y int) (int, bool) {
 	}
 	column := min(x/p.width, p.columns-1)
 	inside := x - column*p.width - p.label
-	node := p.first + y/p.lines*p.columns + column
-	if inside < 0 || inside >= p.across*p.cell || node >= in.Setup.Nodes() {
+	place := y/p.lines*p.columns + column
+	if inside < 0 || inside >= p.across*p.cell || place >= p.places() {
 		return 0, false
 	}
+	node := p.list[p.first+place].first
 	gpu := y%p.lines*p.across + inside/p.cell
 	rank := node*in.Setup.Cluster.Node() + gpu
 	return rank, gpu < in.Setup.Cluster.Node() && rank < in.Setup.GPUs

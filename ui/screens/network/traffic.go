@@ -118,16 +118,21 @@ func (v *overview) overlaps(in *screen.Context, w, h int) []string {
 	if len(list) == 0 {
 		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "no group of more than one GPU").String())
 	}
-	room, spent := h-1, 0 // lines beyond one for each formula
+	each := 1 // lines of a ratio
+	if len(list) > 0 {
+		each = (h - 1) / len(list)
+	}
+	spent := 0 // lines beyond one for each formula
 	for i := range list {
-		brief, long := room < 4*len(list), room >= 5*len(list)
-		lines = append(lines, v.overlapRow(in, &list[i], w, brief))
-		if !brief {
-			lines = append(lines, overlapWords(in, &list[i], w)...)
+		lines = append(lines, v.overlapRow(in, &list[i], w, each < 2))
+		if each < 2 {
+			continue
 		}
-		if long {
-			words := widget.Wrap(list[i].Formula+" ("+list[i].Erratum+")", w-5)
-			if n := 1 + room - 5*len(list) - spent; len(words) > n {
+		words := overlapWords(in, &list[i], w)
+		lines = append(lines, words[:min(each-1, len(words))]...)
+		if each >= 5 {
+			words := widget.Wrap(list[i].ID+": "+list[i].Formula+" ("+list[i].Erratum+")", w-5)
+			if n := h - 5*len(list) - spent; len(words) > n {
 				words = append(words[:n-1], in.Cut(strings.Join(words[n-1:], " "), w-5))
 			}
 			spent += len(words) - 1
@@ -149,17 +154,17 @@ func (v *overview) overlapRow(in *screen.Context, o *overlap.Overlap, w int, bri
 	if o.Dimension == v.dim(in) {
 		name = themes.Accent
 	}
-	l.Gap(2).Put(in.Paint(themes.Muted), o.ID+" ").Put(in.Paint(name), strings.ToUpper(o.Dimension))
-	l.RightAligned(in.Paint(role), ratioText(o.Ratio), 13).Gap(1).Put(in.Paint(role), word).Gap(1)
+	l.Gap(2).Put(in.Paint(name), strings.ToUpper(o.Dimension))
+	l.RightAligned(in.Paint(role), ratioText(o.Ratio)+in.Glyphs.Times, 11).Gap(1).Put(in.Paint(role), word).Gap(1)
 	if !brief {
 		text := o.Moves + ", overlapped with " + o.Under
-		if l.To(24); widget.Width(text) > l.Left() {
+		if l.To(22); widget.Width(text) > l.Left() {
 			text = o.Moves
 		}
 		l.Put(in.Paint(themes.Text), in.Cut(text, l.Left()))
 		return l.String()
 	}
-	l.To(24)
+	l.To(22)
 	needs(in, l, o)
 	if o.Exposed != nil && !in.Asks {
 		if text := "(" + figure.Percent(*o.Exposed) + " of all " + strings.ToUpper(o.Dimension) + " exposed)"; l.Left() >= widget.Width(text) {
@@ -171,9 +176,9 @@ func (v *overview) overlapRow(in *screen.Context, o *overlap.Overlap, w int, bri
 
 // needs writes what a ratio of 1 takes, as far as there is room.
 func needs(in *screen.Context, l *widget.Line, o *overlap.Overlap) {
-	lead := "needs "
+	lead := "hides from "
 	if o.Ratio <= 1 {
-		lead = "down to " // the slack: how little would still hide
+		lead = "still hides at " // the slack: how little is enough
 	}
 	for i, n := range o.Needs {
 		if o.Ratio <= 1 && (n.Quantity == "hidden" || n.Quantity == "layers") {
@@ -181,7 +186,7 @@ func needs(in *screen.Context, l *widget.Line, o *overlap.Overlap) {
 		}
 		text := needText(&n)
 		if n.Quantity == "tp" && o.Ratio <= 1 {
-			text = "or tp up to " + figure.Comma(int(n.Needed))
+			text = "or at TP " + figure.Comma(int(n.Needed))
 		} else if i > 0 {
 			text = "or " + text
 		}
@@ -202,27 +207,27 @@ func needText(n *overlap.Need) string {
 	case "layers":
 		return figure.Three(n.Needed) + " layers"
 	case "tp":
-		return "tp " + figure.Comma(int(n.Needed))
+		return "TP " + figure.Comma(int(n.Needed))
 	default:
 		return n.Quantity + " " + figure.Short(n.Needed)
 	}
 }
 
-// overlapWords returns the lines under a ratio: what it takes, the formula with its
-// numbers, what the step model says.
+// overlapWords returns the lines under a ratio, the telling ones first: what it takes, what the step model
+// says, the formula's numbers.
 func overlapWords(in *screen.Context, o *overlap.Overlap, w int) []string {
 	take := widget.NewLine(w).Gap(5)
 	needs(in, take, o)
-	form := widget.NewLine(w).Gap(5)
-	form.Put(in.Paint(themes.Muted), "F "+figure.Three(float64(o.Input.Rate)/1e12)+" TFLOP/s, W "+figure.Three(float64(o.Input.Bandwidth)/1e9)+
-		" GB/s, "+figure.Comma(int(o.Input.Tokens))+" tokens, hidden "+figure.Comma(int(o.Input.Hidden)))
-	lines := []string{take.String(), form.String()}
+	lines := []string{take.String()}
 	if o.Exposed != nil {
 		says := widget.NewLine(w).Gap(5).Put(in.Paint(themes.Muted), "the step exposes ").
 			Put(in.Paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.Paint(themes.Muted), " of this traffic's time"+waits(*o.Exposed))
 		lines = append(lines, says.String())
 	}
-	return lines
+	form := widget.NewLine(w).Gap(5)
+	form.Put(in.Paint(themes.Muted), "F "+figure.Three(float64(o.Input.Rate)/1e12)+" TFLOP/s, W "+figure.Three(float64(o.Input.Bandwidth)/1e9)+
+		" GB/s, "+figure.Comma(int(o.Input.Tokens))+" tokens, hidden "+figure.Comma(int(o.Input.Hidden)))
+	return append(lines, form.String())
 }
 
 // waits says how more time can be exposed than the traffic of one rank takes.
