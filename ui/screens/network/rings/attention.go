@@ -96,9 +96,13 @@ func (v *attention) Mouse(in *screen.Context, x, y int, button string) (handled 
 		return false, screen.Request{}
 	}
 	a := v.example(in)
-	q, k := y-matrixTop, (x-matrixLeft)/blockWidth
+	wide, tall := v.scale(in, &a)
 	if in.H < roomy {
-		q++
+		y++
+	}
+	q, k := (y-matrixTop)/tall, (x-matrixLeft)/wide
+	if y < matrixTop {
+		q = -1
 	}
 	if q < 0 || q >= a.Parts() || x < matrixLeft || k >= a.Parts() {
 		return false, screen.Request{}

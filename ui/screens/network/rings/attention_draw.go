@@ -17,7 +17,18 @@ const (
 	matrixTop  = 3
 	matrixLeft = 5
 	blockWidth = 3
+	besideMost = 50 // width of the words next to the blocks
 )
+
+// scale returns the cells of a block: as many lines as the window has, twice as many columns and one.
+func (v *attention) scale(in *screen.Context, a *ring.Attention) (width, height int) {
+	const around = 12 // heading, sentence, head, and the setup below
+	height = min((in.H-around)/a.Parts(), (in.W-matrixLeft-3-besideMost)/a.Parts()/2, 3)
+	if height < 2 {
+		return blockWidth, 1
+	}
+	return min(2*height+1, (in.W-matrixLeft-3-besideMost)/a.Parts()), height
+}
 
 // heading names the example: its CP, its tokens, the split and the step.
 func (v *attention) heading(in *screen.Context, a *ring.Attention) string {
@@ -37,35 +48,90 @@ func (v *attention) heading(in *screen.Context, a *ring.Attention) string {
 // them who has which keys and values.
 func (v *attention) picture(in *screen.Context, a *ring.Attention) []string {
 	step := v.steps.at
-	left := matrixLeft + blockWidth*a.Parts()
+	wide, tall := v.scale(in, a)
+	left := matrixLeft + wide*a.Parts()
+	rows := 1 + tall*a.Parts()
 	right := v.table(in, a, in.W-left-3)
-	lines := make([]string, 0, a.Parts()+1)
+	if round := v.circle(in, a, in.W-left-3); len(right)+len(round)+1 <= rows {
+		right = append(append(round, widget.Blank(in.W-left-3)), right...)
+	}
+	lines := make([]string, 0, rows)
 	head := widget.NewLine(in.W).To(matrixLeft)
 	for k := range a.Parts() {
 		paint := themes.Muted
 		if k == v.k {
 			paint = themes.Accent
 		}
-		head.Put(in.Paint(paint), fmt.Sprintf("%*s", blockWidth, label("k", k)))
+		head.To(matrixLeft+wide*k).Put(in.Paint(paint), middle(label("k", k), wide))
 	}
 	lines = append(lines, head.To(left+3).Raw(right[0], in.W-left-3).String())
 	for q := range a.Parts() {
-		l := widget.NewLine(in.W)
-		paint := themes.Muted
-		if q == v.q {
-			paint = themes.Accent
+		for part := range tall {
+			l := widget.NewLine(in.W)
+			named := part == (tall-1)/2
+			if named {
+				paint := themes.Muted
+				if q == v.q {
+					paint = themes.Accent
+				}
+				l.Put(in.Paint(paint), "q"+strconv.Itoa(q))
+			}
+			l.To(matrixLeft)
+			for k := range a.Parts() {
+				v.block(in, l, a, q, k, step, wide, named)
+			}
+			l.To(left + 3)
+			if len(lines) < len(right) {
+				l.Raw(right[len(lines)], in.W-left-3)
+			}
+			lines = append(lines, l.String())
 		}
-		l.Put(in.Paint(paint), "q"+strconv.Itoa(q)).To(matrixLeft)
-		for k := range a.Parts() {
-			v.block(in, l, a, q, k, step)
-		}
-		l.To(left + 3)
-		if 1+q < len(right) {
-			l.Raw(right[1+q], in.W-left-3)
-		}
-		lines = append(lines, l.String())
 	}
 	return lines
+}
+
+// middle writes a text into w cells, left of the middle where it has none.
+func middle(text string, w int) string {
+	before := (w - widget.Width(text) + 1) / 2
+	return widget.Blank(before) + text + widget.Blank(w-before-widget.Width(text))
+}
+
+// circle draws the ring with the keys and values that each GPU holds: to the right above, back below.
+func (v *attention) circle(in *screen.Context, a *ring.Attention, w int) []string {
+	half := (a.Ranks + 1) / 2
+	cell := (w - 4) / half
+	muted := in.Paint(themes.Muted)
+	right, left, turn, back, down := "─▸ ", "◂─ ", "───╮", "◂──╯", "│"
+	open, end := "╭▸", "╰─"
+	if !in.Glyphs.Unicode {
+		right, left, turn, back, down, open, end = "-> ", "<- ", "---+", "<--+", "|", "+>", "+-"
+	}
+	if cell < len(" 0 k10 k11")+3 {
+		return nil
+	}
+	gpu := func(l *widget.Line, rank int) {
+		held := a.Own(a.From(rank, v.steps.at))
+		l.Put(in.Theme.Area(hue(in.Theme, rank)), " "+strconv.Itoa(rank)+" ").Put(in.Paint(themes.Text), fmt.Sprintf(" k%d k%d", held[0], held[1]))
+	}
+	top, bottom := widget.NewLine(w).Put(muted, open), widget.NewLine(w).Put(muted, end)
+	for i := range half {
+		gpu(top.To(2+i*cell), i)
+		if i+1 < half {
+			top.To(2+(i+1)*cell-3).Put(muted, right)
+		}
+		rank := a.Ranks - 1 - i
+		if rank < half {
+			continue
+		}
+		gpu(bottom.To(2+i*cell), rank)
+		if rank > half {
+			bottom.To(2+(i+1)*cell-3).Put(muted, left)
+		}
+	}
+	top.To(2+half*cell-3).Put(muted, turn)
+	bottom.To(2+half*cell-3).Put(muted, back)
+	between := widget.NewLine(w).Put(muted, down).To(2+half*cell).Put(muted, down)
+	return []string{top.String(), between.String(), bottom.String()}
 }
 
 // label names a part, by its number alone where it has two digits.
@@ -76,24 +142,30 @@ func label(of string, part int) string {
 	return of + strconv.Itoa(part)
 }
 
-// block draws the GPU that computes a block: filled when it is done, in brackets while it is
-// computed, and a dot where the mask leaves nothing.
-func (v *attention) block(in *screen.Context, l *widget.Line, a *ring.Attention, q, k, now int) {
+// block draws a line of the GPU that computes a block, wide cells: filled when it is done, in brackets while
+// it is computed, and a dot where the mask leaves nothing. named: the line that has the GPU's number.
+func (v *attention) block(in *screen.Context, l *widget.Line, a *ring.Attention, q, k, now, wide int, named bool) {
 	step, some := a.Step(q, k)
 	open, end := " ", " "
-	if q == v.q && k == v.k {
+	if q == v.q && k == v.k && named {
 		open = in.Glyphs.Pointer
 	}
+	inside := func(sign string) string {
+		if !named {
+			sign = ""
+		}
+		before := max((wide-2-widget.Width(sign))/2, 0)
+		return widget.Blank(before) + sign + widget.Blank(wide-2-before-widget.Width(sign))
+	}
 	if !some {
-		l.Put(in.Paint(map[bool]themes.Role{true: themes.Accent, false: themes.Faint}[open != " "]), open+masked(in)+" ")
+		l.Put(in.Paint(map[bool]themes.Role{true: themes.Accent, false: themes.Faint}[open != " "]), open+inside(masked(in))+" ")
 		return
 	}
 	owner := a.Owner(q)
-	sign := strconv.Itoa(owner)
-	if q == k { // half of it is masked
+	if q == k && named { // half of it is masked
 		end = map[bool]string{true: "◣", false: "\\"}[in.Glyphs.Unicode]
 	}
-	paint := in.Theme.Line(hue(owner)) // still to come
+	paint := in.Theme.Line(hue(in.Theme, owner)) // still to come
 	switch {
 	case step == now:
 		paint, end = in.Paint(themes.Current), "]"
@@ -101,11 +173,11 @@ func (v *attention) block(in *screen.Context, l *widget.Line, a *ring.Attention,
 			open = "["
 		}
 	case step < now:
-		if paint = in.Theme.Area(hue(owner)); !in.Theme.Colours {
+		if paint = in.Theme.Area(hue(in.Theme, owner)); !in.Theme.Colours && named {
 			end = "+"
 		}
 	}
-	l.Put(paint, open+sign+end)
+	l.Put(paint, open+inside(strconv.Itoa(owner))+end)
 }
 
 // table says for each GPU of the example which queries it has, whose keys and values it holds in this
@@ -120,7 +192,7 @@ func (v *attention) table(in *screen.Context, a *ring.Attention, w int) []string
 	for rank := range a.Ranks {
 		own, from := a.Own(rank), a.From(rank, step)
 		held := a.Own(from)
-		l := widget.NewLine(w).Put(in.Theme.Area(hue(rank)), " "+strconv.Itoa(rank)+" ").Gap(1)
+		l := widget.NewLine(w).Put(in.Theme.Area(hue(in.Theme, rank)), " "+strconv.Itoa(rank)+" ").Gap(1)
 		l.Put(text, fmt.Sprintf("q%d q%d", own[0], own[1])).To(heldAt).Put(text, fmt.Sprintf("k%d k%d", held[0], held[1])).To(fromAt)
 		l.Put(text, strconv.Itoa(from))
 		if step+1 < a.Ranks {
@@ -136,7 +208,7 @@ func (v *attention) table(in *screen.Context, a *ring.Attention, w int) []string
 			l.RightAligned(in.Paint(themes.Bad), "idle", pairsEnd)
 		}
 		done := fmt.Sprintf("%d of %d", a.Done(rank, step+1), a.Total(rank))
-		bar := widget.Stack{Scale: float64(most), Plain: true, Segments: []widget.Segment{{Fill: hue(rank), Value: float64(a.Done(rank, step+1))}}}
+		bar := widget.Stack{Scale: float64(most), Plain: true, Segments: []widget.Segment{{Fill: hue(in.Theme, rank), Value: float64(a.Done(rank, step+1))}}}
 		l.Gap(1)
 		if room := l.Left() - len(" 00 of 00"); room > 3 {
 			l.Raw(bar.Render(in.Theme, in.Glyphs, room), room)

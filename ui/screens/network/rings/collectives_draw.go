@@ -167,7 +167,7 @@ func (v *collectives) circle(in *screen.Context, g *ring.Group, c *ring.Collecti
 		l.Put(in.Paint(themes.Muted), text).To(10)
 	}
 	gpu := func(l *widget.Line, rank int) {
-		paint := in.Theme.Area(hue(rank / max(c.PerNode, 1)))
+		paint := in.Theme.Area(hue(in.Theme, rank/max(c.PerNode, 1)))
 		if rank == v.rank {
 			paint = in.Paint(themes.Chosen)
 		}

@@ -152,10 +152,24 @@ func (p *player) keys(in *screen.Context) []screen.Key {
 	}
 }
 
-// hue returns the fill by which a GPU is told from others.
-func hue(rank int) themes.Fill {
+// hue returns the fill by which a GPU is told from others: eight that look different in the theme, as far
+// as it has them.
+func hue(t *themes.Theme, rank int) themes.Fill {
 	fills := [...]themes.Fill{
-		themes.Weights, themes.Gradients, themes.Optimizer, themes.Activations, themes.Logits, themes.Buffers, themes.Overhead, themes.Compute,
+		themes.Weights, themes.Gradients, themes.Optimizer, themes.Activations, themes.Logits, themes.Buffers, themes.Overhead,
 	}
-	return fills[rank%len(fills)]
+	rank %= len(fills) + 1
+	if rank < len(fills) {
+		return fills[rank]
+	}
+	taken := map[themes.Paint]bool{}
+	for _, f := range fills {
+		taken[t.Area(f)] = true
+	}
+	for _, f := range [...]themes.Fill{themes.WeightGrad, themes.Exposed, themes.Heat1} {
+		if !taken[t.Area(f)] {
+			return f
+		}
+	}
+	return themes.Compute
 }
