@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"meshscope/engine"
 	"meshscope/themes"
 
 	"github.com/charmbracelet/colorprofile"
@@ -37,8 +38,7 @@ func TestEightHues(t *testing.T) {
 // TestPictureGrows: a larger window has larger blocks and the ring above the table, and a click on any line
 // of a block takes it.
 func TestPictureGrows(t *testing.T) {
-	in := input(t, colorprofile.ASCII, true)
-	in.Setup.CP = 8
+	in := input(t, func(s *engine.Setup) { s.CP = 8 })
 	v := New()[0].(*attention)
 	for _, c := range []struct{ w, h, tall int }{{118, 30, 1}, {198, 54, 2}} {
 		at := in.At(c.w, c.h)
