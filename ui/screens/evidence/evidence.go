@@ -36,6 +36,21 @@ func (f filter) String() string {
 	}
 }
 
+// order is how the runs are listed.
+type order uint8
+
+const (
+	byNearness order = iota
+	byError
+	asPublished
+	orders
+)
+
+// String names the order in a heading.
+func (o order) String() string {
+	return [orders]string{"nearest to yours first", "largest error first", "as published"}[o]
+}
+
 // View is the Evidence screen. The zero value is ready. Work that it asks for
 // ends in a call that changes the View, so a View stays where it is.
 type View struct {
@@ -50,7 +65,7 @@ type View struct {
 	group  string // chosen; empty: all
 	inRows bool   // the arrow keys move in the list of runs
 	row    int    // under the cursor, in the list as it is shown
-	worst  bool   // largest error first
+	order  order  // of the runs
 
 	picture picture // what the plot shows
 	curves  measuredCurves
@@ -79,6 +94,7 @@ type data struct {
 	groups  []published.Group
 	results []result
 	rows    []row
+	near    []int // rows, those most like the setup first
 }
 
 // result is one line of the group table.

@@ -138,8 +138,8 @@ func TestNearestGroupsFirst(t *testing.T) {
 func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
 	lines := drawn(in, 120, 32)
-	screentest.Meant(t, lines, in.Theme, themes.Good, "-6.0", "+1.0", "+8.0", "-4.0")
-	screentest.Meant(t, lines, in.Theme, themes.Warn, "-20.0", "-13.0", "+15.0", "-18.0", "-11.0")
+	screentest.Meant(t, lines, in.Theme, themes.Good, "+8.0", "-6.0", "+1.0", "-4.0")
+	screentest.Meant(t, lines, in.Theme, themes.Warn, "+15.0", "-18.0", "-11.0", "-20.0", "-13.0")
 	screentest.Meant(t, lines, in.Theme, themes.Bad)
 }
 
@@ -163,7 +163,7 @@ func TestSaysWhatIsHidden(t *testing.T) {
 		not  string
 	}{
 		{80, 10, []string{"GROUPS 1-2 of 4", "RUNS 1-2 of 27"}, ""},
-		{120, 30, []string{"RUNS 1-", " of 27 as published"}, "GROUPS 1"},
+		{120, 30, []string{"RUNS 1-", " of 27 nearest to yours first"}, "GROUPS 1"},
 		{200, 80, nil, " of "},
 	} {
 		in := input(t, colorprofile.ASCII, true)

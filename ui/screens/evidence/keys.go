@@ -62,7 +62,7 @@ func (v *View) runKeys(in *screen.Context) []screen.Key {
 		{ID: "metric", Keys: "m", Help: "step time or memory", Hint: "step time or memory", Do: func(int) { v.memory, v.row, v.inRows = !v.memory, 0, false }},
 		{ID: "filter", Keys: "f", Help: "all, fitted or not fitted groups", Hint: "filter", Do: func(int) { v.filter, v.row, v.inRows = (v.filter+1)%filters, 0, false }},
 		{ID: "plot", Keys: "p", Help: "plot predictions, errors by GPUs, or errors by release", Hint: "plot", Do: func(int) { v.picture = (v.picture + 1) % pictures }},
-		{ID: "order", Keys: "s", Help: "largest error first, or as published", Hint: "order", Do: func(int) { v.worst, v.row = !v.worst, 0 }},
+		{ID: "order", Keys: "s", Help: "runs nearest to yours first, largest error first, or as published", Hint: "order", Do: func(int) { v.order, v.row = (v.order+1)%orders, 0 }},
 	}
 }
 

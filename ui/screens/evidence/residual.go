@@ -72,6 +72,7 @@ func (v *View) residualAxes(rows []int, releases []string, pw, ph int) (x, y axi
 			gpus := math.Log10(float64(v.data.setup(&v.data.rows[i]).GPUs))
 			x.low, x.high = min(x.low, gpus-0.1), max(x.high, gpus+0.1)
 		}
+		x = even(x.low, x.high, pw, 2)
 	}
 	return x, y
 }
@@ -104,31 +105,39 @@ func (v *View) residualFoot(in *screen.Context, x axis, releases []string, w, pw
 	return l.Put(in.Paint(themes.Muted), in.Cut(words, l.Left())).String()
 }
 
-// likeness returns how far the nearest run of each group is from a setup, by the distances
-// of the error bands; of equally near ones that of the same model goes first.
-func (d *data) likeness(s *engine.Setup) []float64 {
+// likeness returns how far the nearest run of each group is from a setup and the rows from the nearest on, by
+// the distances of the error bands; of equally near ones that of the same model goes first.
+func (d *data) likeness(s *engine.Setup) (groups []float64, rows []int) {
 	const otherModel = 1e-3
-	out := make([]float64, len(d.groups))
+	groups = make([]float64, len(d.groups))
+	runs := make([][]float64, len(d.groups))
 	for g := range d.groups {
-		out[g] = math.Inf(1)
+		groups[g] = math.Inf(1)
 		for i := range d.groups[g].Runs {
 			run := &d.groups[g].Runs[i].Setup
 			far := engine.Distance(s, run)
 			if run.Model.ID != s.Model.ID {
 				far += otherModel
 			}
-			out[g] = min(out[g], far)
+			runs[g] = append(runs[g], far)
+			groups[g] = min(groups[g], far)
 		}
 	}
-	return out
+	for i := range d.rows {
+		rows = append(rows, i)
+	}
+	far := func(i int) float64 { return runs[d.rows[i].group][d.rows[i].run] }
+	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(far(a), far(b)) })
+	return groups, rows
 }
 
-// nearestFirst puts the groups of the runs most like the setup first.
+// nearestFirst puts the groups of the runs most like the setup first, and finds the order of the runs.
 func (v *View) nearestFirst() {
 	if v.data == nil || v.opened == nil {
 		return
 	}
-	far := v.data.likeness(v.opened)
+	far, near := v.data.likeness(v.opened)
+	v.data.near = near
 	slices.SortStableFunc(v.data.results, func(a, b result) int {
 		return cmp.Or(cmp.Compare(far[a.group], far[b.group]), cmp.Compare(a.group, b.group))
 	})

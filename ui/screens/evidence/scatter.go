@@ -20,6 +20,16 @@ func (a axis) at(v float64) int {
 	return min(max(int((math.Log10(v)-a.low)/(a.high-a.low)*float64(a.n)), 0), a.n-1)
 }
 
+// even returns the axis of some cells with so many dots each that holds low to high in its middle, each
+// power of ten the same number of cells from the next.
+func even(low, high float64, cells, dots int) axis {
+	if each := math.Floor(float64(cells) / (high - low)); each >= 1 {
+		air := (float64(cells)/each - (high - low)) / 2
+		low, high = low-air, high+air
+	}
+	return axis{low, high, dots * cells}
+}
+
 const (
 	tickWidth = 6 // cells left of the plot
 	plotFoot  = 3 // heading, axis, legend
@@ -54,7 +64,7 @@ func (v *View) scatter(in *screen.Context, close []int, w, h int) []string {
 		return widget.Height(lines, w, h)
 	}
 	low, high := v.span(rows)
-	x, y := axis{low, high, 2 * pw}, axis{low, high, 4 * ph}
+	x, y := even(low, high, pw, 2), even(low, high, ph, 4)
 	var releases []string
 	if v.picture != byValue {
 		releases = v.releases(rows)
@@ -109,7 +119,9 @@ func (v *View) spots(rows, close []int, releases []string, x, y axis, pw, ph int
 			grid.Put(dx, y.at(1), widget.SpotLine)
 			continue
 		}
-		grid.Put(dx, min(dx*y.n/x.n, y.n-1), widget.SpotLine)
+		if up := (x.low + (float64(dx)+0.5)/float64(x.n)*(x.high-x.low) - y.low) / (y.high - y.low); up >= 0 && up < 1 {
+			grid.Put(dx, int(up*float64(y.n)), widget.SpotLine)
+		}
 	}
 	list := v.listed()
 	chosen := &list[v.chosen(list)]

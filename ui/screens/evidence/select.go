@@ -58,10 +58,14 @@ func (v *View) listed() []result {
 	return out
 }
 
-// pool returns the rows of the metric whose groups pass the filter.
+// pool returns the rows of the metric whose groups pass the filter, in the order of the list but for the errors.
 func (v *View) pool() []int {
 	var out []int
-	for i := range v.data.rows {
+	for n := range v.data.rows {
+		i := n
+		if v.order == byNearness && len(v.data.near) == len(v.data.rows) {
+			i = v.data.near[n]
+		}
 		r := &v.data.rows[i]
 		if r.Metric == v.metric() && v.filter.shows(&v.data.groups[r.group]) {
 			out = append(out, i)
@@ -85,7 +89,7 @@ func (v *View) shown() []int {
 	list := v.listed()
 	line := &list[v.chosen(list)]
 	rows := slices.DeleteFunc(v.pool(), func(i int) bool { return !line.has(&v.data.rows[i]) })
-	if v.worst {
+	if v.order == byError {
 		slices.SortStableFunc(rows, func(a, b int) int {
 			return cmp.Compare(math.Abs(v.data.rows[b].Error), math.Abs(v.data.rows[a].Error))
 		})

@@ -203,10 +203,8 @@ func (v *View) rowTable(in *screen.Context, near []int, w, h int) []string {
 	rows := v.shown()
 	at := v.cursor(rows)
 	from := widget.Page(at, h-1, len(rows))
-	details := []string{"as published", ""}
-	if v.worst {
-		details = []string{"largest error first", "by error", ""}
-	}
+	first, _, _ := strings.Cut(v.order.String(), " to yours")
+	details := []string{v.order.String(), first, ""}
 	head := widget.NewLine(w)
 	muted := in.Paint(themes.Muted)
 	head.Put(in.Paint(themes.Heading), "RUNS")
