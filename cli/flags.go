@@ -86,7 +86,7 @@ func (f *setupFlags) add(flags *pflag.FlagSet) {
 		return flags.VarPF(&word{flags: f, key: key, kind: kind}, key, "", usage)
 	}
 	add("model", "id", "model: an id of 'presets models', a Hugging Face config.json, its folder (./NAME) or a preset file; default "+setupdoc.DefaultModel)
-	add("gpu", "id", "GPU in its typical node: an id of 'presets gpus'")
+	add("gpu", "id", "a GPU in its typical node: an id of 'presets gpus'")
 	add("cluster", "id", "cluster: an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
 	for _, p := range knob.All() {
 		kind := map[knob.Kind]string{

@@ -1,8 +1,11 @@
 package ui
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
+	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
@@ -140,8 +143,9 @@ func (m *Model) decision() overlay.Action {
 	page := overlay.NewPage("DECISION", d.Document())
 	page.Stop, page.PlusMinus = stop, m.look.glyphs.PlusMinus
 	page.Hint = overlay.Hint(m.look.glyphs, m.shown("x", "export")+" HTML page", "M Markdown", m.shown("y", "copy")+" copies the command", "esc closes")
+	wrote := map[string]string{} // what was written, and into which file
 	write := func(name string, f report.Format) overlay.Bound {
-		return overlay.Bound{Key: key.NewBinding(key.WithKeys(name)), Action: later(func() tea.Cmd { return m.saveDecision(f, d) })}
+		return overlay.Bound{Key: key.NewBinding(key.WithKeys(name)), Action: later(func() tea.Cmd { return m.saveDecision(f, d, page, wrote) })}
 	}
 	page.Keys = []overlay.Bound{
 		{Key: m.binding("report"), Action: overlay.Close{}},
@@ -167,10 +171,39 @@ func (m *Model) takeDecision(msg decidedMsg) {
 	msg.page.Take(msg.into.Document())
 }
 
-// saveDecision writes the page to a file.
-func (m *Model) saveDecision(f report.Format, d *report.Decision) tea.Cmd {
-	answer := *d
-	return m.save("meshscope-decision-"+report.SetupName(&answer.Setup), f.Extension(), func(to io.Writer) error {
+// saveDecision writes the page to a file, once as it is, and says so on the page.
+func (m *Model) saveDecision(f report.Format, d *report.Decision, page *overlay.Page, wrote map[string]string) tea.Cmd {
+	answer, what := *d, fmt.Sprint(f, d.Searching)
+	if before, again := wrote[what]; again {
+		page.Said = cmp.Or(strings.Replace(before, "wrote ", "already wrote ", 1), "writing"+m.look.glyphs.Ellipsis)
+		return nil
+	}
+	save := m.save("meshscope-decision-"+report.SetupName(&answer.Setup), f.Extension(), func(to io.Writer) error {
 		return report.Write(to, f, answer.Answer())
 	})
+	if m.options.Save == nil {
+		page.Said = noFiles
+		return save
+	}
+	wrote[what], page.Said = "", "writing"+m.look.glyphs.Ellipsis
+	return func() tea.Msg {
+		msg := save()
+		said, ok := msg.(state.Action)
+		if !ok {
+			return msg
+		}
+		return filedMsg{said, func() {
+			if page.Said = said.Text; said.Tone == state.Trouble {
+				delete(wrote, what)
+			} else {
+				wrote[what] = said.Text
+			}
+		}}
+	}
+}
+
+// filedMsg brings what became of a file to the page that was written.
+type filedMsg struct {
+	said state.Action
+	tell func()
 }

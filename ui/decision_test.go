@@ -15,12 +15,13 @@ import (
 // write it.
 func TestDecisionPage(t *testing.T) {
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}, {200, 60}} {
-		written := map[string]string{}
+		written, files := map[string]string{}, 0
 		m := sample(t, size[0], size[1], func(o *Options) {
 			o.Evaluate = engine.Evaluate
 			o.Setup = setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.GBS: 64})
 			o.Save = func(name, extension string, write func(io.Writer) error) (string, error) {
 				var b strings.Builder
+				files++
 				err := write(&b)
 				written[extension] = b.String()
 				return name + extension, err
@@ -39,8 +40,16 @@ func TestDecisionPage(t *testing.T) {
 		if text := screenText(m); !strings.Contains(text, "meshscope eval --model llama3.1-8b") {
 			t.Errorf("%v: the end of the page:\n%s", size, text)
 		}
-		finishAll(m, m.handleKey(press("x")))
+		for _, want := range []string{"wrote meshscope-decision-", "already wrote meshscope-decision-"} {
+			finishAll(m, m.handleKey(press("x")))
+			if text := screenText(m); m.overlays.ID() != overlay.ReportID || !strings.Contains(text, want) {
+				t.Errorf("%v: x does not say %q:\n%s", size, want, text)
+			}
+		}
 		finishAll(m, m.handleKey(press("M")))
+		if files != 2 {
+			t.Errorf("%v: x, x and M write %d files", size, files)
+		}
 		if strings.Contains(written[".html"], "Searching for other layouts") || !strings.Contains(written[".html"], "GiB free<br>") || !strings.Contains(written[".md"], "## Alternatives") {
 			t.Errorf("%v: written %d and %d bytes", size, len(written[".html"]), len(written[".md"]))
 		}

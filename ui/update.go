@@ -74,6 +74,9 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Batch(m.attend(), m.waitForNews())
 	case pinsKeptMsg:
 		return m, m.takePinsKept(msg)
+	case filedMsg:
+		msg.tell()
+		return m, m.do(msg.said)
 	case decidedMsg:
 		m.takeDecision(msg)
 		return m, nil

@@ -17,7 +17,7 @@ type Alias struct {
 // Aliases lists the other names of knobs.
 func Aliases() []Alias {
 	return []Alias{
-		{Name: "async-tp", Knob: "tp-overlap", On: "async", Off: "none", Help: "TP overlap by async TP: --tp-overlap async"},
+		{Name: "async-tp", Knob: "tp-overlap", On: "async", Off: "none", Help: "async TP overlaps its traffic: --tp-overlap async"},
 		{Name: "fp8-attention", Knob: "attention-precision", On: "fp8", Off: "bf16", Help: "--attention-precision fp8", Old: true},
 	}
 }

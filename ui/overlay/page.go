@@ -16,6 +16,7 @@ type Page struct {
 	PlusMinus   string  // of the terminal
 	Keys        []Bound // before its own
 	Stop        func()  // ends the work on it
+	Said        string  // what the last key did; it stands in the place of the hint until the next one
 
 	sheet
 	document *report.Document
@@ -32,6 +33,7 @@ func (p *Page) Close() { p.Stop() }
 
 // HandleKey scrolls or leaves.
 func (p *Page) HandleKey(msg tea.KeyPressMsg) Action {
+	p.Said = ""
 	if a, ok := bound(p.Keys, msg); ok {
 		return a
 	}
@@ -60,7 +62,11 @@ func (p *Page) Render(t *themes.Theme, g widget.Glyphs) Drawn { return p.render(
 // page breaks the document into lines.
 func (p *Page) page() *page {
 	const widest = 100
-	out := &page{title: p.Title, width: stretched(widest, p.w), foot: []row{textRow(themes.Muted, p.Hint)}}
+	foot := hintRow(p.Hint)
+	if p.Said != "" {
+		foot = textRow(themes.Strong, p.Said)
+	}
+	out := &page{title: p.Title, width: stretched(widest, p.w), foot: []row{foot}}
 	room := max(out.width-4, 8)
 	text := func(role themes.Role, indent int, s string) {
 		for _, line := range wordwrap(p.plain(s), room-indent) {

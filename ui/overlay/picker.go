@@ -252,7 +252,8 @@ func (p *Picker) first(n int) int {
 // wide returns the width of the box on a screen of w cells: that of what it lists,
 // or of the screen.
 func (p *Picker) wide(w int) int {
-	const least, frame, margins = 60, 2, 3
+	const frame, margins = 2, 3
+	least := max(60, frame+widget.Width(p.Hint))
 	c := p.columns(1 << 16)
 	if p.Preview != nil {
 		return stretched(max(least, frame+margins+c.need(), 100), w)
@@ -291,7 +292,8 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 		}
 		b.rule("")
 	}
-	b.add(b.line().Put(t.Paint(themes.Muted), p.Hint))
+	last := b.line()
+	b.add(last.Put(t.Paint(themes.Muted), fitted(p.Hint, last.Left(), g)))
 	b.bottom()
 	d.Lines, d.Y = b.lines, max((p.h-len(b.lines))/2, 0)
 	d.CaretY, d.ListY = d.Y+1, d.Y+3

@@ -137,3 +137,22 @@ func shorten(s string, w int, g widget.Glyphs) string { return widget.CutText(s,
 
 // Hint returns the last line of a list or card: keys and what they do.
 func Hint(g widget.Glyphs, keys ...string) string { return strings.Join(keys, " "+g.Dot+" ") }
+
+// fitted returns a hint of at most w cells: the keys before the last one go first.
+func fitted(hint string, w int, g widget.Glyphs) string {
+	parts := strings.Split(hint, Hint(g, "", ""))
+	for len(parts) > 2 && widget.Width(Hint(g, parts...)) > w {
+		parts = append(parts[:len(parts)-2], parts[len(parts)-1])
+	}
+	if text := Hint(g, parts...); widget.Width(text) <= w {
+		return text
+	}
+	return shorten(parts[len(parts)-1], w, g)
+}
+
+// hintRow returns the last line of a box.
+func hintRow(hint string) row {
+	return func(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
+		l.Gap(1).Put(t.Paint(themes.Muted), fitted(hint, l.Left()-1, g))
+	}
+}

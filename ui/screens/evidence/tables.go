@@ -233,7 +233,7 @@ func (v *View) rowLine(in *screen.Context, i int, here, near bool, w int) string
 	s := v.data.setup(r)
 	name := fmt.Sprintf("%s, %s GPUs", s.Model.Name, figure.Comma(s.GPUs))
 	if room := w - 30 - 2; room >= 44 {
-		name = fmt.Sprintf("%-*s %s", 24, in.Cut(r.ID, 24), name)
+		name = fmt.Sprintf("%-*s %s", 20, in.Cut(r.ID, 20), name)
 	} else if v.group != "" || strings.HasPrefix(r.ID, r.Group) {
 		name = strings.TrimPrefix(strings.TrimPrefix(r.ID, r.Group), "-") + " " + name
 	}
