@@ -46,19 +46,22 @@ func (s *Scatter) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 		return Height(nil, max(w, 0), h)
 	}
 	x, y := s.scales()
+	a := NewAxis(y.low, y.high, ph+1, 1) // a line for each of its steps
+	y = scale{a.Low, a.High}
 	grid := s.cells(x, y, pw, ph)
 	limit := -1
 	if s.Limit > 0 && s.Limit >= x.low && s.Limit <= x.high {
 		limit = min(int(x.share(s.Limit)*float64(pw)), pw-1)
 	}
-	ticks := y.ticks(max(ph/3, 2))
+	ticks := map[int]float64{}
+	for _, v := range a.Ticks() {
+		ticks[ph-1-int((v-a.Low)/(a.High-a.Low)*float64(ph)+1e-6)] = v
+	}
 	lines := make([]string, 0, h)
 	for row := range ph {
 		l := NewLine(w)
-		for _, v := range ticks {
-			if ph-1-min(int(y.share(v)*float64(ph)), ph-1) == row {
-				l.RightAligned(t.Paint(themes.Muted), s.Tick(v), scatterTicks-1)
-			}
+		if v, ok := ticks[row]; ok {
+			l.RightAligned(t.Paint(themes.Muted), s.Tick(v), scatterTicks-1)
 		}
 		l.To(scatterTicks-1).Put(t.Paint(themes.Faint), g.Limit)
 		for col := range pw {
@@ -240,9 +243,6 @@ func (s *Scatter) Beyond(p Dot) bool {
 	x, y := s.scales()
 	return p.X < x.low || p.X > x.high || p.Y < y.low || p.Y > y.high
 }
-
-// Ticks returns round values between two, at most n and one.
-func Ticks(low, high float64, n int) []float64 { return scale{low, high}.ticks(n) }
 
 // ticks returns round values on the axis, at most n.
 func (a scale) ticks(n int) []float64 {

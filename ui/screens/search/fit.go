@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strings"
 
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
@@ -93,6 +94,9 @@ func (v *View) cellText(in *screen.Context, c *column, r *row) string {
 	if c.id == "rank" && r.own && r.rank == 0 && v.answer != nil {
 		return v.beyond(in, r)
 	}
+	if list, modules := strings.CutPrefix(c.text(r), "modules:"); modules {
+		return strings.ReplaceAll(list, ",", "+")
+	}
 	return c.text(r)
 }
 
@@ -114,7 +118,7 @@ func (t *table) width(i int, texts []string) int {
 }
 
 // widestWord is how much of a word a column shows.
-const widestWord = 14
+const widestWord = 22
 
 // compared is how many of the best layouts the choice of columns looks at.
 const compared = 24

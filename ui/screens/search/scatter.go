@@ -8,6 +8,10 @@ import (
 	"meshscope/ui/widget"
 )
 
+// slowest is the share of the best speed below which what has no rank stands at the edge of the plot: the
+// height is for the layouts that compete.
+const slowest = 0.75
+
 // scatter draws memory across and speed up: what was found, its front, the setup
 // in use and the layout under the cursor.
 func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
@@ -21,7 +25,8 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 	s := widget.Scatter{Limit: v.answer.of.base.Cluster.GPU.MemoryUsable.GiB(), LimitName: "usable", Tick: tick}
 	dot := func(r *row, kind widget.Spot) {
 		if r.perGPU > 0 && !math.IsInf(r.perGPU, 0) {
-			s.Points = append(s.Points, widget.Dot{X: r.peak.GiB(), Y: r.perGPU, Spot: kind, Loose: !r.fits})
+			slow := r.rank == 0 && !r.own && r.perGPU < slowest*v.answer.rows[0].perGPU
+			s.Points = append(s.Points, widget.Dot{X: r.peak.GiB(), Y: r.perGPU, Spot: kind, Loose: !r.fits || slow})
 		}
 	}
 	for i := range v.answer.rows {
