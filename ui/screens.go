@@ -34,8 +34,7 @@ type screens struct {
 func newScreens(m *Model, lib *presets.Library) screens {
 	pins, searched := compare.New(), search.New(lib)
 	searched.Shared = m != nil && m.options.Turns != nil
-	pins.Ranking = func() compare.Ranking { return searched }
-	if m != nil {
+	if m != nil { // a document does not search
 		pins.Ranking = m.ranking
 	}
 	return screens{compare: pins, all: []screen.Screen{

@@ -52,6 +52,7 @@ const (
 	threeColumns = 150
 	assumedFrom  = 120 // width of the body right of the knobs
 
+	verdictFrom    = 24 // the verdict in a sentence, and the chart's numbers
 	airyHeight     = 28 // blank lines between the parts
 	threeFootLines = 34
 	roomyHeight    = 40 // a blank line below the gauges
@@ -75,8 +76,10 @@ func Layout(w, h int, c Content) Rects {
 	r.Title = Rect{x, y, inner, 1}
 	r.Tabs = Rect{x, y + 1, inner, 1}
 	y += 2
-	r.Headline = Rect{x, y, inner, gap}
-	y += gap
+	if h >= verdictFrom {
+		r.Headline = Rect{x, y, inner, 1}
+		y++
+	}
 	r.Gauges = Rect{x, y, inner, 1 + gap} // low screens have the figures without their bars
 	y += 1 + gap
 	if h >= roomyHeight {
@@ -90,7 +93,7 @@ func Layout(w, h int, c Content) Rects {
 	r.Help = Rect{x, h - 1, inner, 1}
 	r.Foot = Rect{x, h - 1 - foot, inner, foot}
 	body := Rect{x, y, inner, r.Foot.Y - gap - y}
-	columns(&r, body, w, c)
+	columns(&r, body, w, h, c)
 	return r
 }
 
@@ -102,8 +105,8 @@ func Margin(w int) int {
 	return 0
 }
 
-// columns shares the body between the knobs and one or two columns of panels.
-func columns(r *Rects, body Rect, w int, c Content) {
+// columns shares the body of a screen of w x h cells between the knobs and one or two columns of panels.
+func columns(r *Rects, body Rect, w, h int, c Content) {
 	knobs, gutter := 26, 2
 	switch {
 	case w >= 200:
@@ -125,6 +128,11 @@ func columns(r *Rects, body Rect, w int, c Content) {
 		panels := []panel{memory, pipeline, step}
 		if body.H >= chartFrom {
 			panels = append(panels, chartPanel(&r.Chart))
+		} else if h >= verdictFrom {
+			chart := chartPanel(&r.Chart)
+			chart.most, chart.extra = chart.least, 0
+			memory.least, memory.want, pipeline.least, pipeline.want, step.least, step.want = 3, 4, 3, 5, 3, 3
+			panels = []panel{memory, pipeline, step, chart}
 		} else { // less on low screens: two ranks of memory, the bar of the step, and a blank line between them
 			panels[0].want, panels[1].want, panels[2].least, panels[2].want = memory.least+1, pipeline.want-1, step.least-1, step.least-1
 		}

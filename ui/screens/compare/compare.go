@@ -119,10 +119,10 @@ func (v *View) sides(in *screen.Context) (sides, bool) {
 	if in.Setup == nil {
 		return sides{}, false
 	}
-	if v.alonePinned(in) {
-		if s := v.rivalOf(in); s != nil {
-			return sides{*in.Setup, *s}, true
-		}
+	if v.against(in) {
+		return sides{*in.Setup, *v.rivalOf(in)}, true
+	}
+	if len(v.pins) == 0 || v.alonePinned(in) && v.waits(in) {
 		return sides{}, false
 	}
 	v.a = min(max(v.a, 0), len(v.pins)-1)

@@ -76,7 +76,7 @@ func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 		m := &v.pair.way[v.row]
 		return &m.Setup, "the setup after " + moveWords(in, m)
 	}
-	if v.alonePinned(in) {
+	if v.against(in) {
 		return &want.b, "B, " + v.rival.name
 	}
 	if v.b >= 0 {

@@ -89,7 +89,7 @@ func (v *View) take(in *screen.Context) screen.Request {
 	if !ok {
 		return screen.Request{}
 	}
-	if v.alonePinned(in) {
+	if v.against(in) {
 		return screen.Take(want.b, v.rival.name)
 	}
 	return screen.Take(want.a, "A")

@@ -84,7 +84,7 @@ func word(id knob.ID, s *engine.Setup) string {
 func (v *View) titles(in *screen.Context) []string {
 	list := append(v.Pins(), *in.Setup)
 	r := v.rivalOf(in)
-	against := v.alonePinned(in) && r != nil
+	against := v.against(in)
 	if against {
 		list = append(list, *r)
 	}

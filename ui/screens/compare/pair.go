@@ -53,7 +53,7 @@ func (v *View) pinLines(in *screen.Context, w int) []string {
 		}
 		lines = append(lines, l.Put(in.Paint(role), in.Cut(s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+report.LayoutWords(s, nil), l.Left())).String())
 	}
-	against := v.alonePinned(in)
+	against := v.against(in)
 	for i := range v.pins {
 		mark := ""
 		if i == v.a && !against {
@@ -82,6 +82,9 @@ func (v *View) wayLines(in *screen.Context, w int) []string {
 	exact := ""
 	if t := p.all.B.Report.Time; t != nil {
 		exact = t.BandOf("steps", in.Glyphs.PlusMinus)
+		if a := p.all.A.Report.Time; a != nil {
+			exact = bands(in, "steps", &a.Evidence, &t.Evidence)
+		}
 		if a := p.all.A.Report.Time; a != nil && a.TooClose(t) {
 			exact = "too close to call (" + exact + ")"
 		}
@@ -117,6 +120,15 @@ func (v *View) wayLines(in *screen.Context, w int) []string {
 		lines = append(lines, putLine(in, w, themes.Muted, "   each share depends on this order; the sum does not"))
 	}
 	return lines
+}
+
+// bands returns how exact the figures of A and of B are, once where both are alike.
+func bands(in *screen.Context, what string, a, b *engine.Evidence) string {
+	text := b.BandOf(what, in.Glyphs.PlusMinus)
+	if first := a.BandOf(what, in.Glyphs.PlusMinus); first != text {
+		return first + " of A, " + b.Band(in.Glyphs.PlusMinus) + " of B"
+	}
+	return text
 }
 
 func changeColumns(w int) [4]int {
@@ -194,6 +206,9 @@ func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 	exact := ""
 	if m := v.pair.all.B.Report.Memory; m != nil {
 		exact = m.BandOf("memory", in.Glyphs.PlusMinus)
+		if a := v.pair.all.A.Report.Memory; a != nil {
+			exact = bands(in, "memory", &a.Evidence, &m.Evidence)
+		}
 	}
 	lines := []string{in.Heading(w, "TERM BY TERM", exact, "")}
 	muted := in.Paint(themes.Muted)

@@ -23,10 +23,16 @@ type rival struct {
 	name  string
 }
 
-// alone reports whether no pin differs from the current setup, so that Search gives the other side.
+// alonePinned reports whether no pin differs from the current setup, so that Search gives the other side.
 func (v *View) alonePinned(in *screen.Context) bool {
 	return len(v.pins) == 0 || len(v.pins) == 1 && v.pins[0] == *in.Setup
 }
+
+// against reports whether the current setup stands next to its rival.
+func (v *View) against(in *screen.Context) bool { return v.alonePinned(in) && v.rivalOf(in) != nil }
+
+// waits reports whether a rival is still searched for.
+func (v *View) waits(in *screen.Context) bool { return v.Ranking != nil && v.rival.of != *in.Setup }
 
 // refreshRival takes the rival of the current setup from the search, or asks for that search.
 func (v *View) refreshRival(in *screen.Context) screen.Request {
@@ -85,6 +91,6 @@ func (v *View) unpinned(in *screen.Context, w, h int) []string {
 		}
 	}
 	say("p pins the current setup, on any screen; the next change is then compared with it, term by term.",
-		"v shows each method of parallelism alone, and what each cuts and costs now.")
-	return widget.Height(lines, w, h)
+		"v shows each method of parallelism alone, and what each cuts and costs now:")
+	return widget.Height(append(lines, v.matrix(in, w, max(h-len(lines), 0))...), w, h)
 }

@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"strings"
+
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -17,14 +19,21 @@ func Headline(in *screen.Context, w int) string {
 		return l.String()
 	}
 	_, role := screen.Fit(m)
-	l.Put(in.Paint(role), report.Verdict(m))
+	verdict, step := report.Verdict(m), bandOf(in, &t.Evidence).Of(figure.Seconds(t.Step))
 	takes := "; a step takes "
 	if !m.Fits {
 		takes = "; a step would take "
 	}
-	l.Put(in.Paint(themes.Text), takes).Put(in.Paint(themes.Strong), bandOf(in, &t.Evidence).Of(figure.Seconds(t.Step)))
-	if why := report.Loss(r); why != "" && widget.Width(why)+2 <= l.Left() {
-		l.Put(in.Paint(themes.Text), ", "+why)
+	why := ""
+	if loss := report.Loss(r); loss != "" {
+		why = ", " + loss
+		if widget.Width(verdict+takes+step+why)+1 > w { // in fewer words
+			takes, why = "; step ", ", "+strings.TrimPrefix(loss, "of which ")
+		}
+		if widget.Width(verdict+takes+step+why)+1 > w {
+			why = ""
+		}
 	}
-	return l.Put(in.Paint(themes.Text), ".").String()
+	l.Put(in.Paint(role), verdict).Put(in.Paint(themes.Text), takes).Put(in.Paint(themes.Strong), step)
+	return l.Put(in.Paint(themes.Text), why+".").String()
 }
