@@ -11,6 +11,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/schedule"
@@ -43,6 +44,7 @@ type Evaluator struct {
 	// memory: for whoever asks many setups for their figures.
 	SkipTimeline bool
 
+	program  *model.Program   // of the model evaluated last
 	record   *record.Recorder // records formulas; nil: nobody asked
 	setup    Setup            // what is being evaluated; the inputs below point into it
 	memInput memory.Input
@@ -80,7 +82,8 @@ func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
 	r := Report{Problems: knob.Check(&e.setup)}
 	r.Legal = !layout.HasErrors(r.Problems)
 	if s.Seq > 0 && !layout.HasCode(r.Problems, "model") {
-		r.Model = modelFigures(&e.setup)
+		e.program = e.program.For(&e.setup.Model, e.record)
+		r.Model = modelFigures(&e.setup, e.program)
 	}
 	if r.Legal {
 		if err := e.figures(&e.setup, &r); err != nil {
@@ -113,7 +116,7 @@ func wasStopped(err error) bool {
 // figures returns those of a legal setup.
 func (e *Evaluator) figures(s *Setup, r *Report) error {
 	e.symbols(s)
-	s.Model.Record(e.record, s.Seq, s.MFU != recipe.MFUFull, s.TrainMTP)
+	e.program.Record(e.record, s.Seq, s.MFU != recipe.MFUFull, s.TrainMTP)
 	if err := e.arrange(s); err != nil {
 		return err
 	}
@@ -150,7 +153,7 @@ func (e *Evaluator) overPeak(s *Setup, r *Report) {
 		return
 	}
 	counted := r.Model.TrainingFLOPs * r.Throughput.HFU / r.Throughput.MFU
-	computed := (counted - float64(e.skippedFLOPs(s))) / counted * float64(s.Model.TrainingFLOPs(s.Seq, true, s.TrainMTP)) / r.Model.TrainingFLOPs
+	computed := (counted - float64(e.skippedFLOPs(s))) / counted * float64(e.program.TrainingFLOPs(s.Seq, true, s.TrainMTP)) / r.Model.TrainingFLOPs
 	if r.Throughput.HFU*computed > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "hfu-over-peak", Severity: layout.Warning, Field: string(knob.Calibration),
@@ -281,7 +284,8 @@ func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) (err error) {
 
 // inputs tells the parts of the engine what they depend on.
 func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
-	Inputs(s, e.record, &e.memInput, &e.timInput)
+	e.program = e.program.For(&s.Model, e.record)
+	Inputs(s, e.program, e.record, &e.memInput, &e.timInput)
 	e.memInput.Stages, e.memInput.Order, e.memInput.Recompute = e.stages, hosts, s.Recompute
 	if s.OffloadLayers > 0 {
 		stack, _ := memory.For(s.Stack)
@@ -295,18 +299,18 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 
 // Inputs fills in what memory and time depend on and no layout changes. A nil
 // recorder records nothing.
-func Inputs(s *Setup, rec *record.Recorder, mem *memory.Input, tim *step.Input) {
+func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.Input, tim *step.Input) {
 	traits := s.Stack.Traits()
 	*mem = memory.Input{
 		Record: rec,
-		Model:  &s.Model, Layout: &s.Layout,
+		Model:  &s.Model, Program: program, Layout: &s.Layout,
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
 		Optimizer: s.Optimizer, Offload: s.Offload, Away: s.OffloadLayers, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
 		Fitted: s.Cluster.MemoryOf(s.Stack),
 	}
 	*tim = step.Input{
 		Record: rec,
-		Model:  &s.Model, Layout: &s.Layout,
+		Model:  &s.Model, Program: program, Layout: &s.Layout,
 		Machine:   hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software),
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
 		KeepsProducts: traits.KeepsProducts, StoresScores: s.Attention == recipe.Standard, Load: s.ExpertLoad(), Offload: s.Offload, TrainMTP: s.TrainMTP,
@@ -365,15 +369,14 @@ func (m *Memory) record(rec *record.Recorder) {
 	}
 }
 
-func modelFigures(s *Setup) *ModelFigures {
-	m := &s.Model
+func modelFigures(s *Setup, m *model.Program) *ModelFigures {
 	causal := s.MFU != recipe.MFUFull
 	convention := recipe.MFUCausal
 	if !causal {
 		convention = recipe.MFUFull
 	}
 	return &ModelFigures{
-		Parameters: float64(m.Total()), ActiveParameters: float64(m.Active()), MTPParameters: float64(m.MTP()),
+		Parameters: m.Total(), ActiveParameters: m.Active(), MTPParameters: m.MTP(),
 		TrainingFLOPs: float64(m.TrainingFLOPs(s.Seq, causal, s.TrainMTP)), Convention: string(convention),
 	}
 }

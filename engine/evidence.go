@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine/band"
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -87,7 +88,7 @@ func (e *Evaluator) evidence(s *Setup, x *band.Traits, memory bool) Evidence {
 	out.Nearest = RunsOf(b.Nearest)
 	out.Nearest.Other = b.Nearest.Generation != x.Generation
 	for i, f := range table.Differences(x, b.Nearest) {
-		out.Differs[i] = difference(f, s, x)
+		out.Differs[i] = difference(f, s, x, e.program)
 	}
 	return out
 }
@@ -105,7 +106,7 @@ func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits 
 		PCIe: strings.Contains(s.Cluster.GPU.LinkName, "PCIe"), Recompute: s.Recompute.String() != string(recipe.RecomputeNone),
 		Bits: s.Precision.ProductBits(),
 		GPUs: band.LogOf(float64(s.GPUs)), MicroBatches: band.LogOf(float64(s.MicroBatches)),
-		Active: band.LogOf(float64(m.Active())), Seq: band.LogOf(float64(s.Seq)), MBS: band.LogOf(float64(s.MBS)), Version: s.Stack.Release(),
+		Active: band.LogOf(active(m, r)), Seq: band.LogOf(float64(s.Seq)), MBS: band.LogOf(float64(s.MBS)), Version: s.Stack.Release(),
 	}
 	if t := r.Time; t != nil && t.Step > 0 {
 		x.NonCompute = 1 - float64((t.Compute+t.Recompute)/t.Step)
@@ -119,6 +120,14 @@ func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits 
 	own(s, &x, memory)
 	x.Settle()
 	return x
+}
+
+// active returns the parameters that a token passes.
+func active(m *model.Model, r *Report) float64 {
+	if r.Model != nil {
+		return r.Model.ActiveParameters
+	}
+	return float64(m.Active())
 }
 
 // own fills in what of the prediction is not as built in: it differs for memory.
@@ -151,7 +160,7 @@ func reach(g layout.Group) band.Reach {
 }
 
 // difference says what a setup is in a feature.
-func difference(f band.Feature, s *Setup, x *band.Traits) band.Difference {
+func difference(f band.Feature, s *Setup, x *band.Traits, program *model.Program) band.Difference {
 	d := band.Difference{Feature: f}
 	switch f {
 	case band.GPUs:
@@ -161,7 +170,7 @@ func difference(f band.Feature, s *Setup, x *band.Traits) band.Difference {
 	case band.Seq:
 		d.Count = float64(s.Seq)
 	case band.Active:
-		d.Count = float64(s.Model.Active())
+		d.Count = program.Active()
 	case band.GPU:
 		d.Name = s.Cluster.GPU.ID
 	case band.Stack:

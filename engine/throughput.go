@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -63,50 +64,48 @@ func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed float64) {
 // recomputedFLOPs returns what one token costs again in the backward, over all
 // stages. The recomputation inside a fused attention kernel is not counted, as
 // nobody does.
-func (e *Evaluator) recomputedFLOPs(s *Setup) units.FLOPs {
-	m := &s.Model
-	causal := s.MFU != recipe.MFUFull
-	rec := func(formula string) { e.record.Term("recomputed FLOPs", formula) }
-	switch s.Recompute.Mode {
-	case recipe.RecomputeFull:
-		var sum units.FLOPs
-		var denseLayers, moeLayers int
-		dense, moe := m.LayerForward(false, s.Seq, causal).Total(), m.LayerForward(true, s.Seq, causal).Total()
-		for i, st := range e.stages {
-			n := s.RecomputedLayers(s.Recompute.Layers, i, st)
-			fromDense := min(n, st.Dense)
-			sum += units.FLOPs(fromDense)*dense + units.FLOPs(n-fromDense)*moe
-			denseLayers, moeLayers = denseLayers+fromDense, moeLayers+n-fromDense
-		}
-		if e.record.On() && denseLayers > 0 {
-			rec(fmt.Sprintf("%d * {layer.dense.flops-per-token}", denseLayers))
-		}
-		if e.record.On() && moeLayers > 0 {
-			rec(fmt.Sprintf("%d * {layer.moe.flops-per-token}", moeLayers))
-		}
-		return sum
-	case recipe.RecomputeSelective:
-		if e.timInput.KeepsProducts {
-			return e.halfOfProducts(s)
-		}
-		if s.Attention == recipe.Standard {
-			rec("L * {layer.attention.score-flops-per-token}")
-			return m.ForwardFLOPs(s.Seq, causal).Scores
-		}
-	case recipe.RecomputeModules:
-		var sum units.FLOPs
-		if s.Recompute.Has(recipe.ModuleMLAUp) {
-			sum += m.LatentUpFLOPs()
-			e.recordFLOPs("up_projections_of_MLA", m.LatentUpFLOPs())
-		}
-		if s.Recompute.Has(recipe.ModuleShared) {
-			sum += m.ForwardFLOPs(s.Seq, causal).Shared
-			e.recordFLOPs("shared_experts", m.ForwardFLOPs(s.Seq, causal).Shared)
-		}
-		return sum
-	case recipe.RecomputeNone:
+func (e *Evaluator) recomputedFLOPs(s *Setup) (sum units.FLOPs) {
+	again, causal := e.timInput.Again(), s.MFU != recipe.MFUFull
+	if again.Mode != recipe.RecomputeFull && !again.Part() {
+		return 0
 	}
-	return 0
+	for _, moe := range [...]bool{false, true} {
+		layer, n := e.program.Layer(moe), 0
+		for i, st := range e.stages {
+			layers := st.Layers()
+			if again.Mode == recipe.RecomputeFull {
+				layers = s.RecomputedLayers(s.Recompute.Layers, i, st)
+			}
+			if dense := min(layers, st.Dense); moe {
+				n += layers - dense
+			} else {
+				n += dense
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		scores := e.program.Forward(layer, s.Seq, causal).Scores
+		sum += units.FLOPs(n) * again.FLOPs(layer, scores)
+		e.recordAgain(&again, layer, n)
+	}
+	return sum
+}
+
+// recordAgain adds what runs again of so many layers of a kind.
+func (e *Evaluator) recordAgain(again *model.Again, layer *model.Layer, n int) {
+	if !e.record.On() {
+		return
+	}
+	formula := "layer.dense.flops-per-token"
+	if layer.MoE {
+		formula = "layer.moe.flops-per-token"
+	}
+	formula = record.Ref(formula)
+	if again.Mode != recipe.RecomputeFull {
+		formula = again.Formula(layer)
+	}
+	e.record.Term("recomputed FLOPs", fmt.Sprintf("%d * (%s)", n, formula))
 }
 
 // skippedFLOPs returns what model FLOPs and recomputation count of one token although the
@@ -117,7 +116,7 @@ func (e *Evaluator) skippedFLOPs(s *Setup) units.FLOPs {
 	if share >= 1 || e.timInput.Attention == recipe.Standard {
 		return 0
 	}
-	layer := m.LayerForward(false, s.Seq, causal).Scores
+	layer := e.program.Forward(&e.program.Dense, s.Seq, causal).Scores
 	layers := 3 * m.Layers
 	if s.TrainMTP {
 		layers += 3 * m.MTPLayers
@@ -134,36 +133,4 @@ func (e *Evaluator) skippedFLOPs(s *Setup) units.FLOPs {
 	case recipe.RecomputeModules, recipe.RecomputeNone:
 	}
 	return units.FLOPs(layers) * layer * units.FLOPs(1-share)
-}
-
-// recordFLOPs adds recomputed FLOPs that no layer has as a figure of its own.
-func (e *Evaluator) recordFLOPs(name string, f units.FLOPs) {
-	if e.record.On() && f > 0 {
-		e.record.Given(record.In(name, f))
-		e.record.Term("recomputed FLOPs", name)
-	}
-}
-
-// halfOfProducts returns what torchtitan's selective recomputation runs again of a
-// token: the projections of keys and output and the up projection of every
-// dense layer.
-func (e *Evaluator) halfOfProducts(s *Setup) (sum units.FLOPs) {
-	m := &s.Model
-	if m.IsMLA() {
-		return 0
-	}
-	width, formula := float64((m.Heads+m.KVHeads)*m.HeadDim), "((a + kv_heads) * d)"
-	if m.Gated {
-		width += float64(m.FFN)
-		formula = "((a + kv_heads) * d + f)"
-	}
-	dense := 0
-	for _, st := range e.stages {
-		sum += units.FLOPs(2 * float64(st.Dense) * float64(m.Hidden) * width)
-		dense += st.Dense
-	}
-	if e.record.On() {
-		e.record.Term("recomputed FLOPs", fmt.Sprintf("2 * %d * h * %s", dense, formula))
-	}
-	return sum
 }

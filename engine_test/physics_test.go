@@ -37,6 +37,8 @@ func described(t *testing.T) []engine.Setup {
 		`{"model":"llama3.1-70b","gpus":64,"tp":8,"pp":2,"gbs":64,"offload":"optimizer","grad_dtype":"bf16","schedule":"afab"}`,
 		`{"model":"llama3.1-70b","gpus":64,"tp":16,"gbs":64,"seq":4096,"sp":false,"precision":"fp8:te"}`,
 		`{"model":"llama3.1-8b","gpus":16,"tp":2,"gbs":64,"calibration":"torchtitan","recompute":"selective"}`,
+		`{"model":"deepseek-v3","gpus":256,"tp":2,"ep":16,"gbs":512,"calibration":"torchtitan","recompute":"selective"}`,
+		`{"model":"deepseek-v3","gpus":256,"tp":2,"pp":8,"ep":16,"gbs":512,"seq":4096,"recompute":"modules:mlp,moe"}`,
 		`{"model":"gpt-oss-120b","cluster":"dgx-b200","gpus":32,"ep":8,"gbs":256,"precision":"nvfp4"}`,
 	} {
 		doc, err := setupdoc.Parse("", []byte(text))
@@ -81,7 +83,7 @@ func general(s string) string {
 func generalID(id string) string {
 	id = numeral.ReplaceAllString(id, ".i")
 	id = strings.NewReplacer("layer.dense.", "layer.kind.", "layer.moe.", "layer.kind.", "data.i.expert.", "data.i.dense.",
-		"recompute.moe-modules", "recompute.dense-modules").Replace(id)
+		"recompute.moe", "recompute.kind", "recompute.dense", "recompute.kind").Replace(id)
 	if dimension, ok := strings.CutPrefix(id, "communication."); ok && !strings.HasPrefix(dimension, "pp.") {
 		_, of, _ := strings.Cut(dimension, ".")
 		return "communication.x." + of

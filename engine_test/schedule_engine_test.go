@@ -88,7 +88,7 @@ func TestDeepSeekV3AsItRan(t *testing.T) {
 		d := stepDraft(t, "deepseek-v3", "deepseek-h800", 2048)
 		d.With(knob.Given{
 			knob.PP: 16, knob.EP: 64, knob.GBS: 15360, knob.Seq: 4096, knob.ZeRO: 1, knob.MTP: true, knob.Precision: p, knob.Schedule: schedule.DualPipe,
-			knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules &^ recipe.ModuleShared},
+			knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules &^ (recipe.ModuleShared | recipe.ModuleMLP | recipe.ModuleMoE)},
 		})
 		r := evaluate(t, d)
 		return r, float64(r.Memory.Stages[5].Activations) / 4 / 4096, float64(r.Memory.Stages[5].WeightInputs) / 4 / 4096

@@ -46,6 +46,9 @@ func TestRecomputeModules(t *testing.T) {
 		recipe.ModuleMLAUp:  float64(m.Heads*(4*(m.QKNopeDim+m.QKRopeDim)+2*m.VHeadDim) + 2*(m.QLoraRank+m.KVLoraRank)),
 		recipe.ModuleMoEAct: 2 * float64(m.TopK*m.ExpertFFN),
 		recipe.ModuleShared: 6 * float64(m.SharedFFN),
+		// The input of the experts stays; the input of the shared ones, the router's scores, and of
+		// each expert of a token the input and the inner width go.
+		recipe.ModuleMoE: float64(2*m.Hidden+6*m.SharedFFN+8*m.Experts) + float64(m.TopK*(2*m.Hidden+6*m.ExpertFFN)),
 	}
 	for module, bytes := range perToken {
 		again := recipe.Recompute{Mode: recipe.RecomputeModules, Modules: module}
@@ -60,10 +63,20 @@ func TestRecomputeModules(t *testing.T) {
 		if r.Time.Recompute <= 0 || r.Time.Step <= before.Time.Step {
 			t.Errorf("%s costs nothing: recompute %v, step %v after %v", again, r.Time.Recompute, r.Time.Step, before.Time.Step)
 		}
-		if wantMore := module == recipe.ModuleMLAUp || module == recipe.ModuleShared; (r.Throughput.HFU > r.Throughput.MFU) != wantMore {
+		if wantMore := module&(recipe.ModuleMLAUp|recipe.ModuleShared|recipe.ModuleMoE) != 0; (r.Throughput.HFU > r.Throughput.MFU) != wantMore {
 			t.Errorf("%s: HFU %v, MFU %v", again, r.Throughput.HFU, r.Throughput.MFU)
 		}
 	}
+	dense := textbookDraft(t, "llama3.1-8b", 8192)
+	of := dense.Model()
+	dense = knob.DraftOf(of, dense.Cluster(), knob.Given{knob.GPUs: 8, knob.TP: 2, knob.Calibration: recipe.MegatronCore})
+	_, kept := peakOf(t, dense)
+	dense.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.ModuleMLP}})
+	_, without := peakOf(t, dense)
+	// The output of its norm, gate, up and their product, of 32 layers, over TP with SP.
+	near(t, "bytes that recomputing the MLP saves", float64(kept.Memory.Stages[0].Activations-without.Memory.Stages[0].Activations),
+		float64(32*8192*(2*of.Hidden+6*of.FFN)/2), 1e-12)
+
 	d.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules}})
 	all, r := peakOf(t, d)
 	full := d

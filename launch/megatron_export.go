@@ -20,7 +20,7 @@ func megatronExport(s *engine.Setup) Document {
 	if cutOf(s).text != "" && s.TrainMTP && s.Model.MTPLayers > 0 {
 		d.Warnings = append(d.Warnings, "multi-token prediction is counted on the last stage, also where the layout gives it one before")
 	}
-	if s.Recompute.Has(recipe.ModuleAct) {
+	if s.Recompute.Has(recipe.ModuleAct) && !s.Recompute.Has(recipe.ModuleMLP) {
 		d.Warnings = append(d.Warnings, "recompute module act: Megatron-LM's mlp recomputes the whole dense MLP, of which the activation is counted here")
 	}
 	switch {
@@ -206,7 +206,7 @@ func megatronRecompute() []field {
 			}
 			var list []any
 			for _, m := range recomputed() {
-				if s.Recompute.Has(m.set) {
+				if s.Recompute.Has(m.set) || m.set == recipe.ModuleMLP && s.Recompute.Has(recipe.ModuleAct) {
 					list = append(list, m.word)
 				}
 			}
@@ -225,7 +225,8 @@ type module struct {
 func recomputed() []module {
 	return []module{
 		{recipe.ModuleMLAUp, "mla_up_proj", "mla-up"},
-		{recipe.ModuleAct, "mlp", "act"},
+		{recipe.ModuleMLP, "mlp", "mlp"},
+		{recipe.ModuleMoE, "moe", "moe"},
 		{recipe.ModuleMoEAct, "moe_act", "moe-act"},
 		{recipe.ModuleNorm, "layernorm", "norm"},
 		{recipe.ModuleShared, "shared_experts", "shared"},
@@ -257,10 +258,7 @@ func readRecompute(_ any, r *reader) error {
 				own, known = append(own, m.own), true
 			}
 		}
-		switch {
-		case w == "mlp":
-			r.Ignored = append(r.Ignored, Ignored{Key: "recompute-modules mlp", Why: "of the dense MLP that it recomputes, the activation is counted (act)", Line: r.values["recompute-modules"].Line})
-		case !known:
+		if !known {
 			r.wrongf("recompute-modules", "%s is not modelled: counted without it", shown(w))
 		}
 	}

@@ -53,7 +53,7 @@ func TestFlagsThatGoTogether(t *testing.T) {
 func TestFlagsThatAreNotModelled(t *testing.T) {
 	for _, flags := range []string{
 		"--use-torch-fsdp2", "--tensor-parallel-num-weight-shards 2", "--step-batch-size-schedule foo", "--context-parallel-size 2 --cp-comm-type a2a", "--exp-avg-dtype bf16",
-		"--recompute-granularity selective --recompute-modules moe", "--overlap-param-gather", "--hybrid-layer-pattern M-M*",
+		"--recompute-granularity selective --recompute-modules nope", "--overlap-param-gather", "--hybrid-layer-pattern M-M*",
 		"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*3|t*3L", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*4|t*4mL",
 		"--pipeline-model-parallel-size 2 --position-embedding-type rope --mtp-num-layers 1 --pipeline-model-parallel-layout Et*4|t*4L",
 	} {
@@ -62,8 +62,8 @@ func TestFlagsThatAreNotModelled(t *testing.T) {
 			t.Errorf("%s: %+v", words, r.Problems)
 		}
 	}
-	if said := fmt.Sprint(flagged(t, "", "--recompute-granularity selective --recompute-modules mlp").Ignored); !strings.Contains(said, "recompute-modules mlp") {
-		t.Errorf("mlp is not said: %s", said)
+	if r := flagged(t, "", "--recompute-granularity selective --recompute-modules mlp moe"); r.Setup["recompute"] != "modules:mlp,moe" || len(r.Problems)+len(r.Ignored) > 0 {
+		t.Errorf("modules mlp and moe: %v %+v %+v", r.Setup["recompute"], r.Problems, r.Ignored)
 	}
 }
 

@@ -72,7 +72,7 @@ func megatronOptions() []Rule {
 			}),
 		refuses("recompute-modules", knob.Recompute, megatronConfig+":560", "it recomputes a module that the model does not have",
 			func(s *engine.Setup) bool {
-				return s.Recompute.Has(recipe.ModuleMLAUp) && !s.Model.IsMLA() || s.Recompute.Has(recipe.ModuleMoEAct) && !s.Model.IsMoE() ||
+				return s.Recompute.Has(recipe.ModuleMLAUp) && !s.Model.IsMLA() || s.Recompute.Has(recipe.ModuleMoEAct|recipe.ModuleMoE) && !s.Model.IsMoE() ||
 					s.Recompute.Has(recipe.ModuleShared) && s.Model.SharedFFN == 0
 			}),
 	}

@@ -258,7 +258,7 @@ func (k *Knob) Allowed() string {
 	case Choice:
 		words := strings.Join(k.Choices, ", ")
 		if k.recompute != nil {
-			words += fmt.Sprintf(", full:N (N layers per rank, 1 to %d)", recipe.MaxRecomputeLayers) + ", modules:LIST (of norm, mla-up, act, moe-act, shared)"
+			words += fmt.Sprintf(", full:N (N layers per rank, 1 to %d)", recipe.MaxRecomputeLayers) + ", modules:LIST (of " + strings.Join(recipe.ModuleWords(), ", ") + ")"
 		}
 		return "one of " + words
 	case Figure:

@@ -46,7 +46,7 @@ func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 		if count == 0 {
 			return
 		}
-		dense, expert := in.layerParameters(m.Layer(moe), d, moe)
+		dense, expert := in.layerParameters(in.Program.Layer(moe).Params(), d, moe)
 		p.Dense += float64(count) * dense
 		p.Expert += float64(count) * expert
 		p.Largest = max(p.Largest, dense+expert)
@@ -114,9 +114,9 @@ func (in *Input) table(d *Divisors) float64 {
 
 // layerParameters counts one layer on one GPU: what all data-parallel ranks hold,
 // and its routed experts.
-func (in *Input) layerParameters(l model.LayerParams, d *Divisors, moe bool) (dense, expert float64) {
-	dense = d.kvCopies + d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts, l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
-	expert = d.expert(&l)
+func (in *Input) layerParameters(l *model.LayerParams, d *Divisors, moe bool) (dense, expert float64) {
+	dense = d.kvCopies.V + d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts, l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
+	expert = d.expert(l)
 	if !in.Record.On() {
 		return dense, expert
 	}
@@ -129,8 +129,8 @@ func (in *Input) layerParameters(l model.LayerParams, d *Divisors, moe bool) (de
 		sharded = "({layer.attention.parameters} + {layer.shared.parameters})"
 	}
 	formula := sharded + " / t + whole_parts_of_attention_norms_and_router" + d.whole()
-	if d.kvCopies > 0 {
-		formula += " + 2 * h * d * (1 - kv_heads / t)"
+	if d.kvCopies.V > 0 {
+		formula += " + " + d.kvCopies.Text()
 	}
 	rec.Figure(record.Entry{
 		ID: "parameters-per-gpu", Name: "Parameters replicated over data-parallel ranks of a " + kind(moe) + " layer on one GPU",
@@ -152,9 +152,9 @@ func (in *Input) layerParameters(l model.LayerParams, d *Divisors, moe bool) (de
 // embedding and the head.
 func addMTP(in *Input, note note, p *Parameters, d *Divisors) {
 	m := in.Model
-	l := m.Layer(m.IsMoE())
+	l := in.Program.Layer(m.IsMoE()).Params()
 	experts := float64(l.ExpertsSharded + l.ExpertsReplicated)
-	rest := float64(m.MTP()) - float64(m.MTPLayers)*experts
+	rest := in.Program.MTP() - float64(m.MTPLayers)*experts
 	p.Dense += rest / d.sharded
 	p.Expert += float64(m.MTPLayers) * experts / d.experts
 	if m.MTPLayers > 0 {

@@ -1,30 +1,38 @@
 package memory
 
 import (
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
-// Kept is what one layer keeps per token from its forward to its backward, in
-// bytes on one GPU for 16-bit activations, part by part.
-type Kept struct {
-	Attention float64 // projections and core attention, with their input
-	MLP       float64 // dense MLP and shared experts, with their input
-	Experts   float64 // routed experts
-	Router    float64
-	Norms     float64 // inputs of the norms: the residual stream
+const (
+	moduleNorm = recipe.ModuleNorm
+	moduleMoE  = recipe.ModuleMoE
+)
 
-	recompute float64 // not kept but recomputed: alive in one layer at a time
-	products  bool    // of its products every second one alone is kept
+// Kept is what one layer keeps per token from its forward to its backward, in bytes on one GPU
+// for 16-bit activations, by part.
+type Kept struct {
+	Parts [model.PartCount]float64
+
+	again    float64 // not kept but made again: alive in one layer at a time
+	deferred float64 // what its weight gradients need where a schedule puts them off
 }
 
 // Sum returns the whole layer.
-func (k *Kept) Sum() float64 { return k.Attention + k.MLP + k.Experts + k.Router + k.Norms }
+func (k *Kept) Sum() (sum float64) {
+	for _, v := range k.Parts {
+		sum += v
+	}
+	return sum
+}
 
-// layers is the part of a Stack that keep needs.
+// layers is the part of a Stack that says what a layer keeps.
 type layers interface {
-	Layer(in *Input, moe bool) Kept
+	// Save fills in what one layer keeps when nothing runs again but core attention.
+	Save(s *saver)
 }
 
 // layer returns what one layer keeps, with its formulas: computed once for all stages.
@@ -43,70 +51,90 @@ func (in *Input) layer(k layers, moe bool) *Kept {
 // after it was used calls it; all but stages and order count.
 func (in *Input) Forget() { in.known = [2]bool{} }
 
+// routed is for how many experts a token counts on the busiest rank.
+func (in *Input) routed() record.Num {
+	k := in.Program.MoE.TopK
+	if in.Load != 1 {
+		k = k.Times(in.Record.Named("imbalance", in.Load))
+	}
+	return k
+}
+
 // keptBy returns what one layer keeps on a stack.
-func (in *Input) keptBy(k layers, moe bool) Kept {
-	note := in.layerNote(moe)
-	kept := k.Layer(in, moe)
-	if !note.rec.On() {
-		return kept
+func (in *Input) keptBy(k layers, moe bool) (kept Kept) {
+	s := &in.scratch
+	*s = saver{in: in, layer: in.Program.Layer(moe)}
+	if in.Recompute.Mode != recipe.RecomputeFull { // of which keep takes the layers out
+		s.again.Recompute = in.Recompute
 	}
-	if !kept.products { // else the stack has recorded its own
-		in.Record.Let(kind(moe)+"_recompute", note.part("recompute").formula(in.Layout))
+	k.Save(s)
+	routed, note := in.routed(), in.layerNote(moe)
+	var again record.Num
+	if s.again.Mode == recipe.RecomputeSelective && s.again.Products {
+		whole := in.sum(s.parts(), routed)
+		s.everySecondProduct()
+		again = whole.Minus(in.sum(s.parts(), routed)).AtLeast(record.Lit(0))
+	} else {
+		dropped := s.settle()
+		again = dropped.perToken(in, routed)
 	}
-	note.rec.Figure(record.Entry{
-		Name: "Bytes that one " + kind(moe) + " layer keeps per token in 16 bits", Symbol: "bytes per token of a " + kind(moe) + " layer",
-		Formula: in.recordParts(note, &kept, moe), Value: kept.Sum(),
-		Source:    "tensors that the stack keeps from forward to backward; Korthikanti et al. (arXiv 2205.05198) section 4",
-		LeavesOut: "small tensors such as norm statistics",
-	})
+	parts := s.parts()
+	for p := range parts {
+		kept.Parts[p] = parts[p].perToken(in, routed).V
+	}
+	deferred := in.deferredBy(moe)
+	kept.again, kept.deferred = again.V, deferred.V
+	if note.rec.On() {
+		in.Record.Let(kind(moe)+"_recompute", "("+again.Text()+")")
+		in.Record.Let(kind(moe)+"_weight_inputs", "("+deferred.Text()+")")
+		in.recordParts(note, &parts, routed, &kept, moe)
+	}
 	return kept
 }
 
-// recordParts records the parts of a layer; their sum is its answer.
-func (in *Input) recordParts(note note, kept *Kept, moe bool) string {
+// sum adds up all parts.
+func (in *Input) sum(parts [model.PartCount]amount, routed record.Num) (sum record.Num) {
+	for p := range parts {
+		sum = sum.Plus(parts[p].perToken(in, routed))
+	}
+	return sum
+}
+
+// recordParts records a layer and its parts.
+func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed record.Num, kept *Kept, moe bool) {
 	var sum []string
-	for _, p := range [...]struct {
-		id, name string
-		products bool
-		value    float64
-	}{
-		{"attention", "attention", false, kept.Attention},
-		{"norms", "residual stream and norms", false, kept.Norms},
-		{"mlp", "MLP", false, kept.MLP},
-		{"router", "router", false, kept.Router},
-		{"shared", "shared experts", false, kept.MLP},
-		{"experts", "routed experts", false, kept.Experts},
-		{"half-attention", "attention", true, kept.Attention},
-		{"half-mlp", "MLP", true, kept.MLP},
-		{"input", "input", true, kept.Norms},
+	for p, of := range [...]struct{ id, name string }{
+		{"attention", "attention"},
+		{"norms", "residual stream and norms"},
+		{"mlp", "MLP"},
+		{"shared", "shared experts"},
+		{"router", "router"},
+		{"experts", "routed experts"},
 	} {
-		text := note.part(p.id).formula(in.Layout)
-		if text == "0" || p.products != kept.products {
+		n := parts[p].perToken(in, routed)
+		if n.V == 0 {
 			continue
 		}
-		sum = append(sum, note.rec.Ref(p.id))
+		sum = append(sum, note.rec.Ref(of.id))
 		note.rec.Figure(record.Entry{
-			ID: p.id, Name: "Bytes that the " + p.name + " of one " + kind(moe) + " layer keeps per token in 16 bits", Symbol: p.id,
-			Formula: text, Value: p.value,
+			ID: of.id, Name: "Bytes that the " + of.name + " of one " + kind(moe) + " layer keeps per token in 16 bits", Symbol: of.id,
+			Formula: n.Text(), Value: n.V,
 			Source: "tensors that the stack keeps from forward to backward (engine/memory)", LeavesOut: "statistics of norms",
 		})
 	}
-	return record.Sum(sum...)
+	note.rec.Figure(record.Entry{
+		Name: "Bytes that one " + kind(moe) + " layer keeps per token in 16 bits", Symbol: "bytes per token of a " + kind(moe) + " layer",
+		Formula: record.Sum(sum...), Value: kept.Sum(),
+		Source:    "tensors that the stack keeps from forward to backward; Korthikanti et al. (arXiv 2205.05198) section 4",
+		LeavesOut: "small tensors such as norm statistics",
+	})
 }
 
-// input is what a fully recomputed layer keeps, in bytes per token.
-type input struct {
-	bytes   float64
-	formula string
-}
-
-// layerInput returns the layer's input, which sequence parallelism cuts.
-func layerInput(in *Input) input {
-	whole := input{2 * float64(in.Model.Hidden), "2 * h"}
-	if in.Layout.SP {
-		return input{whole.bytes / float64(in.Layout.TP), "2 * h / t"}
-	}
-	return whole
+// layerInput returns what a fully recomputed layer keeps, its input, in bytes per token.
+func layerInput(in *Input) record.Num {
+	var a amount
+	a.add(in, in.Program.Dense.Tensor(model.Input), record.Lit(2))
+	return a.perToken(in, record.Num{})
 }
 
 // pass returns what a micro-batch adds on a stage, without logits and the temporaries of
@@ -115,7 +143,7 @@ func pass(in *Input, stage int, k layers) Live {
 	input, full := layerInput(in), recomputed(in, stage)
 	kept, dense, moe := keep(in, stage, full, k, input)
 	live := Live{
-		Activations: kept, WeightInputs: weightInputs(in, stage),
+		Activations: kept, WeightInputs: weightInputs(in, stage, k),
 		Backward: recompute(in, stage, full, &dense, &moe, input, "backward-temporaries"),
 	}
 	if in.Away > 0 {
@@ -169,7 +197,7 @@ func (in *Input) AwayBytes(stack Stack, stage int) units.Bytes {
 
 // keep adds up what the layers of a stage keep. So many that are fully recomputed
 // keep their input only.
-func keep(in *Input, stage, full int, k layers, input input) (kept units.Bytes, dense, moe Kept) {
+func keep(in *Input, stage, full int, k layers, input record.Num) (kept units.Bytes, dense, moe Kept) {
 	m, st, note := in.Model, in.Stages[stage], in.stageNote(stage)
 	dense = *in.layer(k, false)
 	if st.MoE > 0 || in.TrainMTP && st.Head {
@@ -180,13 +208,15 @@ func keep(in *Input, stage, full int, k layers, input input) (kept units.Bytes, 
 	off := away(in, stage)
 	offDense := min(off, st.Dense)
 	wholeDense, wholeMoE := st.Dense-fullDense-offDense, st.MoE-fullMoE-(off-offDense)
-	sum := float64(wholeDense)*dense.Sum() + float64(wholeMoE)*moe.Sum() + float64(full)*input.bytes
-	in.Record.Let("layer_input", input.formula)
+	sum := float64(wholeDense)*dense.Sum() + float64(wholeMoE)*moe.Sum() + float64(full)*input.V
+	if in.Record.On() {
+		in.Record.Let("layer_input", input.Text())
+	}
 	note.times("layers", wholeDense, "dense_layers_that_keep_all", "{layer.dense.activations}")
 	note.times("layers", wholeMoE, "MoE_layers_that_keep_all", "{layer.moe.activations}")
 	note.times("layers", full, "recomputed_layers", "layer_input")
 	if st.Head && in.TrainMTP {
-		sum += float64(m.MTPLayers) * (moe.Sum() + 2*input.bytes)
+		sum += float64(m.MTPLayers) * (moe.Sum() + 2*input.V)
 		note.times("layers", m.MTPLayers, "MTP_modules", "({layer.", kind(m.IsMoE()), ".activations} + 2 * layer_input)")
 	}
 	note.term("activations", "T * e * (", note.sum("layers"), ")")
@@ -195,14 +225,14 @@ func keep(in *Input, stage, full int, k layers, input input) (kept units.Bytes, 
 
 // recompute returns what one layer of a stage at a time recomputes in its backward, and
 // adds it to a sum of formulas.
-func recompute(in *Input, stage, full int, dense, moe *Kept, input input, sum string) units.Bytes {
+func recompute(in *Input, stage, full int, dense, moe *Kept, input record.Num, sum string) units.Bytes {
 	st := in.Stages[stage]
 	one, formula := 0.0, ""
 	if st.Dense > 0 {
-		one, formula = dense.recompute, "dense_recompute"
+		one, formula = dense.again, "dense_recompute"
 	}
 	if st.MoE > 0 {
-		one = max(one, moe.recompute)
+		one = max(one, moe.again)
 		if formula == "" {
 			formula = "moe_recompute"
 		} else {
@@ -214,41 +244,12 @@ func recompute(in *Input, stage, full int, dense, moe *Kept, input input, sum st
 		if full > st.Dense {
 			one, formula = max(one, moe.Sum()), "(max({layer.dense.activations}, {layer.moe.activations}) - layer_input)"
 		}
-		one -= input.bytes
+		one -= input.V
 	}
 	if one != 0 {
 		in.stageNote(stage).term(sum, "T * e * ", formula)
 	}
 	return units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * one)
-}
-
-// mlpWidth returns how many bytes per token and unit of width an MLP keeps: the
-// product, and what the activation read (gate and up where gated), b_mlp in
-// formulas.
-func mlpWidth(gated bool) float64 {
-	if gated {
-		return 6
-	}
-	return 4
-}
-
-// kvWidth returns the width of the keys of all ranks of a TP group together, and of
-// their values, kv_width in formulas: more than the model's where TP exceeds the kv
-// heads. It is divided by TP where bytes are counted.
-func kvWidth(in *Input) float64 {
-	m, tp := in.Model, in.Layout.TP
-	return m.KVHeadsPerRank(tp) * float64(m.HeadDim) * float64(tp)
-}
-
-// scores returns what standard attention stores per token, unless selective
-// recomputation drops it: the softmax in 2 bytes per head and key, and with
-// dropout its mask and output, 5 in all (Korthikanti et al., arXiv 2205.05198,
-// section 4.1).
-func scores(in *Input, bytes float64) float64 {
-	if in.Attention != recipe.Standard || in.Recompute.Mode == recipe.RecomputeSelective {
-		return 0
-	}
-	return bytes * float64(in.Model.Heads) * float64(in.Layout.Seq)
 }
 
 // recomputed returns how many layers of a stage run with full recomputation.

@@ -24,10 +24,10 @@ func (llmFoundry) Assumptions(into []string, _ *layout.Layout, overhead string) 
 	return into
 }
 
-// Layer keeps the tensors that Megatron-Core keeps: 32 bytes per token and unit of the
+// Save keeps the tensors that Megatron-Core keeps: 32 bytes per token and unit of the
 // hidden size for MPT, whose blocks keep the inputs of both norms and of the four
 // products, q, k, v and what the activation read.
-func (llmFoundry) Layer(in *Input, moe bool) Kept { return megatronCore{}.Layer(in, moe) }
+func (llmFoundry) Save(s *saver) { megatronCore{}.Save(s) }
 
 // Stage adds up the layers and the temporaries. The fused loss keeps 16-bit logits and
 // makes their gradient next to them (flash-attention's CrossEntropyLoss, the default of
@@ -39,14 +39,13 @@ func (k llmFoundry) Stage(in *Input, stage int) Live {
 	t, h, e := float64(l.TP), float64(m.Hidden), in.Precision.Bytes()/2
 	tokens, input, full := l.MicroBatchTokens(), layerInput(in), recomputed(in, stage)
 	kept, dense, moe := keep(in, stage, full, k, input)
-	live := Live{Activations: kept, WeightInputs: weightInputs(in, stage)}
+	live := Live{Activations: kept, WeightInputs: weightInputs(in, stage, k)}
 
-	width, inner, formula := mlpWidth(m.Gated)-2, float64(m.FFN), "f"
-	if st.MoE > 0 {
-		inner, formula = max(inner, float64(m.TopK)*float64(m.ExpertFFN)*in.Load), "max(f, routed * f_expert)"
+	inner := in.inner(true, st.MoE > 0)
+	layer := recompute(in, stage, full, &dense, &moe, input, "layer-work") + units.Bytes(tokens*(inner.V+4*h)/t*e)
+	if note.rec.On() {
+		note.term("layer-work", "T * (", inner.Text(), " + 4 * h) / t * e")
 	}
-	layer := recompute(in, stage, full, &dense, &moe, input, "layer-work") + units.Bytes(tokens*(width*inner+4*h)/t*e)
-	note.term("layer-work", "T * (b_act * ", formula, " + 4 * h) / t * e")
 	if !st.Head {
 		live.Backward = layer
 		note.term("backward-temporaries", note.sum("layer-work"))

@@ -32,184 +32,69 @@ func (megatronCore) Cut(in *Input) Divisors {
 	return d
 }
 
-// Layer returns what one layer keeps.
-func (megatronCore) Layer(in *Input, moe bool) Kept {
-	m, l, note := in.Model, in.Layout, in.layerNote(moe)
-	h := float64(m.Hidden)
-	attention, recompute := flashAttention(in, note)
-	kept := Kept{Attention: attention.bytes(l)}
-	inner := split{seq: inputWidth(in) * h}         // the second norm's output
-	if moe && in.Recompute.Has(recipe.ModuleNorm) { // of a dense MLP the norm is part of the first product
-		recompute.seq += 2 * h // in 16 bits, since the products then keep their input as they got it
-		note.part("recompute").seq("2 * h")
-		inner = split{}
-	}
-	// The layer's input and the residual; further norms keep theirs.
-	kept.Norms = split{seq: 4*h + 2*h*float64(m.NormsPer-2)}.bytes(l)
-	note.part("norms").seq("4 * h")
-	if m.NormsPer != 2 {
-		note.part("norms").seq("2 * h * (norms_per_layer - 2)")
-	}
-	if moe {
-		recompute = recompute.plus(expertLayer(in, note, inner, &kept))
-	} else {
-		if inner.seq > 0 {
-			note.part("mlp").seq("b_in * h")
+// Save keeps what Transformer Engine does: a norm its input, a product its input as it reads it
+// (a norm that one product alone reads is made again inside it), flash attention queries, keys,
+// values, output and the sums of its softmax, an activation what it reads.
+func (megatronCore) Save(s *saver) {
+	in, two, four := s.in, record.Lit(2), record.Lit(4)
+	w := in.elements()
+	for i := range s.layer.Ops {
+		switch o := &s.layer.Ops[i]; o.Kind {
+		case model.Norm:
+			s.all(i, o.In, two)
+		case model.Product, model.Grouped:
+			if from := s.layer.Tensor(o.In[0]).By; o.Part == model.PartExtra || from >= 0 && s.layer.Ops[from].Kind == model.Core {
+				continue // attention keeps its output
+			}
+			s.save(i, o.In[0], w.input)
+		case model.Gate:
+			s.save(i, o.In[0], two)
+		case model.Permute:
+			s.save(i, in16(s, o.In[0]), w.input)
+		case model.Choice:
+			s.all(i, o.In, four)
+			s.all(i, o.Out, four)
+		case model.Core:
+			s.all(i, o.In, two)
+			s.save(i, o.Out[0], w.output)
+			s.save(i, o.Out[1], two)
+			s.more[o.Part].scores(in, two)
+			if y := s.outputOf(o); in.Layout.CP > 1 { // on both sides of the exchange
+				s.more[o.Part].add(in, y, two)
+			}
+		case model.Activation:
+			s.all(i, o.In, w.read)
+		case model.Rotary, model.Residual, model.View:
 		}
-		mlp, act := gatedMLP(in, note.part("mlp"), "f", m.FFN)
-		kept.MLP = inner.plus(mlp).bytes(l)
-		recompute = recompute.plus(act)
-		if act.even > 0 {
-			note.part("recompute").even("b_in * f")
-		}
 	}
-	kept.recompute = recompute.bytes(l)
-	return kept
 }
 
-// flashAttention returns what core attention and its projections keep, bytes per
-// token in 16-bit: the norm's output, q, k, v, the output of attention and its
-// log-sum-exp; for MLA also both latents and their norms. The second value is
-// what is recomputed instead.
-func flashAttention(in *Input, note note) (kept, recompute split) {
-	m, l := in.Model, in.Layout
-	h, a := float64(m.Hidden), float64(m.Heads)
-	w := inputWidth(in)
-	keeps, recomputes := note.part("attention"), note.part("recompute")
-	kept = split{seq: w * h, even: 2*a + scores(in, 2)}
-	keeps.even("2 * a")
-	if scores(in, 2) > 0 {
-		keeps.even("2 * a * s")
+// in16 returns what a dispatch of tokens to experts keeps; the way back keeps nothing.
+func in16(s *saver, r model.Ref) model.Ref {
+	if s.layer.Tensor(r).Cut == model.Sequence {
+		return r
 	}
-	if m.IsMLA() && in.Recompute.Has(recipe.ModuleNorm) { // else the norm is part of the projection
-		kept.seq, recompute.seq = 0, 2*h
-		recomputes.seq("2 * h")
-	} else {
-		keeps.seq("b_in * h")
-	}
-	output := outputWidth(in)
-	if m.IsMLA() {
-		latents := float64(m.QLoraRank + m.KVLoraRank)
-		kept.seq += 2 * latents
-		keeps.seq("2 * (r_q + r_kv)")
-		up := 4*a*float64(m.QKNopeDim+m.QKRopeDim) + 2*a*float64(m.VHeadDim)
-		const upward = "4 * a * (d_nope + d_rope) + 2 * a * d_v"
-		kept.even += output * a * float64(m.VHeadDim)
-		keeps.even("b_out * a * d_v")
-		if in.Recompute.Has(recipe.ModuleMLAUp) { // with the latents' norms, which are part of the products
-			recompute.even += up
-			recompute.seq += w * latents
-			recomputes.even(upward)
-			recomputes.seq("b_in * (r_q + r_kv)")
-		} else {
-			kept.even += up
-			kept.seq += w * latents
-			keeps.even(upward)
-			keeps.seq("b_in * (r_q + r_kv)")
-		}
-	} else {
-		width, kv := a*float64(m.HeadDim), kvWidth(in)
-		kept.even += (2+output)*width + 4*kv
-		keeps.even("(2 + b_out) * a * d + 4 * kv_width")
-		if m.QKNorm == model.QKNormPerHead || m.QKNorm == model.QKNormFullWidth {
-			kept.even += 2*width + 2*kv
-			keeps.even("2 * a * d + 2 * kv_width")
-		}
-	}
-	if l.CP > 1 {
-		kept.seq += 2 * h // the output on both sides of the all-to-all exchange
-		keeps.seq("2 * h")
-	}
-	return kept, recompute
+	return 0
 }
 
-// inputWidth returns the bytes of a kept input of a product, for a 16-bit element: b_in
-// in formulas.
-func inputWidth(in *Input) float64 { return 2 * in.Precision.InputBytes() / in.Precision.Bytes() }
-
-// outputWidth returns the bytes of attention's output that attention and the output
-// projection keep, for a 16-bit element: b_out in formulas.
-func outputWidth(in *Input) float64 { return 2 * in.Precision.AttentionBytes() / in.Precision.Bytes() }
-
-// readWidth returns the bytes per unit of width of what an MLP's activation read, as it is
-// kept: b_read in formulas.
-func readWidth(in *Input) float64 {
-	return (mlpWidth(in.Model.Gated) - 2) * in.Precision.ActivationBytes() / in.Precision.Bytes()
+// outputOf returns the tensor that attention adds to the residual stream.
+func (s *saver) outputOf(core *model.Op) *model.Tensor {
+	for i := range s.layer.Ops {
+		if s.layer.Ops[i].In[0] == core.Out[0] {
+			return s.layer.Tensor(s.layer.Ops[i].Out[0])
+		}
+	}
+	return s.layer.Tensor(model.Input)
 }
 
-// keptWidth returns what an MLP keeps per token and unit of width: what the activation
-// read, and its product, an input.
-func keptWidth(in *Input) float64 { return readWidth(in) + inputWidth(in) }
-
-// gatedMLP returns the inside of an MLP of some width: what the activation read and
-// its product, unless that is recomputed.
-func gatedMLP(in *Input, note part, name string, width int) (kept, recompute split) {
-	kept.even = keptWidth(in) * float64(width)
-	if in.Recompute.Has(recipe.ModuleAct) {
-		recompute.even = inputWidth(in) * float64(width)
-		kept.even -= recompute.even
-		note.even("b_read * ", name)
-		return kept, recompute
+// scores adds what standard attention stores, unless selective recomputation drops it: the
+// softmax in 2 bytes per head and key, and with dropout its mask and output, 5 in all
+// (Korthikanti et al., arXiv 2205.05198, section 4.1).
+func (a *amount) scores(in *Input, bytes record.Num) {
+	if in.Attention != recipe.Standard || in.Recompute.Mode == recipe.RecomputeSelective {
+		return
 	}
-	note.even("(b_read + b_in) * ", name)
-	return kept, recompute
-}
-
-// expertLayer adds router, shared and routed experts to what a layer keeps and
-// returns what is recomputed. Where norms are recomputed, fp8 products that read them keep no
-// copy of their own (NVIDIA/Megatron-LM, moe_layer.py: set_for_recompute_pre_mlp_layernorm).
-// Each rank receives as many tokens as it sends, times
-// the load of the busiest one.
-func expertLayer(in *Input, note note, norm split, kept *Kept) (recompute split) {
-	m, l := in.Model, in.Layout
-	h, w, x := float64(m.Hidden), keptWidth(in), inputWidth(in)
-	recomputes := note.part("recompute")
-	input := x * h // of the shared experts
-	if norm.seq > 0 {
-		note.part("router").seq("b_in * h")
-	}
-	if x < 2 { // the router reads 16 bits, and shared experts make a copy of their own
-		if in.Recompute.Has(recipe.ModuleNorm) {
-			input = 0
-		} else {
-			norm.seq += 2 * h
-			note.part("router").seq("2 * h")
-		}
-	}
-	kept.Router = norm.plus(split{seq: 8 * float64(m.Experts)}).bytes(l) // logits and probabilities
-	note.part("router").seq("8 * E")
-	if m.SharedFFN > 0 {
-		into := note.part("shared")
-		if in.Recompute.Has(recipe.ModuleShared) {
-			into = recomputes
-		}
-		inside, act := gatedMLP(in, into, "f_shared", m.SharedFFN)
-		recompute = recompute.plus(act)
-		if act.even > 0 {
-			recomputes.even("b_in * f_shared")
-		}
-		if in.Recompute.Has(recipe.ModuleShared) {
-			recompute = recompute.plus(inside)
-			inside = split{}
-		}
-		kept.MLP = inside.plus(split{seq: input}).bytes(l)
-		if input > 0 {
-			note.part("shared").seq("b_in * h")
-		}
-	}
-	routed := float64(m.TopK) * in.Load
-	inside := w * float64(m.ExpertFFN)
-	if in.Recompute.Has(recipe.ModuleMoEAct) {
-		act := x * float64(m.ExpertFFN)
-		inside -= act
-		recompute.seq += routed * act
-		recomputes.seq("routed * b_in * f_expert")
-		note.part("experts").seq("routed * (b_in * h * ETP + b_read * f_expert)")
-	} else {
-		note.part("experts").seq("routed * (b_in * h * ETP + (b_read + b_in) * f_expert)")
-	}
-	kept.Experts = split{seq: routed * (x*h*float64(l.ETP) + inside)}.bytes(l)
-	return recompute
+	a.even.Add(bytes.V, in.Program.Dense.Heads.Times(in.Record.Named("s", float64(in.Layout.Seq))))
 }
 
 // Stage adds up the layers and the temporaries.
@@ -267,20 +152,28 @@ func transient(in *Input, stage int, live *Live, perLogit float64, headWork func
 		live.Backward += units.Bytes(extra * e)
 		return
 	}
-	width := mlpWidth(m.Gated) - 2
-	inner, formula := 0.0, "0"
-	if st.Dense > 0 {
-		inner, formula = width*float64(m.FFN), "b_act * f"
+	inner := in.inner(st.Dense > 0, st.MoE > 0)
+	live.Backward += units.Bytes(tokens * (inner.V + 4*h) / t * e)
+	if note.rec.On() {
+		note.term("backward-temporaries", "T * (", inner.Text(), " + 4 * h) / t * e")
 	}
-	if st.MoE > 0 {
-		inner = max(inner, width*float64(m.TopK)*float64(m.ExpertFFN)*in.Load)
-		formula = "max(b_act * f, b_act * routed * f_expert)"
-		if st.Dense == 0 {
-			formula = "b_act * routed * f_expert"
+}
+
+// inner returns the bytes of what activations read, of the larger kind of layer of those that
+// are there.
+func (in *Input) inner(dense, moe bool) (inner record.Num) {
+	two := record.Lit(2)
+	if dense {
+		inner = two.Times(in.Program.Dense.Inner(model.PartMLP))
+	}
+	if moe {
+		of := in.routed().Times(two.Times(in.Program.MoE.Inner(model.PartExperts)))
+		if !dense {
+			return of
 		}
+		inner = inner.AtLeast(of)
 	}
-	live.Backward += units.Bytes(tokens * (inner + 4*h) / t * e)
-	note.term("backward-temporaries", "T * (", formula, " + 4 * h) / t * e")
+	return inner
 }
 
 // Buffers are Transformer Engine's dummy weight gradients, one in 16-bit per

@@ -2,7 +2,9 @@ package memory
 
 import (
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -22,44 +24,42 @@ func (megatron2022) Assumptions(into []string, _ *layout.Layout, overhead string
 
 func (megatron2022) Cut(in *Input) Divisors { return megatronCore{}.Cut(in) }
 
-// Layer adds to what every Megatron keeps the dropout masks of one byte per
+// Save adds to what every Megatron keeps the dropout masks of one byte per
 // element behind attention and MLP. For GELU and as many kv heads as heads this
 // is s*b*h*(34 + 5as/h), 10 of the 34 outside the TP regions (section 4 there).
-func (megatron2022) Layer(in *Input, moe bool) Kept {
-	kept, note := megatronCore{}.Layer(in, moe), in.layerNote(moe)
-	attention := note.part("attention")
-	mask := split{seq: float64(in.Model.Hidden)}.bytes(in.Layout)
-	const dropout = 3 // scores' mask and output
-	kept.Attention += mask + split{even: scores(in, dropout)}.bytes(in.Layout)
-	attention.seq("h")
-	if scores(in, dropout) > 0 {
-		attention.even("3 * a * s")
+func (megatron2022) Save(s *saver) {
+	megatronCore{}.Save(s)
+	part := model.PartAttention
+	for i := range s.layer.Ops {
+		switch o := &s.layer.Ops[i]; o.Kind {
+		case model.Residual:
+			s.more[part].add(s.in, s.layer.Tensor(o.In[1]), record.Lit(1))
+			if part = model.PartMLP; s.layer.MoE {
+				part = model.PartExperts
+			}
+		case model.Core:
+			const dropout = 3 // scores' mask and output
+			s.more[o.Part].scores(s.in, record.Lit(dropout))
+			if s.in.Attention != recipe.Flash {
+				s.drop(o.Out[1]) // only flash attention keeps its sums
+			}
+		default:
+		}
 	}
-	if in.Attention != recipe.Flash {
-		kept.Attention -= logSumExp(in)
-		attention.less("2 * a")
-	}
-	if moe {
-		kept.Experts += mask
-		note.part("experts").seq("h")
-	} else {
-		kept.MLP += mask
-		note.part("mlp").seq("h")
-	}
-	return kept
 }
-
-// logSumExp returns what only flash attention keeps next to its output.
-func logSumExp(in *Input) float64 { return split{even: 2 * float64(in.Model.Heads)}.bytes(in.Layout) }
 
 // Stage adds up the layers, the temporaries, and on the first stage the mask of
 // the embedding's dropout, which lives as long as the micro-batch.
 func (k megatron2022) Stage(in *Input, stage int) Live {
 	live := pass(in, stage, k)
 	if in.Stages[stage].Embedding {
-		mask := split{seq: float64(in.Model.Hidden)}.bytes(in.Layout)
-		live.Activations += units.Bytes(in.Layout.MicroBatchTokens() * mask)
-		in.stageNote(stage).term("activations", "T * ", formula(in.Layout, "", "h"))
+		var mask amount
+		mask.add(in, in.Program.Dense.Tensor(model.Input), record.Lit(1))
+		n := mask.perToken(in, record.Num{})
+		live.Activations += units.Bytes(in.Layout.MicroBatchTokens() * n.V)
+		if in.Record.On() {
+			in.stageNote(stage).term("activations", "T * ", n.Text())
+		}
 	}
 	transient(in, stage, &live, logits(in.Loss), headWork)
 	return live

@@ -17,6 +17,7 @@ import (
 // is the schedule whose in-flight activations are counted.
 type Input struct {
 	Model     *model.Model
+	Program   *model.Program // the same as operations
 	Layout    *layout.Layout
 	Stages    []layout.Stage
 	Order     *schedule.Order
@@ -35,6 +36,8 @@ type Input struct {
 
 	kept  [2]Kept // of a dense layer and of one with experts, once known
 	known [2]bool
+
+	scratch saver
 
 	sameShapes knownShapes
 }

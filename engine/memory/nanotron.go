@@ -2,6 +2,7 @@ package memory
 
 import (
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -74,26 +75,22 @@ func (n nanotron) Shard(in *Input) Sharding {
 	return s
 }
 
-// Layer returns what Megatron-Core keeps of one and the fitted rest.
-func (nanotron) Layer(in *Input, moe bool) Kept {
-	kept, note := megatronCore{}.Layer(in, moe), in.layerNote(moe)
-	m, l := in.Model, in.Layout
-	more := in.Fitted.Kept.MLP - mlpWidth(true)
-	width, mlp, f := float64(m.FFN), "mlp", "f"
-	if moe {
-		width, mlp, f = float64(m.SharedFFN), "shared", "f_shared"
-		kept.Experts += split{seq: float64(m.TopK) * in.Load * more * float64(m.ExpertFFN)}.bytes(l)
-		note.part("experts").seq("routed * b_more * f_expert")
+// Save adds the fitted rest to what Megatron-Core keeps: so many bytes more for each unit of an
+// MLP's width, and so many for each of the hidden width.
+func (nanotron) Save(s *saver) {
+	megatronCore{}.Save(s)
+	const ofMegatron = 6 // for a gated MLP
+	fitted, rec := &s.in.Fitted.Kept, s.in.Record
+	more, layer := rec.Named("b_more", fitted.MLP-ofMegatron), rec.Named("b_layer", fitted.Layer)
+	for i := range s.layer.Ops {
+		if o := &s.layer.Ops[i]; o.Kind == model.Activation {
+			s.more[o.Part].add(s.in, s.layer.Tensor(o.Out[0]), more)
+		}
 	}
-	kept.MLP += split{even: more * width}.bytes(l)
-	kept.Attention += split{even: in.Fitted.Kept.Layer * float64(m.Hidden)}.bytes(l)
-	note.given("b_more", more)
-	note.given("b_layer", in.Fitted.Kept.Layer)
-	if width > 0 {
-		note.part(mlp).even("b_more * ", f)
-	}
-	note.part("attention").even("b_layer * h")
-	return kept
+	s.more[model.PartAttention].even.Add(1, layer.Times(s.layer.Tensor(model.Input).Width))
+	note := s.in.layerNote(s.layer.MoE)
+	note.given("b_more", more.V)
+	note.given("b_layer", layer.V)
 }
 
 // Stage adds up the layers, and with TP what stays whole.

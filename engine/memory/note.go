@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"meshscope/engine/layout"
 	"meshscope/engine/record"
 )
 
@@ -117,76 +116,3 @@ func (n note) figure(e record.Entry, operands ...record.Operand) {
 
 // sum returns the formula of a sum so far.
 func (n note) sum(name string) string { return n.rec.Sum(name) }
-
-// part returns one part of what a layer keeps.
-func (n note) part(name string) part { return part{n.rec, name} }
-
-// split is an amount of bytes per token: even is always divided by TP, seq only
-// with sequence parallelism.
-type split struct{ even, seq float64 }
-
-func (s split) bytes(l *layout.Layout) float64 {
-	if l.SP {
-		return (s.even + s.seq) / float64(l.TP)
-	}
-	return s.even/float64(l.TP) + s.seq
-}
-
-func (s split) plus(t split) split { return split{s.even + t.even, s.seq + t.seq} }
-
-// formula returns that of split.bytes; an amount that is empty is 0.
-func formula(l *layout.Layout, even, seq string) string {
-	switch {
-	case even == "" && seq == "":
-		return "0"
-	case even == "" && l.SP:
-		return "(" + seq + ") / t"
-	case even == "":
-		return seq
-	case seq == "":
-		return "(" + even + ") / t"
-	case l.SP:
-		return "(" + even + " + " + seq + ") / t"
-	}
-	return "(" + even + ") / t + " + seq
-}
-
-// part records the tensors of one part of a layer, each in bytes per token.
-type part struct {
-	rec  *record.Recorder
-	name string
-}
-
-// even records what TP always divides.
-func (p part) even(formula ...string) { p.take("even ", formula...) }
-
-// seq records what only sequence parallelism divides.
-func (p part) seq(formula ...string) { p.take("seq ", formula...) }
-
-// less records what TP divides and is not kept after all.
-func (p part) less(formula ...string) { p.take("less ", formula...) }
-
-func (p part) take(kind string, formula ...string) {
-	if p.rec != nil {
-		p.join(kind, formula)
-	}
-}
-
-func (p part) join(kind string, formula []string) {
-	p.rec.Term(kind+p.name, strings.Join(formula, ""))
-}
-
-// formula returns that of the whole part.
-func (p part) formula(l *layout.Layout) string {
-	of := func(kind string) string {
-		if sum := p.rec.Sum(kind + p.name); sum != "0" {
-			return sum
-		}
-		return ""
-	}
-	even := of("even ")
-	if less := of("less "); less != "" {
-		even += " - (" + less + ")"
-	}
-	return formula(l, even, of("seq "))
-}

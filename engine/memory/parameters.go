@@ -53,9 +53,9 @@ func (p *Parameters) share(in *Input, rank int) (shared bool) {
 type Divisors struct {
 	sharded, replicated       float64
 	experts, expertReplicated float64
-	vocab                     float64 // rows of the embedding
-	padded                    bool    // paddedVocab says how many
-	kvCopies                  float64 // parameters of a layer's kv projections kept beyond their share
+	vocab                     float64    // rows of the embedding
+	padded                    bool       // paddedVocab says how many
+	kvCopies                  record.Num // parameters of a layer's kv projections kept beyond their share
 }
 
 // part returns what one GPU has of parameters that TP cuts and of others.
@@ -91,18 +91,8 @@ func tensorParallel(in *Input, vocab float64) Divisors {
 	return Divisors{
 		sharded: float64(l.TP), replicated: 1,
 		experts: float64(l.EP * l.ETP), expertReplicated: float64(l.EP), vocab: vocab,
-		kvCopies: kvCopies(in.Model, l.TP),
+		kvCopies: in.Program.Dense.Copies(in.Record.Named("t", float64(l.TP))),
 	}
-}
-
-// kvCopies returns what each rank keeps of the kv projections of a layer beyond its
-// share, when TP exceeds the kv heads.
-func kvCopies(m *model.Model, tp int) float64 {
-	if m.IsMLA() {
-		return 0
-	}
-	share := float64(m.KVHeads) / float64(tp)
-	return 2 * float64(m.Hidden) * float64(m.HeadDim) * (m.KVHeadsPerRank(tp) - share)
 }
 
 // paddedVocab returns the vocabulary that Megatron allocates: a multiple of 128*TP

@@ -14,18 +14,16 @@ func (in *Input) symbols() {
 	if !rec.On() {
 		return
 	}
-	m, w := in.Model, in.widths()
+	m, w, b := in.Model, in.widths(), in.elements()
 	rec.Given(
-		record.In("e", in.Precision.Bytes()/2), record.In("b_in", inputWidth(in)), record.In("b_out", outputWidth(in)),
-		record.In("b_dy", gradientWidth(in)), record.In("b_read", readWidth(in)), record.In("b_act", mlpWidth(m.Gated)-2), record.In("norms_per_layer", m.NormsPer),
+		record.In("e", in.Precision.Bytes()/2), record.In("b_in", b.input.V), record.In("b_out", b.output.V),
+		record.In("b_dy", b.gradient.V), record.In("b_read", b.read.V),
 		record.In("b_weight", w.weights.bytes), record.In("b_gradient", w.gradients.bytes),
 		record.In("b_master", w.master.bytes), record.In("b_moments", w.moments.bytes),
 		record.In("b_fp32", 4), record.In("b_reduced", 2), record.In("b_copy", 2),
 		record.In("bytes_of_a_gathered_weight", in.Precision.GatherBytes()),
 		record.In("P_extra", m.Extra()), record.In("position_table", m.PositionTable()), record.In("final_norm", m.FinalNorm()),
 	)
-	rec.Let("kv_width", "(max(kv_heads / t, 1) * t * d)")
-	rec.Let("routed", map[bool]string{false: "(k * imbalance)", true: "k"}[in.Load == 1])
 }
 
 // live records what a stage adds.

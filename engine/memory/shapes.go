@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/record"
 )
 
@@ -92,39 +93,30 @@ func (s *shapeSet) formula() (string, []record.Operand) {
 	return record.Sum(sum...), operands
 }
 
-// addStage adds the matrices of the stage's layers: qkv (or MLA's five
-// projections), output, and both matrices of the dense MLP and of the shared
-// experts. Routed experts run as grouped products and keep none.
+// addStage adds the matrices of the stage's layers but for those of the router and of routed
+// experts, which run as grouped products and keep none.
 func (s *shapeSet) addStage(in *Input, st layout.Stage) {
-	m, t := in.Model, in.Layout.TP
-	if st.Layers() == 0 {
-		return
-	}
-	if m.IsMLA() {
-		qk := m.QKNopeDim + m.QKRopeDim
-		if m.QLoraRank > 0 {
-			s.add(m.Hidden, m.QLoraRank)
-			s.add(m.QLoraRank, m.Heads*qk/t)
-		} else {
-			s.add(m.Hidden, m.Heads*qk/t)
-		}
-		s.add(m.Hidden, m.KVLoraRank+m.QKRopeDim)
-		s.add(m.KVLoraRank, m.Heads*(m.QKNopeDim+m.VHeadDim)/t)
-		s.add(m.Heads*m.VHeadDim/t, m.Hidden)
-	} else {
-		s.add(m.Hidden, (m.Heads+2*m.KVHeads)*m.HeadDim/t)
-		s.add(m.Heads*m.HeadDim/t, m.Hidden)
-	}
-	up := 1
-	if m.Gated {
-		up = 2
-	}
 	if st.Dense > 0 {
-		s.add(m.Hidden, up*m.FFN/t)
-		s.add(m.FFN/t, m.Hidden)
+		s.addLayer(&in.Program.Dense, in.Layout.TP)
 	}
-	if st.MoE > 0 && m.SharedFFN > 0 {
-		s.add(m.Hidden, up*m.SharedFFN/t)
-		s.add(m.SharedFFN/t, m.Hidden)
+	if st.MoE > 0 {
+		s.addLayer(&in.Program.MoE, in.Layout.TP)
+	}
+}
+
+func (s *shapeSet) addLayer(l *model.Layer, tp int) {
+	for i := range l.Ops {
+		o := &l.Ops[i]
+		if o.Kind != model.Product || o.Part == model.PartExtra {
+			continue
+		}
+		rows, cols := int(l.Tensor(o.In[0]).Width.V), int(l.Width(o.Out).V)
+		if l.SplitIn(o) {
+			rows /= tp
+		}
+		if l.SplitOut(o) {
+			cols /= tp
+		}
+		s.add(rows, cols)
 	}
 }

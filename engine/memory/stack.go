@@ -15,8 +15,8 @@ type Stack interface {
 	Cut(in *Input) Divisors
 	// Shard divides bytes per parameter over the data-parallel ranks.
 	Shard(in *Input) Sharding
-	// Layer gives what one layer keeps from its forward to its backward.
-	Layer(in *Input, moe bool) Kept
+	// Save says what one layer keeps from its forward to its backward.
+	Save(s *saver)
 	// Stage gives what one micro-batch adds on a stage.
 	Stage(in *Input, stage int) Live
 	// Buffers are persistent temporaries of all stages of a rank with these

@@ -2,7 +2,9 @@ package memory
 
 import (
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -27,7 +29,7 @@ func (textbook) Cut(in *Input) Divisors {
 	}
 }
 
-// Layer gives per layer and token, in units of h and bytes for 16-bit
+// Save gives per layer and token, in units of h and bytes for 16-bit
 // activations, with t the TP degree and a the heads,
 //
 //	none                10 + 24/t + 5as/(ht), with SP all of it over t
@@ -35,38 +37,24 @@ func (textbook) Cut(in *Input) Divisors {
 //
 // Of the 34, 11 are attention's (3 of them whole without SP), 19 the MLP's (3)
 // and 4 the norms'. The sequence is divided by CP, the scores' keys are not.
-func (textbook) Layer(in *Input, moe bool) Kept {
-	l, m, note := in.Layout, in.Model, in.layerNote(moe)
-	h := float64(m.Hidden)
-	scores := 0.0
-	if in.Recompute.Mode != recipe.RecomputeSelective && in.Attention == recipe.Standard {
-		scores = 5 * float64(m.Heads) * float64(l.Seq)
-		note.part("attention").even("5 * a * s")
-	}
-	attention, mlp := split{seq: 3 * h, even: 8*h + scores}, split{seq: 3 * h, even: 16 * h}
-	note.part("attention").even("8 * h")
-	var recompute split
-	if in.Recompute.Has(recipe.ModuleNorm) {
-		attention.seq -= 2 * h
-		mlp.seq -= 2 * h
-		recompute.seq += 4 * h
-		note.part("attention").seq("h")
-		note.part("mlp").seq("h")
-	} else {
-		note.part("attention").seq("3 * h")
-		note.part("mlp").seq("3 * h")
-	}
-	if in.Recompute.Has(recipe.ModuleAct) {
-		mlp.even -= 8 * h
-		recompute.even += 8 * h
-		note.part("mlp").even("8 * h")
-	} else {
-		note.part("mlp").even("16 * h")
-	}
-	note.part("norms").seq("4 * h")
-	return Kept{
-		Attention: attention.bytes(l), MLP: mlp.bytes(l), Norms: split{seq: 4 * h}.bytes(l),
-		recompute: recompute.bytes(l),
+func (textbook) Save(s *saver) {
+	h := s.layer.Tensor(model.Input).Width
+	s.more[model.PartAttention].scores(s.in, record.Lit(5))
+	for _, of := range [...]struct {
+		part      model.Part
+		seq, even float64
+		norm, act float64 // of seq what norms write, of even what the activation does
+	}{{model.PartAttention, 3, 8, 2, 0}, {model.PartMLP, 3, 16, 2, 8}, {model.PartNorms, 4, 0, 0, 0}} {
+		if s.again.Has(recipe.ModuleNorm) {
+			of.seq -= of.norm
+			s.moreAgain.seq.Add(of.norm, h)
+		}
+		if s.again.Has(recipe.ModuleAct) {
+			of.even -= of.act
+			s.moreAgain.even.Add(of.act, h)
+		}
+		s.more[of.part].seq.Add(of.seq, h)
+		s.more[of.part].even.Add(of.even, h)
 	}
 }
 
@@ -79,7 +67,7 @@ func (k textbook) Stage(in *Input, stage int) Live {
 	var live Live
 	note := in.stageNote(stage)
 	h, layers := float64(in.Model.Hidden), in.Stages[stage].Layers()
-	live.Activations, _, _ = keep(in, stage, recomputed(in, stage), k, input{2 * h, "2 * h"})
+	live.Activations, _, _ = keep(in, stage, recomputed(in, stage), k, record.Lit(2).Times(in.Program.Dense.Tensor(model.Input).Width))
 	perLayer := 32 * h / float64(in.Layout.TP)
 	live.WeightInputs = units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * perLayer * float64(layers))
 	note.term("weight-inputs", "T * e * 32 * h / t * layers")

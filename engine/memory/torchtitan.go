@@ -2,6 +2,7 @@ package memory
 
 import (
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -40,46 +41,24 @@ func (torchTitan) Shard(in *Input) Sharding {
 	}
 }
 
-// Layer keeps the tensors that Megatron-Core keeps: the same attention kernel,
-// norms and MLP compiled into fused kernels. With sequence parallelism the inputs of the
-// first products are kept gathered (PyTorch's PrepareModuleInput gathers before the
-// module, whose products keep what they read), where Megatron-Core gathers again in the
-// backward. Selective recomputation means
-// another thing here (torchtitan/distributed/activation_checkpoint.py at
-// b5bcd76): of every layer the input, the output of attention and every second
-// matrix product are kept, which are q, v, the gate and the MLP's output.
-func (torchTitan) Layer(in *Input, moe bool) Kept {
-	all := megatronCore{}.Layer(in, moe)
-	m, l, note := in.Model, in.Layout, in.layerNote(moe)
-	if l.SP && l.TP > 1 {
-		gathered := split{even: inputWidth(in) * float64(m.Hidden) * float64(l.TP-1)}.bytes(l)
-		all.Attention += gathered
-		note.part("attention").even("b_in * h * (t - 1)")
-		if !moe {
-			all.MLP += gathered
-			note.part("mlp").even("b_in * h * (t - 1)")
+// Save keeps the tensors that Megatron-Core keeps: the same attention kernel,
+// norms and MLP compiled into fused kernels. With sequence parallelism the inputs of
+// attention and of the dense MLP are kept gathered (PyTorch's PrepareModuleInput gathers before
+// the module, whose products keep what they read), where Megatron-Core gathers again in the
+// backward. Selective recomputation keeps every second product (see model.Again).
+func (torchTitan) Save(s *saver) {
+	megatronCore{}.Save(s)
+	s.again.Products = true
+	if l := s.in.Layout; !l.SP || l.TP == 1 {
+		return
+	}
+	for i := range s.set[:s.n] {
+		e := &s.set[i]
+		by := s.layer.Tensor(e.tensor).By
+		if by >= 0 && s.layer.Ops[by].Part == model.PartNorms && s.layer.Ops[e.by].Kind == model.Product && (!s.layer.MoE || s.part(e) == model.PartAttention) {
+			e.gathered = true
 		}
 	}
-	if in.Recompute.Mode != recipe.RecomputeSelective || m.IsMLA() || moe {
-		return all
-	}
-	h, a := float64(m.Hidden), float64(m.Heads)
-	width, kv := a*float64(m.HeadDim), kvWidth(in)
-	kept := Kept{
-		Attention: split{even: 4*width + 2*kv + 2*a}.bytes(l),
-		MLP:       split{seq: 2 * h, even: 2 * float64(m.FFN)}.bytes(l),
-		Norms:     split{seq: 2 * h}.bytes(l),
-		products:  true,
-	}
-	note.part("half-attention").even("4 * a * d + 2 * kv_width + 2 * a")
-	note.part("half-mlp").seq("2 * h")
-	note.part("half-mlp").even("2 * f")
-	note.part("input").seq("2 * h")
-	kept.recompute = max(0, all.Sum()-kept.Sum())
-	if note.rec.On() {
-		in.Record.Let("dense_recompute", "max(0, "+in.recordParts(note, &all, moe)+" - {layer.dense.activations})")
-	}
-	return kept
 }
 
 // Stage adds up the layers and the temporaries. The loss that is not fused has

@@ -240,18 +240,16 @@ func (c *checker) dense(m *Model) {
 	}
 }
 
-// size bounds the total. It is computed in floating point, where it cannot
-// overflow, before anyone counts in int64.
+// size bounds the total, in floating point, where it cannot overflow. Most models are so far
+// below that they need not be laid out: no layer has more than a dozen matrices and three for
+// each expert, and none is larger than the widest width squared.
 func (c *checker) size(m *Model) {
-	h := float64(m.Hidden)
-	attention := h*float64(m.Heads)*4*float64(m.HeadDim) + h*float64(m.QLoraRank+m.KVLoraRank+m.QKRopeDim) +
-		float64(m.Heads)*(float64(m.QLoraRank+m.KVLoraRank)+h)*float64(2*m.QKNopeDim+m.QKRopeDim+m.VHeadDim)
-	mlp := 4 * (h + 1) * (float64(m.FFN) + float64(m.SharedFFN) + float64(m.Experts)*float64(m.ExpertFFN))
-	layer := attention + mlp + h*float64(m.Experts+2*m.NormsPer)
-	total := float64(m.Layers)*layer + float64(m.MTPLayers)*(layer+2*h*h) +
-		h*(2*float64(m.Vocab)+float64(m.MaxSeq)) + float64(m.ExtraParams)
-	if total > 8*MaxParameters || m.Total()+m.MTP() > MaxParameters {
-		c.add("layers", fmt.Sprintf("%d, with these widths about %.2g parameters", m.Layers, total),
+	widest := float64(max(m.Hidden, m.Heads*max(m.HeadDim, m.QKNopeDim+m.QKRopeDim+m.VHeadDim), m.FFN, m.SharedFFN, m.ExpertFFN, m.QLoraRank, m.KVLoraRank))
+	if float64(m.Layers+m.MTPLayers)*float64(12+3*m.Experts)*widest*widest < MaxParameters/2 && float64(m.Vocab+m.MaxSeq)*widest < MaxParameters/8 && m.ExtraParams < MaxParameters/8 {
+		return
+	}
+	if all := Lay(m, nil).sums; all.total+all.mtp > MaxParameters {
+		c.add("layers", fmt.Sprintf("%d, with these widths about %.2g parameters", m.Layers, all.total+all.mtp),
 			fmt.Sprintf("at most %.0g parameters", float64(MaxParameters)))
 	}
 }

@@ -37,7 +37,39 @@ type TokenFLOPs struct {
 // Total returns the sum of the parts.
 func (f TokenFLOPs) Total() units.FLOPs { return f.LayerFLOPs.Total() + f.Head + f.Extra }
 
-// LayerForward counts one token in one layer that attends to seq tokens.
+// FLOPs returns what the matrices of an operation cost a token, forward.
+func (l *Layer) FLOPs(o *Op) record.Num {
+	n := record.Lit(2).Times(l.Weights(o))
+	if o.Kind == Grouped {
+		return l.TopK.Times(n)
+	}
+	return n
+}
+
+// countFLOPs reads the FLOPs off the operations, but for the scores.
+func (l *Layer) countFLOPs() (f LayerFLOPs) {
+	of := [PartCount]*units.FLOPs{
+		PartAttention: &f.Projections, PartMLP: &f.MLP, PartShared: &f.Shared, PartRouter: &f.Router, PartExperts: &f.Experts,
+	}
+	for i := range l.Ops {
+		if o := &l.Ops[i]; of[o.Part] != nil {
+			*of[o.Part] += units.FLOPs(l.FLOPs(o).V)
+		}
+	}
+	return f
+}
+
+// Pairs returns the FLOPs of core attention for each token that a token attends to: the
+// products of a query with a key, and of its share with a value.
+func (l *Layer) Pairs() record.Num {
+	core, ok := l.Core()
+	if !ok {
+		return record.Num{}
+	}
+	return record.Lit(2).Times(l.Tensors[core.In[0]].Width.Plus(l.Tensors[core.Out[0]].Width))
+}
+
+// Forward counts one token in one layer that attends to seq tokens.
 // Causal halves the scores: on average a token attends to half of the
 // sequence. In a hybrid of linear and softmax attention the scores are the
 // mean over the layers.
@@ -48,65 +80,96 @@ func (f TokenFLOPs) Total() units.FLOPs { return f.LayerFLOPs.Total() + f.Head +
 // 3.56e9 per token from sequence 4,096 to 8,192, and 36 global layers give
 // 3.62e9, 18 of them 1.81e9. What windowed kernels really compute is the share
 // that WindowShare gives.
-func (m *Model) LayerForward(moe bool, seq int, causal bool) LayerFLOPs {
-	f := LayerFLOPs{
-		Projections: 2 * units.FLOPs(m.attentionMatrices()),
-		Scores:      m.scores(seq, causal) * units.FLOPs(m.softmaxShare()),
+func (p *Program) Forward(l *Layer, seq int, causal bool) LayerFLOPs {
+	f := l.flops
+	f.Scores = units.FLOPs(l.Pairs().V * float64(max(seq, 0)))
+	if causal {
+		f.Scores /= 2
 	}
-	if !moe {
-		f.MLP = 2 * units.FLOPs(m.mlpMatrices(m.FFN))
-		return f
-	}
-	f.Experts = 2 * units.FLOPs(m.TopK) * units.FLOPs(m.mlpMatrices(m.ExpertFFN))
-	f.Shared = 2 * units.FLOPs(m.mlpMatrices(m.SharedFFN))
-	f.Router = 2 * units.FLOPs(m.Hidden) * units.FLOPs(m.Experts)
+	f.Scores *= units.FLOPs(p.of.softmaxShare())
 	return f
 }
 
-// recordLayerForward records the formula of LayerForward.
-func (m *Model) recordLayerForward(rec *record.Recorder, moe bool, seq int, causal bool) {
-	f, kind := m.LayerForward(moe, seq, causal), "dense"
-	formula := "2 * weights_of_attention + {layer.attention.score-flops-per-token} + "
-	if moe {
+// recordForward records the formula of Forward.
+func (p *Program) recordLayer(rec *record.Recorder, l *Layer, seq int, causal bool) {
+	f, kind := p.Forward(l, seq, causal), "dense"
+	if l.MoE {
 		kind = "moe"
-		if formula += "2 * k * matrices * h * f_expert + "; m.SharedFFN > 0 {
-			formula += "2 * matrices * h * f_shared + "
-		}
-		formula += "2 * h * E"
-	} else {
-		formula += "2 * matrices * h * f"
 	}
-	m.recordScores(rec, seq, causal)
+	scores := l.Pairs().Text() + " * s"
+	if causal {
+		scores += " / 2"
+	}
+	share := p.of.softmaxShare()
+	if share != 1 {
+		scores = "share_of_layers_with_softmax_attention * " + scores
+	}
+	rec.Figure(record.Entry{
+		ID: "layer.attention.score-flops-per-token", Name: "Model FLOPs of core attention of one token in one layer, forward", Symbol: "F_scores", Unit: record.FLOPs,
+		Formula: scores, Value: float64(f.Scores),
+		Source:    "2 x heads x (query and value widths) x sequence; half of it where the causal mask is counted (--mfu)",
+		LeavesOut: "savings of local attention windows, as the printed figures of Megatron-Bridge",
+	}, record.InUnit(record.Share, "share_of_layers_with_softmax_attention", share))
+	var products record.Terms
+	for i := range l.Ops {
+		if o := &l.Ops[i]; o.Part != PartExtra {
+			products.Add(1, l.FLOPs(o))
+		}
+	}
 	rec.Figure(record.Entry{
 		ID: "layer." + kind + ".flops-per-token", Name: "Model FLOPs of one token in one " + kind + " layer, forward", Symbol: "F_" + kind, Unit: record.FLOPs,
-		Formula: formula, Value: float64(f.Total()), Source: "two per weight of attention and MLP, and the scores",
-	}, record.In("weights_of_attention", m.attentionMatrices()), record.In("matrices", m.matricesPerMLP()))
+		Formula: products.Num().Text() + " + {layer.attention.score-flops-per-token}", Value: float64(f.Total()),
+		Source: "two per weight of attention and MLP, and the scores",
+	})
+}
+
+// LayerForward is Program.Forward of one kind of layer.
+func (m *Model) LayerForward(moe bool, seq int, causal bool) LayerFLOPs {
+	p := Lay(m, nil)
+	return p.Forward(p.Layer(moe), seq, causal)
 }
 
 // HeadForward counts one token in the output projection, tied or not.
 func (m *Model) HeadForward() units.FLOPs { return 2 * units.FLOPs(m.Embedding()) }
 
+// ForwardFLOPs is Program.ForwardFLOPs.
+func (m *Model) ForwardFLOPs(seq int, causal bool) TokenFLOPs {
+	return Lay(m, nil).ForwardFLOPs(seq, causal)
+}
+
+// MTPForward is Program.MTPForward.
+func (m *Model) MTPForward(seq int, causal bool) units.FLOPs {
+	return Lay(m, nil).MTPForward(seq, causal)
+}
+
+// TrainingFLOPs is Program.TrainingFLOPs.
+func (m *Model) TrainingFLOPs(seq int, causal, mtp bool) units.FLOPs {
+	return Lay(m, nil).TrainingFLOPs(seq, causal, mtp)
+}
+
 // ForwardFLOPs counts one token in the whole model, by part, without
 // multi-token prediction.
-func (m *Model) ForwardFLOPs(seq int, causal bool) TokenFLOPs {
+func (p *Program) ForwardFLOPs(seq int, causal bool) TokenFLOPs {
+	m := &p.of
 	moe := m.MoELayers()
 	var sum LayerFLOPs
-	sum.add(m.LayerForward(false, seq, causal), m.Layers-moe)
+	sum.add(p.Forward(&p.Dense, seq, causal), m.Layers-moe)
 	if moe > 0 {
-		sum.add(m.LayerForward(true, seq, causal), moe)
+		sum.add(p.Forward(&p.MoE, seq, causal), moe)
 	}
 	return TokenFLOPs{LayerFLOPs: sum, Head: m.HeadForward(), Extra: 2 * units.FLOPs(m.Extra())}
 }
 
 // recordForward records the formula of ForwardFLOPs.
-func (m *Model) recordForward(rec *record.Recorder, seq int, causal bool) {
+func (p *Program) recordForward(rec *record.Recorder, seq int, causal bool) {
 	var sum []string
+	m := &p.of
 	if m.Layers > m.MoELayers() {
-		m.recordLayerForward(rec, false, seq, causal)
+		p.recordLayer(rec, &p.Dense, seq, causal)
 		sum = append(sum, "dense_layers * {layer.dense.flops-per-token}")
 	}
 	if m.MoELayers() > 0 {
-		m.recordLayerForward(rec, true, seq, causal)
+		p.recordLayer(rec, &p.MoE, seq, causal)
 		sum = append(sum, "MoE_layers * {layer.moe.flops-per-token}")
 	}
 	sum = append(sum, "2 * h * V")
@@ -115,67 +178,50 @@ func (m *Model) recordForward(rec *record.Recorder, seq int, causal bool) {
 	}
 	rec.Figure(record.Entry{
 		ID: "model.forward-flops-per-token", Name: "Model FLOPs of the forward pass of one token", Symbol: "F_forward", Unit: record.FLOPs,
-		Formula: record.Sum(sum...), Value: float64(m.ForwardFLOPs(seq, causal).Total()), Source: "two per active weight, and the scores",
+		Formula: record.Sum(sum...), Value: float64(p.ForwardFLOPs(seq, causal).Total()), Source: "two per active weight, and the scores",
 	})
 }
 
 // MTPForward counts one token in the multi-token-prediction modules: a layer
 // and the head each. Their 2h x h projection is left out, as in the figures
 // that Megatron-Bridge prints for DeepSeek-V3; it would add 0.2 %.
-func (m *Model) MTPForward(seq int, causal bool) units.FLOPs {
-	module := m.LayerForward(m.IsMoE(), seq, causal).Total() + m.HeadForward()
-	return units.FLOPs(m.MTPLayers) * module
+func (p *Program) MTPForward(seq int, causal bool) units.FLOPs {
+	module := p.Forward(p.last(), seq, causal).Total() + p.of.HeadForward()
+	return units.FLOPs(p.of.MTPLayers) * module
 }
 
 // TrainingFLOPs counts forward and backward of one token: three times the
 // forward pass, since the backward has two matrix products for each of the
 // forward. Recomputation is not model FLOPs and not counted.
-func (m *Model) TrainingFLOPs(seq int, causal, mtp bool) units.FLOPs {
-	f := m.ForwardFLOPs(seq, causal).Total()
+func (p *Program) TrainingFLOPs(seq int, causal, mtp bool) units.FLOPs {
+	f := p.ForwardFLOPs(seq, causal).Total()
 	if mtp {
-		f += m.MTPForward(seq, causal)
+		f += p.MTPForward(seq, causal)
 	}
 	return 3 * f
 }
 
 // Record records the formulas of the model's counts.
-func (m *Model) Record(rec *record.Recorder, seq int, causal, mtp bool) {
+func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool) {
 	if !rec.On() {
 		return
 	}
-	m.recordTotal(rec)
-	m.recordActive(rec)
-	m.recordMTP(rec)
-	m.recordForward(rec, seq, causal)
+	p.recordTotal(rec)
+	p.recordForward(rec, seq, causal)
 	formula := "3 * F_forward"
-	if mtp && m.MTPLayers > 0 {
-		m.recordLayerForward(rec, m.IsMoE(), seq, causal)
+	if mtp && p.of.MTPLayers > 0 {
+		p.recordLayer(rec, p.last(), seq, causal)
 		formula = "3 * (F_forward + MTP_modules * (F_dense + 2 * h * V))"
-		if m.IsMoE() {
+		if p.of.IsMoE() {
 			formula = "3 * (F_forward + MTP_modules * (F_moe + 2 * h * V))"
 		}
 	}
 	rec.Figure(record.Entry{
 		ID: "model.training-flops-per-token", Name: "Model FLOPs of training on one token", Symbol: "F", Unit: record.FLOPs,
-		Formula: formula, Value: float64(m.TrainingFLOPs(seq, causal, mtp)),
+		Formula: formula, Value: float64(p.TrainingFLOPs(seq, causal, mtp)),
 		Source:    "three times the forward pass: the backward has two matrix products for each of its (Narayanan et al., arXiv 2104.04473, appendix)",
 		LeavesOut: "recomputation, norms, activations, softmax, optimizer; savings of local attention windows",
 	})
-}
-
-// LatentUpFLOPs returns the part of a token's forward pass that MLA's projections
-// from the latents to queries, keys and values take, over all layers; 0 for
-// other attention.
-func (m *Model) LatentUpFLOPs() units.FLOPs {
-	if !m.IsMLA() {
-		return 0
-	}
-	rank := m.QLoraRank
-	if rank == 0 {
-		rank = m.Hidden
-	}
-	perHead := float64(rank)*float64(m.QKNopeDim+m.QKRopeDim) + float64(m.KVLoraRank)*float64(m.QKNopeDim+m.VHeadDim)
-	return units.FLOPs(2 * float64(m.Layers) * float64(m.Heads) * perHead)
 }
 
 // WindowShare returns the part of the counted scores (see LayerForward) that
@@ -204,41 +250,6 @@ func (f *LayerFLOPs) add(g LayerFLOPs, layers int) {
 	f.Experts += n * g.Experts
 	f.Shared += n * g.Shared
 	f.Router += n * g.Router
-}
-
-// scores returns the products q*k and scores*v of one token: 2*d each per head
-// and attended token; MLA's queries and values have widths of their own.
-func (m *Model) scores(seq int, causal bool) units.FLOPs {
-	width := 2 * float64(m.HeadDim)
-	if m.IsMLA() {
-		width = float64(m.QKNopeDim) + float64(m.QKRopeDim) + float64(m.VHeadDim)
-	}
-	f := 2 * float64(m.Heads) * width * float64(max(seq, 0))
-	if causal {
-		f /= 2
-	}
-	return units.FLOPs(f)
-}
-
-// recordScores records the formula of the scores.
-func (m *Model) recordScores(rec *record.Recorder, seq int, causal bool) {
-	formula := "2 * a * 2 * d * s"
-	if m.IsMLA() {
-		formula = "2 * a * (d_nope + d_rope + d_v) * s"
-	}
-	if causal {
-		formula += " / 2"
-	}
-	share := m.softmaxShare()
-	if share != 1 {
-		formula = "share_of_layers_with_softmax_attention * " + formula
-	}
-	rec.Figure(record.Entry{
-		ID: "layer.attention.score-flops-per-token", Name: "Model FLOPs of core attention of one token in one layer, forward", Symbol: "F_scores", Unit: record.FLOPs,
-		Formula: formula, Value: float64(m.scores(seq, causal) * units.FLOPs(share)),
-		Source:    "2 x heads x (query and value widths) x sequence; half of it where the causal mask is counted (--mfu)",
-		LeavesOut: "savings of local attention windows, as the printed figures of Megatron-Bridge",
-	}, record.InUnit(record.Share, "share_of_layers_with_softmax_attention", share))
 }
 
 // localShare returns the part of the layers that is local: all of them when a

@@ -31,51 +31,83 @@ func (p LayerParams) Total() int64 {
 }
 
 // Layer counts one layer, dense or with routed experts.
-func (m *Model) Layer(moe bool) LayerParams {
-	p := LayerParams{Norms: int64(m.NormsPer) * m.norm()}
-	p.AttnSharded, p.AttnReplicated = m.attention()
-	if !moe {
-		p.MLPSharded, p.MLPReplicated = m.mlp(m.FFN)
-		return p
+func (m *Model) Layer(moe bool) LayerParams { return newLayer(m, nil, moe).params }
+
+// Params returns the parameters of a layer.
+func (l *Layer) Params() *LayerParams { return &l.params }
+
+// Parameters returns those of an operation, in what TP (expert-TP) cuts and in what stands
+// whole on each rank: matrices whose input or output is cut, and the biases of cut outputs.
+// Of experts they are those of all.
+func (l *Layer) Parameters(o *Op) (sharded, whole record.Num) {
+	n, matrices := record.Lit(1), l.Weights(o)
+	if o.Kind == Grouped {
+		n = l.Experts
 	}
-	if m.SharedFFN > 0 {
-		p.SharedExperts, p.MLPReplicated = m.mlp(m.SharedFFN)
+	switch {
+	case !o.IsProduct() || !l.SplitIn(o) && !l.SplitOut(o) && o.Kind != Grouped:
+		return sharded, matrices.Plus(o.Other)
+	case l.SplitOut(o):
+		return n.Times(matrices.Plus(o.Other)), whole
 	}
-	p.Router = m.router()
-	sharded, replicated := m.mlp(m.ExpertFFN)
-	p.ExpertsSharded = int64(m.Experts) * sharded
-	p.ExpertsReplicated = int64(m.Experts) * replicated
+	return n.Times(matrices), n.Times(o.Other)
+}
+
+// part sums the parameters of a part of the layer.
+func (l *Layer) part(p Part) (sharded, whole record.Num) {
+	var cut, rest record.Terms
+	for i := range l.Ops {
+		if o := &l.Ops[i]; o.Part == p {
+			a, b := l.Parameters(o)
+			cut.Add(1, a)
+			rest.Add(1, b)
+		}
+	}
+	return cut.Num(), rest.Num()
+}
+
+// countParams reads the parameters off the operations.
+func (l *Layer) countParams() (p LayerParams) {
+	of := func(part Part, sharded, whole *int64) {
+		a, b := l.part(part)
+		l.total += a.V + b.V
+		*sharded += int64(a.V)
+		*whole += int64(b.V)
+	}
+	of(PartAttention, &p.AttnSharded, &p.AttnReplicated)
+	of(PartNorms, &p.Norms, &p.Norms)
+	of(PartMLP, &p.MLPSharded, &p.MLPReplicated)
+	of(PartShared, &p.SharedExperts, &p.MLPReplicated)
+	of(PartRouter, &p.Router, &p.Router)
+	of(PartExperts, &p.ExpertsSharded, &p.ExpertsReplicated)
 	return p
 }
 
-// recordLayer records the formulas of Layer.
-func (m *Model) recordLayer(rec *record.Recorder, moe bool) {
-	p, kind := m.Layer(moe), "dense"
-	figure := func(id, name, symbol, formula string, value int64, source string, operands ...record.Operand) {
-		rec.Figure(record.Entry{ID: "layer." + id + ".parameters", Name: name, Symbol: symbol, Formula: formula, Value: float64(value), Source: source}, operands...)
+// record records the formulas of the parameters of a layer.
+func (l *Layer) record(rec *record.Recorder) {
+	kind := "dense"
+	if l.MoE {
+		kind = "moe"
 	}
-	attention := m.attentionFormula()
-	q, kv := m.queryWidth(), m.kvWidth()
-	biases := p.AttnSharded - 2*int64(m.Hidden)*(q+kv)
-	if !m.IsMLA() && biases > 0 {
-		attention += " + biases"
-	}
-	figure("attention", "Parameters of attention that TP splits, in one layer", "P_attention", attention, p.AttnSharded,
-		"the model's configuration; MLA: DeepSeek-V2 (arXiv 2405.04434) section 2.1", record.In("biases", biases))
-	sum := []string{"{layer.attention.parameters}"}
-	of := func(value int64, id, name, symbol, formula, source string) {
-		if value > 0 {
-			figure(id, name, symbol, formula, value, source)
-			sum = append(sum, "{layer."+id+".parameters}")
+	var sum []string
+	for _, of := range [...]struct {
+		part             Part
+		id, name, symbol string
+	}{
+		{PartAttention, "attention", "Parameters of attention that TP splits, in one layer", "P_attention"},
+		{PartMLP, "mlp", "Parameters of the MLP that TP splits, in one layer", "P_mlp"},
+		{PartShared, "shared", "Parameters of the MLP that TP splits, in one layer", "P_shared"},
+		{PartExperts, "experts", "Parameters of all routed experts of a layer", "P_experts"},
+	} {
+		if n, _ := l.part(of.part); n.V > 0 {
+			rec.Figure(record.Entry{
+				ID: "layer." + of.id + ".parameters", Name: of.name, Symbol: of.symbol, Formula: n.Text(), Value: n.V,
+				Source: "the model's configuration: the matrices of its operations (docs/physics.md)",
+			})
+			sum = append(sum, "{layer."+of.id+".parameters}")
 		}
 	}
-	const matrices, perExpert = "the model's configuration: two matrices, three where gated", "the model's configuration: two matrices per expert, three where gated"
-	of(p.MLPSharded, "mlp", "Parameters of the MLP that TP splits, in one layer", "P_mlp", m.mlpFormula("f"), matrices)
-	if moe {
-		kind = "moe"
-		of(p.SharedExperts, "shared", "Parameters of the MLP that TP splits, in one layer", "P_shared", m.mlpFormula("f_shared"), matrices)
-		of(p.ExpertsSharded, "experts", "Parameters of all routed experts of a layer", "P_experts", "E * ("+m.mlpFormula("f_expert")+")", perExpert)
-	}
+	p := &l.params
 	var operands []record.Operand
 	for _, part := range [...]struct {
 		name string
@@ -90,7 +122,10 @@ func (m *Model) recordLayer(rec *record.Recorder, moe bool) {
 			sum, operands = append(sum, part.name), append(operands, record.In(part.name, part.n))
 		}
 	}
-	figure(kind, "Parameters of one "+kind+" layer", "P_"+kind+" layer", record.Sum(sum...), p.Total(), "the model's configuration", operands...)
+	rec.Figure(record.Entry{
+		ID: "layer." + kind + ".parameters", Name: "Parameters of one " + kind + " layer", Symbol: "P_" + kind + " layer",
+		Formula: record.Sum(sum...), Value: float64(p.Total()), Source: "the model's configuration",
+	}, operands...)
 }
 
 // Embedding returns the input embedding, vocabulary x hidden, without the padding
@@ -117,6 +152,15 @@ func (m *Model) Head() int64 {
 // FinalNorm returns the norm before the head.
 func (m *Model) FinalNorm() int64 { return m.norm() }
 
+// norm returns one norm over the hidden width: LayerNorm has a bias, RMSNorm not.
+func (m *Model) norm() int64 {
+	h := int64(m.Hidden)
+	if strings.HasPrefix(m.Norm, NormLayer) && m.Norm != NormLayerNoBias {
+		return 2 * h
+	}
+	return h
+}
+
 // Extra returns what fits no other part (ExtraParamsWhat says what it is). It is
 // mostly spread evenly over the layers.
 func (m *Model) Extra() int64 { return m.ExtraParams }
@@ -131,21 +175,59 @@ func (m *Model) MoELayers() int {
 
 // Total returns the number of parameters. The multi-token-prediction modules are
 // left out, as in most published counts; see MTP.
-func (m *Model) Total() int64 {
-	n := m.Embedding() + m.PositionTable() + m.Head() + m.FinalNorm() + m.Extra()
+func (m *Model) Total() int64 { return int64(Lay(m, nil).sums.total) }
+
+// Active returns the number of parameters that one token passes: Total with TopK
+// routed experts per MoE layer, embedding and head included.
+func (m *Model) Active() int64 { return int64(Lay(m, nil).sums.active) }
+
+// MTP returns the number of parameters of the multi-token-prediction modules: each
+// is one more layer, a projection of 2h x h and three norms; embedding and
+// head are shared with the model. Source: DeepSeek-V3 (arXiv 2412.19437)
+// section 2.2.
+func (m *Model) MTP() int64 { return int64(Lay(m, nil).sums.mtp) }
+
+// Total returns Model.Total.
+func (p *Program) Total() float64 { return p.sums.total }
+
+// Active returns Model.Active.
+func (p *Program) Active() float64 { return p.sums.active }
+
+// MTP returns Model.MTP.
+func (p *Program) MTP() float64 { return p.sums.mtp }
+
+// last returns the kind of layer of multi-token-prediction modules.
+func (p *Program) last() *Layer { return p.Layer(p.of.IsMoE()) }
+
+// count sums the parameters of the model up.
+func (p *Program) count() (s sums) {
+	m := &p.of
 	moe := m.MoELayers()
-	if dense := m.Layers - moe; dense > 0 {
-		n += int64(dense) * m.Layer(false).Total()
-	}
+	s.total = float64(m.Embedding() + m.PositionTable() + m.Head() + m.FinalNorm() + m.Extra())
 	if moe > 0 {
-		n += int64(moe) * m.Layer(true).Total()
+		s.total += float64(moe) * p.MoE.total
 	}
-	return n
+	s.total += float64(m.Layers-moe) * p.Dense.total
+	s.active = s.total
+	if moe > 0 {
+		s.active -= float64(moe) * float64(max(m.Experts-m.TopK, 0)) * p.MoE.experts().V / float64(m.Experts)
+	}
+	if m.MTPLayers > 0 {
+		projection := p.Projection.Weights(&p.Projection.Ops[0])
+		s.mtp = float64(m.MTPLayers) * (p.last().total + projection.V + float64(3*m.norm()))
+	}
+	return s
+}
+
+// experts returns the parameters of all routed experts.
+func (l *Layer) experts() record.Num {
+	sharded, whole := l.part(PartExperts)
+	return sharded.Plus(whole)
 }
 
 // recordTotal records the formula of Total.
-func (m *Model) recordTotal(rec *record.Recorder) {
-	formula := "V * h"
+func (p *Program) recordTotal(rec *record.Recorder) {
+	m, formula := &p.of, "V * h"
 	for _, part := range [...]struct {
 		name string
 		n    int64
@@ -158,197 +240,32 @@ func (m *Model) recordTotal(rec *record.Recorder) {
 	moe := m.MoELayers()
 	rec.Given(record.In("dense_layers", m.Layers-moe), record.In("MoE_layers", moe))
 	if m.Layers > moe {
-		m.recordLayer(rec, false)
+		p.Dense.record(rec)
 		formula += " + dense_layers * {layer.dense.parameters}"
 	}
 	if moe > 0 {
-		m.recordLayer(rec, true)
+		p.MoE.record(rec)
 		formula += " + MoE_layers * {layer.moe.parameters}"
 	}
 	rec.Figure(record.Entry{
-		ID: "model.parameters", Name: "Parameters of the model", Symbol: "P", Formula: formula, Value: float64(m.Total()),
+		ID: "model.parameters", Name: "Parameters of the model", Symbol: "P", Formula: formula, Value: p.sums.total,
 		Source: "the model's configuration, part by part", LeavesOut: "multi-token-prediction modules (their own figure), padding of the vocabulary",
 	})
-}
-
-// Active returns the number of parameters that one token passes: Total with TopK
-// routed experts per MoE layer, embedding and head included.
-func (m *Model) Active() int64 {
-	sharded, replicated := m.mlp(m.ExpertFFN)
-	idle := int64(max(m.Experts-m.TopK, 0)) * (sharded + replicated)
-	return m.Total() - int64(m.MoELayers())*idle
-}
-
-// recordActive records the formula of Active.
-func (m *Model) recordActive(rec *record.Recorder) {
-	formula := "P"
-	if m.MoELayers() > 0 {
-		expert := m.mlpFormula("f_expert")
-		if m.MLPBias {
-			expert += " + h"
-		}
-		formula = "P - MoE_layers * max(E - k, 0) * (" + expert + ")"
+	formula = "P"
+	if moe > 0 {
+		formula = "P - MoE_layers * max(E - k, 0) * (" + p.MoE.experts().Text() + ") / E"
 	}
 	rec.Figure(record.Entry{
-		ID: "model.active-parameters", Name: "Active parameters of one token", Symbol: "P_active", Formula: formula, Value: float64(m.Active()),
+		ID: "model.active-parameters", Name: "Active parameters of one token", Symbol: "P_active", Formula: formula, Value: p.sums.active,
 		Source: "all but the routed experts that do not receive the token; embedding and head included",
 	})
-}
-
-// MTP returns the number of parameters of the multi-token-prediction modules: each
-// is one more layer, a projection of 2h x h and three norms; embedding and
-// head are shared with the model. Source: DeepSeek-V3 (arXiv 2412.19437)
-// section 2.2.
-func (m *Model) MTP() int64 {
-	if m.MTPLayers == 0 {
-		return 0
-	}
-	module := m.Layer(m.IsMoE()).Total() + m.mtpProjection() + 3*m.norm()
-	return int64(m.MTPLayers) * module
-}
-
-// recordMTP records the formula of MTP.
-func (m *Model) recordMTP(rec *record.Recorder) {
-	formula := "0"
+	formula = "0"
 	if m.MTPLayers > 0 {
-		formula = "MTP_modules * (layer + 2 * h * h + 3 * norm)"
+		formula = "MTP_modules * (layer + " + p.Projection.Weights(&p.Projection.Ops[0]).Text() + " + 3 * norm)"
 	}
 	rec.Given(record.In("MTP_modules", m.MTPLayers))
 	rec.Figure(record.Entry{
-		ID: "model.mtp-parameters", Name: "Parameters of the multi-token-prediction modules", Symbol: "P_mtp", Formula: formula, Value: float64(m.MTP()),
+		ID: "model.mtp-parameters", Name: "Parameters of the multi-token-prediction modules", Symbol: "P_mtp", Formula: formula, Value: p.sums.mtp,
 		Source: "DeepSeek-V3 (arXiv 2412.19437) section 2.2: a layer, a projection of 2h x h and three norms each",
-	}, record.In("layer", m.Layer(m.IsMoE()).Total()), record.In("norm", m.norm()))
-}
-
-func (m *Model) mtpProjection() int64 { return 2 * int64(m.Hidden) * int64(m.Hidden) }
-
-// norm returns one norm over the hidden width: LayerNorm has a bias, RMSNorm not.
-func (m *Model) norm() int64 {
-	h := int64(m.Hidden)
-	if strings.HasPrefix(m.Norm, NormLayer) && m.Norm != NormLayerNoBias {
-		return 2 * h
-	}
-	return h
-}
-
-func (m *Model) attention() (sharded, replicated int64) {
-	if m.IsMLA() {
-		return m.latentAttention()
-	}
-	h, q, kv := int64(m.Hidden), m.queryWidth(), m.kvWidth()
-	sharded = m.attentionMatrices()
-	switch m.AttnBias {
-	case BiasAll:
-		sharded += q + 2*kv
-		replicated += h
-	case BiasQKV:
-		sharded += q + 2*kv
-	}
-	switch m.QKNorm {
-	case QKNormPerHead:
-		replicated += 2 * int64(m.HeadDim)
-	case QKNormFullWidth:
-		replicated += q + kv
-	}
-	return sharded, replicated
-}
-
-// latentAttention counts multi-head latent attention (DeepSeek-V2, arXiv
-// 2405.04434, section 2.1): what goes down to the latent width is replicated
-// under TP, what comes up to the heads is sharded.
-func (m *Model) latentAttention() (sharded, replicated int64) {
-	h, ql, kvl := int64(m.Hidden), int64(m.QLoraRank), int64(m.KVLoraRank)
-	replicated = h*(kvl+int64(m.QKRopeDim)) + kvl
-	if ql > 0 {
-		replicated += h*ql + ql
-	}
-	norms := ql + kvl
-	return m.attentionMatrices() - (replicated - norms), replicated
-}
-
-// attentionMatrices returns the weights that multiply a token in attention,
-// without biases and norms.
-func (m *Model) attentionMatrices() int64 {
-	h := int64(m.Hidden)
-	if !m.IsMLA() {
-		return 2*h*m.queryWidth() + 2*h*m.kvWidth()
-	}
-	a, ql, kvl := int64(m.Heads), int64(m.QLoraRank), int64(m.KVLoraRank)
-	nope, rope, v := int64(m.QKNopeDim), int64(m.QKRopeDim), int64(m.VHeadDim)
-	query := h * a * (nope + rope)
-	if ql > 0 {
-		query = h*ql + ql*a*(nope+rope)
-	}
-	return query + h*(kvl+rope) + kvl*a*(nope+v) + a*v*h
-}
-
-// attentionFormula returns that of attentionMatrices, of what TP cuts.
-func (m *Model) attentionFormula() string {
-	switch {
-	case !m.IsMLA():
-		return "2 * h * d * (a + kv_heads)"
-	case m.QLoraRank > 0:
-		return "r_q * a * (d_nope + d_rope) + r_kv * a * (d_nope + d_v) + a * d_v * h"
-	}
-	return "h * a * (d_nope + d_rope) + r_kv * a * (d_nope + d_v) + a * d_v * h"
-}
-
-// KVHeadsPerRank returns how many key-value heads each rank of a TP group holds: at
-// least one, so that TP beyond KVHeads keeps copies.
-func (m *Model) KVHeadsPerRank(tp int) float64 {
-	return max(float64(m.KVHeads)/float64(tp), 1)
-}
-
-func (m *Model) queryWidth() int64 { return int64(m.Heads) * int64(m.HeadDim) }
-
-func (m *Model) kvWidth() int64 { return int64(m.KVHeads) * int64(m.HeadDim) }
-
-// mlp counts one MLP of the given width: two matrices, three when gated, and
-// their biases.
-func (m *Model) mlp(width int) (sharded, replicated int64) {
-	sharded = m.mlpMatrices(width)
-	if m.MLPBias {
-		sharded += (m.matricesPerMLP() - 1) * int64(width)
-		replicated = int64(m.Hidden)
-	}
-	return sharded, replicated
-}
-
-func (m *Model) mlpMatrices(width int) int64 {
-	return m.matricesPerMLP() * int64(m.Hidden) * int64(width)
-}
-
-// mlpFormula returns that of the matrices and column biases of an MLP.
-func (m *Model) mlpFormula(width string) string {
-	switch {
-	case m.Gated && m.MLPBias:
-		return "3 * h * " + width + " + 2 * " + width
-	case m.Gated:
-		return "3 * h * " + width
-	case m.MLPBias:
-		return "2 * h * " + width + " + " + width
-	}
-	return "2 * h * " + width
-}
-
-func (m *Model) matricesPerMLP() int64 {
-	if m.Gated {
-		return 3
-	}
-	return 2
-}
-
-// router returns the matrix that scores the experts, its bias where the MLPs have
-// one (gpt-oss), and the balancing bias of auxiliary-loss-free routing
-// (RouterBias, DeepSeek-V3).
-func (m *Model) router() int64 {
-	e := int64(m.Experts)
-	n := int64(m.Hidden) * e
-	if m.MLPBias {
-		n += e
-	}
-	if m.RouterBias {
-		n += e
-	}
-	return n
+	}, record.In("layer", p.last().params.Total()), record.In("norm", m.norm()))
 }

@@ -27,13 +27,23 @@ const (
 	ModuleAct                        // the MLP's activation
 	ModuleMoEAct                     // the routed experts' activation
 	ModuleShared                     // the shared experts as a whole
+	ModuleMLP                        // a dense MLP as a whole, with its norm
+	ModuleMoE                        // everything behind the norm of a layer with experts: router, experts, shared ones
 )
 
 // moduleWords returns the words of the command line, in the order of the bits.
-func moduleWords() [5]string { return [5]string{"norm", "mla-up", "act", "moe-act", "shared"} }
+func moduleWords() [7]string {
+	return [7]string{"norm", "mla-up", "act", "moe-act", "shared", "mlp", "moe"}
+}
+
+// ModuleWords lists the words of the command line.
+func ModuleWords() []string {
+	words := moduleWords()
+	return words[:]
+}
 
 // AllModules is every part.
-const AllModules = ModuleNorm | ModuleMLAUp | ModuleAct | ModuleMoEAct | ModuleShared
+const AllModules = ModuleNorm | ModuleMLAUp | ModuleAct | ModuleMoEAct | ModuleShared | ModuleMLP | ModuleMoE
 
 // Recompute is a mode and what it applies to: for full the number of layers of
 // each pipeline rank (0 means all of them), for modules the parts.

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -8,36 +9,40 @@ import (
 
 // coreAttention is scores, softmax and the product with the values.
 func (k *kernels) coreAttention() {
-	m, l := k.in.Model, k.in.Layout
-	width := m.HeadDim
-	if m.IsMLA() {
-		width = m.QKNopeDim + m.QKRopeDim
+	l, layer := k.in.Layout, &k.in.Program.Dense
+	core, ok := layer.Core()
+	if !ok {
+		return
 	}
+	width := layer.Tensor(core.In[0]).Head
 	if k.in.Attention != recipe.Standard {
-		f := m.LayerForward(false, l.Seq, true).Scores * units.FLOPs(m.WindowShare(l.Seq, true)*l.CausalImbalance()*k.tokens/k.t)
-		k.scores, k.scoresBack = k.m.Attention(f, width)
-		forward, backward := k.ring()
-		k.recordFused(f, width, forward, backward)
+		scores := k.in.Program.Forward(layer, l.Seq, true).Scores
+		f := scores * units.FLOPs(k.in.Model.WindowShare(l.Seq, true)*l.CausalImbalance()*k.tokens.V/k.t.V)
+		k.scores, k.scoresBack = k.m.Attention(f, int(width.V))
+		forward, backward := k.ring(layer, core)
+		k.recordFused(f, scores, int(width.V), forward, backward)
 		return
 	}
 	// Unfused: two batched products over the whole square, the mask does not
 	// help, and the scores pass through memory: written, read and written by
 	// the scaled masked softmax, by dropout (with its mask), read again.
-	heads := float64(m.Heads) / k.t
-	square := heads * k.tokens * float64(l.Seq)
-	touched := units.Bytes(k.elem * (square + 2*heads*k.tokens*float64(width)))
-	batched := max(heads*k.tokens/float64(l.Seq), 1) // products, one per head and sequence
-	rows := heads * k.tokens / batched
-	rec := k.recordUnfused()
-	first := k.m.GroupedMatMul(rec[0], batched, rows, float64(width), float64(l.Seq), touched)
-	second := k.m.GroupedMatMul(rec[1], batched, rows, float64(l.Seq), float64(width), touched)
+	s := k.in.Record.Named("s", float64(l.Seq))
+	lines := layer.Heads.Over(k.t).Times(k.tokens) // a row of scores each
+	square := lines.Times(s)
+	touched := square.Plus(record.Lit(2).Times(lines).Times(width))
+	batched := lines.Over(s).AtLeast(record.Lit(1)) // products, one per head and sequence
+	rows := lines.Over(batched)
+	rec := k.recordUnfused(rows, batched, touched, width, s)
+	bytes := units.Bytes(k.elem * touched.V)
+	first := k.m.GroupedMatMul(rec[0], batched.V, rows.V, width.V, s.V, bytes)
+	second := k.m.GroupedMatMul(rec[1], batched.V, rows.V, s.V, width.V, bytes)
 	passes := (2*k.elem + 2*k.elem + 1)
-	k.scores = first + second + k.m.Stream(units.Bytes(passes*square))
-	k.scoresBack = 2*(first+second) + k.m.Stream(units.Bytes((passes+k.elem)*square))
+	k.scores = first + second + k.m.Stream(units.Bytes(passes*square.V))
+	k.scoresBack = 2*(first+second) + k.m.Stream(units.Bytes((passes+k.elem)*square.V))
 	if k.rec.On() {
 		both := rec[0].Ref("") + " + " + rec[1].Ref("")
-		k.recordScores(both+" + "+k.m.StreamFormula("bytes_per_score * a / t * T * s", 1),
-			"2 * ("+both+") + "+k.m.StreamFormula("(bytes_per_score + bytes) * a / t * T * s", 1), record.In("bytes_per_score", passes))
+		k.recordScores(both+" + "+k.m.StreamFormula("bytes_per_score * "+square.Text(), 1),
+			"2 * ("+both+") + "+k.m.StreamFormula("(bytes_per_score + bytes) * "+square.Text(), 1), record.In("bytes_per_score", passes))
 	}
 }
 
@@ -55,17 +60,17 @@ func (k *kernels) recordScores(forward, backward string, operands ...record.Oper
 }
 
 // recordFused records a fused kernel of f operations with the formulas of a ring.
-func (k *kernels) recordFused(f units.FLOPs, width int, ringForward, ringBackward string) {
+func (k *kernels) recordFused(f, perToken units.FLOPs, width int, ringForward, ringBackward string) {
 	if !k.rec.On() {
 		return
 	}
-	m, l := k.in.Model, k.in.Layout
+	l := k.in.Layout
 	k.rec.Figure(record.Entry{
 		ID: "layer.attention.core-flops", Name: "FLOPs of core attention of one micro-batch in one layer, as the kernel computes them", Symbol: "F_core",
 		Unit: record.FLOPs, Value: float64(f), Formula: "FLOPs_per_token * share_inside_local_windows * imbalance_of_the_causal_split * T / t",
 		Source: "2 x heads x widths x sequence / 2 per token under the causal mask, less what windows skip, times the busiest CP rank's share",
-	}, record.In("FLOPs_per_token", m.LayerForward(false, l.Seq, true).Scores),
-		record.InUnit(record.Share, "share_inside_local_windows", m.WindowShare(l.Seq, true)), record.In("imbalance_of_the_causal_split", l.CausalImbalance()))
+	}, record.In("FLOPs_per_token", perToken),
+		record.InUnit(record.Share, "share_inside_local_windows", k.in.Model.WindowShare(l.Seq, true)), record.In("imbalance_of_the_causal_split", l.CausalImbalance()))
 	if k.scores > 0 {
 		forward, backward := k.m.AttentionFormulas(width)
 		k.recordScores(forward+ringForward, backward+ringBackward)
@@ -73,22 +78,18 @@ func (k *kernels) recordFused(f units.FLOPs, width int, ringForward, ringBackwar
 }
 
 // recordUnfused makes the scopes of the two products of unfused attention.
-func (k *kernels) recordUnfused() (products [2]*record.Recorder) {
+func (k *kernels) recordUnfused(rows, groups, touched, width, s record.Num) (products [2]*record.Recorder) {
 	if !k.rec.On() {
 		return products
 	}
-	width := "d"
-	if k.in.Model.IsMLA() {
-		width = "(d_nope + d_rope)"
-	}
 	rec := k.rec.Scope("layer.attention", "core attention")
-	for i, p := range [...]product{{id: "scores", name: "scores", inner: width, cols: "s"}, {id: "values", name: "scores times values", inner: "s", cols: width}} {
+	for i, p := range [...]product{{"scores", "scores", rows, width, s}, {"values", "scores times values", rows, s, width}} {
 		r := rec.Scope(p.id, p.name)
-		r.Let("groups", "max(a / t * T / s, 1)")
-		r.Let("rows", "a / t * T / max(a / t * T / s, 1)")
-		r.Let("inner", p.inner)
-		r.Let("cols", p.cols)
-		r.Let("touched", "bytes * (a / t * T * s + 2 * a / t * T * "+width+")")
+		r.Let("groups", groups.Text())
+		r.Let("rows", rows.Text())
+		r.Let("inner", p.inner.Text())
+		r.Let("cols", p.cols.Text())
+		r.Let("touched", "bytes * ("+touched.Text()+")")
 		products[i] = r
 	}
 	return products
@@ -103,32 +104,24 @@ func (k *kernels) recordUnfused() (products [2]*record.Recorder) {
 // concerns half of the queries or half of the keys.
 //
 // The formulas are what to add to those of attention.
-func (k *kernels) ring() (forward, backward string) {
-	m, l := k.in.Model, k.in.Layout
-	if l.CP == 1 || k.in.Attention == recipe.Standard || k.scores <= 0 {
+func (k *kernels) ring(layer *model.Layer, core *model.Op) (forward, backward string) {
+	l := k.in.Layout
+	if l.CP == 1 || k.scores <= 0 {
 		return "", ""
-	}
-	q, kv := float64(m.Heads*m.HeadDim)/k.t, m.KVHeadsPerRank(l.TP)*float64(m.HeadDim)
-	out, grads := q, q+2*kv
-	if m.IsMLA() {
-		heads := float64(m.Heads) / k.t
-		qk, v := float64(m.QKNopeDim+m.QKRopeDim), float64(m.VHeadDim)
-		out, grads = heads*v, heads*(2*qk+v)
 	}
 	others := float64(l.CP - 1)
-	merged := 3 * k.elem * k.tokens * (1 + RingShare*others)
+	merged := 3 * k.elem * k.tokens.V * (1 + RingShare*others)
 	starts := units.Seconds(others) * k.m.Ops.AttentionStart
-	f, b := starts+k.m.Stream(units.Bytes(merged*out)), starts+k.m.Stream(units.Bytes(merged*grads))
-	k.scores += f
-	k.scoresBack += b
-	if !k.rec.On() {
-		return "", ""
+	add := func(pass string, width record.Num, to *units.Seconds) string {
+		t := starts + k.m.Stream(units.Bytes(merged*width.V))
+		*to += t
+		if !k.rec.On() {
+			return ""
+		}
+		return k.recordRing(pass, width.Text(), t)
 	}
-	width, widthBack := "a * d / t", "(a * d / t + 2 * kv)"
-	if m.IsMLA() {
-		width, widthBack = "a / t * d_v", "a / t * (2 * (d_nope + d_rope) + d_v)"
-	}
-	return k.recordRing("forward", width, f), k.recordRing("backward", widthBack, b)
+	forward = add("forward", layer.Tensor(core.Out[0]).On(k.t, k.etp), &k.scores)
+	return forward, add("backward", layer.WidthOn(core.In, k.t, k.etp), &k.scoresBack)
 }
 
 // recordRing records what the ring adds to a pass.
@@ -136,7 +129,7 @@ func (k *kernels) recordRing(pass, width string, t units.Seconds) string {
 	id := "layer.attention.ring-" + pass
 	k.in.Record.Figure(record.Entry{
 		ID: id, Name: "steps of the CP ring, " + pass, Symbol: "t(steps of the CP ring, " + pass + ")", Unit: record.Seconds, Value: float64(t),
-		Formula: "(c - 1) * attention_start + " + k.m.StreamFormula("3 * bytes * T * (1 + share_of_a_step * (c - 1)) * "+width, t),
+		Formula: "(c - 1) * attention_start + " + k.m.StreamFormula("3 * bytes * T * (1 + share_of_a_step * (c - 1)) * ("+width+")", t),
 		Source: "a kernel per CP rank, and the merging of partial results: each read, their sum read and written; " +
 			"half of it under the causal mask in half of the steps (NVIDIA/TransformerEngine, context_parallel.py)",
 	}, record.In("share_of_a_step", RingShare))

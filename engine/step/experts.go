@@ -1,73 +1,49 @@
 package step
 
 import (
+	"meshscope/engine/model"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
-// experts are router, permutation, grouped products and shared experts.
-// A rank computes as many tokens as it sends, times the load of the busiest.
-func (k *kernels) experts(c *Cost) {
-	m, l := k.in.Model, k.in.Layout
-	h := float64(m.Hidden)
-	if m.SharedFFN > 0 {
-		k.mlp(c, true)
-	}
-	k.router(c)
-	routed := k.routed()
-	k.stream(c, pass{"permute", "permute and unpermute", "4 * bytes * T_routed * h"}, 4*k.elem*routed*h) // read and write
-	local := float64(m.Experts) / float64(l.EP)
-	rows := routed * float64(l.ETP) / local
-	width := float64(m.ExpertFFN) / float64(l.ETP)
-	soft := &k.m.Software
-	issued := func(t units.Seconds) units.Seconds { // see recordExperts
+// grouped adds a product by the matrices of a rank's experts. A rank computes as many tokens
+// as it sends, times the load of the busiest. Fused, the input of the down projection leaves
+// the up projection in 4 bits, and so does the gradient on its way back.
+func (k *kernels) grouped(c *Cost, l *model.Layer, o *model.Op) {
+	local := l.Experts.Over(k.in.Record.Named("EP", float64(k.in.Layout.EP)))
+	inner, cols := l.Tensor(o.In[0]).On(k.t, k.etp), l.WidthOn(o.Out, k.t, k.etp)
+	p := product{o.ID, o.Name, k.routed.Times(k.etp).Over(local), inner, cols}
+	soft, n, rows := &k.m.Software, local.V, p.rows.V
+	issued := func(t units.Seconds) units.Seconds { // see recordGrouped
 		if soft.Experts > 0 {
 			t *= units.Seconds(soft.Experts)
 		}
-		return t + soft.Expert*units.Seconds(local)
+		return t + soft.Expert*units.Seconds(n)
 	}
-	for i, p := range [2][2]float64{{h, k.gates() * width}, {width, h}} {
-		in, weight, out := rows*local*p[0], local*p[0]*p[1], rows*local*p[1]
-		b, rec := k.operands(in, weight, out), k.recordExperts(i)
-		c.Forward += issued(k.m.GroupedMatMul(rec[0], local, rows, p[0], p[1], b.forward))
-		c.InputGrad += issued(k.m.GroupedMatMul(rec[1], local, rows, p[1], p[0], b.inputGrad))
-		c.WeightGrad += issued(k.m.GroupedMatMul(rec[2], local, rows, p[0], p[1], b.weightGrad))
-		if k.input < k.elem {
-			id, name := "experts-up", "experts up"
-			if i == 1 {
-				id, name = "experts-down", "experts down"
-			}
-			k.castExperts(c, id, name, in, out, i == 1)
-		}
-	}
-	if soft.FusedExperts {
-		return
-	}
-	elements := routed * float64(m.ExpertFFN)
-	k.activation(c, pass{"experts-activation", "activation of the experts", expertAct}, elements)
-	if m.MLPBias && soft.Biased > 0 {
-		k.activation(c, pass{"expert-biases-activation", "activation of the experts' biases, as passes of it", expertAct + " * biased"}, soft.Biased*elements)
+	in, weight, out := rows*n*inner.V, n*inner.V*cols.V, rows*n*cols.V
+	b, rec := k.operands(in, weight, out, k.input), k.recordGrouped(&p, local)
+	c.Forward += issued(k.m.GroupedMatMul(rec[0], n, rows, inner.V, cols.V, b.forward))
+	c.InputGrad += issued(k.m.GroupedMatMul(rec[1], n, rows, cols.V, inner.V, b.inputGrad))
+	c.WeightGrad += issued(k.m.GroupedMatMul(rec[2], n, rows, inner.V, cols.V, b.weightGrad))
+	if k.input < k.elem {
+		down := l.SplitIn(o)
+		k.cast(c, o.ID, o.Name, in, out, !down || !soft.FusedExperts, down || !soft.FusedExperts)
 	}
 }
 
-// recordExperts makes the scopes of a grouped product, up or down, and its two
-// gradients.
-func (k *kernels) recordExperts(i int) (passes [3]*record.Recorder) {
+// recordGrouped makes the scopes of a grouped product and its two gradients.
+func (k *kernels) recordGrouped(p *product, local record.Num) (passes [3]*record.Recorder) {
 	if !k.rec.On() {
 		return passes
 	}
-	id, name, inner, cols := "experts-up", "experts up", "h", "gates * f_expert / ETP"
-	if i == 1 {
-		id, name, inner, cols = "experts-down", "experts down", "f_expert / ETP", "h"
-	}
-	rec := k.rec.Scope(id, name)
-	rec.Let("groups", "E / EP")
-	rec.Let("rows", "T_routed * ETP / (E / EP)")
-	rec.Let("inner", inner)
-	rec.Let("cols", cols)
+	rec := k.rec.Scope(p.id, p.name)
+	rec.Let("groups", local.Text())
+	rec.Let("rows", p.rows.Text())
+	rec.Let("inner", p.inner.Text())
+	rec.Let("cols", p.cols.Text())
 	soft := &k.m.Software
 	for i, pass := range [...]struct{ id, name string }{{"forward", ""}, {"input-gradient", ", input gradient"}, {"weight-gradient", ", weight gradient"}} {
-		r, touched := rec.Scope(pass.id, name+pass.name), "bytes_of_an_operand * (rows * groups * inner + groups * inner * cols) + bytes * rows * groups * cols"
+		r, touched := rec.Scope(pass.id, p.name+pass.name), "bytes_of_an_operand * (rows * groups * inner + groups * inner * cols) + bytes * rows * groups * cols"
 		switch i {
 		case 1:
 			r.Let("inner", "cols")
@@ -82,7 +58,7 @@ func (k *kernels) recordExperts(i int) (passes [3]*record.Recorder) {
 			issued = "experts_of_the_stack_over_the_best_kernels * " + issued
 		}
 		if soft.Expert > 0 {
-			issued += " + E / EP * start_of_a_product"
+			issued += " + " + local.Text() + " * start_of_a_product"
 		}
 		k.rec.Term(pass.id, issued)
 		passes[i] = r

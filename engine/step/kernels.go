@@ -4,19 +4,22 @@ import (
 	"strings"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/model"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
 // kernels computes the operations of one micro-batch on one GPU.
 type kernels struct {
-	in     *Input
-	m      *hardware.Machine
-	tokens float64 // T: tokens of a micro-batch on this rank
-	shard  float64 // tokens outside the TP regions: T/t with SP, else T
-	t      float64
-	elem   float64 // bytes of an element
-	input  float64 // bytes of an element that a product reads
+	in    *Input
+	m     *hardware.Machine
+	elem  float64 // bytes of an element
+	input float64 // bytes of an element that a product reads
+
+	tokens record.Num // T: tokens of a micro-batch on this rank
+	shard  record.Num // those outside the TP regions: T/t with SP, else T
+	routed record.Num // rows that one rank's experts work on, over ETP: tokens sent x experts of a token x load of the busiest
+	t, etp record.Num
 
 	scores, scoresBack units.Seconds // core attention in one layer
 
@@ -25,15 +28,15 @@ type kernels struct {
 }
 
 func newKernels(in *Input) kernels {
-	l := in.Layout
+	l, rec := in.Layout, in.Record
 	k := kernels{
-		rec: in.Record, in: in, m: &in.Machine,
-		tokens: l.MicroBatchTokens(), t: float64(l.TP), elem: in.Precision.Bytes(), input: in.Precision.OperandBytes(),
+		rec: rec, in: in, m: &in.Machine, elem: in.Precision.Bytes(), input: in.Precision.OperandBytes(),
+		tokens: rec.Named("T", l.MicroBatchTokens()), t: rec.Named("t", float64(l.TP)), etp: rec.Named("ETP", float64(l.ETP)),
 	}
-	k.shard = k.tokens
-	if l.SP {
-		k.shard = k.tokens / k.t
+	if k.shard = k.tokens; l.SP {
+		k.shard = k.tokens.Over(k.t)
 	}
+	k.routed = rec.Named("T_routed", k.shard.V*float64(in.Model.TopK)*in.Load)
 	k.symbols()
 	k.coreAttention()
 	return k
@@ -46,18 +49,16 @@ func (k *kernels) symbols() {
 	}
 	m := k.in.Model
 	k.rec.Given(
-		record.In("bytes_of_an_operand", k.input), record.In("gates", k.gates()), record.In("norms", m.NormsPer), record.In("P_extra", m.Extra()),
+		record.In("bytes_of_an_operand", k.input), record.In("P_extra", m.Extra()),
 		record.In("bytes_of_a_gradient", k.in.GradDtype.Bytes(k.in.Precision)), record.In("biased", k.m.Software.Biased),
 	)
-	k.rec.Let("kv", "max(kv_heads / t, 1) * d")
-	k.rec.Let("shard", map[bool]string{false: "T", true: "T / t"}[k.in.Layout.SP])
 	k.rec.Figure(record.Entry{
 		ID: "layout.hidden-states", Name: "hidden states of one micro-batch", Symbol: "hidden_states", Unit: record.Traffic,
-		Formula: "bytes * T * h", Value: k.elem * k.tokens * float64(m.Hidden), Source: "bytes x tokens x hidden width",
+		Formula: "bytes * T * h", Value: k.elem * k.tokens.V * float64(m.Hidden), Source: "bytes x tokens x hidden width",
 	})
 	k.rec.Figure(record.Entry{
-		ID: "layer.experts.tokens", Name: "routed tokens on the busiest expert rank, over ETP", Symbol: "T_routed", Value: k.routed(),
-		Formula: "shard * k * imbalance", Source: "tokens sent x experts per token x imbalance",
+		ID: "layer.experts.tokens", Name: "routed tokens on the busiest expert rank, over ETP", Symbol: "T_routed", Value: k.routed.V,
+		Formula: k.shard.Text() + " * k * imbalance", Source: "tokens sent x experts per token x imbalance",
 	})
 }
 
@@ -69,8 +70,16 @@ func (k *kernels) begin(id, what string) {
 
 // beginLayer is begin for a kind of layer; of one that the model does not have
 // nothing is recorded.
-func (k *kernels) beginLayer(moe bool, id, what string) {
-	if k.begin(id, what); moe != k.in.Model.IsMoE() && (moe || k.in.Model.MoELayers() == k.in.Model.Layers) {
+func (k *kernels) beginLayer(l *model.Layer, id, what string) {
+	if !k.in.Record.On() {
+		return
+	}
+	kind := "dense"
+	if l.MoE {
+		kind = "moe"
+	}
+	k.begin(id+kind, what)
+	if m := k.in.Model; l.MoE != m.IsMoE() && (l.MoE || m.MoELayers() == m.Layers) {
 		k.rec = nil
 	}
 }
@@ -107,17 +116,137 @@ func (k *kernels) end(c *Cost) {
 	}
 }
 
-// matmul adds one product of rows x inner x cols: the forward, the gradient of
-// its input and that of its weight.
-func (k *kernels) matmul(c *Cost, p product, rows, inner, cols float64) {
-	in, weight, out := rows*inner, inner*cols, rows*cols
-	b := k.operands(in, weight, out)
-	f, i, w := k.recordProduct(&p, float64(b.forward))
-	c.Forward += k.m.MatMul(f, rows, inner, cols, b.forward)
-	c.InputGrad += k.m.MatMul(i, rows, cols, inner, b.inputGrad)
-	c.WeightGrad += k.m.MatMul(w, inner, rows, cols, b.weightGrad)
-	if k.input < k.elem {
-		k.cast(c, p.id, p.name, in, out)
+// layer returns one transformer layer: its operations, then its traffic.
+func (k *kernels) layer(l *model.Layer) Cost {
+	var c Cost
+	what := "dense layer"
+	if l.MoE {
+		what = "MoE layer"
+	}
+	k.beginLayer(l, "layer.", what)
+	for i := range l.Ops {
+		k.operation(&c, l, &l.Ops[i], nil)
+	}
+	k.tensorParallel(&c, l)
+	k.contextParallel(&c, l)
+	if l.MoE {
+		k.expertParallel(&c)
+	}
+	k.host(&c, l.MoE)
+	k.end(&c)
+	return c
+}
+
+// operation adds one operation of a layer. What moves memory is one kernel with the operations
+// of the same ID among those that run: all of the layer, or only what runs again.
+func (k *kernels) operation(c *Cost, l *model.Layer, o *model.Op, again *model.Again) {
+	switch {
+	case o.Fused:
+	case o.Kind == model.Grouped:
+		k.grouped(c, l, o)
+	case o.IsProduct():
+		k.product(c, l, o)
+	case o.Kind == model.Core:
+		c.Forward += k.scores
+		c.InputGrad += k.scoresBack
+		if k.rec.On() && k.scores > 0 {
+			k.rec.Term("forward", k.scoresFormula)
+			k.rec.Term("input-gradient", k.scoresBackFormula)
+		}
+	case again == nil && o.Part == model.PartExperts && k.m.Software.FusedExperts:
+	default:
+		k.move(c, l, o, again)
+	}
+}
+
+// move adds the kernel that an operation is the first of.
+func (k *kernels) move(c *Cost, l *model.Layer, o *model.Op, again *model.Again) {
+	var moved record.Terms
+	for i := range l.Ops {
+		p := &l.Ops[i]
+		switch {
+		case p.ID != o.ID, again != nil && again.Outputs(l, p)[0] == 0:
+			continue
+		case p != o && again != nil && !again.Products: // modules run again one by one
+			continue
+		}
+		if moved.V == 0 && p != o {
+			return
+		}
+		k.moved(&moved, l, p)
+	}
+	all := moved.Num()
+	k.stream(c, o.ID, o.Name, all)
+	if biased := k.m.Software.Biased; again == nil && o.Part == model.PartExperts && biased > 0 && k.in.Model.MLPBias {
+		k.stream(c, "expert-biases-activation", "activation of the experts' biases, as passes of it", all.Times(k.rec.Named("biased", biased)))
+	}
+}
+
+// moved adds the elements that an operation reads and writes. A permutation reads and writes
+// a row for each expert of a token.
+func (k *kernels) moved(sum *record.Terms, l *model.Layer, o *model.Op) {
+	for _, list := range [...][3]model.Ref{o.In, o.Out} {
+		for _, r := range list {
+			if r == 0 {
+				continue
+			}
+			t, times := l.Tensor(r), 1.0
+			if o.Kind == model.Permute {
+				if times = 2; t.Cut != model.Routed {
+					continue
+				}
+			}
+			switch t.Cut {
+			case model.Sequence:
+				sum.Add(times, k.shard.Times(t.Width))
+			case model.Columns, model.KeyValue:
+				sum.Add(times, k.tokens.Times(t.On(k.t, k.etp)))
+			case model.Routed, model.RoutedColumns:
+				sum.Add(times, k.routed.Times(t.Width))
+			}
+		}
+	}
+}
+
+// shape returns what a product multiplies on one GPU: a matrix of inner x cols with so many
+// rows. Between cut tensors a rank has all rows of the micro-batch.
+func (k *kernels) shape(l *model.Layer, o *model.Op) (rows, inner, cols record.Num) {
+	if rows = k.shard; l.SplitIn(o) || l.SplitOut(o) {
+		rows = k.tokens
+	}
+	return rows, l.Tensor(o.In[0]).On(k.t, k.etp), l.WidthOn(o.Out, k.t, k.etp)
+}
+
+// product adds a product of a layer. The router's stays in 16 bits where NVFP4 quantises
+// others: it is no module of Transformer Engine (NVIDIA/Megatron-LM,
+// transformer/moe/router.py). The fitted rates of fp8 have it among the products of layers.
+func (k *kernels) product(c *Cost, l *model.Layer, o *model.Op) {
+	rows, inner, cols := k.shape(l, o)
+	k.matmul(c, &product{o.ID, o.Name, rows, inner, cols}, o.Kind == model.Gate && k.input < k.elem)
+}
+
+// product is what a matrix product is called, and its shape.
+type product struct {
+	id, name          string
+	rows, inner, cols record.Num
+}
+
+// matmul adds one product of rows x inner x cols: the forward, the gradient of its input and
+// that of its weight; a wide one in 16 bits.
+func (k *kernels) matmul(c *Cost, p *product, wide bool) {
+	rows, inner, cols := p.rows.V, p.inner.V, p.cols.V
+	input, multiply := k.input, (*hardware.Machine).MatMul
+	if wide {
+		input, multiply = k.elem, (*hardware.Machine).HeadMatMul
+	}
+	in, out := rows*inner, rows*cols
+	b := k.operands(in, inner*cols, out, input)
+	f, i, w := k.recordProduct(p, input, float64(b.forward))
+	c.Forward += multiply(k.m, f, rows, inner, cols, b.forward)
+	c.InputGrad += multiply(k.m, i, rows, cols, inner, b.inputGrad)
+	c.WeightGrad += multiply(k.m, w, inner, rows, cols, b.weightGrad)
+	if input < k.elem {
+		k.cast(c, p.id, p.name, in, out, true, true)
 	}
 }
 
@@ -126,26 +255,26 @@ type touched struct{ forward, inputGrad, weightGrad units.Bytes }
 
 // operands returns those of a product; its weight's gradient is read and written in the
 // width of its buffer.
-func (k *kernels) operands(in, weight, out float64) touched {
+func (k *kernels) operands(in, weight, out, input float64) touched {
 	return touched{
-		forward:    units.Bytes(k.input*(in+weight) + k.elem*out),
-		inputGrad:  units.Bytes(k.input*(out+weight) + k.elem*in),
-		weightGrad: units.Bytes(k.input*(in+out) + 2*k.in.GradDtype.Bytes(k.in.Precision)*weight),
+		forward:    units.Bytes(input*(in+weight) + k.elem*out),
+		inputGrad:  units.Bytes(input*(out+weight) + k.elem*in),
+		weightGrad: units.Bytes(input*(in+out) + 2*k.in.GradDtype.Bytes(k.in.Precision)*weight),
 	}
 }
 
-// product is what a matrix product is called and the formulas of its shape.
-type product struct{ id, name, rows, inner, cols string }
-
 // recordProduct makes the scopes of a product and its two gradients.
-func (k *kernels) recordProduct(p *product, touched float64) (forward, inputGrad, weightGrad *record.Recorder) {
+func (k *kernels) recordProduct(p *product, input, touched float64) (forward, inputGrad, weightGrad *record.Recorder) {
 	if !k.rec.On() {
 		return nil, nil, nil
 	}
 	rec := k.rec.Scope(p.id, p.name)
-	rec.Let("rows", p.rows)
-	rec.Let("inner", p.inner)
-	rec.Let("cols", p.cols)
+	if input != k.input {
+		rec.Given(record.In("bytes_of_an_operand", input))
+	}
+	rec.Let("rows", p.rows.Text())
+	rec.Let("inner", p.inner.Text())
+	rec.Let("cols", p.cols.Text())
 	rec.Figure(record.Entry{
 		ID: "bytes", Name: "operands and result of the " + p.name, Symbol: "touched", Unit: record.Memory, Value: touched,
 		Formula: "bytes_of_an_operand * (rows * inner + inner * cols) + bytes * rows * cols", Source: "read and written once each",
@@ -165,180 +294,67 @@ func (k *kernels) recordProduct(p *product, touched float64) (forward, inputGrad
 	return forward, inputGrad, weightGrad
 }
 
-// stream adds an element-wise operation that moves that many bytes forward and
+// stream adds an element-wise operation that moves so many elements forward and
 // twice as many backward, times the passes that the stack makes of it.
-func (k *kernels) stream(c *Cost, p pass, bytes float64) {
-	t := k.m.Stream(units.Bytes(bytes * k.m.Software.Passes))
+func (k *kernels) stream(c *Cost, id, name string, elements record.Num) {
+	t := k.m.Stream(units.Bytes(k.elem * elements.V * k.m.Software.Passes))
 	c.Forward += t
 	c.InputGrad += 2 * t
 	if k.rec.On() {
 		k.rec.Figure(record.Entry{
-			ID: p.id, Name: p.name, Symbol: "t(" + p.name + ")", Unit: record.Seconds, Value: float64(t),
-			Formula: k.m.StreamFormula("passes_of_the_stack * "+p.bytes, t),
+			ID: id, Name: name, Symbol: "t(" + name + ")", Unit: record.Seconds, Value: float64(t),
+			Formula: k.m.StreamFormula("passes_of_the_stack * bytes * ("+elements.Text()+")", t),
 			Source:  "bytes moved through memory, forward; the backward takes twice as long; " + record.From(k.m.Software.From),
 		})
-		k.rec.Term("forward", k.rec.Ref(p.id))
-		k.rec.Term("input-gradient", "2 * "+k.rec.Ref(p.id))
+		k.rec.Term("forward", k.rec.Ref(id))
+		k.rec.Term("input-gradient", "2 * "+k.rec.Ref(id))
 	}
-}
-
-// pass is what an element-wise operation is called and the formula of its bytes, a
-// product.
-type pass struct{ id, name, bytes string }
-
-// layer returns one transformer layer, dense or with routed experts.
-func (k *kernels) layer(moe bool) Cost {
-	m := k.in.Model
-	var c Cost
-	if moe {
-		k.beginLayer(true, "layer.moe", "MoE layer")
-	} else {
-		k.beginLayer(false, "layer.dense", "dense layer")
-	}
-	h := float64(m.Hidden)
-	k.projections(&c)
-	c.Forward += k.scores
-	c.InputGrad += k.scoresBack
-	if k.rec.On() && k.scores > 0 {
-		k.rec.Term("forward", k.scoresFormula)
-		k.rec.Term("input-gradient", k.scoresBackFormula)
-	}
-	// norms and residual additions: 4h and 6h bytes each in 16-bit
-	k.stream(&c, pass{"norms", "norms and residuals", "bytes * shard * h * (2 * norms + 6)"}, k.elem*k.shard*h*(2*float64(m.NormsPer)+6))
-	if extra := float64(m.Extra()) / float64(m.Layers) / k.t; extra > 0 {
-		k.matmul(&c, product{"extra", "extra parameters", "T", "P_extra / (L * h * t)", "h"}, k.tokens, extra/h, h) // what fits no other part, as one matrix
-	}
-	if moe {
-		k.experts(&c)
-	} else {
-		k.mlp(&c, false)
-	}
-	k.tensorParallel(&c, moe)
-	k.contextParallel(&c)
-	if moe {
-		k.expertParallel(&c)
-	}
-	k.host(&c, moe)
-	k.end(&c)
-	return c
-}
-
-// projections are the products around core attention.
-func (k *kernels) projections(c *Cost) {
-	m := k.in.Model
-	h, a := float64(m.Hidden), float64(m.Heads)/k.t
-	if !m.IsMLA() {
-		q, kv := a*float64(m.HeadDim), m.KVHeadsPerRank(k.in.Layout.TP)*float64(m.HeadDim)
-		k.matmul(c, product{"qkv", "query, key and value projections", "T", "h", "a / t * d + 2 * kv"}, k.tokens, h, q+2*kv)
-		k.matmul(c, product{"output", "output projection", "T", "a / t * d", "h"}, k.tokens, q, h)
-		k.stream(c, pass{"rotary", "rotary positions", "bytes * 2 * T * (a / t * d + kv)"}, k.elem*2*k.tokens*(q+kv))
-		return
-	}
-	qk, v := float64(m.QKNopeDim+m.QKRopeDim), float64(m.VHeadDim)
-	if m.QLoraRank > 0 {
-		k.matmul(c, product{"query-down", "query down-projection", "shard", "h", "r_q"}, k.shard, h, float64(m.QLoraRank))
-	}
-	k.matmul(c, product{"kv-down", "key-value down-projection", "shard", "h", "r_kv + d_rope"}, k.shard, h, float64(m.KVLoraRank+m.QKRopeDim))
-	k.latentUp(c)
-	k.matmul(c, product{"output", "output projection", "T", "a / t * d_v", "h"}, k.tokens, a*v, h)
-	k.stream(c, pass{"rotary", "rotary positions", "bytes * 2 * T * a / t * 2 * (d_nope + d_rope)"}, k.elem*2*k.tokens*a*2*qk)
-}
-
-// latentUp are MLA's projections from the latents to queries, keys and values.
-func (k *kernels) latentUp(c *Cost) {
-	m := k.in.Model
-	a, rank, wide := float64(m.Heads)/k.t, m.QLoraRank, "r_q"
-	if rank == 0 {
-		rank, wide = m.Hidden, "h" // queries come from the hidden state directly
-	}
-	k.matmul(c, product{"query-up", "query up-projection", "T", wide, "a / t * (d_nope + d_rope)"}, k.tokens, float64(rank), a*float64(m.QKNopeDim+m.QKRopeDim))
-	k.matmul(c, product{"kv-up", "key-value up-projection", "T", "r_kv", "a / t * (d_nope + d_v)"}, k.tokens, float64(m.KVLoraRank), a*float64(m.QKNopeDim+m.VHeadDim))
-}
-
-// gates returns how many matrices an MLP has before its activation.
-func (k *kernels) gates() float64 {
-	if k.in.Model.Gated {
-		return 2
-	}
-	return 1
-}
-
-// activation is that of an MLP over so many elements: gate and up read, the
-// product written.
-func (k *kernels) activation(c *Cost, p pass, elements float64) {
-	k.stream(c, p, k.elem*(k.gates()+1)*elements)
-}
-
-// The bytes of the activations of a dense MLP, of the shared and of the routed
-// experts, as formulas.
-const (
-	mlpAct    = "bytes * (gates + 1) * T * f / t"
-	sharedAct = "bytes * (gates + 1) * T * f_shared / t"
-	expertAct = "bytes * (gates + 1) * T_routed * f_expert"
-)
-
-// routed returns the number of rows that one rank's experts work on, times their
-// width over ETP: tokens sent times experts per token, and the load of the
-// busiest rank.
-func (k *kernels) routed() float64 {
-	return k.shard * float64(k.in.Model.TopK) * k.in.Load
-}
-
-// mlp is a dense MLP, or the shared experts.
-func (k *kernels) mlp(c *Cost, shared bool) {
-	m := k.in.Model
-	act, width := pass{"mlp-activation", "activation of the MLP", mlpAct}, float64(m.FFN)
-	up, down := product{"mlp-up", "MLP up", "T", "h", "gates * f / t"}, product{"mlp-down", "MLP down", "T", "f / t", "h"}
-	if shared {
-		act, width = pass{"shared-activation", "activation of the shared experts", sharedAct}, float64(m.SharedFFN)
-		up = product{"shared-up", "shared experts up", "T", "h", "gates * f_shared / t"}
-		down = product{"shared-down", "shared experts down", "T", "f_shared / t", "h"}
-	}
-	h := float64(m.Hidden)
-	k.matmul(c, up, k.tokens, h, k.gates()*width/k.t)
-	k.matmul(c, down, k.tokens, width/k.t, h)
-	k.activation(c, act, k.tokens*width/k.t)
 }
 
 func (k *kernels) embedding() Cost {
 	var c Cost
 	k.begin("embedding", "embedding")
-	k.stream(&c, pass{"look-up", "look-up", "2 * bytes * T * h"}, 2*k.elem*k.tokens*float64(k.in.Model.Hidden))
+	k.stream(&c, "look-up", "look-up", record.Lit(2).Times(k.tokens).Times(k.hidden()))
 	k.edge(&c)
 	k.end(&c)
 	return c
 }
 
-// head returns the final norm, the output projection and the loss.
+// hidden is the width of the hidden state.
+func (k *kernels) hidden() record.Num { return k.in.Program.Dense.Tensor(model.Input).Width }
+
+// head returns the final norm, the output projection and the loss. The projection stays in 16
+// bits with fp8 and NVFP4 (DeepSeek-V3, arXiv 2412.19437, section 3.3.1; in Megatron-LM it is no
+// module of Transformer Engine: tensor_parallel/layers.py).
 func (k *kernels) head() Cost {
 	var c Cost
 	k.begin("head", "head")
-	m := k.in.Model
-	k.stream(&c, pass{"norm", "final norm", "2 * bytes * shard * h"}, 2*k.elem*k.shard*float64(m.Hidden))
-	k.headProduct(&c, float64(m.Vocab)/k.t)
+	cols := k.in.Record.Named("V", float64(k.in.Model.Vocab)).Over(k.t)
+	k.stream(&c, "norm", "final norm", record.Lit(2).Times(k.shard).Times(k.hidden()))
+	k.matmul(&c, &product{"output", "head projection", k.tokens, k.hidden(), cols}, true)
 	c.HeadWeightGrad = c.WeightGrad
-	k.loss(&c, k.tokens*float64(m.Vocab)/k.t)
+	k.loss(&c, k.tokens.Times(cols))
 	k.edge(&c)
 	k.end(&c)
 	return c
 }
 
 // loss adds the passes of the cross-entropy over so many logits.
-func (k *kernels) loss(c *Cost, logits float64) {
+func (k *kernels) loss(c *Cost, logits record.Num) {
 	forward, backward := k.in.Loss.LogitBytes(k.elem)
-	f, b := k.m.Stream(units.Bytes(forward*logits)), k.m.Stream(units.Bytes(backward*logits))
+	f, b := k.m.Stream(units.Bytes(forward*logits.V)), k.m.Stream(units.Bytes(backward*logits.V))
 	c.Forward += f
 	c.InputGrad += b
 	if k.rec.On() {
-		k.recordLoss("loss", "loss over the logits", "forward", forward, f)
-		k.recordLoss("loss-gradient", "gradient of the logits", "input-gradient", backward, b)
+		k.recordLoss("loss", "loss over the logits", "forward", logits.Text(), forward, f)
+		k.recordLoss("loss-gradient", "gradient of the logits", "input-gradient", logits.Text(), backward, b)
 	}
 }
 
-func (k *kernels) recordLoss(id, name, pass string, bytes float64, t units.Seconds) {
+func (k *kernels) recordLoss(id, name, pass, logits string, bytes float64, t units.Seconds) {
 	k.rec.Figure(record.Entry{
 		ID: id, Name: name, Symbol: "t(" + name + ")", Unit: record.Seconds, Value: float64(t),
-		Formula:   k.m.StreamFormula("bytes_per_logit * T * V / t", t),
+		Formula:   k.m.StreamFormula("bytes_per_logit * "+logits, t),
 		Source:    "fused: logits read and written once; else every operation of the loss in fp32 (NVIDIA/Megatron-LM, tensor_parallel/cross_entropy.py)",
 		LeavesOut: "reductions of a number per token",
 	}, record.In("bytes_per_logit", bytes))
@@ -348,8 +364,8 @@ func (k *kernels) recordLoss(id, name, pass string, bytes float64, t units.Secon
 func (k *kernels) mtpProjection() Cost {
 	var c Cost
 	k.begin("mtp-projection", "MTP projection")
-	h := float64(k.in.Model.Hidden)
-	k.matmul(&c, product{"projection", "MTP projection", "shard", "2 * h", "h"}, k.shard, 2*h, h)
+	p := &k.in.Program.Projection
+	k.product(&c, p, &p.Ops[0])
 	k.end(&c)
 	return c
 }

@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -26,16 +27,13 @@ func sent(volume units.Bytes, g layout.Group) units.Bytes {
 // all-gather for the weight gradient; without SP an all-reduce each
 // (Korthikanti et al., arXiv 2205.05198, section 4.2). A layer with routed
 // experts has them around attention and shared experts only.
-func (k *kernels) tensorParallel(c *Cost, moe bool) {
+func (k *kernels) tensorParallel(c *Cost, layer *model.Layer) {
 	l, g := k.in.Layout, k.in.Groups.TP
-	if l.TP == 1 {
+	regions := float64(layer.Regions())
+	if l.TP == 1 || regions == 0 {
 		return
 	}
-	regions := 2.0
-	if moe && k.in.Model.SharedFFN == 0 {
-		regions = 1
-	}
-	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
+	volume := units.Bytes(k.elem * k.tokens.V * k.hidden().V)
 	gather := k.m.AllGather(k.tpGather(), volume, members(g))
 	weight := c.WeightGrad / units.Seconds(regions)
 	var fwd, bwd Traffic
@@ -154,7 +152,7 @@ func (k *kernels) edge(c *Cost) {
 		return
 	}
 	g := k.in.Groups.TP
-	volume := units.Bytes(k.elem * k.tokens * float64(k.in.Model.Hidden))
+	volume := units.Bytes(k.elem * k.tokens.V * k.hidden().V)
 	t := Traffic{Bytes: sent(volume, g), Seconds: k.m.AllGather(k.tpGather(), volume, members(g))}
 	t.Exposed = t.Seconds
 	c.ForwardLinks.TP.add(t, 1)
@@ -168,16 +166,14 @@ func (k *kernels) edge(c *Cost) {
 
 // contextParallel adds ring attention: keys and values travel round c-1 times,
 // in the backward with their gradients; it overlaps with core attention.
-func (k *kernels) contextParallel(c *Cost) {
-	m, l := k.in.Model, k.in.Layout
-	if l.CP == 1 {
+func (k *kernels) contextParallel(c *Cost, layer *model.Layer) {
+	l := k.in.Layout
+	core, ok := layer.Core()
+	if l.CP == 1 || !ok {
 		return
 	}
-	width := 2 * m.KVHeadsPerRank(l.TP) * float64(m.HeadDim)
-	if m.IsMLA() {
-		width = float64(m.Heads*(m.QKNopeDim+m.QKRopeDim+m.VHeadDim)) / k.t
-	}
-	hop := units.Bytes(k.elem * k.tokens * width)
+	width := layer.WidthOn([3]model.Ref{core.In[1], core.In[2]}, k.t, k.etp)
+	hop := units.Bytes(k.elem * k.tokens.V * width.V)
 	hops := units.Seconds(l.CP - 1)
 	far := k.in.Groups.CP.Crosses()
 	fwd := Traffic{Bytes: hop * units.Bytes(hops), Seconds: hops * k.m.Send(hop, far)}
@@ -190,19 +186,15 @@ func (k *kernels) contextParallel(c *Cost) {
 	c.OverForward += fwd.Seconds - fwd.Exposed
 	c.OverInput += bwd.Seconds - bwd.Exposed
 	if k.rec.On() {
-		k.recordRingTraffic(hop, fwd.Exposed, bwd.Exposed, far)
+		k.recordRingTraffic(hop, width.Text(), fwd.Exposed, bwd.Exposed, far)
 	}
 }
 
 // recordRingTraffic records what contextParallel adds.
-func (k *kernels) recordRingTraffic(hop units.Bytes, forward, backward units.Seconds, far bool) {
-	width := "2 * kv"
-	if k.in.Model.IsMLA() {
-		width = "a * (d_nope + d_rope + d_v) / t"
-	}
+func (k *kernels) recordRingTraffic(hop units.Bytes, width string, forward, backward units.Seconds, far bool) {
 	k.in.Record.Figure(record.Entry{
 		ID: "layer.cp-hop", Name: "keys and values that one CP rank sends to the next", Symbol: "v_kv", Unit: record.Traffic,
-		Formula: "bytes * T * " + width, Value: float64(hop), Source: "ring attention: bytes x tokens x widths of keys and values",
+		Formula: "bytes * T * (" + width + ")", Value: float64(hop), Source: "ring attention: bytes x tokens x widths of keys and values",
 	})
 	const source = "keys and values travel while attention runs"
 	over := [...]string{"over-forward", "over-input"}
@@ -222,8 +214,8 @@ func (k *kernels) recordRingTraffic(hop units.Bytes, forward, backward units.Sec
 // backward, and with expert-TP the gather and scatter of the same tokens. A part of them
 // may overlap with the compute of both passes that no other traffic overlaps with.
 func (k *kernels) expertParallel(c *Cost) {
-	m, l, g := k.in.Model, k.in.Layout, k.in.Groups
-	routed := units.Bytes(k.elem * k.routed() * float64(m.Hidden))
+	l, g := k.in.Layout, k.in.Groups
+	routed := units.Bytes(k.elem * k.routed.V * k.hidden().V)
 	pass := expertPass{&c.ForwardLinks.EP, &c.BackwardLinks.EP}
 	if k.rec.On() {
 		k.in.Record.Figure(record.Entry{

@@ -65,7 +65,7 @@ func (p *Parts) recomputed(stage int, st layout.Stage) []piece {
 
 // record records the sums of a stage: its passes, what runs again, and its traffic.
 func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage) {
-	of, pieces := rec.What(), p.pieces(rec, st)
+	in, of, pieces := p.k.in, rec.What(), p.pieces(rec, st)
 	figure := func(id, name, symbol string, unit record.Unit, terms string, value float64, source, omits string) {
 		if unit == record.Seconds && p.k.m.Software.Factor != 1 {
 			terms = "factor_of_the_stack * (" + terms + ")"
@@ -128,6 +128,9 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage
 			take(pieces, "forward")
 			take(pieces, "backward")
 			take(recomputed, "forward")
+			if again := p.k.in.Again(); d.id[0] == 'e' && st.MoE > 0 && again.Experts() {
+				take([]piece{{"MoE_layers * ", in.Record.Scope("layer.moe", "")}}, "forward")
+			}
 			figure(d.id+"."+what.id, fmt.Sprintf("%s traffic of one micro-batch on %s: %s", strings.ToUpper(d.id), of, what.id),
 				strings.ToUpper(d.id)+" "+what.id, what.unit, record.Sum(sum...), what.value, "traffic of its layers, forward, backward and recomputed", "")
 		}

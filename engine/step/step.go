@@ -29,6 +29,7 @@ import (
 // Input is what the time of a step depends on.
 type Input struct {
 	Model     *model.Model
+	Program   *model.Program // the same as operations
 	Machine   hardware.Machine
 	Layout    *layout.Layout
 	Groups    layout.Groups
@@ -210,10 +211,10 @@ type Parts struct {
 // NewParts works them out. The input is read again by Recompute.
 func NewParts(in *Input) Parts {
 	p := Parts{k: newKernels(in)}
-	p.dense = p.k.layer(false)
+	p.dense = p.k.layer(&in.Program.Dense)
 	p.moe = p.dense
 	if in.Model.IsMoE() {
-		p.moe = p.k.layer(true)
+		p.moe = p.k.layer(&in.Program.MoE)
 	}
 	p.head, p.embedding = p.k.head(), p.k.embedding()
 	if in.TrainMTP {

@@ -15,6 +15,7 @@ type tally struct {
 	documents, values int
 	codes             map[int]int // answers of the first program by exit code
 	numbers, texts    differences
+	within            float64 // share by which numbers may differ
 }
 
 func (t *tally) add(q question, a, b answer) {
@@ -143,10 +144,23 @@ func (t *tally) compare(path, given string, a, b any) {
 		}
 	default:
 		t.values++
-		if fmt.Sprint(a) != fmt.Sprint(b) {
+		if fmt.Sprint(a) != fmt.Sprint(b) && !t.close(path, a, b) {
 			t.numbers.add(path, fmt.Sprintf("%s: %v, then %v", given, a, b))
 		}
 	}
+}
+
+// close reports whether two numbers are the same but for rounding.
+func (t *tally) close(path string, a, b any) bool {
+	x, xOK := a.(json.Number)
+	y, yOK := b.(json.Number)
+	if !xOK || !yOK || strings.HasSuffix(path, "bytes") {
+		return false
+	}
+	v, errV := x.Float64()
+	w, errW := y.Float64()
+	const nothing = 1e-12 // what is left of a difference of two equal numbers
+	return errV == nil && errW == nil && math.Abs(v-w) <= t.within*max(math.Abs(v), math.Abs(w), nothing/1e-9)
 }
 
 // lengths: a list of sentences may have another number of them, any other list

@@ -6,7 +6,8 @@
 //	go run ./engine_test/differential -before /tmp/before -after /tmp/after
 //
 // It exits with 1 where a number, a key, an exit code or the shape of a document
-// differs; other texts are counted and shown, but are no failure.
+// differs; other texts are counted and shown, but are no failure. With -within 1e-9 numbers
+// may differ by that share, as sums in another order do; bytes and whole numbers may not.
 package main
 
 import (
@@ -30,6 +31,7 @@ func main() {
 	flag.IntVar(&o.searches, "searches", 300, "random searches")
 	flag.IntVar(&o.pairs, "pairs", 300, "random comparisons, and as many scans")
 	flag.IntVar(&o.explained, "explained", 30, "setups of which every figure is explained")
+	flag.Float64Var(&o.within, "within", 0, "share by which numbers may differ, but for bytes and whole numbers")
 	flag.IntVar(&o.shown, "shown", 5, "differences shown of each kind")
 	flag.Parse()
 	if o.before == "" || o.after == "" {
@@ -50,6 +52,7 @@ type options struct {
 	before, after                             string
 	seed                                      uint64
 	setups, searches, pairs, explained, shown int
+	within                                    float64
 }
 
 // run asks every question and prints a line per group.
@@ -75,7 +78,7 @@ func (o *options) run() (failed bool, err error) {
 	}
 	for _, g := range groups {
 		start := time.Now()
-		t := tally{codes: map[int]int{}}
+		t := tally{codes: map[int]int{}, within: o.within}
 		for _, q := range g.ask {
 			a, b := q.put(o.before), q.put(o.after)
 			t.add(q, a, b)

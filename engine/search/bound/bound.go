@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/step"
@@ -69,6 +70,8 @@ type Bounder struct {
 	costs schedule.Costs
 	ahead schedule.Ahead
 
+	program *model.Program
+
 	Judge knob.Judge // of the legality of layouts
 }
 
@@ -77,7 +80,8 @@ type Bounder struct {
 func (f *Bounder) SetModel(s *engine.Setup) {
 	f.setup = *s
 	f.stack, _ = memory.For(s.Stack)
-	engine.Inputs(&f.setup, nil, &f.mem, &f.tim)
+	f.program = f.program.For(&s.Model, nil)
+	engine.Inputs(&f.setup, f.program, nil, &f.mem, &f.tim)
 	f.blocking = f.tim.Machine.Software.Blocking
 	f.mem.Order = &f.hosts
 }

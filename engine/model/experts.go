@@ -1,0 +1,48 @@
+package model
+
+import (
+	"meshscope/engine/recipe"
+	"meshscope/engine/record"
+)
+
+// experts is a mixture: a router sends each token to some of many MLPs, and all tokens go
+// through the shared ones. The router has a bias where the MLPs do (gpt-oss), and one that
+// balances without a loss (DeepSeek-V3).
+func experts(b *builder, x Ref) Ref {
+	s, all := &b.size, recipe.ModuleMoE
+	var shared Ref
+	if b.m.SharedFFN > 0 {
+		b.part = PartShared
+		copied := b.tensor(s.h, Sequence) // the shared experts keep an input of their own
+		b.add(Op{Kind: View, Fused: true, Module: all}, refs(x), refs(copied))
+		whole := all | recipe.ModuleShared
+		shared = b.mlp(Product, copied, s.shared, [3]Op{
+			{ID: "shared-up", Name: "shared experts up", Module: whole},
+			{ID: "shared-activation", Name: "activation of the shared experts", Module: whole | recipe.ModuleAct},
+			{ID: "shared-down", Name: "shared experts down", Module: whole},
+		})
+	}
+	b.part = PartRouter
+	biases := 0.0
+	for _, has := range [...]bool{b.m.MLPBias, b.m.RouterBias} {
+		if has {
+			biases++
+		}
+	}
+	scores, shares := b.tensor(s.e, Sequence), b.tensor(s.e, Sequence)
+	b.Tensors[scores].FP32, b.Tensors[shares].FP32 = true, true
+	b.add(Op{Kind: Gate, ID: "router", Name: "router", Module: all, Other: record.Lit(biases).Times(s.e)}, refs(x), refs(scores))
+	b.add(Op{Kind: Choice, Fused: true, Module: all}, refs(scores), refs(shares))
+
+	b.part = PartExperts
+	rows := b.tensor(s.h, Routed)
+	b.add(Op{Kind: Permute, Part: PartRouter, ID: "permute", Name: "permute and unpermute", Module: all}, refs(x), refs(rows))
+	rows = b.mlp(Grouped, rows, s.expert, [3]Op{
+		{ID: "experts-up", Name: "experts up", Module: all},
+		{ID: "experts-activation", Name: "activation of the experts", Module: all | recipe.ModuleMoEAct},
+		{ID: "experts-down", Name: "experts down", Module: all},
+	})
+	y := b.tensor(s.h, Sequence)
+	b.add(Op{Kind: Permute, Part: PartRouter, ID: "permute", Name: "permute and unpermute", Module: all}, refs(rows, shared), refs(y))
+	return y
+}

@@ -1,0 +1,45 @@
+package model
+
+import "meshscope/engine/record"
+
+// groupedQuery is softmax attention whose heads share keys and values in groups: of one
+// head each (multi-head), of all (multi-query), or between.
+func groupedQuery(b *builder, x Ref) Ref {
+	s, two := &b.size, record.Lit(2)
+	b.part = PartAttention
+	q := b.heads(s.a, s.d, Columns)
+	k, v := b.heads(s.kv, s.d, KeyValue), b.heads(s.kv, s.d, KeyValue)
+	width, kv := b.Tensors[q].Width, b.Tensors[k].Width
+
+	project := Op{Kind: Product, ID: "qkv", Name: "query, key and value projections", Apart: true}
+	if b.m.AttnBias == BiasQKV || b.m.AttnBias == BiasAll {
+		project.Other = width.Plus(two.Times(kv))
+	}
+	b.add(project, refs(x), refs(q, k, v))
+	if p := b.m.QKNorm; p == QKNormPerHead || p == QKNormFullWidth {
+		scale := two.Times(s.d)
+		if p == QKNormFullWidth {
+			scale = width.Plus(kv)
+		}
+		qn, kn := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
+		b.add(Op{Kind: Norm, Fused: true, Other: scale}, refs(q, k), refs(qn, kn))
+		q, k = qn, kn
+	}
+	qr, kr := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
+	b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions"}, refs(q, k), refs(qr, kr))
+	out := b.core(qr, kr, v, s.d)
+	output := Op{Kind: Product, ID: "output", Name: "output projection"}
+	if b.m.AttnBias == BiasAll {
+		output.Other = s.h
+	}
+	y := b.tensor(s.h, Sequence)
+	b.add(output, refs(out), refs(y))
+	return y
+}
+
+// core adds core attention: it writes its output and the logarithm of the sum of each row.
+func (b *builder) core(q, k, v Ref, width record.Num) Ref {
+	out, sums := b.heads(b.size.a, width, Columns), b.tensor(b.size.a, Columns)
+	b.add(Op{Kind: Core, ID: "attention", Name: "core attention"}, refs(q, k, v), refs(out, sums))
+	return out
+}

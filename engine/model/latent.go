@@ -1,0 +1,31 @@
+package model
+
+import "meshscope/engine/recipe"
+
+// latent is multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1):
+// queries, keys and values come up from latents. What goes down to a latent stands whole on
+// every rank of a TP group; without a query latent queries come from the hidden state.
+func latent(b *builder, x Ref) Ref {
+	s, up := &b.size, recipe.ModuleMLAUp
+	b.part = PartAttention
+	q, from := b.heads(s.a, s.nope.Plus(s.rope), Columns), x
+	if b.m.QLoraRank > 0 {
+		down, norm := b.tensor(s.rq, Sequence), b.tensor(s.rq, Sequence)
+		b.add(Op{Kind: Product, ID: "query-down", Name: "query down-projection"}, refs(x), refs(down))
+		b.add(Op{Kind: Norm, Fused: true, Module: up, Other: s.rq}, refs(down), refs(norm))
+		from = norm
+	}
+	down, turned, norm := b.tensor(s.rkv, Sequence), b.tensor(s.rope, Sequence), b.tensor(s.rkv, Sequence)
+	b.add(Op{Kind: Product, ID: "kv-down", Name: "key-value down-projection"}, refs(x), refs(down, turned))
+	b.add(Op{Kind: Norm, Fused: true, Module: up, Other: s.rkv}, refs(down), refs(norm))
+	b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection", Module: up}, refs(from), refs(q))
+	part, v := b.heads(s.a, s.nope, Columns), b.heads(s.a, s.v, Columns)
+	b.add(Op{Kind: Product, ID: "kv-up", Name: "key-value up-projection", Module: up}, refs(norm), refs(part, v))
+	k := b.heads(s.a, s.nope.Plus(s.rope), Columns)
+	b.add(Op{Kind: View, Fused: true, Module: up}, refs(part, turned), refs(k))
+	qr, kr := b.heads(s.a, s.nope.Plus(s.rope), Columns), b.heads(s.a, s.nope.Plus(s.rope), Columns)
+	b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions", Module: up}, refs(q, k), refs(qr, kr))
+	y := b.tensor(s.h, Sequence)
+	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(b.core(qr, kr, v, s.v)), refs(y))
+	return y
+}

@@ -1,0 +1,206 @@
+package model
+
+import (
+	"meshscope/engine/recipe"
+	"meshscope/engine/record"
+)
+
+// Cut says how a tensor lies on the ranks that share a layer.
+type Cut uint8
+
+// Cuts.
+const (
+	Sequence      Cut = iota // along the sequence with SP, else each rank has it whole
+	Columns                  // over TP
+	KeyValue                 // over TP, but a rank has one head at least
+	Routed                   // a row for each expert that a token goes to
+	RoutedColumns            // the same, over expert-TP
+)
+
+// Tensor is what operations of a layer read and write.
+type Tensor struct {
+	Width record.Num // elements per token (or per routed token) on all ranks together
+	Head  record.Num // those of one head
+	Cut   Cut
+	FP32  bool // in 4 bytes whatever the precision
+	By    int  // the operation that makes it; -1: the layer before
+
+	heads record.Num
+}
+
+// Ref is a tensor of a layer; 0 is none.
+type Ref uint8
+
+// Kind is what an operation does. What a stack keeps of a layer and what a GPU takes for it
+// are rules on kinds.
+type Kind uint8
+
+// Kinds of operations.
+const (
+	Product    Kind = iota // by a matrix
+	Gate                   // the router's product, which keeps 16 bits where others have fewer
+	Grouped                // by a matrix of each expert
+	Core                   // scores, softmax and values of attention: reads queries, keys and values
+	Norm                   // of its input
+	Activation             // between the matrices of an MLP
+	Rotary                 // turns queries and keys
+	Choice                 // of experts: softmax and top-k over the router's scores
+	Permute                // of rows to experts and back
+	Residual               // adds the output of a sub-layer to its input
+	View                   // the same numbers under another name
+)
+
+// Part is the part of a layer that an operation belongs to.
+type Part uint8
+
+// Parts.
+const (
+	PartAttention Part = iota
+	PartNorms          // around the sub-layers, with the residual stream
+	PartMLP            // dense
+	PartShared         // experts that every token goes to
+	PartRouter
+	PartExperts
+	PartExtra // what the configuration only counts
+	PartCount = iota
+)
+
+// Op is one operation of a layer.
+type Op struct {
+	Kind     Kind
+	Part     Part
+	ID, Name string         // of its figures; operations of one ID run as one kernel
+	In, Out  [3]Ref         // what it reads and writes
+	Apart    bool           // each output has a matrix of its own
+	Fused    bool           // part of another kernel: costs no time
+	Number   int            // of a product among those of the layer that selective recomputation counts: of the first output where they are apart
+	Module   recipe.Modules // those of --recompute that it belongs to
+	Other    record.Num     // parameters that are no matrix: biases, a norm's scale
+}
+
+// Layer is a short program: the operations of one layer in order.
+type Layer struct {
+	MoE     bool
+	Ops     []Op
+	Tensors []Tensor // 0 is none, 1 the layer's input
+	Heads   record.Num
+	Experts record.Num // routed ones
+	TopK    record.Num // of them that a token goes to
+
+	total  float64
+	params LayerParams
+	flops  LayerFLOPs // but for the scores
+}
+
+// Input is the layer's input.
+const Input Ref = 1
+
+// Tensor returns one of the layer's tensors.
+func (l *Layer) Tensor(r Ref) *Tensor { return &l.Tensors[r] }
+
+// Width returns the width of all tensors of a list.
+func (l *Layer) Width(list [3]Ref) record.Num {
+	var sum record.Terms
+	for _, r := range list {
+		if r != 0 {
+			sum.Add(1, l.Tensors[r].Width)
+		}
+	}
+	return sum.Num()
+}
+
+// IsProduct reports whether an operation multiplies by a matrix.
+func (o *Op) IsProduct() bool { return o.Kind <= Grouped }
+
+// Weights returns the elements of an operation's matrices: of one expert where there is
+// one for each.
+func (l *Layer) Weights(o *Op) record.Num {
+	if !o.IsProduct() {
+		return record.Num{}
+	}
+	return l.Tensors[o.In[0]].Width.Times(l.Width(o.Out))
+}
+
+// SplitOut and SplitIn report whether TP (expert-TP) cuts an operation's output, its input.
+func (l *Layer) SplitOut(o *Op) bool { return l.Tensors[o.Out[0]].Cut.split() }
+
+// SplitIn is SplitOut of the input.
+func (l *Layer) SplitIn(o *Op) bool { return l.Tensors[o.In[0]].Cut.split() }
+
+func (c Cut) split() bool { return c == Columns || c == KeyValue || c == RoutedColumns }
+
+// Core returns the attention of the layer; false where there is none.
+func (l *Layer) Core() (*Op, bool) {
+	for i := range l.Ops {
+		if l.Ops[i].Kind == Core {
+			return &l.Ops[i], true
+		}
+	}
+	return nil, false
+}
+
+// Regions returns how many pieces of the layer TP runs on cut tensors: each begins with a
+// gather of its input and ends with a sum of its output.
+func (l *Layer) Regions() int {
+	n := 0
+	for i := range l.Ops {
+		if o := &l.Ops[i]; o.Kind == Product && o.Part != PartExtra && l.SplitIn(o) && !l.SplitOut(o) {
+			n++
+		}
+	}
+	return n
+}
+
+// Inner returns the width of what the activation of a part reads; 0 where it has none.
+func (l *Layer) Inner(p Part) record.Num {
+	for i := range l.Ops {
+		if o := &l.Ops[i]; o.Kind == Activation && o.Part == p {
+			return l.Width(o.In)
+		}
+	}
+	return record.Num{}
+}
+
+// On returns a tensor's width on one GPU of so many TP and expert-TP ranks. Each rank has one
+// key-value head at least, so that TP beyond their number keeps copies.
+func (t *Tensor) On(tp, etp record.Num) record.Num {
+	switch t.Cut {
+	case Columns:
+		return t.Width.Over(tp)
+	case KeyValue:
+		return t.heads.Over(tp).AtLeast(record.Lit(1)).Times(t.Head)
+	case RoutedColumns:
+		return t.Width.Over(etp)
+	case Sequence, Routed:
+	}
+	return t.Width
+}
+
+// WidthOn returns On of all tensors of a list together.
+func (l *Layer) WidthOn(list [3]Ref, tp, etp record.Num) record.Num {
+	var sum record.Terms
+	for _, r := range list {
+		if r != 0 {
+			sum.Add(1, l.Tensors[r].On(tp, etp))
+		}
+	}
+	return sum.Num()
+}
+
+// Copies returns the parameters of a layer that each rank keeps beyond its share, since TP
+// exceeds the key-value heads.
+func (l *Layer) Copies(tp record.Num) record.Num {
+	var sum record.Terms
+	for i := range l.Ops {
+		o := &l.Ops[i]
+		if !o.IsProduct() {
+			continue
+		}
+		for _, r := range o.Out {
+			if t := &l.Tensors[r]; r != 0 && t.Cut == KeyValue && t.heads.V < tp.V {
+				sum.Add(1, l.Tensors[o.In[0]].Width.Times(t.Head).Times(record.Lit(1).Minus(t.heads.Over(tp))))
+			}
+		}
+	}
+	return sum.Num()
+}
