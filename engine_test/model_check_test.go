@@ -17,7 +17,10 @@ func TestModelCheckNamesTheField(t *testing.T) {
 	moe.Experts, moe.TopK, moe.ExpertFFN, moe.MoEFreq = 64, 6, 1408, 1
 	mla := moe
 	mla.QLoraRank, mla.KVLoraRank, mla.QKNopeDim, mla.QKRopeDim, mla.VHeadDim = 1536, 512, 128, 64, 128
-	for _, m := range []model.Model{dense, moe, mla} {
+	local, hybrid := dense, dense
+	local.LocalWindow, local.LocalRatio, local.Attention = 1024, "5:1", "gqa, 5 local : 1 global"
+	hybrid.LocalRatio, hybrid.Attention = "7:1 (linear:softmax)", "hybrid: linear and softmax"
+	for _, m := range []model.Model{dense, moe, mla, local, hybrid} {
 		if errs := m.Check(); errs.Err() != nil {
 			t.Errorf("a sound model is refused: %v", errs)
 		}
@@ -44,6 +47,10 @@ func TestModelCheckNamesTheField(t *testing.T) {
 		{"qk_norm", dense, func(m *model.Model) { m.QKNorm = model.QKNormLatent }},
 		{"local_to_global_ratio", dense, func(m *model.Model) { m.LocalRatio = "five" }},
 		{"local_to_global_ratio", dense, func(m *model.Model) { m.LocalRatio = "0:0" }},
+		{"local_to_global_ratio", dense, func(m *model.Model) { m.LocalRatio = "5:1" }}, // of no window
+		{"attention", dense, func(m *model.Model) { m.Attention = "NaN" }},
+		{"attention", dense, func(m *model.Model) { m.Attention = "gqa2, local" }},
+		{"attention", dense, func(m *model.Model) { m.Attention = "5" }},
 		{"params_extra", dense, func(m *model.Model) { m.ExtraParams = -1 }},
 		{"name", dense, func(m *model.Model) { m.Name = "\x1b]0;title\a" }},
 		{"name", dense, func(m *model.Model) { m.Name = strings.Repeat("x", 1e6) }},

@@ -62,11 +62,17 @@ func megatronEnv(s *engine.Setup) []Entry {
 	case (s.TP > 1 || s.CP > 1) && !blackwell(s):
 		env = append(env, Entry{Key: connections, Value: 1, Why: "asserted before Blackwell where tp or cp is over 1 (megatron/training/arguments.py:1443-1480)"})
 	}
-	if fusedMLP(s) {
-		env = append(env, Entry{Key: "NVTE_CUTEDSL_FUSED_GROUPED_MLP", Value: 1, From: []string{"grouped_mlp"}, Why: "one kernel for the experts of a rank"})
+	switch {
+	case fusedMLP(s):
+		env = append(env, Entry{Key: fusedVariable, Value: 1, From: []string{"grouped_mlp"}, Why: "one kernel for the experts of a rank"})
+	case s.Model.IsMoE() && s.GroupedMLP == recipe.GroupedLoop:
+		env = append(env, Entry{Key: fusedVariable, Value: 0, From: []string{"grouped_mlp"}, Why: "a product for each expert of a rank"})
 	}
 	return env
 }
+
+// fusedVariable says whether the MLPs of a rank's experts are one kernel.
+const fusedVariable = "NVTE_CUTEDSL_FUSED_GROUPED_MLP"
 
 func fusedMLP(s *engine.Setup) bool {
 	return s.Model.IsMoE() && runs(s).GroupedMLP == recipe.GroupedFused

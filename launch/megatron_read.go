@@ -216,10 +216,16 @@ func (r *reader) processes(gpus, line int) {
 
 // grouped settles what runs the experts of a rank, which a variable says.
 func (r *reader) grouped(s *script) {
-	if v := s.vars["NVTE_CUTEDSL_FUSED_GROUPED_MLP"]; len(v) == 1 && v[0].text == "1" {
-		r.Setup["grouped_mlp"] = string(recipe.GroupedFused)
-		r.Understood = append(r.Understood, Understood{Key: "NVTE_CUTEDSL_FUSED_GROUPED_MLP", Value: 1, Setup: []string{"grouped_mlp"}, Line: v[0].line})
+	v := s.vars[fusedVariable]
+	if len(v) != 1 || v[0].text != "0" && v[0].text != "1" {
+		return
 	}
+	on, how := 0, recipe.GroupedLoop
+	if v[0].text == "1" {
+		on, how = 1, recipe.GroupedFused
+	}
+	r.Setup["grouped_mlp"] = string(how)
+	r.Understood = append(r.Understood, Understood{Key: fusedVariable, Value: on, Setup: []string{"grouped_mlp"}, Line: v[0].line})
 }
 
 // finishMegatron settles what flags mean together, and what Megatron-LM does without them.

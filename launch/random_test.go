@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 	"meshscope/engine_test/draws"
 	"meshscope/launch"
 	"meshscope/presets"
@@ -68,6 +69,24 @@ func drawn(r *rand.Rand, models []presets.ModelPreset) (engine.Setup, bool) {
 		}
 	}
 	return s, engine.Legal(s)
+}
+
+// TestGroupedMLP: how the MLPs of experts run comes back, from each of the files that can say it.
+func TestGroupedMLP(t *testing.T) {
+	for _, id := range []string{"megatron", "bridge"} {
+		l, _ := launch.Find(id)
+		for _, how := range []recipe.GroupedMLP{recipe.GroupedLoop, recipe.GroupedFused} {
+			s := setup(t, "qwen3-30b-a3b", knob.Given{knob.GPUs: 16, knob.EP: 8, knob.GBS: 64, knob.Seq: 4096})
+			s.GroupedMLP = how
+			d, refused := l.Export(&s, "test")
+			if len(refused) > 0 {
+				t.Fatalf("%s: %+v", id, refused)
+			}
+			if got, _ := back(t, d, &s); got.GroupedMLP != how {
+				t.Errorf("%s: %s comes back as %s", id, how, got.GroupedMLP)
+			}
+		}
+	}
 }
 
 // TestRandomRoundTrip: random legal setups that a launcher accepts come back.

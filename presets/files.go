@@ -46,6 +46,9 @@ func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library
 	return with
 }
 
+// ReadsModels reports whether a model may be named by its file.
+func (l *Library) ReadsModels() bool { return l.outside != nil }
+
 // configFile is the file of a model in the folder of a checkpoint.
 const configFile = "config.json"
 

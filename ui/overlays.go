@@ -181,7 +181,7 @@ func (m *Model) presetList(id overlay.ID) overlay.Action {
 				return closing(state.Action{Verb: state.UseModel, Model: chosen})
 			})
 			p.Typed = func(text string) (overlay.Action, string) {
-				if !isPath(text) {
+				if !isPath(text) || !m.options.Library.ReadsModels() {
 					return nil, ""
 				}
 				return m.modelFile(p, text), "enter reads this file"

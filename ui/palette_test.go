@@ -108,6 +108,17 @@ func TestPaletteKnowsEverything(t *testing.T) {
 	}
 }
 
+// TestGuestNamesNoFile: where the library opens no file, as for a guest of a server, a path is a name that no model has.
+func TestGuestNamesNoFile(t *testing.T) {
+	m := sample(t, 120, 36)
+	m.catalog = overlay.ReadCatalog(m.options.Library)
+	keys(m, "m")
+	send(m, tea.PasteMsg{Content: "/etc/passwd"})
+	if shown := screenText(m); !strings.Contains(shown, "filter /etc/passwd") || strings.Contains(shown, "reads this file") {
+		t.Errorf("\n%s", shown)
+	}
+}
+
 // TestModelByPath: a path that is typed into the list of models reads the file; one that cannot be
 // read stays there with the reason, until it is edited.
 func TestModelByPath(t *testing.T) {

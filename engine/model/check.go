@@ -178,8 +178,16 @@ func (c *checker) words(m *Model) {
 	}
 	c.oneOf("attn_bias", m.AttnBias, AttentionBiases())
 	c.oneOf("qk_norm", m.QKNorm, QKNorms())
-	if _, _, ok := m.ratio(); m.LocalRatio != "" && !ok {
+	remarks := strings.TrimLeft(m.Attention, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+	if word := strings.TrimSuffix(m.Attention, remarks); m.Attention != "" && !slices.Contains(Attentions(), word) {
+		c.add("attention", escape.Quote(m.Attention), strings.Join(Attentions(), ", ")+", with remarks after it, or nothing")
+	}
+	switch _, _, ok := m.ratio(); {
+	case m.LocalRatio == "":
+	case !ok:
 		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio), "local:global layers such as 5:1, or nothing")
+	case m.LocalWindow == 0 && !strings.Contains(m.LocalRatio, linear):
+		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio), "nothing without a local_window, or layers of linear attention such as 7:1 (linear:softmax)")
 	}
 	if !m.IsMLA() && m.QKNorm == QKNormLatent {
 		c.add("qk_norm", strconv.Quote(m.QKNorm), "latent only with kv_lora_rank (MLA)")

@@ -13,8 +13,8 @@ import (
 // ErrKind reports a folder or a device in place of a file.
 var ErrKind = errors.New("not a regular file")
 
-// ErrWait reports a pipe without data for PipeWait.
-var ErrWait = fmt.Errorf("no data from the pipe for %v; standard input (-) has no time limit", PipeWait)
+// ErrWait reports a pipe, or a file of the kernel, without data for PipeWait.
+var ErrWait = fmt.Errorf("no data from it for %v; standard input (-) has no time limit", PipeWait)
 
 // Open opens a regular file or a named pipe. A device or a folder gives ErrKind; a pipe
 // without a writer, here or while reading, gives ErrWait.
@@ -27,7 +27,11 @@ func open(name string, wait time.Duration) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if name == os.DevNull || info.Mode().IsRegular() {
-		return os.Open(name)
+		file, err := os.Open(name)
+		if err != nil || info.Size() > 0 {
+			return file, err
+		}
+		return &patient{file: file, wait: wait}, nil // what the kernel makes up has no size, and may wait
 	}
 	if info.Mode().Type() != fs.ModeNamedPipe {
 		return nil, fmt.Errorf("%s, %w or pipe", kindOf(info), ErrKind)
@@ -87,6 +91,36 @@ func (p pipe) Read(b []byte) (int, error) {
 	}
 	return n, err
 }
+
+// patient is a file without deadlines of which no read waits longer than wait.
+type patient struct {
+	file io.ReadCloser
+	wait time.Duration
+}
+
+// Read waits for data, no longer than p.wait.
+func (p *patient) Read(b []byte) (int, error) {
+	type part struct {
+		text []byte
+		err  error
+	}
+	done := make(chan part, 1)
+	room := len(b)
+	go func() { // leaks where nothing comes: a blocked read cannot be cancelled
+		text := make([]byte, room)
+		n, err := p.file.Read(text)
+		done <- part{text[:n], err}
+	}()
+	select {
+	case got := <-done:
+		return copy(b, got.text), got.err
+	case <-time.After(p.wait):
+		return 0, ErrWait
+	}
+}
+
+// Close closes the file.
+func (p *patient) Close() error { return p.file.Close() }
 
 // ReadFile reads a regular file or a named pipe of at most the given number of bytes. A
 // longer one gives an *Error, an unreadable one an error of the file system.

@@ -105,3 +105,23 @@ func TestPipes(t *testing.T) {
 		}
 	})
 }
+
+// TestPatience: a regular file that the kernel makes up, as /proc/kmsg is, has the time limit of a pipe; what comes in
+// time is read.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = read.Close() }()
+	go func() { _, _ = write.WriteString("text") }()
+	b := make([]byte, 10)
+	if n, err := input.Patient(read, time.Minute).Read(b); string(b[:n]) != "text" || err != nil {
+		t.Errorf("%q, %v", b[:n], err)
+	}
+	if _, err := input.Patient(read, pipeWait).Read(b); !errors.Is(err, input.ErrWait) {
+		t.Error(err)
+	}
+	_ = write.Close()
+}

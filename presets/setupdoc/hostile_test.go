@@ -28,10 +28,10 @@ func TestTooManyKeys(t *testing.T) {
 		{"flat.json", "{\n" + keys(manyJSON, `"k%d": 1,`) + `"z": 1}`, "flat.json:50002:1: more than 50000 keys"},
 		{"nested.json", `{"set": {` + "\n" + keys(manyJSON, `"k%d": 1,`) + `"z": 1}}`, "nested.json:50001:1: more than 50000 keys"},
 		{"lists.json", `{"set": [` + keys(manyJSON, `{"k%d": 1},`) + `1]}`, "lists.json:50000:2: more than 50000 keys"},
-		{"flat.toml", keys(many, "k%d = 1"), "flat.toml:4001:1: more than 4000 keys"},
-		{"tables.toml", keys(many, "[k%d]"), "tables.toml:4001:2: more than 4000 keys"},
-		{"array.toml", keys(many, "[[k.a%d]]"), "array.toml:2001:3: more than 4000 keys"},
-		{"inline.toml", "k = [" + strings.Repeat("{a = 1, b = 2},\n", many) + "]\n", "inline.toml:2000:9: more than 4000 keys"},
+		{"flat.toml", keys(many, "k%d = 1"), "flat.toml:1001:1: more than 1000 keys"},
+		{"tables.toml", keys(many, "[k%d]"), "tables.toml:1001:2: more than 1000 keys"},
+		{"array.toml", keys(many, "[[k.a%d]]"), "array.toml:501:3: more than 1000 keys"},
+		{"inline.toml", "k = [" + strings.Repeat("{a = 1, b = 2},\n", many) + "]\n", "inline.toml:500:9: more than 1000 keys"},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {

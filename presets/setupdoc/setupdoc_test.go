@@ -218,7 +218,7 @@ func TestFlagsWinOverTheText(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, a := range []string{"model.layers=40", "model.local_to_global_ratio=5:1", "model.name=7b", "mbs=2", "model.tied_embeddings=true", " cluster.inter.bandwidth = 1e10"} {
+	for _, a := range []string{"model.layers=40", "model.local_window=1024", "model.local_to_global_ratio=5:1", "model.name=7b", "mbs=2", "model.tied_embeddings=true", " cluster.inter.bandwidth = 1e10"} {
 		if err := d.Assign(a); err != nil {
 			t.Fatalf("%s: %v", a, err)
 		}

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"meshscope/engine"
-	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/lessons"
 	"meshscope/presets"
@@ -61,28 +61,34 @@ func (r *Room) snapshot() (kept, error) {
 // such file, or where its lesson is over or another one than the first that is asked for now began it.
 func (r *Room) Load(file string, first *lessons.Lesson, all []*lessons.Lesson, lib *presets.Library) (bool, error) {
 	data, err := input.ReadFile(file, input.MaxDocument)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err == nil && len(bytes.TrimSpace(data)) == 0: // as a full disk leaves it
 		return false, nil
 	}
-	var k kept
-	if err == nil {
-		err = json.Unmarshal(data, &k)
+	damaged := func(err error) (bool, error) {
+		return false, &input.Error{File: file, Err: fmt.Errorf("the kept class cannot be read: %w", input.Reason(err))}
 	}
 	if err != nil {
-		return false, fmt.Errorf("the kept class cannot be read: %w", err)
+		return damaged(err)
+	}
+	var k kept
+	if err := input.DecodeJSON(data, &k); err != nil {
+		return damaged(err)
 	}
 	setup, err := setupOf(k.Setup, lib)
 	if err != nil {
-		return false, fmt.Errorf("the kept class in %s: %w", escape.Name(file), err)
+		return damaged(err)
 	}
 	var l *lessons.Lesson
 	if k.Lesson != "" {
 		if l, err = lessons.Find(all, k.Lesson); err != nil {
-			return false, fmt.Errorf("the kept class: %w", err)
+			return damaged(err)
 		}
 	}
 	if err := k.check(l); err != nil {
-		return false, fmt.Errorf("the kept class in %s %w", escape.Name(file), err)
+		return damaged(err)
 	}
 	if first != nil && l != first && (l == nil || k.Begun != first.ID) {
 		return false, nil

@@ -3,15 +3,19 @@ package room_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
 	"meshscope/engine_test/draws"
 	"meshscope/lessons"
 	"meshscope/presets"
+	"meshscope/presets/input"
 	"meshscope/serve/room"
 	"meshscope/ui/class"
 )
@@ -171,12 +175,27 @@ func TestKeep(t *testing.T) {
 	if err != nil || !bytes.Contains(text, []byte(`"2": 1`)) {
 		t.Errorf("the votes of the first act are lost: %v\n%s", err, text)
 	}
-	for _, broken := range []string{"", "{", `{"place":{},"lesson":"second-step"}`, `{"lesson":"none"}`} {
+	// Whatever the damage, it is one of the file, with its name.
+	damaged := func(what string, ok bool, err error) {
+		t.Helper()
+		at, is := errors.AsType[*input.Error](err)
+		if ok || !is || at.File != file || !strings.Contains(err.Error(), "the kept class cannot be read: ") {
+			t.Errorf("%s: taken %v, %v", what, ok, err)
+		}
+	}
+	for _, broken := range []string{"x", "{", "[]", "{}", "null", strings.Repeat("[", 100_000), `{"place":{},"lesson":"second-step"}`, `{"lesson":"none"}`, strings.Repeat(" ", 2<<20)} {
 		if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := again.Load(file, nil, nil, presets.Default()); ok || err == nil {
-			t.Errorf("%q is taken", broken)
+		ok, err := again.Load(file, nil, nil, presets.Default())
+		damaged(fmt.Sprintf("%.40q", broken), ok, err)
+	}
+	for _, empty := range []string{"", "\n"} {
+		if err := os.WriteFile(file, []byte(empty), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := again.Load(file, nil, nil, presets.Default()); ok || err != nil {
+			t.Errorf("an empty file is not as none: %v, %v", ok, err)
 		}
 	}
 	all := []*lessons.Lesson{presenter.Now().Lesson}
@@ -190,9 +209,8 @@ func TestKeep(t *testing.T) {
 		if err := os.WriteFile(file, altered, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := again.Load(file, nil, all, presets.Default()); ok || err == nil {
-			t.Errorf("a class with %s is taken", change[1])
-		}
+		ok, err := again.Load(file, nil, all, presets.Default())
+		damaged("a class with "+change[1], ok, err)
 	}
 	if ok, err := again.Load(file+"x", nil, nil, presets.Default()); ok || err != nil {
 		t.Errorf("a file that is not there: %v %v", ok, err)

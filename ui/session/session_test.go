@@ -263,7 +263,17 @@ func TestLinks(t *testing.T) {
 	if _, got := open(t, target); got != s {
 		t.Errorf("%+v", got)
 	}
-	store, start, notices := Open(dir, presets.Default())
+	if err := os.WriteFile(target, []byte("a letter"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, start, notices := Open(path, presets.Default())
+	if len(notices) != 1 || !strings.Contains(notices[0], "leads to "+target+", which is no session") {
+		t.Errorf("a link to something else: %q", notices)
+	}
+	if err := store.Save(start, some()); err != nil || content(t, target) != "a letter" {
+		t.Errorf("what a link leads to is now %q, %v", content(t, target), err)
+	}
+	store, start, notices = Open(dir, presets.Default())
 	if len(notices) != 1 || !strings.Contains(notices[0], "regular file") || !strings.Contains(notices[0], "not be kept") {
 		t.Errorf("a folder: %q", notices)
 	}

@@ -23,6 +23,7 @@ import (
 // Store is the file of one run: read at its start, written at its end.
 type Store struct {
 	path string
+	link string // what leads to it; empty: nothing
 	lib  setupdoc.Library
 	read document // as it was at the start
 
@@ -39,7 +40,9 @@ func Open(path string, lib setupdoc.Library) (store *Store, last Session, notice
 		return s, None(), nil
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
-		s.path = target // a link stays one
+		if target != path {
+			s.path, s.link = target, path // a link stays one
+		}
 	}
 	unlock := lock(filepath.Dir(s.path))
 	defer unlock()
@@ -117,6 +120,10 @@ func (s *Store) refuse(text []byte, refused map[string]error) string {
 // in the way.
 func (s *Store) setAside(why error) string {
 	notice := "it cannot be read: " + escape.Line(why.Error())
+	if s.link != "" {
+		s.off = true // it may be anything of somebody's
+		return fmt.Sprintf("this session will not be kept: %s leads to %s, which is no session; %s", escape.Name(s.link), escape.Name(s.path), notice)
+	}
 	aside, err := free(s.path)
 	if err == nil {
 		err = os.Rename(s.path, aside)
