@@ -332,7 +332,7 @@ func (f *calibrateFlags) rowSetup(a *app, cells []measured.Cell) (engine.Setup, 
 	if slices.ContainsFunc(cells, func(c measured.Cell) bool { return c.Key == "model" }) {
 		lib = f.library(a)
 	}
-	return f.setup.over(doc, lib)
+	return f.setup.over(doc.AsStated(), lib)
 }
 
 // jobSetup returns the setup of a job: what its log says, or the file next to the log, or --setup,
@@ -360,7 +360,7 @@ func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine
 	if err != nil {
 		return engine.Setup{}, err
 	}
-	return f.setup.over(doc, lib)
+	return f.setup.over(doc.AsStated(), lib)
 }
 
 // printedArguments returns the setup of the arguments that Megatron-LM prints, read as its command

@@ -23,8 +23,9 @@ func (a *app) evalCommand() *cobra.Command {
 		Long: "Evaluate one layout: memory of every pipeline rank, bubble, communication, step time, throughput.\n\n" +
 			"If none of dp, tp, pp, cp, ep and zero is given, every knob that is not given comes from the best layout of 'search' (layout_chosen in JSON). Otherwise:\n\n" +
 			"Values that are not given are derived (gpus = dp x tp x pp x cp, gbs = mbs x microbatches x dp) or have a default: " +
-			"8 nodes, every degree 1, mbs 1, 4 " + knob.BatchDepthUnit + ", sequences of 8192 tokens or the model's own " +
-			"length, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention. " +
+			"batch, sequence, precision and dispatcher of the published run of the model nearest in GPUs on this generation of them, " +
+			"else 4 " + knob.BatchDepthUnit + ", 8192 tokens or the model's own length, bf16, alltoall; " +
+			"8 nodes, every degree 1, mbs 1, sp with tp, zero 1, 1f1b (interleaved with vpp), no recompute, bf16 with fp32 gradients, adam, flash attention. " +
 			"The textbook stack has zero 0 and standard attention instead. Numbers may end in k or M, which are powers of two: " +
 			"--seq 8k is --seq 8192; a global batch in tokens is --gbs 4Mtok.\n\n" +
 			"Exit code: 0 legal and fits, 1 run-time error, 2 usage error, 3 illegal layout, 4 legal but does not fit. " +

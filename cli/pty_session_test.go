@@ -49,7 +49,7 @@ func TestTerminalPublishedRuns(t *testing.T) {
 			},
 			flags: []string{
 				"--model=deepseek-v3", "--cluster=deepseek-h800", "--gpus=2048", "--tp=1", "--pp=16",
-				"--ep=64", "--dp=128", "--gbs=15360", "--seq=4096", "--sp=off",
+				"--ep=64", "--dp=128", "--gbs=15360", "--seq=4096", "--sp=off", "--precision=bf16", "--dispatcher=auto",
 			},
 		},
 	} {

@@ -53,7 +53,7 @@ func (a *app) searchCommand() *cobra.Command {
 			"(for largest-mbs further powers of two up to the batch); every ep and zero; etp 1 or tp; schedules 1f1b and interleaved; " +
 			"recompute none, full, quarters of the layers, and on Megatron-Core parts of layers with experts (modules:norm,moe-act; with MLA mla-up, or all three).\n\n" +
 			"If no number of GPUs is given, search uses that of 'eval'; fewest-gpus tries 1, 2, 4 nodes and so on, then the numbers between the fewest that suffice and the next smaller one, in ever finer steps. " +
-			"If no global batch is given, search uses one near 4 million tokens, or that of 'eval' if tp, pp, cp and gpus each have one value and mbs and microbatches no list. " +
+			"If no global batch is given, search uses that of the published run of the model nearest in GPUs, else one near 4 million tokens, or that of 'eval' if tp, pp, cp and gpus each have one value and mbs and microbatches no list. " +
 			"For fewest-gpus such a batch adapts to the GPUs. No batch grows to meet a deadline unless --gbs gives larger ones (--gbs 512..4096). A deadline is met where the slow end of the step's error band meets it.\n\n" +
 			"Exit code: 0 a layout was found, 1 the time ended before one was found, or a run-time error, 2 usage error, 3 no legal layout, 4 none fits or meets the deadline, " +
 			"130 after ctrl+c, with what was found by then.",

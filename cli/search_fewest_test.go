@@ -61,7 +61,7 @@ func TestFewestGPUs(t *testing.T) {
 
 // A batch that nobody chose does not grow to meet a deadline; one that is asked for does.
 func TestDeadlineLeavesTheBatch(t *testing.T) {
-	question := "--model llama3.1-8b --gpus 2048 --tokens 15T --deadline 12d --pp 1 --top 1"
+	question := "--model qwen3-8b --gpus 2048 --tokens 15T --deadline 12d --pp 1 --top 1"
 	if !draws.Deep() {
 		question += " --tp 2,4 --cp 1 --zero 1"
 	}

@@ -87,7 +87,7 @@ func TestFewestIsWhatEachNumberFinds(t *testing.T) {
 			one.Objective, one.Top = search.Throughput, 1
 			one.Space.FollowGBS = false
 			one.Space.GPUs = []int{gpus}
-			one.Space.GBS = []int{search.DefaultGBS(one.Space.GPUs, p.Setup.Seq)}
+			one.Space.GBS = []int{search.UnsetGBS(&p.Setup, one.Space.GPUs, p.Setup.Seq)}
 			found := search.Run(t.Context(), one, nil).Best
 			if len(found) == 0 {
 				continue

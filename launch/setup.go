@@ -79,7 +79,7 @@ func (r *Reading) Document(lib *presets.Library) (*setupdoc.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return doc, r.over(doc)
+	return doc.AsStated(), r.over(doc)
 }
 
 // slug returns a name as an id: its signs that a command line takes as they are, 60 at most.

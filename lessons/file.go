@@ -250,7 +250,7 @@ func settle(all Settings, lib *presets.Library) (s engine.Setup, at string, err 
 			return s, key, err
 		}
 	}
-	s, err = d.Setup(lib)
+	s, err = d.AsStated().Setup(lib)
 	return s, "", err
 }
 

@@ -1,6 +1,7 @@
 package presets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -154,9 +155,10 @@ const Columns = "group,release,source,example,gpu,vendor,generation,stack,family
 
 // fields are the values of a line, read one by one; the first error stays.
 type fields struct {
-	rest   string
-	ended  bool
-	failed error
+	rest    string
+	columns string // their names; empty: Columns
+	ended   bool
+	failed  error
 }
 
 func (f *fields) fail(err error) {
@@ -167,7 +169,7 @@ func (f *fields) fail(err error) {
 
 func (f *fields) next() string {
 	if f.ended {
-		f.fail(errors.New("values are missing; needed: " + Columns))
+		f.fail(errors.New("values are missing; needed: " + cmp.Or(f.columns, Columns)))
 		return ""
 	}
 	text, rest, more := strings.Cut(f.rest, ",")

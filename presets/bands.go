@@ -16,6 +16,7 @@ import (
 const (
 	distancesFile = "distances.toml"
 	bandsFile     = "bands.csv"
+	recipesFile   = "recipes.csv"
 )
 
 // readPublished reads what published runs tell about errors: the built-in files, which no
@@ -35,7 +36,11 @@ func (l *Library) readPublished() (*hardware.Published, error) {
 	if err := fillBands(p, string(text)); err != nil {
 		return nil, err
 	}
-	return p, nil
+	if text, err = readFile(l.fsys, recipesFile); err != nil {
+		return nil, err
+	}
+	p.Recipes, err = readRecipes(string(text))
+	return p, err
 }
 
 // ownBands refuses files of the user's own that would replace the error bands.
@@ -43,9 +48,9 @@ func (l *Library) ownBands() (errs []error) {
 	if l.base == nil {
 		return nil
 	}
-	for _, name := range []string{distancesFile, bandsFile} {
+	for _, name := range []string{distancesFile, bandsFile, recipesFile} {
 		if _, err := readFile(l.fsys, name); !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, &input.Error{File: name, Err: errors.New("without effect: error bands are built in, from published runs")})
+			errs = append(errs, &input.Error{File: name, Err: errors.New("without effect: what published runs tell is built in")})
 		}
 	}
 	return errs

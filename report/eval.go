@@ -76,7 +76,13 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 		Fact{"layout", fmt.Sprintf("dp %d  tp %d  pp %d  vpp %d  cp %d  ep %d  etp %d  sp %s  zero %d", s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, figure.OnOff(s.SP), s.ZeRO)},
 		Fact{"batch", fmt.Sprintf("%s = mbs %s x %s x dp %d; %s tokens each", figure.Plural(s.GBS, "sequence"), figure.Comma(s.MBS),
 			figure.Plural(s.MicroBatches, "micro-batch"), s.DP, figure.Comma(s.Seq))})
-	if unsetBatch {
+	tokens, _ := s.PublishedTokens(s.GPUs)
+	for _, words := range []string{publishedWords(s), starvedWords(s)} {
+		if words != "" {
+			facts = append(facts, Fact{"", words})
+		}
+	}
+	if unsetBatch && tokens == 0 {
 		facts = append(facts, Fact{"", "global batch not given; using " + BatchDepth(s)},
 			Fact{"", fmt.Sprintf("(search uses %s by default: --gbs %d)", search.UsualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))})
 	}

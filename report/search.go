@@ -133,11 +133,16 @@ func (o *Search) batchTokens() string {
 // defaultWords tells which global batch is used if none is given.
 func (o *Search) defaultWords() string {
 	sp := &o.Problem.Space
+	usual := o.usualBatch()
 	switch {
+	case o.Query.AsEval && o.published():
+		return "using " + usual
 	case o.Query.AsEval:
 		return "using " + BatchDepth(&o.Query.Setup) + ", as eval"
 	case len(sp.Seq) > 1:
-		return "using " + search.UsualBatch() + " at the longest sequence"
+		return "using " + usual + " at the longest sequence"
+	case o.published():
+		return "using " + usual
 	case slices.Max(sp.Seq) >= 2*search.TargetTokens:
 		return "using one sequence, which has more tokens than the default, " + search.UsualBatch()
 	}

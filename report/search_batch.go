@@ -14,9 +14,24 @@ import (
 func (o *Search) batchWords() string {
 	sp := &o.Problem.Space
 	if sp.FollowGBS {
-		return "using the default of each number of GPUs, " + search.UsualBatch()
+		return "using the default of each number of GPUs, " + o.usualBatch()
 	}
 	return o.defaultWords()
+}
+
+// published reports whether a batch that nobody gave is that of a published run.
+func (o *Search) published() bool {
+	tokens, _ := o.Problem.Setup.PublishedTokens(slices.Max(o.Problem.Space.GPUs))
+	return tokens > 0
+}
+
+// usualBatch says what a batch is that nobody gave.
+func (o *Search) usualBatch() string {
+	tokens, r := o.Problem.Setup.PublishedTokens(slices.Max(o.Problem.Space.GPUs))
+	if tokens == 0 {
+		return search.UsualBatch()
+	}
+	return "that of " + r.Run(figure.Comma)
 }
 
 // gpuWords lists the numbers of GPUs among which the fewest were searched.

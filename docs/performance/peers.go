@@ -73,7 +73,7 @@ func evaluation() (measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	setup, err := doc.Setup(presets.Default())
+	setup, err := doc.AsStated().Setup(presets.Default())
 	if err != nil {
 		return nil, err
 	}

@@ -8,9 +8,12 @@ import (
 	"meshscope/engine/units"
 )
 
-// Published is what is known about the errors of predictions: the tables of published
-// runs. It is never changed once a Cluster points to it.
-type Published struct{ Time, Memory band.Table }
+// Published is what published runs tell: the errors of predictions, and what models were trained
+// with. It is never changed once a Cluster points to it.
+type Published struct {
+	Time, Memory band.Table
+	Recipes      []Recipe
+}
 
 // Own are the parts of a calibration that come from files of the user's own: what the
 // built-in ones scored says little about them.

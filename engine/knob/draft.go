@@ -18,6 +18,7 @@ type Draft struct {
 	batch string // the global batch where it was given in tokens
 
 	hasModel, hasCluster bool // given
+	published            bool // what is not given may be that of a published run
 	given                given
 	wrong                error // the first value of With that cannot be taken
 }

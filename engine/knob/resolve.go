@@ -54,6 +54,9 @@ func (d Draft) Resolve() (Setup, error) {
 	if err != nil {
 		return Setup{}, err
 	}
+	if d.published {
+		d.follow(&s)
+	}
 	if err := d.resolveBatch(&s, divides); err != nil {
 		return Setup{}, err
 	}
@@ -167,6 +170,9 @@ func (d *Draft) resolveBatch(s *Setup, gpusDivide bool) error {
 		// One sequence per data-parallel rank, pipeline rank and 4 turns; in
 		// whole micro-batches where mbs does not divide that.
 		s.MicroBatches = min((s.PP*DefaultBatchDepth+s.MBS-1)/s.MBS, MaxMicroBatches)
+		if d.published {
+			s.followBatch()
+		}
 	}
 	s.GBS = product(s.MBS, s.MicroBatches, s.DP)
 	if s.GBS > MaxBatch {

@@ -7,7 +7,7 @@ func (p *Problem) batches(gpus int) []int {
 	if !p.Space.FollowGBS {
 		return or(p.Space.GBS, p.Setup.GBS)
 	}
-	return []int{DefaultGBS([]int{gpus}, slices.Max(or(p.Space.Seq, p.Setup.Seq)))}
+	return []int{UnsetGBS(&p.Setup, []int{gpus}, slices.Max(or(p.Space.Seq, p.Setup.Seq)))}
 }
 
 // Batches returns the global batches that are tried, of all numbers of GPUs.

@@ -3,7 +3,9 @@ package search
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"meshscope/engine"
 	"meshscope/engine/layout"
 )
 
@@ -25,16 +27,17 @@ const largestOdd = 15
 // goes. Over many numbers of GPUs the common odd part leaves no room for powers
 // of two, which most layouts want: then it is a power of two alone.
 func DefaultGBS(gpus []int, seq int) int {
-	target := max(TargetTokens/max(seq, 1), 1)
+	return dividing(gpus, max(TargetTokens/max(seq, 1), 1))
+}
+
+// dividing returns a global batch near a target that divides as DefaultGBS says.
+func dividing(gpus []int, target int) int {
 	odd, most := 1, min(largestOdd, target)
 	if len(gpus) == 1 {
 		most = target
 	}
 	for _, n := range gpus {
-		part := max(n, 1)
-		for part%2 == 0 {
-			part /= 2
-		}
+		part := oddPart(n)
 		if odd = odd / layout.GCD(odd, part) * part; odd > most {
 			odd = 1
 			break
@@ -49,6 +52,30 @@ func DefaultGBS(gpus []int, seq int) int {
 	return gbs
 }
 
+// UnsetGBS returns the global batch of a setup's model on so many GPUs where nobody gives one: that of
+// the published run nearest in GPUs, in tokens where the sequence is another, else DefaultGBS.
+func UnsetGBS(s *engine.Setup, gpus []int, seq int) int {
+	tokens, r := s.PublishedTokens(slices.Max(gpus))
+	if tokens == 0 {
+		return DefaultGBS(gpus, seq)
+	}
+	near := BatchNear(tokens, gpus, seq)
+	if seq == r.Seq {
+		near = r.GBS
+	}
+	if !slices.ContainsFunc(gpus, func(n int) bool { return near%oddPart(n) != 0 }) {
+		return near
+	}
+	return dividing(gpus, max(tokens/max(seq, 1), 1))
+}
+
+// oddPart returns a number without its factors of two.
+func oddPart(n int) int {
+	for n = max(n, 1); n%2 == 0; n /= 2 {
+	}
+	return n
+}
+
 // BatchNear returns the global batch nearest to so many tokens that divides well, in sequences: a
 // multiple of a power of two and of the odd part of the numbers of GPUs, no coarser than a
 // sixteenth of it where that is possible.
@@ -56,10 +83,7 @@ func BatchNear(tokens int, gpus []int, seq int) int {
 	target := float64(tokens) / float64(max(seq, 1))
 	unit := 1
 	for _, n := range gpus {
-		part := max(n, 1)
-		for part%2 == 0 {
-			part /= 2
-		}
+		part := oddPart(n)
 		if lcm := unit / layout.GCD(unit, part) * part; lcm <= largestOdd {
 			unit = lcm
 		}

@@ -188,7 +188,7 @@ func (q *Query) gbs(gpus []int, seq int) int {
 	if q.UnsetBatch = true; q.AsEval {
 		return q.Setup.GBS // what eval takes
 	}
-	return DefaultGBS(gpus, seq)
+	return UnsetGBS(&q.Setup, gpus, seq)
 }
 
 // Lengths between which the longest sequence is looked for where nobody says.

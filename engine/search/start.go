@@ -17,7 +17,7 @@ type Chosen struct {
 	Layouts int    `json:"layouts"` // legal ones that were searched
 	Found   bool   `json:"found"`   // false: none fits, and the defaults of every knob are taken
 	Partial bool   `json:"partial,omitempty"`
-	Batch   string `json:"-"` // what the batch is, where none was given
+	Batch   string `json:"-"` // what the batch is, where none was given and none is published
 	Space   Space  `json:"-"` // that was searched
 	TP      int    `json:"-"` // of the layout that was found
 }
@@ -57,8 +57,9 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 		return engine.Setup{}, out
 	}
 	out.TP = r.Best[0].Setup.TP
-	if q.UnsetBatch {
+	best := r.Best[0].Setup
+	if tokens, _ := best.PublishedTokens(best.GPUs); q.UnsetBatch && tokens == 0 {
 		out.Batch = UsualBatch()
 	}
-	return r.Best[0].Setup, out
+	return best, out
 }

@@ -173,7 +173,7 @@ func (f *curveFile) setup(p *pointFile, lib published.Library) (engine.Setup, er
 	if err != nil {
 		return engine.Setup{}, err
 	}
-	s, err := doc.Setup(lib)
+	s, err := doc.AsStated().Setup(lib)
 	if err == nil && !engine.Legal(s) {
 		err = errors.New(engine.Check(s)[0].Message)
 	}

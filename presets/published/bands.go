@@ -54,11 +54,16 @@ func RunErrors(groups []Group) (times, memory []Errors) {
 
 // example names a run to a reader: "Llama-3 70B on 64 H100 SXM5". It has no comma.
 func example(s *engine.Setup) string {
+	return strings.ReplaceAll(fmt.Sprintf("%s on %d %s", s.Model.Name, s.GPUs, GPUWords(s)), ",", "")
+}
+
+// GPUWords names the GPU of a setup without its memory: "H100 SXM5".
+func GPUWords(s *engine.Setup) string {
 	gpu, _, _ := strings.Cut(s.Cluster.GPU.Name, " (")
-	if words := strings.Fields(gpu); len(words) > 1 && strings.HasSuffix(gpu, "GB") { // how much memory it has
+	if words := strings.Fields(gpu); len(words) > 1 && strings.HasSuffix(gpu, "GB") {
 		gpu = strings.Join(words[:len(words)-1], " ")
 	}
-	return strings.ReplaceAll(fmt.Sprintf("%s on %d %s", s.Model.Name, s.GPUs, gpu), ",", "")
+	return gpu
 }
 
 // mostRuns is how many runs of one release count at most: a sweep of 748 does not

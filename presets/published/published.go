@@ -392,5 +392,8 @@ func (f *groupFile) document(own map[string]any) (*setupdoc.Document, bool, erro
 		return nil, false, err
 	}
 	doc, err := setupdoc.Parse("run.json", text)
-	return doc, unknown, err
+	if err != nil {
+		return nil, unknown, err
+	}
+	return doc.AsStated(), unknown, nil
 }

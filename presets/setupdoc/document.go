@@ -40,6 +40,7 @@ type Document struct {
 	model, gpu, cluster *node
 	sets                []assignment
 	overridden          bool // something was said after the text was read
+	asStated            bool // what is not said is the program's default
 	origins             map[string]origin
 }
 
@@ -300,6 +301,13 @@ func (d *Document) Set(key, value string) error {
 	d.overridden = true
 	delete(d.origins, canonical(key))
 	return d.draft.Set(id, value)
+}
+
+// AsStated takes the program's defaults for what the document does not say, not what published runs
+// of its model have: for what was run, measured or kept.
+func (d *Document) AsStated() *Document {
+	d.asStated = true
+	return d
 }
 
 // SaysBatch reports whether the document says the global batch, or the micro-batches

@@ -55,6 +55,9 @@ func (d *Document) settle(lib Library) (engine.Setup, error) {
 	draft := d.draft
 	draft.SetModel(m)
 	draft.SetCluster(c)
+	if !d.asStated {
+		draft.FollowPublished()
+	}
 	if complete, ok := draft.Complete(); ok && !d.overridden {
 		return complete, nil
 	}

@@ -237,6 +237,7 @@ func Shared(line string) (*Document, error) {
 	if err != nil {
 		return nil, &ShareError{input.Reason(err).Error()}
 	}
+	d.AsStated()
 	for _, part := range []*node{d.model, d.cluster, d.gpu} {
 		if part != nil && part.kind == text && strings.ContainsAny(part.text, `/\`) {
 			return nil, &ShareError{fmt.Sprintf("it names a file, %s: a share string has ids and figures only", escape.Name(part.text))}

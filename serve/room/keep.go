@@ -145,7 +145,7 @@ func setupOf(data []byte, lib *presets.Library) (engine.Setup, error) {
 	if err != nil {
 		return engine.Setup{}, err
 	}
-	return d.Setup(lib)
+	return d.AsStated().Setup(lib)
 }
 
 // keepPause is the least time between two writings of the file.

@@ -133,7 +133,7 @@ func readSetup(text []byte, lib setupdoc.Library) (engine.Setup, error) {
 	if err != nil {
 		return engine.Setup{}, err
 	}
-	setup, err := doc.Setup(lib)
+	setup, err := doc.AsStated().Setup(lib)
 	if err != nil {
 		return engine.Setup{}, err
 	}

@@ -107,7 +107,7 @@ func (v *View) more(k facet) []int {
 // takes where nobody says any.
 func batches(s *engine.Setup) []option {
 	var out []option
-	usual := find.DefaultGBS([]int{s.GPUs}, s.Seq)
+	usual := find.UnsetGBS(s, []int{s.GPUs}, s.Seq)
 	sizes := []int{s.GBS / 4, s.GBS / 2, s.GBS, 2 * s.GBS, 4 * s.GBS, usual}
 	slices.Sort(sizes)
 	for _, n := range slices.Compact(sizes) {
@@ -119,7 +119,7 @@ func batches(s *engine.Setup) []option {
 		case s.GBS:
 			note = "yours"
 		case usual:
-			note = find.UsualBatch()
+			note = usualBatch(s)
 		}
 		out = append(out, option{
 			name:  figure.Comma(n) + " seqs, " + figure.Short(float64(n)*float64(s.Seq)) + " tokens",

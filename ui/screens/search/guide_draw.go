@@ -6,7 +6,6 @@ import (
 
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
-	find "meshscope/engine/search"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -167,7 +166,7 @@ func (v *View) guideStatus(in *screen.Context) string {
 	switch {
 	case o == nil:
 		return ""
-	case v.guide.at == batchStage && o.note == find.UsualBatch() && (o.found || !o.done):
+	case v.guide.at == batchStage && o.note == usualBatch(in.Setup) && (o.found || !o.done):
 		return fmt.Sprintf("%s: default batch of search; the default of eval is %d %s", o.name, knob.DefaultBatchDepth, knob.BatchDepthUnit)
 	case !o.done:
 		return "searching"

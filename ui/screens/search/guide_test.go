@@ -133,7 +133,7 @@ func TestGuideSaysDefaultBatch(t *testing.T) {
 	for _, o := range v.guide.rows[batchStage] {
 		seen[o.name+": "+o.note] = true
 	}
-	if !seen["32 seqs, 262,144 tokens: yours"] || !seen["512 seqs, 4.19 M tokens: near 4 M tokens"] {
+	if !seen["32 seqs, 262,144 tokens: yours"] || !seen["128 seqs, 1.05 M tokens: of published runs"] {
 		t.Errorf("the batches are %v", seen)
 	}
 	for i := 1; i < len(v.guide.rows[batchStage]); i++ {

@@ -61,7 +61,7 @@ func (k facet) row() facetRow {
 	return [knobs]facetRow{
 		{"objective", "best is", "the ranking: throughput is tokens per second per GPU, and breaks the ties of the others. cost: the cheapest run, for tokens at the price of a GPU"},
 		{"", "GPUs", "numbers tried, doubled from one node on (fewest-gpus: then in between); auto: that of the setup, all for fewest-gpus and cost"},
-		{"", "batch", "auto: near 4 M tokens for each number of GPUs; yours: that of the setup"},
+		{"", "batch", "auto: that of the published run nearest in GPUs, else near 4 M tokens; yours: that of the setup"},
 		{knob.Tokens, "tokens", "of the whole run, for deadline and cost; auto: those of the setup. r sets tokens, price and goodput exactly"},
 		{"deadline", "deadline", "excludes layouts that take longer for the tokens"},
 		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank; auto: layouts that leave 5 % or their error band free, the larger of both, come first, others after them"},

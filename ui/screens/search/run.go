@@ -69,10 +69,18 @@ func (a *query) gpus(o find.Objective) string {
 	return strings.Join(words, ",")
 }
 
+// usualBatch says what a batch is that nobody gave.
+func usualBatch(s *engine.Setup) string {
+	if tokens, _ := s.PublishedTokens(s.GPUs); tokens > 0 {
+		return "of published runs"
+	}
+	return find.UsualBatch()
+}
+
 // batchWords say at which global batch was searched, and in brief.
 func (a *query) batchWords() (long, short string) {
 	if a.problem().Space.FollowGBS {
-		return "batch near 4 M tokens", "own batch each"
+		return "batch " + usualBatch(&a.base), "own batch each"
 	}
 	n := figure.Comma(a.base.GBS)
 	return "at your batch of " + n, "batch " + n

@@ -99,12 +99,12 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	}
 	a := query{base: base(in.Setup), chosen: v.chosen}
 	p := a.problem()
-	want := find.DefaultGBS([]int{64}, in.Setup.Seq)
+	want := find.UnsetGBS(&p.Setup, []int{64}, in.Setup.Seq)
 	if got := (&find.Problem{Setup: p.Setup, Space: find.Space{GPUs: []int{64}, FollowGBS: p.Space.FollowGBS}}).Batches(); !slices.Equal(got, []int{want}) {
 		t.Errorf("batches %v, want %d: a deadline raises none that nobody gave", got, want)
 	}
 	v.Refresh(in).Work(t.Context())()
-	if text := ansi.Strip(strings.Join(v.Render(in.At(160, 32)), "\n")); !strings.Contains(text, "batch near 4 M tokens") {
+	if text := ansi.Strip(strings.Join(v.Render(in.At(160, 32)), "\n")); !strings.Contains(text, "batch of published runs") {
 		t.Errorf("the batch is not said:\n%s", text)
 	}
 	// The current setup has days and price as all others.

@@ -1,0 +1,63 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestUnaskedReproducesPublishedRuns: with what a published run states of its layout, and batch,
+// sequence, precision and dispatcher of nobody, the answer is within 15 % of what was measured. The bands
+// are those of the same setups before these were taken from published runs.
+func TestUnaskedReproducesPublishedRuns(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, figure string
+		words        string
+		want, band   float64
+	}{
+		// arXiv 2412.19437: 2.664 M H800 hours for 14.8T tokens; no layout is given.
+		{"deepseek-v3-001", "run.gpu_hours", "--model deepseek-v3 --cluster deepseek-h800 --gpus 2048 --tokens 14.8T", 2.664e6, 0.43},
+		// Megatron-Bridge 25.09: 1,204 tokens per GPU and second.
+		{"mbridge-25.09-028", "throughput.tokens_per_second_per_gpu", "--model qwen3-235b-a22b --gpu h100-sxm --gpus 256 --tp 2 --pp 8 --vpp 4 --ep 32 --sp " +
+			"--split 2,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,3,2", 1204, 0.435},
+		// MoE Parallel Folding, in zhebrak's collection: MFU 46.3 %.
+		{"zhebrak-secondary-003", "throughput.mfu", "--model mixtral-8x22b --gpu h100-sxm --gpus 128 --tp 2 --pp 8 --ep 4 --sp", 0.463, 0.23},
+		// NeMo Automodel: 12,040 tokens per GPU and second.
+		{"automodel-007", "throughput.tokens_per_second_per_gpu", "--model qwen3-30b-a3b --gpu h100-sxm --gpus 8 --ep 8 --mbs 4 --zero 3 --calibration torchtitan", 12040, 0.24},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, out, said := run(t, append(strings.Fields("eval "+c.words), "--json")...)
+			got, band := numberAt(t, out, c.figure), numberAt(t, out, "time.error_band")
+			if off := got/c.want - 1; math.Abs(off) > 0.15 {
+				t.Errorf("%s %.4g, published %.4g: %+.1f %% (%s)", c.figure, got, c.want, 100*off, said)
+			}
+			if band > c.band {
+				t.Errorf("a band of %.3f, it was %.3f", band, c.band)
+			}
+		})
+	}
+}
+
+// numberAt returns a number of a JSON document by its path.
+func numberAt(t *testing.T, document, path string) float64 {
+	t.Helper()
+	var at any
+	if err := json.Unmarshal([]byte(document), &at); err != nil {
+		t.Fatal(err)
+	}
+	for key := range strings.SplitSeq(path, ".") {
+		object, ok := at.(map[string]any)
+		if !ok {
+			t.Fatalf("no %s", path)
+		}
+		at = object[key]
+	}
+	n, ok := at.(float64)
+	if !ok {
+		t.Fatalf("no number %s", path)
+	}
+	return n
+}

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/report/figure"
+)
+
+// nearBatch is within which share of a published batch, in tokens, one is near it.
+const nearBatch = 0.1
+
+// publishedWords says what of batch, precision and dispatcher a setup has of the nearest published run:
+// "batch 15,360 x 4,096, fp8:deepseek, deepep: DeepSeek-V3 report on 2,048 H800 SXM5"; empty where
+// its batch is another.
+func publishedWords(s *engine.Setup) string {
+	tokens, r := s.PublishedTokens(s.GPUs)
+	if tokens == 0 || math.Abs(s.Tokens()/float64(tokens)-1) > nearBatch {
+		return ""
+	}
+	batch := fmt.Sprintf("batch %s x %s", figure.Comma(r.GBS), figure.Comma(r.Seq))
+	if s.GBS != r.GBS || s.Seq != r.Seq {
+		batch = fmt.Sprintf("batch near %s x %s", figure.Comma(r.GBS), figure.Comma(r.Seq))
+	}
+	words := []string{batch}
+	if s.Precision == r.Precision {
+		words = append(words, string(r.Precision))
+	}
+	if d := string(r.Dispatcher); d != "" && strings.HasPrefix(softwareWords(s), string(knob.Dispatcher)+" "+d) {
+		words = append(words, d)
+	}
+	return strings.Join(words, ", ") + ": " + r.Run(figure.Comma)
+}
+
+// starvedWords says of a batch that leaves a pipeline few micro-batches what the nearest published run
+// has; empty where it has no more tokens.
+func starvedWords(s *engine.Setup) string {
+	r := s.Published()
+	if r == nil || s.MicroBatches >= 2*s.PP || float64(r.Tokens()) < 1.5*s.Tokens() {
+		return ""
+	}
+	return fmt.Sprintf("%s a pipeline of %s; published: %s of %s (%s)", figure.Plural(s.MicroBatches, "micro-batch"),
+		figure.Plural(s.PP, "rank"), figure.Plural(r.GBS, "sequence"), figure.Comma(r.Seq), r.Run(figure.Comma))
+}
