@@ -224,7 +224,7 @@ func (a *app) realTimeline(ctx context.Context, flags *setupFlags) (*drawing, er
 // predicted returns the timeline of a legal report.
 func predicted(r *engine.Report) *drawing {
 	return &drawing{
-		timeline: r.Timeline.OpTimes(), unit: "seconds", exact: " " + r.Time.Band("±"),
+		timeline: r.Timeline.OpTimes(), unit: "seconds", exact: " " + r.Time.Band("±"), bubble: report.Bubble(r),
 		memory:     func(rank int) []schedule.Sample { return r.MemoryOver(nil, rank) },
 		memoryUnit: "bytes",
 	}

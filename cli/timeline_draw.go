@@ -20,6 +20,7 @@ type drawing struct {
 	timeline *schedule.Timeline
 	unit     string   // "seconds" or "1"
 	exact    string   // how exact its times are; empty with unit costs
+	bubble   string   // in words
 	idle     *float64 // closed form of the worst rank's idle time, with unit costs
 
 	// memory is what a rank holds over time, with its unit; nil where nobody asks.
@@ -37,9 +38,8 @@ const (
 	leastColumns = 8 // of the picture
 )
 
-// writeText draws one row per rank: each operation is its letter and micro-batch if
-// there is room, else its letter; idle time is dots. In columns that hold several
-// operations their letters alternate by the kinds' shares of the time.
+// writeText draws one row per rank: each operation is its letter and micro-batch; idle time is
+// dots. Of a step that has no room for that it draws the start, the steady state and the end.
 func (d *drawing) writeText(to io.Writer, width int) error {
 	t := d.timeline
 	spec := t.Order.Spec
@@ -48,8 +48,7 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 		out.printf("%s\n", report.Wrap(fmt.Sprintf(format, args...), width))
 	}
 	say("%s  pp %d  vpp %d  micro-batches %d", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
-	say("ends after %s%s; bubble %s of the work of the slowest rank, %s of all time",
-		d.time(t.Makespan), d.exact, figure.FinePercent(t.BubbleOverIdeal()), figure.FinePercent(t.BubbleOverTotal()))
+	say("ends after %s%s; %s, %s over ideal", d.time(t.Makespan), d.exact, d.bubbleText(), figure.FinePercent(t.BubbleOverIdeal()))
 	d.sayMore(say)
 	idle, live := make([]string, spec.Ranks), make([]string, spec.Ranks)
 	for rank, s := range t.Ranks {
@@ -70,8 +69,18 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 		}
 		out.printf("%*d  %s  %*s  %*s\n", first, rank, p.row(rank), idleWidth, idle[rank], liveWidth, live[rank])
 	}
-	say("\n%s", p.legend(d.time(t.Makespan/float64(p.columns))))
+	say("\n%s", p.legend(d.time))
 	return out.Flush()
+}
+
+// bubbleText says how long the slowest rank is idle in its step, which with unit costs is the
+// timeline.
+func (d *drawing) bubbleText() string {
+	if d.bubble != "" || d.timeline.Makespan <= 0 {
+		return d.bubble
+	}
+	idle := d.timeline.Ranks[d.timeline.Busiest()].Idle
+	return "bubble " + figure.FinePercent(idle/d.timeline.Makespan) + " " + report.OfStep
 }
 
 // sayMore adds what only some schedules have.
@@ -108,10 +117,9 @@ type textPicture struct {
 	*schedule.Timeline
 	columns int
 	scale   float64 // columns per unit of time
-	// crowded: at least one operation is narrower than a column, so that a
-	// column may hold several; letters then writes the rows.
+	// crowded: operations are too narrow for their letter and micro-batch; text then has the rows.
 	crowded bool
-	letters func(rank int) string
+	text    timeline.Text
 }
 
 // picture gives the makespan its columns: with unit costs a whole number of them
@@ -129,19 +137,15 @@ func (d *drawing) picture(room int) *textPicture {
 		}
 	}
 	p.scale = float64(p.columns) / span
-	for i, begin := range p.Begin {
-		const almost = 0.999
-		if cells := (p.End[i] - begin) * p.scale; cells > 0 && cells < almost {
-			p.crowded, p.letters = true, timeline.Letters(p.Timeline, p.columns)
-			break
-		}
+	if p.crowded = !timeline.Legible(p.Timeline, p.columns); p.crowded {
+		p.text = timeline.NewText(p.Timeline, p.columns)
 	}
 	return p
 }
 
 func (p *textPicture) row(rank int) string {
 	if p.crowded {
-		return p.letters(rank)
+		return p.text.Rows[rank]
 	}
 	row := []byte(strings.Repeat(".", p.columns))
 	first := p.Order.Start[rank]
@@ -204,7 +208,7 @@ func (p *textPicture) perColumn() float64 {
 	return most
 }
 
-func (p *textPicture) legend(column string) string {
+func (p *textPicture) legend(time func(float64) string) string {
 	var names []string
 	for kind, name := range []string{"F forward", "B backward", "I input gradient", "W weight gradient"} {
 		if uses(p.Order, schedule.OpKind(kind)) {
@@ -215,24 +219,39 @@ func (p *textPicture) legend(column string) string {
 	if p.Order.Chunks() > 1 {
 		live = "live: most chunks of micro-batches in flight at once"
 	}
-	if !p.crowded {
-		if len(p.Recompute) > 0 {
-			names = append(names, "R recompute")
+	if p.text.Shares {
+		many := strconv.FormatFloat(p.perColumn(), 'f', 1, 64)
+		if n := p.perColumn(); n >= 10 {
+			many = figure.Comma(int(math.Round(n)))
 		}
-		if slices.ContainsFunc(p.Order.Ops, schedule.Op.Paired) {
-			names = append(names, "& overlapped pair")
-		}
-		if p.Order.Chunks() > 1 {
-			names = append(names, "F3.1 second chunk")
-		}
-		return strings.Join(append(names, "- continued", "| end", ". idle"), ", ") + "; one column is " + column + "; " + live
+		return fmt.Sprintf("one column is %s, about %s operations of a rank: letters alternate by their share of the time, %s, . idle; %s",
+			time(p.perColumnTime()), many, strings.Join(names, ", "), live)
 	}
-	many := strconv.FormatFloat(p.perColumn(), 'f', 1, 64)
-	if n := p.perColumn(); n >= 10 {
-		many = figure.Comma(int(math.Round(n)))
+	if len(p.Recompute) > 0 && !p.crowded {
+		names = append(names, "R recompute")
 	}
-	return fmt.Sprintf("one column is %s, about %s operations of a rank: letters alternate by their share of the time, %s, . idle; %s",
-		column, many, strings.Join(names, ", "), live)
+	if slices.ContainsFunc(p.Order.Ops, schedule.Op.Paired) {
+		names = append(names, "& overlapped pair")
+	}
+	if p.Order.Chunks() > 1 {
+		names = append(names, map[bool]string{false: "F3.1 second chunk", true: "f odd chunk"}[p.crowded])
+	}
+	if p.text.LeftOut > 0 {
+		mark := "~"
+		if strings.Contains(p.text.Rows[0], "<x") {
+			mark = "<x9> repeats"
+		}
+		names = append(names, mark+" left out, "+time(p.text.LeftOut)+" in all")
+	}
+	return strings.Join(append(names, "- continued", "| end", ". idle"), ", ") + "; one column is " + time(p.perColumnTime()) + "; " + live
+}
+
+// perColumnTime returns how long a column is.
+func (p *textPicture) perColumnTime() float64 {
+	if p.crowded {
+		return p.text.PerColumn
+	}
+	return p.Makespan / float64(p.columns)
 }
 
 func (d *drawing) time(v float64) string {

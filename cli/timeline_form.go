@@ -26,11 +26,8 @@ func (d *drawing) write(format string, to io.Writer, width int) error {
 	return d.writeText(to, width)
 }
 
-// Bounds of formats that draw every operation: viewers cannot show more.
-const (
-	maxPictureOps = 200_000
-	maxTraceOps   = 1_000_000
-)
+// maxTraceOps bounds a format that has every operation: viewers cannot show more.
+const maxTraceOps = 1_000_000
 
 // atMost returns an error if a timeline has more operations than a format takes.
 func (d *drawing) atMost(most int, format string) error {

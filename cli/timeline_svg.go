@@ -14,22 +14,26 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/report/figure"
 	palettes "meshscope/themes"
+	"meshscope/ui/timeline"
 )
 
 // Sizes of the picture in SVG units.
 const (
-	svgLeft    = 64.0   // rank numbers
-	svgRight   = 180.0  // idle share and activations in flight
-	svgTop     = 58.0   // heading and legend
-	svgWidth   = 1240.0 // of the time axis
-	svgRow     = 22.0   // from rank to rank
-	svgBar     = 18.0   // height of an operation
-	svgLetter  = 6.4    // width of a letter of a label
-	svgWide    = 1.0    // labels need this much room on both sides
-	svgSmall   = 11     // font sizes
+	svgLeft    = 64.0  // rank numbers
+	svgRight   = 180.0 // idle share and activations in flight
+	svgTop     = 58.0  // heading and legend
+	svgStrip   = 30.0  // the whole step, where the picture leaves anything out
+	svgColumn  = 7.0   // of the axis: a letter and a little more
+	svgColumns = 177
+	svgWidth   = svgColumn * svgColumns
+	svgRow     = 22.0 // from rank to rank
+	svgBar     = 18.0 // height of an operation
+	svgLetter  = 6.4  // width of a letter of a label
+	svgWide    = 1.0  // labels need this much room on both sides
+	svgSmall   = 11   // font sizes
 	svgLarge   = 14
-	svgTicks   = 10  // at most
-	svgHairest = 0.4 // narrower operations have no gap to their neighbour
+	svgTick    = 80.0 // from tick to tick at least
+	svgHairest = 0.4  // narrower operations have no gap to their neighbour
 )
 
 // picture writes a timeline as SVG.
@@ -37,22 +41,23 @@ type picture struct {
 	*drawing
 	out   page
 	theme *palettes.Theme
-	scale float64 // units per unit of time
+	top   float64 // of the first rank
+	parts []timeline.Part
 }
 
-// writeSVG draws one bar per operation, one row per rank, idle time left empty,
-// and a time axis. Each bar says what it is when pointed at.
+// writeSVG draws one bar per operation, one row per rank, idle time left empty, and a time axis, of
+// what the Pipeline screen shows of the step. Each bar says what it is when pointed at.
 func (d *drawing) writeSVG(to io.Writer) error {
-	if err := d.atMost(maxPictureOps, "--format svg"); err != nil {
-		return err
-	}
 	palette, err := palettes.Load("light")
 	if err != nil {
 		return err
 	}
-	p := picture{drawing: d, out: newPage(to), theme: palette.Resolve(colorprofile.TrueColor)}
-	if d.timeline.Makespan > 0 {
-		p.scale = svgWidth / d.timeline.Makespan
+	p := picture{drawing: d, out: newPage(to), theme: palette.Resolve(colorprofile.TrueColor), top: svgTop}
+	axis := timeline.NewAxis([]*schedule.Timeline{d.timeline}, true, svgColumns, 0)
+	frame := axis.Frame(0, 1, svgColumns)
+	p.parts = frame.Parts()
+	if len(p.parts) > 1 {
+		p.top += svgStrip
 	}
 	p.draw()
 	return p.out.Flush()
@@ -61,20 +66,54 @@ func (d *drawing) writeSVG(to io.Writer) error {
 func (p *picture) draw() {
 	t := p.timeline
 	spec := t.Order.Spec
-	bottom := svgTop + svgRow*float64(spec.Ranks)
+	bottom := p.top + svgRow*float64(spec.Ranks)
 	width, height := svgLeft+svgWidth+svgRight, bottom+34
 	p.out.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="%d">`+"\n",
 		width, height, width, height, svgSmall)
-	heading := fmt.Sprintf("%s: %d ranks, %d stages, %d micro-batches; ends after %s, bubble %s of the work of the slowest rank",
-		spec.Kind, spec.Ranks, spec.Stages(), spec.MicroBatches, p.time(t.Makespan), figure.FinePercent(t.BubbleOverIdeal()))
+	heading := fmt.Sprintf("%s: %d ranks, %d stages, %d micro-batches; ends after %s, %s",
+		spec.Kind, spec.Ranks, spec.Stages(), spec.MicroBatches, p.time(t.Makespan), p.bubbleText())
 	p.out.printf("<title>%s</title>\n"+`<rect width="%g" height="%g" fill="white"/>`+"\n", heading, width, height)
 	p.text(svgLeft, 20, svgLarge, "start", heading)
 	p.legend()
+	p.strip()
 	for rank := range spec.Ranks {
 		p.rank(rank)
 	}
 	p.axis(bottom)
 	p.out.printf("</svg>\n")
+}
+
+// strip draws the whole step as a line, with what the picture shows of it.
+func (p *picture) strip() {
+	if len(p.parts) < 2 {
+		return
+	}
+	scale, y := svgWidth/p.timeline.Makespan, svgTop+4
+	shown, _ := p.paint(palettes.Forward)
+	p.text(svgLeft-8, y+7, svgSmall, "end", "step")
+	for _, part := range p.parts {
+		x, width, fill := svgLeft+part.From*scale, (part.To-part.From)*scale, shown
+		if part.LeftOut {
+			fill = "#dddddd"
+		}
+		p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="6" fill="%s"/>`+"\n", x, y, width, fill)
+		if words := p.time(part.To-part.From) + " left out"; part.LeftOut && width > svgLetter*float64(len(words)) {
+			p.text(x+width/2, y+18, svgSmall, "middle", words)
+		}
+	}
+}
+
+// across returns where a stretch of time is drawn in a part, and whether it is there at all.
+func across(part *timeline.Part, from, to float64) (x, width float64, ok bool) {
+	from, to = max(from, part.From), min(to, part.To)
+	if part.LeftOut || from >= to && !(part.From >= part.To) {
+		return 0, 0, false
+	}
+	scale := 0.0
+	if part.To > part.From {
+		scale = svgColumn * float64(part.Cols) / (part.To - part.From)
+	}
+	return svgLeft + svgColumn*float64(part.Col) + (from-part.From)*scale, (to - from) * scale, true
 }
 
 func (p *picture) text(x, y float64, size int, anchor, text string) {
@@ -116,25 +155,18 @@ func (p *picture) paint(f palettes.Fill) (fill, ink string) {
 // rank draws the row of one rank.
 func (p *picture) rank(rank int) {
 	t := p.timeline
-	o := t.Order
-	y := svgTop + svgRow*float64(rank)
+	y := p.top + svgRow*float64(rank)
 	p.text(svgLeft-8, y+svgBar-5, svgSmall, "end", "rank "+strconv.Itoa(rank))
 	idle, _ := p.paint(palettes.Idle)
-	p.out.printf(`<rect x="%g" y="%.2f" width="%g" height="%g" fill="%s"/>`+"\n", svgLeft, y, svgWidth, svgBar, idle)
-	ops := o.Rank(rank)
-	for i := 0; i < len(ops); i++ {
-		from, to := t.Begin[o.Start[rank]+i]*p.scale, t.End[o.Start[rank]+i]*p.scale
-		if !ops[i].Paired() || i+1 == len(ops) {
-			if recomputed := t.RecomputeEnd(rank, o.Start[rank]+i) * p.scale; recomputed > from {
-				p.recompute(ops[i], from, recomputed, y)
-				from = recomputed
-			}
-			p.bar(o, rank, ops[i], from, to, y, svgBar)
+	for i := range p.parts {
+		part := &p.parts[i]
+		x, width := svgLeft+svgColumn*float64(part.Col), svgColumn*float64(part.Cols)
+		if part.LeftOut {
+			p.text(x+width/2, y+svgBar-5, svgSmall, "middle", part.Mark)
 			continue
 		}
-		p.bar(o, rank, ops[i], from, to, y, svgBar/2)
-		i++
-		p.bar(o, rank, ops[i], from, to, y+svgBar/2, svgBar/2)
+		p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"/>`+"\n", x, y, width, svgBar, idle)
+		p.operations(rank, part, y)
 	}
 	stats := t.Ranks[rank]
 	share := 0.0
@@ -144,15 +176,37 @@ func (p *picture) rank(rank int) {
 	p.text(svgLeft+svgWidth+8, y+svgBar-5, svgSmall, "start", fmt.Sprintf("idle %s, %d live", figure.FinePercent(share), stats.PeakInFlight))
 }
 
-// bar draws one operation, or one of a pair.
-func (p *picture) bar(o *schedule.Order, rank int, op schedule.Op, from, to, y, height float64) {
+// operations draws those of a rank that are in a part.
+func (p *picture) operations(rank int, part *timeline.Part, y float64) {
+	t := p.timeline
+	o := t.Order
+	for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
+		op, top, height := o.Ops[k], y, svgBar
+		begin := t.RecomputeEnd(rank, k)
+		switch {
+		case op.Paired() && k+1 < o.Start[rank+1]:
+			height /= 2
+		case k > o.Start[rank] && o.Ops[k-1].Paired():
+			top, height = y+svgBar/2, svgBar/2
+		}
+		if x, width, ok := across(part, t.Begin[k], begin); ok && begin > t.Begin[k] {
+			p.recompute(op, x, width, y, p.time(t.Begin[k]), p.time(begin))
+		}
+		if x, width, ok := across(part, begin, t.End[k]); ok {
+			p.bar(o, rank, k, x, width, top, height)
+		}
+	}
+}
+
+// bar draws one operation, or one of a pair, or what a part shows of it.
+func (p *picture) bar(o *schedule.Order, rank, k int, x, width, y, height float64) {
+	op := o.Ops[k]
 	fill, ink := p.paint(fillOf(op))
-	width := to - from
 	if width > 4*svgHairest {
 		width -= svgHairest
 	}
 	p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"><title>%s of stage %d, micro-batch %d: %s to %s</title></rect>`+"\n",
-		svgLeft+from, y, max(width, 0.05), height-1, fill, op.Kind(), o.Stage(rank, op), op.MicroBatch(), p.time(from/p.scaleOr1()), p.time(to/p.scaleOr1()))
+		x, y, max(width, 0.05), height-1, fill, op.Kind(), o.Stage(rank, op), op.MicroBatch(), p.time(p.timeline.Begin[k]), p.time(p.timeline.End[k]))
 	size := svgSmall
 	if height < svgBar {
 		size = 8
@@ -162,26 +216,18 @@ func (p *picture) bar(o *schedule.Order, rank int, op schedule.Op, from, to, y, 
 	digits := len(strconv.Itoa(o.Spec.MicroBatches - 1))
 	if room := width - 2*svgWide; float64(digits+1)*svgLetter <= room {
 		label = op.Kind().String() + label
-	} else if float64(digits)*svgLetter > room {
+	} else if float64(len(label))*svgLetter > room {
 		return
 	}
 	p.out.printf(`<text x="%.2f" y="%.2f" font-size="%d" text-anchor="middle" fill="%s" pointer-events="none">%s</text>`+"\n",
-		svgLeft+from+width/2, y+height/2+float64(size)*0.33, size, ink, label)
+		x+width/2, y+height/2+float64(size)*0.33, size, ink, label)
 }
 
 // recompute draws the part of a backward that runs the forward again.
-func (p *picture) recompute(op schedule.Op, from, to, y float64) {
+func (p *picture) recompute(op schedule.Op, x, width, y float64, from, to string) {
 	fill, _ := p.paint(palettes.Recompute)
 	p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"><title>R, recompute of micro-batch %d: %s to %s</title></rect>`+"\n",
-		svgLeft+from, y, to-from, svgBar-1, fill, op.MicroBatch(), p.time(from/p.scaleOr1()), p.time(to/p.scaleOr1()))
-}
-
-// scaleOr1 is the scale, or 1 where all durations are zero.
-func (p *picture) scaleOr1() float64 {
-	if p.scale > 0 {
-		return p.scale
-	}
-	return 1
+		x, y, width, svgBar-1, fill, op.MicroBatch(), from, to)
 }
 
 // legend names the kinds of operations that there are.
@@ -236,20 +282,34 @@ func uses(o *schedule.Order, kind schedule.OpKind) bool {
 
 // axis draws ticks at round times.
 func (p *picture) axis(y float64) {
-	span := p.timeline.Makespan
-	if span <= 0 {
+	span := 0.0 // of a tick, at the scale of all parts
+	for i := range p.parts {
+		if part := &p.parts[i]; !part.LeftOut && part.Cols > 0 {
+			span = (part.To - part.From) / (svgColumn * float64(part.Cols)) * svgTick
+		}
+	}
+	if !(span > 0) {
 		return
 	}
-	step := math.Pow(10, math.Floor(math.Log10(span/svgTicks)))
+	step := math.Pow(10, math.Floor(math.Log10(span)))
 	for _, factor := range []float64{1, 2, 5, 10} {
-		if span/(step*factor) <= svgTicks {
+		if step*factor >= span {
 			step *= factor
 			break
 		}
 	}
-	for k := 0; float64(k)*step <= span*(1+1e-9); k++ {
-		x := svgLeft + float64(k)*step*p.scale
-		p.out.printf(`<line x1="%.2f" y1="%.2f" x2="%.2f" y2="%.2f" stroke="black" stroke-width="0.6"/>`+"\n", x, y, x, y+5)
-		p.text(x, y+18, svgSmall, "middle", p.time(float64(k)*step))
+	for i := range p.parts {
+		part := &p.parts[i]
+		for k := max(0, math.Ceil(part.From/step-1e-9)); k*step <= part.To*(1+1e-9); k++ {
+			x, _, ok := across(part, k*step, part.To)
+			if !ok && k*step < part.To || part.LeftOut {
+				break
+			}
+			if !ok { // the end itself
+				x = svgLeft + svgColumn*float64(part.Col+part.Cols)
+			}
+			p.out.printf(`<line x1="%.2f" y1="%.2f" x2="%.2f" y2="%.2f" stroke="black" stroke-width="0.6"/>`+"\n", x, y, x, y+5)
+			p.text(x, y+18, svgSmall, "middle", p.time(k*step))
+		}
 	}
 }

@@ -18,6 +18,11 @@ func BubbleOfStep(r *engine.Report) float64 {
 // OfStep says what a bubble is a share of.
 const OfStep = "of the slowest rank's step"
 
+// Bubble says what the bubble is and what it is a share of.
+func Bubble(r *engine.Report) string {
+	return "bubble " + figure.Percent(BubbleOfStep(r)) + " " + OfStep
+}
+
 // OverIdeal returns what equal stages without send/recv would wait, over their work: (p-1)/m and its
 // kin. Empty where no closed form is exact.
 func OverIdeal(p *engine.Pipeline) string {

@@ -123,7 +123,7 @@ func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 		})
 		if r := m.now.report; m.options.Timeline != nil && r.Timeline != nil {
 			line := name + "-timeline"
-			add("SVG of the timeline, every operation", line, ".svg", func() tea.Cmd {
+			add("SVG of the pipeline, for slides", line, ".svg", func() tea.Cmd {
 				return m.save(line, ".svg", func(to io.Writer) error { return m.options.Timeline(to, false, &r) })
 			})
 			add("trace of the step, for ui.perfetto.dev", line, ".json", func() tea.Cmd {

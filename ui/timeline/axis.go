@@ -270,6 +270,30 @@ func (f *Frame) perUnit() float64 {
 	return most
 }
 
+// Part is a stretch of a frame: a time over some columns, or one that is left out.
+type Part struct {
+	From, To  float64
+	Col, Cols int
+	LeftOut   bool
+	Mark      string // of what is left out
+}
+
+// Parts returns the stretches of the frame in their order.
+func (f *Frame) Parts() []Part {
+	parts := make([]Part, 0, len(f.spans))
+	for _, s := range f.spans {
+		p := Part{From: s.from, To: s.to, Col: s.col, Cols: s.cols, LeftOut: !s.drawn()}
+		switch {
+		case s.cut:
+			p.Mark = "⋯"
+		case s.folded > 0:
+			p.Mark = foldText(s.folded, true)
+		}
+		parts = append(parts, p)
+	}
+	return parts
+}
+
 // Tick is a label of a time axis.
 type Tick struct {
 	Col  int

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"math"
-	"strings"
 
 	"meshscope/engine/schedule"
 	"meshscope/themes"
@@ -164,26 +163,6 @@ func (t *turns) ran(shares *[4]float32) {
 }
 
 func (t *turns) drew(part int, columns float32) { t.behind[part] -= columns }
-
-// Letters writes the ranks of a whole step in some columns, for text: what the picture
-// without colours has where operations are narrower than a column.
-func Letters(line *schedule.Timeline, columns int) func(rank int) string {
-	gantt := Chart{Timeline: line, Plain: true}
-	if columns <= 0 || !drawable(line) {
-		return func(int) string { return "" }
-	}
-	p := gantt.newPainter(&themes.Theme{}, widget.NewGlyphs(false), columns)
-	p.spans, p.perOp = []interval{{to: line.Makespan, cols: columns}}, 0
-	p.blend = newBlend(columns)
-	return func(rank int) string {
-		p.row(rank)
-		var b strings.Builder
-		for i := range p.cells {
-			b.WriteString(p.cells[i].sign)
-		}
-		return b.String()
-	}
-}
 
 // letterCell returns one part of a mix.
 func letterCell(p *painter, part int) cell {
