@@ -15,6 +15,9 @@ type Overview struct {
 	keys [][]uint32 // by line and column
 }
 
+// overviewRanks is how many of its ranks a line is the mix of, evenly spread: more look alike.
+const overviewRanks = 4
+
 // NewOverview computes n lines of w cells.
 func NewOverview(line *schedule.Timeline, a *Axis, w, n int) *Overview {
 	o := &Overview{line: line}
@@ -25,8 +28,9 @@ func NewOverview(line *schedule.Timeline, a *Axis, w, n int) *Overview {
 	for i := range n {
 		lo, hi := Share(len(line.Ranks), n, i)
 		clear(blend.shares)
-		for rank := lo; rank < hi; rank++ {
-			addShares(blend.shares, line, rank, a.Whole, float32(hi-lo))
+		sample := min(hi-lo, overviewRanks)
+		for k := range sample {
+			addShares(blend.shares, line, lo+k*(hi-lo)/sample, a.Whole, float32(sample))
 		}
 		keys := make([]uint32, w)
 		blend.settle(keys)
@@ -44,9 +48,12 @@ func (o *Overview) Is(line *schedule.Timeline, w, n int) bool {
 func (o *Overview) Render(t *themes.Theme, g widget.Glyphs) []string {
 	gantt := Chart{Timeline: o.line}
 	lines := make([]string, 0, len(o.keys))
+	var p *painter
 	for _, keys := range o.keys {
-		p := gantt.newPainter(t, g, len(keys))
-		p.blend, p.stacked = newBlend(len(keys)), g.Unicode // colours of the legend, not mixes of them
+		if p == nil {
+			p = gantt.newPainter(t, g, len(keys))
+			p.blend, p.stacked = newBlend(len(keys)), g.Unicode // colours of the legend, not mixes of them
+		}
 		for c, key := range keys {
 			if p.cells[c] = (cell{paint: p.idle, sign: p.idleSign}); key != 0 {
 				p.cells[c] = p.blend.look(p, key, c)

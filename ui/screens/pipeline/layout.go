@@ -73,7 +73,7 @@ const wordLines = 5
 const detailLines = 9
 
 // tallest is how high the bar of a rank becomes where there is room.
-const tallest = 5
+const tallest = 6
 
 // drawable reports whether there is a timeline, and room for it.
 func drawable(in *screen.Context) bool {
@@ -155,10 +155,7 @@ func (l *layout) heights(v *View, in *screen.Context, each, p int) {
 	}
 	room := (each - text) / p
 	if v.sparks == on && each >= 2*min(p, 3) || v.sparks == automatic && room >= least {
-		l.spark = 1
-		if room > tallest {
-			l.spark++
-		}
+		l.spark = min(max(1, room/3), 3)
 	}
 	if in.Theme.Colours || in.Theme.Dimmed { // without colours more lines show no more
 		l.tall = min(max(1, room-l.spark), tallest)

@@ -119,6 +119,8 @@ func (v *View) mode(l *layout) string {
 		return "one micro-batch"
 	case v.flip && len(l.blocks) > 1:
 		return "A and B alternate: v"
+	case !l.frame.Legible():
+		return "1 shows cells"
 	case l.axis.Cut && l.strips == 0: // else the strip says so
 		return seconds(l.axis.Whole-l.axis.Length) + " left out"
 	case l.axis.Folded > 0:
