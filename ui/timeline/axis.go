@@ -182,7 +182,10 @@ type Frame struct {
 func (f *Frame) PerOp() float64 { return f.perUnit() * f.scale.shortest }
 
 // Legible reports whether letter and micro-batch fit into every operation.
-func (f *Frame) Legible() bool { return f.PerOp() >= f.scale.legible*(1-1e-9) }
+func (f *Frame) Legible() bool {
+	const near = 0.98 // a whole number of columns is that of the axis, rounded
+	return f.PerOp() >= near*f.scale.legible
+}
 
 // Frame lays the part of the axis from one place to another out over w columns.
 func (a *Axis) Frame(from, to float64, w int) Frame {
