@@ -134,9 +134,24 @@ func (m *Model) remarks(f *footer) {
 		f.say(themes.Warn, "! ", text, 1)
 	}
 	if !f.fits(help, f.left()) {
-		help = cost(help)
+		help = clauses(cost(help), func(text string) bool { return len(wrap(text, f.w, 1<<10)) <= f.left() })
 	}
 	f.say(themes.Muted, "", help, f.left())
+}
+
+// clauses returns as many clauses of a sentence as have room, the first half of it at least; where not even
+// those have, the sentence itself.
+func clauses(text string, fits func(string) bool) string {
+	for short := text; !fits(short); {
+		end := max(strings.LastIndex(short, ", "), strings.LastIndex(short, "; "), strings.LastIndex(strings.TrimSuffix(short, "."), ". "))
+		if end < len(text)/2 {
+			return text
+		}
+		if short = short[:end] + "."; fits(short) {
+			return short
+		}
+	}
+	return text
 }
 
 // hint returns the line of the first start: how to begin, the longest form that has

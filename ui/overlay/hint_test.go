@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"meshscope/ui/widget"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // TestHintsAreWhole: a foot has whole keys at every width, the last of them always, and a list is as wide as
@@ -27,5 +30,38 @@ func TestHintsAreWhole(t *testing.T) {
 	p := NewPicker("LIST", hint, []Item{{Title: "one"}}, 0)
 	if p.wide(200) < widget.Width(hint)+2 || p.wide(60) > 60 {
 		t.Errorf("the box is %d and %d wide", p.wide(200), p.wide(60))
+	}
+}
+
+// TestFilterFindsWords: what has the words themselves hides what has only their letters, and where nothing
+// has them the letters are enough.
+func TestFilterFindsWords(t *testing.T) {
+	items := []Item{
+		{Title: "the whole run: days, cost"},
+		{Title: "underline glossary words"},
+		{Title: "find any screen"},
+		{Title: "deadline", Hidden: []string{"days of the run"}},
+	}
+	for query, want := range map[string]int{"days": 2, "Days run": 2, "undgl": 1, "zzz": 0} {
+		p := NewPicker("KEYS", "", items, 0)
+		p.Paste(query)
+		if len(p.shown) != want {
+			t.Errorf("%q finds %d of %d", query, len(p.shown), want)
+		}
+	}
+}
+
+// TestColumnsAreAsWideAsWhatIsInSight: a long name further down takes no room from the titles in sight.
+func TestColumnsAreAsWideAsWhatIsInSight(t *testing.T) {
+	const title = "what the knob cuts and costs, and when it is worth its price in traffic"
+	items := []Item{{Title: title, Name: "i"}}
+	for range 40 {
+		items = append(items, Item{Title: "short", Name: "k"})
+	}
+	items = append(items, Item{Title: "figure", Name: strings.Repeat("communication.", 5), Fields: []string{"25.5471 GB"}})
+	p := NewPicker("KEYS", "", items, 0)
+	p.Resize(100, 30)
+	if text := strings.Join(p.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(true)).Lines, "\n"); !strings.Contains(ansi.Strip(text), title+"  i") {
+		t.Errorf("the title is cut:\n%s", text)
 	}
 }

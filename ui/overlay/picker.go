@@ -274,8 +274,17 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 	b.add(l)
 	first := p.first(rows)
 	b.rule(hidden(g.Up, first))
+	seen := p
+	full := func(item Item) bool { return len(item.Fields) == len(p.widths) }
+	if slices.ContainsFunc(p.items, func(item Item) bool { return !full(item) }) && slices.ContainsFunc(p.items, full) {
+		// Of a list of several kinds the columns are as wide as what is in sight.
+		seen = &Picker{Valued: p.Valued}
+		for i := first; i < min(first+rows, len(p.shown)); i++ {
+			seen.measure(p.items[p.shown[i].index : p.shown[i].index+1])
+		}
+	}
 	for i := first; i < first+rows; i++ {
-		b.add(p.row(&b, t, g, i))
+		b.add(p.row(&b, t, g, i, seen))
 	}
 	b.rule(hidden(g.Down, len(p.shown)-first-rows))
 	if n := p.pane(); n > 0 {
@@ -301,7 +310,7 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 }
 
 // row draws the i-th of the shown items, or a blank line.
-func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Line {
+func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int, seen *Picker) *widget.Line {
 	l := b.line()
 	if p.Wrong != "" && len(p.shown) == 0 {
 		const mark = 2
@@ -331,7 +340,7 @@ func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int) *widget.Li
 		l.OnBlank(chosen).Put(chosen, g.Pointer)
 	}
 	l.To(2)
-	c := p.columns(l.Left() - 1)
+	c := seen.columns(l.Left() - 1)
 	p.putMatched(l, item.Title, g.Ellipsis, 0, m.letters, title, hit, 2+c.title)
 	at := 2 + c.title + apart
 	if c.name > 0 {

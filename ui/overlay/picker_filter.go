@@ -15,8 +15,8 @@ type match struct {
 	letters []int // of Title + " " + Name, in bytes
 }
 
-// filter keeps the items that match every word that was typed. One word is
-// matched fuzzily, best first; unfiltered lists keep their order.
+// filter keeps the items that contain every word that was typed or, where none does, those that match them
+// fuzzily, best first; unfiltered lists keep their order.
 func (p *Picker) filter() {
 	defer p.sort()
 	query := strings.TrimSpace(p.input.Value())
@@ -33,10 +33,21 @@ func (p *Picker) filter() {
 			p.shown = append(p.shown, match{index: m.Index, letters: letters})
 		}
 	}
+	// Letters here and there count only where nothing has the words themselves.
+	whole := func(m match) bool { return hasAll(texts(p.items).String(m.index), words) }
+	if slices.ContainsFunc(p.shown, whole) {
+		p.shown = slices.DeleteFunc(p.shown, func(m match) bool { return !whole(m) })
+	}
 	slices.SortStableFunc(p.shown, func(a, b match) int {
 		x, y := &p.items[a.index], &p.items[b.index]
 		return cmp.Or(cmp.Compare(closeness(x, query), closeness(y, query)), cmp.Compare(x.Rank, y.Rank), p.listed(a, b, query))
 	})
+}
+
+// hasAll reports whether a text contains every word.
+func hasAll(text string, words []string) bool {
+	text = strings.ToLower(text)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, strings.ToLower(w)) })
 }
 
 // listed keeps the order of the list among items that contain what was typed; the others stay in that
