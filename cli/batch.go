@@ -122,7 +122,7 @@ func (l *liner) answer(ctx context.Context, e *engine.Evaluator, j job) (text []
 	if err != nil {
 		return errorLine(err, j.number)
 	}
-	s, q, err := l.flags.problem(doc, func() (*setupdoc.Document, error) { return setupdoc.ParseLine(j.line) }, l.lib)
+	s, q, err := l.flags.problem(doc, l.lib)
 	s, chosen, err := choose(ctx, s, q, err, 1)
 	if err != nil {
 		return errorLine(err, j.number)

@@ -30,6 +30,7 @@ func (a *app) compareCommand() *cobra.Command {
 			"communication per dimension, throughput, and the path from A to B, one change at a time.\n\n" +
 			"A and B are setup files (TOML or JSON, or the output of 'eval --json'; - is standard input), or lists such as tp=4,pp=2 that change knobs " +
 			"of the setup given by the flags: GPUs and global batch stay fixed, dp and the number of micro-batches adapt. " +
+			"Where the flags give no degree (dp, tp, pp, cp, ep, zero) a list counts as further flags: it gives what 'eval' gives for both together. " +
 			"A list counts over the flags: model=, gpu= and cluster= over --model, --gpu and --cluster, and gpu= or cluster= gives another machine, in place of both --gpu and --cluster. " +
 			"If A is left out, it is the setup given by the flags. With files, the flags apply to both.\n\n" +
 			"Exit code: 0 both are legal and fit, 1 run-time error, 2 usage error, 3 one is illegal, 4 one does not fit.",
@@ -64,10 +65,8 @@ func (a *app) compareCommand() *cobra.Command {
 				return err
 			}
 		}
-		a.sayChosen(chosen[0])
-		if of := chosen[1]; of != nil && (chosen[0] == nil || of.Layouts != chosen[0].Layouts || of.TP != chosen[0].TP) {
-			a.sayChosen(of)
-		}
+		a.sayChosenOf("A: ", chosen[0])
+		a.sayChosenOf("B: ", chosen[1])
 		c := compare.Setups(sides[0], sides[1])
 		of := report.Comparison{Comparison: &c, Way: compare.ChangePath(sides[0], sides[1], nil), Words: args, Chosen: chosen, Library: a.lib}
 		if err := a.print(output.format, of.Answer(version)); err != nil {
@@ -135,8 +134,8 @@ func keyOf(item string) string {
 	return strings.TrimSpace(key)
 }
 
-// turned returns the setup of the flags with the knobs of a list changed, one after the
-// other.
+// turned returns the setup of the flags with the knobs of a list changed, one after the other. Where
+// the flags give no degree there is no layout of theirs to change: the list is flags too.
 func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Setup, *search.Chosen, error) {
 	changes, err := setupdoc.ReadChanges(list)
 	if err != nil { // before a search for the rest
@@ -146,8 +145,17 @@ func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Se
 	for _, item := range changes.Assignments {
 		changed.said = append(slices.DeleteFunc(changed.said, func(s said) bool { return s.displacedBy(item) }), said{"set", item, true})
 	}
-	s, chosen, err := changed.start(ctx, a)
+	base, err := changed.document(a)
 	f.text = changed.text // standard input is read once
+	if err != nil {
+		return engine.Setup{}, nil, err
+	}
+	if !slices.ContainsFunc(search.Degrees(), func(id knob.ID) bool { return base.Gives(id) || f.gives(string(id)) }) {
+		for key, value := range changes.Knobs() {
+			changed.said = append(changed.said, said{key: key, value: value})
+		}
+	}
+	s, chosen, err := changed.start(ctx, a)
 	if err != nil {
 		return s, nil, err
 	}

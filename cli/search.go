@@ -276,14 +276,11 @@ func parseFree(text string) ([]knob.ID, error) {
 // tooLarge returns an error if the list of layouts of a space would not fit into memory.
 func tooLarge(p *search.Problem) error {
 	combinations := len(p.Space.GPUs) * len(p.Space.GBS) * len(p.Space.Seq)
-	if combinations <= maxCombinations && p.Cuts(maxCuts) <= maxCuts {
+	if combinations <= maxCombinations && p.Cuts(search.MaxCuts) <= search.MaxCuts {
 		return nil
 	}
 	return &usageError{fmt.Sprintf("the search space is too large: --gpus, --gbs and --seq have %s combinations; give fewer, or a step or factor such as 64..512:x2", figure.Comma(combinations))}
 }
 
-// Bounds of a search space.
-const (
-	maxCombinations = 10_000
-	maxCuts         = 1 << 20
-)
+// maxCombinations bounds a search space.
+const maxCombinations = 10_000

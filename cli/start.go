@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -16,8 +17,8 @@ import (
 )
 
 // start returns the setup of the flags. Where they name no degree, every knob that they do
-// not give is that of the best layout of a search; the chosen value then tells so. Where no
-// layout fits the knobs have their defaults.
+// not give is that of the best layout of a search, or of the one that needs least memory where none fits;
+// the chosen value then tells so.
 func (f *setupFlags) start(ctx context.Context, a *app) (engine.Setup, *search.Chosen, error) {
 	s, q, err := f.begin(a)
 	s, chosen, err := choose(ctx, s, q, err, runtime.GOMAXPROCS(0))
@@ -27,14 +28,14 @@ func (f *setupFlags) start(ctx context.Context, a *app) (engine.Setup, *search.C
 	return s, chosen, err
 }
 
-// choose returns the best layout of a search on a number of cores; without a search, or where it
-// finds none, the setup and the error that came with it.
+// choose returns the best layout of a search on a number of cores, or the one that needs least memory
+// where none fits; without a search, or where none is legal, the setup and the error that came with it.
 func choose(ctx context.Context, s engine.Setup, q *search.Query, err error, workers int) (engine.Setup, *search.Chosen, error) {
 	if q == nil {
 		return s, nil, err
 	}
 	best, chosen := q.Choose(ctx, workers)
-	if !chosen.Found {
+	if best == (engine.Setup{}) {
 		return s, &chosen, err
 	}
 	return best, &chosen, nil
@@ -53,27 +54,25 @@ func (f *setupFlags) begin(a *app) (engine.Setup, *search.Query, error) {
 	if err != nil {
 		return engine.Setup{}, nil, err
 	}
-	s, q, err := f.problem(doc, func() (*setupdoc.Document, error) { return f.document(a) }, a.lib)
+	s, q, err := f.problem(doc, a.lib)
 	f.ownBatch = !doc.SaysBatch()
 	return s, q, err
 }
 
-// problem returns what begin does, of the flags over a document; again reads the document once more.
-func (f *setupFlags) problem(doc *setupdoc.Document, again func() (*setupdoc.Document, error), lib *presets.Library) (engine.Setup, *search.Query, error) {
-	s, err := f.over(doc, lib)
-	for _, id := range search.Degrees() {
-		if doc.Gives(id) {
-			return s, nil, err
-		}
+// problem returns what begin does, of the flags over a document: every command, every line of a batch
+// and every file goes from words to a setup here.
+func (f *setupFlags) problem(doc *setupdoc.Document, lib *presets.Library) (engine.Setup, *search.Query, error) {
+	if err := f.apply(doc); err != nil {
+		return engine.Setup{}, nil, err
+	}
+	s, err := doc.Setup(lib)
+	if slices.ContainsFunc(search.Degrees(), doc.Gives) {
+		return s, nil, err
 	}
 	if wrong := (*knob.ValueError)(nil); err != nil && !errors.As(err, &wrong) {
 		return s, nil, err
 	}
-	doc, failed := again()
-	if failed != nil {
-		return s, nil, err
-	}
-	q, failed := f.query(doc, lib, nil)
+	draft, failed := doc.Draft(lib)
 	if failed != nil {
 		return s, nil, err
 	}
@@ -81,8 +80,8 @@ func (f *setupFlags) problem(doc *setupdoc.Document, again func() (*setupdoc.Doc
 	if launcher == nil {
 		launcher = &launcherFlag{id: autoLauncher}
 	}
-	launcher.limit(q)
-	if p, wrong := q.Problem(); wrong != nil || tooLarge(&p) != nil {
+	q, failed := search.Begin(draft, launcher.limit)
+	if failed != nil {
 		return s, nil, err
 	}
 	return s, q, err
@@ -137,9 +136,16 @@ func (f *setupFlags) sayBatch(a *app, gbs, seq int) {
 	}
 }
 
-// sayChosen tells on standard error that the layout was chosen by a search.
-func (a *app) sayChosen(c *search.Chosen) {
-	if c != nil {
-		a.sayf("meshscope: %s\n", c.Words(figure.Comma))
+// sayChosen tells on standard error that the layout was chosen by a search, and what it took.
+func (a *app) sayChosen(c *search.Chosen) { a.sayChosenOf("", c) }
+
+// sayChosenOf is sayChosen of one side of a comparison.
+func (a *app) sayChosenOf(side string, c *search.Chosen) {
+	if c == nil {
+		return
+	}
+	a.sayf("meshscope: %s%s\n", side, c.Words(figure.Comma))
+	if filled := c.Filled(); filled != "" {
+		a.sayf("meshscope: %sthe search took %s\n", side, filled)
 	}
 }

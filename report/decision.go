@@ -338,6 +338,9 @@ func (d *Decision) how() Section {
 	s := Section{Heading: "How it was obtained"}
 	if d.Chosen != nil {
 		s.say(capital(d.Chosen.Words(figure.Comma)) + ".")
+		if filled := d.Chosen.Filled(); filled != "" {
+			s.say("The search took " + filled + ".")
+		}
 	}
 	rules := ""
 	if d.Rules != "" {

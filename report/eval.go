@@ -19,7 +19,7 @@ import (
 
 // document returns the evaluation for people.
 func (d *Evaluation) document() *Document {
-	setup := SetupSection(&d.Setup, &d.report, d.UnsetBatch && (d.Chosen == nil || !d.Chosen.Found))
+	setup := SetupSection(&d.Setup, &d.report, d.UnsetBatch && (d.Chosen == nil || len(d.Chosen.Knobs) == 0))
 	if facts, ok := setup.Blocks[0].(Facts); ok && (d.Chosen != nil || d.Partial != "") {
 		setup.Blocks[0] = d.chosenFacts(facts)
 	}
@@ -48,6 +48,9 @@ func (d *Evaluation) chosenFacts(facts Facts) Facts {
 		switch {
 		case f.Name == "layout":
 			out = append(out, Fact{"", layout})
+			if d.Chosen != nil && len(d.Chosen.Knobs) > 0 {
+				out = append(out, Fact{"", "the search took " + d.Chosen.Filled()})
+			}
 		case f.Name == "batch" && batch != "":
 			out = append(out, Fact{"", "global batch not given; using " + batch})
 		}

@@ -3,9 +3,11 @@ package search
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/units"
 )
 
 // Degrees lists the knobs of which one that is named makes a layout the user's own; where
@@ -14,12 +16,20 @@ func Degrees() []knob.ID { return []knob.ID{knob.DP, knob.TP, knob.PP, knob.CP, 
 
 // Chosen says that a layout was not given and how it was chosen instead.
 type Chosen struct {
-	Layouts int    `json:"layouts"` // legal ones that were searched
-	Found   bool   `json:"found"`   // false: none fits, and the defaults of every knob are taken
-	Partial bool   `json:"partial,omitempty"`
-	Batch   string `json:"-"` // what the batch is, where none was given and none is published
-	Space   Space  `json:"-"` // that was searched
-	TP      int    `json:"-"` // of the layout that was found
+	Layouts int  `json:"layouts"` // legal ones that were searched
+	Found   bool `json:"found"`   // false: none fits, and the one that needs least memory is taken
+	Partial bool `json:"partial,omitempty"`
+	// Knobs are what the search filled in, with its values.
+	Knobs map[knob.ID]any `json:"knobs,omitempty"`
+	// Over is what the layout that needs least memory needs too much on its fullest GPU, where none fits.
+	Over units.Bytes `json:"over_bytes,omitempty"`
+	// Smallest is the smallest number of GPUs of this kind on which one fits, where none does on those
+	// that there are; 0: unknown, or none does.
+	Smallest int    `json:"smallest_gpus,omitempty"`
+	Batch    string `json:"-"` // what the batch is, where none was given and none is published
+	Space    Space  `json:"-"` // that was searched
+	TP       int    `json:"-"` // of the layout that was found
+	node     int    // GPUs of a node
 }
 
 // Words tell in one line where the layout comes from; number writes a count.
@@ -31,16 +41,77 @@ func (c *Chosen) Words(number func(int) string) string {
 	switch {
 	case c.Found:
 		return fmt.Sprintf("layout not given: best of %s%s; --tp %d to set one yourself", first, number(c.Layouts), c.TP)
+	case c.Over > 0:
+		return fmt.Sprintf("layout not given, and none of %s%s legal ones fits: the one that needs least memory is %.1f GiB over; %s",
+			first, number(c.Layouts), c.Over.GiB(), c.smallestWords(number))
 	case c.Partial:
 		return "layout not given, and the search for one was stopped before it found any: every degree is 1"
-	case c.Layouts == 0:
-		return "layout not given, and no legal one found: every degree is 1"
 	}
-	return fmt.Sprintf("layout not given, and none of %s legal ones fits: every degree is 1", number(c.Layouts))
+	if c.Layouts > 0 {
+		return fmt.Sprintf("layout not given, and none of %s legal ones fits: every degree is 1", number(c.Layouts))
+	}
+	return "layout not given, and no legal one found: every degree is 1"
 }
 
-// Choose searches for the best layout of a query on a number of cores. The second value is
-// false where none fits, or the context ended before one was found.
+// smallestWords tell the smallest machine on which a layout fits.
+func (c *Chosen) smallestWords(number func(int) string) string {
+	switch nodes := c.Smallest / max(c.node, 1); {
+	case c.Smallest == 0 && c.Partial:
+		return "the search for a machine that would do was stopped"
+	case c.Smallest == 0:
+		return "no number of GPUs of this kind would do"
+	case nodes == 1:
+		return number(c.Smallest) + " GPUs (1 node) would do"
+	default:
+		return fmt.Sprintf("%s GPUs (%s nodes) would do", number(c.Smallest), number(nodes))
+	}
+}
+
+// Filled lists what the search filled in, knob by knob: dp 8, tp 4, pp 4. Degrees of 1 and what
+// follows from the others are left out.
+func (c *Chosen) Filled() string {
+	var out []string
+	for _, id := range filledOrder() {
+		value, ok := c.Knobs[id]
+		_, degree := value.(int)
+		switch id {
+		case knob.VPP, knob.CP, knob.EP, knob.ETP:
+			ok = ok && degree && value != 1
+		case knob.MicroBatches, knob.SP:
+			ok = false
+		default:
+		}
+		if ok {
+			out = append(out, fmt.Sprintf("%s %v", id, value))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// filledOrder lists the knobs that a search fills in, as Filled has them.
+func filledOrder() []knob.ID {
+	return []knob.ID{
+		knob.DP, knob.TP, knob.PP, knob.VPP, knob.CP, knob.EP, knob.ETP, knob.SP, knob.ZeRO,
+		knob.MBS, knob.MicroBatches, knob.GBS, knob.Seq, knob.Schedule, knob.Recompute,
+	}
+}
+
+// fill notes what the search filled in of a setup.
+func (c *Chosen) fill(q *Query, s *engine.Setup) {
+	c.TP, c.node, c.Knobs = s.TP, s.Cluster.Node(), map[knob.ID]any{}
+	for _, id := range filledOrder() {
+		if k, ok := knob.Find(id); ok && !q.Given(id) {
+			c.Knobs[id] = k.Value(s)
+		}
+	}
+	if tokens, _ := s.PublishedTokens(s.GPUs); q.UnsetBatch && tokens == 0 {
+		c.Batch = UsualBatch()
+	}
+}
+
+// Choose searches for the best layout of a query on a number of cores. Where none fits it returns
+// the one that needs least memory, and Chosen tells the smallest machine that would do. The layout is
+// empty where none is legal, or the context ended before one was found.
 func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) {
 	p, err := q.Problem()
 	if err != nil {
@@ -54,12 +125,8 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 	}
 	out := Chosen{Layouts: r.Legal, Found: len(r.Best) > 0, Partial: r.Partial, Space: p.Space}
 	if !out.Found {
-		return engine.Setup{}, out
+		return q.least(ctx, p, &out), out
 	}
-	out.TP = r.Best[0].Setup.TP
-	best := r.Best[0].Setup
-	if tokens, _ := best.PublishedTokens(best.GPUs); q.UnsetBatch && tokens == 0 {
-		out.Batch = UsualBatch()
-	}
-	return best, out
+	out.fill(q, &r.Best[0].Setup)
+	return r.Best[0].Setup, out
 }

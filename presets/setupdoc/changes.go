@@ -2,6 +2,7 @@ package setupdoc
 
 import (
 	"fmt"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -61,6 +62,17 @@ func ReadChanges(list string) (c Changes, err error) {
 		return Changes{}, &ListError{"gpu and cluster contradict each other: a cluster has its own GPU"}
 	}
 	return c, nil
+}
+
+// Knobs goes through the knobs of the list and their values.
+func (c *Changes) Knobs() iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		for _, k := range c.knobs {
+			if !yield(k.key, k.value) {
+				return
+			}
+		}
+	}
 }
 
 // names reports whether the list assigns a key that is no knob.

@@ -25,29 +25,41 @@ func (d *Document) Setup(lib Library) (engine.Setup, error) {
 }
 
 func (d *Document) settle(lib Library) (engine.Setup, error) {
-	m, err := d.settleModel(lib)
+	draft, err := d.Draft(lib)
 	if err != nil {
 		return engine.Setup{}, err
 	}
+	if complete, ok := draft.Complete(); ok && !d.overridden {
+		return complete, nil
+	}
+	return draft.Resolve()
+}
+
+// Draft returns what the document says, with its model and its machine.
+func (d *Document) Draft(lib Library) (knob.Draft, error) {
+	m, err := d.settleModel(lib)
+	if err != nil {
+		return knob.Draft{}, err
+	}
 	c, err := d.settleCluster(lib)
 	if err != nil {
-		return engine.Setup{}, err
+		return knob.Draft{}, err
 	}
 	named := c.ID
 	for i := range d.sets {
 		if err := d.sets[i].apply(&m, &c); err != nil {
-			return engine.Setup{}, err
+			return knob.Draft{}, err
 		}
 	}
 	if _, err := lib.Cluster(c.ID); err == nil && c.ID != named {
 		// A machine of one's own needs an id; that of another one would bring its calibration.
-		return engine.Setup{}, place(d.placeOf("cluster.id"), &KeyError{Key: "cluster.id", Names: "cluster"})
+		return knob.Draft{}, place(d.placeOf("cluster.id"), &KeyError{Key: "cluster.id", Names: "cluster"})
 	}
 	if err := d.checkModel(&m); err != nil {
-		return engine.Setup{}, err
+		return knob.Draft{}, err
 	}
 	if err := d.checkCluster(&c); err != nil {
-		return engine.Setup{}, err
+		return knob.Draft{}, err
 	}
 	if l, ok := lib.(calibrator); ok {
 		c = l.Calibrate(c) // by the ids that the machine has in the end
@@ -58,10 +70,7 @@ func (d *Document) settle(lib Library) (engine.Setup, error) {
 	if !d.asStated {
 		draft.FollowPublished()
 	}
-	if complete, ok := draft.Complete(); ok && !d.overridden {
-		return complete, nil
-	}
-	return draft.Resolve()
+	return draft, nil
 }
 
 // calibrator is a library that knows how fast machines are.

@@ -1,0 +1,115 @@
+package search
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/layout"
+)
+
+// MaxCuts is the most cuts of the GPUs that a search lists.
+const MaxCuts = 1 << 20
+
+// Words are a setup as somebody gives it, from which Settle makes the setup of a query.
+type Words interface {
+	Set(id knob.ID, text string) error
+	Setup() (engine.Setup, error)
+}
+
+// draftWords are the words of a draft.
+type draftWords struct{ draft knob.Draft }
+
+func (w *draftWords) Set(id knob.ID, text string) error { return w.draft.Set(id, text) }
+func (w *draftWords) Setup() (engine.Setup, error)      { return w.draft.Resolve() }
+
+// Begin returns the search for every knob that a draft does not give. limit leaves out what a
+// launcher refuses. An error is that of a value, or of a space with too many layouts to list.
+func Begin(d knob.Draft, limit func(*Query)) (*Query, error) {
+	q := NewQuery()
+	for _, id := range knob.Searched() {
+		if text, given := d.Take(id); given {
+			if err := q.Set(id, text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := q.Settle(&draftWords{d}); err != nil {
+		return nil, err
+	}
+	limit(q)
+	p, err := q.Problem()
+	if err == nil && p.Cuts(MaxCuts) > MaxCuts {
+		err = errors.New("the search space is too large")
+	}
+	return q, err
+}
+
+// Settle makes the setup that the search starts from. It checks values that can only
+// contradict each other against the identities, as eval does; the search finds the rest.
+func (q *Query) Settle(w Words) (err error) {
+	said := func(ids ...knob.ID) bool {
+		return !slices.ContainsFunc(ids, func(id knob.ID) bool {
+			_, one := q.Single(id)
+			return !one
+		})
+	}
+	set := func(ids ...knob.ID) {
+		for _, id := range ids {
+			if text, one := q.Single(id); one && err == nil {
+				err = w.Set(id, text)
+			}
+		}
+	}
+	set(knob.GPUs, knob.Nodes, knob.Seq)
+	if q.Cut = said(knob.TP, knob.PP, knob.CP) && (said(knob.DP) || said(knob.GPUs) || said(knob.Nodes)); q.Cut {
+		set(knob.DP, knob.TP, knob.PP, knob.CP)
+		switch q.Counted = said(knob.MBS, knob.MicroBatches); {
+		case q.Counted:
+			set(knob.MBS, knob.MicroBatches, knob.GBS)
+		case !q.Given(knob.GBS) && !q.Several(knob.MBS) && !q.Several(knob.MicroBatches):
+			q.AsEval = true
+			set(knob.MBS, knob.MicroBatches)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	q.Setup, err = w.Setup()
+	if wrong := (*knob.ValueError)(nil); errors.As(err, &wrong) && !q.Cut {
+		// So many GPUs may need the one degree that was given, though others are free.
+		err = nil
+		set(knob.TP, knob.PP, knob.CP)
+		if err == nil {
+			q.Setup, err = w.Setup()
+		}
+		if errors.As(err, &wrong) {
+			if able, ok := q.cutFiner(w); ok {
+				q.Setup, err = able, nil
+			}
+		}
+	}
+	return err
+}
+
+// cutFiner makes the setup of more GPUs than there can be replicas, with a larger value of
+// a free degree, whether it divides them or not. False if no degree is free or something
+// else is wrong too.
+func (q *Query) cutFiner(w Words) (engine.Setup, bool) {
+	for _, id := range []knob.ID{knob.TP, knob.PP, knob.CP} {
+		if _, one := q.Single(id); one {
+			continue
+		}
+		for n := 2; n <= layout.MaxGPUs/layout.MaxDegree; n *= 2 {
+			if w.Set(id, strconv.Itoa(n)) != nil {
+				break
+			}
+			if s, err := w.Setup(); err == nil {
+				return s, true
+			}
+		}
+	}
+	return engine.Setup{}, false
+}
