@@ -122,8 +122,11 @@ func (l *liner) answer(ctx context.Context, e *engine.Evaluator, j job) (text []
 	if err != nil {
 		return errorLine(err, j.number)
 	}
-	s, q, err := l.flags.problem(doc, l.lib)
-	s, chosen, err := choose(ctx, s, q, err, 1)
+	b, err := l.flags.beginOver(doc, l.lib)
+	if err != nil {
+		return errorLine(err, j.number)
+	}
+	s, chosen, err := b.Choose(ctx, 1)
 	if err != nil {
 		return errorLine(err, j.number)
 	}

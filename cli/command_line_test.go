@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/own"
 	"meshscope/presets/setupdoc"
@@ -22,16 +22,17 @@ func TestCommandLine(t *testing.T) {
 		"eval --model llama3.1-70b --gpus=64 --tp 4 --pp 2 --gbs 512 --sp on",
 		"explain --tp 4 --pp 2 --gpus 64 --set gbs=512",
 	} {
-		s, how, err := a.pasted(true, 1)(strings.Fields(line))
-		if err != nil || how != "" || s.TP != 4 || s.PP != 2 || s.GPUs != 64 || s.GBS != 512 || !s.SP {
-			t.Errorf("%s: tp %d, pp %d, %d GPUs, %q, %v", line, s.TP, s.PP, s.GPUs, how, err)
+		b, err := a.pasted(true)(strings.Fields(line))
+		s := b.Setup
+		if err != nil || b.Query != nil || !b.Fixed.Has(knob.TP) || b.Fixed.Has(knob.DP) || s.TP != 4 || s.PP != 2 || s.GPUs != 64 || s.GBS != 512 || !s.SP {
+			t.Errorf("%s: tp %d, pp %d, %d GPUs, %v", line, s.TP, s.PP, s.GPUs, err)
 		}
 	}
-	if s, how, err := a.pasted(true, 1)([]string{"--model", "llama3.1-8b", "--gpus", "8"}); err != nil || s.GPUs != 8 || !strings.Contains(how, "layout not given") {
-		t.Errorf("searched: %d GPUs, %q, %v", s.GPUs, how, err)
+	if b, err := a.pasted(true)([]string{"--model", "llama3.1-8b", "--gpus", "8"}); err != nil || b.Query == nil || b.Query.Setup.GPUs != 8 {
+		t.Errorf("searched: %+v, %v", b.Setup.Layout, err)
 	}
 	line, _ := setupdoc.Share(presets.StartSetup(), lib, lib)
-	if s, _, err := a.commandLine(context.Background(), []string{"eval", line}, false, 1); err != nil || s != presets.StartSetup() {
+	if b, err := a.commandLine([]string{"eval", line}, false); err != nil || b.Setup != presets.StartSetup() || b.Fixed != (knob.Set{}) {
 		t.Errorf("a share string: %v", err)
 	}
 	for line, want := range map[string]string{
@@ -51,8 +52,8 @@ func TestCommandLine(t *testing.T) {
 		"--model /etc/passwd --tp 4":  "unknown model",
 	} {
 		guest := &app{lib: lib, closed: lib}
-		if s, _, err := guest.pasted(false, 1)(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: tp %d, %v", line, s.TP, err)
+		if b, err := guest.pasted(false)(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: tp %d, %v", line, b.Setup.TP, err)
 		}
 	}
 }

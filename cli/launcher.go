@@ -69,8 +69,8 @@ func (f *setupFlags) ownStack(a *app, l *launch.Launcher) error {
 // limit leaves out of a search what the launcher refuses, and writes into layouts what it must be told.
 func (f *launcherFlag) limit(q *search.Query) {
 	q.Refused, q.Collect = f.any(), runtime.GC
-	if l := f.of(q.Setup.Stack); l != nil && !q.Refused {
-		q.Accepts, q.Launcher, q.WriteSplit = l.Accepts, l.ID, l.WriteSplit
+	if !q.Refused {
+		f.of(q.Setup.Stack).Limit(q)
 	}
 }
 

@@ -93,7 +93,7 @@ func (a *app) lessonCommand() *cobra.Command {
 		if err := look.check(); err != nil {
 			return err
 		}
-		return a.run(cmd.Context(), ui.Options{Setup: l.Start(), Asked: true, Lesson: l, Act: act}, nil, &look)
+		return a.run(cmd.Context(), ui.Options{Setup: l.Start(), Asked: true, Lesson: l, Act: act}, &look)
 	})
 	cmd.AddCommand(a.lessonCheckCommand(), a.lessonNewCommand())
 	return cmd
@@ -257,5 +257,5 @@ func (a *app) openDemo(ctx context.Context, d *lessons.Demo, look *screenFlags) 
 	}
 	o := ui.Options{Setup: d.Setup, Asked: true}
 	o.Place.Screen, o.Place.Focus, o.Place.Note = d.Show, d.Focus, d.Try
-	return a.run(ctx, o, nil, look)
+	return a.run(ctx, o, look)
 }

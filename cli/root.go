@@ -118,27 +118,23 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 		return outcome(exitUsage)
 	}
 	if flags.empty() {
-		return a.runScreen(cmd.Context(), presets.StartSetup(), nil, look, false)
+		return a.run(cmd.Context(), ui.Options{Setup: presets.StartSetup()}, look)
 	}
-	s, q, err := flags.begin(a)
-	if q == nil {
+	b, err := flags.begin(a)
+	if err != nil {
+		return err
+	}
+	if b.Query == nil || b.Err != nil { // the defaults are no setup to open with: the layout is found before
+		best, chosen, err := b.Choose(cmd.Context(), runtime.GOMAXPROCS(0))
 		if err != nil {
 			return err
 		}
-		if partial := flags.partial(); partial != "" {
-			a.notices = append(a.notices, partial)
+		if chosen != nil {
+			a.notices = append(a.notices, chosen.Words(figure.Comma))
 		}
-		return a.runScreen(cmd.Context(), s, nil, look, true)
+		b.Setup, b.Query = best, nil
 	}
-	if err != nil { // the defaults are no setup to open with: the layout is found before
-		best, chosen := q.Choose(cmd.Context(), runtime.GOMAXPROCS(0))
-		if !chosen.Found {
-			return err
-		}
-		a.notices = append(a.notices, chosen.Words(figure.Comma))
-		return a.runScreen(cmd.Context(), best, nil, look, true)
-	}
-	return a.runScreen(cmd.Context(), s, q, look, true)
+	return a.run(cmd.Context(), ui.Options{Setup: b.Setup, Query: b.Query, Fixed: b.Fixed, Asked: true, Remark: flags.partial()}, look)
 }
 
 // opening returns the setup that the explorer opens with.

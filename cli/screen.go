@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -15,10 +14,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
-	"meshscope/engine/search"
 	"meshscope/lessons"
 	"meshscope/report"
-	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui"
 	"meshscope/ui/keyfile"
@@ -56,31 +53,20 @@ func (f *screenFlags) check() error {
 	return oneOf("--theme", f.theme, themeNames())
 }
 
-// runScreen runs the explorer until the user quits or a signal ends it. It always restores
-// the terminal. Where a query is given the explorer opens with its best layout.
-func (a *app) runScreen(ctx context.Context, s engine.Setup, q *search.Query, f *screenFlags, fresh bool) error {
-	return a.run(ctx, ui.Options{Setup: s, Asked: fresh}, q, f)
-}
-
 // slowFPS is how often a slow line is drawn on, a second.
 const slowFPS = 5
 
-// run completes the options of the explorer and runs it.
-func (a *app) run(ctx context.Context, o ui.Options, q *search.Query, f *screenFlags) error {
+// run completes the options of the explorer and runs it until the user quits or a signal ends it. It always
+// restores the terminal.
+func (a *app) run(ctx context.Context, o ui.Options, f *screenFlags) error {
 	defer frugal()()
 	giveUp := make(chan struct{})
 	ctx, code, stop := onSignal(ctx, patience, func(int) { close(giveUp) })
 	defer stop()
 	o.Library, o.ASCII, o.NoColor = a.lib, f.ascii, f.noColor
-	o.Command, o.Open = a.pasted(true, runtime.GOMAXPROCS(0)), a.readDropped
+	o.Command, o.Open = a.pasted(true), a.readDropped
 	o.Lessons = func() ([]*lessons.Lesson, []error) { return lessons.All(ownLessons(), a.lib) }
 	o.CrashDir, o.Notices = crashDir(), slices.Clone(a.notices)
-	if q != nil {
-		o.Choose = func(ctx context.Context) (engine.Setup, string) {
-			best, chosen := q.Choose(ctx, runtime.GOMAXPROCS(0))
-			return best, chosen.Words(figure.Comma)
-		}
-	}
 	if f.said("theme") {
 		o.Theme = f.theme
 	}

@@ -2,15 +2,14 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
+	"meshscope/launch"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
 	"meshscope/report/figure"
@@ -20,71 +19,44 @@ import (
 // not give is that of the best layout of a search, or of the one that needs least memory where none fits;
 // the chosen value then tells so.
 func (f *setupFlags) start(ctx context.Context, a *app) (engine.Setup, *search.Chosen, error) {
-	s, q, err := f.begin(a)
-	s, chosen, err := choose(ctx, s, q, err, runtime.GOMAXPROCS(0))
+	b, err := f.begin(a)
+	if err != nil {
+		return engine.Setup{}, nil, err
+	}
+	s, chosen, err := b.Choose(ctx, runtime.GOMAXPROCS(0))
 	if err == nil && (chosen == nil || chosen.Found) {
 		f.sayBatch(a, s.GBS, s.Seq)
 	}
 	return s, chosen, err
 }
 
-// choose returns the best layout of a search on a number of cores, or the one that needs least memory
-// where none fits; without a search, or where none is legal, the setup and the error that came with it.
-func choose(ctx context.Context, s engine.Setup, q *search.Query, err error, workers int) (engine.Setup, *search.Chosen, error) {
-	if q == nil {
-		return s, nil, err
-	}
-	best, chosen := q.Choose(ctx, workers)
-	if best == (engine.Setup{}) {
-		return s, &chosen, err
-	}
-	return best, &chosen, nil
-}
-
 // begin returns the setup of the flags with the defaults of every knob, and the search that
-// gives the layout instead; nil where a degree is named, or nothing can be searched. An error
-// counts where there is no search, or it finds nothing.
-func (f *setupFlags) begin(a *app) (engine.Setup, *search.Query, error) {
+// gives the layout instead.
+func (f *setupFlags) begin(a *app) (search.Begun, error) {
 	if f.launcher != nil {
 		if err := f.launcher.check(); err != nil {
-			return engine.Setup{}, nil, err
+			return search.Begun{}, err
 		}
 	}
 	doc, err := f.document(a)
 	if err != nil {
-		return engine.Setup{}, nil, err
+		return search.Begun{}, err
 	}
-	s, q, err := f.problem(doc, a.lib)
+	b, err := f.beginOver(doc, a.lib)
 	f.ownBatch = !doc.SaysBatch()
-	return s, q, err
+	return b, err
 }
 
-// problem returns what begin does, of the flags over a document: every command, every line of a batch
-// and every file goes from words to a setup here.
-func (f *setupFlags) problem(doc *setupdoc.Document, lib *presets.Library) (engine.Setup, *search.Query, error) {
+// beginOver is begin of the flags over a document.
+func (f *setupFlags) beginOver(doc *setupdoc.Document, lib *presets.Library) (search.Begun, error) {
 	if err := f.apply(doc); err != nil {
-		return engine.Setup{}, nil, err
-	}
-	s, err := doc.Setup(lib)
-	if slices.ContainsFunc(search.Degrees(), doc.Gives) {
-		return s, nil, err
-	}
-	if wrong := (*knob.ValueError)(nil); err != nil && !errors.As(err, &wrong) {
-		return s, nil, err
-	}
-	draft, failed := doc.Draft(lib)
-	if failed != nil {
-		return s, nil, err
+		return search.Begun{}, err
 	}
 	launcher := f.launcher
 	if launcher == nil {
 		launcher = &launcherFlag{id: autoLauncher}
 	}
-	q, failed := search.Begin(draft, launcher.limit)
-	if failed != nil {
-		return s, nil, err
-	}
-	return s, q, err
+	return launch.Begin(doc, lib, launcher.limit), nil
 }
 
 // partial tells, where some degrees are named but not both TP and PP, how the best layout with what

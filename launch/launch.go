@@ -16,6 +16,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/engine/search"
 	"meshscope/presets/hfconfig"
 )
 
@@ -105,6 +106,17 @@ func Of(s recipe.Stack) *Launcher {
 		return nil
 	}
 }
+
+// Limit leaves out of a search what the launcher refuses, and writes into layouts what it must be told;
+// without a launcher it changes nothing.
+func (l *Launcher) Limit(q *search.Query) {
+	if l != nil {
+		q.Accepts, q.Launcher, q.WriteSplit = l.Accepts, l.ID, l.WriteSplit
+	}
+}
+
+// Limit leaves out of a search what the launcher of its software stack refuses.
+func Limit(q *search.Query) { Of(q.Setup.Stack).Limit(q) }
 
 // Rules lists what the launcher refuses.
 func (l *Launcher) Rules() []Rule { return slices.Clone(l.rules) }

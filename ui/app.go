@@ -18,6 +18,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
+	"meshscope/engine/search"
 	"meshscope/launch"
 	"meshscope/lessons"
 	"meshscope/presets"
@@ -38,14 +39,16 @@ import (
 type Options struct {
 	Setup   engine.Setup     // empty: the built-in start
 	Library *presets.Library // nil: the built-in one
-	// Choose finds the layout to open with in place of Setup's, and words that say how; an
-	// empty setup where there is none. A frame says that it searches, and any key ends its
-	// context. nil: Setup is what to open with.
-	Choose func(context.Context) (engine.Setup, string)
+	// Query finds the layout to open with in place of Setup's. A frame says that it searches, and any key
+	// ends it. nil: Setup is what to open with.
+	Query *search.Query
+	Fixed knob.Set // what flags have given of Setup
+	// find is what searches; nil: search.Begun.Choose. Tests put a stand-in here.
+	find func(b *search.Begun, ctx context.Context, workers int) (engine.Setup, *search.Chosen, error)
 
-	// Command returns the setup of the words of a command line of this program that was pasted, and
-	// words that say how its layout was found; nil: none is taken.
-	Command func(words []string) (engine.Setup, string, error)
+	// Command returns what the words of a command line of this program that was pasted begin with; nil:
+	// none is taken.
+	Command func(words []string) (search.Begun, error)
 	// Open reads a file by the name that was pasted, or the one in a folder of that name, and gives the
 	// name of what it read; nil: no file is read.
 	Open func(name string) (r *launch.Reading, file string, err error)
@@ -84,6 +87,7 @@ type Options struct {
 	// KeepPins keeps at once what differs, and says why that is impossible; nil: nobody keeps anything.
 	KeepPins func(start, end session.Session) error
 	Notices  []string // what went wrong before the start
+	Remark   string   // on how the program was started
 	Hint     bool     // the first start: a line says how to begin
 
 	// Share writes what was copied to a file as well and gives its name; nil, an
@@ -143,14 +147,15 @@ type Model struct {
 
 	screens  screens
 	overlays overlay.Stack
-	choosing context.CancelFunc // ends the search for the layout to open with; nil: there is none, or it has ended
-	lesson   *lesson.Stage      // begun and not ended; nil: none
-	task     task               // of the goal that is open
-	learned  string             // lessons that were gone through
-	underWay string             // the lesson that was begun last, and its act
-	quizzed  lessons.Quiz       // what is asked before each change
-	desk     *desk.Desk         // the seat in a class; nil: one is alone
-	touched  bool               // the last key did something on the screen in front
+	choosing *choice       // the search for a layout that is under way; nil: none
+	choices  int           // counts them
+	lesson   *lesson.Stage // begun and not ended; nil: none
+	task     task          // of the goal that is open
+	learned  string        // lessons that were gone through
+	underWay string        // the lesson that was begun last, and its act
+	quizzed  lessons.Quiz  // what is asked before each change
+	desk     *desk.Desk    // the seat in a class; nil: one is alone
+	touched  bool          // the last key did something on the screen in front
 	sweep    sweep
 	slow     slow
 	lexicon  overlay.Lexicon
@@ -174,6 +179,7 @@ func New(o Options) *Model {
 		options: o, caps: tty.NewCaps(o.Env, o.ASCII),
 		state: state.New(o.Setup, o.Theme, o.Mouse == nil || *o.Mouse), cache: newCache(),
 	}
+	m.state.Fixed = o.Fixed
 	m.screens = newScreens(m, o.Library)
 	m.lexicon.Shown = m.study
 	m.colour(cmp.Or(o.colours, m.caps.Profile))
@@ -194,6 +200,9 @@ func New(o Options) *Model {
 	if len(o.Notices) > 0 {
 		m.state.Note = state.Note{Text: m.noticed(), Tone: state.Trouble}
 	}
+	if o.Remark != "" && len(o.Notices) == 0 {
+		m.state.Note = state.Note{Text: o.Remark}
+	}
 	m.look = newLook(m.state.Theme, m.caps, m.known(), 1)
 	if o.Class != nil {
 		m.sit()
@@ -207,51 +216,13 @@ func New(o Options) *Model {
 
 // Init asks the terminal for its background and starts the chart.
 func (m *Model) Init() tea.Cmd {
-	if cmd := m.chooseCmd(); cmd != nil {
-		return tea.Batch(tea.RequestBackgroundColor, cmd)
+	if q := m.options.Query; q != nil {
+		return tea.Batch(tea.RequestBackgroundColor, m.search(search.Begun{Setup: m.state.Setup, Query: q, Fixed: m.state.Fixed}, ""))
 	}
 	return tea.Batch(tea.RequestBackgroundColor, m.sweepCmd(), m.waitForNews(), m.desk.Tick())
 }
 
 var _ tea.Model = (*Model)(nil)
-
-// chosenMsg brings the layout to open with; an empty setup where there is none.
-type chosenMsg struct {
-	setup engine.Setup
-	words string
-}
-
-// chooseCmd searches for the layout to open with; nil where it is known.
-func (m *Model) chooseCmd() tea.Cmd {
-	if m.options.Choose == nil {
-		return nil
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	m.choosing = stop
-	return m.guard(func() tea.Msg {
-		s, words := m.options.Choose(ctx)
-		return chosenMsg{s, words}
-	})
-}
-
-// takeChosen opens with the layout that was found: there is nothing before it to go back to.
-func (m *Model) takeChosen(msg chosenMsg) tea.Cmd {
-	m.choosing()
-	m.choosing = nil
-	if msg.setup != (engine.Setup{}) {
-		m.state.Setup = msg.setup
-	}
-	m.evaluate()
-	m.before = explore.Vital{}
-	if m.legal.report.Legal {
-		m.start.Setup = m.legal.setup
-	}
-	if len(m.options.Notices) == 0 {
-		m.state.Note = state.Note{Text: msg.words}
-	}
-	m.retargetSweep()
-	return tea.Batch(m.slowCmd(), m.sweepCmd(), m.refreshScreen(), m.tick())
-}
 
 // restore goes back to where a session was left. Of a start that asks for a setup it
 // is the locks, the choices and the pins, not the place; what a flag says holds for

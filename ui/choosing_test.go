@@ -8,21 +8,30 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/search"
 	"meshscope/presets"
+	"meshscope/ui/state"
 )
+
+// finding returns options whose searches end with their context and find a setup.
+func finding(found engine.Setup) func(*Options) {
+	return func(o *Options) {
+		o.find = func(_ *search.Begun, ctx context.Context, _ int) (engine.Setup, *search.Chosen, error) {
+			<-ctx.Done()
+			return found, &search.Chosen{Layouts: 28740, Found: true, TP: found.TP}, nil
+		}
+	}
+}
 
 // TestOpensWithWhatIsFound: while a layout is searched a frame says so, any key ends the search,
 // and what it has found opens without a step to go back to.
 func TestOpensWithWhatIsFound(t *testing.T) {
 	found := presets.StartSetup()
-	m := New(Options{
-		Setup: presets.DefaultSetup(), Asked: true,
-		Choose: func(ctx context.Context) (engine.Setup, string) {
-			<-ctx.Done() // a key
-			return found, "best of 28,740"
-		},
-	})
-	cmd := m.chooseCmd()
+	o := Options{Setup: presets.DefaultSetup(), Asked: true, Query: &search.Query{Setup: presets.DefaultSetup()}}
+	finding(found)(&o)
+	m := New(o)
+	cmd := m.search(search.Begun{Setup: o.Setup, Query: o.Query}, "")
 	send(m, tea.WindowSizeMsg{Width: 80, Height: 24})
 	if text := screenText(m); !strings.Contains(text, "searching for the best layout of Llama-3.1 70B") || !strings.Contains(text, "any key") {
 		t.Fatalf("no word of the search:\n%s", text)
@@ -34,5 +43,91 @@ func TestOpensWithWhatIsFound(t *testing.T) {
 	}
 	if text := screenText(m); strings.Contains(text, "searching for") || !strings.Contains(text, "best of 28,740") {
 		t.Errorf("after the search:\n%s", text)
+	}
+}
+
+// TestSearchesAgain: for another model or machine the layout is searched. The next frame says so and has no
+// figure of the old setup, on every screen; esc goes back, enter takes what was found, other keys wait.
+func TestSearchesAgain(t *testing.T) {
+	model, err := presets.Default().Model("llama3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := presets.DefaultSetup()
+	found.Model, found.TP, found.DP = model, 1, 32
+	for tab := state.ExploreTab; tab < tabs; tab++ {
+		m := sample(t, 120, 36, finding(found))
+		m.do(state.Action{Verb: state.GoTab, N: int(tab)})
+		before := m.state
+		old := screenText(m)
+		cmd := m.do(state.Action{Verb: state.UseModel, Model: &model})
+		text := screenText(m)
+		if !strings.Contains(text, "searching for the best layout of Llama-3.1 8B on 64") || !strings.Contains(text, "esc goes back") {
+			t.Fatalf("%s: no word of the search:\n%s", tabName(tab), text)
+		}
+		for _, word := range strings.Fields(old) {
+			if strings.ContainsAny(word, "0123456789") && strings.Contains(word, ".") && strings.Contains(text, word) && !strings.HasPrefix(word, "Llama") {
+				t.Errorf("%s: %s is of the old setup:\n%s", tabName(tab), word, text)
+			}
+		}
+		send(m, press("esc"))
+		if m.Update(cmd()); m.state.Setup != before.Setup || m.choosing != nil || m.state.Past() != before.Past() {
+			t.Errorf("%s: esc leaves %+v", tabName(tab), m.state.Setup.Layout)
+		}
+		cmd = m.do(state.Action{Verb: state.UseModel, Model: &model})
+		send(m, press("down"))
+		send(m, press("enter"))
+		m.Update(cmd())
+		if m.state.Setup != found || m.choosing != nil {
+			t.Errorf("%s: %+v, %q", tabName(tab), m.state.Setup.Layout, m.state.Note.Text)
+		}
+		if tab == state.ExploreTab && m.state.Focus != knob.PP {
+			t.Errorf("the key that was typed meanwhile is lost: %s has the focus", m.state.Focus)
+		}
+		if m.do(state.Action{Verb: state.Undo}); m.state.Setup != before.Setup {
+			t.Errorf("%s: undo leads to %+v", tabName(tab), m.state.Setup.Layout)
+		}
+	}
+}
+
+// TestFixedStays: what was turned, typed or given by a flag is what the search for another model is given; what
+// only followed is not.
+func TestFixedStays(t *testing.T) {
+	model, err := presets.Default().Model("qwen3-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked *search.Query
+	m := sample(t, 120, 36, func(o *Options) {
+		o.Fixed = knob.SetOf(knob.GPUs, knob.Loss)
+		o.find = func(b *search.Begun, _ context.Context, _ int) (engine.Setup, *search.Chosen, error) {
+			asked = b.Query
+			s := b.Setup
+			s.TP = 4
+			return s, &search.Chosen{Layouts: 7, Found: true, TP: s.TP}, nil
+		}
+	})
+	m.do(state.Action{Verb: state.SetKnob, ID: knob.TP, Text: "4"})
+	m.do(state.Action{Verb: state.SetKnob, ID: knob.Seq, Text: "4k"})
+	m.do(state.Action{Verb: state.FocusKnob, ID: knob.MBS})
+	m.do(state.Action{Verb: state.TurnKnob, N: 1})
+	finishAll(m, m.do(state.Action{Verb: state.UseModel, Model: &model}))
+	for id, want := range map[knob.ID]string{knob.GPUs: "64", knob.TP: "4", knob.Seq: "4096", knob.MBS: "2"} {
+		if got := asked.Texts[id]; got != want {
+			t.Errorf("%s is %q in the query, not %s", id, got, want)
+		}
+	}
+	for _, id := range []knob.ID{knob.DP, knob.PP, knob.GBS, knob.MicroBatches, knob.Recompute} {
+		if asked.Given(id) {
+			t.Errorf("%s is given, though nobody gave it", id)
+		}
+	}
+	if note := m.state.Note.Text; !strings.Contains(note, "model Qwen3 8B, best of 7 layouts, fixed: ") || !strings.Contains(note, "TP 4") {
+		t.Errorf("note %q", note)
+	}
+	m.do(state.Action{Verb: state.Undo})
+	m.do(state.Action{Verb: state.Undo}) // the micro-batch
+	if m.state.Fixed.Has(knob.MBS) || !m.state.Fixed.Has(knob.TP) {
+		t.Error("undo does not give back what was fixed")
 	}
 }

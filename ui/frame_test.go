@@ -374,8 +374,9 @@ func TestTyping(t *testing.T) {
 func TestPicker(t *testing.T) {
 	m := sample(t, 120, 36)
 	finishAll(m, m.do(state.Action{Verb: state.Open, Overlay: overlay.ModelID}))
-	keys(m, "q", "w", "e", "n", "3", "enter")
-	if !m.overlays.Empty() || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "qwen3") {
+	keys(m, "q", "w", "e", "n", "3")
+	_, cmd := m.Update(press("enter"))
+	if finishAll(m, cmd); !m.overlays.Empty() || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "qwen3") {
 		t.Errorf("overlay %q, model %s", m.overlays.ID(), m.state.Setup.Model.ID)
 	}
 	keys(m, "u")

@@ -10,6 +10,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
+	"meshscope/engine/search"
 	"meshscope/launch"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
@@ -79,6 +81,7 @@ func (m *Model) wholeSetup(text string) tea.Cmd {
 type pastedMsg struct {
 	paste  int // which it was
 	action state.Action
+	of     *search.Begun // a setup whose layout may have to be searched, of what action's Text says; nil: none
 }
 
 // takePasted takes what a paste gives, unless another one came after it or a question is asked by now.
@@ -86,13 +89,19 @@ func (m *Model) takePasted(msg pastedMsg) tea.Cmd {
 	if msg.paste != m.pastes || m.onStage() != nil {
 		return nil
 	}
+	if msg.of != nil {
+		return m.choose(*msg.of, msg.action.Text)
+	}
 	return m.do(msg.action)
 }
 
 // reading reads a paste while the program goes on.
-func (m *Model) reading(read func() state.Action) tea.Cmd {
+func (m *Model) reading(read func() (state.Action, *search.Begun)) tea.Cmd {
 	paste := m.pastes
-	return m.guard(func() tea.Msg { return pastedMsg{paste, read()} })
+	return m.guard(func() tea.Msg {
+		a, of := read()
+		return pastedMsg{paste, a, of}
+	})
 }
 
 // notTaken says why pasted text was not taken.
@@ -103,62 +112,76 @@ func notTaken(err error) state.Action {
 // takeText reads a setup, or a model alone, from a share string or the text of a file.
 func (m *Model) takeText(text string) tea.Cmd {
 	library := m.options.Library
-	return m.reading(func() state.Action {
+	return m.reading(func() (state.Action, *search.Begun) {
 		r := launch.Open("", []byte(text), library)
 		return takeReading("", &r, library)
 	})
 }
 
 // takeReading takes the setup, or the model alone, of the file of a name.
-func takeReading(name string, r *launch.Reading, library *presets.Library) state.Action {
+func takeReading(name string, r *launch.Reading, library *presets.Library) (state.Action, *search.Begun) {
 	var s engine.Setup
 	if len(r.Problems) == 0 {
 		s = r.Settle(library)
 	}
 	switch err := r.Err(name); {
 	case err != nil:
-		return notTaken(err)
+		return notTaken(err), nil
 	case r.OnlyModel():
-		return state.Action{Verb: state.UseModel, Model: &s.Model}
+		return state.Action{Verb: state.UseModel, Model: &s.Model}, nil
 	}
-	note := "pasted setup"
+	doc, err := r.Document(library)
+	if err != nil {
+		return notTaken(err), nil
+	}
+	of, note := launch.Begin(doc, library, launch.Limit), "pasted setup"
 	if name != "" {
 		note = "opened " + escape.Name(name)
 	}
-	return state.Action{Verb: state.UseSetup, Setup: &s, Text: note}
+	return state.Action{Text: note}, &of
 }
 
 // takeCommand takes the setup of a command line.
 func (m *Model) takeCommand(text string) tea.Cmd {
 	read := m.options.Command
-	return m.reading(func() state.Action {
+	return m.reading(func() (state.Action, *search.Begun) {
 		if read == nil {
-			return notTaken(errors.New("no command line is read here"))
+			return notTaken(errors.New("no command line is read here")), nil
 		}
 		words, err := launch.CommandLine(text)
 		if err != nil {
-			return notTaken(err)
+			return notTaken(err), nil
 		}
-		s, how, err := read(words)
+		of, err := read(words)
 		if err != nil {
-			return notTaken(err)
+			return notTaken(err), nil
 		}
-		note := "pasted command"
-		if how != "" {
-			note += "; " + how
-		}
-		return state.Action{Verb: state.UseSetup, Setup: &s, Text: note}
+		return state.Action{Text: "pasted command"}, &of
 	})
 }
 
-// changed turns the knobs of a list such as tp=4,pp=2.
+// changed turns the knobs of a list such as tp=4,pp=2. With another model or machine in it the layout is
+// chosen again, and the knobs of the list are fixed.
 func (m *Model) changed(list string) (state.Action, error) {
 	changes, err := setupdoc.ReadChanges(list)
 	if err != nil {
 		return state.Action{}, err
 	}
-	s, err := changes.Over(m.state.Setup, m.state.Locks, m.options.Library)
-	return state.Action{Verb: state.UseSetup, Setup: &s, Text: escape.Line(list)}, err
+	now := &m.state.Setup
+	with, err := changes.About(*now, m.options.Library)
+	if err != nil {
+		return state.Action{}, err
+	}
+	s, err := changes.Turn(*now, m.state.Locks)
+	fixed := m.state.Fixed
+	for key := range changes.Knobs() {
+		fixed = fixed.With(knob.ID(key))
+	}
+	a := state.Action{Verb: state.UseSetup, Setup: &s, Fixed: &fixed, Text: escape.Line(list)}
+	if with.Model != now.Model || with.Cluster != now.Cluster {
+		a.Verb, a.Model, a.Cluster = state.UseModel, &with.Model, &with.Cluster
+	}
+	return a, err
 }
 
 // namesFile reports whether a pasted text is the name of a file.
@@ -185,13 +208,13 @@ func unquoted(text string) string {
 func (m *Model) openFile(name string) tea.Cmd {
 	name = m.atHome(unquoted(name))
 	read, library := m.options.Open, m.options.Library
-	return m.reading(func() state.Action {
+	return m.reading(func() (state.Action, *search.Begun) {
 		if read == nil {
-			return notTaken(errors.New("no file is read here"))
+			return notTaken(errors.New("no file is read here")), nil
 		}
 		r, file, err := read(name)
 		if err != nil {
-			return notTaken(err)
+			return notTaken(err), nil
 		}
 		return takeReading(file, r, library)
 	})

@@ -282,12 +282,15 @@ func (m *Model) choosingFrame() []string {
 	w, h := m.caps.Width, m.caps.Height
 	f := frame.New(w, h)
 	t := m.look.theme
-	s := &m.state.Setup
+	s := &m.choosing.of.Query.Setup
 	in := &screen.Context{Setup: s, Theme: t, Glyphs: m.look.glyphs}
 	f.Put(frame.Rect{W: w, H: 1}, []string{widget.NewLine(w).Put(t.Paint(themes.Title), "meshscope").String()})
 	lines := []string{
 		"searching for the best layout of " + s.Model.Name + " on " + figure.Comma(s.GPUs) + " " + m.look.glyphs.Times + " " + s.Cluster.GPU.Name,
 		"any key opens with the best one so far",
+	}
+	if m.choosing.note != "" {
+		lines[1] = "enter takes the best one so far, esc goes back"
 	}
 	for i, role := range []themes.Role{themes.Strong, themes.Muted} {
 		text := in.Cut(lines[i], w)

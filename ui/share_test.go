@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/search"
 	"meshscope/launch"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
@@ -124,9 +126,9 @@ func TestPasteCommand(t *testing.T) {
 		var given []string
 		other := presets.StartSetup()
 		m := sample(t, 120, 36, func(o *Options) {
-			o.Command = func(words []string) (engine.Setup, string, error) {
+			o.Command = func(words []string) (search.Begun, error) {
 				given = words
-				return other, "layout not given: best of 7", nil
+				return search.Begun{Setup: other, Fixed: knob.SetOf(knob.TP)}, nil
 			}
 		})
 		if open != "" {
@@ -136,7 +138,7 @@ func TestPasteCommand(t *testing.T) {
 		if strings.Join(given, " ") != "--model gpt2-124m --tp 2" || m.state.Setup != other || !m.overlays.Empty() {
 			t.Errorf("pasted after %q: %q, %q", open, given, m.state.Note.Text)
 		}
-		if !strings.Contains(m.state.Note.Text, "best of 7") {
+		if !strings.Contains(m.state.Note.Text, "pasted command") || m.state.Fixed != knob.SetOf(knob.TP) {
 			t.Errorf("pasted after %q: %q", open, m.state.Note.Text)
 		}
 	}
@@ -195,7 +197,9 @@ func TestPasteLate(t *testing.T) {
 	m := sample(t, 120, 36)
 	other := m.state.Setup
 	other.TP = 2
-	read := func() state.Action { return state.Action{Verb: state.UseSetup, Setup: &other} }
+	read := func() (state.Action, *search.Begun) {
+		return state.Action{Verb: state.UseSetup, Setup: &other}, nil
+	}
 	m.pastes = 2
 	first := m.reading(read)
 	m.pastes = 3

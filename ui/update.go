@@ -93,6 +93,9 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.seated(func() tea.Cmd { return m.handleKey(msg) })
 	case tea.PasteMsg:
+		if m.choosing != nil {
+			return m, m.waits(msg)
+		}
 		return m, m.seated(func() tea.Cmd { return m.handlePaste(msg) })
 	case tea.MouseMsg:
 		if m.choosing != nil || m.noted() {
@@ -143,7 +146,7 @@ func (m *Model) do(a state.Action) tea.Cmd {
 	}
 	if m.state.Setup != was.Setup {
 		m.light(&was.Setup)
-		if a.Verb == state.UseSetup || a.Verb == state.UseModel || a.Verb == state.UseCluster {
+		if a.Verb == state.UseSetup {
 			m.leave(was.Setup)
 		}
 	}
@@ -159,6 +162,8 @@ func (m *Model) do(a state.Action) tea.Cmd {
 
 func (m *Model) carryOut(e state.Effect) tea.Cmd {
 	switch e.Verb {
+	case state.UseModel, state.UseCluster:
+		return m.again(state.Action(e))
 	case state.Open:
 		return m.carry(closing(m.opening(e.Overlay)))
 	case state.Quit:
@@ -216,9 +221,7 @@ func (m *Model) takePinsKept(msg pinsKeptMsg) tea.Cmd {
 // halt stops what still works in the background.
 func (m *Model) halt() {
 	m.hold()
-	if m.choosing != nil {
-		m.choosing()
-	}
+	m.drop()
 	if m.sweep.stop != nil {
 		m.sweep.stop()
 	}
@@ -238,8 +241,7 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, m.binding("suspend")):
 		return m.do(state.Action{Verb: state.Suspend})
 	case m.choosing != nil:
-		m.choosing()
-		return nil
+		return m.waits(msg)
 	}
 	if cmd, taken := m.classKey(msg.String()); taken {
 		return cmd

@@ -19,16 +19,48 @@ type Draft struct {
 
 	hasModel, hasCluster bool // given
 	published            bool // what is not given may be that of a published run
-	given                given
+	given                Set
 	wrong                error // the first value of With that cannot be taken
 }
 
-// given is a set of knobs by their place in the registry.
-type given [2]uint64
+// Set is a set of knobs, by their place in the registry.
+type Set [2]uint64
 
-func (g *given) has(k *Knob) bool { return g[k.index/64]&(1<<(k.index%64)) != 0 }
-func (g *given) add(k *Knob)      { g[k.index/64] |= 1 << (k.index % 64) }
-func (g *given) drop(k *Knob)     { g[k.index/64] &^= 1 << (k.index % 64) }
+func (g *Set) has(k *Knob) bool { return g[k.index/64]&(1<<(k.index%64)) != 0 }
+func (g *Set) add(k *Knob)      { g[k.index/64] |= 1 << (k.index % 64) }
+func (g *Set) drop(k *Knob)     { g[k.index/64] &^= 1 << (k.index % 64) }
+
+// SetOf returns the set of some knobs; names of none are left out.
+func SetOf(ids ...ID) (g Set) {
+	for _, id := range ids {
+		if k := find(id); k != nil {
+			g.add(k)
+		}
+	}
+	return g
+}
+
+// Has reports whether a knob is in the set.
+func (g Set) Has(id ID) bool {
+	k := find(id)
+	return k != nil && g.has(k)
+}
+
+// With returns the set with a knob, Without one without it.
+func (g Set) With(id ID) Set {
+	if k := find(id); k != nil {
+		g.add(k)
+	}
+	return g
+}
+
+// Without returns the set without a knob.
+func (g Set) Without(id ID) Set {
+	if k := find(id); k != nil {
+		g.drop(k)
+	}
+	return g
+}
 
 // Given are values by knob, as they are written on the command line or as Go has
 // them: Given{TP: 8, Recompute: "full"}.
@@ -139,17 +171,26 @@ func (k *Knob) copyField(to, from *Setup) {
 	}
 }
 
+// Said returns the knobs of which a value was given.
+func (d *Draft) Said() Set { return d.given }
+
+// Whole reports whether a value of every knob was given but those that may be left out: a stage split
+// and the figures of a whole run.
+func (d *Draft) Whole() bool {
+	knobs := registry()
+	for i := range knobs {
+		if k := &knobs[i]; !k.optional && !d.given.has(k) {
+			return false
+		}
+	}
+	return true
+}
+
 // Complete returns the draft as a setup where everything was given. Nothing is
 // derived and the identities are not checked: Check does that. A stage split and
 // the figures of a whole run may be left out, the number of nodes must be.
 func (d *Draft) Complete() (Setup, bool) {
-	knobs := registry()
-	for i := range knobs {
-		if k := &knobs[i]; !k.optional && !d.given.has(k) {
-			return Setup{}, false
-		}
-	}
-	if !d.hasModel || !d.hasCluster || d.Has(Nodes) || d.batch != "" || d.wrong != nil {
+	if !d.Whole() || !d.hasModel || !d.hasCluster || d.Has(Nodes) || d.batch != "" || d.wrong != nil {
 		return Setup{}, false
 	}
 	return d.setup, true

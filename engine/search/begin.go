@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -12,6 +13,31 @@ import (
 
 // MaxCuts is the most cuts of the GPUs that a search lists.
 const MaxCuts = 1 << 20
+
+// Begun is a setup of words, and the search that gives its layout where they do not.
+type Begun struct {
+	Setup engine.Setup // with the defaults of what is not given
+	Query *Query       // nil: a degree is given, or nothing can be searched
+	// Err is why the words make no setup; of a query it counts where that finds nothing.
+	Err   error
+	Fixed knob.Set // what was given, knob by knob; nothing of a setup that was given as a whole
+}
+
+// Choose returns the best layout of a search on a number of cores, or the one that needs least memory
+// where none fits; without a search, or where no layout is legal, the setup and the error.
+func (b *Begun) Choose(ctx context.Context, workers int) (engine.Setup, *Chosen, error) {
+	if b.Query == nil {
+		return b.Setup, nil, b.Err
+	}
+	best, chosen := b.Query.Choose(ctx, workers)
+	if best == (engine.Setup{}) {
+		return b.Setup, &chosen, b.Err
+	}
+	return best, &chosen, nil
+}
+
+// NamesDegree reports whether a degree is given, of what tells whether a knob is.
+func NamesDegree(given func(knob.ID) bool) bool { return slices.ContainsFunc(Degrees(), given) }
 
 // Words are a setup as somebody gives it, from which Settle makes the setup of a query.
 type Words interface {

@@ -53,6 +53,23 @@ func (c *Chosen) Words(number func(int) string) string {
 	return "layout not given, and no legal one found: every degree is 1"
 }
 
+// Brief is Words of a setup whose model or machine was just said.
+func (c *Chosen) Brief(number func(int) string) string {
+	first := ""
+	if c.Partial {
+		first = "the first "
+	}
+	switch {
+	case c.Found:
+		return fmt.Sprintf("best of %s%s layouts", first, number(c.Layouts))
+	case c.Over > 0:
+		return fmt.Sprintf("none of %s%s layouts fits: %.1f GiB over at least; %s", first, number(c.Layouts), c.Over.GiB(), c.smallestWords(number))
+	case c.Partial:
+		return "the search for a layout was stopped before it found any"
+	}
+	return "no layout is legal"
+}
+
 // smallestWords tell the smallest machine on which a layout fits.
 func (c *Chosen) smallestWords(number func(int) string) string {
 	switch nodes := c.Smallest / max(c.node, 1); {
@@ -86,6 +103,12 @@ func (c *Chosen) Filled() string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// ForModel lists the knobs whose values go with a model and a machine: they are chosen again for another
+// one unless they are given.
+func ForModel() []knob.ID {
+	return append(filledOrder(), knob.HSDP, knob.GroupSize, knob.MaxInFlight, knob.Split, knob.MTP, knob.Precision, knob.Dispatcher)
 }
 
 // filledOrder lists the knobs that a search fills in, as Filled has them.

@@ -128,35 +128,31 @@ func (d *Document) Displace(item string) {
 	}
 }
 
-// Over returns a setup with the whole list changed.
-func (c *Changes) Over(s engine.Setup, locks knob.Locks, lib Library) (engine.Setup, error) {
-	if len(c.Assignments) > 0 {
-		text, err := JSON(s)
-		if err != nil {
+// About returns a setup with the model and the machine of the list.
+func (c *Changes) About(s engine.Setup, lib Library) (engine.Setup, error) {
+	if len(c.Assignments) == 0 {
+		return s, nil
+	}
+	text, err := JSON(s)
+	if err != nil {
+		return s, err
+	}
+	doc, err := Parse("", text)
+	if err != nil {
+		return s, err
+	}
+	for _, item := range c.Assignments {
+		doc.Displace(item)
+		if err := doc.Assign(item); err != nil {
 			return s, err
-		}
-		doc, err := Parse("", text)
-		if err != nil {
-			return s, err
-		}
-		for _, item := range c.Assignments {
-			doc.Displace(item)
-			if err := doc.Assign(item); err != nil {
-				return s, err
-			}
-		}
-		with, err := doc.Setup(lib)
-		if err != nil {
-			return s, err
-		}
-		if with.Model != s.Model {
-			s = knob.WithModel(s, with.Model)
-		}
-		if with.Cluster != s.Cluster {
-			s = knob.WithCluster(s, with.Cluster)
 		}
 	}
-	return c.Turn(s, locks)
+	draft, err := doc.Draft(lib)
+	if err != nil {
+		return s, doc.blame(err)
+	}
+	s.Model, s.Cluster = draft.Model(), draft.Cluster()
+	return s, nil
 }
 
 // assignments splits tp=4,split=40,40,pp=2 into tp=4, split=40,40 and pp=2: a part without

@@ -39,8 +39,10 @@ type Document struct {
 	// what is trained and on what: a name or a table of fields
 	model, gpu, cluster *node
 	sets                []assignment
-	overridden          bool // something was said after the text was read
-	asStated            bool // what is not said is the program's default
+	asStated            bool     // what is not said is the program's default
+	overridden          bool     // something was said after the text was read
+	over                knob.Set // what
+	moved               bool     // another model or machine than that of the text
 	origins             map[string]origin
 }
 
@@ -289,6 +291,7 @@ func (d *Document) Set(key, value string) error {
 			return &knob.ValueError{Field: key, Given: value, Allowed: "an id of 'presets " + key + "s'"}
 		}
 		d.forget(key)
+		d.moved = d.moved || d.names(key) != value
 		return d.sayPart(key, &node{kind: text, text: value})
 	}
 	id, value, err := knob.Named(knob.ID(strings.ReplaceAll(key, "_", "-")), value)
@@ -298,7 +301,7 @@ func (d *Document) Set(key, value string) error {
 	if _, ok := knob.Find(id); !ok {
 		return unknownKey(key, flatKeys())
 	}
-	d.overridden = true
+	d.overridden, d.over = true, d.over.With(id)
 	delete(d.origins, canonical(key))
 	return d.draft.Set(id, value)
 }
@@ -308,6 +311,18 @@ func (d *Document) Set(key, value string) error {
 func (d *Document) AsStated() *Document {
 	d.asStated = true
 	return d
+}
+
+// names returns the id of the model, gpu or cluster of the text; empty where it has none.
+func (d *Document) names(key string) string {
+	n := map[string]*node{"model": d.model, "gpu": d.gpu, "cluster": d.cluster}[key]
+	if n != nil && n.kind == object {
+		n = n.find("id")
+	}
+	if n == nil {
+		return ""
+	}
+	return n.text
 }
 
 // SaysBatch reports whether the document says the global batch, or the micro-batches

@@ -30,9 +30,9 @@ const (
 	FlipLock       // of the focused knob, or of knob ID
 	Undo
 	Redo
-	UseSetup   // Setup, for what Text says
-	UseModel   // Model
-	UseCluster // Cluster
+	UseSetup   // Setup, for what Text says; of which Fixed was given
+	UseModel   // Model, and Cluster, over Setup and Fixed where there are: the program searches for the layout, see Again
+	UseCluster // Cluster: the same
 	PageRanks  // N ranks down, negative up
 	NextTab    // N tabs on, negative back: the program makes GoTab of it
 	GoTab      // number N
@@ -62,6 +62,7 @@ type Action struct {
 	Setup   *engine.Setup
 	Model   *model.Model
 	Cluster *hardware.Cluster
+	Fixed   *knob.Set // nil: what was fixed and has its value still
 }
 
 // Effect is an action outside the state: an action that is not about it.
@@ -74,7 +75,7 @@ const ThemeAuto = "auto"
 // action, same answer, nothing else touched.
 func Apply(s State, a Action) (State, []Effect) {
 	switch a.Verb {
-	case Open, Copy, Pin, Quit, Interrupt, Suspend:
+	case UseModel, UseCluster, Open, Copy, Pin, Quit, Interrupt, Suspend:
 		return s, []Effect{Effect(a)}
 	case Type:
 		s.Note = Note{}
@@ -103,11 +104,13 @@ func change(s State, a Action) State {
 	case Redo:
 		return s.redo()
 	case UseSetup:
-		return s.use(*a.Setup, a.Text)
-	case UseModel:
-		return s.use(knob.WithModel(s.Setup, *a.Model), "model "+a.Model.Name)
-	case UseCluster:
-		return s.use(knob.WithCluster(s.Setup, *a.Cluster), "cluster "+a.Cluster.Name)
+		fixed := stillFixed(s.Fixed, &s.Setup, a.Setup)
+		if a.Fixed != nil {
+			fixed = *a.Fixed
+		}
+		s = s.use(*a.Setup, a.Text)
+		s.Fixed = fixed
+		return s
 	case PageRanks:
 		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))
 	case GoTab:
@@ -130,7 +133,7 @@ func change(s State, a Action) State {
 		s.Hint, s.Note = false, Note{}
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: a.Tone}
-	case Nothing, NextTab, Open, Type, Copy, Pin, Quit, Interrupt, Suspend: // no change of the state
+	case Nothing, NextTab, UseModel, UseCluster, Open, Type, Copy, Pin, Quit, Interrupt, Suspend: // no change of the state
 	}
 	return s
 }
@@ -163,7 +166,9 @@ func set(s State, id knob.ID, text string) State {
 		s.Note = Note{Text: sentence(err), Tone: Trouble}
 		return s
 	}
-	return s.use(turned, "")
+	s = s.use(turned, "")
+	s.Fixed = s.Fixed.With(id)
+	return s
 }
 
 // use takes another setup and says what became different. note replaces that

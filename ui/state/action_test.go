@@ -116,8 +116,7 @@ func TestUndoEverything(t *testing.T) {
 		{Verb: FlipLock, ID: "gbs"},
 		{Verb: SetKnob, ID: "tp", Text: "3"},
 		{Verb: TakeFix},
-		{Verb: UseModel, Model: &deepseek.Model},
-		{Verb: UseCluster, Cluster: &deepseek.Cluster},
+		{Verb: UseSetup, Setup: &deepseek, Text: "model"},
 		{Verb: SetKnob, ID: "recompute", Text: "full"},
 	}
 	s, states := start, []State{start}

@@ -10,6 +10,7 @@ type moment struct {
 	setup engine.Setup
 	locks knob.Locks
 	focus knob.ID
+	fixed knob.Set
 	note  string // what the next change did
 	next  *moment
 	depth int // moments from here to the oldest
@@ -42,7 +43,7 @@ func (m *moment) push(first moment) *moment {
 
 // move replaces the setup or the locks and remembers the previous state.
 func (s State) move(setup engine.Setup, locks knob.Locks, note string) State {
-	s.past = s.past.push(moment{setup: s.Setup, locks: s.Locks, focus: s.Focus, note: note})
+	s.past = s.past.push(moment{setup: s.Setup, locks: s.Locks, focus: s.Focus, fixed: s.Fixed, note: note})
 	s.future, s.Hint = nil, false // who has turned a knob needs no hint
 	s.Setup, s.Locks = setup, locks
 	s.Note = Note{Text: note}
@@ -71,9 +72,9 @@ func (s State) redo() State {
 // sides of s.
 func (s *State) to(there, back **moment, said string) State {
 	m := *there
-	*back = (*back).push(moment{setup: s.Setup, locks: s.Locks, focus: m.focus, note: m.note})
+	*back = (*back).push(moment{setup: s.Setup, locks: s.Locks, focus: m.focus, fixed: s.Fixed, note: m.note})
 	*there = m.next
-	s.Setup, s.Locks, s.Focus = m.setup, m.locks, m.focus
+	s.Setup, s.Locks, s.Focus, s.Fixed = m.setup, m.locks, m.focus, m.fixed
 	s.Note = Note{Text: said + m.note}
 	return *s
 }

@@ -30,6 +30,9 @@ type State struct {
 	Setup engine.Setup
 	Locks knob.Locks
 	Focus knob.ID
+	// Fixed are the knobs that the reader has given a value: by flags, or typed or turned. They stay
+	// where the layout is chosen again for another model or machine.
+	Fixed knob.Set
 	Note  Note
 	Hint  bool // the line for the first start is shown
 	Page  int  // of the pipeline ranks that scroll

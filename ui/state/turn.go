@@ -24,7 +24,9 @@ func turnBy(s State, n int) State {
 		s.Note = Note{Text: atTheEnd(&s, &p, n, len(steps)), Tone: Answer}
 		return s
 	}
-	return s.use(steps[to].Setup, "")
+	out := s.use(steps[to].Setup, "")
+	out.Fixed = out.Fixed.With(s.Focus)
+	return out
 }
 
 // atTheEnd says why a knob does not turn further.

@@ -1,0 +1,154 @@
+package ui
+
+import (
+	"context"
+	"runtime"
+
+	tea "charm.land/bubbletea/v2"
+
+	"meshscope/engine"
+	"meshscope/engine/search"
+	"meshscope/launch"
+	"meshscope/report/figure"
+	"meshscope/ui/screens/explore"
+	"meshscope/ui/state"
+)
+
+// choice is a search for a layout that is under way: for the one to open with, or for that of another
+// model or machine. Meanwhile no figure is shown.
+type choice struct {
+	of     search.Begun
+	note   string // what the setup came from; empty: it is what the program opens with
+	serial int
+	stop   context.CancelFunc
+	held   []tea.Msg // what was typed and pasted meanwhile
+}
+
+// chosenMsg brings the layout that was found.
+type chosenMsg struct {
+	serial int
+	setup  engine.Setup
+	chosen *search.Chosen
+	err    error
+}
+
+// choose searches for the layout of a setup that another one takes the place of; without a search it
+// takes the setup at once. note says where it is from.
+func (m *Model) choose(of search.Begun, note string) tea.Cmd {
+	if of.Query == nil {
+		if of.Err != nil {
+			return m.do(notTaken(of.Err))
+		}
+		return m.do(state.Action{Verb: state.UseSetup, Setup: &of.Setup, Fixed: &of.Fixed, Text: note})
+	}
+	m.drop()
+	return m.search(of, note)
+}
+
+// search begins a choice.
+func (m *Model) search(of search.Begun, note string) tea.Cmd {
+	ctx, stop := context.WithCancel(context.Background())
+	m.choices++
+	m.choosing = &choice{of: of, note: note, serial: m.choices, stop: stop}
+	serial, workers, find := m.choices, runtime.GOMAXPROCS(0), m.options.find
+	if m.options.Turns != nil {
+		workers = 1
+	}
+	if find == nil {
+		find = (*search.Begun).Choose
+	}
+	return m.guard(func() tea.Msg {
+		defer m.options.takeTurn(ctx)()
+		s, chosen, err := find(&of, ctx, workers)
+		return chosenMsg{serial, s, chosen, err}
+	})
+}
+
+// again searches for the layout of another model or another machine: what the reader has fixed stays,
+// everything else is chosen anew.
+func (m *Model) again(a state.Action) tea.Cmd {
+	at := m.state
+	if a.Setup != nil {
+		at.Setup, at.Fixed = *a.Setup, *a.Fixed
+	}
+	draft, note := state.Again(&at, a)
+	of := search.Begun{Fixed: at.Fixed}
+	if of.Setup, of.Err = draft.Resolve(); of.Err != nil {
+		return m.do(notTaken(of.Err))
+	}
+	q, err := search.Begin(draft, launch.Limit)
+	if err == nil {
+		of.Query = q
+	}
+	return m.choose(of, note)
+}
+
+// drop ends a choice without taking what it has found.
+func (m *Model) drop() {
+	if m.choosing != nil {
+		m.choosing.stop()
+		m.choosing = nil
+	}
+}
+
+// waits holds what is typed while a layout is searched: esc goes back, enter takes the best one so far,
+// other keys wait for the layout. Of the start any key takes the best one so far.
+func (m *Model) waits(msg tea.Msg) tea.Cmd {
+	c := m.choosing
+	key, pressed := msg.(tea.KeyPressMsg)
+	switch {
+	case pressed && (c.note == "" || key.String() == "enter"):
+		c.stop()
+	case pressed && key.String() == "esc":
+		m.drop()
+		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: "as it was: the search for a layout was stopped"})
+	default:
+		c.held = append(c.held, msg)
+	}
+	return nil
+}
+
+// takeChosen takes the layout that was found, then what was typed meanwhile.
+func (m *Model) takeChosen(msg chosenMsg) tea.Cmd {
+	c := m.choosing
+	if c == nil || msg.serial != c.serial {
+		return nil
+	}
+	m.drop()
+	if c.note == "" {
+		return m.openChosen(msg)
+	}
+	if msg.err != nil {
+		return m.do(notTaken(msg.err))
+	}
+	note := c.note
+	if msg.chosen != nil {
+		note += ", " + msg.chosen.Brief(figure.Comma)
+	}
+	if fixed := state.FixedWords(c.of.Fixed, &msg.setup); fixed != "" {
+		note += ", fixed: " + fixed
+	}
+	cmds := []tea.Cmd{m.do(state.Action{Verb: state.UseSetup, Setup: &msg.setup, Fixed: &c.of.Fixed, Text: note})}
+	for _, held := range c.held {
+		_, cmd := m.update(held)
+		cmds = append(cmds, cmd)
+	}
+	return tea.Batch(cmds...)
+}
+
+// openChosen opens with the layout that was found: there is nothing before it to go back to.
+func (m *Model) openChosen(msg chosenMsg) tea.Cmd {
+	if msg.setup != (engine.Setup{}) {
+		m.state.Setup = msg.setup
+	}
+	m.evaluate()
+	m.before = explore.Vital{}
+	if m.legal.report.Legal {
+		m.start.Setup = m.legal.setup
+	}
+	if len(m.options.Notices) == 0 && msg.chosen != nil {
+		m.state.Note = state.Note{Text: msg.chosen.Words(figure.Comma)}
+	}
+	m.retargetSweep()
+	return tea.Batch(m.slowCmd(), m.sweepCmd(), m.refreshScreen(), m.tick())
+}

@@ -1,0 +1,83 @@
+package state
+
+import (
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/search"
+	"meshscope/ui/knobs"
+)
+
+// Again returns what an action that gives another model or another machine leaves of a setup, and
+// words that say what it is: the number of GPUs, what the reader has fixed, and what does not go with a
+// model and differs from its default. The layout and the rest are chosen anew.
+func Again(s *State, a Action) (knob.Draft, string) {
+	m, c, note := s.Setup.Model, s.Setup.Cluster, ""
+	if a.Model != nil {
+		m, note = *a.Model, "model "+a.Model.Name
+	}
+	if a.Cluster != nil {
+		c, note = *a.Cluster, "cluster "+a.Cluster.Name
+	}
+	if a.Text != "" {
+		note = a.Text
+	}
+	out := knob.DraftOf(m, c, nil)
+	out.FollowPublished()
+	before := defaults(&s.Setup)
+	for _, k := range knob.All() {
+		text, plain := k.Text(s.Setup), k.Text(before)
+		switch {
+		case k.ID == knob.Nodes:
+			continue
+		case s.Fixed.Has(k.ID):
+		case k.ID == knob.GPUs:
+			if most := c.MaxGPUs; most > 0 && s.Setup.GPUs > most && !s.Fixed.Has(knob.Nodes) {
+				out.With(knob.Given{knob.GPUs: most})
+				continue
+			}
+		case text == plain || slices.Contains(search.ForModel(), k.ID):
+			continue
+		}
+		out.With(knob.Given{k.ID: text})
+	}
+	return out, note
+}
+
+// defaults returns a setup with the defaults of everything that does not go with its model and machine.
+func defaults(s *engine.Setup) engine.Setup {
+	d := knob.DraftOf(s.Model, s.Cluster, nil)
+	for _, id := range append(search.ForModel(), knob.GPUs) {
+		if k, ok := knob.Find(id); ok && id != knob.DP && id != knob.MicroBatches && k.Text(*s) != "" {
+			d.With(knob.Given{id: k.Text(*s)})
+		}
+	}
+	out, err := d.Resolve()
+	if err != nil {
+		return *s
+	}
+	return out
+}
+
+// FixedWords lists what the reader has fixed of a setup: TP 8, sequence 32k.
+func FixedWords(fixed knob.Set, s *engine.Setup) string {
+	var out []string
+	for _, k := range knob.All() {
+		if fixed.Has(k.ID) {
+			out = append(out, k.Label+" "+knobs.Show(&k, k.Text(*s)))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// stillFixed returns the knobs of a set that have the same value in two setups.
+func stillFixed(fixed knob.Set, was, is *engine.Setup) knob.Set {
+	for _, k := range knob.All() {
+		if fixed.Has(k.ID) && k.Text(*was) != k.Text(*is) {
+			fixed = fixed.Without(k.ID)
+		}
+	}
+	return fixed
+}
