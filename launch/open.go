@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
+	"meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
@@ -37,16 +39,17 @@ func Open(name string, data []byte, lib *presets.Library) Reading {
 		}
 		return asIs(keys, err)
 	}
-	if r, ok := Read(name, text); ok {
-		return r
-	}
 	doc, err := setupdoc.Parse(name, text)
+	if r, ok := Read(name, text); ok && (err != nil || doc.Fixed() == (knob.Set{})) {
+		return r // a document with keys of its own is one whatever words are in it
+	}
 	if err == nil {
 		r := Reading{Launcher: itself, Setup: map[string]any{}, document: doc}
 		if s, err := doc.Setup(lib); err == nil {
 			if line, ok := setupdoc.Share(s, presets.Default(), lib); ok {
 				keys, err := setupdoc.SharedKeys(line)
 				r.Setup = asIs(keys, err).Setup
+				r.only(doc)
 			}
 		}
 		return r
@@ -58,6 +61,20 @@ func Open(name string, data []byte, lib *presets.Library) Reading {
 		err = fmt.Errorf("%s is no share string, config.json, setup document or file of a launcher that is known", escape.Name(name))
 	}
 	return failed("", err)
+}
+
+// only leaves in the keys of a setup document without a degree what it gives: the rest is for a search.
+func (r *Reading) only(doc *setupdoc.Document) {
+	given := doc.Fixed()
+	if search.NamesDegree(doc.Gives) {
+		return
+	}
+	for key := range r.Setup {
+		id := knob.ID(strings.ReplaceAll(key, "_", "-"))
+		if _, known := knob.Find(id); known && !given.Has(id) && (id != knob.GPUs || !given.Has(knob.Nodes)) {
+			delete(r.Setup, key)
+		}
+	}
 }
 
 // readNamed reads a file that nothing in it tells as a launcher's, such as the begin of one, by a

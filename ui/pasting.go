@@ -73,6 +73,9 @@ func (m *Model) wholeSetup(text string) tea.Cmd {
 		if _, ok := launch.Read("", []byte(text)); ok {
 			return m.takeText(text)
 		}
+		if _, err := setupdoc.Parse("", []byte(text)); err == nil {
+			return m.takeText(text)
+		}
 	}
 	return nil
 }

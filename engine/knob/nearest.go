@@ -29,26 +29,60 @@ type fieldFix struct {
 // nearest looks for the smallest change that makes the whole setup legal: first
 // of the problem's own field (with the fields that follow it), then of one other
 // field that is in error too, then a repair of everything. It also names the
-// legal neighbours on both sides in the message.
+// legal neighbours on both sides in the message. More GPUs than there are come last:
+// nobody has a larger machine because a layout does not divide.
 func (f *fixer) nearest(p *Problem) map[string]any {
-	if own := better(f.s, p); own != nil {
+	if own := better(f.s, p); own != nil && !f.larger(own) {
 		return own
 	}
 	fix := f.single(p.Field)
-	best := fix.best
-	if best == nil {
-		best = f.otherFix(p.Field)
+	var last *Setup
+	for _, find := range []func() *Setup{
+		func() *Setup { return fix.best },
+		f.sameGPUs,
+		func() *Setup { return f.otherFix(p.Field) },
+		f.repaired,
+		func() *Setup { return plainest(f.s) },
+	} {
+		best := find()
+		switch {
+		case best == nil:
+			continue
+		case best.GPUs <= f.s.GPUs:
+			if last == nil && len(fix.neighbours) > 1 {
+				p.Message += fmt.Sprintf("; nearest legal: %d or %d", fix.neighbours[0], fix.neighbours[1])
+			}
+			return difference(f.s, best)
+		case last == nil:
+			last = best
+		}
 	}
-	if best == nil {
-		best = f.repaired()
-	}
-	if best == nil {
+	if last == nil {
 		return nil
 	}
-	if len(fix.neighbours) > 1 {
-		p.Message += fmt.Sprintf("; nearest legal: %d or %d", fix.neighbours[0], fix.neighbours[1])
+	return difference(f.s, last)
+}
+
+// larger reports whether a change takes more GPUs than there are.
+func (f *fixer) larger(change map[string]any) bool {
+	n, ok := change[string(GPUs)].(int)
+	return ok && n > f.s.GPUs
+}
+
+// sameGPUs returns the change of one degree, with what follows it, that makes the setup legal on as many
+// GPUs: the one that moves the fewest others along.
+func (f *fixer) sameGPUs() (best *Setup) {
+	judge, least := grader(f.s), 0
+	for _, id := range []ID{CP, PP, TP} {
+		fix, _ := nearestValue(f.s, string(id), true, judge)
+		if fix == nil {
+			continue
+		}
+		if n := len(difference(f.s, fix)); best == nil || n < least {
+			best, least = fix, n
+		}
 	}
-	return difference(f.s, best)
+	return best
 }
 
 // single is singleFix, once for each field.

@@ -83,17 +83,22 @@ func (c *Changes) names(key string) bool {
 	})
 }
 
-// Turn returns a setup with the knobs of the list turned one after the other. A knob that a later
-// one turns back is a *ListError.
+// Turn returns a setup with the knobs of the list turned one after the other, those of the batch last: it
+// follows from the others. A knob that a later one turns back is a *ListError.
 func (c *Changes) Turn(s engine.Setup, locks knob.Locks) (engine.Setup, error) {
 	var err error
-	for _, k := range c.knobs {
+	order := slices.Clone(c.knobs)
+	slices.SortStableFunc(order, func(a, b said) int { return slices.Index(batch, a.key) - slices.Index(batch, b.key) })
+	for _, k := range order {
 		if s, err = knob.Turn(s, knob.ID(k.key), k.value, locks); err != nil {
 			return s, err
 		}
 	}
 	return s, c.still(&s)
 }
+
+// batch lists the knobs that are turned after all others.
+var batch = []string{string(knob.MBS), string(knob.MicroBatches), string(knob.GBS)}
 
 // still returns an error if a later knob of the list has changed an earlier one again.
 func (c *Changes) still(s *engine.Setup) error {
