@@ -39,7 +39,7 @@ var tenSetups = []wayTo{
 	},
 	{
 		words: "model=gpt3-175b cluster=dgx-a100 gpus=1536 tp=8 pp=12 vpp=2 gbs=1536 seq=2048 recompute=full calibration=megatron-2021 precision=fp16",
-		setup: "model=gpt3-175b cluster=dgx-a100 gpus=1536 dp=16 tp=8 pp=12 vpp=2 cp=1 ep=1 etp=1 sp=off zero=0 mbs=1 microbatches=96 gbs=1536 seq=2048 schedule=interleaved recompute=full precision=fp16 calibration=megatron-2021",
+		setup: "model=gpt3-175b cluster=dgx-a100 gpus=1536 dp=16 tp=8 pp=12 vpp=2 cp=1 ep=1 etp=1 sp=off zero=0 mbs=1 microbatches=96 gbs=1536 seq=2048 schedule=interleaved recompute=full precision=fp16 calibration=megatron-2021 attention=standard",
 	},
 	{
 		words: "model=mixtral-8x7b nodes=8 tp=2 ep=8 mbs=2 gbs=256 seq=4096 precision=bf16 dispatcher=alltoall",
