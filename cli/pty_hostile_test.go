@@ -3,6 +3,9 @@
 package cli_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -137,4 +140,26 @@ func small(t *testing.T, screen *terminal.Terminal, most float64) {
 	if resident > most {
 		t.Errorf("%.0f MB resident, more than %.0f", resident, most)
 	}
+}
+
+// TestTerminalHostilePresets: hundreds of presets that take long to refuse do not keep the first frame away, and the
+// limit is told.
+func TestTerminalHostilePresets(t *testing.T) {
+	t.Parallel()
+	config := t.TempDir()
+	folder := filepath.Join(config, "meshscope", "presets", "models")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 300 {
+		text := strings.Repeat("a", 65_000) + " = 1"
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("m%d.toml", n)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	screen := start(t, build(t), 120, 36, []string{"--no-state"}, "XDG_CONFIG_HOME="+config)
+	see(t, screen, "Llama")
+	see(t, screen, "24 files are refused")
+	press(t, screen, terminal.CtrlC)
+	restored(t, screen, 0)
 }

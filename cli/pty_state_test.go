@@ -47,6 +47,8 @@ func (h home) kept(t *testing.T) (kept struct {
 	Theme string            `json:"theme"`
 	Mouse *bool             `json:"mouse"`
 	Pins  []json.RawMessage `json:"pins"`
+
+	Recent []string `json:"recent"`
 },
 ) {
 	t.Helper()
@@ -112,6 +114,61 @@ func TestTerminalKeepsPins(t *testing.T) {
 		if kept := h.kept(t); len(kept.Pins) != 0 {
 			t.Errorf("%d pins after it was dropped", len(kept.Pins))
 		}
+	})
+
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		h := home(t.TempDir())
+		screen := h.start(t, program, nil)
+		press(t, screen, terminal.Right)
+		kept := func() bool { return len(h.kept(t).Setup) > 0 }
+		if err := screen.WaitFor("the setup in the file", func(string) bool { _, err := os.Stat(h.file()); return err == nil && kept() }); err != nil {
+			t.Fatal(err)
+		}
+		if err := screen.Signal(os.Kill); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := screen.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		setup := h.kept(t).Setup
+		again := h.start(t, program, nil)
+		leave(t, again)
+		if after := h.kept(t).Setup; string(after) != string(setup) {
+			t.Errorf("after kill -9 and another run: %.60s, was %.60s", after, setup)
+		}
+	})
+
+	t.Run("two programs, setups", func(t *testing.T) {
+		t.Parallel()
+		h := home(t.TempDir())
+		a, b := h.start(t, program, nil), h.start(t, program, nil)
+		waits := func(screen *terminal.Terminal, but json.RawMessage) json.RawMessage {
+			t.Helper()
+			var setup json.RawMessage
+			if err := screen.WaitFor("another setup in the file", func(string) bool {
+				if _, err := os.Stat(h.file()); err != nil {
+					return false
+				}
+				setup = h.kept(t).Setup
+				return len(setup) > 0 && string(setup) != string(but)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return setup
+		}
+		press(t, a, terminal.Right)
+		first := waits(a, nil)
+		press(t, b, terminal.Down)
+		press(t, b, terminal.Down)
+		press(t, b, terminal.Right)
+		second := waits(b, first)
+		leave(t, a) // which has not changed anything since
+		kept := h.kept(t)
+		if string(kept.Setup) != string(second) || len(kept.Recent) == 0 {
+			t.Errorf("the last one to end has written over the last one to change: %.60s; left: %v", kept.Setup, kept.Recent)
+		}
+		leave(t, b)
 	})
 
 	t.Run("nowhere", func(t *testing.T) {

@@ -116,7 +116,7 @@ func (a *app) remember(o *ui.Options) {
 	o.Notices = append(o.Notices, notices...)
 	o.Hint = path != "" && !last.Hinted && len(notices) == 0
 	o.Share = func(text string) (string, error) { return session.Share(path, text) }
-	o.KeepPins = func(start, end session.Session) error {
+	o.KeepNow = func(start, end session.Session) error {
 		if !store.Keeps() {
 			return errors.New("there is no folder to keep it in")
 		}

@@ -84,11 +84,11 @@ type Options struct {
 	// Keep is called at the end with what the run began and ended with: what differs
 	// is kept. nil: nobody.
 	Keep func(start, end session.Session)
-	// KeepPins keeps at once what differs, and says why that is impossible; nil: nobody keeps anything.
-	KeepPins func(start, end session.Session) error
-	Notices  []string // what went wrong before the start
-	Remark   string   // on how the program was started
-	Hint     bool     // the first start: a line says how to begin
+	// KeepNow keeps at once what differs, and says why that is impossible; nil: nobody keeps anything.
+	KeepNow func(start, end session.Session) error
+	Notices []string // what went wrong before the start
+	Remark  string   // on how the program was started
+	Hint    bool     // the first start: a line says how to begin
 
 	// Share writes what was copied to a file as well and gives its name; nil, an
 	// error or an empty name: to none.
@@ -132,6 +132,8 @@ type Model struct {
 	options Options
 	state   state.State
 	start   session.Session // at the start
+	kept    engine.Setup    // by this run; the zero Setup: none
+	keeps   int             // counts what is to be kept
 	left    []engine.Setup  // that another one took the place of, newest first
 	caps    tty.Caps
 	look    look

@@ -162,11 +162,11 @@ func (r *rescue) keep() {
 		return
 	}
 	if r.crash == nil {
-		o.Keep(r.model.start, r.model.session())
+		o.Keep(r.model.began(), r.model.session())
 		return
 	}
 	defer func() { _ = recover() }()
-	start, end := r.model.start, r.model.session()
+	start, end := r.model.began(), r.model.session()
 	start.Screen, end.Screen = "", explorer{}.Name()
 	o.Keep(start, end)
 }

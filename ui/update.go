@@ -74,6 +74,13 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Batch(m.attend(), m.waitForNews())
 	case pinsKeptMsg:
 		return m, m.takePinsKept(msg)
+	case keepMsg:
+		return m, m.takeKeep(msg)
+	case setupKeptMsg:
+		if msg.err == nil {
+			m.kept = msg.setup
+		}
+		return m, nil
 	case filedMsg:
 		msg.tell()
 		return m, m.do(msg.said)
@@ -129,7 +136,7 @@ func (m *Model) do(a state.Action) tea.Cmd {
 	var cmds []tea.Cmd
 	if m.state.Setup != was.Setup || m.state.Locks != was.Locks {
 		m.evaluate()
-		cmds = append(cmds, m.slowCmd())
+		cmds = append(cmds, m.slowCmd(), m.keepSoon())
 	}
 	if m.state.Setup != was.Setup || m.state.Locks != was.Locks || m.state.Focus != was.Focus {
 		m.retargetSweep()
@@ -197,7 +204,7 @@ func (m *Model) pin() tea.Cmd {
 	cmds := []tea.Cmd{m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: m.screens.compare.Pin(m.state.Setup)}), m.refreshScreen()}
 	start, end := m.start, m.start
 	end.Pins = m.session().Pins
-	if keep := m.options.KeepPins; keep != nil && end != start {
+	if keep := m.options.KeepNow; keep != nil && end != start {
 		cmds = append(cmds, m.guard(func() tea.Msg { return pinsKeptMsg{end.Pins, keep(start, end)} }))
 	}
 	return tea.Batch(cmds...)

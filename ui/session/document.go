@@ -13,6 +13,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
+	"meshscope/presets"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 	"meshscope/themes"
@@ -162,7 +163,12 @@ func (d document) merged(start, end *Session, lib setupdoc.Library) (document, e
 		if err != nil {
 			return out, fmt.Errorf("session: %w", err)
 		}
+		before, none := readSetup(d[setupKey], lib)
 		out[setupKey] = text
+		if none == nil && before != start.Setup && before != end.Setup { // another program's since then
+			share, _ := setupdoc.Share(before, presets.Default(), lib)
+			out.mergeRecent(&Session{}, &Session{Recent: [MaxRecent]string{share}})
+		}
 	}
 	if end.Learned != start.Learned {
 		out.put(learnedKey, Learn(d.learned(), strings.Fields(end.Learned)...))
