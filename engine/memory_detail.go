@@ -4,6 +4,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/memory"
 	"meshscope/engine/record"
+	"meshscope/engine/step"
 	"meshscope/engine/units"
 )
 
@@ -146,28 +147,63 @@ func (e *Evaluator) Memory(s Setup) *Memory {
 	return &m
 }
 
-// LayerParts is one kind of layer of a setup, taken to pieces.
-type LayerParts struct {
-	MoE    bool          `json:"moe"`
-	Layers int           `json:"layers"` // of this kind in the model
-	Parts  []memory.Part `json:"parts"`
+// Operation is one operation of a layer, of one micro-batch on one GPU.
+type Operation struct {
+	memory.Operation
+	FLOPs    units.FLOPs   `json:"flops"` // of matrix products and scores, forward
+	Forward  units.Seconds `json:"forward_seconds"`
+	Backward units.Seconds `json:"backward_seconds"`
 }
 
-// Parts takes one layer of each kind that the model has to pieces: parameters
-// and what is kept of one micro-batch, on one GPU. The second value is false
+// LayerKind is one kind of layer of a setup, operation by operation.
+type LayerKind struct {
+	MoE        bool        `json:"moe"`
+	Layers     int         `json:"layers"` // of this kind in the model
+	Operations []Operation `json:"operations"`
+}
+
+// Figure returns the figure of an operation's time; of one that is part of another kernel there
+// is none, and its layer's is given.
+func (k *LayerKind) Figure(o *Operation) string {
+	layer := "layer.dense"
+	if k.MoE {
+		layer = "layer.moe"
+	}
+	switch {
+	case o == nil || o.Forward == 0:
+		return layer + ".activations"
+	case o.ID == "attention":
+		return "layer.attention.forward"
+	case o.FLOPs > 0:
+		return layer + "." + o.ID + ".forward"
+	}
+	return layer + "." + o.ID
+}
+
+// Layers takes one layer of each kind that the model has to pieces. The second value is false
 // for a setup that is illegal.
-func (e *Evaluator) Parts(s Setup) ([]LayerParts, bool) {
+func (e *Evaluator) Layers(s Setup) ([]LayerKind, bool) {
 	if !knob.Legal(&s) || e.Memory(s) == nil {
 		return nil, false
 	}
 	stack, _ := memory.For(s.Stack)
-	var kinds []LayerParts
+	var kinds []LayerKind
 	moe := s.Model.MoELayers()
-	for _, k := range []LayerParts{{Layers: s.Model.Layers - moe}, {MoE: true, Layers: moe}} {
-		if k.Layers > 0 {
-			k.Parts = memory.Parts(&e.memInput, stack, k.MoE)
-			kinds = append(kinds, k)
+	for _, k := range []LayerKind{{Layers: s.Model.Layers - moe}, {MoE: true, Layers: moe}} {
+		if k.Layers == 0 {
+			continue
 		}
+		times := step.Operations(&e.timInput, k.MoE)
+		for _, o := range memory.Operations(&e.memInput, stack, k.MoE) {
+			row := Operation{Operation: o}
+			for _, t := range times {
+				if t.ID == o.ID {
+					row.FLOPs, row.Forward, row.Backward = t.FLOPs, t.Forward, t.Backward
+				}
+			}
+			k.Operations = append(k.Operations, row)
+		}
+		kinds = append(kinds, k)
 	}
 	return kinds, true
 }

@@ -166,13 +166,13 @@ func TestPartsAddUp(t *testing.T) {
 		if !engine.Legal(s) {
 			t.Skip("not legal without the pipeline")
 		}
-		kinds, ok := new(engine.Evaluator).Parts(s)
+		kinds, ok := new(engine.Evaluator).Layers(s)
 		if !ok {
 			t.Fatalf("no parts")
 		}
 		var parameters, activations float64
 		for _, kind := range kinds {
-			for _, part := range kind.Parts {
+			for _, part := range kind.Operations {
 				parameters += float64(kind.Layers) * part.Parameters
 				activations += float64(kind.Layers) * float64(part.Activations)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/model"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
@@ -163,7 +164,9 @@ func Splits(s *engine.Setup) []Split {
 		out = append(out, like)
 	}
 	if !m.IsMLA() {
-		q := m.Heads * m.HeadDim
+		l := &model.Lay(m, nil).Dense
+		core, _ := l.Core()
+		q := int(l.Tensor(core.Out[0]).Width.V)
 		add(column, "queries", m.Hidden, q)
 		add(row, "output", q, m.Hidden)
 	}

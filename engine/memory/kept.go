@@ -60,32 +60,36 @@ func (in *Input) routed() record.Num {
 	return k
 }
 
-// keptBy returns what one layer keeps on a stack.
-func (in *Input) keptBy(k layers, moe bool) (kept Kept) {
+// save fills in what one layer keeps on a stack.
+func (in *Input) save(k layers, moe bool) *saver {
 	s := &in.scratch
 	*s = saver{in: in, layer: in.Program.Layer(moe)}
 	if in.Recompute.Mode != recipe.RecomputeFull { // of which keep takes the layers out
 		s.again.Recompute = in.Recompute
 	}
 	k.Save(s)
-	routed, note := in.routed(), in.layerNote(moe)
-	var again record.Num
 	if s.again.Mode == recipe.RecomputeSelective && s.again.Products {
-		whole := in.sum(s.parts(), routed)
+		whole := in.sum(s.parts(), in.routed())
 		s.everySecondProduct()
-		again = whole.Minus(in.sum(s.parts(), routed)).AtLeast(record.Lit(0))
+		s.dropped = whole.Minus(in.sum(s.parts(), in.routed())).AtLeast(record.Lit(0))
 	} else {
 		dropped := s.settle()
-		again = dropped.perToken(in, routed)
+		s.dropped = dropped.perToken(in, in.routed())
 	}
+	return s
+}
+
+// keptBy returns what one layer keeps on a stack.
+func (in *Input) keptBy(k layers, moe bool) (kept Kept) {
+	s, routed, note := in.save(k, moe), in.routed(), in.layerNote(moe)
 	parts := s.parts()
 	for p := range parts {
 		kept.Parts[p] = parts[p].perToken(in, routed).V
 	}
 	deferred := in.deferredBy(moe)
-	kept.again, kept.deferred = again.V, deferred.V
+	kept.again, kept.deferred = s.dropped.V, deferred.V
 	if note.rec.On() {
-		in.Record.Let(kind(moe)+"_recompute", "("+again.Text()+")")
+		in.Record.Let(kind(moe)+"_recompute", "("+s.dropped.Text()+")")
 		in.Record.Let(kind(moe)+"_weight_inputs", "("+deferred.Text()+")")
 		in.recordParts(note, &parts, routed, &kept, moe)
 	}

@@ -66,6 +66,7 @@ type saver struct {
 
 	more      [model.PartCount]amount // what is no tensor of the list
 	moreAgain amount                  // of it, what is made again
+	dropped   record.Num              // bytes per token that are not kept but made again
 }
 
 // save keeps a tensor for an operation.

@@ -32,7 +32,7 @@ func experts(b *builder, x Ref) Ref {
 	scores, shares := b.tensor(s.e, Sequence), b.tensor(s.e, Sequence)
 	b.Tensors[scores].FP32, b.Tensors[shares].FP32 = true, true
 	b.add(Op{Kind: Gate, ID: "router", Name: "router", Module: all, Other: record.Lit(biases).Times(s.e)}, refs(x), refs(scores))
-	b.add(Op{Kind: Choice, Fused: true, Module: all}, refs(scores), refs(shares))
+	b.add(Op{Kind: Choice, ID: "choice", Name: "softmax and choice of experts", Fused: true, Module: all}, refs(scores), refs(shares))
 
 	b.part = PartExperts
 	rows := b.tensor(s.h, Routed)

@@ -22,7 +22,7 @@ func groupedQuery(b *builder, x Ref) Ref {
 			scale = width.Plus(kv)
 		}
 		qn, kn := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
-		b.add(Op{Kind: Norm, Fused: true, Other: scale}, refs(q, k), refs(qn, kn))
+		b.add(Op{Kind: Norm, ID: "qk-norm", Name: "norms of queries and keys", Fused: true, Other: scale}, refs(q, k), refs(qn, kn))
 		q, k = qn, kn
 	}
 	qr, kr := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)

@@ -12,12 +12,12 @@ func latent(b *builder, x Ref) Ref {
 	if b.m.QLoraRank > 0 {
 		down, norm := b.tensor(s.rq, Sequence), b.tensor(s.rq, Sequence)
 		b.add(Op{Kind: Product, ID: "query-down", Name: "query down-projection"}, refs(x), refs(down))
-		b.add(Op{Kind: Norm, Fused: true, Module: up, Other: s.rq}, refs(down), refs(norm))
+		b.add(Op{Kind: Norm, ID: "query-norm", Name: "norm of the query latent", Fused: true, Module: up, Other: s.rq}, refs(down), refs(norm))
 		from = norm
 	}
 	down, turned, norm := b.tensor(s.rkv, Sequence), b.tensor(s.rope, Sequence), b.tensor(s.rkv, Sequence)
 	b.add(Op{Kind: Product, ID: "kv-down", Name: "key-value down-projection"}, refs(x), refs(down, turned))
-	b.add(Op{Kind: Norm, Fused: true, Module: up, Other: s.rkv}, refs(down), refs(norm))
+	b.add(Op{Kind: Norm, ID: "kv-norm", Name: "norm of the key-value latent", Fused: true, Module: up, Other: s.rkv}, refs(down), refs(norm))
 	b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection", Module: up}, refs(from), refs(q))
 	part, v := b.heads(s.a, s.nope, Columns), b.heads(s.a, s.v, Columns)
 	b.add(Op{Kind: Product, ID: "kv-up", Name: "key-value up-projection", Module: up}, refs(norm), refs(part, v))

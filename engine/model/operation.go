@@ -192,14 +192,17 @@ func (l *Layer) WidthOn(list [3]Ref, tp, etp record.Num) record.Num {
 func (l *Layer) Copies(tp record.Num) record.Num {
 	var sum record.Terms
 	for i := range l.Ops {
-		o := &l.Ops[i]
-		if !o.IsProduct() {
-			continue
-		}
-		for _, r := range o.Out {
-			if t := &l.Tensors[r]; r != 0 && t.Cut == KeyValue && t.heads.V < tp.V {
-				sum.Add(1, l.Tensors[o.In[0]].Width.Times(t.Head).Times(record.Lit(1).Minus(t.heads.Over(tp))))
-			}
+		sum.Add(1, l.Copied(&l.Ops[i], tp))
+	}
+	return sum.Num()
+}
+
+// Copied is Copies of one operation.
+func (l *Layer) Copied(o *Op, tp record.Num) record.Num {
+	var sum record.Terms
+	for _, r := range o.Out {
+		if t := &l.Tensors[r]; o.Kind == Product && t.Cut == KeyValue && t.heads.V < tp.V {
+			sum.Add(1, l.Tensors[o.In[0]].Width.Times(t.Head).Times(record.Lit(1).Minus(t.heads.Over(tp))))
 		}
 	}
 	return sum.Num()

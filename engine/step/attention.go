@@ -18,6 +18,7 @@ func (k *kernels) coreAttention() {
 	if k.in.Attention != recipe.Standard {
 		scores := k.in.Program.Forward(layer, l.Seq, true).Scores
 		f := scores * units.FLOPs(k.in.Model.WindowShare(l.Seq, true)*l.CausalImbalance()*k.tokens.V/k.t.V)
+		k.core = f
 		k.scores, k.scoresBack = k.m.Attention(f, int(width.V))
 		forward, backward := k.ring(layer, core)
 		k.recordFused(f, scores, int(width.V), forward, backward)
@@ -34,6 +35,7 @@ func (k *kernels) coreAttention() {
 	rows := lines.Over(batched)
 	rec := k.recordUnfused(rows, batched, touched, width, s)
 	bytes := units.Bytes(k.elem * touched.V)
+	k.core = units.FLOPs(4 * square.V * width.V)
 	first := k.m.GroupedMatMul(rec[0], batched.V, rows.V, width.V, s.V, bytes)
 	second := k.m.GroupedMatMul(rec[1], batched.V, rows.V, s.V, width.V, bytes)
 	passes := (2*k.elem + 2*k.elem + 1)

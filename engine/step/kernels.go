@@ -22,6 +22,7 @@ type kernels struct {
 	t, etp record.Num
 
 	scores, scoresBack units.Seconds // core attention in one layer
+	core               units.FLOPs   // that its kernel computes
 
 	rec                              *record.Recorder // scope of the piece of the model that is computed
 	scoresFormula, scoresBackFormula string           // the same as formulas

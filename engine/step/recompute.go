@@ -84,3 +84,39 @@ func (k *kernels) again(l *model.Layer, again *model.Again) units.Seconds {
 	k.end(&c)
 	return c.Forward
 }
+
+// OperationTime is what the kernel of an operation, or of several with one ID, does of one
+// micro-batch in one layer.
+type OperationTime struct {
+	ID                string
+	FLOPs             units.FLOPs // of products and scores, forward
+	Forward, Backward units.Seconds
+}
+
+// Operations returns the kernels of a kind of layer.
+func Operations(in *Input, moe bool) []OperationTime {
+	k, l := newKernels(in), in.Program.Layer(moe)
+	k.rec = nil
+	factor := units.Seconds(k.m.Software.Factor)
+	var list []OperationTime
+	for i := range l.Ops {
+		o := &l.Ops[i]
+		var c Cost
+		if k.operation(&c, l, o, nil); c.Forward == 0 && c.InputGrad == 0 {
+			continue
+		}
+		t := OperationTime{ID: o.ID, Forward: c.Forward * factor, Backward: (c.InputGrad + c.WeightGrad) * factor}
+		switch {
+		case o.Kind == model.Core:
+			t.FLOPs = k.core
+		case o.IsProduct():
+			rows, inner, cols := k.shape(l, o)
+			if o.Kind == model.Grouped {
+				rows = k.routed.Times(k.etp)
+			}
+			t.FLOPs = units.FLOPs(2 * rows.V * inner.V * cols.V)
+		}
+		list = append(list, t)
+	}
+	return list
+}

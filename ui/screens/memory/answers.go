@@ -15,7 +15,7 @@ type answers struct {
 
 	over   engine.OverStep
 	shards fit.Shards
-	kinds  []engine.LayerParts
+	kinds  []engine.LayerKind
 	limits fit.Limits
 	seq    *fit.Stop // nil: memory is not what ends it
 	mbs    *fit.Stop
@@ -87,7 +87,7 @@ func work(ctx context.Context, s engine.Setup, r *engine.Report) (answers, bool)
 	for i, ask := range []func(){
 		func() { out.over, ok[0] = e.MemoryOverStep(s, r, stop) },
 		func() { out.shards, ok[1] = fit.Unsharded(e, s) },
-		func() { out.kinds, ok[2] = e.Parts(s) },
+		func() { out.kinds, ok[2] = e.Layers(s) },
 		func() { out.limits, ok[3] = fit.Find(e, s) },
 	} {
 		if ctx.Err() != nil {

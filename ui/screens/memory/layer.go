@@ -3,9 +3,9 @@ package memory
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"meshscope/engine"
-	"meshscope/engine/memory"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -13,7 +13,7 @@ import (
 	"meshscope/ui/widget"
 )
 
-// layerRow is a part of a layer, or (part < 0) the sum of its kind.
+// layerRow is an operation of a layer, or (part < 0) the sum of its kind.
 type layerRow struct{ kind, part int }
 
 // layerRowsOf lists the rows of the layer pane, sums above their parts.
@@ -21,7 +21,7 @@ func (a *answers) layerRowsOf() []layerRow {
 	var rows []layerRow
 	for k := len(a.kinds) - 1; k >= 0; k-- { // the layers with experts first
 		rows = append(rows, layerRow{k, -1})
-		for p := range a.kinds[k].Parts {
+		for p := range a.kinds[k].Operations {
 			rows = append(rows, layerRow{k, p})
 		}
 	}
@@ -42,29 +42,31 @@ func size(b units.Bytes) string {
 	}
 }
 
-// whole adds up the parts of a kind of layer.
-func whole(k *engine.LayerParts) memory.Part {
-	sum := memory.Part{Name: "layer"}
-	switch {
-	case k.MoE:
-		sum.Name = "MoE layer"
-	default:
-		sum.Name = "dense layer"
+// whole adds up the operations of a kind of layer.
+func whole(k *engine.LayerKind) engine.Operation {
+	var sum engine.Operation
+	sum.Name, sum.ID = "dense layer", "dense layer"
+	if k.MoE {
+		sum.Name, sum.ID = "MoE layer", "MoE layer"
 	}
-	for _, p := range k.Parts {
-		sum.Parameters += p.Parameters
-		sum.States += p.States
-		sum.Activations += p.Activations
+	for i := range k.Operations {
+		o := &k.Operations[i]
+		sum.Parameters += o.Parameters
+		sum.States += o.States
+		sum.Activations += o.Activations
+		sum.FLOPs += o.FLOPs
+		sum.Forward += o.Forward
+		sum.Backward += o.Backward
 	}
 	return sum
 }
 
-// at returns the layer part of a row.
-func (a *answers) at(r layerRow) memory.Part {
+// at returns the operation of a row.
+func (a *answers) at(r layerRow) engine.Operation {
 	if r.part < 0 {
 		return whole(&a.kinds[r.kind])
 	}
-	return a.kinds[r.kind].Parts[r.part]
+	return a.kinds[r.kind].Operations[r.part]
 }
 
 // layer takes one layer of each kind to pieces.
@@ -74,19 +76,24 @@ func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 		lines = append(lines, v.heading(in, layerPane, w, "INSIDE A LAYER", "on one GPU", ""))
 	}
 	if !v.answers.known {
-		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "evaluating the parts of a layer"+in.Glyphs.Ellipsis)
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "evaluating the operations of a layer"+in.Glyphs.Ellipsis)
 		return append(lines, l.String())
 	}
 	if !v.fresh(in) {
 		in.Theme = in.Theme.Dim()
 	}
 	c := layerColumns(w)
-	head := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "part")
-	head.RightAligned(in.Paint(themes.Muted), "parameters", c.params)
-	head.RightAligned(in.Paint(themes.Muted), "states", c.states)
-	head.RightAligned(in.Paint(themes.Muted), "kept", c.kept)
+	head := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "operation")
+	for _, column := range [...]struct {
+		name string
+		end  int
+	}{{"params", c.params}, {"states", c.states}, {"FLOPs", c.flops}, {"kept", c.kept}, {"time", c.time}} {
+		if column.end > 0 {
+			head.RightAligned(in.Paint(themes.Muted), column.name, column.end)
+		}
+	}
 	if c.bar > 0 {
-		head.Gap(2).Put(in.Paint(themes.Muted), widget.Cut("of one micro-batch", max(c.bar, 0)))
+		head.Gap(2).Put(in.Paint(themes.Muted), widget.Cut("kept of one micro-batch", max(c.bar, 0)))
 	}
 	lines = append(lines, head.String())
 	rows := v.answers.layerRowsOf()
@@ -117,19 +124,14 @@ func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 	return append(lines, below...)
 }
 
-// columnsOfLayer are the right ends of the columns of figures.
-type columnsOfLayer struct{ params, states, kept, bar int }
+// columnsOfLayer are the right ends of the columns of figures; 0: no room for one.
+type columnsOfLayer struct{ params, states, flops, kept, time, bar int }
 
 func layerColumns(w int) columnsOfLayer {
-	c := columnsOfLayer{params: 29, states: 39, kept: 49}
-	if w < 50 {
-		c = columnsOfLayer{params: w - 20, states: w - 10, kept: w}
-	}
-	if w >= 70 {
-		c = columnsOfLayer{params: 34, states: 46, kept: 58}
-	}
+	c := columnsOfLayer{params: w - 25, flops: w - 18, kept: w - 8, time: w}
 	if w >= 60 {
-		c.bar = w - c.kept - 2
+		c = columnsOfLayer{params: 29, states: 39, flops: 47, kept: 57, time: 66}
+		c.bar = max(w-c.time-2, 0)
 	}
 	return c
 }
@@ -137,7 +139,7 @@ func layerColumns(w int) columnsOfLayer {
 func (v *View) layerLine(in *screen.Context, r layerRow, here bool, w int, c *columnsOfLayer, most units.Bytes) string {
 	p := v.answers.at(r)
 	l := widget.NewLine(w)
-	name, label := themes.Text, "  "+p.Name
+	name, label := themes.Text, "  "+strings.ReplaceAll(p.ID, "-", " ")
 	if r.part < 0 {
 		k := &v.answers.kinds[r.kind]
 		name, label = themes.Strong, p.Name+" "+in.Glyphs.Times+" "+strconv.Itoa(k.Layers)
@@ -148,9 +150,20 @@ func (v *View) layerLine(in *screen.Context, r layerRow, here bool, w int, c *co
 		name = themes.Current
 	}
 	l.To(2).Put(in.Paint(name), label)
-	l.RightAligned(in.Paint(figures), figure.Short(p.Parameters), c.params)
-	l.RightAligned(in.Paint(figures), size(p.States), c.states)
-	l.RightAligned(in.Paint(figures), size(p.Activations), c.kept)
+	for _, column := range [...]struct {
+		text string
+		end  int
+	}{
+		{figure.Short(p.Parameters), c.params},
+		{size(p.States), c.states},
+		{figure.Short(float64(p.FLOPs)), c.flops},
+		{size(p.Activations), c.kept},
+		{figure.Seconds(p.Forward + p.Backward), c.time},
+	} {
+		if column.end > 0 {
+			l.RightAligned(in.Paint(figures), column.text, column.end)
+		}
+	}
 	if c.bar > 0 && r.part >= 0 && most > 0 {
 		bar := widget.Stack{Segments: []widget.Segment{{Fill: themes.Activations, Value: float64(p.Activations)}}, Scale: float64(most), Plain: true, NoTrack: true}
 		l.Gap(2).Raw(bar.Render(in.Theme, in.Glyphs, l.Left()), l.Left())
@@ -160,33 +173,33 @@ func (v *View) layerLine(in *screen.Context, r layerRow, here bool, w int, c *co
 
 // layerWords explains the row under the cursor.
 func (v *View) layerWords(in *screen.Context) string {
-	rows := v.answers.layerRowsOf()
-	if !v.fresh(in) || len(rows) == 0 {
-		return "one layer on one GPU: parameters, their states, and activations of one micro-batch"
+	r, ok := v.layerRow(in)
+	if !ok {
+		return "one layer on one GPU: parameters and their states, FLOPs, activations kept and time of one micro-batch"
 	}
-	r := rows[min(max(v.part, 0), len(rows)-1)]
 	p := v.answers.at(r)
-	text := fmt.Sprintf("%s: %s parameters, %s of weights, gradients and optimizer; %s activations of one micro-batch", p.Name, figure.Short(p.Parameters), size(p.States), size(p.Activations))
-	if why := partWords(p.Name); why != "" && r.part >= 0 {
-		text += " (" + why + ")"
-	}
-	return text
+	return fmt.Sprintf("%s: %s parameters, %s of weights, gradients and optimizer; of one micro-batch %s FLOP and %s forward, %s backward, and %s kept",
+		p.Name, figure.Short(p.Parameters), size(p.States), figure.Short(float64(p.FLOPs)), figure.Seconds(p.Forward), figure.Seconds(p.Backward), size(p.Activations))
 }
 
-// partWords describes the activations of a part of a layer.
-func partWords(name string) string {
-	switch name {
-	case "attention":
-		return "the projections' input, q, k, v and the output"
-	case "MLP", "shared experts":
-		return "its input and its inner width"
-	case "experts":
-		return "the tokens that were sent here and the experts' inner width"
-	case "router":
-		return "its input, scores and probabilities"
-	case "norms":
-		return "the residual stream that norms read"
-	default:
-		return ""
+// layerRow returns the row under the cursor.
+func (v *View) layerRow(in *screen.Context) (layerRow, bool) {
+	rows := v.answers.layerRowsOf()
+	if !v.fresh(in) || len(rows) == 0 {
+		return layerRow{}, false
 	}
+	return rows[min(max(v.part, 0), len(rows)-1)], true
+}
+
+// layerFigure returns the figure of the row under the cursor.
+func (v *View) layerFigure(in *screen.Context) string {
+	r, ok := v.layerRow(in)
+	switch {
+	case !ok:
+		return ""
+	case r.part < 0:
+		return v.answers.kinds[r.kind].Figure(nil)
+	}
+	k := &v.answers.kinds[r.kind]
+	return k.Figure(&k.Operations[r.part])
 }

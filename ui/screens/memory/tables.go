@@ -30,15 +30,17 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		cells := row("rank "+strconv.Itoa(r.Rank), r.Peaks[0], r.Peaks[1], s.Model, s.States, s.FirstPeak, s.AfterUpdate, s.LaterPeak)
 		over.Rows = append(over.Rows, append(cells, report.Figure(record.Seconds, float64(r.Profiles[1].Peak().At))))
 	}
-	layer := report.Table{Title: "inside a layer on one GPU", Head: []string{"part", "parameters", "states", "activations of one micro-batch"}}
+	layer := report.Table{Title: "inside a layer on one GPU", Head: []string{"operation", "parameters", "states", "activations of one micro-batch", "FLOPs", "forward", "backward"}}
 	for i := range a.kinds {
 		kind := "dense layer: "
 		if a.kinds[i].MoE {
 			kind = "layer with experts: "
 		}
-		for _, p := range a.kinds[i].Parts {
+		for j := range a.kinds[i].Operations {
+			p := &a.kinds[i].Operations[j]
 			cells := row(kind+p.Name, p.States, p.Activations)
-			layer.Rows = append(layer.Rows, append([]report.Cell{cells[0], report.Figure(record.Count, p.Parameters)}, cells[1:]...))
+			layer.Rows = append(layer.Rows, append([]report.Cell{cells[0], report.Figure(record.Count, p.Parameters)}, append(cells[1:],
+				report.Figure(record.FLOPs, float64(p.FLOPs)), report.Figure(record.Seconds, float64(p.Forward)), report.Figure(record.Seconds, float64(p.Backward)))...))
 		}
 	}
 	return append(all, over, layer, v.limitsTable())
@@ -118,5 +120,10 @@ func (v *View) Figure(in *screen.Context) string {
 		return ""
 	}
 	v.lookFor(in)
+	if v.pane == layerPane {
+		if id := v.layerFigure(in); id != "" {
+			return id
+		}
+	}
 	return "memory.ranks." + strconv.Itoa(m.Ranks[v.cursorRank(m)].Rank) + "." + termName(v.cursorTerm(m))[0]
 }
