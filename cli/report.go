@@ -43,7 +43,7 @@ func (a *app) reportCommand() *cobra.Command {
 			}
 			d = report.Decide(cmd.Context(), s, d.Report, space, runtime.GOMAXPROCS(0))
 		}
-		d.Library, d.Version, d.Chosen, d.Rules = a.lib, version, chosen, rules
+		d.Library, d.Version, d.Chosen, d.Rules, d.Pipeline = a.lib, version, chosen, rules, pagePicture(&d.Report)
 		if err := a.print(output.format, d.Answer()); err != nil {
 			return err
 		}

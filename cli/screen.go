@@ -86,8 +86,10 @@ func (a *app) run(ctx context.Context, o ui.Options, f *screenFlags) error {
 		if trace {
 			return predicted(r).writeTrace(to)
 		}
-		return predicted(r).writeSVG(to)
+		d := predicted(r)
+		return d.write(svgFormat, to, 0)
 	}
+	o.Pipeline = pagePicture
 	o.Export = func(f report.Format, d *report.Evaluation) (string, error) { return report.File(".", f, d) }
 	if !f.noState {
 		a.remember(&o)

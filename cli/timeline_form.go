@@ -19,7 +19,7 @@ func (d *drawing) write(format string, to io.Writer, width int) error {
 	case string(report.JSON):
 		return d.writeJSON(to)
 	case svgFormat:
-		return d.writeSVG(to)
+		return d.writeSVG(to, svgColumns, d.timeline.Order.Spec.Ranks)
 	case traceFormat:
 		return d.writeTrace(to)
 	}

@@ -11,7 +11,9 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
+	"meshscope/engine"
 	"meshscope/engine/schedule"
+	"meshscope/report"
 	"meshscope/report/figure"
 	palettes "meshscope/themes"
 	"meshscope/ui/timeline"
@@ -23,9 +25,10 @@ const (
 	svgRight   = 180.0 // idle share and activations in flight
 	svgTop     = 58.0  // heading and legend
 	svgStrip   = 30.0  // the whole step, where the picture leaves anything out
-	svgColumn  = 7.0   // of the axis: a letter and a little more
-	svgColumns = 177
-	svgWidth   = svgColumn * svgColumns
+	svgColumn  = 7.4   // of the axis: a letter and a little more
+	svgColumns = 168
+	svgPage    = 86   // columns on a page, which has
+	svgRanks   = 16   // so many ranks at most
 	svgRow     = 22.0 // from rank to rank
 	svgBar     = 18.0 // height of an operation
 	svgLetter  = 6.4  // width of a letter of a label
@@ -42,20 +45,23 @@ type picture struct {
 	out   page
 	theme *palettes.Theme
 	top   float64 // of the first rank
+	width float64 // of the time axis
 	parts []timeline.Part
+	ranks []int
 }
 
 // writeSVG draws one bar per operation, one row per rank, idle time left empty, and a time axis, of
 // what the Pipeline screen shows of the step. Each bar says what it is when pointed at.
-func (d *drawing) writeSVG(to io.Writer) error {
+func (d *drawing) writeSVG(to io.Writer, columns, ranks int) error {
 	palette, err := palettes.Load("light")
 	if err != nil {
 		return err
 	}
-	p := picture{drawing: d, out: newPage(to), theme: palette.Resolve(colorprofile.TrueColor), top: svgTop}
-	axis := timeline.NewAxis([]*schedule.Timeline{d.timeline}, true, svgColumns, 0)
-	frame := axis.Frame(0, 1, svgColumns)
-	p.parts = frame.Parts()
+	p := picture{drawing: d, out: newPage(to), theme: palette.Resolve(colorprofile.TrueColor), top: svgTop, width: svgColumn * float64(columns)}
+	axis := timeline.NewAxis([]*schedule.Timeline{d.timeline}, true, columns, 0)
+	frame := axis.Frame(0, 1, columns)
+	chart := timeline.Chart{Timeline: d.timeline}
+	p.parts, p.ranks = frame.Parts(), chart.Rows(ranks)
 	if len(p.parts) > 1 {
 		p.top += svgStrip
 	}
@@ -66,21 +72,34 @@ func (d *drawing) writeSVG(to io.Writer) error {
 func (p *picture) draw() {
 	t := p.timeline
 	spec := t.Order.Spec
-	bottom := p.top + svgRow*float64(spec.Ranks)
-	width, height := svgLeft+svgWidth+svgRight, bottom+34
+	bottom := p.top + svgRow*float64(len(p.ranks))
+	width, height := svgLeft+p.width+svgRight, bottom+34
 	p.out.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="%d">`+"\n",
 		width, height, width, height, svgSmall)
 	heading := fmt.Sprintf("%s: %d ranks, %d stages, %d micro-batches; ends after %s, %s",
 		spec.Kind, spec.Ranks, spec.Stages(), spec.MicroBatches, p.time(t.Makespan), p.bubbleText())
 	p.out.printf("<title>%s</title>\n"+`<rect width="%g" height="%g" fill="white"/>`+"\n", heading, width, height)
-	p.text(svgLeft, 20, svgLarge, "start", heading)
+	size := svgLarge
+	if float64(len(heading))*svgLetter*svgLarge/svgSmall > width-svgLeft {
+		size = svgSmall
+	}
+	p.text(svgLeft, 20, size, "start", heading)
 	p.legend()
 	p.strip()
-	for rank := range spec.Ranks {
-		p.rank(rank)
+	for i, rank := range p.ranks {
+		p.rank(rank, p.top+svgRow*float64(i))
 	}
 	p.axis(bottom)
 	p.out.printf("</svg>\n")
+}
+
+// pagePicture returns the pipeline of a report as a page shows it; empty where there is none.
+func pagePicture(r *engine.Report) report.Picture {
+	var b strings.Builder
+	if r.Timeline == nil || r.Pipeline == nil || r.Pipeline.Ranks < 2 || predicted(r).writeSVG(&b, svgPage, svgRanks) != nil {
+		return ""
+	}
+	return report.Picture(b.String())
 }
 
 // strip draws the whole step as a line, with what the picture shows of it.
@@ -88,7 +107,7 @@ func (p *picture) strip() {
 	if len(p.parts) < 2 {
 		return
 	}
-	scale, y := svgWidth/p.timeline.Makespan, svgTop+4
+	scale, y := p.width/p.timeline.Makespan, svgTop+4
 	shown, _ := p.paint(palettes.Forward)
 	p.text(svgLeft-8, y+7, svgSmall, "end", "step")
 	for _, part := range p.parts {
@@ -153,9 +172,8 @@ func (p *picture) paint(f palettes.Fill) (fill, ink string) {
 }
 
 // rank draws the row of one rank.
-func (p *picture) rank(rank int) {
+func (p *picture) rank(rank int, y float64) {
 	t := p.timeline
-	y := p.top + svgRow*float64(rank)
 	p.text(svgLeft-8, y+svgBar-5, svgSmall, "end", "rank "+strconv.Itoa(rank))
 	idle, _ := p.paint(palettes.Idle)
 	for i := range p.parts {
@@ -173,7 +191,7 @@ func (p *picture) rank(rank int) {
 	if t.Makespan > 0 {
 		share = stats.Idle / t.Makespan
 	}
-	p.text(svgLeft+svgWidth+8, y+svgBar-5, svgSmall, "start", fmt.Sprintf("idle %s, %d live", figure.FinePercent(share), stats.PeakInFlight))
+	p.text(svgLeft+p.width+8, y+svgBar-5, svgSmall, "start", fmt.Sprintf("idle %s, %d live", figure.FinePercent(share), stats.PeakInFlight))
 }
 
 // operations draws those of a rank that are in a part.

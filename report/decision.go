@@ -30,7 +30,8 @@ type Decision struct {
 	Search search.Result  // that they are from
 	// Searching tells that the search has not ended: the page has no alternatives yet.
 	Searching bool
-	Rules     string // whose rules the search keeps: a launcher's name; empty: none
+	Pipeline  Picture // of the step; empty: none
+	Rules     string  // whose rules the search keeps: a launcher's name; empty: none
 
 	slow units.Seconds // slow end of the step (engine.CautiousStep), by which layouts are ranked
 }
@@ -189,6 +190,14 @@ func (d *Decision) step() Section {
 	}
 	s.say(capital(strings.Join(words, ", ")) + ".")
 	s.add(stepPicture(r.Time))
+	if d.Pipeline != "" {
+		words := Bubble(r)
+		if form := OverIdeal(r.Pipeline); form != "" {
+			words += "; " + form
+		}
+		s.say(capital(words) + ".")
+		s.add(d.Pipeline)
+	}
 	return s
 }
 

@@ -138,6 +138,9 @@ func (m *Model) decision() overlay.Action {
 	}
 	finish := func(d *report.Decision) {
 		d.Library, d.Version, d.Rules = m.options.Library, m.options.Version, rules
+		if m.options.Pipeline != nil {
+			d.Pipeline = m.options.Pipeline(&d.Report)
+		}
 	}
 	finish(d)
 	page := overlay.NewPage("DECISION", d.Document())

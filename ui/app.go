@@ -102,6 +102,8 @@ type Options struct {
 	Save func(name, extension string, write func(io.Writer) error) (file string, err error)
 	// Timeline writes the timeline of a report as SVG or as a trace; nil: it cannot be written.
 	Timeline func(to io.Writer, trace bool, r *engine.Report) error
+	// Pipeline draws the pipeline of a report for a page; nil: pages have no such picture.
+	Pipeline func(*engine.Report) report.Picture
 	Version  string // of the program, in exported files
 
 	// GiveUp is closed when the program is to end although its terminal may take no bytes; Abort ends the
