@@ -79,10 +79,9 @@ func (v *View) unpinned(in *screen.Context, w, h int) []string {
 			lines = append(lines, widget.Blank(w))
 		}
 	}
-	switch {
-	case v.rival.of == *in.Setup:
+	if v.rival.of == *in.Setup {
 		say("Search finds no layout to compare yours with.")
-	default:
+	} else {
 		say("Searching for the best layout of this model on these GPUs, to compare yours with.")
 		if v.Ranking != nil {
 			if waiting := v.Ranking().Waiting(in, w); len(waiting) > 0 {

@@ -14,7 +14,8 @@ import (
 // hidden; nothing while a question is open.
 func (v *overview) waits(in *screen.Context, w int) []string {
 	t := in.Report.Time
-	if in.Taught || in.Asks || in.Hides("time.", "communication.") || len(in.Report.Communication) == 0 || !(t.Step > 0) {
+	asked := in.Taught || in.Asks || in.Hides("time.", "communication.")
+	if asked || len(in.Report.Communication) == 0 || !(t.Step > 0) {
 		return nil
 	}
 	share := figure.Percent(float64(t.Exposed / t.Step))
@@ -31,7 +32,10 @@ func (v *overview) waits(in *screen.Context, w int) []string {
 			more = "; it takes " + ratioText(o.Ratio) + in.Glyphs.Times + " the compute beside it"
 		}
 	}
-	for _, text := range []string{first + exposed + " is exposed, because " + why + more, first + exposed + ", because " + why, first + exposed + " is exposed"} {
+	for _, text := range []string{
+		first + exposed + " is exposed, because " + why + more, first + exposed + ", because " + why,
+		first + exposed + " is exposed",
+	} {
 		if widget.Width(text)+1 <= w {
 			return []string{in.Sentence(w, text+".")}
 		}

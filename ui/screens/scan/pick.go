@@ -17,7 +17,8 @@ const leastPoints = 3
 
 // pick returns the knob of the layout that trades most memory for step time here: over its legal values
 // the ratios of both, longest to shortest and largest to smallest, make the largest product in
-// logarithms. The knob that gives a row for each value is no candidate. Where no layout knob has enough values it is the sequence length.
+// logarithms. The knob that gives a row for each value is no candidate. Where no layout knob has enough
+// values it is the sequence length.
 func pick(ctx context.Context, s *engine.Setup, by knob.ID) knob.ID {
 	best, most := knob.Seq, 0.0
 	e := engine.Evaluator{SkipTimeline: true}
