@@ -77,7 +77,7 @@ func arrows() []arrow {
 		{"engine_test/mutate", nil},
 		{"engine_test/draws", nil},
 		{"engine_test/monotone", []string{"presets", "engine"}},
-		{"engine_test/starts", []string{"presets", "launch", "engine"}},
+		{"engine_test/starts", []string{"ui/state", "presets", "launch", "engine"}},
 		{"engine_test/residuals", []string{"presets", "engine"}},
 		{"engine_test/shared", nil},
 	}

@@ -1,0 +1,170 @@
+package starts_test
+
+import (
+	"context"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/search"
+	"meshscope/engine_test/draws"
+	"meshscope/launch"
+	"meshscope/presets"
+	"meshscope/ui/state"
+)
+
+// published is what the recipe of a model on 256 H100 has: batch, sequence and precision, typed from its source.
+type published struct {
+	gbs, seq  int
+	precision string
+	source    string
+}
+
+// popular are models that people choose from a fresh start, with their recipes where there are such.
+var popular = []struct {
+	id string
+	published
+}{
+	{"llama3.1-70b", published{512, 8192, "bf16", "DGX Cloud 25.04: Llama 3.1 70B on 256 H100"}},
+	{"qwen3-235b-a22b", published{2048, 4096, "fp8", "Megatron-Bridge 25.09: Qwen3 235B on 256 H100"}},
+	{"llama4-scout", published{1024, 8192, "bf16", "NeMo model_configs_h100.csv: Llama 4 Scout on 256 H100"}},
+	{id: "llama3.1-8b"},
+	{id: "llama3.1-405b"},
+	{id: "deepseek-v3"},
+	{id: "kimi-k2"},
+	{id: "mixtral-8x7b"},
+	{id: "mixtral-8x22b"},
+	{id: "qwen3-8b"},
+	{id: "qwen3-14b"},
+	{id: "qwen3-32b"},
+	{id: "qwen3-30b-a3b"},
+	{id: "gpt-oss-20b"},
+	{id: "gpt-oss-120b"},
+	{id: "mistral-7b"},
+	{id: "llama4-maverick"},
+	{id: "llama3.2-1b"},
+	{id: "gemma3-27b"},
+	{id: "gemma2-9b"},
+	{id: "olmo2-32b"},
+	{id: "glm-4.5-air"},
+	{id: "qwen2.5-72b"},
+	{id: "gpt3-175b"},
+	{id: "nemotron4-340b"},
+}
+
+// machines are what people choose with g.
+var machines = []string{
+	"dgx-h100", "dgx-a100", "gb200-nvl72", "dgx-h200", "dgx-b200", "aws-p5", "meta-roce-24k", "deepseek-h800",
+	"azure-nd-mi300x", "aws-p4d", "gcp-a3-mega", "selene",
+}
+
+// again chooses another model or machine as the explorer does, and looks at what comes of it.
+func again(t *testing.T, from *state.State, a state.Action) engine.Setup {
+	t.Helper()
+	draft, what := state.Again(from, a)
+	q, err := search.Begin(draft, launch.Limit)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	best, chosen := q.Choose(context.Background(), 2)
+	r := engine.Evaluate(best)
+	if !r.Legal {
+		t.Errorf("%s: not legal: %v", what, r.Problems)
+		return best
+	}
+	p, err := q.Problem()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Top, p.Workers = 1, 2
+	first := search.Run(context.Background(), p, nil)
+	if p.Space.Accepts, p.Space.Refused = nil, true; !chosen.Found {
+		if r := search.Run(context.Background(), p, nil); len(r.Best) > 0 {
+			t.Errorf("%s: a layout fits, but none is chosen", what)
+		}
+		if chosen.Over <= 0 || chosen.Smallest > 0 && chosen.Smallest <= best.GPUs {
+			t.Errorf("%s: over by %v, %d GPUs would do", what, chosen.Over, chosen.Smallest)
+		}
+		return best
+	}
+	if !r.Memory.Fits {
+		t.Errorf("%s: does not fit", what)
+	}
+	const points = 0.03
+	if len(first.Best) > 0 && r.Throughput.MFU < first.Best[0].Report.Throughput.MFU-points {
+		t.Errorf("%s: MFU %.3f, the first of search has %.3f", what, r.Throughput.MFU, first.Best[0].Report.Throughput.MFU)
+	}
+	return best
+}
+
+// TestAnotherModel: from a fresh start m to each of 25 models on 3 machines is legal and fits wherever any layout
+// does, near search's first, with the batch, the sequence and the precision of its recipe; an ordinary run
+// takes a few.
+func TestAnotherModel(t *testing.T) {
+	lib, few := presets.Default(), 4
+	if draws.Deep() {
+		few = len(popular)
+	}
+	for i, machine := range machines[:3] {
+		from := state.New(presets.StartSetup(), "", true)
+		if machine != "dgx-h100" {
+			c, err := lib.Cluster(machine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			setup := again(t, &from, state.Action{Cluster: &c})
+			from, _ = state.Apply(from, state.Action{Verb: state.UseSetup, Setup: &setup})
+		}
+		if i > 0 && !draws.Deep() {
+			few = 1
+		}
+		for n := range few {
+			of := &popular[n]
+			m, err := lib.Model(of.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := again(t, &from, state.Action{Model: &m})
+			if s.GPUs != from.Setup.GPUs || s.Cluster != from.Setup.Cluster {
+				t.Errorf("%s on %s: %d GPUs of %s", of.id, machine, s.GPUs, s.Cluster.ID)
+			}
+			if machine == "dgx-h100" && of.gbs > 0 && (s.GBS != of.gbs || s.Seq != of.seq || string(s.Precision) != of.precision) {
+				t.Errorf("%s: %d x %d in %s, published is %+v", of.id, s.GBS, s.Seq, s.Precision, of.published)
+			}
+		}
+	}
+}
+
+// TestAnotherMachine: from a fresh start g to each of 12 machines likewise, on as many GPUs.
+func TestAnotherMachine(t *testing.T) {
+	lib, few := presets.Default(), 3
+	if draws.Deep() {
+		few = len(machines)
+	}
+	for _, machine := range machines[1 : 1+min(few, len(machines)-1)] {
+		from := state.New(presets.StartSetup(), "", true)
+		c, err := lib.Cluster(machine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := again(t, &from, state.Action{Cluster: &c}); s.GPUs != from.Setup.GPUs && s.GPUs != c.MaxGPUs || s.Model != from.Setup.Model {
+			t.Errorf("%s: %d GPUs, %s", machine, s.GPUs, s.Model.ID)
+		}
+	}
+}
+
+// TestOwnNodesStay: who has 48 GPUs is never offered more: a layout that does not divide them is mended instead.
+func TestOwnNodesStay(t *testing.T) {
+	from := state.New(presets.StartSetup(), "", true)
+	for _, nodes := range []string{"6", "12", "3", "7", "11"} {
+		s, _ := state.Apply(from, state.Action{Verb: state.SetKnob, ID: knob.Nodes, Text: nodes})
+		owned := s.Setup.GPUs
+		if engine.Legal(s.Setup) {
+			continue
+		}
+		fixed, _ := state.Apply(s, state.Action{Verb: state.TakeFix})
+		if !engine.Legal(fixed.Setup) || fixed.Setup.GPUs != owned {
+			t.Errorf("%s nodes: the nearest has %d GPUs of %d, %s", nodes, fixed.Setup.GPUs, owned, state.FixWords(engine.Check(s.Setup)))
+		}
+	}
+}
