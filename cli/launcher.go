@@ -84,8 +84,10 @@ func (f *launcherFlag) space(s *engine.Setup) (search.Space, string) {
 	return search.Space{Refused: true, Accepts: l.Accepts, Launcher: l.ID}, l.Name
 }
 
-// accepts returns what the launcher of a setup runs; nil: everything.
+// accepts returns what the launcher of a setup runs of changes of it; nil: everything.
 func (f *launcherFlag) accepts(s *engine.Setup) func(*engine.Setup) bool {
-	space, _ := f.space(s)
-	return space.Accepts
+	if l := f.of(s.Stack); l != nil && !f.any() {
+		return l.AcceptsFrom(s)
+	}
+	return nil
 }

@@ -81,7 +81,7 @@ func (f *searchFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.headroom, "headroom", autoHeadroom, "share of usable memory that must stay free, such as 5% or 0; auto: layouts that leave 5% or the error band of their memory free, the larger of both, come first, others after them")
 	flags.StringVar(&f.deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w")
 	f.launcher.register(cmd)
-	flags.StringVar(&f.free, "free", "", "knobs that stay free although --setup gives them: a list, or all")
+	flags.StringVar(&f.free, "free", "", "knobs that stay free although --setup gives them: a list, or all; of these every value is tried only where they are named: "+strings.Join(idWords(search.Named()), ", "))
 	flags.StringVar(&f.time, "time", "60s", "stop after this time with what was found; 0: no limit")
 	flags.Var(within(&f.jobs, 0, maxJobs, "one per core"), "jobs", "number of workers; 0: one per core")
 	_ = cmd.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions(objectiveWords(), cobra.ShellCompDirectiveNoFileComp))
@@ -246,8 +246,12 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 
 // check returns an error for flags that are wrong without reading any file.
 func (f *searchFlags) check() error {
-	if f.free != "" && f.setup.file == "" {
-		return &usageError{"--free needs --setup: knobs that no file gives are free already"}
+	free, err := parseFree(f.free)
+	if err != nil {
+		return err
+	}
+	if f.setup.file == "" && slices.ContainsFunc(free, func(id knob.ID) bool { return !slices.Contains(search.Named(), id) }) {
+		return &usageError{"--free needs --setup: knobs that no file gives are free already, all but " + strings.Join(idWords(search.Named()), ", ")}
 	}
 	if err := f.launcher.check(); err != nil {
 		return err
@@ -260,7 +264,7 @@ func parseFree(text string) ([]knob.ID, error) {
 	case "":
 		return nil, nil
 	case "all":
-		return knob.Searched(), nil
+		return search.Free(), nil
 	}
 	var out []knob.ID
 	for word := range strings.SplitSeq(text, ",") {

@@ -48,7 +48,7 @@ func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []
 		}
 		once[id] = value
 		switch {
-		case slices.Contains(free, id) && len(free) < len(knob.Searched()): // of all it is only what the file says
+		case slices.Contains(free, id) && len(free) < len(search.Free()): // of all it is only what the file says
 			return nil, &usageError{fmt.Sprintf("--free %s and --%s contradict each other", id, id)}
 		case slices.Contains(knob.Searched(), id):
 			err = q.Set(id, value)
@@ -57,6 +57,13 @@ func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []
 		}
 		if err != nil {
 			return nil, err
+		}
+	}
+	for _, id := range search.Named() {
+		if slices.Contains(free, id) {
+			if err := q.Set(id, "all"); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return q, q.Settle(docWords{doc, lib})

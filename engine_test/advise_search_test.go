@@ -2,20 +2,30 @@ package engine_test
 
 import (
 	"cmp"
+	"slices"
 	"testing"
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
+	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 	"meshscope/launch"
 
 	"pgregory.net/rapid"
 )
 
+// turnsMore reports whether two setups differ in what advice turns and a search leaves as it is.
+func turnsMore(a, b *engine.Setup) bool {
+	return slices.ContainsFunc(knob.Advised(), func(id knob.ID) bool {
+		k, _ := knob.Find(id)
+		return !slices.Contains(search.Free(), id) && k.Text(*a) != k.Text(*b)
+	})
+}
+
 // TestAdviceNeverBeatsSearch: of the same question no advice that does not come last is faster
-// than rank 1 of a search, and some advice is as fast; the first advice and rank 1 are accepted
+// than rank 1 of a search by more than the model can tell, and some advice is as fast; the first advice and rank 1 are accepted
 // by the launcher, and have the margin wherever any layout has it. The search leaves free what
 // advice may turn: an offloaded optimizer is taken back by both.
 func TestAdviceNeverBeatsSearch(t *testing.T) {
@@ -67,7 +77,7 @@ func TestAdviceNeverBeatsSearch(t *testing.T) {
 			if !m.Report.Memory.HasMargin() {
 				t.Fatalf("%s has no margin", m.Turns())
 			}
-			if m.Cautious < best[0].Cautious {
+			if beats := m.Cautious*units.Seconds(1+best[0].Report.Time.CloseMargin()) < best[0].Cautious; beats && !turnsMore(&s, &m.Setup) {
 				t.Fatalf("%s takes %v, rank 1 of the search %v: %+v", m.Turns(), m.Cautious, best[0].Cautious, best[0].Setup.Layout)
 			}
 		}

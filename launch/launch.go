@@ -112,6 +112,9 @@ func Of(s recipe.Stack) *Launcher {
 func (l *Launcher) Limit(q *search.Query) {
 	if l != nil {
 		q.Accepts, q.Launcher, q.WriteSplit = l.Accepts, l.ID, l.WriteSplit
+		if slices.ContainsFunc(search.Named(), q.Given) {
+			q.Accepts = l.AcceptsFrom(&q.Setup)
+		}
 	}
 }
 
@@ -130,6 +133,20 @@ func (l *Launcher) Accepts(s *engine.Setup) bool {
 		}
 	}
 	return true
+}
+
+// AcceptsFrom returns Accepts for what may be turned from a setup: number formats and whatever else a
+// search keeps must meet the rules too, but those that the setup breaks already.
+func (l *Launcher) AcceptsFrom(now *engine.Setup) func(*engine.Setup) bool {
+	var rules []Rule
+	for _, r := range l.rules {
+		if !r.outside || !r.breaks(now) {
+			rules = append(rules, r)
+		}
+	}
+	return func(s *engine.Setup) bool {
+		return !slices.ContainsFunc(rules, func(r Rule) bool { return r.breaks(s) })
+	}
 }
 
 // WriteSplit writes the layers of each stage into an accepted layout that the launcher runs only

@@ -80,7 +80,14 @@ func (a *Advice) state() []Section {
 	for _, term := range a.Terms {
 		t.add(Word(term.Name), Figure(record.Memory, float64(term.Bytes)), Figure(record.Share, term.Share))
 	}
-	return []Section{{Heading: "Over", Lead: m.Reason}, {Heading: "Memory of the fullest rank", Blocks: []Block{t}}}
+	over := Section{Heading: "Over", Lead: m.Reason}
+	if m.Fit == engine.Tight {
+		over.Heading, over.Lead = "Tight", tightWords(m)+": "+m.Reason
+	}
+	if at := MomentOfPeak(&a.Setup, &a.Report); at != nil {
+		over.say(at.Words())
+	}
+	return []Section{over, {Heading: "Memory of the fullest rank", Blocks: []Block{t}}}
 }
 
 // run tells what the whole run takes now, and whether that meets the deadline.
@@ -160,6 +167,9 @@ func (a *Advice) moves() Section {
 		a.command(&out)
 	}
 	out.say(a.Looked.Words(figure.Comma))
+	if words := a.Untried(); words != "" {
+		out.say(words)
+	}
 	return out
 }
 

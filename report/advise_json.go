@@ -15,6 +15,7 @@ type adviceDocument struct {
 	// StepBand and PeakBand are the relative errors of the setup's step and peak.
 	StepBand float64        `json:"error_band_step"`
 	PeakBand float64        `json:"error_band_memory"`
+	Moment   *PeakMoment    `json:"peak_moment,omitempty"` // where it does not fit with its error band
 	Terms    []advise.Term  `json:"memory_terms"`
 	Limits   []advise.Limit `json:"limits"`
 	Moves    []moveDocument `json:"moves"`
@@ -54,7 +55,7 @@ func (a *Advice) Answer(version string) *Answer {
 func (a *Advice) data(version string) adviceDocument {
 	d := adviceDocument{
 		Header: NewHeader(version), Setup: a.Setup, Fits: a.Report.Memory.Fits, Looked: a.Looked,
-		StepBand: a.Report.Time.ErrorBand, PeakBand: a.Report.Memory.ErrorBand,
+		StepBand: a.Report.Time.ErrorBand, PeakBand: a.Report.Memory.ErrorBand, Moment: MomentOfPeak(&a.Setup, &a.Report),
 		Terms: Listed(a.Terms), Limits: Listed(a.Limits), Moves: []moveDocument{}, Knobs: Listed(a.Knobs), Rules: []ruleDocument{},
 	}
 	for i := range d.Knobs {

@@ -221,7 +221,7 @@ func figureSections(s *engine.Setup, r *engine.Report, full bool) []Section {
 			out = append(out, section())
 		}
 	}
-	add(r.Memory != nil, func() Section { return memorySection(s, r.Memory, full) })
+	add(r.Memory != nil, func() Section { return memorySection(s, r, full) })
 	add(r.Pipeline != nil, func() Section { return pipelineSection(r) })
 	add(full && len(r.Communication) > 0, func() Section { return communicationSection(r) })
 	add(r.Time != nil, func() Section { return stepSection(s, r) })
@@ -264,7 +264,8 @@ func (s *Section) evidence(e *engine.Evidence) {
 	s.say(e.Words())
 }
 
-func memorySection(s *engine.Setup, m *engine.Memory, ranks bool) Section {
+func memorySection(s *engine.Setup, of *engine.Report, ranks bool) Section {
+	m := of.Memory
 	out := Section{Heading: "Memory", Lead: fmt.Sprintf("%s: %.2f GiB %s of %.2f GiB per GPU; fullest rank %d", fitWord(m), m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), m.PeakRank)}
 	t := &Table{
 		Head:  []string{"rank", "layers", "in flight", "weights", "gradients", "optimizer", "activations", "logits", "buffers", "allocated", "overhead", "total"},
@@ -285,6 +286,11 @@ func memorySection(s *engine.Setup, m *engine.Memory, ranks bool) Section {
 	out.evidence(&m.Evidence)
 	if m.Reason != "" {
 		out.say(m.Reason)
+	}
+	if at := MomentOfPeak(s, of); at != nil {
+		out.say(at.Words())
+	}
+	if m.Reason != "" {
 		out.fixes(s)
 	}
 	return out

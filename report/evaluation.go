@@ -27,6 +27,7 @@ type Evaluation struct {
 	Legal         bool                    `json:"legal"`
 	Problems      []engine.Problem        `json:"problems"`
 	Memory        *engine.Memory          `json:"memory,omitempty"`
+	Moment        *PeakMoment             `json:"peak_moment,omitempty"` // where it does not fit with its error band
 	Pipeline      *engine.Pipeline        `json:"pipeline,omitempty"`
 	Communication *[]engine.Communication `json:"communication,omitempty"`
 	Time          *engine.Time            `json:"time,omitempty"`
@@ -81,7 +82,7 @@ func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
 		Legal: r.Legal, Problems: Listed(r.Problems),
 		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Run: r.Run, Model: r.Model,
 		Assumptions: Listed(r.Assumptions), NotModelled: Listed(r.NotModelled),
-		Range:  stepRange(&s, &r),
+		Range: stepRange(&s, &r), Moment: MomentOfPeak(&s, &r),
 		report: r,
 	}
 	if r.Legal {

@@ -30,7 +30,7 @@ func (l Layout) MarshalJSON() ([]byte, error) {
 		if i == 0 {
 			sign = "{"
 		}
-		fmt.Fprintf(&out, "%s%q:%s", sign, id, value)
+		fmt.Fprintf(&out, "%s%q:%s", sign, strings.ReplaceAll(string(id), "-", "_"), value)
 	}
 	out.WriteByte('}')
 	return out.Bytes(), nil

@@ -21,6 +21,7 @@ type knobColumn struct {
 	head   string // empty: the knob's name
 	always bool   // a column even if all rows agree
 	dull   string
+	named  bool // said only where rows differ: a search leaves it as it is, unless it is named
 }
 
 // knobColumns returns the knobs in the order of the table. A value that all rows share is
@@ -46,7 +47,7 @@ func knobColumns() []knobColumn {
 	}
 	for _, id := range search.Layout() {
 		if !slices.ContainsFunc(columns, func(c knobColumn) bool { return c.id == id }) {
-			columns = append(columns, knobColumn{id: id})
+			columns = append(columns, knobColumn{id: id, named: true})
 		}
 	}
 	return columns
@@ -78,7 +79,7 @@ func (o *Search) table(s *Section, list []search.Found) {
 		switch {
 		case differ || c.always:
 			column(cmp.Or(c.head, string(c.id)), func(f *search.Found) Cell { return right(c.of(&f.Setup)) })
-		case first != c.dull && !o.titleSays(c.id):
+		case first != c.dull && !o.titleSays(c.id) && (!c.named || o.Query.Several(c.id)):
 			same = append(same, string(c.id)+" "+first)
 		}
 	}

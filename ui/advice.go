@@ -60,7 +60,7 @@ func (m *Model) advice() overlay.Action {
 // accepts returns what the launcher of a setup's stack runs; nil: no table has its rules.
 func accepts(s *engine.Setup) func(*engine.Setup) bool {
 	if l := launch.Of(s.Stack); l != nil {
-		return l.Accepts
+		return l.AcceptsFrom(s)
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ type Advice struct {
 
 	Terms  []Term  // memory of the fullest rank, the largest first
 	Limits []Limit // the step by what it is spent on, the largest first
-	// Moves, the fastest first, those with a reason to come last after all others. Where
+	// Moves, those of the fewest changes first and of these the fastest; after them those that bring
+	// another kind of parallelism to sharded data parallelism, then those with a reason to come last. Where
 	// the setup does not fit they make it fit, or, where nothing that is known does, lower
 	// the peak. Where it fits they make it faster and keep it fitting. Fitting is with the
 	// margin (engine.Memory.Margin).
@@ -33,6 +34,8 @@ type Advice struct {
 	// Knobs are what each knob alone can do to step and peak.
 	Knobs []Knob
 	Rules []Rule
+
+	roomy bool // the setup itself fits with the margin
 }
 
 // Term is one part of the fullest rank's memory.
@@ -99,10 +102,12 @@ func (m *Move) Follows() string {
 
 // Promise returns what the moves do: they make it fit, save memory, or make it faster.
 func (a *Advice) Promise() string {
-	words := "that make it fit, fastest first"
+	words := "that make it fit, fewest changes first"
 	switch {
+	case a.Report.Memory.Fits && !a.roomy && a.First() != nil:
+		words = "that leave a margin of memory, fewest changes first"
 	case a.Report.Memory.Fits:
-		words = "that make it faster"
+		words = "that make it faster, fewest changes first"
 	case len(a.Moves) > 0 && !a.Moves[0].Fits:
 		return "that save memory; none makes it fit"
 	}
@@ -110,6 +115,15 @@ func (a *Advice) Promise() string {
 		words += "; none leaves a margin"
 	}
 	return words
+}
+
+// Untried says what was not tried where nothing makes it fit; empty where something does.
+func (a *Advice) Untried() string {
+	if a.Report.Memory.Fits || slices.ContainsFunc(a.Moves, func(m Move) bool { return m.Fits }) {
+		return ""
+	}
+	return "Not tried: shorter sequences (--seq), a smaller global batch (--gbs), other number formats of the products (--precision), " +
+		"another update rule (--optimizer), another stack (--calibration), more GPUs or larger ones ('search --objective fewest-gpus')."
 }
 
 // First returns the first move that leaves a margin of memory; nil: none does.
@@ -156,6 +170,7 @@ func For(s engine.Setup, o Options) (Advice, bool) {
 	}
 	out := Advice{Setup: s, Report: a.report, Cautious: a.step, Terms: terms(&a.report), Limits: limits(&a.report)}
 	a.turnEach()
+	out.roomy = a.roomy(a.report.Memory)
 	out.Knobs = a.tornado()
 	out.Moves = a.moves()
 	out.Looked = a.looked

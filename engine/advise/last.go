@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine/search"
 	"meshscope/engine/units"
 )
 
@@ -22,6 +24,10 @@ func (a *adviser) last(m *Move) string {
 	switch {
 	case s.Offload == recipe.OffloadOptimizer && now.Offload != recipe.OffloadOptimizer:
 		return "the update's time on the host is that of one measured machine"
+	case s.OffloadLayers > now.OffloadLayers:
+		return "copies of activations to the host are assumed to overlap"
+	case s.GradDtype != now.GradDtype || s.Optimizer != now.Optimizer:
+		return "changes the numbers that training computes with"
 	case s.PP > 1 && s.Schedule == schedule.Naive && now.Schedule != schedule.Naive:
 		return "one pipeline rank works at a time"
 	case crosses():
@@ -60,30 +66,49 @@ func (a *adviser) tight(m *engine.Memory) string {
 const beyond = "depends on a value that search does not try by default"
 
 // marked gives moves that are faster than the best of a search for the same a reason to
-// come last: search leaves some values out, because few launchers have them.
+// come last: search leaves some values out, because few launchers have them. A move of a knob
+// that search leaves as it is was not what the search was asked for.
 func (a *adviser) marked(list []Move) []Move {
 	for i := range list {
 		m := &list[i]
-		faster := a.found != nil && a.roomy(a.found.fuller) && m.Cautious < a.found.Cautious
-		if m.Last == "" && (faster || a.none && m.Fits) {
+		faster := a.found != nil && a.roomy(a.found.fuller) && m.Cautious*units.Seconds(1+a.found.Report.Time.CloseMargin()) < a.found.Cautious
+		if m.Last == "" && (faster || a.none && m.Fits) && !a.leavesSearch(m) {
 			m.Last = beyond
 		}
 	}
 	return list
 }
 
-// ordered sorts moves: the fastest first, those with a reason to come last after them.
+// leavesSearch reports whether a move turns a knob that a search does not vary by itself.
+func (a *adviser) leavesSearch(m *Move) bool {
+	return slices.ContainsFunc(knob.Advised(), func(id knob.ID) bool {
+		p, _ := knob.Find(id)
+		return !slices.Contains(search.Free(), id) && p.Text(m.Setup) != p.Text(a.now)
+	})
+}
+
+// ordered sorts moves: those with a reason to come last after all others, the ways to train that
+// the setup has before others, fewer changes before more, and of as many the fastest first.
 func (a *adviser) ordered(list []Move) []Move {
 	list = a.marked(list)
-	slices.SortStableFunc(list, func(x, y Move) int {
-		return cmp.Or(rank(&x)-rank(&y), cmp.Compare(y.Speed, x.Speed))
-	})
+	slices.SortStableFunc(list, a.compare)
 	return list
 }
 
-func rank(m *Move) int {
-	if m.Last != "" {
+func (a *adviser) compare(x, y Move) int {
+	return cmp.Or(rank(x.Last != "")-rank(y.Last != ""), rank(a.parallelizes(&x))-rank(a.parallelizes(&y)), x.Turned-y.Turned, cmp.Compare(y.Speed, x.Speed))
+}
+
+func rank(later bool) int {
+	if later {
 		return 1
 	}
 	return 0
+}
+
+// parallelizes reports whether a move brings TP, PP or CP to a setup that has sharded data parallelism
+// alone (FSDP, ZeRO 2 and 3): many programs that train so have no other.
+func (a *adviser) parallelizes(m *Move) bool {
+	split := func(s *engine.Setup) bool { return s.TP*s.PP*s.CP > 1 }
+	return a.now.ZeRO >= 2 && !split(&a.now) && split(&m.Setup)
 }

@@ -16,10 +16,13 @@ import (
 // moves returns the best ones: of one knob, of two, of three, and the whole way to the
 // best layout that is known.
 func (a *adviser) moves() []Move {
-	if a.report.Memory.Fits {
+	if a.roomy(a.report.Memory) {
 		return a.faster()
 	}
-	return a.fixes()
+	if list := a.fixes(); !a.report.Memory.Fits || len(list) > 0 && list[0].Roomy {
+		return list
+	}
+	return a.faster() // nothing leaves a margin
 }
 
 // worthwhile is by how much a step must get shorter to be a move.
@@ -106,11 +109,16 @@ func (a *adviser) fixes() []Move {
 	if !a.options.Alone || len(list) == 0 {
 		list = a.farther(list, 0)
 	}
+	if len(list) == 0 { // nothing is sound: what fits with a reason to come last
+		r := a.reach()
+		list = append(list, a.settle(r.pairs, 2, several, 0, a.mayBeTight, fits)...)
+		list = append(list, a.settle(a.triples(r), 3, several, fastest(list), a.mayBeTight, fits)...)
+		if best, ok := a.searched(); ok && fits(&best) {
+			list = append(list, best) // tight: nothing has a margin
+		}
+	}
 	if list = a.ordered(list); len(list) > 0 {
 		return a.distinct(list)
-	}
-	if best, ok := a.searched(); ok && fits(&best) {
-		return []Move{best} // tight: nothing has a margin
 	}
 	list = a.bestOfEach(func(m *Move) bool { return m.Saved > 0 && !m.NowRefused })
 	if least, ok := a.smallest(); ok {
@@ -150,7 +158,7 @@ func (a *adviser) mended() []Move {
 		open := a.extend(nil, seen, &a.now, [2]knob.ID{id}, id)
 		byStep(open)
 		best := a.settle(open, 1, 1, 0, a.mayFit, sound)
-		if len(best) == 0 {
+		if len(best) == 0 && !a.report.Memory.Fits {
 			best = a.settle(open, 1, 1, 0, a.mayBeTight, fits)
 		}
 		list = append(list, best...)
@@ -178,15 +186,26 @@ func (a *adviser) bestOfEach(will func(*Move) bool) []Move {
 }
 
 // distinct drops moves that end in the same setup, and those beyond the number that is
-// wanted; the fastest that fits stays, wherever it stands.
+// wanted: of moves of one knob the slower ones where they are more than half; the fastest that
+// fits stays, wherever it stands.
 func (a *adviser) distinct(list []Move) []Move {
 	var out []Move
 	for _, m := range list {
-		if !slices.ContainsFunc(out, func(o Move) bool { return o.Setup == m.Setup }) {
+		if !slices.ContainsFunc(out, func(o Move) bool { return o.Setup == m.Setup || o.alike(&m) }) {
 			out = append(out, m)
 		}
 	}
 	most := a.options.Moves
+	single := 0
+	for i := 0; i < len(out) && len(out) > most && out[i].Last == ""; i++ {
+		if out[i].Turned != 1 {
+			continue
+		}
+		if single++; 2*single > most {
+			out = slices.Delete(out, i, i+1)
+			i--
+		}
+	}
 	if len(out) <= most {
 		return out
 	}
@@ -200,6 +219,11 @@ func (a *adviser) distinct(list []Move) []Move {
 		out[most-1] = out[best]
 	}
 	return out[:most]
+}
+
+// alike reports whether a move that stands later does the same with as many changes or more.
+func (m *Move) alike(later *Move) bool {
+	return m.Turned <= later.Turned && later.Turned > 1 && m.Cautious == later.Cautious && m.Report.Memory.Peak == later.Report.Memory.Peak
 }
 
 // later returns the knobs that a pair turns after one: each pair of knobs is tried

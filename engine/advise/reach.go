@@ -46,7 +46,11 @@ type reached struct {
 
 // reach bounds every second turn after every first one.
 func (a *adviser) reach() *reached {
+	if a.within != nil {
+		return a.within
+	}
 	r := &reached{seen: map[engine.Setup]bool{a.now: true}}
+	a.within = r
 	for i := range a.turns {
 		r.seen[a.turns[i].Setup] = true
 	}
@@ -98,6 +102,9 @@ const (
 // two knobs: a turn that pays only together with others does not fall to many that
 // pay a little alone.
 func (a *adviser) triples(r *reached) []pair {
+	if a.thirds != nil {
+		return a.thirds
+	}
 	type count struct{ fit, all int }
 	taken := map[[2]knob.ID]count{}
 	all := beamAny
@@ -129,6 +136,7 @@ func (a *adviser) triples(r *reached) []pair {
 	}
 	a.looked.Triples = len(out)
 	byStep(out)
+	a.thirds = out
 	return out
 }
 
@@ -150,7 +158,7 @@ func (a *adviser) settle(open []pair, turned, wanted int, speed float64, may fun
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(out, m.Cautious, func(o Move, step units.Seconds) int {
-			return cmp.Compare(o.Cautious, step)
+			return cmp.Or(cmp.Compare(o.Cautious, step), -1) // what was there first stays in front
 		})
 		out = slices.Insert(out, at, m)
 		out = out[:min(len(out), wanted)]

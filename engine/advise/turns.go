@@ -7,6 +7,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/compare"
 	"meshscope/engine/knob"
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search/bound"
 	"meshscope/engine/units"
@@ -24,6 +25,8 @@ type adviser struct {
 	looked    Looked
 	found     *Move // the best layout of a search for the same; nil: not known
 	none      bool  // such a search finds nothing
+	within    *reached
+	thirds    []pair // triples of it
 }
 
 // turned is one knob at one of its other values.
@@ -36,18 +39,28 @@ type turned struct {
 // locks of every move: the same GPUs, the same global batch.
 func locks() knob.Locks { return knob.Locks{GPUs: true, Batch: true} }
 
-// values of a knob are its ladder; recomputation gets parts of the layers and some of them too.
+// values of a knob are its ladder, without another update rule or stored scores; recomputation gets some of the layers
+// too, and a pipeline splits with lighter ends.
 func values(s *engine.Setup, id knob.ID) []knob.Step {
 	steps := knob.Steps(*s, id, locks())
-	if id != knob.Recompute {
-		return steps
+	var more []string
+	switch id {
+	case knob.Recompute:
+		for n := 1; n < (s.Model.Layers+s.PP-1)/s.PP; n *= 2 {
+			more = append(more, recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n}.String())
+		}
+	case knob.Split:
+		const most = 16 // stages whose layers a person would write down
+		if s.Stages() <= most {
+			more = layout.LighterEnds(s.Model.Layers, s.Stages())
+		}
+	case knob.Optimizer:
+		steps = slices.DeleteFunc(steps, func(v knob.Step) bool { return v.Setup.Optimizer.Rule() != s.Optimizer.Rule() })
+	case knob.Attention: // stored scores are nobody's way out
+		steps = slices.DeleteFunc(steps, func(v knob.Step) bool { return v.Setup.Attention == recipe.Standard })
+	default:
 	}
-	more := s.Stack.ModuleSets(s.Model.IsMoE(), s.Model.IsMLA())
-	for n := 1; n < (s.Model.Layers+s.PP-1)/s.PP; n *= 2 {
-		more = append(more, recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n})
-	}
-	for _, r := range more {
-		text := r.String()
+	for _, text := range more {
 		if t, err := knob.Turn(*s, id, text, locks()); err == nil && engine.Legal(t) {
 			steps = append(steps, knob.Step{Text: text, Setup: t})
 		}

@@ -101,7 +101,7 @@ func recipeKnobs() []Knob {
 			near: func(s *Setup) []int { return []int{0, s.PP, 2 * s.PP} },
 		},
 		{
-			ID: Split, Label: "split", Unit: "layers", Kind: List, place: -2, optional: true,
+			ID: Split, Label: "split", Unit: "layers", Kind: List, place: -2, optional: true, advised: true,
 			Help:  "Layers on each stage, such as 15,16,16,14: balances the stages with embedding and head; the slowest stage sets the pace.",
 			word:  func(s *Setup) *string { return &s.Split },
 			fixes: becomes(func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) }),
@@ -111,7 +111,14 @@ func recipeKnobs() []Knob {
 			Help:      "Recomputes part of the forward pass in the backward instead of keeping it: selective recomputes core attention for little work, modules the parts that are named, full keeps only layer inputs for about a third more work.",
 			Choices:   []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective), string(recipe.RecomputeFull)},
 			recompute: func(s *Setup) *recipe.Recompute { return &s.Recompute },
-			unset:     func(s *Setup) { s.Recompute.Mode = recipe.RecomputeNone },
+			differ: func(s *Setup) []string { // parts of layers before all of them
+				list := []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective)}
+				for _, r := range s.Stack.ModuleSets(s.Model.IsMoE(), s.Model.IsMLA()) {
+					list = append(list, r.String())
+				}
+				return append(list, string(recipe.RecomputeFull))
+			},
+			unset: func(s *Setup) { s.Recompute.Mode = recipe.RecomputeNone },
 			fixes: becomes(
 				func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull} },
 				func(t *Setup) { t.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone} }),
@@ -145,25 +152,25 @@ func formatKnobs() []Knob {
 			},
 		}, recipe.Precisions(), func(s *Setup) *string { return (*string)(&s.Precision) }),
 		choice(Knob{
-			ID: GradDtype, Label: "gradients", Short: "grads", place: -5,
+			ID: GradDtype, Label: "gradients", Short: "grads", place: -5, searched: true, advised: true,
 			Help:  "How gradients are kept: fp32 takes 4 bytes per parameter, bf16 2, bf16+fp32 both.",
 			unset: func(s *Setup) { s.GradDtype = recipe.GradFP32 },
 			fixes: becomes(func(t *Setup) { t.GradDtype = recipe.GradFP32 }),
 		}, recipe.GradDtypes(), func(s *Setup) *string { return (*string)(&s.GradDtype) }),
 		choice(Knob{
-			ID: Optimizer, Label: "optimizer", Short: "optim", place: -5,
+			ID: Optimizer, Label: "optimizer", Short: "optim", place: -5, searched: true, advised: true,
 			Help:  "Update rule: Adam keeps 12 bytes per parameter with 16-bit weights, 8 without an fp32 master copy, SGD with momentum 8.",
 			unset: func(s *Setup) { s.Optimizer = recipe.Adam },
 			fixes: becomes(func(t *Setup) { t.Optimizer = recipe.Adam }),
 		}, recipe.Optimizers(), func(s *Setup) *string { return (*string)(&s.Optimizer) }),
 		choice(Knob{
-			ID: Offload, Label: "offload", place: -5, advised: true,
+			ID: Offload, Label: "offload", place: -5, searched: true, advised: true,
 			Help:  "State kept in host memory: optimizer moves its state off the GPU, at the cost of gradients and weights crossing PCIe once per step.",
 			unset: func(s *Setup) { s.Offload = recipe.OffloadNone },
 			fixes: becomes(func(t *Setup) { t.Offload = recipe.OffloadNone }),
 		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),
 		{
-			ID: "offload-layers", Label: "offload layers", Short: "offlay", Unit: "layers", place: -5, Min: 0, Max: recipe.MaxRecomputeLayers,
+			ID: "offload-layers", Label: "offload layers", Short: "offlay", Unit: "layers", place: -5, advised: true, Min: 0, Max: recipe.MaxRecomputeLayers,
 			Help:   "Layers of each pipeline rank whose activations are kept in host memory until their backward: saves theirs, at the cost of their way over PCIe or NVLink-C2C and back, exposed where it takes longer than the passes.",
 			number: func(s *Setup) *int { return &s.OffloadLayers },
 			ladder: func(s *Setup, _ Locks) []int {
@@ -172,7 +179,7 @@ func formatKnobs() []Knob {
 			near: func(*Setup) []int { return []int{0} },
 		},
 		choice(Knob{
-			ID: Loss, Label: "loss", place: -3,
+			ID: Loss, Label: "loss", place: -3, searched: true, advised: true,
 			Help:  "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits and reads them once, unfused also in fp32, three times as much and more passes on the last stage, native the same memory in fewer passes.",
 			unset: func(s *Setup) { s.Loss = s.Stack.Traits().Loss },
 			fixes: becomes(func(t *Setup) { t.Loss = recipe.FusedLoss }),
@@ -192,7 +199,7 @@ func modelledKnobs() []Knob {
 			ladder: func(*Setup, Locks) []int { return []int{100, 110, 120, 130, 150, 175, 200, 250, 300, 400} },
 		},
 		choice(Knob{
-			ID: Attention, Label: "attention", Short: "attn", place: -4,
+			ID: Attention, Label: "attention", Short: "attn", place: -4, searched: true, advised: true,
 			Help:  "Attention kernel: flash never stores the scores, standard stores them, which grows with the square of the sequence.",
 			unset: func(s *Setup) { s.Attention = s.Stack.Traits().Attention },
 			fixes: becomes(func(t *Setup) { t.Attention = recipe.Flash }),

@@ -49,8 +49,11 @@ func (k *Knob) Steps(s Setup, l Locks) []Step {
 func wordSteps(s *Setup, k *Knob, l Locks) []Step {
 	current := k.textOf(s)
 	words := k.Choices
-	if k.Kind == List {
+	switch {
+	case k.Kind == List:
 		words = []string{""}
+	case k.differ != nil:
+		words = k.differ(s)
 	}
 	if !slices.Contains(words, current) { // full:4, a split by hand
 		words = append(slices.Clone(words), current)

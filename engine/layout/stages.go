@@ -106,6 +106,29 @@ func BalancedSplit(layers, stages int) string {
 	return b.String()
 }
 
+// LighterEnds lists splits whose last stage, or first and last, has one or two layers less than the
+// others, as the head and the embedding take the time of layers; none of fewer than two stages.
+func LighterEnds(layers, stages int) []string {
+	var out []string
+	for less := 1; less <= 2 && stages > 1; less++ {
+		for _, first := range []int{0, less} {
+			parts := make([]string, stages)
+			for i := range parts {
+				n := balanced(layers+first+less, stages, i)
+				if i == 0 {
+					n -= first
+				}
+				if i == stages-1 {
+					n -= less
+				}
+				parts[i] = strconv.Itoa(n)
+			}
+			out = append(out, strings.Join(parts, ","))
+		}
+	}
+	return out
+}
+
 // RecomputedLayers returns how many layers of a stage run again when full
 // recomputation is requested perRank layers of each rank (0: all). The stages
 // of a rank share them evenly.

@@ -59,6 +59,14 @@ const (
 // Optimizers lists every optimizer, the default first.
 func Optimizers() []Optimizer { return []Optimizer{Adam, AdamNoMaster, SGDMomentum} }
 
+// Rule returns the update rule, whatever the widths of its states.
+func (o Optimizer) Rule() Optimizer {
+	if o == AdamNoMaster {
+		return Adam
+	}
+	return o
+}
+
 // StateBytes returns the optimizer state per parameter: moments and, for 16-bit
 // weights, the fp32 master copy. Source: ZeRO paper (arXiv 1910.02054) section
 // 3.1, K = 12 for mixed-precision Adam; fp8 recipes have their own widths.

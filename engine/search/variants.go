@@ -57,6 +57,13 @@ func (sp *Space) Combinations() int {
 // then the others that it varies. The number of nodes follows from that of GPUs.
 func Layout() []knob.ID { return append(looped(), without(looped())...) }
 
+// Free lists the knobs that a search varies by itself, where nothing gives them. Others, such as the
+// loss, it varies over the values that it is given.
+func Free() []knob.ID { return append(looped(), knob.Nodes) }
+
+// Named lists the knobs that a search varies only over the values that it is given.
+func Named() []knob.ID { return without(looped()) }
+
 // looped lists the knobs that the search has a loop for.
 func looped() []knob.ID {
 	return []knob.ID{

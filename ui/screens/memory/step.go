@@ -2,12 +2,11 @@ package memory
 
 import (
 	"fmt"
-	"sort"
 	"strconv"
 
 	"meshscope/engine/memory"
-	"meshscope/engine/schedule"
 	"meshscope/engine/units"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -247,29 +246,7 @@ func (v *View) operation(in *screen.Context, t float64) string {
 	if line == nil || line.Order == nil || !v.fresh(in) || rank >= line.Order.Spec.Ranks {
 		return ""
 	}
-	if t >= line.Makespan {
-		return "the optimizer's update"
-	}
-	ops, start := line.Order.Rank(rank), line.Order.Start[rank]
-	i := sort.Search(len(ops), func(i int) bool { return line.Begin[start+i] > t }) - 1
-	if i < 0 || t > line.End[start+i] {
-		return "idle"
-	}
-	name := "forward"
-	switch ops[i].Kind() {
-	case schedule.Forward:
-	case schedule.Backward:
-		name = "backward"
-	case schedule.InputGradient:
-		name = "input gradient"
-	case schedule.WeightGradient:
-		name = "weight gradient"
-	}
-	text := fmt.Sprintf("%s of micro-batch %s", name, figure.Comma(ops[i].MicroBatch()))
-	if line.Order.Chunks() > 1 {
-		text += fmt.Sprintf(", chunk %d", ops[i].Chunk())
-	}
-	return text
+	return report.Doing(line, rank, t)
 }
 
 // termsLine lists the terms at the cursor.

@@ -1,0 +1,92 @@
+package report
+
+import (
+	"fmt"
+	"sort"
+
+	"meshscope/engine"
+	"meshscope/engine/schedule"
+	"meshscope/engine/units"
+	"meshscope/report/figure"
+)
+
+// PeakMoment is when the fullest rank of a setup is fullest: in the first step, whose optimizer has no
+// moments yet, and in the later ones.
+type PeakMoment struct {
+	Rank       int            `json:"rank"`
+	Peaks      [2]units.Bytes `json:"peak_bytes"`   // of the first step and of the later ones
+	Step       int            `json:"step"`         // the one with the larger peak
+	At         units.Seconds  `json:"step_seconds"` // since that step began
+	Does       string         `json:"operation"`    // what the rank does then
+	FitsFirst  bool           `json:"fits_first_step"`
+	FitsSecond bool           `json:"fits_later_steps"`
+
+	since units.Seconds // the same since the first step began
+}
+
+// MomentOfPeak finds when a setup with a report is fullest; nil where it fits with its error band, or
+// takes too long to follow.
+func MomentOfPeak(s *engine.Setup, r *engine.Report) *PeakMoment {
+	if !r.Legal || r.Memory == nil || r.Memory.Fit == engine.Fits || s.Slow() {
+		return nil
+	}
+	of := *r
+	if of.Timeline == nil {
+		of = engine.Evaluate(*s)
+	}
+	over, ok := engine.EvaluatorFrom(&of).MemoryOverStep(*s, &of, nil)
+	if !ok {
+		return nil
+	}
+	rank := &over.Ranks[over.PeakRank]
+	out := &PeakMoment{Rank: rank.Rank, Peaks: rank.Peaks, Step: 1, FitsFirst: over.Fits[0], FitsSecond: over.Fits[1]}
+	if rank.Peaks[1] > rank.Peaks[0] {
+		out.Step = 2
+	}
+	profile := &rank.Profiles[out.Step-1]
+	out.At = profile.Peak().At
+	out.since = out.At + units.Seconds(out.Step-1)*profile.Length()
+	out.Does = Doing(of.Timeline.OpTimes(), rank.Rank, float64(out.At))
+	if r.Timeline == nil {
+		return out
+	}
+	r.Timeline.ForgetOpTimes()
+	return out
+}
+
+// Words tell both peaks and the moment, as the Memory screen does.
+func (m *PeakMoment) Words() string {
+	text := ""
+	if m.FitsFirst && !m.FitsSecond {
+		text = "fits step 1 but not step 2: "
+	}
+	return text + fmt.Sprintf("rank %d peaks at %s in step 1, %s GiB from step 2 on; fullest at %s, step %d: %s",
+		m.Rank, figure.GiB(m.Peaks[0]), figure.GiB(m.Peaks[1]), figure.Seconds(m.since), m.Step, m.Does)
+}
+
+// Doing returns what a rank does at a moment of its step.
+func Doing(line *schedule.Timeline, rank int, t float64) string {
+	if t >= line.Makespan {
+		return "the optimizer's update"
+	}
+	ops, start := line.Order.Rank(rank), line.Order.Start[rank]
+	i := sort.Search(len(ops), func(i int) bool { return line.Begin[start+i] > t }) - 1
+	if i < 0 || t > line.End[start+i] {
+		return "idle"
+	}
+	name := "forward"
+	switch ops[i].Kind() {
+	case schedule.Forward:
+	case schedule.Backward:
+		name = "backward"
+	case schedule.InputGradient:
+		name = "input gradient"
+	case schedule.WeightGradient:
+		name = "weight gradient"
+	}
+	text := fmt.Sprintf("%s of micro-batch %s", name, figure.Comma(ops[i].MicroBatch()))
+	if line.Order.Chunks() > 1 {
+		text += fmt.Sprintf(", chunk %d", ops[i].Chunk())
+	}
+	return text
+}
