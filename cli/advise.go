@@ -26,9 +26,9 @@ func (a *app) adviseCommand() *cobra.Command {
 		Use:   "advise",
 		Short: "Show what would make a layout fit, or make it faster",
 		Long: "Show why a layout does not fit and which changes would make it fit, or, if it fits, how the step time is spent and which changes make it faster. " +
-			"The number of GPUs, the global batch, the sequence length and the number formats stay fixed.\n\n" +
+			"The number of GPUs, the global batch and the sequence length stay fixed; changes of the numbers that training computes with come last.\n\n" +
 			"Every move is applied and evaluated: all single-knob changes, all pairs, triples that extend the most promising pairs, the changes " +
-			"that lead to the best layout of 'search', and further changes from there. Common rules of thumb are listed with the model's prediction, including those it contradicts.\n\n" +
+			"that lead to the best layout of 'search', and further changes from there. The fewest changes come first, and where the setup is sharded data parallelism alone (FSDP, DeepSpeed) those that bring no TP, PP or CP. Common rules of thumb are listed with the model's prediction, including those it contradicts.\n\n" +
 			"Exit code: 0 the layout fits, 1 run-time error, 2 usage error, 3 illegal layout, 4 it does not fit.",
 		Example: "meshscope advise --model llama3.1-70b --gpus 64 --tp 2 --pp 2 --gbs 512\nmeshscope advise --setup run.toml --json",
 		Args:    cobra.ArbitraryArgs,

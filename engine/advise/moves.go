@@ -221,9 +221,22 @@ func (a *adviser) distinct(list []Move) []Move {
 	return out[:most]
 }
 
-// alike reports whether a move that stands later does the same with as many changes or more.
+// alike reports whether a move that stands later does the same with as many changes or more, or turns
+// the same knobs to other values.
 func (m *Move) alike(later *Move) bool {
-	return m.Turned <= later.Turned && later.Turned > 1 && m.Cautious == later.Cautious && m.Report.Memory.Peak == later.Report.Memory.Peak
+	if later.Turned < 2 || m.Turned > later.Turned {
+		return false
+	}
+	fields := func(m *Move) (list []string) {
+		for _, c := range m.Changes {
+			if c.Follows == "" {
+				list = append(list, c.Field)
+			}
+		}
+		return list
+	}
+	same := m.Cautious == later.Cautious && m.Report.Memory.Peak == later.Report.Memory.Peak
+	return same || (m.Last == "") == (later.Last == "") && slices.Equal(fields(m), fields(later))
 }
 
 // later returns the knobs that a pair turns after one: each pair of knobs is tried

@@ -148,7 +148,7 @@ func (a *Advice) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 }
 
 func (a *Advice) page(body []adviceLine) *page {
-	p := &page{title: "ADVICE", remark: "same GPUs, batch, sequence and number formats", width: a.wide()}
+	p := &page{title: "ADVICE", remark: "same GPUs, batch and sequence", width: a.wide()}
 	p.head = []row{a.verdict, textRow(themes.Muted, a.about())}
 	for i, line := range body {
 		if line.draw == nil {

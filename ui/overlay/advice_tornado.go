@@ -12,8 +12,8 @@ import (
 type tornadoColumns struct{ now, low, bar, high, best, end int }
 
 const (
-	tornadoKnob = 11
-	tornadoNow  = 9 // the value now, where there is room for it
+	tornadoKnob = 11 // its name; 4 more where there is room
+	tornadoNow  = 9  // the value now, where there is room for it
 )
 
 func (a *Advice) tornadoColumns() tornadoColumns {
@@ -27,7 +27,8 @@ func (a *Advice) tornadoColumns() tornadoColumns {
 		best, c.end = 0, 15
 	}
 	if c.low = c.now; room >= 100 {
-		c.low += tornadoNow
+		c.now += 4
+		c.low = c.now + tornadoNow
 	}
 	c.bar = c.low + c.end + 1
 	c.best = room - best
@@ -96,7 +97,7 @@ func mark(v *advise.Value, g widget.Glyphs) (sign string, role themes.Role) {
 func tornadoLine(k *advise.Knob, c tornadoColumns, scale *widget.Tornado, span widget.Sides) adviceLine {
 	return adviceLine{draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, _ bool) {
 		plain, muted := t.Paint(themes.Text), t.Paint(themes.Muted)
-		l.To(3).Put(plain, string(k.ID))
+		l.To(3).Put(plain, shorten(string(k.ID), c.now-4, g))
 		if c.low > c.now {
 			l.To(c.now).Put(muted, shorten(k.Current, tornadoNow-1, g))
 		}

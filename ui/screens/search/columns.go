@@ -20,6 +20,7 @@ type column struct {
 	knob     bool // a part of the layout, not a figure of it
 
 	onlyVaried bool // no column where all rows agree
+	named      bool // a knob that a search leaves as it is: only a comparison asks for it
 	text       func(*row) string
 	value      func(*row) float64 // of a number
 	down       bool               // large values first
@@ -32,7 +33,7 @@ func columns() []column {
 		if k, _ := knob.Find(id); columnOf(all, string(id)) < 0 {
 			all = append(all, onlyVaried(column{
 				id: string(id), head: string(id), help: k.Help, drop: 1, words: true, knob: true,
-				text: func(r *row) string { return k.Text(r.setup) },
+				text: func(r *row) string { return k.Text(r.setup) }, named: true,
 			}))
 		}
 	}

@@ -110,7 +110,7 @@ func parsePart(part string, all []column) (condition, error) {
 func parseWord(part string, all []column) (condition, error) {
 	var words []string
 	for i := range all {
-		if all[i].words {
+		if all[i].words && !all[i].named {
 			words = append(words, columnWords(all[i].id)...)
 		}
 	}
@@ -129,11 +129,11 @@ func columnWords(id string) []string {
 	switch knob.ID(id) {
 	case knob.Schedule:
 		return kindWords()
-	case knob.Recompute:
-		p, _ := knob.Find(knob.Recompute)
-		return p.Choices
-	default:
+	case knob.SP:
 		return []string{"on", "off"}
+	default:
+		p, _ := knob.Find(knob.ID(id))
+		return p.Choices
 	}
 }
 
@@ -200,7 +200,7 @@ func (c *condition) holds(r *row, all []column) bool {
 	switch {
 	case c.column < 0:
 		for i := range all {
-			if all[i].words && strings.Contains(all[i].text(r), c.word) {
+			if all[i].words && !all[i].named && strings.Contains(all[i].text(r), c.word) {
 				return true
 			}
 		}
