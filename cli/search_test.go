@@ -104,7 +104,7 @@ func layoutFlags(layout map[string]any) []string {
 		if n, ok := value.(float64); ok {
 			value = int(n)
 		}
-		args = append(args, fmt.Sprintf("--%s=%v", key, value))
+		args = append(args, fmt.Sprintf("--%s=%v", strings.ReplaceAll(key, "_", "-"), value))
 	}
 	return args
 }
