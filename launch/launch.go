@@ -112,7 +112,7 @@ func Of(s recipe.Stack) *Launcher {
 func (l *Launcher) Limit(q *search.Query) {
 	if l != nil {
 		q.Accepts, q.Launcher, q.WriteSplit = l.Accepts, l.ID, l.WriteSplit
-		if slices.ContainsFunc(search.Named(), q.Given) {
+		if slices.ContainsFunc(search.Named(), q.Several) {
 			q.Accepts = l.AcceptsFrom(&q.Setup)
 		}
 	}
