@@ -21,8 +21,8 @@ func (v *View) legend(in *screen.Context, l *layout, w int) string {
 			continue
 		}
 		for _, e := range rows.Legend() {
-			if !known[e.Text] {
-				known[e.Text] = true
+			if !known[e.Sign] {
+				known[e.Sign] = true
 				entries = append(entries, e)
 			}
 		}
