@@ -25,7 +25,11 @@ type bounded interface {
 // number parses a decimal number. One beyond the range of a float64 is infinite, which is
 // enough to find the nearest bound.
 func number(text string) (float64, bool) {
-	v, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	digits, unit, ok := knob.Plain(text)
+	if !ok || unit != "" {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(digits, 64)
 	if math.IsNaN(v) || err != nil && !errors.Is(err, strconv.ErrRange) {
 		return 0, false
 	}
@@ -35,6 +39,11 @@ func number(text string) (float64, bool) {
 // nearestIn returns the number of an interval that is nearest to a text; "" if the text is
 // no number.
 func nearestIn(text string, low, high float64, whole bool) string {
+	if _, _, err := knob.ReadDecimal("", text); err != nil && !whole {
+		if both, ok := errors.AsType[*knob.ValueError](err); ok {
+			return both.Allowed // 1,500 is 1500 or 1.5
+		}
+	}
 	v, ok := number(text)
 	if !ok {
 		return ""
@@ -66,11 +75,11 @@ func (c *counted) String() string {
 func (c *counted) Type() string { return cmp.Or(c.kind, "int") }
 
 func (c *counted) Set(text string) error {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < c.low || n > c.high {
+	n, ok, err := knob.ReadWhole("", text)
+	if err != nil || !ok || n < int64(c.low) || n > int64(c.high) {
 		return errors.New("out of bounds")
 	}
-	*c.value = n
+	*c.value = int(n)
 	return nil
 }
 

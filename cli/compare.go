@@ -24,9 +24,9 @@ func (a *app) compareCommand() *cobra.Command {
 	var flags setupFlags
 	var output outputFlags
 	cmd := &cobra.Command{
-		Use:   "compare [A] B",
+		Use:   "compare SETUP [SETUP]",
 		Short: "Compare two setups term by term",
-		Long: "Compare setup B with setup A: what differs and why, memory of the fullest rank, parts of the step time, " +
+		Long: "'compare A B' or 'compare B': compare setup B with setup A: what differs and why, memory of the fullest rank, parts of the step time, " +
 			"communication per dimension, throughput, and the path from A to B, one change at a time.\n\n" +
 			"A and B are setup files (TOML or JSON, or the output of 'eval --json'; - is standard input), or lists such as tp=4,pp=2 that change knobs " +
 			"of the setup given by the flags: GPUs and global batch stay fixed, dp and the number of micro-batches adapt. " +

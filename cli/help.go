@@ -65,6 +65,6 @@ func nameWidth(c *cobra.Command) int {
 // forPeople reports whether the output of cobra's built-in commands is for people, not for
 // a shell or man.
 func forPeople(args []string) bool {
-	return len(args) == 0 ||
+	return len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") ||
 		!slices.Contains([]string{"man", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])
 }

@@ -27,7 +27,7 @@ func (a *app) root() *cobra.Command {
 		Long: "Explore how the training of a transformer is split over GPUs: memory, pipeline schedule, communication and step time of any layout, live.\n\n" +
 			"Without a command meshscope opens the explorer; the flags of 'eval' choose the setup that it starts with. So does a file that 'import' reads, or a share string that y copies.\n\n" +
 			"Exit code: 0 when you quit, 1 after an internal error, 129, 131 or 143 after SIGHUP, SIGQUIT or SIGTERM.",
-		Example: "meshscope\nmeshscope --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 \\\n--tp 8 --pp 16 --gbs 2048\n" +
+		Example: "meshscope\nmeshscope --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 \\\n--tp 8 --pp 16 --vpp 8 --cp 2 --gbs 2048\n" +
 			"meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2",
 		Args: cobra.ArbitraryArgs,
 	}

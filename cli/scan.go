@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -180,12 +179,9 @@ func axis(flag, text string) (scan.Axis, error) {
 	if !given {
 		return out, nil
 	}
-	if batches := strings.Split(list, ","); id == knob.GBS && !slices.ContainsFunc(batches, notTokens) {
-		out.Values = batches
-		return out, nil
-	}
 	if id == knob.GBS {
-		if err := knob.MixedBatches(list); err != nil {
+		if tokens, err := knob.BatchesInTokens(list); err != nil || len(tokens) > 0 {
+			out.Values, _ = p.Items(list)
 			return out, err
 		}
 	}
@@ -200,12 +196,6 @@ func axis(flag, text string) (scan.Axis, error) {
 		}
 	}
 	return out, nil
-}
-
-// notTokens reports whether a global batch is not given in tokens.
-func notTokens(text string) bool {
-	_, tokens := knob.BatchTokens(text)
-	return !tokens
 }
 
 // everyNumber is the length up to which a range takes all its numbers.

@@ -66,12 +66,12 @@ func (c *cost) nearest(given string) string {
 }
 
 func (c *cost) Set(text string) error {
-	v, err := strconv.ParseFloat(text, 64)
+	v, ok, err := knob.ReadDecimal("", text)
 	least, most := minCost, maxCost
 	if c.share {
 		least, most = 0, 1
 	}
-	if err != nil || !(v == 0 || v >= least && v <= most) {
+	if err != nil || !ok || !(v == 0 || v >= least && v <= most) {
 		return errors.New("out of bounds")
 	}
 	c.value, c.said = v, true

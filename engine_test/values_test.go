@@ -209,7 +209,7 @@ func TestValuesAreTheList(t *testing.T) {
 		for i, n := range list {
 			texts[i] = strconv.Itoa(n)
 		}
-		v, err := p.ParseValues(strings.Join(texts, ","))
+		v, err := p.ParseValues(strings.Join(texts, ", ")) // 1,100 can be one number
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,9 +81,11 @@ func IDs() []string {
 
 // Find returns a launcher; false for a word that is none, Any included.
 func Find(id string) (*Launcher, bool) {
-	if id == "megatron-lm" { // what megatron was called
-		id = "megatron"
+	other := map[string]string{"megatron-lm": "megatron", "megatron-core": "megatron", "mcore": "megatron", "megatron-bridge": "bridge", "nemo": "bridge"}
+	if of := other[strings.ToLower(id)]; of != "" { // what else they are called
+		id = of
 	}
+	id, _ = knob.Spelled(id, IDs())
 	all := Launchers()
 	for i := range all {
 		if all[i].ID == id {

@@ -80,7 +80,7 @@ func modelArgs() *regexp.Regexp { return regexp.MustCompile(`(?m)^MODEL_ARGS:\s*
 
 // readModelArgs returns the flags of such a file, each a key with its value.
 func readModelArgs(data []byte) (*script, []Entry) {
-	s := &script{vars: map[string][]shellField{}, sbatch: map[string]string{}}
+	s := &script{shellState: newShellState(), sbatch: map[string]string{}}
 	all, err := parseYAML(data)
 	if err != nil {
 		p := Problem{Line: 1, Message: err.Error()}

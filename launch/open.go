@@ -40,7 +40,7 @@ func Open(name string, data []byte, lib *presets.Library) Reading {
 		return asIs(keys, err)
 	}
 	doc, err := setupdoc.Parse(name, text)
-	if r, ok := Read(name, text); ok && (err != nil || doc.Fixed() == (knob.Set{})) {
+	if r, ok := Read(name, text); ok && (err != nil || doc.Empty()) {
 		return r // a document with keys of its own is one whatever words are in it
 	}
 	if err == nil {

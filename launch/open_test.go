@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"meshscope/engine/knob"
 	"meshscope/launch"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
@@ -69,5 +70,33 @@ func TestOpen(t *testing.T) {
 	}
 	if s, err := d.Setup(lib); err != nil || s != start {
 		t.Errorf("a setup file is another setup: %v", err)
+	}
+}
+
+// TestOwnDocuments: what this program writes is read as its own from a pipe too, whatever stack it is for.
+func TestOwnDocuments(t *testing.T) {
+	lib := presets.Default()
+	for _, stack := range []string{"default", "torchtitan", "nanotron", "megatron-2022", "megatron-core@2025.04", "llm-foundry", "textbook"} {
+		s := setup(t, "llama3-70b", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.GBS: 128, knob.Calibration: stack, knob.ZeRO: 1})
+		text, err := setupdoc.JSON(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := setupdoc.TOML(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := `{"schema_version":1,"version":"0","setup":` + string(text) + `,"legal":true,"assumptions":["import nothing: from torchtitan"]}`
+		for form, text := range map[string]string{"JSON": string(text), "TOML": string(table), "a report": report} {
+			r := launch.Open("standard input", []byte(text), lib)
+			doc, err := r.Document(lib)
+			if err != nil || r.Launcher != "meshscope" || len(r.Problems) > 0 {
+				t.Errorf("%s of %s: read by %q, %+v, %v", form, stack, r.Launcher, r.Problems, err)
+				continue
+			}
+			if got, err := doc.Setup(lib); err != nil || got != s {
+				t.Errorf("%s of %s is another setup: %v", form, stack, err)
+			}
+		}
 	}
 }

@@ -25,20 +25,16 @@ func (w *walker) forget(n syntax.Node, what string) {
 	if w.written += int(n.End().Offset() - n.Pos().Offset()); w.tooLong() {
 		return
 	}
-	var names, grown []string
-	var added []*syntax.Assign
-	syntax.Walk(n, func(n syntax.Node) bool {
-		if a, ok := n.(*syntax.Assign); ok && a.Name != nil {
-			if a.Append && a.Index == nil {
-				added = append(added, a)
-				return true
-			}
-			names = append(names, a.Name.Value)
-			w.vars[a.Name.Value] = []shellField{{text: "$" + a.Name.Value, unknown: "$" + a.Name.Value, line: w.lineOf(a)}}
-		}
-		return true
-	})
-	for _, a := range added {
+	var grown []string
+	e := w.effectsOf(n)
+	names := slices.Sorted(maps.Keys(e.names))
+	for _, name := range names {
+		w.doubt(name, what, w.lineOf(n))
+	}
+	if e.all != "" {
+		w.doubtAll(e.all, w.lineOf(n))
+	}
+	for _, a := range e.grown {
 		if w.append(a, what); w.tooLong() {
 			return
 		}
@@ -47,8 +43,7 @@ func (w *walker) forget(n syntax.Node, what string) {
 	w.skip(n, what)
 	why := "not followed: only one way through it happens"
 	if len(names) > 0 {
-		slices.Sort(names)
-		why += "; unknown after it: " + strings.Join(slices.Compact(names), ", ")
+		why += "; unknown after it: " + strings.Join(names, ", ")
 	}
 	if len(grown) > 0 {
 		slices.Sort(grown)
@@ -110,8 +105,10 @@ func (w *walker) keepAside(n syntax.Node, what string) {
 // uncalled keeps the calls of functions aside that nothing calls by name.
 func (w *walker) uncalled() {
 	for _, name := range slices.Sorted(maps.Keys(w.functions)) {
-		if !w.called[name] {
-			w.keepAside(w.functions[name], "function")
+		for _, f := range w.functions[name] {
+			if !w.called[name] {
+				w.keepAside(f, "function")
+			}
 		}
 	}
 }

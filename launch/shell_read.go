@@ -5,8 +5,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
-	"strconv"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -24,8 +25,7 @@ type shellField struct {
 
 // script is what is known of a shell script.
 type script struct {
-	vars    map[string][]shellField // arrays; a scalar has one field
-	arrays  map[string]bool
+	shellState
 	order   []string // names in the order of their assignment
 	calls   [][]shellField
 	sbatch  map[string]string // options of #SBATCH lines
@@ -34,8 +34,7 @@ type script struct {
 	skipped []shellField      // words of parts that are not followed, with what each part is
 	asides  []aside
 
-	functions map[string]*syntax.FuncDecl
-	called    map[string]bool
+	called map[string]bool
 
 	ignored  []Ignored
 	problems []Problem
@@ -57,7 +56,8 @@ func (s *script) tooLong() bool { return s.written > maxExpansion }
 
 // parseScript follows a script; what cannot be parsed is a problem with its position.
 func parseScript(name string, data []byte) *script {
-	s := &script{vars: map[string][]shellField{}, arrays: map[string]bool{}, sbatch: map[string]string{}, lines: map[string]int{}, functions: map[string]*syntax.FuncDecl{}, called: map[string]bool{}}
+	s := &script{shellState: newShellState(), sbatch: map[string]string{}, lines: map[string]int{}, called: map[string]bool{}}
+	s.errexit = regexp.MustCompile(`^#!\S*sh\s+-[a-z]*e`).Match(data)
 	s.directives(data[:min(len(data), maxScript)])
 	s.parse(name, data, 0)
 	return s
@@ -135,7 +135,7 @@ func (s *script) directives(data []byte) {
 		"SLURM_GPUS_PER_NODE": "gpus-per-node", "SLURM_GPUS_ON_NODE": "gpus-per-node",
 	} {
 		if v := s.sbatch[key]; v != "" {
-			s.vars[name] = []shellField{{text: v}}
+			s.vars[name], s.exported[name] = []shellField{{text: v}}, true
 		}
 	}
 }
@@ -157,12 +157,19 @@ func (w *walker) leave(n syntax.Node, what, why string) {
 
 func (w *walker) statements(list []*syntax.Stmt) {
 	for _, st := range list {
-		if w.tooLong() {
+		if w.tooLong() || w.over > 0 {
 			return
 		}
 		w.at = int(st.Pos().Line())
-		w.command(st.Cmd)
+		if st.Background || st.Coprocess {
+			w.scoped(func() { w.command(st.Cmd) })
+		} else {
+			w.command(st.Cmd)
+		}
 		w.here(st)
+		if call, ok := st.Cmd.(*syntax.CallExpr); ok && !st.Negated && !st.Background && len(call.Args) == 1 && call.Args[0].Lit() == "false" {
+			w.failed(w.lineOf(st))
+		}
 	}
 }
 
@@ -173,22 +180,17 @@ func (w *walker) command(c syntax.Command) {
 	case *syntax.CallExpr:
 		w.call(c)
 	case *syntax.DeclClause:
-		w.assign(c.Args)
+		w.declare(c)
 	case *syntax.Block:
 		w.statements(c.Stmts)
 	case *syntax.Subshell:
-		w.statements(c.Stmts)
+		w.scoped(func() { w.statements(c.Stmts) })
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
 			w.command(c.Stmt.Cmd)
 		}
 	case *syntax.BinaryCmd:
-		w.command(c.X.Cmd)
-		if call, ok := c.Y.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 || c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
-			w.command(c.Y.Cmd)
-		} else {
-			w.forget(c.Y, "branch of && or ||")
-		}
+		w.either(c)
 	case *syntax.IfClause:
 		w.forget(c, "if")
 	case *syntax.WhileClause, *syntax.ForClause:
@@ -201,10 +203,39 @@ func (w *walker) command(c syntax.Command) {
 		}
 		w.skip(c, "function")
 		w.leave(c, "function "+c.Name.Value, "its body is not followed")
-		w.functions[c.Name.Value] = c
-	case *syntax.ArithmCmd, *syntax.LetClause:
-		w.forget(c, "arithmetic command")
+		w.functions[c.Name.Value] = []*syntax.FuncDecl{c}
+	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.CoprocClause, *syntax.TestClause:
+		if e := w.effectsOf(c); len(e.names) > 0 || e.all != "" {
+			w.forget(c, "arithmetic command")
+		}
 	}
+}
+
+// either follows a pipe, whose sides run in shells of their own, and what && or || joins, of which the
+// second may run or not: it may start training, and change nothing.
+func (w *walker) either(c *syntax.BinaryCmd) {
+	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
+		w.scoped(func() { w.command(c.X.Cmd) })
+		w.scoped(func() { w.command(c.Y.Cmd) })
+		if w.lastpipe {
+			w.suffer(w.effectsOf(c.Y), "pipe", w.lineOf(c))
+		}
+		return
+	}
+	w.command(c.X.Cmd)
+	if w.over > 0 {
+		return
+	}
+	call, ok := c.Y.Cmd.(*syntax.CallExpr)
+	e := w.effectsOf(c.Y)
+	if ok && len(call.Args) > 0 && len(e.names)+len(e.grown) == 0 && e.all == "" && !e.exits {
+		w.command(c.Y.Cmd)
+		return
+	}
+	if ok && len(e.names)+len(e.grown) == 0 && e.all == "" && e.exits { // || exit 1
+		return
+	}
+	w.forget(c.Y, "branch of && or ||")
 }
 
 // call follows assignments and the words of a call; scripts in words too.
@@ -217,32 +248,81 @@ func (w *walker) call(c *syntax.CallExpr) {
 	if len(fields) == 0 || w.tooLong() {
 		return
 	}
-	w.calls = append(w.calls, fields)
-	if f, ok := w.functions[fields[0].text]; ok {
-		w.called[fields[0].text] = true
-		w.forget(f, "function")
+	name := fields[0].text
+	if bodies, ok := w.functions[name]; ok {
+		w.called[name] = true
+		w.calls = append(w.calls, inDoubt(fields, fmt.Sprintf("%sfunction %s runs it as it is", whether, name)))
+		for _, f := range bodies {
+			w.forget(f.Body, "function")
+		}
 		return
 	}
-	inner := ""
+	w.calls = append(w.calls, fields)
+	for len(fields) > 1 && (fields[0].text == "command" || fields[0].text == "builtin") {
+		fields = fields[1:]
+	}
+	if !w.builtin(c, fields) {
+		w.inner(c, fields)
+	}
+}
+
+// inDoubt returns words that another program than the first of them may get.
+func inDoubt(fields []shellField, why string) []shellField {
+	out := slices.Clone(fields)
+	for i := range out {
+		out[i].unknown = cmp.Or(out[i].unknown, why)
+	}
+	return out
+}
+
+// inner follows scripts in words: those of eval in this shell, those of bash -c in one of its own,
+// which has the exported variables.
+func (w *walker) inner(c *syntax.CallExpr, fields []shellField) {
+	if fields[0].text == "eval" {
+		for _, a := range c.Assigns {
+			w.doubt(a.Name.Value, "eval", w.lineOf(c))
+		}
+		w.follow(c, joined(fields[1:]), func(list []*syntax.Stmt, deeper *walker) { deeper.statements(list) })
+		return
+	}
 	for i, f := range fields {
-		switch {
-		case i == 0 && f.text == "eval":
-			inner = joined(fields[1:])
-		case f.text == "-c" && i > 0 && i+1 < len(fields) && strings.HasSuffix(fields[i-1].text, "sh"):
-			inner = fields[i+1].text
-		case i == 0 && (f.text == "source" || f.text == ".") && len(fields) > 1:
-			w.leave(c, "source "+fields[1].text, "another file, which is not read")
+		if f.text != "-c" || i == 0 || i+1 == len(fields) || !strings.HasSuffix(fields[i-1].text, "sh") {
+			continue
 		}
+		w.follow(c, fields[i+1].text, func(list []*syntax.Stmt, deeper *walker) {
+			w.scoped(func() {
+				maps.DeleteFunc(w.vars, func(name string, _ []shellField) bool { return !w.exported[name] })
+				for _, of := range []map[string]bool{w.readonly, w.integer, w.mangled, w.always} {
+					clear(of)
+				}
+				clear(w.functions)
+				clear(w.refs)
+				w.anything, w.errexit = "", false
+				w.assign(c.Assigns)
+				for _, f := range fields[:i] { // env TP=8 bash -c, srun --export=ALL,TP=8 bash -c
+					for _, m := range environmentForm.FindAllStringSubmatch(f.text, -1) {
+						w.doubt(m[1], "environment", w.lineOf(c))
+					}
+				}
+				deeper.statements(list)
+			})
+		})
+		return
 	}
-	if inner != "" && w.depth < maxShellDepth && nesting([]byte(inner)) <= maxNesting {
-		file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(inner), "")
-		if err != nil || file == nil {
-			w.leave(c, "words that are a script", "not understood")
-			return
-		}
-		deeper := walker{script: w.script, line: w.lineOf(c) - 1, depth: w.depth + 1}
-		deeper.statements(file.Stmts)
+}
+
+// environmentForm finds what a command puts into the environment of another.
+var environmentForm = regexp.MustCompile(`(?:^|[,=])([A-Za-z_][A-Za-z0-9_]*)=`)
+
+// follow follows a text as a script; one that is not understood can change any variable of this shell.
+func (w *walker) follow(c *syntax.CallExpr, text string, run func([]*syntax.Stmt, *walker)) {
+	file := parsed(text)
+	if w.depth >= maxShellDepth || file == nil {
+		w.leave(c, "words that are a script", "not understood")
+		w.doubtAll("script in words", w.lineOf(c))
+		return
 	}
+	run(file.Stmts, &walker{script: w.script, line: w.lineOf(c) - 1, depth: w.depth + 1})
 }
 
 func joined(fields []shellField) string {
@@ -251,89 +331,4 @@ func joined(fields []shellField) string {
 		words[i] = f.text
 	}
 	return strings.Join(words, " ")
-}
-
-// assign follows assignments.
-func (w *walker) assign(list []*syntax.Assign) {
-	for _, a := range list {
-		if a.Name == nil || a.Naked {
-			continue
-		}
-		name := a.Name.Value
-		var fields []shellField
-		switch {
-		case a.Array != nil:
-			for _, e := range a.Array.Elems {
-				if e.Value == nil || e.Index != nil {
-					w.leave(a, name, "an array with keys")
-					continue
-				}
-				fields = append(fields, w.fields(e.Value)...)
-			}
-		case a.Index != nil:
-			w.leave(a, name, "an element of an array")
-			continue
-		default:
-			one := w.word(a.Value)
-			if old := w.vars[name]; a.Append && len(old) == 1 && !w.arrays[name] {
-				one.text, one.unknown = old[0].text+one.text, cmp.Or(old[0].unknown, one.unknown)
-				a = &syntax.Assign{Name: a.Name} // whole, not added
-			}
-			fields = []shellField{one}
-		}
-		if a.Append {
-			fields = append(append([]shellField{}, w.vars[name]...), fields...)
-			for _, f := range fields {
-				w.written += len(f.text)
-			}
-		}
-		if w.tooLong() {
-			return
-		}
-		w.arrays[name] = a.Array != nil || a.Append && w.arrays[name]
-		w.vars[name] = fields
-		w.order = append(w.order, name)
-	}
-}
-
-// arithmetic returns the value of an expression of whole numbers; false where a part is not known.
-func (w *walker) arithmetic(x syntax.ArithmExpr) (int, bool) {
-	switch x := x.(type) {
-	case *syntax.ParenArithm:
-		return w.arithmetic(x.X)
-	case *syntax.Word:
-		f := w.word(x)
-		if n, wrong := strconv.Atoi(f.text); wrong == nil && f.unknown == "" {
-			return n, true
-		}
-		if v := w.vars[f.text]; len(v) == 1 && v[0].unknown == "" {
-			n, wrong := strconv.Atoi(v[0].text)
-			return n, wrong == nil
-		}
-	case *syntax.BinaryArithm:
-		a, known := w.arithmetic(x.X)
-		b, also := w.arithmetic(x.Y)
-		const most = 1 << 30
-		if !known || !also || max(a, -a) > most || max(b, -b) > most {
-			return 0, false
-		}
-		switch x.Op {
-		case syntax.Add:
-			return a + b, true
-		case syntax.Sub:
-			return a - b, true
-		case syntax.Mul:
-			return a * b, true
-		case syntax.Quo:
-			if b != 0 {
-				return a / b, true
-			}
-		case syntax.Rem:
-			if b != 0 {
-				return a % b, true
-			}
-		default:
-		}
-	}
-	return 0, false
 }

@@ -27,6 +27,10 @@ func (s *script) training(known func(shellField) bool) training {
 	if most > 0 {
 		return best
 	}
+	if s.over > 0 {
+		s.problems = append(s.problems, Problem{Line: s.over, Message: "the script ends here, before training starts"})
+		return best
+	}
 	for i := range s.asides {
 		a := &s.asides[i]
 		if one, n, _ := mostKnown([][]shellField{a.words}, known); n > most {

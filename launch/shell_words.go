@@ -2,6 +2,7 @@ package launch
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,6 +80,10 @@ func (e *expansion) part(p syntax.WordPart, quoted bool) {
 	case *syntax.Lit:
 		e.add(unescaped(p.Value, quoted), "")
 	case *syntax.SglQuoted:
+		if p.Dollar && strings.Contains(p.Value, `\`) {
+			e.unresolved("$'...'")
+			return
+		}
 		e.add(p.Value, "")
 	case *syntax.DblQuoted:
 		if len(p.Parts) == 0 { // an empty field
@@ -88,7 +93,7 @@ func (e *expansion) part(p syntax.WordPart, quoted bool) {
 	case *syntax.ParamExp:
 		e.parameter(p, quoted)
 	case *syntax.ArithmExp:
-		if n, ok := e.arithmetic(p.X); ok {
+		if n, ok := e.calculate(p, p.X); ok {
 			e.add(strconv.Itoa(n), "")
 		} else {
 			e.unresolved("$((...))")
@@ -131,6 +136,10 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
 		case "@", "*": // all of them
 		default:
 			n, err := strconv.Atoi(lit)
+			if err == nil && slices.ContainsFunc(fields[:min(max(n, 0), len(fields))], func(f shellField) bool { return f.unknown != "" }) { // may be no word, or several
+				e.unresolved("${" + name + "[" + lit + "]}")
+				return
+			}
 			if known = known && err == nil && n >= 0 && n < len(fields); known {
 				fields = fields[n : n+1]
 			}
@@ -172,8 +181,27 @@ func (e *expansion) otherwise(p *syntax.ParamExp, fields []shellField, known, qu
 	case failing || p.Exp.Word == nil:
 		e.unresolved("$" + p.Param.Value)
 	default:
-		e.parts(p.Exp.Word.Parts, quoted)
+		e.instead(p, quoted)
 	}
+}
+
+// instead adds the word that stands in for a value, and assigns it where ${name:=word} does.
+func (e *expansion) instead(p *syntax.ParamExp, quoted bool) {
+	name, line := p.Param.Value, e.lineOf(p)
+	if e.anything != "" {
+		e.add("$"+name, e.anything)
+		return
+	}
+	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
+		if p.Index == nil && isName(name) && !e.readonly[name] {
+			value := e.word(p.Exp.Word)
+			e.set(name, []shellField{value}, line)
+			e.values([]shellField{value}, quoted)
+			return
+		}
+		e.doubt(name, "${"+name+":=...}", line)
+	}
+	e.parts(p.Exp.Word.Parts, quoted)
 }
 
 // values adds the fields of a variable: each its own, as are the words of unquoted text.
@@ -194,6 +222,9 @@ func (e *expansion) values(fields []shellField, quoted bool) {
 		if quoted || !e.split {
 			e.add(f.text, f.unknown)
 			continue
+		}
+		if len(e.vars["IFS"]) > 0 { // words end elsewhere
+			f.unknown = cmp.Or(f.unknown, whether+"IFS of line "+strconv.Itoa(e.vars["IFS"][0].line)+" cuts it")
 		}
 		words := strings.Fields(f.text)
 		for j, word := range words {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -375,24 +374,11 @@ func (a *Act) Keys() string {
 	}
 }
 
-// thousands is a number whose commas stand between groups of three digits.
-var thousands = regexp.MustCompile(`^[1-9]\d{0,2}(,\d{3})+(\.\d*)?$`)
-
-// decimal returns a typed number as it is parsed: commas between groups of three digits go, a single
-// one elsewhere is a decimal point.
-func decimal(text string) string {
-	text = strings.TrimSpace(text)
-	if thousands.MatchString(text) {
-		return strings.ReplaceAll(text, ",", "")
-	}
-	if strings.Count(text, ",") == 1 && !strings.Contains(text, ".") {
-		return strings.Replace(text, ",", ".", 1)
-	}
-	return text
-}
-
 // Typed returns a number as it was typed.
-func Typed(text string) (float64, error) { return strconv.ParseFloat(decimal(text), 64) }
+func Typed(text string) (float64, error) {
+	digits, unit, _ := knob.Plain(text)
+	return strconv.ParseFloat(digits+unit, 64)
+}
 
 func (a *Act) judgeNumber(text string) (Verdict, error) {
 	scale, unit := Unit(a.Against)

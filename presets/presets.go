@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/engine/units"
 )
@@ -240,6 +241,11 @@ func find[T any](l *Library, id string, in func(*Library) *store[T]) (T, error) 
 	var known []string
 	for at := l; at != nil; at = at.base {
 		known = append(known, in(at).ids(at)...)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if meant, ok := knob.Spelled(cmp.Or(otherIDs()[strings.ToLower(id)], id), known); ok && meant != id {
+		return find(l, meant, in)
 	}
 	return none, unknown(in(l).kind, id, known)
 }

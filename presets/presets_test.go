@@ -94,10 +94,7 @@ func TestLookup(t *testing.T) {
 func TestUnknownNamesTheClosest(t *testing.T) {
 	l := presets.Default()
 	for _, c := range []struct{ kind, id, want string }{
-		{"model", "llama-3.1-70b", "llama3.1-70b"},
-		{"model", "llama3.1 70b", "llama3.1-70b"},
 		{"model", "lama3.1-405b", "llama3.1-405b"},
-		{"model", "deepseekv3", "deepseek-v3"},
 		{"model", "gpt-oss", "gpt-oss-20b"},
 		{"GPU", "h100", "h100-sxm"},
 		{"GPU", "h100sxm5", "h100-sxm"},
@@ -202,4 +199,33 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// TestNamesAsPeopleWriteThem: case and punctuation of an id do not count, and no two ids differ by them
+// alone; a few models have another name.
+func TestNamesAsPeopleWriteThem(t *testing.T) {
+	l := presets.Default()
+	for typed, want := range map[string]string{
+		"llama-3.1-8b": "llama3.1-8b", "Llama-3-70B": "llama3-70b", "llama3.1 70b": "llama3.1-70b", "deepseekv3": "deepseek-v3",
+		"DeepSeek-R1": "deepseek-v3", "gpt_oss_20b": "gpt-oss-20b", "llama-65b": "llama1-65b",
+	} {
+		if m, err := l.Model(typed); err != nil || m.ID != want {
+			t.Errorf("%s is %q, %v", typed, m.ID, err)
+		}
+	}
+	plain := strings.NewReplacer("-", "", ".", "", "_", "")
+	seen := map[string]string{}
+	for _, m := range l.Models() {
+		if other := seen[plain.Replace(m.ID)]; other != "" {
+			t.Errorf("%s and %s", m.ID, other)
+		}
+		seen[plain.Replace(m.ID)] = m.ID
+	}
+	for typed, want := range map[string]string{"h200": "h200-sxm", "a100": "a100"} {
+		_, err := l.GPU(typed)
+		var unknown *presets.UnknownError
+		if !errors.As(err, &unknown) || !strings.HasPrefix(unknown.Nearest[0], want) {
+			t.Errorf("%s: %v, want %s first", typed, err, want)
+		}
+	}
 }

@@ -41,6 +41,14 @@ func (e *UnknownError) folder() (string, bool) {
 	return of, slices.Contains([]string{"models", "gpus", "clusters"}, of)
 }
 
+// otherIDs are names of models that have the architecture of a preset.
+func otherIDs() map[string]string {
+	return map[string]string{
+		"deepseek-r1": "deepseek-v3", "deepseek-v3.1": "deepseek-v3", "llama3.3-70b": "llama3.1-70b", "llama-3.3-70b": "llama3.1-70b",
+		"llama-7b": "llama1-7b", "llama-13b": "llama1-13b", "llama-65b": "llama1-65b", "gpt-3": "gpt3-175b", "gpt3": "gpt3-175b",
+	}
+}
+
 const (
 	nearestIDs = 4
 	likeID     = 0.5            // the least similarity at which an id is proposed
@@ -48,8 +56,6 @@ const (
 )
 
 func unknown(kind, id string, known []string) *UnknownError {
-	slices.Sort(known)
-	known = slices.Compact(known)
 	asked := strings.ToLower(id)
 	asked = asked[:min(len(asked), longestID)]
 	closeness := make(map[string]float64, len(known))
@@ -69,7 +75,10 @@ func similarity(asked, id string) float64 {
 	if a == "" {
 		return score
 	}
-	if strings.Contains(b, a) || strings.Contains(a, b) {
+	switch {
+	case strings.HasPrefix(b, a): // h200 is h200-sxm before it is h20
+		score += 2
+	case strings.Contains(b, a), strings.Contains(a, b):
 		score++
 	}
 	words := strings.FieldsFunc(asked, punctuation)

@@ -22,6 +22,36 @@ func Aliases() []Alias {
 	}
 }
 
+// words are other words for choices, as people and launchers write them.
+func words() map[ID]map[string]string {
+	return map[ID]map[string]string{
+		Optimizer: {"adamw": "adam"}, // the update differs, its bytes do not
+		Schedule:  {"1f1b-interleaved": "interleaved", "vpp": "interleaved", "zb1p": "zb-1p"},
+	}
+}
+
+// Spelled returns the one of some words that is written like another, but for case and punctuation:
+// llama-3.1-8b for llama3.1-8b. False where there is none, or several.
+func Spelled(typed string, words []string) (string, bool) {
+	found, n := "", 0
+	for _, word := range words {
+		if plainWord(word) == plainWord(typed) && plainWord(typed) != "" {
+			found, n = word, n+1
+		}
+	}
+	return found, n == 1
+}
+
+// plainWord returns a word in lower case without punctuation.
+func plainWord(word string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" -_./:", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(word))
+}
+
 // Named returns the knob that a name means and the value in its words: those of an alias are
 // on and off. Another name stays as it is.
 func Named(name ID, value string) (ID, string, error) {

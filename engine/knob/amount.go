@@ -2,7 +2,7 @@ package knob
 
 import (
 	"math"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -12,25 +12,23 @@ type amountUnit struct {
 	size float64
 }
 
-// amount reads a positive number with one of some units behind it; no unit
-// means the one that is empty, where there is one.
-func amount(text string, units []amountUnit) (float64, bool) {
-	trimmed := strings.TrimSpace(text)
-	digits := strings.TrimRight(trimmed, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ% ")
-	word := strings.TrimSpace(trimmed[len(digits):])
-	if strings.Trim(digits, "0123456789.") != "" { // no signs, exponents or hexadecimal
-		return 0, false
+// amount reads a positive number with one of some units behind it; no unit means the one that is empty,
+// where there is one. What can mean two amounts up to a largest is a *ValueError.
+func amount(field, text string, most float64, units []amountUnit) (v float64, ok bool, err error) {
+	w, ok := readWritten(text)
+	if !ok || w.sign+w.exponent != "" {
+		return 0, false, nil
 	}
-	n, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
-		return 0, false
+	at := slices.IndexFunc(units, func(u amountUnit) bool { return u.word == w.unit })
+	if at < 0 {
+		return 0, false, nil
 	}
-	for _, u := range units {
-		if v := n * u.size; word == u.word && !math.IsInf(v, 0) {
-			return v, true
-		}
+	meant := w.meant(false)
+	if size := units[at].size; len(meant) > 1 && w.number(meant[0])*size <= most {
+		return 0, false, w.twoReadings(field, text, false)
 	}
-	return 0, false
+	v = w.number(meant[len(meant)-1]) * units[at].size
+	return v, !math.IsInf(v, 0), nil
 }
 
 // signOf takes the sign off a number and reports whether it was a minus.
@@ -54,13 +52,13 @@ const (
 // refuses names the field, what is allowed and the nearest value.
 func ParseDeadline(field, text string) (float64, error) {
 	units := []amountUnit{{"s", 1}, {"min", 60}, {"h", 3600}, {"d", secondsPerDay}, {"w", 7 * secondsPerDay}, {"y", 365 * secondsPerDay}}
-	s, ok := amount(text, units)
-	if ok && s >= minDeadline && s <= maxDeadline {
-		return s, nil
+	s, ok, err := amount(field, text, maxDeadline, units)
+	if err != nil || ok && s >= minDeadline && s <= maxDeadline {
+		return s, err
 	}
 	wrong := &ValueError{Field: field, Given: text, Allowed: "a time from 1s to 1000y, such as 30d, 36h or 6w (min, h, d, w, y)"}
 	unsigned, negative := signOf(text)
-	if size, ok := amount(unsigned, units); ok {
+	if size, ok, _ := amount(field, unsigned, maxDeadline, units); ok {
 		switch {
 		case negative || size < minDeadline:
 			wrong.Nearest = "1s"
@@ -77,9 +75,9 @@ func ParseDeadline(field, text string) (float64, error) {
 // refuses names the field, what is allowed and the nearest value.
 func ParseShare(field, text string) (float64, error) {
 	units := []amountUnit{{"", 1}, {"%", 0.01}}
-	n, ok := amount(text, units)
-	if ok && n < 1 {
-		return n, nil
+	n, ok, err := amount(field, text, 1, units)
+	if err != nil || ok && n < 1 {
+		return n, err
 	}
 	wrong := &ValueError{Field: field, Given: text, Allowed: "a share of the usable memory from 0% to below 100%, such as 5%"}
 	switch unsigned, negative := signOf(text); {
@@ -88,7 +86,7 @@ func ParseShare(field, text string) (float64, error) {
 	case ok:
 		wrong.Nearest = "99%"
 	case negative:
-		if _, ok := amount(unsigned, units); ok {
+		if _, ok, _ := amount(field, unsigned, 1, units); ok {
 			wrong.Nearest = "0%"
 		}
 	}

@@ -1,9 +1,9 @@
 package knob
 
 import (
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -11,45 +11,74 @@ import (
 // noFigure is how a figure is written that was left out.
 const noFigure = "none"
 
-// largeUnits returns the suffixes of counts of tokens, in powers of ten.
-func largeUnits() []struct {
-	letter byte
+// largeUnit is a suffix of counts of tokens, with other words for it.
+type largeUnit struct {
+	letter string
 	size   float64
-} {
-	return []struct {
-		letter byte
-		size   float64
-	}{{'T', 1e12}, {'B', 1e9}, {'M', 1e6}, {'k', 1e3}}
+	words  []string
 }
 
-// ParseFigure reads a decimal number within the parameter's bounds, or "none" for one that is left out, which is 0.
-// A count of tokens may end in k, M, B or T, powers of ten: 15T is 15,000,000,000,000.
+// largeUnits returns the suffixes of counts of tokens, in powers of ten.
+func largeUnits() []largeUnit {
+	return []largeUnit{
+		{"T", 1e12, []string{"tn", "trillion"}},
+		{"B", 1e9, []string{"bn", "mrd", "billion"}},
+		{"M", 1e6, []string{"mio", "million"}},
+		{"k", 1e3, []string{"thousand"}},
+	}
+}
+
+// ParseFigure reads a decimal number within the parameter's bounds, as people write it, or "none" for one that
+// is left out, which is 0. A count of tokens may end in k, M, B or T, powers of ten: 15T is 15,000,000,000,000.
 func (k *Knob) ParseFigure(text string) (float64, error) {
-	trimmed := strings.TrimSpace(text)
-	if trimmed == noFigure {
+	if strings.TrimSpace(text) == noFigure {
 		return 0, nil
 	}
-	digits, size := trimmed, 1.0
-	if n := len(trimmed); k.Large && n > 1 {
-		for _, unit := range largeUnits() {
-			if last := trimmed[n-1]; last == unit.letter || last|0x20 == unit.letter|0x20 {
-				digits, size = trimmed[:n-1], unit.size
-			}
-		}
-	}
-	v, err := strconv.ParseFloat(digits, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) || strings.Trim(digits, "+-.eE0123456789") != "" {
+	w, ok := readWritten(text)
+	size, known := k.unit(w.unit)
+	if !ok || !known {
 		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
 	}
-	v *= size
-	if v < k.Low || v > k.High {
+	if listOf(text) == aList {
+		return 0, k.noScalar(text, w.readings[0])
+	}
+	meant := w.meant(k.Large && size == 1)
+	inBounds := slices.DeleteFunc(slices.Clone(meant), func(reading string) bool {
+		v := w.number(reading) * size
+		return v < k.Low || v > k.High
+	})
+	switch len(inBounds) {
+	case 0:
+		v := w.number(meant[0]) * size
 		nearest := figureText(min(max(v, k.Low), k.High), k.Large)
 		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed(), Nearest: nearest}
+	case 1:
+	default:
+		return 0, w.twoReadings(string(k.ID), text, false)
 	}
+	v := w.number(inBounds[0]) * size
 	if k.Large {
 		v = math.Round(v) // there is no half token
 	}
 	return v, nil
+}
+
+// unit returns what the unit behind a figure multiplies by: of a count k, M, B or T, and the words that
+// people use for them, before tok or tokens.
+func (k *Knob) unit(unit string) (float64, bool) {
+	if !k.Large {
+		return 1, unit == "" || unit == k.Unit
+	}
+	unit = strings.ToLower(unit)
+	for _, word := range []string{"tokens", "token", "tok"} {
+		unit = strings.TrimSpace(strings.TrimSuffix(unit, word))
+	}
+	for _, u := range largeUnits() {
+		if slices.Contains(u.words, unit) || unit == strings.ToLower(u.letter) {
+			return u.size, true
+		}
+	}
+	return 1, unit == ""
 }
 
 // clamp returns the nearest value that is allowed; none for what is no number.
@@ -81,7 +110,7 @@ func figureText(v float64, large bool) string {
 			}
 			short := strconv.FormatFloat(v/unit.size, 'g', 6, 64)
 			if back, err := strconv.ParseFloat(short, 64); err == nil && back*unit.size == v && !strings.Contains(short, "e") {
-				return short + string(unit.letter)
+				return short + unit.letter
 			}
 		}
 	}

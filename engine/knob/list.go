@@ -1,6 +1,7 @@
 package knob
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -25,11 +26,12 @@ type Values struct {
 	numbers []int
 	ranges  []valueRange
 	items   []string // what was given, as Text writes it
+	between string   // the items of Text; empty: commas
 }
 
-// Text returns the list in the way in which it is said back: digits without signs and
-// leading zeros, no blanks, nothing twice. What ParseValues makes of it is the same set.
-func (v *Values) Text() string { return strings.Join(v.items, ",") }
+// Text returns the list as it is written: digits without signs and leading zeros, nothing twice, with
+// blanks where commas would make one number of it. What ParseValues makes of it is the same set.
+func (v *Values) Text() string { return strings.Join(v.items, cmp.Or(v.between, ",")) }
 
 // add takes in one item, unless it is there already.
 func (v *Values) add(item string) (fresh bool) {
@@ -56,13 +58,19 @@ func (k *Knob) ParseValues(text string) (Values, error) {
 	switch {
 	case k.recompute != nil:
 		return k.words(recomputeItems(clean), text)
-	case k.Kind == Choice, k.Kind == Switch, k.Kind == Figure:
+	case k.Kind == Choice, k.Kind == Switch:
 		return k.words(strings.Split(clean, ","), text)
 	case k.Kind == List:
 		return v, &ValueError{Field: string(k.ID), Given: text, Allowed: "one value: it takes no lists"}
 	}
-	for item := range strings.SplitSeq(clean, ",") {
-		item = strings.TrimSpace(item)
+	items, err := k.Items(clean)
+	if err != nil {
+		return Values{}, err
+	}
+	if k.Kind == Figure {
+		return k.words(items, text)
+	}
+	for _, item := range items {
 		if !strings.Contains(item, "..") {
 			n, err := k.ParseInt(item)
 			switch {
@@ -84,6 +92,9 @@ func (k *Knob) ParseValues(text string) (Values, error) {
 	}
 	if len(v.numbers)+len(v.ranges) > MaxValues || v.stepped() > MaxValues {
 		return Values{}, k.noList(shortened(text), fmt.Sprintf(", at most %d values", MaxValues))
+	}
+	if again, err := k.Items(v.Text()); err != nil || !slices.Equal(again, v.items) {
+		v.between = " "
 	}
 	return v, nil
 }
@@ -207,6 +218,9 @@ func (k *Knob) words(items []string, text string) (Values, error) {
 	for _, item := range items {
 		var s Setup
 		if err := k.setTo(&s, strings.TrimSpace(item)); err != nil {
+			if value, ok := errors.AsType[*ValueError](err); ok && k.Kind == Figure && value.Allowed != k.Allowed() {
+				return Values{}, value // two readings of a number
+			}
 			wrong := k.noList(shortened(strings.TrimSpace(item)), "")
 			if strings.TrimSpace(item) == "" {
 				wrong.Given = shortened(text)

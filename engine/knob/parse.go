@@ -10,74 +10,76 @@ import (
 	"meshscope/engine/recipe"
 )
 
-// ParseInt reads a whole number within the parameter's bounds. A suffix k or M
+// ParseInt reads a whole number within the parameter's bounds, as people write it. A suffix k or M
 // counts in powers of two, as sequences and batches do: 8k is 8192.
 func (k *Knob) ParseInt(text string) (int, error) {
+	if n, err := strconv.Atoi(text); err == nil && n >= k.Min && n <= k.Max {
+		return n, nil
+	}
 	if k.ID == GBS {
 		if err := bareMillions(text); err != nil {
 			return 0, err
 		}
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(text))
-	if m, ok := binarySuffix(text); ok {
-		n, err = m, nil
+	w, ok := readWritten(text)
+	size, known := binaryUnit(w.unit)
+	if !ok || !known {
+		return 0, k.noWhole(text)
 	}
-	if err != nil {
-		// A number beyond 64 bits is out of range, anything else is no number.
-		nearest, allowed := "", k.Allowed()
-		if n != 0 {
-			nearest = strconv.Itoa(min(max(n, k.Min), k.Max))
-		} else if v, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil && !math.IsNaN(v) { // 1.5, 1e3
-			nearest = strconv.Itoa(int(min(max(math.Round(v), float64(k.Min)), float64(k.Max))))
+	var fit []string // the readings that are whole numbers
+	meant := w.meant(w.unit == "")
+	for _, reading := range meant {
+		if v := w.number(reading) * size; v == math.Trunc(v) && w.exponent == "" {
+			fit = append(fit, reading)
 		}
-		if part, ok := suffixed(text); ok { // 9.2k: no whole number of them
-			nearest = strconv.Itoa(min(max(int(math.Round(part)), k.Min), k.Max))
-			allowed += fmt.Sprintf(" (k is 1,024 and M 1,048,576, so this is %s)", strconv.FormatFloat(part, 'f', -1, 64))
+	}
+	switch {
+	case len(fit) > 1, len(fit) == 1 && len(meant) > 1 && w.unit == "":
+		if v := w.number(w.readings[0]) * size; v <= float64(k.Max) {
+			return 0, w.twoReadings(string(k.ID), text, len(fit) == 1)
 		}
-		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: allowed, Nearest: nearest}
+		return k.within(text, w.number(w.readings[1])*size) // 1.000 of what has no thousands
+	case len(fit) == 1 && listOf(text) == aList:
+		return 0, k.noScalar(text, fit[0])
+	case len(fit) == 1:
+		return k.within(text, w.number(fit[0])*size)
 	}
-	if n < k.Min || n > k.Max {
-		return 0, k.outOfRange(text, min(max(n, k.Min), k.Max))
+	wrong, v := k.noWhole(text), w.number(meant[0])*size
+	if w.unit != "" {
+		wrong.Allowed += fmt.Sprintf(" (k is 1,024 and M 1,048,576, so this is %s)", strconv.FormatFloat(v, 'f', -1, 64))
 	}
-	return n, nil
+	wrong.Nearest = strconv.Itoa(int(min(max(math.Round(v), float64(k.Min)), float64(k.Max))))
+	return 0, wrong
 }
 
-// binarySuffix reads 8k, 1.5k, 2M; false for anything else and where the result
-// is not whole.
-func binarySuffix(text string) (int, bool) {
-	value, ok := suffixed(text)
-	if !ok || value != math.Trunc(value) {
-		return 0, false
+// noWhole is the *ValueError of what is no whole number; of a list it says what takes lists.
+func (k *Knob) noWhole(text string) *ValueError {
+	wrong := &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
+	if items, err := k.Items(text); k.searched && (strings.Contains(text, "..") || err == nil && len(items) > 1) {
+		wrong.Allowed += "; lists are for search and scan"
 	}
-	return int(value), true
+	return wrong
 }
 
-// suffixed returns a number before k or M, whole or not; false for anything else and
-// where it is beyond all bounds.
-func suffixed(text string) (float64, bool) {
-	trimmed := strings.TrimSpace(text)
-	if len(trimmed) < 2 {
-		return 0, false
+// within returns a whole number that a text means, unless it is out of bounds.
+func (k *Knob) within(text string, v float64) (int, error) {
+	if v < float64(k.Min) || v > float64(k.Max) {
+		return 0, k.outOfRange(text, int(min(max(v, float64(k.Min)), float64(k.Max))))
 	}
-	unit := 0.0
-	switch trimmed[len(trimmed)-1] {
-	case 'k', 'K':
-		unit = 1 << 10
-	case 'm', 'M':
-		unit = 1 << 20
-	default:
-		return 0, false
+	return int(v), nil
+}
+
+// binaryUnit returns what k or M behind a whole number multiplies by.
+func binaryUnit(unit string) (float64, bool) {
+	switch unit {
+	case "":
+		return 1, true
+	case "k", "K":
+		return 1 << 10, true
+	case "m", "M":
+		return 1 << 20, true
 	}
-	digits := trimmed[:len(trimmed)-1]
-	if strings.Trim(digits, "-0123456789.") != "" {
-		return 0, false // no exponents, no hexadecimal
-	}
-	x, err := strconv.ParseFloat(digits, 64)
-	value := x * unit
-	if err != nil || math.Abs(value) > 1<<53 {
-		return 0, false
-	}
-	return value, true
+	return 0, false
 }
 
 func (k *Knob) outOfRange(given string, nearest int) *ValueError {
@@ -102,6 +104,12 @@ func (k *Knob) parseWord(text string) (string, error) {
 	word := strings.TrimSpace(text)
 	if slices.Contains(k.Choices, word) {
 		return word, nil
+	}
+	if of, ok := words()[k.ID][strings.ToLower(word)]; ok && slices.Contains(k.Choices, of) {
+		return of, nil
+	}
+	if of, ok := Spelled(word, k.Choices); ok {
+		return of, nil
 	}
 	return "", &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed(), Nearest: closestWord(word, k.Choices)}
 }

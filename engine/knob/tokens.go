@@ -3,6 +3,7 @@ package knob
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -10,74 +11,87 @@ import (
 // maxBatchTokens bounds a global batch in tokens, far beyond any that is trained with.
 const maxBatchTokens = 1 << 50
 
-// BatchTokens reads a global batch in tokens: 4Mtok, 512ktok, 4194304tok, where k is 2^10 and
-// M 2^20. It is false for everything else.
+// BatchTokens reads a global batch in tokens: 4Mtok, 512ktok, 4,194,304 tok, where k is 2^10 and
+// M 2^20. It is false for everything else, also for what can mean two batches.
 func BatchTokens(text string) (int, bool) {
-	clean := strings.TrimSpace(text)
-	number, ok := strings.CutSuffix(strings.TrimSuffix(clean, "ens"), "tok")
-	if number = strings.TrimSpace(number); !ok || number == "" {
-		return 0, false
-	}
-	n, err := strconv.Atoi(number)
-	if part, suffixed := suffixed(number); suffixed {
-		n, err = int(math.Round(part)), nil
-	}
-	return n, err == nil && n > 0 && n <= maxBatchTokens
+	tokens, isBatch, err := batchTokens(text)
+	return tokens, isBatch && err == nil
 }
 
-// MixedBatches returns the *ValueError of a list of global batches of which some are in tokens and
-// some in sequences; nil for any other text.
-func MixedBatches(text string) error {
-	items := strings.Split(text, ",")
-	tokens := 0
-	for _, item := range items {
-		if _, ok := BatchTokens(item); ok {
-			tokens++
-		}
+// batchTokens reads a global batch in tokens; isBatch is false for what has no such unit.
+func batchTokens(text string) (tokens int, isBatch bool, err error) {
+	w, ok := readWritten(text)
+	unit, inTokens := strings.CutSuffix(strings.TrimSuffix(w.unit, "ens"), "tok")
+	if !ok || !inTokens {
+		return 0, false, nil
 	}
-	if tokens == 0 || tokens == len(items) {
-		return nil
+	size, known := binaryUnit(strings.TrimSpace(unit))
+	refused := &ValueError{
+		Field: string(GBS), Given: text, Nearest: w.nearestTokens(strings.TrimSpace(unit)),
+		Allowed: "tokens such as 4194304tok, 512ktok or 4Mtok (k is 1,024 and M 1,048,576), at least 1tok",
 	}
-	return &ValueError{Field: string(GBS), Given: text, Allowed: "a list of tokens with the unit on each, such as 4Mtok,8Mtok, or of sequences, such as 512,1024"}
+	meant := w.meant(unit == "")
+	if len(meant) > 1 {
+		return 0, true, w.twoReadings(string(GBS), text, false)
+	}
+	v := w.number(meant[0]) * size
+	if !known || w.exponent != "" || v < 1 || v > maxBatchTokens || size == 1 && v != math.Trunc(v) {
+		return 0, true, refused
+	}
+	return int(math.Round(v)), true, nil
 }
 
 // bareMillions returns the *ValueError of a global batch such as 4M, which may be tokens or
 // sequences, and of tokens that are no batch, such as 4Btok; nil for any other text.
 func bareMillions(text string) error {
-	clean := strings.TrimSpace(text)
-	if number, tokens := strings.CutSuffix(strings.TrimSuffix(clean, "ens"), "tok"); tokens {
-		if _, ok := BatchTokens(clean); ok {
-			return nil
-		}
-		return &ValueError{Field: string(GBS), Given: text, Allowed: "tokens such as 4194304tok, 512ktok or 4Mtok (k is 1,024 and M 1,048,576), at least 1tok", Nearest: nearestTokens(strings.TrimSpace(number))}
+	if _, inTokens, err := batchTokens(text); inTokens {
+		return err
 	}
-	if n, ok := suffixed(clean); ok && n > 0 && strings.ContainsAny(clean[len(clean)-1:], "mM") {
-		return &ValueError{
-			Field: string(GBS), Given: text,
-			Allowed: fmt.Sprintf("%stok, which is tokens, or %s, which is sequences", clean, strconv.FormatFloat(n, 'f', -1, 64)), Nearest: clean + "tok",
-		}
+	w, ok := readWritten(text)
+	if !ok || w.exponent != "" || !slices.Contains([]string{"m", "M", "Mio", "mio"}, w.unit) || w.number(w.readings[0]) <= 0 {
+		return nil
 	}
-	return nil
+	meant := w.meant(false)
+	if len(meant) > 1 {
+		return w.twoReadings(string(GBS), text, false)
+	}
+	tokens := w.sign + meant[0] + w.unit[:1] + "tok"
+	return &ValueError{
+		Field: string(GBS), Given: text, Nearest: tokens,
+		Allowed: fmt.Sprintf("%s, which is tokens, or %s, which is sequences", tokens, strconv.FormatFloat(w.number(meant[0])*(1<<20), 'f', -1, 64)),
+	}
 }
 
 // nearestTokens writes the batch in tokens nearest to a number that is none: 4096Mtok for 4B.
-func nearestTokens(number string) string {
-	size := 1.0
-	if n := len(number); n > 1 && strings.ContainsAny(number[n-1:], "gGbB") {
-		number, size = number[:n-1], 1<<30
+func (w *written) nearestTokens(unit string) string {
+	size, known := binaryUnit(unit)
+	if slices.Contains([]string{"g", "G", "b", "B"}, unit) {
+		size, known = 1<<30, true
 	}
-	v, ok := suffixed(number)
-	if !ok {
-		var err error
-		if v, err = strconv.ParseFloat(number, 64); err != nil || math.IsNaN(v) {
-			return ""
-		}
+	if !known {
+		return ""
 	}
-	tokens := int(min(max(math.Round(v*size), 1), maxBatchTokens))
+	tokens := int(min(max(math.Round(w.number(w.meant(false)[0])*size), 1), maxBatchTokens))
 	if tokens%(1<<20) == 0 {
 		return strconv.Itoa(tokens>>20) + "Mtok"
 	}
 	return strconv.Itoa(tokens) + "tok"
+}
+
+// BatchesInTokens reads a list of global batches in tokens, such as 4Mtok,8Mtok; none where all are
+// in sequences. A list of both is a *ValueError.
+func BatchesInTokens(text string) (out []int, err error) {
+	k := find(GBS)
+	items, err := k.Items(text)
+	for _, item := range items {
+		if tokens, ok := BatchTokens(item); ok {
+			out = append(out, tokens)
+		}
+	}
+	if err == nil && len(out) > 0 && len(out) < len(items) {
+		err = &ValueError{Field: string(GBS), Given: text, Allowed: "a list of tokens with the unit on each, such as 4Mtok,8Mtok, or of sequences, such as 512,1024"}
+	}
+	return out, err
 }
 
 // BatchOf returns the global batch of a setup nearest to so many tokens, in sequences: a multiple

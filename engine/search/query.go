@@ -2,7 +2,6 @@ package search
 
 import (
 	"slices"
-	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -47,16 +46,15 @@ func (q *Query) Set(id knob.ID, text string) error {
 	if !known {
 		return knob.Unknown(id, text)
 	}
-	if tokens := batchesInTokens(text); id == knob.GBS {
+	if id == knob.GBS {
+		tokens, err := knob.BatchesInTokens(text)
+		if err != nil {
+			return err
+		}
 		if q.tokens = tokens; len(tokens) > 0 {
 			delete(q.Values, id)
 			q.Texts[id] = text
 			return nil
-		}
-	}
-	if id == knob.GBS {
-		if err := knob.MixedBatches(text); err != nil {
-			return err
 		}
 	}
 	v, err := p.ParseValues(text)
@@ -65,19 +63,6 @@ func (q *Query) Set(id knob.ID, text string) error {
 	}
 	q.Values[id], q.Texts[id] = v, v.Text()
 	return nil
-}
-
-// batchesInTokens reads global batches in tokens, such as 4Mtok or 4Mtok,8Mtok; none where any
-// item is something else.
-func batchesInTokens(text string) (out []int) {
-	for item := range strings.SplitSeq(text, ",") {
-		tokens, ok := knob.BatchTokens(item)
-		if !ok {
-			return nil
-		}
-		out = append(out, tokens)
-	}
-	return out
 }
 
 // Given reports whether a knob has values.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"meshscope/engine/hardware"
@@ -192,6 +193,9 @@ func literalFor(p *knob.Knob, key string, n *node) (string, error) {
 		if mantissa, _, _ := strings.Cut(strings.ToLower(n.text), "e"); n.kind == number && strings.Trim(mantissa, "+-.0") == "" && p.ID != knob.Goodput {
 			return "none", nil // 0 of a document is left out
 		}
+		if v, err := strconv.ParseFloat(n.text, 64); n.kind == number && err == nil {
+			return strconv.FormatFloat(v, 'g', -1, 64), nil // 15.000 of a document is 15
+		}
 		if n.kind == number {
 			return n.text, nil
 		}
@@ -324,6 +328,9 @@ func (d *Document) names(key string) string {
 	}
 	return n.text
 }
+
+// Empty reports whether the document says nothing.
+func (d *Document) Empty() bool { return len(d.origins) == 0 }
 
 // SaysBatch reports whether the document says the global batch, or the micro-batches
 // that it follows from.

@@ -67,6 +67,12 @@ func assignInt(into reflect.Value, path string, n *node) error {
 		return wrongValue(path, n, allowed)
 	}
 	v, ok := whole(n.text)
+	if n.at.line == 0 { // typed
+		var err error
+		if v, ok, err = knob.ReadWhole(path, n.text); err != nil {
+			return err
+		}
+	}
 	if !ok || v < 0 || v > math.MaxInt64/2 {
 		return wrongValue(path, n, allowed)
 	}
@@ -80,7 +86,13 @@ func assignFloat(into reflect.Value, path string, n *node) error {
 		return wrongValue(path, n, allowed)
 	}
 	v, err := strconv.ParseFloat(n.text, 64)
-	if err != nil || !decimal(n.text) || math.IsNaN(v) || v < 0 || v > maxNumber {
+	ok := err == nil && decimal(n.text)
+	if n.at.line == 0 { // typed
+		if v, ok, err = knob.ReadDecimal(path, n.text); err != nil {
+			return err
+		}
+	}
+	if !ok || math.IsNaN(v) || v < 0 || v > maxNumber {
 		return wrongValue(path, n, allowed)
 	}
 	into.SetFloat(v)

@@ -56,8 +56,11 @@ func (w *WholeRun) typed(text string) (Action, string) {
 		id = knob.Price
 	}
 	k, _ := knob.Find(id)
-	if _, err := k.ParseFigure(text); err != nil || text == "" {
+	if text == "" || strings.Trim(text[:1], "0123456789") != "" {
 		return nil, ""
+	}
+	if _, err := k.ParseFigure(text); err != nil {
+		return Sequence{}, err.Error()
 	}
 	if price {
 		return w.Set(id, text), "enter: a GPU-hour costs $" + text

@@ -141,14 +141,13 @@ func TestUndoEverything(t *testing.T) {
 	}
 }
 
-// TestNumbers: what people type for a number, after the marks between digits
-// are taken out, is what the engine reads.
+// TestNumbers: what people type for a number is what the engine reads.
 func TestNumbers(t *testing.T) {
 	for in, want := range map[string]int{
 		"8": 8, " 16,384 ": 16384, "16_384": 16384, "16k": 16384, "1M": 1 << 20, "0.5k": 512, "1.5k": 1536,
 		"0.3k": -1, "k": -1, "full": -1, "-1": -1, "": -1, "1e99k": -1,
 	} {
-		s := set(withFocus(New(presets.DefaultSetup(), "", true), "seq", ""), "seq", ungrouped(in))
+		s := set(withFocus(New(presets.DefaultSetup(), "", true), "seq", ""), "seq", in)
 		switch {
 		case want < 0 && s.Note.Tone != Trouble:
 			t.Errorf("%q is taken for %d", in, s.Setup.Seq)

@@ -22,28 +22,13 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 	if most := 40; strings.Contains(text, "\n") || utf8.RuneCountInString(text) > most {
 		return Action{}, errors.New("no share string, command line, file or value; " + Preview(&p, ""))
 	}
-	typed := text
-	if p.Kind == knob.Number || p.Kind == knob.Figure {
-		text = ungrouped(text)
-	}
 	if p.ID == knob.Recompute && text != "" && strings.Trim(text, "0123456789") == "" {
 		text = "full:" + text // layers per rank
 	}
 	if _, err := knob.Turn(s.Setup, id, text, s.Locks); err != nil {
-		return Action{}, errors.New(sentence(asTyped(err, text, typed)))
+		return Action{}, errors.New(sentence(err))
 	}
 	return Action{Verb: SetKnob, ID: id, Text: text}, nil
-}
-
-// asTyped returns a value error with the text that was typed in place of what was taken from it.
-func asTyped(err error, text, typed string) error {
-	bad, ok := errors.AsType[*knob.ValueError](err)
-	if !ok || bad.Given != text {
-		return err
-	}
-	as := *bad
-	as.Given = typed
-	return &as
 }
 
 // sentence returns a value error as people read it.
@@ -59,12 +44,6 @@ func sentence(err error) string {
 	return text
 }
 
-// ungrouped returns typed text without the marks that group digits; the engine reads
-// the rest: 16,384 and 16_384 are 16384.
-func ungrouped(text string) string {
-	return strings.NewReplacer(",", "", "_", "").Replace(strings.TrimSpace(text))
-}
-
 // Preview says what typed text would mean, while it is typed.
 func Preview(p *knob.Knob, text string) string {
 	allowed := p.Label + ": " + p.Allowed()
@@ -75,7 +54,7 @@ func Preview(p *knob.Knob, text string) string {
 		return allowed
 	}
 	text = strings.TrimSpace(text) // a paste may end in a blank
-	if n, err := p.ParseInt(ungrouped(text)); p.Kind == knob.Number && err == nil && strconv.Itoa(n) != text {
+	if n, err := p.ParseInt(text); p.Kind == knob.Number && err == nil && strconv.Itoa(n) != text {
 		return fmt.Sprintf("%s = %s", text, figure.Comma(n))
 	}
 	return allowed

@@ -3,7 +3,6 @@ package search
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,9 +21,6 @@ type entry struct {
 
 // secondsPerDay are those of a deadline, which is shown in days.
 const secondsPerDay = 86400
-
-// grouped are numbers with commas between thousands; 2,5 is none.
-var grouped = regexp.MustCompile(`^[0-9]{1,3}(,[0-9]{3})+$`)
 
 // param returns the knob of a facet that takes numbers.
 func (k facet) param() (knob.Knob, bool) {
@@ -102,9 +98,6 @@ func (v *View) read(k facet, text string) (string, error) {
 	if i := slices.IndexFunc(v.values[k], func(word string) bool { return strings.EqualFold(word, text) }); i >= 0 {
 		return v.values[k][i], nil
 	}
-	if grouped.MatchString(text) {
-		text = strings.ReplaceAll(text, ",", "")
-	}
 	refuse := func(allowed, nearest string) error {
 		return &knob.ValueError{Field: k.label(), Given: text, Allowed: allowed, Nearest: nearest}
 	}
@@ -129,14 +122,16 @@ func (v *View) read(k facet, text string) (string, error) {
 		if _, err := knob.ParseShare(k.label(), number+"%"); err != nil {
 			return "", err
 		}
-		n, err := strconv.ParseFloat(number, 64)
+		digits, _, _ := knob.Plain(number)
+		n, err := strconv.ParseFloat(digits, 64)
 		return plainNumber(n) + " %", err
 	case k == deadline: // in days where no unit is said
 		time := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(text, "days"), "day"))
-		if n, err := strconv.ParseFloat(time, 64); err == nil && n == 0 {
+		digits, unit, number := knob.Plain(time)
+		if n, err := strconv.ParseFloat(digits, 64); err == nil && n == 0 && unit == "" {
 			return noDeadline, nil
 		}
-		if time != "" && strings.Trim(time[len(time)-1:], "0123456789.") == "" {
+		if number && unit == "" {
 			time += "d"
 		}
 		seconds, err := knob.ParseDeadline(k.label(), time)

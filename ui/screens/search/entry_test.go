@@ -90,7 +90,7 @@ func TestNoNumberIsRefused(t *testing.T) {
 	v := New(presets.Default())
 	v.Refresh(in)
 	for _, k := range []facet{headroom, deadline, budget, microBatch} {
-		for _, text := range []string{"nan", "NaN", "inf", "-inf", "2,5", "2,5%", "1,5T", "1,5d", "0x10", "-3", ""} {
+		for _, text := range []string{"nan", "NaN", "inf", "-inf", "2,5,5", "2,50,0%", "1,5,0T", "1,,5d", "0x10", "-3", ""} {
 			word, err := v.read(k, text)
 			var value *knob.ValueError
 			if err == nil || !errors.As(err, &value) || value.Allowed == "" {
@@ -100,6 +100,11 @@ func TestNoNumberIsRefused(t *testing.T) {
 	}
 	if word, err := v.read(budget, "1,000,000,000"); err != nil || word == "" {
 		t.Errorf("commas between thousands: %q, %v", word, err)
+	}
+	for k, typed := range map[facet][2]string{headroom: {"2,5", "2.5 %"}, deadline: {"1,5d", "1.5 days"}, budget: {"1,5T", "1.5T"}} {
+		if word, err := v.read(k, typed[0]); err != nil || word != typed[1] {
+			t.Errorf("%s %s is read as %q, %v", k.label(), typed[0], word, err)
+		}
 	}
 }
 

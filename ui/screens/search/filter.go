@@ -67,7 +67,7 @@ func parsePart(part string, all []column) (condition, error) {
 	if len(rest) > 1 && rest[1] == '=' {
 		op = rest[:2]
 	}
-	value := strings.ReplaceAll(rest[len(op):], ",", "")
+	value := rest[len(op):]
 	if op == "==" {
 		op = "="
 	}
@@ -94,7 +94,8 @@ func parsePart(part string, all []column) (condition, error) {
 		}
 		return c, nil
 	}
-	n, err := strconv.ParseFloat(value, 64)
+	digits, unit, _ := knob.Plain(value)
+	n, err := strconv.ParseFloat(digits+unit, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return condition{}, fmt.Errorf("%s is beyond all numbers", quoted(value))
