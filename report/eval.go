@@ -328,11 +328,10 @@ func (s *Section) fixes(of *engine.Setup) {
 func pipelineSection(r *engine.Report) Section {
 	p := r.Pipeline
 	out := Section{Heading: "Pipeline", Lead: fmt.Sprintf("%s, %s, %s, %s", p.Schedule, figure.Plural(p.Ranks, "rank"), figure.Plural(p.Stages, "stage"), figure.Plural(p.MicroBatches, "micro-batch"))}
-	bubble := figure.FinePercent(p.BubbleOverIdeal) + " of the work of the slowest rank"
-	if p.BubbleClosedForm != nil {
-		bubble += " (equal stages: " + figure.FinePercent(*p.BubbleClosedForm) + ")"
+	facts := Facts{{"bubble", figure.FinePercent(BubbleOfStep(r)) + " " + OfStep}}
+	if form := OverIdeal(p); form != "" {
+		facts = append(facts, Fact{"", form + ", for equal stages without send/recv"})
 	}
-	facts := Facts{{"bubble", bubble}, {"", figure.FinePercent(p.BubbleOverTotal) + " of the time of all ranks"}}
 	if r.Time != nil {
 		facts = append(facts, Fact{"ends", "after " + figure.Headline(p.Makespan) + " " + r.Time.Band("±")})
 	}
