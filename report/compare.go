@@ -54,6 +54,7 @@ func (c *Comparison) Document() *Document {
 	}{
 		{compare.GroupMemory, "Memory", c.fullest()},
 		{compare.GroupTime, "Step", ""},
+		{compare.GroupRun, "Whole run", c.runWords()},
 		{compare.GroupCommunication, "Communication", "per GPU and step"},
 		{compare.GroupThroughput, "Throughput", ""},
 		{compare.GroupPipeline, "Pipeline", ""},
@@ -66,6 +67,18 @@ func (c *Comparison) Document() *Document {
 		out.Sections = append(out.Sections, c.path())
 	}
 	return out
+}
+
+// runWords says of how many tokens the whole run is.
+func (c *Comparison) runWords() string {
+	a, b := c.A.Report.Run, c.B.Report.Run
+	switch {
+	case a == nil || b == nil:
+		return ""
+	case a.Tokens == b.Tokens:
+		return figure.FineCount(a.Tokens) + " tokens"
+	}
+	return fmt.Sprintf("A: %s tokens; B: %s", figure.FineCount(a.Tokens), figure.FineCount(b.Tokens))
 }
 
 // changed lists the differences, each with its rule.
@@ -117,7 +130,18 @@ func side(u record.Unit, v *float64) Cell {
 	if v == nil {
 		return right("-")
 	}
-	return fine(u, *v)
+	return written(writtenAs(u, *v), u, *v)
+}
+
+// writtenAs writes a figure; those of a whole run as the run's own table does.
+func writtenAs(u record.Unit, v float64) string {
+	ofRun := map[record.Unit]func(float64) string{
+		record.Days: figure.Days, record.Hours: figure.Short, record.Dollars: figure.Dollars, record.Energy: figure.Energy,
+	}
+	if write, ok := ofRun[u]; ok {
+		return write(v)
+	}
+	return figure.Fine(u, v)
 }
 
 func nothing(v *float64) bool { return v == nil || *v == 0 }
@@ -148,7 +172,7 @@ func difference(d *compare.Delta) Cell {
 	if v < 0 {
 		sign = "-"
 	}
-	return right(sign + figure.Fine(d.Unit, math.Abs(v)))
+	return right(sign + writtenAs(d.Unit, math.Abs(v)))
 }
 
 // ratio returns B / A as a change in percent.
@@ -171,6 +195,8 @@ func (c *Comparison) bands(group compare.Group) []Block {
 			return r.Memory.Words()
 		case compare.GroupTime:
 			return r.Time.Words()
+		case compare.GroupRun:
+			return layoutOnly(r.Run)
 		case compare.GroupCommunication, compare.GroupThroughput, compare.GroupPipeline:
 		}
 		return ""

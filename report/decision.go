@@ -233,6 +233,7 @@ func (d *Decision) run() Section {
 	if d.Report.Run == nil {
 		s.say("--tokens gives the run.")
 	}
+	s.say(layoutOnly(run) + ".")
 	if run.Goodput == 1 {
 		s.say("Assumes a goodput of 100 %: no time is lost to failures, restarts, checkpoints and evaluation. --goodput sets the share of the time that advances training.")
 	} else {

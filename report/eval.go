@@ -429,8 +429,16 @@ func runSection(s *engine.Setup, report *engine.Report) Section {
 	return Section{
 		Heading: "Run",
 		Lead:    fmt.Sprintf("%s tokens: %s %s, %s GPU-hours", figure.FineCount(r.Tokens), figure.Days(r.Days), r.Band("±"), figure.FineCount(r.GPUHours)),
-		Blocks:  append([]Block{t}, items(r.Assumptions)...),
+		Blocks:  append([]Block{t, Sentence(layoutOnly(r))}, items(r.Assumptions)...),
 	}
+}
+
+// layoutOnly says what the error band of a whole run covers.
+func layoutOnly(r *engine.Run) string {
+	if r == nil {
+		return ""
+	}
+	return r.Band("±") + " is the band of the step, and so of this layout only: not of goodput, price, power or PUE"
 }
 
 // lateRun returns the whole run of steps that take that long; nil where they are no longer than

@@ -30,6 +30,7 @@ type Group string
 const (
 	GroupMemory        Group = "memory" // of the fullest rank of either side
 	GroupTime          Group = "time"
+	GroupRun           Group = "run" // of both sides' tokens
 	GroupCommunication Group = "communication"
 	GroupThroughput    Group = "throughput"
 	GroupPipeline      Group = "pipeline"
@@ -91,6 +92,12 @@ func Reports(a, b Side) Comparison {
 		{"time.bubble", "bubble"},
 		{"time.exposed", "exposed communication"},
 		{"time.optimizer", "optimizer"},
+	})
+	c.list(GroupRun, []named{
+		{"run.days", "days"},
+		{"run.gpu-hours", "GPU-hours"},
+		{"run.cost", "cost"},
+		{"run.energy", "energy"},
 	})
 	c.traffic()
 	c.list(GroupThroughput, []named{

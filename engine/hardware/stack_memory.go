@@ -18,7 +18,7 @@ type StackMemory struct {
 	// Beyond allocated tensors.
 	Slack              float64     // of the allocator, share of what is allocated
 	Context            units.Bytes // of the driver
-	Communicators      units.Bytes // fixed
+	Communicators      units.Bytes // fixed; a third of it with one communicator
 	CommunicatorsShare float64     // share of what is allocated
 
 	Kept KeptMemory
@@ -39,9 +39,13 @@ type KeptMemory struct {
 
 // Words say what the memory beyond tensors is taken for.
 func (m *StackMemory) Words() string {
-	share := strconv.FormatFloat(100*(m.Slack+m.CommunicatorsShare), 'g', 3, 64)
-	fixed := strconv.FormatFloat((m.Context + m.Communicators).GiB(), 'g', 3, 64)
-	return "overhead is " + share + " % of allocated memory and " + fixed + " GiB for the driver context and communicators"
+	write := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
+	share, context := write(100*(m.Slack+m.CommunicatorsShare)), write(m.Context.GiB())
+	if m.Communicators == 0 {
+		return "overhead is " + share + " % of allocated memory and " + context + " GiB for the driver context and communicators"
+	}
+	return "overhead is " + share + " % of allocated memory, " + context + " GiB for the driver context and " + write(m.Communicators.GiB()) +
+		" GiB for communicators, a third of it where replicas alone or CP alone communicate"
 }
 
 // StackMemories are the memory constants of software stacks. They are never
@@ -63,7 +67,7 @@ func (c *Cluster) MemoryOf(stack recipe.Stack) StackMemory {
 		}
 	}
 	m := StackMemory{
-		From: "round numbers", Slack: 0.04, Context: units.GiB / 2, Communicators: units.GiB / 2,
+		From: "round numbers", Slack: 0.04, Context: units.GiB,
 		Note: "overhead is assumed to be 4 % of allocated memory and 1 GiB",
 	}
 	if traits.FittedMemory {

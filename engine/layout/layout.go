@@ -46,6 +46,20 @@ func (l *Layout) Ranks() int {
 	return MaxGPUs + 1
 }
 
+// Communicators returns how many kinds of groups a GPU talks in: CP, DP and EP, TP and the shards of a
+// model that clip gradients together, a pipeline and its two ends, and where there are several all of them.
+func (l *Layout) Communicators() (n int) {
+	for _, degree := range [...]int{l.CP, l.DP, l.EP, l.TP, l.TP, l.PP, l.PP} {
+		if degree > 1 {
+			n++
+		}
+	}
+	if n > 1 {
+		n++
+	}
+	return n
+}
+
 // Tokens returns the number of tokens of one optimizer step.
 func (l *Layout) Tokens() float64 { return float64(l.GBS) * float64(l.Seq) }
 
