@@ -35,7 +35,7 @@ func TestFootSpeaks(t *testing.T) {
 			{"its end with the focus", presets.DefaultSetup(), []string{"right", "down"}, []string{"uts weights with little traffic"}},
 			{"a knob that does not turn", moe, []string{"down", "down", "right"}, []string{"no other legal value", "112 or 128"}},
 			{"an illegal value", presets.DefaultSetup(), []string{"3", "enter"}, []string{"more problems", "ILLEGAL", "last legal setup"}},
-			{"an illegal start", never, nil, []string{"WHY IT IS ILLEGAL", "enter sets GPUs 128", "no legal setup yet"}},
+			{"an illegal start", never, nil, []string{"WHY IT IS ILLEGAL", "enter sets DP 1, micro-batches 512, PP 8", "no legal setup yet"}},
 			{"the error band", presets.DefaultSetup(), nil, []string{"s ±18 %"}},
 			{"what is waited for", presets.DefaultSetup(), nil, []string{"exposed: TP 2.00 s, DP 1.00 s"}},
 			{"a batch unlike others", few, slices.Repeat([]string{"down"}, 10), []string{"0.524 M tokens per step are below the 4 to 60 M of large models"}},

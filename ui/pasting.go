@@ -73,7 +73,7 @@ func (m *Model) wholeSetup(text string) tea.Cmd {
 		if _, ok := launch.Read("", []byte(text)); ok {
 			return m.takeText(text)
 		}
-		if _, err := setupdoc.Parse("", []byte(text)); err == nil {
+		if doc, err := setupdoc.Parse("", []byte(text)); err == nil && doc.NamesModel() {
 			return m.takeText(text)
 		}
 	}

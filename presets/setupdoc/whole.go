@@ -24,3 +24,6 @@ func (d *Document) Release(ids []knob.ID) {
 		}
 	}
 }
+
+// NamesModel reports whether the document gives the model: lines without one, such as tp = 4, are no setup.
+func (d *Document) NamesModel() bool { return d.model != nil }
