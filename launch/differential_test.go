@@ -205,7 +205,7 @@ func TestRandomScripts(t *testing.T) {
 		if want == "" && strings.Contains(text, "set -e") && strings.ContainsAny(strings.Join(lines, ""), "(|.") { // something failed
 			return
 		}
-		if got != want && !(want == "08" && got == "8") {
+		if eight := want == "08" && got == "8"; got != want && !eight {
 			r.Fatalf("%q: import states %s, bash passes %q", lines, got, want)
 		}
 	})
