@@ -119,6 +119,8 @@ func Headline(r *engine.Report) string {
 // Verdict says in a few words whether a layout fits, and by how much.
 func Verdict(m *engine.Memory) string {
 	switch {
+	case m.Fit == engine.Tight && !m.Fits:
+		return "Tight: " + figure.GiB(m.Peak-m.Usable) + " GiB over, less than the error band"
 	case !m.Fits:
 		return "Does not fit: " + figure.GiB(m.Peak-m.Usable) + " GiB too much"
 	case m.Fit == engine.Tight:
