@@ -219,6 +219,7 @@ func (r *rescue) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 type pace struct {
 	busy  func() bool // whether the terminal still takes the last frame; nil: never
 	drawn time.Time
+	took  time.Duration // the last frame: no more than half of the time goes into frames while keys wait
 	last  tea.View
 	due   bool // a drawMsg will come
 }
@@ -228,7 +229,7 @@ type drawMsg struct{}
 
 // early reports whether the last frame is to stay for now.
 func (p *pace) early(send func(tea.Msg)) bool {
-	if p.last.Content == "" || time.Since(p.drawn) >= frameTime && (p.busy == nil || !p.busy()) {
+	if p.last.Content == "" || time.Since(p.drawn) >= max(frameTime, p.took) && (p.busy == nil || !p.busy()) {
 		return false
 	}
 	if !p.due {
@@ -254,8 +255,9 @@ func (r *rescue) View() (v tea.View) {
 		}
 	}()
 	r.rehearsal.view()
+	begun := time.Now()
 	r.pace.last = r.model.View()
-	r.pace.drawn = time.Now()
+	r.pace.drawn, r.pace.took = time.Now(), time.Since(begun)
 	return r.pace.last
 }
 

@@ -191,10 +191,19 @@ func (t *Terminal) Resize(columns, rows int) error {
 	return t.setSize(columns, rows)
 }
 
-// Type sends bytes as the keyboard does.
+// Type sends bytes as the keyboard does. What a program that has ended leaves unread has no room for more.
 func (t *Terminal) Type(keys string) error {
-	_, err := io.WriteString(t.master, keys)
-	return err
+	typed := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(t.master, keys)
+		typed <- err
+	}()
+	select {
+	case err := <-typed:
+		return err
+	case <-t.exited:
+		return os.ErrProcessDone
+	}
 }
 
 // Keys with names, as an xterm sends them.
