@@ -301,13 +301,13 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 // recorder records nothing.
 func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.Input, tim *step.Input) {
 	traits := s.Stack.Traits()
-	*mem = memory.Input{
+	mem.Set(&memory.Input{
 		Record: rec,
 		Model:  &s.Model, Program: program, Layout: &s.Layout,
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
 		Optimizer: s.Optimizer, Offload: s.Offload, Away: s.OffloadLayers, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
 		Fitted: s.Cluster.MemoryOf(s.Stack),
-	}
+	})
 	*tim = step.Input{
 		Record: rec,
 		Model:  &s.Model, Program: program, Layout: &s.Layout,

@@ -3,8 +3,13 @@ package engine_test
 import (
 	"testing"
 
+	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/layout"
+	"meshscope/engine/memory"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/step"
 	"meshscope/engine/units"
 )
 
@@ -49,4 +54,31 @@ func TestDeepSeekOnEightGPUs(t *testing.T) {
 	})
 	_, r := peakOf(t, d)
 	near(t, "memory of DeepSeek-V2-Lite", float64(r.Memory.Peak/units.GiB), 73.3, 0.05)
+}
+
+// TestNamedNormsAreTwoKernels: named modules run again one by one, also where selective
+// recomputation would fuse what lies between two products. By hand: of a layer with MLA and experts
+// both norms, each of which reads and writes the hidden states once; of a dense one the first.
+func TestNamedNormsAreTwoKernels(t *testing.T) {
+	m, from := presetModel(t, "deepseek-v3"), deepseek(t)
+	for _, stack := range []recipe.Stack{recipe.TorchTitan, recipe.MegatronCore} {
+		d := knob.DraftOf(m, from.Cluster(), knob.Given{
+			knob.GPUs: 8, knob.DP: 8, knob.TP: 1, knob.PP: 1, knob.EP: 8, knob.Seq: 4096, knob.MBS: 1, knob.Calibration: stack,
+			knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.ModuleNorm},
+		})
+		s, err := d.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mem memory.Input
+		var in step.Input
+		engine.Inputs(&s, model.Lay(&s.Model, nil), nil, &mem, &in)
+		in.Recompute, in.Groups = s.Recompute, s.Groups(&s.Cluster)
+		in.Stages = []layout.Stage{{Dense: m.Layers - m.MoELayers(), MoE: m.MoELayers(), Embedding: true, Head: true}}
+		soft := &in.Machine.Software
+		norm := in.Machine.Stream(units.Bytes(soft.Passes * 2 * 2 * 4096 * float64(m.Hidden)))
+		norms := units.Seconds(2*m.MoELayers() + m.Layers - m.MoELayers())
+		got := step.Stages(&in, nil)[0].Recompute
+		near(t, string(stack), float64(got), float64(norms*norm)*soft.Factor, 1e-9)
+	}
 }

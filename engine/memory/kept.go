@@ -62,8 +62,11 @@ func (in *Input) routed() record.Num {
 
 // save fills in what one layer keeps on a stack.
 func (in *Input) save(k layers, moe bool) *saver {
-	s := &in.scratch
-	*s = saver{in: in, layer: in.Program.Layer(moe)}
+	if in.scratch == nil {
+		in.scratch = new(saver)
+	}
+	s := in.scratch
+	s.begin(in, in.Program.Layer(moe))
 	if in.Recompute.Mode != recipe.RecomputeFull { // of which keep takes the layers out
 		s.again.Recompute = in.Recompute
 	}

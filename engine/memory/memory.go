@@ -37,9 +37,15 @@ type Input struct {
 	kept  [2]Kept // of a dense layer and of one with experts, once known
 	known [2]bool
 
-	scratch saver
+	scratch *saver
 
 	sameShapes knownShapes
+}
+
+// Set makes it another input, that reuses the memory of the one before.
+func (in *Input) Set(to *Input) {
+	to.scratch = in.scratch
+	*in = *to
 }
 
 // Rank is the memory of one pipeline rank at its peak, per GPU, term by term.

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"meshscope/engine/model"
+	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 )
 
@@ -11,10 +12,8 @@ type amount struct{ even, seq, routed record.Terms }
 
 // add adds so many bytes for each element of a tensor.
 func (a *amount) add(in *Input, t *model.Tensor, bytes record.Num) {
-	tp := in.Record.Named("t", float64(in.Layout.TP))
-	etp := in.Record.Named("ETP", float64(in.Layout.ETP))
 	times := 1.0
-	if bytes.V != 0 && bytes == record.Lit(bytes.V) { // written once with its number
+	if bytes.V != 0 && !bytes.Named() { // written once with its number
 		times, bytes = bytes.V, record.Lit(1)
 	}
 	switch t.Cut {
@@ -23,8 +22,10 @@ func (a *amount) add(in *Input, t *model.Tensor, bytes record.Num) {
 	case model.Columns:
 		a.even.Add(times, bytes.Times(t.Width))
 	case model.KeyValue: // of all ranks of a TP group together: more than the model's where TP exceeds the heads
-		a.even.Add(times, bytes.Times(t.On(tp, etp).Times(tp)))
+		tp := in.Record.Named("t", float64(in.Layout.TP))
+		a.even.Add(times, bytes.Times(t.On(tp, record.Lit(1)).Times(tp)))
 	case model.Routed: // gathered over expert-TP
+		etp := in.Record.Named("ETP", float64(in.Layout.ETP))
 		a.routed.Add(times, bytes.Times(t.Width).Times(etp))
 	case model.RoutedColumns:
 		a.routed.Add(times, bytes.Times(t.Width))
@@ -67,6 +68,12 @@ type saver struct {
 	more      [model.PartCount]amount // what is no tensor of the list
 	moreAgain amount                  // of it, what is made again
 	dropped   record.Num              // bytes per token that are not kept but made again
+}
+
+// begin empties it for another layer. What the set holds beyond n does not count.
+func (s *saver) begin(in *Input, l *model.Layer) {
+	s.in, s.layer, s.again, s.n = in, l, model.Again{}, 0
+	s.more, s.moreAgain, s.dropped = [model.PartCount]amount{}, amount{}, record.Num{}
 }
 
 // save keeps a tensor for an operation.
@@ -135,6 +142,9 @@ func (s *saver) runsAgain(r model.Ref) (by *model.Op, again bool) {
 // (NVIDIA/Megatron-LM, moe_layer.py: set_for_recompute_pre_mlp_layernorm).
 func (s *saver) settle() (again amount) {
 	again = s.moreAgain
+	if s.again.Mode != recipe.RecomputeModules && s.again.Mode != recipe.RecomputeSelective {
+		return again
+	}
 	var seen [64]bool
 	n := 0
 	for i := range s.set[:s.n] {

@@ -89,10 +89,12 @@ func (a Again) Formula(l *Layer) string {
 func (a Again) products(l *Layer) (sum record.Num, core bool) {
 	var all record.Terms
 	for i := range l.Ops {
-		o := l.Ops[i]
-		if o.Out = a.Outputs(l, &l.Ops[i]); o.Out[0] == 0 || o.Part == PartExtra {
+		out := a.Outputs(l, &l.Ops[i])
+		if out[0] == 0 || l.Ops[i].Part == PartExtra {
 			continue
 		}
+		o := l.Ops[i]
+		o.Out = out
 		core = core || o.Kind == Core
 		all.Add(1, l.FLOPs(&o))
 	}

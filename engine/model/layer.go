@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 )
@@ -128,7 +130,10 @@ func (b *builder) add(o Op, in, out [3]Ref) {
 	if o.Part == 0 {
 		o.Part = b.part
 	}
-	o.In, o.Out = in, out
+	o.In, o.Out, o.Kernel = in, out, slices.IndexFunc(b.Ops, func(p Op) bool { return p.ID == o.ID })
+	if o.Kernel < 0 {
+		o.Kernel = len(b.Ops)
+	}
 	for _, r := range out {
 		if r != 0 {
 			b.Tensors[r].By = len(b.Ops)

@@ -70,6 +70,7 @@ type Op struct {
 	Kind     Kind
 	Part     Part
 	ID, Name string         // of its figures; operations of one ID run as one kernel
+	Kernel   int            // the first operation of that ID
 	In, Out  [3]Ref         // what it reads and writes
 	Apart    bool           // each output has a matrix of its own
 	Fused    bool           // part of another kernel: costs no time
@@ -200,8 +201,11 @@ func (l *Layer) Copies(tp record.Num) record.Num {
 // Copied is Copies of one operation.
 func (l *Layer) Copied(o *Op, tp record.Num) record.Num {
 	var sum record.Terms
+	if o.Kind != Product {
+		return record.Num{}
+	}
 	for _, r := range o.Out {
-		if t := &l.Tensors[r]; o.Kind == Product && t.Cut == KeyValue && t.heads.V < tp.V {
+		if t := &l.Tensors[r]; t.Cut == KeyValue && t.heads.V < tp.V {
 			sum.Add(1, l.Tensors[o.In[0]].Width.Times(t.Head).Times(record.Lit(1).Minus(t.heads.Over(tp))))
 		}
 	}

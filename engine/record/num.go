@@ -29,6 +29,9 @@ func (r *Recorder) Written(formula string, v float64) Num {
 	return n
 }
 
+// Named reports whether it has an expression of its own.
+func (n Num) Named() bool { return n.text != "" }
+
 // Text returns the expression.
 func (n Num) Text() string {
 	if n.text == "" {
@@ -44,14 +47,20 @@ func (n Num) inside(binds uint8) string {
 	return n.Text()
 }
 
-func named(a, b *Num) bool { return a.text != "" || b.text != "" }
+// Numbers without names, which is all of them where nobody records, are calculated in place: the
+// compiler inlines that, and calls what writes the expressions for others alone.
 
 // Plus returns the sum; 0 without a name is left out of it.
 func (n Num) Plus(m Num) Num {
+	if n.text == "" && m.text == "" {
+		return Num{V: n.V + m.V}
+	}
+	return n.plus(m)
+}
+
+func (n Num) plus(m Num) Num {
 	v := n.V + m.V
 	switch {
-	case !named(&n, &m):
-		return Num{V: v}
 	case n.text == "" && n.V == 0:
 		return m
 	case m.text == "" && m.V == 0:
@@ -62,10 +71,15 @@ func (n Num) Plus(m Num) Num {
 
 // Minus returns the difference.
 func (n Num) Minus(m Num) Num {
+	if n.text == "" && m.text == "" {
+		return Num{V: n.V - m.V}
+	}
+	return n.minus(m)
+}
+
+func (n Num) minus(m Num) Num {
 	v := n.V - m.V
 	switch {
-	case !named(&n, &m):
-		return Num{V: v}
 	case m.text == "" && m.V == 0:
 		return n
 	}
@@ -74,10 +88,15 @@ func (n Num) Minus(m Num) Num {
 
 // Times returns the product; 1 without a name is left out of it.
 func (n Num) Times(m Num) Num {
+	if n.text == "" && m.text == "" {
+		return Num{V: n.V * m.V}
+	}
+	return n.times(m)
+}
+
+func (n Num) times(m Num) Num {
 	v := n.V * m.V
 	switch {
-	case !named(&n, &m):
-		return Num{V: v}
 	case n.text == "" && n.V == 1:
 		return m
 	case m.text == "" && m.V == 1:
@@ -90,10 +109,14 @@ func (n Num) Times(m Num) Num {
 
 // Over returns the quotient.
 func (n Num) Over(m Num) Num {
-	v := n.V / m.V
-	if !named(&n, &m) {
-		return Num{V: v}
+	if n.text == "" && m.text == "" {
+		return Num{V: n.V / m.V}
 	}
+	return n.over(m)
+}
+
+func (n Num) over(m Num) Num {
+	v := n.V / m.V
 	if m.text == "" && m.V == 1 {
 		return n
 	}
@@ -102,10 +125,14 @@ func (n Num) Over(m Num) Num {
 
 // AtLeast returns the larger of both.
 func (n Num) AtLeast(m Num) Num {
-	v := max(n.V, m.V)
-	if !named(&n, &m) {
-		return Num{V: v}
+	if n.text == "" && m.text == "" {
+		return Num{V: max(n.V, m.V)}
 	}
+	return n.atLeast(m)
+}
+
+func (n Num) atLeast(m Num) Num {
+	v := max(n.V, m.V)
 	return Num{v, "max(" + n.Text() + ", " + m.Text() + ")", 0}
 }
 
@@ -147,7 +174,10 @@ func (t *Terms) Num() Num {
 	if t.list == nil {
 		return Num{V: t.V}
 	}
-	var sum Num
+	return t.sum()
+}
+
+func (t *Terms) sum() (sum Num) {
 	for i := range t.list {
 		sum = sum.Plus(Lit(t.list[i].times).Times(t.list[i].of))
 	}

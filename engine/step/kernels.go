@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine/hardware"
 	"meshscope/engine/model"
+	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
@@ -163,12 +164,12 @@ func (k *kernels) operation(c *Cost, l *model.Layer, o *model.Op, again *model.A
 // move adds the kernel that an operation is the first of.
 func (k *kernels) move(c *Cost, l *model.Layer, o *model.Op, again *model.Again) {
 	var moved record.Terms
-	for i := range l.Ops {
+	for i := o.Kernel; i < len(l.Ops); i++ {
 		p := &l.Ops[i]
 		switch {
-		case p.ID != o.ID, again != nil && again.Outputs(l, p)[0] == 0:
+		case p.Kernel != o.Kernel, again != nil && again.Outputs(l, p)[0] == 0:
 			continue
-		case p != o && again != nil && !again.Products: // modules run again one by one
+		case p != o && again != nil && again.Mode == recipe.RecomputeModules: // which run again one by one
 			continue
 		}
 		if moved.V == 0 && p != o {

@@ -71,15 +71,17 @@ func (k *kernels) again(l *model.Layer, again *model.Again) units.Seconds {
 	var c Cost
 	k.beginLayer(l, "recompute.", "layer's recomputed operations")
 	for i := range l.Ops {
-		o := l.Ops[i]
-		if o.Out = again.Outputs(l, &l.Ops[i]); o.Out[0] == 0 || o.Kind == model.Rotary {
+		o := &l.Ops[i]
+		out := again.Outputs(l, o)
+		if out[0] == 0 || o.Kind == model.Rotary {
 			continue
 		}
 		if o.IsProduct() {
-			k.operation(&c, l, &o, again)
-		} else {
-			k.operation(&c, l, &l.Ops[i], again)
+			part := *o
+			part.Out = out
+			o = &part
 		}
+		k.operation(&c, l, o, again)
 	}
 	k.end(&c)
 	return c.Forward
