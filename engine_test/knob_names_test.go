@@ -123,7 +123,7 @@ func meansSomethingElse(path string) string {
 	for _, e := range []struct{ kind, places string }{
 		{"dimension of traffic", "engine/explain/ engine/lanes/ engine/overlap/ engine/ring/ engine/timing.go engine/traffic.go engine/step/ engine/layout/place.go engine/advise/rules_speed.go lessons/figure.go " +
 			"ui/screens/network/ ui/screens/compare/methods.go presets/published/"},
-		{"term of memory, time or parameters", "engine/memory/ engine/model/ engine/compare/compare.go engine/figures/figures.go engine/fit/ engine/advise/advise.go engine/recipe/ " +
+		{"term of memory, time or parameters", "engine/memory/ engine/memory_detail.go engine/model/ engine/compare/compare.go engine/figures/figures.go engine/fit/ engine/advise/advise.go engine/recipe/ " +
 			"ui/screen/parts.go ui/screens/memory/ ui/screens/explore/ ui/screens/compare/ ui/screens/scan/ themes/ report/ lessons/mask.go lessons/moved.go lessons/play.go cli/timeline_streams.go"},
 		{"symbol of a formula or figure of the report", "engine/setup.go engine/run.go engine/pipeline.go engine/step_time.go engine/throughput.go engine/figures/words.go ui/screens/search/figure.go"},
 		{"key of a document, a file or a list of presets", "cli/search_doc.go cli/presets presets/ cli/flags.go launch/"},

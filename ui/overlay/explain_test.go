@@ -70,7 +70,7 @@ func TestExplainWalksDownAndBack(t *testing.T) {
 		{[]string{"enter"}, "time.compute"},
 		{[]string{"enter"}, "stage.1.forward"},
 		{[]string{"enter"}, "layer.dense.forward"},
-		{[]string{"down", "down", "up", "enter"}, "layer.dense.output.forward"},
+		{[]string{"down", "down", "up", "enter"}, "layer.dense.qkv.forward"},
 		{[]string{"esc"}, "layer.dense.forward"},
 		{[]string{"left", "left"}, "time.compute"},
 		{[]string{"left", "left"}, "time.step"},
