@@ -34,7 +34,14 @@ func TestTerminalPublishedRuns(t *testing.T) {
 		// arXiv 2407.21783 table 4: 16,384 H100, TP 8, PP 16, DP 128, 16 M tokens.
 		"Llama 3.1 405B": {
 			model: "llama 405", cluster: "meta roce",
-			values: [][2]string{{"global batch", "2048"}, {"GPUs", "16384"}, {"PP", "16"}},
+			values: [][2]string{
+				{"global batch", "2048"},
+				{"GPUs", "16384"},
+				{"PP", "16"},
+				{"CP", "1"},
+				{"ZeRO", "1"},
+				{"recompute", "none"},
+			},
 			flags: []string{
 				"--model=llama3.1-405b", "--cluster=meta-roce-24k", "--gpus=16384",
 				"--tp=8", "--pp=16", "--dp=128", "--gbs=2048", "--seq=8192",
@@ -45,7 +52,17 @@ func TestTerminalPublishedRuns(t *testing.T) {
 		"DeepSeek-V3": {
 			model: "deepseek-v3", cluster: "deepseek h800",
 			values: [][2]string{
-				{"TP", "1"}, {"sequence", "4096"}, {"GPUs", "2048"}, {"global batch", "15360"}, {"PP", "16"}, {"EP", "64"},
+				{"TP", "1"},
+				{"sequence", "4096"},
+				{"GPUs", "2048"},
+				{"global batch", "15360"},
+				{"schedule", "1f1b"},
+				{"VPP", "1"},
+				{"CP", "1"},
+				{"PP", "16"},
+				{"EP", "64"},
+				{"ZeRO", "1"},
+				{"recompute", "none"},
 			},
 			flags: []string{
 				"--model=deepseek-v3", "--cluster=deepseek-h800", "--gpus=2048", "--tp=1", "--pp=16",
@@ -56,14 +73,11 @@ func TestTerminalPublishedRuns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			screen := openWith(t, program, 80, 24, []string{"--tp=8", "--pp=2", "--gbs=512"})
-			press(t, screen, "m")
-			press(t, screen, s.model)
-			press(t, screen, terminal.Enter)
-			press(t, screen, "g")
-			press(t, screen, s.cluster)
-			press(t, screen, terminal.Enter)
+			choose(t, screen, "m", s.model)
+			choose(t, screen, "g", s.cluster)
 			for _, value := range s.values {
 				focus(t, screen, value[0])
+				press(t, screen, "#")
 				press(t, screen, value[1])
 				press(t, screen, terminal.Enter)
 			}
@@ -78,6 +92,21 @@ func TestTerminalPublishedRuns(t *testing.T) {
 			press(t, screen, "q")
 			restored(t, screen, 0)
 		})
+	}
+}
+
+// choose takes the one model or machine that a filter leaves, and waits for the layout that is
+// searched for it.
+func choose(t *testing.T, screen *terminal.Terminal, key, filter string) {
+	t.Helper()
+	press(t, screen, key)
+	see(t, screen, "type to filter")
+	press(t, screen, filter)
+	press(t, screen, terminal.Enter)
+	if err := screen.WaitFor("the layout for "+filter, func(text string) bool {
+		return strings.Contains(text, "[Explore]") && !strings.Contains(text, "type to filter")
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 
