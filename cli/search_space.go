@@ -66,7 +66,7 @@ func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []
 			}
 		}
 	}
-	return q, q.Settle(docWords{doc, lib})
+	return q, q.DeriveSetup(docWords{doc, lib})
 }
 
 // docWords are the words of a document, whose errors name its lines.

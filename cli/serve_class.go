@@ -105,16 +105,19 @@ func tooLargeForGuests(s *engine.Setup) (p engine.Problem) {
 // of sight.
 func (a *app) serveLog(f *serveFlags) (to io.Writer, closed func(), err error) {
 	const standardError = "-"
-	path := f.log
+	path, whose := f.log, "--log: "
 	if path == "" && a.prompt != nil {
-		path = filepath.Join(f.state, "serve.log")
+		path, whose = filepath.Join(f.state, "serve.log"), "the log: "
 	}
 	if path == "" || path == standardError {
 		return a.stderr, func() {}, nil
 	}
+	if at, err := os.Lstat(path); err == nil && !at.Mode().IsRegular() { // a pipe would wait for its reader
+		return nil, nil, &usageError{whose + escape.Name(path) + " is no regular file; name one, or - for standard error"}
+	}
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // the host's own path
 	if err != nil {
-		return nil, nil, &usageError{"--log: " + escape.Line(err.Error())}
+		return nil, nil, &usageError{whose + escape.Line(err.Error())}
 	}
 	a.sayf("meshscope: log in %s\n", escape.Name(path))
 	return file, func() { _ = file.Close() }, nil

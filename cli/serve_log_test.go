@@ -96,3 +96,25 @@ func TestServeLog(t *testing.T) {
 		}
 	}
 }
+
+// TestServeLogKind: what is no regular file takes no log, and is refused at once.
+func TestServeLogKind(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	if err := os.Symlink(filepath.Join(state, "elsewhere"), filepath.Join(state, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(state, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"link", "pipe", "."} {
+		cmd := exec.CommandContext(t.Context(), build(t), "serve", "--free", "--listen", "127.0.0.1:0", "--state", state, "--log", filepath.Join(state, name))
+		out, err := cmd.CombinedOutput()
+		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "is no regular file") {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(state, "elsewhere")); err == nil {
+		t.Error("a link was followed")
+	}
+}

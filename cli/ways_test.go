@@ -266,6 +266,7 @@ func (w *ways) evaluated(way string, text []byte) {
 // TestWays: forty ways from words to each of ten setups, through every reader and every command, give that setup
 // and equal figures to the last bit.
 func TestWays(t *testing.T) {
+	t.Parallel()
 	for i := range tenSetups {
 		of := &tenSetups[i]
 		t.Run(strings.ReplaceAll(of.words, " ", ","), func(t *testing.T) {

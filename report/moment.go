@@ -30,10 +30,7 @@ func MomentOfPeak(s *engine.Setup, r *engine.Report) *PeakMoment {
 	if !r.Legal || r.Memory == nil || r.Memory.Fit == engine.Fits || s.Slow() {
 		return nil
 	}
-	of := *r
-	if of.Timeline == nil {
-		of = engine.Evaluate(*s)
-	}
+	of := engine.Evaluate(*s) // the report's own timeline may be read elsewhere meanwhile
 	over, ok := engine.EvaluatorFrom(&of).MemoryOverStep(*s, &of, nil)
 	if !ok {
 		return nil
@@ -47,10 +44,6 @@ func MomentOfPeak(s *engine.Setup, r *engine.Report) *PeakMoment {
 	out.At = profile.Peak().At
 	out.since = out.At + units.Seconds(out.Step-1)*profile.Length()
 	out.Does = Doing(of.Timeline.OpTimes(), rank.Rank, float64(out.At))
-	if r.Timeline == nil {
-		return out
-	}
-	r.Timeline.ForgetOpTimes()
 	return out
 }
 

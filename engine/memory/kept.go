@@ -76,7 +76,7 @@ func (in *Input) save(k layers, moe bool) *saver {
 		s.everySecondProduct()
 		s.dropped = whole.Minus(in.sum(s.parts(), in.routed())).AtLeast(record.Lit(0))
 	} else {
-		dropped := s.settle()
+		dropped := s.dropRecomputed()
 		s.dropped = dropped.perToken(in, in.routed())
 	}
 	return s

@@ -18,7 +18,7 @@ type Operation struct {
 
 // Operations takes a layer, dense or with routed experts, to pieces: operations in order, those
 // that run as one kernel together. The sums are what the layer adds to a stage when nothing is
-// recomputed in full. What the stack keeps besides their tensors comes last.
+// recomputed in full. What the stack keeps beyond their tensors comes last.
 func Operations(in *Input, stack Stack, moe bool) []Operation {
 	l, cut := in.Program.Layer(moe), stack.Cut(in)
 	shard := stack.Shard(in)

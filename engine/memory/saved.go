@@ -137,10 +137,10 @@ func (s *saver) runsAgain(r model.Ref) (by *model.Op, again bool) {
 	return by, false
 }
 
-// settle drops what named modules make again, and returns it: one layer at a time has it.
+// dropRecomputed drops what named modules make again, and returns it: one layer at a time has it.
 // Outputs of norms come in 16 bits, and a quantised copy of what is made again is not kept
 // (NVIDIA/Megatron-LM, moe_layer.py: set_for_recompute_pre_mlp_layernorm).
-func (s *saver) settle() (again amount) {
+func (s *saver) dropRecomputed() (again amount) {
 	again = s.moreAgain
 	if s.again.Mode != recipe.RecomputeModules && s.again.Mode != recipe.RecomputeSelective {
 		return again

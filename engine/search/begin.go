@@ -39,7 +39,7 @@ func (b *Begun) Choose(ctx context.Context, workers int) (engine.Setup, *Chosen,
 // NamesDegree reports whether a degree is given, of what tells whether a knob is.
 func NamesDegree(given func(knob.ID) bool) bool { return slices.ContainsFunc(Degrees(), given) }
 
-// Words are a setup as somebody gives it, from which Settle makes the setup of a query.
+// Words are a setup as somebody gives it, from which DeriveSetup makes the setup of a query.
 type Words interface {
 	Set(id knob.ID, text string) error
 	Setup() (engine.Setup, error)
@@ -62,7 +62,7 @@ func Begin(d knob.Draft, limit func(*Query)) (*Query, error) {
 			}
 		}
 	}
-	if err := q.Settle(&draftWords{d}); err != nil {
+	if err := q.DeriveSetup(&draftWords{d}); err != nil {
 		return nil, err
 	}
 	limit(q)
@@ -73,9 +73,9 @@ func Begin(d knob.Draft, limit func(*Query)) (*Query, error) {
 	return q, err
 }
 
-// Settle makes the setup that the search starts from. It checks values that can only
+// DeriveSetup makes the setup that the search starts from. It checks values that can only
 // contradict each other against the identities, as eval does; the search finds the rest.
-func (q *Query) Settle(w Words) (err error) {
+func (q *Query) DeriveSetup(w Words) (err error) {
 	said := func(ids ...knob.ID) bool {
 		return !slices.ContainsFunc(ids, func(id knob.ID) bool {
 			_, one := q.Single(id)

@@ -87,8 +87,8 @@ func (c *Changes) names(key string) bool {
 // follows from the others. A knob that a later one turns back is a *ListError.
 func (c *Changes) Turn(s engine.Setup, locks knob.Locks) (engine.Setup, error) {
 	var err error
-	order := slices.Clone(c.knobs)
-	slices.SortStableFunc(order, func(a, b said) int { return slices.Index(batch, a.key) - slices.Index(batch, b.key) })
+	order, late := slices.Clone(c.knobs), batchKnobs()
+	slices.SortStableFunc(order, func(a, b said) int { return slices.Index(late, a.key) - slices.Index(late, b.key) })
 	for _, k := range order {
 		if s, err = knob.Turn(s, knob.ID(k.key), k.value, locks); err != nil {
 			return s, err
@@ -97,8 +97,10 @@ func (c *Changes) Turn(s engine.Setup, locks knob.Locks) (engine.Setup, error) {
 	return s, c.still(&s)
 }
 
-// batch lists the knobs that are turned after all others.
-var batch = []string{string(knob.MBS), string(knob.MicroBatches), string(knob.GBS)}
+// batchKnobs lists the knobs that are turned after all others.
+func batchKnobs() []string {
+	return []string{string(knob.MBS), string(knob.MicroBatches), string(knob.GBS)}
+}
 
 // still returns an error if a later knob of the list has changed an earlier one again.
 func (c *Changes) still(s *engine.Setup) error {

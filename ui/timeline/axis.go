@@ -15,7 +15,7 @@ type Axis struct {
 	Whole  float64 // the longest of the timelines, as long as it lasts
 	Length float64 // the rest of that when folded
 	Folded int     // periods left out
-	Cut    bool    // stretches are left out, for want of periods
+	Cut    bool    // stretches are left out, since no periods repeat
 
 	cuts   []interval // ascending, folded > 0
 	scale  timeScale
