@@ -121,7 +121,11 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, of *launchFlags) 
 	}
 	err := verdict(&r)
 	if err != nil {
-		a.sayf("meshscope: this layout does not fit: rank %d needs %.1f GiB of %.1f\n", r.Memory.PeakRank, r.Memory.Peak.GiB(), r.Memory.Usable.GiB())
+		word := "does not fit"
+		if r.Memory.Fit == engine.Tight {
+			word = "is tight"
+		}
+		a.sayf("meshscope: this layout %s: rank %d needs %.1f GiB of %.1f\n", word, r.Memory.PeakRank, r.Memory.Peak.GiB(), r.Memory.Usable.GiB())
 	}
 	return err
 }

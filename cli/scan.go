@@ -37,7 +37,7 @@ func (a *app) scanCommand() *cobra.Command {
 			"--x and --by take a knob, which runs through its legal values, or a knob with values: tp=2,4,8, tp=1..8, seq=8k..64k, mbs=1..16:x2, " +
 			"recompute=none,full. A range of at most 64 numbers takes all of them, a wider one doubles. --y takes a short word (" +
 			strings.Join(figureWords(), ", ") + ") or a name that 'meshscope explain' lists.\n\n" +
-			"Marks: - illegal, ! does not fit, * the given setup. --lock both, the default, keeps the number of GPUs and the global batch fixed, so dp and the " +
+			"Marks: - illegal, ! peak above usable, * the given setup. --lock both, the default, keeps the number of GPUs and the global batch fixed, so dp and the " +
 			"number of micro-batches adapt; both change only if two knobs cannot hold otherwise. Two values that contradict each other are illegal. " +
 			"A global batch that is given in tokens stays so many tokens where the sequence changes.\n\n" +
 			"Exit code: 0 a point fits, 1 run-time error, 2 usage error, 3 every point is illegal, 4 none fits.",

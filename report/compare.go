@@ -150,7 +150,7 @@ func nothing(v *float64) bool { return v == nil || *v == 0 }
 func shortName(d *compare.Delta) string {
 	switch d.ID {
 	case "pipeline.bubble-over-ideal":
-		return "bubble of slowest rank"
+		return "bubble over its work"
 	case "pipeline.bubble-over-total":
 		return "bubble of all ranks"
 	}
@@ -243,7 +243,7 @@ func (c *Comparison) path() Section {
 	}
 	out.add(t)
 	if misfit {
-		out.say("! does not fit")
+		out.say("! peak above usable")
 	}
 	return out
 }

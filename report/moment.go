@@ -22,6 +22,7 @@ type PeakMoment struct {
 	FitsSecond bool           `json:"fits_later_steps"`
 
 	since units.Seconds // the same since the first step began
+	fit   string        // whether the steps fit, where the first differs from the later ones
 }
 
 // MomentOfPeak finds when a setup with a report is fullest; nil where it fits with its error band, or
@@ -40,6 +41,13 @@ func MomentOfPeak(s *engine.Setup, r *engine.Report) *PeakMoment {
 	if rank.Peaks[1] > rank.Peaks[0] {
 		out.Step = 2
 	}
+	var most [2]units.Bytes // of all ranks
+	for i := range over.Ranks {
+		most = [2]units.Bytes{max(most[0], over.Ranks[i].Peaks[0]), max(most[1], over.Ranks[i].Peaks[1])}
+	}
+	if words, alike := FitOverSteps(most, over.Usable, r.Memory.ErrorBand); !alike {
+		out.fit = words + ": "
+	}
 	profile := &rank.Profiles[out.Step-1]
 	out.At = profile.Peak().At
 	out.since = out.At + units.Seconds(out.Step-1)*profile.Length()
@@ -49,12 +57,23 @@ func MomentOfPeak(s *engine.Setup, r *engine.Report) *PeakMoment {
 
 // Words tell both peaks and the moment, as the Memory screen does.
 func (m *PeakMoment) Words() string {
-	text := ""
-	if m.FitsFirst && !m.FitsSecond {
-		text = "fits step 1 but not step 2: "
-	}
-	return text + fmt.Sprintf("rank %d peaks at %s in step 1, %s GiB from step 2 on; fullest at %s, step %d: %s",
+	return m.fit + fmt.Sprintf("rank %d peaks at %s in step 1, %s GiB from step 2 on; fullest at %s, step %d: %s",
 		m.Rank, figure.GiB(m.Peaks[0]), figure.GiB(m.Peaks[1]), figure.Seconds(m.since), m.Step, m.Does)
+}
+
+// FitOverSteps says whether the first step and the later ones fit, by their peaks and the error band of
+// the memory, and whether that is the same.
+func FitOverSteps(peaks [2]units.Bytes, usable units.Bytes, band float64) (words string, alike bool) {
+	first, later := engine.FitWithin(peaks[0], usable, band), engine.FitWithin(peaks[1], usable, band)
+	switch {
+	case first == later && later == engine.Over:
+		return "does not fit", true
+	case first == later:
+		return string(later), true
+	case first == engine.Fits && later == engine.Over:
+		return "fits step 1 but not step 2", false
+	}
+	return fmt.Sprintf("%s in step 1, %s from step 2 on", first, later), false
 }
 
 // Doing returns what a rank does at a moment of its step.

@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
 
@@ -169,11 +170,20 @@ func (a *Advice) verdict(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	peak := figure.Band{Evidence: &m.Evidence, PlusMinus: g.PlusMinus}
 	value := peak.Of(figure.GiB(m.Peak)+" GiB") + " of " + figure.GiB(m.Usable)
 	l.Gap(1)
-	if m.Fits {
-		l.Put(t.Paint(themes.Strong), "FITS").Put(t.Paint(themes.Strong), "  what limits the step, and what would make it faster")
-	} else {
-		l.Put(t.Paint(themes.Bad), g.Cross+" OVER").Put(t.Paint(themes.Strong), "  what would make it fit")
+	word, role := screen.Fit(m)
+	word = strings.ToUpper(word)
+	switch m.Fit {
+	case engine.Fits:
+		role = themes.Strong
+	case engine.Over:
+		word = g.Cross + " " + word
+	case engine.Tight: // as it is
 	}
+	wanted := "what limits the step, and what would make it faster"
+	if !m.Fits {
+		wanted = "what would make it fit"
+	}
+	l.Put(t.Paint(role), word).Put(t.Paint(themes.Strong), "  "+wanted)
 	l.Right(t.Paint(themes.Accent), value, 1)
 }
 

@@ -26,6 +26,7 @@ func someAdvice(fits bool) *advise.Advice {
 			Memory: &engine.Memory{Usable: 80 * units.GiB, Peak: peak * units.GiB, Ranks: []engine.RankMemory{{Total: peak * units.GiB}}},
 			Time:   &engine.Time{Step: step}, Throughput: &engine.Throughput{MFU: 0.5},
 		}
+		r.Memory.Fit = engine.FitWithin(r.Memory.Peak, r.Memory.Usable, 0)
 		if r.Memory.Fits = peak <= 80; !r.Memory.Fits {
 			r.Memory.Reason = "rank 0 needs 100.0 GiB, 20.0 more than the 80.0 of a GPU: gradients alone are 33.0 GiB, for 8.8 B parameters on a GPU under ZeRO-1"
 		}
@@ -140,6 +141,27 @@ func TestAdviceRender(t *testing.T) {
 			t.Errorf("where nothing can be known:\n%s", text)
 		}
 	})
+}
+
+// TestAdviceVerdict: the heading goes by the peak with its error band, the words after it by the peak alone.
+func TestAdviceVerdict(t *testing.T) {
+	for _, c := range []struct {
+		peak        units.Bytes
+		want, other string
+	}{
+		{90, "FITS  what limits the step", "TIGHT"},
+		{95, "TIGHT  what limits the step", "FITS"},
+		{105, "TIGHT  what would make it fit", "OVER"},
+		{112, "OVER  what would make it fit", "TIGHT"},
+	} {
+		a := adviceCard(c.peak <= 100, 120, 36)
+		m := a.report.Memory
+		m.ErrorBand, m.Usable, m.Peak = 0.1, 100*units.GiB, c.peak*units.GiB
+		m.Fit, m.Fits = engine.FitWithin(m.Peak, m.Usable, m.ErrorBand), m.Peak <= m.Usable
+		if text := adviceText(t, a, true); !strings.Contains(text, c.want) || strings.Contains(text, c.other+"  ") {
+			t.Errorf("%g of 100 GiB within 10 %%: not %q, or %q:\n%s", float64(c.peak), c.want, c.other, text)
+		}
+	}
 }
 
 // TestAdviceReach: at every size each move, that of a rule too, can be chosen by going

@@ -163,7 +163,7 @@ func (v *View) Status(in *screen.Context) string {
 		text = rankWords(m, rank)
 	case stepPane:
 		if p, ok := v.picture(in, 80); ok {
-			text, _, _ = v.verdictWords(rank)
+			text, _ = v.verdictWords(in, rank)
 			if op := v.operation(in, float64(p.now.At)); op != "" && v.moved {
 				text = op + "; " + text
 			}

@@ -202,6 +202,38 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// TestVerdict: both steps of the chosen rank are judged with the error band, and a rank that is worse is named.
+func TestVerdict(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true, 2)
+	for _, c := range []struct {
+		first, later, other units.Bytes // GiB of 100, within 10 %
+		want                string
+	}{
+		{70, 80, 80, "fits: rank 0"},
+		{70, 105, 80, "fits in step 1, tight from step 2 on: rank 0"},
+		{95, 105, 80, "tight: rank 0"},
+		{70, 120, 80, "fits step 1 but not step 2: rank 0"},
+		{111, 120, 80, "does not fit: rank 0"},
+		{70, 80, 95, "fits, but rank 1 is tight: rank 0"},
+		{70, 80, 120, "fits, but rank 1 does not fit: rank 0"},
+		{95, 95, 120, "tight, but rank 1 does not fit: rank 0"},
+	} {
+		v, m := answered(in), in.Report.Memory
+		over := &v.answers.over
+		over.Usable, over.PeakRank = 100*units.GiB, 0
+		over.Ranks[0].Peaks = [2]units.Bytes{c.first * units.GiB, c.later * units.GiB}
+		over.Ranks[1].Peaks = [2]units.Bytes{c.other * units.GiB, c.other * units.GiB}
+		if c.other > c.later {
+			over.PeakRank = 1
+		}
+		m.Usable, m.Peak, m.ErrorBand = over.Usable, max(c.later, c.other)*units.GiB, 0.1
+		m.Fits, m.Fit = m.Peak <= m.Usable, engine.FitWithin(m.Peak, m.Usable, m.ErrorBand)
+		if long, _ := v.verdictWords(in, 0); !strings.HasPrefix(long, c.want) {
+			t.Errorf("%g, then %g GiB, other %g: %q, want %q", float64(c.first), float64(c.later), float64(c.other), long, c.want)
+		}
+	}
+}
+
 // TestShards: the part that is here times its share is the whole.
 func TestShards(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true, 2)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"meshscope/engine"
 	"meshscope/engine/memory"
 	"meshscope/engine/units"
 	"meshscope/report"
@@ -278,30 +279,27 @@ func (v *View) termsLine(in *screen.Context, p *picture, w int) string {
 
 // verdict reports whether the first step and the later ones fit.
 func (v *View) verdict(in *screen.Context, rank, w int) string {
-	long, short, good := v.verdictWords(rank)
-	role := themes.Good
-	if !good {
-		role = themes.Bad
-	}
+	long, short := v.verdictWords(in, rank)
+	_, role := screen.Fit(memoryOf(in))
 	return widget.NewLine(w).Gap(2).Put(in.Paint(role), fitting(w-2, long, short)).String()
 }
 
-func (v *View) verdictWords(rank int) (long, short string, good bool) {
+// verdictWords say whether the steps of a rank fit, or that another rank is worse, in full and in brief.
+func (v *View) verdictWords(in *screen.Context, rank int) (long, short string) {
+	m := memoryOf(in)
 	over := &v.answers.over
 	r := &over.Ranks[rank]
 	brief := fmt.Sprintf("%s, then %s", figure.GiB(r.Peaks[0]), gib(r.Peaks[1]))
 	peaks := fmt.Sprintf("rank %d peaks at %s in step 1, %s from step 2 on", r.Rank, figure.GiB(r.Peaks[0]), gib(r.Peaks[1]))
-	switch {
-	case r.Peaks[0] <= over.Usable && r.Peaks[1] > over.Usable:
-		return "fits step 1 but not step 2: " + peaks, "fits step 1 but not step 2: " + brief, false
-	case r.Peaks[1] > over.Usable:
-		return "does not fit: " + peaks, "does not fit: " + brief, false
-	case !over.Fits[1]:
-		other := fmt.Sprintf("fits, but rank %d does not: ", over.PeakRank)
-		return other + peaks, other + brief, false
-	default:
-		return "fits: " + peaks, "fits: " + brief, true
+	words, _ := report.FitOverSteps(r.Peaks, over.Usable, m.ErrorBand)
+	switch own := engine.FitWithin(max(r.Peaks[0], r.Peaks[1]), over.Usable, m.ErrorBand); {
+	case own == m.Fit:
+	case m.Fit == engine.Over:
+		words += fmt.Sprintf(", but rank %d does not fit", over.PeakRank)
+	case m.Fit == engine.Tight:
+		words += fmt.Sprintf(", but rank %d is tight", over.PeakRank)
 	}
+	return words + ": " + peaks, words + ": " + brief
 }
 
 // milestones returns the levels of the rank under the cursor as training starts. They

@@ -32,13 +32,13 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	if !v.table.current(in.Setup) {
 		return all
 	}
-	t := report.Table{Title: "schedules", Head: []string{"schedule", "step", "bubble of the work", "peak", "fits", "messages", "chunks in flight", "exposed communication"}}
+	t := report.Table{Title: "schedules", Head: []string{"schedule", "step", "bubble", "peak", "fits", "messages", "chunks in flight", "exposed communication"}}
 	for i := range v.table.rows {
 		r := &v.table.rows[i].ScheduleRow
 		cells := []report.Cell{report.Word(string(r.Info.Kind))}
 		if p := &r.Report; p.Legal && p.Time != nil {
 			cells = append(
-				cells, seconds(float64(p.Time.Step)), report.Figure(record.Share, p.Pipeline.BubbleOverIdeal), report.Figure(record.Memory, float64(p.Memory.Peak)),
+				cells, seconds(float64(p.Time.Step)), report.Figure(record.Share, report.BubbleOfStep(p)), report.Figure(record.Memory, float64(p.Memory.Peak)),
 				report.YesNo(p.Memory.Fits), report.Figure(record.Count, float64(r.Messages)), report.Figure(record.Count, float64(r.InFlight)), seconds(float64(p.Time.Exposed)))
 		} else {
 			cells = append(cells, report.Word("illegal for this setup"), report.Word(""), report.Word(""), report.Word(""), report.Word(""), report.Word(""), report.Word(""))

@@ -127,7 +127,7 @@ func (v *View) Status(in *screen.Context) string {
 			text += " (" + exact + ")"
 		}
 		if p.Verdict == enginescan.DoesNotFit {
-			text += ", does not fit"
+			text += ", peak above usable"
 		}
 	}
 	if s := &p.Setup; p.Verdict != enginescan.Illegal && s.GPUs != v.drawn.setup.GPUs {

@@ -135,7 +135,7 @@ func layoutColumns() []column {
 		{id: "sp", head: "SP", help: "sequence parallelism", drop: 13, words: true, knob: true, text: func(r *row) string { return figure.OnOff(r.setup.SP) }},
 		{id: "recompute", head: "recompute", help: "what runs again", drop: 7, words: true, knob: true, text: func(r *row) string { return r.setup.Recompute.String() }},
 		{id: "schedule", head: "schedule", help: "pipeline schedule", drop: 14, words: true, knob: true, text: func(r *row) string { return string(r.setup.Schedule) }},
-		share("bubble", "bubble", "idle share of the slowest rank over its work, %", 16, false, func(r *row) float64 { return r.bubble }),
+		share("bubble", "bubble", "bubble, % of the slowest rank's step", 16, false, func(r *row) float64 { return r.bubble }),
 		share("comm", "comm", "exposed communication, % of the step", 17, false, func(r *row) float64 { return r.comm }),
 	}
 }

@@ -3,6 +3,7 @@ package search
 import (
 	"meshscope/engine"
 	"meshscope/engine/units"
+	"meshscope/report"
 )
 
 // row is one layout with the figures that the screen shows. The rest of its
@@ -21,7 +22,7 @@ type row struct {
 	perGPU, mfu  float64       // tokens per second per GPU; share of the peak
 	peak, free   units.Bytes
 	room         room
-	bubble, comm float64 // bubble over ideal; exposed communication over the step
+	bubble, comm float64 // idle time of the slowest rank and exposed communication over the step
 	days, cost   float64 // of the whole run; 0: unknown
 }
 
@@ -36,7 +37,7 @@ func rowOf(s *engine.Setup, r *engine.Report, slow units.Seconds, rank int) row 
 	out.room = roomOf(m)
 	out.step, out.perGPU, out.mfu = r.Time.Step, r.Throughput.TokensPerSecondPerGPU, r.Throughput.MFU
 	out.slow = slow
-	out.bubble = r.Pipeline.BubbleOverIdeal
+	out.bubble = report.BubbleOfStep(r)
 	if r.Run != nil {
 		out.spend(r.Run)
 	}
