@@ -201,7 +201,12 @@ func (t *Terminal) Type(keys string) error {
 	select {
 	case err := <-typed:
 		return err
-	case <-t.exited:
+	case <-t.exited: // maybe by these keys, which are written then
+	}
+	select {
+	case err := <-typed:
+		return err
+	case <-time.After(time.Second):
 		return os.ErrProcessDone
 	}
 }
