@@ -101,6 +101,9 @@ func (f *setupFlags) add(flags *pflag.FlagSet) {
 		flag := add(string(alias.Name), "on|off", alias.Help)
 		flag.NoOptDefVal, flag.Hidden = "on", alias.Old
 	}
+	for _, w := range knob.MachineWords() {
+		add(string(w.Name), w.Kind, w.Help)
+	}
 	add("set", "key=value", "set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
 	flags.Var(&f.file, "setup", "start from a setup file, TOML or JSON, or a share string; - is standard input")
 }
@@ -163,6 +166,9 @@ func (f *setupFlags) gives(key string) bool {
 // contradiction returns an error for a knob that is given another value by its other name, as
 // --async-tp is of --tp-overlap.
 func (f *setupFlags) contradiction() error {
+	if f.gives("node-bandwidth") && f.gives("gpu-bandwidth") {
+		return &usageError{"--node-bandwidth and --gpu-bandwidth contradict each other: one is the other times the GPUs of a node"}
+	}
 	for _, alias := range knob.Aliases() {
 		for _, s := range f.said {
 			if s.key != string(alias.Name) {

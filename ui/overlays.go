@@ -188,9 +188,22 @@ func (m *Model) presetList(id overlay.ID) overlay.Action {
 			}
 			return p
 		}
-		return m.catalog.Clusters(m.look.glyphs, m.state.Setup.Cluster.ID, func(chosen *hardware.Cluster) overlay.Action {
+		p := m.catalog.Clusters(m.look.glyphs, m.state.Setup.Cluster.ID, func(chosen *hardware.Cluster) overlay.Action {
 			return closing(state.Action{Verb: state.UseCluster, Cluster: chosen})
 		})
+		p.Typed = func(text string) (overlay.Action, string) {
+			if !setupdoc.IsChanges(text) {
+				return nil, ""
+			}
+			return later(func() tea.Cmd {
+				a, err := m.changed(text)
+				if err != nil {
+					return m.do(notTaken(err))
+				}
+				return m.carry(closing(a))
+			}), "enter changes this"
+		}
+		return p
 	}
 	if m.catalog != nil {
 		return overlay.Push{ID: id, Overlay: list()}

@@ -54,6 +54,8 @@ type assignment struct {
 	keys  []string
 	at    position
 	value *node
+	node  bool // a rate of a node, which its GPUs share
+	words bool // in a word of the machine
 }
 
 // Parse reads a document. The name decides between JSON and TOML by its
@@ -144,6 +146,9 @@ func (d *Document) say(m *member) error {
 	case "set":
 		return d.saySet(m.value)
 	}
+	if w, ok := knob.FindMachineWord(key); ok {
+		return d.sayMachine(&w, m)
+	}
 	id, named, err := knob.Named(knob.ID(strings.ReplaceAll(key, "_", "-")), m.value.text)
 	if err != nil {
 		return place(m.value.at, err)
@@ -170,6 +175,9 @@ func flatKeys() []string {
 	keys := []string{"model", "gpu", "cluster"}
 	for _, p := range knob.All() {
 		keys = append(keys, strings.ReplaceAll(string(p.ID), "-", "_"))
+	}
+	for _, w := range knob.MachineWords() {
+		keys = append(keys, strings.ReplaceAll(string(w.Name), "-", "_"))
 	}
 	return keys
 }
@@ -266,7 +274,7 @@ func (d *Document) assignLater(m *member) error {
 		return err
 	}
 	keys := strings.Split(m.key, ".")[1:]
-	d.sets = append(d.sets, assignment{part, m.key, keys, m.at, m.value})
+	d.sets = append(d.sets, assignment{part: part, path: m.key, keys: keys, at: m.at, value: m.value})
 	return nil
 }
 
@@ -297,6 +305,9 @@ func (d *Document) Set(key, value string) error {
 		d.forget(key)
 		d.moved = d.moved || d.names(key) != value
 		return d.sayPart(key, &node{kind: text, text: value})
+	}
+	if _, ok := knob.FindMachineWord(key); ok {
+		return d.say(&member{key: key, value: scalar(value)})
 	}
 	id, value, err := knob.Named(knob.ID(strings.ReplaceAll(key, "_", "-")), value)
 	if err != nil {

@@ -73,6 +73,9 @@ func canonical(path string) string {
 	if strings.Contains(path, ".") {
 		return path
 	}
+	if w, ok := knob.FindMachineWord(path); ok {
+		return "cluster." + w.Field
+	}
 	return strings.ReplaceAll(path, "-", "_")
 }
 

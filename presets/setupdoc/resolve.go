@@ -46,11 +46,13 @@ func (d *Document) Draft(lib Library) (knob.Draft, error) {
 		return knob.Draft{}, err
 	}
 	named := c.ID
+	was := c
 	for i := range d.sets {
 		if err := d.sets[i].apply(&m, &c); err != nil {
 			return knob.Draft{}, err
 		}
 	}
+	d.ownMachine(&c, &was)
 	if _, err := lib.Cluster(c.ID); err == nil && c.ID != named {
 		// A machine of one's own needs an id; that of another one would bring its calibration.
 		return knob.Draft{}, place(d.placeOf("cluster.id"), &KeyError{Key: "cluster.id", Names: "cluster"})

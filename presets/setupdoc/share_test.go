@@ -201,3 +201,48 @@ func FuzzShare(f *testing.F) {
 		}
 	})
 }
+
+// TestOwnMachineRoundTrips: a machine in words is the same from its share string, its setup file and its flags.
+func TestOwnMachineRoundTrips(t *testing.T) {
+	lib := presets.Default()
+	for name, text := range map[string]string{
+		"node": `{"model":"llama2-13b","gpu":"a100-sxm-40g","nodes":12,"gpus_per_node":4,"node_bandwidth":"100Gb/s","tp":2,"pp":4}`,
+		"GPU":  `{"gpu_bandwidth":"200 Gbit/s","tp":8,"pp":2}`,
+		"set":  `{"node_bandwidth":"400Gb/s","set":{"cluster.gpus_per_node":4,"cluster.inter.name":"400GbE"},"tp":4,"pp":2}`,
+	} {
+		d, err := setupdoc.Parse("", []byte(text))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		want, err := d.Setup(lib)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		share, ok := setupdoc.Share(want, lib, lib)
+		if !ok {
+			t.Fatal(name, "no share string")
+		}
+		shared, err := setupdoc.Shared(share)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if got, err := shared.Setup(lib); err != nil || got != want {
+			t.Errorf("%s: the share string gives another machine: %v, %v", name, got.Cluster.Inter, err)
+		}
+		file, err := setupdoc.TOML(want)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		kept, err := setupdoc.Parse("own.toml", file)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if got, err := kept.Setup(lib); err != nil || got != want {
+			t.Errorf("%s: the setup file gives another machine: %v, %v", name, got.Cluster.Inter, err)
+		}
+		flags, ok := setupdoc.Flags(want, lib) // Flags itself makes sure that they settle to the setup
+		if !ok || strings.Count(flags, "cluster.inter.bandwidth=") != 1 || strings.Contains(flags, "node-bandwidth") {
+			t.Errorf("%s: flags %q", name, flags)
+		}
+	}
+}

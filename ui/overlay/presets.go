@@ -101,12 +101,8 @@ func (c *Catalog) Clusters(g widget.Glyphs, id string, choose func(*hardware.Clu
 	if at < 0 {
 		at = slices.IndexFunc(c.clusters, func(m hardware.Cluster) bool { return strings.EqualFold(m.ID, id) })
 	}
-	p := NewPicker("CLUSTER OR GPU", presetHint(g), c.clusterItems, at)
+	p := NewPicker("CLUSTER OR GPU", Hint(g, "type to filter, or gpus-per-node=4,node-bandwidth=100Gb/s", "enter takes it", "ctrl+o sorts", "esc closes"), c.clusterItems, at)
 	p.Orders = []string{"memory", "link between nodes", "GPUs a node"}
 	p.Choose = func(i int) Action { return choose(&c.clusters[i]) }
 	return p
-}
-
-func presetHint(g widget.Glyphs) string {
-	return Hint(g, "type to filter", "enter takes it", "ctrl+o sorts", "esc closes")
 }
