@@ -20,7 +20,7 @@ type MachineWord struct {
 // MachineWords lists them.
 func MachineWords() []MachineWord {
 	return []MachineWord{
-		{Name: "gpus-per-node", Field: "gpus_per_node", Kind: "number", Help: "GPUs of a node of your own cluster"},
+		{Name: "gpus-per-node", Field: "gpus_per_node", Kind: "number", Help: "how many GPUs a node of your own cluster has"},
 		{
 			Name: "node-bandwidth", Field: "inter.bandwidth", Kind: "rate", Node: true,
 			Help: "what the network of a node carries each way, shared by its GPUs, such as 100Gb/s or 12.5GB/s",
