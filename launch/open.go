@@ -43,6 +43,10 @@ func Open(name string, data []byte, lib *presets.Library) Reading {
 	if r, ok := Read(name, text); ok && (err != nil || doc.Empty()) {
 		return r // a document with keys of its own is one whatever words are in it
 	}
+	if err == nil && doc.Empty() {
+		err = errors.New("says nothing of a setup: no key of one, of a config.json or of a launcher's file is in it")
+		return failed("", err)
+	}
 	if err == nil {
 		r := Reading{Launcher: itself, Setup: map[string]any{}, document: doc}
 		if s, err := doc.Setup(lib); err == nil {

@@ -3,10 +3,12 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 )
 
@@ -132,6 +134,20 @@ func (c *Chosen) fill(q *Query, s *engine.Setup) {
 	}
 }
 
+// pipelined leaves layouts without a pipeline out where a schedule is given that only pipelines have.
+func (q *Query) pipelined(p *Problem) {
+	if !q.Given(knob.Schedule) || q.Given(knob.PP) || slices.Contains(p.Space.Schedules, schedule.OneFOneB) {
+		return
+	}
+	var several []int
+	for n := 2; n <= min(MaxPP, p.Setup.Model.Layers, p.Setup.GPUs); n++ {
+		if p.Setup.GPUs%n == 0 {
+			several = append(several, n)
+		}
+	}
+	p.Space.PP = several // none where there is one GPU: every value
+}
+
 // Choose searches for the best layout of a query on a number of cores. Where none fits it returns
 // the one that needs least memory, and Chosen tells the smallest machine that would do. The layout is
 // empty where none is legal, or the context ended before one was found.
@@ -141,6 +157,7 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 		return engine.Setup{}, Chosen{}
 	}
 	p.Top, p.Workers = 1, workers
+	q.pipelined(&p)
 	r := Run(ctx, p, nil)
 	if len(r.Best) == 0 && p.Space.Accepts != nil {
 		p.Space.Accepts, p.Space.Refused = nil, true // better one that its launcher refuses than none

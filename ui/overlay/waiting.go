@@ -17,7 +17,7 @@ const mostKeys = 64
 // HandleKey closes or keeps the key.
 func (w *Waiting) HandleKey(msg tea.KeyPressMsg) Action {
 	switch s := msg.String(); {
-	case s == "esc", s == "q":
+	case s == "esc": // q may be a letter of what is looked for
 		return Close{}
 	case len(w.keys) < mostKeys:
 		w.keys = append(w.keys, msg)
