@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bufio"
+	"context"
 	"net"
 	"os"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestServeWithoutLog: a server whose log nobody reads any more goes on.
@@ -108,8 +110,10 @@ func TestServeLogKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"link", "pipe", "."} {
-		cmd := exec.CommandContext(t.Context(), build(t), "serve", "--free", "--listen", "127.0.0.1:0", "--state", state, "--log", filepath.Join(state, name))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		cmd := exec.CommandContext(ctx, build(t), "serve", "--free", "--listen", "127.0.0.1:0", "--state", state, "--log", filepath.Join(state, name))
 		out, err := cmd.CombinedOutput()
+		cancel()
 		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "is no regular file") {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}

@@ -64,6 +64,35 @@ type Evaluator struct {
 	line   schedule.Timeline // of the last report, where that came without it
 
 	timeLens, memoryLens band.Lens // error bands of the setups evaluated last
+
+	link link // between nodes, of the setup evaluated last
+}
+
+// link is what decides whether the rate of a link between nodes is plausible, and what is wrong with it.
+type link struct {
+	name      string
+	bandwidth units.BytesPerSecond
+	node      int
+	wrong     string
+}
+
+// checkLink adds a warning where the link between nodes has a rate that its name does not. Names are read once
+// for as long as the machine stays: that takes longer than all other checks.
+func (e *Evaluator) checkLink(problems []Problem) []Problem {
+	c := &e.setup.Cluster
+	if e.setup.Nodes() <= 1 {
+		return problems
+	}
+	if l := (link{c.Inter.Name, c.Inter.Bandwidth, c.Node(), e.link.wrong}); l != e.link {
+		l.wrong = c.Implausible()
+		e.link = l
+	}
+	if e.link.wrong == "" {
+		return problems
+	}
+	return append(problems, Problem{
+		Code: "link-rate", Severity: layout.Warning, Field: "cluster.inter.bandwidth", Message: e.link.wrong,
+	})
 }
 
 // Evaluate answers a setup, in this order: is it legal, what is on each stage,
@@ -79,7 +108,7 @@ func (e *Evaluator) Evaluate(s Setup) Report {
 // Once stop says true there is no answer and the second value is false.
 func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
 	e.setup, e.stop = s, stop
-	r := Report{Problems: knob.Check(&e.setup)}
+	r := Report{Problems: e.checkLink(knob.Check(&e.setup))}
 	r.Legal = !layout.HasErrors(r.Problems)
 	if s.Seq > 0 && !layout.HasCode(r.Problems, "model") {
 		e.program = e.program.For(&e.setup.Model, e.record)

@@ -21,7 +21,10 @@ type Problem = layout.Problem
 // Check says what is wrong with a setup: errors for what cannot be executed at
 // all, warnings for the rest. Every error carries values that make the setup
 // legal, where any exist.
-func Check(s Setup) []Problem { return knob.Check(&s) }
+func Check(s Setup) []Problem {
+	e := Evaluator{setup: s}
+	return e.checkLink(knob.Check(&s))
+}
 
 // Legal reports whether a setup has no errors. It is much cheaper than Check on an
 // illegal one, because nearest values are not looked for.

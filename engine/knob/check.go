@@ -15,11 +15,6 @@ import (
 // legal, where any exist.
 func Check(s *Setup) []Problem {
 	problems := violations(s, []Problem{}) // never nil: JSON wants a list
-	if s.Nodes() > 1 {
-		if why := s.Cluster.Implausible(); why != "" {
-			problems = append(problems, Problem{Code: "link-rate", Severity: layout.Warning, Field: interBandwidth, Message: why})
-		}
-	}
 	fix := fixer{s: s, wrong: fieldsInError(problems)}
 	for i := range problems {
 		p := &problems[i]
@@ -34,9 +29,6 @@ func Check(s *Setup) []Problem {
 	slices.SortStableFunc(problems, func(a, b Problem) int { return mended(&a) - mended(&b) })
 	return problems
 }
-
-// interBandwidth is the field of the machine that has no knob.
-const interBandwidth = "cluster.inter.bandwidth"
 
 // fieldsInError returns the fields of all errors, each once.
 func fieldsInError(problems []Problem) []string {

@@ -157,10 +157,15 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 		return engine.Setup{}, Chosen{}
 	}
 	p.Top, p.Workers = 1, workers
+	all := p.Space.PP
 	q.pipelined(&p)
 	r := Run(ctx, p, nil)
 	if len(r.Best) == 0 && p.Space.Accepts != nil {
 		p.Space.Accepts, p.Space.Refused = nil, true // better one that its launcher refuses than none
+		r = Run(ctx, p, nil)
+	}
+	if len(r.Best) == 0 && len(p.Space.PP) != len(all) {
+		p.Space.PP = all // no pipeline fits, or none is legal
 		r = Run(ctx, p, nil)
 	}
 	out := Chosen{Layouts: r.Legal, Found: len(r.Best) > 0, Partial: r.Partial, Space: p.Space}
