@@ -42,7 +42,7 @@ func TestTerminalMemory(t *testing.T) {
 				}
 				screen.Settle(2 * frameGap)
 				most := c.most
-				if where == "Search" {
+				if where == "Search" || where == "Compare" { // which opens on rank 1 of a search
 					most += most / 2 * float64(runtime.NumCPU()) // its workers lay out a pipeline each
 				}
 				resident, err := residentMB(screen.PID())
