@@ -23,19 +23,14 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 		c.Found, c.Over = true, 0
 		return best.Setup
 	}
-	share := float64(best.Report.Memory.Peak) / float64(best.Report.Memory.Usable)
-	c.Smallest = q.smallest(ctx, p.Workers, int(share*float64(best.Setup.GPUs)/spread))
+	c.Smallest = q.smallest(ctx, p.Workers)
 	c.Partial = c.Partial || c.Smallest == 0 && ctx.Err() != nil
 	return best.Setup
 }
 
-// spread is how much more than by their number more GPUs can shrink the memory of one, generously: what is
-// sharded shrinks by their number at best.
-const spread = 2
-
 // smallest returns the smallest number of GPUs, in whole nodes, on which a layout of the query
-// fits, of those from a least number on that Fewest tries beyond the number that there are; 0 where none does.
-func (q *Query) smallest(ctx context.Context, workers, least int) int {
+// fits, of those that Fewest tries beyond the number that there are; 0 where none does.
+func (q *Query) smallest(ctx context.Context, workers int) int {
 	of := *q
 	of.Values = maps.Clone(q.Values)
 	delete(of.Values, knob.GPUs)
@@ -49,10 +44,6 @@ func (q *Query) smallest(ctx context.Context, workers, least int) int {
 	last := q.Setup.GPUs
 	for _, n := range p.Space.GPUs {
 		if n <= last {
-			continue
-		}
-		if n < least {
-			last = n
 			continue
 		}
 		// One number at a time: the first that will do ends the search.
