@@ -1,7 +1,9 @@
 package session
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -10,6 +12,7 @@ import (
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/presets/input"
+	"meshscope/presets/setupdoc"
 )
 
 // setups are some legal ones.
@@ -66,7 +69,7 @@ func (r *run) act(t *rapid.T, all []engine.Setup) {
 		r.now.Mouse = !r.now.Mouse
 	case 3: // pin
 		pin, list := rapid.SampledFrom(all).Draw(t, "pin"), listed(&r.now)
-		if len(list) < MaxPins && !contains(list, pin) {
+		if len(list) < MaxPins && !slices.Contains(list, pin) {
 			r.now.Pins[len(list)] = pin
 			r.pinned[pin] = true
 		}
@@ -79,15 +82,6 @@ func (r *run) act(t *rapid.T, all []engine.Setup) {
 	}
 }
 
-func contains(list []engine.Setup, one engine.Setup) bool {
-	for _, s := range list {
-		if s == one {
-			return true
-		}
-	}
-	return false
-}
-
 // TestStarts runs programs one after the other and next to each other, with flags and
 // without, and holds the file against the rule: what a run did not change stays as it
 // is, what it changed is there, and pins are there until somebody drops them.
@@ -97,14 +91,16 @@ func TestStarts(t *testing.T) {
 		t.Fatalf("%d setups", len(all))
 	}
 	dir := t.TempDir()
-	n := 0
 	draws.Check(t, func(t *rapid.T) {
-		n++
-		path := filepath.Join(dir, string(rune('a'+n%26)), rapid.StringMatching(`[a-z]{8}`).Draw(t, "name"), "session.json")
+		home, err := os.MkdirTemp(dir, "") // a draw that is tried again finds no file either
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(home, "state", "session.json")
 		want := None()
 		pins := map[engine.Setup]bool{}
 		if store, s, _ := Open(path, presets.Default()); store == nil || s != want {
-			t.Skip("drawn twice")
+			t.Fatalf("a file in a new folder: %+v", s)
 		}
 		var running []*run
 		for range rapid.IntRange(1, 14).Draw(t, "moves") {
@@ -122,6 +118,9 @@ func TestStarts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r.now.Setup != r.start.Setup {
+				if old := want.Setup; old != (engine.Setup{}) && old != r.start.Setup && old != r.now.Setup {
+					want.Recent = left(t, old, want.Recent) // another run's, written over
+				}
 				want.Setup = r.now.Setup
 			}
 			if r.now.Theme != r.start.Theme {
@@ -131,7 +130,7 @@ func TestStarts(t *testing.T) {
 				want.Mouse = r.now.Mouse
 			}
 			for pin, on := range r.pinned {
-				switch was := contains(listed(&r.start), pin); {
+				switch was := slices.Contains(listed(&r.start), pin); {
 				case on && !was:
 					pins[pin] = true
 				case !on && was:
@@ -141,6 +140,17 @@ func TestStarts(t *testing.T) {
 			check(t, path, want, pins)
 		}
 	})
+}
+
+// left puts a setup before those that were left, each once.
+func left(t *rapid.T, setup engine.Setup, list [MaxRecent]string) (out [MaxRecent]string) {
+	text, ok := setupdoc.Share(setup, presets.Default(), presets.Default())
+	if !ok {
+		t.Fatal("no share string")
+	}
+	older := slices.DeleteFunc(list[:], func(other string) bool { return other == text })
+	copy(out[:], append([]string{text}, older...))
+	return out
 }
 
 // check holds the file against what should be in it.
