@@ -55,8 +55,13 @@ func (a *Axis) Ticks() []float64 {
 		return nil
 	}
 	var out []float64
-	for n := math.Ceil(a.Low/a.step - 1e-9); n*a.step <= a.High+1e-9*a.step; n++ {
-		out = append(out, n*a.step+0)
+	first := math.Ceil(a.Low/a.step - 1e-9)
+	for i := range a.h { // at most one a line, also where a step is lost in a value's rounding
+		v := (first+float64(i))*a.step + 0
+		if !(v <= a.High+1e-9*a.step) || i > 0 && v == out[i-1] {
+			break
+		}
+		out = append(out, v)
 	}
 	return out
 }

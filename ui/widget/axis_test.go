@@ -45,6 +45,15 @@ func TestAxisIsEven(t *testing.T) {
 	})
 }
 
+// TestAxisOfNothingRound: where a step is lost in the rounding of the values the axis has few numbers, or none.
+func TestAxisOfNothingRound(t *testing.T) {
+	for _, r := range [][2]float64{{-1e300, 1}, {1e17, 1e17 + 64}, {-1 << 53, -1<<53 + 8}, {0, 5e-324}, {0, 1e308}} {
+		if a := NewAxis(r[0], r[1], 20, 1); len(a.Ticks()) > 20 {
+			t.Errorf("%g to %g: %d numbers in 20 lines", r[0], r[1], len(a.Ticks()))
+		}
+	}
+}
+
 // TestWithinTheBandIsFlat: where all values lie within the error band of the current one the line takes no
 // more of the height than its share of the band.
 func TestWithinTheBandIsFlat(t *testing.T) {
