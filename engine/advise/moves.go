@@ -253,8 +253,9 @@ func (a *adviser) problem() search.Problem {
 	if a.options.Limited {
 		p.Headroom = a.options.Headroom
 	}
-	p.Space.Accepts, p.Space.Refused = a.options.Accepts, a.options.Accepts != nil
-	p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0 // the way there may give them up
+	p.Space.Accepts = a.options.Accepts
+	p.Space.Refused = p.Space.Accepts != nil || knob.LauncherRejects(a.report.Problems) // whoever runs such a one runs another
+	p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0                           // the way there may give them up
 	if own := p.Setup.Offload; own != "" && own != recipe.OffloadNone {
 		p.Space.Others = []search.Other{{ID: knob.Offload, Values: []string{string(own), string(recipe.OffloadNone)}}}
 	}
