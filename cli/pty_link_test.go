@@ -5,6 +5,7 @@ package cli_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -128,6 +129,20 @@ func TestTerminalFlood(t *testing.T) {
 		}
 		restored(t, screen, 0)
 		t.Logf("20,000 tabs and ctrl+c: %v", time.Since(begun)) // minutes one by one
+	})
+	t.Run("keys and ctrl+c", func(t *testing.T) {
+		t.Parallel()
+		// It would crash at the 500th key: ctrl+c is seen behind 2,000 that wait.
+		screen := open(t, program, 120, 36, "MESHSCOPE_TEST_PANIC=update", "MESHSCOPE_TEST_PANIC_AFTER=500")
+		random := rand.New(rand.NewPCG(1, 1))
+		var keys strings.Builder
+		for range 2000 {
+			keys.WriteString([]string{terminal.Left, terminal.Right, terminal.Up, terminal.Down}[random.IntN(4)])
+		}
+		if err := screen.Type(keys.String() + terminal.CtrlC); err != nil {
+			t.Fatal(err)
+		}
+		restored(t, screen, 0)
 	})
 	t.Run("the mouse", func(t *testing.T) {
 		t.Parallel()

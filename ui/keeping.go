@@ -33,10 +33,12 @@ func (m *Model) keepSoon() tea.Cmd {
 
 // takeKeep keeps the setup, if it is still that of the last change and the user's own.
 func (m *Model) takeKeep(msg keepMsg) tea.Cmd {
+	if msg.serial != m.keeps || m.onStage() != nil {
+		return nil
+	}
 	start := m.began()
 	end := start
-	end.Setup = m.session().Setup
-	if msg.serial != m.keeps || m.onStage() != nil || end == start {
+	if end.Setup = m.session().Setup; end == start {
 		return nil
 	}
 	return m.guard(func() tea.Msg { return setupKeptMsg{end.Setup, m.options.KeepNow(start, end)} })

@@ -20,6 +20,8 @@ const (
 const (
 	longestPaste = 64 << 10    // bytes; more is left out: no field here takes more than a line
 	manyKeys     = 32          // of one that is held, read at once: nobody turns more without a look
+	handedOn     = 24          // bytes, some keys: what comes behind them is read before they are done
+	mostAhead    = 1 << 20     // bytes
 	pastePause   = time.Second // after which what looks like a key in a paste is one
 	keyPause     = 500 * time.Millisecond
 	answerPause  = 2 * time.Second
@@ -28,10 +30,15 @@ const (
 // input reads what a terminal sends. It mends what the library's decoder would make keys of, or swallow
 // keys with: a sequence that a slow link has cut is read as one, and a paste or an answer whose end was
 // lost ends at ctrl+c that comes alone, such a paste also at a key that comes alone after a pause.
+// What has come is read at once and handed on in small parts, so that ctrl+c behind many keys is seen.
 type input struct {
-	from  io.Reader
-	ready func(within time.Duration) bool // whether there is more to read by then; nil: that cannot be known
-	now   func() time.Time
+	from      io.Reader
+	ready     func(within time.Duration) bool // whether there is more to read by then; nil: that cannot be known
+	now       func() time.Time
+	interrupt func(many bool) // tells the program of ctrl+c, and whether many keys read with it come before
+
+	ahead []byte // what is not handed on yet
+	err   error  // that comes after it
 
 	pasting bool
 	length  int       // of the paste so far
@@ -39,11 +46,56 @@ type input struct {
 	tail    []byte    // the last of it, which may begin a mark
 }
 
-// Read reads what has come, and the rest of a sequence that has begun where it comes soon.
+// Read hands on what has come.
 func (i *input) Read(p []byte) (int, error) {
 	if len(p) <= len(pasteEnds) {
 		return i.from.Read(p)
 	}
+	for i.err == nil && (len(i.ahead) == 0 || len(i.ahead) < mostAhead && i.ready != nil && i.ready(0)) {
+		var got []byte
+		got, i.err = i.next(make([]byte, len(p)))
+		i.ahead = append(i.ahead, got...)
+		if !i.pasting && i.interrupt != nil && asksToEnd(got) {
+			i.interrupt(len(i.ahead) > handedOn)
+		}
+		if len(i.ahead) == 0 {
+			break
+		}
+	}
+	n := len(i.ahead)
+	if i.ready != nil {
+		for n = 0; n < min(len(i.ahead), handedOn); {
+			_, _, width, _ := ansi.DecodeSequence(i.ahead[n:], ansi.NormalState, nil)
+			n += width
+		}
+	}
+	n = copy(p, i.ahead[:n])
+	if i.ahead = i.ahead[n:]; len(i.ahead) > 0 {
+		return n, nil
+	}
+	return n, i.err
+}
+
+// waits reports whether something that was read is to be handed on.
+func (i *input) waits() bool { return len(i.ahead) > 0 || i.err != nil }
+
+// asksToEnd reports whether ctrl+c is among keys, after the last paste.
+func asksToEnd(read []byte) bool {
+	if at := bytes.LastIndex(read, []byte(pasteEnds)); at >= 0 {
+		read = read[at:]
+	}
+	for len(read) > 0 {
+		n, k := pressed(read)
+		if k != nil && Interrupts(*k) {
+			return true
+		}
+		read = read[max(n, 1):]
+	}
+	return false
+}
+
+// next reads what has come, and the rest of a sequence that has begun where it comes soon.
+func (i *input) next(p []byte) ([]byte, error) {
 	var got []byte
 	pasting := i.pasting
 	for {
@@ -62,7 +114,7 @@ func (i *input) Read(p []byte) (int, error) {
 			if !pasting && !i.pasting && !bytes.Contains(got, []byte(pasteBegins)) {
 				got = thin(got)
 			}
-			return copy(p, got), err
+			return got, err
 		}
 	}
 }

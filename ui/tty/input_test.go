@@ -75,10 +75,10 @@ func TestCutSequences(t *testing.T) {
 		in   []chunk
 		want string // the reads, with a bar between them
 	}{
-		"keys":                  {[]chunk{{0, "a\x1b[A"}, {0, "b"}}, "a\x1b[A|b"},
-		"an escape":             {[]chunk{{0, "\x1b"}, {0, "j"}}, "\x1b|j"},
+		"keys":                  {[]chunk{{0, "a\x1b[A"}, {0, "b"}}, "a\x1b[Ab"},
+		"an escape":             {[]chunk{{0, "\x1b"}, {pause, "j"}}, "\x1b|j"},
 		"an arrow":              {[]chunk{{0, "\x1b["}, {pause, "A"}}, "\x1b[A"},
-		"a colour":              {[]chunk{{0, colour[:9]}, {pause, colour[9:] + "\x1b"}, {pause, "\\q"}}, colour + "\x1b\\q"},
+		"a colour":              {[]chunk{{0, colour[:9]}, {pause, colour[9:] + "\x1b"}, {pause, "\\q"}}, colour + "\x1b\\|q"},
 		"a mode":                {[]chunk{{0, "\x1b[?20"}, {time.Second, "26;2$y"}}, "\x1b[?2026;2$y"},
 		"a lost end":            {[]chunk{{0, colour}, {time.Minute, "q"}}, colour + "|q"},
 		"alt and a bracket":     {[]chunk{{0, "\x1b]"}, {time.Minute, "q"}}, "\x1b]|q"},
@@ -88,11 +88,47 @@ func TestCutSequences(t *testing.T) {
 		"ctrl+c":                {[]chunk{{0, "a" + colour}, {0, "\x03"}}, "a\x03"},
 		"ctrl+c at once":        {[]chunk{{0, "a" + colour + "\x03"}}, "a\x03"},
 		"ctrl+c of kitty":       {[]chunk{{0, "\x1bP1+r"}, {pause, "\x1b[99;5u"}}, "\x1b[99;5u"},
-		"ctrl+c in a paste":     {[]chunk{{0, pasteBegins + colour + "\x03" + colour + pasteEnds}}, pasteBegins + colour + "\x03" + colour + pasteEnds},
+		"ctrl+c in a paste":     {[]chunk{{0, pasteBegins + colour + "\x03" + colour + pasteEnds}}, pasteBegins + colour + "\x03|" + colour + pasteEnds},
 		"and ctrl+c ends it":    {[]chunk{{0, pasteBegins + "abc" + colour}, {0, "\x03"}}, pasteBegins + "abc" + pasteEnds + "\x03"},
 	} {
 		if got := strings.TrimSuffix(strings.Join(reads(true, c.in...), "|"), "|"); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestInterruptAhead: ctrl+c behind many keys is told before they are handed on; one in a paste, and one behind a
+// few keys, comes as a key.
+func TestInterruptAhead(t *testing.T) {
+	many := strings.Repeat("\x1b[A\x1b[B", 10_000)
+	for name, c := range map[string]struct {
+		in   []chunk
+		told bool
+	}{
+		"keys":                {[]chunk{{0, many + "\x03"}}, true},
+		"after a while":       {[]chunk{{0, many}, {0, "\x03"}}, true},
+		"of kitty":            {[]chunk{{0, many + "\x1b[99;5u"}}, true},
+		"behind a paste":      {[]chunk{{0, pasteBegins + "tp=4" + pasteEnds + many + "\x03"}}, true},
+		"a few keys":          {[]chunk{{0, "\x1b[A\x1b[B\x03"}}, false},
+		"in a paste":          {[]chunk{{0, many + pasteBegins + "a\x03b" + pasteEnds}}, false},
+		"in a paste in parts": {[]chunk{{0, many + pasteBegins + "a\x03b"}, {0, "c\x03d"}, {0, pasteEnds + "q"}}, false},
+		"keys alone":          {[]chunk{{0, many}}, false},
+	} {
+		source, handed, told := &chunks{rest: c.in, at: time.Unix(1000, 0)}, 0, -1
+		in := &input{from: source, ready: source.ready, now: func() time.Time { return source.at }}
+		in.interrupt = func(many bool) {
+			if many {
+				told = handed
+			}
+		}
+		for p := make([]byte, 4096); ; {
+			n, err := in.Read(p)
+			if handed += n; err != nil {
+				break
+			}
+		}
+		if (told >= 0) != c.told || told > 2*handedOn {
+			t.Errorf("%s: told after %d bytes of %d, want told %v", name, told, handed, c.told)
 		}
 	}
 }

@@ -38,12 +38,20 @@ type silence struct{}
 // Read ends the input.
 func (silence) Read([]byte) (int, error) { return 0, io.EOF }
 
+// readAhead is how many keys are read before they are handled: ctrl+c among them ends the program at once.
+const readAhead = 4096
+
 // Feed gives a program what its terminal sends, and follows it, until it is stopped. Unlike the reader of
 // the library it waits for no program that has ended: what was typed after its last key is dropped.
 func (r *Remote) Feed(env []string, p *tea.Program) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	events := make(chan uv.Event)
-	reader := uv.NewTerminalReader(&input{from: r.In, now: time.Now}, Getenv(env, "TERM"))
+	events := make(chan uv.Event, readAhead)
+	typed := &input{from: r.In, now: time.Now, interrupt: func(many bool) {
+		if many || len(events) > handedOn {
+			go p.Send(tea.Interrupt())
+		}
+	}}
+	reader := uv.NewTerminalReader(typed, Getenv(env, "TERM"))
 	go func() {
 		defer close(events)
 		_ = reader.StreamEvents(ctx, events) // ends with the connection

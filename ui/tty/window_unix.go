@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 // Window is the terminal that the program runs in: what is typed, and what is drawn on.
 type Window struct {
 	env    []string
-	input  keyboard
+	input  *keyboard
 	output *output
 	idle   *time.Timer
 	before *term.State // of the line discipline
@@ -33,7 +34,7 @@ const idleAfter = 500 * time.Millisecond
 // Open returns the terminal of the process. It calls idle when nothing has happened for a while.
 func Open(env []string, idle func()) *Window {
 	w := &Window{env: env, output: newOutput(os.Stdout), idle: time.AfterFunc(idleAfter, idle)}
-	w.input = keyboard{os.Stdin, &input{from: os.Stdin, ready: readable(os.Stdin), now: time.Now}}
+	w.input = &keyboard{file: os.Stdin, typed: &input{from: os.Stdin, ready: readable(os.Stdin), now: time.Now}}
 	w.before, _ = term.GetState(os.Stdin.Fd())
 	return w
 }
@@ -53,6 +54,12 @@ func (w *Window) Options() []tea.ProgramOption {
 		tea.WithWindowSize(columns, rows), asDrawn(),
 		tea.WithFilter(func(m tea.Model, msg tea.Msg) tea.Msg {
 			w.idle.Reset(idleAfter)
+			switch msg.(type) {
+			case tea.SuspendMsg:
+				w.input.paused.Store(true)
+			case tea.ResumeMsg:
+				w.input.paused.Store(false)
+			}
 			return usual(m, msg)
 		}),
 	}
@@ -75,6 +82,11 @@ func windowSize() (columns, rows int) {
 
 // Follow tells the program when the size changes, until it is stopped.
 func (w *Window) Follow(p *tea.Program) (stop func()) {
+	w.input.typed.interrupt = func(many bool) {
+		if many {
+			go p.Send(tea.Interrupt())
+		}
+	}
 	changed, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(changed, syscall.SIGWINCH)
 	go func() {
@@ -154,14 +166,32 @@ func CanSuspend() bool {
 	return err == nil && session != unix.Getpgrp()
 }
 
-// keyboard is what is typed: a file for the library, which sets the modes of the terminal.
+// keyboard is what is typed: a file for the library, which sets the modes of the terminal. It has no name: with one
+// the library would wait for the file, and not see what is read ahead of it.
 type keyboard struct {
-	*os.File
-	typed *input
+	file   *os.File
+	typed  *input
+	paused atomic.Bool // what comes is not the program's
 }
 
-// Read reads what was typed.
-func (k keyboard) Read(p []byte) (int, error) { return k.typed.Read(p) }
+// Close, Write and Fd are the file's.
+func (k *keyboard) Close() error                { return k.file.Close() }
+func (k *keyboard) Write(p []byte) (int, error) { return k.file.Write(p) }
+func (k *keyboard) Fd() uintptr                 { return k.file.Fd() }
+
+// attention is how often a reader looks whether it is to go on.
+const attention = 100 * time.Millisecond
+
+// Read reads what was typed, and nothing while the program is suspended.
+func (k *keyboard) Read(p []byte) (int, error) {
+	for !k.paused.Load() {
+		if k.typed.waits() || k.typed.ready(attention) {
+			return k.typed.Read(p)
+		}
+	}
+	time.Sleep(time.Millisecond) // the library goes on asking until it has stopped
+	return 0, nil
+}
 
 // readable returns what tells whether a file has more to read in time.
 func readable(f *os.File) func(within time.Duration) bool {
