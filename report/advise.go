@@ -64,7 +64,7 @@ func (a *Advice) Document() *Document {
 func (a *Advice) state() []Section {
 	m := a.Report.Memory
 	t := &Table{Head: []string{"", "", ""}}
-	if m.Fits {
+	if m.Fits { // what limits it is its step
 		for _, l := range a.Limits {
 			t.add(Word(l.Name), fine(record.Seconds, l.Seconds), Figure(record.Share, l.Share))
 		}

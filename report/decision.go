@@ -118,13 +118,16 @@ func Headline(r *engine.Report) string {
 
 // Verdict says in a few words whether a layout fits, and by how much.
 func Verdict(m *engine.Memory) string {
-	switch {
-	case m.Fit == engine.Tight && !m.Fits:
-		return "Tight: " + figure.GiB(m.Peak-m.Usable) + " GiB over, less than the error band"
-	case !m.Fits:
+	switch m.Fit {
+	case engine.Over:
 		return "Does not fit: " + figure.GiB(m.Peak-m.Usable) + " GiB too much"
-	case m.Fit == engine.Tight:
-		return "Tight: " + figure.GiB(m.Usable-m.Peak) + " GiB free, less than the error band"
+	case engine.Tight:
+		side, by := "free", m.Usable-m.Peak
+		if by < 0 {
+			side, by = "over", -by
+		}
+		return "Tight: " + figure.GiB(by) + " GiB " + side + ", less than the error band"
+	case engine.Fits:
 	}
 	return "Fits with " + figure.GiB(m.Usable-m.Peak) + " GiB free"
 }
@@ -174,8 +177,10 @@ func (d *Decision) fit() Section {
 		s.say(capital(m.Reason))
 	case m.HasMargin():
 		s.say(free + "; more than the safety margin of " + margin + ".")
-	default:
+	case m.Fit == engine.Tight:
 		s.say(free + "; less than the safety margin of " + margin + ": it may run out of memory.")
+	default:
+		s.say(free + "; less than the safety margin of " + margin + ".")
 	}
 	s.add(memoryPicture(m))
 	return s

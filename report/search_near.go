@@ -58,8 +58,12 @@ func roomWords(m *engine.Memory) string {
 		return fmt.Sprintf("The best layout has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), figure.GiB(m.Slip()))
 	}
 	headroom := math.Ceil(100 * float64(m.Margin()/m.Usable))
-	return fmt.Sprintf("The best layout may not fit: it has %s, less than 5 %% or the error band of its memory (%s, %s GiB). --headroom %.0f%% leaves out such layouts.",
-		free, m.Band("±"), figure.GiB(m.Slip()), headroom)
+	state, than := "is tight", "the error band of its memory"
+	if m.Fit != engine.Tight {
+		state, than = "fits, but without the usual margin", "5 % of it; the error band is"
+	}
+	return fmt.Sprintf("The best layout %s: it has %s, less than %s (%s, %s GiB). --headroom %.0f%% leaves out such layouts.",
+		state, free, than, m.Band("±"), figure.GiB(m.Slip()), headroom)
 }
 
 // nearWords tells how many layouts are within a distance of the best.

@@ -68,7 +68,7 @@ func accepts(s *engine.Setup) func(*engine.Setup) bool {
 // makeMove applies a move of the advice, as one step that can be undone.
 func (m *Model) makeMove(move *advise.Move) overlay.Action {
 	setup, what := move.Setup, "advice"
-	if move.Fits && !m.now.report.Memory.Fits {
+	if move.Report.Memory.Fit == engine.Fits && m.now.report.Memory.Fit != engine.Fits {
 		what = "it fits"
 	}
 	return closing(state.Action{Verb: state.UseSetup, Setup: &setup, Text: what})

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
@@ -94,7 +95,11 @@ func (m *Model) urgent(f *footer) {
 		if !f.fits(text, lines) {
 			text = cause(text)
 		}
-		f.say(themes.Bad, g.Cross+" ", text, lines)
+		role, mark := themes.Bad, g.Cross+" "
+		if report.Memory.Fit == engine.Tight {
+			role, mark = themes.Warn, "! "
+		}
+		f.say(role, mark, text, lines)
 		f.say(themes.Text, "  ", m.fixesLine(f.w-2), 1)
 	case len(m.fresh) > 0:
 		f.say(themes.Warn, "! ", warning(m.fresh), 2)

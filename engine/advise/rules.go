@@ -310,14 +310,12 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 	}
 	switch m := r.Move; {
 	case m == nil: // it cannot be applied here
-	case !m.Fits:
+	case m.Report.Memory.Fit == engine.Over:
 		r.Verdict, r.Why = NoFit, fmt.Sprintf("the fullest rank needs %.1f GiB", m.Report.Memory.Peak.GiB())
+	case !a.report.Memory.Fits && m.Report.Memory.Fit == engine.Tight:
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("tight with %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.Cautious)
 	case !a.report.Memory.Fits:
-		tight := ""
-		if m.Report.Memory.Fit == engine.Tight {
-			tight = " with less free than the error band"
-		}
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("fits in %.1f GiB%s, at %.3g s per step", m.Report.Memory.Peak.GiB(), tight, m.Cautious)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("fits in %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.Cautious)
 	case m.Speed > 1:
 		r.Verdict, r.Why = Agrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.Cautious, a.step)
 	default:

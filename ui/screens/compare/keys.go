@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"meshscope/engine"
 	"meshscope/report"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
@@ -143,7 +144,7 @@ func (v *View) Status(in *screen.Context) string {
 		if a := &v.alone; v.row < len(a.list) {
 			m := &a.list[v.row]
 			text = m.Name + ": " + report.LayoutWords(&m.Setup, nil)
-			if m.Report.Memory != nil && !m.Report.Memory.Fits {
+			if m.Report.Memory != nil && m.Report.Memory.Fit == engine.Over {
 				text = m.Name + ": " + m.Report.Memory.Reason
 			}
 		}

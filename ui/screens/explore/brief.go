@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -35,7 +36,7 @@ func Brief(in *screen.Context, before Vital) []Figure {
 	r := in.Report
 	speed, muted := "MFU", themes.Muted
 	word, role := screen.Fit(r.Memory)
-	if !r.Memory.Fits {
+	if r.Memory.Fit == engine.Over {
 		speed = "reach"
 	}
 	step := 0.0

@@ -97,7 +97,7 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 		value: mfu, brief2: mfu,
 		bar: widget.Gauge{Value: now.MFU, Full: 100, Fill: themes.Compute},
 	}
-	if !m.Fits {
+	if m.Fit == engine.Over {
 		speed.name, speed.brief = "would reach", "reach"
 		speed.value, speed.brief2 = mfu+" MFU", mfu
 	}

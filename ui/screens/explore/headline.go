@@ -3,6 +3,7 @@ package explore
 import (
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -21,7 +22,7 @@ func Headline(in *screen.Context, w int) string {
 	_, role := screen.Fit(m)
 	verdict, step := report.Verdict(m), bandOf(in, &t.Evidence).Of(figure.Seconds(t.Step))
 	takes := "; a step takes "
-	if !m.Fits {
+	if m.Fit == engine.Over {
 		takes = "; a step would take "
 	}
 	why := ""

@@ -349,7 +349,7 @@ func (t *table) status(in *screen.Context) string {
 	if list := errors(chosen.Report.Problems); len(list) > 0 {
 		return chosen.Info.Name + ": " + list[0].Message
 	}
-	if m := chosen.Report.Memory; m != nil && !m.Fits {
+	if m := chosen.Report.Memory; m != nil && m.Fit == engine.Over {
 		return chosen.Info.Name + ": " + m.Reason
 	}
 	i := slices.IndexFunc(t.rows, func(r row) bool { return in.Setup != nil && r.Info.Kind == in.Setup.Schedule })

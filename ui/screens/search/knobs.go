@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"meshscope/engine"
 	find "meshscope/engine/search"
 	"meshscope/launch"
 	"meshscope/report/figure"
@@ -97,8 +98,8 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 		texts = append(texts, words)
 	}
 	name, remark := "RANKING CONFIDENCE", ""
-	if a.room.mark() != "" { // in the heading, which is on the smallest screen too
-		name, remark = "CONFIDENCE", "tight"
+	if a.room.fit == engine.Tight { // in the heading, which is on the smallest screen too
+		name, remark = "CONFIDENCE", string(a.room.fit)
 	}
 	lines := []string{in.HeadingIn(themes.Warn, w, name, "", remark)}
 	for _, text := range texts {

@@ -11,14 +11,15 @@ import (
 // room is how far the memory of a layout is from the capacity, and how far the model
 // of memory may be off.
 type room struct {
-	fits bool
+	fit  engine.Fit
+	fits bool // the peak is at most the usable memory
 	free units.Bytes
 	slip units.Bytes // by how much the peak may be wrong; 0: unknown
 	sure bool        // it leaves the margin free (engine.Memory.Margin)
 }
 
 func roomOf(m *engine.Memory) room {
-	return room{fits: m.Fits, free: m.Usable - m.Peak, slip: m.Slip(), sure: m.HasMargin()}
+	return room{fit: m.Fit, fits: m.Fits, free: m.Usable - m.Peak, slip: m.Slip(), sure: m.HasMargin()}
 }
 
 // mark stands before a peak that leaves no margin.
@@ -34,7 +35,11 @@ func (r *room) doubt(sign string) string {
 	if !r.fits || r.sure {
 		return ""
 	}
-	return fmt.Sprintf("tight: %s GiB free %s%s", figure.GiB(r.free), sign, figure.GiB(r.slip))
+	word := "no margin"
+	if r.fit == engine.Tight {
+		word = string(r.fit)
+	}
+	return fmt.Sprintf("%s: %s GiB free %s%s", word, figure.GiB(r.free), sign, figure.GiB(r.slip))
 }
 
 // brief returns the same in few cells, also where it is sure to fit.

@@ -3,6 +3,7 @@ package search
 import (
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -72,8 +73,12 @@ func (v *View) besideOwn(in *screen.Context, r *row) string {
 		all := r.perGPU * float64(r.setup.GPUs) / (own.perGPU * float64(own.setup.GPUs))
 		than = " per GPU and " + moreWords(all) + " in total" + than + " on " + figure.Comma(own.setup.GPUs) + " GPUs"
 	}
-	if !own.fits {
+	switch own.room.fit {
+	case engine.Over:
 		than += ", which does not fit"
+	case engine.Tight:
+		than += ", which is tight"
+	case engine.Fits:
 	}
 	return moreWords(r.perGPU/own.perGPU) + " tokens/s" + than + "; "
 }
