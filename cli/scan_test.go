@@ -23,7 +23,7 @@ type scanPoint struct {
 // Every point of a scan is what eval says of its layout.
 func TestScanEqualsEval(t *testing.T) {
 	for figure, path := range map[string][2]string{
-		"step": {"time", "step_seconds"}, "peak": {"memory", "peak_bytes"}, "mfu": {"throughput", "mfu"}, "bubble": {"pipeline", "bubble_over_ideal"},
+		"step": {"time", "step_seconds"}, "peak": {"memory", "peak_bytes"}, "mfu": {"throughput", "mfu"}, "compute": {"time", "compute_seconds"},
 	} {
 		code, stdout, stderr := run(t, "scan", "--x", "tp=2..8", "--by", "pp", "--y", figure, "--json", "--tp", "8", "--pp", "2", "--gbs", "512")
 		if code != 0 {

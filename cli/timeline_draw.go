@@ -48,7 +48,7 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 		out.printf("%s\n", report.Wrap(fmt.Sprintf(format, args...), width))
 	}
 	say("%s  pp %d  vpp %d  micro-batches %d", spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches)
-	say("ends after %s%s; %s, %s of its work", d.time(t.Makespan), d.exact, d.bubbleText(), figure.FinePercent(t.BubbleOverIdeal()))
+	say("ends after %s%s; %s", d.time(t.Makespan), d.exact, d.bubbleText())
 	d.sayMore(say)
 	idle, live := make([]string, spec.Ranks), make([]string, spec.Ranks)
 	for rank, s := range t.Ranks {

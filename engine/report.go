@@ -104,9 +104,18 @@ type Time struct {
 	Compute   units.Seconds `json:"compute_seconds"`
 	Recompute units.Seconds `json:"recompute_seconds"`
 	Bubble    units.Seconds `json:"bubble_seconds"`
+	Share     float64       `json:"bubble_share"` // of the step: OfBubble
 	Exposed   units.Seconds `json:"exposed_communication_seconds"`
 	Optimizer units.Seconds `json:"optimizer_seconds"`
 	Evidence                // of Step
+}
+
+// OfBubble returns the idle time of the slowest rank as a share of its step: what is headed bubble.
+func (t *Time) OfBubble() float64 {
+	if t.Step <= 0 {
+		return 0
+	}
+	return float64(t.Bubble / t.Step)
 }
 
 // Throughput is the step time in other words. MFU counts model FLOPs only, HFU

@@ -49,6 +49,7 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 	}
 	t.Exposed = links.Exposed() + blocked + zero + tail
 	t.Step = t.Compute + t.Recompute + t.Bubble + t.Exposed + t.Optimizer
+	t.Share = t.OfBubble()
 	if e.record.On() {
 		e.recordStep(s, t, onRank{rank, slowest}, &links, length, zero+tail)
 	}
@@ -251,6 +252,10 @@ func (e *Evaluator) recordStep(s *Setup, t *Time, on onRank, links *step.Links, 
 		"the sum over dimensions; data-parallel traffic after the end of compute is the slowest rank's", "send/recv between stages, which is in the bubble", operands...)
 	figure("step", "time of one optimizer step", "{time.compute} + {time.recompute} + {time.bubble} + {time.exposed} + {time.optimizer}", t.Step,
 		"the sum of its parts"+of, "stragglers, power limits, data loading, checkpoints, restarts")
+	e.record.Figure(record.Entry{
+		ID: "time.bubble-share", Name: "bubble: idle share of the step" + of, Symbol: "bubble of the step", Unit: record.Share,
+		Formula: "{time.bubble} / {time.step}", Value: t.Share, Source: "idle time of the slowest rank over its whole step; simulated", Simulated: true,
+	})
 }
 
 // waits returns the formulas of the time in which a rank waits for its own messages.

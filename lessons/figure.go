@@ -89,10 +89,6 @@ func derivedFigures() []derived {
 		})},
 		{Name{"longest_sequence", "memory.longest-sequence", "longest sequence that fits with its margin", false}, record.Count, limit(func(l *fit.Limits) int { return l.Seq })},
 		{Name{"largest_micro_batch", "memory.largest-micro-batch", "largest micro-batch that fits with its margin", false}, record.Count, limit(func(l *fit.Limits) int { return l.MBS })},
-		{Name{"bubble_share", "time.bubble-share", "bubble of the slowest rank as a share of the step, as the screens head it", false}, record.Share, func(s *Side) (float64, bool) {
-			t := s.Report.Time
-			return float64(t.Bubble / max(t.Step, 1e-12)), true
-		}},
 		{Name{"causal_contiguous", "attention.causal-contiguous", "attention work of the busiest CP rank over the mean, sequence cut in order", false}, record.Count, imbalance(false)},
 		{Name{"causal_zigzag", "attention.causal-zigzag", "the same, sequence cut zig-zag", false}, record.Count, imbalance(true)},
 	}

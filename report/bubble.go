@@ -9,10 +9,10 @@ import (
 
 // BubbleOfStep returns the bubble: the idle time of the slowest rank as a share of its step.
 func BubbleOfStep(r *engine.Report) float64 {
-	if r == nil || r.Time == nil || r.Time.Step <= 0 {
+	if r == nil || r.Time == nil {
 		return 0
 	}
-	return float64(r.Time.Bubble / r.Time.Step)
+	return r.Time.OfBubble()
 }
 
 // OfStep says what a bubble is a share of.

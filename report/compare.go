@@ -149,10 +149,10 @@ func nothing(v *float64) bool { return v == nil || *v == 0 }
 // shortName returns a name that fits the column.
 func shortName(d *compare.Delta) string {
 	switch d.ID {
-	case "pipeline.bubble-over-ideal":
-		return "bubble over its work"
-	case "pipeline.bubble-over-total":
-		return "bubble of all ranks"
+	case "time.bubble-share":
+		return "bubble of the step"
+	case "pipeline.bubble-closed-form":
+		return "(p-1)/m, over ideal"
 	}
 	return d.Name
 }

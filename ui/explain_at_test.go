@@ -55,7 +55,7 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		{PipelineTab, []string{"end"}, "stage.0.time", ""},
 		{PipelineTab, []string{"down", "home"}, "time.bubble", ""}, // rank 1 has the head, and so the most work
 		{PipelineTab, []string{"home", "n"}, "pipeline.bubble-over-total", ""},
-		{PipelineTab, []string{"t", "down"}, "pipeline.bubble-over-ideal", "schedule "},
+		{PipelineTab, []string{"t", "down"}, "time.bubble-share", "schedule "},
 		{SearchTab, nil, ranked, "rank 1 of the search"},
 		{SearchTab, []string{"right"}, "time.step", "rank 1 of the search"},
 		{SearchTab, []string{"right", "right", "right", "down"}, "throughput.mfu", "rank 2 of the search"},

@@ -108,8 +108,8 @@ func Reports(a, b Side) Comparison {
 		{"throughput.hfu", "HFU"},
 	})
 	c.list(GroupPipeline, []named{
-		{"pipeline.bubble-over-ideal", "bubble over the work of the slowest rank"},
-		{"pipeline.bubble-over-total", "bubble over the time of all ranks"},
+		{"time.bubble-share", "bubble of the slowest rank's step"},
+		{"pipeline.bubble-closed-form", "(p-1)/m and its kin, over ideal"},
 		{"pipeline.stages", "stages"},
 		{"pipeline.microbatches", "micro-batches"},
 	})

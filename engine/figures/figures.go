@@ -75,6 +75,7 @@ func listReport(r *engine.Report, add func(string, float64, record.Unit)) {
 	add("time.compute", float64(t.Compute), record.Seconds)
 	add("time.recompute", float64(t.Recompute), record.Seconds)
 	add("time.bubble", float64(t.Bubble), record.Seconds)
+	add("time.bubble-share", t.Share, record.Share)
 	add("time.exposed", float64(t.Exposed), record.Seconds)
 	add("time.optimizer", float64(t.Optimizer), record.Seconds)
 	band(&t.Evidence, "time", add)

@@ -22,7 +22,7 @@ func Words() []Word {
 		{"peak", "memory.peak", "memory of the fullest rank"},
 		{"mfu", "throughput.mfu", "MFU"},
 		{"tokens", "throughput.tokens-per-second-per-gpu", "tokens per second per GPU"},
-		{"bubble", "pipeline.bubble-over-ideal", "bubble over the work of the slowest rank"},
+		{"bubble", "time.bubble-share", "bubble: idle share of the slowest rank's step"},
 		{"exposed", "time.exposed", "exposed communication"},
 		{"compute", "time.compute", "time of compute"},
 		{"recompute", "time.recompute", "time of recomputation"},

@@ -13,7 +13,7 @@ import (
 // of the row.
 func (v *View) Figure(in *screen.Context) string {
 	if v.table.open {
-		return "pipeline.bubble-over-ideal"
+		return "time.bubble-share"
 	}
 	s, ok := v.spotAtCursor(in)
 	if !ok {

@@ -27,7 +27,7 @@ func (v *View) Figure(in *screen.Context) string {
 	}
 	id := map[string]string{
 		"step": "time.step", "mfu": "throughput.mfu", "peak": "memory.peak", "free": "memory.free",
-		"days": "run.days", "cost": "run.cost", "bubble": "time.bubble", "comm": "time.exposed",
+		"days": "run.days", "cost": "run.cost", "bubble": "time.bubble-share", "comm": "time.exposed",
 	}[v.table.all[v.table.column].id]
 	if id == "" {
 		return ranking
