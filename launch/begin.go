@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 
 	"meshscope/engine/knob"
@@ -22,10 +23,14 @@ func Begin(d *setupdoc.Document, lib setupdoc.Library, limit func(*search.Query)
 	}
 	draft, err := d.Draft(lib)
 	if err != nil {
+		b.Err = cmp.Or(b.Err, err)
 		return b
 	}
-	if q, err := search.Begin(draft, limit); err == nil {
-		b.Query = q
+	q, err := search.Begin(draft, limit)
+	if err != nil {
+		b.Err = cmp.Or(b.Err, err)
+		return b
 	}
+	b.Query = q
 	return b
 }

@@ -39,7 +39,7 @@ import (
 type Options struct {
 	Setup   engine.Setup     // empty: the built-in start
 	Library *presets.Library // nil: the built-in one
-	// Query finds the layout to open with in place of Setup's. A frame says that it searches, and any key
+	// Query finds the layout to open with in place of Setup's. A frame says that it searches, and enter
 	// ends it. nil: Setup is what to open with.
 	Query *search.Query
 	Fixed knob.Set // what flags have given of Setup

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 
 	tea "charm.land/bubbletea/v2"
@@ -76,9 +77,8 @@ func (m *Model) again(a state.Action) tea.Cmd {
 	if of.Setup, of.Err = draft.Resolve(); of.Err != nil {
 		return m.do(notTaken(of.Err))
 	}
-	q, err := search.Begin(draft, launch.Limit)
-	if err == nil {
-		of.Query = q
+	if of.Query, of.Err = search.Begin(draft, launch.Limit); of.Err != nil {
+		return m.do(notTaken(of.Err))
 	}
 	return m.choose(of, note)
 }
@@ -91,21 +91,33 @@ func (m *Model) drop() {
 	}
 }
 
-// waits holds what is typed while a layout is searched: esc goes back, enter takes the best one so far,
-// other keys wait for the layout. Of the start any key takes the best one so far.
+// waits holds what is typed while a layout is searched, in its order: esc goes back, enter takes the best one so
+// far unless something waits before it.
 func (m *Model) waits(msg tea.Msg) tea.Cmd {
 	c := m.choosing
 	key, pressed := msg.(tea.KeyPressMsg)
 	switch {
-	case pressed && (c.note == "" || key.String() == "enter"):
+	case pressed && key.String() == "enter" && len(c.held) == 0:
 		c.stop()
-	case pressed && key.String() == "esc":
+	case pressed && key.String() == "esc" && c.note != "":
 		m.drop()
-		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: "as it was: the search for a layout was stopped"})
+		text := "as it was: the search for a layout was stopped"
+		if n := len(c.held); n > 0 {
+			text += ", and " + typedWords(n) + " dropped"
+		}
+		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: text})
 	default:
 		c.held = append(c.held, msg)
 	}
 	return nil
+}
+
+// typedWords counts what was typed during a search.
+func typedWords(n int) string {
+	if n == 1 {
+		return "the key typed meanwhile is"
+	}
+	return fmt.Sprintf("the %d keys typed meanwhile are", n)
 }
 
 // takeChosen takes the layout that was found, then what was typed meanwhile.
@@ -115,12 +127,28 @@ func (m *Model) takeChosen(msg chosenMsg) tea.Cmd {
 		return nil
 	}
 	m.drop()
-	if c.note == "" {
-		return m.openChosen(msg)
+	var cmds []tea.Cmd
+	switch {
+	case c.note == "":
+		cmds = append(cmds, m.openChosen(msg))
+	case msg.err != nil:
+		err := msg.err
+		if n := len(c.held); n > 0 {
+			err = fmt.Errorf("%w; %s dropped", err, typedWords(n))
+		}
+		return m.do(notTaken(err))
+	default:
+		cmds = append(cmds, m.do(m.chosenAction(c, &msg)))
 	}
-	if msg.err != nil {
-		return m.do(notTaken(msg.err))
+	for _, held := range c.held {
+		_, cmd := m.update(held)
+		cmds = append(cmds, cmd)
 	}
+	return tea.Batch(cmds...)
+}
+
+// chosenAction takes a layout that was found for another model or machine, and says what it is.
+func (m *Model) chosenAction(c *choice, msg *chosenMsg) state.Action {
 	note := c.note
 	if msg.chosen != nil {
 		note += ", " + msg.chosen.Brief(figure.Comma)
@@ -128,12 +156,7 @@ func (m *Model) takeChosen(msg chosenMsg) tea.Cmd {
 	if fixed := state.FixedWords(c.of.Fixed, &msg.setup); fixed != "" {
 		note += ", fixed: " + fixed
 	}
-	cmds := []tea.Cmd{m.do(state.Action{Verb: state.UseSetup, Setup: &msg.setup, Fixed: &c.of.Fixed, Text: note})}
-	for _, held := range c.held {
-		_, cmd := m.update(held)
-		cmds = append(cmds, cmd)
-	}
-	return tea.Batch(cmds...)
+	return state.Action{Verb: state.UseSetup, Setup: &msg.setup, Fixed: &c.of.Fixed, Text: note}
 }
 
 // openChosen opens with the layout that was found: there is nothing before it to go back to.

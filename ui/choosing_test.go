@@ -28,7 +28,7 @@ func finding(found engine.Setup) func(*Options) {
 	}
 }
 
-// TestOpensWithWhatIsFound: while a layout is searched a frame says so, any key ends the search,
+// TestOpensWithWhatIsFound: while a layout is searched a frame says so, enter ends the search,
 // and what it has found opens without a step to go back to.
 func TestOpensWithWhatIsFound(t *testing.T) {
 	found := presets.StartSetup()
@@ -37,16 +37,53 @@ func TestOpensWithWhatIsFound(t *testing.T) {
 	m := New(o)
 	cmd := m.search(search.Begun{Setup: o.Setup, Query: o.Query}, "")
 	send(m, tea.WindowSizeMsg{Width: 80, Height: 24})
-	if text := screenText(m); !strings.Contains(text, "searching for the best layout of Llama-3.1 70B") || !strings.Contains(text, "any key") {
+	if text := screenText(m); !strings.Contains(text, "searching for the best layout of Llama-3.1 70B") || !strings.Contains(text, "enter takes") {
 		t.Fatalf("no word of the search:\n%s", text)
 	}
-	send(m, press("x"))
+	send(m, press("enter"))
 	m.Update(cmd())
 	if m.state.Setup != found || m.state.Past() != 0 || m.start.Setup != found {
 		t.Errorf("opens with %+v, %d steps back", m.state.Setup.Layout, m.state.Past())
 	}
 	if text := screenText(m); strings.Contains(text, "searching for") || !strings.Contains(text, "best of 28,740") {
 		t.Errorf("after the search:\n%s", text)
+	}
+}
+
+// TestKeysWaitForTheLayout: what is typed during a search acts in its order on what is found, enter among it too, at
+// the start as for another model; esc goes back and says how many were dropped.
+func TestKeysWaitForTheLayout(t *testing.T) {
+	model, err := presets.Default().Model("llama3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := presets.StartSetup()
+	for _, start := range []bool{true, false} {
+		m := sample(t, 120, 36, finding(found))
+		cmd := m.search(search.Begun{Setup: found, Query: &search.Query{Setup: found}}, "")
+		if !start {
+			m.drop()
+			cmd = m.do(state.Action{Verb: state.UseModel, Model: &model})
+		}
+		for _, key := range []string{"down", "2", "enter", "tab", "tab"} { // pp 2, and to Pipeline
+			send(m, press(key))
+		}
+		if text := screenText(m); !strings.Contains(text, "5 keys wait") {
+			t.Errorf("start %v: no word of the keys:\n%s", start, text)
+		}
+		m.choosing.stop()
+		finishAll(m, cmd)
+		if m.state.Setup.PP != 2 || tabName(m.state.Tab) != "Pipeline" || m.choosing != nil {
+			t.Errorf("start %v: pp %d on %s", start, m.state.Setup.PP, tabName(m.state.Tab))
+		}
+	}
+	m := sample(t, 120, 36, finding(found))
+	m.do(state.Action{Verb: state.UseModel, Model: &model})
+	for _, key := range []string{"down", "enter", "esc"} {
+		send(m, press(key))
+	}
+	if note := m.state.Note.Text; m.choosing != nil || !strings.Contains(note, "the 2 keys typed meanwhile are dropped") {
+		t.Errorf("after esc: %q", note)
 	}
 }
 
@@ -79,8 +116,8 @@ func TestSearchesAgain(t *testing.T) {
 			t.Errorf("%s: esc leaves %+v", tabName(tab), m.state.Setup.Layout)
 		}
 		cmd = m.do(state.Action{Verb: state.UseModel, Model: &model})
-		send(m, press("down"))
 		send(m, press("enter"))
+		send(m, press("down"))
 		m.Update(cmd())
 		if m.state.Setup != found || m.choosing != nil {
 			t.Errorf("%s: %+v, %q", tabName(tab), m.state.Setup.Layout, m.state.Note.Text)

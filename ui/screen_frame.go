@@ -2,6 +2,7 @@ package ui
 
 import (
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -285,12 +286,19 @@ func (m *Model) choosingFrame() []string {
 	s := &m.choosing.of.Query.Setup
 	in := &screen.Context{Setup: s, Theme: t, Glyphs: m.look.glyphs}
 	f.Put(frame.Rect{W: w, H: 1}, []string{widget.NewLine(w).Put(t.Paint(themes.Title), "meshscope").String()})
-	lines := []string{
-		"searching for the best layout of " + s.Model.Name + " on " + figure.Comma(s.GPUs) + " " + m.look.glyphs.Times + " " + s.Cluster.GPU.Name,
-		"any key opens with the best one so far",
+	how := []string{"enter takes the best one so far"}
+	switch n := len(m.choosing.held); {
+	case n == 1:
+		how[0] = "1 key waits for it"
+	case n > 1:
+		how[0] = figure.Comma(n) + " keys wait for it"
 	}
 	if m.choosing.note != "" {
-		lines[1] = "enter takes the best one so far, esc goes back"
+		how = append(how, "esc goes back")
+	}
+	lines := []string{
+		"searching for the best layout of " + s.Model.Name + " on " + figure.Comma(s.GPUs) + " " + m.look.glyphs.Times + " " + s.Cluster.GPU.Name,
+		strings.Join(how, ", "),
 	}
 	for i, role := range []themes.Role{themes.Strong, themes.Muted} {
 		text := in.Cut(lines[i], w)

@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -18,7 +19,7 @@ const MaxCuts = 1 << 20
 type Begun struct {
 	Setup engine.Setup // with the defaults of what is not given
 	Query *Query       // nil: a degree is given, or nothing can be searched
-	// Err is why the words make no setup; of a query it counts where that finds nothing.
+	// Err is why the words make no setup, or cannot be searched; of a query it counts where that finds nothing.
 	Err   error
 	Fixed knob.Set // what was given, knob by knob; nothing of a setup that was given as a whole
 }
@@ -68,7 +69,7 @@ func Begin(d knob.Draft, limit func(*Query)) (*Query, error) {
 	limit(q)
 	p, err := q.Problem()
 	if err == nil && p.Cuts(MaxCuts) > MaxCuts {
-		err = errors.New("the search space is too large")
+		err = fmt.Errorf("too many layouts to search, of at most %d cuts of the GPUs: give a degree, such as tp 8", MaxCuts)
 	}
 	return q, err
 }

@@ -20,7 +20,7 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 	best := &r.Best[0]
 	c.fill(q, &best.Setup)
 	if c.Over = best.Report.Memory.Peak - best.Report.Memory.Usable; c.Over <= 0 { // the search before was stopped
-		c.Found, c.Over = true, 0
+		c.Found, c.least, c.Over = true, true, 0
 		return best.Setup
 	}
 	c.Smallest = q.smallest(ctx, p.Workers)

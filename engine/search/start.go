@@ -32,6 +32,7 @@ type Chosen struct {
 	Space    Space  `json:"-"` // that was searched
 	TP       int    `json:"-"` // of the layout that was found
 	node     int    // GPUs of a node
+	least    bool   // found, and the one that needs least memory: the search for the best was stopped
 }
 
 // Words tell in one line where the layout comes from; number writes a count.
@@ -41,6 +42,8 @@ func (c *Chosen) Words(number func(int) string) string {
 		first = "the first "
 	}
 	switch {
+	case c.Found && c.least:
+		return fmt.Sprintf("layout not given: of %s%s the one that needs least memory; --tp %d to set one yourself", first, number(c.Layouts), c.TP)
 	case c.Found:
 		return fmt.Sprintf("layout not given: best of %s%s; --tp %d to set one yourself", first, number(c.Layouts), c.TP)
 	case c.Over > 0:
@@ -62,6 +65,8 @@ func (c *Chosen) Brief(number func(int) string) string {
 		first = "the first "
 	}
 	switch {
+	case c.Found && c.least:
+		return fmt.Sprintf("the one of %s%s layouts that needs least memory", first, number(c.Layouts))
 	case c.Found:
 		return fmt.Sprintf("best of %s%s layouts", first, number(c.Layouts))
 	case c.Over > 0:

@@ -9,4 +9,6 @@ import (
 var OpenWithin = open
 
 // Patient returns a file of which no read waits longer than wait.
-func Patient(file io.ReadCloser, wait time.Duration) io.Reader { return &patient{file, wait} }
+func Patient(file io.ReadCloser, wait time.Duration) io.Reader {
+	return &patient{file: file, wait: wait}
+}

@@ -92,31 +92,46 @@ func (p pipe) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// patient is a file without deadlines of which no read waits longer than wait.
+// patient is a file without deadlines of which no read waits longer than wait. A blocked read cannot be cancelled:
+// the next one waits for the same.
 type patient struct {
-	file io.ReadCloser
-	wait time.Duration
+	file    io.ReadCloser
+	wait    time.Duration
+	reading chan part // nil: nothing is read just now
+	rest    part      // what was read and not returned yet
+}
+
+// part is what a read gave.
+type part struct {
+	text []byte
+	err  error
 }
 
 // Read waits for data, no longer than p.wait.
 func (p *patient) Read(b []byte) (int, error) {
-	type part struct {
-		text []byte
-		err  error
+	if len(p.rest.text) == 0 && p.rest.err == nil {
+		if p.reading == nil {
+			reading, text := make(chan part, 1), make([]byte, len(b))
+			p.reading = reading
+			go func() {
+				n, err := p.file.Read(text)
+				reading <- part{text[:n], err}
+			}()
+		}
+		select {
+		case p.rest = <-p.reading:
+			p.reading = nil
+		case <-time.After(p.wait):
+			return 0, ErrWait
+		}
 	}
-	done := make(chan part, 1)
-	room := len(b)
-	go func() { // leaks where nothing comes: a blocked read cannot be cancelled
-		text := make([]byte, room)
-		n, err := p.file.Read(text)
-		done <- part{text[:n], err}
-	}()
-	select {
-	case got := <-done:
-		return copy(b, got.text), got.err
-	case <-time.After(p.wait):
-		return 0, ErrWait
+	n := copy(b, p.rest.text)
+	if p.rest.text = p.rest.text[n:]; len(p.rest.text) > 0 {
+		return n, nil
 	}
+	err := p.rest.err
+	p.rest.err = nil
+	return n, err
 }
 
 // Close closes the file.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -120,8 +121,29 @@ func TestPatience(t *testing.T) {
 	if n, err := input.Patient(read, time.Minute).Read(b); string(b[:n]) != "text" || err != nil {
 		t.Errorf("%q, %v", b[:n], err)
 	}
-	if _, err := input.Patient(read, pipeWait).Read(b); !errors.Is(err, input.ErrWait) {
-		t.Error(err)
+	waiting := input.Patient(read, pipeWait)
+	if _, err := waiting.Read(b); !errors.Is(err, input.ErrWait) {
+		t.Fatal(err)
 	}
+	before := runtime.NumGoroutine()
+	for range 10 { // the read that waits is one
+		if _, err := waiting.Read(b[:2]); !errors.Is(err, input.ErrWait) {
+			t.Error(err)
+		}
+	}
+	if now := runtime.NumGoroutine(); now > before+5 { // other tests run beside it
+		t.Errorf("%d goroutines, %d after the first read", now, before)
+	}
+	_, _ = write.WriteString("text")
 	_ = write.Close()
+	var late []byte
+	for {
+		n, err := waiting.Read(b[:2])
+		if late = append(late, b[:n]...); err != nil && !errors.Is(err, input.ErrWait) {
+			break
+		}
+	}
+	if string(late) != "text" {
+		t.Errorf("%q comes late", late)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/model"
 	"meshscope/presets"
 	"meshscope/presets/published"
 )
@@ -80,4 +81,31 @@ func stated(v []string, r *published.Run, title string) {
 		v[9] = string(s.Cluster.Calibration.For(s.Stack).Run(&s.Software).Dispatcher)
 	}
 	v[10], v[11] = strings.ReplaceAll(title, ",", ":"), strings.ReplaceAll(cmp.Or(r.Source, title), ",", ";")
+}
+
+// TestShapeTellsModelsApart: a model whose heads or latent ranks have another width is not the one whose run was
+// published.
+func TestShapeTellsModelsApart(t *testing.T) {
+	of, err := presets.Default().Model("deepseek-v3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*model.Model){
+		"head_dim":         func(m *model.Model) { m.HeadDim /= 2 },
+		"q_lora_rank":      func(m *model.Model) { m.QLoraRank = 0 },
+		"kv_lora_rank":     func(m *model.Model) { m.KVLoraRank /= 2 },
+		"no latent ranks":  func(m *model.Model) { m.KVLoraRank = 0 },
+		"qk_nope_head_dim": func(m *model.Model) { m.QKNopeDim /= 2 },
+		"qk_rope_head_dim": func(m *model.Model) { m.QKRopeDim /= 2 },
+		"v_head_dim":       func(m *model.Model) { m.VHeadDim /= 2 },
+	} {
+		other := of
+		if change(&other); hardware.Shape(&other) == hardware.Shape(&of) {
+			t.Errorf("%s: the same shape %s", name, hardware.Shape(&of))
+		}
+	}
+	renamed := of
+	if renamed.Name = "another"; hardware.Shape(&renamed) != hardware.Shape(&of) {
+		t.Error("a name makes another shape")
+	}
 }
