@@ -12,12 +12,12 @@ import (
 
 // TestTerminalAnswersAndKeys: a terminal that answers 300 times, with a key after each answer, while the
 // program starts. It goes on taking keys: it ends when it is asked to. MESHSCOPE_STARTS says how often it is
-// started; 600 times with MESHSCOPE_DEEP.
+// started; 100 times with MESHSCOPE_DEEP.
 func TestTerminalAnswersAndKeys(t *testing.T) {
 	t.Parallel()
 	program, starts := build(t), 6
 	if draws.Deep() {
-		starts = 600
+		starts = 100
 	}
 	const reply = "\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\"
 	for n := range numberFrom(t, "MESHSCOPE_STARTS", starts) {

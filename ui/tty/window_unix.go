@@ -20,12 +20,13 @@ import (
 
 // Window is the terminal that the program runs in: what is typed, and what is drawn on.
 type Window struct {
-	env    []string
-	input  *keyboard
-	output *output
-	idle   *time.Timer
-	before *term.State // of the line discipline
-	giving sync.Once
+	env       []string
+	input     *keyboard
+	output    *output
+	idle      *time.Timer
+	before    *term.State // of the line discipline
+	restoring sync.Once
+	giving    sync.Once
 }
 
 // idleAfter is how long nothing has happened when the program is idle.
@@ -111,32 +112,36 @@ func (w *Window) GiveUp() { w.giving.Do(w.output.giveUp) }
 
 // Time that a terminal has to take the bytes that restore it, after it was given up.
 const (
-	restoring = 300 * time.Millisecond
-	clearing  = 10 * time.Millisecond
+	longest  = 3 * time.Second // it takes them at once, unless the machine has much other work
+	clearing = 10 * time.Millisecond
 )
 
 // Restore gives back the terminal after it was given up: what it did not take is dropped, so that there is
 // room for what restores it, which comes through once it is read again.
 func (w *Window) Restore() {
-	if !closed(w.output.gone) {
-		return
+	if closed(w.output.gone) {
+		w.restoring.Do(w.restore) // a second one would drop what the first has written
 	}
+}
+
+func (w *Window) restore() {
 	restored, out := make(chan struct{}), int(os.Stdout.Fd())
-	go func() {
-		<-w.output.free
-		dropOutput(out)
-		_, _ = os.Stdout.WriteString(restoration)
-		close(restored)
-	}()
-	limit := time.After(restoring)
+	limit, free := time.After(longest), w.output.free
 	for waits := true; waits; {
 		select {
 		case <-limit:
 			waits = false
 		case <-restored:
 			waits = false
+		case <-free:
+			free = nil // nothing is dropped any more
+			dropOutput(out)
+			go func() {
+				_, _ = os.Stdout.WriteString(restoration)
+				close(restored)
+			}()
 		case <-time.After(clearing):
-			if w.output.busy() {
+			if free != nil {
 				dropOutput(out)
 			}
 		}
