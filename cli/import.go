@@ -24,19 +24,24 @@ import (
 func (a *app) importCommand() *cobra.Command {
 	var output outputFlags
 	var flags setupFlags
+	var with string
+	var environment []string
 	cmd := &cobra.Command{
-		Use:   "import FILE",
+		Use:   "import FILE [-- ARGUMENT...]",
 		Short: "Read a model or a layout from a file of another program",
 		Long: "Read what the file of another program says of a setup: a Hugging Face config.json or the folder of a checkpoint, a file of a launcher, a setup file, a share string. " +
 			"It prints the setup, every key that was understood, what is assumed where the file leaves it out, and what was ignored and why. Nothing of a file is executed. - is standard input; a file has at most 10 MiB. " +
-			"Flags of a setup give what the file lacks, such as --model or --gpus, and count over what it says.\n\n" +
+			"Flags of a setup give what the file lacks, such as --model or --gpus, and count over what it says. What neither gives is unknown: the answer lists it, with a guess in its place and the command that completes it.\n\n" +
+			"A shell script is followed, not run: --env gives variables of its environment, --with the folder of the files that it sources (its own folder without), and what stands after -- are its arguments.\n\n" +
 			"'meshscope FILE' opens the explorer with it. The JSON document is a setup document too: eval --setup reads it.\n\n" +
 			"Exit code: 0 read, 1 run-time error, 2 a file with problems, or none.",
-		Example: "meshscope import Llama-3.1-8B/config.json\nmeshscope import --json config.json | meshscope eval --setup - --gpus 8\nmeshscope import ds_config.json --model llama3.1-70b --gpus 64",
+		Example: "meshscope import Llama-3.1-8B/config.json\nmeshscope import --json config.json | meshscope eval --setup - --gpus 8\nmeshscope import ds_config.json --model llama3.1-70b --gpus 64\nmeshscope import run.sh --env NODES=4 -- A3B 1 8",
 		Args:    cobra.ArbitraryArgs,
 	}
 	output.register(cmd, []string{textFormat, string(report.Markdown), string(report.JSON), string(report.TOML)}, string(report.JSON))
 	flags.register(a, cmd)
+	cmd.Flags().StringArrayVar(&environment, "env", nil, "`NAME=VALUE`: a variable of the script's environment")
+	cmd.Flags().StringVar(&with, "with", "", "`folder` of the files that the script sources")
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := output.settle(cmd); err != nil {
 			return err
@@ -44,9 +49,25 @@ func (a *app) importCommand() *cobra.Command {
 		if flags.file != "" {
 			return &usageError{"import reads the file that it is given: give no --setup"}
 		}
+		around := launch.Given{Env: map[string]string{}}
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+			args, around.Args = args[:dash], args[dash:]
+		}
 		if len(args) != 1 {
 			return &usageError{fmt.Sprintf("import takes one file, given %d", len(args))}
 		}
+		for _, word := range environment {
+			name, value, ok := strings.Cut(word, "=")
+			if !ok || name == "" {
+				return &usageError{fmt.Sprintf("--env %s: not NAME=VALUE", escape.Quote(word))}
+			}
+			around.Env[name] = value
+		}
+		if with == "" && args[0] != "-" {
+			with = filepath.Dir(args[0])
+		}
+		around.Source = a.sourced(with)
+		a.around = around
 		r, file, err := a.readFile(args[0], &flags)
 		if err != nil {
 			return err
@@ -92,7 +113,17 @@ func (a *app) openFile(name string, flags *setupFlags) (*launch.Reading, error) 
 	}
 	var assumed []string
 	for _, u := range r.Assumed() {
+		if strings.HasPrefix(u.Assumed, launch.Guessed) {
+			continue
+		}
 		assumed = append(assumed, u.Key+" "+shown(u.Value))
+	}
+	if len(r.Unknown) > 0 {
+		var keys []string
+		for _, u := range r.Unknown {
+			keys = append(keys, u.Name())
+		}
+		a.notices = append(a.notices, fmt.Sprintf("unknown in %s, guessed: %s; 'meshscope import' tells how to give them", escape.Name(name), escape.Clip(strings.Join(keys, ", "))))
 	}
 	if len(assumed) > 0 {
 		a.notices = append(a.notices, fmt.Sprintf("not in %s: %s; 'meshscope import' tells where each comes from", escape.Name(name), escape.Clip(strings.Join(assumed, ", "))))
@@ -145,8 +176,33 @@ func (a *app) readAlone(name string) (read *launch.Reading, file string, err err
 	if err != nil {
 		return nil, name, fileError(name, err)
 	}
-	r := launch.Open(name, data, a.lib)
+	r := launch.OpenGiven(name, data, a.lib, a.around)
 	return &r, name, nil
+}
+
+// sourced returns how the files of a folder are found that a script sources: by the name that it has for them, or
+// the end of it that is known.
+func (a *app) sourced(folder string) func(name string) ([]byte, bool) {
+	if folder == "" {
+		return nil
+	}
+	return func(name string) ([]byte, bool) {
+		for _, file := range []string{filepath.Join(folder, name), filepath.Join(folder, filepath.Base(name))} {
+			if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+				continue
+			}
+			in, err := a.open(file)
+			if err != nil {
+				continue
+			}
+			data, err := input.Read(in, file, launch.MaxFile)
+			_ = in.Close()
+			if err == nil {
+				return data, true
+			}
+		}
+		return nil, false
+	}
 }
 
 // readDropped reads a file by a name as a terminal writes that of a dropped file: a shell's word, with
@@ -211,6 +267,8 @@ type readingDocument struct {
 	Understood []launch.Understood `json:"understood"`
 	Ignored    []launch.Ignored    `json:"ignored"`
 	Problems   []launch.Problem    `json:"problems"`
+	Unknown    []string            `json:"unknown"`            // keys of the setup, each with its guess among understood
+	Complete   string              `json:"complete,omitempty"` // the command that gives them
 }
 
 // readingAnswer returns what the file of a name says, for people and for programs.
@@ -219,7 +277,13 @@ func (a *app) readingAnswer(name, file string, r *launch.Reading, s *engine.Setu
 		Whole: true,
 		Setup: func() *engine.Setup { return s },
 		Data: func() any {
-			d := readingDocument{report.NewHeader(version), r.Launcher, r.Flat(a.lib), report.Listed(slices.Clone(r.Understood)), report.Listed(r.Ignored), report.Listed(r.Problems)}
+			d := readingDocument{
+				report.NewHeader(version), r.Launcher, r.Whole(a.lib), report.Listed(slices.Clone(r.Understood)), report.Listed(r.Ignored), report.Listed(r.Problems),
+				[]string{}, completing(name, r),
+			}
+			for _, u := range r.Unknown {
+				d.Unknown = append(d.Unknown, u.Name())
+			}
 			for i := range d.Understood {
 				d.Understood[i].Setup = report.Listed(d.Understood[i].Setup)
 			}
@@ -228,18 +292,46 @@ func (a *app) readingAnswer(name, file string, r *launch.Reading, s *engine.Setu
 		Document: func() *report.Document {
 			out := &report.Document{Title: escape.Name(name)}
 			if len(r.Problems) == 0 {
-				out.Sections = append(out.Sections, a.setupSection(r, s))
+				out.Sections = append(out.Sections, a.setupSection(name, r, s))
 			}
 			return a.readingSections(out, file, r)
 		},
 	}
 }
 
+// completing returns the command line that gives a file what it lacks; empty where it lacks nothing.
+func completing(name string, r *launch.Reading) string {
+	if len(r.Unknown) == 0 || len(r.Problems) > 0 {
+		return ""
+	}
+	words := []string{"meshscope import", setupdoc.Quoted(name)}
+	if of := r.Arguments(); of != "" {
+		words = append(words, of)
+	}
+	return strings.Join(append(words, r.Completes()), " ")
+}
+
 // setupSection tells the setup of a reading, and how to go on with it.
-func (a *app) setupSection(r *launch.Reading, s *engine.Setup) report.Section {
-	facts := report.Facts{
-		{Name: "read as", Value: r.Launcher},
-		{Name: "model", Value: fmt.Sprintf("%s, %s parameters", escape.Line(s.Model.Name), figure.Comma(int(s.Model.Total())))},
+func (a *app) setupSection(name string, r *launch.Reading, s *engine.Setup) report.Section {
+	facts := report.Facts{{Name: "read as", Value: r.Launcher}}
+	is := func(key string) bool {
+		return slices.ContainsFunc(r.Unknown, func(u launch.Unknown) bool { return strings.HasPrefix(u.Name(), key) })
+	}
+	switch parameters := figure.Comma(int(s.Model.Total())); {
+	case slices.ContainsFunc(r.Unknown, func(u launch.Unknown) bool { return u.Key == "model" }):
+		facts = append(facts, report.Fact{Name: "model", Value: "? (" + escape.Line(s.Model.Name) + " is a guess)"})
+	case is("model."):
+		facts = append(facts, report.Fact{Name: "model", Value: fmt.Sprintf("? parameters (%s is a guess)", parameters)})
+	default:
+		facts = append(facts, report.Fact{Name: "model", Value: fmt.Sprintf("%s, %s parameters", escape.Line(s.Model.Name), parameters)})
+	}
+	if command := completing(name, r); command != "" {
+		var keys []string
+		for _, u := range r.Unknown {
+			keys = append(keys, u.Name())
+		}
+		facts = append(facts, report.Fact{Name: "unknown", Value: strings.Join(keys, ", ")}, report.Fact{Name: "complete", Value: command})
+		return report.Section{Blocks: []report.Block{facts}}
 	}
 	if r.OnlyModel() { // the rest would be defaults
 		return report.Section{Blocks: []report.Block{facts}}
@@ -271,11 +363,17 @@ func (a *app) readingSections(out *report.Document, file string, r *launch.Readi
 		}
 		return fmt.Sprintf(" (line %d)", line)
 	}
-	var problems, understood, assumed, ignored []string
+	var problems, unknown, understood, assumed, ignored []string
 	for _, p := range r.Problems {
 		problems = append(problems, (&launch.Reading{Problems: []launch.Problem{p}}).Err(file).Error())
 	}
+	for _, u := range r.Unknown {
+		unknown = append(unknown, fmt.Sprintf("%s ?%s: %s; %s is a guess", u.Name(), place(u.Line), u.Why, shown(u.Guess)))
+	}
 	for _, u := range r.Understood {
+		if strings.HasPrefix(u.Assumed, launch.Guessed) {
+			continue
+		}
 		if u.Assumed != "" {
 			assumed = append(assumed, fmt.Sprintf("%s %s: %s", u.Key, shown(u.Value), u.Assumed))
 			continue
@@ -286,6 +384,7 @@ func (a *app) readingSections(out *report.Document, file string, r *launch.Readi
 		ignored = append(ignored, fmt.Sprintf("%s%s: %s", i.Key, place(i.Line), i.Why))
 	}
 	add("Problems", problems)
+	add("Unknown", unknown)
 	add("Understood", understood)
 	add("Assumed", assumed)
 	add("Ignored", ignored)

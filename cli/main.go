@@ -22,6 +22,7 @@ import (
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
+	"meshscope/launch"
 	"meshscope/presets"
 	"meshscope/presets/own"
 )
@@ -37,7 +38,8 @@ type app struct {
 	closed *presets.Library // the same, which opens no file: for guests
 	code   int
 
-	notices []string // problems with the user's own presets
+	notices []string     // problems with the user's own presets
+	around  launch.Given // what stands around a script that is read
 }
 
 // errNoConfig is the error of a folder that is named in place of a model and has none.

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -72,7 +73,12 @@ func accelerateFile() form {
 		joint("fsdp_config.fsdp_reshard_after_forward", []knob.ID{knob.ZeRO}, func(s *engine.Setup) (any, bool) { return s.ZeRO == 3, true }).only(sharded),
 		same("fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP", fixed).only(sharded),
 		words("fsdp_config.fsdp_activation_checkpointing", knob.Recompute, pair{"none", false}, pair{"full", true}).only(sharded),
-		must("fsdp_config.fsdp_offload_params", false, "weights and gradients stay on the GPU").only(sharded),
+		hostParams().only(sharded),
+		field{key: "fsdp_config.fsdp_sharding_strategy", from: []string{flat(knob.ZeRO), flat(knob.HSDP)}, read: part},
+		words("deepspeed_config.zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}).unwritten(),
+		countField("deepspeed_config.gradient_accumulation_steps", knob.MicroBatches, nil).unwritten(),
+		words("deepspeed_config.offload_optimizer_device", knob.Offload, pair{"none", "none"}, pair{"optimizer", "cpu"}, pair{"optimizer", "nvme"}).unwritten(),
+		words("deepspeed_config.offload_param_device", "", pair{"", "none"}).unwritten().about("weights on the host are not modelled: they stay on the GPU here"),
 		same("fsdp_config.fsdp_cpu_ram_efficient_loading", true, fixed).only(sharded),
 		same("fsdp_config.fsdp_state_dict_type", "SHARDED_STATE_DICT", fixed).only(sharded),
 		joint(mesh+"dp_replicate_size", []knob.ID{knob.HSDP, knob.DP}, ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })).only(sharded),
@@ -115,12 +121,19 @@ func meshed(s *engine.Setup) bool { return s.ZeRO > 0 || s.TP > 1 || s.CP > 1 }
 func finishAccelerate(r *reader) {
 	const mesh = "parallelism_config.parallelism_config_"
 	gpus := r.whole("num_processes", 1, 0)
-	if v := r.values["distributed_type"]; v.Key != "" && v.Value != "FSDP" && v.Value != "MULTI_GPU" && v.Value != "NO" {
-		r.wrongf(v.Key, "%s: FSDP and MULTI_GPU are understood", shown(v.Value))
+	kind := r.values["distributed_type"]
+	if kind.Key != "" && kind.Value != "FSDP" && kind.Value != "MULTI_GPU" && kind.Value != "NO" && kind.Value != "DEEPSPEED" {
+		r.lost[flat(knob.ZeRO)] = true
+		r.unknown(flat(knob.ZeRO), shown(kind.Value)+": FSDP, DEEPSPEED and MULTI_GPU are understood", kind.Line)
 		return
 	}
-	if version := r.values["fsdp_config.fsdp_version"]; version.Key != "" && version.Value != 2 {
-		r.wrongf(version.Key, "%s: FSDP 1 has other keys (fsdp_sharding_strategy); 2 is understood", shown(version.Value))
+	if kind.Value == "DEEPSPEED" {
+		r.finishDeepSpeedPlugin(gpus)
+		return
+	}
+	if version := r.values["fsdp_config.fsdp_version"]; kind.Value == "FSDP" && (version.Key == "" || version.Value == 1) && r.values["fsdp_config.fsdp_reshard_after_forward"].Value != true && !r.said("parallelism_config.parallelism_config_dp_shard_size") {
+		r.finishShards1(gpus)
+		return
 	}
 	if sp := r.whole(mesh+"sp_size", 1, 1); sp > 1 {
 		r.wrongf(mesh+"sp_size", "%d: Ulysses is not modelled; cp is a ring", sp)
@@ -146,4 +159,79 @@ func finishAccelerate(r *reader) {
 		r.wrongf("num_processes", "%s", fmt.Sprintf("dp_replicate x dp_shard x tp x cp = %d, not the %d processes", product, gpus))
 		delete(r.Setup, flat(knob.GPUs))
 	}
+}
+
+// hostParams is the row of weights and gradients on the host, which are not modelled.
+func hostParams() field {
+	f := same("fsdp_config.fsdp_offload_params", false, "weights and gradients stay on the GPU")
+	f.read = func(v any, _ *reader) error {
+		if v == false || v == "false" {
+			return skip("weights and gradients stay on the GPU")
+		}
+		return skip("weights and gradients on the host are not modelled: they stay on the GPU here")
+	}
+	return f
+}
+
+// about makes a row one whose value changes nothing of the setup, and says why where it is none of its words.
+func (f field) about(why string) field {
+	f.from, f.read = nil, func(v any, _ *reader) error {
+		if v == "none" || v == false || v == nil {
+			return skip("changes nothing")
+		}
+		return skip(why)
+	}
+	return f
+}
+
+// finishShards1 reads the words of FSDP 1, which accelerate takes where the file names no version.
+func (r *reader) finishShards1(gpus int) {
+	const strategy, replicas = "fsdp_config.fsdp_sharding_strategy", "num_machines"
+	for _, d := range []knob.ID{knob.TP, knob.CP} {
+		r.assume(flat(d), 1, "FSDP 1 has none")
+	}
+	if gpus > 0 {
+		r.Setup[flat(knob.DP)] = gpus
+	}
+	e, said := r.values[strategy]
+	stage, hybrid := 3, false
+	switch word := strings.ToUpper(fmt.Sprint(e.Value)); {
+	case !said, word == "FULL_SHARD", word == "1":
+	case word == "SHARD_GRAD_OP", word == "2":
+		stage = 2
+	case word == "NO_SHARD", word == "3":
+		stage = 0
+	case word == "HYBRID_SHARD", word == "4":
+		hybrid = true
+	case word == "HYBRID_SHARD_ZERO2", word == "_HYBRID_SHARD_ZERO2", word == "5":
+		stage, hybrid = 2, true
+	default:
+		r.lost[flat(knob.ZeRO)] = true
+		r.unknown(flat(knob.ZeRO), shown(e.Value)+" is no strategy of FSDP 1", e.Line)
+		return
+	}
+	if !said {
+		r.assume(flat(knob.ZeRO), stage, "accelerate's default of FSDP 1: FULL_SHARD")
+	}
+	r.Setup[flat(knob.ZeRO)], r.Setup[flat(knob.HSDP)] = stage, 1
+	if machines := r.whole(replicas, 1, 1); hybrid && gpus > 0 && machines > 1 && gpus%machines == 0 { // a node is a shard
+		r.Setup[flat(knob.HSDP)] = machines
+	}
+}
+
+// finishDeepSpeedPlugin reads DeepSpeed's keys in the file of accelerate.
+func (r *reader) finishDeepSpeedPlugin(gpus int) {
+	for _, d := range []knob.ID{knob.TP, knob.CP} {
+		r.assume(flat(d), 1, "accelerate starts DeepSpeed without")
+	}
+	r.Setup[flat(knob.HSDP)] = 1
+	if gpus > 0 {
+		r.Setup[flat(knob.DP)] = gpus
+	}
+	if file, said := r.values["deepspeed_config.deepspeed_config_file"]; said {
+		r.lost[flat(knob.ZeRO)] = true
+		r.unknown(flat(knob.ZeRO), shown(file.Value)+" says it, which is another file: import that one", file.Line)
+		return
+	}
+	r.assume(flat(knob.ZeRO), 2, "accelerate's default of zero_stage")
 }

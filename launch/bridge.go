@@ -209,7 +209,7 @@ func sniffBridge(_ string, data []byte) bool {
 }
 
 // readBridge reads a command line of Megatron-Bridge.
-func readBridge(name string, data []byte) Reading {
+func readBridge(name string, data []byte, given Given) Reading {
 	flags := map[string]string{}
 	for flag, key := range bridgeNames() {
 		flags[key] = flag
@@ -224,7 +224,7 @@ func readBridge(name string, data []byte) Reading {
 		flags[key] = flag
 	}
 	flags["dataset.seq_length"] = "seq-length"
-	sh := parseScript(name, data)
+	sh := parseScript(name, data, given)
 	words := sh.training(func(f shellField) bool {
 		key, _, _ := strings.Cut(strings.TrimLeft(f.text, "-"), "=")
 		return flags[key] != "" || key == "recipe"
@@ -302,7 +302,7 @@ func (r *reader) finishBridge() {
 		}
 	}
 	if _, given := r.Setup["model"]; !given {
-		r.Problems = append(r.Problems, Problem{Line: r.values["recipe"].Line, Key: "recipe", lacks: "model", Message: fmt.Sprintf("the model of recipe %s is not known: give --model", shown(path.Base(name)))})
+		r.unknown("model", fmt.Sprintf("the model of recipe %s is not known", shown(path.Base(name))), r.values["recipe"].Line)
 	}
 	r.Ignored = append(r.Ignored, Ignored{Key: "recipe", Why: "what it sets beyond the keys of this file is not known", Line: r.values["recipe"].Line})
 	for key, flag := range map[string]string{"sp": "sequence-parallel", "dp_overlap": "overlap-grad-reduce", "tp_overlap": "tp-comm-overlap", "ep_overlap": "overlap-moe-expert-parallel-comm", "loss": "cross-entropy-loss-fusion", "zero": "use-distributed-optimizer"} {

@@ -21,12 +21,13 @@ func CommandLine(text string) ([]string, error) {
 	if rest, ok := afterProgram(text); ok {
 		text = itself + rest
 	}
-	s := parseScript("", []byte(text))
+	s := parseScript("", []byte(text), Given{})
 	if len(s.problems) > 0 {
 		return nil, errors.New(escape.Line(s.problems[0].Message))
 	}
 	var words []string
-	for _, call := range s.calls {
+	for i := range s.calls {
+		call := s.calls[i].fields
 		if !isProgram(call[0].text) {
 			continue
 		}

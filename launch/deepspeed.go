@@ -116,9 +116,10 @@ func deepSpeedFile() form {
 		same("activation_checkpointing.partition_activations", false, "of the script's model"),
 		same("steps_per_print", 10, "a line for each ten steps"),
 		words("optimizer.type", knob.Optimizer, pair{"adam", "AdamW"}, pair{"adam", "Adam"}, pair{"adam", "FusedAdam"}, pair{"adam", "DeepSpeedCPUAdam"}).unwritten(),
-		unwritten("zero_optimization.offload_param.device", "none", "weights stay on the GPU"),
+		{key: "zero_optimization.offload_param.device", read: part}, {key: "zero_optimization.zero_hpz_partition_size", read: part},
+		{key: "zero_optimization.zero_quantized_weights", read: part}, {key: "zero_optimization.zero_quantized_gradients", read: part},
 		unwritten("expert_parallel.expert_tensor_parallel_size", 1, "the only value"),
-		{key: "sequence_parallel_size", read: noUlysses},
+		{key: "sequence_parallel_size", from: []string{flat(knob.CP)}, read: noUlysses},
 		{key: "pipeline", why: "nothing reads its stages"},
 	}
 	f.assumed = []assumed{
@@ -140,8 +141,10 @@ func deepSpeedFile() form {
 
 // noUlysses refuses the degree that no setup has.
 func noUlysses(v any, r *reader) error {
-	if n, err := wholeNumber(v, 1); err != nil || n > 1 {
-		return errText(shown(v) + ": Ulysses is not modelled; cp is a ring")
+	if n, err := wholeNumber(v, 1); err == nil && n == 1 {
+		return skip("one: no sequence parallelism")
+	} else if err != nil || n > 1 {
+		return foreign(shown(v) + ": Ulysses is not modelled; cp is a ring")
 	}
 	return nil
 }
@@ -180,7 +183,19 @@ func finishDeepSpeed(r *reader) {
 			r.wrongf(offload, "%s: read as the memory of the host", shown(v.Value))
 		}
 	}
-	r.Setup[flat(knob.HSDP)] = 1
+	if r.Setup[flat(knob.HSDP)] = 1; r.number("zero", 0) == 3 {
+		r.shard = r.whole("zero_optimization.mics_shard_size", -1, 0)
+	}
+	for key, why := range map[string]string{
+		"zero_optimization.offload_param.device":     "weights on the host are not modelled: they stay on the GPU here, and their traffic is not counted",
+		"zero_optimization.zero_hpz_partition_size":  "a second copy of the weights for each node is not modelled: its memory and its saved traffic are not counted",
+		"zero_optimization.zero_quantized_weights":   "weights are not gathered in 8 bits here",
+		"zero_optimization.zero_quantized_gradients": "gradients are not reduced in fewer bits here",
+	} {
+		if v, said := r.values[key]; said && v.Value != "none" && v.Value != false && v.Value != 1 {
+			r.Ignored = append(r.Ignored, Ignored{Key: key, Why: why, Line: v.Line})
+		}
+	}
 	r.deepSpeedBatch()
 }
 
@@ -202,8 +217,8 @@ func (r *reader) deepSpeedBatch() {
 	}
 	dp := gbs / one
 	r.Setup[flat(knob.DP)] = dp
-	if shard := r.whole("zero_optimization.mics_shard_size", 1, dp); shard < dp {
-		if dp%shard != 0 {
+	if shard := r.shard; shard > 0 && shard < dp {
+		if r.shard = 0; dp%shard != 0 {
 			r.wrongf("zero_optimization.mics_shard_size", "%d does not divide dp %d", shard, dp)
 			return
 		}

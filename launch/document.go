@@ -61,7 +61,9 @@ type Reading struct {
 	Understood []Understood
 	Ignored    []Ignored
 	Problems   []Problem
+	Unknown    []Unknown
 
+	shard    int                // over how many ranks weights are sharded, where replicas follow; 0: nothing follows
 	document *setupdoc.Document // of a file that is a setup document; nil: Setup has its keys
 	given    []given            // from elsewhere, in its order
 }
@@ -74,6 +76,32 @@ type Understood struct {
 	Setup   []string `json:"setup"` // the flat keys that it gives
 	Line    int      `json:"line,omitempty"`
 	Assumed string   `json:"assumed,omitempty"`
+}
+
+// Unknown is a key of the setup that the file gives no value to, with what it depends on. Guess stands in for
+// it; nil: what follows from the rest, or the default of this program.
+type Unknown struct {
+	Key   string
+	Why   string
+	Line  int
+	Guess any
+}
+
+// unknown takes a key of the setup for one that the file gives no value to.
+func (r *Reading) unknown(key, why string, line int) {
+	delete(r.Setup, key)
+	if !slices.ContainsFunc(r.Unknown, func(u Unknown) bool { return u.Key == key }) {
+		r.Unknown = append(r.Unknown, Unknown{Key: key, Why: why, Line: line})
+	}
+}
+
+// guess gives an unknown key what stands in for it.
+func (r *Reading) guess(key string, value any) {
+	for i := range r.Unknown {
+		if r.Unknown[i].Key == key && r.Unknown[i].Guess == nil {
+			r.Unknown[i].Guess = value
+		}
+	}
 }
 
 // Ignored is a key of the file that says nothing about the setup, or nothing that is known.
@@ -89,8 +117,6 @@ type Problem struct {
 	Column  int    `json:"column,omitempty"`
 	Key     string `json:"key,omitempty"`
 	Message string `json:"message"`
-
-	lacks string // the key of the setup whose value would settle it; empty: none
 }
 
 // field is a key of a launcher's file: written from a setup, and what it gives when it is read.
@@ -103,6 +129,7 @@ type field struct {
 	unread string
 	reason func(s *engine.Setup) string
 	site   bool // the value is the user's to choose
+	alone  bool // it has no value
 	// write returns the value; false where the file does not have the key for this setup.
 	write func(s *engine.Setup) (any, bool)
 	// read puts the value into what is read so far; nil where from has one key that takes it as it is.
@@ -117,6 +144,13 @@ type skip string
 
 func (s skip) Error() string { return string(s) }
 
+// foreign is what a key asks for that is not modelled: what it gives is not known then.
+type foreign string
+
+func (f foreign) Error() string { return string(f) }
+
+func foreignf(format string, args ...any) error { return foreign(fmt.Sprintf(format, args...)) }
+
 // reader collects the entries of a file before they become a setup: some keys mean something
 // only together.
 type reader struct {
@@ -125,7 +159,9 @@ type reader struct {
 	auto   map[string]bool  // keys whose value another program fills in
 	lost   map[string]bool  // keys of the setup whose value the file gives, but cannot be read
 
-	started int // the line that gives the number of processes
+	started  int    // the line that gives the number of processes
+	launched string // what the number of processes depends on
+	open     string // a word that may be any flags; empty: there is none
 }
 
 // written returns the entries of the rows that a setup has.
@@ -148,8 +184,23 @@ func written(rows []field, s *engine.Setup) []Entry {
 // readEntries returns what the entries of a file say by the rows of a launcher. The rows are
 // read in their order, so that a row may rely on those above it.
 func readEntries(launcher string, rows []field, entries []Entry) *reader {
+	return readEntriesWith(launcher, rows, entries, "")
+}
+
+// readEntriesWith is readEntries for a command line with a word that may be any flags.
+func readEntriesWith(launcher string, rows []field, entries []Entry, open string) *reader {
 	r := &reader{Reading: Reading{Launcher: launcher, Setup: map[string]any{}}, values: map[string]Entry{}, lost: map[string]bool{}}
+	if open != "" {
+		r.open = dependsOn(unresolved(open)) + ": it may be any flags"
+	}
 	for _, e := range entries {
+		if before, twice := r.values[e.Key]; twice && fmt.Sprint(before.Value) != fmt.Sprint(e.Value) {
+			if _, waits := e.Value.(unresolved); !waits {
+				r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: fmt.Sprintf("given twice: %s of line %d counts", shown(e.Value), e.Line), Line: before.Line})
+			}
+		} else if twice && e.Line > 0 {
+			r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: "given twice, alike", Line: e.Line})
+		}
 		r.values[e.Key] = e
 	}
 	left := maps.Clone(r.values)
@@ -163,9 +214,23 @@ func readEntries(launcher string, rows []field, entries []Entry) *reader {
 		r.take(row, e)
 	}
 	for _, key := range slices.Sorted(maps.Keys(left)) {
-		r.Ignored = append(r.Ignored, Ignored{Key: key, Why: "no key that is known here", Line: left[key].Line})
+		r.Ignored = append(r.Ignored, Ignored{Key: key, Why: unknownKey, Line: left[key].Line})
 	}
 	return r
+}
+
+// unknownKey is why nothing is read of a key that no row has.
+const unknownKey = "no key that is known here"
+
+// leave takes what an entry gives for unknown.
+func (r *reader) leave(row *field, e Entry, why string) {
+	for _, key := range row.from {
+		r.lost[key] = true
+		r.unknown(key, fmt.Sprintf("%s: %s", e.Key, why), e.Line)
+	}
+	if len(row.from) == 0 {
+		r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: why, Line: e.Line})
+	}
 }
 
 // lose tells why an entry cannot be read. What it gives has no default then.
@@ -178,7 +243,10 @@ func (r *reader) lose(row *field, e Entry, why string) {
 
 // dependsOn says what a value depends on.
 func dependsOn(of unresolved) string {
-	if strings.HasPrefix(string(of), whether) {
+	if strings.HasPrefix(string(of), whether) || strings.HasPrefix(string(of), amongWords) {
+		if strings.HasPrefix(string(of), amongWords) {
+			return string(of)
+		}
 		return "depends on " + string(of)
 	}
 	return fmt.Sprintf("depends on %s, to which the file gives no value", string(of))
@@ -189,12 +257,16 @@ func (r *reader) take(row *field, e Entry) {
 	of, waits := e.Value.(unresolved)
 	switch {
 	case waits && !row.site && (row.read != nil || len(row.from) == 1):
-		r.lose(row, e, dependsOn(of))
+		r.leave(row, e, dependsOn(of))
 		return
 	case row.read != nil:
 		err := row.read(e.Value, r)
 		if why, ok := errors.AsType[skip](err); ok {
 			r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: string(why), Line: e.Line})
+			return
+		}
+		if why, ok := errors.AsType[foreign](err); ok {
+			r.leave(row, e, string(why))
 			return
 		}
 		if err != nil {

@@ -108,8 +108,8 @@ func problemsOf(err error) []Problem {
 }
 
 // readsWith returns how a launcher reads its file.
-func readsWith(of func() form) func(name string, data []byte) Reading {
-	return func(_ string, data []byte) Reading {
+func readsWith(of func() form) func(name string, data []byte, given Given) Reading {
+	return func(_ string, data []byte, _ Given) Reading {
 		f := of()
 		return f.reading(data)
 	}
@@ -185,7 +185,7 @@ func words(key string, id knob.ID, pairs ...pair) field {
 				}
 				known = append(known, fmt.Sprint(p.value))
 			}
-			return fmt.Errorf("%s is none of %s, which are understood", shown(v), strings.Join(known, ", "))
+			return foreignf("%s is none of %s, which are understood", shown(v), strings.Join(known, ", "))
 		},
 	}
 }
@@ -250,7 +250,7 @@ func must(key string, value any, why string) field {
 	f := same(key, value, why)
 	f.read = func(v any, _ *reader) error {
 		if single(v) != value {
-			return fmt.Errorf("%s is not modelled; %v is: %s", shown(v), value, why)
+			return foreignf("%s is not modelled; %v is: %s", shown(v), value, why)
 		}
 		return nil
 	}

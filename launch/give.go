@@ -21,9 +21,25 @@ type given struct{ key, text string }
 func (r *Reading) Give(key, text string) {
 	r.given = append(r.given, given{key, text})
 	name := strings.ReplaceAll(key, "-", "_")
-	r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool {
-		return p.lacks == name || p.lacks == "gpus" && (name == "nodes" || name == "dp")
+	if of, value, ok := strings.Cut(text, "="); ok && name == "set" {
+		name = setPrefix + strings.TrimSpace(of)
+		if strings.HasPrefix(name, modelPrefix) && r.document == nil {
+			r.Setup[name] = numberOf(strings.TrimSpace(value))
+		}
+	}
+	r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool {
+		return u.Key == name || u.Key == "gpus" && (name == "nodes" || name == "dp") || name == "model" && strings.HasPrefix(u.Key, modelPrefix)
 	})
+	if other := map[string]string{"gbs": "microbatches", "microbatches": "gbs"}[name]; other != "" { // of which one follows
+		r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool { return u.Key == other })
+		r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool {
+			if u.Assumed != "" && slices.Equal(u.Setup, []string{other}) {
+				delete(r.Setup, other)
+				return true
+			}
+			return false
+		})
+	}
 	if name == "model" {
 		for key := range r.Setup {
 			if strings.HasPrefix(key, modelPrefix) {
@@ -53,11 +69,8 @@ func (r *Reading) over(doc *setupdoc.Document) error {
 // Settle returns the setup of a reading, or adds why there is none to its problems, at the place of
 // the key that it is about. What was given becomes part of the keys of the setup.
 func (r *Reading) Settle(lib *presets.Library) engine.Setup {
-	doc, err := r.Document(lib)
-	var s engine.Setup
-	if err == nil {
-		s, err = doc.Setup(lib)
-	}
+	r.complete()
+	s, err := r.resolve(lib)
 	if err != nil {
 		r.Problems = append(r.Problems, r.placed(err))
 		return s
@@ -73,6 +86,15 @@ func (r *Reading) Settle(lib *presets.Library) engine.Setup {
 			r.Setup = asIs(keys, err).Setup
 		}
 		return s
+	}
+	for i := range r.Unknown { // what stands in for it
+		u := &r.Unknown[i]
+		if k, ok := knob.Find(knob.ID(strings.ReplaceAll(u.Key, "_", "-"))); ok {
+			u.Guess = flatValue(k.ID, k.Text(s))
+		} else if u.Key == "model" {
+			u.Guess = s.Model.ID
+		}
+		r.Understood = append(r.Understood, Understood{Key: u.Name(), Value: u.Guess, Setup: []string{u.Key}, Assumed: Guessed + u.Why})
 	}
 	for _, g := range r.given {
 		id, _, _ := knob.Named(knob.ID(strings.ReplaceAll(g.key, "_", "-")), g.text)

@@ -22,14 +22,10 @@ func (w *walker) here(st *syntax.Stmt) {
 	for _, r := range st.Redirs {
 		switch {
 		case r.Hdoc != nil:
-			e := expansion{walker: w}
-			e.parts(r.Hdoc.Parts, true)
-			file.text, file.line = e.now.text, w.lineOf(r.Word)+1
-			if lit := r.Word.Lit(); lit == "" { // a quoted word: nothing is expanded
-				file.text = r.Hdoc.Lit()
-			}
+			f := w.legible(w.hereText(r))
+			file.text, file.line = f.text, f.line
 		case r.Op == syntax.RdrOut || r.Op == syntax.RdrClob:
-			file.name = path.Base(w.word(r.Word).text)
+			file.name = path.Base(w.plain(r.Word).text)
 		}
 	}
 	if file.text != "" && !w.tooLong() {
@@ -37,14 +33,24 @@ func (w *walker) here(st *syntax.Stmt) {
 	}
 }
 
+// hereText returns a here-document, expanded unless its word is quoted.
+func (w *walker) hereText(r *syntax.Redirect) shellField {
+	if r.Word.Lit() == "" {
+		return shellField{text: r.Hdoc.Lit(), line: w.lineOf(r.Word) + 1}
+	}
+	e := expansion{walker: w}
+	e.parts(r.Hdoc.Parts, true)
+	return shellField{text: e.now.text, line: w.lineOf(r.Word) + 1}
+}
+
 // readHere reads the file of a launcher that a job writes itself from a here-document, and the
 // number of GPUs that the job starts. False where there is none.
-func readHere(name string, data []byte) (Reading, bool) {
+func readHere(name string, data []byte, given Given) (Reading, bool) {
 	text := string(data[:min(len(data), maxScript)])
 	if !strings.Contains(text, "<<") {
 		return Reading{}, false
 	}
-	s := parseScript(name, data)
+	s := parseScript(name, data, given)
 	for _, file := range s.files {
 		rest := []byte(strings.Replace(text, file.text, "", 1))
 		if sniffMegatron(name, rest) || sniffBridge(name, rest) { // the arguments count
@@ -54,7 +60,7 @@ func readHere(name string, data []byte) (Reading, bool) {
 			if l.ID == "megatron" || l.ID == "bridge" || !l.sniff(file.name, []byte(file.text)) {
 				continue
 			}
-			r := reader{Reading: l.read(file.name, []byte(file.text))}
+			r := reader{Reading: l.read(file.name, []byte(file.text), given)}
 			r.shift(file.line - 1)
 			r.Problems = append(slices.Clone(s.problems), r.Problems...)
 			r.Ignored = append(r.Ignored, s.ignored...)
@@ -88,7 +94,8 @@ func (r *reader) shift(lines int) {
 // machines of the job with all their GPUs.
 func (r *reader) job(s *script) {
 	given := r.Setup["gpus"]
-	for _, call := range s.calls {
+	for i := range s.calls {
+		call := s.calls[i].fields
 		if at := slices.IndexFunc(call, func(f shellField) bool { return path.Base(f.text) == "torchrun" }); at >= 0 {
 			program := slices.IndexFunc(call, func(f shellField) bool { return strings.HasSuffix(f.text, ".py") || f.text == "-m" })
 			if program < at {

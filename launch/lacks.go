@@ -53,6 +53,7 @@ func megatronLacks() []lack {
 		{"grad_dtype", "fp32 has gradients in fp32", func(s *engine.Setup) bool { return s.Precision == recipe.FP32 && s.GradDtype != recipe.GradFP32 }},
 		{"mtp", "the model has no such module", func(s *engine.Setup) bool { return s.TrainMTP && s.Model.MTPLayers == 0 }},
 		{"tp_overlap", "auto stands for what runs of this stack do on average; the file has none of it", func(s *engine.Setup) bool { return s.TP > 1 && !given(string(s.TPOverlap)) }},
+		{"sp", "without effect at tp 1", func(s *engine.Setup) bool { return s.SP && s.TP == 1 }},
 		{"tp_overlap", "without effect at tp 1", func(s *engine.Setup) bool { return s.TP == 1 && given(string(s.TPOverlap)) }},
 		{"dispatcher", "without effect but with experts", func(s *engine.Setup) bool { return dense(s) && given(string(s.Dispatcher)) }},
 		{"ep_overlap", "without effect but with experts", func(s *engine.Setup) bool { return dense(s) && given(string(s.EPOverlap)) }},

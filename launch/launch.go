@@ -37,7 +37,7 @@ type Launcher struct {
 	export func(s *engine.Setup) Document
 	// sniff reports whether a file looks like one of the launcher's; read reads it.
 	sniff func(name string, data []byte) bool
-	read  func(name string, data []byte) Reading
+	read  func(name string, data []byte, given Given) Reading
 }
 
 // Rule is one thing that a launcher refuses.
@@ -243,21 +243,23 @@ func (l *Launcher) stamp(s *engine.Setup, version string) []string {
 }
 
 // Read returns what a file says, read as the launcher's own.
-func (l *Launcher) Read(name string, data []byte) Reading { return l.read(name, data) }
+func (l *Launcher) Read(name string, data []byte) Reading { return l.read(name, data, Given{}) }
 
 // Read returns what a file says, and the launcher that reads it: the last that knows its form,
 // since the flags of the first ones may stand in comments of the files of the others. False where
 // none does.
-func Read(name string, data []byte) (Reading, bool) {
+func Read(name string, data []byte) (Reading, bool) { return read(name, data, Given{}) }
+
+func read(name string, data []byte, given Given) (Reading, bool) {
 	if hfconfig.Looks(data) {
 		return readConfig(name, data), true
 	}
-	if r, ok := readHere(name, data); ok {
+	if r, ok := readHere(name, data, given); ok {
 		return r, true
 	}
 	for _, l := range slices.Backward(Launchers()) {
 		if l.sniff(name, data) {
-			return l.read(name, data), true
+			return l.read(name, data, given), true
 		}
 	}
 	return Reading{}, false

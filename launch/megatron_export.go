@@ -94,7 +94,7 @@ func megatronDegrees() []field {
 		numberField("context-parallel-size", "cp", func(s *engine.Setup) int { return s.CP }, nil),
 		numberField("expert-model-parallel-size", "ep", func(s *engine.Setup) int { return s.EP }, moe),
 		numberField("expert-tensor-parallel-size", "etp", func(s *engine.Setup) int { return s.ETP }, moe),
-		mark("sequence-parallel", "sp", true, func(s *engine.Setup) bool { return s.SP }),
+		mark("sequence-parallel", "sp", true, func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
 		numberField("micro-batch-size", "mbs", func(s *engine.Setup) int { return s.MBS }, nil),
 		numberField("global-batch-size", "gbs", func(s *engine.Setup) int { return s.GBS }, nil),
 		numberField("seq-length", "seq", func(s *engine.Setup) int { return s.Seq }, nil),
@@ -145,7 +145,7 @@ func megatronSharding() []field {
 		mark("optimizer-cpu-offload", "offload", string(recipe.OffloadOptimizer), offloads),
 		{key: "optimizer-offload-fraction", from: []string{"offload"}, write: func(s *engine.Setup) (any, bool) { return "1.0", offloads(s) }, read: func(v any, r *reader) error {
 			if text := fmt.Sprint(v); strings.TrimRight(text, "0.") != "1" && r.has("optimizer-cpu-offload") {
-				return fmt.Errorf("%s of the state: all of it is modelled", shown(v))
+				return foreignf("%s of the state: all of it is modelled", shown(v))
 			}
 			return nil
 		}},

@@ -1,17 +1,12 @@
 package launch
 
-import (
-	"errors"
-	"fmt"
-)
-
 // megatronForeign returns the flags that change what runs in a way that is not predicted, so that
 // no default is taken in their place. They are read, never written.
 func megatronForeign() []field {
 	shards := func(key, degree string) field {
 		return field{key: key, read: func(v any, r *reader) error {
 			if n, err := wholeArgument(v, 0); err != nil || n != r.number(degree, 1) {
-				return fmt.Errorf("weights in %s shards: only as many as %s, %d, are modelled", shown(v), degree, r.number(degree, 1))
+				return foreignf("weights in %s shards: only as many as %s, %d, are modelled", shown(v), degree, r.number(degree, 1))
 			}
 			return skip("as many as " + degree)
 		}}
@@ -19,11 +14,11 @@ func megatronForeign() []field {
 	instead := func(key string, f field) field { f.from = []string{key}; return f } // of which no default is known then
 	return []field{
 		instead("zero", unmodelled("use-torch-fsdp2", "FSDP2 of PyTorch")),
-		shards("tensor-parallel-num-weight-shards", "tp"),
-		shards("expert-tensor-parallel-num-weight-shards", "etp"),
+		instead("zero", shards("tensor-parallel-num-weight-shards", "tp")),
+		instead("zero", shards("expert-tensor-parallel-num-weight-shards", "etp")),
 		{key: "rampup-batch-size", read: func(_ any, r *reader) error {
 			if r.argument("global-batch-size") == 0 {
-				return errors.New("the batch that it grows to is not in the file")
+				return foreign("the batch that it grows to is not in the file")
 			}
 			return skip("predicted are the steps after it, with --global-batch-size")
 		}},
@@ -34,15 +29,15 @@ func megatronForeign() []field {
 			}
 			return unmodelled("", "context parallelism other than p2p", "p2p").read(v, r)
 		}},
-		unmodelled("hybrid-override-pattern", "a model of other layers than attention"),
-		unmodelled("hybrid-layer-pattern", "a model of other layers than attention"),
-		unmodelled("is-hybrid-model", "a model of other layers than attention"),
-		unmodelled("heterogeneous-layers-config-path", "a model whose layers differ"),
-		unmodelled("experimental-attention-variant", "attention of another kind"),
+		instead("model", unmodelled("hybrid-override-pattern", "a model of other layers than attention")),
+		instead("model", unmodelled("hybrid-layer-pattern", "a model of other layers than attention")),
+		instead("model", unmodelled("is-hybrid-model", "a model of other layers than attention")),
+		instead("model", unmodelled("heterogeneous-layers-config-path", "a model whose layers differ")),
+		instead("model", unmodelled("experimental-attention-variant", "attention of another kind")),
 		unmodelled("moe-latent-size", "experts in a latent space"),
-		unmodelled("main-params-dtype", "a master copy not of fp32", "fp32", "torch.float32"),
-		unmodelled("main-grads-dtype", "gradients of the optimizer not of fp32", "fp32", "torch.float32"),
-		unmodelled("exp-avg-dtype", "a moment of Adam not of fp32", "fp32", "torch.float32"),
-		unmodelled("exp-avg-sq-dtype", "a moment of Adam not of fp32", "fp32", "torch.float32"),
+		instead("optimizer", unmodelled("main-params-dtype", "a master copy not of fp32", "fp32", "torch.float32")),
+		instead("optimizer", unmodelled("main-grads-dtype", "gradients of the optimizer not of fp32", "fp32", "torch.float32")),
+		instead("optimizer", unmodelled("exp-avg-dtype", "a moment of Adam not of fp32", "fp32", "torch.float32")),
+		instead("optimizer", unmodelled("exp-avg-sq-dtype", "a moment of Adam not of fp32", "fp32", "torch.float32")),
 	}
 }

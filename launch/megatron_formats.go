@@ -70,7 +70,7 @@ func readFP8(_ any, r *reader) error {
 	case "", "delayed", "tensorwise":
 		r.Setup["precision"] = string(recipe.FP8Tensor)
 	default:
-		return fmt.Errorf("fp8-recipe %s is not modelled", shown(name))
+		return foreignf("fp8-recipe %s is not modelled", shown(name))
 	}
 	if !r.has("fp8-param-gather") {
 		r.Ignored = append(r.Ignored, Ignored{Key: "fp8-format", Line: r.values["fp8-format"].Line, Why: "without --fp8-param-gather weights keep 16 bits next to their copies of 8: counted as 8 here"})
@@ -113,7 +113,7 @@ func megatronSoftware() []field {
 			case "flex":
 				r.Setup["dispatcher"] = string(recipe.DeepEP)
 			default:
-				return fmt.Errorf("%s is not modelled", shown(v))
+				return foreignf("%s is not modelled", shown(v))
 			}
 			return nil
 		}},

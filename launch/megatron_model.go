@@ -137,9 +137,9 @@ func megatronWords() []field {
 				return s.Model.Position, true // relative and none
 			},
 			read: func(v any, r *reader) error {
-				of := map[string]string{"rope": "rope", "learned_absolute": model.PositionLearned, "relative": "relative", "none": "none"}[fmt.Sprint(v)]
+				of := map[string]string{"rope": "rope", "learned_absolute": model.PositionLearned, "relative": "relative", "none": "none", "rotary": "rope", "alibi": "alibi", "absolute": model.PositionLearned}[fmt.Sprint(v)]
 				if of == "" {
-					return fmt.Errorf("%v is not modelled", v)
+					return foreignf("%v is not modelled", v)
 				}
 				r.Setup[modelPrefix+"pos_embedding"] = of
 				return nil
@@ -151,7 +151,7 @@ func megatronWords() []field {
 			write: func(s *engine.Setup) (any, bool) { return 4, s.Model.Position == "rope, NoPE every 4th layer" },
 			read: func(v any, r *reader) error {
 				if fmt.Sprint(v) != "4" {
-					return fmt.Errorf("%v is not modelled; every 4th layer is", v)
+					return foreignf("%v is not modelled; every 4th layer is", v)
 				}
 				r.Setup[modelPrefix+"pos_embedding"] = "rope, NoPE every 4th layer"
 				return nil
@@ -239,7 +239,7 @@ func readExpertLayers(v any, r *reader) error {
 	text := strings.ReplaceAll(fmt.Sprint(v), " ", "")
 	if n, err := strconv.Atoi(text); err == nil {
 		if n != 1 {
-			return fmt.Errorf("%d puts experts first of %d layers, which is not modelled: the list [0]*%d+[1]*1 and so on is", n, n, n-1)
+			return foreignf("%d puts experts first of %d layers, which is not modelled: the list [0]*%d+[1]*1 and so on is", n, n, n-1)
 		}
 		r.Setup[modelPrefix+"first_k_dense_layers"], r.Setup[modelPrefix+"moe_layer_freq"] = 0, 1
 		return nil

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"meshscope/engine/layout"
 	"meshscope/engine/model"
@@ -30,9 +32,9 @@ func sniffMegatron(_ string, data []byte) bool {
 
 // readMegatron reads flags of Megatron-LM from a shell script, or from the MODEL_ARGS of a YAML
 // file as its functional tests have them.
-func readMegatron(name string, data []byte) Reading {
+func readMegatron(name string, data []byte, given Given) Reading {
 	known := map[string]bool{}
-	for _, row := range megatronFields() {
+	for _, row := range dialectFields() {
 		known[row.key] = true
 	}
 	isFlag := func(f shellField) bool {
@@ -45,11 +47,12 @@ func readMegatron(name string, data []byte) Reading {
 	if modelArgs().Match(data[:min(len(data), maxScript)]) {
 		sh, entries = readModelArgs(data)
 	} else {
-		sh = parseScript(name, data)
+		sh = parseScript(name, data, given)
 		words = sh.training(isFlag)
 		entries = sh.flags(words.args)
 	}
-	r := readEntries("megatron", megatronFields(), entries)
+	of := dialectOf(sh, &words, entries)
+	r := readDialect(of, sh, entries)
 	r.Problems = append(slices.Clone(sh.problems), r.Problems...)
 	r.Ignored = append(r.Ignored, sh.ignored...)
 	if len(entries) == 0 {
@@ -60,7 +63,11 @@ func readMegatron(name string, data []byte) Reading {
 	}
 	r.world(sh, words.starter)
 	r.grouped(sh)
-	r.finishMegatron()
+	r.finishMegatron(of)
+	r.alone()
+	if of != nil {
+		r.Launcher = of.id
+	}
 	return r.Reading
 }
 
@@ -115,8 +122,9 @@ func (s *script) flags(words []shellField) []Entry {
 				e.Value = valueOf(shellField{text: value, unknown: f.unknown})
 			}
 			out = append(out, e)
-		case f.unknown != "" && (strings.HasPrefix(f.text, "$@") || strings.HasPrefix(f.text, "$*") || strings.HasPrefix(f.text, "${@") || f.unknown == f.text && len(out) > 0 && takesNone(out[len(out)-1].Key)):
-			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "the file gives it no value", Line: f.line})
+		case f.bare && !strings.HasPrefix(f.unknown, whether) && (len(out) == 0 || full(&out[len(out)-1])):
+			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "the file gives it no value: it may be any flags, so what is not in the file is not known to have its default", Line: f.line})
+			s.anyFlags = cmp.Or(s.anyFlags, f.unknown)
 		case len(out) == 0:
 			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "no flag before it", Line: f.line})
 		default:
@@ -138,10 +146,24 @@ func (s *script) flags(words []shellField) []Entry {
 	return out
 }
 
-// takesNone reports whether a flag of Megatron-LM has no value.
-func takesNone(key string) bool {
-	return slices.Contains([]string{"bf16", "fp16", "swiglu", "sequence-parallel", "use-distributed-optimizer", "overlap-grad-reduce", "overlap-param-gather", "untie-embeddings-and-output-weights", "group-query-attention", "disable-bias-linear"}, key)
+// full reports whether a flag has all its values: it takes none, or has one of a kind that takes no more.
+func full(e *Entry) bool {
+	if strings.HasSuffix(e.Key, "data-path") {
+		return false
+	}
+	return e.Value != nil || flagAlone()[e.Key]
 }
+
+// flagAlone lists the flags of Megatron-LM without a value.
+var flagAlone = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // made once, then only read
+	out := map[string]bool{"mock-data": true, "log-throughput": true, "no-load-optim": true, "no-load-rng": true, "use-flash-attn": true, "use-mcore-models": true, "moe-grouped-gemm": true, "manual-gc": true, "disable-bias-linear": true, "qk-layernorm": true, "use-megatron-fsdp": true, "overlap-param-gather": true, "fp8-param-gather": true, "recompute-activations": true, "use-rotary-position-embeddings": true, "deepspeed": true, "no-masked-softmax-fusion": true}
+	for _, row := range megatronFields() {
+		if row.alone {
+			out[row.key] = true
+		}
+	}
+	return out
+})
 
 // valueOf returns a word as the value of an entry.
 func valueOf(f shellField) any {
@@ -156,20 +178,26 @@ const processes = "number of processes"
 
 // world settles the number of GPUs from the command that starts the processes.
 func (r *reader) world(s *script, starter []shellField) {
-	options, torchrun := map[string]shellField{}, false
+	options, torchrun, deepspeed := map[string]shellField{}, false, false
 	for i, f := range starter {
 		name := path.Base(f.text)
+		deepspeed = deepspeed || name == "deepspeed"
+		if m := launchForm.FindStringSubmatch(f.text); m != nil { // NPROC_PER_NODE=8 megatron sft
+			options[map[string]string{"NPROC_PER_NODE": "nproc-per-node", "NNODES": "nnodes"}[m[1]]] = shellField{text: m[2], unknown: f.unknown, line: f.line}
+			torchrun = true
+		}
 		torchrun = torchrun || name == "torchrun" || strings.HasPrefix(name, "torch.distributed")
 		key, value, given := strings.Cut(strings.TrimLeft(f.text, "-"), "=")
 		if !given && i+1 < len(starter) {
 			value = starter[i+1].text
+			f.unknown = cmp.Or(f.unknown, starter[i+1].unknown)
 		}
 		if strings.HasPrefix(f.text, "-") {
 			key = strings.ReplaceAll(key, "_", "-")
 			if long := map[string]string{"N": "nodes", "n": "ntasks"}[key]; long != "" {
 				key = long
 			}
-			options[key] = shellField{text: value, line: f.line}
+			options[key] = shellField{text: value, unknown: f.unknown, line: f.line}
 		}
 	}
 	line := 0
@@ -186,30 +214,48 @@ func (r *reader) world(s *script, starter []shellField) {
 		}
 		return 0
 	}
+	for _, key := range []string{"nproc-per-node", "nnodes", "ntasks", "nodes", "ntasks-per-node", "gpus-per-node", "num-nodes", "num-gpus"} {
+		if o := options[key]; o.unknown != "" {
+			r.launched = fmt.Sprintf("--%s %s", key, dependsOn(unresolved(o.unknown)))
+			line = o.line
+			break
+		}
+	}
 	gpus := 0
-	if torchrun {
+	if actors := r.argument("actor-num-nodes"); actors > 0 {
+		gpus, line = times(actors, max(r.argument("actor-num-gpus-per-node"), 0)), r.values["actor-num-nodes"].Line
+	} else if deepspeed && !torchrun {
+		if gpus = max(of("num-nodes"), 1) * of("num-gpus"); gpus == 0 {
+			gpus = of("nodes") * of("gpus-per-node")
+		}
+	} else if torchrun {
 		nodes := max(of("nnodes"), 1)
 		if options["nnodes"].text != "" && of("nnodes") == 0 { // 1:4, or a variable
 			nodes = of("nodes")
 		}
-		gpus = nodes * of("nproc-per-node")
+		if gpus = nodes * of("nproc-per-node"); options["nproc-per-node"].text == "" && !slices.ContainsFunc(starter, func(f shellField) bool { return strings.HasSuffix(f.text, "torchrun") }) {
+			gpus = nodes * of("gpus-per-node")
+		}
 	} else if gpus = of("ntasks"); gpus == 0 {
 		gpus = of("nodes") * of("ntasks-per-node", "gpus-per-node")
 	}
 	r.processes(gpus, line)
 }
 
+// launchForm finds the variables that tell a program how many processes to start.
+var launchForm = regexp.MustCompile(`^(NPROC_PER_NODE|NNODES)=(.+)$`)
+
 // processes settles the number of GPUs from the processes that are started, one for each. It is a
 // problem where the degrees do not divide it.
 func (r *reader) processes(gpus, line int) {
 	if r.started = line; gpus <= 0 || gpus > layout.MaxGPUs {
-		r.Problems = append(r.Problems, Problem{Key: "gpus", lacks: "gpus", Message: "the number of GPUs is not in the file: give --gpus"})
+		r.unknown("gpus", cmp.Or(r.launched, "the number of GPUs is not in the file"), line)
 		return
 	}
 	r.Setup["gpus"] = gpus
 	r.Understood = append(r.Understood, Understood{Key: processes, Value: gpus, Setup: []string{"gpus"}, Line: line})
 	tp, pp, cp := r.number("tp", 1), r.number("pp", 1), r.number("cp", 1)
-	if rank := times(tp, pp, cp); gpus%rank != 0 && !r.lost["tp"] && !r.lost["pp"] && !r.lost["cp"] {
+	if rank := times(tp, pp, cp); rank > 0 && gpus%rank != 0 && !r.lost["tp"] && !r.lost["pp"] && !r.lost["cp"] {
 		r.Problems = append(r.Problems, Problem{Line: line, Key: processes, Message: fmt.Sprintf("%d is no multiple of tp %d x pp %d x cp %d = %d", gpus, tp, pp, cp, rank)})
 	}
 }
@@ -229,8 +275,14 @@ func (r *reader) grouped(s *script) {
 }
 
 // finishMegatron settles what flags mean together, and what Megatron-LM does without them.
-func (r *reader) finishMegatron() {
-	const without = "Megatron-LM's default"
+func (r *reader) finishMegatron(of *dialect) {
+	without := "Megatron-LM's default"
+	if of != nil {
+		without = of.name + "'s default"
+		for _, key := range slices.Sorted(maps.Keys(of.defaults)) {
+			r.assume(key, of.defaults[key], without)
+		}
+	}
 	moe := r.number(modelPrefix+"n_experts", 0) > 1 || r.number("ep", 1) > 1
 	if moe {
 		r.assume("dispatcher", string(recipe.AllToAll), "allgather, Megatron-LM's default, is not modelled")
@@ -272,6 +324,10 @@ func (r *reader) finishMegatron() {
 	if p := r.Setup["precision"]; p != string(recipe.BF16) && p != string(recipe.FP16) && p != string(recipe.FP32) {
 		r.assume("attention_precision", string(recipe.Attention16), without)
 	}
+	if r.Setup["sp"] == true && r.number("tp", 1) == 1 && !r.lost["tp"] {
+		r.Setup["sp"] = false
+		r.Ignored = append(r.Ignored, Ignored{Key: "sequence-parallel", Why: "has no effect with tp 1", Line: r.values["sequence-parallel"].Line})
+	}
 	r.finishModel(without, moe)
 	r.readSplit()
 	if r.number("pp", 1) > 1 && r.number("vpp", 1) > 1 {
@@ -285,16 +341,26 @@ func (r *reader) finishMegatron() {
 // the file is about no model.
 func (r *reader) finishModel(without string, moe bool) {
 	layers := r.number(modelPrefix+"layers", 0)
-	if layers == 0 {
+	_, named := r.Setup["model"]
+	if sizes := layers > 0 && r.number(modelPrefix+"hidden", 0) > 0 && r.number(modelPrefix+"heads", 0) > 0; !sizes || named || r.lost["model"] {
 		for key := range r.Setup {
 			if strings.HasPrefix(key, modelPrefix) {
 				delete(r.Setup, key)
 			}
 		}
-		if r.lost[modelPrefix+"layers"] { // which is a problem already
-			return
+		why, line := "the file names no model", 0
+		r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool {
+			if strings.HasPrefix(u.Key, modelPrefix) {
+				if line == 0 && slices.Contains([]string{"layers", "hidden", "heads"}, strings.TrimPrefix(u.Key, modelPrefix)) {
+					why, line = u.Why, u.Line
+				}
+				return true
+			}
+			return false
+		})
+		if !named {
+			r.unknown("model", why, line)
 		}
-		r.Problems = append(r.Problems, Problem{Key: "num-layers", lacks: "model", Message: "the file names no model: give --model"})
 		return
 	}
 	mla := r.has("multi-latent-attention")
@@ -310,6 +376,7 @@ func (r *reader) finishModel(without string, moe bool) {
 	if activation == "swiglu" {
 		ffn = 4 * hidden * 2 / 3 / 64 * 64
 	}
+	r.vocabulary()
 	for _, d := range []struct {
 		key   string
 		value any

@@ -16,6 +16,7 @@ func nanotronFile() form {
 	f := form{id: "nanotron", file: "nanotron.yaml", parse: parseYAML, render: yamlText, finish: finishNanotron}
 	f.rows = append(f.rows, nanotronAround()...)
 	f.rows = append(f.rows, nanotronModel()...)
+	f.rows = append(f.rows, nanotronExperts()...)
 	f.rows = append(f.rows, nanotronOptimizer()...)
 	f.rows = append(f.rows,
 		countField("parallelism.dp", knob.DP, func(s *engine.Setup) int { return s.DP }),
@@ -150,6 +151,36 @@ func nanotronModel() []field {
 	}
 }
 
+// nanotronExperts returns the keys of routed experts, which are read and not written.
+func nanotronExperts() []field {
+	const of = "model.model_config."
+	whole := func(key, figure string) field {
+		f := countField(of+key, "", nil).unwritten()
+		f.from = []string{modelPrefix + figure}
+		f.read = func(v any, r *reader) error {
+			n, err := wholeNumber(v, 1)
+			if err == nil {
+				r.Setup[modelPrefix+figure] = n
+			}
+			return err
+		}
+		return f
+	}
+	return []field{
+		whole("moe_config.num_experts", "n_experts"), whole("moe_num_experts", "n_experts"),
+		whole("moe_config.top_k", "top_k"), whole("num_experts_per_tok", "top_k"),
+		whole("moe_config.moe_intermediate_size", "moe_ffn_hidden"), whole("moe_config.shared_expert_intermediate_size", "shared_ffn_hidden_total"),
+		{key: of + "moe_config.layers.0", read: part}, // -1: all
+		{key: of + "moe_config.layers.1", from: []string{"model"}, read: func(any, *reader) error { return foreign("experts on some layers only are not read") }},
+		{key: of + "moe_config.enable_shared_expert", from: []string{modelPrefix + "shared_ffn_hidden_total"}, read: func(v any, r *reader) error {
+			if r.Setup[modelPrefix+"shared_ffn_hidden_total"] == nil && v == true {
+				return foreign("its width is not in the file")
+			}
+			return nil
+		}},
+	}
+}
+
 // nanotronOptimizer returns the keys of the optimizer.
 func nanotronOptimizer() []field {
 	const notKnob = "of the training recipe, no knob"
@@ -210,11 +241,23 @@ func finishNanotron(r *reader) {
 	}
 	for key, v := range map[string]any{
 		"head_dim": m.HeadDim, "activation": m.Activation, "gated_ffn": m.Gated, "norm": m.Norm, "norms_per_layer": m.NormsPer,
-		"pos_embedding": m.Position, "attn_bias": m.AttnBias, "qk_norm": m.QKNorm,
-		"n_experts": 0, "kv_lora_rank": 0, "local_window": 0, "mlp_bias": false, "parallel_block": false,
+		"pos_embedding": m.Position, "attn_bias": m.AttnBias, "qk_norm": m.QKNorm, "kv_lora_rank": 0, "local_window": 0, "mlp_bias": false, "parallel_block": false,
 	} {
 		r.Setup[modelPrefix+key] = v
 	}
+	if r.number(modelPrefix+"n_experts", 0) == 0 {
+		r.Setup[modelPrefix+"n_experts"] = 0
+		return
+	}
+	const without = "nanotron's default"
+	r.assume(modelPrefix+"top_k", 2, without)
+	r.assume(modelPrefix+"moe_ffn_hidden", r.number(modelPrefix+"ffn_hidden", 0), "the width of the dense MLP")
+	for _, figure := range []string{"shared_ffn_hidden_total", "first_k_dense_layers"} {
+		r.assume(modelPrefix+figure, 0, without)
+	}
+	r.assume(modelPrefix+"moe_layer_freq", 1, without)
+	r.assume(modelPrefix+"router_bias", false, without)
+	r.assume("dispatcher", string(recipe.AllToAll), without)
 }
 
 // needs tells which keys are not there that the launcher has no defaults of: the file may end too early.

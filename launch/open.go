@@ -25,6 +25,11 @@ const itself = "meshscope"
 // Open returns what a text says of a setup, whatever it is: a share string, a config.json, a file
 // of a launcher or a setup document.
 func Open(name string, data []byte, lib *presets.Library) Reading {
+	return OpenGiven(name, data, lib, Given{})
+}
+
+// OpenGiven is Open with what stands around a script.
+func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Reading {
 	text, err := input.Text(data)
 	if len(data) > MaxFile {
 		err = fmt.Errorf("longer than %d bytes (10 MiB)", MaxFile)
@@ -40,7 +45,7 @@ func Open(name string, data []byte, lib *presets.Library) Reading {
 		return asIs(keys, err)
 	}
 	doc, err := setupdoc.Parse(name, text)
-	if r, ok := Read(name, text); ok && (err != nil || doc.Empty()) {
+	if r, ok := read(name, text, given); ok && (err != nil || doc.Empty()) {
 		return r // a document with keys of its own is one whatever words are in it
 	}
 	if err == nil && doc.Empty() {
@@ -62,7 +67,13 @@ func Open(name string, data []byte, lib *presets.Library) Reading {
 		return r
 	}
 	if ext := strings.ToLower(filepath.Ext(name)); ext != ".json" && ext != ".toml" && !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
-		err = fmt.Errorf("%s is no share string, config.json, setup document or file of a launcher that is known", escape.Name(name))
+		var known []string
+		for _, l := range Launchers() {
+			if !slices.Contains(known, l.Name) {
+				known = append(known, l.Name)
+			}
+		}
+		err = fmt.Errorf("%s is no share string, config.json, setup document or file of a launcher that is known; known are %s", escape.Name(name), strings.Join(known, ", "))
 	}
 	return failed("", err)
 }

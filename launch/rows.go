@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -35,7 +34,7 @@ func numberField(key, from string, of func(*engine.Setup) int, where func(*engin
 // mark returns the row of a flag without a value, which gives means where it is read.
 func mark(key, from string, means any, where func(*engine.Setup) bool) field {
 	return field{
-		key: key, from: []string{from},
+		key: key, from: []string{from}, alone: true,
 		write: func(s *engine.Setup) (any, bool) { return nil, where(s) },
 		read: func(v any, r *reader) error {
 			on, err := isOn(v)
@@ -67,7 +66,7 @@ func word(key, from string, of func(*engine.Setup) string, pairs ...[2]string) f
 					return nil
 				}
 			}
-			return fmt.Errorf("%v is not modelled", v)
+			return foreignf("%v is not modelled", v)
 		},
 	}
 }
@@ -102,7 +101,7 @@ func unmodelled(key, why string, harmless ...string) field {
 	return field{key: key, read: func(v any, _ *reader) error {
 		harmless := append([]string{"None", "null", "False", "false"}, harmless...)
 		if v == nil || slices.ContainsFunc(listOf(v), func(word string) bool { return !slices.Contains(harmless, word) }) {
-			return errors.New(why + " is not modelled")
+			return foreign(why + " is not modelled")
 		}
 		return skip("changes nothing")
 	}}
@@ -208,7 +207,14 @@ func (r *reader) number(key string, otherwise int) int {
 
 // assume gives a key of the setup that the file does not give the value of the launcher's default.
 func (r *reader) assume(key string, value any, why string) {
-	if _, given := r.Setup[key]; !given && !r.lost[key] {
+	if _, given := r.Setup[key]; given {
+		return
+	}
+	if r.open != "" && !strings.HasPrefix(key, modelPrefix) && !r.lost[key] {
+		r.lost[key] = true
+		r.unknown(key, r.open, 0)
+	}
+	if r.guess(key, value); !r.lost[key] {
 		r.Setup[key] = value
 		r.Understood = append(r.Understood, Understood{Key: key, Value: value, Setup: []string{key}, Assumed: why})
 	}

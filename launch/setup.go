@@ -39,10 +39,17 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 	if len(set) > 0 {
 		flat["set"] = set
 	}
+	sure := true
+	for _, u := range r.Unknown {
+		figure, ok := strings.CutPrefix(u.Key, modelPrefix)
+		if ok && !named && u.Guess != nil && len(figures) > 0 {
+			figures[figure], sure = u.Guess, false
+		}
+	}
 	if len(figures) == 0 {
 		return flat
 	}
-	if id := presetOf(figures, lib); id != "" {
+	if id := presetOf(figures, lib); id != "" && sure {
 		flat["model"] = id
 		if m, err := lib.Model(id); err == nil && figures["rope_theta"] != nil && figures["rope_theta"] != float64(familyTheta(&m)) { // no preset has it
 			set["model.rope_theta"] = figures["rope_theta"]
@@ -54,6 +61,9 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 		if _, given := figures[figure]; !given && otherwise != nil { // rotary positions have no table, MLA has widths of its own
 			figures[figure] = otherwise
 		}
+	}
+	if figures["max_seq"] == nil {
+		figures["max_seq"] = guessedSeq
 	}
 	figures["id"] = imported
 	if name, _ := figures["name"].(string); name != "" {
@@ -111,6 +121,9 @@ func folder(path string) string {
 	}
 	return lastPart(path[:at])
 }
+
+// guessedSeq stands in for a sequence that nothing gives.
+const guessedSeq = 4096
 
 // presetOf returns the id of the model that has all of some figures; labels and the base of RoPE do not count. It is
 // empty where several models have them that differ in others.

@@ -49,18 +49,18 @@ func (w *walker) forget(n syntax.Node, what string) {
 		slices.Sort(grown)
 		why += "; may have more words after it: " + strings.Join(slices.Compact(grown), ", ")
 	}
-	w.leave(n, what, why)
+	w.notFollowed(n, what, why)
 	w.keepAside(n, what)
 }
 
 // append adds the words to a variable that may be there after a part that is not followed.
 func (w *walker) append(a *syntax.Assign, what string) {
 	var words []shellField
-	if a.Array == nil {
+	if a.Array == nil && a.Value != nil {
 		for word := range strings.FieldsSeq(w.word(a.Value).text) {
 			words = append(words, shellField{text: word})
 		}
-	} else {
+	} else if a.Array != nil {
 		for _, e := range a.Array.Elems {
 			if e.Value != nil {
 				words = append(words, w.fields(e.Value)...)
@@ -77,7 +77,10 @@ func (w *walker) append(a *syntax.Assign, what string) {
 	}
 	all := slices.Clone(old)
 	for _, f := range words {
-		all = append(all, shellField{text: f.text, unknown: fmt.Sprintf("%s%s of line %d runs", whether, what, w.lineOf(a)), line: w.lineOf(a)})
+		all = append(all, shellField{text: w.maybe(f.text, fmt.Sprintf("%s%s of line %d runs", whether, what, w.lineOf(a))), line: w.lineOf(a)})
+	}
+	if a.Array == nil && len(all) > 1 {
+		all = []shellField{{text: joined(all), line: all[0].line}}
 	}
 	if old == nil {
 		w.order = append(w.order, name)
@@ -95,7 +98,7 @@ func (w *walker) keepAside(n syntax.Node, what string) {
 			return !w.tooLong()
 		}
 		if words := w.fields(c.Args...); !w.tooLong() {
-			w.asides = append(w.asides, aside{words, what, w.lineOf(c)})
+			w.asides = append(w.asides, aside{w.legibles(words), what, w.lineOf(c)})
 		}
 		return true
 	})
@@ -106,7 +109,7 @@ func (w *walker) keepAside(n syntax.Node, what string) {
 func (w *walker) uncalled() {
 	for _, name := range slices.Sorted(maps.Keys(w.functions)) {
 		for _, f := range w.functions[name] {
-			if !w.called[name] {
+			if f != nil && !w.called[name] {
 				w.keepAside(f, "function")
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -28,27 +29,41 @@ func (w *walker) builtin(c *syntax.CallExpr, fields []shellField) bool {
 		}
 	case "alias":
 		for _, f := range fields[1:] {
-			if name, _, ok := strings.Cut(f.text, "="); ok && w.aliases {
-				w.functions[name] = nil
+			if name, text, ok := strings.Cut(f.text, "="); ok && w.aliases {
+				w.alias[name] = text
 			}
 		}
+	case "unalias":
+		for _, f := range fields[1:] {
+			delete(w.alias, f.text)
+		}
+	case "return", "break", "continue":
+		if len(fields) > 1 && fields[0].text != "return" { // out of several
+			w.fuzzy = true
+		}
+		if fields[0].text != "return" || w.nested > 0 {
+			w.leave = fields[0].text
+		}
+	case "shift":
+		w.shift(fields[1:])
+	case "read":
+		return w.readWords(c, fields[1:])
+	case "printf":
+		return w.print(fields[1:], line)
 	case "unset":
 		w.unset(fields[1:], line)
 	case "trap":
 		w.trap(c, fields[1:])
 	case "eval":
-		if slices.ContainsFunc(fields, func(f shellField) bool { return strings.HasPrefix(f.text, "$(") }) {
-			w.leave(c, "eval", "words of a command, which is not run")
+		if slices.ContainsFunc(fields, func(f shellField) bool { return strings.HasPrefix(w.legible(f).text, "$(") }) {
+			w.notFollowed(c, "eval", "words of a command, which is not run")
 			w.doubtAll("eval", line)
 			return true
 		}
 		return false
 	case "source", ".":
 		if len(fields) > 1 {
-			w.leave(c, "source "+fields[1].text, "another file, which is not read")
-			if !sourcesNothing(fields[1].text) {
-				w.doubtAll("source of "+fields[1].text, line)
-			}
+			w.source(c, fields[1:])
 		}
 	default:
 		e := &effects{names: map[string]bool{}, seen: map[*syntax.FuncDecl]bool{}}
@@ -67,12 +82,19 @@ func (w *walker) builtin(c *syntax.CallExpr, fields []shellField) bool {
 // options follows set -e and its kin.
 func (w *walker) options(fields []shellField, line int) {
 	for i, f := range fields {
-		if len(f.text) < 2 || f.text[0] != '-' && f.text[0] != '+' {
+		if f.text == "--" || len(f.text) < 2 || f.text[0] != '-' && f.text[0] != '+' { // new arguments
+			if f.text == "--" {
+				i++
+			}
+			w.vars[arguments] = slices.Clone(fields[i:])
 			return
 		}
 		on, letters := f.text[0] == '-', f.text[1:]
 		if strings.Contains(letters, "o") && i+1 < len(fields) {
 			letters += map[string]string{"errexit": "e", "allexport": "a", "noexec": "n"}[fields[i+1].text]
+			if fields[i+1].text == "posix" {
+				w.posix, w.aliases = on, w.aliases || on
+			}
 		}
 		if strings.Contains(letters, "e") {
 			w.errexit = on
@@ -105,7 +127,7 @@ func (w *walker) unset(fields []shellField, line int) {
 				w.doubtAll("unset -n", line)
 				return
 			}
-		case f.unknown != "":
+		case hasHole(f.text):
 			w.doubtAll("unset", line)
 		case !isName(name), w.refs[name] != "":
 			name, _, _ = strings.Cut(name, "[")
@@ -122,7 +144,7 @@ func (w *walker) unset(fields []shellField, line int) {
 func (w *walker) trap(c *syntax.CallExpr, fields []shellField) {
 	if len(fields) < 2 || !slices.ContainsFunc(fields[1:], func(f shellField) bool {
 		signal := strings.TrimPrefix(strings.ToUpper(f.text), "SIG")
-		return f.unknown != "" || slices.Contains([]string{"DEBUG", "ERR", "RETURN", "CHLD"}, signal)
+		return hasHole(f.text) || signal != "EXIT" && signal != "0"
 	}) {
 		return
 	}
@@ -142,10 +164,11 @@ func (w *walker) trap(c *syntax.CallExpr, fields []shellField) {
 // declare follows a declaration with its attributes.
 func (w *walker) declare(d *syntax.DeclClause) {
 	of, line := options(d), w.lineOf(d)
-	if d.Variant.Value == "local" { // fails outside of functions, which are not followed
+	if d.Variant.Value == "local" && w.nested == 0 { // fails outside of functions
 		w.failed(line)
 		return
 	}
+	ofFunction := w.nested > 0 && !of['g'] && (d.Variant.Value == "local" || d.Variant.Value == "declare" || d.Variant.Value == "typeset")
 	for _, a := range d.Args {
 		if a.Name == nil {
 			if a.Value != nil && a.Value.Lit() == "" {
@@ -154,6 +177,11 @@ func (w *walker) declare(d *syntax.DeclClause) {
 			continue
 		}
 		name := a.Name.Value
+		if ofFunction && !w.local[name] {
+			w.local[name] = true
+			delete(w.refs, name)
+			w.integer[name], w.mangled[name], w.arrays[name] = false, false, false
+		}
 		if of['n'] && d.Variant.Value != "export" {
 			target, known := "", false
 			if a.Value != nil {
@@ -193,7 +221,7 @@ func (w *walker) assign(list []*syntax.Assign) {
 		target, ref := w.refs[name]
 		switch {
 		case w.readonly[name]: // fails
-			w.leave(a, name, "readonly: the assignment fails")
+			w.notFollowed(a, name, "readonly: the assignment fails")
 			w.failed(line)
 			continue
 		case ref:
@@ -239,7 +267,10 @@ func (w *walker) valueOf(a *syntax.Assign, name string) (fields []shellField, kn
 	if a.Array != nil {
 		for _, e := range a.Array.Elems {
 			if e.Value == nil || e.Index != nil {
-				w.leave(a, name, "an array with keys")
+				if e.Index != nil {
+					w.calculate(a, e.Index)
+				}
+				w.notFollowed(a, name, "an array with keys")
 				return nil, false
 			}
 			fields = append(fields, w.fields(e.Value)...)
@@ -265,7 +296,7 @@ func (w *walker) valueOf(a *syntax.Assign, name string) (fields []shellField, kn
 	case a.Append && w.arrays[name]: // the text of its first element
 		return nil, false
 	case a.Append && len(old) == 1:
-		one.text, one.unknown = old[0].text+one.text, firstOf(old[0].unknown, one.unknown)
+		one.text = old[0].text + one.text
 		w.written += len(one.text)
 	case a.Append && w.anything != "":
 		return nil, false
@@ -284,14 +315,13 @@ func firstOf(a, b string) string {
 
 // element follows the assignment to an element of an array.
 func (w *walker) element(a *syntax.Assign, name string, line int) {
-	w.leave(a, name, "an element of an array")
-	old := w.vars[name]
-	index, ok := a.Index.(*syntax.Word)
-	n := -1
-	if ok {
-		n, ok = wholeOf(w.word(index))
+	w.notFollowed(a, name, "an element of an array")
+	n, ok := -1, false
+	if !w.mangled[name] { // else a key
+		n, ok = w.calculate(a, a.Index)
 	}
-	unknown := slices.ContainsFunc(old, func(f shellField) bool { return f.unknown != "" })
+	old := w.vars[name]
+	unknown := slices.ContainsFunc(old, func(f shellField) bool { return strings.HasPrefix(w.reason(f.text), whether) || w.legible(f).bare })
 	if !ok || unknown || n < 0 || n > len(old) || a.Append || a.Array != nil || w.mangled[name] || w.integer[name] || !w.arrays[name] && n > 0 {
 		w.doubt(name, "element", line)
 		w.arrays[name] = true
@@ -304,59 +334,286 @@ func (w *walker) element(a *syntax.Assign, name string, line int) {
 
 // wholeOf returns a field as the shell calculates with it: 010 is 8. False where it is no plain number.
 func wholeOf(f shellField) (int, bool) {
-	if f.unknown != "" || strings.Trim(strings.TrimPrefix(f.text, "-"), "0123456789abcdefxABCDEFX") != "" || strings.HasPrefix(strings.ToLower(strings.TrimPrefix(f.text, "-")), "0b") {
+	if f.unknown != "" || hasHole(f.text) || strings.Trim(strings.TrimPrefix(f.text, "-"), "0123456789abcdefxABCDEFX") != "" || strings.HasPrefix(strings.ToLower(strings.TrimPrefix(f.text, "-")), "0b") {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(f.text, 0, 32)
 	return int(n), err == nil
 }
 
-// calculate returns the value of an expression; one that assigns is not known, nor is what it assigns.
+// calculate returns the value of an expression, and assigns what it does where all of it is known.
 func (w *walker) calculate(n syntax.Node, x syntax.ArithmExpr) (int, bool) {
-	if e := w.effectsOf(n); len(e.names) > 0 || e.all != "" {
-		w.suffer(e, "$((...))", w.lineOf(n))
-		return 0, false
+	e := w.effectsOf(x)
+	if e.all == "" && w.countable(x, e) {
+		into := counted{environ{w}, w.lineOf(n)}
+		value, err := calculateSafely(&into, x)
+		if err == nil {
+			return value, true
+		}
 	}
-	return w.arithmetic(x)
+	w.suffer(e, "$((...))", w.lineOf(n))
+	return 0, false
 }
 
-// arithmetic returns the value of an expression of whole numbers; false where a part is not known.
-func (w *walker) arithmetic(x syntax.ArithmExpr) (int, bool) {
-	switch x := x.(type) {
-	case *syntax.ParenArithm:
-		return w.arithmetic(x.X)
-	case *syntax.Word:
-		f := w.word(x)
-		if n, ok := wholeOf(f); ok {
-			return n, true
+// calculateSafely returns the value of an expression of known values by the rules of the shell.
+func calculateSafely(into *counted, x syntax.ArithmExpr) (n int, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = errText("not understood")
 		}
-		if v := w.vars[f.text]; len(v) > 0 {
-			return wholeOf(v[0])
-		}
-	case *syntax.BinaryArithm:
-		a, known := w.arithmetic(x.X)
-		b, also := w.arithmetic(x.Y)
-		const most = 1 << 30
-		if !known || !also || max(a, -a) > most || max(b, -b) > most {
-			return 0, false
-		}
-		switch x.Op {
-		case syntax.Add:
-			return a + b, true
-		case syntax.Sub:
-			return a - b, true
-		case syntax.Mul:
-			return a * b, true
-		case syntax.Quo:
-			if b != 0 {
-				return a / b, true
-			}
-		case syntax.Rem:
-			if b != 0 {
-				return a % b, true
-			}
-		default:
+	}()
+	return expand.Arithm(&expand.Config{Env: into}, x)
+}
+
+// counted is what a script knows, to which an expression assigns.
+type counted struct {
+	environ
+	line int
+}
+
+// Set assigns a number.
+func (c *counted) Set(name string, v expand.Variable) error {
+	c.w.set(name, []shellField{{text: v.Str, line: c.line}}, c.line)
+	return nil
+}
+
+// countable reports whether all parts of an expression are numbers that are known, as bash takes them.
+func (w *walker) countable(x syntax.ArithmExpr, e *effects) bool {
+	for name := range e.names {
+		if w.special(name) || w.arrays[name] || w.tooLong() {
+			return false
 		}
 	}
-	return 0, false
+	ok := true
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.FlagsArithm:
+			ok = false
+		case *syntax.ParamExp:
+			if n.Index != nil {
+				ok = false
+			}
+		case *syntax.BinaryArithm: // assigned, not read
+			if n.Op == syntax.Assgn {
+				if word, of := n.X.(*syntax.Word); !of || word.Lit() == "" {
+					ok = false
+				} else {
+					ok = ok && w.countable(n.Y, e)
+					return false
+				}
+			}
+			if (n.Op == syntax.Quo || n.Op == syntax.Rem || n.Op == syntax.Pow || n.Op == syntax.Shl || n.Op == syntax.Shr) && !constant(n.Y) {
+				if v, known := w.calculateMaybe(n.Y); !known || v <= 0 || v > 62 && n.Op != syntax.Quo && n.Op != syntax.Rem {
+					ok = false
+				}
+			}
+		case *syntax.Word:
+			text := w.word(n).text
+			for range 8 { // names of names
+				if !isName(text) {
+					break
+				}
+				of := w.vars[text]
+				if len(of) == 0 || w.arrays[text] || w.mangled[text] {
+					if text = "?"; len(of) == 1 {
+						text = of[0].text
+					}
+					break
+				}
+				text = of[0].text
+			}
+			if n, whole := wholeOf(shellField{text: text}); !whole || n > 1<<31 || n < -1<<31 {
+				ok = false
+			}
+			return false
+		}
+		return ok
+	})
+	return ok
+}
+
+// constant reports whether an expression is a number other than zero, small enough for any operation.
+func constant(x syntax.ArithmExpr) bool {
+	word, ok := x.(*syntax.Word)
+	if !ok {
+		return false
+	}
+	n, err := strconv.Atoi(word.Lit())
+	return err == nil && n > 0 && n < 32
+}
+
+// calculateMaybe returns the value of a part of an expression that assigns nothing.
+func (w *walker) calculateMaybe(x syntax.ArithmExpr) (int, bool) {
+	if e := w.effectsOf(x); len(e.names) > 0 || e.all != "" || !w.countable(x, e) {
+		return 0, false
+	}
+	n, err := calculateSafely(&counted{environ{w}, 0}, x)
+	return n, err == nil
+}
+
+// let follows one expression of let, which may be a text.
+func (w *walker) let(n syntax.Node, x syntax.ArithmExpr) {
+	word, ok := x.(*syntax.Word)
+	if !ok {
+		w.calculate(n, x)
+		return
+	}
+	if f := w.word(word); !hasHole(f.text) {
+		w.wholeText(f.text)
+		return
+	}
+	w.doubtAll("let", w.lineOf(n))
+}
+
+// shift takes words from the front of the arguments.
+func (w *walker) shift(fields []shellField) {
+	n := 1
+	if len(fields) > 0 {
+		var ok bool
+		if n, ok = wholeOf(fields[0]); !ok {
+			n = -1
+		}
+	}
+	args, given := w.vars[arguments]
+	switch {
+	case !given || n > len(args): // unknown, or fails
+	case n < 0 || slices.ContainsFunc(args[:n], func(f shellField) bool { return strings.HasPrefix(w.reason(f.text), whether) || w.legible(f).bare }):
+		w.vars[arguments] = []shellField{{text: w.hole("$@")}}
+	default:
+		w.vars[arguments] = args[n:]
+	}
+}
+
+// readWords follows read from a text of the script; what else it reads is not known.
+func (w *walker) readWords(c *syntax.CallExpr, fields []shellField) bool {
+	e := &effects{names: map[string]bool{}, seen: map[*syntax.FuncDecl]bool{}}
+	w.callEffects(c, e)
+	raw, all, array := false, false, false
+	i := 0
+	for ; i < len(fields) && strings.HasPrefix(fields[i].text, "-"); i++ {
+		switch fields[i].text {
+		case "-r":
+			raw = true
+		case "-d", "-rd":
+			raw = raw || fields[i].text == "-rd"
+			all = i+1 < len(fields) && fields[i+1].text == ""
+			if i++; !all {
+				w.suffer(e, "read", w.lineOf(c))
+				return true
+			}
+		case "-a", "-ra":
+			raw, array = raw || fields[i].text == "-ra", true
+		default:
+			w.suffer(e, "read", w.lineOf(c))
+			return true
+		}
+	}
+	names := fields[i:]
+	if w.input == nil || len(names) == 0 || array && len(names) != 1 || slices.ContainsFunc(names, func(f shellField) bool { return !isName(f.text) || w.special(f.text) }) || hasHole(w.input.text) || len(w.input.text) > 1<<14 || e.all != "" {
+		w.suffer(e, "read", w.lineOf(c))
+		return true
+	}
+	w.written += len(w.input.text)
+	text := w.input.text
+	if !all {
+		text, _, _ = strings.Cut(text, "\n")
+	}
+	before := w.copyOf(&w.shellState)
+	w.assign(c.Assigns)                                                                                                                    // IFS=, read
+	if sep := w.vars["IFS"]; len(sep) > 0 && strings.Trim(sep[0].text, " \t\n") != "" && strings.Contains(text, sep[0].text+sep[0].text) { // an empty word
+		w.shellState = before
+		w.suffer(e, "read", w.lineOf(c))
+		return true
+	}
+	n := len(names)
+	if array {
+		n = -1
+	}
+	words := expand.ReadFields(&expand.Config{Env: environ{w}}, text, n, raw)
+	w.shellState = before
+	if array {
+		w.vars[names[0].text], w.arrays[names[0].text] = nil, true
+		for _, word := range words {
+			w.vars[names[0].text] = append(w.vars[names[0].text], shellField{text: word, line: w.lineOf(c)})
+		}
+		return true
+	}
+	for i, f := range names {
+		word := ""
+		if i < len(words) {
+			word = words[i]
+		}
+		w.set(f.text, []shellField{{text: word, line: w.lineOf(c)}}, w.lineOf(c))
+	}
+	return true
+}
+
+// print follows printf -v.
+func (w *walker) print(fields []shellField, line int) bool {
+	if len(fields) == 0 || !strings.HasPrefix(fields[0].text, "-v") {
+		return true
+	}
+	if name := strings.TrimPrefix(fields[0].text, "-v"); name != "" {
+		w.doubt(name, "printf", line)
+		return true
+	}
+	if len(fields) < 3 {
+		w.doubtAll("printf", line)
+		return true
+	}
+	name := fields[1].text
+	if !isName(name) {
+		w.doubtAll("printf", line)
+		return true
+	}
+	var args []string
+	for _, f := range fields[2:] {
+		args = append(args, f.text)
+	}
+	text, _, err := expand.Format(&expand.Config{Env: environ{w}}, args[0], args[1:])
+	if err != nil || w.special(name) || w.arrays[name] || hasHole(strings.Join(args, "")) || len(text) > 1<<12 || strings.ContainsAny(args[0], "*123456789") && strings.Contains(args[0], "%") {
+		w.doubt(name, "printf", line)
+		return true
+	}
+	w.set(name, []shellField{{text: text, line: line}}, line)
+	return true
+}
+
+// source follows a file that is given with the script.
+func (w *walker) source(c *syntax.CallExpr, fields []shellField) {
+	name, line := w.legible(fields[0]).text, w.lineOf(c)
+	end := fields[0].text // what is known of it
+	if at := strings.LastIndex(fields[0].text, string(holeEnd)); at >= 0 {
+		end = fields[0].text[at+len(string(holeEnd)):]
+	}
+	if w.given.Source != nil && w.depth < maxShellDepth && end != "" {
+		if data, ok := w.given.Source(end); ok && len(data) <= maxScript && nesting(data) <= maxNesting {
+			file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(quotedLists(withoutHoles(string(data)))), name)
+			if err == nil {
+				w.ignored = append(w.ignored, Ignored{Key: "source " + name, Why: "followed: its lines are those of that file", Line: line})
+				w.written += len(data)
+				deeper := walker{script: w.script, depth: w.depth + 1}
+				before, had := w.vars[arguments]
+				if len(fields) > 1 {
+					w.vars[arguments] = fields[1:]
+				}
+				w.nested++
+				deeper.statements(file.Stmts)
+				w.nested--
+				if w.leave == "return" {
+					w.leave = ""
+				}
+				if len(fields) > 1 {
+					if w.vars[arguments] = before; !had {
+						delete(w.vars, arguments)
+					}
+				}
+				return
+			}
+		}
+	}
+	w.notFollowed(c, "source "+name, "another file, which is not read: --with names the folder that it lies in")
+	if !sourcesNothing(fields[0].text) {
+		w.doubtAll("source of "+name, line)
+	}
 }

@@ -248,7 +248,7 @@ func (w *walker) doubt(name, what string, line int) {
 	w.written++
 	old := w.vars[name]
 	if !w.arrays[name] && !slices.ContainsFunc(old, func(f shellField) bool { return strings.Contains(f.text, "--") }) {
-		w.vars[name] = []shellField{{text: "$" + name, unknown: "$" + name, line: line}}
+		w.vars[name] = []shellField{{text: w.hole("$" + name), line: line}}
 		return
 	}
 	all := slices.Clone(old)
@@ -256,7 +256,7 @@ func (w *walker) doubt(name, what string, line int) {
 		if w.written += len(all[i].text) + 1; w.tooLong() {
 			return
 		}
-		all[i].unknown = fmt.Sprintf("%s%s of line %d changes $%s", whether, what, line, name)
+		all[i].text = w.maybe(all[i].text, fmt.Sprintf("%s%s of line %d changes $%s", whether, what, line, name))
 	}
 	w.vars[name] = all
 }
@@ -264,7 +264,7 @@ func (w *walker) doubt(name, what string, line int) {
 // doubtAll makes every variable unknown, those too that are not set yet. What Slurm sets stays.
 func (w *walker) doubtAll(what string, line int) {
 	for name := range w.vars {
-		if !strings.HasPrefix(name, "SLURM_") {
+		if !strings.HasPrefix(name, "SLURM_") && name != arguments {
 			w.doubt(name, what, line)
 		}
 	}
@@ -295,25 +295,30 @@ type shellState struct {
 	always                      map[string]bool // what a trap may change before each command
 	anything                    string          // what may have set a variable without a value; empty: nothing
 	over                        int             // the line that ends the script
-	errexit, allexport          bool
+	errexit, allexport, posix   bool
 	lastpipe, aliases           bool
+
+	alias  map[string]string
+	local  map[string]bool // variables of the function that is followed
+	nested int             // functions inside each other
+	leave  string          // return, break or continue
+	fuzzy  bool            // one of these may happen or not
+	way    string          // what decides whether this part runs; empty: it does
+	outer  []shellField    // the words before the script that is followed
+	input  *shellField     // what the statement reads; nil: it is not known
 }
 
 func newShellState() shellState {
 	return shellState{
 		vars: map[string][]shellField{}, arrays: map[string]bool{}, readonly: map[string]bool{}, integer: map[string]bool{}, exported: map[string]bool{},
-		mangled: map[string]bool{}, refs: map[string]string{}, functions: map[string][]*syntax.FuncDecl{}, always: map[string]bool{},
+		mangled: map[string]bool{}, refs: map[string]string{}, functions: map[string][]*syntax.FuncDecl{}, always: map[string]bool{}, alias: map[string]string{}, local: map[string]bool{},
 	}
 }
 
 // scoped follows a part that runs in a shell of its own.
 func (w *walker) scoped(run func()) {
 	before := w.shellState
-	w.written += len(before.vars) + 1
-	s := &w.shellState
-	s.vars, s.arrays, s.functions = maps.Clone(s.vars), maps.Clone(s.arrays), maps.Clone(s.functions)
-	s.readonly, s.integer, s.exported = maps.Clone(s.readonly), maps.Clone(s.integer), maps.Clone(s.exported)
-	s.mangled, s.refs, s.always = maps.Clone(s.mangled), maps.Clone(s.refs), maps.Clone(s.always)
+	w.shellState = w.copyOf(&before)
 	run()
 	w.shellState = before
 }

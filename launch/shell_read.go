@@ -20,25 +20,47 @@ import (
 type shellField struct {
 	text    string
 	unknown string // what it depends on that the file does not give, such as $TP; empty: nothing
+	bare    bool   // nothing but that: the word may be any number of words
 	line    int
+}
+
+// shellCall is a command with its words.
+type shellCall struct {
+	fields []shellField
+	way    string       // what decides whether it runs; empty: it does
+	outer  []shellField // the words before the script that it is part of, such as srun with its options
+	env    []shellField // NAME=value before it
 }
 
 // script is what is known of a shell script.
 type script struct {
 	shellState
-	order   []string // names in the order of their assignment
-	calls   [][]shellField
-	sbatch  map[string]string // options of #SBATCH lines
-	lines   map[string]int    // where they are
-	files   []hereFile        // in the order in which they are written
-	skipped []shellField      // words of parts that are not followed, with what each part is
-	asides  []aside
+	order    []string // names in the order of their assignment
+	calls    []shellCall
+	holes    []string
+	anyFlags string            // a word that may be any flags
+	sbatch   map[string]string // options of #SBATCH lines
+	lines    map[string]int    // where they are
+	files    []hereFile        // in the order in which they are written
+	skipped  []shellField      // words of parts that are not followed, with what each part is
+	asides   []aside
 
 	called map[string]bool
 
 	ignored  []Ignored
 	problems []Problem
 	written  int // signs of all expansions, to bound them: what comes after too many is not followed
+
+	given Given
+}
+
+// Given is what stands around a script: its arguments, variables of its environment, and the files that it
+// sources. Nothing of it is run.
+type Given struct {
+	Args []string
+	Env  map[string]string
+	// Source returns a file by the name that a script has for it, of which only the end may be known.
+	Source func(name string) ([]byte, bool)
 }
 
 // Bounds of what is followed.
@@ -55,9 +77,19 @@ const maxNesting = 100
 func (s *script) tooLong() bool { return s.written > maxExpansion }
 
 // parseScript follows a script; what cannot be parsed is a problem with its position.
-func parseScript(name string, data []byte) *script {
-	s := &script{shellState: newShellState(), sbatch: map[string]string{}, lines: map[string]int{}, called: map[string]bool{}}
+func parseScript(name string, data []byte, given Given) *script {
+	s := &script{shellState: newShellState(), sbatch: map[string]string{}, lines: map[string]int{}, called: map[string]bool{}, given: given}
 	s.errexit = regexp.MustCompile(`^#!\S*sh\s+-[a-z]*e`).Match(data)
+	s.posix = regexp.MustCompile(`^#!\S*/sh\b`).Match(data)
+	for name, value := range given.Env {
+		s.vars[name], s.exported[name] = []shellField{{text: withoutHoles(value)}}, true
+	}
+	if given.Args != nil {
+		s.vars[arguments] = []shellField{}
+		for _, arg := range given.Args {
+			s.vars[arguments] = append(s.vars[arguments], shellField{text: withoutHoles(arg)})
+		}
+	}
 	s.directives(data[:min(len(data), maxScript)])
 	s.parse(name, data, 0)
 	return s
@@ -74,7 +106,7 @@ func (s *script) parse(name string, data []byte, line int) {
 		return
 	}
 	var known []*syntax.Stmt // before a mistake
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(bytes.NewReader(data), name)
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(quotedLists(withoutHoles(string(data)))), name)
 	if file != nil {
 		known = file.Stmts
 	}
@@ -140,6 +172,17 @@ func (s *script) directives(data []byte) {
 	}
 }
 
+// quotedLists quotes the lists of a flag that stand in an array without quotes, which bash takes for a pattern and
+// the parser for an element: A=(--moe-layer-freq [0]*3+[1]*58).
+func quotedLists(text string) string {
+	if !strings.Contains(text, "[") {
+		return text
+	}
+	return listForm.ReplaceAllString(text, "$1$2'$3'")
+}
+
+var listForm = regexp.MustCompile(`(--[A-Za-z0-9_-]+)([ \t=]+)(\(?\[[0-9]+\][0-9*+()\[\],]*)`)
+
 // walker follows the statements of a script.
 type walker struct {
 	*script
@@ -150,27 +193,53 @@ type walker struct {
 
 func (w *walker) lineOf(n syntax.Node) int { return w.line + int(n.Pos().Line()) }
 
-// leave says that a part of the script is not followed.
-func (w *walker) leave(n syntax.Node, what, why string) {
+// notFollowed says that a part of the script is not followed.
+func (w *walker) notFollowed(n syntax.Node, what, why string) {
 	w.ignored = append(w.ignored, Ignored{Key: what, Why: why, Line: w.lineOf(n)})
 }
 
 func (w *walker) statements(list []*syntax.Stmt) {
 	for _, st := range list {
-		if w.tooLong() || w.over > 0 {
+		if w.stopped() {
 			return
 		}
-		w.at = int(st.Pos().Line())
-		if st.Background || st.Coprocess {
-			w.scoped(func() { w.command(st.Cmd) })
-		} else {
-			w.command(st.Cmd)
-		}
-		w.here(st)
-		if call, ok := st.Cmd.(*syntax.CallExpr); ok && !st.Negated && !st.Background && len(call.Args) == 1 && call.Args[0].Lit() == "false" {
-			w.failed(w.lineOf(st))
+		w.statement(st)
+	}
+}
+
+// statement follows one statement, with what it redirects.
+func (w *walker) statement(st *syntax.Stmt) {
+	w.at = int(st.Pos().Line())
+	input := w.input
+	w.input = w.redirected(st)
+	if st.Background || st.Coprocess {
+		w.scoped(func() { w.command(st.Cmd) })
+	} else {
+		w.command(st.Cmd)
+	}
+	w.input = input
+	w.here(st)
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok && !st.Negated && !st.Background && len(call.Args) == 1 && call.Args[0].Lit() == "false" {
+		w.failed(w.lineOf(st))
+	}
+}
+
+// redirected expands the words of redirections, and returns what the statement reads; nil: it is not known.
+func (w *walker) redirected(st *syntax.Stmt) *shellField {
+	var in *shellField
+	for _, r := range st.Redirs {
+		switch {
+		case r.Hdoc != nil:
+			in = new(w.hereText(r))
+		case r.Word != nil:
+			f := w.word(r.Word)
+			if in = nil; r.Op == syntax.WordHdoc {
+				f.text += "\n"
+				in = &f
+			}
 		}
 	}
+	return in
 }
 
 // command follows one command.
@@ -192,50 +261,79 @@ func (w *walker) command(c syntax.Command) {
 	case *syntax.BinaryCmd:
 		w.either(c)
 	case *syntax.IfClause:
-		w.forget(c, "if")
+		w.branch(c)
 	case *syntax.WhileClause, *syntax.ForClause:
-		w.forget(c, "loop")
+		w.loop(c)
 	case *syntax.CaseClause:
-		w.forget(c, "case")
+		w.choose(c)
 	case *syntax.FuncDecl:
 		if c.Name == nil { // of a mistake, which has its problem
 			return
 		}
-		w.skip(c, "function")
-		w.leave(c, "function "+c.Name.Value, "its body is not followed")
 		w.functions[c.Name.Value] = []*syntax.FuncDecl{c}
-	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.CoprocClause, *syntax.TestClause:
-		if e := w.effectsOf(c); len(e.names) > 0 || e.all != "" {
-			w.forget(c, "arithmetic command")
+	case *syntax.ArithmCmd:
+		if n, ok := w.calculate(c, c.X); ok && n == 0 {
+			w.failed(w.lineOf(c))
 		}
+	case *syntax.LetClause:
+		for _, x := range c.Exprs {
+			w.let(c, x)
+		}
+	case *syntax.TestClause:
+		w.succeeds(c, w.test(c.X))
+	case *syntax.CoprocClause:
+		w.scoped(func() { w.command(c.Stmt.Cmd) })
 	}
 }
 
-// either follows a pipe, whose sides run in shells of their own, and what && or || joins, of which the
-// second may run or not: it may start training, and change nothing.
-func (w *walker) either(c *syntax.BinaryCmd) {
+// succeeds ends a script that ends at its first failure where a test fails, and says so where it may.
+func (w *walker) succeeds(n syntax.Node, is truth) {
+	switch {
+	case is == no:
+		w.failed(w.lineOf(n))
+	case is == unsure && w.errexit:
+		w.notFollowed(n, "set -e", "the script ends here where this test fails, which is not known: read as if it holds")
+	}
+}
+
+// either follows a pipe, whose sides run in shells of their own, and what && or || joins.
+func (w *walker) either(c *syntax.BinaryCmd) truth {
 	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
 		w.scoped(func() { w.command(c.X.Cmd) })
-		w.scoped(func() { w.command(c.Y.Cmd) })
+		w.scoped(func() { w.statement(c.Y) })
 		if w.lastpipe {
 			w.suffer(w.effectsOf(c.Y), "pipe", w.lineOf(c))
 		}
-		return
+		return unsure
 	}
-	w.command(c.X.Cmd)
-	if w.over > 0 {
-		return
+	errexit := w.errexit
+	w.errexit = false // what is not last may fail
+	is := w.holds(c.X)
+	w.errexit = errexit
+	if w.stopped() {
+		return unsure
 	}
-	call, ok := c.Y.Cmd.(*syntax.CallExpr)
-	e := w.effectsOf(c.Y)
-	if ok && len(call.Args) > 0 && len(e.names)+len(e.grown) == 0 && e.all == "" && !e.exits {
-		w.command(c.Y.Cmd)
-		return
+	if c.Op == syntax.OrStmt {
+		is = is.not()
 	}
-	if ok && len(e.names)+len(e.grown) == 0 && e.all == "" && e.exits { // || exit 1
-		return
+	switch is {
+	case yes:
+		return w.holdsLast(c.Y)
+	case no:
+		return truthOf(c.Op == syntax.OrStmt)
+	default:
+		w.ways(c.Y, "branch of && or ||", func() { w.statement(c.Y) }, func() {})
+		return unsure
 	}
-	w.forget(c.Y, "branch of && or ||")
+}
+
+// holdsLast follows the last part of a list, whose failure may end the script.
+func (w *walker) holdsLast(st *syntax.Stmt) truth {
+	is := w.holds(st)
+	if is == no {
+		w.failed(w.lineOf(st))
+	}
+	return is
 }
 
 // call follows assignments and the words of a call; scripts in words too.
@@ -249,21 +347,53 @@ func (w *walker) call(c *syntax.CallExpr) {
 		return
 	}
 	name := fields[0].text
-	if bodies, ok := w.functions[name]; ok {
-		w.called[name] = true
-		w.calls = append(w.calls, inDoubt(fields, fmt.Sprintf("%sfunction %s runs it as it is", whether, name)))
-		for _, f := range bodies {
-			w.forget(f.Body, "function")
-		}
+	if text, ok := w.alias[name]; ok {
+		w.aliased(c, text, fields)
 		return
 	}
-	w.calls = append(w.calls, fields)
+	if w.known(name) {
+		w.called[name] = true
+		w.run(c, name, fields)
+		return
+	}
+	if w.posix && slices.Contains([]string{":", ".", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift", "trap", "unset", "break", "continue"}, name) {
+		w.assign(c.Assigns) // which stay
+	}
+	w.calls = append(w.calls, w.callOf(c, fields))
 	for len(fields) > 1 && (fields[0].text == "command" || fields[0].text == "builtin") {
 		fields = fields[1:]
+	}
+	if name := fields[0].text; name == "[" || name == "test" {
+		w.succeeds(c, w.holds(&syntax.Stmt{Cmd: c, Position: c.Pos()}))
+		return
 	}
 	if !w.builtin(c, fields) {
 		w.inner(c, fields)
 	}
+}
+
+// callOf returns a call as it is kept.
+func (w *walker) callOf(c *syntax.CallExpr, fields []shellField) shellCall {
+	call := shellCall{fields: w.legibles(fields), way: w.way, outer: w.outer}
+	for _, a := range c.Assigns {
+		if a.Name != nil && a.Value != nil {
+			f := w.plain(a.Value)
+			f.text = a.Name.Value + "=" + f.text
+			call.env = append(call.env, f)
+		}
+	}
+	return call
+}
+
+// aliased follows a name that the shell puts other text for.
+func (w *walker) aliased(c *syntax.CallExpr, text string, fields []shellField) {
+	w.calls = append(w.calls, shellCall{fields: inDoubt(w.legibles(fields), whether+"alias "+fields[0].text+" runs it as it is"), way: w.way})
+	file := parsed(text)
+	if file == nil {
+		w.doubtAll("alias "+fields[0].text, w.lineOf(c))
+		return
+	}
+	w.suffer(w.effectsOf(file), "alias "+fields[0].text, w.lineOf(c))
 }
 
 // inDoubt returns words that another program than the first of them may get.
@@ -286,7 +416,7 @@ func (w *walker) inner(c *syntax.CallExpr, fields []shellField) {
 		return
 	}
 	for i, f := range fields {
-		if f.text != "-c" || i == 0 || i+1 == len(fields) || !strings.HasSuffix(fields[i-1].text, "sh") {
+		if f.text != "-c" && f.text != "-lc" || i == 0 || i+1 == len(fields) || !strings.HasSuffix(fields[i-1].text, "sh") {
 			continue
 		}
 		w.follow(c, fields[i+1].text, func(list []*syntax.Stmt, deeper *walker) {
@@ -297,7 +427,9 @@ func (w *walker) inner(c *syntax.CallExpr, fields []shellField) {
 				}
 				clear(w.functions)
 				clear(w.refs)
-				w.anything, w.errexit = "", false
+				clear(w.alias)
+				w.vars[arguments] = slices.Clone(fields[min(i+3, len(fields)):])
+				w.anything, w.errexit, w.outer = "", false, append(slices.Clone(w.outer), w.legibles(fields[:i-1])...)
 				w.assign(c.Assigns)
 				for _, f := range fields[:i] { // env TP=8 bash -c, srun --export=ALL,TP=8 bash -c
 					for _, m := range environmentForm.FindAllStringSubmatch(f.text, -1) {
@@ -315,14 +447,18 @@ func (w *walker) inner(c *syntax.CallExpr, fields []shellField) {
 var environmentForm = regexp.MustCompile(`(?:^|[,=])([A-Za-z_][A-Za-z0-9_]*)=`)
 
 // follow follows a text as a script; one that is not understood can change any variable of this shell.
-func (w *walker) follow(c *syntax.CallExpr, text string, run func([]*syntax.Stmt, *walker)) {
+func (w *walker) follow(n syntax.Node, text string, run func([]*syntax.Stmt, *walker)) {
+	if len(text) > maxScript {
+		text = "("
+	}
 	file := parsed(text)
 	if w.depth >= maxShellDepth || file == nil {
-		w.leave(c, "words that are a script", "not understood")
-		w.doubtAll("script in words", w.lineOf(c))
+		w.notFollowed(n, "words that are a script", "not understood")
+		w.doubtAll("script in words", w.lineOf(n))
 		return
 	}
-	run(file.Stmts, &walker{script: w.script, line: w.lineOf(c) - 1, depth: w.depth + 1})
+	w.written += len(text)
+	run(file.Stmts, &walker{script: w.script, line: w.lineOf(n) - 1, depth: w.depth + 1})
 }
 
 func joined(fields []shellField) string {

@@ -11,10 +11,19 @@ import (
 type training struct {
 	starter []shellField // torchrun or srun with its options
 	args    []shellField // flags of the program
+	way     string       // what decides whether it runs; empty: it does
+}
+
+// line is where its flags are.
+func (t *training) line() int {
+	if len(t.args) > 0 {
+		return t.args[0].line
+	}
+	return 0
 }
 
 // training returns the call with most known flags. Where no call has one, it is a call in a part
-// that is not followed, which is a problem, else the words of variables that have.
+// that is not followed, which is said, else the words of variables that have.
 func (s *script) training(known func(shellField) bool) training {
 	best, most, calls := mostKnown(s.calls, known)
 	if calls > 1 {
@@ -25,6 +34,9 @@ func (s *script) training(known func(shellField) bool) training {
 		s.ignored = append(s.ignored, Ignored{Key: "other command lines", Why: fmt.Sprintf("%d more have such flags; the one with most is read", calls-1), Line: line})
 	}
 	if most > 0 {
+		if best.way != "" {
+			s.ignored = append(s.ignored, Ignored{Key: "training", Why: "read as if it runs; it depends on " + best.way, Line: best.line()})
+		}
 		return best
 	}
 	if s.over > 0 {
@@ -33,9 +45,9 @@ func (s *script) training(known func(shellField) bool) training {
 	}
 	for i := range s.asides {
 		a := &s.asides[i]
-		if one, n, _ := mostKnown([][]shellField{a.words}, known); n > most {
+		if one, n, _ := mostKnown([]shellCall{{fields: a.words}}, known); n > most {
 			best, most = one, n
-			s.problems = append(s.problems, Problem{Line: a.line, Message: fmt.Sprintf("training starts in a %s, which is not followed: read as if it ran once; give a script with one command line of it", a.what)})
+			s.ignored = append(s.ignored, Ignored{Key: "training", Line: a.line, Why: fmt.Sprintf("it starts in a %s, which is not followed: read as if it ran once", a.what)})
 		}
 	}
 	if most > 0 {
@@ -48,13 +60,12 @@ func (s *script) training(known func(shellField) bool) training {
 			var words []shellField
 			for _, f := range fields {
 				for word := range strings.FieldsSeq(f.text) {
-					if f.text = word; !strings.HasPrefix(f.unknown, whether) {
-						f.unknown = ""
-					}
-					words = append(words, f)
+					words = append(words, s.legible(shellField{text: word, line: f.line}))
 				}
 			}
 			fields = words
+		} else {
+			fields = s.legibles(fields)
 		}
 		if !seen[name] && slices.ContainsFunc(fields, known) {
 			best.args = append(best.args, fields...)
@@ -64,16 +75,18 @@ func (s *script) training(known func(shellField) bool) training {
 	return best
 }
 
-// mostKnown returns the call with most known flags, how many it has, and how many calls have some.
-func mostKnown(list [][]shellField, known func(shellField) bool) (best training, most, calls int) {
-	for _, call := range list {
+// mostKnown returns the call with most known flags, how many it has, and how many calls have some. Of several
+// with as many, what they have differently is in doubt.
+func mostKnown(list []shellCall, known func(shellField) bool) (best training, most, calls int) {
+	for i := range list {
+		call := list[i].fields
 		n := 0
 		for _, f := range call {
 			if known(f) {
 				n++
 			}
 		}
-		if n == 0 || call[0].text == "echo" || call[0].text == "printf" {
+		if n == 0 || len(call) == 0 || slices.Contains([]string{"echo", "printf", "export"}, call[0].text) {
 			continue
 		}
 		if calls++; n < most {
@@ -85,12 +98,40 @@ func mostKnown(list [][]shellField, known func(shellField) bool) (best training,
 		if at < 0 { // flags alone
 			at = slices.IndexFunc(call, known) - 1
 		}
-		best, most = training{slices.Clone(call[:at+1]), call[at+1:]}, n
+		one := training{starter: slices.Concat(list[i].outer, list[i].env, call[:at+1]), args: call[at+1:], way: list[i].way}
+		if n == most {
+			one.args = alternatives(best.args, one.args)
+			if best.way == "" || one.way == "" {
+				one.way = ""
+			}
+		}
+		best, most = one, n
 	}
+	best.starter = slices.Clone(best.starter)
 	for i := range best.starter {
 		if f := &best.starter[i]; strings.HasPrefix(f.unknown, whether) && !strings.HasPrefix(f.text, "-") { // a number of nodes that may be another
 			f.text = f.unknown
 		}
 	}
 	return best, most, calls
+}
+
+// alternatives returns the words of one command line of two, with what they have differently in doubt.
+func alternatives(a, b []shellField) []shellField {
+	const why = whether + "first or another of the command lines is meant"
+	first, second := groupsOf(a, false), groupsOf(b, false)
+	var out []shellField
+	for i, way := range [][][]shellField{first, second} {
+		other := [][][]shellField{second, first}[i]
+		for _, g := range way {
+			if slices.ContainsFunc(other, func(o []shellField) bool { return sameText(o, g) }) {
+				if i == 0 {
+					out = append(out, g...)
+				}
+				continue
+			}
+			out = append(out, inDoubt(g, why)...)
+		}
+	}
+	return out
 }

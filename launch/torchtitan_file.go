@@ -158,6 +158,8 @@ func (r *reader) readBatch(mbs, perPass, gbs int, passKey string) {
 	if !known {
 		if gbs > 0 {
 			r.Setup[flat(knob.GBS)] = gbs
+		} else { // one pass of all, times dp
+			r.Setup[flat(knob.MicroBatches)] = perPass
 		}
 		return
 	}

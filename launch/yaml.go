@@ -31,7 +31,7 @@ func parseYAML(text []byte) (entries []Entry, err error) {
 	if err := boundYAML(text); err != nil {
 		return nil, err
 	}
-	file, err := parser.ParseBytes(text, 0)
+	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		if at, ok := errors.AsType[yaml.Error](err); ok && at.GetToken() != nil {
 			p := at.GetToken().Position
