@@ -279,7 +279,8 @@ func (a *app) readingAnswer(name, file string, r *launch.Reading, s *engine.Setu
 		Data: func() any {
 			d := readingDocument{
 				report.NewHeader(version), r.Launcher, r.Whole(a.lib), report.Listed(slices.Clone(r.Understood)), report.Listed(r.Ignored), report.Listed(r.Problems),
-				[]string{}, completing(name, r),
+				[]string{},
+				completing(name, r),
 			}
 			for _, u := range r.Unknown {
 				d.Unknown = append(d.Unknown, u.Name())

@@ -74,7 +74,7 @@ func accelerateFile() form {
 		same("fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP", fixed).only(sharded),
 		words("fsdp_config.fsdp_activation_checkpointing", knob.Recompute, pair{"none", false}, pair{"full", true}).only(sharded),
 		hostParams().only(sharded),
-		field{key: "fsdp_config.fsdp_sharding_strategy", from: []string{flat(knob.ZeRO), flat(knob.HSDP)}, read: part},
+		{key: "fsdp_config.fsdp_sharding_strategy", from: []string{flat(knob.ZeRO), flat(knob.HSDP)}, read: part},
 		words("deepspeed_config.zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}).unwritten(),
 		countField("deepspeed_config.gradient_accumulation_steps", knob.MicroBatches, nil).unwritten(),
 		words("deepspeed_config.offload_optimizer_device", knob.Offload, pair{"none", "none"}, pair{"optimizer", "cpu"}, pair{"optimizer", "nvme"}).unwritten(),

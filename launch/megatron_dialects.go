@@ -53,9 +53,14 @@ func dialects() []dialect {
 			},
 			defaults: map[string]any{"zero": 1, "precision": string(recipe.BF16)},
 			rows: []field{
-				{key: "actor-num-nodes", from: []string{"gpus"}, read: part}, {key: "actor-num-gpus-per-node", from: []string{"gpus"}, read: part},
-				{key: "rollout-batch-size", read: rollout}, {key: "n-samples-per-prompt", read: rollout}, {key: "rollout-num-gpus-per-engine", read: rollout},
-				{key: "rollout-max-response-len", read: rollout}, {key: "rollout-num-gpus", read: rollout}, {key: "sglang-mem-fraction-static", read: rollout},
+				{key: "actor-num-nodes", from: []string{"gpus"}, read: part},
+				{key: "actor-num-gpus-per-node", from: []string{"gpus"}, read: part},
+				{key: "rollout-batch-size", read: rollout},
+				{key: "n-samples-per-prompt", read: rollout},
+				{key: "rollout-num-gpus-per-engine", read: rollout},
+				{key: "rollout-max-response-len", read: rollout},
+				{key: "rollout-num-gpus", read: rollout},
+				{key: "sglang-mem-fraction-static", read: rollout},
 			},
 		},
 		{

@@ -40,65 +40,80 @@ func wildShell() []wild {
 	return []wild{
 		{
 			"W1 scalar of an if", "a.sh", "if [ \"$X\" = y ]; then P=\"--bf16 --use-distributed-optimizer\"; fi\n" + torchrun + " $P\n", nil,
-			map[string]any{"precision": open, "zero": open, "tp": 1, "sp": false, "gpus": 8}, "if of line 1", false,
+			map[string]any{"precision": open, "zero": open, "tp": 1, "sp": false, "gpus": 8},
+			"if of line 1", false,
 		},
 		{
 			"W1 hole after a value", "a.sh", "if [ -n \"$Y\" ]; then EXTRA=\"--sequence-parallel\"; fi\ntorchrun --nproc_per_node 8 pretrain_gpt.py --vocab-size 32000" + dense + " --global-batch-size 64 $EXTRA\n", nil,
-			map[string]any{"gbs": 64, "sp": open}, "if of line 1", false,
+			map[string]any{"gbs": 64, "sp": open},
+			"if of line 1", false,
 		},
 		{
 			"W1 condition on a constant", "a.sh", "PREC=bf16\nif [ \"$PREC\" = bf16 ]; then P=--bf16; elif [ $PREC = fp16 ]; then P=--fp16; else exit 1; fi\n" + torchrun + " $P\n", nil,
-			map[string]any{"precision": "bf16", "gpus": 8}, "", false,
+			map[string]any{"precision": "bf16", "gpus": 8},
+			"", false,
 		},
 		{
 			"W1 case on a constant", "a.sh", "SIZE=7B\ncase $SIZE in\n 1B|3B) TP=1;;\n 7B) TP=2; PP=2;;\n *) TP=8;;\nesac\n" + torchrun + " --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP\n", nil,
-			map[string]any{"tp": 2, "pp": 2}, "", false,
+			map[string]any{"tp": 2, "pp": 2},
+			"", false,
 		},
 		{
 			"W1 one of two", "a.sh", "if [ \"$X\" = y ]; then TP=2; else TP=4; fi\n" + torchrun + " --tensor-model-parallel-size $TP\n", nil,
-			map[string]any{"tp": open, "pp": 1}, "one of 2 or 4", false,
+			map[string]any{"tp": open, "pp": 1},
+			"one of 2 or 4", false,
 		},
 		{
 			"W1 same in both", "a.sh", "if [ \"$X\" = y ]; then TP=2; PP=1; else TP=2; PP=4; fi\n" + torchrun + " --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP\n", nil,
-			map[string]any{"tp": 2, "pp": open}, "", false,
+			map[string]any{"tp": 2, "pp": open},
+			"", false,
 		},
 		{
 			"W4 words in words", "a.sh", "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=8\nT=(--nproc-per-node $SLURM_GPUS_PER_NODE --nnodes $SLURM_NNODES)\n" +
 				"A=(--vocab-size 32000 --global-batch-size 64" + dense + ")\nCMD=\"torchrun ${T[@]} pretrain_gpt.py ${A[@]}\"\nif [ -n \"$W\" ]; then CMD=\"$CMD --bf16\"; fi\nsrun bash -c \"$CMD\"\n", nil,
-			map[string]any{"gpus": 32, "gbs": 64, "precision": open}, "", false,
+			map[string]any{"gpus": 32, "gbs": 64, "precision": open},
+			"", false,
 		},
 		{
 			"W4 plain", "a.sh", "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=8\nT=(--nproc-per-node $SLURM_GPUS_PER_NODE --nnodes $SLURM_NNODES)\n" +
 				"A=(--vocab-size 32000 --global-batch-size 64" + dense + ")\nCMD=\"torchrun ${T[@]} pretrain_gpt.py ${A[@]}\"\nsrun bash -c \"$CMD\"\n", nil,
-			map[string]any{"gpus": 32, "gbs": 64}, "", false,
+			map[string]any{"gpus": 32, "gbs": 64},
+			"", false,
 		},
 		{
 			"W4 one task for each GPU", "a.sh", "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\n#SBATCH --gpus-per-node=8\nsrun python pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" + dense + "\n", nil,
-			map[string]any{"gpus": 32}, "", false,
+			map[string]any{"gpus": 32},
+			"", false,
 		},
 		{
 			"R1 a list without quotes", "a.sh", "A=( --moe-layer-freq [0]*1+[1]*31 --num-experts 8 --moe-ffn-hidden-size 1024 )\n" + torchrun + " ${A[@]}\n", nil,
-			map[string]any{"set.model.first_k_dense_layers": 1, "set.model.n_experts": 8}, "", false,
+			map[string]any{"set.model.first_k_dense_layers": 1, "set.model.n_experts": 8},
+			"", false,
 		},
 		{
 			"R5 the tenth argument", "a.sh", "TP=${10}\nCMD=\"" + torchrun + " --tensor-model-parallel-size ${TP}\"\neval $CMD\n", nil,
-			map[string]any{"tp": open, "gbs": 64}, "${10}", false,
+			map[string]any{"tp": open, "gbs": 64},
+			"${10}", false,
 		},
 		{
 			"R5 a new line in a word", "a.sh", "if [ $G = 1 ]; then GQA=\"--group-query-attention --num-query-groups 8\"; fi\nCMD=\"" + torchrun + " --tensor-model-parallel-size 2\n $GQA --bf16\"\neval $CMD\n", nil,
-			map[string]any{"gbs": 64, "precision": "bf16", "tp": 2, "set.model.kv_heads": open}, "", false,
+			map[string]any{"gbs": 64, "precision": "bf16", "tp": 2, "set.model.kv_heads": open},
+			"", false,
 		},
 		{
 			"R9 read of words", "a.sh", "IFS=, read -r TP PP CP <<< \"2,2,1\"\n" + torchrun + " --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP --context-parallel-size $CP\n", nil,
-			map[string]any{"tp": 2, "pp": 2, "cp": 1}, "", false,
+			map[string]any{"tp": 2, "pp": 2, "cp": 1},
+			"", false,
 		},
 		{
 			"a function is followed", "a.sh", "run() { local tp=$1; shift; " + torchrun + " --tensor-model-parallel-size $tp \"$@\"; }\nrun 2 --bf16\n", nil,
-			map[string]any{"tp": 2, "precision": "bf16"}, "", false,
+			map[string]any{"tp": 2, "precision": "bf16"},
+			"", false,
 		},
 		{
 			"a value of an unset variable", "a.sh", torchrun + " --tensor-model-parallel-size ${TP:-2} --pipeline-model-parallel-size $PP\n", nil,
-			map[string]any{"tp": 2, "pp": open, "gpus": 8}, "$PP", false,
+			map[string]any{"tp": 2, "pp": open, "gpus": 8},
+			"$PP", false,
 		},
 		{"W9 comments only", "a.sh", "# x\n", nil, nil, "", true},
 		{"another program", "a.sh", "#!/bin/bash\necho hello\nls -la --color\n", nil, nil, "", true},
@@ -110,47 +125,59 @@ func wildFlags() []wild {
 	return []wild{
 		{
 			"W2 a vocabulary that a tokenizer knows", "a.sh", vocab + " --tokenizer-model someone/else\n", nil,
-			map[string]any{"set.model.vocab": open, "model": nil, "set.model.layers": 32}, "someone/else", false,
+			map[string]any{"set.model.vocab": open, "model": nil, "set.model.layers": 32},
+			"someone/else", false,
 		},
 		{
 			"W2 a vocabulary of a known tokenizer", "a.sh", vocab + " --tokenizer-model Qwen/Qwen2.5-7B\n", nil,
-			map[string]any{"set.model.vocab": 152064}, "", false,
+			map[string]any{"set.model.vocab": 152064},
+			"", false,
 		},
 		{
 			"W2 bigscience", "a.slurm", "torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --micro-batch-size 1 --global-batch-size 64 --tokenizer-type PretrainedFromHF --tokenizer-name-or-path google/mt5-base --fp16 --checkpoint-activations --zero-stage 1\n", nil,
-			map[string]any{"set.model.vocab": open, "recompute": "full", "zero": 1, "precision": "fp16"}, "google/mt5-base", false,
+			map[string]any{"set.model.vocab": open, "recompute": "full", "zero": 1, "precision": "fp16"},
+			"google/mt5-base", false,
 		},
 		{
 			"W3 flags of Megatron-DeepSpeed", "a.sh", torchrun + " --checkpoint-activations --zero-stage 1 --num-key-value-heads 2\n", nil,
-			map[string]any{"recompute": "full", "zero": 1, "set.model.kv_heads": 2}, "", false,
+			map[string]any{"recompute": "full", "zero": 1, "set.model.kv_heads": 2},
+			"", false,
 		},
 		{
 			"W3 its defaults and sequence parallelism", "a.sh", "deepspeed --num_nodes 2 --num_gpus 8 pretrain_gpt.py --vocab-size 32000 --global-batch-size 64 --deepspeed --zero-stage 3 --ds-sequence-parallel-size 2" + dense + "\n", nil,
-			map[string]any{"zero": 3, "gpus": 16}, "ds-sequence-parallel-size", false,
+			map[string]any{"zero": 3, "gpus": 16},
+			"ds-sequence-parallel-size", false,
 		},
 		{
 			"W7 ms-swift", "a.sh", "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen2.5-7B --pipeline_model_parallel_size 2 --tensor_model_parallel_size 4 --micro_batch_size 1 --global_batch_size 16 --max_length 2048\n", nil,
-			map[string]any{"pp": 2, "tp": 4, "zero": 1, "precision": "bf16", "gbs": 16, "gpus": 8, "seq": 2048, "model": "qwen2.5-7b"}, "ms-swift", false,
+			map[string]any{"pp": 2, "tp": 4, "zero": 1, "precision": "bf16", "gbs": 16, "gpus": 8, "seq": 2048, "model": "qwen2.5-7b"},
+			"ms-swift", false,
 		},
 		{
 			"W7 slime", "a.sh", "PERF_ARGS=(--tensor-model-parallel-size 2 --sequence-parallel --micro-batch-size 1)\npython3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate --rollout-batch-size 32 --global-batch-size 256 --num-layers 32 --hidden-size 4096 ${PERF_ARGS[@]}\n", nil,
-			map[string]any{"tp": 2, "zero": 1, "precision": "bf16", "gpus": 8, "gbs": 256}, "slime", false,
+			map[string]any{"tp": 2, "zero": 1, "precision": "bf16", "gpus": 8, "gbs": 256},
+			"slime", false,
 		},
 		{
 			"W11 a length in an unknown word", "a.sh", "DATA=$1\ntorchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 --normalization RMSNorm --swiglu --position-embedding-type rope --untie-embeddings-and-output-weights --disable-bias-linear $DATA\n", nil,
-			map[string]any{"seq": open, "tp": open, "gbs": 64}, "$1", false,
+			map[string]any{"seq": open, "tp": open, "gbs": 64},
+			"$1", false,
 		},
 		{
-			"R2 a batch given by flag", "a.sh", "torchrun --nproc_per_node 8 pretrain_gpt.py --vocab-size 32000" + dense + "\n", [][2]string{{"gbs", "64"}},
-			map[string]any{"gbs": 64, "gpus": 8, "mbs": 1}, "", false,
+			"R2 a batch given by flag", "a.sh", "torchrun --nproc_per_node 8 pretrain_gpt.py --vocab-size 32000" + dense + "\n",
+			[][2]string{{"gbs", "64"}},
+			map[string]any{"gbs": 64, "gpus": 8, "mbs": 1},
+			"", false,
 		},
 		{
 			"R2 DeepSpeed", "ds.json", `{"train_batch_size":256,"gradient_accumulation_steps":1}`, nil,
-			map[string]any{"gbs": 256, "microbatches": 1, "gpus": open, "model": open, "seq": open}, "", false,
+			map[string]any{"gbs": 256, "microbatches": 1, "gpus": open, "model": open, "seq": open},
+			"", false,
 		},
 		{
 			"R3 a key twice", "model_config.yaml", "MODEL_ARGS:\n  --num-layers: 12\n  --hidden-size: 512\n  --num-attention-heads: 8\n  --tensor-model-parallel-size: 2\n  --micro-batch-size: 4\n  --global-batch-size: 32\n  --seq-length: 1024\n  --bf16: true\n  --bf16: true\n", nil,
-			map[string]any{"tp": 2, "gbs": 32, "precision": "bf16", "gpus": open, "set.model.vocab": open}, "twice", false,
+			map[string]any{"tp": 2, "gbs": 32, "precision": "bf16", "gpus": open, "set.model.vocab": open},
+			"twice", false,
 		},
 		{
 			"flags without effect", "a.sh", torchrun + " --sequence-parallel\n", nil, map[string]any{"tp": 1, "sp": false}, "no effect", false,
@@ -166,8 +193,11 @@ func wildFiles() []wild {
 		return "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n" + lines + "mixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n"
 	}
 	return []wild{
-		{"W5 nanotron with experts", "a.yaml", "model:\n  model_config:\n    is_qwen2_config: true\n    hidden_size: 512\n    num_hidden_layers: 8\n    num_attention_heads: 8\n    num_key_value_heads: 8\n    intermediate_size: 1024\n    vocab_size: 32000\n    moe_config:\n      num_experts: 64\n      top_k: 8\n      moe_intermediate_size: 256\nparallelism:\n  dp: 8\n  tp: 1\n  pp: 1\n  pp_engine: 1f1b\n  expert_parallel_size: 1\ntokens:\n  sequence_length: 2048\n  micro_batch_size: 1\n  batch_accumulation_per_replica: 2\n", nil,
-			map[string]any{"set.model.n_experts": 64, "set.model.top_k": 8, "gpus": 8}, "", false},
+		{
+			"W5 nanotron with experts", "a.yaml", "model:\n  model_config:\n    is_qwen2_config: true\n    hidden_size: 512\n    num_hidden_layers: 8\n    num_attention_heads: 8\n    num_key_value_heads: 8\n    intermediate_size: 1024\n    vocab_size: 32000\n    moe_config:\n      num_experts: 64\n      top_k: 8\n      moe_intermediate_size: 256\nparallelism:\n  dp: 8\n  tp: 1\n  pp: 1\n  pp_engine: 1f1b\n  expert_parallel_size: 1\ntokens:\n  sequence_length: 2048\n  micro_batch_size: 1\n  batch_accumulation_per_replica: 2\n", nil,
+			map[string]any{"set.model.n_experts": 64, "set.model.top_k": 8, "gpus": 8},
+			"", false,
+		},
 		{"W6 SHARD_GRAD_OP", "a.yaml", fsdp("  fsdp_sharding_strategy: SHARD_GRAD_OP\n"), nil, map[string]any{"zero": 2, "gpus": 8, "dp": 8, "precision": "bf16", "seq": open, "model": open}, "", false},
 		{"W6 NO_SHARD", "a.yaml", fsdp("  fsdp_sharding_strategy: NO_SHARD\n"), nil, map[string]any{"zero": 0}, "", false},
 		{"W6 FULL_SHARD", "a.yaml", fsdp("  fsdp_sharding_strategy: FULL_SHARD\n  fsdp_version: 1\n"), nil, map[string]any{"zero": 3, "hsdp": 1}, "", false},

@@ -1,0 +1,100 @@
+package launch
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/layout"
+)
+
+// processes is the name of what starts training has, and no key of its own.
+const processes = "number of processes"
+
+// world settles the number of GPUs from the command that starts the processes.
+func (r *reader) world(s *script, starter []shellField) {
+	options, torchrun, deepspeed := map[string]shellField{}, false, false
+	for i, f := range starter {
+		name := path.Base(f.text)
+		deepspeed = deepspeed || name == "deepspeed"
+		if m := launchForm.FindStringSubmatch(f.text); m != nil { // NPROC_PER_NODE=8 megatron sft
+			options[map[string]string{"NPROC_PER_NODE": "nproc-per-node", "NNODES": "nnodes"}[m[1]]] = shellField{text: m[2], unknown: f.unknown, line: f.line}
+			torchrun = true
+		}
+		torchrun = torchrun || name == "torchrun" || strings.HasPrefix(name, "torch.distributed")
+		key, value, given := strings.Cut(strings.TrimLeft(f.text, "-"), "=")
+		if !given && i+1 < len(starter) {
+			value = starter[i+1].text
+			f.unknown = cmp.Or(f.unknown, starter[i+1].unknown)
+		}
+		if strings.HasPrefix(f.text, "-") {
+			key = strings.ReplaceAll(key, "_", "-")
+			if long := map[string]string{"N": "nodes", "n": "ntasks"}[key]; long != "" {
+				key = long
+			}
+			options[key] = shellField{text: value, unknown: f.unknown, line: f.line}
+		}
+	}
+	line := 0
+	of := func(keys ...string) int {
+		for _, key := range keys {
+			if n, err := strconv.Atoi(options[key].text); err == nil && n > 0 && n <= layout.MaxGPUs {
+				line = cmp.Or(line, options[key].line)
+				return n
+			}
+			if n, err := strconv.Atoi(s.sbatch[key]); err == nil && n > 0 && n <= layout.MaxGPUs && options[key].text == "" {
+				line = cmp.Or(line, s.lines[key])
+				return n
+			}
+		}
+		return 0
+	}
+	for _, key := range []string{"nproc-per-node", "nnodes", "ntasks", "nodes", "ntasks-per-node", "gpus-per-node", "num-nodes", "num-gpus"} {
+		if o := options[key]; o.unknown != "" {
+			r.launched = fmt.Sprintf("--%s %s", key, dependsOn(unresolved(o.unknown)))
+			line = o.line
+			break
+		}
+	}
+	gpus := 0
+	if actors := r.argument("actor-num-nodes"); actors > 0 {
+		gpus, line = times(actors, max(r.argument("actor-num-gpus-per-node"), 0)), r.values["actor-num-nodes"].Line
+	} else if deepspeed && !torchrun {
+		if gpus = max(of("num-nodes"), 1) * of("num-gpus"); gpus == 0 {
+			gpus = of("nodes") * of("gpus-per-node")
+		}
+	} else if torchrun {
+		nodes := max(of("nnodes"), 1)
+		if options["nnodes"].text != "" && of("nnodes") == 0 { // 1:4, or a variable
+			nodes = of("nodes")
+		}
+		if gpus = nodes * of("nproc-per-node"); options["nproc-per-node"].text == "" && !slices.ContainsFunc(starter, func(f shellField) bool { return strings.HasSuffix(f.text, "torchrun") }) {
+			gpus = nodes * of("gpus-per-node")
+		}
+	} else if gpus = of("ntasks"); gpus == 0 {
+		gpus = of("nodes") * of("ntasks-per-node", "gpus-per-node")
+	}
+	r.processes(gpus, line)
+}
+
+// launchForm finds the variables that tell a program how many processes to start.
+var launchForm = regexp.MustCompile(`^(NPROC_PER_NODE|NNODES)=(.+)$`)
+
+// processes settles the number of GPUs from the processes that are started, one for each. It is a
+// problem where the degrees do not divide it.
+func (r *reader) processes(gpus, line int) {
+	if r.started = line; gpus <= 0 || gpus > layout.MaxGPUs {
+		r.unknown("gpus", cmp.Or(r.launched, "the number of GPUs is not in the file"), line)
+		return
+	}
+	r.Setup["gpus"] = gpus
+	r.Understood = append(r.Understood, Understood{Key: processes, Value: gpus, Setup: []string{"gpus"}, Line: line})
+	tp, pp, cp := r.number("tp", 1), r.number("pp", 1), r.number("cp", 1)
+	if rank := times(tp, pp, cp); rank > 0 && gpus%rank != 0 && !r.lost["tp"] && !r.lost["pp"] && !r.lost["cp"] {
+		r.Problems = append(r.Problems, Problem{Line: line, Key: processes, Message: fmt.Sprintf("%d is no multiple of tp %d x pp %d x cp %d = %d", gpus, tp, pp, cp, rank)})
+	}
+}
