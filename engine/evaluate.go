@@ -56,6 +56,7 @@ type Evaluator struct {
 	own    bool // the order: no report points to it
 	sim    schedule.Simulator
 	mem    memory.Evaluator
+	parts  step.Parts
 	stages []layout.Stage
 	cost   []step.Cost
 	data   []step.DataParallel
@@ -241,7 +242,8 @@ func (r *Report) recordGiven(rec *record.Recorder, s *Setup) {
 // arrange assigns the layers to the stages, computes how long each stage takes,
 // and orders the operations of the ranks.
 func (e *Evaluator) arrange(s *Setup) (err error) {
-	if e.stages, err = s.StagesOfStack(e.stages); err != nil {
+	e.program = e.program.For(&s.Model, e.record)
+	if e.stages, err = s.StagesOfStack(e.program, e.stages); err != nil {
 		return err
 	}
 	stack, _ := memory.For(s.Stack)
@@ -250,7 +252,7 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	hosts := e.hosts(spec)
 	e.inputs(s, hosts)
 	in := &e.timInput
-	e.cost = step.Stages(in, e.cost[:0])
+	e.cost = e.parts.Stages(in, e.cost[:0])
 	e.data = e.data[:0]
 	params, layers := e.mem.Count(&e.memInput, stack), 0
 	for r, p := range params {
@@ -313,7 +315,6 @@ func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) (err error) {
 
 // inputs tells the parts of the engine what they depend on.
 func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
-	e.program = e.program.For(&s.Model, e.record)
 	Inputs(s, e.program, e.record, &e.memInput, &e.timInput)
 	e.memInput.Stages, e.memInput.Order, e.memInput.Recompute = e.stages, hosts, s.Recompute
 	if s.OffloadLayers > 0 {

@@ -157,6 +157,7 @@ type Operation struct {
 
 // LayerKind is one kind of layer of a setup, operation by operation.
 type LayerKind struct {
+	ID         string      `json:"id"` // of the kind, in its figures
 	MoE        bool        `json:"moe"`
 	Layers     int         `json:"layers"` // of this kind in the model
 	Operations []Operation `json:"operations"`
@@ -165,10 +166,7 @@ type LayerKind struct {
 // Figure returns the figure of an operation's time; of one that is part of another kernel there
 // is none, and its layer's is given.
 func (k *LayerKind) Figure(o *Operation) string {
-	layer := "layer.dense"
-	if k.MoE {
-		layer = "layer.moe"
-	}
+	layer := "layer." + k.ID
 	switch {
 	case o == nil || o.Forward == 0:
 		return layer + ".activations"
@@ -188,13 +186,11 @@ func (e *Evaluator) Layers(s Setup) ([]LayerKind, bool) {
 	}
 	stack, _ := memory.For(s.Stack)
 	var kinds []LayerKind
-	moe := s.Model.MoELayers()
-	for _, k := range []LayerKind{{Layers: s.Model.Layers - moe}, {MoE: true, Layers: moe}} {
-		if k.Layers == 0 {
-			continue
-		}
-		times := step.Operations(&e.timInput, k.MoE)
-		for _, o := range memory.Operations(&e.memInput, stack, k.MoE) {
+	for i := range e.program.Layers {
+		l := &e.program.Layers[i]
+		k := LayerKind{ID: l.ID, MoE: l.MoE, Layers: l.Count}
+		times := step.Operations(&e.timInput, l)
+		for _, o := range memory.Operations(&e.memInput, stack, l) {
 			row := Operation{Operation: o}
 			for _, t := range times {
 				if t.ID == o.ID {

@@ -69,19 +69,9 @@ func (e *Evaluator) recomputedFLOPs(s *Setup) (sum units.FLOPs) {
 	if again.Mode != recipe.RecomputeFull && !again.Part() {
 		return 0
 	}
-	for _, moe := range [...]bool{false, true} {
-		layer, n := e.program.Layer(moe), 0
-		for i, st := range e.stages {
-			layers := st.Layers()
-			if again.Mode == recipe.RecomputeFull {
-				layers = s.RecomputedLayers(s.Recompute.Layers, i, st)
-			}
-			if dense := min(layers, st.Dense); moe {
-				n += layers - dense
-			} else {
-				n += dense
-			}
-		}
+	layers := e.runAgain(s)
+	for k := range e.program.Layers {
+		layer, n := &e.program.Layers[k], layers[k]
 		if n == 0 {
 			continue
 		}
@@ -97,40 +87,46 @@ func (e *Evaluator) recordAgain(again *model.Again, layer *model.Layer, n int) {
 	if !e.record.On() {
 		return
 	}
-	formula := "layer.dense.flops-per-token"
-	if layer.MoE {
-		formula = "layer.moe.flops-per-token"
-	}
-	formula = record.Ref(formula)
+	formula := record.Ref("layer." + layer.ID + ".flops-per-token")
 	if again.Mode != recipe.RecomputeFull {
 		formula = again.Formula(layer)
 	}
 	e.record.Term("recomputed FLOPs", fmt.Sprintf("%d * (%s)", n, formula))
 }
 
+// runAgain returns how many layers of each kind have operations that run again, over all stages.
+func (e *Evaluator) runAgain(s *Setup) (layers [model.MaxKinds]int) {
+	for i := range e.stages {
+		of := e.stages[i].Of
+		if s.Recompute.Mode == recipe.RecomputeFull {
+			of = of.Take(s.RecomputedLayers(s.Recompute.Layers, i, &e.stages[i]))
+		}
+		for k := range e.program.Layers {
+			layers[k] += int(of[k])
+		}
+	}
+	return layers
+}
+
 // skippedFLOPs returns what model FLOPs and recomputation count of one token although the
 // kernels of local windows do not compute it.
-func (e *Evaluator) skippedFLOPs(s *Setup) units.FLOPs {
-	m, causal := &s.Model, s.MFU != recipe.MFUFull
+func (e *Evaluator) skippedFLOPs(s *Setup) (sum units.FLOPs) {
+	m, again, causal := &s.Model, e.timInput.Again(), s.MFU != recipe.MFUFull
 	share := m.WindowShare(s.Seq, causal)
 	if share >= 1 || e.timInput.Attention == recipe.Standard {
 		return 0
 	}
-	layer := e.program.Forward(&e.program.Dense, s.Seq, causal).Scores
-	layers := 3 * m.Layers
-	if s.TrainMTP {
-		layers += 3 * m.MTPLayers
-	}
-	switch s.Recompute.Mode {
-	case recipe.RecomputeFull:
-		for i, st := range e.stages {
-			layers += s.RecomputedLayers(s.Recompute.Layers, i, st)
+	layers := e.runAgain(s)
+	for k := range e.program.Layers {
+		l := &e.program.Layers[k]
+		n := 3 * l.Count
+		if s.TrainMTP && l == e.program.Module() {
+			n += 3 * m.MTPLayers
 		}
-	case recipe.RecomputeSelective:
-		if s.Attention == recipe.Standard && !e.timInput.KeepsProducts {
-			layers += m.Layers
+		if core, ok := l.Core(); ok && again.Outputs(l, core)[0] != 0 {
+			n += layers[k]
 		}
-	case recipe.RecomputeModules, recipe.RecomputeNone:
+		sum += units.FLOPs(n) * e.program.Forward(l, s.Seq, causal).Scores
 	}
-	return units.FLOPs(layers) * layer * units.FLOPs(1-share)
+	return sum * units.FLOPs(1-share)
 }

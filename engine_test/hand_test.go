@@ -16,7 +16,7 @@ import (
 // the models' papers print.
 func TestLayerFLOPsByHand(t *testing.T) {
 	llama := presetModel(t, "llama3.1-8b") // 4,096 wide, 32 heads of 128 and 8 of keys, MLP of 14,336
-	f := llama.LayerForward(false, 8192, false)
+	f := llama.LayerForward(0, 8192, false)
 	for _, c := range []struct {
 		what      string
 		got, want units.FLOPs
@@ -34,7 +34,7 @@ func TestLayerFLOPsByHand(t *testing.T) {
 	// position and values from rank 512 to 128 each.
 	v3 := presetModel(t, "deepseek-v3")
 	up := model.Again{Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.ModuleMLAUp}}
-	if got, want := 61*up.FLOPs(model.Lay(&v3, nil).Layer(true), 0), units.FLOPs(2*61*128*(1536*(128+64)+512*(128+128))); got != want {
+	if got, want := 61*up.FLOPs(model.Lay(&v3, nil).Module(), 0), units.FLOPs(2*61*128*(1536*(128+64)+512*(128+128))); got != want {
 		t.Errorf("up-projections of the latents: %v, by hand %v", got, want)
 	}
 
@@ -42,7 +42,7 @@ func TestLayerFLOPsByHand(t *testing.T) {
 	m1 := presetModel(t, "minimax-m1")
 	plain := m1
 	plain.LocalRatio = ""
-	if got, want := m1.LayerForward(true, 4096, true).Scores, plain.LayerForward(true, 4096, true).Scores/8; !same(float64(got), float64(want)) {
+	if got, want := m1.LayerForward(0, 4096, true).Scores, plain.LayerForward(0, 4096, true).Scores/8; !same(float64(got), float64(want)) {
 		t.Errorf("scores of a hybrid: %v, an eighth is %v", got, want)
 	}
 }

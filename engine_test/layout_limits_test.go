@@ -236,7 +236,7 @@ func TestRecomputedLayersAddUp(t *testing.T) {
 		for rank := range l.PP {
 			sum := 0
 			for chunk := range l.VPP {
-				n := l.RecomputedLayers(perRank, chunk*l.PP+rank, layout.Stage{Dense: 2, MoE: 2})
+				n := l.RecomputedLayers(perRank, chunk*l.PP+rank, &layout.Stage{Of: layout.Counts{2, 2}})
 				sum += n
 				if n < perRank/l.VPP || n > (perRank+l.VPP-1)/l.VPP && perRank > 0 {
 					t.Errorf("%d of a rank: %d of chunk %d", perRank, n, chunk)
@@ -247,7 +247,7 @@ func TestRecomputedLayersAddUp(t *testing.T) {
 			}
 		}
 	}
-	if n := l.RecomputedLayers(12, 0, layout.Stage{Dense: 1}); n != 1 {
+	if n := l.RecomputedLayers(12, 0, &layout.Stage{Of: layout.Counts{1}}); n != 1 {
 		t.Errorf("%d layers of one", n)
 	}
 }

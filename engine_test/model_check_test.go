@@ -145,8 +145,8 @@ func modelFiguresProperty(t *rapid.T) {
 	if total <= 0 || active <= 0 || active > total || mtp < 0 || total+mtp > model.MaxParameters {
 		t.Fatalf("total %d, active %d, multi-token prediction %d", total, active, mtp)
 	}
-	for _, moe := range []bool{false, m.IsMoE()} {
-		l := m.Layer(moe)
+	for _, layer := range []int{0, m.Layers - 1} {
+		l := m.Layer(layer)
 		for _, part := range []int64{
 			l.AttnSharded, l.AttnReplicated, l.Norms, l.MLPSharded, l.MLPReplicated,
 			l.SharedExperts, l.Router, l.ExpertsSharded, l.ExpertsReplicated,

@@ -98,7 +98,7 @@ func TestModelFLOPsPartsAddUp(t *testing.T) {
 		for _, causal := range []bool{false, true} {
 			var layers float64
 			for i := range m.Layers {
-				layers += float64(m.LayerForward(m.MoELayer(i), 4096, causal).Total())
+				layers += float64(m.LayerForward(i, 4096, causal).Total())
 			}
 			f := m.ForwardFLOPs(4096, causal)
 			near(t, m.ID+" layers", float64(f.LayerFLOPs.Total()), layers, 1e-12)

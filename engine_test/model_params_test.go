@@ -38,7 +38,7 @@ func TestModelTotalIsTheSumOfItsLayers(t *testing.T) {
 		sum := m.Embedding() + m.PositionTable() + m.Head() + m.FinalNorm() + m.Extra()
 		moe := 0
 		for i := range m.Layers {
-			sum += m.Layer(m.MoELayer(i)).Total()
+			sum += m.Layer(i).Total()
 			if m.MoELayer(i) {
 				moe++
 			}
@@ -110,7 +110,7 @@ func TestModelPlaybookFormulaN3(t *testing.T) {
 		{plain, 12 * 4096 * 4096},
 		{gated, 16 * 4096 * 4096},
 	} {
-		l := c.m.Layer(false)
+		l := c.m.Layer(0)
 		if got := l.AttnSharded + l.MLPSharded; got != c.want {
 			t.Errorf("matrices of one layer: %d, want %d", got, c.want)
 		}
@@ -159,7 +159,7 @@ func TestModelPlaybookFormulaN5(t *testing.T) {
 		{"80B kv 8", 70_598_524_928, 1_318_912, 0},
 	} {
 		m := models[c.name]
-		norms := m.FinalNorm() + int64(m.Layers)*m.Layer(false).Norms
+		norms := m.FinalNorm() + int64(m.Layers)*m.Layer(0).Norms
 		if norms != c.norms || m.Total()-norms != c.want {
 			t.Errorf("%s: %d parameters and %d of norms, want %d and %d", c.name, m.Total()-norms, norms, c.want, c.norms)
 		}
@@ -214,7 +214,7 @@ func TestModelPublishedTotals(t *testing.T) {
 // h*q_l and h*(kv_l+d_r) and the norms on the latents.
 func TestModelLatentAttentionSplit(t *testing.T) {
 	m := modelByID(t, "deepseek-v3")
-	l := m.Layer(true)
+	l := m.Layer(m.Layers - 1)
 	if want := int64(7168*1536 + 1536 + 7168*(512+64) + 512); l.AttnReplicated != want {
 		t.Errorf("replicated attention: %d, want %d", l.AttnReplicated, want)
 	}

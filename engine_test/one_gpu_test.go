@@ -39,7 +39,7 @@ func TestOneGPUHasTheWholeModel(t *testing.T) {
 			if r := at(knob.Given{knob.GPUs: 1, knob.PP: 1}); r == nil || !same(r.Memory.Ranks[0].Parameters, whole) {
 				t.Errorf("%s with %d modules: one GPU has %+v, want %v parameters", m.ID, modules, r, whole)
 			}
-			layer := m.Layer(true)
+			layer := m.Layer(m.Layers - 1)
 			experts := float64(m.MoELayers()+modules) * float64(layer.ExpertsSharded+layer.ExpertsReplicated)
 			if r := at(knob.Given{knob.GPUs: 2, knob.PP: 1, knob.EP: 2}); m.IsMoE() && r != nil && !same(r.Memory.Ranks[0].Parameters, whole-experts/2) {
 				t.Errorf("%s with %d modules: one of two has %v, want %v less %v", m.ID, modules, r.Memory.Ranks[0].Parameters, whole, experts/2)

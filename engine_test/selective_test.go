@@ -74,11 +74,11 @@ func TestNamedNormsAreTwoKernels(t *testing.T) {
 		var in step.Input
 		engine.Inputs(&s, model.Lay(&s.Model, nil), nil, &mem, &in)
 		in.Recompute, in.Groups = s.Recompute, s.Groups(&s.Cluster)
-		in.Stages = []layout.Stage{{Dense: m.Layers - m.MoELayers(), MoE: m.MoELayers(), Embedding: true, Head: true}}
+		in.Stages = []layout.Stage{{Of: layout.Counts{int16(m.Layers - m.MoELayers()), int16(m.MoELayers())}, Embedding: true, Head: true}}
 		soft := &in.Machine.Software
 		norm := in.Machine.Stream(units.Bytes(soft.Passes * 2 * 2 * 4096 * float64(m.Hidden)))
 		norms := units.Seconds(2*m.MoELayers() + m.Layers - m.MoELayers())
-		got := step.Stages(&in, nil)[0].Recompute
+		got := new(step.Parts).Stages(&in, nil)[0].Recompute
 		near(t, string(stack), float64(got), float64(norms*norm)*soft.Factor, 1e-9)
 	}
 }

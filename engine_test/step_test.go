@@ -170,7 +170,7 @@ func TestMTPCosts(t *testing.T) {
 	}
 	off, on := at(false), at(true)
 	m := presetModel(t, "deepseek-v3")
-	layer := m.Layer(true)
+	layer := m.Layer(m.Layers - 1)
 	experts := float64(layer.ExpertsSharded)
 	want := float64(m.MTP()) - experts + experts/8
 	last := len(on.Memory.Ranks) - 1

@@ -149,7 +149,7 @@ func draw(r *rand.Rand, models []model.Model, c hardware.Cluster, flat bool) (en
 		return s, false
 	}
 	if s.PP > 1 && r.IntN(4) == 0 { // another split
-		stages, err := s.Partition(&s.Model, nil)
+		stages, err := s.Partition(model.Lay(&s.Model, nil), nil)
 		if err != nil || len(stages) < 2 || stages[0].Layers() < 2 {
 			return s, false
 		}

@@ -20,7 +20,7 @@ type cut struct {
 
 // cutOf returns how the layers of a legal setup are cut.
 func cutOf(s *engine.Setup) cut {
-	stages, err := s.StagesOfStack(nil)
+	stages, err := s.StagesOfStack(nil, nil)
 	if err != nil || len(stages) < 2 {
 		return cut{}
 	}

@@ -52,7 +52,7 @@ func drawn(r *rand.Rand, models []presets.ModelPreset) (engine.Setup, bool) {
 		_ = s.Recompute.UnmarshalText([]byte([]string{"modules:norm,mlp", "modules:mla-up,moe-act,shared", "full:4", "modules:moe"}[r.IntN(4)]))
 	}
 	if s.PP > 1 && r.IntN(6) == 0 { // a split of one layer moved from the first stage to the last
-		stages, err := s.StagesOfStack(nil)
+		stages, err := s.StagesOfStack(nil, nil)
 		if err == nil && stages[0].Layers() > 1 {
 			var words []string
 			for i, st := range stages {

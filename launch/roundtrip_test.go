@@ -65,7 +65,7 @@ func resolved(t testing.TB, flat map[string]any, s *engine.Setup) engine.Setup {
 
 // canonical writes what may be said in several ways in one.
 func canonical(s engine.Setup) engine.Setup {
-	if stages, err := s.StagesOfStack(nil); err == nil {
+	if stages, err := s.StagesOfStack(nil, nil); err == nil {
 		var layers []string
 		for _, st := range stages {
 			layers = append(layers, fmt.Sprint(st.Layers()))

@@ -8,6 +8,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 )
 
 // titanCut is how torchtitan comes to the stages of a pipeline: embedding and head count as
@@ -24,7 +25,7 @@ func titanCutOf(s *engine.Setup) titanCut {
 	if s.PP == 1 {
 		return titanCut{first: 1, last: 1}
 	}
-	stages, err := s.Partition(&s.Model, nil)
+	stages, err := s.Partition(model.Lay(&s.Model, nil), nil)
 	if err != nil {
 		return titanCut{first: 1, last: 1}
 	}

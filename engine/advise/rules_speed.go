@@ -7,6 +7,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
+	"meshscope/engine/model"
 	"meshscope/engine/units"
 )
 
@@ -44,8 +45,9 @@ func replicaRules() []rule {
 func (a *adviser) layer() units.Bytes {
 	s, most := &a.now, 0.0
 	soft := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software).Software
-	for _, moe := range [...]bool{false, s.Model.IsMoE()} {
-		p := s.Model.Layer(moe)
+	layers := model.Lay(&s.Model, nil).Layers
+	for i := range layers {
+		p := layers[i].Params()
 		experts := p.ExpertsSharded + p.ExpertsReplicated
 		most = max(most, float64(p.Total()-experts)/float64(s.TP)+float64(experts)/float64(s.EP*s.ETP))
 	}

@@ -30,11 +30,7 @@ func Layer(s *engine.Setup) ([]Part, bool) {
 	if !r.Legal {
 		return nil, false
 	}
-	id := "layer.moe.forward"
-	if _, ok := rec.Entry(id); !ok {
-		id = "layer.dense.forward"
-	}
-	sum, err := rec.Formula(id)
+	sum, err := rec.Formula("layer." + model.Lay(&s.Model, nil).Module().ID + ".forward")
 	if err != nil {
 		return nil, false
 	}
@@ -164,7 +160,7 @@ func Splits(s *engine.Setup) []Split {
 		out = append(out, like)
 	}
 	if !m.IsMLA() {
-		l := &model.Lay(m, nil).Dense
+		l := &model.Lay(m, nil).Layers[0]
 		core, _ := l.Core()
 		q := int(l.Tensor(core.Out[0]).Width.V)
 		add(column, "queries", m.Hidden, q)

@@ -56,12 +56,16 @@ func (s *Setup) LossKernel() recipe.Loss {
 	return s.Loss
 }
 
-// StagesOfStack returns each stage its layers as the software stack does.
-func (s *Setup) StagesOfStack(into []layout.Stage) ([]layout.Stage, error) {
-	if s.Stack.Traits().DealsByWork {
-		return s.PartitionByCost(&s.Model, into)
+// StagesOfStack returns each stage its layers as the software stack does; without the program of the
+// model it is laid out.
+func (s *Setup) StagesOfStack(p *model.Program, into []layout.Stage) ([]layout.Stage, error) {
+	if p == nil {
+		p = model.Lay(&s.Model, nil)
 	}
-	return s.Partition(&s.Model, into)
+	if s.Stack.Traits().DealsByWork {
+		return s.PartitionByCost(p, into)
+	}
+	return s.Partition(p, into)
 }
 
 // Problem is a reason why a setup is illegal, or a warning about a legal one.

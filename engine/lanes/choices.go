@@ -138,7 +138,7 @@ func layerGradients(s *engine.Setup, soft *hardware.Software) units.Bytes {
 		return 0
 	}
 	perGradient := soft.ReduceBytes(s.GradDtype, s.Precision.On(s.Stack))
-	return units.Bytes(math.Round(float64(s.Model.Layer(false).Total()) / float64(s.TP) * perGradient))
+	return units.Bytes(math.Round(float64(s.Model.Layer(0).Total()) / float64(s.TP) * perGradient))
 }
 
 // software returns the constants of the setup's stack; nil: the machine has none.

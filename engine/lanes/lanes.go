@@ -88,7 +88,7 @@ func Of(s *engine.Setup, d Detail, stop func() bool) (*Step, bool) {
 		return nil, false
 	}
 	p := e.StepParts(&r)
-	stages, err := s.StagesOfStack(nil)
+	stages, err := s.StagesOfStack(nil, nil)
 	if err != nil {
 		return nil, false
 	}

@@ -10,19 +10,19 @@ import "meshscope/engine/model"
 // embedding nothing. The head always stands on the last stage, and where stages
 // before it would stay empty, layers move down to them. A split that was said
 // is kept. It appends to into[:0].
-func (l *Layout) PartitionByCost(m *model.Model, into []Stage) ([]Stage, error) {
-	n := l.Stages()
+func (l *Layout) PartitionByCost(p *model.Program, into []Stage) ([]Stage, error) {
+	n, m := l.Stages(), p.Model()
 	if l.Split != "" || n < 2 {
-		return l.Partition(m, into)
+		return l.Partition(p, into)
 	}
 	total := float64(m.Vocab) * float64(m.Hidden)
 	for i := range m.Layers {
 		total += layerWork(m, i)
 	}
-	stages := append(into[:0], Stage{}) // layers are counted in Dense first
+	stages := append(into[:0], Stage{}) // layers are counted as the first kind
 	done := 0.0
 	for i := range m.Layers {
-		stages[len(stages)-1].Dense++
+		stages[len(stages)-1].Of[0]++
 		done += layerWork(m, i)
 		// A share reached but for rounding counts as reached.
 		const rounding = 1e-9
@@ -35,19 +35,7 @@ func (l *Layout) PartitionByCost(m *model.Model, into []Stage) ([]Stage, error) 
 		stages = spread(stages, n)
 	}
 	fillGaps(stages[:n-1])
-	next := 0
-	for i := range stages {
-		count := stages[i].Dense
-		stages[i] = Stage{Embedding: i == 0, Head: i == n-1}
-		for range count {
-			if m.MoELayer(next) {
-				stages[i].MoE++
-			} else {
-				stages[i].Dense++
-			}
-			next++
-		}
-	}
+	place(p, stages)
 	return stages, nil
 }
 
@@ -55,10 +43,10 @@ func (l *Layout) PartitionByCost(m *model.Model, into []Stage) ([]Stage, error) 
 // two. Only the last stage, with the head, may have none.
 func fillGaps(stages []Stage) {
 	for i := range stages {
-		for j := i - 1; j >= 0 && stages[i].Dense == 0; j-- {
-			if stages[j].Dense > 1 {
-				stages[j].Dense--
-				stages[i].Dense++
+		for j := i - 1; j >= 0 && stages[i].Of[0] == 0; j-- {
+			if stages[j].Of[0] > 1 {
+				stages[j].Of[0]--
+				stages[i].Of[0]++
 			}
 		}
 	}
@@ -71,9 +59,9 @@ func spread(stages []Stage, n int) []Stage {
 		return append(stages, Stage{})
 	}
 	for i := len(stages) - 1; i >= 0; i-- {
-		if stages[i].Dense > 1 {
-			stages[i].Dense--
-			return append(stages, Stage{Dense: 1})
+		if stages[i].Of[0] > 1 {
+			stages[i].Of[0]--
+			return append(stages, Stage{Of: Counts{1}})
 		}
 	}
 	return append(stages, Stage{}) // fewer layers than stages, which is illegal

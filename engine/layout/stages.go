@@ -11,13 +11,31 @@ import (
 
 // Stage is what one model stage (a position in the model, 0 to PP*VPP-1) holds.
 type Stage struct {
-	Dense, MoE int  // transformer layers by kind
-	Embedding  bool // the first stage
-	Head       bool // the last stage: final norm, head, loss, and MTP modules
+	Of        Counts // transformer layers
+	Embedding bool   // the first stage
+	Head      bool   // the last stage: final norm, head, loss, and MTP modules
 }
 
+// Counts are layers by kind: by their index in model.Program.Layers.
+type Counts [model.MaxKinds]int16
+
 // Layers returns the number of transformer layers of the stage.
-func (s Stage) Layers() int { return s.Dense + s.MoE }
+func (s *Stage) Layers() int {
+	n := 0
+	for _, of := range &s.Of {
+		n += int(of)
+	}
+	return n
+}
+
+// Take returns so many layers of them, the first kinds first.
+func (c *Counts) Take(n int) (part Counts) {
+	for i := 0; n > 0 && i < len(c); i++ {
+		part[i] = min(c[i], int16(n))
+		n -= int(part[i])
+	}
+	return part
+}
 
 // Partition says which layers stand on which stage, in the order of the model. It
 // appends to into[:0], so that a caller can reuse memory. An empty Split is the
@@ -25,8 +43,8 @@ func (s Stage) Layers() int { return s.Dense + s.MoE }
 // the stages in the middle first, because the first and the last also carry
 // the embedding and the head (Llama 3 405B takes one layer off each for the
 // same reason, arXiv 2407.21783 section 3.3).
-func (l *Layout) Partition(m *model.Model, into []Stage) ([]Stage, error) {
-	n := l.Stages()
+func (l *Layout) Partition(p *model.Program, into []Stage) ([]Stage, error) {
+	n, m := l.Stages(), p.Model()
 	if n < 1 {
 		return into[:0], fmt.Errorf("pp x vpp must be at least 1, is %d", n)
 	}
@@ -38,24 +56,28 @@ func (l *Layout) Partition(m *model.Model, into []Stage) ([]Stage, error) {
 			return stages, err
 		}
 	}
-	next := 0
 	for i := range n {
 		count := balanced(m.Layers, n, i)
 		if given != nil {
 			count = given[i]
 		}
-		st := Stage{Embedding: i == 0, Head: i == n-1}
+		stages = append(stages, Stage{Of: Counts{int16(count)}})
+	}
+	place(p, stages)
+	return stages, nil
+}
+
+// place makes stages that have counted so many layers as the first kind the stages of a model.
+func place(p *model.Program, stages []Stage) {
+	next := 0
+	for i := range stages {
+		count := int(stages[i].Of[0])
+		stages[i] = Stage{Embedding: i == 0, Head: i == len(stages)-1}
 		for range count {
-			if m.MoELayer(next) {
-				st.MoE++
-			} else {
-				st.Dense++
-			}
+			stages[i].Of[p.At(next)]++
 			next++
 		}
-		stages = append(stages, st)
 	}
-	return stages, nil
 }
 
 // balanced returns the number of layers of stage i when layers are spread over n
@@ -132,7 +154,7 @@ func LighterEnds(layers, stages int) []string {
 // RecomputedLayers returns how many layers of a stage run again when full
 // recomputation is requested perRank layers of each rank (0: all). The stages
 // of a rank share them evenly.
-func (l *Layout) RecomputedLayers(perRank, stage int, st Stage) int {
+func (l *Layout) RecomputedLayers(perRank, stage int, st *Stage) int {
 	if perRank == 0 {
 		return st.Layers()
 	}

@@ -40,28 +40,27 @@ func (c *counter) rank(r int) Parameters {
 
 // stageParameters counts the parameters of one stage on one GPU.
 func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
-	m, st := in.Model, in.Stages[s]
+	m, st := in.Model, &in.Stages[s]
 	var p Parameters
-	addLayers := func(count int, moe bool, name string) {
+	for i := range in.Program.Layers {
+		l, count := &in.Program.Layers[i], int(st.Of[i])
 		if count == 0 {
-			return
+			continue
 		}
-		dense, expert := in.layerParameters(in.Program.Layer(moe).Params(), d, moe)
+		dense, expert := in.layerParameters(l, d)
 		p.Dense += float64(count) * dense
 		p.Expert += float64(count) * expert
 		p.Largest = max(p.Largest, dense+expert)
 		p.Layer = p.Largest
 		p.blocks += count
 		if note.rec.On() {
-			name += "_layers_of_stage_" + strconv.Itoa(s)
-			note.times("dense", count, name, "{layer.", kind(moe), ".parameters-per-gpu}")
-			if moe {
-				note.times("expert", count, name, "{layer.moe.expert-parameters-per-gpu}")
+			name := l.Name + "_layers_of_stage_" + strconv.Itoa(s)
+			note.times("dense", count, name, "{layer.", l.ID, ".parameters-per-gpu}")
+			if l.MoE {
+				note.times("expert", count, name, "{layer.", l.ID, ".expert-parameters-per-gpu}")
 			}
 		}
 	}
-	addLayers(st.Dense, false, "dense")
-	addLayers(st.MoE, true, "MoE")
 	p.Dense += float64(m.Extra()) * float64(st.Layers()) / float64(max(m.Layers, 1)) / d.sharded
 	if m.Extra() > 0 && note.rec.On() {
 		note.times("dense", st.Layers(), "layers_of_stage_"+strconv.Itoa(s), "P_extra / L / t")
@@ -114,33 +113,38 @@ func (in *Input) table(d *Divisors) float64 {
 
 // layerParameters counts one layer on one GPU: what all data-parallel ranks hold,
 // and its routed experts.
-func (in *Input) layerParameters(l *model.LayerParams, d *Divisors, moe bool) (dense, expert float64) {
-	dense = d.kvCopies.V + d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts, l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
+func (in *Input) layerParameters(layer *model.Layer, d *Divisors) (dense, expert float64) {
+	l, id := layer.Params(), layer.ID
+	var copies record.Num
+	if d.copies {
+		copies = layer.Copies(in.Record.Named("t", float64(in.Layout.TP)))
+	}
+	dense = copies.V + d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts, l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
 	expert = d.expert(l)
 	if !in.Record.On() {
 		return dense, expert
 	}
-	rec := in.Record.Scope("layer."+kind(moe), kind(moe)+" layer")
-	sharded := "{layer.attention.parameters}"
+	rec := in.Record.Scope("layer."+id, id+" layer")
+	sharded := "{" + layer.Scope("attention") + ".parameters}"
 	switch {
 	case l.MLPSharded > 0:
-		sharded = "({layer.attention.parameters} + {layer.mlp.parameters})"
+		sharded = "(" + sharded + " + {" + layer.Scope("mlp") + ".parameters})"
 	case l.SharedExperts > 0:
-		sharded = "({layer.attention.parameters} + {layer.shared.parameters})"
+		sharded = "(" + sharded + " + {" + layer.Scope("shared") + ".parameters})"
 	}
 	formula := sharded + " / t + whole_parts_of_attention_norms_and_router" + d.whole()
-	if d.kvCopies.V > 0 {
-		formula += " + " + d.kvCopies.Text()
+	if copies.V > 0 {
+		formula += " + " + copies.Text()
 	}
 	rec.Figure(record.Entry{
-		ID: "parameters-per-gpu", Name: "Parameters replicated over data-parallel ranks of a " + kind(moe) + " layer on one GPU",
-		Symbol: "parameters per " + kind(moe) + " layer", Formula: formula, Value: dense, Source: sourceCut,
+		ID: "parameters-per-gpu", Name: "Parameters replicated over data-parallel ranks of a " + id + " layer on one GPU",
+		Symbol: "parameters per " + id + " layer", Formula: formula, Value: dense, Source: sourceCut,
 		LeavesOut: "fractions stay where a degree does not divide a matrix",
 	}, record.In("whole_parts_of_attention_norms_and_router", l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router))
-	if moe {
+	if layer.MoE {
 		rec.Figure(record.Entry{
-			ID: "expert-parameters-per-gpu", Name: "Routed experts' parameters of a moe layer on one GPU",
-			Symbol: "expert-parameters per moe layer", Formula: "{layer.experts.parameters} / (EP * ETP) + expert_biases" + d.biases(),
+			ID: "expert-parameters-per-gpu", Name: "Routed experts' parameters of a " + id + " layer on one GPU",
+			Symbol: "expert-parameters per " + id + " layer", Formula: "{" + layer.Scope("experts") + ".parameters} / (EP * ETP) + expert_biases" + d.biases(),
 			Value: expert, Source: sourceCut, LeavesOut: "fractions stay where a degree does not divide a matrix",
 		}, record.In("expert_biases", l.ExpertsReplicated))
 	}
@@ -152,7 +156,7 @@ func (in *Input) layerParameters(l *model.LayerParams, d *Divisors, moe bool) (d
 // embedding and the head.
 func addMTP(in *Input, note note, p *Parameters, d *Divisors) {
 	m := in.Model
-	l := in.Program.Layer(m.IsMoE()).Params()
+	l := in.Program.Module().Params()
 	experts := float64(l.ExpertsSharded + l.ExpertsReplicated)
 	rest := in.Program.MTP() - float64(m.MTPLayers)*experts
 	p.Dense += rest / d.sharded

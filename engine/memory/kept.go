@@ -1,6 +1,10 @@
 package memory
 
 import (
+	"slices"
+	"strings"
+
+	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
@@ -17,6 +21,7 @@ const (
 type Kept struct {
 	Parts [model.PartCount]float64
 
+	known    bool
 	again    float64 // not kept but made again: alive in one layer at a time
 	deferred float64 // what its weight gradients need where a schedule puts them off
 }
@@ -36,24 +41,25 @@ type layers interface {
 }
 
 // layer returns what one layer keeps, with its formulas: computed once for all stages.
-func (in *Input) layer(k layers, moe bool) *Kept {
-	n := 0
-	if moe {
-		n = 1
+func (in *Input) layer(k layers, l *model.Layer) *Kept {
+	if n := len(in.Program.Layers); len(in.kept) < n {
+		in.kept = slices.Grow(in.kept, n)[:n]
+		clear(in.kept)
 	}
-	if !in.known[n] || in.Record.On() {
-		in.known[n], in.kept[n] = true, in.keptBy(k, moe)
+	kept := &in.kept[l.Index]
+	if !kept.known || in.Record.On() {
+		*kept = in.keptBy(k, l)
 	}
-	return &in.kept[n]
+	return kept
 }
 
 // Forget drops what was computed for all stages. A caller that changes an Input
 // after it was used calls it; all but stages and order count.
-func (in *Input) Forget() { in.known = [2]bool{} }
+func (in *Input) Forget() { in.kept = in.kept[:0] }
 
-// routed is for how many experts a token counts on the busiest rank.
-func (in *Input) routed() record.Num {
-	k := in.Program.MoE.TopK
+// routed is for how many experts a token of a layer counts on the busiest rank.
+func (in *Input) routed(l *model.Layer) record.Num {
+	k := l.TopK
 	if in.Load != 1 {
 		k = k.Times(in.Record.Named("imbalance", in.Load))
 	}
@@ -61,40 +67,41 @@ func (in *Input) routed() record.Num {
 }
 
 // save fills in what one layer keeps on a stack.
-func (in *Input) save(k layers, moe bool) *saver {
+func (in *Input) save(k layers, l *model.Layer) *saver {
 	if in.scratch == nil {
 		in.scratch = new(saver)
 	}
 	s := in.scratch
-	s.begin(in, in.Program.Layer(moe))
+	s.begin(in, l)
 	if in.Recompute.Mode != recipe.RecomputeFull { // of which keep takes the layers out
 		s.again.Recompute = in.Recompute
 	}
 	k.Save(s)
 	if s.again.Mode == recipe.RecomputeSelective && s.again.Products {
-		whole := in.sum(s.parts(), in.routed())
+		whole := in.sum(s.parts(), in.routed(l))
 		s.everySecondProduct()
-		s.dropped = whole.Minus(in.sum(s.parts(), in.routed())).AtLeast(record.Lit(0))
+		s.dropped = whole.Minus(in.sum(s.parts(), in.routed(l))).AtLeast(record.Lit(0))
 	} else {
 		dropped := s.dropRecomputed()
-		s.dropped = dropped.perToken(in, in.routed())
+		s.dropped = dropped.perToken(in, in.routed(l))
 	}
 	return s
 }
 
 // keptBy returns what one layer keeps on a stack.
-func (in *Input) keptBy(k layers, moe bool) (kept Kept) {
-	s, routed, note := in.save(k, moe), in.routed(), in.layerNote(moe)
+func (in *Input) keptBy(k layers, l *model.Layer) (kept Kept) {
+	s, routed, note := in.save(k, l), in.routed(l), in.layerNote(l)
 	parts := s.parts()
+	kept.known = true
 	for p := range parts {
 		kept.Parts[p] = parts[p].perToken(in, routed).V
 	}
-	deferred := in.deferredBy(moe)
+	deferred := in.deferredBy(l)
 	kept.again, kept.deferred = s.dropped.V, deferred.V
 	if note.rec.On() {
-		in.Record.Let(kind(moe)+"_recompute", "("+s.dropped.Text()+")")
-		in.Record.Let(kind(moe)+"_weight_inputs", "("+deferred.Text()+")")
-		in.recordParts(note, &parts, routed, &kept, moe)
+		in.Record.Let(l.ID+"_recompute", "("+s.dropped.Text()+")")
+		in.Record.Let(l.ID+"_weight_inputs", "("+deferred.Text()+")")
+		in.recordParts(note, &parts, routed, &kept, l)
 	}
 	return kept
 }
@@ -108,7 +115,7 @@ func (in *Input) sum(parts [model.PartCount]amount, routed record.Num) (sum reco
 }
 
 // recordParts records a layer and its parts.
-func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed record.Num, kept *Kept, moe bool) {
+func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed record.Num, kept *Kept, l *model.Layer) {
 	var sum []string
 	for p, of := range [...]struct{ id, name string }{
 		{"attention", "attention"},
@@ -124,13 +131,13 @@ func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed r
 		}
 		sum = append(sum, note.rec.Ref(of.id))
 		note.rec.Figure(record.Entry{
-			ID: of.id, Name: "Bytes that the " + of.name + " of one " + kind(moe) + " layer keeps per token in 16 bits", Symbol: of.id,
+			ID: of.id, Name: "Bytes that the " + of.name + " of one " + l.ID + " layer keeps per token in 16 bits", Symbol: of.id,
 			Formula: n.Text(), Value: n.V,
 			Source: "tensors that the stack keeps from forward to backward (engine/memory)", LeavesOut: "statistics of norms",
 		})
 	}
 	note.rec.Figure(record.Entry{
-		Name: "Bytes that one " + kind(moe) + " layer keeps per token in 16 bits", Symbol: "bytes per token of a " + kind(moe) + " layer",
+		Name: "Bytes that one " + l.ID + " layer keeps per token in 16 bits", Symbol: "bytes per token of a " + l.ID + " layer",
 		Formula: record.Sum(sum...), Value: kept.Sum(),
 		Source:    "tensors that the stack keeps from forward to backward; Korthikanti et al. (arXiv 2205.05198) section 4",
 		LeavesOut: "small tensors such as norm statistics",
@@ -140,7 +147,7 @@ func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed r
 // layerInput returns what a fully recomputed layer keeps, its input, in bytes per token.
 func layerInput(in *Input) record.Num {
 	var a amount
-	a.add(in, in.Program.Dense.Tensor(model.Input), record.Lit(2))
+	a.add(in, in.Program.Hidden(), record.Lit(2))
 	return a.perToken(in, record.Num{})
 }
 
@@ -148,13 +155,12 @@ func layerInput(in *Input) record.Num {
 // products.
 func pass(in *Input, stage int, k layers) Live {
 	input, full := layerInput(in), recomputed(in, stage)
-	kept, dense, moe := keep(in, stage, full, k, input)
 	live := Live{
-		Activations: kept, WeightInputs: weightInputs(in, stage, k),
-		Backward: recompute(in, stage, full, &dense, &moe, input, "backward-temporaries"),
+		Activations: keep(in, stage, full, k, input), WeightInputs: weightInputs(in, stage, k),
+		Backward: recompute(in, stage, full, k, input, "backward-temporaries"),
 	}
 	if in.Away > 0 {
-		moving := transit(in, stage, &dense, &moe)
+		moving := transit(in, stage, k)
 		live.Forward += moving
 		live.Backward += moving
 	}
@@ -166,97 +172,105 @@ func away(in *Input, stage int) int {
 	if in.Away == 0 {
 		return 0
 	}
-	return in.Layout.RecomputedLayers(in.Away, stage, in.Stages[stage])
+	return in.Layout.RecomputedLayers(in.Away, stage, &in.Stages[stage])
 }
+
+// largest returns the largest that layers have of those that are there, with its formula: that of
+// a layer as its identifier makes it.
+func (in *Input) largest(of *layout.Counts, k layers, bytes func(*Kept) float64, formula func(id string) string) (float64, string) {
+	most, all := 0.0, []string(nil)
+	for i := range in.Program.Layers {
+		if l := &in.Program.Layers[i]; of[i] > 0 {
+			most = max(most, bytes(in.layer(k, l)))
+			if in.Record.On() {
+				all = append(all, formula(l.ID))
+			}
+		}
+	}
+	if len(all) > 1 {
+		return most, "max(" + strings.Join(all, ", ") + ")"
+	}
+	return most, strings.Join(all, "")
+}
+
+// activationsOf returns the formula of what one layer keeps.
+func activationsOf(id string) string { return "{layer." + id + ".activations}" }
 
 // transit returns what layers on their way to or from the host keep on the GPU: the layer at
 // work and the one that travels (two buffers).
-func transit(in *Input, stage int, dense, moe *Kept) units.Bytes {
-	st, note := in.Stages[stage], in.stageNote(stage)
-	n := min(away(in, stage), 2)
+func transit(in *Input, stage int, k layers) units.Bytes {
+	n, note := min(away(in, stage), 2), in.stageNote(stage)
 	if n == 0 {
 		return 0
 	}
-	largest, formula := dense.Sum(), "{layer.dense.activations}"
-	switch {
-	case st.MoE > 0 && st.Dense > 0:
-		largest, formula = max(largest, moe.Sum()), "max({layer.dense.activations}, {layer.moe.activations})"
-	case st.MoE > 0:
-		largest, formula = moe.Sum(), "{layer.moe.activations}"
-	}
+	largest, formula := in.largest(&in.Stages[stage].Of, k, (*Kept).Sum, activationsOf)
 	note.given("layers_on_their_way", float64(n))
 	for _, sum := range [...]string{"forward-temporaries", "backward-temporaries"} {
 		note.term(sum, "layers_on_their_way * T * e * ", formula)
 	}
-	return units.Bytes(float64(n) * in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * largest)
+	return units.Bytes(float64(n) * in.perElement() * largest)
 }
+
+// perElement returns the bytes of a micro-batch for each that its tokens have in 16 bits.
+func (in *Input) perElement() float64 { return in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 }
 
 // AwayBytes returns what the layers of a stage send to the host in a micro-batch.
 func (in *Input) AwayBytes(stack Stack, stage int) units.Bytes {
-	st, n := in.Stages[stage], away(in, stage)
-	dense := min(n, st.Dense)
-	sum := float64(dense) * in.layer(stack, false).Sum()
-	if n > dense {
-		sum += float64(n-dense) * in.layer(stack, true).Sum()
+	sum := 0.0
+	for i, n := range in.Stages[stage].Of.Take(away(in, stage)) {
+		if n > 0 {
+			sum += float64(n) * in.layer(stack, &in.Program.Layers[i]).Sum()
+		}
 	}
-	return units.Bytes(sum * in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2)
+	return units.Bytes(sum * in.perElement())
 }
 
 // keep adds up what the layers of a stage keep. So many that are fully recomputed
 // keep their input only.
-func keep(in *Input, stage, full int, k layers, input record.Num) (kept units.Bytes, dense, moe Kept) {
-	m, st, note := in.Model, in.Stages[stage], in.stageNote(stage)
-	dense = *in.layer(k, false)
-	if st.MoE > 0 || in.TrainMTP && st.Head {
-		moe = *in.layer(k, m.IsMoE())
-	}
-	fullDense := min(full, st.Dense)
-	fullMoE := full - fullDense
-	off := away(in, stage)
-	offDense := min(off, st.Dense)
-	wholeDense, wholeMoE := st.Dense-fullDense-offDense, st.MoE-fullMoE-(off-offDense)
-	sum := float64(wholeDense)*dense.Sum() + float64(wholeMoE)*moe.Sum() + float64(full)*input.V
+func keep(in *Input, stage, full int, k layers, input record.Num) units.Bytes {
+	st, note, sum := &in.Stages[stage], in.stageNote(stage), 0.0
+	recomputed, offloaded := st.Of.Take(full), st.Of.Take(away(in, stage))
 	if in.Record.On() {
 		in.Record.Let("layer_input", input.Text())
 	}
-	note.times("layers", wholeDense, "dense_layers_that_keep_all", "{layer.dense.activations}")
-	note.times("layers", wholeMoE, "MoE_layers_that_keep_all", "{layer.moe.activations}")
+	for i := range in.Program.Layers {
+		if l := &in.Program.Layers[i]; st.Of[i] > 0 {
+			n := int(st.Of[i] - recomputed[i] - offloaded[i])
+			sum += float64(n) * in.layer(k, l).Sum()
+			if note.rec != nil {
+				note.times("layers", n, l.Name+"_layers_that_keep_all", activationsOf(l.ID))
+			}
+		}
+	}
+	sum += float64(full) * input.V
 	note.times("layers", full, "recomputed_layers", "layer_input")
 	if st.Head && in.TrainMTP {
-		sum += float64(m.MTPLayers) * (moe.Sum() + 2*input.V)
-		note.times("layers", m.MTPLayers, "MTP_modules", "({layer.", kind(m.IsMoE()), ".activations} + 2 * layer_input)")
+		l := in.Program.Module()
+		sum += float64(in.Model.MTPLayers) * (in.layer(k, l).Sum() + 2*input.V)
+		note.times("layers", in.Model.MTPLayers, "MTP_modules", "({layer.", l.ID, ".activations} + 2 * layer_input)")
 	}
 	note.term("activations", "T * e * (", note.sum("layers"), ")")
-	return units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * sum), dense, moe
+	return units.Bytes(in.perElement() * sum)
 }
 
 // recompute returns what one layer of a stage at a time recomputes in its backward, and
 // adds it to a sum of formulas.
-func recompute(in *Input, stage, full int, dense, moe *Kept, input record.Num, sum string) units.Bytes {
-	st := in.Stages[stage]
-	one, formula := 0.0, ""
-	if st.Dense > 0 {
-		one, formula = dense.again, "dense_recompute"
-	}
-	if st.MoE > 0 {
-		one = max(one, moe.again)
-		if formula == "" {
-			formula = "moe_recompute"
-		} else {
-			formula = "max(dense_recompute, moe_recompute)"
-		}
-	}
+func recompute(in *Input, stage, full int, k layers, input record.Num, sum string) units.Bytes {
+	of, bytes, formula := in.Stages[stage].Of, func(k *Kept) float64 { return k.again }, func(id string) string { return id + "_recompute" }
 	if full > 0 {
-		one, formula = dense.Sum(), "({layer.dense.activations} - layer_input)"
-		if full > st.Dense {
-			one, formula = max(one, moe.Sum()), "(max({layer.dense.activations}, {layer.moe.activations}) - layer_input)"
-		}
+		of, bytes, formula = of.Take(full), (*Kept).Sum, activationsOf
+	}
+	one, text := in.largest(&of, k, bytes, formula)
+	if full > 0 {
 		one -= input.V
+		if in.Record.On() {
+			text = "(" + text + " - layer_input)"
+		}
 	}
 	if one != 0 {
-		in.stageNote(stage).term(sum, "T * e * ", formula)
+		in.stageNote(stage).term(sum, "T * e * ", text)
 	}
-	return units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * one)
+	return units.Bytes(in.perElement() * one)
 }
 
 // recomputed returns how many layers of a stage run with full recomputation.
@@ -264,5 +278,5 @@ func recomputed(in *Input, stage int) int {
 	if in.Recompute.Mode != recipe.RecomputeFull {
 		return 0
 	}
-	return in.Layout.RecomputedLayers(in.Recompute.Layers, stage, in.Stages[stage])
+	return in.Layout.RecomputedLayers(in.Recompute.Layers, stage, &in.Stages[stage])
 }

@@ -35,14 +35,13 @@ func (llmFoundry) Save(s *saver) { megatronCore{}.Save(s) }
 // gradient in fp32. The gradient of the logits is used up before the backward reaches the
 // first layer, so that it is never alive with what a layer recomputes.
 func (k llmFoundry) Stage(in *Input, stage int) Live {
-	m, l, st, note := in.Model, in.Layout, in.Stages[stage], in.stageNote(stage)
+	m, l, st, note := in.Model, in.Layout, &in.Stages[stage], in.stageNote(stage)
 	t, h, e := float64(l.TP), float64(m.Hidden), in.Precision.Bytes()/2
 	tokens, input, full := l.MicroBatchTokens(), layerInput(in), recomputed(in, stage)
-	kept, dense, moe := keep(in, stage, full, k, input)
-	live := Live{Activations: kept, WeightInputs: weightInputs(in, stage, k)}
+	live := Live{Activations: keep(in, stage, full, k, input), WeightInputs: weightInputs(in, stage, k)}
 
-	inner := in.inner(true, st.MoE > 0)
-	layer := recompute(in, stage, full, &dense, &moe, input, "layer-work") + units.Bytes(tokens*(inner.V+4*h)/t*e)
+	inner := in.inner(st)
+	layer := recompute(in, stage, full, k, input, "layer-work") + units.Bytes(tokens*(inner.V+4*h)/t*e)
 	if note.rec.On() {
 		note.term("layer-work", "T * (", inner.Text(), " + 4 * h) / t * e")
 	}

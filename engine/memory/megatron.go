@@ -58,7 +58,7 @@ func (megatronCore) Save(s *saver) {
 			s.all(i, o.In, two)
 			s.save(i, o.Out[0], w.output)
 			s.save(i, o.Out[1], two)
-			s.more[o.Part].scores(in, two)
+			s.scores(o.Part, two)
 			if y := s.outputOf(o); in.Layout.CP > 1 { // on both sides of the exchange
 				s.more[o.Part].add(in, y, two)
 			}
@@ -90,11 +90,12 @@ func (s *saver) outputOf(core *model.Op) *model.Tensor {
 // scores adds what standard attention stores, unless selective recomputation drops it: the
 // softmax in 2 bytes per head and key, and with dropout its mask and output, 5 in all
 // (Korthikanti et al., arXiv 2205.05198, section 4.1).
-func (a *amount) scores(in *Input, bytes record.Num) {
+func (s *saver) scores(part model.Part, bytes record.Num) {
+	in := s.in
 	if in.Attention != recipe.Standard || in.Recompute.Mode == recipe.RecomputeSelective {
 		return
 	}
-	a.even.Add(bytes.V, in.Program.Dense.Heads.Times(in.Record.Named("s", float64(in.Layout.Seq))))
+	s.more[part].even.Add(bytes.V, s.layer.Heads.Times(in.Record.Named("s", float64(in.Layout.Seq))))
 }
 
 // Stage adds up the layers and the temporaries.
@@ -133,7 +134,7 @@ func logits(loss recipe.Loss) float64 {
 // norm's input and output, and what else the stack's head makes), on others the
 // gradients of the MLP's inner width and of the hidden state.
 func transient(in *Input, stage int, live *Live, perLogit float64, headWork func(*Input, note) float64) {
-	l, m, st, note := in.Layout, in.Model, in.Stages[stage], in.stageNote(stage)
+	l, m, st, note := in.Layout, in.Model, &in.Stages[stage], in.stageNote(stage)
 	t, h := float64(l.TP), float64(m.Hidden)
 	tokens, e := l.MicroBatchTokens(), in.Precision.Bytes()/2
 	if st.Head {
@@ -152,26 +153,29 @@ func transient(in *Input, stage int, live *Live, perLogit float64, headWork func
 		live.Backward += units.Bytes(extra * e)
 		return
 	}
-	inner := in.inner(st.Dense > 0, st.MoE > 0)
+	inner := in.inner(st)
 	live.Backward += units.Bytes(tokens * (inner.V + 4*h) / t * e)
 	if note.rec.On() {
 		note.term("backward-temporaries", "T * (", inner.Text(), " + 4 * h) / t * e")
 	}
 }
 
-// inner returns the bytes of what activations read, of the larger kind of layer of those that
-// are there.
-func (in *Input) inner(dense, moe bool) (inner record.Num) {
+// inner returns the bytes of what activations read, of the largest kind of layer of a stage.
+func (in *Input) inner(st *layout.Stage) (inner record.Num) {
 	two := record.Lit(2)
-	if dense {
-		inner = two.Times(in.Program.Dense.Inner(model.PartMLP))
-	}
-	if moe {
-		of := in.routed().Times(two.Times(in.Program.MoE.Inner(model.PartExperts)))
-		if !dense {
-			return of
+	for i := range in.Program.Layers {
+		l := &in.Program.Layers[i]
+		if st.Of[i] == 0 {
+			continue
 		}
-		inner = inner.AtLeast(of)
+		of := two.Times(l.Inner(model.PartMLP))
+		if l.MoE {
+			of = in.routed(l).Times(two.Times(l.Inner(model.PartExperts)))
+		}
+		if inner.V > 0 {
+			of = inner.AtLeast(of)
+		}
+		inner = of
 	}
 	return inner
 }
@@ -182,7 +186,7 @@ func (megatronCore) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	l, note := in.Layout, in.rankNote(rank)
 	total := units.Bytes(2 * in.shapeElements(rank) * in.Precision.Bytes() / 2)
 	if note.rec.On() {
-		shapes := in.shapes(rank)
+		shapes := in.shapes(in.kinds(rank), nil)
 		formula, operands := shapes.formula()
 		note.buffer(record.Entry{
 			ID: "buffers.dummies", Name: "Dummy weight gradients", Symbol: "dummy gradients", Formula: "bytes * (" + formula + ")", Value: float64(total),

@@ -39,7 +39,7 @@ func (megatron2022) Save(s *saver) {
 			}
 		case model.Core:
 			const dropout = 3 // scores' mask and output
-			s.more[o.Part].scores(s.in, record.Lit(dropout))
+			s.scores(o.Part, record.Lit(dropout))
 			if s.in.Attention != recipe.Flash {
 				s.drop(o.Out[1]) // only flash attention keeps its sums
 			}
@@ -54,7 +54,7 @@ func (k megatron2022) Stage(in *Input, stage int) Live {
 	live := pass(in, stage, k)
 	if in.Stages[stage].Embedding {
 		var mask amount
-		mask.add(in, in.Program.Dense.Tensor(model.Input), record.Lit(1))
+		mask.add(in, in.Program.Hidden(), record.Lit(1))
 		n := mask.perToken(in, record.Num{})
 		live.Activations += units.Bytes(in.Layout.MicroBatchTokens() * n.V)
 		if in.Record.On() {

@@ -34,9 +34,7 @@ type Input struct {
 	Fitted    hardware.StackMemory // constants of the stack
 	Record    *record.Recorder     // records formulas; nil: nobody asked
 
-	kept  [2]Kept // of a dense layer and of one with experts, once known
-	known [2]bool
-
+	kept    []Kept // of each distinct layer, once known
 	scratch *saver
 
 	sameShapes knownShapes
@@ -44,7 +42,8 @@ type Input struct {
 
 // Set makes it another input, that reuses the memory of the one before.
 func (in *Input) Set(to *Input) {
-	to.scratch = in.scratch
+	to.scratch, to.kept, to.sameShapes = in.scratch, in.kept[:0], in.sameShapes
+	to.sameShapes.list = to.sameShapes.list[:0]
 	*in = *to
 }
 

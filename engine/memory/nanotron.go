@@ -88,7 +88,7 @@ func (nanotron) Save(s *saver) {
 		}
 	}
 	s.more[model.PartAttention].even.Add(1, layer.Times(s.layer.Tensor(model.Input).Width))
-	note := s.in.layerNote(s.layer.MoE)
+	note := s.in.layerNote(s.layer)
 	note.given("b_more", more.V)
 	note.given("b_layer", layer.V)
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"meshscope/engine/model"
 	"meshscope/engine/record"
 )
 
@@ -11,14 +12,6 @@ import (
 // asks.
 type note struct {
 	rec *record.Recorder // nil: nobody asks
-}
-
-// kind names a kind of layer in identifiers.
-func kind(moe bool) string {
-	if moe {
-		return "moe"
-	}
-	return "dense"
 }
 
 // once returns the scope of an identifier, unless one of its figures was recorded
@@ -48,11 +41,11 @@ func (in *Input) noteOfStage(stage int) note {
 }
 
 // layerNote returns the scope of what a kind of layer keeps.
-func (in *Input) layerNote(moe bool) note {
+func (in *Input) layerNote(l *model.Layer) note {
 	if !in.Record.On() {
 		return note{}
 	}
-	return in.once("layer."+kind(moe)+".activations", "a "+kind(moe)+" layer", "")
+	return in.once("layer."+l.ID+".activations", "a "+l.ID+" layer", "")
 }
 
 // rankNote returns the scope of a pipeline rank.

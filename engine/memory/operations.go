@@ -16,15 +16,18 @@ type Operation struct {
 	Activations units.Bytes `json:"activation_bytes"`
 }
 
-// Operations takes a layer, dense or with routed experts, to pieces: operations in order, those
+// Operations takes a distinct layer to pieces: operations in order, those
 // that run as one kernel together. The sums are what the layer adds to a stage when nothing is
 // recomputed in full. What the stack keeps beyond their tensors comes last.
-func Operations(in *Input, stack Stack, moe bool) []Operation {
-	l, cut := in.Program.Layer(moe), stack.Cut(in)
+func Operations(in *Input, stack Stack, l *model.Layer) []Operation {
+	cut, copies := stack.Cut(in), 0.0
 	shard := stack.Shard(in)
 	perDense := units.Bytes(shard.Weights.Dense + shard.Gradients.Dense + shard.Optimizer.Dense)
 	perExpert := units.Bytes(shard.Weights.Expert + shard.Gradients.Expert + shard.Optimizer.Expert)
 	tokens := units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2)
+	if cut.copies {
+		copies = 1
+	}
 	var list []Operation
 	at := func(id, name string) *Operation {
 		for i := range list {
@@ -42,16 +45,16 @@ func Operations(in *Input, stack Stack, moe bool) []Operation {
 		}
 		row, each := at(o.ID, o.Name), perDense
 		sharded, whole := l.Parameters(o)
-		n := sharded.V/cut.sharded + whole.V/cut.replicated + l.Copied(o, record.Lit(float64(in.Layout.TP))).V*sign(cut.kvCopies.V)
+		n := sharded.V/cut.sharded + whole.V/cut.replicated + l.Copied(o, record.Lit(float64(in.Layout.TP))).V*copies
 		if o.Kind == model.Grouped {
 			n, each = sharded.V/cut.experts+whole.V/cut.expertReplicated, perExpert
 		}
 		row.Parameters += n
 		row.States += units.Bytes(n) * each
 	}
-	s, routed := in.save(stack, moe), in.routed()
+	s, routed := in.save(stack, l), in.routed(l)
 	more := s.more
-	for i := range s.set[:s.n] {
+	for i := range s.set {
 		e := &s.set[i]
 		var own amount
 		s.amount(&own, e, e.bytes)
@@ -64,11 +67,4 @@ func Operations(in *Input, stack Stack, moe bool) []Operation {
 		}
 	}
 	return list
-}
-
-func sign(v float64) float64 {
-	if v > 0 {
-		return 1
-	}
-	return 0
 }

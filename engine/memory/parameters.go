@@ -53,9 +53,9 @@ func (p *Parameters) share(in *Input, rank int) (shared bool) {
 type Divisors struct {
 	sharded, replicated       float64
 	experts, expertReplicated float64
-	vocab                     float64    // rows of the embedding
-	padded                    bool       // paddedVocab says how many
-	kvCopies                  record.Num // parameters of a layer's kv projections kept beyond their share
+	vocab                     float64 // rows of the embedding
+	padded                    bool    // paddedVocab says how many
+	copies                    bool    // a rank has a whole key-value head at least
 }
 
 // part returns what one GPU has of parameters that TP cuts and of others.
@@ -91,7 +91,7 @@ func tensorParallel(in *Input, vocab float64) Divisors {
 	return Divisors{
 		sharded: float64(l.TP), replicated: 1,
 		experts: float64(l.EP * l.ETP), expertReplicated: float64(l.EP), vocab: vocab,
-		kvCopies: in.Program.Dense.Copies(in.Record.Named("t", float64(l.TP))),
+		copies: true,
 	}
 }
 

@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"slices"
+
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
@@ -62,17 +64,16 @@ type saver struct {
 	in    *Input
 	layer *model.Layer
 	again model.Again
-	set   [48]saved
-	n     int
+	set   []saved
 
 	more      [model.PartCount]amount // what is no tensor of the list
 	moreAgain amount                  // of it, what is made again
 	dropped   record.Num              // bytes per token that are not kept but made again
 }
 
-// begin empties it for another layer. What the set holds beyond n does not count.
+// begin empties it for another layer.
 func (s *saver) begin(in *Input, l *model.Layer) {
-	s.in, s.layer, s.again, s.n = in, l, model.Again{}, 0
+	s.in, s.layer, s.again, s.set = in, l, model.Again{}, s.set[:0]
 	s.more, s.moreAgain, s.dropped = [model.PartCount]amount{}, amount{}, record.Num{}
 }
 
@@ -81,13 +82,12 @@ func (s *saver) save(by int, tensor model.Ref, bytes record.Num) {
 	if tensor == 0 || bytes.V == 0 {
 		return
 	}
-	for i := range s.set[:s.n] {
+	for i := range s.set {
 		if s.set[i].tensor == tensor && s.set[i].bytes.V == bytes.V {
 			return
 		}
 	}
-	s.set[s.n] = saved{tensor: tensor, by: by, bytes: bytes}
-	s.n++
+	s.set = append(s.set, saved{tensor: tensor, by: by, bytes: bytes})
 }
 
 // all keeps every tensor of a list.
@@ -99,14 +99,7 @@ func (s *saver) all(by int, list [3]model.Ref, bytes record.Num) {
 
 // drop keeps a tensor no more.
 func (s *saver) drop(tensor model.Ref) {
-	n := 0
-	for i := range s.set[:s.n] {
-		if s.set[i].tensor != tensor {
-			s.set[n] = s.set[i]
-			n++
-		}
-	}
-	s.n = n
+	s.set = slices.DeleteFunc(s.set, func(e saved) bool { return e.tensor == tensor })
 }
 
 // part returns the part of the layer that a tensor is counted with.
@@ -145,9 +138,9 @@ func (s *saver) dropRecomputed() (again amount) {
 	if s.again.Mode != recipe.RecomputeModules && s.again.Mode != recipe.RecomputeSelective {
 		return again
 	}
-	var seen [64]bool
-	n := 0
-	for i := range s.set[:s.n] {
+	var seen [model.MaxTensors]bool
+	kept := s.set[:0]
+	for i := range s.set {
 		e := s.set[i]
 		by, dropped := s.runsAgain(e.tensor)
 		switch {
@@ -162,11 +155,10 @@ func (s *saver) dropRecomputed() (again amount) {
 		case e.bytes.V < 2 && s.wholeMoE(e.by):
 			s.amount(&again, &e, e.bytes)
 		default:
-			s.set[n] = s.set[i]
-			n++
+			kept = append(kept, e)
 		}
 	}
-	s.n = n
+	s.set = kept
 	return again
 }
 
@@ -187,7 +179,7 @@ func (s *saver) wholeMoE(op int) bool {
 // parts returns what is kept, by part.
 func (s *saver) parts() (sum [model.PartCount]amount) {
 	sum = s.more
-	for i := range s.set[:s.n] {
+	for i := range s.set {
 		e := &s.set[i]
 		s.amount(&sum[s.part(e)], e, e.bytes)
 	}
@@ -198,7 +190,7 @@ func (s *saver) parts() (sum [model.PartCount]amount) {
 // output of attention, and of the products every second one.
 func (s *saver) everySecondProduct() {
 	two := record.Lit(2)
-	s.n = 0
+	s.set = s.set[:0]
 	s.more = [model.PartCount]amount{}
 	for i := range s.layer.Ops {
 		o := &s.layer.Ops[i]

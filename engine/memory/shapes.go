@@ -1,9 +1,9 @@
 package memory
 
 import (
+	"slices"
 	"strconv"
 
-	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/record"
 )
@@ -11,81 +11,72 @@ import (
 // shape is a weight matrix on one GPU.
 type shape struct{ rows, cols int }
 
-// shapeSet collects the distinct weight shapes of a rank; a stage has at most
-// a dozen, so a small array does without a map.
-type shapeSet struct {
-	list [16]shape
-	n    int
-}
+// shapeSet collects the distinct weight shapes of a rank: a dozen or two.
+type shapeSet []shape
 
 func (s *shapeSet) add(rows, cols int) {
-	if rows <= 0 || cols <= 0 {
-		return
-	}
-	for _, have := range s.list[:s.n] {
-		if have == (shape{rows, cols}) {
-			return
-		}
-	}
-	if s.n < len(s.list) {
-		s.list[s.n] = shape{rows, cols}
-		s.n++
+	if rows > 0 && cols > 0 && !slices.Contains(*s, shape{rows, cols}) {
+		*s = append(*s, shape{rows, cols})
 	}
 }
 
-func (s *shapeSet) elements() float64 {
+func (s shapeSet) elements() float64 {
 	sum := 0.0
-	for _, sh := range s.list[:s.n] {
+	for _, sh := range s {
 		sum += float64(sh.rows) * float64(sh.cols)
 	}
 	return sum
 }
 
-// shapes returns those of a rank.
-func (in *Input) shapes(rank int) (s shapeSet) {
-	for c := range in.Order.Chunks() {
-		s.addStage(in, in.Stages[in.Order.StageOf(rank, c)])
-	}
-	return s
+// knownShapes are the elements of distinct shapes under a degree of TP, by the kinds of layers that
+// ranks have.
+type knownShapes struct {
+	tp   int
+	list []shapesOf
+	set  shapeSet // of the last of them
 }
 
-// knownShapes are the elements of distinct shapes under a degree of TP, by the kinds
-// of layers that a rank has: 1 for dense ones, 2 for those with experts, or both.
-type knownShapes struct {
-	tp       int
-	known    [4]bool
-	elements [4]float64
+type shapesOf struct {
+	kinds    kindSet
+	elements float64
+}
+
+// kindSet has a bit for each distinct layer that a rank has.
+type kindSet uint64
+
+func (in *Input) kinds(rank int) (set kindSet) {
+	for c := range in.Order.Chunks() {
+		for i, n := range &in.Stages[in.Order.StageOf(rank, c)].Of {
+			if n > 0 {
+				set |= 1 << i
+			}
+		}
+	}
+	return set
 }
 
 // shapeElements returns the elements of the distinct shapes of a rank: the same on all
 // ranks with such kinds of layers, so that their many divisions are done once.
 func (in *Input) shapeElements(rank int) float64 {
-	kinds := 0
-	for c := range in.Order.Chunks() {
-		st := &in.Stages[in.Order.StageOf(rank, c)]
-		if st.Dense > 0 {
-			kinds |= 1
-		}
-		if st.MoE > 0 {
-			kinds |= 2
-		}
-	}
-	k := &in.sameShapes
+	kinds, k := in.kinds(rank), &in.sameShapes
 	if k.tp != in.Layout.TP {
-		*k = knownShapes{tp: in.Layout.TP}
+		k.tp, k.list = in.Layout.TP, k.list[:0]
 	}
-	if !k.known[kinds] {
-		s := in.shapes(rank)
-		k.known[kinds], k.elements[kinds] = true, s.elements()
+	for i := range k.list {
+		if k.list[i].kinds == kinds {
+			return k.list[i].elements
+		}
 	}
-	return k.elements[kinds]
+	k.set = in.shapes(kinds, k.set[:0])
+	k.list = append(k.list, shapesOf{kinds, k.set.elements()})
+	return k.list[len(k.list)-1].elements
 }
 
 // formula returns that of elements, with its operands.
-func (s *shapeSet) formula() (string, []record.Operand) {
+func (s shapeSet) formula() (string, []record.Operand) {
 	var sum []string
 	var operands []record.Operand
-	for i, sh := range s.list[:s.n] {
+	for i, sh := range s {
 		n := strconv.Itoa(i + 1)
 		sum = append(sum, "rows_"+n+" * columns_"+n)
 		operands = append(operands, record.In("rows_"+n, sh.rows), record.In("columns_"+n, sh.cols))
@@ -93,15 +84,15 @@ func (s *shapeSet) formula() (string, []record.Operand) {
 	return record.Sum(sum...), operands
 }
 
-// addStage adds the matrices of the stage's layers but for those of the router and of routed
+// shapes appends the matrices of kinds of layers but for those of the router and of routed
 // experts, which run as grouped products and keep none.
-func (s *shapeSet) addStage(in *Input, st layout.Stage) {
-	if st.Dense > 0 {
-		s.addLayer(&in.Program.Dense, in.Layout.TP)
+func (in *Input) shapes(kinds kindSet, into shapeSet) shapeSet {
+	for i := range in.Program.Layers {
+		if kinds&(1<<i) != 0 {
+			into.addLayer(&in.Program.Layers[i], in.Layout.TP)
+		}
 	}
-	if st.MoE > 0 {
-		s.addLayer(&in.Program.MoE, in.Layout.TP)
-	}
+	return into
 }
 
 func (s *shapeSet) addLayer(l *model.Layer, tp int) {

@@ -39,7 +39,7 @@ func (textbook) Cut(in *Input) Divisors {
 // and 4 the norms'. The sequence is divided by CP, the scores' keys are not.
 func (textbook) Save(s *saver) {
 	h := s.layer.Tensor(model.Input).Width
-	s.more[model.PartAttention].scores(s.in, record.Lit(5))
+	s.scores(model.PartAttention, record.Lit(5))
 	for _, of := range [...]struct {
 		part      model.Part
 		seq, even float64
@@ -67,9 +67,9 @@ func (k textbook) Stage(in *Input, stage int) Live {
 	var live Live
 	note := in.stageNote(stage)
 	h, layers := float64(in.Model.Hidden), in.Stages[stage].Layers()
-	live.Activations, _, _ = keep(in, stage, recomputed(in, stage), k, record.Lit(2).Times(in.Program.Dense.Tensor(model.Input).Width))
+	live.Activations = keep(in, stage, recomputed(in, stage), k, record.Lit(2).Times(in.Program.Hidden().Width))
 	perLayer := 32 * h / float64(in.Layout.TP)
-	live.WeightInputs = units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * perLayer * float64(layers))
+	live.WeightInputs = units.Bytes(in.perElement() * perLayer * float64(layers))
 	note.term("weight-inputs", "T * e * 32 * h / t * layers")
 	note.given("layers", float64(layers))
 	return live

@@ -52,7 +52,7 @@ func (torchTitan) Save(s *saver) {
 	if l := s.in.Layout; !l.SP || l.TP == 1 {
 		return
 	}
-	for i := range s.set[:s.n] {
+	for i := range s.set {
 		e := &s.set[i]
 		by := s.layer.Tensor(e.tensor).By
 		if by >= 0 && s.layer.Ops[by].Part == model.PartNorms && s.layer.Ops[e.by].Kind == model.Product && (!s.layer.MoE || s.part(e) == model.PartAttention) {

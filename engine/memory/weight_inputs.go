@@ -17,40 +17,41 @@ import (
 // head is not put off: its logits' gradient would be kept for every micro-batch.
 // Any stack that keeps these tensors can use it.
 func weightInputs(in *Input, stage int, k layers) units.Bytes {
-	m, st, note := in.Model, in.Stages[stage], in.stageNote(stage)
+	m, st, note := in.Model, &in.Stages[stage], in.stageNote(stage)
 	total := 0.0
-	if st.Dense > 0 {
-		total += float64(st.Dense) * in.layer(k, false).deferred
-		note.times("weights", st.Dense, "dense_layers", "dense_weight_inputs")
-	}
-	if st.MoE > 0 {
-		total += float64(st.MoE) * in.layer(k, true).deferred
-		note.times("weights", st.MoE, "MoE_layers", "moe_weight_inputs")
+	for i := range in.Program.Layers {
+		if l, n := &in.Program.Layers[i], int(st.Of[i]); n > 0 {
+			total += float64(n) * in.layer(k, l).deferred
+			if note.rec != nil {
+				note.times("weights", n, l.Name+"_layers", l.ID, "_weight_inputs")
+			}
+		}
 	}
 	if st.Head && in.TrainMTP && m.MTPLayers > 0 {
+		module := in.Program.Module()
 		var own amount
 		in.deferred(&own, &in.Program.Projection)
 		projection := own.perToken(in, record.Num{})
-		total += float64(m.MTPLayers) * (in.layer(k, m.IsMoE()).deferred + projection.V)
+		total += float64(m.MTPLayers) * (in.layer(k, module).deferred + projection.V)
 		if note.rec.On() {
-			note.times("weights", m.MTPLayers, "MTP_modules", "(", kind(m.IsMoE()), "_weight_inputs + ", projection.Text(), ")")
+			note.times("weights", m.MTPLayers, "MTP_modules", "(", module.ID, "_weight_inputs + ", projection.Text(), ")")
 		}
 	}
 	note.term("weight-inputs", "T * e * (", note.sum("weights"), ")")
-	return units.Bytes(in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 * total)
+	return units.Bytes(in.perElement() * total)
 }
 
 // deferredBy returns what the weight gradients of one layer need.
-func (in *Input) deferredBy(moe bool) record.Num {
+func (in *Input) deferredBy(l *model.Layer) record.Num {
 	var all amount
-	in.deferred(&all, in.Program.Layer(moe))
-	return all.perToken(in, in.Program.MoE.TopK)
+	in.deferred(&all, l)
+	return all.perToken(in, l.TopK)
 }
 
 // deferred adds the inputs of a layer's products and the gradients of their outputs: each
 // tensor once, also where several products read it.
 func (in *Input) deferred(into *amount, l *model.Layer) {
-	w, x, two := in.elements(), [64]bool{}, [64]bool{}
+	w, x, two := in.elements(), [model.MaxTensors]bool{}, [model.MaxTensors]bool{}
 	for i := range l.Ops {
 		o := &l.Ops[i]
 		if !o.IsProduct() || o.Part == model.PartExtra {

@@ -77,7 +77,7 @@ func (a Again) FLOPs(l *Layer, scores units.FLOPs) units.FLOPs {
 // Formula returns that of FLOPs.
 func (a Again) Formula(l *Layer) string {
 	products, core := a.products(l)
-	switch scores := "{layer.attention.score-flops-per-token}"; {
+	switch scores := record.Ref(l.figure("attention", "score-flops-per-token")); {
 	case core && products.V == 0:
 		return scores
 	case core:

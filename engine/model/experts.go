@@ -10,6 +10,7 @@ import (
 // balances without a loss (DeepSeek-V3).
 func experts(b *builder, x Ref) Ref {
 	s, all := &b.size, recipe.ModuleMoE
+	b.MoE, b.Experts, b.TopK = true, s.e, s.k
 	var shared Ref
 	if b.m.SharedFFN > 0 {
 		b.part = PartShared

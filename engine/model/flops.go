@@ -92,10 +92,7 @@ func (p *Program) Forward(l *Layer, seq int, causal bool) LayerFLOPs {
 
 // recordForward records the formula of Forward.
 func (p *Program) recordLayer(rec *record.Recorder, l *Layer, seq int, causal bool) {
-	f, kind := p.Forward(l, seq, causal), "dense"
-	if l.MoE {
-		kind = "moe"
-	}
+	f, core := p.Forward(l, seq, causal), l.figure("attention", "score-flops-per-token")
 	scores := l.Pairs().Text() + " * s"
 	if causal {
 		scores += " / 2"
@@ -105,7 +102,7 @@ func (p *Program) recordLayer(rec *record.Recorder, l *Layer, seq int, causal bo
 		scores = "share_of_layers_with_softmax_attention * " + scores
 	}
 	rec.Figure(record.Entry{
-		ID: "layer.attention.score-flops-per-token", Name: "Model FLOPs of core attention of one token in one layer, forward", Symbol: "F_scores", Unit: record.FLOPs,
+		ID: core, Name: "Model FLOPs of core attention of one token in one layer, forward", Symbol: "F_scores", Unit: record.FLOPs,
 		Formula: scores, Value: float64(f.Scores),
 		Source:    "2 x heads x (query and value widths) x sequence; half of it where the causal mask is counted (--mfu)",
 		LeavesOut: "savings of local attention windows, as the printed figures of Megatron-Bridge",
@@ -117,16 +114,16 @@ func (p *Program) recordLayer(rec *record.Recorder, l *Layer, seq int, causal bo
 		}
 	}
 	rec.Figure(record.Entry{
-		ID: "layer." + kind + ".flops-per-token", Name: "Model FLOPs of one token in one " + kind + " layer, forward", Symbol: "F_" + kind, Unit: record.FLOPs,
-		Formula: products.Num().Text() + " + {layer.attention.score-flops-per-token}", Value: float64(f.Total()),
+		ID: "layer." + l.ID + ".flops-per-token", Name: "Model FLOPs of one token in one " + l.ID + " layer, forward", Symbol: "F_" + l.ID, Unit: record.FLOPs,
+		Formula: products.Num().Text() + " + " + record.Ref(core), Value: float64(f.Total()),
 		Source: "two per weight of attention and MLP, and the scores",
 	})
 }
 
-// LayerForward is Program.Forward of one kind of layer.
-func (m *Model) LayerForward(moe bool, seq int, causal bool) LayerFLOPs {
+// LayerForward is Program.Forward of one layer of the stack.
+func (m *Model) LayerForward(layer, seq int, causal bool) LayerFLOPs {
 	p := Lay(m, nil)
-	return p.Forward(p.Layer(moe), seq, causal)
+	return p.Forward(&p.Layers[p.At(layer)], seq, causal)
 }
 
 // HeadForward counts one token in the output projection, tied or not.
@@ -151,11 +148,9 @@ func (m *Model) TrainingFLOPs(seq int, causal, mtp bool) units.FLOPs {
 // multi-token prediction.
 func (p *Program) ForwardFLOPs(seq int, causal bool) TokenFLOPs {
 	m := &p.of
-	moe := m.MoELayers()
 	var sum LayerFLOPs
-	sum.add(p.Forward(&p.Dense, seq, causal), m.Layers-moe)
-	if moe > 0 {
-		sum.add(p.Forward(&p.MoE, seq, causal), moe)
+	for i := range p.Layers {
+		sum.add(p.Forward(&p.Layers[i], seq, causal), p.Layers[i].Count)
 	}
 	return TokenFLOPs{LayerFLOPs: sum, Head: m.HeadForward(), Extra: 2 * units.FLOPs(m.Extra())}
 }
@@ -164,13 +159,10 @@ func (p *Program) ForwardFLOPs(seq int, causal bool) TokenFLOPs {
 func (p *Program) recordForward(rec *record.Recorder, seq int, causal bool) {
 	var sum []string
 	m := &p.of
-	if m.Layers > m.MoELayers() {
-		p.recordLayer(rec, &p.Dense, seq, causal)
-		sum = append(sum, "dense_layers * {layer.dense.flops-per-token}")
-	}
-	if m.MoELayers() > 0 {
-		p.recordLayer(rec, &p.MoE, seq, causal)
-		sum = append(sum, "MoE_layers * {layer.moe.flops-per-token}")
+	for i := range p.Layers {
+		l := &p.Layers[i]
+		p.recordLayer(rec, l, seq, causal)
+		sum = append(sum, l.Name+"_layers * {layer."+l.ID+".flops-per-token}")
 	}
 	sum = append(sum, "2 * h * V")
 	if m.Extra() > 0 {
@@ -186,7 +178,7 @@ func (p *Program) recordForward(rec *record.Recorder, seq int, causal bool) {
 // and the head each. Their 2h x h projection is left out, as in the figures
 // that Megatron-Bridge prints for DeepSeek-V3; it would add 0.2 %.
 func (p *Program) MTPForward(seq int, causal bool) units.FLOPs {
-	module := p.Forward(p.last(), seq, causal).Total() + p.of.HeadForward()
+	module := p.Forward(p.Module(), seq, causal).Total() + p.of.HeadForward()
 	return units.FLOPs(p.of.MTPLayers) * module
 }
 
@@ -210,11 +202,7 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool) {
 	p.recordForward(rec, seq, causal)
 	formula := "3 * F_forward"
 	if mtp && p.of.MTPLayers > 0 {
-		p.recordLayer(rec, p.last(), seq, causal)
-		formula = "3 * (F_forward + MTP_modules * (F_dense + 2 * h * V))"
-		if p.of.IsMoE() {
-			formula = "3 * (F_forward + MTP_modules * (F_moe + 2 * h * V))"
-		}
+		formula = "3 * (F_forward + MTP_modules * (F_" + p.Module().ID + " + 2 * h * V))"
 	}
 	rec.Figure(record.Entry{
 		ID: "model.training-flops-per-token", Name: "Model FLOPs of training on one token", Symbol: "F", Unit: record.FLOPs,

@@ -39,6 +39,7 @@ func groupedQuery(b *builder, x Ref) Ref {
 
 // core adds core attention: it writes its output and the logarithm of the sum of each row.
 func (b *builder) core(q, k, v Ref, width record.Num) Ref {
+	b.Heads = b.size.a
 	out, sums := b.heads(b.size.a, width, Columns), b.tensor(b.size.a, Columns)
 	b.add(Op{Kind: Core, ID: "attention", Name: "core attention"}, refs(q, k, v), refs(out, sums))
 	return out

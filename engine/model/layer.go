@@ -7,11 +7,14 @@ import (
 	"meshscope/engine/record"
 )
 
-// Program is what is trained, laid out once for each model: its kinds of layers as lists of
+// Program is what is trained, laid out once for each model: its distinct layers as lists of
 // operations, and what is read from them for every evaluation.
 type Program struct {
-	Dense, MoE Layer // MoE is empty where no layer has experts
-	Projection Layer // of a multi-token-prediction module: two hidden states to one
+	Layers     []Layer // the distinct ones, at most MaxKinds, in the order of their first in the stack
+	Projection Layer   // of a multi-token-prediction module: two hidden states to one
+
+	order  []uint8 // which of Layers each layer of the stack is
+	module int     // which one a multi-token-prediction module has
 
 	of    Model
 	named bool
@@ -24,10 +27,7 @@ type sums struct{ total, active, mtp float64 }
 // Lay lays a model out, with the expressions of all widths where formulas are recorded.
 func Lay(m *Model, rec *record.Recorder) *Program {
 	p := &Program{of: *m, named: rec.On()}
-	p.Dense = newLayer(m, rec, false)
-	if m.IsMoE() {
-		p.MoE = newLayer(m, rec, true)
-	}
+	p.stack(rec, mixers(), feedForwards())
 	p.Projection = newProjection(m, rec)
 	p.sums = p.count()
 	return p
@@ -44,13 +44,15 @@ func (p *Program) For(m *Model, rec *record.Recorder) *Program {
 // Model returns the model that is laid out.
 func (p *Program) Model() *Model { return &p.of }
 
-// Layer returns a kind of layer; a model without experts has dense ones only.
-func (p *Program) Layer(moe bool) *Layer {
-	if moe && p.of.IsMoE() {
-		return &p.MoE
-	}
-	return &p.Dense
-}
+// At returns which of Layers a layer of the stack is.
+func (p *Program) At(layer int) int { return int(p.order[layer]) }
+
+// Module returns the layer of a multi-token-prediction module: the last kind of the stack that has
+// experts, or the last one.
+func (p *Program) Module() *Layer { return &p.Layers[p.module] }
+
+// Hidden returns what enters every layer.
+func (p *Program) Hidden() *Tensor { return p.Layers[0].Tensor(Input) }
 
 // builder writes the operations of a layer down.
 type builder struct {
@@ -63,32 +65,25 @@ type builder struct {
 // sizes are the widths of a model by the names that formulas use.
 type sizes struct{ h, a, kv, d, f, shared, expert, e, k, rq, rkv, nope, rope, v record.Num }
 
-func newBuilder(m *Model, rec *record.Recorder, moe bool) builder {
+func newBuilder(m *Model, rec *record.Recorder) builder {
 	n := func(name string, v int) record.Num { return rec.Named(name, float64(v)) }
-	b := builder{Layer: &Layer{MoE: moe}, m: m, size: sizes{
+	b := builder{Layer: new(Layer), m: m, size: sizes{
 		h: n("h", m.Hidden), a: n("a", m.Heads), kv: n("kv_heads", m.KVHeads), d: n("d", m.HeadDim),
 		f: n("f", m.FFN), shared: n("f_shared", m.SharedFFN), expert: n("f_expert", m.ExpertFFN), e: n("E", m.Experts), k: n("k", m.TopK),
 		rq: n("r_q", m.QLoraRank), rkv: n("r_kv", m.KVLoraRank), nope: n("d_nope", m.QKNopeDim), rope: n("d_rope", m.QKRopeDim), v: n("d_v", m.VHeadDim),
 	}}
-	b.Heads, b.Experts, b.TopK = b.size.a, b.size.e, b.size.k
 	b.Tensors, b.Ops = make([]Tensor, 1, 32), make([]Op, 0, 24)
 	return b
 }
 
 // newLayer lists the operations of a kind of layer: a mixer and a feed-forward part, each
 // behind a norm and added to the residual stream.
-func newLayer(m *Model, rec *record.Recorder, moe bool) Layer {
-	b := newBuilder(m, rec, moe)
+func newLayer(m *Model, rec *record.Recorder, parts [2]*sublayer) Layer {
+	b := newBuilder(m, rec)
 	x := b.tensor(b.size.h, Sequence)
-	mixer, feedForward := groupedQuery, denseMLP
-	if m.IsMLA() {
-		mixer = latent
+	for i, part := range parts {
+		x = b.residual(x, part.add(&b, b.norm(x, m.NormsPer > i)))
 	}
-	if moe {
-		feedForward = experts
-	}
-	x = b.residual(x, mixer(&b, b.norm(x, m.NormsPer >= 1)))
-	b.residual(x, feedForward(&b, b.norm(x, m.NormsPer >= 2)))
 	for range m.NormsPer - 2 { // of outputs, which keep their inputs too
 		b.norm(b.tensor(b.size.h, Sequence), true)
 	}
@@ -102,7 +97,7 @@ func newLayer(m *Model, rec *record.Recorder, moe bool) Layer {
 
 // newProjection lists what a multi-token-prediction module has before its layer.
 func newProjection(m *Model, rec *record.Recorder) Layer {
-	b := newBuilder(m, rec, false)
+	b := newBuilder(m, rec)
 	b.add(Op{Kind: Product, ID: "projection", Name: "MTP projection"},
 		refs(b.tensor(record.Lit(2).Times(b.size.h), Sequence)), refs(b.tensor(b.size.h, Sequence)))
 	return *b.Layer

@@ -31,6 +31,9 @@ type Tensor struct {
 // Ref is a tensor of a layer; 0 is none.
 type Ref uint8
 
+// MaxTensors is more than a layer can have.
+const MaxTensors = 1 << 8
+
 // Kind is what an operation does. What a stack keeps of a layer and what a GPU takes for it
 // are rules on kinds.
 type Kind uint8
@@ -81,13 +84,19 @@ type Op struct {
 
 // Layer is a short program: the operations of one layer in order.
 type Layer struct {
-	MoE     bool
+	ID, Name string // of its kind: in identifiers of figures, and in their texts and operands
+	Mixer    string // ID of what mixes tokens: layers with the same one cost and keep the same there
+	Index    int    // in Program.Layers
+	Count    int    // layers of the stack that are like it, without multi-token-prediction modules
+	MoE      bool   // with routed experts
+
 	Ops     []Op
-	Tensors []Tensor // 0 is none, 1 the layer's input
-	Heads   record.Num
+	Tensors []Tensor   // 0 is none, 1 the layer's input
+	Heads   record.Num // of attention
 	Experts record.Num // routed ones
 	TopK    record.Num // of them that a token goes to
 
+	hybrid bool // the model's layers differ in more than their experts
 	total  float64
 	params LayerParams
 	flops  LayerFLOPs // but for the scores

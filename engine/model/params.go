@@ -30,8 +30,11 @@ func (p LayerParams) Total() int64 {
 		p.SharedExperts + p.Router + p.ExpertsSharded + p.ExpertsReplicated
 }
 
-// Layer counts one layer, dense or with routed experts.
-func (m *Model) Layer(moe bool) LayerParams { return newLayer(m, nil, moe).params }
+// Layer counts one layer of the stack.
+func (m *Model) Layer(layer int) LayerParams {
+	p := Lay(m, nil)
+	return p.Layers[p.At(layer)].params
+}
 
 // Params returns the parameters of a layer.
 func (l *Layer) Params() *LayerParams { return &l.params }
@@ -85,10 +88,6 @@ func (l *Layer) countParams() (p LayerParams) {
 
 // record records the formulas of the parameters of a layer.
 func (l *Layer) record(rec *record.Recorder) {
-	kind := "dense"
-	if l.MoE {
-		kind = "moe"
-	}
 	var sum []string
 	for _, of := range [...]struct {
 		part             Part
@@ -101,10 +100,10 @@ func (l *Layer) record(rec *record.Recorder) {
 	} {
 		if n, _ := l.part(of.part); n.V > 0 {
 			rec.Figure(record.Entry{
-				ID: "layer." + of.id + ".parameters", Name: of.name, Symbol: of.symbol, Formula: n.Text(), Value: n.V,
+				ID: l.figure(of.id, "parameters"), Name: of.name, Symbol: of.symbol, Formula: n.Text(), Value: n.V,
 				Source: "the model's configuration: the matrices of its operations (docs/physics.md)",
 			})
-			sum = append(sum, "{layer."+of.id+".parameters}")
+			sum = append(sum, record.Ref(l.figure(of.id, "parameters")))
 		}
 	}
 	p := &l.params
@@ -123,7 +122,7 @@ func (l *Layer) record(rec *record.Recorder) {
 		}
 	}
 	rec.Figure(record.Entry{
-		ID: "layer." + kind + ".parameters", Name: "Parameters of one " + kind + " layer", Symbol: "P_" + kind + " layer",
+		ID: "layer." + l.ID + ".parameters", Name: "Parameters of one " + l.ID + " layer", Symbol: "P_" + l.ID + " layer",
 		Formula: record.Sum(sum...), Value: float64(p.Total()), Source: "the model's configuration",
 	}, operands...)
 }
@@ -196,25 +195,21 @@ func (p *Program) Active() float64 { return p.sums.active }
 // MTP returns Model.MTP.
 func (p *Program) MTP() float64 { return p.sums.mtp }
 
-// last returns the kind of layer of multi-token-prediction modules.
-func (p *Program) last() *Layer { return p.Layer(p.of.IsMoE()) }
-
 // count sums the parameters of the model up.
 func (p *Program) count() (s sums) {
 	m := &p.of
-	moe := m.MoELayers()
 	s.total = float64(m.Embedding() + m.PositionTable() + m.Head() + m.FinalNorm() + m.Extra())
-	if moe > 0 {
-		s.total += float64(moe) * p.MoE.total
+	for i := range p.Layers {
+		l := &p.Layers[i]
+		s.total += float64(l.Count) * l.total
+		if l.MoE {
+			s.active -= float64(l.Count) * max(l.Experts.V-l.TopK.V, 0) * l.experts().V / l.Experts.V
+		}
 	}
-	s.total += float64(m.Layers-moe) * p.Dense.total
-	s.active = s.total
-	if moe > 0 {
-		s.active -= float64(moe) * float64(max(m.Experts-m.TopK, 0)) * p.MoE.experts().V / float64(m.Experts)
-	}
+	s.active += s.total
 	if m.MTPLayers > 0 {
 		projection := p.Projection.Weights(&p.Projection.Ops[0])
-		s.mtp = float64(m.MTPLayers) * (p.last().total + projection.V + float64(3*m.norm()))
+		s.mtp = float64(m.MTPLayers) * (p.Module().total + projection.V + float64(3*m.norm()))
 	}
 	return s
 }
@@ -237,26 +232,22 @@ func (p *Program) recordTotal(rec *record.Recorder) {
 		}
 		rec.Given(record.In(part.name, part.n))
 	}
-	moe := m.MoELayers()
-	rec.Given(record.In("dense_layers", m.Layers-moe), record.In("MoE_layers", moe))
-	if m.Layers > moe {
-		p.Dense.record(rec)
-		formula += " + dense_layers * {layer.dense.parameters}"
-	}
-	if moe > 0 {
-		p.MoE.record(rec)
-		formula += " + MoE_layers * {layer.moe.parameters}"
+	active := "P"
+	for i := range p.Layers {
+		l := &p.Layers[i]
+		rec.Given(record.In(l.Name+"_layers", l.Count))
+		l.record(rec)
+		formula += " + " + l.Name + "_layers * {layer." + l.ID + ".parameters}"
+		if l.MoE {
+			active += " - " + l.Name + "_layers * max(E - k, 0) * (" + l.experts().Text() + ") / E"
+		}
 	}
 	rec.Figure(record.Entry{
 		ID: "model.parameters", Name: "Parameters of the model", Symbol: "P", Formula: formula, Value: p.sums.total,
 		Source: "the model's configuration, part by part", LeavesOut: "multi-token-prediction modules (their own figure), padding of the vocabulary",
 	})
-	formula = "P"
-	if moe > 0 {
-		formula = "P - MoE_layers * max(E - k, 0) * (" + p.MoE.experts().Text() + ") / E"
-	}
 	rec.Figure(record.Entry{
-		ID: "model.active-parameters", Name: "Active parameters of one token", Symbol: "P_active", Formula: formula, Value: p.sums.active,
+		ID: "model.active-parameters", Name: "Active parameters of one token", Symbol: "P_active", Formula: active, Value: p.sums.active,
 		Source: "all but the routed experts that do not receive the token; embedding and head included",
 	})
 	formula = "0"
@@ -267,5 +258,5 @@ func (p *Program) recordTotal(rec *record.Recorder) {
 	rec.Figure(record.Entry{
 		ID: "model.mtp-parameters", Name: "Parameters of the multi-token-prediction modules", Symbol: "P_mtp", Formula: formula, Value: p.sums.mtp,
 		Source: "DeepSeek-V3 (arXiv 2412.19437) section 2.2: a layer, a projection of 2h x h and three norms each",
-	}, record.In("layer", p.last().params.Total()), record.In("norm", m.norm()))
+	}, record.In("layer", p.Module().params.Total()), record.In("norm", m.norm()))
 }

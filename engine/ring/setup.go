@@ -6,6 +6,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
@@ -78,10 +79,7 @@ func Of(s *engine.Setup) (*Facts, bool) {
 		}
 	}
 	if s.CP > 1 {
-		kind := "dense"
-		if _, ok := rec.Entry("layer.dense.cp-forward.exposed"); !ok {
-			kind = "moe"
-		}
+		kind := model.Lay(&s.Model, nil).Layers[0].ID
 		hop, far, hops := units.Bytes(value(rec, "layer.cp-hop")), groups.CP.Crosses(), units.Seconds(s.CP-1)
 		pass := func(name string, message units.Bytes) Pass {
 			return Pass{

@@ -8,18 +8,22 @@ import (
 )
 
 // coreAttention is scores, softmax and the product with the values.
-func (k *kernels) coreAttention() {
-	l, layer := k.in.Layout, &k.in.Program.Dense
+func (k *kernels) coreAttention(layer *model.Layer) {
+	l := k.in.Layout
+	k.core = coreTimes{}
 	core, ok := layer.Core()
 	if !ok {
 		return
+	}
+	if k.rec = k.in.Record; k.rec.On() {
+		k.core.scope = layer.Scope("attention")
 	}
 	width := layer.Tensor(core.In[0]).Head
 	if k.in.Attention != recipe.Standard {
 		scores := k.in.Program.Forward(layer, l.Seq, true).Scores
 		f := scores * units.FLOPs(k.in.Model.WindowShare(l.Seq, true)*l.CausalImbalance()*k.tokens.V/k.t.V)
-		k.core = f
-		k.scores, k.scoresBack = k.m.Attention(f, int(width.V))
+		k.core.flops = f
+		k.core.forward, k.core.backward = k.m.Attention(f, int(width.V))
 		forward, backward := k.ring(layer, core)
 		k.recordFused(f, scores, int(width.V), forward, backward)
 		return
@@ -35,12 +39,12 @@ func (k *kernels) coreAttention() {
 	rows := lines.Over(batched)
 	rec := k.recordUnfused(rows, batched, touched, width, s)
 	bytes := units.Bytes(k.elem * touched.V)
-	k.core = units.FLOPs(4 * square.V * width.V)
+	k.core.flops = units.FLOPs(4 * square.V * width.V)
 	first := k.m.GroupedMatMul(rec[0], batched.V, rows.V, width.V, s.V, bytes)
 	second := k.m.GroupedMatMul(rec[1], batched.V, rows.V, s.V, width.V, bytes)
 	passes := (2*k.elem + 2*k.elem + 1)
-	k.scores = first + second + k.m.Stream(units.Bytes(passes*square.V))
-	k.scoresBack = 2*(first+second) + k.m.Stream(units.Bytes((passes+k.elem)*square.V))
+	k.core.forward = first + second + k.m.Stream(units.Bytes(passes*square.V))
+	k.core.backward = 2*(first+second) + k.m.Stream(units.Bytes((passes+k.elem)*square.V))
 	if k.rec.On() {
 		both := rec[0].Ref("") + " + " + rec[1].Ref("")
 		k.recordScores(both+" + "+k.m.StreamFormula("bytes_per_score * "+square.Text(), 1),
@@ -50,15 +54,15 @@ func (k *kernels) coreAttention() {
 
 // recordScores records core attention; without a formula there is none.
 func (k *kernels) recordScores(forward, backward string, operands ...record.Operand) {
-	rec := k.rec.Scope("layer.attention", "core attention")
+	rec := k.rec.Scope(k.core.scope, "core attention")
 	e := record.Entry{
-		ID: "forward", Name: "core attention, forward", Symbol: "t(core attention)", Unit: record.Seconds, Formula: forward, Value: float64(k.scores),
+		ID: "forward", Name: "core attention, forward", Symbol: "t(core attention)", Unit: record.Seconds, Formula: forward, Value: float64(k.core.forward),
 		Source: record.From(k.m.Ops.From), LeavesOut: "clocks under load",
 	}
 	rec.Figure(e, operands...)
-	e.ID, e.Name, e.Symbol, e.Formula, e.Value = "backward", "core attention, backward", "t(core attention, backward)", backward, float64(k.scoresBack)
+	e.ID, e.Name, e.Symbol, e.Formula, e.Value = "backward", "core attention, backward", "t(core attention, backward)", backward, float64(k.core.backward)
 	rec.Figure(e, operands...)
-	k.scoresFormula, k.scoresBackFormula = rec.Ref("forward"), rec.Ref("backward")
+	k.core.forwardFormula, k.core.backwardFormula = rec.Ref("forward"), rec.Ref("backward")
 }
 
 // recordFused records a fused kernel of f operations with the formulas of a ring.
@@ -68,12 +72,12 @@ func (k *kernels) recordFused(f, perToken units.FLOPs, width int, ringForward, r
 	}
 	l := k.in.Layout
 	k.rec.Figure(record.Entry{
-		ID: "layer.attention.core-flops", Name: "FLOPs of core attention of one micro-batch in one layer, as the kernel computes them", Symbol: "F_core",
+		ID: k.core.scope + ".core-flops", Name: "FLOPs of core attention of one micro-batch in one layer, as the kernel computes them", Symbol: "F_core",
 		Unit: record.FLOPs, Value: float64(f), Formula: "FLOPs_per_token * share_inside_local_windows * imbalance_of_the_causal_split * T / t",
 		Source: "2 x heads x widths x sequence / 2 per token under the causal mask, less what windows skip, times the busiest CP rank's share",
 	}, record.In("FLOPs_per_token", perToken),
 		record.InUnit(record.Share, "share_inside_local_windows", k.in.Model.WindowShare(l.Seq, true)), record.In("imbalance_of_the_causal_split", l.CausalImbalance()))
-	if k.scores > 0 {
+	if k.core.forward > 0 {
 		forward, backward := k.m.AttentionFormulas(width)
 		k.recordScores(forward+ringForward, backward+ringBackward)
 	}
@@ -84,7 +88,7 @@ func (k *kernels) recordUnfused(rows, groups, touched, width, s record.Num) (pro
 	if !k.rec.On() {
 		return products
 	}
-	rec := k.rec.Scope("layer.attention", "core attention")
+	rec := k.rec.Scope(k.core.scope, "core attention")
 	for i, p := range [...]product{{"scores", "scores", rows, width, s}, {"values", "scores times values", rows, s, width}} {
 		r := rec.Scope(p.id, p.name)
 		r.Let("groups", groups.Text())
@@ -108,7 +112,7 @@ func (k *kernels) recordUnfused(rows, groups, touched, width, s record.Num) (pro
 // The formulas are what to add to those of attention.
 func (k *kernels) ring(layer *model.Layer, core *model.Op) (forward, backward string) {
 	l := k.in.Layout
-	if l.CP == 1 || k.scores <= 0 {
+	if l.CP == 1 || k.core.forward <= 0 {
 		return "", ""
 	}
 	others := float64(l.CP - 1)
@@ -122,13 +126,13 @@ func (k *kernels) ring(layer *model.Layer, core *model.Op) (forward, backward st
 		}
 		return k.recordRing(pass, width.Text(), t)
 	}
-	forward = add("forward", layer.Tensor(core.Out[0]).On(k.t, k.etp), &k.scores)
-	return forward, add("backward", layer.WidthOn(core.In, k.t, k.etp), &k.scoresBack)
+	forward = add("forward", layer.Tensor(core.Out[0]).On(k.t, k.etp), &k.core.forward)
+	return forward, add("backward", layer.WidthOn(core.In, k.t, k.etp), &k.core.backward)
 }
 
 // recordRing records what the ring adds to a pass.
 func (k *kernels) recordRing(pass, width string, t units.Seconds) string {
-	id := "layer.attention.ring-" + pass
+	id := k.core.scope + ".ring-" + pass
 	k.in.Record.Figure(record.Entry{
 		ID: id, Name: "steps of the CP ring, " + pass, Symbol: "t(steps of the CP ring, " + pass + ")", Unit: record.Seconds, Value: float64(t),
 		Formula: "(c - 1) * attention_start + " + k.m.StreamFormula("3 * bytes * T * (1 + share_of_a_step * (c - 1)) * ("+width+")", t),

@@ -22,11 +22,17 @@ type kernels struct {
 	routed record.Num // rows that one rank's experts work on, over ETP: tokens sent x experts of a token x load of the busiest
 	t, etp record.Num
 
-	scores, scoresBack units.Seconds // core attention in one layer
-	core               units.FLOPs   // that its kernel computes
+	core coreTimes        // of the layer at hand
+	rec  *record.Recorder // scope of the piece of the model that is computed
+}
 
-	rec                              *record.Recorder // scope of the piece of the model that is computed
-	scoresFormula, scoresBackFormula string           // the same as formulas
+// coreTimes is core attention in one layer.
+type coreTimes struct {
+	scope             string
+	forward, backward units.Seconds
+	flops             units.FLOPs // that its kernel computes
+
+	forwardFormula, backwardFormula string
 }
 
 func newKernels(in *Input) kernels {
@@ -40,7 +46,6 @@ func newKernels(in *Input) kernels {
 	}
 	k.routed = rec.Named("T_routed", k.shard.V*float64(in.Model.TopK)*in.Load)
 	k.symbols()
-	k.coreAttention()
 	return k
 }
 
@@ -68,22 +73,6 @@ func (k *kernels) symbols() {
 func (k *kernels) begin(id, what string) {
 	k.rec = k.in.Record.Scope(id, what)
 	k.rec.Clear()
-}
-
-// beginLayer is begin for a kind of layer; of one that the model does not have
-// nothing is recorded.
-func (k *kernels) beginLayer(l *model.Layer, id, what string) {
-	if !k.in.Record.On() {
-		return
-	}
-	kind := "dense"
-	if l.MoE {
-		kind = "moe"
-	}
-	k.begin(id+kind, what)
-	if m := k.in.Model; l.MoE != m.IsMoE() && (l.MoE || m.MoELayers() == m.Layers) {
-		k.rec = nil
-	}
 }
 
 // end records the sums of a piece.
@@ -121,11 +110,9 @@ func (k *kernels) end(c *Cost) {
 // layer returns one transformer layer: its operations, then its traffic.
 func (k *kernels) layer(l *model.Layer) Cost {
 	var c Cost
-	what := "dense layer"
-	if l.MoE {
-		what = "MoE layer"
+	if k.in.Record.On() {
+		k.begin("layer."+l.ID, l.Name+" layer")
 	}
-	k.beginLayer(l, "layer.", what)
 	for i := range l.Ops {
 		k.operation(&c, l, &l.Ops[i], nil)
 	}
@@ -149,11 +136,11 @@ func (k *kernels) operation(c *Cost, l *model.Layer, o *model.Op, again *model.A
 	case o.IsProduct():
 		k.product(c, l, o)
 	case o.Kind == model.Core:
-		c.Forward += k.scores
-		c.InputGrad += k.scoresBack
-		if k.rec.On() && k.scores > 0 {
-			k.rec.Term("forward", k.scoresFormula)
-			k.rec.Term("input-gradient", k.scoresBackFormula)
+		c.Forward += k.core.forward
+		c.InputGrad += k.core.backward
+		if k.rec.On() && k.core.forward > 0 {
+			k.rec.Term("forward", k.core.forwardFormula)
+			k.rec.Term("input-gradient", k.core.backwardFormula)
 		}
 	case again == nil && o.Part == model.PartExperts && k.m.Software.FusedExperts:
 	default:
@@ -323,7 +310,7 @@ func (k *kernels) embedding() Cost {
 }
 
 // hidden is the width of the hidden state.
-func (k *kernels) hidden() record.Num { return k.in.Program.Dense.Tensor(model.Input).Width }
+func (k *kernels) hidden() record.Num { return k.in.Program.Hidden().Width }
 
 // head returns the final norm, the output projection and the loss. The projection stays in 16
 // bits with fp8 and NVFP4 (DeepSeek-V3, arXiv 2412.19437, section 3.3.1; in Megatron-LM it is no

@@ -50,7 +50,7 @@ func (k *kernels) tensorParallel(c *Cost, layer *model.Layer) {
 		bwd.Exposed = max(0, reduce-weight)
 	}
 	soft := &k.m.Software
-	products := (c.Forward - k.scores) / units.Seconds(regions) // core attention overlaps with CP
+	products := (c.Forward - k.core.forward) / units.Seconds(regions) // core attention overlaps with CP
 	fwd.Exposed = max(fwd.Seconds*units.Seconds(soft.TPForward), fwd.Seconds-products)
 	c.ForwardLinks.TP.add(fwd, regions)
 	c.OverForward += (fwd.Seconds - fwd.Exposed) * units.Seconds(regions)
@@ -78,7 +78,7 @@ func (k *kernels) recordRegions(regions float64, forward, backward units.Seconds
 		hidden = "max(0, {layer.tp-reduce} - " + weight + ")"
 	}
 	const source = "Korthikanti et al. (arXiv 2205.05198) section 4.2"
-	products := fmt.Sprintf("(%s - (%s)) / %g", k.rec.Sum("forward"), orZero(k.scoresFormula), regions)
+	products := fmt.Sprintf("(%s - (%s)) / %g", k.rec.Sum("forward"), orZero(k.core.forwardFormula), regions)
 	fwd.exposed = k.recordExposed("tp-forward", "forward TP traffic of a region", source,
 		"max("+fwd.seconds+" * share_that_is_exposed, "+fwd.seconds+" - "+products+")", forward, soft.TPForward)
 	if soft.TPBackward > 0 {
@@ -179,21 +179,21 @@ func (k *kernels) contextParallel(c *Cost, layer *model.Layer) {
 	fwd := Traffic{Bytes: hop * units.Bytes(hops), Seconds: hops * k.m.Send(hop, far)}
 	bwd := Traffic{Bytes: 2 * fwd.Bytes, Seconds: hops * k.m.Send(2*hop, far)}
 	share := units.Seconds(k.m.Software.CP)
-	fwd.Exposed = max(fwd.Seconds*share, fwd.Seconds-k.scores)
-	bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-k.scoresBack)
+	fwd.Exposed = max(fwd.Seconds*share, fwd.Seconds-k.core.forward)
+	bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-k.core.backward)
 	c.ForwardLinks.CP.add(fwd, 1)
 	c.BackwardLinks.CP.add(bwd, 1)
 	c.OverForward += fwd.Seconds - fwd.Exposed
 	c.OverInput += bwd.Seconds - bwd.Exposed
 	if k.rec.On() {
-		k.recordRingTraffic(hop, width.Text(), fwd.Exposed, bwd.Exposed, far)
+		k.recordRingTraffic(layer, hop, width.Text(), fwd.Exposed, bwd.Exposed, far)
 	}
 }
 
 // recordRingTraffic records what contextParallel adds.
-func (k *kernels) recordRingTraffic(hop units.Bytes, width string, forward, backward units.Seconds, far bool) {
+func (k *kernels) recordRingTraffic(l *model.Layer, hop units.Bytes, width string, forward, backward units.Seconds, far bool) {
 	k.in.Record.Figure(record.Entry{
-		ID: "layer.cp-hop", Name: "keys and values that one CP rank sends to the next", Symbol: "v_kv", Unit: record.Traffic,
+		ID: l.Scope("cp-hop"), Name: "keys and values that one CP rank sends to the next", Symbol: "v_kv", Unit: record.Traffic,
 		Formula: "bytes * T * (" + width + ")", Value: float64(hop), Source: "ring attention: bytes x tokens x widths of keys and values",
 	})
 	const source = "keys and values travel while attention runs"
@@ -201,7 +201,7 @@ func (k *kernels) recordRingTraffic(hop units.Bytes, width string, forward, back
 	for i, p := range [...]struct {
 		pass, volume, under string
 		exposed             units.Seconds
-	}{{"forward", "v_kv", k.scoresFormula, forward}, {"backward", "2 * v_kv", k.scoresBackFormula, backward}} {
+	}{{"forward", "v_kv", k.core.forwardFormula, forward}, {"backward", "2 * v_kv", k.core.backwardFormula, backward}} {
 		seconds := "(c - 1) * (" + hardware.SendFormula(p.volume, far) + ")"
 		exposed := k.recordExposed("cp-"+p.pass, p.pass+" CP traffic", source,
 			"max("+seconds+" * share_that_is_exposed, "+seconds+" - "+orZero(p.under)+")", p.exposed, k.m.Software.CP)

@@ -14,38 +14,41 @@ func (in *Input) Again() model.Again {
 }
 
 // recompute adds the forward work of what is recomputed to the backward.
-func (k *kernels) recompute(c *Cost, rec *record.Recorder, stage int, st layout.Stage, dense, moe *Cost) {
-	again, program := k.in.Again(), k.in.Program
-	if again.Mode == recipe.RecomputeFull {
-		n := recomputedLayers(k.in, stage)
-		nDense := min(n, st.Dense)
+func (p *Parts) recompute(c *Cost, rec *record.Recorder, stage int, st *layout.Stage) {
+	k, again := &p.k, p.k.in.Again()
+	full := again.Mode == recipe.RecomputeFull
+	if !full && !again.Part() {
+		return
+	}
+	of := st.Of
+	if full {
+		of = of.Take(recomputedLayers(k.in, stage))
+	}
+	for i := range p.layers {
+		n := int(of[i])
+		if n == 0 {
+			continue
+		}
+		l, layer := &k.in.Program.Layers[i], &p.layers[i]
+		if full {
+			if rec.On() {
+				rec.Given(record.In("recomputed_"+l.Name+"_layers", n))
+				rec.Term("recompute", "recomputed_"+l.Name+"_layers * {layer."+l.ID+".forward}")
+			}
+			c.Recompute += layer.Forward * units.Seconds(n)
+			c.BackwardLinks.AddTimes(&layer.ForwardLinks, float64(n))
+			c.PairBackward += layer.PairForward * units.Seconds(n)
+			continue
+		}
+		k.core = layer.core
+		c.Recompute += k.again(l, &again) * units.Seconds(n)
 		if rec.On() {
-			rec.Given(record.In("recomputed_dense_layers", nDense), record.In("recomputed_MoE_layers", n-nDense))
+			rec.Term("recompute", l.Name+"_layers * {recompute."+l.ID+".forward}")
 		}
-		if nDense > 0 {
-			rec.Term("recompute", "recomputed_dense_layers * {layer.dense.forward}")
-		}
-		if n > nDense {
-			rec.Term("recompute", "recomputed_MoE_layers * {layer.moe.forward}")
-		}
-		c.addForward(dense, nDense)
-		c.addForward(moe, n-nDense)
-		return
-	}
-	if !again.Part() {
-		return
-	}
-	if st.Dense > 0 {
-		c.Recompute += k.again(&program.Dense, &again) * units.Seconds(st.Dense)
-		rec.Term("recompute", "dense_layers * {recompute.dense.forward}")
-	}
-	if st.MoE > 0 {
-		c.Recompute += k.again(&program.MoE, &again) * units.Seconds(st.MoE)
-		rec.Term("recompute", "MoE_layers * {recompute.moe.forward}")
-		if again.Experts() {
-			c.BackwardLinks.EP.add(moe.ForwardLinks.EP, float64(st.MoE))
-			c.BackwardLinks.ETP.add(moe.ForwardLinks.ETP, float64(st.MoE))
-			c.PairBackward += moe.PairForward * units.Seconds(st.MoE)
+		if l.MoE && again.Experts() {
+			c.BackwardLinks.EP.add(layer.ForwardLinks.EP, float64(n))
+			c.BackwardLinks.ETP.add(layer.ForwardLinks.ETP, float64(n))
+			c.PairBackward += layer.PairForward * units.Seconds(n)
 		}
 	}
 }
@@ -55,21 +58,16 @@ func recomputedLayers(in *Input, stage int) int {
 	if in.Recompute.Mode != recipe.RecomputeFull {
 		return 0
 	}
-	return in.Layout.RecomputedLayers(in.Recompute.Layers, stage, in.Stages[stage])
-}
-
-// addForward adds the forward of layers to the backward.
-func (c *Cost) addForward(layer *Cost, times int) {
-	c.Recompute += layer.Forward * units.Seconds(times)
-	c.BackwardLinks.AddTimes(&layer.ForwardLinks, float64(times))
-	c.PairBackward += layer.PairForward * units.Seconds(times)
+	return in.Layout.RecomputedLayers(in.Recompute.Layers, stage, &in.Stages[stage])
 }
 
 // again returns how long the operations of a layer take that run again, without rotary
 // positions.
 func (k *kernels) again(l *model.Layer, again *model.Again) units.Seconds {
 	var c Cost
-	k.beginLayer(l, "recompute.", "layer's recomputed operations")
+	if k.in.Record.On() {
+		k.begin("recompute."+l.ID, "layer's recomputed operations")
+	}
 	for i := range l.Ops {
 		o := &l.Ops[i]
 		out := again.Outputs(l, o)
@@ -95,9 +93,10 @@ type OperationTime struct {
 	Forward, Backward units.Seconds
 }
 
-// Operations returns the kernels of a kind of layer.
-func Operations(in *Input, moe bool) []OperationTime {
-	k, l := newKernels(in), in.Program.Layer(moe)
+// Operations returns the kernels of a distinct layer.
+func Operations(in *Input, l *model.Layer) []OperationTime {
+	k := newKernels(in)
+	k.coreAttention(l)
 	k.rec = nil
 	factor := units.Seconds(k.m.Software.Factor)
 	var list []OperationTime
@@ -110,7 +109,7 @@ func Operations(in *Input, moe bool) []OperationTime {
 		t := OperationTime{ID: o.ID, Forward: c.Forward * factor, Backward: (c.InputGrad + c.WeightGrad) * factor}
 		switch {
 		case o.Kind == model.Core:
-			t.FLOPs = k.core
+			t.FLOPs = k.core.flops
 		case o.IsProduct():
 			rows, inner, cols := k.shape(l, o)
 			if o.Kind == model.Grouped {

@@ -17,7 +17,7 @@ type piece struct {
 }
 
 // pieces returns those that Stage adds up.
-func (p *Parts) pieces(rec *record.Recorder, st layout.Stage) (all []piece) {
+func (p *Parts) pieces(rec *record.Recorder, st *layout.Stage) (all []piece) {
 	in := p.k.in
 	add := func(n int, times, id string) {
 		if n == 1 {
@@ -27,20 +27,19 @@ func (p *Parts) pieces(rec *record.Recorder, st layout.Stage) (all []piece) {
 			all = append(all, piece{times, in.Record.Scope(id, "")})
 		}
 	}
-	rec.Given(record.In("dense_layers", st.Dense), record.In("MoE_layers", st.MoE), record.In("layers", st.Layers()), record.In("MTP_modules", in.Model.MTPLayers))
-	add(st.Dense, "dense_layers * ", "layer.dense")
-	add(st.MoE, "MoE_layers * ", "layer.moe")
+	rec.Given(record.In("layers", st.Layers()), record.In("MTP_modules", in.Model.MTPLayers))
+	for i := range in.Program.Layers {
+		l := &in.Program.Layers[i]
+		rec.Given(record.In(l.Name+"_layers", int(st.Of[i])))
+		add(int(st.Of[i]), l.Name+"_layers * ", "layer."+l.ID)
+	}
 	if st.Embedding {
 		add(1, "", "embedding")
 	}
 	if st.Head {
 		add(1, "", "head")
 		if n := in.Model.MTPLayers; in.TrainMTP {
-			layer := "layer.dense"
-			if in.Model.IsMoE() {
-				layer = "layer.moe"
-			}
-			for _, id := range []string{layer, "mtp-projection", "head"} {
+			for _, id := range []string{"layer." + in.Program.Module().ID, "mtp-projection", "head"} {
 				add(n, "MTP_modules * ", id)
 			}
 		}
@@ -49,22 +48,19 @@ func (p *Parts) pieces(rec *record.Recorder, st layout.Stage) (all []piece) {
 }
 
 // recomputed returns the layers whose forward runs again as a whole.
-func (p *Parts) recomputed(stage int, st layout.Stage) []piece {
+func (p *Parts) recomputed(stage int, st *layout.Stage) (all []piece) {
 	in := p.k.in
-	n := recomputedLayers(in, stage)
-	dense := min(n, st.Dense)
-	var all []piece
-	if dense > 0 {
-		all = append(all, piece{"recomputed_dense_layers * ", in.Record.Scope("layer.dense", "")})
-	}
-	if n > dense {
-		all = append(all, piece{"recomputed_MoE_layers * ", in.Record.Scope("layer.moe", "")})
+	for i, n := range st.Of.Take(recomputedLayers(in, stage)) {
+		if n > 0 {
+			l := &in.Program.Layers[i]
+			all = append(all, piece{"recomputed_" + l.Name + "_layers * ", in.Record.Scope("layer."+l.ID, "")})
+		}
 	}
 	return all
 }
 
 // record records the sums of a stage: its passes, what runs again, and its traffic.
-func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage) {
+func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stage) {
 	in, of, pieces := p.k.in, rec.What(), p.pieces(rec, st)
 	figure := func(id, name, symbol string, unit record.Unit, terms string, value float64, source, omits string) {
 		if unit == record.Seconds && p.k.m.Software.Factor != 1 {
@@ -128,8 +124,12 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st layout.Stage
 			take(pieces, "forward")
 			take(pieces, "backward")
 			take(recomputed, "forward")
-			if again := p.k.in.Again(); d.id[0] == 'e' && st.MoE > 0 && again.Experts() {
-				take([]piece{{"MoE_layers * ", in.Record.Scope("layer.moe", "")}}, "forward")
+			if again := in.Again(); d.id[0] == 'e' && again.Experts() {
+				for i := range in.Program.Layers {
+					if l := &in.Program.Layers[i]; l.MoE && st.Of[i] > 0 {
+						take([]piece{{l.Name + "_layers * ", in.Record.Scope("layer."+l.ID, "")}}, "forward")
+					}
+				}
 			}
 			figure(d.id+"."+what.id, fmt.Sprintf("%s traffic of one micro-batch on %s: %s", strings.ToUpper(d.id), of, what.id),
 				strings.ToUpper(d.id)+" "+what.id, what.unit, record.Sum(sum...), what.value, "traffic of its layers, forward, backward and recomputed", "")

@@ -185,11 +185,12 @@ func (c *Cost) FreeBackward(split bool) units.Seconds {
 // Stages appends the cost of every stage to into. Layers of one kind cost the
 // same, so each kind is computed once, and a stage like the one before is not
 // added up again.
-func Stages(in *Input, into []Cost) []Cost {
-	p := NewParts(in)
+func (p *Parts) Stages(in *Input, into []Cost) []Cost {
+	p.Set(in)
 	first := len(into)
-	for i, st := range in.Stages {
-		if i > 0 && !in.Record.On() && st == in.Stages[i-1] && recomputedLayers(in, i) == recomputedLayers(in, i-1) && (in.Away == nil || in.Away(i) == in.Away(i-1)) {
+	for i := range in.Stages {
+		st := &in.Stages[i]
+		if i > 0 && !in.Record.On() && *st == in.Stages[i-1] && recomputedLayers(in, i) == recomputedLayers(in, i-1) && (in.Away == nil || in.Away(i) == in.Away(i-1)) {
 			into = append(into, into[first+i-1])
 			continue
 		}
@@ -204,31 +205,42 @@ func Stages(in *Input, into []Cost) []Cost {
 // follow from degrees, micro-batch, sequence and SP: not from where the layers stand
 // nor from what runs again.
 type Parts struct {
-	k                                    kernels
-	dense, moe, head, embedding, modules Cost // modules: the projection of a multi-token-prediction module
+	k                        kernels
+	layers                   []layerCost // by distinct layer
+	head, embedding, modules Cost        // modules: the projection of a multi-token-prediction module
 }
 
-// NewParts works them out. The input is read again by Recompute.
-func NewParts(in *Input) Parts {
-	p := Parts{k: newKernels(in)}
-	p.dense = p.k.layer(&in.Program.Dense)
-	p.moe = p.dense
-	if in.Model.IsMoE() {
-		p.moe = p.k.layer(&in.Program.MoE)
+// layerCost is one layer, and the core of its attention, which may run again.
+type layerCost struct {
+	Cost
+
+	core coreTimes
+}
+
+// Set works them out, in memory that is there. The input is read again by Recompute.
+func (p *Parts) Set(in *Input) {
+	p.k = newKernels(in)
+	p.layers = p.layers[:0]
+	for i := range in.Program.Layers {
+		l := &in.Program.Layers[i]
+		if i == 0 || l.Mixer != in.Program.Layers[i-1].Mixer {
+			p.k.coreAttention(l)
+		}
+		p.layers = append(p.layers, layerCost{p.k.layer(l), p.k.core})
 	}
 	p.head, p.embedding = p.k.head(), p.k.embedding()
 	if in.TrainMTP {
 		p.modules = p.k.mtpProjection()
 	}
-	return p
 }
 
 // Stage adds up a stage that recomputes nothing. Recompute completes it.
-func (p *Parts) Stage(st layout.Stage) Cost {
+func (p *Parts) Stage(st *layout.Stage) Cost {
 	var c Cost
-	c.add(&p.dense, float64(st.Dense))
-	if st.MoE > 0 {
-		c.add(&p.moe, float64(st.MoE))
+	for i := range p.layers {
+		if n := st.Of[i]; n > 0 {
+			c.add(&p.layers[i].Cost, float64(n))
+		}
 	}
 	if st.Embedding {
 		c.add(&p.embedding, 1)
@@ -237,7 +249,7 @@ func (p *Parts) Stage(st layout.Stage) Cost {
 		c.add(&p.head, 1)
 		if in := p.k.in; in.TrainMTP {
 			n := float64(in.Model.MTPLayers)
-			c.add(&p.moe, n)
+			c.add(&p.layers[in.Program.Module().Index].Cost, n)
 			c.add(&p.modules, n)
 			c.add(&p.head, n)
 		}
@@ -247,9 +259,9 @@ func (p *Parts) Stage(st layout.Stage) Cost {
 
 // Recompute adds what the input's recomputation runs again on a stage, given by its
 // number and what it holds, and what the stack takes longer for all of it.
-func (p *Parts) Recompute(c *Cost, stage int, st layout.Stage) {
+func (p *Parts) Recompute(c *Cost, stage int, st *layout.Stage) {
 	rec := p.k.in.Record.At("stage", "stage", stage)
-	p.k.recompute(c, rec, stage, st, &p.dense, &p.moe)
+	p.recompute(c, rec, stage, st)
 	c.scale(p.k.m.Software.Factor)
 	p.k.toHost(c, rec, stage)
 	if rec.On() {

@@ -127,7 +127,7 @@ func (f *Bounder) SetStages(vpp int, placement schedule.Placement) bool {
 	s := &f.setup
 	s.VPP = vpp
 	var err error
-	if f.layers, err = s.StagesOfStack(f.layers); err != nil {
+	if f.layers, err = s.StagesOfStack(f.program, f.layers); err != nil {
 		return false
 	}
 	// Only what the placement needs: the schedules that share it differ in the rest.
@@ -304,7 +304,7 @@ func (f *Bounder) cost() {
 	p := f.parts.of(&f.tim)
 	for n := range f.partition.stageClasses {
 		k := &f.partition.stageClasses[n]
-		k.once = p.Stage(f.layers[k.stage])
+		k.once = p.Stage(&f.layers[k.stage])
 	}
 	factor := units.Seconds(f.tim.Machine.Software.Factor)
 	for n := range f.partition.rankClasses {
@@ -346,8 +346,10 @@ func (p *parts) of(in *step.Input) *step.Parts {
 		}
 	}
 	p.keys = append(p.keys, key)
-	p.list = append(p.list[:len(p.keys)-1], step.NewParts(in))
-	return &p.list[len(p.keys)-1]
+	p.list = extend(p.list[:len(p.keys)-1])
+	last := &p.list[len(p.keys)-1]
+	last.Set(in)
+	return last
 }
 
 // resize makes a list n long and keeps its memory where that is enough.

@@ -41,7 +41,7 @@ func (f *Bounder) time() {
 	for n := range c.stageClasses {
 		k := &c.stageClasses[n]
 		k.cost = k.once
-		p.Recompute(&k.cost, k.stage, k.layers)
+		p.Recompute(&k.cost, k.stage, &k.layers)
 	}
 	soft := &f.tim.Machine.Software
 	c.times = resize(c.times, len(c.chunks))

@@ -52,7 +52,7 @@ func step() *lane.Step {
 	}
 	const f, b = schedule.Forward, schedule.Backward
 	return &lane.Step{
-		Length: 0.5, Time: engine.Time{Step: 0.5, Compute: 0.37, Exposed: 0.1, Optimizer: 0.03}, Stages: []layout.Stage{{Dense: 32}},
+		Length: 0.5, Time: engine.Time{Step: 0.5, Compute: 0.37, Exposed: 0.1, Optimizer: 0.03}, Stages: []layout.Stage{{Of: layout.Counts{32}}},
 		Traffic: []engine.Communication{
 			{Dimension: "tp", Operation: "all-reduce", GroupSize: 8, Spans: "node", Bytes: 4 * units.GB, Seconds: 0.05, Exposed: 0.04},
 			{Dimension: "dp", Operation: "reduce-scatter + all-gather", GroupSize: 64, Spans: "cluster", Bytes: 4 * units.GB, Seconds: 0.16, Exposed: 0.06},

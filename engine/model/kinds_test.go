@@ -1,0 +1,51 @@
+package model
+
+import "testing"
+
+// TestPatternOfKinds: a stack of three kinds of layers, two of whose mixers differ, has each kind
+// once, names it by its mixer and counts it as often as it is there.
+func TestPatternOfKinds(t *testing.T) {
+	m := Model{
+		Layers: 7, Hidden: 64, Heads: 4, KVHeads: 2, HeadDim: 16, FFN: 96, Vocab: 100, Norm: NormRMS, NormsPer: 2, Gated: true, AttnBias: BiasNone,
+		KVLoraRank: 8, QKNopeDim: 16, QKRopeDim: 8, VHeadDim: 16, Experts: 8, TopK: 2, ExpertFFN: 32, FirstDense: 1, MoEFreq: 1, MTPLayers: 1,
+	}
+	plain := Lay(&m, nil)
+	p := *plain
+	mix, feed := mixers(), feedForwards()
+	mix[0].has = func(_ *Model, layer int) bool { return layer%3 == 2 } // two of grouped queries, one latent
+	p.stack(nil, mix, feed)
+	p.sums = p.count()
+
+	var ids []string
+	counted := 0
+	for i := range p.Layers {
+		l := &p.Layers[i]
+		ids, counted = append(ids, l.ID), counted+l.Count
+		if l.Index != i || l.Scope("attention") != "layer."+l.ID+".attention" {
+			t.Errorf("%s has number %d and the scope %s", l.ID, l.Index, l.Scope("attention"))
+		}
+	}
+	if want := []string{"attention_dense", "attention_moe", "latent_moe"}; len(ids) != 3 || ids[0] != want[0] || ids[1] != want[1] || ids[2] != want[2] || counted != m.Layers {
+		t.Fatalf("kinds %v of %d layers, want %v", ids, counted, want)
+	}
+	for i, want := range []int{0, 1, 2, 1, 1, 2, 1} {
+		if p.At(i) != want {
+			t.Errorf("layer %d is of kind %d, want %d", i, p.At(i), want)
+		}
+	}
+	if p.Module() != &p.Layers[2] {
+		t.Errorf("a prediction module has %s, want the last kind", p.Module().ID)
+	}
+	// Against a model of latent attention throughout: what five layers' attention differs by.
+	of := func(l *Layer) float64 { return float64(l.params.AttnSharded + l.params.AttnReplicated) }
+	if got, want := p.Total()-plain.Total(), 5*(of(&p.Layers[0])-of(&plain.Layers[0])); got != want {
+		t.Errorf("%v parameters more than with latent attention alone, want %v", got, want)
+	}
+}
+
+// TestKindsFit: what counts layers by kind has room for all of them.
+func TestKindsFit(t *testing.T) {
+	if n := len(mixers()) * len(feedForwards()); n > MaxKinds {
+		t.Errorf("%d kinds of layers; refuse by name models with more than %d", n, MaxKinds)
+	}
+}
