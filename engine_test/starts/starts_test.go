@@ -25,15 +25,16 @@ type start struct {
 	gpus    int
 }
 
-// starts returns a few of all models on so many GPUs of all clusters, all in the deep run.
+// starts returns a few of all models on so many GPUs of all clusters; the deep run takes ten times as many,
+// others each time.
 func starts(lib *presets.Library, gpus, few int) (out []start) {
 	models, clusters := lib.Models(), lib.Clusters()
-	all := len(models) * len(clusters)
+	all, from := len(models)*len(clusters), 0
 	if draws.Deep() {
-		few = all
+		few, from = min(10*few, all), int(draws.Seeds()[len(draws.Seeds())-1]%uint64(all))
 	}
 	for i := range few {
-		n := i * all / few
+		n := (from + i*all/few) % all
 		out = append(out, start{models[n%len(models)], clusters[n/len(models)], gpus})
 	}
 	return out
