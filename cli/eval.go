@@ -6,8 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
+	"meshscope/launch"
 	"meshscope/presets/setupdoc"
 	"meshscope/report"
 )
@@ -59,7 +61,7 @@ func (a *app) evalCommand() *cobra.Command {
 			return err
 		}
 		r := engine.Evaluate(s)
-		if err := a.printReport(output.format, &s, &r, flags.ownBatch, chosen, flags.partial()); err != nil {
+		if err := a.printReport(output.format, &s, &r, &flags, chosen); err != nil {
 			return err
 		}
 		return verdict(&r)
@@ -67,11 +69,14 @@ func (a *app) evalCommand() *cobra.Command {
 	return cmd
 }
 
-// printReport prints a report in a format. unsetBatch tells that no global batch was given,
-// chosen how the layout was found where none was, partial what to do where it was in part.
-func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, unsetBatch bool, chosen *search.Chosen, partial string) error {
+// printReport prints a report of a setup of flags in a format. chosen tells how its layout was found where none
+// was given.
+func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, of *setupFlags, chosen *search.Chosen) error {
 	d := report.NewEvaluation(version, *s, *r)
-	d.UnsetBatch, d.Chosen, d.Partial = unsetBatch, chosen, partial
+	d.UnsetBatch, d.Chosen, d.Partial = of.ownBatch, chosen, of.partial()
+	if format == "" || format == textFormat {
+		d.Prices = advise.Prices(s, r, of.fixed, launch.AcceptsFrom(s), nil)
+	}
 	if flags, ok := setupdoc.Flags(*s, a.lib); ok {
 		d.Command = "meshscope " + flags
 	}

@@ -133,7 +133,7 @@ func neverFigure(given string) error {
 // noFigures prints the report of an illegal setup, as eval does.
 func (a *app) noFigures(s engine.Setup, format string, flags *setupFlags) error {
 	r := engine.Evaluate(s)
-	if err := a.printReport(format, &s, &r, flags.ownBatch, nil, flags.partial()); err != nil {
+	if err := a.printReport(format, &s, &r, flags, nil); err != nil {
 		return err
 	}
 	return verdict(&r)

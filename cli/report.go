@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/launch"
 	"meshscope/report"
 )
 
@@ -43,6 +45,7 @@ func (a *app) reportCommand() *cobra.Command {
 			}
 			d = report.Decide(cmd.Context(), s, d.Report, space, runtime.GOMAXPROCS(0))
 		}
+		d.Prices = advise.Prices(&s, &d.Report, flags.fixed, launch.AcceptsFrom(&s), nil)
 		d.Library, d.Version, d.Chosen, d.Rules, d.Pipeline = a.lib, version, chosen, rules, pagePicture(&d.Report)
 		if err := a.print(output.format, d.Answer()); err != nil {
 			return err

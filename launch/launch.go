@@ -151,6 +151,14 @@ func (l *Launcher) AcceptsFrom(now *engine.Setup) func(*engine.Setup) bool {
 	}
 }
 
+// AcceptsFrom returns that of the launcher of a setup's stack; nil: no table has its rules.
+func AcceptsFrom(now *engine.Setup) func(*engine.Setup) bool {
+	if l := Of(now.Stack); l != nil {
+		return l.AcceptsFrom(now)
+	}
+	return nil
+}
+
 // WriteSplit writes the layers of each stage into an accepted layout that the launcher runs only
 // with an explicit one; the stages stay what they are.
 func (l *Launcher) WriteSplit(s *engine.Setup) {

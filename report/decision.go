@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/layout"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
@@ -30,8 +31,9 @@ type Decision struct {
 	Search search.Result  // that they are from
 	// Searching tells that the search has not ended: the page has no alternatives yet.
 	Searching bool
-	Pipeline  Picture // of the step; empty: none
-	Rules     string  // whose rules the search keeps: a launcher's name; empty: none
+	Pipeline  Picture        // of the step; empty: none
+	Prices    []advise.Price // what values that were not given are worth
+	Rules     string         // whose rules the search keeps: a launcher's name; empty: none
 
 	slow units.Seconds // slow end of the step (engine.CautiousStep), by which layouts are ranked
 }
@@ -93,7 +95,13 @@ func (d *Decision) Answer() *Answer {
 }
 
 // Headline says in one sentence what the layout gives.
-func (d *Decision) Headline() string { return Headline(&d.Report) }
+func (d *Decision) Headline() string {
+	text := Headline(&d.Report)
+	if words := PriceWords(d.Prices); text != "" && words != "" {
+		text += "; not given and worth most: a step " + words
+	}
+	return text
+}
 
 // Headline says in one sentence what a report comes to: whether it fits and by how much, how long a
 // step takes, what it loses most time to, and how long the whole run takes and what it costs.

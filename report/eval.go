@@ -31,6 +31,11 @@ func (d *Evaluation) document() *Document {
 	}
 	if d.Legal {
 		out.Sections = append(out.Sections, figureSections(&d.Setup, &d.report, true)...)
+		for i := range out.Sections {
+			if words := PriceWords(d.Prices); words != "" && out.Sections[i].Heading == stepHeading {
+				out.Sections[i].say("not given and worth most: a step " + words)
+			}
+		}
 		out.Sections = append(out.Sections, Caveats(&d.report)...)
 	}
 	return out
@@ -80,7 +85,7 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 		Fact{"batch", fmt.Sprintf("%s = mbs %s x %s x dp %d; %s tokens each", figure.Plural(s.GBS, "sequence"), figure.Comma(s.MBS),
 			figure.Plural(s.MicroBatches, "micro-batch"), s.DP, figure.Comma(s.Seq))})
 	tokens, _ := s.PublishedTokens(s.GPUs)
-	for _, words := range []string{publishedWords(s), starvedWords(s)} {
+	for _, words := range []string{publishedWords(s), StarvedWords(s)} {
 		if words != "" {
 			facts = append(facts, Fact{"", words})
 		}
@@ -375,9 +380,11 @@ func StepParts(t *engine.Time) []StepPart {
 	}
 }
 
+const stepHeading = "Step"
+
 func stepSection(s *engine.Setup, r *engine.Report) Section {
 	t := r.Time
-	out := Section{Heading: "Step", Lead: figure.Headline(t.Step) + " " + t.Band("±")}
+	out := Section{Heading: stepHeading, Lead: figure.Headline(t.Step) + " " + t.Band("±")}
 	out.evidence(&t.Evidence)
 	if x := stepRange(s, r); x != nil {
 		out.say(fmt.Sprintf("%s where no doubtful overlap works: all-to-all of experts, ZeRO traffic of every micro-batch (--comm-overlap cautious); search and advice rank by it", figure.FineSeconds(x.Cautious)))

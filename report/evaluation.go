@@ -2,6 +2,7 @@ package report
 
 import (
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
 )
@@ -46,6 +47,9 @@ type Evaluation struct {
 
 	// UnsetBatch tells that no global batch was given.
 	UnsetBatch bool `json:"-"`
+
+	// Prices are what values that were not given are worth.
+	Prices []advise.Price `json:"-"`
 
 	// Chosen tells that no degree was given and how the layout was found; nil: one was.
 	Chosen *search.Chosen `json:"layout_chosen,omitempty"`

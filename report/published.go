@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/report/figure"
 )
@@ -35,9 +36,29 @@ func publishedWords(s *engine.Setup) string {
 	return strings.Join(words, ", ") + ": " + r.Run(figure.Comma)
 }
 
-// starvedWords says of a batch that leaves a pipeline few micro-batches what the nearest published run
+// PriceWords says what a step takes with another value of what was assumed: "with alltoall 18.0 s". A word that says
+// nothing alone has its knob.
+func PriceWords(list []advise.Price) string { return strings.Join(EachPrice(list), ", ") }
+
+// EachPrice returns the words of each price.
+func EachPrice(list []advise.Price) []string {
+	words := make([]string, len(list))
+	for i, p := range list {
+		name := p.Word
+		switch p.Word {
+		case "none", "off", "on", "bf16", "fp8":
+			if name = string(p.Knob) + " " + p.Word; p.Knob == knob.Precision {
+				name = p.Word
+			}
+		}
+		words[i] = "with " + name + " " + figure.Seconds(p.Step)
+	}
+	return words
+}
+
+// StarvedWords says of a batch that leaves a pipeline few micro-batches what the nearest published run
 // has; empty where it has no more tokens.
-func starvedWords(s *engine.Setup) string {
+func StarvedWords(s *engine.Setup) string {
 	r := s.Published()
 	if r == nil || s.MicroBatches >= 2*s.PP || float64(r.Tokens()) < 1.5*s.Tokens() {
 		return ""

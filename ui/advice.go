@@ -45,7 +45,7 @@ func (m *Model) advice() overlay.Action {
 	return overlay.Sequence{overlay.Push{ID: overlay.AdviceID, Overlay: card}, m.guard(func() tea.Msg {
 		defer stop()
 		defer m.options.takeTurn(ctx)()
-		found, ok := advise.For(setup, advise.Options{Stop: func() bool { return ctx.Err() != nil }, Accepts: accepts(&setup)})
+		found, ok := advise.For(setup, advise.Options{Stop: func() bool { return ctx.Err() != nil }, Accepts: launch.AcceptsFrom(&setup)})
 		m.options.collect() // a search fills tens of megabytes, which nothing else needs
 		switch {
 		case ctx.Err() != nil:
@@ -55,14 +55,6 @@ func (m *Model) advice() overlay.Action {
 		}
 		return advisedMsg{card, &found}
 	})}
-}
-
-// accepts returns what the launcher of a setup's stack runs; nil: no table has its rules.
-func accepts(s *engine.Setup) func(*engine.Setup) bool {
-	if l := launch.Of(s.Stack); l != nil {
-		return l.AcceptsFrom(s)
-	}
-	return nil
 }
 
 // makeMove applies a move of the advice, as one step that can be undone.
@@ -155,6 +147,7 @@ func (m *Model) decision() overlay.Action {
 		write(m.binding("export").Keys()[0], report.HTML), write("M", report.Markdown),
 		{Key: m.binding("copy"), Action: closing(state.Action{Verb: state.Copy})},
 	}
+	fixed := m.state.Fixed
 	return overlay.Sequence{overlay.Push{ID: overlay.ReportID, Overlay: page}, m.guard(func() tea.Msg {
 		defer stop()
 		defer m.options.takeTurn(ctx)()
@@ -164,6 +157,7 @@ func (m *Model) decision() overlay.Action {
 			return nil
 		}
 		finish(full)
+		full.Prices = advise.Prices(&full.Setup, &full.Report, fixed, launch.AcceptsFrom(&full.Setup), nil)
 		return decidedMsg{page, d, full}
 	})}
 }

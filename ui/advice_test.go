@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/engine_test/draws"
+	"meshscope/launch"
 	"meshscope/report"
 	"meshscope/ui/overlay"
 	"meshscope/ui/state"
@@ -66,7 +67,7 @@ func TestAdvice(t *testing.T) {
 		if bring(m, cmd) != 1 {
 			t.Fatal("no advice came")
 		}
-		want, ok := advise.For(before, advise.Options{Accepts: accepts(&before)})
+		want, ok := advise.For(before, advise.Options{Accepts: launch.AcceptsFrom(&before)})
 		if !ok || len(want.Moves) < 2 || !want.Moves[1].Fits {
 			t.Fatalf("%+v", want.Moves)
 		}
@@ -97,7 +98,7 @@ func TestAdvice(t *testing.T) {
 func TestAdviceTornado(t *testing.T) {
 	m := unfitting(t, 200, 100)
 	bring(m, pressed(m, "a"))
-	want, _ := advise.For(m.state.Setup, advise.Options{Accepts: accepts(&m.state.Setup)})
+	want, _ := advise.For(m.state.Setup, advise.Options{Accepts: launch.AcceptsFrom(&m.state.Setup)})
 	for _, unicode := range []bool{true, false} {
 		m.caps.Unicode = unicode
 		m.restyle()
@@ -224,7 +225,7 @@ func TestAdviceExport(t *testing.T) {
 		return "x", nil
 	}
 	bring(m, pressed(m, "a"))
-	found, _ := advise.For(m.state.Setup, advise.Options{Accepts: accepts(&m.state.Setup)})
+	found, _ := advise.For(m.state.Setup, advise.Options{Accepts: launch.AcceptsFrom(&m.state.Setup)})
 	m.Update(press("x"))
 	if text := screenText(m); !strings.Contains(text, "the tables of Advice") {
 		t.Fatalf("x on the card:\n%s", text)

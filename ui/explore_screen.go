@@ -6,7 +6,10 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/launch"
+	"meshscope/report"
 	"meshscope/ui/frame"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
@@ -151,11 +154,15 @@ type sweep struct {
 	generation int
 	pending    bool
 	stop       context.CancelFunc
+
+	prices []string // of what was assumed, of the setup with the serial
+	serial int
 }
 
 // sweptMsg brings the sweep of a knob.
 type sweptMsg struct {
 	generation int
+	serial     int // of the setup
 	id         knob.ID
 	explore.Swept
 }
@@ -182,6 +189,15 @@ func (m *Model) sweepCmd() tea.Cmd {
 		Setup: m.state.Setup, Locks: m.state.Locks, Knob: m.state.Focus, Now: explore.PointOf(*r), Evaluate: m.options.Evaluate,
 		Remedy: m.options.Evaluate == nil && !m.state.Setup.Slow() && r.Memory != nil && !r.Memory.Fits,
 	}
+	serial := m.serial
+	if m.sweep.serial != serial && m.options.Evaluate == nil {
+		of.Priced = &engine.Report{Legal: r.Legal}
+		if r.Time != nil {
+			t := *r.Time
+			of.Priced.Time = &t
+		}
+		of.Fixed, of.Accepts = m.state.Fixed, launch.AcceptsFrom(&m.state.Setup)
+	}
 	return m.guard(func() tea.Msg {
 		defer stop()
 		select {
@@ -194,7 +210,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return sweptMsg{generation, of.Knob, found}
+		return sweptMsg{generation, serial, of.Knob, found}
 	})
 }
 
@@ -227,7 +243,18 @@ func (m *Model) takeSweep(msg sweptMsg) {
 	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.Points, msg.Current
 	m.sweep.pending = false
 	m.remedies = msg.Remedies
+	if m.sweep.serial != msg.serial {
+		m.sweep.prices, m.sweep.serial = report.EachPrice(msg.Prices), msg.serial
+	}
 	m.follow()
+}
+
+// prices say what was assumed of the current setup; nothing while a question is open.
+func (m *Model) prices() []string {
+	if m.sweep.serial != m.serial || m.quizzed != "" || len(m.masked()) > 0 {
+		return nil
+	}
+	return m.sweep.prices
 }
 
 func (m *Model) sweepState() int {

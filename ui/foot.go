@@ -11,6 +11,7 @@ import (
 	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/state"
@@ -235,6 +236,9 @@ func (m *Model) flow(f *footer, note string, from int, help string) {
 // standing returns the warnings of the current setup.
 func (m *Model) standing() []string {
 	var out []string
+	if words := report.StarvedWords(&m.now.setup); words != "" && m.now.report.Legal && len(m.masked()) == 0 {
+		out = append(out, words) // costs more than what launchers want otherwise
+	}
 	for _, p := range m.now.report.Problems {
 		if p.Severity == layout.Warning {
 			out = append(out, p.Message)

@@ -131,7 +131,8 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 			f.Put(at, m.cached(name, at, serial, a, b, text, func() []string { return draw(at.W, at.H) }))
 		}
 	}
-	panel("headline", r.Headline, 0, 0, "", func(w, _ int) []string {
+	in.Prices = m.prices()
+	panel("headline", r.Headline, 0, 0, strings.Join(in.Prices, ", "), func(w, _ int) []string {
 		if !m.now.report.Legal { // of which the line below says so
 			return []string{widget.Blank(w)}
 		}

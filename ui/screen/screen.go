@@ -30,6 +30,8 @@ type Context struct {
 	Calm     bool // nothing moves by itself
 	// Masked are the figures that a question hides: neither a length nor a mark may tell them.
 	Masked []string
+	// Prices says what values that nobody chose are worth (report.PriceWords), the dearest first.
+	Prices []string
 	// Asks says that a question is open: what another value of a knob would give is not shown.
 	Asks bool
 	// Taught says that a lesson is on the screen: what is beside its question is left out. Decides is the figure

@@ -17,6 +17,9 @@ type Sweeping struct {
 	Now      Point                            // of the setup itself
 	Evaluate func(engine.Setup) engine.Report // nil: the engine
 	Remedy   bool                             // changes that make the setup fit are wanted too
+	Priced   *engine.Report                   // of the setup, where the prices of what was assumed are wanted; nil: they are known
+	Fixed    knob.Set                         // what was not assumed
+	Accepts  func(*engine.Setup) bool         // what the launcher runs; nil: all
 }
 
 // Swept holds the figures of a knob at each of its legal values, and what would make the
@@ -25,6 +28,7 @@ type Swept struct {
 	Points   []Point
 	Current  int // -1: not among them
 	Remedies []advise.Move
+	Prices   []advise.Price
 }
 
 // evaluators keeps the scratch memory of sweeps, for the next one of any session.
@@ -65,6 +69,9 @@ func (s *Sweeping) points(ctx context.Context, evaluate func(engine.Setup) engin
 	}
 	if s.Remedy && ctx.Err() == nil {
 		out.Remedies = advise.Fixes(s.Setup, func() bool { return ctx.Err() != nil })
+	}
+	if s.Priced != nil {
+		out.Prices = advise.Prices(&s.Setup, s.Priced, s.Fixed, s.Accepts, func() bool { return ctx.Err() != nil })
 	}
 	return out
 }
