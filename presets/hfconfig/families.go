@@ -3,6 +3,7 @@ package hfconfig
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"meshscope/engine/escape"
 	"meshscope/engine/model"
@@ -32,38 +33,112 @@ func families() map[string]family {
 			r.pattern(2)
 		}}
 	}
+	latentBiased := family{read: func(r *reader) { latent(r); r.Model.RouterBias = true }}
 	return map[string]family{
-		"llama":   {read: func(r *reader) { r.decoder(model.BiasAll); r.ffn(); r.Model.MLPBias = r.flag("mlp_bias", "mlp_bias") }},
-		"phi3":    {read: func(r *reader) { r.decoder(""); r.ffn(); r.window() }},
-		"mistral": {read: func(r *reader) { r.decoder(""); r.ffn(); r.window() }},
-		"mixtral": {read: func(r *reader) {
-			r.decoder("")
-			r.experts("num_local_experts", "num_experts", r.must("intermediate_size", "moe_ffn_hidden"))
-			r.window()
-		}},
-		"qwen2": {read: qwen2},
-		"qwen3": {read: func(r *reader) {
-			r.decoder(model.BiasAll)
-			r.ffn()
-			r.Model.QKNorm = model.QKNormPerHead
-			r.switchedWindow()
-		}},
-		"qwen3_moe":   {read: qwen3MoE},
-		"deepseek_v2": {read: latent},
-		"deepseek_v3": {read: func(r *reader) { latent(r); r.Model.RouterBias = true }},
-		"kimi_k2":     {read: func(r *reader) { latent(r); r.Model.RouterBias = true }},
-		"glm4_moe":    {read: glm4},
-		"gpt_oss":     {read: gptOSS},
-		"llama4":      {read: llama4},
-		"llama4_text": {read: llama4},
-		"gpt_neox":    {plain: true, read: neoX},
-		"gpt2":        {plain: true, read: gpt2},
+		"llama":       dense(model.BiasAll, (*reader).mlpBias),
+		"ministral3":  dense("", (*reader).window),
+		"mistral":     dense("", (*reader).window),
+		"phi3":        dense("", (*reader).window),
+		"granite":     dense(model.BiasAll, (*reader).mlpBias),
+		"ernie4_5":    dense("", (*reader).useBias),
+		"internlm2":   dense("", internLM2),
+		"seed_oss":    dense(model.BiasQKV, (*reader).mlpBias, seedOSS),
+		"glm":         dense(model.BiasQKV),
+		"glm4":        dense(model.BiasQKV, norms(4)),
+		"qwen2":       dense("", qwen2),
+		"mimo":        dense("", qwen2, (*reader).predictionModules),
+		"qwen3":       dense(model.BiasAll, qkNorm(model.QKNormPerHead), (*reader).switchedWindow),
+		"olmo2":       dense(model.BiasAll, qkNorm(model.QKNormFullWidth)),
+		"olmo3":       dense(model.BiasAll, qkNorm(model.QKNormFullWidth), (*reader).window, every(4)),
+		"exaone4":     dense("", qkNorm(model.QKNormPerHead), exaone),
+		"smollm3":     dense(model.BiasAll, (*reader).mlpBias, smolLM3),
+		"cohere":      dense(model.BiasAll, cohere),
+		"cohere2":     dense(model.BiasAll, cohere, cohere2),
+		"stablelm":    dense("", stableLM),
 		"gemma":       gemma(2),
 		"gemma2":      gemma(4),
 		"gemma3":      gemma(4),
 		"gemma3_text": gemma(4),
-		"olmo2":       {read: func(r *reader) { r.decoder(model.BiasAll); r.ffn(); r.Model.QKNorm = model.QKNormFullWidth }},
-		"smollm3":     {read: smolLM3},
+
+		"hunyuan_v1_dense":  dense(model.BiasAll, hunYuanNorm),
+		"qwen3_vl_text":     dense(model.BiasAll, qkNorm(model.QKNormPerHead)),
+		"qwen3_vl_moe_text": {read: qwen3MoE},
+
+		"starcoder2": plain(dense("", (*reader).useBias, (*reader).window, norm(model.NormLayer))),
+		"nemotron":   plain(dense(model.BiasAll, (*reader).mlpBias, norm("layernorm (1p)"))),
+		"gpt_neox":   plain(dense(model.BiasAll, neoX)),
+		"gpt2":       {plain: true, read: gpt2},
+
+		"mixtral":          mixture("", "num_local_experts", (*reader).window),
+		"granitemoe":       mixture(model.BiasAll, "num_local_experts"),
+		"olmoe":            mixture(model.BiasAll, "num_experts", qkNorm(model.QKNormFullWidth)),
+		"minimax_m2":       mixture("", "num_local_experts", miniMaxM2),
+		"granitemoehybrid": {read: graniteHybrid},
+		"qwen3_moe":        {read: qwen3MoE},
+		"hunyuan_v1_moe":   {read: hunYuanMoE},
+		"ernie4_5_moe":     {read: ernieMoE},
+		"bailing_moe":      {read: bailing},
+		"bailing_moe_v2":   {read: bailing},
+		"dots1":            {read: dots},
+		"glm4_moe":         {read: glm4MoE},
+		"gpt_oss":          {read: gptOSS},
+		"llama4":           {read: llama4},
+		"llama4_text":      {read: llama4},
+		"deepseek_v2":      {read: latent},
+		"deepseek_v3":      latentBiased,
+		"kimi_k2":          latentBiased,
+		"glm4_moe_lite":    latentBiased,
+	}
+}
+
+// option reads what a family has besides the common keys of a decoder.
+type option = func(*reader)
+
+// dense is a family with an MLP of intermediate_size in every layer. bias is where attention_bias puts
+// biases; empty where the class has no such key.
+func dense(bias string, options ...option) family {
+	return family{read: func(r *reader) {
+		r.decoder(bias)
+		r.ffn()
+		for _, read := range options {
+			read(r)
+		}
+	}}
+}
+
+// mixture is a family with experts of intermediate_size in every layer; experts is the key of their number.
+func mixture(bias, experts string, options ...option) family {
+	return family{read: func(r *reader) {
+		r.decoder(bias)
+		r.experts(experts, map[bool]string{true: "num_experts", false: "num_local_experts"}[experts == "num_local_experts"],
+			r.must("intermediate_size", "moe_ffn_hidden"))
+		for _, read := range options {
+			read(r)
+		}
+	}}
+}
+
+// plain gives a family two MLP matrices instead of three.
+func plain(f family) family { return family{plain: true, read: f.read} }
+
+func qkNorm(kind string) option { return func(r *reader) { r.Model.QKNorm = kind } }
+func norm(kind string) option   { return func(r *reader) { r.Model.Norm = kind } }
+func norms(n int) option        { return func(r *reader) { r.Model.NormsPer = n } }
+func every(n int) option        { return func(r *reader) { r.pattern(n) } }
+
+func (r *reader) mlpBias() { r.Model.MLPBias = r.flag("mlp_bias", "mlp_bias") }
+
+// useBias reads one key for the biases of attention and MLP.
+func (r *reader) useBias() {
+	if r.flag("use_bias", "attn_bias", "mlp_bias") {
+		r.Model.AttnBias, r.Model.MLPBias = model.BiasAll, true
+	}
+}
+
+// predictionModules reads how many modules for multi-token prediction the file has.
+func (r *reader) predictionModules() {
+	if key := r.first("num_nextn_predict_layers", "num_mtp_layers"); r.has(key) {
+		r.Model.MTPLayers, _ = r.number(key, "mtp_layers")
 	}
 }
 
@@ -141,6 +216,8 @@ func (r *reader) activation(key string) {
 		r.Model.Activation = "gelu"
 	case r.plain && act == "relu":
 		r.Model.Activation = "relu"
+	case r.plain && act == "relu2":
+		r.Model.Activation = "squared-relu"
 	case !r.plain && (act == "silu" || act == "swish"):
 		r.Model.Activation = "swiglu"
 	case !r.plain && smooth:
@@ -191,8 +268,6 @@ func (r *reader) words(key string, fields ...string) []string {
 }
 
 func qwen2(r *reader) {
-	r.decoder("")
-	r.ffn()
 	r.Model.AttnBias = model.BiasQKV
 	r.derive("attention_bias", model.BiasQKV, "no key of the file: Qwen2Attention has a bias on q, k and v", "attn_bias")
 	r.skip("not read by "+r.class.Name+", whose q, k and v have a bias in any case", "attention_bias")
@@ -233,19 +308,80 @@ func (r *reader) pattern(every int) {
 }
 
 func smolLM3(r *reader) {
-	r.decoder(model.BiasAll)
-	r.ffn()
-	r.Model.MLPBias = r.flag("mlp_bias", "mlp_bias")
 	r.Model.Position = "rope, NoPE every 4th layer"
 	r.switchedWindow()
 	r.skip("which layers have rotary positions changes no size", "no_rope_layers", "no_rope_layer_interval")
 }
 
 func neoX(r *reader) {
-	r.decoder(model.BiasAll)
-	r.ffn()
 	r.Model.Norm, r.Model.MLPBias = model.NormLayer, true
 	r.Model.ParallelBlock = r.flag("use_parallel_residual", "parallel_block")
+}
+
+func internLM2(r *reader) {
+	if r.flag("bias", "attn_bias") {
+		r.Model.AttnBias = model.BiasAll
+	}
+}
+
+func seedOSS(r *reader) {
+	if r.flag("attention_out_bias", "attn_bias") {
+		r.Model.AttnBias = model.BiasAll
+	}
+}
+
+// exaone has a window in all but every n-th layer; its pattern is a number or letters such as LLLG.
+func exaone(r *reader) {
+	r.window()
+	var pattern any
+	n := 0
+	if r.find("sliding_window_pattern", &pattern, "a whole number or letters such as LLLG", []string{"local_to_global_ratio"}) {
+		switch of := pattern.(type) {
+		case float64:
+			n = int(of)
+		case string:
+			if n = len(of); n == 0 || of != strings.Repeat("L", n-1)+"G" {
+				r.refusef("sliding_window_pattern", "%s: only one G at the end is modelled, such as LLLG", escape.Quote(of))
+			}
+		}
+	}
+	r.pattern(n)
+}
+
+// cohere: one norm for attention and MLP, which are side by side.
+func cohere(r *reader) {
+	m := &r.Model
+	m.Norm, m.NormsPer, m.ParallelBlock = model.NormLayerNoBias, 1, true
+	if r.flag("use_qk_norm", "qk_norm") {
+		r.refusef("use_qk_norm", "true: norms with weights of their own for each head are not modelled")
+	}
+}
+
+func cohere2(r *reader) {
+	r.window()
+	n, _ := r.number("sliding_window_pattern", "local_to_global_ratio")
+	r.pattern(n)
+}
+
+func stableLM(r *reader) {
+	m := &r.Model
+	m.Norm = model.NormLayer
+	if r.flag("use_qkv_bias", "attn_bias") {
+		m.AttnBias = model.BiasQKV
+	}
+	if m.ParallelBlock = r.flag("use_parallel_residual", "parallel_block"); m.ParallelBlock {
+		m.NormsPer = 1
+	}
+	if r.flag("qk_layernorm", "qk_norm") {
+		r.refusef("qk_layernorm", "true: norms with weights of their own for each head are not modelled")
+	}
+}
+
+// hunYuanNorm: queries and keys are normed, unless the file says otherwise.
+func hunYuanNorm(r *reader) {
+	if !r.has("use_qk_norm") || r.flag("use_qk_norm", "qk_norm") {
+		r.Model.QKNorm = model.QKNormPerHead
+	}
 }
 
 func gpt2(r *reader) {

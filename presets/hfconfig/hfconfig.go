@@ -45,11 +45,33 @@ type Ignored struct {
 type UnknownError struct{ Type string }
 
 func (e *UnknownError) Error() string {
-	list := "; known are " + strings.Join(slices.Sorted(maps.Keys(families())), ", ") + "; write a preset instead"
 	if e.Type == "" {
-		return "no model_type, so this is no config.json of Hugging Face" + list
+		return "no model_type, so this is no config.json of Hugging Face"
 	}
-	return fmt.Sprintf("model_type %s is not known%s", escape.Quote(e.Type), list)
+	near := "none of the known types is like it"
+	if kin := kindred(e.Type); len(kin) > 0 {
+		near = "nearest known: " + strings.Join(kin, ", ")
+	}
+	return fmt.Sprintf("model_type %s is not known, of the %d that are; %s; write a preset instead",
+		escape.Quote(e.Type), len(families()), near)
+}
+
+// kindred returns the known types with which a type has the longest beginning in common, at least three letters.
+func kindred(kind string) (kin []string) {
+	longest := 3
+	for _, known := range slices.Sorted(maps.Keys(families())) {
+		n := 0
+		for n < min(len(known), len(kind)) && known[n] == kind[n] {
+			n++
+		}
+		if n > longest {
+			longest, kin = n, nil
+		}
+		if n == longest {
+			kin = append(kin, known)
+		}
+	}
+	return kin
 }
 
 // Err returns the problems as one error, at the place of the first; nil where there is none.
@@ -104,8 +126,7 @@ func Read(data []byte) Result {
 		unknown := r.at("model_type", &UnknownError{kind})
 		unknown.Key = "" // the sentence has it
 		r.Problems = append(r.Problems, unknown)
-		r.leftOver()
-		return r.Result
+		return r.Result // what its keys mean is not known
 	}
 	r.class = classOf(kind)
 	r.plain = f.plain

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
+	"meshscope/engine_test/shared"
 	"meshscope/presets"
 	"meshscope/presets/hfconfig"
 )
@@ -81,9 +84,52 @@ func TestConfigs(t *testing.T) {
 			t.Errorf("%s:\n%+v\nwant\n%+v", p.Name, got, want)
 		}
 	}
-	if len(all) < 40 || len(kinds) < 17 {
+	if len(all) < 60 || len(kinds) < 40 {
 		t.Errorf("%d configs of %d families", len(all), len(kinds))
 	}
+}
+
+// TestFamilies: of 50 public models of 2024 to 2026 those whose layers are of known kinds have exactly their number
+// of parameters without encoders and prediction modules; the others are refused by name.
+func TestFamilies(t *testing.T) {
+	data, err := os.ReadFile(shared.Path(t, "families.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int64{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\S+/\S+) \([a-z0-9_]+\) \| ([0-9,]+) `).FindAllStringSubmatch(string(data), -1) {
+		want[row[1]], _ = strconv.ParseInt(strings.ReplaceAll(row[2], ",", ""), 10, 64)
+	}
+	read, refused := 0, 0
+	for line := range strings.Lines(string(data)) {
+		var p published
+		if !strings.HasPrefix(line, `{"name"`) || json.Unmarshal([]byte(line), &p) != nil {
+			continue
+		}
+		var length map[string]any // the table has only keys that decide sizes, and some classes have no default
+		if err := json.Unmarshal(p.Config, &length); err != nil {
+			t.Fatal(err)
+		}
+		if _, inner := length["text_config"]; !inner {
+			length["max_position_embeddings"] = 4096
+			p.Config, _ = json.Marshal(length)
+		}
+		r := hfconfig.Read(p.Config)
+		switch err := r.Err(); {
+		case err == nil && r.Model.Total() != want[p.Name]:
+			t.Errorf("%s: %d parameters, want %d", p.Name, r.Model.Total(), want[p.Name])
+		case err == nil:
+			read++
+		case !strings.Contains(err.Error(), "is not known") && !strings.Contains(err.Error(), "not modelled yet"):
+			t.Errorf("%s: %v", p.Name, err)
+		default:
+			refused++
+		}
+	}
+	if len(want) != 50 || read+refused != 50 || read < 24 {
+		t.Errorf("%d rows; %d models are read and %d refused", len(want), read, refused)
+	}
+	t.Logf("%d models are read, %d are of kinds of layers that are not known", read, refused)
 }
 
 // TestAccounted: every key of a file is understood, ignored for a reason or a problem, with its
@@ -161,7 +207,17 @@ func TestRefused(t *testing.T) {
 		text string
 		want []string
 	}{
-		"unknown architecture":   {`{"model_type":"mamba2","hidden_size":1}`, []string{`line 1, column 15: model_type "mamba2" is not known`, "llama", "write a preset"}},
+		"unknown architecture":   {`{"model_type":"mamba2","hidden_size":1}`, []string{`line 1, column 15: model_type "mamba2" is not known`, "none of the known types is like it", "write a preset"}},
+		"a type of a family":     {`{"model_type":"deepseek_v4"}`, []string{`"deepseek_v4" is not known`, "nearest known: deepseek_v2, deepseek_v3;"}},
+		"layers of Mamba-2":      {`{"model_type":"granitemoehybrid","layer_types":["attention","mamba"]}`, []string{`layer_types: layer 2 is "mamba": Mamba-2 is not modelled yet`}},
+		"no list of its layers":  {`{"model_type":"granitemoehybrid"}`, []string{"layer_types: is missing"}},
+		"norms of each head":     {`{"model_type":"cohere","use_qk_norm":true}`, []string{"use_qk_norm: true: norms with weights of their own"}},
+		"experts, then none":     {`{"model_type":"glm4_moe_lite","mlp_layer_types":["dense","sparse","dense"]}`, []string{`mlp_layer_types: layer 3 is "dense"`}},
+		"experts up to a layer":  {`{"model_type":"ernie4_5_moe","moe_layer_end_index":20}`, []string{"moe_layer_end_index: 20"}},
+		"experts by layer":       {`{"model_type":"hunyuan_v1_moe","moe_topk":[8,4]}`, []string{"moe_topk: layer 2 has 4, layer 1 8"}},
+		"letters of windows":     {`{"model_type":"exaone4","sliding_window_pattern":"LGL"}`, []string{`sliding_window_pattern: "LGL": only one G at the end`}},
+		"lightning attention":    {`{"model_type":"minimax_m2","attn_type_list":[1,0]}`, []string{"attn_type_list: layer 2 is of lightning attention"}},
+		"a bias of the output":   {`{"model_type":"bailing_moe","use_bias":true}`, []string{"use_bias: true without use_qkv_bias"}},
 		"a class of another":     {`{"model_type":"llama",` + "\n" + ` "architectures":["MixtralForCausalLM"]}`, []string{`line 2, column 18: architectures: "MixtralForCausalLM" is a class of mixtral, but model_type is llama`}},
 		"no config":              {`{"tp":8}`, []string{"no model_type"}},
 		"not JSON":               {`hidden: 1`, []string{"not a JSON document"}},
@@ -261,6 +317,9 @@ func FuzzModel(f *testing.F) {
 	f.Add([]byte(`{"model_type":"gemma3","text_config":{"hidden_size":9}}`))
 	f.Add([]byte(`{"model_type":"llama4_text","moe_layers":[0,1,3],"no_rope_layers":[1,0,0]}`))
 	f.Add([]byte(`{"model_type":"qwen3_moe","decoder_sparse_step":2,"mlp_only_layers":[]}`))
+	f.Add([]byte(`{"model_type":"hunyuan_v1_moe","num_experts":64,"moe_topk":[8,8],"num_shared_expert":[1]}`))
+	f.Add([]byte(`{"model_type":"exaone4","sliding_window_pattern":"LLLG"}`))
+	f.Add([]byte(`{"model_type":"granitemoehybrid","layer_types":["attention"],"num_local_experts":0}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := hfconfig.Read(data)
 		if len(r.Problems) == 0 && (r.Model.Total() <= 0 || len(r.Model.Check()) > 0) {

@@ -203,11 +203,11 @@ func (r *reader) architectures(kind string) {
 	}
 	for _, name := range names {
 		of := plain(regexp.MustCompile(`(For[A-Z]|LMHead|Model$).*`).ReplaceAllString(name, ""))
-		if of == plain(kind) || kind == "kimi_k2" && of == "deepseekv3" { // the layers of one are those of the other
+		if of == plain(kind) {
 			continue
 		}
 		for other := range families() {
-			if plain(other) == of {
+			if plain(other) == of && !slices.Contains(r.class.Types, other) { // of one class, the layers are the same
 				r.used["architectures"] = true
 				r.refusef("architectures", "%s is a class of %s, but model_type is %s", escape.Quote(name), other, kind)
 				return
