@@ -172,3 +172,28 @@ func TestFixedStays(t *testing.T) {
 		t.Error("undo does not give back what was fixed")
 	}
 }
+
+// TestSaysWhatAnotherModelChanges: after another model the line names the batch, the sequence and the precision that
+// came with it before the layout, and how many changes have no room.
+func TestSaysWhatAnotherModelChanges(t *testing.T) {
+	model, err := presets.Default().Model("mixtral-8x22b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
+		m := sample(t, size[0], size[1])
+		finishAll(m, m.do(state.Action{Verb: state.UseModel, Model: &model}))
+		text := strings.Join(strings.Fields(screenText(m)), " ")
+		if m.state.Setup.GBS == 512 || m.state.Setup.Seq == 8192 {
+			t.Fatalf("the batch stays %d sequences of %d", m.state.Setup.GBS, m.state.Setup.Seq)
+		}
+		for _, want := range []string{"layouts: global batch ", ", sequence 8,192 → 4,096, "} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v: no %q in:\n%s", size, want, screenText(m))
+			}
+		}
+		if size[0] == 80 && !strings.Contains(text, " more ") {
+			t.Errorf("nothing says that there is more:\n%s", screenText(m))
+		}
+	}
+}

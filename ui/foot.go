@@ -200,10 +200,24 @@ func (m *Model) note(f *footer) string {
 		role = themes.Bad
 	}
 	if !f.fits(text, f.left()) {
-		text = gist(text)
+		text = fewer(text, func(text string) bool { return f.fits(text, f.left()) })
 	}
 	f.say(role, "", text, f.left())
 	return text
+}
+
+// fewer returns as many of the changes that a note lists as have room, and how many more there are; where not even
+// one has, the gist.
+func fewer(text string, fits func(string) bool) string {
+	if at := strings.Index(text, "→"); at >= 0 {
+		at = strings.LastIndex(text[:at], ": ") + len(": ")
+		for changes, n := strings.Split(text[at:], ", "), 1; n < len(changes); n++ {
+			if short := fmt.Sprintf("%s%s and %d more", text[:at], strings.Join(changes[:len(changes)-n], ", "), n); fits(short) {
+				return short
+			}
+		}
+	}
+	return gist(text)
 }
 
 // flow lets the sentence about the focus begin behind the note, whose lines

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -180,7 +181,11 @@ func (s State) use(setup engine.Setup, note string) State {
 		}
 		return s
 	}
-	changes := difference(s.Setup, setup, s.Focus)
+	first := []knob.ID{s.Focus}
+	if note != "" { // a setup as a whole: what is trained with comes before how it is cut
+		first = []knob.ID{knob.GPUs, knob.GBS, knob.Seq, knob.Precision}
+	}
+	changes := difference(s.Setup, setup, first)
 	switch {
 	case note == "":
 		note = changes
@@ -190,21 +195,23 @@ func (s State) use(setup engine.Setup, note string) State {
 	return s.move(setup, s.Locks, note)
 }
 
-// difference lists the knobs in which two setups differ, the given one first.
-func difference(from, to engine.Setup, first knob.ID) string {
+// difference lists the knobs in which two setups differ, the given ones first.
+func difference(from, to engine.Setup, first []knob.ID) string {
 	params := knob.All()
+	slices.SortStableFunc(params, func(a, b knob.Knob) int {
+		place := func(id knob.ID) int {
+			if at := slices.Index(first, id); at >= 0 {
+				return at
+			}
+			return len(first)
+		}
+		return cmp.Compare(place(a.ID), place(b.ID))
+	})
 	var parts []string
 	for i := range params {
 		p := &params[i]
-		was, is := p.Text(from), p.Text(to)
-		if was == is {
-			continue
-		}
-		part := fmt.Sprintf("%s %s → %s", p.Label, knobs.Show(p, was), knobs.Show(p, is))
-		if p.ID == first {
-			parts = slices.Insert(parts, 0, part)
-		} else {
-			parts = append(parts, part)
+		if was, is := p.Text(from), p.Text(to); was != is {
+			parts = append(parts, fmt.Sprintf("%s %s → %s", p.Label, knobs.Show(p, was), knobs.Show(p, is)))
 		}
 	}
 	return strings.Join(parts, ", ")
