@@ -31,7 +31,6 @@ func TestWarningsAtTheirLimits(t *testing.T) {
 		code       string
 		at, beyond func(s *engine.Setup)
 	}{
-		{"no-effect", func(s *engine.Setup) { s.Imbalance = recipe.EvenLoad }, func(s *engine.Setup) { s.Imbalance = recipe.EvenLoad + 1 }},
 		{"out-of-range", func(s *engine.Setup) { s.Imbalance = recipe.MaxLoad }, func(s *engine.Setup) { s.Imbalance = recipe.MaxLoad + 1 }},
 		{"out-of-range", func(s *engine.Setup) { s.Imbalance = 0 }, func(s *engine.Setup) { s.Imbalance = recipe.EvenLoad - 1 }},
 		{

@@ -38,6 +38,7 @@ type Evaluation struct {
 	Model         *engine.ModelFigures    `json:"model,omitempty"`
 	Assumptions   []string                `json:"assumptions"`
 	NotModelled   []string                `json:"not_modelled"`
+	NoEffect      []engine.NoEffect       `json:"no_effect,omitempty"` // the assumptions have their messages too
 
 	// Command is the command line that gives the setup; "" if no flags do.
 	Command string `json:"-"`
@@ -81,11 +82,13 @@ func stepRange(s *engine.Setup, r *engine.Report) *StepRange {
 // NewEvaluation returns the evaluation of a setup and its report by a version of the
 // program.
 func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
+	idle := engine.NoEffects(&s, &r)
+	r.Assumptions = engine.WithNoEffects(idle, r.Assumptions)
 	d := Evaluation{
 		Header: NewHeader(version), Setup: s,
 		Legal: r.Legal, Problems: Listed(r.Problems),
 		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Run: r.Run, Model: r.Model,
-		Assumptions: Listed(r.Assumptions), NotModelled: Listed(r.NotModelled),
+		Assumptions: Listed(r.Assumptions), NotModelled: Listed(r.NotModelled), NoEffect: idle,
 		Range: stepRange(&s, &r), Moment: MomentOfPeak(&s, &r),
 		report: r,
 	}

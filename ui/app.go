@@ -161,6 +161,7 @@ type Model struct {
 	desk     *desk.Desk    // the seat in a class; nil: one is alone
 	touched  bool          // the last key did something on the screen in front
 	sweep    sweep
+	noEffect []engine.NoEffect // knobs that are set and change nothing
 	slow     slow
 	lexicon  overlay.Lexicon
 	catalog  *overlay.Catalog // of the lists of presets; nil until it is read

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/lessons"
 	"meshscope/themes"
@@ -32,6 +33,7 @@ type shown struct {
 	rows       []knobs.Row
 	fresh      []string
 	remedies   []advise.Move
+	noEffect   []engine.NoEffect
 	sweep      sweep
 	screen     screen.Screen // a copy; nil: that of who follows
 	frames     frames        // what followers have drawn of it
@@ -171,7 +173,7 @@ func (m *Model) setPlace() (computed bool) {
 	m.serial++
 	m.slow.pending = false
 	m.state.Tab, m.state.Page, m.state.Note = v.tab, v.page, state.Note{Text: v.turned}
-	m.now, m.legal, m.before, m.rows, m.fresh, m.remedies = v.now, v.legal, v.before, v.rows, v.fresh, v.remedies
+	m.now, m.legal, m.before, m.rows, m.fresh, m.remedies, m.noEffect = v.now, v.legal, v.before, v.rows, v.fresh, v.remedies, v.noEffect
 	m.now.serial, m.legal.serial = m.serial, m.serial
 	m.sweep.id, m.sweep.points, m.sweep.current, m.sweep.pending = v.sweep.id, v.sweep.points, v.sweep.current, v.sweep.pending
 	m.sweep.generation++ // what was computed here is of no use any more
@@ -226,7 +228,7 @@ func (m *Model) present(after tea.Msg) {
 	}
 	v := &shown{
 		tab: m.state.Tab, page: m.state.Page, now: m.now, legal: m.legal, before: m.before, rows: m.rows, fresh: m.fresh,
-		remedies: m.remedies, sweep: m.sweep,
+		remedies: m.remedies, noEffect: m.noEffect, sweep: m.sweep,
 	}
 	v.sweep.stop = nil
 	if m.state.Note.Tone == state.Plain {

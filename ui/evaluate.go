@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/ui/knobs"
 	"meshscope/ui/screens/explore"
@@ -28,7 +29,7 @@ func (m *Model) evaluate() {
 		return
 	}
 	m.before = explore.VitalOf(&m.legal.report)
-	m.remedies = nil
+	m.remedies, m.noEffect = nil, m.stillWithout()
 	m.slow.pending = false
 	switch {
 	case m.serial > 1 && m.legal.report.Legal && m.state.Setup == m.legal.setup: // undone before it was computed
@@ -37,6 +38,17 @@ func (m *Model) evaluate() {
 	case !m.postpone():
 		m.take(m.answer(m.state.Setup), m.now.report.Problems)
 	}
+}
+
+// stillWithout returns the knobs without effect that have the same value as before: the sweep
+// tells soon whether it still changes nothing.
+func (m *Model) stillWithout() (list []engine.NoEffect) {
+	for _, n := range m.noEffect {
+		if k, ok := knob.Find(n.Field); ok && k.Text(m.state.Setup) == n.Value {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 // take makes a report that of the current setup; before are the problems of the last.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -186,7 +187,7 @@ func (m *Model) sweepCmd() tea.Cmd {
 	generation, r := m.sweep.generation, &m.now.report
 	// Read before the command starts: the next key press replaces the report.
 	of := explore.Sweeping{
-		Setup: m.state.Setup, Locks: m.state.Locks, Knob: m.state.Focus, Now: explore.PointOf(*r), Evaluate: m.options.Evaluate,
+		Setup: m.state.Setup, Locks: m.state.Locks, Knob: m.state.Focus, Now: explore.PointOf(*r), Report: *r, Evaluate: m.options.Evaluate,
 		Remedy: m.options.Evaluate == nil && !m.state.Setup.Slow() && r.Memory != nil && !r.Memory.Fits,
 	}
 	serial := m.serial
@@ -242,7 +243,7 @@ func (m *Model) takeSweep(msg sweptMsg) {
 	}
 	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.Points, msg.Current
 	m.sweep.pending = false
-	m.remedies = msg.Remedies
+	m.remedies, m.noEffect = msg.Remedies, msg.NoEffect
 	if m.sweep.serial != msg.serial {
 		m.sweep.prices, m.sweep.serial = report.EachPrice(msg.Prices), msg.serial
 	}
@@ -255,6 +256,23 @@ func (m *Model) prices() []string {
 		return nil
 	}
 	return m.sweep.prices
+}
+
+// idle lists the knobs without effect; none while a question is open.
+func (m *Model) idle() []engine.NoEffect {
+	if m.quizzed != "" || len(m.masked()) > 0 {
+		return nil
+	}
+	return m.noEffect
+}
+
+// noEffectKey tells lists of knobs without effect apart.
+func (m *Model) noEffectKey() string {
+	var b strings.Builder
+	for _, n := range m.idle() {
+		b.WriteString(n.Message)
+	}
+	return b.String()
 }
 
 func (m *Model) sweepState() int {

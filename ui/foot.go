@@ -14,6 +14,7 @@ import (
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
+	"meshscope/ui/knobs"
 	"meshscope/ui/state"
 	"meshscope/ui/widget"
 )
@@ -55,6 +56,9 @@ func (m *Model) sentence() string {
 		if r := &m.rows[i]; r.ID == m.state.Focus && r.Off != "" {
 			return r.Label + " has no effect here (" + r.Off + "). " + p.Help
 		}
+	}
+	if none := knobs.NoEffect(m.idle(), p.ID); none != "" {
+		return none + ". " + p.Help
 	}
 	if same := m.alike(); same != "" {
 		return same + ". " + p.Help

@@ -45,7 +45,9 @@ func (m *Model) noteCard() *overlay.Card {
 	if why := knobs.Off(&m.state.Setup, p.ID); why != "" {
 		card.Value = "no effect here: " + why
 	}
-	if same := m.alike(); same != "" {
+	if none := knobs.NoEffect(m.idle(), p.ID); none != "" {
+		card.Paragraphs = append(card.Paragraphs, overlay.Paragraph{Label: "here", Text: none})
+	} else if same := m.alike(); same != "" {
 		card.Paragraphs = append(card.Paragraphs, overlay.Paragraph{Label: "same", Text: same})
 	}
 	for i := range m.rows {

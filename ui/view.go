@@ -156,7 +156,7 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 	panel("chart", r.Chart, m.sweep.generation, m.sweepState(), string(m.sweep.id), func(w, h int) []string {
 		return explore.Chart(chart, m.chart(), w, h)
 	})
-	panel("assumed", r.Assumed, 0, 0, "", func(w, h int) []string { return explore.Assumed(in, w, h) })
+	panel("assumed", r.Assumed, 0, 0, m.noEffectKey(), func(w, h int) []string { return explore.Assumed(in, m.idle(), w, h) })
 }
 
 // wrong returns the errors of the current setup; enter takes the first remedy.
@@ -185,8 +185,8 @@ func (m *Model) cached(name string, at frame.Rect, serial, a, b int, text string
 
 // column draws the knobs.
 func (m *Model) column(at frame.Rect) knobs.Drawn {
-	key := panelKey{serial: m.serial, look: m.look.serial, w: at.W, h: at.H, text: string(m.state.Focus), a: -1, b: m.glowing()}
-	c := knobs.Column{Rows: m.rows, Focus: m.state.Focus, Theme: m.look.theme, Glyphs: m.look.glyphs, Glow: m.glow}
+	key := panelKey{serial: m.serial, look: m.look.serial, w: at.W, h: at.H, text: string(m.state.Focus) + m.noEffectKey(), a: -1, b: m.glowing()}
+	c := knobs.Column{Rows: m.rows, NoEffect: m.idle(), Focus: m.state.Focus, Theme: m.look.theme, Glyphs: m.look.glyphs, Glow: m.glow}
 	if v := m.typing(); v != nil {
 		c.IsTyping = true
 		c.Typing, c.Caret = v.Text()

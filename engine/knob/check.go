@@ -233,7 +233,7 @@ func (s *Setup) offloadLayers(bad func(code string, field ID, format string, arg
 	const field = "offload-layers"
 	switch {
 	case s.Stack.Resolve() != recipe.MegatronCore:
-		bad("stack-lacks", field, "%s has no activations in host memory here; megatron-core has", s.stackName())
+		bad("stack-lacks", field, "%s has no activations in host memory here; megatron-core has", s.StackName())
 	case s.Recompute.Mode == recipe.RecomputeFull:
 		bad("offload-recompute", field, "megatron-core offloads no activations where layers run again: recompute %s", s.Recompute)
 	case s.Cluster.GPU.Host() <= 0:
@@ -265,14 +265,9 @@ func (s *Setup) words(into []Problem) []Problem {
 	if s.Imbalance != 0 && (s.Imbalance < recipe.EvenLoad || s.Imbalance > recipe.MaxLoad) {
 		bad("out-of-range", Imbalance, "imbalance is %d; allowed are %d to %d percent", s.Imbalance, recipe.EvenLoad, recipe.MaxLoad)
 	}
-	if s.Imbalance > recipe.EvenLoad && !s.Model.IsMoE() {
-		into = append(into, Problem{
-			Code: "no-effect", Severity: layout.Warning, Field: string(Imbalance), Message: fmt.Sprintf("imbalance %d has no effect: dense model", s.Imbalance),
-		})
-	}
 	s.machine(bad)
 	if runs, has := s.Stack.Runs(s.Precision); built && !runs {
-		bad("stack-lacks", Precision, "%s has no %s; %s has it", s.stackName(), s.Precision, has)
+		bad("stack-lacks", Precision, "%s has no %s; %s has it", s.StackName(), s.Precision, has)
 	}
 	into = s.runs(into)
 	into = recomputeErrors(into, s.Recompute)

@@ -80,6 +80,10 @@ type Knob struct {
 
 	// unset gives the field its default where it was not given; nil: the zero value.
 	unset func(*Setup)
+	// plain gives the field the value that others are compared with; nil: unset does.
+	plain func(*Setup)
+	// memory is set where less memory is what other values are for.
+	memory bool
 	// optional knobs need not be given for a setup to be complete.
 	optional bool
 	// follow lets the others follow after a turn; nil: nothing follows.

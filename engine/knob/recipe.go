@@ -107,7 +107,7 @@ func recipeKnobs() []Knob {
 			fixes: becomes(func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) }),
 		},
 		{
-			ID: Recompute, Label: "recompute", Short: "recomp", Kind: Choice, group: RecipeGroup, Max: 2, searched: true, advised: true,
+			ID: Recompute, Label: "recompute", Short: "recomp", Kind: Choice, group: RecipeGroup, memory: true, Max: 2, searched: true, advised: true,
 			Help:      "Recomputes part of the forward pass in the backward instead of keeping it: selective recomputes core attention for little work, modules the parts that are named, full keeps only layer inputs for about a third more work.",
 			Choices:   []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective), string(recipe.RecomputeFull)},
 			recompute: func(s *Setup) *recipe.Recompute { return &s.Recompute },
@@ -141,7 +141,7 @@ func nearestFormats(p recipe.Precision) []recipe.Precision {
 func formatKnobs() []Knob {
 	return []Knob{
 		choice(Knob{
-			ID: Precision, Label: "precision", Short: "format", group: RecipeGroup,
+			ID: Precision, Label: "precision", Short: "format", group: RecipeGroup, memory: true,
 			Help:  "Number format of weights, activations and products: 16 bits halve memory and run on the fast units.",
 			unset: func(s *Setup) { s.Precision = defaultPrecision(&s.Cluster.GPU) },
 			fixes: func(s *Setup) (list []func(*Setup)) {
@@ -152,25 +152,25 @@ func formatKnobs() []Knob {
 			},
 		}, recipe.Precisions(), func(s *Setup) *string { return (*string)(&s.Precision) }),
 		choice(Knob{
-			ID: GradDtype, Label: "gradients", Short: "grads", place: -5, searched: true, advised: true,
+			ID: GradDtype, Label: "gradients", Short: "grads", place: -5, memory: true, searched: true, advised: true,
 			Help:  "How gradients are kept: fp32 takes 4 bytes per parameter, bf16 2, bf16+fp32 both.",
 			unset: func(s *Setup) { s.GradDtype = recipe.GradFP32 },
 			fixes: becomes(func(t *Setup) { t.GradDtype = recipe.GradFP32 }),
 		}, recipe.GradDtypes(), func(s *Setup) *string { return (*string)(&s.GradDtype) }),
 		choice(Knob{
-			ID: Optimizer, Label: "optimizer", Short: "optim", place: -5, searched: true, advised: true,
+			ID: Optimizer, Label: "optimizer", Short: "optim", place: -5, memory: true, searched: true, advised: true,
 			Help:  "Update rule: Adam keeps 12 bytes per parameter with 16-bit weights, 8 without an fp32 master copy, SGD with momentum 8.",
 			unset: func(s *Setup) { s.Optimizer = recipe.Adam },
 			fixes: becomes(func(t *Setup) { t.Optimizer = recipe.Adam }),
 		}, recipe.Optimizers(), func(s *Setup) *string { return (*string)(&s.Optimizer) }),
 		choice(Knob{
-			ID: Offload, Label: "offload", place: -5, searched: true, advised: true,
+			ID: Offload, Label: "offload", place: -5, memory: true, searched: true, advised: true,
 			Help:  "State kept in host memory: optimizer moves its state off the GPU, at the cost of gradients and weights crossing PCIe once per step.",
 			unset: func(s *Setup) { s.Offload = recipe.OffloadNone },
 			fixes: becomes(func(t *Setup) { t.Offload = recipe.OffloadNone }),
 		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),
 		{
-			ID: "offload-layers", Label: "offload layers", Short: "offlay", Unit: "layers", place: -5, advised: true, Min: 0, Max: recipe.MaxRecomputeLayers,
+			ID: "offload-layers", Label: "offload layers", Short: "offlay", Unit: "layers", place: -5, memory: true, advised: true, Min: 0, Max: recipe.MaxRecomputeLayers,
 			Help:   "Layers of each pipeline rank whose activations are kept in host memory until their backward: saves theirs, at the cost of their way over PCIe or NVLink-C2C and back, exposed where it takes longer than the passes.",
 			number: func(s *Setup) *int { return &s.OffloadLayers },
 			ladder: func(s *Setup, _ Locks) []int {
@@ -216,6 +216,11 @@ func modelledKnobs() []Knob {
 			ID: Calibration, Label: "stack",
 			Help:  "Software whose memory and step time are modelled; textbook uses plain formulas only.",
 			unset: func(s *Setup) { s.Stack = recipe.DefaultStack },
+			plain: func(s *Setup) { // a release is compared with the latest
+				if s.Stack.Release() != "" {
+					s.Stack = s.Stack.Resolve()
+				}
+			},
 			fixes: becomes(
 				func(t *Setup) { t.Stack = recipe.DefaultStack },
 				func(t *Setup) { t.Stack = recipe.Textbook }),

@@ -27,6 +27,11 @@ func softwareKnobs() []Knob {
 		software(Knob{
 			Label: "dispatcher", Short: "dispat", Off: noExperts,
 			Help: "Sends routed tokens to their experts: deepep and hybridep send a token once to each rank and domain, alltoall every copy (auto: as the stack's release does).",
+			plain: func(s *Setup) { // the one that Draft gives models with experts
+				if s.Dispatcher = recipe.DispatcherAuto; s.Model.IsMoE() && s.Stack.Has(string(Dispatcher), string(recipe.AllToAll)) {
+					s.Dispatcher = recipe.AllToAll
+				}
+			},
 		}, fields[0]),
 		software(Knob{
 			Label: "EP overlap", Off: noExperts,
@@ -78,38 +83,29 @@ func softwareKnobs() []Knob {
 	}
 }
 
-// runs checks what the stack is told to run: words that it has, and warns of those that
-// are without effect here.
+// runs checks what the stack is told to run: words that it has.
 func (s *Setup) runs(into []Problem) []Problem {
 	if s.Software == (recipe.Software{}) || s.Software == autoSoftware() {
 		return into
 	}
-	rows := softwareKnobs()
-	for i, f := range recipe.SoftwareFields() {
+	for _, f := range recipe.SoftwareFields() {
 		word := *f.Of(&s.Software)
 		if s.Stack.Has(f.Knob, word) {
-			if off := rows[i].Off; off != nil && word != "" && word != recipe.Auto {
-				if why, _ := off(s); why != "" {
-					into = append(into, Problem{
-						Code: "no-effect", Severity: layout.Warning, Field: f.Knob, Message: fmt.Sprintf("%s %s has no effect: %s", f.Knob, word, why),
-					})
-				}
-			}
 			continue
 		}
 		p := Problem{Code: "stack-lacks", Severity: layout.Error, Field: f.Knob}
 		if !slices.Contains(f.Words, word) {
 			p.Code, p.Message = "unknown-word", fmt.Sprintf("unknown %s %q", f.Knob, word)
 		} else {
-			p.Message = fmt.Sprintf("%s has no %s %s; it has %s", s.stackName(), f.Knob, word, strings.Join(s.Stack.Words(f.Knob), ", "))
+			p.Message = fmt.Sprintf("%s has no %s %s; it has %s", s.StackName(), f.Knob, word, strings.Join(s.Stack.Words(f.Knob), ", "))
 		}
 		into = append(into, p)
 	}
 	return into
 }
 
-// stackName returns the stack with its release.
-func (s *Setup) stackName() string {
+// StackName returns the stack with its release.
+func (s *Setup) StackName() string {
 	name := string(s.Stack.Resolve())
 	if release := s.Stack.Release(); release != "" {
 		name += "@" + release

@@ -3,6 +3,7 @@ package knobs
 import (
 	"strconv"
 
+	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/themes"
 	"meshscope/ui/widget"
@@ -19,7 +20,10 @@ type Hit struct {
 
 // Column is the knobs as they are drawn.
 type Column struct {
-	Rows   []Row
+	Rows []Row
+	// NoEffect are knobs that are set and change nothing: they are dim.
+	NoEffect []engine.NoEffect
+
 	Focus  knob.ID
 	Typing string // what is being typed into the focused knob; read when IsTyping
 	Caret  int    // cells before the caret in Typing
@@ -171,7 +175,7 @@ func (c *Column) renderRow(d *Drawn, r *Row, w int, more bool) {
 	if c.Glow[r.ID] && !focused {
 		value = t.Paint(themes.Focus)
 	}
-	if r.Off != "" && !focused {
+	if (r.Off != "" || NoEffect(c.NoEffect, r.ID) != "") && !focused {
 		label, value = remark, remark
 	}
 	d.Hits = append(d.Hits, Hit{X: 0, Y: y, W: w, ID: r.ID})

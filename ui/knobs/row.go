@@ -134,6 +134,16 @@ func lockWord(k *knob.Knob, l knob.Locks) string {
 	}
 }
 
+// NoEffect returns what is said of a knob that is set and changes nothing; empty: it is none.
+func NoEffect(list []engine.NoEffect, id knob.ID) string {
+	for i := range list {
+		if list[i].Field == id {
+			return list[i].Message
+		}
+	}
+	return ""
+}
+
 // Off says why a knob has no effect in a setup; empty when it has.
 func Off(s *engine.Setup, id knob.ID) string {
 	k, ok := knob.Find(id)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"meshscope/engine"
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
@@ -14,8 +15,8 @@ import (
 
 // Assumed lists the assumptions of the figures and what they leave out: whole sentences,
 // as far as there is room, one of each list before more of the first, and how many
-// more there are.
-func Assumed(in *screen.Context, w, h int) []string {
+// more there are. Knobs that are set and change nothing come first.
+func Assumed(in *screen.Context, idle []engine.NoEffect, w, h int) []string {
 	type list struct {
 		head      []string
 		sentences [][]string
@@ -25,7 +26,7 @@ func Assumed(in *screen.Context, w, h int) []string {
 		{head: []string{widget.Blank(w), in.Heading(w, "NOT MODELLED", "", "")}},
 	}
 	whole := 0
-	for i, texts := range [][]string{in.Report.Assumptions, in.Report.NotModelled} {
+	for i, texts := range [][]string{engine.WithNoEffects(idle, in.Report.Assumptions), in.Report.NotModelled} {
 		whole += len(lists[i].head)
 		for _, s := range texts {
 			lines := sentence(in, s, w)

@@ -79,7 +79,7 @@ func TestPanels(t *testing.T) {
 		"table":    Memory(in, 0, 80, 16),
 		"step":     Step(in, 66, 6),
 		"traffic":  Traffic(in, 90, 3),
-		"assumed":  Assumed(in, 50, 10),
+		"assumed":  Assumed(in, nil, 50, 10),
 		"chart":    Chart(in, sweepOf(6, 2), 66, 12),
 		"numbers":  Chart(in, sweepOf(9, 7), 46, 3),
 		"dimmed":   Memory(&screen.Context{Setup: in.Setup, Report: in.Report, Theme: in.Theme.Dim(), Glyphs: in.Glyphs}, 0, 66, 8),
@@ -96,7 +96,7 @@ func TestWholeSentences(t *testing.T) {
 	all := append(append([]string{}, in.Report.Assumptions...), in.Report.NotModelled...)
 	for h := 3; h < 16; h++ {
 		for w := 20; w < 90; w += 5 {
-			text := strings.Join(strings.Fields(ansi.Strip(strings.Join(Assumed(in, w, h), " "))), " ")
+			text := strings.Join(strings.Fields(ansi.Strip(strings.Join(Assumed(in, nil, w, h), " "))), " ")
 			shown := 0
 			for _, s := range all {
 				if strings.Contains(text, in.Glyphs.Dot+" "+s) {
@@ -130,7 +130,7 @@ func TestEverySize(t *testing.T) {
 			for h := 1; h < 24; h += 2 {
 				for panel, lines := range map[string][]string{
 					"memory": Memory(in, 1, w, h), "pipeline": Pipeline(in, 0, w, h), "step": Step(in, w, h),
-					"traffic": Traffic(in, w, h), "assumed": Assumed(in, w, h),
+					"traffic": Traffic(in, w, h), "assumed": Assumed(in, nil, w, h),
 					"chart": Chart(in, sweepOf(12, 5), w, h), "no chart": Chart(in, Sweep{Label: "x"}, w, h),
 				} {
 					if len(lines) > h {

@@ -20,15 +20,17 @@ type Sweeping struct {
 	Priced   *engine.Report                   // of the setup, where the prices of what was assumed are wanted; nil: they are known
 	Fixed    knob.Set                         // what was not assumed
 	Accepts  func(*engine.Setup) bool         // what the launcher runs; nil: all
+	Report   engine.Report                    // of the setup itself
 }
 
 // Swept holds the figures of a knob at each of its legal values, and what would make the
-// setup fit.
+// setup fit, and what changes nothing.
 type Swept struct {
 	Points   []Point
 	Current  int // -1: not among them
 	Remedies []advise.Move
 	Prices   []advise.Price
+	NoEffect []engine.NoEffect // knobs that are set and change nothing
 }
 
 // evaluators keeps the scratch memory of sweeps, for the next one of any session.
@@ -43,6 +45,9 @@ func (s *Sweeping) Points(ctx context.Context) Swept {
 	}
 	e := evaluators.Get().(*engine.Evaluator)
 	out := s.points(ctx, e.Evaluate)
+	if !s.Setup.Slow() {
+		out.NoEffect = e.NoEffects(&s.Setup, &s.Report, func() bool { return ctx.Err() != nil })
+	}
 	evaluators.Put(e) // not after a panic, which may leave it half-written
 	return out
 }
