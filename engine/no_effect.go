@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"meshscope/engine/knob"
 	"meshscope/engine/units"
@@ -19,10 +20,17 @@ type NoEffect struct {
 	Message string  `json:"message"`     // one sentence with the stack
 }
 
+// spare keeps the scratch memory of evaluations that answer questions about others.
+//
+//nolint:gochecknoglobals // scratch memory changes no answer
+var spare = sync.Pool{New: func() any { return &Evaluator{SkipTimeline: true} }}
+
 // NoEffects returns the knobs of a setup that are set and change nothing, given its report.
 func NoEffects(s *Setup, r *Report) []NoEffect {
-	e := Evaluator{SkipTimeline: true}
-	return e.NoEffects(s, r, nil)
+	e := spare.Get().(*Evaluator)
+	list := e.NoEffects(s, r, nil)
+	spare.Put(e) // not after a panic, which may leave it half-written
+	return list
 }
 
 // NoEffects is the function of that name that can be stopped, as EvaluateUntil can: each knob

@@ -10,7 +10,10 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+	"meshscope/presets"
 	"meshscope/report/figure"
+	"meshscope/themes"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screens/explore"
@@ -220,5 +223,53 @@ func TestAlike(t *testing.T) {
 		if m.sweep = s; m.alike() != "" {
 			t.Errorf("%s: %q", name, m.alike())
 		}
+	}
+}
+
+// TestNoEffect: a knob whose value changes nothing is dim, and said so under ASSUMED, in the foot and in its note;
+// not where the value changes something.
+func TestNoEffect(t *testing.T) {
+	s := presets.DefaultSetup()
+	s.Stack, s.Optimizer = recipe.TorchTitan, recipe.AdamNoMaster
+	m := sample(t, 200, 60, func(o *Options) { o.Setup = s })
+	m.options.Evaluate = nil
+	sweep := func() {
+		m.take(engine.Evaluate(m.state.Setup), nil)
+		m.Update(m.sweepCmd()())
+	}
+	sweep()
+	const want = "optimizer adam-no-master has no effect on torchtitan: memory, time and traffic are as with adam"
+	said := func() string { return strings.Join(strings.Fields(screenText(m)), " ") }
+	m.do(state.Action{Verb: state.FocusKnob, ID: "optimizer"})
+	if got := m.sentence(); !strings.HasPrefix(got, want+". ") {
+		t.Errorf("the foot says %q", got)
+	}
+	m.do(state.Action{Verb: state.FocusKnob, ID: "tp"})
+	if !strings.Contains(said(), "optimizer adam-no-master has no effect") {
+		t.Errorf("not under ASSUMED:\n%s", screenText(m))
+	}
+	row := func() string {
+		c := knobs.Column{Rows: m.rows, NoEffect: m.noEffect, Theme: m.look.theme, Glyphs: m.look.glyphs}
+		for _, line := range c.Render(60, 200).Lines {
+			if strings.Contains(line, string(m.state.Setup.Optimizer)) {
+				return line
+			}
+		}
+		return ""
+	}
+	dim := m.look.theme.Paint(themes.Muted).Render("optimizer")
+	if !strings.Contains(row(), dim) {
+		t.Errorf("the row is not dim: %q", row())
+	}
+	m.do(state.Action{Verb: state.FocusKnob, ID: "optimizer"})
+	m.do(state.Action{Verb: state.Open, Overlay: overlay.NoteID})
+	if !strings.Contains(said(), "here optimizer adam-no-master has no effect on torchtitan") {
+		t.Errorf("the note does not say it:\n%s", screenText(m))
+	}
+	m.overlays.Clear()
+	m.do(state.Action{Verb: state.SetKnob, ID: "optimizer", Text: "sgd"})
+	sweep()
+	if len(m.noEffect) > 0 || strings.Contains(said(), "optimizer sgd has no effect") || strings.Contains(row(), dim) {
+		t.Errorf("sgd changes memory: %+v\n%s", m.noEffect, row())
 	}
 }

@@ -11,58 +11,66 @@ type Change struct {
 	Value, Plain string
 	Why          string // known reason for which the value has no effect; empty: none
 	Setup        Setup  // the same with the plain value
+
+	none Setup // of which a field has its zero value
 }
 
 // Changes yields every knob that a setup has at another value than an unset one, and that
 // is bound by no lock: other knobs do not follow. Where the plain value is illegal, the
-// first legal one takes its place; where there is none, the knob is left out.
+// first legal one takes its place; where there is none, the knob is left out. What is yielded
+// is reused.
 func Changes(s *Setup) iter.Seq[*Change] {
 	return func(yield func(*Change) bool) {
+		c := Change{Setup: *s}
 		knobs := registry()
 		for i := range knobs {
-			if c := knobs[i].change(s); c != nil && !yield(c) {
+			c.Knob = &knobs[i]
+			if c.differs(s) && !yield(&c) {
 				return
 			}
+			c.copyField(&c.Setup, s)
 		}
 	}
 }
 
-// change returns how a knob differs from the plain value; nil: it does not.
-func (k *Knob) change(s *Setup) *Change {
-	c := &Change{Knob: k, Value: k.textOf(s)}
-	if k.Lock != NoLock || k.ID == Nodes || c.Value == "" || k.Kind == Number && k.intOf(s) < k.Min {
-		return nil
+// differs fills in how a knob differs from its plain value; false: it does not. Of the setup
+// the field of the knob alone is changed.
+func (c *Change) differs(s *Setup) bool {
+	k := c.Knob
+	if k.Lock != NoLock || k.ID == Nodes || k.Kind == Number && k.intOf(s) < k.Min {
+		return false
 	}
-	for _, back := range [...]func(*Setup){k.reset, k.plain} {
+	c.Value = k.textOf(s)
+	for _, back := range [...]func(*Setup){c.reset, k.plain} {
 		if back == nil {
 			continue
 		}
-		c.Setup = *s
+		k.copyField(&c.Setup, s)
 		back(&c.Setup)
-		if c.Plain = k.textOf(&c.Setup); c.Plain == c.Value {
-			return nil
+		if c.Plain = k.textOf(&c.Setup); c.Plain == c.Value || c.Value == "" {
+			return false
 		}
 	}
 	if !legal(&c.Setup) && !c.another(s) {
-		return nil
+		return false
 	}
+	c.Why = ""
 	if k.Off != nil {
 		c.Why, _ = k.Off(s)
 	}
 	if c.Why == "" && k.Alike != nil {
 		c.Why = k.Alike(s)
 	}
-	return c
+	return true
 }
 
 // reset gives the field the value that it has where none is given.
-func (k *Knob) reset(s *Setup) {
-	if k.unset != nil {
-		k.unset(s)
+func (c *Change) reset(s *Setup) {
+	if c.unset != nil {
+		c.unset(s)
 		return
 	}
-	var none Setup
-	k.copyField(s, &none)
+	c.copyField(s, &c.none)
 }
 
 // another takes the first legal value of the knob that is not the present one.
@@ -75,7 +83,6 @@ func (c *Change) another(s *Setup) bool {
 		}
 	}
 	for _, word := range words {
-		c.Setup = *s
 		if word != c.Value && c.setTo(&c.Setup, word) == nil && legal(&c.Setup) {
 			c.Plain = word
 			return true
