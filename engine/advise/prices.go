@@ -70,7 +70,7 @@ func assumed(s *engine.Setup, fixed knob.Set) (out [][]otherwise) {
 	run := s.Cluster.Calibration.For(s.Stack).Run(&s.Software)
 	for _, f := range recipe.SoftwareFields() {
 		k, ok := knob.Find(knob.ID(f.Knob))
-		if !ok || f.Knob == "comm-overlap" || fixed.Has(k.ID) {
+		if !ok || f.Knob == recipe.KnobOverlap || fixed.Has(k.ID) {
 			continue
 		}
 		if why := ""; k.Off != nil {

@@ -160,7 +160,7 @@ func SoftwareFields() [8]SoftwareField {
 		{knobCUDAGraphs, wordsOf(CUDAGraphKinds()), func(s *Software) *string { return (*string)(&s.CUDAGraphs) }},
 		{knobAttending, wordsOf(AttentionPrecisions()), func(s *Software) *string { return (*string)(&s.Attending) }},
 		{knobDPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.DPOverlap) }},
-		{knobOverlap, wordsOf(Overlaps()), func(s *Software) *string { return (*string)(&s.Overlap) }},
+		{KnobOverlap, wordsOf(Overlaps()), func(s *Software) *string { return (*string)(&s.Overlap) }},
 		{knobGroupedMLP, wordsOf(GroupedMLPs()), func(s *Software) *string { return (*string)(&s.GroupedMLP) }},
 	}
 }
@@ -180,7 +180,7 @@ func (s Stack) Has(knob, word string) bool {
 
 // Words lists the words of a field of Software that a stack has in its release, Auto first.
 func (s Stack) Words(knob string) []string {
-	if knob == knobOverlap {
+	if knob == KnobOverlap {
 		return wordsOf(Overlaps())
 	}
 	words := []string{Auto}
@@ -264,6 +264,8 @@ const (
 	knobCUDAGraphs = "cuda-graph"
 	knobAttending  = "attention-precision"
 	knobDPOverlap  = "dp-overlap"
-	knobOverlap    = "comm-overlap"
 	knobGroupedMLP = "grouped-mlp"
 )
+
+// KnobOverlap is the knob of how much traffic hides behind compute.
+const KnobOverlap = "comm-overlap"
