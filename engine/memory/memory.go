@@ -43,7 +43,6 @@ type Input struct {
 // Set makes it another input, that reuses the memory of the one before.
 func (in *Input) Set(to *Input) {
 	to.scratch, to.kept, to.sameShapes = in.scratch, in.kept[:0], in.sameShapes
-	to.sameShapes.list = to.sameShapes.list[:0]
 	*in = *to
 }
 

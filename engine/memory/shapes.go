@@ -28,9 +28,10 @@ func (s shapeSet) elements() float64 {
 	return sum
 }
 
-// knownShapes are the elements of distinct shapes under a degree of TP, by the kinds of layers that
-// ranks have.
+// knownShapes are the elements of distinct shapes of a model under a degree of TP, by the kinds of
+// layers that ranks have.
 type knownShapes struct {
+	of   *model.Program
 	tp   int
 	list []shapesOf
 	set  shapeSet // of the last of them
@@ -46,8 +47,9 @@ type kindSet uint64
 
 func (in *Input) kinds(rank int) (set kindSet) {
 	for c := range in.Order.Chunks() {
-		for i, n := range &in.Stages[in.Order.StageOf(rank, c)].Of {
-			if n > 0 {
+		of := &in.Stages[in.Order.StageOf(rank, c)].Of
+		for i := range in.Program.Layers {
+			if of[i] > 0 {
 				set |= 1 << i
 			}
 		}
@@ -59,8 +61,8 @@ func (in *Input) kinds(rank int) (set kindSet) {
 // ranks with such kinds of layers, so that their many divisions are done once.
 func (in *Input) shapeElements(rank int) float64 {
 	kinds, k := in.kinds(rank), &in.sameShapes
-	if k.tp != in.Layout.TP {
-		k.tp, k.list = in.Layout.TP, k.list[:0]
+	if k.of != in.Program || k.tp != in.Layout.TP {
+		k.of, k.tp, k.list = in.Program, in.Layout.TP, k.list[:0]
 	}
 	for i := range k.list {
 		if k.list[i].kinds == kinds {

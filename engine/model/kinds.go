@@ -7,7 +7,7 @@ import (
 )
 
 // MaxKinds is the number of distinct layers that a model can have.
-const MaxKinds = 16
+const MaxKinds = 8
 
 // sublayer is a kind of mixer, or of feed-forward part: one file each, and its row below.
 type sublayer struct {

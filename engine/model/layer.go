@@ -192,5 +192,11 @@ func (b *builder) read() {
 			o.Module |= recipe.ModuleNorm
 		}
 	}
+	b.fewest = MaxHeads
+	for _, t := range b.Tensors {
+		if t.Cut == KeyValue {
+			b.fewest = min(b.fewest, t.heads.V)
+		}
+	}
 	b.params, b.flops = b.countParams(), b.countFLOPs()
 }

@@ -96,7 +96,8 @@ type Layer struct {
 	Experts record.Num // routed ones
 	TopK    record.Num // of them that a token goes to
 
-	hybrid bool // the model's layers differ in more than their experts
+	hybrid bool    // the model's layers differ in more than their experts
+	fewest float64 // key-value heads of a tensor that is cut by them
 	total  float64
 	params LayerParams
 	flops  LayerFLOPs // but for the scores
@@ -201,8 +202,10 @@ func (l *Layer) WidthOn(list [3]Ref, tp, etp record.Num) record.Num {
 // exceeds the key-value heads.
 func (l *Layer) Copies(tp record.Num) record.Num {
 	var sum record.Terms
-	for i := range l.Ops {
-		sum.Add(1, l.Copied(&l.Ops[i], tp))
+	if tp.V > l.fewest {
+		for i := range l.Ops {
+			sum.Add(1, l.Copied(&l.Ops[i], tp))
+		}
 	}
 	return sum.Num()
 }
