@@ -51,18 +51,18 @@ type Evaluator struct {
 	timInput step.Input
 	stop     func() bool
 
-	info   schedule.Info // of the setup's schedule
-	order  *schedule.Order
-	own    bool // the order: no report points to it
-	sim    schedule.Simulator
-	mem    memory.Evaluator
-	parts  step.Parts
-	stages []layout.Stage
-	cost   []step.Cost
-	data   []step.DataParallel
-	timing timing
-	ends   DataEnds
-	line   schedule.Timeline // of the last report, where that came without it
+	info     schedule.Info // of the setup's schedule
+	order    *schedule.Order
+	own      bool // the order: no report points to it
+	sim      schedule.Simulator
+	mem      memory.Evaluator
+	parts    step.Parts
+	stages   []layout.Stage
+	cost     []step.Cost
+	data     []step.DataParallel
+	timing   timing
+	boundary StepBoundaryTraffic
+	line     schedule.Timeline // of the last report, where that came without it
 
 	timeLens, memoryLens band.Lens // error bands of the setups evaluated last
 
@@ -319,7 +319,7 @@ func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
 	e.memInput.Stages, e.memInput.Order, e.memInput.Recompute = e.stages, hosts, s.Recompute
 	if s.OffloadLayers > 0 {
 		stack, _ := memory.For(s.Stack)
-		e.timInput.Away = func(stage int) units.Bytes { return e.memInput.AwayBytes(stack, stage) }
+		e.timInput.OffloadedBytes = func(stage int) units.Bytes { return e.memInput.OffloadedBytes(stack, stage) }
 	}
 	e.timInput.Stages, e.timInput.Groups, e.timInput.Recompute = e.stages, s.Groups(&s.Cluster), s.Recompute
 	if !s.Interleaves() {
@@ -335,7 +335,7 @@ func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.
 		Record: rec,
 		Model:  &s.Model, Program: program, Layout: &s.Layout,
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
-		Optimizer: s.Optimizer, Offload: s.Offload, Away: s.OffloadLayers, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
+		Optimizer: s.Optimizer, Offload: s.Offload, OffloadedLayers: s.OffloadLayers, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
 		Fitted: s.Cluster.MemoryOf(s.Stack),
 	})
 	*tim = step.Input{

@@ -44,7 +44,7 @@ type Memory struct {
 	Ranks    []RankMemory `json:"ranks"`
 
 	// Stages is what each model stage adds while micro-batches pass, for drawing.
-	Stages []memory.Live `json:"-"`
+	Stages []memory.StageMemory `json:"-"`
 
 	Evidence // of allocated memory
 }

@@ -27,20 +27,20 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 		t.Recompute += m * k.Recompute
 		links.AddTimes(&k.ForwardLinks, float64(n))
 		links.AddTimes(&k.BackwardLinks, float64(n))
-		links.TP.Exposed += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * k.Unhidden
+		links.TP.Exposed += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * k.SplitBackwardExposedTP
 		blocked += m * e.timing.blocked[stage]
 		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
-		zero += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * e.timing.zeroApart[stage]
+		zero += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * e.timing.zeroSplitExtra[stage]
 	}
 	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
 	length := line.Length(&e.info)
 	t.Bubble = units.Seconds(max(0, units.Difference(length, line.Ranks[rank].Busy)))
 	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
-	e.ends = DataEnds{}
+	e.boundary = StepBoundaryTraffic{}
 	params, update := e.mem.Parameters(), units.Seconds(0)
 	for r := range s.PP {
 		if ends := e.exposedData(r, line, length); ends.Scatter+ends.Gather > tail {
-			slowest, tail, e.ends = r, ends.Scatter+ends.Gather, ends
+			slowest, tail, e.boundary = r, ends.Scatter+ends.Gather, ends
 		}
 		if r == 0 || params[r] != params[r-1] || e.record.On() {
 			update = step.OptimizerTime(in, r, params[r])
@@ -57,10 +57,10 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 		slowest = rank // what is exposed in every micro-batch is this rank's
 	}
 	data := e.data[slowest]
-	data.Expose(zero + tail)
+	data.AddExposed(zero + tail)
 	rows := e.communication(s, in.Groups, onRank{rank, slowest}, links, data, line.Ranks[rank].Saved)
 	if blocked > 0 {
-		rows = append(rows, e.standsStill(s, rank, blocked))
+		rows = append(rows, e.blockingSendTraffic(s, rank, blocked))
 	}
 	return rows
 }
@@ -69,12 +69,12 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 // nothing hides: the scatter (or all-reduce) has the last micro-batch's
 // backward and the rank's wait after it, the gather the wait before the first
 // forward and that forward.
-func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) DataEnds {
+func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) StepBoundaryTraffic {
 	d := &e.data[r]
 	var forward, backward units.Seconds
 	for c := range e.order.Chunks() {
 		stage := e.order.StageOf(r, c)
-		forward += e.cost[stage].FreeForward()
+		forward += e.cost[stage].ForwardOverlapBudget()
 		backward += e.timing.left[stage]
 	}
 	before, after := ends(&e.info, line, r, length, d.ScatterSeconds-backward)
@@ -84,12 +84,12 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) 
 	if e.record.On() {
 		e.recordExposedData(r, scatter+gather, before, after)
 	}
-	return DataEnds{Rank: r, Scatter: scatter, Gather: gather}
+	return StepBoundaryTraffic{Rank: r, Scatter: scatter, Gather: gather}
 }
 
-// DataEnds is the data-parallel traffic at both ends of a step that nothing hides, on the
-// pipeline rank that has most of it.
-type DataEnds struct {
+// StepBoundaryTraffic is the exposed data-parallel traffic at the start (all-gather) and the end
+// (reduce-scatter) of a step, on the pipeline rank that has most of it.
+type StepBoundaryTraffic struct {
 	Rank            int
 	Scatter, Gather units.Seconds
 }
@@ -105,7 +105,7 @@ type StepParts struct {
 	PerMicroBatch []step.MicroBatchTraffic // exposed ZeRO traffic, by model stage
 	Software      *hardware.Software       // what of each traffic is exposed however much there is to compute
 	Hop           units.Seconds            // one message between stages
-	Ends          DataEnds
+	Ends          StepBoundaryTraffic
 }
 
 // StepParts returns those of the last evaluation, whose report is legal.
@@ -114,7 +114,7 @@ func (e *Evaluator) StepParts(r *Report) StepParts {
 	soft, order := &e.timInput.Machine.Software, line.Order
 	p := StepParts{
 		Rank: line.Busiest(), Line: line, Length: units.Seconds(line.Length(&e.info)), Cost: e.cost, Data: e.data,
-		PerMicroBatch: make([]step.MicroBatchTraffic, len(e.cost)), Software: soft, Ends: e.ends,
+		PerMicroBatch: make([]step.MicroBatchTraffic, len(e.cost)), Software: soft, Ends: e.boundary,
 	}
 	_, p.Hop = step.SendRecv(&e.timInput)
 	for rank := range order.Spec.Ranks {
@@ -278,7 +278,7 @@ func (e *Evaluator) recordDataExposed(on onRank, t units.Seconds) {
 		return "(" + s.Ref("zero-forward") + " + " + s.Ref("zero-backward") + ")"
 	}, schedule.Forward)
 	split, more := e.onChunks(on.links, func(s *record.Recorder, stage int) string {
-		if e.timing.zeroApart[stage] == 0 {
+		if e.timing.zeroSplitExtra[stage] == 0 {
 			return ""
 		}
 		return s.Ref("zero-apart")
@@ -302,10 +302,10 @@ func Cautious(s Setup) (Setup, bool) {
 	return s, true
 }
 
-// Doubtful reports whether a setup has traffic of which few published runs show that it
-// overlaps: the all-to-all of experts, and ZeRO traffic of every micro-batch. Where it has
+// UnprovenOverlap reports whether a setup has traffic whose overlap few published runs
+// confirm: the all-to-all of experts, and ZeRO traffic of every micro-batch. Where it has
 // none, its step is that of Cautious.
-func Doubtful(s *Setup) bool {
+func UnprovenOverlap(s *Setup) bool {
 	return s.Model.IsMoE() && (s.EP > 1 || s.ETP > 1) || s.ZeRO >= 2
 }
 
@@ -331,7 +331,7 @@ func (e *Evaluator) CautiousStep(s *Setup, r *Report, stop func() bool) (step un
 		return 0, r.Memory, true
 	}
 	c, open := Cautious(*s)
-	if !r.Legal || !open || !Doubtful(s) {
+	if !r.Legal || !open || !UnprovenOverlap(s) {
 		return r.Time.Step, r.Memory, true
 	}
 	slow, done := e.EvaluateUntil(c, stop)

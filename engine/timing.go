@@ -18,7 +18,7 @@ type timing struct {
 	expertForward, expertBackward []float64
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
 	zeroForward, zeroBackward []units.Seconds
-	zeroApart                 []units.Seconds // what more (or less) is exposed where the backward is split, contained in i and w
+	zeroSplitExtra            []units.Seconds // what more (or less) is exposed where the backward is split, contained in i and w
 	left                      []units.Seconds // compute of the last backward that no other traffic overlaps with
 	blocked                   []units.Seconds // waiting for messages, contained in f and b
 	activations, weightInputs []float64       // bytes of a micro-batch, for automatic schedules
@@ -31,7 +31,7 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
 	t.expertForward, t.expertBackward = resize(t.expertForward, n), resize(t.expertBackward, n)
 	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
-	t.zeroApart, t.left = resize(t.zeroApart, n), resize(t.left, n)
+	t.zeroSplitExtra, t.left = resize(t.zeroSplitExtra, n), resize(t.left, n)
 	t.blocked = resize(t.blocked, n)
 	soft := &e.timInput.Machine.Software
 	for r := range s.PP {
@@ -40,7 +40,7 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 			k := &e.cost[stage]
 			z := e.data[r].PerMicroBatch(k, hosts.Chunks(), soft)
 			t.zeroForward[stage], t.zeroBackward[stage] = z.Forward, z.Backward
-			t.zeroApart[stage] = z.Input + z.Weight - z.Backward
+			t.zeroSplitExtra[stage] = z.Input + z.Weight - z.Backward
 			t.left[stage] = e.data[r].Left(k, hosts.Chunks(), &z, e.info.SplitsBackward)
 			t.i[stage], t.w[stage] = float64(k.InputGradTime()+z.Input), float64(k.WeightGradTime()+z.Weight)
 		}
@@ -52,8 +52,8 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 		if k.Recompute > 0 {
 			t.recomputed = resize(t.recomputed, n)
 		}
-		t.expertForward[stage] = float64(k.PairForward)
-		t.expertBackward[stage] = float64(k.PairBackward)
+		t.expertForward[stage] = float64(k.HideableExpertForward)
+		t.expertBackward[stage] = float64(k.HideableExpertBackward)
 		t.blocked[stage] = 0
 		if soft.Blocking && stage < n-1 && hosts.Crosses(stage) {
 			t.f[stage] += float64(hop)
@@ -87,7 +87,7 @@ func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardw
 		freeBackward := "max(0, " + input + " + " + weight + " - " + r.Ref("over-input") + " - " + r.Ref("unhidden") + ")"
 		r.Figure(record.Entry{
 			ID: "zero-forward", Name: "exposed ZeRO traffic of one micro-batch in the forward of " + of + "", Symbol: "ZeRO forward of " + of,
-			Unit: record.Seconds, Value: float64(t.zeroForward[stage]), Formula: unhidden(data.Sum("forward"), freeForward),
+			Unit: record.Seconds, Value: float64(t.zeroForward[stage]), Formula: exposedPerMicroBatch(data.Sum("forward"), freeForward),
 			Source: "overlapped with the stage's compute that no other traffic overlaps with, except for a share; " + record.From(soft.From),
 		})
 		both := gathered
@@ -99,13 +99,13 @@ func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardw
 		}
 		r.Figure(record.Entry{
 			ID: "zero-backward", Name: "exposed ZeRO traffic of one micro-batch in the backward of " + of + "", Symbol: "ZeRO backward of " + of,
-			Unit: record.Seconds, Value: float64(t.zeroBackward[stage]), Formula: unhidden(both, freeBackward),
+			Unit: record.Seconds, Value: float64(t.zeroBackward[stage]), Formula: exposedPerMicroBatch(both, freeBackward),
 			Source: "overlapped with the stage's compute that no other traffic overlaps with, except for a share; " + record.From(soft.From),
 		})
 		r.Figure(record.Entry{
 			ID: "zero-apart", Name: "exposed ZeRO traffic of one micro-batch in a split backward of " + of + "", Symbol: "ZeRO apart of " + of,
-			Unit: record.Seconds, Value: float64(t.zeroApart[stage]),
-			Formula: unhidden(gathered, freeInput) + " + " + unhidden(scattered, weight) + " - " + r.Ref("zero-backward"),
+			Unit: record.Seconds, Value: float64(t.zeroSplitExtra[stage]),
+			Formula: exposedPerMicroBatch(gathered, freeInput) + " + " + exposedPerMicroBatch(scattered, weight) + " - " + r.Ref("zero-backward"),
 			Source:  "the input gradient needs gathered weights, the weight gradient is scattered; each overlaps with its own part, which no TP traffic needs then; " + record.From(soft.From),
 		})
 		left, within := freeBackward, r.Ref("zero-backward")
@@ -141,9 +141,9 @@ func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardw
 	}
 }
 
-// unhidden returns the formula of PerMicroBatch: traffic of a rank that the compute of one of
+// exposedPerMicroBatch returns the formula of PerMicroBatch: traffic of a rank that the compute of one of
 // its stages does not hide.
-func unhidden(traffic, compute string) string {
+func exposedPerMicroBatch(traffic, compute string) string {
 	if traffic == "0" {
 		return "0"
 	}
@@ -186,7 +186,7 @@ func (t *timing) costs(latency units.Seconds) schedule.Costs {
 
 // held returns what a micro-batch keeps on each stage, in bytes: until its input
 // gradient, and from there until its weight gradient.
-func (t *timing) held(live []memory.Live) (activations, weightInputs []float64) {
+func (t *timing) held(live []memory.StageMemory) (activations, weightInputs []float64) {
 	t.activations, t.weightInputs = resize(t.activations, len(live)), resize(t.weightInputs, len(live))
 	for stage := range live {
 		t.activations[stage], t.weightInputs[stage] = float64(live[stage].Activations), float64(live[stage].WeightInputs)

@@ -49,10 +49,10 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, of onRank, links st
 	return out
 }
 
-// standsStill returns the time in which the rank with the most work waits for its own
+// blockingSendTraffic returns the time that the busiest rank is blocked in send and receive for its own
 // messages, where the stack's stages do: part of the exposed time, not of the bubble. Its
 // bytes are counted with those of the pipeline.
-func (e *Evaluator) standsStill(s *Setup, rank int, t units.Seconds) Communication {
+func (e *Evaluator) blockingSendTraffic(s *Setup, rank int, t units.Seconds) Communication {
 	c := Communication{
 		Dimension: "pp-wait", Rank: rank, Operation: "blocking send/receive", GroupSize: s.PP,
 		Spans: string(e.timInput.Groups.PP.Span), Seconds: t, Exposed: t,
@@ -142,7 +142,7 @@ func (e *Evaluator) recordRow(c *Communication, saved float64) {
 // recordDataRow records a row of the traffic of gradients and weights. The rows share
 // what is exposed by the time that they take. Where that is more than the rank's own
 // traffic, because another rank's counts after the last micro-batch, the time counts
-// as long as that (step.DataParallel.Expose).
+// as long as that (step.DataParallel.AddExposed).
 func (e *Evaluator) recordDataRow(c *Communication) {
 	const exposed = "{time.exposed.data-parallel}"
 	rec, d := e.record.At("data", "rank", c.Rank), &e.data[c.Rank]

@@ -47,8 +47,8 @@ func (w *walker) work(op schedule.Op) work {
 		out.compute, out.recompute = k.InputGrad+k.HeadWeightGrad, k.Recompute
 		w.links(&out, &k.BackwardLinks)
 		if tp := w.flow(&out, "tp"); tp != nil {
-			tp.exposed += k.Unhidden
-			tp.hidden = max(0, tp.hidden-k.Unhidden)
+			tp.exposed += k.SplitBackwardExposedTP
+			tp.hidden = max(0, tp.hidden-k.SplitBackwardExposedTP)
 		}
 		w.data(&out, (d.PerBackward-d.PerWeight)/chunks, z.Input)
 		w.blocked(&out, stage-1)

@@ -16,9 +16,9 @@ const (
 	moduleMoE  = recipe.ModuleMoE
 )
 
-// Kept is what one layer keeps per token from its forward to its backward, in bytes on one GPU
+// LayerActivations is what one layer saves for its backward per token, in bytes on one GPU
 // for 16-bit activations, by part.
-type Kept struct {
+type LayerActivations struct {
 	Parts [model.PartCount]float64
 
 	known    bool
@@ -27,7 +27,7 @@ type Kept struct {
 }
 
 // Sum returns the whole layer.
-func (k *Kept) Sum() (sum float64) {
+func (k *LayerActivations) Sum() (sum float64) {
 	for _, v := range k.Parts {
 		sum += v
 	}
@@ -41,7 +41,7 @@ type layers interface {
 }
 
 // layer returns what one layer keeps, with its formulas: computed once for all stages.
-func (in *Input) layer(k layers, l *model.Layer) *Kept {
+func (in *Input) layer(k layers, l *model.Layer) *LayerActivations {
 	if n := len(in.Program.Layers); len(in.kept) < n {
 		in.kept = slices.Grow(in.kept, n)[:n]
 		clear(in.kept)
@@ -89,7 +89,7 @@ func (in *Input) save(k layers, l *model.Layer) *saver {
 }
 
 // keptBy returns what one layer keeps on a stack.
-func (in *Input) keptBy(k layers, l *model.Layer) (kept Kept) {
+func (in *Input) keptBy(k layers, l *model.Layer) (kept LayerActivations) {
 	s, routed, note := in.save(k, l), in.routed(l), in.layerNote(l)
 	parts := s.parts()
 	kept.known = true
@@ -115,7 +115,7 @@ func (in *Input) sum(parts [model.PartCount]amount, routed record.Num) (sum reco
 }
 
 // recordParts records a layer and its parts.
-func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed record.Num, kept *Kept, l *model.Layer) {
+func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed record.Num, kept *LayerActivations, l *model.Layer) {
 	var sum []string
 	for p, of := range [...]struct{ id, name string }{
 		{"attention", "attention"},
@@ -151,33 +151,33 @@ func layerInput(in *Input) record.Num {
 	return a.perToken(in, record.Num{})
 }
 
-// pass returns what a micro-batch adds on a stage, without logits and the temporaries of
-// products.
-func pass(in *Input, stage int, k layers) Live {
+// microBatchActivations returns the activation memory that one micro-batch adds to a stage, without
+// logits and the workspaces of products.
+func microBatchActivations(in *Input, stage int, k layers) StageMemory {
 	input, full := layerInput(in), recomputed(in, stage)
-	live := Live{
-		Activations: keep(in, stage, full, k, input), WeightInputs: weightInputs(in, stage, k),
+	live := StageMemory{
+		Activations: stageActivations(in, stage, full, k, input), WeightInputs: weightInputs(in, stage, k),
 		Backward: recompute(in, stage, full, k, input, "backward-temporaries"),
 	}
-	if in.Away > 0 {
-		moving := transit(in, stage, k)
+	if in.OffloadedLayers > 0 {
+		moving := offloadBuffers(in, stage, k)
 		live.Forward += moving
 		live.Backward += moving
 	}
 	return live
 }
 
-// away returns how many layers of a stage keep their activations in host memory.
-func away(in *Input, stage int) int {
-	if in.Away == 0 {
+// offloadedLayers returns how many layers of a stage keep their activations in host memory.
+func offloadedLayers(in *Input, stage int) int {
+	if in.OffloadedLayers == 0 {
 		return 0
 	}
-	return in.Layout.RecomputedLayers(in.Away, stage, &in.Stages[stage])
+	return in.Layout.RecomputedLayers(in.OffloadedLayers, stage, &in.Stages[stage])
 }
 
 // largest returns the largest that layers have of those that are there, with its formula: that of
 // a layer as its identifier makes it.
-func (in *Input) largest(of *layout.Counts, k layers, bytes func(*Kept) float64, formula func(id string) string) (float64, string) {
+func (in *Input) largest(of *layout.Counts, k layers, bytes func(*LayerActivations) float64, formula func(id string) string) (float64, string) {
 	most, all := 0.0, []string(nil)
 	for i := range in.Program.Layers {
 		if l := &in.Program.Layers[i]; of[i] > 0 {
@@ -196,14 +196,14 @@ func (in *Input) largest(of *layout.Counts, k layers, bytes func(*Kept) float64,
 // activationsOf returns the formula of what one layer keeps.
 func activationsOf(id string) string { return "{layer." + id + ".activations}" }
 
-// transit returns what layers on their way to or from the host keep on the GPU: the layer at
+// offloadBuffers returns what layers on their way to or from the host keep on the GPU: the layer at
 // work and the one that travels (two buffers).
-func transit(in *Input, stage int, k layers) units.Bytes {
-	n, note := min(away(in, stage), 2), in.stageNote(stage)
+func offloadBuffers(in *Input, stage int, k layers) units.Bytes {
+	n, note := min(offloadedLayers(in, stage), 2), in.stageNote(stage)
 	if n == 0 {
 		return 0
 	}
-	largest, formula := in.largest(&in.Stages[stage].Of, k, (*Kept).Sum, activationsOf)
+	largest, formula := in.largest(&in.Stages[stage].Of, k, (*LayerActivations).Sum, activationsOf)
 	note.given("layers_on_their_way", float64(n))
 	for _, sum := range [...]string{"forward-temporaries", "backward-temporaries"} {
 		note.term(sum, "layers_on_their_way * T * e * ", formula)
@@ -214,10 +214,10 @@ func transit(in *Input, stage int, k layers) units.Bytes {
 // perElement returns the bytes of a micro-batch for each that its tokens have in 16 bits.
 func (in *Input) perElement() float64 { return in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 }
 
-// AwayBytes returns what the layers of a stage send to the host in a micro-batch.
-func (in *Input) AwayBytes(stack Stack, stage int) units.Bytes {
+// OffloadedBytes returns what the layers of a stage send to the host in a micro-batch.
+func (in *Input) OffloadedBytes(stack Stack, stage int) units.Bytes {
 	sum := 0.0
-	for i, n := range in.Stages[stage].Of.Take(away(in, stage)) {
+	for i, n := range in.Stages[stage].Of.Take(offloadedLayers(in, stage)) {
 		if n > 0 {
 			sum += float64(n) * in.layer(stack, &in.Program.Layers[i]).Sum()
 		}
@@ -225,11 +225,11 @@ func (in *Input) AwayBytes(stack Stack, stage int) units.Bytes {
 	return units.Bytes(sum * in.perElement())
 }
 
-// keep adds up what the layers of a stage keep. So many that are fully recomputed
+// stageActivations adds up what the layers of a stage keep. So many that are fully recomputed
 // keep their input only.
-func keep(in *Input, stage, full int, k layers, input record.Num) units.Bytes {
+func stageActivations(in *Input, stage, full int, k layers, input record.Num) units.Bytes {
 	st, note, sum := &in.Stages[stage], in.stageNote(stage), 0.0
-	recomputed, offloaded := st.Of.Take(full), st.Of.Take(away(in, stage))
+	recomputed, offloaded := st.Of.Take(full), st.Of.Take(offloadedLayers(in, stage))
 	if in.Record.On() {
 		in.Record.Let("layer_input", input.Text())
 	}
@@ -256,9 +256,9 @@ func keep(in *Input, stage, full int, k layers, input record.Num) units.Bytes {
 // recompute returns what one layer of a stage at a time recomputes in its backward, and
 // adds it to a sum of formulas.
 func recompute(in *Input, stage, full int, k layers, input record.Num, sum string) units.Bytes {
-	of, bytes, formula := in.Stages[stage].Of, func(k *Kept) float64 { return k.again }, func(id string) string { return id + "_recompute" }
+	of, bytes, formula := in.Stages[stage].Of, func(k *LayerActivations) float64 { return k.again }, func(id string) string { return id + "_recompute" }
 	if full > 0 {
-		of, bytes, formula = of.Take(full), (*Kept).Sum, activationsOf
+		of, bytes, formula = of.Take(full), (*LayerActivations).Sum, activationsOf
 	}
 	one, text := in.largest(&of, k, bytes, formula)
 	if full > 0 {

@@ -34,11 +34,11 @@ func (llmFoundry) Save(s *saver) { megatronCore{}.Save(s) }
 // the model, without inplace_backward); the other one has logits, log-softmax and
 // gradient in fp32. The gradient of the logits is used up before the backward reaches the
 // first layer, so that it is never alive with what a layer recomputes.
-func (k llmFoundry) Stage(in *Input, stage int) Live {
+func (k llmFoundry) Stage(in *Input, stage int) StageMemory {
 	m, l, st, note := in.Model, in.Layout, &in.Stages[stage], in.stageNote(stage)
 	t, h, e := float64(l.TP), float64(m.Hidden), in.Precision.Bytes()/2
 	tokens, input, full := l.MicroBatchTokens(), layerInput(in), recomputed(in, stage)
-	live := Live{Activations: keep(in, stage, full, k, input), WeightInputs: weightInputs(in, stage, k)}
+	live := StageMemory{Activations: stageActivations(in, stage, full, k, input), WeightInputs: weightInputs(in, stage, k)}
 
 	inner := in.inner(st)
 	layer := recompute(in, stage, full, k, input, "layer-work") + units.Bytes(tokens*(inner.V+4*h)/t*e)

@@ -99,8 +99,8 @@ func (s *saver) scores(part model.Part, bytes record.Num) {
 }
 
 // Stage adds up the layers and the temporaries.
-func (k megatronCore) Stage(in *Input, stage int) Live {
-	live := pass(in, stage, k)
+func (k megatronCore) Stage(in *Input, stage int) StageMemory {
+	live := microBatchActivations(in, stage, k)
 	transient(in, stage, &live, logits(in.Loss), headWork)
 	return live
 }
@@ -133,7 +133,7 @@ func logits(loss recipe.Loss) float64 {
 // transient adds the temporaries: on the last stage the head (logits, the final
 // norm's input and output, and what else the stack's head makes), on others the
 // gradients of the MLP's inner width and of the hidden state.
-func transient(in *Input, stage int, live *Live, perLogit float64, headWork func(*Input, note) float64) {
+func transient(in *Input, stage int, live *StageMemory, perLogit float64, headWork func(*Input, note) float64) {
 	l, m, st, note := in.Layout, in.Model, &in.Stages[stage], in.stageNote(stage)
 	t, h := float64(l.TP), float64(m.Hidden)
 	tokens, e := l.MicroBatchTokens(), in.Precision.Bytes()/2

@@ -50,8 +50,8 @@ func (megatron2022) Save(s *saver) {
 
 // Stage adds up the layers, the temporaries, and on the first stage the mask of
 // the embedding's dropout, which lives as long as the micro-batch.
-func (k megatron2022) Stage(in *Input, stage int) Live {
-	live := pass(in, stage, k)
+func (k megatron2022) Stage(in *Input, stage int) StageMemory {
+	live := microBatchActivations(in, stage, k)
 	if in.Stages[stage].Embedding {
 		var mask amount
 		mask.add(in, in.Program.Hidden(), record.Lit(1))

@@ -16,25 +16,25 @@ import (
 // Input is what memory depends on. Stages are those of Layout.Partition, Order
 // is the schedule whose in-flight activations are counted.
 type Input struct {
-	Model     *model.Model
-	Program   *model.Program // the same as operations
-	Layout    *layout.Layout
-	Stages    []layout.Stage
-	Order     *schedule.Order
-	Precision recipe.Precision
-	GradDtype recipe.GradDtype
-	Attention recipe.Attention
-	Loss      recipe.Loss
-	Optimizer recipe.Optimizer
-	Offload   recipe.Offload
-	Away      int // layers of each pipeline rank whose activations are kept in host memory
-	Recompute recipe.Recompute
-	Load      float64 // routed tokens of the busiest rank over the even share, at least 1
-	TrainMTP  bool
-	Fitted    hardware.StackMemory // constants of the stack
-	Record    *record.Recorder     // records formulas; nil: nobody asked
+	Model           *model.Model
+	Program         *model.Program // the same as operations
+	Layout          *layout.Layout
+	Stages          []layout.Stage
+	Order           *schedule.Order
+	Precision       recipe.Precision
+	GradDtype       recipe.GradDtype
+	Attention       recipe.Attention
+	Loss            recipe.Loss
+	Optimizer       recipe.Optimizer
+	Offload         recipe.Offload
+	OffloadedLayers int // layers of each pipeline rank whose activations are kept in host memory
+	Recompute       recipe.Recompute
+	Load            float64 // routed tokens of the busiest rank over the even share, at least 1
+	TrainMTP        bool
+	Fitted          hardware.StackMemory // constants of the stack
+	Record          *record.Recorder     // records formulas; nil: nobody asked
 
-	kept    []Kept // of each distinct layer, once known
+	kept    []LayerActivations // of each distinct layer, once known
 	scratch *saver
 
 	sameShapes knownShapes
@@ -97,8 +97,8 @@ func (in *Input) communicating() float64 {
 // Sum returns all of it.
 func (o Overhead) Sum() units.Bytes { return o.Slack + o.Context + o.Communicators }
 
-// Live is what one stage adds to memory while micro-batches pass through it.
-type Live struct {
+// StageMemory is what one micro-batch adds to a stage: saved for the backward, and while it runs.
+type StageMemory struct {
 	Activations units.Bytes // kept from a micro-batch's forward to its backward (or input gradient)
 	// WeightInputs is kept from the input gradient to the weight gradient where a
 	// schedule splits the backward: the inputs of the weight products and the

@@ -94,10 +94,10 @@ func (nanotron) Save(s *saver) {
 }
 
 // Stage adds up the layers, and with TP what stays whole.
-func (n nanotron) Stage(in *Input, stage int) Live {
+func (n nanotron) Stage(in *Input, stage int) StageMemory {
 	m, l, st, note := in.Model, in.Layout, in.Stages[stage], in.stageNote(stage)
 	h, tokens, e := float64(m.Hidden), l.MicroBatchTokens(), in.Precision.Bytes()/2
-	live := pass(in, stage, n)
+	live := microBatchActivations(in, stage, n)
 	work := 0.0
 	if l.TP > 1 {
 		live.Activations += units.Bytes(in.Fitted.Kept.Gathered * h * tokens * e)

@@ -24,7 +24,7 @@ func (e *Evaluator) peak(in *Input, note note, r int, out *Rank) {
 		return
 	}
 	peak := in.Order.PeakBytes(r, e.chunks)
-	note.alongside(in, r, peak.At)
+	note.recordTemporaries(in, r, peak.At)
 	ops := in.Order.Rank(r)[peak.At:]
 	out.Activations, out.WeightInputs = units.Bytes(peak.Bytes), units.Bytes(peak.WeightInputs)
 	for k := 0; k == 0 || k == 1 && ops[0].Paired(); k++ {
@@ -70,10 +70,10 @@ func (n note) ofStage(sum string, stage, times int, term string) {
 	n.times(sum, times, name, figure)
 }
 
-// alongside walks a rank's order to the operation at which it needs most and notes
+// recordTemporaries walks a rank's order to the operation at which it needs most and notes
 // how many micro-batches of each chunk hold activations there, and how many only
 // what their weight gradients wait for.
-func (n note) alongside(in *Input, r, at int) {
+func (n note) recordTemporaries(in *Input, r, at int) {
 	if !n.rec.On() {
 		return
 	}

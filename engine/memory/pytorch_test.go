@@ -17,7 +17,7 @@ type autograd struct {
 	compiled bool
 }
 
-func (autograd) Stage(*Input, int) Live { return Live{} }
+func (autograd) Stage(*Input, int) StageMemory { return StageMemory{} }
 
 func (autograd) Assumptions(into []string, _ *layout.Layout, _ string) []string { return into }
 

@@ -8,7 +8,7 @@ import (
 // Evaluator computes ranks with memory that it reuses.
 type Evaluator struct {
 	chunks  []schedule.ChunkBytes // of the rank at hand, by chunk
-	live    []Live                // by model stage
+	live    []StageMemory         // by model stage
 	params  []Parameters          // by rank
 	largest bool                  // a plain maximum is the peak: one chunk, whole backwards
 }
@@ -30,7 +30,7 @@ func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
 func (e *Evaluator) Parameters() []Parameters { return e.params }
 
 // Live returns what each model stage adds, of the last call of Ranks or Pass.
-func (e *Evaluator) Live() []Live { return e.live }
+func (e *Evaluator) Live() []StageMemory { return e.live }
 
 // Ranks appends the memory of every pipeline rank to into. The parameters must
 // have been counted.
@@ -48,10 +48,10 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 
 // Pass computes what each model stage adds while micro-batches pass. Like Count
 // it needs no operations, only which rank has which stages.
-func (e *Evaluator) Pass(in *Input, stack Stack) []Live {
+func (e *Evaluator) Pass(in *Input, stack Stack) []StageMemory {
 	e.live = e.live[:0]
 	for s := range in.Stages {
-		if s > 0 && in.Stages[s] == in.Stages[s-1] && recomputed(in, s) == recomputed(in, s-1) && away(in, s) == away(in, s-1) && !in.Record.On() {
+		if s > 0 && in.Stages[s] == in.Stages[s-1] && recomputed(in, s) == recomputed(in, s-1) && offloadedLayers(in, s) == offloadedLayers(in, s-1) && !in.Record.On() {
 			e.live = append(e.live, e.live[s-1])
 			continue
 		}
@@ -95,7 +95,7 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, out *Rank) {
 }
 
 // Chunk returns the stage's bytes as the schedule counts them.
-func (l *Live) Chunk() schedule.ChunkBytes {
+func (l *StageMemory) Chunk() schedule.ChunkBytes {
 	return schedule.ChunkBytes{
 		Activation: float64(l.Activations), WeightInputs: float64(l.WeightInputs),
 		Forward: float64(l.Logits + l.Forward), Backward: float64(l.Logits + l.Backward),

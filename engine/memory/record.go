@@ -27,7 +27,7 @@ func (in *Input) symbols() {
 }
 
 // live records what a stage adds.
-func (n note) live(live *Live) {
+func (n note) live(live *StageMemory) {
 	if !n.rec.On() {
 		return
 	}

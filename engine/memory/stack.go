@@ -18,7 +18,7 @@ type Stack interface {
 	// Save says what one layer keeps from its forward to its backward.
 	Save(s *saver)
 	// Stage gives what one micro-batch adds on a stage.
-	Stage(in *Input, stage int) Live
+	Stage(in *Input, stage int) StageMemory
 	// Buffers are persistent temporaries of all stages of a rank with these
 	// parameters.
 	Buffers(in *Input, rank int, p Parameters) units.Bytes

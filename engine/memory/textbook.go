@@ -63,11 +63,11 @@ func (textbook) Save(s *saver) {
 // inputs and 18 of gradients of outputs (zero bubble paper, arXiv 2401.10241,
 // table 1), all of it over t as the products are, also where it is recomputed. The
 // formulas have no temporaries.
-func (k textbook) Stage(in *Input, stage int) Live {
-	var live Live
+func (k textbook) Stage(in *Input, stage int) StageMemory {
+	var live StageMemory
 	note := in.stageNote(stage)
 	h, layers := float64(in.Model.Hidden), in.Stages[stage].Layers()
-	live.Activations = keep(in, stage, recomputed(in, stage), k, record.Lit(2).Times(in.Program.Hidden().Width))
+	live.Activations = stageActivations(in, stage, recomputed(in, stage), k, record.Lit(2).Times(in.Program.Hidden().Width))
 	perLayer := 32 * h / float64(in.Layout.TP)
 	live.WeightInputs = units.Bytes(in.perElement() * perLayer * float64(layers))
 	note.term("weight-inputs", "T * e * 32 * h / t * layers")

@@ -63,8 +63,8 @@ func (torchTitan) Save(s *saver) {
 
 // Stage adds up the layers and the temporaries. The loss that is not fused has
 // the logits, their log-softmax and its gradient in fp32, 12 bytes per logit.
-func (k torchTitan) Stage(in *Input, stage int) Live {
-	live := pass(in, stage, k)
+func (k torchTitan) Stage(in *Input, stage int) StageMemory {
+	live := microBatchActivations(in, stage, k)
 	perLogit := logits(in.Loss)
 	if in.Loss != recipe.FusedLoss {
 		perLogit = 12

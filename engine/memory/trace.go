@@ -49,7 +49,7 @@ type Trace struct {
 
 	Start     Sample        // before the first operation, with a complete optimizer
 	Master    units.Bytes   // what the optimizer has in the first step, until the update makes the moments
-	Live      []Live        // by chunk
+	Live      []StageMemory // by chunk
 	Gradients []units.Bytes // by chunk: those that the first backward makes; zero where they are there from the start
 	Updating  units.Bytes   // temporaries of the update
 	Frees     bool          // the update frees the gradients
@@ -130,13 +130,13 @@ type walk struct {
 // operation after it.
 func (w *walk) next(k int) int {
 	w.n = 0
-	first := w.besides(k)
+	first := w.temporaries(k)
 	if !w.Ops[k].Paired() || k+1 == len(w.Ops) {
 		w.begins(k, false, first)
 		w.ends(k, false, running{})
 		return k + 1
 	}
-	second := w.besides(k + 1)
+	second := w.temporaries(k + 1)
 	w.begins(k, true, first)
 	w.begins(k+1, true, running{first.logits + second.logits, first.temporary + second.temporary})
 	w.ends(k, true, second)
@@ -199,8 +199,8 @@ func (w *walk) ends(k int, whole bool, now running) {
 	w.take()
 }
 
-// besides returns what an operation needs while it runs.
-func (c *Trace) besides(k int) running {
+// temporaries returns the workspace of a running operation.
+func (c *Trace) temporaries(k int) running {
 	switch l := &c.Live[c.Ops[k].Chunk()]; c.Ops[k].Kind() {
 	case schedule.Forward:
 		return running{l.Logits, l.Forward}
@@ -220,7 +220,7 @@ func sum(list []units.Bytes) (total units.Bytes) {
 
 // freedBy returns what the end of an operation frees of a micro-batch's activations:
 // a split backward frees them in two parts.
-func (l *Live) freedBy(kind schedule.OpKind) units.Bytes {
+func (l *StageMemory) freedBy(kind schedule.OpKind) units.Bytes {
 	switch kind {
 	case schedule.Backward:
 		return l.Activations

@@ -29,8 +29,8 @@ func (o *Order) PeakInFlight(rank int) int {
 type ChunkBytes struct {
 	Activation   float64 // from the start of F to the end of B or I
 	WeightInputs float64 // from the end of I to the end of W
-	Forward      float64 // besides, while F runs
-	Backward     float64 // besides, while B or I runs
+	Forward      float64 // workspace while F runs
+	Backward     float64 // workspace while B or I runs
 }
 
 // Peak is where a rank holds most.
@@ -54,10 +54,10 @@ func (o *Order) PeakBytes(rank int, per []ChunkBytes) Peak {
 			k++
 			h.start(ops[k], per)
 		}
-		if now := h.live + h.weights + h.besides; peak.At < 0 || now > peak.Bytes {
+		if now := h.live + h.weights + h.temporaries; peak.At < 0 || now > peak.Bytes {
 			peak = Peak{Bytes: now, WeightInputs: h.weights, At: first}
 		}
-		h.besides = 0
+		h.temporaries = 0
 		for _, op := range ops[first : k+1] {
 			h.end(op, per)
 		}
@@ -67,9 +67,9 @@ func (o *Order) PeakBytes(rank int, per []ChunkBytes) Peak {
 
 // holding is what a rank holds at a moment.
 type holding struct {
-	live    float64 // activations until B or I
-	weights float64 // what waits for W
-	besides float64 // what the running operation needs
+	live        float64 // activations until B or I
+	weights     float64 // what waits for W
+	temporaries float64 // what the running operation needs
 }
 
 func (h *holding) start(op Op, per []ChunkBytes) {
@@ -77,9 +77,9 @@ func (h *holding) start(op Op, per []ChunkBytes) {
 	switch op.Kind() {
 	case Forward:
 		h.live += b.Activation
-		h.besides += b.Forward
+		h.temporaries += b.Forward
 	case Backward, InputGradient:
-		h.besides += b.Backward
+		h.temporaries += b.Backward
 	case WeightGradient:
 	}
 }

@@ -244,7 +244,7 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	if !slow.Legal {
 		return f, misses
 	}
-	if f.Setup.Overlap = r.overlap; r.overlap != p.Setup.Overlap && engine.Doubtful(&f.Setup) {
+	if f.Setup.Overlap = r.overlap; r.overlap != p.Setup.Overlap && engine.UnprovenOverlap(&f.Setup) {
 		if f.Report, done = e.EvaluateUntil(f.Setup, stop); !done {
 			return f, unknown
 		}

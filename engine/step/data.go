@@ -57,11 +57,11 @@ func parametersOf(rec *record.Recorder, rank int, kind string) string {
 	return rec.Ref(fmt.Sprintf("memory.ranks.%d.%s-parameters", rank, kind))
 }
 
-// Expose says how much of the traffic nothing hides; the parts share it by the
+// AddExposed sets how much of the traffic is exposed; the parts share it by the
 // time they take. What is exposed in every micro-batch is the busiest rank's and
 // what comes after the last one the slowest rank's: together they can be more
 // than one rank's traffic, which then counts as long as that.
-func (d *DataParallel) Expose(t units.Seconds) {
+func (d *DataParallel) AddExposed(t units.Seconds) {
 	if whole := d.Dense.Seconds + d.Expert.Seconds + d.Mirror.Seconds; whole > 0 {
 		if longer := t / whole; longer > 1 {
 			d.Dense.Seconds *= longer
@@ -372,9 +372,9 @@ func (d *DataParallel) PerMicroBatch(k *Cost, chunks int, soft *hardware.Softwar
 	exposed := func(traffic, under units.Seconds) units.Seconds { return max(traffic*share, traffic-under) }
 	b, w := d.PerBackward/n, d.PerWeight/n
 	return MicroBatchTraffic{
-		Forward:  exposed(d.PerForward/n, k.FreeForward()),
-		Backward: exposed(b, k.FreeBackward(false)),
-		Input:    exposed(b-w, k.FreeInput()), Weight: exposed(w, k.WeightGrad),
+		Forward:  exposed(d.PerForward/n, k.ForwardOverlapBudget()),
+		Backward: exposed(b, k.BackwardOverlapBudget(false)),
+		Input:    exposed(b-w, k.InputGradOverlapBudget()), Weight: exposed(w, k.WeightGrad),
 	}
 }
 
@@ -385,5 +385,5 @@ func (d *DataParallel) Left(k *Cost, chunks int, z *MicroBatchTraffic, split boo
 	if split {
 		exposed = z.Input + z.Weight
 	}
-	return max(0, k.FreeBackward(split)-(d.PerBackward/units.Seconds(chunks)-exposed))
+	return max(0, k.BackwardOverlapBudget(split)-(d.PerBackward/units.Seconds(chunks)-exposed))
 }

@@ -24,9 +24,9 @@ func (k *kernels) host(c *Cost, moe bool) {
 	// that traffic adds to it, and of that not what its kernels take from the other pass.
 	hides := 1 - units.Seconds(soft.Pair)
 	ep := c.ForwardLinks.EP.Exposed
-	c.PairForward = hides * (ep + forward - max(0, floor*hostForward-c.ForwardTime()+ep))
+	c.HideableExpertForward = hides * (ep + forward - max(0, floor*hostForward-c.ForwardTime()+ep))
 	ep = c.BackwardLinks.EP.Exposed
-	c.PairBackward = hides * (ep + backward - max(0, floor*(1-hostForward)-c.BackwardTime()+ep))
+	c.HideableExpertBackward = hides * (ep + backward - max(0, floor*(1-hostForward)-c.BackwardTime()+ep))
 	// The host launches as many kernels for the weight gradient as for the input gradient.
 	weight := min(backward, max(0, floor*(1-hostForward)/2-c.WeightGrad))
 	if k.rec.On() && floor > 0 {

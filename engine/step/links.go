@@ -53,12 +53,12 @@ func (k *kernels) tensorParallel(c *Cost, layer *model.Layer) {
 	products := (c.Forward - k.core.forward) / units.Seconds(regions) // core attention overlaps with CP
 	fwd.Exposed = max(fwd.Seconds*units.Seconds(soft.TPForward), fwd.Seconds-products)
 	c.ForwardLinks.TP.add(fwd, regions)
-	c.OverForward += (fwd.Seconds - fwd.Exposed) * units.Seconds(regions)
+	c.ForwardOverlap += (fwd.Seconds - fwd.Exposed) * units.Seconds(regions)
 	if share := units.Seconds(soft.TPBackward); share > 0 {
 		bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-weight)
 	}
 	c.BackwardLinks.TP.add(bwd, regions)
-	c.Unhidden += (bwd.Seconds - bwd.Exposed) * units.Seconds(regions)
+	c.SplitBackwardExposedTP += (bwd.Seconds - bwd.Exposed) * units.Seconds(regions)
 	if k.rec.On() {
 		k.recordRegions(regions, fwd.Exposed, bwd.Exposed)
 	}
@@ -183,8 +183,8 @@ func (k *kernels) contextParallel(c *Cost, layer *model.Layer) {
 	bwd.Exposed = max(bwd.Seconds*share, bwd.Seconds-k.core.backward)
 	c.ForwardLinks.CP.add(fwd, 1)
 	c.BackwardLinks.CP.add(bwd, 1)
-	c.OverForward += fwd.Seconds - fwd.Exposed
-	c.OverInput += bwd.Seconds - bwd.Exposed
+	c.ForwardOverlap += fwd.Seconds - fwd.Exposed
+	c.InputGradOverlap += bwd.Seconds - bwd.Exposed
 	if k.rec.On() {
 		k.recordRingTraffic(layer, hop, width.Text(), fwd.Exposed, bwd.Exposed, far)
 	}
@@ -267,15 +267,15 @@ type expertPass struct{ forward, backward *Traffic }
 // exposed. The traffic of one pass overlaps with the compute of the other: each gives half,
 // or all that it has left and the other the rest.
 func (k *kernels) expertTraffic(c *Cost, to expertPass, t Traffic, share float64, f expertFormulas) {
-	forward, backward := c.FreeForward(), c.FreeBackward(false)
+	forward, backward := c.ForwardOverlapBudget(), c.BackwardOverlapBudget(false)
 	t.Exposed = max(t.Seconds*units.Seconds(share), t.Seconds-(forward+backward)/2)
 	hidden := t.Seconds - t.Exposed
 	k.recordExpertTraffic(f, t.Exposed, hidden, share)
 	to.forward.add(t, 1)
 	to.backward.add(t, 1)
 	over := min(max(hidden, 2*hidden-backward), forward)
-	c.OverForward += over
-	c.OverInput += 2*hidden - over
+	c.ForwardOverlap += over
+	c.InputGradOverlap += 2*hidden - over
 }
 
 // expertFormulas are the dimension of an expert traffic and the formulas of a pass.

@@ -10,10 +10,10 @@ import (
 // (NVIDIA/TransformerEngine, cpu_offload.py): a pass takes as long as the longer of both, or
 // as both where no overlap is taken to work.
 func (k *kernels) toHost(c *Cost, rec *record.Recorder, stage int) {
-	if k.in.Away == nil {
+	if k.in.OffloadedBytes == nil {
 		return
 	}
-	bytes := k.in.Away(stage)
+	bytes := k.in.OffloadedBytes(stage)
 	t := bytes.Over(k.m.Cluster.GPU.Host())
 	least := t * units.Seconds(k.m.Software.HostCopies)
 	out := Traffic{Bytes: bytes, Seconds: t, Exposed: max(least, t-c.Forward)}

@@ -37,7 +37,7 @@ func (p *Parts) recompute(c *Cost, rec *record.Recorder, stage int, st *layout.S
 			}
 			c.Recompute += layer.Forward * units.Seconds(n)
 			c.BackwardLinks.AddTimes(&layer.ForwardLinks, float64(n))
-			c.PairBackward += layer.PairForward * units.Seconds(n)
+			c.HideableExpertBackward += layer.HideableExpertForward * units.Seconds(n)
 			continue
 		}
 		k.core = layer.core
@@ -48,7 +48,7 @@ func (p *Parts) recompute(c *Cost, rec *record.Recorder, stage int, st *layout.S
 		if l.MoE && again.Experts() {
 			c.BackwardLinks.EP.add(layer.ForwardLinks.EP, float64(n))
 			c.BackwardLinks.ETP.add(layer.ForwardLinks.ETP, float64(n))
-			c.PairBackward += layer.PairForward * units.Seconds(n)
+			c.HideableExpertBackward += layer.HideableExpertForward * units.Seconds(n)
 		}
 	}
 }

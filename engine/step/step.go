@@ -46,11 +46,11 @@ type Input struct {
 	// recomputation runs core attention again. A fused kernel recomputes by itself.
 	StoresScores bool
 
-	Away     func(stage int) units.Bytes // activations that a stage sends to the host in a micro-batch; nil: none
-	Load     float64                     // routed tokens of the busiest rank over the even share, at least 1
-	Offload  recipe.Offload
-	TrainMTP bool
-	Record   *record.Recorder // records formulas; nil: nobody asked
+	OffloadedBytes func(stage int) units.Bytes // activations that a stage sends to the host in a micro-batch; nil: none
+	Load           float64                     // routed tokens of the busiest rank over the even share, at least 1
+	Offload        recipe.Offload
+	TrainMTP       bool
+	Record         *record.Recorder // records formulas; nil: nobody asked
 }
 
 // Latency returns what the simulation adds to a message between stages: nothing where the
@@ -100,16 +100,16 @@ type Cost struct {
 	Recompute                      units.Seconds // forward work that the backward repeats
 	ForwardLinks, BackwardLinks    Links
 
-	HeadWeightGrad units.Seconds // contained in WeightGrad: runs with the input gradient even where they are split
-	Unhidden       units.Seconds // TP traffic that a whole backward hides and a split one does not
+	HeadWeightGrad         units.Seconds // contained in WeightGrad: runs with the input gradient even where they are split
+	SplitBackwardExposedTP units.Seconds // TP traffic that a whole backward hides and a split one does not
 
-	// OverForward and OverInput are the seconds of the forward and of the input gradient
+	// ForwardOverlap and InputGradOverlap are the seconds of the forward and of the input gradient
 	// that overlap with traffic inside layers: they overlap with nothing else. Those of the
-	// weight gradient are Unhidden.
-	OverForward, OverInput units.Seconds
-	// PairForward and PairBackward are the exposed expert traffic that an overlapped pair
-	// can hide: none of it that the host's wait hides already.
-	PairForward, PairBackward units.Seconds
+	// weight gradient are SplitBackwardExposedTP.
+	ForwardOverlap, InputGradOverlap units.Seconds
+	// HideableExpertForward and HideableExpertBackward are the exposed expert traffic that an overlapped
+	// pair can hide, without what the launch latency of the host hides already.
+	HideableExpertForward, HideableExpertBackward units.Seconds
 }
 
 func (c *Cost) add(d *Cost, times float64) {
@@ -121,11 +121,11 @@ func (c *Cost) add(d *Cost, times float64) {
 	c.ForwardLinks.AddTimes(&d.ForwardLinks, times)
 	c.BackwardLinks.AddTimes(&d.BackwardLinks, times)
 	c.HeadWeightGrad += d.HeadWeightGrad * n
-	c.Unhidden += d.Unhidden * n
-	c.OverForward += d.OverForward * n
-	c.OverInput += d.OverInput * n
-	c.PairForward += d.PairForward * n
-	c.PairBackward += d.PairBackward * n
+	c.SplitBackwardExposedTP += d.SplitBackwardExposedTP * n
+	c.ForwardOverlap += d.ForwardOverlap * n
+	c.InputGradOverlap += d.InputGradOverlap * n
+	c.HideableExpertForward += d.HideableExpertForward * n
+	c.HideableExpertBackward += d.HideableExpertBackward * n
 }
 
 // scale multiplies every time.
@@ -136,11 +136,11 @@ func (c *Cost) scale(by float64) {
 	c.WeightGrad *= n
 	c.Recompute *= n
 	c.HeadWeightGrad *= n
-	c.Unhidden *= n
-	c.OverForward *= n
-	c.OverInput *= n
-	c.PairForward *= n
-	c.PairBackward *= n
+	c.SplitBackwardExposedTP *= n
+	c.ForwardOverlap *= n
+	c.InputGradOverlap *= n
+	c.HideableExpertForward *= n
+	c.HideableExpertBackward *= n
 	for _, t := range [...]*Traffic{
 		&c.ForwardLinks.TP, &c.ForwardLinks.CP, &c.ForwardLinks.EP, &c.ForwardLinks.ETP,
 		&c.BackwardLinks.TP, &c.BackwardLinks.CP, &c.BackwardLinks.EP, &c.BackwardLinks.ETP,
@@ -160,26 +160,26 @@ func (c *Cost) BackwardTime() units.Seconds {
 
 // InputGradTime and WeightGradTime are the two halves of a split backward.
 func (c *Cost) InputGradTime() units.Seconds {
-	return c.BackwardTime() - c.WeightGradTime() + c.Unhidden
+	return c.BackwardTime() - c.WeightGradTime() + c.SplitBackwardExposedTP
 }
 
 // WeightGradTime returns the half of a split backward that can wait.
 func (c *Cost) WeightGradTime() units.Seconds { return c.WeightGrad - c.HeadWeightGrad }
 
-// FreeForward returns the compute of a forward that traffic of layers leaves for that of
-// gradients and weights: a second of compute hides one thing.
-func (c *Cost) FreeForward() units.Seconds { return max(0, c.Forward-c.OverForward) }
+// ForwardOverlapBudget returns the compute of a forward that is free to overlap ZeRO and DP traffic:
+// a second of compute hides one transfer.
+func (c *Cost) ForwardOverlapBudget() units.Seconds { return max(0, c.Forward-c.ForwardOverlap) }
 
-// FreeInput returns the same of an input gradient that runs apart.
-func (c *Cost) FreeInput() units.Seconds { return max(0, c.InputGrad-c.OverInput) }
+// InputGradOverlapBudget returns the same of an input gradient that runs apart.
+func (c *Cost) InputGradOverlapBudget() units.Seconds { return max(0, c.InputGrad-c.InputGradOverlap) }
 
-// FreeBackward returns the same of a whole backward, recomputation not counted, or of
+// BackwardOverlapBudget returns the same of a whole backward, recomputation not counted, or of
 // both parts of a split one, whose weight gradient hides no traffic of layers.
-func (c *Cost) FreeBackward(split bool) units.Seconds {
+func (c *Cost) BackwardOverlapBudget(split bool) units.Seconds {
 	if split {
-		return c.FreeInput() + c.WeightGrad
+		return c.InputGradOverlapBudget() + c.WeightGrad
 	}
-	return max(0, c.InputGrad+c.WeightGrad-c.OverInput-c.Unhidden)
+	return max(0, c.InputGrad+c.WeightGrad-c.InputGradOverlap-c.SplitBackwardExposedTP)
 }
 
 // Stages appends the cost of every stage to into. Layers of one kind cost the
@@ -190,7 +190,7 @@ func (p *Parts) Stages(in *Input, into []Cost) []Cost {
 	first := len(into)
 	for i := range in.Stages {
 		st := &in.Stages[i]
-		if i > 0 && !in.Record.On() && *st == in.Stages[i-1] && recomputedLayers(in, i) == recomputedLayers(in, i-1) && (in.Away == nil || in.Away(i) == in.Away(i-1)) {
+		if i > 0 && !in.Record.On() && *st == in.Stages[i-1] && recomputedLayers(in, i) == recomputedLayers(in, i-1) && (in.OffloadedBytes == nil || in.OffloadedBytes(i) == in.OffloadedBytes(i-1)) {
 			into = append(into, into[first+i-1])
 			continue
 		}

@@ -311,7 +311,7 @@ func (f *Bounder) cost() {
 		t := &f.partition.rankClasses[n]
 		t.forward = 0
 		for _, k := range t.chunks {
-			t.forward += f.partition.stageClasses[k].once.FreeForward() * factor
+			t.forward += f.partition.stageClasses[k].once.ForwardOverlapBudget() * factor
 		}
 	}
 	_, f.pass.hop = step.SendRecv(&f.tim)

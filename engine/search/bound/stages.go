@@ -42,7 +42,7 @@ type stageClass struct {
 	chunk  int // of its rank; 0 unless the partition is uneven
 	stage  int // the first one of this class
 
-	live memory.Live
+	live memory.StageMemory
 	once step.Cost // of a micro-batch, nothing run again, before the stack's factor
 	cost step.Cost // in all
 }

@@ -116,7 +116,7 @@ func trace(line *schedule.Timeline, r *engine.RankMemory, rank int) *memory.Trac
 		Makespan: units.Seconds(line.Makespan), Update: 1,
 		Start:     memory.Sample{Weights: r.Weights, Gradients: r.Gradients, Optimizer: r.Optimizer, Buffers: r.Buffers},
 		Master:    r.Optimizer / 3,
-		Live:      []memory.Live{{Activations: r.Activations / units.Bytes(r.InFlight)}},
+		Live:      []memory.StageMemory{{Activations: r.Activations / units.Bytes(r.InFlight)}},
 		Gradients: []units.Bytes{0},
 	}
 }

@@ -53,9 +53,9 @@ func roundReport(t testing.TB, s schedule.Spec) (engine.Setup, engine.Report) {
 		activations := units.Bytes(line.Ranks[i].PeakInFlight) * units.GiB
 		r.Memory.Ranks = append(r.Memory.Ranks, engine.RankMemory{Rank: i, Activations: activations, Total: 50*units.GiB + activations})
 	}
-	r.Memory.Stages = make([]memory.Live, s.Stages())
+	r.Memory.Stages = make([]memory.StageMemory, s.Stages())
 	for i := range r.Memory.Stages {
-		r.Memory.Stages[i] = memory.Live{Activations: units.GiB, WeightInputs: units.GiB / 2}
+		r.Memory.Stages[i] = memory.StageMemory{Activations: units.GiB, WeightInputs: units.GiB / 2}
 	}
 	return setup, r
 }
