@@ -289,6 +289,10 @@ func (r *reader) pattern(every int) {
 		r.local(every)
 		return
 	}
+	if i := slices.Index(types, "sliding_attention"); i >= 0 && r.Model.LocalWindow == 0 && len(r.Problems) == 0 {
+		r.refusef("layer_types", "layer %d is sliding_attention, while sliding_window is 0; allowed is a window of 1 or more", i+1)
+		return
+	}
 	switch every = 1 + slices.Index(types, "full_attention"); every {
 	case 0:
 		every = len(types) + 1 // a window in every layer

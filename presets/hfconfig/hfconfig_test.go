@@ -246,6 +246,8 @@ func TestRefused(t *testing.T) {
 		"no pattern of rope":     {`{"model_type":"llama4_text","no_rope_layers":[1,0,0]}`, []string{"no_rope_layers: layer 3"}},
 		"no pattern of layers":   {gemmaOf("full", "sliding", "full"), []string{"layer_types: layer 2", "sliding_attention"}},
 		"two patterns":           {gemmaOf("sliding", "full", "sliding", "sliding", "full"), []string{"layer_types: layer 4"}},
+		"a window of 0":          {strings.Replace(gemmaOf("sliding", "full"), `window":1024`, `window":0`, 1), []string{"layer_types: layer 1 is sliding_attention, while sliding_window is 0; allowed is a window of 1 or more"}},
+		"experts, and none":      {`{"model_type":"qwen3_moe","num_experts":0,"num_experts_per_tok":8,"moe_intermediate_size":768}`, []string{"num_experts_per_tok: top_k is 8; allowed: 0 without n_experts"}},
 		"an unknown layer":       {gemmaOf("sliding", "chunked"), []string{"layer_types"}},
 		"no default":             {`{"model_type":"deepseek_v2"}`, []string{"num_experts_per_tok: is missing; DeepseekV2Config has no default"}},
 		"a window from a layer":  {`{"model_type":"qwen2","use_sliding_window":true}`, []string{"use_sliding_window: true: a window from layer 28 on"}},
