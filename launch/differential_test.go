@@ -118,6 +118,78 @@ var changed = []struct {
 	{"TP=2; TP+=4\n@$TP", "24", true},
 	{"A=(8); A+=4\n@${A[0]}", "84", false},
 	{"exec 3>&1; TP=8\n@$TP", "8", true},
+	{"TP=4; : <<< $((TP=8))\n@$TP", "8", false},
+	{"TP=4; [[ TP=8 -eq 8 ]]\n@$TP", "8", false},
+	{"TP=4; Y=abc; : ${Y:TP=8}\n@$TP", "8", false},
+	{"TP=4; Y[TP=8]=1\n@$TP", "8", false},
+	{"TP=4; : ${Y[TP=8]}\n@$TP", "8", false},
+	{"TP=4; Y=([TP=8]=1)\n@$TP", "8", false},
+	{"TP=4; Y=abc; : ${Y:0:TP=8}\n@$TP", "8", false},
+	{"shopt -s expand_aliases\nalias go='TP=8'\nTP=4\ngo\n@$TP", "8", false},
+	{"TP=4; set -o posix; TP=8 :\n@$TP", "8", false},
+	{"TP=4; TP=8 :\n@$TP", "4", true},
+	{"TP=4; trap 'TP=8' USR1; kill -USR1 $$\n@$TP", "8", false},
+	{"TP=4; set -- $TP 8; shift\n@$1", "8", true},
+	{"set -- 8; TP=$1; set -- 4\n@$TP", "8", true},
+	{"f(){ @$1; }; f 8", "8", true},
+	{"f(){ shift; @\"$@\"; }; f 4 8", "8", true},
+	{"f(){ local TP=8; g; }; g(){ @$TP; }; TP=4; f", "8", true},
+	{"f(){ TP=8; return; TP=4; }; f\n@$TP", "8", true},
+	{"TP=4; if [ $TP = 4 ]; then TP=8; else TP=2; fi\n@$TP", "8", true},
+	{"TP=4; [ $TP -gt 2 ] && TP=8\n@$TP", "8", true},
+	{"TP=4; [[ $TP == 2 || $TP == 4 ]] && TP=8\n@$TP", "8", true},
+	{"TP=4; [ $TP = 2 ] || TP=8\n@$TP", "8", true},
+	{"TP=4; [ -n \"$NONE\" ] && TP=8\n@$TP", "4", false},
+	{"TP=7B; case $TP in 1B) TP=2;; *B) TP=8;; esac\n@$TP", "8", true},
+	{"TP=1; for i in 1 2 3; do TP=$((TP * 2)); done\n@$TP", "8", true},
+	{"TP=1; while [ $TP -lt 8 ]; do TP=$((TP * 2)); done\n@$TP", "8", true},
+	{"TP=1; for ((i = 0; i < 3; i++)); do ((TP *= 2)); done\n@$TP", "8", true},
+	{"for TP in 2 4 8; do [ $TP = 4 ] && break; done\n@$TP", "4", true},
+	{"IFS=, read -r PP TP <<< 2,8\n@$TP", "8", true},
+	{"X=tp8; TP=${X#tp}\n@$TP", "8", true},
+	{"X=a/8; TP=${X##*/}\n@$TP", "8", true},
+	{"X=abcdefgh; TP=${#X}\n@$TP", "8", true},
+	{"X=4_8; TP=${X/4_/}\n@$TP", "8", true},
+	{"X=18; TP=${X:1}\n@$TP", "8", true},
+	{"X=1; TP=${X:+8}\n@$TP", "8", true},
+	{"TP=$(echo 8)\n@$TP", "8", true},
+	{"A=(1 2 8); TP=${A[-1]}\n@$TP", "8", false},
+	{"A=(1 8); TP=${A[@]:1}\n@$TP", "8", false},
+	{"A=(1 2); TP=${#A[@]}\n@$TP", "2", false},
+	{"X=TP; TP=8\n@${!X}", "8", false},
+	{"printf -v TP %d 8\n@$TP", "8", true},
+	{"CMD=\"@8\"\n$CMD", "8", true},
+	{"CMD=\"@8\"\neval $CMD", "8", true},
+	{"A=(@8)\n\"${A[@]}\"", "8", true},
+	{"bash <<'E'\nTP=8\n@$TP\nE\n", "8", false},
+	{"TP=4; . ./inc || true\n@$TP", "8", false},
+	{"TP=$((4 > 2 ? 8 : 4))\n@$TP", "8", true},
+	{"TP=$((1 << 3))\n@$TP", "8", true},
+	{"TP=$((2 ** 3))\n@$TP", "8", true},
+	{"TP=4; unset -f TP\n@$TP", "4", false},
+	{"TP=8; f(){ unset TP; }; f\n@${TP:-4}", "4", true},
+	{"TP=4; { TP=8; } < /dev/null\n@$TP", "8", true},
+	{"TP=4; time TP=8\n@$TP", "8", true},
+	{"TP=4; ! TP=8\n@$TP", "8", true},
+}
+
+// mayEnd are scripts that do not train where a test fails, or a variable is not given: that is said.
+var mayEnd = []struct{ text, says string }{
+	{"set -e; test -d /nope\n@8", "the script ends here where this test fails"},
+	{"set -e; [ -f /nope ]\n@8", "the script ends here where this test fails"},
+	{": ${Q:?}\n@8", "--env Q=VALUE"},
+	{"[ -n \"$1\" ] || exit 1\n@8", "the script may end here"},
+	{"if [ $# -lt 1 ]; then exit 1; fi\n@8", "the script may end here"},
+}
+
+// TestScriptsThatMayEnd: that a script may end before it trains is said.
+func TestScriptsThatMayEnd(t *testing.T) {
+	for _, c := range mayEnd {
+		got, r := read(trains(c.text) + "\n")
+		if !strings.Contains(fmt.Sprint(r.Ignored), c.says) {
+			t.Errorf("%q: tp %q, %q is not said: %+v", c.text, got, c.says, r.Ignored)
+		}
+	}
 }
 
 // read imports a script, and returns the degree of tensor parallelism that it states; "" where it refuses.
@@ -134,10 +206,15 @@ func read(text string) (string, launch.Reading) {
 	return "", r
 }
 
+// trains returns a script with the command of training for each @ that is no array's or argument's.
+func trains(text string) string {
+	return strings.NewReplacer("$@", "$@", "[@]", "[@]", "@", trained).Replace(text)
+}
+
 // TestChangedVariables: of what a script may have changed the right value is stated, or none.
 func TestChangedVariables(t *testing.T) {
 	for _, c := range changed {
-		got, r := read(strings.ReplaceAll(c.text, "@", trained) + "\n")
+		got, r := read(trains(c.text) + "\n")
 		if got != "" && got != c.want || c.right && got != c.want {
 			t.Errorf("%q: tp %q, bash passes %q: %+v %+v", c.text, got, c.want, r.Problems, r.Ignored)
 		}
@@ -173,7 +250,7 @@ func TestBashAgrees(t *testing.T) {
 		t.Skip("bash is not installed")
 	}
 	for _, c := range changed {
-		text := strings.ReplaceAll(c.text, "@", trained) + "\n"
+		text := trains(c.text) + "\n"
 		if got := passed(t, text); got != c.want {
 			t.Errorf("%q: bash passes %q, not %q", c.text, got, c.want)
 		}
@@ -191,9 +268,14 @@ func TestRandomScripts(t *testing.T) {
 		"TP=${A[1]:-2}", ". ./inc", "declare -i TP", "TP+=2", "declare -n R=TP", "R=4", "readonly TP", "eval TP=2", "X=$((TP++))", "true && TP=2", "false && TP=2",
 		"false || TP=4", "trap 'TP=2' DEBUG", "set -e", "false", "{ TP=4; }", "{ TP=2; } | cat", ": ${TP:=4}", "local TP=1", "TP=1 true", "case $TP in 4) TP=8;; esac", "exit",
 		"bash -c 'TP=2'", "declare TP=2", "TP=08", "A+=(8)", "TP=${A[2]}", "let TP=4", "printf -v TP 2", "TP=$TP", "TP=\"$TP\"", "export TP", "f(){ . ./inc; }", "g(){ local TP=2; }", "f(){ unset TP; }", "readonly TP=2; TP=4",
+		"if [ $TP = 4 ]; then TP=8; else TP=2; fi", "[ $TP -gt 2 ] && TP=8", "[[ $TP == 2 ]] || TP=4", "for TP in 2 4; do :; done", "for i in 1 2; do TP=$((TP * 2)); done",
+		"while [ $TP -lt 8 ]; do TP=$((TP * 2)); [ $TP = 0 ] && break; done", "f(){ TP=$1; }", "f 8", "g 2 4", "g(){ shift; TP=$1; }", "set -- 2 4", "TP=${1:-8}", "shift", "TP=${TP#4}2", "TP=${TP:0:1}", "TP=${#TP}",
+		"TP=$(echo 4)", "IFS=, read -r TP X <<< 4,2", "read X TP <<< '2 8'", "[[ TP=8 -eq 8 ]]", ": ${A[TP=4]}", "TP=$((TP > 2 ? 2 : 8))", "if f; then TP=4; fi", "f || TP=2", "f(){ return 1; }", "f(){ if [ $TP = 2 ]; then return; fi; TP=2; }",
+		"case $TP in [24]) TP=8;; *) TP=2;; esac", "case $TP in 2|4) TP=8;; esac", "eval \"TP=\\$TP\"", "A=(2 4 8); TP=${A[1]}", "A+=($TP)", "TP=${A[@]}", "TP=${A[*]}", "X=TP; TP=${!X}", "unset 'A[0]'", "set -o posix", "TP=8 :", "f(){ local TP; TP=4; }",
+		"until [ $TP = 8 ]; do TP=8; done", "for i in 1 2 3; do if [ $i = 2 ]; then continue; fi; TP=$i; done", "TP=${TP/2/4}", "TP=${TP:+4}", "{ read TP; } <<< 2", "[ -z \"$TP\" ] && TP=4", "[ -n \"$1\" ] && TP=$1", "[ $# -gt 1 ] && TP=$2",
 	}
 	stated := 0
-	draws.CheckFew(t, 25, func(r *rapid.T) {
+	draws.CheckFew(t, scripts(), func(r *rapid.T) {
 		lines := rapid.SliceOfN(rapid.SampledFrom(parts), 1, 8).Draw(r, "lines")
 		text := "f(){ :; }\ng(){ :; }\n" + strings.Join(lines, "\n") + "\n" + trained + "$TP\n"
 		got, _ := read(text)
@@ -227,4 +309,12 @@ func TestWhatIsInDoubtIsNamed(t *testing.T) {
 			t.Errorf("%q: %+v, want %s", text, r.Problems, want)
 		}
 	}
+}
+
+// scripts is how many scripts are made for each seed: 500 in all where all cases are tried.
+func scripts() int {
+	if draws.Deep() {
+		return 500 / len(draws.Seeds())
+	}
+	return 25
 }

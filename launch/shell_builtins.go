@@ -131,6 +131,8 @@ func (w *walker) unset(fields []shellField, line int) {
 		case !isName(name), w.refs[name] != "":
 			name, _, _ = strings.Cut(name, "[")
 			w.doubt(name, "unset", line)
+		case w.readonly[name] && w.posix:
+			w.over = line
 		case !w.readonly[name]:
 			delete(w.vars, name)
 			delete(w.arrays, name)
@@ -221,6 +223,9 @@ func (w *walker) assign(list []*syntax.Assign) {
 		switch {
 		case w.readonly[name]: // fails
 			w.notFollowed(a, name, "readonly: the assignment fails")
+			if w.posix { // which ends the script
+				w.over = line
+			}
 			w.failed(line)
 			continue
 		case ref:
