@@ -68,7 +68,7 @@ const megatronLine = "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --n
 // What is wrong with a script is one problem, at its line, and no default takes its place.
 func TestProblemsOfScripts(t *testing.T) {
 	for _, c := range []struct{ script, want, never string }{
-		{"\n" + strings.Replace(megatronLine, "nnodes 4", "nnodes 3", 1) + " --tensor-model-parallel-size 4 --pipeline-model-parallel-size 4 --context-parallel-size 2", "2 number of processes: 24 is no multiple of tp 4 x pp 4 x cp 2 = 32", ""},
+		{"\n" + strings.Replace(megatronLine, "nnodes 4", "nnodes 3", 1) + " --tensor-model-parallel-size 4 --pipeline-model-parallel-size 4 --context-parallel-size 2", "2 number of processes: 24 is no multiple of tp 4 x pp 4 x cp 2 = 32, so the file cannot run as it is", ""},
 		{megatronLine + " --bf16 --fp16", "1 fp16: --bf16 and --fp16 exclude each other", ""},
 		{"for tp in $N; do\n" + megatronLine + " --tensor-model-parallel-size $tp\ndone", "2 tensor-model-parallel-size: depends on $tp, to which the file gives no value", "tp"},
 		{megatronLine + " --tensor-model-parallel-size $TP", "1 tensor-model-parallel-size: depends on $TP, to which the file gives no value", "tp"},

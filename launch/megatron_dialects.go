@@ -69,6 +69,15 @@ func dialects() []dialect {
 				return slices.ContainsFunc([]string{"deepspeed", "deepspeed-config", "zero-stage", "checkpoint-activations", "num-key-value-heads", "ds-sequence-parallel-size", "no-pipeline-parallel", "deepspeed-activation-checkpointing"}, func(key string) bool { return flags[key] })
 			},
 			rows: []field{
+				{key: "pp-partition-method", from: []string{"split"}, read: func(v any, r *reader) error {
+					if text, _ := v.(string); strings.Contains(text, "embedding") { // which count as layers
+						for _, key := range []string{"account-for-loss-in-pipeline-split", "account-for-embedding-in-pipeline-split"} {
+							r.values[key] = Entry{Key: key}
+						}
+					}
+					return nil
+				}},
+				numberField("pad-vocab-size-to", modelPrefix+"vocab", nil, never).unwritten(),
 				numberField("zero-stage", "zero", nil, never).unwritten(),
 				{key: "deepspeed", from: []string{"zero"}, alone: true, read: func(_ any, r *reader) error {
 					if _, said := r.Setup["zero"]; said {

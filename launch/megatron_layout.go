@@ -252,6 +252,9 @@ func (r *reader) readSplit() {
 		if emb && !loss && out != nil { // the embedding alone
 			out[0], out[len(out)-1] = out[0]-1, out[len(out)-1]+1
 		}
+		if out == nil && r.unevenly { // the balanced split
+			return
+		}
 		if out == nil {
 			r.wrongf("pipeline-model-parallel-size", "%d layers, and %d more that are counted as layers, do not divide over %d stages: Megatron-LM refuses them (megatron/core/transformer/transformer_config.py:2242)", layers, r.accounted(), pp*vpp)
 			return

@@ -188,7 +188,7 @@ func (r *reader) grouped(s *script) {
 func (r *reader) finishMegatron(of *dialect) {
 	without := "Megatron-LM's default"
 	if of != nil {
-		without = of.name + "'s default"
+		without, r.unevenly = of.name+"'s default", of.id == "megatron-deepspeed"
 		for _, key := range slices.Sorted(maps.Keys(of.defaults)) {
 			r.assume(key, of.defaults[key], without)
 		}
@@ -251,6 +251,9 @@ func (r *reader) finishMegatron(of *dialect) {
 // the file is about no model.
 func (r *reader) finishModel(without string, moe bool) {
 	layers := r.number(modelPrefix+"layers", 0)
+	if id := modelNamed(r.values["hf-checkpoint"].Value); id != "" && layers == 0 && !r.lost["model"] {
+		r.assume("model", id, "by the name of hf-checkpoint, "+shown(r.values["hf-checkpoint"].Value))
+	}
 	_, named := r.Setup["model"]
 	if sizes := layers > 0 && r.number(modelPrefix+"hidden", 0) > 0 && r.number(modelPrefix+"heads", 0) > 0; !sizes || named || r.lost["model"] {
 		for key := range r.Setup {

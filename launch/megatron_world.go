@@ -62,7 +62,10 @@ func (r *reader) world(s *script, starter []shellField) {
 	}
 	gpus := 0
 	if actors := r.argument("actor-num-nodes"); actors > 0 {
-		gpus, line = times(actors, max(r.argument("actor-num-gpus-per-node"), 0)), r.values["actor-num-nodes"].Line
+		line = r.values["actor-num-nodes"].Line
+		if each := r.argument("actor-num-gpus-per-node"); each > 0 {
+			gpus = times(actors, each)
+		}
 	} else if deepspeed && !torchrun {
 		if gpus = max(of("num-nodes"), 1) * of("num-gpus"); gpus == 0 {
 			gpus = of("nodes") * of("gpus-per-node")
@@ -95,6 +98,7 @@ func (r *reader) processes(gpus, line int) {
 	r.Understood = append(r.Understood, Understood{Key: processes, Value: gpus, Setup: []string{"gpus"}, Line: line})
 	tp, pp, cp := r.number("tp", 1), r.number("pp", 1), r.number("cp", 1)
 	if rank := times(tp, pp, cp); rank > 0 && gpus%rank != 0 && !r.lost["tp"] && !r.lost["pp"] && !r.lost["cp"] {
-		r.Problems = append(r.Problems, Problem{Line: line, Key: processes, Message: fmt.Sprintf("%d is no multiple of tp %d x pp %d x cp %d = %d", gpus, tp, pp, cp, rank)})
+		r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool { return u.Key == processes })
+		r.unknown("gpus", fmt.Sprintf("%s: %d is no multiple of tp %d x pp %d x cp %d = %d, so the file cannot run as it is", processes, gpus, tp, pp, cp, rank), line)
 	}
 }

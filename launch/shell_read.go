@@ -43,6 +43,7 @@ type script struct {
 	asides   []aside
 
 	called map[string]bool
+	owned  map[string]bool // variables that the script gives a value to, and not from themselves
 
 	ignored  []Ignored
 	problems []Problem
@@ -112,11 +113,38 @@ func (s *script) parse(name string, data []byte, line int) {
 	} else if err != nil {
 		s.problems = append(s.problems, Problem{Line: max(line, 1), Message: "not a shell script: " + err.Error()})
 	}
+	s.own(known)
 	w := walker{script: s, line: line}
 	w.statements(known)
 	w.uncalled()
 	if s.tooLong() {
 		s.problems = append(s.problems, Problem{Line: line + w.at, Message: "its words expand to more than 2,097,152 signs"})
+	}
+}
+
+// own collects the variables that the script gives values to itself: where it has not yet, they are empty as
+// long as the environment does not give them.
+func (s *script) own(list []*syntax.Stmt) {
+	s.owned = map[string]bool{}
+	for _, st := range list {
+		syntax.Walk(st, func(n syntax.Node) bool {
+			a, ok := n.(*syntax.Assign)
+			if !ok || a.Name == nil || a.Naked {
+				return true
+			}
+			name := a.Name.Value
+			if _, known := s.owned[name]; known {
+				return true
+			}
+			itself := false
+			syntax.Walk(a, func(n syntax.Node) bool {
+				p, ok := n.(*syntax.ParamExp)
+				itself = itself || ok && p.Param != nil && p.Param.Value == name
+				return true
+			})
+			s.owned[name] = !itself
+			return true
+		})
 	}
 }
 

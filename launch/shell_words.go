@@ -218,6 +218,10 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
 		e.ignored = append(e.ignored, Ignored{Key: "$@", Why: "arguments of the script: read as none; give them after --", Line: e.lineOf(p)})
 		e.nothing = !e.open && quoted
 	case all && (name == "*"):
+	case p.Index == nil && e.owned[name] && e.anything == "" && !e.special(name):
+		if e.nothing = e.nothing || !e.open && !quoted; quoted {
+			e.add("")
+		}
 	default:
 		e.unresolved(spelled)
 	}

@@ -183,7 +183,7 @@ func wildFlags() []wild {
 			"flags without effect", "a.sh", torchrun + " --sequence-parallel\n", nil, map[string]any{"tp": 1, "sp": false}, "no effect", false,
 		},
 		{
-			"a layout that cannot run", "a.sh", torchrun + " --tensor-model-parallel-size 8 --pipeline-model-parallel-size 4\n", nil, nil, "8 is no multiple", true,
+			"a layout that cannot run", "a.sh", torchrun + " --tensor-model-parallel-size 8 --pipeline-model-parallel-size 4\n", nil, map[string]any{"gpus": open, "tp": 8, "pp": 4}, "8 is no multiple", false,
 		},
 	}
 }
