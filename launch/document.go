@@ -160,6 +160,7 @@ type reader struct {
 	lost   map[string]bool  // keys of the setup whose value the file gives, but cannot be read
 
 	started  int    // the line that gives the number of processes
+	stage    int    // of ZeRO that a name tells; a guess
 	unevenly bool   // layers need not divide over stages
 	launched string // what the number of processes depends on
 	open     string // a word that may be any flags; empty: there is none

@@ -270,6 +270,10 @@ func read(name string, data []byte, given Given) (Reading, bool) {
 			return l.read(name, data, given), true
 		}
 	}
+	if t := trainerOf(data); t != nil {
+		f := t.file()
+		return f.reading(data), true
+	}
 	return Reading{}, false
 }
 

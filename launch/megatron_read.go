@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,8 +18,11 @@ import (
 )
 
 // sniffMegatron reports whether a file has flags of Megatron-LM.
-func sniffMegatron(_ string, data []byte) bool {
+func sniffMegatron(name string, data []byte) bool {
 	text := string(data[:min(len(data), maxScript)])
+	if ext := strings.ToLower(path.Ext(name)); ext == ".yaml" || ext == ".yml" || ext == ".json" || ext == ".toml" || ext == ".py" {
+		return modelArgs().MatchString(text)
+	}
 	for _, key := range []string{"--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--num-attention-heads", "--micro-batch-size", "pretrain_gpt.py"} {
 		if strings.Contains(text, key) || strings.Contains(text, strings.ReplaceAll(key[2:], "-", "_")) && strings.Contains(text, "--") {
 			return true

@@ -66,6 +66,9 @@ func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Read
 	if r, ok := readNamed(name, text); ok {
 		return r
 	}
+	if of := notRead(text); of != "" {
+		return failed("", fmt.Errorf("%s is of %s, which is known and not read: give its figures as flags, such as --model, --gpus, --tp and --gbs, to any other command", escape.Name(name), of))
+	}
 	if ext := strings.ToLower(filepath.Ext(name)); ext != ".json" && ext != ".toml" && !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
 		var known []string
 		for _, l := range Launchers() {
