@@ -236,7 +236,7 @@ func expertLayers(m *model.Model) string {
 // readExpertLayers reads which layers have experts: dense ones first, then every n-th. A bare
 // frequency of n is the first of n layers there (moe_layer_freq of Megatron-Core).
 func readExpertLayers(v any, r *reader) error {
-	text := strings.ReplaceAll(fmt.Sprint(v), " ", "")
+	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ""), "'\"\\")
 	if n, err := strconv.Atoi(text); err == nil {
 		if n != 1 {
 			return foreignf("%d puts experts first of %d layers, which is not modelled: the list [0]*%d+[1]*1 and so on is", n, n, n-1)

@@ -223,13 +223,13 @@ func (r *reader) finishMegatron(of *dialect) {
 		{"optimizer", string(recipe.Adam), true},
 		{"attention", string(recipe.Flash), true},
 		{"loss", string(recipe.UnfusedLoss), true},
-		{"microbatches", 1, !r.has("global-batch-size")},
+		{"microbatches", 1, !r.has("global-batch-size") && r.Setup["gbs"] == nil},
 	} {
 		if d.where {
 			r.assume(d.key, d.value, without)
 		}
 	}
-	if r.has("bf16") && r.has("fp16") {
+	if r.has("bf16") && r.has("fp16") && !r.lost["precision"] {
 		r.wrongf("fp16", "--bf16 and --fp16 exclude each other")
 	}
 	if r.Setup["precision"] == string(recipe.FP16) {

@@ -105,6 +105,13 @@ func (s *script) parse(name string, data []byte, line int) {
 	}
 	var known []*syntax.Stmt // before a mistake
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(quotedLists(withoutHoles(string(data)))), name)
+	if err != nil { // <path> and its kin, to be filled in
+		if again := placeholder.ReplaceAllString(string(data), `${1}$${PLACEHOLDER}`); again != string(data) {
+			if f, e := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(quotedLists(withoutHoles(again))), name); e == nil {
+				file, err = f, nil
+			}
+		}
+	}
 	if file != nil {
 		known = file.Stmts
 	}
@@ -147,6 +154,9 @@ func (s *script) own(list []*syntax.Stmt) {
 		})
 	}
 }
+
+// placeholder finds what a reader of a script is to fill in.
+var placeholder = regexp.MustCompile(`(?m)([\s="'])<[A-Za-z][A-Za-z0-9_ ./-]*[A-Za-z0-9_./-]>`)
 
 // nesting returns how deep brackets stand in each other at most, quotes not counted.
 func nesting(data []byte) int {
