@@ -96,7 +96,7 @@ func TestRandomRoundTrip(t *testing.T) {
 		l, _ := launch.Find(id)
 		r, want := rand.New(rand.NewPCG(draws.Seeds()[0], 1)), 60
 		if draws.Deep() {
-			want = 2000
+			want = 500
 		}
 		tried, done := 0, 0
 		for ; done < want && tried < 200*want && !t.Failed(); tried++ {
