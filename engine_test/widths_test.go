@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -19,11 +20,17 @@ import (
 // TestWidthsStandInKinds: arithmetic on the widths of a layer stands in the files of its kinds
 // alone. Everything else reads the operations that these list.
 func TestWidthsStandInKinds(t *testing.T) {
-	widths := []string{"Heads", "KVHeads", "HeadDim", "FFN", "SharedFFN", "ExpertFFN", "QLoraRank", "KVLoraRank", "QKNopeDim", "QKRopeDim", "VHeadDim", "NormsPer"}
+	widths := []string{"Heads", "KVHeads", "HeadDim", "FFN", "SharedFFN", "ExpertFFN", "QLoraRank", "KVLoraRank", "QKNopeDim", "QKRopeDim", "VHeadDim", "NormsPer", "Hidden"}
 	allowed := []string{
 		"engine/model/check.go",    // limits
 		"engine/layout/rules.go",   // what divides what
 		"engine/layout/balance.go", // how nanotron weighs a layer, a rule of a stack
+		// Rules of stacks: what they make around the layers and next to the head, as published.
+		"engine/memory/llm_foundry.go", "engine/memory/megatron.go", "engine/memory/nanotron.go", "engine/memory/textbook.go", "engine/memory/torchtitan.go",
+		"engine/memory/count.go", // embedding and head, which are no layer
+		"engine/step/kernels.go", // the symbol h of formulas
+		"engine/step/links.go",   // hidden states sent between stages
+		"engine/ring/setup.go",   // hidden states that a drawn collective sends
 	}
 	found := 0
 	walk := func(path string, d fs.DirEntry, err error) error {
@@ -31,27 +38,29 @@ func TestWidthsStandInKinds(t *testing.T) {
 			return err
 		}
 		name := strings.TrimPrefix(filepath.ToSlash(path), "../")
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			b, ok := n.(*ast.BinaryExpr)
-			if !ok || !slices.Contains([]token.Token{token.MUL, token.QUO, token.ADD, token.SUB}, b.Op) {
-				return true
-			}
-			ast.Inspect(b, func(n ast.Node) bool {
-				s, ok := n.(*ast.SelectorExpr)
-				if !ok || !slices.Contains(widths, s.Sel.Name) || !ofModel(s.X) {
+		for _, d := range file.Decls {
+			of := widthsOf(d, widths)
+			ast.Inspect(d, func(n ast.Node) bool {
+				b, ok := n.(*ast.BinaryExpr)
+				if !ok || !slices.Contains([]token.Token{token.MUL, token.QUO, token.ADD, token.SUB}, b.Op) {
 					return true
 				}
-				if found++; !strings.HasPrefix(name, "engine/model/") && !slices.Contains(allowed, name) {
-					t.Errorf("%s counts with %s.%s: read it from the operations of a layer (engine/model)", name, text(s.X), s.Sel.Name)
-				}
-				return true
+				ast.Inspect(b, func(n ast.Node) bool {
+					if x, ok := n.(ast.Expr); ok && of.width(x) {
+						if found++; !strings.HasPrefix(name, "engine/model/") && !slices.Contains(allowed, name) {
+							t.Errorf("%s: line %d counts with %s: read it from the operations of a layer (engine/model)", name, set.Position(x.Pos()).Line, text(x))
+						}
+					}
+					return true
+				})
+				return false
 			})
-			return false
-		})
+		}
 		return nil
 	}
 	for _, dir := range []string{"model", "memory", "step", "layout", "cards", "lanes", "ring", "search", "advise", "scan", "compare"} {
@@ -64,14 +73,64 @@ func TestWidthsStandInKinds(t *testing.T) {
 	}
 }
 
-// ofModel reports whether an expression is a model by its name.
-func ofModel(x ast.Expr) bool {
-	switch name := text(x); name {
-	case "m", "Model":
+// aliases are the names that a declaration has for a model and for its widths.
+type aliases struct{ widths, models, copies []string }
+
+// widthsOf collects the names of models, by their type or by what they are assigned, and of copies of widths.
+func widthsOf(d ast.Decl, widths []string) *aliases {
+	a := &aliases{widths: widths, models: []string{"m", "Model"}}
+	ast.Inspect(d, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Field:
+			if typ := strings.TrimPrefix(types.ExprString(n.Type), "*"); typ == "model.Model" {
+				for _, name := range n.Names {
+					a.models = append(a.models, name.Name)
+				}
+			}
+		case *ast.AssignStmt:
+			for i, x := range n.Lhs {
+				if len(n.Rhs) != len(n.Lhs) {
+					break
+				}
+				switch from := unwrapped(n.Rhs[i]); {
+				case slices.Contains(a.models, text(from)):
+					a.models = append(a.models, text(x))
+				case a.width(from):
+					a.copies = append(a.copies, text(x))
+				}
+			}
+		}
 		return true
-	default:
-		return false
+	})
+	return a
+}
+
+// width reports whether an expression is a width of a model or a copy of one.
+func (a *aliases) width(x ast.Expr) bool {
+	switch x := x.(type) {
+	case *ast.SelectorExpr:
+		return slices.Contains(a.widths, x.Sel.Name) && slices.Contains(a.models, text(unwrapped(x.X)))
+	case *ast.Ident:
+		return slices.Contains(a.copies, x.Name)
 	}
+	return false
+}
+
+// unwrapped returns what an address, a value behind a pointer or a conversion is of.
+func unwrapped(x ast.Expr) ast.Expr {
+	switch of := x.(type) {
+	case *ast.ParenExpr:
+		return unwrapped(of.X)
+	case *ast.UnaryExpr:
+		return unwrapped(of.X)
+	case *ast.StarExpr:
+		return unwrapped(of.X)
+	case *ast.CallExpr:
+		if len(of.Args) == 1 {
+			return unwrapped(of.Args[0])
+		}
+	}
+	return x
 }
 
 // text returns the last name of an expression.
