@@ -48,7 +48,7 @@ func TestSearchSaysHowSureItFits(t *testing.T) {
 		}
 		want := "more than the error band of its memory ("
 		if unsure {
-			want = "The best layout may not fit: it has "
+			want = "The best layout is tight: it has "
 			near++
 		} else {
 			far++
