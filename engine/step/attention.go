@@ -71,8 +71,8 @@ func (k *kernels) recordFused(f, perToken units.FLOPs, width int, ringForward, r
 		return
 	}
 	l := k.in.Layout
-	k.rec.Figure(record.Entry{
-		ID: k.core.scope + ".core-flops", Name: "FLOPs of core attention of one micro-batch in one layer, as the kernel computes them", Symbol: "F_core",
+	k.rec.Scope(k.core.scope, "core attention").Figure(record.Entry{
+		ID: "core-flops", Name: "FLOPs of core attention of one micro-batch in one layer, as the kernel computes them", Symbol: "F_core",
 		Unit: record.FLOPs, Value: float64(f), Formula: "FLOPs_per_token * share_inside_local_windows * imbalance_of_the_causal_split * T / t",
 		Source: "2 x heads x widths x sequence / 2 per token under the causal mask, less what windows skip, times the busiest CP rank's share",
 	}, record.In("FLOPs_per_token", perToken),

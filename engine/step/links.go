@@ -197,11 +197,11 @@ func (k *kernels) recordRingTraffic(l *model.Layer, hop units.Bytes, width strin
 		Formula: "bytes * T * (" + width + ")", Value: float64(hop), Source: "ring attention: bytes x tokens x widths of keys and values",
 	})
 	const source = "keys and values travel while attention runs"
-	over := [...]string{"over-forward", "over-input"}
+	over, volume := [...]string{"over-forward", "over-input"}, record.Ref(l.Scope("cp-hop"))
 	for i, p := range [...]struct {
 		pass, volume, under string
 		exposed             units.Seconds
-	}{{"forward", "v_kv", k.core.forwardFormula, forward}, {"backward", "2 * v_kv", k.core.backwardFormula, backward}} {
+	}{{"forward", volume, k.core.forwardFormula, forward}, {"backward", "2 * " + volume, k.core.backwardFormula, backward}} {
 		seconds := "(c - 1) * (" + hardware.SendFormula(p.volume, far) + ")"
 		exposed := k.recordExposed("cp-"+p.pass, p.pass+" CP traffic", source,
 			"max("+seconds+" * share_that_is_exposed, "+seconds+" - "+orZero(p.under)+")", p.exposed, k.m.Software.CP)
