@@ -40,7 +40,7 @@ func deepSpeedRules() []Rule {
 		refuses("sp", knob.SP, config, "AutoTP keeps what lies between its products whole: sp off", func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
 		refuses("expert-tp", knob.ETP, experts, "AutoEP has expert_tensor_parallel_size 1 only", func(s *engine.Setup) bool { return s.ETP > 1 }),
 		refuses("experts-tp", knob.TP, experts, "AutoEP is not combined with AutoTP: tp 1", func(s *engine.Setup) bool { return s.EP > 1 && s.TP > 1 }),
-		refuses("experts", knob.EP, experts, "AutoEP knows where the experts are in mixtral, qwen3_moe, deepseek_v2, deepseek_v3 and llama4 only", func(s *engine.Setup) bool { return s.EP > 1 && expertPreset(&s.Model) == "" }),
+		refuses("experts", knob.EP, experts, "AutoEP knows where the experts are in mixtral, qwen3_moe, deepseek_v2 and deepseek_v3 only", func(s *engine.Setup) bool { return s.EP > 1 && expertPreset(&s.Model) == "" }),
 		refuses("hsdp", knob.HSDP, config, "replicas of shards are MiCS, with zero 3 only", func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO != 3 }),
 		refuses("offload-zero", knob.Offload, config, "offload_optimizer needs zero 1 or more", func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }),
 		refuses("offload-layers", "offload-layers", config, "it keeps no activations of layers in host memory", func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
@@ -63,8 +63,6 @@ func expertPreset(m *model.Model) string {
 		return "mixtral"
 	case m.Family == "Qwen3":
 		return "qwen3_moe"
-	case m.Family == "Llama-4":
-		return "llama4"
 	}
 	return ""
 }

@@ -35,7 +35,7 @@ func (r *reader) readShards(replicate, shard, reshard string, left int) {
 	replicas, sharded := r.whole(replicate, 1, 1), r.whole(shard, -1, left)
 	cp := r.number("cp", 1)
 	stage := 3
-	if v, said := r.values[reshard]; said && (v.Value == "never" || v.Value == false) {
+	if v, said := r.values[reshard]; said && (v.Value == "never" || v.Value == false || v.Value == "default" && r.number("pp", 1) > 1) {
 		stage = 2
 	} else if !said && replicas == 1 && sharded == 1 && cp <= 1 {
 		stage = 0

@@ -20,7 +20,7 @@ func titanParallel(prefix string) []field {
 			if s.ZeRO == 2 {
 				return "never", true
 			}
-			return "default", s.ZeRO == 3
+			return "always", s.ZeRO == 3 // default keeps them gathered under a pipeline
 		}),
 		countField(prefix+"tensor_parallel_degree", knob.TP, func(s *engine.Setup) int { return s.TP }),
 		countField(prefix+"pipeline_parallel_degree", knob.PP, func(s *engine.Setup) int { return s.PP }),

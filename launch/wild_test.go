@@ -215,6 +215,7 @@ func wildFiles() []wild {
 		{"R10 TRL", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nbf16: true\ngradient_accumulation_steps: 8\nper_device_train_batch_size: 4\nmax_seq_length: 4096\ngradient_checkpointing: true\nuse_peft: true\n", nil, map[string]any{"mbs": 4, "microbatches": 8, "seq": 4096, "model": "qwen2.5-7b", "recompute": "full", "zero": 0}, "adapters", false},
 		{"R10 gpt-neox", "a.yml", "{\n  # a comment\n  \"pipe_parallel_size\": 1\n}\n", nil, nil, "gpt-neox", true},
 		{"R10 NeMo", "a.yaml", "model:\n  tensor_model_parallel_size: 2\n  x: --y\n", nil, nil, "NeMo", true},
+		{"X5 default under a pipeline", "a.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\nglobal_batch_size = 8\nseq_len = 8192\n[parallelism]\ndata_parallel_shard_degree = 4\npipeline_parallel_degree = 2\nfsdp_reshard_after_forward = \"default\"\n", nil, map[string]any{"zero": 2, "pp": 2, "dp": 4}, "", false},
 		{"R7 Lamb", "ds.json", `{"train_batch_size": 8, "zero_optimization": {"stage": 1}, "optimizer": {"type": "Lamb"}}`, nil, map[string]any{"zero": 1, "optimizer": open}, "Lamb", false},
 		{"R8 accelerate with DeepSpeed", "a.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n  offload_optimizer_device: none\n  offload_param_device: none\n  zero_stage: 2\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n", nil, map[string]any{"zero": 2, "gpus": 8, "microbatches": 4, "precision": "bf16", "dp": 8}, "", false},
 	}
