@@ -381,6 +381,11 @@ func (f *calibrateFlags) printedArguments(a *app, name string, j *logs.Job) (*se
 		}
 		wrong = append(wrong, p.Message)
 	}
+	for _, u := range r.Unknown { // a guess is no measured setup
+		if !f.setup.gives(u.Name()) {
+			wrong = append(wrong, u.Name()+": "+u.Why)
+		}
+	}
 	if _, known := r.Setup["set.model.vocab"]; !known && len(wrong) == 0 && !f.setup.gives("model") {
 		wrong = append(wrong, "vocab-size: None, and no line says \"padded vocab (size: N)\"")
 	}

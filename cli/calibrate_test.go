@@ -221,7 +221,7 @@ func TestPrintedArgumentsRefused(t *testing.T) {
 	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := run(t, "calibrate", name); code != 1 || !strings.Contains(stderr, "use-torch-fsdp2: ") || !strings.Contains(stderr, "no setup") {
+	if code, _, stderr := run(t, "calibrate", name); code != 1 || !strings.Contains(stderr, "use-torch-fsdp2") || !strings.Contains(stderr, "no setup") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if err := os.WriteFile(name+".toml", []byte("model = \"llama3.1-8b\"\ngpus = 8\ngbs = 64\nseq = 4096\nzero = 3\n"), 0o600); err != nil {
