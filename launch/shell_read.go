@@ -64,6 +64,7 @@ type Given struct {
 // Bounds of what is followed.
 const (
 	maxExpansion  = 1 << 21 // signs of all words
+	perStatement  = 64      // signs that following a statement once counts as, so that loops in loops end
 	maxShellDepth = 4       // scripts in words of scripts, such as bash -c
 	maxScript     = 1 << 18 // bytes; a parser follows some nesting by recursion
 )
@@ -245,6 +246,7 @@ func (w *walker) statements(list []*syntax.Stmt) {
 // statement follows one statement, with what it redirects.
 func (w *walker) statement(st *syntax.Stmt) {
 	w.at = int(st.Pos().Line())
+	w.written += perStatement
 	input := w.input
 	w.input = w.redirected(st)
 	if st.Background || st.Coprocess {

@@ -149,6 +149,9 @@ func hostileShell() [][]byte {
 	for _, layout := range []string{"(t|)*99999999", "((t*9999)*9999)*9999", strings.Repeat("t*9999", 1000), "]", "(((((", strings.Repeat("(", 5000)} {
 		out = append(out, []byte("--tensor-model-parallel-size 1 --pipeline-model-parallel-size 2 --num-layers 4 --pipeline-model-parallel-layout '"+layout+"' --moe-layer-freq '"+layout+"'"))
 	}
+	round := "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "
+	out = append(out, []byte(strings.Repeat(round, 9)+":"+strings.Repeat("; done", 9)+"\n--tensor-model-parallel-size 8"),
+		[]byte(". ./train.sh\nf(){ f; f; }; f; while true; do i=$((i + 1)); done\neval \"eval f\"\n--tensor-model-parallel-size 8"))
 	return append(out, []byte("()~"), []byte("--tensor-model-parallel-size 8\n()~"), []byte("--tensor-model-parallel-size 8 --moe-layer-freq '"+strings.Repeat("([0]+", 3000)+"[1]'"),
 		[]byte("--tensor-model-parallel-size 8 --num-layers 999999999 --pipeline-model-parallel-size 99999999 --num-virtual-stages-per-pipeline-rank 99999999"),
 		append([]byte("--tensor-model-parallel-size 8 "), repeat("x ", 6_000_000)...))
