@@ -13,14 +13,15 @@ import (
 	"meshscope/ui/state"
 )
 
-// published is what the recipe of a model on 256 H100 has: batch, sequence and precision, typed from its source.
+// published is what a model has on 256 H100: batch, sequence and precision, typed from the recipe of the nearest number
+// of GPUs, or the default where none is published.
 type published struct {
 	gbs, seq  int
 	precision string
 	source    string
 }
 
-// popular are models that people choose from a fresh start, with their recipes where there are such.
+// popular are models that people choose from a fresh start.
 var popular = []struct {
 	id string
 	published
@@ -28,28 +29,28 @@ var popular = []struct {
 	{"llama3.1-70b", published{512, 8192, "bf16", "DGX Cloud 25.04: Llama 3.1 70B on 256 H100"}},
 	{"qwen3-235b-a22b", published{2048, 4096, "fp8", "Megatron-Bridge 25.09: Qwen3 235B on 256 H100"}},
 	{"llama4-scout", published{1024, 8192, "bf16", "NeMo model_configs_h100.csv: Llama 4 Scout on 256 H100"}},
-	{id: "llama3.1-8b"},
-	{id: "llama3.1-405b"},
-	{id: "deepseek-v3"},
-	{id: "kimi-k2"},
-	{id: "mixtral-8x7b"},
-	{id: "mixtral-8x22b"},
-	{id: "qwen3-8b"},
-	{id: "qwen3-14b"},
-	{id: "qwen3-32b"},
-	{id: "qwen3-30b-a3b"},
-	{id: "gpt-oss-20b"},
-	{id: "gpt-oss-120b"},
-	{id: "mistral-7b"},
-	{id: "llama4-maverick"},
-	{id: "llama3.2-1b"},
-	{id: "gemma3-27b"},
-	{id: "gemma2-9b"},
-	{id: "olmo2-32b"},
-	{id: "glm-4.5-air"},
-	{id: "qwen2.5-72b"},
-	{id: "gpt3-175b"},
-	{id: "nemotron4-340b"},
+	{"llama3.1-8b", published{2048, 8192, "bf16", "DGX Cloud 25.04: Llama 3.1 8B on 128 H100, the largest run"}},
+	{"llama3.1-405b", published{256, 8192, "bf16", "DGX Cloud 25.04: Llama 3.1 405B on 512 H100, the smallest run"}},
+	{"deepseek-v3", published{512, 4096, "bf16", "NeMo Automodel performance summary: DeepSeek-V3 on 256 H100"}},
+	{"kimi-k2", published{512, 4096, "bf16", "NeMo Automodel performance summary: Kimi K2 on 256 H100"}},
+	{"mixtral-8x7b", published{256, 4096, "bf16", "NeMo model_configs_h100.csv: Mixtral 8x7B on 64 H100"}},
+	{"mixtral-8x22b", published{256, 4096, "bf16", "zhebrak/llm-cluster-simulator BENCHMARKS.md: Mixtral 8x22B on 128 H100"}},
+	{"qwen3-8b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
+	{"qwen3-14b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
+	{"qwen3-32b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
+	{"qwen3-30b-a3b", published{1024, 4096, "bf16", "Megatron-Bridge guide to experts: Qwen3 30B on 16 H100"}},
+	{"gpt-oss-20b", published{1024, 4096, "bf16", "NeMo Automodel: gpt-oss-20b on 8 H100, whose 256 sequences are too few for 256 GPUs: 4 M tokens"}},
+	{"gpt-oss-120b", published{1280, 4096, "bf16", "Megatron-Bridge 26.04.01: gpt-oss-120b on 64 H100"}},
+	{"mistral-7b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
+	{"llama4-maverick", published{1024, 8192, "bf16", "NeMo model_configs_h100.csv: Llama 4 Maverick on 512 H100"}},
+	{"llama3.2-1b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
+	{"gemma3-27b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
+	{"gemma2-9b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
+	{"olmo2-32b", published{1024, 4096, "bf16", "no published run: the default, 4 M tokens of the 4,096 that it knows, in bf16"}},
+	{"glm-4.5-air", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
+	{"qwen2.5-72b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
+	{"gpt3-175b", published{2048, 2048, "fp8", "NeMo 24.07 performance summary: GPT-3 175B on 512 H100"}},
+	{"nemotron4-340b", published{64, 4096, "bf16", "DGX Cloud 25.04: Nemotron4 340B on 256 H100"}},
 }
 
 // machines are what people choose with g.
@@ -129,7 +130,7 @@ func TestAnotherModel(t *testing.T) {
 			if s.GPUs != from.Setup.GPUs || s.Cluster != from.Setup.Cluster {
 				t.Errorf("%s on %s: %d GPUs of %s", of.id, machine, s.GPUs, s.Cluster.ID)
 			}
-			if machine == "dgx-h100" && of.gbs > 0 && (s.GBS != of.gbs || s.Seq != of.seq || string(s.Precision) != of.precision) {
+			if machine == "dgx-h100" && (s.GBS != of.gbs || s.Seq != of.seq || string(s.Precision) != of.precision) {
 				t.Errorf("%s: %d x %d in %s, published is %+v", of.id, s.GBS, s.Seq, s.Precision, of.published)
 			}
 		}
