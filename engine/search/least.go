@@ -6,6 +6,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
 )
 
 // least returns the layout of a problem without one that fits that needs least memory, and notes how
@@ -29,36 +31,63 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 }
 
 // smallest returns the smallest number of GPUs, in whole nodes, on which a layout of the query
-// fits, of those that Fewest tries beyond the number that there are; 0 where none does.
+// fits that its launcher runs, or else any, of those that Fewest tries beyond the number that there are; 0 where
+// none does. What is not given takes the values that need least memory, which leave one layout of fifty.
 func (q *Query) smallest(ctx context.Context, workers int) int {
 	of := *q
 	of.Values = maps.Clone(q.Values)
 	delete(of.Values, knob.GPUs)
 	delete(of.Values, knob.Nodes)
-	of.Objective, of.Margin, of.Accepts, of.Refused = FewestGPUs, false, nil, true
+	of.Objective, of.Margin = FewestGPUs, false
 	p, err := of.Problem()
 	if err != nil {
 		return 0
 	}
+	of.lean(&p.Space)
 	p.Top, p.Workers = 1, workers
-	last := q.Setup.GPUs
+	n := p.fewestBeyond(ctx, q.Setup.GPUs)
+	if n == 0 && p.Space.Accepts != nil {
+		p.Space.Accepts, p.Space.Refused = nil, true
+		n = p.fewestBeyond(ctx, q.Setup.GPUs)
+	}
+	return n
+}
+
+// lean leaves of each knob that is not given the value that needs least memory.
+func (q *Query) lean(sp *Space) {
+	if !q.Given(knob.MBS) && !q.Given(knob.MicroBatches) {
+		sp.MBS = []int{1}
+	}
+	if !q.Given(knob.VPP) {
+		sp.VPP = []int{1}
+	}
+	if !q.Given(knob.Schedule) && !q.Given(knob.VPP) {
+		sp.Schedules = []schedule.Kind{schedule.OneFOneB}
+	}
+	if !q.Given(knob.Recompute) {
+		sp.Recompute = []recipe.Recompute{{Mode: recipe.RecomputeFull}}
+	}
+}
+
+// fewestBeyond returns the fewest GPUs of the space that will do and are more than those that there are.
+func (p *Problem) fewestBeyond(ctx context.Context, there int) int {
 	for _, n := range p.Space.GPUs {
-		if n <= last {
+		if n <= there {
 			continue
 		}
 		// One number at a time: the first that will do ends the search.
-		one := p
-		if one.Space.GPUs = []int{n}; len(Run(ctx, one, nil).Best) > 0 {
-			one.Space.GPUs = []int{last, n}
-			if r := Fewest(ctx, one, q.Setup.Cluster.Node(), nil); len(r.Best) > 0 {
-				return r.Best[0].Setup.GPUs
+		one := *p
+		if one.Space.GPUs = []int{n}; len(Run(ctx, one, nil).Best) == 0 {
+			if there = n; ctx.Err() != nil {
+				return 0
 			}
-			return n
+			continue
 		}
-		if ctx.Err() != nil {
-			return 0
+		one.Space.GPUs = []int{there, n}
+		if r := Fewest(ctx, one, p.Setup.Cluster.Node(), nil); len(r.Best) > 0 {
+			return r.Best[0].Setup.GPUs
 		}
-		last = n
+		return n
 	}
 	return 0
 }
