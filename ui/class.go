@@ -176,6 +176,9 @@ func (m *Model) setPlace() (computed bool) {
 	m.now, m.legal, m.before, m.rows, m.fresh, m.remedies, m.noEffect = v.now, v.legal, v.before, v.rows, v.fresh, v.remedies, v.noEffect
 	m.now.serial, m.legal.serial = m.serial, m.serial
 	m.sweep.id, m.sweep.points, m.sweep.current, m.sweep.pending = v.sweep.id, v.sweep.points, v.sweep.current, v.sweep.pending
+	if m.sweep.serial = 0; v.sweep.serial == v.now.serial { // the prices are of what is shown
+		m.sweep.prices, m.sweep.serial = v.sweep.prices, m.serial
+	}
 	m.sweep.generation++ // what was computed here is of no use any more
 	if v.screen != nil {
 		m.screens.all[v.tab] = v.screen.(screen.Copier).Copy()
