@@ -57,7 +57,7 @@ func TestVerdictsAgree(t *testing.T) {
 			r.Fatalf("the gauges say %s, want %s", gauges, want)
 		}
 	})
-	if seen["fits"] == 0 || seen["tight"] == 0 || seen["over"] == 0 {
+	if !draws.Race && (seen["fits"] == 0 || seen["tight"] == 0 || seen["over"] == 0) { // with it three are drawn
 		t.Errorf("not every state was drawn: %v", seen)
 	}
 }
