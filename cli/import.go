@@ -63,10 +63,11 @@ func (a *app) importCommand() *cobra.Command {
 			}
 			around.Env[name] = value
 		}
+		anywhere := with != ""
 		if with == "" && args[0] != "-" {
 			with = filepath.Dir(args[0])
 		}
-		around.Source = a.sourced(with)
+		around.Source = a.sourced(with, anywhere)
 		a.around = around
 		r, file, err := a.readFile(args[0], &flags)
 		if err != nil {
@@ -181,17 +182,27 @@ func (a *app) readAlone(name string) (read *launch.Reading, file string, err err
 }
 
 // sourced returns how the files of a folder are found that a script sources: by the name that it has for them, or
-// the end of it that is known.
-func (a *app) sourced(folder string) func(name string) ([]byte, bool) {
+// the end of it that is known. One with a path of its own is another file than that beside the script, unless files
+// from anywhere are said to be in the folder.
+func (a *app) sourced(folder string, anywhere bool) func(name string) ([]byte, bool) {
 	if folder == "" {
 		return nil
 	}
 	return func(name string) ([]byte, bool) {
-		for _, file := range []string{filepath.Join(folder, name), filepath.Join(folder, filepath.Base(name))} {
-			if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
+		root, err := os.OpenRoot(folder) // neither .. nor a link leads out of it
+		if err != nil {
+			return nil, false
+		}
+		defer func() { _ = root.Close() }()
+		files := []string{filepath.Clean(name)}
+		if anywhere || !filepath.IsAbs(name) {
+			files = append(files, filepath.Base(name))
+		}
+		for _, file := range files {
+			if info, err := root.Stat(file); err != nil || !info.Mode().IsRegular() {
 				continue
 			}
-			in, err := a.open(file)
+			in, err := root.Open(file)
 			if err != nil {
 				continue
 			}

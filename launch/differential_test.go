@@ -287,7 +287,7 @@ func TestRandomScripts(t *testing.T) {
 		if want == "" && strings.Contains(text, "set -e") && strings.ContainsAny(strings.Join(lines, ""), "(|.") { // something failed
 			return
 		}
-		if eight := want == "08" && got == "8"; got != want && !eight {
+		if got != want && got != strings.TrimLeft(want, "0") { // a launcher reads 08 as 8
 			r.Fatalf("%q: import states %s, bash passes %q", lines, got, want)
 		}
 	})

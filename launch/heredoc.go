@@ -43,6 +43,9 @@ func (w *walker) hereText(r *syntax.Redirect) shellField {
 	return shellField{text: e.now.text, line: w.lineOf(r.Word) + 1}
 }
 
+// mostHere bounds the here-documents that are tried.
+const mostHere = 64
+
 // readHere reads the file of a launcher that a job writes itself from a here-document, and the
 // number of GPUs that the job starts. False where there is none.
 func readHere(name string, data []byte, given Given) (Reading, bool) {
@@ -51,7 +54,7 @@ func readHere(name string, data []byte, given Given) (Reading, bool) {
 		return Reading{}, false
 	}
 	s := parseScript(name, data, given)
-	for _, file := range s.files {
+	for _, file := range s.files[:min(len(s.files), mostHere)] {
 		rest := []byte(strings.Replace(text, file.text, "", 1))
 		if sniffMegatron(name, rest) || sniffBridge(name, rest) { // the arguments count
 			continue

@@ -282,7 +282,7 @@ func (w *walker) valueOf(a *syntax.Assign, name string) (fields []shellField, kn
 		if a.Append {
 			fields = append(slices.Clone(old), fields...)
 			for _, f := range fields {
-				w.written += len(f.text)
+				w.written += len(f.text) + 1
 			}
 		}
 		return fields, true
@@ -325,6 +325,7 @@ func (w *walker) element(a *syntax.Assign, name string, line int) {
 		n, ok = w.calculate(a, a.Index)
 	}
 	old := w.vars[name]
+	w.written += len(old)
 	unknown := slices.ContainsFunc(old, func(f shellField) bool { return strings.HasPrefix(w.reason(f.text), whether) || w.legible(f).bare })
 	if !ok || unknown || n < 0 || n > len(old) || a.Append || a.Array != nil || w.mangled[name] || w.integer[name] || !w.arrays[name] && n > 0 {
 		w.doubt(name, "element", line)

@@ -113,8 +113,12 @@ func (w *walker) print(fields []shellField, line int) bool {
 	for _, f := range fields[2:] {
 		args = append(args, f.text)
 	}
+	if strings.ContainsAny(args[0], "*123456789") && strings.Contains(args[0], "%") { // a width may be any
+		w.doubt(name, "printf", line)
+		return true
+	}
 	text, _, err := expand.Format(&expand.Config{Env: environ{w}}, args[0], args[1:])
-	if err != nil || w.special(name) || w.arrays[name] || hasHole(strings.Join(args, "")) || len(text) > 1<<12 || strings.ContainsAny(args[0], "*123456789") && strings.Contains(args[0], "%") {
+	if err != nil || w.special(name) || w.arrays[name] || hasHole(strings.Join(args, "")) || len(text) > 1<<12 {
 		w.doubt(name, "printf", line)
 		return true
 	}
@@ -127,7 +131,7 @@ func (w *walker) source(c *syntax.CallExpr, fields []shellField) {
 	name, line := w.legible(fields[0]).text, w.lineOf(c)
 	end := fields[0].text // what is known of it
 	if at := strings.LastIndex(fields[0].text, string(holeEnd)); at >= 0 {
-		end = fields[0].text[at+len(string(holeEnd)):]
+		end = strings.TrimPrefix(fields[0].text[at+len(string(holeEnd)):], "/") // of a folder that is not known
 	}
 	if w.given.Source != nil && w.depth < maxShellDepth && end != "" {
 		if data, ok := w.given.Source(end); ok && len(data) <= maxScript && nesting(data) <= maxNesting {

@@ -69,7 +69,7 @@ func (s *script) legible(f shellField) shellField {
 		switch why := s.reason(mark); {
 		case strings.HasPrefix(why, whether):
 			return ""
-		case strings.HasPrefix(why, "$"):
+		case strings.HasPrefix(why, "$") && len(why) <= 64:
 			return why
 		}
 		return "?"
@@ -123,8 +123,16 @@ func (s *script) joinValues(name, what string, line int, ways [][]shellField, ar
 		groups = append(groups, groupsOf(list, !array))
 	}
 	var out []shellField
+	for i := range groups { // each word is compared with all of the others
+		for j := range groups {
+			s.written += len(groups[i]) * len(groups[j]) >> 6
+		}
+	}
 	for i, way := range groups {
 		for _, g := range way {
+			if s.tooLong() {
+				return out
+			}
 			all := !slices.ContainsFunc(groups, func(other [][]shellField) bool {
 				return !slices.ContainsFunc(other, func(o []shellField) bool { return sameText(o, g) })
 			})

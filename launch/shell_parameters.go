@@ -12,6 +12,7 @@ import (
 // lookup returns the words of a variable or an argument; all: it has several by itself.
 func (e *expansion) lookup(name string) (fields []shellField, known, all bool) {
 	args, given := e.vars[arguments]
+	e.written += len(args) >> 4
 	switch {
 	case name == "@" || name == "*":
 		return args, given, true
@@ -58,9 +59,11 @@ func (e *expansion) operation(p *syntax.ParamExp, name string, fields []shellFie
 
 // plainParts reports whether all that an operation depends on is known.
 func (e *expansion) plainParts(p *syntax.ParamExp) bool {
-	ok := true
+	ok, size := true, 0
 	syntax.Walk(p, func(n syntax.Node) bool {
 		switch n := n.(type) {
+		case *syntax.Lit:
+			size += len(n.Value)
 		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ExtGlob:
 			ok = false
 		case *syntax.ParamExp:
@@ -69,7 +72,10 @@ func (e *expansion) plainParts(p *syntax.ParamExp) bool {
 				break
 			}
 			fields, known, _ := e.lookup(n.Param.Value)
-			if !known || slices.ContainsFunc(fields, func(f shellField) bool { return hasHole(f.text) }) || e.mangled[n.Param.Value] {
+			for _, f := range fields {
+				size += len(f.text)
+			}
+			if !known || n != p && n.Repl != nil || slices.ContainsFunc(fields, func(f shellField) bool { return hasHole(f.text) }) || e.mangled[n.Param.Value] {
 				ok = false
 			}
 		case *syntax.Word:
@@ -79,9 +85,9 @@ func (e *expansion) plainParts(p *syntax.ParamExp) bool {
 				}
 			}
 		}
-		return ok
+		return ok && size <= 1<<13
 	})
-	return ok
+	return ok && size <= 1<<13
 }
 
 // expandSafely expands a word of known values by the rules of the shell. Nothing is run, no file looked at.

@@ -120,11 +120,22 @@ func mostKnown(list []shellCall, known func(shellField) bool) (best training, mo
 func alternatives(a, b []shellField) []shellField {
 	const why = whether + "first or another of the command lines is meant"
 	first, second := groupsOf(a, false), groupsOf(b, false)
+	key := func(g []shellField) string {
+		var b strings.Builder
+		for _, f := range g {
+			b.WriteString(f.text + "\x00" + f.unknown + "\x00")
+		}
+		return b.String()
+	}
 	var out []shellField
 	for i, way := range [][][]shellField{first, second} {
 		other := [][][]shellField{second, first}[i]
+		has := map[string]bool{}
+		for _, o := range other {
+			has[key(o)] = true
+		}
 		for _, g := range way {
-			if slices.ContainsFunc(other, func(o []shellField) bool { return sameText(o, g) }) {
+			if has[key(g)] {
 				if i == 0 {
 					out = append(out, g...)
 				}

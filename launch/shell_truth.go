@@ -102,6 +102,9 @@ func (w *walker) known(name string) bool {
 
 // bracket returns whether the words of [ hold, all of which are known.
 func (w *walker) bracket(f []shellField) truth {
+	if w.written += len(f); w.tooLong() {
+		return unsure
+	}
 	words := make([]string, len(f))
 	for i := range f {
 		words[i] = f[i].text

@@ -95,7 +95,7 @@ func (w *walker) join(ends []shellState, what string, line int) {
 
 // copyOf returns a state that changes apart from another.
 func (w *walker) copyOf(s *shellState) shellState {
-	w.written += len(s.vars) + 1
+	w.written += len(s.vars) + len(s.arrays) + len(s.exported) + len(s.readonly) + len(s.integer) + len(s.mangled) + len(s.functions) + len(s.refs) + len(s.alias) + 1
 	c := *s
 	c.vars, c.arrays, c.functions = maps.Clone(s.vars), maps.Clone(s.arrays), maps.Clone(s.functions)
 	c.readonly, c.integer, c.exported = maps.Clone(s.readonly), maps.Clone(s.integer), maps.Clone(s.exported)

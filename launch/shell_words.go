@@ -80,9 +80,9 @@ func (e *expansion) add(text string) {
 	if e.tooLong() {
 		return
 	}
+	e.written += len(text) + 1 + len(e.now.text)>>6 // an empty word has a price, and so has the copy of a long one
 	e.now.text += text
 	e.open = true
-	e.written += len(text)
 }
 
 // unresolved adds a part whose value the file does not give.

@@ -154,6 +154,8 @@ func (t *trainer) finish(r *reader) {
 		r.Setup[key] = string(recipe.FP16)
 	case r.auto["bf16"]:
 		r.assume(key, string(recipe.BF16), "auto: bf16 where the GPU has it")
+	case t.id != "llama-factory" && r.values["bf16"].Key == "":
+		r.assume(key, string(recipe.BF16), t.name+"'s default")
 	default:
 		r.assume(key, string(recipe.FP32), "neither bf16 nor fp16 is on")
 	}
@@ -162,7 +164,7 @@ func (t *trainer) finish(r *reader) {
 	}
 	r.assume("mbs", map[bool]int{true: 1, false: 8}[t.id == "axolotl"], t.name+"'s default")
 	r.assume("microbatches", 1, t.name+"'s default")
-	r.assume("recompute", string(recipe.RecomputeNone), t.name+"'s default")
+	r.assume("recompute", map[bool]string{true: string(recipe.RecomputeFull), false: string(recipe.RecomputeNone)}[t.id == "trl"], t.name+"'s default")
 	r.assume("optimizer", string(recipe.Adam), t.name+"'s default")
 	r.assume("zero", 0, "neither deepspeed nor fsdp is in the file: data parallelism alone")
 	r.guess("zero", r.stage)

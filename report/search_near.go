@@ -70,11 +70,11 @@ func roomWords(m *engine.Memory) string {
 func nearWords(n *search.Near, within string) string {
 	switch {
 	case n.Most == 0 && n.Least == 1: // stopped: the rest of the space is unknown
-		return "So far no other layout is within " + within
+		return "So far no other layout with as much margin of memory is within " + within
 	case n.Most == 0:
 		return fmt.Sprintf("At least %s of the layouts ranked so far are within %s, including the best", figure.Comma(n.Least), within)
 	case n.Most == 1:
-		return "No other layout is within " + within
+		return "No other layout with as much margin of memory is within " + within
 	case n.Least == n.Most:
 		return fmt.Sprintf("%s layouts are within %s, including the best", figure.Comma(n.Least), within)
 	}

@@ -35,6 +35,7 @@ type shown struct {
 	remedies   []advise.Move
 	noEffect   []engine.NoEffect
 	sweep      sweep
+	serial     int           // of the presenter's setup and locks
 	screen     screen.Screen // a copy; nil: that of who follows
 	frames     frames        // what followers have drawn of it
 }
@@ -176,7 +177,7 @@ func (m *Model) setPlace() (computed bool) {
 	m.now, m.legal, m.before, m.rows, m.fresh, m.remedies, m.noEffect = v.now, v.legal, v.before, v.rows, v.fresh, v.remedies, v.noEffect
 	m.now.serial, m.legal.serial = m.serial, m.serial
 	m.sweep.id, m.sweep.points, m.sweep.current, m.sweep.pending = v.sweep.id, v.sweep.points, v.sweep.current, v.sweep.pending
-	if m.sweep.serial = 0; v.sweep.serial == v.now.serial { // the prices are of what is shown
+	if m.sweep.serial = 0; v.sweep.serial == v.serial { // the prices are of what is shown
 		m.sweep.prices, m.sweep.serial = v.sweep.prices, m.serial
 	}
 	m.sweep.generation++ // what was computed here is of no use any more
@@ -231,7 +232,7 @@ func (m *Model) present(after tea.Msg) {
 	}
 	v := &shown{
 		tab: m.state.Tab, page: m.state.Page, now: m.now, legal: m.legal, before: m.before, rows: m.rows, fresh: m.fresh,
-		remedies: m.remedies, noEffect: m.noEffect, sweep: m.sweep,
+		remedies: m.remedies, noEffect: m.noEffect, sweep: m.sweep, serial: m.serial,
 	}
 	v.sweep.stop = nil
 	if m.state.Note.Tone == state.Plain {
@@ -254,6 +255,7 @@ func (m *Model) fork() tea.Cmd {
 	m.desk.Fork(true)
 	m.overlays.Clear()
 	m.sweep.points = slices.Clone(m.sweep.points)
+	m.sweep.serial = 0 // the prices are of what the presenter has fixed
 	return tea.Batch(m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: "yours; F goes back to the class"}), m.sweepCmd(), m.refreshScreen())
 }
 

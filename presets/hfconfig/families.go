@@ -244,6 +244,7 @@ func (r *reader) switchedWindow() {
 			r.refusef("use_sliding_window", "true: a window from layer %d on is not modelled", from)
 		}
 		r.Model.LocalWindow = window
+		r.pattern(0)
 	}
 }
 
@@ -313,6 +314,9 @@ func (r *reader) pattern(every int) {
 
 func smolLM3(r *reader) {
 	r.Model.Position = "rope, NoPE every 4th layer"
+	if r.flag("use_sliding_window", "local_window") {
+		r.refusef("use_sliding_window", "true: windows in some layers of this class are not modelled")
+	}
 	r.switchedWindow()
 	r.skip("which layers have rotary positions changes no size", "no_rope_layers", "no_rope_layer_interval")
 }
@@ -329,7 +333,9 @@ func internLM2(r *reader) {
 }
 
 func seedOSS(r *reader) {
-	if r.flag("attention_out_bias", "attn_bias") {
+	if out := r.flag("attention_out_bias", "attn_bias"); out && r.Model.AttnBias == model.BiasNone {
+		r.refusef("attention_out_bias", "true without attention_bias: a bias of the output alone is not modelled")
+	} else if out {
 		r.Model.AttnBias = model.BiasAll
 	}
 }
@@ -342,11 +348,15 @@ func exaone(r *reader) {
 	if r.find("sliding_window_pattern", &pattern, "a whole number or letters such as LLLG", []string{"local_to_global_ratio"}) {
 		switch of := pattern.(type) {
 		case float64:
-			n = int(of)
+			if n = int(of); of != float64(n) || n < 1 || n > model.MaxLayers {
+				r.refusef("sliding_window_pattern", "%v: a whole number from 1 to %d, or letters such as LLLG", of, model.MaxLayers)
+			}
 		case string:
 			if n = len(of); n == 0 || of != strings.Repeat("L", n-1)+"G" {
 				r.refusef("sliding_window_pattern", "%s: only one G at the end is modelled, such as LLLG", escape.Quote(of))
 			}
+		default:
+			r.refusef("sliding_window_pattern", "a whole number or letters such as LLLG, not %s", escape.Clip(string(r.keys["sliding_window_pattern"].raw)))
 		}
 	}
 	r.pattern(n)
@@ -363,7 +373,10 @@ func cohere(r *reader) {
 
 func cohere2(r *reader) {
 	r.window()
-	n, _ := r.number("sliding_window_pattern", "local_to_global_ratio")
+	n, ok := r.number("sliding_window_pattern", "local_to_global_ratio")
+	if ok && n < 1 {
+		r.refusef("sliding_window_pattern", "%d: a whole number of at least 1", n)
+	}
 	r.pattern(n)
 }
 

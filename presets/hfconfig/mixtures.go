@@ -56,7 +56,14 @@ func (r *reader) sharedExperts(routed, shared string) {
 
 // denseFirst reads dense layers and after them layers with experts, and refuses any other order.
 func (r *reader) denseFirst(kinds []string) {
-	n := max(slices.Index(kinds, "sparse"), 0)
+	n := slices.Index(kinds, "sparse")
+	if n < 0 {
+		n = len(kinds)
+	}
+	if len(kinds) != r.Model.Layers {
+		r.refusef("mlp_layer_types", "%d layers, where num_hidden_layers is %d", len(kinds), r.Model.Layers)
+		return
+	}
 	for i, kind := range kinds {
 		if want := map[bool]string{true: "dense", false: "sparse"}[i < n]; kind != want {
 			r.refusef("mlp_layer_types", "layer %d is %s: only dense layers and after them sparse ones are modelled", i+1, escape.Quote(kind))
@@ -74,6 +81,9 @@ func (r *reader) alike(key string, fields ...string) int {
 	}
 	if !r.find(key, &list, "a whole number, or one for each layer", fields) || len(list) == 0 {
 		return 0
+	}
+	if len(list) != r.Model.Layers {
+		r.refusef(key, "%d layers, where num_hidden_layers is %d", len(list), r.Model.Layers)
 	}
 	for i, n := range list {
 		if n != list[0] {
@@ -202,6 +212,9 @@ func bailing(r *reader) {
 		m.QKNorm = model.QKNormPerHead
 	}
 	m.RouterBias = r.flag("moe_router_enable_expert_bias", "router_bias")
+	if r.has("moe_shared_expert_intermediate_size") {
+		m.SharedFFN = m.SharedExperts * r.must("moe_shared_expert_intermediate_size", "shared_ffn_hidden_total")
+	}
 	switch qkv, out := r.flag("use_qkv_bias", "attn_bias"), r.flag("use_bias", "attn_bias"); {
 	case qkv && out:
 		m.AttnBias = model.BiasAll
@@ -243,6 +256,9 @@ func hunYuanMoE(r *reader) {
 	m.SharedExperts, m.MoEFreq = r.alike("num_shared_expert", "n_shared_experts"), 1
 	m.SharedFFN = m.SharedExperts * m.ExpertFFN
 	r.window()
+	if n, _ := r.number("moe_layer_num_skipped", "first_k_dense_layers"); n > 0 {
+		r.refusef("moe_layer_num_skipped", "%d: dense layers of this class are not modelled", n)
+	}
 	r.skip("of dense layers, which there are none of", "intermediate_size")
 }
 
@@ -272,8 +288,12 @@ func graniteHybrid(r *reader) {
 	}
 	key := r.first("layer_types", "layers_block_type")
 	kinds := r.words(key, "layers")
-	if len(kinds) == 0 {
+	switch len(kinds) {
+	case 0:
 		r.refusef(key, "is missing, which makes every layer one of Mamba-2: not modelled yet")
+	case m.Layers:
+	default:
+		r.refusef(key, "%d layers, where num_hidden_layers is %d", len(kinds), m.Layers)
 	}
 	for i, kind := range kinds {
 		if kind != "attention" && kind != "full_attention" {

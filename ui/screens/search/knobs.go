@@ -74,7 +74,7 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 		texts[0] = long
 	}
 	if a.result.near.Most == 1 {
-		texts[0] = "rank 1 leads by > 1 %"
+		texts[0] = "none as roomy within 1 %"
 	}
 	if len(a.rows) > 0 && a.rows[0].slow > a.rows[0].step {
 		texts = append(texts, "ranked by "+figure.Seconds(a.rows[0].slow)+", overlap in doubt")
