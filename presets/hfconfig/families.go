@@ -69,10 +69,10 @@ func families() map[string]family {
 		"gpt_neox":   plain(dense(model.BiasAll, neoX)),
 		"gpt2":       {plain: true, read: gpt2},
 
-		"mixtral":          mixture("", "num_local_experts", (*reader).window),
-		"granitemoe":       mixture(model.BiasAll, "num_local_experts"),
-		"olmoe":            mixture(model.BiasAll, "num_experts", qkNorm(model.QKNormFullWidth)),
-		"minimax_m2":       mixture("", "num_local_experts", miniMaxM2),
+		"mixtral":          mixture("", "num_local_experts", "num_experts", (*reader).window),
+		"granitemoe":       mixture(model.BiasAll, "num_local_experts", "num_experts"),
+		"olmoe":            mixture(model.BiasAll, "num_experts", "num_local_experts", qkNorm(model.QKNormFullWidth)),
+		"minimax_m2":       mixture("", "num_local_experts", "num_experts", miniMaxM2),
 		"granitemoehybrid": {read: graniteHybrid},
 		"qwen3_moe":        {read: qwen3MoE},
 		"hunyuan_v1_moe":   {read: hunYuanMoE},
@@ -94,28 +94,23 @@ func families() map[string]family {
 // option reads what a family has besides the common keys of a decoder.
 type option = func(*reader)
 
-// dense is a family with an MLP of intermediate_size in every layer. bias is where attention_bias puts
-// biases; empty where the class has no such key.
-func dense(bias string, options ...option) family {
+// decoder is a family with a channel part in every layer. bias is where attention_bias puts biases; empty where the
+// class has no such key.
+func decoder(bias string, channel option, options []option) family {
 	return family{read: func(r *reader) {
 		r.decoder(bias)
-		r.ffn()
-		for _, read := range options {
+		for _, read := range append([]option{channel}, options...) {
 			read(r)
 		}
 	}}
 }
 
-// mixture is a family with experts of intermediate_size in every layer; experts is the key of their number.
-func mixture(bias, experts string, options ...option) family {
-	return family{read: func(r *reader) {
-		r.decoder(bias)
-		r.experts(experts, map[bool]string{true: "num_experts", false: "num_local_experts"}[experts == "num_local_experts"],
-			r.must("intermediate_size", "moe_ffn_hidden"))
-		for _, read := range options {
-			read(r)
-		}
-	}}
+// dense is a decoder with an MLP of intermediate_size.
+func dense(bias string, options ...option) family { return decoder(bias, (*reader).ffn, options) }
+
+// mixture is a decoder with experts of intermediate_size, whose number has two names.
+func mixture(bias, key, alias string, options ...option) family {
+	return decoder(bias, func(r *reader) { r.experts(key, alias, r.must("intermediate_size", "moe_ffn_hidden")) }, options)
 }
 
 // plain gives a family two MLP matrices instead of three.
