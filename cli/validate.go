@@ -20,7 +20,7 @@ func (a *app) validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [group...]",
 		Short: "Compare the model with published measurements",
-		Long: "Compare the model with published measurements: nine accuracy figures, errors pooled over several groups, those of every group of runs, and the published runs that are left out, with the reason. " +
+		Long: "Compare the model with published measurements: step times of runs that no constant was fitted to and of those that some were, nine accuracy figures, errors pooled over several groups, those of every group of runs, and the published runs that are left out, with the reason. " +
 			"Groups that constants were fitted to are listed separately.\n\n" +
 			"Each row also shows the error of a single constant rate fitted to the same runs, and the best published error of another tool, if there is one. \"left out\" is the error after all other published runs on the same stack and generation of GPUs have set one factor; a dash: there are none. \"refit\", of all groups, is the error after the fitted constants were fitted again without the release or paper that the group is of; a dash: no other runs decide one of them.",
 		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate korthikanti-t5 --curves\nmeshscope validate --json",
@@ -60,7 +60,7 @@ func (a *app) validate(names []string) (*report.Validation, error) {
 			return nil, &usageError{fmt.Sprintf("validate: unknown group %s, allowed is one of %s", escape.Quote(name), strings.Join(known, ", "))}
 		}
 	}
-	v := &report.Validation{Header: report.NewHeader(version), Figures: []published.Figure{}, Pooled: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}, Bands: []published.Class{}, Fits: []report.CalibrationError{}}
+	v := &report.Validation{Header: report.NewHeader(version), Spreads: []published.Spread{}, Figures: []published.Figure{}, Pooled: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}, Bands: []published.Class{}, Fits: []report.CalibrationError{}}
 	e := engine.Evaluator{SkipTimeline: true}
 	refit := published.NewRefit(&e, groups)
 	if len(names) == 0 {
@@ -82,7 +82,9 @@ func (a *app) validate(names []string) (*report.Validation, error) {
 	}
 	refit.Fill(v.Groups, v.Rows)
 	if len(names) == 0 {
-		published.NewRefits(&e, groups).Fill(v.Groups, v.Rows)
+		refits := published.NewRefits(&e, groups)
+		refits.Fill(v.Groups, v.Rows)
+		v.Spreads = published.Spreads(groups, v.Rows, refits)
 	}
 	v.Intervals = append([]published.Interval{}, published.Intervals(&e, wanted)...)
 	v.LeftOut = append([]published.Omission{}, published.Omissions(wanted)...)

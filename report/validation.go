@@ -15,6 +15,7 @@ import (
 // Validation compares the model with published measurements.
 type Validation struct {
 	Header
+	Spreads   []published.Spread   `json:"spreads"` // of all groups; none if some were named
 	Figures   []published.Figure   `json:"figures"` // of all groups; none if some were named
 	Pooled    []published.Figure   `json:"pooled"`  // the same, over several groups; number is 0
 	Groups    []published.Result   `json:"groups"`
@@ -35,6 +36,7 @@ func (v *Validation) Document(byRow bool) *Document {
 			out.Sections = append(out.Sections, Section{Heading: heading, Lead: lead, Blocks: []Block{t}})
 		}
 	}
+	add("Seen and unseen", "errors of step times, by what the constants were fitted to; the shares of runs at most 5, 10 and 20 % off", spreads(v.Spreads))
 	add("Figures", "meshscope, the same after one factor set by other sources, a single constant fitted to the same runs, the best other tool", accuracyFigures(v.Figures))
 	add("Pooled", "step times over several groups; unknown recomputation counts as none", pooledFigures(v.Pooled))
 	add("Fitted", "some constants were fitted to these runs (see presets/calibrations)", GroupErrors(v.Groups, func(r *published.Result) bool { return r.Fitted }))
@@ -48,6 +50,18 @@ func (v *Validation) Document(byRow bool) *Document {
 		add("Runs", "", RunErrors(v.Rows, nil))
 	}
 	return out
+}
+
+// spreads returns how errors of step times lie, runs that nothing was fitted to first.
+func spreads(list []published.Spread) *Table {
+	t := &Table{Head: []string{"runs", "rows", "median", "5 %", "10 %", "20 %"}}
+	for i := range list {
+		s := &list[i]
+		percent := func(x float64) Cell { return written(fmt.Sprintf("%.0f %%", 100*x), record.Share, x) }
+		t.add(Word(s.Name), Figure(record.Count, float64(s.Rows)), perhapsShare(&s.Median),
+			percent(s.Within5), percent(s.Within10), percent(s.Within20))
+	}
+	return t
 }
 
 // accuracyFigures returns the nine accuracy figures with their targets.

@@ -26,10 +26,25 @@ func TestDocumentedPools(t *testing.T) {
 		fmt.Sprintf("%s off (median of %d runs)", percent("Megatron-Bridge"), bridge.Rows),
 		fmt.Sprintf("%s and %s off (medians of %d and %d runs)", percent("DGX Cloud"), percent("MLPerf"), cloud.Rows, mlperf.Rows),
 	}
-	for file, texts := range map[string][]string{
-		"../../docs/accuracy.md": both,
-		"../../README.md":        append(both, fmt.Sprintf("%d runs of 31 groups | %s off (median)", all.Rows, percent("all groups without the sweep"))),
-	} {
+	pages := map[string][]string{
+		"../../docs/accuracy.md": append(both,
+			fmt.Sprintf("| every row but the sweep's | %d | median | %s |", all.Rows, percent(all.Name))),
+		"../../README.md": both,
+	}
+	for _, s := range spreads(t, &e) {
+		pages["../../docs/accuracy.md"] = append(pages["../../docs/accuracy.md"], strings.ReplaceAll(
+			fmt.Sprintf("| %s | %d | %.1f %% | %.0f %% | %.0f %% | %.0f %% |", s.Name, s.Rows, 100*s.Median,
+				100*s.Within5, 100*s.Within10, 100*s.Within20), "6.9 %", "**6.9 %**"))
+		if s.Name == published.Sweep {
+			continue
+		}
+		short := fmt.Sprintf("%.1f %% off (median); %.0f, %.0f and %.0f %%", 100*s.Median, 100*s.Within5, 100*s.Within10, 100*s.Within20)
+		if s.Name == published.NotFitted {
+			short = strings.Replace(short, " %", " %**", 1)
+		}
+		pages["../../README.md"] = append(pages["../../README.md"], short, fmt.Sprintf("| %d ", s.Rows))
+	}
+	for file, texts := range pages {
 		page, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -39,6 +54,48 @@ func TestDocumentedPools(t *testing.T) {
 				t.Errorf("%s does not say %q", file, text)
 			}
 		}
+	}
+}
+
+// spreads returns the errors of all groups by what the constants have seen of them.
+func spreads(t *testing.T, e *engine.Evaluator) []published.Spread {
+	t.Helper()
+	list := groups(t)
+	var rows []published.Row
+	for i := range list {
+		_, more := published.Compare(e, &list[i])
+		rows = append(rows, more...)
+	}
+	return published.Spreads(list, rows, published.NewRefits(e, list))
+}
+
+// TestSpreads: each run with a step time is in one population, what the constants have seen least comes first,
+// and shares grow with the error that they allow.
+func TestSpreads(t *testing.T) {
+	e := engine.Evaluator{SkipTimeline: true}
+	list := spreads(t, &e)
+	if len(list) != 4 || list[0].Name != published.NotFitted || list[1].Name != published.Refitted {
+		t.Fatalf("%+v", list)
+	}
+	steps := 0
+	for _, g := range groups(t) {
+		results, _ := published.Compare(&e, &g)
+		for _, r := range results {
+			if r.Metric == published.StepSeconds {
+				steps += r.Rows
+			}
+		}
+	}
+	if got := list[0].Rows + list[2].Rows + list[3].Rows; got != steps {
+		t.Errorf("%d runs in the populations, %d have a step time", got, steps)
+	}
+	for _, s := range list {
+		if !(0 < s.Within5 && s.Within5 <= s.Within10 && s.Within10 <= s.Within20 && s.Within20 <= 1) || (s.Median <= 0.05) != (s.Within5 >= 0.5) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if got := published.Spreads(nil, nil, published.NewRefits(&e, nil)); got != nil {
+		t.Errorf("spreads of nothing: %+v", got)
 	}
 }
 
