@@ -58,12 +58,15 @@ func (a *app) importCommand() *cobra.Command {
 		}
 		for _, word := range environment {
 			name, value, ok := strings.Cut(word, "=")
-			if !ok || name == "" {
+			if !ok || !launch.IsName(name) {
 				return &usageError{fmt.Sprintf("--env %s: not NAME=VALUE", escape.Quote(word))}
 			}
 			around.Env[name] = value
 		}
 		anywhere := with != ""
+		if info, err := os.Stat(with); anywhere && (err != nil || !info.IsDir()) {
+			return &usageError{fmt.Sprintf("--with %s: no folder", escape.Quote(with))}
+		}
 		if with == "" && args[0] != "-" {
 			with = filepath.Dir(args[0])
 		}

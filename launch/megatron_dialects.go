@@ -42,8 +42,8 @@ func dialects() []dialect {
 			},
 			rows: []field{
 				named("model"), numberField("max-length", "seq", nil, never).unwritten(),
-				{key: "train-type", why: "what is trained of the model", from: nil, read: fineTuned},
-				{key: "tuner-type", why: "what is trained of the model", read: fineTuned},
+				{key: "train-type", from: []string{"optimizer"}, read: fineTuned},
+				{key: "tuner-type", from: []string{"optimizer"}, read: fineTuned},
 			},
 		},
 		{
@@ -109,17 +109,15 @@ func rollout(any, *reader) error {
 }
 
 // fineTuned reads what of a model is trained.
-func fineTuned(v any, r *reader) error {
+func fineTuned(v any, _ *reader) error {
 	if text, ok := v.(string); ok && text == "full" {
 		return skip("all of it")
 	}
-	return r.adapters(v)
+	return foreign(shown(v) + ": " + tunesAdapters)
 }
 
-// adapters tells that adapters are trained, which no setup of a layout has.
-func (r *reader) adapters(v any) error {
-	return skip(shown(v) + ": adapters are not read from a file: give the knobs of fine-tuning")
-}
+// tunesAdapters is why the state of the optimizer is not known: that of adapters alone is no knob.
+const tunesAdapters = "adapters are trained, which are not modelled: the figures are those of training every weight"
 
 // readModelName reads a model by its name, where it is one of the presets.
 func readModelName(v any, r *reader) error {

@@ -33,6 +33,9 @@ func (r *reader) world(s *script, starter []shellField) {
 		}
 		if strings.HasPrefix(f.text, "-") {
 			key = strings.ReplaceAll(key, "_", "-")
+			if m := gluedForm.FindStringSubmatch(f.text); m != nil { // -N2
+				key, value = m[1], m[2]
+			}
 			if long := map[string]string{"N": "nodes", "n": "ntasks"}[key]; long != "" {
 				key = long
 			}
@@ -67,9 +70,17 @@ func (r *reader) world(s *script, starter []shellField) {
 			gpus = times(actors, each)
 		}
 	} else if deepspeed && !torchrun {
-		if gpus = max(of("num-nodes"), 1) * of("num-gpus"); gpus == 0 {
-			gpus = of("nodes") * of("gpus-per-node")
+		nodes, each := of("num-nodes"), of("num-gpus")
+		if each == 0 {
+			nodes, each = max(nodes, of("nodes")), of("gpus-per-node")
 		}
+		if host := options["hostfile"]; nodes == 0 && host.text != "" {
+			r.launched = cmp.Or(r.launched, "--hostfile "+shown(host.text)+" says it, which is another file")
+			line, each = host.line, 0
+		} else if _, devices, ok := strings.Cut(options["include"].text, "localhost:"); ok {
+			nodes, each = 1, 1+strings.Count(devices, ",")
+		}
+		gpus = max(nodes, 1) * each
 	} else if torchrun {
 		nodes := max(of("nnodes"), 1)
 		if options["nnodes"].text != "" && of("nnodes") == 0 { // 1:4, or a variable
@@ -83,6 +94,9 @@ func (r *reader) world(s *script, starter []shellField) {
 	}
 	r.processes(gpus, line)
 }
+
+// gluedForm finds an option of srun with its value in one word.
+var gluedForm = regexp.MustCompile(`^-([Nn])([0-9]+)$`)
 
 // launchForm finds the variables that tell a program how many processes to start.
 var launchForm = regexp.MustCompile(`^(NPROC_PER_NODE|NNODES)=(.+)$`)

@@ -76,7 +76,7 @@ func (w *walker) countable(x syntax.ArithmExpr, e *effects) bool {
 		case *syntax.Word:
 			text := w.word(n).text
 			for range 8 { // names of names
-				if !isName(text) {
+				if !IsName(text) {
 					break
 				}
 				of := w.vars[text]

@@ -128,7 +128,7 @@ func (w *walker) unset(fields []shellField, line int) {
 			}
 		case hasHole(f.text):
 			w.doubtAll("unset", line)
-		case !isName(name), w.refs[name] != "":
+		case !IsName(name), w.refs[name] != "":
 			name, _, _ = strings.Cut(name, "[")
 			w.doubt(name, "unset", line)
 		case w.readonly[name] && w.posix:
@@ -190,7 +190,7 @@ func (w *walker) declare(d *syntax.DeclClause) {
 			}
 			w.refs[name] = target
 			w.doubt(name, "declare -n", line)
-			if !known || !isName(target) {
+			if !known || !IsName(target) {
 				w.doubtAll("declare -n", line)
 			}
 			continue
@@ -230,7 +230,7 @@ func (w *walker) assign(list []*syntax.Assign) {
 			continue
 		case ref:
 			w.doubt(name, "declare -n", line)
-			if !isName(target) {
+			if !IsName(target) {
 				w.doubtAll("declare -n", line)
 				continue
 			}

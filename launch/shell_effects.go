@@ -36,7 +36,7 @@ func (w *walker) effectsOf(n syntax.Node) *effects {
 
 // change notes that a variable may be changed; one without a known name can be any.
 func (e *effects) change(name, what string) {
-	if name, _, _ = strings.Cut(name, "["); isName(name) {
+	if name, _, _ = strings.Cut(name, "["); IsName(name) {
 		e.names[name] = true
 		return
 	}
@@ -45,7 +45,8 @@ func (e *effects) change(name, what string) {
 
 var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func isName(text string) bool { return nameForm.MatchString(text) }
+// IsName reports whether a text can be the name of a variable of a shell.
+func IsName(text string) bool { return nameForm.MatchString(text) }
 
 func (w *walker) collect(n syntax.Node, e *effects) {
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -191,7 +192,7 @@ func (w *walker) callEffects(c *syntax.CallExpr, e *effects) {
 	case "read", "mapfile", "readarray", "getopts", "unset":
 		for i, arg := range args {
 			option := i > 0 && len(args[i-1]) > 1 && args[i-1][0] == '-' && strings.Contains("dinNptu", args[i-1][len(args[i-1])-1:])
-			if before, _, _ := strings.Cut(arg, "["); arg == "" && !option || isName(before) {
+			if before, _, _ := strings.Cut(arg, "["); arg == "" && !option || IsName(before) {
 				e.change(arg, name)
 			}
 		}

@@ -52,7 +52,7 @@ func (w *walker) readWords(c *syntax.CallExpr, fields []shellField) bool {
 		}
 	}
 	names := fields[i:]
-	if w.input == nil || len(names) == 0 || array && len(names) != 1 || slices.ContainsFunc(names, func(f shellField) bool { return !isName(f.text) || w.special(f.text) }) || hasHole(w.input.text) || len(w.input.text) > 1<<14 || e.all != "" {
+	if w.input == nil || len(names) == 0 || array && len(names) != 1 || slices.ContainsFunc(names, func(f shellField) bool { return !IsName(f.text) || w.special(f.text) }) || hasHole(w.input.text) || len(w.input.text) > 1<<14 || e.all != "" {
 		w.suffer(e, "read", w.lineOf(c))
 		return true
 	}
@@ -105,7 +105,7 @@ func (w *walker) print(fields []shellField, line int) bool {
 		return true
 	}
 	name := fields[1].text
-	if !isName(name) {
+	if !IsName(name) {
 		w.doubtAll("printf", line)
 		return true
 	}

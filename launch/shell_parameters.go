@@ -79,7 +79,7 @@ func (e *expansion) plainParts(p *syntax.ParamExp) bool {
 				ok = false
 			}
 		case *syntax.Word:
-			if lit := n.Lit(); isName(lit) && p.Slice != nil && (n == p.Slice.Offset || n == p.Slice.Length) {
+			if lit := n.Lit(); IsName(lit) && p.Slice != nil && (n == p.Slice.Offset || n == p.Slice.Length) {
 				if f := e.vars[lit]; len(f) != 1 || hasHole(f[0].text) {
 					ok = false
 				}
@@ -177,7 +177,7 @@ func (e *expansion) instead(p *syntax.ParamExp, quoted bool) {
 		return
 	}
 	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
-		if p.Index == nil && isName(name) && !e.readonly[name] {
+		if p.Index == nil && IsName(name) && !e.readonly[name] {
 			value := e.word(p.Exp.Word)
 			e.set(name, []shellField{value}, line)
 			e.values([]shellField{value}, quoted)

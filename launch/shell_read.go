@@ -136,6 +136,9 @@ func (s *script) own(list []*syntax.Stmt) {
 	s.owned = map[string]bool{}
 	for _, st := range list {
 		syntax.Walk(st, func(n syntax.Node) bool {
+			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 { // TP=8 command: of that command alone
+				return false
+			}
 			a, ok := n.(*syntax.Assign)
 			if !ok || a.Name == nil || a.Naked {
 				return true

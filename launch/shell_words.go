@@ -219,6 +219,10 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
 		e.nothing = !e.open && quoted
 	case all && (name == "*"):
 	case p.Index == nil && e.owned[name] && e.anything == "" && !e.special(name):
+		note := Ignored{Key: "$" + name, Why: "read as empty, since the script gives it no value before: --env " + name + "=VALUE gives it one", Line: e.lineOf(p)}
+		if !slices.ContainsFunc(e.ignored, func(i Ignored) bool { return i.Key == note.Key && i.Why == note.Why }) {
+			e.ignored = append(e.ignored, note)
+		}
 		if e.nothing = e.nothing || !e.open && !quoted; quoted {
 			e.add("")
 		}

@@ -55,14 +55,17 @@ func trainerOf(data []byte) *trainer {
 
 // file returns the keys that are read.
 func (t *trainer) file() form {
-	const weights = "weights in fewer bits are not modelled here: give the knobs of fine-tuning"
-	notRead := func(key, why string) field {
-		return field{key: key, read: func(v any, _ *reader) error {
+	notRead := func(key, of, why string) field {
+		return field{key: key, from: []string{of}, read: func(v any, _ *reader) error {
 			if v == false || v == nil || v == "full" {
 				return skip("changes nothing")
 			}
-			return skip(shown(v) + ": " + why)
+			return foreign(shown(v) + ": " + why)
 		}}
+	}
+	adapters := func(key string) field { return notRead(key, flat(knob.Optimizer), tunesAdapters) }
+	weights := func(key string) field {
+		return notRead(key, flat(knob.Precision), "weights in fewer bits are not modelled")
 	}
 	f := form{id: t.id, rows: []field{
 		{key: "model_name_or_path", from: []string{"model"}, read: readModelName},
@@ -93,9 +96,9 @@ func (t *trainer) file() form {
 		{key: "deepspeed", from: []string{flat(knob.ZeRO)}, read: sharding("deepspeed")},
 		{key: "fsdp", from: []string{flat(knob.ZeRO)}, read: sharding("fsdp")},
 		{key: "fsdp.0", from: []string{flat(knob.ZeRO)}, read: sharding("fsdp")},
-		notRead("finetuning_type", "adapters are not modelled here: give the knobs of fine-tuning"), notRead("use_peft", "adapters are not modelled here: give the knobs of fine-tuning"),
-		notRead("load_in_8bit", weights), notRead("load_in_4bit", weights), notRead("quantization_bit", weights),
-		notRead("fsdp_config.offload_params", "weights on the host are not modelled"),
+		adapters("finetuning_type"), adapters("use_peft"),
+		weights("load_in_8bit"), weights("load_in_4bit"), weights("quantization_bit"),
+		notRead("fsdp_config.offload_params", flat(knob.Offload), "weights on the host are not modelled"),
 	}, parse: t.parse}
 	f.assumed = []assumed{
 		{knob.PP, 1, "Hugging Face's Trainer has no pipeline"},
@@ -147,7 +150,11 @@ func sharding(by string) func(v any, r *reader) error {
 // finish settles what follows from several keys, and what the program does without them.
 func (t *trainer) finish(r *reader) {
 	const key = "precision"
+	if r.lost[key] { // weights in fewer bits
+		r.guess(key, string(recipe.BF16))
+	}
 	switch on := func(v any) bool { return v == true || v == "true" || v == "full" }; {
+	case r.lost[key]:
 	case on(r.values["bf16"].Value) || r.values["pure_bf16"].Value == true:
 		r.Setup[key] = string(recipe.BF16)
 	case on(r.values["fp16"].Value):

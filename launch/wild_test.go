@@ -115,6 +115,36 @@ func wildShell() []wild {
 			map[string]any{"tp": 2, "pp": open, "gpus": 8},
 			"$PP", false,
 		},
+		{
+			"a variable of one command", "a.sh", "TP=8 python prepare.py\n" + torchrun + " --tensor-model-parallel-size $TP\n", nil,
+			map[string]any{"tp": open},
+			"", false,
+		},
+		{
+			"a variable read as empty", "a.sh", "[ -z \"$TP\" ] && TP=4\n" + torchrun + " --tensor-model-parallel-size $TP\n", nil,
+			map[string]any{"tp": 4},
+			"--env TP=VALUE", false,
+		},
+		{
+			"an end that is not known", "a.sh", "set -e; test -d /nope\n: ${Q:?}\n" + torchrun + "\n", nil,
+			map[string]any{"tp": 1},
+			"--env Q=VALUE", false,
+		},
+		{
+			"glued options", "a.sh", "srun -N2 -n16 python pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" + dense + "\n", nil,
+			map[string]any{"gpus": 16},
+			"", false,
+		},
+		{
+			"nodes of another file", "a.sh", "deepspeed --hostfile hosts --num_gpus 8 pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" + dense + "\n", nil,
+			map[string]any{"gpus": open},
+			"hosts", false,
+		},
+		{
+			"GPUs by number", "a.sh", "deepspeed --include localhost:4,5 pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" + dense + "\n", nil,
+			map[string]any{"gpus": 2},
+			"", false,
+		},
 		{"W9 comments only", "a.sh", "# x\n", nil, nil, "", true},
 		{"another program", "a.sh", "#!/bin/bash\necho hello\nls -la --color\n", nil, nil, "", true},
 	}
@@ -212,7 +242,9 @@ func wildFiles() []wild {
 		{"R7 FSDP on the host", "a.yaml", fsdp("  fsdp_offload_params: true\n  fsdp_sharding_strategy: FULL_SHARD\n"), nil, map[string]any{"zero": 3}, "fsdp_offload_params", false},
 		{"R10 a launcher that is not read", "a.yaml", "base_model: meta-llama/Llama-3.1-8B\nload_in_8bit: false\nsequence_len: 4096\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\nbf16: auto\ndatasets:\n  - path: x\n    type: alpaca\n", nil, map[string]any{"mbs": 2, "microbatches": 4, "seq": 4096, "model": "llama3.1-8b"}, "axolotl", false},
 		{"R10 LLaMA-Factory", "a.yaml", "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: sft\nfinetuning_type: full\ndeepspeed: examples/deepspeed/ds_z3_config.json\ncutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 2\nbf16: true\n", nil, map[string]any{"mbs": 1, "microbatches": 2, "seq": 2048, "model": "llama3-8b", "precision": "bf16", "recompute": "full", "zero": open, "gpus": open}, "ds_z3_config.json", false},
-		{"R10 TRL", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nbf16: true\ngradient_accumulation_steps: 8\nper_device_train_batch_size: 4\nmax_seq_length: 4096\ngradient_checkpointing: true\nuse_peft: true\n", nil, map[string]any{"mbs": 4, "microbatches": 8, "seq": 4096, "model": "qwen2.5-7b", "recompute": "full", "zero": 0}, "adapters", false},
+		{"R10 TRL", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nbf16: true\ngradient_accumulation_steps: 8\nper_device_train_batch_size: 4\nmax_seq_length: 4096\ngradient_checkpointing: true\nuse_peft: true\n", nil, map[string]any{"mbs": 4, "microbatches": 8, "seq": 4096, "model": "qwen2.5-7b", "recompute": "full", "zero": 0, "optimizer": open}, "adapters", false},
+		{"QLoRA", "a.yaml", "base_model: Qwen/Qwen2.5-7B\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\nadapter: qlora\nload_in_4bit: true\nbf16: true\noptimizer: adamw_torch_fused\n", nil, map[string]any{"mbs": 2, "precision": open, "optimizer": open}, "fewer bits", false},
+		{"LoRA of ms-swift", "a.sh", "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen2.5-7B --train_type lora --micro_batch_size 1 --global_batch_size 16 --max_length 2048\n", nil, map[string]any{"gpus": 8, "optimizer": open}, "adapters", false},
 		{"R10 gpt-neox", "a.yml", "{\n  # a comment\n  \"pipe_parallel_size\": 1\n}\n", nil, nil, "gpt-neox", true},
 		{"R10 NeMo", "a.yaml", "model:\n  tensor_model_parallel_size: 2\n  x: --y\n", nil, nil, "NeMo", true},
 		{"X5 default under a pipeline", "a.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\nglobal_batch_size = 8\nseq_len = 8192\n[parallelism]\ndata_parallel_shard_degree = 4\npipeline_parallel_degree = 2\nfsdp_reshard_after_forward = \"default\"\n", nil, map[string]any{"zero": 2, "pp": 2, "dp": 4}, "", false},

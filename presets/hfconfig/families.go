@@ -285,6 +285,10 @@ func (r *reader) pattern(every int) {
 		r.local(every)
 		return
 	}
+	if n := r.Model.Layers; len(types) > n && n > 0 {
+		r.refusef("layer_types", "%d layers, where num_hidden_layers is %d", len(types), n)
+		return
+	}
 	if i := slices.Index(types, "sliding_attention"); i >= 0 && r.Model.LocalWindow == 0 && len(r.Problems) == 0 {
 		r.refusef("layer_types", "layer %d is sliding_attention, while sliding_window is 0; allowed is a window of 1 or more", i+1)
 		return

@@ -6,6 +6,7 @@
 package hfconfig
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -128,7 +129,7 @@ func Read(data []byte) Result {
 		r.Problems = append(r.Problems, unknown)
 		return r.Result // what its keys mean is not known
 	}
-	r.class = classOf(kind)
+	r.class = classOf(r.kindOfClass(kind))
 	r.plain = f.plain
 	r.word("model_type", "family")
 	r.architectures(kind)
@@ -141,6 +142,14 @@ func Read(data []byte) Result {
 	}
 	r.leftOver()
 	return r.Result
+}
+
+// kindOfClass returns the type whose defaults count: the second version of Ling's mixture goes by the first's type.
+func (r *reader) kindOfClass(kind string) string {
+	if kind == "bailing_moe" && bytes.Contains(r.keys["architectures"].raw, []byte("BailingMoeV2")) {
+		return "bailing_moe_v2"
+	}
+	return kind
 }
 
 // check adds what the model says of its own figures, at the keys that gave them.

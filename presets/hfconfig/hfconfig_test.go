@@ -112,6 +112,9 @@ func TestFamilies(t *testing.T) {
 		}
 		if _, inner := length["text_config"]; !inner {
 			length["max_position_embeddings"] = 4096
+			if p.Name == "inclusionAI/Ling-lite" { // whose class has biases, its file none
+				length["use_bias"] = false
+			}
 			p.Config, _ = json.Marshal(length)
 		}
 		r := hfconfig.Read(p.Config)
@@ -250,6 +253,8 @@ func TestRefused(t *testing.T) {
 		"no pattern of rope":     {`{"model_type":"llama4_text","no_rope_layers":[1,0,0]}`, []string{"no_rope_layers: layer 3"}},
 		"no pattern of layers":   {gemmaOf("full", "sliding", "full"), []string{"layer_types: layer 2", "sliding_attention"}},
 		"two patterns":           {gemmaOf("sliding", "full", "sliding", "sliding", "full"), []string{"layer_types: layer 4"}},
+		"layers beyond the last": {strings.Replace(gemmaOf("sliding", "full", "sliding"), `layers":34`, `layers":2`, 1), []string{"layer_types: 3 layers, where num_hidden_layers is 2"}},
+		"Ling's bias by default": {`{"model_type":"bailing_moe"}`, []string{"use_bias: true without use_qkv_bias"}},
 		"a window of 0":          {strings.Replace(gemmaOf("sliding", "full"), `window":1024`, `window":0`, 1), []string{"layer_types: layer 1 is sliding_attention, while sliding_window is 0; allowed is a window of 1 or more"}},
 		"experts, and none":      {`{"model_type":"qwen3_moe","num_experts":0,"num_experts_per_tok":8,"moe_intermediate_size":768}`, []string{"num_experts_per_tok: top_k is 8; allowed: 0 without n_experts"}},
 		"an unknown layer":       {gemmaOf("sliding", "chunked"), []string{"layer_types"}},
