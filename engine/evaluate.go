@@ -53,7 +53,7 @@ type Evaluator struct {
 
 	info     schedule.Info // of the setup's schedule
 	order    *schedule.Order
-	own      bool // the order: no report points to it
+	reusable bool // the order: no report points to it
 	sim      schedule.Simulator
 	mem      memory.Evaluator
 	parts    step.Parts
@@ -165,7 +165,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	a.throughput = e.throughput(s, r.Model, r.Time)
 	x := traits(s, r, e.timInput.Groups, false)
 	r.Time.Evidence = e.evidence(s, &x, false)
-	own(s, &x, true)
+	markCustom(s, &x, true)
 	r.Memory.Evidence = e.evidence(s, &x, true)
 	r.Memory.Fit = FitWithin(r.Memory.Peak, r.Memory.Usable, r.Memory.ErrorBand)
 	r.Throughput.Evidence = r.Time.Evidence
@@ -224,7 +224,7 @@ func (e *Evaluator) peaks(s *Setup) Memory {
 	stack, _ := memory.For(s.Stack)
 	m := worst(s, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
 	m.record(e.record)
-	m.Stages = slices.Clone(e.mem.Live())
+	m.Stages = slices.Clone(e.mem.LastStages())
 	return m
 }
 
@@ -268,7 +268,7 @@ func (e *Evaluator) arrange(s *Setup) (err error) {
 	e.timing.set(e, s, hosts, latency)
 	costs := e.timing.costs(e.timInput.Latency(latency))
 	if e.info.Automatic {
-		costs.Held, costs.HeldForW = e.timing.held(e.mem.Pass(&e.memInput, stack))
+		costs.Held, costs.HeldForW = e.timing.held(e.mem.Stages(&e.memInput, stack))
 	}
 	err = e.plan(spec, costs)
 	e.memInput.Order = e.order
@@ -297,18 +297,18 @@ func (e *Evaluator) hosts(spec schedule.Spec) *schedule.Order {
 // durations too. An order that an earlier Report points to is left as it is.
 func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) (err error) {
 	if e.order != nil && e.order.Suits(spec, &costs) {
-		e.own = e.own && e.SkipTimeline
+		e.reusable = e.reusable && e.SkipTimeline
 		return nil
 	}
-	if e.own && e.SkipTimeline {
+	if e.reusable && e.SkipTimeline {
 		if err = e.order.RebuildFor(spec, costs, e.stop); err != nil {
-			e.order, e.own = nil, false
+			e.order, e.reusable = nil, false
 		}
 		return err
 	}
 	order, err := schedule.BuildFor(spec, costs, e.stop)
 	if err == nil {
-		e.order, e.own = order, e.SkipTimeline
+		e.order, e.reusable = order, e.SkipTimeline
 	}
 	return err
 }

@@ -24,7 +24,7 @@ type Evidence struct {
 	ValidatedBy  string           `json:"validated_by"`   // the group of the nearest runs; empty: no run is published
 	Runs         int              `json:"validated_runs"` // how many published runs are similar
 	Fitted       bool             `json:"validated_fitted"`
-	Own          int              `json:"-"` // similar runs of the user's own that constants were fitted to
+	UserRuns     int              `json:"-"` // similar runs of the user's own that constants were fitted to
 	Nearest      NearestRuns      `json:"nearest,omitzero"`
 	Differs      band.Differences `json:"differs,omitzero"`
 }
@@ -74,13 +74,13 @@ func (e *Evaluator) evidence(s *Setup, x *band.Traits, memory bool) Evidence {
 		table, lens = &all.Memory, &e.memoryLens
 	}
 	b := lens.Of(table, x)
-	own := 0
-	if cal := s.Cluster.Calibration; x.Own && cal != nil && len(cal.Own.Runs) > 0 {
+	userRuns := 0
+	if cal := s.Cluster.Calibration; x.Custom && cal != nil && len(cal.Custom.Runs) > 0 {
 		built := *x
-		built.Own = false
-		own = table.Narrow(&b, lens.Of(table, &built), x, cal.Own.Runs)
+		built.Custom = false
+		userRuns = table.Narrow(&b, lens.Of(table, &built), x, cal.Custom.Runs)
 	}
-	out := Evidence{ErrorBand: b.Error, TypicalError: b.Typical, Runs: b.Similar, Own: own}
+	out := Evidence{ErrorBand: b.Error, TypicalError: b.Typical, Runs: b.Similar, UserRuns: userRuns}
 	if b.Nearest == nil {
 		return out
 	}
@@ -117,8 +117,8 @@ func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits 
 	if m.IsMoE() {
 		x.Load = band.LogOf(s.ExpertLoad())
 	}
-	own(s, &x, memory)
-	x.Settle()
+	markCustom(s, &x, memory)
+	x.Normalize()
 	return x
 }
 
@@ -130,10 +130,10 @@ func active(m *model.Model, r *Report) float64 {
 	return float64(m.Active())
 }
 
-// own fills in what of the prediction is not as built in: it differs for memory.
-func own(s *Setup, x *band.Traits, memory bool) {
+// markCustom marks the traits that a user's calibration or cluster changes; for memory others than for time.
+func markCustom(s *Setup, x *band.Traits, memory bool) {
 	cal := s.Cluster.Calibration
-	x.Own = cal == nil || cal.Own.Decides(memory, s.Stack)
+	x.Custom = cal == nil || cal.Custom.Decides(memory, s.Stack)
 	x.Changed = s.Cluster.Changed(memory, s.GPUs > s.Cluster.Domain())
 }
 
@@ -273,8 +273,8 @@ func FitWithin(peak, usable units.Bytes, band float64) Fit {
 	return Tight
 }
 
-// Slip returns the error band of the peak in bytes, upwards.
-func (m *Memory) Slip() units.Bytes { return m.Peak * units.Bytes(m.ErrorBand) }
+// PeakErrorBytes returns the error band of the peak in bytes, upwards.
+func (m *Memory) PeakErrorBytes() units.Bytes { return m.Peak * units.Bytes(m.ErrorBand) }
 
 // DefaultHeadroom is the share of usable memory that a layout leaves free at least, where no
 // other share is asked for, before it is proposed: the tensor-by-tensor peak leaves
@@ -307,8 +307,8 @@ func (e *Evidence) Words() string {
 	switch {
 	case e.ValidatedBy == "":
 		return "within " + within + ": no published run is known"
-	case e.Own > 0:
-		text = fmt.Sprintf("within %s: %d of your own runs are like this, each predicted by a fit without it; nearest published: %s", within, e.Own, e.Nearest.String())
+	case e.UserRuns > 0:
+		text = fmt.Sprintf("within %s: %d of your own runs are like this, each predicted by a fit without it; nearest published: %s", within, e.UserRuns, e.Nearest.String())
 	case e.Runs < few:
 		text = "within " + within + ": few runs like this are published; nearest: " + e.Nearest.String()
 	default:
@@ -328,8 +328,8 @@ func (e *Evidence) Note() string {
 	switch {
 	case e.ValidatedBy == "":
 		return "no published run is known"
-	case e.Own > 0:
-		return fmt.Sprintf("%d of your own runs are like this, nearest published %s", e.Own, e.Nearest.Title)
+	case e.UserRuns > 0:
+		return fmt.Sprintf("%d of your own runs are like this, nearest published %s", e.UserRuns, e.Nearest.Title)
 	case e.Runs < few:
 		return "few published runs like this, nearest " + e.Nearest.Title
 	}
@@ -341,8 +341,8 @@ func (e *Evidence) Count() string {
 	switch {
 	case e.ValidatedBy == "":
 		return e.Note()
-	case e.Own > 0:
-		return fmt.Sprintf("%d of your own runs are like this", e.Own)
+	case e.UserRuns > 0:
+		return fmt.Sprintf("%d of your own runs are like this", e.UserRuns)
 	case e.Runs < few:
 		return "few published runs like this"
 	}

@@ -36,7 +36,7 @@ type Milestones struct {
 	FirstPeak   units.Bytes `json:"first_peak_bytes"`   // of the first forward and backward
 	AfterUpdate units.Bytes `json:"after_update_bytes"` // between steps, once the optimizer is complete
 	LaterPeak   units.Bytes `json:"later_peak_bytes"`   // of every later forward and backward
-	Pass        units.Bytes `json:"pass_bytes"`         // what forward and backward add to the level of a later step
+	Compute     units.Bytes `json:"pass_bytes"`         // what forward and backward add to the level of a later step
 }
 
 // MemoryOverStep computes the memory over a step. It is for a screen that
@@ -116,7 +116,7 @@ func milestones(of *[2]memory.Profile) Milestones {
 	level := after.Weights + after.Gradients + after.Optimizer
 	return Milestones{
 		Model: before.Weights, States: before.Weights + before.Gradients + before.Optimizer,
-		FirstPeak: of[0].Pass(), AfterUpdate: level, LaterPeak: of[1].Pass(), Pass: of[1].Pass() - level,
+		FirstPeak: of[0].ComputePeak(), AfterUpdate: level, LaterPeak: of[1].ComputePeak(), Compute: of[1].ComputePeak() - level,
 	}
 }
 

@@ -39,8 +39,8 @@ func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, 
 	e.boundary = StepBoundaryTraffic{}
 	params, update := e.mem.Parameters(), units.Seconds(0)
 	for r := range s.PP {
-		if ends := e.exposedData(r, line, length); ends.Scatter+ends.Gather > tail {
-			slowest, tail, e.boundary = r, ends.Scatter+ends.Gather, ends
+		if boundary := e.exposedData(r, line, length); boundary.Scatter+boundary.Gather > tail {
+			slowest, tail, e.boundary = r, boundary.Scatter+boundary.Gather, boundary
 		}
 		if r == 0 || params[r] != params[r-1] || e.record.On() {
 			update = step.OptimizerTime(in, r, params[r])
@@ -75,9 +75,9 @@ func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) 
 	for c := range e.order.Chunks() {
 		stage := e.order.StageOf(r, c)
 		forward += e.cost[stage].ForwardOverlapBudget()
-		backward += e.timing.left[stage]
+		backward += e.timing.lastBackward[stage]
 	}
-	before, after := ends(&e.info, line, r, length, d.ScatterSeconds-backward)
+	before, after := idleAtBoundaries(&e.info, line, r, length, d.ScatterSeconds-backward)
 	soft := &e.timInput.Machine.Software
 	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-after)
 	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-before)
@@ -105,7 +105,7 @@ type StepParts struct {
 	PerMicroBatch []step.MicroBatchTraffic // exposed ZeRO traffic, by model stage
 	Software      *hardware.Software       // what of each traffic is exposed however much there is to compute
 	Hop           units.Seconds            // one message between stages
-	Ends          StepBoundaryTraffic
+	Boundary      StepBoundaryTraffic
 }
 
 // StepParts returns those of the last evaluation, whose report is legal.
@@ -114,7 +114,7 @@ func (e *Evaluator) StepParts(r *Report) StepParts {
 	soft, order := &e.timInput.Machine.Software, line.Order
 	p := StepParts{
 		Rank: line.Busiest(), Line: line, Length: units.Seconds(line.Length(&e.info)), Cost: e.cost, Data: e.data,
-		PerMicroBatch: make([]step.MicroBatchTraffic, len(e.cost)), Software: soft, Ends: e.boundary,
+		PerMicroBatch: make([]step.MicroBatchTraffic, len(e.cost)), Software: soft, Boundary: e.boundary,
 	}
 	_, p.Hop = step.SendRecv(&e.timInput)
 	for rank := range order.Spec.Ranks {
@@ -153,11 +153,10 @@ func (e *Evaluator) recordExposedData(r int, t, before, after units.Seconds) {
 		record.In("simulated_wait_after_the_last_backward", after), record.In("simulated_wait_before_the_first_forward", before))
 }
 
-// ends returns a rank's waits at the ends of the step, before its first operation
-// and after its last one, in a step whose pipeline has the given length. Where no rank waits for the others at the end both are
-// one wait between two steps, the period less the rank's own span: gradients
-// have as much of it as they need, weights the rest.
-func ends(info *schedule.Info, line *schedule.Timeline, r int, length float64, gradients units.Seconds) (before, after units.Seconds) {
+// idleAtBoundaries returns a rank's idle time before its first operation and after its last one in a
+// pipeline of the given length. With a split backward steps follow one another without a barrier: both
+// are one wait, the period less the rank's own span, of which gradients take what they need.
+func idleAtBoundaries(info *schedule.Info, line *schedule.Timeline, r int, length float64, gradients units.Seconds) (before, after units.Seconds) {
 	first, last := line.Ranks[r].First, line.Ranks[r].Last
 	if !info.SplitsBackward {
 		return units.Seconds(first), units.Seconds(line.Makespan - last)
@@ -291,46 +290,46 @@ func (e *Evaluator) recordDataExposed(on onRank, t units.Seconds) {
 	}, append(operands, more...)...)
 }
 
-// Cautious returns a setup with all doubtful overlap exposed (recipe.OverlapCautious):
+// Pessimistic returns a setup with all unproven overlap exposed (recipe.OverlapPessimistic):
 // its step is the slow end of the setup's own. The second value is false where the setup says
 // itself how much overlap works; it is then returned as it is.
-func Cautious(s Setup) (Setup, bool) {
+func Pessimistic(s Setup) (Setup, bool) {
 	if s.Overlap != "" && s.Overlap != recipe.OverlapAuto {
 		return s, false
 	}
-	s.Overlap = recipe.OverlapCautious
+	s.Overlap = recipe.OverlapPessimistic
 	return s, true
 }
 
 // UnprovenOverlap reports whether a setup has traffic whose overlap few published runs
 // confirm: the all-to-all of experts, and ZeRO traffic of every micro-batch. Where it has
-// none, its step is that of Cautious.
+// none, its step is that of Pessimistic.
 func UnprovenOverlap(s *Setup) bool {
 	return s.Model.IsMoE() && (s.EP > 1 || s.ETP > 1) || s.ZeRO >= 2
 }
 
 // SlowEnd returns the longest step that the error band leaves: its upper end, and no less than the step
-// where no doubtful overlap works. A deadline is met where this step meets it.
-func (t *Time) SlowEnd(cautious units.Seconds) units.Seconds {
-	return max(cautious, t.Step*units.Seconds(1+t.ErrorBand))
+// without unproven overlap. A deadline is met where this step meets it.
+func (t *Time) SlowEnd(pessimistic units.Seconds) units.Seconds {
+	return max(pessimistic, t.Step*units.Seconds(1+t.ErrorBand))
 }
 
-// CautiousStep returns the slow end of a step: how long it takes where no doubtful overlap
-// works. It is the step of the report where nothing is doubtful.
-func CautiousStep(s *Setup, r *Report) units.Seconds {
+// PessimisticStep returns the slow end of a step: how long it takes without unproven overlap. It is
+// the step of the report where all overlap is proven.
+func PessimisticStep(s *Setup, r *Report) units.Seconds {
 	e := Evaluator{SkipTimeline: true}
-	step, _, _ := e.CautiousStep(s, r, nil)
+	step, _, _ := e.PessimisticStep(s, r, nil)
 	return step
 }
 
-// CautiousStep is the function of that name that can be stopped, as EvaluateUntil can. It
+// PessimisticStep is the function of that name that can be stopped, as EvaluateUntil can. It
 // returns too the memory of the end that needs more: the order of an automatic schedule, and
 // so its memory, follows from the times.
-func (e *Evaluator) CautiousStep(s *Setup, r *Report, stop func() bool) (step units.Seconds, fuller *Memory, done bool) {
+func (e *Evaluator) PessimisticStep(s *Setup, r *Report, stop func() bool) (step units.Seconds, fuller *Memory, done bool) {
 	if r.Time == nil {
 		return 0, r.Memory, true
 	}
-	c, open := Cautious(*s)
+	c, open := Pessimistic(*s)
 	if !r.Legal || !open || !UnprovenOverlap(s) {
 		return r.Time.Step, r.Memory, true
 	}

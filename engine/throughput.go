@@ -65,37 +65,37 @@ func (e *Evaluator) recordThroughput(t *Throughput, peak, recomputed float64) {
 // stages. The recomputation inside a fused attention kernel is not counted, as
 // nobody does.
 func (e *Evaluator) recomputedFLOPs(s *Setup) (sum units.FLOPs) {
-	again, causal := e.timInput.Again(), s.MFU != recipe.MFUFull
-	if again.Mode != recipe.RecomputeFull && !again.Part() {
+	recomputation, causal := e.timInput.Recomputation(), s.MFU != recipe.MFUFull
+	if recomputation.Mode != recipe.RecomputeFull && !recomputation.Partial() {
 		return 0
 	}
-	layers := e.runAgain(s)
+	layers := e.recomputedLayers(s)
 	for k := range e.program.Layers {
 		layer, n := &e.program.Layers[k], layers[k]
 		if n == 0 {
 			continue
 		}
 		scores := e.program.Forward(layer, s.Seq, causal).Scores
-		sum += units.FLOPs(n) * again.FLOPs(layer, scores)
-		e.recordAgain(&again, layer, n)
+		sum += units.FLOPs(n) * recomputation.FLOPs(layer, scores)
+		e.recordRecomputed(&recomputation, layer, n)
 	}
 	return sum
 }
 
-// recordAgain adds what runs again of so many layers of a kind.
-func (e *Evaluator) recordAgain(again *model.Again, layer *model.Layer, n int) {
+// recordRecomputed adds what runs again of so many layers of a kind.
+func (e *Evaluator) recordRecomputed(recomputation *model.Recomputation, layer *model.Layer, n int) {
 	if !e.record.On() {
 		return
 	}
 	formula := record.Ref("layer." + layer.ID + ".flops-per-token")
-	if again.Mode != recipe.RecomputeFull {
-		formula = again.Formula(layer)
+	if recomputation.Mode != recipe.RecomputeFull {
+		formula = recomputation.Formula(layer)
 	}
 	e.record.Term("recomputed FLOPs", fmt.Sprintf("%d * (%s)", n, formula))
 }
 
-// runAgain returns how many layers of each kind have operations that run again, over all stages.
-func (e *Evaluator) runAgain(s *Setup) (layers [model.MaxKinds]int) {
+// recomputedLayers returns how many layers of each kind have operations that run again, over all stages.
+func (e *Evaluator) recomputedLayers(s *Setup) (layers [model.MaxKinds]int) {
 	for i := range e.stages {
 		of := e.stages[i].Of
 		if s.Recompute.Mode == recipe.RecomputeFull {
@@ -111,19 +111,19 @@ func (e *Evaluator) runAgain(s *Setup) (layers [model.MaxKinds]int) {
 // skippedFLOPs returns what model FLOPs and recomputation count of one token although the
 // kernels of local windows do not compute it.
 func (e *Evaluator) skippedFLOPs(s *Setup) (sum units.FLOPs) {
-	m, again, causal := &s.Model, e.timInput.Again(), s.MFU != recipe.MFUFull
+	m, recomputation, causal := &s.Model, e.timInput.Recomputation(), s.MFU != recipe.MFUFull
 	share := m.WindowShare(s.Seq, causal)
 	if share >= 1 || e.timInput.Attention == recipe.Standard {
 		return 0
 	}
-	layers := e.runAgain(s)
+	layers := e.recomputedLayers(s)
 	for k := range e.program.Layers {
 		l := &e.program.Layers[k]
 		n := 3 * l.Count
 		if s.TrainMTP && l == e.program.Module() {
 			n += 3 * m.MTPLayers
 		}
-		if core, ok := l.Core(); ok && again.Outputs(l, core)[0] != 0 {
+		if core, ok := l.Core(); ok && recomputation.Outputs(l, core)[0] != 0 {
 			n += layers[k]
 		}
 		sum += units.FLOPs(n) * e.program.Forward(l, s.Seq, causal).Scores

@@ -19,7 +19,7 @@ type timing struct {
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
 	zeroForward, zeroBackward []units.Seconds
 	zeroSplitExtra            []units.Seconds // what more (or less) is exposed where the backward is split, contained in i and w
-	left                      []units.Seconds // compute of the last backward that no other traffic overlaps with
+	lastBackward              []units.Seconds // compute of the last backward that no other traffic overlaps with
 	blocked                   []units.Seconds // waiting for messages, contained in f and b
 	activations, weightInputs []float64       // bytes of a micro-batch, for automatic schedules
 	handmade                  bool            // an automatic schedule found no order
@@ -31,7 +31,7 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
 	t.expertForward, t.expertBackward = resize(t.expertForward, n), resize(t.expertBackward, n)
 	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
-	t.zeroSplitExtra, t.left = resize(t.zeroSplitExtra, n), resize(t.left, n)
+	t.zeroSplitExtra, t.lastBackward = resize(t.zeroSplitExtra, n), resize(t.lastBackward, n)
 	t.blocked = resize(t.blocked, n)
 	soft := &e.timInput.Machine.Software
 	for r := range s.PP {
@@ -41,7 +41,7 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 			z := e.data[r].PerMicroBatch(k, hosts.Chunks(), soft)
 			t.zeroForward[stage], t.zeroBackward[stage] = z.Forward, z.Backward
 			t.zeroSplitExtra[stage] = z.Input + z.Weight - z.Backward
-			t.left[stage] = e.data[r].Left(k, hosts.Chunks(), &z, e.info.SplitsBackward)
+			t.lastBackward[stage] = e.data[r].LastBackwardBudget(k, hosts.Chunks(), &z, e.info.SplitsBackward)
 			t.i[stage], t.w[stage] = float64(k.InputGradTime()+z.Input), float64(k.WeightGradTime()+z.Weight)
 		}
 	}
@@ -117,7 +117,7 @@ func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardw
 		}
 		r.Figure(record.Entry{
 			ID: "left", Name: "compute of the last backward on " + of + " that no other traffic overlaps with", Symbol: "left of " + of,
-			Unit: record.Seconds, Value: float64(t.left[stage]), Formula: left, Source: "a second of compute overlaps with one traffic",
+			Unit: record.Seconds, Value: float64(t.lastBackward[stage]), Formula: left, Source: "a second of compute overlaps with one traffic",
 		})
 		sum := []string{forward, input, weight}
 		add := func(id string) {

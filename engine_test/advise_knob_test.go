@@ -25,7 +25,7 @@ func TestKnobEnds(t *testing.T) {
 		}
 		for i := range a.Knobs {
 			k := &a.Knobs[i]
-			if k.Now.Step != a.Cautious || k.Now.Fits != a.Report.Memory.Fits || k.Now.Text != k.Current {
+			if k.Now.Step != a.PessimisticStep || k.Now.Fits != a.Report.Memory.Fits || k.Now.Text != k.Current {
 				t.Errorf("%s, %s: now is %+v", name, k.ID, k.Now)
 			}
 			fastest, slowest := k.Ends()
@@ -45,7 +45,7 @@ func TestKnobEnds(t *testing.T) {
 				fitting = fitting || v.Fits
 				if x, err := knob.Turn(s, k.ID, v.Text, knob.Locks{GPUs: true, Batch: true}); err == nil {
 					got := e.Evaluate(x)
-					if slow, fuller, _ := e.CautiousStep(&x, &got, nil); slow != v.Step || fuller.Fits != v.Fits {
+					if slow, fuller, _ := e.PessimisticStep(&x, &got, nil); slow != v.Step || fuller.Fits != v.Fits {
 						t.Errorf("%s, %s: at %s an evaluation says %v, %v", name, k.ID, v.Text, slow, fuller.Fits)
 					}
 				}
@@ -97,8 +97,8 @@ func TestFixes(t *testing.T) {
 			continue
 		}
 		for i, step := range best {
-			if float64(fixes[i].Cautious) != step {
-				t.Errorf("%s: number %d, %s, takes %v, not %v", name, i, fixes[i].Turns(), fixes[i].Cautious, step)
+			if float64(fixes[i].PessimisticStep) != step {
+				t.Errorf("%s: number %d, %s, takes %v, not %v", name, i, fixes[i].Turns(), fixes[i].PessimisticStep, step)
 			}
 		}
 		for i := range fixes {

@@ -65,22 +65,22 @@ func TestAdviceNeverBeatsSearch(t *testing.T) {
 		if !best[0].Report.Memory.HasMargin() {
 			return
 		}
-		reached := a.Report.Memory.HasMargin() && a.Cautious <= best[0].Cautious*1.001
+		reached := a.Report.Memory.HasMargin() && a.PessimisticStep <= best[0].PessimisticStep*1.001
 		for i := range a.Moves {
 			m := &a.Moves[i]
-			reached = reached || m.Report.Memory.HasMargin() && m.Cautious <= best[0].Cautious*1.001
+			reached = reached || m.Report.Memory.HasMargin() && m.PessimisticStep <= best[0].PessimisticStep*1.001
 			if m.Last != "" {
 				continue
 			}
 			if !m.Report.Memory.HasMargin() {
 				t.Fatalf("%s has no margin", m.Turns())
 			}
-			if beats := m.Cautious*units.Seconds(1+best[0].Report.Time.CloseMargin()) < best[0].Cautious; beats && !turnsMore(&s, &m.Setup) {
-				t.Fatalf("%s takes %v, rank 1 of the search %v: %+v", m.Turns(), m.Cautious, best[0].Cautious, best[0].Setup.Layout)
+			if beats := m.PessimisticStep*units.Seconds(1+best[0].Report.Time.CloseMargin()) < best[0].PessimisticStep; beats && !turnsMore(&s, &m.Setup) {
+				t.Fatalf("%s takes %v, rank 1 of the search %v: %+v", m.Turns(), m.PessimisticStep, best[0].PessimisticStep, best[0].Setup.Layout)
 			}
 		}
 		if !reached {
-			t.Fatalf("no advice reaches rank 1 of the search, %v: %+v", best[0].Cautious, best[0].Setup.Layout)
+			t.Fatalf("no advice reaches rank 1 of the search, %v: %+v", best[0].PessimisticStep, best[0].Setup.Layout)
 		}
 	})
 	if t.Logf("some layout fits in %d of %d problems", compared, problems); compared == 0 {

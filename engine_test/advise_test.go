@@ -97,11 +97,11 @@ func TestAdviceMakesItFaster(t *testing.T) {
 			fastest = max(fastest, m.Speed)
 		}
 		near(t, "step", float64(m.Report.Time.Step), float64(r.Time.Step), 0)
-		near(t, "speed", m.Speed, float64(a.Cautious/engine.CautiousStep(&m.Setup, &r)), 1e-12)
+		near(t, "speed", m.Speed, float64(a.PessimisticStep/engine.PessimisticStep(&m.Setup, &r)), 1e-12)
 		before = m
 	}
 	best := search.Run(t.Context(), search.Problem{Setup: s, Top: 1, Margin: true}, nil).Best[0]
-	if float64(a.Cautious/best.Cautious) > fastest*1.001 {
+	if float64(a.PessimisticStep/best.PessimisticStep) > fastest*1.001 {
 		t.Errorf("the search finds %v s, the best move is %v times as fast", best.Report.Time.Step, fastest)
 	}
 }
@@ -147,11 +147,11 @@ func TestAdviceReachesTriples(t *testing.T) {
 		if !ok || len(a.Moves) == 0 {
 			t.Fatalf("no moves on %s", text)
 		}
-		step := a.Cautious
+		step := a.PessimisticStep
 		advised := step
 		for _, m := range a.Moves {
-			if m.Report.Memory.HasMargin() && plain(&m.Setup) && (advised == step || m.Cautious < advised) {
-				advised = m.Cautious
+			if m.Report.Memory.HasMargin() && plain(&m.Setup) && (advised == step || m.PessimisticStep < advised) {
+				advised = m.PessimisticStep
 			}
 		}
 		var floors bound.Bounder
@@ -177,7 +177,7 @@ func TestAdviceReachesTriples(t *testing.T) {
 					if !r.Legal || !plain(&turned) || knob.LauncherRejects(r.Problems) {
 						continue
 					}
-					if slow, fuller, _ := evaluator.CautiousStep(&turned, &r, nil); fuller.HasMargin() && slow < fastest {
+					if slow, fuller, _ := evaluator.PessimisticStep(&turned, &r, nil); fuller.HasMargin() && slow < fastest {
 						best, fastest = turned, slow
 					}
 				}

@@ -191,7 +191,7 @@ func TestEvidenceInBrief(t *testing.T) {
 		note, count string
 	}{
 		{engine.Evidence{}, "no published run is known", "no published run is known"},
-		{engine.Evidence{ValidatedBy: "x", Own: 2, Runs: 9, Nearest: nearest}, "2 of your own runs are like this, nearest published Llama 3", "2 of your own runs are like this"},
+		{engine.Evidence{ValidatedBy: "x", UserRuns: 2, Runs: 9, Nearest: nearest}, "2 of your own runs are like this, nearest published Llama 3", "2 of your own runs are like this"},
 		{engine.Evidence{ValidatedBy: "x", Runs: 2, Nearest: nearest}, "few published runs like this, nearest Llama 3", "few published runs like this"},
 		{engine.Evidence{ValidatedBy: "x", Runs: 3, TypicalError: 0.0312, Nearest: nearest}, "3 similar runs, nearest Llama 3; half within 3.1 %", "3 similar runs; half within 3.1 %"},
 	} {

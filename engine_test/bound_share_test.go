@@ -32,11 +32,11 @@ func walkBounds(t *testing.T, fix func(*engine.Setup)) {
 		s := w.pipelined(t)
 		fix(&s)
 		f.SetModel(&s)
-		given := f.Judge.Given(s)
+		given := f.Checker.Given(s)
 		level := 0 // what was illegal is not taken: the next move begins anew
 		for range rapid.IntRange(2, 12).Draw(t, "moves") {
 			info, from := move(t, &s, level)
-			layout, order, again := f.Judge.Layout(&s), knob.LegalityOfSchedule(s.Spec()), f.Judge.Recompute(s.Recompute)
+			layout, order, again := f.Checker.Layout(&s), knob.LegalityOfSchedule(s.Spec()), f.Checker.Recompute(s.Recompute)
 			legal := engine.Legal(s)
 			if legal != (given.Legal && layout.Legal && order.Legal && again.Legal) {
 				t.Fatalf("judged %+v, %+v, %+v and %+v, but legal %t: %s %+v", given, layout, order, again, legal, s.Schedule, s.Layout)

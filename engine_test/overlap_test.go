@@ -197,7 +197,7 @@ func TestDoubtMakesNoStepShorter(t *testing.T) {
 		if !report.Legal || info.Automatic { // those choose another order
 			return
 		}
-		slow := engine.CautiousStep(&s, &report)
+		slow := engine.PessimisticStep(&s, &report)
 		if !engine.UnprovenOverlap(&s) && slow != report.Time.Step || slow < report.Time.Step*(1-1e-9) {
 			r.Fatalf("%v, without doubtful overlap %v: %+v", report.Time.Step, slow, s.Layout)
 		}
@@ -217,7 +217,7 @@ func TestDoubtMakesNoStepShorter(t *testing.T) {
 			r.Fatalf("without doubtful overlap %v, without any %v: %+v", slow, none.Time.Step, s.Layout)
 		}
 		s.Overlap = recipe.OverlapAssumed
-		if same := engine.Evaluate(s); same.Time.Step != report.Time.Step || engine.CautiousStep(&s, &same) != same.Time.Step {
+		if same := engine.Evaluate(s); same.Time.Step != report.Time.Step || engine.PessimisticStep(&s, &same) != same.Time.Step {
 			r.Fatalf("assumed overlap gives %v, not %v", same.Time.Step, report.Time.Step)
 		}
 	})

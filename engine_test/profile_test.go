@@ -38,8 +38,8 @@ func TestProfileIsItsSamples(t *testing.T) {
 			if most := first(list, 0, c.Length()+1); most != c.Peak() {
 				t.Fatalf("the peak is %+v, found %+v", c.Peak(), most)
 			}
-			if pass := first(list[:len(list)-3], 0, c.Length()+1); pass.Allocated() != c.Pass() {
-				t.Fatalf("forward and backward reach %v, found %v", c.Pass(), pass.Allocated())
+			if pass := first(list[:len(list)-3], 0, c.Length()+1); pass.Allocated() != c.ComputePeak() {
+				t.Fatalf("forward and backward reach %v, found %v", c.ComputePeak(), pass.Allocated())
 			}
 			for range 20 {
 				from := moment(t, list, "from")

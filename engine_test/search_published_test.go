@@ -79,13 +79,13 @@ func place(t *testing.T, r run, ranked bool) (placed, bool) {
 		return out, false
 	}
 	out.best = best.Best[0]
-	slow := engine.CautiousStep(&out.setup, &out.own) // as layouts are ranked
-	out.loss = float64(slow/out.best.Cautious) - 1
+	slow := engine.PessimisticStep(&out.setup, &out.own) // as layouts are ranked
+	out.loss = float64(slow/out.best.PessimisticStep) - 1
 	kin := p
 	kin.Space.ZeRO = []int{0, 1, 2, 3}[:max(out.setup.ZeRO, 1)+1]
 	kin.Top = 1
 	if found := search.Run(t.Context(), kin, nil); len(found.Best) > 0 {
-		out.lossOfKin = max(0, float64(slow/found.Best[0].Cautious)-1)
+		out.lossOfKin = max(0, float64(slow/found.Best[0].PessimisticStep)-1)
 	}
 	if ranked { // those that are faster meet the published layout's own step as a deadline
 		p.Top, p.Tokens, p.Deadline = ranksCounted, p.Setup.Tokens(), slow*(1-1e-9)

@@ -197,7 +197,7 @@ func TestSearchKnowsEveryLayout(t *testing.T) {
 					if !r.Legal || !r.Memory.Fits {
 						continue
 					}
-					if slow := engine.CautiousStep(&c, &r); fastest == 0 || slow < fastest {
+					if slow := engine.PessimisticStep(&c, &r); fastest == 0 || slow < fastest {
 						fastest = slow
 					}
 					if smallest == 0 || r.Memory.Peak < smallest {
@@ -210,7 +210,7 @@ func TestSearchKnowsEveryLayout(t *testing.T) {
 	if legal < 1000 {
 		t.Fatalf("only %d legal layouts", legal)
 	}
-	if best := got.Best[0].Cautious; best != fastest {
+	if best := got.Best[0].PessimisticStep; best != fastest {
 		t.Errorf("the search finds a step of %v, all layouts have one of %v", best, fastest)
 	}
 	if best := least.Best[0].Report.Memory.Peak; best != smallest {

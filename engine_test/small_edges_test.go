@@ -269,8 +269,8 @@ func TestPeaksWithTheirBands(t *testing.T) {
 	}
 	m := engine.Memory{Usable: 100, Peak: 80}
 	m.ErrorBand = 0.25
-	if m.Margin() != 20 || m.Slip() != 20 || !m.HasMargin() {
-		t.Errorf("a margin of %v, a slip of %v, has it: %v", m.Margin(), m.Slip(), m.HasMargin())
+	if m.Margin() != 20 || m.PeakErrorBytes() != 20 || !m.HasMargin() {
+		t.Errorf("a margin of %v, a slip of %v, has it: %v", m.Margin(), m.PeakErrorBytes(), m.HasMargin())
 	}
 	if m.Peak = 80.1; m.HasMargin() {
 		t.Error("less than the margin is left")

@@ -66,8 +66,8 @@ func fillBands(p *hardware.Published, text string) error {
 			return fmt.Errorf("%s:%d: %w", bandsFile, line, err)
 		}
 	}
-	p.Time.Settle()
-	p.Memory.Settle()
+	p.Time.BuildIndex()
+	p.Memory.BuildIndex()
 	return nil
 }
 

@@ -98,7 +98,7 @@ type scalesFile struct {
 // features returns the features that have a distance, by their keys.
 func features() map[string]band.Feature {
 	return map[string]band.Feature{
-		"experts": band.Experts, "ep": band.EP, "gpu": band.GPU, "stack": band.Stack, "own": band.Own, "changed": band.Changed, "pcie": band.PCIe,
+		"experts": band.Experts, "ep": band.EP, "gpu": band.GPU, "stack": band.Stack, "own": band.Custom, "changed": band.Changed, "pcie": band.PCIe,
 		"tp": band.TP, "pipeline": band.Pipeline, "cp": band.CP, "zero3": band.ZeRO3, "precision": band.Precision, "recompute": band.Recompute, "gpus": band.GPUs,
 		"micro_batches": band.MicroBatches, "active": band.Active, "seq": band.Seq, "mbs": band.MBS, "wait": band.Wait, "traffic": band.Traffic,
 	}

@@ -188,7 +188,7 @@ func memoryFigures(m *hardware.StackMemory, fitted bool) []figureRange {
 		gib("communicators_GiB", &m.Communicators).need(),
 		share("communicators_share", &m.CommunicatorsShare),
 	}
-	k := &m.Kept
+	k := &m.Saved
 	for _, f := range []struct {
 		key  string
 		into *float64

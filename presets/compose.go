@@ -37,7 +37,7 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 		cal.Of, ownMachine = l.presetOf(c)
 		own.Machine, own.Preset = own.Machine || ownMachine, ownMachine
 		own.Runs = t.files.ownRuns(c.ID)
-		cal.Own = own
+		cal.Custom = own
 	}
 	if t.made == nil {
 		t.made = map[[2]string]*hardware.Calibration{}
@@ -115,11 +115,11 @@ type calibrationList []CalibrationPreset
 
 // compose puts together the calibration of a machine from the files that name
 // its cluster or its GPU. It is nil when no file speaks of its kernels.
-func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration, hardware.Own) {
+func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration, hardware.CustomParts) {
 	machine := []string{cluster, gpu, "*"}
 	ops, network := files.pick(kindGPU, machine), files.pick(kindNetwork, machine)
 	if ops == nil || network == nil {
-		return nil, hardware.Own{}
+		return nil, hardware.CustomParts{}
 	}
 	cal := &hardware.Calibration{ID: cluster, NetworkID: network.ID}
 	var noKernels, noLinks []string
@@ -140,7 +140,7 @@ func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration
 		cal.Notes = append(cal.Notes, "shares of the links are those of "+network.ID+", the nearest GPU with measurements")
 	}
 	cal.Notes = append(cal.Notes, "kernels: "+ops.FittedTo, "links: "+network.FittedTo)
-	own := hardware.Own{Machine: files.own(ops) || files.own(network), Stacks: map[recipe.Stack]bool{}, Memory: map[recipe.Stack]bool{}}
+	own := hardware.CustomParts{Machine: files.own(ops) || files.own(network), Stacks: map[recipe.Stack]bool{}, Memory: map[recipe.Stack]bool{}}
 	for _, stack := range recipe.Stacks() { // the default stack first
 		if f := files.ofStack(kindStack, stack); f != nil {
 			cal.Software = append(cal.Software, files.software(f, stack, cluster, gpu))
@@ -149,7 +149,7 @@ func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration
 		own.Memory[stack] = files.own(files.ofStack(kindMemory, stack))
 	}
 	if len(cal.Software) == 0 {
-		return nil, hardware.Own{}
+		return nil, hardware.CustomParts{}
 	}
 	return cal, own
 }

@@ -63,7 +63,7 @@ func TestOwnCalibrationsWidenTheBand(t *testing.T) {
 			if same && now != then || !same && (now.ErrorBand <= then.ErrorBand || what == "step" && now.ErrorBand < 1.3*then.ErrorBand) {
 				t.Errorf("%s: %s is %s, before %s", name, what, now.Words(), then.Words())
 			}
-			if !same && now.Differs[0].Feature != band.Own {
+			if !same && now.Differs[0].Feature != band.Custom {
 				t.Errorf("%s: %s does not say why: %s", name, what, now.Words())
 			}
 		}

@@ -100,12 +100,12 @@ func (a *Advice) run() Section {
 	if a.Deadline <= 0 {
 		return out
 	}
-	if a.meets(&a.Report, a.Cautious) {
+	if a.meets(&a.Report, a.PessimisticStep) {
 		out.say("It meets the deadline of " + figure.Lasting(a.Deadline) + ".")
 		return out
 	}
 	for i := range a.Moves {
-		if m := &a.Moves[i]; m.Fits && a.meets(&m.Report, m.Cautious) {
+		if m := &a.Moves[i]; m.Fits && a.meets(&m.Report, m.PessimisticStep) {
 			out.say("It misses the deadline of " + figure.Lasting(a.Deadline) + "; the first move that meets it: " + m.Turns() + ".")
 			return out
 		}
@@ -127,7 +127,7 @@ func (a *Advice) moves() Section {
 		out.say("None found, after all changes of knobs and all layouts of the search.")
 	}
 	t := &Table{Head: []string{"change", "also changes", "step", "speed", "peak GiB", "memory GiB"}}
-	doubt := slices.ContainsFunc(a.Moves, func(m advise.Move) bool { return m.Cautious > m.Report.Time.Step }) || a.Cautious > a.Report.Time.Step
+	doubt := slices.ContainsFunc(a.Moves, func(m advise.Move) bool { return m.PessimisticStep > m.Report.Time.Step }) || a.PessimisticStep > a.Report.Time.Step
 	if doubt {
 		t.Head = slices.Insert(t.Head, 3, "to")
 	}
@@ -145,11 +145,11 @@ func (a *Advice) moves() Section {
 			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
 			written(figure.Signed(-m.Saved.GiB(), 1), record.Memory, -m.Saved))
 		if row := &t.Rows[i]; doubt {
-			*row = slices.Insert(*row, 3, fine(record.Seconds, m.Cautious))
+			*row = slices.Insert(*row, 3, fine(record.Seconds, m.PessimisticStep))
 		}
 		if row := &t.Rows[i]; a.Report.Run != nil {
 			days := right(fmt.Sprintf("%.1f", m.Report.Run.Days))
-			if a.Deadline > 0 && a.meets(&m.Report, m.Cautious) {
+			if a.Deadline > 0 && a.meets(&m.Report, m.PessimisticStep) {
 				days = right("in time " + fmt.Sprintf("%.1f", m.Report.Run.Days))
 			}
 			*row = append(*row, days, right(costWords(m.Report.Run)))
@@ -158,7 +158,7 @@ func (a *Advice) moves() Section {
 	if len(t.Rows) > 0 {
 		out.add(t)
 		if doubt {
-			out.say(fmt.Sprintf("to, speed: of the step where no doubtful overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), %s now; moves are ranked by it", figure.FineSeconds(a.Cautious)))
+			out.say(fmt.Sprintf("to, speed: of the step where no doubtful overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), %s now; moves are ranked by it", figure.FineSeconds(a.PessimisticStep)))
 		}
 		if tight {
 			out.say("? no margin: leaves less of the memory free than is asked for, or than its error band")
@@ -222,7 +222,7 @@ func (a *Advice) steps() Section {
 	}
 	out := Section{
 		Heading: "Each knob alone",
-		Lead:    "step time at its fastest and slowest value, now " + figure.Headline(a.Cautious) + ", and the best value that fits",
+		Lead:    "step time at its fastest and slowest value, now " + figure.Headline(a.PessimisticStep) + ", and the best value that fits",
 		Blocks:  []Block{t},
 	}
 	if a.Tornado != nil {
@@ -313,10 +313,10 @@ func (a *Advice) Records() *Table {
 	row := func(name, follows string, fits bool, r *engine.Report, cautious units.Seconds, speed, saved float64, s engine.Setup) {
 		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step), exactly(cautious), exactly(speed), exactly(r.Memory.Peak), exactly(saved), exactly(r.Time.ErrorBand), exactly(r.Memory.ErrorBand), Word(EvalCommand(s, a.Library)))
 	}
-	row("current setup", "", a.Report.Memory.Fits, &a.Report, a.Cautious, 1, 0, a.Setup)
+	row("current setup", "", a.Report.Memory.Fits, &a.Report, a.PessimisticStep, 1, 0, a.Setup)
 	for i := range a.Moves {
 		m := &a.Moves[i]
-		row(m.Turns(), follows(m), m.Fits, &m.Report, m.Cautious, m.Speed, float64(m.Saved), m.Setup)
+		row(m.Turns(), follows(m), m.Fits, &m.Report, m.PessimisticStep, m.Speed, float64(m.Saved), m.Setup)
 	}
 	return t
 }

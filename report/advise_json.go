@@ -77,12 +77,12 @@ func (a *Advice) move(m *advise.Move) *moveDocument {
 	}
 	flags, _ := setupdoc.Flags(m.Setup, a.Library)
 	d := &moveDocument{
-		Changes: m.Changes, Flags: flags, Fits: m.Fits, State: m.Report.Memory.Fit, Last: m.Last, Step: float64(m.Report.Time.Step), Slow: float64(m.Cautious), Speed: m.Speed,
+		Changes: m.Changes, Flags: flags, Fits: m.Fits, State: m.Report.Memory.Fit, Last: m.Last, Step: float64(m.Report.Time.Step), Slow: float64(m.PessimisticStep), Speed: m.Speed,
 		Peak: float64(m.Report.Memory.Peak), Saved: float64(m.Saved),
 		StepBand: m.Report.Time.ErrorBand, PeakBand: m.Report.Memory.ErrorBand,
 	}
 	if d.Run = m.Report.Run; d.Run != nil && a.Deadline > 0 {
-		in := a.meets(&m.Report, m.Cautious)
+		in := a.meets(&m.Report, m.PessimisticStep)
 		d.InTime = &in
 	}
 	return d

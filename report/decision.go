@@ -35,7 +35,7 @@ type Decision struct {
 	Prices    []advise.Price // what values that were not given are worth
 	Rules     string         // whose rules the search keeps: a launcher's name; empty: none
 
-	slow units.Seconds // slow end of the step (engine.CautiousStep), by which layouts are ranked
+	slow units.Seconds // slow end of the step (engine.PessimisticStep), by which layouts are ranked
 }
 
 // alternatives is how many other layouts a decision has.
@@ -45,7 +45,7 @@ const alternatives = 3
 func NewDecision(s engine.Setup, r engine.Report) *Decision {
 	d := &Decision{Setup: s, Report: r}
 	if r.Legal {
-		d.slow = engine.CautiousStep(&s, &r)
+		d.slow = engine.PessimisticStep(&s, &r)
 	}
 	return d
 }
@@ -80,7 +80,7 @@ func (d *Decision) roomiest(all []search.Found) int {
 // close to call.
 func (d *Decision) apart(o *search.Found) (by float64, close bool) {
 	is, other := *d.Report.Time, *o.Report.Time
-	is.Step, other.Step = d.slow, o.Cautious
+	is.Step, other.Step = d.slow, o.PessimisticStep
 	if other.Step < is.Step {
 		by = 1 - float64(is.Step/other.Step)
 	} else {
@@ -274,8 +274,8 @@ func (d *Decision) others() Section {
 		words := LayoutWords(&o.Setup, func(id string) bool { return id == "m" || id == "sp" })
 		t := o.Report.Time
 		step := figure.Headline(t.Step) + " " + t.Band("±") + " a step"
-		if o.Cautious > t.Step {
-			step += " (" + figure.Headline(o.Cautious) + " where no doubtful overlap works)"
+		if o.PessimisticStep > t.Step {
+			step += " (" + figure.Headline(o.PessimisticStep) + " where no doubtful overlap works)"
 		}
 		s.add(Item{fmt.Sprintf("%s: %s, %s GiB free", words, step, figure.GiB(o.Free)), []string{d.loses(o, i == roomiest)}})
 	}
@@ -316,7 +316,7 @@ func (d *Decision) faster(o *search.Found) string {
 	case by < 0:
 		text = figure.Three(-100*by) + " % faster"
 	}
-	if d.slow > d.Report.Time.Step || o.Cautious > o.Report.Time.Step {
+	if d.slow > d.Report.Time.Step || o.PessimisticStep > o.Report.Time.Step {
 		text += " where no doubtful overlap works"
 	}
 	return text
@@ -326,7 +326,7 @@ func (d *Decision) faster(o *search.Found) string {
 // slow ends add is one of them.
 func (d *Decision) slowest(o *search.Found) string {
 	is, other := d.Report.Time, o.Report.Time
-	most, at := (o.Cautious-other.Step)-(d.slow-is.Step), "traffic whose overlap is doubtful"
+	most, at := (o.PessimisticStep-other.Step)-(d.slow-is.Step), "traffic whose overlap is doubtful"
 	if most <= 0 {
 		most, at = 0, ""
 	}
@@ -378,7 +378,7 @@ func (d *Decision) how() Section {
 		s.say("The search for alternatives was stopped: there may be better ones.")
 	case best == nil:
 		s.say("None of " + of + " fits.")
-	case d.Search.Best[0].Cautious < d.slow:
+	case d.Search.Best[0].PessimisticStep < d.slow:
 		s.say(fmt.Sprintf("Not the fastest of %s: that is %s.", of, d.faster(&d.Search.Best[0])))
 	default:
 		s.say("No faster one among " + of + ", at the same GPUs, batch and sequence.")

@@ -130,7 +130,7 @@ func TestHeadline(t *testing.T) {
 // layout is as much faster in the list as in the verdict, and a search counts as 'search' does.
 func TestSlowEndOfDecision(t *testing.T) {
 	d := decided(t, knob.Given{knob.ZeRO: 3, knob.TP: 2})
-	slow := engine.CautiousStep(&d.Setup, &d.Report)
+	slow := engine.PessimisticStep(&d.Setup, &d.Report)
 	if slow <= d.Report.Time.Step {
 		t.Fatal("nothing is doubtful")
 	}
@@ -145,7 +145,7 @@ func TestSlowEndOfDecision(t *testing.T) {
 	for _, want := range []string{
 		figure.Three(late.Days) + " where no doubtful overlap works", figure.Dollars(*late.Cost) + " where no doubtful overlap works",
 		"(" + figure.Three(early.Days/band) + " to " + figure.Three(early.Days*band) + ")",
-		figure.Three(100*(float64(slow/d.Search.Best[0].Cautious)-1)) + " % faster where no doubtful overlap works",
+		figure.Three(100*(float64(slow/d.Search.Best[0].PessimisticStep)-1)) + " % faster where no doubtful overlap works",
 		"share of the time that advances training", "goodput of 100 %",
 	} {
 		if !strings.Contains(page, want) {

@@ -321,7 +321,7 @@ func (s *Section) fixes(of *engine.Setup) {
 			tight = ", tight"
 		}
 		step := figure.FineSeconds(m.Report.Time.Step)
-		if slow := figure.FineSeconds(m.Cautious); m.Cautious > m.Report.Time.Step && slow != step {
+		if slow := figure.FineSeconds(m.PessimisticStep); m.PessimisticStep > m.Report.Time.Step && slow != step {
 			step += " to " + slow
 		}
 		t.add(Word(m.Turns()), written(fmt.Sprintf("%.1f GiB", m.Report.Memory.Peak.GiB())+tight, record.Memory, m.Report.Memory.Peak),
@@ -420,7 +420,7 @@ func throughputSection(s *engine.Setup, p *engine.Throughput) Section {
 // runSection describes the whole training run of a token budget.
 func runSection(s *engine.Setup, report *engine.Report) Section {
 	t, r := &Table{Head: []string{"", "", ""}}, report.Run
-	late := lateRun(s, report, engine.CautiousStep(s, report))
+	late := lateRun(s, report, engine.PessimisticStep(s, report))
 	add := func(name string, of func(*engine.Run) float64, unit record.Unit, write func(float64) string) {
 		t.add(Word(name), written(write(of(r)), unit, of(r)), Word(runRange(r, late, "", "", of, write)))
 	}

@@ -62,7 +62,7 @@ type Evaluation struct {
 }
 
 // StepRange is a step from where all overlap works that is assumed to where none works of
-// what few published runs show (engine.Cautious).
+// what few published runs show (engine.Pessimistic).
 type StepRange struct {
 	Assumed  units.Seconds `json:"overlap_assumed_seconds"`
 	Cautious units.Seconds `json:"doubtful_overlap_exposed_seconds"`
@@ -73,7 +73,7 @@ func stepRange(s *engine.Setup, r *engine.Report) *StepRange {
 	if r.Time == nil {
 		return nil
 	}
-	if slow := engine.CautiousStep(s, r); slow > r.Time.Step {
+	if slow := engine.PessimisticStep(s, r); slow > r.Time.Step {
 		return &StepRange{r.Time.Step, slow}
 	}
 	return nil

@@ -29,9 +29,9 @@ func (o *Search) nearness() Section {
 	if words := roomWords(first.Memory); words != "" {
 		s.say(words)
 	}
-	if best := &r.Best[0]; best.Cautious > first.Time.Step {
+	if best := &r.Best[0]; best.PessimisticStep > first.Time.Step {
 		s.say(fmt.Sprintf("The first place is ranked by %s, where no doubtful overlap works; where all of it does the step is %s.",
-			figure.FineSeconds(best.Cautious), figure.FineSeconds(first.Time.Step)))
+			figure.FineSeconds(best.PessimisticStep), figure.FineSeconds(first.Time.Step)))
 	}
 	reliances := search.OverlapReliances(first)
 	if len(reliances) == 0 {
@@ -55,7 +55,7 @@ func roomWords(m *engine.Memory) string {
 	}
 	free := fmt.Sprintf("%s GiB free", figure.GiB(m.Usable-m.Peak))
 	if m.HasMargin() {
-		return fmt.Sprintf("The best layout has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), figure.GiB(m.Slip()))
+		return fmt.Sprintf("The best layout has %s, more than the error band of its memory (%s, %s GiB).", free, m.Band("±"), figure.GiB(m.PeakErrorBytes()))
 	}
 	headroom := math.Ceil(100 * float64(m.Margin()/m.Usable))
 	state, than := "is tight", "the error band of its memory"
@@ -63,7 +63,7 @@ func roomWords(m *engine.Memory) string {
 		state, than = "fits, but without the usual margin", "5 % of it; the error band is"
 	}
 	return fmt.Sprintf("The best layout %s: it has %s, less than %s (%s, %s GiB). --headroom %.0f%% leaves out such layouts.",
-		state, free, than, m.Band("±"), figure.GiB(m.Slip()), headroom)
+		state, free, than, m.Band("±"), figure.GiB(m.PeakErrorBytes()), headroom)
 }
 
 // nearWords tells how many layouts are within a distance of the best.

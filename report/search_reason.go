@@ -132,7 +132,7 @@ func (o *Search) closest(s *Section) {
 		}
 		run, t := near.Report.Run, near.Report.Time
 		value = fmt.Sprintf("takes %s %s, %s at the slow end of the band", figure.Lasting(units.Seconds(run.Days*86400)), t.Band("±"),
-			figure.Lasting(units.Seconds(run.Days*86400)*t.SlowEnd(near.Cautious)/t.Step))
+			figure.Lasting(units.Seconds(run.Days*86400)*t.SlowEnd(near.PessimisticStep)/t.Step))
 	} else {
 		which = "The smallest layout that meets all other constraints"
 		if c.LeastSoFar {

@@ -33,7 +33,7 @@ func (o *Search) record(list string, rank int, f *search.Found) []Cell {
 		k, _ := knob.Find(id)
 		row = append(row, Word(k.Text(*s)))
 	}
-	for _, v := range []float64{float64(r.Time.Step), float64(f.Cautious), r.Throughput.MFU, r.Throughput.TokensPerSecondPerGPU, float64(r.Memory.Peak), float64(f.Free)} {
+	for _, v := range []float64{float64(r.Time.Step), float64(f.PessimisticStep), r.Throughput.MFU, r.Throughput.TokensPerSecondPerGPU, float64(r.Memory.Peak), float64(f.Free)} {
 		row = append(row, Word(strconv.FormatFloat(v, 'g', -1, 64)))
 	}
 	return append(row, bandCell(&r.Time.Evidence), bandCell(&r.Memory.Evidence), Word(strconv.FormatBool(o.Result.Partial)), Word(EvalCommand(f.Setup, o.Library)))

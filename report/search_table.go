@@ -88,7 +88,7 @@ func (o *Search) table(s *Section, list []search.Found) {
 	if len(same) > 0 {
 		s.say("all layouts: " + strings.Join(same, ", "))
 	}
-	if slices.ContainsFunc(list, func(f search.Found) bool { return f.Cautious > f.Report.Time.Step }) {
+	if slices.ContainsFunc(list, func(f search.Found) bool { return f.PessimisticStep > f.Report.Time.Step }) {
 		s.say("to: the step where no doubtful overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), by which layouts are ranked (--comm-overlap assumed ranks by the other end)")
 	}
 	footnotes(s, list)
@@ -100,8 +100,8 @@ func (o *Search) table(s *Section, list []search.Found) {
 // figures adds the columns of predictions.
 func (o *Search) figures(column func(string, func(*search.Found) Cell), list []search.Found) {
 	column("step", func(f *search.Found) Cell { return fine(record.Seconds, f.Report.Time.Step) })
-	if slices.ContainsFunc(list, func(f search.Found) bool { return f.Cautious > f.Report.Time.Step }) {
-		column("to", func(f *search.Found) Cell { return fine(record.Seconds, f.Cautious) })
+	if slices.ContainsFunc(list, func(f search.Found) bool { return f.PessimisticStep > f.Report.Time.Step }) {
+		column("to", func(f *search.Found) Cell { return fine(record.Seconds, f.PessimisticStep) })
 	}
 	column("MFU", func(f *search.Found) Cell { return Figure(record.Share, f.Report.Throughput.MFU) })
 	column("tok/s/GPU", func(f *search.Found) Cell {

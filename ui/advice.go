@@ -83,7 +83,7 @@ func adviceTables(a *advise.Advice) []report.Table {
 	for i := range a.Moves {
 		m := &a.Moves[i]
 		moves.Rows = append(moves.Rows, []report.Cell{
-			report.Word(m.Turns()), report.Word(m.Follows()), seconds(float64(m.Report.Time.Step)), seconds(float64(m.Cautious)), report.Ratio(m.Speed),
+			report.Word(m.Turns()), report.Word(m.Follows()), seconds(float64(m.Report.Time.Step)), seconds(float64(m.PessimisticStep)), report.Ratio(m.Speed),
 			bytes(float64(m.Report.Memory.Peak)), bytes(0 - float64(m.Saved)), report.YesNo(m.Fits), report.Word(m.Last),
 		})
 	}

@@ -18,9 +18,9 @@ import (
 type Advice struct {
 	Setup  engine.Setup
 	Report engine.Report
-	// Cautious is the step where no doubtful overlap works (engine.Cautious). Moves and knobs are
-	// ranked by that of theirs; it is the report's where nothing is doubtful.
-	Cautious units.Seconds
+	// PessimisticStep is the step without unproven overlap (engine.Pessimistic). Moves and knobs are
+	// ranked by theirs; it is the report's step where all overlap is proven.
+	PessimisticStep units.Seconds
 
 	Terms  []Term  // memory of the fullest rank, the largest first
 	Limits []Limit // the step by what it is spent on, the largest first
@@ -59,14 +59,13 @@ type Move struct {
 	Turned  int              // how many of the changes were turned
 	Setup   engine.Setup
 	Report  engine.Report // without timeline
-	// Cautious is the step where no doubtful overlap works. Speed is how many times as fast
-	// that is, Saved how much less the
-	// fullest rank holds; negative: more.
-	Cautious units.Seconds
-	Speed    float64
-	Saved    units.Bytes
-	Fits     bool
-	Roomy    bool // it fits with the margin
+	// PessimisticStep is the step without unproven overlap, Speed how many times as fast that is as
+	// the setup's own, Saved how much less the fullest rank holds; negative: more.
+	PessimisticStep units.Seconds
+	Speed           float64
+	Saved           units.Bytes
+	Fits            bool
+	Roomy           bool // it fits with the margin
 	// Last is why the move comes after the others although it is as fast or faster: it is
 	// tight, or the model is least sure of what it does; empty: it does not.
 	Last string
@@ -165,10 +164,10 @@ func For(s engine.Setup, o Options) (Advice, bool) {
 	if a.report, done = a.evaluator.EvaluateUntil(s, o.Stop); !done || !a.report.Legal {
 		return Advice{}, false
 	}
-	if a.step, _, done = a.evaluator.CautiousStep(&s, &a.report, o.Stop); !done {
+	if a.step, _, done = a.evaluator.PessimisticStep(&s, &a.report, o.Stop); !done {
 		return Advice{}, false
 	}
-	out := Advice{Setup: s, Report: a.report, Cautious: a.step, Terms: terms(&a.report), Limits: limits(&a.report)}
+	out := Advice{Setup: s, Report: a.report, PessimisticStep: a.step, Terms: terms(&a.report), Limits: limits(&a.report)}
 	a.turnEach()
 	out.roomy = a.roomy(a.report.Memory)
 	out.Knobs = a.tornado()

@@ -71,7 +71,7 @@ const beyond = "depends on a value that search does not try by default"
 func (a *adviser) marked(list []Move) []Move {
 	for i := range list {
 		m := &list[i]
-		faster := a.found != nil && a.roomy(a.found.fuller) && m.Cautious*units.Seconds(1+a.found.Report.Time.CloseMargin()) < a.found.Cautious
+		faster := a.found != nil && a.roomy(a.found.fuller) && m.PessimisticStep*units.Seconds(1+a.found.Report.Time.CloseMargin()) < a.found.PessimisticStep
 		if m.Last == "" && (faster || a.none && m.Fits) && !a.leavesSearch(m) {
 			m.Last = beyond
 		}

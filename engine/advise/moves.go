@@ -61,8 +61,8 @@ func (a *adviser) mayBeTight(f bound.Bound) bool { return f.Peak <= a.report.Mem
 // two, of three, and the whole way to the best that is known.
 func (a *adviser) farther(list []Move, least float64) []Move {
 	r := a.reach()
-	list = append(list, a.settle(r.pairs, 2, several, max(least, fastest(list)*worthwhile), a.mayFit, sound)...)
-	list = append(list, a.settle(a.triples(r), 3, several, max(least, fastest(list)*worthwhile), a.mayFit, sound)...)
+	list = append(list, a.evaluateInOrder(r.pairs, 2, several, max(least, fastest(list)*worthwhile), a.mayFit, sound)...)
+	list = append(list, a.evaluateInOrder(a.triples(r), 3, several, max(least, fastest(list)*worthwhile), a.mayFit, sound)...)
 	if speed := fastest(list); speed > 0 {
 		best := list[slices.IndexFunc(list, func(m Move) bool { return m.Speed == speed && m.Last == "" })]
 		list = append(list, a.climb(best))
@@ -111,8 +111,8 @@ func (a *adviser) fixes() []Move {
 	}
 	if len(list) == 0 { // nothing is sound: what fits with a reason to come last
 		r := a.reach()
-		list = append(list, a.settle(r.pairs, 2, several, 0, a.mayBeTight, fits)...)
-		list = append(list, a.settle(a.triples(r), 3, several, fastest(list), a.mayBeTight, fits)...)
+		list = append(list, a.evaluateInOrder(r.pairs, 2, several, 0, a.mayBeTight, fits)...)
+		list = append(list, a.evaluateInOrder(a.triples(r), 3, several, fastest(list), a.mayBeTight, fits)...)
 		if best, ok := a.searched(); ok && fits(&best) {
 			list = append(list, best) // tight: nothing has a margin
 		}
@@ -140,7 +140,7 @@ func Fixes(s engine.Setup, stop func() bool) []Move {
 	if a.report, done = a.evaluator.EvaluateUntil(s, stop); !done || !a.report.Legal || a.report.Memory.Fits {
 		return nil
 	}
-	if a.step, _, done = a.evaluator.CautiousStep(&s, &a.report, stop); !done {
+	if a.step, _, done = a.evaluator.PessimisticStep(&s, &a.report, stop); !done {
 		return nil
 	}
 	list := a.mended()
@@ -157,9 +157,9 @@ func (a *adviser) mended() []Move {
 		seen := map[engine.Setup]bool{a.now: true}
 		open := a.extend(nil, seen, &a.now, [2]knob.ID{id}, id)
 		byStep(open)
-		best := a.settle(open, 1, 1, 0, a.mayFit, sound)
+		best := a.evaluateInOrder(open, 1, 1, 0, a.mayFit, sound)
 		if len(best) == 0 && !a.report.Memory.Fits {
-			best = a.settle(open, 1, 1, 0, a.mayBeTight, fits)
+			best = a.evaluateInOrder(open, 1, 1, 0, a.mayBeTight, fits)
 		}
 		list = append(list, best...)
 	}
@@ -235,7 +235,7 @@ func (m *Move) alike(later *Move) bool {
 		}
 		return list
 	}
-	same := m.Cautious == later.Cautious && m.Report.Memory.Peak == later.Report.Memory.Peak
+	same := m.PessimisticStep == later.PessimisticStep && m.Report.Memory.Peak == later.Report.Memory.Peak
 	return same || (m.Last == "") == (later.Last == "") && slices.Equal(fields(m), fields(later))
 }
 

@@ -75,7 +75,7 @@ func (a *adviser) extend(list []pair, seen map[engine.Setup]bool, s *engine.Setu
 			continue
 		}
 		seen[v.Setup] = true
-		slow, _ := engine.Cautious(v.Setup)
+		slow, _ := engine.Pessimistic(v.Setup)
 		if least, ok := a.bounds.Bound(&slow); ok {
 			list = append(list, pair{v.Setup, least, turned})
 		}
@@ -140,14 +140,14 @@ func (a *adviser) triples(r *reached) []pair {
 	return out
 }
 
-// settle evaluates setups in the order of their bounds, until no bound that is left
+// evaluateInOrder evaluates setups in the order of their bounds, until no bound that is left
 // can be among the best that are wanted and faster than a speed.
-func (a *adviser) settle(open []pair, turned, wanted int, speed float64, may func(bound.Bound) bool, will func(*Move) bool) []Move {
+func (a *adviser) evaluateInOrder(open []pair, turned, wanted int, speed float64, may func(bound.Bound) bool, will func(*Move) bool) []Move {
 	var out []Move
 	for i := range open {
 		least := &open[i].least
 		if a.stopped() || float64(a.step/least.Step) <= speed ||
-			len(out) == wanted && least.Step >= out[wanted-1].Cautious {
+			len(out) == wanted && least.Step >= out[wanted-1].PessimisticStep {
 			break
 		}
 		if !may(*least) {
@@ -157,8 +157,8 @@ func (a *adviser) settle(open []pair, turned, wanted int, speed float64, may fun
 		if !ok || !will(&m) || m.Speed <= speed {
 			continue
 		}
-		at, _ := slices.BinarySearchFunc(out, m.Cautious, func(o Move, step units.Seconds) int {
-			return cmp.Or(cmp.Compare(o.Cautious, step), -1) // what was there first stays in front
+		at, _ := slices.BinarySearchFunc(out, m.PessimisticStep, func(o Move, step units.Seconds) int {
+			return cmp.Or(cmp.Compare(o.PessimisticStep, step), -1) // what was there first stays in front
 		})
 		out = slices.Insert(out, at, m)
 		out = out[:min(len(out), wanted)]
@@ -185,7 +185,7 @@ func (a *adviser) climb(from Move) Move {
 		}
 		a.looked.Further += len(open)
 		byStep(open)
-		better := a.settle(open, 0, several, from.Speed*worthwhile, a.mayFit, sound)
+		better := a.evaluateInOrder(open, 0, several, from.Speed*worthwhile, a.mayFit, sound)
 		if len(better) == 0 {
 			return from
 		}

@@ -313,13 +313,13 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 	case m.Report.Memory.Fit == engine.Over:
 		r.Verdict, r.Why = NoFit, fmt.Sprintf("the fullest rank needs %.1f GiB", m.Report.Memory.Peak.GiB())
 	case !a.report.Memory.Fits && m.Report.Memory.Fit == engine.Tight:
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("tight with %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.Cautious)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("tight with %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.PessimisticStep)
 	case !a.report.Memory.Fits:
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("fits in %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.Cautious)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("fits in %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.PessimisticStep)
 	case m.Speed > 1:
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.Cautious, a.step)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.PessimisticStep, a.step)
 	default:
-		r.Verdict, r.Why = Disagrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.Cautious, a.step)
+		r.Verdict, r.Why = Disagrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.PessimisticStep, a.step)
 	}
 }
 

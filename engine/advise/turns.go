@@ -18,7 +18,7 @@ type adviser struct {
 	options   Options
 	now       engine.Setup
 	report    engine.Report
-	step      units.Seconds // its slow end (engine.CautiousStep), by which moves are ranked
+	step      units.Seconds // its slow end (engine.PessimisticStep), by which moves are ranked
 	evaluator engine.Evaluator
 	bounds    bound.Bounder
 	turns     []turned // each knob alone, evaluated
@@ -103,10 +103,10 @@ func (a *adviser) try(s engine.Setup, turns int) (Move, bool) {
 		return Move{}, false
 	}
 	m := Move{Changes: compare.Changes(&a.now, &s), Turned: turns, Setup: s, Report: r}
-	if m.Cautious, m.fuller, done = a.evaluator.CautiousStep(&s, &r, a.options.Stop); !done {
+	if m.PessimisticStep, m.fuller, done = a.evaluator.PessimisticStep(&s, &r, a.options.Stop); !done {
 		return Move{}, false
 	}
-	m.Speed = float64(a.step / m.Cautious)
+	m.Speed = float64(a.step / m.PessimisticStep)
 	m.Saved = a.report.Memory.Peak - r.Memory.Peak
 	m.Fits, m.Roomy = m.fuller.Fits, a.roomy(m.fuller)
 	m.Last = a.last(&m)
@@ -132,7 +132,7 @@ type Knob struct {
 // Value is one value of a knob.
 type Value struct {
 	Text string        `json:"value"`
-	Step units.Seconds `json:"step_seconds"` // the slow end (engine.CautiousStep)
+	Step units.Seconds `json:"step_seconds"` // the slow end (engine.PessimisticStep)
 	Peak units.Bytes   `json:"peak_bytes"`
 
 	StepBand float64 `json:"error_band_step"` // relative errors of Step and Peak, see engine.Evidence
@@ -218,7 +218,7 @@ func (a *adviser) tornado() []Knob {
 		k := Knob{ID: id, Current: now.Text, Now: now, Fastest: step, Slowest: step, Least: peak, Most: peak}
 		for i := range a.turns {
 			if t := &a.turns[i]; t.knob == id {
-				v := Value{Text: t.text, Step: t.Cautious, Peak: t.Report.Memory.Peak, Fits: t.Fits, Refused: t.NowRefused, Last: t.Last, StepBand: t.Report.Time.ErrorBand, PeakBand: t.Report.Memory.ErrorBand}
+				v := Value{Text: t.text, Step: t.PessimisticStep, Peak: t.Report.Memory.Peak, Fits: t.Fits, Refused: t.NowRefused, Last: t.Last, StepBand: t.Report.Time.ErrorBand, PeakBand: t.Report.Memory.ErrorBand}
 				k.Values = append(k.Values, v)
 				k.Fastest, k.Slowest = min(k.Fastest, v.Step), max(k.Slowest, v.Step)
 				k.Least, k.Most = min(k.Least, v.Peak), max(k.Most, v.Peak)

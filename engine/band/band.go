@@ -57,11 +57,11 @@ func (t *Table) FactorOf(x *Traits) float64 {
 	return t.Factor
 }
 
-// Settle works out what Of needs of the cells; they must not change after it.
-func (t *Table) Settle() {
+// BuildIndex prepares the cells for Of; call it once after the last cell is there.
+func (t *Table) BuildIndex() {
 	for i := range t.Cells {
 		c := &t.Cells[i]
-		c.Settle()
+		c.Normalize()
 		t.sources = max(t.sources, c.Source+1)
 	}
 	t.prepare()

@@ -20,7 +20,7 @@ func traits(t *rapid.T) band.Traits {
 		MicroBatches: band.LogOf(rapid.Float64Range(1, 64).Draw(t, "micro-batches")), Active: band.LogOf(rapid.Float64Range(1e8, 1e12).Draw(t, "active")),
 		Seq: band.LogOf(rapid.Float64Range(512, 1<<18).Draw(t, "seq")), NonCompute: rapid.Float64Range(0, 0.9).Draw(t, "wait"), Traffic: rapid.Float64Range(0, 2).Draw(t, "traffic"),
 	}
-	x.Settle()
+	x.Normalize()
 	return x
 }
 
@@ -39,7 +39,7 @@ func table(t *rapid.T) *band.Table {
 			Weight: rapid.Float64Range(0.1, 8).Draw(t, "weight"), Error: rapid.Float64Range(0, 0.5).Draw(t, "error"),
 		})
 	}
-	out.Settle()
+	out.BuildIndex()
 	return out
 }
 
@@ -53,7 +53,7 @@ func TestBandProperties(t *testing.T) {
 			t.Fatalf("%+v", b)
 		}
 		alone := band.Table{Factor: known.Factor, Prior: known.Prior, PriorWeight: known.PriorWeight}
-		alone.Settle()
+		alone.BuildIndex()
 		prior := alone.Of(&x)
 		if b.Error > prior.Error*(1+1e-12) || prior.Nearest != nil {
 			t.Fatalf("%v, without a run %v", b.Error, prior.Error)
@@ -78,7 +78,7 @@ func TestNoPublisherVouchesAlone(t *testing.T) {
 				others.Cells = append(others.Cells, c)
 			}
 		}
-		others.Settle()
+		others.BuildIndex()
 		perfect := *known
 		perfect.Cells = append([]band.Cell(nil), known.Cells...)
 		for i := range perfect.Cells {
@@ -86,7 +86,7 @@ func TestNoPublisherVouchesAlone(t *testing.T) {
 				perfect.Cells[i].Error, perfect.Cells[i].Weight = 0, 1e6
 			}
 		}
-		perfect.Settle()
+		perfect.BuildIndex()
 		// The others' own maximum may leave out one more of them.
 		if got, least := perfect.Log(&x, ""), plain(&others, &x); got < least*(1-1e-9) {
 			t.Fatalf("%v, the others alone %v", got, least)
@@ -103,7 +103,7 @@ func plain(t *band.Table, x *band.Traits) float64 {
 		one[i].Source = 0
 	}
 	high.Cells = one
-	high.Settle()
+	high.BuildIndex()
 	return high.Log(x, "")
 }
 
@@ -116,7 +116,7 @@ func TestFurtherRunsCountLess(t *testing.T) {
 		for i := range known.Cells {
 			known.Cells[i].Error, known.Cells[i].Source = 0, i // so that the band shows their weight
 		}
-		known.Settle()
+		known.BuildIndex()
 		same := known.Log(&x, "") / known.Rho(&x)
 		for name, change := range map[string]func(*band.Traits){
 			"GPU": func(x *band.Traits) { x.GPU = "z" }, "experts": func(x *band.Traits) { x.Experts = !x.Experts },
@@ -142,9 +142,9 @@ func TestDifferencesNameTheFurthest(t *testing.T) {
 		if got := known.Differences(&x, c); got[0] != band.GPUs {
 			t.Fatalf("%v", got)
 		}
-		x.Own = true
-		known.Scales.Of[band.Own] = 9
-		if got := known.Differences(&x, c); got[0] != band.Own || got[1] != band.GPUs {
+		x.Custom = true
+		known.Scales.Of[band.Custom] = 9
+		if got := known.Differences(&x, c); got[0] != band.Custom || got[1] != band.GPUs {
 			t.Fatalf("%v", got)
 		}
 	})
@@ -156,7 +156,7 @@ func BenchmarkOf(b *testing.B) {
 		known.Cells = append(known.Cells, known.Cells...)
 	}
 	known.Cells = known.Cells[:160]
-	known.Settle()
+	known.BuildIndex()
 	x := rapid.Custom(traits).Example(2)
 	for b.Loop() {
 		known.Of(&x)

@@ -63,7 +63,7 @@ func (d Difference) String() string {
 		return "communication of " + percent + " of the step"
 	case Load:
 		return "imbalance " + count
-	case Own:
+	case Custom:
 		return "a calibration of your own"
 	case Changed:
 		return "changed rates or links"

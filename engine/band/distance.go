@@ -15,7 +15,7 @@ const (
 	EP
 	GPU
 	Stack
-	Own
+	Custom
 	Changed
 	PCIe
 	TP
@@ -115,8 +115,8 @@ func (t *Table) addBeyond(p *parts, x *Traits, k known) {
 	if !k.release {
 		p[Release] += s.Newer
 	}
-	if x.Own {
-		p[Own] += s.Of[Own]
+	if x.Custom {
+		p[Custom] += s.Of[Custom]
 	}
 }
 

@@ -21,7 +21,7 @@ func TestDistanceIsTheSumOfItsParts(t *testing.T) {
 		}
 		table.Cells = append(table.Cells, Cell{Traits: x})
 	}
-	table.Settle()
+	table.BuildIndex()
 	var p parts
 	for i := range table.Cells {
 		x := table.quick.pack(&table.Cells[i].Traits)
@@ -37,7 +37,7 @@ func TestDistanceIsTheSumOfItsParts(t *testing.T) {
 // TestDecay holds decay against math.Exp.
 func TestDecay(t *testing.T) {
 	var table Table
-	table.Settle()
+	table.BuildIndex()
 	for d := 0.0; d < far; d += 0.000917 {
 		if got, want := table.quick.decay(d), math.Exp(-d)-math.Exp(-far); math.Abs(got-want) > 4e-5 {
 			t.Fatalf("decay(%v) = %v, wanted %v", d, got, want)

@@ -33,7 +33,7 @@ func TestNewerReleaseWidensTheBand(t *testing.T) {
 		for i := range known.Cells {
 			known.Cells[i].Version = "2025.04"
 		}
-		known.Settle()
+		known.BuildIndex()
 		x := known.Cells[0].Traits
 		x.Version = ""
 		none := known.Of(&x)

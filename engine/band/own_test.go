@@ -12,7 +12,7 @@ func TestOwnRunsNarrow(t *testing.T) {
 	table := &band.Table{Prior: 0.5, PriorWeight: 0.7, Scales: band.Scales{BeyondRange: 1}}
 	table.Scales.Of[band.GPUs] = 1
 	x := band.Traits{GPU: "a", Stack: "m", GPUs: 6}
-	x.Settle()
+	x.Normalize()
 	far, other := x, x
 	far.GPUs, other.Stack = 12, "n"
 	built := band.Band{Error: 0.1}

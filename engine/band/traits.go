@@ -14,7 +14,7 @@ type Traits struct {
 	ZeRO3           bool // weights are sharded over the data-parallel ranks
 	PCIe            bool // the GPUs of a node are joined by PCIe
 	Recompute       bool
-	Own             bool    // a calibration of the user's own decides the prediction, or there is none
+	Custom          bool    // a calibration of the user's own decides the prediction, or there is none
 	Bits            int     // of matrix products: 16, 8 or 4
 	Changed         float64 // doublings by which rates and links differ from those of the preset
 
@@ -43,8 +43,8 @@ const (
 	Across              // over the network
 )
 
-// Settle works out what comparing needs; the fields must not change after it.
-func (x *Traits) Settle() {
+// Normalize derives what comparisons read; call it after the last field is set.
+func (x *Traits) Normalize() {
 	const floor = 0.05
 	x.logWait, x.logTraffic = math.Log(floor+max(x.NonCompute, 0)), math.Log(floor+max(x.Traffic, 0))
 	x.MicroBatches = min(x.MicroBatches, mostMicroBatches)

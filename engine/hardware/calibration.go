@@ -13,8 +13,8 @@ type Calibration struct {
 	ID       string // of the cluster or the GPU that it belongs to
 	Ops      Ops
 	Network  Network
-	Software []Software // by stack; the first is used for a stack that is not listed
-	Own      Own        // what of it is the user's
+	Software []Software  // by stack; the first is used for a stack that is not listed
+	Custom   CustomParts // what of it is the user's
 	// Of is the machine that the figures speak of, as its preset has it; nil for one
 	// that no preset has. Where a setup changes its links, measured curves follow.
 	Of *Cluster
@@ -199,7 +199,7 @@ func (s *Software) expose(o recipe.Overlap) {
 	if o == recipe.OverlapNone {
 		s.TPForward, s.TPBackward, s.CP, s.DP, s.Gather, s.HostCopies = 1, 1, 1, 1, 1, 1
 	}
-	if o == recipe.OverlapNone || o == recipe.OverlapCautious {
+	if o == recipe.OverlapNone || o == recipe.OverlapPessimistic {
 		s.EP, s.EPOverlap, s.Pair, s.Shard = 1, 0, 1, 1
 	}
 }
@@ -218,8 +218,8 @@ func (s *Software) fuseExperts() {
 	s.FusedExperts, s.Expert, s.Biased, s.HostMoE8, s.MoELayer = true, 0, 0, 0, 0
 }
 
-// settle makes the constants those of what the stack is told to run.
-func (s *Software) settle(run *recipe.Software) {
+// apply sets the constants of the features that the run turns on or off.
+func (s *Software) apply(run *recipe.Software) {
 	s.Once = run.Dispatcher == recipe.DeepEP || run.Dispatcher == recipe.HybridEP
 	if run.EPOverlap != recipe.On {
 		s.EPOverlap = 0

@@ -8,7 +8,7 @@ import (
 	"meshscope/engine/units"
 )
 
-// Machine is a cluster with its constants settled for one precision and one
+// Machine is a cluster with its constants for one precision and one
 // software stack: it says how long an operation or a collective takes.
 type Machine struct {
 	Cluster  *Cluster
@@ -20,7 +20,7 @@ type Machine struct {
 	stream                  units.BytesPerSecond
 }
 
-// NewMachine settles the constants of a cluster for what a stack is told to run; without
+// NewMachine applies to the constants of a cluster what a stack is told to run; without
 // a calibration they are those of a plain roofline.
 func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack, run *recipe.Software) Machine {
 	m := Machine{Cluster: c}
@@ -28,7 +28,7 @@ func NewMachine(c *Cluster, p recipe.Precision, stack recipe.Stack, run *recipe.
 	if cal := c.Calibration; cal != nil && !stack.Traits().Formulas {
 		m.Ops, m.Network, m.Software = cal.Ops, cal.Network, *cal.For(stack)
 		on = m.Software.Run(run)
-		m.Software.settle(&on)
+		m.Software.apply(&on)
 		m.Network.scale(c.linkScale())
 	} else {
 		m.Ops, m.Network, m.Software = plain()

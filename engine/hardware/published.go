@@ -15,9 +15,9 @@ type Published struct {
 	Recipes      []Recipe
 }
 
-// Own are the parts of a calibration that come from files of the user's own: what the
+// CustomParts are the parts of a calibration that come from files of the user's own: what the
 // built-in ones scored says little about them.
-type Own struct {
+type CustomParts struct {
 	Machine        bool // kernels or links
 	Preset         bool // the GPU or the cluster itself
 	Stacks, Memory map[recipe.Stack]bool
@@ -26,7 +26,7 @@ type Own struct {
 
 // Decides reports whether files of the user's own decide a prediction of time, or of
 // memory, for a software stack: those of its release, where that has figures of its own.
-func (o *Own) Decides(memory bool, stack recipe.Stack) bool {
+func (o *CustomParts) Decides(memory bool, stack recipe.Stack) bool {
 	if memory {
 		return o.Preset || o.Memory[stack.Resolve()]
 	}

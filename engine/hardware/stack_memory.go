@@ -21,12 +21,12 @@ type StackMemory struct {
 	Communicators      units.Bytes // fixed; a third of it with one communicator
 	CommunicatorsShare float64     // share of what is allocated
 
-	Kept KeptMemory
+	Saved SavedMemory
 }
 
-// KeptMemory are the bytes that a stack keeps per token and unit of width, where
+// SavedMemory are the bytes that a stack saves for the backward per token and unit of width, where
 // they were fitted instead of counted tensor by tensor.
-type KeptMemory struct {
+type SavedMemory struct {
 	Layer      float64 // per token and hidden width in a layer, beyond 12h + 4h_k: copies of q, k and v
 	MLP        float64 // per token and MLP width, for gate and up, the activation and their product
 	Logit      float64 // per token and vocabulary entry, of a loss in fp32

@@ -86,7 +86,7 @@ func turnAfter(s, turned Setup, k knobAt, l Locks) (Setup, error) {
 		return out, err
 	}
 	before := turned
-	if err := settle(&turned, &before, find(k.id), k.text, l); err != nil {
+	if err := derive(&turned, &before, find(k.id), k.text, l); err != nil {
 		return before, err
 	}
 	return turned, nil

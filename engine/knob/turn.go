@@ -60,11 +60,11 @@ func turnInto(s, old *Setup, k *Knob, text string, l Locks) error {
 		*s = *old
 		return nil
 	}
-	return settle(s, old, k, text, l)
+	return derive(s, old, k, text, l)
 }
 
-// settle lets everything else follow a knob that was set.
-func settle(s, old *Setup, k *Knob, text string, l Locks) error {
+// derive lets everything else follow a knob that was set.
+func derive(s, old *Setup, k *Knob, text string, l Locks) error {
 	if k.follow != nil {
 		k.follow(s, old, l)
 	}

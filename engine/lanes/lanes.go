@@ -94,7 +94,7 @@ func Of(s *engine.Setup, d Detail, stop func() bool) (*Step, bool) {
 	}
 	soft := p.Software
 	w := walker{p: &p, d: d, step: &Step{
-		Rank: p.Rank, DataRank: p.Ends.Rank, Time: *r.Time, Traffic: r.Communication, Stages: stages,
+		Rank: p.Rank, DataRank: p.Boundary.Rank, Time: *r.Time, Traffic: r.Communication, Stages: stages,
 		Never: Never{Gradients: soft.DP, Weights: soft.Gather, Shards: soft.Shard},
 	}}
 	w.start()

@@ -40,9 +40,9 @@ func (w *walker) start() {
 			w.shares[i] /= whole
 		}
 	}
-	w.once(0, w.p.Ends.Gather, true, true)
-	w.now = w.p.Ends.Gather
-	w.once(w.now, max(0, w.p.Data[w.p.Ends.Rank].GatherSeconds-w.p.Ends.Gather), false, true)
+	w.once(0, w.p.Boundary.Gather, true, true)
+	w.now = w.p.Boundary.Gather
+	w.once(w.now, max(0, w.p.Data[w.p.Boundary.Rank].GatherSeconds-w.p.Boundary.Gather), false, true)
 }
 
 // once draws data-parallel traffic that comes once a step, its dimensions one after the other.
@@ -232,10 +232,10 @@ func (w *walker) send(one *work, end units.Seconds) {
 // finish draws what comes after the pipeline, the folded traffic and the latency of sends.
 func (w *walker) finish() {
 	s := w.step
-	scatter := max(0, w.p.Data[w.p.Ends.Rank].ScatterSeconds-w.p.Ends.Scatter)
+	scatter := max(0, w.p.Data[w.p.Boundary.Rank].ScatterSeconds-w.p.Boundary.Scatter)
 	w.once(max(0, w.now-scatter), scatter, false, false)
-	w.once(w.now, w.p.Ends.Scatter, true, false)
-	w.now += w.p.Ends.Scatter
+	w.once(w.now, w.p.Boundary.Scatter, true, false)
+	w.now += w.p.Boundary.Scatter
 	if t := s.Time.Optimizer; t > 0 {
 		w.put(0, Segment{Kind: Update, Start: w.now, Length: t, Micro: -1, Stage: -1})
 		w.now += t

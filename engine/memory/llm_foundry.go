@@ -38,7 +38,7 @@ func (k llmFoundry) Stage(in *Input, stage int) StageMemory {
 	m, l, st, note := in.Model, in.Layout, &in.Stages[stage], in.stageNote(stage)
 	t, h, e := float64(l.TP), float64(m.Hidden), in.Precision.Bytes()/2
 	tokens, input, full := l.MicroBatchTokens(), layerInput(in), recomputed(in, stage)
-	live := StageMemory{Activations: stageActivations(in, stage, full, k, input), WeightInputs: weightInputs(in, stage, k)}
+	mem := StageMemory{Activations: stageActivations(in, stage, full, k, input), WeightInputs: weightInputs(in, stage, k)}
 
 	inner := in.inner(st)
 	layer := recompute(in, stage, full, k, input, "layer-work") + units.Bytes(tokens*(inner.V+4*h)/t*e)
@@ -46,22 +46,22 @@ func (k llmFoundry) Stage(in *Input, stage int) StageMemory {
 		note.term("layer-work", "T * (", inner.Text(), " + 4 * h) / t * e")
 	}
 	if !st.Head {
-		live.Backward = layer
+		mem.Backward = layer
 		note.term("backward-temporaries", note.sum("layer-work"))
-		return live
+		return mem
 	}
 	perLogit := 4.0
 	if in.Loss != recipe.FusedLoss {
 		perLogit = 12
 	}
 	head := units.Bytes(4 * tokens * h / t * e)
-	live.Logits = units.Bytes(perLogit * tokens * float64(m.Vocab) / t * e)
-	live.Forward, live.Backward = head, max(head, layer-live.Logits)
+	mem.Logits = units.Bytes(perLogit * tokens * float64(m.Vocab) / t * e)
+	mem.Forward, mem.Backward = head, max(head, layer-mem.Logits)
 	note.given("bytes_per_logit", perLogit)
 	note.term("logits", "bytes_per_logit * T * V / t * e")
 	note.term("forward-temporaries", "4 * T * h / t * e")
 	note.term("backward-temporaries", "max(4 * T * h / t * e, ", note.sum("layer-work"), " - ", note.sum("logits"), ")")
-	return live
+	return mem
 }
 
 // Buffers returns the 16-bit copies and the whole gradients in transit.

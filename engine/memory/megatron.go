@@ -100,9 +100,9 @@ func (s *saver) scores(part model.Part, bytes record.Num) {
 
 // Stage adds up the layers and the temporaries.
 func (k megatronCore) Stage(in *Input, stage int) StageMemory {
-	live := microBatchActivations(in, stage, k)
-	transient(in, stage, &live, logits(in.Loss), headWork)
-	return live
+	mem := microBatchActivations(in, stage, k)
+	transient(in, stage, &mem, logits(in.Loss), headWork)
+	return mem
 }
 
 // headWork returns what the head makes next to the logits: the weight's gradient and,
@@ -133,15 +133,15 @@ func logits(loss recipe.Loss) float64 {
 // transient adds the temporaries: on the last stage the head (logits, the final
 // norm's input and output, and what else the stack's head makes), on others the
 // gradients of the MLP's inner width and of the hidden state.
-func transient(in *Input, stage int, live *StageMemory, perLogit float64, headWork func(*Input, note) float64) {
+func transient(in *Input, stage int, mem *StageMemory, perLogit float64, headWork func(*Input, note) float64) {
 	l, m, st, note := in.Layout, in.Model, &in.Stages[stage], in.stageNote(stage)
 	t, h := float64(l.TP), float64(m.Hidden)
 	tokens, e := l.MicroBatchTokens(), in.Precision.Bytes()/2
 	if st.Head {
-		live.Logits = units.Bytes(perLogit * tokens * paddedVocab(in) / t * e)
+		mem.Logits = units.Bytes(perLogit * tokens * paddedVocab(in) / t * e)
 		modules := ""
 		if in.TrainMTP && m.MTPLayers > 0 {
-			live.Logits *= units.Bytes(1 + m.MTPLayers)
+			mem.Logits *= units.Bytes(1 + m.MTPLayers)
 			modules = "(1 + MTP_modules) * "
 		}
 		note.given("MTP_modules", float64(m.MTPLayers))
@@ -149,12 +149,12 @@ func transient(in *Input, stage int, live *StageMemory, perLogit float64, headWo
 		note.term("logits", modules, "bytes_per_logit * T * {model.padded-vocabulary} / t * e")
 		note.temporary("4 * T * h / t * e")
 		extra := 4*tokens*h/t + headWork(in, note)
-		live.Forward += units.Bytes(extra * e)
-		live.Backward += units.Bytes(extra * e)
+		mem.Forward += units.Bytes(extra * e)
+		mem.Backward += units.Bytes(extra * e)
 		return
 	}
 	inner := in.inner(st)
-	live.Backward += units.Bytes(tokens * (inner.V + 4*h) / t * e)
+	mem.Backward += units.Bytes(tokens * (inner.V + 4*h) / t * e)
 	if note.rec.On() {
 		note.term("backward-temporaries", "T * (", inner.Text(), " + 4 * h) / t * e")
 	}

@@ -51,16 +51,16 @@ func (megatron2022) Save(s *saver) {
 // Stage adds up the layers, the temporaries, and on the first stage the mask of
 // the embedding's dropout, which lives as long as the micro-batch.
 func (k megatron2022) Stage(in *Input, stage int) StageMemory {
-	live := microBatchActivations(in, stage, k)
+	mem := microBatchActivations(in, stage, k)
 	if in.Stages[stage].Embedding {
 		var mask amount
 		mask.add(in, in.Program.Hidden(), record.Lit(1))
 		n := mask.perToken(in, record.Num{})
-		live.Activations += units.Bytes(in.Layout.MicroBatchTokens() * n.V)
+		mem.Activations += units.Bytes(in.Layout.MicroBatchTokens() * n.V)
 		if in.Record.On() {
 			in.stageNote(stage).term("activations", "T * ", n.Text())
 		}
 	}
-	transient(in, stage, &live, logits(in.Loss), headWork)
-	return live
+	transient(in, stage, &mem, logits(in.Loss), headWork)
+	return mem
 }

@@ -34,15 +34,15 @@ type Input struct {
 	Fitted          hardware.StackMemory // constants of the stack
 	Record          *record.Recorder     // records formulas; nil: nobody asked
 
-	kept    []LayerActivations // of each distinct layer, once known
-	scratch *saver
+	activations []LayerActivations // of each distinct layer, once known
+	scratch     *saver
 
 	sameShapes knownShapes
 }
 
 // Set makes it another input, that reuses the memory of the one before.
 func (in *Input) Set(to *Input) {
-	to.scratch, to.kept, to.sameShapes = in.scratch, in.kept[:0], in.sameShapes
+	to.scratch, to.activations, to.sameShapes = in.scratch, in.activations[:0], in.sameShapes
 	*in = *to
 }
 

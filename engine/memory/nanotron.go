@@ -80,7 +80,7 @@ func (n nanotron) Shard(in *Input) Sharding {
 func (nanotron) Save(s *saver) {
 	megatronCore{}.Save(s)
 	const ofMegatron = 6 // for a gated MLP
-	fitted, rec := &s.in.Fitted.Kept, s.in.Record
+	fitted, rec := &s.in.Fitted.Saved, s.in.Record
 	more, layer := rec.Named("b_more", fitted.MLP-ofMegatron), rec.Named("b_layer", fitted.Layer)
 	for i := range s.layer.Ops {
 		if o := &s.layer.Ops[i]; o.Kind == model.Activation {
@@ -97,30 +97,30 @@ func (nanotron) Save(s *saver) {
 func (n nanotron) Stage(in *Input, stage int) StageMemory {
 	m, l, st, note := in.Model, in.Layout, in.Stages[stage], in.stageNote(stage)
 	h, tokens, e := float64(m.Hidden), l.MicroBatchTokens(), in.Precision.Bytes()/2
-	live := microBatchActivations(in, stage, n)
+	mem := microBatchActivations(in, stage, n)
 	work := 0.0
 	if l.TP > 1 {
-		live.Activations += units.Bytes(in.Fitted.Kept.Gathered * h * tokens * e)
+		mem.Activations += units.Bytes(in.Fitted.Saved.Gathered * h * tokens * e)
 		note.term("activations", "bytes_of_gathered_inputs * h * T * e")
-		note.given("bytes_of_gathered_inputs", in.Fitted.Kept.Gathered)
+		note.given("bytes_of_gathered_inputs", in.Fitted.Saved.Gathered)
 		if l.PP == 1 {
-			work = in.Fitted.Kept.NoPipeline * h * tokens * e
+			work = in.Fitted.Saved.NoPipeline * h * tokens * e
 			note.temporary("bytes_of_gathered_inputs_without_a_pipeline * h * T * e")
-			note.given("bytes_of_gathered_inputs_without_a_pipeline", in.Fitted.Kept.NoPipeline)
+			note.given("bytes_of_gathered_inputs_without_a_pipeline", in.Fitted.Saved.NoPipeline)
 		}
 	}
 	if st.Head {
-		perLogit := in.Fitted.Kept.Logit
+		perLogit := in.Fitted.Saved.Logit
 		if in.Loss == recipe.FusedLoss {
 			perLogit = logits(in.Loss)
 		}
-		live.Logits = units.Bytes(perLogit * tokens * float64(m.Vocab) / float64(l.TP) * e)
+		mem.Logits = units.Bytes(perLogit * tokens * float64(m.Vocab) / float64(l.TP) * e)
 		note.term("logits", "bytes_per_logit * T * V / t * e")
 		note.given("bytes_per_logit", perLogit)
 	}
-	live.Forward += units.Bytes(work)
-	live.Backward += units.Bytes(work)
-	return live
+	mem.Forward += units.Bytes(work)
+	mem.Backward += units.Bytes(work)
+	return mem
 }
 
 // Buffers returns the all-gather buffer of TP and the buckets of plain data
@@ -129,14 +129,14 @@ func (n nanotron) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	var total units.Bytes
 	note := in.rankNote(rank)
 	if l := in.Layout; l.TP > 1 {
-		total += units.Bytes(in.Fitted.Kept.Between * float64(in.Model.Hidden) * l.MicroBatchTokens())
+		total += units.Bytes(in.Fitted.Saved.Between * float64(in.Model.Hidden) * l.MicroBatchTokens())
 		note.term("persistent", "bytes_between_steps * h * T")
-		note.given("bytes_between_steps", in.Fitted.Kept.Between)
+		note.given("bytes_between_steps", in.Fitted.Saved.Between)
 	}
 	if n.zeroStage(in) == 0 {
-		total += units.Bytes(in.Fitted.Kept.Plain * (p.Dense + p.Expert))
+		total += units.Bytes(in.Fitted.Saved.Plain * (p.Dense + p.Expert))
 		note.term("persistent", "bytes_per_parameter * ", p.formula())
-		note.given("bytes_per_parameter", in.Fitted.Kept.Plain)
+		note.given("bytes_per_parameter", in.Fitted.Saved.Plain)
 	}
 	return total
 }
@@ -148,6 +148,6 @@ func (n nanotron) Update(in *Input, rank int, p Parameters) units.Bytes {
 	}
 	note := in.rankNote(rank)
 	note.term("update", "bytes_of_the_update_per_parameter * ", p.formula())
-	note.given("bytes_of_the_update_per_parameter", in.Fitted.Kept.Update)
-	return units.Bytes(in.Fitted.Kept.Update * (p.Dense + p.Expert))
+	note.given("bytes_of_the_update_per_parameter", in.Fitted.Saved.Update)
+	return units.Bytes(in.Fitted.Saved.Update * (p.Dense + p.Expert))
 }

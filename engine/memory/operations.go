@@ -56,10 +56,10 @@ func Operations(in *Input, stack Stack, l *model.Layer) []Operation {
 	more := s.more
 	for i := range s.set {
 		e := &s.set[i]
-		var own amount
-		s.amount(&own, e, e.bytes)
+		var one amount
+		s.amount(&one, e, e.bytes)
 		o := &l.Ops[e.by]
-		at(o.ID, o.Name).Activations += tokens * units.Bytes(own.perToken(in, routed).V)
+		at(o.ID, o.Name).Activations += tokens * units.Bytes(one.perToken(in, routed).V)
 	}
 	for p, name := range [...]string{"attention", "norms", "MLP", "shared experts", "router", "experts"} {
 		if n := more[p].perToken(in, routed); n.V != 0 {

@@ -17,10 +17,10 @@ func (e *Evaluator) peak(in *Input, note note, r int, out *Rank) {
 	note.inFlight(in, out.InFlight, inFlight)
 	if e.largest {
 		stage := in.Order.StageOf(r, 0)
-		live := &e.live[stage]
+		mem := &e.stages[stage]
 		out.Activations = units.Bytes(e.chunks[0].Activation * float64(inFlight))
 		note.stage("activations", stage, inFlight, "activations")
-		e.running(note, stage, live.Forward == live.Backward || e.chunks[0].Forward > e.chunks[0].Backward, out)
+		e.addTemporaries(note, stage, mem.Forward == mem.Backward || e.chunks[0].Forward > e.chunks[0].Backward, out)
 		return
 	}
 	peak := in.Order.PeakBytes(r, e.chunks)
@@ -29,22 +29,22 @@ func (e *Evaluator) peak(in *Input, note note, r int, out *Rank) {
 	out.Activations, out.WeightInputs = units.Bytes(peak.Bytes), units.Bytes(peak.WeightInputs)
 	for k := 0; k == 0 || k == 1 && ops[0].Paired(); k++ {
 		if kind := ops[k].Kind(); kind != schedule.WeightGradient {
-			e.running(note, in.Order.StageOf(r, ops[k].Chunk()), kind == schedule.Forward, out)
+			e.addTemporaries(note, in.Order.StageOf(r, ops[k].Chunk()), kind == schedule.Forward, out)
 		}
 	}
 	out.Activations = max(0, out.Activations-out.Logits-out.Buffers)
 }
 
 // running adds what an operation of a stage needs in addition to activations.
-func (e *Evaluator) running(note note, stage int, forward bool, out *Rank) {
-	live := &e.live[stage]
-	out.Logits += live.Logits
+func (e *Evaluator) addTemporaries(note note, stage int, forward bool, out *Rank) {
+	mem := &e.stages[stage]
+	out.Logits += mem.Logits
 	note.stage("logits", stage, 1, "logits")
 	if forward {
-		out.Buffers += live.Forward
+		out.Buffers += mem.Forward
 		note.stage("buffers", stage, 1, "forward-temporaries")
 	} else {
-		out.Buffers += live.Backward
+		out.Buffers += mem.Backward
 		note.stage("buffers", stage, 1, "backward-temporaries")
 	}
 }
@@ -77,16 +77,16 @@ func (n note) recordTemporaries(in *Input, r, at int) {
 	if !n.rec.On() {
 		return
 	}
-	live, waiting := make([]int, in.Order.Chunks()), make([]int, in.Order.Chunks())
+	inFlight, waiting := make([]int, in.Order.Chunks()), make([]int, in.Order.Chunks())
 	ops := in.Order.Rank(r)
 	for _, op := range ops[:at] {
 		switch c := op.Chunk(); op.Kind() {
 		case schedule.Forward:
-			live[c]++
+			inFlight[c]++
 		case schedule.Backward:
-			live[c]--
+			inFlight[c]--
 		case schedule.InputGradient:
-			live[c]--
+			inFlight[c]--
 			waiting[c]++
 		case schedule.WeightGradient:
 			waiting[c]--
@@ -94,12 +94,12 @@ func (n note) recordTemporaries(in *Input, r, at int) {
 	}
 	for k := at; k == at || k == at+1 && ops[at].Paired(); k++ {
 		if ops[k].Kind() == schedule.Forward {
-			live[ops[k].Chunk()]++
+			inFlight[ops[k].Chunk()]++
 		}
 	}
-	for c := range live {
+	for c := range inFlight {
 		stage := in.Order.StageOf(r, c)
-		n.stage("activations", stage, live[c], "activations")
+		n.stage("activations", stage, inFlight[c], "activations")
 		n.stage("activations", stage, waiting[c], "weight-inputs")
 		n.stage("weight-inputs", stage, waiting[c], "weight-inputs")
 	}

@@ -12,12 +12,12 @@ import (
 // millions) but what the rank has before every blockOps operations and the most
 // it has among them; between these it walks the timeline again.
 type Profile struct {
-	of     *Trace
-	start  Sample
-	blocks []block
-	tail   [4]Sample // the end of the pipeline, and the update
-	peak   Sample
-	pass   units.Bytes
+	of      *Trace
+	start   Sample
+	blocks  []block
+	tail    [4]Sample // the end of the pipeline, and the update
+	peak    Sample
+	compute units.Bytes
 }
 
 // block is a run of operations.
@@ -65,7 +65,7 @@ func (c *Profile) end(now Sample) {
 	now.At = max(now.At, c.of.Makespan)
 	c.tail[0] = now
 	c.raise(&now)
-	c.pass = c.peak.Allocated()
+	c.compute = c.peak.Allocated()
 	now.Buffers += c.of.Updating
 	now.Optimizer = c.of.Start.Optimizer
 	c.tail[1] = now
@@ -106,7 +106,7 @@ func (c *Profile) Length() units.Seconds { return c.tail[len(c.tail)-1].At }
 func (c *Profile) Peak() Sample { return c.peak }
 
 // Pass returns the most that forward and backward have allocated, the update left out.
-func (c *Profile) Pass() units.Bytes { return c.pass }
+func (c *Profile) ComputePeak() units.Bytes { return c.compute }
 
 // Operations returns how many operations of the timeline it reads.
 func (c *Profile) Operations() int {

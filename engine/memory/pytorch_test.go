@@ -80,13 +80,13 @@ func TestBlocksOfPyTorch(t *testing.T) {
 			Model: &c.model, Program: model.Lay(&c.model, nil), Layout: &layout.Layout{TP: 1, EP: 1, ETP: 1, CP: 1},
 			Precision: recipe.BF16, Attention: recipe.Flash, Load: 1,
 		}
-		kept := in.keptBy(c.stack, &in.Program.Layers[0])
+		kept := in.activationsOf(c.stack, &in.Program.Layers[0])
 		if got := kept.Sum(); got != c.want {
 			t.Errorf("%s: %v bytes per token, want %v", c.name, got, c.want)
 		}
 	}
 	in := &Input{Model: &small, Program: model.Lay(&small, nil), Layout: &layout.Layout{TP: 1, EP: 1, ETP: 1, CP: 1}, Precision: recipe.BF16, Attention: recipe.Flash, Load: 1, Recompute: recipe.Recompute{Mode: recipe.RecomputeSelective}}
-	kept := in.keptBy(torchTitan{}, &in.Program.Layers[0])
+	kept := in.activationsOf(torchTitan{}, &in.Program.Layers[0])
 	// Compiled, 29,832: 4q + 2k + 2f + 2h + 4a + 8; this stack counts half of the sums of the
 	// softmax, no numbers of rows, and the output of the last product, which eager code keeps.
 	if got, want := kept.Sum(), 29_832.0-8-2*32+2*2048; got != want {

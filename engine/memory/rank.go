@@ -8,7 +8,7 @@ import (
 // Evaluator computes ranks with memory that it reuses.
 type Evaluator struct {
 	chunks  []schedule.ChunkBytes // of the rank at hand, by chunk
-	live    []StageMemory         // by model stage
+	stages  []StageMemory         // by model stage
 	params  []Parameters          // by rank
 	largest bool                  // a plain maximum is the peak: one chunk, whole backwards
 }
@@ -30,7 +30,7 @@ func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
 func (e *Evaluator) Parameters() []Parameters { return e.params }
 
 // Live returns what each model stage adds, of the last call of Ranks or Pass.
-func (e *Evaluator) Live() []StageMemory { return e.live }
+func (e *Evaluator) LastStages() []StageMemory { return e.stages }
 
 // Ranks appends the memory of every pipeline rank to into. The parameters must
 // have been counted.
@@ -38,7 +38,7 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 	shard := stack.Shard(in)
 	info, _ := in.Order.Spec.Kind.Info()
 	e.largest = in.Order.Chunks() == 1 && !info.SplitsBackward
-	e.Pass(in, stack)
+	e.Stages(in, stack)
 	for r := range in.Layout.PP {
 		into = append(into, Rank{Rank: r})
 		e.rank(in, stack, &shard, &into[len(into)-1])
@@ -48,17 +48,17 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
 
 // Pass computes what each model stage adds while micro-batches pass. Like Count
 // it needs no operations, only which rank has which stages.
-func (e *Evaluator) Pass(in *Input, stack Stack) []StageMemory {
-	e.live = e.live[:0]
+func (e *Evaluator) Stages(in *Input, stack Stack) []StageMemory {
+	e.stages = e.stages[:0]
 	for s := range in.Stages {
 		if s > 0 && in.Stages[s] == in.Stages[s-1] && recomputed(in, s) == recomputed(in, s-1) && offloadedLayers(in, s) == offloadedLayers(in, s-1) && !in.Record.On() {
-			e.live = append(e.live, e.live[s-1])
+			e.stages = append(e.stages, e.stages[s-1])
 			continue
 		}
-		e.live = append(e.live, stack.Stage(in, s))
-		in.stageNote(s).live(&e.live[s])
+		e.stages = append(e.stages, stack.Stage(in, s))
+		in.stageNote(s).stageMemory(&e.stages[s])
 	}
-	return e.live
+	return e.stages
 }
 
 // rank fills in what a rank, of which only the number is given, needs.
@@ -72,7 +72,7 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, out *Rank) {
 		s := in.Order.StageOf(r, c)
 		out.Layers += in.Stages[s].Layers()
 		note.layers(s, in.Stages[s].Layers())
-		e.chunks = append(e.chunks, e.live[s].Chunk())
+		e.chunks = append(e.chunks, e.stages[s].Chunk())
 	}
 	if in.Offload == recipe.OffloadOptimizer {
 		out.Offloaded, out.Optimizer = out.Optimizer, 0

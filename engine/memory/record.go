@@ -27,7 +27,7 @@ func (in *Input) symbols() {
 }
 
 // live records what a stage adds.
-func (n note) live(live *StageMemory) {
+func (n note) stageMemory(mem *StageMemory) {
 	if !n.rec.On() {
 		return
 	}
@@ -35,11 +35,11 @@ func (n note) live(live *StageMemory) {
 		id, name, source, omits string
 		value                   units.Bytes
 	}{
-		{"activations", "Activations that a stage keeps of one micro-batch", "layers times bytes per token (Korthikanti et al., arXiv 2205.05198, section 4, and the stack's own tensors)", "", live.Activations},
-		{"logits", "Logits of the stage", "bytes per logit x tokens x vocabulary / TP", "", live.Logits},
-		{"weight-inputs", "Activations of the stage kept until the weight gradient", "input and output gradient of every product (zero bubble, arXiv 2401.10241, and its code's weight_grad_store.py)", "", live.WeightInputs},
-		{"forward-temporaries", "Temporaries of the forward", "tensors that the head makes; the stack's own", "workspaces of kernels", live.Forward},
-		{"backward-temporaries", "Temporaries of the backward, with one layer's recomputed activations", "gradients of the widest tensors; recomputed layers one at a time", "workspaces of kernels", live.Backward},
+		{"activations", "Activations that a stage keeps of one micro-batch", "layers times bytes per token (Korthikanti et al., arXiv 2205.05198, section 4, and the stack's own tensors)", "", mem.Activations},
+		{"logits", "Logits of the stage", "bytes per logit x tokens x vocabulary / TP", "", mem.Logits},
+		{"weight-inputs", "Activations of the stage kept until the weight gradient", "input and output gradient of every product (zero bubble, arXiv 2401.10241, and its code's weight_grad_store.py)", "", mem.WeightInputs},
+		{"forward-temporaries", "Temporaries of the forward", "tensors that the head makes; the stack's own", "workspaces of kernels", mem.Forward},
+		{"backward-temporaries", "Temporaries of the backward, with one layer's recomputed activations", "gradients of the widest tensors; recomputed layers one at a time", "workspaces of kernels", mem.Backward},
 	} {
 		n.figure(record.Entry{
 			ID: t.id, Name: t.name, Symbol: t.id + " of " + n.rec.What(), Unit: record.Memory,

@@ -61,20 +61,20 @@ type saved struct {
 // saver collects what one layer keeps: a set of tensors by identity, so that what two
 // operations keep in the same width is there once. A rule of a stack fills it.
 type saver struct {
-	in    *Input
-	layer *model.Layer
-	again model.Again
-	set   []saved
+	in            *Input
+	layer         *model.Layer
+	recomputation model.Recomputation
+	set           []saved
 
-	more      [model.PartCount]amount // what is no tensor of the list
-	moreAgain amount                  // of it, what is made again
-	dropped   record.Num              // bytes per token that are not kept but made again
+	more           [model.PartCount]amount // what is no tensor of the list
+	moreRecomputed amount                  // of it, what is made again
+	dropped        record.Num              // bytes per token that are not kept but made again
 }
 
 // begin empties it for another layer.
 func (s *saver) begin(in *Input, l *model.Layer) {
-	s.in, s.layer, s.again, s.set = in, l, model.Again{}, s.set[:0]
-	s.more, s.moreAgain, s.dropped = [model.PartCount]amount{}, amount{}, record.Num{}
+	s.in, s.layer, s.recomputation, s.set = in, l, model.Recomputation{}, s.set[:0]
+	s.more, s.moreRecomputed, s.dropped = [model.PartCount]amount{}, amount{}, record.Num{}
 }
 
 // save keeps a tensor for an operation.
@@ -115,14 +115,14 @@ func (s *saver) amount(into *amount, e *saved, bytes record.Num) {
 	}
 }
 
-// runsAgain reports whether a tensor is made again in the backward.
-func (s *saver) runsAgain(r model.Ref) (by *model.Op, again bool) {
+// recomputed reports whether the backward recomputes a tensor, and which operation makes it.
+func (s *saver) recomputed(r model.Ref) (by *model.Op, recomputation bool) {
 	i := s.layer.Tensor(r).By
 	if i < 0 {
 		return nil, false
 	}
 	by = &s.layer.Ops[i]
-	for _, o := range s.again.Outputs(s.layer, by) {
+	for _, o := range s.recomputation.Outputs(s.layer, by) {
 		if o == r {
 			return by, true
 		}
@@ -133,38 +133,38 @@ func (s *saver) runsAgain(r model.Ref) (by *model.Op, again bool) {
 // dropRecomputed drops what named modules make again, and returns it: one layer at a time has it.
 // Outputs of norms come in 16 bits, and a quantised copy of what is made again is not kept
 // (NVIDIA/Megatron-LM, moe_layer.py: set_for_recompute_pre_mlp_layernorm).
-func (s *saver) dropRecomputed() (again amount) {
-	again = s.moreAgain
-	if s.again.Mode != recipe.RecomputeModules && s.again.Mode != recipe.RecomputeSelective {
-		return again
+func (s *saver) dropRecomputed() (recomputation amount) {
+	recomputation = s.moreRecomputed
+	if s.recomputation.Mode != recipe.RecomputeModules && s.recomputation.Mode != recipe.RecomputeSelective {
+		return recomputation
 	}
 	var seen [model.MaxTensors]bool
-	kept := s.set[:0]
+	stored := s.set[:0]
 	for i := range s.set {
 		e := s.set[i]
-		by, dropped := s.runsAgain(e.tensor)
+		by, dropped := s.recomputed(e.tensor)
 		switch {
 		case dropped && by.Part == model.PartNorms && by.Module != 0 && !s.fused(by):
 			if !seen[e.tensor] {
-				s.amount(&again, &e, record.Lit(2))
+				s.amount(&recomputation, &e, record.Lit(2))
 			}
 			seen[e.tensor] = true
 		case dropped:
-			s.amount(&again, &e, e.bytes)
-		case e.bytes.V < 2 && by != nil && by.Kind == model.View && s.isAgain(by.In[0]):
+			s.amount(&recomputation, &e, e.bytes)
+		case e.bytes.V < 2 && by != nil && by.Kind == model.View && s.isRecomputed(by.In[0]):
 		case e.bytes.V < 2 && s.wholeMoE(e.by):
-			s.amount(&again, &e, e.bytes)
+			s.amount(&recomputation, &e, e.bytes)
 		default:
-			kept = append(kept, e)
+			stored = append(stored, e)
 		}
 	}
-	s.set = kept
-	return again
+	s.set = stored
+	return recomputation
 }
 
-func (s *saver) isAgain(r model.Ref) bool {
-	_, again := s.runsAgain(r)
-	return again
+func (s *saver) isRecomputed(r model.Ref) bool {
+	_, recomputation := s.recomputed(r)
+	return recomputation
 }
 
 // fused reports whether a norm is part of the product that reads it.
@@ -173,7 +173,7 @@ func (s *saver) fused(norm *model.Op) bool { return norm.Module&moduleNorm == 0 
 // wholeMoE reports whether an operation belongs to experts that run again as a whole: what
 // enters them is kept in 16 bits.
 func (s *saver) wholeMoE(op int) bool {
-	return s.again.Has(moduleMoE) && s.layer.Ops[op].Module&moduleMoE != 0
+	return s.recomputation.Has(moduleMoE) && s.layer.Ops[op].Module&moduleMoE != 0
 }
 
 // parts returns what is kept, by part.

@@ -45,13 +45,13 @@ func (textbook) Save(s *saver) {
 		seq, even float64
 		norm, act float64 // of seq what norms write, of even what the activation does
 	}{{model.PartAttention, 3, 8, 2, 0}, {model.PartMLP, 3, 16, 2, 8}, {model.PartNorms, 4, 0, 0, 0}} {
-		if s.again.Has(recipe.ModuleNorm) {
+		if s.recomputation.Has(recipe.ModuleNorm) {
 			of.seq -= of.norm
-			s.moreAgain.seq.Add(of.norm, h)
+			s.moreRecomputed.seq.Add(of.norm, h)
 		}
-		if s.again.Has(recipe.ModuleAct) {
+		if s.recomputation.Has(recipe.ModuleAct) {
 			of.even -= of.act
-			s.moreAgain.even.Add(of.act, h)
+			s.moreRecomputed.even.Add(of.act, h)
 		}
 		s.more[of.part].seq.Add(of.seq, h)
 		s.more[of.part].even.Add(of.even, h)
@@ -64,13 +64,13 @@ func (textbook) Save(s *saver) {
 // table 1), all of it over t as the products are, also where it is recomputed. The
 // formulas have no temporaries.
 func (k textbook) Stage(in *Input, stage int) StageMemory {
-	var live StageMemory
+	var mem StageMemory
 	note := in.stageNote(stage)
 	h, layers := float64(in.Model.Hidden), in.Stages[stage].Layers()
-	live.Activations = stageActivations(in, stage, recomputed(in, stage), k, record.Lit(2).Times(in.Program.Hidden().Width))
+	mem.Activations = stageActivations(in, stage, recomputed(in, stage), k, record.Lit(2).Times(in.Program.Hidden().Width))
 	perLayer := 32 * h / float64(in.Layout.TP)
-	live.WeightInputs = units.Bytes(in.perElement() * perLayer * float64(layers))
+	mem.WeightInputs = units.Bytes(in.perElement() * perLayer * float64(layers))
 	note.term("weight-inputs", "T * e * 32 * h / t * layers")
 	note.given("layers", float64(layers))
-	return live
+	return mem
 }

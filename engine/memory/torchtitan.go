@@ -45,10 +45,10 @@ func (torchTitan) Shard(in *Input) Sharding {
 // norms and MLP compiled into fused kernels. With sequence parallelism the inputs of
 // attention and of the dense MLP are kept gathered (PyTorch's PrepareModuleInput gathers before
 // the module, whose products keep what they read), where Megatron-Core gathers again in the
-// backward. Selective recomputation keeps every second product (see model.Again).
+// backward. Selective recomputation keeps every second product (see model.Recomputation).
 func (torchTitan) Save(s *saver) {
 	megatronCore{}.Save(s)
-	s.again.Products = true
+	s.recomputation.Products = true
 	if l := s.in.Layout; !l.SP || l.TP == 1 {
 		return
 	}
@@ -64,13 +64,13 @@ func (torchTitan) Save(s *saver) {
 // Stage adds up the layers and the temporaries. The loss that is not fused has
 // the logits, their log-softmax and its gradient in fp32, 12 bytes per logit.
 func (k torchTitan) Stage(in *Input, stage int) StageMemory {
-	live := microBatchActivations(in, stage, k)
+	mem := microBatchActivations(in, stage, k)
 	perLogit := logits(in.Loss)
 	if in.Loss != recipe.FusedLoss {
 		perLogit = 12
 	}
-	transient(in, stage, &live, perLogit, noWork)
-	return live
+	transient(in, stage, &mem, perLogit, noWork)
+	return mem
 }
 
 // Buffers returns the 16-bit copies and what gradients are scattered from.
@@ -118,7 +118,7 @@ func overPipeline(in *Input, note note, rank int, p Parameters) units.Bytes {
 		split = float64(l.TP)
 	}
 	tokens := float64(l.MicroBatches) * l.MicroBatchTokens() / float64(l.TP)
-	kept := tokens * (float64(logits)*g*float64(m.Vocab) + split*float64(others)*2*g*float64(m.Hidden))
+	stored := tokens * (float64(logits)*g*float64(m.Vocab) + split*float64(others)*2*g*float64(m.Hidden))
 	if note.rec.On() {
 		given := func(id, name, symbol, formula string, value float64, operands ...record.Operand) {
 			note.buffer(record.Entry{
@@ -130,9 +130,9 @@ func overPipeline(in *Input, note note, rank int, p Parameters) units.Bytes {
 		given("unreduced", "Gradients of the rank, summed whole until the last backward", "unreduced gradients", "b_fp32 * "+p.formula(), 4*all)
 		note.scattered(&p, g)
 		given("outputs", "Outputs of the stages of all micro-batches, and buffers for their gradients", "outputs",
-			"m * T / t * (stages_with_the_head * bytes_of_a_product * V + other_stages * 2 * bytes_of_a_product * h * whole_where_the_sequence_is_not_cut)", kept,
+			"m * T / t * (stages_with_the_head * bytes_of_a_product * V + other_stages * 2 * bytes_of_a_product * h * whole_where_the_sequence_is_not_cut)", stored,
 			record.In("stages_with_the_head", logits), record.In("other_stages", others),
 			record.In("bytes_of_a_product", g), record.In("whole_where_the_sequence_is_not_cut", split))
 	}
-	return units.Bytes((w+4)*all + (g+4)*p.Largest + kept)
+	return units.Bytes((w+4)*all + (g+4)*p.Largest + stored)
 }

@@ -49,7 +49,7 @@ type Trace struct {
 
 	Start     Sample        // before the first operation, with a complete optimizer
 	Master    units.Bytes   // what the optimizer has in the first step, until the update makes the moments
-	Live      []StageMemory // by chunk
+	Chunks    []StageMemory // by chunk
 	Gradients []units.Bytes // by chunk: those that the first backward makes; zero where they are there from the start
 	Updating  units.Bytes   // temporaries of the update
 	Frees     bool          // the update frees the gradients
@@ -71,7 +71,7 @@ func NewTrace(in *Input, stack Stack, line *schedule.Timeline, rank int, update 
 	for chunk := range o.Chunks() {
 		stage := o.StageOf(rank, chunk)
 		p := stageParameters(in, note{}, stage, &cut)
-		c.Live = append(c.Live, stack.Stage(in, stage))
+		c.Chunks = append(c.Chunks, stack.Stage(in, stage))
 		params.add(p)
 		c.Gradients = append(c.Gradients, shard.Gradients.of(p))
 	}
@@ -97,7 +97,7 @@ func NewTrace(in *Input, stack Stack, line *schedule.Timeline, rank int, update 
 
 // find notes which operation of each chunk is the first to make gradients.
 func (c *Trace) find() {
-	c.filled = make([]int, len(c.Live))
+	c.filled = make([]int, len(c.Chunks))
 	for chunk := range c.filled {
 		c.filled[chunk] = len(c.Ops)
 	}
@@ -132,15 +132,15 @@ func (w *walk) next(k int) int {
 	w.n = 0
 	first := w.temporaries(k)
 	if !w.Ops[k].Paired() || k+1 == len(w.Ops) {
-		w.begins(k, false, first)
-		w.ends(k, false, running{})
+		w.startOp(k, false, first)
+		w.endOp(k, false, temporaries{})
 		return k + 1
 	}
 	second := w.temporaries(k + 1)
-	w.begins(k, true, first)
-	w.begins(k+1, true, running{first.logits + second.logits, first.temporary + second.temporary})
-	w.ends(k, true, second)
-	w.ends(k+1, true, running{})
+	w.startOp(k, true, first)
+	w.startOp(k+1, true, temporaries{first.logits + second.logits, first.temporary + second.temporary})
+	w.endOp(k, true, second)
+	w.endOp(k+1, true, temporaries{})
 	return k + 2
 }
 
@@ -150,41 +150,41 @@ func (w *walk) take() {
 }
 
 // running is what operations need while they run.
-type running struct{ logits, temporary units.Bytes }
+type temporaries struct{ logits, temporary units.Bytes }
 
 // set makes what runs what it is now. It starts from what is there in any case:
 // adding and taking away again would lose the last digits of small terms next to
 // large ones.
-func (w *walk) set(now running) {
+func (w *walk) set(now temporaries) {
 	w.now.Logits = w.Start.Logits + now.logits
 	w.now.Buffers = w.Start.Buffers + now.temporary
 }
 
 // begins starts an operation; now is what runs from then on. A forward fills its
 // activations until it ends; one that is half of a pair (whole) has them at once.
-func (w *walk) begins(k int, whole bool, now running) {
+func (w *walk) startOp(k int, whole bool, now temporaries) {
 	w.now.At = units.Seconds(w.Begin[k])
 	w.take()
 	w.set(now)
 	if op := w.Ops[k]; op.Kind() == schedule.Forward && whole {
-		w.now.Activations += w.Live[op.Chunk()].Activations
+		w.now.Activations += w.Chunks[op.Chunk()].Activations
 	}
 	w.take()
 }
 
 // ends ends an operation, after which that runs: a backward (or the weight
 // gradient) has drained its activations and, the first time, filled the gradients.
-func (w *walk) ends(k int, whole bool, now running) {
+func (w *walk) endOp(k int, whole bool, now temporaries) {
 	chunk, kind := w.Ops[k].Chunk(), w.Ops[k].Kind()
-	live := &w.Live[chunk]
-	freed := live.freedBy(kind)
+	mem := &w.Chunks[chunk]
+	freed := mem.freedBy(kind)
 	// Where a recomputed layer keeps more for its weight gradient than its input,
 	// the temporaries of the recomputation are what it keeps: at the end, not in addition.
 	jumps := whole || freed < 0
 	w.now.At = units.Seconds(w.End[k])
 	switch {
 	case kind == schedule.Forward && !whole:
-		w.now.Activations += live.Activations
+		w.now.Activations += mem.Activations
 	case !jumps:
 		w.now.Activations = max(0, w.now.Activations-freed)
 	}
@@ -200,14 +200,14 @@ func (w *walk) ends(k int, whole bool, now running) {
 }
 
 // temporaries returns the workspace of a running operation.
-func (c *Trace) temporaries(k int) running {
-	switch l := &c.Live[c.Ops[k].Chunk()]; c.Ops[k].Kind() {
+func (c *Trace) temporaries(k int) temporaries {
+	switch l := &c.Chunks[c.Ops[k].Chunk()]; c.Ops[k].Kind() {
 	case schedule.Forward:
-		return running{l.Logits, l.Forward}
+		return temporaries{l.Logits, l.Forward}
 	case schedule.WeightGradient:
-		return running{}
+		return temporaries{}
 	default:
-		return running{l.Logits, l.Backward}
+		return temporaries{l.Logits, l.Backward}
 	}
 }
 

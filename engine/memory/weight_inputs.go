@@ -16,7 +16,7 @@ import (
 // split along the sequence with SP and are gathered when the product runs. The
 // head is not put off: its logits' gradient would be kept for every micro-batch.
 // Any stack that keeps these tensors can use it.
-func weightInputs(in *Input, stage int, k layers) units.Bytes {
+func weightInputs(in *Input, stage int, k Stack) units.Bytes {
 	m, st, note := in.Model, &in.Stages[stage], in.stageNote(stage)
 	total := 0.0
 	for i := range in.Program.Layers {
@@ -29,9 +29,9 @@ func weightInputs(in *Input, stage int, k layers) units.Bytes {
 	}
 	if st.Head && in.TrainMTP && m.MTPLayers > 0 {
 		module := in.Program.Module()
-		var own amount
-		in.deferred(&own, &in.Program.Projection)
-		projection := own.perToken(in, record.Num{})
+		var inputs amount
+		in.deferred(&inputs, &in.Program.Projection)
+		projection := inputs.perToken(in, record.Num{})
 		total += float64(m.MTPLayers) * (in.layer(k, module).deferred + projection.V)
 		if note.rec.On() {
 			note.times("weights", m.MTPLayers, "MTP_modules", "(", module.ID, "_weight_inputs + ", projection.Text(), ")")

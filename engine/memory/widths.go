@@ -25,11 +25,11 @@ type Sharding struct {
 // Bytes returns what a rank with these parameters keeps from step to step on the GPU:
 // weights, gradients and the optimizer state that is not offloaded.
 func (s *Sharding) Bytes(p Parameters, o recipe.Offload) units.Bytes {
-	kept := s.Weights.of(p) + s.Gradients.of(p)
+	stored := s.Weights.of(p) + s.Gradients.of(p)
 	if o != recipe.OffloadOptimizer {
-		kept += s.Optimizer.of(p)
+		stored += s.Optimizer.of(p)
 	}
-	return kept
+	return stored
 }
 
 // width is bytes per parameter before sharding.

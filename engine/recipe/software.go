@@ -97,18 +97,18 @@ func CUDAGraphKinds() []CUDAGraphs {
 // Overlap is how much of the overlap of communication with computing is taken to work.
 type Overlap string
 
-// Overlaps. Cautious exposes what few published runs show to overlap: the all-to-all of
+// Overlaps. Pessimistic exposes what few published runs show to overlap: the all-to-all of
 // experts, and the ZeRO traffic of every micro-batch.
 const (
-	OverlapAuto     Overlap = Auto
-	OverlapAssumed  Overlap = "assumed" // as the stack's calibration has it
-	OverlapCautious Overlap = "cautious"
-	OverlapNone     Overlap = "none" // all communication inside a step is exposed
+	OverlapAuto        Overlap = Auto
+	OverlapAssumed     Overlap = "assumed" // as the stack's calibration has it
+	OverlapPessimistic Overlap = "cautious"
+	OverlapNone        Overlap = "none" // all communication inside a step is exposed
 )
 
 // Overlaps lists every overlap, the default first.
 func Overlaps() []Overlap {
-	return []Overlap{OverlapAuto, OverlapAssumed, OverlapCautious, OverlapNone}
+	return []Overlap{OverlapAuto, OverlapAssumed, OverlapPessimistic, OverlapNone}
 }
 
 // GroupedMLP is how the MLPs of a rank's experts run.

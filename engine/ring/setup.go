@@ -74,7 +74,7 @@ func Of(s *engine.Setup) (*Facts, bool) {
 	for i := range r.Communication {
 		c := &r.Communication[i]
 		if g, of, ok := groupOf(s, &groups, rec, c); ok {
-			g.settle(s, &m, of)
+			g.setLinks(s, &m, of)
 			f.Groups = append(f.Groups, g)
 		}
 	}
@@ -137,8 +137,8 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 	return g, of, of.Size > 1 && g.Volume > 0
 }
 
-// settle gives a group its links and the engine's times.
-func (g *Group) settle(s *engine.Setup, m *hardware.Machine, of layout.Group) {
+// setLinks gives a group its links and the engine's times.
+func (g *Group) setLinks(s *engine.Setup, m *hardware.Machine, of layout.Group) {
 	members := hardware.Members{Size: of.Size, PerDomain: of.PerDomain, Stride: of.Stride}
 	g.PerDomain = min(of.PerDomain, of.Size)
 	g.gather, g.reduce = links(m, m.AllGather, 1, members), links(m, m.AllReduce, 2, members)

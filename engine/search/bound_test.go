@@ -57,7 +57,7 @@ func TestLargeSearchesAreBounded(t *testing.T) {
 					continue // an automatic schedule that finds no order
 				}
 				seen[f.Setup.Schedule]++
-				step, peak := f.Cautious, f.peak
+				step, peak := f.PessimisticStep, f.peak
 				if of.step > step || of.peak > peak || step > furthest*of.step {
 					t.Errorf("%s, %s %+v: step %v and peak %v, bounds %v and %v",
 						c.model, f.Setup.Schedule, f.Setup.Layout, step, peak, of.step, of.peak)

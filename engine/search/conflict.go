@@ -266,7 +266,7 @@ func (r *run) any() (found, whole bool) {
 			return false, false
 		}
 	}
-	r.hasty = true
+	r.discardOnStop = true
 	if !r.sort(all) {
 		return false, false
 	}

@@ -32,11 +32,11 @@ func (r *run) evaluate(all []candidate) {
 	}
 	var chosen []*candidate
 	done, got := make([]found, batch), make([]state, batch)
-	open := 0 // candidates that a stopped search has not settled
+	open := 0 // candidates that a stopped search has left open
 	seen := evaluated{}
 	for next, rounds := 0, 0; ; {
 		late := r.stopped()
-		if late && (r.hasty || r.result.Fitting > 0 || rounds == lastRounds) {
+		if late && (r.discardOnStop || r.result.Fitting > 0 || rounds == lastRounds) {
 			open += k.open(all[next:])
 			break
 		}
@@ -77,7 +77,7 @@ func (r *run) evaluate(all []candidate) {
 	if r.dropped > 0 && k.missed(r.lowest) {
 		open += r.dropped
 	}
-	r.settle(&k, open)
+	r.finish(&k, open)
 	r.sure(&k, &seen, all)
 }
 
@@ -92,8 +92,8 @@ func (r *run) take(k *keeper, seen *evaluated, c *candidate, done *found, fits b
 	seen.bounds = append(seen.bounds, c.key)
 }
 
-// settle takes what was found, with so many candidates open, into the result.
-func (r *run) settle(k *keeper, open int) {
+// finish writes what was found, with so many candidates open, into the result.
+func (r *run) finish(k *keeper, open int) {
 	if open > 0 {
 		r.result.Share *= 1 - float64(open)/float64(max(r.result.Legal, open))
 	}

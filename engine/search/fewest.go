@@ -114,7 +114,7 @@ func (r *Result) join(f *Result, p *Problem) {
 // undominated returns the layouts of a list that no other one equals or beats in both
 // speed and memory, the fastest first.
 func undominated(list []Found) (out []Found) {
-	rate := func(f *Found) float64 { return f.Setup.Tokens() / float64(f.Cautious) / float64(f.Setup.GPUs) }
+	rate := func(f *Found) float64 { return f.Setup.Tokens() / float64(f.PessimisticStep) / float64(f.Setup.GPUs) }
 	slices.SortStableFunc(list, func(a, b Found) int {
 		return cmp.Or(cmp.Compare(rate(&b), rate(&a)), int(min(max(a.Report.Memory.Peak-b.Report.Memory.Peak, -1), 1)))
 	})

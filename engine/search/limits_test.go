@@ -191,7 +191,7 @@ func TestGapsAreCut(t *testing.T) {
 		}
 	}
 	f := func(gbs int, step units.Seconds, peak units.Bytes) (f Found) {
-		f.Setup.GBS, f.Setup.Seq, f.Setup.GPUs, f.Cautious, f.Report.Memory = gbs, 1, 1, step, &engine.Memory{Peak: peak}
+		f.Setup.GBS, f.Setup.Seq, f.Setup.GPUs, f.PessimisticStep, f.Report.Memory = gbs, 1, 1, step, &engine.Memory{Peak: peak}
 		return f
 	}
 	front := undominated([]Found{f(4, 2, 7), f(8, 2, 9), f(4, 1, 8), f(8, 8, 7), f(2, 1, 6)})

@@ -50,7 +50,7 @@ func (r *run) sure(k *keeper, seen *evaluated, all []candidate) {
 // the wider error band of what the objective ranks by, and not behind in what it puts first.
 func (p *Problem) TooClose(best, f *Found) bool {
 	of := func(f *Found) score {
-		return p.score(&f.Setup, bound.Bound{Step: f.Cautious, Peak: f.Report.Memory.Peak})
+		return p.score(&f.Setup, bound.Bound{Step: f.PessimisticStep, Peak: f.Report.Memory.Peak})
 	}
 	a, b := p.Objective.Evidence(&best.Report), p.Objective.Evidence(&f.Report)
 	lead, rate := p.worst(of(best), max(a.CloseMargin(), b.CloseMargin()))

@@ -115,10 +115,10 @@ type Found struct {
 	Setup  engine.Setup
 	Report engine.Report // without timeline
 	Free   units.Bytes   // of the usable memory on the fullest rank
-	// Cautious is the step where no doubtful overlap works (engine.Cautious), by which
-	// layouts are ranked; it is that of the report where nothing is doubtful, or where the
+	// PessimisticStep is the step without unproven overlap (engine.Pessimistic), by which
+	// layouts are ranked; it is the report's step where all overlap is proven, or where the
 	// problem's setup says how much overlap works.
-	Cautious units.Seconds
+	PessimisticStep units.Seconds
 
 	tight bool // without the margin that the problem wants
 }

@@ -113,7 +113,7 @@ func (r *ranker) begin() bool {
 	if !r.begun {
 		r.begun = true
 		r.bounds.SetModel(&r.problem.Setup)
-		r.sound = r.bounds.Judge.Given(r.problem.Setup).Legal
+		r.sound = r.bounds.Checker.Given(r.problem.Setup).Legal
 		r.limit = r.problem.limit()
 		r.alike, r.alikeAbove = r.problem.alike(), r.limit
 		if r.everything {
@@ -161,7 +161,7 @@ func (r *ranker) stages(s *engine.Setup, at candidate, placement schedule.Placem
 			r.bounds.SetMicroBatch(&s.Layout)
 			for k, given := range r.choices.recompute {
 				recompute, some := part(given, s)
-				if !some || !r.allowed(r.bounds.Judge.Recompute(recompute)) {
+				if !some || !r.allowed(r.bounds.Checker.Recompute(recompute)) {
 					continue
 				}
 				at.recompute, s.Recompute = uint16(k), recompute
@@ -220,7 +220,7 @@ func (r *ranker) sharded(s *engine.Setup) (runs [zeroClasses]bool, some bool) {
 			continue
 		}
 		judged[class], s.ZeRO = true, zero
-		runs[class] = r.allowed(r.bounds.Judge.Layout(s))
+		runs[class] = r.allowed(r.bounds.Checker.Layout(s))
 		some = some || runs[class]
 	}
 	return runs, some

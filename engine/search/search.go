@@ -35,8 +35,8 @@ type run struct {
 	result   Result
 	room     *room
 
-	overlap recipe.Overlap // of the setup that was given; the problem's is cautious where that leaves it open
-	hasty   bool           // whoever stops it wants no answer any more
+	overlap       recipe.Overlap // of the setup that was given; the problem's is cautious where that leaves it open
+	discardOnStop bool           // a stopped search needs no answer
 
 	dropped int   // candidates that there was no room for
 	lowest  score // the best bound of these
@@ -47,7 +47,7 @@ func newRun(ctx context.Context, p *Problem, progress func(Progress)) *run {
 		progress = func(Progress) {}
 	}
 	given := p.Setup.Overlap
-	p.Setup, _ = engine.Cautious(p.Setup)
+	p.Setup, _ = engine.Pessimistic(p.Setup)
 	r := &run{ctx: ctx, problem: p, overlap: given, variants: p.variants(), workers: max(p.Workers, 1), progress: progress, room: newRoom(p.Collect)}
 	for i := range r.variants {
 		r.planes = append(r.planes, r.variants[i].problem.planes(i)...)
@@ -250,13 +250,13 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 		}
 	}
 	m := f.Report.Memory
-	f.Free, f.Cautious, f.peak = m.Usable-m.Peak, slow.Time.Step, max(m.Peak, slow.Memory.Peak)
-	f.exact = p.score(&f.Setup, bound.Bound{Step: f.Cautious, Peak: f.peak})
+	f.Free, f.PessimisticStep, f.peak = m.Usable-m.Peak, slow.Time.Step, max(m.Peak, slow.Memory.Peak)
+	f.exact = p.score(&f.Setup, bound.Bound{Step: f.PessimisticStep, Peak: f.peak})
 	margin := m.HasMargin() && slow.Memory.HasMargin()
 	f.exact.tight = p.wantsMargin() && !margin
 	f.tight = f.exact.tight
 	f.ample = m.HasAmpleMargin() && slow.Memory.HasAmpleMargin()
-	if p.marginOnly && !margin || f.peak > p.limit() || !p.inTime(f.Report.Time.SlowEnd(f.Cautious), f.Setup.Tokens()) {
+	if p.marginOnly && !margin || f.peak > p.limit() || !p.inTime(f.Report.Time.SlowEnd(f.PessimisticStep), f.Setup.Tokens()) {
 		return f, misses
 	}
 	return f, fits

@@ -380,7 +380,7 @@ func (d *DataParallel) PerMicroBatch(k *Cost, chunks int, soft *hardware.Softwar
 
 // Left returns the compute of the last backward of a stage whose rank has so many chunks
 // that is left to hide what travels once per step, and z is what PerMicroBatch gave.
-func (d *DataParallel) Left(k *Cost, chunks int, z *MicroBatchTraffic, split bool) units.Seconds {
+func (d *DataParallel) LastBackwardBudget(k *Cost, chunks int, z *MicroBatchTraffic, split bool) units.Seconds {
 	exposed := z.Backward
 	if split {
 		exposed = z.Input + z.Weight

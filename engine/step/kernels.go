@@ -128,7 +128,7 @@ func (k *kernels) layer(l *model.Layer) Cost {
 
 // operation adds one operation of a layer. What moves memory is one kernel with the operations
 // of the same ID among those that run: all of the layer, or only what runs again.
-func (k *kernels) operation(c *Cost, l *model.Layer, o *model.Op, again *model.Again) {
+func (k *kernels) operation(c *Cost, l *model.Layer, o *model.Op, recomputation *model.Recomputation) {
 	switch {
 	case o.Fused:
 	case o.Kind == model.Grouped:
@@ -142,21 +142,21 @@ func (k *kernels) operation(c *Cost, l *model.Layer, o *model.Op, again *model.A
 			k.rec.Term("forward", k.core.forwardFormula)
 			k.rec.Term("input-gradient", k.core.backwardFormula)
 		}
-	case again == nil && o.Part == model.PartExperts && k.m.Software.FusedExperts:
+	case recomputation == nil && o.Part == model.PartExperts && k.m.Software.FusedExperts:
 	default:
-		k.move(c, l, o, again)
+		k.move(c, l, o, recomputation)
 	}
 }
 
 // move adds the kernel that an operation is the first of.
-func (k *kernels) move(c *Cost, l *model.Layer, o *model.Op, again *model.Again) {
+func (k *kernels) move(c *Cost, l *model.Layer, o *model.Op, recomputation *model.Recomputation) {
 	var moved record.Terms
 	for i := o.Kernel; i < len(l.Ops); i++ {
 		p := &l.Ops[i]
 		switch {
-		case p.Kernel != o.Kernel, again != nil && again.Outputs(l, p)[0] == 0:
+		case p.Kernel != o.Kernel, recomputation != nil && recomputation.Outputs(l, p)[0] == 0:
 			continue
-		case p != o && again != nil && again.Mode == recipe.RecomputeModules: // which run again one by one
+		case p != o && recomputation != nil && recomputation.Mode == recipe.RecomputeModules: // which run again one by one
 			continue
 		}
 		if moved.V == 0 && p != o {
@@ -166,7 +166,7 @@ func (k *kernels) move(c *Cost, l *model.Layer, o *model.Op, again *model.Again)
 	}
 	all := moved.Num()
 	k.stream(c, o.ID, o.Name, all)
-	if biased := k.m.Software.Biased; again == nil && o.Part == model.PartExperts && biased > 0 && k.in.Model.MLPBias {
+	if biased := k.m.Software.Biased; recomputation == nil && o.Part == model.PartExperts && biased > 0 && k.in.Model.MLPBias {
 		k.stream(c, "expert-biases-activation", "activation of the experts' biases, as passes of it", all.Times(k.rec.Named("biased", biased)))
 	}
 }

@@ -8,16 +8,16 @@ import (
 	"meshscope/engine/units"
 )
 
-// Again returns what of a layer the backward runs again.
-func (in *Input) Again() model.Again {
-	return model.Again{Recompute: in.Recompute, Products: in.KeepsProducts, Scores: in.StoresScores}
+// Recomputation returns what of a layer the backward runs again.
+func (in *Input) Recomputation() model.Recomputation {
+	return model.Recomputation{Recompute: in.Recompute, Products: in.KeepsProducts, Scores: in.StoresScores}
 }
 
 // recompute adds the forward work of what is recomputed to the backward.
 func (p *Parts) recompute(c *Cost, rec *record.Recorder, stage int, st *layout.Stage) {
-	k, again := &p.k, p.k.in.Again()
-	full := again.Mode == recipe.RecomputeFull
-	if !full && !again.Part() {
+	k, recomputation := &p.k, p.k.in.Recomputation()
+	full := recomputation.Mode == recipe.RecomputeFull
+	if !full && !recomputation.Partial() {
 		return
 	}
 	of := st.Of
@@ -41,11 +41,11 @@ func (p *Parts) recompute(c *Cost, rec *record.Recorder, stage int, st *layout.S
 			continue
 		}
 		k.core = layer.core
-		c.Recompute += k.again(l, &again) * units.Seconds(n)
+		c.Recompute += k.recomputed(l, &recomputation) * units.Seconds(n)
 		if rec.On() {
 			rec.Term("recompute", l.Name+"_layers * {recompute."+l.ID+".forward}")
 		}
-		if l.MoE && again.Experts() {
+		if l.MoE && recomputation.Experts() {
 			c.BackwardLinks.EP.add(layer.ForwardLinks.EP, float64(n))
 			c.BackwardLinks.ETP.add(layer.ForwardLinks.ETP, float64(n))
 			c.HideableExpertBackward += layer.HideableExpertForward * units.Seconds(n)
@@ -63,14 +63,14 @@ func recomputedLayers(in *Input, stage int) int {
 
 // again returns how long the operations of a layer take that run again, without rotary
 // positions.
-func (k *kernels) again(l *model.Layer, again *model.Again) units.Seconds {
+func (k *kernels) recomputed(l *model.Layer, recomputation *model.Recomputation) units.Seconds {
 	var c Cost
 	if k.in.Record.On() {
 		k.begin("recompute."+l.ID, "layer's recomputed operations")
 	}
 	for i := range l.Ops {
 		o := &l.Ops[i]
-		out := again.Outputs(l, o)
+		out := recomputation.Outputs(l, o)
 		if out[0] == 0 || o.Kind == model.Rotary {
 			continue
 		}
@@ -79,7 +79,7 @@ func (k *kernels) again(l *model.Layer, again *model.Again) units.Seconds {
 			part.Out = out
 			o = &part
 		}
-		k.operation(&c, l, o, again)
+		k.operation(&c, l, o, recomputation)
 	}
 	k.end(&c)
 	return c.Forward

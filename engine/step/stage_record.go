@@ -124,7 +124,7 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stag
 			take(pieces, "forward")
 			take(pieces, "backward")
 			take(recomputed, "forward")
-			if again := in.Again(); d.id[0] == 'e' && again.Experts() {
+			if recomputation := in.Recomputation(); d.id[0] == 'e' && recomputation.Experts() {
 				for i := range in.Program.Layers {
 					if l := &in.Program.Layers[i]; l.MoE && st.Of[i] > 0 {
 						take([]piece{{l.Name + "_layers * ", in.Record.Scope("layer."+l.ID, "")}}, "forward")

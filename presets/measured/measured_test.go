@@ -109,7 +109,7 @@ func TestPreset(t *testing.T) {
 		if got := float64(now.Time.Step); math.Abs(got/f.Runs[i].After-1) > 1e-9 {
 			t.Errorf("run %d: %v s by the preset, %v by the fit", i, got, f.Runs[i].After)
 		}
-		if now.Time.ErrorBand > then.Time.ErrorBand*1.001 || now.Memory.ErrorBand > then.Memory.ErrorBand*1.001 || now.Time.Own == 0 {
+		if now.Time.ErrorBand > then.Time.ErrorBand*1.001 || now.Memory.ErrorBand > then.Memory.ErrorBand*1.001 || now.Time.UserRuns == 0 {
 			t.Errorf("run %d: bands of %v and %v, without the fit %v and %v", i, now.Time.Words(), now.Memory.ErrorBand, then.Time.ErrorBand, then.Memory.ErrorBand)
 		}
 		s.Stack = "nanotron"

@@ -188,7 +188,7 @@ func Table(scales *band.Table, runs []Errors) (*band.Table, []string) {
 			of.into.Least, of.into.Most = min(of.into.Least, v), max(of.into.Most, v)
 		}
 	}
-	t.Settle()
+	t.BuildIndex()
 	t.Factor, t.Classes = factors(t, runs)
 	return t, publishers
 }

@@ -143,7 +143,7 @@ func (a *Advice) moveLine(m *advise.Move) adviceLine {
 			sign, role = g.Cross+" ", themes.Bad
 		}
 		l.Put(t.Paint(themes.Text), shorten(m.Turns(), at-l.Used()-1, g))
-		l.RightAligned(t.Paint(themes.Strong), figure.Seconds(m.Cautious), at+moveStep)
+		l.RightAligned(t.Paint(themes.Strong), figure.Seconds(m.PessimisticStep), at+moveStep)
 		l.RightAligned(t.Paint(themes.Text), fmt.Sprintf("%s%.3f", g.Times, m.Speed), at+moveStep+moveSpeed)
 		if peak > 0 {
 			l.RightAligned(t.Paint(role), sign+figure.GiB(m.Report.Memory.Peak), at+moveStep+moveSpeed+peak)

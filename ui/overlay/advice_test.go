@@ -45,7 +45,7 @@ func someAdvice(fits bool) *advise.Advice {
 		a.Terms = append(a.Terms, advise.Term{Name: name, Bytes: units.Bytes(35-5*i) * units.GiB, Share: float64(35-5*i) / 140})
 	}
 	move := func(peak units.Bytes, step units.Seconds, changes ...compare.Change) advise.Move {
-		m := advise.Move{Changes: changes, Turned: 1, Report: report(peak, step), Cautious: units.Seconds(step), Speed: float64(10 / step), Saved: (a.Report.Memory.Peak/units.GiB - peak) * units.GiB}
+		m := advise.Move{Changes: changes, Turned: 1, Report: report(peak, step), PessimisticStep: units.Seconds(step), Speed: float64(10 / step), Saved: (a.Report.Memory.Peak/units.GiB - peak) * units.GiB}
 		m.Setup.TP = len(a.Moves) + 1
 		m.Fits, m.Roomy = m.Report.Memory.Fits, m.Report.Memory.Fits
 		return m

@@ -72,7 +72,7 @@ type Bounder struct {
 
 	program *model.Program
 
-	Judge knob.Judge // of the legality of layouts
+	Checker knob.Checker // of the legality of layouts
 }
 
 // SetModel takes what no layout changes: everything but layout, schedule and recomputation is

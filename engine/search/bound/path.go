@@ -22,7 +22,7 @@ func timesOf(k *step.Cost, d *step.DataParallel, chunks int, soft *hardware.Soft
 		f: float64(k.ForwardTime() + z.Forward), b: float64(k.BackwardTime() + z.Backward),
 		i: float64(k.InputGradTime() + z.Input), w: float64(k.WeightGradTime() + z.Weight),
 		up: float64(k.HideableExpertForward), down: float64(k.HideableExpertBackward),
-		left: [2]units.Seconds{d.Left(k, chunks, &z, false), d.Left(k, chunks, &z, true)},
+		left: [2]units.Seconds{d.LastBackwardBudget(k, chunks, &z, false), d.LastBackwardBudget(k, chunks, &z, true)},
 	}
 }
 

@@ -91,7 +91,7 @@ func answered(in *screen.Context) *View {
 	for i := range a.over.Ranks {
 		a.over.Ranks[i].Milestones = engine.Milestones{
 			Model: 4 * units.GiB, States: 16 * units.GiB, FirstPeak: 57 * units.GiB,
-			AfterUpdate: 24 * units.GiB, LaterPeak: 65 * units.GiB, Pass: 41 * units.GiB,
+			AfterUpdate: 24 * units.GiB, LaterPeak: 65 * units.GiB, Compute: 41 * units.GiB,
 		}
 	}
 	a.kinds = []engine.LayerKind{{Layers: 80, Operations: []engine.Operation{
@@ -116,7 +116,7 @@ func trace(line *schedule.Timeline, r *engine.RankMemory, rank int) *memory.Trac
 		Makespan: units.Seconds(line.Makespan), Update: 1,
 		Start:     memory.Sample{Weights: r.Weights, Gradients: r.Gradients, Optimizer: r.Optimizer, Buffers: r.Buffers},
 		Master:    r.Optimizer / 3,
-		Live:      []memory.StageMemory{{Activations: r.Activations / units.Bytes(r.InFlight)}},
+		Chunks:    []memory.StageMemory{{Activations: r.Activations / units.Bytes(r.InFlight)}},
 		Gradients: []units.Bytes{0},
 	}
 }

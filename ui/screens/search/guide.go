@@ -234,7 +234,7 @@ func (o *option) look(ctx context.Context, p find.Problem, of *query) {
 		r = find.Run(ctx, p, nil)
 	}
 	if len(r.Best) > 0 {
-		o.found, o.row = true, rowOf(&r.Best[0].Setup, &r.Best[0].Report, r.Best[0].Cautious, 1)
+		o.found, o.row = true, rowOf(&r.Best[0].Setup, &r.Best[0].Report, r.Best[0].PessimisticStep, 1)
 		return
 	}
 	if ctx.Err() == nil {

@@ -184,7 +184,7 @@ func (j *job) search(ctx context.Context) *answer {
 		a.room = roomOf(first.Memory)
 	}
 	for i := range r.Best {
-		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, r.Best[i].Cautious, i+1))
+		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, r.Best[i].PessimisticStep, i+1))
 		a.rows[i].close = i > 0 && p.TooClose(&r.Best[0], &r.Best[i])
 	}
 	a.mergeFront(r.Front)
@@ -210,7 +210,7 @@ func (a *answer) mergeFront(front []find.Found) {
 		n, listed := at[front[i].Setup]
 		if !listed {
 			n = len(a.rows)
-			a.rows = append(a.rows, rowOf(&front[i].Setup, &front[i].Report, front[i].Cautious, 0))
+			a.rows = append(a.rows, rowOf(&front[i].Setup, &front[i].Report, front[i].PessimisticStep, 0))
 		}
 		a.rows[n].front = true
 		a.front = append(a.front, n)

@@ -48,7 +48,7 @@ func (v *View) slowOf(in *screen.Context) units.Seconds {
 	if v.slow.of != *in.Setup {
 		v.slow.of, v.slow.step = *in.Setup, in.Report.Time.Step
 		if !in.Setup.Slow() {
-			v.slow.step = engine.CautiousStep(in.Setup, in.Report)
+			v.slow.step = engine.PessimisticStep(in.Setup, in.Report)
 		}
 	}
 	return v.slow.step

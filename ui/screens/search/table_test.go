@@ -245,7 +245,7 @@ func TestOwnSlowEnd(t *testing.T) {
 	for _, zero := range []int{1, 3, 2} {
 		in.Setup.ZeRO = zero
 		*in.Report = engine.Evaluate(*in.Setup)
-		if got, want := v.own(in).slow, engine.CautiousStep(in.Setup, in.Report); got != want {
+		if got, want := v.own(in).slow, engine.PessimisticStep(in.Setup, in.Report); got != want {
 			t.Errorf("zero %d: the slow end is %v, not %v", zero, got, want)
 		}
 	}

@@ -6,43 +6,43 @@ import (
 	"meshscope/engine/units"
 )
 
-// Again says what of a layer runs again in the backward.
-type Again struct {
+// Recomputation says what of a layer runs again in the backward.
+type Recomputation struct {
 	recipe.Recompute
 	Products bool // selective keeps every second product and the output of attention (torchtitan)
 	Scores   bool // the scores of attention are stored, which selective recomputation does not
 }
 
-// Part reports whether some operations of each layer run again, and not all.
-func (a Again) Part() bool {
+// Partial reports whether some operations of each layer run again, and not all.
+func (a Recomputation) Partial() bool {
 	return a.Mode == recipe.RecomputeModules || a.Mode == recipe.RecomputeSelective && (a.Products || a.Scores)
 }
 
 // Experts reports whether tokens are sent to the experts of each layer again, where not
 // everything is.
-func (a Again) Experts() bool {
+func (a Recomputation) Experts() bool {
 	return a.Has(recipe.ModuleMoE) || a.Products && a.Mode == recipe.RecomputeSelective
 }
 
 // Outputs returns the outputs of an operation that run again.
-func (a Again) Outputs(l *Layer, o *Op) (out [3]Ref) {
+func (a Recomputation) Outputs(l *Layer, o *Op) (out [3]Ref) {
 	switch {
 	case a.Mode == recipe.RecomputeFull, a.Has(o.Module):
 		return o.Out
 	case a.Mode != recipe.RecomputeSelective:
 	case a.Products:
-		return a.halfOf(l, o)
+		return a.secondProduct(l, o)
 	case a.Scores && o.Kind == Core:
 		return o.Out
 	}
 	return out
 }
 
-// halfOf returns the outputs that run again where every second product is kept
+// secondProduct returns the outputs that run again where every second product is kept
 // (torchtitan/distributed/activation_checkpoint.py at b5bcd76): those of even numbers, of
 // the router and of the experts, and all that is no product. The last products run no more,
 // since nobody reads what they give.
-func (a Again) halfOf(l *Layer, o *Op) (out [3]Ref) {
+func (a Recomputation) secondProduct(l *Layer, o *Op) (out [3]Ref) {
 	last := o.IsProduct() && l.SplitIn(o) && o.Part != PartAttention
 	switch {
 	case last || o.Kind == Core || o.Kind == Residual || o.Kind == Rotary || o.Part == PartExtra:
@@ -66,7 +66,7 @@ func (a Again) halfOf(l *Layer, o *Op) (out [3]Ref) {
 }
 
 // FLOPs returns what runs again of one token in a layer; scores are those of its attention.
-func (a Again) FLOPs(l *Layer, scores units.FLOPs) units.FLOPs {
+func (a Recomputation) FLOPs(l *Layer, scores units.FLOPs) units.FLOPs {
 	products, core := a.products(l)
 	if core {
 		return units.FLOPs(products.V) + scores
@@ -75,7 +75,7 @@ func (a Again) FLOPs(l *Layer, scores units.FLOPs) units.FLOPs {
 }
 
 // Formula returns that of FLOPs.
-func (a Again) Formula(l *Layer) string {
+func (a Recomputation) Formula(l *Layer) string {
 	products, core := a.products(l)
 	switch scores := record.Ref(l.figure("attention", "score-flops-per-token")); {
 	case core && products.V == 0:
@@ -86,7 +86,7 @@ func (a Again) Formula(l *Layer) string {
 	return products.Text()
 }
 
-func (a Again) products(l *Layer) (sum record.Num, core bool) {
+func (a Recomputation) products(l *Layer) (sum record.Num, core bool) {
 	var all record.Terms
 	for i := range l.Ops {
 		out := a.Outputs(l, &l.Ops[i])

@@ -21,9 +21,9 @@ const (
 type LayerActivations struct {
 	Parts [model.PartCount]float64
 
-	known    bool
-	again    float64 // not kept but made again: alive in one layer at a time
-	deferred float64 // what its weight gradients need where a schedule puts them off
+	known      bool
+	recomputed float64 // not kept but made again: alive in one layer at a time
+	deferred   float64 // what its weight gradients need where a schedule puts them off
 }
 
 // Sum returns the whole layer.
@@ -34,28 +34,22 @@ func (k *LayerActivations) Sum() (sum float64) {
 	return sum
 }
 
-// layers is the part of a Stack that says what a layer keeps.
-type layers interface {
-	// Save fills in what one layer keeps when nothing runs again but core attention.
-	Save(s *saver)
-}
-
 // layer returns what one layer keeps, with its formulas: computed once for all stages.
-func (in *Input) layer(k layers, l *model.Layer) *LayerActivations {
-	if n := len(in.Program.Layers); len(in.kept) < n {
-		in.kept = slices.Grow(in.kept, n)[:n]
-		clear(in.kept)
+func (in *Input) layer(k Stack, l *model.Layer) *LayerActivations {
+	if n := len(in.Program.Layers); len(in.activations) < n {
+		in.activations = slices.Grow(in.activations, n)[:n]
+		clear(in.activations)
 	}
-	kept := &in.kept[l.Index]
-	if !kept.known || in.Record.On() {
-		*kept = in.keptBy(k, l)
+	stored := &in.activations[l.Index]
+	if !stored.known || in.Record.On() {
+		*stored = in.activationsOf(k, l)
 	}
-	return kept
+	return stored
 }
 
 // Forget drops what was computed for all stages. A caller that changes an Input
 // after it was used calls it; all but stages and order count.
-func (in *Input) Forget() { in.kept = in.kept[:0] }
+func (in *Input) Forget() { in.activations = in.activations[:0] }
 
 // routed is for how many experts a token of a layer counts on the busiest rank.
 func (in *Input) routed(l *model.Layer) record.Num {
@@ -67,17 +61,17 @@ func (in *Input) routed(l *model.Layer) record.Num {
 }
 
 // save fills in what one layer keeps on a stack.
-func (in *Input) save(k layers, l *model.Layer) *saver {
+func (in *Input) save(k Stack, l *model.Layer) *saver {
 	if in.scratch == nil {
 		in.scratch = new(saver)
 	}
 	s := in.scratch
 	s.begin(in, l)
 	if in.Recompute.Mode != recipe.RecomputeFull { // of which keep takes the layers out
-		s.again.Recompute = in.Recompute
+		s.recomputation.Recompute = in.Recompute
 	}
 	k.Save(s)
-	if s.again.Mode == recipe.RecomputeSelective && s.again.Products {
+	if s.recomputation.Mode == recipe.RecomputeSelective && s.recomputation.Products {
 		whole := in.sum(s.parts(), in.routed(l))
 		s.everySecondProduct()
 		s.dropped = whole.Minus(in.sum(s.parts(), in.routed(l))).AtLeast(record.Lit(0))
@@ -88,22 +82,22 @@ func (in *Input) save(k layers, l *model.Layer) *saver {
 	return s
 }
 
-// keptBy returns what one layer keeps on a stack.
-func (in *Input) keptBy(k layers, l *model.Layer) (kept LayerActivations) {
+// activationsOf returns what one layer saves for its backward on a stack.
+func (in *Input) activationsOf(k Stack, l *model.Layer) (stored LayerActivations) {
 	s, routed, note := in.save(k, l), in.routed(l), in.layerNote(l)
 	parts := s.parts()
-	kept.known = true
+	stored.known = true
 	for p := range parts {
-		kept.Parts[p] = parts[p].perToken(in, routed).V
+		stored.Parts[p] = parts[p].perToken(in, routed).V
 	}
 	deferred := in.deferredBy(l)
-	kept.again, kept.deferred = s.dropped.V, deferred.V
+	stored.recomputed, stored.deferred = s.dropped.V, deferred.V
 	if note.rec.On() {
 		in.Record.Let(l.ID+"_recompute", "("+s.dropped.Text()+")")
 		in.Record.Let(l.ID+"_weight_inputs", "("+deferred.Text()+")")
-		in.recordParts(note, &parts, routed, &kept, l)
+		in.recordParts(note, &parts, routed, &stored, l)
 	}
-	return kept
+	return stored
 }
 
 // sum adds up all parts.
@@ -115,7 +109,7 @@ func (in *Input) sum(parts [model.PartCount]amount, routed record.Num) (sum reco
 }
 
 // recordParts records a layer and its parts.
-func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed record.Num, kept *LayerActivations, l *model.Layer) {
+func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed record.Num, stored *LayerActivations, l *model.Layer) {
 	var sum []string
 	for p, of := range [...]struct{ id, name string }{
 		{"attention", "attention"},
@@ -138,7 +132,7 @@ func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed r
 	}
 	note.rec.Figure(record.Entry{
 		Name: "Bytes that one " + l.ID + " layer keeps per token in 16 bits", Symbol: "bytes per token of a " + l.ID + " layer",
-		Formula: record.Sum(sum...), Value: kept.Sum(),
+		Formula: record.Sum(sum...), Value: stored.Sum(),
 		Source:    "tensors that the stack keeps from forward to backward; Korthikanti et al. (arXiv 2205.05198) section 4",
 		LeavesOut: "small tensors such as norm statistics",
 	})
@@ -153,18 +147,18 @@ func layerInput(in *Input) record.Num {
 
 // microBatchActivations returns the activation memory that one micro-batch adds to a stage, without
 // logits and the workspaces of products.
-func microBatchActivations(in *Input, stage int, k layers) StageMemory {
+func microBatchActivations(in *Input, stage int, k Stack) StageMemory {
 	input, full := layerInput(in), recomputed(in, stage)
-	live := StageMemory{
+	mem := StageMemory{
 		Activations: stageActivations(in, stage, full, k, input), WeightInputs: weightInputs(in, stage, k),
 		Backward: recompute(in, stage, full, k, input, "backward-temporaries"),
 	}
 	if in.OffloadedLayers > 0 {
 		moving := offloadBuffers(in, stage, k)
-		live.Forward += moving
-		live.Backward += moving
+		mem.Forward += moving
+		mem.Backward += moving
 	}
-	return live
+	return mem
 }
 
 // offloadedLayers returns how many layers of a stage keep their activations in host memory.
@@ -177,7 +171,7 @@ func offloadedLayers(in *Input, stage int) int {
 
 // largest returns the largest that layers have of those that are there, with its formula: that of
 // a layer as its identifier makes it.
-func (in *Input) largest(of *layout.Counts, k layers, bytes func(*LayerActivations) float64, formula func(id string) string) (float64, string) {
+func (in *Input) largest(of *layout.Counts, k Stack, bytes func(*LayerActivations) float64, formula func(id string) string) (float64, string) {
 	most, all := 0.0, []string(nil)
 	for i := range in.Program.Layers {
 		if l := &in.Program.Layers[i]; of[i] > 0 {
@@ -194,16 +188,16 @@ func (in *Input) largest(of *layout.Counts, k layers, bytes func(*LayerActivatio
 }
 
 // activationsOf returns the formula of what one layer keeps.
-func activationsOf(id string) string { return "{layer." + id + ".activations}" }
+func activationsRef(id string) string { return "{layer." + id + ".activations}" }
 
 // offloadBuffers returns what layers on their way to or from the host keep on the GPU: the layer at
 // work and the one that travels (two buffers).
-func offloadBuffers(in *Input, stage int, k layers) units.Bytes {
+func offloadBuffers(in *Input, stage int, k Stack) units.Bytes {
 	n, note := min(offloadedLayers(in, stage), 2), in.stageNote(stage)
 	if n == 0 {
 		return 0
 	}
-	largest, formula := in.largest(&in.Stages[stage].Of, k, (*LayerActivations).Sum, activationsOf)
+	largest, formula := in.largest(&in.Stages[stage].Of, k, (*LayerActivations).Sum, activationsRef)
 	note.given("layers_on_their_way", float64(n))
 	for _, sum := range [...]string{"forward-temporaries", "backward-temporaries"} {
 		note.term(sum, "layers_on_their_way * T * e * ", formula)
@@ -227,7 +221,7 @@ func (in *Input) OffloadedBytes(stack Stack, stage int) units.Bytes {
 
 // stageActivations adds up what the layers of a stage keep. So many that are fully recomputed
 // keep their input only.
-func stageActivations(in *Input, stage, full int, k layers, input record.Num) units.Bytes {
+func stageActivations(in *Input, stage, full int, k Stack, input record.Num) units.Bytes {
 	st, note, sum := &in.Stages[stage], in.stageNote(stage), 0.0
 	recomputed, offloaded := st.Of.Take(full), st.Of.Take(offloadedLayers(in, stage))
 	if in.Record.On() {
@@ -238,7 +232,7 @@ func stageActivations(in *Input, stage, full int, k layers, input record.Num) un
 			n := int(st.Of[i] - recomputed[i] - offloaded[i])
 			sum += float64(n) * in.layer(k, l).Sum()
 			if note.rec != nil {
-				note.times("layers", n, l.Name+"_layers_that_keep_all", activationsOf(l.ID))
+				note.times("layers", n, l.Name+"_layers_that_keep_all", activationsRef(l.ID))
 			}
 		}
 	}
@@ -255,10 +249,10 @@ func stageActivations(in *Input, stage, full int, k layers, input record.Num) un
 
 // recompute returns what one layer of a stage at a time recomputes in its backward, and
 // adds it to a sum of formulas.
-func recompute(in *Input, stage, full int, k layers, input record.Num, sum string) units.Bytes {
-	of, bytes, formula := in.Stages[stage].Of, func(k *LayerActivations) float64 { return k.again }, func(id string) string { return id + "_recompute" }
+func recompute(in *Input, stage, full int, k Stack, input record.Num, sum string) units.Bytes {
+	of, bytes, formula := in.Stages[stage].Of, func(k *LayerActivations) float64 { return k.recomputed }, func(id string) string { return id + "_recompute" }
 	if full > 0 {
-		of, bytes, formula = of.Take(full), (*LayerActivations).Sum, activationsOf
+		of, bytes, formula = of.Take(full), (*LayerActivations).Sum, activationsRef
 	}
 	one, text := in.largest(&of, k, bytes, formula)
 	if full > 0 {

@@ -6,22 +6,22 @@ import (
 	"meshscope/engine/schedule"
 )
 
-// Legality is what Check comes to, for callers that go through many setups:
-// Rejected is where some launcher would not run a legal one. A setup is legal where
+// Legality is the result of Check without its messages, for callers that check many setups:
+// Rejected is set where some launcher would not run a legal one. A setup is legal where
 // what is given, the recomputation, the layout and the schedule each are, and
 // rejected where any is.
 type Legality struct{ Legal, Rejected bool }
 
-// Judge finds the Legality of parts of setups without building messages. The zero
+// Checker finds the Legality of parts of setups without building messages. The zero
 // value is ready; one belongs to one goroutine.
-type Judge struct{ problems []Problem }
+type Checker struct{ problems []Problem }
 
-// Given judges what a search does not vary.
-func (j *Judge) Given(s Setup) Legality {
+// Given checks what a search does not vary.
+func (j *Checker) Given(s Setup) Legality {
 	if s.Model.Check() != nil || s.Cluster.Check() != nil {
 		return Legality{}
 	}
-	s.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone} // judged by itself
+	s.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone} // checked by itself
 	j.problems = s.words(j.problems[:0])
 	return legalityOf(j.problems)
 }
@@ -34,7 +34,7 @@ func CheckGiven(s Setup) (out []Problem) {
 			continue
 		}
 		for _, fix := range wordFixes(&s, p.Field) {
-			if (&Judge{}).Given(fix).Legal {
+			if (&Checker{}).Given(fix).Legal {
 				p.Nearest = difference(&s, &fix)
 				break
 			}
@@ -44,14 +44,14 @@ func CheckGiven(s Setup) (out []Problem) {
 	return out
 }
 
-// Recompute judges what is recomputed.
-func (j *Judge) Recompute(r recipe.Recompute) Legality {
+// Recompute checks what is recomputed.
+func (j *Checker) Recompute(r recipe.Recompute) Legality {
 	j.problems = recomputeErrors(j.problems[:0], r)
 	return legalityOf(j.problems)
 }
 
-// Layout judges the layout of a setup whose model and cluster are sound.
-func (j *Judge) Layout(s *Setup) Legality {
+// Layout checks the layout of a setup whose model and cluster are sound.
+func (j *Checker) Layout(s *Setup) Legality {
 	j.problems = s.RuleCodes(&s.Model, &s.Cluster, j.problems[:0])
 	if layout.HasErrors(j.problems) {
 		return Legality{}
@@ -60,7 +60,7 @@ func (j *Judge) Layout(s *Setup) Legality {
 	return legalityOf(j.problems)
 }
 
-// LegalityOfSchedule judges a schedule whose counts a legal layout has.
+// LegalityOfSchedule checks a schedule whose counts a legal layout has.
 func LegalityOfSchedule(spec schedule.Spec) Legality {
 	v := Legality{Legal: true}
 	for _, issue := range spec.Check() {
