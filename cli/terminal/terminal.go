@@ -65,9 +65,13 @@ type Terminal struct {
 // Start runs a program in a new pseudo-terminal. Its standard error is kept
 // apart, as with 2>file, unless the options say otherwise.
 func Start(ctx context.Context, o Options, program string, args ...string) (*Terminal, error) {
-	master, slave, err := pty.Open()
+	opened, slave, err := pty.Open()
 	if err != nil {
 		return nil, fmt.Errorf("open a pseudo-terminal: %w", err)
+	}
+	master, err := interruptible(opened)
+	if err != nil {
+		return nil, errors.Join(err, slave.Close())
 	}
 	t := &Terminal{
 		emulator: vt.NewEmulator(o.Columns, o.Rows), modes: map[ansi.Mode]bool{},
@@ -116,6 +120,17 @@ func Start(ctx context.Context, o Options, program string, args ...string) (*Ter
 	return t, nil
 }
 
+// interruptible returns the same open file, whose reads and writes end when it is closed: a write to a program that
+// has ended would wait in the kernel for ever. It closes the one that it is given.
+func interruptible(f *os.File) (*os.File, error) {
+	fd, err := syscall.Dup(int(f.Fd()))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	err = syscall.SetNonblock(fd, true) // before: a new file looks at it
+	return os.NewFile(uintptr(fd), f.Name()), err
+}
+
 // clampMargins keeps the scrolling region on the screen, as terminals do: what a
 // program wrote for a larger size may arrive after the terminal became smaller,
 // and the emulator would look for lines that are no more. It leaves the rest to
@@ -162,9 +177,10 @@ func (t *Terminal) show() {
 // the program, as a terminal does.
 func (t *Terminal) answer() { _, _ = io.Copy(t.master, t.emulator) }
 
-// setSize tells the kernel the size; the program gets SIGWINCH.
+// setSize tells the kernel the size; the program gets SIGWINCH. The program's side takes it: asking the other for its
+// number would make it wait in the kernel again.
 func (t *Terminal) setSize(columns, rows int) error {
-	return pty.Setsize(t.master, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
+	return pty.Setsize(t.slave, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
 }
 
 // Hang lets the terminal read no more of what the program writes, as over a link that hangs, or
@@ -203,12 +219,14 @@ func (t *Terminal) Type(keys string) error {
 		return err
 	case <-t.exited: // maybe by these keys, which are written then
 	}
-	select {
-	case err := <-typed:
+	if err := t.master.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
 		return err
-	case <-time.After(time.Second):
+	}
+	err := <-typed
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return os.ErrProcessDone
 	}
+	return err
 }
 
 // Keys with names, as an xterm sends them.

@@ -3,8 +3,13 @@
 package terminal_test
 
 import (
+	"errors"
+	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"meshscope/cli/terminal"
 )
@@ -25,4 +30,22 @@ func TestLateMargins(t *testing.T) {
 			t.Errorf("after %s: %q", scroll, text)
 		}
 	}
+}
+
+// TestTypeAfterTheEnd: what a program that has ended does not read is refused after a while, and nothing goes on writing it.
+func TestTypeAfterTheEnd(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	screen, err := terminal.Start(t.Context(), terminal.Options{Columns: 40, Rows: 10}, "sh", "-c", "stty raw -echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-screen.Exited()
+	const more = 1 << 17 // than any terminal keeps
+	if err := screen.Type(strings.Repeat("x", more)); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("%v", err)
+	}
+	if _, err := screen.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	goleak.VerifyNone(t, before)
 }
