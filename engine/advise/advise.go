@@ -170,8 +170,11 @@ func For(s engine.Setup, o Options) (Advice, bool) {
 	out := Advice{Setup: s, Report: a.report, PessimisticStep: a.step, Terms: terms(&a.report), Limits: limits(&a.report)}
 	a.turnEach()
 	out.roomy = a.roomy(a.report.Memory)
-	out.Knobs = a.tornado()
 	out.Moves = a.moves()
+	for i := range a.turns { // a value of a knob comes last where its move does
+		a.mark(&a.turns[i].Move)
+	}
+	out.Knobs = a.tornado()
 	out.Looked = a.looked
 	out.Rules = a.rules()
 	return out, true

@@ -70,13 +70,17 @@ const beyond = "depends on a value that search does not try by default"
 // that search leaves as it is was not what the search was asked for.
 func (a *adviser) marked(list []Move) []Move {
 	for i := range list {
-		m := &list[i]
-		faster := a.found != nil && a.roomy(a.found.fuller) && m.PessimisticStep*units.Seconds(1+a.found.Report.Time.CloseMargin()) < a.found.PessimisticStep
-		if m.Last == "" && (faster || a.none && m.Fits) && !a.leavesSearch(m) {
-			m.Last = beyond
-		}
+		a.mark(&list[i])
 	}
 	return list
+}
+
+func (a *adviser) mark(m *Move) {
+	faster := a.found != nil && a.roomy(a.found.fuller) &&
+		m.PessimisticStep*units.Seconds(1+a.found.Report.Time.CloseMargin()) < a.found.PessimisticStep
+	if m.Last == "" && (faster || a.none && m.Fits) && !a.leavesSearch(m) {
+		m.Last = beyond
+	}
 }
 
 // leavesSearch reports whether a move turns a knob that a search does not vary by itself.
