@@ -256,6 +256,12 @@ func (w *ways) evaluated(way string, text []byte) {
 		w.t.Fatalf("%s: %v", way, err)
 	}
 	w.same(way, s)
+	w.figures(way, &e)
+}
+
+// figures holds those of a document against those of the setup that is meant.
+func (w *ways) figures(way string, e *evaluation) {
+	w.t.Helper()
 	if e.Time != nil {
 		w.equal(way+": step", e.Time.Step, float64(w.report.Time.Step))
 		w.equal(way+": peak", e.Memory.Peak, float64(w.report.Memory.Peak))
@@ -273,6 +279,7 @@ func TestWays(t *testing.T) {
 			t.Parallel()
 			w := bench(t, of, t.TempDir())
 			w.readers()
+			w.files()
 			w.commands()
 			w.explorer()
 		})
