@@ -18,8 +18,8 @@ import (
 )
 
 // files are what people bring of other programs: the config.json that a model was published with, and
-// scripts and files of launchers. They name the model and what is run in words of their own, so that the setups are
-// alike, figure by figure, and not the same value.
+// scripts and files of launchers. They name the model and what is run in words of their own: alike, figure by
+// figure, and not the same value.
 func (w *ways) files() {
 	w.t.Helper()
 	given := flagsOf(without(w.words, "model"))
@@ -38,29 +38,34 @@ func (w *ways) files() {
 		alike("config.json as --model", w.run("", append([]string{"eval", "--json", "--model", file}, given...)...))
 		alike("config.json in a setup file", w.run("", "eval", "--json", "--setup",
 			w.file("own.toml", "model = "+strconv.Quote(file)+"\n"+textOf(without(w.words, "model"), true))))
-		alike("the document of config.json", w.run(string(w.run("", append([]string{"import", "--json", file}, given...)...)), "eval", "--json", "--setup", "-"))
+		doc := w.run("", append([]string{"import", "--json", file}, given...)...)
+		alike("the document of config.json", w.run(string(doc), "eval", "--json", "--setup", "-"))
 	}
-	// What a launcher's file does not hold: the machine, and which of the models of one shape it is. What it states
-	// beyond the words gives the same step, summed in another order.
-	missing := flagsOf("model=" + w.want.Model.ID + " cluster=" + w.want.Cluster.ID + " calibration=" + string(w.want.Stack))
+	// What a launcher's file does not hold: the machine, and which of the models of one shape it is. What it
+	// states beyond the words gives the same step, summed in another order.
+	s := &w.want
+	missing := flagsOf("model=" + s.Model.ID + " cluster=" + s.Cluster.ID + " calibration=" + string(s.Stack))
 	for _, id := range map[recipe.Stack][]string{
 		recipe.MegatronCore: {"megatron", "bridge"}, recipe.TorchTitan: {"torchtitan-toml"},
-	}[w.want.Stack.Resolve()] {
-		if l, ok := launch.Find(id); !ok || !l.Accepts(&w.want) {
+	}[s.Stack.Resolve()] {
+		if l, ok := launch.Find(id); !ok || !l.Accepts(s) {
 			w.t.Errorf("%s refuses it", id)
 			continue
 		}
-		file := w.file("launch."+strings.ReplaceAll(id, "-", "."), string(w.run("", append([]string{"launch", "--for=" + id}, flagsOf(w.full)...)...)))
+		text := w.run("", append([]string{"launch", "--for=" + id}, flagsOf(w.full)...)...)
+		file := w.file("launch."+strings.ReplaceAll(id, "-", "."), string(text))
 		doc := string(w.run("", append([]string{"import", "--json", file}, missing...)...))
 		var e evaluation
 		w.read(w.run(doc, "eval", "--json", "--setup", "-"), &e)
-		if e.Time == nil || math.Abs(e.Time.Step/float64(w.report.Time.Step)-1) > 1e-12 || e.Memory.Peak != float64(w.report.Memory.Peak) {
-			w.t.Errorf("the file of %s: %+v and %+v, not %v and %v", id, e.Time, e.Memory, w.report.Time.Step, w.report.Memory.Peak)
+		step, peak := float64(w.report.Time.Step), float64(w.report.Memory.Peak)
+		if e.Time == nil || math.Abs(e.Time.Step/step-1) > 1e-12 || e.Memory.Peak != peak {
+			w.t.Errorf("the file of %s: %+v and %+v, not %v and %v", id, e.Time, e.Memory, step, peak)
 		}
 	}
 	if config != "" && (w.want.GPUs == 64 || draws.Deep()) { // its search takes long
-		s := w.seat().paste(w.file("config.json", config)).typed("g", valueIn(w.full, "cluster"), "enter").turn(w.full).copied()
-		w.alike("a dropped config.json, g and typed knobs", &s)
+		seat := w.seat().paste(w.file("config.json", config)).typed("g", valueIn(w.full, "cluster"), "enter")
+		dropped := seat.turn(w.full).copied()
+		w.alike("a dropped config.json, g and typed knobs", &dropped)
 	}
 }
 
