@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"strings"
+
 	"meshscope/engine/knob"
 	"meshscope/engine/memory"
 	"meshscope/engine/record"
@@ -157,10 +159,13 @@ type Operation struct {
 
 // LayerKind is one kind of layer of a setup, operation by operation.
 type LayerKind struct {
-	ID         string      `json:"id"` // of the kind, in its figures
+	ID         string      `json:"id"`   // of the kind, in its figures
+	Name       string      `json:"name"` // "dense", "MoE", "sliding MoE"
 	MoE        bool        `json:"moe"`
 	Layers     int         `json:"layers"` // of this kind in the model
 	Operations []Operation `json:"operations"`
+
+	attention string // the scope of its figures of core attention
 }
 
 // Figure returns the figure of an operation's time; of one that is part of another kernel there
@@ -171,7 +176,7 @@ func (k *LayerKind) Figure(o *Operation) string {
 	case o == nil || o.Forward == 0:
 		return layer + ".activations"
 	case o.ID == "attention":
-		return "layer.attention.forward"
+		return k.attention + ".forward"
 	case o.FLOPs > 0:
 		return layer + "." + o.ID + ".forward"
 	}
@@ -188,7 +193,7 @@ func (e *Evaluator) Layers(s Setup) ([]LayerKind, bool) {
 	var kinds []LayerKind
 	for i := range e.program.Layers {
 		l := &e.program.Layers[i]
-		k := LayerKind{ID: l.ID, MoE: l.MoE, Layers: l.Count}
+		k := LayerKind{ID: l.ID, Name: strings.ReplaceAll(l.Name, "_", " "), MoE: l.MoE, Layers: l.Count, attention: l.Scope("attention")}
 		times := step.Operations(&e.timInput, l)
 		for _, o := range memory.Operations(&e.memInput, stack, l) {
 			row := Operation{Operation: o}

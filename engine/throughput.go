@@ -75,7 +75,7 @@ func (e *Evaluator) recomputedFLOPs(s *Setup) (sum units.FLOPs) {
 		if n == 0 {
 			continue
 		}
-		scores := e.program.Forward(layer, s.Seq, causal).Scores
+		scores := layer.Forward(s.Seq, causal).Scores
 		sum += units.FLOPs(n) * recomputation.FLOPs(layer, scores)
 		e.recordRecomputed(&recomputation, layer, n)
 	}
@@ -99,7 +99,7 @@ func (e *Evaluator) recomputedLayers(s *Setup) (layers [model.MaxKinds]int) {
 	for i := range e.stages {
 		of := e.stages[i].Of
 		if s.Recompute.Mode == recipe.RecomputeFull {
-			of = of.Take(s.RecomputedLayers(s.Recompute.Layers, i, &e.stages[i]))
+			of = e.stages[i].Take(e.program, s.RecomputedLayers(s.Recompute.Layers, i, &e.stages[i]))
 		}
 		for k := range e.program.Layers {
 			layers[k] += int(of[k])
@@ -112,8 +112,7 @@ func (e *Evaluator) recomputedLayers(s *Setup) (layers [model.MaxKinds]int) {
 // kernels of local windows do not compute it.
 func (e *Evaluator) skippedFLOPs(s *Setup) (sum units.FLOPs) {
 	m, recomputation, causal := &s.Model, e.timInput.Recomputation(), s.MFU != recipe.MFUFull
-	share := m.WindowShare(s.Seq, causal)
-	if share >= 1 || e.timInput.Attention == recipe.Standard {
+	if m.LocalWindow == 0 || e.timInput.Attention == recipe.Standard {
 		return 0
 	}
 	layers := e.recomputedLayers(s)
@@ -126,7 +125,7 @@ func (e *Evaluator) skippedFLOPs(s *Setup) (sum units.FLOPs) {
 		if core, ok := l.Core(); ok && recomputation.Outputs(l, core)[0] != 0 {
 			n += layers[k]
 		}
-		sum += units.FLOPs(n) * e.program.Forward(l, s.Seq, causal).Scores
+		sum += units.FLOPs(n) * l.Forward(s.Seq, causal).Scores * units.FLOPs(1-l.WindowShare(s.Seq, causal))
 	}
-	return sum * units.FLOPs(1-share)
+	return sum
 }

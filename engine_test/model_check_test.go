@@ -138,7 +138,8 @@ func modelFiguresProperty(t *rapid.T) {
 	checked := len(m.Check()) == 0
 	total, active, mtp := m.Total(), m.Active(), m.MTP()
 	full, causal := float64(m.TrainingFLOPs(seq, false, true)), float64(m.TrainingFLOPs(seq, true, true))
-	share := m.WindowShare(seq, true)
+	p := model.Lay(&m, nil)
+	share := p.Layers[0].WindowShare(seq, true)
 	if !checked {
 		return
 	}

@@ -123,8 +123,11 @@ func TestModelWindowShare(t *testing.T) {
 		{"five of six", 1024, 4096, "5:1", false, 0.375},
 		{"hybrid with linear attention", 0, 4096, "7:1 (linear:softmax)", true, 1},
 	} {
-		m := model.Model{LocalWindow: c.window, LocalRatio: c.ratio}
-		if got := m.WindowShare(c.seq, c.causal); math.Abs(got-c.want) > 1e-12 {
+		p, got := model.Lay(&model.Model{Layers: 12, LocalWindow: c.window, LocalRatio: c.ratio}, nil), 0.0
+		for i := range p.Layers {
+			got += p.Layers[i].WindowShare(c.seq, c.causal) * float64(p.Layers[i].Count) / 12
+		}
+		if math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%s: %g, want %g", c.name, got, c.want)
 		}
 	}

@@ -69,12 +69,16 @@ var (
 	ordinal = regexp.MustCompile(`\b(rank|stage|chunk)([ _])\d+`)
 	numeral = regexp.MustCompile(`\.\d+`)
 	braces  = regexp.MustCompile(`\{[^}]*\}`)
+	kinds   = regexp.MustCompile(`^(layer|recompute)\.(?:[a-z]+_)?(?:dense|moe)\b`)
+	mixers  = regexp.MustCompile(`^layer\.(?:sliding|linear|full)\.`)
+	kind    = regexp.MustCompile(`(?:(?:sliding|linear|full)_)?(?:dense|moe|MoE) layer`)
 	joined  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+`)
 )
 
 // general returns a text without the number of its rank or stage.
 func general(s string) string {
-	s = strings.NewReplacer("dense layer", "layer", "moe layer", "layer", "MoE layer", "layer", "EXPERT-DP", "expert DP", "MIRROR", "mirror").Replace(s)
+	s = kind.ReplaceAllString(s, "layer")
+	s = strings.NewReplacer("EXPERT-DP", "expert DP", "MIRROR", "mirror").Replace(s)
 	return ordinal.ReplaceAllString(s, "$1${2}i")
 }
 
@@ -82,8 +86,8 @@ func general(s string) string {
 // kind of its layer.
 func generalID(id string) string {
 	id = numeral.ReplaceAllString(id, ".i")
-	id = strings.NewReplacer("layer.dense.", "layer.kind.", "layer.moe.", "layer.kind.", "data.i.expert.", "data.i.dense.",
-		"recompute.moe", "recompute.kind", "recompute.dense", "recompute.kind").Replace(id)
+	id = kinds.ReplaceAllString(mixers.ReplaceAllString(id, "layer."), "$1.kind")
+	id = strings.ReplaceAll(id, "data.i.expert.", "data.i.dense.")
 	if dimension, ok := strings.CutPrefix(id, "communication."); ok && !strings.HasPrefix(dimension, "pp.") {
 		_, of, _ := strings.Cut(dimension, ".")
 		return "communication.x." + of
@@ -93,15 +97,15 @@ func generalID(id string) string {
 
 // form returns the right side of a recorded formula as one reads it.
 func form(rec *record.Record, e *record.Entry) string {
-	text := joined.ReplaceAllStringFunc(general(e.Formula), func(name string) string { return record.Words(name) })
-	text = strings.ReplaceAll(text, " * ", " x ")
-	return braces.ReplaceAllStringFunc(text, func(ref string) string {
+	text := braces.ReplaceAllStringFunc(general(e.Formula), func(ref string) string {
 		of, ok := rec.Entry(strings.Trim(ref, "{}"))
 		if !ok {
 			return ref
 		}
-		return record.Words(general(of.Symbol))
+		return general(of.Symbol)
 	})
+	text = joined.ReplaceAllStringFunc(text, func(name string) string { return record.Words(name) })
+	return strings.ReplaceAll(text, " * ", " x ")
 }
 
 // sourceOf returns the source of a formula without what one calibration was fitted to.

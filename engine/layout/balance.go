@@ -16,14 +16,15 @@ func (l *Layout) PartitionByCost(p *model.Program, into []Stage) ([]Stage, error
 		return l.Partition(p, into)
 	}
 	total := float64(m.Vocab) * float64(m.Hidden)
+	work := layerWork(p)
 	for i := range m.Layers {
-		total += layerWork(m, i)
+		total += work[p.At(i)]
 	}
 	stages := append(into[:0], Stage{}) // layers are counted as the first kind
 	done := 0.0
 	for i := range m.Layers {
 		stages[len(stages)-1].Of[0]++
-		done += layerWork(m, i)
+		done += work[p.At(i)]
 		// A share reached but for rounding counts as reached.
 		const rounding = 1e-9
 		share := total * float64(len(stages)) / float64(n)
@@ -67,10 +68,20 @@ func spread(stages []Stage, n int) []Stage {
 	return append(stages, Stage{}) // fewer layers than stages, which is illegal
 }
 
-func layerWork(m *model.Model, i int) float64 {
-	width := float64(m.FFN)
-	if m.MoELayer(i) {
-		width = float64(m.SharedFFN + m.TopK*m.ExpertFFN)
+// layerWork returns the work of each kind of layer: four times the output projection of attention, and
+// three times what comes down from the inner width, of the experts that a token goes to.
+func layerWork(p *model.Program) (work [model.MaxKinds]float64) {
+	for k := range p.Layers {
+		l := &p.Layers[k]
+		for i := range l.Ops {
+			switch o := &l.Ops[i]; {
+			case !o.IsProduct() || o.Part == model.PartExtra || !l.SplitIn(o) || l.SplitOut(o):
+			case o.Part == model.PartAttention:
+				work[k] += 2 * l.FLOPs(o).V
+			default:
+				work[k] += 1.5 * l.FLOPs(o).V
+			}
+		}
 	}
-	return float64(m.Hidden) * (4*float64(m.Heads)*float64(m.HeadDim) + 3*width)
+	return work
 }

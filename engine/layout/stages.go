@@ -12,6 +12,7 @@ import (
 // Stage is what one model stage (a position in the model, 0 to PP*VPP-1) holds.
 type Stage struct {
 	Of        Counts // transformer layers
+	Start     int16  // of several kinds: where in the period of the model's kinds the first one stands
 	Embedding bool   // the first stage
 	Head      bool   // the last stage: final norm, head, loss, and MTP modules
 }
@@ -28,11 +29,17 @@ func (s *Stage) Layers() int {
 	return n
 }
 
-// Take returns so many layers of them, the first kinds first.
-func (c *Counts) Take(n int) (part Counts) {
-	for i := 0; n > 0 && i < len(c); i++ {
-		part[i] = min(c[i], int16(n))
-		n -= int(part[i])
+// Take returns the first so many layers of a stage.
+func (s *Stage) Take(p *model.Program, n int) (part Counts) {
+	all := s.Layers()
+	for i, of := range &s.Of {
+		if int(of) == all {
+			part[i] = int16(min(n, all))
+			return part
+		}
+	}
+	for i := range min(n, all) {
+		part[p.At(int(s.Start)+i)]++
 	}
 	return part
 }
@@ -76,6 +83,9 @@ func place(p *model.Program, stages []Stage) {
 		for range count {
 			stages[i].Of[p.At(next)]++
 			next++
+		}
+		if count > 1 && int(stages[i].Of[p.At(next-1)]) < count {
+			stages[i].Start = int16((next - count) % p.Period())
 		}
 	}
 }

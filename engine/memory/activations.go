@@ -211,7 +211,7 @@ func (in *Input) perElement() float64 { return in.Layout.MicroBatchTokens() * in
 // OffloadedBytes returns what the layers of a stage send to the host in a micro-batch.
 func (in *Input) OffloadedBytes(stack Stack, stage int) units.Bytes {
 	sum := 0.0
-	for i, n := range in.Stages[stage].Of.Take(offloadedLayers(in, stage)) {
+	for i, n := range in.Stages[stage].Take(in.Program, offloadedLayers(in, stage)) {
 		if n > 0 {
 			sum += float64(n) * in.layer(stack, &in.Program.Layers[i]).Sum()
 		}
@@ -223,7 +223,7 @@ func (in *Input) OffloadedBytes(stack Stack, stage int) units.Bytes {
 // keep their input only.
 func stageActivations(in *Input, stage, full int, k Stack, input record.Num) units.Bytes {
 	st, note, sum := &in.Stages[stage], in.stageNote(stage), 0.0
-	recomputed, offloaded := st.Of.Take(full), st.Of.Take(offloadedLayers(in, stage))
+	recomputed, offloaded := st.Take(in.Program, full), st.Take(in.Program, offloadedLayers(in, stage))
 	if in.Record.On() {
 		in.Record.Let("layer_input", input.Text())
 	}
@@ -252,7 +252,7 @@ func stageActivations(in *Input, stage, full int, k Stack, input record.Num) uni
 func recompute(in *Input, stage, full int, k Stack, input record.Num, sum string) units.Bytes {
 	of, bytes, formula := in.Stages[stage].Of, func(k *LayerActivations) float64 { return k.recomputed }, func(id string) string { return id + "_recompute" }
 	if full > 0 {
-		of, bytes, formula = of.Take(full), (*LayerActivations).Sum, activationsRef
+		of, bytes, formula = in.Stages[stage].Take(in.Program, full), (*LayerActivations).Sum, activationsRef
 	}
 	one, text := in.largest(&of, k, bytes, formula)
 	if full > 0 {

@@ -92,7 +92,7 @@ func (s *saver) outputOf(core *model.Op) *model.Tensor {
 // (Korthikanti et al., arXiv 2205.05198, section 4.1).
 func (s *saver) scores(part model.Part, bytes record.Num) {
 	in := s.in
-	if in.Attention != recipe.Standard || in.Recompute.Mode == recipe.RecomputeSelective {
+	if in.Attention != recipe.Standard || in.Recompute.Mode == recipe.RecomputeSelective || s.layer.Pairs().V == 0 {
 		return
 	}
 	s.more[part].even.Add(bytes.V, s.layer.Heads.Times(in.Record.Named("s", float64(in.Layout.Seq))))

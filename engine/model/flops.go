@@ -63,7 +63,7 @@ func (l *Layer) countFLOPs() (f LayerFLOPs) {
 // products of a query with a key, and of its share with a value.
 func (l *Layer) Pairs() record.Num {
 	core, ok := l.Core()
-	if !ok {
+	if !ok || l.linear {
 		return record.Num{}
 	}
 	return record.Lit(2).Times(l.Tensors[core.In[0]].Width.Plus(l.Tensors[core.Out[0]].Width))
@@ -71,42 +71,36 @@ func (l *Layer) Pairs() record.Num {
 
 // Forward counts one token in one layer that attends to seq tokens.
 // Causal halves the scores: on average a token attends to half of the
-// sequence. In a hybrid of linear and softmax attention the scores are the
-// mean over the layers.
+// sequence.
 //
 // A local window is not subtracted: every layer counts as global. That is the
 // convention of the printed figures that MFU is compared with: the TFLOP/s of
 // Megatron-Bridge for gpt-oss-120b (window 128 on every second layer) grow by
 // 3.56e9 per token from sequence 4,096 to 8,192, and 36 global layers give
-// 3.62e9, 18 of them 1.81e9. What windowed kernels really compute is the share
+// 3.62e9, 18 of them 1.81e9. What a kernel with a window computes is the share
 // that WindowShare gives.
-func (p *Program) Forward(l *Layer, seq int, causal bool) LayerFLOPs {
+func (l *Layer) Forward(seq int, causal bool) LayerFLOPs {
 	f := l.flops
 	f.Scores = units.FLOPs(l.Pairs().V * float64(max(seq, 0)))
 	if causal {
 		f.Scores /= 2
 	}
-	f.Scores *= units.FLOPs(p.of.softmaxShare())
 	return f
 }
 
 // recordForward records the formula of Forward.
-func (p *Program) recordLayer(rec *record.Recorder, l *Layer, seq int, causal bool) {
-	f, core := p.Forward(l, seq, causal), l.figure("attention", "score-flops-per-token")
+func (l *Layer) recordForward(rec *record.Recorder, seq int, causal bool) {
+	f, core := l.Forward(seq, causal), l.figure("attention", "score-flops-per-token")
 	scores := l.Pairs().Text() + " * s"
 	if causal {
 		scores += " / 2"
-	}
-	share := p.of.softmaxShare()
-	if share != 1 {
-		scores = "share_of_layers_with_softmax_attention * " + scores
 	}
 	rec.Figure(record.Entry{
 		ID: core, Name: "Model FLOPs of core attention of one token in one layer, forward", Symbol: "F_scores", Unit: record.FLOPs,
 		Formula: scores, Value: float64(f.Scores),
 		Source:    "2 x heads x (query and value widths) x sequence; half of it where the causal mask is counted (--mfu)",
 		LeavesOut: "savings of local attention windows, as the printed figures of Megatron-Bridge",
-	}, record.InUnit(record.Share, "share_of_layers_with_softmax_attention", share))
+	})
 	var products record.Terms
 	for i := range l.Ops {
 		if o := &l.Ops[i]; o.Part != PartExtra {
@@ -120,10 +114,10 @@ func (p *Program) recordLayer(rec *record.Recorder, l *Layer, seq int, causal bo
 	})
 }
 
-// LayerForward is Program.Forward of one layer of the stack.
+// LayerForward is Layer.Forward of one layer of the stack.
 func (m *Model) LayerForward(layer, seq int, causal bool) LayerFLOPs {
 	p := Lay(m, nil)
-	return p.Forward(&p.Layers[p.At(layer)], seq, causal)
+	return p.Layers[p.At(layer)].Forward(seq, causal)
 }
 
 // HeadForward counts one token in the output projection, tied or not.
@@ -150,7 +144,7 @@ func (p *Program) ForwardFLOPs(seq int, causal bool) TokenFLOPs {
 	m := &p.of
 	var sum LayerFLOPs
 	for i := range p.Layers {
-		sum.add(p.Forward(&p.Layers[i], seq, causal), p.Layers[i].Count)
+		sum.add(p.Layers[i].Forward(seq, causal), p.Layers[i].Count)
 	}
 	return TokenFLOPs{LayerFLOPs: sum, Head: m.HeadForward(), Extra: 2 * units.FLOPs(m.Extra())}
 }
@@ -161,7 +155,7 @@ func (p *Program) recordForward(rec *record.Recorder, seq int, causal bool) {
 	m := &p.of
 	for i := range p.Layers {
 		l := &p.Layers[i]
-		p.recordLayer(rec, l, seq, causal)
+		l.recordForward(rec, seq, causal)
 		sum = append(sum, l.Name+"_layers * {layer."+l.ID+".flops-per-token}")
 	}
 	sum = append(sum, "2 * h * V")
@@ -178,7 +172,7 @@ func (p *Program) recordForward(rec *record.Recorder, seq int, causal bool) {
 // and the head each. Their 2h x h projection is left out, as in the figures
 // that Megatron-Bridge prints for DeepSeek-V3; it would add 0.2 %.
 func (p *Program) MTPForward(seq int, causal bool) units.FLOPs {
-	module := p.Forward(p.Module(), seq, causal).Total() + p.of.HeadForward()
+	module := p.Module().Forward(seq, causal).Total() + p.of.HeadForward()
 	return units.FLOPs(p.of.MTPLayers) * module
 }
 
@@ -212,24 +206,6 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool) {
 	})
 }
 
-// WindowShare returns the part of the counted scores (see LayerForward) that
-// kernels with the model's local windows compute: 1 without a window. A causal
-// token attends to at most LocalWindow tokens, itself among them.
-func (m *Model) WindowShare(seq int, causal bool) float64 {
-	if m.LocalWindow <= 0 || m.LocalWindow >= seq || seq <= 0 {
-		return 1
-	}
-	s, w := float64(seq), float64(m.LocalWindow)
-	local := w / s
-	if causal {
-		// The first w tokens see half a window on average; the rest a whole
-		// one. Counted against s/2 per token.
-		local = (2*s - w) * w / (s * s)
-	}
-	share := m.localShare()
-	return share*local + 1 - share
-}
-
 func (f *LayerFLOPs) add(g LayerFLOPs, layers int) {
 	n := units.FLOPs(max(layers, 0))
 	f.Projections += n * g.Projections
@@ -240,29 +216,8 @@ func (f *LayerFLOPs) add(g LayerFLOPs, layers int) {
 	f.Router += n * g.Router
 }
 
-// localShare returns the part of the layers that is local: all of them when a
-// window comes without a ratio (Mistral).
-func (m *Model) localShare() float64 {
-	local, global, ok := m.ratio()
-	if !ok {
-		return 1
-	}
-	return local / (local + global)
-}
-
-// softmaxShare returns the part of the layers with softmax attention. A ratio
-// without a window is a hybrid of linear and softmax attention (MiniMax):
-// linear attention has no scores; its matrices are in ExtraParams.
-func (m *Model) softmaxShare() float64 {
-	linear, softmax, ok := m.ratio()
-	if !ok || m.LocalWindow > 0 {
-		return 1
-	}
-	return softmax / (linear + softmax)
-}
-
 // ratio reads LocalRatio, "5:1" with remarks after a space.
-func (m *Model) ratio() (first, second float64, ok bool) {
+func (m *Model) ratio() (first, second int, ok bool) {
 	word, _, _ := strings.Cut(m.LocalRatio, " ")
 	left, right, found := strings.Cut(word, ":")
 	if !found {
@@ -273,5 +228,5 @@ func (m *Model) ratio() (first, second float64, ok bool) {
 	if errA != nil || errB != nil || a < 0 || b < 0 || a+b <= 0 || a > MaxLayers || b > MaxLayers {
 		return 0, 0, false
 	}
-	return float64(a), float64(b), true
+	return a, b, true
 }

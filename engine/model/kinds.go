@@ -19,9 +19,25 @@ type sublayer struct {
 // mixers lists the kinds of mixers; a layer has the first one that is its own.
 func mixers() []sublayer {
 	return []sublayer{
-		{"latent", "latent", func(m *Model, _ int) bool { return m.IsMLA() }, latent},
-		{"attention", "attention", func(*Model, int) bool { return true }, groupedQuery},
+		{"sliding", "sliding", func(m *Model, layer int) bool { return m.LocalWindow > 0 && m.first(layer) }, sliding},
+		{"linear", "linear", func(m *Model, layer int) bool { return m.LocalRatio != "" && m.LocalWindow == 0 && m.first(layer) }, linearAttention},
+		{"full", "full", func(*Model, int) bool { return true }, attention},
 	}
+}
+
+// attention is attention to all tokens, latent or of grouped queries.
+func attention(b *builder, x Ref) Ref {
+	if b.m.IsMLA() {
+		return latent(b, x)
+	}
+	return groupedQuery(b, x)
+}
+
+// first reports whether a layer is of the first kind of LocalRatio, which stands first in each period
+// ("5:1": the sixth is not); without a ratio all are.
+func (m *Model) first(layer int) bool {
+	first, second, ok := m.ratio()
+	return !ok || layer%(first+second) < first
 }
 
 // feedForwards is mixers for the part that follows.
@@ -55,8 +71,8 @@ func (p *Program) stack(rec *record.Recorder, mixers, feedForwards []sublayer) {
 	kinds, order := p.of.pattern(mixers, feedForwards)
 	p.Layers, p.order, p.module = make([]Layer, len(kinds)), order, -1
 	hybrid := false
-	for i, k := range kinds {
-		hybrid = hybrid || k[0] != kinds[0][0] || slices.ContainsFunc(kinds[:i], func(o [2]*sublayer) bool { return o[1] == k[1] })
+	for _, k := range kinds {
+		hybrid = hybrid || k[0] != kinds[0][0]
 	}
 	for i, k := range kinds {
 		l := &p.Layers[i]
@@ -72,13 +88,30 @@ func (p *Program) stack(rec *record.Recorder, mixers, feedForwards []sublayer) {
 	for _, n := range order {
 		p.Layers[n].Count++
 	}
+	p.period = period(order)
 }
 
-// Scope returns the scope of the figures of a part of a layer: they are the kind's own where layers
-// differ in their mixers.
+// period is Program.Period of an order: its length less that of its longest border, the start of it
+// that is its end too.
+func period(order []uint8) int {
+	borders, k := make([]int, len(order)+1), 0
+	for i := 1; i < len(order); i++ {
+		for k > 0 && order[i] != order[k] {
+			k = borders[k]
+		}
+		if order[i] == order[k] {
+			k++
+		}
+		borders[i+1] = k
+	}
+	return len(order) - k
+}
+
+// Scope returns the scope of the figures of a part of a layer: where layers differ in their mixers, those
+// of attention are of one mixer.
 func (l *Layer) Scope(part string) string {
-	if l.hybrid {
-		part = l.ID + "." + part
+	if l.hybrid && (part == "attention" || part == "cp-hop") {
+		part = l.Mixer + "." + part
 	}
 	return "layer." + part
 }

@@ -11,9 +11,10 @@ func TestPatternOfKinds(t *testing.T) {
 	}
 	plain := Lay(&m, nil)
 	p := *plain
-	mix, feed := mixers(), feedForwards()
-	mix[0].has = func(_ *Model, layer int) bool { return layer%3 == 2 } // two of grouped queries, one latent
-	p.stack(nil, mix, feed)
+	p.stack(nil, []sublayer{ // two of grouped queries, one latent
+		{"latent", "latent", func(_ *Model, layer int) bool { return layer%3 == 2 }, latent},
+		{"grouped", "grouped", func(*Model, int) bool { return true }, groupedQuery},
+	}, feedForwards())
 	p.sums = p.count()
 
 	var ids []string
@@ -21,11 +22,11 @@ func TestPatternOfKinds(t *testing.T) {
 	for i := range p.Layers {
 		l := &p.Layers[i]
 		ids, counted = append(ids, l.ID), counted+l.Count
-		if l.Index != i || l.Scope("attention") != "layer."+l.ID+".attention" {
+		if l.Index != i || l.Scope("attention") != "layer."+l.Mixer+".attention" {
 			t.Errorf("%s has number %d and the scope %s", l.ID, l.Index, l.Scope("attention"))
 		}
 	}
-	if want := []string{"attention_dense", "attention_moe", "latent_moe"}; len(ids) != 3 || ids[0] != want[0] || ids[1] != want[1] || ids[2] != want[2] || counted != m.Layers {
+	if want := []string{"grouped_dense", "grouped_moe", "latent_moe"}; len(ids) != 3 || ids[0] != want[0] || ids[1] != want[1] || ids[2] != want[2] || counted != m.Layers {
 		t.Fatalf("kinds %v of %d layers, want %v", ids, counted, want)
 	}
 	for i, want := range []int{0, 1, 2, 1, 1, 2, 1} {

@@ -14,6 +14,7 @@ type Program struct {
 	Projection Layer   // of a multi-token-prediction module: two hidden states to one
 
 	order  []uint8 // which of Layers each layer of the stack is
+	period int     // the least number of layers after which the order repeats
 	module int     // which one a multi-token-prediction module has
 
 	of    Model
@@ -46,6 +47,9 @@ func (p *Program) Model() *Model { return &p.of }
 
 // At returns which of Layers a layer of the stack is.
 func (p *Program) At(layer int) int { return int(p.order[layer]) }
+
+// Period returns the least number of layers after which the kinds repeat: 1 where all layers are alike.
+func (p *Program) Period() int { return p.period }
 
 // Module returns the layer of a multi-token-prediction module: the last kind of the stack that has
 // experts, or the last one.

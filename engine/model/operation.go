@@ -89,6 +89,7 @@ type Layer struct {
 	Index    int    // in Program.Layers
 	Count    int    // layers of the stack that are like it, without multi-token-prediction modules
 	MoE      bool   // with routed experts
+	Window   int    // tokens that attention sees at most; 0: all
 
 	Ops     []Op
 	Tensors []Tensor   // 0 is none, 1 the layer's input
@@ -96,7 +97,8 @@ type Layer struct {
 	Experts record.Num // routed ones
 	TopK    record.Num // of them that a token goes to
 
-	hybrid bool    // the model's layers differ in more than their experts
+	linear bool    // attention has no scores
+	hybrid bool    // the model's layers differ in their mixers
 	fewest float64 // key-value heads of a tensor that is cut by them
 	total  float64
 	params LayerParams

@@ -79,12 +79,12 @@ func Of(s *engine.Setup) (*Facts, bool) {
 		}
 	}
 	if s.CP > 1 {
-		kind := model.Lay(&s.Model, nil).Layers[0].ID
-		hop, far, hops := units.Bytes(value(rec, "layer.cp-hop")), groups.CP.Crosses(), units.Seconds(s.CP-1)
+		layer := model.Lay(&s.Model, nil).Module()
+		hop, far, hops := units.Bytes(value(rec, layer.Scope("cp-hop"))), groups.CP.Crosses(), units.Seconds(s.CP-1)
 		pass := func(name string, message units.Bytes) Pass {
 			return Pass{
-				Attention: units.Seconds(value(rec, "layer.attention."+name)), Message: message, SendRecv: hops * m.Send(message, far),
-				Exposed: units.Seconds(value(rec, "layer."+kind+".cp-"+name+".exposed")),
+				Attention: units.Seconds(value(rec, layer.Scope("attention")+"."+name)), Message: message, SendRecv: hops * m.Send(message, far),
+				Exposed: units.Seconds(value(rec, "layer."+layer.ID+".cp-"+name+".exposed")),
 			}
 		}
 		f.Forward, f.Backward = pass("forward", hop), pass("backward", 2*hop)
@@ -120,7 +120,7 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 			g.Uses = []Op{AllReduce}
 		}
 	case "cp":
-		of, g.Volume, g.What, g.Uses = all.CP, units.Bytes(value(rec, "layer.cp-hop")), "keys and values", []Op{SendRecv}
+		of, g.Volume, g.What, g.Uses = all.CP, units.Bytes(value(rec, model.Lay(&s.Model, nil).Module().Scope("cp-hop"))), "keys and values", []Op{SendRecv}
 	case "dp":
 		of = all.DenseDP
 		data("dense")

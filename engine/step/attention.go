@@ -12,7 +12,7 @@ func (k *kernels) coreAttention(layer *model.Layer) {
 	l := k.in.Layout
 	k.core = coreTimes{}
 	core, ok := layer.Core()
-	if !ok {
+	if !ok || layer.Pairs().V == 0 {
 		return
 	}
 	if k.rec = k.in.Record; k.rec.On() {
@@ -20,12 +20,12 @@ func (k *kernels) coreAttention(layer *model.Layer) {
 	}
 	width := layer.Tensor(core.In[0]).Head
 	if k.in.Attention != recipe.Standard {
-		scores := k.in.Program.Forward(layer, l.Seq, true).Scores
-		f := scores * units.FLOPs(k.in.Model.WindowShare(l.Seq, true)*l.CausalImbalance()*k.tokens.V/k.t.V)
+		scores := layer.Forward(l.Seq, true).Scores
+		f := scores * units.FLOPs(layer.WindowShare(l.Seq, true)*l.CausalImbalance()*k.tokens.V/k.t.V)
 		k.core.flops = f
 		k.core.forward, k.core.backward = k.m.Attention(f, int(width.V))
 		forward, backward := k.ring(layer, core)
-		k.recordFused(f, scores, int(width.V), forward, backward)
+		k.recordFused(layer, f, scores, int(width.V), forward, backward)
 		return
 	}
 	// Unfused: two batched products over the whole square, the mask does not
@@ -66,7 +66,7 @@ func (k *kernels) recordScores(forward, backward string, operands ...record.Oper
 }
 
 // recordFused records a fused kernel of f operations with the formulas of a ring.
-func (k *kernels) recordFused(f, perToken units.FLOPs, width int, ringForward, ringBackward string) {
+func (k *kernels) recordFused(layer *model.Layer, f, perToken units.FLOPs, width int, ringForward, ringBackward string) {
 	if !k.rec.On() {
 		return
 	}
@@ -76,7 +76,7 @@ func (k *kernels) recordFused(f, perToken units.FLOPs, width int, ringForward, r
 		Unit: record.FLOPs, Value: float64(f), Formula: "FLOPs_per_token * share_inside_local_windows * imbalance_of_the_causal_split * T / t",
 		Source: "2 x heads x widths x sequence / 2 per token under the causal mask, less what windows skip, times the busiest CP rank's share",
 	}, record.In("FLOPs_per_token", perToken),
-		record.InUnit(record.Share, "share_inside_local_windows", k.in.Model.WindowShare(l.Seq, true)), record.In("imbalance_of_the_causal_split", l.CausalImbalance()))
+		record.InUnit(record.Share, "share_inside_local_windows", layer.WindowShare(l.Seq, true)), record.In("imbalance_of_the_causal_split", l.CausalImbalance()))
 	if k.core.forward > 0 {
 		forward, backward := k.m.AttentionFormulas(width)
 		k.recordScores(forward+ringForward, backward+ringBackward)

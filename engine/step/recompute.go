@@ -22,7 +22,7 @@ func (p *Parts) recompute(c *Cost, rec *record.Recorder, stage int, st *layout.S
 	}
 	of := st.Of
 	if full {
-		of = of.Take(recomputedLayers(k.in, stage))
+		of = st.Take(k.in.Program, recomputedLayers(k.in, stage))
 	}
 	for i := range p.layers {
 		n := int(of[i])

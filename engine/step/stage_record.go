@@ -50,7 +50,7 @@ func (p *Parts) pieces(rec *record.Recorder, st *layout.Stage) (all []piece) {
 // recomputed returns the layers whose forward runs again as a whole.
 func (p *Parts) recomputed(stage int, st *layout.Stage) (all []piece) {
 	in := p.k.in
-	for i, n := range st.Of.Take(recomputedLayers(in, stage)) {
+	for i, n := range st.Take(in.Program, recomputedLayers(in, stage)) {
 		if n > 0 {
 			l := &in.Program.Layers[i]
 			all = append(all, piece{"recomputed_" + l.Name + "_layers * ", in.Record.Scope("layer."+l.ID, "")})

@@ -135,7 +135,7 @@ func (f *Bounder) SetStages(vpp int, placement schedule.Placement) bool {
 	f.hosts.Placement = placement
 	f.mem.Stages, f.tim.Stages = f.layers, f.layers
 	f.tim.Machine.Software.Blocking = f.blocking && s.Interleaves()
-	f.classify(false)
+	f.classify(false, false)
 	return true
 }
 
@@ -152,8 +152,10 @@ func (f *Bounder) SetMicroBatch(l *layout.Layout) {
 func (f *Bounder) SetRecompute(r recipe.Recompute) {
 	f.mem.Forget()
 	f.setup.Recompute, f.mem.Recompute, f.tim.Recompute = r, r, r
-	if uneven := r.Layers%f.setup.VPP != 0 || f.setup.OffloadLayers%f.setup.VPP != 0; uneven != f.partition.uneven {
-		f.classify(uneven)
+	uneven := r.Layers%f.setup.VPP != 0 || f.setup.OffloadLayers%f.setup.VPP != 0
+	ordered := r.Layers != 0 || f.setup.OffloadLayers != 0
+	if c := &f.partition; uneven != c.uneven || ordered != c.ordered && f.program.Period() > 1 {
+		f.classify(uneven, ordered)
 		f.pass.costed = false
 	}
 	f.zero, f.held, f.timed = -1, false, false

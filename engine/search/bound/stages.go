@@ -22,6 +22,7 @@ const zeroStages = 4
 // partition assigns layers to ranks.
 type partition struct {
 	uneven       bool // equal stages may recompute or offload different numbers of layers
+	ordered      bool // some layers of a stage recompute or offload: which ones, the order of its kinds tells
 	stageClasses []stageClass
 	classOfStage []int  // by stage
 	stageOf      []int  // by rank and chunk: rank*chunks + chunk
@@ -86,9 +87,9 @@ type sharded struct {
 // have different numbers of them. Ranks of a class are then still taken as one, by
 // its first and last: the bound holds, and is in rare splits (an empty stage) a little
 // lower than one that looks at each.
-func (f *Bounder) classify(uneven bool) {
+func (f *Bounder) classify(uneven, ordered bool) {
 	c := &f.partition
-	c.uneven = uneven
+	c.uneven, c.ordered = uneven, ordered
 	c.stageClasses, c.classOfStage, c.crosses = c.stageClasses[:0], c.classOfStage[:0], c.crosses[:0]
 	ranks := f.hosts.Spec.Ranks
 	before := -1 // who hosts the stage before
@@ -109,6 +110,9 @@ func (f *Bounder) classify(uneven bool) {
 
 // stageClass returns the number of a stage's class.
 func (c *partition) stageClass(n int, st layout.Stage, chunk int) int {
+	if !c.ordered {
+		st.Start = 0
+	}
 	for k := len(c.stageClasses) - 1; k >= 0; k-- {
 		if c.stageClasses[k].layers == st && c.stageClasses[k].chunk == chunk {
 			return k
