@@ -59,7 +59,6 @@ const slowFPS = 5
 // run completes the options of the explorer and runs it until the user quits or a signal ends it. It always
 // restores the terminal.
 func (a *app) run(ctx context.Context, o ui.Options, f *screenFlags) error {
-	defer frugal()()
 	giveUp := make(chan struct{})
 	ctx, code, stop := onSignal(ctx, patience, func(int) { close(giveUp) })
 	defer stop()
@@ -77,7 +76,6 @@ func (a *app) run(ctx context.Context, o ui.Options, f *screenFlags) error {
 	keys, wrong := keyfile.Load(keyfile.Path(os.Getenv), ui.Actions())
 	o.Keys = keys
 	o.Notices = append(o.Notices, wrong...)
-	o.Idle = tidy
 	o.Version, o.Calm = version, f.calm || f.slow
 	o.Save = func(name, extension string, write func(io.Writer) error) (string, error) {
 		return report.Save(".", name, extension, write)

@@ -205,7 +205,9 @@ func (a *app) serve(ctx context.Context, s engine.Setup, f *serveFlags) error {
 
 // untilSignal serves until a signal, which ends the context, and stops so that guests are told.
 func (a *app) untilSignal(ctx context.Context, server *serve.Server, l net.Listener) error {
-	defer serverMemory()()
+	rested := make(chan struct{})
+	defer close(rested)
+	go returnMemory(rested)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	select {

@@ -111,7 +111,6 @@ type Options struct {
 	GiveUp <-chan struct{}
 	Abort  func()
 
-	Idle     func()   // called when nothing has happened for a while; nil: nothing is to be done then
 	Env      []string // environment; nil: that of the process
 	CrashDir string   // where a crash file goes; empty: none is written
 

@@ -56,10 +56,7 @@ func Run(ctx context.Context, o Options, extra ...tea.ProgramOption) error {
 	if o.Env == nil {
 		o.Env = os.Environ()
 	}
-	if o.Idle == nil {
-		o.Idle = func() {}
-	}
-	window, ended := tty.Open(o.Env, o.Idle), make(chan struct{})
+	window, ended := tty.Open(o.Env), make(chan struct{})
 	o.Slow, o.colours = window.Slow, window.Colours()
 	guard := newRescue(o, append(window.Options(), extra...))
 	guard.pace.busy = window.Busy

@@ -13,7 +13,7 @@ import (
 type Window struct{ env []string }
 
 // Open returns the terminal of the process.
-func Open(env []string, _ func()) *Window { return &Window{env: env} }
+func Open(env []string) *Window { return &Window{env: env} }
 
 // Colours returns how many colours the terminal shows.
 func (w *Window) Colours() colorprofile.Profile { return Profile(os.Stdout, w.env) }

@@ -23,18 +23,14 @@ type Window struct {
 	env       []string
 	input     *keyboard
 	output    *output
-	idle      *time.Timer
 	before    *term.State // of the line discipline
 	restoring sync.Once
 	giving    sync.Once
 }
 
-// idleAfter is how long nothing has happened when the program is idle.
-const idleAfter = 500 * time.Millisecond
-
-// Open returns the terminal of the process. It calls idle when nothing has happened for a while.
-func Open(env []string, idle func()) *Window {
-	w := &Window{env: env, output: newOutput(os.Stdout), idle: time.AfterFunc(idleAfter, idle)}
+// Open returns the terminal of the process.
+func Open(env []string) *Window {
+	w := &Window{env: env, output: newOutput(os.Stdout)}
 	w.input = &keyboard{file: os.Stdin, typed: &input{from: os.Stdin, ready: readable(os.Stdin), now: time.Now}}
 	w.before, _ = term.GetState(os.Stdin.Fd())
 	return w
@@ -54,7 +50,6 @@ func (w *Window) Options() []tea.ProgramOption {
 		tea.WithEnvironment(w.env), tea.WithInput(w.input), tea.WithOutput(w.output),
 		tea.WithWindowSize(columns, rows), asDrawn(),
 		tea.WithFilter(func(m tea.Model, msg tea.Msg) tea.Msg {
-			w.idle.Reset(idleAfter)
 			switch msg.(type) {
 			case tea.SuspendMsg:
 				w.input.paused.Store(true)
@@ -103,7 +98,6 @@ func (w *Window) Follow(p *tea.Program) (stop func()) {
 	return func() {
 		signal.Stop(changed)
 		close(done)
-		w.idle.Stop()
 	}
 }
 

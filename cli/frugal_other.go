@@ -1,6 +1,0 @@
-//go:build !linux
-
-package cli
-
-// dropCode does nothing here.
-func dropCode() {}
