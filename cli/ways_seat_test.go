@@ -25,11 +25,14 @@ type seat struct {
 // seat opens the explorer as the program opens without a word.
 func (w *ways) seat() *seat { return newSeat(w.t, w.app) }
 
-func newSeat(t *testing.T, a *app) *seat {
+func newSeat(t *testing.T, a *app) *seat { return seatWith(t, a, presets.StartSetup()) }
+
+// seatWith opens the explorer on a setup.
+func seatWith(t *testing.T, a *app, setup engine.Setup) *seat {
 	t.Helper()
 	s := &seat{t: t, app: a}
 	s.m = ui.New(ui.Options{
-		Setup: presets.StartSetup(), Library: a.lib, Command: a.pasted(true), Open: a.readDropped, Calm: true,
+		Setup: setup, Library: a.lib, Command: a.pasted(true), Open: a.readDropped, Calm: true,
 		Env:   []string{"TERM=xterm-256color", "LANG=C.UTF-8"},
 		Share: func(text string) (string, error) { s.copy = text; return "", nil },
 	})
