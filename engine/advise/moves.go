@@ -30,9 +30,10 @@ const worthwhile = 1.001
 
 // faster are moves that shorten the step and keep it fitting.
 func (a *adviser) faster() []Move {
-	list := a.bestOfEach(func(m *Move) bool { return sound(m) && m.Speed > worthwhile })
+	will := func(m *Move) bool { return a.sound(m) && m.Speed > worthwhile }
+	list := a.bestOfEach(will)
 	if !a.options.Alone {
-		list = a.farther(list, worthwhile)
+		list = append(a.farther(list, worthwhile), a.bestOfEach(will)...) // where what is found marks a value, another
 	}
 	list = append(list, a.bestOfEach(func(m *Move) bool { return fits(m) && m.Last != "" && m.Speed > worthwhile })...)
 	return a.distinct(a.ordered(list))
@@ -44,6 +45,12 @@ func fits(m *Move) bool { return m.Fits && !m.NowRefused }
 // sound reports whether nothing speaks against a move: it fits with its margin, and rests
 // on nothing that the model is least sure of.
 func sound(m *Move) bool { return fits(m) && m.Last == "" }
+
+// sound marks a move, too, once the best of a search is known.
+func (a *adviser) sound(m *Move) bool {
+	a.mark(m)
+	return sound(m)
+}
 
 // mayFit reports whether the bound of a layout leaves room for a margin.
 func (a *adviser) mayFit(f bound.Bound) bool {
@@ -108,6 +115,9 @@ func (a *adviser) fixes() []Move {
 	list := a.mended()
 	if !a.options.Alone || len(list) == 0 {
 		list = a.farther(list, 0)
+		if slices.ContainsFunc(a.marked(list), func(m Move) bool { return m.Turned == 1 && m.Last == beyond }) {
+			list = append(list, a.mended()...) // another value of its knob
+		}
 	}
 	if len(list) == 0 { // nothing is sound: what fits with a reason to come last
 		r := a.reach()
