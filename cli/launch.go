@@ -41,12 +41,13 @@ func (a *app) launchCommand() *cobra.Command {
 	var of launchFlags
 	var flags setupFlags
 	cmd := &cobra.Command{
-		Use:   "launch",
+		Use:   "launch [FILE]",
 		Short: "Write a layout as the file or command line of a launcher",
 		Long: "Write a layout as the file or command line of a launcher, and nothing else, to standard output: each line names the knob that it comes from. " +
+			"Of a FILE of a launcher, such as import reads, what it says and the file written does not is listed on standard error. " +
 			"What only the site knows is marked YOURS. What the launcher does not run is refused with the reason and the nearest layout that it runs.\n\n" +
 			"Exit code: 0 written, 1 run-time error, 2 usage error, 3 illegal layout or refused by the launcher, 4 written, but it does not fit.",
-		Example: "meshscope launch --for megatron --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 128 > train.sh\nmeshscope launch --list",
+		Example: "meshscope launch --for megatron --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 128 > train.sh\nmeshscope launch --for bridge train.sh\nmeshscope launch --list",
 		Args:    cobra.ArbitraryArgs,
 	}
 	ids := launch.IDs()
@@ -59,7 +60,17 @@ func (a *app) launchCommand() *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(ids, cobra.ShellCompDirectiveNoFileComp))
 	flags.register(a, cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := noArgs(cmd, flags.rest(args)); err != nil {
+		args = flags.rest(args)
+		var read *launch.Reading
+		var file string
+		if len(args) == 1 && of.to != "" && flags.file == "" && isFile(args[0]) {
+			var err error
+			if read, file, err = a.readFile(args[0], &flags); err != nil {
+				return err
+			}
+			args = nil
+		}
+		if err := noArgs(cmd, args); err != nil {
 			return err
 		}
 		if err := of.check(); err != nil {
@@ -80,6 +91,9 @@ func (a *app) launchCommand() *cobra.Command {
 		if !ok {
 			return oneOf("--for", of.to, ids)
 		}
+		if read != nil {
+			return a.rewrite(l, read, file, &of)
+		}
 		flags.launcher = &launcherFlag{id: l.ID}
 		if err := flags.ownStack(a, l); err != nil {
 			return err
@@ -89,13 +103,27 @@ func (a *app) launchCommand() *cobra.Command {
 			return err
 		}
 		a.sayChosen(chosen)
-		return a.writeLaunch(l, &s, &of)
+		return a.writeLaunch(l, &s, nil, &of)
 	})
 	return cmd
 }
 
+// rewrite writes what was read from the file of a launcher as that of another, or of the same.
+func (a *app) rewrite(l *launch.Launcher, r *launch.Reading, file string, of *launchFlags) error {
+	if len(r.Problems) == 0 {
+		s := r.Settle(a.lib)
+		for _, u := range r.Unknown {
+			a.sayf("meshscope: not in %s, guessed: %s %v: %s\n", escape.Name(file), u.Name(), u.Guess, escape.Clip(u.Why))
+		}
+		if len(r.Problems) == 0 {
+			return a.writeLaunch(l, &s, r, of)
+		}
+	}
+	return r.Err(file)
+}
+
 // writeLaunch writes a setup as a launcher's file, or says why the launcher does not run it.
-func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, of *launchFlags) error {
+func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, from *launch.Reading, of *launchFlags) error {
 	r := engine.Evaluate(*s)
 	if !r.Legal {
 		a.complain(r.Problems)
@@ -111,6 +139,11 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, of *launchFlags) 
 	}
 	for _, n := range d.NotCarried {
 		a.sayf("meshscope: not in the file: %s: %s\n", n.Key, n.Why)
+	}
+	if from != nil {
+		for _, n := range from.Lost(d) {
+			a.sayf("meshscope: lost: %s: %s\n", escape.Name(n.Key), escape.Clip(n.Why))
+		}
 	}
 	text := d.Text()
 	if of.sbatch {

@@ -22,7 +22,7 @@ func bridge() Launcher {
 	m := megatronLM()
 	return Launcher{
 		ID: "bridge", Name: "Megatron-Bridge", Version: "main of 2026", Source: bridgeSource + "; Megatron-LM's rules in " + m.Source,
-		rules: append(slices.Clone(m.rules), bridgeRules()...), explicit: m.explicit,
+		rules: append(slices.DeleteFunc(slices.Clone(m.rules), func(r Rule) bool { return r.ID == "attention-fp8" }), bridgeRules()...), explicit: m.explicit,
 		stack:  m.stack,
 		export: bridgeExport, sniff: sniffBridge, read: readBridge,
 	}
@@ -87,13 +87,16 @@ func bridgeNames() map[string]string {
 }
 
 // bridgeOff returns what is written where Megatron-LM has no flag: a recipe may have it on.
-func bridgeOff(s *engine.Setup) map[string]any {
+func bridgeOff(s *engine.Setup, overlaps bool) map[string]any {
 	off := map[string]any{"recompute-granularity": "null", "cuda-graph-impl": "none", "optimizer": "adam", "attention-backend": "auto", "pipeline-model-parallel-layout": "null"}
-	for key := range strings.FieldsSeq("sequence-parallel use-distributed-optimizer overlap-grad-reduce overlap-param-gather tp-comm-overlap cross-entropy-loss-fusion") {
+	for key := range strings.FieldsSeq("sequence-parallel use-distributed-optimizer overlap-grad-reduce overlap-param-gather cross-entropy-loss-fusion") {
 		off[key] = false
 	}
-	if s.Model.IsMoE() {
-		off["overlap-moe-expert-parallel-comm"] = false
+	if overlaps { // else there is no such part of the configuration, and a key of it stops the script
+		off["tp-comm-overlap"] = false
+		if s.Model.IsMoE() {
+			off["overlap-moe-expert-parallel-comm"] = false
+		}
 	}
 	if s.Model.MTPLayers > 0 {
 		off["mtp-num-layers"] = "null"
@@ -141,7 +144,17 @@ func bridgeExport(s *engine.Setup) Document {
 		d.Warnings = append(d.Warnings, "the recipe's table of user buffers is for its own tp")
 	}
 	entries := []Entry{name, {Key: "mode", Value: "pretrain"}, {Key: "dataset", Value: "mock", Site: true}}
-	names, off := bridgeNames(), bridgeOff(s)
+	names, off := bridgeNames(), bridgeOff(s, !name.Site)
+	if name.Site {
+		const whose = "the recipe's own: where it has one, comm_overlap.%s=false turns it off"
+		d.NotCarried = append(d.NotCarried, NotCarried{Key: "tp_overlap", Why: fmt.Sprintf(whose, "tp_comm_overlap")})
+		if s.Model.IsMoE() {
+			d.NotCarried = append(d.NotCarried, NotCarried{Key: "ep_overlap", Why: fmt.Sprintf(whose, "overlap_moe_expert_parallel_comm")})
+		}
+		if slices.ContainsFunc(d.Entries, func(e Entry) bool { return strings.HasPrefix(names[e.Key], "comm_overlap.") }) {
+			d.Warnings = append(d.Warnings, "comm_overlap is a part of the configuration that only some recipes have (comm_overlap=CommOverlapConfig(...)): without it the script stops")
+		}
+	}
 	add := func(e Entry) {
 		if key, ok := names[e.Key]; ok {
 			delete(off, e.Key)

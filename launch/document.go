@@ -109,6 +109,9 @@ type Ignored struct {
 	Key  string `json:"key"`
 	Why  string `json:"why"`
 	Line int    `json:"line,omitempty"`
+
+	value any
+	lost  bool // no setup has it
 }
 
 // Problem is a place of the file that could not be read, or that contradicts another.
@@ -216,7 +219,7 @@ func readEntriesWith(launcher string, rows []field, entries []Entry, open string
 		r.take(row, e)
 	}
 	for _, key := range slices.Sorted(maps.Keys(left)) {
-		r.Ignored = append(r.Ignored, Ignored{Key: key, Why: unknownKey, Line: left[key].Line})
+		r.Ignored = append(r.Ignored, Ignored{Key: key, Why: unknownKey, Line: left[key].Line, value: left[key].Value, lost: true})
 	}
 	return r
 }
@@ -278,7 +281,7 @@ func (r *reader) take(row *field, e Entry) {
 	case len(row.from) == 1 && !row.site:
 		r.Setup[row.from[0]] = e.Value
 	default:
-		r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: cmp.Or(row.unread, row.why, "says nothing of a layout"), Line: e.Line})
+		r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: cmp.Or(row.unread, row.why, "says nothing of a layout"), Line: e.Line, value: e.Value, lost: true})
 		return
 	}
 	r.Understood = append(r.Understood, Understood{Key: e.Key, Value: e.Value, Setup: row.from, Line: e.Line, Assumed: e.Why})

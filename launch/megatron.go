@@ -24,13 +24,21 @@ const (
 func megatronLM() Launcher {
 	return Launcher{
 		ID: "megatron", Name: "Megatron-LM", Version: "core 0.20.0", Source: megatronSource,
-		rules:  slices.Concat(megatronPipeline(), megatronSplits(), megatronOptions(), megatronDivides(), megatronFormatRules(), megatronModelRules()),
+		rules:  slices.Concat(megatronPipeline(), megatronSplits(), megatronOptions(), megatronDivides(), megatronFormatRules(), megatronModelRules(), megatronAlone()),
 		stack:  recipe.MegatronCore,
 		export: megatronExport, sniff: sniffMegatron, read: readMegatron,
 		explicit: func(s *engine.Setup) bool {
 			return s.PP > 1 && s.Split == "" && !s.Stack.Traits().DealsByWork && !evenly(s.Model.Layers, s.Stages())
 		},
 	}
+}
+
+// megatronAlone returns what Megatron-LM refuses, and programs on it that set fields of its configuration do not.
+func megatronAlone() []Rule {
+	return outsideSearch(refuses("attention-fp8", "attention-precision", megatronArguments+":2333",
+		"fp8_dot_product_attention is a field that its command line leaves out: Megatron-Bridge sets it", func(s *engine.Setup) bool {
+			return s.Precision.Narrow() && runs(s).Attending == recipe.Attention8
+		}))
 }
 
 // megatronPipeline returns the rules about schedules and stages.

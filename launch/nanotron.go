@@ -53,6 +53,7 @@ func nanotronRules() []Rule {
 			func(s *engine.Setup) string {
 				return fmt.Sprintf("tp %d is more than the %d kv heads, which it does not replicate", s.TP, s.Model.KVHeads)
 			}),
+		refuses("context", knob.CP, nanotronSource+": src/nanotron/trainer.py:1052; models/llama.py", "context parallelism starts from a checkpoint only, and its LlamaConfig has none", func(s *engine.Setup) bool { return s.CP > 1 }),
 		refuses("experts", knob.EP, context, "with ep over 1 the world size is asserted without ep and the ranks are arranged with it: no run starts", func(s *engine.Setup) bool { return s.EP > 1 }),
 		refuses("expert-tp", knob.ETP, context, "it has no tensor parallelism of experts", func(s *engine.Setup) bool { return s.ETP > 1 }),
 		refuses("zero", knob.ZeRO, nanotronSource+": src/nanotron/config/config.py", "zero_stage is 0 or 1", func(s *engine.Setup) bool { return s.ZeRO > 1 }),

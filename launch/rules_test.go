@@ -99,7 +99,7 @@ func TestFileRules(t *testing.T) {
 			"schedule": pipelined["order"], "virtual-stages": with(t, knob.Given{knob.ZeRO: 1, knob.PP: 2, knob.VPP: 2}), "zero": with(t, knob.Given{knob.ZeRO: 2}),
 			"micro-batches": with(t, knob.Given{knob.ZeRO: 1, knob.PP: 4, knob.MicroBatches: 2}), "kv-heads": with(t, knob.Given{knob.ZeRO: 1, knob.TP: 16, knob.SP: true}),
 			"experts": with(t, expert), "expert-tp": pipelined["expert-tp"], "hsdp": with(t, knob.Given{knob.ZeRO: 1, knob.HSDP: 2}),
-			"split": with(t, knob.Given{knob.ZeRO: 1, knob.PP: 2, knob.Split: "39,41"}),
+			"split": with(t, knob.Given{knob.ZeRO: 1, knob.PP: 2, knob.Split: "39,41"}), "context": with(t, knob.Given{knob.ZeRO: 1, knob.CP: 2}),
 		}},
 		"deepspeed": {software, unpipelined, {
 			"sequence": with(t, knob.Given{knob.CP: 2}), "experts-tp": with(t, knob.Given{"model": "deepseek-v3", knob.DP: 32, knob.TP: 2, knob.EP: 64, knob.Seq: 4096}),
