@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -17,7 +19,7 @@ func accelerate() Launcher {
 		ID: "accelerate", Name: "accelerate", Version: "main of 2026", Source: accelerateSource,
 		rules: accelerateRules(),
 		export: func(s *engine.Setup) Document {
-			f := accelerateFile()
+			f := accelerateFile(false)
 			d := f.document(s)
 			d.Starter = `accelerate launch --config_file accelerate.yaml --main_process_ip "$MASTER_ADDR"`
 			d.Program = "YOUR_SCRIPT.py"
@@ -27,8 +29,35 @@ func accelerate() Launcher {
 			return d
 		},
 		sniff: sniffer(".yaml", "distributed_type:", "compute_environment:"),
-		read:  readsWith(accelerateFile),
+		read:  readsWith(func() form { return accelerateFile(false) }),
 	}
+}
+
+// accelerateDeepSpeed returns accelerate with DeepSpeed in its file, in place of FSDP.
+func accelerateDeepSpeed() Launcher {
+	l := accelerate()
+	const plugin = accelerateSource + ": src/accelerate/utils/dataclasses.py, DeepSpeedPlugin"
+	l.ID, l.Name = "accelerate-deepspeed", "accelerate with DeepSpeed"
+	l.rules = slices.DeleteFunc(l.rules, func(r Rule) bool {
+		return slices.Contains([]string{"sp", "replicas", "recompute", "zero", "ddp", "hsdp", "offload"}, r.ID)
+	})
+	l.rules = append(l.rules,
+		refuses("tp", knob.TP, plugin, "it has none", func(s *engine.Setup) bool { return s.TP > 1 }),
+		refuses("cp", knob.CP, plugin, "it has none", func(s *engine.Setup) bool { return s.CP > 1 }),
+		refuses("hsdp", knob.HSDP, plugin, "it has no replicas of shards", func(s *engine.Setup) bool { return s.Replicas() > 1 }),
+		refuses("offload-zero", knob.Offload, plugin, "offload_optimizer_device needs zero 1 or more", func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }))
+	export := l.export
+	l.export = func(s *engine.Setup) Document {
+		f := accelerateFile(true)
+		d := export(s)
+		d.Entries, d.NotCarried, d.Warnings = written(f.rows, s), notCarried(f.leaves, s), nil
+		return d
+	}
+	l.sniff = func(name string, data []byte) bool {
+		return accelerate().sniff(name, data) && bytes.Contains(data, []byte("distributed_type: DEEPSPEED"))
+	}
+	l.read = readsWith(func() form { return accelerateFile(true) })
+	return l
 }
 
 // accelerateRules returns what accelerate's file cannot ask for.
@@ -54,16 +83,22 @@ func accelerateRules() []Rule {
 	), softwareRules(accelerateSource, nil)...)...)
 }
 
-// accelerateFile returns the keys of accelerate's YAML file.
-func accelerateFile() form {
+// accelerateFile returns the keys of accelerate's YAML file, with the keys of FSDP or of DeepSpeed.
+func accelerateFile(plugged bool) form {
 	const mesh, fixed = "parallelism_config.parallelism_config_", "the same for every layout"
-	sharded := func(s *engine.Setup) bool { return s.ZeRO > 0 }
-	f := form{id: "accelerate", file: "accelerate.yaml", parse: parseYAML, render: yamlText, finish: finishAccelerate}
+	const plugin = "deepspeed_config."
+	sharded := func(s *engine.Setup) bool { return s.ZeRO > 0 && !plugged }
+	plugs := func(*engine.Setup) bool { return plugged }
+	meshed := func(s *engine.Setup) bool { return !plugged && meshed(s) }
+	f := form{id: map[bool]string{true: "accelerate-deepspeed", false: "accelerate"}[plugged], file: "accelerate.yaml", parse: parseYAML, render: yamlText, finish: finishAccelerate}
 	f.rows = []field{
 		same("compute_environment", "LOCAL_MACHINE", fixed),
 		same("debug", false, fixed),
 		joint("distributed_type", []knob.ID{knob.ZeRO}, func(s *engine.Setup) (any, bool) {
-			if sharded(s) {
+			switch {
+			case plugged:
+				return "DEEPSPEED", true
+			case sharded(s):
 				return "FSDP", true
 			}
 			return "MULTI_GPU", true
@@ -75,10 +110,11 @@ func accelerateFile() form {
 		words("fsdp_config.fsdp_activation_checkpointing", knob.Recompute, pair{"none", false}, pair{"full", true}).only(sharded),
 		hostParams().only(sharded),
 		{key: "fsdp_config.fsdp_sharding_strategy", from: []string{flat(knob.ZeRO), flat(knob.HSDP)}, read: part},
-		words("deepspeed_config.zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}).unwritten(),
-		countField("deepspeed_config.gradient_accumulation_steps", knob.MicroBatches, nil).unwritten(),
-		words("deepspeed_config.offload_optimizer_device", knob.Offload, pair{"none", "none"}, pair{"optimizer", "cpu"}, pair{"optimizer", "nvme"}).unwritten(),
-		words("deepspeed_config.offload_param_device", "", pair{"", "none"}).unwritten().about("weights on the host are not modelled: they stay on the GPU here"),
+		words(plugin+"zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}).only(plugs),
+		countField(plugin+"gradient_accumulation_steps", knob.MicroBatches, func(s *engine.Setup) int { return s.MicroBatches }).only(plugs),
+		words(plugin+"offload_optimizer_device", knob.Offload, pair{"none", "none"}, pair{"optimizer", "cpu"}, pair{"optimizer", "nvme"}).only(plugs),
+		same(plugin+"offload_param_device", "none", fixed).about("weights on the host are not modelled: they stay on the GPU here").only(plugs),
+		same(plugin+"zero3_init_flag", true, "weights are made in their shards").only(func(s *engine.Setup) bool { return plugged && s.ZeRO == 3 }),
 		same("fsdp_config.fsdp_cpu_ram_efficient_loading", true, fixed).only(sharded),
 		same("fsdp_config.fsdp_state_dict_type", "SHARDED_STATE_DICT", fixed).only(sharded),
 		joint(mesh+"dp_replicate_size", []knob.ID{knob.HSDP, knob.DP}, ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })).only(sharded),
@@ -102,15 +138,18 @@ func accelerateFile() form {
 		{knob.EP, 1, "accelerate has no expert parallelism"},
 		{knob.ETP, 1, "accelerate has no expert parallelism"},
 		{knob.SP, false, "tp shards products alone"},
-		{knob.Offload, string(recipe.OffloadNone), "the optimizer stays where the weights are"},
+		{knob.Offload, string(recipe.OffloadNone), "the optimizer stays where the weights are"}, // DeepSpeed's has a key
 		{"offload-layers", 0, "it has none"},
 		{knob.MTP, false, "the file knows none"},
 	}
 	f.leaves = append(everyLack(), ownDefaults()...)
 	f.leaves = append(f.leaves, scriptLacks()...)
-	f.leaves = append(f.leaves, stays("the script's DataLoader and gradient_accumulation_steps", nil, knob.MBS, knob.MicroBatches, knob.GBS, knob.Seq)...)
+	f.leaves = append(f.leaves, stays("the script's DataLoader and gradient_accumulation_steps", nil, knob.MBS, knob.GBS, knob.Seq)...)
+	if !plugged {
+		f.leaves = append(f.leaves, stays("the script's DataLoader and gradient_accumulation_steps", nil, knob.MicroBatches)...)
+	}
 	f.leaves = append(f.leaves, stays("what the script's optimizer keeps", nil, knob.GradDtype)...)
-	f.leaves = append(f.leaves, lack{flat(knob.Recompute), "without FSDP the code of the model recomputes", func(s *engine.Setup) bool { return s.ZeRO == 0 }})
+	f.leaves = append(f.leaves, lack{flat(knob.Recompute), "without FSDP the code of the model recomputes", func(s *engine.Setup) bool { return s.ZeRO == 0 || plugged }})
 	return f
 }
 

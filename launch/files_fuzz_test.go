@@ -69,6 +69,7 @@ func FuzzTorchTitanTOML(f *testing.F) { fuzzFile(f, "torchtitan-toml") }
 func FuzzNanotron(f *testing.F)       { fuzzFile(f, "nanotron") }
 func FuzzDeepSpeed(f *testing.F)      { fuzzFile(f, "deepspeed") }
 func FuzzAccelerate(f *testing.F)     { fuzzFile(f, "accelerate") }
+func FuzzTrainers(f *testing.F)       { fuzzFile(f, "axolotl") }
 
 // hostile returns broken forms of a file, and files that are none.
 func hostile(text []byte) [][]byte {

@@ -29,7 +29,7 @@ import (
 func files(t testing.TB) []*launch.Launcher {
 	t.Helper()
 	var out []*launch.Launcher
-	for _, id := range []string{"torchtitan", "torchtitan-toml", "nanotron", "deepspeed", "accelerate"} {
+	for _, id := range []string{"torchtitan", "torchtitan-toml", "nanotron", "deepspeed", "accelerate", "accelerate-deepspeed", "axolotl", "llama-factory", "trl"} {
 		l, ok := launch.Find(id)
 		if !ok {
 			t.Fatal(id)
@@ -208,19 +208,22 @@ func TestRoundTrip(t *testing.T) {
 					if tried > 2000*most {
 						t.Fatalf("%d of %d drawn", done, tried)
 					}
-					if s, ok := draw(r, models, cluster, l.ID == "deepspeed" || l.ID == "accelerate"); ok && len(l.Refusals(&s)) == 0 {
+					if s, ok := draw(r, models, cluster, flat(l.ID)); ok && len(l.Refusals(&s)) == 0 {
 						fileTrip(t, l, &s)
 						done++
 					}
 				}
 			}
 			t.Logf("%d published layouts, %d random ones for each seed, of %d drawn; %d models", runs, done, tried, len(models))
-			if runs == 0 && l.ID != "deepspeed" && l.ID != "accelerate" {
+			if runs == 0 && !flat(l.ID) {
 				t.Error("no published layout")
 			}
 		})
 	}
 }
+
+// flat reports whether a launcher has no pipeline.
+func flat(id string) bool { return !strings.Contains("torchtitan-toml nanotron", id) }
 
 // modelsOf returns the models that a launcher has.
 func modelsOf(l *launch.Launcher) []model.Model {
@@ -345,6 +348,11 @@ func samples(t testing.TB) map[string]engine.Setup {
 		"nanotron":        set("llama3.1-70b", knob.Given{knob.TP: 8, knob.PP: 2, knob.DP: 4, knob.ZeRO: 1, knob.GBS: 128}, nil),
 		"deepspeed":       set("llama3.1-70b", knob.Given{knob.TP: 8, knob.DP: 8, knob.ZeRO: 1, knob.GBS: 128, knob.SP: false}, nil),
 		"accelerate":      set("llama3.1-70b", knob.Given{knob.TP: 8, knob.DP: 8, knob.ZeRO: 3, knob.GBS: 128, knob.SP: false, "recompute": "full"}, nil),
+
+		"accelerate-deepspeed": set("llama3.1-70b", knob.Given{knob.DP: 64, knob.ZeRO: 2, knob.GBS: 128, knob.SP: false}, nil),
+		"axolotl":              set("llama3.1-70b", knob.Given{knob.TP: 2, knob.DP: 32, knob.ZeRO: 3, knob.GBS: 128, knob.SP: false, "recompute": "full"}, nil),
+		"llama-factory":        set("llama3.1-70b", knob.Given{knob.DP: 64, knob.ZeRO: 3, knob.GBS: 128, knob.SP: false, "recompute": "full"}, nil),
+		"trl":                  set("llama3.1-70b", knob.Given{knob.DP: 64, knob.ZeRO: 3, knob.GBS: 128, knob.SP: false}, nil),
 	}
 }
 

@@ -67,7 +67,7 @@ func Launchers() []Launcher { return launchers() }
 
 //nolint:gochecknoglobals // made once, then only read
 var launchers = sync.OnceValue(func() []Launcher {
-	return []Launcher{megatronLM(), bridge(), torchTitan(), torchTitanTOML(), nanotron(), deepSpeed(), accelerate()}
+	return append([]Launcher{megatronLM(), bridge(), torchTitan(), torchTitanTOML(), nanotron(), deepSpeed(), accelerate(), accelerateDeepSpeed()}, trainerLaunchers()...)
 })
 
 // IDs lists the words that name a launcher.
@@ -269,10 +269,6 @@ func read(name string, data []byte, given Given) (Reading, bool) {
 		if l.sniff(name, data) {
 			return l.read(name, data, given), true
 		}
-	}
-	if t := trainerOf(data); t != nil {
-		f := t.file()
-		return f.reading(data), true
 	}
 	return Reading{}, false
 }

@@ -101,7 +101,7 @@ func (r *Reading) only(doc *setupdoc.Document) {
 func readNamed(name string, data []byte) (Reading, bool) {
 	base := strings.ToLower(filepath.Base(name))
 	stem, ext := strings.TrimSuffix(base, filepath.Ext(base)), strings.Replace(filepath.Ext(base), ".yml", ".yaml", 1)
-	for _, f := range []form{titanTOML(), nanotronFile(), deepSpeedFile(), accelerateFile()} {
+	for _, f := range []form{titanTOML(), nanotronFile(), deepSpeedFile(), accelerateFile(false)} {
 		if usual, ok := strings.CutSuffix(f.file, ext); ok && ext != "" && (stem == usual || strings.Contains(base, strings.TrimSuffix(f.id, "-toml"))) {
 			if r := f.reading(data); len(r.Understood)+len(r.Problems) > 0 {
 				return r, true

@@ -106,7 +106,14 @@ func TestFileRules(t *testing.T) {
 			"experts": with(t, knob.Given{"model": "grok-1", knob.DP: 8, knob.EP: 8}), "hsdp": with(t, knob.Given{knob.ZeRO: 1, knob.HSDP: 2}),
 			"offload-zero": set(func(s *engine.Setup) { s.Offload, s.ZeRO = recipe.OffloadOptimizer, 0 }),
 		}},
-		"accelerate": {software, sharded, unpipelined, {"replicas": with(t, knob.Given{knob.TP: 2, knob.HSDP: 4})}},
+		"accelerate-deepspeed": {software, unpipelined, {
+			"tp": with(t, knob.Given{knob.TP: 2}), "cp": with(t, knob.Given{knob.CP: 2}), "hsdp": sharded["hsdp"],
+			"offload-zero": set(func(s *engine.Setup) { s.Offload, s.ZeRO = recipe.OffloadOptimizer, 0 }),
+		}},
+		"axolotl":       {software, unpipelined, {"split-layers": with(t, knob.Given{knob.TP: 2, knob.ZeRO: 2}), "hsdp": with(t, knob.Given{knob.ZeRO: 2, knob.HSDP: 2})}},
+		"llama-factory": {software, unpipelined, {"split-layers": with(t, knob.Given{knob.TP: 2}), "hsdp": sharded["hsdp"], "zero": with(t, knob.Given{knob.ZeRO: 1})}},
+		"trl":           {software, unpipelined, {"split-layers": with(t, knob.Given{knob.CP: 2}), "hsdp": sharded["hsdp"]}},
+		"accelerate":    {software, sharded, unpipelined, {"replicas": with(t, knob.Given{knob.TP: 2, knob.HSDP: 4})}},
 	} {
 		l, _ := launch.Find(id)
 		base := samples(t)[id]
