@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -43,6 +44,12 @@ func WholeRun(s *Setup, t *Time) *Run {
 		return nil
 	}
 	r := &Run{Tokens: p.Budget, PUE: max(p.PUE, 1), Goodput: 1, Evidence: t.Evidence}
+	if p.PUE <= 0 && p.Site > 0 {
+		r.PUE = p.Site
+		if t := typical(s); t != nil {
+			r.PUE *= t.Machine(&s.Cluster).OverGPUs()
+		}
+	}
 	if p.Goodput > 0 {
 		r.Goodput = p.Goodput / 100
 	}
@@ -91,7 +98,7 @@ func (r *Run) record(rec *record.Recorder, s *Setup) {
 	figure("seconds", "time from the start to the end", "training / goodput", float64(r.Seconds), record.Seconds, "time of all steps over their share of the time", lost)
 	figure("days", "days from the start to the end", "seconds / 86400", r.Days, record.Days, "86,400 seconds each", lost)
 	figure("gpu-hours", "GPU-hours", "GPUs * seconds / 3600", r.GPUHours, record.Hours, "all GPUs, from the start to the end", lost)
-	figure("pue", "power drawn over that of the GPUs", "given_PUE", r.PUE, record.Count, "as given (--pue), else the GPUs alone", "")
+	figure("pue", "power drawn over that of the GPUs", "given_PUE", r.PUE, record.Count, "as given (--pue, or --facility-pue times the machine over its GPUs), else the GPUs alone", "")
 	g := &s.Cluster.GPU
 	if r.Price != nil {
 		source, omits := "as given (--price)", ""
@@ -130,6 +137,44 @@ func gpuPower(s *Setup) float64 {
 	return s.Cluster.GPU.TDPWatt
 }
 
+// typical returns the public figures of whole runs; nil where there are none.
+func typical(s *Setup) *hardware.Typical {
+	if p := s.Cluster.Published; p != nil && p.Typical.Facility.PUE > 0 {
+		return &p.Typical
+	}
+	return nil
+}
+
+// TypicalRun computes the whole run with public figures of goodput, power and PUE where they are not given, which its
+// assumptions name with their sources; nil where all are given or nothing is published.
+func TypicalRun(s *Setup, t *Time) *Run {
+	public := typical(s)
+	if public == nil {
+		return nil
+	}
+	plan, list := *s, []string(nil)
+	if plan.Goodput <= 0 {
+		plan.Goodput = 100 * public.Share(float64(s.GPUs), float64(s.Model.Total()))
+		list = append(list, fmt.Sprintf("goodput: %.3g %%; %s", plan.Goodput, public.Goodput.Source))
+	}
+	if tdp := s.Cluster.GPU.TDPWatt; plan.Power <= 0 && tdp > 0 {
+		plan.Power = public.Power.Draw * tdp
+		list = append(list, fmt.Sprintf("power: %s W per GPU, %s", plainNumber(plan.Power), public.Power.Source))
+	}
+	if plan.PUE <= 0 && plan.Site <= 0 && plan.Power > 0 {
+		plan.Site = public.Facility.PUE
+		m := public.Machine(&s.Cluster)
+		list = append(list, fmt.Sprintf("machine: %.3g times its GPUs, %s", m.OverGPUs(), m.Source),
+			fmt.Sprintf("facility: PUE %s, %s", plainNumber(plan.Site), public.Facility.Source))
+	}
+	r := WholeRun(&plan, t)
+	if r == nil || len(list) == 0 {
+		return nil
+	}
+	r.Assumptions = list
+	return r
+}
+
 // planAssumptions say where each figure of the plan comes from, and what is left out
 // for want of one.
 func planAssumptions(p *knob.RunPlan, s *Setup) []string {
@@ -155,8 +200,14 @@ func planAssumptions(p *knob.RunPlan, s *Setup) []string {
 	case p.Power <= 0 && g.TDPWatt <= 0: // there is no energy to multiply
 	case p.PUE > 0:
 		list = append(list, fmt.Sprintf("energy: %s times that of the GPUs, as given (pue)", plainNumber(p.PUE)))
+	case p.Site > 0 && typical(s) != nil:
+		m := typical(s).Machine(&s.Cluster)
+		list = append(list, fmt.Sprintf("energy: %.3g times that of the GPUs: facility PUE %s, as given, and a machine of %.3g times its GPUs, that of %s",
+			m.OverGPUs()*p.Site, plainNumber(p.Site), m.OverGPUs(), m.Source))
+	case p.Site > 0:
+		list = append(list, fmt.Sprintf("energy: %s times that of the GPUs, without host, network and storage: facility PUE, as given", plainNumber(p.Site)))
 	default:
-		list = append(list, "energy: that of the GPUs alone, without host, network, storage and cooling; --pue adds them")
+		list = append(list, "energy: that of the GPUs alone, without host, network, storage and cooling; --pue (all power over the GPUs') or --facility-pue (a data centre's) adds them")
 	}
 	if p.Goodput > 0 {
 		return append(list, fmt.Sprintf("time: %s %% of it advances the run, as given (goodput); the rest is paid for too", plainNumber(p.Goodput)))

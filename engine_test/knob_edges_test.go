@@ -130,6 +130,8 @@ func TestFiguresAtTheirBounds(t *testing.T) {
 		{knob.PUE, "0.999", "", "1"},
 		{knob.PUE, "10.001", "", "10"},
 		{knob.PUE, "none", "none", ""},
+		{knob.FacilityPUE, "0.999", "", "1"},
+		{knob.FacilityPUE, "10", "10", ""},
 		{knob.PUE, "0", "", "1"},
 		{knob.PUE, "1e-400", "", "1"}, // too small for a float is not zero
 		{knob.Goodput, "0", "", "1"},

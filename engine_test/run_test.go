@@ -97,6 +97,7 @@ func TestWholeRunFigures(t *testing.T) {
 		{"price", "2.49", 2.49, "2.49"},
 		{"power", "650", 650, "650"},
 		{"pue", "1.08", 1.08, "1.08"},
+		{"facility-pue", "1.2", 1.2, "1.2"},
 		{"goodput", "92.5", 92.5, "92.5"},
 	} {
 		p, _ := knob.Find(knob.ID(c.id))
@@ -122,6 +123,7 @@ func TestWholeRunFigures(t *testing.T) {
 		{"price", "-1", "0.001"},
 		{"power", "1e9", "100000"},
 		{"pue", "0.9", "1"},
+		{"facility-pue", "11", "10"},
 		{"goodput", "120", "100"},
 	} {
 		p, _ := knob.Find(knob.ID(c[0]))
@@ -134,6 +136,75 @@ func TestWholeRunFigures(t *testing.T) {
 	s.PUE = 0.5
 	if problems := engine.Check(s); len(problems) == 0 || problems[0].Field != "pue" {
 		t.Errorf("a PUE of 0.5 passes: %v", problems)
+	}
+}
+
+// TestTypicalRun: what is not given of a whole run has public figures next to the given ones, each with its source, and
+// they give back what the runs that they are from report.
+func TestTypicalRun(t *testing.T) {
+	lib := presets.Default()
+	s := presets.DefaultSetup()
+	s.Budget = 1e12
+	r := engine.Evaluate(s)
+	usual := engine.TypicalRun(&s, r.Time)
+	public := &s.Cluster.Published.Typical
+	share := public.Share(64, float64(s.Model.Total()))
+	if usual.Goodput != share || *usual.Power != 0.85*700 || math.Abs(usual.PUE-1.2*7752/(8*595)) > 1e-9 {
+		t.Errorf("goodput %v, power %v, power over GPUs %v", usual.Goodput, *usual.Power, usual.PUE)
+	}
+	if days := r.Run.Days / share; math.Abs(usual.Days-days) > 1e-9*days || r.Run.Goodput != 1 || r.Run.PUE != 1 {
+		t.Errorf("%v days, %v without losses", usual.Days, r.Run.Days)
+	}
+	for i, words := range []string{"goodput: 99 %; 419 failures in 54 days", "power: 595 W per GPU, 85 %", "machine: 1.63 times its GPUs, a node", "facility: PUE 1.2, Jean Zay"} {
+		if a := usual.Assumptions[i]; !strings.HasPrefix(a, words) || !strings.Contains(a, "arXiv 2") {
+			t.Errorf("typical of a run is %q", a)
+		}
+	}
+
+	given := s
+	given.Goodput, given.Power, given.PUE = 90, 600, 1.9
+	if got := engine.TypicalRun(&given, r.Time); got != nil {
+		t.Errorf("with all given: %v", got.Assumptions)
+	}
+	given.PUE = 0
+	if got := engine.TypicalRun(&given, r.Time); len(got.Assumptions) != 2 || got.Goodput != 0.9 || *got.Power != 600 {
+		t.Errorf("with goodput and power given: %v", got.Assumptions)
+	}
+	if given.Budget = 0; engine.TypicalRun(&given, r.Time) != nil {
+		t.Error("a typical run of no tokens")
+	}
+
+	// A facility's PUE counts hosts by what is published of machines; a given figure of all power has them.
+	s.Site = 1.1
+	if pue := engine.Evaluate(s).Run.PUE; math.Abs(pue-1.1*public.Node.OverGPUs()) > 1e-9 {
+		t.Errorf("facility PUE 1.1: %v times the GPUs", pue)
+	}
+	rack, err := lib.Cluster("gb200-nvl72")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Cluster = rack
+	if pue := engine.Evaluate(s).Run.PUE; math.Abs(pue-1.1*135000/(72*1400)) > 1e-9 {
+		t.Errorf("facility PUE 1.1 of a rack: %v times the GPUs", pue)
+	}
+	s.PUE = 1.5
+	if pue := engine.Evaluate(s).Run.PUE; pue != 1.5 {
+		t.Errorf("all power 1.5 times the GPUs' gives %v", pue)
+	}
+
+	// Published: more than 90 % of 405B on 16,384 GPUs, 97 % on 9,600 of another kind of run; 40 s for a checkpoint of
+	// 176B on 384 GPUs.
+	if got := public.Share(16384, 405e9); got < 0.88 || got > 0.93 {
+		t.Errorf("Llama 3 405B: %v", got)
+	}
+	g := &public.Goodput
+	if save := 176e9 * g.Bytes / (g.Storage * 1e9 * 384 / g.GPUs); save < 35 || save > 60 {
+		t.Errorf("a checkpoint of BLOOM takes %v s", save)
+	}
+	for gpus := 8.; gpus < 1e7; gpus *= 2 {
+		if a, b := public.Share(gpus, 70e9), public.Share(2*gpus, 70e9); b > a || b < 0.01 {
+			t.Errorf("goodput of %v GPUs %v, of twice as many %v", gpus, a, b)
+		}
 	}
 }
 
@@ -161,7 +232,7 @@ func TestPlansKeepTheirFigures(t *testing.T) {
 		if flags, ok := setupdoc.Flags(s, lib); !ok {
 			t.Fatalf("no flags give %+v: %s", s.RunPlan, flags)
 		}
-		for _, id := range []knob.ID{"tokens", "price", "power", "pue", "goodput"} {
+		for _, id := range []knob.ID{"tokens", "price", "power", "pue", "facility-pue", "goodput"} {
 			p, _ := knob.Find(id)
 			last := -1.0
 			for _, step := range knob.Steps(s, id, knob.Locks{}) {

@@ -36,6 +36,7 @@ func everyLack() []lack {
 		{"price", "no matter of training", func(s *engine.Setup) bool { return s.Price > 0 }},
 		{"power", "no matter of training", func(s *engine.Setup) bool { return s.Power > 0 }},
 		{"pue", "no matter of training", func(s *engine.Setup) bool { return s.PUE > 0 }},
+		{"facility_pue", "no matter of training", func(s *engine.Setup) bool { return s.Site > 0 }},
 		{"goodput", "no matter of a step", func(s *engine.Setup) bool { return s.Goodput > 0 }},
 	}
 }

@@ -11,12 +11,13 @@ import (
 	"meshscope/presets/input"
 )
 
-// Files of the error bands: distances are set by hand, the runs are written by the
+// Files of what published runs tell: distances and typical figures are set by hand, the runs are written by the
 // tests of presets/published.
 const (
 	distancesFile = "distances.toml"
 	bandsFile     = "bands.csv"
 	recipesFile   = "recipes.csv"
+	typicalFile   = "typical.toml"
 )
 
 // readPublished reads what published runs tell about errors: the built-in files, which no
@@ -39,7 +40,10 @@ func (l *Library) readPublished() (*hardware.Published, error) {
 	if text, err = readFile(l.fsys, recipesFile); err != nil {
 		return nil, err
 	}
-	p.Recipes, err = readRecipes(string(text))
+	if p.Recipes, err = readRecipes(string(text)); err != nil {
+		return nil, err
+	}
+	_, err = l.readFileOf(typicalFile, &p.Typical)
 	return p, err
 }
 
@@ -48,7 +52,7 @@ func (l *Library) ownBands() (errs []error) {
 	if l.base == nil {
 		return nil
 	}
-	for _, name := range []string{distancesFile, bandsFile, recipesFile} {
+	for _, name := range []string{distancesFile, bandsFile, recipesFile, typicalFile} {
 		if _, err := readFile(l.fsys, name); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, &input.Error{File: name, Err: errors.New("without effect: what published runs tell is built in")})
 		}

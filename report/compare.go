@@ -135,11 +135,10 @@ func side(u record.Unit, v *float64) Cell {
 
 // writtenAs writes a figure; those of a whole run as the run's own table does.
 func writtenAs(u record.Unit, v float64) string {
-	ofRun := map[record.Unit]func(float64) string{
-		record.Days: figure.Days, record.Hours: figure.Short, record.Dollars: figure.Dollars, record.Energy: figure.Energy,
-	}
-	if write, ok := ofRun[u]; ok {
-		return write(v)
+	switch u {
+	case record.Days, record.Hours, record.Dollars, record.Energy:
+		return figure.Of(u, v)
+	default:
 	}
 	return figure.Fine(u, v)
 }

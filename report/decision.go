@@ -242,13 +242,19 @@ func (d *Decision) run() Section {
 		cost = fmt.Sprintf("%s; at $%s a GPU-hour", amount(func(r *engine.Run) float64 { return *r.Cost }, figure.Dollars), figure.Three(*run.Price))
 	}
 	if run.Energy != nil {
-		energy = fmt.Sprintf("%s; at %s W per GPU, PUE %s", amount(func(r *engine.Run) float64 { return *r.Energy }, figure.Energy), figure.Short(*run.Power), figure.Three(run.PUE))
+		energy = fmt.Sprintf("%s; at %s W per GPU, %s", amount(func(r *engine.Run) float64 { return *r.Energy }, figure.Energy), figure.Short(*run.Power), PowerOverGPUs(run))
 	}
 	s.add(append(facts, Fact{"cost", cost}, Fact{"energy", energy}))
 	if d.Report.Run == nil {
 		s.say("--tokens gives the run.")
 	}
 	s.say(layoutOnly(run) + ".")
+	if usual := engine.TypicalRun(&plan, d.Report.Time); usual != nil {
+		s.say("With typical figures for what is not given: " + RunBrief(usual) + ".")
+		for _, a := range typicalWords(usual) {
+			s.say(capital(a) + ".")
+		}
+	}
 	if run.Goodput == 1 {
 		s.say("Assumes a goodput of 100 %: no time is lost to failures, restarts, checkpoints and evaluation. --goodput sets the share of the time that advances training.")
 	} else {

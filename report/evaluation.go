@@ -35,6 +35,7 @@ type Evaluation struct {
 	Range         *StepRange              `json:"step_range,omitempty"`
 	Throughput    *engine.Throughput      `json:"throughput,omitempty"`
 	Run           *engine.Run             `json:"run,omitempty"`
+	TypicalRun    *engine.Run             `json:"typical_run,omitempty"` // with public figures of what is not given of it
 	Model         *engine.ModelFigures    `json:"model,omitempty"`
 	Assumptions   []string                `json:"assumptions"`
 	NotModelled   []string                `json:"not_modelled"`
@@ -91,6 +92,9 @@ func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
 		Assumptions: Listed(r.Assumptions), NotModelled: Listed(r.NotModelled), NoEffect: idle,
 		Range: stepRange(&s, &r), Moment: MomentOfPeak(&s, &r),
 		report: r,
+	}
+	if r.Run != nil {
+		d.TypicalRun = engine.TypicalRun(&s, r.Time)
 	}
 	if r.Legal {
 		traffic := Listed(r.Communication)

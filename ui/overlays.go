@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine/explain"
 	"meshscope/engine/hardware"
+	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/presets/setupdoc"
@@ -48,7 +49,7 @@ func (m *Model) opening(id overlay.ID) overlay.Action {
 // wholeRun returns the run of the current setup; choosing an input of it leads to its knob.
 func (m *Model) wholeRun() *overlay.WholeRun {
 	return &overlay.WholeRun{
-		Setup: &m.state.Setup, Run: m.now.report.Run, Glyphs: m.look.glyphs,
+		Setup: &m.state.Setup, Run: m.now.report.Run, Typical: engine.TypicalRun(&m.now.setup, m.now.report.Time), Glyphs: m.look.glyphs,
 		Explain: func(figure string) overlay.Action {
 			if book, ok := explain.Of(m.now.setup); ok {
 				return overlay.Explanation(book, figure, m.explainKeys())

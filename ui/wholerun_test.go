@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/report"
 	"meshscope/ui/state"
 )
 
@@ -103,6 +104,28 @@ func TestWholeRunPanel(t *testing.T) {
 					t.Errorf("%s: the run has no band: %s", name, line)
 				}
 			}
+		}
+	}
+}
+
+// TestTypicalRunShown: the run says what it is with public figures for what is not given, in the panel and in the list,
+// whose line leads to them and their sources.
+func TestTypicalRunShown(t *testing.T) {
+	m := live(t, 200, 60)
+	keys(m, "r", "2", "T", "enter", "esc")
+	usual := engine.TypicalRun(&m.now.setup, m.now.report.Time)
+	brief := report.RunBrief(usual)
+	if text := screenText(m); !strings.Contains(text, "typically "+brief+" (r says with what)") || !strings.Contains(text, "GPUs alone") {
+		t.Errorf("the panel does not say %q:\n%s", brief, text)
+	}
+	keys(m, "r")
+	if text := screenText(m); !strings.Contains(text, "typically") || !strings.Contains(text, brief) {
+		t.Errorf("the list does not say %q:\n%s", brief, text)
+	}
+	keys(m, "end", "up", "enter")
+	for _, want := range []string{"ASSUMPTIONS", "arXiv 2407.21783", "595 W per GPU", "PUE 1.2, Jean Zay"} {
+		if text := screenText(m); !strings.Contains(text, want) {
+			t.Errorf("the typical run does not say %q:\n%s", want, text)
 		}
 	}
 }

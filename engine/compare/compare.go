@@ -84,6 +84,8 @@ func Setups(a, b engine.Setup) Comparison {
 // Reports is Setups for setups that have been evaluated.
 func Reports(a, b Side) Comparison {
 	c := Comparison{A: a, B: b, Changes: Changes(&a.Setup, &b.Setup)}
+	c.A.runOf(b.Setup.Budget)
+	c.B.runOf(a.Setup.Budget)
 	c.memory()
 	c.list(GroupTime, []named{
 		{"time.step", "step"},
@@ -114,6 +116,14 @@ func Reports(a, b Side) Comparison {
 		{"pipeline.microbatches", "micro-batches"},
 	})
 	return c
+}
+
+// runOf computes the whole run of the other side's tokens where this side has none.
+func (s *Side) runOf(tokens float64) {
+	if plan := s.Setup; s.Report.Run == nil {
+		plan.Budget = tokens
+		s.Report.Run = engine.WholeRun(&plan, s.Report.Time)
+	}
 }
 
 // named is a figure and what a row of it is called.

@@ -13,6 +13,7 @@ import (
 type Published struct {
 	Time, Memory band.Table
 	Recipes      []Recipe
+	Typical      Typical
 }
 
 // CustomParts are the parts of a calibration that come from files of the user's own: what the

@@ -42,9 +42,11 @@ const (
 	Calibration ID = "calibration"
 	MFU         ID = "mfu"
 
-	Tokens  ID = "tokens"
-	Price   ID = "price"
-	Power   ID = "power"
-	PUE     ID = "pue"
-	Goodput ID = "goodput"
+	Tokens ID = "tokens"
+	Price  ID = "price"
+	Power  ID = "power"
+	PUE    ID = "pue"
+	// FacilityPUE is the power of a data centre over that of its machines, which PUE holds too.
+	FacilityPUE ID = "facility-pue"
+	Goodput     ID = "goodput"
 )

@@ -3,11 +3,12 @@ package knob
 // RunPlan is what is given of a whole training run: its length, and what an hour
 // of it takes. 0 is left out.
 type RunPlan struct {
-	Budget  float64 `json:"tokens,omitempty"`  // tokens to train on; 0: no run is asked for
-	Price   float64 `json:"price,omitempty"`   // US dollars per GPU and hour; 0: the GPU's preset, where it has one
-	Power   float64 `json:"power,omitempty"`   // watts per GPU; 0: the GPU's TDP, where it is known
-	PUE     float64 `json:"pue,omitempty"`     // power drawn over that of the GPUs, at least 1; 0: 1
-	Goodput float64 `json:"goodput,omitempty"` // percent of the time in which steps advance the run; 0: 100
+	Budget  float64 `json:"tokens,omitempty"`       // tokens to train on; 0: no run is asked for
+	Price   float64 `json:"price,omitempty"`        // US dollars per GPU and hour; 0: the GPU's preset, where it has one
+	Power   float64 `json:"power,omitempty"`        // watts per GPU; 0: the GPU's TDP, where it is known
+	PUE     float64 `json:"pue,omitempty"`          // power drawn over that of the GPUs, at least 1; 0: 1
+	Site    float64 `json:"facility_pue,omitempty"` // power of the data centre over that of its machines, at least 1; 0: 1
+	Goodput float64 `json:"goodput,omitempty"`      // percent of the time in which steps advance the run; 0: 100
 }
 
 // figure returns the row of a decimal number; 0 leaves it out.
@@ -37,10 +38,16 @@ func runKnobs() []Knob {
 			Choices: []string{noFigure, "300", "400", "500", "600", "700", "800", "1000", "1200", "1400"},
 		}, 1, 1e5, func(s *Setup) *float64 { return &s.Power }),
 		figure(Knob{
-			ID: PUE, Label: "PUE",
-			Help:    "Power of everything over that of the GPUs (host, network, storage, cooling): multiplies the energy of the whole run; none counts the GPUs alone.",
+			ID: PUE, Label: "all power / GPUs'",
+			Help:    "All power over that of the GPUs alone (host, network, storage, cooling), which is no facility PUE: multiplies the energy of the whole run; none counts the GPUs alone.",
 			Choices: []string{noFigure, "1", "1.1", "1.2", "1.3", "1.5", "2"},
 		}, 1, 10, func(s *Setup) *float64 { return &s.PUE }),
+		figure(Knob{
+			ID: FacilityPUE, Label: "facility PUE",
+			Help:    "Power of the data centre over that of its machines, as operators publish it (1.08 to 1.2): multiplies the energy of the whole run, with a published share for hosts and network; none counts the GPUs alone.",
+			Choices: []string{noFigure, "1", "1.1", "1.15", "1.2", "1.3", "1.5"},
+			Off:     func(s *Setup) (why, word string) { return offWhere(s.PUE > 0, "--pue includes it", "") },
+		}, 1, 10, func(s *Setup) *float64 { return &s.Site }),
 		figure(Knob{
 			ID: Goodput, Label: "goodput", Unit: "%",
 			Help:    "Share of the time in percent in which steps advance the run: failures, restarts, checkpoints and evaluation take the rest; none assumes no loss.",

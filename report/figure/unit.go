@@ -1,6 +1,8 @@
 package figure
 
 import (
+	"math"
+
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
@@ -19,6 +21,12 @@ func Of(u record.Unit, v float64) string {
 		return Traffic(units.Bytes(v))
 	case record.Share:
 		return Percent(v)
+	case record.Days, record.Dollars, record.Energy:
+		write, sign := map[record.Unit]func(float64) string{record.Days: Days, record.Dollars: Dollars, record.Energy: Energy}[u], ""
+		if v < 0 {
+			sign = "-"
+		}
+		return sign + write(math.Abs(v))
 	case record.Tokens, record.TFLOPS:
 		return Three(v)
 	default:

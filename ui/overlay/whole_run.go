@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
 	"meshscope/ui/widget"
@@ -14,6 +15,7 @@ import (
 type WholeRun struct {
 	Setup   *engine.Setup
 	Run     *engine.Run // nil: no tokens are given
+	Typical *engine.Run // with public figures of what is not given
 	Glyphs  widget.Glyphs
 	Explain func(figure string) Action
 	Edit    func(knob.ID) Action
@@ -30,13 +32,18 @@ func (w *WholeRun) List() *Picker {
 	for _, f := range w.figures() {
 		add(f.item, func() Action { return w.Explain(f.id) })
 	}
-	for _, id := range []knob.ID{knob.Tokens, knob.Price, knob.Power, knob.PUE, knob.Goodput} {
+	for _, id := range []knob.ID{knob.Tokens, knob.Price, knob.Power, knob.PUE, knob.FacilityPUE, knob.Goodput} {
 		p, _ := knob.Find(id)
 		value := knobs.Show(&p, p.Text(*w.Setup))
 		if used := w.usedFor(id); used != "" && value == "none" {
 			value = used
 		}
 		add(Item{Title: p.Label, Name: p.Unit, Fields: []string{value}}, func() Action { return w.Edit(id) })
+	}
+	if w.Typical != nil {
+		add(Item{Title: "typically", Fields: []string{report.RunBrief(w.Typical)}}, func() Action {
+			return Push{ID: AssumedID, Overlay: assumptions(w.Typical)}
+		})
 	}
 	if w.Run != nil {
 		add(Item{Title: "assumptions", Fields: []string{figure.Comma(len(w.Run.Assumptions))}}, func() Action {

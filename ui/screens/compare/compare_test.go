@@ -13,6 +13,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -480,5 +481,36 @@ func TestWayMarksWhatDoesNotFit(t *testing.T) {
 	}
 	if marked == 0 || marked == len(v.pair.way) {
 		t.Errorf("%d of %d do not fit", marked, len(v.pair.way))
+	}
+}
+
+// TestRunOfBothSides: with tokens, the line of each side begins with days, cost and energy of the run, also where the
+// other side has none, and the figures of both stand in the list.
+func TestRunOfBothSides(t *testing.T) {
+	in := input(t, colorprofile.NoTTY, true)
+	setup := *in.Setup
+	setup.Budget = 2e12
+	in.Setup = &setup
+	v := New()
+	a := other(t)
+	v.Pin(a)
+	v.Refresh(in)
+	v.jobs.Drop()
+	all := enginecompare.Setups(a, setup)
+	v.pair = &pair{of: sides{a, setup}, all: all}
+	if all.A.Report.Run == nil || all.A.Report.Run.Tokens != 2e12 {
+		t.Fatalf("the run of A is %+v", all.A.Report.Run)
+	}
+	text := ansi.Strip(strings.Join(v.Render(in.At(120, 60)), "\n"))
+	for _, side := range []*enginecompare.Side{&all.A, &all.B} {
+		if brief := report.RunBrief(side.Report.Run); !strings.Contains(text, brief+"; ") {
+			t.Errorf("no side says %q:\n%s", brief, text)
+		}
+		r := side.Report.Run
+		for _, figure := range []string{figure.Days(r.Days), figure.Dollars(*r.Cost), figure.Energy(*r.Energy)} {
+			if strings.Count(text, figure) < 2 {
+				t.Errorf("no row has %s:\n%s", figure, text)
+			}
+		}
 	}
 }

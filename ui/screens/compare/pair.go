@@ -51,7 +51,7 @@ func (v *View) pinLines(in *screen.Context, w int) []string {
 		if !here {
 			role = themes.Muted
 		}
-		lines = append(lines, l.Put(in.Paint(role), in.Cut(s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+report.LayoutWords(s, nil), l.Left())).String())
+		lines = append(lines, l.Put(in.Paint(role), in.Cut(v.runWords(in, mark)+s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+report.LayoutWords(s, nil), l.Left())).String())
 	}
 	against := v.against(in)
 	for i := range v.pins {
@@ -74,6 +74,22 @@ func (v *View) pinLines(in *screen.Context, w int) []string {
 		put("", in.Glyphs.Here, in.Setup, true)
 	}
 	return lines
+}
+
+// runWords returns days, cost and energy of a side that is compared.
+func (v *View) runWords(in *screen.Context, mark string) string {
+	want, _ := v.sides(in)
+	if v.pair == nil || v.pair.of != want || mark == "" {
+		return ""
+	}
+	side := &v.pair.all.A
+	if mark == "B" {
+		side = &v.pair.all.B
+	}
+	if side.Report.Run == nil {
+		return ""
+	}
+	return report.RunBrief(side.Report.Run) + "; "
 }
 
 // wayLines go from A to B change by change: what each did to step and peak.

@@ -3,6 +3,8 @@ package explore
 import (
 	"strings"
 
+	"meshscope/engine"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -10,7 +12,7 @@ import (
 )
 
 // RunRows is the number of rows of the panel of the whole run.
-const RunRows = 4
+const RunRows = 5
 
 // Run draws the whole training run: days, GPU-hours, cost and energy of the token
 // budget, and what they rest on.
@@ -35,16 +37,22 @@ func Run(in *screen.Context, w, h int) []string {
 	}
 	if r.Energy != nil {
 		columns = append(columns, column{names: [3]string{"energy", "energy", "energy"}, value: figure.Energy(*r.Energy)})
-		rests = append(rests, figure.Short(*r.Power)+" W per GPU"+assumed(in.Setup.Power <= 0, " (TDP)")+", PUE "+figure.Three(r.PUE))
+		rests = append(rests, figure.Short(*r.Power)+" W per GPU"+assumed(in.Setup.Power <= 0, " (TDP)")+", "+report.PowerOverGPUs(r))
 	} else {
 		rests = append(rests, "energy unknown: set a power")
 	}
 	rests = append(rests, "goodput "+figure.Percent(r.Goodput))
+	put := func(text string) {
+		lines = append(lines, widget.NewLine(w).Put(in.Paint(themes.Muted), widget.Cut(text, w)).String())
+	}
 	if out, ok := tableLines(in, columns, w); ok {
 		lines = append(lines, out...)
 	}
-	l := widget.NewLine(w).Put(in.Paint(themes.Muted), widget.Cut(strings.Join(rests, "; "), w))
-	return widget.Height(append(lines, l.String()), w, h)
+	if usual := engine.TypicalRun(in.Setup, in.Report.Time); usual != nil {
+		put("typically " + report.RunBrief(usual) + " (r says with what)")
+	}
+	put(strings.Join(rests, "; "))
+	return widget.Height(lines, w, h)
 }
 
 func assumed(yes bool, words string) string {
