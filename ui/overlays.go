@@ -4,9 +4,9 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine"
 	"meshscope/engine/explain"
 	"meshscope/engine/hardware"
-	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/presets/setupdoc"
