@@ -31,6 +31,9 @@ func (o *Search) usualBatch() string {
 	if tokens == 0 {
 		return search.UsualBatch()
 	}
+	if sp := &o.Problem.Space; len(sp.GBS) == 1 && len(sp.Seq) == 1 && sp.GBS[0]*sp.Seq[0] != tokens {
+		return "one near that of " + r.Run(figure.Comma)
+	}
 	return "that of " + r.Run(figure.Comma)
 }
 

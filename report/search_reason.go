@@ -85,6 +85,9 @@ func (o *Search) nothing() Section {
 		out.Lead = "and the time ended before the reason was found (give more with --time)"
 	}
 	out.say(capital(o.Reason()) + ".")
+	if near := c.NearestWords("--"); near != "" {
+		out.add(Detail("nearest: " + near))
+	}
 	for _, field := range c.Fields {
 		if rule := o.rule(field); rule != "" {
 			out.add(Detail(field + ": " + rule))

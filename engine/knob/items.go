@@ -116,7 +116,7 @@ func (k *Knob) cutCommas(chunk string) ([]string, error) {
 		return parts, nil
 	}
 	return nil, &ValueError{
-		Field: string(k.ID), Given: shortened(chunk),
+		Field: string(k.ID), Given: shortened(chunk), Open: true,
 		Allowed: fmt.Sprintf("%s, which is one number, or '%s', which is a list", w.spelled(w.readings[0]), strings.Join(parts, " ")),
 	}
 }

@@ -133,6 +133,7 @@ type ValueError struct {
 	Given   string
 	Allowed string
 	Nearest string // closest value that is allowed; empty when none is closer than others
+	Open    bool   // Allowed names what the number can mean
 }
 
 // Error gives field, value, what is allowed and the nearest allowed value.

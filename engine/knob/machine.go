@@ -63,6 +63,7 @@ func ParseRate(field, text string) (float64, error) {
 		return 0, w.twoReadings(field, text, false)
 	case w.unit == "" && w.exponent == "" && w.sign != "-":
 		bare := w.spelled(meant[0])
+		wrong.Open = true
 		wrong.Allowed = fmt.Sprintf("%sGb/s, which is bits, or %sGB/s, which is bytes", bare, bare)
 		return 0, wrong
 	case w.unit == "" && w.sign != "-":

@@ -79,12 +79,13 @@ func readings(digits string) (values []string, point bool) {
 }
 
 // meant returns the readings that count. Of a whole number a comma groups digits, of another one a point
-// is the program's own decimal mark; the reverse of both is open.
+// is the program's own decimal mark, but before a last 0 (15.000), which decimal numbers are rarely written
+// with; the reverse of both is open.
 func (w *written) meant(whole bool) []string {
 	switch {
 	case len(w.readings) > 1 && whole && !w.point:
 		return w.readings[:1]
-	case len(w.readings) > 1 && !whole && w.point:
+	case len(w.readings) > 1 && !whole && w.point && !strings.HasSuffix(w.readings[1], "0"):
 		return w.readings[1:]
 	}
 	return w.readings
@@ -113,9 +114,9 @@ func (w *written) twoReadings(field, given string, whole bool) *ValueError {
 	}
 	first, second := w.spelled(w.readings[0]), w.spelled(w.readings[1])
 	if whole {
-		return &ValueError{Field: field, Given: given, Allowed: fmt.Sprintf("%s if the %s groups digits; %s is no whole number", first, mark, second), Nearest: first}
+		return &ValueError{Field: field, Given: given, Allowed: fmt.Sprintf("%s if the %s groups digits; %s is no whole number", first, mark, second), Nearest: first, Open: true}
 	}
-	return &ValueError{Field: field, Given: given, Allowed: fmt.Sprintf("%s if the %s groups digits, %s if it is a decimal %s", first, mark, second, mark)}
+	return &ValueError{Field: field, Given: given, Allowed: fmt.Sprintf("%s if the %s groups digits, %s if it is a decimal %s", first, mark, second, mark), Open: true}
 }
 
 // Plain returns a number that a person typed in the form that strconv reads, with what follows it: a

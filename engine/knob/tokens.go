@@ -57,7 +57,7 @@ func bareMillions(text string) error {
 	}
 	tokens := w.sign + meant[0] + w.unit[:1] + "tok"
 	return &ValueError{
-		Field: string(GBS), Given: text, Nearest: tokens,
+		Field: string(GBS), Given: text, Nearest: tokens, Open: true,
 		Allowed: fmt.Sprintf("%s, which is tokens, or %s, which is sequences", tokens, strconv.FormatFloat(w.number(meant[0])*(1<<20), 'f', -1, 64)),
 	}
 }

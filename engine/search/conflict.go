@@ -23,6 +23,9 @@ type Conflict struct {
 	// there was time to find out.
 	Frees []string `json:"enough_to_give_up,omitempty"`
 	Tried bool     `json:"-"`
+	// Nearest are, of those of Fields that are one number and make every layout illegal, the nearest
+	// numbers that do not.
+	Nearest map[string]int `json:"nearest,omitempty"`
 	// Helps are what nobody spoke against and the search did not look at by itself,
 	// of which each lets in layouts that fit: "schedule all", "offload optimizer".
 	Helps []string `json:"would_fit_with,omitempty"`
@@ -32,6 +35,7 @@ type Conflict struct {
 	// Given are the errors of what no layout changes, such as a precision that the GPU does not
 	// have; Fields are theirs.
 	Given []engine.Problem `json:"-"`
+	batch int              // that was searched, where there is one
 }
 
 // constraint is one thing that was requested, and how to give it up.
@@ -126,8 +130,12 @@ func Explain(ctx context.Context, p Problem, progress func(Asking)) *Conflict {
 		}
 		return out
 	}
+	out.batch = or(p.Space.GBS, p.Setup.GBS)[0]
 	if !out.Partial {
 		e.frees(out, &p)
+	}
+	if e.problem.legalOnly && !out.Partial {
+		e.nearest(out, &legal)
 	}
 	if slices.Contains(out.Fields, "memory") || slices.Contains(out.Fields, "headroom") {
 		q := p

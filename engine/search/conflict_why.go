@@ -55,16 +55,18 @@ func (c *Conflict) Why(p *Problem) string {
 	}
 	gpus, gbs := or(p.Space.GPUs, p.Setup.GPUs), or(p.Space.GBS, p.Setup.GBS)
 	product, names, numbers := 1, []string{}, []string{}
+	divide := []knob.ID{knob.DP, knob.TP, knob.PP, knob.CP, knob.MBS, knob.GBS}
 	for _, field := range c.Fields {
-		list, ok := map[knob.ID][]int{
-			knob.DP: p.Space.DP, knob.TP: p.Space.TP, knob.PP: p.Space.PP, knob.CP: p.Space.CP, knob.MBS: p.Space.MBS, knob.GBS: gbs,
-		}[knob.ID(field)]
-		if !ok || len(list) != 1 {
+		list := p.Space.numbers(field)
+		if field == string(knob.GBS) {
+			list = &gbs
+		}
+		if list == nil || len(*list) != 1 || !slices.Contains(divide, knob.ID(field)) {
 			return ""
 		}
 		if field != string(knob.GBS) {
-			product *= list[0]
-			names, numbers = append(names, field), append(numbers, fmt.Sprint(list[0]))
+			product *= (*list)[0]
+			names, numbers = append(names, field), append(numbers, fmt.Sprint((*list)[0]))
 		}
 	}
 	of, what := gpus, "GPUs"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine/knob"
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
@@ -188,7 +189,20 @@ func (q *Query) gbs(gpus []int, seq int) int {
 	if q.UnsetBatch = true; q.AsEval {
 		return q.Setup.GBS // what eval takes
 	}
-	return UnsetGBS(&q.Setup, gpus, seq)
+	gbs := UnsetGBS(&q.Setup, gpus, seq)
+	// A multiple of what is given of its factors, one that divides well.
+	factor := 1
+	for _, id := range []knob.ID{knob.MBS, knob.MicroBatches} {
+		if v, given := q.Values[id]; given {
+			if n, one := v.Single(); one {
+				factor *= n
+			}
+		}
+	}
+	if gbs%factor != 0 {
+		gbs = min(factor*dividing(gpus, max(gbs/factor, 1)), layout.MaxGBS/factor*factor)
+	}
+	return gbs
 }
 
 // Lengths between which the longest sequence is looked for where nobody says.

@@ -32,6 +32,7 @@ type Chosen struct {
 	Space    Space  `json:"-"` // that was searched
 	TP       int    `json:"-"` // of the layout that was found
 	node     int    // GPUs of a node
+	why      string // why no layout is legal, and the nearest values with which one is
 	least    bool   // found, and the one that needs least memory: the search for the best was stopped
 }
 
@@ -55,6 +56,9 @@ func (c *Chosen) Words(number func(int) string) string {
 	if c.Layouts > 0 {
 		return fmt.Sprintf("layout not given, and none of %s legal ones fits: every degree is 1", number(c.Layouts))
 	}
+	if c.why != "" {
+		return "layout not given, and no legal one found: " + c.why + ". Every degree is 1"
+	}
 	return "layout not given, and no legal one found: every degree is 1"
 }
 
@@ -73,6 +77,9 @@ func (c *Chosen) Brief(number func(int) string) string {
 		return fmt.Sprintf("none of %s%s layouts fits: %.1f GiB over at least; %s", first, number(c.Layouts), c.Over.GiB(), c.smallestWords(number))
 	case c.Partial:
 		return "the search for a layout was stopped before it found any"
+	}
+	if c.why != "" {
+		return "no layout is legal: " + c.why
 	}
 	return "no layout is legal"
 }
@@ -162,7 +169,7 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 		return engine.Setup{}, Chosen{}
 	}
 	p.Top, p.Workers = 1, workers
-	all := p.Space.PP
+	given, all := p, p.Space.PP
 	q.pipelined(&p)
 	r := Run(ctx, p, nil)
 	if len(r.Best) == 0 && p.Space.Accepts != nil {
@@ -175,7 +182,11 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 	}
 	out := Chosen{Layouts: r.Legal, Found: len(r.Best) > 0, Partial: r.Partial, Space: p.Space}
 	if !out.Found {
-		return q.least(ctx, p, &out), out
+		least := q.least(ctx, p, &out)
+		if out.Layouts == 0 && !out.Partial {
+			out.why = q.whyNone(Explain(ctx, given, nil))
+		}
+		return least, out
 	}
 	out.fill(q, &r.Best[0].Setup)
 	return r.Best[0].Setup, out

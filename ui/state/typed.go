@@ -37,7 +37,11 @@ func sentence(err error) string {
 	if !errors.As(err, &bad) {
 		return err.Error()
 	}
-	text := fmt.Sprintf("%s: %q is not %s", bad.Field, bad.Given, bad.Allowed)
+	is := "is not"
+	if bad.Open {
+		is = "can be"
+	}
+	text := fmt.Sprintf("%s: %q %s %s", bad.Field, bad.Given, is, bad.Allowed)
 	if bad.Nearest != "" {
 		text += "; nearest " + bad.Nearest
 	}
