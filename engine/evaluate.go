@@ -336,7 +336,7 @@ func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.
 		Model:  &s.Model, Program: program, Layout: &s.Layout,
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
 		Optimizer: s.Optimizer, Offload: s.Offload, OffloadedLayers: s.OffloadLayers, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
-		Fitted: s.Cluster.MemoryOf(s.Stack),
+		Fitted: s.Cluster.MemoryOf(s.Stack), Node: s.Cluster.Node(),
 	})
 	*tim = step.Input{
 		Record: rec,

@@ -186,6 +186,7 @@ func memoryFigures(m *hardware.StackMemory, fitted bool) []figureRange {
 		share("allocator_slack", &m.Slack).need(),
 		gib("driver_context_GiB", &m.Context).need(),
 		gib("communicators_GiB", &m.Communicators).need(),
+		gib("node_communicator_GiB", &m.NodeCommunicator),
 		share("communicators_share", &m.CommunicatorsShare),
 	}
 	k := &m.Saved

@@ -19,6 +19,7 @@ type StackMemory struct {
 	Slack              float64     // of the allocator, share of what is allocated
 	Context            units.Bytes // of the driver
 	Communicators      units.Bytes // fixed; a third of it with one communicator
+	NodeCommunicator   units.Bytes // of a group on a single node; 0: as across nodes
 	CommunicatorsShare float64     // share of what is allocated
 
 	Saved SavedMemory
@@ -44,8 +45,12 @@ func (m *StackMemory) Words() string {
 	if m.Communicators == 0 {
 		return "overhead is " + share + " % of allocated memory and " + context + " GiB for the driver context and communicators"
 	}
-	return "overhead is " + share + " % of allocated memory, " + context + " GiB for the driver context and " + write(m.Communicators.GiB()) +
+	words := "overhead is " + share + " % of allocated memory, " + context + " GiB for the driver context and " + write(m.Communicators.GiB()) +
 		" GiB for communicators, a third of it where replicas alone or CP alone communicate"
+	if m.NodeCommunicator > 0 {
+		words += ", " + write(m.NodeCommunicator.GiB()) + " GiB a group on a single node without EP"
+	}
+	return words
 }
 
 // StackMemories are the memory constants of software stacks. They are never

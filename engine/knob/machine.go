@@ -59,6 +59,8 @@ func ParseRate(field, text string) (float64, error) {
 	size, known := rateUnit(w.unit)
 	meant := w.meant(false)
 	switch {
+	case !known && w.unit != "":
+		return 0, wrong
 	case len(meant) > 1:
 		return 0, w.twoReadings(field, text, false)
 	case w.unit == "" && w.exponent == "" && w.sign != "-":
@@ -69,7 +71,7 @@ func ParseRate(field, text string) (float64, error) {
 	case w.unit == "" && w.sign != "-":
 		wrong.Nearest = w.spelled(meant[0]) + "B/s"
 		return 0, wrong
-	case !known:
+	case !known: // a minus without a unit
 		return 0, wrong
 	}
 	v := w.number(meant[0]) * size

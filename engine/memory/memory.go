@@ -32,6 +32,7 @@ type Input struct {
 	Load            float64 // routed tokens of the busiest rank over the even share, at least 1
 	TrainMTP        bool
 	Fitted          hardware.StackMemory // constants of the stack
+	Node            int                  // GPUs of a node
 	Record          *record.Recorder     // records formulas; nil: nobody asked
 
 	activations []LayerActivations // of each distinct layer, once known
@@ -80,18 +81,25 @@ type Overhead struct {
 // Overhead returns what a GPU uses beyond so many allocated bytes.
 func (in *Input) Overhead(allocated units.Bytes) Overhead {
 	f := &in.Fitted
+	kinds, each := in.communicators()
 	return Overhead{
 		Slack:         units.Bytes(f.Slack) * allocated,
 		Context:       f.Context,
-		Communicators: units.Bytes(in.communicating())*f.Communicators + units.Bytes(f.CommunicatorsShare)*allocated,
+		Communicators: units.Bytes(kinds)*each + units.Bytes(f.CommunicatorsShare)*allocated,
 	}
 }
 
-// communicating returns how much of the communicators' memory the layout needs: one communicator held
-// 1.6 GB on a GPU, three and more about 6 (NVIDIA/nccl#864); on one GPU there is none.
-func (in *Input) communicating() float64 {
+// communicators returns how many times what the layout's communicators need. One held 1.6 GB on a GPU, three and
+// more about 6 (NVIDIA/nccl#864); on one GPU there is none. On a single node, without buffers for a network, each
+// group of more than two held 688 MiB (NVIDIA/nccl#964); an all-to-all connects every pair there, 3.3 GB
+// (NVIDIA/nccl#1685), so that experts count as across nodes.
+func (in *Input) communicators() (kinds float64, each units.Bytes) {
 	const all = 3
-	return float64(min(in.Layout.Communicators(), all)) / all
+	n, f := in.Layout.Communicators(), &in.Fitted
+	if f.NodeCommunicator > 0 && in.Layout.EP <= 1 && in.Layout.Ranks() <= in.Node && units.Bytes(n)*f.NodeCommunicator < f.Communicators {
+		return float64(n), f.NodeCommunicator
+	}
+	return float64(min(n, all)) / all, f.Communicators
 }
 
 // Sum returns all of it.

@@ -123,13 +123,14 @@ func (n note) total(in *Input, out *Rank) {
 		return
 	}
 	f, from := &in.Fitted, record.From(in.Fitted.From)
+	kinds, each := in.communicators()
 	communicators := "kinds_of_groups * fixed_for_communicators"
 	if f.CommunicatorsShare > 0 {
 		communicators += " + share_for_communicators * allocated"
 	}
 	n.rec.Given(
 		record.InUnit(record.Share, "share_of_slack", f.Slack), record.In("fixed_for_the_driver", f.Context),
-		record.InUnit(record.Share, "kinds_of_groups", in.communicating()), record.In("fixed_for_communicators", f.Communicators), record.InUnit(record.Share, "share_for_communicators", f.CommunicatorsShare),
+		record.InUnit(record.Share, "kinds_of_groups", kinds), record.In("fixed_for_communicators", each), record.InUnit(record.Share, "share_for_communicators", f.CommunicatorsShare),
 	)
 	const sum = "the sum of its parts"
 	o := &out.OverheadParts
