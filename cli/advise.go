@@ -62,7 +62,7 @@ func (a *app) adviseCommand() *cobra.Command {
 		if !ok {
 			return a.noFigures(s, output.format, &flags)
 		}
-		of := report.Advice{Advice: &got, Library: a.lib, UnsetBatch: flags.ownBatch, Tornado: tornado(got.Knobs), Deadline: units.Seconds(longest)}
+		of := report.Advice{Advice: &got, Library: a.lib, UnsetBatch: flags.ownBatch, Chosen: chosen, Tornado: tornado(got.Knobs), Deadline: units.Seconds(longest)}
 		answer := of.Answer(version)
 		answer.Chosen = chosen
 		if err = a.print(output.format, answer); err != nil {

@@ -105,7 +105,7 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	c.Locks.Tokens = c.Locks.Batch && (f.setup.saysTokens() || f.setup.ownBatch && chosen != nil && chosen.Found)
 	ctx, code, stop := onSignalOnce(ctx)
 	defer stop()
-	o := report.Scan{Query: *c}
+	o := report.Scan{Query: *c, Chosen: chosen}
 	if f.draws(a) {
 		o.Bars = report.NewGlyphs(showsUnicode())
 	}

@@ -25,8 +25,12 @@ type NoEffect struct {
 //nolint:gochecknoglobals // scratch memory changes no answer
 var spare = sync.Pool{New: func() any { return &Evaluator{SkipTimeline: true} }}
 
-// NoEffects returns the knobs of a setup that are set and change nothing, given its report.
+// NoEffects returns the knobs of a setup that are set and change nothing, given its report; none of a
+// setup that takes long to evaluate.
 func NoEffects(s *Setup, r *Report) []NoEffect {
+	if s.Slow() {
+		return nil
+	}
 	e := spare.Get().(*Evaluator)
 	list := e.NoEffects(s, r, nil)
 	spare.Put(e) // not after a panic, which may leave it half-written
@@ -56,7 +60,14 @@ func (e *Evaluator) NoEffects(s *Setup, r *Report, stop func() bool) (list []NoE
 			what, as = "memory on ", "every rank needs as much as"
 		}
 		n.Message = fmt.Sprintf("%s %s has no effect", c.ID, c.Value)
-		if c.ID != knob.Calibration {
+		switch {
+		case c.Kind == knob.Figure && s.Budget == 0:
+			n.Message += " without --tokens"
+			list = append(list, n)
+			continue
+		case c.Kind == knob.Figure:
+			as = "the run is as"
+		case c.ID != knob.Calibration:
 			n.Message += " on " + what + s.StackName()
 		}
 		if c.Why != "" {

@@ -37,7 +37,8 @@ func TestNoEffectIsSaid(t *testing.T) {
 		{"llama3-8b", "dp=8 imbalance=150", "imbalance 150 has no effect on megatron-core (dense model): memory, time and traffic are as with 100"},
 		{"llama3-8b", "dp=8 dispatcher=deepep", "dispatcher deepep has no effect on megatron-core (dense model): memory, time and traffic are as with auto"},
 		{"llama3-8b", "dp=1 gpus=1 zero=3 precision=fp32", "zero 3 has no effect on megatron-core: memory, time and traffic are as with 1"},
-		{"llama3-8b", "dp=8 price=3", "price 3 has no effect on megatron-core: memory, time and traffic are as with none"},
+		{"llama3-8b", "dp=8 price=3", "price 3 has no effect without --tokens"},
+		{"llama3-8b", "dp=8 price=2.5 tokens=1T", "price 2.5 has no effect: the run is as with none"},
 		{"llama3-8b", "dp=8 price=3 tokens=1T", ""},
 	} {
 		d := knob.DraftOf(presetModel(t, c.model), presetCluster(t, "dgx-h100"), nil)

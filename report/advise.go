@@ -9,6 +9,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/engine/record"
+	"meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
@@ -19,7 +20,8 @@ import (
 type Advice struct {
 	*advise.Advice
 	Library    *presets.Library
-	UnsetBatch bool // no global batch was given
+	UnsetBatch bool           // no global batch was given
+	Chosen     *search.Chosen // how the layout was found where no degree was given; nil: it was given
 	// Tornado has a bar for each knob; nil: none is drawn.
 	Tornado *Tornado
 	// Deadline is how long the run of the setup's tokens may take; 0: any time.
@@ -57,6 +59,7 @@ func (a *Advice) Document() *Document {
 	if len(a.Rules) > 0 {
 		out.Sections = append(out.Sections, a.rules())
 	}
+	out.sayNoEffects(noEffects("", &a.Setup, &a.Report, unchosen(a.Chosen)))
 	return out
 }
 

@@ -66,6 +66,11 @@ func (c *Comparison) Document() *Document {
 	if len(c.Way) > 0 {
 		out.Sections = append(out.Sections, c.path())
 	}
+	var idle []string
+	for i, side := range []*compare.Side{&c.A, &c.B} {
+		idle = append(idle, noEffects(string(rune('A'+i))+": ", &side.Setup, &side.Report, unchosen(c.Chosen[i]))...)
+	}
+	out.sayNoEffects(idle)
 	return out
 }
 

@@ -358,6 +358,9 @@ func (d *Decision) basis() Section {
 	for _, p := range problems(r) {
 		s.add(p.Blocks...)
 	}
+	for _, idle := range noEffects("", &d.Setup, r, unchosen(d.Chosen)) {
+		s.say(capital(idle) + ".")
+	}
 	if len(r.NotModelled) > 0 {
 		s.say("Not modelled: " + strings.Join(r.NotModelled, "; ") + ".")
 	}

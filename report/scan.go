@@ -9,18 +9,21 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/figures"
+	"meshscope/engine/knob"
 	"meshscope/engine/record"
 	"meshscope/engine/scan"
+	"meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 )
 
 // Scan is a figure over the values of one or two knobs.
 type Scan struct {
-	Query scan.Query
-	Grid  scan.Grid
-	Name  string  // of the figure, in words
-	Bars  *Glyphs // what bars are drawn with; nil: none
+	Query  scan.Query
+	Grid   scan.Grid
+	Name   string         // of the figure, in words
+	Bars   *Glyphs        // what bars are drawn with; nil: none
+	Chosen *search.Chosen // how the layout was found where no degree was given; nil: it was given
 }
 
 // Glyphs are the characters that a terminal draws bars with.
@@ -72,7 +75,12 @@ func (o *Scan) Document() *Document {
 		}
 	}
 	o.legend(&body)
-	return &Document{Title: Title(&o.Query.Setup), Sections: []Section{body}}
+	out := &Document{Title: Title(&o.Query.Setup), Sections: []Section{body}}
+	now := engine.Evaluate(o.Query.Setup)
+	out.sayNoEffects(noEffects("", &o.Query.Setup, &now, func(id knob.ID) bool {
+		return id != o.Grid.X.ID && id != o.Grid.By.ID && unchosen(o.Chosen)(id)
+	}))
+	return out
 }
 
 // fixed tells which of GPUs and global batch are the same at all points, and the range of

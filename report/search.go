@@ -57,6 +57,7 @@ func (o *Search) Document() *Document {
 		sure.say("No flags give the best layout; --json has its report, which --setup reads.")
 	}
 	out.Sections = append(out.Sections, sure)
+	out.sayNoEffects(noEffects("", &r.Best[0].Setup, &r.Best[0].Report, o.given))
 	return out
 }
 

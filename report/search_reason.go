@@ -23,7 +23,7 @@ func (o *Search) Reason() string {
 		return ""
 	}
 	if len(c.Given) > 0 {
-		return o.given()
+		return o.illegal()
 	}
 	if len(c.Fields) == 0 {
 		return "the model has no legal layout on this machine, even with any constraint dropped"
@@ -38,8 +38,8 @@ func (o *Search) Reason() string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " together " + c.Together()
 }
 
-// given tells what excludes every layout because no layout changes it, with the nearest value.
-func (o *Search) given() string {
+// illegal tells what excludes every layout because no layout changes it, with the nearest value.
+func (o *Search) illegal() string {
 	var words []string
 	for _, p := range o.Conflict.Given {
 		text := "--" + p.Field + " " + escape.Line(o.Query.Text(knob.ID(p.Field), &o.Problem.Setup)) + ": " + p.Message

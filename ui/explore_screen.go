@@ -243,9 +243,9 @@ func (m *Model) takeSweep(msg sweptMsg) {
 	}
 	m.sweep.id, m.sweep.points, m.sweep.current = msg.id, msg.Points, msg.Current
 	m.sweep.pending = false
-	m.remedies, m.noEffect = msg.Remedies, msg.NoEffect
+	m.remedies = msg.Remedies
 	if m.sweep.serial != msg.serial {
-		m.sweep.prices, m.sweep.serial = report.EachPrice(msg.Prices), msg.serial
+		m.sweep.prices, m.sweep.serial, m.noEffect = report.EachPrice(msg.Prices), msg.serial, msg.NoEffect
 	}
 	m.follow()
 }

@@ -17,7 +17,7 @@ type Sweeping struct {
 	Now      Point                            // of the setup itself
 	Evaluate func(engine.Setup) engine.Report // nil: the engine
 	Remedy   bool                             // changes that make the setup fit are wanted too
-	Priced   *engine.Report                   // of the setup, where the prices of what was assumed are wanted; nil: they are known
+	Priced   *engine.Report                   // of the setup, where the prices of what was assumed and what changes nothing are wanted; nil: they are known
 	Fixed    knob.Set                         // what was not assumed
 	Accepts  func(*engine.Setup) bool         // what the launcher runs; nil: all
 	Report   engine.Report                    // of the setup itself
@@ -45,7 +45,7 @@ func (s *Sweeping) Points(ctx context.Context) Swept {
 	}
 	e := evaluators.Get().(*engine.Evaluator)
 	out := s.points(ctx, e.Evaluate)
-	if !s.Setup.Slow() {
+	if s.Priced != nil && !s.Setup.Slow() {
 		out.NoEffect = e.NoEffects(&s.Setup, &s.Report, func() bool { return ctx.Err() != nil })
 	}
 	evaluators.Put(e) // not after a panic, which may leave it half-written
