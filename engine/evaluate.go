@@ -172,6 +172,7 @@ func (e *Evaluator) figures(s *Setup, r *Report) error {
 	r.Run = WholeRun(s, r.Time)
 	r.recordGiven(e.record, s)
 	e.recordFirstStep(s, r)
+	e.recordLayers(s)
 	e.overPeak(s, r)
 	return nil
 }

@@ -1,12 +1,8 @@
 package engine
 
 import (
-	"strings"
-
-	"meshscope/engine/knob"
 	"meshscope/engine/memory"
 	"meshscope/engine/record"
-	"meshscope/engine/step"
 	"meshscope/engine/units"
 )
 
@@ -147,64 +143,4 @@ func (e *Evaluator) Memory(s Setup) *Memory {
 	m.Evidence = e.evidence(&e.setup, &x, true)
 	m.Fit = FitWithin(m.Peak, m.Usable, m.ErrorBand)
 	return &m
-}
-
-// Operation is one operation of a layer, of one micro-batch on one GPU.
-type Operation struct {
-	memory.Operation
-	FLOPs    units.FLOPs   `json:"flops"` // of matrix products and scores, forward
-	Forward  units.Seconds `json:"forward_seconds"`
-	Backward units.Seconds `json:"backward_seconds"`
-}
-
-// LayerKind is one kind of layer of a setup, operation by operation.
-type LayerKind struct {
-	ID         string      `json:"id"`   // of the kind, in its figures
-	Name       string      `json:"name"` // "dense", "MoE", "sliding MoE"
-	MoE        bool        `json:"moe"`
-	Layers     int         `json:"layers"` // of this kind in the model
-	Operations []Operation `json:"operations"`
-
-	attention string // the scope of its figures of core attention
-}
-
-// Figure returns the figure of an operation's time; of one that is part of another kernel there
-// is none, and its layer's is given.
-func (k *LayerKind) Figure(o *Operation) string {
-	layer := "layer." + k.ID
-	switch {
-	case o == nil || o.Forward == 0:
-		return layer + ".activations"
-	case o.ID == "attention":
-		return k.attention + ".forward"
-	case o.FLOPs > 0:
-		return layer + "." + o.ID + ".forward"
-	}
-	return layer + "." + o.ID
-}
-
-// Layers takes one layer of each kind that the model has to pieces. The second value is false
-// for a setup that is illegal.
-func (e *Evaluator) Layers(s Setup) ([]LayerKind, bool) {
-	if !knob.Legal(&s) || e.Memory(s) == nil {
-		return nil, false
-	}
-	stack, _ := memory.For(s.Stack)
-	var kinds []LayerKind
-	for i := range e.program.Layers {
-		l := &e.program.Layers[i]
-		k := LayerKind{ID: l.ID, Name: strings.ReplaceAll(l.Name, "_", " "), MoE: l.MoE, Layers: l.Count, attention: l.Scope("attention")}
-		times := step.Operations(&e.timInput, l)
-		for _, o := range memory.Operations(&e.memInput, stack, l) {
-			row := Operation{Operation: o}
-			for _, t := range times {
-				if t.ID == o.ID {
-					row.FLOPs, row.Forward, row.Backward = t.FLOPs, t.Forward, t.Backward
-				}
-			}
-			k.Operations = append(k.Operations, row)
-		}
-		kinds = append(kinds, k)
-	}
-	return kinds, true
 }

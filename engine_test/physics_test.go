@@ -71,6 +71,7 @@ var (
 	braces  = regexp.MustCompile(`\{[^}]*\}`)
 	kinds   = regexp.MustCompile(`^(layer|recompute)\.(?:[a-z]+_)?(?:dense|moe)\b`)
 	mixers  = regexp.MustCompile(`^layer\.(?:sliding|linear|full)\.`)
+	ops     = regexp.MustCompile(`^layer\.kind\.[a-z-]+\.(parameters|flops|saved|time)$`)
 	kind    = regexp.MustCompile(`(?:(?:sliding|linear|full)_)?(?:dense|moe|MoE) layer`)
 	joined  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+`)
 )
@@ -87,7 +88,7 @@ func general(s string) string {
 func generalID(id string) string {
 	id = numeral.ReplaceAllString(id, ".i")
 	id = kinds.ReplaceAllString(mixers.ReplaceAllString(id, "layer."), "$1.kind")
-	id = strings.ReplaceAll(id, "data.i.expert.", "data.i.dense.")
+	id = strings.ReplaceAll(ops.ReplaceAllString(id, "layer.kind.operation.$1"), "data.i.expert.", "data.i.dense.")
 	if dimension, ok := strings.CutPrefix(id, "communication."); ok && !strings.HasPrefix(dimension, "pp.") {
 		_, of, _ := strings.Cut(dimension, ".")
 		return "communication.x." + of

@@ -169,13 +169,15 @@ func TestOperationsAreExplained(t *testing.T) {
 		for i := range kinds {
 			for j := range kinds[i].Operations {
 				o := &kinds[i].Operations[j]
-				id := kinds[i].Figure(o)
-				e, ok := book.Explain(id)
-				switch {
-				case !ok:
-					t.Errorf("%s, %s: no figure %s", c.model, o.Name, id)
-				case o.Forward > 0 && (e.Value <= 0 || e.Value > float64(o.Forward)*(1+1e-9)):
-					t.Errorf("%s, %s: %s is %v of %v", c.model, o.Name, id, e.Value, o.Forward)
+				for _, f := range engine.OperationFigures() {
+					id := kinds[i].Figure(o, &f)
+					e, ok := book.Explain(id)
+					switch {
+					case !ok:
+						t.Errorf("%s, %s: no figure %s", c.model, o.Name, id)
+					case f.Of(o) > 0 && !same(e.Value, f.Of(o)):
+						t.Errorf("%s, %s: %s is %v of %v", c.model, o.Name, id, e.Value, f.Of(o))
+					}
 				}
 			}
 		}

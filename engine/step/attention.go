@@ -46,6 +46,7 @@ func (k *kernels) coreAttention(layer *model.Layer) {
 	k.core.forward = first + second + k.m.Stream(units.Bytes(passes*square.V))
 	k.core.backward = 2*(first+second) + k.m.Stream(units.Bytes((passes+k.elem)*square.V))
 	if k.rec.On() {
+		k.core.flopsFormula = record.Lit(4).Times(square).Times(width).Text()
 		both := rec[0].Ref("") + " + " + rec[1].Ref("")
 		k.recordScores(both+" + "+k.m.StreamFormula("bytes_per_score * "+square.Text(), 1),
 			"2 * ("+both+") + "+k.m.StreamFormula("(bytes_per_score + bytes) * "+square.Text(), 1), record.In("bytes_per_score", passes))
@@ -71,6 +72,7 @@ func (k *kernels) recordFused(layer *model.Layer, f, perToken units.FLOPs, width
 		return
 	}
 	l := k.in.Layout
+	k.core.flopsFormula = record.Ref(k.core.scope + ".core-flops")
 	k.rec.Scope(k.core.scope, "core attention").Figure(record.Entry{
 		ID: "core-flops", Name: "FLOPs of core attention of one micro-batch in one layer, as the kernel computes them", Symbol: "F_core",
 		Unit: record.FLOPs, Value: float64(f), Formula: "FLOPs_per_token * share_inside_local_windows * imbalance_of_the_causal_split * T / t",

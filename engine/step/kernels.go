@@ -32,7 +32,7 @@ type coreTimes struct {
 	forward, backward units.Seconds
 	flops             units.FLOPs // that its kernel computes
 
-	forwardFormula, backwardFormula string
+	forwardFormula, backwardFormula, flopsFormula string
 }
 
 func newKernels(in *Input) kernels {

@@ -97,27 +97,61 @@ type OperationTime struct {
 func Operations(in *Input, l *model.Layer) []OperationTime {
 	k := newKernels(in)
 	k.coreAttention(l)
-	k.rec = nil
+	if k.rec = nil; in.Record.On() {
+		k.begin("layer."+l.ID, l.Name+" layer")
+	}
 	factor := units.Seconds(k.m.Software.Factor)
 	var list []OperationTime
 	for i := range l.Ops {
 		o := &l.Ops[i]
 		var c Cost
+		k.rec.Clear()
 		if k.operation(&c, l, o, nil); c.Forward == 0 && c.InputGrad == 0 {
 			continue
 		}
 		t := OperationTime{ID: o.ID, Forward: c.Forward * factor, Backward: (c.InputGrad + c.WeightGrad) * factor}
+		flops := ""
 		switch {
 		case o.Kind == model.Core:
-			t.FLOPs = k.core.flops
+			t.FLOPs, flops = k.core.flops, k.core.flopsFormula
 		case o.IsProduct():
 			rows, inner, cols := k.shape(l, o)
-			if o.Kind == model.Grouped {
-				rows = k.routed.Times(k.etp)
+			if flops = "2 * rows * inner * cols"; o.Kind == model.Grouped {
+				rows, flops = k.routed.Times(k.etp), flops+" * groups"
 			}
 			t.FLOPs = units.FLOPs(2 * rows.V * inner.V * cols.V)
 		}
+		k.recordOperation(l, o, &t, flops)
 		list = append(list, t)
 	}
 	return list
+}
+
+// recordOperation records the time and the FLOPs of an operation.
+func (k *kernels) recordOperation(l *model.Layer, o *model.Op, t *OperationTime, flops string) {
+	if !k.rec.On() {
+		return
+	}
+	var passes []string
+	for _, pass := range [...]string{"forward", "input-gradient", "weight-gradient"} {
+		if s := k.rec.Sum(pass); s != "0" {
+			passes = append(passes, s)
+		}
+	}
+	formula := record.Sum(passes...)
+	if k.m.Software.Factor != 1 {
+		formula = "factor_of_the_stack * (" + formula + ")"
+	}
+	rec, of := k.rec.Scope(o.ID, o.Name), o.Name+" of one "+l.ID+" layer"
+	rec.Figure(record.Entry{
+		ID: "time", Name: "forward and backward of one micro-batch: " + of, Symbol: "time of " + of, Unit: record.Seconds,
+		Formula: formula, Value: float64(t.Forward + t.Backward),
+		Source: "its kernels, times the factor of the stack; " + record.From(k.m.Software.From), LeavesOut: "exposed communication, recomputation",
+	})
+	if t.FLOPs > 0 {
+		rec.Figure(record.Entry{
+			ID: "flops", Name: "FLOPs of one micro-batch on one GPU, forward: " + of, Symbol: "FLOPs of " + of, Unit: record.FLOPs,
+			Formula: flops, Value: float64(t.FLOPs), Source: "two per element of a matrix and row; of attention those that the kernel computes",
+		})
+	}
 }

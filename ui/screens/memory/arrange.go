@@ -20,7 +20,7 @@ const (
 )
 
 // arrange lays out w x h cells for so many ranks.
-func arrange(w, h, ranks int) arrangement {
+func (v *View) arrange(w, h, ranks int) arrangement {
 	if w < wideFrom || h < highFrom {
 		whole := rect{0, 1, w, h - 1}
 		return arrangement{single: true, ranks: whole, step: whole, layer: whole}
@@ -31,6 +31,9 @@ func arrange(w, h, ranks int) arrangement {
 	}
 	below := h - top - 1
 	layer := min(max(w*2/5, 48), 80)
+	if n := len(v.answers.kinds); n > 1 && w >= 160 {
+		layer = max(layer, min(widthOfKinds(n, true), w*5/8))
+	}
 	step := w - layer - 2
 	return arrangement{
 		ranks: rect{0, 0, w, top},
@@ -45,7 +48,7 @@ const ranksAround = 9
 
 // visible returns the arrangement with only the visible part.
 func (v *View) visible(w, h, ranks int) map[pane]rect {
-	a := arrange(w, h, ranks)
+	a := v.arrange(w, h, ranks)
 	all := map[pane]rect{ranksPane: a.ranks, stepPane: a.step, layerPane: a.layer}
 	if !a.single {
 		return all

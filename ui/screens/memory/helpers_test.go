@@ -94,7 +94,7 @@ func answered(in *screen.Context) *View {
 			AfterUpdate: 24 * units.GiB, LaterPeak: 65 * units.GiB, Compute: 41 * units.GiB,
 		}
 	}
-	a.kinds = []engine.LayerKind{{Layers: 80, Operations: []engine.Operation{
+	a.kinds = []engine.LayerKind{{ID: "dense", Name: "dense", Layers: 80, Operations: []engine.Operation{
 		{Operation: memory.Operation{ID: "qkv", Name: "query, key and value projections", Parameters: 20e6, States: 160 * units.MiB, Activations: 50 * units.MiB}, FLOPs: 3.3e11, Forward: 1e-3, Backward: 2e-3},
 		{Operation: memory.Operation{ID: "mlp-up", Name: "MLP up", Parameters: 90e6, States: 750 * units.MiB, Activations: 190 * units.MiB}, FLOPs: 1.5e12, Forward: 4e-3, Backward: 8e-3},
 		{Operation: memory.Operation{ID: "norms", Name: "norms and residuals", Parameters: 16384, States: 144 * units.KiB, Activations: 32 * units.MiB}, Forward: 2e-4, Backward: 4e-4},

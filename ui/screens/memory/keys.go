@@ -44,6 +44,7 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 		onStep,
 		{ID: "overview", Keys: "0 o", Help: "both steps whole", Foot: "0", Hint: "overview", When: at(stepPane), Do: func(int) { v.zoomTo(in, v.chartWidth(in), 0) }},
 		{ID: "part-up part-down", Keys: "up k | down j", Help: "part above, below", Foot: "↑↓", Hint: "part", When: at(layerPane), Do: v.movePart},
+		{ID: "figure-before figure-after", Keys: "left h | right l", Help: "figure before, after, and on to the next kind of layer", Foot: "←→", Hint: "figure", When: at(layerPane), Do: func(n int) { v.moveLayerColumn(v.layerWidth(in), n) }},
 		{ID: "step", Keys: "s", Help: "memory over a step, and back", Hint: hint(stepPane), Do: toggle(stepPane)},
 		{ID: "layer", Keys: "i", Help: "inside a layer, and back", Hint: hint(layerPane), Do: toggle(layerPane)},
 		{ID: "next-pane last-pane", Keys: "v | V", Help: "next pane, pane before", Foot: "v", Hint: "next pane", Do: func(n int) { v.pane = pane((int(v.pane) - n + int(panes)) % int(panes)) }},
@@ -64,6 +65,11 @@ func (v *View) Show(name string) {
 // Pane returns the name that shows the pane that has the keys.
 func (v *View) Pane() string { return [panes]string{"ranks", "step", "layer"}[v.pane] }
 
+// layerWidth returns the width of the layer pane.
+func (v *View) layerWidth(in *screen.Context) int {
+	return v.arrange(in.W, in.H, len(memoryOf(in).Ranks)).layer.w
+}
+
 // moveTerm goes n terms to the right.
 func (v *View) moveTerm(in *screen.Context, n int) {
 	v.term, v.termMoved = min(max(v.cursorTerm(memoryOf(in))+n, 0), totalTerm), true
@@ -71,7 +77,7 @@ func (v *View) moveTerm(in *screen.Context, n int) {
 
 // movePart goes n rows down in the layer.
 func (v *View) movePart(n int) {
-	v.part = min(max(v.part+n, 0), max(len(v.answers.layerRowsOf())-1, 0))
+	v.part = min(max(v.part+n, 0), max(len(v.answers.layerRows())-1, 0))
 }
 
 // farRanks is how many ranks the keys pass that go far.
@@ -86,7 +92,7 @@ func (v *View) moveRank(in *screen.Context, n int) {
 
 // chartWidth returns the width of the pane with the chart.
 func (v *View) chartWidth(in *screen.Context) int {
-	return arrange(in.W, in.H, len(memoryOf(in).Ranks)).step.w
+	return v.arrange(in.W, in.H, len(memoryOf(in).Ranks)).step.w
 }
 
 // moveColumn moves the moment by n columns; the window follows it, and breaks

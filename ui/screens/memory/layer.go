@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,19 +14,34 @@ import (
 	"meshscope/ui/widget"
 )
 
-// layerRow is an operation of a layer, or (part < 0) the sum of its kind.
-type layerRow struct{ kind, part int }
-
-// layerRowsOf lists the rows of the layer pane, sums above their parts.
-func (a *answers) layerRowsOf() []layerRow {
-	var rows []layerRow
-	for k := len(a.kinds) - 1; k >= 0; k-- { // the layers with experts first
-		rows = append(rows, layerRow{k, -1})
-		for p := range a.kinds[k].Operations {
-			rows = append(rows, layerRow{k, p})
+// layerRows lists the operations of all kinds of layers in one order, each once, below "", the layer.
+func (a *answers) layerRows() []string {
+	rows := []string{""}
+	for k := range a.kinds {
+		at := 0
+		for i := range a.kinds[k].Operations {
+			id := a.kinds[k].Operations[i].ID
+			if n := slices.Index(rows, id); n >= 0 {
+				at = n
+				continue
+			}
+			at++
+			rows = slices.Insert(rows, at, id)
 		}
 	}
 	return rows
+}
+
+// cell returns an operation of a kind, its whole layer for "", with zeros where it has none.
+func (a *answers) cell(kind int, id string) engine.Operation {
+	k := &a.kinds[kind]
+	if id == "" {
+		return k.Whole()
+	}
+	if o := k.Operation(id); o != nil {
+		return *o
+	}
+	return engine.Operation{}
 }
 
 // size writes bytes of a part in the unit that suits it.
@@ -42,31 +58,96 @@ func size(b units.Bytes) string {
 	}
 }
 
-// whole adds up the operations of a kind of layer.
-func whole(k *engine.LayerKind) engine.Operation {
-	var sum engine.Operation
-	sum.Name, sum.ID = "dense layer", "dense layer"
-	if k.MoE {
-		sum.Name, sum.ID = "MoE layer", "MoE layer"
+// column is a column of the layer pane: a figure of one kind of layer.
+type column struct{ kind, figure, end int }
+
+const statesColumn = -1 // of weights, gradients and optimizer: no figure has them
+
+// layerWidths are the widths of the columns of engine.OperationFigures.
+func layerWidths() []int { return []int{8, 7, 10, 8} }
+
+// widthOfKinds is the width from which so many kinds stand side by side, with or without FLOPs.
+func widthOfKinds(n int, flops bool) int {
+	if flops {
+		return 18 + n*33
 	}
-	for i := range k.Operations {
-		o := &k.Operations[i]
-		sum.Parameters += o.Parameters
-		sum.States += o.States
-		sum.Activations += o.Activations
-		sum.FLOPs += o.FLOPs
-		sum.Forward += o.Forward
-		sum.Backward += o.Backward
-	}
-	return sum
+	return 18 + n*26
 }
 
-// at returns the operation of a row.
-func (a *answers) at(r layerRow) engine.Operation {
-	if r.part < 0 {
-		return whole(&a.kinds[r.kind])
+// layerColumns returns the columns that w cells have room for: those of all kinds, without FLOPs where
+// they are narrow, else those of the kind under the cursor.
+func (v *View) layerColumns(w int) []column {
+	n := len(v.answers.kinds)
+	kinds, flops, widths, end := make([]int, n), true, layerWidths(), w
+	for i := range kinds {
+		kinds[i] = i
 	}
-	return a.kinds[r.kind].Operations[r.part]
+	switch {
+	case n == 1:
+	case w >= widthOfKinds(n, true):
+		end = widthOfKinds(n, true)
+	case w >= widthOfKinds(n, false):
+		flops, end = false, widthOfKinds(n, false)
+	default:
+		kinds = []int{v.layerColumn() / len(widths)}
+	}
+	states := len(kinds) == 1 && w >= 60
+	if states {
+		end = 66
+	}
+	var list []column
+	for i := len(kinds) - 1; i >= 0; i-- {
+		for f := len(widths) - 1; f >= 0; f-- {
+			if f == 1 && !flops {
+				continue
+			}
+			list = append(list, column{kinds[i], f, end})
+			if end -= widths[f]; f == 1 && states {
+				list = append(list, column{kinds[i], statesColumn, end})
+				end -= 10
+			}
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// layerColumn returns the column under the cursor among those of all kinds: what the most frequent
+// kind saves, until it is moved.
+func (v *View) layerColumn() int {
+	n := len(layerWidths())
+	if v.columnMoved {
+		return min(max(v.column, 0), max(n*len(v.answers.kinds)-1, 0))
+	}
+	most := 0
+	for i := range v.answers.kinds {
+		if v.answers.kinds[i].Layers > v.answers.kinds[most].Layers {
+			most = i
+		}
+	}
+	return n*most + 2
+}
+
+// moveLayerColumn goes n columns to the right, to the next kind behind the last one.
+func (v *View) moveLayerColumn(w, n int) {
+	if !v.answers.known {
+		return
+	}
+	all, shown := len(layerWidths())*len(v.answers.kinds), v.layerColumns(w)
+	for at := v.layerColumn() + n; at >= 0 && at < all; at += n {
+		if side := shown[0].kind != shown[len(shown)-1].kind; !side || slices.ContainsFunc(shown, func(c column) bool { return c.at() == at }) {
+			v.column, v.columnMoved = at, true
+			return
+		}
+	}
+}
+
+// at returns the column among those of all kinds.
+func (c column) at() int {
+	if c.figure < 0 {
+		return -1
+	}
+	return c.kind*len(layerWidths()) + c.figure
 }
 
 // layer takes one layer of each kind to pieces.
@@ -82,27 +163,8 @@ func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 	if !v.fresh(in) {
 		in.Theme = in.Theme.Dim()
 	}
-	c := layerColumns(w)
-	head := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "operation")
-	for _, column := range [...]struct {
-		name string
-		end  int
-	}{{"params", c.params}, {"states", c.states}, {"FLOPs", c.flops}, {"kept", c.kept}, {"time", c.time}} {
-		if column.end > 0 {
-			head.RightAligned(in.Paint(themes.Muted), column.name, column.end)
-		}
-	}
-	if c.bar > 0 {
-		head.Gap(2).Put(in.Paint(themes.Muted), widget.Cut("kept of one micro-batch", max(c.bar, 0)))
-	}
-	lines = append(lines, head.String())
-	rows := v.answers.layerRowsOf()
-	most := units.Bytes(0)
-	for _, r := range rows {
-		if r.part >= 0 {
-			most = max(most, v.answers.at(r).Activations)
-		}
-	}
+	columns, rows := v.layerColumns(w), v.answers.layerRows()
+	lines = append(lines, v.layerHead(in, w, columns)...)
 	below := append([]string{widget.Blank(w)}, v.limits(in, w)...)
 	if in.Asks || in.Taught {
 		below = nil
@@ -119,87 +181,135 @@ func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 		lines[0] = v.heading(in, layerPane, w, "INSIDE A LAYER", "on one GPU", strconv.Itoa(hidden)+" more lines")
 	}
 	for i := first; i < len(rows) && i < first+room; i++ {
-		lines = append(lines, v.layerLine(in, rows[i], i == min(v.part, len(rows)-1), w, &c, most))
+		lines = append(lines, v.layerLine(in, rows[i], i == min(v.part, len(rows)-1), w, columns))
 	}
 	return append(lines, below...)
 }
 
-// columnsOfLayer are the right ends of the columns of figures; 0: no room for one.
-type columnsOfLayer struct{ params, states, flops, kept, time, bar int }
-
-func layerColumns(w int) columnsOfLayer {
-	c := columnsOfLayer{params: w - 25, flops: w - 18, kept: w - 8, time: w}
-	if w >= 60 {
-		c = columnsOfLayer{params: 29, states: 39, flops: 47, kept: 57, time: 66}
-		c.bar = max(w-c.time-2, 0)
-	}
-	return c
-}
-
-func (v *View) layerLine(in *screen.Context, r layerRow, here bool, w int, c *columnsOfLayer, most units.Bytes) string {
-	p := v.answers.at(r)
-	l := widget.NewLine(w)
-	name, label := themes.Text, "  "+strings.ReplaceAll(p.ID, "-", " ")
-	if r.part < 0 {
-		k := &v.answers.kinds[r.kind]
-		name, label = themes.Strong, p.Name+" "+in.Glyphs.Times+" "+strconv.Itoa(k.Layers)
-	}
-	figures := name
-	if here && v.pane == layerPane {
-		l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
-		name = themes.Current
-	}
-	l.To(2).Put(in.Paint(name), label)
-	for _, column := range [...]struct {
-		text string
-		end  int
-	}{
-		{figure.Short(p.Parameters), c.params},
-		{size(p.States), c.states},
-		{figure.Short(float64(p.FLOPs)), c.flops},
-		{size(p.Activations), c.kept},
-		{figure.Seconds(p.Forward + p.Backward), c.time},
-	} {
-		if column.end > 0 {
-			l.RightAligned(in.Paint(figures), column.text, column.end)
+// layerHead returns the names of the kinds, where there are several, and those of the columns.
+func (v *View) layerHead(in *screen.Context, w int, columns []column) (lines []string) {
+	figures, kinds := engine.OperationFigures(), widget.NewLine(w)
+	head := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "operation")
+	for i, c := range columns {
+		name := "states"
+		if c.figure >= 0 {
+			name = figures[c.figure].Name
+		}
+		head.RightAligned(in.Paint(themes.Muted), name, c.end)
+		if i+1 == len(columns) || columns[i+1].kind != c.kind {
+			kinds.RightAligned(in.Paint(themes.Strong), v.kindWords(in, c.kind, columns[0].kind == columns[len(columns)-1].kind), c.end)
 		}
 	}
-	if c.bar > 0 && r.part >= 0 && most > 0 {
-		bar := widget.Stack{Segments: []widget.Segment{{Fill: themes.Activations, Value: float64(p.Activations)}}, Scale: float64(most), Plain: true, NoTrack: true}
+	if left := head.Left(); left > 2 && len(v.answers.kinds) == 1 {
+		head.Gap(2).Put(in.Paint(themes.Muted), widget.Cut("saved of one micro-batch", head.Left()))
+	}
+	if len(v.answers.kinds) > 1 {
+		lines = append(lines, kinds.String())
+	}
+	return append(lines, head.String())
+}
+
+// kindWords names a kind of layer and how many there are; alone, with its place among the others.
+func (v *View) kindWords(in *screen.Context, kind int, alone bool) string {
+	k := &v.answers.kinds[kind]
+	text, n := k.Name+" "+in.Glyphs.Times+" "+strconv.Itoa(k.Layers), len(v.answers.kinds)
+	switch {
+	case n == 1:
+		return k.Name + " layer " + in.Glyphs.Times + " " + strconv.Itoa(k.Layers)
+	case alone:
+		text = fmt.Sprintf("kind %d of %d: %s", kind+1, n, text)
+	}
+	return text
+}
+
+// layerLine draws an operation, or the whole layer, of the kinds on screen.
+func (v *View) layerLine(in *screen.Context, id string, here bool, w int, columns []column) string {
+	l, name, label := widget.NewLine(w), themes.Text, "  "+strings.ReplaceAll(id, "-", " ")
+	if id == "" {
+		name, label = themes.Strong, "one layer"
+		if len(v.answers.kinds) == 1 {
+			label = v.kindWords(in, 0, false)
+		}
+	}
+	here = here && v.pane == layerPane
+	paint := name
+	if here {
+		l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
+		paint = themes.Current
+	}
+	l.To(2).Put(in.Paint(paint), widget.Cut(label, max(columns[0].end-layerWidths()[0]-2, 0)))
+	for _, c := range columns {
+		o := v.answers.cell(c.kind, id)
+		text, paint := size(o.States), name
+		if c.figure >= 0 {
+			text = layerText(c.figure, &o)
+		}
+		if v.answers.kinds[c.kind].Operation(id) == nil && id != "" {
+			text, paint = "-", themes.Muted
+		}
+		if here && c.at() == v.layerColumn() {
+			paint = themes.Current
+		}
+		l.RightAligned(in.Paint(paint), text, c.end)
+	}
+	if most := v.mostSaved(); l.Left() > 2 && len(v.answers.kinds) == 1 && id != "" && most > 0 {
+		bar := widget.Stack{Segments: []widget.Segment{{Fill: themes.Activations, Value: float64(v.answers.cell(0, id).Activations)}}, Scale: float64(most), Plain: true, NoTrack: true}
 		l.Gap(2).Raw(bar.Render(in.Theme, in.Glyphs, l.Left()), l.Left())
 	}
 	return l.String()
 }
 
+// mostSaved returns what the operation saves that saves most.
+func (v *View) mostSaved() (most units.Bytes) {
+	for _, o := range v.answers.kinds[0].Operations {
+		most = max(most, o.Activations)
+	}
+	return most
+}
+
+// layerText writes a figure of an operation.
+func layerText(f int, o *engine.Operation) string {
+	switch f {
+	case 2:
+		return size(o.Activations)
+	case 3:
+		return figure.Seconds(o.Forward + o.Backward)
+	}
+	return figure.Short(engine.OperationFigures()[f].Of(o))
+}
+
 // layerWords explains the row under the cursor.
 func (v *View) layerWords(in *screen.Context) string {
-	r, ok := v.layerRow(in)
+	kind, id, ok := v.layerCell(in)
 	if !ok {
-		return "one layer on one GPU: parameters and their states, FLOPs, activations kept and time of one micro-batch"
+		return "one layer on one GPU: parameters and their states, FLOPs, bytes saved for the backward and time of one micro-batch"
 	}
-	p := v.answers.at(r)
-	return fmt.Sprintf("%s: %s parameters, %s of weights, gradients and optimizer; of one micro-batch %s FLOP and %s forward, %s backward, and %s kept",
+	p, k := v.answers.cell(kind, id), &v.answers.kinds[kind]
+	if p.ID == "" {
+		return k.Name + " layers have no " + strings.ReplaceAll(id, "-", " ")
+	}
+	if len(v.answers.kinds) > 1 && id != "" {
+		p.Name += " of a " + k.Name + " layer"
+	}
+	return fmt.Sprintf("%s: %s parameters, %s of weights, gradients and optimizer; of one micro-batch %s FLOP and %s forward, %s backward, and %s saved",
 		p.Name, figure.Short(p.Parameters), size(p.States), figure.Short(float64(p.FLOPs)), figure.Seconds(p.Forward), figure.Seconds(p.Backward), size(p.Activations))
 }
 
-// layerRow returns the row under the cursor.
-func (v *View) layerRow(in *screen.Context) (layerRow, bool) {
-	rows := v.answers.layerRowsOf()
-	if !v.fresh(in) || len(rows) == 0 {
-		return layerRow{}, false
+// layerCell returns the kind and the operation under the cursor.
+func (v *View) layerCell(in *screen.Context) (kind int, id string, ok bool) {
+	if !v.fresh(in) || len(v.answers.kinds) == 0 {
+		return 0, "", false
 	}
-	return rows[min(max(v.part, 0), len(rows)-1)], true
+	rows := v.answers.layerRows()
+	return v.layerColumn() / len(layerWidths()), rows[min(max(v.part, 0), len(rows)-1)], true
 }
 
-// layerFigure returns the figure of the row under the cursor.
+// layerFigure returns the figure under the cursor.
 func (v *View) layerFigure(in *screen.Context) string {
-	r, ok := v.layerRow(in)
-	switch {
-	case !ok:
+	kind, id, ok := v.layerCell(in)
+	if !ok {
 		return ""
-	case r.part < 0:
-		return v.answers.kinds[r.kind].Figure(nil)
 	}
-	k := &v.answers.kinds[r.kind]
-	return k.Figure(&k.Operations[r.part])
+	k := &v.answers.kinds[kind]
+	return k.Figure(k.Operation(id), &engine.OperationFigures()[v.layerColumn()%len(layerWidths())])
 }

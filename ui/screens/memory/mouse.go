@@ -1,6 +1,10 @@
 package memory
 
-import "meshscope/ui/screen"
+import (
+	"slices"
+
+	"meshscope/ui/screen"
+)
 
 // Mouse takes a click or a turn of the wheel at a cell of the screen.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {
@@ -9,7 +13,7 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	if m == nil || w < 20 || h < 4 {
 		return false, screen.Request{}
 	}
-	if y == 0 && arrange(w, h, len(m.Ranks)).single && button == "left" {
+	if y == 0 && v.arrange(w, h, len(m.Ranks)).single && button == "left" {
 		return v.clickTab(x), v.Refresh(in)
 	}
 	for p, r := range v.visible(w, h, len(m.Ranks)) {
@@ -20,7 +24,7 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 			v.wheel(in, p, r.w, n)
 		} else if button == "left" {
 			v.pane = p
-			v.click(in, p, r, x-r.x, y-r.y, arrange(w, h, len(m.Ranks)).single)
+			v.click(in, p, r, x-r.x, y-r.y, v.arrange(w, h, len(m.Ranks)).single)
 		} else {
 			return false, screen.Request{}
 		}
@@ -71,8 +75,15 @@ func (v *View) click(in *screen.Context, p pane, r rect, x, y int, single bool) 
 		if !single {
 			y--
 		}
-		if i := y - 1; i >= 0 && i < len(v.answers.layerRowsOf()) {
+		if len(v.answers.kinds) > 1 {
+			y--
+		}
+		if i := y - 1; i >= 0 && i < len(v.answers.layerRows()) {
 			v.part = i
+			columns := v.layerColumns(r.w)
+			if n := slices.IndexFunc(columns, func(c column) bool { return x < c.end && c.figure >= 0 }); n >= 0 && x >= columns[0].end-layerWidths()[0] {
+				v.column, v.columnMoved = columns[n].at(), true
+			}
 		}
 	}
 }

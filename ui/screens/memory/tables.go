@@ -30,20 +30,30 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		cells := row("rank "+strconv.Itoa(r.Rank), r.Peaks[0], r.Peaks[1], s.Model, s.States, s.FirstPeak, s.AfterUpdate, s.LaterPeak)
 		over.Rows = append(over.Rows, append(cells, report.Figure(record.Seconds, float64(r.Profiles[1].Peak().At))))
 	}
-	layer := report.Table{Title: "inside a layer on one GPU", Head: []string{"operation", "parameters", "states", "activations of one micro-batch", "FLOPs", "forward", "backward"}}
-	for i := range a.kinds {
-		kind := "dense layer: "
-		if a.kinds[i].MoE {
-			kind = "layer with experts: "
-		}
-		for j := range a.kinds[i].Operations {
-			p := &a.kinds[i].Operations[j]
-			cells := row(kind+p.Name, p.States, p.Activations)
-			layer.Rows = append(layer.Rows, append([]report.Cell{cells[0], report.Figure(record.Count, p.Parameters)}, append(cells[1:],
-				report.Figure(record.FLOPs, float64(p.FLOPs)), report.Figure(record.Seconds, float64(p.Forward)), report.Figure(record.Seconds, float64(p.Backward)))...))
+	return append(all, over, a.layerTable(), v.limitsTable())
+}
+
+// layerTable returns a row for each operation, with the figures of each kind of layer.
+func (a *answers) layerTable() report.Table {
+	t := report.Table{Title: "inside a layer on one GPU", Head: []string{"operation"}}
+	for k := range a.kinds {
+		for _, name := range [...]string{"parameters", "states", "FLOPs", "saved of one micro-batch", "forward", "backward"} {
+			t.Head = append(t.Head, a.kinds[k].Name+": "+name)
 		}
 	}
-	return append(all, over, layer, v.limitsTable())
+	for _, id := range a.layerRows() {
+		cells := []report.Cell{report.Word("one layer")}
+		for k := range a.kinds {
+			o := a.cell(k, id)
+			if id != "" && o.ID != "" {
+				cells[0] = report.Word(o.Name)
+			}
+			cells = append(cells, report.Figure(record.Count, o.Parameters), report.Memory(o.States), report.Figure(record.FLOPs, float64(o.FLOPs)),
+				report.Memory(o.Activations), report.Figure(record.Seconds, float64(o.Forward)), report.Figure(record.Seconds, float64(o.Backward)))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
 }
 
 // ranksTable returns ranks by terms, with the sum, and the sum without ZeRO.

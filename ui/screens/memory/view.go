@@ -39,7 +39,9 @@ type View struct {
 	zoom  int     // 0: overview; n: a window of 1/2^n of the two steps
 	from  float64 // left end of the window, as a share
 
-	part int // row of the layer pane
+	part        int  // row of the layer pane
+	column      int  // of it: a figure of a kind of layer
+	columnMoved bool // false: what the most frequent kind saves
 
 	hidden bool // a question hides figures: no cursor starts at the largest
 	about  int  // the term that a lesson is about, on the fullest rank; totalTerm: none
@@ -121,7 +123,7 @@ func (v *View) Render(in *screen.Context) []string {
 	if v.lookFor(in); v.hidden {
 		return v.masked(in, w, h)
 	}
-	a := arrange(w, h, len(m.Ranks))
+	a := v.arrange(w, h, len(m.Ranks))
 	lines := make([]string, 0, h)
 	if a.single {
 		lines = append(lines, v.tabs(in, w))
