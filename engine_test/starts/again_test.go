@@ -2,6 +2,11 @@ package starts_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"meshscope/engine"
@@ -13,44 +18,29 @@ import (
 	"meshscope/ui/state"
 )
 
-// published is what a model has on 256 H100: batch, sequence and precision, typed from the recipe of the nearest number
-// of GPUs, or the default where none is published.
+// published is what a model has on 256 H100: batch, sequence and precision, typed from the recipe of the nearest
+// number of GPUs, or the default where none is published.
 type published struct {
-	gbs, seq  int
-	precision string
-	source    string
+	id, gbs, seq, precision string
+	source                  string
 }
 
 // popular are models that people choose from a fresh start.
-var popular = []struct {
-	id string
-	published
-}{
-	{"llama3.1-70b", published{512, 8192, "bf16", "DGX Cloud 25.04: Llama 3.1 70B on 256 H100"}},
-	{"qwen3-235b-a22b", published{2048, 4096, "fp8", "Megatron-Bridge 25.09: Qwen3 235B on 256 H100"}},
-	{"llama4-scout", published{1024, 8192, "bf16", "NeMo model_configs_h100.csv: Llama 4 Scout on 256 H100"}},
-	{"llama3.1-8b", published{2048, 8192, "bf16", "DGX Cloud 25.04: Llama 3.1 8B on 128 H100, the largest run"}},
-	{"llama3.1-405b", published{256, 8192, "bf16", "DGX Cloud 25.04: Llama 3.1 405B on 512 H100, the smallest run"}},
-	{"deepseek-v3", published{512, 4096, "bf16", "NeMo Automodel performance summary: DeepSeek-V3 on 256 H100"}},
-	{"kimi-k2", published{512, 4096, "bf16", "NeMo Automodel performance summary: Kimi K2 on 256 H100"}},
-	{"mixtral-8x7b", published{256, 4096, "bf16", "NeMo model_configs_h100.csv: Mixtral 8x7B on 64 H100"}},
-	{"mixtral-8x22b", published{256, 4096, "bf16", "zhebrak/llm-cluster-simulator BENCHMARKS.md: Mixtral 8x22B on 128 H100"}},
-	{"qwen3-8b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
-	{"qwen3-14b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
-	{"qwen3-32b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
-	{"qwen3-30b-a3b", published{1024, 4096, "bf16", "Megatron-Bridge guide to experts: Qwen3 30B on 16 H100"}},
-	{"gpt-oss-20b", published{1024, 4096, "bf16", "NeMo Automodel: gpt-oss-20b on 8 H100, whose 256 sequences are too few for 256 GPUs: 4 M tokens"}},
-	{"gpt-oss-120b", published{1280, 4096, "bf16", "Megatron-Bridge 26.04.01: gpt-oss-120b on 64 H100"}},
-	{"mistral-7b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
-	{"llama4-maverick", published{1024, 8192, "bf16", "NeMo model_configs_h100.csv: Llama 4 Maverick on 512 H100"}},
-	{"llama3.2-1b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
-	{"gemma3-27b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
-	{"gemma2-9b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
-	{"olmo2-32b", published{1024, 4096, "bf16", "no published run: the default, 4 M tokens of the 4,096 that it knows, in bf16"}},
-	{"glm-4.5-air", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
-	{"qwen2.5-72b", published{512, 8192, "bf16", "no published run: the default, 4 M tokens in bf16"}},
-	{"gpt3-175b", published{2048, 2048, "fp8", "NeMo 24.07 performance summary: GPT-3 175B on 512 H100"}},
-	{"nemotron4-340b", published{64, 4096, "bf16", "DGX Cloud 25.04: Nemotron4 340B on 256 H100"}},
+func popular(t *testing.T) (out []published) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash("testdata/popular.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.SplitN(strings.TrimSpace(line), ",", 5); line[0] != '#' && len(cells) == 5 {
+			out = append(out, published{cells[0], cells[1], cells[2], cells[3], cells[4]})
+		}
+	}
+	if len(out) != 25 {
+		t.Fatalf("%d models", len(out))
+	}
+	return out
 }
 
 // machines are what people choose with g.
@@ -102,7 +92,7 @@ func again(t *testing.T, from *state.State, a state.Action) engine.Setup {
 // does, near search's first, with the batch, the sequence and the precision of its recipe; an ordinary run
 // takes a few.
 func TestAnotherModel(t *testing.T) {
-	lib, few := presets.Default(), 4
+	lib, popular, few := presets.Default(), popular(t), 4
 	if draws.Deep() {
 		few = len(popular)
 	}
@@ -130,8 +120,9 @@ func TestAnotherModel(t *testing.T) {
 			if s.GPUs != from.Setup.GPUs || s.Cluster != from.Setup.Cluster {
 				t.Errorf("%s on %s: %d GPUs of %s", of.id, machine, s.GPUs, s.Cluster.ID)
 			}
-			if machine == "dgx-h100" && (s.GBS != of.gbs || s.Seq != of.seq || string(s.Precision) != of.precision) {
-				t.Errorf("%s: %d x %d in %s, published is %+v", of.id, s.GBS, s.Seq, s.Precision, of.published)
+			got := []string{strconv.Itoa(s.GBS), strconv.Itoa(s.Seq), string(s.Precision)}
+			if machine == "dgx-h100" && !slices.Equal(got, []string{of.gbs, of.seq, of.precision}) {
+				t.Errorf("%s: %s, published is %+v", of.id, got, *of)
 			}
 		}
 	}
