@@ -36,35 +36,6 @@ func bridgeRules() []Rule {
 	)
 }
 
-// recipeOf is a recipe of the library: the model's preset, and what is known of the rest, as flags
-// of Megatron-LM.
-type recipeOf struct {
-	name, model string
-	sets        []Entry
-}
-
-// bridgeRecipes lists the recipes that are known by name. The number of GPUs in a name is not
-// always its layout's (perf_recipes/deepseek/h100/deepseek_v3.py:163-166).
-func bridgeRecipes() []recipeOf {
-	const why = "the recipe"
-	return []recipeOf{
-		{"llama3_70b_pretrain_32gpu_h100_bf16_config", "llama3-70b", nil},
-		{"deepseek_v3_pretrain_1024gpu_h100_bf16_config", "deepseek-v3", []Entry{
-			{Key: "tensor-model-parallel-size", Value: 2, Why: why},
-			{Key: "pipeline-model-parallel-size", Value: 16, Why: why},
-			{Key: "context-parallel-size", Value: 1, Why: why},
-			{Key: "expert-model-parallel-size", Value: 64, Why: why},
-			{Key: "expert-tensor-parallel-size", Value: 1, Why: why},
-			{Key: "sequence-parallel", Value: true, Why: why},
-			{Key: "pipeline-model-parallel-layout", Value: "Et*3|(tt|)*29,m|L", Why: why},
-			{Key: "mtp-num-layers", Value: 1, Why: why},
-			{Key: "seq-length", Value: 4096, Why: why},
-			{Key: "use-distributed-optimizer", Value: true, Why: why},
-			{Key: "global-batch-size", Value: 4096, Why: why},
-		}},
-	}
-}
-
 // bridgeNames returns the keys of Megatron-Bridge by the flags of Megatron-LM.
 func bridgeNames() map[string]string {
 	names := map[string]string{
@@ -127,9 +98,11 @@ func bridgeExport(s *engine.Setup) Document {
 	d := megatronExport(s)
 	d.File, d.render, d.Program = "bridge.sh", bridgeText, `scripts/training/run_recipe.py "${ARGS[@]}"`
 	name := Entry{Key: "recipe", Value: "RECIPE", From: []string{"model"}, Site: true, Why: "of " + s.Model.Name}
+	overlaps := false
 	for _, known := range bridgeRecipes() {
 		if m, err := presets.Default().Model(known.model); err == nil && m == s.Model {
-			name = Entry{Key: "recipe", Value: known.name, From: []string{"model"}}
+			name, overlaps = Entry{Key: "recipe", Value: known.name, From: []string{"model"}}, known.overlaps
+			break
 		}
 	}
 	if name.Site {
@@ -144,8 +117,8 @@ func bridgeExport(s *engine.Setup) Document {
 		d.Warnings = append(d.Warnings, "the recipe's table of user buffers is for its own tp")
 	}
 	entries := []Entry{name, {Key: "mode", Value: "pretrain"}, {Key: "dataset", Value: "mock", Site: true}}
-	names, off := bridgeNames(), bridgeOff(s, !name.Site)
-	if name.Site {
+	names, off := bridgeNames(), bridgeOff(s, overlaps)
+	if !overlaps {
 		const whose = "the recipe's own: where it has one, comm_overlap.%s=false turns it off"
 		d.NotCarried = append(d.NotCarried, NotCarried{Key: "tp_overlap", Why: fmt.Sprintf(whose, "tp_comm_overlap")})
 		if s.Model.IsMoE() {
@@ -175,6 +148,9 @@ func bridgeExport(s *engine.Setup) Document {
 	entries = append(entries,
 		Entry{Key: "ddp.grad_reduce_in_fp32", Value: s.GradDtype == recipe.GradFP32, From: []string{"grad_dtype"}},
 		Entry{Key: "mixed_precision", Value: bridgePrecision(s), From: []string{"precision"}})
+	if s.VPP == 1 && !name.Site { // a recipe may have more
+		entries = append(entries, Entry{Key: "model.virtual_pipeline_model_parallel_size", Value: "null", From: []string{"vpp"}})
+	}
 	d.Entries = entries
 	return d
 }
@@ -218,7 +194,7 @@ func bridgeText(d *Document) []byte {
 // sniffBridge reports whether a file calls Megatron-Bridge.
 func sniffBridge(_ string, data []byte) bool {
 	text := string(data[:min(len(data), maxScript)])
-	return strings.Contains(text, "run_recipe.py") || strings.Contains(text, "scripts/training/train.sh") || strings.Contains(text, "--recipe") && strings.Contains(text, "model.")
+	return strings.Contains(text, "run_recipe.py") || strings.Contains(text, "scripts/training/train.sh") || strings.Contains(text, "setup_experiment.py") || strings.Contains(text, "--recipe") && strings.Contains(text, "model.")
 }
 
 // readBridge reads a command line of Megatron-Bridge.
@@ -236,11 +212,19 @@ func readBridge(name string, data []byte, given Given) Reading {
 	} {
 		flags[key] = flag
 	}
-	flags["dataset.seq_length"] = "seq-length"
+	for key, flag := range map[string]string{
+		"dataset.seq_length": "seq-length", "et": "expert-tensor-parallel-size", "gn": "gpus-per-node", "gpus_per_node": "gpus-per-node",
+		"tensor_model_parallel_size": "tensor-model-parallel-size", "pipeline_model_parallel_size": "pipeline-model-parallel-size",
+		"context_parallel_size": "context-parallel-size", "virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank",
+		"expert_model_parallel_size": "expert-model-parallel-size", "expert_tensor_parallel_size": "expert-tensor-parallel-size",
+		"global_batch_size": "global-batch-size", "micro_batch_size": "micro-batch-size", "seq_length": "seq-length",
+	} {
+		flags[key] = flag
+	}
 	sh := parseScript(name, data, given)
 	words := sh.training(func(f shellField) bool {
 		key, _, _ := strings.Cut(strings.TrimLeft(f.text, "-"), "=")
-		return flags[key] != "" || key == "recipe"
+		return flags[key] != "" || slices.Contains(recipeKeys(), key)
 	})
 	entries := sh.bridgeFlags(words.args)
 	for i := range entries {
@@ -259,7 +243,7 @@ func readBridge(name string, data []byte, given Given) Reading {
 	r.grouped(sh)
 	if nodes, each := r.argument("nodes"), r.argument("gpus-per-node"); nodes > 0 && each > 0 && nodes <= layout.MaxGPUs/each {
 		r.processes(nodes*each, r.values["nodes"].Line)
-	} else {
+	} else if r.Setup["gpus"] == nil {
 		r.world(sh, words.starter)
 	}
 	r.finishBridge()
@@ -273,10 +257,8 @@ func withRecipe(entries []Entry) []Entry {
 	var base []Entry
 	for _, e := range entries {
 		given[e.Key] = true
-		for _, known := range bridgeRecipes() {
-			if e.Key == "recipe" && e.Value == known.name {
-				base = known.sets
-			}
+		if known := recipeNamed(fmt.Sprint(e.Value)); known != nil && (e.Key == "recipe" || e.Key == "model") { // the performance scripts have layouts of their own
+			base = known.sets
 		}
 	}
 	given["pipeline-model-parallel-layout"] = given["pipeline-model-parallel-layout"] || given["num-virtual-stages-per-pipeline-rank"]
@@ -286,10 +268,36 @@ func withRecipe(entries []Entry) []Entry {
 	})
 }
 
+// recipeKeys are the flags that name a recipe, or the stem of its name.
+func recipeKeys() []string { return []string{"recipe", "model", "model_recipe_name", "mr"} }
+
+// ofText makes the row of a number one of a command line, where every value is a text.
+func (f field) ofText() field {
+	f.write, f.read = nil, func(v any, r *reader) error {
+		n, err := wholeArgument(v, 1)
+		if err == nil {
+			r.Setup[f.from[0]] = n
+		}
+		return err
+	}
+	return f
+}
+
+// performancePrecision is the row of the number format of the performance scripts.
+func performancePrecision(key string) field {
+	return word(key, "precision", nil, [2]string{string(recipe.BF16), "bf16"}, [2]string{string(recipe.FP8Tensor), "fp8_cs"},
+		[2]string{string(recipe.FP8Megatron), "fp8_mx"}, [2]string{string(recipe.FP8Megatron), "fp8_sc"}, [2]string{string(recipe.NVFP4), "nvfp4"}).unwritten()
+}
+
 // bridgeRows returns the keys that Megatron-LM has not.
 func bridgeRows() []field {
 	return []field{
 		{key: "recipe", from: []string{"model"}, read: part},
+		{key: "model", from: []string{"model"}, read: part},
+		{key: "model_recipe_name", from: []string{"model"}, read: part},
+		{key: "mr", from: []string{"model"}, read: part},
+		countField("num_gpus", "gpus", nil).ofText(), countField("ng", "gpus", nil).ofText(),
+		performancePrecision("compute_dtype"), performancePrecision("c"),
 		{key: "nodes", from: []string{"gpus"}, read: part},
 		{key: "gpus-per-node", from: []string{"gpus"}, read: part},
 		{key: "ddp.grad_reduce_in_fp32", from: []string{"grad_dtype"}, read: func(v any, r *reader) error {
@@ -308,16 +316,19 @@ func bridgeRows() []field {
 
 // finishBridge settles the recipe, and what the keys mean together.
 func (r *reader) finishBridge() {
-	name := r.text("recipe")
-	for _, known := range bridgeRecipes() {
-		if known.name == name {
-			r.Setup["model"] = known.model
+	name, line := "", 0
+	for _, key := range recipeKeys() {
+		if e, ok := r.values[key]; ok {
+			name, line = r.text(key), e.Line
 		}
 	}
-	if _, given := r.Setup["model"]; !given {
-		r.unknown("model", fmt.Sprintf("the model of recipe %s is not known", shown(path.Base(name))), r.values["recipe"].Line)
+	if known := recipeNamed(name); known != nil {
+		r.Setup["model"] = known.model
 	}
-	r.Ignored = append(r.Ignored, Ignored{Key: "recipe", Why: "what it sets beyond the keys of this file is not known", Line: r.values["recipe"].Line})
+	if _, given := r.Setup["model"]; !given {
+		r.unknown("model", fmt.Sprintf("the model of recipe %s is not known", shown(path.Base(name))), line)
+	}
+	r.Ignored = append(r.Ignored, Ignored{Key: "recipe", Why: "what it sets beyond the keys of this file is not known", Line: line})
 	for key, flag := range map[string]string{"sp": "sequence-parallel", "dp_overlap": "overlap-grad-reduce", "tp_overlap": "tp-comm-overlap", "ep_overlap": "overlap-moe-expert-parallel-comm", "loss": "cross-entropy-loss-fusion", "zero": "use-distributed-optimizer"} {
 		if _, given := r.values[flag]; given {
 			r.assume(key, map[string]any{"sp": false, "dp_overlap": "off", "tp_overlap": "none", "ep_overlap": "off", "loss": "unfused", "zero": 0}[key], "off in the file")

@@ -145,6 +145,16 @@ func wildShell() []wild {
 			map[string]any{"gpus": 2},
 			"", false,
 		},
+		{
+			"a recipe by its name", "a.sh", "torchrun --nproc_per_node 8 --nnodes 4 scripts/training/run_recipe.py --recipe llama3_70b_pretrain_32gpu_h100_bf16_config -gb 256 model.context_parallel_size=1\n", nil,
+			map[string]any{"model": "llama3-70b", "tp": 4, "pp": 4, "vpp": 5, "cp": 1, "gbs": 256, "mbs": 1, "seq": 8192, "sp": true, "zero": 1, "gpus": 32},
+			"the recipe", false,
+		},
+		{
+			"the performance scripts", "a.sh", "python scripts/performance/setup_experiment.py -m qwen -mr qwen3_235b_a22b -g h100 -c fp8_cs -ng 256 -gn 8 -tp 2 -pp 8 -ep 32\n", nil,
+			map[string]any{"model": "qwen3-235b-a22b", "gpus": 256, "tp": 2, "pp": 8, "ep": 32, "precision": "fp8:tensor", "gbs": open, "seq": open, "cp": open},
+			"", false,
+		},
 		{"W9 comments only", "a.sh", "# x\n", nil, nil, "", true},
 		{"another program", "a.sh", "#!/bin/bash\necho hello\nls -la --color\n", nil, nil, "", true},
 	}
