@@ -207,8 +207,9 @@ func hostParams() field {
 		if v == false || v == "false" {
 			return skip("weights and gradients stay on the GPU")
 		}
-		return skip("weights and gradients on the host are not modelled: they stay on the GPU here")
+		return foreign("weights and gradients on the host are not modelled: they stay on the GPU here")
 	}
+	f.from = []string{flat(knob.Offload)}
 	return f
 }
 

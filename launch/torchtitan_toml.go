@@ -81,7 +81,7 @@ func finishTitanTOML(r *reader) {
 		}
 	}
 	if _, known := r.Setup["model"]; !known {
-		r.wrongf("model.flavor", "%s %s is no flavour that is known here", shown(r.values["model.name"].Value), shown(r.values["model.flavor"].Value))
+		r.unknown("model", fmt.Sprintf("model.flavor: %s %s is no flavour of a published model", shown(r.values["model.name"].Value), shown(r.values["model.flavor"].Value)), r.values["model.flavor"].Line)
 	}
 	if list, _ := r.values["model.converters"].Value.([]any); len(list) > 0 && list[0] == "float8" {
 		r.Setup[flat(knob.Precision)] = string(recipe.FP8)

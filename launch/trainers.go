@@ -161,6 +161,7 @@ func (t *trainer) file() form {
 		fixed("fsdp_config.auto_wrap_policy", "TRANSFORMER_BASED_WRAP", "each layer is gathered alone", sharded),
 		tuned, adapters("use_peft"),
 		weights("load_in_8bit"), weights("load_in_4bit"), weights("quantization_bit"),
+		notRead("fp8", flat(knob.Precision), "torchao's float8 is not modelled"),
 		notRead("fsdp_config.offload_params", flat(knob.Offload), "weights on the host are not modelled"),
 		fixed("stage", "sft", "the training that the file is for", only("llama-factory")),
 		fixed("do_train", true, "else nothing is trained", only("llama-factory")),
