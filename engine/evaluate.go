@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"meshscope/engine/band"
-	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
@@ -44,24 +43,19 @@ type Evaluator struct {
 	// memory: for whoever asks many setups for their figures.
 	SkipTimeline bool
 
-	program  *model.Program   // of the model evaluated last
-	record   *record.Recorder // records formulas; nil: nobody asked
-	setup    Setup            // what is being evaluated; the inputs below point into it
-	memInput memory.Input
-	timInput step.Input
-	stop     func() bool
+	record *record.Recorder // records formulas; nil: nobody asked
 
-	info     schedule.Info // of the setup's schedule
-	order    *schedule.Order
-	reusable bool // the order: no report points to it
+	// The setup of the last evaluation and what followed from it. Evaluations hand these on from
+	// one part to the next; they are kept for their memory, and for questions about that setup.
+	setup  Setup
+	plan   plan
+	timing timing
+
+	order    *schedule.Order // of the last evaluation
+	reusable bool            // no report points to the order
 	sim      schedule.Simulator
 	mem      memory.Evaluator
 	parts    step.Parts
-	stages   []layout.Stage
-	cost     []step.Cost
-	data     []step.DataParallel
-	timing   timing
-	boundary StepBoundaryTraffic
 	line     schedule.Timeline // of the last report, where that came without it
 
 	timeLens, memoryLens band.Lens // error bands of the setups evaluated last
@@ -108,15 +102,17 @@ func (e *Evaluator) Evaluate(s Setup) Report {
 // operations takes tens of milliseconds to find (schedule.MaxAutoOps bounds it).
 // Once stop says true there is no answer and the second value is false.
 func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
-	e.setup, e.stop = s, stop
+	e.setup = s
 	r := Report{Problems: e.checkLink(knob.Check(&e.setup))}
 	r.Legal = !layout.HasErrors(r.Problems)
 	if s.Seq > 0 && !layout.HasCode(r.Problems, "model") {
-		e.program = e.program.For(&e.setup.Model, e.record)
-		r.Model = modelFigures(&e.setup, e.program)
+		e.plan.program = e.plan.program.For(&e.setup.Model, e.record)
+		r.Model = modelFigures(&e.setup, e.plan.program)
 	}
+	var t *timing
 	if r.Legal {
-		if err := e.figures(&e.setup, &r); err != nil {
+		var err error
+		if t, err = e.figures(&e.setup, &r, stop); err != nil {
 			if wasStopped(err) {
 				return Report{}, false
 			}
@@ -125,7 +121,7 @@ func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
 			}), Model: r.Model}
 		}
 	}
-	r.Assumptions, r.NotModelled = assumptions(&e.setup, &r, &e.timing, &e.timInput.Machine.Software), notModelled(&e.setup)
+	r.Assumptions, r.NotModelled = assumptions(&e.setup, &r, t), notModelled(&e.setup)
 	return r, true
 }
 
@@ -144,47 +140,49 @@ func wasStopped(err error) bool {
 }
 
 // figures returns those of a legal setup.
-func (e *Evaluator) figures(s *Setup, r *Report) error {
-	e.symbols(s)
-	e.program.Record(e.record, s.Seq, s.MFU != recipe.MFUFull, s.TrainMTP)
-	if err := e.arrange(s); err != nil {
-		return err
-	}
-	line, free, err := e.simulate(r)
+func (e *Evaluator) figures(s *Setup, r *Report, stop func() bool) (*timing, error) {
+	t, err := e.arrange(s, stop)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	line, free, err := e.simulate(t, r)
+	if err != nil {
+		return nil, err
 	}
 	a := new(answers)
 	r.Memory, r.Pipeline, r.Time, r.Throughput = &a.memory, &a.pipeline, &a.time, &a.throughput
-	a.memory = e.peaks(s)
-	e.pipeline(s, line, a)
-	r.Communication = e.stepTime(s, &e.timInput, line, &a.time)
+	a.memory = e.memory(t)
+	a.memory.Stages = slices.Clone(t.stageMemory)
+	a.memory.record(t.record)
+	t.pipeline(line, a)
+	r.Communication = t.stepTime(line, &a.time)
 	if s.PP > 1 {
-		r.Communication = append(r.Communication, e.sendRecvs(s, line, free))
+		r.Communication = append(r.Communication, t.sendRecvs(line, free))
 	}
-	a.throughput = e.throughput(s, r.Model, r.Time)
-	x := traits(s, r, e.timInput.Groups, false)
+	a.throughput = t.throughput(r.Model, r.Time)
+	x := traits(s, r, t.step.Groups, false)
 	r.Time.Evidence = e.evidence(s, &x, false)
 	markCustom(s, &x, true)
 	r.Memory.Evidence = e.evidence(s, &x, true)
 	r.Memory.Fit = FitWithin(r.Memory.Peak, r.Memory.Usable, r.Memory.ErrorBand)
 	r.Throughput.Evidence = r.Time.Evidence
 	r.Run = WholeRun(s, r.Time)
-	r.recordGiven(e.record, s)
-	e.recordFirstStep(s, r)
-	e.recordLayers(s)
-	e.overPeak(s, r)
-	return nil
+	r.recordGiven(t.record, s)
+	t.recordFirstStep(r)
+	t.recordLayers()
+	t.overPeak(r)
+	return t, nil
 }
 
 // overPeak warns of a share of the peak over 100 %: of the convention that counts what is never
 // computed or, where that does not explain it, of a calibration that is faster than the GPU.
-func (e *Evaluator) overPeak(s *Setup, r *Report) {
+func (t *timing) overPeak(r *Report) {
 	if r.Throughput.HFU <= 1 && r.Throughput.MFU <= 1 {
 		return
 	}
+	s := t.setup
 	counted := r.Model.TrainingFLOPs * r.Throughput.HFU / r.Throughput.MFU
-	computed := (counted - float64(e.skippedFLOPs(s))) / counted * float64(e.program.TrainingFLOPs(s.Seq, true, s.TrainMTP)) / r.Model.TrainingFLOPs
+	computed := (counted - float64(t.skippedFLOPs())) / counted * float64(t.program.TrainingFLOPs(s.Seq, true, s.TrainMTP)) / r.Model.TrainingFLOPs
 	if r.Throughput.HFU*computed > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "hfu-over-peak", Severity: layout.Warning, Field: string(knob.Calibration),
@@ -208,25 +206,20 @@ func (e *Evaluator) overPeak(s *Setup, r *Report) {
 
 // simulate runs the order of the ranks. Free is the makespan if messages between
 // stages took no time.
-func (e *Evaluator) simulate(r *Report) (line *schedule.Timeline, free float64, err error) {
+func (e *Evaluator) simulate(t *timing, r *Report) (line *schedule.Timeline, free float64, err error) {
 	line = &e.line
 	if !e.SkipTimeline {
 		line = new(schedule.Timeline)
 		r.Timeline = line
 	}
 	e.sim.KeepAll = e.SkipTimeline
-	_, latency := step.SendRecv(&e.timInput)
-	free, err = e.sim.SimulateSummary(e.order, e.timing.costs(e.timInput.Latency(latency)), line)
+	free, err = e.sim.SimulateSummary(t.order, t.costs(), line)
 	return line, free, err
 }
 
-// peaks returns the memory of each rank at its peak.
-func (e *Evaluator) peaks(s *Setup) Memory {
-	stack, _ := memory.For(s.Stack)
-	m := worst(s, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
-	m.record(e.record)
-	m.Stages = slices.Clone(e.mem.LastStages())
-	return m
+// memory returns the memory of each rank at its peak.
+func (e *Evaluator) memory(t *timing) Memory {
+	return worst(t.setup, e.mem.Ranks(&t.mem, t.stack, t.params, t.stageMemory, make([]memory.Rank, 0, t.setup.PP)))
 }
 
 // recordGiven records the whole run and how exact the figures are.
@@ -237,119 +230,6 @@ func (r *Report) recordGiven(rec *record.Recorder, s *Setup) {
 	r.Time.record(rec, "throughput", "step time")
 	if r.Run != nil {
 		r.Time.record(rec, "run", "step time")
-	}
-}
-
-// arrange assigns the layers to the stages, computes how long each stage takes,
-// and orders the operations of the ranks.
-func (e *Evaluator) arrange(s *Setup) (err error) {
-	e.program = e.program.For(&s.Model, e.record)
-	if e.stages, err = s.StagesOfStack(e.program, e.stages); err != nil {
-		return err
-	}
-	stack, _ := memory.For(s.Stack)
-	spec := s.Spec()
-	e.info, _ = spec.Kind.Info()
-	hosts := e.hosts(spec)
-	e.inputs(s, hosts)
-	in := &e.timInput
-	e.cost = e.parts.Stages(in, e.cost[:0])
-	e.data = e.data[:0]
-	params, layers := e.mem.Count(&e.memInput, stack), 0
-	for r, p := range params {
-		before := layers
-		layers = e.layers(hosts, r)
-		if r > 0 && p == params[r-1] && layers == before && !e.record.On() {
-			e.data = append(e.data, e.data[r-1])
-			continue
-		}
-		e.data = append(e.data, step.Data(in, r, p, layers, hosts.Placement.Copies()))
-	}
-	_, latency := step.SendRecv(in)
-	e.timing.set(e, s, hosts, latency)
-	costs := e.timing.costs(e.timInput.Latency(latency))
-	if e.info.Automatic {
-		costs.Held, costs.HeldForW = e.timing.held(e.mem.Stages(&e.memInput, stack))
-	}
-	err = e.plan(spec, costs)
-	e.memInput.Order = e.order
-	e.timing.handmade = err == nil && e.order.Handmade
-	return err
-}
-
-// layers returns how many layers stand on a rank.
-func (e *Evaluator) layers(hosts *schedule.Order, rank int) int {
-	n := 0
-	for c := range hosts.Chunks() {
-		n += e.stages[hosts.StageOf(rank, c)].Layers()
-	}
-	return n
-}
-
-// hosts says which rank has which stages, before there may be an order.
-func (e *Evaluator) hosts(spec schedule.Spec) *schedule.Order {
-	if e.order != nil && e.order.Spec == spec {
-		return e.order
-	}
-	return spec.Hosts()
-}
-
-// plan lays the operations on the ranks. An automatic schedule depends on the
-// durations too. An order that an earlier Report points to is left as it is.
-func (e *Evaluator) plan(spec schedule.Spec, costs schedule.Costs) (err error) {
-	if e.order != nil && e.order.Suits(spec, &costs) {
-		e.reusable = e.reusable && e.SkipTimeline
-		return nil
-	}
-	if e.reusable && e.SkipTimeline {
-		if err = e.order.RebuildFor(spec, costs, e.stop); err != nil {
-			e.order, e.reusable = nil, false
-		}
-		return err
-	}
-	order, err := schedule.BuildFor(spec, costs, e.stop)
-	if err == nil {
-		e.order, e.reusable = order, e.SkipTimeline
-	}
-	return err
-}
-
-// inputs tells the parts of the engine what they depend on.
-func (e *Evaluator) inputs(s *Setup, hosts *schedule.Order) {
-	Inputs(s, e.program, e.record, &e.memInput, &e.timInput)
-	e.memInput.Stages, e.memInput.Order, e.memInput.Recompute = e.stages, hosts, s.Recompute
-	if s.OffloadLayers > 0 {
-		stack, _ := memory.For(s.Stack)
-		e.timInput.OffloadedBytes = func(stage int) units.Bytes { return e.memInput.OffloadedBytes(stack, stage) }
-	}
-	e.timInput.Stages, e.timInput.Groups, e.timInput.Recompute = e.stages, s.Groups(&s.Cluster), s.Recompute
-	if !s.Interleaves() {
-		e.timInput.Machine.Software.Blocking = false
-	}
-}
-
-// Inputs fills in what memory and time depend on and no layout changes. A nil
-// recorder records nothing.
-func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.Input, tim *step.Input) {
-	traits := s.Stack.Traits()
-	mem.Set(&memory.Input{
-		Record: rec,
-		Model:  &s.Model, Program: program, Layout: &s.Layout,
-		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
-		Optimizer: s.Optimizer, Offload: s.Offload, OffloadedLayers: s.OffloadLayers, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
-		Fitted: s.Cluster.MemoryOf(s.Stack), Node: s.Cluster.Node(),
-	})
-	*tim = step.Input{
-		Record: rec,
-		Model:  &s.Model, Program: program, Layout: &s.Layout,
-		Machine:   hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software),
-		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
-		KeepsProducts: traits.KeepsProducts, StoresScores: s.Attention == recipe.Standard, Load: s.ExpertLoad(), Offload: s.Offload, TrainMTP: s.TrainMTP,
-	}
-	tim.Machine.Record(rec, s.Precision.On(s.Stack))
-	if traits.Formulas {
-		// The formulas store scores; that is no reason to compute them slowly.
-		tim.Attention = recipe.Flash
 	}
 }
 

@@ -88,7 +88,7 @@ func (e *Evaluator) evidence(s *Setup, x *band.Traits, memory bool) Evidence {
 	out.Nearest = RunsOf(b.Nearest)
 	out.Nearest.Other = b.Nearest.Generation != x.Generation
 	for i, f := range table.Differences(x, b.Nearest) {
-		out.Differs[i] = difference(f, s, x, e.program)
+		out.Differs[i] = difference(f, s, x, e.plan.program)
 	}
 	return out
 }

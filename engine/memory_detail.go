@@ -50,24 +50,26 @@ func MemoryOverStep(s Setup) (OverStep, bool) {
 // hand. Its profiles read the report's timeline. Once stop (nil: never) says true
 // there is no answer.
 func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverStep, bool) {
-	e.setup, e.stop = s, stop
-	if !r.Legal || r.Timeline == nil || e.arrange(&e.setup) != nil {
+	if !r.Legal || r.Timeline == nil {
 		return OverStep{}, false
 	}
-	return e.overStep(r, stop)
+	e.setup = s
+	t, err := e.arrange(&e.setup, stop)
+	if err != nil {
+		return OverStep{}, false
+	}
+	return t.overStep(r, stop)
 }
 
 // overStep follows every rank of a setup that is arranged over the first step and a later one.
-func (e *Evaluator) overStep(r *Report, stop func() bool) (OverStep, bool) {
-	s := &e.setup
-	stack, _ := memory.For(s.Stack)
-	in := &e.memInput
+func (t *timing) overStep(r *Report, stop func() bool) (OverStep, bool) {
+	in := &t.mem
 	out := OverStep{Usable: r.Memory.Usable, Fits: [2]bool{true, true}}
-	for rank := range s.PP {
+	for rank := range t.setup.PP {
 		if stop != nil && stop() {
 			return OverStep{}, false
 		}
-		trace := memory.NewTrace(in, stack, r.Timeline.OpTimes(), rank, r.Time.Optimizer)
+		trace := memory.NewTrace(in, t.stack, r.Timeline.OpTimes(), rank, r.Time.Optimizer)
 		ro := RankOverStep{Rank: rank, Profiles: memory.Profiles(trace)}
 		for i := range ro.Profiles {
 			most := ro.Profiles[i].Peak().Allocated()
@@ -84,12 +86,11 @@ func (e *Evaluator) overStep(r *Report, stop func() bool) (OverStep, bool) {
 }
 
 // recordFirstStep records the peak of the first step, of which the report has none.
-func (e *Evaluator) recordFirstStep(s *Setup, r *Report) {
-	if !e.record.On() || r.Timeline == nil {
+func (t *timing) recordFirstStep(r *Report) {
+	if !t.record.On() || r.Timeline == nil {
 		return
 	}
-	e.setup = *s
-	over, ok := e.overStep(r, nil)
+	over, ok := t.overStep(r, nil)
 	r.Timeline.ForgetOpTimes()
 	if !ok {
 		return
@@ -101,7 +102,7 @@ func (e *Evaluator) recordFirstStep(s *Setup, r *Report) {
 		}
 	}
 	allocated := fullest.Profiles[0].Peak().Allocated()
-	e.record.Figure(record.Entry{
+	t.record.Figure(record.Entry{
 		ID: "memory.peak-first-step", Name: "memory of the fullest rank in the first step", Symbol: "first peak", Unit: record.Memory, Simulated: true,
 		Formula: "allocated_at_the_peak + overhead", Value: float64(fullest.Peaks[0]),
 		Source: "tensors followed through the schedule; the moments of the optimizer are made in the first update, after the passes (torch.optim.Adam)",
@@ -132,13 +133,15 @@ func EvaluatorFrom(r *Report) *Evaluator {
 // Memory returns the memory part of Evaluate, for a setup known to be legal but for
 // its batch; nil when its pipeline cannot be ordered.
 func (e *Evaluator) Memory(s Setup) *Memory {
-	e.stop = nil
-	e.setup = s
-	stack, ok := memory.For(e.setup.Stack)
-	if !ok || e.arrange(&e.setup) != nil {
+	if _, ok := memory.For(s.Stack); !ok {
 		return nil
 	}
-	m := worst(&e.setup, e.mem.Ranks(&e.memInput, stack, make([]memory.Rank, 0, s.PP)))
+	e.setup = s
+	t, err := e.arrange(&e.setup, nil)
+	if err != nil {
+		return nil
+	}
+	m := e.memory(t)
 	x := Traits(&e.setup, new(Report), true)
 	m.Evidence = e.evidence(&e.setup, &x, true)
 	m.Fit = FitWithin(m.Peak, m.Usable, m.ErrorBand)

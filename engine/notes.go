@@ -13,7 +13,7 @@ import (
 
 // assumptions returns what the figures assume, in the order in which they
 // matter for this setup; timed is the software that a legal one was timed with.
-func assumptions(s *Setup, r *Report, t *timing, timed *hardware.Software) []string {
+func assumptions(s *Setup, r *Report, t *timing) []string {
 	list := make([]string, 0, 28)
 	say := func(when bool, text string) {
 		if when {
@@ -28,7 +28,7 @@ func assumptions(s *Setup, r *Report, t *timing, timed *hardware.Software) []str
 	switch {
 	case cal == nil:
 	case r.Legal:
-		soft = timed
+		soft = &t.step.Machine.Software
 	default: // nothing was timed
 		m := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software)
 		soft = &m.Software
@@ -81,8 +81,8 @@ func pipelineAssumptions(s *Setup, r *Report, t *timing, soft *hardware.Software
 	say(info.SplitsBackward, "a split backward keeps the inputs and output gradients of all products until the weight gradient; the head is not split")
 	say(info.WeightCopies > 1, "both replicas of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
 	say(info.Automatic && r.Legal, "the order is chosen from these times: on a faster machine another order may be chosen, and the step may get longer")
-	say(info.Automatic && r.Legal && !t.handmade, "the authors' heuristic found the order for these stage times, with its limit in bytes: activations, and tensors kept for weight gradients")
-	say(info.Automatic && r.Legal && t.handmade, "the authors' heuristic finds no order for these stage times: the order is theirs for equal stages")
+	say(info.Automatic && r.Legal && !t.order.Handmade, "the authors' heuristic found the order for these stage times, with its limit in bytes: activations, and tensors kept for weight gradients")
+	say(info.Automatic && r.Legal && t.order.Handmade, "the authors' heuristic finds no order for these stage times: the order is theirs for equal stages")
 	if r.Legal {
 		say(r.Pipeline.Disproved != "", r.Pipeline.Disproved+"; the bubble shown is simulated")
 	}

@@ -87,17 +87,16 @@ func (e *Evaluator) Layers(s Setup) ([]LayerKind, bool) {
 	if !knob.Legal(&s) || e.Memory(s) == nil {
 		return nil, false
 	}
-	return e.operations(&s), true
+	return e.plan.operations(), true
 }
 
-// operations is Layers of the setup that is arranged.
-func (e *Evaluator) operations(s *Setup) (kinds []LayerKind) {
-	stack, _ := memory.For(s.Stack)
-	for i := range e.program.Layers {
-		l := &e.program.Layers[i]
+// operations is Layers of a plan.
+func (p *plan) operations() (kinds []LayerKind) {
+	for i := range p.program.Layers {
+		l := &p.program.Layers[i]
 		k := LayerKind{ID: l.ID, Name: strings.ReplaceAll(l.Name, "_", " "), Layers: l.Count}
-		times := step.Operations(&e.timInput, l)
-		for _, o := range memory.Operations(&e.memInput, stack, l) {
+		times := step.Operations(&p.step, l)
+		for _, o := range memory.Operations(&p.mem, p.stack, l) {
 			row := Operation{Operation: o}
 			for _, t := range times {
 				if t.ID == o.ID {
@@ -112,11 +111,11 @@ func (e *Evaluator) operations(s *Setup) (kinds []LayerKind) {
 }
 
 // recordLayers records what the operations of each kind of layer have, and their sums.
-func (e *Evaluator) recordLayers(s *Setup) {
-	if !e.record.On() {
+func (p *plan) recordLayers() {
+	if !p.record.On() {
 		return
 	}
-	for _, k := range e.operations(s) {
+	for _, k := range p.operations() {
 		sum := k.Whole()
 		for _, f := range OperationFigures() {
 			var terms []string
@@ -125,7 +124,7 @@ func (e *Evaluator) recordLayers(s *Setup) {
 					terms = append(terms, record.Ref(k.Figure(o, &f)))
 				}
 			}
-			e.record.Figure(record.Entry{
+			p.record.Figure(record.Entry{
 				ID: k.Figure(nil, &f), Name: f.Name + " of the operations of one " + k.Name + " layer on one GPU, of one micro-batch", Symbol: f.ID + " of one " + k.Name + " layer",
 				Unit: f.Unit, Formula: record.Sum(terms...), Value: f.Of(&sum), Source: "the sum of its operations",
 			})

@@ -8,39 +8,39 @@ import (
 )
 
 // pipeline says what the schedule costs.
-func (e *Evaluator) pipeline(s *Setup, line *schedule.Timeline, a *answers) {
-	p, spec := &a.pipeline, &e.order.Spec
+func (t *timing) pipeline(line *schedule.Timeline, a *answers) {
+	s, p, spec := t.setup, &a.pipeline, &t.order.Spec
 	*p = Pipeline{
 		Schedule: s.Schedule, Ranks: s.PP, Stages: s.Stages(), MicroBatches: s.MicroBatches,
 		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(),
-		Makespan: line.Duration(), Disproved: e.info.Disproved(spec, e.timing.mean()),
+		Makespan: line.Duration(), Disproved: t.info.Disproved(spec, t.mean()),
 	}
-	if form, ok := spec.ClosedFormBubble(e.timing.mean()); ok {
+	if form, ok := spec.ClosedFormBubble(t.mean()); ok {
 		a.closedForm = form
 		p.BubbleClosedForm = &a.closedForm
 	}
-	if e.info.SplitsBackward {
+	if t.info.SplitsBackward {
 		a.span = line.SpanOverIdeal()
 		p.BubbleSpan = &a.span
 	}
-	if e.record.On() {
-		e.recordWork(line)
-		e.recordPipeline(s, line, p)
+	if t.record.On() {
+		t.recordWork(line)
+		t.recordPipeline(line, p)
 	}
 }
 
 // recordPipeline records the figures of the pipeline.
-func (e *Evaluator) recordPipeline(s *Setup, line *schedule.Timeline, p *Pipeline) {
+func (t *timing) recordPipeline(line *schedule.Timeline, p *Pipeline) {
 	rank := line.Busiest()
-	work := e.record.At("pipeline.work", "rank", rank).Ref("")
+	work := t.record.At("pipeline.work", "rank", rank).Ref("")
 	figure := func(f record.Entry, operands ...record.Operand) {
 		f.ID = "pipeline." + f.ID
-		e.record.Figure(f, operands...)
+		t.record.Figure(f, operands...)
 	}
 	idle := fmt.Sprintf("simulated_idle_time_of_rank_%d", rank)
 	figure(record.Entry{
 		ID: "makespan", Name: "duration of the pipeline", Symbol: "makespan", Unit: record.Seconds, Formula: work + " + " + idle, Value: line.Makespan,
-		Source:    fmt.Sprintf("simulated in the order of %s (%s); exact: busy and idle time of rank %d", e.info.Name, e.info.Paper, rank),
+		Source:    fmt.Sprintf("simulated in the order of %s (%s); exact: busy and idle time of rank %d", t.info.Name, t.info.Paper, rank),
 		LeavesOut: "jitter between ranks", Simulated: true,
 	}, record.InUnit(record.Seconds, idle, line.Ranks[rank].Idle))
 	for r := range line.Ranks {
@@ -54,7 +54,7 @@ func (e *Evaluator) recordPipeline(s *Setup, line *schedule.Timeline, p *Pipelin
 		Formula: "max(0, (makespan - " + work + ") / " + work + ")",
 		Source:  "Narayanan et al. (arXiv 2104.04473) section 2.2; the makespan is simulated",
 	})
-	all := make([]string, s.PP)
+	all := make([]string, t.setup.PP)
 	for r := range all {
 		all[r] = fmt.Sprintf("{pipeline.work.%d}", r)
 	}
@@ -70,7 +70,7 @@ func (e *Evaluator) recordPipeline(s *Setup, line *schedule.Timeline, p *Pipelin
 		}, record.InUnit(record.Seconds, "simulated_longest_span", line.LongestSpan()))
 	}
 	if p.BubbleClosedForm != nil {
-		e.recordClosedForm(s, *p.BubbleClosedForm)
+		t.recordClosedForm(*p.BubbleClosedForm)
 	}
 	figure(record.Entry{ID: "ranks", Name: "pipeline ranks", Symbol: "p", Formula: "p", Value: float64(p.Ranks), Source: "the layout"})
 	figure(record.Entry{ID: "stages", Name: "stages of the model", Symbol: "stages", Formula: "p * v", Value: float64(p.Stages), Source: "the layout"})
@@ -80,36 +80,36 @@ func (e *Evaluator) recordPipeline(s *Setup, line *schedule.Timeline, p *Pipelin
 }
 
 // recordClosedForm records the bubble over ideal for equal stages.
-func (e *Evaluator) recordClosedForm(s *Setup, value float64) {
-	mean := e.timing.mean()
-	both := e.recordMean("tF+tB", "forward and backward", "{stage.%[1]d.time}", mean.F+mean.B)
-	if e.info.SplitsBackward {
-		both = e.recordMean("tF+tI+tW", "forward, input and weight gradient",
+func (t *timing) recordClosedForm(value float64) {
+	mean := t.mean()
+	both := t.recordMean("tF+tB", "forward and backward", "{stage.%[1]d.time}", mean.F+mean.B)
+	if t.info.SplitsBackward {
+		both = t.recordMean("tF+tI+tW", "forward, input and weight gradient",
 			"{stage.%[1]d.time} + {stage.%[1]d.unhidden} + {stage.%[1]d.zero-apart}", mean.F+mean.I+mean.W)
 	}
-	formula := e.info.IdlePasses + " * " + both
-	if e.info.IdlePasses == "" {
+	formula := t.info.IdlePasses + " * " + both
+	if t.info.IdlePasses == "" {
 		formula = "{pipeline.closed-form-idle}"
-		idle, _ := s.Spec().ClosedFormIdle(mean)
-		e.record.Figure(record.Entry{
+		idle, _ := t.spec.ClosedFormIdle(mean)
+		t.record.Figure(record.Entry{
 			ID: "pipeline.closed-form-idle", Name: "idle time of the worst rank, for equal stages and no send/recv time", Symbol: "idle", Unit: record.Seconds,
-			Formula: "form", Value: idle, Source: e.info.Paper + "; " + e.info.Idle,
+			Formula: "form", Value: idle, Source: t.info.Paper + "; " + t.info.Idle,
 			LeavesOut: "which of the passes is longest: the form has cases, evaluated for the mean stage",
-		}, record.InUnit(record.Seconds, "form", idle).As(e.info.Idle))
+		}, record.InUnit(record.Seconds, "form", idle).As(t.info.Idle))
 	}
-	e.record.Figure(record.Entry{
+	t.record.Figure(record.Entry{
 		ID: "pipeline.bubble-closed-form", Name: "bubble over ideal, for equal stages and no send/recv time", Symbol: "bubble-closed-form", Unit: record.Share,
-		Formula: formula + " / (" + both + " * v * m)", Value: value, Source: e.info.Paper + "; idle time " + e.info.Idle, LeavesOut: "unequal stages, send/recv time",
+		Formula: formula + " / (" + both + " * v * m)", Value: value, Source: t.info.Paper + "; idle time " + t.info.Idle, LeavesOut: "unequal stages, send/recv time",
 	})
 }
 
 // recordMean records the mean over stages of a formula of one.
-func (e *Evaluator) recordMean(id, name, stage string, value float64) string {
-	all := make([]string, len(e.stages))
+func (t *timing) recordMean(id, name, stage string, value float64) string {
+	all := make([]string, len(t.stages))
 	for n := range all {
 		all[n] = fmt.Sprintf(stage, n)
 	}
-	rec := e.record.Scope("pipeline.mean-"+id, "")
+	rec := t.record.Scope("pipeline.mean-"+id, "")
 	rec.Figure(record.Entry{
 		Name: "mean over stages: " + name + " of one micro-batch", Symbol: id, Unit: record.Seconds, Value: value,
 		Formula: "(" + record.Sum(all...) + ") / (p * v)", Source: "the mean stage, for closed forms",

@@ -31,8 +31,8 @@ func Check(s Setup) []Problem {
 func Legal(s Setup) bool { return knob.Legal(&s) }
 
 // symbols says what the letters of all formulas are.
-func (e *Evaluator) symbols(s *Setup) {
-	r := e.record
+func (p *plan) symbols() {
+	s, r := p.setup, p.record
 	if !r.On() {
 		return
 	}

@@ -14,75 +14,86 @@ import (
 
 // stepTime splits the step of the rank with the most work into its parts, and
 // lists the traffic of that rank.
-func (e *Evaluator) stepTime(s *Setup, in *step.Input, line *schedule.Timeline, t *Time) []Communication {
+func (t *timing) stepTime(line *schedule.Timeline, out *Time) []Communication {
 	rank := line.Busiest()
 	var links step.Links
 	var zero, blocked units.Seconds
-	for c := range e.order.Chunks() {
-		stage := e.order.StageOf(rank, c)
-		k := &e.cost[stage]
-		n := e.order.Count(rank, c, schedule.Forward)
-		m := units.Seconds(n)
-		t.Compute += m * (k.Forward + k.InputGrad + k.WeightGrad)
-		t.Recompute += m * k.Recompute
+	for c := range t.order.Chunks() {
+		stage := t.order.StageOf(rank, c)
+		k := &t.cost[stage]
+		n := t.order.Count(rank, c, schedule.Forward)
+		m, split := units.Seconds(n), units.Seconds(t.order.Count(rank, c, schedule.InputGradient))
+		out.Compute += m * (k.Forward + k.InputGrad + k.WeightGrad)
+		out.Recompute += m * k.Recompute
 		links.AddTimes(&k.ForwardLinks, float64(n))
 		links.AddTimes(&k.BackwardLinks, float64(n))
-		links.TP.Exposed += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * k.SplitBackwardExposedTP
-		blocked += m * e.timing.blocked[stage]
-		zero += m * (e.timing.zeroForward[stage] + e.timing.zeroBackward[stage])
-		zero += units.Seconds(e.order.Count(rank, c, schedule.InputGradient)) * e.timing.zeroSplitExtra[stage]
+		links.TP.Exposed += split * k.SplitBackwardExposedTP
+		blocked += m * t.blocked[stage]
+		zero += m * (t.zeroForward[stage] + t.zeroBackward[stage])
+		zero += split * t.zeroSplitExtra[stage]
 	}
 	links.EP.Exposed = max(0, links.EP.Exposed-units.Seconds(line.Ranks[rank].Saved))
-	length := line.Length(&e.info)
-	t.Bubble = units.Seconds(max(0, units.Difference(length, line.Ranks[rank].Busy)))
-	slowest, tail := 0, units.Seconds(-1) // data-parallel traffic that no rank's compute hides
-	e.boundary = StepBoundaryTraffic{}
-	params, update := e.mem.Parameters(), units.Seconds(0)
-	for r := range s.PP {
-		if boundary := e.exposedData(r, line, length); boundary.Scatter+boundary.Gather > tail {
-			slowest, tail, e.boundary = r, boundary.Scatter+boundary.Gather, boundary
-		}
-		if r == 0 || params[r] != params[r-1] || e.record.On() {
-			update = step.OptimizerTime(in, r, params[r])
-		}
-		t.Optimizer = max(t.Optimizer, update)
-	}
-	t.Exposed = links.Exposed() + blocked + zero + tail
-	t.Step = t.Compute + t.Recompute + t.Bubble + t.Exposed + t.Optimizer
-	t.Share = t.OfBubble()
-	if e.record.On() {
-		e.recordStep(s, t, onRank{rank, slowest}, &links, length, zero+tail)
+	length := line.Length(&t.info)
+	out.Bubble = units.Seconds(max(0, units.Difference(length, line.Ranks[rank].Busy)))
+	boundary := t.boundary(line, length)
+	slowest, tail := boundary.Rank, boundary.Scatter+boundary.Gather
+	out.Optimizer = t.optimizer()
+	out.Exposed = links.Exposed() + blocked + zero + tail
+	out.Step = out.Compute + out.Recompute + out.Bubble + out.Exposed + out.Optimizer
+	out.Share = out.OfBubble()
+	if t.record.On() {
+		t.recordStep(out, onRank{rank, slowest}, &links, length, zero+tail)
 	}
 	if zero > 0 {
 		slowest = rank // what is exposed in every micro-batch is this rank's
 	}
-	data := e.data[slowest]
+	data := t.data[slowest]
 	data.AddExposed(zero + tail)
-	rows := e.communication(s, in.Groups, onRank{rank, slowest}, links, data, line.Ranks[rank].Saved)
+	rows := t.communication(onRank{rank, slowest}, links, data, line.Ranks[rank].Saved)
 	if blocked > 0 {
-		rows = append(rows, e.blockingSendTraffic(s, rank, blocked))
+		rows = append(rows, t.blockingSendTraffic(rank, blocked))
 	}
 	return rows
+}
+
+// optimizer returns the longest update of all ranks.
+func (t *timing) optimizer() (longest units.Seconds) {
+	for r := range t.params {
+		if r == 0 || t.params[r] != t.params[r-1] || t.record.On() {
+			longest = max(longest, step.OptimizerTime(&t.step, r, t.params[r]))
+		}
+	}
+	return longest
+}
+
+// boundary returns the exposed data-parallel traffic of the rank that has most of it.
+func (t *timing) boundary(line *schedule.Timeline, length float64) (most StepBoundaryTraffic) {
+	for r := range t.data {
+		if b := t.exposedData(r, line, length); r == 0 || b.Scatter+b.Gather > most.Scatter+most.Gather {
+			most = b
+		}
+	}
+	return most
 }
 
 // exposedData returns the data-parallel traffic of a rank outside the pipeline that
 // nothing hides: the scatter (or all-reduce) has the last micro-batch's
 // backward and the rank's wait after it, the gather the wait before the first
 // forward and that forward.
-func (e *Evaluator) exposedData(r int, line *schedule.Timeline, length float64) StepBoundaryTraffic {
-	d := &e.data[r]
+func (t *timing) exposedData(r int, line *schedule.Timeline, length float64) StepBoundaryTraffic {
+	d := &t.data[r]
 	var forward, backward units.Seconds
-	for c := range e.order.Chunks() {
-		stage := e.order.StageOf(r, c)
-		forward += e.cost[stage].ForwardOverlapBudget()
-		backward += e.timing.lastBackward[stage]
+	for c := range t.order.Chunks() {
+		stage := t.order.StageOf(r, c)
+		forward += t.cost[stage].ForwardOverlapBudget()
+		backward += t.lastBackward[stage]
 	}
-	before, after := idleAtBoundaries(&e.info, line, r, length, d.ScatterSeconds-backward)
-	soft := &e.timInput.Machine.Software
+	before, after := idleAtBoundaries(&t.info, line, r, length, d.ScatterSeconds-backward)
+	soft := &t.step.Machine.Software
 	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-after)
 	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-before)
-	if e.record.On() {
-		e.recordExposedData(r, scatter+gather, before, after)
+	if t.record.On() {
+		t.recordExposedData(r, scatter+gather, before, after)
 	}
 	return StepBoundaryTraffic{Rank: r, Scatter: scatter, Gather: gather}
 }
@@ -110,28 +121,27 @@ type StepParts struct {
 
 // StepParts returns those of the last evaluation, whose report is legal.
 func (e *Evaluator) StepParts(r *Report) StepParts {
-	line := e.Summary(r).OpTimes()
-	soft, order := &e.timInput.Machine.Software, line.Order
+	t, line := &e.timing, e.Summary(r).OpTimes()
+	soft, order := &t.step.Machine.Software, line.Order
 	p := StepParts{
-		Rank: line.Busiest(), Line: line, Length: units.Seconds(line.Length(&e.info)), Cost: e.cost, Data: e.data,
-		PerMicroBatch: make([]step.MicroBatchTraffic, len(e.cost)), Software: soft, Boundary: e.boundary,
+		Rank: line.Busiest(), Line: line, Length: units.Seconds(line.Length(&t.info)), Cost: t.cost, Data: t.data,
+		PerMicroBatch: make([]step.MicroBatchTraffic, len(t.cost)), Software: soft, Hop: t.hop, Boundary: t.boundary(line, line.Length(&t.info)),
 	}
-	_, p.Hop = step.SendRecv(&e.timInput)
 	for rank := range order.Spec.Ranks {
 		for c := range order.Chunks() {
 			stage := order.StageOf(rank, c)
-			p.PerMicroBatch[stage] = e.data[rank].PerMicroBatch(&e.cost[stage], order.Chunks(), soft)
+			p.PerMicroBatch[stage] = t.data[rank].PerMicroBatch(&t.cost[stage], order.Chunks(), soft)
 		}
 	}
 	return p
 }
 
 // recordExposedData records what exposedData gave.
-func (e *Evaluator) recordExposedData(r int, t, before, after units.Seconds) {
-	rec, soft := e.record.At("data", "rank", r), &e.timInput.Machine.Software
+func (t *timing) recordExposedData(r int, exposed, before, after units.Seconds) {
+	rec, soft := t.record.At("data", "rank", r), &t.step.Machine.Software
 	var forward, backward []string
-	for c := range e.order.Chunks() {
-		stage := e.record.At("stage", "stage", e.order.StageOf(r, c))
+	for c := range t.order.Chunks() {
+		stage := t.record.At("stage", "stage", t.order.StageOf(r, c))
 		forward = append(forward, "max(0, "+stage.Ref("forward")+" - "+stage.Ref("over-forward")+")")
 		backward = append(backward, stage.Ref("left"))
 	}
@@ -146,7 +156,7 @@ func (e *Evaluator) recordExposedData(r int, t, before, after units.Seconds) {
 	part("gather", "share_of_weights_that_compute_never_hides", record.Sum(forward...), "simulated_wait_before_the_first_forward")
 	rec.Figure(record.Entry{
 		ID: "exposed", Name: fmt.Sprintf("exposed data-parallel traffic of rank %d, once per step", r), Symbol: fmt.Sprintf("exposed data traffic of rank %d", r),
-		Unit: record.Seconds, Formula: record.Sum(sum...), Value: float64(t),
+		Unit: record.Seconds, Formula: record.Sum(sum...), Value: float64(exposed),
 		Source:    "gradients overlap with the last backward and the idle time at the end, weights with the idle time before the first forward and that forward, where these overlap with nothing else, except for a share; " + record.From(soft.From),
 		LeavesOut: "when buckets become ready",
 	}, record.InUnit(record.Share, "share_of_gradients_that_compute_never_hides", soft.DP), record.InUnit(record.Share, "share_of_weights_that_compute_never_hides", soft.Gather),
@@ -168,15 +178,15 @@ func idleAtBoundaries(info *schedule.Info, line *schedule.Timeline, r int, lengt
 
 // onChunks returns the sum of a formula over the chunks of a rank, each times its
 // micro-batches; of gives it for the scope of a stage, and how often it is counted.
-func (e *Evaluator) onChunks(rank int, of func(stage *record.Recorder, id int) string, op schedule.OpKind) (sum []string, operands []record.Operand) {
+func (t *timing) onChunks(rank int, of func(stage *record.Recorder, id int) string, op schedule.OpKind) (sum []string, operands []record.Operand) {
 	what := "micro_batches_on_stage_"
 	if op == schedule.InputGradient {
 		what = "split_backwards_on_stage_"
 	}
-	for c := range e.order.Chunks() {
-		stage := e.order.StageOf(rank, c)
-		n := e.order.Count(rank, c, op)
-		if f := of(e.record.At("stage", "stage", stage), stage); n > 0 && f != "" {
+	for c := range t.order.Chunks() {
+		stage := t.order.StageOf(rank, c)
+		n := t.order.Count(rank, c, op)
+		if f := of(t.record.At("stage", "stage", stage), stage); n > 0 && f != "" {
 			name := fmt.Sprintf("%s%d", what, stage)
 			sum, operands = append(sum, name+" * "+f), append(operands, record.In(name, n))
 		}
@@ -185,10 +195,10 @@ func (e *Evaluator) onChunks(rank int, of func(stage *record.Recorder, id int) s
 }
 
 // recordWork records how long the operations of each rank are.
-func (e *Evaluator) recordWork(line *schedule.Timeline) {
+func (t *timing) recordWork(line *schedule.Timeline) {
 	for r := range line.Ranks {
-		sum, operands := e.onChunks(r, func(s *record.Recorder, _ int) string { return s.Ref("time") }, schedule.Forward)
-		split, more := e.onChunks(r, func(s *record.Recorder, _ int) string {
+		sum, operands := t.onChunks(r, func(s *record.Recorder, _ int) string { return s.Ref("time") }, schedule.Forward)
+		split, more := t.onChunks(r, func(s *record.Recorder, _ int) string {
 			return "(" + s.Ref("unhidden") + " + " + s.Ref("zero-apart") + ")"
 		}, schedule.InputGradient)
 		formula := record.Sum(append(sum, split...)...)
@@ -196,7 +206,7 @@ func (e *Evaluator) recordWork(line *schedule.Timeline) {
 			formula += " - hidden_in_overlapped_pairs"
 		}
 		operands = append(append(operands, more...), record.InUnit(record.Seconds, "hidden_in_overlapped_pairs", line.Ranks[r].Saved))
-		e.record.At("pipeline.work", "rank", r).Figure(record.Entry{
+		t.record.At("pipeline.work", "rank", r).Figure(record.Entry{
 			Name: fmt.Sprintf("busy time of pipeline rank %d", r), Symbol: fmt.Sprintf("busy of rank %d", r), Unit: record.Seconds, Formula: formula,
 			Value: line.Ranks[r].Busy, Source: "operations of the schedule times the stages' times, less the overlap of overlapped pairs",
 		}, operands...)
@@ -204,88 +214,88 @@ func (e *Evaluator) recordWork(line *schedule.Timeline) {
 }
 
 // recordStep records the parts of stepTime.
-func (e *Evaluator) recordStep(s *Setup, t *Time, on onRank, links *step.Links, length float64, data units.Seconds) {
+func (t *timing) recordStep(out *Time, on onRank, links *step.Links, length float64, data units.Seconds) {
 	rank := on.links
-	from := record.From(e.timInput.Machine.Software.From)
+	from := record.From(t.step.Machine.Software.From)
 	of := fmt.Sprintf(" on pipeline rank %d, the busiest", rank)
 	figure := func(id, name, formula string, value units.Seconds, source, omits string, operands ...record.Operand) {
-		e.record.Figure(record.Entry{
+		t.record.Figure(record.Entry{
 			ID: "time." + id, Name: name, Symbol: id, Unit: record.Seconds, Formula: formula, Value: float64(value),
 			Source: source, LeavesOut: omits, Simulated: id == "bubble",
 		}, operands...)
 	}
-	sum, operands := e.onChunks(rank, func(s *record.Recorder, _ int) string {
+	sum, operands := t.onChunks(rank, func(s *record.Recorder, _ int) string {
 		return "(" + s.Ref("forward") + " + " + s.Ref("input-gradient") + " + " + s.Ref("weight-gradient") + ")"
 	}, schedule.Forward)
-	figure("compute", "compute"+of, record.Sum(sum...), t.Compute, "micro-batches times the stages' passes; "+from, "slowdown by concurrent traffic", operands...)
-	sum, operands = e.onChunks(rank, func(s *record.Recorder, stage int) string {
-		if e.cost[stage].Recompute == 0 {
+	figure("compute", "compute"+of, record.Sum(sum...), out.Compute, "micro-batches times the stages' passes; "+from, "slowdown by concurrent traffic", operands...)
+	sum, operands = t.onChunks(rank, func(s *record.Recorder, stage int) string {
+		if t.cost[stage].Recompute == 0 {
 			return ""
 		}
 		return s.Ref("recompute")
 	}, schedule.Forward)
-	figure("recompute", "forward work recomputed in the backward"+of, record.Sum(sum...), t.Recompute, "micro-batches times what --recompute names", "", operands...)
+	figure("recompute", "forward work recomputed in the backward"+of, record.Sum(sum...), out.Recompute, "micro-batches times what --recompute names", "", operands...)
 	wait, source := "simulated_makespan", "exact: the pipeline's makespan minus the rank's busy time"
-	if e.info.SplitsBackward {
+	if t.info.SplitsBackward {
 		wait = "simulated_longest_span_of_a_rank"
 		source = "exact: the longest rank's span minus the busy time; steps follow one another without a barrier (zero bubble, arXiv 2401.10241, section 4)"
 	}
-	figure("bubble", "waiting"+of, fmt.Sprintf("max(0, %s - {pipeline.work.%d})", wait, rank), t.Bubble, source, "jitter between ranks", record.InUnit(record.Seconds, wait, length))
-	all := make([]string, s.PP)
+	figure("bubble", "waiting"+of, fmt.Sprintf("max(0, %s - {pipeline.work.%d})", wait, rank), out.Bubble, source, "jitter between ranks", record.InUnit(record.Seconds, wait, length))
+	all := make([]string, t.setup.PP)
 	for r := range all {
 		all[r] = fmt.Sprintf("{time.optimizer.%d}", r)
 	}
 	slow := all[0]
-	if s.PP > 1 {
+	if t.setup.PP > 1 {
 		slow = "max(" + strings.Join(all, ", ") + ")"
 	}
-	figure("optimizer", "optimizer step", slow, t.Optimizer, "the slowest rank's", "")
-	e.recordDataExposed(on, data)
-	exposed, operands := e.waits(rank)
+	figure("optimizer", "optimizer step", slow, out.Optimizer, "the slowest rank's", "")
+	t.recordDataExposed(on, data)
+	exposed, operands := t.waits(rank)
 	for i, d := range linkDimensions() {
-		if t := [...]*step.Traffic{&links.TP, &links.CP, &links.EP, &links.ETP, &links.Host}[i]; t.Bytes > 0 {
+		if of := [...]*step.Traffic{&links.TP, &links.CP, &links.EP, &links.ETP, &links.Host}[i]; of.Bytes > 0 {
 			exposed = append(exposed, "{communication."+d+".exposed}")
 		}
 	}
-	figure("exposed", "exposed communication"+of, record.Sum(append(exposed, "{time.exposed.data-parallel}")...), t.Exposed,
+	figure("exposed", "exposed communication"+of, record.Sum(append(exposed, "{time.exposed.data-parallel}")...), out.Exposed,
 		"the sum over dimensions; data-parallel traffic after the end of compute is the slowest rank's", "send/recv between stages, which is in the bubble", operands...)
-	figure("step", "time of one optimizer step", "{time.compute} + {time.recompute} + {time.bubble} + {time.exposed} + {time.optimizer}", t.Step,
+	figure("step", "time of one optimizer step", "{time.compute} + {time.recompute} + {time.bubble} + {time.exposed} + {time.optimizer}", out.Step,
 		"the sum of its parts"+of, "stragglers, power limits, data loading, checkpoints, restarts")
-	e.record.Figure(record.Entry{
+	t.record.Figure(record.Entry{
 		ID: "time.bubble-share", Name: "bubble: idle share of the step" + of, Symbol: "bubble of the step", Unit: record.Share,
-		Formula: "{time.bubble} / {time.step}", Value: t.Share, Source: "idle time of the slowest rank over its whole step; simulated", Simulated: true,
+		Formula: "{time.bubble} / {time.step}", Value: out.Share, Source: "idle time of the slowest rank over its whole step; simulated", Simulated: true,
 	})
 }
 
 // waits returns the formulas of the time in which a rank waits for its own messages.
-func (e *Evaluator) waits(rank int) ([]string, []record.Operand) {
-	return e.onChunks(rank, func(_ *record.Recorder, stage int) string {
-		if e.timing.blocked[stage] == 0 {
+func (t *timing) waits(rank int) ([]string, []record.Operand) {
+	return t.onChunks(rank, func(_ *record.Recorder, stage int) string {
+		if t.blocked[stage] == 0 {
 			return ""
 		}
-		return fmt.Sprintf("%d * {pipeline.hand-over}", neighbours(e.order, stage))
+		return fmt.Sprintf("%d * {pipeline.hand-over}", neighbours(t.order, stage))
 	}, schedule.Forward)
 }
 
 // recordDataExposed records the exposed data-parallel traffic: of every
 // micro-batch on the busiest rank, and once per step on the slowest with it.
-func (e *Evaluator) recordDataExposed(on onRank, t units.Seconds) {
-	sum, operands := e.onChunks(on.links, func(s *record.Recorder, stage int) string {
-		if e.timing.zeroForward[stage]+e.timing.zeroBackward[stage] == 0 {
+func (t *timing) recordDataExposed(on onRank, exposed units.Seconds) {
+	sum, operands := t.onChunks(on.links, func(s *record.Recorder, stage int) string {
+		if t.zeroForward[stage]+t.zeroBackward[stage] == 0 {
 			return ""
 		}
 		return "(" + s.Ref("zero-forward") + " + " + s.Ref("zero-backward") + ")"
 	}, schedule.Forward)
-	split, more := e.onChunks(on.links, func(s *record.Recorder, stage int) string {
-		if e.timing.zeroSplitExtra[stage] == 0 {
+	split, more := t.onChunks(on.links, func(s *record.Recorder, stage int) string {
+		if t.zeroSplitExtra[stage] == 0 {
 			return ""
 		}
 		return s.Ref("zero-apart")
 	}, schedule.InputGradient)
 	sum = append(append(sum, split...), fmt.Sprintf("{data.%d.exposed}", on.data))
-	e.record.Figure(record.Entry{
+	t.record.Figure(record.Entry{
 		ID: "time.exposed.data-parallel", Name: "exposed data-parallel traffic", Symbol: "exposed data traffic", Unit: record.Seconds,
-		Formula: record.Sum(sum...), Value: float64(t),
+		Formula: record.Sum(sum...), Value: float64(exposed),
 		Source: "ZeRO traffic of every micro-batch on the busiest rank, and the slowest rank's exposed traffic at both ends of the step",
 	}, append(operands, more...)...)
 }

@@ -7,11 +7,20 @@ import (
 	"meshscope/engine/memory"
 	"meshscope/engine/record"
 	"meshscope/engine/schedule"
+	"meshscope/engine/step"
 	"meshscope/engine/units"
 )
 
-// timing is how long each stage keeps its rank busy with one micro-batch.
+// timing is how long the stages of a plan keep their ranks busy with one micro-batch, and the order
+// in which the ranks work.
 type timing struct {
+	*plan
+	cost        []step.Cost         // by stage
+	data        []step.DataParallel // by rank
+	stageMemory []memory.StageMemory
+	order       *schedule.Order
+	hop         units.Seconds // of a message between stages
+
 	f, b, i, w []float64
 	recomputed []float64 // forward that runs again, contained in b and i; empty where nothing does
 	// expert traffic contained in f and b (or i), which an overlapped pair hides
@@ -22,31 +31,90 @@ type timing struct {
 	lastBackward              []units.Seconds // compute of the last backward that no other traffic overlaps with
 	blocked                   []units.Seconds // waiting for messages, contained in f and b
 	activations, weightInputs []float64       // bytes of a micro-batch, for automatic schedules
-	handmade                  bool            // an automatic schedule found no order
 }
 
-func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Seconds) {
-	n := len(e.cost)
+// time computes how long each stage of a plan takes, and orders the operations of the ranks.
+func (e *Evaluator) time(p *plan, stop func() bool) (*timing, error) {
+	t, in := &e.timing, &p.step
+	t.plan = p
+	t.cost = e.parts.Stages(in, t.cost[:0])
+	p.params = e.mem.Parameters(&p.mem, p.stack)
+	t.data = t.data[:0]
+	for r := range p.params {
+		if r > 0 && p.params[r] == p.params[r-1] && !p.record.On() {
+			t.data = append(t.data, t.data[r-1])
+			continue
+		}
+		t.data = append(t.data, step.Data(in, r, p.params[r], p.placement.Placement.Copies()))
+	}
+	_, t.hop = step.SendRecv(in)
+	t.set()
+	costs := t.costs()
+	if p.info.Automatic {
+		t.stageMemory = e.mem.Stages(&p.mem, p.stack)
+		costs.Held, costs.HeldForW = t.held()
+	}
+	var err error
+	t.order, err = e.ordered(p.spec, costs, stop)
+	p.mem.Order = t.order
+	if !p.info.Automatic {
+		t.stageMemory = e.mem.Stages(&p.mem, p.stack)
+	}
+	return t, err
+}
+
+// arrange is layOut and time of a setup.
+func (e *Evaluator) arrange(s *Setup, stop func() bool) (*timing, error) {
+	p, err := e.layOut(s)
+	if err != nil {
+		return nil, err
+	}
+	return e.time(p, stop)
+}
+
+// ordered lays the operations on the ranks. An automatic schedule depends on the
+// durations too. An order that an earlier Report points to is left as it is.
+func (e *Evaluator) ordered(spec schedule.Spec, costs schedule.Costs, stop func() bool) (_ *schedule.Order, err error) {
+	switch reuse := e.reusable && e.SkipTimeline; {
+	case e.order != nil && e.order.Suits(spec, &costs):
+		e.reusable = reuse
+	case reuse:
+		if err = e.order.RebuildFor(spec, costs, stop); err != nil {
+			e.order, e.reusable = nil, false
+		}
+	default:
+		var order *schedule.Order
+		if order, err = schedule.BuildFor(spec, costs, stop); err == nil {
+			e.order, e.reusable = order, e.SkipTimeline
+		}
+	}
+	return e.order, err
+}
+
+// set fills in the times of the stages.
+func (t *timing) set() {
+	n, placement := len(t.cost), t.placement
 	t.recomputed = t.recomputed[:0]
-	t.f, t.b, t.i, t.w = resize(t.f, n), resize(t.b, n), resize(t.i, n), resize(t.w, n)
-	t.expertForward, t.expertBackward = resize(t.expertForward, n), resize(t.expertBackward, n)
-	t.zeroForward, t.zeroBackward = resize(t.zeroForward, n), resize(t.zeroBackward, n)
-	t.zeroSplitExtra, t.lastBackward = resize(t.zeroSplitExtra, n), resize(t.lastBackward, n)
-	t.blocked = resize(t.blocked, n)
-	soft := &e.timInput.Machine.Software
-	for r := range s.PP {
-		for c := range hosts.Chunks() {
-			stage := hosts.StageOf(r, c)
-			k := &e.cost[stage]
-			z := e.data[r].PerMicroBatch(k, hosts.Chunks(), soft)
+	for _, list := range [...]*[]float64{&t.f, &t.b, &t.i, &t.w, &t.expertForward, &t.expertBackward} {
+		*list = resize(*list, n)
+	}
+	for _, list := range [...]*[]units.Seconds{&t.zeroForward, &t.zeroBackward, &t.zeroSplitExtra, &t.lastBackward, &t.blocked} {
+		*list = resize(*list, n)
+	}
+	soft := &t.step.Machine.Software
+	for r := range t.setup.PP {
+		for c := range placement.Chunks() {
+			stage := placement.StageOf(r, c)
+			k := &t.cost[stage]
+			z := t.data[r].PerMicroBatch(k, placement.Chunks(), soft)
 			t.zeroForward[stage], t.zeroBackward[stage] = z.Forward, z.Backward
 			t.zeroSplitExtra[stage] = z.Input + z.Weight - z.Backward
-			t.lastBackward[stage] = e.data[r].LastBackwardBudget(k, hosts.Chunks(), &z, e.info.SplitsBackward)
+			t.lastBackward[stage] = t.data[r].LastBackwardBudget(k, placement.Chunks(), &z, t.info.SplitsBackward)
 			t.i[stage], t.w[stage] = float64(k.InputGradTime()+z.Input), float64(k.WeightGradTime()+z.Weight)
 		}
 	}
 	for stage := range n {
-		k := &e.cost[stage]
+		k := &t.cost[stage]
 		t.f[stage] = float64(k.ForwardTime() + t.zeroForward[stage])
 		t.b[stage] = float64(k.BackwardTime() + t.zeroBackward[stage])
 		if k.Recompute > 0 {
@@ -55,26 +123,27 @@ func (t *timing) set(e *Evaluator, s *Setup, hosts *schedule.Order, hop units.Se
 		t.expertForward[stage] = float64(k.HideableExpertForward)
 		t.expertBackward[stage] = float64(k.HideableExpertBackward)
 		t.blocked[stage] = 0
-		if soft.Blocking && stage < n-1 && hosts.Crosses(stage) {
-			t.f[stage] += float64(hop)
-			t.blocked[stage] += hop
+		if soft.Blocking && stage < n-1 && placement.Crosses(stage) {
+			t.f[stage] += float64(t.hop)
+			t.blocked[stage] += t.hop
 		}
-		if soft.Blocking && stage > 0 && hosts.Crosses(stage-1) {
-			t.b[stage] += float64(hop)
-			t.i[stage] += float64(hop)
-			t.blocked[stage] += hop
+		if soft.Blocking && stage > 0 && placement.Crosses(stage-1) {
+			t.b[stage] += float64(t.hop)
+			t.i[stage] += float64(t.hop)
+			t.blocked[stage] += t.hop
 		}
 	}
 	for stage := range t.recomputed {
-		t.recomputed[stage] = float64(e.cost[stage].Recompute)
+		t.recomputed[stage] = float64(t.cost[stage].Recompute)
 	}
-	if e.record.On() {
-		t.record(e.record, hosts, soft, e.info.SplitsBackward)
+	if t.record.On() {
+		t.recordStages(placement, soft, t.info.SplitsBackward)
 	}
 }
 
-// record records what a micro-batch takes on each stage.
-func (t *timing) record(rec *record.Recorder, hosts *schedule.Order, soft *hardware.Software, split bool) {
+// recordStages records what a micro-batch takes on each stage.
+func (t *timing) recordStages(hosts *schedule.Order, soft *hardware.Software, split bool) {
+	rec := t.record
 	rec.Given(record.InUnit(record.Share, "share_that_compute_never_hides", soft.Shard), record.In("chunks", hosts.Chunks()))
 	for stage := range t.f {
 		r := rec.At("stage", "stage", stage)
@@ -177,19 +246,22 @@ func neighbours(hosts *schedule.Order, stage int) (n int) {
 	return n
 }
 
-func (t *timing) costs(latency units.Seconds) schedule.Costs {
+// costs returns the times of the stages as the simulation reads them.
+func (t *timing) costs() schedule.Costs {
 	return schedule.Costs{
-		F: t.f, B: t.b, I: t.i, W: t.w, P2P: float64(latency),
+		F: t.f, B: t.b, I: t.i, W: t.w, P2P: float64(t.step.Latency(t.hop)),
 		HiddenF: t.expertForward, HiddenB: t.expertBackward, R: t.recompute(),
 	}
 }
 
 // held returns what a micro-batch keeps on each stage, in bytes: until its input
 // gradient, and from there until its weight gradient.
-func (t *timing) held(live []memory.StageMemory) (activations, weightInputs []float64) {
-	t.activations, t.weightInputs = resize(t.activations, len(live)), resize(t.weightInputs, len(live))
-	for stage := range live {
-		t.activations[stage], t.weightInputs[stage] = float64(live[stage].Activations), float64(live[stage].WeightInputs)
+func (t *timing) held() (activations, weightInputs []float64) {
+	n := len(t.stageMemory)
+	t.activations, t.weightInputs = resize(t.activations, n), resize(t.weightInputs, n)
+	for stage := range t.stageMemory {
+		m := &t.stageMemory[stage]
+		t.activations[stage], t.weightInputs[stage] = float64(m.Activations), float64(m.WeightInputs)
 	}
 	return t.activations, t.weightInputs
 }

@@ -14,17 +14,17 @@ import (
 // gradients and weights.
 type onRank struct{ links, data int }
 
-func (e *Evaluator) communication(s *Setup, g layout.Groups, of onRank, links step.Links, data step.DataParallel, saved float64) []Communication {
+func (t *timing) communication(on onRank, links step.Links, data step.DataParallel, saved float64) []Communication {
 	out := make([]Communication, 0, 8)
-	rank := of.links
-	add := func(dimension, operation string, group layout.Group, t step.Traffic) {
-		if group.Size > 1 && t.Bytes > 0 {
+	s, g, rank := t.setup, &t.step.Groups, on.links
+	add := func(dimension, operation string, group layout.Group, of step.Traffic) {
+		if group.Size > 1 && of.Bytes > 0 {
 			out = append(out, Communication{
 				Dimension: dimension, Rank: rank, Operation: operation, GroupSize: group.Size, Spans: string(group.Span),
-				Bytes: t.Bytes, Seconds: t.Seconds, Exposed: t.Exposed,
+				Bytes: of.Bytes, Seconds: of.Seconds, Exposed: of.Exposed,
 			})
-			if e.record.On() {
-				e.recordRow(&out[len(out)-1], saved)
+			if t.record.On() {
+				t.recordRow(&out[len(out)-1], saved)
 			}
 		}
 	}
@@ -42,7 +42,7 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, of onRank, links st
 	if s.ZeRO == 0 {
 		gradients = "all-reduce"
 	}
-	rank = of.data
+	rank = on.data
 	add("dp", gradients, g.DenseDP, data.Dense)
 	add("expert-dp", gradients, g.ExpertDP, data.Expert)
 	add("mirror", "send/receive", layout.Group{Size: 2, Span: g.PP.Span}, data.Mirror)
@@ -52,15 +52,15 @@ func (e *Evaluator) communication(s *Setup, g layout.Groups, of onRank, links st
 // blockingSendTraffic returns the time that the busiest rank is blocked in send and receive for its own
 // messages, where the stack's stages do: part of the exposed time, not of the bubble. Its
 // bytes are counted with those of the pipeline.
-func (e *Evaluator) blockingSendTraffic(s *Setup, rank int, t units.Seconds) Communication {
+func (t *timing) blockingSendTraffic(rank int, waits units.Seconds) Communication {
 	c := Communication{
-		Dimension: "pp-wait", Rank: rank, Operation: "blocking send/receive", GroupSize: s.PP,
-		Spans: string(e.timInput.Groups.PP.Span), Seconds: t, Exposed: t,
+		Dimension: "pp-wait", Rank: rank, Operation: "blocking send/receive", GroupSize: t.setup.PP,
+		Spans: string(t.step.Groups.PP.Span), Seconds: waits, Exposed: waits,
 	}
-	if e.record.On() {
-		sum, operands := e.waits(rank)
+	if t.record.On() {
+		sum, operands := t.waits(rank)
 		all := record.Sum(sum...)
-		e.recordTraffic(&c, rowFormulas{group: "p", bytes: "0", seconds: all, exposed: all}, operands...)
+		t.recordTraffic(&c, rowFormulas{group: "p", bytes: "0", seconds: all, exposed: all}, operands...)
 	}
 	return c
 }
@@ -68,21 +68,21 @@ func (e *Evaluator) blockingSendTraffic(s *Setup, rank int, t units.Seconds) Com
 // sendRecvs returns the traffic between stages of one step on a rank in the middle.
 // Its exposed time is what send/recv latency adds to the pipeline, at most its own: what it waits for
 // messages of others is theirs. It is part of the bubble, because the rank waits.
-func (e *Evaluator) sendRecvs(s *Setup, line *schedule.Timeline, free float64) Communication {
-	in := &e.timInput
+func (t *timing) sendRecvs(line *schedule.Timeline, free float64) Communication {
+	s, in := t.setup, &t.step
 	message, latency := step.SendRecv(in)
-	sends := float64(s.Spec().Sends())
+	sends := float64(t.spec.Sends())
 	c := Communication{
 		Dimension: "pp", Rank: s.PP / 2, Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),
 		Bytes: message * units.Bytes(sends), Seconds: latency * units.Seconds(sends),
 	}
 	c.Exposed = min(c.Seconds, units.Seconds(max(0, units.Difference(line.Makespan, free))))
-	if e.record.On() {
-		count, operand := "2 * m * v", record.In("messages", s.Spec().Messages())
+	if t.record.On() {
+		count, operand := "2 * m * v", record.In("messages", t.spec.Messages())
 		if s.PP == 2 { // each rank sends half of all messages
 			count = "messages / 2"
 		}
-		e.recordTraffic(&c, rowFormulas{
+		t.recordTraffic(&c, rowFormulas{
 			group: "p", bytes: count + " * v_pp", seconds: count + " * t_pp",
 			exposed: "min({communication.pp.seconds}, max(0, {pipeline.makespan} - simulated_makespan_if_messages_took_no_time))", simulated: true,
 		}, operand, record.InUnit(record.Seconds, "simulated_makespan_if_messages_took_no_time", free))
@@ -97,10 +97,10 @@ type rowFormulas struct {
 }
 
 // recordTraffic records a row of the traffic.
-func (e *Evaluator) recordTraffic(c *Communication, f rowFormulas, operands ...record.Operand) {
-	m, big := &e.timInput.Machine, strings.ToUpper(c.Dimension)
+func (t *timing) recordTraffic(c *Communication, f rowFormulas, operands ...record.Operand) {
+	m, big := &t.step.Machine, strings.ToUpper(c.Dimension)
 	figure := func(id, name, formula string, unit record.Unit, value float64, source, omits string) {
-		e.record.Figure(record.Entry{
+		t.record.Figure(record.Entry{
 			ID: "communication." + c.Dimension + "." + id, Name: name, Symbol: big + " " + id, Unit: unit, Formula: formula, Value: value,
 			Source: source, LeavesOut: omits, Simulated: f.simulated && id == "exposed",
 		}, operands...)
@@ -112,40 +112,40 @@ func (e *Evaluator) recordTraffic(c *Communication, f rowFormulas, operands ...r
 }
 
 // recordRow records a row of the traffic of layers or of gradients and weights.
-func (e *Evaluator) recordRow(c *Communication, saved float64) {
+func (t *timing) recordRow(c *Communication, saved float64) {
 	switch c.Dimension {
 	case "dp", "expert-dp", "mirror":
-		e.recordDataRow(c)
+		t.recordDataRow(c)
 		return
 	}
 	group := map[string]string{"tp": "t", "cp": "c", "ep": "EP", "etp": "ETP", "host": "2"}[c.Dimension]
 	f := rowFormulas{group: group}
 	var operands []record.Operand
 	sum := func(what string) string {
-		terms, counts := e.onChunks(c.Rank, func(s *record.Recorder, _ int) string { return s.Ref(c.Dimension + "." + what) }, schedule.Forward)
+		terms, counts := t.onChunks(c.Rank, func(s *record.Recorder, _ int) string { return s.Ref(c.Dimension + "." + what) }, schedule.Forward)
 		operands = counts
 		return record.Sum(terms...)
 	}
 	f.bytes, f.seconds, f.exposed = sum("bytes"), sum("seconds"), sum("exposed")
 	switch {
 	case c.Dimension == "tp":
-		split, counts := e.onChunks(c.Rank, func(s *record.Recorder, _ int) string { return s.Ref("unhidden") }, schedule.InputGradient)
+		split, counts := t.onChunks(c.Rank, func(s *record.Recorder, _ int) string { return s.Ref("unhidden") }, schedule.InputGradient)
 		f.exposed = record.Sum(append([]string{f.exposed}, split...)...)
 		operands = append(operands, counts...)
 	case c.Dimension == "ep" && saved > 0:
 		f.exposed = "max(0, " + f.exposed + " - hidden_in_overlapped_pairs)"
 		operands = append(operands, record.InUnit(record.Seconds, "hidden_in_overlapped_pairs", saved))
 	}
-	e.recordTraffic(c, f, operands...)
+	t.recordTraffic(c, f, operands...)
 }
 
 // recordDataRow records a row of the traffic of gradients and weights. The rows share
 // what is exposed by the time that they take. Where that is more than the rank's own
 // traffic, because another rank's counts after the last micro-batch, the time counts
 // as long as that (step.DataParallel.AddExposed).
-func (e *Evaluator) recordDataRow(c *Communication) {
+func (t *timing) recordDataRow(c *Communication) {
 	const exposed = "{time.exposed.data-parallel}"
-	rec, d := e.record.At("data", "rank", c.Rank), &e.data[c.Rank]
+	rec, d := t.record.At("data", "rank", c.Rank), &t.data[c.Rank]
 	parts := []struct {
 		dimension, group, bytes, seconds string
 		t                                *step.Traffic
@@ -176,5 +176,5 @@ func (e *Evaluator) recordDataRow(c *Communication) {
 	if seconds == 0 {
 		f.exposed = "0"
 	}
-	e.recordTraffic(c, f)
+	t.recordTraffic(c, f)
 }

@@ -72,44 +72,34 @@ func (in *Input) save(k Stack, l *model.Layer) *saver {
 	}
 	k.Save(s)
 	if s.recomputation.Mode == recipe.RecomputeSelective && s.recomputation.Products {
-		whole := in.sum(s.parts(), in.routed(l))
+		all := s.addUp()
 		s.everySecondProduct()
-		s.dropped = whole.Minus(in.sum(s.parts(), in.routed(l))).AtLeast(record.Lit(0))
-	} else {
-		dropped := s.dropRecomputed()
-		s.dropped = dropped.perToken(in, in.routed(l))
+		s.dropped = all.Minus(s.addUp()).AtLeast(record.Lit(0))
+		return s
 	}
+	dropped := s.dropRecomputed()
+	s.dropped = dropped.perToken(in, in.routed(l))
+	s.addUp()
 	return s
 }
 
 // activationsOf returns what one layer saves for its backward on a stack.
-func (in *Input) activationsOf(k Stack, l *model.Layer) (stored LayerActivations) {
-	s, routed, note := in.save(k, l), in.routed(l), in.layerNote(l)
-	parts := s.parts()
-	stored.known = true
-	for p := range parts {
-		stored.Parts[p] = parts[p].perToken(in, routed).V
+func (in *Input) activationsOf(k Stack, l *model.Layer) LayerActivations {
+	s, deferred := in.save(k, l), in.deferredBy(l)
+	saved := LayerActivations{known: true, recomputed: s.dropped.V, deferred: deferred.V}
+	for p := range s.parts {
+		saved.Parts[p] = s.parts[p].V
 	}
-	deferred := in.deferredBy(l)
-	stored.recomputed, stored.deferred = s.dropped.V, deferred.V
-	if note.rec.On() {
+	if note := in.layerNote(l); note.rec.On() {
 		in.Record.Let(l.ID+"_recompute", "("+s.dropped.Text()+")")
 		in.Record.Let(l.ID+"_weight_inputs", "("+deferred.Text()+")")
-		in.recordParts(note, &parts, routed, &stored, l)
+		recordParts(note, &s.parts, &saved, l)
 	}
-	return stored
-}
-
-// sum adds up all parts.
-func (in *Input) sum(parts [model.PartCount]amount, routed record.Num) (sum record.Num) {
-	for p := range parts {
-		sum = sum.Plus(parts[p].perToken(in, routed))
-	}
-	return sum
+	return saved
 }
 
 // recordParts records a layer and its parts.
-func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed record.Num, stored *LayerActivations, l *model.Layer) {
+func recordParts(note note, parts *[model.PartCount]record.Num, saved *LayerActivations, l *model.Layer) {
 	var sum []string
 	for p, of := range [...]struct{ id, name string }{
 		{"attention", "attention"},
@@ -119,7 +109,7 @@ func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed r
 		{"router", "router"},
 		{"experts", "routed experts"},
 	} {
-		n := parts[p].perToken(in, routed)
+		n := parts[p]
 		if n.V == 0 {
 			continue
 		}
@@ -132,7 +122,7 @@ func (in *Input) recordParts(note note, parts *[model.PartCount]amount, routed r
 	}
 	note.rec.Figure(record.Entry{
 		Name: "Bytes that one " + l.ID + " layer keeps per token in 16 bits", Symbol: "bytes per token of a " + l.ID + " layer",
-		Formula: record.Sum(sum...), Value: stored.Sum(),
+		Formula: record.Sum(sum...), Value: saved.Sum(),
 		Source:    "tensors that the stack keeps from forward to backward; Korthikanti et al. (arXiv 2205.05198) section 4",
 		LeavesOut: "small tensors such as norm statistics",
 	})

@@ -41,7 +41,7 @@ func (c *counter) rank(r int) Parameters {
 // stageParameters counts the parameters of one stage on one GPU.
 func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 	m, st := in.Model, &in.Stages[s]
-	var p Parameters
+	p := Parameters{Layers: st.Layers()}
 	for i := range in.Program.Layers {
 		l, count := &in.Program.Layers[i], int(st.Of[i])
 		if count == 0 {
@@ -61,9 +61,9 @@ func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 			}
 		}
 	}
-	p.Dense += float64(m.Extra()) * float64(st.Layers()) / float64(max(m.Layers, 1)) / d.sharded
+	p.Dense += float64(m.Extra()) * float64(p.Layers) / float64(max(m.Layers, 1)) / d.sharded
 	if m.Extra() > 0 && note.rec.On() {
-		note.times("dense", st.Layers(), "layers_of_stage_"+strconv.Itoa(s), "P_extra / L / t")
+		note.times("dense", p.Layers, "layers_of_stage_"+strconv.Itoa(s), "P_extra / L / t")
 	}
 
 	table := in.table(d)

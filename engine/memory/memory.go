@@ -80,13 +80,21 @@ type Overhead struct {
 
 // Overhead returns what a GPU uses beyond so many allocated bytes.
 func (in *Input) Overhead(allocated units.Bytes) Overhead {
+	return in.overhead(in.communicatorBytes(), allocated)
+}
+
+func (in *Input) overhead(communicators, allocated units.Bytes) Overhead {
 	f := &in.Fitted
-	kinds, each := in.communicators()
 	return Overhead{
-		Slack:         units.Bytes(f.Slack) * allocated,
-		Context:       f.Context,
-		Communicators: units.Bytes(kinds)*each + units.Bytes(f.CommunicatorsShare)*allocated,
+		Slack: units.Bytes(f.Slack) * allocated, Context: f.Context,
+		Communicators: communicators + units.Bytes(f.CommunicatorsShare)*allocated,
 	}
+}
+
+// communicatorBytes returns what the layout's communicators take whatever is allocated.
+func (in *Input) communicatorBytes() units.Bytes {
+	kinds, each := in.communicators()
+	return units.Bytes(kinds) * each
 }
 
 // communicators returns how many times what the layout's communicators need. One held 1.6 GB on a GPU, three and

@@ -15,6 +15,7 @@ type Parameters struct {
 	tiedCopy      float64 // a tied head that is a copy only if the embedding is on another rank
 	table         bool    // Largest is embedding or head
 	blocks        int     // what ZeRO-3 gathers one after the other: layers, embedding, head
+	Layers        int     // transformer layers
 }
 
 func (p *Parameters) add(q Parameters) {
@@ -26,6 +27,7 @@ func (p *Parameters) add(q Parameters) {
 	p.Layer = max(p.Layer, q.Layer)
 	p.tiedCopy += q.tiedCopy
 	p.blocks += q.blocks
+	p.Layers += q.Layers
 }
 
 // formula returns that of all parameters.

@@ -11,16 +11,16 @@ import (
 // peak finds the operation at which the rank needs most. With one chunk per
 // rank and whole backwards no walk is needed: whatever runs at the largest
 // number of live micro-batches runs both as a forward and as a backward.
-func (e *Evaluator) peak(in *Input, note note, r int, out *Rank) {
+func (e *Evaluator) peak(in *Input, note note, stages []StageMemory, r int, out *Rank) {
 	inFlight := in.Order.PeakInFlight(r)
 	out.InFlight = float64(inFlight) / float64(in.Layout.VPP)
 	note.inFlight(in, out.InFlight, inFlight)
 	if e.largest {
 		stage := in.Order.StageOf(r, 0)
-		mem := &e.stages[stage]
+		mem := &stages[stage]
 		out.Activations = units.Bytes(e.chunks[0].Activation * float64(inFlight))
 		note.stage("activations", stage, inFlight, "activations")
-		e.addTemporaries(note, stage, mem.Forward == mem.Backward || e.chunks[0].Forward > e.chunks[0].Backward, out)
+		note.temporaries(mem, stage, mem.Forward == mem.Backward || e.chunks[0].Forward > e.chunks[0].Backward, out)
 		return
 	}
 	peak := in.Order.PeakBytes(r, e.chunks)
@@ -29,23 +29,23 @@ func (e *Evaluator) peak(in *Input, note note, r int, out *Rank) {
 	out.Activations, out.WeightInputs = units.Bytes(peak.Bytes), units.Bytes(peak.WeightInputs)
 	for k := 0; k == 0 || k == 1 && ops[0].Paired(); k++ {
 		if kind := ops[k].Kind(); kind != schedule.WeightGradient {
-			e.addTemporaries(note, in.Order.StageOf(r, ops[k].Chunk()), kind == schedule.Forward, out)
+			stage := in.Order.StageOf(r, ops[k].Chunk())
+			note.temporaries(&stages[stage], stage, kind == schedule.Forward, out)
 		}
 	}
 	out.Activations = max(0, out.Activations-out.Logits-out.Buffers)
 }
 
-// running adds what an operation of a stage needs in addition to activations.
-func (e *Evaluator) addTemporaries(note note, stage int, forward bool, out *Rank) {
-	mem := &e.stages[stage]
+// temporaries adds what a forward or backward of a stage needs in addition to activations.
+func (n note) temporaries(mem *StageMemory, stage int, forward bool, out *Rank) {
 	out.Logits += mem.Logits
-	note.stage("logits", stage, 1, "logits")
+	n.stage("logits", stage, 1, "logits")
 	if forward {
 		out.Buffers += mem.Forward
-		note.stage("buffers", stage, 1, "forward-temporaries")
+		n.stage("buffers", stage, 1, "forward-temporaries")
 	} else {
 		out.Buffers += mem.Backward
-		note.stage("buffers", stage, 1, "backward-temporaries")
+		n.stage("buffers", stage, 1, "backward-temporaries")
 	}
 }
 
@@ -105,10 +105,10 @@ func (n note) recordTemporaries(in *Input, r, at int) {
 	}
 }
 
-// layers records a stage's layers, of which a rank has so many.
-func (n note) layers(stage, layers int) {
+// layers records a stage's layers.
+func (n note) layers(in *Input, stage int) {
 	if n.rec != nil {
-		n.layersOf(stage, layers)
+		n.layersOf(stage, in.Stages[stage].Layers())
 	}
 }
 

@@ -3,19 +3,22 @@ package memory
 import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
+	"meshscope/engine/units"
 )
 
-// Evaluator computes ranks with memory that it reuses.
+// Evaluator computes ranks in memory that it reuses: what it returns is valid until it is asked again.
 type Evaluator struct {
-	chunks  []schedule.ChunkBytes // of the rank at hand, by chunk
-	stages  []StageMemory         // by model stage
-	params  []Parameters          // by rank
-	largest bool                  // a plain maximum is the peak: one chunk, whole backwards
+	params []Parameters          // by rank
+	stages []StageMemory         // by model stage
+	chunks []schedule.ChunkBytes // of the rank at hand, by chunk
+
+	largest       bool        // a plain maximum is the peak: one chunk, whole backwards
+	communicators units.Bytes // whatever is allocated
 }
 
-// Count counts the parameters of every pipeline rank, by rank. The order only has
+// Parameters counts the parameters of every pipeline rank. The order only has
 // to say which rank has which stages.
-func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
+func (e *Evaluator) Parameters(in *Input, stack Stack) []Parameters {
 	e.params = e.params[:0]
 	in.symbols()
 	cut := stack.Cut(in)
@@ -26,28 +29,21 @@ func (e *Evaluator) Count(in *Input, stack Stack) []Parameters {
 	return e.params
 }
 
-// Parameters of the ranks that the last call of Count found, by rank.
-func (e *Evaluator) Parameters() []Parameters { return e.params }
-
-// Live returns what each model stage adds, of the last call of Ranks or Pass.
-func (e *Evaluator) LastStages() []StageMemory { return e.stages }
-
-// Ranks appends the memory of every pipeline rank to into. The parameters must
-// have been counted.
-func (e *Evaluator) Ranks(in *Input, stack Stack, into []Rank) []Rank {
+// Ranks appends the memory of every pipeline rank to into, given what Parameters and Stages return.
+func (e *Evaluator) Ranks(in *Input, stack Stack, params []Parameters, stages []StageMemory, into []Rank) []Rank {
 	shard := stack.Shard(in)
+	e.communicators = in.communicatorBytes()
 	info, _ := in.Order.Spec.Kind.Info()
 	e.largest = in.Order.Chunks() == 1 && !info.SplitsBackward
-	e.Stages(in, stack)
 	for r := range in.Layout.PP {
 		into = append(into, Rank{Rank: r})
-		e.rank(in, stack, &shard, &into[len(into)-1])
+		e.rank(in, stack, &shard, params[r], stages, &into[len(into)-1])
 	}
 	return into
 }
 
-// Pass computes what each model stage adds while micro-batches pass. Like Count
-// it needs no operations, only which rank has which stages.
+// Stages computes what one micro-batch adds to each model stage. Like Parameters it needs no
+// operations, only which rank has which stages.
 func (e *Evaluator) Stages(in *Input, stack Stack) []StageMemory {
 	e.stages = e.stages[:0]
 	for s := range in.Stages {
@@ -62,23 +58,22 @@ func (e *Evaluator) Stages(in *Input, stack Stack) []StageMemory {
 }
 
 // rank fills in what a rank, of which only the number is given, needs.
-func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, out *Rank) {
+func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, params Parameters, stages []StageMemory, out *Rank) {
 	r := out.Rank
-	params, note := e.params[r], in.rankNote(r)
-	out.Parameters, out.EmbeddingParameters = params.Dense+params.Expert, params.Embedding
+	note := in.rankNote(r)
+	out.Layers, out.Parameters, out.EmbeddingParameters = params.Layers, params.Dense+params.Expert, params.Embedding
 	out.Weights, out.Gradients, out.Optimizer = shard.Weights.of(params), shard.Gradients.of(params), shard.Optimizer.of(params)
 	e.chunks = e.chunks[:0]
 	for c := range in.Order.Chunks() {
 		s := in.Order.StageOf(r, c)
-		out.Layers += in.Stages[s].Layers()
-		note.layers(s, in.Stages[s].Layers())
-		e.chunks = append(e.chunks, e.stages[s].Chunk())
+		note.layers(in, s)
+		e.chunks = append(e.chunks, stages[s].Chunk())
 	}
 	if in.Offload == recipe.OffloadOptimizer {
 		out.Offloaded, out.Optimizer = out.Optimizer, 0
 	}
 	note.states(&params, out, shard.Weights.Copies > 0)
-	e.peak(in, note, r, out)
+	e.peak(in, note, stages, r, out)
 	update := stack.Update(in, r, params)
 	updating := update > out.Activations+out.Logits+out.Buffers
 	if updating {
@@ -88,7 +83,7 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, out *Rank) {
 	out.Buffers += persistent
 	note.alive(out, persistent, updating)
 	out.Allocated = out.Weights + out.Gradients + out.Optimizer + out.Activations + out.Logits + out.Buffers
-	out.OverheadParts = in.Overhead(out.Allocated)
+	out.OverheadParts = in.overhead(e.communicators, out.Allocated)
 	out.Overhead = out.OverheadParts.Sum()
 	out.Total = out.Allocated + out.Overhead
 	note.total(in, out)

@@ -66,9 +66,10 @@ type saver struct {
 	recomputation model.Recomputation
 	set           []saved
 
-	more           [model.PartCount]amount // what is no tensor of the list
-	moreRecomputed amount                  // of it, what is made again
-	dropped        record.Num              // bytes per token that are not kept but made again
+	more           [model.PartCount]amount     // what is no tensor of the list
+	moreRecomputed amount                      // of it, what is made again
+	parts          [model.PartCount]record.Num // bytes per token that are saved, by part of the layer
+	dropped        record.Num                  // bytes per token that are not kept but made again
 }
 
 // begin empties it for another layer.
@@ -176,14 +177,18 @@ func (s *saver) wholeMoE(op int) bool {
 	return s.recomputation.Has(moduleMoE) && s.layer.Ops[op].Module&moduleMoE != 0
 }
 
-// parts returns what is kept, by part.
-func (s *saver) parts() (sum [model.PartCount]amount) {
-	sum = s.more
+// addUp fills in the parts and returns their sum.
+func (s *saver) addUp() (all record.Num) {
+	parts, routed := s.more, s.in.routed(s.layer)
 	for i := range s.set {
 		e := &s.set[i]
-		s.amount(&sum[s.part(e)], e, e.bytes)
+		s.amount(&parts[s.part(e)], e, e.bytes)
 	}
-	return sum
+	for p := range parts {
+		s.parts[p] = parts[p].perToken(s.in, routed)
+		all = all.Plus(s.parts[p])
+	}
+	return all
 }
 
 // everySecondProduct keeps what selective recomputation on torchtitan does: the input, the

@@ -1,15 +1,31 @@
 package record
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Num is a number that carries its expression, in the language of formulas, where somebody
 // asks for formulas. Else it is the number alone, and nothing is built.
 type Num struct {
 	V float64
 
-	text  string // empty: a number without a name
-	binds uint8  // the operation at the top: 0 none, 1 a product, 2 a sum
+	expr *expr // nil: a number without a name
 }
+
+// expr is the text of an expression and the operation at its top.
+type expr struct {
+	text  string
+	binds binding
+}
+
+type binding uint8
+
+const (
+	atom    binding = iota // a name, a call
+	product                // or a quotient
+	sum                    // or a difference
+)
 
 // Lit is a number of a formula itself.
 func Lit(v float64) Num { return Num{V: v} }
@@ -19,128 +35,127 @@ func (r *Recorder) Named(name string, v float64) Num {
 	if r == nil {
 		return Num{V: v}
 	}
-	return Num{V: v, text: name}
+	return Num{v, &expr{name, atom}}
 }
 
 // Written returns a number that formulas write as a product of names.
 func (r *Recorder) Written(formula string, v float64) Num {
 	n := r.Named(formula, v)
-	n.binds = 1
+	if n.expr != nil {
+		n.expr.binds = product
+	}
 	return n
 }
 
 // Named reports whether it has an expression of its own.
-func (n Num) Named() bool { return n.text != "" }
+func (n Num) Named() bool { return n.expr != nil }
 
 // Text returns the expression.
 func (n Num) Text() string {
-	if n.text == "" {
+	if n.expr == nil {
 		return strconv.FormatFloat(n.V, 'g', -1, 64)
 	}
-	return n.text
+	return n.expr.text
 }
 
-func (n Num) inside(binds uint8) string {
-	if n.binds > binds {
-		return "(" + n.text + ")"
+func (n Num) inside(binds binding) string {
+	if n.expr != nil && n.expr.binds > binds {
+		return "(" + n.expr.text + ")"
 	}
 	return n.Text()
 }
+
+// is reports whether it is that number without a name.
+func (n Num) is(v float64) bool { return n.expr == nil && n.V == v }
 
 // Numbers without names, which is all of them where nobody records, are calculated in place: the
 // compiler inlines that, and calls what writes the expressions for others alone.
 
 // Plus returns the sum; 0 without a name is left out of it.
 func (n Num) Plus(m Num) Num {
-	if n.text == "" && m.text == "" {
+	if n.expr == nil && m.expr == nil {
 		return Num{V: n.V + m.V}
 	}
 	return n.plus(m)
 }
 
 func (n Num) plus(m Num) Num {
-	v := n.V + m.V
 	switch {
-	case n.text == "" && n.V == 0:
+	case n.is(0):
 		return m
-	case m.text == "" && m.V == 0:
+	case m.is(0):
 		return n
 	}
-	return Num{v, n.Text() + " + " + m.Text(), 2}
+	return Num{n.V + m.V, &expr{n.Text() + " + " + m.Text(), sum}}
 }
 
 // Minus returns the difference.
 func (n Num) Minus(m Num) Num {
-	if n.text == "" && m.text == "" {
+	if n.expr == nil && m.expr == nil {
 		return Num{V: n.V - m.V}
 	}
 	return n.minus(m)
 }
 
 func (n Num) minus(m Num) Num {
-	v := n.V - m.V
-	switch {
-	case m.text == "" && m.V == 0:
+	if m.is(0) {
 		return n
 	}
-	return Num{v, n.Text() + " - " + m.inside(1), 2}
+	return Num{n.V - m.V, &expr{n.Text() + " - " + m.inside(product), sum}}
 }
 
 // Times returns the product; 1 without a name is left out of it.
 func (n Num) Times(m Num) Num {
-	if n.text == "" && m.text == "" {
+	if n.expr == nil && m.expr == nil {
 		return Num{V: n.V * m.V}
 	}
 	return n.times(m)
 }
 
 func (n Num) times(m Num) Num {
-	v := n.V * m.V
 	switch {
-	case n.text == "" && n.V == 1:
+	case n.is(1):
 		return m
-	case m.text == "" && m.V == 1:
+	case m.is(1):
 		return n
-	case n.text == "" && n.V == 0, m.text == "" && m.V == 0:
+	case n.is(0), m.is(0):
 		return Num{}
 	}
-	return Num{v, n.inside(1) + " * " + m.inside(1), 1}
+	return Num{n.V * m.V, &expr{n.inside(product) + " * " + m.inside(product), product}}
 }
 
 // Over returns the quotient.
 func (n Num) Over(m Num) Num {
-	if n.text == "" && m.text == "" {
+	if n.expr == nil && m.expr == nil {
 		return Num{V: n.V / m.V}
 	}
 	return n.over(m)
 }
 
 func (n Num) over(m Num) Num {
-	v := n.V / m.V
-	if m.text == "" && m.V == 1 {
+	if m.is(1) {
 		return n
 	}
-	return Num{v, n.inside(1) + " / " + m.inside(0), 1}
+	return Num{n.V / m.V, &expr{n.inside(product) + " / " + m.inside(atom), product}}
 }
 
 // AtLeast returns the larger of both.
 func (n Num) AtLeast(m Num) Num {
-	if n.text == "" && m.text == "" {
+	if n.expr == nil && m.expr == nil {
 		return Num{V: max(n.V, m.V)}
 	}
 	return n.atLeast(m)
 }
 
 func (n Num) atLeast(m Num) Num {
-	v := max(n.V, m.V)
-	return Num{v, "max(" + n.Text() + ", " + m.Text() + ")", 0}
+	return Num{max(n.V, m.V), &expr{"max(" + n.Text() + ", " + m.Text() + ")", atom}}
 }
 
 // Terms is a sum in which equal terms are written once, with their number.
 type Terms struct {
 	V float64
 
-	list []term
+	list *[]term // nil: nothing with a name is in it
 }
 
 type term struct {
@@ -151,22 +166,26 @@ type term struct {
 // Add adds so many times a number.
 func (t *Terms) Add(times float64, n Num) {
 	t.V += times * n.V
-	if n.text == "" {
-		if t.list == nil || times*n.V == 0 {
-			return
-		}
+	if n.expr == nil && (t.list == nil || times*n.V == 0) {
+		return
 	}
 	t.write(times, n)
 }
 
+// write copies the list, so that copies of a sum share nothing.
 func (t *Terms) write(times float64, n Num) {
-	for i := range t.list {
-		if t.list[i].of == n {
-			t.list[i].times += times
+	var list []term
+	if t.list != nil {
+		list = slices.Clone(*t.list)
+	}
+	t.list = &list
+	for i := range list {
+		if e := &list[i]; e.of.V == n.V && e.of.Text() == n.Text() {
+			e.times += times
 			return
 		}
 	}
-	t.list = append(t.list, term{times, n})
+	list = append(list, term{times, n})
 }
 
 // Num returns the sum.
@@ -178,8 +197,8 @@ func (t *Terms) Num() Num {
 }
 
 func (t *Terms) sum() (sum Num) {
-	for i := range t.list {
-		sum = sum.Plus(Lit(t.list[i].times).Times(t.list[i].of))
+	for _, e := range *t.list {
+		sum = sum.Plus(Lit(e.times).Times(e.of))
 	}
 	sum.V = t.V
 	return sum

@@ -37,9 +37,9 @@ type DataParallel struct {
 // reduce-scatter, every micro-batch. ZeRO-2 scatters every micro-batch. With two copies of
 // the weights over the ranks, as in a bidirectional pipeline, a micro-batch goes through half
 // of what a rank holds, and the rank exchanges gradients with its mirror.
-func Data(in *Input, rank int, p memory.Parameters, layers, copies int) DataParallel {
+func Data(in *Input, rank int, p memory.Parameters, copies int) DataParallel {
 	g := &in.Groups
-	out := DataParallel{layers: float64(max(layers, 1)), copies: copies, rec: in.Record.At("data", "rank", rank)}
+	out := DataParallel{layers: float64(max(p.Layers, 1)), copies: copies, rec: in.Record.At("data", "rank", rank)}
 	if out.rec.On() {
 		out.rec.Let("dense_parameters", parametersOf(in.Record, rank, "dense"))
 		out.rec.Let("expert_parameters", parametersOf(in.Record, rank, "expert"))

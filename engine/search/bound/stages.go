@@ -53,7 +53,6 @@ type rankClass struct {
 	low, high int   // the first and the last of them
 	chunks    []int // classes of the stages
 	from      int   // where those start in the list of all classes
-	layers    int
 	params    memory.Parameters
 	sharded   [zeroStages]sharded
 
@@ -153,12 +152,11 @@ func (f *Bounder) classifyRanks() {
 		}
 		c.rankClasses = extend(c.rankClasses)
 		t := &c.rankClasses[n]
-		t.low, t.high, t.layers = r, r, 0
+		t.low, t.high = r, r
 		t.params = memory.CountRank(&f.mem, r, params)
 		t.from = len(c.chunks)
 		for _, stage := range held {
 			c.chunks = append(c.chunks, c.classOfStage[stage])
-			t.layers += f.layers[stage].Layers()
 		}
 		t.chunks = c.chunks[t.from:]
 	}
@@ -189,7 +187,7 @@ func (f *Bounder) share(zero int) {
 		for n := range c.rankClasses {
 			t := &c.rankClasses[n]
 			s := &t.sharded[zero]
-			s.data = step.Data(in, 0, t.params, t.layers, f.hosts.Placement.Copies())
+			s.data = step.Data(in, 0, t.params, f.hosts.Placement.Copies())
 			s.optimizer = step.OptimizerTime(in, 0, t.params)
 			s.states = shard.Bytes(t.params, f.setup.Offload)
 			s.update = f.stack.Update(mem, t.low, t.params)
