@@ -114,6 +114,9 @@ func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits 
 			x.Traffic += float64(r.Communication[i].Seconds / t.Step)
 		}
 	}
+	if _, scans := m.ScanHeads(); scans {
+		x.Layers = "layers of linear attention"
+	}
 	if m.IsMoE() {
 		x.Load = band.LogOf(s.ExpertLoad())
 	}
@@ -177,6 +180,8 @@ func difference(f band.Feature, s *Setup, x *band.Traits, program *model.Program
 		d.Name = string(s.Stack.Resolve())
 	case band.MBS:
 		d.Count = float64(s.MBS)
+	case band.Layers:
+		d.Name = x.Layers
 	case band.Release:
 		d.Name = string(s.Stack)
 	case band.Precision:

@@ -23,6 +23,9 @@ func megatronExport(s *engine.Setup) Document {
 	if s.Recompute.Has(recipe.ModuleAct) && !s.Recompute.Has(recipe.ModuleMLP) {
 		d.Warnings = append(d.Warnings, "recompute module act: Megatron-LM's mlp recomputes the whole dense MLP, of which the activation is counted here")
 	}
+	if s.Model.Flat() {
+		d.Program = `pretrain_hybrid.py "${ARGS[@]}"`
+	}
 	switch {
 	case unknownRoPE(s):
 		d.Warnings = append(d.Warnings, "rotary-base and norm-epsilon are placeholders, with which another model may be trained: give those of the model's config.json (rope_theta, rms_norm_eps)")
@@ -81,7 +84,7 @@ func fusedMLP(s *engine.Setup) bool {
 // megatronFields returns the flags of Megatron-LM, in an order in which each can rely on those
 // above it when they are read.
 func megatronFields() []field {
-	return slices.Concat(megatronDegrees(), megatronShape(), megatronWindows(), megatronWords(), megatronExperts(), megatronStages(),
+	return slices.Concat(megatronDegrees(), megatronShape(), megatronWindows(), megatronWords(), megatronExperts(), megatronHybrid(), megatronStages(),
 		megatronSharding(), megatronRecompute(), megatronFormats(), megatronSoftware(), megatronForeign(), megatronFamily(), megatronTraining())
 }
 

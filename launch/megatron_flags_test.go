@@ -53,7 +53,7 @@ func TestFlagsThatGoTogether(t *testing.T) {
 func TestFlagsThatAreNotModelled(t *testing.T) {
 	for _, flags := range []string{
 		"--use-torch-fsdp2", "--tensor-parallel-num-weight-shards 2", "--step-batch-size-schedule foo", "--exp-avg-dtype bf16",
-		"--recompute-granularity selective --recompute-modules nope", "--overlap-param-gather", "--hybrid-layer-pattern M-M*",
+		"--recompute-granularity selective --recompute-modules nope", "--overlap-param-gather", "--hybrid-layer-pattern M-M*/MM", "--hybrid-layer-pattern MDM-",
 		"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*3|t*3L", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*4|t*4mL",
 		"--pipeline-model-parallel-size 2 --position-embedding-type rope --mtp-num-layers 1 --pipeline-model-parallel-layout Et*4|t*4L",
 	} {

@@ -29,11 +29,8 @@ func megatronForeign() []field {
 			}
 			return unmodelled("", "context parallelism other than p2p", "p2p").read(v, r)
 		}},
-		instead("model", unmodelled("hybrid-override-pattern", "a model of other layers than attention")),
-		instead("model", unmodelled("hybrid-layer-pattern", "a model of other layers than attention")),
 		instead("model", unmodelled("is-hybrid-model", "a model of other layers than attention")),
 		instead("model", unmodelled("heterogeneous-layers-config-path", "a model whose layers differ")),
-		instead("model", unmodelled("experimental-attention-variant", "attention of another kind")),
 		unmodelled("moe-latent-size", "experts in a latent space"),
 		instead("optimizer", unmodelled("main-params-dtype", "a master copy not of fp32", "fp32", "torch.float32")),
 		instead("optimizer", unmodelled("main-grads-dtype", "gradients of the optimizer not of fp32", "fp32", "torch.float32")),

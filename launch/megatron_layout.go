@@ -21,7 +21,7 @@ type cut struct {
 // cutOf returns how the layers of a legal setup are cut.
 func cutOf(s *engine.Setup) cut {
 	stages, err := s.StagesOfStack(nil, nil)
-	if err != nil || len(stages) < 2 {
+	if err != nil || len(stages) < 2 || s.Model.Flat() { // whose pattern says it
 		return cut{}
 	}
 	layers := make([]int, len(stages))
@@ -154,7 +154,7 @@ func megatronStages() []field {
 	split := []string{"split"}
 	return []field{
 		numberField("num-virtual-stages-per-pipeline-rank", "vpp", func(s *engine.Setup) int { return s.VPP },
-			func(s *engine.Setup) bool { return s.VPP > 1 && cutOf(s).text == "" }),
+			func(s *engine.Setup) bool { return s.VPP > 1 && cutOf(s).text == "" && !s.Model.Flat() }),
 		{
 			key: "pipeline-model-parallel-layout", from: []string{"split", "vpp"},
 			write: func(s *engine.Setup) (any, bool) { text := cutOf(s).text; return text, text != "" },

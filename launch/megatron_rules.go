@@ -122,7 +122,7 @@ func megatronModelRules() []Rule {
 			return !rope(m) && m.Position != model.PositionLearned && m.Position != "relative" && m.Position != "none"
 		}, func(m *model.Model) string { return "--position-embedding-type has no " + m.Position }),
 		about("norms", func(m *model.Model) bool {
-			return m.NormsPer != 2 || m.Norm != model.NormRMS && m.Norm != model.NormLayer && m.Norm != "layernorm (1p)"
+			return m.NormsPer != 2 && !m.Flat() || m.Norm != model.NormRMS && m.Norm != model.NormLayer && m.Norm != "layernorm (1p)"
 		}, func(m *model.Model) string {
 			return fmt.Sprintf("layers have two of RMSNorm or LayerNorm with bias, not %d of %s", m.NormsPer, m.Norm)
 		}),
@@ -135,6 +135,15 @@ func megatronModelRules() []Rule {
 		about("activation", func(m *model.Model) bool {
 			return m.Activation != "swiglu" && m.Activation != "gelu" && m.Activation != "squared-relu" && m.Activation != "clamped swiglu" || m.Activation == "gelu" && m.Gated
 		}, func(m *model.Model) string { return "no flag gives an MLP of " + m.Activation }),
+		about("hybrid", func(m *model.Model) bool {
+			return m.Has(model.LetterMamba) && (!m.Flat() || m.LinearChunk != 128 || m.ConvWidth != 4)
+		}, func(*model.Model) string {
+			return "Mamba-2 stands in --hybrid-layer-pattern alone, where each letter is a sub-layer, with a convolution of 4 tokens and chunks of 128"
+		}),
+		about("gate", func(m *model.Model) bool { return m.AttnGate == model.GateHead },
+			func(*model.Model) string {
+				return "--attention-output-gate has a value for each channel, not for each head"
+			}),
 		about("block", func(m *model.Model) bool { return m.ParallelBlock },
 			func(*model.Model) string { return "attention and MLP of a layer run one after the other" }),
 		about("windows", func(m *model.Model) bool { _, ok := localLayers(m); return !ok || m.IsMLA() && m.LocalWindow > 0 },

@@ -43,8 +43,14 @@ func truth(b bool) float64 {
 func TestModelsEqualTheFactSheet(t *testing.T) {
 	l := presets.Default()
 	rows := facts(t, "models.csv")
-	if len(rows) != len(l.Models()) {
-		t.Errorf("%d models in the fact sheet, %d presets", len(rows), len(l.Models()))
+	known := map[string]bool{}
+	for _, row := range rows {
+		known[row["id"]] = true
+	}
+	for _, m := range l.Models() { // those that the sheet does not have are held to their weights
+		if p, err := l.ModelPreset(m.ID); err != nil || !known[m.ID] && p.Total() != p.PublishedParameters {
+			t.Errorf("%s: %d parameters, published %d, %v", m.ID, p.Total(), p.PublishedParameters, err)
+		}
 	}
 	for _, row := range rows {
 		m, err := l.ModelPreset(row["id"])

@@ -37,7 +37,7 @@ func (d Difference) String() string {
 		return degree("PP")
 	case ZeRO3:
 		return degree("ZeRO")
-	case GPU, Precision:
+	case GPU, Precision, Layers:
 		return d.Name
 	case Stack:
 		return "stack " + d.Name

@@ -31,6 +31,7 @@ const (
 	MBS
 	Load
 	Release
+	Layers
 	Wait
 	Traffic
 	Features // how many there are
@@ -41,7 +42,7 @@ const (
 // a factor e.
 type Scales struct {
 	Of          [Features]float64 `toml:"-"`
-	Unknown     float64           `toml:"unknown"`      // a generation of GPUs or a stack without any published run
+	Unknown     float64           `toml:"unknown"`      // a generation of GPUs, a stack or a kind of layer without any published run
 	Generation  float64           `toml:"generation"`   // another GPU of the same generation
 	Vendor      float64           `toml:"vendor"`       // a GPU of another vendor
 	Family      float64           `toml:"family"`       // another stack of the same family
@@ -117,6 +118,9 @@ func (t *Table) addBeyond(p *parts, x *Traits, k known) {
 	}
 	if x.Custom {
 		p[Custom] += s.Of[Custom]
+	}
+	if x.Layers != "" {
+		p[Layers] += s.Unknown
 	}
 }
 

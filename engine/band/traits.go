@@ -9,6 +9,7 @@ type Traits struct {
 	Stack, Family   string // of the software; the family is what its releases and forks share
 	Version         string // release of the stack, as year and month; empty: none is named
 	Experts         bool   // the model has routed experts
+	Layers          string // what no published run's model has; empty: nothing
 	TP, CP, EP      Reach
 	Pipeline        bool
 	ZeRO3           bool // weights are sharded over the data-parallel ranks

@@ -122,6 +122,9 @@ func (r *rules) tensor() {
 	if m.FFN%t != 0 {
 		r.failf("tp-ffn", id.TP, "tp %d does not divide the MLP width %d", t, m.FFN)
 	}
+	if heads, ok := m.ScanHeads(); ok && heads%t != 0 {
+		r.failf("tp-linear-heads", id.TP, "tp %d does not divide the %d heads of linear attention: TP gives each rank whole heads", t, heads)
+	}
 	if m.SharedFFN%t != 0 {
 		r.failf("tp-shared-ffn", id.TP, "tp %d does not divide the shared experts' width %d", t, m.SharedFFN)
 	}
@@ -203,6 +206,9 @@ func (r *rules) sequence() {
 		} else {
 			r.warnf("seq-exceeds-model", id.Seq, "sequence %d is longer than the %d tokens the model was published with", l.Seq, m.MaxSeq)
 		}
+	}
+	if heads, ok := m.ScanHeads(); ok && l.CP > 1 && heads%l.TP == 0 && heads%(l.TP*l.CP) != 0 {
+		r.failf("cp-linear-heads", id.CP, "tp x cp = %d does not divide the %d heads of linear attention: its CP exchanges the sequence for heads", l.TP*l.CP, heads)
 	}
 	switch {
 	case l.CP == 1:

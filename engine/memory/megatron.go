@@ -34,7 +34,8 @@ func (megatronCore) Cut(in *Input) Divisors {
 
 // Save keeps what Transformer Engine does: a norm its input, a product its input as it reads it
 // (a norm that one product alone reads is made again inside it), flash attention queries, keys,
-// values, output and the sums of its softmax, an activation what it reads.
+// values, output and the sums of its softmax, an activation and a product of elements what they read, a scan also the
+// inverse that it made (megatron/core/ssm/gated_delta_net.py; counted from the code, not measured).
 func (megatronCore) Save(s *saver) {
 	in, two, four := s.in, record.Lit(2), record.Lit(4)
 	w := in.elements()
@@ -64,6 +65,15 @@ func (megatronCore) Save(s *saver) {
 			}
 		case model.Activation:
 			s.all(i, o.In, w.read)
+		case model.Multiply:
+			s.all(i, o.In, two)
+		case model.Convolution: // its input is part of a projection's output, which stays whole
+			s.save(i, o.In[0], two)
+		case model.Scan:
+			if !o.Scan.Again {
+				s.all(i, o.In, two)
+			}
+			s.save(i, o.Out[1], two)
 		case model.Rotary, model.Residual, model.View:
 		}
 	}
@@ -79,9 +89,13 @@ func in16(s *saver, r model.Ref) model.Ref {
 
 // outputOf returns the tensor that attention adds to the residual stream.
 func (s *saver) outputOf(core *model.Op) *model.Tensor {
+	at := core.Out[0]
 	for i := range s.layer.Ops {
-		if s.layer.Ops[i].In[0] == core.Out[0] {
-			return s.layer.Tensor(s.layer.Ops[i].Out[0])
+		switch o := &s.layer.Ops[i]; {
+		case o.In[0] == at && o.Kind == model.Multiply:
+			at = o.Out[0]
+		case o.In[0] == at:
+			return s.layer.Tensor(o.Out[0])
 		}
 	}
 	return s.layer.Tensor(model.Input)

@@ -21,6 +21,7 @@ const (
 	MaxSequence   = 1 << 30 // tokens
 	MaxExperts    = 1 << 16
 	MaxMTPLayers  = 64
+	MaxPattern    = 1 << 10               // letters
 	MaxNorms      = 16                    // per layer
 	MaxParameters = 1_000_000_000_000_000 // 10^15
 	MaxLabel      = 200                   // bytes of a name or remark
@@ -66,6 +67,7 @@ func (m *Model) Check() Errors {
 	c.labels(m)
 	c.widths(m)
 	c.words(m)
+	c.pattern(m)
 	if m.IsMLA() {
 		c.latent(m)
 	} else {
@@ -178,6 +180,12 @@ func (c *checker) words(m *Model) {
 	}
 	c.oneOf("attn_bias", m.AttnBias, AttentionBiases())
 	c.oneOf("qk_norm", m.QKNorm, QKNorms())
+	if m.AttnGate != "" {
+		c.oneOf("attn_gate", m.AttnGate, []string{GateChannel, GateHead})
+	}
+	if m.SharedGate && m.SharedFFN == 0 {
+		c.add("shared_expert_gate", "true", "false without shared_ffn_hidden_total")
+	}
 	remarks := strings.TrimLeft(m.Attention, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 	if word := strings.TrimSuffix(m.Attention, remarks); m.Attention != "" && !slices.Contains(Attentions(), word) {
 		c.add("attention", escape.Quote(m.Attention), strings.Join(Attentions(), ", ")+", with remarks after it, or nothing")
@@ -194,12 +202,60 @@ func (c *checker) words(m *Model) {
 	}
 }
 
+// pattern checks which layers are of which kind, and the widths of those that carry a state.
+func (c *checker) pattern(m *Model) {
+	for i, letter := range m.Pattern {
+		if i >= MaxPattern || !strings.ContainsRune(Letters(), letter) {
+			c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), fmt.Sprintf("at most %d letters of %s", MaxPattern, Letters()))
+			return
+		}
+	}
+	if m.Pattern == "" && m.LinearKeyHeads|m.LinearKeyDim|m.LinearValueHeads|m.LinearValueDim|m.ConvWidth|m.LinearChunk == 0 {
+		return
+	}
+	widths := []field{
+		{"linear_key_heads", m.LinearKeyHeads},
+		{"linear_key_head_dim", m.LinearKeyDim},
+		{"linear_value_heads", m.LinearValueHeads},
+		{"linear_value_head_dim", m.LinearValueDim},
+		{"conv_width", m.ConvWidth},
+	}
+	if m.LinearChunk != 0 || m.Has(LetterMamba) {
+		widths = append(widths, field{"linear_chunk", m.LinearChunk})
+	}
+	if len(c.errs) == 0 {
+		if kinds, _ := m.pattern(mixers(), feedForwards()); len(kinds) > MaxKinds {
+			c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), fmt.Sprintf("at most %d kinds of layers, mixture and dense apart", MaxKinds))
+		}
+	}
+	if m.Flat() && m.Has(LetterExperts) != m.IsMoE() {
+		c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), "E where n_experts is not 0, and only there")
+	}
+	if !m.Scans() {
+		for _, f := range widths {
+			if f.value != 0 {
+				c.add(f.name, strconv.Itoa(f.value), "0 without such layers in layer_pattern")
+			}
+		}
+		return
+	}
+	for _, f := range widths {
+		c.between(f.name, f.value, 1, MaxHeads)
+	}
+	if m.LinearKeyHeads > 0 && m.LinearValueHeads%m.LinearKeyHeads != 0 {
+		c.add("linear_value_heads", strconv.Itoa(m.LinearValueHeads), fmt.Sprintf("a multiple of linear_key_heads = %d", m.LinearKeyHeads))
+	}
+}
+
 func (c *checker) latent(m *Model) {
 	c.between("q_lora_rank", m.QLoraRank, 0, MaxWidth)
 	c.between("kv_lora_rank", m.KVLoraRank, 1, MaxWidth)
 	c.between("qk_nope_head_dim", m.QKNopeDim, 1, MaxHeadDim)
 	c.between("qk_rope_head_dim", m.QKRopeDim, 0, MaxHeadDim)
 	c.between("v_head_dim", m.VHeadDim, 1, MaxHeadDim)
+	if m.AttnGate != "" {
+		c.add("attn_gate", strconv.Quote(m.AttnGate), "none with kv_lora_rank (MLA)")
+	}
 	if m.AttnBias != BiasNone {
 		c.add("attn_bias", strconv.Quote(m.AttnBias), "none with kv_lora_rank (biases of MLA are not modelled)")
 	}
@@ -224,13 +280,13 @@ func (c *checker) experts(m *Model) {
 	if g := m.ExpertGroups; g > 0 && m.RoutedGroups*(m.Experts/g) < m.TopK {
 		c.add("routed_groups", strconv.Itoa(m.RoutedGroups), "as many groups as hold top_k experts")
 	}
-	if m.FFN == 0 && m.Layers > m.MoELayers() {
+	if m.FFN == 0 && (m.Has(LetterMLP) || !m.Flat() && m.Layers > m.MoELayers()) {
 		c.add("ffn_hidden", "0", "the width of the dense layers, at least 1")
 	}
 }
 
 func (c *checker) dense(m *Model) {
-	if m.FFN < 1 {
+	if m.FFN < 1 && (!m.Flat() || m.Has(LetterMLP)) {
 		c.add("ffn_hidden", strconv.Itoa(m.FFN), "at least 1 in a dense model")
 	}
 	c.unused("n_experts", []field{
@@ -252,7 +308,7 @@ func (c *checker) dense(m *Model) {
 // below that they need not be laid out: no layer has more than a dozen matrices and three for
 // each expert, and none is larger than the widest width squared.
 func (c *checker) size(m *Model) {
-	widest := float64(max(m.Hidden, m.Heads*max(m.HeadDim, m.QKNopeDim+m.QKRopeDim+m.VHeadDim), m.FFN, m.SharedFFN, m.ExpertFFN, m.QLoraRank, m.KVLoraRank))
+	widest := float64(max(m.Hidden, m.Heads*max(m.HeadDim, m.QKNopeDim+m.QKRopeDim+m.VHeadDim), m.FFN, m.SharedFFN, m.ExpertFFN, m.QLoraRank, m.KVLoraRank, m.LinearKeyHeads*m.LinearKeyDim, m.LinearValueHeads*m.LinearValueDim))
 	if float64(m.Layers+m.MTPLayers)*float64(12+3*m.Experts)*widest*widest < MaxParameters/2 && float64(m.Vocab+m.MaxSeq)*widest < MaxParameters/8 && m.ExtraParams < MaxParameters/8 {
 		return
 	}

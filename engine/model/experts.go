@@ -11,7 +11,7 @@ import (
 func experts(b *builder, x Ref) Ref {
 	s, all := &b.size, recipe.ModuleMoE
 	b.MoE, b.Experts, b.TopK = true, s.e, s.k
-	var shared Ref
+	var shared, gate Ref
 	if b.m.SharedFFN > 0 {
 		b.part = PartShared
 		copied := b.tensor(s.h, Sequence) // the shared experts keep an input of their own
@@ -22,6 +22,13 @@ func experts(b *builder, x Ref) Ref {
 			{ID: "shared-activation", Name: "activation of the shared experts", Module: whole | recipe.ModuleAct},
 			{ID: "shared-down", Name: "shared experts down", Module: whole},
 		})
+		if b.m.SharedGate {
+			gate = b.tensor(record.Lit(1), Sequence)
+			b.add(Op{Kind: Gate, ID: "shared-gate", Name: "gate of the shared experts", Module: whole}, refs(copied), refs(gate))
+			gated := b.tensor(s.h, Sequence)
+			b.add(Op{Kind: Multiply, ID: "shared-gate-product", Name: "gated output of the shared experts", Module: whole}, refs(shared, gate), refs(gated))
+			shared = gated
+		}
 	}
 	b.part = PartRouter
 	biases := 0.0

@@ -9,8 +9,9 @@ import (
 )
 
 // LayerFLOPs are the forward operations of one token in one layer. Only
-// matrix products count (2 per weight that the token meets); norms,
-// activations, softmax and biases are not model FLOPs in any convention.
+// matrix products count (2 per weight that the token meets), convolutions and
+// scans as their chunks compute them; norms, activations, softmax and biases are
+// not model FLOPs in any convention.
 type LayerFLOPs struct {
 	Projections units.FLOPs // attention's q, k, v and output projections
 	Scores      units.FLOPs // core attention: q*k and scores*v
@@ -37,13 +38,19 @@ type TokenFLOPs struct {
 // Total returns the sum of the parts.
 func (f TokenFLOPs) Total() units.FLOPs { return f.LayerFLOPs.Total() + f.Head + f.Extra }
 
-// FLOPs returns what the matrices of an operation cost a token, forward.
+// FLOPs returns what an operation costs a token in its matrices, convolution or scan, forward.
 func (l *Layer) FLOPs(o *Op) record.Num {
 	n := record.Lit(2).Times(l.Weights(o))
-	if o.Kind == Grouped {
+	switch o.Kind {
+	case Grouped:
 		return l.TopK.Times(n)
+	case Convolution:
+		return record.Lit(2).Times(o.Taps).Times(l.Width(o.Out))
+	case Scan:
+		return o.Scan.FLOPs[0]
+	default:
+		return n
 	}
-	return n
 }
 
 // countFLOPs reads the FLOPs off the operations, but for the scores.

@@ -7,7 +7,7 @@ import "meshscope/engine/record"
 func groupedQuery(b *builder, x Ref) Ref {
 	s, two := &b.size, record.Lit(2)
 	b.part = PartAttention
-	q := b.heads(s.a, s.d, Columns)
+	q, gate := b.heads(s.a, s.d, Columns), Ref(0)
 	k, v := b.heads(s.kv, s.d, KeyValue), b.heads(s.kv, s.d, KeyValue)
 	width, kv := b.Tensors[q].Width, b.Tensors[k].Width
 
@@ -15,7 +15,19 @@ func groupedQuery(b *builder, x Ref) Ref {
 	if b.m.AttnBias == BiasQKV || b.m.AttnBias == BiasAll {
 		project.Other = width.Plus(two.Times(kv))
 	}
-	b.add(project, refs(x), refs(q, k, v))
+	switch b.m.AttnGate {
+	case GateChannel: // as many columns more as queries have
+		both := b.heads(s.a, two.Times(s.d), Columns)
+		b.add(project, refs(x), refs(both, k, v))
+		gate = b.heads(s.a, s.d, Columns)
+		b.add(Op{Kind: View, Fused: true}, refs(both), refs(q, gate))
+	case GateHead:
+		gate = b.tensor(s.a, Columns)
+		b.add(project, refs(x), refs(q, k, v))
+		b.add(Op{Kind: Product, ID: "gate", Name: "gate of attention's output"}, refs(x), refs(gate))
+	default:
+		b.add(project, refs(x), refs(q, k, v))
+	}
 	if p := b.m.QKNorm; p == QKNormPerHead || p == QKNormFullWidth {
 		scale := two.Times(s.d)
 		if p == QKNormFullWidth {
@@ -28,6 +40,9 @@ func groupedQuery(b *builder, x Ref) Ref {
 	qr, kr := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
 	b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions"}, refs(q, k), refs(qr, kr))
 	out := b.core(qr, kr, v, s.d)
+	if gate != 0 {
+		out = b.gated(out, gate, "attention-gate", "gated output of attention")
+	}
 	output := Op{Kind: Product, ID: "output", Name: "output projection"}
 	if b.m.AttnBias == BiasAll {
 		output.Other = s.h
@@ -35,6 +50,15 @@ func groupedQuery(b *builder, x Ref) Ref {
 	y := b.tensor(s.h, Sequence)
 	b.add(output, refs(out), refs(y))
 	return y
+}
+
+// gated multiplies the output of a mixer by a function of its gate.
+func (b *builder) gated(x, gate Ref, id, name string) Ref {
+	t := b.Tensors[x]
+	out := b.tensor(t.Width, t.Cut)
+	b.Tensors[out].Head, b.Tensors[out].heads = t.Head, t.heads
+	b.add(Op{Kind: Multiply, ID: id, Name: name}, refs(x, gate), refs(out))
+	return out
 }
 
 // core adds core attention: it writes its output and the logarithm of the sum of each row.

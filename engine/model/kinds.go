@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 
 	"meshscope/engine/record"
 )
@@ -16,9 +17,60 @@ type sublayer struct {
 	add      func(b *builder, x Ref) Ref    // lists its operations
 }
 
+// Letters of a pattern: what mixes the tokens of a layer, as in Megatron-LM's --hybrid-layer-pattern.
+const (
+	LetterAttention = '*' // softmax attention
+	LetterDelta     = 'G' // Gated DeltaNet
+	LetterMamba     = 'M' // Mamba-2
+	LetterMLP       = '-' // no mixer: an MLP is all of the layer, and the others have none
+	LetterExperts   = 'E' // the same with a mixture
+)
+
+// Letters lists them.
+func Letters() string { return "*GM-E" }
+
+// Flat reports whether each layer is one sub-layer: a mixer or a feed-forward part.
+func (m *Model) Flat() bool { return strings.ContainsAny(m.Pattern, "-E") }
+
+// Scans reports whether layers carry a state from token to token.
+func (m *Model) Scans() bool { return m.Has(LetterDelta) || m.Has(LetterMamba) }
+
+// Letter returns that of a layer.
+func (m *Model) Letter(layer int) byte {
+	if m.Pattern == "" {
+		return LetterAttention
+	}
+	return m.Pattern[layer%len(m.Pattern)]
+}
+
+// Period returns the shortest beginning of the letters of all layers that gives them all again.
+func Period(letters string) string {
+	n := 1
+	for n < len(letters) && letters[n:] != letters[:len(letters)-n] {
+		n++
+	}
+	return letters[:min(n, len(letters))]
+}
+
+// lettered is a kind of mixer that a letter of the pattern stands for.
+func lettered(letter byte) func(*Model, int) bool {
+	return func(m *Model, layer int) bool { return m.Letter(layer) == letter }
+}
+
+// Has reports whether a layer of the model has a letter.
+func (m *Model) Has(letter byte) bool {
+	return m.Pattern != "" && strings.IndexByte(m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))], letter) >= 0
+}
+
+// ScanHeads returns how many groups of heads the layers that carry a state can be divided into; false without such layers.
+func (m *Model) ScanHeads() (heads int, ok bool) { return m.LinearKeyHeads, m.Scans() }
+
 // mixers lists the kinds of mixers; a layer has the first one that is its own.
 func mixers() []sublayer {
 	return []sublayer{
+		{has: func(m *Model, i int) bool { return m.Letter(i) == LetterMLP || m.Letter(i) == LetterExperts }},
+		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta},
+		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2},
 		{"sliding", "sliding", func(m *Model, layer int) bool { return m.LocalWindow > 0 && m.first(layer) }, sliding},
 		{"linear", "linear", func(m *Model, layer int) bool { return m.LocalRatio != "" && m.LocalWindow == 0 && m.first(layer) }, linearAttention},
 		{"full", "full", func(*Model, int) bool { return true }, attention},
@@ -44,7 +96,8 @@ func (m *Model) first(layer int) bool {
 func feedForwards() []sublayer {
 	return []sublayer{
 		{"moe", "MoE", (*Model).MoELayer, experts},
-		{"dense", "dense", func(*Model, int) bool { return true }, denseMLP},
+		{"dense", "dense", func(m *Model, i int) bool { return !m.Flat() || m.Letter(i) == LetterMLP }, denseMLP},
+		{has: func(*Model, int) bool { return true }},
 	}
 }
 
@@ -79,7 +132,7 @@ func (p *Program) stack(rec *record.Recorder, mixers, feedForwards []sublayer) {
 		*l = newLayer(&p.of, rec, k)
 		l.Index, l.ID, l.Name, l.Mixer, l.hybrid = i, k[1].id, k[1].name, k[0].id, hybrid
 		if hybrid {
-			l.ID, l.Name = k[0].id+"_"+k[1].id, k[0].name+"_"+k[1].name
+			l.ID, l.Name = strings.Trim(k[0].id+"_"+k[1].id, "_"), strings.Trim(k[0].name+"_"+k[1].name, "_")
 		}
 		if l.MoE || p.module < 0 && i == len(kinds)-1 {
 			p.module = i

@@ -1,6 +1,9 @@
 package model
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestPatternOfKinds: a stack of three kinds of layers, two of whose mixers differ, has each kind
 // once, names it by its mixer and counts it as often as it is there.
@@ -44,9 +47,19 @@ func TestPatternOfKinds(t *testing.T) {
 	}
 }
 
-// TestKindsFit: what counts layers by kind has room for all of them.
-func TestKindsFit(t *testing.T) {
-	if n := len(mixers()) * len(feedForwards()); n > MaxKinds {
-		t.Errorf("%d kinds of layers; refuse by name models with more than %d", n, MaxKinds)
+// TestTooManyKinds: more kinds of layers than are counted are refused by name, and letters that stand for none.
+func TestTooManyKinds(t *testing.T) {
+	m := Model{
+		Layers: 36, Hidden: 64, Heads: 4, KVHeads: 2, HeadDim: 16, FFN: 96, Vocab: 100, MaxSeq: 9, Norm: NormRMS, NormsPer: 2, AttnBias: BiasNone, QKNorm: QKNormNone,
+		Pattern: "GM*", LinearKeyHeads: 2, LinearKeyDim: 8, LinearValueHeads: 2, LinearValueDim: 8, ConvWidth: 4, LinearChunk: 8,
+	}
+	if err := m.Check().Err(); err != nil {
+		t.Error(err)
+	}
+	for pattern, want := range map[string]string{"GX": `"GX"`, strings.Repeat("G", MaxPattern+1): "at most 1024 letters", "GE": "E where n_experts"} {
+		m.Pattern = pattern
+		if err := m.Check().Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.9s: %v, want %q", pattern, err, want)
+		}
 	}
 }

@@ -67,7 +67,11 @@ type builder struct {
 }
 
 // sizes are the widths of a model by the names that formulas use.
-type sizes struct{ h, a, kv, d, f, shared, expert, e, k, rq, rkv, nope, rope, v record.Num }
+type sizes struct {
+	h, a, kv, d, f, shared, expert, e, k, rq, rkv, nope, rope, v record.Num
+
+	keyHeads, keyDim, valueHeads, valueDim, conv, chunk record.Num // of scans
+}
 
 func newBuilder(m *Model, rec *record.Recorder) builder {
 	n := func(name string, v int) record.Num { return rec.Named(name, float64(v)) }
@@ -75,6 +79,9 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 		h: n("h", m.Hidden), a: n("a", m.Heads), kv: n("kv_heads", m.KVHeads), d: n("d", m.HeadDim),
 		f: n("f", m.FFN), shared: n("f_shared", m.SharedFFN), expert: n("f_expert", m.ExpertFFN), e: n("E", m.Experts), k: n("k", m.TopK),
 		rq: n("r_q", m.QLoraRank), rkv: n("r_kv", m.KVLoraRank), nope: n("d_nope", m.QKNopeDim), rope: n("d_rope", m.QKRopeDim), v: n("d_v", m.VHeadDim),
+		keyHeads: n("key_heads", m.LinearKeyHeads), keyDim: n("d_key", m.LinearKeyDim),
+		valueHeads: n("value_heads", m.LinearValueHeads), valueDim: n("d_value", m.LinearValueDim), conv: n("conv_width", m.ConvWidth),
+		chunk: n("chunk", max(m.LinearChunk, 1)),
 	}}
 	b.Tensors, b.Ops = make([]Tensor, 1, 32), make([]Op, 0, 24)
 	return b
@@ -85,10 +92,14 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 func newLayer(m *Model, rec *record.Recorder, parts [2]*sublayer) Layer {
 	b := newBuilder(m, rec)
 	x := b.tensor(b.size.h, Sequence)
-	for i, part := range parts {
-		x = b.residual(x, part.add(&b, b.norm(x, m.NormsPer > i)))
+	norms := 0
+	for _, part := range parts {
+		if part.add != nil {
+			x = b.residual(x, part.add(&b, b.norm(x, m.NormsPer > norms)))
+			norms++
+		}
 	}
-	for range m.NormsPer - 2 { // of outputs, which keep their inputs too
+	for range m.NormsPer - norms { // of outputs, which keep their inputs too
 		b.norm(b.tensor(b.size.h, Sequence), true)
 	}
 	if m.ExtraParams > 0 {

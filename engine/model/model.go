@@ -39,11 +39,24 @@ type Model struct {
 	QKNopeDim   int    `json:"qk_nope_head_dim" toml:"qk_nope_head_dim"`
 	QKRopeDim   int    `json:"qk_rope_head_dim" toml:"qk_rope_head_dim"`
 	VHeadDim    int    `json:"v_head_dim" toml:"v_head_dim"`
+	AttnGate    string `json:"attn_gate,omitempty" toml:"attn_gate"` // of attention's output: none, channel, head
+
+	// Pattern has a letter for each layer, from the first again where it is shorter: see Letters.
+	Pattern string `json:"layer_pattern,omitempty" toml:"layer_pattern"`
+	// Of layers that carry a state from token to token: heads of queries and keys, and of values, and their widths.
+	LinearKeyHeads   int `json:"linear_key_heads,omitempty" toml:"linear_key_heads"`
+	LinearKeyDim     int `json:"linear_key_head_dim,omitempty" toml:"linear_key_head_dim"`
+	LinearValueHeads int `json:"linear_value_heads,omitempty" toml:"linear_value_heads"`
+	LinearValueDim   int `json:"linear_value_head_dim,omitempty" toml:"linear_value_head_dim"`
+	ConvWidth        int `json:"conv_width,omitempty" toml:"conv_width"`     // tokens that a convolution sees
+	LinearChunk      int `json:"linear_chunk,omitempty" toml:"linear_chunk"` // tokens of a chunk of state-space layers
 
 	Experts       int `json:"n_experts" toml:"n_experts"` // routed experts per MoE layer; 0: dense model
 	SharedExperts int `json:"n_shared_experts" toml:"n_shared_experts"`
 	SharedFFN     int `json:"shared_ffn_hidden_total" toml:"shared_ffn_hidden_total"`
-	TopK          int `json:"top_k" toml:"top_k"`
+	// SharedGate scales the shared experts' output by a sigmoid of a product with one column.
+	SharedGate bool `json:"shared_expert_gate,omitempty" toml:"shared_expert_gate"`
+	TopK       int  `json:"top_k" toml:"top_k"`
 	// A token goes to experts of at most RoutedGroups of the ExpertGroups into which the
 	// experts are cut (node-limited routing); 0: to any.
 	ExpertGroups int  `json:"expert_groups,omitempty" toml:"expert_groups"`
@@ -66,8 +79,11 @@ func (m *Model) IsMLA() bool { return m.KVLoraRank > 0 }
 
 // MoELayer reports whether layer i (0-based) has routed experts.
 func (m *Model) MoELayer(i int) bool {
-	if !m.IsMoE() || i < m.FirstDense {
+	switch {
+	case !m.IsMoE() || i < m.FirstDense:
 		return false
+	case m.Flat():
+		return m.Letter(i) == LetterExperts
 	}
 	freq := max(m.MoEFreq, 1)
 	return (i-m.FirstDense+1)%freq == 0

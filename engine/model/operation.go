@@ -40,17 +40,20 @@ type Kind uint8
 
 // Kinds of operations.
 const (
-	Product    Kind = iota // by a matrix
-	Gate                   // the router's product, which keeps 16 bits where others have fewer
-	Grouped                // by a matrix of each expert
-	Core                   // scores, softmax and values of attention: reads queries, keys and values
-	Norm                   // of its input
-	Activation             // between the matrices of an MLP
-	Rotary                 // turns queries and keys
-	Choice                 // of experts: softmax and top-k over the router's scores
-	Permute                // of rows to experts and back
-	Residual               // adds the output of a sub-layer to its input
-	View                   // the same numbers under another name
+	Product     Kind = iota // by a matrix
+	Gate                    // the router's product, which keeps 16 bits where others have fewer
+	Grouped                 // by a matrix of each expert
+	Core                    // scores, softmax and values of attention: reads queries, keys and values
+	Norm                    // of its input
+	Activation              // between the matrices of an MLP
+	Rotary                  // turns queries and keys
+	Choice                  // of experts: softmax and top-k over the router's scores
+	Permute                 // of rows to experts and back
+	Residual                // adds the output of a sub-layer to its input
+	View                    // the same numbers under another name
+	Multiply                // of two tensors, element by element
+	Convolution             // of each channel over the last tokens
+	Scan                    // carries a state from chunk to chunk of a sequence
 )
 
 // Part is the part of a layer that an operation belongs to.
@@ -79,7 +82,17 @@ type Op struct {
 	Fused    bool           // part of another kernel: costs no time
 	Number   int            // of a product among those of the layer that selective recomputation counts: of the first output where they are apart
 	Module   recipe.Modules // those of --recompute that it belongs to
-	Other    record.Num     // parameters that are no matrix: biases, a norm's scale
+	Other    record.Num     // parameters that are no matrix: biases, a norm's scale, channels of a convolution
+	Taps     record.Num     // tokens that a convolution sees
+	Scan     *ScanCost      // of a Scan
+}
+
+// ScanCost is what a scan in chunks does, all heads together.
+type ScanCost struct {
+	Again bool          // its inputs are made again from the projection's output, not saved
+	State record.Num    // elements that a sequence carries on
+	FLOPs [2]record.Num // of a token, forward and backward
+	Moved [2]record.Num // elements of a token that its kernels read and write, forward and backward
 }
 
 // Layer is a short program: the operations of one layer in order.
@@ -150,6 +163,16 @@ func (l *Layer) Core() (*Op, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Scanned returns the scan of the layer; nil where there is none.
+func (l *Layer) Scanned() *Op {
+	for i := range l.Ops {
+		if l.Ops[i].Kind == Scan {
+			return &l.Ops[i]
+		}
+	}
+	return nil
 }
 
 // Regions returns how many pieces of the layer TP runs on cut tensors: each begins with a

@@ -48,6 +48,8 @@ func (l *Layer) Parameters(o *Op) (sharded, whole record.Num) {
 		n = l.Experts
 	}
 	switch {
+	case o.Kind == Convolution || o.Kind == Scan:
+		return o.Other, whole
 	case !o.IsProduct() || !l.SplitIn(o) && !l.SplitOut(o) && o.Kind != Grouped:
 		return sharded, matrices.Plus(o.Other)
 	case l.SplitOut(o):
@@ -166,8 +168,17 @@ func (m *Model) Extra() int64 { return m.ExtraParams }
 
 // MoELayers returns the number of layers with routed experts.
 func (m *Model) MoELayers() int {
-	if !m.IsMoE() || m.Layers <= m.FirstDense {
+	switch {
+	case !m.IsMoE() || m.Layers <= m.FirstDense:
 		return 0
+	case m.Flat():
+		n := 0
+		for i := range m.Layers {
+			if m.MoELayer(i) {
+				n++
+			}
+		}
+		return n
 	}
 	return (m.Layers - m.FirstDense) / max(m.MoEFreq, 1)
 }

@@ -13,6 +13,9 @@ const (
 	BiasQKV  = "qkv"
 	BiasAll  = "all"
 
+	GateChannel = "channel" // of attention's output, one value for each of its elements
+	GateHead    = "head"    // one value for each head
+
 	QKNormNone      = "none"
 	QKNormPerHead   = "per-head"
 	QKNormFullWidth = "full-width"

@@ -142,6 +142,8 @@ func (k *kernels) operation(c *Cost, l *model.Layer, o *model.Op, recomputation 
 			k.rec.Term("forward", k.core.forwardFormula)
 			k.rec.Term("input-gradient", k.core.backwardFormula)
 		}
+	case o.Kind == model.Scan:
+		k.scan(c, o)
 	case recomputation == nil && o.Part == model.PartExperts && k.m.Software.FusedExperts:
 	default:
 		k.move(c, l, o, recomputation)

@@ -169,7 +169,13 @@ func (k *kernels) edge(c *Cost) {
 func (k *kernels) contextParallel(c *Cost, layer *model.Layer) {
 	l := k.in.Layout
 	core, ok := layer.Core()
-	if l.CP == 1 || !ok {
+	switch o := layer.Scanned(); {
+	case l.CP == 1:
+		return
+	case o != nil:
+		k.exchange(c, layer, o)
+		return
+	case !ok:
 		return
 	}
 	width := layer.WidthOn([3]model.Ref{core.In[1], core.In[2]}, k.t, k.etp)

@@ -114,6 +114,9 @@ func Operations(in *Input, l *model.Layer) []OperationTime {
 		switch {
 		case o.Kind == model.Core:
 			t.FLOPs, flops = k.core.flops, k.core.flopsFormula
+		case o.Kind == model.Scan:
+			work := k.tokens.Times(o.Scan.FLOPs[0]).Over(k.t)
+			t.FLOPs, flops = units.FLOPs(work.V), work.Text()
 		case o.IsProduct():
 			rows, inner, cols := k.shape(l, o)
 			if flops = "2 * rows * inner * cols"; o.Kind == model.Grouped {

@@ -39,6 +39,7 @@ func families() map[string]family {
 		"ministral3":  dense("", (*reader).window),
 		"mistral":     dense("", (*reader).window),
 		"phi3":        dense("", (*reader).window),
+		"bamba":       dense("", bamba),
 		"granite":     dense(model.BiasAll, (*reader).mlpBias),
 		"ernie4_5":    dense("", (*reader).useBias),
 		"internlm2":   dense("", internLM2),
@@ -65,6 +66,7 @@ func families() map[string]family {
 		"qwen3_vl_moe_text": {read: qwen3MoE},
 
 		"starcoder2": plain(dense("", (*reader).useBias, (*reader).window, norm(model.NormLayer))),
+		"nemotron_h": {plain: true, read: nemotronH},
 		"nemotron":   plain(dense(model.BiasAll, (*reader).mlpBias, norm("layernorm (1p)"))),
 		"gpt_neox":   plain(dense(model.BiasAll, neoX)),
 		"gpt2":       {plain: true, read: gpt2},
@@ -75,6 +77,9 @@ func families() map[string]family {
 		"minimax_m2":       mixture("", "num_local_experts", "num_experts", miniMaxM2),
 		"granitemoehybrid": {read: graniteHybrid},
 		"qwen3_moe":        {read: qwen3MoE},
+		"qwen3_next":       {read: qwenHybridMoE},
+		"qwen3_5_moe_text": {read: qwenHybridMoE},
+		"qwen3_5_text":     dense(model.BiasAll, qwenHybrid),
 		"hunyuan_v1_moe":   {read: hunYuanMoE},
 		"ernie4_5_moe":     {read: ernieMoE},
 		"bailing_moe":      {read: bailing},
@@ -132,7 +137,7 @@ func (r *reader) useBias() {
 
 // predictionModules reads how many modules for multi-token prediction the file has.
 func (r *reader) predictionModules() {
-	if key := r.first("num_nextn_predict_layers", "num_mtp_layers"); r.has(key) {
+	if key := r.first("num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers"); r.has(key) {
 		r.Model.MTPLayers, _ = r.number(key, "mtp_layers")
 	}
 }
@@ -199,6 +204,9 @@ func (r *reader) ffn() { r.Model.FFN = r.must("intermediate_size", "ffn_hidden")
 func (r *reader) activation(key string) {
 	if _, ok := r.class.Defaults["hidden_activation"]; ok {
 		key = "hidden_activation" // Gemma: hidden_act is there for old versions and not read
+	}
+	if _, ok := r.class.Defaults["mlp_hidden_act"]; ok {
+		key = "mlp_hidden_act"
 	}
 	act := r.word(key, "activation")
 	r.skip("not read by "+r.class.Name+": "+key+" counts", "hidden_act", "hidden_activation")

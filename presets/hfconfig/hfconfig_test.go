@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"strconv"
@@ -96,9 +97,11 @@ func TestFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int64{}
-	for _, row := range regexp.MustCompile(`(?m)^\| (\S+/\S+) \([a-z0-9_]+\) \| ([0-9,]+) `).FindAllStringSubmatch(string(data), -1) {
+	want, active, mtp := map[string]int64{}, map[string]float64{}, map[string]int64{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\S+/\S+) \([a-z0-9_]+\) \| ([0-9,]+) \| (?:([0-9.]+) B|all)[^|]*\| ([0-9,]+|-) `).FindAllStringSubmatch(string(data), -1) {
 		want[row[1]], _ = strconv.ParseInt(strings.ReplaceAll(row[2], ",", ""), 10, 64)
+		mtp[row[1]], _ = strconv.ParseInt(strings.ReplaceAll(row[4], ",", ""), 10, 64)
+		active[row[1]], _ = strconv.ParseFloat(row[3], 64)
 	}
 	read, refused := 0, 0
 	for line := range strings.Lines(string(data)) {
@@ -122,6 +125,12 @@ func TestFamilies(t *testing.T) {
 		case err == nil && r.Model.Total() != want[p.Name]:
 			t.Errorf("%s: %d parameters, want %d", p.Name, r.Model.Total(), want[p.Name])
 		case err == nil:
+			if of := active[p.Name]; of > 0 && math.Abs(float64(r.Model.Active())/(1e9*of)-1) > 0.005 {
+				t.Errorf("%s: %d active parameters, want %g B", p.Name, r.Model.Active(), of)
+			}
+			if of := r.Model.MTP(); of > 0 && of != mtp[p.Name] {
+				t.Errorf("%s: %d parameters of prediction modules, %d published", p.Name, of, mtp[p.Name])
+			}
 			read++
 		case !strings.Contains(err.Error(), "is not known") && !strings.Contains(err.Error(), "not modelled yet"):
 			t.Errorf("%s: %v", p.Name, err)
@@ -212,8 +221,16 @@ func TestRefused(t *testing.T) {
 	}{
 		"unknown architecture":   {`{"model_type":"mamba2","hidden_size":1}`, []string{`line 1, column 15: model_type "mamba2" is not known`, "none of the known types is like it", "write a preset"}},
 		"a type of a family":     {`{"model_type":"deepseek_v4"}`, []string{`"deepseek_v4" is not known`, "nearest known: deepseek_v2, deepseek_v3;"}},
-		"layers of Mamba-2":      {`{"model_type":"granitemoehybrid","num_hidden_layers":2,"layer_types":["attention","mamba"]}`, []string{`layer_types: layer 2 is "mamba": Mamba-2 is not modelled yet`}},
-		"no list of its layers":  {`{"model_type":"granitemoehybrid"}`, []string{"layer_types: is missing"}},
+		"layers of Mamba-2":      {`{"model_type":"granitemoehybrid","num_hidden_layers":2,"layer_types":["attention","mamba1"]}`, []string{`layer_types: layer 2 is "mamba1"; allowed: attention, full_attention, linear_attention, mamba`}},
+		"a short pattern":        {`{"model_type":"nemotron_h","num_hidden_layers":4,"hybrid_override_pattern":"M-*"}`, []string{"hybrid_override_pattern: 3 letters, where num_hidden_layers is 4"}},
+		"an unknown letter":      {`{"model_type":"nemotron_h","hybrid_override_pattern":"M-X"}`, []string{`hybrid_override_pattern: "M-X": allowed are the letters`}},
+		"mixers alone":           {`{"model_type":"nemotron_h","hybrid_override_pattern":"M*"}`, []string{"no layer is an MLP or a mixture"}},
+		"no layers at all":       {`{"model_type":"nemotron_h"}`, []string{"no layer is an MLP or a mixture"}},
+		"latent experts":         {`{"model_type":"nemotron_h","hybrid_override_pattern":"ME*E","moe_latent_size":1024}`, []string{"moe_latent_size: 1024: experts in a latent space"}},
+		"heads of Mamba-2":       {`{"model_type":"bamba","mamba_d_head":32}`, []string{"mamba_d_head: 128 heads of 32 are not mamba_expand x hidden_size = 8192"}},
+		"attention nowhere":      {`{"model_type":"bamba","attn_layer_indices":[99]}`, []string{"attn_layer_indices: 99: a layer from 0 to 31"}},
+		"an interval of 0":       {`{"model_type":"qwen3_next","full_attention_interval":0}`, []string{"full_attention_interval: 0: a whole number from 1"}},
+		"heads of a delta rule":  {`{"model_type":"qwen3_next","linear_num_value_heads":24}`, []string{"linear_num_value_heads: linear_value_heads is 24; allowed: a multiple of linear_key_heads = 16"}},
 		"norms of each head":     {`{"model_type":"cohere","use_qk_norm":true}`, []string{"use_qk_norm: true: norms with weights of their own"}},
 		"experts, then none":     {`{"model_type":"glm4_moe_lite","num_hidden_layers":3,"mlp_layer_types":["dense","sparse","dense"]}`, []string{`mlp_layer_types: layer 3 is "dense"`}},
 		"experts up to a layer":  {`{"model_type":"ernie4_5_moe","moe_layer_end_index":20}`, []string{"moe_layer_end_index: 20"}},

@@ -20,10 +20,18 @@ func qwen3MoE(r *reader) {
 	r.experts("num_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
 	m.QKNorm = model.QKNormPerHead
 	r.switchedWindow()
+	r.sparseStep()
+}
+
+// sparseStep reads which layers have experts: every n-th.
+func (r *reader) sparseStep() {
+	m := &r.Model
 	if len(r.numbers("mlp_only_layers")) > 0 {
 		r.refusef("mlp_only_layers", "dense layers at listed places are not modelled")
 	}
-	if m.MoEFreq = max(r.must("decoder_sparse_step", "moe_layer_freq"), 0); m.MoEFreq > 1 {
+	if _, ok := r.class.Defaults["decoder_sparse_step"]; !ok {
+		m.MoEFreq = 1
+	} else if m.MoEFreq = max(r.must("decoder_sparse_step", "moe_layer_freq"), 0); m.MoEFreq > 1 {
 		r.ffn()
 	}
 	r.skip("of dense layers, which decoder_sparse_step 1 has none of", "intermediate_size")
@@ -278,29 +286,19 @@ func miniMaxM2(r *reader) {
 	r.skip("modules for multi-token prediction are not in the weights", "use_mtp", "num_mtp_modules", "mtp_transformer_layers")
 }
 
-// graniteHybrid reads those models of the class that have attention in every layer: its layers of Mamba-2 are
-// refused by name.
+// graniteHybrid reads layers of Mamba-2, or of attention in every layer.
 func graniteHybrid(r *reader) {
 	m := &r.Model
 	r.decoder(model.BiasAll)
 	if m.Position = "none"; r.word("position_embedding_type", "pos_embedding") == "rope" {
 		m.Position = "rope"
 	}
-	key := r.first("layer_types", "layers_block_type")
-	kinds := r.words(key, "layers")
-	switch len(kinds) {
-	case 0:
-		r.refusef(key, "is missing, which makes every layer one of Mamba-2: not modelled yet")
-	case m.Layers:
-	default:
-		r.refusef(key, "%d layers, where num_hidden_layers is %d", len(kinds), m.Layers)
+	if key := r.first("layer_types", "layers_block_type"); r.has(key) {
+		r.letters(key, mambaLetters())
+	} else {
+		m.Pattern = string(model.LetterMamba)
 	}
-	for i, kind := range kinds {
-		if kind != "attention" && kind != "full_attention" {
-			r.refusef(key, "layer %d is %s: Mamba-2 is not modelled yet", i+1, escape.Quote(kind))
-			break
-		}
-	}
+	r.mamba(mambaWidths[1])
 	shared := r.must("shared_intermediate_size", "ffn_hidden", "shared_ffn_hidden_total")
 	if n, _ := r.number("num_local_experts", "n_experts"); n == 0 {
 		m.FFN = shared

@@ -1,0 +1,195 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/layout"
+	"meshscope/engine/model"
+	"meshscope/engine/units"
+	"meshscope/presets"
+)
+
+// hybrid returns a model on H100 with a layout of sequences of 4,096.
+func hybrid(t *testing.T, id string, given knob.Given) engine.Setup {
+	t.Helper()
+	c, err := presets.Default().Cluster("dgx-h100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given[knob.Seq] = 4096
+	s, err := knob.DraftOf(presetModel(t, id), c, given).Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestMixersByHand: parameters, FLOPs of a token forward and bytes that a token saves of the mixer of each kind of
+// layer, written out from the shapes of a published model.
+func TestMixersByHand(t *testing.T) {
+	const h = 2048 // Qwen3-Next: 16 heads of queries and keys and 32 of values, of 128; attention of 16 and 2 heads of 256
+	const keys, values, heads = 16 * 128, 32 * 128, 32
+	const inner, groups = 64 * 64, 8 * 128 // Nemotron 3 Nano: 64 heads of 64, and 8 groups of a state of 128
+	for _, c := range []struct {
+		model, kind              string
+		parameters, flops, saved float64
+	}{
+		{
+			"qwen3-next-80b-a3b", "delta_moe",
+			h*(2*keys+2*values+2*heads) + 4*(2*keys+values) + 2*heads + 128 + values*h,
+			2*h*(2*keys+2*values+2*heads) + 2*values*h + 2*4*(2*keys+values) + heads*(6*128*128+64*(6*128+4*128)),
+			4*h + 8*keys + 4*2*keys + 14*values + 150*heads,
+		},
+		{
+			"qwen3-next-80b-a3b", "full_moe",
+			h*(2*16*256+2*2*256) + 2*256 + 16*256*h,
+			2*h*(2*16*256+2*2*256) + 2*16*256*h,
+			// Input of the norm and of the projection, queries and keys before and after their norm, values, output and its
+			// sums, gate and gated output.
+			4*h + 4*16*256 + 4*2*256 + 2*2*256 + 2*16*256 + 2*16 + 4*16*256,
+		},
+		{
+			"nemotron3-nano-30b-a3b", "mamba2",
+			2688*(2*inner+2*groups+64) + (inner+2*groups)*(4+1) + 3*64 + inner + inner*2688,
+			2*2688*(2*inner+2*groups+64) + 2*inner*2688 + 2*4*(inner+2*groups) +
+				4*inner*128 + 128*(groups+inner) + 2*inner*128/128, // scores of half a chunk
+			4*2688 + 10*inner + 4*groups + 2*64 + 4*8,
+		},
+	} {
+		s := hybrid(t, c.model, knob.Given{knob.GPUs: 8, knob.EP: 8})
+		p := model.Lay(&s.Model, nil)
+		for i := range p.Layers {
+			l := &p.Layers[i]
+			if l.ID != c.kind {
+				continue
+			}
+			n := l.Params()
+			if got := float64(n.AttnSharded + n.AttnReplicated); got != c.parameters {
+				t.Errorf("%s: %v parameters, by hand %v", c.kind, got, c.parameters)
+			}
+			if got := float64(l.Forward(s.Seq, true).Projections); got != c.flops {
+				t.Errorf("%s: %v FLOPs, by hand %v", c.kind, got, c.flops)
+			}
+		}
+		saved := savedByMixer(t, s, c.kind)
+		if got := float64(saved / units.Bytes(s.MicroBatchTokens())); !same(got, c.saved) {
+			t.Errorf("%s: %v bytes of a token, by hand %v", c.kind, got, c.saved)
+		}
+		s = hybrid(t, c.model, knob.Given{knob.GPUs: 8, knob.EP: 8, knob.TP: 2})
+		if got := savedByMixer(t, s, c.kind); !same(float64(got), float64(saved)/2) {
+			t.Errorf("%s: TP 2 with SP saves %v of %v", c.kind, got, saved)
+		}
+	}
+}
+
+// savedByMixer returns what the mixer of a kind of layer saves, with the norm before it.
+func savedByMixer(t *testing.T, s engine.Setup, kind string) (saved units.Bytes) {
+	t.Helper()
+	var e engine.Evaluator
+	kinds, ok := e.Layers(s)
+	if !ok {
+		t.Fatalf("illegal: %v", engine.Check(s))
+	}
+	for _, k := range kinds {
+		if k.ID != kind {
+			continue
+		}
+		for _, o := range k.Operations {
+			if o.ID == "norms" && strings.Contains(k.ID, "_") { // also the norm of the other half
+				o.Activations /= 2
+			}
+			saved += o.Activations
+			if o.ID == "output" {
+				return saved
+			}
+		}
+	}
+	t.Fatalf("no kind %s", kind)
+	return 0
+}
+
+// TestLinearAttentionDoesNotGrowWithTheSequence: a token of Gated DeltaNet takes as long whatever the sequence is, and
+// the scan as long as its kernels move bytes; softmax attention takes longer.
+func TestLinearAttentionDoesNotGrowWithTheSequence(t *testing.T) {
+	times := func(seq int) map[string]float64 {
+		s := hybrid(t, "qwen3-next-80b-a3b", knob.Given{knob.GPUs: 8, knob.EP: 8})
+		s.Seq = seq
+		var e engine.Evaluator
+		kinds, _ := e.Layers(s)
+		out := map[string]float64{}
+		for _, k := range kinds {
+			for _, o := range k.Operations {
+				out[k.ID+" "+o.ID] = float64(o.Forward) / float64(seq)
+			}
+		}
+		return out
+	}
+	short, long := times(8192), times(65536)
+	if scan := "delta_moe scan"; long[scan] <= 0 || long[scan] > short[scan] {
+		t.Errorf("a token of the scan takes %v, then %v", short[scan], long[scan])
+	}
+	if core := "full_moe attention"; long[core] < 4*short[core] {
+		t.Errorf("a token of attention takes %v, then %v", short[core], long[core])
+	}
+	// Bytes of a token that the kernels of a value head of 128 x 128 read and write in chunks of 64.
+	s := hybrid(t, "qwen3-next-80b-a3b", knob.Given{knob.GPUs: 8, knob.EP: 8})
+	bytes := 32 * 2 * (7*128 + 6*128 + 2*128*128/64 + 6*64)
+	if bound := float64(bytes) / float64(s.Cluster.GPU.MemoryBandwidth); long["delta_moe scan"] < bound || long["delta_moe scan"] > 1.5*bound {
+		t.Errorf("a token of the scan takes %v, its bytes %v", long["delta_moe scan"], bound)
+	}
+}
+
+// TestLinearAttentionIsCut: TP and CP give each rank whole heads of linear attention; CP sends the projection's part
+// and the output's part of what other ranks compute, forward and backward, whatever the sequence.
+func TestLinearAttentionIsCut(t *testing.T) {
+	s := hybrid(t, "qwen3-next-80b-a3b", knob.Given{knob.GPUs: 64, knob.EP: 8, knob.TP: 2, knob.CP: 4})
+	r := engine.Evaluate(s)
+	if !r.Legal {
+		t.Fatal(r.Problems)
+	}
+	const layers, keys, values = 36, 2048, 4096
+	tokens := s.MicroBatchTokens()
+	want := 2 * layers * 3. / 4 * tokens * 2 * (2*keys + 2*values + 2*32 + values) / 2 * float64(s.MicroBatches)
+	kv := 12 * 3 * 3 * tokens * 2 * 2 * 256 / 1 * float64(s.MicroBatches) // softmax attention: a ring of one head each of keys and values, twice backward
+	at := slices.IndexFunc(r.Communication, func(c engine.Communication) bool { return c.Dimension == "cp" })
+	if got := float64(r.Communication[at].Bytes); !same(got, want+kv) {
+		t.Errorf("cp sends %v, by hand %v + %v", got, want, kv)
+	}
+	for what, change := range map[string]func(*engine.Setup){
+		"tp-linear-heads: tp 32 does not divide the 16 heads of linear attention": func(s *engine.Setup) {
+			s.TP, s.CP, s.Model.Heads, s.Model.KVHeads = 32, 1, 32, 32
+		},
+		"cp-linear-heads: tp x cp = 2 x 16": func(s *engine.Setup) { s.CP = 16 },
+	} {
+		bad := s
+		change(&bad)
+		code, words, _ := strings.Cut(what, ": ")
+		words = strings.Replace(words, "2 x 16", "32 does not divide the 16 heads", 1)
+		found := false
+		for _, p := range engine.Check(bad) {
+			found = found || p.Severity == layout.Error && p.Code == code && strings.Contains(p.Message, strings.TrimPrefix(words, "tp x cp = "))
+		}
+		if !found {
+			t.Errorf("%s: %v", what, engine.Check(bad))
+		}
+	}
+}
+
+// TestUnmeasuredLayersWidenTheBand: no published run has layers of linear attention.
+func TestUnmeasuredLayersWidenTheBand(t *testing.T) {
+	s := hybrid(t, "qwen3-next-80b-a3b", knob.Given{knob.GPUs: 8, knob.EP: 8})
+	r := engine.Evaluate(s)
+	plain := s
+	plain.Model.Pattern, plain.Model.LinearKeyHeads, plain.Model.LinearKeyDim, plain.Model.LinearValueHeads, plain.Model.LinearValueDim, plain.Model.ConvWidth = "", 0, 0, 0, 0, 0
+	q := engine.Evaluate(plain)
+	if r.Time == nil || q.Time == nil || r.Time.ErrorBand <= q.Time.ErrorBand {
+		t.Errorf("%+v, without them %+v", r.Time, q.Time)
+	}
+	if !strings.Contains(strings.Join(r.Assumptions, "\n"), "layers of linear attention save") {
+		t.Errorf("nothing is said in %q", r.Assumptions)
+	}
+}

@@ -1,0 +1,143 @@
+package launch
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/model"
+)
+
+// megatronHybrid returns the flags of layers of linear attention and of gates. Most are fields of TransformerConfig,
+// which have flags of their names.
+func megatronHybrid() []field {
+	delta := func(m *model.Model) bool { return m.Has(model.LetterDelta) }
+	width := func(key, figure string, of func(*model.Model) int) field {
+		return architecture(key, figure, of, delta).under("experimental-attention-variant")
+	}
+	letters := func(key string, write func(s *engine.Setup) (any, bool)) field {
+		return field{key: key, from: []string{modelPrefix + "layer_pattern"}, write: write, read: readPattern}
+	}
+	scan := func(key, figure string, of func(*model.Model) int) field {
+		return architecture(key, figure, of, func(m *model.Model) bool { return m.Has(model.LetterMamba) })
+	}
+	return []field{
+		letters("hybrid-layer-pattern", func(s *engine.Setup) (any, bool) { return hybridPattern(s), s.Model.Flat() }),
+		letters("hybrid-override-pattern", func(*engine.Setup) (any, bool) { return nil, false }),
+		scan("mamba-num-groups", "linear_key_heads", func(m *model.Model) int { return m.LinearKeyHeads }),
+		scan("mamba-state-dim", "linear_key_head_dim", func(m *model.Model) int { return m.LinearKeyDim }),
+		scan("mamba-num-heads", "linear_value_heads", func(m *model.Model) int { return m.LinearValueHeads }),
+		scan("mamba-head-dim", "linear_value_head_dim", func(m *model.Model) int { return m.LinearValueDim }),
+		{
+			key: "experimental-attention-variant", from: []string{"model"},
+			write: func(s *engine.Setup) (any, bool) { return "gdn", delta(&s.Model) },
+			read:  unmodelled("", "attention of another kind", "gdn", "gated_delta_net").read,
+		},
+		field{
+			key: "linear-attention-freq", from: []string{modelPrefix + "layer_pattern"}, why: "every n-th layer has softmax attention",
+			write: func(s *engine.Setup) (any, bool) { return linearLayers(&s.Model), delta(&s.Model) },
+			read:  readLinearLayers,
+		}.under("experimental-attention-variant"),
+		width("linear-num-key-heads", "linear_key_heads", func(m *model.Model) int { return m.LinearKeyHeads }),
+		width("linear-key-head-dim", "linear_key_head_dim", func(m *model.Model) int { return m.LinearKeyDim }),
+		width("linear-num-value-heads", "linear_value_heads", func(m *model.Model) int { return m.LinearValueHeads }),
+		width("linear-value-head-dim", "linear_value_head_dim", func(m *model.Model) int { return m.LinearValueDim }),
+		width("linear-conv-kernel-dim", "conv_width", func(m *model.Model) int { return m.ConvWidth }),
+		mark("attention-output-gate", modelPrefix+"attn_gate", model.GateChannel, func(s *engine.Setup) bool { return s.Model.AttnGate == model.GateChannel }),
+		mark("moe-shared-expert-gate", modelPrefix+"shared_expert_gate", true, func(s *engine.Setup) bool { return s.Model.SharedGate }),
+	}
+}
+
+// hybridPattern returns the letters of all sub-layers, with a line between the stages of a pipeline.
+func hybridPattern(s *engine.Setup) string {
+	stages, err := s.StagesOfStack(nil, nil)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	layer := 0
+	for i := range stages {
+		if i > 0 {
+			b.WriteByte('|')
+		}
+		for range stages[i].Layers() {
+			b.WriteByte(s.Model.Letter(layer))
+			layer++
+		}
+	}
+	return b.String()
+}
+
+// readPattern reads what hybridPattern writes; prediction modules behind a slash are not modelled.
+func readPattern(v any, r *reader) error {
+	text := strings.Trim(fmt.Sprint(v), "'\"")
+	main, _, mtp := strings.Cut(text, "/")
+	letters := strings.ReplaceAll(main, "|", "")
+	switch {
+	case mtp:
+		return foreignf("%s: multi-token prediction of sub-layers is not modelled", text)
+	case strings.Trim(letters, model.Letters()) != "" || letters == "":
+		return foreignf("%s: only the letters %s are modelled", text, model.Letters())
+	case len(letters) > model.MaxPattern:
+		return fmt.Errorf("more than %d letters", model.MaxPattern)
+	}
+	r.Setup[modelPrefix+"layer_pattern"], r.Setup[modelPrefix+"layers"], r.Setup[modelPrefix+"norms_per_layer"] = model.Period(letters), len(letters), 1
+	if pp := r.number("pp", 1); strings.Contains(main, "|") {
+		var layers []int
+		for segment := range strings.SplitSeq(main, "|") {
+			layers = append(layers, len(segment))
+		}
+		if pp < 1 || len(layers)%pp != 0 {
+			return fmt.Errorf("its %d stages are no multiple of the pipeline's %d ranks", len(layers), pp)
+		}
+		r.Setup["vpp"] = len(layers) / pp
+		r.setSplit(layers)
+	}
+	for key, n := range map[string]int{"linear_key_heads": 8, "linear_key_head_dim": 128, "linear_value_head_dim": 64, "conv_width": 4, "linear_chunk": 128} {
+		if flag := map[string]string{"linear_key_heads": "mamba-num-groups", "linear_key_head_dim": "mamba-state-dim", "linear_value_head_dim": "mamba-head-dim"}[key]; strings.ContainsRune(letters, model.LetterMamba) && !r.has(flag) {
+			r.assume(modelPrefix+key, n, "the default of Megatron-Core")
+		}
+	}
+	return nil
+}
+
+// linearLayers returns a number, every so-manieth layer having softmax attention, or else a list of ones for the others.
+func linearLayers(m *model.Model) string {
+	n := len(m.Pattern)
+	if strings.IndexByte(m.Pattern, model.LetterAttention) == n-1 {
+		return strconv.Itoa(n)
+	}
+	list := make([]string, m.Layers)
+	for i := range list {
+		list[i] = "1"
+		if m.Letter(i) == model.LetterAttention {
+			list[i] = "0"
+		}
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+// readLinearLayers reads what linearLayers writes.
+func readLinearLayers(v any, r *reader) error {
+	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ""), "'\"\\")
+	if n, err := strconv.Atoi(text); err == nil {
+		if n < 1 || n > maxList {
+			return fmt.Errorf("a whole number from 1 to %d, or a list", maxList)
+		}
+		r.Setup[modelPrefix+"layer_pattern"] = strings.Repeat(string(model.LetterDelta), n-1) + string(model.LetterAttention)
+		return nil
+	}
+	list, err := pythonList(text)
+	if err != nil {
+		return err
+	}
+	letters := make([]byte, len(list))
+	for i, linear := range list {
+		if letters[i] = model.LetterAttention; linear != 0 {
+			letters[i] = model.LetterDelta
+		}
+	}
+	r.Setup[modelPrefix+"layer_pattern"] = model.Period(string(letters))
+	return nil
+}

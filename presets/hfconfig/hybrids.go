@@ -1,0 +1,192 @@
+package hfconfig
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/escape"
+	"meshscope/engine/model"
+)
+
+// letters reads the kind of each layer from a list; version 5 of the library writes the same kinds in words of its own.
+func (r *reader) letters(key string, of map[string]byte) {
+	kinds := r.words(key, "layer_pattern")
+	if len(kinds) != r.Model.Layers {
+		r.refusef(key, "%d layers, where num_hidden_layers is %d", len(kinds), r.Model.Layers)
+		return
+	}
+	var pattern strings.Builder
+	for i, kind := range kinds {
+		letter, ok := of[kind]
+		if !ok {
+			r.refusef(key, "layer %d is %s; allowed: %s", i+1, escape.Quote(kind), strings.Join(slices.Sorted(maps.Keys(of)), ", "))
+			return
+		}
+		pattern.WriteByte(letter)
+	}
+	r.patternOf(pattern.String())
+}
+
+// patternOf keeps one period of the letters of all layers; attention alone is no pattern.
+func (r *reader) patternOf(all string) {
+	if r.Model.Pattern = model.Period(all); r.Model.Pattern == string(model.LetterAttention) {
+		r.Model.Pattern = ""
+	}
+}
+
+// intervals reads which layers have softmax attention: of a list, else every n-th of them.
+func (r *reader) intervals(other byte) {
+	if r.has("layer_types") {
+		r.letters("layer_types", map[string]byte{"linear_attention": other, "full_attention": model.LetterAttention, "attention": model.LetterAttention})
+		r.skip("layer_types tells each layer", "full_attention_interval")
+		return
+	}
+	n := r.must("full_attention_interval", "layer_pattern")
+	if n < 1 || n > model.MaxLayers {
+		r.refusef("full_attention_interval", "%d: a whole number from 1 to %d", n, model.MaxLayers)
+		return
+	}
+	r.patternOf(strings.Repeat(string(other), n-1) + string(model.LetterAttention))
+}
+
+// mambaWidths are the keys of a state-space layer, in two sets of names: its heads, the width of one, the state's width,
+// groups of heads, tokens of the convolution, tokens of a chunk.
+var mambaWidths = [2][6]string{
+	{"mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel", "chunk_size"},
+	{"mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv", "mamba_chunk_size"},
+}
+
+// mamba reads the widths of Mamba-2.
+func (r *reader) mamba(names [6]string) {
+	m := &r.Model
+	if !m.Has(model.LetterMamba) {
+		return
+	}
+	m.LinearValueHeads, m.LinearKeyDim = r.must(names[0], "linear_value_heads"), r.must(names[2], "linear_key_head_dim")
+	m.LinearKeyHeads, m.ConvWidth, m.LinearChunk = r.must(names[3], "linear_key_heads"), r.must(names[4], "conv_width"), r.must(names[5], "linear_chunk")
+	expand, _ := r.number("mamba_expand", "linear_value_head_dim")
+	if word := string(r.keys[names[1]].raw); word != "" && word != `"auto"` {
+		m.LinearValueDim = r.must(names[1], "linear_value_head_dim")
+		if inner := m.LinearValueHeads * m.LinearValueDim; expand > 0 && inner != expand*m.Hidden {
+			r.refusef(names[1], "%d heads of %d are not mamba_expand x hidden_size = %d", m.LinearValueHeads, m.LinearValueDim, expand*m.Hidden)
+		}
+	} else if m.LinearValueHeads > 0 {
+		m.LinearValueDim = expand * m.Hidden / m.LinearValueHeads
+		r.skip("mamba_expand x hidden_size over the heads", names[1])
+	}
+	for _, key := range []string{"mamba_proj_bias", "use_bias"} {
+		if r.has(key) && r.flag(key, "linear_value_heads") {
+			r.refusef(key, "true: biases of a state-space layer's projections are not modelled")
+		}
+	}
+	for _, key := range []string{"mamba_conv_bias", "use_conv_bias"} {
+		if r.has(key) && !r.flag(key, "conv_width") {
+			r.refusef(key, "false: a state-space layer's convolution without a bias is not modelled")
+		}
+	}
+	r.skip("of state-space layers, without a size", "expand", "mamba_hidden_act", "use_mamba_kernels", "mamba_ssm_cache_dtype", "ssm_cache_dtype",
+		"time_step_limit", "time_step_min", "time_step_max", "time_step_floor", "time_step_rank", "mamba_dt_rank", "rescale_prenorm_residual", "residual_in_fp32", "num_logits_to_keep")
+}
+
+// mambaLetters are the words of layers of state-space and attention, those of version 5 of the library among them.
+func mambaLetters() map[string]byte {
+	return map[string]byte{
+		"mamba": model.LetterMamba, "linear_attention": model.LetterMamba, "attention": model.LetterAttention, "full_attention": model.LetterAttention,
+	}
+}
+
+// nemotronH has one sub-layer a layer, as letters or words tell: Mamba-2, attention without positions, an MLP or a mixture.
+func nemotronH(r *reader) {
+	m := &r.Model
+	list, letters := r.first("layers_block_type", "layer_types"), r.word("hybrid_override_pattern", "layer_pattern")
+	if !r.has("num_hidden_layers") {
+		n := len(letters)
+		if letters == "" {
+			n = len(r.words(list))
+		}
+		r.keys["num_hidden_layers"] = value{raw: []byte(strconv.Itoa(n)), path: "num_hidden_layers"}
+	}
+	r.decoder(model.BiasAll)
+	m.NormsPer, m.Position = 1, "none"
+	r.mlpBias()
+	switch of := mambaLetters(); {
+	case letters != "" && len(letters) != m.Layers:
+		r.refusef("hybrid_override_pattern", "%d letters, where num_hidden_layers is %d", len(letters), m.Layers)
+	case letters != "" && strings.Trim(letters, "M*-E") != "":
+		r.refusef("hybrid_override_pattern", "%s: allowed are the letters M, *, - and E", escape.Quote(letters))
+	case letters != "":
+		r.patternOf(letters)
+		r.skip("hybrid_override_pattern tells each layer", list)
+	default:
+		of["mlp"], of["moe"] = model.LetterMLP, model.LetterExperts
+		r.letters(list, of)
+	}
+	if m.Has(model.LetterMLP) {
+		r.ffn()
+	}
+	r.mamba(mambaWidths[0])
+	if m.Has(model.LetterExperts) {
+		r.experts("n_routed_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
+		m.SharedExperts, _ = r.number("n_shared_experts", "n_shared_experts")
+		m.SharedFFN = m.SharedExperts * r.must("moe_shared_expert_intermediate_size", "shared_ffn_hidden_total")
+		m.RouterBias = true
+		groups, _ := r.number("n_group", "expert_groups")
+		limit, _ := r.number("topk_group", "routed_groups")
+		if groups > 1 && limit < groups {
+			m.ExpertGroups, m.RoutedGroups = groups, limit
+		}
+		if n, _ := r.number("moe_latent_size", "moe_ffn_hidden"); n > 0 {
+			r.refusef("moe_latent_size", "%d: experts in a latent space are not modelled yet", n)
+		}
+	}
+	if !m.Flat() {
+		r.refusef(list, "no layer is an MLP or a mixture, which makes no model of this class")
+	}
+	r.skip("of layers that there are none of, or the same as another key", "intermediate_size", "n_routed_experts", "n_shared_experts", "num_experts_per_tok",
+		"moe_intermediate_size", "moe_shared_expert_intermediate_size", "n_group", "topk_group", "moe_latent_size", "moe_shared_expert_overlap", "attention_head_dim", "sliding_window")
+	r.skip("its modules for multi-token prediction are not counted here", "num_nextn_predict_layers", "mtp_hybrid_override_pattern", "mtp_layers_block_type")
+}
+
+// bamba has Mamba-2 in all layers but those that a list counts from 0.
+func bamba(r *reader) {
+	m := &r.Model
+	all := []byte(strings.Repeat(string(model.LetterMamba), min(max(m.Layers, 0), model.MaxPattern)))
+	for _, i := range r.numbers("attn_layer_indices", "layer_pattern") {
+		if i < 0 || i >= len(all) {
+			r.refusef("attn_layer_indices", "%d: a layer from 0 to %d", i, len(all)-1)
+			return
+		}
+		all[i] = model.LetterAttention
+	}
+	r.patternOf(string(all))
+	r.mamba(mambaWidths[1])
+}
+
+// qwenHybrid reads Gated DeltaNet in all layers but every n-th, whose attention has a gate of its output.
+func qwenHybrid(r *reader) {
+	m := &r.Model
+	m.QKNorm, m.AttnGate = model.QKNormPerHead, model.GateChannel
+	if r.has("attn_output_gate") && !r.flag("attn_output_gate", "attn_gate") {
+		m.AttnGate = ""
+	}
+	if r.intervals(model.LetterDelta); m.Has(model.LetterDelta) {
+		m.LinearKeyHeads, m.LinearKeyDim = r.must("linear_num_key_heads", "linear_key_heads"), r.must("linear_key_head_dim", "linear_key_head_dim")
+		m.LinearValueHeads = r.must("linear_num_value_heads", "linear_value_heads")
+		m.LinearValueDim = r.must("linear_value_head_dim", "linear_value_head_dim")
+		m.ConvWidth = r.must("linear_conv_kernel_dim", "conv_width")
+	}
+	r.predictionModules()
+}
+
+// qwenHybridMoE has a mixture in each layer, with a gate of its shared expert.
+func qwenHybridMoE(r *reader) {
+	m := &r.Model
+	r.decoder(model.BiasAll)
+	r.experts("num_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
+	m.SharedExperts, m.SharedGate = 1, true
+	m.SharedFFN = r.must("shared_expert_intermediate_size", "shared_ffn_hidden_total")
+	qwenHybrid(r)
+	r.sparseStep()
+}
