@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/model"
+	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 	"meshscope/presets"
 )
@@ -191,5 +192,23 @@ func TestUnmeasuredLayersWidenTheBand(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(r.Assumptions, "\n"), "layers of linear attention save") {
 		t.Errorf("nothing is said in %q", r.Assumptions)
+	}
+}
+
+// TestFormulasOfHybrids: each recorded formula of every kind of layer gives its figure, under TP, CP and recomputation.
+func TestFormulasOfHybrids(t *testing.T) {
+	for _, id := range []string{"qwen3-next-80b-a3b", "qwen3.5-27b", "nemotron3-nano-30b-a3b", "nemotron-nano-9b-v2", "granite-4.0-h-tiny"} {
+		for _, recompute := range []recipe.RecomputeMode{recipe.RecomputeNone, recipe.RecomputeSelective, recipe.RecomputeFull} {
+			given := knob.Given{knob.GPUs: 16, knob.TP: 2, knob.CP: 2, knob.PP: 2}
+			if strings.Contains(id, "granite") {
+				given[knob.TP] = 1
+			}
+			s := hybrid(t, id, given)
+			s.Recompute.Mode, s.TrainMTP = recompute, s.Model.MTPLayers > 0
+			if !engine.Legal(s) {
+				t.Fatalf("%s: %v", id, engine.Check(s))
+			}
+			holds(t, s)
+		}
 	}
 }

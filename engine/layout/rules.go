@@ -207,7 +207,7 @@ func (r *rules) sequence() {
 			r.warnf("seq-exceeds-model", id.Seq, "sequence %d is longer than the %d tokens the model was published with", l.Seq, m.MaxSeq)
 		}
 	}
-	if heads, ok := m.ScanHeads(); ok && l.CP > 1 && heads%l.TP == 0 && heads%(l.TP*l.CP) != 0 {
+	if heads, ok := m.ScanHeads(); ok && l.CP > 1 && heads%l.TP == 0 && !m.ExchangesScan(l.TP, l.CP) {
 		r.failf("cp-linear-heads", id.CP, "tp x cp = %d does not divide the %d heads of linear attention: its CP exchanges the sequence for heads", l.TP*l.CP, heads)
 	}
 	switch {

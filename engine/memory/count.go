@@ -125,12 +125,18 @@ func (in *Input) layerParameters(layer *model.Layer, d *Divisors) (dense, expert
 		return dense, expert
 	}
 	rec := in.Record.Scope("layer."+id, id+" layer")
-	sharded := "{" + layer.Scope("attention") + ".parameters}"
-	switch {
-	case l.MLPSharded > 0:
-		sharded = "(" + sharded + " + {" + layer.Scope("mlp") + ".parameters})"
-	case l.SharedExperts > 0:
-		sharded = "(" + sharded + " + {" + layer.Scope("shared") + ".parameters})"
+	var parts []string
+	for _, part := range [...]struct {
+		id string
+		n  int64
+	}{{"attention", l.AttnSharded}, {"mlp", l.MLPSharded}, {"shared", l.SharedExperts}} {
+		if part.n > 0 {
+			parts = append(parts, "{"+layer.Scope(part.id)+".parameters}")
+		}
+	}
+	sharded := record.Sum(parts...)
+	if len(parts) > 1 {
+		sharded = "(" + sharded + ")"
 	}
 	formula := sharded + " / t + whole_parts_of_attention_norms_and_router" + d.whole()
 	if copies.V > 0 {

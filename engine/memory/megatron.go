@@ -35,7 +35,7 @@ func (megatronCore) Cut(in *Input) Divisors {
 // Save keeps what Transformer Engine does: a norm its input, a product its input as it reads it
 // (a norm that one product alone reads is made again inside it), flash attention queries, keys,
 // values, output and the sums of its softmax, an activation and a product of elements what they read, a scan also the
-// inverse that it made (megatron/core/ssm/gated_delta_net.py; counted from the code, not measured).
+// inverse that it made (megatron/core/ssm/gated_delta_net/gdn.py; counted from the code, not measured).
 func (megatronCore) Save(s *saver) {
 	in, two, four := s.in, record.Lit(2), record.Lit(4)
 	w := in.elements()

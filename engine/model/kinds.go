@@ -65,6 +65,13 @@ func (m *Model) Has(letter byte) bool {
 // ScanHeads returns how many groups of heads the layers that carry a state can be divided into; false without such layers.
 func (m *Model) ScanHeads() (heads int, ok bool) { return m.LinearKeyHeads, m.Scans() }
 
+// ExchangesScan reports whether CP can give each of its ranks whole heads, in TP ranks that each have some groups:
+// those of a state-space layer are copied where there are fewer (megatron/core/ssm/mamba_context_parallel.py).
+func (m *Model) ExchangesScan(tp, cp int) bool {
+	groups := m.LinearKeyHeads / tp
+	return m.LinearValueHeads%(tp*cp) == 0 && (groups%cp == 0 || !m.Has(LetterDelta) && cp%groups == 0)
+}
+
 // mixers lists the kinds of mixers; a layer has the first one that is its own.
 func mixers() []sublayer {
 	return []sublayer{

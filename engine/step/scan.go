@@ -37,7 +37,7 @@ func (k *kernels) recordScan(o *model.Op, pass int, moved, work string, stream, 
 
 // exchange adds the all-to-alls of context parallelism around a scan: what the projection gives goes from a part of the
 // sequence to a part of the heads before the convolution, the scan's output back after it, and their gradients the
-// other way (NVIDIA/Megatron-LM, megatron/core/ssm/gated_delta_net.py: tensor_a2a_cp2hp). All of it is exposed.
+// other way (NVIDIA/Megatron-LM, megatron/core/ssm/gated_delta_net/gdn.py: tensor_a2a_cp2hp). All of it is exposed.
 func (k *kernels) exchange(c *Cost, layer *model.Layer, scan *model.Op) {
 	into := layer.WidthOn(scan.In, k.t, k.etp)
 	for i := range layer.Ops {

@@ -53,9 +53,11 @@ func (r *reader) intervals(other byte) {
 
 // mambaWidths are the keys of a state-space layer, in two sets of names: its heads, the width of one, the state's width,
 // groups of heads, tokens of the convolution, tokens of a chunk.
-var mambaWidths = [2][6]string{
-	{"mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel", "chunk_size"},
-	{"mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv", "mamba_chunk_size"},
+func mambaWidths() [2][6]string {
+	return [2][6]string{
+		{"mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel", "chunk_size"},
+		{"mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv", "mamba_chunk_size"},
+	}
 }
 
 // mamba reads the widths of Mamba-2.
@@ -126,7 +128,7 @@ func nemotronH(r *reader) {
 	if m.Has(model.LetterMLP) {
 		r.ffn()
 	}
-	r.mamba(mambaWidths[0])
+	r.mamba(mambaWidths()[0])
 	if m.Has(model.LetterExperts) {
 		r.experts("n_routed_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
 		m.SharedExperts, _ = r.number("n_shared_experts", "n_shared_experts")
@@ -161,7 +163,7 @@ func bamba(r *reader) {
 		all[i] = model.LetterAttention
 	}
 	r.patternOf(string(all))
-	r.mamba(mambaWidths[1])
+	r.mamba(mambaWidths()[1])
 }
 
 // qwenHybrid reads Gated DeltaNet in all layers but every n-th, whose attention has a gate of its output.

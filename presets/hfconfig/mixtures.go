@@ -298,7 +298,7 @@ func graniteHybrid(r *reader) {
 	} else {
 		m.Pattern = string(model.LetterMamba)
 	}
-	r.mamba(mambaWidths[1])
+	r.mamba(mambaWidths()[1])
 	shared := r.must("shared_intermediate_size", "ffn_hidden", "shared_ffn_hidden_total")
 	if n, _ := r.number("num_local_experts", "n_experts"); n == 0 {
 		m.FFN = shared
