@@ -43,6 +43,16 @@ func TestBandOfTheObjective(t *testing.T) {
 			if r.Band.Share != want || r.Band.Least < 1 {
 				t.Fatalf("%s: %+v within the band, which is %v", p.Objective, r.Band, want)
 			}
+			// What is counted has the mark in a list of all.
+			marked := 0
+			for i := range r.Best {
+				if p.TooClose(&r.Best[0], &r.Best[i]) {
+					marked++
+				}
+			}
+			if marked < r.Band.Least && len(r.Best) > r.Band.Most || r.Band.Least == r.Band.Most && len(r.Best) > marked && marked != r.Band.Least {
+				t.Errorf("%s: %d of %d have the mark, %+v", p.Objective, marked, len(r.Best), r.Band)
+			}
 			shares[r.Band.Share] = true
 		}
 	}

@@ -325,8 +325,11 @@ func (r *reader) finishModel(without string, moe bool) {
 		{"expert_groups", 0, moe},
 		{"routed_groups", 0, moe},
 	} {
-		if d.where {
-			r.assume(modelPrefix+d.key, d.value, without)
+		if reason := without; d.where {
+			if d.key == "gated_ffn" && activation != "" {
+				reason = "as the activation is"
+			}
+			r.assume(modelPrefix+d.key, d.value, reason)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (d *Decision) Answer() *Answer {
 func (d *Decision) Headline() string {
 	text := Headline(&d.Report)
 	if words := PriceWords(d.Prices); text != "" && words != "" {
-		text += "; not given and worth most: a step " + words
+		text += "; not given and worth most to the step: " + words
 	}
 	return text
 }
@@ -389,6 +389,8 @@ func (d *Decision) how() Section {
 		s.say("None of " + of + " fits.")
 	case d.Search.Best[0].PessimisticStep < d.slow:
 		s.say(fmt.Sprintf("Not the fastest of %s: that is %s.", of, d.faster(&d.Search.Best[0])))
+	case slices.ContainsFunc(d.Others, func(o search.Found) bool { return o.PessimisticStep < d.slow }):
+		s.say("No faster one that leaves a margin of memory among " + of + ", at the same GPUs, batch and sequence.")
 	default:
 		s.say("No faster one among " + of + ", at the same GPUs, batch and sequence.")
 	}

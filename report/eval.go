@@ -33,7 +33,7 @@ func (d *Evaluation) document() *Document {
 		out.Sections = append(out.Sections, figureSections(&d.Setup, &d.report, true)...)
 		for i := range out.Sections {
 			if words := PriceWords(d.Prices); words != "" && out.Sections[i].Heading == stepHeading {
-				out.Sections[i].say("not given and worth most: a step " + words)
+				out.Sections[i].say("not given and worth most to the step: " + words)
 			}
 		}
 		out.Sections = append(out.Sections, Caveats(&d.report)...)

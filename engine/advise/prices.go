@@ -16,6 +16,7 @@ type Price struct {
 	Knob knob.ID
 	Word string
 	Step units.Seconds
+	Slow bool // the step is longer than that of the setup
 }
 
 // mostPrices is how many are worth a place next to a verdict.
@@ -45,7 +46,7 @@ func Prices(s *engine.Setup, r *engine.Report, fixed knob.Set, accepts func(*eng
 			case !other.Legal || other.Time.Step == r.Time.Step || r.Time.TooClose(other.Time):
 				continue
 			}
-			if p := (Price{t.knob, t.word, other.Time.Step}); dearest.Knob == "" || off(&p) > off(&dearest) {
+			if p := (Price{t.knob, t.word, other.Time.Step, other.Time.Step > r.Time.Step}); dearest.Knob == "" || off(&p) > off(&dearest) {
 				dearest = p
 			}
 		}

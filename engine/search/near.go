@@ -46,14 +46,13 @@ func (r *run) sure(k *keeper, seen *evaluated, all []candidate) {
 	}
 }
 
-// TooClose reports whether a layout is too close to the best to call: within a quarter of
-// the wider error band of what the objective ranks by, and not behind in what it puts first.
+// TooClose reports whether a layout is too close to the best to call: within a quarter of the best's
+// error band of what the objective ranks by, as Band counts them, and not behind in what it puts first.
 func (p *Problem) TooClose(best, f *Found) bool {
 	of := func(f *Found) score {
 		return p.score(&f.Setup, bound.Bound{Step: f.PessimisticStep, Peak: f.Report.Memory.Peak})
 	}
-	a, b := p.Objective.Evidence(&best.Report), p.Objective.Evidence(&f.Report)
-	lead, rate := p.worst(of(best), max(a.CloseMargin(), b.CloseMargin()))
+	lead, rate := p.worst(of(best), p.Objective.Evidence(&best.Report).CloseMargin())
 	s := of(f)
 	return s.lead <= lead && s.rate <= rate
 }

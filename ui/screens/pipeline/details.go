@@ -62,6 +62,8 @@ func facts(b *block, rank int) [][2]string {
 	f := figuresOf(b.setup, b.report)
 	form := "none is exact here"
 	switch {
+	case b.setup.PP == 1:
+		form = "none: a single rank has no pipeline"
 	case p.BubbleClosedForm != nil:
 		form = report.OverIdeal(p) + ", for equal stages without send/recv; idle time: " + info.Idle
 	case info.Idle != "":
