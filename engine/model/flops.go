@@ -213,6 +213,22 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool) {
 	})
 }
 
+// WindowShare returns the part of the counted scores (see Layer.Forward) that a kernel with the
+// window of the layer computes: 1 without a window. A causal token attends to at most Window tokens,
+// itself among them.
+func (l *Layer) WindowShare(seq int, causal bool) float64 {
+	if l.Window <= 0 || l.Window >= seq || seq <= 0 {
+		return 1
+	}
+	s, w := float64(seq), float64(l.Window)
+	if causal {
+		// The first w tokens see half a window on average; the rest a whole
+		// one. Counted against s/2 per token.
+		return (2*s - w) * w / (s * s)
+	}
+	return w / s
+}
+
 func (f *LayerFLOPs) add(g LayerFLOPs, layers int) {
 	n := units.FLOPs(max(layers, 0))
 	f.Projections += n * g.Projections
