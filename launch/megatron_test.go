@@ -19,6 +19,8 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 	interleaved := setup(t, "llama3.1-70b", knob.Given{knob.GPUs: 64, knob.TP: 4, knob.PP: 4, knob.VPP: 10, knob.GBS: 512})
 	offloaded := flat
 	offloaded.Offload = recipe.OffloadOptimizer
+	narrow := flat
+	narrow.Precision = recipe.FP8
 	recompute := func(word string) func(*engine.Setup) {
 		return func(s *engine.Setup) { _ = s.Recompute.UnmarshalText([]byte(word)) }
 	}
@@ -38,6 +40,7 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		"recompute-layers":  {interleaved, recompute("full:7")},
 		"tp-overlap-sp":     {flat, func(s *engine.Setup) { s.TPOverlap, s.SP = recipe.UserBuffers, false }},
 		"fp16-experts":      {moe, func(s *engine.Setup) { s.Precision = recipe.FP16 }},
+		"attention-fp8":     {narrow, func(s *engine.Setup) { s.Software.Attending = recipe.Attention8 }},
 		"fp8-weights":       {flat, func(s *engine.Setup) { s.Precision, s.ZeRO = recipe.FP8, 0 }},
 		"offload-zero":      {offloaded, func(s *engine.Setup) { s.ZeRO = 0 }},
 		"fp8-offload":       {flat, func(s *engine.Setup) { s.Precision, s.Offload = recipe.FP8, recipe.OffloadOptimizer }},
