@@ -46,10 +46,13 @@ func TestJobWithFile(t *testing.T) {
 		if !ok || r.Launcher != l.ID || len(r.Problems) > 0 {
 			t.Fatalf("%s: read by %q: %+v\n%s", l.ID, r.Launcher, r.Problems, job)
 		}
-		if n := r.Setup["gpus"]; n != x.GPUs {
+		// axolotl hands the processes on to torchrun: they are unknown to the reader
+		if n := r.Setup["gpus"]; n != x.GPUs && l.ID != "axolotl" {
 			t.Errorf("%s: %v GPUs, want %d", l.ID, n, x.GPUs)
 		}
-		alone.Setup["gpus"] = r.Setup["gpus"]
+		if alone.Setup["gpus"] = r.Setup["gpus"]; r.Setup["gpus"] == nil {
+			delete(alone.Setup, "gpus")
+		}
 		if !reflect.DeepEqual(alone.Setup, r.Setup) {
 			t.Errorf("%s: the job gives %v, its file %v", l.ID, r.Setup, alone.Setup)
 		}

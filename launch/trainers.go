@@ -31,7 +31,7 @@ func trainers() []trainer {
 	return []trainer{
 		{
 			id: "axolotl", name: "axolotl", version: "0.18.0", source: "axolotl-ai-cloud/axolotl v0.18.0 (src/axolotl/utils/schemas)",
-			starter: `axolotl train axolotl.yaml --launcher torchrun -- --nnodes "$NNODES" --node_rank "$NODE_RANK" --rdzv_backend c10d --rdzv_endpoint "$MASTER_ADDR:29500"`,
+			starter: `axolotl train axolotl.yaml --launcher torchrun -- --nnodes %d --nproc_per_node %d --rdzv_backend c10d --rdzv_endpoint "$MASTER_ADDR:29500"`,
 			keys:    []string{"base_model", "micro_batch_size"},
 			words: map[string]string{
 				"model_name_or_path": "base_model", "per_device_train_batch_size": "micro_batch_size", "max_length": "sequence_len", "optim": "optimizer",
@@ -66,7 +66,13 @@ func trainerLaunchers() []Launcher {
 			export: func(s *engine.Setup) Document {
 				f := t.file()
 				d := f.document(s)
-				d.Starter, d.Program = t.starter, "YOUR_SCRIPT.py --config trl.yaml"
+				d.Starter = t.starter
+				if strings.Contains(t.starter, "%d") { // processes of torchrun
+					d.Starter = fmt.Sprintf(t.starter, d.Nodes, d.PerNode)
+				}
+				if t.starter == "" {
+					d.Program = "YOUR_SCRIPT.py --config trl.yaml"
+				}
 				return d
 			},
 			sniff: func(_ string, data []byte) bool {
