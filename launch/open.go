@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
 	"meshscope/presets"
@@ -67,7 +66,7 @@ func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Read
 		return r
 	}
 	if of := notRead(text); of != "" {
-		return failed("", fmt.Errorf("%s is of %s, which is known and not read: give its figures as flags, such as --model, --gpus, --tp and --gbs, to any other command", escape.Name(name), of))
+		return failed("", fmt.Errorf("is of %s, which is known and not read: give its figures as flags, such as --model, --gpus, --tp and --gbs, to any other command", of))
 	}
 	if ext := strings.ToLower(filepath.Ext(name)); ext != ".json" && ext != ".toml" && !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
 		var known []string
@@ -76,7 +75,7 @@ func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Read
 				known = append(known, l.Name)
 			}
 		}
-		err = fmt.Errorf("%s is no share string, config.json, setup document or file of a launcher that is known; known are %s", escape.Name(name), strings.Join(known, ", "))
+		err = fmt.Errorf("is no share string, config.json, setup document or file of a launcher that is known; known are %s", strings.Join(known, ", "))
 	}
 	return failed("", err)
 }
