@@ -140,7 +140,11 @@ func (m *Model) takeChosen(msg chosenMsg) tea.Cmd {
 	default:
 		cmds = append(cmds, m.do(m.chosenAction(c, &msg)))
 	}
-	for _, held := range c.held {
+	for i, held := range c.held {
+		if m.choosing != nil { // one of them began another search: the rest waits for that, enter and esc too
+			m.choosing.held = append(m.choosing.held, c.held[i:]...)
+			break
+		}
 		_, cmd := m.update(held)
 		cmds = append(cmds, cmd)
 	}

@@ -12,6 +12,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
 	"meshscope/presets"
+	"meshscope/ui/overlay"
 	"meshscope/ui/state"
 )
 
@@ -84,6 +85,27 @@ func TestKeysWaitForTheLayout(t *testing.T) {
 	}
 	if note := m.state.Note.Text; m.choosing != nil || !strings.Contains(note, "the 2 keys typed meanwhile are dropped") {
 		t.Errorf("after esc: %q", note)
+	}
+}
+
+// TestKeysWaitForTheSecondSearch: where what was typed during a search begins another one, the rest waits for that:
+// enter does not cut it short, and esc does not drop it.
+func TestKeysWaitForTheSecondSearch(t *testing.T) {
+	found := presets.StartSetup()
+	m := sample(t, 120, 36, finding(found))
+	m.options.Library = presets.Default()
+	m.catalog = overlay.ReadCatalog(m.options.Library)
+	cmd := m.search(search.Begun{Setup: found, Query: &search.Query{Setup: found}}, "")
+	send(m, press("m"))
+	typeText(m, "llama3.1-8b")
+	for _, key := range []string{"enter", "enter", "esc"} {
+		send(m, press(key))
+	}
+	first := m.choosing
+	first.stop()
+	m.Update(cmd())
+	if m.choosing == nil || m.choosing == first || m.choosing.of.Setup.Model.ID != "llama3.1-8b" || len(m.choosing.held) != 2 {
+		t.Fatalf("the second search: %+v\n%s", m.choosing, screenText(m))
 	}
 }
 
