@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
@@ -33,7 +34,9 @@ func TestCompareSaysWhatTheReportsSay(t *testing.T) {
 				side  *compare.Side
 				value *float64
 			}{{&c.A, d.A}, {&c.B, d.B}} {
-				full := engine.Evaluate(side.side.Setup)
+				whole := side.side.Setup
+				whole.Budget = cmp.Or(whole.Budget, max(c.A.Setup.Budget, c.B.Setup.Budget)) // a run is of the other's tokens
+				full := engine.Evaluate(whole)
 				got, ok := figures.Find(&full, d.ID)
 				switch {
 				case side.value == nil && ok:

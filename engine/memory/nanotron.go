@@ -4,6 +4,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -88,9 +89,9 @@ func (nanotron) Save(s *saver) {
 		}
 	}
 	s.more[model.PartAttention].even.Add(1, layer.Times(s.layer.Tensor(model.Input).Width))
-	note := s.in.layerNote(s.layer)
-	note.given("b_more", more.V)
-	note.given("b_layer", layer.V)
+	if rec.On() { // each operation's formula reads them
+		rec.Given(record.In("b_more", more.V), record.In("b_layer", layer.V))
+	}
 }
 
 // Stage adds up the layers, and with TP what stays whole.
