@@ -40,7 +40,7 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		"recompute-layers":  {interleaved, recompute("full:7")},
 		"tp-overlap-sp":     {flat, func(s *engine.Setup) { s.TPOverlap, s.SP = recipe.UserBuffers, false }},
 		"fp16-experts":      {moe, func(s *engine.Setup) { s.Precision = recipe.FP16 }},
-		"attention-fp8":     {narrow, func(s *engine.Setup) { s.Software.Attending = recipe.Attention8 }},
+		"attention-fp8":     {narrow, func(s *engine.Setup) { s.Attending = recipe.Attention8 }},
 		"fp8-weights":       {flat, func(s *engine.Setup) { s.Precision, s.ZeRO = recipe.FP8, 0 }},
 		"offload-zero":      {offloaded, func(s *engine.Setup) { s.ZeRO = 0 }},
 		"fp8-offload":       {flat, func(s *engine.Setup) { s.Precision, s.Offload = recipe.FP8, recipe.OffloadOptimizer }},
