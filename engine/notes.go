@@ -58,8 +58,8 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		expertAssumptions(s, soft, say)
 	}
 	_, scans := s.Model.ScanHeads()
-	say(scans, "layers of linear attention save what Megatron-LM's code saves, and take what their kernels move through memory; neither was measured")
-	say(scans && s.CP > 1, "context parallelism of linear attention exchanges the sequence for heads, before its convolution and after it, exposed")
+	say(scans && s.Stack.Resolve() != recipe.Textbook, "layers of linear attention save what Megatron-LM's code saves, on every stack, and take what their kernels move through memory; neither was measured")
+	say(scans && s.CP > 1, "context parallelism of linear attention exchanges the sequence for heads, before its convolution and after it, exposed, as Megatron-LM does on every stack")
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
 	say(s.CP > 1, "context parallelism is timed as ring attention, a kernel and a merge of partial results per rank; memory includes the copy that the all-to-all mode keeps")

@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/ring"
 	"meshscope/engine/units"
 	"meshscope/presets"
 )
@@ -209,6 +210,46 @@ func TestFormulasOfHybrids(t *testing.T) {
 				t.Fatalf("%s: %v", id, engine.Check(s))
 			}
 			holds(t, s)
+		}
+	}
+}
+
+// TestRowsOfHybrids: what runs has a row with its time in INSIDE A LAYER, also what only copies.
+func TestRowsOfHybrids(t *testing.T) {
+	var e engine.Evaluator
+	kinds, ok := e.Layers(hybrid(t, "qwen3-next-80b-a3b", knob.Given{knob.GPUs: 8, knob.EP: 8}))
+	if !ok {
+		t.Fatal("illegal")
+	}
+	for i := range kinds {
+		k := &kinds[i]
+		if row := k.Operation("repeat"); (k.ID == "delta_moe") != (row != nil && row.Forward > 0 && row.Backward > 0) {
+			t.Errorf("%s: repeated queries and keys %+v", k.ID, row)
+		}
+	}
+}
+
+// TestRingOfHybrids: the ring is that of the layers with attention, whatever stands beside them.
+func TestRingOfHybrids(t *testing.T) {
+	s := hybrid(t, "nemotron3-nano-30b-a3b", knob.Given{knob.GPUs: 8, knob.CP: 2, knob.EP: 4})
+	f, ok := ring.Of(&s)
+	if !ok {
+		t.Fatalf("%v", engine.Check(s))
+	}
+	if f.Forward.Attention <= 0 || f.Forward.Message <= 0 || !slices.ContainsFunc(f.Groups, func(g ring.Group) bool { return g.Dimension == "cp" }) {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestPatternSaysWhichAreMixtures: a pattern of sub-layers refuses a second rule of which layers are mixtures.
+func TestPatternSaysWhichAreMixtures(t *testing.T) {
+	for _, change := range []func(*model.Model){
+		func(m *model.Model) { m.FirstDense = 3 },
+		func(m *model.Model) { m.MoEFreq = 2 },
+	} {
+		m := presetModel(t, "nemotron3-nano-30b-a3b")
+		if change(&m); m.Check().Err() == nil {
+			t.Errorf("first_k_dense_layers %d, moe_layer_freq %d are accepted", m.FirstDense, m.MoEFreq)
 		}
 	}
 }

@@ -26,6 +26,9 @@ func megatronExport(s *engine.Setup) Document {
 	if s.Model.Flat() {
 		d.Program = `pretrain_hybrid.py "${ARGS[@]}"`
 	}
+	if s.Model.Has(model.LetterDelta) {
+		d.Warnings = append(d.Warnings, "rotary-percent and apply-layernorm-1p are not written, without which another model may be trained: give them as the model's config.json says (partial_rotary_factor; norms around 1)")
+	}
 	switch {
 	case unknownRoPE(s):
 		d.Warnings = append(d.Warnings, "rotary-base and norm-epsilon are placeholders, with which another model may be trained: give those of the model's config.json (rope_theta, rms_norm_eps)")

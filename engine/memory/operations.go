@@ -43,7 +43,7 @@ func Operations(in *Input, stack Stack, l *model.Layer) []Operation {
 	}
 	for i := range l.Ops {
 		o := &l.Ops[i]
-		if o.Kind == model.View {
+		if o.Kind == model.View && o.Fused { // nothing runs
 			continue
 		}
 		n, each := at(o.ID, o.Name), perDense

@@ -228,6 +228,10 @@ func (c *checker) pattern(m *Model) {
 			c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), fmt.Sprintf("at most %d kinds of layers, mixture and dense apart", MaxKinds))
 		}
 	}
+	if m.Flat() && (m.FirstDense != 0 || m.MoEFreq > 1) {
+		c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)),
+			"letters - and E without first_k_dense_layers and moe_layer_freq: the pattern says which layers are mixtures")
+	}
 	if m.Flat() && m.Has(LetterExperts) != m.IsMoE() {
 		c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), "E where n_experts is not 0, and only there")
 	}

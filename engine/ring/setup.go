@@ -79,7 +79,7 @@ func Of(s *engine.Setup) (*Facts, bool) {
 		}
 	}
 	if s.CP > 1 {
-		layer := model.Lay(&s.Model, nil).Module()
+		layer := attending(&s.Model)
 		hop, far, hops := units.Bytes(value(rec, layer.Scope("cp-hop"))), groups.CP.Crosses(), units.Seconds(s.CP-1)
 		pass := func(name string, message units.Bytes) Pass {
 			return Pass{
@@ -90,6 +90,20 @@ func Of(s *engine.Setup) (*Facts, bool) {
 		f.Forward, f.Backward = pass("forward", hop), pass("backward", 2*hop)
 	}
 	return f, true
+}
+
+// attending returns the layer of the module, or the first that has core attention where that has none.
+func attending(m *model.Model) *model.Layer {
+	p := model.Lay(m, nil)
+	if _, ok := p.Module().Core(); ok {
+		return p.Module()
+	}
+	for i := range p.Layers {
+		if _, ok := p.Layers[i].Core(); ok {
+			return &p.Layers[i]
+		}
+	}
+	return p.Module()
 }
 
 // value returns a recorded figure, 0 where there is none.
@@ -120,7 +134,7 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 			g.Uses = []Op{AllReduce}
 		}
 	case "cp":
-		of, g.Volume, g.What, g.Uses = all.CP, units.Bytes(value(rec, model.Lay(&s.Model, nil).Module().Scope("cp-hop"))), "keys and values", []Op{SendRecv}
+		of, g.Volume, g.What, g.Uses = all.CP, units.Bytes(value(rec, attending(&s.Model).Scope("cp-hop"))), "keys and values", []Op{SendRecv}
 	case "dp":
 		of = all.DenseDP
 		data("dense")

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -32,7 +33,7 @@ func (e *explainer) nearest(c *Conflict, p *Problem) {
 		given := (*list)[0]
 		of, around := p.nearValues(field), func(n int) float64 { return math.Abs(math.Log(float64(n) / float64(given))) }
 		of = slices.DeleteFunc(of, func(n int) bool { return n == given })
-		slices.SortStableFunc(of, func(a, b int) int { return int(math.Copysign(1, around(a)-around(b))) })
+		slices.SortStableFunc(of, func(a, b int) int { return cmp.Compare(around(a), around(b)) })
 		for _, n := range of[:min(len(of), mostNearest)] {
 			q := *p
 			*q.Space.numbers(field) = []int{n}
