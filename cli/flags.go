@@ -103,7 +103,8 @@ func (f *setupFlags) add(flags *pflag.FlagSet) {
 		flag.NoOptDefVal, flag.Hidden = "on", alias.Old
 	}
 	for _, w := range knob.MachineWords() {
-		add(string(w.Name), w.Kind, w.Help)
+		what, _, _ := strings.Cut(w.Help, ":")
+		add(string(w.Name), w.Kind, what)
 	}
 	add("set", "key=value", "set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
 	flags.Var(&f.file, "setup", "start from a setup file, TOML or JSON, or a share string; - is standard input")
@@ -160,7 +161,7 @@ func (f *setupFlags) rest(args []string) []string {
 func (f *setupFlags) gives(key string) bool {
 	return slices.ContainsFunc(f.said, func(s said) bool {
 		name, _, _ := strings.Cut(s.value, "=")
-		return s.key == key || s.assignment && strings.TrimSpace(name) == key
+		return s.key == key || s.assignment && strings.ReplaceAll(strings.TrimSpace(name), "_", "-") == key
 	})
 }
 

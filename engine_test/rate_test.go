@@ -3,6 +3,7 @@ package engine_test
 import (
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/units"
 	"meshscope/presets"
+	"meshscope/presets/setupdoc"
 )
 
 // TestRate: a capital B is bytes, a small one bits, whatever the rest looks like; bytes per second typed by hand.
@@ -72,6 +74,10 @@ func TestLinkRate(t *testing.T) {
 		{"IB HDR", 8, 200, "more than IB HDR"},
 		{"IB HDR100", 4, 25, "more than IB HDR100"},
 		{"IB NDR", 8, 50, ""},
+		{"2x NDR", 4, 100, ""},
+		{"2x NDR", 8, 12.5, ""},
+		{"2 x NDR InfiniBand", 4, 200, "more than 2 x NDR InfiniBand carries (3200 Gb/s per node)"},
+		{"25 GbE", 8, 1e6, "1000000 GB/s per GPU is 8000000 GB/s per node"},
 		{"IB NDR", 8, 400, "more than IB NDR carries (3200 Gb/s per node); as a node's rate it is 50 GB/s per GPU"},
 		{"IB NDR", 8, 0.5, "less than half of what IB NDR carries (400 Gb/s per node)"},
 		{"InfiniBand XDR", 8, 100, ""},
@@ -98,6 +104,89 @@ func TestLinkRate(t *testing.T) {
 	for _, c := range presets.Default().Clusters() {
 		if why := c.Implausible(); why != "" {
 			t.Errorf("%s: %s", c.ID, why)
+		}
+	}
+}
+
+// TestMachineRows: the rows of a machine of one's own give the setup that flags and setup files give, keep the rate of a
+// node when its GPUs change, and lead back to the preset.
+func TestMachineRows(t *testing.T) {
+	lib := presets.Default()
+	turn := func(s engine.Setup, turns ...string) engine.Setup {
+		for i := 0; i < len(turns); i += 2 {
+			var err error
+			if s, err = knob.Turn(s, knob.ID(turns[i]), turns[i+1], knob.Locks{GPUs: true, Batch: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	}
+	for document, turns := range map[string][]string{
+		`"gpus_per_node":4,"node_bandwidth":"100Gb/s"`: {"gpus-per-node", "4", "node-bandwidth", "12.5GB/s"},
+		`"node_bandwidth":"100Gb/s","gpus_per_node":4`: {"node-bandwidth", "100 Gbit/s", "gpus-per-node", "4"},
+		`"gpu_bandwidth":"25Gb/s"`:                     {"node-bandwidth", "100Gb/s", "gpu-bandwidth", "25Gb/s"},
+		`"gpus_per_node":4`:                            {"gpus-per-node", "16", "gpus-per-node", "4"},
+	} {
+		text := `{"model":"llama3-8b","cluster":"dgx-h100","gpus":64,"gbs":512,"tp":2,"pp":2`
+		read := func(text string) engine.Setup {
+			d, err := setupdoc.Parse("", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := d.Setup(lib)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		base := read(text + "}")
+		want, got := read(text+","+document+"}"), turn(base, turns...)
+		if got != want {
+			t.Errorf("%v: %d GPUs a node, domain %d, %+v; a file gives %d, %d, %+v", turns, got.Cluster.NodeGPUs, got.Cluster.ScaleUpGPUs, got.Cluster.Inter,
+				want.Cluster.NodeGPUs, want.Cluster.ScaleUpGPUs, want.Cluster.Inter)
+		}
+		if back := turn(got, "gpus-per-node", "8", "gpu-bandwidth", "400Gb/s"); back != base {
+			t.Errorf("%v: back at the preset %+v", turns, back.Cluster)
+		}
+	}
+}
+
+// TestMachineRowsOfNoEffect: the network of a machine whose GPUs are all in one node changes nothing, and is said not to.
+func TestMachineRowsOfNoEffect(t *testing.T) {
+	s := presets.DefaultSetup()
+	for gpus, off := range map[int]bool{8: true, 64: false} {
+		s, err := knob.Turn(s, knob.GPUs, strconv.Itoa(gpus), knob.Locks{GPUs: true, Batch: true})
+		for _, turn := range [][2]string{{"pp", "1"}, {"tp", "8"}, {"node-bandwidth", "100Gb/s"}} {
+			if err == nil {
+				s, err = knob.Turn(s, knob.ID(turn[0]), turn[1], knob.Locks{GPUs: true, Batch: true})
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, _ := knob.Find("node-bandwidth")
+		if why, _ := k.Off(&s); (why != "") != off {
+			t.Errorf("%d GPUs: off for %q", gpus, why)
+		}
+		r := engine.Evaluate(s)
+		said := ""
+		for _, n := range engine.NoEffects(&s, &r) {
+			if n.Field == "node-bandwidth" || n.Field == "gpu-bandwidth" {
+				said += n.Message
+			}
+		}
+		if strings.Contains(said, "node-bandwidth 100Gb/s has no effect") != off || strings.Contains(said, "gpu-bandwidth") {
+			t.Errorf("%d GPUs: %q", gpus, said)
+		}
+	}
+}
+
+// TestRateText: a rate is written without an exponent and reads back as itself.
+func TestRateText(t *testing.T) {
+	for rate, want := range map[float64]string{12.5e9: "100Gb/s", 1e6: "0.008Gb/s", 1e16: "80000000Gb/s", 1.25e14: "1000000Gb/s", 3.125e9: "25Gb/s"} {
+		text := knob.RateText(rate)
+		if got, err := knob.ParseRate("", text); text != want || err != nil || math.Abs(got-rate) > 1e-6*rate {
+			t.Errorf("%g is written %s, read as %g, %v", rate, text, got, err)
 		}
 	}
 }

@@ -6,8 +6,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine/knob"
 	"meshscope/presets"
+	"meshscope/presets/setupdoc"
 	"meshscope/ui/overlay"
+	"meshscope/ui/state"
 )
 
 // TestOwnMachine: GPUs of a node and its bandwidth are typed into the list of machines; what cannot be read
@@ -38,6 +41,67 @@ func TestOwnMachine(t *testing.T) {
 		keys(m, "u")
 		if m.state.Setup != before {
 			t.Error("undo does not take the machine back")
+		}
+	}
+}
+
+// TestMachineRows: the figures of a machine of one's own are rows: typed, turned and taken back like other knobs, said
+// in the status, kept with the setup, and the machine stays when another model is chosen.
+func TestMachineRows(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
+		m := sample(t, size[0], size[1])
+		m.options.Library = presets.Default()
+		m.catalog = overlay.ReadCatalog(m.options.Library)
+		before := m.state.Setup
+		m.do(state.Action{Verb: state.FocusKnob, ID: knob.GPUs})
+		if strings.Contains(screenText(m), "node network") != (size[1] == 60) {
+			t.Errorf("%v: rows of the machine without focus:\n%s", size, screenText(m))
+		}
+		keys(m, "down")
+		for _, want := range []string{"GPUs per node", "node network", "3200Gb/s", "GPU network", "400Gb/s", "Fits with"} {
+			if !strings.Contains(screenText(m), want) {
+				t.Errorf("%v: no %q:\n%s", size, want, screenText(m))
+			}
+		}
+		keys(m, "left", "down")
+		if c := m.state.Setup.Cluster; m.state.Focus != "node-bandwidth" || c.NodeGPUs != 4 || c.ScaleUpGPUs != 4 || m.state.Setup.GPUs != before.GPUs {
+			t.Errorf("left on GPUs per node: focus %s, %d of %d", m.state.Focus, c.NodeGPUs, c.ScaleUpGPUs)
+		}
+		typeText(m, "100")
+		keys(m, "enter")
+		if !strings.Contains(screenText(m), "100Gb/s, which is bits") || m.state.Setup.Cluster.Inter != before.Cluster.Inter {
+			t.Errorf("a rate without a unit:\n%s", screenText(m))
+		}
+		typeText(m, "Gb/s")
+		keys(m, "enter")
+		own := m.state.Setup
+		if c := own.Cluster; c.Inter.Bandwidth != 3.125e9 || c.Inter.Name != "100 Gb/s per node" || !strings.Contains(m.state.Note.Text, "node network 1600Gb/s → 100Gb/s") {
+			t.Errorf("100Gb/s: %+v, %q", c.Inter, m.state.Note.Text)
+		}
+		if words := state.FixedWords(m.state.Fixed, &own); words != "GPUs per node 4, node network 100Gb/s" {
+			t.Errorf("fixed: %q", words)
+		}
+		share, ok := setupdoc.Share(own, m.options.Library, m.options.Library)
+		if d, err := setupdoc.Shared(share); !ok || err != nil {
+			t.Error("no share string", err)
+		} else if back, err := d.Setup(m.options.Library); err != nil || back != own {
+			t.Errorf("the share string gives %+v, %v", back.Cluster.Inter, err)
+		}
+		other, err := m.options.Library.Model("llama3.1-8b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		draft, _ := state.Again(&m.state, state.Action{Verb: state.UseModel, Model: &other})
+		if next, err := draft.Resolve(); err != nil || next.Cluster != own.Cluster || next.Model.ID != other.ID {
+			t.Errorf("m: %+v, %v", next.Cluster, err)
+		}
+		keys(m, "right")
+		if m.state.Setup.Cluster.Inter.Bandwidth != 6.25e9 {
+			t.Errorf("right gives %+v", m.state.Setup.Cluster.Inter)
+		}
+		keys(m, "u", "u", "u")
+		if m.state.Setup != before {
+			t.Errorf("undo does not take the machine back: %+v", m.state.Setup.Cluster)
 		}
 	}
 }

@@ -16,7 +16,7 @@ const (
 	minMemory, maxMemory       = 1e6, 1e16 // bytes
 	minPeak, maxPeak           = 1e9, 1e20 // operations per second
 	minLatency, maxLatency     = 1e-9, 10  // seconds
-	maxDomain                  = 1 << 20   // GPUs
+	MaxDomain                  = 1 << 20   // GPUs
 	maxWatt                    = 1e5       // of one GPU
 	minPrice, maxPrice         = 1e-3, 1e6 // dollars per GPU and hour
 	maxLabel                   = 200       // bytes of a name
@@ -60,8 +60,8 @@ func (c *Cluster) Check() error {
 	if c.Inter.Bandwidth != 0 || c.Inter.Latency != 0 {
 		k.within("cluster.inter.latency", float64(c.Inter.Latency), minLatency, maxLatency)
 	}
-	k.within("cluster.gpus_per_node", float64(c.NodeGPUs), 1, maxDomain)
-	k.within("cluster.scale_up_domain_gpus", float64(c.ScaleUpGPUs), 1, maxDomain)
+	k.within("cluster.gpus_per_node", float64(c.NodeGPUs), 1, MaxDomain)
+	k.within("cluster.scale_up_domain_gpus", float64(c.ScaleUpGPUs), 1, MaxDomain)
 	k.within("cluster.max_gpus", float64(c.MaxGPUs), 0, 1<<24)
 	if len(k.errs) == 0 {
 		return nil
@@ -135,8 +135,8 @@ func (k *checker) gpu(g *GPU) {
 	k.withinOrZero("cluster.gpu.intra_node_bandwidth", float64(g.LinkBandwidth), minBandwidth, maxBandwidth)
 	k.withinOrZero("cluster.gpu.tdp_W", g.TDPWatt, 1, maxWatt)
 	k.withinOrZero("cluster.gpu.price_usd_per_gpu_hour", g.PriceUSD, minPrice, maxPrice)
-	k.within("cluster.gpu.typical_gpus_per_node", float64(g.NodeGPUs), 0, maxDomain)
-	k.within("cluster.gpu.max_scale_up_domain", float64(g.ScaleUpGPUs), 0, maxDomain)
+	k.within("cluster.gpu.typical_gpus_per_node", float64(g.NodeGPUs), 0, MaxDomain)
+	k.within("cluster.gpu.max_scale_up_domain", float64(g.ScaleUpGPUs), 0, MaxDomain)
 	if g.PeakBF16 == 0 && g.PeakFP16 == 0 && g.PeakTF32 == 0 && g.PeakFP32 == 0 {
 		k.add("cluster.gpu.peak_bf16", "0", "above 0 when no other peak is")
 	}

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"meshscope/engine/units"
 )
 
 const (
@@ -14,7 +16,7 @@ const (
 
 // Names of links that say what a port carries.
 var (
-	infiniBand = regexp.MustCompile(`(?i)\b(EDR|HDR100|HDR|NDR200|NDR|XDR)\b`)
+	infiniBand = regexp.MustCompile(`(?i)(?:\b([0-9]{1,2}) ?x ?)?\b(EDR|HDR100|HDR|NDR200|NDR|XDR)\b`)
 	rateInName = regexp.MustCompile(`(?i)(?:\b([0-9]{1,2}) ?x ?)?\b([0-9]{1,5}(?:\.[0-9]+)?) ?((?-i:Gb/s|Gbps|G)|GbE|Gigabit|Gbit/s)\b( per (?:node|GPU)\b| ?x ?[0-9])?`)
 	etherName  = regexp.MustCompile(`(?i)\bEthernet ([0-9]{2,3})$`)
 )
@@ -30,8 +32,9 @@ type carried struct {
 func capacity(name string, gpus int) (c carried, ok bool) {
 	each := float64(gpus)
 	if m := infiniBand.FindStringSubmatch(name); m != nil {
-		c.port = map[string]float64{"EDR": 100, "HDR100": 100, "HDR": 200, "NDR200": 200, "NDR": 400, "XDR": 800}[strings.ToUpper(m[1])]
-		return carried{c.port, c.port, c.port * each}, true
+		c.port = map[string]float64{"EDR": 100, "HDR100": 100, "HDR": 200, "NDR200": 200, "NDR": 400, "XDR": 800}[strings.ToUpper(m[2])]
+		ports, _ := strconv.ParseFloat(m[1], 64) // of a node or of each GPU
+		return carried{c.port, c.port * max(ports, 1), c.port * max(ports, each, ports*each)}, true
 	}
 	m := rateInName.FindStringSubmatch(name)
 	if plain := etherName.FindStringSubmatch(name); m == nil && plain != nil {
@@ -84,7 +87,7 @@ func (c *Cluster) Implausible() string {
 	return ""
 }
 
-func plainRate(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
+func plainRate(v float64) string { return units.Plain(v, 4) }
 
 // rate writes bytes per second, gbps a rate of ports.
 func rate(v float64) string { return plainRate(v/1e9) + " GB/s" }

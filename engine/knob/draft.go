@@ -158,6 +158,8 @@ func (d *Draft) Take(id ID) (text string, ok bool) {
 // copyField gives one setup the value that another has of the knob.
 func (k *Knob) copyField(to, from *Setup) {
 	switch {
+	case k.copy != nil:
+		k.copy(to, from)
 	case k.number != nil:
 		*k.number(to) = *k.number(from)
 	case k.toggle != nil:

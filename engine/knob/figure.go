@@ -94,6 +94,10 @@ func (k *Knob) allows(v float64) bool { return v == 0 || v >= k.Low && v <= k.Hi
 
 // ladderValue returns a figure of a ladder; 0 for none.
 func (k *Knob) ladderValue(text string) float64 {
+	if k.Kind == Rate {
+		v, _ := ParseRate("", text)
+		return v
+	}
 	v, _ := k.ParseFigure(text)
 	return v
 }

@@ -38,6 +38,7 @@ const (
 	Switch             // on or off
 	List               // text with its own rules (the stage split)
 	Figure             // a decimal number from Low to High, or none
+	Rate               // bytes per second of a link: 100Gb/s
 )
 
 // Knob is one row of the registry. Exactly one of its getters is set, and says
@@ -77,6 +78,10 @@ type Knob struct {
 	word      func(*Setup) *string
 	recompute func(*Setup) *recipe.Recompute
 	figure    func(*Setup) *float64
+	// A Rate is written and read, and copied with what goes with it.
+	text func(*Setup) string
+	read func(*Setup, string) error
+	copy func(to, from *Setup)
 
 	// unset gives the field its default where it was not given; nil: the zero value.
 	unset func(*Setup)
@@ -160,7 +165,7 @@ func (k *Knob) intOf(s *Setup) int {
 		return 0
 	case k.figure != nil:
 		return int(min(*k.figure(s), 1<<53))
-	case k.word != nil, k.recompute != nil:
+	case k.word != nil, k.recompute != nil, k.text != nil:
 		return slices.Index(k.Choices, k.textOf(s))
 	default:
 		return s.Nodes()
@@ -172,6 +177,8 @@ func (k Knob) Text(s Setup) string { return k.textOf(&s) }
 
 func (k *Knob) textOf(s *Setup) string {
 	switch {
+	case k.text != nil:
+		return k.text(s)
 	case k.word != nil:
 		return *k.word(s)
 	case k.recompute != nil:
@@ -217,6 +224,8 @@ func (k Knob) Set(s Setup, text string) (Setup, error) {
 // setTo reads a value into the field; a value that cannot be taken leaves it.
 func (k *Knob) setTo(s *Setup, text string) error {
 	switch {
+	case k.read != nil:
+		return k.read(s, text)
 	case k.word != nil:
 		return take(k.word(s), text, k.parseWord)
 	case k.recompute != nil:
@@ -270,6 +279,8 @@ func (k *Knob) Allowed() string {
 		return "one of " + words
 	case Figure:
 		return k.figureAllowed()
+	case Rate:
+		return rateAllowed
 	}
 	return ""
 }

@@ -60,7 +60,7 @@ func (k *Knob) ParseValues(text string) (Values, error) {
 		return k.words(recomputeItems(clean), text)
 	case k.Kind == Choice, k.Kind == Switch:
 		return k.words(strings.Split(clean, ","), text)
-	case k.Kind == List:
+	case k.Kind == List, k.Kind == Rate:
 		return v, &ValueError{Field: string(k.ID), Given: text, Allowed: "one value: it takes no lists"}
 	}
 	items, err := k.Items(clean)
@@ -195,7 +195,7 @@ func (k *Knob) AllowedValues() string {
 		return "on, off, or on,off for both"
 	case Figure:
 		return k.Allowed() + ", or a list of them"
-	case List:
+	case List, Rate:
 	}
 	return k.Allowed()
 }

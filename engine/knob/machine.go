@@ -5,29 +5,38 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"meshscope/engine/hardware"
+	"meshscope/engine/units"
 )
 
-// MachineWord is a flag and a key of setup documents for a figure of a cluster of one's own, in words that
-// people have for it; --set takes the same figure as the program keeps it.
+// MachineWord is a flag, a key of setup documents and a row of the explorer for a figure of a cluster of one's own,
+// in words that people have for it; --set takes the same figure as the program keeps it.
 type MachineWord struct {
 	Name  ID
+	Label string // of its row
 	Field string // of the cluster, as a path
 	Kind  string // of its value: rate or number
 	Node  bool   // the rate of a node, which its GPUs share
-	Help  string
+	Help  string // what it is, a colon, what it costs
+	steps []int  // of its row; rates in Gb/s
 }
 
 // MachineWords lists them.
 func MachineWords() []MachineWord {
 	return []MachineWord{
-		{Name: "gpus-per-node", Field: "gpus_per_node", Kind: "number", Help: "how many GPUs a node of your own cluster has"},
 		{
-			Name: "node-bandwidth", Field: "inter.bandwidth", Kind: "rate", Node: true,
-			Help: "what the network of a node carries each way, shared by its GPUs, such as 100Gb/s or 12.5GB/s",
+			Name: "gpus-per-node", Label: "GPUs per node", Field: "gpus_per_node", Kind: "number", steps: []int{1, 2, 4, 8, 16},
+			Help: "how many GPUs a node of your own cluster has: TP and EP are fast within one, and a rate of the node is shared by them",
 		},
 		{
-			Name: "gpu-bandwidth", Field: "inter.bandwidth", Kind: "rate",
-			Help: "what the network carries each way for one GPU, such as 400Gb/s or 50GB/s",
+			Name: "node-bandwidth", Label: "node network", Field: "inter.bandwidth", Kind: "rate", Node: true,
+			steps: []int{10, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400},
+			Help:  "what the network of a node carries each way, shared by its GPUs, such as 100Gb/s or 12.5GB/s: less of it exposes traffic of DP and PP",
+		},
+		{
+			Name: "gpu-bandwidth", Label: "GPU network", Field: "inter.bandwidth", Kind: "rate", steps: []int{10, 25, 50, 100, 200, 400, 800},
+			Help: "what the network carries each way for one GPU, such as 400Gb/s or 50GB/s: less of it exposes traffic of DP and PP",
 		},
 	}
 }
@@ -42,16 +51,115 @@ func FindMachineWord(name string) (MachineWord, bool) {
 	return all[i], true
 }
 
+// machineRows are the knobs of a cluster of one's own. They stand outside the registry: a search, a draft and a
+// comparison know the cluster as a whole.
+func machineRows() (rows []Knob) {
+	for _, w := range MachineWords() {
+		k := Knob{
+			ID: w.Name, Label: w.Label, Help: strings.ToUpper(w.Help[:1]) + w.Help[1:] + ".", Kind: Rate, group: MachineGroup,
+			index: len(registry()) + len(rows),
+			copy: func(to, from *Setup) {
+				to.Cluster.NodeGPUs, to.Cluster.ScaleUpGPUs, to.Cluster.Inter = from.Cluster.NodeGPUs, from.Cluster.ScaleUpGPUs, from.Cluster.Inter
+			},
+			unset: func(s *Setup) {
+				switch of := presetOf(s); {
+				case of == nil:
+				case w.Kind == "number":
+					s.Cluster.NodeGPUs, s.Cluster.ScaleUpGPUs = of.NodeGPUs, of.ScaleUpGPUs
+				default:
+					s.Cluster.Inter = of.Inter
+				}
+			},
+		}
+		if w.Kind == "number" {
+			k.Kind, k.Min, k.Max = Number, 1, hardware.MaxDomain
+			k.number = func(s *Setup) *int { return &s.Cluster.NodeGPUs }
+			k.follow = func(s, old *Setup, _ Locks) { followNode(&s.Cluster, &old.Cluster) }
+			k.ladder = func(*Setup, Locks) []int { return w.steps }
+			rows = append(rows, k)
+			continue
+		}
+		for _, step := range w.steps {
+			k.Choices = append(k.Choices, strconv.Itoa(step)+"Gb/s")
+		}
+		shared := func(c *hardware.Cluster) float64 {
+			if w.Node {
+				return float64(c.Node())
+			}
+			return 1
+		}
+		k.text = func(s *Setup) string { return RateText(float64(s.Cluster.Inter.Bandwidth) * shared(&s.Cluster)) }
+		k.read = func(s *Setup, text string) error {
+			rate, err := ParseRate(string(w.Name), text)
+			if err == nil {
+				s.Cluster.Inter.Bandwidth = units.BytesPerSecond(rate / shared(&s.Cluster))
+				NameLink(&s.Cluster, w.Node)
+				if of := presetOf(s); of != nil && of.Inter.Bandwidth == s.Cluster.Inter.Bandwidth {
+					s.Cluster.Inter.Name = of.Inter.Name
+				}
+			}
+			return err
+		}
+		k.Off = func(s *Setup) (why, word string) {
+			if s.Cluster.Inter.Bandwidth <= 0 {
+				return "the machine has no network", "none"
+			}
+			return offWhere(s.GPUs <= s.Cluster.Domain(), "all GPUs are in one node", "one node")
+		}
+		rows = append(rows, k)
+	}
+	return rows
+}
+
+// presetOf returns the machine that a cluster began as; nil where it is not known.
+func presetOf(s *Setup) *hardware.Cluster {
+	if cal := s.Cluster.Calibration; cal != nil {
+		return cal.Of
+	}
+	return nil
+}
+
+// followNode keeps a scale-up domain that was the node the node, and the rate of a node that its GPUs share.
+func followNode(c, was *hardware.Cluster) {
+	if was.ScaleUpGPUs == was.NodeGPUs {
+		c.ScaleUpGPUs = c.NodeGPUs
+	}
+	if strings.HasSuffix(c.Inter.Name, perNode) {
+		c.Inter.Bandwidth *= units.BytesPerSecond(was.Node()) / units.BytesPerSecond(c.Node())
+	}
+}
+
+const perNode = " per node"
+
+// givenRate returns the row that the link between nodes was given by.
+func givenRate(s *Setup) ID {
+	if strings.HasSuffix(s.Cluster.Inter.Name, perNode) {
+		return "node-bandwidth"
+	}
+	return "gpu-bandwidth"
+}
+
+// NameLink names a link between nodes by its rate, which is no longer that of the preset.
+func NameLink(c *hardware.Cluster, node bool) {
+	rate, per := float64(c.Inter.Bandwidth), " per GPU"
+	if node {
+		rate, per = rate*float64(c.Node()), perNode
+	}
+	c.Inter.Name = strings.Replace(RateText(rate), "Gb/s", " Gb/s", 1) + per
+}
+
 // Bounds of the rate of a network, in bytes per second.
 const (
 	minRate = 1e6
 	maxRate = 1e16
+
+	rateAllowed = "a rate with its unit, from 8Mb/s, such as 100Gb/s or 12.5GB/s (b is bits, B is bytes)"
 )
 
 // ParseRate reads 100Gb/s, 100 Gbit/s, 100Gbps or 12.5GB/s in bytes per second: a capital B is bytes, a small
 // one bits. What it refuses names the field, what is allowed and, of a number without a unit, both readings.
 func ParseRate(field, text string) (float64, error) {
-	wrong := &ValueError{Field: field, Given: text, Allowed: "a rate with its unit, from 8Mb/s, such as 100Gb/s or 12.5GB/s (b is bits, B is bytes)"}
+	wrong := &ValueError{Field: field, Given: text, Allowed: rateAllowed}
 	w, ok := readWritten(text)
 	if !ok {
 		return 0, wrong
@@ -126,5 +234,5 @@ func rateUnit(unit string) (float64, bool) {
 
 // RateText writes a rate of a network as it is typed: 100Gb/s.
 func RateText(bytesPerSecond float64) string {
-	return strconv.FormatFloat(bytesPerSecond*8/1e9, 'g', 6, 64) + "Gb/s"
+	return units.Plain(bytesPerSecond*8/1e9, 6) + "Gb/s"
 }

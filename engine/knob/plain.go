@@ -22,7 +22,7 @@ type Change struct {
 func Changes(s *Setup) iter.Seq[*Change] {
 	return func(yield func(*Change) bool) {
 		c := Change{Setup: *s}
-		knobs := registry()
+		knobs := shown()
 		for i := range knobs {
 			c.Knob = &knobs[i]
 			if c.differs(s) && !yield(&c) {
@@ -37,6 +37,9 @@ func Changes(s *Setup) iter.Seq[*Change] {
 // the field of the knob alone is changed.
 func (c *Change) differs(s *Setup) bool {
 	k := c.Knob
+	if k.Kind == Rate && k.ID != givenRate(s) {
+		return false
+	}
 	if k.Lock != NoLock || k.ID == Nodes || k.Kind == Number && k.intOf(s) < k.Min {
 		return false
 	}

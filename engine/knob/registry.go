@@ -46,7 +46,7 @@ func Find(id ID) (Knob, bool) {
 }
 
 func find(id ID) *Knob {
-	knobs := registry()
+	knobs := shown()
 	for i := range knobs {
 		if knobs[i].ID == id {
 			return &knobs[i]
@@ -54,6 +54,14 @@ func find(id ID) *Knob {
 	}
 	return nil
 }
+
+// shown is the registry with the rows of a cluster of one's own at the end.
+//
+//nolint:gochecknoglobals // built once, then only read
+var shown = sync.OnceValue(func() []Knob { return slices.Concat(registry(), machineRows()) })
+
+// Shown returns every knob, with those of a cluster of one's own at the end.
+func Shown() []Knob { return slices.Clone(shown()) }
 
 // Advised lists the knobs that advice turns: how the training is cut, and what is
 // kept. Model, machine, batch, sequence and number formats of the products are
@@ -76,8 +84,8 @@ func where(holds func(*Knob) bool) []ID {
 // Column lists the knobs of a group from top to bottom.
 func Column(g Group) []ID {
 	var in []*Knob
-	for i := range registry() {
-		if k := &registry()[i]; k.group == g {
+	for i := range shown() {
+		if k := &shown()[i]; k.group == g {
 			in = append(in, k)
 		}
 	}

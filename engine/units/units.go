@@ -3,6 +3,8 @@
 // engine's figures are estimates, and a count of bytes beyond 2^53 is not one.
 package units
 
+import "strconv"
+
 // Bytes is an amount of memory or of traffic.
 type Bytes float64
 
@@ -68,4 +70,10 @@ func (f FLOPs) Over(r FLOPsPerSecond) Seconds {
 		return 0
 	}
 	return Seconds(float64(f) / float64(r))
+}
+
+// Plain writes a number with at most so many significant digits and no exponent.
+func Plain(v float64, digits int) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }

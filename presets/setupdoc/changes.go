@@ -49,7 +49,7 @@ func ReadChanges(list string) (c Changes, err error) {
 			return Changes{}, err
 		}
 		k, known := knob.Find(id)
-		if !ok || !known {
+		if _, machine := knob.FindMachineWord(string(id)); !ok || !known || machine {
 			c.Assignments = append(c.Assignments, item)
 			continue
 		}

@@ -207,7 +207,7 @@ func literalFor(p *knob.Knob, key string, n *node) (string, error) {
 		if n.kind == number {
 			return n.text, nil
 		}
-	case knob.Choice, knob.List:
+	case knob.Choice, knob.List, knob.Rate:
 	}
 	if n.kind != want {
 		allowed := p.Allowed()

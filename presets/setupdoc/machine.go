@@ -44,13 +44,10 @@ func (d *Document) ownMachine(c, was *hardware.Cluster) {
 	if a == nil || !a.words {
 		return
 	}
-	per := " per GPU"
-	name := knob.RateText(float64(c.Inter.Bandwidth))
 	if a.node {
-		per = " per node"
 		c.Inter.Bandwidth /= units.BytesPerSecond(c.Node())
 	}
 	if c.Inter.Bandwidth != was.Inter.Bandwidth && last("inter.name") == nil {
-		c.Inter.Name = strings.Replace(name, "Gb/s", " Gb/s", 1) + per
+		knob.NameLink(c, a.node)
 	}
 }

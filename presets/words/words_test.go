@@ -14,7 +14,7 @@ func TestMethods(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for _, p := range knob.All() {
+	for _, p := range knob.Shown() {
 		note, ok := notes[p.ID]
 		if !ok {
 			t.Errorf("%s has no note", p.ID)

@@ -102,10 +102,11 @@ func (c *Column) mark(d *Drawn, entries []entry, from, w, h int) {
 }
 
 // entries lays the rows out with headings where there is room for the groups
-// that are turned often, without them on small screens.
+// that are turned often, without them on small screens. Figures of one's own machine
+// have rows where there is more room, or while one of them is focused.
 func (c *Column) entries(h int) []entry {
 	groups := Groups()
-	often, spacious := 0, 0
+	often, spacious, machine := 0, 0, len(knob.MachineWords())
 	for i, g := range groups[:len(groups)-1] {
 		often += len(g.IDs) + 1
 		spacious += len(g.IDs) + 1
@@ -113,7 +114,9 @@ func (c *Column) entries(h int) []entry {
 			spacious++
 		}
 	}
-	headed, spaced := h >= often, h >= spacious
+	_, whole := knob.FindMachineWord(string(c.Focus))
+	whole = whole || h >= spacious
+	headed, spaced := h >= often-machine, h >= spacious-machine
 	entries := make([]entry, 0, len(c.Rows)+2*len(groups))
 	for i, g := range groups {
 		if headed {
@@ -124,7 +127,7 @@ func (c *Column) entries(h int) []entry {
 		}
 		for _, id := range g.IDs {
 			for r := range c.Rows {
-				if c.Rows[r].ID == id {
+				if _, machine := knob.FindMachineWord(string(id)); c.Rows[r].ID == id && (whole || !machine) {
 					entries = append(entries, entry{row: r})
 				}
 			}

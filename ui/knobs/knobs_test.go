@@ -31,14 +31,14 @@ func column(t testing.TB, s engine.Setup, focus knob.ID) *Column {
 // TestEveryParameter: the column has every parameter of the registry, once.
 func TestEveryParameter(t *testing.T) {
 	order := Order()
-	for _, p := range knob.All() {
+	for _, p := range knob.Shown() {
 		if !slices.Contains(order, p.ID) {
 			t.Errorf("%s has no knob", p.ID)
 		}
 	}
 	rows := Rows(presets.DefaultSetup(), both)
-	if len(rows) != len(knob.All()) || len(rows) != len(order) {
-		t.Errorf("%d rows, %d parameters, %d in order", len(rows), len(knob.All()), len(order))
+	if len(rows) != len(knob.Shown()) || len(rows) != len(order) {
+		t.Errorf("%d rows, %d parameters, %d in order", len(rows), len(knob.Shown()), len(order))
 	}
 	for _, r := range rows {
 		if r.Off == "" && r.Current < 0 {

@@ -5,6 +5,7 @@ package knobs
 import (
 	"cmp"
 	"strconv"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -65,7 +66,7 @@ func Rows(s engine.Setup, l knob.Locks) []Row {
 
 func newRow(s engine.Setup, k *knob.Knob, l knob.Locks) Row {
 	r := Row{
-		ID: k.ID, Label: k.Label, Short: cmp.Or(k.Short, k.Label), Current: -1, Numeric: k.Kind == knob.Number || k.Kind == knob.Figure,
+		ID: k.ID, Label: k.Label, Short: cmp.Or(k.Short, k.Label), Current: -1, Numeric: k.Kind == knob.Number || k.Kind == knob.Figure || k.Kind == knob.Rate,
 		Lock: lockWord(k, l),
 	}
 	if k.Off != nil {
@@ -102,6 +103,8 @@ func short(p *knob.Knob, text string) string {
 	switch {
 	case p.Kind == knob.List && text == "":
 		return "balanced"
+	case p.Kind == knob.Rate:
+		return strings.TrimSuffix(text, "Gb/s")
 	case err != nil || p.Kind != knob.Number:
 		return text
 	case p.Binary && n >= 1<<20 && n%(1<<20) == 0:

@@ -197,7 +197,7 @@ func (s State) use(setup engine.Setup, note string) State {
 
 // difference lists the knobs in which two setups differ, the given ones first.
 func difference(from, to engine.Setup, first []knob.ID) string {
-	params := knob.All()
+	params := knob.Shown()
 	slices.SortStableFunc(params, func(a, b knob.Knob) int {
 		place := func(id knob.ID) int {
 			if at := slices.Index(first, id); at >= 0 {

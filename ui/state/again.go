@@ -64,7 +64,7 @@ func defaults(s *engine.Setup) engine.Setup {
 // FixedWords lists what the reader has fixed of a setup: TP 8, sequence 32k.
 func FixedWords(fixed knob.Set, s *engine.Setup) string {
 	var out []string
-	for _, k := range knob.All() {
+	for _, k := range knob.Shown() {
 		if fixed.Has(k.ID) {
 			out = append(out, k.Label+" "+knobs.Show(&k, k.Text(*s)))
 		}
@@ -74,7 +74,7 @@ func FixedWords(fixed knob.Set, s *engine.Setup) string {
 
 // stillFixed returns the knobs of a set that have the same value in two setups.
 func stillFixed(fixed knob.Set, was, is *engine.Setup) knob.Set {
-	for _, k := range knob.All() {
+	for _, k := range knob.Shown() {
 		if fixed.Has(k.ID) && k.Text(*was) != k.Text(*is) {
 			fixed = fixed.Without(k.ID)
 		}

@@ -76,7 +76,7 @@ func candidates(s *engine.Setup, p *knob.Knob, n int) []string {
 	case p.Kind == knob.Number:
 		at := p.Int(*s)
 		return []string{fmt.Sprint(at / 2), fmt.Sprint(at - 1)}
-	case p.Kind == knob.Figure:
+	case p.Kind == knob.Figure || p.Kind == knob.Rate:
 		return nil // every value of the ladder is legal
 	}
 	i := slices.Index(p.Choices, p.Text(*s))
