@@ -20,7 +20,7 @@ func TestTerminalMemory(t *testing.T) {
 		args []string
 		most float64 // MB
 	}{
-		"the built-in setup":   {nil, 40},
+		"the built-in setup":   {nil, 64},
 		"a million operations": {[]string{"--pp", "64", "--tp", "1", "--nodes", "8", "--microbatches", "8192"}, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
