@@ -389,7 +389,7 @@ func values(k *knob.Knob) []string {
 		return []string{"39,41", "80", "41,39"}
 	case knob.Choice:
 		return append(slices.Clone(k.Choices), "full:4", "modules:norm")
-	case knob.Switch, knob.Figure:
+	case knob.Switch, knob.Figure, knob.Rate:
 	}
 	return k.Choices
 }
