@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -270,6 +271,8 @@ func (v *View) mostSaved() (most units.Bytes) {
 // layerText writes a figure of an operation.
 func layerText(f int, o *engine.Operation) string {
 	switch f {
+	case 1: // the head has the unit
+		return strings.TrimSpace(strings.TrimSuffix(record.FLOPs.Text(float64(o.FLOPs)), "FLOP"))
 	case 2:
 		return size(o.Activations)
 	case 3:
@@ -291,8 +294,8 @@ func (v *View) layerWords(in *screen.Context) string {
 	if len(v.answers.kinds) > 1 && id != "" {
 		p.Name += " of a " + k.Name + " layer"
 	}
-	return fmt.Sprintf("%s: %s parameters, %s of weights, gradients and optimizer; of one micro-batch %s FLOP and %s forward, %s backward, and %s saved",
-		p.Name, figure.Short(p.Parameters), size(p.States), figure.Short(float64(p.FLOPs)), figure.Seconds(p.Forward), figure.Seconds(p.Backward), size(p.Activations))
+	return fmt.Sprintf("%s: %s parameters, %s of weights, gradients and optimizer; of one micro-batch %s and %s forward, %s backward, and %s saved",
+		p.Name, figure.Short(p.Parameters), size(p.States), record.FLOPs.Text(float64(p.FLOPs)), figure.Seconds(p.Forward), figure.Seconds(p.Backward), size(p.Activations))
 }
 
 // layerCell returns the kind and the operation under the cursor.
