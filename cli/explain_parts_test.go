@@ -32,7 +32,7 @@ func TestForeignFigure(t *testing.T) {
 		knob.Recompute: "none selective full full:1 modules:norm,act modules:mla-up,moe-act,shared", knob.Schedule: "1f1b interleaved afab zb-h1 zb-v zb-auto dualpipe v-min",
 		knob.Precision: "bf16 fp8 fp16", knob.Offload: "none optimizer", "offload-layers": "0 1", knob.MTP: "on off", knob.Optimizer: "adam muon sgd",
 	}
-	for _, id := range []string{"gpt2-124m", "llama3.1-8b", "deepseek-v3", "deepseek-v2-lite", "mixtral-8x7b", "gpt-oss-20b", "gemma2-9b", "bloom-176b", "minimax-m1"} {
+	for _, id := range []string{"gpt2-124m", "llama3.1-8b", "deepseek-v3", "deepseek-v2-lite", "mixtral-8x7b", "gpt-oss-20b", "gemma2-9b", "bloom-176b", "minimax-m1", "qwen3-next-80b-a3b", "nemotron3-nano-30b-a3b", "granite-4.0-h-tiny"} {
 		m, err := presets.Default().Model(id)
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -171,7 +172,7 @@ func period(order []uint8) int {
 // of attention are of one mixer.
 func (l *Layer) Scope(part string) string {
 	if l.hybrid && (part == "attention" || part == "cp-hop") {
-		part = l.Mixer + "." + part
+		part = cmp.Or(l.Mixer, "none") + "." + part
 	}
 	return "layer." + part
 }

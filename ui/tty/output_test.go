@@ -47,20 +47,23 @@ func TestOutputGivenUp(t *testing.T) {
 	}
 }
 
-// TestOutputLeaves: what leaves the screen is written when the write returns.
+// TestOutputLeaves: what leaves the screen, and the last bytes after a crash that left it before, are written when
+// the write returns.
 func TestOutputLeaves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got []byte
-		o := newOutput(writer(func(p []byte) (int, error) { time.Sleep(time.Second); got = append(got, p...); return len(p), nil }))
-		for _, text := range []string{"frame", "frame", ansi.ResetModeAltScreenSaveCursor} {
-			if _, err := o.Write([]byte(text)); err != nil {
-				t.Fatal(err)
+	for _, last := range []string{ansi.ResetModeAltScreenSaveCursor, ansi.SetModeTextCursorEnable + ansi.ResetModeBracketedPaste} {
+		synctest.Test(t, func(t *testing.T) {
+			var got []byte
+			o := newOutput(writer(func(p []byte) (int, error) { time.Sleep(time.Second); got = append(got, p...); return len(p), nil }))
+			for _, text := range []string{"frame", "frame", last} {
+				if _, err := o.Write([]byte(text)); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		if o.busy() || string(got) != "frameframe"+ansi.ResetModeAltScreenSaveCursor {
-			t.Errorf("written %q", got)
-		}
-	})
+			if o.busy() || string(got) != "frameframe"+last {
+				t.Errorf("written %q", got)
+			}
+		})
+	}
 }
 
 // TestOutputSlow: a write that takes long makes the line slow for a while.
