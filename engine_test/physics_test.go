@@ -39,6 +39,12 @@ func described(t *testing.T) []engine.Setup {
 		`{"model":"llama3.1-8b","gpus":16,"tp":2,"gbs":64,"calibration":"torchtitan","recompute":"selective"}`,
 		`{"model":"deepseek-v3","gpus":256,"tp":2,"ep":16,"gbs":512,"calibration":"torchtitan","recompute":"selective"}`,
 		`{"model":"deepseek-v3","gpus":256,"tp":2,"pp":8,"ep":16,"gbs":512,"seq":4096,"recompute":"modules:mlp,moe"}`,
+		`{"model":"qwen3-next-80b-a3b","gpus":64,"tp":2,"pp":2,"cp":2,"ep":8,"gbs":64}`,
+		`{"model":"nemotron3-nano-30b-a3b","gpus":16,"tp":2,"cp":2,"ep":4,"gbs":64}`,
+		`{"model":"granite-4.0-h-tiny","gpus":8,"ep":4,"cp":2,"gbs":64}`,
+		`{"model":"qwen3.5-27b","gpus":8,"tp":2,"gbs":64}`,
+		`{"model":"nemotron-nano-9b-v2","gpus":8,"tp":2,"gbs":64}`,
+		`{"model":"minimax-m1","gpus":64,"tp":2,"ep":8,"gbs":64}`,
 		`{"model":"gpt-oss-120b","cluster":"dgx-b200","gpus":32,"ep":8,"gbs":256,"precision":"nvfp4"}`,
 	} {
 		doc, err := setupdoc.Parse("", []byte(text))
@@ -69,10 +75,10 @@ var (
 	ordinal = regexp.MustCompile(`\b(rank|stage|chunk)([ _])\d+`)
 	numeral = regexp.MustCompile(`\.\d+`)
 	braces  = regexp.MustCompile(`\{[^}]*\}`)
-	kinds   = regexp.MustCompile(`^(layer|recompute)\.(?:[a-z]+_)?(?:dense|moe)\b`)
-	mixers  = regexp.MustCompile(`^layer\.(?:sliding|linear|full)\.`)
+	kinds   = regexp.MustCompile(`^(layer|recompute)\.(?:(?:[a-z0-9]+_)?(?:dense|moe)|delta|mamba2|sliding|linear|full)\b`)
+	mixers  = regexp.MustCompile(`^layer\.(?:sliding|linear|full|delta|mamba2|none)\.(attention|cp-hop)\b`)
 	ops     = regexp.MustCompile(`^layer\.kind\.[a-z-]+\.(parameters|flops|saved|time)$`)
-	kind    = regexp.MustCompile(`(?:(?:sliding|linear|full)_)?(?:dense|moe|MoE) layer`)
+	kind    = regexp.MustCompile(`(?:(?:sliding|linear|full|delta|mamba2)_)?(?:dense|moe|MoE) layer|(?:sliding|linear|full|delta|mamba2) layer`)
 	joined  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+`)
 )
 
@@ -87,7 +93,7 @@ func general(s string) string {
 // kind of its layer.
 func generalID(id string) string {
 	id = numeral.ReplaceAllString(id, ".i")
-	id = kinds.ReplaceAllString(mixers.ReplaceAllString(id, "layer."), "$1.kind")
+	id = kinds.ReplaceAllString(mixers.ReplaceAllString(id, "layer.$1"), "$1.kind")
 	id = strings.ReplaceAll(ops.ReplaceAllString(id, "layer.kind.operation.$1"), "data.i.expert.", "data.i.dense.")
 	if dimension, ok := strings.CutPrefix(id, "communication."); ok && !strings.HasPrefix(dimension, "pp.") {
 		_, of, _ := strings.Cut(dimension, ".")

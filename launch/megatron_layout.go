@@ -242,7 +242,8 @@ func (r *reader) accounted() int {
 // readSplit settles the layers of each stage from the flags that are not a layout.
 func (r *reader) readSplit() {
 	layers, pp, vpp := r.number(modelPrefix+"layers", 0), r.number("pp", 1), r.number("vpp", 1)
-	if pp < 2 || pp > layout.MaxDegree || vpp < 1 || vpp > layout.MaxDegree || layers < 1 || layers > maxLayout || pp*vpp > layers+2 || r.has("pipeline-model-parallel-layout") {
+	if pp < 2 || pp > layout.MaxDegree || vpp < 1 || vpp > layout.MaxDegree || layers < 1 || layers > maxLayout || pp*vpp > layers+2 || r.has("pipeline-model-parallel-layout") ||
+		r.has("hybrid-layer-pattern") { // which has its stages itself
 		return
 	}
 	first, last := r.argument("decoder-first-pipeline-num-layers"), r.argument("decoder-last-pipeline-num-layers")
