@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"meshscope/engine/knob"
-	"meshscope/engine/model"
 	"meshscope/launch"
 )
 
@@ -48,7 +47,7 @@ func TestSubLayersOfMegatron(t *testing.T) {
 	if len(r.Problems) > 0 {
 		t.Fatalf("%+v", r.Problems)
 	}
-	for key, want := range map[string]any{"layer_pattern": model.Period(s.Model.Pattern), "layers": 52, "norms_per_layer": 1, "linear_key_heads": 8, "linear_key_head_dim": 128, "linear_value_heads": 64, "linear_value_head_dim": 64, "conv_width": 4, "linear_chunk": 128} {
+	for key, want := range map[string]any{"layer_pattern": s.Model.Pattern, "layers": 52, "norms_per_layer": 1, "linear_key_heads": 8, "linear_key_head_dim": 128, "linear_value_heads": 64, "linear_value_head_dim": 64, "conv_width": 4, "linear_chunk": 128} {
 		if got := r.Setup["set.model."+key]; got != want {
 			t.Errorf("%s is %v, want %v", key, got, want)
 		}
