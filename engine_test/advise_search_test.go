@@ -53,7 +53,7 @@ func TestAdviceNeverBeatsSearch(t *testing.T) {
 		problems++
 		first := &a.Moves[0]
 		if len(best) == 0 {
-			if first.Last == "" && first.Fits && first.Report.Memory.HasMargin() {
+			if first.Last == "" && first.Fits && first.Report.Memory.HasMargin() && !turnsMore(&s, &first.Setup) {
 				t.Fatalf("search finds nothing, advice %s", first.Turns())
 			}
 			return

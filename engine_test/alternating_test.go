@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"math"
 	"testing"
 
 	"meshscope/engine"
@@ -9,6 +10,8 @@ import (
 	"meshscope/engine/memory"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
+	"meshscope/engine/search/bound"
 	"meshscope/engine/step"
 	"meshscope/engine/units"
 )
@@ -133,5 +136,23 @@ func TestStageTakesItsFirstLayers(t *testing.T) {
 				first += stages[i].Layers()
 			}
 		}
+	}
+}
+
+// TestMixedStageRecomputedIsBounded: where every layer runs again, the bound of a search is the step of a
+// stage that holds dense layers and layers with experts too: which come first does not matter.
+func TestMixedStageRecomputedIsBounded(t *testing.T) {
+	d := textbookDraft(t, "deepseek-v3", 1024)
+	s, err := knob.DraftOf(presetModel(t, "deepseek-v3"), d.Cluster(), knob.Given{
+		knob.GPUs: 8, knob.DP: 1, knob.TP: 1, knob.EP: 1, knob.PP: 8, knob.VPP: 3, knob.Seq: 1024, knob.MBS: 1,
+		knob.MicroBatches: 2, knob.Schedule: schedule.LoopedBFS, knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull},
+	}).Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f bound.Bounder
+	floor, ok := f.Bound(&s)
+	if r := engine.Evaluate(s); !ok || !r.Legal || math.Abs(float64(r.Time.Step/floor.Step)-1) > 1e-6 {
+		t.Errorf("the step is %v, its floor %v", r.Time.Step, floor.Step)
 	}
 }

@@ -32,13 +32,16 @@ func (s *Stage) Layers() int {
 // Take returns the first so many layers of a stage.
 func (s *Stage) Take(p *model.Program, n int) (part Counts) {
 	all := s.Layers()
+	if n >= all {
+		return s.Of
+	}
 	for i, of := range &s.Of {
 		if int(of) == all {
-			part[i] = int16(min(n, all))
+			part[i] = int16(n)
 			return part
 		}
 	}
-	for i := range min(n, all) {
+	for i := range n {
 		part[p.At(int(s.Start)+i)]++
 	}
 	return part
