@@ -56,7 +56,7 @@ func TestModelCheckNamesTheField(t *testing.T) {
 		{"name", dense, func(m *model.Model) { m.Name = strings.Repeat("x", 1e6) }},
 		{"top_k", dense, func(m *model.Model) { m.TopK = 2 }},
 		{"kv_lora_rank", dense, func(m *model.Model) { m.KVLoraRank = -1 }},
-		{"v_head_dim", dense, func(m *model.Model) { m.VHeadDim = 128 }},
+		{"v_head_dim", dense, func(m *model.Model) { m.VHeadDim = -1 }},
 		{"top_k", moe, func(m *model.Model) { m.TopK = 65 }},
 		{"top_k", moe, func(m *model.Model) { m.TopK = 0 }},
 		{"n_experts", moe, func(m *model.Model) { m.Experts = -1 }},

@@ -35,7 +35,7 @@ func TestModelCountsEqualTheFactSheet(t *testing.T) {
 func TestModelTotalIsTheSumOfItsLayers(t *testing.T) {
 	for _, row := range modelRows(t) {
 		m := row.model(t)
-		sum := m.Embedding() + m.PositionTable() + m.Head() + m.FinalNorm() + m.Extra()
+		sum := m.Embedding() + m.BeforeLayers() + m.Head() + m.FinalNorm() + m.Extra()
 		moe := 0
 		for i := range m.Layers {
 			sum += m.Layer(i).Total()

@@ -220,6 +220,12 @@ func megatronExperts() []field {
 func expertLayers(m *model.Model) string {
 	freq := max(m.MoEFreq, 1)
 	switch rest := m.Layers - m.FirstDense; {
+	case m.MoEPattern != "":
+		list := make([]string, m.Layers)
+		for i := range list {
+			list[i] = map[bool]string{true: "1", false: "0"}[m.MoELayer(i)]
+		}
+		return "[" + strings.Join(list, ",") + "]"
 	case freq == 1 && m.FirstDense == 0:
 		return "1"
 	case freq == 1:
@@ -262,10 +268,14 @@ func readExpertLayers(v any, r *reader) error {
 		m.MoEFreq = at[1] - at[0]
 		m.FirstDense = at[0] + 1 - m.MoEFreq
 	}
+	var each strings.Builder
+	regular := m.FirstDense >= 0
 	for i, has := range list {
-		if m.FirstDense < 0 || m.MoELayer(i) != (has != 0) {
-			return errors.New("only dense layers first and then experts on every n-th are modelled")
-		}
+		regular = regular && m.MoELayer(i) == (has != 0)
+		each.WriteByte("-E"[min(has, 1)])
+	}
+	if !regular {
+		m.FirstDense, m.MoEFreq, r.Setup[modelPrefix+"moe_pattern"] = 0, 1, each.String()
 	}
 	r.Setup[modelPrefix+"first_k_dense_layers"], r.Setup[modelPrefix+"moe_layer_freq"] = m.FirstDense, m.MoEFreq
 	return nil

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -130,8 +131,8 @@ func megatronModelRules() []Rule {
 			func(m *model.Model) string {
 				return fmt.Sprintf("--disable-bias-linear is of attention (here %s) and MLP alike", m.AttnBias)
 			}),
-		about("qk-norm", func(m *model.Model) bool { return m.QKNorm == model.QKNormFullWidth },
-			func(*model.Model) string { return "--qk-layernorm is per head, not of the full width" }),
+		about("qk-norm", func(m *model.Model) bool { return m.QKNorm == model.QKNormFullWidth || m.QKNorm == model.QKNormOwn },
+			func(*model.Model) string { return "--qk-layernorm has one scale for all heads" }),
 		about("activation", func(m *model.Model) bool {
 			return m.Activation != "swiglu" && m.Activation != "gelu" && m.Activation != "squared-relu" && m.Activation != "clamped swiglu" || m.Activation == "gelu" && m.Gated
 		}, func(m *model.Model) string { return "no flag gives an MLP of " + m.Activation }),
@@ -146,9 +147,35 @@ func megatronModelRules() []Rule {
 			}),
 		about("block", func(m *model.Model) bool { return m.ParallelBlock },
 			func(*model.Model) string { return "attention and MLP of a layer run one after the other" }),
+		about("parts", func(m *model.Model) bool { return partWithoutFlag(m) != "" },
+			func(m *model.Model) string { return "no flag gives " + partWithoutFlag(m) }),
 		about("windows", func(m *model.Model) bool { _, ok := localLayers(m); return !ok || m.IsMLA() && m.LocalWindow > 0 },
 			func(m *model.Model) string {
 				return fmt.Sprintf("--window-attn-skip-freq has no %q", m.LocalRatio)
 			}),
 	)
+}
+
+// partWithoutFlag names what a model has that the launcher has no flag for; empty where there is none.
+func partWithoutFlag(m *model.Model) string {
+	a, kv := m.LocalAttention()
+	for _, part := range []struct {
+		name string
+		has  bool
+	}{
+		{"a norm of the embedding", m.EmbeddingNorm},
+		{"a bias of the output head", m.HeadBias},
+		{"layers of a window whose heads differ", a != m.Heads || kv != m.KVHeads || m.LocalHeadDim != 0 || m.LocalVHeadDim != 0},
+		{"a pattern of windowed layers", strings.IndexByte(m.Pattern, model.LetterWindow) >= 0},
+		{"values of another width than keys without MLA", !m.IsMLA() && m.VHeadDim != 0},
+		{"keys as values", m.ValuesAreKeys},
+		{"queries through a latent without one of keys", !m.IsMLA() && m.QLoraRank > 0},
+		{"scales of router and layer", m.RouterScale || m.LayerScalar},
+		{"experts that do nothing", m.ZeroExperts > 0},
+	} {
+		if part.has {
+			return part.name
+		}
+	}
+	return ""
 }

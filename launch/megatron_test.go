@@ -63,6 +63,7 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		"biases":            {flat, func(s *engine.Setup) { s.Model.MLPBias = true }},
 		"qk-norm":           {flat, func(s *engine.Setup) { s.Model.QKNorm = "full-width" }},
 		"activation":        {flat, func(s *engine.Setup) { s.Model.Activation = "geglu" }},
+		"parts":             {flat, func(s *engine.Setup) { s.Model.EmbeddingNorm = true }},
 		"gate":              {flat, func(s *engine.Setup) { s.Model.AttnGate = "head" }},
 		"hybrid":            {flat, func(s *engine.Setup) { s.Model.Pattern = "M*" }},
 		"block":             {flat, func(s *engine.Setup) { s.Model.ParallelBlock = true }},

@@ -105,19 +105,27 @@ func (r *rules) bounds() {
 	}
 }
 
+// heads: TP gives each rank whole ones.
+func (r *rules) heads(heads, kv int, whose string) {
+	switch t := r.l.TP; {
+	case t > heads:
+		r.failf("tp-exceeds-heads", id.TP, "tp %d is more than %s %d attention heads: TP gives each rank whole heads", t, whose, heads)
+	case heads%t != 0:
+		r.failf("tp-heads", id.TP, "tp %d does not divide %s %d attention heads: TP gives each rank whole heads", t, whose, heads)
+	case !r.m.IsMLA() && kv%t != 0 && t%kv != 0:
+		r.failf("tp-kv-heads", id.TP, "tp %d neither divides %s %d kv heads nor is a multiple of them", t, whose, kv)
+	}
+}
+
 // tensor: TP cuts heads and MLP columns into equal parts.
 func (r *rules) tensor() {
 	m, t := r.m, r.l.TP
 	if t == 1 {
 		return
 	}
-	switch {
-	case t > m.Heads:
-		r.failf("tp-exceeds-heads", id.TP, "tp %d is more than the model's %d attention heads: TP gives each rank whole heads", t, m.Heads)
-	case m.Heads%t != 0:
-		r.failf("tp-heads", id.TP, "tp %d does not divide the model's %d attention heads: TP gives each rank whole heads", t, m.Heads)
-	case !m.IsMLA() && m.KVHeads%t != 0 && t%m.KVHeads != 0:
-		r.failf("tp-kv-heads", id.TP, "tp %d neither divides the model's %d kv heads nor is a multiple of them", t, m.KVHeads)
+	r.heads(m.Heads, m.KVHeads, "the model's")
+	if a, kv := m.LocalAttention(); a != m.Heads || kv != m.KVHeads {
+		r.heads(a, kv, "its windowed layers'")
 	}
 	if m.FFN%t != 0 {
 		r.failf("tp-ffn", id.TP, "tp %d does not divide the MLP width %d", t, m.FFN)

@@ -69,9 +69,9 @@ func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 	table := in.table(d)
 	if st.Embedding {
 		p.blocks++
-		p.Embedding += table + float64(m.PositionTable())/d.replicated
+		p.Embedding += table + float64(m.BeforeLayers())/d.replicated
 		note.embedding("{model.embedding-per-gpu}")
-		if m.PositionTable() > 0 {
+		if m.BeforeLayers() > 0 {
 			note.embedding("position_table", d.whole())
 		}
 	}

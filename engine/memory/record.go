@@ -22,7 +22,7 @@ func (in *Input) symbols() {
 		record.In("b_master", w.master.bytes), record.In("b_moments", w.moments.bytes),
 		record.In("b_fp32", 4), record.In("b_reduced", 2), record.In("b_copy", 2),
 		record.In("bytes_of_a_gathered_weight", in.Precision.GatherBytes()),
-		record.In("P_extra", m.Extra()), record.In("position_table", m.PositionTable()), record.In("final_norm", m.FinalNorm()),
+		record.In("P_extra", m.Extra()), record.In("position_table", m.BeforeLayers()), record.In("final_norm", m.FinalNorm()),
 	)
 }
 

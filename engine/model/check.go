@@ -72,12 +72,11 @@ func (m *Model) Check() Errors {
 		c.latent(m)
 	} else {
 		c.unused("kv_lora_rank", []field{
-			{"q_lora_rank", m.QLoraRank},
 			{"kv_lora_rank", m.KVLoraRank},
 			{"qk_nope_head_dim", m.QKNopeDim},
 			{"qk_rope_head_dim", m.QKRopeDim},
-			{"v_head_dim", m.VHeadDim},
 		})
+		c.local(m)
 	}
 	if m.IsMoE() {
 		c.experts(m)
@@ -158,6 +157,10 @@ func (c *checker) widths(m *Model) {
 	c.between("ffn_hidden", m.FFN, 0, MaxWidth)
 	c.between("vocab", m.Vocab, 1, MaxVocab)
 	c.between("max_seq", m.MaxSeq, 1, MaxSequence)
+	c.between("position_rows", m.PositionRows, 0, MaxSequence)
+	if m.PositionRows > 0 && m.Position != PositionLearned {
+		c.add("position_rows", strconv.Itoa(m.PositionRows), "0 without pos_embedding = learned")
+	}
 	c.between("rope_theta", m.RopeTheta, 0, MaxRopeTheta)
 	c.between("norms_per_layer", m.NormsPer, 0, MaxNorms)
 	c.between("local_window", m.LocalWindow, 0, MaxSequence)
@@ -251,6 +254,25 @@ func (c *checker) pattern(m *Model) {
 	}
 }
 
+// local checks the widths that attention of grouped queries has where layers with a window differ.
+func (c *checker) local(m *Model) {
+	c.between("q_lora_rank", m.QLoraRank, 0, MaxWidth)
+	c.between("v_head_dim", m.VHeadDim, 0, MaxHeadDim)
+	c.between("local_heads", m.LocalHeads, 0, MaxHeads)
+	c.between("local_kv_heads", m.LocalKVHeads, 0, MaxHeads)
+	c.between("local_head_dim", m.LocalHeadDim, 0, MaxHeadDim)
+	c.between("local_v_head_dim", m.LocalVHeadDim, 0, MaxHeadDim)
+	if a, kv := m.LocalAttention(); m.LocalHeads|m.LocalKVHeads > 0 && kv > 0 && a%kv != 0 {
+		c.add("local_kv_heads", strconv.Itoa(kv), fmt.Sprintf("a divisor of the %d heads of layers with a window", a))
+	}
+	if m.QLoraRank > 0 && m.AttnGate != "" {
+		c.add("q_lora_rank", strconv.Itoa(m.QLoraRank), "0 with attn_gate")
+	}
+	if m.LocalWindow == 0 && m.LocalHeads|m.LocalKVHeads|m.LocalHeadDim|m.LocalVHeadDim != 0 || strings.IndexByte(m.Pattern, LetterWindow) >= 0 && m.LocalWindow == 0 {
+		c.add("local_window", "0", "the tokens of a window, at least 1, where layers with one have letters or widths of their own")
+	}
+}
+
 func (c *checker) latent(m *Model) {
 	c.between("q_lora_rank", m.QLoraRank, 0, MaxWidth)
 	c.between("kv_lora_rank", m.KVLoraRank, 1, MaxWidth)
@@ -274,6 +296,8 @@ func (c *checker) experts(m *Model) {
 	c.between("shared_ffn_hidden_total", m.SharedFFN, 0, MaxWidth)
 	c.between("top_k", m.TopK, 1, max(m.Experts, 1))
 	c.between("moe_ffn_hidden", m.ExpertFFN, 1, MaxWidth)
+	c.between("moe_latent_hidden", m.ExpertLatent, 0, MaxWidth)
+	c.between("zero_experts", m.ZeroExperts, 0, MaxExperts)
 	c.between("first_k_dense_layers", m.FirstDense, 0, max(m.Layers-1, 0))
 	c.between("moe_layer_freq", m.MoEFreq, 1, max(m.Layers-m.FirstDense, 1))
 	c.between("expert_groups", m.ExpertGroups, 0, max(m.Experts, 1))
@@ -283,6 +307,10 @@ func (c *checker) experts(m *Model) {
 	}
 	if g := m.ExpertGroups; g > 0 && m.RoutedGroups*(m.Experts/g) < m.TopK {
 		c.add("routed_groups", strconv.Itoa(m.RoutedGroups), "as many groups as hold top_k experts")
+	}
+	if p := m.MoEPattern; len(p) > MaxLayers || strings.Trim(p, "-E") != "" || p != "" && (m.Flat() || m.FirstDense != 0 || m.MoEFreq != 1) {
+		c.add("moe_pattern", escape.Quote(escape.Clip(p)), "a letter - or E for each layer, with first_k_dense_layers 0, moe_layer_freq 1 and no such letter in layer_pattern")
+		return
 	}
 	if m.FFN == 0 && (m.Has(LetterMLP) || !m.Flat() && m.Layers > m.MoELayers()) {
 		c.add("ffn_hidden", "0", "the width of the dense layers, at least 1")
@@ -299,10 +327,15 @@ func (c *checker) dense(m *Model) {
 		{"shared_ffn_hidden_total", m.SharedFFN},
 		{"top_k", m.TopK},
 		{"moe_ffn_hidden", m.ExpertFFN},
+		{"moe_latent_hidden", m.ExpertLatent},
+		{"zero_experts", m.ZeroExperts},
 		{"first_k_dense_layers", m.FirstDense},
 		{"expert_groups", m.ExpertGroups},
 		{"routed_groups", m.RoutedGroups},
 	})
+	if m.MoEPattern != "" {
+		c.add("moe_pattern", escape.Quote(escape.Clip(m.MoEPattern)), "nothing without n_experts")
+	}
 	if m.MoEFreq < 0 || m.MoEFreq > 1 {
 		c.add("moe_layer_freq", strconv.Itoa(m.MoEFreq), "0 or 1 without n_experts")
 	}
@@ -312,8 +345,8 @@ func (c *checker) dense(m *Model) {
 // below that they need not be laid out: no layer has more than a dozen matrices and three for
 // each expert, and none is larger than the widest width squared.
 func (c *checker) size(m *Model) {
-	widest := float64(max(m.Hidden, m.Heads*max(m.HeadDim, m.QKNopeDim+m.QKRopeDim+m.VHeadDim), m.FFN, m.SharedFFN, m.ExpertFFN, m.QLoraRank, m.KVLoraRank, m.LinearKeyHeads*m.LinearKeyDim, m.LinearValueHeads*m.LinearValueDim))
-	if float64(m.Layers+m.MTPLayers)*float64(12+3*m.Experts)*widest*widest < MaxParameters/2 && float64(m.Vocab+m.MaxSeq)*widest < MaxParameters/8 && m.ExtraParams < MaxParameters/8 {
+	widest := float64(max(m.Hidden, m.ExpertLatent, max(m.Heads, m.LocalHeads, m.LocalKVHeads)*max(m.HeadDim, m.LocalHeadDim, m.LocalVHeadDim, m.VHeadDim, m.QKNopeDim+m.QKRopeDim+m.VHeadDim), m.FFN, m.SharedFFN, m.ExpertFFN, m.QLoraRank, m.KVLoraRank, m.LinearKeyHeads*m.LinearKeyDim, m.LinearValueHeads*m.LinearValueDim))
+	if float64(m.Layers+m.MTPLayers)*float64(12+3*m.Experts+m.ZeroExperts)*widest*widest < MaxParameters/2 && float64(m.Vocab+m.MaxSeq+m.PositionRows)*widest < MaxParameters/8 && m.ExtraParams < MaxParameters/8 {
 		return
 	}
 	if all := Lay(m, nil).sums; all.total+all.mtp > MaxParameters {

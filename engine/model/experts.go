@@ -37,20 +37,38 @@ func experts(b *builder, x Ref) Ref {
 			biases++
 		}
 	}
-	scores, shares := b.tensor(s.e, Sequence), b.tensor(s.e, Sequence)
+	other := record.Lit(biases).Times(s.routes)
+	if b.m.RouterScale {
+		other = other.Plus(s.h)
+	}
+	scores, shares := b.tensor(s.routes, Sequence), b.tensor(s.routes, Sequence)
 	b.Tensors[scores].FP32, b.Tensors[shares].FP32 = true, true
-	b.add(Op{Kind: Gate, ID: "router", Name: "router", Module: all, Other: record.Lit(biases).Times(s.e)}, refs(x), refs(scores))
+	b.add(Op{Kind: Gate, ID: "router", Name: "router", Module: all, Other: other}, refs(x), refs(scores))
 	b.add(Op{Kind: Choice, ID: "choice", Name: "softmax and choice of experts", Fused: true, Module: all}, refs(scores), refs(shares))
 
+	b.part = PartRouter
+	from, latent := x, b.m.ExpertLatent > 0
+	if latent {
+		from = b.tensor(s.latent, Sequence)
+		b.add(Op{Kind: Product, ID: "latent-down", Name: "projection to the experts' latent", Module: all}, refs(x), refs(from))
+	}
 	b.part = PartExperts
-	rows := b.tensor(s.h, Routed)
-	b.add(Op{Kind: Permute, Part: PartRouter, ID: "permute", Name: "permute and unpermute", Module: all}, refs(x), refs(rows))
+	rows := b.tensor(s.latent, Routed)
+	b.add(Op{Kind: Permute, Part: PartRouter, ID: "permute", Name: "permute and unpermute", Module: all}, refs(from), refs(rows))
 	rows = b.mlp(Grouped, rows, s.expert, [3]Op{
 		{ID: "experts-up", Name: "experts up", Module: all},
 		{ID: "experts-activation", Name: "activation of the experts", Module: all | recipe.ModuleMoEAct},
 		{ID: "experts-down", Name: "experts down", Module: all},
 	})
-	y := b.tensor(s.h, Sequence)
-	b.add(Op{Kind: Permute, Part: PartRouter, ID: "permute", Name: "permute and unpermute", Module: all}, refs(rows, shared), refs(y))
+	y, back := b.tensor(s.h, Sequence), Op{Kind: Permute, Part: PartRouter, ID: "permute", Name: "permute and unpermute", Module: all}
+	if !latent {
+		b.add(back, refs(rows, shared), refs(y))
+		return y
+	}
+	b.part = PartRouter
+	narrow, up := b.tensor(s.latent, Sequence), b.tensor(s.h, Sequence)
+	b.add(back, refs(rows), refs(narrow))
+	b.add(Op{Kind: Product, ID: "latent-up", Name: "projection from the experts' latent", Module: all}, refs(narrow), refs(up))
+	b.add(Op{Kind: View, Fused: true, Module: all}, refs(up, shared), refs(y))
 	return y
 }

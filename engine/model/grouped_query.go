@@ -8,29 +8,38 @@ func groupedQuery(b *builder, x Ref) Ref {
 	s, two := &b.size, record.Lit(2)
 	b.part = PartAttention
 	q, gate := b.heads(s.a, s.d, Columns), Ref(0)
-	k, v := b.heads(s.kv, s.d, KeyValue), b.heads(s.kv, s.d, KeyValue)
+	k, v := b.heads(s.kv, s.d, KeyValue), b.heads(s.kv, s.v, KeyValue)
 	width, kv := b.Tensors[q].Width, b.Tensors[k].Width
 
 	project := Op{Kind: Product, ID: "qkv", Name: "query, key and value projections", Apart: true}
 	if b.m.AttnBias == BiasQKV || b.m.AttnBias == BiasAll {
-		project.Other = width.Plus(two.Times(kv))
+		project.Other = b.Width(refs(q, k, v))
 	}
-	switch b.m.AttnGate {
-	case GateChannel: // as many columns more as queries have
+	switch {
+	case b.m.QLoraRank > 0: // multi-matrix factorization attention (Step-3): queries through a latent
+		down, norm := b.tensor(s.rq, Sequence), b.tensor(s.rq, Sequence)
+		b.add(Op{Kind: Product, ID: "query-down", Name: "query down-projection"}, refs(x), refs(down))
+		b.add(project, refs(x), refs(k, v))
+		b.add(Op{Kind: Norm, ID: "query-norm", Name: "norm of the query latent", Fused: true, Other: s.rq}, refs(down), refs(norm))
+		b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection"}, refs(norm), refs(q))
+	case b.m.ValuesAreKeys && b.Window == 0:
+		b.add(project, refs(x), refs(q, k))
+		b.add(Op{Kind: View, Fused: true}, refs(k), refs(v))
+	case b.m.AttnGate == GateChannel: // as many columns more as queries have
 		both := b.heads(s.a, two.Times(s.d), Columns)
 		b.add(project, refs(x), refs(both, k, v))
 		gate = b.heads(s.a, s.d, Columns)
 		b.add(Op{Kind: View, Fused: true}, refs(both), refs(q, gate))
-	case GateHead:
+	case b.m.AttnGate == GateHead:
 		gate = b.tensor(s.a, Columns)
 		b.add(project, refs(x), refs(q, k, v))
 		b.add(Op{Kind: Product, ID: "gate", Name: "gate of attention's output"}, refs(x), refs(gate))
 	default:
 		b.add(project, refs(x), refs(q, k, v))
 	}
-	if p := b.m.QKNorm; p == QKNormPerHead || p == QKNormFullWidth {
+	if p := b.m.QKNorm; p == QKNormPerHead || p == QKNormOwn || p == QKNormFullWidth {
 		scale := two.Times(s.d)
-		if p == QKNormFullWidth {
+		if p != QKNormPerHead {
 			scale = width.Plus(kv)
 		}
 		qn, kn := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
@@ -39,7 +48,7 @@ func groupedQuery(b *builder, x Ref) Ref {
 	}
 	qr, kr := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
 	b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions"}, refs(q, k), refs(qr, kr))
-	out := b.core(qr, kr, v, s.d)
+	out := b.core(qr, kr, v, s.v)
 	if gate != 0 {
 		out = b.gated(out, gate, "attention-gate", "gated output of attention")
 	}

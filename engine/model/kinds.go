@@ -21,6 +21,7 @@ type sublayer struct {
 // Letters of a pattern: what mixes the tokens of a layer, as in Megatron-LM's --hybrid-layer-pattern.
 const (
 	LetterAttention = '*' // softmax attention
+	LetterWindow    = 'W' // the same to the last LocalWindow tokens; Megatron-LM has no letter for it
 	LetterDelta     = 'G' // Gated DeltaNet
 	LetterMamba     = 'M' // Mamba-2
 	LetterMLP       = '-' // no mixer: an MLP is all of the layer, and the others have none
@@ -28,7 +29,7 @@ const (
 )
 
 // Letters lists them.
-func Letters() string { return "*GM-E" }
+func Letters() string { return "*WGM-E" }
 
 // Flat reports whether each layer is one sub-layer: a mixer or a feed-forward part.
 func (m *Model) Flat() bool { return strings.ContainsAny(m.Pattern, "-E") }
@@ -79,7 +80,7 @@ func mixers() []sublayer {
 		{has: func(m *Model, i int) bool { return m.Letter(i) == LetterMLP || m.Letter(i) == LetterExperts }},
 		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta},
 		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2},
-		{"sliding", "sliding", func(m *Model, layer int) bool { return m.LocalWindow > 0 && m.first(layer) }, sliding},
+		{"sliding", "sliding", (*Model).local, sliding},
 		{"linear", "linear", func(m *Model, layer int) bool { return m.LocalRatio != "" && m.LocalWindow == 0 && m.first(layer) }, linearAttention},
 		{"full", "full", func(*Model, int) bool { return true }, attention},
 	}
@@ -91,6 +92,14 @@ func attention(b *builder, x Ref) Ref {
 		return latent(b, x)
 	}
 	return groupedQuery(b, x)
+}
+
+// local reports whether a layer attends to the last tokens alone: as its letter says where any does, else by LocalRatio.
+func (m *Model) local(layer int) bool {
+	if strings.IndexByte(m.Pattern, LetterWindow) >= 0 {
+		return m.Letter(layer) == LetterWindow
+	}
+	return m.LocalWindow > 0 && m.first(layer)
 }
 
 // first reports whether a layer is of the first kind of LocalRatio, which stands first in each period

@@ -70,6 +70,9 @@ type builder struct {
 type sizes struct {
 	h, a, kv, d, f, shared, expert, e, k, rq, rkv, nope, rope, v record.Num
 
+	latent, routes record.Num    // of experts: the width they work in, and all that the router knows
+	local          [4]record.Num // a, kv, d and v of layers with a window
+
 	keyHeads, keyDim, valueHeads, valueDim, conv, chunk record.Num // of scans
 }
 
@@ -83,6 +86,27 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 		valueHeads: n("value_heads", m.LinearValueHeads), valueDim: n("d_value", m.LinearValueDim), conv: n("conv_width", m.ConvWidth),
 		chunk: n("chunk", max(m.LinearChunk, 1)),
 	}}
+	s := &b.size
+	s.latent, s.routes = s.h, s.e
+	if m.ExpertLatent > 0 {
+		s.latent = n("h_latent", m.ExpertLatent)
+	}
+	if m.ZeroExperts > 0 {
+		s.routes = s.e.Plus(n("E_zero", m.ZeroExperts))
+		s.k = s.k.Times(s.e).Over(s.routes)
+	}
+	if !m.IsMLA() && m.VHeadDim == 0 {
+		s.v = s.d
+	}
+	s.local = [4]record.Num{s.a, s.kv, s.d, s.v}
+	for i, of := range [4]int{m.LocalHeads, m.LocalKVHeads, m.LocalHeadDim, m.LocalVHeadDim} {
+		if of > 0 {
+			s.local[i] = n([4]string{"a_local", "kv_local", "d_local", "v_local"}[i], of)
+		}
+	}
+	if m.LocalHeadDim > 0 && m.LocalVHeadDim == 0 {
+		s.local[3] = s.local[2]
+	}
 	b.Tensors, b.Ops = make([]Tensor, 1, 32), make([]Op, 0, 24)
 	return b
 }
@@ -101,6 +125,9 @@ func newLayer(m *Model, rec *record.Recorder, parts [2]*sublayer) Layer {
 	}
 	for range m.NormsPer - norms { // of outputs, which keep their inputs too
 		b.norm(b.tensor(b.size.h, Sequence), true)
+	}
+	if m.LayerScalar {
+		b.add(Op{Kind: Multiply, Part: PartNorms, Fused: true, ID: "scalar", Name: "scalar of the layer", Other: record.Lit(1)}, refs(x), refs(b.tensor(b.size.h, Sequence)))
 	}
 	if m.ExtraParams > 0 {
 		width := rec.Written("P_extra / (L * h)", float64(m.ExtraParams)/float64(m.Layers)/float64(m.Hidden))

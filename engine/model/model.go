@@ -2,6 +2,8 @@
 // its parameters part by part, and the floating-point operations of a token.
 package model
 
+import "cmp"
+
 // Model is an architecture. It is a plain comparable value; the JSON keys are
 // the field names of the preset files and of --set model.KEY=VALUE.
 // Widths are in elements, Vocab and MaxSeq in tokens.
@@ -24,11 +26,14 @@ type Model struct {
 	Gated         bool   `json:"gated_ffn" toml:"gated_ffn"`             // three MLP matrices instead of two
 	Norm          string `json:"norm" toml:"norm"`                       // rmsnorm, layernorm, layernorm (no bias), ...
 	NormsPer      int    `json:"norms_per_layer" toml:"norms_per_layer"`
-	Position      string `json:"pos_embedding" toml:"pos_embedding"`     // learned adds a table of MaxSeq rows
-	RopeTheta     int    `json:"rope_theta,omitempty" toml:"rope_theta"` // base of rotary positions, which changes no size; 0: not known
-	AttnBias      string `json:"attn_bias" toml:"attn_bias"`             // none, qkv, all
+	Position      string `json:"pos_embedding" toml:"pos_embedding"`             // learned adds a table of MaxSeq rows
+	RopeTheta     int    `json:"rope_theta,omitempty" toml:"rope_theta"`         // base of rotary positions, which changes no size; 0: not known
+	PositionRows  int    `json:"position_rows,omitempty" toml:"position_rows"`   // of a learned table where they are not MaxSeq
+	EmbeddingNorm bool   `json:"embedding_norm,omitempty" toml:"embedding_norm"` // of what the embedding gives
+	HeadBias      bool   `json:"head_bias,omitempty" toml:"head_bias"`           // of the output head
+	AttnBias      string `json:"attn_bias" toml:"attn_bias"`                     // none, qkv, all
 	MLPBias       bool   `json:"mlp_bias" toml:"mlp_bias"`
-	QKNorm        string `json:"qk_norm" toml:"qk_norm"` // none, per-head, full-width, latent, l2 (no params)
+	QKNorm        string `json:"qk_norm" toml:"qk_norm"` // none, per-head, own (for each head), full-width, latent, l2 (no params)
 	ParallelBlock bool   `json:"parallel_block" toml:"parallel_block"`
 
 	Attention   string `json:"attention" toml:"attention"` // mha, gqa, mqa, mla, with remarks
@@ -39,7 +44,14 @@ type Model struct {
 	QKNopeDim   int    `json:"qk_nope_head_dim" toml:"qk_nope_head_dim"`
 	QKRopeDim   int    `json:"qk_rope_head_dim" toml:"qk_rope_head_dim"`
 	VHeadDim    int    `json:"v_head_dim" toml:"v_head_dim"`
-	AttnGate    string `json:"attn_gate,omitempty" toml:"attn_gate"` // of attention's output: none, channel, head
+	// Of layers with a window, where they differ from the others; 0: as those. Values have the width of keys where v_head_dim is 0.
+	LocalHeads    int `json:"local_heads,omitempty" toml:"local_heads"`
+	LocalKVHeads  int `json:"local_kv_heads,omitempty" toml:"local_kv_heads"`
+	LocalHeadDim  int `json:"local_head_dim,omitempty" toml:"local_head_dim"`
+	LocalVHeadDim int `json:"local_v_head_dim,omitempty" toml:"local_v_head_dim"`
+	// ValuesAreKeys has no projection of values in layers without a window: the keys are taken.
+	ValuesAreKeys bool   `json:"values_are_keys,omitempty" toml:"values_are_keys"`
+	AttnGate      string `json:"attn_gate,omitempty" toml:"attn_gate"` // of attention's output: none, channel, head
 
 	// Pattern has a letter for each layer, from the first again where it is shorter: see Letters.
 	Pattern string `json:"layer_pattern,omitempty" toml:"layer_pattern"`
@@ -59,13 +71,22 @@ type Model struct {
 	TopK       int  `json:"top_k" toml:"top_k"`
 	// A token goes to experts of at most RoutedGroups of the ExpertGroups into which the
 	// experts are cut (node-limited routing); 0: to any.
-	ExpertGroups int  `json:"expert_groups,omitempty" toml:"expert_groups"`
-	RoutedGroups int  `json:"routed_groups,omitempty" toml:"routed_groups"`
-	ExpertFFN    int  `json:"moe_ffn_hidden" toml:"moe_ffn_hidden"`
-	FirstDense   int  `json:"first_k_dense_layers" toml:"first_k_dense_layers"`
-	MoEFreq      int  `json:"moe_layer_freq" toml:"moe_layer_freq"` // every n-th layer after the first dense ones is MoE
-	RouterBias   bool `json:"router_bias" toml:"router_bias"`
-	MTPLayers    int  `json:"mtp_layers" toml:"mtp_layers"` // multi-token prediction modules
+	ExpertGroups int `json:"expert_groups,omitempty" toml:"expert_groups"`
+	RoutedGroups int `json:"routed_groups,omitempty" toml:"routed_groups"`
+	ExpertFFN    int `json:"moe_ffn_hidden" toml:"moe_ffn_hidden"`
+	FirstDense   int `json:"first_k_dense_layers" toml:"first_k_dense_layers"`
+	MoEFreq      int `json:"moe_layer_freq" toml:"moe_layer_freq"` // every n-th layer after the first dense ones is MoE
+	// MoEPattern has a letter for each layer, - dense or E with experts, where the two numbers above do not say it.
+	MoEPattern string `json:"moe_pattern,omitempty" toml:"moe_pattern"`
+	RouterBias bool   `json:"router_bias" toml:"router_bias"`
+	// RouterScale multiplies what the router reads by a scale of its own; LayerScalar a layer's output by a number.
+	RouterScale bool `json:"router_scale,omitempty" toml:"router_scale"`
+	LayerScalar bool `json:"layer_scalar,omitempty" toml:"layer_scalar"`
+	// ExpertLatent is the width of a latent space that routed experts work in; 0: the stream's.
+	ExpertLatent int `json:"moe_latent_hidden,omitempty" toml:"moe_latent_hidden"`
+	// ZeroExperts are routed to beside the others and do nothing.
+	ZeroExperts int `json:"zero_experts,omitempty" toml:"zero_experts"`
+	MTPLayers   int `json:"mtp_layers" toml:"mtp_layers"` // multi-token prediction modules
 
 	ExtraParams     int64  `json:"params_extra" toml:"params_extra"` // parameters that fit no other part
 	ExtraParamsWhat string `json:"params_extra_what" toml:"params_extra_what"`
@@ -77,11 +98,23 @@ func (m *Model) IsMoE() bool { return m.Experts > 0 }
 // IsMLA reports whether attention is multi-head latent attention.
 func (m *Model) IsMLA() bool { return m.KVLoraRank > 0 }
 
+// LocalAttention returns the heads, and those of keys and values, of layers with a window.
+func (m *Model) LocalAttention() (heads, kv int) {
+	return cmp.Or(m.LocalHeads, m.Heads), cmp.Or(m.LocalKVHeads, m.KVHeads)
+}
+
+// Copies returns to how many experts that compute a token goes.
+func (m *Model) Copies() float64 {
+	return float64(m.TopK) * float64(m.Experts) / float64(max(m.Experts+m.ZeroExperts, 1))
+}
+
 // MoELayer reports whether layer i (0-based) has routed experts.
 func (m *Model) MoELayer(i int) bool {
 	switch {
 	case !m.IsMoE() || i < m.FirstDense:
 		return false
+	case m.MoEPattern != "":
+		return m.MoEPattern[i%len(m.MoEPattern)] == LetterExperts
 	case m.Flat():
 		return m.Letter(i) == LetterExperts
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"strings"
 
 	"meshscope/engine/record"
@@ -133,13 +134,15 @@ func (l *Layer) record(rec *record.Recorder) {
 // that a launcher adds to divide it.
 func (m *Model) Embedding() int64 { return int64(m.Vocab) * int64(m.Hidden) }
 
-// PositionTable returns the learned position embedding, 0 for rotary and other
-// positions that have no table.
-func (m *Model) PositionTable() int64 {
-	if m.Position != PositionLearned {
-		return 0
+// BeforeLayers returns what stands between embedding and layers: a learned table of positions, and a norm.
+func (m *Model) BeforeLayers() (n int64) {
+	if m.Position == PositionLearned {
+		n = int64(cmp.Or(m.PositionRows, m.MaxSeq)) * int64(m.Hidden)
 	}
-	return int64(m.MaxSeq) * int64(m.Hidden)
+	if m.EmbeddingNorm {
+		n += m.norm()
+	}
+	return n
 }
 
 // Head returns the output projection, 0 when it shares the embedding matrix.
@@ -150,8 +153,13 @@ func (m *Model) Head() int64 {
 	return m.Embedding()
 }
 
-// FinalNorm returns the norm before the head.
-func (m *Model) FinalNorm() int64 { return m.norm() }
+// FinalNorm returns the norm before the head, with the head's bias.
+func (m *Model) FinalNorm() int64 {
+	if m.HeadBias {
+		return m.norm() + int64(m.Vocab)
+	}
+	return m.norm()
+}
 
 // norm returns one norm over the hidden width: LayerNorm has a bias, RMSNorm not.
 func (m *Model) norm() int64 {
@@ -171,7 +179,7 @@ func (m *Model) MoELayers() int {
 	switch {
 	case !m.IsMoE() || m.Layers <= m.FirstDense:
 		return 0
-	case m.Flat():
+	case m.Flat() || m.MoEPattern != "":
 		n := 0
 		for i := range m.Layers {
 			if m.MoELayer(i) {
@@ -209,7 +217,7 @@ func (p *Program) MTP() float64 { return p.sums.mtp }
 // count sums the parameters of the model up.
 func (p *Program) count() (s sums) {
 	m := &p.of
-	s.total = float64(m.Embedding() + m.PositionTable() + m.Head() + m.FinalNorm() + m.Extra())
+	s.total = float64(m.Embedding() + m.BeforeLayers() + m.Head() + m.FinalNorm() + m.Extra())
 	for i := range p.Layers {
 		l := &p.Layers[i]
 		s.total += float64(l.Count) * l.total
@@ -237,7 +245,7 @@ func (p *Program) recordTotal(rec *record.Recorder) {
 	for _, part := range [...]struct {
 		name string
 		n    int64
-	}{{"position_table", m.PositionTable()}, {"head", m.Head()}, {"final_norm", m.FinalNorm()}, {"P_extra", m.Extra()}} {
+	}{{"position_table", m.BeforeLayers()}, {"head", m.Head()}, {"final_norm", m.FinalNorm()}, {"P_extra", m.Extra()}} {
 		if part.n != 0 {
 			formula += " + " + part.name
 		}

@@ -18,6 +18,7 @@ const (
 
 	QKNormNone      = "none"
 	QKNormPerHead   = "per-head"
+	QKNormOwn       = "own" // of each head, with a scale of its own
 	QKNormFullWidth = "full-width"
 	QKNormLatent    = "latent"         // MLA: its norms are counted with the latent projections
 	QKNormL2        = "l2 (no params)" // normalised without a learned scale
@@ -33,7 +34,7 @@ func AttentionBiases() []string { return []string{BiasNone, BiasQKV, BiasAll} }
 
 // QKNorms lists the norms of queries and keys.
 func QKNorms() []string {
-	return []string{QKNormNone, QKNormPerHead, QKNormFullWidth, QKNormLatent, QKNormL2}
+	return []string{QKNormNone, QKNormPerHead, QKNormOwn, QKNormFullWidth, QKNormLatent, QKNormL2}
 }
 
 // Activations lists the functions between the matrices of an MLP.

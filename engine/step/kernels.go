@@ -44,7 +44,7 @@ func newKernels(in *Input) kernels {
 	if k.shard = k.tokens; l.SP {
 		k.shard = k.tokens.Over(k.t)
 	}
-	k.routed = rec.Named("T_routed", k.shard.V*float64(in.Model.TopK)*in.Load)
+	k.routed = rec.Named("T_routed", k.shard.V*in.Model.Copies()*in.Load)
 	k.symbols()
 	return k
 }

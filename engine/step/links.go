@@ -221,12 +221,16 @@ func (k *kernels) recordRingTraffic(l *model.Layer, hop units.Bytes, width strin
 // may overlap with the compute of both passes that no other traffic overlaps with.
 func (k *kernels) expertParallel(c *Cost) {
 	l, g := k.in.Layout, k.in.Groups
-	routed := units.Bytes(k.elem * k.routed.V * k.hidden().V)
+	width, h := k.hidden().V, "h"
+	if n := k.in.Model.ExpertLatent; n > 0 {
+		width, h = float64(n), "h_latent"
+	}
+	routed := units.Bytes(k.elem * k.routed.V * width)
 	pass := expertPass{&c.ForwardLinks.EP, &c.BackwardLinks.EP}
 	if k.rec.On() {
 		k.in.Record.Figure(record.Entry{
 			ID: "layer.experts.volume", Name: "hidden states of the routed tokens of one micro-batch", Symbol: "v_routed", Unit: record.Traffic,
-			Formula: "bytes * T_routed * h", Value: float64(routed), Source: "bytes x routed tokens x hidden width",
+			Formula: "bytes * T_routed * " + h, Value: float64(routed), Source: "bytes x routed tokens x hidden width",
 		})
 	}
 	if l.EP > 1 {
@@ -234,7 +238,7 @@ func (k *kernels) expertParallel(c *Cost) {
 		if EPOverlaps(k.in) {
 			share = k.m.Software.EPOverlap
 		}
-		t, f := k.allToAll(routed)
+		t, f := k.allToAll(routed, h)
 		k.expertTraffic(c, pass, t, share, f)
 	}
 	if l.ETP > 1 {
@@ -248,9 +252,9 @@ func (k *kernels) expertParallel(c *Cost) {
 
 // allToAll returns a dispatch and a combine of routed tokens over EP. In the backward the
 // gradient is dispatched and that of the dispatch combined, each in its own width.
-func (k *kernels) allToAll(routed units.Bytes) (Traffic, expertFormulas) {
+func (k *kernels) allToAll(routed units.Bytes, width string) (Traffic, expertFormulas) {
 	m, g := k.in.Model, members(k.in.Groups.EP)
-	routing := hardware.Routing{Copies: m.TopK, Experts: m.Experts, Groups: m.ExpertGroups, Limit: m.RoutedGroups}
+	routing := hardware.Routing{Copies: int(m.Copies()), Experts: m.Experts, Groups: m.ExpertGroups, Limit: m.RoutedGroups}
 	combine, back := k.m.AllToAll(k.collective("layer.ep-all-to-all", "expert all-to-all", "v_routed"), routed, g, routing)
 	narrow := k.in.Precision.DispatchBytes()
 	if narrow == k.elem {
@@ -259,7 +263,7 @@ func (k *kernels) allToAll(routed units.Bytes) (Traffic, expertFormulas) {
 	if k.rec.On() {
 		k.in.Record.Given(record.In("bytes_of_a_dispatched_element", narrow))
 	}
-	rec := k.collective("layer.ep-dispatch", "expert dispatch", "bytes_of_a_dispatched_element * T_routed * h")
+	rec := k.collective("layer.ep-dispatch", "expert dispatch", "bytes_of_a_dispatched_element * T_routed * "+width)
 	dispatch, out := k.m.AllToAll(rec, routed*units.Bytes(narrow/k.elem), g, routing)
 	return Traffic{Bytes: out + back, Seconds: dispatch + combine}, expertFormulas{
 		"ep", "({layer.ep-dispatch.sent} + {layer.ep-all-to-all.sent})", "({layer.ep-dispatch} + {layer.ep-all-to-all})",

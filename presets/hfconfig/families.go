@@ -1,6 +1,7 @@
 package hfconfig
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +44,7 @@ func families() map[string]family {
 		"granite":     dense(model.BiasAll, (*reader).mlpBias),
 		"ernie4_5":    dense("", (*reader).useBias),
 		"internlm2":   dense("", internLM2),
+		"internlm3":   dense("", internLM3),
 		"seed_oss":    dense(model.BiasQKV, (*reader).mlpBias, seedOSS),
 		"glm":         dense(model.BiasQKV),
 		"glm4":        dense(model.BiasQKV, norms(4)),
@@ -65,16 +67,28 @@ func families() map[string]family {
 		"qwen3_vl_text":     dense(model.BiasAll, qkNorm(model.QKNormPerHead)),
 		"qwen3_vl_moe_text": {read: qwen3MoE},
 
-		"starcoder2": plain(dense("", (*reader).useBias, (*reader).window, norm(model.NormLayer))),
-		"nemotron_h": {plain: true, read: nemotronH},
-		"nemotron":   plain(dense(model.BiasAll, (*reader).mlpBias, norm("layernorm (1p)"))),
-		"gpt_neox":   plain(dense(model.BiasAll, neoX)),
-		"gpt2":       {plain: true, read: gpt2},
+		"starcoder2":  plain(dense("", (*reader).useBias, (*reader).window, norm(model.NormLayer))),
+		"nemotron_h":  {plain: true, read: nemotronH},
+		"nemotron":    plain(dense(model.BiasAll, (*reader).mlpBias, norm("layernorm (1p)"))),
+		"gpt_neox":    plain(dense(model.BiasAll, neoX)),
+		"gpt2":        plain(dense("", older(model.PositionLearned))),
+		"gpt_bigcode": plain(dense("", older(model.PositionLearned), bigCode)),
+		"gptj":        plain(dense("", older("rope"), gptJ)),
+		"bloom":       plain(dense("", older("alibi"), bloom)),
+		"opt":         plain(dense("", older(model.PositionLearned), opt)),
+		"phi":         plain(dense("", older("rope"), phi)),
+		"mpt":         plain(dense("", mpt)),
+		"falcon":      plain(dense("", falcon)),
 
 		"mixtral":          mixture("", "num_local_experts", "num_experts", (*reader).window),
 		"granitemoe":       mixture(model.BiasAll, "num_local_experts", "num_experts"),
 		"olmoe":            mixture(model.BiasAll, "num_experts", "num_local_experts", qkNorm(model.QKNormFullWidth)),
 		"minimax_m2":       mixture("", "num_local_experts", "num_experts", miniMaxM2),
+		"phimoe":           mixture(model.BiasAll, "num_local_experts", "num_experts", norm(model.NormLayer), headBias("lm_head_bias"), (*reader).window),
+		"dbrx":             mixture("", "num_local_experts", "num_experts", norm(model.NormLayerNoBias)),
+		"qwen2_moe":        {read: qwen2MoE},
+		"afmoe":            {read: afMoE},
+		"exaone_moe":       {read: exaoneMoE},
 		"granitemoehybrid": {read: graniteHybrid},
 		"qwen3_moe":        {read: qwen3MoE},
 		"qwen3_next":       {read: qwenHybridMoE},
@@ -150,7 +164,10 @@ func (r *reader) decoder(bias string) {
 	m.AttnBias, m.QKNorm = model.BiasNone, model.QKNormNone
 	m.Hidden, m.Layers = r.must("hidden_size", "hidden"), r.must("num_hidden_layers", "layers")
 	m.Heads, m.Vocab = r.must("num_attention_heads", "heads"), r.must("vocab_size", "vocab")
-	m.MaxSeq = r.must("max_position_embeddings", "max_seq")
+	if m.MaxSeq, _ = r.number("max_position_embeddings", "max_seq"); m.MaxSeq == 0 && !r.has("max_position_embeddings") {
+		m.MaxSeq = 4096
+		r.derive("max_position_embeddings", m.MaxSeq, "none given; it changes no size", "max_seq")
+	}
 	m.Tied = r.flag("tie_word_embeddings", "tied_embeddings")
 	if bias != "" && r.flag("attention_bias", "attn_bias") {
 		m.AttnBias = bias
@@ -198,7 +215,19 @@ func (r *reader) isLatent() bool {
 	return latent
 }
 
-func (r *reader) ffn() { r.Model.FFN = r.must("intermediate_size", "ffn_hidden") }
+// ffn reads the width of an MLP: a key of its own, or a multiple of the stream's.
+func (r *reader) ffn() {
+	times := r.class.Times
+	if r.has("expansion_ratio") {
+		times, _ = r.number("expansion_ratio", "ffn_hidden")
+	}
+	if times == 0 || r.has("intermediate_size") {
+		r.Model.FFN = r.must("intermediate_size", "ffn_hidden")
+		return
+	}
+	r.Model.FFN = times * r.Model.Hidden
+	r.derive("intermediate_size", r.Model.FFN, fmt.Sprintf("none given: %d times hidden_size", times), "ffn_hidden")
+}
 
 // activation reads the function between the matrices of an MLP.
 func (r *reader) activation(key string) {
@@ -243,11 +272,12 @@ func (r *reader) switchedWindow() {
 	}
 	from, ok := r.number("max_window_layers", "local_window")
 	if window, set := r.number("sliding_window", "local_window"); set && (!ok || from < r.Model.Layers) {
-		if from > 0 {
-			r.refusef("use_sliding_window", "true: a window from layer %d on is not modelled", from)
-		}
 		r.Model.LocalWindow = window
-		r.pattern(0)
+		if from <= 0 || r.has("layer_types") {
+			r.pattern(0)
+			return
+		}
+		r.windows("max_window_layers", func(layer int) bool { return layer >= from })
 	}
 }
 
@@ -285,38 +315,71 @@ func (r *reader) local(every int) {
 	}
 }
 
-// pattern reads which layers attend to all tokens: every n-th, or as layer_types say, the last of
-// every n as the library lays them out, in a list as long as the model or in one period of it.
+// pattern reads which layers attend to all tokens: every n-th, or as layer_types say, in a list as long as the model or,
+// where they are the last of every n, in one period of it.
 func (r *reader) pattern(every int) {
-	types := r.words("layer_types", "local_to_global_ratio")
+	types := r.words("layer_types", "local_to_global_ratio", "layer_pattern")
 	if len(types) == 0 {
 		r.local(every)
 		return
 	}
-	if n := r.Model.Layers; len(types) > n && n > 0 {
-		r.refusef("layer_types", "%d layers, where num_hidden_layers is %d", len(types), n)
-		return
-	}
-	if i := slices.Index(types, "sliding_attention"); i >= 0 && r.Model.LocalWindow == 0 && len(r.Problems) == 0 {
-		r.refusef("layer_types", "layer %d is sliding_attention, while sliding_window is 0; allowed is a window of 1 or more", i+1)
-		return
-	}
-	switch every = 1 + slices.Index(types, "full_attention"); every {
-	case 0:
-		every = len(types) + 1 // a window in every layer
-	case 1:
-		r.Model.LocalWindow = 0
-	}
+	r.skip("layer_types tells each layer", "sliding_window_pattern")
 	for i, kind := range types {
-		if want := (i+1)%every == 0; (kind == "full_attention") != want || !want && kind != "sliding_attention" {
-			r.refusef("layer_types", "layer %d is %s, which is no pattern of one full_attention after every %d sliding_attention", i+1, escape.Quote(kind), every-1)
+		switch {
+		case kind != "sliding_attention" && kind != "full_attention":
+			r.refusef("layer_types", "layer %d is %s; allowed: full_attention, sliding_attention", i+1, escape.Quote(kind))
+			return
+		case kind == "sliding_attention" && r.Model.LocalWindow == 0:
+			if len(r.Problems) == 0 {
+				r.refusef("layer_types", "layer %d is sliding_attention, while sliding_window is 0; allowed is a window of 1 or more", i+1)
+			}
 			return
 		}
 	}
-	if every > len(types) {
-		every = 0
+	n := 1 + slices.Index(types, "full_attention")
+	if regular(len(types), n, func(i int) bool { return types[i] == "sliding_attention" }) && len(types) <= r.Model.Layers {
+		if r.local(n); n == 1 {
+			r.Model.LocalWindow = 0
+		}
+	} else if r.long("layer_types", len(types)) {
+		r.windows("layer_types", func(i int) bool { return types[i] == "sliding_attention" })
 	}
-	r.local(every)
+}
+
+// regular reports whether of so many layers every n-th, and no other, attends to all tokens; 0: none does.
+func regular(layers, n int, local func(layer int) bool) bool {
+	for i := range layers {
+		if local(i) != (n == 0 || (i+1)%n != 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// windows makes layers attend to the window alone, as a list or a rule has it that a key gives.
+func (r *reader) windows(key string, local func(layer int) bool) {
+	m := &r.Model
+	if m.Layers < 0 || m.Layers > model.MaxPattern {
+		r.refusef(key, "at most %d layers, each with a kind of its own", model.MaxPattern)
+		return
+	}
+	letters, n := make([]byte, m.Layers), 0
+	for i := range letters {
+		if letters[i] = model.LetterWindow; !local(i) {
+			letters[i] = model.LetterAttention
+		}
+		if n == 0 && !local(i) {
+			n = i + 1
+		}
+	}
+	switch r.given["layer_pattern"] = key; {
+	case n == 1 && regular(m.Layers, n, local):
+		m.LocalWindow = 0
+	case regular(m.Layers, n, local):
+		r.local(n)
+	default:
+		r.patternOf(string(letters))
+	}
 }
 
 func smolLM3(r *reader) {
@@ -331,6 +394,19 @@ func smolLM3(r *reader) {
 func neoX(r *reader) {
 	r.Model.Norm, r.Model.MLPBias = model.NormLayer, true
 	r.Model.ParallelBlock = r.flag("use_parallel_residual", "parallel_block")
+}
+
+func internLM3(r *reader) {
+	m := &r.Model
+	switch qkv, rest := r.flag("qkv_bias", "attn_bias"), r.flag("bias", "attn_bias", "mlp_bias"); {
+	case qkv && rest:
+		m.AttnBias = model.BiasAll
+	case qkv:
+		m.AttnBias = model.BiasQKV
+	case rest:
+		r.refusef("bias", "true without qkv_bias: a bias of the output alone is not modelled")
+	}
+	m.MLPBias = m.AttnBias == model.BiasAll
 }
 
 func internLM2(r *reader) {
@@ -359,8 +435,11 @@ func exaone(r *reader) {
 				r.refusef("sliding_window_pattern", "%v: a whole number from 1 to %d, or letters such as LLLG", of, model.MaxLayers)
 			}
 		case string:
-			if n = len(of); n == 0 || of != strings.Repeat("L", n-1)+"G" {
-				r.refusef("sliding_window_pattern", "%s: only one G at the end is modelled, such as LLLG", escape.Quote(of))
+			if of == "" || strings.Trim(of, "LG") != "" {
+				r.refusef("sliding_window_pattern", "%s: letters L and G, such as LLLG", escape.Quote(of))
+			} else if !r.has("layer_types") {
+				r.windows("sliding_window_pattern", func(i int) bool { return r.Model.LocalWindow > 0 && i < r.Model.Layers-1 && of[i%len(of)] == 'L' })
+				return
 			}
 		default:
 			r.refusef("sliding_window_pattern", "a whole number or letters such as LLLG, not %s", escape.Clip(string(r.keys["sliding_window_pattern"].raw)))
@@ -374,7 +453,7 @@ func cohere(r *reader) {
 	m := &r.Model
 	m.Norm, m.NormsPer, m.ParallelBlock = model.NormLayerNoBias, 1, true
 	if r.flag("use_qk_norm", "qk_norm") {
-		r.refusef("use_qk_norm", "true: norms with weights of their own for each head are not modelled")
+		m.QKNorm = model.QKNormOwn
 	}
 }
 
@@ -397,7 +476,7 @@ func stableLM(r *reader) {
 		m.NormsPer = 1
 	}
 	if r.flag("qk_layernorm", "qk_norm") {
-		r.refusef("qk_layernorm", "true: norms with weights of their own for each head are not modelled")
+		m.QKNorm = model.QKNormOwn
 	}
 }
 
@@ -406,26 +485,4 @@ func hunYuanNorm(r *reader) {
 	if !r.has("use_qk_norm") || r.flag("use_qk_norm", "qk_norm") {
 		r.Model.QKNorm = model.QKNormPerHead
 	}
-}
-
-func gpt2(r *reader) {
-	m := &r.Model
-	m.NormsPer = 2
-	m.Hidden, m.Layers = r.must("n_embd", "hidden"), r.must("n_layer", "layers")
-	m.Heads, m.Vocab = r.must("n_head", "heads"), r.must("vocab_size", "vocab")
-	m.MaxSeq = r.must("n_positions", "max_seq")
-	m.Tied = r.flag("tie_word_embeddings", "tied_embeddings")
-	m.KVHeads = m.Heads
-	var ok bool
-	if m.FFN, ok = r.number("n_inner", "ffn_hidden"); !ok {
-		m.FFN = 4 * m.Hidden
-		r.derive("n_inner", m.FFN, "none given: 4 n_embd", "ffn_hidden")
-	}
-	if m.Heads > 0 && m.Hidden%m.Heads != 0 {
-		r.refusef("n_head", "%d does not divide n_embd %d", m.Heads, m.Hidden)
-	} else if m.Heads > 0 {
-		m.HeadDim = m.Hidden / m.Heads
-	}
-	r.activation("activation_function")
-	m.QKNorm, m.Norm, m.Position, m.AttnBias, m.MLPBias, m.Attention = model.QKNormNone, model.NormLayer, model.PositionLearned, model.BiasAll, true, "mha"
 }

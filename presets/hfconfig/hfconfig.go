@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -131,6 +132,7 @@ func Read(data []byte) Result {
 	}
 	r.class = classOf(r.kindOfClass(kind))
 	r.plain = f.plain
+	r.rename()
 	r.word("model_type", "family")
 	r.architectures(kind)
 	r.Model.Name, r.Model.Family = r.name(kind), kind
@@ -159,8 +161,25 @@ func (r *reader) check() {
 		if !ok {
 			key = e.Field
 		}
-		r.Problems = append(r.Problems, r.at(key, e))
+		r.Problems = append(r.Problems, r.at(key, errors.New(r.inKeys(e.Given+"; allowed: "+e.Allowed))))
 	}
+}
+
+// inKeys replaces the names of the model's fields in a sentence by the keys of the file that gave them.
+func (r *reader) inKeys(sentence string) string {
+	return regexp.MustCompile(`[a-z]+(_[a-z]+)+|heads =|layers =|hidden =`).ReplaceAllStringFunc(sentence, func(field string) string {
+		name, rest, _ := strings.Cut(field, " ")
+		key, ok := r.given[name]
+		if !ok {
+			return field
+		}
+		if v, ok := r.keys[key]; ok {
+			key = v.path
+		} else {
+			key = r.called(key)
+		}
+		return strings.TrimSpace(key + " " + rest)
+	})
 }
 
 // leftOver tells of every key that nothing has read why it does not count.

@@ -13,8 +13,7 @@ import (
 // letters reads the kind of each layer from a list; version 5 of the library writes the same kinds in words of its own.
 func (r *reader) letters(key string, of map[string]byte) {
 	kinds := r.words(key, "layer_pattern")
-	if len(kinds) != r.Model.Layers {
-		r.refusef(key, "%d layers, where num_hidden_layers is %d", len(kinds), r.Model.Layers)
+	if !r.long(key, len(kinds)) {
 		return
 	}
 	var pattern strings.Builder
@@ -143,7 +142,7 @@ func nemotronH(r *reader) {
 			r.refusef("moe_latent_size", "%d: experts in a latent space are not modelled yet", n)
 		}
 	}
-	if !m.Flat() {
+	if !m.Flat() && len(r.Problems) == 0 {
 		r.refusef(list, "no layer is an MLP or a mixture, which makes no model of this class")
 	}
 	r.skip("of layers that there are none of, or the same as another key", "intermediate_size", "n_routed_experts", "n_shared_experts", "num_experts_per_tok",

@@ -2,6 +2,8 @@ package hfconfig
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"meshscope/engine/escape"
 	"meshscope/engine/model"
@@ -23,62 +25,145 @@ func qwen3MoE(r *reader) {
 	r.sparseStep()
 }
 
-// sparseStep reads which layers have experts: every n-th.
+// sparseStep reads which layers have experts: every n-th that is not among those listed as dense.
 func (r *reader) sparseStep() {
-	m := &r.Model
-	if len(r.numbers("mlp_only_layers")) > 0 {
-		r.refusef("mlp_only_layers", "dense layers at listed places are not modelled")
+	step, dense := 1, r.numbers("mlp_only_layers", "moe_pattern")
+	if _, ok := r.class.Defaults["decoder_sparse_step"]; ok {
+		step = r.must("decoder_sparse_step", "moe_layer_freq")
 	}
-	if _, ok := r.class.Defaults["decoder_sparse_step"]; !ok {
-		m.MoEFreq = 1
-	} else if m.MoEFreq = max(r.must("decoder_sparse_step", "moe_layer_freq"), 0); m.MoEFreq > 1 {
+	if step < 1 {
+		r.refusef("decoder_sparse_step", "%d: a whole number from 1", step)
+		return
+	}
+	r.mixtures("mlp_only_layers", func(i int) bool { return (i+1)%step == 0 && !slices.Contains(dense, i) })
+	if r.Model.MoELayers() < r.Model.Layers {
 		r.ffn()
 	}
-	r.skip("of dense layers, which decoder_sparse_step 1 has none of", "intermediate_size")
+	r.skip("of dense layers, which there are none of", "intermediate_size")
+}
+
+// mixtures keeps which layers have experts, counted from 0, as a key has it: the first k dense and of the others every
+// n-th, else a letter for each.
+func (r *reader) mixtures(key string, has func(layer int) bool) {
+	m := &r.Model
+	if m.Layers < 1 || m.Layers > model.MaxLayers || m.Experts == 0 {
+		return
+	}
+	letters := make([]byte, m.Layers)
+	for i := range letters {
+		letters[i] = map[bool]byte{true: model.LetterExperts, false: model.LetterMLP}[has(i)]
+	}
+	first := slices.Index(letters, model.LetterExperts)
+	if first < 0 {
+		r.refusef(key, "no layer has experts; allowed: at least one of the %d layers", m.Layers)
+		return
+	}
+	second := 1 + slices.Index(letters[first+1:], model.LetterExperts)
+	for _, freq := range []int{max(second, 1), first + 1} {
+		m.FirstDense, m.MoEFreq, m.MoEPattern = first+1-freq, freq, ""
+		same := m.FirstDense >= 0
+		for i := range letters {
+			same = same && m.MoELayer(i) == (letters[i] == model.LetterExperts)
+		}
+		if same {
+			return
+		}
+	}
+	m.FirstDense, m.MoEFreq, m.MoEPattern = 0, 1, model.Period(string(letters))
+	r.given["moe_pattern"] = key
+}
+
+// kinds reads a word for each layer, of which some stand for experts.
+func (r *reader) kinds(key string, experts ...string) {
+	kinds := r.words(key, "first_k_dense_layers", "moe_pattern")
+	if !r.long(key, len(kinds)) {
+		return
+	}
+	for i, kind := range kinds {
+		if kind != "dense" && !slices.Contains(experts, kind) {
+			r.refusef(key, "layer %d is %s; allowed: dense, %s", i+1, escape.Quote(kind), strings.Join(experts, ", "))
+			return
+		}
+	}
+	r.mixtures(key, func(i int) bool { return kinds[i] != "dense" })
+}
+
+// long refuses a list that has not one for each layer.
+func (r *reader) long(key string, n int) bool {
+	if n != r.Model.Layers {
+		r.refusef(key, "%d layers, where num_hidden_layers is %d", n, r.Model.Layers)
+	}
+	return n == r.Model.Layers
+}
+
+// listed reads the layers with experts from the numbers of a key: a list, or a text of them.
+func (r *reader) listed(key string) {
+	var list []int
+	var text string
+	if raw := r.keys[key].raw; len(raw) > 0 && raw[0] == '"' {
+		text = r.word(key, "moe_pattern")
+		for word := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(strings.TrimSpace(word))
+			if err != nil {
+				r.refusef(key, "%s is no number of a layer", escape.Quote(word))
+				return
+			}
+			list = append(list, n)
+		}
+	} else {
+		list = r.numbers(key, "moe_pattern")
+	}
+	for _, at := range list {
+		if at < 0 || at >= r.Model.Layers {
+			r.refusef(key, "layer %d: from 0 to %d", at, r.Model.Layers-1)
+			return
+		}
+	}
+	r.mixtures(key, func(i int) bool { return slices.Contains(list, i) })
 }
 
 // sharedExperts reads routed and shared experts behind some dense layers; their numbers have a key each.
 func (r *reader) sharedExperts(routed, shared string) {
 	m := &r.Model
-	r.ffn()
 	width := r.must("moe_intermediate_size", "moe_ffn_hidden", "shared_ffn_hidden_total")
 	r.experts(routed, "num_local_experts", width)
 	m.SharedExperts, _ = r.number(shared, "n_shared_experts", "shared_ffn_hidden_total")
 	m.SharedFFN = m.SharedExperts * width
-	m.FirstDense, _ = r.number("first_k_dense_replace", "first_k_dense_layers")
+	m.FirstDense, _ = r.number(r.first("first_k_dense_replace", "num_dense_layers"), "first_k_dense_layers")
 	r.predictionModules()
 	groups, _ := r.number("n_group", "expert_groups")
 	limit, _ := r.number("topk_group", "routed_groups")
 	if groups > 1 && limit < groups {
 		m.ExpertGroups, m.RoutedGroups = groups, limit
 	}
-	if r.has("moe_layer_freq") {
-		if freq, ok := r.number("moe_layer_freq", "moe_layer_freq"); ok && freq != 1 {
-			r.refusef("moe_layer_freq", "%d: only 1 is modelled", freq)
+	switch key := "moe_layer_freq"; {
+	case r.has("mlp_layer_types"):
+		r.kinds("mlp_layer_types", "sparse", "moe")
+	case r.has("is_moe_layer"):
+		var has []bool
+		if r.find("is_moe_layer", &has, "true or false for each layer", []string{"moe_pattern"}) && r.long("is_moe_layer", len(has)) {
+			r.mixtures("is_moe_layer", func(i int) bool { return has[i] })
+		}
+	case r.has("moe_layers_enum"):
+		r.listed("moe_layers_enum")
+	case r.has(key) && r.keys[key].raw[0] == '[':
+		if has := r.numbers(key, "moe_pattern"); r.long(key, len(has)) {
+			r.mixtures(key, func(i int) bool { return has[i] != 0 })
+		}
+	case r.has(key):
+		if freq, ok := r.number(key, "moe_layer_freq"); ok && freq < 1 {
+			r.refusef(key, "%d: a whole number from 1", freq)
+		} else if from := m.FirstDense; ok && freq > 1 {
+			r.mixtures(key, func(i int) bool { return i >= from && i%freq == 0 })
 		}
 	}
-	if r.has("mlp_layer_types") {
-		r.denseFirst(r.words("mlp_layer_types", "first_k_dense_layers"))
+	if m.MoEPattern != "" || m.FirstDense > 0 || m.MoEFreq > 1 {
+		r.skip("which layers have experts is said by another key", "first_k_dense_replace", "first_last_k_dense_replace", "moe_layer_freq")
 	}
-}
-
-// denseFirst reads dense layers and after them layers with experts, and refuses any other order.
-func (r *reader) denseFirst(kinds []string) {
-	n := slices.Index(kinds, "sparse")
-	if n < 0 {
-		n = len(kinds)
-	}
-	if len(kinds) != r.Model.Layers {
-		r.refusef("mlp_layer_types", "%d layers, where num_hidden_layers is %d", len(kinds), r.Model.Layers)
+	if m.Experts > 0 && m.MoELayers() == m.Layers && !r.has("intermediate_size") {
 		return
 	}
-	for i, kind := range kinds {
-		if want := map[bool]string{true: "dense", false: "sparse"}[i < n]; kind != want {
-			r.refusef("mlp_layer_types", "layer %d is %s: only dense layers and after them sparse ones are modelled", i+1, escape.Quote(kind))
-			return
-		}
-	}
-	r.Model.FirstDense = n
+	r.ffn()
 }
 
 // alike reads a whole number, or a list that has the same one for every layer.
@@ -166,37 +251,20 @@ func llama4(r *reader) {
 		m.QKNorm = model.QKNormL2
 	}
 	if r.has("moe_layers") {
-		r.steps(r.numbers("moe_layers", "moe_layer_freq"))
+		r.listed("moe_layers")
+		r.skip("as moe_layers gives it", "interleave_moe_layer_step")
 	}
 	m.LocalWindow, _ = r.number("attention_chunk_size", "local_window")
-	every := 4
-	if rope := r.numbers("no_rope_layers", "local_to_global_ratio"); len(rope) > 0 {
-		every = 1 + slices.Index(rope, 0)
-		for i, has := range rope {
-			if every > 0 && (has == 0) != ((i+1)%every == 0) {
-				r.refusef("no_rope_layers", "layer %d breaks the pattern of one without rotary positions after every %d", i+1, every-1)
-				return
-			}
+	if rope := r.numbers("no_rope_layers", "local_to_global_ratio"); len(rope) > 0 && m.LocalWindow > 0 {
+		if r.long("no_rope_layers", len(rope)) {
+			r.windows("no_rope_layers", func(i int) bool { return rope[i] != 0 })
 		}
 	} else if n, ok := r.number("no_rope_layer_interval", "local_to_global_ratio"); ok {
-		every = n
+		r.local(n)
+	} else {
+		r.local(4)
 	}
 	r.skip("as no_rope_layers gives it", "layer_types", "no_rope_layer_interval")
-	r.local(every)
-}
-
-// steps accepts a list of layers with experts that is every n-th of them.
-func (r *reader) steps(layers []int) {
-	step := r.Model.MoEFreq
-	for i, at := range layers {
-		if at != (i+1)*step-1 {
-			r.refusef("moe_layers", "layer %d is no %d-th one: only every n-th layer with experts is modelled", at, step)
-			return
-		}
-	}
-	if step > 0 && len(layers) != r.Model.Layers/step {
-		r.refusef("moe_layers", "%d layers with experts, where interleave_moe_layer_step %d gives %d", len(layers), step, r.Model.Layers/step)
-	}
 }
 
 // dots has a mixture as DeepSeek's under attention of grouped queries.
@@ -204,10 +272,13 @@ func dots(r *reader) {
 	r.decoder(model.BiasAll)
 	r.sharedExperts("n_routed_experts", "n_shared_experts")
 	r.Model.RouterBias, r.Model.QKNorm = true, model.QKNormPerHead
-	r.allFull()
 	from, _ := r.number("max_window_layers", "local_window")
-	if window, _ := r.number("sliding_window", "local_window"); window > 0 && from < r.Model.Layers {
-		r.refusef("max_window_layers", "%d: a window from a layer on is not modelled", from)
+	if m := &r.Model; r.has("layer_types") {
+		r.window()
+		r.pattern(0)
+	} else if window, _ := r.number("sliding_window", "local_window"); window > 0 && from < m.Layers {
+		m.LocalWindow = window
+		r.windows("max_window_layers", func(i int) bool { return i >= from })
 	}
 }
 
@@ -243,14 +314,16 @@ func ernieMoE(r *reader) {
 	m.Experts, m.TopK = r.must("moe_num_experts", "n_experts"), r.must("moe_k", "top_k")
 	m.SharedExperts, _ = r.number("moe_num_shared_experts", "n_shared_experts")
 	m.SharedFFN = m.SharedExperts * m.ExpertFFN
-	m.FirstDense, m.RouterBias = r.must("moe_layer_start_index", "first_k_dense_layers"), true
-	m.MoEFreq = r.must("moe_layer_interval", "moe_layer_freq")
-	if m.MoEFreq > 1 {
-		r.refusef("moe_layer_interval", "%d: only 1 is modelled", m.MoEFreq)
+	m.RouterBias, m.MoEFreq = true, 1
+	from, every, end := r.must("moe_layer_start_index", "first_k_dense_layers"), r.must("moe_layer_interval", "moe_layer_freq"), r.must("moe_layer_end_index", "moe_pattern")
+	if end < 0 {
+		end = m.Layers - 1
 	}
-	if end := r.must("moe_layer_end_index", "moe_layer_freq"); end >= 0 && end != m.Layers-1 {
-		r.refusef("moe_layer_end_index", "%d: dense layers after those with experts are not modelled", end)
+	if every < 1 {
+		r.refusef("moe_layer_interval", "%d: a whole number from 1", every)
+		return
 	}
+	r.mixtures("moe_layer_start_index", func(i int) bool { return i >= from && i <= end && (i+1)%every == 0 })
 	r.skip("its module for multi-token prediction is a dense layer, which is not counted here", "num_nextn_predict_layers", "num_mtp_layers")
 }
 
@@ -265,7 +338,8 @@ func hunYuanMoE(r *reader) {
 	m.SharedFFN = m.SharedExperts * m.ExpertFFN
 	r.window()
 	if n, _ := r.number("moe_layer_num_skipped", "first_k_dense_layers"); n > 0 {
-		r.refusef("moe_layer_num_skipped", "%d: dense layers of this class are not modelled", n)
+		m.FirstDense = n
+		r.ffn()
 	}
 	r.skip("of dense layers, which there are none of", "intermediate_size")
 }
@@ -307,4 +381,38 @@ func graniteHybrid(r *reader) {
 	}
 	r.experts("num_local_experts", "num_experts", r.must("intermediate_size", "moe_ffn_hidden"))
 	m.SharedExperts, m.SharedFFN = 1, shared
+}
+
+// qwen2MoE has biases on queries, keys and values, and a shared expert with a gate.
+func qwen2MoE(r *reader) {
+	m := &r.Model
+	r.decoder("")
+	if m.AttnBias = model.BiasQKV; r.has("qkv_bias") && !r.flag("qkv_bias", "attn_bias") {
+		m.AttnBias = model.BiasNone
+	}
+	r.experts("num_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
+	m.SharedExperts, m.SharedGate, m.SharedFFN = 1, true, r.must("shared_expert_intermediate_size", "shared_ffn_hidden_total")
+	r.switchedWindow()
+	r.sparseStep()
+}
+
+// afMoE (Trinity): four norms, a gate of attention's output, windows in all but every fourth layer.
+func afMoE(r *reader) {
+	m := &r.Model
+	r.decoder("")
+	r.sharedExperts("num_experts", "num_shared_experts")
+	m.RouterBias, m.NormsPer, m.QKNorm, m.AttnGate, m.Position = true, 4, model.QKNormPerHead, model.GateChannel, "rope, NoPE every 4th layer"
+	r.window()
+	n, ok := r.number("global_attn_every_n_layers", "local_to_global_ratio")
+	if !ok {
+		n = 4
+	}
+	r.pattern(n)
+}
+
+func exaoneMoE(r *reader) {
+	r.decoder("")
+	r.sharedExperts("num_experts", "num_shared_experts")
+	r.Model.RouterBias, r.Model.QKNorm = true, model.QKNormPerHead
+	exaone(r)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -28,6 +29,10 @@ type class struct {
 	Name     string         `toml:"name"`
 	Source   string         `toml:"source"`
 	Defaults map[string]any `toml:"defaults"`
+	// Names are the class's own names of keys that others call otherwise; Inside the objects whose keys count, as object.key.
+	Names  map[string]string `toml:"names"`
+	Inside []string          `toml:"inside"`
+	Times  int               `toml:"times"` // hidden_size in the width of an MLP that no key gives
 }
 
 // classTable is the content of classes.toml, which a test reads whole.
@@ -155,6 +160,43 @@ func (r *reader) object(path string, raw []byte, from int) (map[string]value, er
 	return keys, nil
 }
 
+// rename gives the keys of the class their usual names; messages have the file's.
+func (r *reader) rename() {
+	for _, outer := range r.class.Inside {
+		if v, ok := r.keys[outer]; ok && len(v.raw) > 0 && v.raw[0] == '{' {
+			inner, err := r.object(v.path+".", v.raw, v.at-len(v.raw))
+			if err != nil {
+				r.refusef(outer, "%w", err)
+				continue
+			}
+			r.used[outer] = true
+			for key, v := range inner {
+				r.keys[outer+"."+key] = v
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.class.Names)) {
+		usual := r.class.Names[name]
+		v, ok := r.keys[name]
+		if _, both := r.keys[usual]; ok && both {
+			r.skip("another name of "+usual, name)
+		} else if ok {
+			r.keys[usual] = v
+			delete(r.keys, name)
+		}
+	}
+}
+
+// called returns the class's name of a key that the file lacks.
+func (r *reader) called(key string) string {
+	for _, name := range slices.Sorted(maps.Keys(r.class.Names)) {
+		if r.class.Names[name] == key {
+			return name
+		}
+	}
+	return key
+}
+
 // line returns the line of an offset, from 1.
 func (r *reader) line(at int) int {
 	if r.ends == nil { // found once: a file may have many keys
@@ -174,6 +216,9 @@ func (r *reader) placed(v value, err error) *input.Error {
 func (r *reader) at(key string, err error) *input.Error {
 	if v, ok := r.keys[key]; ok {
 		return r.placed(v, err)
+	}
+	if r.class != nil {
+		key = r.called(key)
 	}
 	return &input.Error{Key: key, Err: err}
 }
@@ -264,7 +309,7 @@ func (r *reader) assume(key string, into any, fields []string) bool {
 	if !ok || of == none {
 		return false
 	}
-	k := Key{Name: key, Value: of, Fields: fields, Assumed: "not in the file; default of " + r.class.Name + ", " + r.class.Source}
+	k := Key{Name: r.called(key), Value: of, Fields: fields, Assumed: "not in the file; default of " + r.class.Name + ", " + r.class.Source}
 	if r.has("auto_map") {
 		k.Assumed += " (auto_map names code of its own, which is not read)"
 	}
