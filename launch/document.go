@@ -162,6 +162,7 @@ type reader struct {
 	auto   map[string]bool  // keys whose value another program fills in
 	lost   map[string]bool  // keys of the setup whose value the file gives, but cannot be read
 
+	amid     amid
 	started  int    // the line that gives the number of processes
 	stage    int    // of ZeRO that a name tells; a guess
 	unevenly bool   // layers need not divide over stages
@@ -189,14 +190,14 @@ func written(rows []field, s *engine.Setup) []Entry {
 // readEntries returns what the entries of a file say by the rows of a launcher. The rows are
 // read in their order, so that a row may rely on those above it.
 func readEntries(launcher string, rows []field, entries []Entry) *reader {
-	return readEntriesWith(launcher, rows, entries, "")
+	return readEntriesWith(launcher, rows, entries, amid{})
 }
 
-// readEntriesWith is readEntries for a command line with a word that may be any flags.
-func readEntriesWith(launcher string, rows []field, entries []Entry, open string) *reader {
-	r := &reader{Reading: Reading{Launcher: launcher, Setup: map[string]any{}}, values: map[string]Entry{}, lost: map[string]bool{}}
-	if open != "" {
-		r.open = dependsOn(unresolved(open)) + ": it may be any flags"
+// readEntriesWith is readEntries amid what stands around them, such as a word that may be any flags.
+func readEntriesWith(launcher string, rows []field, entries []Entry, around amid) *reader {
+	r := &reader{amid: around, Reading: Reading{Launcher: launcher, Setup: map[string]any{}}, values: map[string]Entry{}, lost: map[string]bool{}}
+	if around.open != "" {
+		r.open = dependsOn(unresolved(around.open)) + ": it may be any flags"
 	}
 	for _, e := range entries {
 		if before, twice := r.values[e.Key]; twice && fmt.Sprint(before.Value) != fmt.Sprint(e.Value) {

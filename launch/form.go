@@ -23,7 +23,16 @@ type form struct {
 	parse func(data []byte) ([]Entry, error)
 	// finish reads the keys that mean something only together.
 	finish func(r *reader)
-	render func(d *Document) []byte
+
+	// Of a program that a file or a command line is told by:
+	name, source string
+	keys         func(has func(key string) bool) bool             // of its YAML; nil: it has none
+	starts       func(words []string, flags map[string]bool) bool // of a command line; nil: it has none
+	rename       map[string]string                                // other words for keys
+	overrides    bool                                             // its command line has KEY=VALUE
+	configs      bool                                             // its command line names YAML files of the same keys
+	spawns       bool                                             // the number of processes is that of the command that starts it
+	render       func(d *Document) []byte
 }
 
 // assumed is a knob that a launcher has one value of, so that no file says it.
@@ -42,6 +51,11 @@ func (f *form) document(s *engine.Setup) Document {
 
 // reading reads the launcher's file. What stands before an error is kept.
 func (f *form) reading(data []byte) Reading {
+	return f.readingAmid(data, Given{})
+}
+
+// readingAmid is reading with what stands around the file.
+func (f *form) readingAmid(data []byte, given Given) Reading {
 	text, err := input.Text(data)
 	var entries []Entry
 	if err == nil {
@@ -51,7 +65,25 @@ func (f *form) reading(data []byte) Reading {
 		lines := bytes.SplitAfterN(text, []byte("\n"), at.Line)
 		entries, _ = f.parse(bytes.Join(lines[:min(len(lines), at.Line-1)], nil))
 	}
+	return f.of(entries, err, amid{given: given})
+}
+
+// amid is what stands around the keys of a program.
+type amid struct {
+	given   Given
+	script  *script
+	starter []shellField // the words of a command line before the program's own
+	open    string       // a word that may be any flags; empty: there is none
+}
+
+// of reads the keys of a file or a command line, and those before an error.
+func (f *form) of(entries []Entry, err error, around amid) Reading {
 	auto, unknown := map[string]bool{}, []Ignored(nil)
+	for i := range entries {
+		if to := f.rename[entries[i].Key]; to != "" {
+			entries[i].Key = to
+		}
+	}
 	entries = slices.DeleteFunc(entries, func(e Entry) bool {
 		if e.Value != "auto" {
 			return false
@@ -60,7 +92,11 @@ func (f *form) reading(data []byte) Reading {
 		unknown = append(unknown, Ignored{Key: e.Key, Why: "auto: filled in by the program that starts it, so unknown here", Line: e.Line})
 		return true
 	})
-	r := readEntries(f.id, f.rows, entries)
+	if around.script != nil {
+		around.open, entries = around.script.anyFlags, merged(entries)
+		entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.Key == "" })
+	}
+	r := readEntriesWith(f.id, f.rows, interpolated(entries), around)
 	r.Ignored, r.auto = append(r.Ignored, unknown...), auto
 	r.Problems = append(r.Problems, problemsOf(err)...)
 	if len(entries)+len(unknown) == 0 {
@@ -68,6 +104,9 @@ func (f *form) reading(data []byte) Reading {
 	}
 	for _, a := range f.assumed {
 		r.assume(flat(a.id), a.value, a.why)
+	}
+	if f.spawns && around.script != nil {
+		r.world(around.script, around.starter)
 	}
 	if f.finish != nil {
 		f.finish(r)
@@ -109,9 +148,9 @@ func problemsOf(err error) []Problem {
 
 // readsWith returns how a launcher reads its file.
 func readsWith(of func() form) func(name string, data []byte, given Given) Reading {
-	return func(_ string, data []byte, _ Given) Reading {
+	return func(_ string, data []byte, given Given) Reading {
 		f := of()
-		return f.reading(data)
+		return f.readingAmid(data, given)
 	}
 }
 

@@ -54,22 +54,30 @@ func readHere(name string, data []byte, given Given) (Reading, bool) {
 		return Reading{}, false
 	}
 	s := parseScript(name, data, given)
+	starts := programOf(s)
 	for _, file := range s.files[:min(len(s.files), mostHere)] {
 		rest := []byte(strings.Replace(text, file.text, "", 1))
 		if sniffMegatron(name, rest) || sniffBridge(name, rest) { // the arguments count
 			continue
 		}
-		for _, l := range slices.Backward(Launchers()) {
-			if l.ID == "megatron" || l.ID == "bridge" || !l.sniff(file.name, []byte(file.text)) {
-				continue
-			}
-			r := reader{Reading: l.read(file.name, []byte(file.text), given)}
-			r.shift(file.line - 1)
-			r.Problems = append(slices.Clone(s.problems), r.Problems...)
-			r.Ignored = append(r.Ignored, s.ignored...)
-			r.job(s)
-			return r.Reading, true
+		of, ok := readProgramFile([]byte(file.text), given)
+		if starts != nil && (!ok || of.Launcher != starts.id) { // a file of what starts the program
+			continue
 		}
+		for _, l := range slices.Backward(Launchers()) {
+			if !ok && l.ID != "megatron" && l.ID != "bridge" && l.sniff(file.name, []byte(file.text)) {
+				of, ok = l.read(file.name, []byte(file.text), given), true
+			}
+		}
+		if !ok {
+			continue
+		}
+		r := reader{Reading: of}
+		r.shift(file.line - 1)
+		r.Problems = append(slices.Clone(s.problems), r.Problems...)
+		r.Ignored = append(r.Ignored, s.ignored...)
+		r.job(s)
+		return r.Reading, true
 	}
 	return Reading{}, false
 }

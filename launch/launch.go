@@ -265,6 +265,9 @@ func read(name string, data []byte, given Given) (Reading, bool) {
 	if r, ok := readHere(name, data, given); ok {
 		return r, true
 	}
+	if r, ok := readProgram(name, data, given); ok {
+		return r, true
+	}
 	for _, l := range slices.Backward(Launchers()) {
 		if l.sniff(name, data) {
 			return l.read(name, data, given), true

@@ -202,7 +202,7 @@ func readDialect(of *dialect, s *script, entries []Entry) *reader {
 		rows = slices.Concat(of.rows, rows, []field{keyValueHeads()})
 	}
 	entries = slices.DeleteFunc(merged(entries), func(e Entry) bool { return e.Key == "" })
-	r := readEntriesWith("megatron", rows, entries, s.anyFlags)
+	r := readEntriesWith("megatron", rows, entries, amid{open: s.anyFlags})
 	abbreviated(r, rows)
 	return r
 }

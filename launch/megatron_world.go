@@ -17,10 +17,10 @@ const processes = "number of processes"
 
 // world settles the number of GPUs from the command that starts the processes.
 func (r *reader) world(s *script, starter []shellField) {
-	options, torchrun, deepspeed := map[string]shellField{}, false, false
+	options, torchrun, deepspeed, accelerated := map[string]shellField{}, false, false, false
 	for i, f := range starter {
 		name := path.Base(f.text)
-		deepspeed = deepspeed || name == "deepspeed"
+		deepspeed, accelerated = deepspeed || name == "deepspeed", accelerated || name == "accelerate"
 		if m := launchForm.FindStringSubmatch(f.text); m != nil { // NPROC_PER_NODE=8 megatron sft
 			options[map[string]string{"NPROC_PER_NODE": "nproc-per-node", "NNODES": "nnodes"}[m[1]]] = shellField{text: m[2], unknown: f.unknown, line: f.line}
 			torchrun = true
@@ -42,6 +42,14 @@ func (r *reader) world(s *script, starter []shellField) {
 			options[key] = shellField{text: value, unknown: f.unknown, line: f.line}
 		}
 	}
+	for _, name := range []string{"NPROC_PER_NODE", "NNODES"} { // of the environment, where the program reads it
+		key := strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+		if v := s.vars[name]; len(v) == 1 && s.exported[name] && options[key].text == "" && slices.ContainsFunc(starter, func(f shellField) bool {
+			return slices.Contains([]string{"swift", "megatron", "llamafactory-cli"}, path.Base(f.text))
+		}) {
+			options[key], torchrun = s.legible(v[0]), true
+		}
+	}
 	line := 0
 	of := func(keys ...string) int {
 		for _, key := range keys {
@@ -56,7 +64,7 @@ func (r *reader) world(s *script, starter []shellField) {
 		}
 		return 0
 	}
-	for _, key := range []string{"nproc-per-node", "nnodes", "ntasks", "nodes", "ntasks-per-node", "gpus-per-node", "num-nodes", "num-gpus"} {
+	for _, key := range []string{"nproc-per-node", "nnodes", "ntasks", "nodes", "ntasks-per-node", "gpus-per-node", "num-nodes", "num-gpus", "num-processes"} {
 		if o := options[key]; o.unknown != "" {
 			r.launched = fmt.Sprintf("--%s %s", key, dependsOn(unresolved(o.unknown)))
 			line = o.line
@@ -68,6 +76,10 @@ func (r *reader) world(s *script, starter []shellField) {
 		line = r.values["actor-num-nodes"].Line
 		if each := r.argument("actor-num-gpus-per-node"); each > 0 {
 			gpus = times(actors, each)
+		}
+	} else if gpus = of("num-processes"); accelerated {
+		if gpus == 0 {
+			r.launched = cmp.Or(r.launched, "accelerate launch: its configuration says it")
 		}
 	} else if deepspeed && !torchrun {
 		nodes, each := of("num-nodes"), of("num-gpus")
@@ -92,8 +104,36 @@ func (r *reader) world(s *script, starter []shellField) {
 	} else if gpus = of("ntasks"); gpus == 0 {
 		gpus = of("nodes") * of("ntasks-per-node", "gpus-per-node")
 	}
+	if gpus == 0 && r.launched == "" {
+		gpus = max(of("nnodes"), 1) * s.visible(starter, deepspeed)
+	}
 	r.processes(gpus, line)
 }
+
+// visible counts the GPUs that a variable of the environment leaves to programs that start a process on each, or to
+// one process alone.
+func (s *script) visible(starter []shellField, each bool) int {
+	list, alone := "", true
+	if v := s.vars["CUDA_VISIBLE_DEVICES"]; len(v) == 1 {
+		list = v[0].text
+	}
+	for _, f := range starter {
+		if text, ok := strings.CutPrefix(f.text, "CUDA_VISIBLE_DEVICES="); ok {
+			list = text
+		}
+		name := path.Base(f.text)
+		each = each || name == "llamafactory-cli"
+		alone = alone && name != "torchrun" && !strings.HasPrefix(name, "torch.distributed")
+	}
+	n := 1 + strings.Count(list, ",")
+	if !visibleForm.MatchString(list) || !each && (n > 1 || !alone) {
+		return 0
+	}
+	return n
+}
+
+// visibleForm finds a list of GPUs.
+var visibleForm = regexp.MustCompile(`^[0-9]+(,[0-9]+)*$`)
 
 // gluedForm finds an option of srun with its value in one word.
 var gluedForm = regexp.MustCompile(`^-([Nn])([0-9]+)$`)

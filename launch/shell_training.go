@@ -2,7 +2,6 @@ package launch
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
@@ -92,9 +91,10 @@ func mostKnown(list []shellCall, known func(shellField) bool) (best training, mo
 		if calls++; n < most {
 			continue
 		}
-		at := slices.IndexFunc(call, func(f shellField) bool {
-			return strings.HasSuffix(path.Base(f.text), ".py") || strings.HasSuffix(f.text, "train.sh")
-		})
+		at := programAt(call)
+		if at < 0 {
+			at = slices.IndexFunc(call, func(f shellField) bool { return strings.HasSuffix(f.text, "train.sh") })
+		}
 		if at < 0 { // flags alone
 			at = slices.IndexFunc(call, known) - 1
 		}

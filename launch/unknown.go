@@ -151,6 +151,11 @@ func (r *Reading) resolve(lib *presets.Library) (engine.Setup, error) {
 // setup returns the setup of a reading with some knobs more.
 func (r *Reading) setup(lib *presets.Library, set map[string]string) (engine.Setup, error) {
 	doc, err := r.Document(lib)
+	for _, u := range r.Unknown { // what stands in for it
+		if _, isKnob := knob.Find(knob.ID(strings.ReplaceAll(u.Key, "_", "-"))); err == nil && isKnob && u.Guess != nil && set[u.Key] == "" {
+			_ = doc.Set(u.Key, fmt.Sprint(u.Guess))
+		}
+	}
 	for key, value := range set {
 		if err == nil {
 			err = doc.Set(key, value)

@@ -3,6 +3,7 @@ package launch_test
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -31,9 +32,23 @@ type wild struct {
 	refused          bool           // it is no training job, or contradicts itself
 }
 
+// besideAll are files that lie beside every file, by their names.
+var besideAll = map[string]string{
+	"zero2.json":   `{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "bf16": {"enabled": "auto"}}`,
+	"fsdp.yaml":    "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\nnum_machines: 1\nnum_processes: 8\n",
+	"plugin.yaml":  "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nmixed_precision: bf16\nnum_machines: 2\nnum_processes: 16\n",
+	"sft_llf.yaml": "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nfinetuning_type: full\nstage: sft\ncutoff_len: 4096\nper_device_train_batch_size: 2\ngradient_accumulation_steps: 4\nbf16: true\ndeepspeed: zero2.json\n",
+}
+
+// beside returns one of them.
+func (*wild) beside(name string) ([]byte, bool) {
+	text, ok := besideAll[path.Base(name)]
+	return []byte(text), ok
+}
+
 // wilds are files that once gave wrong values, or none.
 func wilds() []wild {
-	return slices.Concat(wildShell(), wildFlags(), wildFiles())
+	return slices.Concat(wildShell(), wildFlags(), wildFiles(), wildTrainers())
 }
 
 func wildShell() []wild {
@@ -282,7 +297,7 @@ func lacking(r *launch.Reading) []launch.Problem {
 
 // stated returns what is stated of a file, by key, and all words about it.
 func stated(w *wild) (setup map[string]any, unknown []string, says string, refused bool) {
-	r := launch.Open(w.file, []byte(w.text), presets.Default())
+	r := launch.OpenGiven(w.file, []byte(w.text), presets.Default(), launch.Given{Source: w.beside})
 	for _, g := range w.give {
 		r.Give(g[0], g[1])
 	}

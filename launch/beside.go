@@ -1,0 +1,109 @@
+package launch
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"meshscope/engine/knob"
+)
+
+// beside takes some keys of the setup from a file that lies beside the one that is read; false: it is not there.
+func (r *reader) beside(f form, name string, keys ...string) bool {
+	if r.amid.given.Source == nil {
+		return false
+	}
+	data, ok := r.amid.given.Source(name)
+	if !ok {
+		return false
+	}
+	r.adopt(f.reading(data), lastPart(name), keys)
+	return true
+}
+
+// adopt takes some keys of the setup from another reading, which is of what a name tells.
+func (r *reader) adopt(of Reading, name string, keys []string) {
+	for _, key := range keys {
+		v, said := of.Setup[key]
+		if _, before := r.Setup[key]; !said || before || r.lost[key] {
+			continue
+		}
+		r.Setup[key] = v
+		r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool { return u.Key == key })
+		r.Understood = append(r.Understood, Understood{Key: name, Value: v, Setup: []string{key}})
+	}
+	for _, u := range of.Unknown {
+		if _, before := r.Setup[u.Key]; slices.Contains(keys, u.Key) && !before {
+			r.lost[u.Key] = true
+			r.unknown(u.Key, name+": "+u.Why, 0)
+		}
+	}
+	for _, i := range of.Ignored {
+		if i.Why != unknownKey {
+			r.Ignored = append(r.Ignored, Ignored{Key: name + ": " + i.Key, Why: i.Why})
+		}
+	}
+	for _, p := range of.Problems {
+		r.Ignored = append(r.Ignored, Ignored{Key: name, Why: p.Message})
+	}
+}
+
+// accelerated takes what accelerate's command line and its configuration say.
+func (r *reader) accelerated() {
+	at := slices.IndexFunc(r.amid.starter, func(f shellField) bool { return path.Base(f.text) == "accelerate" })
+	if at < 0 || at+1 >= len(r.amid.starter) || r.amid.starter[at+1].text != "launch" {
+		return
+	}
+	keys := []string{"gpus", "zero", "hsdp", "offload", "precision", "recompute", "tp", "cp"}
+	entries, _ := r.amid.script.keysOf(r.amid.starter[at+2:len(r.amid.starter)-1], false) // the last is the program
+	file, of := "", []Entry(nil)
+	for _, e := range entries {
+		switch name, _ := e.Value.(string); {
+		case e.Key == "config_file":
+			file = name
+			if r.amid.given.Source != nil {
+				if data, ok := r.amid.given.Source(name); ok {
+					of, _ = parseYAML(data)
+				}
+			}
+		case e.Key == "use_fsdp", e.Key == "use_deepspeed", e.Key == "multi_gpu":
+			kind := map[string]string{"use_fsdp": "FSDP", "use_deepspeed": "DEEPSPEED", "multi_gpu": "MULTI_GPU"}[e.Key]
+			of = append(of, Entry{Key: "distributed_type", Value: kind, Line: e.Line})
+		case strings.HasPrefix(e.Key, "fsdp_"):
+			of = append(of, Entry{Key: "fsdp_config." + e.Key, Value: e.Value, Line: e.Line})
+		case strings.HasPrefix(e.Key, "parallelism_config_"):
+			of = append(of, Entry{Key: "parallelism_config." + e.Key, Value: e.Value, Line: e.Line})
+		case e.Key == "zero_stage", strings.HasPrefix(e.Key, "offload_"), e.Key == "deepspeed_config_file":
+			of = append(of, Entry{Key: "deepspeed_config." + e.Key, Value: e.Value, Line: e.Line})
+		case e.Key == "num_processes", e.Key == "num_machines", e.Key == "mixed_precision":
+			of = append(of, e)
+		}
+	}
+	kinds := map[any]bool{}
+	for _, e := range of {
+		if e.Key == "distributed_type" {
+			kinds = map[any]bool{e.Value: true}
+		}
+	}
+	f := accelerateFile(kinds["DEEPSPEED"])
+	f.assumed, f.parse = nil, nil
+	if len(kinds) == 0 { // what the machine is configured for
+		why := "accelerate takes it from the configuration of the machine"
+		if file != "" {
+			why = "accelerate's " + file + " says it, which is another file"
+		}
+		keys = []string{"gpus", "precision"}
+		if _, said := r.Setup[flat(knob.ZeRO)]; !said && !r.lost[flat(knob.ZeRO)] {
+			r.lost[flat(knob.ZeRO)] = true
+			r.unknown(flat(knob.ZeRO), why, 0)
+		}
+		if m := stageInName.FindStringSubmatch(lastPart(file)); m != nil {
+			r.stage = int(m[1][0] - '0')
+		}
+		of = append(of, Entry{Key: "distributed_type", Value: "MULTI_GPU"})
+	}
+	r.adopt(f.of(of, nil, r.amidFiles()), "accelerate", keys)
+}
+
+// amidFiles is what stands around a file that another names.
+func (r *reader) amidFiles() amid { return amid{given: r.amid.given} }
