@@ -91,6 +91,9 @@ func flagProblem(cmd *cobra.Command, err error) error {
 			return &usageError{fmt.Sprintf("unknown flag -%s: flags have long names, such as --tp", escape.Line(short))}
 		}
 		message := fmt.Sprintf("unknown flag --%s", escape.Line(name))
+		if what := untrained[strings.TrimLeft(strings.ToLower(name), "q")]; what != "" {
+			return &usageError{message + ": " + what}
+		}
 		if near := closest(name, flagNames(cmd)); len(near) > 0 {
 			message += ": did you mean --" + strings.Join(near, ", --") + "?"
 		}
@@ -108,6 +111,19 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	}
 	return &usageError{err.Error()}
 }
+
+// untrained are ways to train that people ask for and no knob stands for.
+//
+//nolint:gochecknoglobals // nobody changes it
+var untrained = map[string]string{
+	"lora": adapters, "dora": adapters, "peft": adapters, "adapter": adapters, "adapters": adapters,
+	"dpo": otherPasses, "ppo": otherPasses, "grpo": otherPasses, "rlhf": otherPasses,
+}
+
+const (
+	adapters    = "adapters on frozen weights are not modelled; all figures are of training every weight"
+	otherPasses = "preference and reinforcement learning, with their other models and passes, are not modelled; all figures are of pretraining and of fine-tuning on whole sequences"
+)
 
 // allowedType describes what a flag of a built-in type takes.
 func allowedType(f *pflag.Flag) string {

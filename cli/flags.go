@@ -257,7 +257,11 @@ func (f *setupFlags) fileDocument(a *app) (*setupdoc.Document, error) {
 			return nil, fileError(name, err)
 		}
 	}
-	return setupdoc.Parse(name, f.text)
+	doc, err := setupdoc.Parse(name, f.text)
+	if read, ok := launch.Read(name, f.text); err != nil && ok && read.Launcher != "" {
+		return nil, fmt.Errorf("%w. This is a file of %s: meshscope import reads it", err, read.Launcher)
+	}
+	return doc, err
 }
 
 // over applies the flags to a document and returns its setup.

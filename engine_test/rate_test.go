@@ -35,7 +35,7 @@ func TestRate(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"100": "100Gb/s, which is bits, or 100GB/s, which is bytes", "12.5e9": "nearest 12.5e9B/s", "100 GbE": "such as 100Gb/s",
-		"-1Gb/s": "such as 100Gb/s", "0Gb/s": "such as 100Gb/s", "1kb/s": "nearest 8Mb/s", "": "such as", "1e30GB/s": "such as",
+		"-1Gb/s": "such as 100Gb/s", "0Gb/s": "such as 100Gb/s", "1kb/s": "nearest 8Mb/s", "": "such as", "1e30GB/s": "nearest 10000TB/s", "1e30": "nearest 10000TB/s",
 		"1.500Gb/sb": "such as", "Gb/s": "such as", "10xb/s": "such as", "nanGb/s": "such as",
 	} {
 		_, err := knob.ParseRate("node-bandwidth", text)

@@ -66,7 +66,7 @@ func (d *Evaluation) chosenFacts(facts Facts) Facts {
 // Title returns the model, the number of GPUs and the machine of a setup.
 func Title(s *engine.Setup) string {
 	return fmt.Sprintf("%s on %s x %s, %s (%s)", name(s.Model.Name, s.Model.ID), figure.Comma(s.GPUs),
-		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), figure.Plural(s.Nodes(), "node"), name(s.Cluster.ID, s.Cluster.Name))
+		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), figure.Plural(s.Nodes(), "node"), s.Cluster.Called(name(s.Cluster.ID, s.Cluster.Name)))
 }
 
 // SetupSection lists the setup, below its title. unsetBatch tells that no global batch was

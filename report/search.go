@@ -68,7 +68,7 @@ func (o *Search) title() string {
 		nodes = ", " + figure.Plural(s.Nodes(), "node")
 	}
 	return fmt.Sprintf("%s on %s x %s%s (%s)", name(s.Model.Name, s.Model.ID), span(o.Problem.GPUsTried(&o.Result)),
-		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), nodes, name(s.Cluster.ID, s.Cluster.Name))
+		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), nodes, s.Cluster.Called(name(s.Cluster.ID, s.Cluster.Name)))
 }
 
 // facts lists what was searched, and how much of it.

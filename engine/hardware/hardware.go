@@ -115,3 +115,18 @@ func (c *Cluster) Domain() int { return max(c.ScaleUpGPUs, 1) }
 
 // Node returns the number of GPUs in one node.
 func (c *Cluster) Node() int { return max(c.NodeGPUs, 1) }
+
+// Called returns a name of the machine, and that it was changed where it differs from the preset of that name.
+func (c *Cluster) Called(name string) string {
+	if c.Calibration == nil || c.Calibration.Of == nil {
+		return name
+	}
+	is, was := *c, *c.Calibration.Of
+	for _, m := range []*Cluster{&is, &was} {
+		m.Calibration, m.Memory, m.Published = nil, nil, nil
+	}
+	if is == was {
+		return name
+	}
+	return name + ", changed"
+}

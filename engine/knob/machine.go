@@ -153,7 +153,8 @@ const (
 	minRate = 1e6
 	maxRate = 1e16
 
-	rateAllowed = "a rate with its unit, from 8Mb/s, such as 100Gb/s or 12.5GB/s (b is bits, B is bytes)"
+	rateAllowed = "a rate with its unit, 8Mb/s to 10000TB/s, such as 100Gb/s or 12.5GB/s (b is bits, B is bytes)"
+	mostRate    = "10000TB/s"
 )
 
 // ParseRate reads 100Gb/s, 100 Gbit/s, 100Gbps or 12.5GB/s in bytes per second: a capital B is bytes, a small
@@ -177,13 +178,18 @@ func ParseRate(field, text string) (float64, error) {
 		wrong.Allowed = fmt.Sprintf("%sGb/s, which is bits, or %sGB/s, which is bytes", bare, bare)
 		return 0, wrong
 	case w.unit == "" && w.sign != "-":
-		wrong.Nearest = w.spelled(meant[0]) + "B/s"
+		if wrong.Nearest = w.spelled(meant[0]) + "B/s"; w.number(meant[0]) > maxRate {
+			wrong.Nearest = mostRate
+		}
 		return 0, wrong
 	case !known: // a minus without a unit
 		return 0, wrong
 	}
 	v := w.number(meant[0]) * size
-	if v < minRate && v > 0 {
+	switch {
+	case v > maxRate:
+		wrong.Nearest = mostRate
+	case v < minRate && v > 0:
 		wrong.Nearest = "8Mb/s"
 	}
 	if v < minRate || v > maxRate {

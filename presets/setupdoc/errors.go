@@ -14,6 +14,7 @@ import (
 type KeyError struct {
 	Key     string
 	Twice   bool
+	First   string   // the other name that it came by before; empty: the same
 	Beside  string   // the key that it must not stand next to
 	Instead string   // the key that has the effect which this one would not have
 	Names   string   // the key that chooses the preset whose id this one would change
@@ -22,6 +23,8 @@ type KeyError struct {
 
 func (e *KeyError) Error() string {
 	switch {
+	case e.First != "":
+		return fmt.Sprintf("%s and %s contradict each other: both give the rate between nodes", escape.Line(e.First), escape.Line(e.Key))
 	case e.Twice:
 		return fmt.Sprintf("key %s comes twice", escape.Quote(e.Key))
 	case e.Beside != "":

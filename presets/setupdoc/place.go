@@ -25,9 +25,13 @@ type origin struct {
 // by whatever name; the command line may say anything again.
 func (d *Document) note(path string, m *member) error {
 	name := canonical(path)
-	_, before := d.origins[name]
+	first, before := d.origins[name]
 	if before && m.at.line > 0 {
-		return place(m.at, &KeyError{Key: path, Twice: true})
+		twice := &KeyError{Key: path, Twice: true}
+		if is, ok := knob.FindMachineWord(path); ok && strings.ReplaceAll(first.path, "_", "-") != string(is.Name) {
+			twice.First = first.path
+		}
+		return place(m.at, twice)
 	}
 	if d.origins == nil {
 		d.origins = map[string]origin{}

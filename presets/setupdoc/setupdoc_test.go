@@ -160,6 +160,8 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"offload": "weights"}`, `offload: given "weights", allowed is one of none, optimizer`},
 		{"a.json", `{"schedule": "zb-h3"}`, `schedule: given "zb-h3"`},
 		{"a.json", `{"tp": 8, "tp": 4}`, `a.json:1:11: key "tp" comes twice`},
+		{"a.json", `{"node_bandwidth": "100Gb/s", "gpu-bandwidth": "25Gb/s"}`, `a.json:1:31: node_bandwidth and gpu_bandwidth contradict each other`},
+		{"a.json", `{"node_bandwidth": "100Gb/s", "node-bandwidth": "25Gb/s"}`, `key "node_bandwidth" comes twice`},
 		{"a.json", `{"grad-dtype": "bf16", "grad_dtype": "fp32"}`, `comes twice`},
 		{"a.toml", "tp = 8\ntp = 4\n", `a.toml:2:1: not TOML`},
 		{"a.json", `{"tp": 8} {"pp": 2}`, `a.json:1:11: something follows the end`},

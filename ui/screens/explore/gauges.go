@@ -217,11 +217,11 @@ func Title(in *screen.Context, w int) string {
 	sequences, model := figure.Comma(s.GBS), s.Model.Name
 	product := sequences + " " + in.Glyphs.Times + " " + figure.Comma(s.Seq)
 	parts := [][]string{
-		{model, machine, nodes + " of " + s.Cluster.Name, "sequence " + figure.Comma(s.Seq), sequences + " sequences = " + tokens + " per step"},
-		{model, machine, nodes + " of " + s.Cluster.Name, product + " = " + tokens},
-		{model, machine, nodes + " of " + s.Cluster.ID, product + " = " + tokens},
-		{model, machine, s.Cluster.ID, product + " = " + tokens},
-		{model, machine, s.Cluster.ID, tokens},
+		{model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.Name), "sequence " + figure.Comma(s.Seq), sequences + " sequences = " + tokens + " per step"},
+		{model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.Name), product + " = " + tokens},
+		{model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.ID), product + " = " + tokens},
+		{model, machine, s.Cluster.Called(s.Cluster.ID), product + " = " + tokens},
+		{model, machine, s.Cluster.Called(s.Cluster.ID), tokens},
 		{model, machine, tokens},
 		{model, tokens},
 		{model},
