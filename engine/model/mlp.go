@@ -17,19 +17,19 @@ func denseMLP(b *builder, x Ref) Ref {
 
 // mlp adds the products and the activation of an MLP of some width.
 func (b *builder) mlp(kind Kind, x Ref, width record.Num, ops [3]Op) Ref {
-	outside, inside := Sequence, Columns
+	outside, inside, h := Sequence, Columns, b.size.h
 	if kind == Grouped {
-		outside, inside = Routed, RoutedColumns
+		outside, inside, h = Routed, RoutedColumns, b.size.latent
 	}
 	up := refs(b.tensor(width, inside))
 	if b.m.Gated {
 		up[1] = b.tensor(width, inside)
 	}
-	product, y := b.tensor(width, inside), b.tensor(b.size.h, outside)
+	product, y := b.tensor(width, inside), b.tensor(h, outside)
 	ops[0].Kind, ops[1].Kind, ops[2].Kind = kind, Activation, kind
 	ops[0].Apart = true
 	if b.m.MLPBias {
-		ops[0].Other, ops[2].Other = b.Width(up), b.size.h
+		ops[0].Other, ops[2].Other = b.Width(up), h
 	}
 	b.add(ops[0], refs(x), up)
 	b.add(ops[1], up, refs(product))

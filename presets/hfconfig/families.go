@@ -38,6 +38,7 @@ func families() map[string]family {
 	return map[string]family{
 		"llama":       dense(model.BiasAll, (*reader).mlpBias),
 		"ministral3":  dense("", (*reader).window),
+		"mistral3":    dense("", (*reader).window),
 		"mistral":     dense("", (*reader).window),
 		"phi3":        dense("", (*reader).window),
 		"bamba":       dense("", bamba),
@@ -64,8 +65,14 @@ func families() map[string]family {
 		"gemma3_text": gemma(4),
 
 		"hunyuan_v1_dense":  dense(model.BiasAll, hunYuanNorm),
+		"qwen3_vl":          dense(model.BiasAll, qkNorm(model.QKNormPerHead)),
 		"qwen3_vl_text":     dense(model.BiasAll, qkNorm(model.QKNormPerHead)),
+		"qwen3_vl_moe":      {read: qwen3MoE},
 		"qwen3_vl_moe_text": {read: qwen3MoE},
+		"qwen2_vl":          dense("", qwen2),
+		"qwen2_vl_text":     dense("", qwen2),
+		"qwen2_5_vl":        dense("", qwen2),
+		"qwen2_5_vl_text":   dense("", qwen2),
 
 		"starcoder2":  plain(dense("", (*reader).useBias, (*reader).window, norm(model.NormLayer))),
 		"nemotron_h":  {plain: true, read: nemotronH},
@@ -88,11 +95,20 @@ func families() map[string]family {
 		"dbrx":             mixture("", "num_local_experts", "num_experts", norm(model.NormLayerNoBias)),
 		"qwen2_moe":        {read: qwen2MoE},
 		"afmoe":            {read: afMoE},
+		"gemma4":           {read: gemma4},
+		"gemma4_text":      {read: gemma4},
+		"step3p5":          {read: step35},
+		"step3p7":          {read: step35},
+		"step3_vl":         {read: step3},
+		"step3_text":       {read: step3},
+		"longcat_flash":    {read: longcat},
 		"exaone_moe":       {read: exaoneMoE},
 		"granitemoehybrid": {read: graniteHybrid},
 		"qwen3_moe":        {read: qwen3MoE},
 		"qwen3_next":       {read: qwenHybridMoE},
+		"qwen3_5_moe":      {read: qwenHybridMoE},
 		"qwen3_5_moe_text": {read: qwenHybridMoE},
+		"qwen3_5":          dense(model.BiasAll, qwenHybrid),
 		"qwen3_5_text":     dense(model.BiasAll, qwenHybrid),
 		"hunyuan_v1_moe":   {read: hunYuanMoE},
 		"ernie4_5_moe":     {read: ernieMoE},
@@ -106,6 +122,7 @@ func families() map[string]family {
 		"deepseek_v2":      {read: latent},
 		"deepseek_v3":      latentBiased,
 		"kimi_k2":          latentBiased,
+		"kimi_k25":         latentBiased,
 		"glm4_moe_lite":    latentBiased,
 	}
 }
@@ -151,7 +168,7 @@ func (r *reader) useBias() {
 
 // predictionModules reads how many modules for multi-token prediction the file has.
 func (r *reader) predictionModules() {
-	if key := r.first("num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers"); r.has(key) {
+	if key := r.first("num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers"); r.has(key) && !r.used[key] {
 		r.Model.MTPLayers, _ = r.number(key, "mtp_layers")
 	}
 }

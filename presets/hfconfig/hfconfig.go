@@ -112,7 +112,7 @@ func Looks(data []byte) bool {
 		Architectures json.RawMessage `json:"architectures"`
 	}
 	text, err := input.Text(data)
-	return err == nil && json.Unmarshal(text, &top) == nil && (top.Type != nil || top.Architectures != nil)
+	return err == nil && json.Unmarshal(finite(text), &top) == nil && (top.Type != nil || top.Architectures != nil)
 }
 
 // Read reads a config.json.

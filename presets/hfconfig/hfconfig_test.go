@@ -215,7 +215,6 @@ func TestRefused(t *testing.T) {
 		"an unknown letter":      {`{"model_type":"nemotron_h","hybrid_override_pattern":"M-X"}`, []string{`hybrid_override_pattern: "M-X": allowed are the letters`}},
 		"mixers alone":           {`{"model_type":"nemotron_h","hybrid_override_pattern":"M*"}`, []string{"no layer is an MLP or a mixture"}},
 		"no layers at all":       {`{"model_type":"nemotron_h"}`, []string{"no layer is an MLP or a mixture"}},
-		"latent experts":         {`{"model_type":"nemotron_h","hybrid_override_pattern":"ME*E","moe_latent_size":1024}`, []string{"moe_latent_size: 1024: experts in a latent space"}},
 		"heads of Mamba-2":       {`{"model_type":"bamba","mamba_d_head":32}`, []string{"mamba_d_head: 128 heads of 32 are not mamba_expand x hidden_size = 8192"}},
 		"attention nowhere":      {`{"model_type":"bamba","attn_layer_indices":[99]}`, []string{"attn_layer_indices: 99: a layer from 0 to 31"}},
 		"an interval of 0":       {`{"model_type":"qwen3_next","full_attention_interval":0}`, []string{"full_attention_interval: 0: a whole number from 1"}},

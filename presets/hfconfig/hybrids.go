@@ -68,7 +68,8 @@ func (r *reader) mamba(names [6]string) {
 	m.LinearValueHeads, m.LinearKeyDim = r.must(names[0], "linear_value_heads"), r.must(names[2], "linear_key_head_dim")
 	m.LinearKeyHeads, m.ConvWidth, m.LinearChunk = r.must(names[3], "linear_key_heads"), r.must(names[4], "conv_width"), r.must(names[5], "linear_chunk")
 	expand, _ := r.number("mamba_expand", "linear_value_head_dim")
-	if word := string(r.keys[names[1]].raw); word != "" && word != `"auto"` {
+	_, width := r.class.Defaults[names[1]]
+	if word := string(r.keys[names[1]].raw); word != `"auto"` && (word != "" || width) {
 		m.LinearValueDim = r.must(names[1], "linear_value_head_dim")
 		if inner := m.LinearValueHeads * m.LinearValueDim; expand > 0 && inner != expand*m.Hidden {
 			r.refusef(names[1], "%d heads of %d are not mamba_expand x hidden_size = %d", m.LinearValueHeads, m.LinearValueDim, expand*m.Hidden)
@@ -138,9 +139,7 @@ func nemotronH(r *reader) {
 		if groups > 1 && limit < groups {
 			m.ExpertGroups, m.RoutedGroups = groups, limit
 		}
-		if n, _ := r.number("moe_latent_size", "moe_ffn_hidden"); n > 0 {
-			r.refusef("moe_latent_size", "%d: experts in a latent space are not modelled yet", n)
-		}
+		m.ExpertLatent, _ = r.number("moe_latent_size", "moe_latent_hidden")
 	}
 	if !m.Flat() && len(r.Problems) == 0 {
 		r.refusef(list, "no layer is an MLP or a mixture, which makes no model of this class")

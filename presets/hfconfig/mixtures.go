@@ -189,6 +189,13 @@ func (r *reader) alike(key string, fields ...string) int {
 
 // latent is DeepSeek's attention (MLA) and its mixture.
 func latent(r *reader) {
+	r.decoder(model.BiasAll)
+	r.mla()
+	r.sharedExperts("n_routed_experts", "n_shared_experts")
+}
+
+// mla reads DeepSeek's attention.
+func (r *reader) mla() {
 	m := &r.Model
 	var there, lacking []string
 	for _, key := range []string{"kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "q_lora_rank"} {
@@ -201,8 +208,6 @@ func latent(r *reader) {
 	if len(there) > 0 && len(lacking) > 0 {
 		r.refusef(there[0], "latent attention is half there: %s is missing", lacking[0])
 	}
-	r.decoder(model.BiasAll)
-	r.sharedExperts("n_routed_experts", "n_shared_experts")
 	m.KVHeads, m.Attention, m.QKNorm = m.Heads, "mla", model.QKNormLatent
 	m.QLoraRank, _ = r.number("q_lora_rank", "q_lora_rank")
 	m.KVLoraRank = r.must("kv_lora_rank", "kv_lora_rank")
@@ -381,38 +386,4 @@ func graniteHybrid(r *reader) {
 	}
 	r.experts("num_local_experts", "num_experts", r.must("intermediate_size", "moe_ffn_hidden"))
 	m.SharedExperts, m.SharedFFN = 1, shared
-}
-
-// qwen2MoE has biases on queries, keys and values, and a shared expert with a gate.
-func qwen2MoE(r *reader) {
-	m := &r.Model
-	r.decoder("")
-	if m.AttnBias = model.BiasQKV; r.has("qkv_bias") && !r.flag("qkv_bias", "attn_bias") {
-		m.AttnBias = model.BiasNone
-	}
-	r.experts("num_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
-	m.SharedExperts, m.SharedGate, m.SharedFFN = 1, true, r.must("shared_expert_intermediate_size", "shared_ffn_hidden_total")
-	r.switchedWindow()
-	r.sparseStep()
-}
-
-// afMoE (Trinity): four norms, a gate of attention's output, windows in all but every fourth layer.
-func afMoE(r *reader) {
-	m := &r.Model
-	r.decoder("")
-	r.sharedExperts("num_experts", "num_shared_experts")
-	m.RouterBias, m.NormsPer, m.QKNorm, m.AttnGate, m.Position = true, 4, model.QKNormPerHead, model.GateChannel, "rope, NoPE every 4th layer"
-	r.window()
-	n, ok := r.number("global_attn_every_n_layers", "local_to_global_ratio")
-	if !ok {
-		n = 4
-	}
-	r.pattern(n)
-}
-
-func exaoneMoE(r *reader) {
-	r.decoder("")
-	r.sharedExperts("num_experts", "num_shared_experts")
-	r.Model.RouterBias, r.Model.QKNorm = true, model.QKNormPerHead
-	exaone(r)
 }

@@ -100,6 +100,7 @@ type reader struct {
 func (r *reader) open() error {
 	text, err := input.Text(r.text)
 	if err == nil {
+		text = finite(text)
 		err = input.CheckJSON(text)
 	}
 	if err != nil {
@@ -158,6 +159,25 @@ func (r *reader) object(path string, raw []byte, from int) (map[string]value, er
 		keys[name] = v
 	}
 	return keys, nil
+}
+
+// finite writes numbers that Python writes and JSON has not, of the same length: Infinity and NaN.
+func finite(text []byte) []byte {
+	in := bytes.Clone(text)
+	quoted := false
+	for i := 0; i < len(in); i++ {
+		switch c := in[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && c == 'I' && bytes.HasPrefix(in[i:], []byte("Infinity")):
+			copy(in[i:], "1.0e+308")
+		case !quoted && c == 'N' && bytes.HasPrefix(in[i:], []byte("NaN")):
+			copy(in[i:], "0.0")
+		}
+	}
+	return in
 }
 
 // rename gives the keys of the class their usual names; messages have the file's.

@@ -31,7 +31,7 @@ const (
 	MaxLines = 4000
 	// MaxJSONKeys is that of JSON: a report that is fed back has about 25 for each
 	// pipeline rank.
-	MaxJSONKeys = 50_000
+	MaxJSONKeys = 500_000
 	// MaxDepth is how many tables and lists may stand inside each other.
 	MaxDepth = 16
 	// MaxFiles is how many files of a folder are listed.
