@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
@@ -56,6 +57,10 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Model.IsMoE() && s.ExpertLoad() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
 	if s.Model.IsMoE() {
 		expertAssumptions(s, soft, say)
+	}
+	if s.PP > 1 && s.Split == "" && layout.SplitsByCost(&s.Model) && !s.Stack.Traits().DealsByWork && r.Legal {
+		stages, _ := s.StagesOfStack(nil, nil)
+		list = append(list, "layers are of several kinds, so the stages balance what they cost and not their number: "+layout.SplitOf(stages)+" layers (--split gives others)")
 	}
 	_, scans := s.Model.ScanHeads()
 	say(scans && s.Stack.Resolve() != recipe.Textbook, "layers of linear attention save what Megatron-LM's code saves, on every stack, and take what their kernels move through memory; neither was measured")

@@ -253,3 +253,43 @@ func TestPatternSaysWhichAreMixtures(t *testing.T) {
 		}
 	}
 }
+
+// TestStagesOfHybridsBalanceCost: stages of layers of several kinds take no longer than equally many layers would, and
+// where an MLP is a layer of its own far less; models whose layers have one mixer keep stages of equally many layers.
+func TestStagesOfHybridsBalanceCost(t *testing.T) {
+	gain := 0.0
+	for _, preset := range presets.Default().Models() {
+		m := preset.Model
+		if m.Layers < 8 {
+			continue
+		}
+		l := layout.Layout{PP: 8, VPP: 1, CP: 1, EP: 1, Seq: 4096}
+		if stages, err := l.Partition(model.Lay(&m, nil), nil); err != nil || !layout.SplitsByCost(&m) && layout.SplitOf(stages) != layout.BalancedSplit(m.Layers, 8) {
+			t.Errorf("%s: %s, %v", m.ID, layout.SplitOf(stages), err)
+		}
+		if !layout.SplitsByCost(&m) {
+			continue
+		}
+		for _, pp := range []int{2, 4, 8} {
+			given := knob.Given{knob.GPUs: 64, knob.PP: pp, knob.GBS: 128}
+			if m.IsMoE() {
+				given[knob.EP] = 8
+			}
+			s := hybrid(t, m.ID, given)
+			r := engine.Evaluate(s)
+			counted := s
+			counted.Split = layout.BalancedSplit(m.Layers, pp)
+			q := engine.Evaluate(counted)
+			if !r.Legal || r.Time.Step > 1.01*q.Time.Step {
+				t.Errorf("%s, PP %d: %v, by number %v", m.ID, pp, r.Time, q.Time)
+			}
+			gain = max(gain, float64(1-r.Time.Step/q.Time.Step))
+			if text := strings.Join(r.Assumptions, "\n"); !strings.Contains(text, "balance what they cost and not their number: ") || strings.Contains(strings.Join(q.Assumptions, "\n"), "balance what") {
+				t.Errorf("%s: which split is taken is not said", m.ID)
+			}
+		}
+	}
+	if gain < 0.2 {
+		t.Errorf("at most %.0f %% faster", 100*gain)
+	}
+}

@@ -45,7 +45,7 @@ func bridgeNames() map[string]string {
 		"microbatch-group-size-per-virtual-pipeline-stage": "model.microbatch_group_size_per_vp_stage", "ckpt-format": "checkpoint.ckpt_format",
 	}
 	for prefix, keys := range map[string]string{
-		"model":        "sequence-parallel pipeline-model-parallel-layout account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split recompute-granularity recompute-method recompute-num-layers recompute-modules cpu-offloading-num-layers moe-token-dispatcher-type moe-flex-dispatcher-backend cuda-graph-impl mtp-num-layers cross-entropy-loss-fusion cross-entropy-fusion-impl attention-backend fp8-dot-product-attention",
+		"model":        "sequence-parallel hybrid-layer-pattern pipeline-model-parallel-layout account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split recompute-granularity recompute-method recompute-num-layers recompute-modules cpu-offloading-num-layers moe-token-dispatcher-type moe-flex-dispatcher-backend cuda-graph-impl mtp-num-layers cross-entropy-loss-fusion cross-entropy-fusion-impl attention-backend fp8-dot-product-attention",
 		"ddp":          "use-distributed-optimizer use-megatron-fsdp data-parallel-sharding-strategy num-distributed-optimizer-instances outer-dp-sharding-strategy overlap-grad-reduce overlap-param-gather",
 		"optimizer":    "optimizer optimizer-cpu-offload optimizer-offload-fraction use-precision-aware-optimizer",
 		"comm_overlap": "tp-comm-overlap overlap-moe-expert-parallel-comm",
@@ -234,7 +234,9 @@ func readBridge(name string, data []byte, given Given) Reading {
 	}
 	entries = withRecipe(entries)
 	rows := slices.DeleteFunc(megatronFields(), func(f field) bool {
-		return f.read == nil || slices.ContainsFunc(f.from, func(key string) bool { return strings.HasPrefix(key, modelPrefix) && f.key != "mtp-num-layers" })
+		return f.read == nil || slices.ContainsFunc(f.from, func(key string) bool {
+			return strings.HasPrefix(key, modelPrefix) && f.key != "mtp-num-layers" && f.key != "hybrid-layer-pattern"
+		})
 	})
 	r := readEntries("bridge", append(bridgeRows(), rows...), entries)
 	r.Problems = append(slices.Clone(sh.problems), r.Problems...)

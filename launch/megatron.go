@@ -8,6 +8,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
@@ -28,7 +29,7 @@ func megatronLM() Launcher {
 		stack:  recipe.MegatronCore,
 		export: megatronExport, sniff: sniffMegatron, read: readMegatron,
 		explicit: func(s *engine.Setup) bool {
-			return s.PP > 1 && s.Split == "" && !s.Stack.Traits().DealsByWork && !evenly(s.Model.Layers, s.Stages())
+			return s.PP > 1 && s.Split == "" && !s.Stack.Traits().DealsByWork && !evenly(&s.Model, s.Stages())
 		},
 	}
 }
@@ -61,7 +62,7 @@ func megatronPipeline() []Rule {
 			}),
 		refusesWith("layers", knob.VPP, megatronArguments+":936-996, megatron/core/transformer/transformer_config.py:2242; NVIDIA's recipes for 61 layers",
 			func(s *engine.Setup) bool {
-				return s.Split == "" && !evenly(s.Model.Layers, s.Stages()) && pipelines(s)
+				return s.Split == "" && !evenly(&s.Model, s.Stages()) && pipelines(s)
 			},
 			func(s *engine.Setup) string {
 				return fmt.Sprintf("%d layers do not divide over %d stages, nor with embedding and loss counted as layers; only --pipeline-model-parallel-layout takes them", s.Model.Layers, s.Stages())
@@ -116,10 +117,10 @@ func megatronSplits() []Rule {
 }
 
 // evenly reports whether layers divide over stages as they are, or with what Megatron-LM counts
-// as layers when told so.
-func evenly(layers, stages int) bool {
-	_, even := layout.CountedEvenly(layers, stages)
-	return even
+// as layers when told so; layers of several kinds have their stages written in any case.
+func evenly(m *model.Model, stages int) bool {
+	_, even := layout.CountedEvenly(m.Layers, stages)
+	return even || layout.SplitsByCost(m)
 }
 
 // leastPipeline is the shortest pipeline for which a layout string is not worth writing
@@ -133,7 +134,7 @@ func pipelines(s *engine.Setup) bool {
 	for counted := range 3 { // layers alone, with the loss, with embedding and loss
 		sum := s.Model.Layers + counted
 		for pp := layout.GCD(sum, s.GPUs); pp >= leastPipeline; pp-- {
-			if sum%pp == 0 && s.GPUs%pp == 0 && pp <= s.Model.Layers && evenly(s.Model.Layers, pp) {
+			if sum%pp == 0 && s.GPUs%pp == 0 && pp <= s.Model.Layers && evenly(&s.Model, pp) {
 				return true
 			}
 		}

@@ -82,7 +82,9 @@ func readPattern(v any, r *reader) error {
 	case len(letters) > model.MaxPattern:
 		return fmt.Errorf("more than %d letters", model.MaxPattern)
 	}
-	r.Setup[modelPrefix+"layer_pattern"], r.Setup[modelPrefix+"layers"], r.Setup[modelPrefix+"norms_per_layer"] = model.Period(letters), len(letters), 1
+	if r.Launcher != "bridge" { // whose recipe has the model
+		r.Setup[modelPrefix+"layer_pattern"], r.Setup[modelPrefix+"layers"], r.Setup[modelPrefix+"norms_per_layer"] = model.Period(letters), len(letters), 1
+	}
 	if pp := r.number("pp", 1); strings.Contains(main, "|") {
 		var layers []int
 		for segment := range strings.SplitSeq(main, "|") {
@@ -95,7 +97,7 @@ func readPattern(v any, r *reader) error {
 		r.setSplit(layers)
 	}
 	for key, n := range map[string]int{"linear_key_heads": 8, "linear_key_head_dim": 128, "linear_value_head_dim": 64, "conv_width": 4, "linear_chunk": 128} {
-		if flag := map[string]string{"linear_key_heads": "mamba-num-groups", "linear_key_head_dim": "mamba-state-dim", "linear_value_head_dim": "mamba-head-dim"}[key]; strings.ContainsRune(letters, model.LetterMamba) && !r.has(flag) {
+		if flag := map[string]string{"linear_key_heads": "mamba-num-groups", "linear_key_head_dim": "mamba-state-dim", "linear_value_head_dim": "mamba-head-dim"}[key]; strings.ContainsRune(letters, model.LetterMamba) && !r.has(flag) && r.Launcher != "bridge" {
 			r.assume(modelPrefix+key, n, "the default of Megatron-Core")
 		}
 	}

@@ -198,7 +198,7 @@ func readLayout(v any, r *reader) error {
 	return nil
 }
 
-// setSplit sets the layers of each stage, unless they are the balanced ones.
+// setSplit sets the layers of each stage, unless they are the balanced ones of layers that are alike.
 func (r *reader) setSplit(layers []int) {
 	sum := 0
 	words := make([]string, len(layers))
@@ -206,9 +206,14 @@ func (r *reader) setSplit(layers []int) {
 		sum += n
 		words[i] = strconv.Itoa(n)
 	}
-	if text := strings.Join(words, ","); text != layout.BalancedSplit(sum, len(layers)) {
+	if text := strings.Join(words, ","); r.hybrid() || text != layout.BalancedSplit(sum, len(layers)) {
 		r.Setup["split"] = text
 	}
+}
+
+// hybrid reports whether layers are of several kinds, whose stages are no balanced ones where none are given.
+func (r *reader) hybrid() bool {
+	return r.has("hybrid-layer-pattern") || r.has("hybrid-override-pattern") || r.has("experimental-attention-variant")
 }
 
 // readLayersPerStage reads the layers of a virtual stage.
@@ -243,7 +248,7 @@ func (r *reader) accounted() int {
 func (r *reader) readSplit() {
 	layers, pp, vpp := r.number(modelPrefix+"layers", 0), r.number("pp", 1), r.number("vpp", 1)
 	if pp < 2 || pp > layout.MaxDegree || vpp < 1 || vpp > layout.MaxDegree || layers < 1 || layers > maxLayout || pp*vpp > layers+2 || r.has("pipeline-model-parallel-layout") ||
-		r.has("hybrid-layer-pattern") { // which has its stages itself
+		strings.Contains(r.text("hybrid-layer-pattern")+r.text("hybrid-override-pattern"), "|") { // which has its stages itself
 		return
 	}
 	first, last := r.argument("decoder-first-pipeline-num-layers"), r.argument("decoder-last-pipeline-num-layers")

@@ -1,6 +1,10 @@
 package layout
 
-import "meshscope/engine/model"
+import (
+	"math"
+
+	"meshscope/engine/model"
+)
 
 // PartitionByCost says which layers stand on which stage where a launcher
 // balances work instead of counting layers, as nanotron does (build_model in
@@ -84,4 +88,103 @@ func layerWork(p *model.Program) (work [model.MaxKinds]float64) {
 		}
 	}
 	return work
+}
+
+// SplitsByCost reports whether layers differ so much that stages balance what they cost and not their number.
+func SplitsByCost(m *model.Model) bool { return len(model.Period(m.Pattern)) > 1 }
+
+// What FLOPs at the peak of an H100 a thing costs (B200 and MI300X are alike): a byte of memory, a FLOP of a
+// product, a byte sent to other experts' ranks, an expert's part in a product (32 us in Megatron-LM: presets/
+// calibrations/stack-megatron-core.toml), a logit's loss that is not fused (recipe.Loss.LogitBytes).
+const perByte, perFLOP, perSent, perExpert, perLogit = 300, 1.5, 2500, 3e10, 52 * perByte
+
+// cost returns about how long a token takes in a layer, forward and backward, in FLOPs at the peak: its
+// products and scores, the bytes of what moves memory, and the traffic of experts; one sequence on a GPU. It is the
+// same on every machine, so that a faster one has the same stages.
+func (l *Layout) cost(layer *model.Layer) (sum float64) {
+	const passes, element, weights = 3, 2, 2 + 2 + 8 // bytes of a weight: read twice, and its gradient in fp32
+	tokens, ep := float64(max(l.Seq/max(l.CP, 1), 1)), float64(max(l.EP, 1))
+	for i := range layer.Ops {
+		o := &layer.Ops[i]
+		if o.Fused || o.Part == model.PartExtra {
+			continue
+		}
+		bytes, flops := 0.0, perFLOP*passes*layer.FLOPs(o).V
+		for _, list := range [...][3]model.Ref{o.In, o.Out} {
+			for _, r := range list {
+				t, times := layer.Tensor(r), 1.0
+				if t.Cut == model.Routed || t.Cut == model.RoutedColumns {
+					times = layer.TopK.V
+				}
+				bytes += passes * element * times * t.Width.V
+			}
+		}
+		switch o.Kind {
+		case model.Core: // at two thirds of a product's rate, and half a pass more for the scores again
+			flops = 1.5 * perFLOP * (passes + 0.5) * float64(layer.Forward(l.Seq, true).Scores) * layer.WindowShare(l.Seq, true)
+		case model.Scan:
+			flops, bytes = perFLOP*(o.Scan.FLOPs[0].V+o.Scan.FLOPs[1].V), element*(o.Scan.Moved[0].V+o.Scan.Moved[1].V)
+		case model.Grouped:
+			bytes += weights * layer.Weights(o).V * layer.Experts.V / ep / tokens
+			sum += passes*perExpert*layer.Experts.V/ep/tokens + perSent*2*element*layer.TopK.V*layer.Tensor(model.Input).Width.V*(ep-1)/ep
+		default:
+		}
+		sum += max(flops, perByte*bytes)
+	}
+	return sum
+}
+
+// headCost is cost of the head and the loss.
+func headCost(m *model.Model) float64 {
+	return 3*perFLOP*float64(m.HeadForward()) + perLogit*float64(m.Vocab)
+}
+
+// cheapest returns how many layers each of n stages has so that the costliest one, with the head on the
+// last, costs least; of such splits that whose stages end nearest to equal shares of the cost.
+func (l *Layout) cheapest(p *model.Program, n int) []int {
+	var of [model.MaxKinds]float64
+	for k := range p.Layers {
+		of[k] = l.cost(&p.Layers[k])
+	}
+	layers := p.Model().Layers
+	sums := make([]float64, layers+2) // of the layers before each, and with the head behind the last
+	for i := range layers {
+		sums[i+1] = sums[i] + of[p.At(i)]
+	}
+	sums[layers+1] = sums[layers] + headCost(p.Model())
+	// fill fills the stages up to a cost from the last one on, a layer at least in each, and reports whether
+	// none exceeds it; ends are the first layers of the stages.
+	ends := make([]int, n)
+	fill := func(most float64) bool {
+		at, upper, fits := layers, layers+1, true
+		for i := n - 1; i > 0; i-- {
+			at--
+			fits = fits && sums[upper]-sums[at] <= most
+			for at > i && sums[upper]-sums[at-1] <= most {
+				at--
+			}
+			upper, ends[i] = at, at
+		}
+		return fits && sums[upper] <= most
+	}
+	low, high := sums[layers+1]/float64(n), sums[layers+1]
+	for high-low > 1e-9*high {
+		if middle := (low + high) / 2; fill(middle) {
+			high = middle
+		} else {
+			low = middle
+		}
+	}
+	fill(high)
+	counts, at := make([]int, n), 0
+	all := min(sums[layers+1], sums[layers]*float64(n)/float64(max(n-1, 1))) // a head beyond a share leaves the others equal ones
+	for i := range n - 1 {
+		next, share := max(ends[i+1], at+1), all*float64(i+1)/float64(n)
+		for next < layers-(n-1-i) && sums[next+1]-sums[at] <= high && math.Abs(sums[next+1]-share) < math.Abs(sums[next]-share) {
+			next++
+		}
+		counts[i], at = next-at, next
+	}
+	counts[n-1] = layers - at
+	return counts
 }

@@ -166,7 +166,7 @@ func (r *rules) pipeline() {
 		if _, err := ParseSplit(l.Split, l.Stages(), m.Layers); err != nil {
 			r.failf("split", id.Split, "%s", err.Error())
 		}
-	case m.Layers%l.Stages() != 0:
+	case m.Layers%l.Stages() != 0 && !SplitsByCost(m):
 		r.uneven()
 	}
 }

@@ -52,7 +52,8 @@ func (s *Stage) Take(p *model.Program, n int) (part Counts) {
 // balanced one: every stage gets layers/stages, and what is left over goes to
 // the stages in the middle first, because the first and the last also carry
 // the embedding and the head (Llama 3 405B takes one layer off each for the
-// same reason, arXiv 2407.21783 section 3.3).
+// same reason, arXiv 2407.21783 section 3.3). Where a pattern gives layers of
+// several kinds it balances what they cost instead.
 func (l *Layout) Partition(p *model.Program, into []Stage) ([]Stage, error) {
 	n, m := l.Stages(), p.Model()
 	if n < 1 {
@@ -65,6 +66,9 @@ func (l *Layout) Partition(p *model.Program, into []Stage) ([]Stage, error) {
 		if given, err = ParseSplit(l.Split, n, m.Layers); err != nil {
 			return stages, err
 		}
+	}
+	if given == nil && SplitsByCost(m) && n <= m.Layers {
+		given = l.cheapest(p, n)
 	}
 	for i := range n {
 		count := balanced(m.Layers, n, i)
@@ -139,6 +143,15 @@ func BalancedSplit(layers, stages int) string {
 		b.WriteString(strconv.Itoa(balanced(layers, stages, i)))
 	}
 	return b.String()
+}
+
+// SplitOf writes the layers of stages as the word of --split.
+func SplitOf(stages []Stage) string {
+	words := make([]string, len(stages))
+	for i := range stages {
+		words[i] = strconv.Itoa(stages[i].Layers())
+	}
+	return strings.Join(words, ",")
 }
 
 // LighterEnds lists splits whose last stage, or first and last, has one or two layers less than the
