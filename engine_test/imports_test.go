@@ -66,6 +66,7 @@ func arrows() []arrow {
 		{"engine/memory", middle},
 		{"engine/schedule", middle},
 		{"engine/layout", middle},
+		{"engine/ledger", below},
 		{"engine/model", below},
 		{"engine/hardware", below},
 		{"engine/recipe", leaves},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // errNoLines reports a stream without line breaks.
@@ -20,6 +21,15 @@ const keptOfLine = len(byteOrderMark) + MaxDocument + len("\r\n")
 // line break at the end of the stream starts no new line; a leading byte order mark is
 // dropped. What a read error cuts short is no line.
 func Lines(from io.Reader, each func(line []byte, tooLong bool) bool) error {
+	return lines(from, maxLine, each)
+}
+
+// LongLines is Lines where a line of any length is skipped.
+func LongLines(from io.Reader, each func(line []byte, tooLong bool) bool) error {
+	return lines(from, math.MaxInt, each)
+}
+
+func lines(from io.Reader, most int, each func(line []byte, tooLong bool) bool) error {
 	r := bufio.NewReaderSize(from, 1<<16)
 	var line []byte
 	first, length, cut := true, 0, false
@@ -33,7 +43,7 @@ func Lines(from io.Reader, each func(line []byte, tooLong bool) bool) error {
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			if length > maxLine {
+			if length > most {
 				return errNoLines
 			}
 			continue

@@ -1,0 +1,208 @@
+package ledger
+
+import (
+	"strconv"
+
+	"meshscope/engine/model"
+)
+
+// newTraining allocates what is there before the first step: cuBLAS's workspaces, weights, inputs.
+func newTraining(p *model.Program, w *Way, rates *Rates) *training {
+	t := &training{run: &run{rates: rates, way: w}, model: p.Model()}
+	t.clock.rates = rates
+	for range 2 { // a thread for the forward, one for autograd's backward
+		t.fixed = append(t.fixed, t.alloc(size{32 * mib, 1}, "workspace of cuBLAS", computing))
+	}
+	blocks, e := t.blocks(p)
+	t.loss = binding{program: lossProgram(t.model, w, rates, e), name: "the loss"}
+	t.loss.params = make([]*param, len(t.loss.program.bound))
+	var root *group
+	if !w.Slice {
+		root = t.ends()
+	}
+	for i, program := range blocks {
+		b := binding{program: program, name: layerName(i, t.model.Layers), hooked: w.Hooked && !w.Compile}
+		b.group = t.parameters(&b, nil)
+		t.layers = append(t.layers, b)
+		if t.way.Code.Name == "GPT2" {
+			n := max(1024, w.Seq)
+			t.fixed = append(t.fixed, t.alloc(size{n * n, 1}, "causal mask", computing))
+		}
+	}
+	if w.FSDP {
+		if root != nil {
+			t.groups = append(t.groups, root)
+		}
+		for i := range t.layers {
+			t.groups = append(t.groups, t.layers[i].group)
+		}
+	}
+	t.inputs()
+	return t
+}
+
+// blocks writes the programs of all layers: one for each kind and type of the residual stream. It returns the bytes
+// of an element of the last one's output.
+func (t *training) blocks(p *model.Program) (list []*program, e int64) {
+	type variant struct {
+		kind int
+		e    int64
+	}
+	written := map[variant]*program{}
+	if e = t.way.weight(); t.way.Slice {
+		e = 2
+	}
+	for i := range t.model.Layers {
+		v := variant{p.At(i), e}
+		b := written[v]
+		switch {
+		case b != nil:
+		case t.way.Compile:
+			b = lowerCompiled(t.model, t.way, t.rates)
+		default:
+			b = lowerBlock(&p.Layers[v.kind], t.model, t.way, t.rates, e)
+		}
+		written[v] = b
+		list, e = append(list, b), b.regs[b.results[0]].e
+	}
+	return list, e
+}
+
+// ends makes embedding, final norm and head, which FSDP has in its root group.
+func (t *training) ends() *group {
+	t.before = binding{program: embeddingProgram(t.model, t.way, t.rates), name: "the embedding"}
+	t.after = binding{program: headProgram(t.model, t.way, t.rates), name: "the head"}
+	first := t.parameters(&t.before, nil)
+	tied := map[string]*param{}
+	if t.model.Tied {
+		tied["head"] = t.before.params[0]
+	}
+	second := t.parameters(&t.after, tied)
+	t.before.group, t.after.group = nil, nil
+	if first == nil {
+		return nil
+	}
+	first.root = true
+	first.params = append(first.params, second.params...)
+	return first
+}
+
+// parameters allocates those of a program, and the group that gathers them. Some it has from elsewhere.
+func (t *training) parameters(b *binding, there map[string]*param) *group {
+	b.params = make([]*param, len(b.program.bound))
+	var g *group
+	if t.way.FSDP {
+		g = &group{offload: t.way.Offload}
+	}
+	for i, r := range b.program.bound {
+		x := b.program.external[i]
+		if !x.param {
+			continue
+		}
+		if p := there[x.name]; p != nil {
+			b.params[i] = p
+			continue
+		}
+		p := &param{name: x.name, frozen: x.frozen}
+		s := b.program.regs[r]
+		b.params[i] = p
+		switch {
+		case g != nil:
+			if !t.way.Offload {
+				t.fixed = append(t.fixed, t.alloc(size{s.n, t.way.Bytes}, "shard", computing))
+			}
+			p.t = tensor{size: s, st: &storage{bytes: s.bytes(), name: "gathered " + x.name, refs: 1}}
+			g.params = append(g.params, p)
+			t.trained = append(t.trained, &trainable{n: s.n, e: t.way.Bytes})
+		case x.frozen:
+			p.t = t.alloc(s, x.name, computing)
+			t.frozen += s.n
+		default:
+			p.t = t.alloc(s, x.name, computing)
+			t.trained = append(t.trained, &trainable{n: s.n, e: s.e, param: p})
+		}
+	}
+	return g
+}
+
+// inputs are tables of positions, tokens and labels, or the hidden states that a slice is given.
+func (t *training) inputs() {
+	w, half := t.way, int64(t.model.HeadDim/2)
+	list := []size{{half, 4}, {w.Seq * half, 8}}
+	if w.Code.Transformers {
+		list = append(list, size{half, 4})
+	}
+	if w.Slice {
+		list = append(list, size{w.tokens() * int64(t.model.Hidden), 2})
+	} else {
+		list = append(list, size{w.tokens(), 8}, size{w.tokens(), 8})
+	}
+	for _, s := range list {
+		t.fixed = append(t.fixed, t.alloc(s, "input", computing))
+	}
+}
+
+// embeddingProgram looks tokens up, and positions where they are learned.
+func embeddingProgram(m *model.Model, w *Way, rates *Rates) *program {
+	b := newBuilder(w, rates)
+	h := int64(m.Hidden)
+	x := b.embedding(w.tokens(), b.param(int64(m.Vocab)*h, "embedding"), h)
+	if m.Position != "learned" {
+		return b.end(x)
+	}
+	p := b.embedding(w.Seq, b.param(max(1024, w.Seq)*h, "positions"), h)
+	y := b.add(x, p)
+	if w.Code.Dropout {
+		y = b.dropout(y)
+	}
+	return b.end(y, x, p)
+}
+
+// headProgram is the final norm and the product that makes logits.
+func headProgram(m *model.Model, w *Way, rates *Rates) *program {
+	h, vocab := int64(m.Hidden), int64(m.Vocab)
+	b := &lowering{builder: newBuilder(w, rates), model: m, code: w.Code}
+	x := b.given(size{w.tokens() * h, w.weight()}, external{name: "input"})
+	y := b.norm(x, h)
+	logits := b.linear(y, b.param(vocab*h, "head"), vocab, none)
+	if w.Code.Transformers { // its forward has the normed hidden states until the loss is there
+		return b.end(logits, y)
+	}
+	return b.end(logits)
+}
+
+// lossProgram is cross entropy over fp32 copies of the logits, or of a slice the mean square of its output, whose
+// elements have so many bytes.
+func lossProgram(m *model.Model, w *Way, rates *Rates, e int64) *program {
+	b := newBuilder(w, rates)
+	if w.Slice {
+		y := b.pow(b.cast(b.given(size{w.tokens() * int64(m.Hidden), e}, external{}), 4), rates.Stream)
+		return b.end(b.mean(y, 1, rates.Stream))
+	}
+	logits := b.given(size{w.tokens() * int64(m.Vocab), 2}, external{})
+	if w.Compile {
+		return b.end(b.compiledLoss(logits))
+	}
+	wide, labels := b.cast(logits, 4), none
+	var shifted reg
+	if w.Code.Transformers {
+		shifted, labels = b.indices(w.tokens()+w.MicroBatch, 8), b.indices(w.tokens(), 8)
+	}
+	loss := b.crossEntropy(wide, labels)
+	b.alive(wide)
+	if labels != none {
+		b.alive(shifted, labels)
+	}
+	return b.end(loss)
+}
+
+// layerName says which layer it is.
+func layerName(i, layers int) string {
+	switch i {
+	case layers - 1:
+		return "the last layer"
+	case 0:
+		return "the first layer"
+	}
+	return "layer " + strconv.Itoa(i)
+}

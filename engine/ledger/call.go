@@ -1,0 +1,102 @@
+package ledger
+
+import "strconv"
+
+// Moment is when the memory of a step is largest.
+type Moment struct {
+	Step  int // from 0
+	Phase Phase
+	Part  string // of the model
+	Doing string // what is allocated
+}
+
+// Phase is a part of a step.
+type Phase uint8
+
+// Phases.
+const (
+	Forward Phase = iota
+	Backward
+	Update
+)
+
+// Words says when it is: "backward of the last layer, step 2".
+func (m Moment) Words() string {
+	step := ", step " + strconv.Itoa(min(m.Step, 1)+1)
+	switch m.Phase {
+	case Forward:
+		return "forward of " + m.Part + step
+	case Backward:
+		return "backward of " + m.Part + step
+	default:
+		return "optimizer" + step
+	}
+}
+
+// run is a simulation: tensors are counted, not computed.
+type run struct {
+	pool  pool
+	clock clock
+	rates *Rates
+	way   *Way
+
+	graph   []*node // of the forward so far
+	again   []*node // of a recomputation
+	packers []*frame
+	casts   []weightCast
+	staged  tensor // input of the last reduce-scatter
+
+	recomputing, stopped bool
+
+	at, roseAt, peakAt Moment
+	watch              func(st *storage, there bool)
+}
+
+// module runs a block as its caller does: with checkpointing, if there is some.
+func (r *run) module(b *binding, x tensor) tensor {
+	if r.way.Checkpoint == Keep || r.way.Compile {
+		return r.call(b, x, nil)
+	}
+	return r.checkpoint(b, x, r.way.Checkpoint == Selective)
+}
+
+// call runs a module with its hooks: FSDP's outside, then a full backward hook, which holds the incoming gradient
+// until the backward of the module ends. The caller holds the result.
+func (r *run) call(b *binding, x tensor, f *frame) tensor {
+	in := tensor{}
+	if x.st != nil {
+		in = x.hold()
+	}
+	r.at.Part = b.name
+	replace := func(next tensor) {
+		r.drop(&in)
+		in = next
+	}
+	if b.group != nil {
+		replace(r.preForward(b.group, in))
+	}
+	held := new(tensor)
+	hooked := b.hooked && in.wants
+	if hooked {
+		replace(r.identity(in))
+		in.node.post = append(in.node.post, func() { r.drop(held) })
+	}
+	y := r.execute(b, in, f)
+	r.drop(&in)
+	if r.stopped {
+		return y
+	}
+	if b.group != nil {
+		r.postForward(b.group, y)
+	}
+	if hooked {
+		o := r.identity(y)
+		o.node.pre = append(o.node.pre, func(grads []tensor) { *held = grads[0].hold() })
+		r.drop(&y)
+		y = o
+	}
+	if y.node != nil && !r.recomputing {
+		y.node.pre = append(y.node.pre, func([]tensor) { r.at.Part = b.name })
+	}
+	return y
+}

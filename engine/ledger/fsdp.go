@@ -1,0 +1,146 @@
+package ledger
+
+// group is a parameter group of FSDP2 (torch/distributed/fsdp/_fully_shard): shards in the weights' type, gathered
+// 16-bit parameters, gradients reduced in fp32.
+type group struct {
+	root, offload bool
+	params        []*param // gathered
+	unsharded     []tensor // gradients that accumulate without reduction, in fp32
+	grad          tensor   // reduced
+
+	on, done, inBackward, sync bool
+}
+
+// unshard brings the parameters: on one GPU each is cast, a temporary, and copied.
+func (r *run) unshard(g *group) {
+	if g.on {
+		return
+	}
+	g.on = true
+	var cast tensor
+	for _, p := range g.params {
+		var shard tensor
+		if g.offload {
+			shard = r.alloc(size{p.t.n, 4}, "shard from the host", computing)
+			r.clock.device(float64(p.t.n*4) / r.rates.HostLink)
+		}
+		next := r.alloc(p.t.size, "cast of a shard", computing)
+		r.drop(&cast)
+		cast = next
+		r.drop(&shard)
+		r.put(p.t.st)
+		r.clock.device(float64(p.t.n) * 10 / r.rates.Gather)
+	}
+	r.drop(&cast)
+	r.clock.host += r.rates.gatherHost(r.clock.backward)
+}
+
+func (r *run) reshard(g *group) {
+	g.on = false
+	for _, p := range g.params {
+		r.away(p.t.st)
+	}
+}
+
+// preForward gathers, and hooks the end of the block's backward onto its input.
+func (r *run) preForward(g *group, x tensor) tensor {
+	if g.inBackward {
+		return x.hold()
+	}
+	g.done = false
+	r.unshard(g)
+	if x.st != nil && x.wants {
+		x = r.identity(x)
+		x.node.post = append(x.node.post, func() { r.postBackward(g) })
+	} else if x.st != nil {
+		x = x.hold()
+	}
+	return x
+}
+
+// postForward frees the gathered parameters, but the root's, and hooks the gathering for the backward onto the output.
+func (r *run) postForward(g *group, y tensor) {
+	if g.inBackward {
+		return
+	}
+	if !g.root {
+		r.reshard(g)
+	}
+	if y.node != nil {
+		y.node.pre = append(y.node.pre, func([]tensor) {
+			g.inBackward = true
+			r.unshard(g)
+		})
+	}
+}
+
+// postBackward reduces the gradients. The input of the reduce-scatter lives until the next group's.
+func (r *run) postBackward(g *group) {
+	if g.done {
+		return
+	}
+	g.done, g.inBackward = true, false
+	if g.unsharded == nil {
+		g.unsharded = make([]tensor, len(g.params))
+	}
+	var elements int64
+	var reduced []tensor
+	for i, p := range g.params {
+		if g.unsharded[i].st != nil && p.grad.st != nil {
+			r.drop(&p.grad)
+			r.clock.kernel(r.rates.pass(p.t.n*10, r.rates.Stream), 1)
+		}
+		if !g.sync {
+			continue
+		}
+		t := g.unsharded[i]
+		if t.st == nil {
+			t = p.grad
+			p.grad = tensor{}
+		}
+		g.unsharded[i] = tensor{}
+		if t.st != nil {
+			elements += t.n
+			reduced = append(reduced, t)
+		}
+	}
+	r.reshard(g)
+	if !g.sync {
+		r.accumulateUnsharded(g)
+		return
+	}
+	r.drop(&r.staged)
+	if elements == 0 {
+		return
+	}
+	staged := r.alloc(size{elements, 4}, "input of reduce-scatter", computing)
+	r.clock.kernel(float64(elements)*6/r.rates.Stream, 1)
+	for i := range reduced {
+		r.drop(&reduced[i])
+	}
+	out := r.alloc(size{elements, 4}, "gradient shard", reducing)
+	r.clock.kernel(float64(elements)*8/r.rates.Stream, 2)
+	r.staged = staged
+	r.clock.host += r.rates.Reduce
+	if g.root {
+		r.clock.host += r.rates.Root
+	}
+	if g.offload {
+		r.clock.device(float64(elements*4) / r.rates.HostLink)
+		r.drop(&out)
+		return
+	}
+	r.drop(&g.grad)
+	g.grad = out
+}
+
+// accumulateUnsharded keeps the gradients of a micro-batch that is not reduced.
+func (r *run) accumulateUnsharded(g *group) {
+	for i, p := range g.params {
+		if p.grad.st != nil {
+			g.unsharded[i] = r.alloc(size{p.t.n, 4}, "unsharded gradient", computing)
+			r.drop(&p.grad)
+			r.clock.kernel(r.rates.pass(p.t.n*6, r.rates.Stream), 1)
+		}
+	}
+}

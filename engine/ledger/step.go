@@ -1,0 +1,263 @@
+package ledger
+
+import (
+	"meshscope/engine/model"
+)
+
+// Phases are bytes allocated at the boundaries of the phases of a step and at most in each; with several
+// micro-batches those of the last one.
+type Phases struct {
+	Start, AfterForward, PeakForward, AfterBackward, PeakBackward, AfterOptimizer, PeakOptimizer int64
+}
+
+// Peak returns the largest of them.
+func (p *Phases) Peak() int64 {
+	return max(p.Start, p.AfterForward, p.PeakForward, p.AfterBackward, p.PeakBackward, p.AfterOptimizer, p.PeakOptimizer)
+}
+
+// Result is what a step holds and takes.
+type Result struct {
+	First, Later             Phases
+	FirstMoment, LaterMoment Moment
+	Reserved                 int64
+	Parameters, Trainable    int64
+	Forward, Backward        float64 // seconds
+	Optimizer, Step          float64
+}
+
+// maxMicroBatches are simulated: the second one and those that follow are alike.
+const maxMicroBatches = 4
+
+// training is a model that trains in one way.
+type training struct {
+	*run
+	model   *model.Model
+	layers  []binding
+	before  binding // embedding
+	after   binding // final norm and head
+	loss    binding
+	groups  []*group
+	trained []*trainable
+	frozen  int64 // elements
+	fixed   []tensor
+	states  []tensor
+}
+
+// trainable is what the optimizer updates: parameters, or FSDP's shards of them.
+type trainable struct {
+	n, e  int64
+	param *param // nil: the gradient is a group's
+}
+
+// Steps simulates three steps. A way or a layer that it has no rules for is an error.
+func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
+	if err := check(p, w); err != nil {
+		return res, err
+	}
+	t := newTraining(p, w, rates)
+	for step := range 3 {
+		t.at = Moment{Step: step}
+		phases, times := t.step()
+		if step == 0 {
+			res.First, res.FirstMoment = phases, t.peakAt
+		}
+		res.Later, res.LaterMoment = phases, t.peakAt
+		res.Forward, res.Backward, res.Optimizer, res.Step = times[0], times[1], times[2], times[3]
+	}
+	res.Reserved = t.pool.reserved
+	for _, p := range t.trained {
+		res.Trainable += p.n
+	}
+	res.Parameters = res.Trainable + t.frozen
+	return res, nil
+}
+
+// step runs one.
+func (t *training) step() (m Phases, times [4]float64) {
+	t.pool.peak = t.pool.now
+	m.Start = t.pool.now
+	t.clock = clock{rates: t.rates}
+	var largest int64
+	peak := func() int64 {
+		n := t.pool.peak
+		if n > largest {
+			largest = n
+			t.peakAt = t.roseAt
+		}
+		t.pool.peak = t.pool.now
+		return n
+	}
+	micros := min(t.way.MicroBatches, maxMicroBatches)
+	for micro := range micros {
+		t.at.Phase = Forward
+		for _, g := range t.groups {
+			g.sync = micro == micros-1
+		}
+		begin := t.clock.mark()
+		loss := t.forward()
+		m.AfterForward, m.PeakForward = t.pool.now, peak()
+		middle := t.clock.mark()
+		repeats := 1.0
+		if micro == 1 && micros < t.way.MicroBatches { // the others are like the second one
+			repeats += float64(t.way.MicroBatches - micros)
+		}
+		times[0] += repeats * (middle - begin)
+		t.clock.backward, t.at.Phase, t.at.Part = true, Backward, t.loss.name
+		t.drop(&loss)
+		t.backward(loss)
+		for _, g := range t.groups { // the root's, and those of blocks whose input wants no gradient
+			t.at.Part = "what FSDP reduces last"
+			t.postBackward(g)
+			g.inBackward = false
+		}
+		t.drop(&t.staged)
+		times[1] += repeats * (t.clock.mark() - middle)
+		t.clock.backward = false
+	}
+	m.AfterBackward, m.PeakBackward = t.pool.now, peak()
+	t.at.Phase = Update
+	begin := t.clock.mark()
+	t.update()
+	m.AfterOptimizer, m.PeakOptimizer = t.pool.now, peak()
+	times[2] = t.clock.gpu - begin
+	times[3] = times[0] + times[1] + times[2]
+	return m, times
+}
+
+// forward runs the model and its loss.
+func (t *training) forward() tensor {
+	if t.way.HostSaved {
+		t.packers = append(t.packers, nil)
+	}
+	logits := t.logits()
+	t.at.Part = t.loss.name
+	loss := t.execute(&t.loss, logits, nil)
+	t.drop(&logits)
+	for i := range t.after.extra {
+		t.drop(&t.after.extra[i])
+	}
+	if t.way.HostSaved {
+		t.packers = t.packers[:len(t.packers)-1]
+	}
+	t.clearCasts()
+	return loss
+}
+
+// logits runs the model up to its head.
+func (t *training) logits() tensor {
+	root := t.root()
+	if root != nil {
+		x := t.preForward(root, tensor{})
+		t.drop(&x)
+	}
+	var y tensor
+	var locals, shared []tensor
+	if t.way.Slice {
+		y = t.fixed[len(t.fixed)-1].hold()
+	} else {
+		y = t.call(&t.before, tensor{}, nil)
+		locals = append(locals, t.before.extra...)
+	}
+	if t.way.Code.Transformers {
+		if t.way.Frozen() && t.way.Checkpoint == Full && !y.wants { // enable_input_require_grads
+			y.node, y.wants = &node{op: hook(), in: []size{y.size}, wants: []bool{false}, edges: make([]edge, 1), grads: make([]tensor, 1)}, true
+			t.graph = append(t.graph, y.node)
+		}
+		locals = append(locals, y.hold())
+		shared = t.tables(y.e)
+		locals = append(locals, shared...)
+	}
+	for i := range t.layers {
+		l := &t.layers[i]
+		if len(shared) > 0 {
+			l.shared = shared[1:]
+		}
+		next := t.module(l, y)
+		t.drop(&y)
+		y = next
+	}
+	if t.way.Slice {
+		return y
+	}
+	logits := t.call(&t.after, y, nil)
+	t.drop(&y)
+	for i := range locals {
+		t.drop(&locals[i])
+	}
+	if root != nil {
+		t.postForward(root, logits)
+	}
+	return logits
+}
+
+func (t *training) root() *group {
+	if len(t.groups) > 0 && t.groups[0].root {
+		return t.groups[0]
+	}
+	return nil
+}
+
+// tables are positions and what rotary positions need of them.
+func (t *training) tables(e int64) []tensor {
+	list := []tensor{t.alloc(size{t.way.Seq, 8}, "positions", computing)}
+	if t.model.Position != "learned" {
+		table := size{t.way.Seq * int64(t.model.HeadDim), e}
+		list = append(list, t.alloc(table, "cos", computing), t.alloc(table, "sin", computing))
+	}
+	return list
+}
+
+// update runs the optimizer: its states appear in the first step.
+func (t *training) update() {
+	var elements int64
+	for _, p := range t.trained {
+		elements += p.n
+	}
+	t.optimizerTime(elements)
+	if t.states == nil && !t.way.Offload {
+		for _, p := range t.trained {
+			for _, s := range [...]size{{1, 4}, {p.n, p.e}, {p.n, p.e}} {
+				t.states = append(t.states, t.alloc(s, "Adam's states", computing))
+			}
+		}
+	}
+	if t.way.Optimizer == Foreach {
+		temps := make([]tensor, len(t.trained))
+		for i, p := range t.trained {
+			temps[i] = t.alloc(size{p.n, p.e}, "square roots of all second moments", computing)
+		}
+		for i := range temps {
+			t.drop(&temps[i])
+		}
+	}
+	for _, p := range t.trained {
+		if p.param != nil {
+			t.drop(&p.param.grad)
+		}
+	}
+	for _, g := range t.groups {
+		t.drop(&g.grad)
+	}
+}
+
+func (t *training) optimizerTime(elements int64) {
+	r, n, P := t.rates, float64(len(t.trained)), float64(elements)
+	e := t.trained[0].e
+	if t.way.Offload { // and the clip
+		t.clock.host += P * r.HostAdam
+		t.clock.device(P * r.HostAdam)
+		return
+	}
+	each := 10e-6
+	if t.way.FSDP {
+		each = 40e-6
+	}
+	t.clock.host += n * each
+	t.clock.device(P*float64(e)/r.ClipRead + P*2*float64(e)/r.ClipScale + 50e-6 + n*.5e-6)
+	adam := P * float64(7*e) / r.Adam[e]
+	if t.way.Optimizer == Foreach {
+		adam = P * r.Foreach
+	}
+	t.clock.host += 1e-3
+	t.clock.device(adam + n*.3e-6)
+}

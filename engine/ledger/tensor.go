@@ -1,0 +1,85 @@
+package ledger
+
+// size is elements and bytes of one.
+type size struct{ n, e int64 }
+
+func (s size) bytes() int64 { return s.n * s.e }
+
+// storage is bytes on the GPU. It lives until the last tensor that views it is dropped.
+type storage struct {
+	bytes  int64
+	name   string
+	refs   int32
+	stream stream
+	block  *block // nil: not on the GPU
+}
+
+// tensor is a view of a storage, and where its gradient goes. Who holds one has counted it in the storage.
+type tensor struct {
+	size
+	st    *storage
+	node  *node // that made it
+	out   int   // which of its outputs
+	leaf  *param
+	wants bool // a gradient
+}
+
+// param is a tensor that the optimizer updates, or a frozen weight.
+type param struct {
+	name   string
+	t      tensor
+	grad   tensor // st nil: none
+	buffer tensor // gradients of this backward, until all have come
+	edges  int    // gradients that are still to come
+	frozen bool
+}
+
+// alloc makes a tensor that its caller holds.
+func (r *run) alloc(s size, name string, on stream) tensor {
+	st := &storage{bytes: s.bytes(), name: name, stream: on, refs: 1}
+	r.put(st)
+	return tensor{size: s, st: st}
+}
+
+// put brings a storage onto the GPU; away takes it off, whoever holds it.
+func (r *run) put(st *storage) {
+	if st.bytes == 0 || st.block != nil {
+		return
+	}
+	rose := false
+	if st.block, rose = r.pool.take(st.bytes, st.stream); rose {
+		r.roseAt = r.at
+		r.roseAt.Doing = st.name
+	}
+	if r.watch != nil {
+		r.watch(st, true)
+	}
+}
+
+func (r *run) away(st *storage) {
+	if st.block != nil {
+		r.pool.give(st.block)
+		st.block = nil
+		if r.watch != nil {
+			r.watch(st, false)
+		}
+	}
+}
+
+// hold returns a view that is counted.
+func (t tensor) hold() tensor {
+	t.st.refs++
+	return t
+}
+
+// drop gives a view up.
+func (r *run) drop(t *tensor) {
+	st := t.st
+	if st == nil {
+		return
+	}
+	t.st = nil
+	if st.refs--; st.refs == 0 {
+		r.away(st)
+	}
+}

@@ -1,0 +1,176 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine/escape"
+	"meshscope/engine/model"
+)
+
+// Way is how a model is trained on one GPU: the code that runs, what is in which type, what is made again.
+type Way struct {
+	Code       *Code
+	Bytes      int64 // of an element of the weights: 4 or 2
+	Autocast   bool
+	FSDP       bool // FSDP2 over one GPU: 16-bit compute, fp32 reduction
+	Offload    bool // FSDP2's parameters, gradients and states on the host
+	HostSaved  bool // saved tensors in host memory
+	Compile    bool
+	CuDNN      bool // its attention; else FlashAttention-2
+	NoRepeat   bool // attention reads keys and values of fewer heads itself
+	Hooked     bool // full backward hooks on blocks hold incoming gradients
+	Checkpoint Checkpoint
+	Optimizer  Optimizer
+	Rank       int64    // of adapters; 0: all weights are trained
+	Targets    []string // products that have adapters: q k v o gate up down
+
+	Seq, MicroBatch, MicroBatches int64
+	Slice                         bool // blocks alone, without embedding and head
+	Clip                          bool
+}
+
+// Checkpoint is what the backward makes again.
+type Checkpoint uint8
+
+// Kinds of checkpointing.
+const (
+	Keep      Checkpoint = iota
+	Selective            // every second product and attention are kept
+	Full                 // the input of a block is
+)
+
+// Optimizer is which AdamW runs.
+type Optimizer uint8
+
+// Optimizers.
+const (
+	Fused Optimizer = iota
+	Foreach
+)
+
+func (w *Way) tokens() int64 { return w.Seq * w.MicroBatch }
+
+// Frozen reports whether adapters alone are trained.
+func (w *Way) Frozen() bool { return w.Rank > 0 }
+
+// weight returns the bytes of an element of the weights that operations read.
+func (w *Way) weight() int64 {
+	if w.FSDP {
+		return 2
+	}
+	return w.Bytes
+}
+
+func (w *Way) adapted(name string) bool {
+	for _, t := range w.Targets {
+		if w.Rank > 0 && t == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Code is whose code a model runs: the project's of its author, or a class of transformers.
+type Code struct {
+	Name         string
+	Transformers bool
+	FusedQKV     bool // one product for queries, keys and values
+	FusedUp      bool // one for gate and up
+	Dropout      bool // behind attention, MLP and embedding
+	Set          func(*model.Model)
+}
+
+// Codes lists the code that is known; the first one is that of torchtitan and the like: fused norms, complex rotary
+// positions, repeated keys and values.
+func Codes() []Code {
+	llama := func(*model.Model) {}
+	return []Code{
+		{Name: "", Set: llama},
+		{Name: "Llama", Transformers: true, Set: llama},
+		{Name: "Mistral", Transformers: true, Set: llama},
+		{Name: "Qwen2", Transformers: true, Set: func(m *model.Model) { m.AttnBias = model.BiasQKV }},
+		{Name: "Qwen3", Transformers: true, Set: func(m *model.Model) { m.QKNorm = model.QKNormPerHead }},
+		{Name: "Qwen3Moe", Transformers: true, Set: func(m *model.Model) { m.QKNorm = model.QKNormPerHead }},
+		{Name: "Phi3", Transformers: true, FusedQKV: true, FusedUp: true, Set: llama},
+		{Name: "GPT2", Transformers: true, FusedQKV: true, Dropout: true, Set: func(m *model.Model) {
+			m.Norm, m.Gated, m.MLPBias, m.AttnBias, m.Position, m.Tied = "layernorm", false, true, model.BiasAll, "learned", true
+			m.Activation = "gelu"
+		}},
+	}
+}
+
+// CodeOf returns the code of a class of transformers; that of "" is the first one of Codes.
+func CodeOf(class string) (*Code, error) {
+	codes := Codes()
+	names := []string{}
+	for i := range codes {
+		if codes[i].Name == class {
+			return &codes[i], nil
+		}
+		names = append(names, codes[i].Name)
+	}
+	return nil, fmt.Errorf("no class %s of transformers; allowed: %s", escape.Quote(class), strings.Join(names[1:], ", "))
+}
+
+// maxElements bounds a tensor, so that sums of bytes stay far inside an int64.
+const maxElements = 1 << 46
+
+// check refuses what there are no rules for.
+func check(p *model.Program, w *Way) error {
+	m := p.Model()
+	experts := m.Experts > 0
+	for _, c := range [...]struct {
+		is   bool
+		what string
+	}{
+		{w.Compile && (experts || w.Code.Transformers || w.Autocast || w.Frozen()), "compiled blocks other than dense ones of 16-bit weights"},
+		{w.Checkpoint == Selective && w.Code.Transformers, "selective checkpointing in transformers, which has full or none"},
+		{w.Offload && !w.FSDP, "weights on the host without FSDP2"},
+		{w.HostSaved && w.Compile, "compiled blocks whose saved tensors are in host memory"},
+		{w.Code.Transformers && m.SharedFFN > 0, "shared experts in transformers"},
+		{w.Slice && w.Code.Transformers, "transformers without embedding and head"},
+		{w.Frozen() && w.FSDP, "adapters under FSDP2"},
+		{m.NormsPer != 2 || m.IsMLA() || m.MTPLayers > 0 || m.ParallelBlock || m.AttnGate != "" && m.AttnGate != "none", "this kind of layer"},
+	} {
+		if c.is {
+			return fmt.Errorf("there are no rules for %s", c.what)
+		}
+	}
+	for i := range p.Layers {
+		for j := range p.Layers[i].Ops {
+			if k := p.Layers[i].Ops[j].Kind; k > model.View {
+				return fmt.Errorf("there are no rules for layers of the kind %s", p.Layers[i].Name)
+			}
+		}
+	}
+	for _, target := range w.Targets {
+		if allowed := targets(experts, w.Code); w.Frozen() && !slices.Contains(allowed, target) {
+			return fmt.Errorf("no product %s for adapters; allowed: %s", escape.Quote(target), strings.Join(allowed, ", "))
+		}
+	}
+	wide := float64(max(m.Vocab, m.FFN, m.Hidden, m.Heads*m.HeadDim, m.ExpertFFN*m.TopK, m.Hidden*m.TopK, m.Experts))
+	if n := wide * float64(w.Seq) * float64(w.MicroBatch); w.Seq > model.MaxSequence || w.MicroBatch > model.MaxSequence || n > maxElements {
+		return fmt.Errorf("a micro-batch has tensors of %.2g elements; allowed: at most %.2g", n, float64(maxElements))
+	}
+	if m.Layers > maxLayers {
+		return fmt.Errorf("%d layers; allowed: at most %d", m.Layers, maxLayers)
+	}
+	return nil
+}
+
+// maxLayers bounds the time of a simulation.
+const maxLayers = 1000
+
+func targets(experts bool, c *Code) []string {
+	list := []string{"q", "k", "v"}
+	if c.FusedQKV {
+		list = []string{"fused qkv"}
+	}
+	list = append(list, "o")
+	if !experts {
+		list = append(list, "gate", "up", "down")
+	}
+	return list
+}
