@@ -12,20 +12,32 @@ type recipeOf struct {
 
 // bridgeRecipes lists the recipes that are known by name.
 func bridgeRecipes() []recipeOf {
+	out := recipesOf(bridgeTable)
+	for i := range out {
+		out[i].name += "_config"
+	}
+	return out
+}
+
+// recipesOf returns the recipes of a table: a line for each, with its name, its model and what it sets.
+func recipesOf(table string) []recipeOf {
 	const why = "the recipe"
 	keys := map[string]string{
 		"tp": "tensor-model-parallel-size", "pp": "pipeline-model-parallel-size", "cp": "context-parallel-size", "vpp": "num-virtual-stages-per-pipeline-rank",
 		"ep": "expert-model-parallel-size", "etp": "expert-tensor-parallel-size", "seq": "seq-length", "gbs": "global-batch-size", "mbs": "micro-batch-size",
 		"sp": "sequence-parallel", "mtp": "mtp-num-layers", "recompute": "recompute-granularity", "layout": "pipeline-model-parallel-layout",
+		"embedding": "account-for-embedding-in-pipeline-split", "loss": "account-for-loss-in-pipeline-split",
 	}
 	var out []recipeOf
-	for line := range strings.Lines(strings.TrimSpace(bridgeTable)) {
+	for line := range strings.Lines(strings.TrimSpace(table)) {
 		words := strings.Fields(line)
-		r := recipeOf{name: words[0] + "_config", model: words[1], sets: []Entry{{Key: "use-distributed-optimizer", Value: true, Why: why}}}
+		r := recipeOf{name: words[0], model: words[1], sets: []Entry{{Key: "use-distributed-optimizer", Value: true, Why: why}}}
 		for _, word := range words[2:] {
 			key, value, ok := strings.Cut(word, "=")
-			if r.overlaps = r.overlaps || !ok; ok {
+			if r.overlaps = r.overlaps || !ok; ok && keys[key] != "" {
 				r.sets = append(r.sets, Entry{Key: keys[key], Value: value, Why: why})
+			} else if ok {
+				r.sets = append(r.sets, Entry{Key: key, Value: numberOf(value), Why: why})
 			}
 		}
 		out = append(out, r)

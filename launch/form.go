@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -23,6 +24,11 @@ type form struct {
 	parse func(data []byte) ([]Entry, error)
 	// finish reads the keys that mean something only together.
 	finish func(r *reader)
+
+	core   []string          // prefixes of keys that are fields of Megatron-Core, which rows of Megatron-LM read
+	asides map[string]string // prefixes of keys that are of something else than the training, with why
+	// prepare puts keys that others stand for before those of the file.
+	prepare func(entries []Entry, around *amid) []Entry
 
 	// Of a program that a file or a command line is told by:
 	name, source string
@@ -79,11 +85,10 @@ type amid struct {
 // of reads the keys of a file or a command line, and those before an error.
 func (f *form) of(entries []Entry, err error, around amid) Reading {
 	auto, unknown := map[string]bool{}, []Ignored(nil)
-	for i := range entries {
-		if to := f.rename[entries[i].Key]; to != "" {
-			entries[i].Key = to
-		}
+	if f.prepare != nil {
+		entries = f.prepare(entries, &around)
 	}
+	entries = f.renamed(entries)
 	entries = slices.DeleteFunc(entries, func(e Entry) bool {
 		if e.Value != "auto" {
 			return false
@@ -105,6 +110,7 @@ func (f *form) of(entries []Entry, err error, around amid) Reading {
 	for _, a := range f.assumed {
 		r.assume(flat(a.id), a.value, a.why)
 	}
+	f.notTraining(r)
 	if f.spawns && around.script != nil {
 		r.world(around.script, around.starter)
 	}
@@ -113,6 +119,60 @@ func (f *form) of(entries []Entry, err error, around amid) Reading {
 	}
 	r.alone()
 	return r.Reading
+}
+
+// renamed gives keys the names that the rows have. A list below a field of Megatron-Core is one value again.
+func (f *form) renamed(entries []Entry) []Entry {
+	flags := map[string]bool{}
+	if len(f.core) > 0 {
+		entries = interpolated(entries)
+		for _, row := range f.rows {
+			flags[row.key] = true
+		}
+	}
+	var out []Entry
+	for _, e := range entries {
+		if to := f.rename[e.Key]; to != "" {
+			e.Key = to
+		}
+		for _, prefix := range f.core {
+			rest, ok := strings.CutPrefix(e.Key, prefix)
+			if !ok || flags[e.Key] {
+				continue
+			}
+			rest = strings.ReplaceAll(cmp.Or(f.rename[rest], rest), "_", "-")
+			name, at, list := strings.Cut(rest, ".")
+			switch {
+			case list && flags[name] && at != "0" && len(out) > 0 && out[len(out)-1].Key == name:
+				last := &out[len(out)-1]
+				last.Value = append(last.Value.([]any), e.Value)
+				e.Key = ""
+			case list && flags[name] && at == "0":
+				e.Key, e.Value = name, []any{e.Value}
+			case flags[rest]:
+				e.Key = rest
+			}
+		}
+		if e.Key != "" && (e.Value != nil || !flags[e.Key]) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// notTraining says of keys that are of something else than the training what they are.
+func (f *form) notTraining(r *reader) {
+	for i := range r.Ignored {
+		g, most := &r.Ignored[i], ""
+		for prefix := range f.asides {
+			if strings.HasPrefix(g.Key, prefix) && len(prefix) > len(most) {
+				most = prefix
+			}
+		}
+		if g.Why == unknownKey && most != "" {
+			g.Why, g.lost = f.asides[most], false
+		}
+	}
 }
 
 // alone moves keys to the ignored that gave nothing, since those that they count with are not

@@ -10,7 +10,7 @@ import (
 // programs are the forms that a command line or a YAML file is told by: by the program that starts, or by the keys
 // that all files of it have. The first that knows one counts.
 func programs() []form {
-	var out []form
+	out := []form{verl(), verlSFT(), openRLHF(), roll(), nemo(), llmFoundry(), olmo(), torchtune(), gptNeoX()}
 	for _, t := range trainers() {
 		out = append(out, t.file())
 	}

@@ -1,0 +1,155 @@
+package launch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+)
+
+// Rows that are only read, of files with types: null is a key that is not given.
+
+// orNull makes a row one that null gives nothing to.
+func (f field) orNull() field {
+	read := f.read
+	f.write, f.read = nil, func(v any, r *reader) error {
+		if v == nil {
+			return skip("null: the program's default")
+		}
+		return read(v, r)
+	}
+	return f
+}
+
+// count returns the row of a knob that is a whole number.
+func count(key string, id knob.ID) field { return countField(key, id, nil).orNull() }
+
+// turns returns the row of a switch that gives a knob one of two words.
+func turns(key string, id knob.ID, on, off any) field {
+	return field{key: key, from: []string{flat(id)}, read: func(v any, r *reader) error {
+		is, err := isOn(v)
+		if err == nil {
+			r.Setup[flat(id)] = map[bool]any{true: on, false: off}[is]
+		}
+		return err
+	}}.orNull()
+}
+
+// recomputes returns the row of a switch of recomputing every layer.
+func recomputes(key string) field {
+	return turns(key, knob.Recompute, string(recipe.RecomputeFull), string(recipe.RecomputeNone))
+}
+
+// named returns the row of a model by its name.
+func named(key string) field {
+	return field{key: key, from: []string{"model"}, read: readModelName}.orNull()
+}
+
+// together returns the row of a key that gives some keys of the setup together with others.
+func together(key string, from ...string) field {
+	return field{key: key, from: from, read: part}.orNull()
+}
+
+// beyond returns the row of a key that takes what it gives out of what is modelled, but with a harmless value.
+func beyond(key, from, why string, harmless ...any) field {
+	return field{key: key, from: []string{from}, read: func(v any, _ *reader) error {
+		for _, h := range append(harmless, false, 0, nil) {
+			if single(v) == h {
+				return skip("changes nothing")
+			}
+		}
+		return foreign(shown(v) + ": " + why)
+	}}
+}
+
+// says returns the row of a key that is explained and gives nothing.
+func says(key, why string) field {
+	return field{key: key, read: func(any, *reader) error { return skip(why) }}
+}
+
+// formats returns the row of a number format by the words for it.
+func formats(key string) field {
+	return field{key: key, from: []string{flat(knob.Precision)}, read: func(v any, r *reader) error {
+		word := strings.ToLower(strings.TrimPrefix(fmt.Sprint(v), "amp_"))
+		word = strings.TrimSuffix(strings.TrimPrefix(word, "torch."), "-mixed")
+		p, ok := map[string]recipe.Precision{
+			"bf16": recipe.BF16, "bfloat16": recipe.BF16, "fp16": recipe.FP16, "float16": recipe.FP16, "16": recipe.FP16, "half": recipe.FP16,
+			"fp32": recipe.FP32, "float32": recipe.FP32, "32": recipe.FP32, "32-true": recipe.FP32, "no": recipe.FP32,
+		}[word]
+		if !ok {
+			return foreign(shown(v) + " is not modelled")
+		}
+		r.Setup[flat(knob.Precision)] = string(p)
+		return nil
+	}}.orNull()
+}
+
+// updates returns the row of an optimizer by its name.
+func updates(key string) field {
+	return field{key: key, from: []string{flat(knob.Optimizer)}, read: func(v any, r *reader) error {
+		switch word := strings.ToLower(fmt.Sprint(v)); {
+		case strings.Contains(word, "8bit"), strings.Contains(word, "4bit"), strings.Contains(word, "onebit"), strings.Contains(word, "muon"), !strings.Contains(word, "adam"):
+			return foreign(shown(v) + " is not modelled")
+		default:
+			r.Setup[flat(knob.Optimizer)] = string(recipe.Adam)
+			return nil
+		}
+	}}.orNull()
+}
+
+// lora returns the row of a rank of adapters.
+func lora(key string) field { return beyond(key, flat(knob.Optimizer), tunesAdapters) }
+
+// figure returns the row of a figure of the model.
+func figure(key, of string) field {
+	return field{key: key, from: []string{modelPrefix + of}, read: func(v any, r *reader) error {
+		n, err := wholeNumber(v, 1)
+		if err == nil {
+			r.Setup[modelPrefix+of] = n
+		}
+		return err
+	}}.orNull()
+}
+
+// product gives a key of the setup the product of whole numbers of the file, each with its default; a key that is
+// not known leaves it unknown.
+func (r *reader) product(to string, defaults map[string]int) {
+	n := 1
+	for key, otherwise := range defaults {
+		n = times(n, r.whole(key, 1, otherwise))
+	}
+	if r.lost[to] || n < 1 {
+		return
+	}
+	r.Setup[to] = n
+}
+
+// gpusOf takes the number of GPUs from machines and those of each, of which one may be the program's default.
+func (r *reader) gpusOf(nodes, each string, one, eight int) {
+	if r.lost["gpus"] {
+		return
+	}
+	n, m := r.whole(nodes, 1, one), r.whole(each, 1, eight)
+	if n == 0 || m == 0 {
+		r.unknown("gpus", "the file does not give both "+nodes+" and "+each, max(r.values[nodes].Line, r.values[each].Line))
+		return
+	}
+	if !r.said(nodes) && !r.said(each) {
+		r.assume("gpus", times(n, m), fmt.Sprintf("the default: %s %d, %s %d", nodes, n, each, m))
+		return
+	}
+	r.Setup["gpus"] = times(n, m)
+}
+
+// without gives defaults of a program to what its file does not say.
+func (r *reader) without(name string, defaults map[string]any) {
+	for _, key := range sortedKeys(defaults) {
+		r.assume(key, defaults[key], name+"'s default")
+	}
+}
+
+// sortedKeys returns the keys of a map in their order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
