@@ -16,6 +16,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/launch"
 	"meshscope/presets"
+	"meshscope/presets/hfconfig"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 )
@@ -25,6 +26,7 @@ import (
 type setupFlags struct {
 	file fileName
 	said []said
+	as   string // the type that the config.json of a model is read as
 
 	opened *launch.Reading // what a file says that the explorer opens, in place of file
 
@@ -107,6 +109,7 @@ func (f *setupFlags) add(flags *pflag.FlagSet) {
 		add(string(w.Name), w.Kind, what)
 	}
 	add("set", "key=value", "set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
+	flags.StringVar(&f.as, "as", "", "read the config.json of an unknown model as one of a known model_type, such as qwen3_moe: `type`")
 	flags.Var(&f.file, "setup", "start from a setup file, TOML or JSON, or a share string; - is standard input")
 }
 
@@ -168,6 +171,9 @@ func (f *setupFlags) gives(key string) bool {
 // contradiction returns an error for a knob that is given another value by its other name, as
 // --async-tp is of --tp-overlap.
 func (f *setupFlags) contradiction() error {
+	if f.as != "" && !f.gives("model") && f.opened == nil {
+		return &usageError{"--as is the type of a config.json: give its file, such as --model FILE --as " + f.as}
+	}
 	if f.gives("node-bandwidth") && f.gives("gpu-bandwidth") {
 		return &usageError{"--node-bandwidth and --gpu-bandwidth contradict each other: one is the other times the GPUs of a node"}
 	}
@@ -278,6 +284,9 @@ func (f *setupFlags) apply(doc *setupdoc.Document) error {
 		apply := doc.Set
 		if s.assignment {
 			apply = func(_, value string) error { return doc.Assign(value) }
+		}
+		if s.key == "model" {
+			s.value = hfconfig.Named(s.value, f.as)
 		}
 		if err := apply(s.key, s.value); err != nil {
 			return stackWanted(err)

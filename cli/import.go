@@ -15,6 +15,7 @@ import (
 	"meshscope/engine/escape"
 	"meshscope/launch"
 	"meshscope/presets"
+	"meshscope/presets/hfconfig"
 	"meshscope/presets/input"
 	"meshscope/presets/setupdoc"
 	"meshscope/report"
@@ -83,7 +84,7 @@ func (a *app) importCommand() *cobra.Command {
 		if output.format == string(report.TOML) && len(r.Problems) > 0 { // there is no setup
 			return r.Err(file)
 		}
-		if err := a.print(output.format, a.readingAnswer(args[0], file, r, &s)); err != nil {
+		if err := a.print(output.format, a.readingAnswer(hfconfig.Named(args[0], flags.as), file, r, &s)); err != nil {
 			return err
 		}
 		if len(r.Problems) > 0 {
@@ -138,7 +139,13 @@ func (a *app) openFile(name string, flags *setupFlags) (*launch.Reading, error) 
 // readFile reads a file, the config.json of a folder, or a share string, and puts flags over it. The
 // file is that which was read.
 func (a *app) readFile(name string, flags *setupFlags) (r *launch.Reading, file string, err error) {
-	if err := errors.Join(flags.contradiction(), flags.loadFitted(a)); err != nil {
+	as := flags.as
+	if !flags.gives("model") { // of the file itself
+		name, flags.as = hfconfig.Named(name, as), ""
+	}
+	err = errors.Join(flags.contradiction(), flags.loadFitted(a))
+	flags.as = as
+	if err != nil {
 		return nil, name, err
 	}
 	if err := flags.apply(&setupdoc.Document{}); err != nil { // a value that no file can make right
@@ -162,6 +169,8 @@ func (a *app) readAlone(name string) (read *launch.Reading, file string, err err
 		r := launch.Open("", []byte(name), a.lib)
 		return &r, name, nil
 	}
+	around := a.around
+	name, around.As = hfconfig.As(name)
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		name = filepath.Join(name, "config.json")
 	}
@@ -180,7 +189,7 @@ func (a *app) readAlone(name string) (read *launch.Reading, file string, err err
 	if err != nil {
 		return nil, name, fileError(name, err)
 	}
-	r := launch.OpenGiven(name, data, a.lib, a.around)
+	r := launch.OpenGiven(name, data, a.lib, around)
 	return &r, name, nil
 }
 

@@ -117,6 +117,9 @@ func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits 
 	if _, scans := m.ScanHeads(); scans {
 		x.Layers = "layers of linear attention"
 	}
+	if m.ReadAs != "" {
+		x.Layers = "layers of a family read as another"
+	}
 	if m.IsMoE() {
 		x.Load = band.LogOf(s.ExpertLoad())
 	}

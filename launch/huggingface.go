@@ -10,13 +10,17 @@ import (
 const huggingFace = "huggingface"
 
 // readConfig reads a config.json of Hugging Face: a model, and nothing of a layout.
-func readConfig(name string, data []byte) Reading {
-	of := hfconfig.Read(data)
+func readConfig(name string, data []byte, as string) Reading {
+	of := hfconfig.ReadAs(data, as)
 	r := Reading{Launcher: huggingFace, Setup: map[string]any{}}
 	for _, k := range of.Understood {
 		u := Understood{Key: k.Name, Value: k.Value, Line: k.Line, Assumed: k.Assumed}
 		for _, field := range k.Fields {
 			u.Setup = append(u.Setup, modelPrefix+field)
+		}
+		if k.Lacking && len(of.Problems) == 0 {
+			r.Unknown = append(r.Unknown, Unknown{Key: modelPrefix + k.Fields[0], Why: k.Name + " is " + k.Assumed, Guess: k.Value})
+			continue
 		}
 		r.Understood = append(r.Understood, u)
 	}

@@ -259,8 +259,8 @@ func (l *Launcher) Read(name string, data []byte) Reading { return l.read(name, 
 func Read(name string, data []byte) (Reading, bool) { return read(name, data, Given{}) }
 
 func read(name string, data []byte, given Given) (Reading, bool) {
-	if hfconfig.Looks(data) {
-		return readConfig(name, data), true
+	if given.As != "" || hfconfig.Looks(data) {
+		return readConfig(name, data, given.As), true
 	}
 	if r, ok := readHere(name, data, given); ok {
 		return r, true

@@ -55,6 +55,7 @@ type script struct {
 // Given is what stands around a script: its arguments, variables of its environment, and the files that it
 // sources. Nothing of it is run.
 type Given struct {
+	As   string // the type that a config.json is read as; empty: its own
 	Args []string
 	Env  map[string]string
 	// Source returns a file by the name that a script has for it, of which only the end may be known.

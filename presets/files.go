@@ -1,6 +1,7 @@
 package presets
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"io/fs"
@@ -19,12 +20,13 @@ func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library
 	with := newLibrary(embed.FS{}, l)
 	with.tables = l.tables // a setup is equal in both
 	with.folder = func(id string) (p ModelPreset, is bool, err error) {
-		file := strings.TrimRight(id, `/\`) + "/" + configFile
+		folder, as := hfconfig.As(id)
+		file := strings.TrimRight(folder, `/\`) + "/" + configFile
 		text, err := read(file)
 		if err != nil {
 			return p, false, nil
 		}
-		p, err = modelOf(l, file, text)
+		p, err = modelOf(l, hfconfig.Named(file, as), text)
 		p.ID = id
 		return p, true, err
 	}
@@ -32,7 +34,8 @@ func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library
 		if p, is, err := with.folder(name); is {
 			return p, err
 		}
-		text, err := read(name)
+		file, _ := hfconfig.As(name)
+		text, err := read(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			none := unknown("model", name, nil)
 			none.NoFile = true
@@ -54,6 +57,7 @@ const configFile = "config.json"
 
 // namesFile reports whether an id is the name of a file.
 func namesFile(id string) bool {
+	id, _ = hfconfig.As(id)
 	return strings.ContainsAny(id, `/\`) || slices.Contains([]string{".json", extension}, strings.ToLower(path.Ext(id)))
 }
 
@@ -66,12 +70,13 @@ func modelOf(l *Library, name string, text []byte) (ModelPreset, error) {
 		p.ID = name
 		return p, err
 	}
-	read := hfconfig.Read(text)
-	if err := read.Err(); err != nil {
-		return ModelPreset{}, input.InFile(name, err)
+	file, as := hfconfig.As(name)
+	read := hfconfig.ReadAs(text, as)
+	if err := cmp.Or(read.Err(), read.Lacking()); err != nil {
+		return ModelPreset{}, input.InFile(file, err)
 	}
 	m := read.Model
-	m.ID = name
+	m.ID, name = name, file
 	if m.Name == m.Family { // the file has no name: use that of its folder
 		if folder := strings.TrimRight(strings.TrimSuffix(name, lastPart(name)), `/\`); strings.Trim(folder, `./\`) != "" {
 			m.Name = lastPart(folder)
@@ -80,7 +85,11 @@ func modelOf(l *Library, name string, text []byte) (ModelPreset, error) {
 	if errs := m.Check(); errs.Err() != nil {
 		return ModelPreset{}, &input.Error{File: name, Err: errs}
 	}
-	return ModelPreset{Model: m, Source: name, Note: read.Assumed()}, nil
+	note := read.Assumed()
+	if as != "" {
+		note = strings.TrimSuffix("read as "+as+"; "+note, "; ")
+	}
+	return ModelPreset{Model: m, Source: name, Note: note}, nil
 }
 
 // lastPart returns a file name without its folders, with either separator.

@@ -133,6 +133,7 @@ func (c *checker) labels(m *Model) {
 		{"id", m.ID},
 		{"name", m.Name},
 		{"family", m.Family},
+		{"read_as", m.ReadAs},
 		{"activation", m.Activation},
 		{"pos_embedding", m.Position},
 		{"attention", m.Attention},

@@ -12,6 +12,8 @@ type Model struct {
 	Name   string `json:"name" toml:"name"`
 	Family string `json:"family" toml:"family"`
 
+	ReadAs string `json:"read_as,omitempty" toml:"read_as"` // the family that the file of an unknown one was read as
+
 	Layers  int `json:"layers" toml:"layers"`
 	Hidden  int `json:"hidden" toml:"hidden"`
 	Heads   int `json:"heads" toml:"heads"`

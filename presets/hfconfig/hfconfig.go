@@ -35,6 +35,7 @@ type Key struct {
 	Fields  []string // keys of the model that it gives
 	Line    int      // 0: not in the file
 	Assumed string   // where the value comes from when the file does not give it
+	Lacking bool     // a size that the file should have: the value is a guess
 }
 
 // Ignored is a key of the file that says nothing about the model, or nothing that is known.
@@ -43,37 +44,77 @@ type Ignored struct {
 	Line      int
 }
 
-// UnknownError reports an architecture that is not supported.
-type UnknownError struct{ Type string }
-
-func (e *UnknownError) Error() string {
-	if e.Type == "" {
-		return "no model_type, so this is no config.json of Hugging Face"
-	}
-	near := "none of the known types is like it"
-	if kin := kindred(e.Type); len(kin) > 0 {
-		near = "nearest known: " + strings.Join(kin, ", ")
-	}
-	return fmt.Sprintf("model_type %s is not known, of the %d that are; %s; write a preset instead",
-		escape.Quote(e.Type), len(families()), near)
+// UnknownError reports an architecture that is not read.
+type UnknownError struct {
+	Type, Nearest string
+	file          bool // has keys of a model
 }
 
-// kindred returns the known types with which a type has the longest beginning in common, at least three letters.
-func kindred(kind string) (kin []string) {
-	longest := 3
+func (e *UnknownError) Error() string {
+	what := "model_type " + escape.Quote(e.Type)
+	switch {
+	case e.Type == "" && !e.file:
+		return "no model_type, so this is no config.json of Hugging Face"
+	case e.Type == "":
+		what = "no model_type"
+	case slices.Contains(notWorkedOut(), e.Type):
+		what += " is known by name, but its layers are not worked out"
+	default:
+		what += fmt.Sprintf(" is not known, of the %d that are", len(families()))
+	}
+	return fmt.Sprintf("%s; nearest known: %s; --as %s reads it as that, or write a preset", what, e.Nearest, e.Nearest)
+}
+
+// notWorkedOut are types that were seen, and whose layers no source here describes.
+func notWorkedOut() []string {
+	return []string{
+		"hy_v3", "laguna", "inkling", "sarvam_moe", "sarvam_mla", "mistral4", "solar_open", "apertus", "bailing_hybrid", "falcon_mamba", "minicpm3", "qwen3_8",
+	}
+}
+
+// nearest returns the known type whose class has most of a file's keys, for its own, among those with the longest
+// beginning of the name in common, at least three letters.
+func (r *reader) nearest(kind string) string {
+	longest, best, most := 2, "llama", 3.0 // fewer keys tell nothing
 	for _, known := range slices.Sorted(maps.Keys(families())) {
+		if strings.HasSuffix(known, "_text") || strings.Contains(known, "_vl") { // the same as another
+			continue
+		}
 		n := 0
 		for n < min(len(known), len(kind)) && known[n] == kind[n] {
 			n++
 		}
-		if n > longest {
-			longest, kin = n, nil
+		c, score := classOf(known), 0.0
+		for key, of := range c.Defaults {
+			if n, size := of.(int64); r.has(key) {
+				score++
+			} else if size && n > 1 {
+				score -= 0.5
+			}
 		}
-		if n == longest {
-			kin = append(kin, known)
+		if n = max(n, 2); n > longest || n == longest && score > most {
+			longest, best, most = n, known, score
 		}
 	}
-	return kin
+	return best
+}
+
+// As takes the type apart that a file is to be read as: "config.json as qwen3_moe".
+func As(name string) (file, as string) {
+	if i := strings.LastIndex(name, asWord); i > 0 {
+		return name[:i], strings.TrimSpace(name[i+len(asWord):])
+	}
+	return name, ""
+}
+
+const asWord = " as "
+
+// Named is the reverse of As.
+func Named(file, as string) string {
+	if as == "" {
+		return file
+	}
+	return file + asWord + as
 }
 
 // Err returns the problems as one error, at the place of the first; nil where there is none.
@@ -86,6 +127,20 @@ func (r *Result) Err() error {
 		one.Err = fmt.Errorf("%w; %s", one.Err, p.Error())
 	}
 	return &one
+}
+
+// Lacking returns an error that names the sizes that the file should have; nil where it has all.
+func (r *Result) Lacking() error {
+	var keys []string
+	for _, k := range r.Understood {
+		if k.Lacking {
+			keys = append(keys, k.Name)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return &input.Error{Err: fmt.Errorf("%s: not in the file, which says no size of a model without; 'meshscope import' asks for them", strings.Join(keys, ", "))}
 }
 
 // Assumed tells in a sentence what the file does not give; empty where it gives all.
@@ -116,16 +171,29 @@ func Looks(data []byte) bool {
 }
 
 // Read reads a config.json.
-func Read(data []byte) Result {
+func Read(data []byte) Result { return ReadAs(data, "") }
+
+// ReadAs reads it as one of a known type, whatever its own is; empty: as its own.
+func ReadAs(data []byte, as string) Result {
 	r := reader{text: data, keys: map[string]value{}, used: map[string]bool{}, given: map[string]string{}}
 	if err := r.open(); err != nil {
 		r.Problems = append(r.Problems, inWords(err))
 		return r.Result
 	}
 	kind := r.kind()
+	if r.as = as; as != "" && as != kind {
+		if _, ok := families()[as]; !ok {
+			r.Problems = append(r.Problems, &input.Error{Err: fmt.Errorf("--as %s: no type that is known, of the %d that are; nearest known: %s", escape.Quote(as), len(families()), r.nearest(as))})
+			return r.Result
+		}
+		r.used["model_type"], r.Model.ReadAs = true, as
+		r.derive("model_type", as, fmt.Sprintf("--as; the file has %s, and what its layers have besides is not counted", escape.Quote(kind)), "family", "read_as")
+		kind = as
+	}
 	f, ok := families()[kind]
 	if !ok {
-		unknown := r.at("model_type", &UnknownError{kind})
+		_, sizes := r.keys["hidden_size"]
+		unknown := r.at("model_type", &UnknownError{Type: kind, Nearest: r.nearest(kind), file: sizes})
 		unknown.Key = "" // the sentence has it
 		r.Problems = append(r.Problems, unknown)
 		return r.Result // what its keys mean is not known
@@ -133,12 +201,17 @@ func Read(data []byte) Result {
 	r.class = classOf(r.kindOfClass(kind))
 	r.plain = f.plain
 	r.rename()
-	r.word("model_type", "family")
-	r.architectures(kind)
+	if r.Model.ReadAs == "" {
+		r.word("model_type", "family")
+		r.architectures(kind)
+	}
 	r.Model.Name, r.Model.Family = r.name(kind), kind
 	f.read(&r)
 	r.ropeTheta()
-	r.foreign()
+	if r.Model.ReadAs == "" {
+		r.foreign()
+	}
+	r.sizes()
 	if len(r.Problems) == 0 {
 		r.check()
 	}
@@ -152,6 +225,30 @@ func (r *reader) kindOfClass(kind string) string {
 		return "bailing_moe_v2"
 	}
 	return kind
+}
+
+// sizes tells which sizes the file does not give: without them the class is no model. Those of another class are all
+// asked for; an object in another one may leave out what equals its class.
+func (r *reader) sizes() {
+	if r.inner {
+		return
+	}
+	keys := []string{"hidden_size", "num_hidden_layers"}
+	_, hidden := r.keys[keys[0]]
+	_, layers := r.keys[keys[1]]
+	if r.Model.ReadAs != "" || !hidden || !layers && !r.used[keys[1]] {
+		keys = append(keys, "num_attention_heads", "vocab_size", "intermediate_size", "moe_intermediate_size", "num_experts", "num_local_experts", "n_routed_experts", "num_experts_per_tok")
+	}
+	for _, key := range keys {
+		if _, has := r.keys[key]; has || r.used[key] {
+			continue
+		}
+		for i, k := range r.Understood {
+			if k.Name == r.called(key) && strings.HasPrefix(k.Assumed, "not in the file") && len(k.Fields) > 0 {
+				r.Understood[i].Lacking = true
+			}
+		}
+	}
 }
 
 // check adds what the model says of its own figures, at the keys that gave them.

@@ -208,8 +208,8 @@ func TestRefused(t *testing.T) {
 		text string
 		want []string
 	}{
-		"unknown architecture":   {`{"model_type":"mamba2","hidden_size":1}`, []string{`line 1, column 15: model_type "mamba2" is not known`, "none of the known types is like it", "write a preset"}},
-		"a type of a family":     {`{"model_type":"deepseek_v4"}`, []string{`"deepseek_v4" is not known`, "nearest known: deepseek_v2, deepseek_v3;"}},
+		"unknown architecture":   {`{"model_type":"mamba2","hidden_size":1}`, []string{`line 1, column 15: model_type "mamba2" is not known`, "nearest known: llama", "--as llama reads it as that"}},
+		"a type of a family":     {`{"model_type":"deepseek_v4","kv_lora_rank":1,"n_group":8,"topk_group":4,"num_experts_per_tok":8}`, []string{`"deepseek_v4" is not known`, "nearest known: deepseek_v3;"}},
 		"layers of Mamba-2":      {`{"model_type":"granitemoehybrid","num_hidden_layers":2,"layer_types":["attention","mamba1"]}`, []string{`layer_types: layer 2 is "mamba1"; allowed: attention, full_attention, linear_attention, mamba`}},
 		"a short pattern":        {`{"model_type":"nemotron_h","num_hidden_layers":4,"hybrid_override_pattern":"M-*"}`, []string{"hybrid_override_pattern: 3 letters, where num_hidden_layers is 4"}},
 		"an unknown letter":      {`{"model_type":"nemotron_h","hybrid_override_pattern":"M-X"}`, []string{`hybrid_override_pattern: "M-X": allowed are the letters`}},
@@ -231,6 +231,7 @@ func TestRefused(t *testing.T) {
 		"lightning attention":    {`{"model_type":"minimax_m2","attn_type_list":[1,0]}`, []string{"attn_type_list: layer 2 is of lightning attention"}},
 		"a bias of the output":   {`{"model_type":"bailing_moe","use_bias":true}`, []string{"use_bias: true without use_qkv_bias"}},
 		"a class of another":     {`{"model_type":"llama",` + "\n" + ` "architectures":["MixtralForCausalLM"]}`, []string{`line 2, column 18: architectures: "MixtralForCausalLM" is a class of mixtral, but model_type is llama`}},
+		"not worked out":         {`{"model_type":"hy_v3","hidden_size":8}`, []string{`model_type "hy_v3" is known by name, but its layers are not worked out; nearest known: `}},
 		"no config":              {`{"tp":8}`, []string{"no model_type"}},
 		"not JSON":               {`hidden: 1`, []string{"not a JSON document"}},
 		"cut":                    {llama32[:80], []string{"ends too early"}},

@@ -92,7 +92,9 @@ type reader struct {
 	used  map[string]bool
 	given map[string]string // fields of the model, and the keys that gave them
 	class *class
-	plain bool // two MLP matrices instead of three
+	as    string // the type that it is read as
+	inner bool   // the language model is an object in another one
+	plain bool   // two MLP matrices instead of three
 }
 
 // open reads the keys of the file, those of the language model inside a vision-language model
@@ -119,6 +121,7 @@ func (r *reader) open() error {
 		if r.keys, err = r.object(inner+".", v.raw, v.at-len(v.raw)); err != nil {
 			return err
 		}
+		r.inner = true
 		delete(top, inner)
 		for key, v := range top {
 			if _, own := r.keys[key]; own {

@@ -17,7 +17,7 @@ func ReadModel(name string) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		name = filepath.Join(name, "config.json")
 	}
-	text, err := input.ReadRegular(name, input.MaxDocument)
+	text, err := input.ReadRegular(name, input.MaxLog) // a config.json can list every tensor that is quantised
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fs.ErrNotExist

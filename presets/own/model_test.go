@@ -49,7 +49,7 @@ func TestReadModel(t *testing.T) {
 		{write("odd.json", `{"model_type":"mamba"}`), `odd.json:1:15: model_type "mamba" is not known`},
 		{write("half.json", `{"model_type":"deepseek_v2"}`), "half.json: num_experts_per_tok: is missing"},
 		{write("llama3.2-4b.toml", strings.ReplaceAll(string(preset), "gated_ffn = true\n", "")), "gated_ffn: is missing"},
-		{write("long.json", strings.Repeat(" ", 2<<20)), "longer than"},
+		{write("long.json", strings.Repeat(" ", 11<<20)), "longer than"},
 		{filepath.Join(dir, "none.json"), "there is no such file"},
 		{os.DevNull, "regular file"},
 	} {
