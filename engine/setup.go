@@ -49,7 +49,7 @@ func (p *plan) symbols() {
 		record.In("a_local", m.LocalHeads), record.In("kv_local", m.LocalKVHeads), record.In("d_local", m.LocalHeadDim), record.In("v_local", m.LocalVHeadDim),
 		record.In("h_latent", m.ExpertLatent), record.In("E_zero", m.ZeroExperts),
 		record.In("key_heads", m.LinearKeyHeads), record.In("d_key", m.LinearKeyDim), record.In("value_heads", m.LinearValueHeads),
-		record.In("d_value", m.LinearValueDim), record.In("conv_width", m.ConvWidth), record.In("chunk", max(m.LinearChunk, 1)),
+		record.In("d_value", m.LinearValueDim), record.In("conv_width", m.ConvWidth), record.In("chunk", max(m.LinearChunk, 1)), record.In("scan_rank", m.LinearRank),
 		record.In("imbalance", s.ExpertLoad()),
 		record.In("bytes", s.Precision.On(s.Stack).Bytes()),
 		record.In("bytes_of_a_gradient", s.GradDtype.Bytes(s.Precision.On(s.Stack))),

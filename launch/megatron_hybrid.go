@@ -77,8 +77,8 @@ func readPattern(v any, r *reader) error {
 	switch {
 	case mtp:
 		return foreignf("%s: multi-token prediction of sub-layers is not modelled", text)
-	case strings.Trim(letters, model.Letters()) != "" || letters == "":
-		return foreignf("%s: only the letters %s are modelled", text, model.Letters())
+	case strings.Trim(letters, "*GM-E") != "" || letters == "":
+		return foreignf("%s: only the letters *GM-E are modelled", text)
 	case len(letters) > model.MaxPattern:
 		return fmt.Errorf("more than %d letters", model.MaxPattern)
 	}

@@ -215,6 +215,10 @@ func (r *rules) sequence() {
 			r.warnf("seq-exceeds-model", id.Seq, "sequence %d is longer than the %d tokens the model was published with", l.Seq, m.MaxSeq)
 		}
 	}
+	if l.CP > 1 && (m.Has(model.LetterBeside) || m.Has(model.LetterMamba1)) {
+		r.failf("cp-scan", id.CP, "cp %d: no launcher divides attention and Mamba-2 side by side, or Mamba-1, over a sequence", l.CP)
+		return
+	}
 	if heads, ok := m.ScanHeads(); ok && l.CP > 1 && heads%l.TP == 0 && !m.ExchangesScan(l.TP, l.CP) {
 		r.failf("cp-linear-heads", id.CP, "tp x cp = %d does not divide the %d heads of linear attention: its CP exchanges the sequence for heads", l.TP*l.CP, heads)
 	}

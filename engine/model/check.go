@@ -214,7 +214,7 @@ func (c *checker) pattern(m *Model) {
 			return
 		}
 	}
-	if m.Pattern == "" && m.LinearKeyHeads|m.LinearKeyDim|m.LinearValueHeads|m.LinearValueDim|m.ConvWidth|m.LinearChunk == 0 {
+	if m.Pattern == "" && m.LinearKeyHeads|m.LinearKeyDim|m.LinearValueHeads|m.LinearValueDim|m.ConvWidth|m.LinearChunk|m.LinearRank == 0 {
 		return
 	}
 	widths := []field{
@@ -224,8 +224,11 @@ func (c *checker) pattern(m *Model) {
 		{"linear_value_head_dim", m.LinearValueDim},
 		{"conv_width", m.ConvWidth},
 	}
-	if m.LinearChunk != 0 || m.Has(LetterMamba) {
+	if m.LinearChunk != 0 || m.Mamba2() {
 		widths = append(widths, field{"linear_chunk", m.LinearChunk})
+	}
+	if m.LinearRank != 0 || m.Has(LetterMamba1) {
+		widths = append(widths, field{"linear_rank", m.LinearRank})
 	}
 	if len(c.errs) == 0 {
 		if kinds, _ := m.pattern(mixers(), feedForwards()); len(kinds) > MaxKinds {

@@ -24,18 +24,23 @@ const (
 	LetterWindow    = 'W' // the same to the last LocalWindow tokens; Megatron-LM has no letter for it
 	LetterDelta     = 'G' // Gated DeltaNet
 	LetterMamba     = 'M' // Mamba-2
+	LetterBeside    = 'H' // attention and Mamba-2 side by side; no letter of Megatron-LM
+	LetterMamba1    = 'S' // Mamba-1; no letter of Megatron-LM
 	LetterMLP       = '-' // no mixer: an MLP is all of the layer, and the others have none
 	LetterExperts   = 'E' // the same with a mixture
 )
 
 // Letters lists them.
-func Letters() string { return "*WGM-E" }
+func Letters() string { return "*WGMHS-E" }
 
 // Flat reports whether each layer is one sub-layer: a mixer or a feed-forward part.
 func (m *Model) Flat() bool { return strings.ContainsAny(m.Pattern, "-E") }
 
 // Scans reports whether layers carry a state from token to token.
-func (m *Model) Scans() bool { return m.Has(LetterDelta) || m.Has(LetterMamba) }
+func (m *Model) Scans() bool { return m.Has(LetterDelta) || m.Mamba2() || m.Has(LetterMamba1) }
+
+// Mamba2 reports whether layers have Mamba-2, alone or beside attention.
+func (m *Model) Mamba2() bool { return m.Has(LetterMamba) || m.Has(LetterBeside) }
 
 // Letter returns that of a layer.
 func (m *Model) Letter(layer int) byte {
@@ -80,6 +85,8 @@ func mixers() []sublayer {
 		{has: func(m *Model, i int) bool { return m.Letter(i) == LetterMLP || m.Letter(i) == LetterExperts }},
 		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta},
 		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2},
+		{"beside", "attention_and_Mamba_2", lettered(LetterBeside), beside},
+		{"mamba1", "Mamba_1", lettered(LetterMamba1), mamba1},
 		{"sliding", "sliding", (*Model).local, sliding},
 		{"linear", "linear", func(m *Model, layer int) bool { return m.LocalRatio != "" && m.LocalWindow == 0 && m.first(layer) }, linearAttention},
 		{"full", "full", func(*Model, int) bool { return true }, attention},

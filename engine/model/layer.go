@@ -64,6 +64,8 @@ type builder struct {
 	m    *Model
 	size sizes
 	part Part
+
+	beside bool // operations are those of a second mixer of the layer
 }
 
 // sizes are the widths of a model by the names that formulas use.
@@ -73,7 +75,7 @@ type sizes struct {
 	latent, routes record.Num    // of experts: the width they work in, and all that the router knows
 	local          [4]record.Num // a, kv, d and v of layers with a window
 
-	keyHeads, keyDim, valueHeads, valueDim, conv, chunk record.Num // of scans
+	keyHeads, keyDim, valueHeads, valueDim, conv, chunk, scanRank record.Num // of scans
 }
 
 func newBuilder(m *Model, rec *record.Recorder) builder {
@@ -84,7 +86,7 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 		rq: n("r_q", m.QLoraRank), rkv: n("r_kv", m.KVLoraRank), nope: n("d_nope", m.QKNopeDim), rope: n("d_rope", m.QKRopeDim), v: n("d_v", m.VHeadDim),
 		keyHeads: n("key_heads", m.LinearKeyHeads), keyDim: n("d_key", m.LinearKeyDim),
 		valueHeads: n("value_heads", m.LinearValueHeads), valueDim: n("d_value", m.LinearValueDim), conv: n("conv_width", m.ConvWidth),
-		chunk: n("chunk", max(m.LinearChunk, 1)),
+		chunk: n("chunk", max(m.LinearChunk, 1)), scanRank: n("scan_rank", m.LinearRank),
 	}}
 	s := &b.size
 	s.latent, s.routes = s.h, s.e
@@ -166,6 +168,9 @@ func (b *builder) heads(n, each record.Num, cut Cut) Ref {
 func (b *builder) add(o Op, in, out [3]Ref) {
 	if o.Part == 0 {
 		o.Part = b.part
+	}
+	if b.beside && o.ID != "" {
+		o.ID, o.Name = "mamba-"+o.ID, o.Name+" (Mamba-2)"
 	}
 	o.In, o.Out, o.Kernel = in, out, slices.IndexFunc(b.Ops, func(p Op) bool { return p.ID == o.ID })
 	if o.Kernel < 0 {

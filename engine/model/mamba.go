@@ -17,8 +17,11 @@ func mamba2(b *builder, x Ref) Ref {
 	out := b.scan(refs(in, write, read), stateSpace(s))
 	gated := b.tensor(inner, Columns)
 	b.add(Op{Kind: Multiply, Fused: true, ID: "scan", Name: "state-space scan in chunks"}, refs(out, all), refs(gated))
-	normed, y := b.tensor(inner, Columns), b.tensor(s.h, Sequence)
-	b.add(Op{Kind: Norm, ID: "output-norm", Name: "norm of the state-space output", Other: inner}, refs(gated), refs(normed))
+	normed, y := gated, b.tensor(s.h, Sequence)
+	if !b.m.LinearBare {
+		normed = b.tensor(inner, Columns)
+		b.add(Op{Kind: Norm, ID: "output-norm", Name: "norm of the state-space output", Other: inner}, refs(gated), refs(normed))
+	}
 	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(normed), refs(y))
 	return y
 }

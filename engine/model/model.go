@@ -64,6 +64,9 @@ type Model struct {
 	LinearValueDim   int `json:"linear_value_head_dim,omitempty" toml:"linear_value_head_dim"`
 	ConvWidth        int `json:"conv_width,omitempty" toml:"conv_width"`     // tokens that a convolution sees
 	LinearChunk      int `json:"linear_chunk,omitempty" toml:"linear_chunk"` // tokens of a chunk of state-space layers
+	LinearRank       int `json:"linear_rank,omitempty" toml:"linear_rank"`   // of the step of Mamba-1
+	// LinearBare has no norm of a state-space layer's output.
+	LinearBare bool `json:"linear_bare,omitempty" toml:"linear_bare"`
 
 	Experts       int `json:"n_experts" toml:"n_experts"` // routed experts per MoE layer; 0: dense model
 	SharedExperts int `json:"n_shared_experts" toml:"n_shared_experts"`

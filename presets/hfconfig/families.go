@@ -103,6 +103,8 @@ func families() map[string]family {
 		"step3_text":       {read: step3},
 		"longcat_flash":    {read: longcat},
 		"exaone_moe":       {read: exaoneMoE},
+		"falcon_h1":        dense(model.BiasAll, falconH1),
+		"jamba":            {read: jamba},
 		"granitemoehybrid": {read: graniteHybrid},
 		"qwen3_moe":        {read: qwen3MoE},
 		"qwen3_next":       {read: qwenHybridMoE},

@@ -62,7 +62,7 @@ func mambaWidths() [2][6]string {
 // mamba reads the widths of Mamba-2.
 func (r *reader) mamba(names [6]string) {
 	m := &r.Model
-	if !m.Has(model.LetterMamba) {
+	if !m.Mamba2() {
 		return
 	}
 	m.LinearValueHeads, m.LinearKeyDim = r.must(names[0], "linear_value_heads"), r.must(names[2], "linear_key_head_dim")
@@ -71,14 +71,18 @@ func (r *reader) mamba(names [6]string) {
 	_, width := r.class.Defaults[names[1]]
 	if word := string(r.keys[names[1]].raw); word != `"auto"` && (word != "" || width) {
 		m.LinearValueDim = r.must(names[1], "linear_value_head_dim")
-		if inner := m.LinearValueHeads * m.LinearValueDim; expand > 0 && inner != expand*m.Hidden {
+		if inner := m.LinearValueHeads * m.LinearValueDim; r.has("mamba_d_ssm") {
+			if n := r.must("mamba_d_ssm", "linear_value_head_dim"); n != inner {
+				r.refusef("mamba_d_ssm", "%d is not %d heads of %d", n, m.LinearValueHeads, m.LinearValueDim)
+			}
+		} else if expand > 0 && inner != expand*m.Hidden {
 			r.refusef(names[1], "%d heads of %d are not mamba_expand x hidden_size = %d", m.LinearValueHeads, m.LinearValueDim, expand*m.Hidden)
 		}
 	} else if m.LinearValueHeads > 0 {
 		m.LinearValueDim = expand * m.Hidden / m.LinearValueHeads
 		r.skip("mamba_expand x hidden_size over the heads", names[1])
 	}
-	for _, key := range []string{"mamba_proj_bias", "use_bias"} {
+	for _, key := range []string{"mamba_proj_bias", "use_bias", "projectors_bias"} {
 		if r.has(key) && r.flag(key, "linear_value_heads") {
 			r.refusef(key, "true: biases of a state-space layer's projections are not modelled")
 		}
@@ -189,4 +193,56 @@ func qwenHybridMoE(r *reader) {
 	m.SharedFFN = r.must("shared_expert_intermediate_size", "shared_ffn_hidden_total")
 	qwenHybrid(r)
 	r.sparseStep()
+}
+
+// falconH1 has attention and Mamba-2 in each layer, on the same input.
+func falconH1(r *reader) {
+	m := &r.Model
+	m.Pattern = string(model.LetterBeside)
+	r.mlpBias()
+	r.mamba(mambaWidths()[1])
+	m.LinearBare = !r.flag("mamba_rms_norm", "linear_bare")
+}
+
+// jamba has attention in one layer of a period, without positions, and Mamba-1 in the others; experts in one of another.
+func jamba(r *reader) {
+	m := &r.Model
+	r.decoder("")
+	r.ffn()
+	m.Position = "none"
+	period := func(of string) func(int) bool {
+		n, at := r.must(of+"_layer_period", "layer_pattern"), r.must(of+"_layer_offset", "layer_pattern")
+		if n < 1 || at < 0 || at >= n {
+			r.refusef(of+"_layer_offset", "%d: from 0 to %s_layer_period - 1 = %d", at, of, n-1)
+			n = 1
+		}
+		return func(i int) bool { return i%n == at }
+	}
+	var letters strings.Builder
+	for i, attends := range slices.Repeat([]func(int) bool{period("attn")}, min(max(m.Layers, 0), model.MaxPattern)) {
+		letters.WriteByte(map[bool]byte{true: model.LetterAttention, false: model.LetterMamba1}[attends(i)])
+	}
+	r.patternOf(letters.String())
+	if m.Has(model.LetterMamba1) {
+		m.LinearValueHeads, m.LinearValueDim, m.LinearKeyHeads = r.must("mamba_expand", "linear_value_heads")*m.Hidden, 1, 1
+		m.LinearKeyDim, m.ConvWidth = r.must("mamba_d_state", "linear_key_head_dim"), r.must("mamba_d_conv", "conv_width")
+		if word := string(r.keys["mamba_dt_rank"].raw); word != "" && word != `"auto"` {
+			m.LinearRank = r.must("mamba_dt_rank", "linear_rank")
+		} else {
+			m.LinearRank = (m.Hidden + 15) / 16
+			r.derive("mamba_dt_rank", m.LinearRank, "hidden_size / 16, rounded up", "linear_rank")
+			r.skip("auto: hidden_size / 16", "mamba_dt_rank")
+		}
+		if r.has("mamba_proj_bias") && r.flag("mamba_proj_bias", "linear_value_heads") {
+			r.refusef("mamba_proj_bias", "true: biases of a state-space layer's projections are not modelled")
+		}
+		if r.has("mamba_conv_bias") && !r.flag("mamba_conv_bias", "conv_width") {
+			r.refusef("mamba_conv_bias", "false: a state-space layer's convolution without a bias is not modelled")
+		}
+	}
+	if n, _ := r.number(r.first("num_experts", "num_local_experts"), "n_experts"); n > 1 {
+		r.experts("num_experts", "num_local_experts", m.FFN)
+		r.mixtures("expert_layer_period", period("expert"))
+	}
+	r.skip("of experts, which there are none of, or of inference", "num_experts", "num_experts_per_tok", "expert_layer_period", "expert_layer_offset", "use_mamba_kernels", "num_logits_to_keep", "sliding_window")
 }
