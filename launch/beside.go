@@ -50,19 +50,22 @@ func (r *reader) adopt(of Reading, name string, keys []string) {
 
 // accelerated takes what accelerate's command line and its configuration say.
 func (r *reader) accelerated() {
-	at := slices.IndexFunc(r.amid.starter, func(f shellField) bool { return path.Base(f.text) == "accelerate" })
-	if at < 0 || at+1 >= len(r.amid.starter) || r.amid.starter[at+1].text != "launch" {
+	at := launchAt(textsOf(r.amid.starter))
+	if at < 0 {
 		return
 	}
 	keys := []string{"gpus", "zero", "hsdp", "offload", "precision", "recompute", "tp", "cp"}
-	entries, _ := r.amid.script.keysOf(r.amid.starter[at+2:len(r.amid.starter)-1], false) // the last is the program
+	entries, _ := r.amid.script.keysOf(r.amid.starter[at+1:max(at+1, len(r.amid.starter)-1)], false) // the last is the program
 	file, of := "", []Entry(nil)
 	for _, e := range entries {
 		switch name, _ := e.Value.(string); {
 		case e.Key == "config_file":
-			file = name
+			if file = name; file == "" { // its folder is not known
+				i := slices.IndexFunc(r.amid.starter, func(f shellField) bool { return strings.HasPrefix(f.text, "--config_file") })
+				file = lastPart(r.amid.starter[min(i+1, len(r.amid.starter)-1)].text)
+			}
 			if r.amid.given.Source != nil {
-				if data, ok := r.amid.given.Source(name); ok {
+				if data, ok := r.amid.given.Source(file); ok {
 					of, _ = parseYAML(data)
 				}
 			}
@@ -103,6 +106,27 @@ func (r *reader) accelerated() {
 		of = append(of, Entry{Key: "distributed_type", Value: "MULTI_GPU"})
 	}
 	r.adopt(f.of(of, nil, r.amidFiles()), "accelerate", keys)
+}
+
+// launchAt returns where accelerate starts a program in a command; -1: it does not.
+func launchAt(words []string) int {
+	for i, w := range words {
+		if w == "accelerate.commands.launch" || w == "launch" && i > 0 && path.Base(words[i-1]) == "accelerate" {
+			return i
+		}
+	}
+	return -1
+}
+
+// anyAccelerated returns a script of one's own that accelerate starts: what accelerate says is read of it.
+func anyAccelerated() form {
+	f := accelerateFile(false)
+	return form{
+		id: "accelerate", name: "accelerate", source: accelerateSource, parse: parseYAML, assumed: f.assumed[:5], spawns: true,
+		starts: func(words []string, _ map[string]bool) bool { return launchAt(words) >= 0 },
+		rows:   []field{formats("mixed_precision"), named("model_name_or_path"), count("gradient_accumulation_steps", knob.MicroBatches)},
+		finish: func(r *reader) { r.accelerated() },
+	}
 }
 
 // amidFiles is what stands around a file that another names.

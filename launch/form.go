@@ -104,7 +104,7 @@ func (f *form) of(entries []Entry, err error, around amid) Reading {
 	r := readEntriesWith(f.id, f.rows, interpolated(entries), around)
 	r.Ignored, r.auto = append(r.Ignored, unknown...), auto
 	r.Problems = append(r.Problems, problemsOf(err)...)
-	if len(entries)+len(unknown) == 0 {
+	if len(entries)+len(unknown)+len(around.starter) == 0 {
 		return r.Reading
 	}
 	for _, a := range f.assumed {

@@ -54,14 +54,14 @@ func readHere(name string, data []byte, given Given) (Reading, bool) {
 		return Reading{}, false
 	}
 	s := parseScript(name, data, given)
-	starts := programOf(s)
+	starts, _ := programOf(s)
 	for _, file := range s.files[:min(len(s.files), mostHere)] {
 		rest := []byte(strings.Replace(text, file.text, "", 1))
 		if sniffMegatron(name, rest) || sniffBridge(name, rest) { // the arguments count
 			continue
 		}
 		of, ok := readProgramFile([]byte(file.text), given)
-		if starts != nil && (!ok || of.Launcher != starts.id) { // a file of what starts the program
+		if starts != nil && starts.id != accelerateFile(false).id && (!ok || of.Launcher != starts.id) { // a file of what starts the program
 			continue
 		}
 		for _, l := range slices.Backward(Launchers()) {

@@ -203,6 +203,12 @@ func megatronRecompute() []field {
 			return "selective", s.Recompute.Mode == recipe.RecomputeSelective || s.Recompute.Mode == recipe.RecomputeModules
 		}},
 		{key: "recompute-activations", from: from, read: readRecompute},
+		{key: "moe-layer-recompute", from: from, read: func(v any, r *reader) error {
+			if on, err := isOn(v); err != nil || !on {
+				return skip("changes nothing")
+			}
+			return foreign("the layers of experts are recomputed, which old versions ask for so: --recompute-modules moe")
+		}},
 		{key: "recompute-method", from: from, read: part, write: func(s *engine.Setup) (any, bool) {
 			if s.Recompute.Layers > 0 {
 				return "block", full(s)

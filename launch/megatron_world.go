@@ -20,7 +20,7 @@ func (r *reader) world(s *script, starter []shellField) {
 	options, torchrun, deepspeed, accelerated := map[string]shellField{}, false, false, false
 	for i, f := range starter {
 		name := path.Base(f.text)
-		deepspeed, accelerated = deepspeed || name == "deepspeed", accelerated || name == "accelerate"
+		deepspeed, accelerated = deepspeed || name == "deepspeed", accelerated || name == "accelerate" || name == "accelerate.commands.launch"
 		if m := launchForm.FindStringSubmatch(f.text); m != nil { // NPROC_PER_NODE=8 megatron sft
 			options[map[string]string{"NPROC_PER_NODE": "nproc-per-node", "NNODES": "nnodes"}[m[1]]] = shellField{text: m[2], unknown: f.unknown, line: f.line}
 			torchrun = true

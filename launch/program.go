@@ -14,7 +14,7 @@ func programs() []form {
 	for _, t := range trainers() {
 		out = append(out, t.file())
 	}
-	return out
+	return append(out, anyAccelerated())
 }
 
 // readProgram reads a file of a program by its form; false where it is of none.
@@ -65,14 +65,14 @@ func all(keys ...string) func(has func(string) bool) bool {
 // readProgramCommand reads a script by the program that it starts.
 func readProgramCommand(name string, data []byte, given Given) (Reading, bool) {
 	s := parseScript(name, data, given)
-	if f := programOf(s); f != nil {
-		return f.command(s, given), true
+	if f, call := programOf(s); f != nil {
+		return f.command(s, call, given), true
 	}
 	return Reading{}, false
 }
 
-// programOf returns the form of the program that a script starts; nil: it starts none.
-func programOf(s *script) *form {
+// programOf returns the form of the program that a script starts, and the call of it; nil: it starts none.
+func programOf(s *script) (*form, shellCall) {
 	calls := slices.Clone(s.calls)
 	for i := range s.asides {
 		calls = append(calls, shellCall{fields: s.asides[i].words})
@@ -83,15 +83,15 @@ func programOf(s *script) *form {
 		}
 		for i := range calls {
 			if at := programAt(calls[i].fields); f.starts(textsOf(calls[i].fields), flagsOf(calls[i].fields[at+1:])) {
-				return &f
+				return &f, calls[i]
 			}
 		}
 	}
-	return nil
+	return nil, shellCall{}
 }
 
 // command reads the command line of a script that starts the program.
-func (f *form) command(s *script, given Given) Reading {
+func (f *form) command(s *script, call shellCall, given Given) Reading {
 	given.Source = s.source(given.Source)
 	known := map[string]bool{}
 	for _, row := range f.rows {
@@ -106,6 +106,9 @@ func (f *form) command(s *script, given Given) Reading {
 		return known[key] && (strings.HasPrefix(w.text, "-") || f.overrides && strings.Contains(w.text, "=")) ||
 			f.configs && isYAML(w.text)
 	})
+	if at := programAt(call.fields); len(words.args) == 0 && at >= 0 { // no flag that is known
+		words = training{starter: slices.Concat(call.outer, call.env, call.fields[:at+1]), args: call.fields[at+1:]}
+	}
 	entries, files := s.keysOf(words.args, f.overrides)
 	var missing []Ignored
 	if f.configs {
@@ -114,7 +117,7 @@ func (f *form) command(s *script, given Given) Reading {
 	r := f.of(entries, nil, amid{given: given, script: s, starter: words.starter})
 	r.Problems = append(slices.Clone(s.problems), r.Problems...)
 	r.Ignored = append(append(r.Ignored, missing...), s.ignored...)
-	if len(entries) == 0 && len(r.Problems) == 0 {
+	if len(entries) == 0 && len(r.Problems) == 0 && launchAt(textsOf(words.starter)) < 0 {
 		r.Problems = append(r.Problems, Problem{Line: words.line(), Message: "the command line of " + f.name + " gives no figures: import the file that it names"})
 	}
 	return r

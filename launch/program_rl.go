@@ -173,6 +173,11 @@ func openRLHF() form {
 			r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool { return u.Key == "gpus" && !r.lost["gpus"] })
 			r.gpusOf("actor.num_nodes", "actor.num_gpus_per_node", 1, 8)
 		}
+		for _, w := range r.amid.starter {
+			if m := preferences.FindStringSubmatch(w.text); m != nil {
+				r.Ignored = append(r.Ignored, Ignored{Key: m[0], Why: shown(m[1]) + pairsWhy, Line: w.line})
+			}
+		}
 		if e, on := r.values["train.dynamic_batch_enable"]; on && e.Value != false {
 			delete(r.Setup, "mbs")
 			r.lost["mbs"] = true
@@ -187,6 +192,9 @@ func openRLHF() form {
 	}
 	return f
 }
+
+// preferences finds a training by preferences in the name of a program.
+var preferences = regexp.MustCompile(`train_(dpo|rm|kto|kd|ppo_ray)\b`)
 
 // deviceList finds list(range(0,16)), as ROLL names GPUs.
 var deviceList = regexp.MustCompile(`^list\(range\((?:(\d+),\s*)?(\d+)\)\)$`)

@@ -242,7 +242,8 @@ func gptNeoX() form {
 	f := form{
 		id: "gpt-neox", name: name, source: "EleutherAI/gpt-neox@ea7aefd8 (configs/neox_arguments.md)", parse: parseNeoX,
 		keys: func(has func(string) bool) bool {
-			return (has("pipe_parallel_size") || has("pipe-parallel-size")) && (has("num_layers") || has("num-layers") || has("train_micro_batch_size_per_gpu"))
+			return (has("pipe_parallel_size") || has("pipe-parallel-size")) && (has("num_layers") || has("num-layers") || has("train_micro_batch_size_per_gpu")) ||
+				(has("train_micro_batch_size_per_gpu") || has("train-micro-batch-size-per-gpu")) && (has("train_iters") || has("train-iters"))
 		},
 		rows: []field{
 			{key: "pipe_parallel_size", from: []string{flat(knob.PP)}, read: func(v any, r *reader) error {
@@ -293,7 +294,7 @@ func finishNeoX(r *reader, name string) {
 	case is("fp16.enabled", false):
 		r.Setup["precision"] = string(recipe.FP16)
 	}
-	if !r.said("train_micro_batch_size_per_gpu") && !r.said("train_batch_size") {
+	if !r.said("train_micro_batch_size_per_gpu") && !r.said("train_batch_size") || !r.said("pipe_parallel_size") {
 		r.open = "the program merges several files, of which this is a part"
 	}
 	r.without(name, map[string]any{

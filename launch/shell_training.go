@@ -109,7 +109,7 @@ func mostKnown(list []shellCall, known func(shellField) bool) (best training, mo
 	}
 	best.starter = slices.Clone(best.starter)
 	for i := range best.starter {
-		if f := &best.starter[i]; strings.HasPrefix(f.unknown, whether) && !strings.HasPrefix(f.text, "-") { // a number of nodes that may be another
+		if f := &best.starter[i]; strings.HasPrefix(f.unknown, whether) && !strings.HasPrefix(f.text, "-") && !strings.Contains(f.text, "/") { // a number of nodes that may be another
 			f.text = f.unknown
 		}
 	}

@@ -54,8 +54,10 @@ func (t *trainer) file() form {
 		joint("fp16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) { return s.Precision == recipe.FP16, true }),
 		{key: "torch_dtype", why: "of the weights as they are loaded", from: []string{flat(knob.Precision)}, read: part},
 		{key: "deepspeed", from: []string{flat(knob.ZeRO)}, read: t.deepSpeed, write: func(s *engine.Setup) (any, bool) {
-			if t.ships == nil {
-				return "ds_config.json", s.ZeRO > 0
+			if t.ships == nil && s.ZeRO == 0 {
+				return nil, true // else accelerate's configuration says it
+			} else if t.ships == nil {
+				return "ds_config.json", true
 			}
 			return t.stages[s.ZeRO], t.stages[s.ZeRO] != ""
 		}},
@@ -213,12 +215,14 @@ func attentionWord(key string) field {
 	}}
 }
 
+const pairsWhy = ": pairs, rewards, reference models and what is generated are not modelled; the model that is trained is"
+
 // pairs is why a training by preferences is not read.
 func pairs(v any, _ *reader) error {
 	if v == nil || v == "sft" || v == "pt" {
 		return skip("every sequence is trained on")
 	}
-	return skip(shown(v) + ": pairs, rewards, reference models and what is generated are not modelled; the model that is trained is")
+	return skip(shown(v) + pairsWhy)
 }
 
 // withDefaults gives the program's defaults to what the file does not say. A script that wraps the Trainer may set it.
@@ -247,6 +251,10 @@ func (t *trainer) withDefaults(r *reader) {
 		r.unknown("optimizer", t.name+" tunes "+t.tunes+" where the file does not say otherwise: "+tunesAdapters, 0)
 	}
 	give("optimizer", string(recipe.Adam))
+	if _, said := r.Setup["zero"]; t.id == "trl" && !said && !r.said("deepspeed") && r.amid.script == nil && !r.lost["zero"] {
+		r.lost["zero"] = true
+		r.unknown("zero", "accelerate, which starts it, says what is sharded", 0)
+	}
 	r.guess("zero", r.stage)
 	r.assume("zero", 0, "neither deepspeed nor fsdp is given: data parallelism alone")
 }

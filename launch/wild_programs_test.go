@@ -89,6 +89,16 @@ func wildTrainers() []wild {
 			"$B", false,
 		},
 		{
+			"any script that accelerate starts", "a.sh", "python -u -m accelerate.commands.launch --config_file elsewhere.yml --main_process_port 1 sp.py\n", nil,
+			map[string]any{"gpus": open, "zero": open, "mbs": open, "model": open, "pp": 1},
+			"", false,
+		},
+		{
+			"TRL's file says nothing of sharding", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nper_device_train_batch_size: 2\nbf16: true\nmax_length: 4096\n", nil,
+			map[string]any{"zero": open, "mbs": 2, "seq": 4096, "precision": "bf16"},
+			"", false,
+		},
+		{
 			"preferences", "a.sh", "accelerate launch --multi_gpu --num_processes 8 --mixed_precision bf16 dpo.py --per_device_train_batch_size 1 --max_prompt_length 512 --max_completion_length 1024 --model_name_or_path Qwen/Qwen2.5-7B\n", nil,
 			map[string]any{"seq": 1536, "zero": 0, "gpus": 8},
 			"", false,
@@ -182,6 +192,21 @@ func wildPrograms() []wild {
 			"gpt-neox", "a.yml", "{\n  # comment\n  \"pipe-parallel-size\": 0,\n  \"model-parallel-size\": 2,\n  \"num-layers\": 32,\n  \"hidden-size\": 4096,\n  \"num-attention-heads\": 32,\n  \"seq-length\": 2048,\n  \"norm\": \"rmsnorm\",\n  \"pos-emb\": \"rotary\",\n  \"no-weight-tying\": true,\n  \"activation\": \"swiglu\",\n  \"intermediate-size\": 32768,\n  \"mlp-multiple-of\": 256,\n  \"zero_optimization\": {\"stage\": 1, \"overlap_comm\": True,},\n  \"train_micro_batch_size_per_gpu\": 4,\n  \"checkpoint-activations\": true,\n  \"fp16\": {\"enabled\": true, \"type\": \"bfloat16\"},\n}\n", nil,
 			map[string]any{"tp": 2, "pp": 1, "seq": 2048, "mbs": 4, "zero": 1, "recompute": "full", "precision": "bf16", "set.model.ffn_hidden": 11008, "set.model.layers": 32, "set.model.vocab": open, "gpus": open, "microbatches": 1},
 			"", false,
+		},
+		{
+			"another part of gpt-neox's files", "a.yml", "{\"train_micro_batch_size_per_gpu\": 4, \"train_iters\": 320000, \"zero_optimization\": {\"stage\": 1}, \"checkpoint_activations\": true, \"fp16\": {\"enabled\": true}}\n", nil,
+			map[string]any{"mbs": 4, "zero": 1, "recompute": "full", "precision": "fp16", "tp": open, "pp": open, "seq": open, "model": open},
+			"", false,
+		},
+		{
+			"preferences in OpenRLHF", "a.sh", "deepspeed --module openrlhf.cli.train_dpo --train.batch_size 256 --train.micro_batch_size 1 --data.max_len 8192 --ds.zero_stage 3 --model.model_name_or_path x/y\n", nil,
+			map[string]any{"mbs": 1, "gbs": 256, "seq": 8192, "zero": 3, "gpus": open, "model": open},
+			"reference models", false,
+		},
+		{
+			"layers of experts that are recomputed", "a.yaml", "pretrain: Qwen/Qwen3-30B-A3B\nactor_train:\n  training_args:\n    per_device_train_batch_size: 1\n  strategy_args:\n    strategy_name: megatron_train\n    strategy_config:\n      tensor_model_parallel_size: 1\n      sequence_parallel: true\n      moe_layer_recompute: true\n", nil,
+			map[string]any{"recompute": open, "sp": false, "tp": 1},
+			"no effect with tp 1", false,
 		},
 		{
 			"a part of gpt-neox's files", "a.yml", "pipe_parallel_size: 1\nmodel_parallel_size: 2\nnum_layers: 24\nhidden_size: 1024\nnum_attention_heads: 16\nseq_length: 2048\n", nil,
