@@ -292,6 +292,7 @@ type readingDocument struct {
 	Problems   []launch.Problem    `json:"problems"`
 	Unknown    []string            `json:"unknown"`            // keys of the setup, each with its guess among understood
 	Complete   string              `json:"complete,omitempty"` // the command that gives them
+	Besides    []hfconfig.Besides  `json:"besides,omitempty"`  // parts of a checkpoint that the model leaves out
 }
 
 // readingAnswer returns what the file of a name says, for people and for programs.
@@ -303,7 +304,7 @@ func (a *app) readingAnswer(name, file string, r *launch.Reading, s *engine.Setu
 			d := readingDocument{
 				report.NewHeader(version), r.Launcher, r.Whole(a.lib), report.Listed(slices.Clone(r.Understood)), report.Listed(r.Ignored), report.Listed(r.Problems),
 				[]string{},
-				completing(name, r),
+				completing(name, r), r.Besides,
 			}
 			for _, u := range r.Unknown {
 				d.Unknown = append(d.Unknown, u.Name())
@@ -348,6 +349,13 @@ func (a *app) setupSection(name string, r *launch.Reading, s *engine.Setup) repo
 		facts = append(facts, report.Fact{Name: "model", Value: fmt.Sprintf("? parameters (%s is a guess)", parameters)})
 	default:
 		facts = append(facts, report.Fact{Name: "model", Value: fmt.Sprintf("%s, %s parameters", escape.Line(s.Model.Name), parameters)})
+	}
+	for _, b := range r.Besides {
+		text := figure.Comma(int(b.Parameters)) + " parameters of " + b.Name + ", not counted"
+		if b.Parameters == 0 {
+			text = b.Name + ", not counted: its parameters are not known"
+		}
+		facts = append(facts, report.Fact{Name: "besides", Value: text})
 	}
 	if command := completing(name, r); command != "" {
 		var keys []string

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/presets/hfconfig"
 	"meshscope/presets/setupdoc"
 )
 
@@ -62,6 +63,7 @@ type Reading struct {
 	Ignored    []Ignored
 	Problems   []Problem
 	Unknown    []Unknown
+	Besides    []hfconfig.Besides // what a checkpoint has besides the model
 
 	shard    int                // over how many ranks weights are sharded, where replicas follow; 0: nothing follows
 	document *setupdoc.Document // of a file that is a setup document; nil: Setup has its keys

@@ -25,6 +25,7 @@ type Result struct {
 	Model      model.Model // without an id; its name is that of the file, if it gives one
 	Understood []Key
 	Ignored    []Ignored
+	Besides    []Besides // parts of a checkpoint that the model's parameters leave out
 	Problems   []*input.Error
 }
 
@@ -214,6 +215,9 @@ func ReadAs(data []byte, as string) Result {
 	r.sizes()
 	if len(r.Problems) == 0 {
 		r.check()
+	}
+	if len(r.Problems) == 0 {
+		r.besides()
 	}
 	r.leftOver()
 	return r.Result

@@ -97,10 +97,11 @@ func TestFamilies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, active, mtp := map[string]int64{}, map[string]float64{}, map[string]int64{}
-	for _, row := range regexp.MustCompile(`(?m)^\| (\S+/\S+) \([a-z0-9_]+\) \| ([0-9,]+) \| (?:([0-9.]+) B|all)[^|]*\| ([0-9,]+|-) `).FindAllStringSubmatch(string(data), -1) {
+	want, active, mtp, encoders := map[string]int64{}, map[string]float64{}, map[string]int64{}, map[string]int64{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\S+/\S+) \([a-z0-9_]+\) \| ([0-9,]+) \| (?:([0-9.]+) B|all)[^|]*\| ([0-9,]+|-) \| ([0-9,]+|-) `).FindAllStringSubmatch(string(data), -1) {
 		want[row[1]], _ = strconv.ParseInt(strings.ReplaceAll(row[2], ",", ""), 10, 64)
 		mtp[row[1]], _ = strconv.ParseInt(strings.ReplaceAll(row[4], ",", ""), 10, 64)
+		encoders[row[1]], _ = strconv.ParseInt(strings.ReplaceAll(row[5], ",", ""), 10, 64)
 		active[row[1]], _ = strconv.ParseFloat(row[3], 64)
 	}
 	read, refused := 0, 0
@@ -117,8 +118,15 @@ func TestFamilies(t *testing.T) {
 			if of := active[p.Name]; of > 0 && math.Abs(float64(r.Model.Active())/(1e9*of)-1) > 0.005 {
 				t.Errorf("%s: %d active parameters, want %g B", p.Name, r.Model.Active(), of)
 			}
-			if of := r.Model.MTP(); of > 0 && of != mtp[p.Name] {
-				t.Errorf("%s: %d parameters of prediction modules, %d published", p.Name, of, mtp[p.Name])
+			besides := map[string]int64{}
+			for _, b := range r.Besides {
+				besides[b.Name] = b.Parameters
+			}
+			if of := besides["multi-token prediction"]; of != mtp[p.Name] {
+				t.Errorf("%s: %d parameters of prediction modules, want %d", p.Name, of, mtp[p.Name])
+			}
+			if of := besides["encoder (vision_config)"]; of != encoders[p.Name] {
+				t.Errorf("%s: an encoder of %d parameters, want %d", p.Name, of, encoders[p.Name])
 			}
 			read++
 		case !strings.Contains(err.Error(), "is not known") && !strings.Contains(err.Error(), "not modelled yet"):

@@ -150,7 +150,9 @@ func nemotronH(r *reader) {
 	}
 	r.skip("of layers that there are none of, or the same as another key", "intermediate_size", "n_routed_experts", "n_shared_experts", "num_experts_per_tok",
 		"moe_intermediate_size", "moe_shared_expert_intermediate_size", "n_group", "topk_group", "moe_latent_size", "moe_shared_expert_overlap", "attention_head_dim", "sliding_window")
-	r.skip("its modules for multi-token prediction are not counted here", "num_nextn_predict_layers", "mtp_hybrid_override_pattern", "mtp_layers_block_type")
+	modules, _ := r.number("num_nextn_predict_layers", "mtp_layers")
+	r.module(modules, 3, 0, func(m *model.Model) { m.Pattern = string(model.LetterAttention) + string(model.LetterExperts) })
+	r.skip("attention and a mixture", "mtp_hybrid_override_pattern", "mtp_layers_block_type")
 }
 
 // bamba has Mamba-2 in all layers but those that a list counts from 0.

@@ -329,7 +329,8 @@ func ernieMoE(r *reader) {
 		return
 	}
 	r.mixtures("moe_layer_start_index", func(i int) bool { return i >= from && i <= end && (i+1)%every == 0 })
-	r.skip("its module for multi-token prediction is a dense layer, which is not counted here", "num_nextn_predict_layers", "num_mtp_layers")
+	modules, _ := r.number(r.first("num_nextn_predict_layers", "num_mtp_layers"), "mtp_layers")
+	r.module(modules, 2, 0, withoutExperts)
 }
 
 // hunYuanMoE has its widths and counts for all layers or for each.

@@ -39,7 +39,7 @@ func exaoneMoE(r *reader) {
 // step35 (Step-3.5): more heads in the layers with a window, and a gate for each head.
 func step35(r *reader) {
 	m := &r.Model
-	r.skip("its modules for multi-token prediction are not counted here", "num_nextn_predict_layers")
+	modules, _ := r.number("num_nextn_predict_layers", "mtp_layers")
 	r.decoder("")
 	r.sharedExperts("num_experts", "n_shared_experts")
 	r.shareExpert()
@@ -60,6 +60,10 @@ func step35(r *reader) {
 		return
 	}
 	r.windows("layer_types", func(i int) bool { return types[i] == "sliding_attention" }) // prediction modules stand behind
+	r.module(modules, 3, int64(m.Vocab)*int64(m.Hidden), func(m *model.Model) {
+		withoutExperts(m)
+		m.Pattern = string(model.LetterWindow)
+	})
 }
 
 // shareExpert reads a shared expert of a width of its own.
@@ -122,4 +126,6 @@ func longcat(r *reader) {
 	r.experts("n_routed_experts", "num_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
 	m.ZeroExperts, _ = r.number("zero_expert_num", "zero_experts")
 	m.SharedExperts, m.SharedFFN, m.MoEPattern, m.RouterBias = 1, m.FFN, "E-", true
+	modules, _ := r.number("num_nextn_predict_layers", "mtp_layers")
+	r.module(modules, 3, m.Embedding(), withoutExperts)
 }

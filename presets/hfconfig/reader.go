@@ -123,7 +123,13 @@ func (r *reader) open() error {
 		}
 		r.inner = true
 		delete(top, inner)
+		var outer string
+		_ = json.Unmarshal(top["model_type"].raw, &outer)
 		for key, v := range top {
+			if key == "tie_word_embeddings" && strings.HasPrefix(outer, "qwen3_vl") { // which reads it there
+				r.keys[key] = v
+				continue
+			}
 			if _, own := r.keys[key]; own {
 				r.Ignored = append(r.Ignored, Ignored{Name: key, Why: inner + " has its own", Line: r.line(v.at - len(v.raw))})
 				continue
