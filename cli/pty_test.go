@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -278,6 +280,53 @@ func suspended(t *testing.T, program string) *terminal.Terminal {
 	}
 	keysRestored(t, screen)
 	return screen
+}
+
+// TestTerminalStoppedFromOutside: after a stop that cannot be caught the shell has given the terminal its own modes, and
+// the program takes it back: a key needs no return.
+func TestTerminalStoppedFromOutside(t *testing.T) {
+	t.Parallel()
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash, whose job control this needs")
+	}
+	home := t.TempDir()
+	screen, err := terminal.Start(t.Context(), terminal.Options{
+		Columns: 80, Rows: 24, Folder: home, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home},
+	}, shell, "--norc", "--noprofile", "-i")
+	if err != nil {
+		t.Fatal(err)
+	}
+	press(t, screen, "sh -c 'echo $$ > pid; exec "+build(t)+" --no-state'; echo ended=$?\r")
+	see(t, screen, "MEMORY")
+	answered(t, screen)
+	text, err := os.ReadFile(filepath.Join(home, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	stopped := func(string) bool { return strings.Contains(string(screen.Raw()), "ended=147") } // wherever the cursor was
+	if err := screen.WaitFor("the shell", stopped); err != nil {
+		t.Fatal(err)
+	}
+	press(t, screen, "fg\r")
+	see(t, screen, "[Memory]")
+	for _, tab := range []string{"[Pipeline]", "[Network]"} {
+		press(t, screen, "\t")
+		see(t, screen, tab)
+	}
+	press(t, screen, "q")
+	press(t, screen, "exit\r")
+	if end, err := screen.Wait(); err != nil || end.Code != 0 || !end.Cooked {
+		t.Errorf("the shell ends with %+v, %v", end, err)
+	}
+	keysRestored(t, screen)
 }
 
 // TestTerminalSignalAtResume: a signal that waits when the program comes back from the background ends it, and the

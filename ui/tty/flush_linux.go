@@ -2,6 +2,8 @@ package tty
 
 import "golang.org/x/sys/unix"
 
+const getModes = unix.TCGETS // of a terminal
+
 // dropOutput drops what was written to a terminal and not read. The kernel wakes who waits to write more only
 // when output is stopped and started.
 func dropOutput(fd int) {

@@ -83,14 +83,17 @@ func (w *Window) Follow(p *tea.Program) (stop func()) {
 			go p.Send(tea.Interrupt())
 		}
 	}
-	changed, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(changed, syscall.SIGWINCH)
+	changed, done := make(chan os.Signal, 2), make(chan struct{})
+	signal.Notify(changed, syscall.SIGWINCH, syscall.SIGCONT)
 	go func() {
 		for {
 			select {
 			case <-done:
 				return
-			case <-changed:
+			case s := <-changed:
+				if s == syscall.SIGCONT {
+					w.retake(p)
+				}
 				p.Send(Resized())
 			}
 		}
@@ -99,6 +102,25 @@ func (w *Window) Follow(p *tea.Program) (stop func()) {
 		signal.Stop(changed)
 		close(done)
 	}
+}
+
+// retake sets the terminal up again after a stop that cannot be caught, in which the shell gave it its own modes and
+// wrote over the picture. A stop by key is the library's, which has paused the input and sets it up itself.
+func (w *Window) retake(p *tea.Program) {
+	if w.input.paused.Load() || !cooked(os.Stdin) {
+		return
+	}
+	if _, err := term.MakeRaw(os.Stdin.Fd()); err != nil {
+		return
+	}
+	_, _ = w.output.Write([]byte(ansi.SetModeBracketedPaste + ansi.ResetModeTextCursorEnable)) // a shell's line has its own
+	p.Send(tea.ClearScreen())
+}
+
+// cooked reports whether the terminal edits lines itself, as it does for a shell.
+func cooked(f *os.File) bool {
+	modes, err := unix.IoctlGetTermios(int(f.Fd()), getModes)
+	return err == nil && modes.Lflag&unix.ICANON != 0
 }
 
 // GiveUp ends a write to a terminal that takes no bytes, so that the program can end.

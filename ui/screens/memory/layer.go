@@ -272,7 +272,7 @@ func (v *View) mostSaved() (most units.Bytes) {
 func layerText(f int, o *engine.Operation) string {
 	switch f {
 	case 1: // the head has the unit
-		return strings.TrimSpace(strings.TrimSuffix(record.FLOPs.Text(float64(o.FLOPs)), "FLOP"))
+		return strings.Replace(figure.Short(float64(o.FLOPs)), "B", "G", 1) // prefixes of a unit
 	case 2:
 		return size(o.Activations)
 	case 3:
