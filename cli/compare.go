@@ -45,7 +45,7 @@ func (a *app) compareCommand() *cobra.Command {
 		return []string{"json", "toml"}, cobra.ShellCompDirectiveFilterFileExt
 	}
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := output.settle(cmd); err != nil {
+		if err := output.resolveFormat(cmd); err != nil {
 			return err
 		}
 		if len(args) == 0 || len(args) > 2 {

@@ -10,7 +10,7 @@ import (
 	"meshscope/report"
 )
 
-// helpIndent is the number of columns around a description, besides the names.
+// helpIndent is the number of columns around a description, in addition to the names.
 const helpIndent = 8
 
 // asksHelp reports whether arguments may print the help of a command.

@@ -44,7 +44,7 @@ func (a *app) importCommand() *cobra.Command {
 	cmd.Flags().StringArrayVar(&environment, "env", nil, "`NAME=VALUE`: a variable of the script's environment")
 	cmd.Flags().StringVar(&with, "with", "", "`folder` of the files that the script sources")
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
-		if err := output.settle(cmd); err != nil {
+		if err := output.resolveFormat(cmd); err != nil {
 			return err
 		}
 		if flags.file != "" {
@@ -79,7 +79,7 @@ func (a *app) importCommand() *cobra.Command {
 		}
 		var s engine.Setup
 		if len(r.Problems) == 0 {
-			s = r.Settle(a.lib)
+			s = r.Resolve(a.lib)
 		}
 		if output.format == string(report.TOML) && len(r.Problems) > 0 { // there is no setup
 			return r.Err(file)
@@ -108,7 +108,7 @@ func isFile(word string) bool {
 func (a *app) openFile(name string, flags *setupFlags) (*launch.Reading, error) {
 	r, file, err := a.readFile(name, flags)
 	if err == nil && len(r.Problems) == 0 {
-		r.Settle(a.lib)
+		r.Resolve(a.lib)
 	}
 	if err == nil {
 		err = r.Err(file)

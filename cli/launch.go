@@ -85,7 +85,7 @@ func (a *app) launchCommand() *cobra.Command {
 				return err
 			}
 			a.sayChosen(chosen)
-			return a.judgeLaunchers(&s, of.json)
+			return a.launcherVerdicts(&s, of.json)
 		}
 		l, ok := launch.Find(of.to)
 		if !ok {
@@ -111,7 +111,7 @@ func (a *app) launchCommand() *cobra.Command {
 // rewrite writes what was read from the file of a launcher as that of another, or of the same.
 func (a *app) rewrite(l *launch.Launcher, r *launch.Reading, file string, of *launchFlags) error {
 	if len(r.Problems) == 0 {
-		s := r.Settle(a.lib)
+		s := r.Resolve(a.lib)
 		for _, u := range r.Unknown {
 			a.sayf("meshscope: not in %s, guessed: %s %v: %s\n", escape.Name(file), u.Name(), u.Guess, escape.Clip(u.Why))
 		}
@@ -170,13 +170,13 @@ func (a *app) sayRefused(l *launch.Launcher, s *engine.Setup) {
 	}
 }
 
-// judgeLaunchers prints what every launcher says of a setup.
-func (a *app) judgeLaunchers(s *engine.Setup, asJSON bool) error {
+// launcherVerdicts prints what every launcher says of a setup.
+func (a *app) launcherVerdicts(s *engine.Setup, asJSON bool) error {
 	if problems := engine.Check(*s); !engine.Legal(*s) {
 		a.complain(problems)
 		return outcome(exitIllegal)
 	}
-	verdicts := launch.Judge(s)
+	verdicts := launch.Check(s)
 	if asJSON {
 		return a.writeJSON(struct {
 			SchemaVersion int              `json:"schema_version"`

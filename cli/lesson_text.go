@@ -103,13 +103,13 @@ func (t *teller) ask(p lessons.Play) lessons.Play {
 		}
 		t.answered++
 		switch {
-		case next.Judged.Right && next.Act().Kind == lessons.Goal:
+		case next.Verdict.Right && next.Act().Kind == lessons.Goal:
 			t.sayf("%s", next.Reached())
-		case next.Judged.Right:
-			t.sayf("%s", strings.TrimSpace("Right: "+next.Judged.Truth+". "+p.Act().Why))
+		case next.Verdict.Right:
+			t.sayf("%s", strings.TrimSpace("Right: "+next.Verdict.Truth+". "+p.Act().Why))
 		default:
-			t.sayf("No. %s", next.Judged.Says)
-			t.sayf("%s", strings.TrimSpace("The answer: "+next.Judged.Truth+". "+p.Act().Why))
+			t.sayf("No. %s", next.Verdict.Says)
+			t.sayf("%s", strings.TrimSpace("The answer: "+next.Verdict.Truth+". "+p.Act().Why))
 		}
 		return next
 	}

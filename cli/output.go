@@ -10,7 +10,7 @@ import (
 	"meshscope/report"
 )
 
-// Formats of timeline besides text and JSON.
+// Formats of timeline in addition to text and JSON.
 const (
 	svgFormat   = "svg"
 	traceFormat = "chrome-trace"
@@ -51,21 +51,21 @@ func reportFormats() []string {
 }
 
 // asked wraps a command that takes no argument but a share string, in place of --setup: run begins
-// with the format settled.
+// with the format resolved.
 func (a *app) asked(o *outputFlags, flags *setupFlags, run func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
 	return a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := noArgs(cmd, flags.rest(args)); err != nil {
 			return err
 		}
-		if err := o.settle(cmd); err != nil {
+		if err := o.resolveFormat(cmd); err != nil {
 			return err
 		}
 		return run(cmd)
 	})
 }
 
-// settle makes one format of what --format and its short forms give together.
-func (o *outputFlags) settle(cmd *cobra.Command) error {
+// resolveFormat makes one format of what --format and its short forms give together.
+func (o *outputFlags) resolveFormat(cmd *cobra.Command) error {
 	if err := oneOf("--format", o.format, o.formats); err != nil {
 		return err
 	}

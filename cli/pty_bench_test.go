@@ -84,7 +84,7 @@ func BenchmarkTerminalStep(b *testing.B) {
 			for _, key := range []string{terminal.Right, terminal.Left, terminal.Left, terminal.Right} {
 				before := screen.Written()
 				press(b, screen, key)
-				screen.Settle(frameGap)
+				screen.AwaitQuiet(frameGap)
 				if strings.Contains(note(screen), "→") { // 8 → 4: the setup has changed
 					sent = append(sent, float64(screen.Written()-before))
 				}

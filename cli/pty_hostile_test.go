@@ -38,7 +38,7 @@ func TestTerminalUnended(t *testing.T) {
 			screen := open(t, program, 80, 24)
 			for _, key := range keys {
 				if key == "" {
-					screen.Settle(5 * time.Second / 2) // longer than the rest is waited for
+					screen.AwaitQuiet(5 * time.Second / 2) // longer than the rest is waited for
 					continue
 				}
 				press(t, screen, key)
@@ -50,7 +50,7 @@ func TestTerminalUnended(t *testing.T) {
 		t.Parallel()
 		screen := open(t, program, 80, 24)
 		press(t, screen, "\x1b[200~12")
-		screen.Settle(3 * time.Second / 2) // longer than the pause after which a key is one
+		screen.AwaitQuiet(3 * time.Second / 2) // longer than the pause after which a key is one
 		press(t, screen, "3")
 		see(t, screen, "123")
 		press(t, screen, "\x1b")
@@ -93,7 +93,7 @@ func TestTerminalClaims(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		screen.Settle(frameGap)
+		screen.AwaitQuiet(frameGap)
 		small(t, screen, most)
 		press(t, screen, terminal.CtrlC)
 		end, err := screen.Wait()

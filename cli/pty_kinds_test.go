@@ -61,7 +61,7 @@ func TestTerminalQuiet(t *testing.T) {
 	for _, key := range []string{terminal.Right, "\t", "\t", "\t", "?", "\x1b"} {
 		press(t, screen, key)
 	}
-	screen.Settle(4 * frameGap)
+	screen.AwaitQuiet(4 * frameGap)
 	before := screen.Written()
 	time.Sleep(8 * frameGap)
 	if n := screen.Written() - before; n != 0 {

@@ -76,7 +76,7 @@ func TestTerminalSplitReplies(t *testing.T) {
 		}
 	}
 	see(t, screen, "MEMORY")
-	screen.Settle(frameGap)
+	screen.AwaitQuiet(frameGap)
 	clean := open(t, build(t), 80, 24)
 	if got, want := screen.Text(), clean.Text(); got != want {
 		t.Errorf("replies did something:\n%s\nwithout them:\n%s", got, want)
@@ -179,7 +179,7 @@ func TestTerminalHeldKeys(t *testing.T) {
 	press(t, screen, "\x1b[H\t")
 	screen.Hang(false)
 	see(t, screen, "[Memory]")
-	screen.Settle(frameGap)
+	screen.AwaitQuiet(frameGap)
 	// The kernel keeps 64 KB of frames; each step would be 900 KB.
 	if sent := screen.Written() - before; sent > 200<<10 {
 		t.Errorf("%d bytes are sent for keys that were held while the terminal took none", sent)
@@ -194,7 +194,7 @@ func TestTerminalIdle(t *testing.T) {
 	t.Parallel()
 	screen := open(t, build(t), 120, 36)
 	press(t, screen, terminal.Right)
-	screen.Settle(2 * time.Second)
+	screen.AwaitQuiet(2 * time.Second)
 	const seconds = 2
 	used, err := busy(screen.PID())
 	if err != nil {

@@ -40,7 +40,7 @@ func TestTerminalMemory(t *testing.T) {
 				if err := screen.WaitFor("the runs compared", func(text string) bool { return !strings.Contains(text, "comparing the published runs") }); err != nil {
 					t.Fatal(err)
 				}
-				screen.Settle(2 * frameGap)
+				screen.AwaitQuiet(2 * frameGap)
 				most := c.most
 				if where == "Search" || where == "Compare" { // which opens on rank 1 of a search
 					most += most / 2 * float64(runtime.NumCPU()) // its workers lay out a pipeline each

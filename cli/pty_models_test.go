@@ -75,7 +75,7 @@ func switchTo(t *testing.T, program string, of []string, machine string) {
 	if err := screen.WaitFor("the end of the search", ended); err != nil {
 		t.Fatal(err)
 	}
-	screen.Settle(frameGap)
+	screen.AwaitQuiet(frameGap)
 	press(t, screen, "y")
 	see(t, screen, "command copied")
 	line, err := os.ReadFile(filepath.Join(home, "meshscope", "copied"))

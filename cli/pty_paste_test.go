@@ -22,7 +22,7 @@ func TestTerminalPastes(t *testing.T) {
 		t.Fatal(err)
 	}
 	see(t, screen, "Llama")
-	screen.Settle(frameGap)
+	screen.AwaitQuiet(frameGap)
 	paste := func(text string) { press(t, screen, "\x1b[200~"+text+"\x1b[201~") }
 	paste("meshscope --model llama3.1-8b --cluster dgx-h100 --gpus 16 --tp 2 --pp 1 --gbs 64")
 	see(t, screen, "pasted command")

@@ -80,7 +80,7 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 			columns, rows = 1+random.IntN(220), 1+random.IntN(64)
 			_ = screen.Resize(columns, rows) // fails where it has ended
 		}
-		screen.Settle(frameGap / 3)
+		screen.AwaitQuiet(frameGap / 3)
 		lines := strings.Split(screen.Text(), "\n")
 		if len(lines) > rows {
 			t.Fatalf("after %d keys: %d lines in %dx%d", pressed, len(lines), columns, rows)

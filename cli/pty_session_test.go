@@ -81,7 +81,7 @@ func TestTerminalPublishedRuns(t *testing.T) {
 				press(t, screen, value[1])
 				press(t, screen, terminal.Enter)
 			}
-			screen.Settle(frameGap)
+			screen.AwaitQuiet(frameGap)
 			shown := screen.Text()
 			t.Logf("\n%s", shown)
 			for _, figure := range answersOf(t, program, s.flags) {
@@ -186,7 +186,7 @@ func TestTerminalKeepsPlace(t *testing.T) {
 		if err := screen.WaitFor("the end of the search for a layout", func(text string) bool { return !strings.Contains(text, "searching for") }); err != nil {
 			t.Fatal(err)
 		}
-		screen.Settle(frameGap)
+		screen.AwaitQuiet(frameGap)
 		return screen
 	}
 

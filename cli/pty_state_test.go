@@ -26,7 +26,7 @@ func (h home) start(t *testing.T, program string, env []string, args ...string) 
 		t.Fatal(err)
 	}
 	see(t, screen, "Llama")
-	screen.Settle(frameGap)
+	screen.AwaitQuiet(frameGap)
 	return screen
 }
 
@@ -104,7 +104,7 @@ func TestTerminalKeepsPins(t *testing.T) {
 		screen := h.start(t, program, nil)
 		press(t, screen, "p")
 		see(t, screen, "pinned as 1")
-		screen.Settle(frameGap)
+		screen.AwaitQuiet(frameGap)
 		if kept := h.kept(t); len(kept.Pins) != 1 || len(kept.Setup) != 0 {
 			t.Errorf("before the end: %d pins, setup %.40s", len(kept.Pins), kept.Setup)
 		}

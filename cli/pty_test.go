@@ -34,7 +34,7 @@ func openWith(t testing.TB, program string, columns, rows int, args []string, en
 	t.Helper()
 	screen := start(t, program, columns, rows, args, env...)
 	see(t, screen, "Llama")
-	screen.Settle(frameGap)
+	screen.AwaitQuiet(frameGap)
 	return screen
 }
 
@@ -80,7 +80,7 @@ func press(t testing.TB, screen *terminal.Terminal, key string) {
 	for start := time.Now(); screen.Written() == before && time.Since(start) < frameGap; {
 		time.Sleep(time.Millisecond)
 	}
-	screen.Settle(frameGap / 3)
+	screen.AwaitQuiet(frameGap / 3)
 }
 
 // restored waits for the end and checks that the shell gets its terminal back
@@ -157,7 +157,7 @@ func TestTerminal(t *testing.T) {
 			if err := screen.Resize(columns, rows); err != nil {
 				t.Fatal(err)
 			}
-			screen.Settle(frameGap)
+			screen.AwaitQuiet(frameGap)
 			lines := strings.Split(screen.Text(), "\n")
 			if len(lines) > rows {
 				t.Errorf("%dx%d: %d lines", columns, rows, len(lines))

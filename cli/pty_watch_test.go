@@ -78,7 +78,7 @@ func (w *watch) sample(t *testing.T, screen *terminal.Terminal, pressed int, res
 		return
 	}
 	w.next = pressed + sampleEvery
-	screen.Settle(8 * frameGap) // what was typed has been taken
+	screen.AwaitQuiet(8 * frameGap) // what was typed has been taken
 	goroutines, ok := w.goroutines(t, screen)
 	if !ok {
 		return // it is quitting, as the caller will see

@@ -20,7 +20,7 @@ import (
 	"meshscope/report/figure"
 )
 
-// scanFlags are the flags of a scan besides those of the setup.
+// scanFlags are the flags of a scan in addition to those of the setup.
 type scanFlags struct {
 	setup       setupFlags
 	x, by, y    string

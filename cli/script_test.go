@@ -20,7 +20,7 @@ import (
 
 // TestScripts runs testdata/script: one file per behaviour, with the program as
 // the command "meshscope": the real one, which starts three times as fast as these tests
-// do, or these tests themselves where they are built with the race detector. Besides the usual commands there are
+// do, or these tests themselves where they are built with the race detector. In addition to the usual commands there are
 //
 //	status CODE COMMAND...   the exit code must be CODE
 //	json PATH VALUE          a figure of the last output, 0.1 % of tolerance for numbers

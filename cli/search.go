@@ -20,7 +20,7 @@ import (
 	"meshscope/report/figure"
 )
 
-// searchFlags are the flags of a search besides those of the setup.
+// searchFlags are the flags of a search in addition to those of the setup.
 type searchFlags struct {
 	setup setupFlags
 

@@ -122,7 +122,7 @@ type ways struct {
 	full   string // every knob, typed
 }
 
-// bench settles what a setup is, without the program's way from words to setups.
+// bench resolves what a setup is, without the program's way from words to setups.
 func bench(t *testing.T, of *wayTo, folder string) *ways {
 	t.Helper()
 	lib := presets.Default()
@@ -468,7 +468,7 @@ func (w *ways) explorer() {
 	if err != nil || file == "" {
 		w.t.Fatal(err)
 	}
-	r.Settle(w.app.lib)
+	r.Resolve(w.app.lib)
 	doc, err := r.Document(w.app.lib)
 	if err != nil {
 		w.t.Fatal(err)

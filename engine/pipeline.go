@@ -85,7 +85,7 @@ func (t *timing) recordClosedForm(value float64) {
 	both := t.recordMean("tF+tB", "forward and backward", "{stage.%[1]d.time}", mean.F+mean.B)
 	if t.info.SplitsBackward {
 		both = t.recordMean("tF+tI+tW", "forward, input and weight gradient",
-			"{stage.%[1]d.time} + {stage.%[1]d.unhidden} + {stage.%[1]d.zero-apart}", mean.F+mean.I+mean.W)
+			"{stage.%[1]d.time} + {stage.%[1]d.split-backward-exposed-tp} + {stage.%[1]d.zero-split-extra}", mean.F+mean.I+mean.W)
 	}
 	formula := t.info.IdlePasses + " * " + both
 	if t.info.IdlePasses == "" {

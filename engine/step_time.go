@@ -142,7 +142,7 @@ func (t *timing) recordExposedData(r int, exposed, before, after units.Seconds) 
 	var forward, backward []string
 	for c := range t.order.Chunks() {
 		stage := t.record.At("stage", "stage", t.order.StageOf(r, c))
-		forward = append(forward, "max(0, "+stage.Ref("forward")+" - "+stage.Ref("over-forward")+")")
+		forward = append(forward, "max(0, "+stage.Ref("forward")+" - "+stage.Ref("forward-overlap")+")")
 		backward = append(backward, stage.Ref("left"))
 	}
 	var sum []string
@@ -199,7 +199,7 @@ func (t *timing) recordWork(line *schedule.Timeline) {
 	for r := range line.Ranks {
 		sum, operands := t.onChunks(r, func(s *record.Recorder, _ int) string { return s.Ref("time") }, schedule.Forward)
 		split, more := t.onChunks(r, func(s *record.Recorder, _ int) string {
-			return "(" + s.Ref("unhidden") + " + " + s.Ref("zero-apart") + ")"
+			return "(" + s.Ref("split-backward-exposed-tp") + " + " + s.Ref("zero-split-extra") + ")"
 		}, schedule.InputGradient)
 		formula := record.Sum(append(sum, split...)...)
 		if line.Ranks[r].Saved > 0 {
@@ -290,7 +290,7 @@ func (t *timing) recordDataExposed(on onRank, exposed units.Seconds) {
 		if t.zeroSplitExtra[stage] == 0 {
 			return ""
 		}
-		return s.Ref("zero-apart")
+		return s.Ref("zero-split-extra")
 	}, schedule.InputGradient)
 	sum = append(append(sum, split...), fmt.Sprintf("{data.%d.exposed}", on.data))
 	t.record.Figure(record.Entry{

@@ -151,9 +151,9 @@ func (t *timing) recordStages(hosts *schedule.Order, soft *hardware.Software, sp
 		data := rec.At("data", "rank", hostOf(hosts, stage))
 		gathered, scattered := data.Sum("input"), data.Sum("weight")
 		forward, input, weight := r.Ref("forward"), r.Ref("input-gradient"), r.Ref("weight-gradient")
-		freeForward := "max(0, " + forward + " - " + r.Ref("over-forward") + ")"
-		freeInput := "max(0, " + input + " - " + r.Ref("over-input") + ")"
-		freeBackward := "max(0, " + input + " + " + weight + " - " + r.Ref("over-input") + " - " + r.Ref("unhidden") + ")"
+		freeForward := "max(0, " + forward + " - " + r.Ref("forward-overlap") + ")"
+		freeInput := "max(0, " + input + " - " + r.Ref("input-gradient-overlap") + ")"
+		freeBackward := "max(0, " + input + " + " + weight + " - " + r.Ref("input-gradient-overlap") + " - " + r.Ref("split-backward-exposed-tp") + ")"
 		r.Figure(record.Entry{
 			ID: "zero-forward", Name: "exposed ZeRO traffic of one micro-batch in the forward of " + of + "", Symbol: "ZeRO forward of " + of,
 			Unit: record.Seconds, Value: float64(t.zeroForward[stage]), Formula: exposedPerMicroBatch(data.Sum("forward"), freeForward),
@@ -172,14 +172,14 @@ func (t *timing) recordStages(hosts *schedule.Order, soft *hardware.Software, sp
 			Source: "overlapped with the stage's compute that no other traffic overlaps with, except for a share; " + record.From(soft.From),
 		})
 		r.Figure(record.Entry{
-			ID: "zero-apart", Name: "exposed ZeRO traffic of one micro-batch in a split backward of " + of + "", Symbol: "ZeRO apart of " + of,
+			ID: "zero-split-extra", Name: "exposed ZeRO traffic of one micro-batch in a split backward of " + of + "", Symbol: "extra ZeRO traffic of a split backward of " + of,
 			Unit: record.Seconds, Value: float64(t.zeroSplitExtra[stage]),
 			Formula: exposedPerMicroBatch(gathered, freeInput) + " + " + exposedPerMicroBatch(scattered, weight) + " - " + r.Ref("zero-backward"),
 			Source:  "the input gradient needs gathered weights, the weight gradient is scattered; each overlaps with its own part, which no TP traffic needs then; " + record.From(soft.From),
 		})
 		left, within := freeBackward, r.Ref("zero-backward")
 		if split {
-			left, within = freeInput+" + "+weight, "("+r.Ref("zero-backward")+" + "+r.Ref("zero-apart")+")"
+			left, within = freeInput+" + "+weight, "("+r.Ref("zero-backward")+" + "+r.Ref("zero-split-extra")+")"
 		}
 		if both != "0" {
 			left = "max(0, " + left + " - ((" + both + ") / chunks - " + within + "))"

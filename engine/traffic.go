@@ -129,7 +129,7 @@ func (t *timing) recordRow(c *Communication, saved float64) {
 	f.bytes, f.seconds, f.exposed = sum("bytes"), sum("seconds"), sum("exposed")
 	switch {
 	case c.Dimension == "tp":
-		split, counts := t.onChunks(c.Rank, func(s *record.Recorder, _ int) string { return s.Ref("unhidden") }, schedule.InputGradient)
+		split, counts := t.onChunks(c.Rank, func(s *record.Recorder, _ int) string { return s.Ref("split-backward-exposed-tp") }, schedule.InputGradient)
 		f.exposed = record.Sum(append([]string{f.exposed}, split...)...)
 		operands = append(operands, counts...)
 	case c.Dimension == "ep" && saved > 0:

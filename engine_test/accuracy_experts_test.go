@@ -37,12 +37,12 @@ func bridgeRuns(t *testing.T, experts bool) []run {
 }
 
 func TestAccuracyBridgeDense(t *testing.T) {
-	byGPU := map[string]*judged{}
+	byGPU := map[string]*rowErrors{}
 	var e engine.Evaluator
 	for _, r := range bridgeRuns(t, false) {
 		gpu := r.row["gpu_id"]
 		if byGPU[gpu] == nil {
-			byGPU[gpu] = &judged{}
+			byGPU[gpu] = &rowErrors{}
 		}
 		step := predict(&e, r.setup)
 		j := byGPU[gpu]
@@ -109,7 +109,7 @@ func fitExperts(e *engine.Evaluator, runs []run) expertConstants {
 func TestAccuracyBridgeExperts(t *testing.T) {
 	runs := bridgeRuns(t, true)
 	var e engine.Evaluator
-	j := judged{runs: runs}
+	j := rowErrors{runs: runs}
 	for i := range runs {
 		j.errs = append(j.errs, predict(&e, runs[i].setup)/runs[i].step-1)
 	}
@@ -152,7 +152,7 @@ func TestAccuracyBridgeExperts(t *testing.T) {
 func TestAccuracyExpertsUnseen(t *testing.T) {
 	runs, _ := publishedRuns(t)
 	var e engine.Evaluator
-	var j judged
+	var j rowErrors
 	for _, r := range group(runs, "xtuner-qwen3") {
 		s := &r.setup
 		s.Stack = recipe.MegatronCore

@@ -30,7 +30,7 @@ func TestAccuracyOtherGroups(t *testing.T) {
 	groups := otherGroups(t)
 	var medians, pooled []float64
 	for _, name := range slices.Sorted(mapsKeys(groups)) {
-		j := judge(groups[name])
+		j := errorsOf(groups[name])
 		s := j.report(t, "6 "+name, "-")
 		pooled = append(pooled, j.errs...)
 		if s.n >= 4 {

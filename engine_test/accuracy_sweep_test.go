@@ -27,7 +27,7 @@ func sweep(t testing.TB) (ok, oom []run) {
 
 func TestAccuracySweep(t *testing.T) {
 	ok, _ := sweep(t)
-	j := judge(ok)
+	j := errorsOf(ok)
 	signed := make([]float64, len(j.errs)) // of tokens/s, not of time
 	byCell, byEra := map[string][]int{}, map[string][]float64{}
 	for i, r := range ok {

@@ -14,15 +14,15 @@ import (
 //
 //	go test ./engine_test -run Accuracy -v
 
-// judged is a list of runs with what the model says.
-type judged struct {
+// rowErrors is a list of runs with what the model says.
+type rowErrors struct {
 	runs             []run
 	errs, work, step []float64
 }
 
-func judge(runs []run) judged {
+func errorsOf(runs []run) rowErrors {
 	var e engine.Evaluator
-	j := judged{runs: runs}
+	j := rowErrors{runs: runs}
 	for _, r := range runs {
 		p := predict(&e, r.setup)
 		j.errs = append(j.errs, p/r.step-1)
@@ -32,7 +32,7 @@ func judge(runs []run) judged {
 	return j
 }
 
-func (j *judged) report(t *testing.T, name, peer string) score {
+func (j *rowErrors) report(t *testing.T, name, peer string) score {
 	t.Helper()
 	s := scoreOf(j.errs)
 	fitted, left := published.Constant(j.work, j.step)
@@ -42,7 +42,7 @@ func (j *judged) report(t *testing.T, name, peer string) score {
 	return s
 }
 
-func (j *judged) list(t *testing.T) {
+func (j *rowErrors) list(t *testing.T) {
 	t.Helper()
 	for i, r := range j.runs {
 		s := &r.setup
@@ -74,7 +74,7 @@ func TestAccuracyKorthikanti(t *testing.T) {
 	for why, n := range skippedRuns(t) {
 		t.Logf("    left out %3d of %s", n, why)
 	}
-	j := judge(group(runs, "korthikanti-t5"))
+	j := errorsOf(group(runs, "korthikanti-t5"))
 	s := j.report(t, "1 Korthikanti table 5", "Calculon 3.65 (max 8.9)")
 	limit(t, "mean error", s.mean, 0.025)
 	limit(t, "largest error", s.max, 0.06)
@@ -83,13 +83,13 @@ func TestAccuracyKorthikanti(t *testing.T) {
 
 func TestAccuracySC21(t *testing.T) {
 	runs, _ := publishedRuns(t)
-	j := judge(group(runs, "sc21-table1"))
+	j := errorsOf(group(runs, "sc21-table1"))
 	limit(t, "mean error", j.report(t, "2 Megatron SC21 table 1", "Calculon 13.4").mean, 0.04)
 	j.list(t)
 }
 
 // perLayout averages the errors of runs that differ only in micro-batches.
-func perLayout(j judged) []float64 {
+func perLayout(j rowErrors) []float64 {
 	sums := map[string][]float64{}
 	for i, r := range j.runs {
 		s := r.setup
@@ -115,7 +115,7 @@ func mapsKeys[V any](m map[string]V) func(func(string) bool) {
 
 func TestAccuracySimuMaxB200(t *testing.T) {
 	runs, _ := publishedRuns(t)
-	j := judge(group(runs, "simumax-b200"))
+	j := errorsOf(group(runs, "simumax-b200"))
 	j.report(t, "3 SimuMax B200, rows", "SimuMax 5.6; 2.8 after one scale")
 	layouts := scoreOf(perLayout(j))
 	limit(t, "mean error by layout", layouts.mean, 0.035)
@@ -124,7 +124,7 @@ func TestAccuracySimuMaxB200(t *testing.T) {
 }
 
 func TestAccuracySimuMaxA100(t *testing.T) {
-	j := judge(simumaxA100(t))
+	j := errorsOf(simumaxA100(t))
 	limit(t, "mean error", j.report(t, "4 SimuMax A100-PCIe", "SimuMax 3.6 to 3.8 at worst").mean, 0.04)
 	j.list(t)
 }

@@ -15,7 +15,7 @@ import (
 
 // What Bounder keeps from one setup for the next never shows: after any walk from
 // setup to setup, in which it takes what changed and all levels below, a floor is that
-// of a fresh one, to the last bit. What is judged level by level is what Check says.
+// of a fresh one, to the last bit. What is checked level by level is what Check says.
 // What is asked between two moves differs: a search leaves out the step where the
 // memory excludes a layout, and shards one pass several times.
 func TestBounderKeepsNothingStale(t *testing.T) {

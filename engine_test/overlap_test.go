@@ -186,8 +186,8 @@ func TestScaledBandwidth(t *testing.T) {
 	}
 }
 
-// TestDoubtMakesNoStepShorter: a step with doubtful overlap exposed is no shorter, and with all
-// overlap exposed no shorter than that; where nothing is doubtful the first two are one.
+// TestDoubtMakesNoStepShorter: a step with unproven overlap exposed is no shorter, and with all
+// overlap exposed no shorter than that; where nothing is unproven the first two are one.
 func TestDoubtMakesNoStepShorter(t *testing.T) {
 	w := newWorld(t)
 	draws.CheckFew(t, 15, func(r *rapid.T) {
@@ -199,7 +199,7 @@ func TestDoubtMakesNoStepShorter(t *testing.T) {
 		}
 		slow := engine.PessimisticStep(&s, &report)
 		if !engine.UnprovenOverlap(&s) && slow != report.Time.Step || slow < report.Time.Step*(1-1e-9) {
-			r.Fatalf("%v, without doubtful overlap %v: %+v", report.Time.Step, slow, s.Layout)
+			r.Fatalf("%v, without unproven overlap %v: %+v", report.Time.Step, slow, s.Layout)
 		}
 		s.Overlap = recipe.OverlapNone
 		none := engine.Evaluate(s)
@@ -214,7 +214,7 @@ func TestDoubtMakesNoStepShorter(t *testing.T) {
 			}
 		}
 		if most < slow*(1-1e-9) {
-			r.Fatalf("without doubtful overlap %v, without any %v: %+v", slow, none.Time.Step, s.Layout)
+			r.Fatalf("without unproven overlap %v, without any %v: %+v", slow, none.Time.Step, s.Layout)
 		}
 		s.Overlap = recipe.OverlapAssumed
 		if same := engine.Evaluate(s); same.Time.Step != report.Time.Step || engine.PessimisticStep(&s, &same) != same.Time.Step {

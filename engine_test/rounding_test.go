@@ -35,7 +35,7 @@ func TestNothingWaitsAlone(t *testing.T) {
 	}
 }
 
-// TestBuffersDownToTheirParts: what a ZeRO stage keeps besides is explained down
+// TestBuffersDownToTheirParts: what a ZeRO stage keeps in addition is explained down
 // to a number of parameters and bytes of each.
 func TestBuffersDownToTheirParts(t *testing.T) {
 	for zero, want := range map[string][]string{"1": {"dummies"}, "2": {"dummies", "scattered"}, "3": {"dummies", "gathered", "scattered"}} {

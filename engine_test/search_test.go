@@ -166,7 +166,7 @@ func TestSearchRanksAllSchedules(t *testing.T) {
 }
 
 // The space has every legal layout of what is listed: loops over all values, with
-// engine.Legal as the only judge, find no faster one.
+// engine.Legal as the only check, find no faster one.
 func TestSearchKnowsEveryLayout(t *testing.T) {
 	s := presets.DefaultSetup()
 	s.GPUs, s.GBS, s.Seq = 16, 32, 4096

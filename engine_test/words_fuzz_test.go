@@ -47,7 +47,7 @@ func FuzzEntry(f *testing.F) {
 		if err != nil || again != s {
 			t.Fatalf("%s %q reads back as %q: %v", k.ID, text, written, err)
 		}
-		_ = engine.Check(s) // legal or not, it is judged
+		_ = engine.Check(s) // legal or not, it is checked
 	})
 }
 

@@ -28,7 +28,7 @@ func bridge() Launcher {
 	}
 }
 
-// bridgeRules returns what Megatron-Bridge refuses besides.
+// bridgeRules returns what Megatron-Bridge refuses in addition.
 func bridgeRules() []Rule {
 	return outsideSearch(
 		refuses("mixed-precision", "precision", bridgeSource+": src/megatron/bridge/training/mixed_precision.py", "its recipes train with mixed_precision, of bf16 or fp16",
@@ -316,7 +316,7 @@ func bridgeRows() []field {
 	}
 }
 
-// finishBridge settles the recipe, and what the keys mean together.
+// finishBridge resolves the recipe, and what the keys mean together.
 func (r *reader) finishBridge() {
 	name, line := "", 0
 	for _, key := range recipeKeys() {

@@ -72,7 +72,7 @@ func TestRopeTheta(t *testing.T) {
 			t.Fatalf("%s: %v", c.base, r.Problems)
 		}
 		s := presets.DefaultSetup()
-		of := r.Settle(presets.Default())
+		of := r.Resolve(presets.Default())
 		s.Model = of.Model
 		for id, key := range map[string]string{"megatron-lm": "rotary-base", "nanotron": "model.model_config.rope_theta"} {
 			l, _ := launch.Find(id)
@@ -104,7 +104,7 @@ func TestRopeTheta(t *testing.T) {
 func TestRopeThetaOfPresets(t *testing.T) {
 	for base, want := range map[string]int{"500000.0": 0, "1e6": 1000000, "null": 0} {
 		r := launch.Open("config.json", []byte(`{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":8192,"rope_theta":`+base+`}`), presets.Default())
-		s := r.Settle(presets.Default())
+		s := r.Resolve(presets.Default())
 		if len(r.Problems) > 0 || s.Model.ID != "llama3-8b" || s.Model.RopeTheta != want {
 			t.Errorf("%s: %s with %d, %v", base, s.Model.ID, s.Model.RopeTheta, r.Problems)
 		}

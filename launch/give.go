@@ -66,9 +66,9 @@ func (r *Reading) over(doc *setupdoc.Document) error {
 	return nil
 }
 
-// Settle returns the setup of a reading, or adds why there is none to its problems, at the place of
+// Resolve returns the setup of a reading, or adds why there is none to its problems, at the place of
 // the key that it is about. What was given becomes part of the keys of the setup.
-func (r *Reading) Settle(lib *presets.Library) engine.Setup {
+func (r *Reading) Resolve(lib *presets.Library) engine.Setup {
 	r.complete()
 	s, err := r.resolve(lib)
 	if err != nil {

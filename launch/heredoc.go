@@ -101,7 +101,7 @@ func (r *reader) shift(lines int) {
 	}
 }
 
-// job settles the number of GPUs that a job starts a file with: what torchrun is given, else the
+// job resolves the number of GPUs that a job starts a file with: what torchrun is given, else the
 // machines of the job with all their GPUs.
 func (r *reader) job(s *script) {
 	given := r.Setup["gpus"]

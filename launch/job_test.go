@@ -103,12 +103,12 @@ func TestGivenBesideFile(t *testing.T) {
 	r.Give("gpus", "64")
 	r.Give("model", "llama3.1-70b")
 	r.Give("set", "model.layers=40")
-	if s := r.Settle(lib); len(r.Problems) > 0 || s.GPUs != 64 || s.Model.Layers != 40 || r.Flat(lib)["gpus"] != 64 || r.Flat(lib)["model"] != "llama3.1-70b" {
+	if s := r.Resolve(lib); len(r.Problems) > 0 || s.GPUs != 64 || s.Model.Layers != 40 || r.Flat(lib)["gpus"] != 64 || r.Flat(lib)["model"] != "llama3.1-70b" {
 		t.Errorf("%+v: %d GPUs, %d layers, %v", r.Problems, s.GPUs, s.Model.Layers, r.Flat(lib))
 	}
 	r = launch.Open("a.sh", []byte(strings.Replace(megatronLine, "pretrain_gpt.py", "pretrain_gpt.py \\\n --tensor-model-parallel-size 3 --group-query-attention --num-query-groups 7 ", 1)), lib)
 	r.Give("gpus", "60")
-	if r.Settle(lib); len(r.Problems) == 0 || r.Problems[len(r.Problems)-1].Line != 2 || r.Problems[len(r.Problems)-1].Key != "num-query-groups" {
+	if r.Resolve(lib); len(r.Problems) == 0 || r.Problems[len(r.Problems)-1].Line != 2 || r.Problems[len(r.Problems)-1].Key != "num-query-groups" {
 		t.Errorf("problems %+v", r.Problems)
 	}
 }

@@ -18,8 +18,8 @@ type Verdict struct {
 	Nearest  map[string]any `json:"nearest,omitempty"` // knobs that the nearest accepted setup has differently
 }
 
-// Judge returns the verdict of every launcher on a legal setup, with the nearest that it accepts.
-func Judge(s *engine.Setup) []Verdict {
+// Check returns the verdict of every launcher on a legal setup, with the nearest that it accepts.
+func Check(s *engine.Setup) []Verdict {
 	var out []Verdict
 	for _, l := range Launchers() {
 		v := Verdict{Launcher: l.ID, Name: l.Name, Version: l.Version, Refusals: l.Refusals(s)}

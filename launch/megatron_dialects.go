@@ -249,7 +249,7 @@ func abbreviated(r *reader, rows []field) {
 	}
 }
 
-// vocabulary settles a vocabulary that the file does not give: that of a tokenizer that is known here.
+// vocabulary resolves a vocabulary that the file does not give: that of a tokenizer that is known here.
 func (r *reader) vocabulary() {
 	const key = modelPrefix + "vocab"
 	if _, given := r.Setup[key]; given || r.lost[key] {

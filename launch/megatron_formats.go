@@ -283,7 +283,7 @@ func padded(s *engine.Setup) string {
 	return fmt.Sprintf("%d is padded to %s", s.Model.Vocab, product)
 }
 
-// megatronTraining returns flags that say nothing of a layout: what a run needs besides, to be replaced.
+// megatronTraining returns flags that say nothing of a layout: what a run needs in addition, to be replaced.
 func megatronTraining() []field {
 	return append([]field{
 		fixed("attention-dropout", "0.0", "no dropout is modelled", nil),

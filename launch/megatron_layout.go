@@ -244,7 +244,7 @@ func (r *reader) accounted() int {
 	return counted
 }
 
-// readSplit settles the layers of each stage from the flags that are not a layout.
+// readSplit resolves the layers of each stage from the flags that are not a layout.
 func (r *reader) readSplit() {
 	layers, pp, vpp := r.number(modelPrefix+"layers", 0), r.number("pp", 1), r.number("vpp", 1)
 	if pp < 2 || pp > layout.MaxDegree || vpp < 1 || vpp > layout.MaxDegree || layers < 1 || layers > maxLayout || pp*vpp > layers+2 || r.has("pipeline-model-parallel-layout") ||
@@ -271,7 +271,7 @@ func (r *reader) readSplit() {
 	r.readEnds(layers, pp, vpp, first, last)
 }
 
-// readEnds settles the layers of each stage where those of the first or last rank are given.
+// readEnds resolves the layers of each stage where those of the first or last rank are given.
 func (r *reader) readEnds(layers, pp, vpp, first, last int) {
 	middle, ranks := layers-first-last, pp
 	for _, end := range []int{first, last} {

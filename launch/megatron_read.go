@@ -174,7 +174,7 @@ func valueOf(f shellField) any {
 	return f.text
 }
 
-// grouped settles what runs the experts of a rank, which a variable says.
+// grouped resolves what runs the experts of a rank, which a variable says.
 func (r *reader) grouped(s *script) {
 	v := s.vars[fusedVariable]
 	if len(v) != 1 || v[0].text != "0" && v[0].text != "1" {
@@ -188,7 +188,7 @@ func (r *reader) grouped(s *script) {
 	r.Understood = append(r.Understood, Understood{Key: fusedVariable, Value: on, Setup: []string{"grouped_mlp"}, Line: v[0].line})
 }
 
-// finishMegatron settles what flags mean together, and what Megatron-LM does without them.
+// finishMegatron resolves what flags mean together, and what Megatron-LM does without them.
 func (r *reader) finishMegatron(of *dialect) {
 	without := "Megatron-LM's default"
 	if of != nil {
@@ -251,7 +251,7 @@ func (r *reader) finishMegatron(of *dialect) {
 	}
 }
 
-// finishModel settles the figures of the model that no flag gives. Without the number of layers
+// finishModel resolves the figures of the model that no flag gives. Without the number of layers
 // the file is about no model.
 func (r *reader) finishModel(without string, moe bool) {
 	layers := r.number(modelPrefix+"layers", 0)

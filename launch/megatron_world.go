@@ -15,7 +15,7 @@ import (
 // processes is the name of what starts training has, and no key of its own.
 const processes = "number of processes"
 
-// world settles the number of GPUs from the command that starts the processes.
+// world resolves the number of GPUs from the command that starts the processes.
 func (r *reader) world(s *script, starter []shellField) {
 	options, torchrun, deepspeed, accelerated := map[string]shellField{}, false, false, false
 	for i, f := range starter {
@@ -141,7 +141,7 @@ var gluedForm = regexp.MustCompile(`^-([Nn])([0-9]+)$`)
 // launchForm finds the variables that tell a program how many processes to start.
 var launchForm = regexp.MustCompile(`^(NPROC_PER_NODE|NNODES)=(.+)$`)
 
-// processes settles the number of GPUs from the processes that are started, one for each. It is a
+// processes resolves the number of GPUs from the processes that are started, one for each. It is a
 // problem where the degrees do not divide it.
 func (r *reader) processes(gpus, line int) {
 	if r.started = line; gpus <= 0 || gpus > layout.MaxGPUs {

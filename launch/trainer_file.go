@@ -225,8 +225,8 @@ func pairs(v any, _ *reader) error {
 	return skip(shown(v) + pairsWhy)
 }
 
-// withDefaults gives the program's defaults to what the file does not say. A script that wraps the Trainer may set it.
-func (t *trainer) withDefaults(r *reader) {
+// own gives the program's defaults to what the file does not say. A script that wraps the Trainer may set it.
+func (t *trainer) own(r *reader) {
 	give := func(key string, value any) {
 		if !t.wraps {
 			r.assume(key, value, t.name+"'s default")
@@ -276,7 +276,7 @@ func (t *trainer) finish(r *reader) {
 		r.Setup["seq"] = prompt + answer
 	}
 	t.precision(r)
-	t.withDefaults(r)
+	t.own(r)
 }
 
 // precision settles the number format.

@@ -13,7 +13,7 @@ import (
 	"meshscope/presets"
 )
 
-// dense are the flags of a model that a script needs besides those that a test is about.
+// dense are the flags of a model that a script needs in addition to those that a test is about.
 const dense = " --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --seq-length 4096 --micro-batch-size 1" +
 	" --normalization RMSNorm --swiglu --position-embedding-type rope --untie-embeddings-and-output-weights --disable-bias-linear"
 
@@ -303,7 +303,7 @@ func stated(w *wild) (setup map[string]any, unknown []string, says string, refus
 	}
 	setup = map[string]any{}
 	if len(r.Problems) == 0 {
-		s := r.Settle(presets.Default())
+		s := r.Resolve(presets.Default())
 		for _, k := range knob.All() { // what follows
 			setup[strings.ReplaceAll(string(k.ID), "-", "_")] = k.Text(s)
 		}

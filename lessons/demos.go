@@ -26,7 +26,7 @@ type Demo struct {
 	Setup engine.Setup `toml:"-" json:"-"`
 }
 
-// Demos returns the demonstrations, settled with the presets of a library. Those of the
+// Demos returns the demonstrations, resolved with the presets of a library. Those of the
 // built-in one are sound, which a test checks.
 func Demos(lib *presets.Library) ([]Demo, error) {
 	var file struct {
@@ -45,7 +45,7 @@ func Demos(lib *presets.Library) ([]Demo, error) {
 		if err != nil {
 			break
 		}
-		if d.Setup, _, err = settle(d.Given, lib); err != nil {
+		if d.Setup, _, err = resolve(d.Given, lib); err != nil {
 			err = fmt.Errorf("%s: %s: %w", demosFile, d.ID, err)
 		} else if _, ok := knob.Find(d.Focus); !ok || !slices.Contains(append(Places(), MorePlaces()...), d.Show) {
 			err = fmt.Errorf("%s: %s: no knob %q or no screen %q", demosFile, d.ID, d.Focus, d.Show)
@@ -54,7 +54,7 @@ func Demos(lib *presets.Library) ([]Demo, error) {
 	return file.Demos, err
 }
 
-// MorePlaces lists what a demonstration can show besides what an act can.
+// MorePlaces lists what a demonstration can show in addition to what an act can.
 func MorePlaces() []string {
 	return []string{"search/sizes", "search/measured", "search/guide", "compare/alone", "compare/methods", "evidence"}
 }

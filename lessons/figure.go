@@ -114,7 +114,7 @@ func ranked(s *Side, name string) (float64, record.Unit, bool) {
 	return 0, "", false
 }
 
-// Names lists the short names of figures; besides them every figure that 'explain' lists and
+// Names lists the short names of figures; in addition to them every figure that 'explain' lists and
 // every knob that is a number has its own, with underscores for dots and hyphens.
 func Names() []Name {
 	var out []Name

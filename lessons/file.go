@@ -62,7 +62,7 @@ type optionFile struct {
 	No  string `toml:"no"`
 }
 
-// loader settles one file.
+// loader resolves one file.
 type loader struct {
 	file   string
 	lib    *presets.Library
@@ -197,7 +197,7 @@ func (l *loader) texts(key string, f *actFile) {
 	}
 }
 
-// acts settles the acts, each after the one before.
+// acts resolves the acts, each after the one before.
 func (l *loader) acts(out *Lesson, f *lessonFile) {
 	at, ok := l.setup("setup", f.Setup, nil)
 	for i := range f.Acts {
@@ -219,14 +219,14 @@ func (l *loader) acts(out *Lesson, f *lessonFile) {
 	}
 }
 
-// setup settles knobs over those of another table.
+// setup resolves knobs over those of another table.
 func (l *loader) setup(key string, over, base Settings) (engine.Setup, bool) {
 	all := maps.Clone(base)
 	if all == nil {
 		all = Settings{}
 	}
 	maps.Copy(all, over)
-	s, at, err := settle(all, l.lib)
+	s, at, err := resolve(all, l.lib)
 	if err != nil {
 		l.fail(strings.TrimSuffix(key+"."+at, "."), err)
 		return s, false
@@ -242,8 +242,8 @@ func (l *loader) setup(key string, over, base Settings) (engine.Setup, bool) {
 	return s, true
 }
 
-// settle makes a setup of knobs; at is the key of an error, empty where it is none of them.
-func settle(all Settings, lib *presets.Library) (s engine.Setup, at string, err error) {
+// resolve makes a setup of knobs; at is the key of an error, empty where it is none of them.
+func resolve(all Settings, lib *presets.Library) (s engine.Setup, at string, err error) {
 	var d setupdoc.Document
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		if err := d.Set(key, literal(all[key])); err != nil {
@@ -306,7 +306,7 @@ func turn(s engine.Setup, knobs Settings) (engine.Setup, []Turn, error) {
 	return s, turned, nil
 }
 
-// act settles and checks one act.
+// act resolves and checks one act.
 func (l *loader) act(key string, f *actFile, at engine.Setup) (Act, bool) {
 	errsBefore := len(l.errs)
 	a := Act{
@@ -348,7 +348,7 @@ func (l *loader) act(key string, f *actFile, at engine.Setup) (Act, bool) {
 	return a, len(l.errs) == errsBefore
 }
 
-// known settles what an act names: screens, figures, knobs that are held.
+// known resolves what an act names: screens, figures, knobs that are held.
 func (l *loader) known(key string, f *actFile, a *Act) {
 	if !slices.Contains(Places(), a.Show) {
 		l.failf(key+".show", "unknown screen %q; allowed: %s", a.Show, strings.Join(Places(), ", "))

@@ -23,7 +23,7 @@ import (
 //go:embed *.toml
 var files embed.FS
 
-// Lesson is one question of the field as acts, each settled and checked.
+// Lesson is one question of the field as acts, each resolved and checked.
 type Lesson struct {
 	ID      string
 	Title   string
@@ -116,7 +116,7 @@ func Next(id string) string {
 }
 
 // All returns the lessons of the program, in the order in which they are taught, and those of a
-// folder of the user's own, settled with the presets of a library, and an error for each fault of
+// folder of the user's own, resolved with the presets of a library, and an error for each fault of
 // a file that is left out. An own lesson replaces the built-in one with its id.
 func All(folder string, lib *presets.Library) ([]*Lesson, []error) {
 	all, errs := load(files, "", lib)

@@ -200,8 +200,8 @@ func TestPlay(t *testing.T) {
 		t.Errorf("an answer that is none is taken, or nothing is masked")
 	}
 	p, _ = p.Answer("b")
-	if p.Phase != Reveal || p.Judged.Right || p.Judged.Says == "" {
-		t.Errorf("without a turn the answer reveals: %+v", p.Judged)
+	if p.Phase != Reveal || p.Verdict.Right || p.Verdict.Says == "" {
+		t.Errorf("without a turn the answer reveals: %+v", p.Verdict)
 	}
 	p = p.Next()
 	p, _ = p.Answer("the moments of the optimizer")
@@ -218,7 +218,7 @@ func TestPlay(t *testing.T) {
 		text  string
 		right bool
 	}{{"100", false}, {"300 GiB", false}, {"150", true}} {
-		if v, err := p.Act().Judge(c.text); err != nil || v.Right != c.right || v.Says == "" != c.right {
+		if v, err := p.Act().Check(c.text); err != nil || v.Right != c.right || v.Says == "" != c.right {
 			t.Errorf("%s: %+v, %v", c.text, v, err)
 		}
 	}
@@ -228,7 +228,7 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// TestGoal: a goal is judged by what the knobs reach, what is held and how many turned.
+// TestGoal: a goal is checked by what the knobs reach, what is held and how many turned.
 func TestGoal(t *testing.T) {
 	all, _ := All("", presets.Default())
 	l, err := Find(all, "capstone")
@@ -243,20 +243,20 @@ func TestGoal(t *testing.T) {
 		{"tp=8 zero=2 recompute=full", "3 knobs turned, more than 2"},
 		{"gpus=128 tp=8", "GPUs is held"},
 	} {
-		v, err := l.Acts[0].Judge(c.answer)
+		v, err := l.Acts[0].Check(c.answer)
 		if err != nil || v.Right != (c.says == "") || !strings.Contains(v.Says, c.says) {
 			t.Errorf("%s: %+v, %v", c.answer, v, err)
 		}
 	}
-	if _, err := l.Acts[0].Judge("make it fit"); err == nil {
+	if _, err := l.Acts[0].Check("make it fit"); err == nil {
 		t.Error("an answer without knobs is taken")
 	}
 	for _, knobs := range []string{"zero=3", "recompute=full", "vpp=2"} {
-		if v, err := l.Acts[1].Judge("gbs=512 " + knobs); err != nil || !strings.Contains(v.Says, "is held") {
+		if v, err := l.Acts[1].Check("gbs=512 " + knobs); err != nil || !strings.Contains(v.Says, "is held") {
 			t.Errorf("the batch with %s: %+v, %v", knobs, v, err)
 		}
 	}
-	if v, err := l.Acts[2].Judge("mfu=full"); err != nil || !strings.Contains(v.Says, "is held") {
+	if v, err := l.Acts[2].Check("mfu=full"); err != nil || !strings.Contains(v.Says, "is held") {
 		t.Errorf("another convention of MFU: %+v, %v", v, err)
 	}
 }
@@ -267,7 +267,7 @@ func TestGoalHoldsModelAndMachine(t *testing.T) {
 	for _, other := range []Settings{{"model": "llama3.2-1b"}, {"cluster": "dgx-b200"}} {
 		all := Settings{"model": "llama3.1-70b", "gpus": 64, "tp": 8, "pp": 2, "gbs": 128, "seq": 4096, "zero": 1}
 		maps.Copy(all, other)
-		s, _, err := settle(all, presets.Default())
+		s, _, err := resolve(all, presets.Default())
 		if err != nil {
 			t.Fatal(err)
 		}

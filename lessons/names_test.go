@@ -38,7 +38,7 @@ func TestNames(t *testing.T) {
 
 // TestExplained: the figures of lessons that no report has explain themselves, with the value that lessons use.
 func TestExplained(t *testing.T) {
-	s, _, err := settle(Settings{"model": "llama3.1-8b", "gpus": 16, "dp": 2, "pp": 2, "cp": 4, "gbs": 8, "seq": 32768}, presets.Default())
+	s, _, err := resolve(Settings{"model": "llama3.1-8b", "gpus": 16, "dp": 2, "pp": 2, "cp": 4, "gbs": 8, "seq": 32768}, presets.Default())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,16 +25,16 @@ const (
 
 // Play is a student's way through a lesson. It is a value; every method returns the next one.
 type Play struct {
-	Lesson *Lesson
-	At     int // the act
-	First  int // the first act that was asked
-	Phase  Phase
-	Given  string // the answer of this act, as it was given
-	Judged Verdict
-	Right  int    // acts answered rightly so far
-	rights uint64 // which, a bit each
-	found  *Act   // the act with the setup that reached its goal, where the student found one
-	past   *past  // the acts that were left
+	Lesson  *Lesson
+	At      int // the act
+	First   int // the first act that was asked
+	Phase   Phase
+	Given   string // the answer of this act, as it was given
+	Verdict Verdict
+	Right   int    // acts answered rightly so far
+	rights  uint64 // which, a bit each
+	found   *Act   // the act with the setup that reached its goal, where the student found one
+	past    *past  // the acts that were left
 }
 
 // past is an act that was left: how it stood, and the ones before.
@@ -48,11 +48,11 @@ func (p Play) leave(at int) Play {
 	if p.Phase == Reveal {
 		p.past = &past{Play: p, older: p.past}
 	}
-	p.At, p.Given, p.Judged, p.Phase, p.found = at, "", Verdict{}, Predict, nil
+	p.At, p.Given, p.Verdict, p.Phase, p.found = at, "", Verdict{}, Predict, nil
 	p.First = min(p.First, at)
 	for was := p.past; was != nil; was = was.older {
 		if was.At == at {
-			p.Given, p.Judged, p.Phase, p.found = was.Given, was.Judged, was.Phase, was.found
+			p.Given, p.Verdict, p.Phase, p.found = was.Given, was.Verdict, was.Phase, was.found
 			break
 		}
 	}
@@ -93,7 +93,7 @@ func (p Play) Again() Play {
 	if p.Phase != Reveal {
 		return p
 	}
-	p.Given, p.Judged, p.Phase, p.found = "", Verdict{}, Predict, nil
+	p.Given, p.Verdict, p.Phase, p.found = "", Verdict{}, Predict, nil
 	p.past = &past{Play: p, older: p.past}
 	return p.count(false)
 }
@@ -222,17 +222,17 @@ func (p Play) Answer(text string) (Play, error) {
 		if err != nil {
 			return p, err
 		}
-		if p = p.Reach(s); !p.Judged.Right {
+		if p = p.Reach(s); !p.Verdict.Right {
 			p.Given, p.Phase = strings.TrimSpace(text), Reveal
 			p = p.count(false)
 		}
 		return p, nil
 	}
-	v, err := act.Judge(text)
+	v, err := act.Check(text)
 	if err != nil {
 		return p, err
 	}
-	p.Given, p.Judged, p.Phase = strings.TrimSpace(text), v, Reveal
+	p.Given, p.Verdict, p.Phase = strings.TrimSpace(text), v, Reveal
 	p = p.count(v.Right)
 	if len(p.Act().Turned) > 0 {
 		p.Phase = Turning
@@ -245,10 +245,10 @@ func (p Play) Reach(s engine.Setup) Play {
 	if p.Phase != Predict || p.Act().Kind != Goal {
 		return p
 	}
-	if p.Judged = p.Act().Reached(s); p.Judged.Right {
+	if p.Verdict = p.Act().Reached(s); p.Verdict.Right {
 		found := p.Act().foundWith(s)
 		if s == p.Act().After.Setup {
-			p.Judged.Truth = ""
+			p.Verdict.Truth = ""
 		}
 		p.Given, p.Phase, p.found = found.turns(s), Reveal, found
 		p = p.count(true)
@@ -260,17 +260,17 @@ func (p Play) Reach(s engine.Setup) Play {
 // step times of both.
 func (p Play) Reached() string {
 	said := "Reached with " + p.Given
-	if p.Judged.Truth == "" {
+	if p.Verdict.Truth == "" {
 		return said + "."
 	}
 	own := &p.Lesson.Acts[p.At]
 	if p.found == nil { // the setup is that of a member of a class
-		return said + "; " + p.Judged.Truth + "."
+		return said + "; " + p.Verdict.Truth + "."
 	}
 	found, errFound := p.found.After.figure("time.step")
 	way, errWay := own.After.figure("time.step")
 	if errFound != nil || errWay != nil {
-		return said + "; " + p.Judged.Truth + "."
+		return said + "; " + p.Verdict.Truth + "."
 	}
 	return said + ", a step takes " + Text(found) + "; with " + own.OwnWay() + " it takes " + Text(way) + "."
 }
@@ -281,7 +281,7 @@ func (a *Act) OwnWay() string { return a.turns(a.After.Setup) }
 // Skip goes on without an answer.
 func (p Play) Skip() Play {
 	if p.Phase == Predict {
-		p.Phase, p.Judged = Reveal, Verdict{}
+		p.Phase, p.Verdict = Reveal, Verdict{}
 	}
 	return p
 }
@@ -302,18 +302,18 @@ func (p Play) Next() Play {
 	if p.At+1 < len(p.Lesson.Acts) {
 		return p.leave(p.At + 1)
 	}
-	p.Given, p.Judged, p.Phase, p.found, p.At = "", Verdict{}, Over, nil, p.At+1
+	p.Given, p.Verdict, p.Phase, p.found, p.At = "", Verdict{}, Over, nil, p.At+1
 	return p
 }
 
-// Judge says whether an answer of the act is right.
-func (a *Act) Judge(text string) (Verdict, error) {
+// Check says whether an answer of the act is right.
+func (a *Act) Check(text string) (Verdict, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	switch a.Kind {
 	case Number:
-		return a.judgeNumber(text)
+		return a.checkNumber(text)
 	case Goal:
-		return a.judgeGoal(text)
+		return a.checkGoal(text)
 	case Direction, Choice, Point:
 	}
 	at := a.option(text)
@@ -380,7 +380,7 @@ func Typed(text string) (float64, error) {
 	return strconv.ParseFloat(digits+unit, 64)
 }
 
-func (a *Act) judgeNumber(text string) (Verdict, error) {
+func (a *Act) checkNumber(text string) (Verdict, error) {
 	scale, unit := Unit(a.Against)
 	guess, err := Typed(strings.TrimSuffix(text, strings.ToLower(unit)))
 	if err != nil || guess < 0 || math.IsNaN(guess) || math.IsInf(guess, 0) {
@@ -399,8 +399,8 @@ func (a *Act) judgeNumber(text string) (Verdict, error) {
 	return v, nil
 }
 
-// judgeGoal turns the knobs of an answer and looks what they reach.
-func (a *Act) judgeGoal(text string) (Verdict, error) {
+// checkGoal turns the knobs of an answer and looks what they reach.
+func (a *Act) checkGoal(text string) (Verdict, error) {
 	s, err := a.turned(text)
 	if err != nil {
 		return Verdict{}, err

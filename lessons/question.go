@@ -33,7 +33,7 @@ func direction(before, after float64) string {
 	return "down"
 }
 
-// question settles what an act asks and which answer is right.
+// question resolves what an act asks and which answer is right.
 func (l *loader) question(key string, f *actFile, a *Act) {
 	needs := map[Kind]bool{Direction: true, Number: true, Point: true}
 	if needs[f.Kind] && f.Figure == "" {
@@ -70,11 +70,11 @@ func (l *loader) question(key string, f *actFile, a *Act) {
 		return
 	}
 	if len(l.errs) == errs { // what cannot be evaluated is neither right nor wrong
-		l.judged(key, f, a)
+		l.answers(key, f, a)
 	}
 }
 
-// options settles the conditions of a choice or a goal.
+// options resolves the conditions of a choice or a goal.
 func (l *loader) options(key string, f *actFile, a *Act) {
 	for i, o := range f.Options {
 		e, holds := l.condition(fmt.Sprintf("%s.options.%d.is", key, i), o.Is, a)
@@ -176,8 +176,8 @@ func (a *Act) PointAt(figure string, rank int) string {
 	return ""
 }
 
-// judged checks that exactly one answer is right and that every wrong one has its sentence.
-func (l *loader) judged(key string, f *actFile, a *Act) {
+// answers checks that exactly one answer is right and that every wrong one has its sentence.
+func (l *loader) answers(key string, f *actFile, a *Act) {
 	right := 0
 	for i := range a.Options {
 		o := &a.Options[i]

@@ -95,7 +95,7 @@ func (l *Library) memories() *hardware.StackMemories {
 			continue
 		}
 		m := hardware.StackMemory{From: f.FittedTo}
-		m.Missing = missing(f.ID, settle(memoryFigures(&m, stack.Traits().FittedMemory), files.inherited(f, nil)))
+		m.Missing = missing(f.ID, assign(memoryFigures(&m, stack.Traits().FittedMemory), files.inherited(f, nil)))
 		m.Note = m.Words()
 		all[stack] = m
 	}
@@ -243,7 +243,7 @@ func (files calibrationList) software(f *CalibrationPreset, stack recipe.Stack, 
 		}
 	}
 	s := hardware.Software{Stack: stack, From: from, Factor: 1, Attention: 1, FP8: 1, HostUpdate: hardware.HostAdam}
-	s.Missing = missing(f.ID, settle(softwareFigures(&s), figures))
+	s.Missing = missing(f.ID, assign(softwareFigures(&s), figures))
 	s.Defaults = files.defaults(f, stack, machines)
 	_, s.Fitted = figures["factor"]
 	s.Note = "stack " + string(s.Stack) + ": time behaviour fitted to " + from
@@ -251,12 +251,12 @@ func (files calibrationList) software(f *CalibrationPreset, stack recipe.Stack, 
 }
 
 func opsOf(figures map[string]float64) (o hardware.Ops, lacks []string) {
-	lacks = settle(opsFigures(&o), figures)
+	lacks = assign(opsFigures(&o), figures)
 	return o, lacks
 }
 
 func networkOf(figures map[string]float64) (n hardware.Network, lacks []string) {
-	lacks = settle(networkFigures(&n), figures)
+	lacks = assign(networkFigures(&n), figures)
 	if _, bridged := figures["bridge_efficiency"]; bridged {
 		for _, key := range []string{"half_node_ring_efficiency", "half_node_all_to_all_efficiency"} {
 			if _, ok := figures[key]; !ok {
@@ -267,9 +267,9 @@ func networkOf(figures map[string]float64) (n hardware.Network, lacks []string) 
 	return n, lacks
 }
 
-// settle writes figures where they go and gives the needed ones that are not
+// assign writes figures where they go and gives the needed ones that are not
 // there.
-func settle(known []figureRange, figures map[string]float64) (lacks []string) {
+func assign(known []figureRange, figures map[string]float64) (lacks []string) {
 	for _, r := range known {
 		if v, ok := figures[r.key]; ok {
 			r.set(v)

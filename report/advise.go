@@ -130,8 +130,8 @@ func (a *Advice) moves() Section {
 		out.say("None found, after all changes of knobs and all layouts of the search.")
 	}
 	t := &Table{Head: []string{"change", "also changes", "step", "speed", "peak GiB", "memory GiB"}}
-	doubt := slices.ContainsFunc(a.Moves, func(m advise.Move) bool { return m.PessimisticStep > m.Report.Time.Step }) || a.PessimisticStep > a.Report.Time.Step
-	if doubt {
+	unproven := slices.ContainsFunc(a.Moves, func(m advise.Move) bool { return m.PessimisticStep > m.Report.Time.Step }) || a.PessimisticStep > a.Report.Time.Step
+	if unproven {
 		t.Head = slices.Insert(t.Head, 3, "to")
 	}
 	if a.Report.Run != nil {
@@ -147,7 +147,7 @@ func (a *Advice) moves() Section {
 		t.add(Word(turns), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
 			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
 			written(figure.Signed(-m.Saved.GiB(), 1), record.Memory, -m.Saved))
-		if row := &t.Rows[i]; doubt {
+		if row := &t.Rows[i]; unproven {
 			*row = slices.Insert(*row, 3, fine(record.Seconds, m.PessimisticStep))
 		}
 		if row := &t.Rows[i]; a.Report.Run != nil {
@@ -160,8 +160,8 @@ func (a *Advice) moves() Section {
 	}
 	if len(t.Rows) > 0 {
 		out.add(t)
-		if doubt {
-			out.say(fmt.Sprintf("to, speed: of the step where no doubtful overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), %s now; moves are ranked by it", figure.FineSeconds(a.PessimisticStep)))
+		if unproven {
+			out.say(fmt.Sprintf("to, speed: of the step where no unproven overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), %s now; moves are ranked by it", figure.FineSeconds(a.PessimisticStep)))
 		}
 		if tight {
 			out.say("? no margin: leaves less of the memory free than is asked for, or than its error band")
@@ -312,9 +312,9 @@ func (a *Advice) rules() Section {
 
 // Records returns a row for the setup and one for each move.
 func (a *Advice) Records() *Table {
-	t := &Table{Head: []string{"move", "follows", "fits", "step_seconds", "cautious_step_seconds", "speed", "peak_bytes", "saved_bytes", "error_band_step", "error_band_memory", "command"}}
-	row := func(name, follows string, fits bool, r *engine.Report, cautious units.Seconds, speed, saved float64, s engine.Setup) {
-		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step), exactly(cautious), exactly(speed), exactly(r.Memory.Peak), exactly(saved), exactly(r.Time.ErrorBand), exactly(r.Memory.ErrorBand), Word(EvalCommand(s, a.Library)))
+	t := &Table{Head: []string{"move", "follows", "fits", "step_seconds", "pessimistic_step_seconds", "speed", "peak_bytes", "saved_bytes", "error_band_step", "error_band_memory", "command"}}
+	row := func(name, follows string, fits bool, r *engine.Report, pessimistic units.Seconds, speed, saved float64, s engine.Setup) {
+		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step), exactly(pessimistic), exactly(speed), exactly(r.Memory.Peak), exactly(saved), exactly(r.Time.ErrorBand), exactly(r.Memory.ErrorBand), Word(EvalCommand(s, a.Library)))
 	}
 	row("current setup", "", a.Report.Memory.Fits, &a.Report, a.PessimisticStep, 1, 0, a.Setup)
 	for i := range a.Moves {

@@ -31,7 +31,7 @@ type moveDocument struct {
 	State   engine.Fit       `json:"state"`
 	Last    string           `json:"ranked_last_because,omitempty"`
 	Step    float64          `json:"step_seconds"`
-	Slow    float64          `json:"cautious_step_seconds"` // where no doubtful overlap works; Speed is of it
+	Slow    float64          `json:"pessimistic_step_seconds"` // where no unproven overlap works; Speed is of it
 	Speed   float64          `json:"speed"`
 	Run     *engine.Run      `json:"run,omitempty"` // where tokens of the run are given
 	InTime  *bool            `json:"meets_deadline,omitempty"`

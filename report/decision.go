@@ -281,7 +281,7 @@ func (d *Decision) others() Section {
 		t := o.Report.Time
 		step := figure.Headline(t.Step) + " " + t.Band("±") + " a step"
 		if o.PessimisticStep > t.Step {
-			step += " (" + figure.Headline(o.PessimisticStep) + " where no doubtful overlap works)"
+			step += " (" + figure.Headline(o.PessimisticStep) + " where no unproven overlap works)"
 		}
 		s.add(Item{fmt.Sprintf("%s: %s, %s GiB free", words, step, figure.GiB(o.Free)), []string{d.loses(o, i == roomiest)}})
 	}
@@ -323,7 +323,7 @@ func (d *Decision) faster(o *search.Found) string {
 		text = figure.Three(-100*by) + " % faster"
 	}
 	if d.slow > d.Report.Time.Step || o.PessimisticStep > o.Report.Time.Step {
-		text += " where no doubtful overlap works"
+		text += " where no unproven overlap works"
 	}
 	return text
 }
@@ -332,7 +332,7 @@ func (d *Decision) faster(o *search.Found) string {
 // slow ends add is one of them.
 func (d *Decision) slowest(o *search.Found) string {
 	is, other := d.Report.Time, o.Report.Time
-	most, at := (o.PessimisticStep-other.Step)-(d.slow-is.Step), "traffic whose overlap is doubtful"
+	most, at := (o.PessimisticStep-other.Step)-(d.slow-is.Step), "traffic whose overlap is unproven"
 	if most <= 0 {
 		most, at = 0, ""
 	}
@@ -350,7 +350,7 @@ func (d *Decision) basis() Section {
 	s := Section{Heading: "Accuracy and assumptions"}
 	s.add(Facts{{"step", r.Time.Words()}, {"memory", r.Memory.Words()}})
 	if d.slow > r.Time.Step {
-		s.say(figure.Headline(d.slow) + " a step where no doubtful overlap works: all-to-all of experts, ZeRO traffic of every micro-batch. Layouts are ranked by that.")
+		s.say(figure.Headline(d.slow) + " a step where no unproven overlap works: all-to-all of experts, ZeRO traffic of every micro-batch. Layouts are ranked by that.")
 	}
 	for _, l := range search.OverlapReliances(r) {
 		s.say(fmt.Sprintf("Assumes that %s of %s traffic, %s of the step, overlaps with compute.", figure.Seconds(l.Hidden), strings.ToUpper(l.Dimension), figure.Percent(l.Share)))

@@ -126,13 +126,13 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
-// TestSlowEndOfDecision: where overlap is doubtful the page has both ends of the run, the fastest
+// TestSlowEndOfDecision: where overlap is unproven the page has both ends of the run, the fastest
 // layout is as much faster in the list as in the verdict, and a search counts as 'search' does.
 func TestSlowEndOfDecision(t *testing.T) {
 	d := decided(t, knob.Given{knob.ZeRO: 3, knob.TP: 2})
 	slow := engine.PessimisticStep(&d.Setup, &d.Report)
 	if slow <= d.Report.Time.Step {
-		t.Fatal("nothing is doubtful")
+		t.Fatal("nothing is unproven")
 	}
 	var b strings.Builder
 	if err := Write(&b, Markdown, d.Answer()); err != nil {
@@ -143,9 +143,9 @@ func TestSlowEndOfDecision(t *testing.T) {
 	late, early := engine.WholeRun(&plan, &time), engine.WholeRun(&plan, d.Report.Time)
 	band := 1 + early.ErrorBand
 	for _, want := range []string{
-		figure.Three(late.Days) + " where no doubtful overlap works", figure.Dollars(*late.Cost) + " where no doubtful overlap works",
+		figure.Three(late.Days) + " where no unproven overlap works", figure.Dollars(*late.Cost) + " where no unproven overlap works",
 		"(" + figure.Three(early.Days/band) + " to " + figure.Three(early.Days*band) + ")",
-		figure.Three(100*(float64(slow/d.Search.Best[0].PessimisticStep)-1)) + " % faster where no doubtful overlap works",
+		figure.Three(100*(float64(slow/d.Search.Best[0].PessimisticStep)-1)) + " % faster where no unproven overlap works",
 		"share of the time that advances training", "goodput of 100 %",
 	} {
 		if !strings.Contains(page, want) {

@@ -387,7 +387,7 @@ func stepSection(s *engine.Setup, r *engine.Report) Section {
 	out := Section{Heading: stepHeading, Lead: figure.Headline(t.Step) + " " + t.Band("±")}
 	out.evidence(&t.Evidence)
 	if x := stepRange(s, r); x != nil {
-		out.say(fmt.Sprintf("%s where no doubtful overlap works: all-to-all of experts, ZeRO traffic of every micro-batch (--comm-overlap cautious); search and advice rank by it", figure.FineSeconds(x.Cautious)))
+		out.say(fmt.Sprintf("%s where no unproven overlap works: all-to-all of experts, ZeRO traffic of every micro-batch (--comm-overlap pessimistic); search and advice rank by it", figure.FineSeconds(x.UnprovenOverlap)))
 	}
 	table := &Table{Head: []string{"part", "time", "share"}}
 	for _, part := range StepParts(t) {
@@ -498,11 +498,11 @@ func lateRun(s *engine.Setup, r *engine.Report, step units.Seconds) *engine.Run 
 }
 
 // runRange writes both ends of a figure of a run between two signs, and what it is where no
-// doubtful overlap works.
+// unproven overlap works.
 func runRange(r, late *engine.Run, open, end string, of func(*engine.Run) float64, write func(float64) string) string {
 	text := fmt.Sprintf("%s%s to %s%s", open, write(of(r)/(1+r.ErrorBand)), write(of(r)*(1+r.ErrorBand)), end)
 	if late != nil {
-		text += "; " + write(of(late)) + " where no doubtful overlap works"
+		text += "; " + write(of(late)) + " where no unproven overlap works"
 	}
 	return text
 }

@@ -65,11 +65,11 @@ type Evaluation struct {
 // StepRange is a step from where all overlap works that is assumed to where none works of
 // what few published runs show (engine.Pessimistic).
 type StepRange struct {
-	Assumed  units.Seconds `json:"overlap_assumed_seconds"`
-	Cautious units.Seconds `json:"doubtful_overlap_exposed_seconds"`
+	Assumed         units.Seconds `json:"overlap_assumed_seconds"`
+	UnprovenOverlap units.Seconds `json:"unproven_overlap_exposed_seconds"`
 }
 
-// stepRange returns that of a report; nil where no overlap is doubtful.
+// stepRange returns that of a report; nil where all overlap is proven.
 func stepRange(s *engine.Setup, r *engine.Report) *StepRange {
 	if r.Time == nil {
 		return nil

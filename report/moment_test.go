@@ -6,7 +6,7 @@ import (
 	"meshscope/engine/units"
 )
 
-// TestFitOverSteps: both steps are judged with the error band of the memory, as the whole is.
+// TestFitOverSteps: both steps are checked with the error band of the memory, as the whole is.
 func TestFitOverSteps(t *testing.T) {
 	for _, c := range []struct {
 		first, later units.Bytes

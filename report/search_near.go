@@ -30,7 +30,7 @@ func (o *Search) nearness() Section {
 		s.say(words)
 	}
 	if best := &r.Best[0]; best.PessimisticStep > first.Time.Step {
-		s.say(fmt.Sprintf("The first place is ranked by %s, where no doubtful overlap works; where all of it does the step is %s.",
+		s.say(fmt.Sprintf("The first place is ranked by %s, where no unproven overlap works; where all of it does the step is %s.",
 			figure.FineSeconds(best.PessimisticStep), figure.FineSeconds(first.Time.Step)))
 	}
 	reliances := search.OverlapReliances(first)

@@ -14,7 +14,7 @@ func (o *Search) Records() *Table {
 	for _, id := range search.Layout() {
 		t.Head = append(t.Head, string(id))
 	}
-	t.Head = append(t.Head, "step_seconds", "cautious_step_seconds", "mfu", "tokens_per_second_per_gpu", "peak_bytes", "free_bytes", "error_band_step", "error_band_memory", "partial", "command")
+	t.Head = append(t.Head, "step_seconds", "pessimistic_step_seconds", "mfu", "tokens_per_second_per_gpu", "peak_bytes", "free_bytes", "error_band_step", "error_band_memory", "partial", "command")
 	for _, list := range []struct {
 		name  string
 		found []search.Found

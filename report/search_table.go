@@ -89,7 +89,7 @@ func (o *Search) table(s *Section, list []search.Found) {
 		s.say("all layouts: " + strings.Join(same, ", "))
 	}
 	if slices.ContainsFunc(list, func(f search.Found) bool { return f.PessimisticStep > f.Report.Time.Step }) {
-		s.say("to: the step where no doubtful overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), by which layouts are ranked (--comm-overlap assumed ranks by the other end)")
+		s.say("to: the step where no unproven overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), by which layouts are ranked (--comm-overlap assumed ranks by the other end)")
 	}
 	footnotes(s, list)
 	if slices.ContainsFunc(list[1:], func(f search.Found) bool { return o.Problem.TooClose(&list[0], &f) }) {

@@ -94,7 +94,7 @@ func TestEveryScreenSaysHowExact(t *testing.T) {
 			m.screens.compare.Pin(setup)
 			for range int(tabs) {
 				finishAll(m, m.refreshScreen())
-				settle(m)
+				finishWork(m)
 				where := fmt.Sprintf("%s at %dx%d, %s", tabName(m.state.Tab), size[0], size[1], name)
 				checkExact(t, where, m.state.Tab, screenText(m), &r)
 				_, cmd := m.Update(press("tab"))

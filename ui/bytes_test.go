@@ -66,7 +66,7 @@ func TestBytesOfATurn(t *testing.T) {
 			setup := m.state.Setup
 			m.Update(press(name))
 			n := r.show(t, m.View().Content)
-			settle(m)
+			finishWork(m)
 			n += r.show(t, m.View().Content)
 			if m.state.Setup != setup {
 				sent = append(sent, n)
@@ -99,7 +99,7 @@ func bytesOfMoves(t *testing.T) (focus, screens []int) {
 	moves := func(key string, n int) (sent []int) {
 		for range n {
 			m.Update(press(key))
-			settle(m)
+			finishWork(m)
 			sent = append(sent, r.show(t, m.View().Content))
 		}
 		slices.Sort(sent)

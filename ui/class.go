@@ -87,7 +87,7 @@ type frameKey struct {
 
 // shared returns the frame that another follower has drawn for such a terminal, or draws it.
 func (m *Model) shared(draw func() string) string {
-	if !m.served() || m.desk.Dark() || !m.overlays.Empty() || m.lesson != nil || m.state.Hint || m.misfit() {
+	if !m.fromPresenter() || m.desk.Dark() || !m.overlays.Empty() || m.lesson != nil || m.state.Hint || m.sizeDiffers() {
 		return draw()
 	}
 	v := m.desk.View.(*shown)
@@ -108,7 +108,7 @@ func (m *Model) sit() {
 	m.desk = desk.New(m.options.Class)
 	m.desk.Take()
 	m.desk.Finished() // before this seat was taken
-	if m.setPlace(); !m.served() {
+	if m.setPlace(); !m.fromPresenter() {
 		m.evaluate()
 		m.retargetSweep()
 	}
@@ -190,8 +190,8 @@ func (m *Model) setPlace() (computed bool) {
 	return true
 }
 
-// served reports whether what is on the screen was computed by the presenter's explorer.
-func (m *Model) served() bool {
+// fromPresenter reports whether what is on the screen was computed by the presenter's explorer.
+func (m *Model) fromPresenter() bool {
 	if m.desk == nil || !m.desk.Follows() {
 		return false
 	}
@@ -199,14 +199,14 @@ func (m *Model) served() bool {
 	return computed
 }
 
-// misfit reports whether what the presenter's explorer has computed is for a window of another size.
-func (m *Model) misfit() bool {
+// sizeDiffers reports whether what the presenter's explorer has computed is for a window of another size.
+func (m *Model) sizeDiffers() bool {
 	f, ok := m.screen().(screen.Fitted)
 	return ok && !f.Fits(m.context())
 }
 
-// hurry lets followers wait while a key of who teaches is answered.
-func (m *Model) hurry(msg tea.Msg) {
+// prioritize lets followers wait while a key of who teaches is answered.
+func (m *Model) prioritize(msg tea.Msg) {
 	if m.desk == nil || !m.desk.Role().Teaches() {
 		return
 	}
@@ -326,9 +326,9 @@ func (m *Model) classKey(name string) (tea.Cmd, bool) {
 	return m.attend(), true
 }
 
-// seated runs what a key, a click or a paste does, and forks where a student has changed by it what
+// asMember runs what a key, a click or a paste does, and forks where a student has changed by it what
 // the class shows.
-func (m *Model) seated(input func() tea.Cmd) tea.Cmd {
+func (m *Model) asMember(input func() tea.Cmd) tea.Cmd {
 	if m.desk == nil || !m.desk.Follows() {
 		return input()
 	}
@@ -398,9 +398,9 @@ func (m *Model) backToClass() tea.Cmd {
 		return m.rejoin()
 	}
 	if play := &m.lesson.Play; play.Act().Kind == lessons.Goal && play.Phase == lessons.Predict {
-		if m.lesson.Judge(m.state.Setup); play.Judged.Right {
+		if m.lesson.CheckGoal(m.state.Setup); play.Verdict.Right {
 			d.Answer(play.Given)
-		} else if says := play.Judged.Says; says != "" {
+		} else if says := play.Verdict.Says; says != "" {
 			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: says})
 		}
 	}

@@ -97,7 +97,7 @@ func (m *Model) refusing(s *engine.Setup) (p engine.Problem) {
 	return m.options.Refuse(s)
 }
 
-// slow is an evaluation that takes longer than a frame allows: it runs alongside
+// slow is an evaluation that takes longer than a frame allows: it runs in the background
 // the handling of keys while the last picture stays, dimmed.
 type slow struct {
 	pending bool

@@ -174,7 +174,7 @@ const sweepDelay = 25 * time.Millisecond
 // sweepCmd computes the focused knob at each of its legal values. An earlier
 // one that still runs is stopped, and its answer is not taken.
 func (m *Model) sweepCmd() tea.Cmd {
-	if m.served() {
+	if m.fromPresenter() {
 		return nil
 	}
 	if m.sweep.stop != nil {

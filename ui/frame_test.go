@@ -312,7 +312,7 @@ func TestRandomKeys(t *testing.T) {
 				send(m, press(names[random.IntN(len(names))]))
 			}
 			if random.IntN(3) == 0 {
-				settle(m)
+				finishWork(m)
 			}
 			checkFrame(t, m)
 		}

@@ -117,7 +117,7 @@ func sample(t testing.TB, w, h int, change ...func(*Options)) *Model {
 	}
 	m := New(o)
 	send(m, tea.ColorProfileMsg{Profile: colorprofile.ANSI256}, tea.WindowSizeMsg{Width: w, Height: h})
-	settle(m)
+	finishWork(m)
 	return m
 }
 
@@ -128,8 +128,8 @@ func send(m *Model, msgs ...tea.Msg) {
 	}
 }
 
-// settle computes the chart, as the command in the background would.
-func settle(m *Model) {
+// finishWork computes the chart, as the command in the background would.
+func finishWork(m *Model) {
 	msg := sweptMsg{generation: m.sweep.generation, id: m.state.Focus, Swept: explore.Swept{Current: -1}}
 	for _, step := range knob.Steps(m.state.Setup, m.state.Focus, m.state.Locks) {
 		if step.Current {
@@ -142,12 +142,12 @@ func settle(m *Model) {
 	m.Update(msg)
 }
 
-// keys presses keys by their names ("right", "T", "ctrl+r") and settles.
+// keys presses keys by their names ("right", "T", "ctrl+r") and finishes the work.
 func keys(m *Model, names ...string) {
 	for _, name := range names {
 		m.Update(press(name))
 	}
-	settle(m)
+	finishWork(m)
 }
 
 func press(name string) tea.KeyPressMsg {

@@ -19,7 +19,7 @@ import (
 )
 
 // TestQuestionLetsNothingOut: whatever key is pressed while a question is open, and on the glossary
-// over it, nothing goes to the clipboard, to a file or to the terminal besides the frame. One kind of
+// over it, nothing goes to the clipboard, to a file or to the terminal in addition to the frame. One kind of
 // question, each in a deep run.
 func TestQuestionLetsNothingOut(t *testing.T) {
 	all, errs := lessons.All("", presets.Default())

@@ -42,7 +42,7 @@ func TestMaskedPictures(t *testing.T) {
 				m.now.report, m.legal.report = r, r
 				m.serial++
 				m.now.serial, m.legal.serial = m.serial, m.serial
-				if is := screenText(m); unhidden(is) != unhidden(was) {
+				if is := screenText(m); withoutWidths(is) != withoutWidths(was) {
 					t.Errorf("%s, act %d: what is on the screen follows %v:\n%s\n%s", l.ID, at+1, play.Asked(), was, is)
 				}
 			}
@@ -53,8 +53,8 @@ func TestMaskedPictures(t *testing.T) {
 	}
 }
 
-// unhidden is a screen without the widths of hidden numbers.
-func unhidden(text string) string {
+// withoutWidths is a screen without the widths of hidden numbers.
+func withoutWidths(text string) string {
 	return strings.Join(strings.Fields(regexp.MustCompile(`\?[?.,]*`).ReplaceAllString(text, "?")), " ")
 }
 

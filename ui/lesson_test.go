@@ -296,7 +296,7 @@ func TestLessonResumes(t *testing.T) {
 	}
 }
 
-// TestLessonGoal: a goal is reached with the knobs of the screens and judged by B.
+// TestLessonGoal: a goal is reached with the knobs of the screens and checked by B.
 func TestLessonGoal(t *testing.T) {
 	m := taught(t, built(t, "capstone"), 120, 36)
 	tell(m, "space", "B")
@@ -307,8 +307,8 @@ func TestLessonGoal(t *testing.T) {
 	m.state.Setup = m.lesson.Play.Act().After.Setup
 	m.evaluate()
 	tell(m, "B")
-	if m.lesson.Play.Phase != lessons.Reveal || !m.lesson.Play.Judged.Right {
-		t.Errorf("a setup that fits is not taken: %+v", m.lesson.Play.Judged)
+	if m.lesson.Play.Phase != lessons.Reveal || !m.lesson.Play.Verdict.Right {
+		t.Errorf("a setup that fits is not taken: %+v", m.lesson.Play.Verdict)
 	}
 	if text := screenText(m); !strings.Contains(text, "Reached with TP 8, PP 2.") || strings.Contains(text, "one way") {
 		t.Errorf("the lesson's own way is told twice:\n%s", text)
@@ -480,8 +480,8 @@ func TestLessonRow(t *testing.T) {
 			t.Errorf("the cursor is on %q:\n%s", at, screenText(m))
 		}
 	}
-	if tell(m, "enter"); !m.lesson.Play.Judged.Right {
-		t.Errorf("the last row is not the last stage: %+v", m.lesson.Play.Judged)
+	if tell(m, "enter"); !m.lesson.Play.Verdict.Right {
+		t.Errorf("the last row is not the last stage: %+v", m.lesson.Play.Verdict)
 	}
 }
 
@@ -621,7 +621,7 @@ func TestLessonTexts(t *testing.T) {
 			if m.lesson.Play.Phase == lessons.Turning {
 				tell(m, "space")
 			}
-			has(act.Why, act.Rule, m.lesson.Play.Judged.Says)
+			has(act.Why, act.Rule, m.lesson.Play.Verdict.Says)
 			if top := strings.Split(screenText(m), "\n")[3]; !strings.Contains(top, strings.ToUpper(m.screen().Name())) && act.Show != "explore" {
 				t.Errorf("%s, act %d: the screen has no room:\n%s", l.ID, at+1, screenText(m))
 			}

@@ -24,7 +24,7 @@ func TestNoScreenOpensEmpty(t *testing.T) {
 				continue
 			}
 			finishAll(m, m.do(state.Action{Verb: state.GoTab, N: tab}))
-			settle(m)
+			finishWork(m)
 			text := screenText(m)
 			blank := 0
 			for _, line := range strings.Split(text, "\n") {

@@ -24,9 +24,9 @@ import (
 // entry is one line of the list of keys.
 type entry struct {
 	screen.Key
-	shown string // how the keys are written
-	own   bool   // a file of keys has changed them
-	run   func() tea.Cmd
+	shown  string // how the keys are written
+	custom bool   // a file of keys has changed them
+	run    func() tea.Cmd
 }
 
 // palette opens the list of all keys, then of knobs, actions of other screens, models, clusters,
@@ -36,7 +36,7 @@ func (m *Model) palette() overlay.Action {
 	items := make([]overlay.Item, 0, len(entries))
 	for _, e := range entries {
 		title := e.Help
-		if e.own {
+		if e.custom {
 			title += " (your key)"
 		}
 		if e.Off != "" {
@@ -93,7 +93,7 @@ func (m *Model) keyEntries() []entry {
 				continue
 			}
 		}
-		list = append(list, entry{k, shown, k.Changed(own), func() tea.Cmd { return m.fulfil(k.Run(1, names[0])) }})
+		list = append(list, entry{k, shown, k.Changed(own), func() tea.Cmd { return m.handle(k.Run(1, names[0])) }})
 	}
 	return list
 }

@@ -125,7 +125,7 @@ func (m *Model) takeText(text string) tea.Cmd {
 func takeReading(name string, r *launch.Reading, library *presets.Library) (state.Action, *search.Begun) {
 	var s engine.Setup
 	if len(r.Problems) == 0 {
-		s = r.Settle(library)
+		s = r.Resolve(library)
 	}
 	switch err := r.Err(name); {
 	case err != nil:

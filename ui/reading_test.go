@@ -184,7 +184,7 @@ func TestNoteFigures(t *testing.T) {
 	if text := screenText(m); strings.Contains(text, "traffic  ") && !strings.Contains(text, m.look.glyphs.Dot) {
 		t.Errorf("figures before they are worked out:\n%s", text)
 	}
-	settle(m)
+	finishWork(m)
 	checkFrame(t, m)
 	text := screenText(m)
 	for zero := range 4 {

@@ -78,8 +78,8 @@ func TestOwnKeyOfAScreen(t *testing.T) {
 		t.Errorf("b does %q still", k.Help)
 	}
 	for _, e := range m.keyEntries() {
-		if e.own != slices.Contains([]string{"other-link", "undo"}, e.ID) {
-			t.Errorf("%s is the user's own: %t", e.ID, e.own)
+		if e.custom != slices.Contains([]string{"other-link", "undo"}, e.ID) {
+			t.Errorf("%s is the user's own: %t", e.ID, e.custom)
 		}
 	}
 }

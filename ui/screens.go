@@ -161,7 +161,7 @@ func (m *Model) handleScreenKey(name string) tea.Cmd {
 	if k == nil {
 		return nil
 	}
-	return m.fulfil(k.Run(n, name))
+	return m.handle(k.Run(n, name))
 }
 
 // screenKey gives a key to the screen that is shown; handled is false where it
@@ -177,7 +177,7 @@ func (m *Model) screenKey(name string) (cmd tea.Cmd, handled bool) {
 		m.state.Note = was
 		return nil, false
 	}
-	return tea.Batch(m.fulfil(ask), m.tick()), true
+	return tea.Batch(m.handle(ask), m.tick()), true
 }
 
 // screenMouse gives a click or a turn of the wheel to the screen.
@@ -201,11 +201,11 @@ func (m *Model) screenMouse(x, y int, button string) tea.Cmd {
 		return nil
 	}
 	_, ask := m.screen().Mouse(m.context(), x-at.X, y-at.Y, button)
-	return tea.Batch(m.fulfil(ask), m.tick())
+	return tea.Batch(m.handle(ask), m.tick())
 }
 
-// fulfil carries out a request of a screen.
-func (m *Model) fulfil(ask screen.Request) tea.Cmd {
+// handle carries out a request of a screen.
+func (m *Model) handle(ask screen.Request) tea.Cmd {
 	switch {
 	case ask.Cmd != nil:
 		return ask.Cmd
@@ -231,8 +231,8 @@ func (m *Model) fulfil(ask screen.Request) tea.Cmd {
 
 // refreshScreen asks the screen that is shown what it wants computed.
 func (m *Model) refreshScreen() tea.Cmd {
-	if m.shows() && (!m.served() || m.misfit()) {
-		return m.fulfil(m.screen().Refresh(m.context()))
+	if m.shows() && (!m.fromPresenter() || m.sizeDiffers()) {
+		return m.handle(m.screen().Refresh(m.context()))
 	}
 	return nil
 }

@@ -214,7 +214,7 @@ func (m *Model) playOn() tea.Cmd {
 	if m.state.Tab != was {
 		cmds = append(cmds, m.leaveScreen(was))
 	}
-	reached := play.Phase == lessons.Reveal && play.Judged.Right && play.Act().Kind == lessons.Goal
+	reached := play.Phase == lessons.Reveal && play.Verdict.Right && play.Act().Kind == lessons.Goal
 	if s := play.Setup(); s != m.state.Setup && !reached {
 		cmds = append(cmds, m.do(state.Action{Verb: state.UseSetup, Setup: &s, Text: "lesson"}))
 	}
@@ -289,7 +289,7 @@ func (m *Model) taskLine(w int) (string, themes.Role) {
 	return text, themes.Warn
 }
 
-// backToLesson brings the question back: a goal is judged by the setup that is there, every other
+// backToLesson brings the question back: a goal is checked by the setup that is there, every other
 // act has its own again.
 func (m *Model) backToLesson() tea.Cmd {
 	if m.classTeaches() {
@@ -299,7 +299,7 @@ func (m *Model) backToLesson() tea.Cmd {
 		return nil
 	}
 	goal := m.lesson.Play.Act().Kind == lessons.Goal && m.lesson.Play.Phase == lessons.Predict
-	m.lesson.Judge(m.state.Setup)
+	m.lesson.CheckGoal(m.state.Setup)
 	m.overlays.Clear()
 	m.overlays.Push(overlay.LessonID, m.lesson)
 	if goal {

@@ -21,7 +21,7 @@ import (
 // Update takes a message: the terminal's news first, then what commands bring,
 // then input, which becomes an Action.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	m.hurry(msg)
+	m.prioritize(msg)
 	next, cmd := m.update(msg)
 	m.present(msg)
 	return next, cmd
@@ -98,17 +98,17 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case readMsg:
 		return m, m.takeRead(msg)
 	case tea.KeyPressMsg:
-		return m, m.seated(func() tea.Cmd { return m.handleKey(msg) })
+		return m, m.asMember(func() tea.Cmd { return m.handleKey(msg) })
 	case tea.PasteMsg:
 		if m.choosing != nil {
 			return m, m.waits(msg)
 		}
-		return m, m.seated(func() tea.Cmd { return m.handlePaste(msg) })
+		return m, m.asMember(func() tea.Cmd { return m.handlePaste(msg) })
 	case tea.MouseMsg:
 		if m.choosing != nil || m.noted() {
 			return m, nil
 		}
-		return m, m.seated(func() tea.Cmd { return m.handleMouse(msg) })
+		return m, m.asMember(func() tea.Cmd { return m.handleMouse(msg) })
 	}
 	return m, nil
 }

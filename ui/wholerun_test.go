@@ -93,7 +93,7 @@ func TestWholeRunPanel(t *testing.T) {
 			setup.Budget, setup.Goodput = budget, 0
 			m := New(Options{Setup: setup, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
 			send(m, tea.WindowSizeMsg{Width: 200, Height: 60})
-			settle(m)
+			finishWork(m)
 			text := screenText(m)
 			if strings.Contains(text, "WHOLE RUN 15.0 T tokens") != (budget > 0) {
 				t.Errorf("%s, budget %v:\n%s", name, budget, text)

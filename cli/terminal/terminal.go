@@ -308,8 +308,8 @@ func (t *Terminal) WaitFor(what string, condition func(screen string) bool) erro
 	}
 }
 
-// Settle waits until the program has written nothing for a while from now on.
-func (t *Terminal) Settle(quiet time.Duration) {
+// AwaitQuiet waits until the program has written nothing for a while from now on.
+func (t *Terminal) AwaitQuiet(quiet time.Duration) {
 	const most = time.Minute // it may write all the time
 	for asked := time.Now(); time.Since(asked) < most; time.Sleep(time.Millisecond) {
 		t.mu.Lock()

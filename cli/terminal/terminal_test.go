@@ -25,7 +25,7 @@ func TestLateMargins(t *testing.T) {
 		if _, err := screen.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		screen.Settle(time.Millisecond)
+		screen.AwaitQuiet(time.Millisecond)
 		if text := screen.Text(); text[:4] != "done" {
 			t.Errorf("after %s: %q", scroll, text)
 		}

@@ -110,14 +110,14 @@ func draw(program string, scenes []scene) ([]string, error) {
 	if err := t.WaitFor("the first frame", func(screen string) bool { return strings.Contains(screen, "meshscope") }); err != nil {
 		return nil, err
 	}
-	t.Settle(quiet)
+	t.AwaitQuiet(quiet)
 	var drawn []string
 	for _, s := range scenes {
 		for key := range strings.SplitSeq(s.keys, ",") {
 			if err := t.Type(named(key)); err != nil {
 				return nil, err
 			}
-			t.Settle(quiet)
+			t.AwaitQuiet(quiet)
 		}
 		t.Screen(func(e *vt.Emulator) {
 			p := picture.Picture{

@@ -267,11 +267,11 @@ func (f *fit) slopes(into [][]float64, columns []int, x []float64) {
 }
 
 // Rounds of Gauss-Newton, its longest step and halvings of one, of which a step below still has
-// none; a change of the cost below settled ends it.
+// none; a change of the cost below converged ends it.
 const (
 	rounds, halvings = 20, 6
 	longest          = 0.5
-	settled, still   = 1e-4, 1e-3
+	converged, still = 1e-4, 1e-3
 )
 
 // limits returns the standard errors of the unknowns below which constants are determined.
@@ -318,7 +318,7 @@ func (f *fit) descend(chosen choice, fresh bool) {
 			}
 			scale /= 2
 		}
-		if gain <= settled*cost {
+		if gain <= converged*cost {
 			break
 		}
 	}

@@ -2,7 +2,7 @@ package calibrate
 
 import "math"
 
-// Spread returns k rows of a Jacobian that together tell its columns apart best, besides the rows
+// Spread returns k rows of a Jacobian that together tell its columns apart best, in addition to the rows
 // that are taken anyway: greedily the row that raises det(JᵀJ) most (D-optimal design; Wynn,
 // Annals of Mathematical Statistics 41, 1970; Fedorov, Theory of Optimal Experiments, 1972). The
 // determinant is over the volume of the confidence region of the constants; a row raises it by

@@ -25,8 +25,9 @@ func Aliases() []Alias {
 // words are other words for choices, as people and launchers write them.
 func words() map[ID]map[string]string {
 	return map[ID]map[string]string{
-		Optimizer: {"adamw": "adam"}, // the update differs, its bytes do not
-		Schedule:  {"1f1b-interleaved": "interleaved", "vpp": "interleaved", "zb1p": "zb-1p"},
+		Optimizer:      {"adamw": "adam"}, // the update differs, its bytes do not
+		"comm-overlap": {"cautious": "pessimistic"},
+		Schedule:       {"1f1b-interleaved": "interleaved", "vpp": "interleaved", "zb1p": "zb-1p"},
 	}
 }
 

@@ -72,9 +72,9 @@ func (f *fixer) larger(change map[string]any) bool {
 // sameGPUs returns the change of one degree, with what follows it, that makes the setup legal on as many
 // GPUs: the one that moves the fewest others along.
 func (f *fixer) sameGPUs() (best *Setup) {
-	judge, least := grader(f.s), 0
+	gradeOf, least := grader(f.s), 0
 	for _, id := range []ID{CP, PP, TP} {
-		fix, _ := nearestValue(f.s, string(id), true, judge)
+		fix, _ := nearestValue(f.s, string(id), true, gradeOf)
 		if fix == nil {
 			continue
 		}
@@ -123,7 +123,7 @@ func (f *fixer) otherFix(field string) (best *Setup) {
 	return best
 }
 
-// better settles what the problem's own rule proposes; nil when there is no such
+// better resolves what the problem's own rule proposes; nil when there is no such
 // proposal, or when it would not make the problem go away, or be illegal.
 func better(s *Setup, p *Problem) map[string]any {
 	if len(p.Nearest) == 0 {
@@ -155,7 +155,7 @@ const (
 	calmFix          // legal, and no new warnings
 )
 
-// grader judges proposals for a setup by the warnings it has already.
+// grader checks proposals for a setup by the warnings it has already.
 func grader(s *Setup) func(*Setup) grade {
 	known := codes(s)
 	return func(t *Setup) grade {
@@ -176,23 +176,23 @@ func grader(s *Setup) func(*Setup) grade {
 // bring no new warning. The neighbours are the closest such numbers below and
 // above, ascending.
 func singleFix(s *Setup, field string) (best *Setup, neighbours []int) {
-	judge := grader(s)
+	gradeOf := grader(s)
 	for _, fix := range wordFixes(s, field) {
-		if judge(&fix) != illegalFix {
+		if gradeOf(&fix) != illegalFix {
 			return &fix, nil
 		}
 	}
 	// Rather another value than another number of GPUs; the batch is let go
 	// before the value is.
 	for _, keepGPUs := range []bool{true, false} {
-		if best, neighbours = nearestValue(s, field, keepGPUs, judge); best != nil {
+		if best, neighbours = nearestValue(s, field, keepGPUs, gradeOf); best != nil {
 			return best, neighbours
 		}
 	}
 	return nil, nil
 }
 
-func nearestValue(s *Setup, field string, keepGPUs bool, judge func(*Setup) grade) (best *Setup, neighbours []int) {
+func nearestValue(s *Setup, field string, keepGPUs bool, gradeOf func(*Setup) grade) (best *Setup, neighbours []int) {
 	current := fieldValue(s, field)
 	below, above := 0, 0
 	var second *Setup // the nearest that is legal at all
@@ -200,7 +200,7 @@ func nearestValue(s *Setup, field string, keepGPUs bool, judge func(*Setup) grad
 		if v < current && below > 0 || v > current && above > 0 {
 			continue
 		}
-		fixed, g := settled(s, field, v, keepGPUs, judge)
+		fixed, g := withValue(s, field, v, keepGPUs, gradeOf)
 		switch {
 		case g == illegalFix:
 			continue
@@ -227,16 +227,16 @@ func nearestValue(s *Setup, field string, keepGPUs bool, judge func(*Setup) grad
 	return best, nil
 }
 
-// settled sets a field and lets GPUs and batch follow: at the same global batch
+// withValue sets a field and lets GPUs and batch follow: at the same global batch
 // if that is legal, else at another.
-func settled(s *Setup, field string, value int, keepGPUs bool, judge func(*Setup) grade) (*Setup, grade) {
+func withValue(s *Setup, field string, value int, keepGPUs bool, gradeOf func(*Setup) grade) (*Setup, grade) {
 	for _, keepBatch := range []bool{true, false} {
 		t := *s
 		setField(&t, field, value)
 		if !follow(&t, field, keepGPUs, keepBatch) {
 			continue
 		}
-		if g := judge(&t); g != illegalFix {
+		if g := gradeOf(&t); g != illegalFix {
 			return &t, g
 		}
 	}

@@ -63,7 +63,7 @@ func (d Draft) Resolve() (Setup, error) {
 	return s, nil
 }
 
-// resolveGPUs settles GPUs and DP: gpus = dp x tp x pp x cp. It reports whether
+// resolveGPUs resolves GPUs and DP: gpus = dp x tp x pp x cp. It reports whether
 // the identity holds.
 func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 	node, replica := s.Cluster.Node(), product(s.TP, s.PP, s.CP)
@@ -133,7 +133,7 @@ func defaultNodes(c hardware.Cluster) int {
 	return DefaultNodes
 }
 
-// resolveBatch settles micro-batches and global batch: gbs = mbs x m x dp.
+// resolveBatch resolves micro-batches and global batch: gbs = mbs x m x dp.
 func (d *Draft) resolveBatch(s *Setup, gpusDivide bool) error {
 	gbs, count := d.Has(GBS), d.Has(MicroBatches)
 	if tokens, ok := BatchTokens(d.batch); ok {

@@ -68,7 +68,7 @@ func softwareKnobs() []Knob {
 		}, fields[5]),
 		software(Knob{
 			Label: "comm overlap", Short: "overlap",
-			Help: "How much overlap of communication with computing is taken to work: assumed as the stack's calibration has it; cautious exposes the all-to-all of experts and the ZeRO traffic of every micro-batch; none exposes all.",
+			Help: "How much overlap of communication with computing is taken to work: assumed as the stack's calibration has it; pessimistic exposes the all-to-all of experts and the ZeRO traffic of every micro-batch; none exposes all.",
 		}, fields[6]),
 		software(Knob{
 			Label: "grouped MLP", Short: "grouped",

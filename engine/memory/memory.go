@@ -62,7 +62,7 @@ type Rank struct {
 	Activations         units.Bytes `json:"activations_bytes"`
 	WeightInputs        units.Bytes `json:"weight_inputs_bytes"` // contained in Activations: kept for weight gradients that a split backward puts off
 	Logits              units.Bytes `json:"logits_bytes"`        // of the head and the loss
-	Buffers             units.Bytes `json:"buffers_bytes"`       // what the stack keeps or makes besides
+	Buffers             units.Bytes `json:"buffers_bytes"`       // what the stack keeps or makes in addition
 	Allocated           units.Bytes `json:"allocated_bytes"`     // the sum of the six terms above
 	Overhead            units.Bytes `json:"overhead_bytes"`      // allocator slack, driver context, communicators
 	Total               units.Bytes `json:"total_bytes"`         // Allocated + Overhead

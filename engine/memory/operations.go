@@ -78,9 +78,9 @@ func Operations(in *Input, stack Stack, l *model.Layer) []Operation {
 	more := s.more
 	for i := range s.set {
 		e := &s.set[i]
-		var own amount
-		s.amount(&own, e, e.bytes)
-		saved(l.Ops[e.by].ID, l.Ops[e.by].Name, own.perToken(in, routed))
+		var one amount
+		s.amount(&one, e, e.bytes)
+		saved(l.Ops[e.by].ID, l.Ops[e.by].Name, one.perToken(in, routed))
 	}
 	for p, name := range [...]string{"attention", "norms", "MLP", "shared experts", "router", "experts"} {
 		if n := more[p].perToken(in, routed); n.V != 0 {

@@ -9,7 +9,7 @@ import (
 )
 
 // Overlap is one of the ratios by which the Ultra-Scale Playbook (appendix,
-// "Math for compute/communication overlap") judges whether traffic can hide: time of the traffic
+// "Math for compute/communication overlap") checks whether traffic can hide: time of the traffic
 // over time of the work that runs next to it. At 1 or below it hides. Times are
 // those of the rates that large matrix products and large messages reach in this model, so
 // the ratio is about proportions; the step model has its own rules.

@@ -102,7 +102,7 @@ type Overlap string
 const (
 	OverlapAuto        Overlap = Auto
 	OverlapAssumed     Overlap = "assumed" // as the stack's calibration has it
-	OverlapPessimistic Overlap = "cautious"
+	OverlapPessimistic Overlap = "pessimistic"
 	OverlapNone        Overlap = "none" // all communication inside a step is exposed
 )
 

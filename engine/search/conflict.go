@@ -166,7 +166,7 @@ type explainer struct {
 	problem   Problem
 	progress  func(Asking)
 	questions int  // that were asked so far
-	partial   bool // a question could not be settled in time
+	partial   bool // a question could not be resolved in time
 }
 
 // shortest returns the shortest list that excludes everything: none, one constraint,
@@ -199,7 +199,7 @@ func (e *explainer) shortest(all []constraint) []constraint {
 }
 
 // likelyFirst puts what most often excludes everything in front: a question that
-// settles it saves all that would come after it.
+// resolves it saves all that would come after it.
 func likelyFirst(all []constraint) []constraint {
 	usual := []string{"memory", "headroom", "deadline"}
 	out := make([]constraint, 0, len(all))

@@ -8,7 +8,7 @@ import (
 )
 
 // How many layouts are evaluated before what they teach is used: few at first,
-// because a handful often settles the rest. It does not depend on the number of
+// because a handful often resolves the rest. It does not depend on the number of
 // workers, nor does the answer.
 const (
 	firstBatch = 16

@@ -132,7 +132,7 @@ type Result struct {
 	GPUs []int `json:"gpus_tried,omitempty"`
 
 	// Partial says that the search was stopped. Share is how much of the space
-	// was settled, 0 to 1; what was found may then not be the best.
+	// was resolved, 0 to 1; what was found may then not be the best.
 	Partial bool    `json:"partial"`
 	Share   float64 `json:"share_searched"`
 

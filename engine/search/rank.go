@@ -123,7 +123,7 @@ func (r *ranker) begin() bool {
 	return r.sound
 }
 
-// allowed reports whether what was judged so may be among the answers.
+// allowed reports whether what was checked so may be among the answers.
 func (r *ranker) allowed(j knob.Legality) bool {
 	return j.Legal && (!j.Rejected || r.problem.Space.Refused)
 }
@@ -194,7 +194,7 @@ func (r *ranker) schedules(s *engine.Setup, placement schedule.Placement) (out k
 	return out
 }
 
-// ZeRO stages that are judged alike: offered by the stack or not, and from 2 on,
+// ZeRO stages that are checked alike: offered by the stack or not, and from 2 on,
 // which some launchers reject together with a pipeline. What is no stage has none.
 const zeroClasses = 4
 
@@ -213,13 +213,13 @@ func (r *ranker) zeroClass(zero int) (class int, ok bool) {
 
 // sharded says which classes of ZeRO stages can run, if any.
 func (r *ranker) sharded(s *engine.Setup) (runs [zeroClasses]bool, some bool) {
-	var judged [zeroClasses]bool
+	var checked [zeroClasses]bool
 	for _, zero := range r.choices.zero {
 		class, ok := r.zeroClass(zero)
-		if !ok || judged[class] {
+		if !ok || checked[class] {
 			continue
 		}
-		judged[class], s.ZeRO = true, zero
+		checked[class], s.ZeRO = true, zero
 		runs[class] = r.allowed(r.bounds.Checker.Layout(s))
 		some = some || runs[class]
 	}

@@ -35,7 +35,7 @@ type run struct {
 	result   Result
 	room     *room
 
-	overlap       recipe.Overlap // of the setup that was given; the problem's is cautious where that leaves it open
+	overlap       recipe.Overlap // of the setup that was given; the problem's is pessimistic where that leaves it open
 	discardOnStop bool           // a stopped search needs no answer
 
 	dropped int   // candidates that there was no room for

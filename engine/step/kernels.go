@@ -97,7 +97,7 @@ func (k *kernels) end(c *Cost) {
 	for _, over := range [...]struct {
 		id, name string
 		t        units.Seconds
-	}{{"unhidden", "TP traffic exposed by a split backward", c.SplitBackwardExposedTP}, {"over-forward", "compute of the forward that overlaps with traffic", c.ForwardOverlap}, {"over-input", "compute of the input gradient that overlaps with traffic", c.InputGradOverlap}} {
+	}{{"split-backward-exposed-tp", "TP traffic exposed by a split backward", c.SplitBackwardExposedTP}, {"forward-overlap", "compute of the forward that overlaps with traffic", c.ForwardOverlap}, {"input-gradient-overlap", "compute of the input gradient that overlaps with traffic", c.InputGradOverlap}} {
 		if sum := k.rec.Sum(over.id); sum != "0" {
 			k.rec.Figure(record.Entry{
 				ID: over.id, Name: over.name + " in " + of, Symbol: over.id + " of " + k.rec.What(), Unit: record.Seconds,

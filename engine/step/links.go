@@ -87,8 +87,8 @@ func (k *kernels) recordRegions(regions float64, forward, backward units.Seconds
 	bwd.exposed = k.recordExposed("tp-backward", "backward TP traffic of a region", source, hidden, backward, soft.TPBackward)
 	k.recordTraffic("forward.tp", regions, fwd)
 	k.recordTraffic("backward.tp", regions, bwd)
-	k.rec.Term("unhidden", fmt.Sprintf("(%s - %s) * %g", bwd.seconds, bwd.exposed, regions))
-	k.rec.Term("over-forward", fmt.Sprintf("(%s - %s) * %g", fwd.seconds, fwd.exposed, regions))
+	k.rec.Term("split-backward-exposed-tp", fmt.Sprintf("(%s - %s) * %g", bwd.seconds, bwd.exposed, regions))
+	k.rec.Term("forward-overlap", fmt.Sprintf("(%s - %s) * %g", fwd.seconds, fwd.exposed, regions))
 }
 
 // orZero returns a formula, or that of nothing.
@@ -203,7 +203,7 @@ func (k *kernels) recordRingTraffic(l *model.Layer, hop units.Bytes, width strin
 		Formula: "bytes * T * (" + width + ")", Value: float64(hop), Source: "ring attention: bytes x tokens x widths of keys and values",
 	})
 	const source = "keys and values travel while attention runs"
-	over, volume := [...]string{"over-forward", "over-input"}, record.Ref(l.Scope("cp-hop"))
+	over, volume := [...]string{"forward-overlap", "input-gradient-overlap"}, record.Ref(l.Scope("cp-hop"))
 	for i, p := range [...]struct {
 		pass, volume, under string
 		exposed             units.Seconds
@@ -297,8 +297,8 @@ func (k *kernels) recordExpertTraffic(f expertFormulas, exposed, hidden units.Se
 		return
 	}
 	formula := f.seconds + " * share_that_is_exposed"
-	forward := "max(0, " + k.rec.Sum("forward") + " - (" + k.rec.Sum("over-forward") + "))"
-	backward := "max(0, " + k.rec.Sum("input-gradient") + " + " + k.rec.Sum("weight-gradient") + " - (" + record.Sum(k.rec.Sum("over-input"), k.rec.Sum("unhidden")) + "))"
+	forward := "max(0, " + k.rec.Sum("forward") + " - (" + k.rec.Sum("forward-overlap") + "))"
+	backward := "max(0, " + k.rec.Sum("input-gradient") + " + " + k.rec.Sum("weight-gradient") + " - (" + record.Sum(k.rec.Sum("input-gradient-overlap"), k.rec.Sum("split-backward-exposed-tp")) + "))"
 	if share < 1 {
 		formula = "max(" + formula + ", " + f.seconds + " - (" + forward + " + " + backward + ") / 2)"
 	}
@@ -309,8 +309,8 @@ func (k *kernels) recordExpertTraffic(f expertFormulas, exposed, hidden units.Se
 	if hidden > 0 {
 		half := "(" + f.seconds + " - " + t.exposed + ")"
 		over := "min(max(" + half + ", 2 * " + half + " - " + backward + "), " + forward + ")"
-		k.rec.Term("over-forward", over)
-		k.rec.Term("over-input", "(2 * "+half+" - "+over+")")
+		k.rec.Term("forward-overlap", over)
+		k.rec.Term("input-gradient-overlap", "(2 * "+half+" - "+over+")")
 	}
 }
 

@@ -94,10 +94,10 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stag
 		}
 		figure(id, name, id, record.Seconds, record.Sum(sum...), float64(t), source+", times the factor of the stack; "+from, "")
 	}
-	overlapped("unhidden", "TP traffic of "+of+" exposed by a split backward", "the weight gradient that would overlap with it runs later", c.SplitBackwardExposedTP)
+	overlapped("split-backward-exposed-tp", "TP traffic of "+of+" exposed by a split backward", "the weight gradient that would overlap with it runs later", c.SplitBackwardExposedTP)
 	const once = "a second of compute overlaps with one traffic"
-	overlapped("over-forward", "compute of the forward on "+of+" that overlaps with traffic inside layers", once, c.ForwardOverlap)
-	overlapped("over-input", "compute of the input gradient on "+of+" that overlaps with traffic inside layers", once, c.InputGradOverlap)
+	overlapped("forward-overlap", "compute of the forward on "+of+" that overlaps with traffic inside layers", once, c.ForwardOverlap)
+	overlapped("input-gradient-overlap", "compute of the input gradient on "+of+" that overlaps with traffic inside layers", once, c.InputGradOverlap)
 	f, b := &c.ForwardLinks, &c.BackwardLinks
 	recomputed := p.recomputed(stage, st)
 	for _, d := range [...]struct {

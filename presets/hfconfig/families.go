@@ -129,7 +129,7 @@ func families() map[string]family {
 	}
 }
 
-// option reads what a family has besides the common keys of a decoder.
+// option reads what a family has in addition to the common keys of a decoder.
 type option = func(*reader)
 
 // decoder is a family with a channel part in every layer. bias is where attention_bias puts biases; empty where the

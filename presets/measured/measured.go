@@ -300,7 +300,7 @@ func (m *model) run(s engine.Setup, seconds float64) calibrate.Run {
 	}}
 }
 
-// Plan returns which of some layouts of one machine and stack, besides the first few, to run so
+// Plan returns which of some layouts of one machine and stack, in addition to the first few, to run so
 // that the constants are told apart, at most k, and what all of these would determine.
 func Plan(e *engine.Evaluator, setups []engine.Setup, first, k int) (chosen []int, would []Constant, err error) {
 	if len(setups) == 0 {

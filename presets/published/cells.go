@@ -14,7 +14,7 @@ import (
 const leastCell = 5
 
 // rates returns the absolute errors of tokens per second.
-func (j *judged) rates() []float64 {
+func (j *stepErrors) rates() []float64 {
 	out := make([]float64, len(j.rows))
 	for i := range j.rows {
 		out[i] = math.Abs(j.rows[i].Measured/j.rows[i].Predicted - 1)
@@ -29,7 +29,7 @@ func cellOf(r *Run) string {
 
 // cells returns the rows by model, machine and number of GPUs, those with enough
 // layouts.
-func (j *judged) cells() [][]int {
+func (j *stepErrors) cells() [][]int {
 	at := map[string][]int{}
 	var order []string
 	for i, r := range j.runs {
@@ -50,7 +50,7 @@ func (j *judged) cells() [][]int {
 
 // correlation returns the mean rank correlation of predicted and measured time over
 // the cells, and that of a constant rate, whose time is the work.
-func (j *judged) correlation() (ours, constant float64, cells int) {
+func (j *stepErrors) correlation() (ours, constant float64, cells int) {
 	var a, b []float64
 	for _, cell := range j.cells() {
 		measured, predicted, work := make([]float64, len(cell)), make([]float64, len(cell)), make([]float64, len(cell))

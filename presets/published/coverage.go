@@ -44,7 +44,7 @@ func classOf(r *Errors) class {
 	return class{r.Traits.Experts, r.Traits.Generation, r.Traits.Stack}
 }
 
-// Coverage judges the bands by class, and over all runs together in the first Class,
+// Coverage checks the bands by class, and over all runs together in the first Class,
 // which has no generation. A release with more than a hundred runs counts as a hundred.
 func Coverage(t *band.Table, runs []Errors) []Class {
 	per := map[string]float64{}
@@ -93,7 +93,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// Coverages judges the bands of step times, then those of memory, on all groups; nothing of
+// Coverages checks the bands of step times, then those of memory, on all groups; nothing of
 // groups without a run.
 func Coverages(scales *hardware.Published, groups []Group) []Class {
 	times, memory := RunErrors(groups)

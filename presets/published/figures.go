@@ -9,7 +9,7 @@ import (
 	"meshscope/engine/schedule"
 )
 
-// Figure is one of the figures by which the model is judged, with what the best
+// Figure is one of the figures by which the model is checked, with what the best
 // single constant scores on the same rows, and the best peer.
 type Figure struct {
 	Number   int      `json:"number"` // as in docs/accuracy.md, 1 to 9
@@ -34,14 +34,14 @@ func (f *Figure) Met() bool {
 	return f.Value <= f.Wanted
 }
 
-// judged are the step-time rows of some groups, with their runs.
-type judged struct {
+// stepErrors are the step-time rows of some groups, with their runs.
+type stepErrors struct {
 	rows []Row
 	runs []*Run
 }
 
 // stepRows compares the step times of the groups that are wanted.
-func stepRows(e *engine.Evaluator, groups []Group, wanted func(id string) bool) (j judged) {
+func stepRows(e *engine.Evaluator, groups []Group, wanted func(id string) bool) (j stepErrors) {
 	for i := range groups {
 		g := &groups[i]
 		if !wanted(g.ID) {
@@ -57,7 +57,7 @@ func stepRows(e *engine.Evaluator, groups []Group, wanted func(id string) bool) 
 	return j
 }
 
-func (j *judged) errors() []float64 {
+func (j *stepErrors) errors() []float64 {
 	out := make([]float64, len(j.rows))
 	for i := range j.rows {
 		out[i] = math.Abs(j.rows[i].Error)
@@ -66,13 +66,13 @@ func (j *judged) errors() []float64 {
 }
 
 // constant returns the absolute errors of the best single rate on the same rows.
-func (j *judged) constant() []float64 {
+func (j *stepErrors) constant() []float64 {
 	fitted, _ := j.constants()
 	return fitted
 }
 
 // constants returns those, and the same with each row left out of its own fit.
-func (j *judged) constants() (fitted, left []float64) {
+func (j *stepErrors) constants() (fitted, left []float64) {
 	work, step := make([]float64, len(j.rows)), make([]float64, len(j.rows))
 	for i := range j.rows {
 		work[i], step[i] = j.rows[i].work, j.rows[i].Measured
@@ -82,7 +82,7 @@ func (j *judged) constants() (fitted, left []float64) {
 
 // Figures works all of them out over the built-in groups.
 func Figures(e *engine.Evaluator, lib Library, groups []Group, refit *Refit) ([]Figure, error) {
-	only := func(id string) judged { return stepRows(e, groups, func(other string) bool { return other == id }) }
+	only := func(id string) stepErrors { return stepRows(e, groups, func(other string) bool { return other == id }) }
 	var out []Figure
 	add := func(f Figure, constant, peer float64) {
 		if f.Rows == 0 || math.IsNaN(f.Value) {
@@ -99,7 +99,7 @@ func Figures(e *engine.Evaluator, lib Library, groups []Group, refit *Refit) ([]
 		}
 		out = append(out, f)
 	}
-	mean := func(n int, name, id string, wanted float64, peer string, at float64) judged {
+	mean := func(n int, name, id string, wanted float64, peer string, at float64) stepErrors {
 		j := only(id)
 		f := Figure{Number: n, Name: name, Measure: "mean error", Rows: len(j.rows), Value: Mean(j.errors()), Wanted: wanted, Peer: peer}
 		f.LeftOut = errorOf(refit.Errors(j.rows), Mean)
@@ -150,7 +150,7 @@ func errorOf(errs []float64, measure func([]float64) float64) *float64 {
 
 // perLayout averages the errors of rows that differ in micro-batches only; the
 // second list is that of a constant.
-func perLayout(j judged) (ours, constant []float64) {
+func perLayout(j stepErrors) (ours, constant []float64) {
 	flat := j.constant()
 	sums, plain := map[engine.Setup][]float64{}, map[engine.Setup][]float64{}
 	var order []engine.Setup
@@ -170,7 +170,7 @@ func perLayout(j judged) (ours, constant []float64) {
 
 // gains returns the errors of how much faster than 1F1B a schedule is, at the same
 // model and number of micro-batches; a constant rate gives no gain at all.
-func gains(j judged) (ours, constant []float64) {
+func gains(j stepErrors) (ours, constant []float64) {
 	type size struct{ layers, hidden, microbatches int }
 	of := func(r *Run) size { return size{r.Setup.Model.Layers, r.Setup.Model.Hidden, r.Setup.MicroBatches} }
 	base := map[size]*Row{}

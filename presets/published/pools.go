@@ -66,7 +66,7 @@ func Pools(e *engine.Evaluator, groups []Group, refit *Refit) []Figure {
 	errs := j.errors()
 	var out []Figure
 	for _, p := range pools() {
-		var part judged
+		var part stepErrors
 		var list []float64
 		for i, r := range j.runs {
 			if p.has(r, j.rows[i].Group) {
@@ -80,11 +80,11 @@ func Pools(e *engine.Evaluator, groups []Group, refit *Refit) []Figure {
 		out = append(out, Figure{Name: p.name, Measure: "median error", Unit: "share", Rows: len(list), Value: Quantile(list, 0.5), Wanted: p.target, Constant: &flat, LeftOut: errorOf(refit.Errors(part.rows), median)})
 	}
 	var order []string
-	byGroup := map[string]*judged{}
+	byGroup := map[string]*stepErrors{}
 	for i := range j.rows {
 		id := j.rows[i].Group
 		if byGroup[id] == nil {
-			byGroup[id], order = &judged{}, append(order, id)
+			byGroup[id], order = &stepErrors{}, append(order, id)
 		}
 		byGroup[id].rows = append(byGroup[id].rows, j.rows[i])
 	}
@@ -92,7 +92,7 @@ func Pools(e *engine.Evaluator, groups []Group, refit *Refit) []Figure {
 }
 
 // ofGroups are the figures that count every group once.
-func ofGroups(order []string, byGroup map[string]*judged, refit *Refit) []Figure {
+func ofGroups(order []string, byGroup map[string]*stepErrors, refit *Refit) []Figure {
 	var out []Figure
 	worst, rows := 0.0, 0
 	medians, constant := map[string]float64{}, map[string]float64{}

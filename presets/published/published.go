@@ -142,9 +142,9 @@ type cellFile struct {
 	OutOfMemory [][]float64    `toml:"out_of_memory"`
 }
 
-// settle returns the lines of a cell as runs. The document is read once: only the
+// expand returns the lines of a cell as runs. The document is read once: only the
 // columns differ.
-func (c *cellFile) settle(f *groupFile, lib Library, lines [][]float64, figures int) ([]Run, error) {
+func (c *cellFile) expand(f *groupFile, lib Library, lines [][]float64, figures int) ([]Run, error) {
 	doc, anyRecompute, err := f.document(c.Setup)
 	if err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 		if f.Runs[i].OutOfMemory {
 			continue
 		}
-		run, err := f.settle(&f.Runs[i], lib)
+		run, err := f.resolve(&f.Runs[i], lib)
 		if err != nil {
 			return Group{}, err
 		}
@@ -249,7 +249,7 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 	for i := range f.Cells {
 		c := &f.Cells[i]
 		const stepAndMemory = 2
-		runs, err := c.settle(&f, lib, c.Runs, stepAndMemory)
+		runs, err := c.expand(&f, lib, c.Runs, stepAndMemory)
 		if err != nil {
 			return Group{}, err
 		}
@@ -270,7 +270,7 @@ func (g *Group) OutOfMemory(lib Library) ([]Run, error) {
 	var out []Run
 	for i := range g.file.Runs {
 		if r := &g.file.Runs[i]; r.OutOfMemory {
-			failed, err := g.file.settle(r, lib)
+			failed, err := g.file.resolve(r, lib)
 			if err != nil {
 				return nil, err
 			}
@@ -279,7 +279,7 @@ func (g *Group) OutOfMemory(lib Library) ([]Run, error) {
 	}
 	for i := range g.file.Cells {
 		c := &g.file.Cells[i]
-		failed, err := c.settle(g.file, lib, c.OutOfMemory, 0)
+		failed, err := c.expand(g.file, lib, c.OutOfMemory, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -296,8 +296,8 @@ func (f *groupFile) run(id string) Run {
 	}
 }
 
-// settle returns one run of the file with its setup.
-func (f *groupFile) settle(r *runFile, lib Library) (Run, error) {
+// resolve returns one run of the file with its setup.
+func (f *groupFile) resolve(r *runFile, lib Library) (Run, error) {
 	out := f.run(r.ID)
 	if err := r.check(); err != nil {
 		return Run{}, err

@@ -156,7 +156,7 @@ func (f *Refits) fit(without string) refitted {
 			}
 		}
 	}
-	const sweeps, settled = 30, 1e-4
+	const sweeps, converged = 30, 1e-4
 	var values, weights []float64
 	for range sweeps {
 		moved := 0.0
@@ -175,7 +175,7 @@ func (f *Refits) fit(without string) refitted {
 			}
 			out.change[k], moved = to, max(moved, math.Abs(by))
 		}
-		if moved < settled {
+		if moved < converged {
 			break
 		}
 	}

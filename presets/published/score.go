@@ -80,7 +80,7 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 }
 
 func summarise(g *Group, rows []Row) Result {
-	j := judged{rows: rows}
+	j := stepErrors{rows: rows}
 	errs := j.errors()
 	out := Result{Name: g.ID, Rows: len(rows), Metric: rows[0].Metric, Fitted: g.Fitted}
 	out.Mean, out.Median, out.P90, out.Max = Mean(errs), Quantile(errs, 0.5), Quantile(errs, 0.9), slices.Max(errs)

@@ -40,7 +40,7 @@ func Spreads(groups []Group, rows []Row, refits *Refits) []Spread {
 			list[0], list[1] = append(list[0], *r), append(list[1], *r)
 		}
 	}
-	absolute := func(rows []Row) []float64 { return (&judged{rows: rows}).errors() }
+	absolute := func(rows []Row) []float64 { return (&stepErrors{rows: rows}).errors() }
 	var out []Spread
 	for i, name := range []string{NotFitted, Refitted, Fitted, Sweep} {
 		errors := absolute

@@ -30,12 +30,12 @@ func Quoted(value string) string {
 	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// Flags returns the flags that settle to a setup again: what it is about, and what is
+// Flags returns the flags that resolve to a setup again: what it is about, and what is
 // neither derived nor a default. A model or a machine that differs from its preset
 // is said by --set, field by field. ok is false for a setup that flags alone cannot
 // give, such as one with a model whose name is no preset.
 func Flags(s engine.Setup, lib Library) (flags string, ok bool) {
-	settles := func(words []said) bool {
+	resolves := func(words []said) bool {
 		var d Document
 		for _, w := range words {
 			if d.word(w) != nil {
@@ -52,7 +52,7 @@ func Flags(s engine.Setup, lib Library) (flags string, ok bool) {
 		}
 	}
 	words, ok = edited(words, &s, lib)
-	if !ok || !settles(words) {
+	if !ok || !resolves(words) {
 		return "", false
 	}
 	// What follows from the rest goes, but for what a reader wants to know.
@@ -61,7 +61,7 @@ func Flags(s engine.Setup, lib Library) (flags string, ok bool) {
 			continue
 		}
 		without := slices.DeleteFunc(slices.Clone(words), func(other said) bool { return other == w })
-		if settles(without) {
+		if resolves(without) {
 			words = without
 		}
 	}

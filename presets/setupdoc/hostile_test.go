@@ -66,7 +66,7 @@ func TestSaidTwice(t *testing.T) {
 		{"a.toml", "[model]\nlayers = 40\n[set]\nmodel.layers = 20\n", `key "model.layers" comes twice`},
 	}
 	for _, tc := range tests {
-		if _, err := settle(tc.name, tc.text); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := resolve(tc.name, tc.text); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got  %v\nwant %s", tc.text, err, tc.want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestFedBack(t *testing.T) {
 		`{"setup":{"setup":{"tp":8}}}`:                   `unknown key "setup"`,
 		`{"schema_version":1,"tp":8}`:                    `unknown key "schema_version"`,
 	} {
-		_, err := settle("a.json", text)
+		_, err := resolve("a.json", text)
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%s: %v", text, err)
@@ -112,7 +112,7 @@ func TestPlaces(t *testing.T) {
 		{"a.json", `{"gbs":1099511627776}`, `a.json:1:8: gbs:`},
 	}
 	for _, tc := range tests {
-		if _, err := settle(tc.name, tc.text); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := resolve(tc.name, tc.text); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: got  %v\nwant %s", tc.text, err, tc.want)
 		}
 	}
@@ -136,7 +136,7 @@ func TestLabels(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`{"model":{"id":"\u009b31m"}}`, `{"model":{"id":"a\u202eb"}}`, `{"cluster":{"gpu":{"id":"\u001b"}}}`} {
-		if _, err := settle("a.json", text); err == nil || !strings.Contains(err.Error(), "printable text") {
+		if _, err := resolve("a.json", text); err == nil || !strings.Contains(err.Error(), "printable text") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -171,7 +171,7 @@ func TestIDsAreNotSet(t *testing.T) {
 		`{"cluster":"dgx-h100","gpu":{"id":"x"}}`:       "dgx-h100 is made of",
 		`{"cluster":"dgx-h100","gpu":{"id":"a\u202e"}}`: `made of`,
 	} {
-		if _, err := settle("a.json", text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\u202e") {
+		if _, err := resolve("a.json", text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\u202e") {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -26,7 +26,7 @@ func (d *Document) sayMachine(w *knob.MachineWord, m *member) error {
 	return nil
 }
 
-// ownMachine settles what the words for a machine leave open, once all is said: the GPUs of a node share its
+// ownMachine resolves what the words for a machine leave open, once all is said: the GPUs of a node share its
 // rate, a scale-up domain that was the node stays the node, and a link of another rate is not that of the preset.
 func (d *Document) ownMachine(c, was *hardware.Cluster) {
 	last := func(field string) *assignment {

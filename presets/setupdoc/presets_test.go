@@ -52,7 +52,7 @@ func TestEveryPresetReadsBack(t *testing.T) {
 	}
 }
 
-// TestFlags: the flags of a setup settle to it again, on the built-in presets, for
+// TestFlags: the flags of a setup resolve to it again, on the built-in presets, for
 // the setup that the program starts with in the words of the README, and for many
 // others.
 func TestFlags(t *testing.T) {
@@ -95,7 +95,7 @@ func TestFlags(t *testing.T) {
 }
 
 // TestFlagsOfEdits: what --set has changed of a model, a GPU or a machine is part of
-// the flags, and they settle to the same setup.
+// the flags, and they resolve to the same setup.
 func TestFlagsOfEdits(t *testing.T) {
 	lib := presets.Default()
 	for _, c := range []struct {
@@ -123,14 +123,14 @@ func TestFlagsOfEdits(t *testing.T) {
 		if !ok || !strings.Contains(flags, c.want) {
 			t.Errorf("%v: flags %q (%v) lack %q", c.words, flags, ok, c.want)
 		}
-		if got := settled(t, shellWords(t, flags), lib); got != s {
+		if got := resolved(t, shellWords(t, flags), lib); got != s {
 			t.Errorf("%v: %s settles to another setup", c.words, flags)
 		}
 	}
 }
 
-// settled returns the setup of the words of a command line.
-func settled(t *testing.T, words []string, lib setupdoc.Library) engine.Setup {
+// resolved returns the setup of the words of a command line.
+func resolved(t *testing.T, words []string, lib setupdoc.Library) engine.Setup {
 	t.Helper()
 	var d setupdoc.Document
 	for len(words) > 0 {

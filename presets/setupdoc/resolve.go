@@ -13,18 +13,18 @@ import (
 	"meshscope/presets/input"
 )
 
-// Setup settles the document: names are looked up, fields assigned, what is
+// Setup resolves the document: names are looked up, fields assigned, what is
 // left out derived. A document that says everything is taken as it stands, so
 // that an illegal setup that was printed reads back as itself.
 func (d *Document) Setup(lib Library) (engine.Setup, error) {
-	s, err := d.settle(lib)
+	s, err := d.resolve(lib)
 	if err != nil {
 		return engine.Setup{}, input.InFile(d.file, d.blame(err))
 	}
 	return s, nil
 }
 
-func (d *Document) settle(lib Library) (engine.Setup, error) {
+func (d *Document) resolve(lib Library) (engine.Setup, error) {
 	draft, err := d.Draft(lib)
 	if err != nil {
 		return engine.Setup{}, err
@@ -37,11 +37,11 @@ func (d *Document) settle(lib Library) (engine.Setup, error) {
 
 // Draft returns what the document says, with its model and its machine.
 func (d *Document) Draft(lib Library) (knob.Draft, error) {
-	m, err := d.settleModel(lib)
+	m, err := d.resolveModel(lib)
 	if err != nil {
 		return knob.Draft{}, err
 	}
-	c, err := d.settleCluster(lib)
+	c, err := d.resolveCluster(lib)
 	if err != nil {
 		return knob.Draft{}, err
 	}
@@ -80,7 +80,7 @@ type calibrator interface {
 	Calibrate(c hardware.Cluster) hardware.Cluster
 }
 
-func (d *Document) settleModel(lib Library) (model.Model, error) {
+func (d *Document) resolveModel(lib Library) (model.Model, error) {
 	if d.model == nil {
 		return lib.Model(DefaultModel)
 	}
@@ -96,7 +96,7 @@ func (d *Document) settleModel(lib Library) (model.Model, error) {
 	return m, assign(reflect.ValueOf(&m).Elem(), "model", d.model)
 }
 
-func (d *Document) settleCluster(lib Library) (hardware.Cluster, error) {
+func (d *Document) resolveCluster(lib Library) (hardware.Cluster, error) {
 	if d.cluster == nil {
 		return d.clusterOfGPU(lib)
 	}
@@ -169,7 +169,7 @@ func (d *Document) clusterOfGPU(lib Library) (hardware.Cluster, error) {
 	return d.nodeOf(g, lib)
 }
 
-// gpuInto settles a GPU that is said next to a cluster: a table changes the
+// gpuInto resolves a GPU that is said next to a cluster: a table changes the
 // cluster's GPU, a name must be that GPU's own.
 func (d *Document) gpuInto(c *hardware.Cluster, lib Library) error {
 	switch {

@@ -56,7 +56,7 @@ func TestCompleteFormReadsBackAsItself(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			back, err := settle(name, string(text))
+			back, err := resolve(name, string(text))
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, text)
 			}
@@ -88,7 +88,7 @@ func fuzz(t *testing.T, name string, data []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := settle("s.json", string(text))
+	back, err := resolve("s.json", string(text))
 	if err != nil || back != s {
 		t.Fatalf("reads back as another setup (%v):\n%+v\n%+v", err, s, back)
 	}

@@ -63,8 +63,8 @@ func (shelf) NodeOf(g hardware.GPU) hardware.Cluster {
 	}
 }
 
-// settle reads a document and settles it.
-func settle(name, text string) (engine.Setup, error) {
+// resolve reads a document and resolves it.
+func resolve(name, text string) (engine.Setup, error) {
 	d, err := setupdoc.Parse(name, []byte(text))
 	if err != nil {
 		return engine.Setup{}, err
@@ -73,7 +73,7 @@ func settle(name, text string) (engine.Setup, error) {
 }
 
 func TestFlatDocuments(t *testing.T) {
-	want, err := settle("", `{"model":"llama3.1-70b","gpus":64,"tp":8,"pp":2,"mbs":1,"gbs":512,"seq":8192,"sp":true,"recompute":"full:4","grad_dtype":"bf16","set":{"model.layers":40,"gpu.memory_usable_bytes":8e10,"zero":2}}`)
+	want, err := resolve("", `{"model":"llama3.1-70b","gpus":64,"tp":8,"pp":2,"mbs":1,"gbs":512,"seq":8192,"sp":true,"recompute":"full:4","grad_dtype":"bf16","set":{"model.layers":40,"gpu.memory_usable_bytes":8e10,"zero":2}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestFlatDocuments(t *testing.T) {
 		"no ending":  "\n gpus = 64\ntp = 8\npp = 2\ngbs = 512\nrecompute = \"full:4\"\ngrad_dtype = \"bf16\"\nzero = 2\nset = { model = { layers = 40 }, gpu.memory_usable_bytes = 8e10 }\n",
 	}
 	for name, text := range same {
-		got, err := settle(name, text)
+		got, err := resolve(name, text)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if got != want {
@@ -119,7 +119,7 @@ func TestParts(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, err := settle("", tc.text)
+			s, err := resolve("", tc.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func TestBadDocuments(t *testing.T) {
 	}
 	for _, tc := range tests {
 		t.Run(fmt.Sprintf("%.40s", tc.text), func(t *testing.T) {
-			_, err := settle(tc.name, tc.text)
+			_, err := resolve(tc.name, tc.text)
 			if err == nil {
 				t.Fatal("taken without a word")
 			}

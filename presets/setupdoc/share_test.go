@@ -240,7 +240,7 @@ func TestOwnMachineRoundTrips(t *testing.T) {
 		if got, err := kept.Setup(lib); err != nil || got != want {
 			t.Errorf("%s: the setup file gives another machine: %v, %v", name, got.Cluster.Inter, err)
 		}
-		flags, ok := setupdoc.Flags(want, lib) // Flags itself makes sure that they settle to the setup
+		flags, ok := setupdoc.Flags(want, lib) // Flags itself makes sure that they resolve to the setup
 		if !ok || strings.Count(flags, "cluster.inter.bandwidth=") != 1 || strings.Contains(flags, "node-bandwidth") {
 			t.Errorf("%s: flags %q", name, flags)
 		}

@@ -108,13 +108,13 @@ func (m *Moment) Play(given string) lessons.Play {
 	switch act := p.Act(); {
 	case given == "":
 	case act.Kind == lessons.Goal: // it is handed in where it was reached
-		over.Given, over.Judged = given, lessons.Verdict{Right: true}
+		over.Given, over.Verdict = given, lessons.Verdict{Right: true}
 		if given != act.OwnWay() {
-			over.Judged.Truth = act.Truth()
+			over.Verdict.Truth = act.Truth()
 		}
 	default:
 		if answered, err := p.Answer(given); err == nil {
-			over.Given, over.Judged = answered.Given, answered.Judged
+			over.Given, over.Verdict = answered.Given, answered.Verdict
 		}
 	}
 	if m.Step == Turned {

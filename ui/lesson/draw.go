@@ -186,8 +186,8 @@ func (s *Stage) question(d *drawer) {
 			text = s.Class.Leaving
 		}
 		d.put(themes.Warn, " ", text, 2)
-	case s.Play.Judged.Says != "":
-		d.put(themes.Bad, " ", s.Play.Judged.Says, 2)
+	case s.Play.Verdict.Says != "":
+		d.put(themes.Bad, " ", s.Play.Verdict.Says, 2)
 	}
 	if s.typing() {
 		s.entry = len(d.lines)
@@ -262,7 +262,7 @@ func (s *Stage) turn(g widget.Glyphs) string {
 // reveal shows what became of it: the verdict beside the guess, the terms that moved, the rule and
 // its price. The lead is lines that go where there is no room.
 func (s *Stage) reveal(d *drawer, lead int) {
-	act, v := s.Play.Act(), s.Play.Judged
+	act, v := s.Play.Act(), s.Play.Verdict
 	switch {
 	case s.Play.Given == "":
 		d.put(themes.Accent, " ", strings.TrimSpace("The answer: "+act.Truth()+". "+act.Why), 3)

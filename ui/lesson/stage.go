@@ -205,8 +205,8 @@ func (s *Stage) answer(text string) {
 	s.Play, s.typed = next, ""
 }
 
-// Judge asks whether a setup that the student found meets the goal of the act.
-func (s *Stage) Judge(setup engine.Setup) {
+// CheckGoal asks whether a setup that the student found meets the goal of the act.
+func (s *Stage) CheckGoal(setup engine.Setup) {
 	if s.Play.Phase == lessons.Predict && s.Play.Act().Kind == lessons.Goal && setup != s.Play.Setup() {
 		s.Play = s.Play.Reach(setup)
 	}

@@ -142,7 +142,7 @@ type (
 	// Hardy is a screen that shows something for a setup that cannot run: it gets the
 	// current one, with a report without figures.
 	Hardy interface{ ShowsIllegal() }
-	// Tabler has tables to write into a file besides the report.
+	// Tabler has tables to write into a file in addition to the report.
 	Tabler interface {
 		Tables(c *Context) []report.Table
 	}

@@ -79,7 +79,7 @@ func (b *blend) paint(p *painter, s interval) {
 		return
 	}
 	cells, keys := p.cells[s.col:s.col+s.cols], b.keys[:s.cols]
-	b.settle(keys)
+	b.round(keys)
 	for i := 0; i < len(keys); {
 		j, key := i, keys[i]
 		for j < len(keys) && keys[j] == key {
@@ -108,9 +108,9 @@ func (b *blend) paint(p *painter, s interval) {
 	}
 }
 
-// settle rounds the shares of each column, averaged over its neighbours as long
+// round rounds the shares of each column, averaged over its neighbours as long
 // as none of them is idle.
-func (b *blend) settle(keys []uint32) {
+func (b *blend) round(keys []uint32) {
 	const window = 2*blendReach + 1
 	shares, parts, full := b.shares[:len(keys)], b.parts[:len(keys)], b.full[:len(keys)]
 	for i := range shares {

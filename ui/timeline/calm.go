@@ -55,7 +55,7 @@ func edge(keys []uint32, i int) {
 // alternating kinds that happens to fill a column.
 const pureLeast = 3
 
-// Looks of a column besides the one kind in it.
+// Looks of a column in addition to the one kind in it.
 const (
 	lookIdle  = -1
 	lookMixed = -2

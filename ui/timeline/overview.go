@@ -33,7 +33,7 @@ func NewOverview(line *schedule.Timeline, a *Axis, w, n int) *Overview {
 			addShares(blend.shares, line, lo+k*(hi-lo)/sample, a.Whole, float32(sample))
 		}
 		keys := make([]uint32, w)
-		blend.settle(keys)
+		blend.round(keys)
 		o.keys = append(o.keys, keys)
 	}
 	return o

@@ -40,8 +40,8 @@ func (p *Program) Stop() {
 	}
 }
 
-// Settle works off everything and fails where more than most pieces are begun.
-func (p *Program) Settle(t testing.TB, most int) {
+// Finish works off everything and fails where more than most pieces are begun.
+func (p *Program) Finish(t testing.TB, most int) {
 	t.Helper()
 	for len(p.queue) > 0 {
 		work := p.queue[0]

@@ -422,7 +422,7 @@ func TestThereAndBack(t *testing.T) {
 		v.a = at
 		p.Ask()
 	}
-	p.Settle(t, 3)
+	p.Finish(t, 3)
 	if want, _ := v.sides(in); v.pair == nil || v.pair.of != want {
 		t.Error("the pair is not there")
 	}
@@ -431,7 +431,7 @@ func TestThereAndBack(t *testing.T) {
 	v.Forget() // left and back
 	p.Stop()
 	p.Ask()
-	p.Settle(t, 5)
+	p.Finish(t, 5)
 	if v.pair == nil {
 		t.Error("the pair is not there again")
 	}
@@ -441,7 +441,7 @@ func TestThereAndBack(t *testing.T) {
 		v.alone.turn(in, up)
 		p.Ask()
 	}
-	p.Settle(t, 8)
+	p.Finish(t, 8)
 	if v.alone.list == nil || v.alone.of != *in.Setup {
 		t.Error("the methods are not there")
 	}

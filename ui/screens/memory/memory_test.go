@@ -202,7 +202,7 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestVerdict: both steps of the chosen rank are judged with the error band, and a rank that is worse is named.
+// TestVerdict: both steps of the chosen rank are checked with the error band, and a rank that is worse is named.
 func TestVerdict(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true, 2)
 	for _, c := range []struct {

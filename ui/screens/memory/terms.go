@@ -75,7 +75,7 @@ func (v *View) sharded(in *screen.Context, rank, term int) (by float64, whole un
 }
 
 // part writes what 1/n of something is: 1/16, or ~1/14 where the experts are
-// divided otherwise than the rest, or shards carry something besides.
+// divided otherwise than the rest, or shards carry something in addition.
 func part(by float64) string {
 	n := math.Round(by)
 	if math.Abs(by-n) <= 0.005*n {

@@ -26,7 +26,7 @@ func TestThereAndBack(t *testing.T) {
 		p.Stop()
 		p.Ask()
 	}
-	p.Settle(t, 3)
+	p.Finish(t, 3)
 	if !v.fresh(in) {
 		t.Error("no answers")
 	}

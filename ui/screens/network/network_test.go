@@ -223,7 +223,7 @@ func TestThereAndBack(t *testing.T) {
 		v.other = !v.other
 		p.Ask()
 	}
-	p.Settle(t, 3)
+	p.Finish(t, 3)
 	if v.current(in) == nil {
 		t.Error("no answer")
 	}

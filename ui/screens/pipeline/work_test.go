@@ -29,7 +29,7 @@ func TestThereAndBack(t *testing.T) {
 			in.Setup = &s
 			p.Ask()
 		}
-		p.Settle(t, most)
+		p.Finish(t, most)
 	}
 	v.table.open = true
 	thereAndBack(3)

@@ -31,7 +31,7 @@ func TestThereAndBack(t *testing.T) {
 			p.Ask()
 			away(v, in, p)
 			p.Ask()
-			p.Settle(t, 3)
+			p.Finish(t, 3)
 			if v.grid == nil || v.drawn.setup != *in.Setup || v.drawn.figure != v.figure {
 				t.Error("the scan is not there")
 			}

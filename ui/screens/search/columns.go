@@ -96,7 +96,7 @@ func figureColumns() []column {
 			text: func(r *row) string { return figure.GiB(r.free) }, value: func(r *row) float64 { return r.free.GiB() },
 		},
 		onlyVaried(column{
-			id: "slow", head: "slow end", help: "the step where no doubtful overlap works (experts, ZeRO in every micro-batch), s: what layouts are ranked by", drop: 12,
+			id: "slow", head: "slow end", help: "the step where no unproven overlap works (experts, ZeRO in every micro-batch), s: what layouts are ranked by", drop: 12,
 			text: func(r *row) string {
 				if r.slow <= r.step {
 					return ""

@@ -91,7 +91,7 @@ func (v *View) found(in *screen.Context) []row {
 
 // cellText returns what a column says of a row.
 func (v *View) cellText(in *screen.Context, c *column, r *row) string {
-	if c.id == "rank" && r.own && r.rank == 0 && v.answer != nil {
+	if c.id == "rank" && r.current && r.rank == 0 && v.answer != nil {
 		return v.beyond(in, r)
 	}
 	if list, modules := strings.CutPrefix(c.text(r), "modules:"); modules {

@@ -25,7 +25,7 @@ func guided(t *testing.T) (*View, *screen.Context) {
 	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	v.guide.jobs.Drop()
 	p.Ask()
-	p.Settle(t, 20)
+	p.Finish(t, 20)
 	return v, in
 }
 
@@ -58,7 +58,7 @@ func TestGuideChoosesAnew(t *testing.T) {
 	v.guide.jobs.Drop()
 	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	p.Ask()
-	p.Settle(t, 20)
+	p.Finish(t, 20)
 	shown := v.guide.rows[batchStage][v.guide.own]
 	fresh := option{name: shown.name, limit: shown.limit}
 	fresh.look(t.Context(), v.guide.problem(batchStage, v.guide.own), &v.guide.of)
@@ -94,7 +94,7 @@ func TestGuideNamesRules(t *testing.T) {
 	p := &screentest.Program{Refresh: func() screen.Request { return v.refreshRules() }}
 	v.guide.rules.of = engine.Setup{}
 	p.Ask()
-	p.Settle(t, 5)
+	p.Finish(t, 5)
 	if len(v.guide.rules.list) == 0 {
 		t.Fatal("no rules")
 	}
@@ -193,7 +193,7 @@ func TestGuideGivesTrueReasons(t *testing.T) {
 	v.guide.jobs.Drop()
 	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	p.Ask()
-	p.Settle(t, 20)
+	p.Finish(t, 20)
 	for i, o := range v.guide.rows[fitStage] {
 		switch o.name {
 		case "ZeRO-3 (FSDP)":
@@ -242,7 +242,7 @@ func TestGuideSaysWhatEnterDoes(t *testing.T) {
 	v.guide.jobs.Drop()
 	p := &screentest.Program{Refresh: func() screen.Request { return v.Refresh(in) }}
 	p.Ask()
-	p.Settle(t, 40)
+	p.Finish(t, 40)
 	if got := hint(); got != "enter take it" {
 		t.Errorf("the last step: %q", got)
 	}

@@ -135,7 +135,7 @@ func (v *View) tableKeys(in *screen.Context, foot mode) []screen.Key {
 	return []screen.Key{
 		{Keys: "enter", Help: "take this layout as the setup", Hint: take, Ask: func() screen.Request { return v.enter(in) }},
 		{ID: "order", Keys: "o", Help: "sort by this column, or in reverse", Hint: hint("order"), Do: func(int) { t.order(t.column) }},
-		{ID: "own", Keys: "n", Help: "go to the current setup", Hint: hint("your setup"), Do: func(int) { t.row = max(slices.IndexFunc(v.shown(in), func(r row) bool { return r.own }), 0) }},
+		{ID: "own", Keys: "n", Help: "go to the current setup", Hint: hint("your setup"), Do: func(int) { t.row = max(slices.IndexFunc(v.shown(in), func(r row) bool { return r.current }), 0) }},
 		{ID: "layout-up layout-down", Keys: "up k | down j", Help: "layout above, below", Hint: hint("layout"), Do: func(n int) { v.move(v.shown(in), n) }},
 		{ID: "column-before column-after", Keys: "left h | right l", Help: "column before, after", Hint: hint("column"), Do: func(n int) { v.moveColumn(in, n) }},
 		{ID: "hide", Keys: "-", Help: "hide this column", Foot: "- +", Hint: hint("columns"), Do: func(int) { t.hide(v.shape(in, v.arrange(in.W, in.H).w).cols) }},

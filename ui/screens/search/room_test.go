@@ -51,7 +51,7 @@ func TestBesideOwn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true) // 64 GPUs, 1,000 tokens a second and GPU
 	v := prepared(in)
 	r := v.answer.rows[0]
-	r.own, r.perGPU = false, 1200
+	r.current, r.perGPU = false, 1200
 	if got := v.besideOwn(in, &r); got != "20.0 % more tokens/s than yours; " {
 		t.Errorf("the same GPUs: %q", got)
 	}

@@ -9,16 +9,16 @@ import (
 // row is one layout with the figures that the screen shows. The rest of its
 // report can be computed again, and a hundred of them would be megabytes.
 type row struct {
-	setup engine.Setup
-	rank  int  // 1 is the best; 0: it is not among those listed
-	own   bool // the current setup
-	front bool // no other has both more speed and less memory
-	last  bool // stands behind all that have a rank
-	close bool // too close to the first to call
-	fits  bool
+	setup   engine.Setup
+	rank    int  // 1 is the best; 0: it is not among those listed
+	current bool // the current setup
+	front   bool // no other has both more speed and less memory
+	last    bool // stands behind all that have a rank
+	close   bool // too close to the first to call
+	fits    bool
 
 	step         units.Seconds
-	slow         units.Seconds // the step where no doubtful overlap works: what layouts are ranked by
+	slow         units.Seconds // the step where no unproven overlap works: what layouts are ranked by
 	perGPU, mfu  float64       // tokens per second per GPU; share of the peak
 	peak, free   units.Bytes
 	room         room

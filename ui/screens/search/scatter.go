@@ -25,7 +25,7 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 	s := widget.Scatter{Limit: v.answer.of.base.Cluster.GPU.MemoryUsable.GiB(), LimitName: "usable", Tick: tick}
 	dot := func(r *row, kind widget.Spot) {
 		if r.perGPU > 0 && !math.IsInf(r.perGPU, 0) {
-			slow := r.rank == 0 && !r.own && r.perGPU < slowest*v.answer.rows[0].perGPU
+			slow := r.rank == 0 && !r.current && r.perGPU < slowest*v.answer.rows[0].perGPU
 			s.Points = append(s.Points, widget.Dot{X: r.peak.GiB(), Y: r.perGPU, Spot: kind, Loose: !r.fits || slow})
 		}
 	}

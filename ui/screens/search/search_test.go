@@ -267,7 +267,7 @@ func TestRowsLoad(t *testing.T) {
 		if do.Setup == nil || *do.Setup != rows[i].setup {
 			t.Fatalf("row %d gives %v", i, do.Setup)
 		}
-		if rows[i].own {
+		if rows[i].current {
 			owns++
 		}
 		r := engine.Evaluate(*do.Setup)

@@ -65,7 +65,7 @@ func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 // where it has another number of GPUs by those of each GPU too.
 func (v *View) besideOwn(in *screen.Context, r *row) string {
 	own := v.own(in)
-	if own == nil || r.own || own.perGPU <= 0 || r.perGPU <= 0 {
+	if own == nil || r.current || own.perGPU <= 0 || r.perGPU <= 0 {
 		return ""
 	}
 	than := " than yours"
@@ -96,7 +96,7 @@ func moreWords(ratio float64) string {
 // does: most of the reason for its place.
 func (v *View) spentWords(in *screen.Context, r *row) string {
 	comm, bubble := "exposed traffic "+figure.Percent(r.comm), "bubble "+figure.Percent(r.bubble)
-	if own := v.own(in); own != nil && !r.own {
+	if own := v.own(in); own != nil && !r.current {
 		comm += " (yours " + figure.Percent(own.comm) + ")"
 		bubble += " (yours " + figure.Percent(own.bubble) + ")"
 	}

@@ -61,7 +61,7 @@ func (v *View) own(in *screen.Context) *row {
 		return nil
 	}
 	r := rowOf(in.Setup, in.Report, v.slowOf(in), 0)
-	r.own = true
+	r.current = true
 	if v.answer != nil && v.answer.of.chosen[budget] != "" { // the tokens are those of the question
 		s := *in.Setup
 		s.Budget = v.answer.of.inFull().Setup.Budget
@@ -89,7 +89,7 @@ func (v *View) shown(in *screen.Context) []row {
 			continue
 		}
 		if own != nil && same(&r.setup, in.Setup) {
-			r.own, found = true, true
+			r.current, found = true, true
 		}
 		out = append(out, r)
 	}
@@ -157,7 +157,7 @@ func (v *View) lines(in *screen.Context, rows []row, w, h int) []string {
 // seen returns the rows on n lines, that of the cursor among them. Where the setup in
 // force is beyond the page it takes the last line, and the pages are a line shorter.
 func seen(rows []row, at, n int) []int {
-	own := slices.IndexFunc(rows, func(r row) bool { return r.own })
+	own := slices.IndexFunc(rows, func(r row) bool { return r.current })
 	from := widget.Page(at, n, len(rows))
 	pinned := own >= 0 && n >= 4 && (own < from || own >= from+n)
 	if pinned {
@@ -217,7 +217,7 @@ func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) s
 	l, base := in.Row(w, here)
 	l.To(1)
 	switch {
-	case r.own:
+	case r.current:
 		l.Put(in.Paint(themes.Current), in.Glyphs.Here)
 	case r.front:
 		l.Put(in.Paint(themes.Good), in.Glyphs.Point)
@@ -229,7 +229,7 @@ func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) s
 		text := v.cellText(in, c, r)
 		switch {
 		case here:
-		case r.own:
+		case r.current:
 			role = themes.Current
 		case c.id == "tok":
 			role = themes.Strong

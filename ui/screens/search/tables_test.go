@@ -69,7 +69,7 @@ func TestEveryRowIsSeen(t *testing.T) {
 	for own := range 10 {
 		for n := 1; n <= 12; n++ {
 			rows := make([]row, 10)
-			rows[own].own = true
+			rows[own].current = true
 			for at := range rows {
 				lines := seen(rows, at, n)
 				sorted := slices.Clone(lines)
@@ -101,7 +101,7 @@ func TestEveryRowIsSeen(t *testing.T) {
 			t.Errorf("a click on line %d chooses row %d, there is row %d", line, v.table.row, want)
 		}
 	}
-	if !rows[v.table.row].own {
+	if !rows[v.table.row].current {
 		t.Error("the last line is not the setup in force")
 	}
 	if text := fmt.Sprint(v.lines(in, rows, a.w, a.table-top)); !strings.Contains(text, in.Glyphs.Here) {

@@ -17,7 +17,7 @@ const (
 	thinKnobs = 24 // on narrow screens
 	thinBelow = 100
 	plotFrom  = 26  // height from which a picture stands below the table
-	besides   = 170 // width from which it stands next to it
+	wide      = 170 // width from which it stands next to it
 	plotWide  = 66
 	tallest   = 26 // of a scatter plot
 )
@@ -46,7 +46,7 @@ func (v *View) arrange(w, h int) arrangement {
 	a.x = a.knobs + gutter
 	a.w = max(w-a.x, 0)
 	switch {
-	case w >= besides && h >= plotFrom:
+	case w >= wide && h >= plotFrom:
 		a.w -= plotWide + gutter
 		a.plotX, a.plotW, a.plotH = a.x+a.w+gutter, plotWide, h
 		if v.picture == scatterPicture {

@@ -137,8 +137,8 @@ func TestLooks(t *testing.T) {
 	})
 }
 
-// settle does the pane's work until it asks for none.
-func settle(t testing.TB, v *View, in *screen.Context) {
+// finishWork does the pane's work until it asks for none.
+func finishWork(t testing.TB, v *View, in *screen.Context) {
 	t.Helper()
 	for range 9 {
 		do := v.Refresh(in)
@@ -159,7 +159,7 @@ func real(t testing.TB, in *screen.Context) *View {
 	r := engine.Evaluate(s)
 	in.Report = &r
 	v := New()
-	settle(t, v, in)
+	finishWork(t, v, in)
 	return v
 }
 
@@ -219,7 +219,7 @@ func TestTurns(t *testing.T) {
 		if do.Work != nil {
 			do.Work(t.Context())()
 		}
-		settle(t, v, in)
+		finishWork(t, v, in)
 		return do
 	}
 	press("home")

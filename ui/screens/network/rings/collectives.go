@@ -76,7 +76,7 @@ func (v *collectives) group(in *screen.Context) *ring.Group {
 // mostRanks is how many GPUs of a ring are drawn at most.
 const mostRanks = 16
 
-// room returns how many GPUs have room: besides them there are lines of words, and where the height
+// room returns how many GPUs have room: in addition to them there are lines of words, and where the height
 // allows more of these and the list of collectives.
 func room(h int) int {
 	other := 7
