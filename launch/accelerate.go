@@ -1,8 +1,8 @@
 package launch
 
 import (
-	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,7 +28,7 @@ func accelerate() Launcher {
 			}
 			return d
 		},
-		sniff: sniffer(".yaml", "distributed_type:", "compute_environment:"),
+		sniff: keyed(".yaml", parseYAML, "distributed_type", "compute_environment"),
 		read:  readsWith(func() form { return accelerateFile(false) }),
 	}
 }
@@ -54,11 +54,14 @@ func accelerateDeepSpeed() Launcher {
 		return d
 	}
 	l.sniff = func(name string, data []byte) bool {
-		return accelerate().sniff(name, data) && bytes.Contains(data, []byte("distributed_type: DEEPSPEED"))
+		return accelerate().sniff(name, data) && plugged.Match(data)
 	}
 	l.read = readsWith(func() form { return accelerateFile(true) })
 	return l
 }
+
+// plugged finds DeepSpeed in the file of accelerate.
+var plugged = regexp.MustCompile(`(?m)^distributed_type:\s*["']?DEEPSPEED\b`)
 
 // accelerateRules returns what accelerate's file cannot ask for.
 func accelerateRules() []Rule {

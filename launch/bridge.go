@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -24,7 +25,7 @@ func bridge() Launcher {
 		ID: "bridge", Name: "Megatron-Bridge", Version: "main of 2026", Source: bridgeSource + "; Megatron-LM's rules in " + m.Source,
 		rules: append(slices.DeleteFunc(slices.Clone(m.rules), func(r Rule) bool { return r.ID == "attention-fp8" }), bridgeRules()...), explicit: m.explicit,
 		stack:  m.stack,
-		export: bridgeExport, sniff: sniffBridge, read: readBridge,
+		export: bridgeExport, says: saysBridge, read: readBridge,
 	}
 }
 
@@ -191,11 +192,21 @@ func bridgeText(d *Document) []byte {
 	return []byte(b.String())
 }
 
-// sniffBridge reports whether a file calls Megatron-Bridge.
-func sniffBridge(_ string, data []byte) bool {
-	text := string(data[:min(len(data), maxScript)])
-	return strings.Contains(text, "run_recipe.py") || strings.Contains(text, "scripts/training/train.sh") || strings.Contains(text, "setup_experiment.py") || strings.Contains(text, "--recipe") && strings.Contains(text, "model.")
+// saysBridge reports whether the words of a script call Megatron-Bridge.
+func saysBridge(words []string) bool {
+	has := func(form *regexp.Regexp) bool { return slices.ContainsFunc(words, form.MatchString) }
+	return has(bridgeWord) || has(recipeWord) && has(bridgeOverride)
 }
+
+// saysMegatron reports whether they are of Megatron-LM, or of a fork.
+func saysMegatron(words []string) bool { return slices.ContainsFunc(words, megatronWord.MatchString) }
+
+// What a command line of Megatron-Bridge has: its scripts, or a recipe with overrides.
+var (
+	bridgeWord     = regexp.MustCompile(`(?:^|/)(?:run_recipe\.py|setup_experiment\.py|scripts/training/train\.sh)$`)
+	recipeWord     = regexp.MustCompile(`^--recipe\b`)
+	bridgeOverride = regexp.MustCompile(`^model\.[a-z_.]+=`)
+)
 
 // readBridge reads a command line of Megatron-Bridge.
 func readBridge(name string, data []byte, given Given) Reading {

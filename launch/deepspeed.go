@@ -25,7 +25,7 @@ func deepSpeed() Launcher {
 			}
 			return d
 		},
-		sniff: sniffer(".json", `"zero_optimization"`, `"train_micro_batch_size_per_gpu"`, `"train_batch_size"`),
+		sniff: keyed(".json", parseJSON, "zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size"),
 		read:  readsWith(deepSpeedFile),
 	}
 }

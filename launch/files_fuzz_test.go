@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"path"
 	"strings"
 	"testing"
 
@@ -70,6 +71,35 @@ func FuzzNanotron(f *testing.F)       { fuzzFile(f, "nanotron") }
 func FuzzDeepSpeed(f *testing.F)      { fuzzFile(f, "deepspeed") }
 func FuzzAccelerate(f *testing.F)     { fuzzFile(f, "accelerate") }
 func FuzzTrainers(f *testing.F)       { fuzzFile(f, "axolotl") }
+
+// fuzzWild holds of any text under a name what sound asks for, whoever reads it; it begins with the files as they are met.
+func fuzzWild(f *testing.F, name string, read func(data []byte) launch.Reading) {
+	f.Helper()
+	for _, w := range wilds() {
+		if path.Ext(w.file) == path.Ext(name) {
+			f.Add([]byte(w.text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r := read(data)
+		sound(t, &r, data)
+	})
+}
+
+func opened(name string) func(data []byte) launch.Reading {
+	return func(data []byte) launch.Reading {
+		return launch.OpenGiven(name, data, presets.Default(), launch.Given{Source: new(wild).beside})
+	}
+}
+
+func readBy(id, name string) func(data []byte) launch.Reading {
+	l, _ := launch.Find(id)
+	return func(data []byte) launch.Reading { return l.Read(name, data) }
+}
+
+func FuzzScript(f *testing.F)       { fuzzWild(f, "a.sh", opened("a.sh")) }
+func FuzzPrograms(f *testing.F)     { fuzzWild(f, "a.yaml", opened("a.yaml")) }
+func FuzzMegatronArgs(f *testing.F) { fuzzWild(f, "a.yaml", readBy("megatron", "a.yaml")) }
 
 // hostile returns broken forms of a file, and files that are none.
 func hostile(text []byte) [][]byte {

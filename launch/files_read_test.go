@@ -31,13 +31,13 @@ func TestReadFiles(t *testing.T) {
 			"6: ", "",
 		},
 		"torchtitan, an unknown schedule": {
-			"run.py", "# torchtitan\nconfig.parallelism.pipeline_parallel_degree = 2\nconfig.parallelism.pipeline_parallel_schedule = 'Mine'\n",
+			"run.py", "import torchtitan\nconfig.parallelism.pipeline_parallel_degree = 2\nconfig.parallelism.pipeline_parallel_schedule = 'Mine'\n",
 			"torchtitan",
 			map[string]any{"pp": 2, "schedule": nil},
 			"3: ", "",
 		},
 		"torchtitan, tokens that are no sequences": {
-			"run.py", "# torchtitan\nconfig.training.max_context_length = 4096\nconfig.training.num_tokens_per_microbatch_per_dp_rank = 6000\n",
+			"run.py", "import torchtitan\nconfig.training.max_context_length = 4096\nconfig.training.num_tokens_per_microbatch_per_dp_rank = 6000\n",
 			"torchtitan",
 			map[string]any{"seq": 4096, "mbs": nil},
 			"2: ", "",

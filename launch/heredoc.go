@@ -57,7 +57,7 @@ func readHere(name string, data []byte, given Given) (Reading, bool) {
 	starts, _ := programOf(s)
 	for _, file := range s.files[:min(len(s.files), mostHere)] {
 		rest := []byte(strings.Replace(text, file.text, "", 1))
-		if sniffMegatron(name, rest) || sniffBridge(name, rest) { // the arguments count
+		if words := scriptWords(name, rest); saysMegatron(words) || saysBridge(words) { // the arguments count
 			continue
 		}
 		of, ok := readProgramFile([]byte(file.text), given)
@@ -65,7 +65,7 @@ func readHere(name string, data []byte, given Given) (Reading, bool) {
 			continue
 		}
 		for _, l := range slices.Backward(Launchers()) {
-			if !ok && l.ID != "megatron" && l.ID != "bridge" && l.sniff(file.name, []byte(file.text)) {
+			if !ok && l.says == nil && l.sniff != nil && l.sniff(file.name, []byte(file.text)) {
 				of, ok = l.read(file.name, []byte(file.text), given), true
 			}
 		}

@@ -35,8 +35,10 @@ type Launcher struct {
 	explicit func(s *engine.Setup) bool
 	// export writes an accepted setup as the launcher's file.
 	export func(s *engine.Setup) Document
-	// sniff reports whether a file looks like one of the launcher's; read reads it.
+	// sniff reports whether a file looks like one of the launcher's, says whether the words of a script do; read
+	// reads either. Nil: there is none.
 	sniff func(name string, data []byte) bool
+	says  func(words []string) bool
 	read  func(name string, data []byte, given Given) Reading
 }
 
@@ -268,8 +270,12 @@ func read(name string, data []byte, given Given) (Reading, bool) {
 	if r, ok := readProgram(name, data, given); ok {
 		return r, true
 	}
+	var words []string
+	if isScript(name) {
+		words = scriptWords(name, data)
+	}
 	for _, l := range slices.Backward(Launchers()) {
-		if l.sniff(name, data) {
+		if l.sniff != nil && l.sniff(name, data) || l.says != nil && l.says(words) {
 			return l.read(name, data, given), true
 		}
 	}

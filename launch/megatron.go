@@ -27,7 +27,7 @@ func megatronLM() Launcher {
 		ID: "megatron", Name: "Megatron-LM", Version: "core 0.20.0", Source: megatronSource,
 		rules:  slices.Concat(megatronPipeline(), megatronSplits(), megatronOptions(), megatronDivides(), megatronFormatRules(), megatronModelRules(), megatronAlone()),
 		stack:  recipe.MegatronCore,
-		export: megatronExport, sniff: sniffMegatron, read: readMegatron,
+		export: megatronExport, sniff: sniffMegatron, says: saysMegatron, read: readMegatron,
 		explicit: func(s *engine.Setup) bool {
 			return s.PP > 1 && s.Split == "" && !s.Stack.Traits().DealsByWork && !evenly(&s.Model, s.Stages())
 		},

@@ -17,18 +17,48 @@ import (
 	"meshscope/presets/input"
 )
 
-// sniffMegatron reports whether a file has flags of Megatron-LM.
+// sniffMegatron reports whether a file has flags of Megatron-LM as its functional tests have them.
 func sniffMegatron(name string, data []byte) bool {
-	text := string(data[:min(len(data), maxScript)])
-	if ext := strings.ToLower(path.Ext(name)); ext == ".yaml" || ext == ".yml" || ext == ".json" || ext == ".toml" || ext == ".py" {
-		return modelArgs().MatchString(text)
-	}
-	for _, key := range []string{"--tensor-model-parallel-size", "--pipeline-model-parallel-size", "--num-attention-heads", "--micro-batch-size", "pretrain_gpt.py"} {
-		if strings.Contains(text, key) || strings.Contains(text, strings.ReplaceAll(key[2:], "-", "_")) && strings.Contains(text, "--") {
-			return true
+	return !isScript(name) && modelArgs().Match(data[:min(len(data), maxScript)])
+}
+
+// isScript reports whether a file may be a script by its name.
+func isScript(name string) bool {
+	return !slices.Contains([]string{".yaml", ".yml", ".json", ".toml", ".py"}, strings.ToLower(path.Ext(name)))
+}
+
+// megatronWord finds what only a script of Megatron-LM or of a fork has.
+var megatronWord = regexp.MustCompile(`^--?(?:tensor[-_]model[-_]parallel[-_]size|pipeline[-_]model[-_]parallel[-_]size|num[-_]attention[-_]heads|micro[-_]batch[-_]size)\b|(?:^|/)pretrain_gpt\.py$`)
+
+// scriptWords returns the words of a script that it runs, has in parts that are not followed, or assigns; where it
+// cannot be followed to its end, all words outside comments.
+func scriptWords(name string, data []byte) []string {
+	s := parseScript(name, data, Given{})
+	var out []string
+	add := func(list []shellField) {
+		for _, f := range list {
+			out = append(out, strings.Fields(s.legible(f).text)...)
 		}
 	}
-	return false
+	for i := range s.calls {
+		add(s.calls[i].outer)
+		add(s.calls[i].fields)
+	}
+	for i := range s.asides {
+		add(s.asides[i].words)
+	}
+	for _, key := range sortedKeys(s.vars) {
+		add(s.vars[key])
+	}
+	add(s.skipped)
+	if len(s.problems) > 0 || s.over > 0 {
+		for line := range strings.Lines(string(data[:min(len(data), maxScript)])) {
+			if code := strings.TrimSpace(line); !strings.HasPrefix(code, "#") {
+				out = append(out, strings.Fields(code)...)
+			}
+		}
+	}
+	return out
 }
 
 // readMegatron reads flags of Megatron-LM from a shell script, or from the MODEL_ARGS of a YAML

@@ -19,7 +19,7 @@ func nanotron() Launcher {
 		rules:  nanotronRules(),
 		stack:  recipe.Nanotron,
 		export: nanotronDocument,
-		sniff:  sniffer(".yaml", "pp_engine:", "batch_accumulation_per_replica:", "data_stages:", "ddp_bucket_cap_mb:", "is_llama_config:"),
+		sniff:  keyed(".yaml", parseYAML, "parallelism.pp_engine", "tokens.batch_accumulation_per_replica", "data_stages", "model.ddp_bucket_cap_mb", "model.model_config.is_llama_config"),
 		read:   readsWith(nanotronFile),
 	}
 }

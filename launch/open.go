@@ -65,16 +65,19 @@ func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Read
 	if r, ok := readNamed(name, text); ok {
 		return r
 	}
-	if of := notRead(text); of != "" {
+	if of := notRead(name, text); of != "" {
 		return failed("", fmt.Errorf("is of %s, which is known and not read: give its figures as flags, such as --model, --gpus, --tp and --gbs, to any other command", of))
 	}
 	if ext := strings.ToLower(filepath.Ext(name)); ext != ".json" && ext != ".toml" && !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
 		var known []string
 		for _, l := range Launchers() {
-			if !slices.Contains(known, l.Name) {
-				known = append(known, l.Name)
-			}
+			known = append(known, l.Name)
 		}
+		for _, f := range programs() {
+			known = append(known, f.name)
+		}
+		slices.Sort(known)
+		known = slices.Compact(known)
 		err = fmt.Errorf("is no share string, config.json, setup document or file of a launcher that is known; known are %s", strings.Join(known, ", "))
 	}
 	return failed("", err)

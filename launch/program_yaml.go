@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,7 +73,11 @@ func olmo() form {
 // composer adds what the programs on MosaicML's Composer have alike.
 func composer(f form) form {
 	f.parse, f.spawns = parseYAML, true
-	f.starts = func(words []string, flags map[string]bool) bool { return startsWith("composer")(words, flags) }
+	if f.overrides, f.configs = true, true; f.id == "llm-foundry" {
+		f.starts = func(words []string, _ map[string]bool) bool {
+			return slices.ContainsFunc(words, func(w string) bool { return path.Base(w) == "composer" })
+		}
+	}
 	f.rows = append(f.rows,
 		count("global_train_batch_size", knob.GBS), count("max_seq_len", knob.Seq), together("device_train_microbatch_size", "mbs"), formats("precision"), updates("optimizer.name"),
 		recomputes("fsdp_config.activation_checkpointing"), together("fsdp_config.sharding_strategy", "zero"),
@@ -242,7 +247,7 @@ func gptNeoX() form {
 	f := form{
 		id: "gpt-neox", name: name, source: "EleutherAI/gpt-neox@ea7aefd8 (configs/neox_arguments.md)", parse: parseNeoX,
 		keys: func(has func(string) bool) bool {
-			return (has("pipe_parallel_size") || has("pipe-parallel-size")) && (has("num_layers") || has("num-layers") || has("train_micro_batch_size_per_gpu")) ||
+			return has("pipe_parallel_size") || has("pipe-parallel-size") ||
 				(has("train_micro_batch_size_per_gpu") || has("train-micro-batch-size-per-gpu")) && (has("train_iters") || has("train-iters"))
 		},
 		rows: []field{

@@ -3,6 +3,8 @@ package launch
 import (
 	"cmp"
 	"fmt"
+	"path"
+	"regexp"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -28,7 +30,7 @@ func torchTitan() Launcher {
 		export: func(s *engine.Setup) Document {
 			return titanDocument(s, titanMain(), "-m torchtitan.train --module my_runs --config "+titanRun(s))
 		},
-		sniff: sniffer(".py", "torchtitan"),
+		sniff: func(name string, data []byte) bool { return isPython(name) && titanImport.Match(data) },
 		read:  readsWith(titanMain),
 	}
 }
@@ -42,9 +44,18 @@ func torchTitanTOML() Launcher {
 		export: func(s *engine.Setup) Document {
 			return titanDocument(s, titanTOML(), "-m torchtitan.train --job.config_file torchtitan.toml")
 		},
-		sniff: sniffer(".toml", "[parallelism]"),
+		sniff: keyed(".toml", parseTOML, "parallelism"),
 		read:  readsWith(titanTOML),
 	}
+}
+
+// titanImport finds what every recipe of torchtitan begins with.
+var titanImport = regexp.MustCompile(`(?m)^\s*(?:from|import) torchtitan\b`)
+
+// isPython reports whether a name may be that of a Python file.
+func isPython(name string) bool {
+	ext := path.Ext(name)
+	return ext == ".py" || ext == ""
 }
 
 // titanDocument adds to a document what starts it.

@@ -134,8 +134,7 @@ func trainerLaunchers() []Launcher {
 				}
 				return d
 			},
-			sniff: func(string, []byte) bool { return false }, // programs have them
-			read:  readsWith(t.file),
+			read: readsWith(t.file),
 		})
 	}
 	slices.Reverse(out) // the last that knows a file counts
