@@ -103,7 +103,7 @@ func TestOwnDocuments(t *testing.T) {
 
 // TestNameOnce: an error about a whole file has the file's name once.
 func TestNameOnce(t *testing.T) {
-	for _, text := range []string{"a: b\n", "{\n  # a comment\n  \"pipe_parallel_size\": 1\n}\n"} {
+	for _, text := range []string{"a: b\n", "{\n  # a comment\n  \"ici_fsdp_parallelism\": 1\n}\n"} {
 		r := launch.Open("odd.yml", []byte(text), presets.Default())
 		if err := r.Err("odd.yml"); err == nil || strings.Count(err.Error(), "odd.yml") != 1 {
 			t.Errorf("%q: %v", text, err)
