@@ -450,10 +450,14 @@ func (r *reader) ropeTheta() {
 
 // foreign refuses keys that shape the layers of other families: this one would be counted wrongly.
 func (r *reader) foreign() {
+	if r.Model.QKNorm != model.QKNormNone {
+		r.skip("as in every model of this class", "use_qk_norm")
+	}
+	r.skip("modules for multi-token prediction of this class are not counted", "num_nextn_predict_layers", "num_mtp_layers", "num_mtp_modules")
 	for _, key := range []string{
 		"num_local_experts", "num_experts", "n_routed_experts", "moe_intermediate_size", "moe_layers", "mlp_only_layers", "n_shared_experts", "num_experts_per_tok",
 		"kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "sliding_window", "attention_chunk_size", "attention_bias", "mlp_bias", "use_qk_norm",
-		"num_nextn_predict_layers", "num_mtp_layers", "state_size", "add_cross_attention", "alibi", "parallel_attn", "multi_query",
+		"state_size", "add_cross_attention", "alibi", "parallel_attn", "multi_query",
 	} {
 		v, ok := r.keys[key]
 		if !ok || r.used[key] || v.outer {
