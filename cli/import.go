@@ -412,8 +412,21 @@ func (a *app) readingSections(out *report.Document, file string, r *launch.Readi
 		}
 		understood = append(understood, fmt.Sprintf("%s%s%s: %s", u.Key, valueOf(u.Value), place(u.Line), strings.Join(u.Setup, ", ")))
 	}
+	var strange []string // of one line: a file may have thousands
 	for _, i := range r.Ignored {
+		if i.Why == hfconfig.NoKey {
+			strange = append(strange, i.Key+place(i.Line))
+			continue
+		}
 		ignored = append(ignored, fmt.Sprintf("%s%s: %s", i.Key, place(i.Line), i.Why))
+	}
+	if n := len(strange); n > 0 {
+		const most = 8
+		text := strings.Join(strange[:min(n, most)], ", ")
+		if n > most {
+			text += fmt.Sprintf(" and %d more", n-most)
+		}
+		ignored = append(ignored, text+": "+hfconfig.NoKey)
 	}
 	add("Problems", problems)
 	add("Unknown", unknown)

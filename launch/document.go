@@ -228,7 +228,7 @@ func readEntriesWith(launcher string, rows []field, entries []Entry, around amid
 }
 
 // unknownKey is why nothing is read of a key that no row has.
-const unknownKey = "no key that is known here"
+const unknownKey = hfconfig.NoKey
 
 // leave takes what an entry gives for unknown.
 func (r *reader) leave(row *field, e Entry, why string) {

@@ -312,8 +312,8 @@ func (c *checker) experts(m *Model) {
 	if g := m.ExpertGroups; g > 0 && m.RoutedGroups*(m.Experts/g) < m.TopK {
 		c.add("routed_groups", strconv.Itoa(m.RoutedGroups), "as many groups as hold top_k experts")
 	}
-	if p := m.MoEPattern; len(p) > MaxLayers || strings.Trim(p, "-E") != "" || p != "" && (m.Flat() || m.FirstDense != 0 || m.MoEFreq != 1) {
-		c.add("moe_pattern", escape.Quote(escape.Clip(p)), "a letter - or E for each layer, with first_k_dense_layers 0, moe_layer_freq 1 and no such letter in layer_pattern")
+	if p := m.MoEPattern; len(p) > MaxPattern || strings.Trim(p, "-E") != "" || p != "" && (m.Flat() || m.FirstDense != 0 || m.MoEFreq != 1) {
+		c.add("moe_pattern", escape.Quote(escape.Clip(p)), fmt.Sprintf("at most %d letters - or E, with first_k_dense_layers 0, moe_layer_freq 1 and no such letter in layer_pattern", MaxPattern))
 		return
 	}
 	if m.FFN == 0 && (m.Has(LetterMLP) || !m.Flat() && m.Layers > m.MoELayers()) {

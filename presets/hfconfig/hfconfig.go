@@ -283,6 +283,9 @@ func (r *reader) inKeys(sentence string) string {
 	})
 }
 
+// NoKey is why a key is ignored that no class here has.
+const NoKey = "no key that is known here"
+
 // leftOver tells of every key that nothing has read why it does not count.
 func (r *reader) leftOver() {
 	reasons := reasons()
@@ -293,7 +296,7 @@ func (r *reader) leftOver() {
 		v := r.keys[key]
 		why, known := reasons[key]
 		if !known {
-			why = "no key that is known here"
+			why = NoKey
 		}
 		if v.outer && !known {
 			why = "stands outside the language model, which alone is counted"

@@ -69,7 +69,9 @@ func (r *reader) mixtures(key string, has func(layer int) bool) {
 			return
 		}
 	}
-	m.FirstDense, m.MoEFreq, m.MoEPattern = 0, 1, model.Period(string(letters))
+	if m.FirstDense, m.MoEFreq, m.MoEPattern = 0, 1, model.Period(string(letters)); len(m.MoEPattern) > model.MaxPattern {
+		r.refusef(key, "at most %d layers, each with experts or without", model.MaxPattern)
+	}
 	r.given["moe_pattern"] = key
 }
 
