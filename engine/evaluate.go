@@ -103,10 +103,13 @@ func (e *Evaluator) Evaluate(s Setup) Report {
 // Once stop says true there is no answer and the second value is false.
 func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
 	e.setup = s
-	r := Report{Problems: e.checkLink(knob.Check(&e.setup))}
+	known := e.plan.program.Of(&e.setup.Model, e.record) // a program is laid out of sound models alone
+	r := Report{Problems: e.checkLink(knob.CheckOf(&e.setup, known))}
 	r.Legal = !layout.HasErrors(r.Problems)
 	if s.Seq > 0 && !layout.HasCode(r.Problems, "model") {
-		e.plan.program = e.plan.program.For(&e.setup.Model, e.record)
+		if !known {
+			e.plan.program = model.Lay(&e.setup.Model, e.record)
+		}
 		r.Model = modelFigures(&e.setup, e.plan.program)
 	}
 	var t *timing

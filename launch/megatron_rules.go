@@ -166,7 +166,7 @@ func partWithoutFlag(m *model.Model) string {
 		{"Mamba-1, or attention beside Mamba-2", m.Has(model.LetterMamba1) || m.Has(model.LetterBeside)},
 		{"a norm of the embedding", m.EmbeddingNorm},
 		{"a bias of the output head", m.HeadBias},
-		{"layers of a window whose heads differ", a != m.Heads || kv != m.KVHeads || m.LocalHeadDim != 0 || m.LocalVHeadDim != 0 || m.LocalSinks},
+		{"layers of a window whose heads differ", a != m.Heads || kv != m.KVHeads || m.LocalHeadDim != 0 || m.LocalVHeadDim != 0},
 		{"a pattern of windowed layers", strings.IndexByte(m.Pattern, model.LetterWindow) >= 0},
 		{"values of another width than keys without MLA", !m.IsMLA() && m.VHeadDim != 0},
 		{"keys as values", m.ValuesAreKeys},

@@ -22,9 +22,7 @@ func readProgram(name string, data []byte, given Given) (Reading, bool) {
 	switch ext := strings.ToLower(path.Ext(name)); ext {
 	case ".yaml", ".yml":
 		return readProgramFile(data, given)
-	case ".py":
-		return readNeMoPython(data, given)
-	case ".json", ".toml":
+	case ".json", ".toml", ".py":
 		return Reading{}, false
 	}
 	if r, ok := readProgramCommand(name, data, given); ok {

@@ -47,7 +47,7 @@ func nemo() form {
 		prepare: nemoBase, finish: finishNeMo,
 	}
 	f.rows = []field{
-		together("recipe", "model"), beyond("performance_mode", "dp_overlap", "what it sets is not known here"), named("model.restore_from_path"), together("trainer.devices", "gpus"), together("trainer.num_nodes", "gpus"), formats("trainer.precision"),
+		together("recipe", "model"), named("model.restore_from_path"), together("trainer.devices", "gpus"), together("trainer.num_nodes", "gpus"), formats("trainer.precision"),
 		{key: "model.optim.name", from: []string{"zero", "optimizer"}, read: func(v any, r *reader) error {
 			text, _ := v.(string)
 			if !strings.Contains(text, "adam") && text != "mcore_distributed_optim" {
@@ -132,7 +132,6 @@ func nemoBase(entries []Entry, around *amid) []Entry {
 					base = append(slices.Clone(base), Entry{Key: to, Value: typed(shellField{text: strings.TrimSpace(value)}), Line: e.Line})
 				}
 			}
-		case around.script == nil: // a file names no other
 		case e.Key == "config_path":
 			folder = text
 		case e.Key == "config_name":

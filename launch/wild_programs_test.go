@@ -169,21 +169,6 @@ func wildPrograms() []wild {
 			"the recipe", false,
 		},
 		{
-			"a recipe of NeMo 2 in Python", "a.py", "import nemo_run as run\nfrom nemo.collections import llm\n\ndef main(big):\n    recipe = llm.llama3_8b.pretrain_recipe(\n        name=\"x\", dir=\"/ckpt\",\n        num_nodes=2, num_gpus_per_node=8,\n    )\n    recipe.trainer.strategy.tensor_model_parallel_size = 2\n    recipe.trainer.max_steps = 100\n    recipe.data.global_batch_size = 128  # less\n    if big:\n        recipe.trainer.strategy.context_parallel_size = 4\n    run.run(recipe)\n", nil,
-			map[string]any{"model": "llama3-8b", "gpus": 16, "tp": 2, "pp": 1, "cp": open, "gbs": 128, "mbs": 1, "seq": 8192, "precision": "bf16", "zero": 1},
-			"", false,
-		},
-		{
-			"a recipe that a function changes", "a.py", "from nemo.collections import llm\nrecipe = llm.llama3_8b.pretrain_recipe(num_nodes=2, num_gpus_per_node=8)\nrecipe = tuned(recipe, tp=4)\n", nil,
-			map[string]any{"gpus": 16, "tp": open, "model": open, "gbs": open, "zero": open},
-			"", false,
-		},
-		{
-			"a fine-tuning of NeMo 2", "a.py", "from nemo.collections import llm\nrecipe = llm.llama3_8b.finetune_recipe(num_nodes=1, num_gpus_per_node=8, peft_scheme='lora')\n", nil,
-			map[string]any{"gpus": 8, "tp": open, "model": open, "optimizer": open},
-			"", false,
-		},
-		{
 			"a recipe that is not known", "a.sh", "nemo llm pretrain --factory hyena_7b trainer.num_nodes=2 trainer.devices=8\n", nil,
 			map[string]any{"model": open, "gpus": 16, "tp": open, "zero": open},
 			"", false,

@@ -192,10 +192,14 @@ func (m *Machine) Send(volume units.Bytes, far bool) units.Seconds {
 	return l.Latency + m.Software.Hop + volume.Over(l.Bandwidth*units.BytesPerSecond(eta))
 }
 
-// SendFormula returns that of Send for the formula of a volume.
-func SendFormula(volume string, far bool) string {
-	if far {
-		return "network_latency + latency_of_the_stack + (" + volume + ") / (network * share_of_the_network)"
+// Sent is Send of a volume with its expression.
+func (m *Machine) Sent(volume record.Num, far bool) record.Num {
+	t := float64(m.Send(units.Bytes(volume.V), far))
+	switch {
+	case !volume.Named():
+		return record.Lit(t)
+	case far:
+		return volume.With("network_latency + latency_of_the_stack + ("+volume.Text()+") / (network * share_of_the_network)", t)
 	}
-	return "link_latency + latency_of_the_stack + (" + volume + ") / (link * share_of_the_link_for_messages)"
+	return volume.With("link_latency + latency_of_the_stack + ("+volume.Text()+") / (link * share_of_the_link_for_messages)", t)
 }

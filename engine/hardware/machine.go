@@ -213,8 +213,12 @@ func (m *Machine) Attention(f units.FLOPs, headDim int) (forward, backward units
 	return forward, backward
 }
 
-// AttentionFormulas returns those of Attention, of F_core operations.
-func (m *Machine) AttentionFormulas(headDim int) (forward, backward string) {
+// Attended is Attention of operations with their expression.
+func (m *Machine) Attended(f record.Num, headDim int) (forward, backward record.Num) {
+	fast, slow := m.Attention(units.FLOPs(f.V), headDim)
+	if !f.Named() || f.V <= 0 {
+		return record.Lit(float64(fast)), record.Lit(float64(slow))
+	}
 	rate := ""
 	if headDim > 128 {
 		rate = " * share_of_wide_heads"
@@ -226,15 +230,17 @@ func (m *Machine) AttentionFormulas(headDim int) (forward, backward string) {
 	if m.Software.FP8Attention != 1 {
 		eight = " * rate_of_fp8_attention_over_16_bits"
 	}
-	return "F_core / (peak * share_forward" + rate + eight + ") + attention_start", "2.5 * F_core / (peak * share_backward" + rate + ") + attention_start"
+	return f.With("("+f.Text()+") / (peak * share_forward"+rate+eight+") + attention_start", float64(fast)),
+		f.With("2.5 * ("+f.Text()+") / (peak * share_backward"+rate+") + attention_start", float64(slow))
 }
 
-// StreamFormula returns the formula of Stream for a formula of the bytes; t is what it gave.
-func (m *Machine) StreamFormula(bytes string, t units.Seconds) string {
-	if t == 0 {
-		return "0"
+// Streamed is Stream of bytes with their expression.
+func (m *Machine) Streamed(bytes record.Num) record.Num {
+	t := float64(m.Stream(units.Bytes(bytes.V)))
+	if t == 0 || !bytes.Named() {
+		return record.Lit(t)
 	}
-	return "(" + bytes + ") / BW + start"
+	return bytes.With("("+bytes.Text()+") / BW + start", t)
 }
 
 // Stream returns the time of an operation bound by memory that moves b bytes.

@@ -13,8 +13,11 @@ import (
 // Check says what is wrong with a setup: errors for what cannot be executed at
 // all, warnings for the rest. Every error carries values that make the setup
 // legal, where any exist.
-func Check(s *Setup) []Problem {
-	problems := violations(s, []Problem{}) // never nil: JSON wants a list
+func Check(s *Setup) []Problem { return CheckOf(s, false) }
+
+// CheckOf is Check for a caller that may know that the model is sound.
+func CheckOf(s *Setup, sound bool) []Problem {
+	problems := s.violations([]Problem{}, sound, false) // never nil: JSON wants a list
 	fix := fixer{s: s, wrong: fieldsInError(problems)}
 	for i := range problems {
 		p := &problems[i]
@@ -101,15 +104,15 @@ func ZeROStages(s *Setup) [4]bool {
 	return stack.Offers()
 }
 
-// violations applies every rule, without nearest values.
-func violations(s *Setup, into []Problem) []Problem { return s.violations(into, false) }
-
 // codes is violations without the messages that cost most, for those who only count.
-func codes(s *Setup) []Problem { return s.violations(nil, true) }
+func codes(s *Setup) []Problem { return s.violations(nil, false, true) }
 
-func (s *Setup) violations(into []Problem, mute bool) []Problem {
-	if err := s.Model.Check(); err != nil {
-		return append(into, Problem{Code: "model", Severity: layout.Error, Field: "model", Message: err.Error()})
+// violations applies every rule, without nearest values; a sound model need not be checked.
+func (s *Setup) violations(into []Problem, sound, mute bool) []Problem {
+	if !sound {
+		if err := s.Model.Check(); err != nil {
+			return append(into, Problem{Code: "model", Severity: layout.Error, Field: "model", Message: err.Error()})
+		}
 	}
 	if err := s.Cluster.Check(); err != nil {
 		return append(into, Problem{Code: "cluster", Severity: layout.Error, Field: "cluster", Message: err.Error()})

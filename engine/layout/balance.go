@@ -19,7 +19,7 @@ func (l *Layout) PartitionByCost(p *model.Program, into []Stage) ([]Stage, error
 	if l.Split != "" || n < 2 {
 		return l.Partition(p, into)
 	}
-	total := float64(m.Vocab) * float64(m.Hidden)
+	total := float64(m.Embedding())
 	work := layerWork(p)
 	for i := range m.Layers {
 		total += work[p.At(i)]

@@ -85,8 +85,13 @@ func (l *Layout) Partition(p *model.Program, into []Stage) ([]Stage, error) {
 func place(p *model.Program, stages []Stage) {
 	next := 0
 	for i := range stages {
-		count := int(stages[i].Of[0])
+		all := stages[i].Of
+		count := int(all[0])
 		stages[i] = Stage{Embedding: i == 0, Head: i == len(stages)-1}
+		if p.Period() == 1 { // layers are all alike
+			stages[i].Of = all
+			continue
+		}
 		for range count {
 			stages[i].Of[p.At(next)]++
 			next++

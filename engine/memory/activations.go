@@ -195,6 +195,13 @@ func offloadBuffers(in *Input, stage int, k Stack) units.Bytes {
 	return units.Bytes(float64(n) * in.perElement() * largest)
 }
 
+// micro returns the tokens of a micro-batch, the TP ranks, the width of the hidden state and the bytes of an
+// element over those of 16 bits.
+func (in *Input) micro() (tokens, t, h, e record.Num) {
+	rec := in.Record
+	return rec.Named("T", in.Layout.MicroBatchTokens()), rec.Named("t", float64(in.Layout.TP)), in.Program.Hidden().Width, rec.Named("e", in.Precision.Bytes()/2)
+}
+
 // perElement returns the bytes of a micro-batch for each that its tokens have in 16 bits.
 func (in *Input) perElement() float64 { return in.Layout.MicroBatchTokens() * in.Precision.Bytes() / 2 }
 

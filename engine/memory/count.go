@@ -97,7 +97,7 @@ func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 
 // table returns the embedding, or the head, on one GPU.
 func (in *Input) table(d *Divisors) float64 {
-	table := d.vocab * float64(in.Model.Hidden) / d.sharded
+	table := d.vocab * in.Program.Hidden().Width.V / d.sharded
 	if in.Record.On() {
 		formula := "V * h / t"
 		if d.padded {

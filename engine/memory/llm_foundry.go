@@ -19,7 +19,10 @@ import (
 type llmFoundry struct{ torchTitan }
 
 func (llmFoundry) Assumptions(into []string, _ *layout.Layout, overhead string) []string {
-	into = append(into, "memory follows llm-foundry's FSDP of 2023: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block, and of the embedding for the whole step")
+	into = append(
+		into,
+		"memory follows llm-foundry's FSDP of 2023: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block, and of the embedding for the whole step",
+	)
 	into = append(into, overhead)
 	return into
 }
@@ -35,32 +38,53 @@ func (llmFoundry) Save(s *saver) { megatronCore{}.Save(s) }
 // gradient in fp32. The gradient of the logits is used up before the backward reaches the
 // first layer, so that it is never alive with what a layer recomputes.
 func (k llmFoundry) Stage(in *Input, stage int) StageMemory {
-	m, l, st, note := in.Model, in.Layout, &in.Stages[stage], in.stageNote(stage)
-	t, h, e := float64(l.TP), float64(m.Hidden), in.Precision.Bytes()/2
-	tokens, input, full := l.MicroBatchTokens(), layerInput(in), recomputed(in, stage)
-	mem := StageMemory{Activations: stageActivations(in, stage, full, k, input), WeightInputs: weightInputs(in, stage, k)}
-
-	inner := in.inner(st)
-	layer := recompute(in, stage, full, k, input, "layer-work") + units.Bytes(tokens*(inner.V+4*h)/t*e)
+	st, note, four, input, full := &in.Stages[stage], in.stageNote(
+		stage,
+	), record.Lit(
+		4,
+	), layerInput(
+		in,
+	), recomputed(
+		in,
+		stage,
+	)
+	tokens, t, h, e := in.micro()
+	mem := StageMemory{
+		Activations:  stageActivations(in, stage, full, k, input),
+		WeightInputs: weightInputs(in, stage, k),
+	}
+	work := tokens.Times(in.inner(st).Plus(four.Times(h))).Over(t).Times(e)
+	layer := record.Lit(float64(recompute(in, stage, full, k, input, "layer-work") + units.Bytes(work.V)))
+	note.add("layer-work", work)
 	if note.rec.On() {
-		note.term("layer-work", "T * (", inner.Text(), " + 4 * h) / t * e")
+		layer = note.rec.Written(note.sum("layer-work"), layer.V)
 	}
 	if !st.Head {
-		mem.Backward = layer
-		note.term("backward-temporaries", note.sum("layer-work"))
+		mem.Backward = units.Bytes(layer.V)
+		note.add("backward-temporaries", layer)
 		return mem
 	}
 	perLogit := 4.0
 	if in.Loss != recipe.FusedLoss {
 		perLogit = 12
 	}
-	head := units.Bytes(4 * tokens * h / t * e)
-	mem.Logits = units.Bytes(perLogit * tokens * float64(m.Vocab) / t * e)
-	mem.Forward, mem.Backward = head, max(head, layer-mem.Logits)
-	note.given("bytes_per_logit", perLogit)
-	note.term("logits", "bytes_per_logit * T * V / t * e")
-	note.term("forward-temporaries", "4 * T * h / t * e")
-	note.term("backward-temporaries", "max(4 * T * h / t * e, ", note.sum("layer-work"), " - ", note.sum("logits"), ")")
+	logits := note.named("bytes_per_logit", perLogit).
+		Times(tokens).
+		Times(in.Record.Named("V", float64(in.Model.Vocab))).
+		Over(t).
+		Times(e)
+	head := four.Times(tokens).Times(h).Over(t).Times(e)
+	backward := head.AtLeast(layer.Minus(logits))
+	mem.Logits, mem.Forward, mem.Backward = units.Bytes(
+		logits.V,
+	), units.Bytes(
+		head.V,
+	), units.Bytes(
+		backward.V,
+	)
+	note.add("logits", logits)
+	note.add("forward-temporaries", head)
+	note.add("backward-temporaries", backward)
 	return mem
 }
 
@@ -80,7 +104,10 @@ func (llmFoundry) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	}
 	scattered := (g+reduced)*p.Layer + g*p.Embedding
 	if note := in.rankNote(rank); note.rec.On() {
-		formula, embedding := "(blocks_at_once * parameters_of_a_layer + embedding)", record.In("embedding", p.Embedding)
+		formula, embedding := "(blocks_at_once * parameters_of_a_layer + embedding)", record.In(
+			"embedding",
+			p.Embedding,
+		)
 		if in.Layout.ZeRO == 2 {
 			formula = p.formula()
 		}

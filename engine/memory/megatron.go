@@ -18,16 +18,22 @@ import (
 type megatronCore struct{ common }
 
 func (megatronCore) Assumptions(into []string, l *layout.Layout, overhead string) []string {
-	into = append(into, "memory follows Megatron-Core with Transformer Engine: no dropout, one dummy weight gradient per weight shape")
+	into = append(
+		into,
+		"memory follows Megatron-Core with Transformer Engine: no dropout, one dummy weight gradient per weight shape",
+	)
 	into = append(into, overhead)
 	if l.ZeRO >= 2 {
-		into = append(into, "ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time")
+		into = append(
+			into,
+			"ZeRO-2 and 3 on this stack mean Megatron-FSDP: one gathered and one prefetched layer at a time",
+		)
 	}
 	return into
 }
 
 func (megatronCore) Cut(in *Input) Divisors {
-	d := tensorParallel(in, paddedVocab(in))
+	d := tensorParallel(in, in.paddedVocab().V)
 	d.padded = true
 	return d
 }
@@ -44,7 +50,8 @@ func (megatronCore) Save(s *saver) {
 		case model.Norm:
 			s.all(i, o.In, two)
 		case model.Product, model.Grouped:
-			if from := s.layer.Tensor(o.In[0]).By; o.Part == model.PartExtra || from >= 0 && s.layer.Ops[from].Kind == model.Core {
+			if from := s.layer.Tensor(o.In[0]).By; o.Part == model.PartExtra ||
+				from >= 0 && s.layer.Ops[from].Kind == model.Core {
 				continue // attention keeps its output
 			}
 			s.save(i, o.In[0], w.input)
@@ -106,7 +113,8 @@ func (s *saver) outputOf(core *model.Op) *model.Tensor {
 // (Korthikanti et al., arXiv 2205.05198, section 4.1).
 func (s *saver) scores(part model.Part, bytes record.Num) {
 	in := s.in
-	if in.Attention != recipe.Standard || in.Recompute.Mode == recipe.RecomputeSelective || s.layer.Pairs().V == 0 {
+	if in.Attention != recipe.Standard || in.Recompute.Mode == recipe.RecomputeSelective ||
+		s.layer.Pairs().V == 0 {
 		return
 	}
 	s.more[part].even.Add(bytes.V, s.layer.Heads.Times(in.Record.Named("s", float64(in.Layout.Seq))))
@@ -121,19 +129,17 @@ func (k megatronCore) Stage(in *Input, stage int) StageMemory {
 
 // headWork returns what the head makes next to the logits: the weight's gradient and,
 // with TP, the gathers of SP.
-func headWork(in *Input, note note) float64 {
-	l, h := in.Layout, float64(in.Model.Hidden)
-	extra := 2 * paddedVocab(in) * h / float64(l.TP)
-	note.temporary("2 * {model.padded-vocabulary} * h / t * e")
-	if l.TP > 1 {
-		extra += 4 * l.MicroBatchTokens() * h
-		note.temporary("4 * T * h * e")
+func headWork(in *Input) record.Num {
+	tokens, t, h, _ := in.micro()
+	extra := record.Lit(2).Times(in.paddedVocab()).Times(h).Over(t)
+	if t.V > 1 {
+		extra = extra.Plus(record.Lit(4).Times(tokens).Times(h))
 	}
 	return extra
 }
 
 // noWork returns a head that makes nothing next to the logits.
-func noWork(*Input, note) float64 { return 0 }
+func noWork(*Input) record.Num { return record.Num{} }
 
 // logits returns the bytes per token and vocabulary entry of the loss: in 16 bits
 // where it is fused, else next to them in fp32.
@@ -147,31 +153,22 @@ func logits(loss recipe.Loss) float64 {
 // transient adds the temporaries: on the last stage the head (logits, the final
 // norm's input and output, and what else the stack's head makes), on others the
 // gradients of the MLP's inner width and of the hidden state.
-func transient(in *Input, stage int, mem *StageMemory, perLogit float64, headWork func(*Input, note) float64) {
-	l, m, st, note := in.Layout, in.Model, &in.Stages[stage], in.stageNote(stage)
-	t, h := float64(l.TP), float64(m.Hidden)
-	tokens, e := l.MicroBatchTokens(), in.Precision.Bytes()/2
-	if st.Head {
-		mem.Logits = units.Bytes(perLogit * tokens * paddedVocab(in) / t * e)
-		modules := ""
-		if in.TrainMTP && m.MTPLayers > 0 {
-			mem.Logits *= units.Bytes(1 + m.MTPLayers)
-			modules = "(1 + MTP_modules) * "
-		}
-		note.given("MTP_modules", float64(m.MTPLayers))
-		note.given("bytes_per_logit", perLogit)
-		note.term("logits", modules, "bytes_per_logit * T * {model.padded-vocabulary} / t * e")
-		note.temporary("4 * T * h / t * e")
-		extra := 4*tokens*h/t + headWork(in, note)
-		mem.Forward += units.Bytes(extra * e)
-		mem.Backward += units.Bytes(extra * e)
+func transient(in *Input, stage int, mem *StageMemory, perLogit float64, headWork func(*Input) record.Num) {
+	st, note, four := &in.Stages[stage], in.stageNote(stage), record.Lit(4)
+	tokens, t, h, e := in.micro()
+	if !st.Head {
+		work := tokens.Times(in.inner(st).Plus(four.Times(h))).Over(t).Times(e)
+		mem.Backward += units.Bytes(work.V)
+		note.add("backward-temporaries", work)
 		return
 	}
-	inner := in.inner(st)
-	mem.Backward += units.Bytes(tokens * (inner.V + 4*h) / t * e)
-	if note.rec.On() {
-		note.term("backward-temporaries", "T * (", inner.Text(), " + 4 * h) / t * e")
+	logits := note.named("bytes_per_logit", perLogit).Times(tokens).Times(in.paddedVocab()).Over(t).Times(e)
+	if n := in.Model.MTPLayers; in.TrainMTP && n > 0 {
+		logits = logits.Times(record.Lit(float64(1 + n)))
 	}
+	mem.Logits = units.Bytes(logits.V)
+	note.add("logits", logits)
+	note.temporary(mem, four.Times(tokens).Times(h).Over(t).Plus(headWork(in)).Times(e))
 }
 
 // inner returns the bytes of what activations read, of the largest kind of layer of a stage.

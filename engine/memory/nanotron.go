@@ -25,12 +25,21 @@ type nanotron struct{ common }
 func (nanotron) Offers() [4]bool { return [4]bool{0: true, 1: true} }
 
 func (nanotron) Assumptions(into []string, l *layout.Layout, overhead string) []string {
-	into = append(into, "memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %")
+	into = append(
+		into,
+		"memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %",
+	)
 	if l.TP > 1 && l.PP == 1 {
-		into = append(into, "without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors")
+		into = append(
+			into,
+			"without a pipeline it is that of nanotron's code of late 2024, which kept more gathered tensors",
+		)
 	}
 	if l.PP > 1 && l.Split == "" {
-		into = append(into, "layers are assigned by their work, as in nanotron, so the last stage with the head has fewer")
+		into = append(
+			into,
+			"layers are assigned by their work, as in nanotron, so the last stage with the head has fewer",
+		)
 	}
 	into = append(into, overhead)
 	return into
@@ -96,31 +105,36 @@ func (nanotron) Save(s *saver) {
 
 // Stage adds up the layers, and with TP what stays whole.
 func (n nanotron) Stage(in *Input, stage int) StageMemory {
-	m, l, st, note := in.Model, in.Layout, in.Stages[stage], in.stageNote(stage)
-	h, tokens, e := float64(m.Hidden), l.MicroBatchTokens(), in.Precision.Bytes()/2
+	note, saved := in.stageNote(stage), &in.Fitted.Saved
+	tokens, t, h, e := in.micro()
 	mem := microBatchActivations(in, stage, n)
-	work := 0.0
-	if l.TP > 1 {
-		mem.Activations += units.Bytes(in.Fitted.Saved.Gathered * h * tokens * e)
-		note.term("activations", "bytes_of_gathered_inputs * h * T * e")
-		note.given("bytes_of_gathered_inputs", in.Fitted.Saved.Gathered)
-		if l.PP == 1 {
-			work = in.Fitted.Saved.NoPipeline * h * tokens * e
-			note.temporary("bytes_of_gathered_inputs_without_a_pipeline * h * T * e")
-			note.given("bytes_of_gathered_inputs_without_a_pipeline", in.Fitted.Saved.NoPipeline)
+	if t.V > 1 {
+		gathered := note.named("bytes_of_gathered_inputs", saved.Gathered).Times(h).Times(tokens).Times(e)
+		mem.Activations += units.Bytes(gathered.V)
+		note.add("activations", gathered)
+		if in.Layout.PP == 1 {
+			note.temporary(
+				&mem,
+				note.named("bytes_of_gathered_inputs_without_a_pipeline", saved.NoPipeline).
+					Times(h).
+					Times(tokens).
+					Times(e),
+			)
 		}
 	}
-	if st.Head {
-		perLogit := in.Fitted.Saved.Logit
+	if in.Stages[stage].Head {
+		perLogit := saved.Logit
 		if in.Loss == recipe.FusedLoss {
 			perLogit = logits(in.Loss)
 		}
-		mem.Logits = units.Bytes(perLogit * tokens * float64(m.Vocab) / float64(l.TP) * e)
-		note.term("logits", "bytes_per_logit * T * V / t * e")
-		note.given("bytes_per_logit", perLogit)
+		all := note.named("bytes_per_logit", perLogit).
+			Times(tokens).
+			Times(in.Record.Named("V", float64(in.Model.Vocab))).
+			Over(t).
+			Times(e)
+		mem.Logits = units.Bytes(all.V)
+		note.add("logits", all)
 	}
-	mem.Forward += units.Bytes(work)
-	mem.Backward += units.Bytes(work)
 	return mem
 }
 
@@ -129,10 +143,10 @@ func (n nanotron) Stage(in *Input, stage int) StageMemory {
 func (n nanotron) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 	var total units.Bytes
 	note := in.rankNote(rank)
-	if l := in.Layout; l.TP > 1 {
-		total += units.Bytes(in.Fitted.Saved.Between * float64(in.Model.Hidden) * l.MicroBatchTokens())
-		note.term("persistent", "bytes_between_steps * h * T")
-		note.given("bytes_between_steps", in.Fitted.Saved.Between)
+	if tokens, t, h, _ := in.micro(); t.V > 1 {
+		between := note.named("bytes_between_steps", in.Fitted.Saved.Between).Times(h).Times(tokens)
+		total += units.Bytes(between.V)
+		note.add("persistent", between)
 	}
 	if n.zeroStage(in) == 0 {
 		total += units.Bytes(in.Fitted.Saved.Plain * (p.Dense + p.Expert))

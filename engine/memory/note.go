@@ -6,6 +6,7 @@ import (
 
 	"meshscope/engine/model"
 	"meshscope/engine/record"
+	"meshscope/engine/units"
 )
 
 // note records formulas next to the arithmetic of one scope, where somebody
@@ -82,12 +83,12 @@ func (n note) product(sum string, count int, name string, formula []string) {
 	n.rec.Term(sum, name+" * "+strings.Join(formula, ""))
 }
 
-// temporary adds a term to what lives while a forward or a backward runs.
-func (n note) temporary(formula string) {
-	if n.rec != nil {
-		n.rec.Term("forward-temporaries", formula)
-		n.rec.Term("backward-temporaries", formula)
-	}
+// temporary adds what lives while a forward or a backward of a stage runs.
+func (n note) temporary(mem *StageMemory, value record.Num) {
+	mem.Forward += units.Bytes(value.V)
+	mem.Backward += units.Bytes(value.V)
+	n.add("forward-temporaries", value)
+	n.add("backward-temporaries", value)
 }
 
 // given says what a name of the scope is.
@@ -104,6 +105,19 @@ func (n note) figure(e record.Entry, operands ...record.Operand) {
 	if n.rec.On() {
 		e.Name += ", " + n.rec.What()
 		n.rec.Figure(e, operands...)
+	}
+}
+
+// named returns a number that the formulas of the scope call by a name.
+func (n note) named(name string, value float64) record.Num {
+	n.given(name, value)
+	return n.rec.Named(name, value)
+}
+
+// add adds a number to a sum.
+func (n note) add(sum string, value record.Num) {
+	if n.rec != nil {
+		n.rec.Term(sum, value.Text())
 	}
 }
 

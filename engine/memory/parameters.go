@@ -99,15 +99,15 @@ func tensorParallel(in *Input, vocab float64) Divisors {
 
 // paddedVocab returns the vocabulary that Megatron allocates: a multiple of 128*TP
 // (megatron/training/tokenizer, --make-vocab-size-divisible-by 128).
-func paddedVocab(in *Input) float64 {
+func (in *Input) paddedVocab() record.Num {
 	block := 128 * in.Layout.TP
 	v := float64((in.Model.Vocab + block - 1) / block * block)
-	if in.Record.On() {
-		in.Record.Figure(record.Entry{
-			ID: "model.padded-vocabulary", Name: "Vocabulary as it is allocated", Symbol: "V'",
-			Formula: "ceil(V / (128 * t)) * (128 * t)", Value: v,
-			Source: "Megatron-LM, --make-vocab-size-divisible-by 128: a multiple of 128 per TP rank",
-		})
+	if !in.Record.On() {
+		return record.Lit(v)
 	}
-	return v
+	return in.Record.Figure(record.Entry{
+		ID: "model.padded-vocabulary", Name: "Vocabulary as it is allocated", Symbol: "V'",
+		Formula: "ceil(V / (128 * t)) * (128 * t)", Value: v,
+		Source: "Megatron-LM, --make-vocab-size-divisible-by 128: a multiple of 128 per TP rank",
+	})
 }

@@ -66,11 +66,18 @@ func (textbook) Save(s *saver) {
 func (k textbook) Stage(in *Input, stage int) StageMemory {
 	var mem StageMemory
 	note := in.stageNote(stage)
-	h, layers := float64(in.Model.Hidden), in.Stages[stage].Layers()
-	mem.Activations = stageActivations(in, stage, recomputed(in, stage), k, record.Lit(2).Times(in.Program.Hidden().Width))
-	perLayer := 32 * h / float64(in.Layout.TP)
-	mem.WeightInputs = units.Bytes(in.perElement() * perLayer * float64(layers))
-	note.term("weight-inputs", "T * e * 32 * h / t * layers")
-	note.given("layers", float64(layers))
+	tokens, t, h, e := in.micro()
+	mem.Activations = stageActivations(
+		in,
+		stage,
+		recomputed(in, stage),
+		k,
+		record.Lit(2).Times(in.Program.Hidden().Width),
+	)
+	inputs := tokens.Times(e).
+		Times(record.Lit(32).Times(h).Over(t)).
+		Times(note.named("layers", float64(in.Stages[stage].Layers())))
+	mem.WeightInputs = units.Bytes(inputs.V)
+	note.add("weight-inputs", inputs)
 	return mem
 }

@@ -118,7 +118,7 @@ func overPipeline(in *Input, note note, rank int, p Parameters) units.Bytes {
 		split = float64(l.TP)
 	}
 	tokens := float64(l.MicroBatches) * l.MicroBatchTokens() / float64(l.TP)
-	stored := tokens * (float64(logits)*g*float64(m.Vocab) + split*float64(others)*2*g*float64(m.Hidden))
+	stored := tokens * (float64(logits)*g*float64(m.Vocab) + split*float64(others)*2*g*in.Program.Hidden().Width.V)
 	if note.rec.On() {
 		given := func(id, name, symbol, formula string, value float64, operands ...record.Operand) {
 			note.buffer(record.Entry{

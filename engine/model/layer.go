@@ -34,9 +34,14 @@ func Lay(m *Model, rec *record.Recorder) *Program {
 	return p
 }
 
+// Of reports whether this is the program of that model, with expressions where formulas are recorded.
+func (p *Program) Of(m *Model, rec *record.Recorder) bool {
+	return p != nil && p.named == rec.On() && p.of == *m
+}
+
 // For returns a program of that model: this one, if it is, else a new one.
 func (p *Program) For(m *Model, rec *record.Recorder) *Program {
-	if p != nil && p.named == rec.On() && p.of == *m {
+	if p.Of(m, rec) {
 		return p
 	}
 	return Lay(m, rec)

@@ -47,11 +47,10 @@ type Model struct {
 	QKRopeDim   int    `json:"qk_rope_head_dim" toml:"qk_rope_head_dim"`
 	VHeadDim    int    `json:"v_head_dim" toml:"v_head_dim"`
 	// Of layers with a window, where they differ from the others; 0: as those. Values have the width of keys where v_head_dim is 0.
-	LocalHeads    int  `json:"local_heads,omitempty" toml:"local_heads"`
-	LocalKVHeads  int  `json:"local_kv_heads,omitempty" toml:"local_kv_heads"`
-	LocalHeadDim  int  `json:"local_head_dim,omitempty" toml:"local_head_dim"`
-	LocalVHeadDim int  `json:"local_v_head_dim,omitempty" toml:"local_v_head_dim"`
-	LocalSinks    bool `json:"local_sinks,omitempty" toml:"local_sinks"` // a learned number for each head in their softmax
+	LocalHeads    int `json:"local_heads,omitempty" toml:"local_heads"`
+	LocalKVHeads  int `json:"local_kv_heads,omitempty" toml:"local_kv_heads"`
+	LocalHeadDim  int `json:"local_head_dim,omitempty" toml:"local_head_dim"`
+	LocalVHeadDim int `json:"local_v_head_dim,omitempty" toml:"local_v_head_dim"`
 	// ValuesAreKeys has no projection of values in layers without a window: the keys are taken.
 	ValuesAreKeys bool   `json:"values_are_keys,omitempty" toml:"values_are_keys"`
 	AttnGate      string `json:"attn_gate,omitempty" toml:"attn_gate"` // of attention's output: none, channel, head

@@ -5,11 +5,5 @@ package model
 func sliding(b *builder, x Ref) Ref {
 	b.Window = b.m.LocalWindow
 	b.size.a, b.size.kv, b.size.d, b.size.v = b.size.local[0], b.size.local[1], b.size.local[2], b.size.local[3]
-	y := attention(b, x)
-	for i := range b.Ops {
-		if b.m.LocalSinks && b.Ops[i].Kind == Core {
-			b.Ops[i].Other = b.size.a
-		}
-	}
-	return y
+	return attention(b, x)
 }

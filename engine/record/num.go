@@ -38,13 +38,21 @@ func (r *Recorder) Named(name string, v float64) Num {
 	return Num{v, &expr{name, atom}}
 }
 
-// Written returns a number that formulas write as a product of names.
+// Written returns a number that formulas write as that text, which may be a sum.
 func (r *Recorder) Written(formula string, v float64) Num {
 	n := r.Named(formula, v)
 	if n.expr != nil {
-		n.expr.binds = product
+		n.expr.binds = sum
 	}
 	return n
+}
+
+// With returns a number that follows from n, and is written as that text where n is written.
+func (n Num) With(formula string, v float64) Num {
+	if n.expr == nil {
+		return Num{V: v}
+	}
+	return Num{v, &expr{formula, sum}}
 }
 
 // Named reports whether it has an expression of its own.
@@ -133,7 +141,7 @@ func (n Num) Over(m Num) Num {
 }
 
 func (n Num) over(m Num) Num {
-	if m.is(1) {
+	if m.is(1) || n.is(0) {
 		return n
 	}
 	return Num{n.V / m.V, &expr{n.inside(product) + " / " + m.inside(atom), product}}
@@ -147,8 +155,18 @@ func (n Num) AtLeast(m Num) Num {
 	return n.atLeast(m)
 }
 
-func (n Num) atLeast(m Num) Num {
-	return Num{max(n.V, m.V), &expr{"max(" + n.Text() + ", " + m.Text() + ")", atom}}
+func (n Num) atLeast(m Num) Num { return n.call("max", m, max(n.V, m.V)) }
+
+// AtMost returns the smaller of both.
+func (n Num) AtMost(m Num) Num {
+	if n.expr == nil && m.expr == nil {
+		return Num{V: min(n.V, m.V)}
+	}
+	return n.call("min", m, min(n.V, m.V))
+}
+
+func (n Num) call(name string, m Num, v float64) Num {
+	return Num{v, &expr{name + "(" + n.Text() + ", " + m.Text() + ")", atom}}
 }
 
 // Terms is a sum in which equal terms are written once, with their number.

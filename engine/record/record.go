@@ -248,11 +248,13 @@ func (r *Record) value(m *meaning) float64 {
 }
 
 // Figure records a figure and the operands that its scope does not know. A figure
-// that is computed again is recorded once.
-func (r *Recorder) Figure(e Entry, operands ...Operand) {
-	if r != nil {
-		r.figure(e, operands)
+// that is computed again is recorded once. It returns the figure as other formulas name it.
+func (r *Recorder) Figure(e Entry, operands ...Operand) Num {
+	if r == nil {
+		return Num{V: e.Value}
 	}
+	r.figure(e, operands)
+	return r.Named(r.Ref(e.ID), e.Value)
 }
 
 func (r *Recorder) figure(e Entry, operands []Operand) {

@@ -129,7 +129,7 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 	switch c.Dimension {
 	case "tp":
 		of, g.What, g.Uses = all.TP, "hidden states", sharded
-		g.Volume = units.Bytes(s.Precision.Bytes() * s.MicroBatchTokens() * float64(s.Model.Hidden))
+		g.Volume = units.Bytes(value(rec, "layout.hidden-states"))
 		if !s.SP {
 			g.Uses = []Op{AllReduce}
 		}

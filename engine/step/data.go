@@ -2,12 +2,10 @@ package step
 
 import (
 	"fmt"
-	"strings"
 
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
-	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
@@ -39,13 +37,33 @@ type DataParallel struct {
 // of what a rank holds, and the rank exchanges gradients with its mirror.
 func Data(in *Input, rank int, p memory.Parameters, copies int) DataParallel {
 	g := &in.Groups
-	out := DataParallel{layers: float64(max(p.Layers, 1)), copies: copies, rec: in.Record.At("data", "rank", rank)}
+	out := DataParallel{
+		layers: float64(max(p.Layers, 1)),
+		copies: copies,
+		rec:    in.Record.At("data", "rank", rank),
+	}
 	if out.rec.On() {
 		out.rec.Let("dense_parameters", parametersOf(in.Record, rank, "dense"))
 		out.rec.Let("expert_parameters", parametersOf(in.Record, rank, "expert"))
 	}
-	out.addDomain(in, out.rec.Scope("dense", "dense"), &out.Dense, p.Dense, g.DenseDP, g.DenseShard, g.DenseReplica)
-	out.addDomain(in, out.rec.Scope("expert", "expert"), &out.Expert, p.Expert, g.ExpertDP, g.ExpertShard, g.ExpertReplica)
+	out.addDomain(
+		in,
+		out.rec.Scope("dense", "dense"),
+		&out.Dense,
+		p.Dense,
+		g.DenseDP,
+		g.DenseShard,
+		g.DenseReplica,
+	)
+	out.addDomain(
+		in,
+		out.rec.Scope("expert", "expert"),
+		&out.Expert,
+		p.Expert,
+		g.ExpertDP,
+		g.ExpertShard,
+		g.ExpertReplica,
+	)
 	if copies > 1 {
 		out.addMirror(in, p)
 	}
@@ -79,137 +97,153 @@ func (d *DataParallel) AddExposed(t units.Seconds) {
 // copy of the same stages, and both sum their gradients once per step, after
 // the data-parallel ranks have (each its shard from ZeRO-1 on).
 func (d *DataParallel) addMirror(in *Input, p memory.Parameters) {
-	dense, expert := p.Dense, p.Expert
-	if in.Layout.ZeRO >= 1 {
-		dense /= float64(in.Layout.DP * in.Layout.CP)
-		expert /= float64(in.Layout.ExpertDP())
+	params := shardOf(
+		d.rec.Named("dense_parameters", p.Dense),
+		d.rec.Named("dp", float64(in.Layout.DP)).Times(d.rec.Named("c", float64(in.Layout.CP))),
+		in,
+	)
+	if p.Expert > 0 {
+		params = params.Plus(
+			shardOf(
+				d.rec.Named("expert_parameters", p.Expert),
+				d.rec.Named("expert_DP", float64(in.Layout.ExpertDP())),
+				in,
+			),
+		)
 	}
-	bytes := units.Bytes((dense + expert) * in.GradDtype.ReduceBytes(in.Precision))
-	seconds := in.Machine.Send(bytes, in.Groups.PP.Crosses())
-	d.Mirror = Traffic{Bytes: bytes, Seconds: seconds}
-	d.ScatterSeconds += seconds
+	wire := in.GradDtype.ReduceBytes(in.Precision)
+	volume := params.Times(d.rec.Named("bytes_on_the_wire", wire))
 	if d.rec.On() {
-		d.recordMirror(in, bytes, p.Expert > 0)
+		volume = d.rec.Figure(record.Entry{
+			ID: "mirror", Name: "gradients that " + d.rec.What() + " exchanges with its mirror", Symbol: "v_mirror", Unit: record.Traffic,
+			Formula: volume.Text(), Value: volume.V, Source: "each rank its shard from ZeRO-1 on",
+		}, record.In("expert_DP", in.Layout.ExpertDP()), record.In("bytes_on_the_wire", wire))
+	}
+	t := in.Machine.Sent(volume, in.Groups.PP.Crosses())
+	d.Mirror = Traffic{Bytes: units.Bytes(volume.V), Seconds: units.Seconds(t.V)}
+	d.add(&d.ScatterSeconds, "scatter", t)
+	if d.rec.On() {
+		d.rec.Term("mirror", t.Text())
 	}
 }
 
-func (d *DataParallel) recordMirror(in *Input, bytes units.Bytes, experts bool) {
-	params := "dense_parameters"
-	if in.Layout.ZeRO >= 1 {
-		params = "dense_parameters / (dp * c)"
+// shardOf returns what one of so many ranks holds of the gradients after they are summed.
+func shardOf(n, ranks record.Num, in *Input) record.Num {
+	if in.Layout.ZeRO == 0 {
+		return n
 	}
-	switch {
-	case experts && in.Layout.ZeRO >= 1:
-		params += " + expert_parameters / expert_DP"
-	case experts:
-		params += " + expert_parameters"
+	return n.Over(ranks)
+}
+
+// add adds a time to one of the sums of the rank.
+func (d *DataParallel) add(to *units.Seconds, sum string, t record.Num) {
+	*to += units.Seconds(t.V)
+	if d.rec.On() {
+		d.rec.Term(sum, t.Text())
 	}
-	d.rec.Figure(record.Entry{
-		ID: "mirror", Name: "gradients that " + d.rec.What() + " exchanges with its mirror", Symbol: "v_mirror", Unit: record.Traffic,
-		Formula: "(" + params + ") * bytes_on_the_wire", Value: float64(bytes), Source: "each rank its shard from ZeRO-1 on",
-	}, record.In("expert_DP", in.Layout.ExpertDP()), record.In("bytes_on_the_wire", in.GradDtype.ReduceBytes(in.Precision)))
-	t := hardware.SendFormula(d.rec.Ref("mirror"), in.Groups.PP.Crosses())
-	d.rec.Term("mirror", t)
-	d.rec.Term("scatter", t)
+}
+
+// domain is one set of parameters: what it sends of gradients and weights, and what that adds up to.
+type domain struct {
+	in     *Input
+	rec    *record.Recorder
+	total  Traffic
+	shards record.Num
+}
+
+// add adds bytes and the time that they take.
+func (o *domain) add(bytes, seconds record.Num) {
+	o.total.Bytes += units.Bytes(bytes.V)
+	o.total.Seconds += units.Seconds(seconds.V)
+	if o.rec.On() {
+		o.rec.Term("bytes", bytes.Text())
+		o.rec.Term("seconds", seconds.Text())
+	}
 }
 
 // addDomain adds one set of parameters, the group that holds the same ones, and
 // how that is cut into shards and replicas.
-func (d *DataParallel) addDomain(in *Input, rec *record.Recorder, t *Traffic, params float64, whole, shard, replica layout.Group) {
+func (d *DataParallel) addDomain(
+	in *Input,
+	rec *record.Recorder,
+	t *Traffic,
+	params float64,
+	whole, shard, replica layout.Group,
+) {
 	if whole.Size <= 1 || params == 0 {
 		return
 	}
-	weights := units.Bytes(params * in.Precision.GatherBytes())
-	grads := units.Bytes(params * reduceBytes(in))
-	if rec.On() {
-		d.recordVolumes(in, rec, grads, weights)
-	}
+	o := domain{in: in, rec: rec, shards: rec.Named("shards", float64(shard.Size))}
+	weights, grads := d.volume(
+		&o,
+		"weights",
+		"v_weights",
+		params,
+		in.Precision.GatherBytes(),
+	), d.volume(
+		&o,
+		"gradients",
+		"v_gradients",
+		params,
+		reduceBytes(in),
+	)
 	if in.Layout.ZeRO == 0 {
-		d.allReduce(in, rec, t, grads, "v_gradients", whole)
+		d.allReduce(&o, grads, whole)
 	} else {
-		d.addSharded(in, rec, t, weights, grads, shard, replica)
+		d.addSharded(&o, weights, grads, shard, replica)
 	}
-	if rec.On() {
+	if *t = o.total; rec.On() {
 		d.recordSent(rec, t)
 	}
 }
 
+// volume returns what one set of parameters sends once, of so many bytes each.
+func (d *DataParallel) volume(o *domain, id, symbol string, params, bytes float64) record.Num {
+	if o.rec.On() {
+		o.rec.Figure(record.Entry{
+			ID: id, Name: id + " of " + o.rec.What() + " parameters, " + d.rec.What(), Symbol: symbol, Unit: record.Traffic,
+			Formula: o.rec.What() + "_parameters * bytes_on_the_wire", Value: params * bytes, Source: "parameters on the GPU times bytes on the wire",
+		}, record.In("bytes_on_the_wire", bytes))
+	}
+	return o.rec.Named(symbol, params*bytes)
+}
+
 // addSharded adds what ZeRO moves of the shards, and between replicas.
-func (d *DataParallel) addSharded(in *Input, rec *record.Recorder, t *Traffic, weights, grads units.Bytes, shard, replica layout.Group) {
-	if rec.On() {
-		rec.Given(record.In("shards", shard.Size))
+func (d *DataParallel) addSharded(o *domain, weights, grads record.Num, shard, replica layout.Group) {
+	in, two := o.in, record.Lit(2)
+	if o.rec.On() {
+		o.rec.Given(record.In("shards", shard.Size))
 	}
 	// The sums of each replica's shards are summed over the replicas.
-	d.allReduce(in, rec, t, grads/units.Bytes(shard.Size), "v_gradients / shards", replica)
-	m := float64(in.Layout.MicroBatches) / float64(d.copies) // through the whole of the rank
-	gather := d.collective(in, rec.Part("gather", "weight all-gather"), "v_weights", weights, shard, in.Machine.AllGather)
-	scatter := d.collective(in, rec.Part("scatter", "gradient reduce-scatter"), "v_gradients", grads, shard, in.Machine.AllGather)
+	d.allReduce(o, grads.Over(o.shards), replica)
+	m := d.rec.Named("m", float64(in.Layout.MicroBatches)).
+		Over(record.Lit(float64(d.copies)))
+		// through the whole of the rank
+	gather := d.collective(o, "gather", "weight all-gather", weights, shard, in.Machine.AllGather)
+	scatter := d.collective(o, "scatter", "gradient reduce-scatter", grads, shard, in.Machine.AllGather)
+	gradients, gathered := around(grads, o.shards), around(weights, o.shards)
 	stage := in.Layout.ZeRO
 	if stage == 3 && in.Layout.PP > 1 && in.Machine.Software.Keeps {
 		stage = 1 // once per step
 	}
-	if rec.On() {
-		d.recordSharded(rec, stage)
-	}
 	switch stage {
 	case 1:
-		d.ScatterSeconds += scatter
-		d.GatherSeconds += gather
-		t.Bytes += sent(grads, shard) + sent(weights, shard)
-		t.Seconds += scatter + gather
+		d.add(&d.ScatterSeconds, "scatter", scatter)
+		d.add(&d.GatherSeconds, "gather", gather)
+		o.add(gradients.Plus(gathered), scatter.Plus(gather))
 	case 2:
-		d.PerBackward += scatter
-		d.PerWeight += scatter
-		d.GatherSeconds += gather
-		t.Bytes += sent(grads, shard)*units.Bytes(m) + sent(weights, shard)
-		t.Seconds += scatter*units.Seconds(m) + gather
+		d.add(&d.PerWeight, "weight", scatter)
+		d.PerBackward += units.Seconds(scatter.V)
+		d.add(&d.GatherSeconds, "gather", gather)
+		o.add(gradients.Times(m).Plus(gathered), scatter.Times(m).Plus(gather))
 	default:
-		d.PerForward += gather
-		d.PerBackward += gather + scatter
-		d.PerWeight += scatter
-		t.Bytes += (2*sent(weights, shard) + sent(grads, shard)) * units.Bytes(m)
-		t.Seconds += (2*gather + scatter) * units.Seconds(m)
-	}
-}
-
-// recordVolumes records what one set of parameters sends once.
-func (d *DataParallel) recordVolumes(in *Input, rec *record.Recorder, grads, weights units.Bytes) {
-	for _, v := range [...]struct {
-		id, name string
-		value    units.Bytes
-		bytes    float64
-	}{{"gradients", "gradients", grads, reduceBytes(in)}, {"weights", "weights", weights, in.Precision.GatherBytes()}} {
-		rec.Figure(record.Entry{
-			ID: v.id, Name: v.name + " of " + rec.What() + " parameters, " + d.rec.What(), Symbol: "v_" + v.id, Unit: record.Traffic,
-			Formula: rec.What() + "_parameters * bytes_on_the_wire", Value: float64(v.value), Source: "parameters on the GPU times bytes on the wire",
-		}, record.In("bytes_on_the_wire", v.bytes))
-	}
-}
-
-// recordSharded records what addDomain adds for a ZeRO stage.
-func (d *DataParallel) recordSharded(rec *record.Recorder, stage int) {
-	gather, scatter, m := rec.Ref("gather"), rec.Ref("scatter"), "m"
-	if d.copies > 1 {
-		m = "(m / 2)"
-	}
-	const gradients, weights = "v_gradients * (shards - 1) / shards", "v_weights * (shards - 1) / shards"
-	switch stage {
-	case 1:
-		d.rec.Term("scatter", scatter)
-		d.rec.Term("gather", gather)
-		rec.Term("bytes", gradients+" + "+weights)
-		rec.Term("seconds", scatter+" + "+gather)
-	case 2:
-		d.rec.Term("weight", scatter)
-		d.rec.Term("gather", gather)
-		rec.Term("bytes", m+" * "+gradients+" + "+weights)
-		rec.Term("seconds", m+" * "+scatter+" + "+gather)
-	default:
-		d.rec.Term("forward", gather)
-		d.rec.Term("input", gather)
-		d.rec.Term("weight", scatter)
-		rec.Term("bytes", m+" * (2 * "+weights+" + "+gradients+")")
-		rec.Term("seconds", m+" * (2 * "+gather+" + "+scatter+")")
+		d.add(&d.PerForward, "forward", gather)
+		d.PerBackward += units.Seconds(gather.V + scatter.V)
+		if d.rec.On() {
+			d.rec.Term("input", gather.Text())
+		}
+		d.add(&d.PerWeight, "weight", scatter)
+		o.add(two.Times(gathered).Plus(gradients).Times(m), two.Times(gather).Plus(scatter).Times(m))
 	}
 }
 
@@ -227,34 +261,40 @@ func (d *DataParallel) recordSent(rec *record.Recorder, t *Traffic) {
 
 // collective returns the time of moving a volume in the calls that the stack makes of
 // it: one per layer with ZeRO-3, else one per bucket.
-func (d *DataParallel) collective(in *Input, rec *record.Recorder, formula string, volume units.Bytes, g layout.Group,
+func (d *DataParallel) collective(o *domain, id, what string, volume record.Num, g layout.Group,
 	time func(*record.Recorder, units.Bytes, hardware.Members) units.Seconds,
-) units.Seconds {
-	soft := &in.Machine.Software
-	calls, slow, count := 1.0, 1.0, "1"
-	if in.Layout.ZeRO == 3 {
-		calls, slow, count = d.layers, max(soft.ShardSlow, 1), "layers_of_the_rank"
+) record.Num {
+	soft, rec := &o.in.Machine.Software, o.rec.Part(id, what)
+	calls, slow := record.Lit(1), 1.0
+	if o.in.Layout.ZeRO == 3 {
+		calls, slow = rec.Named("layers_of_the_rank", d.layers), max(soft.ShardSlow, 1)
 	} else if soft.Bucket > 0 {
-		calls, count = max(float64(volume/soft.Bucket), 1), "max(volume / bucket, 1)"
+		calls = volume.Over(rec.Named("bucket", float64(soft.Bucket))).AtLeast(record.Lit(1))
 	}
 	var call *record.Recorder
 	if rec.On() {
-		rec.Let("volume", formula)
 		call = rec.Scope("call", "one call of the "+rec.What())
-		call.Let("volume", "volume / ("+count+")")
+		call.Let("volume", volume.Over(calls).Text())
+		rec.Given(
+			record.In("layers_of_the_rank", d.layers),
+			record.InUnit(record.Traffic, "bucket", soft.Bucket),
+		)
 	}
-	n := units.Seconds(calls * slow * soft.Factor)
-	t := n * time(call, volume/units.Bytes(calls), members(g))
-	if rec.On() {
-		rec.Given(record.In("layers_of_the_rank", d.layers), record.InUnit(record.Traffic, "bucket", soft.Bucket))
-		rec.Figure(record.Entry{
-			Name: "time of the " + rec.What() + ", " + d.rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
-			Formula:   count + " * slowing_of_many_small_tensors * factor_of_the_stack * " + call.Ref(""),
-			Source:    "calls (one per layer with ZeRO-3, else one per bucket) times one call; " + record.From(soft.From),
-			LeavesOut: "other traffic on the same links",
-		}, record.In("slowing_of_many_small_tensors", slow))
+	once := record.Lit(float64(time(call, units.Bytes(volume.V/calls.V), members(g))))
+	if !rec.On() {
+		return record.Lit(calls.V * slow * soft.Factor * once.V)
 	}
-	return t
+	once = rec.Named(call.Ref(""), once.V)
+	t := calls.Times(rec.Named("slowing_of_many_small_tensors", slow)).
+		Times(rec.Named("factor_of_the_stack", soft.Factor)).
+		Times(once)
+	return rec.Figure(record.Entry{
+		Name: "time of the " + rec.What() + ", " + d.rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: t.V, Formula: t.Text(),
+		Source: "calls (one per layer with ZeRO-3, else one per bucket) times one call; " + record.From(
+			soft.From,
+		),
+		LeavesOut: "other traffic on the same links",
+	}, record.In("slowing_of_many_small_tensors", slow))
 }
 
 // reduceBytes returns the width in which gradients are summed.
@@ -263,98 +303,16 @@ func reduceBytes(in *Input) float64 {
 }
 
 // allReduce sums gradients over a group once per step.
-func (d *DataParallel) allReduce(in *Input, rec *record.Recorder, t *Traffic, grads units.Bytes, formula string, g layout.Group) {
+func (d *DataParallel) allReduce(o *domain, grads record.Num, g layout.Group) {
 	if g.Size <= 1 {
 		return
 	}
-	all := d.collective(in, rec.Part("all-reduce", "gradient all-reduce"), formula, grads, g, in.Machine.AllReduce)
-	d.ScatterSeconds += all
-	t.Bytes += 2 * sent(grads, g)
-	t.Seconds += all
-	if rec.On() {
-		rec.Given(record.In("ranks_that_sum", g.Size))
-		d.rec.Term("scatter", rec.Ref("all-reduce"))
-		rec.Term("bytes", "2 * "+formula+" * (ranks_that_sum - 1) / ranks_that_sum")
-		rec.Term("seconds", rec.Ref("all-reduce"))
+	if o.rec.On() {
+		o.rec.Given(record.In("ranks_that_sum", g.Size))
 	}
-}
-
-// OptimizerTime returns the update of one rank's shard, memory traffic and no
-// arithmetic worth counting (gradient, two moments, master copy read and
-// written, weight written: 30 bytes per parameter with fused Adam, more where
-// kernels are not fused), and what the host does once per step. Offloaded, its
-// gradients cross PCIe to the host, whose processors update the shards of all GPUs of
-// the node, and the updated weights come back, one after the other. NVFP4 casts all weights
-// of the rank but those of embedding and head after it.
-func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
-	t := optimizerTime(in, p)
-	if in.Record.On() {
-		recordOptimizer(in, rank, p, t)
-	}
-	return t
-}
-
-func optimizerTime(in *Input, p memory.Parameters) units.Seconds {
-	dense, expert := p.Dense, p.Expert
-	if in.Layout.ZeRO >= 1 {
-		dense /= float64(in.Layout.DenseShards())
-		expert /= float64(in.Layout.ExpertShards())
-	}
-	soft := &in.Machine.Software
-	var t units.Seconds
-	if in.Offload == recipe.OffloadOptimizer {
-		t = units.Bytes(hostBytes(in)*(dense+expert)).Over(in.Machine.Cluster.GPU.Host()) +
-			soft.HostUpdate*units.Seconds(float64(hostGPUs(in))*(dense+expert))
-	} else {
-		t = in.Machine.Stream(units.Bytes(soft.Optimizer * (dense + expert)))
-	}
-	if in.Precision == recipe.NVFP4 { // Transformer Engine keeps the 4-bit weights for all micro-batches
-		t += in.Machine.Stream(units.Bytes(recipe.CastBytes * (p.Dense + p.Expert - p.Embedding)))
-	}
-	return (t + soft.HostStep) * units.Seconds(soft.Factor)
-}
-
-// hostBytes returns what crosses PCIe per parameter: its gradient and the updated weight.
-func hostBytes(in *Input) float64 {
-	return in.GradDtype.ReduceBytes(in.Precision) + in.Precision.GatherBytes()
-}
-
-// hostGPUs returns how many GPUs of the job share the processors of a node.
-func hostGPUs(in *Input) int { return min(in.Layout.GPUs, in.Machine.Cluster.Node()) }
-
-// recordOptimizer records what optimizerTime gave.
-func recordOptimizer(in *Input, rank int, p memory.Parameters, t units.Seconds) {
-	dense, expert := parametersOf(in.Record, rank, "dense"), parametersOf(in.Record, rank, "expert")
-	if in.Layout.ZeRO >= 1 {
-		dense, expert = dense+" / shards", expert+" / expert_shards"
-	}
-	if p.Expert > 0 {
-		dense += " + " + expert
-	}
-	soft := &in.Machine.Software
-	formula := "(" + in.Machine.StreamFormula("bytes_per_parameter * ("+dense+")", t) + " + host_time_per_step) * factor_of_the_stack"
-	if in.Offload == recipe.OffloadOptimizer {
-		formula = "((" + dense + ") * (bytes_over_PCIe / PCIe + host_time_per_parameter * GPUs_of_a_node) + host_time_per_step) * factor_of_the_stack"
-	}
-	if in.Precision == recipe.NVFP4 {
-		whole := parametersOf(in.Record, rank, "dense")
-		if p.Expert > 0 {
-			whole += " + " + parametersOf(in.Record, rank, "expert")
-		}
-		whole += " - " + parametersOf(in.Record, rank, "embedding")
-		cast := in.Machine.StreamFormula("bytes_of_a_cast * ("+whole+")", in.Machine.Stream(units.Bytes(p.Dense+p.Expert-p.Embedding)))
-		formula = strings.TrimSuffix(formula, " + host_time_per_step) * factor_of_the_stack") + " + " + cast + " + host_time_per_step) * factor_of_the_stack"
-	}
-	in.Record.At("time.optimizer", "rank", rank).Figure(record.Entry{
-		Name: fmt.Sprintf("optimizer step of pipeline rank %d", rank), Symbol: fmt.Sprintf("optimizer of rank %d", rank), Unit: record.Seconds,
-		Formula: formula, Value: float64(t),
-		Source: "memory traffic of fused Adam over the rank's shard, or its way to the host and back and the update by the host's processors " +
-			"(CPU-Adam: deepspeedai/DeepSpeed, pull request 735), and the host's part; " + record.From(soft.From),
-		LeavesOut: "arithmetic, gradient clipping's norm over ranks",
-	}, record.In("shards", in.Layout.DenseShards()), record.In("expert_shards", in.Layout.ExpertShards()),
-		record.In("bytes_of_a_cast", recipe.CastBytes), record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),
-		record.In("bytes_over_PCIe", hostBytes(in)), record.In("PCIe", in.Machine.Cluster.GPU.Host()),
-		record.In("host_time_per_parameter", soft.HostUpdate), record.In("GPUs_of_a_node", hostGPUs(in)))
+	all := d.collective(o, "all-reduce", "gradient all-reduce", grads, g, o.in.Machine.AllReduce)
+	d.add(&d.ScatterSeconds, "scatter", all)
+	o.add(record.Lit(2).Times(around(grads, o.rec.Named("ranks_that_sum", float64(g.Size)))), all)
 }
 
 // MicroBatchTraffic is the ZeRO traffic of one micro-batch on a stage that no compute
@@ -378,9 +336,14 @@ func (d *DataParallel) PerMicroBatch(k *Cost, chunks int, soft *hardware.Softwar
 	}
 }
 
-// Left returns the compute of the last backward of a stage whose rank has so many chunks
+// LastBackwardBudget returns the compute of the last backward of a stage whose rank has so many chunks
 // that is left to hide what travels once per step, and z is what PerMicroBatch gave.
-func (d *DataParallel) LastBackwardBudget(k *Cost, chunks int, z *MicroBatchTraffic, split bool) units.Seconds {
+func (d *DataParallel) LastBackwardBudget(
+	k *Cost,
+	chunks int,
+	z *MicroBatchTraffic,
+	split bool,
+) units.Seconds {
 	exposed := z.Backward
 	if split {
 		exposed = z.Input + z.Weight

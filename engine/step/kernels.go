@@ -26,20 +26,20 @@ type kernels struct {
 	rec  *record.Recorder // scope of the piece of the model that is computed
 }
 
-// coreTimes is core attention in one layer.
+// coreTimes is core attention in one layer; FLOPs are those that its kernel computes.
 type coreTimes struct {
-	scope             string
-	forward, backward units.Seconds
-	flops             units.FLOPs // that its kernel computes
-
-	forwardFormula, backwardFormula, flopsFormula string
+	scope                    string
+	forward, backward, flops record.Num
 }
 
 func newKernels(in *Input) kernels {
 	l, rec := in.Layout, in.Record
 	k := kernels{
 		rec: rec, in: in, m: &in.Machine, elem: in.Precision.Bytes(), input: in.Precision.OperandBytes(),
-		tokens: rec.Named("T", l.MicroBatchTokens()), t: rec.Named("t", float64(l.TP)), etp: rec.Named("ETP", float64(l.ETP)),
+		tokens: rec.Named(
+			"T",
+			l.MicroBatchTokens(),
+		), t: rec.Named("t", float64(l.TP)), etp: rec.Named("ETP", float64(l.ETP)),
 	}
 	if k.shard = k.tokens; l.SP {
 		k.shard = k.tokens.Over(k.t)
@@ -56,12 +56,17 @@ func (k *kernels) symbols() {
 	}
 	m := k.in.Model
 	k.rec.Given(
-		record.In("bytes_of_an_operand", k.input), record.In("P_extra", m.Extra()),
-		record.In("bytes_of_a_gradient", k.in.GradDtype.Bytes(k.in.Precision)), record.In("biased", k.m.Software.Biased),
+		record.In("bytes_of_an_operand", k.input),
+		record.In("P_extra", m.Extra()),
+		record.In(
+			"bytes_of_a_gradient",
+			k.in.GradDtype.Bytes(k.in.Precision),
+		),
+		record.In("biased", k.m.Software.Biased),
 	)
 	k.rec.Figure(record.Entry{
 		ID: "layout.hidden-states", Name: "hidden states of one micro-batch", Symbol: "hidden_states", Unit: record.Traffic,
-		Formula: "bytes * T * h", Value: k.elem * k.tokens.V * float64(m.Hidden), Source: "bytes x tokens x hidden width",
+		Formula: "bytes * T * h", Value: k.hiddenStates().V, Source: "bytes x tokens x hidden width",
 	})
 	k.rec.Figure(record.Entry{
 		ID: "layer.experts.tokens", Name: "routed tokens on the busiest expert rank, over ETP", Symbol: "T_routed", Value: k.routed.V,
@@ -75,6 +80,50 @@ func (k *kernels) begin(id, what string) {
 	k.rec.Clear()
 }
 
+// Sums of a piece, and of a stage.
+const (
+	forwardOverlap         = "forward-overlap"
+	inputGradOverlap       = "input-gradient-overlap"
+	splitBackwardExposedTP = "split-backward-exposed-tp"
+)
+
+// timeSum is one of the times of a Cost that are recorded: in a piece and in a stage.
+type timeSum struct {
+	id, name string
+	t        units.Seconds
+	overlap  bool
+}
+
+// sums lists the passes, and the compute that overlaps with traffic.
+func (c *Cost) sums() [6]timeSum {
+	return [...]timeSum{
+		{"forward", "forward", c.Forward, false},
+		{"input-gradient", "input gradient", c.InputGrad, false},
+		{"weight-gradient", "weight gradient", c.WeightGrad, false},
+		{splitBackwardExposedTP, "TP traffic exposed by a split backward", c.SplitBackwardExposedTP, true},
+		{forwardOverlap, "compute of the forward that overlaps with traffic", c.ForwardOverlap, true},
+		{
+			inputGradOverlap,
+			"compute of the input gradient that overlaps with traffic",
+			c.InputGradOverlap,
+			true,
+		},
+	}
+}
+
+// add adds a time to one of the sums of the piece at hand.
+func (k *kernels) add(to *units.Seconds, sum string, t record.Num) {
+	*to += units.Seconds(t.V)
+	if k.rec.On() {
+		k.rec.Term(sum, t.Text())
+	}
+}
+
+// sum returns a sum of the piece at hand so far, of that value.
+func (k *kernels) sum(id string, v units.Seconds) record.Num {
+	return k.rec.Written(k.rec.Sum(id), float64(v))
+}
+
 // end records the sums of a piece.
 func (k *kernels) end(c *Cost) {
 	if !k.rec.On() {
@@ -84,25 +133,17 @@ func (k *kernels) end(c *Cost) {
 	if strings.HasSuffix(of, "layer") {
 		of = "one " + k.rec.What()
 	}
-	for _, pass := range [...]struct {
-		id, name string
-		t        units.Seconds
-	}{{"forward", "forward", c.Forward}, {"input-gradient", "input gradient", c.InputGrad}, {"weight-gradient", "weight gradient", c.WeightGrad}} {
-		k.rec.Figure(record.Entry{
-			ID: pass.id, Name: pass.name + " of one micro-batch in " + of, Symbol: pass.id + " of " + k.rec.What(), Unit: record.Seconds,
-			Formula: k.rec.Sum(pass.id), Value: float64(pass.t),
+	for _, sum := range c.sums() {
+		e := record.Entry{
+			ID: sum.id, Name: sum.name + " of one micro-batch in " + of, Symbol: sum.id + " of " + k.rec.What(), Unit: record.Seconds,
+			Formula: k.rec.Sum(sum.id), Value: float64(sum.t),
 			Source: "the sum of its operations", LeavesOut: "exposed communication (its own figure)",
-		})
-	}
-	for _, over := range [...]struct {
-		id, name string
-		t        units.Seconds
-	}{{"split-backward-exposed-tp", "TP traffic exposed by a split backward", c.SplitBackwardExposedTP}, {"forward-overlap", "compute of the forward that overlaps with traffic", c.ForwardOverlap}, {"input-gradient-overlap", "compute of the input gradient that overlaps with traffic", c.InputGradOverlap}} {
-		if sum := k.rec.Sum(over.id); sum != "0" {
-			k.rec.Figure(record.Entry{
-				ID: over.id, Name: over.name + " in " + of, Symbol: over.id + " of " + k.rec.What(), Unit: record.Seconds,
-				Formula: sum, Value: float64(over.t), Source: "the sum over its traffic",
-			})
+		}
+		if sum.overlap {
+			e.Name, e.Source, e.LeavesOut = sum.name+" in "+of, "the sum over its traffic", ""
+		}
+		if e.Formula != "0" || !sum.overlap {
+			k.rec.Figure(e)
 		}
 	}
 }
@@ -131,16 +172,12 @@ func (k *kernels) layer(l *model.Layer) Cost {
 func (k *kernels) operation(c *Cost, l *model.Layer, o *model.Op, recomputation *model.Recomputation) {
 	switch {
 	case o.Fused:
-	case o.Kind == model.Grouped:
-		k.grouped(c, l, o)
 	case o.IsProduct():
 		k.product(c, l, o)
 	case o.Kind == model.Core:
-		c.Forward += k.core.forward
-		c.InputGrad += k.core.backward
-		if k.rec.On() && k.core.forward > 0 {
-			k.rec.Term("forward", k.core.forwardFormula)
-			k.rec.Term("input-gradient", k.core.backwardFormula)
+		if k.core.forward.V > 0 {
+			k.add(&c.Forward, "forward", k.core.forward)
+			k.add(&c.InputGrad, "input-gradient", k.core.backward)
 		}
 	case o.Kind == model.Scan:
 		k.scan(c, o)
@@ -168,8 +205,14 @@ func (k *kernels) move(c *Cost, l *model.Layer, o *model.Op, recomputation *mode
 	}
 	all := moved.Num()
 	k.stream(c, o.ID, o.Name, all)
-	if biased := k.m.Software.Biased; recomputation == nil && o.Part == model.PartExperts && biased > 0 && k.in.Model.MLPBias {
-		k.stream(c, "expert-biases-activation", "activation of the experts' biases, as passes of it", all.Times(k.rec.Named("biased", biased)))
+	if biased := k.m.Software.Biased; recomputation == nil && o.Part == model.PartExperts && biased > 0 &&
+		k.in.Model.MLPBias {
+		k.stream(
+			c,
+			"expert-biases-activation",
+			"activation of the experts' biases, as passes of it",
+			all.Times(k.rec.Named("biased", biased)),
+		)
 	}
 }
 
@@ -199,107 +242,38 @@ func (k *kernels) moved(sum *record.Terms, l *model.Layer, o *model.Op) {
 	}
 }
 
-// shape returns what a product multiplies on one GPU: a matrix of inner x cols with so many
-// rows. Between cut tensors a rank has all rows of the micro-batch.
-func (k *kernels) shape(l *model.Layer, o *model.Op) (rows, inner, cols record.Num) {
-	if rows = k.shard; l.SplitIn(o) || l.SplitOut(o) {
-		rows = k.tokens
-	}
-	return rows, l.Tensor(o.In[0]).On(k.t, k.etp), l.WidthOn(o.Out, k.t, k.etp)
+// bytes are those of so many elements.
+func (k *kernels) bytes(elements record.Num) record.Num {
+	return k.rec.Named("bytes", k.elem).Times(elements)
 }
 
-// product adds a product of a layer. The router's stays in 16 bits where NVFP4 quantises
-// others: it is no module of Transformer Engine (NVIDIA/Megatron-LM,
-// transformer/moe/router.py). The fitted rates of fp8 have it among the products of layers.
-func (k *kernels) product(c *Cost, l *model.Layer, o *model.Op) {
-	rows, inner, cols := k.shape(l, o)
-	k.matmul(c, &product{o.ID, o.Name, rows, inner, cols}, o.Kind == model.Gate && k.input < k.elem)
-}
-
-// product is what a matrix product is called, and its shape.
-type product struct {
-	id, name          string
-	rows, inner, cols record.Num
-}
-
-// matmul adds one product of rows x inner x cols: the forward, the gradient of its input and
-// that of its weight; a wide one in 16 bits.
-func (k *kernels) matmul(c *Cost, p *product, wide bool) {
-	rows, inner, cols := p.rows.V, p.inner.V, p.cols.V
-	input, multiply := k.input, (*hardware.Machine).MatMul
-	if wide {
-		input, multiply = k.elem, (*hardware.Machine).HeadMatMul
+// kernel returns the time of a kernel that moves so many bytes through memory.
+func (k *kernels) kernel(id, name, source, omits string, bytes record.Num) record.Num {
+	t := k.m.Streamed(bytes)
+	if k.rec.On() {
+		t = k.rec.Figure(record.Entry{
+			ID: id, Name: name, Symbol: "t(" + name + ")", Unit: record.Seconds, Value: t.V, Formula: t.Text(), Source: source, LeavesOut: omits,
+		})
 	}
-	in, out := rows*inner, rows*cols
-	b := k.operands(in, inner*cols, out, input)
-	f, i, w := k.recordProduct(p, input, float64(b.forward))
-	c.Forward += multiply(k.m, f, rows, inner, cols, b.forward)
-	c.InputGrad += multiply(k.m, i, rows, cols, inner, b.inputGrad)
-	c.WeightGrad += multiply(k.m, w, inner, rows, cols, b.weightGrad)
-	if input < k.elem {
-		k.cast(c, p.id, p.name, in, out, true, true)
-	}
-}
-
-// touched are the bytes of a product's operands and result, and of its gradients'.
-type touched struct{ forward, inputGrad, weightGrad units.Bytes }
-
-// operands returns those of a product; its weight's gradient is read and written in the
-// width of its buffer.
-func (k *kernels) operands(in, weight, out, input float64) touched {
-	return touched{
-		forward:    units.Bytes(input*(in+weight) + k.elem*out),
-		inputGrad:  units.Bytes(input*(out+weight) + k.elem*in),
-		weightGrad: units.Bytes(input*(in+out) + 2*k.in.GradDtype.Bytes(k.in.Precision)*weight),
-	}
-}
-
-// recordProduct makes the scopes of a product and its two gradients.
-func (k *kernels) recordProduct(p *product, input, touched float64) (forward, inputGrad, weightGrad *record.Recorder) {
-	if !k.rec.On() {
-		return nil, nil, nil
-	}
-	rec := k.rec.Scope(p.id, p.name)
-	if input != k.input {
-		rec.Given(record.In("bytes_of_an_operand", input))
-	}
-	rec.Let("rows", p.rows.Text())
-	rec.Let("inner", p.inner.Text())
-	rec.Let("cols", p.cols.Text())
-	rec.Figure(record.Entry{
-		ID: "bytes", Name: "operands and result of the " + p.name, Symbol: "touched", Unit: record.Memory, Value: touched,
-		Formula: "bytes_of_an_operand * (rows * inner + inner * cols) + bytes * rows * cols", Source: "read and written once each",
-	})
-	forward = rec.Scope("forward", p.name)
-	inputGrad = rec.Scope("input-gradient", p.name+", input gradient")
-	inputGrad.Let("inner", "cols")
-	inputGrad.Let("cols", "inner")
-	inputGrad.Let("touched", "bytes_of_an_operand * (rows * cols + inner * cols) + bytes * rows * inner")
-	weightGrad = rec.Scope("weight-gradient", p.name+", weight gradient")
-	weightGrad.Let("rows", "inner")
-	weightGrad.Let("inner", "rows")
-	weightGrad.Let("touched", "bytes_of_an_operand * (rows * inner + rows * cols) + 2 * bytes_of_a_gradient * inner * cols")
-	k.rec.Term("forward", forward.Ref(""))
-	k.rec.Term("input-gradient", inputGrad.Ref(""))
-	k.rec.Term("weight-gradient", weightGrad.Ref(""))
-	return forward, inputGrad, weightGrad
+	return t
 }
 
 // stream adds an element-wise operation that moves so many elements forward and
 // twice as many backward, times the passes that the stack makes of it.
 func (k *kernels) stream(c *Cost, id, name string, elements record.Num) {
-	t := k.m.Stream(units.Bytes(k.elem * elements.V * k.m.Software.Passes))
-	c.Forward += t
-	c.InputGrad += 2 * t
+	source := "bytes moved through memory, forward; the backward takes twice as long"
 	if k.rec.On() {
-		k.rec.Figure(record.Entry{
-			ID: id, Name: name, Symbol: "t(" + name + ")", Unit: record.Seconds, Value: float64(t),
-			Formula: k.m.StreamFormula("passes_of_the_stack * bytes * ("+elements.Text()+")", t),
-			Source:  "bytes moved through memory, forward; the backward takes twice as long; " + record.From(k.m.Software.From),
-		})
-		k.rec.Term("forward", k.rec.Ref(id))
-		k.rec.Term("input-gradient", "2 * "+k.rec.Ref(id))
+		source += "; " + record.From(k.m.Software.From)
 	}
+	t := k.kernel(
+		id,
+		name,
+		source,
+		"",
+		k.rec.Named("passes_of_the_stack", k.m.Software.Passes).Times(k.bytes(elements)),
+	)
+	k.add(&c.Forward, "forward", t)
+	k.add(&c.InputGrad, "input-gradient", record.Lit(2).Times(t))
 }
 
 func (k *kernels) embedding() Cost {
@@ -322,7 +296,17 @@ func (k *kernels) head() Cost {
 	k.begin("head", "head")
 	cols := k.in.Record.Named("V", float64(k.in.Model.Vocab)).Over(k.t)
 	k.stream(&c, "norm", "final norm", record.Lit(2).Times(k.shard).Times(k.hidden()))
-	k.matmul(&c, &product{"output", "head projection", k.tokens, k.hidden(), cols}, true)
+	k.matmul(
+		&c,
+		&product{
+			id:    "output",
+			name:  "head projection",
+			rows:  k.tokens,
+			inner: k.hidden(),
+			cols:  cols,
+			wide:  true,
+		},
+	)
 	c.HeadWeightGrad = c.WeightGrad
 	k.loss(&c, k.tokens.Times(cols))
 	k.edge(&c)
@@ -333,23 +317,24 @@ func (k *kernels) head() Cost {
 // loss adds the passes of the cross-entropy over so many logits.
 func (k *kernels) loss(c *Cost, logits record.Num) {
 	forward, backward := k.in.Loss.LogitBytes(k.elem)
-	f, b := k.m.Stream(units.Bytes(forward*logits.V)), k.m.Stream(units.Bytes(backward*logits.V))
-	c.Forward += f
-	c.InputGrad += b
-	if k.rec.On() {
-		k.recordLoss("loss", "loss over the logits", "forward", logits.Text(), forward, f)
-		k.recordLoss("loss-gradient", "gradient of the logits", "input-gradient", logits.Text(), backward, b)
-	}
-}
-
-func (k *kernels) recordLoss(id, name, pass, logits string, bytes float64, t units.Seconds) {
-	k.rec.Figure(record.Entry{
-		ID: id, Name: name, Symbol: "t(" + name + ")", Unit: record.Seconds, Value: float64(t),
-		Formula:   k.m.StreamFormula("bytes_per_logit * "+logits, t),
-		Source:    "fused: logits read and written once; else every operation of the loss in fp32 (NVIDIA/Megatron-LM, tensor_parallel/cross_entropy.py)",
-		LeavesOut: "reductions of a number per token",
-	}, record.In("bytes_per_logit", bytes))
-	k.rec.Term(pass, k.rec.Ref(id))
+	const source = "fused: logits read and written once; else every operation of the loss in fp32 (NVIDIA/Megatron-LM, tensor_parallel/cross_entropy.py)"
+	const omits = "reductions of a number per token"
+	k.add(
+		&c.Forward,
+		"forward",
+		k.kernel("loss", "loss over the logits", source, omits, record.Lit(forward).Times(logits)),
+	)
+	k.add(
+		&c.InputGrad,
+		"input-gradient",
+		k.kernel(
+			"loss-gradient",
+			"gradient of the logits",
+			source,
+			omits,
+			record.Lit(backward).Times(logits),
+		),
+	)
 }
 
 func (k *kernels) mtpProjection() Cost {

@@ -13,36 +13,39 @@ func (k *kernels) toHost(c *Cost, rec *record.Recorder, stage int) {
 	if k.in.OffloadedBytes == nil {
 		return
 	}
-	bytes := k.in.OffloadedBytes(stage)
-	t := bytes.Over(k.m.Cluster.GPU.Host())
-	least := t * units.Seconds(k.m.Software.HostCopies)
-	out := Traffic{Bytes: bytes, Seconds: t, Exposed: max(least, t-c.Forward)}
-	back := Traffic{Bytes: bytes, Seconds: t, Exposed: max(least, t-(c.InputGrad+c.WeightGrad+c.Recompute))}
-	c.ForwardLinks.Host.add(out, 1)
-	c.BackwardLinks.Host.add(back, 1)
+	bytes, soft := rec.Named("offloaded_activations", float64(k.in.OffloadedBytes(stage))), &k.m.Software
+	once := bytes.Over(rec.Named("host_link", float64(k.m.Cluster.GPU.Host())))
+	least, forward, backward := rec.Named("never_hidden", soft.HostCopies).
+		Times(once),
+		record.Lit(
+			float64(c.Forward),
+		), record.Lit(
+			float64(c.InputGrad+c.WeightGrad+c.Recompute),
+		)
 	if rec.On() {
-		recordHost(rec, bytes, k.m.Cluster.GPU.Host(), k.m.Software.HostCopies, out.Exposed+back.Exposed)
+		forward = rec.Named(rec.Ref("forward"), forward.V)
+		backward = rec.Written(
+			record.Sum(rec.Ref("input-gradient"), rec.Ref("weight-gradient"), rec.Ref("recompute")),
+			backward.V,
+		)
 	}
-}
-
-// recordHost records what toHost adds.
-func recordHost(rec *record.Recorder, bytes units.Bytes, host units.BytesPerSecond, share float64, exposed units.Seconds) {
-	const way = "offloaded_activations / host_link"
-	operands := []record.Operand{record.InUnit(record.Traffic, "offloaded_activations", bytes), record.In("host_link", host), record.In("never_hidden", share)}
+	out, back := least.AtLeast(once.Minus(forward)), least.AtLeast(once.Minus(backward))
+	c.ForwardLinks.Host.add(Traffic{units.Bytes(bytes.V), units.Seconds(once.V), units.Seconds(out.V)}, 1)
+	c.BackwardLinks.Host.add(Traffic{units.Bytes(bytes.V), units.Seconds(once.V), units.Seconds(back.V)}, 1)
+	if !rec.On() {
+		return
+	}
+	two := record.Lit(2)
 	for _, f := range [...]struct {
-		id, formula string
-		unit        record.Unit
-		value       float64
-	}{
-		{"bytes", "2 * offloaded_activations", record.Traffic, float64(2 * bytes)},
-		{"seconds", "2 * " + way, record.Seconds, float64(2 * bytes.Over(host))},
-		{"exposed", "max(never_hidden * " + way + ", " + way + " - " + rec.Ref("forward") + ") + max(never_hidden * " + way + ", " + way + " - (" + rec.Ref("input-gradient") + " + " + rec.Ref("weight-gradient") + " + " + rec.Ref("recompute") + "))", record.Seconds, float64(exposed)},
-	} {
+		id   string
+		unit record.Unit
+		of   record.Num
+	}{{"bytes", record.Traffic, two.Times(bytes)}, {"seconds", record.Seconds, two.Times(once)}, {"exposed", record.Seconds, out.Plus(back)}} {
 		rec.Figure(record.Entry{
 			ID: "host." + f.id, Name: "activations of one micro-batch on " + rec.What() + " to the host and back: " + f.id, Symbol: "host " + f.id + " of " + rec.What(),
-			Unit: f.unit, Formula: f.formula, Value: f.value,
+			Unit: f.unit, Formula: f.of.Text(), Value: f.of.V,
 			Source:    "out next to the forward, back next to the backward, each as long as the longer of both (NVIDIA/TransformerEngine, cpu_offload.py)",
 			LeavesOut: "memory bandwidth that the copies take from the compute",
-		}, operands...)
+		}, record.InUnit(record.Traffic, "offloaded_activations", bytes.V), record.In("host_link", k.m.Cluster.GPU.Host()), record.In("never_hidden", soft.HostCopies))
 	}
 }

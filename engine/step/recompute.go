@@ -110,20 +110,20 @@ func Operations(in *Input, l *model.Layer) []OperationTime {
 			continue
 		}
 		t := OperationTime{ID: o.ID, Forward: c.Forward * factor, Backward: (c.InputGrad + c.WeightGrad) * factor}
-		flops := ""
+		var flops record.Num
 		switch {
 		case o.Kind == model.Core:
-			t.FLOPs, flops = k.core.flops, k.core.flopsFormula
+			flops = k.core.flops
 		case o.Kind == model.Scan:
-			work := k.tokens.Times(o.Scan.FLOPs[0]).Over(k.t)
-			t.FLOPs, flops = units.FLOPs(work.V), work.Text()
+			flops = k.tokens.Times(o.Scan.FLOPs[0]).Over(k.t)
 		case o.IsProduct():
 			rows, inner, cols := k.shape(l, o)
-			if flops = "2 * rows * inner * cols"; o.Kind == model.Grouped {
-				rows, flops = k.routed.Times(k.etp), flops+" * groups"
+			if o.Kind == model.Grouped {
+				rows = k.routed.Times(k.etp)
 			}
-			t.FLOPs = units.FLOPs(2 * rows.V * inner.V * cols.V)
+			flops = record.Lit(2).Times(rows).Times(inner).Times(cols)
 		}
+		t.FLOPs = units.FLOPs(flops.V)
 		k.recordOperation(l, o, &t, flops)
 		list = append(list, t)
 	}
@@ -131,7 +131,7 @@ func Operations(in *Input, l *model.Layer) []OperationTime {
 }
 
 // recordOperation records the time and the FLOPs of an operation.
-func (k *kernels) recordOperation(l *model.Layer, o *model.Op, t *OperationTime, flops string) {
+func (k *kernels) recordOperation(l *model.Layer, o *model.Op, t *OperationTime, flops record.Num) {
 	if !k.rec.On() {
 		return
 	}
@@ -154,7 +154,7 @@ func (k *kernels) recordOperation(l *model.Layer, o *model.Op, t *OperationTime,
 	if t.FLOPs > 0 {
 		rec.Figure(record.Entry{
 			ID: "flops", Name: "FLOPs of one micro-batch on one GPU, forward: " + of, Symbol: "FLOPs of " + of, Unit: record.FLOPs,
-			Formula: flops, Value: float64(t.FLOPs), Source: "two per element of a matrix and row; of attention those that the kernel computes",
+			Formula: flops.Text(), Value: flops.V, Source: "two per element of a matrix and row; of attention those that the kernel computes",
 		})
 	}
 }

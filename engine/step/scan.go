@@ -1,8 +1,6 @@
 package step
 
 import (
-	"strings"
-
 	"meshscope/engine/hardware"
 	"meshscope/engine/model"
 	"meshscope/engine/record"
@@ -12,27 +10,23 @@ import (
 // scan adds a scan in chunks: what its kernels move through memory, or their arithmetic at the
 // rate of attention where that takes longer. Of no GPU have such kernels been measured here.
 func (k *kernels) scan(c *Cost, o *model.Op) {
-	for pass, to := range [...]*units.Seconds{&c.Forward, &c.InputGrad} {
-		moved, work := k.tokens.Times(o.Scan.Moved[pass]).Over(k.t), k.tokens.Times(o.Scan.FLOPs[pass]).Over(k.t)
-		stream := k.m.Stream(units.Bytes(k.elem * moved.V))
-		arithmetic, _ := k.m.Attention(units.FLOPs(work.V), 0)
-		*to += max(stream, arithmetic)
-		if k.rec.On() {
-			k.recordScan(o, pass, moved.Text(), work.Text(), stream, max(stream, arithmetic))
-		}
-	}
-}
-
-func (k *kernels) recordScan(o *model.Op, pass int, moved, work string, stream, t units.Seconds) {
-	name := [...]string{"forward", "backward"}[pass]
-	arithmetic, _ := k.m.AttentionFormulas(0)
 	rec := k.rec.Scope(o.ID, o.Name)
-	rec.Figure(record.Entry{
-		ID: name, Name: o.Name + ", " + name, Symbol: "t(" + o.Name + ", " + name + ")", Unit: record.Seconds, Value: float64(t),
-		Formula: "max(" + k.m.StreamFormula("bytes * "+moved, stream) + ", " + strings.ReplaceAll(arithmetic, "F_core", work) + ")",
-		Source:  "what the kernels of flash-linear-attention read and write, and compute (fla/ops); counted, not measured",
-	})
-	k.rec.Term([...]string{"forward", "input-gradient"}[pass], rec.Ref(name))
+	for pass, to := range [...]*units.Seconds{&c.Forward, &c.InputGrad} {
+		id, name := [...]string{"forward", "input-gradient"}[pass], [...]string{"forward", "backward"}[pass]
+		moved, work := k.tokens.Times(o.Scan.Moved[pass]).
+			Over(k.t),
+			k.tokens.Times(o.Scan.FLOPs[pass]).
+				Over(k.t)
+		arithmetic, _ := k.m.Attended(work, 0)
+		t := k.m.Streamed(k.bytes(moved)).AtLeast(arithmetic)
+		if rec.On() {
+			t = rec.Figure(record.Entry{
+				ID: name, Name: o.Name + ", " + name, Symbol: "t(" + o.Name + ", " + name + ")", Unit: record.Seconds, Value: t.V, Formula: t.Text(),
+				Source: "what the kernels of flash-linear-attention read and write, and compute (fla/ops); counted, not measured",
+			})
+		}
+		k.add(to, id, t)
+	}
 }
 
 // exchange adds the all-to-alls of context parallelism around a scan: what the projection gives goes from a part of the
@@ -52,24 +46,24 @@ func (k *kernels) exchange(c *Cost, layer *model.Layer, scan *model.Op) {
 			}
 		}
 	}
-	var all Traffic
-	var bytes, seconds []string
-	for _, way := range [...]struct {
-		id, name string
-		width    record.Num
-	}{{"cp-to-heads", "CP all-to-all to heads", into}, {"cp-from-heads", "CP all-to-all to the sequence", layer.Tensor(scan.Out[0]).On(k.t, k.etp)}} {
-		volume := k.tokens.Times(way.width)
-		id := layer.Scope(way.id)
-		rec := k.collective(id, way.name, "bytes * ("+volume.Text()+")")
-		t, sent := k.m.AllToAll(rec, units.Bytes(k.elem*volume.V), members(k.in.Groups.CP), hardware.Routing{})
-		all.add(Traffic{Bytes: sent, Seconds: t, Exposed: t}, 1)
-		bytes, seconds = append(bytes, "{"+id+".sent}"), append(seconds, record.Ref(id))
-	}
-	c.ForwardLinks.CP.add(all, 1)
-	c.BackwardLinks.CP.add(all, 1)
-	if k.rec.On() {
-		b, s := "("+strings.Join(bytes, " + ")+")", "("+strings.Join(seconds, " + ")+")"
-		k.recordTraffic("forward.cp", 1, traffic{b, s, s})
-		k.recordTraffic("backward.cp", 1, traffic{b, s, s})
-	}
+	there := k.allToAll(
+		layer,
+		"cp-to-heads",
+		"CP all-to-all to heads",
+		k.in.Groups.CP,
+		k.bytes(k.tokens.Times(into)),
+		hardware.Routing{},
+	)
+	back := k.allToAll(
+		layer,
+		"cp-from-heads",
+		"CP all-to-all to the sequence",
+		k.in.Groups.CP,
+		k.bytes(k.tokens.Times(layer.Tensor(scan.Out[0]).On(k.t, k.etp))),
+		hardware.Routing{},
+	)
+	all := there.plus(back)
+	all.exposed = all.seconds
+	k.send(&c.ForwardLinks.CP, "forward", "cp", all)
+	k.send(&c.BackwardLinks.CP, "backward", "cp", all)
 }

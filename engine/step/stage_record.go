@@ -6,7 +6,6 @@ import (
 
 	"meshscope/engine/layout"
 	"meshscope/engine/record"
-	"meshscope/engine/units"
 )
 
 // piece is one piece of a stage in formulas: how often it is there, as a factor,
@@ -72,32 +71,21 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stag
 		})
 	}
 	from := record.From(p.k.m.Software.From)
-	for _, pass := range [...]struct {
-		id string
-		t  units.Seconds
-	}{{"forward", c.Forward}, {"input-gradient", c.InputGrad}, {"weight-gradient", c.WeightGrad}} {
+	for _, part := range c.sums() {
 		var sum []string
 		for _, piece := range pieces {
-			sum = append(sum, piece.times+piece.sums.Ref(pass.id))
+			if !part.overlap || piece.sums.Sum(part.id) != "0" {
+				sum = append(sum, piece.times+piece.sums.Ref(part.id))
+			}
 		}
-		figure(pass.id, "compute of the "+pass.id+" of one micro-batch on "+of, pass.id, record.Seconds, record.Sum(sum...), float64(pass.t),
-			"layers times their operations, times the factor of the stack; "+from, "exposed communication (its own figure)")
+		name, source, omits := part.name+" of one micro-batch on "+of, "layers times their operations", "exposed communication (its own figure)"
+		if part.overlap {
+			name, source, omits = part.name+" on "+of, "a second of compute overlaps with one traffic", ""
+		}
+		figure(part.id, name, part.id, record.Seconds, record.Sum(sum...), float64(part.t), source+", times the factor of the stack; "+from, omits)
 	}
 	figure("recompute", "recomputation of one micro-batch on "+of, "recompute", record.Seconds, rec.Sum("recompute"), float64(c.Recompute),
 		"forward of what --recompute names", "multi-token-prediction modules, which keep all activations")
-	overlapped := func(id, name, source string, t units.Seconds) {
-		var sum []string
-		for _, piece := range pieces {
-			if piece.sums.Sum(id) != "0" {
-				sum = append(sum, piece.times+piece.sums.Ref(id))
-			}
-		}
-		figure(id, name, id, record.Seconds, record.Sum(sum...), float64(t), source+", times the factor of the stack; "+from, "")
-	}
-	overlapped("split-backward-exposed-tp", "TP traffic of "+of+" exposed by a split backward", "the weight gradient that would overlap with it runs later", c.SplitBackwardExposedTP)
-	const once = "a second of compute overlaps with one traffic"
-	overlapped("forward-overlap", "compute of the forward on "+of+" that overlaps with traffic inside layers", once, c.ForwardOverlap)
-	overlapped("input-gradient-overlap", "compute of the input gradient on "+of+" that overlaps with traffic inside layers", once, c.InputGradOverlap)
 	f, b := &c.ForwardLinks, &c.BackwardLinks
 	recomputed := p.recomputed(stage, st)
 	for _, d := range [...]struct {

@@ -102,8 +102,6 @@ func families() map[string]family {
 		"step3_vl":         {read: step3},
 		"step3_text":       {read: step3},
 		"longcat_flash":    {read: longcat},
-		"mimo_v2":          {read: mimoV2},
-		"mimo_v2_flash":    {read: mimoV2},
 		"exaone_moe":       {read: exaoneMoE},
 		"falcon_h1":        dense(model.BiasAll, falconH1),
 		"jamba":            {read: jamba},

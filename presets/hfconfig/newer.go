@@ -129,29 +129,3 @@ func longcat(r *reader) {
 	modules, _ := r.number("num_nextn_predict_layers", "mtp_layers")
 	r.module(modules, 3, m.Embedding(), withoutExperts)
 }
-
-// mimoV2 has windows with sinks and other heads of keys and values in the layers that a list of 0 and 1 marks.
-func mimoV2(r *reader) {
-	m := &r.Model
-	r.decoder(model.BiasQKV)
-	m.VHeadDim, _ = r.number("v_head_dim", "v_head_dim")
-	r.sharedExperts("n_routed_experts", "n_shared_experts")
-	m.RouterBias = true
-	r.window()
-	m.LocalHeads, _ = r.number("swa_num_attention_heads", "local_heads")
-	m.LocalKVHeads, _ = r.number("swa_num_key_value_heads", "local_kv_heads")
-	m.LocalHeadDim, _ = r.number("swa_head_dim", "local_head_dim")
-	m.LocalVHeadDim, _ = r.number("swa_v_head_dim", "local_v_head_dim")
-	if r.has("add_full_attention_sink_bias") && r.flag("add_full_attention_sink_bias", "local_sinks") {
-		r.refusef("add_full_attention_sink_bias", "true: sinks of layers without a window are not modelled for this class")
-	}
-	if list := r.numbers("hybrid_layer_pattern", "layer_pattern"); r.long("hybrid_layer_pattern", len(list)) {
-		r.windows("hybrid_layer_pattern", func(i int) bool { return list[i] != 0 })
-	}
-	m.LocalSinks = m.LocalWindow > 0 && r.flag("add_swa_attention_sink_bias", "local_sinks")
-	r.skip("the same as sliding_window", "sliding_window_size", "attention_chunk_size")
-	r.module(3, 3, 0, func(m *model.Model) { // of which no key tells
-		withoutExperts(m)
-		m.Pattern = string(model.LetterWindow)
-	})
-}

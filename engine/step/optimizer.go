@@ -1,0 +1,74 @@
+package step
+
+import (
+	"fmt"
+
+	"meshscope/engine/memory"
+	"meshscope/engine/recipe"
+	"meshscope/engine/record"
+	"meshscope/engine/units"
+)
+
+// OptimizerTime returns the update of one rank's shard, memory traffic and no
+// arithmetic worth counting (gradient, two moments, master copy read and
+// written, weight written: 30 bytes per parameter with fused Adam, more where
+// kernels are not fused), and what the host does once per step. Offloaded, its
+// gradients cross PCIe to the host, whose processors update the shards of all GPUs of
+// the node, and the updated weights come back, one after the other. NVFP4 casts all weights
+// of the rank but those of embedding and head after it.
+func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
+	soft, rec, l := &in.Machine.Software, in.Record, in.Layout
+	of := func(kind string, v float64) record.Num {
+		if v == 0 || !rec.On() {
+			return record.Lit(v)
+		}
+		return rec.Named(parametersOf(rec, rank, kind), v)
+	}
+	dense, expert := of("dense", p.Dense), of("expert", p.Expert)
+	mine := shardOf(
+		dense,
+		rec.Named("shards", float64(l.DenseShards())),
+		in,
+	).Plus(shardOf(expert, rec.Named("expert_shards", float64(l.ExpertShards())), in))
+	bytes := in.GradDtype.ReduceBytes(
+		in.Precision,
+	) + in.Precision.GatherBytes() // over PCIe: a gradient and the updated weight
+	gpus := min(
+		l.GPUs,
+		in.Machine.Cluster.Node(),
+	) // which share the processors of a node
+	t := in.Machine.Streamed(rec.Named("bytes_per_parameter", soft.Optimizer).Times(mine))
+	if in.Offload == recipe.OffloadOptimizer {
+		t = rec.Named("bytes_over_PCIe", bytes).
+			Times(mine).
+			Over(rec.Named("PCIe", float64(in.Machine.Cluster.GPU.Host()))).
+			Plus(rec.Named("host_time_per_parameter", float64(soft.HostUpdate)).Times(rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine)))
+	}
+	if in.Precision == recipe.NVFP4 { // Transformer Engine keeps the 4-bit weights for all micro-batches
+		t = t.Plus(
+			in.Machine.Streamed(
+				record.Lit(recipe.CastBytes).Times(dense.Plus(expert).Minus(of("embedding", p.Embedding))),
+			),
+		)
+	}
+	t = t.Plus(rec.Named("host_time_per_step", float64(soft.HostStep))).
+		Times(rec.Named("factor_of_the_stack", soft.Factor))
+	if rec.On() {
+		rec.At("time.optimizer", "rank", rank).Figure(record.Entry{
+			Name: fmt.Sprintf(
+				"optimizer step of pipeline rank %d",
+				rank,
+			), Symbol: fmt.Sprintf("optimizer of rank %d", rank), Unit: record.Seconds,
+			Formula: t.Text(), Value: t.V,
+			Source: "memory traffic of fused Adam over the rank's shard, or its way to the host and back and the update by the host's processors " +
+				"(CPU-Adam: deepspeedai/DeepSpeed, pull request 735), and the host's part; " + record.From(
+				soft.From,
+			),
+			LeavesOut: "arithmetic, gradient clipping's norm over ranks",
+		}, record.In("shards", l.DenseShards()), record.In("expert_shards", l.ExpertShards()),
+			record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),
+			record.In("bytes_over_PCIe", bytes), record.In("PCIe", in.Machine.Cluster.GPU.Host()),
+			record.In("host_time_per_parameter", soft.HostUpdate), record.In("GPUs_of_a_node", gpus))
+	}
+	return units.Seconds(t.V)
+}
