@@ -90,6 +90,18 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
+// notRead are the models of families that are refused by name, and why.
+var notRead = map[string]string{
+	"deepseek-ai/DeepSeek-V4-Flash":           "compressed attention and hyper-connections",
+	"google/gemma-3n-E2B-it":                  "streams of AltUp, inputs of each layer",
+	"Zyphra/Zamba2-1.2B-instruct":             "blocks that layers share, with adapters of their own",
+	"LiquidAI/LFM2-350M":                      "short convolution",
+	"LiquidAI/LFM2-8B-A1B":                    "short convolution",
+	"MiniMaxAI/MiniMax-Text-01-hf":            "lightning attention",
+	"moonshotai/Kimi-Linear-48B-A3B-Instruct": "Kimi Delta Attention",
+	"zai-org/GLM-5.2":                         "sparse attention with an indexer",
+}
+
 // TestFamilies: of 50 public models of 2024 to 2026 those whose layers are of known kinds have exactly their number
 // of parameters without encoders and prediction modules; the others are refused by name.
 func TestFamilies(t *testing.T) {
@@ -129,9 +141,10 @@ func TestFamilies(t *testing.T) {
 				t.Errorf("%s: an encoder of %d parameters, want %d", p.Name, of, encoders[p.Name])
 			}
 			read++
-		case !strings.Contains(err.Error(), "is not known") && !strings.Contains(err.Error(), "not modelled yet"):
+		case notRead[p.Name] == "" || !strings.Contains(err.Error(), "is not known"):
 			t.Errorf("%s: %v", p.Name, err)
 		default:
+			t.Logf("%s is not read: %s", p.Name, notRead[p.Name])
 			refused++
 		}
 	}
@@ -339,6 +352,9 @@ func FuzzModel(f *testing.F) {
 	f.Add([]byte(`{"model_type":"qwen3_moe","decoder_sparse_step":2,"mlp_only_layers":[]}`))
 	f.Add([]byte(`{"model_type":"hunyuan_v1_moe","num_experts":64,"moe_topk":[8,8],"num_shared_expert":[1]}`))
 	f.Add([]byte(`{"model_type":"exaone4","sliding_window_pattern":"LLLG"}`))
+	for _, kind := range []string{"falcon", "mpt", "opt", "gemma4_text", "step3p5", "step3_text", "longcat_flash", "mimo_v2", "jamba", "falcon_h1", "afmoe", "exaone_moe", "dbrx"} {
+		f.Add(small(kind, "num_experts=8", "num_experts_per_tok=2", "moe_intermediate_size=32", "share_q_dim=8", "moe_layers_enum=[1,3]", "hybrid_layer_pattern=[0,1,1,0]", "hidden_size_per_layer_input=0"))
+	}
 	f.Add([]byte(`{"model_type":"granitemoehybrid","layer_types":["attention"],"num_local_experts":0}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := hfconfig.Read(data)

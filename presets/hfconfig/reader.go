@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -44,12 +45,13 @@ type classTable struct {
 	} `toml:"ignored"`
 }
 
-func classes() (t classTable) {
+// classes returns it, read once: an unknown type is compared with all of them.
+var classes = sync.OnceValue(func() (t classTable) {
 	if err := toml.Unmarshal(classFile, &t); err != nil {
 		panic("hfconfig: classes.toml: " + err.Error())
 	}
 	return t
-}
+})
 
 // classOf returns the class of a model_type; nil where it is not known.
 func classOf(kind string) *class {
