@@ -62,13 +62,13 @@ func (a *app) validateSteps(name string, asJSON bool) error {
 	}
 	defer func() { _ = in.Close() }()
 	v := report.StepValidation{SchemaVersion: report.SchemaVersion}
-	var unread []string
-	v.Rows, v.Unmapped, unread, err = steps.Compare(in)
+	var notes []string
+	v.Rows, v.Unmapped, notes, err = steps.Compare(in)
 	if err != nil {
 		return fileError(name, err)
 	}
-	if len(unread) > 0 {
-		if _, err := fmt.Fprintf(a.stderr, "keys of the records that are not read: %s\n", strings.Join(unread, ", ")); err != nil {
+	for _, note := range notes {
+		if _, err := fmt.Fprintln(a.stderr, escape.Line(note)); err != nil {
 			return err
 		}
 	}

@@ -147,6 +147,9 @@ func embeddingProgram(m *model.Model, w *Way, rates *Rates) *program {
 	b := newBuilder(w, rates)
 	h := int64(m.Hidden)
 	x := b.embedding(w.tokens(), b.param(int64(m.Vocab)*h, "embedding"), h)
+	if w.Code.PlusOne {
+		return b.end(b.scale(x), x)
+	}
 	if m.Position != "learned" {
 		return b.end(x)
 	}

@@ -114,7 +114,12 @@ func (b *lowering) norm(x reg, width int64) reg {
 	x = b.castAt(x, 4, "fp32 of a norm", rate)
 	v := b.mean(b.pow(x, rate), b.n(x)/width, rate)
 	x = b.mulAt(x, b.rsqrt(v), rate)
-	y := b.mulAt(w, b.castAt(x, e, "normed", rate), rate)
+	var y reg
+	if b.code.PlusOne {
+		y = b.castAt(b.mulAt(x, b.scale(b.cast(w, 4)), rate), e, "normed", rate)
+	} else {
+		y = b.mulAt(w, b.castAt(x, e, "normed", rate), rate)
+	}
 	b.alive(v, x)
 	return y
 }
@@ -135,8 +140,14 @@ func (b *lowering) product(i int) int {
 			}
 		}
 		y := b.adapt("fused "+o.ID, in, all, o.Other.V > 0)
-		for j, r := range b.split(y, parts...) {
-			b.at[o.Out[j]] = r
+		if b.code.Dropout || gated {
+			for j, r := range b.split(y, parts...) {
+				b.at[o.Out[j]] = r
+			}
+		} else { // slices, each of which has a gradient as wide as all
+			for j, n := range parts {
+				b.at[o.Out[j]] = b.half(y, n)
+			}
 		}
 		if gated {
 			b.at[o.Out[0]] = b.silu(b.at[o.Out[0]])

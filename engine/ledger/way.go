@@ -79,6 +79,7 @@ type Code struct {
 	FusedQKV     bool // one product for queries, keys and values
 	FusedUp      bool // one for gate and up
 	Dropout      bool // behind attention, MLP and embedding
+	PlusOne      bool // norms scale by 1 + weight, in fp32, and the embedding is scaled
 	Set          func(*model.Model)
 }
 
@@ -93,6 +94,7 @@ func Codes() []Code {
 		{Name: "Qwen2", Transformers: true, Set: func(m *model.Model) { m.AttnBias = model.BiasQKV }},
 		{Name: "Qwen3", Transformers: true, Set: func(m *model.Model) { m.QKNorm = model.QKNormPerHead }},
 		{Name: "Qwen3Moe", Transformers: true, Set: func(m *model.Model) { m.QKNorm = model.QKNormPerHead }},
+		{Name: "Gemma", Transformers: true, PlusOne: true, Set: llama},
 		{Name: "Phi3", Transformers: true, FusedQKV: true, FusedUp: true, Set: llama},
 		{Name: "GPT2", Transformers: true, FusedQKV: true, Dropout: true, Set: func(m *model.Model) {
 			m.Norm, m.Gated, m.MLPBias, m.AttnBias, m.Position, m.Tied = "layernorm", false, true, model.BiasAll, "learned", true

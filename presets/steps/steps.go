@@ -18,8 +18,8 @@ import (
 // MaxRecords is how many training steps are compared at once.
 const MaxRecords = 2000
 
-// maxUnread is how many keys are named.
-const maxUnread = 20
+// maxNotes is how many notes are kept.
+const maxNotes = 20
 
 // Pair is a figure as measured and as predicted: bytes or seconds.
 type Pair struct {
@@ -59,9 +59,9 @@ type Unmapped struct {
 }
 
 // Compare reads records of measured training steps, one JSON object a line, and predicts each. The error is one of
-// reading; unread are keys of compared
-// records that no rule knows.
-func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, unread []string, err error) {
+// reading; notes are what
+// else must be known of those that are compared.
+func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, notes []string, err error) {
 	number := 0
 	rates := ledger.H100()
 	steps, unmapped = []Step{}, []Unmapped{}
@@ -95,14 +95,20 @@ func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, unread []string
 		}
 		step.Name = name
 		steps = append(steps, step)
-		for _, key := range keys {
-			if !slices.Contains(unread, key) && len(unread) < maxUnread {
-				unread = append(unread, key)
+		note := func(text string) {
+			if !slices.Contains(notes, text) && len(notes) < maxNotes {
+				notes = append(notes, text)
 			}
+		}
+		for _, key := range keys {
+			note("key " + key + " of a record is not read")
+		}
+		if r.like != "" {
+			note("no rules for the class " + escape.Clip(r.Class) + " of transformers: compared as " + r.like + ", which has as many parameters")
 		}
 		return true
 	})
-	return steps, unmapped, unread, err
+	return steps, unmapped, notes, err
 }
 
 // record is one measured training step, with the sizes and the way of what ran.
@@ -148,6 +154,8 @@ type record struct {
 	Memory     struct {
 		Later map[string]float64 `json:"later"`
 	} `json:"memory"`
+
+	like string // class whose rules stand in for its own
 }
 
 // otherKeys are documented keys that no figure depends on.
@@ -250,7 +258,10 @@ func (r *record) predict(rates *ledger.Rates) (step Step, err error) {
 	if err != nil {
 		return step, err
 	}
-	if n := res.Parameters; r.Parameters > 0 && abs(n-r.Parameters) > r.Parameters/100 {
+	if n := res.Parameters; r.like != "" && abs(n-r.Parameters) > r.Parameters/500 {
+		_, err := ledger.CodeOf(r.Class)
+		return step, fmt.Errorf("%w; it is none with the %d parameters of Llama", err, n)
+	} else if r.Parameters > 0 && abs(n-r.Parameters) > r.Parameters/100 {
 		return step, fmt.Errorf("it has %d parameters; these sizes make %d", r.Parameters, n)
 	}
 	step = Step{
@@ -321,6 +332,10 @@ func (r *record) way() (*ledger.Way, error) {
 		return nil, fmt.Errorf("the way %s does not run the class %s of transformers", r.Way, escape.Quote(r.Class))
 	}
 	code, err := ledger.CodeOf(class)
+	if err != nil && r.Parameters > 0 { // compared as Llama where it has as many parameters: see predict
+		r.like = "Llama"
+		code, err = ledger.CodeOf(r.like)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -26,9 +26,9 @@ func TestMeasured(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = file.Close() }()
-	rows, unmapped, unread, err := steps.Compare(file)
-	if err != nil || len(unmapped) > 0 || len(unread) > 0 || len(rows) != 56 {
-		t.Fatal(len(rows), unmapped, unread, err)
+	rows, unmapped, notes, err := steps.Compare(file)
+	if err != nil || len(unmapped) > 0 || len(notes) > 0 || len(rows) != 56 {
+		t.Fatal(len(rows), unmapped, notes, err)
 	}
 	for _, b := range []bounds{
 		{"peak allocated", func(s *steps.Step) steps.Pair { return s.PeakAllocated }, .0005, .001},
@@ -110,12 +110,19 @@ func TestLeftOut(t *testing.T) {
 			t.Errorf("%.60s: %d compared, left out %v, error %v; want the reason %q", c.line, len(rows), unmapped, err, c.reason)
 		}
 	}
-	for _, change := range []map[string]any{class("Mistral"), class("Qwen2"), class("Qwen3"), {"way": "lora", "rank": 4}, {"cpu": true}, {"acts_cpu": true}, {"tied": true}, {"m": 1000}} {
+	for _, change := range []map[string]any{class("Mistral"), class("Gemma"), class("Phi3"), class("Qwen2"), class("Qwen3"), {"way": "lora", "rank": 4}, {"cpu": true}, {"acts_cpu": true}, {"tied": true}, {"m": 1000}} {
 		if rows, unmapped, _, err := steps.Compare(strings.NewReader(line(change))); err != nil || len(rows) != 1 {
 			t.Errorf("%v: left out %v, error %v", change, unmapped, err)
 		}
 	}
-	if _, _, unread, _ := steps.Compare(strings.NewReader(line(map[string]any{"chunks": 8}))); len(unread) != 1 {
-		t.Errorf("a key that no rule knows is not named: %v", unread)
+	granite := map[string]any{"way": "hf", "cls": "Granite", "parameters": 5_483_008}
+	for _, change := range []map[string]any{{"chunks": 8}, granite} {
+		if rows, unmapped, notes, _ := steps.Compare(strings.NewReader(line(change))); len(notes) != 1 || len(rows) != 1 {
+			t.Errorf("%v: noted %v, left out %v", change, notes, unmapped)
+		}
+	}
+	granite["parameters"] = 6_000_000
+	if _, unmapped, _, _ := steps.Compare(strings.NewReader(line(granite))); len(unmapped) != 1 || !strings.Contains(unmapped[0].Reason, "parameters of Llama") {
+		t.Errorf("another number of parameters: left out %v", unmapped)
 	}
 }
