@@ -28,7 +28,7 @@ type arrow struct {
 // arrows is the picture of docs/architecture.md as a table.
 func arrows() []arrow {
 	leaves := []string{"engine/knob/id", "engine/escape", "engine/units", "engine/recipe", "engine/record", "engine/band"}
-	below := append([]string{"engine/model", "engine/hardware"}, leaves...)
+	below := append([]string{"engine/model", "engine/hardware", "engine/ledger"}, leaves...)
 	middle := append([]string{"engine/layout", "engine/memory", "engine/schedule", "engine/step"}, below...)
 	setup := append([]string{"engine/knob"}, middle...)
 	root := append([]string{"engine."}, setup...)

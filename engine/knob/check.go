@@ -158,6 +158,9 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	if as := name.Traits().SPAs; s.SP && s.TP > 1 && as != "" {
 		warnf("sp-not-offered", SP, "%s predates sequence parallelism: memory is modelled as in %s", name, as)
 	}
+	if name.Traits().Ledger {
+		return s.ledger(into, stack, mute)
+	}
 	if name.Traits().DataParallelOnly {
 		for _, d := range [...]struct {
 			id    ID

@@ -153,8 +153,12 @@ func formatKnobs() []Knob {
 		}, recipe.Precisions(), func(s *Setup) *string { return (*string)(&s.Precision) }),
 		choice(Knob{
 			ID: GradDtype, Label: "gradients", Short: "grads", place: -5, memory: true, searched: true, advised: true,
-			Help:  "How gradients are kept: fp32 takes 4 bytes per parameter, bf16 2, bf16+fp32 both.",
-			unset: func(s *Setup) { s.GradDtype = recipe.GradFP32 },
+			Help: "How gradients are kept: fp32 takes 4 bytes per parameter, bf16 2, bf16+fp32 both.",
+			unset: func(s *Setup) {
+				if s.GradDtype = recipe.GradFP32; s.Stack.Traits().Ledger && s.Optimizer == recipe.AdamNoMaster {
+					s.GradDtype = recipe.GradBF16 // gradients have the weights' type
+				}
+			},
 			fixes: becomes(func(t *Setup) { t.GradDtype = recipe.GradFP32 }),
 		}, recipe.GradDtypes(), func(s *Setup) *string { return (*string)(&s.GradDtype) }),
 		choice(Knob{

@@ -221,6 +221,7 @@ func (r *run) accumulate(p *param) {
 		p.grad = r.alloc(g.size, "gradient", computing)
 		r.drop(&g)
 	}
+	r.count(p.grad.st, Gradients)
 }
 
 // results runs a node's backward and returns the gradients of its inputs.

@@ -12,6 +12,7 @@ func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 	t.clock.rates = rates
 	for range 2 { // a thread for the forward, one for autograd's backward
 		t.fixed = append(t.fixed, t.alloc(size{32 * mib, 1}, "workspace of cuBLAS", computing))
+		t.count(t.fixed[len(t.fixed)-1].st, Temporaries)
 	}
 	blocks, e := t.blocks(p)
 	t.loss = binding{program: lossProgram(t.model, w, rates, e), name: "the loss"}
@@ -25,7 +26,7 @@ func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 		b.group = t.parameters(&b, nil)
 		t.layers = append(t.layers, b)
 		if t.way.Code.Name == "GPT2" {
-			n := max(1024, w.Seq)
+			n := int64(t.model.MaxSeq)
 			t.fixed = append(t.fixed, t.alloc(size{n * n, 1}, "causal mask", computing))
 		}
 	}
@@ -34,10 +35,19 @@ func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 			t.groups = append(t.groups, root)
 		}
 		for i := range t.layers {
+			if g := t.layers[i].group; i > 0 {
+				g.below = t.layers[i-1].group
+			}
 			t.groups = append(t.groups, t.layers[i].group)
 		}
 	}
 	t.inputs()
+	if w.ranks() > 1 && !w.FSDP { // DDP's buckets: a copy of all gradients (gradient_as_bucket_view off)
+		for _, p := range t.trained {
+			t.fixed = append(t.fixed, t.alloc(size{p.n, p.e}, "bucket", computing))
+			t.count(t.fixed[len(t.fixed)-1].st, Temporaries)
+		}
+	}
 	return t
 }
 
@@ -109,17 +119,19 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 		switch {
 		case g != nil:
 			if !t.way.Offload {
-				t.fixed = append(t.fixed, t.alloc(size{s.n, t.way.Bytes}, "shard", computing))
+				t.fixed = append(t.fixed, t.alloc(size{t.way.shard(s.n), t.way.Bytes}, "shard", computing))
 			}
-			p.t = tensor{size: s, st: &storage{bytes: s.bytes(), name: "gathered " + x.name, refs: 1}}
+			p.t = tensor{size: s, st: &storage{bytes: s.bytes(), name: "gathered " + x.name, refs: 1, kind: Temporaries}}
 			g.params = append(g.params, p)
-			t.trained = append(t.trained, &trainable{n: s.n, e: t.way.Bytes})
+			t.trained = append(t.trained, &trainable{n: t.way.shard(s.n), e: t.way.Bytes})
+			t.elements += s.n
 		case x.frozen:
 			p.t = t.alloc(s, x.name, computing)
 			t.frozen += s.n
 		default:
 			p.t = t.alloc(s, x.name, computing)
 			t.trained = append(t.trained, &trainable{n: s.n, e: s.e, param: p})
+			t.elements += s.n
 		}
 	}
 	return g
@@ -137,6 +149,7 @@ func (t *training) inputs() {
 	} else {
 		list = append(list, size{w.tokens(), 8}, size{w.tokens(), 8})
 	}
+	t.kind = Activations
 	for _, s := range list {
 		t.fixed = append(t.fixed, t.alloc(s, "input", computing))
 	}
@@ -153,7 +166,7 @@ func embeddingProgram(m *model.Model, w *Way, rates *Rates) *program {
 	if m.Position != "learned" {
 		return b.end(x)
 	}
-	p := b.embedding(w.Seq, b.param(max(1024, w.Seq)*h, "positions"), h)
+	p := b.embedding(w.Seq, b.param(int64(m.MaxSeq)*h, "positions"), h)
 	y := b.add(x, p)
 	if w.Code.Dropout {
 		y = b.dropout(y)
@@ -183,7 +196,7 @@ func lossProgram(m *model.Model, w *Way, rates *Rates, e int64) *program {
 		return b.end(b.mean(y, 1, rates.Stream))
 	}
 	logits := b.given(size{w.tokens() * int64(m.Vocab), 2}, external{})
-	if w.Compile {
+	if w.Compile || w.FusedLoss {
 		return b.end(b.compiledLoss(logits))
 	}
 	wide, labels := b.cast(logits, 4), none

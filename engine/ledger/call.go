@@ -40,21 +40,23 @@ type run struct {
 	rates *Rates
 	way   *Way
 
-	graph   []*node // of the forward so far
-	again   []*node // of a recomputation
-	packers []*frame
-	casts   []weightCast
-	staged  tensor // input of the last reduce-scatter
+	graph    []*node // of the forward so far
+	again    []*node // of a recomputation
+	packers  []*frame
+	casts    []weightCast
+	staged   tensor // input of the last reduce-scatter
+	gathered tensor // output of the last all-gather of a forward
 
 	recomputing, stopped bool
 
-	at, roseAt, peakAt Moment
-	watch              func(st *storage, there bool)
+	kind             Kind // of what is allocated now
+	alive, roseAlive Alive
+	at, roseAt       Moment
 }
 
 // module runs a block as its caller does: with checkpointing, if there is some.
-func (r *run) module(b *binding, x tensor) tensor {
-	if r.way.Checkpoint == Keep || r.way.Compile {
+func (r *run) module(b *binding, x tensor, layer int) tensor {
+	if r.way.Checkpoint == Keep || r.way.Compile || r.way.Layers > 0 && int64(layer) >= r.way.Layers {
 		return r.call(b, x, nil)
 	}
 	return r.checkpoint(b, x, r.way.Checkpoint == Selective)

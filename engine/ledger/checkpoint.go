@@ -41,7 +41,10 @@ func (f *frame) recompute(r *run) {
 	r.casts = nil
 	r.packers = append(r.packers, f)
 	r.recomputing = true
+	kind := r.kind
+	r.kind = Activations
 	y := r.call(f.block, f.args[0], f)
+	r.kind = kind
 	r.drop(&y)
 	r.recomputing, r.stopped, f.running = false, false, false
 	r.packers = r.packers[:len(r.packers)-1]

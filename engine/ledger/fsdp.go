@@ -7,6 +7,8 @@ type group struct {
 	params        []*param // gathered
 	unsharded     []tensor // gradients that accumulate without reduction, in fp32
 	grad          tensor   // reduced
+	flat          tensor   // output of the all-gather, before it is copied to the parameters
+	below         *group   // whose backward follows
 
 	on, done, inBackward, sync bool
 }
@@ -17,6 +19,10 @@ func (r *run) unshard(g *group) {
 		return
 	}
 	g.on = true
+	if r.way.ranks() > 1 {
+		r.gather(g)
+		return
+	}
 	var cast tensor
 	for _, p := range g.params {
 		var shard tensor
@@ -33,6 +39,41 @@ func (r *run) unshard(g *group) {
 	}
 	r.drop(&cast)
 	r.clock.host += r.rates.gatherHost(r.clock.backward)
+}
+
+// gather brings the parameters from all ranks. In the forward the output of an all-gather lives until the next
+// group's has been copied out, in the backward until its own is; there the next group's is gathered ahead.
+func (r *run) gather(g *group) {
+	r.allGather(g)
+	for _, p := range g.params {
+		r.put(p.t.st)
+	}
+	r.drop(&r.gathered)
+	if !r.clock.backward {
+		r.gathered, g.flat = g.flat, tensor{}
+	}
+	r.drop(&g.flat)
+	if b := g.below; r.clock.backward && b != nil && !b.on && b.flat.st == nil {
+		r.allGather(b)
+	}
+	r.clock.host += r.rates.gatherHost(r.clock.backward)
+}
+
+// allGather makes the flat output of an all-gather, from a flat input.
+func (r *run) allGather(g *group) {
+	if g.flat.st != nil {
+		return
+	}
+	kind := r.kind
+	r.kind = Temporaries
+	var elements int64
+	for _, p := range g.params {
+		elements += p.t.n
+	}
+	input := r.alloc(size{r.way.shard(elements), 2}, "input of all-gather", gathering)
+	g.flat = r.alloc(size{elements, 2}, "output of all-gather", gathering)
+	r.drop(&input)
+	r.kind = kind
 }
 
 func (r *run) reshard(g *group) {
@@ -63,7 +104,7 @@ func (r *run) postForward(g *group, y tensor) {
 	if g.inBackward {
 		return
 	}
-	if !g.root {
+	if !g.root && !r.way.Whole {
 		r.reshard(g)
 	}
 	if y.node != nil {
@@ -118,7 +159,8 @@ func (r *run) postBackward(g *group) {
 	for i := range reduced {
 		r.drop(&reduced[i])
 	}
-	out := r.alloc(size{elements, 4}, "gradient shard", reducing)
+	out := r.alloc(size{r.way.shard(elements), 4}, "gradient shard", reducing)
+	r.count(out.st, Gradients)
 	r.clock.kernel(float64(elements)*8/r.rates.Stream, 2)
 	r.staged = staged
 	r.clock.host += r.rates.Reduce
@@ -139,6 +181,7 @@ func (r *run) accumulateUnsharded(g *group) {
 	for i, p := range g.params {
 		if p.grad.st != nil {
 			g.unsharded[i] = r.alloc(size{p.t.n, 4}, "unsharded gradient", computing)
+			r.count(g.unsharded[i].st, Gradients)
 			r.drop(&p.grad)
 			r.clock.kernel(r.rates.pass(p.t.n*6, r.rates.Stream), 1)
 		}

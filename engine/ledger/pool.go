@@ -19,6 +19,7 @@ type stream uint8
 const (
 	computing stream = iota
 	reducing         // of FSDP's reduce-scatter
+	gathering        // of its all-gather
 	streams
 )
 

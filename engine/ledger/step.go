@@ -19,6 +19,7 @@ func (p *Phases) Peak() int64 {
 type Result struct {
 	First, Later             Phases
 	FirstMoment, LaterMoment Moment
+	Alive                    Alive // at the later steps' peak
 	Reserved                 int64
 	Parameters, Trainable    int64
 	Forward, Backward        float64 // seconds
@@ -31,16 +32,18 @@ const maxMicroBatches = 4
 // training is a model that trains in one way.
 type training struct {
 	*run
-	model   *model.Model
-	layers  []binding
-	before  binding // embedding
-	after   binding // final norm and head
-	loss    binding
-	groups  []*group
-	trained []*trainable
-	frozen  int64 // elements
-	fixed   []tensor
-	states  []tensor
+	model            *model.Model
+	layers           []binding
+	before           binding // embedding
+	after            binding // final norm and head
+	loss             binding
+	peakAt           Moment
+	peakAlive        Alive
+	groups           []*group
+	trained          []*trainable
+	frozen, elements int64 // of weights: frozen, trained
+	fixed            []tensor
+	states           []tensor
 }
 
 // trainable is what the optimizer updates: parameters, or FSDP's shards of them.
@@ -51,7 +54,7 @@ type trainable struct {
 
 // Steps simulates three steps. A way or a layer that it has no rules for is an error.
 func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
-	if err := check(p, w); err != nil {
+	if err := Check(p, w); err != nil {
 		return res, err
 	}
 	t := newTraining(p, w, rates)
@@ -61,13 +64,11 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 		if step == 0 {
 			res.First, res.FirstMoment = phases, t.peakAt
 		}
-		res.Later, res.LaterMoment = phases, t.peakAt
+		res.Later, res.LaterMoment, res.Alive = phases, t.peakAt, t.peakAlive
 		res.Forward, res.Backward, res.Optimizer, res.Step = times[0], times[1], times[2], times[3]
 	}
 	res.Reserved = t.pool.reserved
-	for _, p := range t.trained {
-		res.Trainable += p.n
-	}
+	res.Trainable = t.elements
 	res.Parameters = res.Trainable + t.frozen
 	return res, nil
 }
@@ -75,6 +76,7 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 // step runs one.
 func (t *training) step() (m Phases, times [4]float64) {
 	t.pool.peak = t.pool.now
+	t.roseAt, t.roseAlive = t.at, t.alive
 	m.Start = t.pool.now
 	t.clock = clock{rates: t.rates}
 	var largest int64
@@ -82,14 +84,14 @@ func (t *training) step() (m Phases, times [4]float64) {
 		n := t.pool.peak
 		if n > largest {
 			largest = n
-			t.peakAt = t.roseAt
+			t.peakAt, t.peakAlive = t.roseAt, t.roseAlive
 		}
 		t.pool.peak = t.pool.now
 		return n
 	}
 	micros := min(t.way.MicroBatches, maxMicroBatches)
 	for micro := range micros {
-		t.at.Phase = Forward
+		t.at.Phase, t.kind = Forward, Activations
 		for _, g := range t.groups {
 			g.sync = micro == micros-1
 		}
@@ -102,7 +104,7 @@ func (t *training) step() (m Phases, times [4]float64) {
 			repeats += float64(t.way.MicroBatches - micros)
 		}
 		times[0] += repeats * (middle - begin)
-		t.clock.backward, t.at.Phase, t.at.Part = true, Backward, t.loss.name
+		t.clock.backward, t.at.Phase, t.at.Part, t.kind = true, Backward, t.loss.name, Temporaries
 		t.drop(&loss)
 		t.backward(loss)
 		for _, g := range t.groups { // the root's, and those of blocks whose input wants no gradient
@@ -111,6 +113,7 @@ func (t *training) step() (m Phases, times [4]float64) {
 			g.inBackward = false
 		}
 		t.drop(&t.staged)
+		t.drop(&t.gathered)
 		times[1] += repeats * (t.clock.mark() - middle)
 		t.clock.backward = false
 	}
@@ -130,7 +133,7 @@ func (t *training) forward() tensor {
 		t.packers = append(t.packers, nil)
 	}
 	logits := t.logits()
-	t.at.Part = t.loss.name
+	t.at.Part, t.kind = t.loss.name, Logits
 	loss := t.execute(&t.loss, logits, nil)
 	t.drop(&logits)
 	for i := range t.after.extra {
@@ -172,13 +175,14 @@ func (t *training) logits() tensor {
 		if len(shared) > 0 {
 			l.shared = shared[1:]
 		}
-		next := t.module(l, y)
+		next := t.module(l, y, i)
 		t.drop(&y)
 		y = next
 	}
 	if t.way.Slice {
 		return y
 	}
+	t.kind = Logits
 	logits := t.call(&t.after, y, nil)
 	t.drop(&y)
 	for i := range locals {
@@ -216,8 +220,13 @@ func (t *training) update() {
 	t.optimizerTime(elements)
 	if t.states == nil && !t.way.Offload {
 		for _, p := range t.trained {
-			for _, s := range [...]size{{1, 4}, {p.n, p.e}, {p.n, p.e}} {
-				t.states = append(t.states, t.alloc(s, "Adam's states", computing))
+			states := []size{{1, 4}, {p.n, p.e}, {p.n, p.e}}
+			if t.way.Optimizer == Momentum {
+				states = states[2:]
+			}
+			for _, s := range states {
+				t.states = append(t.states, t.alloc(s, "state of the optimizer", computing))
+				t.count(t.states[len(t.states)-1].st, States)
 			}
 		}
 	}

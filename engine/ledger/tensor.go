@@ -11,7 +11,33 @@ type storage struct {
 	name   string
 	refs   int32
 	stream stream
+	kind   Kind
 	block  *block // nil: not on the GPU
+}
+
+// Kind is what a tensor is counted as.
+type Kind uint8
+
+// Kinds of tensors.
+const (
+	Weights Kind = iota
+	Gradients
+	States // of the optimizer
+	Activations
+	Logits
+	Temporaries // gathered weights, gradients of activations, workspaces
+	Kinds       = iota
+)
+
+// Alive is bytes by kind.
+type Alive [Kinds]int64
+
+// Sum returns all of them.
+func (a *Alive) Sum() (n int64) {
+	for _, bytes := range a {
+		n += bytes
+	}
+	return n
 }
 
 // tensor is a view of a storage, and where its gradient goes. Who holds one has counted it in the storage.
@@ -36,7 +62,7 @@ type param struct {
 
 // alloc makes a tensor that its caller holds.
 func (r *run) alloc(s size, name string, on stream) tensor {
-	st := &storage{bytes: s.bytes(), name: name, stream: on, refs: 1}
+	st := &storage{bytes: s.bytes(), name: name, stream: on, refs: 1, kind: r.kind}
 	r.put(st)
 	return tensor{size: s, st: st}
 }
@@ -47,22 +73,28 @@ func (r *run) put(st *storage) {
 		return
 	}
 	rose := false
-	if st.block, rose = r.pool.take(st.bytes, st.stream); rose {
-		r.roseAt = r.at
+	st.block, rose = r.pool.take(st.bytes, st.stream)
+	r.alive[st.kind] += st.block.size
+	if rose {
+		r.roseAt, r.roseAlive = r.at, r.alive
 		r.roseAt.Doing = st.name
 	}
-	if r.watch != nil {
-		r.watch(st, true)
+}
+
+// count counts a storage as another kind from now on.
+func (r *run) count(st *storage, k Kind) {
+	if st.block != nil {
+		r.alive[st.kind] -= st.block.size
+		r.alive[k] += st.block.size
 	}
+	st.kind = k
 }
 
 func (r *run) away(st *storage) {
 	if st.block != nil {
+		r.alive[st.kind] -= st.block.size
 		r.pool.give(st.block)
 		st.block = nil
-		if r.watch != nil {
-			r.watch(st, false)
-		}
 	}
 }
 

@@ -14,9 +14,11 @@ type Way struct {
 	Code       *Code
 	Bytes      int64 // of an element of the weights: 4 or 2
 	Autocast   bool
-	FSDP       bool // FSDP2 over one GPU: 16-bit compute, fp32 reduction
-	Offload    bool // FSDP2's parameters, gradients and states on the host
-	HostSaved  bool // saved tensors in host memory
+	FSDP       bool  // FSDP2: 16-bit compute, fp32 reduction
+	Ranks      int64 // data-parallel ones, which shard under FSDP2; 0: one
+	Whole      bool  // FSDP2 keeps gathered weights from forward to backward
+	Offload    bool  // FSDP2's parameters, gradients and states on the host
+	HostSaved  bool  // saved tensors in host memory
 	Compile    bool
 	CuDNN      bool // its attention; else FlashAttention-2
 	NoRepeat   bool // attention reads keys and values of fewer heads itself
@@ -25,9 +27,11 @@ type Way struct {
 	Optimizer  Optimizer
 	Rank       int64    // of adapters; 0: all weights are trained
 	Targets    []string // products that have adapters: q k v o gate up down
+	Layers     int64    // that are checkpointed, the first ones; 0: all
 
 	Seq, MicroBatch, MicroBatches int64
 	Slice                         bool // blocks alone, without embedding and head
+	FusedLoss                     bool // one kernel over 16-bit logits
 	Clip                          bool
 }
 
@@ -48,7 +52,19 @@ type Optimizer uint8
 const (
 	Fused Optimizer = iota
 	Foreach
+	Momentum // SGD: one state
 )
+
+// ranks returns how many ranks share the batch.
+func (w *Way) ranks() int64 { return max(w.Ranks, 1) }
+
+// shard returns the elements of a rank's share of so many.
+func (w *Way) shard(n int64) int64 {
+	if w.FSDP {
+		return (n + w.ranks() - 1) / w.ranks()
+	}
+	return n
+}
 
 func (w *Way) tokens() int64 { return w.Seq * w.MicroBatch }
 
@@ -119,8 +135,8 @@ func CodeOf(class string) (*Code, error) {
 // maxElements bounds a tensor, so that sums of bytes stay far inside an int64.
 const maxElements = 1 << 46
 
-// check refuses what there are no rules for.
-func check(p *model.Program, w *Way) error {
+// Check refuses what there are no rules for.
+func Check(p *model.Program, w *Way) error {
 	m := p.Model()
 	experts := m.Experts > 0
 	for _, c := range [...]struct {

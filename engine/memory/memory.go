@@ -6,6 +6,7 @@ package memory
 import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
+	"meshscope/engine/ledger"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
@@ -37,13 +38,15 @@ type Input struct {
 
 	activations []LayerActivations // of each distinct layer, once known
 	scratch     *saver
+	ledgers     map[ledgerKey]*ledger.Result
+	fragments   units.Bytes // that the allocator reserves beyond what is allocated, of the last ledger
 
 	sameShapes knownShapes
 }
 
 // Set makes it another input, that reuses the memory of the one before.
 func (in *Input) Set(to *Input) {
-	to.scratch, to.activations, to.sameShapes = in.scratch, in.activations[:0], in.sameShapes
+	to.scratch, to.activations, to.sameShapes, to.ledgers = in.scratch, in.activations[:0], in.sameShapes, in.ledgers
 	*in = *to
 }
 
@@ -67,7 +70,13 @@ type Rank struct {
 	Overhead            units.Bytes `json:"overhead_bytes"`      // allocator slack, driver context, communicators
 	Total               units.Bytes `json:"total_bytes"`         // Allocated + Overhead
 
-	OverheadParts Overhead    `json:"overhead"`                  // what Overhead is made of
+	OverheadParts Overhead `json:"overhead"` // what Overhead is made of
+	// Where the stack has a ledger: what the allocator holds, what the driver takes beyond it, the largest allocation of
+	// the first step, and when the peak is.
+	Reserved      units.Bytes `json:"reserved_bytes,omitempty"`
+	Driver        units.Bytes `json:"driver_bytes,omitempty"`
+	FirstStepPeak units.Bytes `json:"first_step_peak_bytes,omitempty"`
+	Moment        string      `json:"moment,omitempty"`
 	Offloaded     units.Bytes `json:"offloaded_bytes,omitempty"` // kept in host memory, in no other term
 }
 
@@ -86,7 +95,7 @@ func (in *Input) Overhead(allocated units.Bytes) Overhead {
 func (in *Input) overhead(communicators, allocated units.Bytes) Overhead {
 	f := &in.Fitted
 	return Overhead{
-		Slack: units.Bytes(f.Slack) * allocated, Context: f.Context,
+		Slack: units.Bytes(f.Slack)*allocated + in.fragments, Context: f.Context,
 		Communicators: communicators + units.Bytes(f.CommunicatorsShare)*allocated,
 	}
 }

@@ -84,6 +84,10 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, params Paramet
 	note.alive(out, persistent, updating)
 	out.Allocated = out.Weights + out.Gradients + out.Optimizer + out.Activations + out.Logits + out.Buffers
 	out.OverheadParts = in.overhead(e.communicators, out.Allocated)
+	if k, ok := stack.(Reserver); ok {
+		k.Reserved(in, out)
+		out.Driver = out.OverheadParts.Context + out.OverheadParts.Communicators
+	}
 	out.Overhead = out.OverheadParts.Sum()
 	out.Total = out.Allocated + out.Overhead
 	note.total(in, out)

@@ -135,7 +135,12 @@ func (n note) total(in *Input, out *Rank) {
 	const sum = "the sum of its parts"
 	o := &out.OverheadParts
 	n.bytes("allocated", "Allocated memory at the peak", "weights + gradients + optimizer + activations + logits + buffers", out.Allocated, sum, "")
-	n.bytes("overhead.allocator-slack", "Slack of the allocator", "share_of_slack * allocated", o.Slack, from, "")
+	slack := "share_of_slack * allocated"
+	if out.Reserved > 0 {
+		n.given("reserved_beyond_it_by_the_allocator", float64(in.fragments))
+		slack, from = "reserved_beyond_it_by_the_allocator", "the step's allocations replayed through PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp)"
+	}
+	n.bytes("overhead.allocator-slack", "Slack of the allocator", slack, o.Slack, from, "")
 	n.bytes("overhead.driver-context", "Driver context", "fixed_for_the_driver", o.Context, from, "")
 	n.bytes("overhead.communicators", "Communicators and libraries", communicators, o.Communicators, from, "")
 	parts := []string{n.rec.Ref("overhead.allocator-slack"), n.rec.Ref("overhead.driver-context"), n.rec.Ref("overhead.communicators")}

@@ -33,6 +33,14 @@ type Stack interface {
 	Assumptions(into []string, l *layout.Layout, overhead string) []string
 }
 
+// Reserver is a stack that knows what the allocator reserves.
+type Reserver interface {
+	// Reserved fills in what the allocator holds, the peak of the first step and when the peak is.
+	Reserved(in *Input, out *Rank)
+	// Total returns what a rank needs, overhead included.
+	Total(in *Input) units.Bytes
+}
+
 // common is what stacks do unless they say otherwise: every ZeRO stage, sharded
 // as in the ZeRO paper, gradients allocated once, no buffers.
 type common struct{}
@@ -63,6 +71,8 @@ func For(s recipe.Stack) (Stack, bool) {
 		{recipe.Nanotron, nanotron{}},
 		{recipe.TorchTitan, torchTitan{}},
 		{recipe.LLMFoundry, llmFoundry{}},
+		{recipe.PyTorch, pyTorch{}},
+		{recipe.Transformers, pyTorch{transformers: true}},
 		{recipe.Textbook, textbook{}},
 	} {
 		if row.word == s {

@@ -15,6 +15,8 @@ const (
 	Megatron2021 Stack = "megatron-2021" // Megatron-LM of Narayanan et al. (SC21): neither
 	Nanotron     Stack = "nanotron"      // Hugging Face nanotron, as in the playbook's sweep
 	TorchTitan   Stack = "torchtitan"    // PyTorch FSDP2
+	PyTorch      Stack = "pytorch"       // a training loop of plain PyTorch: FSDP2, DDP or one GPU
+	Transformers Stack = "transformers"  // the same with a model of Hugging Face's transformers
 	LLMFoundry   Stack = "llm-foundry"   // MosaicML llm-foundry of 2023: PyTorch's first FSDP, Triton attention
 )
 
@@ -25,6 +27,7 @@ const DefaultStack Stack = "default"
 type Traits struct {
 	Defaults
 
+	Ledger           bool      // its memory is a ledger of one rank's tensors: data parallelism alone, legal only so
 	Formulas         bool      // formulas alone: no calibration, no overhead, no error band
 	FP8              Precision // what fp8 alone means; empty: the playbook's table of Transformer Engine
 	SPAs             Stack     // the stack whose memory sequence parallelism has here; empty: it is offered
@@ -53,7 +56,7 @@ type row struct {
 }
 
 // rows returns the table of stacks, what DefaultStack means first.
-func rows() [7]row {
+func rows() [9]row {
 	return [...]row{
 		{MegatronCore, megatronCore},
 		{Megatron2022, func() Traits {
@@ -70,6 +73,12 @@ func rows() [7]row {
 		}},
 		{LLMFoundry, func() Traits {
 			return Traits{Defaults: Defaults{Flash, FusedLoss, 3, true}, DataParallelOnly: true}
+		}},
+		{PyTorch, func() Traits {
+			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 3, false}, KeepsProducts: true, DataParallelOnly: true, Ledger: true}
+		}},
+		{Transformers, func() Traits {
+			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 3, false}, DataParallelOnly: true, Ledger: true}
 		}},
 		{Textbook, func() Traits {
 			return Traits{Defaults: Defaults{Standard, FusedLoss, 0, true}, Formulas: true}

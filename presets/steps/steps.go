@@ -387,6 +387,9 @@ func (r *record) model(code *ledger.Code) (*model.Model, error) {
 		m.MoEFreq = 1
 	}
 	code.Set(m)
+	if m.Position == model.PositionLearned {
+		m.MaxSeq = max(m.MaxSeq, 1024) // n_positions
+	}
 	if err := m.Check().Err(); err != nil {
 		return nil, err
 	}

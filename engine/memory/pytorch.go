@@ -1,0 +1,162 @@
+package memory
+
+import (
+	"fmt"
+
+	"meshscope/engine/layout"
+	"meshscope/engine/ledger"
+	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+	"meshscope/engine/record"
+	"meshscope/engine/units"
+)
+
+// pyTorch is a training loop of plain PyTorch: FSDP2 (ZeRO-3, or ZeRO-2 where weights stay gathered), DDP or a single
+// GPU (ZeRO-0), under autocast or all in bf16. Its memory is read off a ledger of the step's tensors; the terms of a
+// rank are what is alive at the peak. In transformers the model is a class of that library.
+type pyTorch struct {
+	common
+	transformers bool
+}
+
+func (pyTorch) Offers() [4]bool { return [4]bool{0: true, 2: true, 3: true} }
+
+func (k pyTorch) Assumptions(into []string, _ *layout.Layout, _ string) []string {
+	code := "plain modules of PyTorch: fused norms, complex rotary positions, keys and values repeated for their query heads, a loss in fp32"
+	if k.transformers {
+		code = "a class of transformers: norms, rotary positions and the loss operation by operation"
+	}
+	return append(into,
+		"memory follows a ledger of every tensor of a step, from its operations and the rules of autograd: "+code+"; AdamW fused, gradients freed after each step",
+		"reserved memory is the step's allocations replayed through PyTorch's caching allocator; the driver shows 1.29 GiB more")
+}
+
+// Stage returns what is alive at the peak beyond weights, gradients and optimizer: a later step's largest moment.
+func (k pyTorch) Stage(in *Input, stage int) StageMemory {
+	alive := &k.steps(in).Alive
+	mem := StageMemory{
+		Activations: units.Bytes(alive[ledger.Activations]), Logits: units.Bytes(alive[ledger.Logits]),
+		Forward: units.Bytes(alive[ledger.Temporaries]), Backward: units.Bytes(alive[ledger.Temporaries]),
+	}
+	if note := in.stageNote(stage); note.rec.On() {
+		note.given("activations_alive_at_the_peak", float64(mem.Activations))
+		note.given("logits_alive_at_the_peak", float64(mem.Logits))
+		note.given("temporaries_alive_at_the_peak", float64(mem.Forward))
+		note.term("activations", "activations_alive_at_the_peak")
+		note.term("logits", "logits_alive_at_the_peak")
+		note.temporary("temporaries_alive_at_the_peak")
+	}
+	return mem
+}
+
+// Shard returns what is alive at the peak of weights, gradients and optimizer for each parameter of a rank.
+func (k pyTorch) Shard(in *Input) Sharding {
+	res := k.steps(in)
+	each := func(term string, kind ledger.Kind) PerParam {
+		w := width{float64(res.Alive[kind]) / max(in.Program.Total(), 1), "alive_" + term + "_of_a_parameter"}
+		if in.Record.On() {
+			in.Record.Given(record.In(w.formula, w.bytes))
+		}
+		return in.perParam(term, w, false)
+	}
+	return Sharding{Weights: each("weights", ledger.Weights), Gradients: each("gradients", ledger.Gradients), Optimizer: each("optimizer", ledger.States)}
+}
+
+// Save keeps what autograd's formulas read (see Save of torchtitan for compiled blocks).
+func (pyTorch) Save(s *saver) { megatronCore{}.Save(s) }
+
+// Steps returns the ledger of a rank.
+func (k pyTorch) steps(in *Input) *ledger.Result {
+	key := ledgerKey{
+		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.ZeRO, in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers,
+	}
+	res := in.ledgers[key]
+	if res == nil {
+		res = new(ledger.Result)
+		if w, err := k.way(in); err == nil {
+			*res, _ = ledger.Steps(in.Program, w, ledger.H100())
+		}
+		if in.ledgers == nil || len(in.ledgers) >= maxLedgers {
+			in.ledgers = map[ledgerKey]*ledger.Result{}
+		}
+		in.ledgers[key] = res
+	}
+	in.fragments = units.Bytes(max(0, res.Reserved-res.Alive.Sum()))
+	return res
+}
+
+// maxLedgers is how many results are kept for further questions.
+const maxLedgers = 256
+
+// ledgerKey is all that a ledger depends on.
+type ledgerKey struct {
+	model                            model.Model
+	seq, mbs, microBatches, dp, zero int
+	precision                        recipe.Precision
+	optimizer                        recipe.Optimizer
+	loss                             recipe.Loss
+	recompute                        recipe.Recompute
+	transformers                     bool
+}
+
+// way returns how the ledger's rank trains.
+func (k pyTorch) way(in *Input) (*ledger.Way, error) {
+	l := in.Layout
+	class := ""
+	if k.transformers {
+		class = "Llama"
+		if in.Model.Norm != model.NormRMS && in.Model.Position == model.PositionLearned {
+			class = "GPT2"
+		}
+	}
+	code, err := ledger.CodeOf(class)
+	if err != nil {
+		return nil, err
+	}
+	w := &ledger.Way{
+		Code: code, Bytes: 4, Autocast: l.ZeRO == 0, FSDP: l.ZeRO >= 2, Whole: l.ZeRO == 2, Ranks: int64(l.DP),
+		Seq: int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches), Layers: int64(in.Recompute.Layers), FusedLoss: in.Loss == recipe.FusedLoss,
+	}
+	switch in.Recompute.Mode {
+	case recipe.RecomputeFull:
+		w.Checkpoint = ledger.Full
+	case recipe.RecomputeSelective:
+		w.Checkpoint = ledger.Selective
+	case recipe.RecomputeNone:
+	default:
+		return nil, fmt.Errorf("it recomputes none, selective or full, not %s", in.Recompute)
+	}
+	switch in.Optimizer {
+	case recipe.AdamNoMaster:
+		w.Bytes, w.Autocast = 2, false
+	case recipe.SGDMomentum:
+		w.Optimizer = ledger.Momentum
+	default:
+	}
+	return w, nil
+}
+
+// Total implements Reserver.
+func (k pyTorch) Total(in *Input) units.Bytes {
+	res := k.steps(in)
+	return units.Bytes(max(res.Reserved, res.Alive.Sum())) + in.Fitted.Context + in.communicatorBytes()
+}
+
+// Reserved implements Reserver.
+func (k pyTorch) Reserved(in *Input, out *Rank) {
+	res := k.steps(in)
+	out.Reserved, out.FirstStepPeak, out.Moment = units.Bytes(res.Reserved), units.Bytes(res.First.Peak()), res.LaterMoment.Words()
+}
+
+// Refuses returns why a stack cannot run an input; nil: it can, or it says nothing.
+func Refuses(in *Input, stack Stack) error {
+	k, ok := stack.(pyTorch)
+	if !ok {
+		return nil
+	}
+	w, err := k.way(in)
+	if err != nil {
+		return err
+	}
+	return ledger.Check(in.Program, w)
+}
