@@ -129,6 +129,7 @@ func meansSomethingElse(path string) string {
 		{"key of a document, a file or a list of presets", "cli/search_doc.go cli/presets presets/ cli/flags.go launch/"},
 		{"column or label of a table of layouts", "engine_test/residuals/ ui/screens/search/ ui/screens/evidence/ ui/screens/pipeline/ cli/presets_runs.go"},
 		{"code of a problem or of a launcher's rule; label or unit of a row", "engine/layout/rules.go engine/knob/"},
+		{"operation of PyTorch, or a part of its step", "engine/ledger/"},
 		{"lock", "cli/scan.go"},
 		{"name of a lesson, or a word of its prose", "lessons/lesson.go lessons/prose.go"},
 		{"word that people type into the palette", "ui/keys.go ui/palette.go"},

@@ -192,7 +192,7 @@ func TestPartsAddUp(t *testing.T) {
 func TestOverheadParts(t *testing.T) {
 	for _, stack := range recipe.Stacks() {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
-		d.With(knob.Given{knob.Calibration: stack})
+		d.With(knob.Given{knob.Calibration: stack, knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeNone}})
 		r := evaluate(t, d).Memory.Ranks[0]
 		near(t, string(stack), float64(r.OverheadParts.Sum()), float64(r.Overhead), 1e-12)
 		if (r.Overhead == 0) != (stack == recipe.Textbook) {
