@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"meshscope/engine"
+	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
@@ -21,8 +22,9 @@ type PeakMoment struct {
 	FitsFirst  bool           `json:"fits_first_step"`
 	FitsSecond bool           `json:"fits_later_steps"`
 
-	since units.Seconds // the same since the first step began
-	fit   string        // whether the steps fit, where the first differs from the later ones
+	since  units.Seconds // the same since the first step began
+	ledger string        // the words of a ledger; empty: there is none
+	fit    string        // whether the steps fit, where the first differs from the later ones
 }
 
 // MomentOfPeak finds when a setup with a report is fullest; nil where it fits with its error band, or
@@ -52,13 +54,25 @@ func MomentOfPeak(s *engine.Setup, r *engine.Report) *PeakMoment {
 	out.At = profile.Peak().At
 	out.since = out.At + units.Seconds(out.Step-1)*profile.Length()
 	out.Does = Doing(of.Timeline.OpTimes(), rank.Rank, float64(out.At))
+	if fullest := &r.Memory.Ranks[out.Rank]; fullest.Moment != "" { // a ledger tells it
+		out.Does, out.ledger = fullest.Moment, ledgerWords(fullest)
+	}
 	return out
 }
 
 // Words tell both peaks and the moment, as the Memory screen does.
 func (m *PeakMoment) Words() string {
+	if m.ledger != "" {
+		return m.fit + m.ledger
+	}
 	return m.fit + fmt.Sprintf("rank %d peaks at %s in step 1, %s GiB from step 2 on; fullest at %s, step %d: %s",
 		m.Rank, figure.GiB(m.Peaks[0]), figure.GiB(m.Peaks[1]), figure.Seconds(m.since), m.Step, m.Does)
+}
+
+// ledgerWords tells what a ledger knows of a rank: allocated, reserved and the driver's memory, and when.
+func ledgerWords(r *memory.Rank) string {
+	return fmt.Sprintf("rank %d allocates %s in step 1, %s GiB from step 2 on, most in the %s; the allocator reserves %s, the driver takes %s",
+		r.Rank, figure.GiB(r.FirstStepPeak), figure.GiB(r.Allocated), r.Moment, figure.GiB(r.Reserved), figure.GiB(r.Driver))
 }
 
 // FitOverSteps says whether the first step and the later ones fit, by their peaks and the error band of

@@ -172,7 +172,11 @@ func (r *run) postBackward(g *group) {
 		r.drop(&out)
 		return
 	}
-	r.drop(&g.grad)
+	if g.grad.st != nil { // added to that of the micro-batches before
+		r.clock.kernel(r.rates.pass(3*out.bytes(), r.rates.Stream), 1)
+		r.drop(&out)
+		return
+	}
 	g.grad = out
 }
 

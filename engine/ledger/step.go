@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"cmp"
+
 	"meshscope/engine/model"
 )
 
@@ -27,7 +29,7 @@ type Result struct {
 }
 
 // maxMicroBatches are simulated: the second one and those that follow are alike.
-const maxMicroBatches = 4
+const maxMicroBatches = 3
 
 // training is a model that trains in one way.
 type training struct {
@@ -52,13 +54,13 @@ type trainable struct {
 	param *param // nil: the gradient is a group's
 }
 
-// Steps simulates three steps. A way or a layer that it has no rules for is an error.
+// Steps simulates some steps. A way or a layer that it has no rules for is an error.
 func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 	if err := Check(p, w); err != nil {
 		return res, err
 	}
 	t := newTraining(p, w, rates)
-	for step := range 3 {
+	for step := range cmp.Or(w.Steps, 3) {
 		t.at = Moment{Step: step}
 		phases, times := t.step()
 		if step == 0 {
@@ -93,7 +95,7 @@ func (t *training) step() (m Phases, times [4]float64) {
 	for micro := range micros {
 		t.at.Phase, t.kind = Forward, Activations
 		for _, g := range t.groups {
-			g.sync = micro == micros-1
+			g.sync = micro == micros-1 || !t.way.Unreduced
 		}
 		begin := t.clock.mark()
 		loss := t.forward()

@@ -31,6 +31,8 @@ type Way struct {
 
 	Seq, MicroBatch, MicroBatches int64
 	Slice                         bool // blocks alone, without embedding and head
+	Unreduced                     bool // FSDP2 reduces gradients in the last micro-batch alone, and keeps them whole until then
+	Steps                         int  // that are simulated; 0: three
 	FusedLoss                     bool // one kernel over 16-bit logits
 	Clip                          bool
 }

@@ -35,6 +35,7 @@ type Input struct {
 	Fitted          hardware.StackMemory // constants of the stack
 	Node            int                  // GPUs of a node
 	Record          *record.Recorder     // records formulas; nil: nobody asked
+	Floor           bool                 // a lower bound will do, where a stack has one that is quicker
 
 	activations []LayerActivations // of each distinct layer, once known
 	scratch     *saver

@@ -33,6 +33,9 @@ func (k pyTorch) Assumptions(into []string, _ *layout.Layout, _ string) []string
 
 // Stage returns what is alive at the peak beyond weights, gradients and optimizer: a later step's largest moment.
 func (k pyTorch) Stage(in *Input, stage int) StageMemory {
+	if in.Floor {
+		return StageMemory{}
+	}
 	alive := &k.steps(in).Alive
 	mem := StageMemory{
 		Activations: units.Bytes(alive[ledger.Activations]), Logits: units.Bytes(alive[ledger.Logits]),
@@ -51,6 +54,18 @@ func (k pyTorch) Stage(in *Input, stage int) StageMemory {
 
 // Shard returns what is alive at the peak of weights, gradients and optimizer for each parameter of a rank.
 func (k pyTorch) Shard(in *Input) Sharding {
+	if in.Floor { // what the update reads is alive then
+		each := 4.0
+		if in.Optimizer == recipe.AdamNoMaster {
+			each = 2
+		}
+		states := 2 * each
+		if in.Optimizer == recipe.SGDMomentum {
+			states = each
+		}
+		share := func(bytes float64) PerParam { return in.perParam("", width{bytes: bytes}, in.Layout.ZeRO >= 2) }
+		return Sharding{Weights: share(each), Gradients: share(each), Optimizer: share(states)}
+	}
 	res := k.steps(in)
 	each := func(term string, kind ledger.Kind) PerParam {
 		w := width{float64(res.Alive[kind]) / max(in.Program.Total(), 1), "alive_" + term + "_of_a_parameter"}
@@ -115,7 +130,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	w := &ledger.Way{
 		Code: code, Bytes: 4, Autocast: l.ZeRO == 0, FSDP: l.ZeRO >= 2, Whole: l.ZeRO == 2, Ranks: int64(l.DP),
-		Seq: int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches), Layers: int64(in.Recompute.Layers), FusedLoss: in.Loss == recipe.FusedLoss,
+		Seq: int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches), Layers: int64(in.Recompute.Layers), FusedLoss: in.Loss == recipe.FusedLoss, Steps: 2,
 	}
 	switch in.Recompute.Mode {
 	case recipe.RecomputeFull:
@@ -134,12 +149,6 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	default:
 	}
 	return w, nil
-}
-
-// Total implements Reserver.
-func (k pyTorch) Total(in *Input) units.Bytes {
-	res := k.steps(in)
-	return units.Bytes(max(res.Reserved, res.Alive.Sum())) + in.Fitted.Context + in.communicatorBytes()
 }
 
 // Reserved implements Reserver.

@@ -37,8 +37,6 @@ type Stack interface {
 type Reserver interface {
 	// Reserved fills in what the allocator holds, the peak of the first step and when the peak is.
 	Reserved(in *Input, out *Rank)
-	// Total returns what a rank needs, overhead included.
-	Total(in *Input) units.Bytes
 }
 
 // common is what stacks do unless they say otherwise: every ZeRO stage, sharded

@@ -342,6 +342,7 @@ func (r *record) way() (*ledger.Way, error) {
 	w.Code, w.Seq, w.MicroBatch, w.MicroBatches = code, r.Seq, r.MicroBatch, value(r.MicroBatches, 1)
 	w.Compile, w.CuDNN, w.NoRepeat, w.Offload, w.HostSaved = r.Compile, r.CuDNN, !value(r.Repeat, true), r.Offload, r.HostSaved
 	w.Slice, w.Hooked = r.Vocab == 0, !r.Compile // hooks noted what was allocated at the blocks' ends
+	w.Unreduced = true                           // set_requires_gradient_sync
 	if r.Way == "lora" {
 		w.Rank = value(r.Rank, w.Rank)
 		if r.Targets != nil {

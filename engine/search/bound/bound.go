@@ -82,6 +82,7 @@ func (f *Bounder) SetModel(s *engine.Setup) {
 	f.stack, _ = memory.For(s.Stack)
 	f.program = f.program.For(&s.Model, nil)
 	engine.Inputs(&f.setup, f.program, nil, &f.mem, &f.tim)
+	f.mem.Floor = true
 	f.blocking = f.tim.Machine.Software.Blocking
 	f.mem.Order = &f.hosts
 }
@@ -239,10 +240,6 @@ func (f *Bounder) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 // PeakBetween is Peak for a caller to whom all bounds up to low are alike, and all above high:
 // it returns one that is on the same side of each, and works out no more than that takes.
 func (f *Bounder) PeakBetween(spec *schedule.Spec, info *schedule.Info, low, high units.Bytes) units.Bytes {
-	if k, ok := f.stack.(memory.Reserver); ok {
-		f.setup.ZeRO = f.zero
-		return k.Total(&f.mem) * rounding
-	}
 	var most units.Bytes
 	for n := range f.partition.rankClasses {
 		held := &f.partition.rankClasses[n].sharded[f.zero]
