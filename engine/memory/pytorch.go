@@ -36,19 +36,15 @@ func (k pyTorch) Stage(in *Input, stage int) StageMemory {
 	if in.Floor {
 		return StageMemory{}
 	}
-	alive := &k.steps(in).Alive
-	mem := StageMemory{
-		Activations: units.Bytes(alive[ledger.Activations]), Logits: units.Bytes(alive[ledger.Logits]),
-		Forward: units.Bytes(alive[ledger.Temporaries]), Backward: units.Bytes(alive[ledger.Temporaries]),
+	alive, note := &k.steps(in).Alive, in.stageNote(stage)
+	named := func(kind ledger.Kind, name string) record.Num {
+		return note.named(name+"_alive_at_the_peak", float64(alive[kind]))
 	}
-	if note := in.stageNote(stage); note.rec.On() {
-		note.given("activations_alive_at_the_peak", float64(mem.Activations))
-		note.given("logits_alive_at_the_peak", float64(mem.Logits))
-		note.given("temporaries_alive_at_the_peak", float64(mem.Forward))
-		note.term("activations", "activations_alive_at_the_peak")
-		note.term("logits", "logits_alive_at_the_peak")
-		note.temporary("temporaries_alive_at_the_peak")
-	}
+	activations, logits := named(ledger.Activations, "activations"), named(ledger.Logits, "logits")
+	mem := StageMemory{Activations: units.Bytes(activations.V), Logits: units.Bytes(logits.V)}
+	note.add("activations", activations)
+	note.add("logits", logits)
+	note.temporary(&mem, named(ledger.Temporaries, "temporaries"))
 	return mem
 }
 
