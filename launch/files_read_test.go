@@ -106,7 +106,7 @@ func TestReadFiles(t *testing.T) {
 			"2: ", "",
 		},
 		"accelerate, an alias": {
-			"a.yaml", "distributed_type: FSDP\nnum_processes: &n 16\nnum_machines: *n\n", "accelerate", map[string]any{"gpus": nil}, "2: ", "",
+			"a.yaml", "distributed_type: FSDP\nnum_processes: &n 16\nnum_machines: *n\n", "accelerate", map[string]any{"gpus": 16}, "3: ", "",
 		},
 	} {
 		r, ok := launch.Read(c.file, []byte(c.text))

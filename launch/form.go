@@ -227,6 +227,9 @@ func flats(ids []knob.ID) []string {
 // the key, or something else.
 func (r *reader) whole(key string, least, otherwise int) int {
 	if e, ok := r.values[key]; ok {
+		if _, waits := e.Value.(unresolved); waits { // which the row has told
+			return otherwise
+		}
 		n, err := wholeNumber(e.Value, least)
 		if err == nil {
 			return n

@@ -28,7 +28,9 @@ func verl() form {
 		id: "verl", name: name, source: "volcengine/verl@b178a3cd (verl/trainer/config/_generated_ppo_trainer.yaml, _generated_ppo_megatron_trainer.yaml)", parse: parseYAML,
 		keys: all("actor_rollout_ref.actor"), overrides: true,
 		starts: func(words []string, _ map[string]bool) bool {
-			return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(strings.TrimLeft(w, "+"), actor) })
+			return slices.ContainsFunc(words, func(w string) bool {
+				return strings.HasPrefix(strings.TrimLeft(w, "+"), actor) || strings.Contains(w, "verl.trainer.main_ppo")
+			})
 		},
 		core:   []string{actor + "megatron.override_transformer_config.", actor + "megatron.", actor + "optim.override_optimizer_config."},
 		rename: map[string]string{"virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank"},
@@ -68,10 +70,8 @@ func layoutRows() []field {
 // finishVerl settles what its keys mean together.
 func finishVerl(r *reader) {
 	const name, actor = "verl", "actor_rollout_ref.actor."
-	r.product("gbs", map[string]int{actor + "ppo_mini_batch_size": 256, "actor_rollout_ref.rollout.n": 1})
-	if !r.lost["seq"] {
-		r.Setup["seq"] = r.whole("data.max_prompt_length", 1, 512) + r.whole("data.max_response_length", 1, 512)
-	}
+	r.joined("gbs", name, func(a, b int) int { return times(a, b) }, map[string]int{actor + "ppo_mini_batch_size": 256, "actor_rollout_ref.rollout.n": 1})
+	r.joined("seq", name, func(a, b int) int { return a + b }, map[string]int{"data.max_prompt_length": 512, "data.max_response_length": 512})
 	r.gpusOf("trainer.nnodes", "trainer.n_gpus_per_node", 1, 8)
 	if on, _ := isOn(r.values[actor+"use_dynamic_bsz"].Value); on && r.said(actor+"use_dynamic_bsz") && !r.lost["mbs"] {
 		r.lost["mbs"] = true

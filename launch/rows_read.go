@@ -114,23 +114,38 @@ func figure(key, of string) field {
 	}}.orNull()
 }
 
-// product gives a key of the setup the product of whole numbers of the file, each with its default; a key that is
-// not known leaves it unknown.
-func (r *reader) product(to string, defaults map[string]int) {
-	n := 1
-	for key, otherwise := range defaults {
-		n = times(n, r.whole(key, 1, otherwise))
+// joined gives a key of the setup what some whole numbers of the file make together, each with its default; one that
+// is not known leaves it unknown, and so does one that is not given where others may be.
+func (r *reader) joined(to, name string, of func(a, b int) int, defaults map[string]int) {
+	n, given := 0, false
+	for i, key := range sortedKeys(defaults) {
+		if !r.said(key) && r.open != "" && !r.lost[to] {
+			r.lost[to] = true
+			r.unknown(to, r.open, 0)
+		}
+		given = given || r.said(key)
+		if v := r.whole(key, 1, defaults[key]); i == 0 {
+			n = v
+		} else {
+			n = of(n, v)
+		}
 	}
-	if r.lost[to] || n < 1 {
-		return
+	switch {
+	case r.lost[to] || n < 1:
+	case given:
+		r.Setup[to] = n
+	default:
+		r.assume(to, n, name+"'s default")
 	}
-	r.Setup[to] = n
 }
 
 // gpusOf takes the number of GPUs from machines and those of each, of which one may be the program's default.
 func (r *reader) gpusOf(nodes, each string, one, eight int) {
 	if r.lost["gpus"] {
 		return
+	}
+	if r.open != "" && (!r.said(nodes) || !r.said(each)) {
+		one, eight = 0, 0
 	}
 	n, m := r.whole(nodes, 1, one), r.whole(each, 1, eight)
 	if n == 0 || m == 0 {
@@ -141,7 +156,12 @@ func (r *reader) gpusOf(nodes, each string, one, eight int) {
 		r.assume("gpus", times(n, m), fmt.Sprintf("the default: %s %d, %s %d", nodes, n, each, m))
 		return
 	}
-	r.Setup["gpus"] = times(n, m)
+	gpus := times(n, m)
+	if rank := times(r.number("tp", 1), r.number("pp", 1), r.number("cp", 1)); rank > 0 && gpus%rank != 0 {
+		r.unknown("gpus", fmt.Sprintf("%d x %d is no multiple of tp x pp x cp = %d, so the file cannot run as it is", n, m, rank), max(r.values[nodes].Line, r.values[each].Line))
+		return
+	}
+	r.Setup["gpus"] = gpus
 }
 
 // without gives defaults of a program to what its file does not say.

@@ -129,6 +129,11 @@ func wildPrograms() []wild {
 			"Ulysses", false,
 		},
 		{
+			"verl with words that are not known", "a.sh", "source conf.sh\npython -m verl.trainer.main_ppo data.max_prompt_length=1024 trainer.nnodes=2 $ACTOR\n", nil,
+			map[string]any{"gbs": open, "seq": open, "gpus": open, "zero": open, "model": open},
+			"", false,
+		},
+		{
 			"verl's supervised training", "a.sh", "torchrun --nnodes=1 --nproc_per_node=8 -m verl.trainer.fsdp_sft_trainer data.train_batch_size=128 data.micro_batch_size_per_gpu=4 data.max_length=4096 model.partial_pretrain=Qwen/Qwen2.5-7B model.lora_rank=32\n", nil,
 			map[string]any{"gpus": 8, "gbs": 128, "mbs": 4, "seq": 4096, "model": "qwen2.5-7b", "zero": 3, "optimizer": open},
 			"adapters", false,
@@ -176,6 +181,16 @@ func wildPrograms() []wild {
 		{
 			"llm-foundry", "a.yaml", "variables:\n  max_seq_len: 2048\nmax_seq_len: ${variables.max_seq_len}\nmodel:\n  name: mpt_causal_lm\n  d_model: 4096\n  n_heads: 32\n  n_layers: 32\n  expansion_ratio: 4\n  vocab_size: 50368\nglobal_train_batch_size: 1024\ndevice_train_microbatch_size: auto\nprecision: amp_bf16\nfsdp_config:\n  sharding_strategy: SHARD_GRAD_OP\n  activation_checkpointing: true\noptimizer:\n  name: decoupled_adamw\n", nil,
 			map[string]any{"set.model.layers": 32, "set.model.ffn_hidden": 16384, "seq": 2048, "gbs": 1024, "mbs": open, "precision": "bf16", "zero": 2, "recompute": "full", "optimizer": "adam", "gpus": open},
+			"", false,
+		},
+		{
+			"anchors and aliases", "a.yaml", "max_seq_len: &len 2048\nmodel:\n  name: hf_causal_lm\n  pretrained_model_name_or_path: Qwen/Qwen2.5-7B\ndataset: &d\n  name: x\n  <<: *other\nglobal_train_batch_size: *len\ndevice_train_microbatch_size: 8\nprecision: amp_bf16\n", nil,
+			map[string]any{"seq": 2048, "gbs": open, "mbs": 8, "model": "qwen2.5-7b", "zero": 0},
+			"", false,
+		},
+		{
+			"NeMo's degrees that the GPUs do not have", "a.yaml", "trainer:\n  devices: 1\n  num_nodes: 1\n  precision: bf16\nmodel:\n  tensor_model_parallel_size: 2\n  micro_batch_size: 1\n  global_batch_size: 8\n  encoder_seq_length: 512\n", nil,
+			map[string]any{"gpus": open, "tp": 2, "mbs": 1},
 			"", false,
 		},
 		{

@@ -21,7 +21,7 @@ const (
 )
 
 // parseYAML returns the keys of the first document of a YAML file, nested ones with dots, items
-// of a list by their number. Anchors and aliases are not followed, so nothing can grow.
+// of a list by their number. Aliases and tags are not followed, so nothing can grow: what they stand for is unknown.
 func parseYAML(text []byte) (entries []Entry, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // the file may be anybody's
@@ -131,8 +131,12 @@ func (w *yamlReader) node(key string, n ast.Node, depth int) error {
 		return add(t.Value)
 	case *ast.LiteralNode:
 		return add(t.Value.Value)
-	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode, *ast.TagNode:
-		return refuse("anchors, aliases and tags are not followed")
+	case *ast.AnchorNode: // its value is read where it stands
+		return w.node(key, t.Value, depth+1)
+	case *ast.AliasNode:
+		return add(unresolved("*" + t.Value.GetToken().Value))
+	case *ast.MergeKeyNode, *ast.TagNode:
+		return add(unresolved(n.GetToken().Value))
 	}
 	return refuse("no value that a configuration has")
 }
@@ -140,7 +144,7 @@ func (w *yamlReader) node(key string, n ast.Node, depth int) error {
 func (w *yamlReader) pair(key string, v *ast.MappingValueNode, depth int) error {
 	name := v.Key.GetToken().Value
 	switch v.Key.(type) {
-	case *ast.StringNode, *ast.IntegerNode, *ast.BoolNode, *ast.NullNode, *ast.FloatNode:
+	case *ast.StringNode, *ast.IntegerNode, *ast.BoolNode, *ast.NullNode, *ast.FloatNode, *ast.MergeKeyNode:
 	default:
 		p := v.Key.GetToken().Position
 		return &input.Error{Line: p.Line, Column: p.Column, Err: errors.New("a key that is no text")}
