@@ -46,7 +46,7 @@ type classTable struct {
 }
 
 // classes returns it, read once: an unknown type is compared with all of them.
-var classes = sync.OnceValue(func() (t classTable) {
+var classes = sync.OnceValue(func() (t classTable) { //nolint:gochecknoglobals // never changes
 	if err := toml.Unmarshal(classFile, &t); err != nil {
 		panic("hfconfig: classes.toml: " + err.Error())
 	}
