@@ -28,6 +28,7 @@ func words() map[ID]map[string]string {
 		Optimizer:      {"adamw": "adam"}, // the update differs, its bytes do not
 		"comm-overlap": {"cautious": "pessimistic"},
 		Schedule:       {"1f1b-interleaved": "interleaved", "vpp": "interleaved", "zb1p": "zb-1p"},
+		Calibration:    {"megatron-bridge": "megatron-core", "megatron-lm": "megatron-core", "nemo": "megatron-core"}, // run on it
 	}
 }
 
