@@ -125,6 +125,7 @@ func TestMachineRows(t *testing.T) {
 		`"gpus_per_node":4,"node_bandwidth":"100Gb/s"`: {"gpus-per-node", "4", "node-bandwidth", "12.5GB/s"},
 		`"node_bandwidth":"100Gb/s","gpus_per_node":4`: {"node-bandwidth", "100 Gbit/s", "gpus-per-node", "4"},
 		`"gpu_bandwidth":"25Gb/s"`:                     {"node-bandwidth", "100Gb/s", "gpu-bandwidth", "25Gb/s"},
+		`"link_bandwidth":"64GB/s"`:                    {"link-bandwidth", "512Gb/s"},
 		`"gpus_per_node":4`:                            {"gpus-per-node", "16", "gpus-per-node", "4"},
 	} {
 		text := `{"model":"llama3-8b","cluster":"dgx-h100","gpus":64,"gbs":512,"tp":2,"pp":2`
@@ -145,7 +146,7 @@ func TestMachineRows(t *testing.T) {
 			t.Errorf("%v: %d GPUs a node, domain %d, %+v; a file gives %d, %d, %+v", turns, got.Cluster.NodeGPUs, got.Cluster.ScaleUpGPUs, got.Cluster.Inter,
 				want.Cluster.NodeGPUs, want.Cluster.ScaleUpGPUs, want.Cluster.Inter)
 		}
-		if back := turn(got, "gpus-per-node", "8", "gpu-bandwidth", "400Gb/s"); back != base {
+		if back := turn(got, "gpus-per-node", "8", "gpu-bandwidth", "400Gb/s", "link-bandwidth", "450GB/s"); back != base {
 			t.Errorf("%v: back at the preset %+v", turns, back.Cluster)
 		}
 	}

@@ -38,6 +38,10 @@ func MachineWords() []MachineWord {
 			Name: "gpu-bandwidth", Label: "GPU network", Field: "inter.bandwidth", Kind: "rate", steps: []int{10, 25, 50, 100, 200, 400, 800},
 			Help: "what the network carries each way for one GPU, such as 400Gb/s or 50GB/s: less of it exposes traffic of DP and PP",
 		},
+		{
+			Name: "link-bandwidth", Label: "link in node", Field: "intra.bandwidth", Kind: "rate", steps: []int{128, 256, 512, 1600, 2400, 3600, 7200},
+			Help: "what NVLink or PCIe carries each way for one GPU of a node, such as 450GB/s: less of it exposes traffic of TP and EP",
+		},
 	}
 }
 
@@ -59,7 +63,8 @@ func machineRows() (rows []Knob) {
 			ID: w.Name, Label: w.Label, Help: strings.ToUpper(w.Help[:1]) + w.Help[1:] + ".", Kind: Rate, group: MachineGroup,
 			index: len(registry()) + len(rows),
 			copy: func(to, from *Setup) {
-				to.Cluster.NodeGPUs, to.Cluster.ScaleUpGPUs, to.Cluster.Inter = from.Cluster.NodeGPUs, from.Cluster.ScaleUpGPUs, from.Cluster.Inter
+				to.Cluster.NodeGPUs, to.Cluster.ScaleUpGPUs = from.Cluster.NodeGPUs, from.Cluster.ScaleUpGPUs
+				to.Cluster.Intra, to.Cluster.Inter = from.Cluster.Intra, from.Cluster.Inter
 			},
 			unset: func(s *Setup) {
 				switch of := presetOf(s); {
@@ -67,7 +72,7 @@ func machineRows() (rows []Knob) {
 				case w.Kind == "number":
 					s.Cluster.NodeGPUs, s.Cluster.ScaleUpGPUs = of.NodeGPUs, of.ScaleUpGPUs
 				default:
-					s.Cluster.Inter = of.Inter
+					*w.Link(&s.Cluster) = *w.Link(of)
 				}
 			},
 		}
@@ -88,19 +93,23 @@ func machineRows() (rows []Knob) {
 			}
 			return 1
 		}
-		k.text = func(s *Setup) string { return RateText(float64(s.Cluster.Inter.Bandwidth) * shared(&s.Cluster)) }
+		k.text = func(s *Setup) string { return RateText(float64(w.Link(&s.Cluster).Bandwidth) * shared(&s.Cluster)) }
 		k.read = func(s *Setup, text string) error {
 			rate, err := ParseRate(string(w.Name), text)
 			if err == nil {
-				s.Cluster.Inter.Bandwidth = units.BytesPerSecond(rate / shared(&s.Cluster))
-				NameLink(&s.Cluster, w.Node)
-				if of := presetOf(s); of != nil && of.Inter.Bandwidth == s.Cluster.Inter.Bandwidth {
-					s.Cluster.Inter.Name = of.Inter.Name
+				link := w.Link(&s.Cluster)
+				link.Bandwidth = units.BytesPerSecond(rate / shared(&s.Cluster))
+				w.NameLink(&s.Cluster)
+				if of := presetOf(s); of != nil && w.Link(of).Bandwidth == link.Bandwidth {
+					link.Name = w.Link(of).Name
 				}
 			}
 			return err
 		}
 		k.Off = func(s *Setup) (why, word string) {
+			if w.inner() {
+				return offWhere(s.GPUs == 1 || s.Cluster.Domain() == 1, "no two GPUs share it", "none")
+			}
 			if s.Cluster.Inter.Bandwidth <= 0 {
 				return "the machine has no network", "none"
 			}
@@ -131,21 +140,33 @@ func followNode(c, was *hardware.Cluster) {
 
 const perNode = " per node"
 
-// givenRate returns the row that the link between nodes was given by.
-func givenRate(s *Setup) ID {
+// otherRate returns the row that the link between nodes was not given by.
+func otherRate(s *Setup) ID {
 	if strings.HasSuffix(s.Cluster.Inter.Name, perNode) {
-		return "node-bandwidth"
+		return "gpu-bandwidth"
 	}
-	return "gpu-bandwidth"
+	return "node-bandwidth"
 }
 
-// NameLink names a link between nodes by its rate, which is no longer that of the preset.
-func NameLink(c *hardware.Cluster, node bool) {
-	rate, per := float64(c.Inter.Bandwidth), " per GPU"
-	if node {
+// inner reports whether the word is of the link within a node.
+func (w *MachineWord) inner() bool { return strings.HasPrefix(w.Field, "intra.") }
+
+// Link returns the link that the word is a rate of.
+func (w *MachineWord) Link(c *hardware.Cluster) *hardware.Link {
+	if w.inner() {
+		return &c.Intra
+	}
+	return &c.Inter
+}
+
+// NameLink names the link by its rate, which is no longer that of the preset.
+func (w *MachineWord) NameLink(c *hardware.Cluster) {
+	link := w.Link(c)
+	rate, per := float64(link.Bandwidth), " per GPU"
+	if w.Node {
 		rate, per = rate*float64(c.Node()), perNode
 	}
-	c.Inter.Name = strings.Replace(RateText(rate), "Gb/s", " Gb/s", 1) + per
+	link.Name = strings.Replace(RateText(rate), "Gb/s", " Gb/s", 1) + per
 }
 
 // Bounds of the rate of a network, in bytes per second.

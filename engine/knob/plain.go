@@ -37,7 +37,7 @@ func Changes(s *Setup) iter.Seq[*Change] {
 // the field of the knob alone is changed.
 func (c *Change) differs(s *Setup) bool {
 	k := c.Knob
-	if k.Kind == Rate && k.ID != givenRate(s) {
+	if k.ID == otherRate(s) {
 		return false
 	}
 	if k.Lock != NoLock || k.ID == Nodes || k.Kind == Number && k.intOf(s) < k.Min {

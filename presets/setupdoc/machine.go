@@ -40,14 +40,19 @@ func (d *Document) ownMachine(c, was *hardware.Cluster) {
 	if a := last("gpus_per_node"); a != nil && a.words && last("scale_up_domain_gpus") == nil && was.ScaleUpGPUs == was.NodeGPUs {
 		c.ScaleUpGPUs = c.NodeGPUs
 	}
-	a := last("inter.bandwidth")
-	if a == nil || !a.words {
-		return
-	}
-	if a.node {
-		c.Inter.Bandwidth /= units.BytesPerSecond(c.Node())
-	}
-	if c.Inter.Bandwidth != was.Inter.Bandwidth && last("inter.name") == nil {
-		knob.NameLink(c, a.node)
+	for _, w := range knob.MachineWords() {
+		if w.Kind != "rate" {
+			continue
+		}
+		link, a := w.Link(c), last(w.Field)
+		if a == nil || !a.words || a.node != w.Node {
+			continue
+		}
+		if a.node {
+			link.Bandwidth /= units.BytesPerSecond(c.Node())
+		}
+		if link.Bandwidth != w.Link(was).Bandwidth && last(strings.Replace(w.Field, ".bandwidth", ".name", 1)) == nil {
+			w.NameLink(c)
+		}
 	}
 }

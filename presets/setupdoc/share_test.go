@@ -207,6 +207,7 @@ func TestOwnMachineRoundTrips(t *testing.T) {
 	lib := presets.Default()
 	for name, text := range map[string]string{
 		"node": `{"model":"llama2-13b","gpu":"a100-sxm-40g","nodes":12,"gpus_per_node":4,"node_bandwidth":"100Gb/s","tp":2,"pp":4}`,
+		"link": `{"link_bandwidth":"64GB/s","gpus_per_node":4,"tp":4,"pp":2}`,
 		"GPU":  `{"gpu_bandwidth":"200 Gbit/s","tp":8,"pp":2}`,
 		"set":  `{"node_bandwidth":"400Gb/s","set":{"cluster.gpus_per_node":4,"cluster.inter.name":"400GbE"},"tp":4,"pp":2}`,
 	} {
@@ -241,7 +242,7 @@ func TestOwnMachineRoundTrips(t *testing.T) {
 			t.Errorf("%s: the setup file gives another machine: %v, %v", name, got.Cluster.Inter, err)
 		}
 		flags, ok := setupdoc.Flags(want, lib) // Flags itself makes sure that they resolve to the setup
-		if !ok || strings.Count(flags, "cluster.inter.bandwidth=") != 1 || strings.Contains(flags, "node-bandwidth") {
+		if !ok || strings.Count(flags, "r.bandwidth=")+strings.Count(flags, "a.bandwidth=") != 1 || strings.Contains(flags, "node-bandwidth") {
 			t.Errorf("%s: flags %q", name, flags)
 		}
 	}
