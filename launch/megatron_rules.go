@@ -173,6 +173,9 @@ func partWithoutFlag(m *model.Model) string {
 		{"queries through a latent without one of keys", !m.IsMLA() && m.QLoraRank > 0},
 		{"scales of router and layer", m.RouterScale || m.LayerScalar},
 		{"experts that do nothing", m.ZeroExperts > 0},
+		{"experts in a latent space here", m.ExpertLatent > 0},
+		{"more positions than tokens", m.PositionRows > 0},
+		{"what an unknown family has besides that it was read as", m.ReadAs != ""},
 	} {
 		if part.has {
 			return part.name
