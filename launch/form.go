@@ -160,21 +160,6 @@ func (f *form) renamed(entries []Entry) []Entry {
 	return out
 }
 
-// notTraining says of keys that are of something else than the training what they are.
-func (f *form) notTraining(r *reader) {
-	for i := range r.Ignored {
-		g, most := &r.Ignored[i], ""
-		for prefix := range f.asides {
-			if strings.HasPrefix(g.Key, prefix) && len(prefix) > len(most) {
-				most = prefix
-			}
-		}
-		if g.Why == unknownKey && most != "" {
-			g.Why, g.lost = f.asides[most], false
-		}
-	}
-}
-
 // alone moves keys to the ignored that gave nothing, since those that they count with are not
 // in the file or are problems.
 func (r *reader) alone() {

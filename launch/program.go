@@ -338,3 +338,18 @@ func referred(values map[string]any, from, reference string) (any, bool) {
 	}
 	return v, ok
 }
+
+// notTraining says of keys that are of something else than the training what they are.
+func (f *form) notTraining(r *reader) {
+	for i := range r.Ignored {
+		g, most := &r.Ignored[i], ""
+		for prefix := range f.asides {
+			if strings.HasPrefix(g.Key, prefix) && len(prefix) > len(most) {
+				most = prefix
+			}
+		}
+		if g.Why == unknownKey && most != "" {
+			g.Why, g.lost = f.asides[most], false
+		}
+	}
+}
