@@ -110,6 +110,7 @@ func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
 		if !known {
 			e.plan.program = model.Lay(&e.setup.Model, e.record)
 		}
+		e.plan.current = r.Legal
 		r.Model = modelFigures(&e.setup, e.plan.program)
 	}
 	var t *timing

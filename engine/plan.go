@@ -25,13 +25,17 @@ type plan struct {
 	mem       memory.Input
 	step      step.Input
 	params    []memory.Parameters // by rank
+	current   bool                // the program is that of the setup
 }
 
 // layOut assigns the layers to the stages and the stages to the ranks.
 func (e *Evaluator) layOut(s *Setup) (p *plan, err error) {
 	p = &e.plan
 	p.setup, p.record = s, e.record
-	p.program = p.program.For(&s.Model, p.record)
+	if !p.current {
+		p.program = p.program.For(&s.Model, p.record)
+	}
+	p.current = false
 	p.symbols()
 	p.program.Record(p.record, s.Seq, s.MFU != recipe.MFUFull, s.TrainMTP)
 	if p.stages, err = s.StagesOfStack(p.program, p.stages); err != nil {

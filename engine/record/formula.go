@@ -2,7 +2,11 @@ package record
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -147,131 +151,62 @@ func (x *Expr) Leaves(f func(*Expr)) {
 	}
 }
 
-// reader reads a formula from the left.
+// reader makes the tree of a formula, whose syntax is that of Go expressions, with figures in braces.
 type reader struct {
-	rest   string
 	named  func(string) (*Expr, error)
 	record *Record
 }
 
 func read(text string, named func(string) (*Expr, error), r *Record) (*Expr, error) {
-	p := reader{rest: text, named: named, record: r}
-	x, err := p.sum()
-	if err == nil && p.next() != 0 {
-		err = fmt.Errorf("cannot read %q", p.rest)
+	x, err := parser.ParseExpr(strings.NewReplacer("{", "`", "}", "`").Replace(text))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %q: %w", text, err)
 	}
-	return x, err
+	return (&reader{named, r}).expr(x)
 }
 
-// next returns the next byte that is not a blank, 0 at the end.
-func (p *reader) next() byte {
-	p.rest = strings.TrimLeft(p.rest, " ")
-	if p.rest == "" {
-		return 0
-	}
-	return p.rest[0]
-}
-
-func (p *reader) take(c byte) bool {
-	if p.next() != c {
-		return false
-	}
-	p.rest = p.rest[1:]
-	return true
-}
-
-func (p *reader) sum() (*Expr, error) { return p.chain('+', '-', Plus, Minus, p.product) }
-
-func (p *reader) product() (*Expr, error) { return p.chain('*', '/', Times, Over, p.atom) }
-
-// chain reads operands joined by two signs that bind alike.
-func (p *reader) chain(sign, inverse byte, op, undo Op, operand func() (*Expr, error)) (*Expr, error) {
-	x, err := operand()
-	for err == nil {
-		o := op
-		switch {
-		case p.take(sign):
-		case p.take(inverse):
-			o = undo
-		default:
-			return x, nil
+func (p *reader) expr(x ast.Expr) (*Expr, error) {
+	switch x := x.(type) {
+	case *ast.ParenExpr:
+		return p.expr(x.X)
+	case *ast.Ident:
+		return p.named(x.Name)
+	case *ast.BasicLit:
+		if x.Kind == token.STRING {
+			return p.record.figure(strings.Trim(x.Value, "`"))
 		}
-		var y *Expr
-		if y, err = operand(); err != nil {
-			break
-		}
-		if x.Op == o && o == op {
-			x = &Expr{Op: o, Args: append(x.Args[:len(x.Args):len(x.Args)], y)}
-		} else {
-			x = &Expr{Op: o, Args: []*Expr{x, y}}
+		v, err := strconv.ParseFloat(x.Value, 64)
+		return &Expr{Op: Literal, Value: v}, err
+	case *ast.BinaryExpr:
+		return p.apply(map[string]Op{"+": Plus, "-": Minus, "*": Times, "/": Over}, x.Op.String(), 2, x.X, x.Y)
+	case *ast.CallExpr:
+		if name, ok := x.Fun.(*ast.Ident); ok {
+			most := map[string]int{"ceil": 1, "log2": 1, "pow": 2}[name.Name]
+			return p.apply(map[string]Op{"max": Max, "min": Min, "ceil": Ceil, "log2": Log2, "pow": Pow}, name.Name, most, x.Args...)
 		}
 	}
-	return nil, err
+	return nil, fmt.Errorf("no formula has a %T", x)
 }
 
-func (p *reader) atom() (*Expr, error) {
-	switch c := p.next(); {
-	case p.take('('):
-		x, err := p.sum()
-		if err == nil && !p.take(')') {
-			err = fmt.Errorf("no bracket closes at %q", p.rest)
-		}
-		return x, err
-	case p.take('{'):
-		id, rest, ok := strings.Cut(p.rest, "}")
-		if !ok {
-			return nil, fmt.Errorf("no brace closes %q", id)
-		}
-		p.rest = rest
-		return p.record.figure(id)
-	case c >= '0' && c <= '9':
-		return p.literal()
-	}
-	name := p.rest[:len(p.rest)-len(strings.TrimLeftFunc(p.rest, inName))]
-	p.rest = p.rest[len(name):]
-	if name != "" && p.take('(') {
-		return p.call(name)
-	}
-	if name == "" {
-		return nil, fmt.Errorf("no operand at %q", p.rest)
-	}
-	return p.named(name)
-}
-
-// literal returns a number: digits, a point, an exponent.
-func (p *reader) literal() (*Expr, error) {
-	n := 0
-	for n < len(p.rest) && (strings.IndexByte("0123456789.e", p.rest[n]) >= 0 || strings.IndexByte("+-", p.rest[n]) >= 0 && p.rest[n-1] == 'e') {
-		n++
-	}
-	v, err := strconv.ParseFloat(p.rest[:n], 64)
-	p.rest = p.rest[n:]
-	return &Expr{Op: Literal, Value: v}, err
-}
-
-// call returns a function of its arguments.
-func (p *reader) call(name string) (*Expr, error) {
-	ops := map[string]Op{"max": Max, "min": Min, "ceil": Ceil, "log2": Log2, "pow": Pow}
-	op, ok := ops[name]
-	if !ok {
-		return nil, fmt.Errorf("no function %s", name)
+// apply returns an operation on operands: at most so many, 0: any number.
+func (p *reader) apply(known map[string]Op, name string, most int, operands ...ast.Expr) (*Expr, error) {
+	op, ok := known[name]
+	if !ok || len(operands) == 0 || most > 0 && len(operands) != most {
+		return nil, fmt.Errorf("no function %s of %d operands", name, len(operands))
 	}
 	x := &Expr{Op: op}
-	for {
-		a, err := p.sum()
+	for i, operand := range operands {
+		arg, err := p.expr(operand)
 		if err != nil {
 			return nil, err
 		}
-		x.Args = append(x.Args, a)
-		if p.take(',') {
+		if i == 0 && arg.Op == op && (op == Plus || op == Times) {
+			x.Args = slices.Clone(arg.Args)
 			continue
 		}
-		most := map[Op]int{Ceil: 1, Log2: 1, Pow: 2}[op]
-		if !p.take(')') || most > 0 && len(x.Args) != most {
-			return nil, fmt.Errorf("%s has wrong arguments at %q", name, p.rest)
-		}
-		return x, nil
+		x.Args = append(x.Args, arg)
 	}
+	return x, nil
 }
 
 func inName(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }

@@ -15,13 +15,7 @@ func members(g layout.Group) hardware.Members {
 	return hardware.Members{Size: g.Size, PerDomain: g.PerDomain, Stride: g.Stride}
 }
 
-// sent returns the bytes that one rank sends in a ring pass over a volume.
-func sent(volume units.Bytes, g layout.Group) units.Bytes {
-	n := float64(g.Size)
-	return volume * units.Bytes((n-1)/n)
-}
-
-// around is sent of a volume with its expression, over n ranks.
+// around returns what each of n ranks sends of a volume in a ring.
 func around(volume, n record.Num) record.Num { return volume.Times(n.Minus(record.Lit(1)).Over(n)) }
 
 // flow is a Traffic whose numbers carry their expressions.

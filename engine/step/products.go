@@ -71,7 +71,7 @@ func (k *kernels) matmul(c *Cost, p *product) {
 		cols,
 		operand*(in+out)+2*k.in.GradDtype.Bytes(k.in.Precision)*weight,
 	)
-	if narrow && !(p.fused && p.down) {
+	if narrow && (!p.fused || !p.down) {
 		k.cast(&c.Forward, p, "forward", "cast", "input", "rows * inner", in)
 	}
 	if narrow && (!p.fused || p.down) {
