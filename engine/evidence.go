@@ -114,8 +114,11 @@ func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits 
 			x.Traffic += float64(r.Communication[i].Seconds / t.Step)
 		}
 	}
-	if _, scans := m.ScanHeads(); scans {
+	switch {
+	case m.Scans():
 		x.Layers = "layers of linear attention"
+	case m.Has(model.LetterConv), m.IndexTopK > 0:
+		x.Layers = "layers of a kind that was not measured"
 	}
 	if m.ReadAs != "" {
 		x.Layers = "layers of a family read as another"

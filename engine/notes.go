@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -62,9 +63,14 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		stages, _ := s.StagesOfStack(nil, nil)
 		list = append(list, "layers are of several kinds, so the stages balance what they cost and not their number: "+layout.SplitOf(stages)+" layers (--split gives others)")
 	}
-	_, scans := s.Model.ScanHeads()
+	scans := s.Model.Scans()
 	say(scans && s.Stack.Resolve() != recipe.Textbook, "layers of linear attention save what Megatron-LM's code saves, on every stack, and take what their kernels move through memory; neither was measured")
-	say(scans && s.CP > 1, "context parallelism of linear attention exchanges the sequence for heads, before its convolution and after it, exposed, as Megatron-LM does on every stack")
+	gathers := s.Model.Has(model.LetterKimi) || s.Model.Has(model.LetterLightning)
+	say(scans && s.CP > 1 && !gathers, "context parallelism of linear attention exchanges the sequence for heads, before its convolution and after it, exposed, as Megatron-LM does on every stack")
+	say(gathers && s.CP > 1, "context parallelism of linear attention leaves each rank a part of the sequence and gathers the states of all, exposed, as flash-linear-attention does")
+	say(s.Model.Has(model.LetterMamba1) || s.Model.Has(model.LetterLightning) || s.Model.Has(model.LetterKimi), "the backward of the scan is inferred from its forward")
+	say(s.Model.Has(model.LetterConv), "a short convolution saves what its operations read, counted and not measured; the columns that CP sends to the next rank are left out")
+	say(s.Model.IndexTopK > 0, "sparse attention runs in the latent (one key for all heads) as Megatron-LM's does, on every stack; its indexer is whole on each TP rank and counted as trained, saved bytes are derived and nothing of it was measured")
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
 	say(s.CP > 1, "context parallelism is timed as ring attention, a kernel and a merge of partial results per rank; memory includes the copy that the all-to-all mode keeps")

@@ -48,6 +48,7 @@ func (p *plan) symbols() {
 		record.In("E", m.Experts), record.In("k", m.TopK), record.In("f_expert", m.ExpertFFN), record.In("f_shared", m.SharedFFN),
 		record.In("a_local", m.LocalHeads), record.In("kv_local", m.LocalKVHeads), record.In("d_local", m.LocalHeadDim), record.In("v_local", m.LocalVHeadDim),
 		record.In("h_latent", m.ExpertLatent), record.In("E_zero", m.ZeroExperts),
+		record.In("index_heads", m.IndexHeads), record.In("d_index", m.IndexDim), record.In("top_tokens", m.IndexTopK),
 		record.In("key_heads", m.LinearKeyHeads), record.In("d_key", m.LinearKeyDim), record.In("value_heads", m.LinearValueHeads),
 		record.In("d_value", m.LinearValueDim), record.In("conv_width", m.ConvWidth), record.In("chunk", max(m.LinearChunk, 1)), record.In("scan_rank", m.LinearRank),
 		record.In("imbalance", s.ExpertLoad()),

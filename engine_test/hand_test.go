@@ -41,7 +41,7 @@ func TestLayerFLOPsByHand(t *testing.T) {
 	// One layer of MiniMax-M1 in eight has softmax attention; the others have no scores.
 	m1 := presetModel(t, "minimax-m1")
 	plain := m1
-	plain.LocalRatio = ""
+	plain.Pattern = ""
 	for layer := range 16 {
 		want := plain.LayerForward(0, 4096, true).Scores
 		if layer%8 != 7 {

@@ -19,7 +19,7 @@ func TestModelCheckNamesTheField(t *testing.T) {
 	mla.QLoraRank, mla.KVLoraRank, mla.QKNopeDim, mla.QKRopeDim, mla.VHeadDim = 1536, 512, 128, 64, 128
 	local, hybrid := dense, dense
 	local.LocalWindow, local.LocalRatio, local.Attention = 1024, "5:1", "gqa, 5 local : 1 global"
-	hybrid.LocalRatio, hybrid.Attention = "7:1 (linear:softmax)", "hybrid: linear and softmax"
+	hybrid.Pattern, hybrid.ConvWidth, hybrid.Attention = "CC*", 3, "hybrid: convolutions and softmax"
 	for _, m := range []model.Model{dense, moe, mla, local, hybrid} {
 		if errs := m.Check(); errs.Err() != nil {
 			t.Errorf("a sound model is refused: %v", errs)
@@ -108,7 +108,7 @@ func anyModel(t *rapid.T) model.Model {
 		AttnBias:    rapid.SampledFrom(model.AttentionBiases()).Draw(t, "attention bias"),
 		QKNorm:      rapid.SampledFrom(model.QKNorms()).Draw(t, "qk norm"),
 		LocalWindow: maybe("window", model.MaxSequence),
-		LocalRatio:  rapid.SampledFrom([]string{"", "1:1", "5:1", "7:1 (linear:softmax)", "0:3"}).Draw(t, "ratio"),
+		LocalRatio:  rapid.SampledFrom([]string{"", "1:1", "5:1", "0:3"}).Draw(t, "ratio"),
 		MTPLayers:   maybe("mtp", model.MaxMTPLayers),
 	}
 	m.KVHeads = m.Heads

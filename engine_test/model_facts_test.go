@@ -37,7 +37,7 @@ func (r modelRow) count(t testing.TB, column string) int64 {
 func (r modelRow) model(t testing.TB) model.Model {
 	t.Helper()
 	num := func(column string) int { return int(r.count(t, column)) }
-	return model.Model{
+	m := model.Model{
 		ID: r["id"], Name: r["name"], Family: r["family"],
 		Layers: num("layers"), Hidden: num("hidden"), Heads: num("heads"), KVHeads: num("kv_heads"),
 		HeadDim: num("head_dim"), FFN: num("ffn_hidden"), Vocab: num("vocab"), MaxSeq: num("max_seq"),
@@ -53,6 +53,11 @@ func (r modelRow) model(t testing.TB) model.Model {
 		MoEFreq: num("moe_layer_freq"), RouterBias: r["router_bias"] == "1", MTPLayers: num("mtp_layers"),
 		ExtraParams: r.count(t, "params_extra"), ExtraParamsWhat: r["params_extra_what"],
 	}
+	if m.LocalRatio == "7:1 (linear:softmax)" { // which the sheet counts as parameters that fit no other part
+		m.LocalRatio, m.ExtraParams, m.Pattern, m.LinearChunk = "", 0, "LLLLLLL*", 256
+		m.LinearKeyHeads, m.LinearKeyDim, m.LinearValueHeads, m.LinearValueDim = m.Heads, m.HeadDim, m.Heads, m.HeadDim
+	}
+	return m
 }
 
 // modelByID finds one model of the fact sheet.

@@ -121,7 +121,6 @@ func TestModelWindowShare(t *testing.T) {
 		{"every layer local, causal", 1024, 4096, "", true, 7.0 / 16},
 		{"every second layer", 1024, 4096, "1:1", false, 0.625},
 		{"five of six", 1024, 4096, "5:1", false, 0.375},
-		{"hybrid with linear attention", 0, 4096, "7:1 (linear:softmax)", true, 1},
 	} {
 		p, got := model.Lay(&model.Model{Layers: 12, LocalWindow: c.window, LocalRatio: c.ratio}, nil), 0.0
 		for i := range p.Layers {

@@ -44,7 +44,12 @@ func described(t *testing.T) []engine.Setup {
 		`{"model":"granite-4.0-h-tiny","gpus":8,"ep":4,"cp":2,"gbs":64}`,
 		`{"model":"qwen3.5-27b","gpus":8,"tp":2,"gbs":64}`,
 		`{"model":"nemotron-nano-9b-v2","gpus":8,"tp":2,"gbs":64}`,
-		`{"model":"minimax-m1","gpus":64,"tp":2,"ep":8,"gbs":64}`,
+		`{"model":"minimax-m1","gpus":64,"tp":2,"cp":2,"ep":8,"gbs":64}`,
+		`{"model":"kimi-linear-48b-a3b","gpus":64,"tp":2,"pp":2,"cp":2,"ep":8,"gbs":64}`,
+		`{"model":"lfm2-8b-a1b","gpus":16,"tp":2,"cp":2,"ep":4,"gbs":64}`,
+		`{"model":"glm-5.2","gpus":256,"tp":2,"pp":2,"cp":2,"ep":16,"gbs":256}`,
+		`{"model":"jamba-v0.1","gpus":16,"ep":4,"gbs":64}`,
+		`{"model":"falcon-h1-0.5b","gpus":8,"gbs":64}`,
 		`{"model":"gpt-oss-120b","cluster":"dgx-b200","gpus":32,"ep":8,"gbs":256,"precision":"nvfp4"}`,
 	} {
 		doc, err := setupdoc.Parse("", []byte(text))
@@ -75,10 +80,10 @@ var (
 	ordinal = regexp.MustCompile(`\b(rank|stage|chunk)([ _])\d+`)
 	numeral = regexp.MustCompile(`\.\d+`)
 	braces  = regexp.MustCompile(`\{[^}]*\}`)
-	kinds   = regexp.MustCompile(`^(layer|recompute)\.(?:(?:[a-z0-9]+_)?(?:dense|moe)|delta|mamba2|sliding|linear|full)\b`)
-	mixers  = regexp.MustCompile(`^layer\.(?:sliding|linear|full|delta|mamba2|none)\.(attention|cp-hop)\b`)
+	kinds   = regexp.MustCompile(`^(layer|recompute)\.(?:(?:[a-z0-9]+_)?(?:dense|moe)|delta|mamba2|sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full)\b`)
+	mixers  = regexp.MustCompile(`^layer\.(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2|none)\.(attention|cp-hop)\b`)
 	ops     = regexp.MustCompile(`^layer\.kind\.[a-z-]+\.(parameters|flops|saved|time)$`)
-	kind    = regexp.MustCompile(`(?:(?:sliding|linear|full|delta|mamba2)_)?(?:dense|moe|MoE) layer|(?:sliding|linear|full|delta|mamba2) layer`)
+	kind    = regexp.MustCompile(`(?:(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2)_)?(?:dense|moe|MoE) layer|(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2) layer`)
 	joined  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+`)
 )
 

@@ -67,7 +67,7 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		"gate":              {flat, func(s *engine.Setup) { s.Model.AttnGate = "head" }},
 		"hybrid":            {flat, func(s *engine.Setup) { s.Model.Pattern = "M*" }},
 		"block":             {flat, func(s *engine.Setup) { s.Model.ParallelBlock = true }},
-		"windows":           {flat, func(s *engine.Setup) { s.Model.LocalRatio = "7:1 (linear:softmax)" }},
+		"windows":           {flat, func(s *engine.Setup) { s.Model.LocalWindow, s.Model.LocalRatio = 128, "3:2" }},
 	}
 	for _, rule := range l.Rules() {
 		c, ok := cases[rule.ID]

@@ -141,6 +141,9 @@ func presetOf(figures map[string]any, lib *presets.Library) string {
 	}
 	found, first := "", model.Model{}
 	for _, p := range lib.Models() {
+		if given["layer_pattern"] == nil && p.Pattern != "" { // whose layers would be said
+			continue
+		}
 		if n, ok := given["layers"]; ok && n != float64(p.Layers) || !has(&p.Model, given) { // few have as many layers
 			continue
 		}

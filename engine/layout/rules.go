@@ -130,8 +130,8 @@ func (r *rules) tensor() {
 	if m.FFN%t != 0 {
 		r.failf("tp-ffn", id.TP, "tp %d does not divide the MLP width %d", t, m.FFN)
 	}
-	if heads, ok := m.ScanHeads(); ok && heads%t != 0 {
-		r.failf("tp-linear-heads", id.TP, "tp %d does not divide the %d heads of linear attention: TP gives each rank whole heads", t, heads)
+	if heads, what := m.ScanHeads(); heads > 0 && heads%t != 0 {
+		r.failf("tp-linear-heads", id.TP, "tp %d does not divide the %d %s: TP gives each rank whole ones", t, heads, what)
 	}
 	if m.SharedFFN%t != 0 {
 		r.failf("tp-shared-ffn", id.TP, "tp %d does not divide the shared experts' width %d", t, m.SharedFFN)
@@ -219,8 +219,8 @@ func (r *rules) sequence() {
 		r.failf("cp-scan", id.CP, "cp %d: no launcher divides attention and Mamba-2 side by side, or Mamba-1, over a sequence", l.CP)
 		return
 	}
-	if heads, ok := m.ScanHeads(); ok && l.CP > 1 && heads%l.TP == 0 && !m.ExchangesScan(l.TP, l.CP) {
-		r.failf("cp-linear-heads", id.CP, "tp x cp = %d does not divide the %d heads of linear attention: its CP exchanges the sequence for heads", l.TP*l.CP, heads)
+	if heads, what := m.ScanHeads(); heads > 0 && l.CP > 1 && heads%l.TP == 0 && !m.ExchangesScan(l.TP, l.CP) {
+		r.failf("cp-linear-heads", id.CP, "tp x cp = %d does not divide the %d %s: its CP exchanges the sequence for heads", l.TP*l.CP, heads, what)
 	}
 	switch {
 	case l.CP == 1:

@@ -99,7 +99,7 @@ func (s *saver) outputOf(core *model.Op) *model.Tensor {
 	at := core.Out[0]
 	for i := range s.layer.Ops {
 		switch o := &s.layer.Ops[i]; {
-		case o.In[0] == at && o.Kind == model.Multiply:
+		case o.In[0] == at && (o.Kind == model.Multiply || o.Blocks.V > 0):
 			at = o.Out[0]
 		case o.In[0] == at:
 			return s.layer.Tensor(o.Out[0])

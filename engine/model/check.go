@@ -198,8 +198,8 @@ func (c *checker) words(m *Model) {
 	case m.LocalRatio == "":
 	case !ok:
 		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio), "local:global layers such as 5:1, or nothing")
-	case m.LocalWindow == 0 && !strings.Contains(m.LocalRatio, linear):
-		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio), "nothing without a local_window, or layers of linear attention such as 7:1 (linear:softmax)")
+	case m.LocalWindow == 0:
+		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio), "nothing without a local_window")
 	}
 	if !m.IsMLA() && m.QKNorm == QKNormLatent {
 		c.add("qk_norm", strconv.Quote(m.QKNorm), "latent only with kv_lora_rank (MLA)")
@@ -214,47 +214,53 @@ func (c *checker) pattern(m *Model) {
 			return
 		}
 	}
-	if m.Pattern == "" && m.LinearKeyHeads|m.LinearKeyDim|m.LinearValueHeads|m.LinearValueDim|m.ConvWidth|m.LinearChunk|m.LinearRank == 0 {
-		return
-	}
-	widths := []field{
-		{"linear_key_heads", m.LinearKeyHeads},
-		{"linear_key_head_dim", m.LinearKeyDim},
-		{"linear_value_heads", m.LinearValueHeads},
-		{"linear_value_head_dim", m.LinearValueDim},
-		{"conv_width", m.ConvWidth},
-	}
-	if m.LinearChunk != 0 || m.Mamba2() {
-		widths = append(widths, field{"linear_chunk", m.LinearChunk})
-	}
-	if m.LinearRank != 0 || m.Has(LetterMamba1) {
-		widths = append(widths, field{"linear_rank", m.LinearRank})
-	}
-	if len(c.errs) == 0 {
+	wrong := func(allowed string) { c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), allowed) }
+	if len(c.errs) == 0 && m.Pattern != "" {
 		if kinds, _ := m.pattern(mixers(), feedForwards()); len(kinds) > MaxKinds {
-			c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), fmt.Sprintf("at most %d kinds of layers, mixture and dense apart", MaxKinds))
+			wrong(fmt.Sprintf("at most %d kinds of layers, mixture and dense apart", MaxKinds))
 		}
 	}
 	if m.Flat() && (m.FirstDense != 0 || m.MoEFreq > 1) {
-		c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)),
-			"letters - and E without first_k_dense_layers and moe_layer_freq: the pattern says which layers are mixtures")
+		wrong("letters - and E without first_k_dense_layers and moe_layer_freq: the pattern says which layers are mixtures")
 	}
 	if m.Flat() && m.Has(LetterExperts) != m.IsMoE() {
-		c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), "E where n_experts is not 0, and only there")
+		wrong("E where n_experts is not 0, and only there")
 	}
-	if !m.Scans() {
-		for _, f := range widths {
-			if f.value != 0 {
-				c.add(f.name, strconv.Itoa(f.value), "0 without such layers in layer_pattern")
-			}
+	if m.HasAny("DR") && (m.KVLoraRank == 0 || m.QLoraRank == 0) {
+		wrong("D and R with kv_lora_rank and q_lora_rank (MLA)")
+	}
+	if m.Has(LetterShared) && m.Letter(0) != LetterSparse {
+		wrong("D first, where others (R) attend to what it chose")
+	}
+	const scans = "GMSHKL"
+	for _, f := range []struct {
+		field
+
+		letters string
+	}{
+		{field{"linear_key_heads", m.LinearKeyHeads}, scans},
+		{field{"linear_key_head_dim", m.LinearKeyDim}, scans},
+		{field{"linear_value_heads", m.LinearValueHeads}, scans},
+		{field{"linear_value_head_dim", m.LinearValueDim}, scans},
+		{field{"conv_width", m.ConvWidth}, "GMSHKC"},
+		{field{"linear_chunk", m.LinearChunk}, "MHL"},
+		{field{"linear_rank", m.LinearRank}, "S"},
+		{field{"index_heads", m.IndexHeads}, "DR"},
+		{field{"index_head_dim", m.IndexDim}, "DR"},
+		{field{"index_top_k", m.IndexTopK}, "DR"},
+	} {
+		switch {
+		case m.HasAny(f.letters):
+			c.between(f.name, f.value, 1, MaxHeads)
+		case f.value != 0:
+			c.add(f.name, strconv.Itoa(f.value), "0 without such layers in layer_pattern (letters "+f.letters+")")
 		}
-		return
-	}
-	for _, f := range widths {
-		c.between(f.name, f.value, 1, MaxHeads)
 	}
 	if m.LinearKeyHeads > 0 && m.LinearValueHeads%m.LinearKeyHeads != 0 {
 		c.add("linear_value_heads", strconv.Itoa(m.LinearValueHeads), fmt.Sprintf("a multiple of linear_key_heads = %d", m.LinearKeyHeads))
+	}
+	if m.HasAny("KL") && (m.LinearKeyHeads != m.LinearValueHeads || m.LinearKeyDim != m.LinearValueDim) {
+		c.add("linear_value_heads", strconv.Itoa(m.LinearValueHeads), "heads and widths of values as those of keys, where layer_pattern has K or L")
 	}
 }
 

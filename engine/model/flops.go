@@ -70,7 +70,7 @@ func (l *Layer) countFLOPs() (f LayerFLOPs) {
 // products of a query with a key, and of its share with a value.
 func (l *Layer) Pairs() record.Num {
 	core, ok := l.Core()
-	if !ok || l.linear {
+	if !ok {
 		return record.Num{}
 	}
 	return record.Lit(2).Times(l.Tensors[core.In[0]].Width.Plus(l.Tensors[core.Out[0]].Width))
@@ -89,16 +89,28 @@ func (l *Layer) Pairs() record.Num {
 func (l *Layer) Forward(seq int, causal bool) LayerFLOPs {
 	f := l.flops
 	f.Scores = units.FLOPs(l.Pairs().V * float64(max(seq, 0)))
+	if l.sparse {
+		f.Scores *= units.FLOPs(l.windowShare(seq, causal))
+	}
+	f.Scores += l.Choosing(seq)
 	if causal {
 		f.Scores /= 2
 	}
 	return f
 }
 
+// Choosing counts the choice of tokens that a token of an indexer's layer attends to, without a causal mask.
+func (l *Layer) Choosing(seq int) units.FLOPs { return units.FLOPs(l.index.V * float64(max(seq, 0))) }
+
 // recordForward records the formula of Forward.
 func (l *Layer) recordForward(rec *record.Recorder, seq int, causal bool) {
 	f, core := l.Forward(seq, causal), l.figure("attention", "score-flops-per-token")
 	scores := l.Pairs().Text() + " * s"
+	var share []record.Operand
+	if l.sparse {
+		scores = "(" + l.Pairs().Text() + " * share_of_chosen_tokens + " + l.index.Text() + ") * s"
+		share = append(share, record.InUnit(record.Share, "share_of_chosen_tokens", l.windowShare(seq, causal)))
+	}
 	if causal {
 		scores += " / 2"
 	}
@@ -107,7 +119,7 @@ func (l *Layer) recordForward(rec *record.Recorder, seq int, causal bool) {
 		Formula: scores, Value: float64(f.Scores),
 		Source:    "2 x heads x (query and value widths) x sequence; half of it where the causal mask is counted (--mfu)",
 		LeavesOut: "savings of local attention windows, as the printed figures of Megatron-Bridge",
-	})
+	}, share...)
 	var products record.Terms
 	for i := range l.Ops {
 		if o := &l.Ops[i]; o.Part != PartExtra {
@@ -217,6 +229,13 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool) {
 // window of the layer computes: 1 without a window. A causal token attends to at most Window tokens,
 // itself among them.
 func (l *Layer) WindowShare(seq int, causal bool) float64 {
+	if l.sparse { // whose scores are of chosen tokens only
+		return 1
+	}
+	return l.windowShare(seq, causal)
+}
+
+func (l *Layer) windowShare(seq int, causal bool) float64 {
 	if l.Window <= 0 || l.Window >= seq || seq <= 0 {
 		return 1
 	}

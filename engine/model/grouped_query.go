@@ -74,6 +74,10 @@ func (b *builder) gated(x, gate Ref, id, name string) Ref {
 func (b *builder) core(q, k, v Ref, width record.Num) Ref {
 	b.Heads = b.size.a
 	out, sums := b.heads(b.size.a, width, Columns), b.tensor(b.size.a, Columns)
-	b.add(Op{Kind: Core, ID: "attention", Name: "core attention"}, refs(q, k, v), refs(out, sums))
+	core := Op{Kind: Core, ID: "attention", Name: "core attention"}
+	if b.m.AttnSinks {
+		core.Other = b.size.a
+	}
+	b.add(core, refs(q, k, v), refs(out, sums))
 	return out
 }

@@ -26,18 +26,23 @@ const (
 	LetterMamba     = 'M' // Mamba-2
 	LetterBeside    = 'H' // attention and Mamba-2 side by side; no letter of Megatron-LM
 	LetterMamba1    = 'S' // Mamba-1; no letter of Megatron-LM
+	LetterKimi      = 'K' // Kimi Delta Attention
+	LetterLightning = 'L' // lightning attention
+	LetterConv      = 'C' // short convolution
+	LetterSparse    = 'D' // DeepSeek sparse attention
+	LetterShared    = 'R' // the same to the tokens that the last such layer chose
 	LetterMLP       = '-' // no mixer: an MLP is all of the layer, and the others have none
 	LetterExperts   = 'E' // the same with a mixture
 )
 
 // Letters lists them.
-func Letters() string { return "*WGMHS-E" }
+func Letters() string { return "*WGMHSKLCDR-E" }
 
 // Flat reports whether each layer is one sub-layer: a mixer or a feed-forward part.
-func (m *Model) Flat() bool { return strings.ContainsAny(m.Pattern, "-E") }
+func (m *Model) Flat() bool { return m.HasAny("-E") }
 
 // Scans reports whether layers carry a state from token to token.
-func (m *Model) Scans() bool { return m.Has(LetterDelta) || m.Mamba2() || m.Has(LetterMamba1) }
+func (m *Model) Scans() bool { return m.HasAny("GMHSKL") }
 
 // Mamba2 reports whether layers have Mamba-2, alone or beside attention.
 func (m *Model) Mamba2() bool { return m.Has(LetterMamba) || m.Has(LetterBeside) }
@@ -69,12 +74,28 @@ func (m *Model) Has(letter byte) bool {
 	return m.Pattern != "" && strings.IndexByte(m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))], letter) >= 0
 }
 
-// ScanHeads returns how many groups of heads the layers that carry a state can be divided into; false without such layers.
-func (m *Model) ScanHeads() (heads int, ok bool) { return m.LinearKeyHeads, m.Scans() }
+// HasAny reports whether a layer has one of some letters.
+func (m *Model) HasAny(letters string) bool {
+	return strings.ContainsAny(letters, m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))])
+}
+
+// ScanHeads returns how many parts the layers that carry a state can be divided into, and what these are; 0 without such layers.
+func (m *Model) ScanHeads() (heads int, what string) {
+	switch {
+	case !m.Scans():
+		return 0, ""
+	case m.HasAny("MHS"):
+		return m.LinearKeyHeads, "groups of heads of state-space layers"
+	}
+	return m.LinearKeyHeads, "heads of linear attention"
+}
 
 // ExchangesScan reports whether CP can give each of its ranks whole heads, in TP ranks that each have some groups:
 // those of a state-space layer are copied where there are fewer (megatron/core/ssm/mamba_context_parallel.py).
 func (m *Model) ExchangesScan(tp, cp int) bool {
+	if m.HasAny("KL") {
+		return true // each has its part of the sequence
+	}
 	groups := m.LinearKeyHeads / tp
 	return m.LinearValueHeads%(tp*cp) == 0 && (groups%cp == 0 || !m.Has(LetterDelta) && cp%groups == 0)
 }
@@ -87,8 +108,12 @@ func mixers() []sublayer {
 		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2},
 		{"beside", "attention_and_Mamba_2", lettered(LetterBeside), beside},
 		{"mamba1", "Mamba_1", lettered(LetterMamba1), mamba1},
+		{"kimi", "Kimi_Delta", lettered(LetterKimi), kimiDelta},
+		{"lightning", "lightning", lettered(LetterLightning), lightning},
+		{"conv", "short_convolution", lettered(LetterConv), shortConvolution},
+		{"sparse", "sparse", lettered(LetterSparse), sparse},
+		{"reselected", "sparse_shared", lettered(LetterShared), reselected},
 		{"sliding", "sliding", (*Model).local, sliding},
-		{"linear", "linear", func(m *Model, layer int) bool { return m.LocalRatio != "" && m.LocalWindow == 0 && m.first(layer) }, linearAttention},
 		{"full", "full", func(*Model, int) bool { return true }, attention},
 	}
 }

@@ -81,6 +81,7 @@ type sizes struct {
 	local          [4]record.Num // a, kv, d and v of layers with a window
 
 	keyHeads, keyDim, valueHeads, valueDim, conv, chunk, scanRank record.Num // of scans
+	indexHeads, indexDim, indexTopK                               record.Num
 }
 
 func newBuilder(m *Model, rec *record.Recorder) builder {
@@ -92,6 +93,7 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 		keyHeads: n("key_heads", m.LinearKeyHeads), keyDim: n("d_key", m.LinearKeyDim),
 		valueHeads: n("value_heads", m.LinearValueHeads), valueDim: n("d_value", m.LinearValueDim), conv: n("conv_width", m.ConvWidth),
 		chunk: n("chunk", max(m.LinearChunk, 1)), scanRank: n("scan_rank", m.LinearRank),
+		indexHeads: n("index_heads", m.IndexHeads), indexDim: n("d_index", m.IndexDim), indexTopK: n("top_tokens", m.IndexTopK),
 	}}
 	s := &b.size
 	s.latent, s.routes = s.h, s.e

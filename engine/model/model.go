@@ -43,9 +43,14 @@ type Model struct {
 	LocalRatio  string `json:"local_to_global_ratio" toml:"local_to_global_ratio"` // local:global layers, "5:1"
 	QLoraRank   int    `json:"q_lora_rank" toml:"q_lora_rank"`                     // MLA; 0: queries are projected directly
 	KVLoraRank  int    `json:"kv_lora_rank" toml:"kv_lora_rank"`                   // MLA; > 0 makes the attention MLA
-	QKNopeDim   int    `json:"qk_nope_head_dim" toml:"qk_nope_head_dim"`
-	QKRopeDim   int    `json:"qk_rope_head_dim" toml:"qk_rope_head_dim"`
-	VHeadDim    int    `json:"v_head_dim" toml:"v_head_dim"`
+	// Sparse attention: heads of the indexer, the width of one, and tokens that it chooses.
+	IndexHeads int  `json:"index_heads,omitempty" toml:"index_heads"`
+	IndexDim   int  `json:"index_head_dim,omitempty" toml:"index_head_dim"`
+	IndexTopK  int  `json:"index_top_k,omitempty" toml:"index_top_k"`
+	AttnSinks  bool `json:"attn_sinks,omitempty" toml:"attn_sinks"` // a learned number for each head in the softmax
+	QKNopeDim  int  `json:"qk_nope_head_dim" toml:"qk_nope_head_dim"`
+	QKRopeDim  int  `json:"qk_rope_head_dim" toml:"qk_rope_head_dim"`
+	VHeadDim   int  `json:"v_head_dim" toml:"v_head_dim"`
 	// Of layers with a window, where they differ from the others; 0: as those. Values have the width of keys where v_head_dim is 0.
 	LocalHeads    int `json:"local_heads,omitempty" toml:"local_heads"`
 	LocalKVHeads  int `json:"local_kv_heads,omitempty" toml:"local_kv_heads"`

@@ -84,15 +84,19 @@ type Op struct {
 	Module   recipe.Modules // those of --recompute that it belongs to
 	Other    record.Num     // parameters that are no matrix: biases, a norm's scale, channels of a convolution
 	Taps     record.Num     // tokens that a convolution sees
+	Blocks   record.Num     // of a product whose matrix has one block for each head; 0: one
 	Scan     *ScanCost      // of a Scan
 }
 
 // ScanCost is what a scan in chunks does, all heads together.
 type ScanCost struct {
-	Again bool          // its inputs are made again from the projection's output, not saved
-	State record.Num    // elements that a sequence carries on
-	FLOPs [2]record.Num // of a token, forward and backward
-	Moved [2]record.Num // elements of a token that its kernels read and write, forward and backward
+	Again bool       // its inputs are made again from the projection's output, not saved
+	State record.Num // elements that a sequence carries on
+	// Gathers is what a rank of CP gives all others of a sequence, in elements of fp32, where each has its part of the
+	// sequence; 0: the sequence is exchanged for heads.
+	Gathers record.Num
+	FLOPs   [2]record.Num // of a token, forward and backward
+	Moved   [2]record.Num // elements of a token that its kernels read and write, forward and backward
 }
 
 // Layer is a short program: the operations of one layer in order.
@@ -110,9 +114,10 @@ type Layer struct {
 	Experts record.Num // routed ones
 	TopK    record.Num // of them that a token goes to
 
-	linear bool    // attention has no scores
-	hybrid bool    // the model's layers differ in their mixers
-	fewest float64 // key-value heads of a tensor that is cut by them
+	sparse bool       // attention to the Window tokens that were chosen, which all counts are of
+	index  record.Num // FLOPs of the choice for each pair of tokens
+	hybrid bool       // the model's layers differ in their mixers
+	fewest float64    // key-value heads of a tensor that is cut by them
 	total  float64
 	params LayerParams
 	flops  LayerFLOPs // but for the scores
@@ -144,7 +149,11 @@ func (l *Layer) Weights(o *Op) record.Num {
 	if !o.IsProduct() {
 		return record.Num{}
 	}
-	return l.Tensors[o.In[0]].Width.Times(l.Width(o.Out))
+	all := l.Tensors[o.In[0]].Width.Times(l.Width(o.Out))
+	if o.Blocks.V > 0 {
+		return all.Over(o.Blocks)
+	}
+	return all
 }
 
 // SplitOut and SplitIn report whether TP (expert-TP) cuts an operation's output, its input.

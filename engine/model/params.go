@@ -49,7 +49,7 @@ func (l *Layer) Parameters(o *Op) (sharded, whole record.Num) {
 		n = l.Experts
 	}
 	switch {
-	case o.Kind == Convolution || o.Kind == Scan:
+	case o.Kind == Convolution || o.Kind == Scan || o.Kind == Core:
 		return o.Other, whole
 	case !o.IsProduct() || !l.SplitIn(o) && !l.SplitOut(o) && o.Kind != Grouped:
 		return sharded, matrices.Plus(o.Other)

@@ -57,9 +57,6 @@ func GatedActivation(word string) (gated, known bool) {
 // Attentions lists the kinds of attention, which remarks may follow.
 func Attentions() []string { return []string{"mha", "gqa", "mqa", "mla", "hybrid"} }
 
-// linear is the word by which a ratio of layers tells that it is of linear to softmax attention.
-const linear = "linear"
-
 // Positions lists how a model knows the order of its tokens.
 func Positions() []string {
 	return []string{PositionLearned, "rope", "rope (assumed)", "rope, NoPE every 4th layer", "alibi", "relative", "sinusoidal", "none"}

@@ -36,12 +36,19 @@ func (k *kernels) fused(rec *record.Recorder, layer *model.Layer, core *model.Op
 		l.Seq,
 		true,
 	).Scores
-	k.core.flops = record.Lit(float64(scores * units.FLOPs(share*imbalance*k.tokens.V/k.t.V)))
+	whole := layer.Choosing(l.Seq) / 2 // of an indexer, which TP does not cut
+	all, formula := scores*units.FLOPs(share*imbalance*k.tokens.V/k.t.V), "FLOPs_per_token * share_inside_local_windows"
+	if whole > 0 {
+		all += whole * units.FLOPs((k.t.V-1)*imbalance*k.tokens.V/k.t.V)
+		formula = "(" + formula + " + FLOPs_of_the_indexer * (t - 1))"
+		rec.Given(record.In("FLOPs_of_the_indexer", whole))
+	}
+	k.core.flops = record.Lit(float64(all))
 	if rec.On() {
 		k.core.flops = rec.Figure(
 			record.Entry{
 				ID: "core-flops", Name: "FLOPs of core attention of one micro-batch in one layer, as the kernel computes them", Symbol: "F_core",
-				Unit: record.FLOPs, Value: k.core.flops.V, Formula: "FLOPs_per_token * share_inside_local_windows * imbalance_of_the_causal_split * T / t",
+				Unit: record.FLOPs, Value: k.core.flops.V, Formula: formula + " * imbalance_of_the_causal_split * T / t",
 				Source: "2 x heads x widths x sequence / 2 per token under the causal mask, less what windows skip, times the busiest CP rank's share",
 			},
 			record.In("FLOPs_per_token", scores),

@@ -166,11 +166,12 @@ func (k *kernels) contextParallel(c *Cost, layer *model.Layer) {
 	core, ok := layer.Core()
 	switch o := layer.Scanned(); {
 	case l.CP == 1:
-		return
+	case o != nil && o.Scan.Gathers.V > 0:
+		k.gatherStates(c, layer, o)
 	case o != nil:
 		k.exchange(c, layer, o)
-		return
-	case !ok:
+	}
+	if l.CP == 1 || !ok {
 		return
 	}
 	width := layer.WidthOn([3]model.Ref{core.In[1], core.In[2]}, k.t, k.etp)

@@ -13,7 +13,10 @@ func (k *kernels) shape(l *model.Layer, o *model.Op) (rows, inner, cols record.N
 	if rows = k.shard; l.SplitIn(o) || l.SplitOut(o) {
 		rows = k.tokens
 	}
-	return rows, l.Tensor(o.In[0]).On(k.t, k.etp), l.WidthOn(o.Out, k.t, k.etp)
+	if inner, cols = l.Tensor(o.In[0]).On(k.t, k.etp), l.WidthOn(o.Out, k.t, k.etp); o.Blocks.V > 0 { // one after the other
+		cols = cols.Over(o.Blocks.Over(k.t))
+	}
+	return rows, inner, cols
 }
 
 // product adds a product of a layer. The router's stays in 16 bits where NVFP4 quantises

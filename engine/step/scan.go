@@ -29,6 +29,20 @@ func (k *kernels) scan(c *Cost, o *model.Op) {
 	}
 }
 
+// gatherStates adds what context parallelism of a scan costs where each rank keeps its part of the sequence: the states
+// of all ranks, forward, and their gradients (flash-linear-attention, fla/ops/cp). All of it is exposed.
+func (k *kernels) gatherStates(c *Cost, layer *model.Layer, scan *model.Op) {
+	named := k.in.Record.Named
+	ranks := named("c", float64(k.in.Layout.CP))
+	volume := record.Lit(4).Times(ranks).Times(named("b", float64(k.in.Layout.MBS))).Times(scan.Scan.Gathers).Over(k.t)
+	id := layer.Scope("cp-states")
+	t := k.m.AllGather(k.collective(id, "CP all-gather of states", volume), units.Bytes(volume.V), members(k.in.Groups.CP))
+	seconds := k.rec.Named(record.Ref(id), float64(t))
+	all := flow{around(volume, ranks), seconds, seconds}
+	k.send(&c.ForwardLinks.CP, "forward", "cp", all)
+	k.send(&c.BackwardLinks.CP, "backward", "cp", all)
+}
+
 // exchange adds the all-to-alls of context parallelism around a scan: what the projection gives goes from a part of the
 // sequence to a part of the heads before the convolution, the scan's output back after it, and their gradients the
 // other way (NVIDIA/Megatron-LM, megatron/core/ssm/gated_delta_net/gdn.py: tensor_a2a_cp2hp). All of it is exposed.

@@ -230,7 +230,7 @@ func TestRefused(t *testing.T) {
 		want []string
 	}{
 		"unknown architecture":   {`{"model_type":"mamba2","hidden_size":1}`, []string{`line 1, column 15: model_type "mamba2" is not known`, "nearest known: llama", "--as llama reads it as that"}},
-		"a type of a family":     {`{"model_type":"deepseek_v4","kv_lora_rank":1,"n_group":8,"topk_group":4,"num_experts_per_tok":8}`, []string{`"deepseek_v4" is not known`, "nearest known: deepseek_v3;"}},
+		"a type of a family":     {`{"model_type":"deepseek_v4","kv_lora_rank":1,"n_group":8,"topk_group":4,"num_experts_per_tok":8}`, []string{`"deepseek_v4" is not known`, "nearest known: deepseek_v32;"}},
 		"layers of Mamba-2":      {`{"model_type":"granitemoehybrid","num_hidden_layers":2,"layer_types":["attention","mamba1"]}`, []string{`layer_types: layer 2 is "mamba1"; allowed: attention, full_attention, linear_attention, mamba`}},
 		"a short pattern":        {`{"model_type":"nemotron_h","num_hidden_layers":4,"hybrid_override_pattern":"M-*"}`, []string{"hybrid_override_pattern: 3 letters, where num_hidden_layers is 4"}},
 		"an unknown letter":      {`{"model_type":"nemotron_h","hybrid_override_pattern":"M-X"}`, []string{`hybrid_override_pattern: "M-X": allowed are the letters`}},

@@ -239,7 +239,7 @@ func gptOSS(r *reader) {
 	r.experts("num_local_experts", "num_experts", r.must("intermediate_size", "moe_ffn_hidden"))
 	r.skip("the same as num_experts_per_tok", "experts_per_token")
 	m.Activation, m.MLPBias = "clamped swiglu", true
-	m.ExtraParams, m.ExtraParamsWhat = int64(m.Layers)*int64(m.Heads), "attention sinks"
+	m.AttnSinks = true
 	r.window()
 	r.pattern(2)
 }

@@ -1,0 +1,164 @@
+package hfconfig
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"meshscope/engine/model"
+)
+
+// each gives every layer a letter, by its number from 0.
+func (r *reader) each(letter func(layer int) byte) {
+	all := make([]byte, min(max(r.Model.Layers, 0), model.MaxPattern))
+	for i := range all {
+		all[i] = letter(i)
+	}
+	r.patternOf(string(all))
+}
+
+// among gives the layers of a list one letter and the others another; from is the number of the first layer.
+func (r *reader) among(key string, from int, in, others byte) {
+	list := r.numbers(key, "layer_pattern")
+	for _, n := range list {
+		if n < from || n >= r.Model.Layers+from {
+			r.refusef(key, "%d: a layer from %d to %d", n, from, r.Model.Layers+from-1)
+			return
+		}
+	}
+	r.each(func(i int) byte {
+		if slices.Contains(list, i+from) {
+			return in
+		}
+		return others
+	})
+}
+
+// lfm2 has short convolutions in all layers but those of a list. Its MLP is narrower than its file says where it is adjusted.
+func lfm2(r *reader) {
+	m := &r.Model
+	m.QKNorm = model.QKNormPerHead
+	if r.has("layer_types") {
+		r.letters("layer_types", map[string]byte{"conv": model.LetterConv, "full_attention": model.LetterAttention})
+		r.skip("layer_types tells each layer", "full_attn_idxs")
+	} else if r.has("full_attn_idxs") {
+		r.among("full_attn_idxs", 0, model.LetterAttention, model.LetterConv)
+	}
+	if m.Has(model.LetterConv) {
+		m.ConvWidth = r.must("conv_L_cache", "conv_width")
+	}
+	if r.has("conv_bias") && r.flag("conv_bias", "conv_width") {
+		r.refusef("conv_bias", "true: biases of a short convolution are not modelled")
+	}
+	r.skip("the same as hidden_size", "conv_dim", "conv_dim_out", "block_dim", "block_use_swiglu", "block_use_xavier_init", "conv_use_xavier_init", "use_pos_enc", "block_mlp_init_scale",
+		"block_out_init_scale", "block_norm_eps", "num_heads")
+}
+
+// lfm2Dense reads the width of LFM2's MLP.
+func lfm2Dense(r *reader) {
+	m := &r.Model
+	key := r.first("block_ff_dim", "intermediate_size")
+	m.FFN = r.must(key, "ffn_hidden")
+	r.skip("block_ff_dim counts", "intermediate_size")
+	lfm2(r)
+	if !r.flag("block_auto_adjust_ff_dim", "ffn_hidden") {
+		return
+	}
+	of, times := r.must("block_multiple_of", "ffn_hidden"), 1.0
+	r.find("block_ffn_dim_multiplier", &times, "a number", []string{"ffn_hidden"})
+	if of < 1 || of > model.MaxWidth || times <= 0 || times > 1000 {
+		r.refusef("block_multiple_of", "%d times %v: a whole number from 1, and a multiplier above 0", of, times)
+		return
+	}
+	width := int(times * float64(2*m.FFN/3))
+	m.FFN = (width + of - 1) / of * of
+}
+
+func lfm2MoE(r *reader) {
+	r.decoder("")
+	r.sharedExperts("num_experts", "num_shared_experts")
+	r.Model.RouterBias = r.flag("use_expert_bias", "router_bias")
+	lfm2(r)
+}
+
+// sparseLatent is DeepSeek's attention to chosen tokens; where it is said, some layers attend to what the last one chose.
+func sparseLatent(r *reader) {
+	m := &r.Model
+	latent(r)
+	m.RouterBias = true
+	m.IndexHeads, m.IndexDim, m.IndexTopK = r.must("index_n_heads", "index_heads"), r.must("index_head_dim", "index_head_dim"), r.must("index_topk", "index_top_k")
+	freq, skips := r.number("index_topk_freq", "layer_pattern")
+	offset, ok := r.number("index_skip_topk_offset", "layer_pattern")
+	if !ok {
+		offset = 2
+	}
+	switch {
+	case r.has("indexer_types"):
+		r.letters("indexer_types", map[string]byte{"full": model.LetterSparse, "shared": model.LetterShared})
+	case skips && freq < 1:
+		r.refusef("index_topk_freq", "%d: a whole number from 1", freq)
+	case skips:
+		r.each(func(i int) byte {
+			if max(i+1-offset, 0)%freq == 0 {
+				return model.LetterSparse
+			}
+			return model.LetterShared
+		})
+	default:
+		m.Pattern = string(model.LetterSparse)
+	}
+	r.skip("of prediction modules, without a size", "index_share_for_mtp_iteration", "layer_types")
+}
+
+// kimiLinear has Kimi Delta Attention in all layers but some of latent attention, whose positions say nothing.
+func kimiLinear(r *reader) {
+	const of = "linear_attn_config."
+	m := &r.Model
+	r.decoder("")
+	r.mla()
+	r.sharedExperts("num_experts", "num_shared_experts")
+	m.RouterBias = true
+	if r.flag("mla_use_nope", "pos_embedding") {
+		m.Position = "none"
+	}
+	r.among(of+"kda_layers", 1, model.LetterKimi, model.LetterAttention)
+	r.skip("kda_layers tells each layer", of+"full_attn_layers")
+	r.linear(of+"num_heads", of+"head_dim", of+"short_conv_kernel_size")
+}
+
+// linear reads heads of one width for queries, keys and values.
+func (r *reader) linear(heads, width, conv string) {
+	m := &r.Model
+	m.LinearKeyHeads, m.LinearKeyDim = r.must(heads, "linear_key_heads", "linear_value_heads"), r.must(width, "linear_key_head_dim", "linear_value_head_dim")
+	m.LinearValueHeads, m.LinearValueDim = m.LinearKeyHeads, m.LinearKeyDim
+	if conv != "" {
+		m.ConvWidth = r.must(conv, "conv_width")
+	}
+}
+
+// miniMax has lightning attention in all layers but some of softmax.
+func miniMax(r *reader) {
+	m := &r.Model
+	if r.has("layer_types") {
+		r.letters("layer_types", map[string]byte{"linear_attention": model.LetterLightning, "full_attention": model.LetterAttention, "attention": model.LetterAttention})
+		r.skip("layer_types tells each layer", "attn_type_list")
+	} else if types := r.numbers("attn_type_list", "layer_pattern"); !r.has("attn_type_list") {
+		m.Pattern = string([]byte{model.LetterAttention, model.LetterLightning})
+	} else if r.long("attn_type_list", len(types)) {
+		r.each(func(i int) byte {
+			return map[bool]byte{true: model.LetterLightning, false: model.LetterAttention}[types[i] == 0]
+		})
+	}
+	if m.Has(model.LetterLightning) {
+		m.LinearKeyHeads, m.LinearKeyDim, m.LinearValueHeads, m.LinearValueDim = m.Heads, m.HeadDim, m.Heads, m.HeadDim
+		m.LinearChunk = r.must("block_size", "linear_chunk")
+		r.given["linear_key_heads"], r.given["linear_key_head_dim"] = "num_attention_heads", "head_dim"
+	}
+	if n, _ := r.number("shared_intermediate_size", "shared_ffn_hidden_total"); n > 0 {
+		r.refusef("shared_intermediate_size", "%d: a shared expert of this class is not modelled", n)
+	}
+	r.skip("scales of the residual stream, without a size", slices.DeleteFunc(slices.Collect(maps.Keys(r.keys)), func(key string) bool {
+		return !strings.HasPrefix(key, "layernorm_") && !strings.HasSuffix(key, "_factor")
+	})...)
+	r.skip("changes no size", "postnorm", "shared_moe_mode", "rotary_dim")
+}
