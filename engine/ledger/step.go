@@ -28,9 +28,6 @@ type Result struct {
 	Optimizer, Step          float64
 }
 
-// maxMicroBatches are simulated: the second one and those that follow are alike.
-const maxMicroBatches = 3
-
 // training is a model that trains in one way.
 type training struct {
 	*run
@@ -91,7 +88,7 @@ func (t *training) step() (m Phases, times [4]float64) {
 		t.pool.peak = t.pool.now
 		return n
 	}
-	micros := min(t.way.MicroBatches, maxMicroBatches)
+	micros := t.way.simulated()
 	for micro := range micros {
 		t.at.Phase, t.kind = Forward, Activations
 		for _, g := range t.groups {

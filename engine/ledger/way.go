@@ -57,6 +57,16 @@ const (
 	Momentum // SGD: one state
 )
 
+// simulated returns how many micro-batches are: the second one and those that follow allocate alike, but what the
+// host has not launched yet carries over into the next.
+func (w *Way) simulated() int64 {
+	most := int64(16)
+	if w.Steps > 0 { // for memory alone
+		most = 3
+	}
+	return min(w.MicroBatches, most)
+}
+
 // ranks returns how many ranks share the batch.
 func (w *Way) ranks() int64 { return max(w.Ranks, 1) }
 

@@ -84,7 +84,7 @@ func TestReference(t *testing.T) {
 	}
 	n := 6
 	if draws.Deep() {
-		n = 60
+		n = 40
 	}
 	if given, err := strconv.Atoi(os.Getenv("MESHSCOPE_STEPS")); err == nil {
 		n = given
