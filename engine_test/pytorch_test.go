@@ -8,6 +8,8 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
+	"meshscope/engine/ledger"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 )
@@ -101,5 +103,30 @@ func TestPyTorchShards(t *testing.T) {
 	}
 	if one, two := peak(0, 1), peak(0, 2); math.Abs(two-one-states/4) > .1 {
 		t.Errorf("DDP on 1 and 2 GPUs: %.1f and %.1f GiB", one, two)
+	}
+}
+
+// TestPyTorchCounts: the ledger of every preset that it has rules for has that model's parameters.
+func TestPyTorchCounts(t *testing.T) {
+	counted := 0
+	for _, class := range []string{"", "Llama"} {
+		code, err := ledger.CodeOf(class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range presets.Default().Models() {
+			program := model.Lay(&p.Model, nil)
+			r, err := ledger.Steps(program, &ledger.Way{Code: code, Bytes: 4, FSDP: true, Ranks: 512, Seq: 512, MicroBatch: 1, MicroBatches: 1, Steps: 1}, ledger.H100())
+			if err != nil {
+				continue
+			}
+			counted++
+			if off := float64(r.Parameters)/program.Total() - 1; math.Abs(off) > 1e-4 {
+				t.Errorf("%q, %s: %+.4f %% parameters", class, p.ID, 100*off)
+			}
+		}
+	}
+	if counted < 100 {
+		t.Errorf("only %d of the presets have rules", counted)
 	}
 }

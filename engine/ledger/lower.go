@@ -10,6 +10,7 @@ type lowering struct {
 	code  *Code
 	at    []reg // by tensor of the layer
 
+	out      reg  // of the last residual
 	shared   bool // shared experts are being written
 	cos, sin reg
 	locals   []reg // variables of the function that runs: they live until it returns
@@ -31,7 +32,7 @@ func lowerBlock(l *model.Layer, m *model.Model, w *Way, rates *Rates, e int64) *
 	for i := 0; i < len(l.Ops); {
 		i = b.operation(i)
 	}
-	return b.end(b.at[l.Ops[len(l.Ops)-1].Out[0]])
+	return b.end(b.out)
 }
 
 // wide returns the elements of a tensor of the layer.
@@ -50,7 +51,7 @@ func (b *lowering) width(r model.Ref) int64 { return int64(b.layer.Tensor(r).Wid
 func (b *lowering) operation(i int) int {
 	o := &b.layer.Ops[i]
 	in := b.at[o.In[0]]
-	if o.Part == model.PartShared && !b.shared { // they run last: see ownExperts
+	if o.Part == model.PartExtra || o.Part == model.PartShared && !b.shared { // counted alone; run last: see ownExperts
 		return i + 1
 	}
 	switch o.Kind {
@@ -86,6 +87,7 @@ func (b *lowering) operation(i int) int {
 		} else {
 			b.at[o.Out[0]] = b.add(in, y)
 		}
+		b.out = b.at[o.Out[0]]
 	case model.Gate:
 		return b.mixture(i)
 	default:

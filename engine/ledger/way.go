@@ -162,6 +162,7 @@ func Check(p *model.Program, w *Way) error {
 		{w.Code.Transformers && m.SharedFFN > 0, "shared experts in transformers"},
 		{w.Slice && w.Code.Transformers, "transformers without embedding and head"},
 		{w.Frozen() && w.FSDP, "adapters under FSDP2"},
+		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 || float64(m.ExtraParams) > 1e-4*p.Total(), "this kind of layer"},
 		{m.NormsPer != 2 || m.IsMLA() || m.MTPLayers > 0 || m.ParallelBlock || m.AttnGate != "" && m.AttnGate != "none", "this kind of layer"},
 	} {
 		if c.is {
