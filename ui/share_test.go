@@ -97,7 +97,7 @@ func TestPasteSetup(t *testing.T) {
 	if m.state.Setup != before || !strings.Contains(m.state.Note.Text, `model_type "mamba2" is not known`) {
 		t.Errorf("unknown: %q", m.state.Note.Text)
 	}
-	paste(m, `{"model_type":"gpt2"}`)
+	paste(m, `{"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,"vocab_size":50257}`)
 	if m.state.Setup.Model.ID != "gpt2-124m" || m.state.Setup.GPUs != before.GPUs {
 		t.Errorf("a config.json: %s on %d GPUs, %q", m.state.Setup.Model.ID, m.state.Setup.GPUs, m.state.Note.Text)
 	}
