@@ -50,8 +50,10 @@ func TestAdviseNamesItsRules(t *testing.T) {
 		}
 	}
 	l := answer.Looked
-	want := fmt.Sprintf("looked at %s single-knob changes, %s pairs, %s triples", figure.Comma(l.Singles), figure.Comma(l.Pairs), figure.Comma(l.Triples))
-	if words := strings.Join(strings.Fields(text), " "); l.Pairs <= l.Singles || l.Triples <= l.Pairs || !strings.Contains(words, want) {
+	want := fmt.Sprintf("looked at %s single-knob changes, %s pairs, %s triples", figure.Comma(l.Singles),
+		figure.Comma(l.Pairs), figure.Comma(l.Triples))
+	if words := strings.Join(strings.Fields(text), " "); l.Pairs <= l.Singles || l.Triples <= l.Pairs ||
+		!strings.Contains(words, want) {
 		t.Errorf("it does not say %q of %+v", want, l)
 	}
 }
@@ -117,7 +119,8 @@ func TestAdviseTornado(t *testing.T) {
 			if !strings.Contains(row, best) && !strings.Contains(row, k.Current+" (now)") {
 				t.Errorf("%s: the best that fits is %s: %s", k.Knob, best, row)
 			}
-			if k.Knob == "tp" && strings.Count(row, "█")+strings.Count(row, "░")+strings.Count(row, "#")+strings.Count(row, ":") < 5 {
+			if k.Knob == "tp" && strings.Count(row, "█")+strings.Count(row, "░")+strings.Count(row,
+				"#")+strings.Count(row, ":") < 5 {
 				t.Errorf("no bar: %s", row)
 			}
 		}
@@ -132,10 +135,12 @@ func TestAdviseTornado(t *testing.T) {
 func TestAdviseWithoutMargin(t *testing.T) {
 	args := strings.Fields("advise --model llama3.1-8b --gpus 8 --tp 8 --headroom")
 	_, text, _ := run(t, append(args, "90%")...)
-	if !strings.Contains(text, "none leaves a margin") || !strings.Contains(text, "\n  ? tp 2 ") || strings.Contains(text, "Command of") {
+	if !strings.Contains(text, "none leaves a margin") || !strings.Contains(text, "\n  ? tp 2 ") ||
+		strings.Contains(text, "Command of") {
 		t.Errorf("no margin:\n%.3000s", text)
 	}
-	if _, text, _ = run(t, append(args, "0")...); strings.Contains(text, "none leaves") || !strings.Contains(text, "Command of the first one:") {
+	if _, text, _ = run(t, append(args, "0")...); strings.Contains(text, "none leaves") ||
+		!strings.Contains(text, "Command of the first one:") {
 		t.Errorf("no headroom:\n%.3000s", text)
 	}
 }

@@ -36,7 +36,10 @@ func parseTime(text string) (time.Duration, error) {
 	if err == nil && d >= 0 && d <= most {
 		return d, nil
 	}
-	wrong := &knob.ValueError{Field: "--time", Given: text, Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no limit"}
+	wrong := &knob.ValueError{
+		Field: "--time", Given: text,
+		Allowed: "a time up to 24h, such as 10s or 2m, or 0 for no limit",
+	}
 	switch {
 	case err == nil && d < 0:
 		wrong.Nearest = "1s"

@@ -31,7 +31,8 @@ func call(t *testing.T, stdin string, args ...string) ran {
 	var stdout, stderr bytes.Buffer
 	code := cli.Run(args, strings.NewReader(stdin), &stdout, &stderr)
 	for _, out := range []string{stdout.String(), stderr.String()} {
-		if at := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) }); at >= 0 {
+		if at := strings.IndexFunc(out,
+			func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) }); at >= 0 {
 			t.Errorf("%.80q: a hidden character: %.80q", args, out[at:])
 		}
 	}
@@ -43,7 +44,8 @@ func call(t *testing.T, stdin string, args ...string) ran {
 func anyFlags(t *rapid.T) []string {
 	models := []string{"llama3.1-8b", "llama3.1-405b", "deepseek-v3", "mixtral-8x7b", "gpt3-175b", "nobody"}
 	machines := []string{"h100-sxm", "v100-sxm-32g", "b200-sxm", "rtx4090", "gb200-nvl72"}
-	number := rapid.SampledFrom(strings.Fields("0 1 2 3 4 5 6 7 8 12 16 32 64 128 160 1000 4096 8192 1048576 1099511627776 -1 1.5 x"))
+	number := rapid.SampledFrom(strings.Fields("0 1 2 3 4 5 6 7 8 12 16 32 64 128 160 1000 4096 8192 " +
+		"1048576 1099511627776 -1 1.5 x"))
 	args := []string{"--model", rapid.SampledFrom(models).Draw(t, "model")}
 	if rapid.Bool().Draw(t, "with a GPU") {
 		args = append(args, "--gpu", rapid.SampledFrom(machines).Draw(t, "gpu"))
@@ -96,7 +98,8 @@ func TestAnyFlags(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, stdout.String())
 		}
 		var again bytes.Buffer
-		if back := cli.Run([]string{"eval", "--json", "--setup", "-"}, &stdout, &again, &stderr); back != code {
+		if back := cli.Run([]string{"eval", "--json", "--setup", "-"}, &stdout, &again,
+			&stderr); back != code {
 			t.Fatalf("fed back it ends with %d, not %d: %s", back, code, stderr.String())
 		}
 	})

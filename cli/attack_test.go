@@ -22,23 +22,41 @@ func TestLongValues(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100_000)
 	for _, flag := range []string{
-		"model", "gpu", "cluster", "gpus", "tp", "schedule", "recompute", "precision", "split", "seq", "gbs", "headroom", "set", "mfu", "tokens", "price",
+		"model", "gpu", "cluster", "gpus", "tp", "schedule", "recompute", "precision", "split", "seq", "gbs",
+		"headroom", "set", "mfu", "tokens", "price",
 		"calibration", "format", "theme", "setup", "batch", "no-such-flag",
 	} {
-		for _, args := range [][]string{{"eval", "--" + flag, long}, {"search", "--" + flag, long}, {"eval", "--" + flag, "7" + strings.Repeat("0", 100_000)}} {
+		for _, args := range [][]string{
+			{"eval", "--" + flag, long},
+			{"search", "--" + flag, long},
+			{"eval", "--" + flag, "7" + strings.Repeat("0", 100_000)},
+		} {
 			if r := call(t, "", args...); r.code == 0 || len(r.stderr) > 5*escape.Most {
-				t.Errorf("%s --%s: exit code %d, %d bytes: %.100s", args[0], flag, r.code, len(r.stderr), r.stderr)
+				t.Errorf("%s --%s: exit code %d, %d bytes: %.100s", args[0], flag, r.code, len(r.stderr),
+					r.stderr)
 			}
 		}
 	}
-	for _, args := range [][]string{{long}, {"eval", long}, {"eval", "--" + long}, {"compare", long}, {"compare", "tp=" + long}, {"scan", "--x", long}, {"explain", long}, {"presets", long}, {"eval", "--set", "model." + long + "=1"}, {"eval", "--set", "model.name=" + long}} {
+	for _, args := range [][]string{
+		{long},
+		{"eval", long},
+		{"eval", "--" + long},
+		{"compare", long},
+		{"compare", "tp=" + long},
+		{"scan", "--x", long},
+		{"explain", long},
+		{"presets", long},
+		{"eval", "--set", "model." + long + "=1"},
+		{"eval", "--set", "model.name=" + long},
+	} {
 		if r := call(t, "", args...); r.code == 0 || len(r.stderr) > 5*escape.Most {
 			t.Errorf("%.20q: exit code %d, %d bytes: %.100s", args, r.code, len(r.stderr), r.stderr)
 		}
 	}
 	for _, key := range []string{"model", "schedule", "tp", "gbs", "recompute", long} {
 		line, _ := json.Marshal(map[string]string{key: long})
-		if r := call(t, string(line)+"\n", "eval", "--batch", "-"); r.code != 0 || len(r.stdout) > 10*escape.Most {
+		if r := call(t, string(line)+"\n", "eval", "--batch", "-"); r.code != 0 ||
+			len(r.stdout) > 10*escape.Most {
 			t.Errorf("a line with a long %.20s: exit code %d, %d bytes", key, r.code, len(r.stdout))
 		}
 	}
@@ -53,9 +71,13 @@ func TestHiddenNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, evil := range []string{`\u009b31m`, `a\u202eb`, `\u2066`, `\u001b]0;x\u0007`, `\ufeffa`, `\u2028`} {
+	for i, evil := range []string{
+		`\u009b31m`, `a\u202eb`, `\u2066`, `\u001b]0;x\u0007`, `\ufeffa`,
+		`\u2028`,
+	} {
 		for _, line := range []string{
-			`{"model":"%s"}`, `{"model":{"name":"%s"}}`, `{"model":{"family":"%s"}}`, `{"cluster":{"id":"%s"}}`, `{"gpu":{"name":"%s"}}`,
+			`{"model":"%s"}`, `{"model":{"name":"%s"}}`, `{"model":{"family":"%s"}}`,
+			`{"cluster":{"id":"%s"}}`, `{"gpu":{"name":"%s"}}`,
 			`{"schedule":"%s"}`, `{"%s":1}`, `{"set":{"model.name":"%s"}}`, `{"tp":"%s"}`,
 		} {
 			r := call(t, fmt.Sprintf(line, evil)+"\n", "eval", "--batch", "-")
@@ -72,7 +94,8 @@ func TestHiddenNames(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r := call(t, "", "eval", "--model", file); r.code != 2 || !strings.Contains(r.stderr, "printable text") {
+		if r := call(t, "", "eval", "--model", file); r.code != 2 ||
+			!strings.Contains(r.stderr, "printable text") {
 			t.Errorf("a preset named %s: exit code %d: %.300s", evil, r.code, r.stderr)
 		}
 	}
@@ -94,7 +117,8 @@ func TestManyKeysInModel(t *testing.T) {
 		t.Errorf("exit code %d: %.300s", r.code, r.stderr)
 	}
 	line := fmt.Sprintf("{\"model\":%q}\n", file)
-	if r := call(t, line, "eval", "--batch", "-", "--allow-files"); !strings.Contains(r.stdout, "more than 1000 keys") || len(r.stdout) > 1000 {
+	if r := call(t, line, "eval", "--batch", "-", "--allow-files"); !strings.Contains(r.stdout,
+		"more than 1000 keys") || len(r.stdout) > 1000 {
 		t.Errorf("%.300s", r.stdout)
 	}
 }
@@ -107,17 +131,25 @@ func TestBatchOpensNoFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range []string{`{"model":%q}`, `{"set":{"model":%q}}`, `{"setup":{"model":%q}}`, `{"model":%q,"gpus":8}`} {
+	for _, format := range []string{
+		`{"model":%q}`, `{"set":{"model":%q}}`, `{"setup":{"model":%q}}`,
+		`{"model":%q,"gpus":8}`,
+	} {
 		line := fmt.Sprintf(format, file) + "\n"
-		if r := call(t, line, "eval", "--batch", "-"); r.code != 0 || !strings.Contains(r.stdout, `"code":"forbidden"`) || !strings.Contains(r.stdout, "--allow-files") {
+		if r := call(t, line, "eval", "--batch", "-"); r.code != 0 ||
+			!strings.Contains(r.stdout, `"code":"forbidden"`) ||
+			!strings.Contains(r.stdout, "--allow-files") {
 			t.Errorf("%s: exit code %d: %.300s", line, r.code, r.stdout)
 		}
-		if r := call(t, line, "eval", "--batch", "-", "--allow-files"); r.code != 0 || !strings.Contains(r.stdout, `"legal":`) {
+		if r := call(t, line, "eval", "--batch", "-", "--allow-files"); r.code != 0 ||
+			!strings.Contains(r.stdout, `"legal":`) {
 			t.Errorf("%s, let: exit code %d: %.300s", line, r.code, r.stdout)
 		}
 	}
-	for _, args := range [][]string{{"--model", file}, {"--set", "model=" + file}} { // whoever runs the program says so
-		if r := call(t, "{}\n", append([]string{"eval", "--batch", "-"}, args...)...); !strings.Contains(r.stdout, `"legal":`) {
+	// whoever runs the program says so
+	for _, args := range [][]string{{"--model", file}, {"--set", "model=" + file}} {
+		if r := call(t, "{}\n",
+			append([]string{"eval", "--batch", "-"}, args...)...); !strings.Contains(r.stdout, `"legal":`) {
 			t.Errorf("%q: %.300s", args, r.stdout)
 		}
 	}
@@ -130,7 +162,8 @@ func TestBatchOpensNoFile(t *testing.T) {
 	if r := call(t, compact.String()+"\n", "eval", "--batch", "-"); !strings.Contains(r.stdout, `"legal":`) {
 		t.Errorf("a report that is fed back: %.300s", r.stdout)
 	}
-	if r := call(t, fmt.Sprintf(`{"model":{"id":%q,"layers":3}}`, file)+"\n", "eval", "--batch", "-"); !strings.Contains(r.stdout, `"error"`) {
+	if r := call(t, fmt.Sprintf(`{"model":{"id":%q,"layers":3}}`, file)+"\n", "eval", "--batch",
+		"-"); !strings.Contains(r.stdout, `"error"`) {
 		t.Errorf("a table: %.300s", r.stdout)
 	}
 	if r := call(t, "", "eval", "--allow-files"); r.code != 2 {
@@ -170,7 +203,8 @@ func TestNothingHangs(t *testing.T) {
 		}
 	}
 	waits.Wait()
-	if writer, err := os.OpenFile(pipe, os.O_RDWR, 0); err == nil { // whoever still waits for one goes on, and ends
+	// whoever still waits for one goes on, and ends
+	if writer, err := os.OpenFile(pipe, os.O_RDWR, 0); err == nil {
 		defer writer.Close() //nolint:errcheck // nothing was written
 	}
 	for _, args := range [][]string{{"eval", "--setup", "-"}, {"eval", "--batch", "-"}} {

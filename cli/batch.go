@@ -116,7 +116,8 @@ func (l *liner) answer(ctx context.Context, e *engine.Evaluator, j job) (text []
 		}
 	}()
 	if j.tooLong {
-		return errorLine(&usageError{fmt.Sprintf("line %d is longer than %d bytes", j.number, input.MaxDocument)}, j.number)
+		return errorLine(&usageError{fmt.Sprintf("line %d is longer than %d bytes", j.number,
+			input.MaxDocument)}, j.number)
 	}
 	doc, err := setupdoc.ParseLine(j.line)
 	if err != nil {
@@ -154,7 +155,8 @@ type lineError struct {
 // errorLine returns an error as the answer to a line. The parser saw a document of one
 // line, so its line number becomes that of the file.
 func errorLine(err error, number int) []byte {
-	if document := (*input.Error)(nil); errors.As(err, &document) && document.File == "" && document.Line > 0 {
+	if document := (*input.Error)(nil); errors.As(err, &document) && document.File == "" &&
+		document.Line > 0 {
 		document.Line = number
 	}
 	document := struct {
@@ -163,7 +165,9 @@ func errorLine(err error, number int) []byte {
 	}{report.SchemaVersion, newLineError(err, number)}
 	text, failed := json.Marshal(document)
 	if failed != nil {
-		return []byte(`{"schema_version":1,"error":{"code":"internal","message":"the error cannot be written"}}`)
+		return []byte(
+			`{"schema_version":1,"error":{"code":"internal","message":"the error cannot be written"}}`,
+		)
 	}
 	return text
 }
@@ -185,7 +189,8 @@ func newLineError(err error, number int) lineError {
 	}
 	switch {
 	case errors.As(err, &value):
-		out.Code, out.Field, out.Given, out.Allowed = "value", escape.Clip(value.Field), escape.Clip(value.Given), value.Allowed
+		out.Code, out.Field, out.Given, out.Allowed = "value", escape.Clip(value.Field),
+			escape.Clip(value.Given), value.Allowed
 		if value.Nearest != "" {
 			out.Nearest = []string{value.Nearest}
 		}
@@ -206,7 +211,8 @@ func newLineError(err error, number int) lineError {
 	case errors.Is(err, errNoFiles):
 		out.Code, out.Field, out.Allowed = "forbidden", "model", "an id of 'presets models'"
 	case errors.As(err, &unknown):
-		out.Code, out.Field, out.Given, out.Nearest = "unknown-id", strings.ToLower(unknown.Kind), escape.Clip(unknown.ID), unknown.Nearest
+		out.Code, out.Field, out.Given, out.Nearest = "unknown-id", strings.ToLower(unknown.Kind),
+			escape.Clip(unknown.ID), unknown.Nearest
 	}
 	return out
 }

@@ -14,9 +14,12 @@ import (
 // an internal error or anything that steers a terminal.
 func FuzzBatch(f *testing.F) {
 	for _, seed := range []string{
-		`{"model":"llama3.1-8b","gpus":8,"tp":2}`, "{}", "[]", "null", "{\"tp\":1e400}", "{\"tp\":-1}\n{\"pp\":\"x\"}", "{\"model\":\"/etc/passwd\"}",
-		`{"model":"\u009b31m"}`, `{"tp":2,"tp":4}`, `{"set":{"model.layers":3}}`, "{\"split\":\"1,2\"}", "\xff\xfe{}", "{\"gpus\":8}\r\n\r\n{\"gpus\":16}", "ms1:AAAA",
-		`{"recompute":"modules:norm","schedule":"zb-v","pp":4,"gpus":8,"tp":1,"dp":2}`, strings.Repeat("[", 5000),
+		`{"model":"llama3.1-8b","gpus":8,"tp":2}`, "{}", "[]", "null", "{\"tp\":1e400}",
+		"{\"tp\":-1}\n{\"pp\":\"x\"}", "{\"model\":\"/etc/passwd\"}",
+		`{"model":"\u009b31m"}`, `{"tp":2,"tp":4}`, `{"set":{"model.layers":3}}`, "{\"split\":\"1,2\"}",
+		"\xff\xfe{}", "{\"gpus\":8}\r\n\r\n{\"gpus\":16}", "ms1:AAAA",
+		`{"recompute":"modules:norm","schedule":"zb-v","pp":4,"gpus":8,"tp":1,"dp":2}`,
+		strings.Repeat("[", 5000),
 	} {
 		f.Add(seed)
 	}
@@ -25,7 +28,8 @@ func FuzzBatch(f *testing.F) {
 			return
 		}
 		var stdout, stderr bytes.Buffer
-		code := cli.Run([]string{"eval", "--batch", "-", "--model=llama3.1-8b", "--gpus=8", "--tp=1"}, strings.NewReader(lines), &stdout, &stderr)
+		code := cli.Run([]string{"eval", "--batch", "-", "--model=llama3.1-8b", "--gpus=8", "--tp=1"},
+			strings.NewReader(lines), &stdout, &stderr)
 		if strings.Contains(stderr.String()+stdout.String(), "internal error") {
 			t.Fatalf("%q: %s%s", lines, stderr.String(), stdout.String())
 		}
@@ -59,7 +63,8 @@ func FuzzCosts(f *testing.F) {
 		var stdout, stderr bytes.Buffer
 		code := cli.Run(args, strings.NewReader(""), &stdout, &stderr)
 		switch {
-		case strings.Contains(stderr.String(), "internal error"), strings.ContainsAny(stderr.String(), "\x1b\a\u009b\u202e"):
+		case strings.Contains(stderr.String(), "internal error"),
+			strings.ContainsAny(stderr.String(), "\x1b\a\u009b\u202e"):
 			t.Fatalf("%q: %q", args, stderr.String())
 		case code == 0 && !json.Valid(stdout.Bytes()), code != 0 && stderr.Len() == 0:
 			t.Fatalf("%q: exit code %d, %q, %q", args, code, stdout.String(), stderr.String())

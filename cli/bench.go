@@ -42,18 +42,24 @@ func (a *app) benchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Write a Slurm job array that measures the best layouts",
-		Long: "Write a Slurm job array that runs the best layouts of a search and a spread of others, chosen so that their step times tell the constants of the model apart; some of these have another sequence length or a smaller batch. " +
-			"Each task prints its setup first, so that 'calibrate' reads its log as it is. A comment says which constants the runs would determine, and how well.\n\n" +
+		Long: "Write a Slurm job array that runs the best layouts of a search and a spread of others, " +
+			"chosen so that their step times tell the constants of the model apart; some of these have " +
+			"another sequence length or a smaller batch. " +
+			"Each task prints its setup first, so that 'calibrate' reads its log as it is. A comment says " +
+			"which constants the runs would determine, and how well.\n\n" +
 			"The flags are those of 'search'. What only the site knows is marked YOURS.\n\n" +
-			"Exit code: 0 written, 1 run-time error, 2 usage error, 3 no legal layout that the launcher runs, 4 none fits.",
-		Example: "meshscope bench --for megatron --model llama3.1-70b --gpus 64 --top 8 > bench.sbatch\nsbatch bench.sbatch\nmeshscope calibrate bench-*.out --out ours.toml",
-		Args:    cobra.ArbitraryArgs,
+			"Exit code: 0 written, 1 run-time error, 2 usage error, 3 no legal layout that the launcher " +
+			"runs, 4 none fits.",
+		Example: "meshscope bench --for megatron --model llama3.1-70b --gpus 64 --top 8 > " +
+			"bench.sbatch\nsbatch bench.sbatch\nmeshscope calibrate bench-*.out --out ours.toml",
+		Args: cobra.ArbitraryArgs,
 	}
 	flags := cmd.Flags()
 	f.top, f.spread, f.steps = 8, 8, 30
 	flags.StringVar(&f.to, "for", "", "launcher: one of "+strings.Join(ids, ", "))
 	flags.Var(within(&f.top, 1, maxTop, ""), "top", "number of the best layouts to run")
-	flags.Var(within(&f.spread, 0, maxSpread, ""), "spread", "number of others to run, which tell the constants apart")
+	flags.Var(within(&f.spread, 0, maxSpread, ""), "spread",
+		"number of others to run, which tell the constants apart")
 	flags.Var(within(&f.steps, minSteps, maxSteps, ""), "steps", "iterations of each run")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(ids, cobra.ShellCompDirectiveNoFileComp))
 	f.setup.register(a, cmd)
@@ -86,7 +92,8 @@ func (a *app) bench(ctx context.Context, f *benchFlags, l *launch.Launcher) erro
 	out := answer{}
 	out.Query, out.Problem, out.Library = q, *p, a.lib
 	out.run(ctx, func(search.Progress) {})
-	best := slices.DeleteFunc(slices.Clone(out.Result.Best), func(b search.Found) bool { return len(l.Refusals(&b.Setup)) > 0 })
+	best := slices.DeleteFunc(slices.Clone(out.Result.Best),
+		func(b search.Found) bool { return len(l.Refusals(&b.Setup)) > 0 })
 	if len(best) == 0 && len(out.Result.Best) > 0 {
 		a.sayRefused(l, &out.Result.Best[0].Setup)
 		return outcome(exitIllegal)
@@ -122,7 +129,8 @@ func (a *app) bench(ctx context.Context, f *benchFlags, l *launch.Launcher) erro
 // benchStamp says what an array is for and which constants its runs would determine.
 func benchStamp(best []search.Found, spread []int, would []measured.Constant) []string {
 	lines := []string{
-		fmt.Sprintf("Written by meshscope %s: the %s of a search and a spread of %d that tell the constants of the model apart.", version, figure.Plural(len(best), "best layout"), len(spread)),
+		fmt.Sprintf("Written by meshscope %s: the %s of a search and a spread of %d that tell the "+
+			"constants of the model apart.", version, figure.Plural(len(best), "best layout"), len(spread)),
 		"sbatch runs them; then: meshscope calibrate bench-*.out --out ours.toml",
 	}
 	var sure, open []string
@@ -134,7 +142,8 @@ func benchStamp(best []search.Found, spread []int, would []measured.Constant) []
 		}
 	}
 	if len(sure) > 0 {
-		lines = append(lines, "With steps that spread by 2 % these runs determine: "+strings.Join(sure, ", ")+".")
+		lines = append(lines, "With steps that spread by 2 % these runs determine: "+strings.Join(sure,
+			", ")+".")
 	}
 	for _, c := range open {
 		lines = append(lines, "Not determined: "+c+".")
@@ -143,13 +152,17 @@ func benchStamp(best []search.Found, spread []int, would []measured.Constant) []
 }
 
 // task returns the job of a layout.
-func (a *app) task(e *engine.Evaluator, l *launch.Launcher, s engine.Setup, steps int, rank string) launch.Task {
+func (a *app) task(e *engine.Evaluator, l *launch.Launcher, s engine.Setup, steps int,
+	rank string,
+) launch.Task {
 	d, _ := l.Export(&s, version)
 	d.SetIterations(steps)
 	r := e.Evaluate(s)
 	t := launch.Task{Document: d, About: []string{rank + ": " + layoutWords(&s, a.lib)}}
 	if r.Time != nil && r.Memory != nil {
-		t.About = append(t.About, fmt.Sprintf("predicted: %s a step, %.1f GiB", figure.FineSeconds(r.Time.Step), r.Memory.Peak.GiB()))
+		t.About = append(t.About,
+			fmt.Sprintf("predicted: %s a step, %.1f GiB", figure.FineSeconds(r.Time.Step),
+				r.Memory.Peak.GiB()))
 	}
 	setup, ok := setupdoc.Share(s, presets.Default(), a.lib)
 	if !ok {
@@ -177,7 +190,9 @@ const poolTop = 4
 // others returns further layouts of a problem that the launcher runs and that leave a margin of
 // memory: the best ones with each TP, ZeRO stage and recomputation, which are far from each other
 // in what their steps are made of, also with other sequences and with a smaller batch.
-func others(ctx context.Context, p *search.Problem, l *launch.Launcher, but []engine.Setup) (out []engine.Setup) {
+func others(ctx context.Context, p *search.Problem, l *launch.Launcher,
+	but []engine.Setup,
+) (out []engine.Setup) {
 	seen := map[engine.Setup]bool{}
 	for _, s := range but {
 		seen[s] = true
@@ -194,10 +209,14 @@ func others(ctx context.Context, p *search.Problem, l *launch.Launcher, but []en
 	for _, size := range sizes(&but[0]) {
 		for tp := 1; tp <= p.Setup.Cluster.Node(); tp *= 2 {
 			for _, zero := range []int{1, 3} {
-				for _, kept := range []recipe.Recompute{{Mode: recipe.RecomputeNone}, {Mode: recipe.RecomputeFull}} {
+				for _, kept := range []recipe.Recompute{
+					{Mode: recipe.RecomputeNone},
+					{Mode: recipe.RecomputeFull},
+				} {
 					one := *p
 					one.Space.Seq, one.Space.GBS, one.Space.FollowGBS = []int{size[0]}, []int{size[1]}, false
-					if narrow(&one.Space.TP, tp) && narrow(&one.Space.ZeRO, zero) && narrow(&one.Space.Recompute, kept) {
+					if narrow(&one.Space.TP, tp) && narrow(&one.Space.ZeRO, zero) &&
+						narrow(&one.Space.Recompute, kept) {
 						try(one)
 					}
 				}

@@ -39,7 +39,8 @@ type calibrateFlags struct {
 
 	read map[[sha256.Size]byte]string // files that were read, by their text
 
-	closed *presets.Library // that of the program, without models that are named by their file; nil: not made yet
+	// that of the program, without models that are named by their file; nil: not made yet
+	closed *presets.Library
 }
 
 // errNoLogFiles is the error for a log or a table that names a model file: it may come from
@@ -63,17 +64,27 @@ func (a *app) calibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calibrate LOG...",
 		Short: "Compare measured runs with predictions and fit the model to them",
-		Long: "Compare measured runs with their predictions and fit few constants of the calibration to their step times: efficiency of matrix products and attention, memory and link bandwidths, host time. " +
-			"Each constant has its standard error; one that the runs do not determine stays as it was, and the table names the runs that would. Each run is also predicted by a fit without it.\n\n" +
-			"A LOG is what a launcher printed: Megatron-LM, torchtitan, nanotron or DeepSpeed. The first 5 iterations and the first line do not count; the median of the others does. " +
-			"Jobs that crashed and times that jump are named by line and left out. Or it is a CSV table with a header of setup keys and " + strings.Join(measured.Columns(), ", ") + ". At most 10 MB of each file are read; - is standard input.\n\n" +
-			"The setup of a job comes from the log (" + logs.SetupMark + " {JSON}, which jobs of 'bench' print, or the arguments that Megatron-LM prints), else from LOG.toml or LOG.json next to it, else from --setup and the flags. Flags override all of these.\n\n" +
+		Long: "Compare measured runs with their predictions and fit few constants of the calibration to " +
+			"their step times: efficiency of matrix products and attention, memory and link bandwidths, " +
+			"host time. " +
+			"Each constant has its standard error; one that the runs do not determine stays as it was, and " +
+			"the table names the runs that would. Each run is also predicted by a fit without it.\n\n" +
+			"A LOG is what a launcher printed: Megatron-LM, torchtitan, nanotron or DeepSpeed. The first 5 " +
+			"iterations and the first line do not count; the median of the others does. " +
+			"Jobs that crashed and times that jump are named by line and left out. Or it is a CSV table " +
+			"with a header of setup keys and " + strings.Join(measured.Columns(),
+			", ") + ". At most 10 MB of each file are read; - is standard input.\n\n" +
+			"The setup of a job comes from the log (" + logs.SetupMark + " {JSON}, which jobs of 'bench' " +
+			"print, or the arguments that Megatron-LM prints), else from LOG.toml or LOG.json next to it, " +
+			"else from --setup and the flags. Flags override all of these.\n\n" +
 			"Exit code: 0 compared, 1 run-time error or no measured run, 2 usage error.",
-		Example: "meshscope calibrate slurm-*.out --out ours.toml --search\nmeshscope calibrate runs.csv --json\nmeshscope eval --calibration ours.toml --model llama3.1-70b --gpus 64 --tp 8 --pp 2",
-		Args:    cobra.ArbitraryArgs,
+		Example: "meshscope calibrate slurm-*.out --out ours.toml --search\nmeshscope calibrate runs.csv " +
+			"--json\nmeshscope eval --calibration ours.toml --model llama3.1-70b --gpus 64 --tp 8 --pp 2",
+		Args: cobra.ArbitraryArgs,
 	}
 	flags := cmd.Flags()
-	flags.Var(&f.out, "out", "write the fitted constants to a preset file, which --calibration takes; not over an existing file")
+	flags.Var(&f.out, "out", "write the fitted constants to a preset file, which --calibration takes; not "+
+		"over an existing file")
 	flags.BoolVar(&f.search, "search", false, "search anew with the fitted constants and compare the ranks")
 	flags.BoolVar(&f.json, "json", false, "print a JSON document")
 	f.setup.register(a, cmd)
@@ -139,7 +150,8 @@ func layoutWords(s *engine.Setup, lib *presets.Library) string {
 	if flags, ok := setupdoc.Flags(*s, lib); ok {
 		return strings.TrimPrefix(flags, "eval ")
 	}
-	return fmt.Sprintf("%s: %d GPUs, dp %d tp %d pp %d vpp %d cp %d ep %d, %d sequences of %d", s.Model.ID, s.GPUs, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.GBS, s.Seq)
+	return fmt.Sprintf("%s: %d GPUs, dp %d tp %d pp %d vpp %d cp %d ep %d, %d sequences of %d", s.Model.ID,
+		s.GPUs, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.GBS, s.Seq)
 }
 
 // useFit writes the preset of a fit and searches with it, as the flags say.
@@ -229,7 +241,10 @@ func ranking(ctx context.Context, s engine.Setup, fitted *presets.Library) ([]re
 	best, err := find(with, rankedTop)
 	var out []report.Ranked
 	for i, b := range best {
-		r := report.Ranked{Rank: i + 1, Layout: layoutWords(&b.Setup, fitted), Step: float64(b.Report.Time.Step)}
+		r := report.Ranked{
+			Rank: i + 1, Layout: layoutWords(&b.Setup, fitted),
+			Step: float64(b.Report.Time.Step),
+		}
 		before := b.Setup
 		before.Cluster = s.Cluster
 		if e := engine.Evaluate(before); e.Time != nil {
@@ -250,7 +265,9 @@ func shortName(name string) string {
 }
 
 // measuredRuns reads the runs of one file, and notes what it leaves out.
-func (a *app) measuredRuns(f *calibrateFlags, name string, e *engine.Evaluator, c *report.Calibration) ([]measured.Run, error) {
+func (a *app) measuredRuns(f *calibrateFlags, name string, e *engine.Evaluator,
+	c *report.Calibration,
+) ([]measured.Run, error) {
 	in, err := a.open(name)
 	if err != nil {
 		return nil, err
@@ -262,9 +279,10 @@ func (a *app) measuredRuns(f *calibrateFlags, name string, e *engine.Evaluator, 
 		c.LeftOut = append(c.LeftOut, report.LeftOutLine{File: short, Line: line, Message: message})
 	}
 	if head, _ := from.Peek(from.Size()); measured.IsTable(head) {
-		runs, problems, err := measured.ReadTable(short, from, e, func(cells []measured.Cell) (engine.Setup, error) {
-			return f.rowSetup(a, cells)
-		})
+		runs, problems, err := measured.ReadTable(short, from, e,
+			func(cells []measured.Cell) (engine.Setup, error) {
+				return f.rowSetup(a, cells)
+			})
 		for _, p := range problems {
 			at, _ := errors.AsType[*input.Error](p)
 			leave(at.Line, describe(at.Err))
@@ -276,7 +294,9 @@ func (a *app) measuredRuns(f *calibrateFlags, name string, e *engine.Evaluator, 
 }
 
 // loggedRuns reads the runs of a log.
-func (a *app) loggedRuns(f *calibrateFlags, name string, from io.Reader, leave func(int, string)) ([]measured.Run, error) {
+func (a *app) loggedRuns(f *calibrateFlags, name string, from io.Reader,
+	leave func(int, string),
+) ([]measured.Run, error) {
 	short := shortName(name)
 	jobs, problems, err := logs.Read(short, from)
 	for _, p := range problems {
@@ -295,7 +315,9 @@ func (a *app) loggedRuns(f *calibrateFlags, name string, from io.Reader, leave f
 			last, known = s, true
 		}
 		if l, ok := launch.Find(j.Launcher); ok && l.Foreign(last.Stack) {
-			leave(j.Line, fmt.Sprintf("printed by %s, and its setup is predicted as %s: give --calibration %s", l.Name, last.Stack.Resolve(), l.Stack()))
+			leave(j.Line,
+				fmt.Sprintf("printed by %s, and its setup is predicted as %s: give --calibration %s", l.Name,
+					last.Stack.Resolve(), l.Stack()))
 			continue
 		}
 		m, left, wrong := j.Measure(logs.Batch{GBS: last.GBS, Seq: last.Seq, GPUs: last.GPUs})
@@ -307,7 +329,8 @@ func (a *app) loggedRuns(f *calibrateFlags, name string, from io.Reader, leave f
 			continue
 		}
 		runs = append(runs, measured.Run{
-			Name: fmt.Sprintf("%s:%d", short, j.Line), Launcher: j.Launcher, Setup: last, Seconds: m.Seconds, Spread: m.Spread,
+			Name: fmt.Sprintf("%s:%d", short, j.Line), Launcher: j.Launcher, Setup: last, Seconds: m.Seconds,
+			Spread:    m.Spread,
 			Allocated: j.Allocated, Reserved: j.Reserved, Device: j.Device,
 		})
 	}
@@ -337,7 +360,9 @@ func (f *calibrateFlags) rowSetup(a *app, cells []measured.Cell) (engine.Setup, 
 
 // jobSetup returns the setup of a job: what its log says, or the file next to the log, or --setup,
 // with the flags over it.
-func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine.Setup, known bool) (engine.Setup, error) {
+func (f *calibrateFlags) jobSetup(a *app, name string, j *logs.Job, last *engine.Setup,
+	known bool,
+) (engine.Setup, error) {
 	var doc *setupdoc.Document
 	var err error
 	lib := f.library(a)
@@ -373,7 +398,8 @@ func (f *calibrateFlags) printedArguments(a *app, name string, j *logs.Job) (*se
 	}
 	var wrong []string
 	for _, p := range r.Problems {
-		if p.Key == string(knob.GPUs) && f.setup.gives(string(knob.GPUs)) || p.Key == "num-layers" && f.setup.gives("model") {
+		if p.Key == string(knob.GPUs) && f.setup.gives(string(knob.GPUs)) || p.Key == "num-layers" &&
+			f.setup.gives("model") {
 			continue
 		}
 		if p.Key != "" {
@@ -393,7 +419,8 @@ func (f *calibrateFlags) printedArguments(a *app, name string, j *logs.Job) (*se
 		if doc, err := f.fileBeside(a, name); doc != nil || err != nil {
 			return doc, err
 		}
-		return nil, fmt.Errorf("the arguments that Megatron-LM printed are not a setup here: %s (%s.toml or --setup may give it)", strings.Join(wrong, "; "), shortName(name))
+		return nil, fmt.Errorf("the arguments that Megatron-LM printed are not a setup here: %s (%s.toml "+
+			"or --setup may give it)", strings.Join(wrong, "; "), shortName(name))
 	}
 	return r.Document(a.lib)
 }
@@ -420,7 +447,8 @@ func (f *calibrateFlags) besideLog(a *app, name string) (*setupdoc.Document, err
 		return doc, err
 	}
 	if f.setup.empty() {
-		return nil, fmt.Errorf("the log has no line %s, there is no %s.toml, and no flag gives one", logs.SetupMark, shortName(name))
+		return nil, fmt.Errorf("the log has no line %s, there is no %s.toml, and no flag gives one",
+			logs.SetupMark, shortName(name))
 	}
 	return f.setup.document(a)
 }

@@ -39,7 +39,10 @@ func benchSetups(t *testing.T) (out []engine.Setup) {
 		if pp > 1 && zero == 3 || gpus < tp*pp {
 			continue
 		}
-		s, err := knob.DraftOf(m, c, knob.Given{knob.GPUs: gpus, knob.TP: tp, knob.PP: pp, knob.ZeRO: zero, knob.Seq: seq, knob.GBS: gpus / tp * batch}).Resolve()
+		s, err := knob.DraftOf(m, c, knob.Given{
+			knob.GPUs: gpus, knob.TP: tp, knob.PP: pp, knob.ZeRO: zero,
+			knob.Seq: seq, knob.GBS: gpus / tp * batch,
+		}).Resolve()
 		if err != nil {
 			continue
 		}
@@ -55,12 +58,17 @@ func benchSetups(t *testing.T) (out []engine.Setup) {
 func elsewhere() (truth map[string]float64, leads map[string]string) {
 	const links, network = 0.8, 0.7
 	truth = map[string]float64{
-		"gemm_efficiency": 0.62, "attention_forward_efficiency": 0.55 * 0.82, "attention_backward_efficiency": 0.42 * 0.82, "memory_efficiency": 0.765,
-		"gather_efficiency": 0.8 * links, "all_reduce_efficiency": links, "all_to_all_efficiency": 0.7 * links, "send_efficiency": 0.7 * links, "dispatch_efficiency": 0.9 * links,
-		"inter_ring_efficiency": 0.85 * network, "inter_all_to_all_efficiency": 0.8 * network, "host_step_us": 15_000,
+		"gemm_efficiency": 0.62, "attention_forward_efficiency": 0.55 * 0.82,
+		"attention_backward_efficiency": 0.42 * 0.82, "memory_efficiency": 0.765,
+		"gather_efficiency": 0.8 * links, "all_reduce_efficiency": links,
+		"all_to_all_efficiency": 0.7 * links, "send_efficiency": 0.7 * links,
+		"dispatch_efficiency":   0.9 * links,
+		"inter_ring_efficiency": 0.85 * network, "inter_all_to_all_efficiency": 0.8 * network,
+		"host_step_us": 15_000,
 	}
 	leads = map[string]string{
-		"matmul": "gemm_efficiency", "attention": "attention_forward_efficiency", "memory": "memory_efficiency",
+		"matmul": "gemm_efficiency", "attention": "attention_forward_efficiency",
+		"memory":     "memory_efficiency",
 		"intra-node": "gather_efficiency", "inter-node": "inter_ring_efficiency", "step": "host_step_us",
 	}
 	return truth, leads
@@ -91,13 +99,15 @@ func TestConstantsComeBack(t *testing.T) {
 		in[i] = true
 		s, seconds := &setups[i], real(setups[i])
 		var b strings.Builder
-		fmt.Fprintf(&b, "meshscope-setup: {\"model\":%q,\"cluster\":\"dgx-h100\",\"gpus\":%d,\"tp\":%d,\"pp\":%d,\"zero\":%d,\"seq\":%d,\"gbs\":%d}\n", s.Model.ID, s.GPUs, s.TP, s.PP, s.ZeRO, s.Seq, s.GBS)
+		fmt.Fprintf(&b, "meshscope-setup: "+
+			"{\"model\":%q,\"cluster\":\"dgx-h100\",\"gpus\":%d,\"tp\":%d,\"pp\":%d,\"zero\":%d,\"seq\":%d,\"gbs\":%d}\n", s.Model.ID, s.GPUs, s.TP, s.PP, s.ZeRO, s.Seq, s.GBS)
 		for k := 1; k <= 25; k++ {
 			step := seconds * math.Exp(0.02*random.NormFloat64())
 			if k == 1 {
 				step *= 9
 			}
-			fmt.Fprintf(&b, " iteration %8d/      25 | consumed samples: %12d | elapsed time per iteration (ms): %.1f | global batch size: %5d |\n", k, k*s.GBS, 1000*step, s.GBS)
+			fmt.Fprintf(&b, " iteration %8d/      25 | consumed samples: %12d | elapsed time per iteration "+
+				"(ms): %.1f | global batch size: %5d |\n", k, k*s.GBS, 1000*step, s.GBS)
 		}
 		name := filepath.Join(dir, fmt.Sprintf("slurm-%d.out", n))
 		if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
@@ -120,7 +130,8 @@ func TestConstantsComeBack(t *testing.T) {
 	for _, c := range got.Constants {
 		if lead, other := leads[c.ID]; other {
 			fitted[c.ID] = c.Fitted
-			t.Logf("%-10s %.4g -> %.4g ± %.2g, is %.4g (%+.1f %%)", c.ID, c.Before, c.After, c.Error, truth[lead], 100*(c.After/truth[lead]-1))
+			t.Logf("%-10s %.4g -> %.4g ± %.2g, is %.4g (%+.1f %%)", c.ID, c.Before, c.After, c.Error,
+				truth[lead], 100*(c.After/truth[lead]-1))
 			if math.Abs(c.After/truth[lead]-1) > 0.05 {
 				t.Errorf("%s is %.4g, want %.4g", c.ID, c.After, truth[lead])
 			}
@@ -150,15 +161,18 @@ func TestConstantsComeBack(t *testing.T) {
 		after += math.Abs(float64(e.Evaluate(s).Time.Step)/want - 1)
 	}
 	n := float64(len(setups) - len(in))
-	t.Logf("%.0f layouts that are not in the logs: mean error %.1f %% before, %.1f %% after", n, 100*before/n, 100*after/n)
+	t.Logf("%.0f layouts that are not in the logs: mean error %.1f %% before, %.1f %% after", n, 100*before/n,
+		100*after/n)
 	if 3*after > before {
 		t.Errorf("mean error %.3f before, %.3f after", before/n, after/n)
 	}
 	// The preset is a calibration: eval takes it by its file.
 	_, plain, _ := run(t, "eval", "--tp", "8", "--pp", "2", "--gbs", "512", "--json")
-	code, with, stderr := run(t, "eval", "--tp", "8", "--pp", "2", "--gbs", "512", "--json", "--calibration", preset)
+	code, with, stderr := run(t, "eval", "--tp", "8", "--pp", "2", "--gbs", "512", "--json", "--calibration",
+		preset)
 	var a, b evaluated
-	if json.Unmarshal([]byte(plain), &a) != nil || json.Unmarshal([]byte(with), &b) != nil || code != 0 || b.Time.Step < 1.1*a.Time.Step {
+	if json.Unmarshal([]byte(plain), &a) != nil || json.Unmarshal([]byte(with), &b) != nil || code != 0 ||
+		b.Time.Step < 1.1*a.Time.Step {
 		t.Errorf("--calibration FILE: exit %d, %v s, %v before: %s", code, b.Time.Step, a.Time.Step, stderr)
 	}
 }
@@ -168,7 +182,8 @@ func TestConstantsComeBack(t *testing.T) {
 func TestLogsOfOneKind(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, calibration, format string) string {
-		text := "meshscope-setup: {\"model\":\"llama3.1-8b\",\"gpus\":8,\"zero\":3,\"gbs\":16" + calibration + "}\n"
+		text := "meshscope-setup: {\"model\":\"llama3.1-8b\",\"gpus\":8,\"zero\":3,\"gbs\":16" + calibration +
+			"}\n"
 		for i := range 12 {
 			text += fmt.Sprintf(format, i+1)
 		}
@@ -195,7 +210,8 @@ func TestLogsOfOneKind(t *testing.T) {
 	} {
 		code, stdout, stderr := run(t, append([]string{"calibrate"}, c.files...)...)
 		said := strings.Join(strings.Fields(stdout+stderr), " ")
-		if code != c.code || !strings.Contains(said, c.want) || c.files[0] == a && c.code == 0 && !strings.Contains(said, "step time of 1 runs") {
+		if code != c.code || !strings.Contains(said, c.want) || c.files[0] == a && c.code == 0 &&
+			!strings.Contains(said, "step time of 1 runs") {
 			t.Errorf("%v: exit %d\n%s%s", c.files, code, stdout, stderr)
 		}
 	}
@@ -207,7 +223,8 @@ func TestPrintedArgumentsRefused(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("------------------------ arguments ------------------------\n")
 	for _, a := range []string{
-		"num_layers 32", "hidden_size 4096", "num_attention_heads 32", "seq_length 4096", "micro_batch_size 1", "global_batch_size 64", "vocab_size 32000", "bf16 True",
+		"num_layers 32", "hidden_size 4096", "num_attention_heads 32", "seq_length 4096",
+		"micro_batch_size 1", "global_batch_size 64", "vocab_size 32000", "bf16 True",
 		"fp8 None", "fp8_recipe delayed", "use_torch_fsdp2 True", "world_size 8",
 	} {
 		name, value, _ := strings.Cut(a, " ")
@@ -215,19 +232,23 @@ func TestPrintedArgumentsRefused(t *testing.T) {
 	}
 	b.WriteString("-------------------- end of arguments ---------------------\n")
 	for k := 1; k <= 12; k++ {
-		fmt.Fprintf(&b, " iteration %8d/      25 | elapsed time per iteration (ms): 5000.0 | global batch size:    64 |\n", k)
+		fmt.Fprintf(&b, " iteration %8d/      25 | elapsed time per iteration (ms): 5000.0 | global batch "+
+			"size:    64 |\n", k)
 	}
 	name := filepath.Join(t.TempDir(), "slurm.out")
 	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := run(t, "calibrate", name); code != 1 || !strings.Contains(stderr, "use-torch-fsdp2") || !strings.Contains(stderr, "no setup") {
+	if code, _, stderr := run(t, "calibrate", name); code != 1 ||
+		!strings.Contains(stderr, "use-torch-fsdp2") || !strings.Contains(stderr, "no setup") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
-	if err := os.WriteFile(name+".toml", []byte("model = \"llama3.1-8b\"\ngpus = 8\ngbs = 64\nseq = 4096\nzero = 3\n"), 0o600); err != nil {
+	if err := os.WriteFile(name+".toml",
+		[]byte("model = \"llama3.1-8b\"\ngpus = 8\ngbs = 64\nseq = 4096\nzero = 3\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, stdout, stderr := run(t, "calibrate", name); code != 0 || !strings.Contains(stdout, "llama3.1-8b") {
+	if code, stdout, stderr := run(t, "calibrate", name); code != 0 ||
+		!strings.Contains(stdout, "llama3.1-8b") {
 		t.Errorf("with a file, exit %d: %s%s", code, stdout, stderr)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"meshscope/presets/setupdoc"
 )
 
-// commandLine returns the setup of the words of a command line of this program: of the flags of a setup, whatever the
-// command. Files are read where files is true.
+// commandLine returns the setup of the words of a command line of this program: of the flags of a setup,
+// whatever the command. Files are read where files is true.
 func (a *app) commandLine(words []string, files bool) (search.Begun, error) {
 	var flags setupFlags
 	cmd := &cobra.Command{}
@@ -29,23 +29,29 @@ func (a *app) commandLine(words []string, files bool) (search.Begun, error) {
 	}
 	args := cmd.Flags().Args()
 	if len(args) > 0 && strings.Trim(args[0], "abcdefghijklmnopqrstuvwxyz") == "" { // the command
-		if root := a.root(); !slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == args[0] }) {
+		if root := a.root(); !slices.ContainsFunc(root.Commands(),
+			func(c *cobra.Command) bool { return c.Name() == args[0] }) {
 			return search.Begun{}, unknownCommand(root, args[0])
 		}
 		args = args[1:]
 	}
 	if args = flags.rest(args); len(args) > 0 {
-		return search.Begun{}, &usageError{fmt.Sprintf("%s is no flag of a setup, such as --tp 4", escape.Quote(args[0]))}
+		return search.Begun{},
+			&usageError{fmt.Sprintf("%s is no flag of a setup, such as --tp 4", escape.Quote(args[0]))}
 	}
 	if flags.empty() {
 		return search.Begun{}, &usageError{"a command line without a flag of a setup, such as --tp 4"}
 	}
 	if name := string(flags.file); name == "-" || name != "" && !files && !setupdoc.IsShare(name) {
-		return search.Begun{}, &usageError{"--setup " + escape.Name(name) + " is not read here: only a share string is"}
+		return search.Begun{},
+			&usageError{"--setup " + escape.Name(name) + " is not read here: only a share string is"}
 	}
 	for _, s := range flags.said {
-		if s.key == string(knob.Calibration) && strings.HasSuffix(s.value, ".toml") { // part of the presets, which stay
-			return search.Begun{}, &usageError{"--calibration " + escape.Name(s.value) + ": a file is read when the program starts"}
+		// part of the presets, which stay
+		if s.key == string(knob.Calibration) && strings.HasSuffix(s.value, ".toml") {
+			return search.Begun{},
+				&usageError{"--calibration " + escape.Name(s.value) +
+					": a file is read when the program starts"}
 		}
 	}
 	b, err := flags.begin(a)

@@ -24,15 +24,18 @@ func TestCommandLine(t *testing.T) {
 	} {
 		b, err := a.pasted(true)(strings.Fields(line))
 		s := b.Setup
-		if err != nil || b.Query != nil || !b.Fixed.Has(knob.TP) || b.Fixed.Has(knob.DP) || s.TP != 4 || s.PP != 2 || s.GPUs != 64 || s.GBS != 512 || !s.SP {
+		if err != nil || b.Query != nil || !b.Fixed.Has(knob.TP) || b.Fixed.Has(knob.DP) || s.TP != 4 ||
+			s.PP != 2 || s.GPUs != 64 || s.GBS != 512 || !s.SP {
 			t.Errorf("%s: tp %d, pp %d, %d GPUs, %v", line, s.TP, s.PP, s.GPUs, err)
 		}
 	}
-	if b, err := a.pasted(true)([]string{"--model", "llama3.1-8b", "--gpus", "8"}); err != nil || b.Query == nil || b.Query.Setup.GPUs != 8 {
+	if b, err := a.pasted(true)([]string{"--model", "llama3.1-8b", "--gpus", "8"}); err != nil ||
+		b.Query == nil || b.Query.Setup.GPUs != 8 {
 		t.Errorf("searched: %+v, %v", b.Setup.Layout, err)
 	}
 	line, _ := setupdoc.Share(presets.StartSetup(), lib, lib)
-	if b, err := a.commandLine([]string{"eval", line}, false); err != nil || b.Setup != presets.StartSetup() || b.Fixed != (knob.Set{}) {
+	if b, err := a.commandLine([]string{"eval", line}, false); err != nil ||
+		b.Setup != presets.StartSetup() || b.Fixed != (knob.Set{}) {
 		t.Errorf("a share string: %v", err)
 	}
 	for line, want := range map[string]string{
@@ -52,7 +55,8 @@ func TestCommandLine(t *testing.T) {
 		"--model /etc/passwd --tp 4":  "unknown model",
 	} {
 		guest := &app{lib: lib, closed: lib}
-		if b, err := guest.pasted(false)(strings.Fields(line)); err == nil || !strings.Contains(err.Error(), want) {
+		if b, err := guest.pasted(false)(strings.Fields(line)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: tp %d, %v", line, b.Setup.TP, err)
 		}
 	}

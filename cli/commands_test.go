@@ -22,7 +22,9 @@ import (
 func TestDocumentedCommands(t *testing.T) {
 	program := build(t)
 	named := regexp.MustCompile("`(meshscope [a-z][^`\\n]*)`")
-	cannot := regexp.MustCompile(`[A-Z]{2}|calibrate$|\.\.\.|[<>|*~&;]|path/|\.(json|toml|out|sbatch|csv)\b|^meshscope (serve|class|join|demo|lesson) ?`)
+	cannot := regexp.MustCompile(
+		`[A-Z]{2}|calibrate$|\.\.\.|[<>|*~&;]|path/|\.(json|toml|out|sbatch|csv)\b|^meshscope (serve|class|join|demo|lesson) ?`,
+	)
 	var commands []string
 	for _, file := range documents(t) {
 		text, err := os.ReadFile(file)

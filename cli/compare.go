@@ -26,14 +26,20 @@ func (a *app) compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare SETUP [SETUP]",
 		Short: "Compare two setups term by term",
-		Long: "'compare A B' or 'compare B': compare setup B with setup A: what differs and why, memory of the fullest rank, parts of the step time, " +
+		Long: "'compare A B' or 'compare B': compare setup B with setup A: what differs and why, memory of " +
+			"the fullest rank, parts of the step time, " +
 			"communication per dimension, throughput, and the path from A to B, one change at a time.\n\n" +
-			"A and B are setup files (TOML or JSON, or the output of 'eval --json'; - is standard input), or lists such as tp=4,pp=2 that change knobs " +
-			"of the setup given by the flags: GPUs and global batch stay fixed, dp and the number of micro-batches adapt. " +
-			"Where the flags give no degree (dp, tp, pp, cp, ep, zero) a list counts as further flags: it gives what 'eval' gives for both together. " +
-			"A list counts over the flags: model=, gpu= and cluster= over --model, --gpu and --cluster, and gpu= or cluster= gives another machine, in place of both --gpu and --cluster. " +
+			"A and B are setup files (TOML or JSON, or the output of 'eval --json'; - is standard input), " +
+			"or lists such as tp=4,pp=2 that change knobs " +
+			"of the setup given by the flags: GPUs and global batch stay fixed, dp and the number of " +
+			"micro-batches adapt. " +
+			"Where the flags give no degree (dp, tp, pp, cp, ep, zero) a list counts as further flags: it " +
+			"gives what 'eval' gives for both together. " +
+			"A list counts over the flags: model=, gpu= and cluster= over --model, --gpu and --cluster, " +
+			"and gpu= or cluster= gives another machine, in place of both --gpu and --cluster. " +
 			"If A is left out, it is the setup given by the flags. With files, the flags apply to both.\n\n" +
-			"Exit code: 0 both are legal and fit, 1 run-time error, 2 usage error, 3 one is illegal, 4 one does not fit.",
+			"Exit code: 0 both are legal and fit, 1 run-time error, 2 usage error, 3 one is illegal, 4 one " +
+			"does not fit.",
 		Example: "meshscope compare a.toml b.toml\n" +
 			"meshscope compare tp=4 --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope compare recompute=full zero=3,recompute=selective --gpus 64 --tp 4 --json",
@@ -49,7 +55,8 @@ func (a *app) compareCommand() *cobra.Command {
 			return err
 		}
 		if len(args) == 0 || len(args) > 2 {
-			return &usageError{fmt.Sprintf("compare takes one or two setups (files, or lists such as tp=4,pp=2), given %d", len(args))}
+			return &usageError{fmt.Sprintf("compare takes one or two setups (files, or lists such as "+
+				"tp=4,pp=2), given %d", len(args))}
 		}
 		if len(args) == 1 {
 			args = []string{"", args[0]}
@@ -68,7 +75,10 @@ func (a *app) compareCommand() *cobra.Command {
 		a.sayChosenOf("A: ", chosen[0])
 		a.sayChosenOf("B: ", chosen[1])
 		c := compare.Setups(sides[0], sides[1])
-		of := report.Comparison{Comparison: &c, Way: compare.ChangePath(sides[0], sides[1], nil), Words: args, Chosen: chosen, Library: a.lib}
+		of := report.Comparison{
+			Comparison: &c, Way: compare.ChangePath(sides[0], sides[1], nil), Words: args,
+			Chosen: chosen, Library: a.lib,
+		}
 		if err := a.print(output.format, of.Answer(version)); err != nil {
 			return err
 		}
@@ -96,10 +106,13 @@ func (f *setupFlags) side(ctx context.Context, a *app, word string) (engine.Setu
 		return f.turned(ctx, a, word)
 	}
 	if allowed := valueOfKey(word); allowed != "" && errors.Is(missing, fs.ErrNotExist) {
-		return engine.Setup{}, nil, &usageError{fmt.Sprintf("%s has no value: give %s=VALUE, where allowed is %s", word, word, allowed)}
+		return engine.Setup{}, nil,
+			&usageError{fmt.Sprintf("%s has no value: give %s=VALUE, where allowed is %s", word, word,
+				allowed)}
 	}
 	if f.file != "" {
-		return engine.Setup{}, nil, &usageError{fmt.Sprintf("--setup needs lists such as tp=4, not the file %s", escape.Name(word))}
+		return engine.Setup{}, nil,
+			&usageError{fmt.Sprintf("--setup needs lists such as tp=4, not the file %s", escape.Name(word))}
 	}
 	file := setupFlags{file: fileName(word), said: f.said}
 	return file.start(ctx, a)
@@ -125,7 +138,8 @@ func (s *said) displacedBy(item string) bool {
 		of = keyOf(s.value)
 	}
 	machine := []string{"gpu", "cluster"}
-	return slices.Contains([]string{"model", "gpu", "cluster"}, by) && by == of || slices.Contains(machine, by) && slices.Contains(machine, of)
+	return slices.Contains([]string{"model", "gpu", "cluster"}, by) && by == of ||
+		slices.Contains(machine, by) && slices.Contains(machine, of)
 }
 
 // keyOf returns the key of key=value.
@@ -141,16 +155,21 @@ func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Se
 	if err != nil { // before a search for the rest
 		return engine.Setup{}, nil, err
 	}
-	changed := setupFlags{file: f.file, text: f.text, said: slices.Clone(f.said), displaced: changes.Assignments}
+	changed := setupFlags{
+		file: f.file, text: f.text, said: slices.Clone(f.said),
+		displaced: changes.Assignments,
+	}
 	for _, item := range changes.Assignments {
-		changed.said = append(slices.DeleteFunc(changed.said, func(s said) bool { return s.displacedBy(item) }), said{"set", item, true})
+		changed.said = append(slices.DeleteFunc(changed.said,
+			func(s said) bool { return s.displacedBy(item) }), said{"set", item, true})
 	}
 	base, err := changed.document(a)
 	f.text = changed.text // standard input is read once
 	if err != nil {
 		return engine.Setup{}, nil, err
 	}
-	if !slices.ContainsFunc(search.Degrees(), func(id knob.ID) bool { return base.Gives(id) || f.gives(string(id)) }) {
+	if !slices.ContainsFunc(search.Degrees(),
+		func(id knob.ID) bool { return base.Gives(id) || f.gives(string(id)) }) {
 		for key, value := range changes.Knobs() {
 			changed.said = append(changed.said, said{key: key, value: value})
 		}

@@ -44,7 +44,8 @@ func TestDependenciesDocument(t *testing.T) {
 		}
 		delete(direct, path)
 		if want := where[path]; (in == "program") != (want == "program") {
-			t.Errorf("docs/dependencies.md says %q of %s; it is in the program: %v", in, path, want == "program")
+			t.Errorf("docs/dependencies.md says %q of %s; it is in the program: %v", in, path,
+				want == "program")
 		}
 	}
 	for path := range direct {

@@ -58,7 +58,8 @@ func exitCode(err error) int {
 	case errors.As(err, &said):
 		return int(said)
 	case errors.As(err, &usage), errors.As(err, &value), errors.As(err, &conflict),
-		errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &file), errors.As(err, &share), errors.As(err, &list):
+		errors.As(err, &key), errors.As(err, &unknown), errors.As(err, &file), errors.As(err, &share),
+		errors.As(err, &list):
 		return exitUsage
 	}
 	return exitError
@@ -70,7 +71,8 @@ func describe(err error) string {
 	var document *input.Error
 	var value *knob.ValueError
 	if !errors.As(err, &document) && errors.As(err, &value) {
-		if _, isFlag := knob.Find(knob.ID(value.Field)); isFlag || slices.Contains([]string{"set", "model", "gpu", "cluster"}, value.Field) {
+		if _, isFlag := knob.Find(knob.ID(value.Field)); isFlag ||
+			slices.Contains([]string{"set", "model", "gpu", "cluster"}, value.Field) {
 			return "--" + err.Error()
 		}
 	}
@@ -88,7 +90,8 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		name := unknown.GetSpecifiedName()
 		if short := unknown.GetSpecifiedShortnames(); short != "" {
-			return &usageError{fmt.Sprintf("unknown flag -%s: flags have long names, such as --tp", escape.Line(short))}
+			return &usageError{fmt.Sprintf("unknown flag -%s: flags have long names, such as --tp",
+				escape.Line(short))}
 		}
 		message := fmt.Sprintf("unknown flag --%s", escape.Line(name))
 		if what := untrained[strings.TrimLeft(strings.ToLower(name), "q")]; what != "" {
@@ -100,7 +103,8 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		return &usageError{message}
 	case errors.As(err, &missing):
 		f := missing.GetFlag()
-		return &usageError{fmt.Sprintf("--%s needs a value: %s", f.Name, strings.Join(strings.Fields(f.Usage), " "))}
+		return &usageError{fmt.Sprintf("--%s needs a value: %s", f.Name,
+			strings.Join(strings.Fields(f.Usage), " "))}
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
 		wrong := &knob.ValueError{Field: "--" + f.Name, Given: invalid.GetValue(), Allowed: allowedType(f)}
@@ -122,7 +126,8 @@ var untrained = map[string]string{
 
 const (
 	adapters    = "adapters on frozen weights are not modelled; all figures are of training every weight"
-	otherPasses = "preference and reinforcement learning, with their other models and passes, are not modelled; all figures are of pretraining and of fine-tuning on whole sequences"
+	otherPasses = "preference and reinforcement learning, with their other models and passes, are not " +
+		"modelled; all figures are of pretraining and of fine-tuning on whole sequences"
 )
 
 // allowedType describes what a flag of a built-in type takes.

@@ -41,16 +41,21 @@ func (a *app) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain [figure]",
 		Short: "Show the formula of a figure, with its numbers and source",
-		Long: "Show where a figure of a layout comes from: its formula, the formula with the numbers of this layout, the result, the source, " +
+		Long: "Show where a figure of a layout comes from: its formula, the formula with the numbers of " +
+			"this layout, the result, the source, " +
 			"what it leaves out, and the figures that it is computed from.\n\n" +
-			"A figure is a name such as time.step, or a short word of 'scan --y' such as mfu. Of another word (zero, ring, EXPERT-DP) explain tells what it means and which figures it has. Without one, explain lists the figures of the report. " +
-			"An explanation names the figures in its formula, down to a single matrix product; each of these can be explained too.",
+			"A figure is a name such as time.step, or a short word of 'scan --y' such as mfu. Of another " +
+			"word (zero, ring, EXPERT-DP) explain tells what it means and which figures it has. Without " +
+			"one, explain lists the figures of the report. " +
+			"An explanation names the figures in its formula, down to a single matrix product; each of " +
+			"these can be explained too.",
 		Example: "meshscope explain\nmeshscope explain throughput.mfu --tp 8 --pp 2 --gbs 512\n" +
 			"meshscope explain time.compute --depth 3 --json",
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
-	cmd.Flags().Var(within(&depth, 0, maxExplainDepth, ""), "depth", fmt.Sprintf("levels of the formula to show, 0 to %d", maxExplainDepth))
+	cmd.Flags().Var(within(&depth, 0, maxExplainDepth, ""), "depth",
+		fmt.Sprintf("levels of the formula to show, 0 to %d", maxExplainDepth))
 	flags.register(a, cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if len(args) > 1 {
@@ -91,7 +96,8 @@ func (a *app) explainCommand() *cobra.Command {
 				Figure explained      `json:"explanation"`
 			}{report.NewHeader(version), chosen, s, newExplained(e, depth)})
 		}
-		return a.print(textFormat, &report.Answer{Document: func() *report.Document { return report.Explanation(e, depth) }})
+		return a.print(textFormat,
+			&report.Answer{Document: func() *report.Document { return report.Explanation(e, depth) }})
 	})
 	return cmd
 }
@@ -180,7 +186,8 @@ func nearFigures(ids []string, typed string) []string {
 		return len(closest(word, []string{last})) == 0
 	})
 	if len(ends) == 0 && word != "" {
-		ends = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !strings.Contains(id, word) })
+		ends = slices.DeleteFunc(slices.Clone(ids),
+			func(id string) bool { return !strings.Contains(id, word) })
 	}
 	return ends[:min(keep, len(ends))]
 }

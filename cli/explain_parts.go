@@ -11,8 +11,8 @@ import (
 	"meshscope/presets/setupdoc"
 )
 
-// setupsOfFigures are setups whose figures have between them every word that the name of a figure can have. A test
-// draws others.
+// setupsOfFigures are setups whose figures have between them every word that the name of a figure can have. A
+// test draws others.
 func setupsOfFigures() []string {
 	return []string{
 		"model=llama3.1-8b gpus=8 tp=2 pp=2 cp=2 zero=0 schedule=zb-h1 tokens=1T price=2 power=1000",
@@ -60,8 +60,8 @@ func bookOf(line string) (*explain.Book, error) {
 	return book, nil
 }
 
-// foreignFigure returns the error of a name with a word that no figure of any setup has in its name; nil where
-// every word is known, which does not make it a figure.
+// foreignFigure returns the error of a name with a word that no figure of any setup has in its name; nil
+// where every word is known, which does not make it a figure.
 func foreignFigure(id string) error {
 	left, ids := partsOf(id), []string(nil)
 	meet := func(figure string) {
@@ -94,5 +94,6 @@ func foreignFigure(id string) error {
 
 // partsOf returns the words between the dots of a figure's name; numbers, of ranks and stages, are none.
 func partsOf(id string) []string {
-	return slices.DeleteFunc(strings.Split(id, "."), func(part string) bool { return part != "" && strings.Trim(part, "0123456789") == "" })
+	return slices.DeleteFunc(strings.Split(id, "."),
+		func(part string) bool { return part != "" && strings.Trim(part, "0123456789") == "" })
 }

@@ -31,7 +31,10 @@ type wordDocument struct {
 // explainedWord finds a word in the glossary and among the knobs: by its name, or as a part of
 // one (ring of ring attention). False for one that neither has; an error where they cannot be read.
 func explainedWord(book *explain.Book, typed string) (wordDocument, bool, error) {
-	d := wordDocument{Header: report.NewHeader(version), Word: strings.ToLower(strings.TrimSpace(typed)), Figures: []string{}}
+	d := wordDocument{
+		Header: report.NewHeader(version), Word: strings.ToLower(strings.TrimSpace(typed)),
+		Figures: []string{},
+	}
 	all, err := words.Glossary()
 	if err != nil {
 		return d, false, err
@@ -39,12 +42,16 @@ func explainedWord(book *explain.Book, typed string) (wordDocument, bool, error)
 	i, ok := words.Find(all, d.Word)
 	if !ok {
 		i = slices.IndexFunc(all, func(w words.Word) bool {
-			return slices.ContainsFunc(w.Names(), func(name string) bool { return slices.Contains(strings.Fields(strings.ToLower(name)), d.Word) })
+			return slices.ContainsFunc(w.Names(),
+				func(name string) bool {
+					return slices.Contains(strings.Fields(strings.ToLower(name)), d.Word)
+				})
 		})
 	}
 	if i >= 0 && (ok || d.Word != "") && i < len(all) {
 		w := &all[i]
-		d.Word, d.Means, d.Formula, d.See, d.Sources, d.card = w.Term, w.Means, w.Formula, w.See, append(d.Sources, w.Source), w.Card
+		d.Word, d.Means, d.Formula, d.See, d.Sources, d.card = w.Term, w.Means, w.Formula, w.See,
+			append(d.Sources, w.Source), w.Card
 	}
 	notes, err := words.Methods()
 	if err != nil {
@@ -65,7 +72,10 @@ func explainedWord(book *explain.Book, typed string) (wordDocument, bool, error)
 			continue
 		}
 		parts := strings.Split(id, ".")
-		if slices.ContainsFunc(parts, func(part string) bool { return strings.EqualFold(part, typed) || strings.EqualFold(part, d.Word) }) {
+		if slices.ContainsFunc(parts,
+			func(part string) bool {
+				return strings.EqualFold(part, typed) || strings.EqualFold(part, d.Word)
+			}) {
 			d.Figures = append(d.Figures, id)
 		}
 	}

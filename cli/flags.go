@@ -88,12 +88,14 @@ func (f *setupFlags) add(flags *pflag.FlagSet) {
 	add := func(key, kind, usage string) *pflag.Flag {
 		return flags.VarPF(&word{flags: f, key: key, kind: kind}, key, "", usage)
 	}
-	add("model", "id", "model: an id of 'presets models', a Hugging Face config.json, its folder (./NAME) or a preset file; default "+setupdoc.DefaultModel)
+	add("model", "id", "model: an id of 'presets models', a Hugging Face config.json, its folder (./NAME) "+
+		"or a preset file; default "+setupdoc.DefaultModel)
 	add("gpu", "id", "a GPU in its typical node: an id of 'presets gpus'")
 	add("cluster", "id", "cluster: an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
 	for _, p := range knob.All() {
 		kind := map[knob.Kind]string{
-			knob.Number: "number", knob.Choice: "word", knob.Switch: "on|off", knob.List: "list", knob.Figure: "number",
+			knob.Number: "number", knob.Choice: "word", knob.Switch: "on|off", knob.List: "list",
+			knob.Figure: "number",
 		}[p.Kind]
 		flag := add(string(p.ID), kind, flagHelp(&p))
 		if p.Kind == knob.Switch {
@@ -108,9 +110,12 @@ func (f *setupFlags) add(flags *pflag.FlagSet) {
 		what, _, _ := strings.Cut(w.Help, ":")
 		add(string(w.Name), w.Kind, what)
 	}
-	add("set", "key=value", "set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
-	flags.StringVar(&f.as, "as", "", "read the config.json of an unknown model as one of a known model_type, such as qwen3_moe: `type`")
-	flags.Var(&f.file, "setup", "start from a setup file, TOML or JSON, or a share string; - is standard input")
+	add("set", "key=value",
+		"set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
+	flags.StringVar(&f.as, "as", "",
+		"read the config.json of an unknown model as one of a known model_type, such as qwen3_moe: `type`")
+	flags.Var(&f.file, "setup",
+		"start from a setup file, TOML or JSON, or a share string; - is standard input")
 }
 
 // flagHelp returns the help of a knob's flag: what it is and its choices. The explorer
@@ -134,16 +139,19 @@ func flagHelp(p *knob.Knob) string {
 func (a *app) complete(cmd *cobra.Command) {
 	for _, p := range knob.All() {
 		if p.Kind == knob.Choice || p.Kind == knob.Switch {
-			_ = cmd.RegisterFlagCompletionFunc(string(p.ID), cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
+			_ = cmd.RegisterFlagCompletionFunc(string(p.ID),
+				cobra.FixedCompletions(p.Choices, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-	_ = cmd.RegisterFlagCompletionFunc("setup", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"json", "toml"}, cobra.ShellCompDirectiveFilterFileExt
-	})
-	for flag, kind := range map[string]string{"model": "models", "gpu": "gpus", "cluster": "clusters"} {
-		_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return a.ids(kind), cobra.ShellCompDirectiveNoFileComp
+	_ = cmd.RegisterFlagCompletionFunc("setup",
+		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"json", "toml"}, cobra.ShellCompDirectiveFilterFileExt
 		})
+	for flag, kind := range map[string]string{"model": "models", "gpu": "gpus", "cluster": "clusters"} {
+		_ = cmd.RegisterFlagCompletionFunc(flag,
+			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return a.ids(kind), cobra.ShellCompDirectiveNoFileComp
+			})
 	}
 }
 
@@ -172,10 +180,12 @@ func (f *setupFlags) gives(key string) bool {
 // --async-tp is of --tp-overlap.
 func (f *setupFlags) contradiction() error {
 	if f.as != "" && !f.gives("model") && f.opened == nil {
-		return &usageError{"--as is the type of a config.json: give its file, such as --model FILE --as " + f.as}
+		return &usageError{"--as is the type of a config.json: give its file, such as --model FILE --as " +
+			f.as}
 	}
 	if f.gives("node-bandwidth") && f.gives("gpu-bandwidth") {
-		return &usageError{"--node-bandwidth and --gpu-bandwidth contradict each other: one is the other times the GPUs of a node"}
+		return &usageError{"--node-bandwidth and --gpu-bandwidth contradict each other: one is the other " +
+			"times the GPUs of a node"}
 	}
 	for _, alias := range knob.Aliases() {
 		for _, s := range f.said {
@@ -185,7 +195,8 @@ func (f *setupFlags) contradiction() error {
 			_, means, err := knob.Named(alias.Name, s.value)
 			for _, other := range f.said {
 				if err == nil && other.key == string(alias.Knob) && other.value != means {
-					return &usageError{fmt.Sprintf("--%s, which is --%s %s, and --%s %s contradict each other", alias.Name, alias.Knob, means, alias.Knob, escape.Line(other.value))}
+					return &usageError{fmt.Sprintf("--%s, which is --%s %s, and --%s %s contradict each "+
+						"other", alias.Name, alias.Knob, means, alias.Knob, escape.Line(other.value))}
 				}
 			}
 		}

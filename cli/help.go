@@ -21,8 +21,9 @@ func asksHelp(args []string) bool {
 	})
 }
 
-// wrapHelp wraps descriptions to the width of the terminal, next to the names of the flags, where help is asked for: it
-// would take every start several milliseconds. Completion and the manual page get them unwrapped.
+// wrapHelp wraps descriptions to the width of the terminal, next to the names of the flags, where help is
+// asked for: it would take every start several milliseconds. Completion and the manual page get them
+// unwrapped.
 func (a *app) wrapHelp(root *cobra.Command, args []string) {
 	if !asksHelp(args) {
 		return
@@ -66,5 +67,8 @@ func nameWidth(c *cobra.Command) int {
 // a shell or man.
 func forPeople(args []string) bool {
 	return len(args) == 0 || slices.Contains(args, "--help") || slices.Contains(args, "-h") ||
-		!slices.Contains([]string{"man", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}, args[0])
+		!slices.Contains([]string{
+			"man", "completion", cobra.ShellCompRequestCmd,
+			cobra.ShellCompNoDescRequestCmd,
+		}, args[0])
 }

@@ -35,10 +35,14 @@ func TestFullDisk(t *testing.T) {
 	t.Cleanup(func() { _ = full.Close() })
 	program := build(t)
 	for _, command := range []string{
-		"--help", "eval --help", "help timeline", "completion bash", "completion zsh", "man", "--version", "version",
-		"eval --tp 8 --pp 2", "eval --json --tp 8 --pp 2", "eval --batch -", "timeline --tf 1", "timeline --tf 1 --json",
-		"presets models", "presets gpus --json", "search --tp 8 --pp 2", "search --tp 8 --pp 2 --json", "search --tp 8 --pp 2 --csv", "search --tp 3",
-		"compare tp=4 --tp 8", "compare tp=4 --tp 8 --json", "scan --x tp --tp 8", "scan --x tp --tp 8 --json", "scan --x tp --tp 8 --csv",
+		"--help", "eval --help", "help timeline", "completion bash", "completion zsh", "man", "--version",
+		"version",
+		"eval --tp 8 --pp 2", "eval --json --tp 8 --pp 2", "eval --batch -", "timeline --tf 1",
+		"timeline --tf 1 --json",
+		"presets models", "presets gpus --json", "search --tp 8 --pp 2", "search --tp 8 --pp 2 --json",
+		"search --tp 8 --pp 2 --csv", "search --tp 3",
+		"compare tp=4 --tp 8", "compare tp=4 --tp 8 --json", "scan --x tp --tp 8",
+		"scan --x tp --tp 8 --json", "scan --x tp --tp 8 --csv",
 	} {
 		cmd := exec.CommandContext(t.Context(), program, strings.Fields(command)...)
 		var stderr bytes.Buffer
@@ -47,7 +51,8 @@ func TestFullDisk(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != 1 {
 			t.Errorf("%s: exit code %d, want 1; standard error: %s", command, code, stderr.String())
 		}
-		if n := strings.Count(stderr.String(), "\n"); n != 1 || !strings.Contains(stderr.String(), "no space left") {
+		if n := strings.Count(stderr.String(), "\n"); n != 1 ||
+			!strings.Contains(stderr.String(), "no space left") {
 			t.Errorf("%s: standard error: %q", command, stderr.String())
 		}
 	}
@@ -63,7 +68,8 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	label := filepath.Join(folder, "label.toml")
-	if err := os.WriteFile(label, []byte("[cluster]\nid = \"dgx-h100\"\nname = \"\\u001b]0;x\\u0007\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(label, []byte("[cluster]\nid = \"dgx-h100\"\nname = \"\\u001b]0;x\\u0007\"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	key := filepath.Join(folder, "key.json")
@@ -144,7 +150,8 @@ func TestByteOrderMark(t *testing.T) {
 		mark + "{\"tp\":8}\n{}\n": 2, mark + "{\"tp\":8}": 1, mark: 0, "": 0, "{}\n\n{}": 3, mark + "\n": 1,
 	} {
 		var stdout, stderr bytes.Buffer
-		if code := cli.Run([]string{"eval", "--batch", "-"}, strings.NewReader(text), &stdout, &stderr); code != 0 {
+		if code := cli.Run([]string{"eval", "--batch", "-"}, strings.NewReader(text), &stdout,
+			&stderr); code != 0 {
 			t.Errorf("%q: exit code %d: %s", text, code, stderr.String())
 		}
 		if n := strings.Count(stdout.String(), "\n"); n != lines {
@@ -155,7 +162,8 @@ func TestByteOrderMark(t *testing.T) {
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	if code := cli.Run([]string{"eval", "--setup", "-"}, strings.NewReader(mark+`{"tp":8,"pp":2,"gbs":512}`), &stdout, &stderr); code != 0 {
+	if code := cli.Run([]string{"eval", "--setup", "-"}, strings.NewReader(mark+`{"tp":8,"pp":2,"gbs":512}`),
+		&stdout, &stderr); code != 0 {
 		t.Errorf("a setup: exit code %d: %s", code, stderr.String())
 	}
 }
@@ -176,7 +184,8 @@ func TestManyKeys(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
 	answers := strings.Split(strings.TrimSpace(stdout.String()), "\n")
-	if len(answers) != 3 || !strings.Contains(answers[0], "comes twice") || !strings.Contains(answers[1], "comes twice") || !strings.Contains(answers[2], `"legal":true`) {
+	if len(answers) != 3 || !strings.Contains(answers[0], "comes twice") ||
+		!strings.Contains(answers[1], "comes twice") || !strings.Contains(answers[2], `"legal":true`) {
 		t.Errorf("answers: %.300q", answers)
 	}
 }

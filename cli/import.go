@@ -30,18 +30,32 @@ func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE [-- ARGUMENT...]",
 		Short: "Read a model or a layout from a file of another program",
-		Long: "Read what the file of another program says of a setup: a Hugging Face config.json or the folder of a checkpoint, a file of a launcher, a setup file, a share string. " +
-			"It prints the setup, every key that was understood, what is assumed where the file leaves it out, and what was ignored and why. Nothing of a file is executed. - is standard input; a file has at most 10 MiB. " +
-			"Flags of a setup give what the file lacks, such as --model or --gpus, and count over what it says. What neither gives is unknown: the answer lists it, with a guess in its place and the command that completes it.\n\n" +
-			"A shell script is followed, not run: --env gives variables of its environment, --with the folder of the files that it sources (its own folder without), and what stands after -- are its arguments.\n\n" +
-			"'meshscope FILE' opens the explorer with it. The JSON document is a setup document too: eval --setup reads it.\n\n" +
+		Long: "Read what the file of another program says of a setup: a Hugging Face config.json or the " +
+			"folder of a checkpoint, a file of a launcher, a setup file, a share string. " +
+			"It prints the setup, every key that was understood, what is assumed where the file leaves it " +
+			"out, and what was ignored and why. Nothing of a file is executed. - is standard input; a file " +
+			"has at most 10 MiB. " +
+			"Flags of a setup give what the file lacks, such as --model or --gpus, and count over what it " +
+			"says. What neither gives is unknown: the answer lists it, with a guess in its place and the " +
+			"command that completes it.\n\n" +
+			"A shell script is followed, not run: --env gives variables of its environment, --with the " +
+			"folder of the files that it sources (its own folder without), and what stands after -- are " +
+			"its arguments.\n\n" +
+			"'meshscope FILE' opens the explorer with it. The JSON document is a setup document too: eval " +
+			"--setup reads it.\n\n" +
 			"Exit code: 0 read, 1 run-time error, 2 a file with problems, or none.",
-		Example: "meshscope import Llama-3.1-8B/config.json\nmeshscope import --json config.json | meshscope eval --setup - --gpus 8\nmeshscope import ds_config.json --model llama3.1-70b --gpus 64\nmeshscope import run.sh --env NODES=4 -- A3B 1 8",
-		Args:    cobra.ArbitraryArgs,
+		Example: "meshscope import Llama-3.1-8B/config.json\nmeshscope import --json config.json | " +
+			"meshscope eval --setup - --gpus 8\nmeshscope import ds_config.json --model llama3.1-70b " +
+			"--gpus 64\nmeshscope import run.sh --env NODES=4 -- A3B 1 8",
+		Args: cobra.ArbitraryArgs,
 	}
-	output.register(cmd, []string{textFormat, string(report.Markdown), string(report.JSON), string(report.TOML)}, string(report.JSON))
+	output.register(cmd, []string{
+		textFormat, string(report.Markdown), string(report.JSON),
+		string(report.TOML),
+	}, string(report.JSON))
 	flags.register(a, cmd)
-	cmd.Flags().StringArrayVar(&environment, "env", nil, "`NAME=VALUE`: a variable of the script's environment")
+	cmd.Flags().StringArrayVar(&environment, "env", nil,
+		"`NAME=VALUE`: a variable of the script's environment")
 	cmd.Flags().StringVar(&with, "with", "", "`folder` of the files that the script sources")
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := output.resolveFormat(cmd); err != nil {
@@ -84,7 +98,8 @@ func (a *app) importCommand() *cobra.Command {
 		if output.format == string(report.TOML) && len(r.Problems) > 0 { // there is no setup
 			return r.Err(file)
 		}
-		if err := a.print(output.format, a.readingAnswer(hfconfig.Named(args[0], flags.as), file, r, &s)); err != nil {
+		if err := a.print(output.format, a.readingAnswer(hfconfig.Named(args[0], flags.as), file, r,
+			&s)); err != nil {
 			return err
 		}
 		if len(r.Problems) > 0 {
@@ -128,10 +143,14 @@ func (a *app) openFile(name string, flags *setupFlags) (*launch.Reading, error) 
 		for _, u := range r.Unknown {
 			keys = append(keys, u.Name())
 		}
-		a.notices = append(a.notices, fmt.Sprintf("unknown in %s, guessed: %s; 'meshscope import' tells how to give them", escape.Name(name), escape.Clip(strings.Join(keys, ", "))))
+		a.notices = append(a.notices,
+			fmt.Sprintf("unknown in %s, guessed: %s; 'meshscope import' tells how to give them",
+				escape.Name(name), escape.Clip(strings.Join(keys, ", "))))
 	}
 	if len(assumed) > 0 {
-		a.notices = append(a.notices, fmt.Sprintf("not in %s: %s; 'meshscope import' tells where each comes from", escape.Name(name), escape.Clip(strings.Join(assumed, ", "))))
+		a.notices = append(a.notices,
+			fmt.Sprintf("not in %s: %s; 'meshscope import' tells where each comes from", escape.Name(name),
+				escape.Clip(strings.Join(assumed, ", "))))
 	}
 	return r, nil
 }
@@ -163,7 +182,8 @@ func (a *app) readFile(name string, flags *setupFlags) (r *launch.Reading, file 
 // readAlone reads a file as it is.
 func (a *app) readAlone(name string) (read *launch.Reading, file string, err error) {
 	if name == "" {
-		return nil, name, &usageError{"import: an empty name, allowed is that of a file or of a folder with a config.json, or a share string"}
+		return nil, name, &usageError{"import: an empty name, allowed is that of a file or of a folder " +
+			"with a config.json, or a share string"}
 	}
 	if setupdoc.IsShare(name) {
 		r := launch.Open("", []byte(name), a.lib)
@@ -193,9 +213,9 @@ func (a *app) readAlone(name string) (read *launch.Reading, file string, err err
 	return &r, name, nil
 }
 
-// sourced returns how the files of a folder are found that a script sources: by the name that it has for them, or
-// the end of it that is known. One with a path of its own is another file than that beside the script, unless files
-// from anywhere are said to be in the folder.
+// sourced returns how the files of a folder are found that a script sources: by the name that it has for
+// them, or the end of it that is known. One with a path of its own is another file than that beside the
+// script, unless files from anywhere are said to be in the folder.
 func (a *app) sourced(folder string, anywhere bool) func(name string) ([]byte, bool) {
 	if folder == "" {
 		return nil
@@ -231,7 +251,8 @@ func (a *app) sourced(folder string, anywhere bool) func(name string) ([]byte, b
 // readDropped reads a file by a name as a terminal writes that of a dropped file: a shell's word, with
 // backslashes or quotes. A file of the very name comes first.
 func (a *app) readDropped(name string) (read *launch.Reading, file string, err error) {
-	for _, of := range []string{name, shellWord(name), shellWord("'" + name + "'")} { // the explorer takes quotes around it away
+	// the explorer takes quotes around it away
+	for _, of := range []string{name, shellWord(name), shellWord("'" + name + "'")} {
 		if _, err := os.Stat(of); of != "" && err == nil {
 			return a.readAlone(of)
 		}
@@ -290,9 +311,11 @@ type readingDocument struct {
 	Understood []launch.Understood `json:"understood"`
 	Ignored    []launch.Ignored    `json:"ignored"`
 	Problems   []launch.Problem    `json:"problems"`
-	Unknown    []string            `json:"unknown"`            // keys of the setup, each with its guess among understood
-	Complete   string              `json:"complete,omitempty"` // the command that gives them
-	Besides    []hfconfig.Besides  `json:"besides,omitempty"`  // parts of a checkpoint that the model leaves out
+	// keys of the setup, each with its guess among understood
+	Unknown  []string `json:"unknown"`
+	Complete string   `json:"complete,omitempty"` // the command that gives them
+	// parts of a checkpoint that the model leaves out
+	Besides []hfconfig.Besides `json:"besides,omitempty"`
 }
 
 // readingAnswer returns what the file of a name says, for people and for programs.
@@ -302,7 +325,9 @@ func (a *app) readingAnswer(name, file string, r *launch.Reading, s *engine.Setu
 		Setup: func() *engine.Setup { return s },
 		Data: func() any {
 			d := readingDocument{
-				report.NewHeader(version), r.Launcher, r.Whole(a.lib), report.Listed(slices.Clone(r.Understood)), report.Listed(r.Ignored), report.Listed(r.Problems),
+				report.NewHeader(version), r.Launcher, r.Whole(a.lib),
+				report.Listed(slices.Clone(r.Understood)), report.Listed(r.Ignored),
+				report.Listed(r.Problems),
 				[]string{},
 				completing(name, r), r.Besides,
 			}
@@ -340,15 +365,20 @@ func completing(name string, r *launch.Reading) string {
 func (a *app) setupSection(name string, r *launch.Reading, s *engine.Setup) report.Section {
 	facts := report.Facts{{Name: "read as", Value: r.Launcher}}
 	is := func(key string) bool {
-		return slices.ContainsFunc(r.Unknown, func(u launch.Unknown) bool { return strings.HasPrefix(u.Name(), key) })
+		return slices.ContainsFunc(r.Unknown,
+			func(u launch.Unknown) bool { return strings.HasPrefix(u.Name(), key) })
 	}
 	switch parameters := figure.Comma(int(s.Model.Total())); {
 	case slices.ContainsFunc(r.Unknown, func(u launch.Unknown) bool { return u.Key == "model" }):
-		facts = append(facts, report.Fact{Name: "model", Value: "? (" + escape.Line(s.Model.Name) + " is a guess)"})
+		facts = append(facts,
+			report.Fact{Name: "model", Value: "? (" + escape.Line(s.Model.Name) + " is a guess)"})
 	case is("model."):
-		facts = append(facts, report.Fact{Name: "model", Value: fmt.Sprintf("? parameters (%s is a guess)", parameters)})
+		facts = append(facts,
+			report.Fact{Name: "model", Value: fmt.Sprintf("? parameters (%s is a guess)", parameters)})
 	default:
-		facts = append(facts, report.Fact{Name: "model", Value: fmt.Sprintf("%s, %s parameters", escape.Line(s.Model.Name), parameters)})
+		facts = append(facts,
+			report.Fact{Name: "model", Value: fmt.Sprintf("%s, %s parameters", escape.Line(s.Model.Name),
+				parameters)})
 	}
 	for _, b := range r.Besides {
 		text := figure.Comma(int(b.Parameters)) + " parameters of " + b.Name + ", not counted"
@@ -362,7 +392,8 @@ func (a *app) setupSection(name string, r *launch.Reading, s *engine.Setup) repo
 		for _, u := range r.Unknown {
 			keys = append(keys, u.Name())
 		}
-		facts = append(facts, report.Fact{Name: "unknown", Value: strings.Join(keys, ", ")}, report.Fact{Name: "complete", Value: command})
+		facts = append(facts, report.Fact{Name: "unknown", Value: strings.Join(keys, ", ")},
+			report.Fact{Name: "complete", Value: command})
 		return report.Section{Blocks: []report.Block{facts}}
 	}
 	if r.OnlyModel() { // the rest would be defaults
@@ -400,7 +431,8 @@ func (a *app) readingSections(out *report.Document, file string, r *launch.Readi
 		problems = append(problems, (&launch.Reading{Problems: []launch.Problem{p}}).Err(file).Error())
 	}
 	for _, u := range r.Unknown {
-		unknown = append(unknown, fmt.Sprintf("%s ?%s: %s; %s is a guess", u.Name(), place(u.Line), u.Why, shown(u.Guess)))
+		unknown = append(unknown, fmt.Sprintf("%s ?%s: %s; %s is a guess", u.Name(), place(u.Line), u.Why,
+			shown(u.Guess)))
 	}
 	for _, u := range r.Understood {
 		if strings.HasPrefix(u.Assumed, launch.Guessed) {
@@ -410,7 +442,8 @@ func (a *app) readingSections(out *report.Document, file string, r *launch.Readi
 			assumed = append(assumed, fmt.Sprintf("%s %s: %s", u.Key, shown(u.Value), u.Assumed))
 			continue
 		}
-		understood = append(understood, fmt.Sprintf("%s%s%s: %s", u.Key, valueOf(u.Value), place(u.Line), strings.Join(u.Setup, ", ")))
+		understood = append(understood, fmt.Sprintf("%s%s%s: %s", u.Key, valueOf(u.Value), place(u.Line),
+			strings.Join(u.Setup, ", ")))
 	}
 	var strange []string // of one line: a file may have thousands
 	for _, i := range r.Ignored {

@@ -13,8 +13,10 @@ import (
 // minutes prints what was found by then, marked, and takes the progress away.
 func TestSearchInterrupted(t *testing.T) {
 	t.Parallel()
-	screen, err := terminal.Start(t.Context(), terminal.Options{Columns: 120, Rows: 70, OneStream: true}, build(t),
-		"search", "--model", "llama3.1-405b", "--cluster", "meta-roce-24k", "--gpus", "1024..16384:128", "--schedule", "all", "--refused", "--time", "0")
+	screen, err := terminal.Start(t.Context(), terminal.Options{Columns: 120, Rows: 70, OneStream: true},
+		build(t),
+		"search", "--model", "llama3.1-405b", "--cluster", "meta-roce-24k", "--gpus", "1024..16384:128",
+		"--schedule", "all", "--refused", "--time", "0")
 	if err != nil {
 		t.Fatal(err)
 	}

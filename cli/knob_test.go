@@ -162,7 +162,8 @@ func TestEveryKnobEverywhere(t *testing.T) {
 			}
 		}
 		var answer strings.Builder
-		code := cli.Run(slices.Concat([]string{"eval", "--batch", "-"}, one, degree), strings.NewReader(string(line)+"\n"), &answer, io.Discard)
+		code := cli.Run(slices.Concat([]string{"eval", "--batch", "-"}, one, degree),
+			strings.NewReader(string(line)+"\n"), &answer, io.Discard)
 		if code != 0 || strings.Contains(answer.String(), `"error":{`) {
 			t.Errorf("line %s: exit code %d: %s", line, code, answer.String())
 		}
@@ -174,7 +175,8 @@ func TestEveryKnobEverywhere(t *testing.T) {
 // It compiles a second program, which only a deep run has the time for.
 func TestNewKnob(t *testing.T) {
 	if !draws.Deep() {
-		t.Skip("compiles another program: with MESHSCOPE_DEEP=1; TestEveryKnobEverywhere tries the knobs that there are")
+		t.Skip("compiles another program: with MESHSCOPE_DEEP=1; TestEveryKnobEverywhere tries the knobs " +
+			"that there are")
 	}
 	t.Parallel()
 	program := withDummy(t)
@@ -184,22 +186,29 @@ func TestNewKnob(t *testing.T) {
 	}
 	const one = " --model llama3.2-1b --gpus 8"
 	for name, tc := range map[string]struct{ args, stdin, want string }{
-		"help":            {"eval --help", "", "--dummy "},
-		"what it is":      {"eval --help", "", "How much nothing there is"},
-		"default":         {"eval --json" + one, "", `"dummy": 3`},
-		"flag":            {"eval --json --dummy 7" + one, "", `"dummy": 7`},
-		"out of bounds":   {"eval --dummy 10" + one, "", "dummy: given \"10\", allowed is a whole number from 0 to 9, nearest 9"},
-		"file":            {"eval --json --setup " + file + one, "", `"dummy": 5`},
-		"assignment":      {"eval --json --set dummy=6" + one, "", `"dummy": 6`},
-		"batch":           {"eval --batch -", `{"model":"llama3.2-1b","gpus":8,"dummy":4}` + "\n", `"dummy":4`},
+		"help":       {"eval --help", "", "--dummy "},
+		"what it is": {"eval --help", "", "How much nothing there is"},
+		"default":    {"eval --json" + one, "", `"dummy": 3`},
+		"flag":       {"eval --json --dummy 7" + one, "", `"dummy": 7`},
+		"out of bounds": {
+			"eval --dummy 10" + one, "",
+			"dummy: given \"10\", allowed is a whole number from 0 to 9, nearest 9",
+		},
+		"file":       {"eval --json --setup " + file + one, "", `"dummy": 5`},
+		"assignment": {"eval --json --set dummy=6" + one, "", `"dummy": 6`},
+		"batch": {
+			"eval --batch -", `{"model":"llama3.2-1b","gpus":8,"dummy":4}` + "\n",
+			`"dummy":4`,
+		},
 		"completion":      {"__complete eval --dum", "", "--dummy"},
 		"axis completion": {"__complete scan --by dum", "", "dummy"},
 		"scan":            {"scan --x dummy=1,2 --csv" + one, "", "\n2,"},
 		"scan by itself":  {"scan --x dummy --csv" + one, "", "\n8,"},
 		"comparison":      {"compare dummy=1 dummy=2" + one, "", "dummy"},
 		"search":          {"search --top 1 --dummy 8" + one, "", "--dummy 8"},
-		"search a list":   {"search --top 2 --csv --dummy 2,8 --tp 1 --pp 1 --cp 1 --mbs 1 --zero 0 --recompute none --schedule 1f1b" + one, "", "--dummy 2\nbest,2"},
-		"search a range":  {"search --json --dummy 8.. --top 1" + one, "", `"dummy": 8`},
+		"search a list": {"search --top 2 --csv --dummy 2,8 --tp 1 --pp 1 --cp 1 --mbs 1 --zero 0 " +
+			"--recompute none --schedule 1f1b" + one, "", "--dummy 2\nbest,2"},
+		"search a range": {"search --json --dummy 8.. --top 1" + one, "", `"dummy": 8`},
 	} {
 		run := exec.CommandContext(t.Context(), program, strings.Fields(tc.args)...)
 		run.Stdin = strings.NewReader(tc.stdin)

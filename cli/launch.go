@@ -43,20 +43,29 @@ func (a *app) launchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "launch [FILE]",
 		Short: "Write a layout as the file or command line of a launcher",
-		Long: "Write a layout as the file or command line of a launcher, and nothing else, to standard output: each line names the knob that it comes from. " +
-			"Of a FILE of a launcher, such as import reads, what it says and the file written does not is listed on standard error. " +
-			"What only the site knows is marked YOURS. What the launcher does not run is refused with the reason and the nearest layout that it runs.\n\n" +
-			"Exit code: 0 written, 1 run-time error, 2 usage error, 3 illegal layout or refused by the launcher, 4 written, but it does not fit.",
-		Example: "meshscope launch --for megatron --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 128 > train.sh\nmeshscope launch --for bridge train.sh\nmeshscope launch --list",
-		Args:    cobra.ArbitraryArgs,
+		Long: "Write a layout as the file or command line of a launcher, and nothing else, to standard " +
+			"output: each line names the knob that it comes from. " +
+			"Of a FILE of a launcher, such as import reads, what it says and the file written does not is " +
+			"listed on standard error. " +
+			"What only the site knows is marked YOURS. What the launcher does not run is refused with the " +
+			"reason and the nearest layout that it runs.\n\n" +
+			"Exit code: 0 written, 1 run-time error, 2 usage error, 3 illegal layout or refused by the " +
+			"launcher, 4 written, but it does not fit.",
+		Example: "meshscope launch --for megatron --model llama3.1-70b --gpus 64 --tp 8 --pp 2 --gbs 128 > " +
+			"train.sh\nmeshscope launch --for bridge train.sh\nmeshscope launch --list",
+		Args: cobra.ArbitraryArgs,
 	}
 	ids := launch.IDs()
 	cmd.Flags().StringVar(&of.to, "for", "", "launcher: one of 'launch --list'")
-	cmd.Flags().BoolVar(&of.list, "list", false, "list the launchers and the versions whose rules are checked")
-	cmd.Flags().BoolVar(&of.legality, "legality", false, "say of every launcher whether it runs the layout, why not, and the nearest that it runs")
+	cmd.Flags().BoolVar(&of.list, "list", false,
+		"list the launchers and the versions whose rules are checked")
+	cmd.Flags().BoolVar(&of.legality, "legality", false,
+		"say of every launcher whether it runs the layout, why not, and the nearest that it runs")
 	cmd.Flags().BoolVar(&of.json, "json", false, "with --list or --legality: print a JSON document")
-	cmd.Flags().BoolVar(&of.sbatch, "sbatch", false, "write a job of Slurm around it, which starts torchrun on every node")
-	cmd.Flags().BoolVar(&of.srun, "srun", false, "with --sbatch: srun starts a process for each GPU, without torchrun")
+	cmd.Flags().BoolVar(&of.sbatch, "sbatch", false,
+		"write a job of Slurm around it, which starts torchrun on every node")
+	cmd.Flags().BoolVar(&of.srun, "srun", false,
+		"with --sbatch: srun starts a process for each GPU, without torchrun")
 	_ = cmd.RegisterFlagCompletionFunc("for", cobra.FixedCompletions(ids, cobra.ShellCompDirectiveNoFileComp))
 	flags.register(a, cmd)
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
@@ -113,7 +122,8 @@ func (a *app) rewrite(l *launch.Launcher, r *launch.Reading, file string, of *la
 	if len(r.Problems) == 0 {
 		s := r.Resolve(a.lib)
 		for _, u := range r.Unknown {
-			a.sayf("meshscope: not in %s, guessed: %s %v: %s\n", escape.Name(file), u.Name(), u.Guess, escape.Clip(u.Why))
+			a.sayf("meshscope: not in %s, guessed: %s %v: %s\n", escape.Name(file), u.Name(), u.Guess,
+				escape.Clip(u.Why))
 		}
 		if len(r.Problems) == 0 {
 			return a.writeLaunch(l, &s, r, of)
@@ -158,7 +168,8 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, from *launch.Read
 		if r.Memory.Fit == engine.Tight {
 			word = "is tight"
 		}
-		a.sayf("meshscope: this layout %s: rank %d needs %.1f GiB of %.1f\n", word, r.Memory.PeakRank, r.Memory.Peak.GiB(), r.Memory.Usable.GiB())
+		a.sayf("meshscope: this layout %s: rank %d needs %.1f GiB of %.1f\n", word, r.Memory.PeakRank,
+			r.Memory.Peak.GiB(), r.Memory.Usable.GiB())
 	}
 	return err
 }

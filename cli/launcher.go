@@ -27,10 +27,13 @@ func launcherWords() []string {
 
 func (f *launcherFlag) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.id, "launcher", autoLauncher, "whose rules a layout meets ("+strings.Join(launcherWords(), ", ")+"); auto: the launcher of the software stack; any: every legal layout")
+	flags.StringVar(&f.id, "launcher", autoLauncher,
+		"whose rules a layout meets ("+strings.Join(launcherWords(),
+			", ")+"); auto: the launcher of the software stack; any: every legal layout")
 	flags.BoolVar(&f.refused, "refused", false, "same as --launcher any")
 	_ = flags.MarkHidden("refused")
-	_ = cmd.RegisterFlagCompletionFunc("launcher", cobra.FixedCompletions(launcherWords(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("launcher",
+		cobra.FixedCompletions(launcherWords(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *launcherFlag) check() error {
@@ -58,7 +61,8 @@ func (f *launcherFlag) any() bool {
 // ownStack predicts with the calibration of a launcher's stack where nothing gives one, and says so.
 func (f *setupFlags) ownStack(a *app, l *launch.Launcher) error {
 	doc, err := f.document(a)
-	if err != nil || l.Stack() == "" || l.Stack() == recipe.DefaultStack.Resolve() || f.gives(string(knob.Calibration)) || doc.Gives(knob.Calibration) {
+	if err != nil || l.Stack() == "" || l.Stack() == recipe.DefaultStack.Resolve() ||
+		f.gives(string(knob.Calibration)) || doc.Gives(knob.Calibration) {
 		return err
 	}
 	f.said = append(f.said, said{key: string(knob.Calibration), value: string(l.Stack())})

@@ -46,14 +46,19 @@ func (a *app) lessonCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lesson [NAME]",
 		Short: "Learn by predicting what a change does",
-		Long: "Lessons ask what a change of a knob does before it is made, then make it and say why. Without a name, lesson lists them. " +
-			"With one it opens on the screens of the explorer, at the act where it was left: figures that would answer are hidden, esc explores freely, B comes back. " +
-			"--text, or no terminal, asks the questions as text, each answered by a line; where the input ends the answers are shown, so that a pipe gets the whole lesson.\n\n" +
-			"'lesson check' tests every claim of all lessons, or of a file, against the engine; 'lesson new' prints a file to start from. " +
+		Long: "Lessons ask what a change of a knob does before it is made, then make it and say why. " +
+			"Without a name, lesson lists them. " +
+			"With one it opens on the screens of the explorer, at the act where it was left: figures that " +
+			"would answer are hidden, esc explores freely, B comes back. " +
+			"--text, or no terminal, asks the questions as text, each answered by a line; where the input " +
+			"ends the answers are shown, so that a pipe gets the whole lesson.\n\n" +
+			"'lesson check' tests every claim of all lessons, or of a file, against the engine; 'lesson " +
+			"new' prints a file to start from. " +
 			"Own lessons are in ~/.config/meshscope/presets/lessons.\n\n" +
 			"Exit code: 0, 1 where a check finds something, 2 usage error.",
-		Example: "meshscope lesson\nmeshscope lesson second-step\nmeshscope lesson second-step --text\nmeshscope lesson new > my-lesson.toml\nmeshscope lesson check my-lesson.toml",
-		Args:    cobra.ArbitraryArgs,
+		Example: "meshscope lesson\nmeshscope lesson second-step\nmeshscope lesson second-step " +
+			"--text\nmeshscope lesson new > my-lesson.toml\nmeshscope lesson check my-lesson.toml",
+		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as a JSON document")
 	look.register(cmd)
@@ -125,15 +130,19 @@ func (a *app) listLessons(asJSON bool) error {
 	var entries []lessonEntry
 	learned := session.Learned(session.Path(os.Getenv))
 	for _, l := range a.allLessons() {
-		entries = append(entries, lessonEntry{l.ID, l.Title, l.Minutes, len(l.Acts), l.Source, l.Own, slices.Contains(learned, l.ID)})
+		entries = append(entries, lessonEntry{
+			l.ID, l.Title, l.Minutes, len(l.Acts), l.Source, l.Own,
+			slices.Contains(learned, l.ID),
+		})
 	}
-	return list(a, "lessons", entries, asJSON, []string{"lesson", "minutes", "acts", "done", "title"}, func(e *lessonEntry) []any {
-		done := ""
-		if e.Done {
-			done = "yes"
-		}
-		return []any{e.ID, e.Minutes, e.Acts, done, e.Title}
-	})
+	return list(a, "lessons", entries, asJSON, []string{"lesson", "minutes", "acts", "done", "title"},
+		func(e *lessonEntry) []any {
+			done := ""
+			if e.Done {
+				done = "yes"
+			}
+			return []any{e.ID, e.Minutes, e.Acts, done, e.Title}
+		})
 }
 
 func (a *app) lessonNewCommand() *cobra.Command {
@@ -154,8 +163,10 @@ func (a *app) lessonCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Test every claim of lessons against the engine",
-		Long: "Run every act of all lessons, or of a file, and print what it would show: the figure before and after, and the right answer. " +
-			"A lesson is refused where a figure is unknown, not exactly one option is true, a wrong option has no sentence of its own, a claim does not hold, or prose has a typed number.\n\n" +
+		Long: "Run every act of all lessons, or of a file, and print what it would show: the figure before " +
+			"and after, and the right answer. " +
+			"A lesson is refused where a figure is unknown, not exactly one option is true, a wrong option " +
+			"has no sentence of its own, a claim does not hold, or prose has a typed number.\n\n" +
 			"Exit code: 0 all is well, 1 something is wrong: file, line and key are on standard error.",
 		Example: "meshscope lesson check\nmeshscope lesson check my-lesson.toml",
 		Args:    cobra.ArbitraryArgs,
@@ -197,7 +208,10 @@ func (a *app) faults(errs []error) error {
 
 // printCheck prints what each act would show.
 func (a *app) printCheck(all []*lessons.Lesson) error {
-	t := &report.Table{Head: []string{"lesson", "act", "kind", "figure", "before", "after", "answer"}, Width: maxWidth}
+	t := &report.Table{
+		Head:  []string{"lesson", "act", "kind", "figure", "before", "after", "answer"},
+		Width: maxWidth,
+	}
 	for _, l := range all {
 		for i := range l.Acts {
 			act := &l.Acts[i]
@@ -205,7 +219,8 @@ func (a *app) printCheck(all []*lessons.Lesson) error {
 			if act.Figure.ID != "" {
 				before, after = lessons.Text(act.Figure), lessons.Text(act.Against)
 			}
-			t.Rows = append(t.Rows, report.Cells(l.ID, i+1, string(act.Kind), act.Figure.ID, before, after, act.Truth()))
+			t.Rows = append(t.Rows, report.Cells(l.ID, i+1, string(act.Kind), act.Figure.ID, before, after,
+				act.Truth()))
 		}
 	}
 	return a.print(textFormat, report.Blocks("", t))
@@ -215,9 +230,10 @@ func (a *app) demoCommand() *cobra.Command {
 	asJSON := false
 	var look screenFlags
 	cmd := &cobra.Command{
-		Use:     "demo [NAME]",
-		Short:   "Open a prepared setup on the screen that shows it",
-		Long:    "Open the explorer with a setup that is prepared for a demonstration, on the screen that shows it, with the knob to turn in focus. Without a name, demo lists them.",
+		Use:   "demo [NAME]",
+		Short: "Open a prepared setup on the screen that shows it",
+		Long: "Open the explorer with a setup that is prepared for a demonstration, on the screen that " +
+			"shows it, with the knob to turn in focus. Without a name, demo lists them.",
 		Example: "meshscope demo\nmeshscope demo second-step",
 		Args:    cobra.ArbitraryArgs,
 	}
@@ -232,7 +248,8 @@ func (a *app) demoCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return list(a, "demos", all, asJSON, []string{"demo", "title"}, func(d *lessons.Demo) []any { return []any{d.ID, d.Title} })
+			return list(a, "demos", all, asJSON, []string{"demo", "title"},
+				func(d *lessons.Demo) []any { return []any{d.ID, d.Title} })
 		}
 		d, err := lessons.FindDemo(args[0], a.lib)
 		if err != nil {

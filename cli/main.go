@@ -91,8 +91,11 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	root.SetErr(a.stderr)
 	// Commands print their own errors (see wrap). Only errors of built-in commands
 	// come back here.
-	handler := func(_ io.Writer, _ fang.Styles, err error) { a.sayf("meshscope: %s\n", escape.Line(err.Error())) }
-	err := fang.Execute(context.Background(), root, fang.WithVersion(versionLine()), fang.WithErrorHandler(handler))
+	handler := func(_ io.Writer, _ fang.Styles, err error) {
+		a.sayf("meshscope: %s\n", escape.Line(err.Error()))
+	}
+	err := fang.Execute(context.Background(), root, fang.WithVersion(versionLine()),
+		fang.WithErrorHandler(handler))
 	return a.end(err, cmp.Or(written.err, shown.Flush()))
 }
 

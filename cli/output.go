@@ -30,11 +30,13 @@ type outputFlags struct {
 func (o *outputFlags) register(cmd *cobra.Command, formats []string, short ...string) {
 	o.formats = formats
 	cmd.Flags().StringVar(&o.format, "format", textFormat, "output format: "+strings.Join(formats, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("format",
+		cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 	for _, name := range short {
 		cmd.Flags().Bool(name, false, map[string]string{
 			string(report.JSON): "print a JSON document", string(report.CSV): "print comma-separated values",
-			string(report.HTML): "print a page as HTML, for a ticket", svgFormat: "print a picture as SVG", traceFormat: "print a Chrome trace, which ui.perfetto.dev opens",
+			string(report.HTML): "print a page as HTML, for a ticket", svgFormat: "print a picture as SVG",
+			traceFormat: "print a Chrome trace, which ui.perfetto.dev opens",
 		}[name]+"; same as --format "+name)
 	}
 }
@@ -52,7 +54,9 @@ func reportFormats() []string {
 
 // asked wraps a command that takes no argument but a share string, in place of --setup: run begins
 // with the format resolved.
-func (a *app) asked(o *outputFlags, flags *setupFlags, run func(cmd *cobra.Command) error) func(*cobra.Command, []string) error {
+func (a *app) asked(o *outputFlags, flags *setupFlags,
+	run func(cmd *cobra.Command) error,
+) func(*cobra.Command, []string) error {
 	return a.wrap(func(cmd *cobra.Command, args []string) error {
 		if err := noArgs(cmd, flags.rest(args)); err != nil {
 			return err
@@ -74,13 +78,15 @@ func (o *outputFlags) resolveFormat(cmd *cobra.Command) error {
 		switch on, err := cmd.Flags().GetBool(name); {
 		case err != nil || !on: // no such flag, or not given
 		case short != "":
-			return &usageError{fmt.Sprintf("--%s and --%s contradict each other: give one of them", short, name)}
+			return &usageError{fmt.Sprintf("--%s and --%s contradict each other: give one of them", short,
+				name)}
 		default:
 			short = name
 		}
 	}
 	if cmd.Flags().Changed("format") && short != "" && short != o.format {
-		return &usageError{fmt.Sprintf("--%s and --format %s contradict each other: give one of them", short, o.format)}
+		return &usageError{fmt.Sprintf("--%s and --format %s contradict each other: give one of them", short,
+			o.format)}
 	}
 	o.format = cmp.Or(short, o.format)
 	return nil
@@ -90,7 +96,9 @@ func (o *outputFlags) resolveFormat(cmd *cobra.Command) error {
 func (a *app) print(format string, answer *report.Answer) error {
 	if data := answer.Data; data != nil {
 		prefaced := *answer
-		prefaced.Data = func() any { return report.Preface{Notices: a.notices, Chosen: answer.Chosen}.Before(data()) }
+		prefaced.Data = func() any {
+			return report.Preface{Notices: a.notices, Chosen: answer.Chosen}.Before(data())
+		}
 		answer = &prefaced
 	}
 	return report.Write(a.stdout, report.Format(format), answer)

@@ -15,8 +15,11 @@ func TestFormats(t *testing.T) {
 		"scan":    append([]string{"scan", "--x", "zero", "--y", "peak"}, setup...),
 		"compare": append([]string{"compare", "zero=2"}, setup...),
 		"advise":  append([]string{"advise"}, setup...),
-		"search":  {"search", "--model", "llama3.2-1b", "--gpus", "8", "--pp", "1", "--cp", "1", "--top", "3"},
-		"eval":    append([]string{"eval"}, setup...),
+		"search": {
+			"search", "--model", "llama3.2-1b", "--gpus", "8", "--pp", "1", "--cp", "1", "--top",
+			"3",
+		},
+		"eval": append([]string{"eval"}, setup...),
 	} {
 		ask := func(more ...string) (string, int) {
 			code, out, _ := runWords(t, append(append([]string(nil), words...), more...)...)
@@ -47,7 +50,8 @@ func TestFormats(t *testing.T) {
 				}
 			}
 		}
-		if _, _, stderr := runWords(t, append(append([]string(nil), words...), "--format", "cvs")...); !strings.Contains(stderr, "nearest csv") {
+		if _, _, stderr := runWords(t, append(append([]string(nil), words...), "--format",
+			"cvs")...); !strings.Contains(stderr, "nearest csv") {
 			t.Errorf("%s: no nearest word for cvs: %s", name, stderr)
 		}
 		for _, wrong := range [][]string{{"--format", "xml"}, {"--json", "--format", "csv"}} {
@@ -67,13 +71,15 @@ func TestFormatsOfNothing(t *testing.T) {
 		code, advice, _ := runWords(t, append([]string{"advise"}, illegal...)...)
 		_, report, _ := runWords(t, append([]string{"eval"}, illegal...)...)
 		if code != 3 || advice != report {
-			t.Errorf("%s: exit %d, advise and eval tell an illegal setup apart:\n%.300s\n%.300s", format, code, advice, report)
+			t.Errorf("%s: exit %d, advise and eval tell an illegal setup apart:\n%.300s\n%.300s", format,
+				code, advice, report)
 		}
 	}
 	for _, format := range []string{"csv", "markdown"} {
 		code, out, stderr := runWords(t, "search", "--tp", "3", "--format", format)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
-		if code != 3 || !strings.Contains(lines[0], "microbatches") || !strings.Contains(stderr, "--tp 3 excludes every layout") {
+		if code != 3 || !strings.Contains(lines[0], "microbatches") ||
+			!strings.Contains(stderr, "--tp 3 excludes every layout") {
 			t.Errorf("%s: exit %d\n%s\n%s", format, code, out, stderr)
 		}
 	}

@@ -13,15 +13,17 @@ import (
 	"meshscope/presets/own"
 )
 
-// TestPipelineOpensWithCells: whatever model the program starts with, Pipeline opens as the picture of papers: on
-// each rank F and B can be read with their micro-batch, under the whole step where a part of it is drawn.
+// TestPipelineOpensWithCells: whatever model the program starts with, Pipeline opens as the picture of
+// papers: on each rank F and B can be read with their micro-batch, under the whole step where a part of it is
+// drawn.
 func TestPipelineOpensWithCells(t *testing.T) {
 	t.Parallel()
 	lib := presets.Default()
 	a := &app{lib: lib.ReadingModels(own.ReadModel), closed: lib}
 	cell, row := regexp.MustCompile(`[FBfb]\d+`), regexp.MustCompile(`^ *▸?(\d+)│`)
 	for _, id := range draws.Some(3,
-		"llama3.1-8b", "mixtral-8x22b", "gpt-oss-120b", "llama3.1-405b", "deepseek-v3", "qwen3-235b-a22b", "qwen3-30b-a3b",
+		"llama3.1-8b", "mixtral-8x22b", "gpt-oss-120b", "llama3.1-405b", "deepseek-v3", "qwen3-235b-a22b",
+		"qwen3-30b-a3b",
 		"kimi-k2", "llama4-scout", "gpt3-175b",
 	) {
 		t.Run(id, func(t *testing.T) {
@@ -38,7 +40,11 @@ func TestPipelineOpensWithCells(t *testing.T) {
 			for range 2 {
 				s.send(tea.KeyPressMsg{Code: tea.KeyTab})
 			}
-			for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 120, Height: 36}, {Width: 200, Height: 60}} {
+			for _, size := range []tea.WindowSizeMsg{
+				{Width: 80, Height: 24},
+				{Width: 120, Height: 36},
+				{Width: 200, Height: 60},
+			} {
 				s.send(size)
 				text, rows := ansi.Strip(s.m.View().Content), 0
 				for line := range strings.Lines(text) {

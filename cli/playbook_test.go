@@ -31,7 +31,9 @@ func playbookDoc(t *testing.T) (text string, items []playbookItem) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := regexp.MustCompile(`(?m)^\| (\d+) \| (.*?) \| (must|should|could) \| (shown|in part|not) \| (.*) \|$`)
+	line := regexp.MustCompile(
+		`(?m)^\| (\d+) \| (.*?) \| (must|should|could) \| (shown|in part|not) \| (.*) \|$`,
+	)
 	for _, m := range line.FindAllStringSubmatch(string(raw), -1) {
 		n, _ := strconv.Atoi(m[1])
 		items = append(items, playbookItem{n, m[2], m[3], m[4], m[5]})
@@ -68,7 +70,8 @@ func TestPlaybookItems(t *testing.T) {
 			t.Errorf("the head does not say %q", row)
 		}
 	}
-	lead := strconv.Itoa(count["shown"]) + " are shown, " + strconv.Itoa(count["in part"]) + " in part, " + strconv.Itoa(count["not"]) + " not"
+	lead := strconv.Itoa(count["shown"]) + " are shown, " + strconv.Itoa(count["in part"]) + " in part, " +
+		strconv.Itoa(count["not"]) + " not"
 	if !strings.Contains(text, lead) {
 		t.Errorf("the first paragraph does not say %q", lead)
 	}
@@ -83,13 +86,16 @@ func TestPlaybookMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, items := playbookDoc(t)
-	want := regexp.MustCompile(`(?m)^\| (\d+) \|.*\| (must|should|could) \|$`).FindAllStringSubmatch(string(raw), -1)
+	want := regexp.MustCompile(`(?m)^\| (\d+) \|.*\| (must|should|could) \|$`).FindAllStringSubmatch(
+		string(raw), -1,
+	)
 	if len(want) != len(items) {
 		t.Fatalf("%d items, %d of them in the reference", len(items), len(want))
 	}
 	for i, it := range items {
 		if strconv.Itoa(it.number) != want[i][1] || it.priority != want[i][2] {
-			t.Errorf("%d %s is %s, in the reference %s %s", it.number, it.name, it.priority, want[i][1], want[i][2])
+			t.Errorf("%d %s is %s, in the reference %s %s", it.number, it.name, it.priority, want[i][1],
+				want[i][2])
 		}
 		if it.priority == "must" && it.state != "shown" {
 			t.Errorf("%d %s: %s", it.number, it.name, it.state)
@@ -139,7 +145,8 @@ func TestPlaybookPlaces(t *testing.T) {
 			helps[args[0]] = help
 		}
 		for _, arg := range args[1:] {
-			if flag, _, _ := strings.Cut(arg, "="); strings.HasPrefix(flag, "--") && !regexp.MustCompile(regexp.QuoteMeta(flag)+`\b`).MatchString(helps[args[0]]) {
+			if flag, _, _ := strings.Cut(arg, "="); strings.HasPrefix(flag, "--") &&
+				!regexp.MustCompile(regexp.QuoteMeta(flag)+`\b`).MatchString(helps[args[0]]) {
 				t.Errorf("meshscope %s has no flag %s", args[0], flag)
 			}
 		}
@@ -162,7 +169,8 @@ func playbookPlaces(t *testing.T) map[string]func(string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, figures, _ := run(t, "explain", "--model", "mixtral-8x7b", "--gpus", "64", "--tp", "4", "--cp", "2", "--ep", "8", "--gbs", "256")
+	_, figures, _ := run(t, "explain", "--model", "mixtral-8x7b", "--gpus", "64", "--tp", "4", "--cp", "2",
+		"--ep", "8", "--gbs", "256")
 	read := map[string]string{}
 	sources := func(glob string) string {
 		if text, ok := read[glob]; ok {
@@ -191,7 +199,9 @@ func playbookPlaces(t *testing.T) map[string]func(string) bool {
 			if !strings.Contains(string(keys), "\n## "+strings.ToUpper(screen[:1])+screen[1:]+"\n") {
 				return false
 			}
-			return pane == "" || strings.Contains(sources("../ui/screens/"+screen+"/*.go")+deeper(screen, sources), `"`+pane+`"`)
+			return pane == "" ||
+				strings.Contains(sources("../ui/screens/"+screen+"/*.go")+deeper(screen, sources),
+					`"`+pane+`"`)
 		},
 		"key":  func(s string) bool { return strings.Contains(string(keys), "| `"+s+"` |") },
 		"knob": func(s string) bool { _, ok := knob.Find(knob.ID(s)); return ok },

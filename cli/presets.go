@@ -21,11 +21,16 @@ func (a *app) presetsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "presets KIND [ID]",
 		Short: "List models, GPUs, clusters, calibrations and published runs",
-		Long: "List the built-in presets and your own. KIND is one of models, gpus, clusters, calibrations, runs. " +
-			"Calibrations are the fitted speeds of GPUs, networks and software stacks, with the measurements they were fitted to.\n\n" +
-			"With the ID of a model, GPU or cluster, show that preset. --toml prints its file, a template for your own in " +
-			"~/.config/meshscope/presets/KIND/ID.toml. The ID of a model may also be a file, such as a config.json.",
-		Example:   "meshscope presets models\nmeshscope presets gpus --json\nmeshscope presets models llama3.2-3b --toml",
+		Long: "List the built-in presets and your own. KIND is one of models, gpus, clusters, " +
+			"calibrations, runs. " +
+			"Calibrations are the fitted speeds of GPUs, networks and software stacks, with the " +
+			"measurements they were fitted to.\n\n" +
+			"With the ID of a model, GPU or cluster, show that preset. --toml prints its file, a template " +
+			"for your own in " +
+			"~/.config/meshscope/presets/KIND/ID.toml. The ID of a model may also be a file, such as a " +
+			"config.json.",
+		Example: "meshscope presets models\nmeshscope presets gpus --json\nmeshscope presets models " +
+			"llama3.2-3b --toml",
 		ValidArgs: presetKinds(),
 		Args:      cobra.ArbitraryArgs,
 	}
@@ -34,7 +39,8 @@ func (a *app) presetsCommand() *cobra.Command {
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
 		allowed := strings.Join(presetKinds(), ", ")
 		if len(args) < 1 || len(args) > 2 {
-			return &usageError{fmt.Sprintf("presets takes a kind and at most one id, given %d arguments; the kind is one of %s", len(args), allowed)}
+			return &usageError{fmt.Sprintf("presets takes a kind and at most one id, given %d arguments; "+
+				"the kind is one of %s", len(args), allowed)}
 		}
 		if len(args) == 2 {
 			return a.onePreset(args[0], args[1], asTOML, asJSON)
@@ -54,7 +60,8 @@ func (a *app) presetsCommand() *cobra.Command {
 		case "runs":
 			return a.runs(asJSON)
 		}
-		return &usageError{fmt.Sprintf("presets: given %s, allowed is one of %s", escape.Quote(args[0]), allowed)}
+		return &usageError{fmt.Sprintf("presets: given %s, allowed is one of %s", escape.Quote(args[0]),
+			allowed)}
 	})
 	return cmd
 }
@@ -119,25 +126,39 @@ func (a *app) models(asJSON bool) error {
 	for _, p := range a.lib.Models() {
 		entries = append(entries, modelEntry{p, p.Total(), p.Active(), p.MTP()})
 	}
-	return list(a, "models", entries, asJSON, []string{"id", "name", "parameters", "active", "layers", "hidden", "heads", "experts", "seq"}, func(e *modelEntry) []any {
-		return []any{e.ID, e.Name, figure.FineCount(float64(e.Parameters)), figure.FineCount(float64(e.ActiveParameters)), e.Layers, e.Hidden, e.Heads, e.Experts, e.MaxSeq}
-	})
-}
-
-func (a *app) gpus(asJSON bool) error {
-	return list(a, "gpus", a.lib.GPUs(), asJSON, []string{"id", "name", "usable GiB", "HBM TB/s", "bf16 TFLOP/s", "fp8", "link GB/s", "per node"}, func(g *presets.GPUPreset) []any {
+	return list(a, "models", entries, asJSON, []string{
+		"id", "name", "parameters", "active", "layers",
+		"hidden", "heads", "experts", "seq",
+	}, func(e *modelEntry) []any {
 		return []any{
-			g.ID, g.Name, fmt.Sprintf("%.2f", g.MemoryUsable.GiB()), fmt.Sprintf("%.2f", float64(g.MemoryBandwidth)/1e12),
-			rate(float64(g.PeakBF16)), rate(float64(g.PeakFP8)), fmt.Sprintf("%.0f", float64(g.LinkBandwidth)/1e9), g.NodeGPUs,
+			e.ID, e.Name, figure.FineCount(float64(e.Parameters)),
+			figure.FineCount(float64(e.ActiveParameters)), e.Layers, e.Hidden, e.Heads, e.Experts, e.MaxSeq,
 		}
 	})
 }
 
+func (a *app) gpus(asJSON bool) error {
+	return list(a, "gpus", a.lib.GPUs(), asJSON,
+		[]string{"id", "name", "usable GiB", "HBM TB/s", "bf16 TFLOP/s", "fp8", "link GB/s", "per node"},
+		func(g *presets.GPUPreset) []any {
+			return []any{
+				g.ID, g.Name, fmt.Sprintf("%.2f", g.MemoryUsable.GiB()),
+				fmt.Sprintf("%.2f", float64(g.MemoryBandwidth)/1e12),
+				rate(float64(g.PeakBF16)), rate(float64(g.PeakFP8)),
+				fmt.Sprintf("%.0f", float64(g.LinkBandwidth)/1e9), g.NodeGPUs,
+			}
+		})
+}
+
 func (a *app) clusters(asJSON bool) error {
-	return list(a, "clusters", a.lib.Clusters(), asJSON, []string{"id", "name", "GPU", "per node", "domain", "in GB/s", "out GB/s"}, func(c *presets.ClusterPreset) []any {
+	return list(a, "clusters", a.lib.Clusters(), asJSON, []string{
+		"id", "name", "GPU", "per node", "domain",
+		"in GB/s", "out GB/s",
+	}, func(c *presets.ClusterPreset) []any {
 		return []any{
 			c.ID, c.Name, c.GPU.ID, c.Node(), c.Domain(),
-			fmt.Sprintf("%.0f", float64(c.Intra.Bandwidth)/1e9), fmt.Sprintf("%.1f", float64(c.Inter.Bandwidth)/1e9),
+			fmt.Sprintf("%.0f", float64(c.Intra.Bandwidth)/1e9),
+			fmt.Sprintf("%.1f", float64(c.Inter.Bandwidth)/1e9),
 		}
 	})
 }

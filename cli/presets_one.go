@@ -17,7 +17,8 @@ func (a *app) onePreset(kind, id string, asTOML, asJSON bool) error {
 	}
 	show, ok := map[string]func(string, bool) error{"models": a.oneModel, "gpus": a.oneGPU, "clusters": a.oneCluster}[kind]
 	if !ok {
-		return &usageError{fmt.Sprintf("presets %s takes no id, given %s; models, gpus and clusters take one", escape.Line(kind), escape.Quote(id))}
+		return &usageError{fmt.Sprintf("presets %s takes no id, given %s; models, gpus and clusters take one",
+			escape.Line(kind), escape.Quote(id))}
 	}
 	if !asTOML {
 		return show(id, asJSON)
@@ -52,12 +53,24 @@ func (a *app) oneModel(id string, asJSON bool) error {
 	}
 	facts = append(
 		facts,
-		report.Fact{Name: "training", Value: fmt.Sprintf("%s FLOP per token at %s tokens, causal", figure.Short(float64(p.TrainingFLOPs(min(p.MaxSeq, 8192), true, false))), figure.Comma(min(p.MaxSeq, 8192)))},
-		report.Fact{Name: "layers", Value: fmt.Sprintf("%d of hidden size %s", p.Layers, figure.Comma(p.Hidden))},
-		report.Fact{Name: "attention", Value: fmt.Sprintf("%d heads of %d, %d for keys and values, bias %s, q/k norm %s", p.Heads, p.HeadDim, p.KVHeads, p.AttnBias, p.QKNorm)},
+		report.Fact{Name: "training", Value: fmt.Sprintf("%s FLOP per token at %s tokens, causal",
+			figure.Short(float64(p.TrainingFLOPs(min(p.MaxSeq, 8192), true, false))),
+			figure.Comma(min(p.MaxSeq, 8192)))},
+		report.Fact{Name: "layers", Value: fmt.Sprintf("%d of hidden size %s", p.Layers,
+			figure.Comma(p.Hidden))},
+		report.Fact{
+			Name: "attention",
+			Value: fmt.Sprintf("%d heads of %d, %d for keys and values, bias %s, q/k norm %s", p.Heads,
+				p.HeadDim, p.KVHeads, p.AttnBias, p.QKNorm),
+		},
 		report.Fact{Name: "MLP", Value: mlp(&p)},
-		report.Fact{Name: "vocabulary", Value: fmt.Sprintf("%s, %s", figure.Comma(p.Vocab), map[bool]string{true: "output head tied to the embedding", false: "separate output head"}[p.Tied])},
-		report.Fact{Name: "positions", Value: fmt.Sprintf("%s, up to %s tokens", p.Position, figure.Comma(p.MaxSeq))},
+		report.Fact{Name: "vocabulary", Value: fmt.Sprintf("%s, %s", figure.Comma(p.Vocab),
+			map[bool]string{
+				true:  "output head tied to the embedding",
+				false: "separate output head",
+			}[p.Tied])},
+		report.Fact{Name: "positions", Value: fmt.Sprintf("%s, up to %s tokens", p.Position,
+			figure.Comma(p.MaxSeq))},
 		report.Fact{Name: "source", Value: p.Source},
 	)
 	return a.describe(p.ID, p.Name, facts...)
@@ -74,7 +87,8 @@ func mlp(p *presets.ModelPreset) string {
 		text = figure.Comma(p.FFN) + " wide, "
 	}
 	if p.IsMoE() {
-		text += fmt.Sprintf("%d experts %s wide, %d per token, ", p.Experts, figure.Comma(p.ExpertFFN), p.TopK)
+		text += fmt.Sprintf("%d experts %s wide, %d per token, ", p.Experts, figure.Comma(p.ExpertFFN),
+			p.TopK)
 	}
 	return text + matrices + ", " + p.Activation
 }
@@ -94,9 +108,12 @@ func (a *app) oneGPU(id string, asJSON bool) error {
 	}
 	return a.describe(
 		p.ID, p.Name,
-		report.Fact{Name: "memory", Value: fmt.Sprintf("%.2f GiB usable, %.2f TB/s", p.MemoryUsable.GiB(), float64(p.MemoryBandwidth)/1e12)},
-		report.Fact{Name: "peak", Value: fmt.Sprintf("bf16 %s, fp8 %s TFLOP/s", rate(float64(p.PeakBF16)), rate(float64(p.PeakFP8)))},
-		report.Fact{Name: "links", Value: fmt.Sprintf("%.0f GB/s per direction, %d GPUs per node", float64(p.LinkBandwidth)/1e9, p.NodeGPUs)},
+		report.Fact{Name: "memory", Value: fmt.Sprintf("%.2f GiB usable, %.2f TB/s", p.MemoryUsable.GiB(),
+			float64(p.MemoryBandwidth)/1e12)},
+		report.Fact{Name: "peak", Value: fmt.Sprintf("bf16 %s, fp8 %s TFLOP/s", rate(float64(p.PeakBF16)),
+			rate(float64(p.PeakFP8)))},
+		report.Fact{Name: "links", Value: fmt.Sprintf("%.0f GB/s per direction, %d GPUs per node",
+			float64(p.LinkBandwidth)/1e9, p.NodeGPUs)},
 		report.Fact{Name: "source", Value: p.Source},
 	)
 }
@@ -112,9 +129,14 @@ func (a *app) oneCluster(id string, asJSON bool) error {
 	return a.describe(
 		p.ID, p.Name,
 		report.Fact{Name: "GPU", Value: p.GPU.ID},
-		report.Fact{Name: "node", Value: strconv.Itoa(p.Node()) + " GPUs, " + strconv.Itoa(p.Domain()) + " in the fast domain"},
-		report.Fact{Name: "inside", Value: fmt.Sprintf("%s, %.0f GB/s per GPU and direction", p.Intra.Name, float64(p.Intra.Bandwidth)/1e9)},
-		report.Fact{Name: "outside", Value: fmt.Sprintf("%s, %.1f GB/s per GPU and direction", p.Inter.Name, float64(p.Inter.Bandwidth)/1e9)},
+		report.Fact{
+			Name:  "node",
+			Value: strconv.Itoa(p.Node()) + " GPUs, " + strconv.Itoa(p.Domain()) + " in the fast domain",
+		},
+		report.Fact{Name: "inside", Value: fmt.Sprintf("%s, %.0f GB/s per GPU and direction", p.Intra.Name,
+			float64(p.Intra.Bandwidth)/1e9)},
+		report.Fact{Name: "outside", Value: fmt.Sprintf("%s, %.1f GB/s per GPU and direction", p.Inter.Name,
+			float64(p.Inter.Bandwidth)/1e9)},
 		report.Fact{Name: "source", Value: p.Source},
 	)
 }

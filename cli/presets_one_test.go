@@ -31,13 +31,17 @@ func TestTemplate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for kind, id := range map[string]string{"models": "llama3.2-3b", "gpus": "h100-sxm", "clusters": "dgx-h100"} {
+	for kind, id := range map[string]string{
+		"models": "llama3.2-3b", "gpus": "h100-sxm",
+		"clusters": "dgx-h100",
+	} {
 		code, text, problem := runWords(t, "presets", kind, id, "--toml")
 		if code != 0 || problem != "" {
 			t.Fatalf("%s: exit %d, %s", kind, code, problem)
 		}
 		save(kind, "mine", strings.Replace(text, `id = "`+id+`"`, `id = "mine"`, 1))
-		if code, text, problem = runWords(t, "presets", kind, "mine"); code != 0 || problem != "" || !strings.HasPrefix(text, "mine ") {
+		if code, text, problem = runWords(t, "presets", kind, "mine"); code != 0 || problem != "" ||
+			!strings.HasPrefix(text, "mine ") {
 			t.Errorf("%s mine: exit %d, %s%s", kind, code, text, problem)
 		}
 	}
@@ -46,16 +50,23 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("the parameters are not shown:\n%s", text)
 	}
 	_, text, _ = runWords(t, "presets", "models", "llama3.2-3b", "--toml")
-	broken := strings.NewReplacer(`id = "llama3.2-3b"`, `id = "mine"`, "gated_ffn = true\n", "", "tied_embeddings = true\n", "", "kv_heads", "num_key_value_heads", `activation = "swiglu"`, `activation = "swiglu"`).Replace(text)
+	broken := strings.NewReplacer(`id = "llama3.2-3b"`, `id = "mine"`, "gated_ffn = true\n", "",
+		"tied_embeddings = true\n", "", "kv_heads", "num_key_value_heads", `activation = "swiglu"`,
+		`activation = "swiglu"`).Replace(text)
 	save("models", "mine", broken)
 	_, _, problem := runWords(t, "presets", "models")
-	for _, want := range []string{"gated_ffn: is missing", "tied_embeddings: is missing", "num_key_value_heads: unknown key: did you mean kv_heads"} {
+	for _, want := range []string{
+		"gated_ffn: is missing", "tied_embeddings: is missing",
+		"num_key_value_heads: unknown key: did you mean kv_heads",
+	} {
 		if !strings.Contains(problem, want) {
 			t.Errorf("no word of %q:\n%s", want, problem)
 		}
 	}
-	save("models", "mine", strings.NewReplacer(`id = "llama3.2-3b"`, `id = "mine"`, "gated_ffn = true", "gated_ffn = false").Replace(text))
-	if _, _, problem = runWords(t, "presets", "models"); !strings.Contains(problem, `gated_ffn: is false; allowed: true with activation = "swiglu"`) {
+	save("models", "mine", strings.NewReplacer(`id = "llama3.2-3b"`, `id = "mine"`, "gated_ffn = true",
+		"gated_ffn = false").Replace(text))
+	if _, _, problem = runWords(t, "presets", "models"); !strings.Contains(problem,
+		`gated_ffn: is false; allowed: true with activation = "swiglu"`) {
 		t.Errorf("the contradiction is not said:\n%s", problem)
 	}
 }
@@ -90,7 +101,8 @@ func TestModelFile(t *testing.T) {
 	if code, got, problem = runWords(t, "eval", "--setup", setup); code != 0 {
 		t.Errorf("exit %d: %s%s", code, got, problem)
 	}
-	if code, got, _ = runWords(t, "presets", "models", file); code != 0 || !strings.Contains(got, "3,212,749,824") {
+	if code, got, _ = runWords(t, "presets", "models", file); code != 0 ||
+		!strings.Contains(got, "3,212,749,824") {
 		t.Errorf("exit %d:\n%s", code, got)
 	}
 	for _, words := range [][]string{

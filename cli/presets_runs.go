@@ -31,9 +31,15 @@ func (a *app) runs(asJSON bool) error {
 			entries = append(entries, runEntry{r.ID, g.ID, g.Source, g.Fitted, r.Step, r.Memory, r.Setup})
 		}
 	}
-	return list(a, "runs", entries, asJSON, []string{"id", "model", "GPUs", "GPU", "tp", "pp", "dp", "step, s", "group"}, func(e *runEntry) []any {
+	return list(a, "runs", entries, asJSON, []string{
+		"id", "model", "GPUs", "GPU", "tp", "pp", "dp",
+		"step, s", "group",
+	}, func(e *runEntry) []any {
 		s := &e.Setup
-		return []any{e.ID, s.Model.ID, s.GPUs, s.Cluster.GPU.ID, s.TP, s.PP, s.DP, fmt.Sprintf("%.4g", e.Step), e.Group}
+		return []any{
+			e.ID, s.Model.ID, s.GPUs, s.Cluster.GPU.ID, s.TP, s.PP, s.DP,
+			fmt.Sprintf("%.4g", e.Step), e.Group,
+		}
 	})
 }
 
@@ -44,7 +50,8 @@ func (a *app) calibrations(asJSON bool) error {
 		}
 		return fmt.Sprintf("%.1f %%", 100*v)
 	}
-	return list(a, "calibrations", a.lib.Calibrations(), asJSON, []string{"id", "kind", "error", "held out", "fitted to"}, func(c *presets.CalibrationPreset) []any {
-		return []any{c.ID, c.Kind, share(c.FitError), share(c.HeldError), c.FittedTo}
-	})
+	return list(a, "calibrations", a.lib.Calibrations(), asJSON,
+		[]string{"id", "kind", "error", "held out", "fitted to"}, func(c *presets.CalibrationPreset) []any {
+			return []any{c.ID, c.Kind, share(c.FitError), share(c.HeldError), c.FittedTo}
+		})
 }

@@ -42,12 +42,15 @@ func (a *app) progress() (show func(line func() string), clear func()) {
 // progressLine returns the progress of a search in at most 79 columns.
 func progressLine(p search.Progress) string {
 	if p.Ranked < 1 {
-		return fmt.Sprintf("%3.0f %% of the space ranked, %s layouts; ctrl+c stops", 100*p.Ranked, figure.Comma(p.Legal))
+		return fmt.Sprintf("%3.0f %% of the space ranked, %s layouts; ctrl+c stops", 100*p.Ranked,
+			figure.Comma(p.Legal))
 	}
-	return fmt.Sprintf("%s layouts ranked, %s evaluated in full; ctrl+c stops", figure.Comma(p.Legal), figure.Comma(p.Evaluated))
+	return fmt.Sprintf("%s layouts ranked, %s evaluated in full; ctrl+c stops", figure.Comma(p.Legal),
+		figure.Comma(p.Evaluated))
 }
 
 // askingLine returns the progress of finding out why a search found nothing.
 func askingLine(p search.Asking) string {
-	return fmt.Sprintf("nothing found; finding out why: step %d, %.0f %% done; ctrl+c stops", p.Questions, 100*p.Share)
+	return fmt.Sprintf("nothing found; finding out why: step %d, %.0f %% done; ctrl+c stops", p.Questions,
+		100*p.Share)
 }

@@ -48,7 +48,8 @@ func BenchmarkTerminalSearch(b *testing.B) {
 	var said, found []float64
 	for b.Loop() {
 		start := time.Now()
-		screen, err := terminal.Start(b.Context(), terminal.Options{Columns: 160, Rows: 50}, program, "--no-state", "--model", "deepseek-v3", "--gpu", "h800-sxm", "--gpus", "2048")
+		screen, err := terminal.Start(b.Context(), terminal.Options{Columns: 160, Rows: 50}, program,
+			"--no-state", "--model", "deepseek-v3", "--gpu", "h800-sxm", "--gpus", "2048")
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -84,12 +84,14 @@ func TestTerminalClaims(t *testing.T) {
 
 	t.Run("at the start", func(t *testing.T) {
 		t.Parallel()
-		screen, err := terminal.Start(t.Context(), terminal.Options{Columns: 80, Rows: 24, Env: []string{"HOME=" + t.TempDir()}},
+		screen, err := terminal.Start(t.Context(),
+			terminal.Options{Columns: 80, Rows: 24, Env: []string{"HOME=" + t.TempDir()}},
 			"/bin/sh", "-c", `stty rows 65535 cols 65535 && exec "$0" --no-state`, program)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = screen.WaitFor("something drawn", func(text string) bool { return strings.TrimSpace(text) != "" })
+		err = screen.WaitFor("something drawn",
+			func(text string) bool { return strings.TrimSpace(text) != "" })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +120,9 @@ func TestTerminalClaims(t *testing.T) {
 				other := strings.Split(want, "\n")
 				for y, line := range strings.Split(got, "\n") {
 					if y >= len(other) || line != other[y] {
-						t.Fatalf("after %q line %d differs from that of a terminal of its size:\n%s\n%s", key, y+1, strings.TrimRight(line, " "), strings.TrimRight(strings.Join(other[y:min(y+1, len(other))], ""), " "))
+						t.Fatalf("after %q line %d differs from that of a terminal of its size:\n%s\n%s", key,
+							y+1, strings.TrimRight(line, " "),
+							strings.TrimRight(strings.Join(other[y:min(y+1, len(other))], ""), " "))
 					}
 				}
 			}
@@ -142,8 +146,8 @@ func small(t *testing.T, screen *terminal.Terminal, most float64) {
 	}
 }
 
-// TestTerminalHostilePresets: hundreds of presets that take long to refuse do not keep the first frame away, and the
-// limit is told.
+// TestTerminalHostilePresets: hundreds of presets that take long to refuse do not keep the first frame away,
+// and the limit is told.
 func TestTerminalHostilePresets(t *testing.T) {
 	t.Parallel()
 	config := t.TempDir()
@@ -153,7 +157,8 @@ func TestTerminalHostilePresets(t *testing.T) {
 	}
 	for n := range 300 {
 		text := strings.Repeat("a", 65_000) + " = 1"
-		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("m%d.toml", n)), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("m%d.toml", n)), []byte(text),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -31,17 +31,48 @@ func explorerJobs() []explorerJob {
 	key := func(names ...string) []string { return names }
 	return []explorerJob{
 		{"first ten seconds", "", nil, 0, []string{"Fits with", "a step takes", "PIPELINE", "IF TP", "F0"}},
-		{"2T tokens, a page to send", "", key("r", "2", "T", terminal.Enter, terminal.Esc, "R", "x"), 7, []string{"2.00 T tokens", "days", "GPU-hours", "wrote"}},
-		{"32k tokens in a sequence", "", with(key("?"), text("sequence"), key(terminal.Enter), text("32k"), key(terminal.Enter, terminal.Enter)), 15, []string{"128 × 32,768 = 4.19 M tokens", "Fits with", "it fits"}},
-		{"another model", "", with(key("m"), text("deepseek-v3"), key(terminal.Enter)), 13, []string{"DeepSeek-V3 / R1 671B, best of", "Fits with", "dispatcher"}},
-		{"a model of one's own", "--gpu a100-sxm-40g --nodes 12 --gpus-per-node 4 --node-bandwidth 100Gb/s --model llama2-13b", nil, 0, []string{"48 × A100", "12 nodes", "Fits with"}},
-		{"out of memory: why", "--gpus 64 --tp 4 --pp 8 --mbs 2 --gbs 512", key("\t"), 1, []string{"over", "does not fit:", "rank 0, the fullest", "activations"}},
-		{"out of memory: fixes", "--gpus 64 --tp 4 --pp 8 --mbs 2 --gbs 512", key("a"), 1, []string{"what would make it fit", "tp 8"}},
-		{"two schedules on one axis", "--gpus 64 --tp 8 --pp 4 --gbs 64", with(key("\t", "\t", "b"), slices.Repeat(key(terminal.Down), 6), key(terminal.Enter)), 10, []string{"zb-h1", "A ", "B "}},
+		{
+			"2T tokens, a page to send", "", key("r", "2", "T", terminal.Enter, terminal.Esc, "R", "x"), 7,
+			[]string{"2.00 T tokens", "days", "GPU-hours", "wrote"},
+		},
+		{"32k tokens in a sequence", "", with(key("?"), text("sequence"), key(terminal.Enter), text("32k"),
+			key(terminal.Enter, terminal.Enter)), 15, []string{
+			"128 × 32,768 = 4.19 M tokens", "Fits with",
+			"it fits",
+		}},
+		{
+			"another model", "", with(key("m"), text("deepseek-v3"), key(terminal.Enter)), 13,
+			[]string{"DeepSeek-V3 / R1 671B, best of", "Fits with", "dispatcher"},
+		},
+		{
+			"a model of one's own",
+			"--gpu a100-sxm-40g --nodes 12 --gpus-per-node 4 --node-bandwidth 100Gb/s --model llama2-13b",
+			nil, 0,
+			[]string{"48 × A100", "12 nodes", "Fits with"},
+		},
+		{
+			"out of memory: why", "--gpus 64 --tp 4 --pp 8 --mbs 2 --gbs 512", key("\t"), 1,
+			[]string{"over", "does not fit:", "rank 0, the fullest", "activations"},
+		},
+		{
+			"out of memory: fixes", "--gpus 64 --tp 4 --pp 8 --mbs 2 --gbs 512", key("a"), 1,
+			[]string{"what would make it fit", "tp 8"},
+		},
+		{
+			"two schedules on one axis", "--gpus 64 --tp 8 --pp 4 --gbs 64",
+			with(key("\t", "\t", "b"), slices.Repeat(key(terminal.Down), 6), key(terminal.Enter)), 10,
+			[]string{"zb-h1", "A ", "B "},
+		},
 		{"a share string", "", key("y"), 1, []string{"copied"}},
-		{"tokens with a comma", "", with(key("r"), text("2,5T"), key(terminal.Enter)), 6, []string{"2.5T", "103 days"}},
+		{
+			"tokens with a comma", "", with(key("r"), text("2,5T"), key(terminal.Enter)), 6,
+			[]string{"2.5T", "103 days"},
+		},
 		{"128k on one node", "--model llama3.1-8b --gpus 8 --seq 128k", nil, 0, []string{"Fits with"}},
-		{"one word for tight", "--gpu mi300x --gpus 64 --zero 3 --calibration torchtitan --dp 64", nil, 0, []string{"Tight: 27.0 GiB over, less than the error band"}},
+		{
+			"one word for tight", "--gpu mi300x --gpus 64 --zero 3 --calibration torchtitan --dp 64", nil, 0,
+			[]string{"Tight: 27.0 GiB over, less than the error band"},
+		},
 	}
 }
 

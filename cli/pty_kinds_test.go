@@ -98,7 +98,8 @@ func TestTerminalMouse(t *testing.T) {
 	program := build(t)
 	screen := open(t, program, 80, 24)
 	for _, on := range []bool{true, false, true} {
-		for begin := time.Now(); screen.Mode(ansi.ModeMouseButtonEvent) != on; time.Sleep(time.Millisecond) { // it may come after the frame
+		// it may come after the frame
+		for begin := time.Now(); screen.Mode(ansi.ModeMouseButtonEvent) != on; time.Sleep(time.Millisecond) {
 			if time.Since(begin) > terminal.Patience {
 				t.Fatalf("mouse on: %v, want %v", !on, on)
 			}
@@ -111,13 +112,18 @@ func TestTerminalMouse(t *testing.T) {
 	press(t, screen, "q")
 	restored(t, screen, 0)
 
-	without, err := terminal.Start(t.Context(), terminal.Options{Columns: 80, Rows: 24, Env: []string{"HOME=" + t.TempDir()}}, program, "--no-state", "--no-mouse")
+	without, err := terminal.Start(t.Context(),
+		terminal.Options{Columns: 80, Rows: 24, Env: []string{"HOME=" + t.TempDir()}}, program, "--no-state",
+		"--no-mouse")
 	if err != nil {
 		t.Fatal(err)
 	}
 	see(t, without, "Llama")
 	press(t, without, terminal.Right)
-	for _, mode := range []ansi.Mode{ansi.ModeMouseNormal, ansi.ModeMouseButtonEvent, ansi.ModeMouseAnyEvent, ansi.ModeMouseExtSgr} {
+	for _, mode := range []ansi.Mode{
+		ansi.ModeMouseNormal, ansi.ModeMouseButtonEvent, ansi.ModeMouseAnyEvent,
+		ansi.ModeMouseExtSgr,
+	} {
 		if without.Mode(mode) {
 			t.Errorf("--no-mouse: %v is on", mode)
 		}

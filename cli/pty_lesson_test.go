@@ -116,7 +116,8 @@ func TestLessonTextKeepsItsAnswers(t *testing.T) {
 			for _, at := range mask.Places(before) {
 				t.Errorf("%s, question %d says %s:\n%s", l.ID, i+1, before[at[0]:at[1]], before)
 			}
-			if f := l.Acts[i].Against; f.ID != "" && l.Acts[i].Kind == lessons.Number && strings.Contains(before, lessons.Text(f)) {
+			if f := l.Acts[i].Against; f.ID != "" && l.Acts[i].Kind == lessons.Number &&
+				strings.Contains(before, lessons.Text(f)) {
 				t.Errorf("%s, question %d says its answer:\n%s", l.ID, i+1, before)
 			}
 		}

@@ -45,7 +45,8 @@ func TestTerminalHangs(t *testing.T) {
 				if i > 0 {
 					time.Sleep(frameGap)
 				}
-				if err := screen.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) { // the first may do
+				// the first may do
+				if err := screen.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 					t.Fatal(err)
 				}
 			}
@@ -64,7 +65,10 @@ func TestTerminalHangs(t *testing.T) {
 func TestTerminalSplitReplies(t *testing.T) {
 	t.Parallel()
 	screen := open(t, build(t), 80, 24)
-	for _, reply := range []string{"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\", "\x1b]11;rgb:1e1e/1e1e/1e1e\a", "\x1b[?2026;2$y", "\x1bP1+r524742\x1b\\", "\x1b[?1u"} {
+	for _, reply := range []string{
+		"\x1b]11;rgb:1e1e/1e1e/1e1e\x1b\\", "\x1b]11;rgb:1e1e/1e1e/1e1e\a",
+		"\x1b[?2026;2$y", "\x1bP1+r524742\x1b\\", "\x1b[?1u",
+	} {
 		for _, at := range []int{2, len(reply) - 1} {
 			if err := screen.Type(reply[:at]); err != nil {
 				t.Fatal(err)
@@ -87,8 +91,8 @@ func TestTerminalSplitReplies(t *testing.T) {
 	}
 }
 
-// TestTerminalEscapes: an escape that comes together with another key, or another escape, leaves what is open, and
-// the key does what it does.
+// TestTerminalEscapes: an escape that comes together with another key, or another escape, leaves what is
+// open, and the key does what it does.
 func TestTerminalEscapes(t *testing.T) {
 	t.Parallel()
 	program := build(t)
@@ -111,7 +115,8 @@ func TestTerminalEscapes(t *testing.T) {
 	}
 }
 
-// TestTerminalFlood: what comes faster than it can be drawn is taken together, and ctrl+c behind it is reached.
+// TestTerminalFlood: what comes faster than it can be drawn is taken together, and ctrl+c behind it is
+// reached.
 func TestTerminalFlood(t *testing.T) {
 	t.Parallel()
 	program := build(t)
@@ -132,7 +137,10 @@ func TestTerminalFlood(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 1))
 		var keys strings.Builder
 		for range 2000 {
-			keys.WriteString([]string{terminal.Left, terminal.Right, terminal.Up, terminal.Down}[random.IntN(4)])
+			keys.WriteString([]string{
+				terminal.Left, terminal.Right, terminal.Up,
+				terminal.Down,
+			}[random.IntN(4)])
 		}
 		if err := screen.Type(keys.String() + terminal.CtrlC); err != nil {
 			t.Fatal(err)
@@ -143,7 +151,8 @@ func TestTerminalFlood(t *testing.T) {
 		t.Parallel()
 		screen := open(t, program, 120, 36)
 		var events strings.Builder
-		for i := range 2000 { // clicks where nothing is, and over everything else movements and turns of the wheel
+		// clicks where nothing is, and over everything else movements and turns of the wheel
+		for i := range 2000 {
 			x, y := 1+i%120, 1+i%36
 			fmt.Fprintf(&events, "\x1b[<0;%d;1M\x1b[<32;%d;1M\x1b[<0;%d;1m\x1b[<65;%d;%dM", x, x, x, x, y)
 		}
@@ -161,8 +170,8 @@ func TestTerminalFlood(t *testing.T) {
 	})
 }
 
-// TestTerminalHeldKeys: while the terminal takes no frame keys are taken all the same, and when it does, it is sent
-// where they have led and not each step.
+// TestTerminalHeldKeys: while the terminal takes no frame keys are taken all the same, and when it does, it
+// is sent where they have led and not each step.
 func TestTerminalHeldKeys(t *testing.T) {
 	t.Parallel()
 	screen := open(t, build(t), 120, 36)
@@ -188,8 +197,8 @@ func TestTerminalHeldKeys(t *testing.T) {
 	restored(t, screen, 0)
 }
 
-// TestTerminalIdle: a program that nobody types into uses nearly nothing of a processor: what is left is that the
-// renderer looks 60 times a second whether there is a frame.
+// TestTerminalIdle: a program that nobody types into uses nearly nothing of a processor: what is left is that
+// the renderer looks 60 times a second whether there is a frame.
 func TestTerminalIdle(t *testing.T) {
 	t.Parallel()
 	screen := open(t, build(t), 120, 36)
@@ -206,7 +215,8 @@ func TestTerminalIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("idle: %v of a processor in %d s", after-used, seconds)
-	if share := (after - used).Seconds() / seconds; share > 0.02 { // the budget is 1 %, on a machine without other work
+	// the budget is 1 %, on a machine without other work
+	if share := (after - used).Seconds() / seconds; share > 0.02 {
 		t.Errorf("%.1f %% of a processor", 100*share)
 	}
 	press(t, screen, terminal.Left) // and is there at once

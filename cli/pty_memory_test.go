@@ -20,14 +20,20 @@ func TestTerminalMemory(t *testing.T) {
 		args []string
 		most float64 // MB
 	}{
-		"the built-in setup":   {nil, 64},
-		"a million operations": {[]string{"--pp", "64", "--tp", "1", "--nodes", "8", "--microbatches", "8192"}, 100},
+		"the built-in setup": {nil, 64},
+		"a million operations": {[]string{
+			"--pp", "64", "--tp", "1", "--nodes", "8", "--microbatches",
+			"8192",
+		}, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			home := t.TempDir()
 			screen, err := terminal.Start(t.Context(), terminal.Options{
-				Columns: 160, Rows: 50, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home},
+				Columns: 160, Rows: 50, Env: []string{
+					"HOME=" + home, "XDG_STATE_HOME=" + home,
+					"XDG_CONFIG_HOME=" + home,
+				},
 			}, program, append([]string{"--no-state"}, c.args...)...)
 			if err != nil {
 				t.Fatal(err)
@@ -37,7 +43,10 @@ func TestTerminalMemory(t *testing.T) {
 			for where := tab(screen); !seen[where]; where = tab(screen) {
 				seen[where] = true
 				// What the screen works out is to be there.
-				if err := screen.WaitFor("the runs compared", func(text string) bool { return !strings.Contains(text, "comparing the published runs") }); err != nil {
+				if err := screen.WaitFor("the runs compared",
+					func(text string) bool {
+						return !strings.Contains(text, "comparing the published runs")
+					}); err != nil {
 					t.Fatal(err)
 				}
 				screen.AwaitQuiet(2 * frameGap)
@@ -47,7 +56,8 @@ func TestTerminalMemory(t *testing.T) {
 				}
 				resident, err := residentMB(screen.PID())
 				// A busy machine may still be at it, or be about to return what that took.
-				for begun := time.Now(); err == nil && resident > most && time.Since(begun) < 10*time.Second; {
+				for begun := time.Now(); err == nil && resident > most &&
+					time.Since(begun) < 10*time.Second; {
 					t.Logf("%s: %.1f MB so far", where, resident)
 					time.Sleep(frameGap)
 					resident, err = residentMB(screen.PID())
@@ -60,7 +70,8 @@ func TestTerminalMemory(t *testing.T) {
 					t.Errorf("%s: %.1f MB resident, more than %.0f", where, resident, most)
 				}
 				press(t, screen, "\t")
-				if err := screen.WaitFor("another screen", func(string) bool { return tab(screen) != where }); err != nil {
+				if err := screen.WaitFor("another screen",
+					func(string) bool { return tab(screen) != where }); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -16,9 +16,10 @@ import (
 	"meshscope/engine_test/draws"
 )
 
-// TestTerminalOtherModels: in a terminal, from a fresh start on each of 3 machines, m to each of 25 models gives a
-// setup that is legal and fits where any layout does, near search's first, and on H100 with batch, sequence and
-// precision of the published recipe. An ordinary run tries 2 of the 75, a deep one 15; MESHSCOPE_SWITCHES says how many.
+// TestTerminalOtherModels: in a terminal, from a fresh start on each of 3 machines, m to each of 25 models
+// gives a setup that is legal and fits where any layout does, near search's first, and on H100 with batch,
+// sequence and precision of the published recipe. An ordinary run tries 2 of the 75, a deep one 15;
+// MESHSCOPE_SWITCHES says how many.
 func TestTerminalOtherModels(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.FromSlash("../engine_test/starts/testdata/popular.csv"))

@@ -16,7 +16,10 @@ func TestTerminalPastes(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	screen, err := terminal.Start(t.Context(), terminal.Options{
-		Columns: 120, Rows: 36, Folder: folder, Env: []string{"HOME=" + folder, "XDG_STATE_HOME=" + folder, "XDG_CONFIG_HOME=" + folder},
+		Columns: 120, Rows: 36, Folder: folder, Env: []string{
+			"HOME=" + folder, "XDG_STATE_HOME=" + folder,
+			"XDG_CONFIG_HOME=" + folder,
+		},
 	}, build(t))
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +37,8 @@ func TestTerminalPastes(t *testing.T) {
 		{"tp=4.toml", "tp=4.toml", "gpt2-124m", "GPT-2 small"},
 		{"my setup.toml", folder + `/my\ setup.toml`, "gpt2-xl", "GPT-2 XL"},
 	} {
-		if err := os.WriteFile(filepath.Join(folder, file.name), []byte("model = \""+file.model+"\"\n"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(folder, file.name), []byte("model = \""+file.model+"\"\n"),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		paste(file.pasted)

@@ -44,7 +44,8 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 	random := rand.New(rand.NewPCG(20, seed)) //nolint:gosec // the same keys in every run with a seed
 	columns, rows := 120, 36
 	keys := []string{
-		"\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[1;2C", "\x1b[1;2D", "\x1b[5~", "\x1b[6~", "\x1b[H", "\x1b[F",
+		"\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D", "\x1b[1;2C", "\x1b[1;2D", "\x1b[5~", "\x1b[6~", "\x1b[H",
+		"\x1b[F",
 		"\t", "\x1b[Z", terminal.Enter, "\x1b[27u", " ", "\x7f", "?", "/", ":",
 	}
 	for c := '!'; c <= '~'; c++ {
@@ -67,7 +68,8 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 				key = fmt.Sprintf("\x1b[<0;%d;%dM\x1b[<0;%d;%dm", x, y, x, y)
 			}
 			if random.IntN(25) == 0 {
-				key = fmt.Sprintf("\x1b[<%d;%d;%dM", 64+random.IntN(2), 1+random.IntN(columns), 1+random.IntN(rows))
+				key = fmt.Sprintf("\x1b[<%d;%d;%dM", 64+random.IntN(2), 1+random.IntN(columns),
+					1+random.IntN(rows))
 			}
 			if random.IntN(50) == 0 {
 				key = "\x1b[200~" + randomPaste(random) + "\x1b[201~"
@@ -117,7 +119,8 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 	if settled > most {
 		t.Errorf("%.1f MB resident after %d keys", settled, count)
 	}
-	if screen.Mode(ansi.ModeAltScreenSaveCursor) { // else quit was chosen with the last keys, or it does not end
+	// else quit was chosen with the last keys, or it does not end
+	if screen.Mode(ansi.ModeAltScreenSaveCursor) {
 		press(t, screen, terminal.CtrlC)
 	}
 	if end := restored(t, screen, 0); end.Stderr != "" {
@@ -129,9 +132,12 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 // terminal should be sent.
 func randomPaste(random *rand.Rand) string {
 	texts := []string{
-		"8", "tp=8 pp=4", "128k", "deepseek-v3", "meshscope eval --tp 8\n", "ms1:AAAA", "{\"model\":\"llama3.1-8b\"}",
-		"model = \"x\"\n[layout]\ntp = 3\n", "\u202eabc\u200f", "\u0645\u0631\u062d\u0628\u0627", "\u4f60\u597d \U0001f468\u200d\U0001f469\u200d\U0001f467", "e\u0301\u0302\u0303",
-		"\x1b[31mred", "\x1b]0;title\x07", "\x00\x01\x7f", "\xff\xfe", strings.Repeat("0123456789", 100), strings.Repeat("\n", 50), "",
+		"8", "tp=8 pp=4", "128k", "deepseek-v3", "meshscope eval --tp 8\n", "ms1:AAAA",
+		"{\"model\":\"llama3.1-8b\"}",
+		"model = \"x\"\n[layout]\ntp = 3\n", "\u202eabc\u200f", "\u0645\u0631\u062d\u0628\u0627",
+		"\u4f60\u597d \U0001f468\u200d\U0001f469\u200d\U0001f467", "e\u0301\u0302\u0303",
+		"\x1b[31mred", "\x1b]0;title\x07", "\x00\x01\x7f", "\xff\xfe", strings.Repeat("0123456789", 100),
+		strings.Repeat("\n", 50), "",
 	}
 	return texts[random.IntN(len(texts))]
 }

@@ -66,7 +66,8 @@ func TestTerminalPublishedRuns(t *testing.T) {
 			},
 			flags: []string{
 				"--model=deepseek-v3", "--cluster=deepseek-h800", "--gpus=2048", "--tp=1", "--pp=16",
-				"--ep=64", "--dp=128", "--gbs=15360", "--seq=4096", "--sp=off", "--precision=bf16", "--dispatcher=auto",
+				"--ep=64", "--dp=128", "--gbs=15360", "--seq=4096", "--sp=off", "--precision=bf16",
+				"--dispatcher=auto",
 			},
 		},
 	} {
@@ -138,7 +139,8 @@ func marked(text string) string {
 // answersOf is what eval answers, as the explorer writes it.
 func answersOf(t *testing.T, program string, flags []string) []string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), program, append([]string{"eval", "--json"}, flags...)...).Output()
+	out, err := exec.CommandContext(t.Context(), program,
+		append([]string{"eval", "--json"}, flags...)...).Output()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 4) { // 4: does not fit
 		t.Fatalf("eval: %v", err)
@@ -177,13 +179,17 @@ func TestTerminalKeepsPlace(t *testing.T) {
 	start := func(t *testing.T, home string, args ...string) *terminal.Terminal {
 		t.Helper()
 		screen, err := terminal.Start(t.Context(), terminal.Options{
-			Columns: 80, Rows: 24, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home},
+			Columns: 80, Rows: 24, Env: []string{
+				"HOME=" + home, "XDG_STATE_HOME=" + home,
+				"XDG_CONFIG_HOME=" + home,
+			},
 		}, program, args...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		see(t, screen, "Llama")
-		if err := screen.WaitFor("the end of the search for a layout", func(text string) bool { return !strings.Contains(text, "searching for") }); err != nil {
+		if err := screen.WaitFor("the end of the search for a layout",
+			func(text string) bool { return !strings.Contains(text, "searching for") }); err != nil {
 			t.Fatal(err)
 		}
 		screen.AwaitQuiet(frameGap)
@@ -202,7 +208,8 @@ func TestTerminalKeepsPlace(t *testing.T) {
 		screen := start(t, home)
 		see(t, screen, hint)
 		press(t, screen, "\x1b")
-		if err := screen.WaitFor("no hint after esc", func(text string) bool { return !strings.Contains(text, hint) }); err != nil {
+		if err := screen.WaitFor("no hint after esc",
+			func(text string) bool { return !strings.Contains(text, hint) }); err != nil {
 			t.Fatal(err)
 		}
 		focus(t, screen, "sequence")
@@ -223,7 +230,8 @@ func TestTerminalKeepsPlace(t *testing.T) {
 		for _, args := range [][]string{{"--no-state"}, {"--seq", "8192"}} {
 			fresh := start(t, home, args...)
 			see(t, fresh, "sequence") // where no degree is given a layout is searched first
-			if text := fresh.Text(); strings.Contains(text, moved) || strings.Contains(text, hint) || !strings.Contains(strings.Join(strings.Fields(text), " "), "sequence 8,192") {
+			if text := fresh.Text(); strings.Contains(text, moved) || strings.Contains(text, hint) ||
+				!strings.Contains(strings.Join(strings.Fields(text), " "), "sequence 8,192") {
 				t.Errorf("%v does not start afresh:\n%s", args, text)
 			}
 			leave(t, fresh)
@@ -240,7 +248,8 @@ func TestTerminalKeepsPlace(t *testing.T) {
 		screen := start(t, home)
 		press(t, screen, terminal.Right)
 		press(t, screen, "q")
-		if end := restored(t, screen, 0); strings.Count(end.Stderr, "\n") != 1 || !strings.Contains(end.Stderr, "meshscope: the session is not kept: ") {
+		if end := restored(t, screen, 0); strings.Count(end.Stderr, "\n") != 1 ||
+			!strings.Contains(end.Stderr, "meshscope: the session is not kept: ") {
 			t.Errorf("said at the end: %q", end.Stderr)
 		}
 		unsaved := start(t, home, "--no-state")
@@ -283,7 +292,8 @@ func TestTerminalCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := strings.TrimSpace(string(text))
-	if clip := base64.StdEncoding.EncodeToString([]byte(line)); !strings.Contains(string(screen.Raw()), "\x1b]52;c;"+clip) {
+	if clip := base64.StdEncoding.EncodeToString([]byte(line)); !strings.Contains(string(screen.Raw()),
+		"\x1b]52;c;"+clip) {
 		t.Errorf("%q is not in the clipboard", line)
 	}
 	press(t, screen, "q") // closes what shows the command
@@ -291,7 +301,11 @@ func TestTerminalCopy(t *testing.T) {
 	restored(t, screen, 0)
 
 	flags := strings.Fields(strings.TrimPrefix(line, "meshscope "))
-	if got, want := answersOf(t, program, flags), answersOf(t, program, []string{"--model=mixtral-8x7b", "--tp=2", "--ep=8", "--sp=off"}); !slices.Equal(got, want) {
+	if got, want := answersOf(t, program, flags),
+		answersOf(t, program, []string{
+			"--model=mixtral-8x7b", "--tp=2", "--ep=8",
+			"--sp=off",
+		}); !slices.Equal(got, want) {
 		t.Errorf("%s: %v, want %v", line, got, want)
 	}
 }
@@ -305,7 +319,10 @@ func TestTerminalFile(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(config), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(config, []byte(`{"model_type":"llama","hidden_size":512,"num_hidden_layers":4,"num_attention_heads":8,"intermediate_size":1536,"vocab_size":32000}`), 0o600); err != nil {
+	if err := os.WriteFile(config,
+		[]byte(
+			`{"model_type":"llama","hidden_size":512,"num_hidden_layers":4,"num_attention_heads":8,"intermediate_size":1536,"vocab_size":32000}`,
+		), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	open := func(words ...string) *terminal.Terminal {
@@ -346,7 +363,10 @@ func TestTerminalExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	see(t, screen, "Llama")
-	for _, name := range []string{"meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1.csv", "meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1-2.csv"} {
+	for _, name := range []string{
+		"meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1.csv",
+		"meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1-2.csv",
+	} {
 		press(t, screen, "x")
 		press(t, screen, terminal.Enter)
 		see(t, screen, "wrote "+name+" into the current folder")
@@ -354,7 +374,8 @@ func TestTerminalExport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.CommandContext(t.Context(), program, "eval", "--tp", "8", "--pp", "2", "--gbs", "512", "--format", "csv").Output()
+		out, err := exec.CommandContext(t.Context(), program, "eval", "--tp", "8", "--pp", "2", "--gbs",
+			"512", "--format", "csv").Output()
 		if err != nil || string(out) != string(text) {
 			t.Errorf("%s differs from eval: %v\n%s", name, err, text)
 		}

@@ -20,7 +20,10 @@ func (h home) start(t *testing.T, program string, env []string, args ...string) 
 	t.Helper()
 	screen, err := terminal.Start(t.Context(), terminal.Options{
 		Columns: 100, Rows: 30, Folder: string(h),
-		Env: append([]string{"HOME=" + string(h), "XDG_STATE_HOME=" + string(h), "XDG_CONFIG_HOME=" + string(h)}, env...),
+		Env: append([]string{
+			"HOME=" + string(h), "XDG_STATE_HOME=" + string(h),
+			"XDG_CONFIG_HOME=" + string(h),
+		}, env...),
 	}, program, args...)
 	if err != nil {
 		t.Fatal(err)
@@ -80,20 +83,28 @@ func TestTerminalKeepsPins(t *testing.T) {
 		if len(before.Pins) != 2 || before.Theme == "" || len(before.Setup) == 0 {
 			t.Fatalf("kept: %d pins, theme %q, setup %.40s", len(before.Pins), before.Theme, before.Setup)
 		}
-		for _, args := range [][]string{{"--tp", "4"}, {"--theme", "light"}, {"--no-mouse"}, {"--tp", "4", "--theme", "auto", "--no-mouse"}} {
+		for _, args := range [][]string{
+			{"--tp", "4"},
+			{"--theme", "light"},
+			{"--no-mouse"},
+			{"--tp", "4", "--theme", "auto", "--no-mouse"},
+		} {
 			again := h.start(t, program, nil, args...)
 			press(t, again, "\t")
 			leave(t, again)
 			after := h.kept(t)
-			if len(after.Pins) != 2 || after.Theme != before.Theme || after.Mouse != nil || string(after.Setup) != string(before.Setup) {
-				t.Errorf("after %v: %d pins, theme %q, mouse %v, setup %.40s", args, len(after.Pins), after.Theme, after.Mouse, after.Setup)
+			if len(after.Pins) != 2 || after.Theme != before.Theme || after.Mouse != nil ||
+				string(after.Setup) != string(before.Setup) {
+				t.Errorf("after %v: %d pins, theme %q, mouse %v, setup %.40s", args, len(after.Pins),
+					after.Theme, after.Mouse, after.Setup)
 			}
 		}
 		turned := h.start(t, program, nil, "--tp", "4", "--theme", "light")
 		press(t, turned, terminal.Right)
 		press(t, turned, "t")
 		leave(t, turned)
-		if after := h.kept(t); string(after.Setup) == string(before.Setup) || after.Theme == before.Theme || len(after.Pins) != 2 {
+		if after := h.kept(t); string(after.Setup) == string(before.Setup) || after.Theme == before.Theme ||
+			len(after.Pins) != 2 {
 			t.Errorf("what was changed by key: %d pins, theme %q", len(after.Pins), after.Theme)
 		}
 	})
@@ -122,7 +133,8 @@ func TestTerminalKeepsPins(t *testing.T) {
 		screen := h.start(t, program, nil)
 		press(t, screen, terminal.Right)
 		kept := func() bool { return len(h.kept(t).Setup) > 0 }
-		if err := screen.WaitFor("the setup in the file", func(string) bool { _, err := os.Stat(h.file()); return err == nil && kept() }); err != nil {
+		if err := screen.WaitFor("the setup in the file",
+			func(string) bool { _, err := os.Stat(h.file()); return err == nil && kept() }); err != nil {
 			t.Fatal(err)
 		}
 		if err := screen.Signal(os.Kill); err != nil {
@@ -166,7 +178,8 @@ func TestTerminalKeepsPins(t *testing.T) {
 		leave(t, a) // which has not changed anything since
 		kept := h.kept(t)
 		if string(kept.Setup) != string(second) || len(kept.Recent) == 0 {
-			t.Errorf("the last one to end has written over the last one to change: %.60s; left: %v", kept.Setup, kept.Recent)
+			t.Errorf("the last one to end has written over the last one to change: %.60s; left: %v",
+				kept.Setup, kept.Recent)
 		}
 		leave(t, b)
 	})
@@ -182,7 +195,9 @@ func TestTerminalKeepsPins(t *testing.T) {
 		press(t, screen, "p")
 		see(t, screen, "pinned for this run only")
 		press(t, screen, "q")
-		if end := restored(t, screen, 0); strings.Count(end.Stderr, "\n") != 1 || !strings.Contains(end.Stderr, "meshscope: the session is not kept: ") || !strings.Contains(end.Stderr, "not a directory") {
+		if end := restored(t, screen, 0); strings.Count(end.Stderr, "\n") != 1 ||
+			!strings.Contains(end.Stderr, "meshscope: the session is not kept: ") ||
+			!strings.Contains(end.Stderr, "not a directory") {
 			t.Errorf("said at the end: %q", end.Stderr)
 		}
 	})
@@ -265,7 +280,8 @@ func TestTerminalDeletesWords(t *testing.T) {
 			keys += "1" + terminal.Left + forward
 		}
 		press(t, screen, keys)
-		press(t, screen, "\x1b[27u\x1b[27u") // escape twice; as \x1b\x1b it would be alt+esc where both arrive at once
+		// escape twice; as \x1b\x1b it would be alt+esc where both arrive at once
+		press(t, screen, "\x1b[27u\x1b[27u")
 		see(t, screen, "Llama")
 	}
 	leave(t, screen)

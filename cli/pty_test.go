@@ -30,7 +30,9 @@ func open(t testing.TB, program string, columns, rows int, env ...string) *termi
 }
 
 // openWith is open with arguments of the program.
-func openWith(t testing.TB, program string, columns, rows int, args []string, env ...string) *terminal.Terminal {
+func openWith(t testing.TB, program string, columns, rows int, args []string,
+	env ...string,
+) *terminal.Terminal {
 	t.Helper()
 	screen := start(t, program, columns, rows, args, env...)
 	see(t, screen, "Llama")
@@ -55,7 +57,8 @@ func start(t testing.TB, program string, columns, rows int, args []string, env .
 // see waits until a text is on the screen.
 func see(t testing.TB, screen *terminal.Terminal, text string) {
 	t.Helper()
-	err := screen.WaitFor("“"+text+"” on the screen", func(s string) bool { return strings.Contains(s, text) })
+	err := screen.WaitFor("“"+text+"” on the screen",
+		func(s string) bool { return strings.Contains(s, text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +123,14 @@ func restored(t *testing.T, screen *terminal.Terminal, code int) terminal.End {
 	return end
 }
 
-// keysRestored checks that keys are sent as before: each protocol for them that was turned on was turned off after it.
+// keysRestored checks that keys are sent as before: each protocol for them that was turned on was turned off
+// after it.
 func keysRestored(t *testing.T, screen *terminal.Terminal) {
 	t.Helper()
 	const push, pop = "\x1b[>1u", "\x1b[<1u"
 	raw := string(screen.Raw())
-	if on, off := strings.Count(raw, push), strings.Count(raw, pop); off < on || strings.LastIndex(raw, pop) < strings.LastIndex(raw, push) {
+	if on, off := strings.Count(raw, push), strings.Count(raw, pop); off < on ||
+		strings.LastIndex(raw, pop) < strings.LastIndex(raw, push) {
 		t.Errorf("the kitty protocol of keys: turned on %d times, off %d times", on, off)
 	}
 	if strings.LastIndex(raw, ansi.ResetModifyOtherKeys) < strings.LastIndex(raw, ansi.SetModifyOtherKeys2) {
@@ -242,7 +247,9 @@ func TestTerminal(t *testing.T) {
 				t.Errorf("the crash file has no stack: %s", text)
 			}
 			_, setup, _ := strings.Cut(string(text), "\nsetup: meshscope ")
-			if out, err := exec.CommandContext(t.Context(), program, "eval", strings.TrimSpace(setup)).CombinedOutput(); err != nil || !bytes.Contains(out, []byte("Llama-3.1 70B on 256 x")) {
+			if out, err := exec.CommandContext(t.Context(), program, "eval",
+				strings.TrimSpace(setup)).CombinedOutput(); err != nil ||
+				!bytes.Contains(out, []byte("Llama-3.1 70B on 256 x")) {
 				t.Errorf("the crash file's setup is not what was shown: %q: %v\n%s", setup, err, out)
 			}
 			if lines := strings.Count(end.Stderr, "\n"); lines > 5 {
@@ -261,7 +268,10 @@ func suspended(t *testing.T, program string) *terminal.Terminal {
 	}
 	home := t.TempDir()
 	screen, err := terminal.Start(t.Context(), terminal.Options{
-		Columns: 80, Rows: 24, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home},
+		Columns: 80, Rows: 24, Env: []string{
+			"HOME=" + home, "XDG_STATE_HOME=" + home,
+			"XDG_CONFIG_HOME=" + home,
+		},
 	}, shell, "--norc", "--noprofile", "-i")
 	if err != nil {
 		t.Fatal(err)
@@ -271,7 +281,8 @@ func suspended(t *testing.T, program string) *terminal.Terminal {
 	answered(t, screen)
 	press(t, screen, "\x1a")
 	// The shell says so on its standard error, which is not on this screen.
-	err = screen.WaitFor("the shell's screen", func(text string) bool { return !strings.Contains(text, "[Memory]") })
+	err = screen.WaitFor("the shell's screen",
+		func(text string) bool { return !strings.Contains(text, "[Memory]") })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,8 +293,8 @@ func suspended(t *testing.T, program string) *terminal.Terminal {
 	return screen
 }
 
-// TestTerminalStoppedFromOutside: after a stop that cannot be caught the shell has given the terminal its own modes, and
-// the program takes it back: a key needs no return.
+// TestTerminalStoppedFromOutside: after a stop that cannot be caught the shell has given the terminal its own
+// modes, and the program takes it back: a key needs no return.
 func TestTerminalStoppedFromOutside(t *testing.T) {
 	t.Parallel()
 	shell, err := exec.LookPath("bash")
@@ -292,7 +303,10 @@ func TestTerminalStoppedFromOutside(t *testing.T) {
 	}
 	home := t.TempDir()
 	screen, err := terminal.Start(t.Context(), terminal.Options{
-		Columns: 80, Rows: 24, Folder: home, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home, "XDG_CONFIG_HOME=" + home},
+		Columns: 80, Rows: 24, Folder: home, Env: []string{
+			"HOME=" + home, "XDG_STATE_HOME=" + home,
+			"XDG_CONFIG_HOME=" + home,
+		},
 	}, shell, "--norc", "--noprofile", "-i")
 	if err != nil {
 		t.Fatal(err)
@@ -311,7 +325,8 @@ func TestTerminalStoppedFromOutside(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	stopped := func(string) bool { return strings.Contains(string(screen.Raw()), "ended=147") } // wherever the cursor was
+	// wherever the cursor was
+	stopped := func(string) bool { return strings.Contains(string(screen.Raw()), "ended=147") }
 	if err := screen.WaitFor("the shell", stopped); err != nil {
 		t.Fatal(err)
 	}
@@ -329,8 +344,8 @@ func TestTerminalStoppedFromOutside(t *testing.T) {
 	keysRestored(t, screen)
 }
 
-// TestTerminalSignalAtResume: a signal that waits when the program comes back from the background ends it, and the
-// terminal is restored.
+// TestTerminalSignalAtResume: a signal that waits when the program comes back from the background ends it,
+// and the terminal is restored.
 func TestTerminalSignalAtResume(t *testing.T) {
 	t.Parallel()
 	program := build(t)
@@ -339,11 +354,16 @@ func TestTerminalSignalAtResume(t *testing.T) {
 			t.Run(fmt.Sprint(signal, n), func(t *testing.T) {
 				t.Parallel()
 				screen := suspended(t, program)
-				// It may turn to the terminal before the shell has: stopped for that, 128 and SIGTTOU, it comes back again.
-				press(t, screen, "kill -"+signal+" %1; n=150; while [ $n = 150 ]; do fg; n=$?; done; echo ended=$n\r")
+				// It may turn to the terminal before the shell has: stopped for that, 128 and SIGTTOU, it
+				// comes back again.
+				press(t, screen,
+					"kill -"+signal+" %1; n=150; while [ $n = 150 ]; do fg; n=$?; done; echo ended=$n\r")
 				see(t, screen, fmt.Sprint("ended=", code))
 				keysRestored(t, screen)
-				for _, mode := range []ansi.Mode{ansi.ModeAltScreenSaveCursor, ansi.ModeMouseButtonEvent, ansi.ModeMouseExtSgr, ansi.ModeBracketedPaste} {
+				for _, mode := range []ansi.Mode{
+					ansi.ModeAltScreenSaveCursor, ansi.ModeMouseButtonEvent,
+					ansi.ModeMouseExtSgr, ansi.ModeBracketedPaste,
+				} {
 					if screen.Mode(mode) {
 						t.Errorf("mode %d is still on", mode)
 					}
@@ -375,8 +395,13 @@ func TestTerminalWidth(t *testing.T) {
 	program := build(t)
 	for _, columns := range []int{60, 80, 132} {
 		for _, env := range []string{"COLUMNS=", "COLUMNS=50"} {
-			for _, command := range []string{"timeline --pp 8 --microbatches 300 --tf 1", "timeline --gpus 64 --tp 8 --pp 2 --gbs 64", "presets clusters"} {
-				screen, err := terminal.Start(t.Context(), terminal.Options{Columns: columns, Rows: 60, Env: []string{env}}, program, strings.Fields(command)...)
+			for _, command := range []string{
+				"timeline --pp 8 --microbatches 300 --tf 1",
+				"timeline --gpus 64 --tp 8 --pp 2 --gbs 64", "presets clusters",
+			} {
+				screen, err := terminal.Start(t.Context(),
+					terminal.Options{Columns: columns, Rows: 60, Env: []string{env}}, program,
+					strings.Fields(command)...)
 				if err != nil {
 					t.Fatal(err)
 				}

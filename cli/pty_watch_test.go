@@ -38,9 +38,13 @@ func newWatch(t *testing.T) *watch {
 		return &watch{program: build(t)}
 	}
 	folder := t.TempDir()
-	w := &watch{program: filepath.Join(folder, "meshscope"), count: filepath.Join(folder, "goroutines"), next: sampleEvery}
+	w := &watch{
+		program: filepath.Join(folder, "meshscope"), count: filepath.Join(folder, "goroutines"),
+		next: sampleEvery,
+	}
 	w.env = []string{"MESHSCOPE_SOAK_GOROUTINES=" + w.count}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "soak", "-o", w.program, ".") //nolint:gosec // into the test's folder
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "soak", "-o", w.program,
+		".") //nolint:gosec // into the test's folder
 	cmd.Dir = ".."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -86,7 +90,8 @@ func (w *watch) sample(t *testing.T, screen *terminal.Terminal, pressed int, res
 	if most := 60; goroutines > most {
 		t.Errorf("%d goroutines after %d keys, at most %d are expected", goroutines, pressed, most)
 	}
-	w.write(t, strconv.Itoa(pressed), fmt.Sprintf("%.1f", resident), strconv.Itoa(goroutines), strconv.Itoa(w.restarts))
+	w.write(t, strconv.Itoa(pressed), fmt.Sprintf("%.1f", resident), strconv.Itoa(goroutines),
+		strconv.Itoa(w.restarts))
 }
 
 // goroutines asks the program how many it has; false where it has ended.

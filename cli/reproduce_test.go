@@ -49,14 +49,18 @@ func evaluate(t *testing.T, line string) evaluated {
 func TestPrintedCommandsReproduce(t *testing.T) {
 	printed := regexp.MustCompile(`(?m)^ +(meshscope eval .*)$`)
 	for _, problem := range draws.Some(4,
-		"--gpus 32 --model mixtral-8x7b --precision fp8 --set seq=4096 --set cluster.name=rack-of-mine --tokens 1T --price 2 --tp 4",
+		"--gpus 32 --model mixtral-8x7b --precision fp8 --set seq=4096 --set cluster.name=rack-of-mine "+
+			"--tokens 1T --price 2 --tp 4",
 		"--gpu a100-sxm-40g --gpus 8 --model llama3.1-8b --set cluster.intra.latency=5e-6",
-		"--gpus 8 --set model.layers=81",                                                // nothing fits: the least memory
-		"--gpus 8 --model llama3.1-8b --tokens 15T --deadline 1d --set model.layers=34", // nothing is fast enough
+		// nothing fits: the least memory
+		"--gpus 8 --set model.layers=81",
+		// nothing is fast enough
+		"--gpus 8 --model llama3.1-8b --tokens 15T --deadline 1d --set model.layers=34",
 		"--gpus 64",
 		"--gpus 64 --set model.layers=40 --set model.vocab=131072",
 		"--gpus 64 --set cluster.inter.bandwidth=25e9 --set gpu.memory_usable_bytes=6e10",
-		"--gpus 32 --model mixtral-8x7b --precision fp8 --set seq=4096 --set cluster.name=rack-of-mine --tokens 1T --price 2",
+		"--gpus 32 --model mixtral-8x7b --precision fp8 --set seq=4096 --set cluster.name=rack-of-mine "+
+			"--tokens 1T --price 2",
 	) {
 		arguments := append([]string{"search", "--top", "3"}, strings.Fields(problem)...)
 		_, text, stderr := run(t, arguments...)
@@ -100,8 +104,10 @@ func TestPrintedCommandsReproduce(t *testing.T) {
 				return ""
 			}
 			got := evaluate(t, cell("command"))
-			if format(got.Time.Step) != cell("step_seconds") || format(got.Memory.Peak) != cell("peak_bytes") {
-				t.Errorf("%s: %v, want %s s and %s bytes", cell("command"), got, cell("step_seconds"), cell("peak_bytes"))
+			if format(got.Time.Step) != cell("step_seconds") ||
+				format(got.Memory.Peak) != cell("peak_bytes") {
+				t.Errorf("%s: %v, want %s s and %s bytes", cell("command"), got, cell("step_seconds"),
+					cell("peak_bytes"))
 			}
 		}
 	}
@@ -145,7 +151,8 @@ func TestAdviceReproduces(t *testing.T) {
 			t.Fatalf("advise %s prints %q, want %q", problem, got, want)
 		}
 		for _, m := range answer.Moves {
-			if got := evaluate(t, "meshscope eval "+m.Flags); got.Time.Step != m.Step || got.Memory.Peak != m.Peak {
+			if got := evaluate(t, "meshscope eval "+m.Flags); got.Time.Step != m.Step ||
+				got.Memory.Peak != m.Peak {
 				t.Errorf("eval %s: %v, want %v", m.Flags, got, m)
 			}
 		}

@@ -24,10 +24,14 @@ func (a *app) root() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "meshscope [file or share string]",
 		Short: "Explore 5D parallelism in the terminal",
-		Long: "Explore how the training of a transformer is split over GPUs: memory, pipeline schedule, communication and step time of any layout, live.\n\n" +
-			"Without a command meshscope opens the explorer; the flags of 'eval' choose the setup that it starts with. So does a file that 'import' reads, or a share string that y copies.\n\n" +
-			"Exit code: 0 when you quit, 1 after an internal error, 129, 131 or 143 after SIGHUP, SIGQUIT or SIGTERM.",
-		Example: "meshscope\nmeshscope --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 \\\n--tp 8 --pp 16 --vpp 8 --cp 2 --gbs 2048\n" +
+		Long: "Explore how the training of a transformer is split over GPUs: memory, pipeline schedule, " +
+			"communication and step time of any layout, live.\n\n" +
+			"Without a command meshscope opens the explorer; the flags of 'eval' choose the setup that it " +
+			"starts with. So does a file that 'import' reads, or a share string that y copies.\n\n" +
+			"Exit code: 0 when you quit, 1 after an internal error, 129, 131 or 143 after SIGHUP, SIGQUIT " +
+			"or SIGTERM.",
+		Example: "meshscope\nmeshscope --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 \\\n--tp " +
+			"8 --pp 16 --vpp 8 --cp 2 --gbs 2048\n" +
 			"meshscope eval --model llama3.1-70b --gpus 64 --tp 8 --pp 2",
 		Args: cobra.ArbitraryArgs,
 	}
@@ -47,7 +51,10 @@ func (a *app) root() *cobra.Command {
 		return a.explore(cmd, &flags, &look)
 	})
 	cmd.SetFlagErrorFunc(a.flagError)
-	cmd.AddCommand(a.evalCommand(), a.searchCommand(), a.compareCommand(), a.scanCommand(), a.adviseCommand(), a.timelineCommand(), a.presetsCommand(), a.reportCommand(), a.validateCommand(), a.calibrateCommand(), a.benchCommand(), a.explainCommand(), a.importCommand(), a.schemaCommand(), a.launchCommand(), a.lessonCommand(), a.serveCommand(), a.demoCommand(), a.versionCommand())
+	cmd.AddCommand(a.evalCommand(), a.searchCommand(), a.compareCommand(), a.scanCommand(), a.adviseCommand(),
+		a.timelineCommand(), a.presetsCommand(), a.reportCommand(), a.validateCommand(), a.calibrateCommand(),
+		a.benchCommand(), a.explainCommand(), a.importCommand(), a.schemaCommand(), a.launchCommand(),
+		a.lessonCommand(), a.serveCommand(), a.demoCommand(), a.versionCommand())
 	cmd.SetHelpCommand(a.helpCommand(cmd))
 	a.strictCompletion(cmd)
 	return cmd
@@ -84,7 +91,8 @@ func (a *app) strictCompletion(root *cobra.Command) {
 		}
 		c.Args = cobra.ArbitraryArgs
 		c.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
-			return &usageError{fmt.Sprintf("completion: unknown shell %s, allowed is one of %s", escape.Quote(strings.Join(args, " ")), strings.Join(shells, ", "))}
+			return &usageError{fmt.Sprintf("completion: unknown shell %s, allowed is one of %s",
+				escape.Quote(strings.Join(args, " ")), strings.Join(shells, ", "))}
 		})
 	}
 }
@@ -134,7 +142,10 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 		}
 		b.Setup, b.Query = best, nil
 	}
-	return a.run(cmd.Context(), ui.Options{Setup: b.Setup, Query: b.Query, Fixed: b.Fixed, Asked: true, Remark: flags.partial()}, look)
+	return a.run(cmd.Context(), ui.Options{
+		Setup: b.Setup, Query: b.Query, Fixed: b.Fixed, Asked: true,
+		Remark: flags.partial(),
+	}, look)
 }
 
 // opening returns the setup that the explorer opens with.

@@ -18,7 +18,8 @@ func TestSameAnswer(t *testing.T) {
 		"advise --gpus 64 --tp 4 --pp 8 --mbs 2 --gbs 512",
 		"search --gpus 16 --model llama3.1-8b --objective fewest-gpus",
 		"eval --model gpt-oss-120b --gpus 64 --json",
-		"search --model mixtral-8x7b --gpus 32 --gbs 96 --precision fp8 --objective least-memory --schedule all --etp 1,2",
+		"search --model mixtral-8x7b --gpus 32 --gbs 96 --precision fp8 --objective least-memory "+
+			"--schedule all --etp 1,2",
 		"search --gpus 32 --free offload,loss --top 10",
 		"advise --model llama3.1-8b --gpus 16 --tp 1 --seq 32k",
 		"compare tp=2 pp=4 --gpus 64 --gbs 256",
@@ -33,7 +34,8 @@ func TestSameAnswer(t *testing.T) {
 				want = got
 			}
 			if code != 0 && code != 4 || got != want {
-				t.Errorf("%s: exit code %d; %d processors say\n%.2000s\none says\n%.2000s", question, code, processors, got, want)
+				t.Errorf("%s: exit code %d; %d processors say\n%.2000s\none says\n%.2000s", question, code,
+					processors, got, want)
 			}
 		}
 	}

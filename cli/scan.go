@@ -33,14 +33,20 @@ func (a *app) scanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan",
 		Short: "Show a figure over the values of one or two knobs",
-		Long: "Show any figure of the report over the values of one or two knobs. The flags of 'eval' give the setup that the knobs change.\n\n" +
-			"--x and --by take a knob, which runs through its legal values, or a knob with values: tp=2,4,8, tp=1..8, seq=8k..64k, mbs=1..16:x2, " +
-			"recompute=none,full. A range of at most 64 numbers takes all of them, a wider one doubles. --y takes a short word (" +
+		Long: "Show any figure of the report over the values of one or two knobs. The flags of 'eval' give " +
+			"the setup that the knobs change.\n\n" +
+			"--x and --by take a knob, which runs through its legal values, or a knob with values: " +
+			"tp=2,4,8, tp=1..8, seq=8k..64k, mbs=1..16:x2, " +
+			"recompute=none,full. A range of at most 64 numbers takes all of them, a wider one doubles. " +
+			"--y takes a short word (" +
 			strings.Join(figureWords(), ", ") + ") or a name that 'meshscope explain' lists.\n\n" +
-			"Marks: - illegal, ! peak above usable, * the given setup. --lock both, the default, keeps the number of GPUs and the global batch fixed, so dp and the " +
-			"number of micro-batches adapt; both change only if two knobs cannot hold otherwise. Two values that contradict each other are illegal. " +
+			"Marks: - illegal, ! peak above usable, * the given setup. --lock both, the default, keeps the " +
+			"number of GPUs and the global batch fixed, so dp and the " +
+			"number of micro-batches adapt; both change only if two knobs cannot hold otherwise. Two " +
+			"values that contradict each other are illegal. " +
 			"A global batch that is given in tokens stays so many tokens where the sequence changes.\n\n" +
-			"Exit code: 0 a point fits, 1 run-time error, 2 usage error, 3 every point is illegal, 4 none fits.",
+			"Exit code: 0 a point fits, 1 run-time error, 2 usage error, 3 every point is illegal, 4 none " +
+			"fits.",
 		Example: "meshscope scan --x tp --y step --gpus 64 --pp 2 --gbs 512\n" +
 			"meshscope scan --x tp=1..16 --by pp --y peak --gbs 512\n" +
 			"meshscope scan --x nodes=1..64 --y tokens --lock none --tp 8 --csv",
@@ -58,15 +64,21 @@ func (f *scanFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.x, "x", "x", "", "knob, or knob=values: tp or tp=2,4,8")
 	flags.StringVar(&f.by, "by", "", "second knob: one row per value")
-	flags.StringVarP(&f.y, "y", "y", "step", "figure: step, peak, mfu, tokens, bubble, ... or a name that 'explain' lists")
+	flags.StringVarP(&f.y, "y", "y", "step",
+		"figure: step, peak, mfu, tokens, bubble, ... or a name that 'explain' lists")
 	flags.StringVar(&f.lock, "lock", "both", "what stays fixed: "+strings.Join(lockWords(), ", "))
 	flags.StringVar(&f.chart, "chart", "auto", "draw bars: auto (on a terminal), on, off")
 	f.output.register(cmd, reportFormats(), string(report.JSON), string(report.CSV))
-	_ = cmd.RegisterFlagCompletionFunc("x", cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("y", cobra.FixedCompletions(figureWords(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("lock", cobra.FixedCompletions(lockWords(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("chart", cobra.FixedCompletions([]string{"auto", "on", "off"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("x",
+		cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("by",
+		cobra.FixedCompletions(turnable(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("y",
+		cobra.FixedCompletions(figureWords(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("lock",
+		cobra.FixedCompletions(lockWords(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("chart", cobra.FixedCompletions([]string{"auto", "on", "off"},
+		cobra.ShellCompDirectiveNoFileComp))
 }
 
 func figureWords() []string {
@@ -102,7 +114,8 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	}
 	a.sayChosen(chosen)
 	c.Setup = base
-	c.Locks.Tokens = c.Locks.Batch && (f.setup.saysTokens() || f.setup.ownBatch && chosen != nil && chosen.Found)
+	c.Locks.Tokens = c.Locks.Batch &&
+		(f.setup.saysTokens() || f.setup.ownBatch && chosen != nil && chosen.Found)
 	ctx, code, stop := onSignalOnce(ctx)
 	defer stop()
 	o := report.Scan{Query: *c, Chosen: chosen}
@@ -130,7 +143,8 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 }
 
 func tooManyPoints(n int) error {
-	return &usageError{fmt.Sprintf("--x and --by have %s points, at most %s are allowed; give fewer values, or a step or factor such as 1..64:x2", figure.Comma(n), figure.Comma(scan.MaxPoints))}
+	return &usageError{fmt.Sprintf("--x and --by have %s points, at most %s are allowed; give fewer "+
+		"values, or a step or factor such as 1..64:x2", figure.Comma(n), figure.Comma(scan.MaxPoints))}
 }
 
 // question returns the knobs, the figure and the locks that the flags give.
@@ -140,10 +154,12 @@ func (f *scanFlags) question() (*scan.Query, error) {
 	if f.x == "" {
 		return nil, &usageError{"--x is missing: give a knob, such as --x tp"}
 	}
-	if err := cmp.Or(oneOf("--chart", f.chart, []string{"auto", "on", "off"}), oneOf("--lock", f.lock, lockWords())); err != nil {
+	if err := cmp.Or(oneOf("--chart", f.chart, []string{"auto", "on", "off"}),
+		oneOf("--lock", f.lock, lockWords())); err != nil {
 		return nil, err
 	}
-	c.Locks = knob.Locks{GPUs: f.lock == "both" || f.lock == "gpus", Batch: f.lock == "both" || f.lock == "batch"}
+	c.Locks = knob.Locks{GPUs: f.lock == "both" || f.lock == "gpus", Batch: f.lock == "both" ||
+		f.lock == "batch"}
 	c.Figure, _ = figures.ByWord(f.y)
 	if c.X, err = axis("--x", f.x); err != nil {
 		return nil, err
@@ -169,7 +185,10 @@ func axis(flag, text string) (scan.Axis, error) {
 	id := knob.ID(strings.ReplaceAll(strings.TrimSpace(word), "_", "-"))
 	p, ok := knob.Find(id)
 	if !ok || p.Kind == knob.List {
-		wrong := &knob.ValueError{Field: flag, Given: word, Allowed: "one of " + strings.Join(turnable(), ", ")}
+		wrong := &knob.ValueError{
+			Field: flag, Given: word,
+			Allowed: "one of " + strings.Join(turnable(), ", "),
+		}
 		if near := closest(string(id), turnable()); len(near) > 0 {
 			wrong.Nearest = near[0]
 		}

@@ -23,9 +23,11 @@ type scanPoint struct {
 // Every point of a scan is what eval says of its layout.
 func TestScanEqualsEval(t *testing.T) {
 	for figure, path := range map[string][2]string{
-		"step": {"time", "step_seconds"}, "peak": {"memory", "peak_bytes"}, "mfu": {"throughput", "mfu"}, "compute": {"time", "compute_seconds"},
+		"step": {"time", "step_seconds"}, "peak": {"memory", "peak_bytes"}, "mfu": {"throughput", "mfu"},
+		"compute": {"time", "compute_seconds"},
 	} {
-		code, stdout, stderr := run(t, "scan", "--x", "tp=2..8", "--by", "pp", "--y", figure, "--json", "--tp", "8", "--pp", "2", "--gbs", "512")
+		code, stdout, stderr := run(t, "scan", "--x", "tp=2..8", "--by", "pp", "--y", figure, "--json",
+			"--tp", "8", "--pp", "2", "--gbs", "512")
 		if code != 0 {
 			t.Fatalf("exit code %d: %s", code, stderr)
 		}
@@ -64,16 +66,26 @@ func TestAnyScan(t *testing.T) {
 	draws.CheckFew(t, 30, func(t *rapid.T) {
 		axis := func() string {
 			return rapid.SampledFrom([]string{
-				"tp", "tp=1..8", "tp=2,x", "pp=1,2,3", "pp=8..1", "dp", "cp=1..4", "ep=1,2", "mbs=1..16:x2", "gbs=1..100000", "seq=1k..64k", "nodes=1..4",
-				"zero", "sp", "recompute=all", "schedule=all", "schedule", "precision", "split", "", "nothing", "imbalance", "tokens=1T,2T", "vpp=1..1048576",
+				"tp", "tp=1..8", "tp=2,x", "pp=1,2,3", "pp=8..1", "dp", "cp=1..4", "ep=1,2", "mbs=1..16:x2",
+				"gbs=1..100000", "seq=1k..64k", "nodes=1..4",
+				"zero", "sp", "recompute=all", "schedule=all", "schedule", "precision", "split", "",
+				"nothing", "imbalance", "tokens=1T,2T", "vpp=1..1048576",
 			}).Draw(t, "axis")
 		}
-		args := []string{"scan", "--tp=4", "--pp=2", "--gpus=16", "--model", rapid.SampledFrom([]string{"llama3.1-8b", "mixtral-8x7b"}).Draw(t, "model"), "--x=" + axis()}
+		args := []string{
+			"scan", "--tp=4", "--pp=2", "--gpus=16", "--model",
+			rapid.SampledFrom([]string{"llama3.1-8b", "mixtral-8x7b"}).Draw(t, "model"), "--x=" + axis(),
+		}
 		if rapid.Bool().Draw(t, "two knobs") {
 			args = append(args, "--by="+axis())
 		}
-		args = append(args, "--y="+rapid.SampledFrom([]string{"step", "peak", "mfu", "free", "activations", "communication.ep.bytes", "days", "", "x"}).Draw(t, "figure"))
-		args = append(args, "--lock="+rapid.SampledFrom([]string{"both", "gpus", "batch", "none", "x"}).Draw(t, "lock"))
+		args = append(args,
+			"--y="+rapid.SampledFrom([]string{
+				"step", "peak", "mfu", "free", "activations",
+				"communication.ep.bytes", "days", "", "x",
+			}).Draw(t, "figure"))
+		args = append(args,
+			"--lock="+rapid.SampledFrom([]string{"both", "gpus", "batch", "none", "x"}).Draw(t, "lock"))
 		codes := map[string]int{}
 		for _, form := range []string{"--chart=on", "--json", "--csv"} {
 			var stdout, stderr bytes.Buffer
@@ -99,7 +111,8 @@ func TestAnyScan(t *testing.T) {
 func TestScanOfTwoKnobsEqualsEval(t *testing.T) {
 	base := []string{"--tp", "8", "--pp", "2", "--gbs", "512"}
 	cells := func(x, by string) map[string]scanPoint {
-		_, stdout, stderr := run(t, append([]string{"scan", "--x", x, "--by", by, "--y", "peak", "--json"}, base...)...)
+		_, stdout, stderr := run(t, append([]string{"scan", "--x", x, "--by", by, "--y", "peak", "--json"},
+			base...)...)
 		var answer struct{ Points []scanPoint }
 		if err := json.Unmarshal([]byte(stdout), &answer); err != nil || len(answer.Points) != 4 {
 			t.Fatalf("%d points: %v %s", len(answer.Points), err, stderr)
@@ -111,7 +124,12 @@ func TestScanOfTwoKnobsEqualsEval(t *testing.T) {
 		return out
 	}
 	across, down := cells("tp=8,16", "dp=4,8"), cells("dp=4,8", "tp=8,16")
-	for _, c := range []struct{ tp, dp, gpus string }{{"8", "4", "64"}, {"16", "4", "128"}, {"8", "8", "128"}, {"16", "8", "256"}} {
+	for _, c := range []struct{ tp, dp, gpus string }{
+		{"8", "4", "64"},
+		{"16", "4", "128"},
+		{"8", "8", "128"},
+		{"16", "8", "256"},
+	} {
 		_, stdout, _ := run(t, "eval", "--json", "--gpus", c.gpus, "--tp", c.tp, "--pp", "2", "--gbs", "512")
 		var report struct {
 			Memory struct {
@@ -132,7 +150,8 @@ func TestScanOfTwoKnobsEqualsEval(t *testing.T) {
 		{"tp=4,8", "pp=1,2", "fixed  64 GPUs and a global batch of 512"},
 		{"mbs=1,2", "microbatches=64,128", "fixed  64 GPUs; changed: global batch from 256 to 1,024"},
 	} {
-		if _, stdout, _ := run(t, append([]string{"scan", "--x", c.x, "--by", c.by, "--y", "peak"}, base...)...); !strings.Contains(stdout, c.kept+"\n") {
+		if _, stdout, _ := run(t, append([]string{"scan", "--x", c.x, "--by", c.by, "--y", "peak"},
+			base...)...); !strings.Contains(stdout, c.kept+"\n") {
 			t.Errorf("%s by %s does not say %q:\n%s", c.x, c.by, c.kept, stdout)
 		}
 	}
@@ -142,8 +161,14 @@ func TestScanOfTwoKnobsEqualsEval(t *testing.T) {
 // of scan too.
 func TestFigureWordsEverywhere(t *testing.T) {
 	base := []string{"--tp", "8", "--pp", "2", "--gbs", "512"}
-	for _, c := range []struct{ y, want string }{{"cost", "--y cost needs --tokens"}, {"run.days", "--y run.days needs --tokens"}, {"cst", `no point has a figure "cst"`}} {
-		if code, _, stderr := run(t, append([]string{"scan", "--x", "tp", "--y", c.y}, base...)...); code != 2 || !strings.Contains(stderr, c.want) {
+	for _, c := range []struct{ y, want string }{
+		{"cost", "--y cost needs --tokens"},
+		{"run.days", "--y run.days needs --tokens"},
+		{"cst", `no point has a figure "cst"`},
+	} {
+		if code, _, stderr := run(t,
+			append([]string{"scan", "--x", "tp", "--y", c.y}, base...)...); code != 2 ||
+			!strings.Contains(stderr, c.want) {
 			t.Errorf("--y %s ends with %d and %q, want %q", c.y, code, stderr, c.want)
 		}
 	}
@@ -158,7 +183,8 @@ func TestFigureWordsEverywhere(t *testing.T) {
 			t.Errorf("explain %s ends with %d: %s", w.Word, code, stderr)
 		}
 	}
-	if code, _, stderr := run(t, append([]string{"explain", "cost"}, base...)...); code != 2 || !strings.Contains(stderr, "cost needs --tokens") {
+	if code, _, stderr := run(t, append([]string{"explain", "cost"}, base...)...); code != 2 ||
+		!strings.Contains(stderr, "cost needs --tokens") {
 		t.Errorf("explain cost ends with %d: %s", code, stderr)
 	}
 }

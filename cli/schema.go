@@ -12,8 +12,10 @@ func (a *app) schemaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema [NAME]",
 		Short: "Print the JSON Schema of a document",
-		Long: "Print the JSON Schema (draft 2020-12) of a document that the program prints; without a name list them. " +
-			"report is the document of eval, line that of a line of eval --batch, launchers that of launch --list, legality that of launch --legality; preface holds what several share.",
+		Long: "Print the JSON Schema (draft 2020-12) of a document that the program prints; without a name " +
+			"list them. " +
+			"report is the document of eval, line that of a line of eval --batch, launchers that of launch " +
+			"--list, legality that of launch --legality; preface holds what several share.",
 		Example:   "meshscope schema\nmeshscope schema report > report.schema.json",
 		Args:      cobra.ArbitraryArgs,
 		ValidArgs: schema.Names(),

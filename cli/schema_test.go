@@ -23,12 +23,18 @@ func TestSchemas(t *testing.T) {
 		schema string
 		words  []string // nil: a script has it
 	}{
-		"eval":      {"report", one},
-		"search":    {"search", []string{"--model", "llama3.2-1b", "--gpus", "8", "--pp", "1", "--cp", "1", "--top", "2"}},
-		"compare":   {"compare", append([]string{"tp=1"}, one...)},
-		"scan":      {"scan", append([]string{"--x", "zero", "--y", "peak"}, one...)},
-		"advise":    {"advise", one},
-		"timeline":  {"timeline", []string{"--schedule", "1f1b", "--pp", "2", "--microbatches", "2", "--tf", "1", "--tb", "2"}},
+		"eval": {"report", one},
+		"search": {"search", []string{
+			"--model", "llama3.2-1b", "--gpus", "8", "--pp", "1", "--cp", "1",
+			"--top", "2",
+		}},
+		"compare": {"compare", append([]string{"tp=1"}, one...)},
+		"scan":    {"scan", append([]string{"--x", "zero", "--y", "peak"}, one...)},
+		"advise":  {"advise", one},
+		"timeline": {"timeline", []string{
+			"--schedule", "1f1b", "--pp", "2", "--microbatches", "2", "--tf",
+			"1", "--tb", "2",
+		}},
 		"presets":   {"presets", nil},
 		"validate":  {"validation", nil},
 		"calibrate": {"calibrate", nil},
@@ -59,7 +65,8 @@ func TestSchemas(t *testing.T) {
 			continue
 		}
 		code, out, stderr := runWords(t, append(append([]string{command}, c.words...), "--json")...)
-		compiled, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schema", c.schema+".schema.json"))
+		compiled, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schema",
+			c.schema+".schema.json"))
 		if err != nil {
 			t.Fatal(err)
 		}

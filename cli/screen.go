@@ -41,12 +41,16 @@ func (f *screenFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.theme, "theme", "auto", "colours of the explorer: "+strings.Join(themeNames(), ", "))
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours; same as the environment variable NO_COLOR")
 	flags.BoolVar(&f.ascii, "ascii", false, "ASCII characters only, for fonts without blocks and lines")
-	flags.BoolVar(&f.calm, "calm", false, "what changed does not light up for a moment; over SSH it never does")
-	flags.BoolVar(&f.slow, "slow", false, "for a slow line: --calm, and no more than 5 frames a second; a line that takes long is --calm by itself")
+	flags.BoolVar(&f.calm, "calm", false,
+		"what changed does not light up for a moment; over SSH it never does")
+	flags.BoolVar(&f.slow, "slow", false, "for a slow line: --calm, and no more than 5 frames a second; a "+
+		"line that takes long is --calm by itself")
 	flags.BoolVar(&f.noState, "no-state", false, "neither restore the last session nor save this one")
-	flags.BoolVar(&f.plain, "plain", false, "print all screens as plain sentences, for pipes and screen readers")
+	flags.BoolVar(&f.plain, "plain", false,
+		"print all screens as plain sentences, for pipes and screen readers")
 	flags.BoolVar(&f.noMouse, "no-mouse", false, "do not capture the mouse")
-	_ = cmd.RegisterFlagCompletionFunc("theme", cobra.FixedCompletions(themeNames(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("theme",
+		cobra.FixedCompletions(themeNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 func (f *screenFlags) check() error {
@@ -126,7 +130,8 @@ func (a *app) remember(o *ui.Options) {
 		switch err := store.Save(start, end); {
 		case err == nil:
 		case session.Unwritable(err):
-			a.sayf("meshscope: the session is not kept: %s (--no-state: keep none)\n", strings.TrimPrefix(escape.Line(err.Error()), "session: "))
+			a.sayf("meshscope: the session is not kept: %s (--no-state: keep none)\n",
+				strings.TrimPrefix(escape.Line(err.Error()), "session: "))
 		default:
 			a.sayf("meshscope: %v\n", err)
 		}

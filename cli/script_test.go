@@ -20,7 +20,8 @@ import (
 
 // TestScripts runs testdata/script: one file per behaviour, with the program as
 // the command "meshscope": the real one, which starts three times as fast as these tests
-// do, or these tests themselves where they are built with the race detector. In addition to the usual commands there are
+// do, or these tests themselves where they are built with the race detector. In addition to the usual
+// commands there are
 //
 //	status CODE COMMAND...   the exit code must be CODE
 //	json PATH VALUE          a figure of the last output, 0.1 % of tolerance for numbers
@@ -44,8 +45,10 @@ func TestScripts(t *testing.T) {
 			env.Setenv("SCHEMAS", schemas)
 			env.Setenv("PATH", path)
 			env.Setenv("TERM", "xterm-256color")
-			env.Setenv("GOGC", strconv.Itoa(draws.GCPercent())) // as these tests themselves: they hold little and allocate much
-			env.Setenv("GORACE", "atexit_sleep_ms=0")           // the race detector waits a second at every end otherwise
+			// as these tests themselves: they hold little and allocate much
+			env.Setenv("GOGC", strconv.Itoa(draws.GCPercent()))
+			// the race detector waits a second at every end otherwise
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			if covered := os.Getenv("GOCOVERDIR"); covered != "" {
 				env.Setenv("GOCOVERDIR", covered)
 			}

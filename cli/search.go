@@ -44,21 +44,36 @@ func (a *app) searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search",
 		Short: "Find the best layouts",
-		Long: "Find the best layouts of a model on a cluster. Every legal layout is ranked, the best are evaluated in full.\n\n" +
-			"The flags of 'eval' give the problem. A knob that is given is fixed, or takes a list or a range: --tp 2,4,8, --tp 2..8, --tp ..8, " +
-			"--gpus 64..512:64, --mbs 1..16:x2, --schedule 1f1b,zb-h1 or all, --sp on,off. A range of gpus takes whole nodes, one of gbs or seq doubles. --gbs 4Mtok is a batch in tokens.\n\n" +
-			"A knob that is not given is free within these bounds: tp up to twice the GPUs of the fast domain; pp up to 128; " +
+		Long: "Find the best layouts of a model on a cluster. Every legal layout is ranked, the best are " +
+			"evaluated in full.\n\n" +
+			"The flags of 'eval' give the problem. A knob that is given is fixed, or takes a list or a " +
+			"range: --tp 2,4,8, --tp 2..8, --tp ..8, " +
+			"--gpus 64..512:64, --mbs 1..16:x2, --schedule 1f1b,zb-h1 or all, --sp on,off. A range of gpus " +
+			"takes whole nodes, one of gbs or seq doubles. --gbs 4Mtok is a batch in tokens.\n\n" +
+			"A knob that is not given is free within these bounds: tp up to twice the GPUs of the fast " +
+			"domain; pp up to 128; " +
 			"cp powers of two, if 2 x cp divides the sequence and leaves at least 512 tokens each; " +
-			"vpp up to 16, if the layers divide (with up to two extra places for embedding and head, three with MTP); mbs up to 16, and 32 and 64 " +
-			"(for largest-mbs further powers of two up to the batch); every ep and zero; etp 1 or tp; schedules 1f1b and interleaved; " +
-			"recompute none, full, quarters of the layers, and on Megatron-Core parts of layers with experts (modules:norm,moe-act; with MLA mla-up, or all three).\n\n" +
-			"If no number of GPUs is given, search uses that of 'eval'; fewest-gpus tries 1, 2, 4 nodes and so on, then the numbers between the fewest that suffice and the next smaller one, in ever finer steps. " +
-			"If no global batch is given, search uses that of the published run of the model nearest in GPUs, else one near 4 million tokens, or that of 'eval' if tp, pp, cp and gpus each have one value and mbs and microbatches no list. " +
-			"For fewest-gpus such a batch adapts to the GPUs. No batch grows to meet a deadline unless --gbs gives larger ones (--gbs 512..4096). A deadline is met where the slow end of the step's error band meets it.\n\n" +
-			"Exit code: 0 a layout was found, 1 the time ended before one was found, or a run-time error, 2 usage error, 3 no legal layout, 4 none fits or meets the deadline, " +
+			"vpp up to 16, if the layers divide (with up to two extra places for embedding and head, three " +
+			"with MTP); mbs up to 16, and 32 and 64 " +
+			"(for largest-mbs further powers of two up to the batch); every ep and zero; etp 1 or tp; " +
+			"schedules 1f1b and interleaved; " +
+			"recompute none, full, quarters of the layers, and on Megatron-Core parts of layers with " +
+			"experts (modules:norm,moe-act; with MLA mla-up, or all three).\n\n" +
+			"If no number of GPUs is given, search uses that of 'eval'; fewest-gpus tries 1, 2, 4 nodes " +
+			"and so on, then the numbers between the fewest that suffice and the next smaller one, in ever " +
+			"finer steps. " +
+			"If no global batch is given, search uses that of the published run of the model nearest in " +
+			"GPUs, else one near 4 million tokens, or that of 'eval' if tp, pp, cp and gpus each have one " +
+			"value and mbs and microbatches no list. " +
+			"For fewest-gpus such a batch adapts to the GPUs. No batch grows to meet a deadline unless " +
+			"--gbs gives larger ones (--gbs 512..4096). A deadline is met where the slow end of the step's " +
+			"error band meets it.\n\n" +
+			"Exit code: 0 a layout was found, 1 the time ended before one was found, or a run-time error, " +
+			"2 usage error, 3 no legal layout, 4 none fits or meets the deadline, " +
 			"130 after ctrl+c, with what was found by then.",
 		Example: "meshscope search --model llama3.1-70b --gpus 64\n" +
-			"meshscope search --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --gbs 2048 --schedule all --time 10s\n" +
+			"meshscope search --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --gbs 2048 " +
+			"--schedule all --time 10s\n" +
 			"meshscope search --tokens 15T --deadline 60d --objective fewest-gpus --headroom 5%\n" +
 			"meshscope search --setup run.toml --free all --json",
 		Args: cobra.ArbitraryArgs,
@@ -76,16 +91,24 @@ func (f *searchFlags) register(cmd *cobra.Command) {
 	f.output.register(cmd, reportFormats(), string(report.JSON), string(report.CSV))
 	f.top = 10
 	flags.Var(within(&f.top, 1, maxTop, ""), "top", fmt.Sprintf("number of layouts to list, 1 to %d", maxTop))
-	flags.StringVar(&f.objective, "objective", string(search.Throughput), "what to optimize: "+strings.Join(objectiveWords(), ", "))
+	flags.StringVar(&f.objective, "objective", string(search.Throughput),
+		"what to optimize: "+strings.Join(objectiveWords(), ", "))
 	flags.BoolVar(&f.front, "front", false, "also list the Pareto front of memory and speed")
-	flags.StringVar(&f.headroom, "headroom", autoHeadroom, "share of usable memory that must stay free, such as 5% or 0; auto: layouts that leave 5% or the error band of their memory free, the larger of both, come first, others after them")
+	flags.StringVar(&f.headroom, "headroom", autoHeadroom, "share of usable memory that must stay free, "+
+		"such as 5% or 0; auto: layouts that leave 5% or the error band of their memory free, the larger "+
+		"of both, come first, others after them")
 	flags.StringVar(&f.deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w")
 	f.launcher.register(cmd)
-	flags.StringVar(&f.free, "free", "", "knobs that stay free although --setup gives them: a list, or all; of these every value is tried only where they are named: "+strings.Join(idWords(search.Named()), ", "))
+	flags.StringVar(&f.free, "free", "", "knobs that stay free although --setup gives them: a list, or "+
+		"all; of these every value is tried only where they are named: "+strings.Join(idWords(search.Named()),
+		", "))
 	flags.StringVar(&f.time, "time", "60s", "stop after this time with what was found; 0: no limit")
 	flags.Var(within(&f.jobs, 0, maxJobs, "one per core"), "jobs", "number of workers; 0: one per core")
-	_ = cmd.RegisterFlagCompletionFunc("objective", cobra.FixedCompletions(objectiveWords(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("free", cobra.FixedCompletions(append([]string{"all"}, idWords(knob.Searched())...), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("objective",
+		cobra.FixedCompletions(objectiveWords(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("free",
+		cobra.FixedCompletions(append([]string{"all"}, idWords(knob.Searched())...),
+			cobra.ShellCompDirectiveNoFileComp))
 }
 
 func objectiveWords() []string {
@@ -143,10 +166,12 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	}
 	table := report.Format(f.output.format).Records()
 	if table && len(out.Result.Best) == 0 {
-		a.sayf("meshscope: nothing found: %s\n", cmp.Or(out.Reason(), "the time ended; give more with --time"))
+		a.sayf("meshscope: nothing found: %s\n",
+			cmp.Or(out.Reason(), "the time ended; give more with --time"))
 	}
 	if r := &out.Result; table && r.Partial && len(r.Best) > 0 {
-		a.sayf("meshscope: PARTIAL: stopped with %s of the space searched; better layouts may exist\n", figure.FinePercent(r.Share))
+		a.sayf("meshscope: PARTIAL: stopped with %s of the space searched; better layouts may exist\n",
+			figure.FinePercent(r.Share))
 	}
 	return out.verdict()
 }
@@ -222,7 +247,8 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	q.Objective, q.Headroom, q.Margin, q.Deadline = search.Objective(f.objective), headroom, f.headroom == autoHeadroom, units.Seconds(deadline)
+	q.Objective, q.Headroom, q.Margin, q.Deadline = search.Objective(f.objective), headroom,
+		f.headroom == autoHeadroom, units.Seconds(deadline)
 	f.launcher.limit(q)
 	p, err := q.Problem()
 	if err != nil {
@@ -233,10 +259,12 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 		p.Workers = runtime.GOMAXPROCS(0)
 	}
 	if deadline > 0 && p.Tokens == 0 {
-		return nil, nil, &usageError{"--deadline needs --tokens: the duration of a run depends on its number of tokens"}
+		return nil, nil,
+			&usageError{"--deadline needs --tokens: the duration of a run depends on its number of tokens"}
 	}
 	if p.Objective == search.Cost && p.Tokens == 0 {
-		return nil, nil, &usageError{"--objective cost needs --tokens: the cost of a run depends on its number of tokens"}
+		return nil, nil,
+			&usageError{"--objective cost needs --tokens: the cost of a run depends on its number of tokens"}
 	}
 	if len(p.Space.GBS) == 1 {
 		f.setup.sayBatch(a, p.Space.GBS[0], slices.Max(p.Space.Seq))
@@ -250,8 +278,10 @@ func (f *searchFlags) check() error {
 	if err != nil {
 		return err
 	}
-	if f.setup.file == "" && slices.ContainsFunc(free, func(id knob.ID) bool { return !slices.Contains(search.Named(), id) }) {
-		return &usageError{"--free needs --setup: knobs that no file gives are free already, all but " + strings.Join(idWords(search.Named()), ", ")}
+	if f.setup.file == "" &&
+		slices.ContainsFunc(free, func(id knob.ID) bool { return !slices.Contains(search.Named(), id) }) {
+		return &usageError{"--free needs --setup: knobs that no file gives are free already, all but " +
+			strings.Join(idWords(search.Named()), ", ")}
 	}
 	if err := f.launcher.check(); err != nil {
 		return err
@@ -270,7 +300,11 @@ func parseFree(text string) ([]knob.ID, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		id := knob.ID(strings.TrimSpace(word))
 		if !slices.Contains(knob.Searched(), id) {
-			return nil, &knob.ValueError{Field: "--free", Given: word, Allowed: "all, or a list of " + strings.Join(idWords(knob.Searched()), ", ")}
+			return nil,
+				&knob.ValueError{
+					Field: "--free", Given: word,
+					Allowed: "all, or a list of " + strings.Join(idWords(knob.Searched()), ", "),
+				}
 		}
 		out = append(out, id)
 	}
@@ -283,7 +317,8 @@ func tooLarge(p *search.Problem) error {
 	if combinations <= maxCombinations && p.Cuts(search.MaxCuts) <= search.MaxCuts {
 		return nil
 	}
-	return &usageError{fmt.Sprintf("the search space is too large: --gpus, --gbs and --seq have %s combinations; give fewer, or a step or factor such as 64..512:x2", figure.Comma(combinations))}
+	return &usageError{fmt.Sprintf("the search space is too large: --gpus, --gbs and --seq have %s "+
+		"combinations; give fewer, or a step or factor such as 64..512:x2", figure.Comma(combinations))}
 }
 
 // maxCombinations bounds a search space.

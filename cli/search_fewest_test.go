@@ -44,17 +44,23 @@ func TestFewestGPUs(t *testing.T) {
 		question += " --tp 8 --cp 1 --mbs 1 --zero 1"
 	}
 	f, page := searchFewest(t, question)
-	if len(f.Results) == 0 || f.Results[0].Layout.GPUs > 890 || f.Results[0].Report.Run.Days > 30 || len(f.GPUs) < 20 {
+	if len(f.Results) == 0 || f.Results[0].Layout.GPUs > 890 || f.Results[0].Report.Run.Days > 30 ||
+		len(f.GPUs) < 20 {
 		t.Errorf("%+v", f)
 	}
-	for _, want := range []string{"numbers of GPUs", "one in between may also suffice", "1,024", "using the default of each number of GPUs"} {
+	for _, want := range []string{
+		"numbers of GPUs", "one in between may also suffice", "1,024",
+		"using the default of each number of GPUs",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not said:\n%s", want, page)
 		}
 	}
 	// A batch that was given is kept, and said to bind.
-	f, page = searchFewest(t, "--model llama3.1-8b --tokens 1T --deadline 20d --objective fewest-gpus --gbs 512")
-	if len(f.Results) == 0 || f.Results[0].Layout.GBS != 512 || !strings.Contains(page, "another --gbs may need fewer") {
+	f, page = searchFewest(t,
+		"--model llama3.1-8b --tokens 1T --deadline 20d --objective fewest-gpus --gbs 512")
+	if len(f.Results) == 0 || f.Results[0].Layout.GBS != 512 ||
+		!strings.Contains(page, "another --gbs may need fewer") {
 		t.Errorf("%+v\n%s", f, page)
 	}
 }
@@ -66,7 +72,10 @@ func TestDeadlineLeavesTheBatch(t *testing.T) {
 		question += " --tp 2,4 --cp 1 --zero 1"
 	}
 	f, page := searchFewest(t, question)
-	for _, want := range []string{"the default global batch of 512 sequences (choose another with --gbs)", "at the slow end of the band"} {
+	for _, want := range []string{
+		"the default global batch of 512 sequences (choose another with --gbs)",
+		"at the slow end of the band",
+	} {
 		if len(f.Results) > 0 || !strings.Contains(page, want) {
 			t.Errorf("%q is not said: %+v\n%s", want, f, page)
 		}
@@ -76,9 +85,11 @@ func TestDeadlineLeavesTheBatch(t *testing.T) {
 		t.Fatalf("%+v\n%s", f, page)
 	}
 	if r := f.Results[0].Report; r.Run.Days*(1+r.Time.ErrorBand) > 12 {
-		t.Errorf("%.2f days with a band of %.2f: the slow end misses the deadline", r.Run.Days, r.Time.ErrorBand)
+		t.Errorf("%.2f days with a band of %.2f: the slow end misses the deadline", r.Run.Days,
+			r.Time.ErrorBand)
 	}
-	if f, page = searchFewest(t, question+" --gbs 512"); len(f.Results) > 0 || !strings.Contains(page, "a global batch of 512 sequences (--gbs)") {
+	if f, page = searchFewest(t, question+" --gbs 512"); len(f.Results) > 0 ||
+		!strings.Contains(page, "a global batch of 512 sequences (--gbs)") {
 		t.Errorf("%+v\n%s", f, page)
 	}
 }
@@ -107,7 +118,9 @@ func TestFewestAgreesWithEachNumber(t *testing.T) {
 			var one struct {
 				Results []struct{ Layout struct{ GPUs, GBS int } }
 			}
-			_, text, _ := run(t, append([]string{"search", "--time", "0", "--json", "--top", "1", "--gpus", strconv.Itoa(n)}, strings.Fields(alone)...)...)
+			_, text, _ := run(t,
+				append([]string{"search", "--time", "0", "--json", "--top", "1", "--gpus", strconv.Itoa(n)},
+					strings.Fields(alone)...)...)
 			if err := json.Unmarshal([]byte(text), &one); err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +128,8 @@ func TestFewestAgreesWithEachNumber(t *testing.T) {
 			case n < fewest.GPUs && len(one.Results) > 0:
 				t.Errorf("%s: %d GPUs will do, and %d are said to be the fewest", flags, n, fewest.GPUs)
 			case n == fewest.GPUs && (len(one.Results) == 0 || one.Results[0].Layout.GBS != fewest.GBS):
-				t.Errorf("%s: %d GPUs alone give %+v, among others a batch of %d", flags, n, one.Results, fewest.GBS)
+				t.Errorf("%s: %d GPUs alone give %+v, among others a batch of %d", flags, n, one.Results,
+					fewest.GBS)
 			}
 		}
 	}
@@ -126,7 +140,9 @@ func TestFewestAgreesWithEachNumber(t *testing.T) {
 func TestLargestGoesOn(t *testing.T) {
 	const question = "--model llama3.1-8b --gpus 64 --top 1"
 	f, page := searchFewest(t, question+" --objective largest-mbs")
-	if len(f.Results) == 0 || f.Results[0].Layout.MBS < 128 || !strings.Contains(page, "have a layout") && !strings.Contains(page, "has a layout that meets the limits") && !strings.Contains(page, "The global batch is the limit") {
+	if len(f.Results) == 0 || f.Results[0].Layout.MBS < 128 || !strings.Contains(page, "have a layout") &&
+		!strings.Contains(page, "has a layout that meets the limits") &&
+		!strings.Contains(page, "The global batch is the limit") {
 		t.Fatalf("%+v\n%s", f, page)
 	}
 	largest := f.Results[0].Layout.MBS
@@ -136,10 +152,13 @@ func TestLargestGoesOn(t *testing.T) {
 		}
 	}
 	// Where the batch is all that there is, it is said.
-	if f, page = searchFewest(t, question+" --gbs 8 --dp 1 --objective largest-mbs"); len(f.Results) == 0 || f.Results[0].Layout.MBS != 8 || !strings.Contains(page, "The global batch is the limit") {
+	if f, page = searchFewest(t, question+" --gbs 8 --dp 1 --objective largest-mbs"); len(f.Results) == 0 ||
+		f.Results[0].Layout.MBS != 8 || !strings.Contains(page, "The global batch is the limit") {
 		t.Errorf("%+v\n%s", f, page)
 	}
-	if _, page = searchFewest(t, question+" --objective longest-seq"); !strings.Contains(page, "were tried, doubling") || !strings.Contains(page, "longer than the 131072 tokens the model was published with") {
+	if _, page = searchFewest(t, question+" --objective longest-seq"); !strings.Contains(page,
+		"were tried, doubling") ||
+		!strings.Contains(page, "longer than the 131072 tokens the model was published with") {
 		t.Errorf("%s", page)
 	}
 }
@@ -147,10 +166,12 @@ func TestLargestGoesOn(t *testing.T) {
 // What a search does not look at by itself is said beside its result.
 func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 	const question = "--model llama3.1-8b --gpus 8 --top 1"
-	if _, page := searchFewest(t, question); !strings.Contains(page, "not searched offload (--offload optimizer), vpp above 16, schedules other than 1f1b and interleaved (--schedule all)") {
+	if _, page := searchFewest(t, question); !strings.Contains(page, "not searched offload (--offload "+
+		"optimizer), vpp above 16, schedules other than 1f1b and interleaved (--schedule all)") {
 		t.Errorf("%s", page)
 	}
-	if _, page := searchFewest(t, question+" --vpp 1 --schedule all --offload optimizer"); strings.Contains(page, "not searched") {
+	if _, page := searchFewest(t,
+		question+" --vpp 1 --schedule all --offload optimizer"); strings.Contains(page, "not searched") {
 		t.Errorf("%s", page)
 	}
 }

@@ -11,9 +11,11 @@ import (
 func TestSearchSaysHowSureItFits(t *testing.T) {
 	near, far := 0, 0
 	for _, flags := range []string{
-		"--dp 64 --tp 1 --mbs 2 --zero 0", "--dp 64 --tp 1 --mbs 2 --zero 1", "--dp 64 --tp 1 --mbs 1 --zero 0", "--dp 32 --tp 2 --mbs 8",
+		"--dp 64 --tp 1 --mbs 2 --zero 0", "--dp 64 --tp 1 --mbs 2 --zero 1",
+		"--dp 64 --tp 1 --mbs 1 --zero 0", "--dp 32 --tp 2 --mbs 8",
 	} {
-		arguments := append(strings.Fields("search --calibration nanotron --model llama3.2-1b --gpus 64 --gbs 512 --top 1 --headroom 0"), strings.Fields(flags)...)
+		arguments := append(strings.Fields("search --calibration nanotron --model llama3.2-1b --gpus 64 "+
+			"--gbs 512 --top 1 --headroom 0"), strings.Fields(flags)...)
 		_, text, _ := run(t, arguments...)
 		text = strings.Join(strings.Fields(text), " ")
 		_, document, _ := run(t, append(arguments, "--json")...)
@@ -78,9 +80,10 @@ func TestSearchSaysHowSureItFits(t *testing.T) {
 // the number of GPUs that the model needs.
 func TestSearchSaysWhy(t *testing.T) {
 	for flags, want := range map[string]string{
-		"--gpus 64 --tp 8 --pp 16":                     "tp x pp = 8 x 16 = 128 does not divide the 64 GPUs",
-		"--gpus 64 --dp 8 --gbs 7":                     "dp = 8 does not divide the 7 sequences of the batch",
-		"--model llama3.1-70b --nodes 1":               "To find how many GPUs are enough, use --objective fewest-gpus without --gpus and --nodes.",
+		"--gpus 64 --tp 8 --pp 16": "tp x pp = 8 x 16 = 128 does not divide the 64 GPUs",
+		"--gpus 64 --dp 8 --gbs 7": "dp = 8 does not divide the 7 sequences of the batch",
+		"--model llama3.1-70b --nodes 1": "To find how many GPUs are enough, use --objective " +
+			"fewest-gpus without --gpus and --nodes.",
 		"--gpus 64 --deadline 1d --tokens 15T":         "15.00 T tokens within 1 day (--deadline) excludes",
 		"--model llama3.1-70b --gpus 64 --dp 5 --cp 1": "dp: 5 replicas do not divide the 64 GPUs",
 	} {
@@ -92,8 +95,10 @@ func TestSearchSaysWhy(t *testing.T) {
 	for _, flags := range []string{"--model llama3.1-8b --nodes 1 --gbs 512", "--gpus 64 --gbs 512"} {
 		_, text, _ := run(t, append([]string{"search", "--time", "0"}, strings.Fields(flags)...)...)
 		text = strings.Join(strings.Fields(text), " ")
-		if alone := strings.Contains(text, "No other layout with as much margin of memory is within 1 % of the best."); alone == strings.Contains(text, "The model cannot tell which of these is the fastest") {
-			t.Errorf("search %s speaks of the order of layouts near the best where there are none, or not where there are: %s", flags, text)
+		if alone := strings.Contains(text,
+			"No other layout with as much margin of memory is within 1 % of the best."); alone == strings.Contains(text, "The model cannot tell which of these is the fastest") {
+			t.Errorf("search %s speaks of the order of layouts near the best where there are none, or not "+
+				"where there are: %s", flags, text)
 		}
 	}
 }

@@ -15,7 +15,9 @@ import (
 
 // query returns the flags of a search, applied to a document. Knobs of the list free stay
 // free although the document gives them.
-func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []knob.ID) (*search.Query, error) {
+func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []knob.ID) (*search.Query,
+	error,
+) {
 	var err error
 	q := search.NewQuery()
 	q.Collect = runtime.GC
@@ -30,7 +32,8 @@ func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []
 	for _, s := range f.said {
 		key, value := s.key, s.value
 		if s.assignment {
-			if key, value, _ = strings.Cut(s.value, "="); strings.Contains(key, ".") || !strings.Contains(s.value, "=") {
+			if key, value, _ = strings.Cut(s.value, "="); strings.Contains(key, ".") ||
+				!strings.Contains(s.value, "=") {
 				if err := doc.Assign(s.value); err != nil {
 					return nil, err
 				}
@@ -40,15 +43,18 @@ func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []
 		id := knob.ID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-"))
 		// A list is one flag with commas: of two flags neither would be meant alone.
 		if before, twice := once[id]; twice {
-			message := fmt.Sprintf("--%s comes twice, as %s and %s", id, escape.Line(before), escape.Line(value))
+			message := fmt.Sprintf("--%s comes twice, as %s and %s", id, escape.Line(before),
+				escape.Line(value))
 			if slices.Contains(knob.Searched(), id) && before != value {
-				message += fmt.Sprintf("; give a list as one flag: --%s %s,%s", id, escape.Line(before), escape.Line(value))
+				message += fmt.Sprintf("; give a list as one flag: --%s %s,%s", id, escape.Line(before),
+					escape.Line(value))
 			}
 			return nil, &usageError{message}
 		}
 		once[id] = value
 		switch {
-		case slices.Contains(free, id) && len(free) < len(search.Free()): // of all it is only what the file says
+		// of all it is only what the file says
+		case slices.Contains(free, id) && len(free) < len(search.Free()):
 			return nil, &usageError{fmt.Sprintf("--free %s and --%s contradict each other", id, id)}
 		case slices.Contains(knob.Searched(), id):
 			err = q.Set(id, value)

@@ -51,13 +51,17 @@ func compact(t testing.TB, text string) string {
 // asked for by the flags of a result, by its layout, and by its own report.
 func TestSearchEqualsEval(t *testing.T) {
 	for _, problem := range draws.Some(2,
-		"--model llama3.1-8b --gpu a100-sxm-40g --gpus 16 --recompute none,full,full:2 --front --seq 4k,8k --calibration nanotron",
-		"--model mixtral-8x7b --gpus 32 --gbs 96 --precision fp8 --objective least-memory --schedule all --etp 1,2 --mbs 1",
+		"--model llama3.1-8b --gpu a100-sxm-40g --gpus 16 --recompute none,full,full:2 --front --seq 4k,8k "+
+			"--calibration nanotron",
+		"--model mixtral-8x7b --gpus 32 --gbs 96 --precision fp8 --objective least-memory --schedule all "+
+			"--etp 1,2 --mbs 1",
 		"--gpus 64",
 		"--model deepseek-v3 --gpus 256 --schedule 1f1b,zb-h1,dualpipe,zb-auto --refused",
-		"--model mixtral-8x7b --gpus 32 --gbs 96 --precision fp8 --objective least-memory --schedule all --etp 1,2",
+		"--model mixtral-8x7b --gpus 32 --gbs 96 --precision fp8 --objective least-memory --schedule all "+
+			"--etp 1,2",
 	) {
-		code, stdout, stderr := run(t, append(strings.Fields("search --top 6 --json --time 1h"), strings.Fields(problem)...)...)
+		code, stdout, stderr := run(t, append(strings.Fields("search --top 6 --json --time 1h"),
+			strings.Fields(problem)...)...)
 		if code != 0 {
 			t.Fatalf("search %s: exit code %d: %s", problem, code, stderr)
 		}
@@ -70,16 +74,21 @@ func TestSearchEqualsEval(t *testing.T) {
 		}
 		for _, r := range append(answer.Results, answer.Front...) {
 			want := compact(t, string(r.Report))
-			if _, got, complaint := run(t, append([]string{"eval", "--json"}, strings.Fields(r.Flags)...)...); complaint != "" || compact(t, got) != want {
+			if _, got, complaint := run(t,
+				append([]string{"eval", "--json"}, strings.Fields(r.Flags)...)...); complaint != "" ||
+				compact(t, got) != want {
 				t.Errorf("eval %s is not the report of result %d; %s", r.Flags, r.Rank, complaint)
 			}
-			if _, got, complaint := run(t, append(evalOf(problem), layoutFlags(r.Layout)...)...); complaint != "" || compact(t, got) != want {
+			if _, got, complaint := run(t,
+				append(evalOf(problem), layoutFlags(r.Layout)...)...); complaint != "" ||
+				compact(t, got) != want {
 				t.Errorf("%v is not the report of result %d; %s", layoutFlags(r.Layout), r.Rank, complaint)
 			}
 			var out, complaint bytes.Buffer
 			cli.Run([]string{"eval", "--json", "--setup", "-"}, bytes.NewReader(r.Report), &out, &complaint)
 			if complaint.Len() > 0 || compact(t, out.String()) != want {
-				t.Errorf("the report of result %d does not read back as itself: %s", r.Rank, complaint.String())
+				t.Errorf("the report of result %d does not read back as itself: %s", r.Rank,
+					complaint.String())
 			}
 		}
 	}
@@ -131,7 +140,8 @@ func TestSearchCSV(t *testing.T) {
 			t.Fatalf("%s: %v", complaint, err)
 		}
 		if fmt.Sprint(report.Setup.TP) != cell("tp") || fmt.Sprint(report.Setup.PP) != cell("pp") ||
-			fmt.Sprint(report.Setup.Microbatches) != cell("microbatches") || fmt.Sprint(report.Time.Step) != cell("step_seconds") {
+			fmt.Sprint(report.Setup.Microbatches) != cell("microbatches") ||
+			fmt.Sprint(report.Time.Step) != cell("step_seconds") {
 			t.Errorf("%s gives %+v, the row says %v", cell("command"), report, row)
 		}
 	}
@@ -147,7 +157,8 @@ func TestAnySearch(t *testing.T) {
 				args = append(args, "--"+flag+"="+rapid.SampledFrom(values).Draw(t, flag))
 			}
 		}
-		args = append(args, "--model", rapid.SampledFrom([]string{"llama3.1-8b", "mixtral-8x7b", "gpt2-xl"}).Draw(t, "model"))
+		args = append(args, "--model",
+			rapid.SampledFrom([]string{"llama3.1-8b", "mixtral-8x7b", "gpt2-xl"}).Draw(t, "model"))
 		pick("gpus", "1", "4", "8", "12", "1..8", "4..16:x2", "0")
 		pick("tp", "1", "2,4", "..8", "3", "x", "8..2", "2..")
 		pick("pp", "1,2", "4", "2..8:2", "1000000")

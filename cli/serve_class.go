@@ -29,7 +29,9 @@ const presenterFPS = 120
 
 // enter returns what guests get to see: a class, or an explorer of their own. The class is kept in
 // the state's folder until the context ends; close waits for that.
-func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see func(serve.Guest) serve.Visit, closed func(), err error) {
+func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see func(serve.Guest) serve.Visit,
+	closed func(), err error,
+) {
 	all, errs := lessons.All(ownLessons(), a.closed)
 	a.leftOut(errs)
 	turns := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
@@ -79,8 +81,8 @@ func (a *app) enter(ctx context.Context, s engine.Setup, f *serveFlags) (see fun
 	}, func() { <-kept }, nil
 }
 
-// guest returns the options of a guest's explorer. Nothing in them reads or writes a file. Command lines are not taken
-// either, since one may start a search. What takes long waits for the others.
+// guest returns the options of a guest's explorer. Nothing in them reads or writes a file. Command lines are
+// not taken either, since one may start a search. What takes long waits for the others.
 func (a *app) guest(s engine.Setup, all []*lessons.Lesson, turns chan struct{}) ui.Options {
 	return ui.Options{
 		Refuse: tooLargeForGuests, Turns: turns,
@@ -89,8 +91,8 @@ func (a *app) guest(s engine.Setup, all []*lessons.Lesson, turns chan struct{}) 
 	}
 }
 
-// tooLargeForGuests refuses for guests what is slow: its timeline alone would take a hundred times the memory of
-// a session.
+// tooLargeForGuests refuses for guests what is slow: its timeline alone would take a hundred times the memory
+// of a session.
 func tooLargeForGuests(s *engine.Setup) (p engine.Problem) {
 	if s.Slow() {
 		p = engine.Problem{
@@ -101,8 +103,8 @@ func tooLargeForGuests(s *engine.Setup) (p engine.Problem) {
 	return p
 }
 
-// serveLog opens the log: standard error, or a file where that is a terminal, whose lines would push the token out
-// of sight.
+// serveLog opens the log: standard error, or a file where that is a terminal, whose lines would push the
+// token out of sight.
 func (a *app) serveLog(f *serveFlags) (to io.Writer, closed func(), err error) {
 	const standardError = "-"
 	path, whose := f.log, "--log: "
@@ -113,9 +115,11 @@ func (a *app) serveLog(f *serveFlags) (to io.Writer, closed func(), err error) {
 		return a.stderr, func() {}, nil
 	}
 	if at, err := os.Lstat(path); err == nil && !at.Mode().IsRegular() { // a pipe would wait for its reader
-		return nil, nil, &usageError{whose + escape.Name(path) + " is no regular file; name one, or - for standard error"}
+		return nil, nil,
+			&usageError{whose + escape.Name(path) + " is no regular file; name one, or - for standard error"}
 	}
-	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // the host's own path
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY,
+		0o600) //nolint:gosec // the host's own path
 	if err != nil {
 		return nil, nil, &usageError{whose + escape.Line(err.Error())}
 	}

@@ -19,7 +19,8 @@ func TestGuestHasNoFiles(t *testing.T) {
 	lib := presets.Default()
 	a := &app{lib: lib.ReadingModels(own.ReadModel), closed: lib}
 	o := a.guest(presets.StartSetup(), nil, nil)
-	if o.Save != nil || o.Export != nil || o.Share != nil || o.Keep != nil || o.Timeline != nil || o.CrashDir != "" || o.Open != nil {
+	if o.Save != nil || o.Export != nil || o.Share != nil || o.Keep != nil || o.Timeline != nil ||
+		o.CrashDir != "" || o.Open != nil {
 		t.Error("something of a guest is written or read")
 	}
 	for _, name := range []string{file, filepath.Dir(file), "../../config.json", "~/config.json"} {

@@ -22,7 +22,8 @@ func TestServeWithoutLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), build(t), "serve", "--free", "--listen", "127.0.0.1:0", "--state", t.TempDir())
+	cmd := exec.CommandContext(t.Context(), build(t), "serve", "--free", "--listen", "127.0.0.1:0", "--state",
+		t.TempDir())
 	cmd.Stderr = writer
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -43,7 +44,8 @@ func TestServeWithoutLog(t *testing.T) {
 			t.Fatalf("it has ended: %v", err)
 		}
 		_, _ = c.Write([]byte("no SSH at all\r\n"))
-		_ = c.(*net.TCPConn).CloseWrite() // it would wait for a version line, up to the deadline of a handshake
+		// it would wait for a version line, up to the deadline of a handshake
+		_ = c.(*net.TCPConn).CloseWrite()
 		for b := make([]byte, 64); err == nil; {
 			_, err = c.Read(b)
 		}
@@ -57,8 +59,8 @@ func TestServeWithoutLog(t *testing.T) {
 	}
 }
 
-// TestServeLog: on a terminal the log goes to a file of the state, so that the token stays in sight; --log names
-// another, and - is standard error again.
+// TestServeLog: on a terminal the log goes to a file of the state, so that the token stays in sight; --log
+// names another, and - is standard error again.
 func TestServeLog(t *testing.T) {
 	t.Parallel()
 	program := build(t)
@@ -74,7 +76,8 @@ func TestServeLog(t *testing.T) {
 			want = filepath.Join(state, file)
 			args = append(args, "--log", want)
 		}
-		args = append([]string{"-c", `exec "$0" "$@" 2>&1`, program}, args...) // standard error is the terminal
+		// standard error is the terminal
+		args = append([]string{"-c", `exec "$0" "$@" 2>&1`, program}, args...)
 		screen := start(t, "sh", 100, 30, args)
 		see(t, screen, "serving on 127.0.0.1:")
 		if want == "" {
@@ -89,7 +92,8 @@ func TestServeLog(t *testing.T) {
 			}
 		}
 		text := screen.Text()
-		if strings.Contains(text, `"msg":`) != (want == "") || !strings.Contains(text, "the token of this run") {
+		if strings.Contains(text, `"msg":`) != (want == "") ||
+			!strings.Contains(text, "the token of this run") {
 			t.Errorf("%s: on the screen is\n%s", name, text)
 		}
 		press(t, screen, "\x03")
@@ -111,7 +115,8 @@ func TestServeLogKind(t *testing.T) {
 	}
 	for _, name := range []string{"link", "pipe", "."} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		cmd := exec.CommandContext(ctx, build(t), "serve", "--free", "--listen", "127.0.0.1:0", "--state", state, "--log", filepath.Join(state, name))
+		cmd := exec.CommandContext(ctx, build(t), "serve", "--free", "--listen", "127.0.0.1:0", "--state",
+			state, "--log", filepath.Join(state, name))
 		out, err := cmd.CombinedOutput()
 		cancel()
 		if cmd.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "is no regular file") {

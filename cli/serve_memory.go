@@ -15,7 +15,8 @@ const (
 	worthBytes = 32 << 20 // garbage that is worth a collection
 )
 
-// returnMemory returns memory to the system whenever sessions have begun to rest, until ended; never where GOGC is set.
+// returnMemory returns memory to the system whenever sessions have begun to rest, until ended; never where
+// GOGC is set.
 func returnMemory(ended <-chan struct{}) {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -38,8 +39,9 @@ func returnMemory(ended <-chan struct{}) {
 	}
 }
 
-// collectEarly collects garbage now where that would be due soon anyway. The class calls it when nobody waits: a
-// collection that begins while many draw lets each of them, and the presenter, help with it before they go on.
+// collectEarly collects garbage now where that would be due soon anyway. The class calls it when nobody
+// waits: a collection that begins while many draw lets each of them, and the presenter, help with it before
+// they go on.
 func collectEarly() {
 	used, goal := runtimeFigure("/memory/classes/heap/objects:bytes"), runtimeFigure("/gc/heap/goal:bytes")
 	alive := runtimeFigure("/gc/heap/live:bytes")
@@ -48,7 +50,8 @@ func collectEarly() {
 	}
 }
 
-// runtimeFigure returns a figure of the Go runtime by its name in runtime/metrics; 0: it has none of this name.
+// runtimeFigure returns a figure of the Go runtime by its name in runtime/metrics; 0: it has none of this
+// name.
 func runtimeFigure(name string) uint64 {
 	sample := []metrics.Sample{{Name: name}}
 	metrics.Read(sample)

@@ -17,7 +17,8 @@ func TestServerReturnsMemory(t *testing.T) {
 	rubbish := make([]byte, begun)
 	before := runtimeFigure("/gc/cycles/forced:gc-cycles")
 	rubbish[0]++
-	for start := time.Now(); runtimeFigure("/gc/cycles/forced:gc-cycles") == before; time.Sleep(10 * time.Millisecond) {
+	for start := time.Now(); runtimeFigure("/gc/cycles/forced:gc-cycles") == before; time.Sleep(10 *
+		time.Millisecond) {
 		if time.Since(start) > 20*time.Second {
 			t.Fatalf("nothing was given back %v after %d MB", time.Since(start), begun>>20)
 		}
@@ -37,7 +38,9 @@ func TestCollectEarly(t *testing.T) {
 	// without a collection that the runtime begins by itself in between
 	all := int(runtimeFigure("/gc/heap/goal:bytes")-runtimeFigure("/gc/heap/live:bytes")) / 4 * 3
 	rubbish := make([]byte, all)
-	if rubbish[0]++; runtimeFigure("/memory/classes/heap/objects:bytes") < runtimeFigure("/gc/heap/live:bytes")+uint64(all) {
+	if rubbish[0]++; runtimeFigure("/memory/classes/heap/objects:bytes") < runtimeFigure(
+		"/gc/heap/live:bytes",
+	)+uint64(all) {
 		t.Skip("the runtime has collected")
 	}
 	if collectEarly(); forced() == before {

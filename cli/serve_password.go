@@ -22,11 +22,13 @@ func (a *app) servePasswordCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "password [FILE]",
 		Short: "Make a password file",
-		Long: "Ask for a password twice, or read it from a pipe, and write its argon2id hash to a new file that nobody else can read: " +
+		Long: "Ask for a password twice, or read it from a pipe, and write its argon2id hash to a new file " +
+			"that nobody else can read: " +
 			"the one of the server's state, or the one given. The password itself is written nowhere.\n\n" +
 			"Exit code: 0, 1 where nothing can be written, 2 usage error.",
-		Example: "meshscope serve password\nmeshscope serve --free --password-file ~/.local/state/meshscope/serve/password",
-		Args:    cobra.ArbitraryArgs,
+		Example: "meshscope serve password\nmeshscope serve --free --password-file " +
+			"~/.local/state/meshscope/serve/password",
+		Args: cobra.ArbitraryArgs,
 	}
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {

@@ -24,7 +24,9 @@ const patience = time.Second
 
 // onSignal returns a context that ends with a signal, and the exit code of that signal. It calls giveUp at
 // a second signal, or, with a limit, when the first has not ended the command for so long.
-func onSignal(ctx context.Context, limit time.Duration, giveUp func(code int)) (ended context.Context, code *atomic.Int32, stop func()) {
+func onSignal(ctx context.Context, limit time.Duration, giveUp func(code int)) (ended context.Context,
+	code *atomic.Int32, stop func(),
+) {
 	ended, cancel := context.WithCancel(ctx)
 	code = new(atomic.Int32)
 	signals, done := make(chan os.Signal, 2), make(chan struct{})

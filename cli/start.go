@@ -73,11 +73,14 @@ func (f *setupFlags) partial() string {
 	}
 	for _, s := range f.said {
 		words = append(words, "--"+s.key, s.value)
-		if s.value == "" || strings.Trim(s.value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._,:=/+-") != "" {
+		if s.value == "" ||
+			strings.Trim(s.value,
+				"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._,:=/+-") != "" {
 			return ""
 		}
 	}
-	return fmt.Sprintf("only %s given, other degrees are 1; for the best layout with it: meshscope search %s", strings.Join(named, " and "), strings.Join(words, " "))
+	return fmt.Sprintf("only %s given, other degrees are 1; for the best layout with it: meshscope search %s",
+		strings.Join(named, " and "), strings.Join(words, " "))
 }
 
 // saysTokens reports whether the flags give the global batch in tokens.
@@ -103,7 +106,8 @@ func (f *setupFlags) sayBatch(a *app, gbs, seq int) {
 			key, value, _ = strings.Cut(s.value, "=")
 		}
 		if tokens, ok := knob.BatchTokens(value); ok && key == string(knob.GBS) && tokens != gbs*seq {
-			a.sayf("meshscope: --gbs %s: the nearest batch is %s sequences of %s = %s tokens\n", value, figure.Comma(gbs), figure.Comma(seq), figure.FineCount(float64(gbs)*float64(seq)))
+			a.sayf("meshscope: --gbs %s: the nearest batch is %s sequences of %s = %s tokens\n", value,
+				figure.Comma(gbs), figure.Comma(seq), figure.FineCount(float64(gbs)*float64(seq)))
 		}
 	}
 }

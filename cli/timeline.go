@@ -79,15 +79,19 @@ func (c *cost) Set(text string) error {
 }
 
 func (u *unitCosts) register(cmd *cobra.Command) {
-	cmd.Flags().Var(&u.tf, "tf", "forward of one micro-batch on one chunk, in any unit; uses unit costs instead of a model")
+	cmd.Flags().Var(&u.tf, "tf",
+		"forward of one micro-batch on one chunk, in any unit; uses unit costs instead of a model")
 	cmd.Flags().Var(&u.ti, "ti", "input gradient; default half of --tb")
 	cmd.Flags().Var(&u.tw, "tw", "weight gradient; default half of --tb")
 	cmd.Flags().Var(&u.tb, "tb", "full backward; default --ti plus --tw, or twice --tf")
 	cmd.Flags().Var(&u.p2p, "p2p", "latency of a send/recv to another rank; default 0")
-	cmd.Flags().BoolVar(&u.blocks, "p2p-blocks", false, "the sender waits for its sends, as in Megatron-LM's 1F1B")
-	cmd.Flags().Var(within(&u.extra, 0, 1, ""), "extra-warmup", "extra warm-up forwards of interleaved; Megatron-LM uses 1 to overlap the expert all-to-all")
+	cmd.Flags().BoolVar(&u.blocks, "p2p-blocks", false,
+		"the sender waits for its sends, as in Megatron-LM's 1F1B")
+	cmd.Flags().Var(within(&u.extra, 0, 1, ""), "extra-warmup",
+		"extra warm-up forwards of interleaved; Megatron-LM uses 1 to overlap the expert all-to-all")
 	u.overlap.share = true
-	cmd.Flags().Var(&u.overlap, "overlap", "share of the shorter operation that an overlapped forward-backward pair hides, 0 to 1; default 0")
+	cmd.Flags().Var(&u.overlap, "overlap",
+		"share of the shorter operation that an overlapped forward-backward pair hides, 0 to 1; default 0")
 }
 
 func (u *unitCosts) said() bool {
@@ -121,10 +125,14 @@ func (u *unitCosts) times() (schedule.ChunkTimes, error) {
 	case u.tb.said && u.ti.said && u.tw.said:
 		const rounding = 1e-9
 		if sum := t.I + t.W; math.Abs(sum-t.B) > rounding*max(sum, t.B) {
-			return t, contradiction("tb", "ti", fmt.Sprintf("ti + tw = %g + %g = %g, but tb is %g", t.I, t.W, sum, t.B))
+			return t,
+				contradiction("tb", "ti", fmt.Sprintf("ti + tw = %g + %g = %g, but tb is %g", t.I, t.W, sum,
+					t.B))
 		}
 	case u.tb.said && halfCost.said && halfCost.value > t.B:
-		return t, contradiction("tb", half, fmt.Sprintf("%s is a part of tb, but %g is more than %g", half, halfCost.value, t.B))
+		return t,
+			contradiction("tb", half, fmt.Sprintf("%s is a part of tb, but %g is more than %g", half,
+				halfCost.value, t.B))
 	case u.tb.said && u.ti.said:
 		t.W = t.B - t.I
 	case u.tb.said && u.tw.said:
@@ -156,7 +164,8 @@ func (a *app) timelineCommand() *cobra.Command {
 		Use:   "timeline",
 		Short: "Draw a pipeline schedule",
 		Long: "Draw the operations of every pipeline rank over time.\n\n" +
-			"With --tf, --ti, --tw, --tb, --p2p or --overlap the operations take those unit costs, without a model. Otherwise they take " +
+			"With --tf, --ti, --tw, --tb, --p2p or --overlap the operations take those unit costs, without " +
+			"a model. Otherwise they take " +
 			"the predicted times of the setup given by the flags.\n\n" +
 			"Exit code: 0 the schedule is legal, 1 run-time error, 2 usage error, 3 illegal layout.",
 		Example: "meshscope timeline --pp 4 --microbatches 8 --tf 1 --tb 2\n" +
@@ -167,10 +176,13 @@ func (a *app) timelineCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	output.register(cmd, timelineFormats(), timelineFormats()[1:]...)
-	cmd.Flags().Var(&counted{value: &width, low: minWidth, high: maxWidth, kind: "columns"}, "width", fmt.Sprintf(
-		"columns of the drawing; default: those of the terminal or of the variable COLUMNS, %d in a pipe or a file", drawWidth))
+	cmd.Flags().Var(&counted{value: &width, low: minWidth, high: maxWidth, kind: "columns"}, "width",
+		fmt.Sprintf(
+			"columns of the drawing; default: those of the terminal or of the variable COLUMNS, %d in a "+
+				"pipe or a file", drawWidth))
 	byStream := false
-	cmd.Flags().BoolVar(&byStream, "streams", false, "one GPU's step with a track for what it computes and for the traffic of each dimension; for chrome-trace")
+	cmd.Flags().BoolVar(&byStream, "streams", false, "one GPU's step with a track for what it computes and "+
+		"for the traffic of each dimension; for chrome-trace")
 	costs.register(cmd)
 	flags.register(a, cmd)
 	cmd.RunE = a.asked(&output, &flags, func(cmd *cobra.Command) error {
@@ -224,7 +236,8 @@ func (a *app) realTimeline(ctx context.Context, flags *setupFlags) (*drawing, er
 // predicted returns the timeline of a legal report.
 func predicted(r *engine.Report) *drawing {
 	return &drawing{
-		timeline: r.Timeline.OpTimes(), unit: "seconds", exact: " " + r.Time.Band("±"), bubble: report.Bubble(r),
+		timeline: r.Timeline.OpTimes(), unit: "seconds", exact: " " + r.Time.Band("±"),
+		bubble:     report.Bubble(r),
 		memory:     func(rank int) []schedule.Sample { return r.MemoryOver(nil, rank) },
 		memoryUnit: "bytes",
 	}
@@ -256,7 +269,8 @@ func (a *app) unitTimeline(flags *setupFlags, costs *unitCosts) (*drawing, error
 		return nil, err
 	}
 	if times.F+times.B == 0 && costs.p2p.value == 0 {
-		return nil, &usageError{"--tf: given \"0\", but all costs are 0: at least one must be above 0, nearest 1"}
+		return nil,
+			&usageError{"--tf: given \"0\", but all costs are 0: at least one must be above 0, nearest 1"}
 	}
 	if problems := cannot(s); len(problems) > 0 {
 		a.complain(problems)
@@ -291,7 +305,10 @@ func cannot(s schedule.Spec) []engine.Problem {
 		if is.Warning {
 			continue
 		}
-		p := engine.Problem{Code: is.Code, Severity: layout.Error, Field: is.Field, Message: is.Message, Nearest: map[string]any{}}
+		p := engine.Problem{
+			Code: is.Code, Severity: layout.Error, Field: is.Field, Message: is.Message,
+			Nearest: map[string]any{},
+		}
 		for field, v := range is.Nearest {
 			p.Nearest[field] = v
 		}
@@ -348,7 +365,8 @@ func specField(s *schedule.Spec, field string) *int {
 func (f *setupFlags) shape(a *app) (schedule.Spec, error) {
 	doc := &setupdoc.Document{}
 	if f.file != "" {
-		return schedule.Spec{}, &usageError{"--setup and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other"}
+		return schedule.Spec{},
+			&usageError{"--setup and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other"}
 	}
 	only := setupFlags{}
 	for _, s := range f.said {
@@ -357,7 +375,9 @@ func (f *setupFlags) shape(a *app) (schedule.Spec, error) {
 			only.said = append(only.said, s)
 		default:
 			return schedule.Spec{}, &usageError{fmt.Sprintf(
-				"--%s and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other: unit costs take only --pp, --vpp, --microbatches, --schedule, --group-size and --max-in-flight", s.key)}
+				"--%s and unit costs (--tf --ti --tw --tb --p2p --overlap) contradict each other: unit "+
+					"costs take only --pp, --vpp, --microbatches, --schedule, --group-size and "+
+					"--max-in-flight", s.key)}
 		}
 	}
 	only.said = append(only.said, said{key: string(knob.DP), value: "1"})

@@ -67,7 +67,8 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 			}
 			continue
 		}
-		out.printf("%*d  %s  %*s  %*s\n", first, rank, p.row(rank), idleWidth, idle[rank], liveWidth, live[rank])
+		out.printf("%*d  %s  %*s  %*s\n", first, rank, p.row(rank), idleWidth, idle[rank], liveWidth,
+			live[rank])
 	}
 	say("\n%s", p.legend(d.time))
 	return out.Flush()
@@ -87,7 +88,8 @@ func (d *drawing) bubbleText() string {
 func (d *drawing) sayMore(say func(format string, args ...any)) {
 	t := d.timeline
 	if info, _ := t.Order.Spec.Kind.Info(); info.SplitsBackward {
-		say("idle between a rank's own start and end: at most %s, %s of its work", d.time(t.LongestSpan()-busiest(t)), figure.FinePercent(t.SpanOverIdeal()))
+		say("idle between a rank's own start and end: at most %s, %s of its work",
+			d.time(t.LongestSpan()-busiest(t)), figure.FinePercent(t.SpanOverIdeal()))
 	}
 	if d.idle != nil {
 		say("closed form of the idle time of the rank that waits longest: %s", d.time(*d.idle))
@@ -156,7 +158,8 @@ func (p *textPicture) row(rank int) string {
 		}
 		from := int(math.Round(p.Begin[first+i] * p.scale))
 		to := min(int(math.Round(p.End[first+i]*p.scale)), p.columns)
-		if recomputed := min(int(math.Round(p.RecomputeEnd(rank, first+i)*p.scale)), p.columns); recomputed > from {
+		if recomputed := min(int(math.Round(p.RecomputeEnd(rank, first+i)*p.scale)),
+			p.columns); recomputed > from {
 			from = paintOp(row, "R", from, recomputed)
 		}
 		paintOp(row, opLabel(ops[i:], to-from), from, to)
@@ -187,7 +190,10 @@ func opLabel(ops []schedule.Op, room int) string {
 	names := []string{op.String(), short + strconv.Itoa(op.MicroBatch())}
 	if op.Paired() && len(ops) > 1 {
 		short = "&"
-		names = []string{op.String() + "&" + ops[1].String(), op.Kind().String() + "&" + ops[1].Kind().String()}
+		names = []string{
+			op.String() + "&" + ops[1].String(),
+			op.Kind().String() + "&" + ops[1].Kind().String(),
+		}
 	}
 	for _, name := range names {
 		if len(name) < room { // a gap between neighbours
@@ -224,7 +230,8 @@ func (p *textPicture) legend(time func(float64) string) string {
 		if n := p.perColumn(); n >= 10 {
 			many = figure.Comma(int(math.Round(n)))
 		}
-		return fmt.Sprintf("one column is %s, about %s operations of a rank: letters alternate by their share of the time, %s, . idle; %s",
+		return fmt.Sprintf("one column is %s, about %s operations of a rank: letters alternate by their "+
+			"share of the time, %s, . idle; %s",
 			time(p.perColumnTime()), many, strings.Join(names, ", "), live)
 	}
 	if len(p.Recompute) > 0 && !p.crowded {
@@ -243,7 +250,8 @@ func (p *textPicture) legend(time func(float64) string) string {
 		}
 		names = append(names, mark+" left out, "+time(p.text.LeftOut)+" in all")
 	}
-	return strings.Join(append(names, "- continued", "| end", ". idle"), ", ") + "; one column is " + time(p.perColumnTime()) + "; " + live
+	return strings.Join(append(names, "- continued", "| end", ". idle"), ", ") + "; one column is " +
+		time(p.perColumnTime()) + "; " + live
 }
 
 // perColumnTime returns how long a column is.

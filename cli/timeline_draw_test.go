@@ -17,14 +17,16 @@ func TestNarrowText(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := drawing{unit: "1"}
-	if d.timeline, err = schedule.Simulate(order, schedule.UniformCosts(spec, schedule.ChunkTimes{F: 1, B: 2}, 0)); err != nil {
+	if d.timeline, err = schedule.Simulate(order, schedule.UniformCosts(spec, schedule.ChunkTimes{F: 1, B: 2},
+		0)); err != nil {
 		t.Fatal(err)
 	}
 	p := d.picture(16)
 	if row := p.row(0); !regexp.MustCompile(`^[FB]*(BBF){3}`).MatchString(row) {
 		t.Errorf("%q", row)
 	}
-	if words := p.legend(d.time); !strings.Contains(words, "operations of a rank: letters alternate by their share of the time, F forward, B backward") {
+	if words := p.legend(d.time); !strings.Contains(words,
+		"operations of a rank: letters alternate by their share of the time, F forward, B backward") {
 		t.Error(words)
 	}
 }

@@ -32,7 +32,8 @@ const maxTraceOps = 1_000_000
 // atMost returns an error if a timeline has more operations than a format takes.
 func (d *drawing) atMost(most int, format string) error {
 	if n := len(d.timeline.Order.Ops); n > most {
-		return &usageError{fmt.Sprintf("%s takes at most %s operations, this timeline has %s; text and --json take any number", format, figure.Comma(most), figure.Comma(n))}
+		return &usageError{fmt.Sprintf("%s takes at most %s operations, this timeline has %s; text and "+
+			"--json take any number", format, figure.Comma(most), figure.Comma(n))}
 	}
 	return nil
 }

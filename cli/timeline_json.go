@@ -22,10 +22,13 @@ func (d *drawing) writeJSON(to io.Writer) error {
 		return err
 	}
 	out.printf(`{%s"schema_version":%d,"schedule":%q,"pp":%d,"vpp":%d,"microbatches":%d,"unit":%q,"makespan":%s`,
-		keys, report.SchemaVersion, spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches, d.unit, jsonNumber(t.Makespan))
+		keys, report.SchemaVersion, spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches, d.unit,
+		jsonNumber(t.Makespan))
 	info, _ := spec.Kind.Info()
-	out.printf(`,"placement":%q,"weight_copies":%d,"messages":%d`, info.Placement, info.WeightCopies, spec.Messages())
-	out.printf(`,"bubble_over_ideal":%s,"bubble_over_total":%s`, jsonNumber(t.BubbleOverIdeal()), jsonNumber(t.BubbleOverTotal()))
+	out.printf(`,"placement":%q,"weight_copies":%d,"messages":%d`, info.Placement, info.WeightCopies,
+		spec.Messages())
+	out.printf(`,"bubble_over_ideal":%s,"bubble_over_total":%s`, jsonNumber(t.BubbleOverIdeal()),
+		jsonNumber(t.BubbleOverTotal()))
 	if info.SplitsBackward {
 		out.printf(`,"bubble_span_over_ideal":%s`, jsonNumber(t.SpanOverIdeal()))
 	}
@@ -38,8 +41,10 @@ func (d *drawing) writeJSON(to io.Writer) error {
 		if rank > 0 {
 			_ = out.WriteByte(',') // errors of a buffer come out of Flush
 		}
-		out.printf("\n"+`{"rank":%d,"idle":%s,"peak_in_flight":%d,"peak_until_input":%d,"peak_pending_weight":%d,"first":%s,"last":%s,"ops":[`,
-			rank, jsonNumber(stats.Idle), stats.PeakInFlight, stats.PeakUntilInput, stats.PeakPendingW, jsonNumber(stats.First), jsonNumber(stats.Last))
+		out.printf("\n"+
+			`{"rank":%d,"idle":%s,"peak_in_flight":%d,"peak_until_input":%d,"peak_pending_weight":%d,"first":%s,"last":%s,"ops":[`,
+			rank, jsonNumber(stats.Idle), stats.PeakInFlight, stats.PeakUntilInput, stats.PeakPendingW,
+			jsonNumber(stats.First), jsonNumber(stats.Last))
 		if err := d.writeOps(out, rank); err != nil {
 			return err
 		}
@@ -75,7 +80,9 @@ func (d *drawing) writeOps(out page, rank int) error {
 
 // appendOp writes one operation; R is the part of a backward that runs the
 // forward again.
-func (d *drawing) appendOp(line []byte, name string, rank int, op schedule.Op, begin, end float64, pair bool) []byte {
+func (d *drawing) appendOp(line []byte, name string, rank int, op schedule.Op, begin, end float64,
+	pair bool,
+) []byte {
 	line = append(line, `{"op":"`...)
 	line = append(line, name...)
 	line = append(line, `","microbatch":`...)

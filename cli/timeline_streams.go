@@ -30,7 +30,8 @@ func (a *app) stepStreams(ctx context.Context, flags *setupFlags) (*streams, err
 		return nil, outcome(exitIllegal)
 	}
 	const most = maxTraceOps / streamPieces
-	step, ok := lanes.Of(&s, lanes.Detail{Ends: most, Pieces: streamPieces}, func() bool { return ctx.Err() != nil })
+	step, ok := lanes.Of(&s, lanes.Detail{Ends: most, Pieces: streamPieces},
+		func() bool { return ctx.Err() != nil })
 	if !ok {
 		return nil, outcome(exitError)
 	}
@@ -39,7 +40,9 @@ func (a *app) stepStreams(ctx context.Context, flags *setupFlags) (*streams, err
 
 func (t *streams) write(to io.Writer) error {
 	out, clock := newPage(to), traceClock(1e6)
-	out.printf(`{"displayTimeUnit":"ms","traceEvents":[`+"\n"+`{"name":"process_name","ph":"M","pid":0,"tid":0,"args":{"name":"one GPU of pipeline rank %d"}}`, t.step.Rank)
+	out.printf(`{"displayTimeUnit":"ms","traceEvents":[`+"\n"+
+		`{"name":"process_name","ph":"M","pid":0,"tid":0,"args":{"name":"one GPU of pipeline rank %d"}}`,
+		t.step.Rank)
 	for i := range t.step.Lanes {
 		lane := &t.step.Lanes[i]
 		name := "compute"
@@ -47,7 +50,8 @@ func (t *streams) write(to io.Writer) error {
 			name = strings.ToUpper(lane.Dimension) + " traffic"
 		}
 		out.printf(",\n"+`{"name":"thread_name","ph":"M","pid":0,"tid":%d,"args":{"name":%q}}`, i, name)
-		out.printf(",\n"+`{"name":"thread_sort_index","ph":"M","pid":0,"tid":%d,"args":{"sort_index":%d}}`, i, i)
+		out.printf(",\n"+`{"name":"thread_sort_index","ph":"M","pid":0,"tid":%d,"args":{"sort_index":%d}}`, i,
+			i)
 		end := 0.0
 		for k := range lane.Segments {
 			g := &lane.Segments[k]
@@ -56,7 +60,8 @@ func (t *streams) write(to io.Writer) error {
 				continue // shorter than an eighth of a microsecond
 			}
 			end = to
-			out.printf(",\n"+`{"name":%q,"cat":%q,"ph":"X","pid":0,"tid":%d,"ts":%s,"dur":%s,"args":{"bytes":%.0f}}`,
+			out.printf(",\n"+
+				`{"name":%q,"cat":%q,"ph":"X","pid":0,"tid":%d,"ts":%s,"dur":%s,"args":{"bytes":%.0f}}`,
 				segmentName(g), segmentKind(g.Kind), i, inMicros(from), inMicros(to-from), float64(g.Bytes))
 		}
 	}

@@ -57,7 +57,10 @@ func (d *drawing) writeSVG(to io.Writer, columns, ranks int) error {
 	if err != nil {
 		return err
 	}
-	p := picture{drawing: d, out: newPage(to), theme: palette.Resolve(colorprofile.TrueColor), top: svgTop, width: svgColumn * float64(columns)}
+	p := picture{
+		drawing: d, out: newPage(to), theme: palette.Resolve(colorprofile.TrueColor), top: svgTop,
+		width: svgColumn * float64(columns),
+	}
 	axis := timeline.NewAxis([]*schedule.Timeline{d.timeline}, true, columns, 0)
 	frame := axis.Frame(0, 1, columns)
 	chart := timeline.Chart{Timeline: d.timeline}
@@ -78,7 +81,8 @@ func (p *picture) draw() {
 		width, height, width, height, svgSmall)
 	heading := fmt.Sprintf("%s: %d ranks, %d stages, %d micro-batches; ends after %s, %s",
 		spec.Kind, spec.Ranks, spec.Stages(), spec.MicroBatches, p.time(t.Makespan), p.bubbleText())
-	p.out.printf("<title>%s</title>\n"+`<rect width="%g" height="%g" fill="white"/>`+"\n", heading, width, height)
+	p.out.printf("<title>%s</title>\n"+`<rect width="%g" height="%g" fill="white"/>`+"\n", heading, width,
+		height)
 	size := svgLarge
 	if float64(len(heading))*svgLetter*svgLarge/svgSmall > width-svgLeft {
 		size = svgSmall
@@ -96,7 +100,8 @@ func (p *picture) draw() {
 // pagePicture returns the pipeline of a report as a page shows it; empty where there is none.
 func pagePicture(r *engine.Report) report.Picture {
 	var b strings.Builder
-	if r.Timeline == nil || r.Pipeline == nil || r.Pipeline.Ranks < 2 || predicted(r).writeSVG(&b, svgPage, svgRanks) != nil {
+	if r.Timeline == nil || r.Pipeline == nil || r.Pipeline.Ranks < 2 ||
+		predicted(r).writeSVG(&b, svgPage, svgRanks) != nil {
 		return ""
 	}
 	return report.Picture(b.String())
@@ -116,7 +121,8 @@ func (p *picture) strip() {
 			fill = "#dddddd"
 		}
 		p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="6" fill="%s"/>`+"\n", x, y, width, fill)
-		if words := p.time(part.To-part.From) + " left out"; part.LeftOut && width > svgLetter*float64(len(words)) {
+		if words := p.time(part.To-part.From) + " left out"; part.LeftOut &&
+			width > svgLetter*float64(len(words)) {
 			p.text(x+width/2, y+18, svgSmall, "middle", words)
 		}
 	}
@@ -136,7 +142,8 @@ func across(part *timeline.Part, from, to float64) (x, width float64, ok bool) {
 }
 
 func (p *picture) text(x, y float64, size int, anchor, text string) {
-	p.out.printf(`<text x="%.2f" y="%.2f" font-size="%d" text-anchor="%s">%s</text>`+"\n", x, y, size, anchor, text)
+	p.out.printf(`<text x="%.2f" y="%.2f" font-size="%d" text-anchor="%s">%s</text>`+"\n", x, y, size, anchor,
+		text)
 }
 
 // fillOf is the area that stands for an operation; odd chunks have the
@@ -183,7 +190,8 @@ func (p *picture) rank(rank int, y float64) {
 			p.text(x+width/2, y+svgBar-5, svgSmall, "middle", part.Mark)
 			continue
 		}
-		p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"/>`+"\n", x, y, width, svgBar, idle)
+		p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"/>`+"\n", x, y, width, svgBar,
+			idle)
 		p.operations(rank, part, y)
 	}
 	stats := t.Ranks[rank]
@@ -191,7 +199,8 @@ func (p *picture) rank(rank int, y float64) {
 	if t.Makespan > 0 {
 		share = stats.Idle / t.Makespan
 	}
-	p.text(svgLeft+p.width+8, y+svgBar-5, svgSmall, "start", fmt.Sprintf("idle %s, %d live", figure.FinePercent(share), stats.PeakInFlight))
+	p.text(svgLeft+p.width+8, y+svgBar-5, svgSmall, "start",
+		fmt.Sprintf("idle %s, %d live", figure.FinePercent(share), stats.PeakInFlight))
 }
 
 // operations draws those of a rank that are in a part.
@@ -224,7 +233,8 @@ func (p *picture) bar(o *schedule.Order, rank, k int, x, width, y, height float6
 		width -= svgHairest
 	}
 	p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"><title>%s of stage %d, micro-batch %d: %s to %s</title></rect>`+"\n",
-		x, y, max(width, 0.05), height-1, fill, op.Kind(), o.Stage(rank, op), op.MicroBatch(), p.time(p.timeline.Begin[k]), p.time(p.timeline.End[k]))
+		x, y, max(width, 0.05), height-1, fill, op.Kind(), o.Stage(rank, op), op.MicroBatch(),
+		p.time(p.timeline.Begin[k]), p.time(p.timeline.End[k]))
 	size := svgSmall
 	if height < svgBar {
 		size = 8
@@ -326,7 +336,8 @@ func (p *picture) axis(y float64) {
 			if !ok { // the end itself
 				x = svgLeft + svgColumn*float64(part.Col+part.Cols)
 			}
-			p.out.printf(`<line x1="%.2f" y1="%.2f" x2="%.2f" y2="%.2f" stroke="black" stroke-width="0.6"/>`+"\n", x, y, x, y+5)
+			p.out.printf(`<line x1="%.2f" y1="%.2f" x2="%.2f" y2="%.2f" stroke="black" stroke-width="0.6"/>`+
+				"\n", x, y, x, y+5)
 			p.text(x, y+18, svgSmall, "middle", p.time(k*step))
 		}
 	}

@@ -30,12 +30,16 @@ func (d *drawing) writeTrace(to io.Writer) error {
 	}
 	spec := t.Order.Spec
 	out := newPage(to)
-	out.printf(`{"displayTimeUnit":"ms","otherData":{"schedule":%q,"unit":%q},"traceEvents":[`, spec.Kind, d.unit)
-	out.printf("\n"+`{"name":"process_name","ph":"M","pid":0,"tid":0,"args":{"name":"%s, %d ranks, %d micro-batches"}}`,
+	out.printf(`{"displayTimeUnit":"ms","otherData":{"schedule":%q,"unit":%q},"traceEvents":[`, spec.Kind,
+		d.unit)
+	out.printf("\n"+
+		`{"name":"process_name","ph":"M","pid":0,"tid":0,"args":{"name":"%s, %d ranks, %d micro-batches"}}`,
 		spec.Kind, spec.Ranks, spec.MicroBatches)
 	for rank := range spec.Ranks {
-		out.printf(",\n"+`{"name":"thread_name","ph":"M","pid":0,"tid":%d,"args":{"name":"rank %d"}}`, rank, rank)
-		out.printf(",\n"+`{"name":"thread_sort_index","ph":"M","pid":0,"tid":%d,"args":{"sort_index":%d}}`, rank, rank)
+		out.printf(",\n"+`{"name":"thread_name","ph":"M","pid":0,"tid":%d,"args":{"name":"rank %d"}}`, rank,
+			rank)
+		out.printf(",\n"+`{"name":"thread_sort_index","ph":"M","pid":0,"tid":%d,"args":{"sort_index":%d}}`,
+			rank, rank)
 	}
 	for rank := range spec.Ranks {
 		d.traceOps(out, rank, clock)
@@ -83,7 +87,8 @@ func (d *drawing) traceMessages(out page, clock traceClock) {
 			sent := max(t.Begin[from.Op], t.RecomputeEnd(from.Rank, from.Op))
 			out.printf(",\n"+`{"name":"message","cat":"message","ph":"s","id":%d,"pid":0,"tid":%d,"ts":%s}`,
 				id, from.Rank, clock.at(sent))
-			out.printf(",\n"+`{"name":"message","cat":"message","ph":"f","bp":"e","id":%d,"pid":0,"tid":%d,"ts":%s}`,
+			out.printf(",\n"+
+				`{"name":"message","cat":"message","ph":"f","bp":"e","id":%d,"pid":0,"tid":%d,"ts":%s}`,
 				id, rank, clock.at(t.Begin[k]))
 		}
 	}
@@ -129,7 +134,9 @@ func (d *drawing) traceMemory(out page, rank int, clock traceClock) {
 		return
 	}
 	for _, s := range d.memory(rank) {
-		out.printf(",\n"+`{"name":"rank %d %s","ph":"C","pid":0,"ts":%s,"args":{"activations":%s,"for weight gradients":%s}}`,
-			rank, d.memoryUnit, clock.at(s.Time), jsonNumber(max(0, s.Activations)), jsonNumber(max(0, s.WeightInputs)))
+		out.printf(",\n"+
+			`{"name":"rank %d %s","ph":"C","pid":0,"ts":%s,"args":{"activations":%s,"for weight gradients":%s}}`,
+			rank, d.memoryUnit, clock.at(s.Time), jsonNumber(max(0, s.Activations)),
+			jsonNumber(max(0, s.WeightInputs)))
 	}
 }

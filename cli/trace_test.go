@@ -13,7 +13,8 @@ import (
 )
 
 // traceEvent is what the Trace Event Format says of an event, as far as we use it: "Trace Event
-// Format" of Google's Chromium project (docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
+// Format" of Google's Chromium project
+// (docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU).
 type traceEvent struct {
 	Name, Ph, Bp, Cat string
 	ID                int
@@ -25,8 +26,8 @@ type traceEvent struct {
 // TestTraceIsATrace: events have what their phase asks for, those of a track do not overlap once
 // they are nanoseconds, as Perfetto's importer reads them (its json_trace_tokenizer.cc multiplies
 // by 1,000 and rounds, or cut off before; its slice_tracker.cc drops an event that begins before
-// the last one of its track has ended), and each arrow goes from an operation to a later one of the same micro-batch
-// on another rank, as many as the schedule has messages.
+// the last one of its track has ended), and each arrow goes from an operation to a later one of the same
+// micro-batch on another rank, as many as the schedule has messages.
 func TestTraceIsATrace(t *testing.T) {
 	for _, args := range []string{
 		"--schedule 1f1b --pp 4 --microbatches 8 --tf 1 --tb 2",
@@ -86,7 +87,8 @@ func TestTraceIsATrace(t *testing.T) {
 		}
 		for track, events := range tracks {
 			sort.SliceStable(events, func(i, j int) bool { return *events[i].Ts < *events[j].Ts })
-			for _, read := range []func(float64) float64{ // nanoseconds of older viewers and newer ones, microseconds
+			// nanoseconds of older viewers and newer ones, microseconds
+			for _, read := range []func(float64) float64{
 				func(t float64) float64 { return math.Trunc(t * 1000) },
 				func(t float64) float64 { return math.Round(t * 1000) },
 				func(t float64) float64 { return t },
@@ -110,8 +112,10 @@ func TestTraceIsATrace(t *testing.T) {
 			t.Errorf("%s: %d arrows for %d messages", args, len(starts), line.Messages)
 		}
 		for id, s := range starts {
-			if end := ends[id]; s.Cat == "" || s.Cat != end.Cat || s.Name != end.Name { // what binds the ends of a flow
-				t.Errorf("%s: flow %d is %q of %q at one end, %q of %q at the other", args, id, s.Name, s.Cat, end.Name, end.Cat)
+			// what binds the ends of a flow
+			if end := ends[id]; s.Cat == "" || s.Cat != end.Cat || s.Name != end.Name {
+				t.Errorf("%s: flow %d is %q of %q at one end, %q of %q at the other", args, id, s.Name, s.Cat,
+					end.Name, end.Cat)
 			}
 			from, to := around(s), around(ends[id])
 			same := false
@@ -134,7 +138,8 @@ func TestTraceInPerfetto(t *testing.T) {
 	if err != nil {
 		t.Skip("trace_processor_shell is not on the PATH")
 	}
-	_, out, _ := run(t, strings.Fields("timeline --chrome-trace --model llama3.1-8b --gpus 8 --pp 4 --microbatches 21 --seq 3072 --recompute full")...)
+	_, out, _ := run(t, strings.Fields("timeline --chrome-trace --model llama3.1-8b --gpus 8 --pp 4 "+
+		"--microbatches 21 --seq 3072 --recompute full")...)
 	trace, query := filepath.Join(t.TempDir(), "trace.json"), filepath.Join(t.TempDir(), "query.sql")
 	const sql = `select (select count(*) from slice), (select count(*) from flow),
   (select count(*) from thread where name glob 'rank *'), (select sum(value) from stats where severity = 'error');`

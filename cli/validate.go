@@ -21,21 +21,35 @@ func (a *app) validateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate [group...]",
 		Short: "Compare the model with published measurements",
-		Long: "Compare the model with published measurements: step times of runs that no constant was fitted to and of those that some were, nine accuracy figures, errors pooled over several groups, those of every group of runs, and the published runs that are left out, with the reason. " +
+		Long: "Compare the model with published measurements: step times of runs that no constant was " +
+			"fitted to and of those that some were, nine accuracy figures, errors pooled over several " +
+			"groups, those of every group of runs, and the published runs that are left out, with the " +
+			"reason. " +
 			"Groups that constants were fitted to are listed separately.\n\n" +
-			"With --measured it reads records of whole training steps of PyTorch on one H100 instead, one JSON object a line: sizes, way of training, bytes allocated and reserved, and the times of forward, backward and optimizer. Each is mapped to a model and a way; one that cannot be mapped is named with the reason.\n\n" +
-			"Each row also shows the error of a single constant rate fitted to the same runs, and the best published error of another tool, if there is one. \"left out\" is the error after all other published runs on the same stack and generation of GPUs have set one factor; a dash: there are none. \"refit\", of all groups, is the error after the fitted constants were fitted again without the release or paper that the group is of; a dash: no other runs decide one of them.",
-		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate korthikanti-t5 --curves\nmeshscope validate --json\nmeshscope validate --measured steps.jsonl",
-		Args:    cobra.ArbitraryArgs,
+			"With --measured it reads records of whole training steps of PyTorch on one H100 instead, one " +
+			"JSON object a line: sizes, way of training, bytes allocated and reserved, and the times of " +
+			"forward, backward and optimizer. Each is mapped to a model and a way; one that cannot be " +
+			"mapped is named with the reason.\n\n" +
+			"Each row also shows the error of a single constant rate fitted to the same runs, and the best " +
+			"published error of another tool, if there is one. \"left out\" is the error after all other " +
+			"published runs on the same stack and generation of GPUs have set one factor; a dash: there " +
+			"are none. \"refit\", of all groups, is the error after the fitted constants were fitted again " +
+			"without the release or paper that the group is of; a dash: no other runs decide one of them.",
+		Example: "meshscope validate\nmeshscope validate korthikanti-t5 --rows\nmeshscope validate " +
+			"korthikanti-t5 --curves\nmeshscope validate --json\nmeshscope validate --measured steps.jsonl",
+		Args: cobra.ArbitraryArgs,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document with every run")
 	cmd.Flags().BoolVar(&byRow, "rows", false, "list every run")
-	cmd.Flags().StringVar(&records, "measured", "", "compare records of measured training steps in PyTorch instead: a JSON-lines `FILE`, \"-\" for standard input")
-	cmd.Flags().BoolVar(&withCurves, "curves", false, "compare the measured curves too: bandwidth over nodes, scaling of DP, ZeRO, TP and PP")
+	cmd.Flags().StringVar(&records, "measured", "", "compare records of measured training steps in PyTorch "+
+		"instead: a JSON-lines `FILE`, \"-\" for standard input")
+	cmd.Flags().BoolVar(&withCurves, "curves", false,
+		"compare the measured curves too: bandwidth over nodes, scaling of DP, ZeRO, TP and PP")
 	cmd.RunE = a.wrap(func(cmd *cobra.Command, args []string) error {
 		if cmd.Flags().Changed("measured") {
 			if len(args) > 0 || withCurves {
-				return &usageError{"validate: --measured compares the records of a file: no groups and no --curves with it"}
+				return &usageError{"validate: --measured compares the records of a file: no groups and no " +
+					"--curves with it"}
 			}
 			return a.validateSteps(records, asJSON)
 		}
@@ -49,7 +63,8 @@ func (a *app) validateCommand() *cobra.Command {
 		case asJSON:
 			return a.writeJSON(v)
 		}
-		return a.print(textFormat, &report.Answer{Document: func() *report.Document { return v.Document(byRow) }})
+		return a.print(textFormat,
+			&report.Answer{Document: func() *report.Document { return v.Document(byRow) }})
 	})
 	return cmd
 }
@@ -90,10 +105,16 @@ func (a *app) validate(names []string) (*report.Validation, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, &usageError{fmt.Sprintf("validate: unknown group %s, allowed is one of %s", escape.Quote(name), strings.Join(known, ", "))}
+			return nil,
+				&usageError{fmt.Sprintf("validate: unknown group %s, allowed is one of %s",
+					escape.Quote(name), strings.Join(known, ", "))}
 		}
 	}
-	v := &report.Validation{Header: report.NewHeader(version), Spreads: []published.Spread{}, Figures: []published.Figure{}, Pooled: []published.Figure{}, Groups: []published.Result{}, Rows: []published.Row{}, Bands: []published.Class{}, Fits: []report.CalibrationError{}}
+	v := &report.Validation{
+		Header: report.NewHeader(version), Spreads: []published.Spread{},
+		Figures: []published.Figure{}, Pooled: []published.Figure{}, Groups: []published.Result{},
+		Rows: []published.Row{}, Bands: []published.Class{}, Fits: []report.CalibrationError{},
+	}
 	e := engine.Evaluator{SkipTimeline: true}
 	refit := published.NewRefit(&e, groups)
 	if len(names) == 0 {
@@ -108,7 +129,8 @@ func (a *app) validate(names []string) (*report.Validation, error) {
 		v.Bands = published.Coverages(scales, groups)
 		v.Fits = report.CalibrationErrors(a.lib.Calibrations())
 	}
-	wanted := slices.DeleteFunc(groups, func(g published.Group) bool { return len(names) > 0 && !slices.Contains(names, g.ID) })
+	wanted := slices.DeleteFunc(groups,
+		func(g published.Group) bool { return len(names) > 0 && !slices.Contains(names, g.ID) })
 	for i := range wanted {
 		results, rows := published.Compare(&e, &wanted[i])
 		v.Groups, v.Rows = append(v.Groups, results...), append(v.Rows, rows...)

@@ -89,7 +89,10 @@ func (a *app) versionCommand() *cobra.Command {
 				Go            string   `json:"go"`
 				Platform      string   `json:"platform"`
 				Dependencies  []module `json:"dependencies,omitempty"`
-			}{report.SchemaVersion, version, b.commit, b.date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, b.modules})
+			}{
+				report.SchemaVersion, version, b.commit, b.date, runtime.Version(),
+				runtime.GOOS + "/" + runtime.GOARCH, b.modules,
+			})
 		}
 		_, err := fmt.Fprintln(a.stdout, "meshscope", versionLine())
 		for _, m := range b.modules {

@@ -35,7 +35,8 @@ func (w *ways) files() {
 	config := configOf(w.t, w.want.Model.ID)
 	if config != "" {
 		file := w.file("config.json", config)
-		alike("config.json as --model", w.run("", append([]string{"eval", "--json", "--model", file}, given...)...))
+		alike("config.json as --model",
+			w.run("", append([]string{"eval", "--json", "--model", file}, given...)...))
 		alike("config.json in a setup file", w.run("", "eval", "--json", "--setup",
 			w.file("own.toml", "model = "+strconv.Quote(file)+"\n"+textOf(without(w.words, "model"), true))))
 		doc := w.run("", append([]string{"import", "--json", file}, given...)...)

@@ -100,10 +100,12 @@ func (s *seat) knobs(full string) *seat {
 // knobsFirst gives the knobs their values, then chooses the machine and the model.
 func (s *seat) knobsFirst(words string) *seat {
 	s.t.Helper()
-	return s.turn(words).typed("g", valueIn(words, "cluster"), "enter").typed("m", valueIn(words, "model"), "enter")
+	return s.turn(words).typed("g", valueIn(words, "cluster"), "enter").typed("m", valueIn(words, "model"),
+		"enter")
 }
 
-// turn gives knobs their values, as keys and the mouse do; the batch comes last, for it follows from the others.
+// turn gives knobs their values, as keys and the mouse do; the batch comes last, for it follows from the
+// others.
 func (s *seat) turn(words string) *seat {
 	s.t.Helper()
 	last := []knob.ID{knob.MBS, knob.MicroBatches, knob.GBS}

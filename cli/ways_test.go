@@ -31,43 +31,64 @@ type wayTo struct {
 var tenSetups = []wayTo{
 	{
 		words: "model=llama3.1-70b gpus=64 tp=8 pp=2 gbs=512 seq=8192 precision=bf16",
-		setup: "model=llama3.1-70b cluster=dgx-h100 gpus=64 dp=4 tp=8 pp=2 vpp=1 cp=1 ep=1 etp=1 sp=on zero=1 mbs=1 microbatches=128 gbs=512 seq=8192 schedule=1f1b recompute=none precision=bf16",
+		setup: "model=llama3.1-70b cluster=dgx-h100 gpus=64 dp=4 tp=8 pp=2 vpp=1 cp=1 ep=1 etp=1 sp=on " +
+			"zero=1 mbs=1 microbatches=128 gbs=512 seq=8192 schedule=1f1b recompute=none precision=bf16",
 	},
 	{
-		words: "model=qwen3-235b-a22b gpus=256 tp=2 pp=8 vpp=4 ep=32 cp=1 seq=4096 gbs=2048 precision=fp8 dispatcher=alltoall",
-		setup: "model=qwen3-235b-a22b cluster=dgx-h100 gpus=256 dp=16 tp=2 pp=8 vpp=4 cp=1 ep=32 etp=1 sp=on zero=1 mbs=1 microbatches=128 gbs=2048 seq=4096 schedule=interleaved recompute=none precision=fp8 dispatcher=alltoall",
+		words: "model=qwen3-235b-a22b gpus=256 tp=2 pp=8 vpp=4 ep=32 cp=1 seq=4096 gbs=2048 precision=fp8 " +
+			"dispatcher=alltoall",
+		setup: "model=qwen3-235b-a22b cluster=dgx-h100 gpus=256 dp=16 tp=2 pp=8 vpp=4 cp=1 ep=32 etp=1 " +
+			"sp=on zero=1 mbs=1 microbatches=128 gbs=2048 seq=4096 schedule=interleaved recompute=none " +
+			"precision=fp8 dispatcher=alltoall",
 	},
 	{
-		words: "model=gpt3-175b cluster=dgx-a100 gpus=1536 tp=8 pp=12 vpp=2 gbs=1536 seq=2048 recompute=full calibration=megatron-2021 precision=fp16",
-		setup: "model=gpt3-175b cluster=dgx-a100 gpus=1536 dp=16 tp=8 pp=12 vpp=2 cp=1 ep=1 etp=1 sp=off zero=0 mbs=1 microbatches=96 gbs=1536 seq=2048 schedule=interleaved recompute=full precision=fp16 calibration=megatron-2021 attention=standard",
+		words: "model=gpt3-175b cluster=dgx-a100 gpus=1536 tp=8 pp=12 vpp=2 gbs=1536 seq=2048 " +
+			"recompute=full calibration=megatron-2021 precision=fp16",
+		setup: "model=gpt3-175b cluster=dgx-a100 gpus=1536 dp=16 tp=8 pp=12 vpp=2 cp=1 ep=1 etp=1 sp=off " +
+			"zero=0 mbs=1 microbatches=96 gbs=1536 seq=2048 schedule=interleaved recompute=full " +
+			"precision=fp16 calibration=megatron-2021 attention=standard",
 	},
 	{
-		words: "model=mixtral-8x7b nodes=8 tp=2 ep=8 mbs=2 gbs=256 seq=4096 precision=bf16 dispatcher=alltoall",
-		setup: "model=mixtral-8x7b cluster=dgx-h100 gpus=64 dp=32 tp=2 pp=1 vpp=1 cp=1 ep=8 etp=1 sp=on zero=1 mbs=2 microbatches=4 gbs=256 seq=4096 schedule=1f1b recompute=none precision=bf16 dispatcher=alltoall",
+		words: "model=mixtral-8x7b nodes=8 tp=2 ep=8 mbs=2 gbs=256 seq=4096 precision=bf16 " +
+			"dispatcher=alltoall",
+		setup: "model=mixtral-8x7b cluster=dgx-h100 gpus=64 dp=32 tp=2 pp=1 vpp=1 cp=1 ep=8 etp=1 sp=on " +
+			"zero=1 mbs=2 microbatches=4 gbs=256 seq=4096 schedule=1f1b recompute=none precision=bf16 " +
+			"dispatcher=alltoall",
 	},
 	{
-		words: "model=llama3.1-8b gpus=16 dp=16 zero=3 recompute=full calibration=torchtitan gbs=64 seq=8192 precision=bf16",
-		setup: "model=llama3.1-8b cluster=dgx-h100 gpus=16 dp=16 tp=1 pp=1 vpp=1 cp=1 ep=1 etp=1 sp=off zero=3 mbs=1 microbatches=4 gbs=64 seq=8192 schedule=1f1b recompute=full precision=bf16 calibration=torchtitan",
+		words: "model=llama3.1-8b gpus=16 dp=16 zero=3 recompute=full calibration=torchtitan gbs=64 " +
+			"seq=8192 precision=bf16",
+		setup: "model=llama3.1-8b cluster=dgx-h100 gpus=16 dp=16 tp=1 pp=1 vpp=1 cp=1 ep=1 etp=1 sp=off " +
+			"zero=3 mbs=1 microbatches=4 gbs=64 seq=8192 schedule=1f1b recompute=full precision=bf16 " +
+			"calibration=torchtitan",
 	},
 	{
 		words: "model=llama3.1-8b gpus=8 cp=8 seq=131072 microbatches=32 recompute=full precision=bf16",
-		setup: "model=llama3.1-8b cluster=dgx-h100 gpus=8 dp=1 tp=1 pp=1 vpp=1 cp=8 ep=1 etp=1 sp=off zero=1 mbs=1 microbatches=32 gbs=32 seq=131072 schedule=1f1b recompute=full precision=bf16",
+		setup: "model=llama3.1-8b cluster=dgx-h100 gpus=8 dp=1 tp=1 pp=1 vpp=1 cp=8 ep=1 etp=1 sp=off " +
+			"zero=1 mbs=1 microbatches=32 gbs=32 seq=131072 schedule=1f1b recompute=full precision=bf16",
 	},
 	{
-		words: "model=llama2-13b cluster=aws-p4d gpus=48 tp=2 pp=4 dp=6 mbs=2 microbatches=16 seq=4096 precision=bf16 tokens=1e12",
-		setup: "model=llama2-13b cluster=aws-p4d gpus=48 dp=6 tp=2 pp=4 vpp=1 cp=1 ep=1 etp=1 sp=on zero=1 mbs=2 microbatches=16 gbs=192 seq=4096 schedule=1f1b recompute=none precision=bf16 tokens=1e12",
+		words: "model=llama2-13b cluster=aws-p4d gpus=48 tp=2 pp=4 dp=6 mbs=2 microbatches=16 seq=4096 " +
+			"precision=bf16 tokens=1e12",
+		setup: "model=llama2-13b cluster=aws-p4d gpus=48 dp=6 tp=2 pp=4 vpp=1 cp=1 ep=1 etp=1 sp=on zero=1 " +
+			"mbs=2 microbatches=16 gbs=192 seq=4096 schedule=1f1b recompute=none precision=bf16 tokens=1e12",
 	},
 	{
-		words: "model=llama3.1-70b cluster=dgx-b200 gpus=32 tp=2 pp=4 vpp=5 gbs=128 seq=8192 precision=bf16 optimizer=sgd loss=fused",
-		setup: "model=llama3.1-70b cluster=dgx-b200 gpus=32 dp=4 tp=2 pp=4 vpp=5 cp=1 ep=1 etp=1 sp=on zero=1 mbs=1 microbatches=32 gbs=128 seq=8192 schedule=interleaved recompute=none precision=bf16 optimizer=sgd loss=fused",
+		words: "model=llama3.1-70b cluster=dgx-b200 gpus=32 tp=2 pp=4 vpp=5 gbs=128 seq=8192 " +
+			"precision=bf16 optimizer=sgd loss=fused",
+		setup: "model=llama3.1-70b cluster=dgx-b200 gpus=32 dp=4 tp=2 pp=4 vpp=5 cp=1 ep=1 etp=1 sp=on " +
+			"zero=1 mbs=1 microbatches=32 gbs=128 seq=8192 schedule=interleaved recompute=none " +
+			"precision=bf16 optimizer=sgd loss=fused",
 	},
 	{
 		words: "model=llama3.1-8b gpus=8 gbs=128 seq=8192 precision=bf16",
 		setup: "model=llama3.1-8b cluster=dgx-h100 gpus=8 gbs=128 seq=8192 precision=bf16", searched: true,
 	},
 	{
-		words: "model=mixtral-8x7b cluster=dgx-h200 gpus=16 gbs=128 seq=4096 precision=bf16 dispatcher=alltoall recompute=none",
-		setup: "model=mixtral-8x7b cluster=dgx-h200 gpus=16 gbs=128 seq=4096 precision=bf16 dispatcher=alltoall recompute=none", searched: true,
+		words: "model=mixtral-8x7b cluster=dgx-h200 gpus=16 gbs=128 seq=4096 precision=bf16 " +
+			"dispatcher=alltoall recompute=none",
+		setup: "model=mixtral-8x7b cluster=dgx-h200 gpus=16 gbs=128 seq=4096 precision=bf16 " +
+			"dispatcher=alltoall recompute=none", searched: true,
 	},
 }
 
@@ -126,7 +147,10 @@ type ways struct {
 func bench(t *testing.T, of *wayTo, folder string) *ways {
 	t.Helper()
 	lib := presets.Default()
-	w := &ways{wayTo: of, t: t, app: &app{lib: lib.ReadingModels(own.ReadModel), closed: lib}, folder: folder, full: of.setup}
+	w := &ways{
+		wayTo: of, t: t, app: &app{lib: lib.ReadingModels(own.ReadModel), closed: lib}, folder: folder,
+		full: of.setup,
+	}
 	if of.searched {
 		var found struct {
 			Results []struct {
@@ -138,7 +162,8 @@ func bench(t *testing.T, of *wayTo, folder string) *ways {
 		for key, value := range found.Results[0].Layout {
 			if key = strings.ReplaceAll(key, "_", "-"); !strings.Contains(given, " "+key+"=") {
 				text, _ := json.Marshal(value)
-				w.full += " " + key + "=" + strings.NewReplacer(`"`, "", "true", "on", "false", "off").Replace(string(text))
+				w.full += " " + key + "=" + strings.NewReplacer(`"`, "", "true", "on", "false",
+					"off").Replace(string(text))
 			}
 		}
 	}
@@ -269,8 +294,8 @@ func (w *ways) figures(way string, e *evaluation) {
 	}
 }
 
-// TestWays: forty ways from words to each of ten setups, through every reader and every command, give that setup
-// and equal figures to the last bit.
+// TestWays: forty ways from words to each of ten setups, through every reader and every command, give that
+// setup and equal figures to the last bit.
 func TestWays(t *testing.T) {
 	t.Parallel()
 	for i := range tenSetups {
@@ -295,7 +320,10 @@ func (w *ways) readers() {
 		spaced = append(spaced, "--"+p[0], p[1])
 		sets = append(sets, "--set", p[0]+"="+p[1])
 	}
-	halves := [2]string{strings.Join(strings.Fields(w.words)[:half], " "), strings.Join(strings.Fields(w.words)[half:], " ")}
+	halves := [2]string{
+		strings.Join(strings.Fields(w.words)[:half], " "),
+		strings.Join(strings.Fields(w.words)[half:], " "),
+	}
 	share, ok := setupdoc.Share(w.want, presets.Default(), w.app.lib)
 	if !ok {
 		w.t.Fatal("no share string")
@@ -320,16 +348,21 @@ func (w *ways) readers() {
 	eval("TOML on standard input", toml, "--setup", "-")
 	eval("JSON on standard input", object, "--setup", "-")
 	eval("set of a JSON file", "", "--setup", w.file("set.json", `{"set":`+object+`}`))
-	eval("a file and flags", "", append(flagsOf(halves[1]), "--setup", w.file("half.toml", textOf(halves[0], true)))...)
+	eval("a file and flags", "",
+		append(flagsOf(halves[1]), "--setup", w.file("half.toml", textOf(halves[0], true)))...)
 	eval("a share string", "", share)
 	eval("a share string as --setup", "", "--setup", share)
 	eval("the command that y copies", "", strings.Fields(strings.ReplaceAll(line, "'", ""))...)
 	eval("the document of eval", string(whole), "--setup", "-")
 	eval("every knob", "", flagsOf(w.full)...)
-	eval("the document of import", string(w.run("", "import", "--json", w.file("run2.toml", toml))), "--setup", "-")
+	eval("the document of import", string(w.run("", "import", "--json", w.file("run2.toml", toml))),
+		"--setup", "-")
 	w.evaluated("a line of a batch", w.run(object+"\n", "eval", "--batch", "-"))
-	w.evaluated("a line of a batch and flags", w.run(textOf(halves[0], false)+"\n", append([]string{"eval", "--batch", "-"}, flagsOf(halves[1])...)...))
-	w.evaluated("a share string's document in a batch", w.run(strings.TrimSpace(compacted(whole))+"\n", "eval", "--batch", "-"))
+	w.evaluated("a line of a batch and flags",
+		w.run(textOf(halves[0], false)+"\n",
+			append([]string{"eval", "--batch", "-"}, flagsOf(halves[1])...)...))
+	w.evaluated("a share string's document in a batch",
+		w.run(strings.TrimSpace(compacted(whole))+"\n", "eval", "--batch", "-"))
 }
 
 // compacted is a JSON document on one line.
@@ -359,7 +392,8 @@ func (w *ways) commands() {
 	w.evaluated("compare: B, a list", sides.B)
 	w.read(w.command("compare", "--json", "mbs="+strconv.Itoa(w.want.MBS)), &sides)
 	w.evaluated("compare: A, the flags", sides.A)
-	w.read(w.run("", "compare", "--json", w.file("a.toml", textOf(w.words, true)), w.file("b.json", textOf(w.words, false))), &sides)
+	w.read(w.run("", "compare", "--json", w.file("a.toml", textOf(w.words, true)),
+		w.file("b.json", textOf(w.words, false))), &sides)
 	w.evaluated("compare: A, a file", sides.A)
 	w.evaluated("compare: B, a file", sides.B)
 
@@ -393,7 +427,8 @@ func (w *ways) commands() {
 		pages = append(pages, []string{"report", "--format=markdown"})
 	}
 	for _, command := range pages {
-		text, typed := string(w.command(command...)), string(w.run("", append(command, flagsOf(w.full)...)...))
+		text, typed := string(w.command(command...)),
+			string(w.run("", append(command, flagsOf(w.full)...)...))
 		switch command[0] {
 		case "report": // it tells how the layout was found
 			text, typed = beforeHow(text), beforeHow(typed)
@@ -453,8 +488,10 @@ func (w *ways) explorer() {
 	w.begun("a command line with a share string", "eval", share)
 	for way, text := range map[string]string{
 		"a pasted command line": "meshscope eval " + flags, "a pasted share string": share,
-		"a pasted JSON text": object, "a pasted TOML text": toml, "a dropped file": w.file("dropped.toml", toml),
-		"a pasted list of every knob": strings.Join(strings.Fields(without(w.full, "dp", "microbatches")), ","),
+		"a pasted JSON text": object, "a pasted TOML text": toml,
+		"a dropped file": w.file("dropped.toml", toml),
+		"a pasted list of every knob": strings.Join(strings.Fields(without(w.full, "dp", "microbatches")),
+			","),
 	} {
 		w.same(way, w.seat().paste(text).copied())
 	}

@@ -71,8 +71,8 @@ type link struct {
 	wrong     string
 }
 
-// checkLink adds a warning where the link between nodes has a rate that its name does not. Names are read once
-// for as long as the machine stays: that takes longer than all other checks.
+// checkLink adds a warning where the link between nodes has a rate that its name does not. Names are read
+// once for as long as the machine stays: that takes longer than all other checks.
 func (e *Evaluator) checkLink(problems []Problem) []Problem {
 	c := &e.setup.Cluster
 	if e.setup.Nodes() <= 1 {
@@ -186,24 +186,29 @@ func (t *timing) overPeak(r *Report) {
 	}
 	s := t.setup
 	counted := r.Model.TrainingFLOPs * r.Throughput.HFU / r.Throughput.MFU
-	computed := (counted - float64(t.skippedFLOPs())) / counted * float64(t.program.TrainingFLOPs(s.Seq, true, s.TrainMTP)) / r.Model.TrainingFLOPs
+	computed := (counted - float64(t.skippedFLOPs())) / counted * float64(t.program.TrainingFLOPs(s.Seq, true,
+		s.TrainMTP)) / r.Model.TrainingFLOPs
 	if r.Throughput.HFU*computed > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "hfu-over-peak", Severity: layout.Warning, Field: string(knob.Calibration),
-			Message: "HFU is over 100 %: a step takes less time than the GPU's peak allows for what it computes; a figure of the calibration (such as a factor under 1, or a share of the peak) is too fast",
+			Message: "HFU is over 100 %: a step takes less time than the GPU's peak allows for what it " +
+				"computes; a figure of the calibration (such as a factor under 1, or a share of the peak) " +
+				"is too fast",
 		})
 		return
 	}
 	if r.Throughput.MFU > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "mfu-over-peak", Severity: layout.Warning, Field: string(knob.MFU),
-			Message: "MFU is over 100 %: by convention it counts attention that is never computed (outside the causal mask or a local window)",
+			Message: "MFU is over 100 %: by convention it counts attention that is never computed (outside " +
+				"the causal mask or a local window)",
 		})
 	}
 	if r.Throughput.HFU > 1 {
 		r.Problems = append(r.Problems, Problem{
 			Code: "hfu-over-peak", Severity: layout.Warning, Field: string(knob.MFU),
-			Message: "HFU is over 100 %: by convention it counts attention outside the causal mask or a local window, which a fused kernel does not compute",
+			Message: "HFU is over 100 %: by convention it counts attention outside the causal mask or a " +
+				"local window, which a fused kernel does not compute",
 		})
 	}
 }
@@ -223,7 +228,8 @@ func (e *Evaluator) simulate(t *timing, r *Report) (line *schedule.Timeline, fre
 
 // memory returns the memory of each rank at its peak.
 func (e *Evaluator) memory(t *timing) Memory {
-	return worst(t.setup, e.mem.Ranks(&t.mem, t.stack, t.params, t.stageMemory, make([]memory.Rank, 0, t.setup.PP)))
+	return worst(t.setup, e.mem.Ranks(&t.mem, t.stack, t.params, t.stageMemory,
+		make([]memory.Rank, 0, t.setup.PP)))
 }
 
 // recordGiven records the whole run and how exact the figures are.
@@ -274,12 +280,23 @@ func (m *Memory) record(rec *record.Recorder) {
 		id, symbol, name, formula, source, omits string
 		value                                    units.Bytes
 	}{
-		{"peak", "peak memory", "memory of the fullest pipeline rank", "max(" + strings.Join(all, ", ") + ")", "the largest total of all ranks", "fragmentation beyond the allocator's slack", m.Peak},
-		{"usable", "usable", "memory that the framework can allocate", "memory_of_the_GPU", gpu, "", m.Usable},
-		{"capacity", "capacity", "memory that the GPU is sold with", "memory_of_the_GPU", gpu, "", m.Capacity},
+		{
+			"peak", "peak memory", "memory of the fullest pipeline rank",
+			"max(" + strings.Join(all, ", ") + ")",
+			"the largest total of all ranks", "fragmentation beyond the allocator's slack", m.Peak,
+		},
+		{
+			"usable", "usable", "memory that the framework can allocate", "memory_of_the_GPU", gpu, "",
+			m.Usable,
+		},
+		{
+			"capacity", "capacity", "memory that the GPU is sold with", "memory_of_the_GPU", gpu, "",
+			m.Capacity,
+		},
 	} {
 		rec.Figure(record.Entry{
-			ID: "memory." + f.id, Name: f.name, Symbol: f.symbol, Unit: record.Memory, Formula: f.formula, Value: float64(f.value), Source: f.source, LeavesOut: f.omits,
+			ID: "memory." + f.id, Name: f.name, Symbol: f.symbol, Unit: record.Memory, Formula: f.formula,
+			Value: float64(f.value), Source: f.source, LeavesOut: f.omits,
 		}, record.In("memory_of_the_GPU", f.value))
 	}
 }

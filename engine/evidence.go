@@ -19,14 +19,15 @@ import (
 // step time, throughput and peak memory carries one; this file and band.Differences put it
 // into words.
 type Evidence struct {
-	ErrorBand    float64          `json:"error_band"`     // relative; nine of ten published runs are closer
-	TypicalError float64          `json:"typical_error"`  // relative; half of them are
-	ValidatedBy  string           `json:"validated_by"`   // the group of the nearest runs; empty: no run is published
-	Runs         int              `json:"validated_runs"` // how many published runs are similar
-	Fitted       bool             `json:"validated_fitted"`
-	UserRuns     int              `json:"-"` // similar runs of the user's own that constants were fitted to
-	Nearest      NearestRuns      `json:"nearest,omitzero"`
-	Differs      band.Differences `json:"differs,omitzero"`
+	ErrorBand    float64 `json:"error_band"`    // relative; nine of ten published runs are closer
+	TypicalError float64 `json:"typical_error"` // relative; half of them are
+	// the group of the nearest runs; empty: no run is published
+	ValidatedBy string           `json:"validated_by"`
+	Runs        int              `json:"validated_runs"` // how many published runs are similar
+	Fitted      bool             `json:"validated_fitted"`
+	UserRuns    int              `json:"-"` // similar runs of the user's own that constants were fitted to
+	Nearest     NearestRuns      `json:"nearest,omitzero"`
+	Differs     band.Differences `json:"differs,omitzero"`
 }
 
 // NearestRuns are the published runs most like a setup.
@@ -34,9 +35,10 @@ type NearestRuns struct {
 	Title   string  `json:"title"`   // of their group
 	Example string  `json:"example"` // a run of them with the median error: model and GPUs
 	Runs    int     `json:"runs"`
-	Off     float64 `json:"mean_error"`                 // relative, in the larger direction
-	Other   bool    `json:"other_generation,omitempty"` // their GPUs are of another generation than the setup's
-	cell    *band.Cell
+	Off     float64 `json:"mean_error"` // relative, in the larger direction
+	// their GPUs are of another generation than the setup's
+	Other bool `json:"other_generation,omitempty"`
+	cell  *band.Cell
 }
 
 // RunsOf returns the runs of a cell.
@@ -101,12 +103,16 @@ func Traits(s *Setup, r *Report, memory bool) band.Traits {
 func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits {
 	m, stack := &s.Model, s.Stack.Resolve()
 	x := band.Traits{
-		GPU: s.Cluster.GPU.ID, Vendor: s.Cluster.GPU.Vendor, Generation: s.Cluster.GPU.Architecture, Stack: string(stack), Family: stack.Family(),
-		Experts: m.IsMoE(), TP: reach(groups.TP), CP: reach(groups.CP), EP: reach(groups.EP), Pipeline: s.PP > 1, ZeRO3: s.ZeRO == 3,
-		PCIe: strings.Contains(s.Cluster.GPU.LinkName, "PCIe"), Recompute: s.Recompute.String() != string(recipe.RecomputeNone),
-		Bits: s.Precision.ProductBits(),
-		GPUs: band.LogOf(float64(s.GPUs)), MicroBatches: band.LogOf(float64(s.MicroBatches)),
-		Active: band.LogOf(active(m, r)), Seq: band.LogOf(float64(s.Seq)), MBS: band.LogOf(float64(s.MBS)), Version: s.Stack.Release(),
+		GPU: s.Cluster.GPU.ID, Vendor: s.Cluster.GPU.Vendor, Generation: s.Cluster.GPU.Architecture,
+		Stack: string(stack), Family: stack.Family(),
+		Experts: m.IsMoE(), TP: reach(groups.TP), CP: reach(groups.CP), EP: reach(groups.EP),
+		Pipeline: s.PP > 1, ZeRO3: s.ZeRO == 3,
+		PCIe:      strings.Contains(s.Cluster.GPU.LinkName, "PCIe"),
+		Recompute: s.Recompute.String() != string(recipe.RecomputeNone),
+		Bits:      s.Precision.ProductBits(),
+		GPUs:      band.LogOf(float64(s.GPUs)), MicroBatches: band.LogOf(float64(s.MicroBatches)),
+		Active: band.LogOf(active(m, r)), Seq: band.LogOf(float64(s.Seq)), MBS: band.LogOf(float64(s.MBS)),
+		Version: s.Stack.Release(),
 	}
 	if t := r.Time; t != nil && t.Step > 0 {
 		x.NonCompute = 1 - float64((t.Compute+t.Recompute)/t.Step)
@@ -226,15 +232,34 @@ func (e *Evidence) record(rec *record.Recorder, part, what string) {
 		unit             record.Unit
 		value            float64
 	}{
-		{"error-band", "error of " + what + " that nine of ten published runs stay below, the similar ones counting more", "error band", record.Share, e.ErrorBand},
-		{"typical-error", "error of " + what + " that half of the published runs stay below, the similar ones counting more", "typical error", record.Share, e.TypicalError},
-		{"validated-runs", "similar published runs with a measured " + what, "runs", record.Count, float64(e.Runs)},
-		{"nearest-runs", "published runs nearest to this setup, all alike", "nearest runs", record.Count, float64(e.Nearest.Runs)},
-		{"nearest-error", "mean error of " + what + " of the nearest runs", "error of the nearest runs", record.Share, e.Nearest.Off},
+		{
+			"error-band",
+			"error of " + what + " that nine of ten published runs stay below, the similar ones counting " +
+				"more", "error band", record.Share, e.ErrorBand,
+		},
+		{
+			"typical-error",
+			"error of " + what + " that half of the published runs stay below, the similar ones counting " +
+				"more", "typical error", record.Share, e.TypicalError,
+		},
+		{
+			"validated-runs", "similar published runs with a measured " + what, "runs", record.Count,
+			float64(e.Runs),
+		},
+		{
+			"nearest-runs", "published runs nearest to this setup, all alike", "nearest runs", record.Count,
+			float64(e.Nearest.Runs),
+		},
+		{
+			"nearest-error", "mean error of " + what + " of the nearest runs", "error of the nearest runs",
+			record.Share, e.Nearest.Off,
+		},
 	} {
 		rec.Figure(record.Entry{
-			ID: part + "." + f.id, Name: f.name, Symbol: f.symbol, Unit: f.unit, Formula: "measured", Value: f.value,
-			Source: "data: errors of published runs weighted by similarity, see validate and docs/accuracy.md", LeavesOut: "software newer than the published runs",
+			ID: part + "." + f.id, Name: f.name, Symbol: f.symbol, Unit: f.unit, Formula: "measured",
+			Value: f.value,
+			Source: "data: errors of published runs weighted by similarity, see validate and " +
+				"docs/accuracy.md", LeavesOut: "software newer than the published runs",
 		}, record.InUnit(f.unit, "measured", f.value))
 	}
 }
@@ -319,11 +344,13 @@ func (e *Evidence) Words() string {
 	case e.ValidatedBy == "":
 		return "within " + within + ": no published run is known"
 	case e.UserRuns > 0:
-		text = fmt.Sprintf("within %s: %d of your own runs are like this, each predicted by a fit without it; nearest published: %s", within, e.UserRuns, e.Nearest.String())
+		text = fmt.Sprintf("within %s: %d of your own runs are like this, each predicted by a fit without "+
+			"it; nearest published: %s", within, e.UserRuns, e.Nearest.String())
 	case e.Runs < few:
 		text = "within " + within + ": few runs like this are published; nearest: " + e.Nearest.String()
 	default:
-		text = fmt.Sprintf("nine of ten published runs are within %s, half within %s; %d similar runs, nearest for example: %s", within, errorPercent(e.TypicalError), e.Runs, e.Nearest.String())
+		text = fmt.Sprintf("nine of ten published runs are within %s, half within %s; %d similar runs, "+
+			"nearest for example: %s", within, errorPercent(e.TypicalError), e.Runs, e.Nearest.String())
 	}
 	if e.Fitted {
 		text += "; constants were fitted to these"
@@ -340,11 +367,13 @@ func (e *Evidence) Note() string {
 	case e.ValidatedBy == "":
 		return "no published run is known"
 	case e.UserRuns > 0:
-		return fmt.Sprintf("%d of your own runs are like this, nearest published %s", e.UserRuns, e.Nearest.Title)
+		return fmt.Sprintf("%d of your own runs are like this, nearest published %s", e.UserRuns,
+			e.Nearest.Title)
 	case e.Runs < few:
 		return "few published runs like this, nearest " + e.Nearest.Title
 	}
-	return fmt.Sprintf("%d similar runs, nearest %s; half within %s", e.Runs, e.Nearest.Title, errorPercent(e.TypicalError))
+	return fmt.Sprintf("%d similar runs, nearest %s; half within %s", e.Runs, e.Nearest.Title,
+		errorPercent(e.TypicalError))
 }
 
 // Count writes Note without the nearest runs.

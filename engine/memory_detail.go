@@ -29,12 +29,14 @@ type RankOverStep struct {
 
 // Milestones are the allocated memory of a rank as training starts, without overhead.
 type Milestones struct {
-	Model       units.Bytes `json:"model_bytes"`        // weights as they are loaded
-	States      units.Bytes `json:"states_bytes"`       // with master copy and gradients, before the first forward
+	Model units.Bytes `json:"model_bytes"` // weights as they are loaded
+	// with master copy and gradients, before the first forward
+	States      units.Bytes `json:"states_bytes"`
 	FirstPeak   units.Bytes `json:"first_peak_bytes"`   // of the first forward and backward
 	AfterUpdate units.Bytes `json:"after_update_bytes"` // between steps, once the optimizer is complete
 	LaterPeak   units.Bytes `json:"later_peak_bytes"`   // of every later forward and backward
-	Compute     units.Bytes `json:"pass_bytes"`         // what forward and backward add to the level of a later step
+	// what forward and backward add to the level of a later step
+	Compute units.Bytes `json:"pass_bytes"`
 }
 
 // MemoryOverStep computes the memory over a step. It is for a screen that
@@ -103,9 +105,11 @@ func (t *timing) recordFirstStep(r *Report) {
 	}
 	allocated := fullest.Profiles[0].Peak().Allocated()
 	t.record.Figure(record.Entry{
-		ID: "memory.peak-first-step", Name: "memory of the fullest rank in the first step", Symbol: "first peak", Unit: record.Memory, Simulated: true,
+		ID: "memory.peak-first-step", Name: "memory of the fullest rank in the first step",
+		Symbol: "first peak", Unit: record.Memory, Simulated: true,
 		Formula: "allocated_at_the_peak + overhead", Value: float64(fullest.Peaks[0]),
-		Source: "tensors followed through the schedule; the moments of the optimizer are made in the first update, after the passes (torch.optim.Adam)",
+		Source: "tensors followed through the schedule; the moments of the optimizer are made in the first " +
+			"update, after the passes (torch.optim.Adam)",
 	}, record.In("allocated_at_the_peak", allocated), record.In("overhead", fullest.Peaks[0]-allocated))
 }
 
@@ -115,7 +119,8 @@ func milestones(of *[2]memory.Profile) Milestones {
 	level := after.Weights + after.Gradients + after.Optimizer
 	return Milestones{
 		Model: before.Weights, States: before.Weights + before.Gradients + before.Optimizer,
-		FirstPeak: of[0].ComputePeak(), AfterUpdate: level, LaterPeak: of[1].ComputePeak(), Compute: of[1].ComputePeak() - level,
+		FirstPeak: of[0].ComputePeak(), AfterUpdate: level, LaterPeak: of[1].ComputePeak(),
+		Compute: of[1].ComputePeak() - level,
 	}
 }
 

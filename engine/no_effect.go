@@ -51,7 +51,10 @@ func (e *Evaluator) NoEffects(s *Setup, r *Report, stop func() bool) (list []NoE
 		if !plain.Legal || !alike(r.bytesOf(nil), plain.bytesOf(nil)) {
 			continue
 		}
-		n := NoEffect{Field: c.ID, Value: c.Value, SameAs: c.Plain, Memory: !alike(r.timesOf(nil), plain.timesOf(nil))}
+		n := NoEffect{
+			Field: c.ID, Value: c.Value, SameAs: c.Plain,
+			Memory: !alike(r.timesOf(nil), plain.timesOf(nil)),
+		}
 		if n.Memory && !c.ForMemory() {
 			continue
 		}
@@ -92,7 +95,10 @@ func WithNoEffects(list []NoEffect, assumptions []string) []string {
 func (r *Report) bytesOf(into []float64) []float64 {
 	for i := range r.Memory.Ranks {
 		m := &r.Memory.Ranks[i]
-		for _, b := range [...]units.Bytes{m.Weights, m.Gradients, m.Optimizer, m.Activations, m.Logits, m.Buffers, m.Total, m.Offloaded} {
+		for _, b := range [...]units.Bytes{
+			m.Weights, m.Gradients, m.Optimizer, m.Activations, m.Logits,
+			m.Buffers, m.Total, m.Offloaded,
+		} {
 			into = append(into, float64(b))
 		}
 		into = append(into, m.InFlight, float64(m.WeightInputs))
@@ -103,7 +109,10 @@ func (r *Report) bytesOf(into []float64) []float64 {
 // timesOf appends times, rates and traffic; not how exact they are, which is that of similar runs.
 func (r *Report) timesOf(into []float64) []float64 {
 	t := r.Time
-	for _, s := range [...]units.Seconds{t.Step, t.Compute, t.Recompute, t.Bubble, t.Exposed, t.Optimizer, r.Pipeline.Makespan} {
+	for _, s := range [...]units.Seconds{
+		t.Step, t.Compute, t.Recompute, t.Bubble, t.Exposed, t.Optimizer,
+		r.Pipeline.Makespan,
+	} {
 		into = append(into, float64(s))
 	}
 	into = append(into, r.Pipeline.BubbleOverTotal, r.Throughput.MFU, r.Throughput.HFU, r.Model.TrainingFLOPs)
@@ -124,5 +133,6 @@ func (r *Report) timesOf(into []float64) []float64 {
 
 // alike reports whether figures are the same but for rounding.
 func alike(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y)) })
+	return slices.EqualFunc(a, b,
+		func(x, y float64) bool { return math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y)) })
 }

@@ -45,76 +45,134 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
 	deepseek := s.Precision == recipe.FP8DeepSeek
-	say(deepseek, "fp8 is used for matrix products, whose inputs are kept in 8 bits, as what SwiGLU reads, and attention's output in 12 (arXiv 2412.19437 section 3.3.3); norms and attention itself stay in 16, and MFU is relative to the fp8 peak")
-	say(s.Precision.IsFP8() && !eight && !one && !deepseek, "fp8 is used for matrix products only; attention and activations between layers stay in 16 bits, and MFU is relative to the fp8 peak")
-	say(eight, "fp8 is used for matrix products, whose inputs and weights are kept in 8 bits (weights by rows and by columns, two bytes in all); attention, norms and activations stay in 16, and MFU is relative to the fp8 peak")
-	say(one, "fp8 is used for matrix products, whose inputs and weights are kept in 8 bits (weights stored once: per-tensor scaling on Blackwell; Hopper stores them twice, fp8:megatron); attention, norms and activations stay in 16, and MFU is relative to the fp8 peak")
-	say(s.Precision == recipe.NVFP4, "nvfp4 is used for the matrix products of layers, whose inputs are kept in 4 bits with a scale per 16; weights are kept in 16 bits and in two 4-bit copies in layers; head, attention, norms and activations stay in 16, and MFU is relative to the fp4 peak")
-	say(s.Offload == recipe.OffloadOptimizer, "an offloaded optimizer takes the time of gradients and weights over PCIe and of the update by the host's processors (DeepSpeed's CPU-Adam: 0.707 ns a parameter for the whole node, measured in 2021 on an unnamed machine), all exposed; newer hosts are up to twice as fast")
+	say(deepseek, "fp8 is used for matrix products, whose inputs are kept in 8 bits, as what SwiGLU reads, "+
+		"and attention's output in 12 (arXiv 2412.19437 section 3.3.3); norms and attention itself stay in "+
+		"16, and MFU is relative to the fp8 peak")
+	say(s.Precision.IsFP8() && !eight && !one && !deepseek, "fp8 is used for matrix products only; "+
+		"attention and activations between layers stay in 16 bits, and MFU is relative to the fp8 peak")
+	say(eight, "fp8 is used for matrix products, whose inputs and weights are kept in 8 bits (weights by "+
+		"rows and by columns, two bytes in all); attention, norms and activations stay in 16, and MFU is "+
+		"relative to the fp8 peak")
+	say(one, "fp8 is used for matrix products, whose inputs and weights are kept in 8 bits (weights stored "+
+		"once: per-tensor scaling on Blackwell; Hopper stores them twice, fp8:megatron); attention, norms "+
+		"and activations stay in 16, and MFU is relative to the fp8 peak")
+	say(s.Precision == recipe.NVFP4, "nvfp4 is used for the matrix products of layers, whose inputs are "+
+		"kept in 4 bits with a scale per 16; weights are kept in 16 bits and in two 4-bit copies in "+
+		"layers; head, attention, norms and activations stay in 16, and MFU is relative to the fp4 peak")
+	say(s.Offload == recipe.OffloadOptimizer, "an offloaded optimizer takes the time of gradients and "+
+		"weights over PCIe and of the update by the host's processors (DeepSpeed's CPU-Adam: 0.707 ns a "+
+		"parameter for the whole node, measured in 2021 on an unnamed machine), all exposed; newer hosts "+
+		"are up to twice as fast")
 	if used := s.Domain(&s.Cluster); used < s.Cluster.Domain() {
-		list = append(list, fmt.Sprintf("the job uses %d of the %d GPUs of each scale-up domain, so that no group spans two", used, s.Cluster.Domain()))
+		list = append(list,
+			fmt.Sprintf("the job uses %d of the %d GPUs of each scale-up domain, so that no group spans two",
+				used, s.Cluster.Domain()))
 	}
 	say(s.Model.IsMoE() && s.ExpertLoad() == 1, "tokens are routed evenly over the experts")
-	say(s.Model.IsMoE() && s.ExpertLoad() > 1, "every expert rank is as busy as the busiest one, in memory and in time")
+	say(s.Model.IsMoE() && s.ExpertLoad() > 1,
+		"every expert rank is as busy as the busiest one, in memory and in time")
 	if s.Model.IsMoE() {
 		expertAssumptions(s, soft, say)
 	}
-	if s.PP > 1 && s.Split == "" && layout.SplitsByCost(&s.Model) && !s.Stack.Traits().DealsByWork && r.Legal {
+	if s.PP > 1 && s.Split == "" && layout.SplitsByCost(&s.Model) && !s.Stack.Traits().DealsByWork &&
+		r.Legal {
 		stages, _ := s.StagesOfStack(nil, nil)
-		list = append(list, "layers are of several kinds, so the stages balance what they cost and not their number: "+layout.SplitOf(stages)+" layers (--split gives others)")
+		list = append(list,
+			"layers are of several kinds, so the stages balance what they cost and not their number: "+
+				layout.SplitOf(stages)+" layers (--split gives others)")
 	}
 	scans := s.Model.Scans()
-	say(scans && s.Stack.Resolve() != recipe.Textbook, "layers of linear attention save what Megatron-LM's code saves, on every stack, and take what their kernels move through memory; neither was measured")
+	say(scans && s.Stack.Resolve() != recipe.Textbook, "layers of linear attention save what Megatron-LM's "+
+		"code saves, on every stack, and take what their kernels move through memory; neither was measured")
 	gathers := s.Model.Has(model.LetterKimi) || s.Model.Has(model.LetterLightning)
-	say(scans && s.CP > 1 && !gathers, "context parallelism of linear attention exchanges the sequence for heads, before its convolution and after it, exposed, as Megatron-LM does on every stack")
-	say(gathers && s.CP > 1, "context parallelism of linear attention leaves each rank a part of the sequence and gathers the states of all, exposed, as flash-linear-attention does")
-	say(s.Model.Has(model.LetterMamba1) || s.Model.Has(model.LetterLightning) || s.Model.Has(model.LetterKimi), "the backward of the scan is inferred from its forward")
-	say(s.Model.Has(model.LetterConv), "a short convolution saves what its operations read, counted and not measured; the columns that CP sends to the next rank are left out")
-	say(s.Model.IndexTopK > 0, "sparse attention runs in the latent (one key for all heads) as Megatron-LM's does, on every stack; its indexer is whole on each TP rank and counted as trained, saved bytes are derived and nothing of it was measured")
+	say(scans && s.CP > 1 && !gathers, "context parallelism of linear attention exchanges the sequence for "+
+		"heads, before its convolution and after it, exposed, as Megatron-LM does on every stack")
+	say(gathers && s.CP > 1, "context parallelism of linear attention leaves each rank a part of the "+
+		"sequence and gathers the states of all, exposed, as flash-linear-attention does")
+	say(s.Model.Has(model.LetterMamba1) || s.Model.Has(model.LetterLightning) ||
+		s.Model.Has(model.LetterKimi), "the backward of the scan is inferred from its forward")
+	say(s.Model.Has(model.LetterConv), "a short convolution saves what its operations read, counted and "+
+		"not measured; the columns that CP sends to the next rank are left out")
+	say(s.Model.IndexTopK > 0, "sparse attention runs in the latent (one key for all heads) as "+
+		"Megatron-LM's does, on every stack; its indexer is whole on each TP rank and counted as trained, "+
+		"saved bytes are derived and nothing of it was measured")
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
-	say(s.Model.MTPLayers > 0 && !s.TrainMTP, "the multi-token-prediction module is not trained (--mtp turns it on)")
-	say(s.CP > 1, "context parallelism is timed as ring attention, a kernel and a merge of partial results per rank; memory includes the copy that the all-to-all mode keeps")
-	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and overlaps with the weight gradient in the backward")
+	say(s.Model.MTPLayers > 0 && !s.TrainMTP,
+		"the multi-token-prediction module is not trained (--mtp turns it on)")
+	say(s.CP > 1, "context parallelism is timed as ring attention, a kernel and a merge of partial results "+
+		"per rank; memory includes the copy that the all-to-all mode keeps")
+	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and overlaps with the "+
+		"weight gradient in the backward")
 	pipelineAssumptions(s, r, t, soft, cal == nil, say)
-	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward")
-	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP > 0 && soft.DP < 1, "gradient traffic overlaps with the last micro-batch's backward, weight traffic with the first forward; a share of both that the stack's constants give is exposed however much compute there is")
+	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic overlaps with the last "+
+		"micro-batch's backward, weight traffic with the first forward")
+	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP > 0 && soft.DP < 1, "gradient traffic overlaps with the "+
+		"last micro-batch's backward, weight traffic with the first forward; a share of both that the "+
+		"stack's constants give is exposed however much compute there is")
 	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP >= 1, "gradient traffic overlaps with no compute")
-	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are reduce-scattered in every micro-batch and overlap with its backward, weight traffic overlaps with the first forward")
-	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are all-gathered and gradients reduce-scattered in every micro-batch and overlap with its compute")
-	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0, "training is in fp16: this GPU has no bf16 units")
+	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are reduce-scattered in every micro-batch and overlap "+
+		"with its backward, weight traffic overlaps with the first forward")
+	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are all-gathered and gradients reduce-scattered in every "+
+		"micro-batch and overlap with its compute")
+	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0,
+		"training is in fp16: this GPU has no bf16 units")
 	return list
 }
 
 // pipelineAssumptions says what is assumed of the pipeline, its schedule and what that overlaps;
 // plain: no calibration is in use.
-func pipelineAssumptions(s *Setup, r *Report, t *timing, soft *hardware.Software, plain bool, say func(bool, string)) {
+func pipelineAssumptions(s *Setup, r *Report, t *timing, soft *hardware.Software, plain bool,
+	say func(bool, string),
+) {
 	info, _ := s.Schedule.Info()
 	say(s.EP > 1 && !info.Pairs && plain, "expert all-to-all is exposed")
-	say(s.EP > 1 && info.Pairs, "in an overlapped pair, the expert all-to-all of forward and backward overlaps with the rest of the other, except for the share of the GPU that its kernels hold")
-	say(info.SplitsBackward && s.TP > 1, "a separate input-gradient pass overlaps with no tensor-parallel traffic")
-	say(info.SplitsBackward, "a split backward keeps the inputs and output gradients of all products until the weight gradient; the head is not split")
-	say(info.WeightCopies > 1, "both replicas of a stage have their own gradients and optimizer state, and mirror ranks sum gradients once per step")
-	say(info.Automatic && r.Legal, "the order is chosen from these times: on a faster machine another order may be chosen, and the step may get longer")
-	say(info.Automatic && r.Legal && !t.order.Handmade, "the authors' heuristic found the order for these stage times, with its limit in bytes: activations, and tensors kept for weight gradients")
-	say(info.Automatic && r.Legal && t.order.Handmade, "the authors' heuristic finds no order for these stage times: the order is theirs for equal stages")
+	say(s.EP > 1 && info.Pairs, "in an overlapped pair, the expert all-to-all of forward and backward "+
+		"overlaps with the rest of the other, except for the share of the GPU that its kernels hold")
+	say(info.SplitsBackward && s.TP > 1,
+		"a separate input-gradient pass overlaps with no tensor-parallel traffic")
+	say(info.SplitsBackward, "a split backward keeps the inputs and output gradients of all products until "+
+		"the weight gradient; the head is not split")
+	say(info.WeightCopies > 1, "both replicas of a stage have their own gradients and optimizer state, and "+
+		"mirror ranks sum gradients once per step")
+	say(info.Automatic && r.Legal, "the order is chosen from these times: on a faster machine another "+
+		"order may be chosen, and the step may get longer")
+	say(info.Automatic && r.Legal && !t.order.Handmade, "the authors' heuristic found the order for these "+
+		"stage times, with its limit in bytes: activations, and tensors kept for weight gradients")
+	say(info.Automatic && r.Legal && t.order.Handmade, "the authors' heuristic finds no order for these "+
+		"stage times: the order is theirs for equal stages")
 	if r.Legal {
 		say(r.Pipeline.Disproved != "", r.Pipeline.Disproved+"; the bubble shown is simulated")
 	}
-	say(r.Legal && info.Uneven(t.mean()), "forward, input and weight gradient are too unequal for this schedule: ranks idle in every micro-batch")
-	say(info.SplitsBackward && info.Barrierless, "steps follow one another without a barrier, as the zero-bubble papers count: a step lasts the longest span of a rank")
-	say(info.SplitsBackward && !info.Barrierless, "steps follow one another without a barrier, as for the zero-bubble schedules, though no publication confirms it for this one: a step lasts the longest span of a rank")
+	say(r.Legal && info.Uneven(t.mean()), "forward, input and weight gradient are too unequal for this "+
+		"schedule: ranks idle in every micro-batch")
+	say(info.SplitsBackward && info.Barrierless, "steps follow one another without a barrier, as the "+
+		"zero-bubble papers count: a step lasts the longest span of a rank")
+	say(info.SplitsBackward && !info.Barrierless, "steps follow one another without a barrier, as for the "+
+		"zero-bubble schedules, though no publication confirms it for this one: a step lasts the longest "+
+		"span of a rank")
 	waits := soft.Blocking && s.VPP > 1
-	say(s.PP > 1 && !waits, "send/recv between stages is latency that blocks neither side; the time it adds is part of the bubble")
-	say(s.PP > 1 && waits, "send/recv to another rank blocks the sender, as in this stack with several stages per rank")
+	say(s.PP > 1 && !waits, "send/recv between stages is latency that blocks neither side; the time it "+
+		"adds is part of the bubble")
+	say(s.PP > 1 && waits,
+		"send/recv to another rank blocks the sender, as in this stack with several stages per rank")
 }
 
 // expertAssumptions are what layers with experts cost beyond the best kernels.
 func expertAssumptions(s *Setup, soft *hardware.Software, say func(bool, string)) {
-	say(soft.MoELayer > 0, fmt.Sprintf("every layer with experts waits %.4g ms per micro-batch for token counts, on any GPU", float64(soft.MoELayer/units.Millisecond)))
-	say(soft.Experts > 0, fmt.Sprintf("products of experts take %.3g times the best kernels' time, on any GPU", soft.Experts))
-	say(soft.Expert > 0, fmt.Sprintf("a product of experts takes %.3g us more for each expert of the rank, on any GPU", float64(soft.Expert/units.Microsecond)))
-	say(soft.HostMoE8 > 0 && s.Precision.IsFP8(), fmt.Sprintf("a layer with experts in fp8 takes the host at least %.3g ms per micro-batch, on any GPU; CUDA graphs of whole iterations (--cuda-graph iteration) avoid it", float64(soft.HostMoE8/units.Millisecond)))
-	say(soft.Biased > 0 && s.Model.MLPBias, fmt.Sprintf("biases of experts cost %.3g times the memory traffic of their activation", soft.Biased))
+	say(soft.MoELayer > 0,
+		fmt.Sprintf("every layer with experts waits %.4g ms per micro-batch for token counts, on any GPU",
+			float64(soft.MoELayer/units.Millisecond)))
+	say(soft.Experts > 0,
+		fmt.Sprintf("products of experts take %.3g times the best kernels' time, on any GPU", soft.Experts))
+	say(soft.Expert > 0,
+		fmt.Sprintf("a product of experts takes %.3g us more for each expert of the rank, on any GPU",
+			float64(soft.Expert/units.Microsecond)))
+	say(soft.HostMoE8 > 0 && s.Precision.IsFP8(),
+		fmt.Sprintf("a layer with experts in fp8 takes the host at least %.3g ms per micro-batch, on any "+
+			"GPU; CUDA graphs of whole iterations (--cuda-graph iteration) avoid it",
+			float64(soft.HostMoE8/units.Millisecond)))
+	say(soft.Biased > 0 && s.Model.MLPBias,
+		fmt.Sprintf("biases of experts cost %.3g times the memory traffic of their activation", soft.Biased))
 }
 
 // notModelled returns what the figures leave out.
@@ -125,7 +183,8 @@ func notModelled(s *Setup) []string {
 		"data loading, checkpoints, evaluation, restarts",
 	)
 	if s.Model.Tied && s.PP > 1 {
-		list = append(list, "the all-reduce of the tied embedding's gradient between the first and the last stage")
+		list = append(list,
+			"the all-reduce of the tied embedding's gradient between the first and the last stage")
 	}
 	if s.Stack.Traits().Formulas && s.Model.IsMoE() {
 		list = append(list, "activations of experts: the textbook counts every layer as dense")
@@ -197,11 +256,13 @@ func bufferWords(s *Setup, rank *memory.Rank) string {
 	case rank.Activations == 0 && rank.Logits == 0:
 		return "the copies that the optimizer's update makes"
 	case stack == recipe.LLMFoundry && s.ZeRO >= 2 && s.DenseShards() > 1:
-		return "gathered weights and whole gradients of the current layer and of the embedding, and gradients inside the layer"
+		return "gathered weights and whole gradients of the current layer and of the embedding, and " +
+			"gradients inside the layer"
 	case s.ZeRO == 3 && s.DenseShards() > 1 && (stack == recipe.MegatronCore || stack == recipe.TorchTitan):
 		return "gathered weights and whole gradients of the current layers, and gradients inside them"
 	case s.ZeRO == 2 && s.DenseShards() > 1 && stack == recipe.MegatronCore:
-		return "whole gradients of a layer on their way, dummy weight gradients, and gradients inside the current layer"
+		return "whole gradients of a layer on their way, dummy weight gradients, and gradients inside the " +
+			"current layer"
 	case stack == recipe.TorchTitan, stack == recipe.LLMFoundry:
 		return "the 16-bit copies of the weights, and gradients inside the current layer"
 	case stack == recipe.MegatronCore:
@@ -238,11 +299,14 @@ func (w *sentence) number(x float64, format byte, precision int) *sentence {
 func (w *sentence) cause(s *Setup, rank *memory.Rank, term string) {
 	switch term {
 	case termLogits:
-		w.say("of ").count(int(s.MicroBatchTokens())).say(" tokens over a vocabulary of ").count(s.Model.Vocab)
+		w.say("of ").count(int(s.MicroBatchTokens())).say(" tokens over a vocabulary of ").count(
+			s.Model.Vocab,
+		)
 	case termBuffers:
 		w.say(bufferWords(s, rank))
 	case termWeights, termGradients, termOptimizer:
-		w.say("for ").number(rank.Parameters/1e9, 'g', 3).say(" B parameters on a GPU under ZeRO-").count(s.ZeRO)
+		w.say("for ").number(rank.Parameters/1e9, 'g',
+			3).say(" B parameters on a GPU under ZeRO-").count(s.ZeRO)
 	default:
 		flying := " micro-batches in flight at once under "
 		if rank.InFlight == 1 {

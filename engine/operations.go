@@ -31,7 +31,10 @@ func OperationFigures() []OperationFigure {
 		{"parameters", "params", record.Count, func(o *Operation) float64 { return o.Parameters }},
 		{"flops", "FLOPs", record.FLOPs, func(o *Operation) float64 { return float64(o.FLOPs) }},
 		{"saved", "saved", record.Memory, func(o *Operation) float64 { return float64(o.Activations) }},
-		{"time", "time", record.Seconds, func(o *Operation) float64 { return float64(o.Forward + o.Backward) }},
+		{
+			"time", "time", record.Seconds,
+			func(o *Operation) float64 { return float64(o.Forward + o.Backward) },
+		},
 	}
 }
 
@@ -125,8 +128,11 @@ func (p *plan) recordLayers() {
 				}
 			}
 			p.record.Figure(record.Entry{
-				ID: k.Figure(nil, &f), Name: f.Name + " of the operations of one " + k.Name + " layer on one GPU, of one micro-batch", Symbol: f.ID + " of one " + k.Name + " layer",
-				Unit: f.Unit, Formula: record.Sum(terms...), Value: f.Of(&sum), Source: "the sum of its operations",
+				ID: k.Figure(nil, &f),
+				Name: f.Name + " of the operations of one " + k.Name +
+					" layer on one GPU, of one micro-batch", Symbol: f.ID + " of one " + k.Name + " layer",
+				Unit: f.Unit, Formula: record.Sum(terms...), Value: f.Of(&sum),
+				Source: "the sum of its operations",
 			})
 		}
 	}

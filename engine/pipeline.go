@@ -39,18 +39,23 @@ func (t *timing) recordPipeline(line *schedule.Timeline, p *Pipeline) {
 	}
 	idle := fmt.Sprintf("simulated_idle_time_of_rank_%d", rank)
 	figure(record.Entry{
-		ID: "makespan", Name: "duration of the pipeline", Symbol: "makespan", Unit: record.Seconds, Formula: work + " + " + idle, Value: line.Makespan,
-		Source:    fmt.Sprintf("simulated in the order of %s (%s); exact: busy and idle time of rank %d", t.info.Name, t.info.Paper, rank),
+		ID: "makespan", Name: "duration of the pipeline", Symbol: "makespan", Unit: record.Seconds,
+		Formula: work + " + " + idle, Value: line.Makespan,
+		Source: fmt.Sprintf("simulated in the order of %s (%s); exact: busy and idle time of rank %d",
+			t.info.Name, t.info.Paper, rank),
 		LeavesOut: "jitter between ranks", Simulated: true,
 	}, record.InUnit(record.Seconds, idle, line.Ranks[rank].Idle))
 	for r := range line.Ranks {
 		figure(record.Entry{
-			ID: fmt.Sprintf("idle.%d", r), Name: fmt.Sprintf("idle time of pipeline rank %d", r), Symbol: fmt.Sprintf("idle of rank %d", r), Unit: record.Seconds, Simulated: true,
-			Formula: fmt.Sprintf("max(0, makespan - {pipeline.work.%d})", r), Value: line.Ranks[r].Idle, Source: "filling, draining and waiting for other ranks; the makespan is simulated",
+			ID: fmt.Sprintf("idle.%d", r), Name: fmt.Sprintf("idle time of pipeline rank %d", r),
+			Symbol: fmt.Sprintf("idle of rank %d", r), Unit: record.Seconds, Simulated: true,
+			Formula: fmt.Sprintf("max(0, makespan - {pipeline.work.%d})", r), Value: line.Ranks[r].Idle,
+			Source: "filling, draining and waiting for other ranks; the makespan is simulated",
 		})
 	}
 	figure(record.Entry{
-		ID: "bubble-over-ideal", Name: "bubble over the work of the slowest rank", Symbol: "bubble", Unit: record.Share, Simulated: true, Value: p.BubbleOverIdeal,
+		ID: "bubble-over-ideal", Name: "bubble over the work of the slowest rank", Symbol: "bubble",
+		Unit: record.Share, Simulated: true, Value: p.BubbleOverIdeal,
 		Formula: "max(0, (makespan - " + work + ") / " + work + ")",
 		Source:  "Narayanan et al. (arXiv 2104.04473) section 2.2; the makespan is simulated",
 	})
@@ -59,23 +64,35 @@ func (t *timing) recordPipeline(line *schedule.Timeline, p *Pipeline) {
 		all[r] = fmt.Sprintf("{pipeline.work.%d}", r)
 	}
 	figure(record.Entry{
-		ID: "bubble-over-total", Name: "idle share of all ranks", Symbol: "bubble-over-total", Unit: record.Share, Simulated: true, Value: p.BubbleOverTotal,
-		Formula: "max(0, 1 - (" + record.Sum(all...) + ") / (p * makespan))", Source: "GPipe (arXiv 1811.06965) section 2.3; the makespan is simulated",
+		ID: "bubble-over-total", Name: "idle share of all ranks", Symbol: "bubble-over-total",
+		Unit: record.Share, Simulated: true, Value: p.BubbleOverTotal,
+		Formula: "max(0, 1 - (" + record.Sum(all...) + ") / (p * makespan))",
+		Source:  "GPipe (arXiv 1811.06965) section 2.3; the makespan is simulated",
 	})
 	if p.BubbleSpan != nil {
 		figure(record.Entry{
-			ID: "bubble-span-over-ideal", Name: "idle time between first start and last end of the longest rank, over its work", Symbol: "bubble-span-over-ideal",
-			Unit: record.Share, Simulated: true, Value: *p.BubbleSpan, Formula: "max(0, (simulated_longest_span - " + work + ") / " + work + ")",
-			Source: "what the zero-bubble papers measure (arXiv 2401.10241); the span is simulated",
+			ID:     "bubble-span-over-ideal",
+			Name:   "idle time between first start and last end of the longest rank, over its work",
+			Symbol: "bubble-span-over-ideal",
+			Unit:   record.Share, Simulated: true, Value: *p.BubbleSpan,
+			Formula: "max(0, (simulated_longest_span - " + work + ") / " + work + ")",
+			Source:  "what the zero-bubble papers measure (arXiv 2401.10241); the span is simulated",
 		}, record.InUnit(record.Seconds, "simulated_longest_span", line.LongestSpan()))
 	}
 	if p.BubbleClosedForm != nil {
 		t.recordClosedForm(*p.BubbleClosedForm)
 	}
-	figure(record.Entry{ID: "ranks", Name: "pipeline ranks", Symbol: "p", Formula: "p", Value: float64(p.Ranks), Source: "the layout"})
-	figure(record.Entry{ID: "stages", Name: "stages of the model", Symbol: "stages", Formula: "p * v", Value: float64(p.Stages), Source: "the layout"})
 	figure(record.Entry{
-		ID: "microbatches", Name: "micro-batches of a pipeline and step", Symbol: "m", Formula: "gbs / (b * dp)", Value: float64(p.MicroBatches), Source: "the layout",
+		ID: "ranks", Name: "pipeline ranks", Symbol: "p", Formula: "p",
+		Value: float64(p.Ranks), Source: "the layout",
+	})
+	figure(record.Entry{
+		ID: "stages", Name: "stages of the model", Symbol: "stages", Formula: "p * v",
+		Value: float64(p.Stages), Source: "the layout",
+	})
+	figure(record.Entry{
+		ID: "microbatches", Name: "micro-batches of a pipeline and step", Symbol: "m",
+		Formula: "gbs / (b * dp)", Value: float64(p.MicroBatches), Source: "the layout",
 	})
 }
 
@@ -85,21 +102,26 @@ func (t *timing) recordClosedForm(value float64) {
 	both := t.recordMean("tF+tB", "forward and backward", "{stage.%[1]d.time}", mean.F+mean.B)
 	if t.info.SplitsBackward {
 		both = t.recordMean("tF+tI+tW", "forward, input and weight gradient",
-			"{stage.%[1]d.time} + {stage.%[1]d.split-backward-exposed-tp} + {stage.%[1]d.zero-split-extra}", mean.F+mean.I+mean.W)
+			"{stage.%[1]d.time} + {stage.%[1]d.split-backward-exposed-tp} + {stage.%[1]d.zero-split-extra}",
+			mean.F+mean.I+mean.W)
 	}
 	formula := t.info.IdlePasses + " * " + both
 	if t.info.IdlePasses == "" {
 		formula = "{pipeline.closed-form-idle}"
 		idle, _ := t.spec.ClosedFormIdle(mean)
 		t.record.Figure(record.Entry{
-			ID: "pipeline.closed-form-idle", Name: "idle time of the worst rank, for equal stages and no send/recv time", Symbol: "idle", Unit: record.Seconds,
+			ID:   "pipeline.closed-form-idle",
+			Name: "idle time of the worst rank, for equal stages and no send/recv time", Symbol: "idle",
+			Unit:    record.Seconds,
 			Formula: "form", Value: idle, Source: t.info.Paper + "; " + t.info.Idle,
 			LeavesOut: "which of the passes is longest: the form has cases, evaluated for the mean stage",
 		}, record.InUnit(record.Seconds, "form", idle).As(t.info.Idle))
 	}
 	t.record.Figure(record.Entry{
-		ID: "pipeline.bubble-closed-form", Name: "bubble over ideal, for equal stages and no send/recv time", Symbol: "bubble-closed-form", Unit: record.Share,
-		Formula: formula + " / (" + both + " * v * m)", Value: value, Source: t.info.Paper + "; idle time " + t.info.Idle, LeavesOut: "unequal stages, send/recv time",
+		ID: "pipeline.bubble-closed-form", Name: "bubble over ideal, for equal stages and no send/recv time",
+		Symbol: "bubble-closed-form", Unit: record.Share,
+		Formula: formula + " / (" + both + " * v * m)", Value: value,
+		Source: t.info.Paper + "; idle time " + t.info.Idle, LeavesOut: "unequal stages, send/recv time",
 	})
 }
 
@@ -111,7 +133,8 @@ func (t *timing) recordMean(id, name, stage string, value float64) string {
 	}
 	rec := t.record.Scope("pipeline.mean-"+id, "")
 	rec.Figure(record.Entry{
-		Name: "mean over stages: " + name + " of one micro-batch", Symbol: id, Unit: record.Seconds, Value: value,
+		Name: "mean over stages: " + name + " of one micro-batch", Symbol: id, Unit: record.Seconds,
+		Value:   value,
 		Formula: "(" + record.Sum(all...) + ") / (p * v)", Source: "the mean stage, for closed forms",
 	})
 	return rec.Ref("")

@@ -67,16 +67,20 @@ func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.
 	mem.Set(&memory.Input{
 		Record: rec,
 		Model:  &s.Model, Program: program, Layout: &s.Layout,
-		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
-		Optimizer: s.Optimizer, Offload: s.Offload, OffloadedLayers: s.OffloadLayers, Load: s.ExpertLoad(), TrainMTP: s.TrainMTP,
-		Fitted: s.Cluster.MemoryOf(s.Stack), Node: s.Cluster.Node(),
+		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
+		Loss:      s.LossKernel(),
+		Optimizer: s.Optimizer, Offload: s.Offload, OffloadedLayers: s.OffloadLayers, Load: s.ExpertLoad(),
+		TrainMTP: s.TrainMTP,
+		Fitted:   s.Cluster.MemoryOf(s.Stack), Node: s.Cluster.Node(),
 	})
 	*tim = step.Input{
 		Record: rec,
 		Model:  &s.Model, Program: program, Layout: &s.Layout,
 		Machine:   hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software),
-		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention, Loss: s.LossKernel(),
-		KeepsProducts: traits.KeepsProducts, StoresScores: s.Attention == recipe.Standard, Load: s.ExpertLoad(), Offload: s.Offload, TrainMTP: s.TrainMTP,
+		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
+		Loss:          s.LossKernel(),
+		KeepsProducts: traits.KeepsProducts, StoresScores: s.Attention == recipe.Standard,
+		Load: s.ExpertLoad(), Offload: s.Offload, TrainMTP: s.TrainMTP,
 	}
 	tim.Machine.Record(rec, s.Precision.On(s.Stack))
 	if traits.Formulas {

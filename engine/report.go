@@ -54,22 +54,29 @@ type RankMemory = memory.Rank
 
 // Pipeline is what the schedule costs. Fractions are plain numbers, not percent.
 type Pipeline struct {
-	Schedule         schedule.Kind `json:"schedule"`
-	Ranks            int           `json:"ranks"`
-	Stages           int           `json:"stages"`
-	MicroBatches     int           `json:"microbatches"`
-	BubbleOverIdeal  float64       `json:"bubble_over_ideal"`                // simulated: idle over busy time of the busiest rank
-	BubbleOverTotal  float64       `json:"bubble_over_total"`                // simulated: idle share of all ranks' time
-	BubbleClosedForm *float64      `json:"bubble_closed_form,omitempty"`     // (p-1)/m and its kin, over ideal; absent where none is exact
-	BubbleSpan       *float64      `json:"bubble_span_over_ideal,omitempty"` // simulated, of schedules that split the backward: the wait inside the longest rank's own first start and last end, over busy time
-	Makespan         units.Seconds `json:"makespan_seconds"`
-	Disproved        string        `json:"-"` // in words, a formula usually quoted for the bubble that does not hold here; the assumptions have it too
+	Schedule     schedule.Kind `json:"schedule"`
+	Ranks        int           `json:"ranks"`
+	Stages       int           `json:"stages"`
+	MicroBatches int           `json:"microbatches"`
+	// simulated: idle over busy time of the busiest rank
+	BubbleOverIdeal float64 `json:"bubble_over_ideal"`
+	// simulated: idle share of all ranks' time
+	BubbleOverTotal float64 `json:"bubble_over_total"`
+	// (p-1)/m and its kin, over ideal; absent where none is exact
+	BubbleClosedForm *float64 `json:"bubble_closed_form,omitempty"`
+	// simulated, of schedules that split the backward: the wait inside the longest rank's own first start and
+	// last end, over busy time
+	BubbleSpan *float64      `json:"bubble_span_over_ideal,omitempty"`
+	Makespan   units.Seconds `json:"makespan_seconds"`
+	// in words, a formula usually quoted for the bubble that does not hold here; the assumptions have it too
+	Disproved string `json:"-"`
 }
 
 // MemoryOver appends how a rank's activations grow and shrink over the step, for
 // drawing: see schedule.Timeline.Memory. Of an illegal setup there is nothing.
 func (r *Report) MemoryOver(into []schedule.Sample, rank int) []schedule.Sample {
-	if r.Timeline == nil || r.Memory == nil || rank < 0 || rank >= len(r.Timeline.Ranks) || len(r.Memory.Stages) < r.Timeline.Order.Spec.Stages() {
+	if r.Timeline == nil || r.Memory == nil || rank < 0 || rank >= len(r.Timeline.Ranks) ||
+		len(r.Memory.Stages) < r.Timeline.Order.Spec.Stages() {
 		return into
 	}
 	o := r.Timeline.Order
@@ -87,14 +94,15 @@ func (r *Report) MemoryOver(into []schedule.Sample, rank int) []schedule.Sample 
 // the middle, which has most. The exposed times of all rows but pp, whose waiting is in
 // the bubble, add up to that of the step.
 type Communication struct {
-	Dimension string        `json:"dimension"` // tp, cp, ep, etp, dp, expert-dp, mirror, pp-wait, pp
-	Rank      int           `json:"pipeline_rank"`
-	Operation string        `json:"operation"`
-	GroupSize int           `json:"group_size"`
-	Spans     string        `json:"spans"`         // node, domain, cluster: the widest link that the group crosses
-	Bytes     units.Bytes   `json:"bytes_per_gpu"` // sent
-	Seconds   units.Seconds `json:"seconds"`
-	Exposed   units.Seconds `json:"exposed_seconds"`
+	Dimension string `json:"dimension"` // tp, cp, ep, etp, dp, expert-dp, mirror, pp-wait, pp
+	Rank      int    `json:"pipeline_rank"`
+	Operation string `json:"operation"`
+	GroupSize int    `json:"group_size"`
+	// node, domain, cluster: the widest link that the group crosses
+	Spans   string        `json:"spans"`
+	Bytes   units.Bytes   `json:"bytes_per_gpu"` // sent
+	Seconds units.Seconds `json:"seconds"`
+	Exposed units.Seconds `json:"exposed_seconds"`
 }
 
 // Time is one optimizer step on the pipeline rank with the most work. The five

@@ -78,7 +78,8 @@ func (r *Run) record(rec *record.Recorder, s *Setup) {
 	rec = rec.Scope("run", "whole run")
 	const (
 		budget = "token budget over tokens per step; every step takes the predicted time"
-		lost   = "failures, restarts, checkpoints and evaluation beyond goodput; a partial last step counts as a whole one"
+		lost   = "failures, restarts, checkpoints and evaluation beyond goodput; a partial last step " +
+			"counts as a whole one"
 	)
 	figure := func(id, name, formula string, value float64, unit record.Unit, source, omits string) {
 		symbol := id
@@ -88,17 +89,27 @@ func (r *Run) record(rec *record.Recorder, s *Setup) {
 		case "pue":
 			symbol = "PUE"
 		}
-		rec.Figure(record.Entry{ID: id, Name: name, Symbol: symbol, Unit: unit, Formula: formula, Value: value, Source: source, LeavesOut: omits})
+		rec.Figure(record.Entry{
+			ID: id, Name: name, Symbol: symbol, Unit: unit, Formula: formula,
+			Value: value, Source: source, LeavesOut: omits,
+		})
 	}
-	rec.Given(record.In("budget", s.Budget), record.InUnit(record.Share, "given_goodput", r.Goodput), record.In("given_PUE", r.PUE))
+	rec.Given(record.In("budget", s.Budget), record.InUnit(record.Share, "given_goodput", r.Goodput),
+		record.In("given_PUE", r.PUE))
 	figure("tokens", "tokens of the whole run", "budget", r.Tokens, record.Count, "as given (--tokens)", "")
 	figure("steps", "steps of the whole run", "ceil(tokens / (gbs * s))", r.Steps, record.Count, budget, lost)
-	figure("training", "time of all steps", "steps * {time.step}", float64(r.Training), record.Seconds, budget, lost)
-	figure("goodput", "share of the time that advances the run", "given_goodput", r.Goodput, record.Share, "as given (--goodput), else all of it", "")
-	figure("seconds", "time from the start to the end", "training / goodput", float64(r.Seconds), record.Seconds, "time of all steps over their share of the time", lost)
-	figure("days", "days from the start to the end", "seconds / 86400", r.Days, record.Days, "86,400 seconds each", lost)
-	figure("gpu-hours", "GPU-hours", "GPUs * seconds / 3600", r.GPUHours, record.Hours, "all GPUs, from the start to the end", lost)
-	figure("pue", "power drawn over that of the GPUs", "given_PUE", r.PUE, record.Count, "as given (--pue, or --facility-pue times the machine over its GPUs), else the GPUs alone", "")
+	figure("training", "time of all steps", "steps * {time.step}", float64(r.Training), record.Seconds,
+		budget, lost)
+	figure("goodput", "share of the time that advances the run", "given_goodput", r.Goodput, record.Share,
+		"as given (--goodput), else all of it", "")
+	figure("seconds", "time from the start to the end", "training / goodput", float64(r.Seconds),
+		record.Seconds, "time of all steps over their share of the time", lost)
+	figure("days", "days from the start to the end", "seconds / 86400", r.Days, record.Days,
+		"86,400 seconds each", lost)
+	figure("gpu-hours", "GPU-hours", "GPUs * seconds / 3600", r.GPUHours, record.Hours,
+		"all GPUs, from the start to the end", lost)
+	figure("pue", "power drawn over that of the GPUs", "given_PUE", r.PUE, record.Count,
+		"as given (--pue, or --facility-pue times the machine over its GPUs), else the GPUs alone", "")
 	g := &s.Cluster.GPU
 	if r.Price != nil {
 		source, omits := "as given (--price)", ""
@@ -106,8 +117,11 @@ func (r *Run) record(rec *record.Recorder, s *Setup) {
 			source, omits = "preset of "+g.Name+": "+g.PriceSource, "your contract"
 		}
 		rec.Given(record.InUnit(record.Dollars, "price_of_an_hour", *r.Price))
-		figure("price", "price of a GPU and hour", "price_of_an_hour", *r.Price, record.Dollars, source, omits)
-		figure("cost", "cost of the whole run", "{run.gpu-hours} * price", *r.Cost, record.Dollars, "GPU-hours times the price of one", "storage, network and people, where they are not in the price")
+		figure("price", "price of a GPU and hour", "price_of_an_hour", *r.Price, record.Dollars, source,
+			omits)
+		figure("cost", "cost of the whole run", "{run.gpu-hours} * price", *r.Cost, record.Dollars,
+			"GPU-hours times the price of one",
+			"storage, network and people, where they are not in the price")
 	}
 	if r.Power != nil {
 		source, omits := "as given (--power)", ""
@@ -116,8 +130,10 @@ func (r *Run) record(rec *record.Recorder, s *Setup) {
 		}
 		rec.Given(record.InUnit(record.Watts, "watts_of_a_GPU", *r.Power))
 		figure("power", "power of a GPU", "watts_of_a_GPU", *r.Power, record.Watts, source, omits)
-		figure("energy", "energy of the whole run", "{run.gpu-hours} * power / 1000 * PUE", *r.Energy, record.Energy,
-			"GPU-hours times the power of a GPU and the overhead", "power of hosts, network and cooling beyond pue")
+		figure("energy", "energy of the whole run", "{run.gpu-hours} * power / 1000 * PUE", *r.Energy,
+			record.Energy,
+			"GPU-hours times the power of a GPU and the overhead",
+			"power of hosts, network and cooling beyond pue")
 	}
 }
 
@@ -145,8 +161,8 @@ func typical(s *Setup) *hardware.Typical {
 	return nil
 }
 
-// TypicalRun computes the whole run with public figures of goodput, power and PUE where they are not given, which its
-// assumptions name with their sources; nil where all are given or nothing is published.
+// TypicalRun computes the whole run with public figures of goodput, power and PUE where they are not given,
+// which its assumptions name with their sources; nil where all are given or nothing is published.
 func TypicalRun(s *Setup, t *Time) *Run {
 	public := typical(s)
 	if public == nil {
@@ -159,7 +175,8 @@ func TypicalRun(s *Setup, t *Time) *Run {
 	}
 	if tdp := s.Cluster.GPU.TDPWatt; plan.Power <= 0 && tdp > 0 {
 		plan.Power = public.Power.Draw * tdp
-		list = append(list, fmt.Sprintf("power: %s W per GPU, %s", plainNumber(plan.Power), public.Power.Source))
+		list = append(list, fmt.Sprintf("power: %s W per GPU, %s", plainNumber(plan.Power),
+			public.Power.Source))
 	}
 	if plan.PUE <= 0 && plan.Site <= 0 && plan.Power > 0 {
 		plan.Site = public.Facility.PUE
@@ -178,13 +195,16 @@ func TypicalRun(s *Setup, t *Time) *Run {
 // planAssumptions say where each figure of the plan comes from, and what is left out
 // for want of one.
 func planAssumptions(p *knob.RunPlan, s *Setup) []string {
-	list := []string{fmt.Sprintf("every step has %s tokens and takes the predicted time", plainNumber(s.Tokens()))}
+	list := []string{fmt.Sprintf("every step has %s tokens and takes the predicted time",
+		plainNumber(s.Tokens()))}
 	g := &s.Cluster.GPU
 	switch {
 	case p.Price > 0:
 		list = append(list, fmt.Sprintf("price: %s $ per GPU and hour, as given", plainNumber(p.Price)))
 	case g.PriceUSD > 0:
-		list = append(list, fmt.Sprintf("price: %s $ per GPU and hour, the preset of %s (%s); --price sets your own", plainNumber(g.PriceUSD), g.Name, g.PriceSource))
+		list = append(list,
+			fmt.Sprintf("price: %s $ per GPU and hour, the preset of %s (%s); --price sets your own",
+				plainNumber(g.PriceUSD), g.Name, g.PriceSource))
 	default:
 		list = append(list, "cost: unknown, no price is known for "+g.Name+"; --price sets one")
 	}
@@ -192,27 +212,37 @@ func planAssumptions(p *knob.RunPlan, s *Setup) []string {
 	case p.Power > 0:
 		list = append(list, fmt.Sprintf("power: %s W per GPU, as given", plainNumber(p.Power)))
 	case g.TDPWatt > 0:
-		list = append(list, fmt.Sprintf("power: %s W per GPU, the TDP of %s: an upper bound for the GPU; --power sets a measured one", plainNumber(g.TDPWatt), g.Name))
+		list = append(list,
+			fmt.Sprintf("power: %s W per GPU, the TDP of %s: an upper bound for the GPU; --power sets a "+
+				"measured one", plainNumber(g.TDPWatt), g.Name))
 	default:
 		list = append(list, "energy: unknown, no power is known for "+g.Name+"; --power sets it")
 	}
 	switch {
 	case p.Power <= 0 && g.TDPWatt <= 0: // there is no energy to multiply
 	case p.PUE > 0:
-		list = append(list, fmt.Sprintf("energy: %s times that of the GPUs, as given (pue)", plainNumber(p.PUE)))
+		list = append(list, fmt.Sprintf("energy: %s times that of the GPUs, as given (pue)",
+			plainNumber(p.PUE)))
 	case p.Site > 0 && typical(s) != nil:
 		m := typical(s).Machine(&s.Cluster)
-		list = append(list, fmt.Sprintf("energy: %.3g times that of the GPUs: facility PUE %s, as given, and a machine of %.3g times its GPUs, that of %s",
+		list = append(list, fmt.Sprintf("energy: %.3g times that of the GPUs: facility PUE %s, as given, "+
+			"and a machine of %.3g times its GPUs, that of %s",
 			m.OverGPUs()*p.Site, plainNumber(p.Site), m.OverGPUs(), m.Source))
 	case p.Site > 0:
-		list = append(list, fmt.Sprintf("energy: %s times that of the GPUs, without host, network and storage: facility PUE, as given", plainNumber(p.Site)))
+		list = append(list,
+			fmt.Sprintf("energy: %s times that of the GPUs, without host, network and storage: facility "+
+				"PUE, as given", plainNumber(p.Site)))
 	default:
-		list = append(list, "energy: that of the GPUs alone, without host, network, storage and cooling; --pue (all power over the GPUs') or --facility-pue (a data centre's) adds them")
+		list = append(list, "energy: that of the GPUs alone, without host, network, storage and cooling; "+
+			"--pue (all power over the GPUs') or --facility-pue (a data centre's) adds them")
 	}
 	if p.Goodput > 0 {
-		return append(list, fmt.Sprintf("time: %s %% of it advances the run, as given (goodput); the rest is paid for too", plainNumber(p.Goodput)))
+		return append(list,
+			fmt.Sprintf("time: %s %% of it advances the run, as given (goodput); the rest is paid for too",
+				plainNumber(p.Goodput)))
 	}
-	return append(list, "time: nothing is lost to failures, restarts, checkpoints and evaluation; --goodput sets the share")
+	return append(list, "time: nothing is lost to failures, restarts, checkpoints and evaluation; "+
+		"--goodput sets the share")
 }
 
 // plainNumber writes a number without needless digits: 2.5, 700, 4,194,304.

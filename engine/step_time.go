@@ -124,8 +124,10 @@ func (e *Evaluator) StepParts(r *Report) StepParts {
 	t, line := &e.timing, e.Summary(r).OpTimes()
 	soft, order := &t.step.Machine.Software, line.Order
 	p := StepParts{
-		Rank: line.Busiest(), Line: line, Length: units.Seconds(line.Length(&t.info)), Cost: t.cost, Data: t.data,
-		PerMicroBatch: make([]step.MicroBatchTraffic, len(t.cost)), Software: soft, Hop: t.hop, Boundary: t.boundary(line, line.Length(&t.info)),
+		Rank: line.Busiest(), Line: line, Length: units.Seconds(line.Length(&t.info)), Cost: t.cost,
+		Data:          t.data,
+		PerMicroBatch: make([]step.MicroBatchTraffic, len(t.cost)), Software: soft, Hop: t.hop,
+		Boundary: t.boundary(line, line.Length(&t.info)),
 	}
 	for rank := range order.Spec.Ranks {
 		for c := range order.Chunks() {
@@ -152,21 +154,30 @@ func (t *timing) recordExposedData(r int, exposed, before, after units.Seconds) 
 			sum = append(sum, "max("+traffic+" * "+share+", "+traffic+" - ("+hides+" + "+wait+"))")
 		}
 	}
-	part("scatter", "share_of_gradients_that_compute_never_hides", record.Sum(backward...), "simulated_wait_after_the_last_backward")
-	part("gather", "share_of_weights_that_compute_never_hides", record.Sum(forward...), "simulated_wait_before_the_first_forward")
+	part("scatter", "share_of_gradients_that_compute_never_hides", record.Sum(backward...),
+		"simulated_wait_after_the_last_backward")
+	part("gather", "share_of_weights_that_compute_never_hides", record.Sum(forward...),
+		"simulated_wait_before_the_first_forward")
 	rec.Figure(record.Entry{
-		ID: "exposed", Name: fmt.Sprintf("exposed data-parallel traffic of rank %d, once per step", r), Symbol: fmt.Sprintf("exposed data traffic of rank %d", r),
-		Unit: record.Seconds, Formula: record.Sum(sum...), Value: float64(exposed),
-		Source:    "gradients overlap with the last backward and the idle time at the end, weights with the idle time before the first forward and that forward, where these overlap with nothing else, except for a share; " + record.From(soft.From),
+		ID: "exposed", Name: fmt.Sprintf("exposed data-parallel traffic of rank %d, once per step", r),
+		Symbol: fmt.Sprintf("exposed data traffic of rank %d", r),
+		Unit:   record.Seconds, Formula: record.Sum(sum...), Value: float64(exposed),
+		Source: "gradients overlap with the last backward and the idle time at the end, weights with " +
+			"the idle time before the first forward and that forward, where these overlap with nothing " +
+			"else, except for a share; " + record.From(soft.From),
 		LeavesOut: "when buckets become ready",
-	}, record.InUnit(record.Share, "share_of_gradients_that_compute_never_hides", soft.DP), record.InUnit(record.Share, "share_of_weights_that_compute_never_hides", soft.Gather),
-		record.In("simulated_wait_after_the_last_backward", after), record.In("simulated_wait_before_the_first_forward", before))
+	}, record.InUnit(record.Share, "share_of_gradients_that_compute_never_hides", soft.DP),
+		record.InUnit(record.Share, "share_of_weights_that_compute_never_hides", soft.Gather),
+		record.In("simulated_wait_after_the_last_backward", after),
+		record.In("simulated_wait_before_the_first_forward", before))
 }
 
 // idleAtBoundaries returns a rank's idle time before its first operation and after its last one in a
 // pipeline of the given length. With a split backward steps follow one another without a barrier: both
 // are one wait, the period less the rank's own span, of which gradients take what they need.
-func idleAtBoundaries(info *schedule.Info, line *schedule.Timeline, r int, length float64, gradients units.Seconds) (before, after units.Seconds) {
+func idleAtBoundaries(info *schedule.Info, line *schedule.Timeline, r int, length float64,
+	gradients units.Seconds,
+) (before, after units.Seconds) {
 	first, last := line.Ranks[r].First, line.Ranks[r].Last
 	if !info.SplitsBackward {
 		return units.Seconds(first), units.Seconds(line.Makespan - last)
@@ -178,7 +189,9 @@ func idleAtBoundaries(info *schedule.Info, line *schedule.Timeline, r int, lengt
 
 // onChunks returns the sum of a formula over the chunks of a rank, each times its
 // micro-batches; of gives it for the scope of a stage, and how often it is counted.
-func (t *timing) onChunks(rank int, of func(stage *record.Recorder, id int) string, op schedule.OpKind) (sum []string, operands []record.Operand) {
+func (t *timing) onChunks(rank int, of func(stage *record.Recorder, id int) string,
+	op schedule.OpKind,
+) (sum []string, operands []record.Operand) {
 	what := "micro_batches_on_stage_"
 	if op == schedule.InputGradient {
 		what = "split_backwards_on_stage_"
@@ -197,7 +210,8 @@ func (t *timing) onChunks(rank int, of func(stage *record.Recorder, id int) stri
 // recordWork records how long the operations of each rank are.
 func (t *timing) recordWork(line *schedule.Timeline) {
 	for r := range line.Ranks {
-		sum, operands := t.onChunks(r, func(s *record.Recorder, _ int) string { return s.Ref("time") }, schedule.Forward)
+		sum, operands := t.onChunks(r, func(s *record.Recorder, _ int) string { return s.Ref("time") },
+			schedule.Forward)
 		split, more := t.onChunks(r, func(s *record.Recorder, _ int) string {
 			return "(" + s.Ref("split-backward-exposed-tp") + " + " + s.Ref("zero-split-extra") + ")"
 		}, schedule.InputGradient)
@@ -205,10 +219,14 @@ func (t *timing) recordWork(line *schedule.Timeline) {
 		if line.Ranks[r].Saved > 0 {
 			formula += " - hidden_in_overlapped_pairs"
 		}
-		operands = append(append(operands, more...), record.InUnit(record.Seconds, "hidden_in_overlapped_pairs", line.Ranks[r].Saved))
+		operands = append(append(operands, more...),
+			record.InUnit(record.Seconds, "hidden_in_overlapped_pairs", line.Ranks[r].Saved))
 		t.record.At("pipeline.work", "rank", r).Figure(record.Entry{
-			Name: fmt.Sprintf("busy time of pipeline rank %d", r), Symbol: fmt.Sprintf("busy of rank %d", r), Unit: record.Seconds, Formula: formula,
-			Value: line.Ranks[r].Busy, Source: "operations of the schedule times the stages' times, less the overlap of overlapped pairs",
+			Name: fmt.Sprintf("busy time of pipeline rank %d", r), Symbol: fmt.Sprintf("busy of rank %d", r),
+			Unit: record.Seconds, Formula: formula,
+			Value: line.Ranks[r].Busy,
+			Source: "operations of the schedule times the stages' times, less the overlap of overlapped " +
+				"pairs",
 		}, operands...)
 	}
 }
@@ -218,29 +236,37 @@ func (t *timing) recordStep(out *Time, on onRank, links *step.Links, length floa
 	rank := on.links
 	from := record.From(t.step.Machine.Software.From)
 	of := fmt.Sprintf(" on pipeline rank %d, the busiest", rank)
-	figure := func(id, name, formula string, value units.Seconds, source, omits string, operands ...record.Operand) {
+	figure := func(id, name, formula string, value units.Seconds, source, omits string,
+		operands ...record.Operand,
+	) {
 		t.record.Figure(record.Entry{
-			ID: "time." + id, Name: name, Symbol: id, Unit: record.Seconds, Formula: formula, Value: float64(value),
+			ID: "time." + id, Name: name, Symbol: id, Unit: record.Seconds, Formula: formula,
+			Value:  float64(value),
 			Source: source, LeavesOut: omits, Simulated: id == "bubble",
 		}, operands...)
 	}
 	sum, operands := t.onChunks(rank, func(s *record.Recorder, _ int) string {
-		return "(" + s.Ref("forward") + " + " + s.Ref("input-gradient") + " + " + s.Ref("weight-gradient") + ")"
+		return "(" + s.Ref("forward") + " + " + s.Ref("input-gradient") + " + " + s.Ref("weight-gradient") +
+			")"
 	}, schedule.Forward)
-	figure("compute", "compute"+of, record.Sum(sum...), out.Compute, "micro-batches times the stages' passes; "+from, "slowdown by concurrent traffic", operands...)
+	figure("compute", "compute"+of, record.Sum(sum...), out.Compute,
+		"micro-batches times the stages' passes; "+from, "slowdown by concurrent traffic", operands...)
 	sum, operands = t.onChunks(rank, func(s *record.Recorder, stage int) string {
 		if t.cost[stage].Recompute == 0 {
 			return ""
 		}
 		return s.Ref("recompute")
 	}, schedule.Forward)
-	figure("recompute", "forward work recomputed in the backward"+of, record.Sum(sum...), out.Recompute, "micro-batches times what --recompute names", "", operands...)
+	figure("recompute", "forward work recomputed in the backward"+of, record.Sum(sum...), out.Recompute,
+		"micro-batches times what --recompute names", "", operands...)
 	wait, source := "simulated_makespan", "exact: the pipeline's makespan minus the rank's busy time"
 	if t.info.SplitsBackward {
 		wait = "simulated_longest_span_of_a_rank"
-		source = "exact: the longest rank's span minus the busy time; steps follow one another without a barrier (zero bubble, arXiv 2401.10241, section 4)"
+		source = "exact: the longest rank's span minus the busy time; steps follow one another without a " +
+			"barrier (zero bubble, arXiv 2401.10241, section 4)"
 	}
-	figure("bubble", "waiting"+of, fmt.Sprintf("max(0, %s - {pipeline.work.%d})", wait, rank), out.Bubble, source, "jitter between ranks", record.InUnit(record.Seconds, wait, length))
+	figure("bubble", "waiting"+of, fmt.Sprintf("max(0, %s - {pipeline.work.%d})", wait, rank), out.Bubble,
+		source, "jitter between ranks", record.InUnit(record.Seconds, wait, length))
 	all := make([]string, t.setup.PP)
 	for r := range all {
 		all[r] = fmt.Sprintf("{time.optimizer.%d}", r)
@@ -253,17 +279,25 @@ func (t *timing) recordStep(out *Time, on onRank, links *step.Links, length floa
 	t.recordDataExposed(on, data)
 	exposed, operands := t.waits(rank)
 	for i, d := range linkDimensions() {
-		if of := [...]*step.Traffic{&links.TP, &links.CP, &links.EP, &links.ETP, &links.Host}[i]; of.Bytes > 0 {
+		if of := [...]*step.Traffic{
+			&links.TP, &links.CP, &links.EP, &links.ETP,
+			&links.Host,
+		}[i]; of.Bytes > 0 {
 			exposed = append(exposed, "{communication."+d+".exposed}")
 		}
 	}
-	figure("exposed", "exposed communication"+of, record.Sum(append(exposed, "{time.exposed.data-parallel}")...), out.Exposed,
-		"the sum over dimensions; data-parallel traffic after the end of compute is the slowest rank's", "send/recv between stages, which is in the bubble", operands...)
-	figure("step", "time of one optimizer step", "{time.compute} + {time.recompute} + {time.bubble} + {time.exposed} + {time.optimizer}", out.Step,
+	figure("exposed", "exposed communication"+of,
+		record.Sum(append(exposed, "{time.exposed.data-parallel}")...), out.Exposed,
+		"the sum over dimensions; data-parallel traffic after the end of compute is the slowest rank's",
+		"send/recv between stages, which is in the bubble", operands...)
+	figure("step", "time of one optimizer step",
+		"{time.compute} + {time.recompute} + {time.bubble} + {time.exposed} + {time.optimizer}", out.Step,
 		"the sum of its parts"+of, "stragglers, power limits, data loading, checkpoints, restarts")
 	t.record.Figure(record.Entry{
-		ID: "time.bubble-share", Name: "bubble: idle share of the step" + of, Symbol: "bubble of the step", Unit: record.Share,
-		Formula: "{time.bubble} / {time.step}", Value: out.Share, Source: "idle time of the slowest rank over its whole step; simulated", Simulated: true,
+		ID: "time.bubble-share", Name: "bubble: idle share of the step" + of, Symbol: "bubble of the step",
+		Unit:    record.Share,
+		Formula: "{time.bubble} / {time.step}", Value: out.Share,
+		Source: "idle time of the slowest rank over its whole step; simulated", Simulated: true,
 	})
 }
 
@@ -294,9 +328,11 @@ func (t *timing) recordDataExposed(on onRank, exposed units.Seconds) {
 	}, schedule.InputGradient)
 	sum = append(append(sum, split...), fmt.Sprintf("{data.%d.exposed}", on.data))
 	t.record.Figure(record.Entry{
-		ID: "time.exposed.data-parallel", Name: "exposed data-parallel traffic", Symbol: "exposed data traffic", Unit: record.Seconds,
+		ID: "time.exposed.data-parallel", Name: "exposed data-parallel traffic",
+		Symbol: "exposed data traffic", Unit: record.Seconds,
 		Formula: record.Sum(sum...), Value: float64(exposed),
-		Source: "ZeRO traffic of every micro-batch on the busiest rank, and the slowest rank's exposed traffic at both ends of the step",
+		Source: "ZeRO traffic of every micro-batch on the busiest rank, and the slowest rank's exposed " +
+			"traffic at both ends of the step",
 	}, append(operands, more...)...)
 }
 
@@ -335,7 +371,9 @@ func PessimisticStep(s *Setup, r *Report) units.Seconds {
 // PessimisticStep is the function of that name that can be stopped, as EvaluateUntil can. It
 // returns too the memory of the end that needs more: the order of an automatic schedule, and
 // so its memory, follows from the times.
-func (e *Evaluator) PessimisticStep(s *Setup, r *Report, stop func() bool) (step units.Seconds, fuller *Memory, done bool) {
+func (e *Evaluator) PessimisticStep(s *Setup, r *Report, stop func() bool) (step units.Seconds,
+	fuller *Memory, done bool,
+) {
 	if r.Time == nil {
 		return 0, r.Memory, true
 	}

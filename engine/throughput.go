@@ -32,17 +32,20 @@ func (t *timing) throughput(figures *ModelFigures, time *Time) Throughput {
 // recordThroughput records it.
 func (t *timing) recordThroughput(out *Throughput, peak, recomputed float64) {
 	const (
-		step     = "costs that the step time leaves out"
-		perGPU   = "{throughput.tokens-per-second-per-gpu}"
-		flops    = "{model.training-flops-per-token}"
-		runs     = "{model.recomputed-flops-per-token}"
-		palm     = "PaLM (arXiv 2204.02311) appendix B, with the attention convention of --mfu; the peak is dense"
+		step   = "costs that the step time leaves out"
+		perGPU = "{throughput.tokens-per-second-per-gpu}"
+		flops  = "{model.training-flops-per-token}"
+		runs   = "{model.recomputed-flops-per-token}"
+		palm   = "PaLM (arXiv 2204.02311) appendix B, with the attention convention of --mfu; the peak " +
+			"is dense"
 		executed = "(" + flops + " + " + runs + ")"
 		counted  = "MFU with recomputed FLOPs counted (Korthikanti et al., arXiv 2205.05198)"
 	)
 	t.record.Figure(record.Entry{
-		ID: "model.recomputed-flops-per-token", Name: "recomputed FLOPs of one token", Symbol: "F_recomputed", Unit: record.FLOPs,
-		Formula: t.record.Sum("recomputed FLOPs"), Value: recomputed, Source: "the forward of what --recompute names",
+		ID: "model.recomputed-flops-per-token", Name: "recomputed FLOPs of one token", Symbol: "F_recomputed",
+		Unit:    record.FLOPs,
+		Formula: t.record.Sum("recomputed FLOPs"), Value: recomputed,
+		Source:    "the forward of what --recompute names",
 		LeavesOut: "recomputation inside a fused attention kernel",
 	})
 	for _, f := range [...]struct {
@@ -50,14 +53,31 @@ func (t *timing) recordThroughput(out *Throughput, peak, recomputed float64) {
 		unit                                     record.Unit
 		value                                    float64
 	}{
-		{"tokens-per-second", "tokens per second", "tokens/s", perGPU + " * GPUs", "tokens of the global batch over the step time", step, record.Tokens, out.TokensPerSecond},
-		{"tokens-per-second-per-gpu", "tokens per second per GPU", "tokens/s per GPU", "gbs * s / ({time.step} * GPUs)", "tokens of the global batch over step time and GPUs", step, record.Tokens, out.TokensPerSecondPerGPU},
-		{"model-tflops-per-gpu", "model TFLOP/s per GPU", "TFLOP/s", perGPU + " * " + flops + " / 1e12", "model FLOPs, recomputation not counted", step, record.TFLOPS, out.ModelTFLOPSPerGPU},
-		{"mfu", "model FLOPs utilisation", "MFU", perGPU + " * " + flops + " / dense_peak", palm, step, record.Share, out.MFU},
-		{"hfu", "hardware FLOPs utilisation", "HFU", perGPU + " * " + executed + " / dense_peak", counted, "recomputation inside a fused attention kernel, as is usual", record.Share, out.HFU},
+		{
+			"tokens-per-second", "tokens per second", "tokens/s", perGPU + " * GPUs",
+			"tokens of the global batch over the step time", step, record.Tokens, out.TokensPerSecond,
+		},
+		{
+			"tokens-per-second-per-gpu", "tokens per second per GPU", "tokens/s per GPU",
+			"gbs * s / ({time.step} * GPUs)", "tokens of the global batch over step time and GPUs", step,
+			record.Tokens, out.TokensPerSecondPerGPU,
+		},
+		{
+			"model-tflops-per-gpu", "model TFLOP/s per GPU", "TFLOP/s", perGPU + " * " + flops + " / 1e12",
+			"model FLOPs, recomputation not counted", step, record.TFLOPS, out.ModelTFLOPSPerGPU,
+		},
+		{
+			"mfu", "model FLOPs utilisation", "MFU", perGPU + " * " + flops + " / dense_peak", palm, step,
+			record.Share, out.MFU,
+		},
+		{
+			"hfu", "hardware FLOPs utilisation", "HFU", perGPU + " * " + executed + " / dense_peak", counted,
+			"recomputation inside a fused attention kernel, as is usual", record.Share, out.HFU,
+		},
 	} {
 		t.record.Figure(record.Entry{
-			ID: "throughput." + f.id, Name: f.name, Symbol: f.symbol, Unit: f.unit, Formula: f.formula, Value: f.value, Source: f.source, LeavesOut: f.omits,
+			ID: "throughput." + f.id, Name: f.name, Symbol: f.symbol, Unit: f.unit, Formula: f.formula,
+			Value: f.value, Source: f.source, LeavesOut: f.omits,
 		}, record.InUnit(record.Rate, "dense_peak", peak))
 	}
 }

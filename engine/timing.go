@@ -27,8 +27,10 @@ type timing struct {
 	expertForward, expertBackward []float64
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
 	zeroForward, zeroBackward []units.Seconds
-	zeroSplitExtra            []units.Seconds // what more (or less) is exposed where the backward is split, contained in i and w
-	lastBackward              []units.Seconds // compute of the last backward that no other traffic overlaps with
+	// what more (or less) is exposed where the backward is split, contained in i and w
+	zeroSplitExtra []units.Seconds
+	// compute of the last backward that no other traffic overlaps with
+	lastBackward              []units.Seconds
 	blocked                   []units.Seconds // waiting for messages, contained in f and b
 	activations, weightInputs []float64       // bytes of a micro-batch, for automatic schedules
 }
@@ -74,7 +76,9 @@ func (e *Evaluator) arrange(s *Setup, stop func() bool) (*timing, error) {
 
 // ordered lays the operations on the ranks. An automatic schedule depends on the
 // durations too. An order that an earlier Report points to is left as it is.
-func (e *Evaluator) ordered(spec schedule.Spec, costs schedule.Costs, stop func() bool) (_ *schedule.Order, err error) {
+func (e *Evaluator) ordered(spec schedule.Spec, costs schedule.Costs, stop func() bool) (_ *schedule.Order,
+	err error,
+) {
 	switch reuse := e.reusable && e.SkipTimeline; {
 	case e.order != nil && e.order.Suits(spec, &costs):
 		e.reusable = reuse
@@ -98,7 +102,10 @@ func (t *timing) set() {
 	for _, list := range [...]*[]float64{&t.f, &t.b, &t.i, &t.w, &t.expertForward, &t.expertBackward} {
 		*list = resize(*list, n)
 	}
-	for _, list := range [...]*[]units.Seconds{&t.zeroForward, &t.zeroBackward, &t.zeroSplitExtra, &t.lastBackward, &t.blocked} {
+	for _, list := range [...]*[]units.Seconds{
+		&t.zeroForward, &t.zeroBackward, &t.zeroSplitExtra,
+		&t.lastBackward, &t.blocked,
+	} {
 		*list = resize(*list, n)
 	}
 	soft := &t.step.Machine.Software
@@ -109,7 +116,8 @@ func (t *timing) set() {
 			z := t.data[r].PerMicroBatch(k, placement.Chunks(), soft)
 			t.zeroForward[stage], t.zeroBackward[stage] = z.Forward, z.Backward
 			t.zeroSplitExtra[stage] = z.Input + z.Weight - z.Backward
-			t.lastBackward[stage] = t.data[r].LastBackwardBudget(k, placement.Chunks(), &z, t.info.SplitsBackward)
+			t.lastBackward[stage] = t.data[r].LastBackwardBudget(k, placement.Chunks(), &z,
+				t.info.SplitsBackward)
 			t.i[stage], t.w[stage] = float64(k.InputGradTime()+z.Input), float64(k.WeightGradTime()+z.Weight)
 		}
 	}
@@ -144,7 +152,8 @@ func (t *timing) set() {
 // recordStages records what a micro-batch takes on each stage.
 func (t *timing) recordStages(hosts *schedule.Order, soft *hardware.Software, split bool) {
 	rec := t.record
-	rec.Given(record.InUnit(record.Share, "share_that_compute_never_hides", soft.Shard), record.In("chunks", hosts.Chunks()))
+	rec.Given(record.InUnit(record.Share, "share_that_compute_never_hides", soft.Shard),
+		record.In("chunks", hosts.Chunks()))
 	for stage := range t.f {
 		r := rec.At("stage", "stage", stage)
 		of := r.What()
@@ -153,11 +162,15 @@ func (t *timing) recordStages(hosts *schedule.Order, soft *hardware.Software, sp
 		forward, input, weight := r.Ref("forward"), r.Ref("input-gradient"), r.Ref("weight-gradient")
 		freeForward := "max(0, " + forward + " - " + r.Ref("forward-overlap") + ")"
 		freeInput := "max(0, " + input + " - " + r.Ref("input-gradient-overlap") + ")"
-		freeBackward := "max(0, " + input + " + " + weight + " - " + r.Ref("input-gradient-overlap") + " - " + r.Ref("split-backward-exposed-tp") + ")"
+		freeBackward := "max(0, " + input + " + " + weight + " - " + r.Ref("input-gradient-overlap") + " - " +
+			r.Ref("split-backward-exposed-tp") + ")"
 		r.Figure(record.Entry{
-			ID: "zero-forward", Name: "exposed ZeRO traffic of one micro-batch in the forward of " + of + "", Symbol: "ZeRO forward of " + of,
-			Unit: record.Seconds, Value: float64(t.zeroForward[stage]), Formula: exposedPerMicroBatch(data.Sum("forward"), freeForward),
-			Source: "overlapped with the stage's compute that no other traffic overlaps with, except for a share; " + record.From(soft.From),
+			ID: "zero-forward", Name: "exposed ZeRO traffic of one micro-batch in the forward of " + of + "",
+			Symbol: "ZeRO forward of " + of,
+			Unit:   record.Seconds, Value: float64(t.zeroForward[stage]),
+			Formula: exposedPerMicroBatch(data.Sum("forward"), freeForward),
+			Source: "overlapped with the stage's compute that no other traffic overlaps with, except for " +
+				"a share; " + record.From(soft.From),
 		})
 		both := gathered
 		switch {
@@ -167,26 +180,36 @@ func (t *timing) recordStages(hosts *schedule.Order, soft *hardware.Software, sp
 			both += " + " + scattered
 		}
 		r.Figure(record.Entry{
-			ID: "zero-backward", Name: "exposed ZeRO traffic of one micro-batch in the backward of " + of + "", Symbol: "ZeRO backward of " + of,
-			Unit: record.Seconds, Value: float64(t.zeroBackward[stage]), Formula: exposedPerMicroBatch(both, freeBackward),
-			Source: "overlapped with the stage's compute that no other traffic overlaps with, except for a share; " + record.From(soft.From),
+			ID: "zero-backward", Name: "exposed ZeRO traffic of one micro-batch in the backward of " + of +
+				"", Symbol: "ZeRO backward of " + of,
+			Unit: record.Seconds, Value: float64(t.zeroBackward[stage]),
+			Formula: exposedPerMicroBatch(both, freeBackward),
+			Source: "overlapped with the stage's compute that no other traffic overlaps with, except for " +
+				"a share; " + record.From(soft.From),
 		})
 		r.Figure(record.Entry{
-			ID: "zero-split-extra", Name: "exposed ZeRO traffic of one micro-batch in a split backward of " + of + "", Symbol: "extra ZeRO traffic of a split backward of " + of,
+			ID: "zero-split-extra", Name: "exposed ZeRO traffic of one micro-batch in a split backward of " +
+				of + "", Symbol: "extra ZeRO traffic of a split backward of " + of,
 			Unit: record.Seconds, Value: float64(t.zeroSplitExtra[stage]),
-			Formula: exposedPerMicroBatch(gathered, freeInput) + " + " + exposedPerMicroBatch(scattered, weight) + " - " + r.Ref("zero-backward"),
-			Source:  "the input gradient needs gathered weights, the weight gradient is scattered; each overlaps with its own part, which no TP traffic needs then; " + record.From(soft.From),
+			Formula: exposedPerMicroBatch(gathered, freeInput) + " + " + exposedPerMicroBatch(scattered,
+				weight) + " - " + r.Ref("zero-backward"),
+			Source: "the input gradient needs gathered weights, the weight gradient is scattered; each " +
+				"overlaps with its own part, which no TP traffic needs then; " + record.From(soft.From),
 		})
 		left, within := freeBackward, r.Ref("zero-backward")
 		if split {
-			left, within = freeInput+" + "+weight, "("+r.Ref("zero-backward")+" + "+r.Ref("zero-split-extra")+")"
+			left, within = freeInput+" + "+weight,
+				"("+r.Ref("zero-backward")+" + "+r.Ref("zero-split-extra")+")"
 		}
 		if both != "0" {
 			left = "max(0, " + left + " - ((" + both + ") / chunks - " + within + "))"
 		}
 		r.Figure(record.Entry{
-			ID: "left", Name: "compute of the last backward on " + of + " that no other traffic overlaps with", Symbol: "left of " + of,
-			Unit: record.Seconds, Value: float64(t.lastBackward[stage]), Formula: left, Source: "a second of compute overlaps with one traffic",
+			ID:     "left",
+			Name:   "compute of the last backward on " + of + " that no other traffic overlaps with",
+			Symbol: "left of " + of,
+			Unit:   record.Seconds, Value: float64(t.lastBackward[stage]), Formula: left,
+			Source: "a second of compute overlaps with one traffic",
 		})
 		sum := []string{forward, input, weight}
 		add := func(id string) {
@@ -204,8 +227,10 @@ func (t *timing) recordStages(hosts *schedule.Order, soft *hardware.Software, sp
 			add(dimension + ".exposed")
 		}
 		r.Figure(record.Entry{
-			ID: "time", Name: "forward and backward of one micro-batch on " + of, Symbol: "time of " + of, Unit: record.Seconds,
-			Formula: record.Sum(sum...), Value: t.f[stage] + t.b[stage], Source: "compute, recomputation and exposed traffic",
+			ID: "time", Name: "forward and backward of one micro-batch on " + of, Symbol: "time of " + of,
+			Unit:    record.Seconds,
+			Formula: record.Sum(sum...), Value: t.f[stage] + t.b[stage],
+			Source: "compute, recomputation and exposed traffic",
 		})
 	}
 }

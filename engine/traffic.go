@@ -14,13 +14,16 @@ import (
 // gradients and weights.
 type onRank struct{ links, data int }
 
-func (t *timing) communication(on onRank, links step.Links, data step.DataParallel, saved float64) []Communication {
+func (t *timing) communication(on onRank, links step.Links, data step.DataParallel,
+	saved float64,
+) []Communication {
 	out := make([]Communication, 0, 8)
 	s, g, rank := t.setup, &t.step.Groups, on.links
 	add := func(dimension, operation string, group layout.Group, of step.Traffic) {
 		if group.Size > 1 && of.Bytes > 0 {
 			out = append(out, Communication{
-				Dimension: dimension, Rank: rank, Operation: operation, GroupSize: group.Size, Spans: string(group.Span),
+				Dimension: dimension, Rank: rank, Operation: operation, GroupSize: group.Size,
+				Spans: string(group.Span),
 				Bytes: of.Bytes, Seconds: of.Seconds, Exposed: of.Exposed,
 			})
 			if t.record.On() {
@@ -37,7 +40,8 @@ func (t *timing) communication(on onRank, links step.Links, data step.DataParall
 	add("cp", "send/receive (ring)", g.CP, links.CP)
 	add("ep", "all-to-all", g.EP, links.EP)
 	add("etp", sharded, g.ETP, links.ETP)
-	add("host", "activations to the host and back", layout.Group{Size: 2, Span: layout.WithinNode}, links.Host)
+	add("host", "activations to the host and back", layout.Group{Size: 2, Span: layout.WithinNode},
+		links.Host)
 	gradients := "reduce-scatter + all-gather"
 	if s.ZeRO == 0 {
 		gradients = "all-reduce"
@@ -73,7 +77,8 @@ func (t *timing) sendRecvs(line *schedule.Timeline, free float64) Communication 
 	message, latency := step.SendRecv(in)
 	sends := float64(t.spec.Sends())
 	c := Communication{
-		Dimension: "pp", Rank: s.PP / 2, Operation: "send/receive", GroupSize: s.PP, Spans: string(in.Groups.PP.Span),
+		Dimension: "pp", Rank: s.PP / 2, Operation: "send/receive", GroupSize: s.PP,
+		Spans: string(in.Groups.PP.Span),
 		Bytes: message * units.Bytes(sends), Seconds: latency * units.Seconds(sends),
 	}
 	c.Exposed = min(c.Seconds, units.Seconds(max(0, units.Difference(line.Makespan, free))))
@@ -84,7 +89,8 @@ func (t *timing) sendRecvs(line *schedule.Timeline, free float64) Communication 
 		}
 		t.recordTraffic(&c, rowFormulas{
 			group: "p", bytes: count + " * v_pp", seconds: count + " * t_pp",
-			exposed: "min({communication.pp.seconds}, max(0, {pipeline.makespan} - simulated_makespan_if_messages_took_no_time))", simulated: true,
+			exposed: "min({communication.pp.seconds}, max(0, {pipeline.makespan} - " +
+				"simulated_makespan_if_messages_took_no_time))", simulated: true,
 		}, operand, record.InUnit(record.Seconds, "simulated_makespan_if_messages_took_no_time", free))
 	}
 	return c
@@ -101,14 +107,19 @@ func (t *timing) recordTraffic(c *Communication, f rowFormulas, operands ...reco
 	m, big := &t.step.Machine, strings.ToUpper(c.Dimension)
 	figure := func(id, name, formula string, unit record.Unit, value float64, source, omits string) {
 		t.record.Figure(record.Entry{
-			ID: "communication." + c.Dimension + "." + id, Name: name, Symbol: big + " " + id, Unit: unit, Formula: formula, Value: value,
+			ID: "communication." + c.Dimension + "." + id, Name: name, Symbol: big + " " + id, Unit: unit,
+			Formula: formula, Value: value,
 			Source: source, LeavesOut: omits, Simulated: f.simulated && id == "exposed",
 		}, operands...)
 	}
-	figure("bytes", "bytes that one GPU sends over "+big+" in a step", f.bytes, record.Traffic, float64(c.Bytes), c.Operation+": a ring pass sends (n-1)/n of the volume", "")
-	figure("seconds", "time of the "+big+" traffic of a step", f.seconds, record.Seconds, float64(c.Seconds), c.Operation+"; "+record.From(m.Network.From), "other traffic on the same links")
-	figure("exposed", "time of the "+big+" traffic that is exposed", f.exposed, record.Seconds, float64(c.Exposed), record.From(m.Software.From), "")
-	figure("group-size", "ranks of a "+big+" group", f.group, record.Count, float64(c.GroupSize), "the layout", "")
+	figure("bytes", "bytes that one GPU sends over "+big+" in a step", f.bytes, record.Traffic,
+		float64(c.Bytes), c.Operation+": a ring pass sends (n-1)/n of the volume", "")
+	figure("seconds", "time of the "+big+" traffic of a step", f.seconds, record.Seconds, float64(c.Seconds),
+		c.Operation+"; "+record.From(m.Network.From), "other traffic on the same links")
+	figure("exposed", "time of the "+big+" traffic that is exposed", f.exposed, record.Seconds,
+		float64(c.Exposed), record.From(m.Software.From), "")
+	figure("group-size", "ranks of a "+big+" group", f.group, record.Count, float64(c.GroupSize),
+		"the layout", "")
 }
 
 // recordRow records a row of the traffic of layers or of gradients and weights.
@@ -122,14 +133,18 @@ func (t *timing) recordRow(c *Communication, saved float64) {
 	f := rowFormulas{group: group}
 	var operands []record.Operand
 	sum := func(what string) string {
-		terms, counts := t.onChunks(c.Rank, func(s *record.Recorder, _ int) string { return s.Ref(c.Dimension + "." + what) }, schedule.Forward)
+		terms, counts := t.onChunks(c.Rank, func(s *record.Recorder, _ int) string {
+			return s.Ref(c.Dimension + "." + what)
+		}, schedule.Forward)
 		operands = counts
 		return record.Sum(terms...)
 	}
 	f.bytes, f.seconds, f.exposed = sum("bytes"), sum("seconds"), sum("exposed")
 	switch {
 	case c.Dimension == "tp":
-		split, counts := t.onChunks(c.Rank, func(s *record.Recorder, _ int) string { return s.Ref("split-backward-exposed-tp") }, schedule.InputGradient)
+		split, counts := t.onChunks(c.Rank, func(s *record.Recorder, _ int) string {
+			return s.Ref("split-backward-exposed-tp")
+		}, schedule.InputGradient)
 		f.exposed = record.Sum(append([]string{f.exposed}, split...)...)
 		operands = append(operands, counts...)
 	case c.Dimension == "ep" && saved > 0:

@@ -25,7 +25,8 @@ func bridgeRuns(t *testing.T, experts bool) []run {
 	runs, _ := publishedRuns(t)
 	var out []run
 	for _, r := range runs {
-		if !strings.HasPrefix(r.group, "mbridge") || r.setup.Model.IsMoE() != experts || r.row["mode"] != "pretrain" {
+		if !strings.HasPrefix(r.group, "mbridge") || r.setup.Model.IsMoE() != experts ||
+			r.row["mode"] != "pretrain" {
 			continue
 		}
 		if what, known := r.parts(); known {
@@ -51,7 +52,8 @@ func TestAccuracyBridgeDense(t *testing.T) {
 	for _, gpu := range slices.Sorted(mapsKeys(byGPU)) {
 		j := byGPU[gpu]
 		s := scoreOf(j.errs)
-		t.Logf("Megatron-Bridge, dense, %-10s n %3d  mean %5.1f %%  median %5.1f %%  max %5.1f %%  bias %+5.1f %%", gpu, s.n, 100*s.mean, 100*s.median, 100*s.max, 100*average(j.errs))
+		t.Logf("Megatron-Bridge, dense, %-10s n %3d  mean %5.1f %%  median %5.1f %%  max %5.1f %%  bias "+
+			"%+5.1f %%", gpu, s.n, 100*s.mean, 100*s.median, 100*s.max, 100*average(j.errs))
 		j.list(t)
 		limit(t, "mean error on "+gpu, s.mean, 0.065)
 	}
@@ -70,7 +72,8 @@ func (c expertConstants) with(r *run) engine.Setup {
 	own.Software = append([]hardware.Software(nil), own.Software...)
 	for i := range own.Software {
 		if soft := &own.Software[i]; soft.Stack == recipe.MegatronCore {
-			soft.Expert, soft.HostMoE8, soft.Biased = units.Seconds(c[0])*units.Microsecond, units.Seconds(c[1])*units.Microsecond, c[2]
+			soft.Expert, soft.HostMoE8, soft.Biased = units.Seconds(c[0])*units.Microsecond,
+				units.Seconds(c[1])*units.Microsecond, c[2]
 		}
 	}
 	s.Cluster.Calibration = &own
@@ -114,7 +117,8 @@ func TestAccuracyBridgeExperts(t *testing.T) {
 		j.errs = append(j.errs, predict(&e, runs[i].setup)/runs[i].step-1)
 	}
 	s := scoreOf(j.errs)
-	t.Logf("Megatron-Bridge, experts, n %d  mean %.1f %%  median %.1f %%  max %.1f %%  bias %+.1f %%", s.n, 100*s.mean, 100*s.median, 100*s.max, 100*average(j.errs))
+	t.Logf("Megatron-Bridge, experts, n %d  mean %.1f %%  median %.1f %%  max %.1f %%  bias %+.1f %%", s.n,
+		100*s.mean, 100*s.median, 100*s.max, 100*average(j.errs))
 	j.list(t)
 	limit(t, "mean error", s.mean, 0.07)
 	if len(runs) < 80 {
@@ -124,7 +128,8 @@ func TestAccuracyBridgeExperts(t *testing.T) {
 		return
 	}
 	c := fitExperts(&e, runs)
-	t.Logf("fitted to all: %v (us per expert's product, us of the host per layer in fp8, passes for biases): %.1f %%", c, 100*scoreOf(c.errors(&e, runs)).mean)
+	t.Logf("fitted to all: %v (us per expert's product, us of the host per layer in fp8, passes for "+
+		"biases): %.1f %%", c, 100*scoreOf(c.errors(&e, runs)).mean)
 	for _, by := range []string{"group", "gpu_id", "model_id"} {
 		sum, seen := 0.0, map[string]bool{}
 		for _, r := range runs {
@@ -157,7 +162,10 @@ func TestAccuracyExpertsUnseen(t *testing.T) {
 		s := &r.setup
 		s.Stack = recipe.MegatronCore
 		if s.Recompute.Mode == recipe.RecomputeNone {
-			s.Recompute = recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.ModuleNorm | recipe.ModuleMoEAct}
+			s.Recompute = recipe.Recompute{
+				Mode:    recipe.RecomputeModules,
+				Modules: recipe.ModuleNorm | recipe.ModuleMoEAct,
+			}
 		}
 		own := *s.Cluster.Calibration
 		own.Software = append([]hardware.Software(nil), own.Software...)
@@ -168,7 +176,8 @@ func TestAccuracyExpertsUnseen(t *testing.T) {
 		j.runs, j.errs = append(j.runs, r), append(j.errs, predict(&e, *s)/r.step-1)
 	}
 	s := scoreOf(j.errs)
-	t.Logf("experts, unseen: n %d  mean %.1f %%  median %.1f %%  max %.1f %%  bias %+.1f %%", s.n, 100*s.mean, 100*s.median, 100*s.max, 100*average(j.errs))
+	t.Logf("experts, unseen: n %d  mean %.1f %%  median %.1f %%  max %.1f %%  bias %+.1f %%", s.n, 100*s.mean,
+		100*s.median, 100*s.max, 100*average(j.errs))
 	j.list(t)
 	limit(t, "mean error", s.mean, 0.16)
 }

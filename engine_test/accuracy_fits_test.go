@@ -38,10 +38,14 @@ func TestAccuracyFits(t *testing.T) {
 			t.Logf("%-20s ran %+v, out of memory %+v", c.Group, c.Ran, c.OutOfMemory)
 		}
 	}
-	// Runs that ran although their predicted peak is above the usable memory, and those out of memory whose peak is.
-	peakFalse, peakCaught := float64(all.Ran.Beyond)/float64(all.Ran.Sum()), float64(all.OutOfMemory.Beyond)/float64(all.OutOfMemory.Sum())
-	t.Logf("%-20s ran %+v, out of memory %+v: by the peak %.2f %% of runs that ran do not fit and %.2f %% of the others are caught; with tight as half %.2f %% and %.2f %%; %.1f %% are tight",
-		all.Group, all.Ran, all.OutOfMemory, 100*peakFalse, 100*peakCaught, 100*all.FalseOver(), 100*all.Caught(), 100*all.Tight())
+	// Runs that ran although their predicted peak is above the usable memory, and those out of memory whose
+	// peak is.
+	peakFalse, peakCaught := float64(all.Ran.Beyond)/float64(all.Ran.Sum()),
+		float64(all.OutOfMemory.Beyond)/float64(all.OutOfMemory.Sum())
+	t.Logf("%-20s ran %+v, out of memory %+v: by the peak %.2f %% of runs that ran do not fit and %.2f %% "+
+		"of the others are caught; with tight as half %.2f %% and %.2f %%; %.1f %% are tight",
+		all.Group, all.Ran, all.OutOfMemory, 100*peakFalse, 100*peakCaught, 100*all.FalseOver(),
+		100*all.Caught(), 100*all.Tight())
 	if all.Ran.Sum() < 1300 || all.OutOfMemory.Sum() < 370 {
 		t.Errorf("only %d runs that ran and %d out of memory", all.Ran.Sum(), all.OutOfMemory.Sum())
 	}
@@ -50,7 +54,8 @@ func TestAccuracyFits(t *testing.T) {
 			peakFalse, falseOverMost, peakCaught, caughtLeast, all.Tight(), tightMost)
 	}
 	if all.FalseOver() > halfFalseMost || all.Caught() < halfCaughtLeast {
-		t.Errorf("with tight as half: false over %.4f (at most %.3f), caught %.4f (at least %.2f)", all.FalseOver(), halfFalseMost, all.Caught(), halfCaughtLeast)
+		t.Errorf("with tight as half: false over %.4f (at most %.3f), caught %.4f (at least %.2f)",
+			all.FalseOver(), halfFalseMost, all.Caught(), halfCaughtLeast)
 	}
 }
 
@@ -77,8 +82,10 @@ func TestAccuracyTorchTitanMemory(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d runs: mean error %.1f %%, median %.1f %%; %d with a pipeline: %.1f %%", len(all), 100*mean(all), 100*median(all), len(pipelines), 100*mean(pipelines))
+	t.Logf("%d runs: mean error %.1f %%, median %.1f %%; %d with a pipeline: %.1f %%", len(all),
+		100*mean(all), 100*median(all), len(pipelines), 100*mean(pipelines))
 	if len(all) < 11 || len(pipelines) < 3 || mean(all) > 0.06 || mean(pipelines) > 0.10 {
-		t.Errorf("mean error %.4f of %d runs (at most 0.06), %.4f of %d with a pipeline (at most 0.10)", mean(all), len(all), mean(pipelines), len(pipelines))
+		t.Errorf("mean error %.4f of %d runs (at most 0.06), %.4f of %d with a pipeline (at most 0.10)",
+			mean(all), len(all), mean(pipelines), len(pipelines))
 	}
 }

@@ -38,7 +38,8 @@ func TestAccuracyOtherGroups(t *testing.T) {
 		}
 		j.list(t)
 	}
-	t.Logf("6 mean of the medians of groups of at least 4: %.1f %%; pooled median of %d rows: %.1f %%", 100*average(medians), len(pooled), 100*scoreOf(pooled).median)
+	t.Logf("6 mean of the medians of groups of at least 4: %.1f %%; pooled median of %d rows: %.1f %%",
+		100*average(medians), len(pooled), 100*scoreOf(pooled).median)
 	limit(t, "mean of the medians", average(medians), 0.10)
 	limit(t, "pooled median", scoreOf(pooled).median, 0.08)
 	intervals(t)
@@ -70,5 +71,6 @@ func intervals(t *testing.T) {
 	for _, name := range slices.Sorted(mapsKeys(all)) {
 		t.Logf("    unstated recomputation %-20s inside none..full: %d of %d", name, inside[name], all[name])
 	}
-	t.Logf("6 rows with unstated recomputation inside the interval: %d of %d = %.0f %%", in, total, 100*float64(in)/float64(max(total, 1)))
+	t.Logf("6 rows with unstated recomputation inside the interval: %d of %d = %.0f %%", in, total,
+		100*float64(in)/float64(max(total, 1)))
 }

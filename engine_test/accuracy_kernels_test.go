@@ -38,16 +38,21 @@ func (k *kernelErrors) report(t *testing.T, what string, most float64) {
 	t.Helper()
 	fitted, _ := published.Constant(k.work, k.time)
 	s := scoreOf(k.all)
-	t.Logf("0 %-34s n %3d  mean %4.1f %%  median %4.1f %%  max %5.1f %% | one constant: mean %4.1f %%", what, s.n, 100*s.mean, 100*s.median, 100*s.max, 100*scoreOf(fitted).mean)
+	t.Logf("0 %-34s n %3d  mean %4.1f %%  median %4.1f %%  max %5.1f %% | one constant: mean %4.1f %%", what,
+		s.n, 100*s.mean, 100*s.median, 100*s.max, 100*scoreOf(fitted).mean)
 	limit(t, what, s.mean, most)
 }
 
 // TestAccuracyKernels compares the operation model with measured kernels.
 func TestAccuracyKernels(t *testing.T) {
 	machines := machinesOfFacts(t)
-	for gpu, most := range map[string][3]float64{"a100-pcie-80g": {0.06, 0.06, 0.06}, "b200-sxm": {0.13, 0.16, 0.18}} {
+	for gpu, most := range map[string][3]float64{
+		"a100-pcie-80g": {0.06, 0.06, 0.06},
+		"b200-sxm":      {0.13, 0.16, 0.18},
+	} {
 		m := machines[gpu]
-		gemm, attention, grouped := matMulErrors(t, &m, gpu), attentionErrors(t, &m, gpu), groupedErrors(t, &m, gpu)
+		gemm, attention, grouped := matMulErrors(t, &m, gpu), attentionErrors(t, &m, gpu),
+			groupedErrors(t, &m, gpu)
 		gemm.report(t, gpu+" matrix products", most[0])
 		attention.report(t, gpu+" fused attention", most[1])
 		grouped.report(t, gpu+" grouped products", most[2])
@@ -69,7 +74,8 @@ func matMulErrors(t *testing.T, m *hardware.Machine, gpu string) (out kernelErro
 		}
 		work := 2 * rows * inner * cols
 		touched := units.Bytes(2*(rows*inner+inner*cols) + result*rows*cols)
-		out.add(m.MatMul(nil, rows, inner, cols, touched), work, work/(cell(row, "efficiency")*cell(row, "peak_tflops")*1e12))
+		out.add(m.MatMul(nil, rows, inner, cols, touched), work,
+			work/(cell(row, "efficiency")*cell(row, "peak_tflops")*1e12))
 	}
 	return out
 }
@@ -81,7 +87,8 @@ func attentionErrors(t *testing.T, m *hardware.Machine, gpu string) (out kernelE
 		if row["gpu"] != gpu {
 			continue
 		}
-		work := 2 * cell(row, "batch") * cell(row, "head_num") * cell(row, "seq_len") * cell(row, "seq_len") * (cell(row, "qk_head_dim") + cell(row, "v_head_dim"))
+		work := 2 * cell(row, "batch") * cell(row, "head_num") * cell(row, "seq_len") * cell(row,
+			"seq_len") * (cell(row, "qk_head_dim") + cell(row, "v_head_dim"))
 		forward, backward := m.Attention(units.FLOPs(work/2), int(cell(row, "qk_head_dim")))
 		rate := cell(row, "efficiency") * cell(row, "peak_tflops") * 1e12
 		if row["op"] == "sdp_fwd" {
@@ -105,7 +112,8 @@ func groupedErrors(t *testing.T, m *hardware.Machine, gpu string) (out kernelErr
 		}
 		work := 2 * groups * rows * cols * inner
 		touched := units.Bytes(2*groups*rows*(cols+inner) + weight*groups*cols*inner)
-		out.add(m.GroupedMatMul(nil, groups, rows, inner, cols, touched), work, work/(cell(row, "efficiency")*cell(row, "peak_tflops")*1e12))
+		out.add(m.GroupedMatMul(nil, groups, rows, inner, cols, touched), work,
+			work/(cell(row, "efficiency")*cell(row, "peak_tflops")*1e12))
 	}
 	return out
 }

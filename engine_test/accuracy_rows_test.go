@@ -75,7 +75,8 @@ func cell(row map[string]string, key string) float64 {
 // paper, else the typical node of the GPU.
 func machineOf(group, gpu string) string {
 	switch {
-	case strings.HasPrefix(group, "sc21"), strings.HasPrefix(group, "korthikanti"), strings.HasPrefix(group, "megascale"), group == "mt-nlg":
+	case strings.HasPrefix(group, "sc21"), strings.HasPrefix(group, "korthikanti"),
+		strings.HasPrefix(group, "megascale"), group == "mt-nlg":
 		return "selene"
 	case strings.HasPrefix(group, "bloom"):
 		return "jean-zay-a100"
@@ -151,8 +152,10 @@ func publishedRun(row map[string]string) (run, error) {
 		}
 	}
 	d := knob.DraftOf(model, machine, given(knob.Given{
-		knob.GPUs: integer(row, "n_gpus"), knob.TP: integer(row, "tp"), knob.PP: integer(row, "pp"), knob.VPP: integer(row, "vpp"),
-		knob.CP: integer(row, "cp"), knob.EP: integer(row, "ep"), knob.MBS: integer(row, "mbs"), knob.GBS: integer(row, "gbs_sequences"), knob.Seq: integer(row, "seq_len"),
+		knob.GPUs: integer(row, "n_gpus"), knob.TP: integer(row, "tp"), knob.PP: integer(row, "pp"),
+		knob.VPP: integer(row, "vpp"),
+		knob.CP:  integer(row, "cp"), knob.EP: integer(row, "ep"), knob.MBS: integer(row, "mbs"),
+		knob.GBS: integer(row, "gbs_sequences"), knob.Seq: integer(row, "seq_len"),
 	}))
 	out.complete = d.Has(knob.GPUs) && d.Has(knob.TP) && d.Has(knob.PP) && d.Has(knob.GBS) && d.Has(knob.Seq)
 	if !out.complete {
@@ -165,7 +168,8 @@ func publishedRun(row map[string]string) (run, error) {
 		}
 	}
 	if v := integer(row, "vpp"); v != nil && *v**integer(row, "pp") == model.Layers+2 {
-		d.With(knob.Given{knob.Split: thinEnds(model.Layers, model.Layers+2)}) // embedding and head count as layers
+		// embedding and head count as layers
+		d.With(knob.Given{knob.Split: thinEnds(model.Layers, model.Layers+2)})
 	}
 	out.recipe(&d, row)
 	if out.setup, err = d.Resolve(); err != nil {
@@ -209,7 +213,8 @@ func (r *run) recipe(d *knob.Draft, row map[string]string) {
 		d.With(knob.Given{knob.Precision: recipe.BF16})
 	}
 	if strings.HasPrefix(row["group"], "mbridge") || strings.Contains(row["precision"], "PURE") {
-		d.With(knob.Given{knob.GradDtype: recipe.GradBF16}) // grad_reduce_in_fp32 is off in all of its performance recipes; PURE is FSDP in 16 bits
+		// grad_reduce_in_fp32 is off in all of its performance recipes; PURE is FSDP in 16 bits
+		d.With(knob.Given{knob.GradDtype: recipe.GradBF16})
 	}
 	r.stated = true
 	mode := recipe.RecomputeNone
@@ -255,7 +260,8 @@ func publishedRuns(t testing.TB) (runs []run, skipped map[string]int) {
 	t.Helper()
 	skipped = map[string]int{}
 	for _, row := range validationRows(t, "published-runs.csv") {
-		if row["mode"] == "memory model" || row["mode"] == "layer microbenchmark" || row["mode"] == "lora" || row["mode"] == "sft" || row["status"] != "ok" {
+		if row["mode"] == "memory model" || row["mode"] == "layer microbenchmark" || row["mode"] == "lora" ||
+			row["mode"] == "sft" || row["status"] != "ok" {
 			continue
 		}
 		correct(row)
@@ -288,13 +294,17 @@ func sweepRun(t testing.TB, row map[string]string) run {
 	}
 	d := knob.DraftOf(model, cluster, given(knob.Given{
 		knob.GPUs: integer(row, "gpus"), knob.TP: integer(row, "tp"), knob.PP: integer(row, "pp"),
-		knob.MBS: integer(row, "mbs"), knob.MicroBatches: integer(row, "gas"), knob.Seq: 4096, knob.ZeRO: integer(row, "zero"), knob.Calibration: recipe.Nanotron,
+		knob.MBS: integer(row, "mbs"), knob.MicroBatches: integer(row, "gas"), knob.Seq: 4096,
+		knob.ZeRO: integer(row, "zero"), knob.Calibration: recipe.Nanotron,
 	}))
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatalf("%v: %v", row["job_id"], err)
 	}
-	out := run{id: row["job_id"], group: row["model"] + "/" + row["nodes"] + "/" + row["era"], row: row, setup: s, family: row["model"], stated: true, complete: true}
+	out := run{
+		id: row["job_id"], group: row["model"] + "/" + row["nodes"] + "/" + row["era"], row: row,
+		setup: s, family: row["model"], stated: true, complete: true,
+	}
 	if v := cell(row, "tok_s_gpu"); v > 0 {
 		out.step = s.Tokens() / v / float64(s.GPUs)
 	}
@@ -310,7 +320,10 @@ func simumaxA100(t testing.TB) []run {
 		if row["measured_metric"] != "achieved_tflops_per_gpu" {
 			continue
 		}
-		id := map[string]string{"llama3 70b": "llama3-70b", "llama3 8b": "llama3-8b", "ds 236b": "deepseek-v2"}[strings.Split(row["model"], " reduced")[0]]
+		id := map[string]string{
+			"llama3 70b": "llama3-70b", "llama3 8b": "llama3-8b",
+			"ds 236b": "deepseek-v2",
+		}[strings.Split(row["model"], " reduced")[0]]
 		model, err := lib.Model(id)
 		if err != nil {
 			t.Fatal(err)
@@ -321,8 +334,10 @@ func simumaxA100(t testing.TB) []run {
 			t.Fatal(err)
 		}
 		d := knob.DraftOf(model, cluster, given(knob.Given{
-			knob.GPUs: integer(row, "n_gpus"), knob.TP: integer(row, "tp"), knob.PP: integer(row, "pp"), knob.EP: integer(row, "ep"),
-			knob.MBS: integer(row, "micro_batch_size"), knob.MicroBatches: integer(row, "num_microbatches"), knob.Seq: integer(row, "seq"), knob.ZeRO: integer(row, "zero"),
+			knob.GPUs: integer(row, "n_gpus"), knob.TP: integer(row, "tp"), knob.PP: integer(row, "pp"),
+			knob.EP:  integer(row, "ep"),
+			knob.MBS: integer(row, "micro_batch_size"), knob.MicroBatches: integer(row, "num_microbatches"),
+			knob.Seq: integer(row, "seq"), knob.ZeRO: integer(row, "zero"),
 			knob.Calibration: recipe.MegatronCore, knob.MFU: recipe.MFUFull, knob.Loss: recipe.FusedLoss,
 		}))
 		s, err := d.Resolve()
@@ -330,7 +345,10 @@ func simumaxA100(t testing.TB) []run {
 			t.Fatal(err)
 		}
 		flops := float64(model.TrainingFLOPs(s.Seq, false, false))
-		out := run{id: row["id"], group: "simumax-a100-pcie", row: row, setup: s, family: id, stated: true, complete: true}
+		out := run{
+			id: row["id"], group: "simumax-a100-pcie", row: row, setup: s, family: id, stated: true,
+			complete: true,
+		}
 		out.step = s.Tokens() * flops / (cell(row, "measured_value") * 1e12 * float64(s.GPUs))
 		runs = append(runs, out)
 	}

@@ -25,7 +25,10 @@ func zeroBubble(t testing.TB) []run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := map[string]schedule.Kind{"1F1B": schedule.OneFOneB, "1F1B-I": schedule.Interleaved, "ZB-1p": "zb-1p", "ZB-2p": "zb-2p"}
+	words := map[string]schedule.Kind{
+		"1F1B": schedule.OneFOneB, "1F1B-I": schedule.Interleaved,
+		"ZB-1p": "zb-1p", "ZB-2p": "zb-2p",
+	}
 	var runs []run
 	for _, row := range validationRows(t, "zero_bubble.csv") {
 		if row["measured_metric"] != "throughput" {
@@ -34,12 +37,15 @@ func zeroBubble(t testing.TB) []run {
 		word, _, _ := strings.Cut(row["system"], ",")
 		model := base
 		model.ID, model.Layers, model.Hidden = row["id"], *integer(row, "layers"), *integer(row, "hidden")
-		model.Heads, model.KVHeads, model.FFN = *integer(row, "heads"), *integer(row, "heads"), 4**integer(row, "hidden")
+		model.Heads, model.KVHeads, model.FFN = *integer(row, "heads"), *integer(row, "heads"),
+			4**integer(row, "hidden")
 		model.HeadDim, model.Vocab, model.MaxSeq = model.Hidden/model.Heads, 50304, 1024
 		pp := *integer(row, "pp")
 		d := knob.DraftOf(model, cluster, knob.Given{
 			knob.GPUs: *integer(row, "n_gpus"), knob.PP: pp, knob.MBS: *integer(row, "micro_batch_size"),
-			knob.MicroBatches: *integer(row, "num_microbatches"), knob.Seq: 1024, knob.Calibration: recipe.Megatron2022, knob.Schedule: words[word], knob.Precision: recipe.FP16, knob.ZeRO: 0, knob.Attention: recipe.Standard,
+			knob.MicroBatches: *integer(row, "num_microbatches"), knob.Seq: 1024,
+			knob.Calibration: recipe.Megatron2022, knob.Schedule: words[word], knob.Precision: recipe.FP16,
+			knob.ZeRO: 0, knob.Attention: recipe.Standard,
 		})
 		stages := pp
 		if words[word] == schedule.Interleaved {
@@ -52,7 +58,10 @@ func zeroBubble(t testing.TB) []run {
 			t.Logf("    left out: %s", row["id"])
 			continue
 		}
-		out := run{id: row["id"], group: "zero-bubble", row: row, setup: s, family: strings.Split(row["id"], "-")[1]}
+		out := run{
+			id: row["id"], group: "zero-bubble", row: row, setup: s,
+			family: strings.Split(row["id"], "-")[1],
+		}
 		out.step = float64(s.GBS) / cell(row, "measured_value") / float64(s.GPUs)
 		runs = append(runs, out)
 	}
@@ -95,10 +104,12 @@ func TestAccuracyZeroBubble(t *testing.T) {
 	}
 	var all []float64
 	for kind, g := range gaps {
-		t.Logf("5 Zero Bubble %-12s n %2d  mean error of the gain %4.1f points", kind, len(g), 100*scoreOf(g).mean)
+		t.Logf("5 Zero Bubble %-12s n %2d  mean error of the gain %4.1f points", kind, len(g),
+			100*scoreOf(g).mean)
 		all = append(all, g...)
 	}
-	t.Logf("5 Zero Bubble, all schedules        n %2d  mean error of the gain %4.1f points; vocabulary of 50,304 assumed", len(all), 100*scoreOf(all).mean)
+	t.Logf("5 Zero Bubble, all schedules        n %2d  mean error of the gain %4.1f points; vocabulary of "+
+		"50,304 assumed", len(all), 100*scoreOf(all).mean)
 	for kind, g := range gaps {
 		limit(t, string(kind), scoreOf(g).mean, 0.04)
 	}

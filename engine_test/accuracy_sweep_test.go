@@ -36,10 +36,12 @@ func TestAccuracySweep(t *testing.T) {
 		byEra[r.row["model"]+" "+r.row["era"]] = append(byEra[r.row["model"]+" "+r.row["era"]], signed[i])
 	}
 	s := scoreOf(signed)
-	t.Logf("7 playbook sweep, tokens/s: n %d  median error %.1f %%  mean %.1f %%  bias %+.1f %% (best constant MFU 52; strongest simulator 165)", s.n, 100*s.median, 100*s.mean, 100*middle(signed))
+	t.Logf("7 playbook sweep, tokens/s: n %d  median error %.1f %%  mean %.1f %%  bias %+.1f %% (best "+
+		"constant MFU 52; strongest simulator 165)", s.n, 100*s.median, 100*s.mean, 100*middle(signed))
 	for _, name := range slices.Sorted(mapsKeys(byEra)) {
 		e := scoreOf(byEra[name])
-		t.Logf("    %-10s n %3d median %5.1f %% bias %+.1f %%", name, e.n, 100*e.median, 100*middle(byEra[name]))
+		t.Logf("    %-10s n %3d median %5.1f %% bias %+.1f %%", name, e.n, 100*e.median,
+			100*middle(byEra[name]))
 	}
 	var rhos []float64
 	for _, name := range slices.Sorted(mapsKeys(byCell)) {
@@ -52,11 +54,13 @@ func TestAccuracySweep(t *testing.T) {
 		}
 		rho := published.RankCorrelation(a, b)
 		rhos = append(rhos, rho)
-		t.Logf("    cell %-14s n %3d rank correlation %.3f median error %.1f %% bias %+.1f %%", name, len(a), rho, 100*scoreOf(errs).median, 100*middle(errs))
+		t.Logf("    cell %-14s n %3d rank correlation %.3f median error %.1f %% bias %+.1f %%", name, len(a),
+			rho, 100*scoreOf(errs).median, 100*middle(errs))
 	}
 	limit(t, "median error", s.median, 0.15)
 	limit(t, "1 - rank correlation", 1-average(rhos), 0.15)
-	t.Logf("7 mean rank correlation over %d cells of at least 5 rows: %.3f (strongest simulator 0.67, eras mixed)", len(rhos), average(rhos))
+	t.Logf("7 mean rank correlation over %d cells of at least 5 rows: %.3f (strongest simulator 0.67, eras "+
+		"mixed)", len(rhos), average(rhos))
 }
 
 func TestAccuracyRegret(t *testing.T) {
@@ -83,7 +87,8 @@ func TestAccuracyRegret(t *testing.T) {
 			}
 			p := float64(report.Time.Step) / r.setup.Tokens()
 			if p < at || p == at && rate < chosen { // ties at their worst
-				at, chosen, pick = p, rate, fmt.Sprintf("dp%d tp%d pp%d mbs%d z%d", r.setup.DP, r.setup.TP, r.setup.PP, r.setup.MBS, r.setup.ZeRO)
+				at, chosen, pick = p, rate, fmt.Sprintf("dp%d tp%d pp%d mbs%d z%d", r.setup.DP, r.setup.TP,
+					r.setup.PP, r.setup.MBS, r.setup.ZeRO)
 			}
 		}
 		if best == 0 || len(cells[name]) < 5 {
@@ -94,7 +99,10 @@ func TestAccuracyRegret(t *testing.T) {
 		if n := *integer(cells[name][0].row, "nodes"); n <= 8 {
 			worstSmall = min(worstSmall, share)
 		}
-		t.Logf("    cell %-14s of %3d layouts: first choice %-24s reaches %5.1f %% of the best", name, len(cells[name]), pick, 100*share)
+		t.Logf("    cell %-14s of %3d layouts: first choice %-24s reaches %5.1f %% of the best", name,
+			len(cells[name]), pick, 100*share)
 	}
-	t.Logf("8 first choice over %d cells: mean %.1f %% of the measured best, worst up to 8 nodes %.1f %%, worst %.1f %% (strongest simulator 84 mean, 34 worst)", len(shares), 100*average(shares), 100*worstSmall, 100*slices.Min(shares))
+	t.Logf("8 first choice over %d cells: mean %.1f %% of the measured best, worst up to 8 nodes %.1f %%, "+
+		"worst %.1f %% (strongest simulator 84 mean, 34 worst)", len(shares), 100*average(shares),
+		100*worstSmall, 100*slices.Min(shares))
 }

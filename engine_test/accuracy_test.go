@@ -37,8 +37,10 @@ func (j *rowErrors) report(t *testing.T, name, peer string) score {
 	s := scoreOf(j.errs)
 	fitted, left := published.Constant(j.work, j.step)
 	c, l := scoreOf(fitted), scoreOf(left)
-	t.Logf("%-34s n %3d  mean %5.1f %%  median %5.1f %%  max %5.1f %%  bias %+5.1f %% | constant: mean %4.1f median %4.1f, leave-one-out mean %4.1f median %4.1f | peer: %s",
-		name, s.n, 100*s.mean, 100*s.median, 100*s.max, 100*average(j.errs), 100*c.mean, 100*c.median, 100*l.mean, 100*l.median, peer)
+	t.Logf("%-34s n %3d  mean %5.1f %%  median %5.1f %%  max %5.1f %%  bias %+5.1f %% | constant: mean "+
+		"%4.1f median %4.1f, leave-one-out mean %4.1f median %4.1f | peer: %s",
+		name, s.n, 100*s.mean, 100*s.median, 100*s.max, 100*average(j.errs), 100*c.mean, 100*c.median,
+		100*l.mean, 100*l.median, peer)
 	return s
 }
 
@@ -46,8 +48,10 @@ func (j *rowErrors) list(t *testing.T) {
 	t.Helper()
 	for i, r := range j.runs {
 		s := &r.setup
-		t.Logf("    %-28s %-18s n%d tp%d pp%d v%d cp%d ep%d dp%d z%d mbs%d m%d seq%d %s %s: measured %.4g predicted %.4g %+.1f %%", r.id, s.Model.ID,
-			s.GPUs, s.TP, s.PP, s.VPP, s.CP, s.EP, s.DP, s.ZeRO, s.MBS, s.MicroBatches, s.Seq, s.Recompute, s.Precision, r.step, r.step*(1+j.errs[i]), 100*j.errs[i])
+		t.Logf("    %-28s %-18s n%d tp%d pp%d v%d cp%d ep%d dp%d z%d mbs%d m%d seq%d %s %s: measured %.4g "+
+			"predicted %.4g %+.1f %%", r.id, s.Model.ID,
+			s.GPUs, s.TP, s.PP, s.VPP, s.CP, s.EP, s.DP, s.ZeRO, s.MBS, s.MicroBatches, s.Seq, s.Recompute,
+			s.Precision, r.step, r.step*(1+j.errs[i]), 100*j.errs[i])
 	}
 }
 
@@ -119,7 +123,8 @@ func TestAccuracySimuMaxB200(t *testing.T) {
 	j.report(t, "3 SimuMax B200, rows", "SimuMax 5.6; 2.8 after one scale")
 	layouts := scoreOf(perLayout(j))
 	limit(t, "mean error by layout", layouts.mean, 0.035)
-	t.Logf("%-34s n %3d  mean %5.1f %%  max %5.1f %%", "3 SimuMax B200, layouts", layouts.n, 100*layouts.mean, 100*layouts.max)
+	t.Logf("%-34s n %3d  mean %5.1f %%  max %5.1f %%", "3 SimuMax B200, layouts", layouts.n, 100*layouts.mean,
+		100*layouts.max)
 	j.list(t)
 }
 

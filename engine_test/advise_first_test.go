@@ -39,18 +39,24 @@ func TestFirstAdviceIsTheCheapest(t *testing.T) {
 			t.Fatalf("%s: the launcher refuses %s", a.Promise(), first.Turns())
 		case first.Setup.GPUs != s.GPUs || first.Setup.GBS != s.GBS || first.Setup.Seq != s.Seq:
 			t.Fatalf("%s changes the question", first.Turns())
-		case !first.Fits && r.Memory.Peak >= a.Report.Memory.Peak, first.Fits && !r.Memory.Fits, first.Roomy && !r.Memory.HasMargin():
+		case !first.Fits && r.Memory.Peak >= a.Report.Memory.Peak, first.Fits && !r.Memory.Fits,
+			first.Roomy && !r.Memory.HasMargin():
 			t.Fatalf("%s: %s holds %v of %v", a.Promise(), first.Turns(), r.Memory.Peak, r.Memory.Usable)
 		case !fix && first.PessimisticStep >= a.PessimisticStep:
-			t.Fatalf("%s: %s takes %v, now it is %v", a.Promise(), first.Turns(), first.PessimisticStep, a.PessimisticStep)
+			t.Fatalf("%s: %s takes %v, now it is %v", a.Promise(), first.Turns(), first.PessimisticStep,
+				a.PessimisticStep)
 		}
-		alone := func(s *engine.Setup) bool { return s.ZeRO >= 2 && s.TP*s.PP*s.CP == 1 } // sharded data parallelism
+		// sharded data parallelism
+		alone := func(s *engine.Setup) bool { return s.ZeRO >= 2 && s.TP*s.PP*s.CP == 1 }
 		for i := range a.Knobs {
 			k := &a.Knobs[i]
 			for _, v := range k.Values {
-				does := v.Fits && !v.Refused && v.Last == "" && (fix || float64(a.PessimisticStep/v.Step) > 1.001)
-				if does && !alone(&s) && (first.Last != "" || first.Turned > 1 || v.Step < first.PessimisticStep) {
-					t.Fatalf("%s: %s (%v, %s) comes before %s %s (%v)", a.Promise(), first.Turns(), first.PessimisticStep, first.Last, k.ID, v.Text, v.Step)
+				does := v.Fits && !v.Refused && v.Last == "" &&
+					(fix || float64(a.PessimisticStep/v.Step) > 1.001)
+				if does && !alone(&s) &&
+					(first.Last != "" || first.Turned > 1 || v.Step < first.PessimisticStep) {
+					t.Fatalf("%s: %s (%v, %s) comes before %s %s (%v)", a.Promise(), first.Turns(),
+						first.PessimisticStep, first.Last, k.ID, v.Text, v.Step)
 				}
 			}
 		}

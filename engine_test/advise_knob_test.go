@@ -25,7 +25,8 @@ func TestKnobEnds(t *testing.T) {
 		}
 		for i := range a.Knobs {
 			k := &a.Knobs[i]
-			if k.Now.Step != a.PessimisticStep || k.Now.Fits != a.Report.Memory.Fits || k.Now.Text != k.Current {
+			if k.Now.Step != a.PessimisticStep || k.Now.Fits != a.Report.Memory.Fits ||
+				k.Now.Text != k.Current {
 				t.Errorf("%s, %s: now is %+v", name, k.ID, k.Now)
 			}
 			fastest, slowest := k.Ends()
@@ -39,14 +40,18 @@ func TestKnobEnds(t *testing.T) {
 				if v.Fits && (v.Step < shortest || v.Step > longest) {
 					t.Errorf("%s, %s: %s fits and is outside of its reach", name, k.ID, v.Text)
 				}
-				if v.Fits && !v.Refused && (best == nil || (v.Last == "") == (best.Last == "") && v.Step < best.Step || v.Last == "" && best.Last != "") {
+				if v.Fits && !v.Refused &&
+					(best == nil || (v.Last == "") == (best.Last == "") && v.Step < best.Step ||
+						v.Last == "" && best.Last != "") {
 					t.Errorf("%s, %s: %s is better than %+v", name, k.ID, v.Text, best)
 				}
 				fitting = fitting || v.Fits
 				if x, err := knob.Turn(s, k.ID, v.Text, knob.Locks{GPUs: true, Batch: true}); err == nil {
 					got := e.Evaluate(x)
-					if slow, fuller, _ := e.PessimisticStep(&x, &got, nil); slow != v.Step || fuller.Fits != v.Fits {
-						t.Errorf("%s, %s: at %s an evaluation says %v, %v", name, k.ID, v.Text, slow, fuller.Fits)
+					if slow, fuller, _ := e.PessimisticStep(&x, &got, nil); slow != v.Step ||
+						fuller.Fits != v.Fits {
+						t.Errorf("%s, %s: at %s an evaluation says %v, %v", name, k.ID, v.Text, slow,
+							fuller.Fits)
 					}
 				}
 			}
@@ -73,7 +78,8 @@ func TestFixes(t *testing.T) {
 			if !r.Legal || !r.Memory.Fits || r.Time.Step != fixes[i].Report.Time.Step {
 				t.Errorf("%s: %s does not fit, or in another step", name, fixes[i].Turns())
 			}
-			if i > 0 && fixes[i].Speed > fixes[i-1].Speed && (fixes[i].Last == "") == (fixes[i-1].Last == "") {
+			if i > 0 && fixes[i].Speed > fixes[i-1].Speed &&
+				(fixes[i].Last == "") == (fixes[i-1].Last == "") {
 				t.Errorf("%s: %s is faster than what stands before it", name, fixes[i].Turns())
 			}
 		}
@@ -98,7 +104,8 @@ func TestFixes(t *testing.T) {
 		}
 		for i, step := range best {
 			if float64(fixes[i].PessimisticStep) != step {
-				t.Errorf("%s: number %d, %s, takes %v, not %v", name, i, fixes[i].Turns(), fixes[i].PessimisticStep, step)
+				t.Errorf("%s: number %d, %s, takes %v, not %v", name, i, fixes[i].Turns(),
+					fixes[i].PessimisticStep, step)
 			}
 		}
 		for i := range fixes {
@@ -107,7 +114,8 @@ func TestFixes(t *testing.T) {
 			}
 		}
 		if a.Moves[0].Last != "" || fixes[0].Last == "" && a.Moves[0].Speed < fixes[0].Speed {
-			t.Errorf("%s: advice begins with %s, the fixes with %s", name, a.Moves[0].Turns(), fixes[0].Turns())
+			t.Errorf("%s: advice begins with %s, the fixes with %s", name, a.Moves[0].Turns(),
+				fixes[0].Turns())
 		}
 	}
 	if fixes := advise.Fixes(presets.DefaultSetup(), nil); fixes != nil {

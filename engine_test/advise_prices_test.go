@@ -10,8 +10,8 @@ import (
 	"meshscope/presets"
 )
 
-// TestPrices: what nobody chose has the price that its flag gives, where that is more than a quarter of the error band;
-// what was given has none.
+// TestPrices: what nobody chose has the price that its flag gives, where that is more than a quarter of the
+// error band; what was given has none.
 func TestPrices(t *testing.T) {
 	for _, c := range []struct {
 		model, cluster string
@@ -19,10 +19,28 @@ func TestPrices(t *testing.T) {
 		fixed          knob.Set
 		has            knob.ID
 	}{
-		{"deepseek-v3", "deepseek-h800", knob.Given{knob.GPUs: 2048, knob.PP: 16, knob.EP: 64}, knob.Set{}, knob.Dispatcher},
-		{"deepseek-v3", "deepseek-h800", knob.Given{knob.GPUs: 2048, knob.PP: 16, knob.EP: 64}, knob.SetOf(knob.Dispatcher), ""},
-		{"llama3.1-70b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2}, knob.Set{}, "tp-overlap"},
-		{"llama3.1-70b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2}, knob.SetOf("tp-overlap"), ""},
+		{
+			"deepseek-v3", "deepseek-h800",
+			knob.Given{knob.GPUs: 2048, knob.PP: 16, knob.EP: 64},
+			knob.Set{},
+			knob.Dispatcher,
+		},
+		{
+			"deepseek-v3", "deepseek-h800",
+			knob.Given{knob.GPUs: 2048, knob.PP: 16, knob.EP: 64},
+			knob.SetOf(knob.Dispatcher), "",
+		},
+		{
+			"llama3.1-70b", "dgx-h100",
+			knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2},
+			knob.Set{},
+			"tp-overlap",
+		},
+		{
+			"llama3.1-70b", "dgx-h100",
+			knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2},
+			knob.SetOf("tp-overlap"), "",
+		},
 		{"llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8}, knob.Set{}, ""},
 	} {
 		cluster, err := presets.Default().Cluster(c.cluster)
@@ -52,7 +70,8 @@ func TestPrices(t *testing.T) {
 			}
 			of := engine.Evaluate(other)
 			if !of.Legal || of.Time.Step != p.Step {
-				t.Errorf("%s: with %s %s a step takes %v, the price is %v", c.model, p.Knob, p.Word, of.Time.Step, p.Step)
+				t.Errorf("%s: with %s %s a step takes %v, the price is %v", c.model, p.Knob, p.Word,
+					of.Time.Step, p.Step)
 			}
 			slow, fast := max(p.Step, r.Time.Step), min(p.Step, r.Time.Step)
 			if float64(slow/fast)-1 <= r.Time.ErrorBand/4 {

@@ -45,14 +45,16 @@ func TestRuleOfGlobalBatch(t *testing.T) {
 		{"64", "0.524 M tokens", advise.Warns},
 		{"512", "4.19 M tokens", advise.Followed},
 		{"4096", "33.6 M tokens", advise.Followed},
-		{"7680", "62.9 M tokens, more than the 40 M of the cheatsheet", advise.Followed}, // DeepSeek-V3: 15,360 x 4,096
+		// DeepSeek-V3: 15,360 x 4,096
+		{"7680", "62.9 M tokens, more than the 40 M of the cheatsheet", advise.Followed},
 		{"16384", "134 M tokens", advise.Warns},
 	} {
 		r, ok := ruleOf(t, turnedTo(t, start, "gbs", c.gbs), "global-batch")
 		if !ok || r.Verdict != c.verdict || !strings.Contains(r.Why, c.why) || r.Step != 2 {
 			t.Errorf("gbs %s: %+v, want %s because %s", c.gbs, r, c.verdict, c.why)
 		}
-		if !strings.Contains(r.Text, "4 M tokens (Llama 1) to 60 M (DeepSeek)") || !strings.Contains(r.Source, "cheatsheet says 4 to 40 M") {
+		if !strings.Contains(r.Text, "4 M tokens (Llama 1) to 60 M (DeepSeek)") ||
+			!strings.Contains(r.Source, "cheatsheet says 4 to 40 M") {
 			t.Errorf("%s (%s)", r.Text, r.Source)
 		}
 	}
@@ -94,7 +96,8 @@ func TestRulesOfThroughput(t *testing.T) {
 	slow.Cluster.Inter.Bandwidth /= 20
 	slow = turnedTo(t, turnedTo(t, slow, "gbs", "32"), "pp", "1")
 	r, ok := ruleOf(t, slow, "pp-where-dp-waits")
-	if !ok || !strings.Contains(r.Why, "% of the step is exposed data-parallel traffic") || r.Move == nil || r.Move.Setup.PP < 2 {
+	if !ok || !strings.Contains(r.Why, "% of the step is exposed data-parallel traffic") || r.Move == nil ||
+		r.Move.Setup.PP < 2 {
 		t.Errorf("slow links: %+v", r)
 	}
 }
@@ -104,7 +107,8 @@ func TestRulesOfReplicas(t *testing.T) {
 	t.Parallel()
 	few := setupOf(t, knob.Given{knob.GPUs: 64, knob.TP: 4, knob.GBS: 1024, knob.Seq: 4096})
 	many := setupOf(t, knob.Given{knob.GPUs: 512, knob.DP: 512, knob.GBS: 512, knob.Seq: 4096, knob.ZeRO: 3})
-	if r, ok := ruleOf(t, few, "replicas-before-accumulation"); !ok || r.Move == nil || r.Move.Report.Time == nil || r.Verdict == advise.Followed {
+	if r, ok := ruleOf(t, few, "replicas-before-accumulation"); !ok || r.Move == nil ||
+		r.Move.Report.Time == nil || r.Verdict == advise.Followed {
 		t.Errorf("TP 4 with 64 micro-batches: %+v", r)
 	}
 	for _, id := range []string{"replicas-before-accumulation", "replicas-to-512", "a-layer-must-fit"} {
@@ -112,12 +116,17 @@ func TestRulesOfReplicas(t *testing.T) {
 			t.Errorf("%s on 16 replicas: %v", id, ok)
 		}
 	}
-	if r, ok := ruleOf(t, many, "replicas-to-512"); !ok || r.Verdict == advise.Followed || !strings.Contains(r.Why, "512 replicas") {
+	if r, ok := ruleOf(t, many, "replicas-to-512"); !ok || r.Verdict == advise.Followed ||
+		!strings.Contains(r.Why, "512 replicas") {
 		t.Errorf("512 replicas: %+v", r)
 	}
 	// 218.1 M parameters in 16 bits, their gradients in 16 or in 32.
-	for why, s := range map[string]engine.Setup{"0.813 of 79.1 GiB": many, "1.22 of 79.1 GiB": turnedTo(t, many, knob.GradDtype, "fp32")} {
-		if r, ok := ruleOf(t, s, "a-layer-must-fit"); !ok || r.Verdict != advise.Followed || !strings.Contains(r.Why, why) {
+	for why, s := range map[string]engine.Setup{
+		"0.813 of 79.1 GiB": many,
+		"1.22 of 79.1 GiB":  turnedTo(t, many, knob.GradDtype, "fp32"),
+	} {
+		if r, ok := ruleOf(t, s, "a-layer-must-fit"); !ok || r.Verdict != advise.Followed ||
+			!strings.Contains(r.Why, why) {
 			t.Errorf("a layer of 8 B, wanted %s: %+v", why, r)
 		}
 	}
@@ -135,7 +144,13 @@ func TestRuleOfOneMethod(t *testing.T) {
 	for i, c := range []struct {
 		s        engine.Setup
 		followed bool
-	}{{plain, false}, {zero, false}, {turnedTo(t, zero, knob.Recompute, "full"), true}, {turnedTo(t, plain, knob.TP, "8"), true}, {turnedTo(t, plain, knob.TP, "2"), false}} {
+	}{
+		{plain, false},
+		{zero, false},
+		{turnedTo(t, zero, knob.Recompute, "full"), true},
+		{turnedTo(t, plain, knob.TP, "8"), true},
+		{turnedTo(t, plain, knob.TP, "2"), false},
+	} {
 		if r, ok := ruleOf(t, c.s, "one-method"); !ok || (r.Verdict == advise.Followed) != c.followed {
 			t.Errorf("case %d: %v %+v", i, ok, r)
 		}

@@ -56,10 +56,12 @@ func TestAdviceReachesAFit(t *testing.T) {
 			}
 			first := a.Moves[0]
 			if r := engine.Evaluate(first.Setup); !r.Legal || r.Memory.Peak >= a.Report.Memory.Peak {
-				t.Fatalf("the first advice does not lower the peak of %v: %+v", a.Report.Memory.Peak, first.Changes)
+				t.Fatalf("the first advice does not lower the peak of %v: %+v", a.Report.Memory.Peak,
+					first.Changes)
 			}
 			formats := first.Setup.GradDtype != s.GradDtype || first.Setup.Optimizer != s.Optimizer
-			if first.Setup.GPUs != s.GPUs || formats && first.Last == "" || first.Setup.GBS != s.GBS || first.Setup.Seq != s.Seq {
+			if first.Setup.GPUs != s.GPUs || formats && first.Last == "" || first.Setup.GBS != s.GBS ||
+				first.Setup.Seq != s.Seq {
 				t.Fatalf("advice changes the machine or the batch: %+v", first.Changes)
 			}
 			if step > 30 {
@@ -89,7 +91,8 @@ func TestAdviceMakesItFaster(t *testing.T) {
 	for _, m := range a.Moves {
 		r := engine.Evaluate(m.Setup)
 		alike := (m.Last == "") == (before.Last == "")
-		misplaced := m.Last == "" && before.Last != "" || alike && (m.Turned < before.Turned || m.Turned == before.Turned && m.Speed > before.Speed)
+		misplaced := m.Last == "" && before.Last != "" ||
+			alike && (m.Turned < before.Turned || m.Turned == before.Turned && m.Speed > before.Speed)
 		if !r.Memory.Fits || !r.Memory.HasMargin() && m.Last == "" || misplaced || m.Speed <= 1 {
 			t.Errorf("move %+v: fits %v, speed %v after %v", m.Changes, r.Memory.Fits, m.Speed, before.Speed)
 		}
@@ -108,7 +111,8 @@ func TestAdviceMakesItFaster(t *testing.T) {
 
 // plain reports whether a layout rests on nothing that makes advice put it last.
 func plain(s *engine.Setup) bool {
-	return s.Offload != recipe.OffloadOptimizer && s.Schedule != schedule.Naive && !s.Groups(&s.Cluster).TP.Crosses()
+	return s.Offload != recipe.OffloadOptimizer && s.Schedule != schedule.Naive &&
+		!s.Groups(&s.Cluster).TP.Crosses()
 }
 
 // turnsOf are all setups one turn of a knob away.
@@ -127,7 +131,10 @@ func turnsOf(s *engine.Setup, id knob.ID) []engine.Setup {
 // that a search does not try, which puts a move last, but not away.
 func TestAdviceReachesTriples(t *testing.T) {
 	lib := presets.Default()
-	knobs := []knob.ID{"tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "hsdp", "mbs", "schedule", "recompute", "offload"}
+	knobs := []knob.ID{
+		"tp", "pp", "vpp", "cp", "ep", "etp", "sp", "zero", "hsdp", "mbs", "schedule",
+		"recompute", "offload",
+	}
 	for _, text := range draws.Some(2,
 		`{"model":"llama3.1-8b","cluster":"dgx-h100","gpus":16,"tp":2,"pp":4,"gbs":64}`,
 		`{"model":"llama3.1-70b","cluster":"dgx-h100","gpus":16,"tp":8,"pp":2,"gbs":64}`, // does not fit
@@ -150,7 +157,8 @@ func TestAdviceReachesTriples(t *testing.T) {
 		step := a.PessimisticStep
 		advised := step
 		for _, m := range a.Moves {
-			if m.Report.Memory.HasMargin() && plain(&m.Setup) && (advised == step || m.PessimisticStep < advised) {
+			if m.Report.Memory.HasMargin() && plain(&m.Setup) &&
+				(advised == step || m.PessimisticStep < advised) {
 				advised = m.PessimisticStep
 			}
 		}
@@ -170,14 +178,16 @@ func TestAdviceReachesTriples(t *testing.T) {
 						continue
 					}
 					seen[turned] = true
-					if f, ok := floors.Bound(&turned); !ok || f.Step >= fastest || f.Peak > a.Report.Memory.Usable {
+					if f, ok := floors.Bound(&turned); !ok || f.Step >= fastest ||
+						f.Peak > a.Report.Memory.Usable {
 						continue
 					}
 					r := evaluator.Evaluate(turned)
 					if !r.Legal || !plain(&turned) || knob.LauncherRejects(r.Problems) {
 						continue
 					}
-					if slow, fuller, _ := evaluator.PessimisticStep(&turned, &r, nil); fuller.HasMargin() && slow < fastest {
+					if slow, fuller, _ := evaluator.PessimisticStep(&turned, &r, nil); fuller.HasMargin() &&
+						slow < fastest {
 						best, fastest = turned, slow
 					}
 				}
@@ -185,7 +195,8 @@ func TestAdviceReachesTriples(t *testing.T) {
 		}
 		look(&s, 0, 3)
 		if advised > fastest*1.001 {
-			t.Errorf("%s: advice reaches %.4g s of %.4g, three turns %.4g: %+v %s", text, advised, step, fastest, best.Layout, best.Schedule)
+			t.Errorf("%s: advice reaches %.4g s of %.4g, three turns %.4g: %+v %s", text, advised, step,
+				fastest, best.Layout, best.Schedule)
 		}
 		if len(seen) < 2000 {
 			t.Errorf("%s: only %d setups", text, len(seen))
@@ -213,10 +224,12 @@ func TestAdviceAddsUp(t *testing.T) {
 			total += term.Share
 		}
 		if step < 1-1e-6 || step > 1+1e-6 || total < 1-1e-9 || total > 1+1e-9 {
-			t.Fatalf("shares of the step add up to %v, of the memory to %v: %s %+v", step, total, s.Schedule, s.Layout)
+			t.Fatalf("shares of the step add up to %v, of the memory to %v: %s %+v", step, total, s.Schedule,
+				s.Layout)
 		}
 		for _, r := range a.Rules {
-			if r.Text == "" || r.Source == "" || (r.Move == nil) != (r.Verdict == advise.Followed || r.Verdict == advise.Warns) {
+			if r.Text == "" || r.Source == "" || (r.Move == nil) != (r.Verdict == advise.Followed ||
+				r.Verdict == advise.Warns) {
 				t.Fatalf("rule %+v", r)
 			}
 		}

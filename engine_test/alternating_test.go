@@ -47,12 +47,17 @@ func TestAlternatingStages(t *testing.T) {
 		local, again [4]int // with a window: of each stage, of the first three of each
 	}{
 		{"gpt-oss-120b", "7,9,11,9", 128, 2 * 64 * (64 + 64), 64, [4]int{4, 4, 6, 4}, [4]int{2, 1, 2, 1}},
-		{"gemma3-27b", "5,17,20,20", 1024, 2 * 32 * (128 + 128), 128, [4]int{5, 14, 16, 17}, [4]int{3, 2, 2, 3}},
+		{
+			"gemma3-27b", "5,17,20,20", 1024, 2 * 32 * (128 + 128), 128,
+			[4]int{5, 14, 16, 17},
+			[4]int{3, 2, 2, 3},
+		},
 	} {
 		d := textbookDraft(t, c.model, seq)
 		s, err := knob.DraftOf(presetModel(t, c.model), d.Cluster(), knob.Given{
-			knob.GPUs: 4, knob.DP: 1, knob.TP: 1, knob.PP: 4, knob.Split: c.split, knob.Seq: seq, knob.MBS: 1, knob.MicroBatches: 4,
-			knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 3},
+			knob.GPUs: 4, knob.DP: 1, knob.TP: 1, knob.PP: 4, knob.Split: c.split, knob.Seq: seq, knob.MBS: 1,
+			knob.MicroBatches: 4,
+			knob.Recompute:    recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 3},
 		}).Resolve()
 		if err != nil {
 			t.Fatal(err)
@@ -66,10 +71,15 @@ func TestAlternatingStages(t *testing.T) {
 		_, fullBack := in.Machine.Attention(c.core*seq*seq/2, c.width)
 		factor := in.Machine.Software.Factor
 		for i := range got {
-			less := func(n int, full, local units.Seconds) float64 { return float64(n) * float64(full-local) * factor }
-			near(t, c.model+" forward", float64(plain[i].Forward-got[i].Forward), less(c.local[i], full, local), 1e-9)
-			near(t, c.model+" input gradient", float64(plain[i].InputGrad-got[i].InputGrad), less(c.local[i], fullBack, back), 1e-9)
-			near(t, c.model+" recomputed", float64(plain[i].Recompute-got[i].Recompute), less(c.again[i], full, local), 1e-9)
+			less := func(n int, full, local units.Seconds) float64 {
+				return float64(n) * float64(full-local) * factor
+			}
+			near(t, c.model+" forward", float64(plain[i].Forward-got[i].Forward),
+				less(c.local[i], full, local), 1e-9)
+			near(t, c.model+" input gradient", float64(plain[i].InputGrad-got[i].InputGrad),
+				less(c.local[i], fullBack, back), 1e-9)
+			near(t, c.model+" recomputed", float64(plain[i].Recompute-got[i].Recompute),
+				less(c.again[i], full, local), 1e-9)
 		}
 	}
 }
@@ -81,7 +91,8 @@ func TestAlternatingLayersRecomputed(t *testing.T) {
 	d := textbookDraft(t, "llama4-maverick", 4096)
 	resolved := func(given knob.Given) engine.Setup {
 		of := knob.Given{
-			knob.GPUs: 32, knob.DP: 8, knob.EP: 8, knob.TP: 1, knob.PP: 4, knob.Split: "13,11,12,12", knob.Seq: 4096, knob.MBS: 1, knob.MicroBatches: 8,
+			knob.GPUs: 32, knob.DP: 8, knob.EP: 8, knob.TP: 1, knob.PP: 4, knob.Split: "13,11,12,12",
+			knob.Seq: 4096, knob.MBS: 1, knob.MicroBatches: 8,
 		}
 		for id, v := range given {
 			of[id] = v
@@ -101,8 +112,12 @@ func TestAlternatingLayersRecomputed(t *testing.T) {
 		}
 		return e.Value * 4096
 	}
-	dense, moe, input := of("layer.sliding_dense.activations"), of("layer.sliding_moe.activations"), 2*5120*4096.0
-	again := engine.Evaluate(resolved(knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 1}}))
+	dense, moe, input := of("layer.sliding_dense.activations"), of("layer.sliding_moe.activations"),
+		2*5120*4096.0
+	again := engine.Evaluate(resolved(knob.Given{knob.Recompute: recipe.Recompute{
+		Mode:   recipe.RecomputeFull,
+		Layers: 1,
+	}}))
 	away := engine.Evaluate(resolved(knob.Given{knob.Recompute: none, "offload-layers": 1}))
 	for i, kept := range []float64{dense, moe, dense, dense} {
 		before := r.Memory.Stages[i].Activations
@@ -113,7 +128,10 @@ func TestAlternatingLayersRecomputed(t *testing.T) {
 
 // TestStageTakesItsFirstLayers: of all ways to cut a stack of alternating kinds, against counting.
 func TestStageTakesItsFirstLayers(t *testing.T) {
-	for _, id := range []string{"gpt-oss-20b", "gemma3-4b", "llama4-maverick", "deepseek-v3", "llama3.1-8b", "minimax-m1"} {
+	for _, id := range []string{
+		"gpt-oss-20b", "gemma3-4b", "llama4-maverick", "deepseek-v3", "llama3.1-8b",
+		"minimax-m1",
+	} {
 		m := presetModel(t, id)
 		p := model.Lay(&m, nil)
 		for pp := 1; pp <= min(m.Layers, 12); pp++ {
@@ -127,7 +145,8 @@ func TestStageTakesItsFirstLayers(t *testing.T) {
 				var want layout.Counts
 				for n := range stages[i].Layers() + 2 {
 					if got := stages[i].Take(p, n); got != want {
-						t.Fatalf("%s, PP %d: %d layers of stage %d are %v, counted %v", id, pp, n, i, got, want)
+						t.Fatalf("%s, PP %d: %d layers of stage %d are %v, counted %v", id, pp, n, i, got,
+							want)
 					}
 					if n < stages[i].Layers() {
 						want[p.At(first+n)]++
@@ -144,8 +163,10 @@ func TestStageTakesItsFirstLayers(t *testing.T) {
 func TestMixedStageRecomputedIsBounded(t *testing.T) {
 	d := textbookDraft(t, "deepseek-v3", 1024)
 	s, err := knob.DraftOf(presetModel(t, "deepseek-v3"), d.Cluster(), knob.Given{
-		knob.GPUs: 8, knob.DP: 1, knob.TP: 1, knob.EP: 1, knob.PP: 8, knob.VPP: 3, knob.Seq: 1024, knob.MBS: 1,
-		knob.MicroBatches: 2, knob.Schedule: schedule.LoopedBFS, knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull},
+		knob.GPUs: 8, knob.DP: 1, knob.TP: 1, knob.EP: 1, knob.PP: 8, knob.VPP: 3, knob.Seq: 1024,
+		knob.MBS:          1,
+		knob.MicroBatches: 2, knob.Schedule: schedule.LoopedBFS,
+		knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull},
 	}).Resolve()
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,8 @@ func TestDeadlinesAndShares(t *testing.T) {
 			switch {
 			case err == nil && (got != c.want || c.nearest != ""):
 				t.Errorf("%q is %v, want %v%s", c.text, got, c.want, c.nearest)
-			case err != nil && (!errors.As(err, &wrong) || c.want >= 0 || wrong.Nearest != c.nearest || wrong.Given != c.text || wrong.Field != "of"):
+			case err != nil && (!errors.As(err, &wrong) || c.want >= 0 || wrong.Nearest != c.nearest ||
+				wrong.Given != c.text || wrong.Field != "of"):
 				t.Errorf("%q: %#v, want %v and %q", c.text, err, c.want, c.nearest)
 			}
 		}

@@ -61,18 +61,25 @@ func TestCountsOfOrders(t *testing.T) {
 		list := schedule.Order{Spec: o.Spec, Placement: o.Placement, Ops: o.Ops, Start: o.Start}
 		for rank := range spec.Ranks {
 			if planned, listed := o.PeakInFlight(rank), list.PeakInFlight(rank); planned != listed {
-				t.Errorf("%s, rank %d: the plan says %d in flight, the list %d", info.Kind, rank, planned, listed)
+				t.Errorf("%s, rank %d: the plan says %d in flight, the list %d", info.Kind, rank, planned,
+					listed)
 			}
 			forwards := 0
 			for chunk := range o.Chunks() {
-				for _, kind := range []schedule.OpKind{schedule.Forward, schedule.Backward, schedule.InputGradient, schedule.WeightGradient} {
-					if planned, listed := o.Count(rank, chunk, kind), list.Count(rank, chunk, kind); planned != listed {
-						t.Errorf("%s, rank %d, chunk %d: the plan says %d, the list %d", info.Kind, rank, chunk, planned, listed)
+				for _, kind := range []schedule.OpKind{
+					schedule.Forward, schedule.Backward,
+					schedule.InputGradient, schedule.WeightGradient,
+				} {
+					if planned, listed := o.Count(rank, chunk, kind),
+						list.Count(rank, chunk, kind); planned != listed {
+						t.Errorf("%s, rank %d, chunk %d: the plan says %d, the list %d", info.Kind, rank,
+							chunk, planned, listed)
 					}
 				}
 				forwards += list.Count(rank, chunk, schedule.Forward)
 			}
-			if want := spec.MicroBatches * o.Chunks(); forwards != want && 2*forwards != want { // two directions share them
+			// two directions share them
+			if want := spec.MicroBatches * o.Chunks(); forwards != want && 2*forwards != want {
 				t.Errorf("%s, rank %d: %d forwards of %d", info.Kind, rank, forwards, want)
 			}
 		}
@@ -88,7 +95,10 @@ func TestHiddenTraffic(t *testing.T) {
 		{Dimension: "ep", Seconds: search.NearShare * 99, Exposed: 0},
 	}}
 	got := search.OverlapReliances(&r)
-	want := []search.OverlapReliance{{Dimension: "pp", Hidden: 6, Share: 0.06}, {Dimension: "dp", Hidden: 4, Share: 0.04}}
+	want := []search.OverlapReliance{
+		{Dimension: "pp", Hidden: 6, Share: 0.06},
+		{Dimension: "dp", Hidden: 4, Share: 0.04},
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -99,11 +109,13 @@ func TestProblemOfAQuery(t *testing.T) {
 	q := query(t, map[knob.ID]string{knob.GPUs: "16", knob.GBS: "64", knob.Seq: "2048"})
 	q.Setup.TP, q.Setup.PP, q.Setup.CP, q.Setup.MBS, q.Setup.GBS = 2, 2, 1, 2, 64
 	p, err := q.Problem()
-	if s := &p.Setup; err != nil || s.GPUs != 16 || s.DP != 4 || s.MicroBatches != 8 || s.GBS != 64 || s.Seq != 2048 || p.Space.FollowGBS {
+	if s := &p.Setup; err != nil || s.GPUs != 16 || s.DP != 4 || s.MicroBatches != 8 || s.GBS != 64 ||
+		s.Seq != 2048 || p.Space.FollowGBS {
 		t.Errorf("%+v (%v)", p.Setup.Layout, err)
 	}
 	// Two batches, two lengths, and tp and pp of 1 or 2 each, of a dense model whose context is not cut.
-	p.Space.GBS, p.Space.Seq, p.Space.TP, p.Space.PP, p.Space.CP = []int{64, 128}, []int{2048, 4096}, []int{1, 2}, []int{1, 2}, []int{1}
+	p.Space.GBS, p.Space.Seq, p.Space.TP, p.Space.PP, p.Space.CP = []int{64, 128}, []int{2048, 4096},
+		[]int{1, 2}, []int{1, 2}, []int{1}
 	if cuts := p.Cuts(1000); cuts != 16 {
 		t.Errorf("%d cuts, want 16", cuts)
 	}
@@ -115,9 +127,11 @@ func TestProblemOfAQuery(t *testing.T) {
 // TestSwitchedModels: what the new model or machine does not have falls back.
 func TestSwitchedModels(t *testing.T) {
 	s := presets.DefaultSetup()
-	s.Model, s.EP, s.ETP, s.Seq, s.TrainMTP, s.Split = presetModel(t, "deepseek-v3"), 8, 2, 131072, true, "3,58"
+	s.Model, s.EP, s.ETP, s.Seq, s.TrainMTP, s.Split = presetModel(t, "deepseek-v3"), 8, 2, 131072, true,
+		"3,58"
 	dense := knob.WithModel(s, presetModel(t, "gpt2-xl"))
-	if dense.EP != 1 || dense.ETP != 1 || dense.Seq != 1024 || dense.TrainMTP || dense.Split != "" || dense.Model.ID != "gpt2-xl" {
+	if dense.EP != 1 || dense.ETP != 1 || dense.Seq != 1024 || dense.TrainMTP || dense.Split != "" ||
+		dense.Model.ID != "gpt2-xl" {
 		t.Errorf("gpt2-xl, of 1,024 positions: %+v", dense.Layout)
 	}
 	other := knob.WithModel(s, presetModel(t, "mixtral-8x22b"))
@@ -162,7 +176,8 @@ func TestBatchHints(t *testing.T) {
 	}
 }
 
-// TestTooCloseToCall: steps are too close from more than none to a quarter of the wider band, whichever is the faster.
+// TestTooCloseToCall: steps are too close from more than none to a quarter of the wider band, whichever is
+// the faster.
 func TestTooCloseToCall(t *testing.T) {
 	at := func(step, wide float64) *engine.Time {
 		return &engine.Time{Step: units.Seconds(step), Evidence: engine.Evidence{ErrorBand: wide}}
@@ -191,9 +206,19 @@ func TestEvidenceInBrief(t *testing.T) {
 		note, count string
 	}{
 		{engine.Evidence{}, "no published run is known", "no published run is known"},
-		{engine.Evidence{ValidatedBy: "x", UserRuns: 2, Runs: 9, Nearest: nearest}, "2 of your own runs are like this, nearest published Llama 3", "2 of your own runs are like this"},
-		{engine.Evidence{ValidatedBy: "x", Runs: 2, Nearest: nearest}, "few published runs like this, nearest Llama 3", "few published runs like this"},
-		{engine.Evidence{ValidatedBy: "x", Runs: 3, TypicalError: 0.0312, Nearest: nearest}, "3 similar runs, nearest Llama 3; half within 3.1 %", "3 similar runs; half within 3.1 %"},
+		{
+			engine.Evidence{ValidatedBy: "x", UserRuns: 2, Runs: 9, Nearest: nearest},
+			"2 of your own runs are like this, nearest published Llama 3",
+			"2 of your own runs are like this",
+		},
+		{
+			engine.Evidence{ValidatedBy: "x", Runs: 2, Nearest: nearest},
+			"few published runs like this, nearest Llama 3", "few published runs like this",
+		},
+		{
+			engine.Evidence{ValidatedBy: "x", Runs: 3, TypicalError: 0.0312, Nearest: nearest},
+			"3 similar runs, nearest Llama 3; half within 3.1 %", "3 similar runs; half within 3.1 %",
+		},
 	} {
 		if c.of.Note() != c.note || c.of.Count() != c.count {
 			t.Errorf("%q and %q, want %q and %q", c.of.Note(), c.of.Count(), c.note, c.count)
@@ -215,12 +240,13 @@ func TestDistanceOfSetups(t *testing.T) {
 	c.Precision = recipe.FP8
 	ab, ac := engine.Distance(&a, &b), engine.Distance(&a, &c)
 	if engine.Distance(&a, &a) != 0 || ab <= 0 || ac <= ab || math.Abs(engine.Distance(&b, &a)-ab) > 1e-12 {
-		t.Errorf("%g to another sequence, %g back, %g to another precision too", ab, engine.Distance(&b, &a), ac)
+		t.Errorf("%g to another sequence, %g back, %g to another precision too", ab, engine.Distance(&b, &a),
+			ac)
 	}
 }
 
-// TestExplainedLimits: the longest sequence and the largest micro-batch that are explained leave the margin, and
-// one more does not.
+// TestExplainedLimits: the longest sequence and the largest micro-batch that are explained leave the margin,
+// and one more does not.
 func TestExplainedLimits(t *testing.T) {
 	s := claimedSetup(t, "llama3.1-8b dgx-h100 gpus=8 gbs=64")
 	book, legal := explain.Of(s)
@@ -247,7 +273,8 @@ func TestExplainedLimits(t *testing.T) {
 	}
 }
 
-// TestWhatFiguresNeed: a run's length needs tokens, its cost a price; the word of a figure is that of its path.
+// TestWhatFiguresNeed: a run's length needs tokens, its cost a price; the word of a figure is that of its
+// path.
 func TestWhatFiguresNeed(t *testing.T) {
 	s := presets.DefaultSetup()
 	s.Budget, s.Price = 0, 0
@@ -259,7 +286,8 @@ func TestWhatFiguresNeed(t *testing.T) {
 	}
 	s.Budget = 1e12
 	cost, name := figures.ByWord("cost")
-	if figures.Lacking(s, "run.days") != "" || figures.Lacking(s, cost) != knob.Price && s.Cluster.GPU.PriceUSD == 0 || name != "cost of the whole run" {
+	if figures.Lacking(s, "run.days") != "" || figures.Lacking(s, cost) != knob.Price &&
+		s.Cluster.GPU.PriceUSD == 0 || name != "cost of the whole run" {
 		t.Errorf("with tokens: %q, %q", figures.Lacking(s, "run.days"), figures.Lacking(s, cost))
 	}
 	r := engine.Evaluate(s)

@@ -20,7 +20,10 @@ func benchSetup(b testing.TB, id string, gpus, tp, pp, vpp, m int) engine.Setup 
 	if err != nil {
 		b.Fatal(err)
 	}
-	d := knob.DraftOf(mod, cluster, knob.Given{knob.GPUs: gpus, knob.TP: tp, knob.PP: pp, knob.VPP: vpp, knob.MicroBatches: m})
+	d := knob.DraftOf(mod, cluster, knob.Given{
+		knob.GPUs: gpus, knob.TP: tp, knob.PP: pp, knob.VPP: vpp,
+		knob.MicroBatches: m,
+	})
 	if vpp > 1 {
 		d.With(knob.Given{knob.Schedule: schedule.Interleaved})
 	}

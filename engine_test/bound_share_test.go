@@ -21,7 +21,8 @@ import (
 func TestBounderKeepsNothingStale(t *testing.T) {
 	t.Run("any stack", func(t *testing.T) { walkBounds(t, func(*engine.Setup) {}) })
 	// Its gathered copies hang on what TP cuts and on the pass, unlike the others'.
-	t.Run("nanotron", func(t *testing.T) { walkBounds(t, func(s *engine.Setup) { s.Stack = recipe.Nanotron }) })
+	t.Run("nanotron",
+		func(t *testing.T) { walkBounds(t, func(s *engine.Setup) { s.Stack = recipe.Nanotron }) })
 }
 
 func walkBounds(t *testing.T, fix func(*engine.Setup)) {
@@ -36,10 +37,12 @@ func walkBounds(t *testing.T, fix func(*engine.Setup)) {
 		level := 0 // what was illegal is not taken: the next move begins anew
 		for range rapid.IntRange(2, 12).Draw(t, "moves") {
 			info, from := move(t, &s, level)
-			layout, order, again := f.Checker.Layout(&s), knob.LegalityOfSchedule(s.Spec()), f.Checker.Recompute(s.Recompute)
+			layout, order, again := f.Checker.Layout(&s), knob.LegalityOfSchedule(s.Spec()),
+				f.Checker.Recompute(s.Recompute)
 			legal := engine.Legal(s)
 			if legal != (given.Legal && layout.Legal && order.Legal && again.Legal) {
-				t.Fatalf("judged %+v, %+v, %+v and %+v, but legal %t: %s %+v", given, layout, order, again, legal, s.Schedule, s.Layout)
+				t.Fatalf("judged %+v, %+v, %+v and %+v, but legal %t: %s %+v", given, layout, order, again,
+					legal, s.Schedule, s.Layout)
 			}
 			if level = 0; !legal {
 				continue
@@ -62,12 +65,14 @@ func walkBounds(t *testing.T, fix func(*engine.Setup)) {
 			asked := rapid.SampledFrom([]string{"both", "step", "peak", "neither"}).Draw(t, "asked")
 			if asked == "both" || asked == "step" {
 				if got := f.Step(&spec, info); got != want.Step {
-					t.Fatalf("step %v of a Bounder that is reused, %v of a fresh one: %s %+v", got, want.Step, s.Schedule, s.Layout)
+					t.Fatalf("step %v of a Bounder that is reused, %v of a fresh one: %s %+v", got, want.Step,
+						s.Schedule, s.Layout)
 				}
 			}
 			if asked == "both" || asked == "peak" {
 				if got := max(f.Peak(&spec, info), f.PeakInTime(&spec, info)); got != want.Peak {
-					t.Fatalf("peak %v of a Bounder that is reused, %v of a fresh one: %s %+v", got, want.Peak, s.Schedule, s.Layout)
+					t.Fatalf("peak %v of a Bounder that is reused, %v of a fresh one: %s %+v", got, want.Peak,
+						s.Schedule, s.Layout)
 				}
 			}
 			compared++

@@ -26,15 +26,28 @@ func (w world) pipelined(t *rapid.T) engine.Setup {
 		Model:   rapid.SampledFrom(w.models).Draw(t, "model"),
 		Cluster: rapid.SampledFrom(w.clusters).Draw(t, "cluster"),
 		Layout: layout.Layout{
-			DP: pick("dp", 1, 2, 3, 8), TP: pick("tp", 1, 2, 4), PP: pick("pp", 1, 2, 3, 4, 8), VPP: max(info.Chunks, 1),
-			CP: pick("cp", 1, 1, 2), EP: 1, ETP: 1, HSDP: pick("hsdp", 0, 0, 2), ZeRO: pick("zero", 0, 1, 1, 2, 3),
-			MBS: pick("mbs", 1, 2), MicroBatches: pick("m", 1, 2, 3, 8, 16, 24), Seq: pick("seq", 1024, 4096),
+			DP: pick("dp", 1, 2, 3, 8), TP: pick("tp", 1, 2, 4), PP: pick("pp", 1, 2, 3, 4, 8),
+			VPP: max(info.Chunks, 1),
+			CP:  pick("cp", 1, 1, 2), EP: 1, ETP: 1, HSDP: pick("hsdp", 0, 0, 2),
+			ZeRO: pick("zero", 0, 1, 1, 2, 3),
+			MBS:  pick("mbs", 1, 2), MicroBatches: pick("m", 1, 2, 3, 8, 16, 24),
+			Seq: pick("seq", 1024, 4096),
 		},
 		Recipe: knob.Recipe{
-			Schedule: info.Kind, Precision: recipe.BF16, GradDtype: recipe.GradFP32, Attention: rapid.SampledFrom(recipe.Attentions()).Draw(t, "attention"),
-			Optimizer: recipe.Adam, Stack: rapid.SampledFrom(recipe.Stacks()).Draw(t, "stack"), MFU: recipe.MFUCausal,
-			Offload: rapid.SampledFrom(append(recipe.Offloads(), "", "")).Draw(t, "offload"), Imbalance: pick("imbalance", 0, 130),
-			Recompute: rapid.SampledFrom([]recipe.Recompute{{Mode: "none"}, {Mode: "none"}, {Mode: "full"}, {Mode: "selective"}, {Mode: "full", Layers: 3}, {Mode: "modules", Modules: recipe.AllModules}}).Draw(t, "recompute"),
+			Schedule: info.Kind, Precision: recipe.BF16, GradDtype: recipe.GradFP32,
+			Attention: rapid.SampledFrom(recipe.Attentions()).Draw(t, "attention"),
+			Optimizer: recipe.Adam, Stack: rapid.SampledFrom(recipe.Stacks()).Draw(t, "stack"),
+			MFU:       recipe.MFUCausal,
+			Offload:   rapid.SampledFrom(append(recipe.Offloads(), "", "")).Draw(t, "offload"),
+			Imbalance: pick("imbalance", 0, 130),
+			Recompute: rapid.SampledFrom([]recipe.Recompute{
+				{Mode: "none"},
+				{Mode: "none"},
+				{Mode: "full"},
+				{Mode: "selective"},
+				{Mode: "full", Layers: 3},
+				{Mode: "modules", Modules: recipe.AllModules},
+			}).Draw(t, "recompute"),
 		},
 	}
 	if info.Chunks == 0 {
@@ -45,7 +58,8 @@ func (w world) pipelined(t *rapid.T) engine.Setup {
 	}
 	s.SP = s.TP > 1 && rapid.Bool().Draw(t, "sp")
 	s.GPUs, s.GBS = s.Ranks(), s.MBS*s.MicroBatches*s.DP
-	if stages := s.Stages(); stages > 1 && stages <= s.Model.Layers && rapid.IntRange(0, 3).Draw(t, "split by hand") == 0 {
+	if stages := s.Stages(); stages > 1 && stages <= s.Model.Layers &&
+		rapid.IntRange(0, 3).Draw(t, "split by hand") == 0 {
 		s.Split = unevenSplit(t, s.Model.Layers, stages)
 	}
 	return s
@@ -174,10 +188,12 @@ func TestBoundsAreUnderEvaluations(t *testing.T) {
 			t.Fatalf("a legal setup cannot be laid out: %+v", s.Layout)
 		}
 		if floor.Step > r.Time.Step {
-			t.Fatalf("floor %v s is over the step %v s: %s %+v", floor.Step, r.Time.Step, s.Schedule, s.Layout)
+			t.Fatalf("floor %v s is over the step %v s: %s %+v", floor.Step, r.Time.Step, s.Schedule,
+				s.Layout)
 		}
 		if floor.Peak > r.Memory.Peak {
-			t.Fatalf("floor %v GiB is over the peak %v GiB: %s %+v", floor.Peak.GiB(), r.Memory.Peak.GiB(), s.Schedule, s.Layout)
+			t.Fatalf("floor %v GiB is over the peak %v GiB: %s %+v", floor.Peak.GiB(), r.Memory.Peak.GiB(),
+				s.Schedule, s.Layout)
 		}
 		c, most := seen[s.Schedule], bounds[s.Schedule]
 		if most.peakMost == itsLimit {
@@ -188,7 +204,8 @@ func TestBoundsAreUnderEvaluations(t *testing.T) {
 			peak = 1 // bounded by what the update reads alone
 		}
 		if step > most.stepMost || peak > most.peakMost {
-			t.Fatalf("the step is %v times its floor, the peak %v times: %s %+v", step, peak, s.Schedule, s.Layout)
+			t.Fatalf("the step is %v times its floor, the peak %v times: %s %+v", step, peak, s.Schedule,
+				s.Layout)
 		}
 		c.all++
 		c.step += one(step > most.step)
@@ -198,7 +215,8 @@ func TestBoundsAreUnderEvaluations(t *testing.T) {
 	// once in ten million times.
 	for kind, c := range seen {
 		if most := c.all / 3; c.step > most || c.peak > most {
-			t.Errorf("%s: of %d setups the steps of %d and the peaks of %d are further over their floors than is usual", kind, c.all, c.step, c.peak)
+			t.Errorf("%s: of %d setups the steps of %d and the peaks of %d are further over their floors "+
+				"than is usual", kind, c.all, c.step, c.peak)
 		}
 	}
 }

@@ -35,8 +35,10 @@ func TestFormats(t *testing.T) {
 		for _, f := range recipe.Formats() {
 			if f.Name == name {
 				found = true
-				if f.Bits() != want.bits || f.Max() != want.most || f.Min() != want.least || f.Least() != want.smallest || f.Min()*f.Step() != f.Least() {
-					t.Errorf("%s: %g bits, largest %g, smallest %g and %g, want %v", name, f.Bits(), f.Max(), f.Min(), f.Least(), want)
+				if f.Bits() != want.bits || f.Max() != want.most || f.Min() != want.least ||
+					f.Least() != want.smallest || f.Min()*f.Step() != f.Least() {
+					t.Errorf("%s: %g bits, largest %g, smallest %g and %g, want %v", name, f.Bits(), f.Max(),
+						f.Min(), f.Least(), want)
 				}
 			}
 		}
@@ -67,13 +69,15 @@ func TestCardsAreTheReports(t *testing.T) {
 		sum := units.Seconds(0)
 		for _, p := range parts {
 			idle := p.FLOPs+units.FLOPs(p.Bytes) <= 0
-			if sum += p.Seconds; p.Name == "" || p.Seconds < 0 || p.Seconds > 0 && idle != (p.Name == waitForHost) {
+			if sum += p.Seconds; p.Name == "" || p.Seconds < 0 ||
+				p.Seconds > 0 && idle != (p.Name == waitForHost) {
 				r.Fatalf("part %+v", p)
 			}
 		}
 		checkRoofline(r, parts)
 		_, rec := engine.EvaluateRecorded(s)
-		if e, dense := rec.Entry("layer.dense.forward"); dense && !s.Model.IsMoE() && math.Abs(float64(sum)/e.Value-1) > 1e-9 {
+		if e, dense := rec.Entry("layer.dense.forward"); dense && !s.Model.IsMoE() &&
+			math.Abs(float64(sum)/e.Value-1) > 1e-9 {
 			r.Fatalf("parts take %g, the layer %g", sum, e.Value)
 		}
 		for _, p := range cards.Splits(&s) {
@@ -88,7 +92,8 @@ func TestCardsAreTheReports(t *testing.T) {
 		for _, l := range all {
 			tokens += l.Tokens
 		}
-		if n := float64(s.EP); len(all) > 0 && math.Abs(all[0].Tokens*n/tokens/min(s.ExpertLoad(), n)-1) > 1e-9 {
+		if n := float64(s.EP); len(all) > 0 &&
+			math.Abs(all[0].Tokens*n/tokens/min(s.ExpertLoad(), n)-1) > 1e-9 {
 			r.Fatalf("busiest %g of %g, load %g", all[0].Tokens, tokens, s.ExpertLoad())
 		}
 	})

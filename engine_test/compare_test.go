@@ -35,7 +35,8 @@ func TestCompareSaysWhatTheReportsSay(t *testing.T) {
 				value *float64
 			}{{&c.A, d.A}, {&c.B, d.B}} {
 				whole := side.side.Setup
-				whole.Budget = cmp.Or(whole.Budget, max(c.A.Setup.Budget, c.B.Setup.Budget)) // a run is of the other's tokens
+				// a run is of the other's tokens
+				whole.Budget = cmp.Or(whole.Budget, max(c.A.Setup.Budget, c.B.Setup.Budget))
 				full := engine.Evaluate(whole)
 				got, ok := figures.Find(&full, d.ID)
 				switch {
@@ -61,7 +62,8 @@ func TestCompareSaysWhatTheReportsSay(t *testing.T) {
 			if !r.Legal {
 				continue
 			}
-			if got, want := sums[compare.GroupMemory][i], float64(r.Memory.Peak); math.Abs(got-want) > 1e-6*want {
+			if got, want := sums[compare.GroupMemory][i],
+				float64(r.Memory.Peak); math.Abs(got-want) > 1e-6*want {
 				t.Fatalf("the terms of memory are %v, the peak %v", got, want)
 			}
 			if got, want := sums[compare.GroupTime][i], float64(r.Time.Step); math.Abs(got-want) > 1e-6*want {
@@ -145,7 +147,9 @@ func TestWayTurnsChunksWithTheirSchedule(t *testing.T) {
 		vpp  string
 		also map[knob.ID]string
 	}{
-		{"2", nil}, {"10", map[knob.ID]string{"recompute": "full"}}, {"4", map[knob.ID]string{"tp": "4", "pp": "4", "zero": "0"}},
+		{"2", nil},
+		{"10", map[knob.ID]string{"recompute": "full"}},
+		{"4", map[knob.ID]string{"tp": "4", "pp": "4", "zero": "0"}},
 	} {
 		b := a
 		for id, text := range c.also {
@@ -217,7 +221,10 @@ func TestFindFigure(t *testing.T) {
 	if want := r.Memory.Ranks[r.Memory.PeakRank].Weights; got.Value != float64(want) {
 		t.Errorf("weights of the fullest rank: %v, want %v", got.Value, want)
 	}
-	for _, id := range []string{"", "memory", "memory.ranks.2.total", "memory.ranks.-1.total", "memory.ranks.x.total", "memory.fullest.", "time.nothing"} {
+	for _, id := range []string{
+		"", "memory", "memory.ranks.2.total", "memory.ranks.-1.total",
+		"memory.ranks.x.total", "memory.fullest.", "time.nothing",
+	} {
 		if got, ok := figures.Find(&r, id); ok {
 			t.Errorf("%q is found: %v", id, got)
 		}

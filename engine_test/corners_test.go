@@ -14,13 +14,14 @@ import (
 	"meshscope/presets/setupdoc"
 )
 
-// cornerSetups are setups where several things meet that are rarely drawn together: modules for more tokens with deferred
-// weight gradients, experts with uneven loads and cuts of their own, heads without fused losses, local windows,
-// offloaded layers, pipelines of each stack.
+// cornerSetups are setups where several things meet that are rarely drawn together: modules for more tokens
+// with deferred weight gradients, experts with uneven loads and cuts of their own, heads without fused
+// losses, local windows, offloaded layers, pipelines of each stack.
 func cornerSetups(t *testing.T) (out []engine.Setup) {
 	t.Helper()
 	for _, text := range []string{
-		// Deferred weight gradients of dense layers, of latents, of experts with and without shared ones, of modules.
+		// Deferred weight gradients of dense layers, of latents, of experts with and without shared ones, of
+		// modules.
 		`{"model":"llama3.1-8b","gpus":16,"tp":2,"pp":4,"gbs":32,"schedule":"zb-h1","sp":false}`,
 		`{"model":"deepseek-v3","cluster":"deepseek-h800","gpus":128,"tp":2,"pp":8,"ep":16,"gbs":128,"seq":4096,"mtp":true,"schedule":"zb-h1","imbalance":130}`,
 		`{"model":"deepseek-v3","cluster":"deepseek-h800","gpus":128,"tp":2,"etp":2,"pp":8,"ep":8,"gbs":128,"seq":4096,"mtp":true,"schedule":"zb-v","precision":"fp8:megatron","zero":1}`,
@@ -56,14 +57,16 @@ func cornerSetups(t *testing.T) (out []engine.Setup) {
 		`{"model":"gpt3-175b","cluster":"dgx-a100","gpus":64,"tp":8,"pp":8,"gbs":64,"calibration":"megatron-2021","loss":"unfused","vpp":2,"schedule":"interleaved"}`,
 		`{"model":"gpt3-175b","cluster":"dgx-a100","gpus":64,"tp":8,"pp":8,"gbs":64,"calibration":"megatron-2022","recompute":"full:5","vpp":3,"schedule":"interleaved"}`,
 		`{"model":"mixtral-8x7b","gpus":32,"tp":4,"pp":2,"ep":2,"gbs":64,"seq":4096,"calibration":"textbook","recompute":"selective","attention":"standard","zero":3}`,
-		// Kernels: scores that are stored, windows, queries that are projected directly, keys on more ranks than heads.
+		// Kernels: scores that are stored, windows, queries that are projected directly, keys on more ranks
+		// than heads.
 		`{"model":"gemma2-27b","gpus":16,"tp":8,"pp":2,"gbs":32,"seq":8192,"attention":"standard","recompute":"selective"}`,
 		`{"model":"gemma3-27b","gpus":16,"tp":8,"gbs":32,"seq":32768,"cp":2,"recompute":"full"}`,
 		`{"model":"llama3.1-70b","gpus":32,"tp":16,"pp":2,"gbs":32,"seq":4096,"zero":3}`,
 		`{"model":"deepseek-v2-lite","gpus":16,"tp":2,"cp":2,"ep":4,"gbs":16,"seq":8192,"attention":"standard"}`,
 		`{"model":"minimax-m1","gpus":128,"tp":4,"pp":4,"ep":8,"gbs":64,"seq":16384}`,
 		`{"model":"gpt2-xl","gpus":8,"gbs":64,"seq":1024,"optimizer":"sgd","precision":"fp16"}`,
-		// What waits or travels: offloading, late sharding, kernels that wait, replicas over nodes, memory of the whole run.
+		// What waits or travels: offloading, late sharding, kernels that wait, replicas over nodes, memory of
+		// the whole run.
 		`{"model":"llama3.1-70b","cluster":"gb200-nvl72","gpus":32,"tp":4,"pp":2,"gbs":64,"offload-layers":10,"schedule":"1f1b"}`,
 		`{"model":"llama3.1-70b","cluster":"gb200-nvl72","gpus":32,"tp":4,"pp":2,"vpp":2,"gbs":64,"offload-layers":7,"schedule":"interleaved"}`,
 		`{"model":"llama3.1-70b","gpus":128,"tp":8,"zero":3,"hsdp":4,"gbs":128,"offload":"optimizer","optimizer":"adam-no-master"}`,
@@ -87,8 +90,8 @@ func cornerSetups(t *testing.T) (out []engine.Setup) {
 	return out
 }
 
-// madeCorners are setups of machines, software and models that no file has: a dense model with modules for more tokens, a
-// host link that nothing hides, and software and a network in which everything waits.
+// madeCorners are setups of machines, software and models that no file has: a dense model with modules for
+// more tokens, a host link that nothing hides, and software and a network in which everything waits.
 func madeCorners(t *testing.T) (out []engine.Setup) {
 	t.Helper()
 	waits := func(s *engine.Setup) {
@@ -98,7 +101,8 @@ func madeCorners(t *testing.T) (out []engine.Setup) {
 			w := &cal.Software[i]
 			w.Expert, w.Experts = 0, 0
 			w.MoELayer, w.HostMoE8, w.Biased = 1e-3, 5e-4, 3
-			w.Blocking, w.Hop, w.Bucket, w.Once, w.TPBackward, w.CP, w.EP, w.EPOverlap, w.Pair = true, 2e-6, 25e6, true, 0.3, 0.4, 0.5, 0.2, 0.2
+			w.Blocking, w.Hop, w.Bucket, w.Once, w.TPBackward, w.CP, w.EP, w.EPOverlap, w.Pair = true, 2e-6,
+				25e6, true, 0.3, 0.4, 0.5, 0.2, 0.2
 			w.DP, w.Gather, w.Shard, w.ShardSlow, w.HostCopies = 0.5, 0.3, 0.2, 1.3, 0.1
 		}
 		n := &cal.Network
@@ -124,15 +128,23 @@ func madeCorners(t *testing.T) (out []engine.Setup) {
 		{dense + "tp=2 pp=4 gbs=32 loss=unfused", modules},
 		{dense + "pp=2 gbs=32 calibration=torchtitan zero=2", modules},
 		{dense + "pp=2 gbs=64 offload-layers=5", slowly},
-		{dense + "pp=2 gbs=64 offload-layers=16 schedule=zb-h1", func(s *engine.Setup) { slowly(s); s.Overlap = recipe.OverlapNone }},
+		{
+			dense + "pp=2 gbs=64 offload-layers=16 schedule=zb-h1",
+			func(s *engine.Setup) { slowly(s); s.Overlap = recipe.OverlapNone },
+		},
 		{dense + "tp=4 pp=2 gbs=64 sp=off zero=1 mbs=2", waits},
 		{dense + "tp=2 pp=2 vpp=4 cp=2 gbs=64 zero=2", waits},
 		{dense + "tp=2 gbs=64 zero=3", waits},
 		{"mixtral-8x22b dgx-h100 gpus=64 tp=4 pp=2 ep=4 etp=2 gbs=64 seq=4096 schedule=dualpipe", waits},
-		{"mixtral-8x22b dgx-h100 gpus=64 tp=2 pp=4 vpp=2 ep=8 gbs=64 seq=4096 ep-overlap=on precision=fp8:te", waits},
+		{
+			"mixtral-8x22b dgx-h100 gpus=64 tp=2 pp=4 vpp=2 ep=8 gbs=64 seq=4096 ep-overlap=on " +
+				"precision=fp8:te",
+			waits,
+		},
 		{"gpt-oss-20b dgx-h100 gpus=16 tp=2 ep=8 gbs=64 seq=4096 imbalance=120", waits},
 		{"gpt-oss-20b dgx-h100 gpus=16 tp=2 ep=8 gbs=64 seq=4096 imbalance=120", dear},
-		{"deepseek-v3 dgx-h100 gpus=128 pp=8 ep=16 gbs=128 seq=4096 schedule=zb-v precision=fp8:deepseek mtp=on", waits},
+		{"deepseek-v3 dgx-h100 gpus=128 pp=8 ep=16 gbs=128 seq=4096 schedule=zb-v precision=fp8:deepseek " +
+			"mtp=on", waits},
 		{"llama3.1-70b dgx-a100 gpus=64 tp=8 pp=2 gbs=64 seq=4096 zero=3 hsdp=2", waits},
 	} {
 		s := claimedSetup(t, c.on)
@@ -145,8 +157,8 @@ func madeCorners(t *testing.T) (out []engine.Setup) {
 	return out
 }
 
-// TestCornersHoldWhatDrawsHold: in the corners too every recorded formula gives its figure, what adds up does,
-// memory over a step meets its peak, and lanes add up to the report at any detail.
+// TestCornersHoldWhatDrawsHold: in the corners too every recorded formula gives its figure, what adds up
+// does, memory over a step meets its peak, and lanes add up to the report at any detail.
 func TestCornersHoldWhatDrawsHold(t *testing.T) {
 	var reused engine.Evaluator
 	for _, s := range append(cornerSetups(t), madeCorners(t)...) {
@@ -165,8 +177,8 @@ func TestCornersHoldWhatDrawsHold(t *testing.T) {
 	}
 }
 
-// TestBoundsInCorners: what a search ranks by is no more than the evaluation, not far below it, and where forwards and
-// backwards follow one another in rows, as in naive, afab and looped-bfs, exactly that.
+// TestBoundsInCorners: what a search ranks by is no more than the evaluation, not far below it, and where
+// forwards and backwards follow one another in rows, as in naive, afab and looped-bfs, exactly that.
 func TestBoundsInCorners(t *testing.T) {
 	e := engine.Evaluator{SkipTimeline: true}
 	var f bound.Bounder
@@ -193,8 +205,10 @@ func TestBoundsInCorners(t *testing.T) {
 			if s.OffloadLayers > 0 {
 				step = min(step, within.stepMost) // of activations' way to the host a bound knows nothing
 			}
-			if most := cmp.Or(within.peakMost, floorLimit(&s)); step < 1-1e-9 || peak < 1-1e-9 || step > within.stepMost || peak > most {
-				t.Errorf("%s: the step is %.9g of its bound, at most %g, the peak %.9g, at most %g: %+v", kind, step, within.stepMost, peak, most, s.Layout)
+			if most := cmp.Or(within.peakMost, floorLimit(&s)); step < 1-1e-9 || peak < 1-1e-9 ||
+				step > within.stepMost || peak > most {
+				t.Errorf("%s: the step is %.9g of its bound, at most %g, the peak %.9g, at most %g: %+v",
+					kind, step, within.stepMost, peak, most, s.Layout)
 			}
 		}
 	}

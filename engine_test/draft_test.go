@@ -31,7 +31,8 @@ func draftCluster() hardware.Cluster {
 		ID: "eights", NodeGPUs: 8, ScaleUpGPUs: 8,
 		GPU: hardware.GPU{
 			ID: "gpu", MemoryUsable: 79 * units.GiB, MemoryBandwidth: 3350 * units.GBps,
-			PeakBF16: 989 * units.TFLOPS, PeakFP16: 989 * units.TFLOPS, PeakTF32: 494 * units.TFLOPS, PeakFP32: 67 * units.TFLOPS,
+			PeakBF16: 989 * units.TFLOPS, PeakFP16: 989 * units.TFLOPS, PeakTF32: 494 * units.TFLOPS,
+			PeakFP32: 67 * units.TFLOPS,
 			NodeGPUs: 8, ScaleUpGPUs: 8, LinkBandwidth: 450 * units.GBps,
 		},
 		Intra: hardware.Link{Name: "in", Bandwidth: 450 * units.GBps, Latency: units.Microsecond},
@@ -60,20 +61,29 @@ func TestDraftDerivesWhatIsLeftOut(t *testing.T) {
 		want sizes
 	}{
 		"nothing said: 8 nodes, one sequence per dp rank x pp x 4": {"", sizes{64, 64, 1, 4, 256}},
-		"the built-in start":                      {"tp=8 pp=2 gbs=512", sizes{64, 4, 1, 128, 512}},
-		"gpus":                                    {"gpus=16 tp=8", sizes{16, 2, 1, 4, 8}},
-		"nodes":                                   {"nodes=4 tp=8 pp=2", sizes{32, 2, 1, 8, 16}},
-		"nodes and gpus that agree":               {"nodes=2 gpus=12 tp=4 pp=3", sizes{12, 1, 1, 12, 12}},
-		"last node partly used":                   {"nodes=2 dp=3 tp=4", sizes{12, 3, 1, 4, 12}},
-		"dp without gpus":                         {"dp=3 tp=4 pp=2", sizes{24, 3, 1, 8, 24}},
-		"microbatches without gbs":                {"gpus=64 tp=8 microbatches=10 mbs=2", sizes{64, 8, 2, 10, 160}},
-		"all of the batch":                        {"gpus=64 tp=8 mbs=2 microbatches=4 gbs=64", sizes{64, 8, 2, 4, 64}},
+		"the built-in start":        {"tp=8 pp=2 gbs=512", sizes{64, 4, 1, 128, 512}},
+		"gpus":                      {"gpus=16 tp=8", sizes{16, 2, 1, 4, 8}},
+		"nodes":                     {"nodes=4 tp=8 pp=2", sizes{32, 2, 1, 8, 16}},
+		"nodes and gpus that agree": {"nodes=2 gpus=12 tp=4 pp=3", sizes{12, 1, 1, 12, 12}},
+		"last node partly used":     {"nodes=2 dp=3 tp=4", sizes{12, 3, 1, 4, 12}},
+		"dp without gpus":           {"dp=3 tp=4 pp=2", sizes{24, 3, 1, 8, 24}},
+		"microbatches without gbs": {
+			"gpus=64 tp=8 microbatches=10 mbs=2",
+			sizes{64, 8, 2, 10, 160},
+		},
+		"all of the batch": {
+			"gpus=64 tp=8 mbs=2 microbatches=4 gbs=64",
+			sizes{64, 8, 2, 4, 64},
+		},
 		"a large micro-batch: whole ones":         {"gpus=8 tp=8 mbs=3", sizes{8, 1, 3, 2, 6}},
 		"degrees do not divide the GPUs: floor":   {"gpus=64 tp=3", sizes{64, 21, 1, 4, 84}},
 		"more degrees than GPUs":                  {"gpus=4 tp=8", sizes{4, 1, 1, 4, 4}},
 		"batch does not divide: floor":            {"gpus=8 tp=1 gbs=100", sizes{8, 8, 1, 12, 100}},
 		"batch of less than a micro-batch a rank": {"gpus=8 gbs=4", sizes{8, 8, 1, 1, 4}},
-		"rounded dp hides no second complaint":    {"gpus=64 tp=3 gbs=64 mbs=1 microbatches=2", sizes{64, 21, 1, 2, 64}},
+		"rounded dp hides no second complaint": {
+			"gpus=64 tp=3 gbs=64 mbs=1 microbatches=2",
+			sizes{64, 21, 1, 2, 64},
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +113,8 @@ func TestDraftDefaults(t *testing.T) {
 			Schedule: schedule.OneFOneB, Recompute: recipe.Recompute{Mode: recipe.RecomputeNone},
 			Precision: recipe.BF16, GradDtype: recipe.GradFP32, Attention: recipe.Flash,
 			Software:  autoSoftware(),
-			Optimizer: recipe.Adam, Loss: recipe.UnfusedLoss, Offload: recipe.OffloadNone, Imbalance: 100, Stack: recipe.DefaultStack, MFU: recipe.MFUCausal,
+			Optimizer: recipe.Adam, Loss: recipe.UnfusedLoss, Offload: recipe.OffloadNone, Imbalance: 100,
+			Stack: recipe.DefaultStack, MFU: recipe.MFUCausal,
 		},
 	}
 	if got != want {
@@ -162,8 +173,11 @@ func TestDraftContradictions(t *testing.T) {
 		"dp against gpus":                {"gpus=64 dp=3 tp=8 pp=2", [2]string{"gpus", "dp"}},
 		"dp against gpus, other degrees": {"gpus=64 dp=4", [2]string{"gpus", "dp"}},
 		"dp against nodes":               {"nodes=8 dp=3 tp=8 pp=2", [2]string{"nodes", "dp"}},
-		"batch":                          {"gpus=64 tp=8 mbs=1 microbatches=4 gbs=512", [2]string{"gbs", "microbatches"}},
-		"batch without mbs":              {"gpus=64 tp=8 microbatches=100 gbs=512", [2]string{"gbs", "microbatches"}},
+		"batch": {
+			"gpus=64 tp=8 mbs=1 microbatches=4 gbs=512",
+			[2]string{"gbs", "microbatches"},
+		},
+		"batch without mbs": {"gpus=64 tp=8 microbatches=100 gbs=512", [2]string{"gbs", "microbatches"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -195,13 +209,19 @@ func TestDraftRefusesValues(t *testing.T) {
 		"zero":        {func(d *knob.Draft) { d.With(knob.Given{knob.TP: zero}) }, "tp"},
 		"negative":    {func(d *knob.Draft) { d.With(knob.Given{knob.GBS: negative}) }, "gbs"},
 		"huge degree": {func(d *knob.Draft) { d.With(knob.Given{knob.PP: huge}) }, "pp"},
-		"huge nodes":  {func(d *knob.Draft) { n := knob.MaxGPUs; d.With(knob.Given{knob.Nodes: n}) }, "nodes"},
+		"huge nodes": {
+			func(d *knob.Draft) { n := knob.MaxGPUs; d.With(knob.Given{knob.Nodes: n}) },
+			"nodes",
+		},
 		"degrees that multiply": {func(d *knob.Draft) {
 			n := knob.MaxDegree
 			d.With(knob.Given{knob.DP: n, knob.TP: n, knob.PP: n, knob.CP: n})
 		}, "dp"},
-		"copies that follow": {func(d *knob.Draft) { n := knob.MaxGPUs; d.With(knob.Given{knob.GPUs: n}) }, "gpus"},
-		"micro-batches":      {func(d *knob.Draft) { n := knob.MaxBatch; d.With(knob.Given{knob.GBS: n}) }, "gbs"},
+		"copies that follow": {
+			func(d *knob.Draft) { n := knob.MaxGPUs; d.With(knob.Given{knob.GPUs: n}) },
+			"gpus",
+		},
+		"micro-batches": {func(d *knob.Draft) { n := knob.MaxBatch; d.With(knob.Given{knob.GBS: n}) }, "gbs"},
 		"batch that multiplies": {func(d *knob.Draft) {
 			n, m := knob.MaxDegree, knob.MaxMicroBatches
 			d.With(knob.Given{knob.MBS: n, knob.MicroBatches: m})

@@ -19,12 +19,16 @@ func TestEvaluatorKeepsNoAnswer(t *testing.T) {
 	s.MicroBatches, s.GBS = 4, 4*s.MBS*s.DP
 	var e engine.Evaluator
 	before := e.Evaluate(s)
-	if !before.Legal || !slices.ContainsFunc(before.Assumptions, func(a string) bool { return strings.Contains(a, "finds no order") }) {
-		t.Fatalf("legal %v, %q: this setup was chosen because its schedule finds no order", before.Legal, before.Assumptions)
+	if !before.Legal ||
+		!slices.ContainsFunc(before.Assumptions,
+			func(a string) bool { return strings.Contains(a, "finds no order") }) {
+		t.Fatalf("legal %v, %q: this setup was chosen because its schedule finds no order", before.Legal,
+			before.Assumptions)
 	}
 	s.DP++
 	want, got := engine.Evaluate(s), e.Evaluate(s)
 	if want.Legal || !slices.Equal(got.Assumptions, want.Assumptions) {
-		t.Fatalf("legal %v, after another setup %q, by itself %q", want.Legal, got.Assumptions, want.Assumptions)
+		t.Fatalf("legal %v, after another setup %q, by itself %q", want.Legal, got.Assumptions,
+			want.Assumptions)
 	}
 }

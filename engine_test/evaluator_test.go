@@ -32,7 +32,8 @@ func TestReusedEvaluator(t *testing.T) {
 			t.Fatalf("the order of an earlier report has changed")
 		}
 		if line := got.Timeline; line != nil {
-			if e.SkipTimeline || !slices.Equal(line.Order.Ops, want.Timeline.Order.Ops) || !slices.Equal(line.Begin, want.Timeline.Begin) || !slices.Equal(line.End, want.Timeline.End) {
+			if e.SkipTimeline || !slices.Equal(line.Order.Ops, want.Timeline.Order.Ops) ||
+				!slices.Equal(line.Begin, want.Timeline.Begin) || !slices.Equal(line.End, want.Timeline.End) {
 				t.Fatalf("another timeline")
 			}
 			given, ops = line, slices.Clone(line.Order.Ops)

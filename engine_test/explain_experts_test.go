@@ -22,7 +22,11 @@ func TestExpertsOverlappedAreExplained(t *testing.T) {
 			t.Fatal(err)
 		}
 		at := func(overlap recipe.Setting, vpp int, re recipe.RecomputeMode) engine.Report {
-			d := knob.DraftOf(m, cluster, knob.Given{"ep-overlap": overlap, knob.GPUs: 256, knob.TP: 1, knob.PP: 2, knob.VPP: vpp, knob.EP: 32, knob.GBS: 512, knob.Seq: 4096, knob.Precision: recipe.FP8, knob.Recompute: recipe.Recompute{Mode: re}})
+			d := knob.DraftOf(m, cluster, knob.Given{
+				"ep-overlap": overlap, knob.GPUs: 256, knob.TP: 1,
+				knob.PP: 2, knob.VPP: vpp, knob.EP: 32, knob.GBS: 512, knob.Seq: 4096,
+				knob.Precision: recipe.FP8, knob.Recompute: recipe.Recompute{Mode: re},
+			})
 			if vpp > 1 {
 				d.With(knob.Given{knob.Schedule: schedule.Interleaved})
 			}
@@ -38,10 +42,15 @@ func TestExpertsOverlappedAreExplained(t *testing.T) {
 			vpp    int
 			re     recipe.RecomputeMode
 			faster bool
-		}{{chunks, recipe.RecomputeNone, true}, {1, recipe.RecomputeNone, false}, {chunks, recipe.RecomputeFull, false}} {
+		}{
+			{chunks, recipe.RecomputeNone, true},
+			{1, recipe.RecomputeNone, false},
+			{chunks, recipe.RecomputeFull, false},
+		} {
 			with, without := at(recipe.On, c.vpp, c.re).Time.Step, at(recipe.Off, c.vpp, c.re).Time.Step
 			if with > without || (with < without) != c.faster {
-				t.Errorf("%s with %d virtual stages, recompute %s: %v overlapped, %v not", id, c.vpp, c.re, with, without)
+				t.Errorf("%s with %d virtual stages, recompute %s: %v overlapped, %v not", id, c.vpp, c.re,
+					with, without)
 			}
 		}
 	}

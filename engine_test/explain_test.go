@@ -30,7 +30,8 @@ func (w world) likely(t *rapid.T) (engine.Setup, bool) {
 		Model:   rapid.SampledFrom(w.models).Draw(t, "model"),
 		Cluster: rapid.SampledFrom(w.clusters).Draw(t, "cluster"),
 		Layout: layout.Layout{
-			TP: pick("tp", 1, 2, 4, 8, 16), PP: pick("pp", 1, 2, 4, 8), CP: pick("cp", 1, 1, 2, 4), DP: pick("dp", 1, 2, 4, 16, 64),
+			TP: pick("tp", 1, 2, 4, 8, 16), PP: pick("pp", 1, 2, 4, 8), CP: pick("cp", 1, 1, 2, 4),
+			DP: pick("dp", 1, 2, 4, 16, 64),
 			EP: pick("ep", 1, 2, 4, 8), ETP: pick("etp", 1, 1, 2), SP: rapid.Bool().Draw(t, "sp"),
 			ZeRO: pick("zero", 0, 1, 2, 3), HSDP: pick("hsdp", 1, 1, 2), MBS: pick("mbs", 1, 2, 4),
 			MicroBatches: pick("m", 4, 8, 16, 32), Seq: pick("seq", 2048, 4096, 4100, 8192, 32768), VPP: 1,
@@ -125,7 +126,8 @@ func drifts(b *explain.Book, e *explain.Explanation) bool {
 		scale = 1
 	}
 	difference := math.Abs(e.Result - e.Value)
-	return math.IsNaN(e.Result) || math.IsInf(e.Result, 0) || difference > 1e-9*math.Max(math.Abs(e.Value), scale)
+	return math.IsNaN(e.Result) || math.IsInf(e.Result, 0) ||
+		difference > 1e-9*math.Max(math.Abs(e.Value), scale)
 }
 
 // agrees fails unless every figure is explained by a formula that gives it.
@@ -137,9 +139,11 @@ func agrees(t failer, s engine.Setup) *explain.Book {
 			t.Fatalf("%s is not explained", f.ID)
 		}
 		if !e.Reported || e.Value != f.Value || drifts(b, e) {
-			t.Fatalf("%s: the engine says %.17g, the explanation %.17g\n%s\n%s\n%+v", f.ID, f.Value, e.Result, e.Formula, e.Numbers, s)
+			t.Fatalf("%s: the engine says %.17g, the explanation %.17g\n%s\n%s\n%+v", f.ID, f.Value, e.Result,
+				e.Formula, e.Numbers, s)
 		}
-		if f.Unit != e.Unit || e.Name == "" || e.Symbol == "" || e.Source == "" || e.Formula == "" || e.Numbers == "" {
+		if f.Unit != e.Unit || e.Name == "" || e.Symbol == "" || e.Source == "" || e.Formula == "" ||
+			e.Numbers == "" {
 			t.Fatalf("%s is in %q, its explanation is incomplete: %+v", f.ID, f.Unit, e)
 		}
 	}
@@ -184,7 +188,9 @@ func TestExplanationsOfEveryWord(t *testing.T) {
 	for _, info := range schedule.Kinds() {
 		one := 0
 		for _, vpp := range []int{1, 2} {
-			one += try(func(s *engine.Setup) { s.Schedule, s.VPP, s.PP, s.MicroBatches = info.Kind, vpp, 4, 16 })
+			one += try(func(s *engine.Setup) {
+				s.Schedule, s.VPP, s.PP, s.MicroBatches = info.Kind, vpp, 4, 16
+			})
 		}
 		if one == 0 {
 			t.Errorf("schedule %s was not met", info.Kind)
@@ -244,7 +250,10 @@ func TestEveryNumberOfTheReportIsExplained(t *testing.T) {
 			t.Fatal(err)
 		}
 		var numbers []float64
-		for _, part := range []string{"memory", "pipeline", "communication", "time", "throughput", "run", "model"} {
+		for _, part := range []string{
+			"memory", "pipeline", "communication", "time", "throughput", "run",
+			"model",
+		} {
 			numbers = collect(document[part], numbers)
 		}
 		var have []float64
@@ -256,9 +265,11 @@ func TestEveryNumberOfTheReportIsExplained(t *testing.T) {
 				t.Errorf("%s: no figure has the value %v of the report", model, n)
 			}
 		}
-		labels := 1 + len(b.Report().Communication) // peak_rank, and the rank of each row; the ranks' own numbers are collected apart
+		// peak_rank, and the rank of each row; the ranks' own numbers are collected apart
+		labels := 1 + len(b.Report().Communication)
 		if got := len(b.Figures()) + labels + s.PP - omitted(b); got != len(numbers) {
-			t.Errorf("%s: the report has %d numbers, %d figures are explained (with labels)", model, len(numbers), got)
+			t.Errorf("%s: the report has %d numbers, %d figures are explained (with labels)", model,
+				len(numbers), got)
 		}
 	}
 }
@@ -294,9 +305,18 @@ func collect(v any, into []float64) []float64 {
 func TestExplanationsGoDown(t *testing.T) {
 	b := book(t, presets.DefaultSetup())
 	for _, path := range [][]string{
-		{"time.step", "time.compute", "stage.1.forward", "layer.dense.forward", "layer.dense.qkv.forward", "gpu.matmul-rate"},
-		{"throughput.mfu", "throughput.tokens-per-second-per-gpu", "time.step", "time.exposed", "communication.tp.exposed", "stage.1.tp.exposed"},
-		{"memory.peak", "memory.ranks.0.total", "memory.ranks.0.allocated", "memory.ranks.0.weights", "memory.ranks.0.dense-parameters", "layer.dense.parameters-per-gpu"},
+		{
+			"time.step", "time.compute", "stage.1.forward", "layer.dense.forward", "layer.dense.qkv.forward",
+			"gpu.matmul-rate",
+		},
+		{
+			"throughput.mfu", "throughput.tokens-per-second-per-gpu", "time.step", "time.exposed",
+			"communication.tp.exposed", "stage.1.tp.exposed",
+		},
+		{
+			"memory.peak", "memory.ranks.0.total", "memory.ranks.0.allocated", "memory.ranks.0.weights",
+			"memory.ranks.0.dense-parameters", "layer.dense.parameters-per-gpu",
+		},
 	} {
 		e, ok := b.Explain(path[0])
 		for _, next := range path[1:] {

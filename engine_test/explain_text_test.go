@@ -25,13 +25,16 @@ type reader struct {
 }
 
 // quantity is a number with its unit.
-var quantity = regexp.MustCompile(`^(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:e[+-][0-9]+)?)( (?:GiB|MiB|KiB|GB|MB|kB|B|TB/s|GB/s|B/s|TFLOP/s|FLOP/s|TFLOP|GFLOP|MFLOP|FLOP|tokens/s|hours|days|USD|kWh|W|ms|us|s|%)\b| %)?(/s)?`)
+var quantity = regexp.MustCompile(
+	`^(-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?(?:e[+-][0-9]+)?)( (?:GiB|MiB|KiB|GB|MB|kB|B|TB/s|GB/s|B/s|TFLOP/s|FLOP/s|TFLOP|GFLOP|MFLOP|FLOP|tokens/s|hours|days|USD|kWh|W|ms|us|s|%)\b| %)?(/s)?`,
+)
 
 func unitOf(word string, of record.Unit) float64 {
 	scale := map[string]float64{
 		"": 1, "B": 1, "s": 1, "FLOP": 1, "FLOP/s": 1, "B/s": 1, "tokens/s": 1, "%": 0.01,
 		"hours": 1, "days": 1, "USD": 1, "kWh": 1, "W": 1,
-		"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "GB": 1e9, "MB": 1e6, "kB": 1e3, "TB/s": 1e12, "GB/s": 1e9,
+		"GiB": 1 << 30, "MiB": 1 << 20, "KiB": 1 << 10, "GB": 1e9, "MB": 1e6, "kB": 1e3, "TB/s": 1e12,
+		"GB/s":  1e9,
 		"TFLOP": 1e12, "GFLOP": 1e9, "MFLOP": 1e6, "TFLOP/s": 1e12, "ms": 1e-3, "us": 1e-6,
 	}[word]
 	if of == record.TFLOPS && word == "TFLOP/s" {

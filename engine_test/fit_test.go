@@ -20,14 +20,20 @@ func TestDeepSeekV3DoesNotFitUnderPlain1F1B(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := knob.DraftOf(m, cluster, knob.Given{knob.GPUs: 2048, knob.PP: 16, knob.EP: 64, knob.GBS: 15_360, knob.Seq: 4096})
+	d := knob.DraftOf(m, cluster, knob.Given{
+		knob.GPUs: 2048, knob.PP: 16, knob.EP: 64, knob.GBS: 15_360,
+		knob.Seq: 4096,
+	})
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := engine.Evaluate(s)
 	why := r.Memory.Reason
-	for _, part := range []string{"activations alone", "15 micro-batches in flight", "1f1b", "nothing recomputed"} {
+	for _, part := range []string{
+		"activations alone", "15 micro-batches in flight", "1f1b",
+		"nothing recomputed",
+	} {
 		if !strings.Contains(why, part) {
 			t.Errorf("%q does not say %q", why, part)
 		}
@@ -37,7 +43,8 @@ func TestDeepSeekV3DoesNotFitUnderPlain1F1B(t *testing.T) {
 	full := false
 	for i := range fixes {
 		remedy := &fixes[i]
-		t.Logf("%s: %.1f GiB, %.1f s", remedy.Turns(), remedy.Report.Memory.Peak.GiB(), remedy.Report.Time.Step)
+		t.Logf("%s: %.1f GiB, %.1f s", remedy.Turns(), remedy.Report.Memory.Peak.GiB(),
+			remedy.Report.Time.Step)
 		full = full || strings.HasPrefix(remedy.Turns(), "recompute full")
 		if !remedy.Report.Memory.Fits {
 			t.Errorf("%s does not fit", remedy.Turns())

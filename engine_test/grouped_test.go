@@ -19,7 +19,8 @@ func TestFusedGroupedMLP(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := knob.DraftOf(presetModel(t, model), presets.Default().NodeOf(g), knob.Given{knob.TP: 1, knob.Seq: 4096, knob.Precision: recipe.FP8})
+		d := knob.DraftOf(presetModel(t, model), presets.Default().NodeOf(g),
+			knob.Given{knob.TP: 1, knob.Seq: 4096, knob.Precision: recipe.FP8})
 		d.With(more)
 		d.With(knob.Given{"grouped-mlp": grouped})
 		s, err := d.Resolve()
@@ -29,7 +30,10 @@ func TestFusedGroupedMLP(t *testing.T) {
 		return s
 	}
 	oss := knob.Given{knob.GPUs: 64, knob.PP: 1, knob.EP: 64, knob.MBS: 4, knob.GBS: 1280}
-	v3 := knob.Given{knob.GPUs: 256, knob.PP: 4, knob.VPP: 4, knob.EP: 64, knob.MBS: 1, knob.GBS: 4096, knob.Schedule: schedule.Interleaved}
+	v3 := knob.Given{
+		knob.GPUs: 256, knob.PP: 4, knob.VPP: 4, knob.EP: 64, knob.MBS: 1, knob.GBS: 4096,
+		knob.Schedule: schedule.Interleaved,
+	}
 	gain := func(model, gpu string, more knob.Given) float64 {
 		fused, loop := at(model, gpu, recipe.GroupedFused, more), at(model, gpu, recipe.GroupedLoop, more)
 		agrees(t, fused)
@@ -37,7 +41,11 @@ func TestFusedGroupedMLP(t *testing.T) {
 	}
 	near(t, "GPT-OSS", gain("gpt-oss-120b", "gb200", oss), 0.93, 0.2)
 	near(t, "DeepSeek-V3", gain("deepseek-v3", "gb200", v3), 0.08, 0.2)
-	near(t, "on Hopper", gain("gpt-oss-120b", "h100-sxm", knob.Given{knob.GPUs: 64, knob.PP: 4, knob.EP: 8, knob.MBS: 1, knob.GBS: 1280}), 0, 0)
+	near(t, "on Hopper",
+		gain("gpt-oss-120b", "h100-sxm", knob.Given{
+			knob.GPUs: 64, knob.PP: 4, knob.EP: 8, knob.MBS: 1,
+			knob.GBS: 1280,
+		}), 0, 0)
 	four := at("gpt-oss-120b", "gb200", recipe.GroupedFused, oss)
 	four.Precision = recipe.NVFP4
 	agrees(t, four)

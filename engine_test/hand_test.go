@@ -33,8 +33,12 @@ func TestLayerFLOPsByHand(t *testing.T) {
 	// Of DeepSeek-V3's 61 layers with 128 heads: queries from rank 1,536 to 128 + 64, keys without
 	// position and values from rank 512 to 128 each.
 	v3 := presetModel(t, "deepseek-v3")
-	up := model.Recomputation{Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.ModuleMLAUp}}
-	if got, want := 61*up.FLOPs(model.Lay(&v3, nil).Module(), 0), units.FLOPs(2*61*128*(1536*(128+64)+512*(128+128))); got != want {
+	up := model.Recomputation{Recompute: recipe.Recompute{
+		Mode:    recipe.RecomputeModules,
+		Modules: recipe.ModuleMLAUp,
+	}}
+	if got, want := 61*up.FLOPs(model.Lay(&v3, nil).Module(), 0),
+		units.FLOPs(2*61*128*(1536*(128+64)+512*(128+128))); got != want {
 		t.Errorf("up-projections of the latents: %v, by hand %v", got, want)
 	}
 

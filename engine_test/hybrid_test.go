@@ -30,10 +30,11 @@ func hybrid(t *testing.T, id string, given knob.Given) engine.Setup {
 	return s
 }
 
-// TestMixersByHand: parameters, FLOPs of a token forward and bytes that a token saves of the mixer of each kind of
-// layer, written out from the shapes of a published model.
+// TestMixersByHand: parameters, FLOPs of a token forward and bytes that a token saves of the mixer of each
+// kind of layer, written out from the shapes of a published model.
 func TestMixersByHand(t *testing.T) {
-	const h = 2048 // Qwen3-Next: 16 heads of queries and keys and 32 of values, of 128; attention of 16 and 2 heads of 256
+	// Qwen3-Next: 16 heads of queries and keys and 32 of values, of 128; attention of 16 and 2 heads of 256
+	const h = 2048
 	const keys, values, heads = 16 * 128, 32 * 128, 32
 	const wide = 32 * 128
 	const latents = 6144*2048 + 2048 + 2048*64*256 + 6144*(512+64) + 512 + 512*64*(192+256) + 64*256*6144
@@ -46,15 +47,16 @@ func TestMixersByHand(t *testing.T) {
 		{
 			"qwen3-next-80b-a3b", "delta_moe",
 			h*(2*keys+2*values+2*heads) + 4*(2*keys+values) + 2*heads + 128 + values*h,
-			2*h*(2*keys+2*values+2*heads) + 2*values*h + 2*4*(2*keys+values) + heads*(6*128*128+64*(6*128+4*128)),
+			2*h*(2*keys+2*values+2*heads) + 2*values*h + 2*4*(2*keys+values) + heads*
+				(6*128*128+64*(6*128+4*128)),
 			4*h + 8*keys + 4*2*keys + 14*values + 150*heads,
 		},
 		{
 			"qwen3-next-80b-a3b", "full_moe",
 			h*(2*16*256+2*2*256) + 2*256 + 16*256*h,
 			2*h*(2*16*256+2*2*256) + 2*16*256*h,
-			// Input of the norm and of the projection, queries and keys before and after their norm, values, output and its
-			// sums, gate and gated output.
+			// Input of the norm and of the projection, queries and keys before and after their norm, values,
+			// output and its sums, gate and gated output.
 			4*h + 4*16*256 + 4*2*256 + 2*2*256 + 2*16*256 + 2*16 + 4*16*256,
 		},
 		{
@@ -64,18 +66,22 @@ func TestMixersByHand(t *testing.T) {
 				4*inner*128 + 128*(groups+inner) + 2*inner*128/128, // scores of half a chunk
 			4*2688 + 10*inner + 4*groups + 2*64 + 4*8,
 		},
-		{ // LFM2 8B A1B: three parts of the stream's width, of which gates multiply the input and the output of a convolution
+		// LFM2 8B A1B: three parts of the stream's width, of which gates multiply the input and the output of
+		// a convolution
+		{
 			"lfm2-8b-a1b", "conv_moe", 2048*3*2048 + 2048*3 + 2048*2048, 2*2048*4*2048 + 2*3*2048,
 			4*2048 + 6*2048 + 2*2048 + 2*2048 + 2*2048,
 		},
 		{ // Kimi Linear: 32 heads of 128; decay and gate through a width of 128
 			"kimi-linear-48b-a3b", "kimi_moe",
 			3*2304*wide + 3*wide*4 + 2*(2304*128+128*wide) + 2304*32 + 32 + wide + 128 + wide*2304,
-			2 * (3*2304*wide + 2*(2304*128+128*wide) + 2304*32 + wide*2304 + 4*3*wide + 32*(3*128*128+5*64*128)),
+			2 * (3*2304*wide + 2*(2304*128+128*wide) + 2304*32 + wide*2304 + 4*3*wide + 32*
+				(3*128*128+5*64*128)),
 			4*2304 + 20*wide + 270*32 + 4*128,
 		},
 		{ // MiniMax: 64 heads of 128
-			"minimax-m1", "lightning_moe", 6144*4*8192 + 8192 + 8192*6144, 2*6144*5*8192 + 64*(4*128*128+2*256*128),
+			"minimax-m1", "lightning_moe", 6144*4*8192 + 8192 + 8192*6144,
+			2*6144*5*8192 + 64*(4*128*128+2*256*128),
 			4*6144 + 20*8192,
 		},
 		{ // Jamba: 8192 channels with a state of 16, a step of rank 256
@@ -84,7 +90,9 @@ func TestMixersByHand(t *testing.T) {
 			2*(4096*2*8192+8192*288+256*8192+8192*4096) + 2*4*8192 + 9*8192*16,
 			4*4096 + 4*8192 + 2*8192 + 2*8192 + 2*8192 + 2*8192 + 4*(256+32),
 		},
-		{ // GLM-5.2: 64 heads of 192 + 64, latents of 2048 and 512; an indexer of 32 heads of 128 chooses 2048 tokens
+		// GLM-5.2: 64 heads of 192 + 64, latents of 2048 and 512; an indexer of 32 heads of 128 chooses 2048
+		// tokens
+		{
 			"glm-5.2", "sparse_moe", latents + index, 2 * (latents - 2048 - 512 + index - 256),
 			4*6144 + 4*2048 + 2*512 + 64*(2*192+2*576+2*512+2*256+2) + 2*576 + 4*2048 + 2*128,
 		},
@@ -112,7 +120,8 @@ func TestMixersByHand(t *testing.T) {
 		if got := float64(saved / units.Bytes(s.MicroBatchTokens())); !same(got, c.saved) {
 			t.Errorf("%s: %v bytes of a token, by hand %v", c.kind, got, c.saved)
 		}
-		if c.kind == "mamba1_dense" || strings.HasPrefix(c.kind, "sparse") || strings.HasPrefix(c.kind, "reselected") || c.kind == "kimi_moe" {
+		if c.kind == "mamba1_dense" || strings.HasPrefix(c.kind, "sparse") ||
+			strings.HasPrefix(c.kind, "reselected") || c.kind == "kimi_moe" {
 			continue // of which some is whole on each rank
 		}
 		s = hybrid(t, c.model, knob.Given{knob.GPUs: 8, knob.EP: 8, knob.TP: 2})
@@ -148,8 +157,8 @@ func savedByMixer(t *testing.T, s engine.Setup, kind string) (saved units.Bytes)
 	return 0
 }
 
-// TestLinearAttentionDoesNotGrowWithTheSequence: a token of Gated DeltaNet takes as long whatever the sequence is, and
-// the scan as long as its kernels move bytes; softmax attention takes longer.
+// TestLinearAttentionDoesNotGrowWithTheSequence: a token of Gated DeltaNet takes as long whatever the
+// sequence is, and the scan as long as its kernels move bytes; softmax attention takes longer.
 func TestLinearAttentionDoesNotGrowWithTheSequence(t *testing.T) {
 	times := func(seq int) map[string]float64 {
 		s := hybrid(t, "qwen3-next-80b-a3b", knob.Given{knob.GPUs: 8, knob.EP: 8})
@@ -174,13 +183,15 @@ func TestLinearAttentionDoesNotGrowWithTheSequence(t *testing.T) {
 	// Bytes of a token that the kernels of a value head of 128 x 128 read and write in chunks of 64.
 	s := hybrid(t, "qwen3-next-80b-a3b", knob.Given{knob.GPUs: 8, knob.EP: 8})
 	bytes := 32 * 2 * (7*128 + 6*128 + 2*128*128/64 + 6*64)
-	if bound := float64(bytes) / float64(s.Cluster.GPU.MemoryBandwidth); long["delta_moe scan"] < bound || long["delta_moe scan"] > 1.5*bound {
+	if bound := float64(bytes) / float64(s.Cluster.GPU.MemoryBandwidth); long["delta_moe scan"] < bound ||
+		long["delta_moe scan"] > 1.5*bound {
 		t.Errorf("a token of the scan takes %v, its bytes %v", long["delta_moe scan"], bound)
 	}
 }
 
-// TestLinearAttentionIsCut: TP and CP give each rank whole heads of linear attention; CP sends the projection's part
-// and the output's part of what other ranks compute, forward and backward, whatever the sequence.
+// TestLinearAttentionIsCut: TP and CP give each rank whole heads of linear attention; CP sends the
+// projection's part and the output's part of what other ranks compute, forward and backward, whatever the
+// sequence.
 func TestLinearAttentionIsCut(t *testing.T) {
 	s := hybrid(t, "qwen3-next-80b-a3b", knob.Given{knob.GPUs: 64, knob.EP: 8, knob.TP: 2, knob.CP: 4})
 	r := engine.Evaluate(s)
@@ -189,8 +200,10 @@ func TestLinearAttentionIsCut(t *testing.T) {
 	}
 	const layers, keys, values = 36, 2048, 4096
 	tokens := s.MicroBatchTokens()
-	want := 2 * layers * 3. / 4 * tokens * 2 * (2*keys + 2*values + 2*32 + values) / 2 * float64(s.MicroBatches)
-	kv := 12 * 3 * 3 * tokens * 2 * 2 * 256 / 1 * float64(s.MicroBatches) // softmax attention: a ring of one head each of keys and values, twice backward
+	want := 2 * layers * 3. / 4 * tokens * 2 * (2*keys + 2*values + 2*32 + values) / 2 *
+		float64(s.MicroBatches)
+	// softmax attention: a ring of one head each of keys and values, twice backward
+	kv := 12 * 3 * 3 * tokens * 2 * 2 * 256 / 1 * float64(s.MicroBatches)
 	at := slices.IndexFunc(r.Communication, func(c engine.Communication) bool { return c.Dimension == "cp" })
 	if got := float64(r.Communication[at].Bytes); !same(got, want+kv) {
 		t.Errorf("cp sends %v, by hand %v + %v", got, want, kv)
@@ -207,7 +220,8 @@ func TestLinearAttentionIsCut(t *testing.T) {
 		words = strings.Replace(words, "2 x 16", "32 does not divide the 16 heads", 1)
 		found := false
 		for _, p := range engine.Check(bad) {
-			found = found || p.Severity == layout.Error && p.Code == code && strings.Contains(p.Message, strings.TrimPrefix(words, "tp x cp = "))
+			found = found || p.Severity == layout.Error && p.Code == code && strings.Contains(p.Message,
+				strings.TrimPrefix(words, "tp x cp = "))
 		}
 		if !found {
 			t.Errorf("%s: %v", what, engine.Check(bad))
@@ -230,12 +244,21 @@ func TestUnmeasuredLayersWidenTheBand(t *testing.T) {
 	}
 }
 
-// TestFormulasOfHybrids: each recorded formula of every kind of layer gives its figure, under TP, CP and recomputation.
+// TestFormulasOfHybrids: each recorded formula of every kind of layer gives its figure, under TP, CP and
+// recomputation.
 func TestFormulasOfHybrids(t *testing.T) {
-	for _, id := range []string{"qwen3-next-80b-a3b", "qwen3.5-27b", "nemotron3-nano-30b-a3b", "nemotron-nano-9b-v2", "granite-4.0-h-tiny", "lfm2-8b-a1b", "kimi-linear-48b-a3b", "minimax-m1", "jamba-v0.1", "falcon-h1-0.5b", "glm-5.2"} {
-		for _, recompute := range []recipe.RecomputeMode{recipe.RecomputeNone, recipe.RecomputeSelective, recipe.RecomputeFull} {
+	for _, id := range []string{
+		"qwen3-next-80b-a3b", "qwen3.5-27b", "nemotron3-nano-30b-a3b",
+		"nemotron-nano-9b-v2", "granite-4.0-h-tiny", "lfm2-8b-a1b", "kimi-linear-48b-a3b", "minimax-m1",
+		"jamba-v0.1", "falcon-h1-0.5b", "glm-5.2",
+	} {
+		for _, recompute := range []recipe.RecomputeMode{
+			recipe.RecomputeNone, recipe.RecomputeSelective,
+			recipe.RecomputeFull,
+		} {
 			given := knob.Given{knob.GPUs: 16, knob.TP: 2, knob.CP: 2, knob.PP: 2}
-			if strings.Contains(id, "granite") || strings.Contains(id, "falcon") || strings.Contains(id, "jamba") {
+			if strings.Contains(id, "granite") || strings.Contains(id, "falcon") ||
+				strings.Contains(id, "jamba") {
 				given[knob.TP] = 1
 			}
 			if strings.Contains(id, "jamba") || strings.Contains(id, "falcon") {
@@ -260,7 +283,8 @@ func TestRowsOfHybrids(t *testing.T) {
 	}
 	for i := range kinds {
 		k := &kinds[i]
-		if row := k.Operation("repeat"); (k.ID == "delta_moe") != (row != nil && row.Forward > 0 && row.Backward > 0) {
+		if row := k.Operation("repeat"); (k.ID == "delta_moe") != (row != nil && row.Forward > 0 &&
+			row.Backward > 0) {
 			t.Errorf("%s: repeated queries and keys %+v", k.ID, row)
 		}
 	}
@@ -273,12 +297,14 @@ func TestRingOfHybrids(t *testing.T) {
 	if !ok {
 		t.Fatalf("%v", engine.Check(s))
 	}
-	if f.Forward.Attention <= 0 || f.Forward.Message <= 0 || !slices.ContainsFunc(f.Groups, func(g ring.Group) bool { return g.Dimension == "cp" }) {
+	if f.Forward.Attention <= 0 || f.Forward.Message <= 0 ||
+		!slices.ContainsFunc(f.Groups, func(g ring.Group) bool { return g.Dimension == "cp" }) {
 		t.Errorf("%+v", f)
 	}
 }
 
-// TestPatternSaysWhichAreMixtures: a pattern of sub-layers refuses a second rule of which layers are mixtures.
+// TestPatternSaysWhichAreMixtures: a pattern of sub-layers refuses a second rule of which layers are
+// mixtures.
 func TestPatternSaysWhichAreMixtures(t *testing.T) {
 	for _, change := range []func(*model.Model){
 		func(m *model.Model) { m.FirstDense = 3 },
@@ -291,8 +317,9 @@ func TestPatternSaysWhichAreMixtures(t *testing.T) {
 	}
 }
 
-// TestStagesOfHybridsBalanceCost: stages of layers of several kinds take no longer than equally many layers would, and
-// where an MLP is a layer of its own far less; models whose layers have one mixer keep stages of equally many layers.
+// TestStagesOfHybridsBalanceCost: stages of layers of several kinds take no longer than equally many layers
+// would, and where an MLP is a layer of its own far less; models whose layers have one mixer keep stages of
+// equally many layers.
 func TestStagesOfHybridsBalanceCost(t *testing.T) {
 	gain := 0.0
 	for _, preset := range presets.Default().Models() {
@@ -301,7 +328,8 @@ func TestStagesOfHybridsBalanceCost(t *testing.T) {
 			continue
 		}
 		l := layout.Layout{PP: 8, VPP: 1, CP: 1, EP: 1, Seq: 4096}
-		if stages, err := l.Partition(model.Lay(&m, nil), nil); err != nil || !layout.SplitsByCost(&m) && layout.SplitOf(stages) != layout.BalancedSplit(m.Layers, 8) {
+		if stages, err := l.Partition(model.Lay(&m, nil), nil); err != nil || !layout.SplitsByCost(&m) &&
+			layout.SplitOf(stages) != layout.BalancedSplit(m.Layers, 8) {
 			t.Errorf("%s: %s, %v", m.ID, layout.SplitOf(stages), err)
 		}
 		if !layout.SplitsByCost(&m) {
@@ -321,7 +349,9 @@ func TestStagesOfHybridsBalanceCost(t *testing.T) {
 				t.Errorf("%s, PP %d: %v, by number %v", m.ID, pp, r.Time, q.Time)
 			}
 			gain = max(gain, float64(1-r.Time.Step/q.Time.Step))
-			if text := strings.Join(r.Assumptions, "\n"); !strings.Contains(text, "balance what they cost and not their number: ") || strings.Contains(strings.Join(q.Assumptions, "\n"), "balance what") {
+			if text := strings.Join(r.Assumptions, "\n"); !strings.Contains(text,
+				"balance what they cost and not their number: ") ||
+				strings.Contains(strings.Join(q.Assumptions, "\n"), "balance what") {
 				t.Errorf("%s: which split is taken is not said", m.ID)
 			}
 		}

@@ -27,14 +27,20 @@ type arrow struct {
 
 // arrows is the picture of docs/architecture.md as a table.
 func arrows() []arrow {
-	leaves := []string{"engine/knob/id", "engine/escape", "engine/units", "engine/recipe", "engine/record", "engine/band"}
+	leaves := []string{
+		"engine/knob/id", "engine/escape", "engine/units", "engine/recipe", "engine/record",
+		"engine/band",
+	}
 	below := append([]string{"engine/model", "engine/hardware", "engine/ledger"}, leaves...)
 	middle := append([]string{"engine/layout", "engine/memory", "engine/schedule", "engine/step"}, below...)
 	setup := append([]string{"engine/knob"}, middle...)
 	root := append([]string{"engine."}, setup...)
 	return []arrow{
 		{"", []string{"cli"}},
-		{"cli", []string{"docs/schema", "ui", "report", "serve", "launch", "lessons", "presets", "themes", "engine"}},
+		{"cli", []string{
+			"docs/schema", "ui", "report", "serve", "launch", "lessons", "presets", "themes",
+			"engine",
+		}},
 		{"serve", []string{"serve", "ui", "lessons", "presets", "engine"}},
 		{"ui", []string{"ui", "report", "engine", "presets", "lessons", "launch", "themes"}},
 		{"themes", nil},
@@ -171,13 +177,15 @@ func TestArrows(t *testing.T) {
 		}
 		rule, ok := ruleFor(from)
 		if !ok {
-			t.Errorf("%s: no rule says what this folder may import; add it to arrows and to docs/architecture.md", path)
+			t.Errorf("%s: no rule says what this folder may import; add it to arrows and to "+
+				"docs/architecture.md", path)
 			continue
 		}
 		for _, imported := range p.Imports {
 			to, ours := folder(imported)
 			if ours && !rule.allowed(to) {
-				t.Errorf("forbidden arrow: %s -> %s (%s may import %v)", path, imported, module+"/"+rule.from, rule.to)
+				t.Errorf("forbidden arrow: %s -> %s (%s may import %v)", path, imported, module+"/"+rule.from,
+					rule.to)
 			}
 		}
 	}
@@ -203,7 +211,8 @@ func TestEngineImportsOnlyTheStandardLibrary(t *testing.T) {
 				continue // TestArrows
 			}
 			if !packages[imported].Standard {
-				t.Errorf("forbidden arrow: %s -> %s: the engine imports the standard library only", path, imported)
+				t.Errorf("forbidden arrow: %s -> %s: the engine imports the standard library only", path,
+					imported)
 			}
 			for _, bad := range impure {
 				if within(imported, bad) {

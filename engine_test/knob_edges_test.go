@@ -58,7 +58,8 @@ func TestOffAtTheLimits(t *testing.T) {
 	} {
 		s := plain
 		c.change(&s)
-		if why, word := knobOf(t, c.id).Off(&s); why != c.why || c.id != knob.MaxInFlight && (word == "") != (why == "") {
+		if why, word := knobOf(t, c.id).Off(&s); why != c.why || c.id != knob.MaxInFlight &&
+			(word == "") != (why == "") {
 			t.Errorf("%s of %+v: %q %q, want %q", c.id, s.Layout, why, word, c.why)
 		}
 	}
@@ -108,7 +109,9 @@ func TestLaddersEndWithTheMachine(t *testing.T) {
 		s.Cluster.MaxGPUs = most
 		var got []string
 		for _, step := range knob.Steps(s, knob.DP, knob.Locks{}) {
-			if len(got) < 6 && !slices.ContainsFunc(engine.Check(step.Setup), func(p engine.Problem) bool { return p.Code == "cluster-size" }) {
+			if len(got) < 6 &&
+				!slices.ContainsFunc(engine.Check(step.Setup),
+					func(p engine.Problem) bool { return p.Code == "cluster-size" }) {
 				got = append(got, step.Text)
 			}
 		}
@@ -162,7 +165,8 @@ func TestFiguresAtTheirBounds(t *testing.T) {
 			t.Errorf("%s %s is taken as %s", c.id, c.given, k.Text(s))
 		default:
 			back, err := k.ParseFigure(k.Text(s))
-			if was, _ := k.ParseFigure(c.given); err != nil || back != was || c.id != knob.Tokens && k.Text(s) != c.text || c.id == knob.Tokens && was < 1e15 && k.Text(s) != c.text {
+			if was, _ := k.ParseFigure(c.given); err != nil || back != was || c.id != knob.Tokens &&
+				k.Text(s) != c.text || c.id == knob.Tokens && was < 1e15 && k.Text(s) != c.text {
 				t.Errorf("%s %s reads %s, want %s", c.id, c.given, k.Text(s), c.text)
 			}
 		}
@@ -201,15 +205,20 @@ func TestNumbersAtTheirBounds(t *testing.T) {
 		}
 	}
 	var refused *knob.ValueError
-	if _, err := knobOf(t, knob.Schedule).Set(startSetup(t), "z123"); !errors.As(err, &refused) || refused.Nearest != "" {
+	if _, err := knobOf(t, knob.Schedule).Set(startSetup(t), "z123"); !errors.As(err, &refused) ||
+		refused.Nearest != "" {
 		t.Errorf("a quarter of a word: %v", err)
 	}
 }
 
-// TestListsAtTheirBounds: both ends of a stepped range are in it, and 1,000 values are as many as there may be.
+// TestListsAtTheirBounds: both ends of a stepped range are in it, and 1,000 values are as many as there may
+// be.
 func TestListsAtTheirBounds(t *testing.T) {
 	k, s := knobOf(t, knob.TP), startSetup(t)
-	for text, want := range map[string]string{"4..12:4": "4 8 12", "4..11:4": "4 8", "1..8:x2": "1 2 4 8", "3..3:5": "3", "2..7:x3": "2 6", "5..6": "6"} {
+	for text, want := range map[string]string{
+		"4..12:4": "4 8 12", "4..11:4": "4 8", "1..8:x2": "1 2 4 8",
+		"3..3:5": "3", "2..7:x3": "2 6", "5..6": "6",
+	} {
 		v, err := k.ParseValues(text)
 		if err != nil {
 			t.Fatal(err)
@@ -218,12 +227,18 @@ func TestListsAtTheirBounds(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	for text, legal := range map[string]bool{"1..1000:1": true, "1..1001:1": false, "1..999:1,1000": true, "1..500:1,501..1001:1": false} {
+	for text, legal := range map[string]bool{
+		"1..1000:1": true, "1..1001:1": false, "1..999:1,1000": true,
+		"1..500:1,501..1001:1": false,
+	} {
 		if _, err := k.ParseValues(text); (err == nil) != legal {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	for text, want := range map[string][2]int{"4,2": {2, 4}, "8,2..4": {2, 8}, "3..5,4": {3, 5}, "7": {7, 7}, "2..3,9..12:3": {2, 12}} {
+	for text, want := range map[string][2]int{
+		"4,2": {2, 4}, "8,2..4": {2, 8}, "3..5,4": {3, 5}, "7": {7, 7},
+		"2..3,9..12:3": {2, 12},
+	} {
 		v, err := k.ParseValues(text)
 		low, high := v.Bounds()
 		if err != nil || low != want[0] || high != want[1] {
@@ -249,16 +264,32 @@ func TestTurnsEndAtTheBounds(t *testing.T) {
 		followed    func(s *engine.Setup) int
 		wantsFollow int
 	}{
-		{wide, knob.MBS, 2, 3, "a global batch of up to", knob.Locks{}, func(s *engine.Setup) int { return s.GBS }, knob.MaxBatch},
-		{small, knob.GBS, knob.MaxMicroBatches, knob.MaxMicroBatches + 1, "micro-batches", locksOn(), func(s *engine.Setup) int { return s.MicroBatches }, knob.MaxMicroBatches},
-		{full, knob.TP, 16, 8, "dp up to", locksOn(), func(s *engine.Setup) int { return s.DP }, knob.MaxDegree},
-		{full, knob.CP, 1, 2, "GPUs in all", knob.Locks{}, func(s *engine.Setup) int { return s.GPUs }, knob.MaxGPUs},
+		{
+			wide, knob.MBS, 2, 3, "a global batch of up to",
+			knob.Locks{},
+			func(s *engine.Setup) int { return s.GBS }, knob.MaxBatch,
+		},
+		{
+			small, knob.GBS, knob.MaxMicroBatches, knob.MaxMicroBatches + 1, "micro-batches", locksOn(),
+			func(s *engine.Setup) int { return s.MicroBatches }, knob.MaxMicroBatches,
+		},
+		{
+			full, knob.TP, 16, 8, "dp up to", locksOn(), func(s *engine.Setup) int { return s.DP },
+			knob.MaxDegree,
+		},
+		{
+			full, knob.CP, 1, 2, "GPUs in all",
+			knob.Locks{},
+			func(s *engine.Setup) int { return s.GPUs },
+			knob.MaxGPUs,
+		},
 	} {
 		out, err := knob.Turn(c.s, c.id, fmt.Sprint(c.at), c.locks)
 		if err != nil || c.followed(&out) != c.wantsFollow {
 			t.Errorf("%s %d: %v, follows %d, want %d", c.id, c.at, err, c.followed(&out), c.wantsFollow)
 		}
-		if _, err := knob.Turn(c.s, c.id, fmt.Sprint(c.beyond), c.locks); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := knob.Turn(c.s, c.id, fmt.Sprint(c.beyond), c.locks); err == nil ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s %d: %v, want %q", c.id, c.beyond, err, c.says)
 		}
 	}
@@ -289,7 +320,10 @@ func TestSchedulesFollowStages(t *testing.T) {
 			t.Errorf("%s with %d stages: %s, want %s (%v)", c.from, c.vpp, out.Schedule, c.want, err)
 		}
 	}
-	for kind, vpp := range map[schedule.Kind]int{schedule.ZBV: 2, schedule.OneFOneB: 1, schedule.Interleaved: 3, schedule.LoopedBFS: 3} {
+	for kind, vpp := range map[schedule.Kind]int{
+		schedule.ZBV: 2, schedule.OneFOneB: 1,
+		schedule.Interleaved: 3, schedule.LoopedBFS: 3,
+	} {
 		s := startSetup(t)
 		s.VPP, s.Schedule = 3, schedule.InterleavedZB
 		if out, err := knob.Turn(s, knob.Schedule, string(kind), locksOn()); err != nil || out.VPP != vpp {

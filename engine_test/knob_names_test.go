@@ -31,7 +31,8 @@ type builtPackage struct {
 // constants in engine/knob, and a literal that is spelled like one stands only
 // where it means something else.
 func TestKnobsHaveConstants(t *testing.T) {
-	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-json=ImportPath,Export,Dir,GoFiles,DepOnly", "./...")
+	list := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps",
+		"-json=ImportPath,Export,Dir,GoFiles,DepOnly", "./...")
 	list.Dir = ".."
 	out, err := list.Output()
 	if err != nil {
@@ -52,7 +53,9 @@ func TestKnobsHaveConstants(t *testing.T) {
 		}
 	}
 	files := token.NewFileSet()
-	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	imports := importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +68,8 @@ func TestKnobsHaveConstants(t *testing.T) {
 			case lit.typed:
 				t.Errorf("%s:%d: %q names a knob: it has a constant", path, at.Line, lit.word)
 			case kind == "":
-				t.Errorf("%s:%d: %q is spelled like a knob: use its constant, or say in this test what it means", path, at.Line, lit.word)
+				t.Errorf("%s:%d: %q is spelled like a knob: use its constant, or say in this test what it "+
+					"means", path, at.Line, lit.word)
 			}
 		}
 	}
@@ -109,7 +113,11 @@ func knobLiterals(t *testing.T, p *builtPackage, set *token.FileSet, imports typ
 			word, _ := strconv.Unquote(lit.Value)
 			if _, known := knob.Find(knob.ID(word)); known {
 				of := info.Types[lit].Type
-				found = append(found, knobLiteral{word, of != nil && strings.HasSuffix(of.String(), "engine/knob/id.ID"), lit.Pos()})
+				found = append(found,
+					knobLiteral{
+						word, of != nil && strings.HasSuffix(of.String(), "engine/knob/id.ID"),
+						lit.Pos(),
+					})
 			}
 			return true
 		})
@@ -121,14 +129,28 @@ func knobLiterals(t *testing.T, p *builtPackage, set *token.FileSet, imports typ
 // or folder; empty where it can only be the knob.
 func meansSomethingElse(path string) string {
 	for _, e := range []struct{ kind, places string }{
-		{"dimension of traffic", "engine/explain/ engine/lanes/ engine/overlap/ engine/ring/ engine/timing.go engine/traffic.go engine/step/ engine/layout/place.go engine/advise/rules_speed.go lessons/figure.go " +
+		{"dimension of traffic", "engine/explain/ engine/lanes/ engine/overlap/ engine/ring/ " +
+			"engine/timing.go engine/traffic.go engine/step/ engine/layout/place.go " +
+			"engine/advise/rules_speed.go lessons/figure.go " +
 			"ui/screens/network/ ui/screens/compare/methods.go presets/published/"},
-		{"term of memory, time or parameters", "engine/memory/ engine/memory_detail.go engine/model/ engine/compare/compare.go engine/figures/figures.go engine/fit/ engine/advise/advise.go engine/recipe/ " +
-			"ui/screen/parts.go ui/screens/memory/ ui/screens/explore/ ui/screens/compare/ ui/screens/scan/ themes/ report/ lessons/mask.go lessons/moved.go lessons/play.go cli/timeline_streams.go"},
-		{"symbol of a formula or figure of the report", "engine/setup.go engine/run.go engine/pipeline.go engine/step_time.go engine/throughput.go engine/figures/words.go ui/screens/search/figure.go"},
-		{"key of a document, a file or a list of presets", "cli/search_doc.go cli/presets presets/ cli/flags.go launch/"},
-		{"column or label of a table of layouts", "engine_test/residuals/ ui/screens/search/ ui/screens/evidence/ ui/screens/pipeline/ cli/presets_runs.go"},
-		{"code of a problem or of a launcher's rule; label or unit of a row", "engine/layout/rules.go engine/knob/"},
+		{"term of memory, time or parameters", "engine/memory/ engine/memory_detail.go engine/model/ " +
+			"engine/compare/compare.go engine/figures/figures.go engine/fit/ engine/advise/advise.go " +
+			"engine/recipe/ " +
+			"ui/screen/parts.go ui/screens/memory/ ui/screens/explore/ ui/screens/compare/ " +
+			"ui/screens/scan/ themes/ report/ lessons/mask.go lessons/moved.go lessons/play.go " +
+			"cli/timeline_streams.go"},
+		{"symbol of a formula or figure of the report", "engine/setup.go engine/run.go engine/pipeline.go " +
+			"engine/step_time.go engine/throughput.go engine/figures/words.go ui/screens/search/figure.go"},
+		{
+			"key of a document, a file or a list of presets",
+			"cli/search_doc.go cli/presets presets/ cli/flags.go launch/",
+		},
+		{"column or label of a table of layouts", "engine_test/residuals/ ui/screens/search/ " +
+			"ui/screens/evidence/ ui/screens/pipeline/ cli/presets_runs.go"},
+		{
+			"code of a problem or of a launcher's rule; label or unit of a row",
+			"engine/layout/rules.go engine/knob/",
+		},
 		{"operation of PyTorch, or a part of its step", "engine/ledger/"},
 		{"lock", "cli/scan.go"},
 		{"name of a lesson, or a word of its prose", "lessons/lesson.go lessons/prose.go"},
@@ -136,7 +158,8 @@ func meansSomethingElse(path string) string {
 		{"question of a comparison of two builds", "engine_test/differential/"},
 	} {
 		for place := range strings.FieldsSeq(e.places) {
-			if path == place || strings.HasSuffix(place, "/") && strings.HasPrefix(path, place) || !strings.HasSuffix(place, ".go") && strings.HasPrefix(path, place) {
+			if path == place || strings.HasSuffix(place, "/") && strings.HasPrefix(path, place) ||
+				!strings.HasSuffix(place, ".go") && strings.HasPrefix(path, place) {
 				return e.kind
 			}
 		}

@@ -31,23 +31,56 @@ func TestWarningsAtTheirLimits(t *testing.T) {
 		code       string
 		at, beyond func(s *engine.Setup)
 	}{
-		{"out-of-range", func(s *engine.Setup) { s.Imbalance = recipe.MaxLoad }, func(s *engine.Setup) { s.Imbalance = recipe.MaxLoad + 1 }},
-		{"out-of-range", func(s *engine.Setup) { s.Imbalance = 0 }, func(s *engine.Setup) { s.Imbalance = recipe.EvenLoad - 1 }},
 		{
-			"recompute-all", func(s *engine.Setup) { s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 40} },
+			"out-of-range", func(s *engine.Setup) { s.Imbalance = recipe.MaxLoad },
+			func(s *engine.Setup) { s.Imbalance = recipe.MaxLoad + 1 },
+		},
+		{
+			"out-of-range", func(s *engine.Setup) { s.Imbalance = 0 },
+			func(s *engine.Setup) { s.Imbalance = recipe.EvenLoad - 1 },
+		},
+		{
+			"recompute-all",
+			func(s *engine.Setup) { s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 40} },
 			func(s *engine.Setup) { s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 41} },
 		},
-		{"offload-all", func(s *engine.Setup) { s.OffloadLayers = 40 }, func(s *engine.Setup) { s.OffloadLayers = 41 }},
-		{"stack-lacks", func(s *engine.Setup) { s.Stack = recipe.TorchTitan }, func(s *engine.Setup) { s.Stack, s.OffloadLayers = recipe.TorchTitan, 1 }},
-		{"offload-bandwidth", func(s *engine.Setup) { s.Cluster.GPU.HostBandwidth = 0 }, func(s *engine.Setup) { s.Cluster.GPU.HostBandwidth, s.OffloadLayers = 0, 1 }},
-		{"hsdp-without-zero", func(s *engine.Setup) { s.HSDP, s.ZeRO = 2, 1 }, func(s *engine.Setup) { s.HSDP, s.ZeRO = 2, 0 }},
-		{"hsdp-without-zero", func(s *engine.Setup) { s.HSDP, s.ZeRO = 1, 0 }, func(s *engine.Setup) { s.HSDP, s.ZeRO = 4, 0 }},
-		{"degree-not-offered", func(s *engine.Setup) { s.TP, s.PP, s.SP, s.Stack = 1, 1, false, recipe.LLMFoundry }, func(s *engine.Setup) { s.Stack = recipe.LLMFoundry }},
-		{"mtp", func(s *engine.Setup) { s.Model.MTPLayers, s.TrainMTP = 1, true }, func(s *engine.Setup) { s.TrainMTP = true }},
+		{
+			"offload-all", func(s *engine.Setup) { s.OffloadLayers = 40 },
+			func(s *engine.Setup) { s.OffloadLayers = 41 },
+		},
+		{
+			"stack-lacks", func(s *engine.Setup) { s.Stack = recipe.TorchTitan },
+			func(s *engine.Setup) { s.Stack, s.OffloadLayers = recipe.TorchTitan, 1 },
+		},
+		{
+			"offload-bandwidth", func(s *engine.Setup) { s.Cluster.GPU.HostBandwidth = 0 },
+			func(s *engine.Setup) { s.Cluster.GPU.HostBandwidth, s.OffloadLayers = 0, 1 },
+		},
+		{
+			"hsdp-without-zero", func(s *engine.Setup) { s.HSDP, s.ZeRO = 2, 1 },
+			func(s *engine.Setup) { s.HSDP, s.ZeRO = 2, 0 },
+		},
+		{
+			"hsdp-without-zero", func(s *engine.Setup) { s.HSDP, s.ZeRO = 1, 0 },
+			func(s *engine.Setup) { s.HSDP, s.ZeRO = 4, 0 },
+		},
+		{
+			"degree-not-offered",
+			func(s *engine.Setup) { s.TP, s.PP, s.SP, s.Stack = 1, 1, false, recipe.LLMFoundry },
+			func(s *engine.Setup) { s.Stack = recipe.LLMFoundry },
+		},
+		{
+			"mtp", func(s *engine.Setup) { s.Model.MTPLayers, s.TrainMTP = 1, true },
+			func(s *engine.Setup) { s.TrainMTP = true },
+		},
 		{"run-plan", func(s *engine.Setup) { s.PUE = 10 }, func(s *engine.Setup) { s.PUE = 10.5 }},
 		{"run-plan", func(s *engine.Setup) { s.PUE = 1 }, func(s *engine.Setup) { s.PUE = 0.5 }},
 		{"precision-gpu", func(*engine.Setup) {}, func(s *engine.Setup) { s.Cluster.GPU.PeakBF16 = 0 }},
-		{"precision-gpu", func(s *engine.Setup) { nvfp4(&s.Cluster.GPU, "NVIDIA"); s.Precision = recipe.NVFP4 }, func(s *engine.Setup) { nvfp4(&s.Cluster.GPU, "AMD"); s.Precision = recipe.NVFP4 }},
+		{
+			"precision-gpu",
+			func(s *engine.Setup) { nvfp4(&s.Cluster.GPU, "NVIDIA"); s.Precision = recipe.NVFP4 },
+			func(s *engine.Setup) { nvfp4(&s.Cluster.GPU, "AMD"); s.Precision = recipe.NVFP4 },
+		},
 	} {
 		for beyond, change := range map[bool]func(*engine.Setup){false: c.at, true: c.beyond} {
 			s := startSetup(t)
@@ -70,7 +103,9 @@ func TestVastBatchSaysTokens(t *testing.T) {
 		s.GBS, s.Seq = 1<<20, seq
 		s.MicroBatches = s.GBS / s.DP
 		problems := engine.Check(s)
-		if i := slices.IndexFunc(problems, func(p engine.Problem) bool { return p.Code == "vast-batch" }); i < 0 || !strings.Contains(problems[i].Message, want) {
+		if i := slices.IndexFunc(problems,
+			func(p engine.Problem) bool { return p.Code == "vast-batch" }); i < 0 ||
+			!strings.Contains(problems[i].Message, want) {
 			t.Errorf("sequences of %d: %+v, want %q", seq, problems, want)
 		}
 	}

@@ -25,7 +25,10 @@ func TestLanesAddUp(t *testing.T) {
 	draws.CheckFew(t, cases, func(t *rapid.T) {
 		drawn++
 		s := w.legalSetup(t)
-		d := lanes.Detail{Ends: rapid.IntRange(0, 4).Draw(t, "ends"), Pieces: rapid.IntRange(1, 12).Draw(t, "pieces")}
+		d := lanes.Detail{
+			Ends:   rapid.IntRange(0, 4).Draw(t, "ends"),
+			Pieces: rapid.IntRange(1, 12).Draw(t, "pieces"),
+		}
 		l, ok := lanes.Of(&s, d, nil)
 		if !ok {
 			return
@@ -74,7 +77,9 @@ func checkLanes(t failer, l *lanes.Step, r *engine.Report) {
 	near("the end of the last segment", last, end)
 	near("the update", sum[lanes.Update], r.Time.Optimizer)
 	if l.Folded == 0 {
-		near("computing", sum[lanes.Forward]+sum[lanes.Backward]+sum[lanes.InputGradient]+sum[lanes.WeightGradient]+sum[lanes.Pair], r.Time.Compute)
+		near("computing",
+			sum[lanes.Forward]+sum[lanes.Backward]+sum[lanes.InputGradient]+sum[lanes.WeightGradient]+
+				sum[lanes.Pair], r.Time.Compute)
 		near("recomputation", sum[lanes.Recompute], r.Time.Recompute)
 		near("waiting", sum[lanes.Bubble], r.Time.Bubble)
 	}
@@ -100,8 +105,8 @@ func checkLanes(t failer, l *lanes.Step, r *engine.Report) {
 		near("exposed "+row.Dimension, own+lane.Elsewhere, row.Exposed)
 		near("the sum of lane "+row.Dimension, lane.Exposed, own)
 		data := row.Dimension == "dp" || row.Dimension == "expert-dp" || row.Dimension == "mirror"
-		// Messages of pp travel beside the waits; what comes once a step is another rank's than the rest where
-		// the ranks have different layers.
+		// Messages of pp travel beside the waits; what comes once a step is another rank's than the rest
+		// where the ranks have different layers.
 		if row.Dimension != "pp" && (!data || l.Rank == l.DataRank && l.Rank == row.Rank) {
 			near("hidden and exposed of "+row.Dimension, lane.Hidden+own, row.Seconds)
 			near("the hidden of lane "+row.Dimension, lane.Hidden, hidden)
@@ -149,7 +154,10 @@ func checkChoices(t failer, s *engine.Setup) {
 // once in thousands.
 func TestMirroredScatters(t *testing.T) {
 	for _, kind := range []schedule.Kind{schedule.OneFOneB, schedule.DualPipe} {
-		s := setupOf(t, knob.Given{knob.PP: 2, knob.DP: 2, knob.ZeRO: 2, knob.MicroBatches: 4, knob.Schedule: kind})
+		s := setupOf(t, knob.Given{
+			knob.PP: 2, knob.DP: 2, knob.ZeRO: 2, knob.MicroBatches: 4,
+			knob.Schedule: kind,
+		})
 		l, ok := lanes.Of(&s, lanes.Detail{}, nil)
 		if !ok {
 			t.Fatalf("%s has no lanes", kind)

@@ -56,12 +56,24 @@ func TestRulesAtTheirLimits(t *testing.T) {
 		code       string
 		at, beyond change
 	}{
-		{"out-of-range", only(func(l *layout.Layout) { l.HSDP = 0 }), only(func(l *layout.Layout) { l.HSDP = -1 })},
-		{"out-of-range", only(func(l *layout.Layout) { l.ZeRO = 3 }), only(func(l *layout.Layout) { l.ZeRO = 4 })},
-		{"out-of-range", only(func(l *layout.Layout) { l.Seq = layout.MaxSeq }), only(func(l *layout.Layout) { l.Seq = layout.MaxSeq + 1 })},
+		{
+			"out-of-range", only(func(l *layout.Layout) { l.HSDP = 0 }),
+			only(func(l *layout.Layout) { l.HSDP = -1 }),
+		},
+		{
+			"out-of-range", only(func(l *layout.Layout) { l.ZeRO = 3 }),
+			only(func(l *layout.Layout) { l.ZeRO = 4 }),
+		},
+		{
+			"out-of-range", only(func(l *layout.Layout) { l.Seq = layout.MaxSeq }),
+			only(func(l *layout.Layout) { l.Seq = layout.MaxSeq + 1 }),
+		},
 		{"tp-exceeds-heads", tp(64), tp(128)},
 		{"tp-heads", tp(32), tp(24)},
-		{"tp-kv-heads", tp(16), func(m *model.Model, c *hardware.Cluster, l *layout.Layout) { m.KVHeads = 6; tp(4)(m, c, l) }},
+		{"tp-kv-heads", tp(16), func(m *model.Model, c *hardware.Cluster, l *layout.Layout) {
+			m.KVHeads = 6
+			tp(4)(m, c, l)
+		}},
 		{
 			"tp-kv-heads", func(m *model.Model, c *hardware.Cluster, l *layout.Layout) {
 				m.KVHeads, m.KVLoraRank = 6, 512
@@ -71,16 +83,38 @@ func TestRulesAtTheirLimits(t *testing.T) {
 		},
 		{"tp-leaves-domain", tp(8), tp(16)},
 		{"tp-kv-replication", tp(8), tp(16)},
-		{"tp-ffn", only(func(*layout.Layout) {}), func(m *model.Model, _ *hardware.Cluster, _ *layout.Layout) { m.FFN = 28674 }},
-		{"tp-shared-ffn", moe(func(*model.Model, *layout.Layout) {}), moe(func(m *model.Model, _ *layout.Layout) { m.SharedFFN = 1022 })},
-		{"sp-seq", only(func(l *layout.Layout) { l.Seq = 4100 }), only(func(l *layout.Layout) { l.Seq = 4102 })},
-		{"sp-seq", only(func(l *layout.Layout) { l.Seq, l.SP = 4102, false }), only(func(l *layout.Layout) { l.CP, l.GPUs, l.Seq = 2, 64, 4100 })},
-		{"moe-tp-without-sp", moe(func(*model.Model, *layout.Layout) {}), moe(func(_ *model.Model, l *layout.Layout) { l.SP = false })},
+		{
+			"tp-ffn", only(func(*layout.Layout) {}),
+			func(m *model.Model, _ *hardware.Cluster, _ *layout.Layout) { m.FFN = 28674 },
+		},
+		{
+			"tp-shared-ffn", moe(func(*model.Model, *layout.Layout) {}),
+			moe(func(m *model.Model, _ *layout.Layout) { m.SharedFFN = 1022 }),
+		},
+		{
+			"sp-seq", only(func(l *layout.Layout) { l.Seq = 4100 }),
+			only(func(l *layout.Layout) { l.Seq = 4102 }),
+		},
+		{
+			"sp-seq", only(func(l *layout.Layout) { l.Seq, l.SP = 4102, false }),
+			only(func(l *layout.Layout) { l.CP, l.GPUs, l.Seq = 2, 64, 4100 }),
+		},
+		{
+			"moe-tp-without-sp", moe(func(*model.Model, *layout.Layout) {}),
+			moe(func(_ *model.Model, l *layout.Layout) { l.SP = false }),
+		},
 		{"pp-exceeds-layers", pp(80, 1, 80), pp(80, 1, 79)},
-		{"stages-exceed-layers", pp(2, 41, 80), pp(2, 42, 80)}, // 82 stages: embedding and head may stand alone
+		// 82 stages: embedding and head may stand alone
+		{"stages-exceed-layers", pp(2, 41, 80), pp(2, 42, 80)},
 		{"vpp-uneven", pp(4, 2, 80), pp(4, 2, 81)},
-		{"split", only(func(l *layout.Layout) { l.Split = "80,0,0,0" }), only(func(l *layout.Layout) { l.Split = "81,0,0,-1" })},
-		{"seq-exceeds-model", only(func(l *layout.Layout) { l.Seq = 131072 }), only(func(l *layout.Layout) { l.Seq = 131073 })},
+		{
+			"split", only(func(l *layout.Layout) { l.Split = "80,0,0,0" }),
+			only(func(l *layout.Layout) { l.Split = "81,0,0,-1" }),
+		},
+		{
+			"seq-exceeds-model", only(func(l *layout.Layout) { l.Seq = 131072 }),
+			only(func(l *layout.Layout) { l.Seq = 131073 }),
+		},
 		{
 			"seq-position-table", func(m *model.Model, _ *hardware.Cluster, l *layout.Layout) {
 				m.Position, l.Seq = model.PositionLearned, 131072
@@ -93,24 +127,58 @@ func TestRulesAtTheirLimits(t *testing.T) {
 		{"cp-zigzag", cp(4, 4104), cp(4, 4100)},
 		{"ep-dense", only(func(*layout.Layout) {}), only(func(l *layout.Layout) { l.EP = 2 })},
 		{"etp-dense", only(func(*layout.Layout) {}), only(func(l *layout.Layout) { l.ETP = 2 })},
-		{"ep-experts", moe(func(_ *model.Model, l *layout.Layout) { l.EP = 8 }), moe(func(m *model.Model, l *layout.Layout) { m.Experts, l.EP = 12, 8 })},
-		{"etp-ffn", moe(func(_ *model.Model, l *layout.Layout) { l.ETP = 8 }), moe(func(m *model.Model, l *layout.Layout) { m.ExpertFFN, l.ETP = 1028, 8 })},
-		{"ep-plane", moe(func(_ *model.Model, l *layout.Layout) { l.EP, l.ETP = 4, 2 }), moe(func(_ *model.Model, l *layout.Layout) { l.EP, l.ETP = 8, 2 })},
+		{
+			"ep-experts", moe(func(_ *model.Model, l *layout.Layout) { l.EP = 8 }),
+			moe(func(m *model.Model, l *layout.Layout) { m.Experts, l.EP = 12, 8 }),
+		},
+		{
+			"etp-ffn", moe(func(_ *model.Model, l *layout.Layout) { l.ETP = 8 }),
+			moe(func(m *model.Model, l *layout.Layout) { m.ExpertFFN, l.ETP = 1028, 8 }),
+		},
+		{
+			"ep-plane", moe(func(_ *model.Model, l *layout.Layout) { l.EP, l.ETP = 4, 2 }),
+			moe(func(_ *model.Model, l *layout.Layout) { l.EP, l.ETP = 8, 2 }),
+		},
 		{"gpus-not-divisible", only(func(*layout.Layout) {}), only(func(l *layout.Layout) { l.GPUs = 31 })},
 		{
-			"no-scale-out", machine(func(c *hardware.Cluster, _ *layout.Layout) { c.Inter.Bandwidth, c.ScaleUpGPUs = 0, 32 }),
+			"no-scale-out",
+			machine(func(c *hardware.Cluster, _ *layout.Layout) { c.Inter.Bandwidth, c.ScaleUpGPUs = 0, 32 }),
 			machine(func(c *hardware.Cluster, _ *layout.Layout) { c.Inter.Bandwidth, c.ScaleUpGPUs = 0, 31 }),
 		},
-		{"no-scale-out", only(func(*layout.Layout) {}), machine(func(c *hardware.Cluster, _ *layout.Layout) { c.Inter.Bandwidth = 0 })},
-		{"cluster-size", machine(func(c *hardware.Cluster, _ *layout.Layout) { c.MaxGPUs = 32 }), machine(func(c *hardware.Cluster, _ *layout.Layout) { c.MaxGPUs = 31 })},
-		{"cluster-size", only(func(*layout.Layout) {}), machine(func(c *hardware.Cluster, _ *layout.Layout) { c.MaxGPUs = 1 })},
-		{"partial-node", only(func(l *layout.Layout) { l.GPUs = 8 }), only(func(l *layout.Layout) { l.GPUs = 12 })},
-		{"partial-node", only(func(l *layout.Layout) { l.GPUs = 4 }), only(func(l *layout.Layout) { l.GPUs = 9 })},
+		{
+			"no-scale-out", only(func(*layout.Layout) {}),
+			machine(func(c *hardware.Cluster, _ *layout.Layout) { c.Inter.Bandwidth = 0 }),
+		},
+		{
+			"cluster-size", machine(func(c *hardware.Cluster, _ *layout.Layout) { c.MaxGPUs = 32 }),
+			machine(func(c *hardware.Cluster, _ *layout.Layout) { c.MaxGPUs = 31 }),
+		},
+		{
+			"cluster-size", only(func(*layout.Layout) {}),
+			machine(func(c *hardware.Cluster, _ *layout.Layout) { c.MaxGPUs = 1 }),
+		},
+		{
+			"partial-node", only(func(l *layout.Layout) { l.GPUs = 8 }),
+			only(func(l *layout.Layout) { l.GPUs = 12 }),
+		},
+		{
+			"partial-node", only(func(l *layout.Layout) { l.GPUs = 4 }),
+			only(func(l *layout.Layout) { l.GPUs = 9 }),
+		},
 		{"hsdp-dp", only(func(l *layout.Layout) { l.HSDP = 2 }), only(func(l *layout.Layout) { l.HSDP = 3 })},
 		{"batch-not-divisible", only(func(*layout.Layout) {}), only(func(l *layout.Layout) { l.GBS = 17 })},
-		{"sp-without-tp", only(func(l *layout.Layout) { l.TP, l.SP = 1, false }), only(func(l *layout.Layout) { l.TP = 1 })},
-		{"zero-with-pp", only(func(l *layout.Layout) { l.ZeRO = 1 }), only(func(l *layout.Layout) { l.ZeRO = 2 })},
-		{"zero-with-pp", only(func(l *layout.Layout) { l.ZeRO, l.PP = 3, 1 }), only(func(l *layout.Layout) { l.ZeRO, l.PP = 2, 2 })},
+		{
+			"sp-without-tp", only(func(l *layout.Layout) { l.TP, l.SP = 1, false }),
+			only(func(l *layout.Layout) { l.TP = 1 }),
+		},
+		{
+			"zero-with-pp", only(func(l *layout.Layout) { l.ZeRO = 1 }),
+			only(func(l *layout.Layout) { l.ZeRO = 2 }),
+		},
+		{
+			"zero-with-pp", only(func(l *layout.Layout) { l.ZeRO, l.PP = 3, 1 }),
+			only(func(l *layout.Layout) { l.ZeRO, l.PP = 2, 2 }),
+		},
 	} {
 		for beyond, change := range map[bool]change{false: c.at, true: c.beyond} {
 			m, cluster, l := limitWorld()
@@ -129,9 +197,13 @@ func TestRulesAtTheirLimits(t *testing.T) {
 	}
 }
 
-// TestBatchRuleSaysWhichOfTwo: exactly the whole batch in one micro-batch of each replica is not "more at once".
+// TestBatchRuleSaysWhichOfTwo: exactly the whole batch in one micro-batch of each replica is not "more at
+// once".
 func TestBatchRuleSaysWhichOfTwo(t *testing.T) {
-	for gbs, want := range map[int]string{2: "not the global batch of 2", 1: "at once are more than the global batch of 1"} {
+	for gbs, want := range map[int]string{
+		2: "not the global batch of 2",
+		1: "at once are more than the global batch of 1",
+	} {
 		m, c, l := limitWorld()
 		l.GBS = gbs // 2 replicas of 8 micro-batches of 1 sequence
 		problems := l.Rules(&m, &c, nil)
@@ -161,7 +233,8 @@ func TestCountedEvenly(t *testing.T) {
 		{6, 4, 2, true},
 	} {
 		if counted, even := layout.CountedEvenly(c.layers, c.stages); counted != c.counted || even != c.even {
-			t.Errorf("%d layers on %d stages: %d %v, want %d %v", c.layers, c.stages, counted, even, c.counted, c.even)
+			t.Errorf("%d layers on %d stages: %d %v, want %d %v", c.layers, c.stages, counted, even,
+				c.counted, c.even)
 		}
 	}
 }
@@ -171,13 +244,19 @@ func TestCountedEvenly(t *testing.T) {
 func TestRingsCoverEveryRank(t *testing.T) {
 	l := layout.Layout{GPUs: 48, TP: 2, CP: 2, DP: 6, PP: 2, EP: 3, ETP: 2}
 	differs := map[string]func(a, b layout.Coordinates) bool{
-		"tp":        func(a, b layout.Coordinates) bool { a.TP = b.TP; return dense(a) == dense(b) },
-		"cp":        func(a, b layout.Coordinates) bool { a.CP = b.CP; return dense(a) == dense(b) },
-		"dp":        func(a, b layout.Coordinates) bool { a.CP, a.DP = b.CP, b.DP; return dense(a) == dense(b) },
-		"pp":        func(a, b layout.Coordinates) bool { a.PP = b.PP; return a == b },
-		"etp":       func(a, b layout.Coordinates) bool { a.ETP = b.ETP; return expert(a) == expert(b) },
-		"ep":        func(a, b layout.Coordinates) bool { a.EP = b.EP; return expert(a) == expert(b) },
-		"expert-dp": func(a, b layout.Coordinates) bool { a.ExpertDP = b.ExpertDP; return expert(a) == expert(b) },
+		"tp": func(a, b layout.Coordinates) bool { a.TP = b.TP; return dense(a) == dense(b) },
+		"cp": func(a, b layout.Coordinates) bool { a.CP = b.CP; return dense(a) == dense(b) },
+		"dp": func(a, b layout.Coordinates) bool {
+			a.CP, a.DP = b.CP, b.DP
+			return dense(a) == dense(b)
+		},
+		"pp":  func(a, b layout.Coordinates) bool { a.PP = b.PP; return a == b },
+		"etp": func(a, b layout.Coordinates) bool { a.ETP = b.ETP; return expert(a) == expert(b) },
+		"ep":  func(a, b layout.Coordinates) bool { a.EP = b.EP; return expert(a) == expert(b) },
+		"expert-dp": func(a, b layout.Coordinates) bool {
+			a.ExpertDP = b.ExpertDP
+			return expert(a) == expert(b)
+		},
 	}
 	sizes := map[string]int{"tp": 2, "cp": 2, "dp": 12, "pp": 2, "etp": 2, "ep": 3, "expert-dp": 4}
 	for dimension, alike := range differs {
@@ -188,8 +267,10 @@ func TestRingsCoverEveryRank(t *testing.T) {
 			}
 			for other := range l.GPUs {
 				place, in := ring.Place(other)
-				if want := alike(l.Coordinates(other), l.Coordinates(rank)); in != want || in && ring.At(place) != other {
-					t.Fatalf("%s of rank %d, %+v: rank %d is in it: %v, want %v", dimension, rank, ring, other, in, want)
+				if want := alike(l.Coordinates(other), l.Coordinates(rank)); in != want ||
+					in && ring.At(place) != other {
+					t.Fatalf("%s of rank %d, %+v: rank %d is in it: %v, want %v", dimension, rank, ring,
+						other, in, want)
 				}
 			}
 		}
@@ -208,7 +289,9 @@ func expert(c layout.Coordinates) [4]int { return [4]int{c.ETP, c.EP, c.ExpertDP
 func TestMirrorRanks(t *testing.T) {
 	l := layout.Layout{GPUs: 10, TP: 2, CP: 1, DP: 1, PP: 5, EP: 1, ETP: 1}
 	for rank, want := range map[int]layout.Ring{
-		0: {First: 0, Stride: 8, Size: 2}, 9: {First: 1, Stride: 8, Size: 2}, 3: {First: 3, Stride: 4, Size: 2}, 4: {First: 4, Stride: 1, Size: 1}, 7: {First: 3, Stride: 4, Size: 2},
+		0: {First: 0, Stride: 8, Size: 2}, 9: {First: 1, Stride: 8, Size: 2},
+		3: {First: 3, Stride: 4, Size: 2}, 4: {First: 4, Stride: 1, Size: 1},
+		7: {First: 3, Stride: 4, Size: 2},
 	} {
 		if got := l.Ring("mirror", rank); got != want {
 			t.Errorf("rank %d: %+v, want %+v", rank, got, want)
@@ -220,7 +303,10 @@ func TestMirrorRanks(t *testing.T) {
 // at least half of them, and all where none does or one domain holds the job.
 func TestDomainsThatDivideTheJob(t *testing.T) {
 	c := nvl72()
-	for gpus, want := range map[int]int{8: 72, 72: 72, 144: 72, 128: 64, 256: 64, 76: 72, 80: 40, 108: 36, 136: 68} {
+	for gpus, want := range map[int]int{
+		8: 72, 72: 72, 144: 72, 128: 64, 256: 64, 76: 72, 80: 40, 108: 36,
+		136: 68,
+	} {
 		l := layout.Layout{GPUs: gpus}
 		if got := l.Domain(&c); got != want {
 			t.Errorf("%d GPUs take %d of a domain, want %d", gpus, got, want)

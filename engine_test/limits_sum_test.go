@@ -36,7 +36,8 @@ func TestStopsAddUp(t *testing.T) {
 			t.Errorf("%s: the fullest rank's levels are not its own", on)
 		}
 		for i := range over.Ranks { // no overhead in the levels, overhead in the peaks
-			if m := &over.Ranks[i]; m.Milestones.FirstPeak >= m.Peaks[0] || m.Milestones.LaterPeak >= m.Peaks[1] || m.Milestones.Model <= 0 {
+			if m := &over.Ranks[i]; m.Milestones.FirstPeak >= m.Peaks[0] ||
+				m.Milestones.LaterPeak >= m.Peaks[1] || m.Milestones.Model <= 0 {
 				t.Errorf("%s rank %d: %+v beside peaks %v", on, i, m.Milestones, m.Peaks)
 			}
 		}

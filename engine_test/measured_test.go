@@ -24,13 +24,17 @@ func TestMegatronCoreAgainstA100(t *testing.T) {
 		if row["measured_metric"] != "peak_allocated" {
 			continue
 		}
-		m := presetModel(t, map[string]string{"llama3 70b": "llama3-70b", "llama3 8b": "llama3-8b", "ds 236b": "deepseek-v2"}[strings.SplitN(row["model"], " reduced", 2)[0]])
+		m := presetModel(t, map[string]string{
+			"llama3 70b": "llama3-70b", "llama3 8b": "llama3-8b",
+			"ds 236b": "deepseek-v2",
+		}[strings.SplitN(row["model"], " reduced", 2)[0]])
 		m.Layers = int(figure(t, row, "layers"))
 
 		whole := func(key string) *int { return ptr(int(figure(t, row, key))) }
 		r := evaluate(t, knob.DraftOf(m, cluster, knob.Given{
 			knob.GPUs: *whole("n_gpus"), knob.TP: *whole("tp"), knob.PP: *whole("pp"), knob.EP: *whole("ep"),
-			knob.MBS: *whole("micro_batch_size"), knob.MicroBatches: *whole("num_microbatches"), knob.Seq: *whole("seq"),
+			knob.MBS: *whole("micro_batch_size"), knob.MicroBatches: *whole("num_microbatches"),
+			knob.Seq:  *whole("seq"),
 			knob.Loss: recipe.FusedLoss,
 		}))
 		peak := 0.0
@@ -39,7 +43,8 @@ func TestMegatronCoreAgainstA100(t *testing.T) {
 		}
 		e := peak/figure(t, row, "measured_value") - 1
 		errs = append(errs, math.Abs(e))
-		t.Logf("%-28s measured %6.2f  predicted %6.2f  %+5.2f %%", row["id"], figure(t, row, "measured_value"), peak, 100*e)
+		t.Logf("%-28s measured %6.2f  predicted %6.2f  %+5.2f %%", row["id"],
+			figure(t, row, "measured_value"), peak, 100*e)
 	}
 	t.Logf("%d rows: mean error %.2f %%", len(errs), 100*mean(errs))
 	if mean(errs) > 0.03 {
@@ -63,7 +68,8 @@ func TestMegatron2022AgainstZeroBubble(t *testing.T) {
 		}
 		whole := func(key string) *int { return ptr(int(figure(t, row, key))) }
 		m := presetModel(t, "megatron-gpt3-174.6b")
-		m.Layers, m.Hidden, m.Heads, m.KVHeads, m.FFN = *whole("layers"), *whole("hidden"), *whole("heads"), *whole("heads"), *whole("ffn")
+		m.Layers, m.Hidden, m.Heads, m.KVHeads, m.FFN = *whole("layers"), *whole("hidden"), *whole("heads"),
+			*whole("heads"), *whole("ffn")
 		m.HeadDim = m.Hidden / m.Heads
 		r := evaluate(t, knob.DraftOf(m, cluster, knob.Given{
 			knob.GPUs: *whole("n_gpus"), knob.PP: *whole("pp"), knob.Calibration: recipe.Megatron2022,
@@ -75,7 +81,8 @@ func TestMegatron2022AgainstZeroBubble(t *testing.T) {
 		}
 		e := peak/figure(t, row, "measured_value") - 1
 		errs = append(errs, math.Abs(e))
-		t.Logf("%-18s measured %3s  predicted %5.2f  %+5.2f %%", row["id"], row["measured_value"], peak, 100*e)
+		t.Logf("%-18s measured %3s  predicted %5.2f  %+5.2f %%", row["id"], row["measured_value"], peak,
+			100*e)
 	}
 	t.Logf("%d rows: mean error %.2f %%", len(errs), 100*mean(errs))
 	if mean(errs) > 0.08 {
@@ -104,7 +111,9 @@ func TestTorchTitan(t *testing.T) {
 		got := (rank.Allocated + rank.OverheadParts.Slack).GiB()
 		e := got/figure(t, row, "mem_per_gpu_GiB") - 1
 		errs = append(errs, math.Abs(e))
-		t.Logf("%s %-13s n%s tp%s cp%s mbs%s seq %s %s %-9s measured %5.1f  predicted %5.1f  %+5.1f %%", row["id"], row["model_id"], row["n_gpus"], row["tp"], row["cp"], row["mbs"], row["seq_len"], row["precision"], row["recompute"], figure(t, row, "mem_per_gpu_GiB"), got, 100*e)
+		t.Logf("%s %-13s n%s tp%s cp%s mbs%s seq %s %s %-9s measured %5.1f  predicted %5.1f  %+5.1f %%",
+			row["id"], row["model_id"], row["n_gpus"], row["tp"], row["cp"], row["mbs"], row["seq_len"],
+			row["precision"], row["recompute"], figure(t, row, "mem_per_gpu_GiB"), got, 100*e)
 	}
 	t.Logf("%d rows: mean error %.2f %%", len(errs), 100*mean(errs))
 	if mean(errs) > 0.06 {
@@ -137,7 +146,8 @@ func TestMegatronCI(t *testing.T) {
 		{"tp1pp4v8", 1, 4, 8, 1, 56.55, 23.11},
 	} {
 		r := evaluate(t, knob.DraftOf(m, cluster, knob.Given{
-			knob.GPUs: 8, knob.TP: c.tp, knob.PP: c.pp, knob.VPP: c.vpp, knob.MBS: c.mbs, knob.GBS: 8, knob.Seq: 8192,
+			knob.GPUs: 8, knob.TP: c.tp, knob.PP: c.pp, knob.VPP: c.vpp, knob.MBS: c.mbs, knob.GBS: 8,
+			knob.Seq:         8192,
 			knob.Calibration: recipe.Megatron2022, knob.Attention: recipe.Flash, knob.SP: false, knob.ZeRO: 1,
 		}))
 		peak, static := 0.0, 0.0
@@ -145,7 +155,8 @@ func TestMegatronCI(t *testing.T) {
 			peak = max(peak, rank.Allocated.GiB())
 			static = max(static, (rank.Weights + rank.Gradients + rank.Optimizer).GiB())
 		}
-		t.Logf("%s: measured %.2f, predicted %.2f GiB (%+.1f %%)", c.name, c.measured, peak, 100*(peak/c.measured-1))
+		t.Logf("%s: measured %.2f, predicted %.2f GiB (%+.1f %%)", c.name, c.measured, peak,
+			100*(peak/c.measured-1))
 		near(t, c.name+" peak", peak, c.measured, 0.02)
 		if static > c.after || static < 0.95*c.after {
 			t.Errorf("%s: %.2f GiB static, %.2f allocated after a step", c.name, static, c.after)

@@ -16,9 +16,12 @@ import (
 func figureModels() map[string]model.Model {
 	shape := func(id string, layers, hidden, heads int) model.Model {
 		return model.Model{
-			ID: id, Name: id, Family: "gpt", Layers: layers, Hidden: hidden, Heads: heads, KVHeads: heads, HeadDim: hidden / heads,
-			FFN: 4 * hidden, Vocab: 128256, MaxSeq: 1 << 20, Tied: true, Activation: "gelu", Norm: model.NormLayer, NormsPer: 2,
-			Position: model.PositionLearned, AttnBias: model.BiasAll, MLPBias: true, QKNorm: model.QKNormNone, Attention: "mha",
+			ID: id, Name: id, Family: "gpt", Layers: layers, Hidden: hidden, Heads: heads, KVHeads: heads,
+			HeadDim: hidden / heads,
+			FFN:     4 * hidden, Vocab: 128256, MaxSeq: 1 << 20, Tied: true, Activation: "gelu",
+			Norm: model.NormLayer, NormsPer: 2,
+			Position: model.PositionLearned, AttnBias: model.BiasAll, MLPBias: true, QKNorm: model.QKNormNone,
+			Attention: "mha",
 		}
 	}
 	return map[string]model.Model{
@@ -36,7 +39,10 @@ func TestPlaybookMemoryFigures(t *testing.T) {
 	for _, row := range sharedRows(t, "playbook", "memory-figures.csv") {
 		name := strings.TrimPrefix(row["model"], "Llama-3.1-")
 		what := fmt.Sprintf("%s, %s, %s at %s", row["figure"], name, row["panel"], row["seq_len"])
-		want := [4]float64{figure(t, row, "params_gib"), figure(t, row, "grads_gib"), figure(t, row, "optimizer_gib"), figure(t, row, "activations_gib")}
+		want := [4]float64{
+			figure(t, row, "params_gib"), figure(t, row, "grads_gib"),
+			figure(t, row, "optimizer_gib"), figure(t, row, "activations_gib"),
+		}
 		var got [4]float64
 		tolerance := 1e-12
 		switch row["figure"] {
@@ -76,13 +82,19 @@ func plainFigure(t *testing.T, name, panel string, seq int) [4]float64 {
 	}
 	mask := float64(seq * m.Hidden) // A9
 	activations := float64(evaluate(t, d).Memory.Ranks[0].Activations) + mask
-	return [4]float64{static.Weights.GiB(), static.Gradients.GiB(), static.Optimizer.GiB(), activations / (1 << 30)}
+	return [4]float64{
+		static.Weights.GiB(), static.Gradients.GiB(), static.Optimizer.GiB(),
+		activations / (1 << 30),
+	}
 }
 
 // layoutFigure is a Llama under the layout that the panel names.
 func layoutFigure(t *testing.T, name, panel string, seq int) [4]float64 {
 	t.Helper()
-	d := textbookDraft(t, map[string]string{"1B": "llama3.2-1b", "8B": "llama3.1-8b", "70B": "llama3.1-70b"}[name], seq)
+	d := textbookDraft(t, map[string]string{
+		"1B": "llama3.2-1b", "8B": "llama3.1-8b",
+		"70B": "llama3.1-70b",
+	}[name], seq)
 	for word := range strings.FieldsSeq(strings.ReplaceAll(panel, ",", " ")) {
 		var n int
 		switch key, value, _ := strings.Cut(word, "="); {
@@ -110,19 +122,29 @@ func layoutFigure(t *testing.T, name, panel string, seq int) [4]float64 {
 // The playbook's table of fp8 recipes, bytes per parameter.
 func TestPlaybookFP8(t *testing.T) {
 	for precision, want := range map[recipe.Precision][3]float64{ // weights, gradients, optimizer
-		recipe.FP8TE: {4, 4, 8}, recipe.FP8LM: {1, 3, 5}, recipe.FP8DeepSeek: {1, 6, 8}, recipe.FP8Nanotron: {1, 5, 4},
+		recipe.FP8TE: {4, 4, 8}, recipe.FP8LM: {1, 3, 5}, recipe.FP8DeepSeek: {1, 6, 8},
+		recipe.FP8Nanotron: {1, 5, 4},
 	} {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
-		d.With(knob.Given{knob.Precision: precision, knob.Optimizer: recipe.Adam, knob.GradDtype: recipe.GradFP32})
+		d.With(knob.Given{
+			knob.Precision: precision, knob.Optimizer: recipe.Adam,
+			knob.GradDtype: recipe.GradFP32,
+		})
 		rank := evaluate(t, d).Memory.Ranks[0]
-		for i, bytes := range [3]float64{float64(rank.Weights), float64(rank.Gradients), float64(rank.Optimizer)} {
+		for i, bytes := range [3]float64{
+			float64(rank.Weights), float64(rank.Gradients),
+			float64(rank.Optimizer),
+		} {
 			near(t, string(precision), bytes/rank.Parameters, want[i], 1e-12)
 		}
 	}
 	total := func(p recipe.Precision) float64 {
 		return p.WeightBytes() + recipe.GradFP32.Bytes(p) + recipe.Adam.StateBytes(p)
 	}
-	for precision, want := range map[recipe.Precision]float64{recipe.FP8: 16, recipe.FP8TE: 16, recipe.FP8LM: 9, recipe.FP8DeepSeek: 15, recipe.FP8Nanotron: 10} {
+	for precision, want := range map[recipe.Precision]float64{
+		recipe.FP8: 16, recipe.FP8TE: 16,
+		recipe.FP8LM: 9, recipe.FP8DeepSeek: 15, recipe.FP8Nanotron: 10,
+	} {
 		near(t, string(precision), total(precision), want, 0)
 	}
 	d := textbookDraft(t, "llama3.1-8b", 4096)

@@ -72,10 +72,12 @@ func usesOfHardware(t *testing.T) map[string]engine.Setup {
 func TestNothingIsWorkedOutFromAMissingFigure(t *testing.T) {
 	for name, s := range usesOfHardware(t) {
 		want := engine.Evaluate(s)
-		for path := range hardwareFigures(reflect.ValueOf(&s.Cluster).Elem(), "cluster", map[string]reflect.Value{}) {
+		for path := range hardwareFigures(reflect.ValueOf(&s.Cluster).Elem(), "cluster",
+			map[string]reflect.Value{}) {
 			for _, value := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 				changed := s
-				field := hardwareFigures(reflect.ValueOf(&changed.Cluster).Elem(), "cluster", map[string]reflect.Value{})[path]
+				field := hardwareFigures(reflect.ValueOf(&changed.Cluster).Elem(), "cluster",
+					map[string]reflect.Value{})[path]
 				switch {
 				case field.CanFloat():
 					field.SetFloat(value)
@@ -103,8 +105,10 @@ func TestNothingIsWorkedOutFromAMissingFigure(t *testing.T) {
 // named are fields whose problem speaks of them in words of its own.
 func named(path string) string {
 	return map[string]string{
-		"cluster.gpu.peak_bf16": "bf16", "cluster.gpu.peak_fp16": "fp16", "cluster.gpu.peak_fp8": "fp8", "cluster.gpu.peak_fp4": "nvfp4", "cluster.gpu.peak_fp32": "fp32",
-		"cluster.gpu.peak_tf32": "fp32", "cluster.inter.bandwidth": "no published network", "cluster.gpu.host_bandwidth": "host_bandwidth",
+		"cluster.gpu.peak_bf16": "bf16", "cluster.gpu.peak_fp16": "fp16", "cluster.gpu.peak_fp8": "fp8",
+		"cluster.gpu.peak_fp4": "nvfp4", "cluster.gpu.peak_fp32": "fp32",
+		"cluster.gpu.peak_tf32": "fp32", "cluster.inter.bandwidth": "no published network",
+		"cluster.gpu.host_bandwidth": "host_bandwidth",
 	}[path]
 }
 
@@ -114,7 +118,8 @@ func checkUnknown(t *testing.T, what, path string, r *engine.Report) {
 		t.Errorf("%s has figures although it is unknown", what)
 	}
 	for _, p := range r.Problems {
-		if strings.Contains(p.Message, path) || named(path) != "" && strings.Contains(p.Message, named(path)) {
+		if strings.Contains(p.Message, path) || named(path) != "" && strings.Contains(p.Message,
+			named(path)) {
 			return
 		}
 	}
@@ -148,7 +153,8 @@ func checkUnchanged(t *testing.T, setup, path string, got, want *engine.Report) 
 		}
 		// Measured runs tell nothing of a machine that is not the one they ran on.
 		_, what, _ := strings.Cut(id, ".")
-		found := what == "error-band" || what == "typical-error" || what == "validated-runs" || what == "nearest-runs" || what == "nearest-error"
+		found := what == "error-band" || what == "typical-error" || what == "validated-runs" ||
+			what == "nearest-runs" || what == "nearest-error"
 		for _, g := range gone {
 			found = found || g == id
 		}

@@ -68,7 +68,8 @@ func TestModelCheckNamesTheField(t *testing.T) {
 		{"attn_bias", mla, func(m *model.Model) { m.AttnBias = model.BiasAll }},
 		{"qk_norm", mla, func(m *model.Model) { m.QKNorm = model.QKNormPerHead }},
 		{"layers", moe, func(m *model.Model) {
-			m.Layers, m.Hidden, m.ExpertFFN, m.Experts = model.MaxLayers, model.MaxWidth, model.MaxWidth, model.MaxExperts
+			m.Layers, m.Hidden, m.ExpertFFN, m.Experts = model.MaxLayers, model.MaxWidth, model.MaxWidth,
+				model.MaxExperts
 		}},
 	} {
 		m := c.base
@@ -101,9 +102,12 @@ func anyModel(t *rapid.T) model.Model {
 	m := model.Model{
 		Layers: size("layers", model.MaxLayers), Hidden: size("hidden", model.MaxWidth),
 		Heads: size("heads", model.MaxHeads), HeadDim: size("head_dim", model.MaxHeadDim),
-		FFN: size("ffn", model.MaxWidth), Vocab: size("vocab", model.MaxVocab), MaxSeq: size("max_seq", model.MaxSequence),
-		Tied: rapid.Bool().Draw(t, "tied"), Gated: rapid.Bool().Draw(t, "gated"), MLPBias: rapid.Bool().Draw(t, "bias"),
-		Norm: rapid.SampledFrom(model.Norms()).Draw(t, "norm"), NormsPer: rapid.IntRange(0, 5).Draw(t, "norms"),
+		FFN: size("ffn", model.MaxWidth), Vocab: size("vocab", model.MaxVocab),
+		MaxSeq: size("max_seq", model.MaxSequence),
+		Tied:   rapid.Bool().Draw(t, "tied"), Gated: rapid.Bool().Draw(t, "gated"),
+		MLPBias:     rapid.Bool().Draw(t, "bias"),
+		Norm:        rapid.SampledFrom(model.Norms()).Draw(t, "norm"),
+		NormsPer:    rapid.IntRange(0, 5).Draw(t, "norms"),
 		Position:    rapid.SampledFrom([]string{"rope", model.PositionLearned}).Draw(t, "position"),
 		AttnBias:    rapid.SampledFrom(model.AttentionBiases()).Draw(t, "attention bias"),
 		QKNorm:      rapid.SampledFrom(model.QKNorms()).Draw(t, "qk norm"),
@@ -117,11 +121,13 @@ func anyModel(t *rapid.T) model.Model {
 	}
 	if rapid.Bool().Draw(t, "mla") {
 		m.QLoraRank, m.KVLoraRank = maybe("q_lora", model.MaxWidth), size("kv_lora", model.MaxWidth)
-		m.QKNopeDim, m.QKRopeDim, m.VHeadDim = size("nope", model.MaxHeadDim), maybe("rope", model.MaxHeadDim), size("v", model.MaxHeadDim)
+		m.QKNopeDim, m.QKRopeDim, m.VHeadDim = size("nope", model.MaxHeadDim),
+			maybe("rope", model.MaxHeadDim), size("v", model.MaxHeadDim)
 		m.AttnBias, m.QKNorm = model.BiasNone, model.QKNormLatent
 	}
 	if rapid.Bool().Draw(t, "moe") {
-		m.Experts, m.ExpertFFN, m.SharedFFN = size("experts", model.MaxExperts), size("expert width", model.MaxWidth), maybe("shared", model.MaxWidth)
+		m.Experts, m.ExpertFFN, m.SharedFFN = size("experts", model.MaxExperts),
+			size("expert width", model.MaxWidth), maybe("shared", model.MaxWidth)
 		m.TopK = rapid.IntRange(1, max(m.Experts, 1)).Draw(t, "top_k")
 		m.FirstDense = rapid.IntRange(0, max(m.Layers-1, 0)).Draw(t, "first dense")
 		m.MoEFreq = rapid.IntRange(1, max(m.Layers-m.FirstDense, 1)).Draw(t, "freq")

@@ -48,14 +48,16 @@ func (r modelRow) model(t testing.TB) model.Model {
 		LocalWindow: num("local_window"), LocalRatio: r["local_to_global_ratio"],
 		QLoraRank: num("q_lora_rank"), KVLoraRank: num("kv_lora_rank"), QKNopeDim: num("qk_nope_head_dim"),
 		QKRopeDim: num("qk_rope_head_dim"), VHeadDim: num("v_head_dim"),
-		Experts: num("n_experts"), SharedExperts: num("n_shared_experts"), SharedFFN: num("shared_ffn_hidden_total"),
-		TopK: num("top_k"), ExpertFFN: num("moe_ffn_hidden"), FirstDense: num("first_k_dense_layers"),
+		Experts: num("n_experts"), SharedExperts: num("n_shared_experts"),
+		SharedFFN: num("shared_ffn_hidden_total"),
+		TopK:      num("top_k"), ExpertFFN: num("moe_ffn_hidden"), FirstDense: num("first_k_dense_layers"),
 		MoEFreq: num("moe_layer_freq"), RouterBias: r["router_bias"] == "1", MTPLayers: num("mtp_layers"),
 		ExtraParams: r.count(t, "params_extra"), ExtraParamsWhat: r["params_extra_what"],
 	}
 	if m.LocalRatio == "7:1 (linear:softmax)" { // which the sheet counts as parameters that fit no other part
 		m.LocalRatio, m.ExtraParams, m.Pattern, m.LinearChunk = "", 0, "LLLLLLL*", 256
-		m.LinearKeyHeads, m.LinearKeyDim, m.LinearValueHeads, m.LinearValueDim = m.Heads, m.HeadDim, m.Heads, m.HeadDim
+		m.LinearKeyHeads, m.LinearKeyDim, m.LinearValueHeads, m.LinearValueDim = m.Heads, m.HeadDim, m.Heads,
+			m.HeadDim
 	}
 	return m
 }

@@ -71,24 +71,31 @@ func TestModelPrintedTFLOPS(t *testing.T) {
 		{"deepseek-v3", 4096, false, false, 1_541.7, 432, 4e-3},
 	} {
 		m := modelByID(t, c.id)
-		near(t, c.id+" TFLOP/s", c.tokens*float64(m.TrainingFLOPs(c.seq, c.causal, c.mtp))/1e12, c.want, c.tolerance)
+		near(t, c.id+" TFLOP/s", c.tokens*float64(m.TrainingFLOPs(c.seq, c.causal, c.mtp))/1e12, c.want,
+			c.tolerance)
 	}
 	v3 := modelByID(t, "deepseek-v3")
-	near(t, "deepseek-v3 with multi-token prediction", float64(v3.TrainingFLOPs(4096, true, true)), 2.6003e11, 1e-4)
-	near(t, "deepseek-v3 with its 2h x h projection", float64(v3.TrainingFLOPs(4096, true, true))+3*4*7168*7168, 2.606e11, 2e-4)
+	near(t, "deepseek-v3 with multi-token prediction", float64(v3.TrainingFLOPs(4096, true, true)), 2.6003e11,
+		1e-4)
+	near(t, "deepseek-v3 with its 2h x h projection",
+		float64(v3.TrainingFLOPs(4096, true, true))+3*4*7168*7168, 2.606e11, 2e-4)
 }
 
 // Table 1 of arXiv 2104.04473 counts the recomputed forward too:
 // 96*B*s*L*h^2*(1 + s/(6h) + V/(16*L*h)), four forwards of the layers and
 // three of the head. Korthikanti et al. (arXiv 2205.05198) count 72.
 func TestModelFLOPsOfTheMegatronPapers(t *testing.T) {
-	for _, id := range []string{"megatron-1.7b", "megatron-18.4b", "megatron-145.6b", "megatron-529.6b", "megatron-1008b"} {
+	for _, id := range []string{
+		"megatron-1.7b", "megatron-18.4b", "megatron-145.6b", "megatron-529.6b",
+		"megatron-1008b",
+	} {
 		m := modelByID(t, id)
 		h, l, v, s := float64(m.Hidden), float64(m.Layers), float64(m.Vocab), 2048.0
 		f := m.ForwardFLOPs(2048, false)
 		layers := f.Total() - f.Head
 		near(t, id+" (2021)", float64(4*layers+3*f.Head), 96*l*h*h*(1+s/(6*h)+v/(16*l*h)), 1e-9)
-		near(t, id+" (2022)", float64(m.TrainingFLOPs(2048, false, false)), 72*l*h*h*(1+s/(6*h)+v/(12*h*l)), 1e-9)
+		near(t, id+" (2022)", float64(m.TrainingFLOPs(2048, false, false)), 72*l*h*h*(1+s/(6*h)+v/(12*h*l)),
+			1e-9)
 	}
 }
 
@@ -102,7 +109,8 @@ func TestModelFLOPsPartsAddUp(t *testing.T) {
 			}
 			f := m.ForwardFLOPs(4096, causal)
 			near(t, m.ID+" layers", float64(f.LayerFLOPs.Total()), layers, 1e-12)
-			near(t, m.ID+" training", float64(m.TrainingFLOPs(4096, causal, false)), 3*(layers+float64(f.Head+f.Extra)), 1e-12)
+			near(t, m.ID+" training", float64(m.TrainingFLOPs(4096, causal, false)),
+				3*(layers+float64(f.Head+f.Extra)), 1e-12)
 		}
 	}
 }

@@ -44,7 +44,8 @@ func TestModelTotalIsTheSumOfItsLayers(t *testing.T) {
 			}
 		}
 		if sum != m.Total() || moe != m.MoELayers() {
-			t.Errorf("%s: layers add up to %d parameters and %d MoE layers, want %d and %d", m.ID, sum, moe, m.Total(), m.MoELayers())
+			t.Errorf("%s: layers add up to %d parameters and %d MoE layers, want %d and %d", m.ID, sum, moe,
+				m.Total(), m.MoELayers())
 		}
 	}
 }
@@ -161,7 +162,8 @@ func TestModelPlaybookFormulaN5(t *testing.T) {
 		m := models[c.name]
 		norms := m.FinalNorm() + int64(m.Layers)*m.Layer(0).Norms
 		if norms != c.norms || m.Total()-norms != c.want {
-			t.Errorf("%s: %d parameters and %d of norms, want %d and %d", c.name, m.Total()-norms, norms, c.want, c.norms)
+			t.Errorf("%s: %d parameters and %d of norms, want %d and %d", c.name, m.Total()-norms, norms,
+				c.want, c.norms)
 		}
 		if c.labelBillion > 0 && math.Abs(float64(m.Total())/1e9/c.labelBillion-1) > 0.005 {
 			t.Errorf("%s: %d parameters, labelled %.2f B", c.name, m.Total(), c.labelBillion)
@@ -199,7 +201,8 @@ func TestModelPublishedTotals(t *testing.T) {
 	}
 
 	for id, want := range map[string]float64{
-		"megatron-22b": 22.07, "megatron-gpt3-174.6b": 174.6, "megatron-529.6b": 529.6, "megatron-1008b": 1008.0,
+		"megatron-22b": 22.07, "megatron-gpt3-174.6b": 174.6, "megatron-529.6b": 529.6,
+		"megatron-1008b": 1008.0,
 	} {
 		m := modelByID(t, id)
 		h, l := float64(m.Hidden), float64(m.Layers)

@@ -26,17 +26,31 @@ func TestNoEffectIsSaid(t *testing.T) {
 	for _, c := range []struct{ model, given, want string }{
 		{"deepseek-v2-lite", "calibration=torchtitan ep=8 dp=8 recompute=selective", ""},
 		{"llama3-8b", "calibration=torchtitan dp=8 recompute=selective", ""},
-		{"llama3-8b", "calibration=torchtitan dp=8 precision=fp8:te", "precision fp8:te has no effect on memory on torchtitan: every rank needs as much as with bf16"},
-		{"llama3-8b", "calibration=torchtitan dp=8 grad-dtype=bf16", "grad-dtype bf16 has no effect on memory on torchtitan: every rank needs as much as with fp32"},
+		{"llama3-8b", "calibration=torchtitan dp=8 precision=fp8:te", "precision fp8:te has no effect on " +
+			"memory on torchtitan: every rank needs as much as with bf16"},
+		{
+			"llama3-8b", "calibration=torchtitan dp=8 grad-dtype=bf16",
+			"grad-dtype bf16 has no effect on memory on torchtitan: every rank needs as much as with fp32",
+		},
 		{"llama3-8b", "calibration=megatron-core dp=8 grad-dtype=bf16", ""},
-		{"llama3-8b", "calibration=torchtitan dp=8 optimizer=adam-no-master", "optimizer adam-no-master has no effect on torchtitan: memory, time and traffic are as with adam"},
+		{"llama3-8b", "calibration=torchtitan dp=8 optimizer=adam-no-master", "optimizer adam-no-master " +
+			"has no effect on torchtitan: memory, time and traffic are as with adam"},
 		{"llama3-8b", "calibration=torchtitan dp=8 optimizer=sgd", ""},
-		{"qwen3-235b-a22b", "pp=8 ep=8 dp=8 calibration=megatron-core@2025.09 dispatcher=alltoall", "calibration megatron-core@2025.09 has no effect: memory, time and traffic are as with megatron-core"},
+		{
+			"qwen3-235b-a22b", "pp=8 ep=8 dp=8 calibration=megatron-core@2025.09 dispatcher=alltoall",
+			"calibration megatron-core@2025.09 has no effect: memory, time and traffic are as with " +
+				"megatron-core",
+		},
 		{"qwen3-235b-a22b", "pp=8 ep=8 dp=8 calibration=megatron-core@2023.06 dispatcher=alltoall", ""},
 		{"qwen3-235b-a22b", "pp=8 ep=8 dp=8 calibration=megatron-core dispatcher=alltoall", ""},
-		{"llama3-8b", "dp=8 imbalance=150", "imbalance 150 has no effect on megatron-core (dense model): memory, time and traffic are as with 100"},
-		{"llama3-8b", "dp=8 dispatcher=deepep", "dispatcher deepep has no effect on megatron-core (dense model): memory, time and traffic are as with auto"},
-		{"llama3-8b", "dp=1 gpus=1 zero=3 precision=fp32", "zero 3 has no effect on megatron-core: memory, time and traffic are as with 1"},
+		{"llama3-8b", "dp=8 imbalance=150", "imbalance 150 has no effect on megatron-core (dense model): " +
+			"memory, time and traffic are as with 100"},
+		{"llama3-8b", "dp=8 dispatcher=deepep", "dispatcher deepep has no effect on megatron-core (dense " +
+			"model): memory, time and traffic are as with auto"},
+		{
+			"llama3-8b", "dp=1 gpus=1 zero=3 precision=fp32",
+			"zero 3 has no effect on megatron-core: memory, time and traffic are as with 1",
+		},
 		{"llama3-8b", "dp=8 price=3", "price 3 has no effect without --tokens"},
 		{"llama3-8b", "dp=8 price=2.5 tokens=1T", "price 2.5 has no effect: the run is as with none"},
 		{"llama3-8b", "dp=8 price=3 tokens=1T", ""},
@@ -97,11 +111,17 @@ func TestNoSilentKnob(t *testing.T) {
 }
 
 // baseOf draws a layout of a model on a stack, with the software's defaults; false where none is legal.
-func baseOf(t *testing.T, rng *rand.Rand, p *presets.ModelPreset, stack recipe.Stack) (s engine.Setup, r engine.Report, ok bool) {
+func baseOf(t *testing.T, rng *rand.Rand, p *presets.ModelPreset, stack recipe.Stack) (s engine.Setup,
+	r engine.Report, ok bool,
+) {
 	t.Helper()
 	for range 4 {
-		d := knob.DraftOf(p.Model, presetCluster(t, []string{"dgx-h100", "dgx-a100", "dgx-b200"}[rng.IntN(3)]), nil)
-		for id, values := range map[knob.ID]string{knob.TP: "12", knob.PP: "124", knob.DP: "128", knob.CP: "112"} {
+		d := knob.DraftOf(p.Model,
+			presetCluster(t, []string{"dgx-h100", "dgx-a100", "dgx-b200"}[rng.IntN(3)]), nil)
+		for id, values := range map[knob.ID]string{
+			knob.TP: "12", knob.PP: "124", knob.DP: "128",
+			knob.CP: "112",
+		} {
 			if err := d.Set(id, values[rng.IntN(len(values)):][:1]); err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +150,9 @@ func baseOf(t *testing.T, rng *rand.Rand, p *presets.ModelPreset, stack recipe.S
 
 // knobsOf tries values of every knob on a setup that has all others at their defaults: all of
 // them, or one. It returns how many change nothing, and how many do.
-func knobsOf(t *testing.T, rng *rand.Rand, base *engine.Setup, was *engine.Report, all bool) (none, some int) {
+func knobsOf(t *testing.T, rng *rand.Rand, base *engine.Setup, was *engine.Report, all bool) (none,
+	some int,
+) {
 	t.Helper()
 	e := engine.Evaluator{SkipTimeline: true}
 	for _, k := range knob.All() {
@@ -143,7 +165,8 @@ func knobsOf(t *testing.T, rng *rand.Rand, base *engine.Setup, was *engine.Repor
 		}
 		for _, v := range values {
 			s, err := k.Set(*base, v)
-			if err != nil || k.Text(s) == k.Text(*base) || k.ID == knob.Dispatcher && v == recipe.Auto && s.Model.IsMoE() || layout.HasErrors(engine.Check(s)) {
+			if err != nil || k.Text(s) == k.Text(*base) || k.ID == knob.Dispatcher && v == recipe.Auto &&
+				s.Model.IsMoE() || layout.HasErrors(engine.Check(s)) {
 				continue
 			}
 			r := e.Evaluate(s)
@@ -155,7 +178,8 @@ func knobsOf(t *testing.T, rng *rand.Rand, base *engine.Setup, was *engine.Repor
 			differs := firstDifference(was, &r)
 			equal := differs == ""
 			if equal != (i >= 0) {
-				t.Errorf("%s on %s, tp %d pp %d dp %d cp %d: %s %s for %s: differs %q, said %+v", s.Model.ID, s.Stack, s.TP, s.PP, s.DP, s.CP, k.ID, v, k.Text(*base), differs, list)
+				t.Errorf("%s on %s, tp %d pp %d dp %d cp %d: %s %s for %s: differs %q, said %+v", s.Model.ID,
+					s.Stack, s.TP, s.PP, s.DP, s.CP, k.ID, v, k.Text(*base), differs, list)
 			}
 			if equal {
 				none++
@@ -197,7 +221,8 @@ func firstDifference(a, b *engine.Report) string {
 	values := func(r *engine.Report) map[string]float64 {
 		of := map[string]float64{}
 		for _, f := range figures.List(r) {
-			if !strings.Contains(f.ID, "error") && !strings.HasSuffix(f.ID, "-runs") && f.ID != "pipeline.bubble-closed-form" && f.ID != "pipeline.bubble-span-over-ideal" {
+			if !strings.Contains(f.ID, "error") && !strings.HasSuffix(f.ID, "-runs") &&
+				f.ID != "pipeline.bubble-closed-form" && f.ID != "pipeline.bubble-span-over-ideal" {
 				of[f.ID] = f.Value
 			}
 		}

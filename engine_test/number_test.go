@@ -79,7 +79,8 @@ func TestNumbersOfPeople(t *testing.T) {
 		k, s := knobOf(t, c.id), startSetup(t)
 		s.Seq = 8192
 		got, err := k.Set(s, c.text)
-		if err == nil && k.Text(got) != c.want || err != nil && (c.want != "" || !strings.Contains(err.Error(), c.says)) {
+		if err == nil && k.Text(got) != c.want ||
+			err != nil && (c.want != "" || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("--%s %s: %q, %v; want %q%s", c.id, c.text, k.Text(got), err, c.want, c.says)
 		}
 		typed, wrong := state.Typed(&state.State{Setup: s}, c.id, c.text)
@@ -88,7 +89,9 @@ func TestNumbersOfPeople(t *testing.T) {
 			continue
 		}
 		if wrong != nil {
-			if open := strings.Contains(c.says, " if ") || strings.Contains(c.says, ", which is "); !strings.Contains(wrong.Error(), c.says) || open != strings.Contains(wrong.Error(), `" can be `) {
+			if open := strings.Contains(c.says, " if ") ||
+				strings.Contains(c.says, ", which is "); !strings.Contains(wrong.Error(), c.says) ||
+				open != strings.Contains(wrong.Error(), `" can be `) {
 				t.Errorf("%s %s: the explorer says %v", c.id, c.text, wrong)
 			}
 			continue
@@ -147,7 +150,8 @@ func TestListsOfPeople(t *testing.T) {
 		}
 	}
 	v, err := knobOf(t, "seq").ParseValues("32 768")
-	if again, wrong := knobOf(t, "seq").ParseValues(v.Text()); err != nil || wrong != nil || again.Text() != v.Text() || v.Text() != "32 768" {
+	if again, wrong := knobOf(t, "seq").ParseValues(v.Text()); err != nil || wrong != nil ||
+		again.Text() != v.Text() || v.Text() != "32 768" {
 		t.Errorf("a list that commas would make one number is written %q (%v, %v)", v.Text(), err, wrong)
 	}
 	for text, want := range map[string]string{"2T,15T": "2T 15T", "2,5T": "", "1,000": "1k"} {
@@ -171,7 +175,8 @@ func TestNumberHoweverWritten(t *testing.T) {
 		switch {
 		case err == nil && got != n:
 			r.Fatalf("%q is %d", text, got)
-		case err != nil && (mark != "," || !errors.As(err, &wrong) || !strings.Contains(wrong.Allowed, strconv.Itoa(n))):
+		case err != nil &&
+			(mark != "," || !errors.As(err, &wrong) || !strings.Contains(wrong.Allowed, strconv.Itoa(n))):
 			r.Fatalf("%q: %v", text, err)
 		}
 		v, err := k.ParseValues(text)
@@ -196,7 +201,11 @@ func grouped(n int, mark string) string {
 // FuzzNumber reads any text as the value of a count, a figure, a list, a time and a share: what is taken
 // is within bounds and reads back; digits are never left out.
 func FuzzNumber(f *testing.F) {
-	for _, seed := range []string{"2,048", "32,768", "2_048", "4M", "4Mtok", "4Mio", "2,5T", "15.000", "1.234,5", "1'000", "1 000", "64,128,256", "1,024..4,096", "5,5%", "2,5d", "-1,000", "+2.5", "1e3", ",", ".", "1,", ",5", "9 9tok"} {
+	for _, seed := range []string{
+		"2,048", "32,768", "2_048", "4M", "4Mtok", "4Mio", "2,5T", "15.000",
+		"1.234,5", "1'000", "1 000", "64,128,256", "1,024..4,096", "5,5%", "2,5d", "-1,000", "+2.5", "1e3",
+		",", ".", "1,", ",5", "9 9tok",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -213,7 +222,8 @@ func FuzzNumber(f *testing.F) {
 			if n < seq.Min || n > seq.Max {
 				t.Fatalf("%q is %d", text, n)
 			}
-			if plain := strings.TrimLeft(count(text), "0"); !strings.ContainsAny(text, ".kKmM") && !strings.Contains(text, ",") && plain != strconv.Itoa(n) {
+			if plain := strings.TrimLeft(count(text), "0"); !strings.ContainsAny(text, ".kKmM") &&
+				!strings.Contains(text, ",") && plain != strconv.Itoa(n) {
 				t.Fatalf("%q is %d", text, n)
 			}
 		}

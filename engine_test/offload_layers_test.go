@@ -21,7 +21,8 @@ func TestOffloadedLayers(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := knob.DraftOf(presetModel(t, model), presets.Default().NodeOf(g), knob.Given{
-			knob.GPUs: 64, knob.TP: 1, knob.PP: pp, knob.GBS: 256, knob.Seq: 8192, knob.Loss: recipe.FusedLoss, "offload-layers": layers,
+			knob.GPUs: 64, knob.TP: 1, knob.PP: pp, knob.GBS: 256, knob.Seq: 8192,
+			knob.Loss: recipe.FusedLoss, "offload-layers": layers,
 		})
 		s, err := d.Resolve()
 		if err != nil {
@@ -49,7 +50,8 @@ func TestOffloadedLayers(t *testing.T) {
 				t.Errorf("%s, PP %d: peak %v of %v", model, pp, b.Memory.Peak, a.Memory.Peak)
 			}
 			if b.Time.Step < a.Time.Step || c.Time.Step <= b.Time.Step {
-				t.Errorf("%s, PP %d: steps %v, %v over C2C, %v over PCIe", model, pp, a.Time.Step, b.Time.Step, c.Time.Step)
+				t.Errorf("%s, PP %d: steps %v, %v over C2C, %v over PCIe", model, pp, a.Time.Step,
+					b.Time.Step, c.Time.Step)
 			}
 			all := some
 			all.Overlap = recipe.OverlapNone
@@ -66,12 +68,15 @@ func TestOffloadedLayers(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*engine.Setup){
-		"another stack":       func(s *engine.Setup) { s.Stack = recipe.TorchTitan },
-		"full recomputation":  func(s *engine.Setup) { s.Recompute.Mode = recipe.RecomputeFull },
-		"no link to the host": func(s *engine.Setup) { s.Cluster.GPU.HostLink, s.Cluster.GPU.HostBandwidth = 0, 0 },
+		"another stack":      func(s *engine.Setup) { s.Stack = recipe.TorchTitan },
+		"full recomputation": func(s *engine.Setup) { s.Recompute.Mode = recipe.RecomputeFull },
+		"no link to the host": func(s *engine.Setup) {
+			s.Cluster.GPU.HostLink, s.Cluster.GPU.HostBandwidth = 0, 0
+		},
 	} {
 		s := at("llama3-70b", "gb200", 1, 10)
-		if s.OffloadLayers = 5000; !slices.ContainsFunc(engine.Check(s), func(p engine.Problem) bool { return p.Code == "offload-all" }) {
+		if s.OffloadLayers = 5000; !slices.ContainsFunc(engine.Check(s),
+			func(p engine.Problem) bool { return p.Code == "offload-all" }) {
 			t.Error("5000 offloaded layers are taken without a word")
 		}
 		if change(&s); engine.Legal(s) {
@@ -91,7 +96,8 @@ func TestOffloadedLayersThatDoNotDivide(t *testing.T) {
 	before := engine.Report{}
 	for n := range 6 {
 		d := knob.DraftOf(presetModel(t, "llama3-8b"), presets.Default().NodeOf(gpu), knob.Given{
-			knob.GPUs: 8, knob.TP: 1, knob.PP: 8, knob.VPP: 4, knob.GBS: 32, knob.MBS: 1, knob.Seq: 8192, "offload-layers": n,
+			knob.GPUs: 8, knob.TP: 1, knob.PP: 8, knob.VPP: 4, knob.GBS: 32, knob.MBS: 1, knob.Seq: 8192,
+			"offload-layers": n,
 		})
 		s, err := d.Resolve()
 		if err != nil {
@@ -100,10 +106,13 @@ func TestOffloadedLayersThatDoNotDivide(t *testing.T) {
 		s.Cluster.GPU.HostLink, s.Cluster.GPU.HostBandwidth = 0, 2e9 // slow: every layer shows
 		recorded, r := agrees(t, s).Report(), engine.Evaluate(s)
 		if recorded.Memory.Peak != r.Memory.Peak || recorded.Time.Step != r.Time.Step {
-			t.Errorf("%d layers: explained %v and %v, evaluated %v and %v", n, recorded.Memory.Peak, recorded.Time.Step, r.Memory.Peak, r.Time.Step)
+			t.Errorf("%d layers: explained %v and %v, evaluated %v and %v", n, recorded.Memory.Peak,
+				recorded.Time.Step, r.Memory.Peak, r.Time.Step)
 		}
-		if n > 0 && n <= 4 && (n > 1 && r.Memory.Peak >= before.Memory.Peak || r.Time.Step <= before.Time.Step) {
-			t.Errorf("%d layers: %v and %v, with one fewer %v and %v", n, r.Memory.Peak, r.Time.Step, before.Memory.Peak, before.Time.Step)
+		if n > 0 && n <= 4 &&
+			(n > 1 && r.Memory.Peak >= before.Memory.Peak || r.Time.Step <= before.Time.Step) {
+			t.Errorf("%d layers: %v and %v, with one fewer %v and %v", n, r.Memory.Peak, r.Time.Step,
+				before.Memory.Peak, before.Time.Step)
 		}
 		var f bound.Bounder
 		if b, ok := f.Bound(&s); !ok || b.Peak > r.Memory.Peak || b.Step > r.Time.Step {

@@ -9,8 +9,9 @@ import (
 	"meshscope/presets"
 )
 
-// TestOneGPUHasTheWholeModel: one GPU has all parameters, with trained modules for more tokens theirs too; over EP ranks
-// each has its share of the routed experts and all of the rest, over pipeline ranks each parameter is once there.
+// TestOneGPUHasTheWholeModel: one GPU has all parameters, with trained modules for more tokens theirs too;
+// over EP ranks each has its share of the routed experts and all of the rest, over pipeline ranks each
+// parameter is once there.
 func TestOneGPUHasTheWholeModel(t *testing.T) {
 	e := engine.Evaluator{SkipTimeline: true}
 	for _, listed := range presets.Default().Models() {
@@ -20,7 +21,11 @@ func TestOneGPUHasTheWholeModel(t *testing.T) {
 				continue
 			}
 			at := func(given knob.Given) *engine.Report {
-				d := knob.DraftOf(m, draftCluster(), knob.Given{knob.TP: 1, knob.CP: 1, knob.Seq: min(m.MaxSeq, 1024), knob.Calibration: recipe.Textbook, knob.ZeRO: 0})
+				d := knob.DraftOf(m, draftCluster(),
+					knob.Given{
+						knob.TP: 1, knob.CP: 1, knob.Seq: min(m.MaxSeq, 1024),
+						knob.Calibration: recipe.Textbook, knob.ZeRO: 0,
+					})
 				d.With(given)
 				s, err := d.Resolve()
 				if err != nil {
@@ -36,13 +41,16 @@ func TestOneGPUHasTheWholeModel(t *testing.T) {
 			if modules > 0 {
 				whole += float64(m.MTP())
 			}
-			if r := at(knob.Given{knob.GPUs: 1, knob.PP: 1}); r == nil || !same(r.Memory.Ranks[0].Parameters, whole) {
+			if r := at(knob.Given{knob.GPUs: 1, knob.PP: 1}); r == nil ||
+				!same(r.Memory.Ranks[0].Parameters, whole) {
 				t.Errorf("%s with %d modules: one GPU has %+v, want %v parameters", m.ID, modules, r, whole)
 			}
 			layer := m.Layer(m.Layers - 1)
 			experts := float64(m.MoELayers()+modules) * float64(layer.ExpertsSharded+layer.ExpertsReplicated)
-			if r := at(knob.Given{knob.GPUs: 2, knob.PP: 1, knob.EP: 2}); m.IsMoE() && r != nil && !same(r.Memory.Ranks[0].Parameters, whole-experts/2) {
-				t.Errorf("%s with %d modules: one of two has %v, want %v less %v", m.ID, modules, r.Memory.Ranks[0].Parameters, whole, experts/2)
+			if r := at(knob.Given{knob.GPUs: 2, knob.PP: 1, knob.EP: 2}); m.IsMoE() && r != nil &&
+				!same(r.Memory.Ranks[0].Parameters, whole-experts/2) {
+				t.Errorf("%s with %d modules: one of two has %v, want %v less %v", m.ID, modules,
+					r.Memory.Ranks[0].Parameters, whole, experts/2)
 			}
 			r := at(knob.Given{knob.GPUs: 2, knob.PP: 2})
 			if r == nil {

@@ -43,7 +43,10 @@ func checkOverStep(t failer, s engine.Setup) {
 	stack, _ := memory.For(s.Stack)
 	for i, rank := range over.Ranks {
 		peak := float64(r.Memory.Ranks[i].Allocated)
-		lists := [2][]memory.Sample{slices.Collect(rank.Profiles[0].All()), slices.Collect(rank.Profiles[1].All())}
+		lists := [2][]memory.Sample{
+			slices.Collect(rank.Profiles[0].All()),
+			slices.Collect(rank.Profiles[1].All()),
+		}
 		first, later := highest(t, lists[0]), highest(t, lists[1])
 		if later > peak*(1+1e-9) || first > later*(1+1e-9) {
 			t.Fatalf("rank %d: first %g, later %g, peak %g", i, first, later, peak)
@@ -56,7 +59,8 @@ func checkOverStep(t failer, s engine.Setup) {
 			// Exactly: a setup whose temporaries are 10^19 bytes once gave back its 8 GB
 			// of buffers with 4096 bytes less, when these were added and taken away again.
 			// Activations of stages of different size are added and taken away.
-			if float64(end.Activations) > 1e-12*peak || end.Buffers != begin.Buffers || end.Logits != begin.Logits {
+			if float64(end.Activations) > 1e-12*peak || end.Buffers != begin.Buffers ||
+				end.Logits != begin.Logits {
 				t.Fatalf("rank %d ends with %+v, began with %+v", i, end, begin)
 			}
 		}
@@ -73,7 +77,8 @@ func highest(t failer, list []memory.Sample) (most float64) {
 			t.Fatalf("sample %d at %v after %v", i, s.At, at)
 		}
 		at = s.At
-		if s.Weights < 0 || s.Gradients < 0 || s.Optimizer < 0 || s.Activations < 0 || s.Logits < 0 || s.Buffers < 0 {
+		if s.Weights < 0 || s.Gradients < 0 || s.Optimizer < 0 || s.Activations < 0 || s.Logits < 0 ||
+			s.Buffers < 0 {
 			t.Fatalf("sample %d: %+v", i, s)
 		}
 		most = max(most, float64(s.Allocated()))
@@ -123,7 +128,8 @@ func TestFitsTheFirstStepOnly(t *testing.T) {
 	}
 	s.Cluster.GPU.MemoryUsable = (first + later) / 2
 	if over, _ = engine.MemoryOverStep(s); over.Fits != [2]bool{true, false} {
-		t.Errorf("fits %v with %.1f GiB: peaks %.1f and %.1f", over.Fits, s.Cluster.GPU.MemoryUsable.GiB(), first.GiB(), later.GiB())
+		t.Errorf("fits %v with %.1f GiB: peaks %.1f and %.1f", over.Fits, s.Cluster.GPU.MemoryUsable.GiB(),
+			first.GiB(), later.GiB())
 	}
 }
 
@@ -178,7 +184,8 @@ func TestPartsAddUp(t *testing.T) {
 			}
 		}
 		r := engine.Evaluate(s).Memory.Ranks[0]
-		rest := r.Parameters - r.EmbeddingParameters - parameters // the final norm, and what fits no other part
+		// the final norm, and what fits no other part
+		rest := r.Parameters - r.EmbeddingParameters - parameters
 		if rest < 0 || rest > 0.02*r.Parameters+float64(s.Model.Extra()) {
 			t.Fatalf("parts have %g parameters of %g", parameters, r.Parameters-r.EmbeddingParameters)
 		}
@@ -192,7 +199,10 @@ func TestPartsAddUp(t *testing.T) {
 func TestOverheadParts(t *testing.T) {
 	for _, stack := range recipe.Stacks() {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
-		d.With(knob.Given{knob.Calibration: stack, knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeNone}})
+		d.With(knob.Given{
+			knob.Calibration: stack,
+			knob.Recompute:   recipe.Recompute{Mode: recipe.RecomputeNone},
+		})
 		r := evaluate(t, d).Memory.Ranks[0]
 		near(t, string(stack), float64(r.OverheadParts.Sum()), float64(r.Overhead), 1e-12)
 		if (r.Overhead == 0) != (stack == recipe.Textbook) {
@@ -206,8 +216,9 @@ func TestStacksSayWhatTheyOffer(t *testing.T) {
 	offers := map[recipe.Stack][4]bool{
 		recipe.MegatronCore: {true, true, true, true}, recipe.Textbook: {true, true, true, true},
 		recipe.Megatron2021: {true, false, false, false}, recipe.Megatron2022: {true, false, false, false},
-		recipe.Nanotron: {true, true, false, false}, recipe.TorchTitan: {true, false, true, true}, recipe.LLMFoundry: {true, false, true, true},
-		recipe.PyTorch: {true, false, true, true}, recipe.Transformers: {true, false, true, true},
+		recipe.Nanotron: {true, true, false, false}, recipe.TorchTitan: {true, false, true, true},
+		recipe.LLMFoundry: {true, false, true, true},
+		recipe.PyTorch:    {true, false, true, true}, recipe.Transformers: {true, false, true, true},
 	}
 	for _, stack := range recipe.Stacks() {
 		for stage, offered := range offers[stack.Resolve()] {

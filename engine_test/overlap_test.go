@@ -22,8 +22,9 @@ func TestOverlapSamples(t *testing.T) {
 	const peak = 989e12
 	in := func(members, tokens, hidden, layers, bytes, gbps float64) *overlap.Input {
 		return &overlap.Input{
-			Members: members, Tokens: tokens, Hidden: hidden, Layers: layers, Element: bytes, Passes: 2, Whole: 1,
-			Rate: peak, Bandwidth: units.BytesPerSecond(gbps * 1e9),
+			Members: members, Tokens: tokens, Hidden: hidden, Layers: layers, Element: bytes, Passes: 2,
+			Whole: 1,
+			Rate:  peak, Bandwidth: units.BytesPerSecond(gbps * 1e9),
 		}
 	}
 	for _, c := range []struct {
@@ -125,7 +126,10 @@ func TestRingsTileTheRanks(t *testing.T) {
 		if back := c.ETP + s.ETP*(c.EP+s.EP*c.ExpertDP) + s.TP*s.CP*s.DP*c.PP; back != rank {
 			r.Fatalf("rank %d has expert coordinates %+v", rank, c)
 		}
-		for dimension, want := range map[string]int{"tp": c.TP, "cp": c.CP, "pp": c.PP, "ep": c.EP, "etp": c.ETP, "expert-dp": c.ExpertDP, "dp": c.CP + s.CP*c.DP} {
+		for dimension, want := range map[string]int{
+			"tp": c.TP, "cp": c.CP, "pp": c.PP, "ep": c.EP,
+			"etp": c.ETP, "expert-dp": c.ExpertDP, "dp": c.CP + s.CP*c.DP,
+		} {
 			ring := s.Ring(dimension, rank)
 			if place, ok := ring.Place(rank); !ok || place != want || ring.At(place) != rank {
 				r.Fatalf("%s: rank %d at %d of %+v, want %d", dimension, rank, place, ring, want)
@@ -135,7 +139,8 @@ func TestRingsTileTheRanks(t *testing.T) {
 				r.Fatalf("%s: %d and %d disagree: %+v", dimension, rank, other, ring)
 			}
 		}
-		if m := s.Ring("mirror", rank); m.Size == 2 && s.Ring("mirror", m.At(1)) != s.Ring("mirror", m.At(0)) {
+		if m := s.Ring("mirror", rank); m.Size == 2 &&
+			s.Ring("mirror", m.At(1)) != s.Ring("mirror", m.At(0)) {
 			r.Fatalf("mirror of %d: %+v", rank, m)
 		}
 	})
@@ -177,8 +182,10 @@ func TestScaledBandwidth(t *testing.T) {
 	byHand := s
 	byHand.Cluster.Inter.Bandwidth *= 4
 	scaled, set := engine.Evaluate(overlap.ScaleBandwidth(s, 1, 4)), engine.Evaluate(byHand)
-	if before := engine.Evaluate(s); scaled.Time.Step != set.Time.Step || !(set.Time.Step < before.Time.Step) {
-		t.Errorf("four times the bandwidth: %v scaled, %v set, %v before", scaled.Time.Step, set.Time.Step, before.Time.Step)
+	if before := engine.Evaluate(s); scaled.Time.Step != set.Time.Step ||
+		!(set.Time.Step < before.Time.Step) {
+		t.Errorf("four times the bandwidth: %v scaled, %v set, %v before", scaled.Time.Step, set.Time.Step,
+			before.Time.Step)
 	}
 	var none layout.Ring
 	if _, ok := none.Place(0); ok {
@@ -217,7 +224,8 @@ func TestDoubtMakesNoStepShorter(t *testing.T) {
 			r.Fatalf("without unproven overlap %v, without any %v: %+v", slow, none.Time.Step, s.Layout)
 		}
 		s.Overlap = recipe.OverlapAssumed
-		if same := engine.Evaluate(s); same.Time.Step != report.Time.Step || engine.PessimisticStep(&s, &same) != same.Time.Step {
+		if same := engine.Evaluate(s); same.Time.Step != report.Time.Step ||
+			engine.PessimisticStep(&s, &same) != same.Time.Step {
 			r.Fatalf("assumed overlap gives %v, not %v", same.Time.Step, report.Time.Step)
 		}
 	})

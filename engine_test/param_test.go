@@ -25,8 +25,10 @@ func TestParamsAreDescribed(t *testing.T) {
 			t.Errorf("%s: bounds %d to %d", p.ID, p.Min, p.Max)
 		}
 	}
-	for _, id := range strings.Fields("dp tp pp vpp cp ep etp sp zero mbs microbatches gbs seq nodes gpus schedule group-size " +
-		"recompute precision grad-dtype attention loss optimizer offload mtp calibration mfu split hsdp imbalance") {
+	for _, id := range strings.Fields("dp tp pp vpp cp ep etp sp zero mbs microbatches gbs seq nodes gpus " +
+		"schedule group-size " +
+		"recompute precision grad-dtype attention loss optimizer offload mtp calibration mfu split hsdp " +
+		"imbalance") {
 		if !seen[knob.ID(id)] {
 			t.Errorf("%s is missing", id)
 		}
@@ -132,7 +134,8 @@ func TestParamRefuses(t *testing.T) {
 			continue
 		}
 		if got != s || value.Field != string(tc.id) || value.Allowed == "" || value.Nearest != tc.nearest {
-			t.Errorf("%s=%.30s: %+v (changed: %v), want nearest %q", tc.id, tc.given, value, got != s, tc.nearest)
+			t.Errorf("%s=%.30s: %+v (changed: %v), want nearest %q", tc.id, tc.given, value, got != s,
+				tc.nearest)
 		}
 	}
 }

@@ -80,11 +80,17 @@ var (
 	ordinal = regexp.MustCompile(`\b(rank|stage|chunk)([ _])\d+`)
 	numeral = regexp.MustCompile(`\.\d+`)
 	braces  = regexp.MustCompile(`\{[^}]*\}`)
-	kinds   = regexp.MustCompile(`^(layer|recompute)\.(?:(?:[a-z0-9]+_)?(?:dense|moe)|delta|mamba2|sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full)\b`)
-	mixers  = regexp.MustCompile(`^layer\.(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2|none)\.(attention|cp-hop)\b`)
-	ops     = regexp.MustCompile(`^layer\.kind\.[a-z-]+\.(parameters|flops|saved|time)$`)
-	kind    = regexp.MustCompile(`(?:(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2)_)?(?:dense|moe|MoE) layer|(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2) layer`)
-	joined  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+`)
+	kinds   = regexp.MustCompile(
+		`^(layer|recompute)\.(?:(?:[a-z0-9]+_)?(?:dense|moe)|delta|mamba2|sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full)\b`,
+	)
+	mixers = regexp.MustCompile(
+		`^layer\.(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2|none)\.(attention|cp-hop)\b`,
+	)
+	ops  = regexp.MustCompile(`^layer\.kind\.[a-z-]+\.(parameters|flops|saved|time)$`)
+	kind = regexp.MustCompile(
+		`(?:(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2)_)?(?:dense|moe|MoE) layer|(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2) layer`,
+	)
+	joined = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+`)
 )
 
 // general returns a text without the number of its rank or stage.
@@ -99,7 +105,8 @@ func general(s string) string {
 func generalID(id string) string {
 	id = numeral.ReplaceAllString(id, ".i")
 	id = kinds.ReplaceAllString(mixers.ReplaceAllString(id, "layer.$1"), "$1.kind")
-	id = strings.ReplaceAll(ops.ReplaceAllString(id, "layer.kind.operation.$1"), "data.i.expert.", "data.i.dense.")
+	id = strings.ReplaceAll(ops.ReplaceAllString(id, "layer.kind.operation.$1"), "data.i.expert.",
+		"data.i.dense.")
 	if dimension, ok := strings.CutPrefix(id, "communication."); ok && !strings.HasPrefix(dimension, "pp.") {
 		_, of, _ := strings.Cut(dimension, ".")
 		return "communication.x." + of
@@ -211,13 +218,41 @@ var sections = []struct {
 	title, about string
 	ids          []string
 }{
-	{"Model", "Parameters and FLOPs follow from the configuration alone.", []string{"model.", "layer.attention.parameters", "layer.mlp.parameters", "layer.shared.parameters", "layer.experts.parameters", "layer.kind.parameters", "layer.attention.score-flops", "layer.kind.flops"}},
-	{"Work of a GPU", "What one GPU does on one micro-batch: matrix products, attention, and operations that memory limits.", []string{"layout.", "gpu.", "embedding.", "layer.attention", "layer.experts", "layer.kind.", "head.", "mtp-projection.", "recompute."}},
-	{"Memory", "Bytes of one pipeline rank at its peak, term by term.", []string{"layer.kind.activations", "layer.kind.parameters-per", "layer.kind.expert-parameters-per", "memory.", "stage.i.activations", "stage.i.weight-inputs", "stage.i.logits", "stage.i.forward-temp", "stage.i.backward-temp", "model.embedding-per", "model.padded"}},
+	{
+		"Model", "Parameters and FLOPs follow from the configuration alone.",
+		[]string{
+			"model.", "layer.attention.parameters", "layer.mlp.parameters", "layer.shared.parameters",
+			"layer.experts.parameters", "layer.kind.parameters", "layer.attention.score-flops",
+			"layer.kind.flops",
+		},
+	},
+	{"Work of a GPU", "What one GPU does on one micro-batch: matrix products, attention, and operations " +
+		"that memory limits.", []string{
+		"layout.", "gpu.", "embedding.", "layer.attention", "layer.experts",
+		"layer.kind.", "head.", "mtp-projection.", "recompute.",
+	}},
+	{
+		"Memory", "Bytes of one pipeline rank at its peak, term by term.",
+		[]string{
+			"layer.kind.activations", "layer.kind.parameters-per", "layer.kind.expert-parameters-per",
+			"memory.", "stage.i.activations", "stage.i.weight-inputs", "stage.i.logits",
+			"stage.i.forward-temp", "stage.i.backward-temp", "model.embedding-per", "model.padded",
+		},
+	},
 	{"Stages", "What a pipeline stage does on one micro-batch: the sums of its layers.", []string{"stage."}},
-	{"Communication", "What each dimension sends, how long it takes, and how much of it is exposed.", []string{"layer.tp", "layer.cp", "layer.ep", "layer.kind.tp", "layer.kind.cp", "layer.kind.ep", "layer.kind.etp", "data.", "communication."}},
-	{"Pipeline", "The order of the schedule is simulated, operation by operation; closed forms are shown next to it.", []string{"pipeline."}},
-	{"Step time and throughput", "The parts of the pipeline rank with the most work add up to the step.", []string{"time.", "throughput."}},
+	{
+		"Communication", "What each dimension sends, how long it takes, and how much of it is exposed.",
+		[]string{
+			"layer.tp", "layer.cp", "layer.ep", "layer.kind.tp", "layer.kind.cp", "layer.kind.ep",
+			"layer.kind.etp", "data.", "communication.",
+		},
+	},
+	{"Pipeline", "The order of the schedule is simulated, operation by operation; closed forms are shown " +
+		"next to it.", []string{"pipeline."}},
+	{
+		"Step time and throughput", "The parts of the pipeline rank with the most work add up to the step.",
+		[]string{"time.", "throughput."},
+	},
 	{"The whole run", "Only with --tokens.", []string{"run."}},
 }
 
@@ -242,7 +277,8 @@ func TestPhysicsDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const mark = "<!-- From here on go test writes it: MESHSCOPE_UPDATE=1 go test ./engine_test -run PhysicsDocument -->\n"
+	const mark = "<!-- From here on go test writes it: MESHSCOPE_UPDATE=1 go test ./engine_test -run " +
+		"PhysicsDocument -->\n"
 	preface, _, ok := strings.Cut(string(kept), mark)
 	if !ok {
 		t.Fatal("docs/physics.md lacks the mark where the formulas begin")
@@ -270,7 +306,8 @@ func TestPhysicsDocument(t *testing.T) {
 		return
 	}
 	if os.Getenv("MESHSCOPE_UPDATE") == "" {
-		t.Fatal("docs/physics.md is not what evaluations record; MESHSCOPE_UPDATE=1 go test ./engine_test -run PhysicsDocument writes it anew")
+		t.Fatal("docs/physics.md is not what evaluations record; MESHSCOPE_UPDATE=1 go test ./engine_test " +
+			"-run PhysicsDocument writes it anew")
 	}
 	if err := os.WriteFile(physicsFile, []byte(out.String()), 0o644); err != nil {
 		t.Fatal(err)
@@ -309,8 +346,10 @@ func (l *law) markdown() string {
 // rank where that has a closed form.
 func closedForms() string {
 	var out strings.Builder
-	out.WriteString("\n### Schedules\n\nThe idle time of the worst rank for equal stages and free messages; tF, tB, tI and tW are the times of " +
-		"forward, backward, input gradient and weight gradient.\n\n| schedule | idle time | source |\n| --- | --- | --- |\n")
+	out.WriteString("\n### Schedules\n\nThe idle time of the worst rank for equal stages and free " +
+		"messages; tF, tB, tI and tW are the times of " +
+		"forward, backward, input gradient and weight gradient.\n\n| schedule | idle time | source |\n| " +
+		"--- | --- | --- |\n")
 	for _, k := range schedule.Kinds() {
 		idle := "simulated only"
 		if k.Idle != "" {
@@ -347,7 +386,8 @@ func TestPhysicsComplete(t *testing.T) {
 		_, rec := engine.EvaluateRecorded(s)
 		for _, id := range rec.IDs() {
 			if e, _ := rec.Entry(id); !known[generalID(id)] && !known[form(rec, e)] {
-				t.Fatalf("docs/physics.md lacks %s = %s: no setup of described has it\n%+v", id, form(rec, e), s)
+				t.Fatalf("docs/physics.md lacks %s = %s: no setup of described has it\n%+v", id, form(rec, e),
+					s)
 			}
 		}
 	})

@@ -91,8 +91,13 @@ func TestGroupsOnNodes(t *testing.T) {
 		for name, pair := range map[string]struct {
 			got  layout.Group
 			want want
-		}{"tp": {g.TP, c.tp}, "cp": {g.CP, c.cp}, "dp": {g.DP, c.dp}, "pp": {g.PP, c.pp}, "ep": {g.EP, c.ep}, "expert-dp": {g.ExpertDP, c.edpG}} {
-			if pair.got.Size != pair.want.size || pair.got.PerDomain != pair.want.perDomain || pair.got.Span != pair.want.span {
+		}{
+			"tp": {g.TP, c.tp}, "cp": {g.CP, c.cp}, "dp": {g.DP, c.dp}, "pp": {g.PP, c.pp},
+			"ep":        {g.EP, c.ep},
+			"expert-dp": {g.ExpertDP, c.edpG},
+		} {
+			if pair.got.Size != pair.want.size || pair.got.PerDomain != pair.want.perDomain ||
+				pair.got.Span != pair.want.span {
 				t.Errorf("%s, %s: %+v, want %+v", c.name, name, pair.got, pair.want)
 			}
 		}
@@ -111,17 +116,20 @@ func TestCollectiveTimes(t *testing.T) {
 	}
 	intra, inter := 400e9, 50e9
 	in8 := hardware.Members{Size: 8, PerDomain: 8}
-	near(t, "all-reduce in a node", float64(c.AllReduce(nil, volume, in8)), 2*7.0/8*volume/(intra*0.742), 1e-9)
+	near(t, "all-reduce in a node", float64(c.AllReduce(nil, volume, in8)), 2*7.0/8*volume/(intra*0.742),
+		1e-9)
 	near(t, "all-gather in a node", float64(c.AllGather(nil, volume, in8)), 7.0/8*volume/(intra*0.674), 1e-9)
 	near(t, "all-to-all in a node", float64(allToAll(in8)), 7.0/8*volume/(intra*0.597), 1e-9)
 	spread := hardware.Members{Size: 4, PerDomain: 1}
-	near(t, "all-reduce, a rank in each node", float64(c.AllReduce(nil, volume, spread)), 2*3.0/4*volume/(inter*0.9), 1e-9)
+	near(t, "all-reduce, a rank in each node", float64(c.AllReduce(nil, volume, spread)),
+		2*3.0/4*volume/(inter*0.9), 1e-9)
 	both := hardware.Members{Size: 32, PerDomain: 8}
 	near(t, "all-gather over 4 nodes of 8", float64(c.AllGather(nil, volume, both)),
 		7.0/8*volume/(intra*0.674)+3.0/4*(volume/8)/(inter*0.9), 1e-9)
 	near(t, "all-to-all over 4 nodes of 8", float64(allToAll(both)), 24.0/32*volume/(inter*0.8), 1e-9)
 	near(t, "send to another node", float64(c.Send(volume, true)), volume/(inter*0.9), 1e-9)
-	if one := (hardware.Members{Size: 1, PerDomain: 1}); c.AllReduce(nil, volume, one)+c.AllGather(nil, volume, one)+allToAll(one) != 0 {
+	if one := (hardware.Members{Size: 1, PerDomain: 1}); c.AllReduce(nil, volume, one)+c.AllGather(nil,
+		volume, one)+allToAll(one) != 0 {
 		t.Error("a group of one takes time")
 	}
 	cluster.Intra.Latency = units.Millisecond
@@ -137,7 +145,8 @@ func TestTokensGoToALimitedNumberOfGroups(t *testing.T) {
 	c.Software.Once = true
 	const volume = 8e9 // of 8 copies
 	sent := func(size, perDomain, limit int) float64 {
-		_, b := c.AllToAll(nil, volume, hardware.Members{Size: size, PerDomain: perDomain}, hardware.Routing{Copies: 8, Experts: 256, Groups: 8, Limit: limit})
+		_, b := c.AllToAll(nil, volume, hardware.Members{Size: size, PerDomain: perDomain},
+			hardware.Routing{Copies: 8, Experts: 256, Groups: 8, Limit: limit})
 		return float64(b) / 1e9
 	}
 	missed := 1.0 // C(96,8)/C(128,8)

@@ -112,7 +112,10 @@ func TestPlaybookStaticBytes(t *testing.T) {
 	}{
 		{"M1 fp32", recipe.FP32, recipe.GradFP32, 16, [4]float64{16, 112, 1120, 6480}},
 		{"M2 bf16", recipe.BF16, recipe.GradBF16, 16, [4]float64{16, 112, 1120, 6480}},
-		{"M3 bf16 with fp32 gradients", recipe.BF16, recipe.GradBF16FP32, 20, [4]float64{20, 140, 1400, 8100}},
+		{
+			"M3 bf16 with fp32 gradients", recipe.BF16, recipe.GradBF16FP32, 20,
+			[4]float64{20, 140, 1400, 8100},
+		},
 		{"default, fp32 main gradients", recipe.BF16, recipe.GradFP32, 18, [4]float64{18, 126, 1260, 7290}},
 	} {
 		z := shardedBytes(0, c.p, c.g, 1)
@@ -143,16 +146,23 @@ func TestPlaybookZeRO(t *testing.T) {
 	for stage, want := range [4]float64{120, 31.4, 16.6, 1.88} { // ZeRO paper, arXiv 1910.02054, Figure 1
 		near(t, "case (c), 7.5B on 64", total(stage, 7.5e9, 64, recipe.GradBF16), want, 3e-3)
 	}
-	near(t, "case (d), the limit of ZeRO-2", total(0, 1e9, 1e9, recipe.GradBF16)/total(2, 1e9, 1e9, recipe.GradBF16), 8, 1e-6)
+	near(t, "case (d), the limit of ZeRO-2", total(0, 1e9, 1e9, recipe.GradBF16)/total(2, 1e9, 1e9,
+		recipe.GradBF16), 8, 1e-6)
 	for stage, extra := range [4]float64{4, 4, 4.0 / 8, 4.0 / 8} {
-		near(t, "Z4", total(stage, 1e9, 8, recipe.GradBF16FP32)-total(stage, 1e9, 8, recipe.GradBF16), extra, 1e-9)
+		near(t, "Z4", total(stage, 1e9, 8, recipe.GradBF16FP32)-total(stage, 1e9, 8, recipe.GradBF16), extra,
+			1e-9)
 	}
 }
 
 // Case (a): the playbook's figure of ZeRO stages, 8B on 8 GPUs, parameters,
 // gradients and optimizer in GiB. It draws 15 GiB for 14.957.
 func TestPlaybookZeROFigure(t *testing.T) {
-	for stage, want := range [4][3]float64{{15, 15, 60}, {15, 15, 7.5}, {15, 1.875, 7.5}, {1.875, 1.875, 7.5}} {
+	for stage, want := range [4][3]float64{
+		{15, 15, 60},
+		{15, 15, 7.5},
+		{15, 1.875, 7.5},
+		{1.875, 1.875, 7.5},
+	} {
 		for seq, activations := range map[int]float64{1024: 4.25, 4096: 17, 16384: 68} {
 			d := textbookDraft(t, "llama3.1-8b", seq)
 			d.With(knob.Given{knob.DP: 8, knob.ZeRO: stage})
@@ -187,13 +197,28 @@ func TestPlaybookActivations(t *testing.T) {
 		dropout     bool
 		want        []float64
 	}{
-		{"8B none", "llama3.1-8b", recipe.RecomputeNone, true, []float64{9.25390625, 28.5078125, 97.015625, 354.03125, 1348.0625}},
+		{
+			"8B none", "llama3.1-8b", recipe.RecomputeNone, true,
+			[]float64{9.25390625, 28.5078125, 97.015625, 354.03125, 1348.0625},
+		},
 		{"8B selective", "llama3.1-8b", recipe.RecomputeSelective, false, []float64{4.25, 8.5, 17, 34, 68}},
 		{"8B full", "llama3.1-8b", recipe.RecomputeFull, false, []float64{0.25, 0.5, 1, 2, 4}},
-		{"70B none", "llama3.1-70b", recipe.RecomputeNone, true, []float64{46.2578125, 142.515625, 485.03125, 1770.0625, 6740.125}},
-		{"405B none", "llama3.1-405b", recipe.RecomputeNone, true, []float64{145.703125, 448.90625, 1527.8125, 5575.625, 21231.25}},
-		{"1B none", "llama3.2-1b", recipe.RecomputeNone, true, []float64{3.564453125, 12.12890625, 44.2578125, 168.515625}},
-		{"3B none", "llama3.2-3b", recipe.RecomputeNone, true, []float64{6.0732421875, 18.708984375, 63.66796875, 232.3359375}},
+		{
+			"70B none", "llama3.1-70b", recipe.RecomputeNone, true,
+			[]float64{46.2578125, 142.515625, 485.03125, 1770.0625, 6740.125},
+		},
+		{
+			"405B none", "llama3.1-405b", recipe.RecomputeNone, true,
+			[]float64{145.703125, 448.90625, 1527.8125, 5575.625, 21231.25},
+		},
+		{
+			"1B none", "llama3.2-1b", recipe.RecomputeNone, true,
+			[]float64{3.564453125, 12.12890625, 44.2578125, 168.515625},
+		},
+		{
+			"3B none", "llama3.2-3b", recipe.RecomputeNone, true,
+			[]float64{6.0732421875, 18.708984375, 63.66796875, 232.3359375},
+		},
 	} {
 		for i, want := range c.want {
 			d := textbookDraft(t, c.model, seqs[i])
@@ -219,8 +244,14 @@ func TestPlaybookActivationsCut(t *testing.T) {
 		{"llama3.1-70b", 16, 1, false, map[int]float64{1024: 7.1875, 4096: 28.75, 16384: 115}},
 		{"llama3.1-70b", 8, 1, true, map[int]float64{1024: 2.65625, 4096: 10.625, 16384: 42.5}},
 		{"llama3.1-70b", 16, 1, true, map[int]float64{1024: 1.328125, 4096: 5.3125, 16384: 21.25}},
-		{"llama3.1-8b", 2, 1, false, map[int]float64{1024: 2.75, 4096: 11, 16384: 44, 65536: 176, 131072: 352}},
-		{"llama3.1-8b", 2, 4, false, map[int]float64{1024: 0.6875, 4096: 2.75, 16384: 11, 65536: 44, 131072: 88}},
+		{"llama3.1-8b", 2, 1, false, map[int]float64{
+			1024: 2.75, 4096: 11, 16384: 44, 65536: 176,
+			131072: 352,
+		}},
+		{"llama3.1-8b", 2, 4, false, map[int]float64{
+			1024: 0.6875, 4096: 2.75, 16384: 11, 65536: 44,
+			131072: 88,
+		}},
 		{"llama3.1-8b", 1, 1, false, map[int]float64{131072: 544}},
 	} {
 		for seq, want := range c.want {
@@ -236,12 +267,16 @@ func TestPlaybookActivationsCut(t *testing.T) {
 	// A4 and A5 with the scores: s*b*h*L*(10 + (24 + 5as/h)/t) and (34 + 5as/h)/t.
 	for _, sp := range []bool{false, true} {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
-		d.With(knob.Given{knob.TP: 4, knob.SP: sp, knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeNone}})
+		d.With(knob.Given{
+			knob.TP: 4, knob.SP: sp,
+			knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeNone},
+		})
 		per := 10 + (24+160.0)/4
 		if sp {
 			per = (34 + 160.0) / 4
 		}
-		near(t, "A4/A5", evaluate(t, d).Memory.Ranks[0].Activations.GiB(), 4096*4096*32*per/float64(units.GiB), 1e-12)
+		near(t, "A4/A5", evaluate(t, d).Memory.Ranks[0].Activations.GiB(),
+			4096*4096*32*per/float64(units.GiB), 1e-12)
 	}
 }
 
@@ -264,7 +299,10 @@ func TestPlaybookPipelineMemory(t *testing.T) {
 
 // T2: TP divides the heads; beyond the kv heads they are replicated.
 func TestPlaybookTensorParallelLimits(t *testing.T) {
-	for tp, wantCode := range map[int]string{1: "", 8: "", 16: "tp-kv-replication", 32: "tp-kv-replication", 3: "tp-heads", 64: "tp-exceeds-heads"} {
+	for tp, wantCode := range map[int]string{
+		1: "", 8: "", 16: "tp-kv-replication", 32: "tp-kv-replication",
+		3: "tp-heads", 64: "tp-exceeds-heads",
+	} {
 		d := textbookDraft(t, "llama3.1-8b", 4096)
 		d.With(knob.Given{knob.TP: tp})
 		s, err := d.Resolve()
@@ -275,7 +313,8 @@ func TestPlaybookTensorParallelLimits(t *testing.T) {
 		for _, p := range engine.Check(s) {
 			codes = append(codes, p.Code)
 		}
-		if list := strings.Join(codes, " "); (wantCode == "") != (list == "") || !strings.Contains(list, wantCode) || engine.Legal(s) != (tp&(tp-1) == 0 && tp <= 32) {
+		if list := strings.Join(codes, " "); (wantCode == "") != (list == "") ||
+			!strings.Contains(list, wantCode) || engine.Legal(s) != (tp&(tp-1) == 0 && tp <= 32) {
 			t.Errorf("tp %d: problems %q, want %q", tp, list, wantCode)
 		}
 	}
@@ -287,7 +326,8 @@ func TestPlaybookCausalBalance(t *testing.T) {
 	zigzag := layout.CausalWork(16, 4, true)
 	for i, want := range [4]int{10, 26, 42, 58} {
 		if contiguous[i] != want || zigzag[i] != 34 {
-			t.Errorf("rank %d: contiguous %d (want %d), zig-zag %d (want 34)", i, contiguous[i], want, zigzag[i])
+			t.Errorf("rank %d: contiguous %d (want %d), zig-zag %d (want 34)", i, contiguous[i], want,
+				zigzag[i])
 		}
 	}
 }

@@ -33,7 +33,8 @@ func TestProfileIsItsSamples(t *testing.T) {
 			c := &over.Ranks[rank].Profiles[i]
 			list := slices.Collect(c.All())
 			if len(list) != c.Len() || list[0] != c.Start() || list[len(list)-1].At != c.Length() {
-				t.Fatalf("%d samples of %d, from %+v to %v", len(list), c.Len(), list[0], list[len(list)-1].At)
+				t.Fatalf("%d samples of %d, from %+v to %v", len(list), c.Len(), list[0],
+					list[len(list)-1].At)
 			}
 			if most := first(list, 0, c.Length()+1); most != c.Peak() {
 				t.Fatalf("the peak is %+v, found %+v", c.Peak(), most)

@@ -29,7 +29,10 @@ type world struct {
 func newWorld(t testing.TB) world {
 	t.Helper()
 	var w world
-	for _, id := range []string{"llama3.1-8b", "llama3.1-70b", "llama3.1-405b", "gpt3-175b", "mixtral-8x22b", "deepseek-v3", "qwen3-30b-a3b", "gemma2-2b", "llama3.2-1b", "gpt2-xl"} {
+	for _, id := range []string{
+		"llama3.1-8b", "llama3.1-70b", "llama3.1-405b", "gpt3-175b", "mixtral-8x22b",
+		"deepseek-v3", "qwen3-30b-a3b", "gemma2-2b", "llama3.2-1b", "gpt2-xl",
+	} {
 		w.models = append(w.models, presetModel(t, id))
 	}
 	for _, id := range []string{"dgx-h100", "dgx-a100", "meta-roce-24k", "deepseek-h800", "a100-pcie-8x"} {
@@ -73,7 +76,17 @@ func (w world) setup(t *rapid.T) engine.Setup {
 	s.Schedule = rapid.SampledFrom(kinds).Draw(t, "schedule")
 	s.MaxInFlight = rapid.SampledFrom([]int{0, 0, 1, 9, -1}).Draw(t, "in flight")
 	s.GroupSize = rapid.SampledFrom([]int{0, 0, 0, 1, 8, -1}).Draw(t, "group")
-	s.Recompute = rapid.SampledFrom([]recipe.Recompute{{Mode: "none"}, {Mode: "full"}, {Mode: "selective"}, {Mode: "full", Layers: 3}, {Mode: "odd"}, {Mode: "modules"}, {Mode: "modules", Modules: recipe.ModuleNorm}, {Mode: "modules", Modules: recipe.AllModules}}).Draw(t, "recompute")
+	s.Recompute = rapid.SampledFrom([]recipe.Recompute{
+		{Mode: "none"},
+		{Mode: "full"},
+		{Mode: "selective"},
+		{Mode: "full", Layers: 3},
+		{Mode: "odd"},
+		{Mode: "modules"},
+		{Mode: "modules", Modules: recipe.ModuleNorm},
+		{Mode: "modules", Modules: recipe.AllModules},
+	}).Draw(t,
+		"recompute")
 	s.Budget = rapid.SampledFrom([]float64{0, 0, 15e12, 1, -1, 1e300, math.NaN()}).Draw(t, "tokens")
 	s.Goodput = rapid.SampledFrom([]float64{0, 0, 90, 0.1, 101}).Draw(t, "goodput")
 	s.Precision = rapid.SampledFrom(append(recipe.Precisions(), "fp5")).Draw(t, "precision")
@@ -197,13 +210,15 @@ func checkAddsUp(t failer, s engine.Setup, reused *engine.Evaluator) {
 		t.Fatalf("not JSON (NaN or Inf?): %v", err)
 	}
 	for _, c := range r.Communication {
-		if c.Bytes <= 0 && c.Dimension != "pp-wait" || c.Seconds <= 0 || c.Exposed < 0 || c.Exposed > c.Seconds*(1+1e-9) {
+		if c.Bytes <= 0 && c.Dimension != "pp-wait" || c.Seconds <= 0 || c.Exposed < 0 ||
+			c.Exposed > c.Seconds*(1+1e-9) {
 			t.Fatalf("traffic %+v", c)
 		}
 	}
 	for _, m := range r.Memory.Ranks {
 		sum := m.Weights + m.Gradients + m.Optimizer + m.Activations + m.Logits + m.Buffers
-		if !same(float64(sum), float64(m.Allocated)) || !same(float64(m.Allocated+m.Overhead), float64(m.Total)) {
+		if !same(float64(sum), float64(m.Allocated)) ||
+			!same(float64(m.Allocated+m.Overhead), float64(m.Total)) {
 			t.Fatalf("rank %d does not add up: %+v", m.Rank, m)
 		}
 		if m.Weights <= 0 || m.Activations < 0 || m.Total > r.Memory.Peak {
@@ -231,7 +246,8 @@ func checkAddsUp(t failer, s engine.Setup, reused *engine.Evaluator) {
 		}
 	}
 	if rest := float64(tm.Exposed) - rows; math.Abs(rest) > 1e-9*float64(tm.Step) {
-		t.Fatalf("the rows have %g s of the %g s that are exposed: %+v", rows, float64(tm.Exposed), r.Communication)
+		t.Fatalf("the rows have %g s of the %g s that are exposed: %+v", rows, float64(tm.Exposed),
+			r.Communication)
 	}
 	if s.ZeRO < 2 && !same(whole, float64(tm.Step)) {
 		t.Fatalf("pipeline, optimizer and gradients are %g s, the step %+v", whole, tm)
@@ -296,7 +312,8 @@ func TestWordsKeepTheirPromises(t *testing.T) {
 	w := newWorld(t)
 	draws.CheckFew(t, 8, func(t *rapid.T) {
 		s := w.legalSetup(t)
-		s.Recompute, s.Offload, s.Loss, s.Imbalance, s.HSDP = recipe.Recompute{Mode: recipe.RecomputeNone}, recipe.OffloadNone, recipe.FusedLoss, recipe.EvenLoad, 1
+		s.Recompute, s.Offload, s.Loss, s.Imbalance, s.HSDP = recipe.Recompute{Mode: recipe.RecomputeNone},
+			recipe.OffloadNone, recipe.FusedLoss, recipe.EvenLoad, 1
 		if !engine.Legal(s) {
 			t.Skip("not legal without the words")
 		}
@@ -325,13 +342,15 @@ func TestWordsKeepTheirPromises(t *testing.T) {
 		// With a split backward the peak can move to an operation that has more
 		// activations and fewer temporaries.
 		if info, _ := s.Schedule.Info(); !info.SplitsBackward {
-			no("modules", func(a, b engine.RankMemory) bool { return b.Activations > a.Activations*more }, modules)
+			no("modules", func(a, b engine.RankMemory) bool { return b.Activations > a.Activations*more },
+				modules)
 		}
 		if modules.Time.Recompute < before.Time.Recompute || modules.Throughput.HFU < modules.Throughput.MFU {
 			t.Fatalf("modules: %+v and %+v", modules.Time, modules.Throughput)
 		}
 		no("offload", func(a, b engine.RankMemory) bool {
-			return b.Optimizer != 0 || !same(float64(b.Offloaded), float64(a.Optimizer)) || b.Allocated > a.Allocated*more
+			return b.Optimizer != 0 || !same(float64(b.Offloaded), float64(a.Optimizer)) ||
+				b.Allocated > a.Allocated*more
 		}, after(func(u *engine.Setup) { u.Offload = recipe.OffloadOptimizer }))
 		no("loss", less, after(func(u *engine.Setup) { u.Loss = recipe.UnfusedLoss }))
 		uneven := after(func(u *engine.Setup) { u.Imbalance = 200 })
@@ -344,7 +363,8 @@ func TestWordsKeepTheirPromises(t *testing.T) {
 		// gradient: a longer weight gradient hid more of them there, and what waited for
 		// the input gradient started sooner.)
 		if !info.Automatic && uneven.Pipeline.Makespan < before.Pipeline.Makespan*(1-1e-9) {
-			t.Fatalf("imbalance: the pipeline ends after %v, before after %v", uneven.Pipeline.Makespan, before.Pipeline.Makespan)
+			t.Fatalf("imbalance: the pipeline ends after %v, before after %v", uneven.Pipeline.Makespan,
+				before.Pipeline.Makespan)
 		}
 		// With a split backward the step can be the longest span of a rank, from its own
 		// first start. Where every rank has one stage, whatever reaches it has come
@@ -352,7 +372,8 @@ func TestWordsKeepTheirPromises(t *testing.T) {
 		// no less than the start. With several chunks it can come through other stages,
 		// or from the other end, and slower ones before its first put off the start alone.
 		plain := info.Placement == schedule.Linear
-		if (!info.SplitsBackward || plain && !info.Automatic) && uneven.Time.Step < before.Time.Step*(1-1e-9) {
+		if (!info.SplitsBackward || plain && !info.Automatic) &&
+			uneven.Time.Step < before.Time.Step*(1-1e-9) {
 			t.Fatalf("imbalance: step %v after %v", uneven.Time.Step, before.Time.Step)
 		}
 		no("replicas", func(a, b engine.RankMemory) bool {

@@ -60,9 +60,11 @@ func publishedDraft(t *testing.T, row map[string]string) knob.Draft {
 	cluster := library.NodeOf(gpu)
 	return knob.DraftOf(m, cluster, knob.Given{
 		knob.GPUs: *count(t, row, "n_gpus", 1),
-		knob.TP:   *count(t, row, "tp", 1), knob.PP: *count(t, row, "pp", 1), knob.VPP: *count(t, row, "vpp", 1),
-		knob.CP: *count(t, row, "cp", 1), knob.EP: *count(t, row, "ep", 1),
-		knob.MBS: *count(t, row, "mbs", 1), knob.GBS: *count(t, row, "gbs_sequences", 1), knob.Seq: *count(t, row, "seq_len", 1),
+		knob.TP:   *count(t, row, "tp", 1), knob.PP: *count(t, row, "pp", 1),
+		knob.VPP: *count(t, row, "vpp", 1),
+		knob.CP:  *count(t, row, "cp", 1), knob.EP: *count(t, row, "ep", 1),
+		knob.MBS: *count(t, row, "mbs", 1), knob.GBS: *count(t, row, "gbs_sequences", 1),
+		knob.Seq: *count(t, row, "seq_len", 1),
 	})
 }
 
@@ -121,7 +123,8 @@ func TestMegatronCoreAgainstB200(t *testing.T) {
 			peak = max(peak, rank.Allocated.GiB())
 		}
 		e := peak/measured - 1
-		t.Logf("%s  %-16s tp%s pp%s cp%s ep%s  measured %7.2f  predicted %7.2f  %+5.2f %%", row["id"], row["model_id"], row["tp"], row["pp"], row["cp"], row["ep"], measured, peak, 100*e)
+		t.Logf("%s  %-16s tp%s pp%s cp%s ep%s  measured %7.2f  predicted %7.2f  %+5.2f %%", row["id"],
+			row["model_id"], row["tp"], row["pp"], row["cp"], row["ep"], measured, peak, 100*e)
 		sum += math.Abs(e)
 		worst = max(worst, math.Abs(e))
 	}
@@ -156,7 +159,8 @@ func TestTextbookAgainstKorthikanti(t *testing.T) {
 		perParam := float64(rank.Weights+rank.Gradients+rank.Optimizer) / rank.Parameters
 		gotStatic := units.Bytes(perParam * (rank.Parameters - rank.EmbeddingParameters)).GiB()
 		gotActs := rank.Activations.GiB()
-		t.Logf("%s  static %7.3f of %7.3f  activations %8.4f of %8.4f", row["id"], gotStatic, static, gotActs, acts)
+		t.Logf("%s  static %7.3f of %7.3f  activations %8.4f of %8.4f", row["id"], gotStatic, static, gotActs,
+			acts)
 		if math.Abs(gotStatic/static-1) > 0.005 {
 			t.Errorf("%s: static %.4f GiB, published %.4f", row["id"], gotStatic, static)
 		}

@@ -22,7 +22,8 @@ func onOneGPU(t *testing.T, given knob.Given) engine.Setup {
 		t.Fatal(err)
 	}
 	d := knob.DraftOf(presetModel(t, "llama3.2-1b"), presets.Default().NodeOf(gpu), knob.Given{
-		knob.GPUs: 1, knob.Calibration: recipe.PyTorch, knob.ZeRO: 0, knob.MBS: 1, knob.GBS: 1, knob.Seq: 1024,
+		knob.GPUs: 1, knob.Calibration: recipe.PyTorch, knob.ZeRO: 0, knob.MBS: 1, knob.GBS: 1,
+		knob.Seq:       1024,
 		knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull},
 	})
 	d.With(given)
@@ -33,8 +34,8 @@ func onOneGPU(t *testing.T, given knob.Given) engine.Setup {
 	return s
 }
 
-// TestPyTorchOn24GB: Llama 3.2 1B in the ways that people train it. The figures are those of a ledger that measured
-// steps confirmed: allocated and reserved, GiB.
+// TestPyTorchOn24GB: Llama 3.2 1B in the ways that people train it. The figures are those of a ledger that
+// measured steps confirmed: allocated and reserved, GiB.
 func TestPyTorchOn24GB(t *testing.T) {
 	for _, c := range []struct {
 		name                string
@@ -42,7 +43,10 @@ func TestPyTorchOn24GB(t *testing.T) {
 		allocated, reserved float64
 	}{
 		{"autocast", nil, 19.46, 19.88},
-		{"all bf16, 2k", knob.Given{knob.Optimizer: recipe.AdamNoMaster, knob.Seq: 2048, knob.Calibration: recipe.Transformers}, 10.06, 12.21},
+		{"all bf16, 2k", knob.Given{
+			knob.Optimizer: recipe.AdamNoMaster, knob.Seq: 2048,
+			knob.Calibration: recipe.Transformers,
+		}, 10.06, 12.21},
 		{"FSDP2, 2k", knob.Given{knob.ZeRO: 3, knob.Seq: 2048}, 19.46, 23.91},
 	} {
 		s := onOneGPU(t, c.given)
@@ -52,13 +56,18 @@ func TestPyTorchOn24GB(t *testing.T) {
 			continue
 		}
 		rank := &r.Memory.Ranks[0]
-		for name, got := range map[string][2]float64{"allocated": {rank.Allocated.GiB(), c.allocated}, "reserved": {rank.Reserved.GiB(), c.reserved}} {
+		for name, got := range map[string][2]float64{
+			"allocated": {rank.Allocated.GiB(), c.allocated},
+			"reserved":  {rank.Reserved.GiB(), c.reserved},
+		} {
 			if math.Abs(got[0]/got[1]-1) > .02 {
 				t.Errorf("%s: %s %.2f GiB, want %.2f", c.name, name, got[0], got[1])
 			}
 		}
-		if sum := rank.Reserved + rank.Driver; math.Abs(float64(rank.Total-sum)) > 1 || rank.FirstStepPeak >= rank.Allocated || !strings.HasSuffix(rank.Moment, "step 2") {
-			t.Errorf("%s: total %v, reserved and driver %v, first peak %v of %v, %q", c.name, rank.Total, sum, rank.FirstStepPeak, rank.Allocated, rank.Moment)
+		if sum := rank.Reserved + rank.Driver; math.Abs(float64(rank.Total-sum)) > 1 ||
+			rank.FirstStepPeak >= rank.Allocated || !strings.HasSuffix(rank.Moment, "step 2") {
+			t.Errorf("%s: total %v, reserved and driver %v, first peak %v of %v, %q", c.name, rank.Total, sum,
+				rank.FirstStepPeak, rank.Allocated, rank.Moment)
 		}
 	}
 }
@@ -74,7 +83,13 @@ func TestPyTorchRefuses(t *testing.T) {
 		{knob.Given{knob.Precision: recipe.FP32}, "bf16 and fp16 here, not fp32"},
 		{knob.Given{knob.Attention: recipe.Standard}, "flash attention here"},
 		{knob.Given{knob.Offload: recipe.OffloadOptimizer}, "no offload here"},
-		{knob.Given{knob.Calibration: recipe.Transformers, knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeSelective}}, "selective checkpointing in transformers"},
+		{
+			knob.Given{
+				knob.Calibration: recipe.Transformers,
+				knob.Recompute:   recipe.Recompute{Mode: recipe.RecomputeSelective},
+			},
+			"selective checkpointing in transformers",
+		},
 	} {
 		s := onOneGPU(t, c.given)
 		found := false
@@ -116,7 +131,10 @@ func TestPyTorchCounts(t *testing.T) {
 		}
 		for _, p := range presets.Default().Models() {
 			program := model.Lay(&p.Model, nil)
-			r, err := ledger.Steps(program, &ledger.Way{Code: code, Bytes: 4, FSDP: true, Ranks: 512, Seq: 512, MicroBatch: 1, MicroBatches: 1, Steps: 1}, ledger.H100())
+			r, err := ledger.Steps(program, &ledger.Way{
+				Code: code, Bytes: 4, FSDP: true, Ranks: 512,
+				Seq: 512, MicroBatch: 1, MicroBatches: 1, Steps: 1,
+			}, ledger.H100())
 			if err != nil {
 				continue
 			}

@@ -41,10 +41,22 @@ func TestValuesOfASearch(t *testing.T) {
 		list   func(sp *search.Space) []int
 		want   []int
 	}{
-		{map[knob.ID]string{knob.GPUs: "3..32"}, func(sp *search.Space) []int { return sp.GPUs }, []int{4, 8, 16, 24, 32}},
+		{
+			map[knob.ID]string{knob.GPUs: "3..32"},
+			func(sp *search.Space) []int { return sp.GPUs },
+			[]int{4, 8, 16, 24, 32},
+		},
 		{map[knob.ID]string{knob.GPUs: "20"}, func(sp *search.Space) []int { return sp.GPUs }, []int{20}},
-		{map[knob.ID]string{knob.Nodes: "1..3"}, func(sp *search.Space) []int { return sp.GPUs }, []int{8, 16, 24}},
-		{map[knob.ID]string{knob.Nodes: "2", knob.GPUs: "8,12,16,17"}, func(sp *search.Space) []int { return sp.GPUs }, []int{12, 16}},
+		{
+			map[knob.ID]string{knob.Nodes: "1..3"},
+			func(sp *search.Space) []int { return sp.GPUs },
+			[]int{8, 16, 24},
+		},
+		{
+			map[knob.ID]string{knob.Nodes: "2", knob.GPUs: "8,12,16,17"},
+			func(sp *search.Space) []int { return sp.GPUs },
+			[]int{12, 16},
+		},
 		{of("1..8", knob.TP), func(sp *search.Space) []int { return sp.TP }, []int{1, 2, 3, 4, 6, 8}},
 		{of("2..12", knob.PP), func(sp *search.Space) []int { return sp.PP }, []int{2, 3, 4, 6, 8, 12}},
 		{of("1..4", knob.CP), func(sp *search.Space) []int { return sp.CP }, []int{1, 2, 3, 4}},
@@ -54,10 +66,21 @@ func TestValuesOfASearch(t *testing.T) {
 		{of("2..5", knob.VPP), func(sp *search.Space) []int { return sp.VPP }, []int{2, 3, 4, 5}},
 		{of("1..3", knob.ZeRO), func(sp *search.Space) []int { return sp.ZeRO }, []int{1, 2, 3}},
 		{of("2..6", knob.MBS), func(sp *search.Space) []int { return sp.MBS }, []int{2, 3, 4, 6}},
-		{of("4..12", knob.MicroBatches), func(sp *search.Space) []int { return sp.MicroBatches }, []int{4, 6, 12}},
-		{map[knob.ID]string{knob.GBS: "96..500"}, func(sp *search.Space) []int { return sp.GBS }, []int{96, 192, 384}},
+		{
+			of("4..12", knob.MicroBatches), func(sp *search.Space) []int { return sp.MicroBatches },
+			[]int{4, 6, 12},
+		},
+		{
+			map[knob.ID]string{knob.GBS: "96..500"},
+			func(sp *search.Space) []int { return sp.GBS },
+			[]int{96, 192, 384},
+		},
 		{map[knob.ID]string{knob.GBS: "5,7"}, func(sp *search.Space) []int { return sp.GBS }, []int{5, 7}},
-		{map[knob.ID]string{knob.Seq: "4096..16384"}, func(sp *search.Space) []int { return sp.Seq }, []int{4096, 8192, 16384}},
+		{
+			map[knob.ID]string{knob.Seq: "4096..16384"},
+			func(sp *search.Space) []int { return sp.Seq },
+			[]int{4096, 8192, 16384},
+		},
 	} {
 		q := query(t, c.values)
 		q.Setup.Model = presetModel(t, "mixtral-8x22b")
@@ -70,7 +93,10 @@ func TestValuesOfASearch(t *testing.T) {
 
 // TestWordsOfASearch: words become what they name, 1F1B first: it names all schedules of one rank.
 func TestWordsOfASearch(t *testing.T) {
-	q := query(t, map[knob.ID]string{knob.SP: "off,on", knob.Schedule: "zb-h1,afab,1f1b", knob.Recompute: "full,none"})
+	q := query(t, map[knob.ID]string{
+		knob.SP: "off,on", knob.Schedule: "zb-h1,afab,1f1b",
+		knob.Recompute: "full,none",
+	})
 	sp, err := q.Space()
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +105,8 @@ func TestWordsOfASearch(t *testing.T) {
 		SP: []bool{false, true}, Schedules: []schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.AFAB},
 		Recompute: []recipe.Recompute{{Mode: recipe.RecomputeFull}, {Mode: recipe.RecomputeNone}},
 	}
-	if !slices.Equal(sp.SP, want.SP) || !slices.Equal(sp.Schedules, want.Schedules) || !reflect.DeepEqual(sp.Recompute, want.Recompute) {
+	if !slices.Equal(sp.SP, want.SP) || !slices.Equal(sp.Schedules, want.Schedules) ||
+		!reflect.DeepEqual(sp.Recompute, want.Recompute) {
 		t.Errorf("%+v, want %+v", sp, want)
 	}
 }
@@ -99,13 +126,15 @@ func TestWhatASearchTriesByItself(t *testing.T) {
 		q := query(t, nil)
 		q.Objective, q.Setup.GPUs, q.Setup.Cluster.MaxGPUs = search.FewestGPUs, 2, c.most
 		if sp, err := q.Space(); err != nil || !slices.Equal(sp.GPUs, c.want) || len(sp.Seq) != 1 {
-			t.Errorf("a machine of %d: %v and sequences of %d, want %v (%v)", c.most, sp.GPUs, sp.Seq, c.want, err)
+			t.Errorf("a machine of %d: %v and sequences of %d, want %v (%v)", c.most, sp.GPUs, sp.Seq, c.want,
+				err)
 		}
 	}
 	q := query(t, nil)
 	q.Objective = search.LongestSeq
 	sp, err := q.Space()
-	if want := []int{4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576}; err != nil || !slices.Equal(sp.Seq, want) {
+	if want := []int{4096, 8192, 16384, 32768, 65536, 131072, 262144, 524288, 1048576}; err != nil ||
+		!slices.Equal(sp.Seq, want) {
 		t.Errorf("the longest sequence: %v, want %v (%v)", sp.Seq, want, err)
 	}
 }
@@ -125,7 +154,8 @@ func TestRefusedQueries(t *testing.T) {
 		}
 	}
 	var wrong *knob.ValueError
-	if err := search.NewQuery().Set(knob.GBS, "4Mtok,512"); !errors.As(err, &wrong) || wrong.Field != "gbs" || wrong.Given != "4Mtok,512" {
+	if err := search.NewQuery().Set(knob.GBS, "4Mtok,512"); !errors.As(err, &wrong) || wrong.Field != "gbs" ||
+		wrong.Given != "4Mtok,512" {
 		t.Errorf("tokens and sequences in one list: %v", err)
 	}
 	if err := search.NewQuery().Set("wheels", "4"); err == nil {
@@ -139,19 +169,28 @@ func TestRefusedQueries(t *testing.T) {
 
 // TestWhatAQueryWasGiven: one value is single, a list or a range is several, and tokens are a batch.
 func TestWhatAQueryWasGiven(t *testing.T) {
-	q := query(t, map[knob.ID]string{knob.TP: "8", knob.PP: "2,4", knob.CP: "1..4", knob.SP: "on", knob.ZeRO: "2..2"})
+	q := query(t, map[knob.ID]string{
+		knob.TP: "8", knob.PP: "2,4", knob.CP: "1..4", knob.SP: "on",
+		knob.ZeRO: "2..2",
+	})
 	for id, want := range map[knob.ID]struct {
 		text            string
 		single, several bool
-	}{knob.TP: {"8", true, false}, knob.PP: {"2,4", false, true}, knob.CP: {"1..4", false, true}, knob.SP: {"on", true, false}, knob.GBS: {"", false, false}} {
+	}{
+		knob.TP: {"8", true, false}, knob.PP: {"2,4", false, true}, knob.CP: {"1..4", false, true},
+		knob.SP: {"on", true, false}, knob.GBS: {"", false, false},
+	} {
 		text, single := q.Single(id)
-		if text != want.text || single != want.single || q.Several(id) != want.several || q.Given(id) != (want.text != "") {
-			t.Errorf("%s: %q single %v several %v given %v, want %v", id, text, single, q.Several(id), q.Given(id), want)
+		if text != want.text || single != want.single || q.Several(id) != want.several ||
+			q.Given(id) != (want.text != "") {
+			t.Errorf("%s: %q single %v several %v given %v, want %v", id, text, single, q.Several(id),
+				q.Given(id), want)
 		}
 	}
 	for text, single := range map[string]bool{"4Mtok": true, "2Mtok,4Mtok": false} {
 		q := query(t, map[knob.ID]string{knob.GBS: text})
-		if got, one := q.Single(knob.GBS); got != text || one != single || !q.Given(knob.GBS) || q.Several(knob.GBS) == single {
+		if got, one := q.Single(knob.GBS); got != text || one != single || !q.Given(knob.GBS) ||
+			q.Several(knob.GBS) == single {
 			t.Errorf("%s: %q, single %v", text, got, one)
 		}
 	}
@@ -160,7 +199,8 @@ func TestWhatAQueryWasGiven(t *testing.T) {
 	if q.Text(knob.PP, &s) != "2,4" || q.Text(knob.VPP, &s) != "3" || q.Text("wheels", &s) != "" {
 		t.Errorf("texts %q, %q and %q", q.Text(knob.PP, &s), q.Text(knob.VPP, &s), q.Text("wheels", &s))
 	}
-	if !q.AnyGPUs() || query(t, map[knob.ID]string{knob.GPUs: "8"}).AnyGPUs() || query(t, map[knob.ID]string{knob.Nodes: "1"}).AnyGPUs() {
+	if !q.AnyGPUs() || query(t, map[knob.ID]string{knob.GPUs: "8"}).AnyGPUs() ||
+		query(t, map[knob.ID]string{knob.Nodes: "1"}).AnyGPUs() {
 		t.Error("GPUs that are given are not any")
 	}
 }

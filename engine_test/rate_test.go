@@ -14,12 +14,16 @@ import (
 	"meshscope/presets/setupdoc"
 )
 
-// TestRate: a capital B is bytes, a small one bits, whatever the rest looks like; bytes per second typed by hand.
+// TestRate: a capital B is bytes, a small one bits, whatever the rest looks like; bytes per second typed by
+// hand.
 func TestRate(t *testing.T) {
 	for text, want := range map[string]float64{
-		"100Gb/s": 12.5e9, "100 Gb/s": 12.5e9, "100Gbit/s": 12.5e9, "100 Gbits/s": 12.5e9, "100Gbps": 12.5e9, "100gbps": 12.5e9,
-		"100GB/s": 100e9, "100 GByte/s": 100e9, "100GBps": 100e9, "100 Gbytes/s": 100e9, "12.5e9 bytes/s": 12.5e9, "12.5e9B/s": 12.5e9,
-		"0.1Tb/s": 12.5e9, "1.6 Tbit/s": 200e9, "100000Mb/s": 12.5e9, "100_000 MB/s": 100e9, "12,5GB/s": 12.5e9, "8e9 bit/s": 1e9,
+		"100Gb/s": 12.5e9, "100 Gb/s": 12.5e9, "100Gbit/s": 12.5e9, "100 Gbits/s": 12.5e9, "100Gbps": 12.5e9,
+		"100gbps": 12.5e9,
+		"100GB/s": 100e9, "100 GByte/s": 100e9, "100GBps": 100e9, "100 Gbytes/s": 100e9,
+		"12.5e9 bytes/s": 12.5e9, "12.5e9B/s": 12.5e9,
+		"0.1Tb/s": 12.5e9, "1.6 Tbit/s": 200e9, "100000Mb/s": 12.5e9, "100_000 MB/s": 100e9,
+		"12,5GB/s": 12.5e9, "8e9 bit/s": 1e9,
 		"100 gigabit/s": 12.5e9, "100 gigabits per second": 0,
 	} {
 		got, err := knob.ParseRate("node-bandwidth", text)
@@ -34,8 +38,10 @@ func TestRate(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"100": "100Gb/s, which is bits, or 100GB/s, which is bytes", "12.5e9": "nearest 12.5e9B/s", "100 GbE": "such as 100Gb/s",
-		"-1Gb/s": "such as 100Gb/s", "0Gb/s": "such as 100Gb/s", "1kb/s": "nearest 8Mb/s", "": "such as", "1e30GB/s": "nearest 10000TB/s", "1e30": "nearest 10000TB/s",
+		"100": "100Gb/s, which is bits, or 100GB/s, which is bytes", "12.5e9": "nearest 12.5e9B/s",
+		"100 GbE": "such as 100Gb/s",
+		"-1Gb/s":  "such as 100Gb/s", "0Gb/s": "such as 100Gb/s", "1kb/s": "nearest 8Mb/s", "": "such as",
+		"1e30GB/s": "nearest 10000TB/s", "1e30": "nearest 10000TB/s",
 		"1.500Gb/sb": "such as", "Gb/s": "such as", "10xb/s": "such as", "nanGb/s": "such as",
 	} {
 		_, err := knob.ParseRate("node-bandwidth", text)
@@ -45,8 +51,8 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestLinkRate: a rate that the name of the link between nodes does not carry is one warning with both readings, any
-// that it does is none.
+// TestLinkRate: a rate that the name of the link between nodes does not carry is one warning with both
+// readings, any that it does is none.
 func TestLinkRate(t *testing.T) {
 	for _, c := range []struct {
 		link string
@@ -54,7 +60,8 @@ func TestLinkRate(t *testing.T) {
 		rate float64 // GB/s per GPU
 		want string
 	}{
-		{"100 GbE", 4, 12.5, "12.5 GB/s per GPU is 50 GB/s per node of 4 GPUs, more than 100 GbE carries (100 Gb/s per node); as a node's rate it is 3.125 GB/s per GPU (node-bandwidth 12.5GB/s)"},
+		{"100 GbE", 4, 12.5, "12.5 GB/s per GPU is 50 GB/s per node of 4 GPUs, more than 100 GbE carries " +
+			"(100 Gb/s per node); as a node's rate it is 3.125 GB/s per GPU (node-bandwidth 12.5GB/s)"},
 		{"100GbE", 4, 3.125, ""},
 		{"100GbE", 4, 0.25, "as each GPU's rate it is 1 GB/s per GPU (gpu-bandwidth 1GB/s)"},
 		{"4x100GbE", 4, 12.5, ""},
@@ -78,7 +85,10 @@ func TestLinkRate(t *testing.T) {
 		{"2x NDR", 8, 12.5, ""},
 		{"2 x NDR InfiniBand", 4, 200, "more than 2 x NDR InfiniBand carries (3200 Gb/s per node)"},
 		{"25 GbE", 8, 1e6, "1000000 GB/s per GPU is 8000000 GB/s per node"},
-		{"IB NDR", 8, 400, "more than IB NDR carries (3200 Gb/s per node); as a node's rate it is 50 GB/s per GPU"},
+		{
+			"IB NDR", 8, 400,
+			"more than IB NDR carries (3200 Gb/s per node); as a node's rate it is 50 GB/s per GPU",
+		},
 		{"IB NDR", 8, 0.5, "less than half of what IB NDR carries (400 Gb/s per node)"},
 		{"InfiniBand XDR", 8, 100, ""},
 		{"InfiniBand XDR", 8, 200, "more than InfiniBand XDR"},
@@ -89,7 +99,8 @@ func TestLinkRate(t *testing.T) {
 		{"fibre of our own", 8, 1000, ""},
 	} {
 		s := presets.DefaultSetup()
-		s.Cluster.NodeGPUs, s.Cluster.Inter.Name, s.Cluster.Inter.Bandwidth = c.gpus, c.link, units.BytesPerSecond(c.rate*1e9)
+		s.Cluster.NodeGPUs, s.Cluster.Inter.Name, s.Cluster.Inter.Bandwidth = c.gpus, c.link,
+			units.BytesPerSecond(c.rate*1e9)
 		var got []string
 		for _, p := range engine.Check(s) {
 			if p.Code == "link-rate" {
@@ -97,7 +108,8 @@ func TestLinkRate(t *testing.T) {
 			}
 		}
 		switch {
-		case c.want == "" && len(got) > 0, c.want != "" && (len(got) != 1 || !strings.Contains(got[0], c.want)):
+		case c.want == "" && len(got) > 0, c.want != "" &&
+			(len(got) != 1 || !strings.Contains(got[0], c.want)):
 			t.Errorf("%s at %g GB/s, %d a node: %q, want %q", c.link, c.rate, c.gpus, got, c.want)
 		}
 	}
@@ -108,14 +120,15 @@ func TestLinkRate(t *testing.T) {
 	}
 }
 
-// TestMachineRows: the rows of a machine of one's own give the setup that flags and setup files give, keep the rate of a
-// node when its GPUs change, and lead back to the preset.
+// TestMachineRows: the rows of a machine of one's own give the setup that flags and setup files give, keep
+// the rate of a node when its GPUs change, and lead back to the preset.
 func TestMachineRows(t *testing.T) {
 	lib := presets.Default()
 	turn := func(s engine.Setup, turns ...string) engine.Setup {
 		for i := 0; i < len(turns); i += 2 {
 			var err error
-			if s, err = knob.Turn(s, knob.ID(turns[i]), turns[i+1], knob.Locks{GPUs: true, Batch: true}); err != nil {
+			if s, err = knob.Turn(s, knob.ID(turns[i]), turns[i+1],
+				knob.Locks{GPUs: true, Batch: true}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -123,10 +136,13 @@ func TestMachineRows(t *testing.T) {
 	}
 	for document, turns := range map[string][]string{
 		`"gpus_per_node":4,"node_bandwidth":"100Gb/s"`: {"gpus-per-node", "4", "node-bandwidth", "12.5GB/s"},
-		`"node_bandwidth":"100Gb/s","gpus_per_node":4`: {"node-bandwidth", "100 Gbit/s", "gpus-per-node", "4"},
-		`"gpu_bandwidth":"25Gb/s"`:                     {"node-bandwidth", "100Gb/s", "gpu-bandwidth", "25Gb/s"},
-		`"link_bandwidth":"64GB/s"`:                    {"link-bandwidth", "512Gb/s"},
-		`"gpus_per_node":4`:                            {"gpus-per-node", "16", "gpus-per-node", "4"},
+		`"node_bandwidth":"100Gb/s","gpus_per_node":4`: {
+			"node-bandwidth", "100 Gbit/s", "gpus-per-node",
+			"4",
+		},
+		`"gpu_bandwidth":"25Gb/s"`:  {"node-bandwidth", "100Gb/s", "gpu-bandwidth", "25Gb/s"},
+		`"link_bandwidth":"64GB/s"`: {"link-bandwidth", "512Gb/s"},
+		`"gpus_per_node":4`:         {"gpus-per-node", "16", "gpus-per-node", "4"},
 	} {
 		text := `{"model":"llama3-8b","cluster":"dgx-h100","gpus":64,"gbs":512,"tp":2,"pp":2`
 		read := func(text string) engine.Setup {
@@ -143,16 +159,19 @@ func TestMachineRows(t *testing.T) {
 		base := read(text + "}")
 		want, got := read(text+","+document+"}"), turn(base, turns...)
 		if got != want {
-			t.Errorf("%v: %d GPUs a node, domain %d, %+v; a file gives %d, %d, %+v", turns, got.Cluster.NodeGPUs, got.Cluster.ScaleUpGPUs, got.Cluster.Inter,
+			t.Errorf("%v: %d GPUs a node, domain %d, %+v; a file gives %d, %d, %+v", turns,
+				got.Cluster.NodeGPUs, got.Cluster.ScaleUpGPUs, got.Cluster.Inter,
 				want.Cluster.NodeGPUs, want.Cluster.ScaleUpGPUs, want.Cluster.Inter)
 		}
-		if back := turn(got, "gpus-per-node", "8", "gpu-bandwidth", "400Gb/s", "link-bandwidth", "450GB/s"); back != base {
+		if back := turn(got, "gpus-per-node", "8", "gpu-bandwidth", "400Gb/s", "link-bandwidth",
+			"450GB/s"); back != base {
 			t.Errorf("%v: back at the preset %+v", turns, back.Cluster)
 		}
 	}
 }
 
-// TestMachineRowsOfNoEffect: the network of a machine whose GPUs are all in one node changes nothing, and is said not to.
+// TestMachineRowsOfNoEffect: the network of a machine whose GPUs are all in one node changes nothing, and is
+// said not to.
 func TestMachineRowsOfNoEffect(t *testing.T) {
 	s := presets.DefaultSetup()
 	for gpus, off := range map[int]bool{8: true, 64: false} {
@@ -176,7 +195,8 @@ func TestMachineRowsOfNoEffect(t *testing.T) {
 				said += n.Message
 			}
 		}
-		if strings.Contains(said, "node-bandwidth 100Gb/s has no effect") != off || strings.Contains(said, "gpu-bandwidth") {
+		if strings.Contains(said, "node-bandwidth 100Gb/s has no effect") != off ||
+			strings.Contains(said, "gpu-bandwidth") {
 			t.Errorf("%d GPUs: %q", gpus, said)
 		}
 	}
@@ -184,9 +204,13 @@ func TestMachineRowsOfNoEffect(t *testing.T) {
 
 // TestRateText: a rate is written without an exponent and reads back as itself.
 func TestRateText(t *testing.T) {
-	for rate, want := range map[float64]string{12.5e9: "100Gb/s", 1e6: "0.008Gb/s", 1e16: "80000000Gb/s", 1.25e14: "1000000Gb/s", 3.125e9: "25Gb/s"} {
+	for rate, want := range map[float64]string{
+		12.5e9: "100Gb/s", 1e6: "0.008Gb/s", 1e16: "80000000Gb/s",
+		1.25e14: "1000000Gb/s", 3.125e9: "25Gb/s",
+	} {
 		text := knob.RateText(rate)
-		if got, err := knob.ParseRate("", text); text != want || err != nil || math.Abs(got-rate) > 1e-6*rate {
+		if got, err := knob.ParseRate("", text); text != want || err != nil ||
+			math.Abs(got-rate) > 1e-6*rate {
 			t.Errorf("%g is written %s, read as %g, %v", rate, text, got, err)
 		}
 	}

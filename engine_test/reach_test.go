@@ -22,7 +22,11 @@ func TestBandsWidenWithDistance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	like := evaluated(t, knob.DraftOf(m, c, knob.Given{knob.GPUs: 64, knob.Seq: 4096, knob.TP: 2, knob.ZeRO: 1, knob.GBS: 256, knob.Calibration: recipe.Nanotron}))
+	like := evaluated(t,
+		knob.DraftOf(m, c, knob.Given{
+			knob.GPUs: 64, knob.Seq: 4096, knob.TP: 2, knob.ZeRO: 1, knob.GBS: 256,
+			knob.Calibration: recipe.Nanotron,
+		}))
 	base := engine.Evaluate(like)
 	if base.Time.Runs < 10 || base.Memory.Runs < 10 {
 		t.Fatalf("a setup of the sweep: step %s, memory %s", base.Time.Words(), base.Memory.Words())
@@ -59,8 +63,10 @@ func TestBandsWidenBeyondThePublishedSizes(t *testing.T) {
 	like := presets.DefaultSetup()
 	base := engine.Evaluate(like)
 	for name, change := range map[string]func(s *engine.Setup, times int){
-		"micro-batch size": func(s *engine.Setup, times int) { s.MBS, s.GBS = s.MBS*64*times, s.GBS*64*times },
-		"sequence":         func(s *engine.Setup, times int) { s.Seq *= 40 * times },
+		"micro-batch size": func(s *engine.Setup, times int) {
+			s.MBS, s.GBS = s.MBS*64*times, s.GBS*64*times
+		},
+		"sequence": func(s *engine.Setup, times int) { s.Seq *= 40 * times },
 		"GPUs": func(s *engine.Setup, times int) {
 			s.GPUs, s.DP, s.GBS = s.GPUs*256*times, s.DP*256*times, s.GBS*256*times
 		},
@@ -73,14 +79,17 @@ func TestBandsWidenBeyondThePublishedSizes(t *testing.T) {
 			if !r.Legal {
 				t.Fatalf("%s: %v", name, r.Problems)
 			}
-			if r.Memory.ErrorBand < peak || r.Time.ErrorBand < 0.95*step { // a larger one waits and communicates less
-				t.Errorf("%s, %d times: step %.3f, memory %.3f; before %.3f and %.3f", name, times, r.Time.ErrorBand, r.Memory.ErrorBand, step, peak)
+			// a larger one waits and communicates less
+			if r.Memory.ErrorBand < peak || r.Time.ErrorBand < 0.95*step {
+				t.Errorf("%s, %d times: step %.3f, memory %.3f; before %.3f and %.3f", name, times,
+					r.Time.ErrorBand, r.Memory.ErrorBand, step, peak)
 			}
 			step, peak = r.Time.ErrorBand, r.Memory.ErrorBand
 			t.Logf("%s, %d times: %s", name, times, r.Time.Words())
 		}
 		if step < 1.5*base.Time.ErrorBand || peak < 1.5*base.Memory.ErrorBand {
-			t.Errorf("%s: step %.3f, memory %.3f; within the published sizes %.3f and %.3f", name, step, peak, base.Time.ErrorBand, base.Memory.ErrorBand)
+			t.Errorf("%s: step %.3f, memory %.3f; within the published sizes %.3f and %.3f", name, step, peak,
+				base.Time.ErrorBand, base.Memory.ErrorBand)
 		}
 	}
 }
@@ -99,7 +108,8 @@ func TestMeasuredProductBoundsTheRate(t *testing.T) {
 			const n = 1 << 17
 			rate := 2 * float64(n) * n * n / float64(m.MatMul(nil, n, n, n, 0))
 			if rate > float64(best) {
-				t.Errorf("%s %s: %.0f TFLOP/s, %.0f were measured at best", g.ID, p, rate/1e12, float64(best)/1e12)
+				t.Errorf("%s %s: %.0f TFLOP/s, %.0f were measured at best", g.ID, p, rate/1e12,
+					float64(best)/1e12)
 			}
 			if rate > 0.98*float64(best) {
 				bound++

@@ -45,7 +45,8 @@ func holds(t failer, s engine.Setup) {
 			t.Fatalf("%v\n%+v", err, s)
 		}
 		if result := x.Result(); !(math.Abs(result-e.Value) <= 1e-9*spread(x)) {
-			t.Fatalf("%s: the engine says %.17g, its formula %.17g\n%s\n%+v", id, e.Value, result, e.Formula, s)
+			t.Fatalf("%s: the engine says %.17g, its formula %.17g\n%s\n%+v", id, e.Value, result, e.Formula,
+				s)
 		}
 		if e.Name == "" || e.Symbol == "" || e.Source == "" {
 			t.Fatalf("%s is incomplete: %+v", id, e)

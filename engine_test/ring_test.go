@@ -19,7 +19,10 @@ import (
 // both agree with the closed forms.
 func TestRingAttentionCoversTheTriangle(t *testing.T) {
 	draws.CheckFew(t, 15, func(r *rapid.T) {
-		a := ring.Attention{Ranks: rapid.IntRange(1, 12).Draw(r, "ranks"), ZigZag: rapid.Bool().Draw(r, "zig-zag")}
+		a := ring.Attention{
+			Ranks:  rapid.IntRange(1, 12).Draw(r, "ranks"),
+			ZigZag: rapid.Bool().Draw(r, "zig-zag"),
+		}
 		whole := rapid.Bool().Draw(r, "divides")
 		if a.Tokens = rapid.IntRange(1, 500).Draw(r, "tokens"); whole {
 			a.Tokens *= a.Parts()
@@ -45,7 +48,8 @@ func TestRingAttentionCoversTheTriangle(t *testing.T) {
 				}
 				done += a.Work(rank, step)
 				if whole && a.ZigZag && a.Work(rank, step) != a.Work(0, step) {
-					r.Fatalf("step %d: rank %d has %d, rank 0 %d", step, rank, a.Work(rank, step), a.Work(0, step))
+					r.Fatalf("step %d: rank %d has %d, rank 0 %d", step, rank, a.Work(rank, step),
+						a.Work(0, step))
 				}
 			}
 			if done != a.Total(rank) || done != a.Done(rank, a.Ranks) {
@@ -72,7 +76,8 @@ func TestRingAttentionCoversTheTriangle(t *testing.T) {
 			}
 		}
 		_, most, mean := a.Busiest()
-		if l := (layout.Layout{Seq: a.Tokens, CP: a.Ranks}); a.ZigZag && float64(most)/mean != l.CausalImbalance() {
+		if l := (layout.Layout{Seq: a.Tokens, CP: a.Ranks}); a.ZigZag &&
+			float64(most)/mean != l.CausalImbalance() {
 			r.Fatalf("busiest %d of %g, imbalance %g", most, mean, l.CausalImbalance())
 		}
 	})
@@ -89,11 +94,13 @@ func TestCollectivesArrive(t *testing.T) {
 				before, from, to := c.After(step), map[int]bool{}, map[int]bool{}
 				for _, s := range c.Sends(step) {
 					if from[s.From] || to[s.To] || s.From == s.To {
-						t.Errorf("%s of %d: rank %d sends or %d receives twice in step %d", op, n, s.From, s.To, step)
+						t.Errorf("%s of %d: rank %d sends or %d receives twice in step %d", op, n, s.From,
+							s.To, step)
 					}
 					from[s.From], to[s.To] = true, true
 					if before[s.From][s.Chunk].Size == 0 {
-						t.Errorf("%s of %d: rank %d has no chunk %d to send in step %d", op, n, s.From, s.Chunk, step)
+						t.Errorf("%s of %d: rank %d has no chunk %d to send in step %d", op, n, s.From,
+							s.Chunk, step)
 					}
 				}
 			}
@@ -105,7 +112,8 @@ func TestCollectivesArrive(t *testing.T) {
 				most = max(most, float64(c.Sent(rank, c.Steps()))/float64(c.Chunks()))
 				for chunk, has := range end[rank] {
 					if want := c.Wanted(rank, chunk); want.Size > 0 && has != want {
-						t.Errorf("%s of %d: rank %d has %v of chunk %d, want %v", op, n, rank, has, chunk, want)
+						t.Errorf("%s of %d: rank %d has %v of chunk %d, want %v", op, n, rank, has, chunk,
+							want)
 					}
 				}
 			}
@@ -123,11 +131,13 @@ func TestRingTimes(t *testing.T) {
 	cluster.Intra.Latency = 3e-6
 	m := hardware.Machine{Cluster: &cluster, Network: hardware.Network{AllReduce: 0.8, Gather: 0.8}}
 	draws.CheckFew(t, 15, func(r *rapid.T) {
-		n, volume := rapid.IntRange(2, 8).Draw(r, "ranks"), units.Bytes(rapid.Float64Range(1, 1e11).Draw(r, "bytes"))
+		n, volume := rapid.IntRange(2, 8).Draw(r, "ranks"),
+			units.Bytes(rapid.Float64Range(1, 1e11).Draw(r, "bytes"))
 		g := hardware.Members{Size: n, PerDomain: n, Stride: 1}
 		near := ring.Link{Rate: 0.8 * cluster.Intra.Bandwidth, Latency: cluster.Intra.Latency}
 		for op, want := range map[ring.Op]units.Seconds{
-			ring.AllReduce: m.AllReduce(nil, volume, g), ring.AllGather: m.AllGather(nil, volume, g), ring.ReduceScatter: m.AllGather(nil, volume, g),
+			ring.AllReduce: m.AllReduce(nil, volume, g), ring.AllGather: m.AllGather(nil, volume, g),
+			ring.ReduceScatter: m.AllGather(nil, volume, g),
 		} {
 			c := ring.Collective{Op: op, Ranks: n, PerNode: n}
 			if got := c.Seconds(volume, near, ring.Link{}); math.Abs(float64(got/want)-1) > 1e-9 {
@@ -141,7 +151,8 @@ func TestRingTimes(t *testing.T) {
 // attention add up to the report's traffic.
 func TestRingFactsAreTheReports(t *testing.T) {
 	w := newWorld(t)
-	const many = 1e12 // so much that latency and start of a call, some 40 us, do not count with the smallest volume
+	// so much that latency and start of a call, some 40 us, do not count with the smallest volume
+	const many = 1e12
 	draws.CheckFew(t, 13, func(r *rapid.T) {
 		s := w.legalSetup(r)
 		report := engine.Evaluate(s)
@@ -161,12 +172,15 @@ func TestRingFactsAreTheReports(t *testing.T) {
 			}
 			whole := ring.Collective{Op: ring.AllReduce, Ranks: g.Size, PerNode: g.PerDomain}
 			one := whole.Seconds(many*g.Volume, near, far)
-			if m := timesOf(&s, g, many); (g.Dimension == "tp" || g.Dimension == "dp") && g.PerDomain == g.Size && math.Abs(float64(one/m)-1) > 1e-6 {
+			if m := timesOf(&s, g, many); (g.Dimension == "tp" || g.Dimension == "dp") &&
+				g.PerDomain == g.Size && math.Abs(float64(one/m)-1) > 1e-6 {
 				r.Fatalf("%s: one ring in a domain takes %g s, the engine has %g", g.Dimension, one, m)
 			}
-			if c := (ring.Collective{Op: ring.AllReduce, Ranks: g.Size}); g.Dimension == "dp" && s.ZeRO == 0 && s.PP == 1 &&
+			if c := (ring.Collective{Op: ring.AllReduce, Ranks: g.Size}); g.Dimension == "dp" &&
+				s.ZeRO == 0 && s.PP == 1 &&
 				math.Abs(c.Share()*float64(g.Volume)/float64(row.Bytes)-1) > 1e-9 {
-				r.Fatalf("dp sends %g, an all-reduce of %g over %d is %g of it", row.Bytes, g.Volume, g.Size, c.Share())
+				r.Fatalf("dp sends %g, an all-reduce of %g over %d is %g of it", row.Bytes, g.Volume, g.Size,
+					c.Share())
 			}
 		}
 		if s.CP == 1 || s.PP > 1 || report.Memory.Ranks[0].Layers == 0 {
@@ -174,11 +188,14 @@ func TestRingFactsAreTheReports(t *testing.T) {
 		}
 		row := trafficOf(&report, "cp")
 		passes := float64(row.Bytes) / (float64(f.Forward.Message) * float64(s.CP-1))
-		if n := math.Round(passes); math.Abs(passes-n) > 1e-6*n { // forward 1, backward 2, recomputed 1, of each layer and micro-batch
+		// forward 1, backward 2, recomputed 1, of each layer and micro-batch
+		if n := math.Round(passes); math.Abs(passes-n) > 1e-6*n {
 			r.Fatalf("cp sends %g passes of %g", passes, f.Forward.Message)
 		}
-		if f.Forward.Exposed > f.Forward.SendRecv*(1+1e-9) || (row.Exposed > 0) != (f.Forward.Exposed+f.Backward.Exposed > 0) {
-			r.Fatalf("exposed %g and %g of %g, the report has %g", f.Forward.Exposed, f.Backward.Exposed, f.Forward.SendRecv, row.Exposed)
+		if f.Forward.Exposed > f.Forward.SendRecv*(1+1e-9) ||
+			(row.Exposed > 0) != (f.Forward.Exposed+f.Backward.Exposed > 0) {
+			r.Fatalf("exposed %g and %g of %g, the report has %g", f.Forward.Exposed, f.Backward.Exposed,
+				f.Forward.SendRecv, row.Exposed)
 		}
 	})
 }
@@ -186,8 +203,12 @@ func TestRingFactsAreTheReports(t *testing.T) {
 // timesOf returns the engine's time for an all-reduce of so many times the volume of a group.
 func timesOf(s *engine.Setup, g *ring.Group, times float64) units.Seconds {
 	m := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software)
-	of := map[string]layout.Group{"tp": s.Groups(&s.Cluster).TP, "dp": s.Groups(&s.Cluster).DenseDP}[g.Dimension]
-	return m.AllReduce(nil, units.Bytes(times)*g.Volume, hardware.Members{Size: of.Size, PerDomain: of.PerDomain, Stride: of.Stride})
+	of := map[string]layout.Group{
+		"tp": s.Groups(&s.Cluster).TP,
+		"dp": s.Groups(&s.Cluster).DenseDP,
+	}[g.Dimension]
+	return m.AllReduce(nil, units.Bytes(times)*g.Volume,
+		hardware.Members{Size: of.Size, PerDomain: of.PerDomain, Stride: of.Stride})
 }
 
 // trafficOf returns the report's row of a dimension.
@@ -212,17 +233,23 @@ func TestNoLinkOutrun(t *testing.T) {
 		for i := range f.Groups {
 			g := &f.Groups[i]
 			n, in := float64(g.Size), float64(g.PerDomain)
-			near, far := (in-1)/n, (n-in)/n // of the volume: what a rank sends inside its domain and out of it
+			// of the volume: what a rank sends inside its domain and out of it
+			near, far := (in-1)/n, (n-in)/n
 			for op, sent := range map[ring.Op][2]float64{
-				ring.AllToAll: {near, far}, ring.AllGather: {near, far / in}, ring.ReduceScatter: {near, far / in}, ring.AllReduce: {0, 2 * far / in},
+				ring.AllToAll: {near, far}, ring.AllGather: {near, far / in},
+				ring.ReduceScatter: {near, far / in}, ring.AllReduce: {0, 2 * far / in},
 			} {
 				t1, known := g.Models(op)
 				if !known || op == ring.AllToAll && g.Dimension == "ep" {
 					continue
 				}
-				for j, link := range [...]units.BytesPerSecond{s.Cluster.Intra.Bandwidth, s.Cluster.Inter.Bandwidth} {
+				for j, link := range [...]units.BytesPerSecond{
+					s.Cluster.Intra.Bandwidth,
+					s.Cluster.Inter.Bandwidth,
+				} {
 					if rate := float64(g.Volume) * sent[j] / float64(t1); rate > float64(link)*(1+1e-9) {
-						t.Fatalf("%s of %s: %g GB in %g s are %.3g GB/s over a link of %.3g", op, g.Dimension, float64(g.Volume)*sent[j]/1e9, t1, rate/1e9, link/1e9)
+						t.Fatalf("%s of %s: %g GB in %g s are %.3g GB/s over a link of %.3g", op, g.Dimension,
+							float64(g.Volume)*sent[j]/1e9, t1, rate/1e9, link/1e9)
 					}
 				}
 			}

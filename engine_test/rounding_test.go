@@ -12,7 +12,10 @@ import (
 // TestNothingWaitsAlone: one pipeline rank waits for nobody. What rounding leaves
 // of a difference is no bubble, neither in the report nor in its explanation.
 func TestNothingWaitsAlone(t *testing.T) {
-	for _, on := range []string{eight, single, eight + " zero=2", eight + " zero=3 mbs=2", "llama3.1-70b dgx-h100 gpus=64 tp=8 gbs=512", "gpt3-175b dgx-a100 gpus=128 tp=8 recompute=full"} {
+	for _, on := range []string{
+		eight, single, eight + " zero=2", eight + " zero=3 mbs=2",
+		"llama3.1-70b dgx-h100 gpus=64 tp=8 gbs=512", "gpt3-175b dgx-a100 gpus=128 tp=8 recompute=full",
+	} {
 		s := claimedSetup(t, on)
 		book, ok := explain.Of(s)
 		if !ok {
@@ -20,15 +23,26 @@ func TestNothingWaitsAlone(t *testing.T) {
 		}
 		r := book.Report()
 		if r.Time.Bubble != 0 || r.Pipeline.BubbleOverIdeal != 0 || r.Pipeline.BubbleOverTotal != 0 {
-			t.Errorf("%s: %g s of bubble, %g over ideal, %g over total", on, r.Time.Bubble, r.Pipeline.BubbleOverIdeal, r.Pipeline.BubbleOverTotal)
+			t.Errorf("%s: %g s of bubble, %g over ideal, %g over total", on, r.Time.Bubble,
+				r.Pipeline.BubbleOverIdeal, r.Pipeline.BubbleOverTotal)
 		}
-		for _, id := range []string{"time.bubble", "pipeline.bubble-over-ideal", "pipeline.bubble-over-total"} {
+		for _, id := range []string{
+			"time.bubble", "pipeline.bubble-over-ideal",
+			"pipeline.bubble-over-total",
+		} {
 			if e, ok := book.Explain(id); !ok || e.Result != 0 {
 				t.Errorf("%s: %s is %v", on, id, e)
 			}
 		}
 	}
-	for _, c := range [][3]float64{{1, 1 + 1e-15, 0}, {3, 2, 1}, {1e-30, 0, 1e-30}, {-1, -1 - 1e-16, 0}, {0, 0, 0}, {1, 1 - 1e-9, 1e-9}} {
+	for _, c := range [][3]float64{
+		{1, 1 + 1e-15, 0},
+		{3, 2, 1},
+		{1e-30, 0, 1e-30},
+		{-1, -1 - 1e-16, 0},
+		{0, 0, 0},
+		{1, 1 - 1e-9, 1e-9},
+	} {
 		if got := units.Difference(c[0], c[1]); got < c[2]*(1-1e-6) || got > c[2]*(1+1e-6) {
 			t.Errorf("%g - %g is %g, want %g", c[0], c[1], got, c[2])
 		}
@@ -38,7 +52,10 @@ func TestNothingWaitsAlone(t *testing.T) {
 // TestBuffersDownToTheirParts: what a ZeRO stage keeps in addition is explained down
 // to a number of parameters and bytes of each.
 func TestBuffersDownToTheirParts(t *testing.T) {
-	for zero, want := range map[string][]string{"1": {"dummies"}, "2": {"dummies", "scattered"}, "3": {"dummies", "gathered", "scattered"}} {
+	for zero, want := range map[string][]string{
+		"1": {"dummies"}, "2": {"dummies", "scattered"},
+		"3": {"dummies", "gathered", "scattered"},
+	} {
 		s := claimedSetup(t, eight+" zero="+zero)
 		book, _ := explain.Of(s)
 		buffers, ok := book.Explain("memory.ranks.0.buffers.persistent")
@@ -53,7 +70,8 @@ func TestBuffersDownToTheirParts(t *testing.T) {
 		var walk func(e *explain.Explanation)
 		walk = func(e *explain.Explanation) {
 			for _, part := range e.Parts {
-				if name, found := strings.CutPrefix(part.Figure, "memory.ranks.0.buffers."); found && name != "persistent" {
+				if name, found := strings.CutPrefix(part.Figure, "memory.ranks.0.buffers."); found &&
+					name != "persistent" {
 					names = append(names, name)
 					sum += part.Result
 				} else {
@@ -74,7 +92,8 @@ func TestBuffersDownToTheirParts(t *testing.T) {
 	s := claimedSetup(t, eight+" zero=2")
 	book, _ := explain.Of(s)
 	e, _ := book.Explain("memory.ranks.0.buffers.scattered")
-	near(t, "6 bytes per parameter of the embedding", e.Result, 6*float64(s.Model.Vocab)*float64(s.Model.Hidden), 0.01)
+	near(t, "6 bytes per parameter of the embedding", e.Result,
+		6*float64(s.Model.Vocab)*float64(s.Model.Hidden), 0.01)
 	if !strings.Contains(e.Formula, "embedding or head") {
 		t.Errorf("which matrix is not said: %s", e.Formula)
 	}

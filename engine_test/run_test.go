@@ -75,7 +75,8 @@ func TestWholeRunInventsNothing(t *testing.T) {
 		}
 	}
 	text, err := json.Marshal(r)
-	if err != nil || strings.Contains(string(text), "cost_usd") || strings.Contains(string(text), "energy_kwh") {
+	if err != nil || strings.Contains(string(text), "cost_usd") ||
+		strings.Contains(string(text), "energy_kwh") {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -129,7 +130,8 @@ func TestWholeRunFigures(t *testing.T) {
 		p, _ := knob.Find(knob.ID(c[0]))
 		_, err := p.Set(s, c[1])
 		var bad *knob.ValueError
-		if !errors.As(err, &bad) || bad.Field != c[0] || bad.Given != c[1] || bad.Allowed == "" || bad.Nearest != c[2] {
+		if !errors.As(err, &bad) || bad.Field != c[0] || bad.Given != c[1] || bad.Allowed == "" ||
+			bad.Nearest != c[2] {
 			t.Errorf("%s %s: %v", c[0], c[1], err)
 		}
 	}
@@ -139,8 +141,8 @@ func TestWholeRunFigures(t *testing.T) {
 	}
 }
 
-// TestTypicalRun: what is not given of a whole run has public figures next to the given ones, each with its source, and
-// they give back what the runs that they are from report.
+// TestTypicalRun: what is not given of a whole run has public figures next to the given ones, each with its
+// source, and they give back what the runs that they are from report.
 func TestTypicalRun(t *testing.T) {
 	lib := presets.Default()
 	s := presets.DefaultSetup()
@@ -152,10 +154,14 @@ func TestTypicalRun(t *testing.T) {
 	if usual.Goodput != share || *usual.Power != 0.85*700 || math.Abs(usual.PUE-1.2*7752/(8*595)) > 1e-9 {
 		t.Errorf("goodput %v, power %v, power over GPUs %v", usual.Goodput, *usual.Power, usual.PUE)
 	}
-	if days := r.Run.Days / share; math.Abs(usual.Days-days) > 1e-9*days || r.Run.Goodput != 1 || r.Run.PUE != 1 {
+	if days := r.Run.Days / share; math.Abs(usual.Days-days) > 1e-9*days || r.Run.Goodput != 1 ||
+		r.Run.PUE != 1 {
 		t.Errorf("%v days, %v without losses", usual.Days, r.Run.Days)
 	}
-	for i, words := range []string{"goodput: 99 %; 419 failures in 54 days", "power: 595 W per GPU, 85 %", "machine: 1.63 times its GPUs, a node", "facility: PUE 1.2, Jean Zay"} {
+	for i, words := range []string{
+		"goodput: 99 %; 419 failures in 54 days", "power: 595 W per GPU, 85 %",
+		"machine: 1.63 times its GPUs, a node", "facility: PUE 1.2, Jean Zay",
+	} {
 		if a := usual.Assumptions[i]; !strings.HasPrefix(a, words) || !strings.Contains(a, "arXiv 2") {
 			t.Errorf("typical of a run is %q", a)
 		}
@@ -167,7 +173,8 @@ func TestTypicalRun(t *testing.T) {
 		t.Errorf("with all given: %v", got.Assumptions)
 	}
 	given.PUE = 0
-	if got := engine.TypicalRun(&given, r.Time); len(got.Assumptions) != 2 || got.Goodput != 0.9 || *got.Power != 600 {
+	if got := engine.TypicalRun(&given, r.Time); len(got.Assumptions) != 2 || got.Goodput != 0.9 ||
+		*got.Power != 600 {
 		t.Errorf("with goodput and power given: %v", got.Assumptions)
 	}
 	if given.Budget = 0; engine.TypicalRun(&given, r.Time) != nil {
@@ -192,8 +199,8 @@ func TestTypicalRun(t *testing.T) {
 		t.Errorf("all power 1.5 times the GPUs' gives %v", pue)
 	}
 
-	// Published: more than 90 % of 405B on 16,384 GPUs, 97 % on 9,600 of another kind of run; 40 s for a checkpoint of
-	// 176B on 384 GPUs.
+	// Published: more than 90 % of 405B on 16,384 GPUs, 97 % on 9,600 of another kind of run; 40 s for a
+	// checkpoint of 176B on 384 GPUs.
 	if got := public.Share(16384, 405e9); got < 0.88 || got > 0.93 {
 		t.Errorf("Llama 3 405B: %v", got)
 	}

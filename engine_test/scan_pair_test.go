@@ -26,7 +26,10 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 			knobs = append(knobs, params[i].ID)
 		}
 	}
-	related := []knob.ID{"dp", "tp", "pp", "cp", "gpus", "nodes", "mbs", "microbatches", "gbs", "vpp", "schedule", "sp"}
+	related := []knob.ID{
+		"dp", "tp", "pp", "cp", "gpus", "nodes", "mbs", "microbatches", "gbs", "vpp",
+		"schedule", "sp",
+	}
 	legal := 0
 	draws.CheckFew(t, 8, func(t *rapid.T) {
 		from := knobs
@@ -35,7 +38,10 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 		}
 		s := w.legalSetup(t)
 		pair := rapid.SliceOfNDistinct(rapid.SampledFrom(from), 2, 2, rapid.ID).Draw(t, "knobs")
-		locks := knob.Locks{GPUs: rapid.Bool().Draw(t, "keep gpus"), Batch: rapid.Bool().Draw(t, "keep batch")}
+		locks := knob.Locks{
+			GPUs:  rapid.Bool().Draw(t, "keep gpus"),
+			Batch: rapid.Bool().Draw(t, "keep batch"),
+		}
 		axis := func(id knob.ID) scan.Axis {
 			a := scan.Axis{ID: id}
 			for _, step := range knob.Steps(s, id, locks) {
@@ -61,7 +67,8 @@ func TestScanOfTwoKnobsHoldsBoth(t *testing.T) {
 			for x := range g.Rows[y] {
 				p, q := &g.Rows[y][x], &turned.Rows[x][y]
 				if p.Verdict != q.Verdict || p.Verdict != scan.Illegal && p.Setup != q.Setup {
-					t.Fatalf("%s %s, %s %s: %s %+v, exchanged %s %+v", pair[0], p.X, pair[1], p.By, p.Verdict, p.Setup.Layout, q.Verdict, q.Setup.Layout)
+					t.Fatalf("%s %s, %s %s: %s %+v, exchanged %s %+v", pair[0], p.X, pair[1], p.By, p.Verdict,
+						p.Setup.Layout, q.Verdict, q.Setup.Layout)
 				}
 				if p.Verdict == scan.Illegal {
 					checkNoOrderDoes(t, s, pair, p, locks)
@@ -87,7 +94,8 @@ func checkHolds(t *rapid.T, s engine.Setup, pair []knob.ID, p *scan.Point) {
 		}
 	}
 	want := s
-	want.DP, want.GPUs, want.MicroBatches, want.GBS = p.Setup.DP, p.Setup.GPUs, p.Setup.MicroBatches, p.Setup.GBS
+	want.DP, want.GPUs, want.MicroBatches, want.GBS = p.Setup.DP, p.Setup.GPUs, p.Setup.MicroBatches,
+		p.Setup.GBS
 	for i, text := range []string{p.X, p.By} {
 		switch knob, _ := knob.Find(pair[i]); pair[i] {
 		case "gpus", "nodes", "dp", "microbatches", "gbs":
@@ -108,11 +116,13 @@ func checkHolds(t *rapid.T, s engine.Setup, pair []knob.ID, p *scan.Point) {
 		}
 	}
 	if want != p.Setup {
-		t.Fatalf("the point %s %s, %s %s moved more than what follows: %+v, from %+v", pair[0], p.X, pair[1], p.By, p.Setup, s)
+		t.Fatalf("the point %s %s, %s %s moved more than what follows: %+v, from %+v", pair[0], p.X, pair[1],
+			p.By, p.Setup, s)
 	}
 	r := engine.Evaluate(want)
 	if f, ok := figures.Find(&r, "memory.peak"); !ok || p.Value == nil || f.Value != *p.Value {
-		t.Fatalf("the point %s %s, %s %s is %v, its setup has %v", pair[0], p.X, pair[1], p.By, p.Value, f.Value)
+		t.Fatalf("the point %s %s, %s %s is %v, its setup has %v", pair[0], p.X, pair[1], p.By, p.Value,
+			f.Value)
 	}
 }
 
@@ -137,7 +147,8 @@ func checkNoOrderDoes(t *rapid.T, s engine.Setup, pair []knob.ID, p *scan.Point,
 			held = held && knob.Text(out) == texts[i]
 		}
 		if r := engine.Evaluate(out); held && r.Legal {
-			t.Fatalf("%s %s, %s %s is said to be illegal (%s), but is %+v", pair[0], p.X, pair[1], p.By, p.Why, out.Layout)
+			t.Fatalf("%s %s, %s %s is said to be illegal (%s), but is %+v", pair[0], p.X, pair[1], p.By,
+				p.Why, out.Layout)
 		}
 	}
 }
@@ -146,7 +157,8 @@ func checkNoOrderDoes(t *rapid.T, s engine.Setup, pair []knob.ID, p *scan.Point,
 func TestScanFollowsWhatIsAlreadyThere(t *testing.T) {
 	c := scan.Query{
 		Setup: presets.DefaultSetup(), X: scan.Axis{ID: "mbs", Values: []string{"96"}},
-		By: scan.Axis{ID: "microbatches", Values: []string{"1", "2"}}, Figure: "memory.peak", Locks: bothLocks(),
+		By: scan.Axis{ID: "microbatches", Values: []string{"1", "2"}}, Figure: "memory.peak",
+		Locks: bothLocks(),
 	}
 	g, err := c.Run(nil)
 	if err != nil {
@@ -154,7 +166,8 @@ func TestScanFollowsWhatIsAlreadyThere(t *testing.T) {
 	}
 	for i, want := range []int{384, 768} {
 		if p := &g.Rows[i][0]; p.Verdict == scan.Illegal || p.Setup.GBS != want {
-			t.Errorf("mbs 96, microbatches %s: %s %s, global batch %d, want %d", p.By, p.Verdict, p.Why, p.Setup.GBS, want)
+			t.Errorf("mbs 96, microbatches %s: %s %s, global batch %d, want %d", p.By, p.Verdict, p.Why,
+				p.Setup.GBS, want)
 		}
 	}
 }

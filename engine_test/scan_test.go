@@ -20,8 +20,14 @@ func bothLocks() knob.Locks { return knob.Locks{GPUs: true, Batch: true} }
 // figure, the verdict, and one point is the setup that was asked about.
 func TestScanIsEvaluate(t *testing.T) {
 	w := newWorld(t)
-	figures := []string{"time.step", "memory.peak", "memory.free", "throughput.mfu", "communication.tp.bytes", figures.FullestRank + "activations"}
-	knobs := []knob.ID{"tp", "pp", "dp", "cp", "zero", "mbs", "gbs", "seq", "recompute", "sp", "schedule", "vpp", "nodes", "precision"}
+	figures := []string{
+		"time.step", "memory.peak", "memory.free", "throughput.mfu", "communication.tp.bytes",
+		figures.FullestRank + "activations",
+	}
+	knobs := []knob.ID{
+		"tp", "pp", "dp", "cp", "zero", "mbs", "gbs", "seq", "recompute", "sp", "schedule",
+		"vpp", "nodes", "precision",
+	}
 	draws.CheckFew(t, 4, func(t *rapid.T) {
 		c := scan.Query{
 			Setup: w.legalSetup(t), X: scan.Axis{ID: rapid.SampledFrom(knobs).Draw(t, "x")},
@@ -101,7 +107,10 @@ func checkPoint(t *rapid.T, c *scan.Query, p *scan.Point) {
 
 // A scan that is stopped or too large has no answer, and says which it is.
 func TestScanBounds(t *testing.T) {
-	c := scan.Query{Setup: presets.DefaultSetup(), X: scan.Axis{ID: "tp"}, Figure: "time.step", Locks: bothLocks()}
+	c := scan.Query{
+		Setup: presets.DefaultSetup(), X: scan.Axis{ID: "tp"}, Figure: "time.step",
+		Locks: bothLocks(),
+	}
 	if _, err := c.Run(func() bool { return true }); !errors.Is(err, scan.StoppedError{}) {
 		t.Errorf("stopped, and the error is %v", err)
 	}

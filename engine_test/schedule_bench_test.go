@@ -106,7 +106,10 @@ func BenchmarkSchedulePeakBytes(b *testing.B) {
 // BenchmarkScheduleSearch makes the orders that are searched for or moved
 // together, for stage times of an attention-heavy model.
 func BenchmarkScheduleSearch(b *testing.B) {
-	for _, kind := range []schedule.Kind{schedule.ZB1P, schedule.ZB2P, schedule.ZBAuto, schedule.ZBVAuto, schedule.VHalf, schedule.VMin, schedule.OneFOneBV} {
+	for _, kind := range []schedule.Kind{
+		schedule.ZB1P, schedule.ZB2P, schedule.ZBAuto, schedule.ZBVAuto,
+		schedule.VHalf, schedule.VMin, schedule.OneFOneBV,
+	} {
 		for _, size := range [][2]int{{8, 32}, {64, 512}} {
 			s := schedule.Spec{Kind: kind, Ranks: size[0], VirtualStages: 1, MicroBatches: size[1]}
 			if info, _ := kind.Info(); info.Chunks == 2 {

@@ -22,8 +22,14 @@ func TestScheduleCheck(t *testing.T) {
 	}{
 		{spec: schedule.Spec{Kind: schedule.OneFOneB, Ranks: 4, VirtualStages: 1, MicroBatches: 8}},
 		{spec: schedule.Spec{Kind: schedule.AFAB, Ranks: 4, VirtualStages: 1, MicroBatches: 1}},
-		{spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 9, GroupSize: 5}},
-		{spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 10, GroupSize: 6}},
+		{spec: schedule.Spec{
+			Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 9,
+			GroupSize: 5,
+		}},
+		{spec: schedule.Spec{
+			Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 10,
+			GroupSize: 6,
+		}},
 		{
 			spec: schedule.Spec{Kind: "gpipe2", Ranks: 4, VirtualStages: 1, MicroBatches: 8},
 			code: "unknown-schedule", field: "schedule", says: "naive, afab, 1f1b, interleaved",
@@ -52,39 +58,54 @@ func TestScheduleCheck(t *testing.T) {
 		{
 			spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 9},
 			code: "group-remainder", field: "microbatches",
-			nearest: map[string]int{"microbatches": 8}, warning: true, says: "8 or 12 micro-batches fit, or groups of 5",
+			nearest: map[string]int{"microbatches": 8}, warning: true,
+			says: "8 or 12 micro-batches fit, or groups of 5",
 		},
 		{
 			spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 11},
-			code: "group-remainder", field: "microbatches", nearest: map[string]int{"microbatches": 12}, warning: true,
+			code: "group-remainder", field: "microbatches", nearest: map[string]int{"microbatches": 12},
+			warning: true,
 		},
 		{ // the same rule broken so that the ranks wait for each other
 			spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 8, VirtualStages: 2, MicroBatches: 11},
-			code: "group-remainder", field: "microbatches", nearest: map[string]int{"microbatches": 8}, says: "deadlocks",
+			code: "group-remainder", field: "microbatches", nearest: map[string]int{"microbatches": 8},
+			says: "deadlocks",
 		},
 		{
-			spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8, GroupSize: 3},
+			spec: schedule.Spec{
+				Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8,
+				GroupSize: 3,
+			},
 			code: "group-size-range", field: "group-size", nearest: map[string]int{"group-size": 4},
 		},
 		{
-			spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8, GroupSize: 9},
+			spec: schedule.Spec{
+				Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8,
+				GroupSize: 9,
+			},
 			code: "group-size-range", field: "group-size", nearest: map[string]int{"group-size": 8},
 		},
 		{
 			spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 1, VirtualStages: 2, MicroBatches: 8},
-			code: "interleaved-one-rank", field: "pp", nearest: map[string]int{"pp": 2}, warning: true, says: "Megatron",
+			code: "interleaved-one-rank", field: "pp", nearest: map[string]int{"pp": 2}, warning: true,
+			says: "Megatron",
 		},
 		{
 			spec: schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 1, MicroBatches: 8},
 			code: "interleaved-one-chunk", field: "vpp", nearest: map[string]int{"vpp": 2}, warning: true,
 		},
 		{
-			spec: schedule.Spec{Kind: schedule.OneFOneB, Ranks: 4, VirtualStages: 1, MicroBatches: 8, GroupSize: 4},
-			code: "group-size-unused", field: "group-size", nearest: map[string]int{"group-size": 0}, warning: true,
+			spec: schedule.Spec{
+				Kind: schedule.OneFOneB, Ranks: 4, VirtualStages: 1, MicroBatches: 8,
+				GroupSize: 4,
+			},
+			code: "group-size-unused", field: "group-size", nearest: map[string]int{"group-size": 0},
+			warning: true,
 		},
 		{
 			spec: schedule.Spec{Kind: schedule.OneFOneB, Ranks: 4, VirtualStages: 1, MicroBatches: 1 << 62},
-			code: "schedule-too-large", field: "microbatches", nearest: map[string]int{"microbatches": schedule.MaxOps / 8},
+			code: "schedule-too-large", field: "microbatches",
+			nearest: map[string]int{"microbatches": schedule.MaxOps / 8},
 		},
 	} {
 		issues := c.spec.Check()
@@ -99,7 +120,8 @@ func TestScheduleCheck(t *testing.T) {
 			continue
 		}
 		is := issues[0]
-		if is.Code != c.code || is.Field != c.field || is.Warning != c.warning || !strings.Contains(is.Message, c.says) || !sameNearest(is.Nearest, c.nearest) {
+		if is.Code != c.code || is.Field != c.field || is.Warning != c.warning ||
+			!strings.Contains(is.Message, c.says) || !sameNearest(is.Nearest, c.nearest) {
 			t.Errorf("%+v: %+v, want %+v", c.spec, is, c)
 		}
 		if _, err := schedule.Build(c.spec); (err == nil) != c.warning {
@@ -123,7 +145,8 @@ func sameNearest(a, b map[string]int) bool {
 // TestScheduleBuildErrors tells the two kinds of refusal apart.
 func TestScheduleBuildErrors(t *testing.T) {
 	var spec *schedule.SpecError
-	if _, err := schedule.Build(schedule.Spec{Kind: "nonsense"}); !errors.As(err, &spec) || len(spec.Issues) == 0 {
+	if _, err := schedule.Build(schedule.Spec{Kind: "nonsense"}); !errors.As(err, &spec) ||
+		len(spec.Issues) == 0 {
 		t.Errorf("unknown kind: %v", err)
 	}
 	for _, s := range []schedule.Spec{
@@ -132,11 +155,15 @@ func TestScheduleBuildErrors(t *testing.T) {
 		{Kind: schedule.Interleaved, Ranks: 2, VirtualStages: 1 << 40, MicroBatches: 2},
 	} {
 		var limit *schedule.LimitError
-		if _, err := schedule.Build(s); !errors.As(err, &limit) || !strings.Contains(err.Error(), limit.Limit) {
+		if _, err := schedule.Build(s); !errors.As(err, &limit) ||
+			!strings.Contains(err.Error(), limit.Limit) {
 			t.Errorf("%+v: %v", s, err)
 		}
 	}
-	o, err := schedule.Build(schedule.Spec{Kind: schedule.OneFOneB, Ranks: 2, VirtualStages: 1, MicroBatches: 2})
+	o, err := schedule.Build(schedule.Spec{
+		Kind: schedule.OneFOneB, Ranks: 2, VirtualStages: 1,
+		MicroBatches: 2,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,11 +177,13 @@ func TestScheduleBuildErrors(t *testing.T) {
 func TestScheduleKinds(t *testing.T) {
 	seen := map[schedule.Kind]bool{}
 	for _, info := range schedule.Kinds() {
-		if info.Name == "" || info.Paper == "" || info.Code == "" || info.WeightCopies < 1 || seen[info.Kind] {
+		if info.Name == "" || info.Paper == "" || info.Code == "" || info.WeightCopies < 1 ||
+			seen[info.Kind] {
 			t.Errorf("incomplete or twice: %+v", info)
 		}
 		seen[info.Kind] = true
-		if found, ok := info.Kind.Info(); !ok || found.Kind != info.Kind || found.Name != info.Name || found.Paper != info.Paper {
+		if found, ok := info.Kind.Info(); !ok || found.Kind != info.Kind || found.Name != info.Name ||
+			found.Paper != info.Paper {
 			t.Errorf("%s: %+v, %v", info.Kind, found, ok)
 		}
 	}

@@ -22,7 +22,10 @@ func checkComplete(t *rapid.T, o *schedule.Order) {
 			ran[op.Kind()][place{o.Stage(r, op), op.MicroBatch()}]++
 		}
 		for c := range o.Chunks() {
-			for _, kind := range []schedule.OpKind{schedule.Forward, schedule.Backward, schedule.InputGradient, schedule.WeightGradient} {
+			for _, kind := range []schedule.OpKind{
+				schedule.Forward, schedule.Backward,
+				schedule.InputGradient, schedule.WeightGradient,
+			} {
 				counted += o.Count(r, c, kind)
 			}
 		}
@@ -33,9 +36,11 @@ func checkComplete(t *rapid.T, o *schedule.Order) {
 	for stage := range o.Spec.Stages() {
 		for mb := range o.Spec.MicroBatches {
 			at := place{stage, mb}
-			f, b, i, w := ran[schedule.Forward][at], ran[schedule.Backward][at], ran[schedule.InputGradient][at], ran[schedule.WeightGradient][at]
+			f, b, i, w := ran[schedule.Forward][at], ran[schedule.Backward][at],
+				ran[schedule.InputGradient][at], ran[schedule.WeightGradient][at]
 			if f != 1 || b+i != 1 || i != w {
-				t.Fatalf("%+v: stage %d, micro-batch %d: F %d times, B %d, I %d, W %d", o.Spec, stage, mb, f, b, i, w)
+				t.Fatalf("%+v: stage %d, micro-batch %d: F %d times, B %d, I %d, W %d", o.Spec, stage, mb, f,
+					b, i, w)
 			}
 		}
 	}
@@ -73,11 +78,13 @@ func checkTimeline(t *rapid.T, tl *schedule.Timeline, p2p float64) {
 					ready += p2p
 				}
 				if tl.Begin[k] < ready*(1-1e-12) {
-					t.Fatalf("rank %d: %s at %v starts before what it needs of stage %d at %v", r, o.Text(r, op), tl.Begin[k], need.stage, ready)
+					t.Fatalf("rank %d: %s at %v starts before what it needs of stage %d at %v", r,
+						o.Text(r, op), tl.Begin[k], need.stage, ready)
 				}
 			}
 		}
-		if st.Idle < 0 || !scheduleNear(st.Busy+st.Idle, tl.Makespan) || st.PeakInFlight < 1 || st.PeakInFlight != o.PeakInFlight(r) {
+		if st.Idle < 0 || !scheduleNear(st.Busy+st.Idle, tl.Makespan) || st.PeakInFlight < 1 ||
+			st.PeakInFlight != o.PeakInFlight(r) {
 			t.Fatalf("rank %d: %+v of %v", r, st, tl.Makespan)
 		}
 		checkMemory(t, tl, r)
@@ -136,7 +143,8 @@ func checkMemory(t *rapid.T, tl *schedule.Timeline, r int) {
 			t.Fatalf("rank %d: the curve goes back in time at %v", r, s.Time)
 		}
 	}
-	if last := curve[len(curve)-1]; top != float64(st.PeakInFlight) || last.Activations != 0 || last.WeightInputs != 0 {
+	if last := curve[len(curve)-1]; top != float64(st.PeakInFlight) || last.Activations != 0 ||
+		last.WeightInputs != 0 {
 		t.Fatalf("rank %d: the curve reaches %v of %d and ends at %+v", r, top, st.PeakInFlight, last)
 	}
 }

@@ -30,38 +30,155 @@ func TestScheduleRulesAtTheirLimits(t *testing.T) {
 		nearest    near
 		says       string
 	}{
-		{"fewer-microbatches-than-ranks", edgeSpec(schedule.OneFOneB, 4, 1, 4), edgeSpec(schedule.OneFOneB, 4, 1, 3), near{"microbatches": 4}, "PyTorch rejects"},
-		{"fewer-microbatches-than-ranks", edgeSpec(schedule.OneFOneB, 4, 1, 4), edgeSpec(schedule.OneFOneB, 4, 1, 2), near{"microbatches": 4}, "PyTorch and nanotron reject"},
-		{"fewer-microbatches-than-ranks", edgeSpec(schedule.Interleaved, 4, 2, 4), edgeSpec(schedule.Interleaved, 4, 2, 3), near{"microbatches": 4}, "Megatron-LM rejects"},
-		{"fewer-microbatches-than-ranks", grouped(4, 2, 4, 4), grouped(4, 2, 3, 3), near{"microbatches": 4, "group-size": 4}, "with fewer micro-batches (3)"},
-		{"interleaved-one-rank", edgeSpec(schedule.Interleaved, 2, 2, 8), grouped(1, 2, 8, 1), near{"pp": 2, "group-size": 0}, "one pipeline rank"},
-		{"interleaved-one-rank", edgeSpec(schedule.Interleaved, 2, 2, 8), grouped(1, 2, 8, 2), near{"pp": 2}, "one pipeline rank"},
-		{"interleaved-one-chunk", edgeSpec(schedule.Interleaved, 4, 2, 8), edgeSpec(schedule.Interleaved, 4, 1, 9), near{"vpp": 2, "group-size": 5}, "1f1b has the same bubble"},
-		{"interleaved-one-chunk", edgeSpec(schedule.Interleaved, 4, 2, 8), edgeSpec(schedule.Interleaved, 4, 1, 4), near{"vpp": 2}, "1f1b has the same bubble"},
-		{"group-size-range", grouped(4, 2, 8, 4), grouped(4, 2, 8, 3), near{"group-size": 4}, "between 4 (one per pipeline rank) and 8"},
+		{
+			"fewer-microbatches-than-ranks", edgeSpec(schedule.OneFOneB, 4, 1, 4),
+			edgeSpec(schedule.OneFOneB, 4, 1, 3),
+			near{"microbatches": 4},
+			"PyTorch rejects",
+		},
+		{
+			"fewer-microbatches-than-ranks", edgeSpec(schedule.OneFOneB, 4, 1, 4),
+			edgeSpec(schedule.OneFOneB, 4, 1, 2),
+			near{"microbatches": 4},
+			"PyTorch and nanotron reject",
+		},
+		{
+			"fewer-microbatches-than-ranks", edgeSpec(schedule.Interleaved, 4, 2, 4),
+			edgeSpec(schedule.Interleaved, 4, 2, 3),
+			near{"microbatches": 4},
+			"Megatron-LM rejects",
+		},
+		{
+			"fewer-microbatches-than-ranks", grouped(4, 2, 4, 4), grouped(4, 2, 3, 3),
+			near{"microbatches": 4, "group-size": 4},
+			"with fewer micro-batches (3)",
+		},
+		{
+			"interleaved-one-rank", edgeSpec(schedule.Interleaved, 2, 2, 8), grouped(1, 2, 8, 1),
+			near{"pp": 2, "group-size": 0},
+			"one pipeline rank",
+		},
+		{
+			"interleaved-one-rank", edgeSpec(schedule.Interleaved, 2, 2, 8), grouped(1, 2, 8, 2),
+			near{"pp": 2},
+			"one pipeline rank",
+		},
+		{
+			"interleaved-one-chunk", edgeSpec(schedule.Interleaved, 4, 2, 8),
+			edgeSpec(schedule.Interleaved, 4, 1, 9),
+			near{"vpp": 2, "group-size": 5},
+			"1f1b has the same bubble",
+		},
+		{
+			"interleaved-one-chunk", edgeSpec(schedule.Interleaved, 4, 2, 8),
+			edgeSpec(schedule.Interleaved, 4, 1, 4),
+			near{"vpp": 2},
+			"1f1b has the same bubble",
+		},
+		{
+			"group-size-range", grouped(4, 2, 8, 4), grouped(4, 2, 8, 3),
+			near{"group-size": 4},
+			"between 4 (one per pipeline rank) and 8",
+		},
 		{"group-size-range", grouped(4, 2, 8, 8), grouped(4, 2, 8, 9), near{"group-size": 8}, "not 9"},
-		{"group-remainder", grouped(4, 2, 12, 8), grouped(4, 2, 11, 8), near{"microbatches": 12}, "a last group of 3"},
-		{"group-remainder", grouped(4, 2, 8, 4), grouped(4, 2, 10, 4), near{"microbatches": 12}, "8 or 12 micro-batches fit"},
+		{
+			"group-remainder", grouped(4, 2, 12, 8), grouped(4, 2, 11, 8),
+			near{"microbatches": 12},
+			"a last group of 3",
+		},
+		{
+			"group-remainder", grouped(4, 2, 8, 4), grouped(4, 2, 10, 4),
+			near{"microbatches": 12},
+			"8 or 12 micro-batches fit",
+		},
 		{
 			"extra-warmup-range",
-			schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8, ExtraWarmup: 1},
-			schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8, ExtraWarmup: 2},
+			schedule.Spec{
+				Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8,
+				ExtraWarmup: 1,
+			},
+			schedule.Spec{
+				Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8,
+				ExtraWarmup: 2,
+			},
 			near{"extra-warmup": 1},
 			"not 2",
 		},
-		{"zb-h2-few-microbatches", edgeSpec(schedule.ZBH2, 4, 1, 7), edgeSpec(schedule.ZBH2, 4, 1, 6), near{"microbatches": 7}, "2p-1 = 7"},
-		{"zb-rounds", edgeSpec(schedule.InterleavedZB, 4, 2, 8), edgeSpec(schedule.InterleavedZB, 4, 2, 13), near{"microbatches": 12}, "over 3 rounds"},
-		{"zb-rounds", edgeSpec(schedule.InterleavedZB, 4, 2, 10), edgeSpec(schedule.InterleavedZB, 4, 2, 14), near{"microbatches": 15}, "over 3 rounds"},
-		{"dualpipe-odd-ranks", edgeSpec(schedule.DualPipe, 4, 1, 8), edgeSpec(schedule.DualPipe, 3, 1, 8), near{"pp": 4}, "even, not 3"},
-		{"dualpipe-odd-ranks", edgeSpec(schedule.DualPipe, 4, 1, 8), edgeSpec(schedule.DualPipe, 3, 1, 6), near{"pp": 4, "microbatches": 8}, "even, not 3"},
-		{"dualpipe-odd-ranks", edgeSpec(schedule.DualPipe, 4, 1, 8), edgeSpec(schedule.DualPipe, 3, 1, 9), near{"pp": 4, "microbatches": 10}, "even, not 3"},
-		{"dualpipe-microbatches", edgeSpec(schedule.DualPipe, 4, 1, 8), edgeSpec(schedule.DualPipe, 4, 1, 6), near{"microbatches": 8}, "2p = 8"},
-		{"dualpipe-microbatches", edgeSpec(schedule.DualPipe, 4, 1, 10), edgeSpec(schedule.DualPipe, 4, 1, 9), near{"microbatches": 10}, "not 9"},
-		{"dualpipe-microbatches", edgeSpec(schedule.DualPipe, 3, 1, 6), edgeSpec(schedule.DualPipe, 3, 1, 4), near{"pp": 4, "microbatches": 8}, "2p = 6"},
-		{"dualpipe-microbatches", edgeSpec(schedule.DualPipeV, 3, 2, 6), edgeSpec(schedule.DualPipeV, 3, 2, 5), near{"microbatches": 6}, "2p = 6"},
-		{"schedule-two-chunks", edgeSpec(schedule.VMin, 3, 2, 6), edgeSpec(schedule.VMin, 3, 3, 6), near{"vpp": 2}, "exactly 2 stages"},
-		{"schedule-two-chunks", edgeSpec(schedule.VMin, 3, 2, 6), edgeSpec(schedule.VMin, 3, 1, 6), near{"vpp": 2}, "exactly 2 stages"},
-		{"group-size-unused", grouped(4, 2, 8, 4), schedule.Spec{Kind: schedule.LoopedBFS, Ranks: 2, VirtualStages: 2, MicroBatches: 2, GroupSize: 1}, near{"group-size": 0}, "looped-bfs has no"},
+		{
+			"zb-h2-few-microbatches", edgeSpec(schedule.ZBH2, 4, 1, 7), edgeSpec(schedule.ZBH2, 4, 1, 6),
+			near{"microbatches": 7},
+			"2p-1 = 7",
+		},
+		{
+			"zb-rounds", edgeSpec(schedule.InterleavedZB, 4, 2, 8),
+			edgeSpec(schedule.InterleavedZB, 4, 2, 13),
+			near{"microbatches": 12},
+			"over 3 rounds",
+		},
+		{
+			"zb-rounds", edgeSpec(schedule.InterleavedZB, 4, 2, 10),
+			edgeSpec(schedule.InterleavedZB, 4, 2, 14),
+			near{"microbatches": 15},
+			"over 3 rounds",
+		},
+		{
+			"dualpipe-odd-ranks", edgeSpec(schedule.DualPipe, 4, 1, 8), edgeSpec(schedule.DualPipe, 3, 1, 8),
+			near{"pp": 4},
+			"even, not 3",
+		},
+		{
+			"dualpipe-odd-ranks", edgeSpec(schedule.DualPipe, 4, 1, 8), edgeSpec(schedule.DualPipe, 3, 1, 6),
+			near{"pp": 4, "microbatches": 8},
+			"even, not 3",
+		},
+		{
+			"dualpipe-odd-ranks", edgeSpec(schedule.DualPipe, 4, 1, 8), edgeSpec(schedule.DualPipe, 3, 1, 9),
+			near{"pp": 4, "microbatches": 10},
+			"even, not 3",
+		},
+		{
+			"dualpipe-microbatches", edgeSpec(schedule.DualPipe, 4, 1, 8),
+			edgeSpec(schedule.DualPipe, 4, 1, 6),
+			near{"microbatches": 8},
+			"2p = 8",
+		},
+		{
+			"dualpipe-microbatches", edgeSpec(schedule.DualPipe, 4, 1, 10),
+			edgeSpec(schedule.DualPipe, 4, 1, 9),
+			near{"microbatches": 10},
+			"not 9",
+		},
+		{
+			"dualpipe-microbatches", edgeSpec(schedule.DualPipe, 3, 1, 6),
+			edgeSpec(schedule.DualPipe, 3, 1, 4),
+			near{"pp": 4, "microbatches": 8},
+			"2p = 6",
+		},
+		{
+			"dualpipe-microbatches", edgeSpec(schedule.DualPipeV, 3, 2, 6),
+			edgeSpec(schedule.DualPipeV, 3, 2, 5),
+			near{"microbatches": 6},
+			"2p = 6",
+		},
+		{
+			"schedule-two-chunks", edgeSpec(schedule.VMin, 3, 2, 6), edgeSpec(schedule.VMin, 3, 3, 6),
+			near{"vpp": 2},
+			"exactly 2 stages",
+		},
+		{
+			"schedule-two-chunks", edgeSpec(schedule.VMin, 3, 2, 6), edgeSpec(schedule.VMin, 3, 1, 6),
+			near{"vpp": 2},
+			"exactly 2 stages",
+		},
+		{
+			"group-size-unused", grouped(4, 2, 8, 4),
+			schedule.Spec{
+				Kind: schedule.LoopedBFS, Ranks: 2, VirtualStages: 2, MicroBatches: 2,
+				GroupSize: 1,
+			},
+			near{"group-size": 0},
+			"looped-bfs has no",
+		},
 		{
 			"max-in-flight-unused",
 			schedule.Spec{Kind: schedule.ZBAuto, Ranks: 2, VirtualStages: 1, MicroBatches: 4, MaxInFlight: 3},
@@ -69,16 +186,47 @@ func TestScheduleRulesAtTheirLimits(t *testing.T) {
 			near{"max-in-flight": 0},
 			"zb-1p sets its own",
 		},
-		{"schedule-too-large", edgeSpec(schedule.Interleaved, 1, schedule.MaxVirtualStages, 1), edgeSpec(schedule.Interleaved, 1, schedule.MaxVirtualStages+1, 1), near{"vpp": schedule.MaxVirtualStages}, "stages per rank"},
-		{"schedule-too-large", edgeSpec(schedule.VMin, schedule.MaxAutoRanks, 2, 8), edgeSpec(schedule.VMin, schedule.MaxAutoRanks+1, 2, 8), near{"pp": schedule.MaxAutoRanks}, "129 ranks, allowed are 128"},
-		{"schedule-too-large", edgeSpec(schedule.OneFOneB, schedule.MaxOps/2, 1, 1), edgeSpec(schedule.OneFOneB, schedule.MaxOps/2+1, 1, 1), near{"pp": schedule.MaxOps / 2}, "operations, allowed are"},
-		{"schedule-too-large", edgeSpec(schedule.Interleaved, schedule.MaxOps/4, 2, 1), edgeSpec(schedule.Interleaved, schedule.MaxOps/4+1, 2, 1), near{"pp": schedule.MaxOps / 4}, "operations, allowed are"},
-		{"schedule-too-large", edgeSpec(schedule.OneFOneB, 32, 1, schedule.MaxOps/64), edgeSpec(schedule.OneFOneB, 32, 1, schedule.MaxOps/64+1), near{"microbatches": schedule.MaxOps / 64}, "(MaxOps)"},
-		{"schedule-too-large", edgeSpec(schedule.OneFOneB, 1, 1, schedule.MaxMicroBatches), edgeSpec(schedule.OneFOneB, 1, 1, schedule.MaxMicroBatches+1), near{"microbatches": schedule.MaxMicroBatches}, "(MaxMicroBatches)"},
+		{
+			"schedule-too-large", edgeSpec(schedule.Interleaved, 1, schedule.MaxVirtualStages, 1),
+			edgeSpec(schedule.Interleaved, 1, schedule.MaxVirtualStages+1, 1),
+			near{"vpp": schedule.MaxVirtualStages},
+			"stages per rank",
+		},
+		{
+			"schedule-too-large", edgeSpec(schedule.VMin, schedule.MaxAutoRanks, 2, 8),
+			edgeSpec(schedule.VMin, schedule.MaxAutoRanks+1, 2, 8),
+			near{"pp": schedule.MaxAutoRanks},
+			"129 ranks, allowed are 128",
+		},
+		{
+			"schedule-too-large", edgeSpec(schedule.OneFOneB, schedule.MaxOps/2, 1, 1),
+			edgeSpec(schedule.OneFOneB, schedule.MaxOps/2+1, 1, 1),
+			near{"pp": schedule.MaxOps / 2},
+			"operations, allowed are",
+		},
+		{
+			"schedule-too-large", edgeSpec(schedule.Interleaved, schedule.MaxOps/4, 2, 1),
+			edgeSpec(schedule.Interleaved, schedule.MaxOps/4+1, 2, 1),
+			near{"pp": schedule.MaxOps / 4},
+			"operations, allowed are",
+		},
+		{
+			"schedule-too-large", edgeSpec(schedule.OneFOneB, 32, 1, schedule.MaxOps/64),
+			edgeSpec(schedule.OneFOneB, 32, 1, schedule.MaxOps/64+1),
+			near{"microbatches": schedule.MaxOps / 64},
+			"(MaxOps)",
+		},
+		{
+			"schedule-too-large", edgeSpec(schedule.OneFOneB, 1, 1, schedule.MaxMicroBatches),
+			edgeSpec(schedule.OneFOneB, 1, 1, schedule.MaxMicroBatches+1),
+			near{"microbatches": schedule.MaxMicroBatches},
+			"(MaxMicroBatches)",
+		},
 	} {
 		find := func(s schedule.Spec) *schedule.Issue {
 			issues := s.Check()
-			if i := slices.IndexFunc(issues, func(i schedule.Issue) bool { return i.Code == c.code }); i >= 0 {
+			if i := slices.IndexFunc(issues,
+				func(i schedule.Issue) bool { return i.Code == c.code }); i >= 0 {
 				return &issues[i]
 			}
 			return nil
@@ -86,7 +234,8 @@ func TestScheduleRulesAtTheirLimits(t *testing.T) {
 		if is := find(c.at); is != nil {
 			t.Errorf("%+v: %+v, though it is at the limit", c.at, is)
 		}
-		if is := find(c.beyond); is == nil || !sameNearest(is.Nearest, c.nearest) || !strings.Contains(is.Message, c.says) {
+		if is := find(c.beyond); is == nil || !sameNearest(is.Nearest, c.nearest) ||
+			!strings.Contains(is.Message, c.says) {
 			t.Errorf("%+v: %+v, want %s %v %q", c.beyond, is, c.code, c.nearest, c.says)
 		}
 	}
@@ -143,9 +292,23 @@ func TestClosedFormsAtTheirLimits(t *testing.T) {
 		{edgeSpec(schedule.DualPipe, 4, 1, 8), equal, 1 * (3 + 2 - 3), none},
 		{edgeSpec(schedule.DualPipe, 4, 1, 8), light, 1 * (8 + 5 - 6), none},
 		{edgeSpec(schedule.DualPipe, 4, 1, 8), heavy, none, none},
-		{edgeSpec(schedule.DualPipe, 4, 1, 8), schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1, Saved: 1}, 1 * (2 + 2 - 3), none},
-		{edgeSpec(schedule.DualPipe, 4, 1, 8), schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1, Saved: 1.01}, none, none},
-		{edgeSpec(schedule.DualPipe, 4, 1, 8), schedule.ChunkTimes{F: 3, B: 5, I: 3, W: 2, Saved: 0.5}, none, none},
+		{
+			edgeSpec(schedule.DualPipe, 4, 1, 8),
+			schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1, Saved: 1},
+			1 * (2 + 2 - 3), none,
+		},
+		{
+			edgeSpec(schedule.DualPipe, 4, 1, 8),
+			schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1, Saved: 1.01},
+			none,
+			none,
+		},
+		{
+			edgeSpec(schedule.DualPipe, 4, 1, 8),
+			schedule.ChunkTimes{F: 3, B: 5, I: 3, W: 2, Saved: 0.5},
+			none,
+			none,
+		},
 		{edgeSpec(schedule.DualPipe, 4, 1, 8), schedule.ChunkTimes{F: 3, B: 5.1, I: 3, W: 2}, none, none},
 		{edgeSpec(schedule.DualPipeV, 3, 2, 6), light, 2 * (8 + 5 - 6), none},
 		{edgeSpec(schedule.OneFOneBV, 3, 2, 6), equal, none, none},
@@ -168,7 +331,8 @@ func TestClosedFormsAtTheirLimits(t *testing.T) {
 			per = c.times.F + c.times.I + c.times.W
 		}
 		want := c.idle / (per * float64(c.s.VirtualStages*c.s.MicroBatches))
-		if got, ok := c.s.ClosedFormBubble(c.times); ok != (c.idle != none && c.times.Saved == 0) || ok && !scheduleNear(got, want) {
+		if got, ok := c.s.ClosedFormBubble(c.times); ok != (c.idle != none && c.times.Saved == 0) ||
+			ok && !scheduleNear(got, want) {
 			t.Errorf("bubble of %+v: %v %v, want %v", c.s, got, ok, want)
 		}
 	}
@@ -177,7 +341,8 @@ func TestClosedFormsAtTheirLimits(t *testing.T) {
 	}
 }
 
-// TestUnevenFrom: a fixed pattern has 5 % of slack around the durations that it was made for; exactly those fit.
+// TestUnevenFrom: a fixed pattern has 5 % of slack around the durations that it was made for; exactly those
+// fit.
 func TestUnevenFrom(t *testing.T) {
 	for _, c := range []struct {
 		kind  schedule.Kind
@@ -208,7 +373,8 @@ func TestUnevenFrom(t *testing.T) {
 	}
 }
 
-// TestDisprovedFrom: the quoted formula holds from the least number of micro-batches on, with equal durations.
+// TestDisprovedFrom: the quoted formula holds from the least number of micro-batches on, with equal
+// durations.
 func TestDisprovedFrom(t *testing.T) {
 	equal := schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1}
 	for _, c := range []struct {
@@ -229,18 +395,26 @@ func TestDisprovedFrom(t *testing.T) {
 		{edgeSpec(schedule.Interleaved, 4, 2, 3), equal, "fewer micro-batches than ranks"},
 		{edgeSpec(schedule.Interleaved, 4, 1, 3), equal, ""},
 		{edgeSpec(schedule.Interleaved, 4, 2, 5), equal, "the last group of micro-batches is short"},
-		{schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 9, GroupSize: 5}, equal, ""},
+		{
+			schedule.Spec{
+				Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 9,
+				GroupSize: 5,
+			},
+			equal, "",
+		},
 		{edgeSpec(schedule.LoopedBFS, 4, 2, 4), equal, ""},
 		{edgeSpec(schedule.LoopedBFS, 4, 2, 3), equal, "fewer micro-batches than ranks"},
 	} {
 		info, _ := c.s.Kind.Info()
-		if got := info.Disproved(&c.s, c.times); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+		if got := info.Disproved(&c.s, c.times); (got == "") != (c.says == "") ||
+			!strings.Contains(got, c.says) {
 			t.Errorf("%+v with %+v: %q, want %q", c.s, c.times, got, c.says)
 		}
 	}
 }
 
-// TestCostsAtTheirLimits: 0 and, of an overlap, 1 are durations and shares; below, beyond and nothing at all are not.
+// TestCostsAtTheirLimits: 0 and, of an overlap, 1 are durations and shares; below, beyond and nothing at all
+// are not.
 func TestCostsAtTheirLimits(t *testing.T) {
 	s := edgeSpec(schedule.DualPipe, 2, 1, 4)
 	o, err := schedule.Build(s)
@@ -260,7 +434,8 @@ func TestCostsAtTheirLimits(t *testing.T) {
 				c := schedule.UniformCosts(s, times, 0)
 				change(&c, v)
 				var refused *schedule.CostError
-				if _, err := schedule.Simulate(o, c); errors.As(err, &refused) != (v != 0) || v == 0 && err != nil {
+				if _, err := schedule.Simulate(o, c); errors.As(err, &refused) != (v != 0) ||
+					v == 0 && err != nil {
 					t.Errorf("%s of %v: %v", name, v, err)
 				}
 			}

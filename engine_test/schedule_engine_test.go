@@ -27,7 +27,10 @@ func scheduleSetup(t *testing.T, model string, kind schedule.Kind, change func(*
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := knob.DraftOf(m, c, knob.Given{knob.GPUs: 64, knob.TP: 1, knob.PP: 4, knob.MicroBatches: 8, knob.Schedule: kind})
+	d := knob.DraftOf(m, c, knob.Given{
+		knob.GPUs: 64, knob.TP: 1, knob.PP: 4, knob.MicroBatches: 8,
+		knob.Schedule: kind,
+	})
 	change(&d)
 	s, err := d.Resolve()
 	if err != nil {
@@ -67,7 +70,8 @@ func TestSplitBackwardMemory(t *testing.T) {
 // 14336. Inputs: h (qkv), h (output projection), h (gate and up), f (down).
 // Gradients of outputs: h + 2x1024 (q, k, v), h, 2f, h.
 func TestWeightInputsOfALayer(t *testing.T) {
-	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBH1, func(d *knob.Draft) { d.With(knob.Given{knob.Seq: 4096}) })
+	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBH1,
+		func(d *knob.Draft) { d.With(knob.Given{knob.Seq: 4096}) })
 	r := engine.Evaluate(s)
 	const h, kv, f = 4096, 1024, 14336
 	want := 2.0 * (3*h + f + (h + 2*kv) + h + 2*f + h) * 4096 * 8
@@ -82,16 +86,22 @@ func TestDeepSeekV3AsItRan(t *testing.T) {
 		h, a, experts, topk, f = 7168, 128, 256, 8, 2048
 		latents, rope          = 1536 + 512, 64
 		tile                   = 1 + 4.0/128
-		stream                 = 2*2*h + 2*latents + 2*a + 8*experts // both inputs of norms, latents, log-sum-exp, router
+		// both inputs of norms, latents, log-sum-exp, router
+		stream = 2*2*h + 2*latents + 2*a + 8*experts
 	)
 	stage := func(p recipe.Precision) (engine.Report, float64, float64) {
 		d := stepDraft(t, "deepseek-v3", "deepseek-h800", 2048)
 		d.With(knob.Given{
-			knob.PP: 16, knob.EP: 64, knob.GBS: 15360, knob.Seq: 4096, knob.ZeRO: 1, knob.MTP: true, knob.Precision: p, knob.Schedule: schedule.DualPipe,
-			knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules &^ (recipe.ModuleShared | recipe.ModuleMLP | recipe.ModuleMoE)},
+			knob.PP: 16, knob.EP: 64, knob.GBS: 15360, knob.Seq: 4096, knob.ZeRO: 1, knob.MTP: true,
+			knob.Precision: p, knob.Schedule: schedule.DualPipe,
+			knob.Recompute: recipe.Recompute{
+				Mode:    recipe.RecomputeModules,
+				Modules: recipe.AllModules &^ (recipe.ModuleShared | recipe.ModuleMLP | recipe.ModuleMoE),
+			},
 		})
 		r := evaluate(t, d)
-		return r, float64(r.Memory.Stages[5].Activations) / 4 / 4096, float64(r.Memory.Stages[5].WeightInputs) / 4 / 4096
+		return r, float64(r.Memory.Stages[5].Activations) / 4 / 4096,
+			float64(r.Memory.Stages[5].WeightInputs) / 4 / 4096
 	}
 	const inputs = h + latents + a*128 + h + f + topk*(h+f)
 	const gradients = h + latents + rope + a*(192+256) + h + 2*f + topk*(h+2*f)
@@ -141,7 +151,8 @@ func TestStepIsThePipeline(t *testing.T) {
 		}
 		tail := float64(r.Time.Step-r.Time.Optimizer) - period
 		if tail < -1e-9*float64(r.Time.Step) {
-			t.Fatalf("%s: a step of %v, %v of it the optimizer, is shorter than its pipeline of %v", s.Schedule, r.Time.Step, r.Time.Optimizer, period)
+			t.Fatalf("%s: a step of %v, %v of it the optimizer, is shorter than its pipeline of %v",
+				s.Schedule, r.Time.Step, r.Time.Optimizer, period)
 		}
 		for _, c := range r.Communication {
 			if c.Dimension == "dp" || c.Dimension == "expert-dp" {
@@ -161,7 +172,8 @@ func TestStepIsThePipeline(t *testing.T) {
 // exposes, never more than there is.
 func TestPairsHideExpertTraffic(t *testing.T) {
 	exposed := func(k schedule.Kind) (all, open units.Seconds) {
-		s := scheduleSetup(t, "deepseek-v3", k, func(d *knob.Draft) { d.With(knob.Given{knob.GPUs: 256, knob.EP: 64, knob.MicroBatches: 32}) })
+		s := scheduleSetup(t, "deepseek-v3", k,
+			func(d *knob.Draft) { d.With(knob.Given{knob.GPUs: 256, knob.EP: 64, knob.MicroBatches: 32}) })
 		for _, c := range engine.Evaluate(s).Communication {
 			if c.Dimension == "ep" {
 				return c.Seconds, c.Exposed
@@ -217,7 +229,9 @@ func TestAutomaticOrders(t *testing.T) {
 			s.VirtualStages = 2
 		}
 		build := func(unit float64, stop func() bool) (*schedule.Order, error) {
-			return schedule.BuildFor(s, schedule.UniformCosts(s, schedule.ChunkTimes{F: 18 * unit, I: 17 * unit, W: 9 * unit}, unit), stop)
+			return schedule.BuildFor(s,
+				schedule.UniformCosts(s, schedule.ChunkTimes{F: 18 * unit, I: 17 * unit, W: 9 * unit}, unit),
+				stop)
 		}
 		one, err := build(1, nil)
 		if err != nil {
@@ -272,7 +286,10 @@ func TestScheduleMessages(t *testing.T) {
 func TestScheduleSends(t *testing.T) {
 	for _, info := range schedule.Kinds() {
 		for _, p := range []int{2, 4, 6} {
-			s := schedule.Spec{Kind: info.Kind, Ranks: p, VirtualStages: max(1, info.Chunks), MicroBatches: 4 * p}
+			s := schedule.Spec{
+				Kind: info.Kind, Ranks: p, VirtualStages: max(1, info.Chunks),
+				MicroBatches: 4 * p,
+			}
 			if info.Chunks != 1 && s.VirtualStages == 1 {
 				s.VirtualStages = 2
 			}
@@ -294,7 +311,8 @@ func TestScheduleSends(t *testing.T) {
 				most, all = max(most, own), all+own
 			}
 			if most != s.Sends() || all != s.Messages() {
-				t.Errorf("%+v: %d messages of %d, Sends says %d and Messages %d", s, most, all, s.Sends(), s.Messages())
+				t.Errorf("%+v: %d messages of %d, Sends says %d and Messages %d", s, most, all, s.Sends(),
+					s.Messages())
 			}
 		}
 	}
@@ -309,14 +327,16 @@ func TestRecomputeIsPartOfTheBackward(t *testing.T) {
 		if len(plain.Recompute) != 0 || plain.RecomputeEnd(0, 5) != plain.Begin[5] {
 			t.Errorf("%s recomputes without being told to", k)
 		}
-		tl := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k, func(d *knob.Draft) { d.With(knob.Given{knob.Recompute: full}) })).Timeline.OpTimes()
+		tl := engine.Evaluate(scheduleSetup(t, "llama3.1-8b", k,
+			func(d *knob.Draft) { d.With(knob.Given{knob.Recompute: full}) })).Timeline.OpTimes()
 		o := tl.Order
 		again := 0
 		for r := range o.Spec.Ranks {
 			for i := o.Start[r]; i < o.Start[r+1]; i++ {
 				end := tl.RecomputeEnd(r, i)
 				if end < tl.Begin[i] || end > tl.End[i] {
-					t.Fatalf("%s rank %d: recomputation ends at %v outside %v to %v", k, r, end, tl.Begin[i], tl.End[i])
+					t.Fatalf("%s rank %d: recomputation ends at %v outside %v to %v", k, r, end, tl.Begin[i],
+						tl.End[i])
 				}
 				if end > tl.Begin[i] {
 					again++
@@ -332,18 +352,21 @@ func TestRecomputeIsPartOfTheBackward(t *testing.T) {
 // TestSchedulesSideBySide: one row per schedule, the setup's own unchanged, and a
 // reason where a schedule cannot run it.
 func TestSchedulesSideBySide(t *testing.T) {
-	s := scheduleSetup(t, "llama3.1-8b", schedule.OneFOneB, func(d *knob.Draft) { d.With(knob.Given{knob.MicroBatches: 6}) })
+	s := scheduleSetup(t, "llama3.1-8b", schedule.OneFOneB,
+		func(d *knob.Draft) { d.With(knob.Given{knob.MicroBatches: 6}) })
 	rows := compare.Schedules(s, nil, nil)
 	if len(rows) != len(schedule.Kinds()) {
 		t.Fatalf("%d rows for %d schedules", len(rows), len(schedule.Kinds()))
 	}
 	for _, row := range rows {
 		if row.Setup.Schedule != row.Info.Kind || row.Info.Chunks > 0 && row.Setup.VPP != row.Info.Chunks {
-			t.Errorf("%s: evaluated as %s with %d stages per rank", row.Info.Kind, row.Setup.Schedule, row.Setup.VPP)
+			t.Errorf("%s: evaluated as %s with %d stages per rank", row.Info.Kind, row.Setup.Schedule,
+				row.Setup.VPP)
 		}
 		few := row.Info.Kind == schedule.DualPipe || row.Info.Kind == schedule.DualPipeV
 		if row.Report.Legal == few || row.Report.Legal != (row.Messages > 0) {
-			t.Errorf("%s with 6 micro-batches on 4 ranks: legal %v, %d messages, %+v", row.Info.Kind, row.Report.Legal, row.Messages, row.Report.Problems)
+			t.Errorf("%s with 6 micro-batches on 4 ranks: legal %v, %d messages, %+v", row.Info.Kind,
+				row.Report.Legal, row.Messages, row.Report.Problems)
 		}
 		if row.Info.Kind == s.Schedule && row.Setup != s {
 			t.Error("the setup's own schedule changed it")
@@ -356,7 +379,8 @@ func TestSchedulesSideBySide(t *testing.T) {
 
 // TestSlowSetups: usual pipelines are not slow, those at the bounds are.
 func TestSlowSetups(t *testing.T) {
-	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBVAuto, func(d *knob.Draft) { d.With(knob.Given{knob.MicroBatches: 64}) })
+	s := scheduleSetup(t, "llama3.1-8b", schedule.ZBVAuto,
+		func(d *knob.Draft) { d.With(knob.Given{knob.MicroBatches: 64}) })
 	if s.Slow() {
 		t.Error("4 ranks and 64 micro-batches are slow")
 	}

@@ -52,7 +52,10 @@ func TestDisproved(t *testing.T) {
 			schedule.ZBH1:        times.F + times.I - times.W,
 			schedule.ZBH2:        max(0, times.F+times.I-2*times.W),
 		}
-		for _, kind := range []schedule.Kind{schedule.Interleaved, schedule.LoopedBFS, schedule.ZBH1, schedule.ZBH2} {
+		for _, kind := range []schedule.Kind{
+			schedule.Interleaved, schedule.LoopedBFS, schedule.ZBH1,
+			schedule.ZBH2,
+		} {
 			each := quoted[kind]
 			s := schedule.Spec{Kind: kind, Ranks: p, VirtualStages: v, MicroBatches: m}
 			if kind == schedule.ZBH1 || kind == schedule.ZBH2 {
@@ -85,7 +88,10 @@ func TestDisproved(t *testing.T) {
 			}
 		}
 	})
-	for _, kind := range []schedule.Kind{schedule.Interleaved, schedule.LoopedBFS, schedule.ZBH1, schedule.ZBH2} {
+	for _, kind := range []schedule.Kind{
+		schedule.Interleaved, schedule.LoopedBFS, schedule.ZBH1,
+		schedule.ZBH2,
+	} {
 		if said[kind] == 0 || held[kind] == 0 {
 			t.Errorf("%s: said %d times to fail and held %d times", kind, said[kind], held[kind])
 		}

@@ -67,7 +67,8 @@ func TestScheduleGoldenSummary(t *testing.T) {
 			if kind := g.scheduleKind(); kind != "" && row["closed_form_idle"] != "" && costs.P2P == 0 {
 				idle, ok := g.spec().ClosedFormIdle(times)
 				if !ok || idle != summaryFloat(t, row["closed_form_idle"]) {
-					t.Errorf("%s %s: closed form %v %v, want %s", g.file, row["cost_model"], idle, ok, row["closed_form_idle"])
+					t.Errorf("%s %s: closed form %v %v, want %s", g.file, row["cost_model"], idle, ok,
+						row["closed_form_idle"])
 				}
 				closed++
 			}
@@ -121,17 +122,28 @@ func compareSummary(t *testing.T, name string, row goldenRow, tl *schedule.Timel
 		return strings.Join(fs, " ")
 	}
 	for column, got := range map[string]string{
-		"idle_per_rank":               ranks(func(_ int, st schedule.RankStats) string { return fmt.Sprint(st.Idle) }),
-		"idle_inside_span_per_rank":   ranks(func(r int, _ schedule.RankStats) string { return fmt.Sprint(inside[r]) }),
-		"peak_live_chunks_freed_at_W": ranks(func(_ int, st schedule.RankStats) string { return fmt.Sprint(st.PeakInFlight) }),
-		"peak_live_chunks_freed_at_I": ranks(func(_ int, st schedule.RankStats) string { return fmt.Sprint(st.PeakUntilInput) }),
-		"peak_pending_W":              ranks(func(_ int, st schedule.RankStats) string { return fmt.Sprint(st.PeakPendingW) }),
+		"idle_per_rank": ranks(func(_ int, st schedule.RankStats) string {
+			return fmt.Sprint(st.Idle)
+		}),
+		"idle_inside_span_per_rank": ranks(func(r int, _ schedule.RankStats) string {
+			return fmt.Sprint(inside[r])
+		}),
+		"peak_live_chunks_freed_at_W": ranks(func(_ int, st schedule.RankStats) string {
+			return fmt.Sprint(st.PeakInFlight)
+		}),
+		"peak_live_chunks_freed_at_I": ranks(func(_ int, st schedule.RankStats) string {
+			return fmt.Sprint(st.PeakUntilInput)
+		}),
+		"peak_pending_W": ranks(func(_ int, st schedule.RankStats) string {
+			return fmt.Sprint(st.PeakPendingW)
+		}),
 	} {
 		if want := row[column]; got != want {
 			t.Errorf("%s: %s %q, want %q", name, column, got, want)
 		}
 	}
-	if got, want := len(tl.Order.Rank(0)), row.ints(t, "ops_rank0")[0]; got-pairsOf(tl.Order.Rank(0)) != want && got != want {
+	if got, want := len(tl.Order.Rank(0)),
+		row.ints(t, "ops_rank0")[0]; got-pairsOf(tl.Order.Rank(0)) != want && got != want {
 		t.Errorf("%s: %d operations on rank 0, want %d", name, got, want)
 	}
 }

@@ -57,7 +57,10 @@ func TestScheduleByHand(t *testing.T) {
 			"one forward, one backward",
 			schedule.Spec{Kind: schedule.OneFOneB, Ranks: 2, VirtualStages: 1, MicroBatches: 3},
 			0,
-			[]string{"0F0@0-1 0F1@1-2 0B0@4-6 0F2@6-7 0B1@7-9 0B2@10-12", "1F0@1-2 1B0@2-4 1F1@4-5 1B1@5-7 1F2@7-8 1B2@8-10"},
+			[]string{
+				"0F0@0-1 0F1@1-2 0B0@4-6 0F2@6-7 0B1@7-9 0B2@10-12",
+				"1F0@1-2 1B0@2-4 1F1@4-5 1B1@5-7 1F2@7-8 1B2@8-10",
+			},
 		},
 		{
 			"one rank, two chunks",
@@ -137,7 +140,10 @@ func TestScheduleBlockingHandOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for r, want := range []string{"0F0@0-1.5 0F1@1.5-3 0B0@5-7 0B1@8.5-10.5", "1F0@1.5-2.5 1B0@2.5-5 1F1@5-6 1B1@6-8.5"} {
+	for r, want := range []string{
+		"0F0@0-1.5 0F1@1.5-3 0B0@5-7 0B1@8.5-10.5",
+		"1F0@1.5-2.5 1B0@2.5-5 1F1@5-6 1B1@6-8.5",
+	} {
 		if got := timelineText(tl, r); got != want {
 			t.Errorf("rank %d\n got %s\nwant %s", r, got, want)
 		}
@@ -159,16 +165,40 @@ func TestSchedulePlaybook(t *testing.T) {
 		inFlightRank0  int     // in chunks
 		inFlightByRank func(rank int) int
 	}{
-		{"P1", schedule.Spec{Kind: schedule.Naive, Ranks: 4, VirtualStages: 1, MicroBatches: 1}, 12, 3, 1, func(int) int { return 1 }},
-		{"P1, one after the other", schedule.Spec{Kind: schedule.Naive, Ranks: 4, VirtualStages: 1, MicroBatches: 8}, 96, 3, 1, func(int) int { return 1 }},
-		{"P2", schedule.Spec{Kind: schedule.AFAB, Ranks: 4, VirtualStages: 1, MicroBatches: 8}, 33, 0.375, 8, func(int) int { return 8 }},
-		{"P3", schedule.Spec{Kind: schedule.OneFOneB, Ranks: 4, VirtualStages: 1, MicroBatches: 8}, 33, 0.375, 4, func(r int) int { return min(8, 4-r) }},
-		{"P4", schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8}, 28.5, 0.1875, 11, func(r int) int { return 4 + 2*(3-r) + 1 }},
+		{
+			"P1",
+			schedule.Spec{Kind: schedule.Naive, Ranks: 4, VirtualStages: 1, MicroBatches: 1},
+			12, 3, 1,
+			func(int) int { return 1 },
+		},
+		{"P1, one after the other", schedule.Spec{
+			Kind: schedule.Naive, Ranks: 4, VirtualStages: 1,
+			MicroBatches: 8,
+		}, 96, 3, 1, func(int) int { return 1 }},
+		{
+			"P2",
+			schedule.Spec{Kind: schedule.AFAB, Ranks: 4, VirtualStages: 1, MicroBatches: 8},
+			33, 0.375, 8,
+			func(int) int { return 8 },
+		},
+		{
+			"P3",
+			schedule.Spec{Kind: schedule.OneFOneB, Ranks: 4, VirtualStages: 1, MicroBatches: 8},
+			33, 0.375,
+			4, func(r int) int { return min(8, 4-r) },
+		},
+		{
+			"P4",
+			schedule.Spec{Kind: schedule.Interleaved, Ranks: 4, VirtualStages: 2, MicroBatches: 8},
+			28.5,
+			0.1875, 11, func(r int) int { return 4 + 2*(3-r) + 1 },
+		},
 	} {
 		v := float64(c.spec.VirtualStages)
 		tl := mustSimulate(t, c.spec, schedule.ChunkTimes{F: 1 / v, B: 2 / v}, 0)
 		if !scheduleNear(tl.Makespan, c.step) || !scheduleNear(tl.BubbleOverIdeal(), c.over) {
-			t.Errorf("%s: step %v and bubble %v, want %v and %v", c.name, tl.Makespan, tl.BubbleOverIdeal(), c.step, c.over)
+			t.Errorf("%s: step %v and bubble %v, want %v and %v", c.name, tl.Makespan, tl.BubbleOverIdeal(),
+				c.step, c.over)
 		}
 		if want := c.over / (1 + c.over); !scheduleNear(tl.BubbleOverTotal(), want) {
 			t.Errorf("%s: idle share %v, want %v", c.name, tl.BubbleOverTotal(), want)
@@ -178,7 +208,8 @@ func TestSchedulePlaybook(t *testing.T) {
 		}
 		for r, st := range tl.Ranks {
 			if want := c.inFlightByRank(r); st.PeakInFlight != want || tl.Order.PeakInFlight(r) != want {
-				t.Errorf("%s: %d and %d in flight on rank %d, want %d", c.name, st.PeakInFlight, tl.Order.PeakInFlight(r), r, want)
+				t.Errorf("%s: %d and %d in flight on rank %d, want %d", c.name, st.PeakInFlight,
+					tl.Order.PeakInFlight(r), r, want)
 			}
 		}
 		closed, ok := c.spec.ClosedFormBubble(schedule.ChunkTimes{F: 1 / v, B: 2 / v})
@@ -191,7 +222,10 @@ func TestSchedulePlaybook(t *testing.T) {
 // TestSchedulePeakBytes checks the walk with weights against a list by hand:
 // rank 0 of 1F1B on two ranks runs F0 F1 B0 F2 B1 B2.
 func TestSchedulePeakBytes(t *testing.T) {
-	o, err := schedule.Build(schedule.Spec{Kind: schedule.OneFOneB, Ranks: 2, VirtualStages: 1, MicroBatches: 3})
+	o, err := schedule.Build(schedule.Spec{
+		Kind: schedule.OneFOneB, Ranks: 2, VirtualStages: 1,
+		MicroBatches: 3,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,15 +262,20 @@ func TestScheduleSplitMemory(t *testing.T) {
 		Start: []int{0, 6},
 	}
 	bytes := []schedule.ChunkBytes{{Activation: 10, WeightInputs: 7, Forward: 2, Backward: 3}}
-	if got, want := split.PeakBytes(0, bytes), (schedule.Peak{Bytes: 19, WeightInputs: 7, At: 2}); got != want {
+	if got, want := split.PeakBytes(0, bytes),
+		(schedule.Peak{Bytes: 19, WeightInputs: 7, At: 2}); got != want {
 		t.Errorf("peak %+v, want %+v", got, want)
 	}
-	tl, err := schedule.Simulate(split, schedule.Costs{F: []float64{4}, I: []float64{3}, W: []float64{2}, Overlap: 0.5})
+	tl, err := schedule.Simulate(split, schedule.Costs{
+		F: []float64{4}, I: []float64{3}, W: []float64{2},
+		Overlap: 0.5,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	// F 4, I 3, pair 4+2-half of 2 = 5, I 3, W 2.
-	if st := tl.Ranks[0]; tl.Makespan != 17 || st.Busy != 17 || st.Saved != 1 || st.Idle != 0 || st.PeakInFlight != 2 || st.PeakUntilInput != 1 || st.PeakPendingW != 1 {
+	if st := tl.Ranks[0]; tl.Makespan != 17 || st.Busy != 17 || st.Saved != 1 || st.Idle != 0 ||
+		st.PeakInFlight != 2 || st.PeakUntilInput != 1 || st.PeakPendingW != 1 {
 		t.Errorf("makespan %v, %+v", tl.Makespan, st)
 	}
 	want := []schedule.Sample{
@@ -255,7 +294,10 @@ func TestScheduleSplitMemory(t *testing.T) {
 // rest of the other. F lasts 4, 3 of it traffic; B lasts 6, 1 of it traffic: F's
 // traffic fits into the 5 that B computes, B's into the 1 that F computes.
 func TestScheduleHiddenTraffic(t *testing.T) {
-	o, err := schedule.Build(schedule.Spec{Kind: schedule.DualPipeV, Ranks: 1, VirtualStages: 2, MicroBatches: 2})
+	o, err := schedule.Build(schedule.Spec{
+		Kind: schedule.DualPipeV, Ranks: 1, VirtualStages: 2,
+		MicroBatches: 2,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,14 +368,20 @@ func TestScheduleMalformed(t *testing.T) {
 	costs := schedule.UniformCosts(spec, schedule.ChunkTimes{F: 1, B: 2}, 0)
 	op := schedule.NewOp(schedule.Forward, 0, 0)
 	for name, o := range map[string]*schedule.Order{
-		"empty":              {},
-		"no bounds":          {Spec: spec, Ops: []schedule.Op{op}},
-		"bounds backwards":   {Spec: spec, Ops: []schedule.Op{op}, Start: []int{0, 2, 1}},
-		"chunk too high":     {Spec: spec, Ops: []schedule.Op{schedule.NewOp(schedule.Forward, 3, 0)}, Start: []int{0, 1, 1}},
-		"micro-batch beyond": {Spec: spec, Ops: []schedule.Op{schedule.NewOp(schedule.Forward, 0, 9)}, Start: []int{0, 1, 1}},
-		"half a pair":        {Spec: spec, Ops: []schedule.Op{op.Pair()}, Start: []int{0, 1, 1}},
-		"huge":               {Spec: schedule.Spec{Ranks: 1 << 40, VirtualStages: 1, MicroBatches: 1}},
-		"unknown placement":  {Spec: spec, Placement: 9, Start: []int{0, 0, 0}},
+		"empty":            {},
+		"no bounds":        {Spec: spec, Ops: []schedule.Op{op}},
+		"bounds backwards": {Spec: spec, Ops: []schedule.Op{op}, Start: []int{0, 2, 1}},
+		"chunk too high": {
+			Spec: spec, Ops: []schedule.Op{schedule.NewOp(schedule.Forward, 3, 0)},
+			Start: []int{0, 1, 1},
+		},
+		"micro-batch beyond": {
+			Spec: spec, Ops: []schedule.Op{schedule.NewOp(schedule.Forward, 0, 9)},
+			Start: []int{0, 1, 1},
+		},
+		"half a pair":       {Spec: spec, Ops: []schedule.Op{op.Pair()}, Start: []int{0, 1, 1}},
+		"huge":              {Spec: schedule.Spec{Ranks: 1 << 40, VirtualStages: 1, MicroBatches: 1}},
+		"unknown placement": {Spec: spec, Placement: 9, Start: []int{0, 0, 0}},
 	} {
 		var malformed *schedule.OrderError
 		if _, err := schedule.Simulate(o, costs); !errors.As(err, &malformed) {

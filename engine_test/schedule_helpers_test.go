@@ -58,7 +58,10 @@ func (g goldenOrder) scheduleKind() schedule.Kind {
 
 // spec asks our generator for the file's order.
 func (g goldenOrder) spec() schedule.Spec {
-	s := schedule.Spec{Kind: g.scheduleKind(), Ranks: g.p, VirtualStages: g.v, MicroBatches: g.m, GroupSize: g.g}
+	s := schedule.Spec{
+		Kind: g.scheduleKind(), Ranks: g.p, VirtualStages: g.v, MicroBatches: g.m,
+		GroupSize: g.g,
+	}
 	if g.kind == "interleaved-pt" { // PyTorch: rounds = max(1, m div p), g = m div rounds
 		s.GroupSize = g.m / max(1, g.m/g.p)
 	}
@@ -81,9 +84,11 @@ func (g goldenOrder) build() (*schedule.Order, error) {
 	s := g.spec()
 	switch {
 	case strings.HasPrefix(g.suffix, "real") && g.kind == "zb-auto": // the 1.5 B model of arXiv 2401.10241
-		return schedule.BuildFor(s, schedule.UniformCosts(s, schedule.ChunkTimes{F: 18522, I: 18086, W: 9337}, 601), nil)
+		return schedule.BuildFor(s, schedule.UniformCosts(s, schedule.ChunkTimes{F: 18522, I: 18086, W: 9337},
+			601), nil)
 	case strings.HasPrefix(g.suffix, "real"):
-		return schedule.BuildFor(s, schedule.UniformCosts(s, schedule.ChunkTimes{F: 9261, I: 9043, W: 4668}, 601), nil)
+		return schedule.BuildFor(s, schedule.UniformCosts(s, schedule.ChunkTimes{F: 9261, I: 9043, W: 4668},
+			601), nil)
 	}
 	return schedule.Build(s)
 }
@@ -92,7 +97,10 @@ func (g goldenOrder) build() (*schedule.Order, error) {
 func (g goldenOrder) order(t *testing.T) *schedule.Order {
 	t.Helper()
 	o := &schedule.Order{
-		Spec:      schedule.Spec{Kind: schedule.Kind(g.kind), Ranks: g.p, VirtualStages: g.v, MicroBatches: g.m},
+		Spec: schedule.Spec{
+			Kind: schedule.Kind(g.kind), Ranks: g.p, VirtualStages: g.v,
+			MicroBatches: g.m,
+		},
 		Placement: g.placement, Start: []int{0},
 	}
 	for _, line := range g.ranks {
@@ -165,7 +173,8 @@ func readGoldenOrder(t *testing.T, path string) goldenOrder {
 			g.placement = schedulePlacement(t, value)
 		case key == "params":
 			if _, size, ok := strings.Cut(value, "microbatch_group_size_per_vp_stage="); ok {
-				g.g = scheduleInt(t, strings.FieldsFunc(size, func(r rune) bool { return r < '0' || r > '9' })[0])
+				g.g = scheduleInt(t,
+					strings.FieldsFunc(size, func(r rune) bool { return r < '0' || r > '9' })[0])
 			}
 		}
 	}
@@ -174,7 +183,10 @@ func readGoldenOrder(t *testing.T, path string) goldenOrder {
 
 func schedulePlacement(t *testing.T, name string) schedule.Placement {
 	t.Helper()
-	for _, pl := range []schedule.Placement{schedule.Linear, schedule.Loop, schedule.VShape, schedule.Bidirectional} {
+	for _, pl := range []schedule.Placement{
+		schedule.Linear, schedule.Loop, schedule.VShape,
+		schedule.Bidirectional,
+	} {
 		if pl.String() == name {
 			return pl
 		}

@@ -14,7 +14,8 @@ import (
 func unevenCosts(t *rapid.T, s schedule.Spec) schedule.Costs {
 	n := s.Stages()
 	list := func(name string) []float64 {
-		return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 40), func(i int) float64 { return float64(i) / 8 }), n, n).Draw(t, name)
+		return rapid.SliceOfN(rapid.Map(rapid.IntRange(0, 40), func(i int) float64 { return float64(i) / 8 }),
+			n, n).Draw(t, name)
 	}
 	c := schedule.Costs{F: list("F"), I: list("I"), W: list("W"), B: make([]float64, n)}
 	for i := range c.B {
@@ -28,7 +29,8 @@ func unevenCosts(t *rapid.T, s schedule.Spec) schedule.Costs {
 
 // TestWaitsAddUp: the causes of a rank's idle time are never negative and add up
 // to it; what a rank idles for having less to do is not for the order of operations; nothing is
-// on its way where hand-overs take no time, and nobody is slower where all stages are equal and no pair saves time.
+// on its way where hand-overs take no time, and nobody is slower where all stages are equal and no pair saves
+// time.
 func TestWaitsAddUp(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
 		s := drawLegal(t)
@@ -46,7 +48,10 @@ func TestWaitsAddUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		for r, w := range line.Waits() {
-			for name, part := range map[string]float64{"warm-up": w.WarmUp, "drain": w.Drain, "paced": w.Paced, "between": w.Between, "hand-over": w.SendRecv} {
+			for name, part := range map[string]float64{
+				"warm-up": w.WarmUp, "drain": w.Drain,
+				"paced": w.Paced, "between": w.Between, "hand-over": w.SendRecv,
+			} {
 				if part < -1e-9*line.Makespan || math.IsNaN(part) {
 					t.Fatalf("rank %d: %s is %v", r, name, part)
 				}
@@ -59,7 +64,8 @@ func TestWaitsAddUp(t *testing.T) {
 				most = max(most, other.Busy)
 			}
 			if most-line.Ranks[r].Busy-w.Paced > 1e-9*line.Makespan && w.Between > 1e-9*line.Makespan {
-				t.Fatalf("rank %d has %v less to do than another, and %+v is for the order", r, most-line.Ranks[r].Busy, w)
+				t.Fatalf("rank %d has %v less to do than another, and %+v is for the order", r,
+					most-line.Ranks[r].Busy, w)
 			}
 			if costs.P2P == 0 && w.SendRecv > 1e-9*line.Makespan {
 				t.Fatalf("rank %d: %v on the way without latency", r, w.SendRecv)

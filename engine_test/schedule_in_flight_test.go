@@ -20,11 +20,13 @@ func inFlightForms() map[schedule.Kind]inFlightForm {
 	}
 	group := func(p, m int) int { return m / max(1, m/p) }
 	return map[schedule.Kind]inFlightForm{
-		schedule.Naive:       every(func(_, _, _, _ int) int { return 1 }),
-		schedule.AFAB:        every(func(_, m, _, _ int) int { return m }),
-		schedule.OneFOneB:    every(func(p, m, _, r int) int { return min(m, p-r) }),
-		schedule.LoopedBFS:   every(func(_, m, v, _ int) int { return v * m }),
-		schedule.Interleaved: every(func(p, m, v, r int) int { return min(v*m, (v-1)*min(p, m)+2*(p-1-r)+1) }),
+		schedule.Naive:     every(func(_, _, _, _ int) int { return 1 }),
+		schedule.AFAB:      every(func(_, m, _, _ int) int { return m }),
+		schedule.OneFOneB:  every(func(p, m, _, r int) int { return min(m, p-r) }),
+		schedule.LoopedBFS: every(func(_, m, v, _ int) int { return v * m }),
+		schedule.Interleaved: every(func(p, m, v, r int) int {
+			return min(v*m, (v-1)*min(p, m)+2*(p-1-r)+1)
+		}),
 		schedule.ZBH1: {
 			untilW: func(p, m, _, _ int) int { return min(m, p) },
 			untilI: func(p, m, _, r int) int { return min(m, p-r) },

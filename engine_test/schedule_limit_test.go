@@ -21,8 +21,12 @@ func TestAutomaticLimitInBytes(t *testing.T) {
 	const largestHeld = 1e10 // bytes
 	property := func(t *rapid.T) {
 		s := schedule.Spec{
-			Kind:  rapid.SampledFrom([]schedule.Kind{schedule.ZB1P, schedule.ZB2P, schedule.ZBAuto, schedule.ZBVAuto}).Draw(t, "kind"),
-			Ranks: rapid.IntRange(1, 8).Draw(t, "p"), VirtualStages: 1, MicroBatches: rapid.IntRange(1, 24).Draw(t, "m"),
+			Kind: rapid.SampledFrom([]schedule.Kind{
+				schedule.ZB1P, schedule.ZB2P, schedule.ZBAuto,
+				schedule.ZBVAuto,
+			}).Draw(t, "kind"),
+			Ranks: rapid.IntRange(1, 8).Draw(t, "p"), VirtualStages: 1,
+			MicroBatches: rapid.IntRange(1, 24).Draw(t, "m"),
 		}
 		limit := s.Ranks
 		switch s.Kind {

@@ -7,8 +7,8 @@ import (
 	"meshscope/engine/schedule"
 )
 
-// TestMomentsByHand: 1F1B of two ranks and two micro-batches, F = 1, B = 2: an operation runs from its start on and not
-// at its end, and holds its activation from the start of F until B has ended.
+// TestMomentsByHand: 1F1B of two ranks and two micro-batches, F = 1, B = 2: an operation runs from its start
+// on and not at its end, and holds its activation from the start of F until B has ended.
 //
 //	rank 0  F0 F1 .. .. B0 B0 .. B1 B1
 //	rank 1  .. F0 B0 B0 F1 B1 B1 .. ..
@@ -42,7 +42,8 @@ func TestMomentsByHand(t *testing.T) {
 	} {
 		op, runs := line.Running(c.rank, c.at)
 		if flying := line.InFlight(c.rank, c.at); op != c.op || runs != c.runs || flying != c.inFlight {
-			t.Errorf("rank %d at %v: operation %d %v with %d in flight, want %+v", c.rank, c.at, op, runs, flying, c)
+			t.Errorf("rank %d at %v: operation %d %v with %d in flight, want %+v", c.rank, c.at, op, runs,
+				flying, c)
 		}
 	}
 	if line.Busiest() != 0 || line.LongestSpan() != 9 || line.Makespan != 9 {
@@ -53,8 +54,8 @@ func TestMomentsByHand(t *testing.T) {
 	near(t, "span over ideal", line.SpanOverIdeal(), 1.0/2, 1e-12)
 }
 
-// TestProducersAndConsumers: of every order what an operation takes is what its producer makes, and the other way round;
-// all at once they are the same.
+// TestProducersAndConsumers: of every order what an operation takes is what its producer makes, and the other
+// way round; all at once they are the same.
 func TestProducersAndConsumers(t *testing.T) {
 	for _, info := range schedule.Kinds() {
 		for _, v := range []int{1, 2} {
@@ -72,9 +73,11 @@ func TestProducersAndConsumers(t *testing.T) {
 					if !ok {
 						from.Op = -1
 					}
-					ends := op.Kind() == schedule.WeightGradient || op.Kind() == schedule.Forward && stage == 0 || op.Kind() != schedule.Forward && stage == s.Stages()-1
+					ends := op.Kind() == schedule.WeightGradient || op.Kind() == schedule.Forward &&
+						stage == 0 || op.Kind() != schedule.Forward && stage == s.Stages()-1
 					if ok == ends || all[k].Op != from.Op || ok && all[k] != from {
-						t.Fatalf("%s: %s takes %+v %v, of all %+v", info.Kind, o.Text(rank, op), from, ok, all[k])
+						t.Fatalf("%s: %s takes %+v %v, of all %+v", info.Kind, o.Text(rank, op), from, ok,
+							all[k])
 					}
 					if !ok {
 						continue
@@ -118,8 +121,8 @@ func TestPerMicroBatchByHand(t *testing.T) {
 	}
 }
 
-// TestRecomputationEnds: a backward runs its forward again at its start, no longer than it lasts itself; a forward and
-// the halves of an overlapped pair have no such time.
+// TestRecomputationEnds: a backward runs its forward again at its start, no longer than it lasts itself; a
+// forward and the halves of an overlapped pair have no such time.
 func TestRecomputationEnds(t *testing.T) {
 	for _, again := range []float64{0.5, 9} {
 		for _, kind := range []schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.DualPipe} {
@@ -138,11 +141,13 @@ func TestRecomputationEnds(t *testing.T) {
 				for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
 					paired := o.Ops[k].Paired() || k > o.Start[rank] && o.Ops[k-1].Paired()
 					want := line.Begin[k]
-					if back := o.Ops[k].Kind() == schedule.Backward || o.Ops[k].Kind() == schedule.InputGradient; back && !paired {
+					if back := o.Ops[k].Kind() == schedule.Backward ||
+						o.Ops[k].Kind() == schedule.InputGradient; back && !paired {
 						want = min(line.Begin[k]+again, line.End[k])
 					}
 					if got := line.RecomputeEnd(rank, k); got != want {
-						t.Errorf("%s: %s has run again at %v, want %v", kind, o.Text(rank, o.Ops[k]), got, want)
+						t.Errorf("%s: %s has run again at %v, want %v", kind, o.Text(rank, o.Ops[k]), got,
+							want)
 					}
 				}
 			}
@@ -150,8 +155,8 @@ func TestRecomputationEnds(t *testing.T) {
 	}
 }
 
-// TestRankWithoutWork: of an order made by hand, in which one rank runs nothing, that rank waits for the whole step,
-// holds nothing and has no peak.
+// TestRankWithoutWork: of an order made by hand, in which one rank runs nothing, that rank waits for the
+// whole step, holds nothing and has no peak.
 func TestRankWithoutWork(t *testing.T) {
 	s := edgeSpec(schedule.AFAB, 2, 1, 2)
 	f := func(mb int) schedule.Op { return schedule.NewOp(schedule.Forward, 0, mb) }
@@ -170,16 +175,18 @@ func TestRankWithoutWork(t *testing.T) {
 	if p := o.PeakBytes(1, per); p != (schedule.Peak{At: -1}) {
 		t.Errorf("rank 1 has a peak of %+v", p)
 	}
-	if n := o.PeakInFlight(0); n != 2 || o.PeakInFlight(1) != 0 || o.Count(0, 0, schedule.Forward) != 2 || o.Count(0, 0, schedule.Backward) != 0 {
+	if n := o.PeakInFlight(0); n != 2 || o.PeakInFlight(1) != 0 || o.Count(0, 0, schedule.Forward) != 2 ||
+		o.Count(0, 0, schedule.Backward) != 0 {
 		t.Errorf("%d in flight on rank 0", n)
 	}
-	if samples := line.Memory(nil, 0, per); !slices.Equal(samples, []schedule.Sample{{Time: 0, Activations: 4}, {Time: 3, Activations: 8}}) {
+	if samples := line.Memory(nil, 0, per); !slices.Equal(samples,
+		[]schedule.Sample{{Time: 0, Activations: 4}, {Time: 3, Activations: 8}}) {
 		t.Errorf("rank 0 holds %+v", samples)
 	}
 }
 
-// TestWorkAndOverlap: operations of an order, five times as much where they are moved together; what a pair saves is a
-// share of its shorter half, at most all of it.
+// TestWorkAndOverlap: operations of an order, five times as much where they are moved together; what a pair
+// saves is a share of its shorter half, at most all of it.
 func TestWorkAndOverlap(t *testing.T) {
 	for _, c := range []struct {
 		s    schedule.Spec
@@ -197,18 +204,27 @@ func TestWorkAndOverlap(t *testing.T) {
 			t.Errorf("%+v is %v of work, want %v", c.s, got, c.want)
 		}
 	}
-	for _, c := range []struct{ f, b, saved, want float64 }{{1, 2, 0.5, 0.5}, {2, 1, 0.5, 0.5}, {1, 2, 1, 1}, {1, 2, 3, 1}, {1, 2, 0, 0}, {0, 2, 1, 0}} {
-		if got := schedule.UniformCosts(edgeSpec(schedule.DualPipe, 4, 1, 8), schedule.ChunkTimes{F: c.f, B: c.b, Saved: c.saved}, 0).Overlap; got != c.want {
+	for _, c := range []struct{ f, b, saved, want float64 }{
+		{1, 2, 0.5, 0.5},
+		{2, 1, 0.5, 0.5},
+		{1, 2, 1, 1},
+		{1, 2, 3, 1},
+		{1, 2, 0, 0},
+		{0, 2, 1, 0},
+	} {
+		if got := schedule.UniformCosts(edgeSpec(schedule.DualPipe, 4, 1, 8),
+			schedule.ChunkTimes{F: c.f, B: c.b, Saved: c.saved}, 0).Overlap; got != c.want {
 			t.Errorf("%+v: an overlap of %v", c, got)
 		}
 	}
 }
 
-// TestOrdersSuitTheirCosts: an order that is written down suits any durations, one that is searched for only those that
-// it was made for, and none another spec.
+// TestOrdersSuitTheirCosts: an order that is written down suits any durations, one that is searched for only
+// those that it was made for, and none another spec.
 func TestOrdersSuitTheirCosts(t *testing.T) {
 	costs := func() schedule.Costs {
-		c := schedule.UniformCosts(edgeSpec(schedule.ZBAuto, 3, 1, 6), schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1}, 0.1)
+		c := schedule.UniformCosts(edgeSpec(schedule.ZBAuto, 3, 1, 6),
+			schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1}, 0.1)
 		c.Held, c.HeldForW = []float64{4, 4, 4}, []float64{2, 2, 2}
 		return c
 	}
@@ -222,8 +238,11 @@ func TestOrdersSuitTheirCosts(t *testing.T) {
 			t.Errorf("%s does not suit its own costs, or another spec", kind)
 		}
 		for name, change := range map[string]func(c *schedule.Costs){
-			"latency": func(c *schedule.Costs) { c.P2P = 0.2 }, "F": func(c *schedule.Costs) { c.F[1] = 2 }, "I": func(c *schedule.Costs) { c.I[2] = 2 }, "W": func(c *schedule.Costs) { c.W[0] = 2 },
-			"held": func(c *schedule.Costs) { c.Held[0] = 5 }, "held for W": func(c *schedule.Costs) { c.HeldForW[2] = 1 },
+			"latency": func(c *schedule.Costs) { c.P2P = 0.2 }, "F": func(c *schedule.Costs) { c.F[1] = 2 },
+			"I": func(c *schedule.Costs) { c.I[2] = 2 }, "W": func(c *schedule.Costs) { c.W[0] = 2 },
+			"held": func(c *schedule.Costs) { c.Held[0] = 5 }, "held for W": func(c *schedule.Costs) {
+				c.HeldForW[2] = 1
+			},
 		} {
 			c = costs()
 			change(&c)

@@ -47,7 +47,10 @@ func drawTimes(t *rapid.T) schedule.ChunkTimes {
 	times := schedule.ChunkTimes{F: d.Draw(t, "f"), B: w + i, I: i, W: w}
 	switch rapid.SampledFrom([]string{"any", "any", "equal", "F = I"}).Draw(t, "durations") {
 	case "equal": // some forms are exact only for these
-		times = schedule.ChunkTimes{F: i, B: 2 * i, I: i, W: i, Saved: i * rapid.SampledFrom([]float64{0, 0.25, 1}).Draw(t, "saved")}
+		times = schedule.ChunkTimes{
+			F: i, B: 2 * i, I: i, W: i,
+			Saved: i * rapid.SampledFrom([]float64{0, 0.25, 1}).Draw(t, "saved"),
+		}
 	case "F = I":
 		times.F = i
 	}
@@ -109,7 +112,8 @@ func TestScheduleNearestHelps(t *testing.T) {
 				continue // what would be needed is beyond what this program draws
 			}
 			if is.Warning && scheduleErrors(s) == 0 && scheduleErrors(better) > 0 {
-				t.Fatalf("%+v: %v of the warning %s makes it illegal: %+v", s, is.Nearest, is.Code, better.Check())
+				t.Fatalf("%+v: %v of the warning %s makes it illegal: %+v", s, is.Nearest, is.Code,
+					better.Check())
 			}
 		}
 	})
@@ -174,12 +178,15 @@ func TestScheduleFreeMakespan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if free != direct.Makespan || got.Makespan != want.Makespan || !slices.Equal(got.Ranks, want.Ranks) || got.End != nil {
-			t.Fatalf("%+v: free %v, without latency %v; makespan %v, alone %v", s, free, direct.Makespan, got.Makespan, want.Makespan)
+		if free != direct.Makespan || got.Makespan != want.Makespan || !slices.Equal(got.Ranks, want.Ranks) ||
+			got.End != nil {
+			t.Fatalf("%+v: free %v, without latency %v; makespan %v, alone %v", s, free, direct.Makespan,
+				got.Makespan, want.Makespan)
 		}
 		clear(costs.F) // the outline has a copy
 		got.OpTimes()
-		if !slices.Equal(got.Begin, want.Begin) || !slices.Equal(got.End, want.End) || !slices.Equal(got.Lasts, want.Lasts) {
+		if !slices.Equal(got.Begin, want.Begin) || !slices.Equal(got.End, want.End) ||
+			!slices.Equal(got.Lasts, want.Lasts) {
 			t.Fatalf("%+v: the times of an outline are not those of the whole simulation", s)
 		}
 	})
@@ -218,8 +225,9 @@ func TestScheduleClosedForms(t *testing.T) {
 		}
 	}
 	for kind, least := range map[schedule.Kind]int{
-		schedule.Naive: 500, schedule.AFAB: 500, schedule.OneFOneB: 500, schedule.Interleaved: 500, schedule.LoopedBFS: 500,
-		schedule.ZBH1: 300, schedule.ZBH2: 100, schedule.ZBV: 50, schedule.VHalf: 50, schedule.VMin: 20,
+		schedule.Naive: 500, schedule.AFAB: 500, schedule.OneFOneB: 500, schedule.Interleaved: 500,
+		schedule.LoopedBFS: 500,
+		schedule.ZBH1:      300, schedule.ZBH2: 100, schedule.ZBV: 50, schedule.VHalf: 50, schedule.VMin: 20,
 		schedule.DualPipe: 100, schedule.DualPipeV: 100,
 	} {
 		if checked[kind] < least {
@@ -271,7 +279,8 @@ func TestScheduleShortGroups(t *testing.T) {
 		s.GroupSize = rapid.IntRange(s.Ranks, 2*s.Ranks+2).Draw(t, "g")
 		rest := rapid.IntRange(1, s.Ranks-1).Draw(t, "rest")
 		s.MicroBatches = s.GroupSize*rapid.IntRange(1, 3).Draw(t, "groups") + rest
-		_, err := schedule.Simulate(interleavedByHand(s), schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2}, 0))
+		_, err := schedule.Simulate(interleavedByHand(s),
+			schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2}, 0))
 		if stuck := err != nil; stuck != (scheduleErrors(s) > 0) {
 			t.Fatalf("%+v: %v, but the check says %+v", s, err, s.Check())
 		}
@@ -336,7 +345,8 @@ func TestScheduleMoreMicroBatches(t *testing.T) {
 			bubbles[i] = tl.BubbleOverTotal()
 		}
 		if bubbles[1] > bubbles[0]+1e-9 {
-			t.Fatalf("%+v: %v with %d, %v with %d", s, bubbles[0], s.MicroBatches, bubbles[1], more.MicroBatches)
+			t.Fatalf("%+v: %v with %d, %v with %d", s, bubbles[0], s.MicroBatches, bubbles[1],
+				more.MicroBatches)
 		}
 	})
 }

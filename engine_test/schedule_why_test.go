@@ -31,9 +31,11 @@ func TestBinding(t *testing.T) {
 				t.Fatalf("%v starts at %v after nothing", at, line.Begin[at.Op])
 			case !ok:
 			case before.Rank == at.Rank && !near(line.End[before.Op], line.Begin[at.Op]):
-				t.Fatalf("%v starts at %v, %v on its rank ends at %v", at, line.Begin[at.Op], before, line.End[before.Op])
+				t.Fatalf("%v starts at %v, %v on its rank ends at %v", at, line.Begin[at.Op], before,
+					line.End[before.Op])
 			case before.Rank != at.Rank && !near(line.End[before.Op]+latency, line.Begin[at.Op]):
-				t.Fatalf("%v starts at %v, %v elsewhere ends at %v", at, line.Begin[at.Op], before, line.End[before.Op])
+				t.Fatalf("%v starts at %v, %v elsewhere ends at %v", at, line.Begin[at.Op], before,
+					line.End[before.Op])
 			}
 		}
 		for rank := range s.Ranks {
@@ -46,7 +48,8 @@ func TestBinding(t *testing.T) {
 						t.Fatalf("%v takes from %v, which gives to %v", at, p, back)
 					}
 				}
-				if op, runs := line.Running(rank, (line.Begin[k]+line.End[k])/2); !runs || line.Begin[op] != line.Begin[k] {
+				if op, runs := line.Running(rank, (line.Begin[k]+line.End[k])/2); !runs ||
+					line.Begin[op] != line.Begin[k] {
 					t.Fatalf("rank %d runs %d in the middle of %d", rank, op, k)
 				}
 			}
@@ -60,7 +63,8 @@ func TestBinding(t *testing.T) {
 		}
 		path := line.CriticalPath()
 		if line.Begin[path[0].Op] != 0 || line.End[path[len(path)-1].Op] != line.Makespan {
-			t.Fatalf("the critical path goes from %v to %v", line.Begin[path[0].Op], line.End[path[len(path)-1].Op])
+			t.Fatalf("the critical path goes from %v to %v", line.Begin[path[0].Op],
+				line.End[path[len(path)-1].Op])
 		}
 		for i := 1; i < len(path); i++ {
 			check(path[i], path[i-1], true)

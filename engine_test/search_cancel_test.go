@@ -14,7 +14,10 @@ import (
 // How long a search takes to answer once it is stopped, soon after its start and
 // later: the longest of them, the middle, and what the processor worked meanwhile.
 func BenchmarkSearchCancel(b *testing.B) {
-	moments := []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
+	moments := []time.Duration{
+		20 * time.Millisecond, 100 * time.Millisecond, 300 * time.Millisecond,
+		time.Second, 2 * time.Second, 4 * time.Second,
+	}
 	for _, p := range searches(b) {
 		b.Run(p.name, func(b *testing.B) {
 			p.problem.Workers = 2
@@ -86,12 +89,15 @@ func TestSearchStopsSoon(t *testing.T) {
 				continue
 			}
 			if r.Near.Most != 0 || r.Band.Most != 0 || len(r.Best) > 0 && r.Near.Least < 1 {
-				t.Errorf("%s: %+v and %+v near the best, though not all was looked at", named.name, r.Near, r.Band)
+				t.Errorf("%s: %+v and %+v near the best, though not all was looked at", named.name, r.Near,
+					r.Band)
 			}
 			after := r.Evaluated - at
-			t.Logf("%s, stopped after %d evaluations: %d more, %.1f %% of the space", named.name, at, after, 100*r.Share)
+			t.Logf("%s, stopped after %d evaluations: %d more, %.1f %% of the space", named.name, at, after,
+				100*r.Share)
 			if most := max(roundsWhenStopped, atATime); after > most || !r.Partial {
-				t.Errorf("%s: %d layouts evaluated after it was stopped, at most %d; partial %t", named.name, after, most, r.Partial)
+				t.Errorf("%s: %d layouts evaluated after it was stopped, at most %d; partial %t", named.name,
+					after, most, r.Partial)
 			}
 		}
 	}

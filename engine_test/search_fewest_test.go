@@ -22,12 +22,19 @@ func TestFewestIsTheFewestTried(t *testing.T) {
 	}
 	days := func(n float64) units.Seconds { return units.Seconds(n * 86400) }
 	for name, p := range map[string]search.Problem{
-		"memory":   {Space: search.Space{GPUs: []int{8, 16, 32, 64, 128}, CP: few}},
-		"deadline": {Space: search.Space{GPUs: []int{64, 128, 256, 512}, CP: few, ZeRO: few, MBS: few, FollowGBS: true}, Tokens: 1e12, Deadline: days(30)},
-		"batch":    {Space: search.Space{GPUs: []int{64, 128, 256, 512}, CP: few, ZeRO: few, GBS: []int{480}}, Tokens: 1e12, Deadline: days(30)},
+		"memory": {Space: search.Space{GPUs: []int{8, 16, 32, 64, 128}, CP: few}},
+		"deadline": {Space: search.Space{
+			GPUs: []int{64, 128, 256, 512}, CP: few, ZeRO: few, MBS: few,
+			FollowGBS: true,
+		}, Tokens: 1e12, Deadline: days(30)},
+		"batch": {
+			Space:  search.Space{GPUs: []int{64, 128, 256, 512}, CP: few, ZeRO: few, GBS: []int{480}},
+			Tokens: 1e12, Deadline: days(30),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p.Setup, p.Objective, p.Top, p.Front, p.Workers = presets.DefaultSetup(), search.FewestGPUs, 5, true, 2
+			p.Setup, p.Objective, p.Top, p.Front, p.Workers = presets.DefaultSetup(), search.FewestGPUs, 5,
+				true, 2
 			p.Space.TP = degrees
 			listed := p.Space.GPUs
 			got := search.Fewest(t.Context(), p, 8, nil)
@@ -42,7 +49,8 @@ func TestFewestIsTheFewestTried(t *testing.T) {
 			}
 			for i := range got.Best {
 				if got.Best[i].Setup != want.Best[i].Setup {
-					t.Errorf("place %d: %+v, want %+v", i+1, got.Best[i].Setup.Layout, want.Best[i].Setup.Layout)
+					t.Errorf("place %d: %+v, want %+v", i+1, got.Best[i].Setup.Layout,
+						want.Best[i].Setup.Layout)
 				}
 			}
 			// The next smaller number that was tried is within the least step, or fails.

@@ -50,7 +50,8 @@ func TestBandOfTheObjective(t *testing.T) {
 					marked++
 				}
 			}
-			if marked < r.Band.Least && len(r.Best) > r.Band.Most || r.Band.Least == r.Band.Most && len(r.Best) > marked && marked != r.Band.Least {
+			if marked < r.Band.Least && len(r.Best) > r.Band.Most || r.Band.Least == r.Band.Most &&
+				len(r.Best) > marked && marked != r.Band.Least {
 				t.Errorf("%s: %d of %d have the mark, %+v", p.Objective, marked, len(r.Best), r.Band)
 			}
 			shares[r.Band.Share] = true

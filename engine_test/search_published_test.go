@@ -18,7 +18,8 @@ import (
 // tuned says whether a group of published runs are recipes that their authors
 // tuned: Megatron-Bridge's, Llama 3 405B and Nemotron-4.
 func tuned(r *run) bool {
-	return strings.HasPrefix(r.group, "mbridge") || r.group == "llama3-405b" || strings.Contains(strings.ToLower(r.row["model"]), "nemotron-4")
+	return strings.HasPrefix(r.group, "mbridge") || r.group == "llama3-405b" ||
+		strings.Contains(strings.ToLower(r.row["model"]), "nemotron-4")
 }
 
 // placed is a published layout among all that our search knows.
@@ -40,8 +41,10 @@ const ranksCounted = 100
 // only is the search of one layout, with recomputation left open.
 func only(s *engine.Setup) search.Problem {
 	return search.Problem{Setup: *s, Top: 1, Space: search.Space{
-		TP: []int{s.TP}, PP: []int{s.PP}, VPP: []int{s.VPP}, CP: []int{s.CP}, EP: []int{s.EP}, ETP: []int{s.ETP},
-		ZeRO: []int{s.ZeRO}, MBS: []int{s.MBS}, SP: []bool{s.SP}, Schedules: []schedule.Kind{s.Schedule}, Refused: true,
+		TP: []int{s.TP}, PP: []int{s.PP}, VPP: []int{s.VPP}, CP: []int{s.CP}, EP: []int{s.EP},
+		ETP:  []int{s.ETP},
+		ZeRO: []int{s.ZeRO}, MBS: []int{s.MBS}, SP: []bool{s.SP}, Schedules: []schedule.Kind{s.Schedule},
+		Refused: true,
 	}}
 }
 
@@ -112,7 +115,8 @@ func (p *placed) asRecipe() bool {
 }
 
 func layoutWords(s *engine.Setup) string {
-	return fmt.Sprintf("tp%d pp%d vpp%d cp%d ep%d dp%d z%d mbs%d %s %s", s.TP, s.PP, s.VPP, s.CP, s.EP, s.DP, s.ZeRO, s.MBS, s.Recompute, s.Schedule)
+	return fmt.Sprintf("tp%d pp%d vpp%d cp%d ep%d dp%d z%d mbs%d %s %s", s.TP, s.PP, s.VPP, s.CP, s.EP, s.DP,
+		s.ZeRO, s.MBS, s.Recompute, s.Schedule)
 }
 
 // layoutsTable asks for the whole table: 1 for every published layout and its rank,
@@ -140,7 +144,8 @@ func TestPublishedLayoutsInTheSearch(t *testing.T) {
 		if bits.IsFP8() {
 			bits = recipe.FP8 // one layout, however its scales are kept
 		}
-		key := fmt.Sprint(r.setup.Model.Name, layoutWords(&r.setup), r.setup.GPUs, r.setup.GBS, r.setup.Seq, bits, r.setup.Cluster.ID)
+		key := fmt.Sprint(r.setup.Model.Name, layoutWords(&r.setup), r.setup.GPUs, r.setup.GBS, r.setup.Seq,
+			bits, r.setup.Cluster.ID)
 		if seen[key] || !ranked && !tuned(&r) {
 			continue
 		}
@@ -176,14 +181,19 @@ func TestPublishedLayoutsInTheSearch(t *testing.T) {
 			t.Log(p.terms())
 		}
 	}
-	t.Logf("%d layouts placed, %d where nothing fits by our count; of %d tuned ones %d are within 10 %% of our best (%.0f %%), %d of our best with no more sharding (%.0f %%)",
-		len(list), none, all, near, 100*float64(near)/float64(max(all, 1)), kin, 100*float64(kin)/float64(max(all, 1)))
-	t.Logf("of the %d that no later release runs with another micro-batch %d are within 10 %% (%.0f %%)", latest, late, 100*float64(late)/float64(max(latest, 1)))
+	t.Logf("%d layouts placed, %d where nothing fits by our count; of %d tuned ones %d are within 10 %% of "+
+		"our best (%.0f %%), %d of our best with no more sharding (%.0f %%)",
+		len(list), none, all, near, 100*float64(near)/float64(max(all, 1)), kin,
+		100*float64(kin)/float64(max(all, 1)))
+	t.Logf("of the %d that no later release runs with another micro-batch %d are within 10 %% (%.0f %%)",
+		latest, late, 100*float64(late)/float64(max(latest, 1)))
 	if share := float64(near) / float64(max(all, 1)); whole && share < tunedNear {
-		t.Errorf("%.0f %% of the tuned layouts are within 10 %% of our best; it was %.0f %%", 100*share, 100*tunedNear)
+		t.Errorf("%.0f %% of the tuned layouts are within 10 %% of our best; it was %.0f %%", 100*share,
+			100*tunedNear)
 	}
-	// What people run is in the space, with the modules that they recompute, so it cannot beat the best by more than what is not: micro-batches that
-	// are no power of two, other splits. Activations in host memory are not in it.
+	// What people run is in the space, with the modules that they recompute, so it cannot beat the best by
+	// more than what is not: micro-batches that are no power of two, other splits. Activations in host memory
+	// are not in it.
 	inside := slices.DeleteFunc(slices.Clone(list), func(p placed) bool { return p.setup.OffloadLayers > 0 })
 	least := 2
 	if draws.Deep() {
@@ -224,8 +234,10 @@ func (p placed) String() string {
 	if !p.own.Memory.Fits {
 		over = "!"
 	}
-	return fmt.Sprintf("%s %-18s %-24s %5d x %-10s %-9s loss %5.1f %% (own sharding %5.1f %%)  %-52s best %s", mark, p.group, p.setup.Model.Name,
-		p.setup.GPUs, p.setup.Cluster.GPU.ID, rank, 100*p.loss, 100*p.lossOfKin, layoutWords(&p.setup)+again+over, layoutWords(&p.best.Setup))
+	return fmt.Sprintf("%s %-18s %-24s %5d x %-10s %-9s loss %5.1f %% (own sharding %5.1f %%)  %-52s best %s",
+		mark, p.group, p.setup.Model.Name,
+		p.setup.GPUs, p.setup.Cluster.GPU.ID, rank, 100*p.loss, 100*p.lossOfKin,
+		layoutWords(&p.setup)+again+over, layoutWords(&p.best.Setup))
 }
 
 // terms are the parts of the step of both layouts in percent of our best's step,
@@ -234,11 +246,15 @@ func (p *placed) terms() string {
 	whole := float64(p.best.Report.Time.Step)
 	part := func(r *engine.Report) string {
 		t := r.Time
-		line := fmt.Sprintf("compute %5.1f recompute %4.1f bubble %4.1f optimizer %3.1f", 100*float64(t.Compute)/whole, 100*float64(t.Recompute)/whole, 100*float64(t.Bubble)/whole, 100*float64(t.Optimizer)/whole)
+		line := fmt.Sprintf("compute %5.1f recompute %4.1f bubble %4.1f optimizer %3.1f",
+			100*float64(t.Compute)/whole, 100*float64(t.Recompute)/whole, 100*float64(t.Bubble)/whole,
+			100*float64(t.Optimizer)/whole)
 		for _, c := range r.Communication {
 			line += fmt.Sprintf(" %s %.1f", c.Dimension, 100*float64(c.Exposed)/whole)
 		}
 		return fmt.Sprintf("%s | %.1f s, %.1f GiB", line, float64(t.Step), r.Memory.Peak.GiB())
 	}
-	return fmt.Sprintf("    %s measured %.2f s of %.1f GiB usable\n        theirs %s\n        ours   %s %s", p.id, p.step, p.setup.Cluster.GPU.MemoryUsable.GiB(), part(&p.own), part(&p.best.Report), p.setup.Precision)
+	return fmt.Sprintf("    %s measured %.2f s of %.1f GiB usable\n        theirs %s\n        ours   %s %s",
+		p.id, p.step, p.setup.Cluster.GPU.MemoryUsable.GiB(), part(&p.own), part(&p.best.Report),
+		p.setup.Precision)
 }

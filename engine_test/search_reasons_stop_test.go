@@ -28,10 +28,12 @@ func TestReasonStopsSoon(t *testing.T) {
 				t.Errorf("%s: stopped at question %d, it went on to %d", named.name, stopAt, last)
 			}
 			if c != nil && !c.Partial {
-				t.Errorf("%s: stopped at question %d, the reason %v is taken for proved", named.name, stopAt, c.Fields)
+				t.Errorf("%s: stopped at question %d, the reason %v is taken for proved", named.name, stopAt,
+					c.Fields)
 			}
 			if c != nil && c.Least != nil {
-				t.Errorf("%s: stopped at question %d, and yet it looked for the least memory", named.name, stopAt)
+				t.Errorf("%s: stopped at question %d, and yet it looked for the least memory", named.name,
+					stopAt)
 			}
 		}
 	}

@@ -23,7 +23,10 @@ func TestReasonsAreTrue(t *testing.T) {
 			}
 			return []int{rapid.SampledFrom(list).Draw(t, name)}
 		}
-		p := search.Problem{Setup: small, Workers: 1, Headroom: rapid.SampledFrom([]float64{0, 0.5, 0.9}).Draw(t, "headroom")}
+		p := search.Problem{
+			Setup: small, Workers: 1,
+			Headroom: rapid.SampledFrom([]float64{0, 0.5, 0.9}).Draw(t, "headroom"),
+		}
 		p.Setup.GPUs = rapid.SampledFrom([]int{8, 16, 24, 64}).Draw(t, "gpus")
 		p.Setup.GBS = rapid.SampledFrom([]int{1, 7, 24, 512, 1000}).Draw(t, "gbs")
 		p.Space.DP, p.Space.TP = some("dp", 3, 8, 16), some("tp", 1, 3, 8, 16)

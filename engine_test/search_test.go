@@ -24,7 +24,8 @@ func (w world) problem(t *rapid.T) search.Problem {
 	s := presets.DefaultSetup()
 	s.Model = rapid.SampledFrom(w.models).Draw(t, "model")
 	if rapid.IntRange(0, 3).Draw(t, "small") > 0 { // one that fits, often
-		s.Model = rapid.SampledFrom([]model.Model{w.models[0], w.models[6], w.models[7], w.models[8]}).Draw(t, "small model")
+		s.Model = rapid.SampledFrom([]model.Model{w.models[0], w.models[6], w.models[7], w.models[8]}).Draw(t,
+			"small model")
 	}
 	s.Cluster = rapid.SampledFrom(w.clusters).Draw(t, "cluster")
 	s.Precision = rapid.SampledFrom([]recipe.Precision{recipe.BF16}).Draw(t, "precision")
@@ -73,7 +74,10 @@ func (w world) problem(t *rapid.T) search.Problem {
 		p.Space.GBS = []int{16, 48}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "further knobs") == 0 {
-		p.Space.Others = []search.Other{{ID: knob.Offload, Values: []string{"none", "optimizer"}}, {ID: knob.GradDtype, Values: []string{"bf16", "fp32"}}}
+		p.Space.Others = []search.Other{
+			{ID: knob.Offload, Values: []string{"none", "optimizer"}},
+			{ID: knob.GradDtype, Values: []string{"bf16", "fp32"}},
+		}
 	}
 	if rapid.IntRange(0, 3).Draw(t, "deadline") == 0 {
 		p.Tokens, p.Deadline = 1e9, units.Seconds(rapid.Float64Range(1e3, 1e6).Draw(t, "seconds"))
@@ -100,16 +104,20 @@ func TestSearchLosesNothing(t *testing.T) {
 			pruned += one(got.Evaluated < want.Evaluated)
 			sameFound(t, "best", got.Best, want.Best)
 			sameFound(t, "front", got.Front, want.Front)
-			if got.Near.Least > want.Near.Least || got.Near.Most < want.Near.Least || len(got.Best) > 0 && got.Near.Least < 1 {
+			if got.Near.Least > want.Near.Least || got.Near.Most < want.Near.Least ||
+				len(got.Best) > 0 && got.Near.Least < 1 {
 				t.Fatalf("%+v of %d layouts that are near the best", got.Near, want.Near.Least)
 			}
-			if got.Band.Share != want.Band.Share || got.Band.Least > want.Band.Least || got.Band.Most < want.Band.Least {
+			if got.Band.Share != want.Band.Share || got.Band.Least > want.Band.Least ||
+				got.Band.Most < want.Band.Least {
 				t.Fatalf("%+v of %+v within the error band of the best", got.Band, want.Band)
 			}
 		}
 	})
-	if problems >= 40 && (answered < problems/5 || fronts < problems/14 || pruned < 2*problems/5) { // so few as 8 may have none
-		t.Errorf("of %d problems %d had answers, %d a front, %d searches pruned", problems, answered, fronts, pruned)
+	// so few as 8 may have none
+	if problems >= 40 && (answered < problems/5 || fronts < problems/14 || pruned < 2*problems/5) {
+		t.Errorf("of %d problems %d had answers, %d a front, %d searches pruned", problems, answered, fronts,
+			pruned)
 	}
 }
 
@@ -134,7 +142,8 @@ func TestSearchRanksAllSchedules(t *testing.T) {
 		p.Space.GPUs, p.Space.GBS, p.Space.DP, p.Space.MicroBatches = nil, nil, nil, nil
 		p.Space.PP = []int{rapid.SampledFrom([]int{2, 4}).Draw(t, "depth")}
 		p.Space.MBS, p.Space.VPP, p.Space.Refused = []int{1, 2}, []int{1, 2}, true
-		p.Objective = rapid.SampledFrom([]search.Objective{search.Throughput, search.LeastMemory}).Draw(t, "what is best")
+		p.Objective = rapid.SampledFrom([]search.Objective{search.Throughput, search.LeastMemory}).Draw(t,
+			"what is best")
 		p.Top, p.Front, p.Deadline = 3, true, 0
 		want := search.Exhaustive(p)
 		got := search.Run(context.Background(), p, nil)
@@ -175,12 +184,20 @@ func TestSearchKnowsEveryLayout(t *testing.T) {
 		t.Fatal(err)
 	}
 	space := search.Space{
-		TP: []int{1, 2, 4}, PP: []int{1, 2, 4}, CP: []int{1, 2}, VPP: []int{1, 2, 4}, ZeRO: []int{0, 1, 2, 3}, MBS: []int{1, 2, 4},
-		SP: []bool{true, false}, Recompute: []recipe.Recompute{{Mode: recipe.RecomputeNone}, {Mode: recipe.RecomputeFull}},
-		Schedules: []schedule.Kind{schedule.AFAB, schedule.OneFOneB, schedule.Interleaved, schedule.ZBH1, schedule.ZBV}, Refused: true,
+		TP: []int{1, 2, 4}, PP: []int{1, 2, 4}, CP: []int{1, 2}, VPP: []int{1, 2, 4}, ZeRO: []int{0, 1, 2, 3},
+		MBS: []int{1, 2, 4},
+		SP:  []bool{true, false}, Recompute: []recipe.Recompute{
+			{Mode: recipe.RecomputeNone},
+			{Mode: recipe.RecomputeFull},
+		},
+		Schedules: []schedule.Kind{
+			schedule.AFAB, schedule.OneFOneB, schedule.Interleaved, schedule.ZBH1,
+			schedule.ZBV,
+		}, Refused: true,
 	}
 	got := search.Run(t.Context(), search.Problem{Setup: s, Space: space, Top: 1}, nil)
-	least := search.Run(t.Context(), search.Problem{Setup: s, Space: space, Top: 1, Objective: search.LeastMemory}, nil)
+	least := search.Run(t.Context(),
+		search.Problem{Setup: s, Space: space, Top: 1, Objective: search.LeastMemory}, nil)
 	e := engine.Evaluator{SkipTimeline: true}
 	var fastest units.Seconds
 	var smallest units.Bytes
@@ -247,7 +264,8 @@ func variants(s engine.Setup, space search.Space, tp, pp, cp int) []engine.Setup
 
 func sameFound(t *rapid.T, what string, got, want []search.Found) {
 	say := func(f search.Found) string {
-		return fmt.Sprintf("%s %+v step %v peak %v", f.Setup.Schedule, f.Setup.Layout, f.Report.Time.Step, f.Report.Memory.Peak)
+		return fmt.Sprintf("%s %+v step %v peak %v", f.Setup.Schedule, f.Setup.Layout, f.Report.Time.Step,
+			f.Report.Memory.Peak)
 	}
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d layouts, all of them give %d", what, len(got), len(want))
@@ -256,7 +274,8 @@ func sameFound(t *rapid.T, what string, got, want []search.Found) {
 		if got[i].Setup != want[i].Setup {
 			t.Fatalf("%s %d:\n got %s\nwant %s", what, i+1, say(got[i]), say(want[i]))
 		}
-		if full := engine.Evaluate(got[i].Setup); full.Time.Step != got[i].Report.Time.Step || full.Memory.Peak != got[i].Report.Memory.Peak {
+		if full := engine.Evaluate(got[i].Setup); full.Time.Step != got[i].Report.Time.Step ||
+			full.Memory.Peak != got[i].Report.Memory.Peak {
 			t.Fatalf("%s %d: its report is not that of Evaluate", what, i+1)
 		}
 	}
@@ -271,15 +290,28 @@ func TestConflictsAreTheReason(t *testing.T) {
 		headroom float64
 		want     []string
 	}{
-		"too many ranks":     {space: search.Space{TP: []int{8}, PP: []int{16}, CP: []int{1}}, want: []string{"tp", "pp"}},
-		"heads":              {space: search.Space{TP: []int{3}, PP: []int{2}}, want: []string{"tp"}},
-		"copies":             {space: search.Space{DP: []int{3}}, want: []string{"dp"}},
-		"copies and degree":  {space: search.Space{DP: []int{16}, TP: []int{8}}, want: []string{"dp", "tp"}},
-		"micro-batches":      {space: search.Space{MicroBatches: []int{7}}, want: []string{"microbatches", "gbs"}},
-		"no memory":          {space: search.Space{TP: []int{1}, PP: []int{1}, ZeRO: []int{0}, MBS: []int{1}}, want: []string{"pp", "zero", "memory"}},
-		"too much headroom":  {headroom: 0.99, want: []string{"headroom"}},
-		"odd micro-batches":  {space: search.Space{MBS: []int{3}}, want: []string{"mbs", "gbs"}}, // 384 sequences would do
-		"schedule and depth": {space: search.Space{Schedules: []schedule.Kind{schedule.DualPipe}, PP: []int{1}}, want: []string{"pp", "schedule"}},
+		"too many ranks": {
+			space: search.Space{TP: []int{8}, PP: []int{16}, CP: []int{1}},
+			want:  []string{"tp", "pp"},
+		},
+		"heads":             {space: search.Space{TP: []int{3}, PP: []int{2}}, want: []string{"tp"}},
+		"copies":            {space: search.Space{DP: []int{3}}, want: []string{"dp"}},
+		"copies and degree": {space: search.Space{DP: []int{16}, TP: []int{8}}, want: []string{"dp", "tp"}},
+		"micro-batches": {
+			space: search.Space{MicroBatches: []int{7}},
+			want:  []string{"microbatches", "gbs"},
+		},
+		"no memory": {
+			space: search.Space{TP: []int{1}, PP: []int{1}, ZeRO: []int{0}, MBS: []int{1}},
+			want:  []string{"pp", "zero", "memory"},
+		},
+		"too much headroom": {headroom: 0.99, want: []string{"headroom"}},
+		// 384 sequences would do
+		"odd micro-batches": {space: search.Space{MBS: []int{3}}, want: []string{"mbs", "gbs"}},
+		"schedule and depth": {space: search.Space{
+			Schedules: []schedule.Kind{schedule.DualPipe},
+			PP:        []int{1},
+		}, want: []string{"pp", "schedule"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := search.Problem{Setup: llama, Space: c.space, Headroom: c.headroom, Workers: 2}
@@ -290,7 +322,8 @@ func TestConflictsAreTheReason(t *testing.T) {
 			if !slices.Equal(got.Fields, c.want) {
 				t.Errorf("the reason is %v, want %v", got.Fields, c.want)
 			}
-			if (slices.Contains(got.Fields, "memory") || slices.Contains(got.Fields, "headroom")) != (got.Least != nil) {
+			if (slices.Contains(got.Fields, "memory") ||
+				slices.Contains(got.Fields, "headroom")) != (got.Least != nil) {
 				t.Errorf("least memory %v for %v", got.Least != nil, got.Fields)
 			}
 		})

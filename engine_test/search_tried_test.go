@@ -18,7 +18,8 @@ func TestTriedIsWhatIsSearched(t *testing.T) {
 	listed := p
 	listed.Space = search.Tried(p)
 	if all := search.Run(t.Context(), listed, nil); all.Best[0].Setup != free.Best[0].Setup {
-		t.Errorf("the listed values give %+v, all of them %+v", all.Best[0].Setup.Layout, free.Best[0].Setup.Layout)
+		t.Errorf("the listed values give %+v, all of them %+v", all.Best[0].Setup.Layout,
+			free.Best[0].Setup.Layout)
 	}
 	best := free.Best[0].Setup
 	for _, field := range []struct {
@@ -34,7 +35,8 @@ func TestTriedIsWhatIsSearched(t *testing.T) {
 		{"zero", listed.Space.ZeRO, best.ZeRO},
 		{"mbs", listed.Space.MBS, best.MBS},
 	} {
-		if !slices.Contains(field.list, field.value) || !slices.IsSorted(field.list) || len(slices.Compact(slices.Clone(field.list))) != len(field.list) {
+		if !slices.Contains(field.list, field.value) || !slices.IsSorted(field.list) ||
+			len(slices.Compact(slices.Clone(field.list))) != len(field.list) {
 			t.Errorf("%s: %v, the best has %d", field.name, field.list, field.value)
 		}
 	}

@@ -23,22 +23,31 @@ func TestEverySecondProduct(t *testing.T) {
 		want   func(h, a, d, kv, f float64) float64
 	}{
 		// q, v, gate and the MLP's output.
-		{"llama3.1-8b", 32, func(h, a, d, kv, f float64) float64 { return 2*h + 2*a*d + 2*a + 2*a*d + 2*kv*d + 2*f + 2*h }},
+		{"llama3.1-8b", 32, func(h, a, d, kv, f float64) float64 {
+			return 2*h + 2*a*d + 2*a + 2*a*d + 2*kv*d + 2*f + 2*h
+		}},
 		// q and v; k, the output, router and experts run again.
-		{"qwen3-30b-a3b", 48, func(h, a, d, kv, _ float64) float64 { return 2*h + 2*a*d + 2*a + 2*a*d + 2*kv*d }},
+		{"qwen3-30b-a3b", 48, func(h, a, d, kv, _ float64) float64 {
+			return 2*h + 2*a*d + 2*a + 2*a*d + 2*kv*d
+		}},
 		// Two matrices: q, v and the first of them.
-		{"gpt3-175b", 96, func(h, a, d, kv, f float64) float64 { return 2*h + 2*a*d + 2*a + 2*a*d + 2*kv*d + 2*f }},
+		{"gpt3-175b", 96, func(h, a, d, kv, f float64) float64 {
+			return 2*h + 2*a*d + 2*a + 2*a*d + 2*kv*d + 2*f
+		}},
 	} {
 		m := presetModel(t, c.model)
 		d := textbookDraft(t, c.model, 2048)
 		d = knob.DraftOf(m, d.Cluster(), knob.Given{
-			knob.GPUs: 8, knob.TP: 1, knob.PP: 1, knob.Seq: 2048, knob.MBS: 1, knob.Calibration: recipe.TorchTitan, knob.Recompute: recipe.RecomputeSelective,
+			knob.GPUs: 8, knob.TP: 1, knob.PP: 1, knob.Seq: 2048, knob.MBS: 1,
+			knob.Calibration: recipe.TorchTitan, knob.Recompute: recipe.RecomputeSelective,
 		})
 		_, r := peakOf(t, d)
 		got := float64(r.Memory.Stages[0].Activations) / c.layers / 2048
-		near(t, c.model, got, c.want(float64(m.Hidden), float64(m.Heads), float64(m.HeadDim), float64(m.KVHeads), float64(m.FFN)), 1e-12)
+		near(t, c.model, got, c.want(float64(m.Hidden), float64(m.Heads), float64(m.HeadDim),
+			float64(m.KVHeads), float64(m.FFN)), 1e-12)
 		if r.Time.Recompute <= 0 || r.Throughput.HFU <= r.Throughput.MFU {
-			t.Errorf("%s: recomputation takes %v; HFU %v, MFU %v", c.model, r.Time.Recompute, r.Throughput.HFU, r.Throughput.MFU)
+			t.Errorf("%s: recomputation takes %v; HFU %v, MFU %v", c.model, r.Time.Recompute,
+				r.Throughput.HFU, r.Throughput.MFU)
 		}
 	}
 }
@@ -49,7 +58,8 @@ func TestDeepSeekOnEightGPUs(t *testing.T) {
 	m := presetModel(t, "deepseek-v2-lite")
 	d := textbookDraft(t, "deepseek-v2-lite", 4096)
 	d = knob.DraftOf(m, d.Cluster(), knob.Given{
-		knob.GPUs: 8, knob.DP: 8, knob.EP: 8, knob.TP: 1, knob.PP: 1, knob.ZeRO: 3, knob.MBS: 4, knob.GBS: 32, knob.Seq: 4096,
+		knob.GPUs: 8, knob.DP: 8, knob.EP: 8, knob.TP: 1, knob.PP: 1, knob.ZeRO: 3, knob.MBS: 4, knob.GBS: 32,
+		knob.Seq:         4096,
 		knob.Calibration: recipe.TorchTitan, knob.Recompute: recipe.RecomputeSelective,
 	})
 	_, r := peakOf(t, d)
@@ -63,8 +73,9 @@ func TestNamedNormsAreTwoKernels(t *testing.T) {
 	m, from := presetModel(t, "deepseek-v3"), deepseek(t)
 	for _, stack := range []recipe.Stack{recipe.TorchTitan, recipe.MegatronCore} {
 		d := knob.DraftOf(m, from.Cluster(), knob.Given{
-			knob.GPUs: 8, knob.DP: 8, knob.TP: 1, knob.PP: 1, knob.EP: 8, knob.Seq: 4096, knob.MBS: 1, knob.Calibration: stack,
-			knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.ModuleNorm},
+			knob.GPUs: 8, knob.DP: 8, knob.TP: 1, knob.PP: 1, knob.EP: 8, knob.Seq: 4096, knob.MBS: 1,
+			knob.Calibration: stack,
+			knob.Recompute:   recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.ModuleNorm},
 		})
 		s, err := d.Resolve()
 		if err != nil {
@@ -74,7 +85,10 @@ func TestNamedNormsAreTwoKernels(t *testing.T) {
 		var in step.Input
 		engine.Inputs(&s, model.Lay(&s.Model, nil), nil, &mem, &in)
 		in.Recompute, in.Groups = s.Recompute, s.Groups(&s.Cluster)
-		in.Stages = []layout.Stage{{Of: layout.Counts{int16(m.Layers - m.MoELayers()), int16(m.MoELayers())}, Embedding: true, Head: true}}
+		in.Stages = []layout.Stage{{
+			Of:        layout.Counts{int16(m.Layers - m.MoELayers()), int16(m.MoELayers())},
+			Embedding: true, Head: true,
+		}}
 		soft := &in.Machine.Software
 		norm := in.Machine.Stream(units.Bytes(soft.Passes * 2 * 2 * 4096 * float64(m.Hidden)))
 		norms := units.Seconds(2*m.MoELayers() + m.Layers - m.MoELayers())

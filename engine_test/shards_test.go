@@ -39,7 +39,8 @@ func TestUnsharded(t *testing.T) {
 				want = term.wantShares
 			}
 			if got := term.all / term.here; math.Abs(got-want) > 1e-9 {
-				t.Errorf("ZeRO-%d, term %d, %s: whole is %g times the shard, want %g", s.ZeRO, i, term.name, got, want)
+				t.Errorf("ZeRO-%d, term %d, %s: whole is %g times the shard, want %g", s.ZeRO, i, term.name,
+					got, want)
 			}
 		}
 	}
@@ -59,7 +60,8 @@ func TestUnshardedIsNoLess(t *testing.T) {
 			whole := shards.Whole[i]
 			// nanotron's shards carry a 16-bit copy: 14 bytes over dp against 12.
 			if shards.Dense > 1 && shards.Expert > 1 && r.Optimizer > whole.Optimizer*1.001 {
-				t.Fatalf("rank %d: optimizer %.3f GiB, %.3f without ZeRO", i, r.Optimizer.GiB(), whole.Optimizer.GiB())
+				t.Fatalf("rank %d: optimizer %.3f GiB, %.3f without ZeRO", i, r.Optimizer.GiB(),
+					whole.Optimizer.GiB())
 			}
 		}
 	})
@@ -86,7 +88,8 @@ func TestStops(t *testing.T) {
 				continue
 			}
 			m := new(engine.Evaluator).Memory(next)
-			if m.HasMargin() || stop.Total != m.Peak || stop.More <= 0 || stop.Term == "" || stop.Rank < 0 || stop.Rank >= s.PP {
+			if m.HasMargin() || stop.Total != m.Peak || stop.More <= 0 || stop.Term == "" || stop.Rank < 0 ||
+				stop.Rank >= s.PP {
 				t.Fatalf("%+v with %.1f GiB usable", stop, s.Cluster.GPU.MemoryUsable.GiB())
 			}
 		}

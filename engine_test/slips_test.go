@@ -19,9 +19,12 @@ func TestTokensForSequences(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if problems := engine.Check(turned); hasProblem(problems, "vast-batch") != want || !engine.Legal(turned) {
+		if problems := engine.Check(turned); hasProblem(problems, "vast-batch") != want ||
+			!engine.Legal(turned) {
 			t.Errorf("gbs %s: %+v", gbs, problems)
-		} else if text := fmt.Sprint(problems); gbs == "4194304" && !strings.Contains(text, "34.4 billion tokens per step") || want && !strings.Contains(text, "not tokens") {
+		} else if text := fmt.Sprint(problems); gbs == "4194304" &&
+			!strings.Contains(text, "34.4 billion tokens per step") ||
+			want && !strings.Contains(text, "not tokens") {
 			t.Errorf("gbs %s: %s", gbs, text)
 		}
 	}

@@ -64,7 +64,15 @@ func TestUnitsChangeAtTheirSize(t *testing.T) {
 	if got := record.Thousands("-12345.678"); got != "-12,345.678" {
 		t.Errorf("%q", got)
 	}
-	for _, c := range [][3]float64{{1, 1 + 0.5e-12, 0}, {1, 1 + 2e-12, -2e-12}, {-5, -5, 0}, {3, 1, 2}, {-3, -1, -2}, {0, 0, 0}, {0, 1, -1}} {
+	for _, c := range [][3]float64{
+		{1, 1 + 0.5e-12, 0},
+		{1, 1 + 2e-12, -2e-12},
+		{-5, -5, 0},
+		{3, 1, 2},
+		{-3, -1, -2},
+		{0, 0, 0},
+		{0, 1, -1},
+	} {
 		if got := units.Difference(c[0], c[1]); math.Abs(got-c[2]) > 1e-15 {
 			t.Errorf("%v - %v = %v, want %v", c[0], c[1], got, c[2])
 		}
@@ -74,11 +82,14 @@ func TestUnitsChangeAtTheirSize(t *testing.T) {
 	}
 }
 
-// TestEscapesAtTheirEdges: the first and last visible ASCII characters are, their neighbours are not, wherever
-// they stand among eight; texts are cut behind their last character that fits.
+// TestEscapesAtTheirEdges: the first and last visible ASCII characters are, their neighbours are not,
+// wherever they stand among eight; texts are cut behind their last character that fits.
 func TestEscapesAtTheirEdges(t *testing.T) {
 	for at := range 17 {
-		for b, want := range map[byte]bool{' ': true, '~': true, ' ' - 1: false, '~' + 1: false, 0: false, 0x80: false, 0xff: false} {
+		for b, want := range map[byte]bool{
+			' ': true, '~': true, ' ' - 1: false, '~' + 1: false, 0: false,
+			0x80: false, 0xff: false,
+		} {
 			text := []byte(strings.Repeat("a", 17))
 			text[at] = b
 			if got := escape.Printable(string(text)); got != want {
@@ -93,7 +104,8 @@ func TestEscapesAtTheirEdges(t *testing.T) {
 	if escape.Clip(long) != long || escape.Clip(long+"y") != long+"..." {
 		t.Error("200 characters stay, 201 do not")
 	}
-	if wide := strings.Repeat("é", escape.Most); escape.Clip(wide) != wide || escape.Clip(wide+"é") != wide+"..." {
+	if wide := strings.Repeat("é", escape.Most); escape.Clip(wide) != wide ||
+		escape.Clip(wide+"é") != wide+"..." {
 		t.Error("characters are counted, not bytes")
 	}
 	if name := strings.Repeat("n", 60); escape.Name(name) != name || escape.Name("m"+name) != "..."+name {
@@ -133,7 +145,10 @@ func TestModelsAtTheirLimits(t *testing.T) {
 		{"first_k_dense_layers", moe, func(m *model.Model) *int { return &m.FirstDense }, 0, 31},
 		{"moe_layer_freq", moe, func(m *model.Model) *int { return &m.MoEFreq }, 1, 32},
 		{"n_shared_experts", moe, func(m *model.Model) *int { return &m.SharedExperts }, 0, model.MaxExperts},
-		{"shared_ffn_hidden_total", moe, func(m *model.Model) *int { return &m.SharedFFN }, 0, model.MaxWidth},
+		{
+			"shared_ffn_hidden_total", moe, func(m *model.Model) *int { return &m.SharedFFN }, 0,
+			model.MaxWidth,
+		},
 		{"q_lora_rank", mla, func(m *model.Model) *int { return &m.QLoraRank }, 0, model.MaxWidth},
 		{"qk_nope_head_dim", mla, func(m *model.Model) *int { return &m.QKNopeDim }, 1, model.MaxHeadDim},
 		{"qk_rope_head_dim", mla, func(m *model.Model) *int { return &m.QKRopeDim }, 0, model.MaxHeadDim},
@@ -173,7 +188,8 @@ func TestModelsAtTheirLimits(t *testing.T) {
 	} {
 		errs := c.m.Check()
 		if (len(errs) == 0) != (c.field == "") || c.field != "" && !strings.Contains(errs.Error(), c.field) {
-			t.Errorf("%d experts in %d groups, %d routed, %d of them: %v, want %q", c.m.Experts, c.m.ExpertGroups, c.m.RoutedGroups, c.m.TopK, errs, c.field)
+			t.Errorf("%d experts in %d groups, %d routed, %d of them: %v, want %q", c.m.Experts,
+				c.m.ExpertGroups, c.m.RoutedGroups, c.m.TopK, errs, c.field)
 		}
 	}
 	named := dense
@@ -183,7 +199,10 @@ func TestModelsAtTheirLimits(t *testing.T) {
 	if named.Name += "n"; len(named.Check()) == 0 {
 		t.Error("a name of 201 bytes is taken")
 	}
-	for extra, sound := range map[int64]bool{0: true, -1: false, model.MaxParameters - dense.Total(): true, model.MaxParameters - dense.Total() + 1: false, model.MaxParameters + 1: false} {
+	for extra, sound := range map[int64]bool{
+		0: true, -1: false, model.MaxParameters - dense.Total(): true,
+		model.MaxParameters - dense.Total() + 1: false, model.MaxParameters + 1: false,
+	} {
 		m := dense
 		if m.ExtraParams = extra; (len(m.Check()) == 0) != sound {
 			t.Errorf("%d parameters more: %v", extra, m.Check())
@@ -196,7 +215,14 @@ func TestWhereExpertsStand(t *testing.T) {
 	for _, c := range []struct {
 		first, every int
 		want         string
-	}{{0, 1, "eeeeeeee"}, {3, 1, "---eeeee"}, {0, 2, "-e-e-e-e"}, {1, 2, "--e-e-e-"}, {0, 0, "eeeeeeee"}, {2, 3, "----e--e"}} {
+	}{
+		{0, 1, "eeeeeeee"},
+		{3, 1, "---eeeee"},
+		{0, 2, "-e-e-e-e"},
+		{1, 2, "--e-e-e-"},
+		{0, 0, "eeeeeeee"},
+		{2, 3, "----e--e"},
+	} {
 		m := model.Model{Layers: 8, Experts: 4, FirstDense: c.first, MoEFreq: c.every}
 		got := ""
 		for i := range m.Layers {
@@ -208,10 +234,14 @@ func TestWhereExpertsStand(t *testing.T) {
 	}
 }
 
-// TestMessagesThatLeaveTheirNode: between the last rank of a node and the first of the next, and back to the first.
+// TestMessagesThatLeaveTheirNode: between the last rank of a node and the first of the next, and back to the
+// first.
 func TestMessagesThatLeaveTheirNode(t *testing.T) {
 	c := ring.Collective{Op: ring.AllGather, Ranks: 8, PerNode: 4}
-	for s, want := range map[ring.Send]bool{{From: 2, To: 3}: false, {From: 3, To: 4}: true, {From: 7, To: 0}: true, {From: 4, To: 5}: false, {From: 0, To: 3}: false} {
+	for s, want := range map[ring.Send]bool{
+		{From: 2, To: 3}: false, {From: 3, To: 4}: true,
+		{From: 7, To: 0}: true, {From: 4, To: 5}: false, {From: 0, To: 3}: false,
+	} {
 		if c.Crosses(s) != want {
 			t.Errorf("%+v crosses: %v", s, !want)
 		}
@@ -233,7 +263,17 @@ func TestRatiosOfWhatThereIs(t *testing.T) {
 	for _, c := range []struct {
 		a, b, ratio float64
 		ok, same    bool
-	}{{2, 3, 1.5, true, false}, {0, 3, 0, false, false}, {2, 0, 0, true, false}, {2, -1, 0, false, false}, {-2, 1, 0, false, false}, {1, 1 + 0.5e-9, 1 + 0.5e-9, true, true}, {1, 1 + 2e-9, 1 + 2e-9, true, false}, {0, 0, 0, false, true}, {-3, -3, 0, false, true}} {
+	}{
+		{2, 3, 1.5, true, false},
+		{0, 3, 0, false, false},
+		{2, 0, 0, true, false},
+		{2, -1, 0, false, false},
+		{-2, 1, 0, false, false},
+		{1, 1 + 0.5e-9, 1 + 0.5e-9, true, true},
+		{1, 1 + 2e-9, 1 + 2e-9, true, false},
+		{0, 0, 0, false, true},
+		{-3, -3, 0, false, true},
+	} {
 		d := compare.Delta{A: &c.a, B: &c.b}
 		if ratio, ok := d.Ratio(); ok != c.ok || ok && ratio != c.ratio || d.Same() != c.same {
 			t.Errorf("%v over %v: %v %v, the same %v", c.b, c.a, ratio, ok, d.Same())
@@ -241,28 +281,40 @@ func TestRatiosOfWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestShareOfTheBusiest: of four expert ranks one has 1.6 times the mean and three share the rest; of one rank it has all.
+// TestShareOfTheBusiest: of four expert ranks one has 1.6 times the mean and three share the rest; of one
+// rank it has all.
 func TestShareOfTheBusiest(t *testing.T) {
 	m := presetModel(t, "mixtral-8x7b")
-	d := knob.DraftOf(m, draftCluster(), knob.Given{knob.GPUs: 8, knob.TP: 1, knob.PP: 1, knob.EP: 4, knob.Seq: 4096, knob.Imbalance: 160})
+	d := knob.DraftOf(m, draftCluster(), knob.Given{
+		knob.GPUs: 8, knob.TP: 1, knob.PP: 1, knob.EP: 4,
+		knob.Seq: 4096, knob.Imbalance: 160,
+	})
 	s, err := d.Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
 	loads := cards.Loads(&s)
 	const mean = 4096 * 2 // tokens go to two experts each
-	if len(loads) != 4 || !same(loads[0].Tokens, 1.6*mean) || !same(loads[1].Tokens, (4-1.6)*mean/3) || !same(loads[3].Tokens, loads[1].Tokens) {
+	if len(loads) != 4 || !same(loads[0].Tokens, 1.6*mean) || !same(loads[1].Tokens, (4-1.6)*mean/3) ||
+		!same(loads[3].Tokens, loads[1].Tokens) {
 		t.Errorf("%+v, want %v and %v", loads, 1.6*mean, 2.4*mean/3)
 	}
 }
 
-// TestPeaksWithTheirBands: exactly the memory that there is fits with the band on top; a margin is 5 % or the band.
+// TestPeaksWithTheirBands: exactly the memory that there is fits with the band on top; a margin is 5 % or the
+// band.
 func TestPeaksWithTheirBands(t *testing.T) {
 	for _, c := range []struct {
 		peak, usable units.Bytes
 		band         float64
 		want         engine.Fit
-	}{{80, 100, 0.25, engine.Fits}, {80.1, 100, 0.25, engine.Tight}, {125, 100, 0.25, engine.Tight}, {125.1, 100, 0.25, engine.Over}, {100, 100, 0, engine.Fits}} {
+	}{
+		{80, 100, 0.25, engine.Fits},
+		{80.1, 100, 0.25, engine.Tight},
+		{125, 100, 0.25, engine.Tight},
+		{125.1, 100, 0.25, engine.Over},
+		{100, 100, 0, engine.Fits},
+	} {
 		if got := engine.FitWithin(c.peak, c.usable, c.band); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
@@ -280,10 +332,12 @@ func TestPeaksWithTheirBands(t *testing.T) {
 	}
 }
 
-// TestRecomputeWords: all layers, some and none, parts in their order; a set of all parts is sound and one more is not.
+// TestRecomputeWords: all layers, some and none, parts in their order; a set of all parts is sound and one
+// more is not.
 func TestRecomputeWords(t *testing.T) {
 	for want, r := range map[string]recipe.Recompute{
-		"none": {}, "full": {Mode: recipe.RecomputeFull}, "full:1": {Mode: recipe.RecomputeFull, Layers: 1}, "selective": {Mode: recipe.RecomputeSelective},
+		"none": {}, "full": {Mode: recipe.RecomputeFull}, "full:1": {Mode: recipe.RecomputeFull, Layers: 1},
+		"selective": {Mode: recipe.RecomputeSelective},
 	} {
 		if r.String() != want {
 			t.Errorf("%+v: %s, want %s", r, r, want)
@@ -293,13 +347,20 @@ func TestRecomputeWords(t *testing.T) {
 			t.Errorf("%s reads %s (%v)", want, back, err)
 		}
 	}
-	for word, sound := range map[string]bool{"full:0": false, "full:1": true, "full:100000": true, "full:100001": false, "full:": false, "none:1": false, "selective:": false, "modules:norm": true, "modules:norm,": false, "modules:nor": false} {
+	for word, sound := range map[string]bool{
+		"full:0": false, "full:1": true, "full:100000": true,
+		"full:100001": false, "full:": false, "none:1": false, "selective:": false, "modules:norm": true,
+		"modules:norm,": false, "modules:nor": false,
+	} {
 		var r recipe.Recompute
 		if err := r.UnmarshalText([]byte(word)); (err == nil) != sound {
 			t.Errorf("%s: %v", word, err)
 		}
 	}
-	for modules, sound := range map[recipe.Modules]bool{recipe.AllModules: true, recipe.AllModules + 1: false, 0: false, 1: true} {
+	for modules, sound := range map[recipe.Modules]bool{
+		recipe.AllModules: true, recipe.AllModules + 1: false,
+		0: false, 1: true,
+	} {
 		s := startSetup(t)
 		s.Recompute = recipe.Recompute{Mode: recipe.RecomputeModules, Modules: modules}
 		if hasProblem(engine.Check(s), "recompute") == sound {

@@ -29,10 +29,13 @@ func TestSplitBackwardScattersWithTheWeightGradient(t *testing.T) {
 		}
 		ends, steps = append(ends, float64(r.Pipeline.Makespan)), append(steps, float64(r.Time.Step))
 		o, line := r.Timeline.Order, r.Timeline.OpTimes()
-		lasts := func(rank, op int) float64 { return line.End[o.Start[rank]+op] - line.Begin[o.Start[rank]+op] }
+		lasts := func(rank, op int) float64 {
+			return line.End[o.Start[rank]+op] - line.Begin[o.Start[rank]+op]
+		}
 		// Rank 1 runs F, I, W: what travels is in W.
 		if input, weight := lasts(1, 1), lasts(1, 2); weight <= input {
-			t.Errorf("imbalance %d: the input gradient lasts %g s, the weight gradient with its traffic %g", imbalance, input, weight)
+			t.Errorf("imbalance %d: the input gradient lasts %g s, the weight gradient with its traffic %g",
+				imbalance, input, weight)
 		}
 	}
 	for i := 1; i < len(ends); i++ {

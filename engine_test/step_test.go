@@ -50,7 +50,8 @@ func TestTrafficByHand(t *testing.T) {
 	// per layer two regions with 2 collectives forward and 3 backward; 2 and 2 at both ends
 	near(t, "tp with sp", float64(traffic(t, r, "tp").Bytes), m*sent(8, hidden)*(layers*2*5+4), 1e-12)
 	d.With(knob.Given{knob.SP: false})
-	near(t, "tp without sp", float64(traffic(t, evaluate(t, d), "tp").Bytes), m*sent(8, hidden)*(layers*2*4+4), 1e-12)
+	near(t, "tp without sp", float64(traffic(t, evaluate(t, d), "tp").Bytes),
+		m*sent(8, hidden)*(layers*2*4+4), 1e-12)
 
 	d = stepDraft(t, "llama3.1-70b", "dgx-h100", 8)
 	d.With(knob.Given{knob.CP: 8, knob.MicroBatches: 4})
@@ -62,7 +63,8 @@ func TestTrafficByHand(t *testing.T) {
 	r = evaluate(t, d)
 	near(t, "pp", float64(traffic(t, r, "pp").Bytes), 2*m*hidden/8, 1e-12)
 	params := r.Memory.Ranks[0].Parameters
-	near(t, "dp, zero 1", float64(traffic(t, r, "dp").Bytes), sent(2, (4+2)*params), 0.05) // of the slowest rank
+	// of the slowest rank
+	near(t, "dp, zero 1", float64(traffic(t, r, "dp").Bytes), sent(2, (4+2)*params), 0.05)
 
 	d = stepDraft(t, "mixtral-8x22b", "dgx-h100", 8)
 	d.With(knob.Given{knob.EP: 8, knob.MicroBatches: 4})
@@ -72,7 +74,8 @@ func TestTrafficByHand(t *testing.T) {
 	d = stepDraft(t, "mixtral-8x22b", "dgx-h100", 64)
 	d.With(knob.Given{knob.EP: 8, knob.TP: 2, knob.MicroBatches: 4})
 	r = evaluate(t, d)
-	if dense, expert := traffic(t, r, "dp"), traffic(t, r, "expert-dp"); dense.GroupSize != 32 || expert.GroupSize != 8 {
+	if dense, expert := traffic(t, r, "dp"), traffic(t, r, "expert-dp"); dense.GroupSize != 32 ||
+		expert.GroupSize != 8 {
 		t.Errorf("groups of %d and %d, want 32 and 8", dense.GroupSize, expert.GroupSize)
 	}
 }
@@ -105,10 +108,12 @@ func TestRecomputationCosts(t *testing.T) {
 		d.With(knob.Given{knob.TP: 8, knob.PP: 2, knob.MicroBatches: 16, knob.Recompute: r})
 		return evaluate(t, d)
 	}
-	none, full := at(recipe.Recompute{Mode: recipe.RecomputeNone}), at(recipe.Recompute{Mode: recipe.RecomputeFull})
+	none, full := at(recipe.Recompute{Mode: recipe.RecomputeNone}),
+		at(recipe.Recompute{Mode: recipe.RecomputeFull})
 	half := at(recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 20})
 	near(t, "half of the time", float64(half.Time.Recompute), float64(full.Time.Recompute)/2, 1e-9)
-	if none.Time.Recompute != 0 || full.Time.Recompute < 0.3*none.Time.Compute || full.Time.Recompute > 0.34*none.Time.Compute {
+	if none.Time.Recompute != 0 || full.Time.Recompute < 0.3*none.Time.Compute ||
+		full.Time.Recompute > 0.34*none.Time.Compute {
 		t.Errorf("recompute %v of compute %v", full.Time.Recompute, none.Time.Compute)
 	}
 	m := presetModel(t, "llama3.1-70b")
@@ -139,7 +144,8 @@ func TestComputeIsNeverFasterThanTheGPU(t *testing.T) {
 		r := engine.Evaluate(s)
 		least := r.Model.TrainingFLOPs * s.Tokens() / float64(s.GPUs) / float64(s.Cluster.GPU.MatmulBF16)
 		if float64(r.Time.Compute) < least {
-			t.Errorf("%s: compute %.4g s, its FLOPs at the best measured rate take %.4g s", id, r.Time.Compute, least)
+			t.Errorf("%s: compute %.4g s, its FLOPs at the best measured rate take %.4g s", id,
+				r.Time.Compute, least)
 		}
 	}
 }
@@ -176,7 +182,8 @@ func TestMTPCosts(t *testing.T) {
 	last := len(on.Memory.Ranks) - 1
 	near(t, "parameters", on.Memory.Ranks[last].Parameters-off.Memory.Ranks[last].Parameters, want, 1e-9)
 	near(t, "rank 0", on.Memory.Ranks[0].Total.GiB(), off.Memory.Ranks[0].Total.GiB(), 1e-9)
-	if on.Model.TrainingFLOPs <= off.Model.TrainingFLOPs || on.Memory.Ranks[last].Logits <= off.Memory.Ranks[last].Logits {
+	if on.Model.TrainingFLOPs <= off.Model.TrainingFLOPs ||
+		on.Memory.Ranks[last].Logits <= off.Memory.Ranks[last].Logits {
 		t.Error("the module adds no work or no logits")
 	}
 	if got := on.Timeline.Ranks[last].Busy / off.Timeline.Ranks[last].Busy; got < 1.2 {

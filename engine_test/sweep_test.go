@@ -76,7 +76,10 @@ func figure(t testing.TB, row map[string]string, key string) float64 {
 func sweepSetup(t testing.TB, row map[string]string) engine.Setup {
 	t.Helper()
 	whole := func(key string) *int { return ptr(int(figure(t, row, key))) }
-	m, err := presets.Default().Model(map[string]string{"1B": "playbook-1b", "8B": "playbook-8b"}[row["model"]])
+	m, err := presets.Default().Model(map[string]string{
+		"1B": "playbook-1b",
+		"8B": "playbook-8b",
+	}[row["model"]])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +93,9 @@ func sweepSetup(t testing.TB, row map[string]string) engine.Setup {
 	}
 	s, err := knob.DraftOf(m, c, knob.Given{
 		knob.Calibration: recipe.Nanotron, knob.Seq: 4096,
-		knob.GPUs: *whole("gpus"), knob.DP: *whole("dp"), knob.TP: *whole("tp"), knob.PP: *whole("pp"), knob.ZeRO: *whole("zero"),
-		knob.MBS: *whole("mbs"), knob.MicroBatches: *whole("gas"),
+		knob.GPUs: *whole("gpus"), knob.DP: *whole("dp"), knob.TP: *whole("tp"), knob.PP: *whole("pp"),
+		knob.ZeRO: *whole("zero"),
+		knob.MBS:  *whole("mbs"), knob.MicroBatches: *whole("gas"),
 	}).Resolve()
 	if err != nil {
 		t.Fatal(err)
@@ -147,18 +151,22 @@ func TestNanotronAgainstTheSweep(t *testing.T) {
 		}
 	}
 	for _, group := range []string{"1B", "8B", "all"} {
-		t.Logf("%s: reserved memory of %d runs: median error %.2f %%, mean %.2f %%", group, len(errs[group]), 100*median(errs[group]), 100*mean(errs[group]))
+		t.Logf("%s: reserved memory of %d runs: median error %.2f %%, mean %.2f %%", group, len(errs[group]),
+			100*median(errs[group]), 100*mean(errs[group]))
 		if median(errs[group]) > sweepMedian {
 			t.Errorf("%s: median error %.4f, at most %.2f", group, median(errs[group]), sweepMedian)
 		}
 	}
-	t.Logf("fits or not: %.2f %% of %.0f right; borderline %.0f of %.0f that ran, %.0f of %.0f that did not, balanced %.1f %%",
-		100*all.accuracy(), all.all[0]+all.all[1], border.right[0], border.all[0], border.right[1], border.all[1], 100*border.balanced())
+	t.Logf("fits or not: %.2f %% of %.0f right; borderline %.0f of %.0f that ran, %.0f of %.0f that did "+
+		"not, balanced %.1f %%",
+		100*all.accuracy(), all.all[0]+all.all[1], border.right[0], border.all[0], border.right[1],
+		border.all[1], 100*border.balanced())
 	if illegal > 2 {
 		t.Errorf("%d runs are illegal here, 2 have more pipeline ranks than layers", illegal)
 	}
 	if all.accuracy() < sweepRight || border.balanced() < sweepBorderline {
-		t.Errorf("right %.4f (at least %.2f), borderline %.4f (at least %.2f)", all.accuracy(), sweepRight, border.balanced(), sweepBorderline)
+		t.Errorf("right %.4f (at least %.2f), borderline %.4f (at least %.2f)", all.accuracy(), sweepRight,
+			border.balanced(), sweepBorderline)
 	}
 }
 
@@ -172,11 +180,16 @@ func TestNanotronOnOtherSizes(t *testing.T) {
 		}
 		row["vpp"], row["ep"] = "1", "1"
 		d := publishedDraft(t, row)
-		d.With(knob.Given{knob.Calibration: recipe.Nanotron, knob.ZeRO: int(row["sharding"][len("zero")] - '0')})
+		d.With(knob.Given{
+			knob.Calibration: recipe.Nanotron,
+			knob.ZeRO:        int(row["sharding"][len("zero")] - '0'),
+		})
 		got := evaluate(t, d).Memory.Ranks[0].Allocated.GiB()
 		e := got/figure(t, row, "mem_per_gpu_GiB") - 1
 		errs = append(errs, math.Abs(e))
-		t.Logf("%s %-13s tp%-2s pp%-2s %s mbs%s  measured %5.2f  predicted %5.2f  %+5.1f %%", row["id"], row["model_id"], row["tp"], row["pp"], row["sharding"], row["mbs"], figure(t, row, "mem_per_gpu_GiB"), got, 100*e)
+		t.Logf("%s %-13s tp%-2s pp%-2s %s mbs%s  measured %5.2f  predicted %5.2f  %+5.1f %%", row["id"],
+			row["model_id"], row["tp"], row["pp"], row["sharding"], row["mbs"],
+			figure(t, row, "mem_per_gpu_GiB"), got, 100*e)
 	}
 	t.Logf("%d runs: median error %.2f %%, mean %.2f %%", len(errs), 100*median(errs), 100*mean(errs))
 	if median(errs) > sweepMedian {
@@ -208,9 +221,11 @@ func TestNanotronStaticBytes(t *testing.T) {
 			alone = append(alone, e)
 		}
 	}
-	t.Logf("allocated after a step: median error of %d runs %.2f %%, of %d without TP %.2f %%", len(errs), 100*median(errs), len(alone), 100*median(alone))
+	t.Logf("allocated after a step: median error of %d runs %.2f %%, of %d without TP %.2f %%", len(errs),
+		100*median(errs), len(alone), 100*median(alone))
 	if median(errs) > 0.02 || median(alone) > 0.01 {
-		t.Errorf("median error %.4f (at most 0.02), without TP %.4f (at most 0.01)", median(errs), median(alone))
+		t.Errorf("median error %.4f (at most 0.02), without TP %.4f (at most 0.01)", median(errs),
+			median(alone))
 	}
 }
 

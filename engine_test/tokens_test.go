@@ -16,7 +16,10 @@ import (
 // a draft, on the knob and in a search; bare millions are refused with both meanings.
 func TestBatchInTokens(t *testing.T) {
 	s := presets.DefaultSetup()
-	for text, want := range map[string]int{"4Mtok": 512, "4194304tok": 512, " 512ktokens ": 64, "4.1Mtok": 524, "1tok": 4} {
+	for text, want := range map[string]int{
+		"4Mtok": 512, "4194304tok": 512, " 512ktokens ": 64,
+		"4.1Mtok": 524, "1tok": 4,
+	} {
 		s.DP, s.MBS = 4, 1
 		turned, err := knob.Turn(s, knob.GBS, text, knob.Locks{})
 		if err != nil || turned.GBS != want || turned.MicroBatches != want/4 {

@@ -131,7 +131,8 @@ func anySetup(t *rapid.T) engine.Setup {
 	s.Layout = layout.Layout{
 		DP: pick("dp", 1, 2, 3, 4, 6, 8, 16), TP: pick("tp", 1, 2, 4, 8), PP: pick("pp", 1, 2, 3, 4, 8),
 		VPP: 1, CP: pick("cp", 1, 2, 4), EP: 1, ETP: 1, ZeRO: pick("zero", 0, 1, 2, 3), HSDP: 1,
-		MBS: pick("mbs", 1, 2, 3, 4), MicroBatches: pick("m", 1, 2, 6, 8, 12, 32, 120), Seq: pick("seq", 512, 4096, 8192),
+		MBS: pick("mbs", 1, 2, 3, 4), MicroBatches: pick("m", 1, 2, 6, 8, 12, 32, 120),
+		Seq: pick("seq", 512, 4096, 8192),
 	}
 	s.GPUs = s.DP * s.TP * s.PP * s.CP
 	s.GBS = s.MBS * s.MicroBatches * s.DP
@@ -154,7 +155,9 @@ func TestTurnKeepsTheIdentities(t *testing.T) {
 		s, l := anySetup(t), anyLocks(t)
 		id := rapid.SampledFrom(ids).Draw(t, "knob")
 		p, _ := knob.Find(id)
-		got, err := p.Set(s, rapid.SampledFrom([]string{"1", "2", "3", "4", "5", "8", "12", "16", "64", "120"}).Draw(t, "value"))
+		got, err := p.Set(s,
+			rapid.SampledFrom([]string{"1", "2", "3", "4", "5", "8", "12", "16", "64", "120"}).Draw(t,
+				"value"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,7 +173,8 @@ func TestTurnKeepsTheIdentities(t *testing.T) {
 			t.Fatalf("%d GPUs divide by %d but dp is %d", turned.GPUs, replica, turned.DP)
 		}
 		if turned.GBS%(turned.MBS*turned.DP) == 0 && turned.MBS*turned.MicroBatches*turned.DP != turned.GBS {
-			t.Fatalf("batch %d divides by %d x %d but m is %d", turned.GBS, turned.MBS, turned.DP, turned.MicroBatches)
+			t.Fatalf("batch %d divides by %d x %d but m is %d", turned.GBS, turned.MBS, turned.DP,
+				turned.MicroBatches)
 		}
 	})
 }
@@ -194,7 +198,8 @@ func TestTurnBack(t *testing.T) {
 				t.Fatalf("%s from %s back to %s: %v", p.ID, step.Text, p.Text(s), err)
 			}
 			if back != s {
-				t.Fatalf("%s to %s and back to %s is another setup:\n%+v\n%+v", p.ID, step.Text, p.Text(s), s.Layout, back.Layout)
+				t.Fatalf("%s to %s and back to %s is another setup:\n%+v\n%+v", p.ID, step.Text, p.Text(s),
+					s.Layout, back.Layout)
 			}
 		}
 	})

@@ -99,7 +99,8 @@ func TestValuesText(t *testing.T) {
 			continue
 		}
 		again, err := p.ParseValues(v.Text())
-		if err != nil || again.Text() != v.Text() || !slices.Equal(again.Words, v.Words) || !slices.Equal(again.Numbers([]int{1, 2, 16, 32}), v.Numbers([]int{1, 2, 16, 32})) {
+		if err != nil || again.Text() != v.Text() || !slices.Equal(again.Words, v.Words) ||
+			!slices.Equal(again.Numbers([]int{1, 2, 16, 32}), v.Numbers([]int{1, 2, 16, 32})) {
 			t.Errorf("--%s %q is not the same again: %q %v", c.id, v.Text(), again.Text(), err)
 		}
 	}
@@ -168,7 +169,10 @@ func TestValuesRefused(t *testing.T) {
 // Whatever is written: no panic, a bounded number of values within the
 // parameter's bounds, of ranges only candidates or what a step makes.
 func FuzzValues(f *testing.F) {
-	for _, seed := range []string{"1", "2,4,8", "..8", "2..", "1..64:x2", "64..512:64", "8k..1M:x2", "all", "none,full:3,modules:norm,act", "on,off", "1..2..3", ":x", "..", "..:1"} {
+	for _, seed := range []string{
+		"1", "2,4,8", "..8", "2..", "1..64:x2", "64..512:64", "8k..1M:x2", "all",
+		"none,full:3,modules:norm,act", "on,off", "1..2..3", ":x", "..", "..:1",
+	} {
 		f.Add(seed, uint8(3))
 	}
 	params := knob.All()

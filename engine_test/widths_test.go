@@ -20,7 +20,10 @@ import (
 // TestWidthsStandInKinds: arithmetic on the widths of a layer stands in the files of its kinds
 // alone. Everything else reads the operations that these list.
 func TestWidthsStandInKinds(t *testing.T) {
-	widths := []string{"Heads", "KVHeads", "HeadDim", "FFN", "SharedFFN", "ExpertFFN", "QLoraRank", "KVLoraRank", "QKNopeDim", "QKRopeDim", "VHeadDim", "NormsPer", "Hidden"}
+	widths := []string{
+		"Heads", "KVHeads", "HeadDim", "FFN", "SharedFFN", "ExpertFFN", "QLoraRank",
+		"KVLoraRank", "QKNopeDim", "QKRopeDim", "VHeadDim", "NormsPer", "Hidden",
+	}
 	allowed := []string{
 		"engine/model/check.go",  // limits
 		"engine/layout/rules.go", // what divides what
@@ -45,8 +48,10 @@ func TestWidthsStandInKinds(t *testing.T) {
 				}
 				ast.Inspect(b, func(n ast.Node) bool {
 					if x, ok := n.(ast.Expr); ok && of.width(x) {
-						if found++; !strings.HasPrefix(name, "engine/model/") && !slices.Contains(allowed, name) {
-							t.Errorf("%s: line %d counts with %s: read it from the operations of a layer (engine/model)", name, set.Position(x.Pos()).Line, text(x))
+						if found++; !strings.HasPrefix(name, "engine/model/") &&
+							!slices.Contains(allowed, name) {
+							t.Errorf("%s: line %d counts with %s: read it from the operations of a layer "+
+								"(engine/model)", name, set.Position(x.Pos()).Line, text(x))
 						}
 					}
 					return true
@@ -56,7 +61,10 @@ func TestWidthsStandInKinds(t *testing.T) {
 		}
 		return nil
 	}
-	for _, dir := range []string{"model", "memory", "step", "layout", "cards", "lanes", "ring", "search", "advise", "scan", "compare"} {
+	for _, dir := range []string{
+		"model", "memory", "step", "layout", "cards", "lanes", "ring", "search",
+		"advise", "scan", "compare",
+	} {
 		if err := filepath.WalkDir("../engine/"+dir, walk); err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,11 @@ func FuzzEntry(f *testing.F) {
 	for i := range knobs {
 		f.Add(knobs[i].Text(start), uint8(i))
 	}
-	for _, seed := range []string{"16k", "1.5T", "full:3", "modules:norm,act", "1e9", "-1", "٣", "1_000", "0x10", "15,16,16,33", "megatron-core@2025.04", "\x1b[31m", "\u202e8", "on", strings.Repeat("\x16", 300)} {
+	for _, seed := range []string{
+		"16k", "1.5T", "full:3", "modules:norm,act", "1e9", "-1", "٣", "1_000",
+		"0x10", "15,16,16,33", "megatron-core@2025.04", "\x1b[31m", "\u202e8", "on",
+		strings.Repeat("\x16", 300),
+	} {
 		for i := range knobs {
 			f.Add(seed, uint8(i))
 		}
@@ -34,7 +38,8 @@ func FuzzEntry(f *testing.F) {
 			if !errors.As(err, &wrong) || wrong.Field != string(k.ID) || wrong.Allowed == "" {
 				t.Fatalf("%s %q: %v", k.ID, text, err)
 			}
-			if said := err.Error(); len(said) > 1000 || !utf8.ValidString(said) || strings.ContainsAny(said, "\x1b\n\u202e\u009b") {
+			if said := err.Error(); len(said) > 1000 || !utf8.ValidString(said) ||
+				strings.ContainsAny(said, "\x1b\n\u202e\u009b") {
 				t.Fatalf("%s %q: %q", k.ID, text, said)
 			}
 			if s != start {
@@ -81,7 +86,10 @@ func FuzzSplit(f *testing.F) {
 // FuzzRecompute reads any text as what a backward recomputes: what is taken is written as a word
 // that says the same.
 func FuzzRecompute(f *testing.F) {
-	for _, seed := range []string{"none", "selective", "full", "full:3", "full:0", "full:-1", "modules:norm", "modules:norm, act,moe-act", "modules:", ":", "modules:norm,norm"} {
+	for _, seed := range []string{
+		"none", "selective", "full", "full:3", "full:0", "full:-1", "modules:norm",
+		"modules:norm, act,moe-act", "modules:", ":", "modules:norm,norm",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

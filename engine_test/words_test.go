@@ -42,13 +42,15 @@ func TestRecomputeModules(t *testing.T) {
 	fullest := before.Memory.PeakRank
 	rank := before.Memory.Ranks[fullest]
 	perToken := map[recipe.Modules]float64{
-		recipe.ModuleNorm:   4 * float64(m.Hidden),
-		recipe.ModuleMLAUp:  float64(m.Heads*(4*(m.QKNopeDim+m.QKRopeDim)+2*m.VHeadDim) + 2*(m.QLoraRank+m.KVLoraRank)),
+		recipe.ModuleNorm: 4 * float64(m.Hidden),
+		recipe.ModuleMLAUp: float64(m.Heads*(4*(m.QKNopeDim+m.QKRopeDim)+2*m.VHeadDim) + 2*
+			(m.QLoraRank+m.KVLoraRank)),
 		recipe.ModuleMoEAct: 2 * float64(m.TopK*m.ExpertFFN),
 		recipe.ModuleShared: 6 * float64(m.SharedFFN),
 		// The input of the experts stays; the input of the shared ones, the router's scores, and of
 		// each expert of a token the input and the inner width go.
-		recipe.ModuleMoE: float64(2*m.Hidden+6*m.SharedFFN+8*m.Experts) + float64(m.TopK*(2*m.Hidden+6*m.ExpertFFN)),
+		recipe.ModuleMoE: float64(2*m.Hidden+6*m.SharedFFN+8*m.Experts) +
+			float64(m.TopK*(2*m.Hidden+6*m.ExpertFFN)),
 	}
 	for module, bytes := range perToken {
 		again := recipe.Recompute{Mode: recipe.RecomputeModules, Modules: module}
@@ -61,7 +63,8 @@ func TestRecomputeModules(t *testing.T) {
 			t.Errorf("%s saves %.2f GiB of at most %.2f", again, got.GiB(), most/float64(units.GiB))
 		}
 		if r.Time.Recompute <= 0 || r.Time.Step <= before.Time.Step {
-			t.Errorf("%s costs nothing: recompute %v, step %v after %v", again, r.Time.Recompute, r.Time.Step, before.Time.Step)
+			t.Errorf("%s costs nothing: recompute %v, step %v after %v", again, r.Time.Recompute, r.Time.Step,
+				before.Time.Step)
 		}
 		if wantMore := module&(recipe.ModuleMLAUp|recipe.ModuleShared|recipe.ModuleMoE) != 0; (r.Throughput.HFU > r.Throughput.MFU) != wantMore {
 			t.Errorf("%s: HFU %v, MFU %v", again, r.Throughput.HFU, r.Throughput.MFU)
@@ -69,21 +72,30 @@ func TestRecomputeModules(t *testing.T) {
 	}
 	dense := textbookDraft(t, "llama3.1-8b", 8192)
 	of := dense.Model()
-	dense = knob.DraftOf(of, dense.Cluster(), knob.Given{knob.GPUs: 8, knob.TP: 2, knob.Calibration: recipe.MegatronCore})
+	dense = knob.DraftOf(of, dense.Cluster(),
+		knob.Given{knob.GPUs: 8, knob.TP: 2, knob.Calibration: recipe.MegatronCore})
 	_, kept := peakOf(t, dense)
-	dense.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.ModuleMLP}})
+	dense.With(knob.Given{knob.Recompute: recipe.Recompute{
+		Mode:    recipe.RecomputeModules,
+		Modules: recipe.ModuleMLP,
+	}})
 	_, without := peakOf(t, dense)
 	// The output of its norm, gate, up and their product, of 32 layers, over TP with SP.
-	near(t, "bytes that recomputing the MLP saves", float64(kept.Memory.Stages[0].Activations-without.Memory.Stages[0].Activations),
+	near(t, "bytes that recomputing the MLP saves",
+		float64(kept.Memory.Stages[0].Activations-without.Memory.Stages[0].Activations),
 		float64(32*8192*(2*of.Hidden+6*of.FFN)/2), 1e-12)
 
-	d.With(knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules}})
+	d.With(knob.Given{knob.Recompute: recipe.Recompute{
+		Mode:    recipe.RecomputeModules,
+		Modules: recipe.AllModules,
+	}})
 	all, r := peakOf(t, d)
 	full := d
 	full.With(knob.Given{knob.Recompute: recipe.RecomputeFull})
 	least, slowest := peakOf(t, full)
 	if all >= plain || all <= least || r.Time.Recompute >= slowest.Time.Recompute {
-		t.Errorf("all modules: %.1f GiB between %.1f and %.1f; %v of recompute against %v", all.GiB(), plain.GiB(), least.GiB(), r.Time.Recompute, slowest.Time.Recompute)
+		t.Errorf("all modules: %.1f GiB between %.1f and %.1f; %v of recompute against %v", all.GiB(),
+			plain.GiB(), least.GiB(), r.Time.Recompute, slowest.Time.Recompute)
 	}
 }
 
@@ -96,8 +108,10 @@ func TestOffload(t *testing.T) {
 	_, after := peakOf(t, d)
 	slowest := units.Seconds(0)
 	for i, rank := range after.Memory.Ranks {
-		if rank.Optimizer != 0 || rank.Offloaded != before.Memory.Ranks[i].Optimizer || rank.Allocated >= before.Memory.Ranks[i].Allocated {
-			t.Errorf("rank %d: %v on the GPU, %v off it, of %v", i, rank.Optimizer, rank.Offloaded, before.Memory.Ranks[i].Optimizer)
+		if rank.Optimizer != 0 || rank.Offloaded != before.Memory.Ranks[i].Optimizer ||
+			rank.Allocated >= before.Memory.Ranks[i].Allocated {
+			t.Errorf("rank %d: %v on the GPU, %v off it, of %v", i, rank.Optimizer, rank.Offloaded,
+				before.Memory.Ranks[i].Optimizer)
 		}
 		// 12 bytes of state per parameter of the shard; 4 of gradient go, 2 of weight come.
 		pcie := (rank.Offloaded / 12 * 6).Over(d.Cluster().GPU.HostBandwidth)
@@ -151,10 +165,12 @@ func TestImbalance(t *testing.T) {
 			t.Errorf("rank %d: %+v and %+v", i, a, b)
 		}
 	}
-	if uneven.Time.Compute <= even.Time.Compute || uneven.Throughput.ModelTFLOPSPerGPU >= even.Throughput.ModelTFLOPSPerGPU {
+	if uneven.Time.Compute <= even.Time.Compute ||
+		uneven.Throughput.ModelTFLOPSPerGPU >= even.Throughput.ModelTFLOPSPerGPU {
 		t.Errorf("time %+v and %+v", even.Time, uneven.Time)
 	}
-	near(t, "all-to-all", float64(traffic(t, uneven, "ep").Bytes), 1.5*float64(traffic(t, even, "ep").Bytes), 1e-9)
+	near(t, "all-to-all", float64(traffic(t, uneven, "ep").Bytes), 1.5*float64(traffic(t, even, "ep").Bytes),
+		1e-9)
 }
 
 // HSDP: two replicas of ZeRO-3 hold twice the states; the gather stays in half
@@ -172,7 +188,8 @@ func TestHSDP(t *testing.T) {
 	eight := evaluate(t, d)
 	near(t, "sharded in a replica", static(eight), 8*static(one), 1e-9)
 	if traffic(t, eight, "dp").Seconds >= traffic(t, one, "dp").Seconds {
-		t.Errorf("gathering over 32 takes %v, over 256 %v", traffic(t, eight, "dp").Seconds, traffic(t, one, "dp").Seconds)
+		t.Errorf("gathering over 32 takes %v, over 256 %v", traffic(t, eight, "dp").Seconds,
+			traffic(t, one, "dp").Seconds)
 	}
 	d.With(knob.Given{knob.HSDP: 3})
 	s, err := d.Resolve()
@@ -217,7 +234,8 @@ func TestSplit(t *testing.T) {
 		}
 		d.With(knob.Given{knob.Split: "1,18,18,18,18,18,18,17"})
 		uneven := evaluate(t, d)
-		if uneven.Time.Step <= r.Time.Step || uneven.Memory.Ranks[0].Parameters >= r.Memory.Ranks[0].Parameters {
+		if uneven.Time.Step <= r.Time.Step ||
+			uneven.Memory.Ranks[0].Parameters >= r.Memory.Ranks[0].Parameters {
 			t.Errorf("%s: step %v after %v", stack, uneven.Time.Step, r.Time.Step)
 		}
 		d.With(knob.Given{knob.Split: "15,16,16,16,16,16,16,14"})

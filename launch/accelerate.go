@@ -39,13 +39,16 @@ func accelerateDeepSpeed() Launcher {
 	const plugin = accelerateSource + ": src/accelerate/utils/dataclasses.py, DeepSpeedPlugin"
 	l.ID, l.Name = "accelerate-deepspeed", "accelerate with DeepSpeed"
 	l.rules = slices.DeleteFunc(l.rules, func(r Rule) bool {
-		return slices.Contains([]string{"sp", "replicas", "recompute", "zero", "ddp", "hsdp", "offload"}, r.ID)
+		return slices.Contains([]string{"sp", "replicas", "recompute", "zero", "ddp", "hsdp", "offload"},
+			r.ID)
 	})
 	l.rules = append(l.rules,
 		refuses("tp", knob.TP, plugin, "it has none", func(s *engine.Setup) bool { return s.TP > 1 }),
 		refuses("cp", knob.CP, plugin, "it has none", func(s *engine.Setup) bool { return s.CP > 1 }),
-		refuses("hsdp", knob.HSDP, plugin, "it has no replicas of shards", func(s *engine.Setup) bool { return s.Replicas() > 1 }),
-		refuses("offload-zero", knob.Offload, plugin, "offload_optimizer_device needs zero 1 or more", func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }))
+		refuses("hsdp", knob.HSDP, plugin, "it has no replicas of shards",
+			func(s *engine.Setup) bool { return s.Replicas() > 1 }),
+		refuses("offload-zero", knob.Offload, plugin, "offload_optimizer_device needs zero 1 or more",
+			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }))
 	export := l.export
 	l.export = func(s *engine.Setup) Document {
 		f := accelerateFile(true)
@@ -68,21 +71,33 @@ func accelerateRules() []Rule {
 	const config = accelerateSource + ": src/accelerate/parallelism_config.py:70-84"
 	rules := noPipeline(config, "it has no pipeline parallelism for training")
 	rules = append(rules,
-		refuses("experts", knob.EP, config, "it has no expert parallelism: FSDP gathers every expert of a layer", func(s *engine.Setup) bool { return s.EP > 1 }),
-		refuses("expert-tp", knob.ETP, config, "it has no expert parallelism", func(s *engine.Setup) bool { return s.ETP > 1 }),
-		refuses("sp", knob.SP, config, "tp_size shards products alone; its sp_size is Ulysses: sp off", func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
-		refuses("replicas", knob.HSDP, accelerateSource+": src/accelerate/parallelism_config.py:290-330", "tp or cp with dp_replicate_size over 1 needs dp_shard_size over 1",
+		refuses("experts", knob.EP, config,
+			"it has no expert parallelism: FSDP gathers every expert of a layer",
+			func(s *engine.Setup) bool { return s.EP > 1 }),
+		refuses("expert-tp", knob.ETP, config, "it has no expert parallelism",
+			func(s *engine.Setup) bool { return s.ETP > 1 }),
+		refuses("sp", knob.SP, config, "tp_size shards products alone; its sp_size is Ulysses: sp off",
+			func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
+		refuses("replicas", knob.HSDP, accelerateSource+": src/accelerate/parallelism_config.py:290-330",
+			"tp or cp with dp_replicate_size over 1 needs dp_shard_size over 1",
 			func(s *engine.Setup) bool {
 				replicas, shard := shards(s)
 				return s.ZeRO > 0 && replicas > 1 && shard == 1 && (s.TP > 1 || s.CP > 1)
 			}),
-		wholeLayers(accelerateSource+": fsdp_activation_checkpointing", recipe.RecomputeNone, recipe.RecomputeFull),
+		wholeLayers(accelerateSource+": fsdp_activation_checkpointing", recipe.RecomputeNone,
+			recipe.RecomputeFull),
 	)
-	rules = append(rules, fsdpRules(accelerateSource+": src/accelerate/parallelism_config.py:290-330; utils/dataclasses.py, FullyShardedDataParallelPlugin")...)
-	rules = append(rules, noHostMemory(accelerateSource, "fsdp_offload_params moves weights and gradients to the host too, not the optimizer alone")...)
+	rules = append(rules, fsdpRules(accelerateSource+": src/accelerate/parallelism_config.py:290-330; "+
+		"utils/dataclasses.py, FullyShardedDataParallelPlugin")...)
+	rules = append(rules,
+		noHostMemory(accelerateSource,
+			"fsdp_offload_params moves weights and gradients to the host too, not the optimizer alone")...)
 	return append(rules, append(outsideSearch(
-		oneOf(knob.Precision, accelerateSource, "mixed_precision", func(s *engine.Setup) recipe.Precision { return s.Precision }, recipe.BF16, recipe.FP16, recipe.FP32),
-		refuses("mtp", knob.MTP, accelerateSource, "the file knows no module of multi-token prediction", func(s *engine.Setup) bool { return s.TrainMTP }),
+		oneOf(knob.Precision, accelerateSource, "mixed_precision", func(s *engine.Setup) recipe.Precision {
+			return s.Precision
+		}, recipe.BF16, recipe.FP16, recipe.FP32),
+		refuses("mtp", knob.MTP, accelerateSource, "the file knows no module of multi-token prediction",
+			func(s *engine.Setup) bool { return s.TrainMTP }),
 	), softwareRules(accelerateSource, nil)...)...)
 }
 
@@ -93,7 +108,10 @@ func accelerateFile(plugged bool) form {
 	sharded := func(s *engine.Setup) bool { return s.ZeRO > 0 && !plugged }
 	plugs := func(*engine.Setup) bool { return plugged }
 	meshed := func(s *engine.Setup) bool { return !plugged && meshed(s) }
-	f := form{id: map[bool]string{true: "accelerate-deepspeed", false: "accelerate"}[plugged], file: "accelerate.yaml", parse: parseYAML, render: yamlText, finish: finishAccelerate}
+	f := form{
+		id:   map[bool]string{true: "accelerate-deepspeed", false: "accelerate"}[plugged],
+		file: "accelerate.yaml", parse: parseYAML, render: yamlText, finish: finishAccelerate,
+	}
 	f.rows = []field{
 		same("compute_environment", "LOCAL_MACHINE", fixed),
 		same("debug", false, fixed),
@@ -106,22 +124,37 @@ func accelerateFile(plugged bool) form {
 			}
 			return "MULTI_GPU", true
 		}),
-		words("mixed_precision", knob.Precision, pair{"bf16", "bf16"}, pair{"fp16", "fp16"}, pair{"fp32", "no"}),
+		words("mixed_precision", knob.Precision, pair{"bf16", "bf16"}, pair{"fp16", "fp16"},
+			pair{"fp32", "no"}),
 		same("fsdp_config.fsdp_version", 2, "with a mesh of parallel dimensions").only(sharded),
-		joint("fsdp_config.fsdp_reshard_after_forward", []knob.ID{knob.ZeRO}, func(s *engine.Setup) (any, bool) { return s.ZeRO == 3, true }).only(sharded),
+		joint("fsdp_config.fsdp_reshard_after_forward", []knob.ID{knob.ZeRO},
+			func(s *engine.Setup) (any, bool) { return s.ZeRO == 3, true }).only(sharded),
 		same("fsdp_config.fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP", fixed).only(sharded),
-		words("fsdp_config.fsdp_activation_checkpointing", knob.Recompute, pair{"none", false}, pair{"full", true}).only(sharded),
+		words("fsdp_config.fsdp_activation_checkpointing", knob.Recompute, pair{"none", false},
+			pair{"full", true}).only(sharded),
 		hostParams().only(sharded),
-		{key: "fsdp_config.fsdp_sharding_strategy", from: []string{flat(knob.ZeRO), flat(knob.HSDP)}, read: part},
-		words(plugin+"zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}).only(plugs),
-		countField(plugin+"gradient_accumulation_steps", knob.MicroBatches, func(s *engine.Setup) int { return s.MicroBatches }).only(plugs),
-		words(plugin+"offload_optimizer_device", knob.Offload, pair{"none", "none"}, pair{"optimizer", "cpu"}, pair{"optimizer", "nvme"}).only(plugs),
-		same(plugin+"offload_param_device", "none", fixed).about("weights on the host are not modelled: they stay on the GPU here").only(plugs),
-		same(plugin+"zero3_init_flag", true, "weights are made in their shards").only(func(s *engine.Setup) bool { return plugged && s.ZeRO == 3 }),
+		{
+			key: "fsdp_config.fsdp_sharding_strategy", from: []string{flat(knob.ZeRO), flat(knob.HSDP)},
+			read: part,
+		},
+		words(plugin+"zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2},
+			pair{"3", 3}).only(plugs),
+		countField(plugin+"gradient_accumulation_steps", knob.MicroBatches,
+			func(s *engine.Setup) int { return s.MicroBatches }).only(plugs),
+		words(plugin+"offload_optimizer_device", knob.Offload, pair{"none", "none"}, pair{"optimizer", "cpu"},
+			pair{"optimizer", "nvme"}).only(plugs),
+		same(plugin+"offload_param_device", "none",
+			fixed).about("weights on the host are not modelled: they stay on the GPU here").only(plugs),
+		same(plugin+"zero3_init_flag", true,
+			"weights are made in their shards").only(func(s *engine.Setup) bool {
+			return plugged && s.ZeRO == 3
+		}),
 		same("fsdp_config.fsdp_cpu_ram_efficient_loading", true, fixed).only(sharded),
 		same("fsdp_config.fsdp_state_dict_type", "SHARDED_STATE_DICT", fixed).only(sharded),
-		joint(mesh+"dp_replicate_size", []knob.ID{knob.HSDP, knob.DP}, ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })).only(sharded),
-		joint(mesh+"dp_shard_size", []knob.ID{knob.DP, knob.ZeRO}, ofAll(func(s *engine.Setup) int { _, n := shards(s); return n })).only(sharded),
+		joint(mesh+"dp_replicate_size", []knob.ID{knob.HSDP, knob.DP},
+			ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })).only(sharded),
+		joint(mesh+"dp_shard_size", []knob.ID{knob.DP, knob.ZeRO},
+			ofAll(func(s *engine.Setup) int { _, n := shards(s); return n })).only(sharded),
 		countField(mesh+"tp_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(meshed),
 		countField(mesh+"cp_size", knob.CP, func(s *engine.Setup) int { return s.CP }).only(meshed),
 		joint("num_machines", []knob.ID{knob.Nodes}, ofAll(func(s *engine.Setup) int { return s.Nodes() })),
@@ -141,18 +174,24 @@ func accelerateFile(plugged bool) form {
 		{knob.EP, 1, "accelerate has no expert parallelism"},
 		{knob.ETP, 1, "accelerate has no expert parallelism"},
 		{knob.SP, false, "tp shards products alone"},
-		{knob.Offload, string(recipe.OffloadNone), "the optimizer stays where the weights are"}, // DeepSpeed's has a key
+		// DeepSpeed's has a key
+		{knob.Offload, string(recipe.OffloadNone), "the optimizer stays where the weights are"},
 		{"offload-layers", 0, "it has none"},
 		{knob.MTP, false, "the file knows none"},
 	}
 	f.leaves = append(everyLack(), ownDefaults()...)
 	f.leaves = append(f.leaves, scriptLacks()...)
-	f.leaves = append(f.leaves, stays("the script's DataLoader and gradient_accumulation_steps", nil, knob.MBS, knob.GBS, knob.Seq)...)
+	f.leaves = append(f.leaves, stays("the script's DataLoader and gradient_accumulation_steps", nil,
+		knob.MBS, knob.GBS, knob.Seq)...)
 	if !plugged {
-		f.leaves = append(f.leaves, stays("the script's DataLoader and gradient_accumulation_steps", nil, knob.MicroBatches)...)
+		f.leaves = append(f.leaves, stays("the script's DataLoader and gradient_accumulation_steps", nil,
+			knob.MicroBatches)...)
 	}
 	f.leaves = append(f.leaves, stays("what the script's optimizer keeps", nil, knob.GradDtype)...)
-	f.leaves = append(f.leaves, lack{flat(knob.Recompute), "without FSDP the code of the model recomputes", func(s *engine.Setup) bool { return s.ZeRO == 0 || plugged }})
+	f.leaves = append(f.leaves, lack{
+		flat(knob.Recompute), "without FSDP the code of the model recomputes",
+		func(s *engine.Setup) bool { return s.ZeRO == 0 || plugged },
+	})
 	return f
 }
 
@@ -164,16 +203,21 @@ func finishAccelerate(r *reader) {
 	const mesh = "parallelism_config.parallelism_config_"
 	gpus := r.whole("num_processes", 1, 0)
 	kind := r.values["distributed_type"]
-	if kind.Key != "" && kind.Value != "FSDP" && kind.Value != "MULTI_GPU" && kind.Value != "NO" && kind.Value != "DEEPSPEED" {
+	if kind.Key != "" && kind.Value != "FSDP" && kind.Value != "MULTI_GPU" && kind.Value != "NO" &&
+		kind.Value != "DEEPSPEED" {
 		r.lost[flat(knob.ZeRO)] = true
-		r.unknown(flat(knob.ZeRO), shown(kind.Value)+": FSDP, DEEPSPEED and MULTI_GPU are understood", kind.Line)
+		r.unknown(flat(knob.ZeRO), shown(kind.Value)+": FSDP, DEEPSPEED and MULTI_GPU are understood",
+			kind.Line)
 		return
 	}
 	if kind.Value == "DEEPSPEED" {
 		r.finishDeepSpeedPlugin(gpus)
 		return
 	}
-	if version := r.values["fsdp_config.fsdp_version"]; kind.Value == "FSDP" && (version.Key == "" || version.Value == 1) && r.values["fsdp_config.fsdp_reshard_after_forward"].Value != true && !r.said("parallelism_config.parallelism_config_dp_shard_size") {
+	if version := r.values["fsdp_config.fsdp_version"]; kind.Value == "FSDP" &&
+		(version.Key == "" || version.Value == 1) &&
+		r.values["fsdp_config.fsdp_reshard_after_forward"].Value != true &&
+		!r.said("parallelism_config.parallelism_config_dp_shard_size") {
 		r.finishShards1(gpus)
 		return
 	}
@@ -196,9 +240,12 @@ func finishAccelerate(r *reader) {
 	if _, said := r.values[mesh+"dp_shard_size"]; !said && left > 0 {
 		r.assume(flat(knob.DP), left, "num_processes over the other dimensions")
 	}
-	r.readShards(mesh+"dp_replicate_size", mesh+"dp_shard_size", "fsdp_config.fsdp_reshard_after_forward", max(left, 1))
-	if product := times(r.number("dp", 1), r.number("tp", 1), r.number("cp", 1)); gpus > 0 && product != gpus {
-		r.wrongf("num_processes", "%s", fmt.Sprintf("dp_replicate x dp_shard x tp x cp = %d, not the %d processes", product, gpus))
+	r.readShards(mesh+"dp_replicate_size", mesh+"dp_shard_size", "fsdp_config.fsdp_reshard_after_forward",
+		max(left, 1))
+	if product := times(r.number("dp", 1), r.number("tp", 1), r.number("cp", 1)); gpus > 0 &&
+		product != gpus {
+		r.wrongf("num_processes", "%s",
+			fmt.Sprintf("dp_replicate x dp_shard x tp x cp = %d, not the %d processes", product, gpus))
 		delete(r.Setup, flat(knob.GPUs))
 	}
 }
@@ -257,7 +304,8 @@ func (r *reader) finishShards1(gpus int) {
 		r.assume(flat(knob.ZeRO), stage, "accelerate's default of FSDP 1: FULL_SHARD")
 	}
 	r.Setup[flat(knob.ZeRO)], r.Setup[flat(knob.HSDP)] = stage, 1
-	if machines := r.whole(replicas, 1, 1); hybrid && gpus > 0 && machines > 1 && gpus%machines == 0 { // a node is a shard
+	// a node is a shard
+	if machines := r.whole(replicas, 1, 1); hybrid && gpus > 0 && machines > 1 && gpus%machines == 0 {
 		r.Setup[flat(knob.HSDP)] = machines
 	}
 }
@@ -272,11 +320,13 @@ func (r *reader) finishDeepSpeedPlugin(gpus int) {
 		r.Setup[flat(knob.DP)] = gpus
 	}
 	if file, said := r.values["deepspeed_config.deepspeed_config_file"]; said {
-		if name, _ := file.Value.(string); r.beside(deepSpeedFile(), name, flat(knob.ZeRO), flat(knob.Offload), flat(knob.Precision), flat(knob.MicroBatches)) {
+		if name, _ := file.Value.(string); r.beside(deepSpeedFile(), name, flat(knob.ZeRO),
+			flat(knob.Offload), flat(knob.Precision), flat(knob.MicroBatches)) {
 			return
 		}
 		r.lost[flat(knob.ZeRO)] = true
-		r.unknown(flat(knob.ZeRO), shown(file.Value)+" says it, which is another file: import that one", file.Line)
+		r.unknown(flat(knob.ZeRO), shown(file.Value)+" says it, which is another file: import that one",
+			file.Line)
 		return
 	}
 	r.assume(flat(knob.ZeRO), 2, "accelerate's default of zero_stage")

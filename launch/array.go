@@ -20,7 +20,10 @@ type Task struct {
 // or the launcher's command line says so (torchtitan: dotted flags over the file,
 // torchtitan/config/manager.py).
 func (d *Document) SetIterations(n int) {
-	to := map[string]int{"train-iters": n, "train.train_iters": n, "tokens.train_steps": n, "training.steps": n, "steps_per_print": 1}
+	to := map[string]int{
+		"train-iters": n, "train.train_iters": n, "tokens.train_steps": n,
+		"training.steps": n, "steps_per_print": 1,
+	}
 	for i := range d.Entries {
 		e := &d.Entries[i]
 		if v, ok := to[e.Key]; ok {
@@ -43,7 +46,9 @@ func (d *Document) start(file string) string {
 	case strings.HasPrefix(starter, "accelerate launch "): // over what its file has of the machines
 		starter += ` --machine_rank "$NODE_RANK"`
 	case starter == "":
-		starter = fmt.Sprintf(`torchrun --nnodes %d --nproc_per_node %d --node_rank "$NODE_RANK" --rdzv_backend c10d --rdzv_endpoint "$MASTER_ADDR:29500"`, d.Nodes, d.PerNode)
+		starter = fmt.Sprintf(
+			`torchrun --nnodes %d --nproc_per_node %d --node_rank "$NODE_RANK" --rdzv_backend c10d --rdzv_endpoint "$MASTER_ADDR:29500"`, d.Nodes, d.PerNode,
+		)
 	}
 	return strings.ReplaceAll(starter+" "+d.Program, d.File, file)
 }
@@ -96,7 +101,8 @@ case "$SLURM_ARRAY_TASK_ID" in
 		if d.isScript() {
 			file = "train.sh"
 		}
-		fmt.Fprintf(&b, "cat >\"$DIR/%s\" <<'%s'\n%s\n%s\n", file, endOfFile, strings.TrimRight(string(d.Text()), "\n"), endOfFile)
+		fmt.Fprintf(&b, "cat >\"$DIR/%s\" <<'%s'\n%s\n%s\n", file, endOfFile,
+			strings.TrimRight(string(d.Text()), "\n"), endOfFile)
 		fmt.Fprintf(&b, "START=%s\n;;\n", setupdoc.Quoted(d.start(`"$DIR"/`+file)))
 	}
 	b.WriteString(`*)

@@ -27,14 +27,24 @@ func TestArray(t *testing.T) {
 			}
 		}
 		d.SetIterations(37)
-		text := launch.Array([]launch.Task{{Document: d, About: []string{"one"}, Echo: `meshscope-setup: {"a":"it's"}`}, {Document: d}}, []string{"a stamp"})
+		text := launch.Array([]launch.Task{{
+			Document: d, About: []string{"one"},
+			Echo: `meshscope-setup: {"a":"it's"}`,
+		}, {Document: d}}, []string{"a stamp"})
 		cmd := exec.CommandContext(t.Context(), "bash", "-n")
 		cmd.Stdin = strings.NewReader(string(text))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v: %s", l.ID, err, out)
 		}
-		want := []string{"--array=1-2%1", "# a stamp", `echo 'meshscope-setup: {"a":"it'\''s"}'`, "\n2)\n", "START="}
-		if !slices.Contains([]string{"deepspeed", "accelerate", "accelerate-deepspeed", "trl", "llama-factory", "axolotl"}, l.ID) { // their length is the user's
+		want := []string{
+			"--array=1-2%1", "# a stamp", `echo 'meshscope-setup: {"a":"it'\''s"}'`, "\n2)\n",
+			"START=",
+		}
+		// their length is the user's
+		if !slices.Contains([]string{
+			"deepspeed", "accelerate", "accelerate-deepspeed", "trl",
+			"llama-factory", "axolotl",
+		}, l.ID) {
 			want = append(want, "37")
 		}
 		for _, w := range want {

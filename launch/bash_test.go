@@ -47,7 +47,8 @@ func TestScriptsParse(t *testing.T) {
 		args := append(check[1:], files...)
 		if check[0] == "bash" { // one file at a time, of which the first is enough here
 			for _, f := range files {
-				if out, err := exec.CommandContext(t.Context(), "bash", "-n", f).CombinedOutput(); err != nil {
+				if out, err := exec.CommandContext(t.Context(), "bash", "-n",
+					f).CombinedOutput(); err != nil {
 					t.Errorf("%v: %s", err, out)
 				}
 			}

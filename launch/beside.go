@@ -8,7 +8,8 @@ import (
 	"meshscope/engine/knob"
 )
 
-// beside takes some keys of the setup from a file that lies beside the one that is read; false: it is not there.
+// beside takes some keys of the setup from a file that lies beside the one that is read; false: it is not
+// there.
 func (r *reader) beside(f form, name string, keys ...string) bool {
 	if r.amid.given.Source == nil {
 		return false
@@ -55,13 +56,15 @@ func (r *reader) accelerated() {
 		return
 	}
 	keys := []string{"gpus", "zero", "hsdp", "offload", "precision", "recompute", "tp", "cp"}
-	entries, _ := r.amid.script.keysOf(r.amid.starter[at+1:max(at+1, len(r.amid.starter)-1)], false) // the last is the program
+	// the last is the program
+	entries, _ := r.amid.script.keysOf(r.amid.starter[at+1:max(at+1, len(r.amid.starter)-1)], false)
 	file, of := "", []Entry(nil)
 	for _, e := range entries {
 		switch name, _ := e.Value.(string); {
 		case e.Key == "config_file":
 			if file = name; file == "" { // its folder is not known
-				i := slices.IndexFunc(r.amid.starter, func(f shellField) bool { return strings.HasPrefix(f.text, "--config_file") })
+				i := slices.IndexFunc(r.amid.starter,
+					func(f shellField) bool { return strings.HasPrefix(f.text, "--config_file") })
 				file = lastPart(r.amid.starter[min(i+1, len(r.amid.starter)-1)].text)
 			}
 			if r.amid.given.Source != nil {
@@ -70,7 +73,10 @@ func (r *reader) accelerated() {
 				}
 			}
 		case e.Key == "use_fsdp", e.Key == "use_deepspeed", e.Key == "multi_gpu":
-			kind := map[string]string{"use_fsdp": "FSDP", "use_deepspeed": "DEEPSPEED", "multi_gpu": "MULTI_GPU"}[e.Key]
+			kind := map[string]string{
+				"use_fsdp": "FSDP", "use_deepspeed": "DEEPSPEED",
+				"multi_gpu": "MULTI_GPU",
+			}[e.Key]
 			of = append(of, Entry{Key: "distributed_type", Value: kind, Line: e.Line})
 		case strings.HasPrefix(e.Key, "fsdp_"):
 			of = append(of, Entry{Key: "fsdp_config." + e.Key, Value: e.Value, Line: e.Line})
@@ -111,7 +117,8 @@ func (r *reader) accelerated() {
 // launchAt returns where accelerate starts a program in a command; -1: it does not.
 func launchAt(words []string) int {
 	for i, w := range words {
-		if w == "accelerate.commands.launch" || w == "launch" && i > 0 && path.Base(words[i-1]) == "accelerate" {
+		if w == "accelerate.commands.launch" || w == "launch" && i > 0 &&
+			path.Base(words[i-1]) == "accelerate" {
 			return i
 		}
 	}
@@ -122,9 +129,13 @@ func launchAt(words []string) int {
 func anyAccelerated() form {
 	f := accelerateFile(false)
 	return form{
-		id: "accelerate", name: "accelerate", source: accelerateSource, parse: parseYAML, assumed: f.assumed[:5], spawns: true,
+		id: "accelerate", name: "accelerate", source: accelerateSource, parse: parseYAML,
+		assumed: f.assumed[:5], spawns: true,
 		starts: func(words []string, _ map[string]bool) bool { return launchAt(words) >= 0 },
-		rows:   []field{formats("mixed_precision"), named("model_name_or_path"), count("gradient_accumulation_steps", knob.MicroBatches)},
+		rows: []field{
+			formats("mixed_precision"), named("model_name_or_path"),
+			count("gradient_accumulation_steps", knob.MicroBatches),
+		},
 		finish: func(r *reader) { r.accelerated() },
 	}
 }

@@ -22,8 +22,10 @@ const bridgeSource = "NVIDIA-NeMo/Megatron-Bridge@067f987d"
 func bridge() Launcher {
 	m := megatronLM()
 	return Launcher{
-		ID: "bridge", Name: "Megatron-Bridge", Version: "main of 2026", Source: bridgeSource + "; Megatron-LM's rules in " + m.Source,
-		rules: append(slices.DeleteFunc(slices.Clone(m.rules), func(r Rule) bool { return r.ID == "attention-fp8" }), bridgeRules()...), explicit: m.explicit,
+		ID: "bridge", Name: "Megatron-Bridge", Version: "main of 2026",
+		Source: bridgeSource + "; Megatron-LM's rules in " + m.Source,
+		rules: append(slices.DeleteFunc(slices.Clone(m.rules),
+			func(r Rule) bool { return r.ID == "attention-fp8" }), bridgeRules()...), explicit: m.explicit,
 		stack:  m.stack,
 		export: bridgeExport, says: saysBridge, read: readBridge,
 	}
@@ -32,7 +34,9 @@ func bridge() Launcher {
 // bridgeRules returns what Megatron-Bridge refuses in addition.
 func bridgeRules() []Rule {
 	return outsideSearch(
-		refuses("mixed-precision", "precision", bridgeSource+": src/megatron/bridge/training/mixed_precision.py", "its recipes train with mixed_precision, of bf16 or fp16",
+		refuses("mixed-precision", "precision",
+			bridgeSource+": src/megatron/bridge/training/mixed_precision.py",
+			"its recipes train with mixed_precision, of bf16 or fp16",
 			func(s *engine.Setup) bool { return s.Precision == recipe.FP32 }),
 	)
 }
@@ -40,15 +44,27 @@ func bridgeRules() []Rule {
 // bridgeNames returns the keys of Megatron-Bridge by the flags of Megatron-LM.
 func bridgeNames() map[string]string {
 	names := map[string]string{
-		"tensor-model-parallel-size": "tp", "pipeline-model-parallel-size": "pp", "context-parallel-size": "cp",
-		"expert-model-parallel-size": "ep", "expert-tensor-parallel-size": "etp", "micro-batch-size": "mb", "global-batch-size": "gb",
-		"seq-length": "sl", "num-virtual-stages-per-pipeline-rank": "vp", "train-iters": "train.train_iters",
-		"microbatch-group-size-per-virtual-pipeline-stage": "model.microbatch_group_size_per_vp_stage", "ckpt-format": "checkpoint.ckpt_format",
+		"tensor-model-parallel-size": "tp", "pipeline-model-parallel-size": "pp",
+		"context-parallel-size":      "cp",
+		"expert-model-parallel-size": "ep", "expert-tensor-parallel-size": "etp", "micro-batch-size": "mb",
+		"global-batch-size": "gb",
+		"seq-length":        "sl", "num-virtual-stages-per-pipeline-rank": "vp",
+		"train-iters": "train.train_iters",
+		"microbatch-group-size-per-virtual-pipeline-stage": "model.microbatch_group_size_per_vp_stage",
+		"ckpt-format": "checkpoint.ckpt_format",
 	}
 	for prefix, keys := range map[string]string{
-		"model":        "sequence-parallel hybrid-layer-pattern pipeline-model-parallel-layout account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split recompute-granularity recompute-method recompute-num-layers recompute-modules cpu-offloading-num-layers moe-token-dispatcher-type moe-flex-dispatcher-backend cuda-graph-impl mtp-num-layers cross-entropy-loss-fusion cross-entropy-fusion-impl attention-backend fp8-dot-product-attention",
-		"ddp":          "use-distributed-optimizer use-megatron-fsdp data-parallel-sharding-strategy num-distributed-optimizer-instances outer-dp-sharding-strategy overlap-grad-reduce overlap-param-gather",
-		"optimizer":    "optimizer optimizer-cpu-offload optimizer-offload-fraction use-precision-aware-optimizer",
+		"model": "sequence-parallel hybrid-layer-pattern pipeline-model-parallel-layout " +
+			"account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split " +
+			"recompute-granularity recompute-method recompute-num-layers recompute-modules " +
+			"cpu-offloading-num-layers moe-token-dispatcher-type moe-flex-dispatcher-backend " +
+			"cuda-graph-impl mtp-num-layers cross-entropy-loss-fusion cross-entropy-fusion-impl " +
+			"attention-backend fp8-dot-product-attention",
+		"ddp": "use-distributed-optimizer use-megatron-fsdp data-parallel-sharding-strategy " +
+			"num-distributed-optimizer-instances outer-dp-sharding-strategy overlap-grad-reduce " +
+			"overlap-param-gather",
+		"optimizer": "optimizer optimizer-cpu-offload optimizer-offload-fraction " +
+			"use-precision-aware-optimizer",
 		"comm_overlap": "tp-comm-overlap overlap-moe-expert-parallel-comm",
 	} {
 		for key := range strings.FieldsSeq(keys) {
@@ -60,8 +76,12 @@ func bridgeNames() map[string]string {
 
 // bridgeOff returns what is written where Megatron-LM has no flag: a recipe may have it on.
 func bridgeOff(s *engine.Setup, overlaps bool) map[string]any {
-	off := map[string]any{"recompute-granularity": "null", "cuda-graph-impl": "none", "optimizer": "adam", "attention-backend": "auto", "pipeline-model-parallel-layout": "null"}
-	for key := range strings.FieldsSeq("sequence-parallel use-distributed-optimizer overlap-grad-reduce overlap-param-gather cross-entropy-loss-fusion") {
+	off := map[string]any{
+		"recompute-granularity": "null", "cuda-graph-impl": "none", "optimizer": "adam",
+		"attention-backend": "auto", "pipeline-model-parallel-layout": "null",
+	}
+	for key := range strings.FieldsSeq("sequence-parallel use-distributed-optimizer overlap-grad-reduce " +
+		"overlap-param-gather cross-entropy-loss-fusion") {
 		off[key] = false
 	}
 	if overlaps { // else there is no such part of the configuration, and a key of it stops the script
@@ -98,7 +118,10 @@ func bridgePrecision(s *engine.Setup) string {
 func bridgeExport(s *engine.Setup) Document {
 	d := megatronExport(s)
 	d.File, d.render, d.Program = "bridge.sh", bridgeText, `scripts/training/run_recipe.py "${ARGS[@]}"`
-	name := Entry{Key: "recipe", Value: "RECIPE", From: []string{"model"}, Site: true, Why: "of " + s.Model.Name}
+	name := Entry{
+		Key: "recipe", Value: "RECIPE", From: []string{"model"}, Site: true,
+		Why: "of " + s.Model.Name,
+	}
 	overlaps := false
 	for _, known := range bridgeRecipes() {
 		if m, err := presets.Default().Model(known.model); err == nil && m == s.Model {
@@ -107,12 +130,15 @@ func bridgeExport(s *engine.Setup) Document {
 		}
 	}
 	if name.Site {
-		d.NotCarried = append(d.NotCarried, NotCarried{Key: "model", Why: "the recipe's, which is yours to name"})
+		d.NotCarried = append(d.NotCarried,
+			NotCarried{Key: "model", Why: "the recipe's, which is yours to name"})
 	} else {
-		d.NotCarried = append(d.NotCarried, NotCarried{Key: "set", Why: "figures of the model are the recipe's"})
+		d.NotCarried = append(d.NotCarried,
+			NotCarried{Key: "set", Why: "figures of the model are the recipe's"})
 	}
 	if s.PP > 1 {
-		d.Warnings = append(d.Warnings, "a recipe without a pipeline has no model.pipeline_dtype, which pp needs")
+		d.Warnings = append(d.Warnings,
+			"a recipe without a pipeline has no model.pipeline_dtype, which pp needs")
 	}
 	if s.TPOverlap == recipe.UserBuffers && s.TP > 1 {
 		d.Warnings = append(d.Warnings, "the recipe's table of user buffers is for its own tp")
@@ -121,12 +147,16 @@ func bridgeExport(s *engine.Setup) Document {
 	names, off := bridgeNames(), bridgeOff(s, overlaps)
 	if !overlaps {
 		const whose = "the recipe's own: where it has one, comm_overlap.%s=false turns it off"
-		d.NotCarried = append(d.NotCarried, NotCarried{Key: "tp_overlap", Why: fmt.Sprintf(whose, "tp_comm_overlap")})
+		d.NotCarried = append(d.NotCarried,
+			NotCarried{Key: "tp_overlap", Why: fmt.Sprintf(whose, "tp_comm_overlap")})
 		if s.Model.IsMoE() {
-			d.NotCarried = append(d.NotCarried, NotCarried{Key: "ep_overlap", Why: fmt.Sprintf(whose, "overlap_moe_expert_parallel_comm")})
+			d.NotCarried = append(d.NotCarried,
+				NotCarried{Key: "ep_overlap", Why: fmt.Sprintf(whose, "overlap_moe_expert_parallel_comm")})
 		}
-		if slices.ContainsFunc(d.Entries, func(e Entry) bool { return strings.HasPrefix(names[e.Key], "comm_overlap.") }) {
-			d.Warnings = append(d.Warnings, "comm_overlap is a part of the configuration that only some recipes have (comm_overlap=CommOverlapConfig(...)): without it the script stops")
+		if slices.ContainsFunc(d.Entries,
+			func(e Entry) bool { return strings.HasPrefix(names[e.Key], "comm_overlap.") }) {
+			d.Warnings = append(d.Warnings, "comm_overlap is a part of the configuration that only some "+
+				"recipes have (comm_overlap=CommOverlapConfig(...)): without it the script stops")
 		}
 	}
 	add := func(e Entry) {
@@ -147,10 +177,16 @@ func bridgeExport(s *engine.Setup) Document {
 		add(Entry{Key: key, Value: off[key], From: rows[i].from})
 	}
 	entries = append(entries,
-		Entry{Key: "ddp.grad_reduce_in_fp32", Value: s.GradDtype == recipe.GradFP32, From: []string{"grad_dtype"}},
+		Entry{
+			Key: "ddp.grad_reduce_in_fp32", Value: s.GradDtype == recipe.GradFP32,
+			From: []string{"grad_dtype"},
+		},
 		Entry{Key: "mixed_precision", Value: bridgePrecision(s), From: []string{"precision"}})
 	if s.VPP == 1 && !name.Site { // a recipe may have more
-		entries = append(entries, Entry{Key: "model.virtual_pipeline_model_parallel_size", Value: "null", From: []string{"vpp"}})
+		entries = append(entries, Entry{
+			Key: "model.virtual_pipeline_model_parallel_size", Value: "null",
+			From: []string{"vpp"},
+		})
 	}
 	d.Entries = entries
 	return d
@@ -203,7 +239,9 @@ func saysMegatron(words []string) bool { return slices.ContainsFunc(words, megat
 
 // What a command line of Megatron-Bridge has: its scripts, or a recipe with overrides.
 var (
-	bridgeWord     = regexp.MustCompile(`(?:^|/)(?:run_recipe\.py|setup_experiment\.py|scripts/training/train\.sh)$`)
+	bridgeWord = regexp.MustCompile(
+		`(?:^|/)(?:run_recipe\.py|setup_experiment\.py|scripts/training/train\.sh)$`,
+	)
 	recipeWord     = regexp.MustCompile(`^--recipe\b`)
 	bridgeOverride = regexp.MustCompile(`^model\.[a-z_.]+=`)
 )
@@ -215,20 +253,30 @@ func readBridge(name string, data []byte, given Given) Reading {
 		flags[key] = flag
 	}
 	for flag, key := range map[string]string{ // other words for the same
-		"tensor-model-parallel-size": "model.tensor_model_parallel_size", "pipeline-model-parallel-size": "model.pipeline_model_parallel_size",
-		"num-virtual-stages-per-pipeline-rank": "model.virtual_pipeline_model_parallel_size", "context-parallel-size": "model.context_parallel_size",
-		"expert-model-parallel-size": "model.expert_model_parallel_size", "expert-tensor-parallel-size": "model.expert_tensor_parallel_size",
-		"micro-batch-size": "train.micro_batch_size", "global-batch-size": "train.global_batch_size", "seq-length": "model.seq_length",
-		"decoder-first-pipeline-num-layers": "model.num_layers_in_first_pipeline_stage", "decoder-last-pipeline-num-layers": "model.num_layers_in_last_pipeline_stage",
+		"tensor-model-parallel-size":           "model.tensor_model_parallel_size",
+		"pipeline-model-parallel-size":         "model.pipeline_model_parallel_size",
+		"num-virtual-stages-per-pipeline-rank": "model.virtual_pipeline_model_parallel_size",
+		"context-parallel-size":                "model.context_parallel_size",
+		"expert-model-parallel-size":           "model.expert_model_parallel_size",
+		"expert-tensor-parallel-size":          "model.expert_tensor_parallel_size",
+		"micro-batch-size":                     "train.micro_batch_size",
+		"global-batch-size":                    "train.global_batch_size", "seq-length": "model.seq_length",
+		"decoder-first-pipeline-num-layers": "model.num_layers_in_first_pipeline_stage",
+		"decoder-last-pipeline-num-layers":  "model.num_layers_in_last_pipeline_stage",
 	} {
 		flags[key] = flag
 	}
 	for key, flag := range map[string]string{
-		"dataset.seq_length": "seq-length", "et": "expert-tensor-parallel-size", "gn": "gpus-per-node", "gpus_per_node": "gpus-per-node",
-		"tensor_model_parallel_size": "tensor-model-parallel-size", "pipeline_model_parallel_size": "pipeline-model-parallel-size",
-		"context_parallel_size": "context-parallel-size", "virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank",
-		"expert_model_parallel_size": "expert-model-parallel-size", "expert_tensor_parallel_size": "expert-tensor-parallel-size",
-		"global_batch_size": "global-batch-size", "micro_batch_size": "micro-batch-size", "seq_length": "seq-length",
+		"dataset.seq_length": "seq-length", "et": "expert-tensor-parallel-size", "gn": "gpus-per-node",
+		"gpus_per_node":                        "gpus-per-node",
+		"tensor_model_parallel_size":           "tensor-model-parallel-size",
+		"pipeline_model_parallel_size":         "pipeline-model-parallel-size",
+		"context_parallel_size":                "context-parallel-size",
+		"virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank",
+		"expert_model_parallel_size":           "expert-model-parallel-size",
+		"expert_tensor_parallel_size":          "expert-tensor-parallel-size",
+		"global_batch_size":                    "global-batch-size", "micro_batch_size": "micro-batch-size",
+		"seq_length": "seq-length",
 	} {
 		flags[key] = flag
 	}
@@ -246,7 +294,8 @@ func readBridge(name string, data []byte, given Given) Reading {
 	entries = withRecipe(entries)
 	rows := slices.DeleteFunc(megatronFields(), func(f field) bool {
 		return f.read == nil || slices.ContainsFunc(f.from, func(key string) bool {
-			return strings.HasPrefix(key, modelPrefix) && f.key != "mtp-num-layers" && f.key != "hybrid-layer-pattern"
+			return strings.HasPrefix(key, modelPrefix) && f.key != "mtp-num-layers" &&
+				f.key != "hybrid-layer-pattern"
 		})
 	})
 	r := readEntries("bridge", append(bridgeRows(), rows...), entries)
@@ -254,7 +303,8 @@ func readBridge(name string, data []byte, given Given) Reading {
 	r.Ignored = append(r.Ignored, sh.ignored...)
 	delete(r.Setup, modelPrefix+"mtp_layers")
 	r.grouped(sh)
-	if nodes, each := r.argument("nodes"), r.argument("gpus-per-node"); nodes > 0 && each > 0 && nodes <= layout.MaxGPUs/each {
+	if nodes, each := r.argument("nodes"), r.argument("gpus-per-node"); nodes > 0 && each > 0 &&
+		nodes <= layout.MaxGPUs/each {
 		r.processes(nodes*each, r.values["nodes"].Line)
 	} else if r.Setup["gpus"] == nil {
 		r.world(sh, words.starter)
@@ -270,11 +320,14 @@ func withRecipe(entries []Entry) []Entry {
 	var base []Entry
 	for _, e := range entries {
 		given[e.Key] = true
-		if known := recipeNamed(fmt.Sprint(e.Value)); known != nil && (e.Key == "recipe" || e.Key == "model") { // the performance scripts have layouts of their own
+		// the performance scripts have layouts of their own
+		if known := recipeNamed(fmt.Sprint(e.Value)); known != nil &&
+			(e.Key == "recipe" || e.Key == "model") {
 			base = known.sets
 		}
 	}
-	given["pipeline-model-parallel-layout"] = given["pipeline-model-parallel-layout"] || given["num-virtual-stages-per-pipeline-rank"]
+	given["pipeline-model-parallel-layout"] = given["pipeline-model-parallel-layout"] ||
+		given["num-virtual-stages-per-pipeline-rank"]
 	base = slices.DeleteFunc(slices.Clone(base), func(e Entry) bool { return given[e.Key] })
 	return slices.DeleteFunc(append(base, entries...), func(e Entry) bool {
 		return (e.Value == "null" || e.Value == "None") && e.Key != "recompute-granularity"
@@ -298,8 +351,10 @@ func (f field) ofText() field {
 
 // performancePrecision is the row of the number format of the performance scripts.
 func performancePrecision(key string) field {
-	return word(key, "precision", nil, [2]string{string(recipe.BF16), "bf16"}, [2]string{string(recipe.FP8Tensor), "fp8_cs"},
-		[2]string{string(recipe.FP8Megatron), "fp8_mx"}, [2]string{string(recipe.FP8Megatron), "fp8_sc"}, [2]string{string(recipe.NVFP4), "nvfp4"}).unwritten()
+	return word(key, "precision", nil, [2]string{string(recipe.BF16), "bf16"},
+		[2]string{string(recipe.FP8Tensor), "fp8_cs"},
+		[2]string{string(recipe.FP8Megatron), "fp8_mx"}, [2]string{string(recipe.FP8Megatron), "fp8_sc"},
+		[2]string{string(recipe.NVFP4), "nvfp4"}).unwritten()
 }
 
 // bridgeRows returns the keys that Megatron-LM has not.
@@ -321,9 +376,12 @@ func bridgeRows() []field {
 			return err
 		}},
 		word("mixed_precision", "precision", nil,
-			[2]string{string(recipe.BF16), "bf16_mixed"}, [2]string{string(recipe.FP16), "fp16_mixed"}, [2]string{string(recipe.NVFP4), "bf16_with_nvfp4_mixed"},
-			[2]string{string(recipe.FP8Tensor), "bf16_with_fp8_current_scaling_mixed"}, [2]string{string(recipe.FP8Tensor), "bf16_with_fp8_delayed_scaling_mixed"},
-			[2]string{string(recipe.FP8Megatron), "bf16_with_mxfp8_mixed"}, [2]string{string(recipe.FP8Megatron), "bf16_with_fp8_subchannel_scaling_mixed"}),
+			[2]string{string(recipe.BF16), "bf16_mixed"}, [2]string{string(recipe.FP16), "fp16_mixed"},
+			[2]string{string(recipe.NVFP4), "bf16_with_nvfp4_mixed"},
+			[2]string{string(recipe.FP8Tensor), "bf16_with_fp8_current_scaling_mixed"},
+			[2]string{string(recipe.FP8Tensor), "bf16_with_fp8_delayed_scaling_mixed"},
+			[2]string{string(recipe.FP8Megatron), "bf16_with_mxfp8_mixed"},
+			[2]string{string(recipe.FP8Megatron), "bf16_with_fp8_subchannel_scaling_mixed"}),
 	}
 }
 
@@ -341,10 +399,18 @@ func (r *reader) finishBridge() {
 	if _, given := r.Setup["model"]; !given {
 		r.unknown("model", fmt.Sprintf("the model of recipe %s is not known", shown(path.Base(name))), line)
 	}
-	r.Ignored = append(r.Ignored, Ignored{Key: "recipe", Why: "what it sets beyond the keys of this file is not known", Line: line})
-	for key, flag := range map[string]string{"sp": "sequence-parallel", "dp_overlap": "overlap-grad-reduce", "tp_overlap": "tp-comm-overlap", "ep_overlap": "overlap-moe-expert-parallel-comm", "loss": "cross-entropy-loss-fusion", "zero": "use-distributed-optimizer"} {
+	r.Ignored = append(r.Ignored,
+		Ignored{Key: "recipe", Why: "what it sets beyond the keys of this file is not known", Line: line})
+	for key, flag := range map[string]string{
+		"sp": "sequence-parallel", "dp_overlap": "overlap-grad-reduce",
+		"tp_overlap": "tp-comm-overlap", "ep_overlap": "overlap-moe-expert-parallel-comm",
+		"loss": "cross-entropy-loss-fusion", "zero": "use-distributed-optimizer",
+	} {
 		if _, given := r.values[flag]; given {
-			r.assume(key, map[string]any{"sp": false, "dp_overlap": "off", "tp_overlap": "none", "ep_overlap": "off", "loss": "unfused", "zero": 0}[key], "off in the file")
+			r.assume(key, map[string]any{
+				"sp": false, "dp_overlap": "off", "tp_overlap": "none",
+				"ep_overlap": "off", "loss": "unfused", "zero": 0,
+			}[key], "off in the file")
 		}
 	}
 	if r.number("pp", 1) > 1 && r.number("vpp", 1) > 1 {
@@ -359,7 +425,10 @@ func (s *script) bridgeFlags(words []shellField) []Entry {
 		key, value, given := strings.Cut(f.text, "=")
 		switch {
 		case given && !strings.HasPrefix(key, "-"):
-			out = append(out, Entry{Key: key, Value: valueOf(shellField{text: value, unknown: f.unknown}), Line: f.line})
+			out = append(out, Entry{
+				Key: key, Value: valueOf(shellField{text: value, unknown: f.unknown}),
+				Line: f.line,
+			})
 		case strings.HasPrefix(f.text, "-") && len(f.text) > 1 && (f.text[1] < '0' || f.text[1] > '9'):
 			e := Entry{Key: strings.TrimLeft(key, "-"), Line: f.line}
 			switch {

@@ -23,15 +23,21 @@ func bridgeRecipes() []recipeOf {
 func recipesOf(table string) []recipeOf {
 	const why = "the recipe"
 	keys := map[string]string{
-		"tp": "tensor-model-parallel-size", "pp": "pipeline-model-parallel-size", "cp": "context-parallel-size", "vpp": "num-virtual-stages-per-pipeline-rank",
-		"ep": "expert-model-parallel-size", "etp": "expert-tensor-parallel-size", "seq": "seq-length", "gbs": "global-batch-size", "mbs": "micro-batch-size",
-		"sp": "sequence-parallel", "mtp": "mtp-num-layers", "recompute": "recompute-granularity", "layout": "pipeline-model-parallel-layout",
+		"tp": "tensor-model-parallel-size", "pp": "pipeline-model-parallel-size",
+		"cp": "context-parallel-size", "vpp": "num-virtual-stages-per-pipeline-rank",
+		"ep": "expert-model-parallel-size", "etp": "expert-tensor-parallel-size", "seq": "seq-length",
+		"gbs": "global-batch-size", "mbs": "micro-batch-size",
+		"sp": "sequence-parallel", "mtp": "mtp-num-layers", "recompute": "recompute-granularity",
+		"layout":    "pipeline-model-parallel-layout",
 		"embedding": "account-for-embedding-in-pipeline-split", "loss": "account-for-loss-in-pipeline-split",
 	}
 	var out []recipeOf
 	for line := range strings.Lines(strings.TrimSpace(table)) {
 		words := strings.Fields(line)
-		r := recipeOf{name: words[0], model: words[1], sets: []Entry{{Key: "use-distributed-optimizer", Value: true, Why: why}}}
+		r := recipeOf{
+			name: words[0], model: words[1],
+			sets: []Entry{{Key: "use-distributed-optimizer", Value: true, Why: why}},
+		}
 		for _, word := range words[2:] {
 			key, value, ok := strings.Cut(word, "=")
 			if r.overlaps = r.overlaps || !ok; ok && keys[key] != "" {
@@ -45,22 +51,23 @@ func recipesOf(table string) []recipeOf {
 	return out
 }
 
-// recipeNamed returns a recipe by its name, by that without the GPUs that it was made for, or of a model's stem;
-// nil: it is not known.
+// recipeNamed returns a recipe by its name, by that without the GPUs that it was made for, or of a model's
+// stem; nil: it is not known.
 func recipeNamed(name string) *recipeOf {
 	all := bridgeRecipes()
 	for i := range all {
 		stem, rest, _ := strings.Cut(all[i].name, "_pretrain_")
 		_, variant, _ := strings.Cut(rest, "_h100_bf16")
-		if name == all[i].name || name == stem || strings.HasPrefix(variant, "_") && name == stem+"_pretrain"+variant {
+		if name == all[i].name || name == stem || strings.HasPrefix(variant, "_") &&
+			name == stem+"_pretrain"+variant {
 			return &all[i]
 		}
 	}
 	return nil
 }
 
-// bridgeTable has the recipes of its library for H100 (src/megatron/bridge/recipes/*/h100 of v0.6.0): of those with one
-// name but for the GPUs the one first that goes by the short name.
+// bridgeTable has the recipes of its library for H100 (src/megatron/bridge/recipes/*/h100 of v0.6.0): of
+// those with one name but for the GPUs the one first that goes by the short name.
 const bridgeTable = `
 deepseek_v2_lite_pretrain_8gpu_h100_bf16 deepseek-v2-lite tp=1 pp=1 cp=1 ep=8 seq=4096 gbs=512 mbs=1 recompute=full overlap
 deepseek_v2_pretrain_128gpu_h100_bf16 deepseek-v2 tp=1 pp=4 cp=1 ep=32 seq=4096 gbs=512 mbs=1 recompute=full overlap

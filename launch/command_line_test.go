@@ -22,7 +22,8 @@ func TestCommandLine(t *testing.T) {
 		"go  run .":                                   "",
 	} {
 		words, err := launch.CommandLine(text)
-		if err != nil || !launch.IsCommandLine(text) || !slices.Equal(words, strings.FieldsFunc(want, func(r rune) bool { return r == '|' })) {
+		if err != nil || !launch.IsCommandLine(text) ||
+			!slices.Equal(words, strings.FieldsFunc(want, func(r rune) bool { return r == '|' })) {
 			t.Errorf("%q: %q, %v", text, words, err)
 		}
 	}
@@ -39,8 +40,10 @@ func TestCommandLine(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "meshscopes --tp 4", "torchrun meshscope", "tp=4", "ms1:abc",
-		"torchrun --nproc_per_node 8 pretrain_gpt.py --tp 4", "rm -rf meshscope", "rm -rf --tp 4", "eval --tp 4",
-		"meshscope.sh --tp 4", "meshscope/run --tp 4", "go run", "go run ./cmd --tp 4", "go test . --tp 4", "go\nrun\n.",
+		"torchrun --nproc_per_node 8 pretrain_gpt.py --tp 4", "rm -rf meshscope", "rm -rf --tp 4",
+		"eval --tp 4",
+		"meshscope.sh --tp 4", "meshscope/run --tp 4", "go run", "go run ./cmd --tp 4", "go test . --tp 4",
+		"go\nrun\n.",
 	} {
 		if launch.IsCommandLine(text) {
 			t.Errorf("%q is a command line", text)

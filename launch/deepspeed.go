@@ -21,34 +21,54 @@ func deepSpeed() Launcher {
 			d := f.document(s)
 			d.Program = "YOUR_SCRIPT.py --deepspeed --deepspeed_config ds_config.json"
 			if s.EP > 1 {
-				d.Warnings = append(d.Warnings, "AutoEP takes DeepSeek-V3's experts without the bias that balances them, and needs Transformers 5.0.0")
+				d.Warnings = append(d.Warnings, "AutoEP takes DeepSeek-V3's experts without the bias that "+
+					"balances them, and needs Transformers 5.0.0")
 			}
 			return d
 		},
-		sniff: keyed(".json", parseJSON, "zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size"),
-		read:  readsWith(deepSpeedFile),
+		sniff: keyed(".json", parseJSON, "zero_optimization", "train_micro_batch_size_per_gpu",
+			"train_batch_size"),
+		read: readsWith(deepSpeedFile),
 	}
 }
 
 // deepSpeedRules returns what a JSON file of DeepSpeed cannot ask for.
 func deepSpeedRules() []Rule {
-	const config, experts = deepSpeedSource + ": docs/_pages/config-json.md", deepSpeedSource + ": deepspeed/module_inject/auto_ep.py"
-	rules := noPipeline(deepSpeedSource+": deepspeed/runtime/config.py:428-441, runtime/pipe/engine.py:141-224",
+	const config, experts = deepSpeedSource + ": docs/_pages/config-json.md",
+		deepSpeedSource + ": deepspeed/module_inject/auto_ep.py"
+	rules := noPipeline(deepSpeedSource+": deepspeed/runtime/config.py:428-441, "+
+		"runtime/pipe/engine.py:141-224",
 		"stages come from PipelineModule in code: a block pipeline in JSON is read and does nothing")
 	rules = append(rules,
-		refuses("sequence", knob.CP, config, "sequence_parallel_size is Ulysses, which shares heads, not the ring of context parallelism", func(s *engine.Setup) bool { return s.CP > 1 }),
-		refuses("sp", knob.SP, config, "AutoTP keeps what lies between its products whole: sp off", func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
-		refuses("expert-tp", knob.ETP, experts, "AutoEP has expert_tensor_parallel_size 1 only", func(s *engine.Setup) bool { return s.ETP > 1 }),
-		refuses("experts-tp", knob.TP, experts, "AutoEP is not combined with AutoTP: tp 1", func(s *engine.Setup) bool { return s.EP > 1 && s.TP > 1 }),
-		refuses("experts", knob.EP, experts, "AutoEP knows where the experts are in mixtral, qwen3_moe, deepseek_v2 and deepseek_v3 only", func(s *engine.Setup) bool { return s.EP > 1 && expertPreset(&s.Model) == "" }),
-		refuses("hsdp", knob.HSDP, config, "replicas of shards are MiCS, with zero 3 only", func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO != 3 }),
-		refuses("offload-zero", knob.Offload, config, "offload_optimizer needs zero 1 or more", func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }),
-		refuses("offload-layers", "offload-layers", config, "it keeps no activations of layers in host memory", func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
+		refuses("sequence", knob.CP, config,
+			"sequence_parallel_size is Ulysses, which shares heads, not the ring of context parallelism",
+			func(s *engine.Setup) bool { return s.CP > 1 }),
+		refuses("sp", knob.SP, config, "AutoTP keeps what lies between its products whole: sp off",
+			func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
+		refuses("expert-tp", knob.ETP, experts, "AutoEP has expert_tensor_parallel_size 1 only",
+			func(s *engine.Setup) bool { return s.ETP > 1 }),
+		refuses("experts-tp", knob.TP, experts, "AutoEP is not combined with AutoTP: tp 1",
+			func(s *engine.Setup) bool { return s.EP > 1 && s.TP > 1 }),
+		refuses("experts", knob.EP, experts,
+			"AutoEP knows where the experts are in mixtral, qwen3_moe, deepseek_v2 and deepseek_v3 only",
+			func(s *engine.Setup) bool { return s.EP > 1 && expertPreset(&s.Model) == "" }),
+		refuses("hsdp", knob.HSDP, config, "replicas of shards are MiCS, with zero 3 only",
+			func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO != 3 }),
+		refuses("offload-zero", knob.Offload, config, "offload_optimizer needs zero 1 or more",
+			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }),
+		refuses("offload-layers", "offload-layers", config,
+			"it keeps no activations of layers in host memory",
+			func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
 	)
 	return append(rules, append(outsideSearch(
-		oneOf(knob.Precision, config, "bf16, fp16 or neither", func(s *engine.Setup) recipe.Precision { return s.Precision }, recipe.BF16, recipe.FP16, recipe.FP32),
-		oneOf(knob.GradDtype, config, "data_types.grad_accum_dtype", func(s *engine.Setup) recipe.GradDtype { return s.GradDtype }, recipe.GradFP32, recipe.GradBF16),
-		refuses("mtp", knob.MTP, config, "the JSON knows no module of multi-token prediction", func(s *engine.Setup) bool { return s.TrainMTP }),
+		oneOf(knob.Precision, config, "bf16, fp16 or neither", func(s *engine.Setup) recipe.Precision {
+			return s.Precision
+		}, recipe.BF16, recipe.FP16, recipe.FP32),
+		oneOf(knob.GradDtype, config, "data_types.grad_accum_dtype", func(s *engine.Setup) recipe.GradDtype {
+			return s.GradDtype
+		}, recipe.GradFP32, recipe.GradBF16),
+		refuses("mtp", knob.MTP, config, "the JSON knows no module of multi-token prediction",
+			func(s *engine.Setup) bool { return s.TrainMTP }),
 	), softwareRules(config, map[string][]string{"dispatcher": {"alltoall"}})...)...)
 }
 
@@ -92,28 +112,50 @@ func deepSpeedFile() form {
 		return func(s *engine.Setup) (any, bool) { return true, s.Precision == want }
 	}
 	const gather = "the default that most configurations have: no knob"
-	f := form{id: "deepspeed", file: "ds_config.json", parse: parseJSON, render: jsonText, finish: finishDeepSpeed}
+	f := form{
+		id: "deepspeed", file: "ds_config.json", parse: parseJSON, render: jsonText,
+		finish: finishDeepSpeed,
+	}
 	f.rows = []field{
-		joint("train_batch_size", []knob.ID{knob.GBS, knob.DP, knob.GPUs}, ofAll(func(s *engine.Setup) int { return s.GBS })),
+		joint("train_batch_size", []knob.ID{knob.GBS, knob.DP, knob.GPUs},
+			ofAll(func(s *engine.Setup) int { return s.GBS })),
 		countField("train_micro_batch_size_per_gpu", knob.MBS, func(s *engine.Setup) int { return s.MBS }),
-		countField("gradient_accumulation_steps", knob.MicroBatches, func(s *engine.Setup) int { return s.MicroBatches }),
+		countField("gradient_accumulation_steps", knob.MicroBatches,
+			func(s *engine.Setup) int { return s.MicroBatches }),
 		joint("bf16.enabled", []knob.ID{knob.Precision}, has(recipe.BF16)),
 		joint("fp16.enabled", []knob.ID{knob.Precision}, has(recipe.FP16)),
 		words("data_types.grad_accum_dtype", knob.GradDtype, pair{"fp32", "fp32"}, pair{"bf16", "bf16"}),
 		words("zero_optimization.stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}),
 		same("zero_optimization.overlap_comm", true, gather),
 		same("zero_optimization.contiguous_gradients", true, gather),
-		joint("zero_optimization.offload_optimizer.device", []knob.ID{knob.Offload}, func(s *engine.Setup) (any, bool) { return "cpu", s.Offload == recipe.OffloadOptimizer }),
-		joint("zero_optimization.mics_shard_size", []knob.ID{knob.HSDP}, func(s *engine.Setup) (any, bool) { return s.DP / s.Replicas(), s.Replicas() > 1 }),
-		countField("tensor_parallel.autotp_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(tensor),
-		field{key: "tensor_parallel.preset_model", why: "of the script's model", write: func(s *engine.Setup) (any, bool) { p := tensorPreset(&s.Model); return p, p != "" }}.only(tensor),
-		field{key: "expert_parallel.enabled", why: "with ep over 1", write: func(*engine.Setup) (any, bool) { return true, true }}.only(experts),
-		countField("expert_parallel.autoep_size", knob.EP, func(s *engine.Setup) int { return s.EP }).only(experts),
-		field{key: "expert_parallel.preset_model", why: "of the script's model", write: func(s *engine.Setup) (any, bool) { return expertPreset(&s.Model), true }}.only(experts),
+		joint("zero_optimization.offload_optimizer.device", []knob.ID{knob.Offload},
+			func(s *engine.Setup) (any, bool) { return "cpu", s.Offload == recipe.OffloadOptimizer }),
+		joint("zero_optimization.mics_shard_size", []knob.ID{knob.HSDP}, func(s *engine.Setup) (any, bool) {
+			return s.DP / s.Replicas(), s.Replicas() > 1
+		}),
+		countField("tensor_parallel.autotp_size", knob.TP,
+			func(s *engine.Setup) int { return s.TP }).only(tensor),
+		field{
+			key: "tensor_parallel.preset_model", why: "of the script's model",
+			write: func(s *engine.Setup) (any, bool) {
+				p := tensorPreset(&s.Model)
+				return p, p != ""
+			},
+		}.only(tensor),
+		field{key: "expert_parallel.enabled", why: "with ep over 1", write: func(*engine.Setup) (any, bool) {
+			return true, true
+		}}.only(experts),
+		countField("expert_parallel.autoep_size", knob.EP,
+			func(s *engine.Setup) int { return s.EP }).only(experts),
+		field{
+			key: "expert_parallel.preset_model", why: "of the script's model",
+			write: func(s *engine.Setup) (any, bool) { return expertPreset(&s.Model), true },
+		}.only(experts),
 		same("gradient_clipping", 1.0, "of the training recipe, no knob"),
 		same("activation_checkpointing.partition_activations", false, "of the script's model"),
 		same("steps_per_print", 10, "a line for each ten steps"),
-		words("optimizer.type", knob.Optimizer, pair{"adam", "AdamW"}, pair{"adam", "Adam"}, pair{"adam", "FusedAdam"}, pair{"adam", "DeepSpeedCPUAdam"}).unwritten(),
+		words("optimizer.type", knob.Optimizer, pair{"adam", "AdamW"}, pair{"adam", "Adam"},
+			pair{"adam", "FusedAdam"}, pair{"adam", "DeepSpeedCPUAdam"}).unwritten(),
 		{key: "zero_optimization.offload_param.device", read: part},
 		{key: "zero_optimization.zero_hpz_partition_size", read: part},
 		{key: "zero_optimization.zero_quantized_weights", read: part},
@@ -135,7 +177,9 @@ func deepSpeedFile() form {
 	f.leaves = append(everyLack(), ownDefaults()...)
 	f.leaves = append(f.leaves, scriptLacks()...)
 	f.leaves = append(f.leaves, stays("the data of the script", nil, knob.Seq)...)
-	f.leaves = append(f.leaves, stays("the code of the model: gradient_checkpointing_enable() in Transformers", nil, knob.Recompute)...)
+	f.leaves = append(f.leaves,
+		stays("the code of the model: gradient_checkpointing_enable() in Transformers", nil,
+			knob.Recompute)...)
 	return f
 }
 
@@ -167,7 +211,9 @@ func finishDeepSpeed(r *reader) {
 		id    knob.ID
 		value any
 	}{
-		{"tensor_parallel.autotp_size", knob.TP, 1}, {"expert_parallel.autoep_size", knob.EP, 1}, {"zero_optimization.stage", knob.ZeRO, 0},
+		{"tensor_parallel.autotp_size", knob.TP, 1},
+		{"expert_parallel.autoep_size", knob.EP, 1},
+		{"zero_optimization.stage", knob.ZeRO, 0},
 	} {
 		if !r.said(d.key) {
 			r.assume(flat(d.id), d.value, "DeepSpeed's default of "+d.key)
@@ -187,8 +233,10 @@ func finishDeepSpeed(r *reader) {
 		r.shard = r.whole("zero_optimization.mics_shard_size", -1, 0)
 	}
 	for key, why := range map[string]string{
-		"zero_optimization.offload_param.device":     "weights on the host are not modelled: they stay on the GPU here, and their traffic is not counted",
-		"zero_optimization.zero_hpz_partition_size":  "a second copy of the weights for each node is not modelled: its memory and its saved traffic are not counted",
+		"zero_optimization.offload_param.device": "weights on the host are not modelled: they stay on " +
+			"the GPU here, and their traffic is not counted",
+		"zero_optimization.zero_hpz_partition_size": "a second copy of the weights for each node is not " +
+			"modelled: its memory and its saved traffic are not counted",
 		"zero_optimization.zero_quantized_weights":   "weights are not gathered in 8 bits here",
 		"zero_optimization.zero_quantized_gradients": "gradients are not reduced in fewer bits here",
 	} {
@@ -202,7 +250,8 @@ func finishDeepSpeed(r *reader) {
 // deepSpeedBatch finds dp from the three figures of the batch.
 func (r *reader) deepSpeedBatch() {
 	const key = "train_batch_size"
-	gbs, mbs, m := r.whole(key, 1, 0), r.whole("train_micro_batch_size_per_gpu", 1, 0), r.whole("gradient_accumulation_steps", 1, 0)
+	gbs, mbs, m := r.whole(key, 1, 0), r.whole("train_micro_batch_size_per_gpu", 1, 0),
+		r.whole("gradient_accumulation_steps", 1, 0)
 	if gbs > 0 {
 		r.Setup[flat(knob.GBS)] = gbs
 	}

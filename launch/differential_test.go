@@ -16,7 +16,8 @@ import (
 )
 
 // trained is the command of a test's script.
-const trained = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 " +
+const trained = "torchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 " +
+	"--num-attention-heads 32 --seq-length 4096 " +
 	"--micro-batch-size 1 --global-batch-size 64 --tensor-model-parallel-size "
 
 // changed are scripts that change $TP before they train with it, and the value that bash passes; "" for
@@ -221,7 +222,8 @@ func TestChangedVariables(t *testing.T) {
 	}
 }
 
-// passed runs a script in bash with a stub in place of torchrun, and returns the degree that the first call gets.
+// passed runs a script in bash with a stub in place of torchrun, and returns the degree that the first call
+// gets.
 func passed(t testing.TB, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -234,7 +236,8 @@ func passed(t testing.TB, text string) string {
 	write("inc", "TP=8\n", 0o600)
 	write("train.sh", text, 0o600)
 	cmd := exec.CommandContext(t.Context(), "bash", "train.sh")
-	cmd.Dir, cmd.Env = dir, []string{"PATH=" + dir + ":/usr/bin:/bin", "PASSED=" + filepath.Join(dir, "passed")}
+	cmd.Dir, cmd.Env = dir,
+		[]string{"PATH=" + dir + ":/usr/bin:/bin", "PASSED=" + filepath.Join(dir, "passed")}
 	_ = cmd.Run() // some end with an error
 	out, err := os.ReadFile(filepath.Join(dir, "passed"))
 	if err != nil {
@@ -263,16 +266,31 @@ func TestRandomScripts(t *testing.T) {
 		t.Skip("bash is not installed")
 	}
 	parts := []string{
-		"TP=4", "TP=2", "export TP=8", "TP=${TP:-2}", "((TP+=2))", "TP=$((TP * 2))", "TP=$((010))", "unset TP", "(TP=8)", "TP=8 &", "true | TP=8", "f", "g",
-		"f(){ TP=8; }", "g(){ f; }", "read TP <<< 8", "if true; then TP=8; fi", "if false; then TP=8; fi", "for TP in 1 2; do :; done", "A=($TP 4)", "A[0]=2", "TP=${A[0]}",
-		"TP=${A[1]:-2}", ". ./inc", "declare -i TP", "TP+=2", "declare -n R=TP", "R=4", "readonly TP", "eval TP=2", "X=$((TP++))", "true && TP=2", "false && TP=2",
-		"false || TP=4", "trap 'TP=2' DEBUG", "set -e", "false", "{ TP=4; }", "{ TP=2; } | cat", ": ${TP:=4}", "local TP=1", "TP=1 true", "case $TP in 4) TP=8;; esac", "exit",
-		"bash -c 'TP=2'", "declare TP=2", "TP=08", "A+=(8)", "TP=${A[2]}", "let TP=4", "printf -v TP 2", "TP=$TP", "TP=\"$TP\"", "export TP", "f(){ . ./inc; }", "g(){ local TP=2; }", "f(){ unset TP; }", "readonly TP=2; TP=4",
-		"if [ $TP = 4 ]; then TP=8; else TP=2; fi", "[ $TP -gt 2 ] && TP=8", "[[ $TP == 2 ]] || TP=4", "for TP in 2 4; do :; done", "for i in 1 2; do TP=$((TP * 2)); done",
-		"while [ $TP -lt 8 ]; do TP=$((TP * 2)); [ $TP = 0 ] && break; done", "f(){ TP=$1; }", "f 8", "g 2 4", "g(){ shift; TP=$1; }", "set -- 2 4", "TP=${1:-8}", "shift", "TP=${TP#4}2", "TP=${TP:0:1}", "TP=${#TP}",
-		"TP=$(echo 4)", "IFS=, read -r TP X <<< 4,2", "read X TP <<< '2 8'", "[[ TP=8 -eq 8 ]]", ": ${A[TP=4]}", "TP=$((TP > 2 ? 2 : 8))", "if f; then TP=4; fi", "f || TP=2", "f(){ return 1; }", "f(){ if [ $TP = 2 ]; then return; fi; TP=2; }",
-		"case $TP in [24]) TP=8;; *) TP=2;; esac", "case $TP in 2|4) TP=8;; esac", "eval \"TP=\\$TP\"", "A=(2 4 8); TP=${A[1]}", "A+=($TP)", "TP=${A[@]}", "TP=${A[*]}", "X=TP; TP=${!X}", "unset 'A[0]'", "set -o posix", "TP=8 :", "f(){ local TP; TP=4; }",
-		"until [ $TP = 8 ]; do TP=8; done", "for i in 1 2 3; do if [ $i = 2 ]; then continue; fi; TP=$i; done", "TP=${TP/2/4}", "TP=${TP:+4}", "{ read TP; } <<< 2", "[ -z \"$TP\" ] && TP=4", "[ -n \"$1\" ] && TP=$1", "[ $# -gt 1 ] && TP=$2",
+		"TP=4", "TP=2", "export TP=8", "TP=${TP:-2}", "((TP+=2))", "TP=$((TP * 2))", "TP=$((010))",
+		"unset TP", "(TP=8)", "TP=8 &", "true | TP=8", "f", "g",
+		"f(){ TP=8; }", "g(){ f; }", "read TP <<< 8", "if true; then TP=8; fi", "if false; then TP=8; fi",
+		"for TP in 1 2; do :; done", "A=($TP 4)", "A[0]=2", "TP=${A[0]}",
+		"TP=${A[1]:-2}", ". ./inc", "declare -i TP", "TP+=2", "declare -n R=TP", "R=4", "readonly TP",
+		"eval TP=2", "X=$((TP++))", "true && TP=2", "false && TP=2",
+		"false || TP=4", "trap 'TP=2' DEBUG", "set -e", "false", "{ TP=4; }", "{ TP=2; } | cat", ": ${TP:=4}",
+		"local TP=1", "TP=1 true", "case $TP in 4) TP=8;; esac", "exit",
+		"bash -c 'TP=2'", "declare TP=2", "TP=08", "A+=(8)", "TP=${A[2]}", "let TP=4", "printf -v TP 2",
+		"TP=$TP", "TP=\"$TP\"", "export TP", "f(){ . ./inc; }", "g(){ local TP=2; }", "f(){ unset TP; }",
+		"readonly TP=2; TP=4",
+		"if [ $TP = 4 ]; then TP=8; else TP=2; fi", "[ $TP -gt 2 ] && TP=8", "[[ $TP == 2 ]] || TP=4",
+		"for TP in 2 4; do :; done", "for i in 1 2; do TP=$((TP * 2)); done",
+		"while [ $TP -lt 8 ]; do TP=$((TP * 2)); [ $TP = 0 ] && break; done", "f(){ TP=$1; }", "f 8", "g 2 4",
+		"g(){ shift; TP=$1; }", "set -- 2 4", "TP=${1:-8}", "shift", "TP=${TP#4}2", "TP=${TP:0:1}",
+		"TP=${#TP}",
+		"TP=$(echo 4)", "IFS=, read -r TP X <<< 4,2", "read X TP <<< '2 8'", "[[ TP=8 -eq 8 ]]",
+		": ${A[TP=4]}", "TP=$((TP > 2 ? 2 : 8))", "if f; then TP=4; fi", "f || TP=2", "f(){ return 1; }",
+		"f(){ if [ $TP = 2 ]; then return; fi; TP=2; }",
+		"case $TP in [24]) TP=8;; *) TP=2;; esac", "case $TP in 2|4) TP=8;; esac", "eval \"TP=\\$TP\"",
+		"A=(2 4 8); TP=${A[1]}", "A+=($TP)", "TP=${A[@]}", "TP=${A[*]}", "X=TP; TP=${!X}", "unset 'A[0]'",
+		"set -o posix", "TP=8 :", "f(){ local TP; TP=4; }",
+		"until [ $TP = 8 ]; do TP=8; done",
+		"for i in 1 2 3; do if [ $i = 2 ]; then continue; fi; TP=$i; done", "TP=${TP/2/4}", "TP=${TP:+4}",
+		"{ read TP; } <<< 2", "[ -z \"$TP\" ] && TP=4", "[ -n \"$1\" ] && TP=$1", "[ $# -gt 1 ] && TP=$2",
 	}
 	stated := 0
 	draws.CheckFew(t, scripts(), func(r *rapid.T) {
@@ -284,7 +302,9 @@ func TestRandomScripts(t *testing.T) {
 		}
 		stated++
 		want := passed(t, text)
-		if want == "" && strings.Contains(text, "set -e") && strings.ContainsAny(strings.Join(lines, ""), "(|.") { // something failed
+		// something failed
+		if want == "" && strings.Contains(text, "set -e") &&
+			strings.ContainsAny(strings.Join(lines, ""), "(|.") {
 			return
 		}
 		if got != want && got != strings.TrimLeft(want, "0") { // a launcher reads 08 as 8
@@ -300,12 +320,15 @@ func TestRandomScripts(t *testing.T) {
 func TestWhatIsInDoubtIsNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		"TP=4; . ./inc\n@$TP": "depends on $TP",
-		"M=(--pipeline-model-parallel-size 2); . ./inc\n@2 \"${M[@]}\"":         "depends on whether the source of ./inc of line 1 changes $M",
-		"alias torchrun=echo; shopt -s expand_aliases\nalias torchrun=echo\n@2": "depends on whether the alias torchrun runs it as it is",
+		"M=(--pipeline-model-parallel-size 2); . ./inc\n@2 \"${M[@]}\"": "depends on whether the " +
+			"source of ./inc of line 1 changes $M",
+		"alias torchrun=echo; shopt -s expand_aliases\nalias torchrun=echo\n@2": "depends on whether the " +
+			"alias torchrun runs it as it is",
 		"TP=4; exit\n@$TP": "the script ends here, before training starts",
 	} {
 		_, r := read(strings.ReplaceAll(text, "\n@", "\n"+trained))
-		if !slices.ContainsFunc(lacking(&r), func(p launch.Problem) bool { return strings.Contains(p.Message, want) }) {
+		if !slices.ContainsFunc(lacking(&r),
+			func(p launch.Problem) bool { return strings.Contains(p.Message, want) }) {
 			t.Errorf("%q: %+v, want %s", text, r.Problems, want)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 
 // Entry is one key of a launcher's file with its value.
 type Entry struct {
-	Key   string   // as the launcher spells it, without leading dashes; the path with dots where keys are nested
+	// as the launcher spells it, without leading dashes; the path with dots where keys are nested
+	Key   string
 	Value any      // string, int, float64, bool, []any, or nil: a flag without a value, a null
 	From  []string // flat keys of the setup document that it comes from; none: the same for every setup
 	Why   string   // the reason for what no knob gives
@@ -65,7 +66,8 @@ type Reading struct {
 	Unknown    []Unknown
 	Besides    []hfconfig.Besides // what a checkpoint has besides the model
 
-	shard    int                // over how many ranks weights are sharded, where replicas follow; 0: nothing follows
+	// over how many ranks weights are sharded, where replicas follow; 0: nothing follows
+	shard    int
 	document *setupdoc.Document // of a file that is a setup document; nil: Setup has its keys
 	given    []given            // from elsewhere, in its order
 }
@@ -197,14 +199,19 @@ func readEntries(launcher string, rows []field, entries []Entry) *reader {
 
 // readEntriesWith is readEntries amid what stands around them, such as a word that may be any flags.
 func readEntriesWith(launcher string, rows []field, entries []Entry, around amid) *reader {
-	r := &reader{amid: around, Reading: Reading{Launcher: launcher, Setup: map[string]any{}}, values: map[string]Entry{}, lost: map[string]bool{}}
+	r := &reader{
+		amid: around, Reading: Reading{Launcher: launcher, Setup: map[string]any{}},
+		values: map[string]Entry{}, lost: map[string]bool{},
+	}
 	if around.open != "" {
 		r.open = dependsOn(unresolved(around.open)) + ": it may be any flags"
 	}
 	for _, e := range entries {
 		if before, twice := r.values[e.Key]; twice && fmt.Sprint(before.Value) != fmt.Sprint(e.Value) {
 			if _, waits := e.Value.(unresolved); !waits {
-				r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: fmt.Sprintf("given twice: %s of line %d counts", shown(e.Value), e.Line), Line: before.Line})
+				r.Ignored = append(r.Ignored,
+					Ignored{Key: e.Key, Why: fmt.Sprintf("given twice: %s of line %d counts", shown(e.Value),
+						e.Line), Line: before.Line})
 			}
 		} else if twice && e.Line > 0 {
 			r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: "given twice, alike", Line: e.Line})
@@ -222,7 +229,10 @@ func readEntriesWith(launcher string, rows []field, entries []Entry, around amid
 		r.take(row, e)
 	}
 	for _, key := range slices.Sorted(maps.Keys(left)) {
-		r.Ignored = append(r.Ignored, Ignored{Key: key, Why: unknownKey, Line: left[key].Line, value: left[key].Value, lost: true})
+		r.Ignored = append(r.Ignored, Ignored{
+			Key: key, Why: unknownKey, Line: left[key].Line,
+			value: left[key].Value, lost: true,
+		})
 	}
 	return r
 }
@@ -284,8 +294,15 @@ func (r *reader) take(row *field, e Entry) {
 	case len(row.from) == 1 && !row.site:
 		r.Setup[row.from[0]] = e.Value
 	default:
-		r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: cmp.Or(row.unread, row.why, "says nothing of a layout"), Line: e.Line, value: e.Value, lost: true})
+		r.Ignored = append(r.Ignored,
+			Ignored{
+				Key: e.Key, Why: cmp.Or(row.unread, row.why, "says nothing of a layout"), Line: e.Line,
+				value: e.Value, lost: true,
+			})
 		return
 	}
-	r.Understood = append(r.Understood, Understood{Key: e.Key, Value: e.Value, Setup: row.from, Line: e.Line, Assumed: e.Why})
+	r.Understood = append(r.Understood, Understood{
+		Key: e.Key, Value: e.Value, Setup: row.from, Line: e.Line,
+		Assumed: e.Why,
+	})
 }

@@ -28,7 +28,8 @@ func blocks(t *testing.T, language, word string) []string {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, m := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```").FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```").FindAllStringSubmatch(string(text),
+		-1) {
 		if m[1] == language && strings.Contains(m[2], word) {
 			out = append(out, m[2])
 		}
@@ -56,7 +57,9 @@ func leaves(into map[string]any, prefix string, v any) map[string]any {
 // assignments returns what a recipe function sets, products multiplied.
 func assignments(text string) map[string]any {
 	out := map[string]any{}
-	for _, m := range regexp.MustCompile(`(?m)^    ([\w.]+) = ([^#\n]+?)(  #.*)?$`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`(?m)^    ([\w.]+) = ([^#\n]+?)(  #.*)?$`).FindAllStringSubmatch(
+		text, -1,
+	) {
 		product := 1
 		for _, f := range strings.Split(m[2], " * ") {
 			n, err := strconv.Atoi(f)
@@ -89,10 +92,16 @@ func TestWorkedFiles(t *testing.T) {
 	ofTOML := decode(func(data []byte, v any) error { return toml.Unmarshal(data, v) })
 	ofYAML := decode(func(data []byte, v any) error { return yaml.Unmarshal(data, v) })
 	all := samples(t)
-	v3 := knob.Given{knob.DP: 64, knob.PP: 8, knob.VPP: 2, knob.EP: 64, knob.ZeRO: 3, knob.MBS: 1, knob.GBS: 4096, knob.Seq: 4096}
+	v3 := knob.Given{
+		knob.DP: 64, knob.PP: 8, knob.VPP: 2, knob.EP: 64, knob.ZeRO: 3, knob.MBS: 1,
+		knob.GBS: 4096, knob.Seq: 4096,
+	}
 	deepseek := setup(t, "deepseek-v3", v3)
 	deepseek.Split = "3,4,4,4,4,4,4,4,4,4,4,4,4,4,4,2" // torchtitan's own: 61 + 2 layers on 16 stages
-	autoEP := setup(t, "deepseek-v3", knob.Given{knob.DP: 1024, knob.EP: 64, knob.ZeRO: 3, knob.MBS: 1, knob.GBS: 4096, knob.Seq: 4096})
+	autoEP := setup(t, "deepseek-v3", knob.Given{
+		knob.DP: 1024, knob.EP: 64, knob.ZeRO: 3, knob.MBS: 1,
+		knob.GBS: 4096, knob.Seq: 4096,
+	})
 	nano := all["nanotron"]
 	nano.Model, _ = presets.Default().Model("llama3-70b")
 	for name, c := range map[string]struct {
@@ -101,9 +110,15 @@ func TestWorkedFiles(t *testing.T) {
 		setup                    engine.Setup
 		parse                    func(string) map[string]any
 	}{
-		"torchtitan, Llama 3":      {"torchtitan", "python", "llama3_70b()", 0, all["torchtitan"], assignments},
-		"torchtitan, DeepSeek-V3":  {"torchtitan", "python", "deepseek_v3_671b()", 0, deepseek, assignments},
-		"torchtitan 0.2.2":         {"torchtitan-toml", "toml", "[parallelism]", 0, all["torchtitan-toml"], ofTOML},
+		"torchtitan, Llama 3": {
+			"torchtitan", "python", "llama3_70b()", 0, all["torchtitan"],
+			assignments,
+		},
+		"torchtitan, DeepSeek-V3": {"torchtitan", "python", "deepseek_v3_671b()", 0, deepseek, assignments},
+		"torchtitan 0.2.2": {
+			"torchtitan-toml", "toml", "[parallelism]", 0, all["torchtitan-toml"],
+			ofTOML,
+		},
 		"DeepSpeed, AutoTP":        {"deepspeed", "json", "autotp_size", 0, all["deepspeed"], ofJSON},
 		"DeepSpeed, AutoEP, ZeRO3": {"deepspeed", "json", "autoep_size", 0, autoEP, ofJSON},
 		"nanotron":                 {"nanotron", "yaml", "pp_engine", 0, nano, ofYAML},
@@ -114,7 +129,8 @@ func TestWorkedFiles(t *testing.T) {
 			t.Fatalf("%s: %d examples", name, len(examples))
 		}
 		// The example means zero 3: under its pipeline default keeps weights gathered, always frees them.
-		text := strings.Replace(examples[c.number], `fsdp_reshard_after_forward = "default"`, `fsdp_reshard_after_forward = "always"`, 1)
+		text := strings.Replace(examples[c.number], `fsdp_reshard_after_forward = "default"`,
+			`fsdp_reshard_after_forward = "always"`, 1)
 		l, _ := launch.Find(c.launcher)
 		d, refused := l.Export(&c.setup, "")
 		if len(refused) > 0 {
@@ -142,7 +158,9 @@ func TestWorkedFiles(t *testing.T) {
 		}
 	}
 	pipeline, _ := launch.Read("ds_config.json", []byte(blocks(t, "json", `"pipeline"`)[0]))
-	if len(pipeline.Problems) > 0 || pipeline.Setup["pp"] != 1 || !slices.ContainsFunc(pipeline.Ignored, func(i launch.Ignored) bool { return strings.HasPrefix(i.Key, "pipeline") && i.Why != "" }) {
+	if len(pipeline.Problems) > 0 || pipeline.Setup["pp"] != 1 ||
+		!slices.ContainsFunc(pipeline.Ignored,
+			func(i launch.Ignored) bool { return strings.HasPrefix(i.Key, "pipeline") && i.Why != "" }) {
 		t.Errorf("DeepSpeed's pipeline block: %+v", pipeline)
 	}
 }

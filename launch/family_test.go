@@ -8,8 +8,8 @@ import (
 	"meshscope/presets"
 )
 
-// TestUnknownOfTheModel: what no preset knows of a model and Megatron-LM has a default for is a placeholder, not
-// that default in silence; it is written for every model.
+// TestUnknownOfTheModel: what no preset knows of a model and Megatron-LM has a default for is a placeholder,
+// not that default in silence; it is written for every model.
 func TestUnknownOfTheModel(t *testing.T) {
 	l, ok := launch.Find("megatron-lm")
 	if !ok {
@@ -27,7 +27,10 @@ func TestUnknownOfTheModel(t *testing.T) {
 			t.Errorf("a model without RoPE has --rotary-base %v", e.Value)
 		}
 	}
-	for id, asked := range map[string]bool{"qwen3-8b": true, "mixtral-8x7b": true, "llama3.1-8b": false, "deepseek-v3": false} {
+	for id, asked := range map[string]bool{
+		"qwen3-8b": true, "mixtral-8x7b": true, "llama3.1-8b": false,
+		"deepseek-v3": false,
+	} {
 		m, err := presets.Default().Model(id)
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +55,8 @@ func TestUnknownOfTheModel(t *testing.T) {
 	}
 }
 
-// TestRopeTheta: the base of rotary positions that a config.json gives is carried, and no placeholder stands for it.
+// TestRopeTheta: the base of rotary positions that a config.json gives is carried, and no placeholder stands
+// for it.
 func TestRopeTheta(t *testing.T) {
 	for _, c := range []struct {
 		base string
@@ -67,14 +71,20 @@ func TestRopeTheta(t *testing.T) {
 		{`"rope_theta":"much"`, 10000, true},
 		{`"rope_parameters":{"full_attention":{"rope_theta":1e6}}`, 10000, true},
 	} {
-		r := launch.Open("config.json", []byte(`{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":31,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":8192,`+c.base+`}`), presets.Default())
+		r := launch.Open("config.json",
+			[]byte(
+				`{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":31,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":8192,`+c.base+`}`,
+			), presets.Default())
 		if len(r.Problems) > 0 {
 			t.Fatalf("%s: %v", c.base, r.Problems)
 		}
 		s := presets.DefaultSetup()
 		of := r.Resolve(presets.Default())
 		s.Model = of.Model
-		for id, key := range map[string]string{"megatron-lm": "rotary-base", "nanotron": "model.model_config.rope_theta"} {
+		for id, key := range map[string]string{
+			"megatron-lm": "rotary-base",
+			"nanotron":    "model.model_config.rope_theta",
+		} {
 			l, _ := launch.Find(id)
 			d, refused := l.Export(&s, "test")
 			if len(refused) > 0 {
@@ -85,25 +95,30 @@ func TestRopeTheta(t *testing.T) {
 				if e.Key != key {
 					continue
 				}
-				if found++; e.Value != c.want && e.Value != float64(c.want) || id == "megatron-lm" && e.Site != c.site {
+				if found++; e.Value != c.want && e.Value != float64(c.want) || id == "megatron-lm" &&
+					e.Site != c.site {
 					t.Errorf("%s: %s: --%s %v, a placeholder %v", c.base, id, key, e.Value, e.Site)
 				}
 			}
 			if found != 1 {
 				t.Errorf("%s: %s: %s is written %d times", c.base, id, key, found)
 			}
-			if told := strings.Contains(strings.Join(d.Warnings, " "), "rotary-base"); id == "megatron-lm" && told != c.site {
+			if told := strings.Contains(strings.Join(d.Warnings, " "), "rotary-base"); id == "megatron-lm" &&
+				told != c.site {
 				t.Errorf("%s: %v", c.base, d.Warnings)
 			}
 		}
 	}
 }
 
-// TestRopeThetaOfPresets: a config.json with the figures of a preset is that preset, with a base of its own where it is
-// not the one of the family.
+// TestRopeThetaOfPresets: a config.json with the figures of a preset is that preset, with a base of its own
+// where it is not the one of the family.
 func TestRopeThetaOfPresets(t *testing.T) {
 	for base, want := range map[string]int{"500000.0": 0, "1e6": 1000000, "null": 0} {
-		r := launch.Open("config.json", []byte(`{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":8192,"rope_theta":`+base+`}`), presets.Default())
+		r := launch.Open("config.json",
+			[]byte(
+				`{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":32,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":8192,"rope_theta":`+base+`}`,
+			), presets.Default())
 		s := r.Resolve(presets.Default())
 		if len(r.Problems) > 0 || s.Model.ID != "llama3-8b" || s.Model.RopeTheta != want {
 			t.Errorf("%s: %s with %d, %v", base, s.Model.ID, s.Model.RopeTheta, r.Problems)

@@ -38,7 +38,8 @@ func fuzzFile(f *testing.F, id string) {
 // sound fails where a reading has something that no file can give.
 func sound(t *testing.T, r *launch.Reading, data []byte) {
 	t.Helper()
-	lines := 1 + bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r")) // which breaks lines in YAML
+	// which breaks lines in YAML
+	lines := 1 + bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r"))
 	for _, p := range r.Problems {
 		if p.Message == "" || p.Line < 0 || p.Line > lines+1 {
 			t.Fatalf("%+v of %d lines", p, lines)
@@ -72,7 +73,8 @@ func FuzzDeepSpeed(f *testing.F)      { fuzzFile(f, "deepspeed") }
 func FuzzAccelerate(f *testing.F)     { fuzzFile(f, "accelerate") }
 func FuzzTrainers(f *testing.F)       { fuzzFile(f, "axolotl") }
 
-// fuzzWild holds of any text under a name what sound asks for, whoever reads it; it begins with the files as they are met.
+// fuzzWild holds of any text under a name what sound asks for, whoever reads it; it begins with the files as
+// they are met.
 func fuzzWild(f *testing.F, name string, read func(data []byte) launch.Reading) {
 	f.Helper()
 	for _, w := range wilds() {
@@ -115,14 +117,20 @@ func hostile(text []byte) [][]byte {
 	repeat := func(s string, n int) []byte { return []byte(strings.Repeat(s, n)) }
 	out := [][]byte{
 		{},
-		[]byte("\n"), half, text[:len(text)-2], utf16, bytes.ReplaceAll(text, []byte("e"), []byte{0xff}), bytes.ReplaceAll(text, []byte("1"), []byte("9999999999999999999999")),
-		bytes.ReplaceAll(text, []byte("1"), []byte("-1")), bytes.ReplaceAll(text, []byte("1"), []byte("0")), bytes.ReplaceAll(text, []byte("8"), []byte(`"auto"`)), bytes.ReplaceAll(text, []byte("8"), []byte("[[1]]")),
+		[]byte("\n"), half, text[:len(text)-2], utf16, bytes.ReplaceAll(text, []byte("e"), []byte{0xff}),
+		bytes.ReplaceAll(text, []byte("1"), []byte("9999999999999999999999")),
+		bytes.ReplaceAll(text, []byte("1"), []byte("-1")), bytes.ReplaceAll(text, []byte("1"), []byte("0")),
+		bytes.ReplaceAll(text, []byte("8"), []byte(`"auto"`)),
+		bytes.ReplaceAll(text, []byte("8"), []byte("[[1]]")),
 		[]byte(bomb), append([]byte(bomb), text...), append(bytes.Clone(text), text...),
 		{0x7f, 'E', 'L', 'F', 0, 1, 2, 3},
 		[]byte("\x1f\x8b\x08\x00"),
-		repeat("[", 1_000_000), repeat("{", 500_000), repeat("- ", 500_000), repeat("? ", 500_000), repeat("a:\n ", 200_000), repeat(`{"a":`, 200_000), repeat("x = [", 200_000), repeat("[a.", 200_000),
-		repeat("!!a ", 100_000), repeat("&a ", 100_000), repeat("a.", 500_000), repeat("'", 500_000), repeat("\"", 500_000), repeat("k = 1\n", 200_000), repeat("p.x = 1 * ", 100_000),
-		append(repeat("# pad\n", 2_000_000), text...), repeat("\t", 1_000_000), repeat("a: b: ", 100_000), repeat("- a\n", 300_000), repeat("|\n", 100_000), repeat("<<: *a\n", 10_000),
+		repeat("[", 1_000_000), repeat("{", 500_000), repeat("- ", 500_000), repeat("? ", 500_000),
+		repeat("a:\n ", 200_000), repeat(`{"a":`, 200_000), repeat("x = [", 200_000), repeat("[a.", 200_000),
+		repeat("!!a ", 100_000), repeat("&a ", 100_000), repeat("a.", 500_000), repeat("'", 500_000),
+		repeat("\"", 500_000), repeat("k = 1\n", 200_000), repeat("p.x = 1 * ", 100_000),
+		append(repeat("# pad\n", 2_000_000), text...), repeat("\t", 1_000_000), repeat("a: b: ", 100_000),
+		repeat("- a\n", 300_000), repeat("|\n", 100_000), repeat("<<: *a\n", 10_000),
 	}
 	deep := []byte{}
 	for i := range 2000 {
@@ -132,7 +140,8 @@ func hostile(text []byte) [][]byte {
 }
 
 // TestHostileFiles: truncated, enormous, deeply nested, binary and wrongly encoded files are read
-// (one that takes for ever is stopped by the limit of go test), with what is wrong in words and what was understood kept.
+// (one that takes for ever is stopped by the limit of go test), with what is wrong in words and what was
+// understood kept.
 func TestHostileFiles(t *testing.T) {
 	all := samples(t)
 	for _, l := range files(t) {

@@ -25,7 +25,8 @@ type form struct {
 	// finish reads the keys that mean something only together.
 	finish func(r *reader)
 
-	core   []string          // prefixes of keys that are fields of Megatron-Core, which rows of Megatron-LM read
+	// prefixes of keys that are fields of Megatron-Core, which rows of Megatron-LM read
+	core   []string
 	asides map[string]string // prefixes of keys that are of something else than the training, with why
 	// prepare puts keys that others stand for before those of the file.
 	prepare func(entries []Entry, around *amid) []Entry
@@ -36,9 +37,11 @@ type form struct {
 	starts       func(words []string, flags map[string]bool) bool // of a command line; nil: it has none
 	rename       map[string]string                                // other words for keys
 	overrides    bool                                             // its command line has KEY=VALUE
-	configs      bool                                             // its command line names YAML files of the same keys
-	spawns       bool                                             // the number of processes is that of the command that starts it
-	render       func(d *Document) []byte
+	// its command line names YAML files of the same keys
+	configs bool
+	// the number of processes is that of the command that starts it
+	spawns bool
+	render func(d *Document) []byte
 }
 
 // assumed is a knob that a launcher has one value of, so that no file says it.
@@ -94,7 +97,11 @@ func (f *form) of(entries []Entry, err error, around amid) Reading {
 			return false
 		}
 		auto[e.Key] = true
-		unknown = append(unknown, Ignored{Key: e.Key, Why: "auto: filled in by the program that starts it, so unknown here", Line: e.Line})
+		unknown = append(unknown,
+			Ignored{
+				Key: e.Key, Why: "auto: filled in by the program that starts it, so unknown here",
+				Line: e.Line,
+			})
 		return true
 	})
 	if around.script != nil {
@@ -168,7 +175,11 @@ func (r *reader) alone() {
 		if len(u.Setup) == 0 || slices.ContainsFunc(u.Setup, given) {
 			return false
 		}
-		r.Ignored = append(r.Ignored, Ignored{Key: u.Key, Why: "says nothing of the setup without the keys that it counts with", Line: u.Line})
+		r.Ignored = append(r.Ignored,
+			Ignored{
+				Key: u.Key, Why: "says nothing of the setup without the keys that it counts with",
+				Line: u.Line,
+			})
 		return true
 	})
 }
@@ -372,13 +383,20 @@ func stays(why string, unless []string, ids ...knob.ID) []lack {
 // startedAs returns what no file says, for a launcher whose files are predicted as one stack.
 func startedAs(stack recipe.Stack) []lack {
 	rows := slices.DeleteFunc(everyLack(), func(l lack) bool { return l.key == flat(knob.Calibration) })
-	return append(rows, lack{flat(knob.Calibration), "the file starts " + string(stack) + ", the setup is predicted as another stack", func(s *engine.Setup) bool { return s.Stack != stack }})
+	return append(rows,
+		lack{
+			flat(knob.Calibration),
+			"the file starts " + string(stack) + ", the setup is predicted as another stack",
+			func(s *engine.Setup) bool { return s.Stack != stack },
+		})
 }
 
 // ownDefaults returns what a file does not say because the launcher has one value of it.
 func ownDefaults() []lack {
-	rows := stays("auto and what it does by default are the same file", []string{"", recipe.Auto}, softwareKnobs()...)
-	return append(rows, append(stays("only the zb-auto schedule reads it", []string{"0"}, knob.MaxInFlight), stays("always so", []string{recipe.Auto, ""}, "dp-overlap")...)...)
+	rows := stays("auto and what it does by default are the same file", []string{"", recipe.Auto},
+		softwareKnobs()...)
+	return append(rows, append(stays("only the zb-auto schedule reads it", []string{"0"}, knob.MaxInFlight),
+		stays("always so", []string{recipe.Auto, ""}, "dp-overlap")...)...)
 }
 
 // errText is an error of fixed text.

@@ -29,7 +29,10 @@ import (
 func files(t testing.TB) []*launch.Launcher {
 	t.Helper()
 	var out []*launch.Launcher
-	for _, id := range []string{"torchtitan", "torchtitan-toml", "nanotron", "deepspeed", "accelerate", "accelerate-deepspeed", "axolotl", "llama-factory", "trl"} {
+	for _, id := range []string{
+		"torchtitan", "torchtitan-toml", "nanotron", "deepspeed", "accelerate",
+		"accelerate-deepspeed", "axolotl", "llama-factory", "trl",
+	} {
 		l, ok := launch.Find(id)
 		if !ok {
 			t.Fatal(id)
@@ -40,7 +43,9 @@ func files(t testing.TB) []*launch.Launcher {
 }
 
 // backOf reads an exported file and completes it with what it does not carry.
-func backOf(t testing.TB, l *launch.Launcher, s *engine.Setup) (engine.Setup, *launch.Document, launch.Reading, error) {
+func backOf(t testing.TB, l *launch.Launcher, s *engine.Setup) (engine.Setup, *launch.Document,
+	launch.Reading, error,
+) {
 	t.Helper()
 	d, refused := l.Export(s, "test")
 	if len(refused) > 0 {
@@ -66,7 +71,8 @@ func backOf(t testing.TB, l *launch.Launcher, s *engine.Setup) (engine.Setup, *l
 		}
 		if k, ok := knob.Find(knob.ID(strings.ReplaceAll(n.Key, "_", "-"))); ok {
 			keys[n.Key] = k.Value(s)
-			if k.ID == knob.Nodes || k.Kind == knob.Figure && keys[n.Key] == 0.0 || k.ID == knob.Split && s.Split == "" {
+			if k.ID == knob.Nodes || k.Kind == knob.Figure && keys[n.Key] == 0.0 || k.ID == knob.Split &&
+				s.Split == "" {
 				delete(keys, n.Key)
 			}
 		}
@@ -109,7 +115,10 @@ func bare(m model.Model) model.Model {
 func draw(r *rand.Rand, models []model.Model, c hardware.Cluster, flat bool) (engine.Setup, bool) {
 	pick := func(n ...int) int { return n[r.IntN(len(n))] }
 	m := models[r.IntN(len(models))]
-	g := knob.Given{knob.TP: pick(1, 1, 2, 4, 8), knob.PP: pick(1, 1, 2, 3, 4, 8), knob.CP: pick(1, 1, 1, 2, 4), knob.MBS: pick(1, 1, 2, 3), knob.Seq: pick(2048, 4096, 8192, 12288)}
+	g := knob.Given{
+		knob.TP: pick(1, 1, 2, 4, 8), knob.PP: pick(1, 1, 2, 3, 4, 8),
+		knob.CP: pick(1, 1, 1, 2, 4), knob.MBS: pick(1, 1, 2, 3), knob.Seq: pick(2048, 4096, 8192, 12288),
+	}
 	dp := pick(1, 2, 3, 4, 8, 16, 64)
 	g[knob.DP], g[knob.MicroBatches] = dp, pick(1, 2, 4, 7, 8, 12, 16, 24, 64)
 	g[knob.ZeRO] = pick(0, 1, 2, 3, 3)
@@ -214,7 +223,8 @@ func TestRoundTrip(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d published layouts, %d random ones for each seed, of %d drawn; %d models", runs, done, tried, len(models))
+			t.Logf("%d published layouts, %d random ones for each seed, of %d drawn; %d models", runs, done,
+				tried, len(models))
 			if runs == 0 && !flat(l.ID) {
 				t.Error("no published layout")
 			}
@@ -266,7 +276,8 @@ func TestFilesParse(t *testing.T) {
 			if err := os.WriteFile(file, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := exec.CommandContext(t.Context(), python, "-m", "py_compile", file).CombinedOutput(); err != nil {
+			if out, err := exec.CommandContext(t.Context(), python, "-m", "py_compile",
+				file).CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
 			continue
@@ -280,7 +291,8 @@ func TestFilesParse(t *testing.T) {
 				t.Errorf("%s: %s is %v in the file, %v was meant", id, e.Key, got, e.Value)
 			}
 		}
-		if d.File != "ds_config.json" && (!strings.Contains(string(text), "meshscope 1.2.3") || !strings.Contains(string(text), l.Source)) {
+		if d.File != "ds_config.json" && (!strings.Contains(string(text), "meshscope 1.2.3") ||
+			!strings.Contains(string(text), l.Source)) {
 			t.Errorf("%s: no stamp", id)
 		}
 	}
@@ -345,14 +357,32 @@ func samples(t testing.TB) map[string]engine.Setup {
 	return map[string]engine.Setup{
 		"torchtitan":      set("llama3.1-70b", titan, nil),
 		"torchtitan-toml": set("llama3.1-70b", titan, nil),
-		"nanotron":        set("llama3.1-70b", knob.Given{knob.TP: 8, knob.PP: 2, knob.DP: 4, knob.ZeRO: 1, knob.GBS: 128}, nil),
-		"deepspeed":       set("llama3.1-70b", knob.Given{knob.TP: 8, knob.DP: 8, knob.ZeRO: 1, knob.GBS: 128, knob.SP: false}, nil),
-		"accelerate":      set("llama3.1-70b", knob.Given{knob.TP: 8, knob.DP: 8, knob.ZeRO: 3, knob.GBS: 128, knob.SP: false, "recompute": "full"}, nil),
+		"nanotron": set("llama3.1-70b", knob.Given{
+			knob.TP: 8, knob.PP: 2, knob.DP: 4, knob.ZeRO: 1,
+			knob.GBS: 128,
+		}, nil),
+		"deepspeed": set("llama3.1-70b", knob.Given{
+			knob.TP: 8, knob.DP: 8, knob.ZeRO: 1, knob.GBS: 128,
+			knob.SP: false,
+		}, nil),
+		"accelerate": set("llama3.1-70b", knob.Given{
+			knob.TP: 8, knob.DP: 8, knob.ZeRO: 3, knob.GBS: 128,
+			knob.SP: false, "recompute": "full",
+		}, nil),
 
-		"accelerate-deepspeed": set("llama3.1-70b", knob.Given{knob.DP: 64, knob.ZeRO: 2, knob.GBS: 128, knob.SP: false}, nil),
-		"axolotl":              set("llama3.1-70b", knob.Given{knob.TP: 2, knob.DP: 32, knob.ZeRO: 3, knob.GBS: 128, knob.SP: false, "recompute": "full"}, nil),
-		"llama-factory":        set("llama3.1-70b", knob.Given{knob.DP: 64, knob.ZeRO: 3, knob.GBS: 128, knob.SP: false, "recompute": "full"}, nil),
-		"trl":                  set("llama3.1-70b", knob.Given{knob.DP: 64, knob.ZeRO: 3, knob.GBS: 128, knob.SP: false}, nil),
+		"accelerate-deepspeed": set("llama3.1-70b", knob.Given{
+			knob.DP: 64, knob.ZeRO: 2, knob.GBS: 128,
+			knob.SP: false,
+		}, nil),
+		"axolotl": set("llama3.1-70b", knob.Given{
+			knob.TP: 2, knob.DP: 32, knob.ZeRO: 3, knob.GBS: 128,
+			knob.SP: false, "recompute": "full",
+		}, nil),
+		"llama-factory": set("llama3.1-70b", knob.Given{
+			knob.DP: 64, knob.ZeRO: 3, knob.GBS: 128,
+			knob.SP: false, "recompute": "full",
+		}, nil),
+		"trl": set("llama3.1-70b", knob.Given{knob.DP: 64, knob.ZeRO: 3, knob.GBS: 128, knob.SP: false}, nil),
 	}
 }
 
@@ -394,7 +424,9 @@ func values(k *knob.Knob) []string {
 	return k.Choices
 }
 
-func everyValue(t *testing.T, l *launch.Launcher, doc *launch.Document, s *engine.Setup, k *knob.Knob, text string) {
+func everyValue(t *testing.T, l *launch.Launcher, doc *launch.Document, s *engine.Setup, k *knob.Knob,
+	text string,
+) {
 	t.Helper()
 	for _, turned := range []func() (engine.Setup, error){
 		func() (engine.Setup, error) { return k.Set(*s, text) },
@@ -413,8 +445,10 @@ func everyValue(t *testing.T, l *launch.Launcher, doc *launch.Document, s *engin
 		listed := func(n launch.NotCarried) bool {
 			return n.Key == strings.ReplaceAll(string(k.ID), "-", "_") && n.Why != ""
 		}
-		if string(a.Text()) == string(b.Text()) && !slices.ContainsFunc(b.NotCarried, listed) && !slices.ContainsFunc(a.NotCarried, listed) {
-			t.Errorf("%s: --%s %s in place of %s is neither in the file nor listed", l.ID, k.ID, text, k.Text(*s))
+		if string(a.Text()) == string(b.Text()) && !slices.ContainsFunc(b.NotCarried, listed) &&
+			!slices.ContainsFunc(a.NotCarried, listed) {
+			t.Errorf("%s: --%s %s in place of %s is neither in the file nor listed", l.ID, k.ID, text,
+				k.Text(*s))
 		}
 	}
 }

@@ -28,9 +28,11 @@ func (r *Reading) Give(key, text string) {
 		}
 	}
 	r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool {
-		return u.Key == name || u.Key == "gpus" && (name == "nodes" || name == "dp") || name == "model" && strings.HasPrefix(u.Key, modelPrefix)
+		return u.Key == name || u.Key == "gpus" && (name == "nodes" || name == "dp") ||
+			name == "model" && strings.HasPrefix(u.Key, modelPrefix)
 	})
-	if other := map[string]string{"gbs": "microbatches", "microbatches": "gbs"}[name]; other != "" { // of which one follows
+	// of which one follows
+	if other := map[string]string{"gbs": "microbatches", "microbatches": "gbs"}[name]; other != "" {
 		r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool { return u.Key == other })
 		r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool {
 			if u.Assumed != "" && slices.Equal(u.Setup, []string{other}) {
@@ -76,7 +78,10 @@ func (r *Reading) Resolve(lib *presets.Library) engine.Setup {
 		return s
 	}
 	if rank := times(s.TP, s.PP, s.CP); r.Launcher != itself && s.GPUs != times(s.DP, rank) {
-		err = &knob.ValueError{Field: string(knob.GPUs), Given: fmt.Sprint(s.GPUs), Allowed: fmt.Sprintf("a multiple of tp %d x pp %d x cp %d = %d", s.TP, s.PP, s.CP, rank)}
+		err = &knob.ValueError{
+			Field: string(knob.GPUs), Given: fmt.Sprint(s.GPUs),
+			Allowed: fmt.Sprintf("a multiple of tp %d x pp %d x cp %d = %d", s.TP, s.PP, s.CP, rank),
+		}
 		r.Problems = append(r.Problems, r.placed(err))
 		return s
 	}
@@ -94,7 +99,10 @@ func (r *Reading) Resolve(lib *presets.Library) engine.Setup {
 		} else if u.Key == "model" {
 			u.Guess = s.Model.ID
 		}
-		r.Understood = append(r.Understood, Understood{Key: u.Name(), Value: u.Guess, Setup: []string{u.Key}, Assumed: Guessed + u.Why})
+		r.Understood = append(r.Understood, Understood{
+			Key: u.Name(), Value: u.Guess, Setup: []string{u.Key},
+			Assumed: Guessed + u.Why,
+		})
 	}
 	for _, g := range r.given {
 		id, _, _ := knob.Named(knob.ID(strings.ReplaceAll(g.key, "_", "-")), g.text)

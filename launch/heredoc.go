@@ -61,7 +61,8 @@ func readHere(name string, data []byte, given Given) (Reading, bool) {
 			continue
 		}
 		of, ok := readProgramFile([]byte(file.text), given)
-		if starts != nil && starts.id != accelerateFile(false).id && (!ok || of.Launcher != starts.id) { // a file of what starts the program
+		// a file of what starts the program
+		if starts != nil && starts.id != accelerateFile(false).id && (!ok || of.Launcher != starts.id) {
 			continue
 		}
 		for _, l := range slices.Backward(Launchers()) {
@@ -107,8 +108,10 @@ func (r *reader) job(s *script) {
 	given := r.Setup["gpus"]
 	for i := range s.calls {
 		call := s.calls[i].fields
-		if at := slices.IndexFunc(call, func(f shellField) bool { return path.Base(f.text) == "torchrun" }); at >= 0 {
-			program := slices.IndexFunc(call, func(f shellField) bool { return strings.HasSuffix(f.text, ".py") || f.text == "-m" })
+		if at := slices.IndexFunc(call,
+			func(f shellField) bool { return path.Base(f.text) == "torchrun" }); at >= 0 {
+			program := slices.IndexFunc(call,
+				func(f shellField) bool { return strings.HasSuffix(f.text, ".py") || f.text == "-m" })
 			if program < at {
 				program = len(call)
 			}
@@ -128,7 +131,11 @@ func (r *reader) job(s *script) {
 // agrees tells where a job starts another number of processes than its file is for.
 func (r *reader) agrees(given any) {
 	if now := r.Setup["gpus"]; given != nil && now != nil && given != now {
-		r.Problems = append(r.Problems, Problem{Line: r.started, Key: processes, Message: fmt.Sprintf("the job starts %v, the file it writes is for %v", now, given)})
+		r.Problems = append(r.Problems,
+			Problem{
+				Line: r.started, Key: processes,
+				Message: fmt.Sprintf("the job starts %v, the file it writes is for %v", now, given),
+			})
 		r.Setup["gpus"] = given
 	}
 }

@@ -19,7 +19,8 @@ func readConfig(name string, data []byte, as string) Reading {
 			u.Setup = append(u.Setup, modelPrefix+field)
 		}
 		if k.Lacking && len(of.Problems) == 0 {
-			r.Unknown = append(r.Unknown, Unknown{Key: modelPrefix + k.Fields[0], Why: k.Name + " is " + k.Assumed, Guess: k.Value})
+			r.Unknown = append(r.Unknown,
+				Unknown{Key: modelPrefix + k.Fields[0], Why: k.Name + " is " + k.Assumed, Guess: k.Value})
 			continue
 		}
 		r.Understood = append(r.Understood, u)
@@ -28,12 +29,16 @@ func readConfig(name string, data []byte, as string) Reading {
 		r.Ignored = append(r.Ignored, Ignored{Key: k.Name, Why: k.Why, Line: k.Line})
 	}
 	for _, p := range of.Problems {
-		r.Problems = append(r.Problems, Problem{Line: p.Line, Column: p.Column, Key: p.Key, Message: p.Err.Error()})
+		r.Problems = append(r.Problems, Problem{
+			Line: p.Line, Column: p.Column, Key: p.Key,
+			Message: p.Err.Error(),
+		})
 	}
 	if len(r.Problems) > 0 {
 		return r
 	}
-	if m := &of.Model; m.Name == m.Family && folder(name) != "" { // the file has no name: use that of its folder
+	// the file has no name: use that of its folder
+	if m := &of.Model; m.Name == m.Family && folder(name) != "" {
 		m.Name = folder(name)
 	}
 	var fields map[string]any

@@ -30,7 +30,10 @@ func setupOf(t *testing.T, flags map[string]string) engine.Setup {
 
 // A job that writes the file of its launcher is read as that file, each place counted in the job.
 func TestJobWithFile(t *testing.T) {
-	s := setupOf(t, map[string]string{"model": "llama3.1-70b", "gpus": "256", "tp": "1", "pp": "1", "sp": "off", "gbs": "512"})
+	s := setupOf(t, map[string]string{
+		"model": "llama3.1-70b", "gpus": "256", "tp": "1", "pp": "1",
+		"sp": "off", "gbs": "512",
+	})
 	for _, l := range files(t) {
 		x := s
 		if near, ok := l.Nearest(x); ok {
@@ -59,29 +62,51 @@ func TestJobWithFile(t *testing.T) {
 		lines := strings.Split(job, "\n")
 		for _, u := range r.Understood {
 			key := u.Key[strings.LastIndexByte(u.Key, '.')+1:]
-			if u.Line > 0 && key != "recipe" && u.Key != "number of processes" && !strings.Contains(lines[u.Line-1], key) {
+			if u.Line > 0 && key != "recipe" && u.Key != "number of processes" &&
+				!strings.Contains(lines[u.Line-1], key) {
 				t.Errorf("%s: %s is not in line %d: %s", l.ID, u.Key, u.Line, lines[u.Line-1])
 			}
 		}
 	}
 }
 
-const megatronLine = "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 80 --hidden-size 8192 --num-attention-heads 64 --seq-length 4096 --micro-batch-size 1 --global-batch-size 512 --vocab-size 32000"
+const megatronLine = "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 80 --hidden-size " +
+	"8192 --num-attention-heads 64 --seq-length 4096 --micro-batch-size 1 --global-batch-size 512 --vocab-size 32000"
 
 // What is wrong with a script is one problem, at its line, and no default takes its place.
 func TestProblemsOfScripts(t *testing.T) {
 	for _, c := range []struct{ script, want, never string }{
-		{"\n" + strings.Replace(megatronLine, "nnodes 4", "nnodes 3", 1) + " --tensor-model-parallel-size 4 --pipeline-model-parallel-size 4 --context-parallel-size 2", "2 number of processes: 24 is no multiple of tp 4 x pp 4 x cp 2 = 32, so the file cannot run as it is", ""},
+		{
+			"\n" + strings.Replace(megatronLine, "nnodes 4", "nnodes 3",
+				1) + " --tensor-model-parallel-size 4 --pipeline-model-parallel-size 4 " +
+				"--context-parallel-size 2",
+			"2 number of processes: 24 is no multiple of tp 4 x pp 4 x cp 2 = 32, so the file cannot run " +
+				"as it is", "",
+		},
 		{megatronLine + " --bf16 --fp16", "1 fp16: --bf16 and --fp16 exclude each other", ""},
-		{"for tp in $N; do\n" + megatronLine + " --tensor-model-parallel-size $tp\ndone", "2 tensor-model-parallel-size: depends on $tp, to which the file gives no value", "tp"},
-		{megatronLine + " --tensor-model-parallel-size $TP", "1 tensor-model-parallel-size: depends on $TP, to which the file gives no value", "tp"},
-		{megatronLine + " --hidden-size $H", "1 hidden-size: depends on $H, to which the file gives no value", "set.model.ffn_hidden"},
+		{
+			"for tp in $N; do\n" + megatronLine + " --tensor-model-parallel-size $tp\ndone",
+			"2 tensor-model-parallel-size: depends on $tp, to which the file gives no value", "tp",
+		},
+		{
+			megatronLine + " --tensor-model-parallel-size $TP",
+			"1 tensor-model-parallel-size: depends on $TP, to which the file gives no value", "tp",
+		},
+		{
+			megatronLine + " --hidden-size $H",
+			"1 hidden-size: depends on $H, to which the file gives no value",
+			"set.model.ffn_hidden",
+		},
 		{megatronLine + " --lr '1", "1 : not a shell script: reached EOF without closing quote `'`", ""},
-		{strings.Repeat("# long\n", 1<<16) + megatronLine, "1 : a script of 448 KiB; at most 256 KiB are read", ""},
+		{
+			strings.Repeat("# long\n", 1<<16) + megatronLine,
+			"1 : a script of 448 KiB; at most 256 KiB are read", "",
+		},
 	} {
 		l, _ := launch.Find("megatron")
 		r := l.Read("a.sh", []byte(c.script))
-		if all := lacking(&r); len(all) == 0 || fmt.Sprintf("%d %s: %s", all[0].Line, all[0].Key, all[0].Message) != c.want {
+		if all := lacking(&r); len(all) == 0 || fmt.Sprintf("%d %s: %s", all[0].Line, all[0].Key,
+			all[0].Message) != c.want {
 			t.Errorf("problems %+v, want %q", all, c.want)
 		}
 		for _, u := range r.Assumed() {
@@ -95,7 +120,8 @@ func TestProblemsOfScripts(t *testing.T) {
 // What a file lacks can be given beside it; what its setup cannot be is a problem at its line.
 func TestGivenBesideFile(t *testing.T) {
 	lib := presets.Default()
-	without := strings.NewReplacer("torchrun --nproc_per_node 8 --nnodes 4 ", "python ", "--num-layers 80 ", "").Replace(megatronLine)
+	without := strings.NewReplacer("torchrun --nproc_per_node 8 --nnodes 4 ", "python ", "--num-layers 80 ",
+		"").Replace(megatronLine)
 	r := launch.Open("a.sh", []byte(without), lib)
 	if len(r.Unknown) != 2 {
 		t.Fatalf("unknown %+v", r.Unknown)
@@ -103,12 +129,16 @@ func TestGivenBesideFile(t *testing.T) {
 	r.Give("gpus", "64")
 	r.Give("model", "llama3.1-70b")
 	r.Give("set", "model.layers=40")
-	if s := r.Resolve(lib); len(r.Problems) > 0 || s.GPUs != 64 || s.Model.Layers != 40 || r.Flat(lib)["gpus"] != 64 || r.Flat(lib)["model"] != "llama3.1-70b" {
+	if s := r.Resolve(lib); len(r.Problems) > 0 || s.GPUs != 64 || s.Model.Layers != 40 ||
+		r.Flat(lib)["gpus"] != 64 || r.Flat(lib)["model"] != "llama3.1-70b" {
 		t.Errorf("%+v: %d GPUs, %d layers, %v", r.Problems, s.GPUs, s.Model.Layers, r.Flat(lib))
 	}
-	r = launch.Open("a.sh", []byte(strings.Replace(megatronLine, "pretrain_gpt.py", "pretrain_gpt.py \\\n --tensor-model-parallel-size 3 --group-query-attention --num-query-groups 7 ", 1)), lib)
+	r = launch.Open("a.sh",
+		[]byte(strings.Replace(megatronLine, "pretrain_gpt.py", "pretrain_gpt.py \\\n "+
+			"--tensor-model-parallel-size 3 --group-query-attention --num-query-groups 7 ", 1)), lib)
 	r.Give("gpus", "60")
-	if r.Resolve(lib); len(r.Problems) == 0 || r.Problems[len(r.Problems)-1].Line != 2 || r.Problems[len(r.Problems)-1].Key != "num-query-groups" {
+	if r.Resolve(lib); len(r.Problems) == 0 || r.Problems[len(r.Problems)-1].Line != 2 ||
+		r.Problems[len(r.Problems)-1].Key != "num-query-groups" {
 		t.Errorf("problems %+v", r.Problems)
 	}
 }
@@ -120,14 +150,22 @@ func TestTruncatedFiles(t *testing.T) {
 		name, text, launcher string
 		line, understood     int
 	}{
-		{"a.yaml", "model:\n  ddp_bucket_cap_mb: 25\n  dtype: bfloat16\nparallelism:\n  dp", "nanotron", 5, 1},
+		{
+			"a.yaml", "model:\n  ddp_bucket_cap_mb: 25\n  dtype: bfloat16\nparallelism:\n  dp", "nanotron", 5,
+			1,
+		},
 		{"my-nanotron.yml", "model:\n  dtype: bfloat16\n  model_config", "nanotron", 3, 1},
-		{"a.json", "{\n \"train_micro_batch_size_per_gpu\": 2,\n \"bf16\": {\"enabled\": tr", "deepspeed", 3, 1},
+		{
+			"a.json", "{\n \"train_micro_batch_size_per_gpu\": 2,\n \"bf16\": {\"enabled\": tr", "deepspeed",
+			3,
+			1,
+		},
 		{"ds_config.json", "{\n \"bf16\": {\"enabled\": true},\n \"zero_optim", "deepspeed", 3, 1},
 		{"torchtitan.toml", "[training]\nlocal_batch_size = 4\nseq_len = 4096\nglo", "torchtitan-toml", 4, 1},
 	} {
 		r := launch.Open(c.name, []byte(c.text), presets.Default())
-		if r.Launcher != c.launcher || len(r.Problems) == 0 || r.Problems[0].Line != c.line || len(r.Understood)-len(r.Assumed()) < c.understood {
+		if r.Launcher != c.launcher || len(r.Problems) == 0 || r.Problems[0].Line != c.line ||
+			len(r.Understood)-len(r.Assumed()) < c.understood {
 			t.Errorf("%s: %s: %+v, understood %+v", c.name, r.Launcher, r.Problems, r.Understood)
 		}
 	}
@@ -136,9 +174,14 @@ func TestTruncatedFiles(t *testing.T) {
 // The comment on the padding of the vocabulary is of the setup, and its reason in a file is not.
 func TestVocabularyPadding(t *testing.T) {
 	for _, c := range []struct{ model, tp, want, flag string }{
-		{"llama3.1-70b", "4", "128256 is padded to 128512 = 251 x 128 x tp 4", "--vocab-size 128256 # --set model.vocab"},
-		{"llama3.1-70b", "2", "no padding: 128256 = 501 x 128 x tp 2", "--vocab-size 128255 # --set model.vocab: 128256 less the token that NullTokenizer may add for the end of a document"},
-		{"deepseek-v3", "4", "no padding: 129280 = 10 x 3232 x tp 4", "--vocab-size 129279 # --set model.vocab: 129280 less the token that NullTokenizer may add for the end of a document"},
+		{
+			"llama3.1-70b", "4", "128256 is padded to 128512 = 251 x 128 x tp 4",
+			"--vocab-size 128256 # --set model.vocab",
+		},
+		{"llama3.1-70b", "2", "no padding: 128256 = 501 x 128 x tp 2", "--vocab-size 128255 # --set " +
+			"model.vocab: 128256 less the token that NullTokenizer may add for the end of a document"},
+		{"deepseek-v3", "4", "no padding: 129280 = 10 x 3232 x tp 4", "--vocab-size 129279 # --set " +
+			"model.vocab: 129280 less the token that NullTokenizer may add for the end of a document"},
 	} {
 		s := setupOf(t, map[string]string{"model": c.model, "gpus": "256", "tp": c.tp, "pp": "1"})
 		l, _ := launch.Find("megatron")
@@ -146,7 +189,8 @@ func TestVocabularyPadding(t *testing.T) {
 		if len(refused) > 0 {
 			t.Fatal(refused)
 		}
-		if text := string(d.Text()); !strings.Contains(text, "# "+c.want+"\n") || !strings.Contains(text, c.flag+"\n") {
+		if text := string(d.Text()); !strings.Contains(text, "# "+c.want+"\n") ||
+			!strings.Contains(text, c.flag+"\n") {
 			t.Errorf("%s: no %q or %q in\n%s", c.model, c.want, c.flag, text)
 		}
 		r := l.Read("a.sh", d.Text())
@@ -154,14 +198,16 @@ func TestVocabularyPadding(t *testing.T) {
 			t.Errorf("%s, tp %s: %v tokens are read", c.model, c.tp, r.Setup["set.model.vocab"])
 		}
 		for _, i := range r.Ignored {
-			if i.Key == "mock-data" && i.Why != "where the data comes from" || i.Key == "make-vocab-size-divisible-by" && strings.Contains(i.Why, "3232") {
+			if i.Key == "mock-data" && i.Why != "where the data comes from" ||
+				i.Key == "make-vocab-size-divisible-by" && strings.Contains(i.Why, "3232") {
 				t.Errorf("%+v", i)
 			}
 		}
 	}
 }
 
-// TestNullTokenizer: the token that NullTokenizer may add is counted where without it there would be padding of one.
+// TestNullTokenizer: the token that NullTokenizer may add is counted where without it there would be padding
+// of one.
 func TestNullTokenizer(t *testing.T) {
 	for _, c := range []struct {
 		flags string

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// notReadHere are programs that are known, and whose files are not read: the keys of their files, what their Python
-// imports, and what starts them.
+// notReadHere are programs that are known, and whose files are not read: the keys of their files, what their
+// Python imports, and what starts them.
 func notReadHere() []struct {
 	name    string
 	keys    []string // each of which its file has
@@ -28,7 +28,12 @@ func notReadHere() []struct {
 		{"Megatron-Bridge's Python", nil, "megatron.bridge", ""},
 		{"picotron", []string{"distributed.tp_size"}, "picotron", ""},
 		{"FlagScale", []string{"experiment.task.backend"}, "flagscale", "flagscale"},
-		{"Levanter", []string{"trainer.train_batch_size", "trainer.tensor_parallel_axes"}, "levanter", `levanter`},
+		{
+			"Levanter",
+			[]string{"trainer.train_batch_size", "trainer.tensor_parallel_axes"},
+			"levanter",
+			`levanter`,
+		},
 		{"ColossalAI", nil, "colossalai", `(?:^|/)colossalai$`},
 		{"XTuner", nil, "xtuner", `(?:^|/)xtuner$`},
 		{"lit-gpt", nil, "litgpt", `(?:^|/)litgpt$`},
@@ -55,7 +60,8 @@ func notRead(name string, data []byte) string {
 		switch {
 		case len(of.keys) > 0 && all(of.keys...)(has):
 			return of.name
-		case isPython(name) && regexp.MustCompile(`(?m)^\s*(?:from|import) `+regexp.QuoteMeta(of.imports)+`\b`).Match(data):
+		case isPython(name) &&
+			regexp.MustCompile(`(?m)^\s*(?:from|import) `+regexp.QuoteMeta(of.imports)+`\b`).Match(data):
 			return of.name
 		case of.starts != "" && slices.ContainsFunc(words, regexp.MustCompile(of.starts).MatchString):
 			return of.name

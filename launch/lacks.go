@@ -28,10 +28,19 @@ func notCarried(rows []lack, s *engine.Setup) []NotCarried {
 func everyLack() []lack {
 	return []lack{
 		{"cluster", "GPUs and network are where the job runs", always},
-		{"calibration", "the software whose speed is predicted is what is installed", func(s *engine.Setup) bool { return s.Stack != recipe.DefaultStack }},
+		{
+			"calibration", "the software whose speed is predicted is what is installed",
+			func(s *engine.Setup) bool { return s.Stack != recipe.DefaultStack },
+		},
 		{"mfu", "how this program counts", func(s *engine.Setup) bool { return s.MFU != recipe.MFUCausal }},
-		{"imbalance", "an assumption about the router", func(s *engine.Setup) bool { return s.ExpertLoad() > 1 }},
-		{"comm_overlap", "an assumption of the prediction", func(s *engine.Setup) bool { return s.Overlap != "" && s.Overlap != recipe.OverlapAuto }},
+		{
+			"imbalance", "an assumption about the router",
+			func(s *engine.Setup) bool { return s.ExpertLoad() > 1 },
+		},
+		{
+			"comm_overlap", "an assumption of the prediction",
+			func(s *engine.Setup) bool { return s.Overlap != "" && s.Overlap != recipe.OverlapAuto },
+		},
 		{"tokens", "only whole steps of it", func(s *engine.Setup) bool { return s.Budget > 0 }},
 		{"price", "no matter of training", func(s *engine.Setup) bool { return s.Price > 0 }},
 		{"power", "no matter of training", func(s *engine.Setup) bool { return s.Power > 0 }},
@@ -46,23 +55,76 @@ func megatronLacks() []lack {
 	dense := func(s *engine.Setup) bool { return !s.Model.IsMoE() }
 	given := func(word string) bool { return word != "" && word != recipe.Auto }
 	return append(everyLack(), []lack{
-		{"schedule", "no pipeline, no order of it", func(s *engine.Setup) bool { return s.PP == 1 && s.Schedule != schedule.OneFOneB }},
-		{"max_in_flight", "without effect but on zb-auto", func(s *engine.Setup) bool { return s.MaxInFlight > 0 }},
-		{"group_size", "without effect but with vpp", func(s *engine.Setup) bool { return s.GroupSize > 0 && s.VPP == 1 }},
-		{"hsdp", "without effect but with zero", func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO == 0 }},
-		{"split", "without effect but with pp", func(s *engine.Setup) bool { return s.Split != "" && s.Stages() == 1 }},
-		{"grad_dtype", "fp32 has gradients in fp32", func(s *engine.Setup) bool { return s.Precision == recipe.FP32 && s.GradDtype != recipe.GradFP32 }},
-		{"mtp", "the model has no such module", func(s *engine.Setup) bool { return s.TrainMTP && s.Model.MTPLayers == 0 }},
-		{"tp_overlap", "auto stands for what runs of this stack do on average; the file has none of it", func(s *engine.Setup) bool { return s.TP > 1 && !given(string(s.TPOverlap)) }},
+		{
+			"schedule", "no pipeline, no order of it",
+			func(s *engine.Setup) bool { return s.PP == 1 && s.Schedule != schedule.OneFOneB },
+		},
+		{
+			"max_in_flight", "without effect but on zb-auto",
+			func(s *engine.Setup) bool { return s.MaxInFlight > 0 },
+		},
+		{
+			"group_size", "without effect but with vpp",
+			func(s *engine.Setup) bool { return s.GroupSize > 0 && s.VPP == 1 },
+		},
+		{
+			"hsdp", "without effect but with zero",
+			func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO == 0 },
+		},
+		{
+			"split", "without effect but with pp",
+			func(s *engine.Setup) bool { return s.Split != "" && s.Stages() == 1 },
+		},
+		{
+			"grad_dtype", "fp32 has gradients in fp32",
+			func(s *engine.Setup) bool {
+				return s.Precision == recipe.FP32 && s.GradDtype != recipe.GradFP32
+			},
+		},
+		{
+			"mtp", "the model has no such module",
+			func(s *engine.Setup) bool { return s.TrainMTP && s.Model.MTPLayers == 0 },
+		},
+		{
+			"tp_overlap", "auto stands for what runs of this stack do on average; the file has none of it",
+			func(s *engine.Setup) bool { return s.TP > 1 && !given(string(s.TPOverlap)) },
+		},
 		{"sp", "without effect at tp 1", func(s *engine.Setup) bool { return s.SP && s.TP == 1 }},
-		{"tp_overlap", "without effect at tp 1", func(s *engine.Setup) bool { return s.TP == 1 && given(string(s.TPOverlap)) }},
-		{"dispatcher", "without effect but with experts", func(s *engine.Setup) bool { return dense(s) && given(string(s.Dispatcher)) }},
-		{"ep_overlap", "without effect but with experts", func(s *engine.Setup) bool { return dense(s) && given(string(s.EPOverlap)) }},
-		{"grouped_mlp", "without effect but with experts", func(s *engine.Setup) bool { return dense(s) && given(string(s.GroupedMLP)) }},
-		{"attention_precision", "without effect but with fp8 and nvfp4", func(s *engine.Setup) bool { return !s.Precision.Narrow() && given(string(s.Attending)) }},
-		{modelPrefix + "max_seq", "only learned positions have a table of them", func(s *engine.Setup) bool { return s.Model.Position != model.PositionLearned }},
-		{modelPrefix + "n_shared_experts", "their whole width is", func(s *engine.Setup) bool { return s.Model.SharedExperts > 0 }},
-		{modelPrefix + "mtp_layers", "not trained", func(s *engine.Setup) bool { return s.Model.MTPLayers > 0 && !s.TrainMTP }},
-		{modelPrefix + "params_extra", "no flag has them", func(s *engine.Setup) bool { return s.Model.ExtraParams > 0 }},
+		{
+			"tp_overlap", "without effect at tp 1",
+			func(s *engine.Setup) bool { return s.TP == 1 && given(string(s.TPOverlap)) },
+		},
+		{
+			"dispatcher", "without effect but with experts",
+			func(s *engine.Setup) bool { return dense(s) && given(string(s.Dispatcher)) },
+		},
+		{
+			"ep_overlap", "without effect but with experts",
+			func(s *engine.Setup) bool { return dense(s) && given(string(s.EPOverlap)) },
+		},
+		{
+			"grouped_mlp", "without effect but with experts",
+			func(s *engine.Setup) bool { return dense(s) && given(string(s.GroupedMLP)) },
+		},
+		{
+			"attention_precision", "without effect but with fp8 and nvfp4",
+			func(s *engine.Setup) bool { return !s.Precision.Narrow() && given(string(s.Attending)) },
+		},
+		{
+			modelPrefix + "max_seq", "only learned positions have a table of them",
+			func(s *engine.Setup) bool { return s.Model.Position != model.PositionLearned },
+		},
+		{
+			modelPrefix + "n_shared_experts", "their whole width is",
+			func(s *engine.Setup) bool { return s.Model.SharedExperts > 0 },
+		},
+		{
+			modelPrefix + "mtp_layers", "not trained",
+			func(s *engine.Setup) bool { return s.Model.MTPLayers > 0 && !s.TrainMTP },
+		},
+		{
+			modelPrefix + "params_extra", "no flag has them",
+			func(s *engine.Setup) bool { return s.Model.ExtraParams > 0 },
+		},
 	}...)
 }

@@ -35,8 +35,8 @@ type Launcher struct {
 	explicit func(s *engine.Setup) bool
 	// export writes an accepted setup as the launcher's file.
 	export func(s *engine.Setup) Document
-	// sniff reports whether a file looks like one of the launcher's, says whether the words of a script do; read
-	// reads either. Nil: there is none.
+	// sniff reports whether a file looks like one of the launcher's, says whether the words of a script do;
+	// read reads either. Nil: there is none.
 	sniff func(name string, data []byte) bool
 	says  func(words []string) bool
 	read  func(name string, data []byte, given Given) Reading
@@ -69,7 +69,10 @@ func Launchers() []Launcher { return launchers() }
 
 //nolint:gochecknoglobals // made once, then only read
 var launchers = sync.OnceValue(func() []Launcher {
-	return append([]Launcher{megatronLM(), bridge(), torchTitan(), torchTitanTOML(), nanotron(), deepSpeed(), accelerate(), accelerateDeepSpeed()}, trainerLaunchers()...)
+	return append([]Launcher{
+		megatronLM(), bridge(), torchTitan(), torchTitanTOML(), nanotron(), deepSpeed(),
+		accelerate(), accelerateDeepSpeed(),
+	}, trainerLaunchers()...)
 })
 
 // IDs lists the words that name a launcher.
@@ -83,7 +86,10 @@ func IDs() []string {
 
 // Find returns a launcher; false for a word that is none, Any included.
 func Find(id string) (*Launcher, bool) {
-	other := map[string]string{"megatron-lm": "megatron", "megatron-core": "megatron", "mcore": "megatron", "megatron-bridge": "bridge", "nemo": "bridge"}
+	other := map[string]string{
+		"megatron-lm": "megatron", "megatron-core": "megatron", "mcore": "megatron",
+		"megatron-bridge": "bridge", "nemo": "bridge",
+	}
 	if of := other[strings.ToLower(id)]; of != "" { // what else they are called
 		id = of
 	}
@@ -196,8 +202,10 @@ func partlyFilled(s *engine.Setup) []Refusal {
 		nearest = fmt.Sprintf("%d or %s", below, nearest)
 	}
 	return []Refusal{{
-		Rule: "nodes", Field: knob.GPUs, Source: "pytorch/pytorch: torch/distributed/run.py, --nnodes and --nproc-per-node",
-		Because: fmt.Sprintf("every node starts equally many processes, and %d GPUs fill %d nodes of %d and %d of another; nearest: %s", s.GPUs, s.GPUs/node, node, s.GPUs%node, nearest),
+		Rule: "nodes", Field: knob.GPUs,
+		Source: "pytorch/pytorch: torch/distributed/run.py, --nnodes and --nproc-per-node",
+		Because: fmt.Sprintf("every node starts equally many processes, and %d GPUs fill %d nodes of %d "+
+			"and %d of another; nearest: %s", s.GPUs, s.GPUs/node, node, s.GPUs%node, nearest),
 	}}
 }
 
@@ -233,7 +241,8 @@ func (l *Launcher) foreign(s recipe.Stack) string {
 	case l.stack == "":
 		return fmt.Sprintf("%s has no calibration: the prediction is of %s", l.Name, s.Resolve())
 	case l.Foreign(s):
-		return fmt.Sprintf("the prediction is of %s; --calibration %s predicts what this file starts", s.Resolve(), l.stack)
+		return fmt.Sprintf("the prediction is of %s; --calibration %s predicts what this file starts",
+			s.Resolve(), l.stack)
 	}
 	return ""
 }
@@ -246,8 +255,10 @@ func (l *Launcher) stamp(s *engine.Setup, version string) []string {
 	}
 	return []string{
 		fmt.Sprintf("%s on %d x %s: dp %d tp %d pp %d vpp %d cp %d ep %d etp %d, %d sequences of %d tokens",
-			s.Model.Name, s.GPUs, s.Cluster.GPU.Name, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.GBS, s.Seq),
-		fmt.Sprintf("Written by meshscope %s by the rules of %s %s, read in %s; not run.", version, l.Name, l.Version, l.Source),
+			s.Model.Name, s.GPUs, s.Cluster.GPU.Name, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.GBS,
+			s.Seq),
+		fmt.Sprintf("Written by meshscope %s by the rules of %s %s, read in %s; not run.", version, l.Name,
+			l.Version, l.Source),
 		"Checked: " + strings.Join(checked, ", ") + ".",
 	}
 }
@@ -295,7 +306,8 @@ func (l *Launcher) Nearest(s engine.Setup) (engine.Setup, bool) {
 		refused := l.Refusals(&s)
 		best, left, cost := engine.Setup{}, len(refused), 0
 		for _, r := range refused {
-			steps := knob.Steps(s, r.Field, knob.Locks{GPUs: true, Batch: true}) // none where the field is the model
+			// none where the field is the model
+			steps := knob.Steps(s, r.Field, knob.Locks{GPUs: true, Batch: true})
 			now := slices.IndexFunc(steps, func(v knob.Step) bool { return v.Current })
 			for i := range steps {
 				if i == now || !engine.Legal(steps[i].Setup) {

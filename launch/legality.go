@@ -10,12 +10,13 @@ import (
 
 // Verdict is what a launcher says of a setup.
 type Verdict struct {
-	Launcher string         `json:"launcher"`
-	Name     string         `json:"name"`
-	Version  string         `json:"version"`
-	Accepted bool           `json:"accepted"`
-	Refusals []Refusal      `json:"refusals,omitempty"`
-	Nearest  map[string]any `json:"nearest,omitempty"` // knobs that the nearest accepted setup has differently
+	Launcher string    `json:"launcher"`
+	Name     string    `json:"name"`
+	Version  string    `json:"version"`
+	Accepted bool      `json:"accepted"`
+	Refusals []Refusal `json:"refusals,omitempty"`
+	// knobs that the nearest accepted setup has differently
+	Nearest map[string]any `json:"nearest,omitempty"`
 }
 
 // Check returns the verdict of every launcher on a legal setup, with the nearest that it accepts.

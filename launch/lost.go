@@ -12,7 +12,8 @@ func (r *Reading) Lost(d *Document) []NotCarried {
 	written, reasoned := map[string]string{}, map[string]bool{}
 	for _, e := range d.Entries {
 		if !e.Site {
-			written[e.Key], reasoned[e.Key] = fmt.Sprint(e.Value), e.Why != "" // such as a vocabulary without the token that is added
+			// such as a vocabulary without the token that is added
+			written[e.Key], reasoned[e.Key] = fmt.Sprint(e.Value), e.Why != ""
 		}
 	}
 	var out []NotCarried
@@ -22,12 +23,15 @@ func (r *Reading) Lost(d *Document) []NotCarried {
 	}
 	for _, i := range r.Ignored {
 		if _, kept := same(i.Key, i.value); i.lost && !kept {
-			out = append(out, NotCarried{i.Key, fmt.Sprintf("%s in line %d: %s", shown(i.value), i.Line, i.Why)})
+			out = append(out,
+				NotCarried{i.Key, fmt.Sprintf("%s in line %d: %s", shown(i.value), i.Line, i.Why)})
 		}
 	}
 	for _, u := range r.Understood {
-		if now, kept := same(u.Key, u.Value); u.Line > 0 && now != "" && !kept && !reasoned[u.Key] && r.Launcher == d.Launcher {
-			out = append(out, NotCarried{u.Key, fmt.Sprintf("%s in line %d is %s here", shown(u.Value), u.Line, now)})
+		if now, kept := same(u.Key, u.Value); u.Line > 0 && now != "" && !kept && !reasoned[u.Key] &&
+			r.Launcher == d.Launcher {
+			out = append(out,
+				NotCarried{u.Key, fmt.Sprintf("%s in line %d is %s here", shown(u.Value), u.Line, now)})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b NotCarried) int { return strings.Compare(a.Key, b.Key) })

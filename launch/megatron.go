@@ -25,7 +25,8 @@ const (
 func megatronLM() Launcher {
 	return Launcher{
 		ID: "megatron", Name: "Megatron-LM", Version: "core 0.20.0", Source: megatronSource,
-		rules:  slices.Concat(megatronPipeline(), megatronSplits(), megatronOptions(), megatronDivides(), megatronFormatRules(), megatronModelRules(), megatronAlone()),
+		rules: slices.Concat(megatronPipeline(), megatronSplits(), megatronOptions(), megatronDivides(),
+			megatronFormatRules(), megatronModelRules(), megatronAlone()),
 		stack:  recipe.MegatronCore,
 		export: megatronExport, sniff: sniffMegatron, says: saysMegatron, read: readMegatron,
 		explicit: func(s *engine.Setup) bool {
@@ -34,10 +35,12 @@ func megatronLM() Launcher {
 	}
 }
 
-// megatronAlone returns what Megatron-LM refuses, and programs on it that set fields of its configuration do not.
+// megatronAlone returns what Megatron-LM refuses, and programs on it that set fields of its configuration do
+// not.
 func megatronAlone() []Rule {
 	return outsideSearch(refuses("attention-fp8", "attention-precision", megatronArguments+":2333",
-		"fp8_dot_product_attention is a field that its command line leaves out: Megatron-Bridge sets it", func(s *engine.Setup) bool {
+		"fp8_dot_product_attention is a field that its command line leaves out: Megatron-Bridge sets it",
+		func(s *engine.Setup) bool {
 			return s.Precision.Narrow() && runs(s).Attending == recipe.Attention8
 		}))
 }
@@ -49,23 +52,32 @@ func megatronPipeline() []Rule {
 			func(s *engine.Setup) bool {
 				return s.PP > 1 && s.Schedule != schedule.OneFOneB && s.Schedule != schedule.Interleaved
 			},
-			func(s *engine.Setup) string { return fmt.Sprintf("it runs 1f1b and interleaved, not %s", s.Schedule) }),
+			func(s *engine.Setup) string {
+				return fmt.Sprintf("it runs 1f1b and interleaved, not %s", s.Schedule)
+			}),
 		refusesWith("virtual-stages", knob.VPP, megatronArguments+":998-1009",
 			func(s *engine.Setup) bool {
-				return s.VPP > 1 && s.PP == 1 || s.PP > 1 && (s.VPP > 1) != (s.Schedule == schedule.Interleaved) && s.Schedule != schedule.LoopedBFS
+				return s.VPP > 1 && s.PP == 1 ||
+					s.PP > 1 && (s.VPP > 1) != (s.Schedule == schedule.Interleaved) &&
+						s.Schedule != schedule.LoopedBFS
 			},
 			func(s *engine.Setup) string {
 				if s.PP == 1 {
 					return "virtual stages need a pipeline of at least two ranks"
 				}
-				return fmt.Sprintf("vpp %d with %s: interleaved is what more than one stage per rank runs", s.VPP, s.Schedule)
+				return fmt.Sprintf("vpp %d with %s: interleaved is what more than one stage per rank runs",
+					s.VPP, s.Schedule)
 			}),
-		refusesWith("layers", knob.VPP, megatronArguments+":936-996, megatron/core/transformer/transformer_config.py:2242; NVIDIA's recipes for 61 layers",
+		refusesWith("layers", knob.VPP,
+			megatronArguments+":936-996, megatron/core/transformer/transformer_config.py:2242; NVIDIA's "+
+				"recipes for 61 layers",
 			func(s *engine.Setup) bool {
 				return s.Split == "" && !evenly(&s.Model, s.Stages()) && pipelines(s)
 			},
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("%d layers do not divide over %d stages, nor with embedding and loss counted as layers; only --pipeline-model-parallel-layout takes them", s.Model.Layers, s.Stages())
+				return fmt.Sprintf("%d layers do not divide over %d stages, nor with embedding and loss "+
+					"counted as layers; only --pipeline-model-parallel-layout takes them", s.Model.Layers,
+					s.Stages())
 			}),
 		refusesWith("group", knob.MicroBatches, megatronSchedules+":1160-1181",
 			func(s *engine.Setup) bool {
@@ -77,7 +89,8 @@ func megatronPipeline() []Rule {
 				return group < s.PP || group > s.MicroBatches || rest > 0 && rest < s.PP
 			},
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("interleaved needs groups of pp (%d) to m micro-batches, and none or at least pp left over; m is %d", s.PP, s.MicroBatches)
+				return fmt.Sprintf("interleaved needs groups of pp (%d) to m micro-batches, and none or at "+
+					"least pp left over; m is %d", s.PP, s.MicroBatches)
 			}),
 	}
 }
@@ -90,28 +103,34 @@ func megatronSplits() []Rule {
 			func(s *engine.Setup) string {
 				return fmt.Sprintf("2 x cp = %d does not divide the sequence of %d", 2*s.CP, s.Seq)
 			}),
-		refuses("experts-sp", knob.SP, megatronSource+": megatron/core/transformer/moe/moe_layer.py:636", "experts with tp need sp in training",
+		refuses("experts-sp", knob.SP, megatronSource+": megatron/core/transformer/moe/moe_layer.py:636",
+			"experts with tp need sp in training",
 			func(s *engine.Setup) bool { return s.Model.IsMoE() && s.TP > 1 && !s.SP }),
 		refusesWith("zero-pipeline", knob.ZeRO, megatronArguments+":1112-1190",
 			func(s *engine.Setup) bool { return s.ZeRO >= 2 && s.PP > 1 },
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("ZeRO-%d is Megatron-FSDP, which it does not combine with a pipeline", s.ZeRO)
+				return fmt.Sprintf("ZeRO-%d is Megatron-FSDP, which it does not combine with a pipeline",
+					s.ZeRO)
 			}),
-		refuses("in-flight", knob.MaxInFlight, megatronSchedules+":955-973", "it has no limit of micro-batches in flight",
+		refuses("in-flight", knob.MaxInFlight, megatronSchedules+":955-973",
+			"it has no limit of micro-batches in flight",
 			func(s *engine.Setup) bool { return s.MaxInFlight > 0 && s.PP > 1 }),
 		refusesWith("offload-layers", "offload-layers", megatronConfig+", cpu_offloading",
 			func(s *engine.Setup) bool {
-				return s.OffloadLayers > 0 && (s.PP > 1 || s.Recompute.Mode != recipe.RecomputeNone || s.OffloadLayers >= s.Model.Layers)
+				return s.OffloadLayers > 0 && (s.PP > 1 || s.Recompute.Mode != recipe.RecomputeNone ||
+					s.OffloadLayers >= s.Model.Layers)
 			},
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("--cpu-offloading-num-layers goes with no pipeline, no recomputation and fewer than all %d layers", s.Model.Layers)
+				return fmt.Sprintf("--cpu-offloading-num-layers goes with no pipeline, no recomputation "+
+					"and fewer than all %d layers", s.Model.Layers)
 			}),
 		refusesWith("recompute-layers", knob.Recompute, megatronConfig+":543-556",
 			func(s *engine.Setup) bool {
 				return s.Recompute.Mode == recipe.RecomputeFull && s.Recompute.Layers%max(s.VPP, 1) != 0
 			},
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("--recompute-num-layers counts layers of a virtual stage: %d layers of a rank are no multiple of vpp %d", s.Recompute.Layers, s.VPP)
+				return fmt.Sprintf("--recompute-num-layers counts layers of a virtual stage: %d layers of "+
+					"a rank are no multiple of vpp %d", s.Recompute.Layers, s.VPP)
 			}),
 	}
 }

@@ -32,7 +32,8 @@ func dialects() []dialect {
 	}
 	return []dialect{
 		{
-			id: "ms-swift", name: "ms-swift", source: "modelscope/ms-swift@3602360a: swift/megatron/arguments/megatron_args.py",
+			id: "ms-swift", name: "ms-swift",
+			source: "modelscope/ms-swift@3602360a: swift/megatron/arguments/megatron_args.py",
 			is: func(words []shellField, _ map[string]bool) bool {
 				return starts(words, "megatron", "pt", "sft", "rlhf", "rm", "gkd")
 			},
@@ -47,7 +48,8 @@ func dialects() []dialect {
 			},
 		},
 		{
-			id: "slime", name: "slime", source: "THUDM/slime@624b824a: slime/backends/megatron_utils/arguments.py:153-157",
+			id: "slime", name: "slime",
+			source: "THUDM/slime@624b824a: slime/backends/megatron_utils/arguments.py:153-157",
 			is: func(_ []shellField, flags map[string]bool) bool {
 				return flags["actor-num-nodes"] || flags["rollout-batch-size"] && flags["colocate"]
 			},
@@ -64,14 +66,23 @@ func dialects() []dialect {
 			},
 		},
 		{
-			id: "megatron-deepspeed", name: "Megatron-DeepSpeed", source: "deepspeedai/Megatron-DeepSpeed@4efb479d: megatron/arguments.py",
+			id: "megatron-deepspeed", name: "Megatron-DeepSpeed",
+			source: "deepspeedai/Megatron-DeepSpeed@4efb479d: megatron/arguments.py",
 			is: func(words []shellField, flags map[string]bool) bool {
-				return slices.ContainsFunc([]string{"deepspeed", "deepspeed-config", "zero-stage", "checkpoint-activations", "num-key-value-heads", "ds-sequence-parallel-size", "no-pipeline-parallel", "deepspeed-activation-checkpointing"}, func(key string) bool { return flags[key] })
+				return slices.ContainsFunc([]string{
+					"deepspeed", "deepspeed-config", "zero-stage",
+					"checkpoint-activations", "num-key-value-heads", "ds-sequence-parallel-size",
+					"no-pipeline-parallel", "deepspeed-activation-checkpointing",
+				},
+					func(key string) bool { return flags[key] })
 			},
 			rows: []field{
 				{key: "pp-partition-method", from: []string{"split"}, read: func(v any, r *reader) error {
 					if text, _ := v.(string); strings.Contains(text, "embedding") { // which count as layers
-						for _, key := range []string{"account-for-loss-in-pipeline-split", "account-for-embedding-in-pipeline-split"} {
+						for _, key := range []string{
+							"account-for-loss-in-pipeline-split",
+							"account-for-embedding-in-pipeline-split",
+						} {
 							r.values[key] = Entry{Key: key}
 						}
 					}
@@ -117,7 +128,8 @@ func fineTuned(v any, _ *reader) error {
 }
 
 // tunesAdapters is why the state of the optimizer is not known: that of adapters alone is no knob.
-const tunesAdapters = "adapters are trained, which are not modelled: the figures are those of training every weight"
+const tunesAdapters = "adapters are trained, which are not modelled: the figures are those of training " +
+	"every weight"
 
 // readModelName reads a model by its name, where it is one of the presets.
 func readModelName(v any, r *reader) error {
@@ -128,7 +140,8 @@ func readModelName(v any, r *reader) error {
 	return foreign(shown(v) + " is no preset: --model takes the folder of its config.json")
 }
 
-// modelNamed returns the preset of a model that a file names, such as meta-llama/Llama-3.1-8B-Instruct; empty: none.
+// modelNamed returns the preset of a model that a file names, such as meta-llama/Llama-3.1-8B-Instruct;
+// empty: none.
 func modelNamed(v any) string {
 	text, _ := v.(string)
 	if text == "" {
@@ -155,7 +168,10 @@ func plainName(name string) string {
 	name = strings.ToLower(name)
 	for again := true; again; {
 		again = false
-		for _, end := range []string{"-hf", "-instruct", "-base", "-chat", "-it", "-pt", "-v0.1", "-v0.3", "-2507", "-bf16"} {
+		for _, end := range []string{
+			"-hf", "-instruct", "-base", "-chat", "-it", "-pt", "-v0.1", "-v0.3",
+			"-2507", "-bf16",
+		} {
 			if rest, ok := strings.CutSuffix(name, end); ok {
 				name, again = rest, true
 			}
@@ -188,7 +204,8 @@ func dialectOf(s *script, words *training, entries []Entry) *dialect {
 	all := dialects()
 	for i := range all {
 		if all[i].is(slices.Concat(words.starter, words.args), flags) {
-			s.ignored = append(s.ignored, Ignored{Key: "launcher", Why: all[i].name + ", whose defaults count (" + all[i].source + ")"})
+			s.ignored = append(s.ignored,
+				Ignored{Key: "launcher", Why: all[i].name + ", whose defaults count (" + all[i].source + ")"})
 			return &all[i]
 		}
 	}
@@ -215,7 +232,8 @@ func merged(entries []Entry) []Entry {
 	for i, e := range out {
 		if at, twice := last[e.Key]; twice {
 			before := out[at]
-			if why, waits := e.Value.(unresolved); waits && strings.HasPrefix(string(why), whether) && before.Value != e.Value {
+			if why, waits := e.Value.(unresolved); waits && strings.HasPrefix(string(why), whether) &&
+				before.Value != e.Value {
 				if had, also := before.Value.(unresolved); !also || !strings.HasPrefix(string(had), whether) {
 					out[i].Value = unresolved(string(why) + " (else " + shown(before.Value) + ")")
 				}
@@ -234,7 +252,8 @@ func abbreviated(r *reader, rows []field) {
 		}
 		var of []*field
 		for j := range rows {
-			if strings.HasPrefix(rows[j].key, i.Key) && len(rows[j].from) > 0 && !slices.ContainsFunc(of, func(f *field) bool { return f.key == rows[j].key }) {
+			if strings.HasPrefix(rows[j].key, i.Key) && len(rows[j].from) > 0 &&
+				!slices.ContainsFunc(of, func(f *field) bool { return f.key == rows[j].key }) {
 				of = append(of, &rows[j])
 			}
 		}
@@ -242,7 +261,8 @@ func abbreviated(r *reader, rows []field) {
 			for _, key := range row.from {
 				if _, given := r.values[row.key]; !given {
 					r.lost[key] = true
-					r.unknown(key, "--"+i.Key+" may be short for --"+row.key+", which Megatron-LM does not take", i.Line)
+					r.unknown(key,
+						"--"+i.Key+" may be short for --"+row.key+", which Megatron-LM does not take", i.Line)
 				}
 			}
 		}
@@ -257,7 +277,10 @@ func (r *reader) vocabulary() {
 		return
 	}
 	why, line, sized := "the file has no --vocab-size", 0, 128256
-	for _, name := range []string{"tokenizer-model", "tokenizer-name-or-path", "hf-checkpoint", "tokenizer-path", "load", "vocab-file", "tokenizer-type"} {
+	for _, name := range []string{
+		"tokenizer-model", "tokenizer-name-or-path", "hf-checkpoint",
+		"tokenizer-path", "load", "vocab-file", "tokenizer-type",
+	} {
 		e, given := r.values[name]
 		text, ok := e.Value.(string)
 		if !given || !ok || text == "" {

@@ -15,30 +15,41 @@ import (
 func megatronExport(s *engine.Setup) Document {
 	d := Document{
 		File: "megatron.sh", Entries: written(megatronFields(), s), Env: megatronEnv(s),
-		NotCarried: notCarried(megatronLacks(), s), Program: `pretrain_gpt.py "${ARGS[@]}"`, render: shellText,
+		NotCarried: notCarried(megatronLacks(), s), Program: `pretrain_gpt.py "${ARGS[@]}"`,
+		render: shellText,
 	}
 	if cutOf(s).text != "" && s.TrainMTP && s.Model.MTPLayers > 0 {
-		d.Warnings = append(d.Warnings, "multi-token prediction is counted on the last stage, also where the layout gives it one before")
+		d.Warnings = append(d.Warnings, "multi-token prediction is counted on the last stage, also where "+
+			"the layout gives it one before")
 	}
 	if s.Recompute.Has(recipe.ModuleAct) && !s.Recompute.Has(recipe.ModuleMLP) {
-		d.Warnings = append(d.Warnings, "recompute module act: Megatron-LM's mlp recomputes the whole dense MLP, of which the activation is counted here")
+		d.Warnings = append(d.Warnings, "recompute module act: Megatron-LM's mlp recomputes the whole "+
+			"dense MLP, of which the activation is counted here")
 	}
 	if s.Model.Flat() {
 		d.Program = `pretrain_hybrid.py "${ARGS[@]}"`
 	}
 	if s.Model.Has(model.LetterDelta) {
-		d.Warnings = append(d.Warnings, "rotary-percent and apply-layernorm-1p are not written, without which another model may be trained: give them as the model's config.json says (partial_rotary_factor; norms around 1)")
+		d.Warnings = append(d.Warnings, "rotary-percent and apply-layernorm-1p are not written, without "+
+			"which another model may be trained: give them as the model's config.json says "+
+			"(partial_rotary_factor; norms around 1)")
 	}
 	switch {
 	case unknownRoPE(s):
-		d.Warnings = append(d.Warnings, "rotary-base and norm-epsilon are placeholders, with which another model may be trained: give those of the model's config.json (rope_theta, rms_norm_eps)")
+		d.Warnings = append(d.Warnings, "rotary-base and norm-epsilon are placeholders, with which another "+
+			"model may be trained: give those of the model's config.json (rope_theta, rms_norm_eps)")
 	case unknownFamily(s) && knowsRoPE(s):
-		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, and RoPE is not scaled, with which another model may be trained: give those of the model's config.json (rms_norm_eps, rope_scaling)")
+		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, and RoPE is not scaled, with which "+
+			"another model may be trained: give those of the model's config.json (rms_norm_eps, "+
+			"rope_scaling)")
 	case unknownFamily(s):
-		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, with which another model may be trained: give that of the model's config.json")
+		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, with which another model may be "+
+			"trained: give that of the model's config.json")
 	}
 	if fsdp(s) && (s.TP > 1 || s.CP > 1) && !blackwell(s) {
-		d.Warnings = append(d.Warnings, "Megatron-FSDP wants CUDA_DEVICE_MAX_CONNECTIONS other than 1, tp and cp want 1 before Blackwell (megatron/training/arguments.py:1443-1480): Megatron-LM warns, too")
+		d.Warnings = append(d.Warnings, "Megatron-FSDP wants CUDA_DEVICE_MAX_CONNECTIONS other than 1, tp "+
+			"and cp want 1 before Blackwell (megatron/training/arguments.py:1443-1480): Megatron-LM warns, "+
+			"too")
 	}
 	return d
 }
@@ -62,17 +73,30 @@ func megatronEnv(s *engine.Setup) []Entry {
 	var env []Entry
 	switch overlap := runs(s).EPOverlap == recipe.On; {
 	case fsdp(s):
-		env = append(env, Entry{Key: connections, Why: "Megatron-FSDP asserts that it is not 1 (megatron/training/arguments.py:1112-1190)"})
+		env = append(env,
+			Entry{
+				Key: connections,
+				Why: "Megatron-FSDP asserts that it is not 1 (megatron/training/arguments.py:1112-1190)",
+			})
 	case overlap && !blackwell(s):
-		env = append(env, Entry{Key: connections, Value: 32, Why: "overlapped expert traffic wants more than 1; with tp or cp, Megatron-LM leaves 1 or 32 to you (megatron/training/arguments.py:1443-1480)"})
+		env = append(env, Entry{Key: connections, Value: 32, Why: "overlapped expert traffic wants more " +
+			"than 1; with tp or cp, Megatron-LM leaves 1 or 32 to you " +
+			"(megatron/training/arguments.py:1443-1480)"})
 	case (s.TP > 1 || s.CP > 1) && !blackwell(s):
-		env = append(env, Entry{Key: connections, Value: 1, Why: "asserted before Blackwell where tp or cp is over 1 (megatron/training/arguments.py:1443-1480)"})
+		env = append(env, Entry{Key: connections, Value: 1, Why: "asserted before Blackwell where tp or cp " +
+			"is over 1 (megatron/training/arguments.py:1443-1480)"})
 	}
 	switch {
 	case fusedMLP(s):
-		env = append(env, Entry{Key: fusedVariable, Value: 1, From: []string{"grouped_mlp"}, Why: "one kernel for the experts of a rank"})
+		env = append(env, Entry{
+			Key: fusedVariable, Value: 1, From: []string{"grouped_mlp"},
+			Why: "one kernel for the experts of a rank",
+		})
 	case s.Model.IsMoE() && s.GroupedMLP == recipe.GroupedLoop:
-		env = append(env, Entry{Key: fusedVariable, Value: 0, From: []string{"grouped_mlp"}, Why: "a product for each expert of a rank"})
+		env = append(env, Entry{
+			Key: fusedVariable, Value: 0, From: []string{"grouped_mlp"},
+			Why: "a product for each expert of a rank",
+		})
 	}
 	return env
 }
@@ -87,8 +111,10 @@ func fusedMLP(s *engine.Setup) bool {
 // megatronFields returns the flags of Megatron-LM, in an order in which each can rely on those
 // above it when they are read.
 func megatronFields() []field {
-	return slices.Concat(megatronDegrees(), megatronShape(), megatronWindows(), megatronWords(), megatronExperts(), megatronHybrid(), megatronStages(),
-		megatronSharding(), megatronRecompute(), megatronFormats(), megatronSoftware(), megatronForeign(), megatronFamily(), megatronTraining())
+	return slices.Concat(megatronDegrees(), megatronShape(), megatronWindows(), megatronWords(),
+		megatronExperts(), megatronHybrid(), megatronStages(),
+		megatronSharding(), megatronRecompute(), megatronFormats(), megatronSoftware(), megatronForeign(),
+		megatronFamily(), megatronTraining())
 }
 
 // megatronDegrees returns the flags of degrees and batch.
@@ -112,7 +138,8 @@ func megatronDegrees() []field {
 			read: func(v any, r *reader) error {
 				n, err := wholeArgument(v, 0)
 				word := r.text("position-embedding-type")
-				if err == nil && (word != "" && word != "learned_absolute" || r.has("use-rotary-position-embeddings")) {
+				if err == nil &&
+					(word != "" && word != "learned_absolute" || r.has("use-rotary-position-embeddings")) {
 					return skip("only learned positions have a table of them")
 				}
 				if err == nil {
@@ -123,7 +150,9 @@ func megatronDegrees() []field {
 		},
 		{
 			key: "max-position-embeddings", from: []string{"seq"}, why: "no table of positions: the sequence",
-			write: func(s *engine.Setup) (any, bool) { return s.Seq, s.Model.Position != model.PositionLearned },
+			write: func(s *engine.Setup) (any, bool) {
+				return s.Seq, s.Model.Position != model.PositionLearned
+			},
 		},
 	}
 }
@@ -135,28 +164,44 @@ func megatronSharding() []field {
 	offloads := func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer }
 	return []field{
 		mark("use-distributed-optimizer", "zero", 1, func(s *engine.Setup) bool { return s.ZeRO == 1 }),
-		{key: "use-megatron-fsdp", from: zero, write: func(s *engine.Setup) (any, bool) { return nil, fsdp(s) }, read: readFSDP},
+		{key: "use-megatron-fsdp", from: zero, write: func(s *engine.Setup) (any, bool) {
+			return nil, fsdp(s)
+		}, read: readFSDP},
 		{
 			key: "data-parallel-sharding-strategy", from: zero, read: part,
 			write: func(s *engine.Setup) (any, bool) { return shardings()[s.ZeRO], fsdp(s) },
 		},
-		fixed("ckpt-format", "fsdp_dtensor", "Megatron-FSDP needs it (megatron/training/arguments.py:1112-1190)", fsdp),
-		numberField("num-distributed-optimizer-instances", "hsdp", func(s *engine.Setup) int { return s.HSDP },
+		fixed("ckpt-format", "fsdp_dtensor",
+			"Megatron-FSDP needs it (megatron/training/arguments.py:1112-1190)", fsdp),
+		numberField("num-distributed-optimizer-instances", "hsdp",
+			func(s *engine.Setup) int { return s.HSDP },
 			func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO > 0 }),
-		fixed("outer-dp-sharding-strategy", "no_shard", "nothing is sharded over replicas", func(s *engine.Setup) bool { return s.Replicas() > 1 && fsdp(s) }),
+		fixed("outer-dp-sharding-strategy", "no_shard", "nothing is sharded over replicas",
+			func(s *engine.Setup) bool { return s.Replicas() > 1 && fsdp(s) }),
 		mark("overlap-grad-reduce", "dp_overlap", "on", overlaps),
-		{key: "overlap-param-gather", from: []string{"dp_overlap"}, read: readGather, write: func(s *engine.Setup) (any, bool) { return nil, overlaps(s) && s.ZeRO > 0 }},
+		{
+			key: "overlap-param-gather", from: []string{"dp_overlap"}, read: readGather,
+			write: func(s *engine.Setup) (any, bool) { return nil, overlaps(s) && s.ZeRO > 0 },
+		},
 		word("optimizer", "optimizer", func(s *engine.Setup) string { return string(s.Optimizer) },
-			[2]string{string(recipe.SGDMomentum), "sgd"}, [2]string{string(recipe.Adam), ""}, [2]string{string(recipe.Adam), "adam"}),
+			[2]string{string(recipe.SGDMomentum), "sgd"}, [2]string{string(recipe.Adam), ""},
+			[2]string{string(recipe.Adam), "adam"}),
 		mark("optimizer-cpu-offload", "offload", string(recipe.OffloadOptimizer), offloads),
-		{key: "optimizer-offload-fraction", from: []string{"offload"}, write: func(s *engine.Setup) (any, bool) { return "1.0", offloads(s) }, read: func(v any, r *reader) error {
-			if text := fmt.Sprint(v); strings.TrimRight(text, "0.") != "1" && r.has("optimizer-cpu-offload") {
-				return foreignf("%s of the state: all of it is modelled", shown(v))
-			}
-			return nil
-		}},
+		{
+			key: "optimizer-offload-fraction", from: []string{"offload"},
+			write: func(s *engine.Setup) (any, bool) { return "1.0", offloads(s) },
+			read: func(v any, r *reader) error {
+				if text := fmt.Sprint(v); strings.TrimRight(text, "0.") != "1" &&
+					r.has("optimizer-cpu-offload") {
+					return foreignf("%s of the state: all of it is modelled", shown(v))
+				}
+				return nil
+			},
+		},
 		fixed("use-precision-aware-optimizer", nil, "--optimizer-cpu-offload needs it", offloads),
-		numberField("cpu-offloading-num-layers", "offload_layers", func(s *engine.Setup) int { return s.OffloadLayers }, func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
+		numberField("cpu-offloading-num-layers", "offload_layers",
+			func(s *engine.Setup) int { return s.OffloadLayers },
+			func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
 	}
 }
 
@@ -184,7 +229,8 @@ func readFSDP(v any, r *reader) error {
 	if word := r.text("data-parallel-sharding-strategy"); word != "" {
 		list := shardings()
 		if stage = slices.Index(list[:], word); stage < 0 {
-			return fmt.Errorf("data-parallel-sharding-strategy %s is none of %s", shown(word), strings.Join(list[:], ", "))
+			return fmt.Errorf("data-parallel-sharding-strategy %s is none of %s", shown(word),
+				strings.Join(list[:], ", "))
 		}
 	}
 	r.Setup["zero"] = stage
@@ -196,18 +242,23 @@ func megatronRecompute() []field {
 	from := []string{"recompute"}
 	full := func(s *engine.Setup) bool { return s.Recompute.Mode == recipe.RecomputeFull }
 	return []field{
-		{key: "recompute-granularity", from: from, read: readRecompute, write: func(s *engine.Setup) (any, bool) {
-			if full(s) {
-				return "full", true
-			}
-			return "selective", s.Recompute.Mode == recipe.RecomputeSelective || s.Recompute.Mode == recipe.RecomputeModules
-		}},
+		{
+			key: "recompute-granularity", from: from, read: readRecompute,
+			write: func(s *engine.Setup) (any, bool) {
+				if full(s) {
+					return "full", true
+				}
+				return "selective", s.Recompute.Mode == recipe.RecomputeSelective ||
+					s.Recompute.Mode == recipe.RecomputeModules
+			},
+		},
 		{key: "recompute-activations", from: from, read: readRecompute},
 		{key: "moe-layer-recompute", from: from, read: func(v any, r *reader) error {
 			if on, err := isOn(v); err != nil || !on {
 				return skip("changes nothing")
 			}
-			return foreign("the layers of experts are recomputed, which old versions ask for so: --recompute-modules moe")
+			return foreign("the layers of experts are recomputed, which old versions ask for so: " +
+				"--recompute-modules moe")
 		}},
 		{key: "recompute-method", from: from, read: part, write: func(s *engine.Setup) (any, bool) {
 			if s.Recompute.Layers > 0 {
@@ -215,9 +266,12 @@ func megatronRecompute() []field {
 			}
 			return "uniform", full(s)
 		}},
-		{key: "recompute-num-layers", from: from, read: part, why: "of each virtual stage", write: func(s *engine.Setup) (any, bool) {
-			return max(s.Recompute.Layers/max(s.VPP, 1), 1), full(s)
-		}},
+		{
+			key: "recompute-num-layers", from: from, read: part, why: "of each virtual stage",
+			write: func(s *engine.Setup) (any, bool) {
+				return max(s.Recompute.Layers/max(s.VPP, 1), 1), full(s)
+			},
+		},
 		{key: "recompute-modules", from: from, read: part, write: func(s *engine.Setup) (any, bool) {
 			if s.Recompute.Mode == recipe.RecomputeSelective {
 				return []any{"core_attn"}, true
@@ -284,7 +338,11 @@ func readRecompute(_ any, r *reader) error {
 	case len(own) > 0:
 		r.Setup["recompute"] = "modules:" + strings.Join(own, ",")
 		if core {
-			r.Ignored = append(r.Ignored, Ignored{Key: "recompute-modules core_attn", Why: "not modelled together with other modules", Line: r.values["recompute-modules"].Line})
+			r.Ignored = append(r.Ignored,
+				Ignored{
+					Key: "recompute-modules core_attn", Why: "not modelled together with other modules",
+					Line: r.values["recompute-modules"].Line,
+				})
 		}
 	case core || len(words) == 0:
 		r.Setup["recompute"] = "selective"

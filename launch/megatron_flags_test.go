@@ -11,7 +11,9 @@ import (
 // flagged returns what a call of Megatron-LM with some flags is read as.
 func flagged(t *testing.T, before, flags string) launch.Reading {
 	t.Helper()
-	text := before + "torchrun --nnodes 1 --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 --bf16 " + flags + "\n"
+	text := before + "torchrun --nnodes 1 --nproc_per_node 8 pretrain_gpt.py --num-layers 8 --hidden-size " +
+		"4096 --num-attention-heads 32 --seq-length 4096 --micro-batch-size 1 --global-batch-size 64 " +
+		"--vocab-size 32000 --bf16 " + flags + "\n"
 	r, ok := launch.Read("train.sh", []byte(text))
 	if !ok || r.Launcher != "megatron" {
 		t.Fatalf("read by %q", r.Launcher)
@@ -32,11 +34,12 @@ func TestFlagsThatGoTogether(t *testing.T) {
 		"--moe-router-topk 4":                                          "set.model.top_k <nil>",
 		"--v-head-dim 64":                                              "set.model.v_head_dim <nil>",
 		"--use-rotary-position-embeddings --max-position-embeddings 1": "set.model.pos_embedding rope",
-		moe + "--moe-flex-dispatcher-backend deepep --moe-token-dispatcher-type alltoall": "dispatcher alltoall",
-		moe + "--moe-token-dispatcher-type flex":                                          "dispatcher deepep",
-		moe:                                                                               "dispatcher alltoall",
-		"--rampup-batch-size 16 16 1000":                                                  "gbs 64",
-		"--cp-comm-type a2a":                                                              "cp 1",
+		moe +
+			"--moe-flex-dispatcher-backend deepep --moe-token-dispatcher-type alltoall": "dispatcher alltoall",
+		moe + "--moe-token-dispatcher-type flex": "dispatcher deepep",
+		moe:                                      "dispatcher alltoall",
+		"--rampup-batch-size 16 16 1000":         "gbs 64",
+		"--cp-comm-type a2a":                     "cp 1",
 		"--context-parallel-size 2 --cp-comm-type p2p --tensor-model-parallel-size 2 --tensor-parallel-num-weight-shards 2": "cp 2",
 	} {
 		r := flagged(t, "", flags)
@@ -52,17 +55,23 @@ func TestFlagsThatGoTogether(t *testing.T) {
 // TestFlagsThatAreNotModelled: what a setup cannot say is unknown or a problem, not a default.
 func TestFlagsThatAreNotModelled(t *testing.T) {
 	for _, flags := range []string{
-		"--use-torch-fsdp2", "--tensor-parallel-num-weight-shards 2", "--step-batch-size-schedule foo", "--exp-avg-dtype bf16",
-		"--recompute-granularity selective --recompute-modules nope", "--overlap-param-gather", "--hybrid-layer-pattern M-M*/MM", "--hybrid-layer-pattern MDM-",
-		"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*3|t*3L", "--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*4|t*4mL",
-		"--pipeline-model-parallel-size 2 --position-embedding-type rope --mtp-num-layers 1 --pipeline-model-parallel-layout Et*4|t*4L",
+		"--use-torch-fsdp2", "--tensor-parallel-num-weight-shards 2", "--step-batch-size-schedule foo",
+		"--exp-avg-dtype bf16",
+		"--recompute-granularity selective --recompute-modules nope", "--overlap-param-gather",
+		"--hybrid-layer-pattern M-M*/MM", "--hybrid-layer-pattern MDM-",
+		"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*3|t*3L",
+		"--pipeline-model-parallel-size 2 --pipeline-model-parallel-layout Et*4|t*4mL",
+		"--pipeline-model-parallel-size 2 --position-embedding-type rope --mtp-num-layers 1 " +
+			"--pipeline-model-parallel-layout Et*4|t*4L",
 	} {
 		r := flagged(t, "", flags)
-		if all := lacking(&r); len(all) == 0 || !strings.Contains(flags, "--"+all[0].Key) || all[0].Line != 1 {
+		if all := lacking(&r); len(all) == 0 || !strings.Contains(flags, "--"+all[0].Key) ||
+			all[0].Line != 1 {
 			t.Errorf("%s: %+v", flags, all)
 		}
 	}
-	if r := flagged(t, "", "--recompute-granularity selective --recompute-modules mlp moe"); r.Setup["recompute"] != "modules:mlp,moe" || len(r.Problems)+len(r.Ignored) > 0 {
+	if r := flagged(t, "",
+		"--recompute-granularity selective --recompute-modules mlp moe"); r.Setup["recompute"] != "modules:mlp,moe" || len(r.Problems)+len(r.Ignored) > 0 {
 		t.Errorf("modules mlp and moe: %v %+v %+v", r.Setup["recompute"], r.Problems, r.Ignored)
 	}
 }
@@ -76,18 +85,23 @@ func TestPartsThatMayRun(t *testing.T) {
 		t.Errorf("tp %v: %+v %+v", r.Setup["tp"], r.Problems, r.Ignored)
 	}
 	for before, flags := range map[string]string{
-		args + "if [ $X = 1 ]; then\nARGS+=(--context-parallel-size 2); fi\n":                                   `"${ARGS[@]}"`,
+		args +
+			"if [ $X = 1 ]; then\nARGS+=(--context-parallel-size 2); fi\n": `"${ARGS[@]}"`,
 		"ARGS=\"--tensor-model-parallel-size 2\"\ncase $X in\n1) ARGS+=\" --context-parallel-size 2\";; esac\n": "$ARGS",
 	} {
 		r := flagged(t, before, flags)
-		if all := lacking(&r); len(all) == 0 || all[0].Key != "context-parallel-size" || all[0].Line < 2 || fmt.Sprint(r.Setup["tp"]) != "2" {
+		if all := lacking(&r); len(all) == 0 || all[0].Key != "context-parallel-size" || all[0].Line < 2 ||
+			fmt.Sprint(r.Setup["tp"]) != "2" {
 			t.Errorf("%s: tp %v: %+v", before, r.Setup["tp"], r.Problems)
 		}
 	}
 	for what, text := range map[string]string{
-		"function": "run() {\n%s}\nrun\n", "loop": "for i in 1; do\n%sdone\n", "if": "if true; then\n%sfi\n", "function, not called": "run() {\n%s}\n",
+		"function": "run() {\n%s}\nrun\n", "loop": "for i in 1; do\n%sdone\n", "if": "if true; then\n%sfi\n",
+		"function, not called": "run() {\n%s}\n",
 	} {
-		text = fmt.Sprintf("ARGS=\"--tensor-model-parallel-size 2 --num-layers 8 --hidden-size 4096 --num-attention-heads 32\"\n"+text, "torchrun --nproc_per_node 8 pretrain_gpt.py $ARGS --context-parallel-size 2\n")
+		text = fmt.Sprintf("ARGS=\"--tensor-model-parallel-size 2 --num-layers 8 --hidden-size 4096 "+
+			"--num-attention-heads 32\"\n"+text,
+			"torchrun --nproc_per_node 8 pretrain_gpt.py $ARGS --context-parallel-size 2\n")
 		r, _ := launch.Read("train.sh", []byte(text))
 		if len(r.Problems) > 0 || fmt.Sprint(r.Setup["cp"]) != "2" || fmt.Sprint(r.Setup["tp"]) != "2" {
 			t.Errorf("%s: cp %v: %+v", what, r.Setup["cp"], r.Problems)

@@ -6,12 +6,14 @@ func megatronForeign() []field {
 	shards := func(key, degree string) field {
 		return field{key: key, read: func(v any, r *reader) error {
 			if n, err := wholeArgument(v, 0); err != nil || n != r.number(degree, 1) {
-				return foreignf("weights in %s shards: only as many as %s, %d, are modelled", shown(v), degree, r.number(degree, 1))
+				return foreignf("weights in %s shards: only as many as %s, %d, are modelled", shown(v),
+					degree, r.number(degree, 1))
 			}
 			return skip("as many as " + degree)
 		}}
 	}
-	instead := func(key string, f field) field { f.from = []string{key}; return f } // of which no default is known then
+	// of which no default is known then
+	instead := func(key string, f field) field { f.from = []string{key}; return f }
 	return []field{
 		instead("zero", unmodelled("use-torch-fsdp2", "FSDP2 of PyTorch")),
 		instead("zero", shards("tensor-parallel-num-weight-shards", "tp")),
@@ -32,9 +34,13 @@ func megatronForeign() []field {
 		instead("model", unmodelled("is-hybrid-model", "a model of other layers than attention")),
 		instead("model", unmodelled("heterogeneous-layers-config-path", "a model whose layers differ")),
 		unmodelled("moe-latent-size", "experts in a latent space"),
-		instead("optimizer", unmodelled("main-params-dtype", "a master copy not of fp32", "fp32", "torch.float32")),
-		instead("optimizer", unmodelled("main-grads-dtype", "gradients of the optimizer not of fp32", "fp32", "torch.float32")),
-		instead("optimizer", unmodelled("exp-avg-dtype", "a moment of Adam not of fp32", "fp32", "torch.float32")),
-		instead("optimizer", unmodelled("exp-avg-sq-dtype", "a moment of Adam not of fp32", "fp32", "torch.float32")),
+		instead("optimizer", unmodelled("main-params-dtype", "a master copy not of fp32", "fp32",
+			"torch.float32")),
+		instead("optimizer", unmodelled("main-grads-dtype", "gradients of the optimizer not of fp32", "fp32",
+			"torch.float32")),
+		instead("optimizer", unmodelled("exp-avg-dtype", "a moment of Adam not of fp32", "fp32",
+			"torch.float32")),
+		instead("optimizer", unmodelled("exp-avg-sq-dtype", "a moment of Adam not of fp32", "fp32",
+			"torch.float32")),
 	}
 }

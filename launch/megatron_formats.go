@@ -25,9 +25,12 @@ func megatronFormats() []field {
 	}
 	eight, four := is(recipe.FP8Megatron, recipe.FP8Tensor), is(recipe.NVFP4)
 	return []field{
-		mark("bf16", "precision", string(recipe.BF16), is(recipe.BF16, recipe.FP8Megatron, recipe.FP8Tensor, recipe.NVFP4)),
+		mark("bf16", "precision", string(recipe.BF16), is(recipe.BF16, recipe.FP8Megatron, recipe.FP8Tensor,
+			recipe.NVFP4)),
 		mark("fp16", "precision", string(recipe.FP16), is(recipe.FP16)),
-		{key: "fp8-format", from: precision, write: func(s *engine.Setup) (any, bool) { return "hybrid", eight(s) }, read: readFP8},
+		{key: "fp8-format", from: precision, write: func(s *engine.Setup) (any, bool) {
+			return "hybrid", eight(s)
+		}, read: readFP8},
 		{key: "fp8-recipe", from: precision, read: part, write: func(s *engine.Setup) (any, bool) {
 			switch {
 			case is(recipe.FP8Tensor)(s):
@@ -37,27 +40,39 @@ func megatronFormats() []field {
 			}
 			return "blockwise", eight(s)
 		}},
-		{key: "fp8-param-gather", from: precision, write: func(s *engine.Setup) (any, bool) { return nil, eight(s) }, read: part},
-		{key: "fp4-format", from: precision, write: func(s *engine.Setup) (any, bool) { return "e2m1", four(s) }, read: func(_ any, r *reader) error {
+		{key: "fp8-param-gather", from: precision, write: func(s *engine.Setup) (any, bool) {
+			return nil, eight(s)
+		}, read: part},
+		{key: "fp4-format", from: precision, write: func(s *engine.Setup) (any, bool) {
+			return "e2m1", four(s)
+		}, read: func(_ any, r *reader) error {
 			r.Setup["precision"] = string(recipe.NVFP4)
 			return nil
 		}},
-		word("fp4-recipe", "precision", func(s *engine.Setup) string { return string(s.Precision) }, [2]string{string(recipe.NVFP4), "nvfp4"}).under("fp4-format"),
-		mark("fp8-dot-product-attention", "attention_precision", string(recipe.Attention8), func(s *engine.Setup) bool {
-			return s.Precision.Narrow() && runs(s).Attending == recipe.Attention8
-		}),
+		word("fp4-recipe", "precision", func(s *engine.Setup) string { return string(s.Precision) },
+			[2]string{string(recipe.NVFP4), "nvfp4"}).under("fp4-format"),
+		mark("fp8-dot-product-attention", "attention_precision", string(recipe.Attention8),
+			func(s *engine.Setup) bool {
+				return s.Precision.Narrow() && runs(s).Attending == recipe.Attention8
+			}),
 		mark("grad-reduce-in-bf16", "grad_dtype", string(recipe.GradBF16), func(s *engine.Setup) bool {
 			return s.GradDtype == recipe.GradBF16 && s.Precision != recipe.FP32 && s.Precision != recipe.FP16
 		}),
-		mark("accumulate-allreduce-grads-in-fp32", "grad_dtype", string(recipe.GradFP32), func(s *engine.Setup) bool {
-			return s.GradDtype == recipe.GradFP32 && s.Precision == recipe.FP16
-		}),
+		mark("accumulate-allreduce-grads-in-fp32", "grad_dtype", string(recipe.GradFP32),
+			func(s *engine.Setup) bool {
+				return s.GradDtype == recipe.GradFP32 && s.Precision == recipe.FP16
+			}),
 		word("attention-backend", "attention", func(s *engine.Setup) string { return string(s.Attention) },
-			[2]string{string(recipe.Standard), "unfused"}, [2]string{string(recipe.Flash), ""}, [2]string{string(recipe.Flash), "flash"},
-			[2]string{string(recipe.Flash), "fused"}, [2]string{string(recipe.Flash), "auto"}, [2]string{string(recipe.Standard), "local"}),
-		mark("cross-entropy-loss-fusion", "loss", string(recipe.NativeLoss), func(s *engine.Setup) bool { return s.LossKernel() != recipe.UnfusedLoss }),
-		word("cross-entropy-fusion-impl", "loss", func(s *engine.Setup) string { return string(s.LossKernel()) },
-			[2]string{string(recipe.FusedLoss), "te"}, [2]string{string(recipe.NativeLoss), "native"}).under("cross-entropy-loss-fusion"),
+			[2]string{string(recipe.Standard), "unfused"}, [2]string{string(recipe.Flash), ""},
+			[2]string{string(recipe.Flash), "flash"},
+			[2]string{string(recipe.Flash), "fused"}, [2]string{string(recipe.Flash), "auto"},
+			[2]string{string(recipe.Standard), "local"}),
+		mark("cross-entropy-loss-fusion", "loss", string(recipe.NativeLoss),
+			func(s *engine.Setup) bool { return s.LossKernel() != recipe.UnfusedLoss }),
+		word("cross-entropy-fusion-impl", "loss",
+			func(s *engine.Setup) string { return string(s.LossKernel()) },
+			[2]string{string(recipe.FusedLoss), "te"},
+			[2]string{string(recipe.NativeLoss), "native"}).under("cross-entropy-loss-fusion"),
 	}
 }
 
@@ -73,7 +88,11 @@ func readFP8(_ any, r *reader) error {
 		return foreignf("fp8-recipe %s is not modelled", shown(name))
 	}
 	if !r.has("fp8-param-gather") {
-		r.Ignored = append(r.Ignored, Ignored{Key: "fp8-format", Line: r.values["fp8-format"].Line, Why: "without --fp8-param-gather weights keep 16 bits next to their copies of 8: counted as 8 here"})
+		r.Ignored = append(r.Ignored, Ignored{
+			Key: "fp8-format", Line: r.values["fp8-format"].Line,
+			Why: "without --fp8-param-gather weights keep 16 bits next to their copies of 8: counted as 8 " +
+				"here",
+		})
 	}
 	return nil
 }
@@ -120,18 +139,24 @@ func megatronSoftware() []field {
 		backend,
 		fixed("moe-grouped-gemm", nil, "one kernel for the experts of a rank", gemm),
 		fixed("moe-permute-fusion", nil, "one kernel to sort tokens by expert", experts),
-		mark("overlap-moe-expert-parallel-comm", "ep_overlap", "on", func(s *engine.Setup) bool { return s.Model.IsMoE() && runs(s).EPOverlap == recipe.On }),
-		mark("tp-comm-overlap", "tp_overlap", string(recipe.UserBuffers), func(s *engine.Setup) bool { return s.TP > 1 && s.TPOverlap == recipe.UserBuffers }),
-		word("cuda-graph-impl", "cuda_graph", func(s *engine.Setup) string { return string(runs(s).CUDAGraphs) },
-			[2]string{string(recipe.GraphsLayer), "transformer_engine"}, [2]string{string(recipe.GraphsIteration), "full_iteration"},
-			[2]string{string(recipe.GraphsLayer), "local"}, [2]string{string(recipe.GraphsNone), ""}, [2]string{string(recipe.GraphsNone), "none"}),
+		mark("overlap-moe-expert-parallel-comm", "ep_overlap", "on",
+			func(s *engine.Setup) bool { return s.Model.IsMoE() && runs(s).EPOverlap == recipe.On }),
+		mark("tp-comm-overlap", "tp_overlap", string(recipe.UserBuffers),
+			func(s *engine.Setup) bool { return s.TP > 1 && s.TPOverlap == recipe.UserBuffers }),
+		word("cuda-graph-impl", "cuda_graph",
+			func(s *engine.Setup) string { return string(runs(s).CUDAGraphs) },
+			[2]string{string(recipe.GraphsLayer), "transformer_engine"},
+			[2]string{string(recipe.GraphsIteration), "full_iteration"},
+			[2]string{string(recipe.GraphsLayer), "local"}, [2]string{string(recipe.GraphsNone), ""},
+			[2]string{string(recipe.GraphsNone), "none"}),
 		{key: "cuda-graph-scope", from: []string{"cuda_graph"}, read: func(v any, r *reader) error {
 			if fmt.Sprint(v) == "full_iteration" {
 				r.Setup["cuda_graph"] = string(recipe.GraphsIteration)
 			}
 			return nil
 		}},
-		fixed("no-check-for-nan-in-loss-and-grad", nil, "a graph of the iteration needs it", func(s *engine.Setup) bool { return runs(s).CUDAGraphs == recipe.GraphsIteration }),
+		fixed("no-check-for-nan-in-loss-and-grad", nil, "a graph of the iteration needs it",
+			func(s *engine.Setup) bool { return runs(s).CUDAGraphs == recipe.GraphsIteration }),
 	}
 }
 
@@ -153,21 +178,25 @@ func megatronFamily() []field {
 	const v3 = "of DeepSeek-V3"
 	rows := []field{
 		{
-			key: "make-vocab-size-divisible-by", reason: padded, unread: "the vocabulary is counted as padded to a multiple of 128 x tp",
-			write: func(s *engine.Setup) (any, bool) { return vocabUnit(s), true },
+			key: "make-vocab-size-divisible-by", reason: padded,
+			unread: "the vocabulary is counted as padded to a multiple of 128 x tp",
+			write:  func(s *engine.Setup) (any, bool) { return vocabUnit(s), true },
 		},
 		{
 			key: "rotary-base", from: []string{modelPrefix + "rope_theta"},
 			write: func(s *engine.Setup) (any, bool) { return s.Model.RopeTheta, knowsRoPE(s) },
 			read:  func(any, *reader) error { return skip("changes no shape") },
 		},
-		fixed("rotary-base", llama3Theta, "of Llama 3", func(s *engine.Setup) bool { return llama(s) && !knowsRoPE(s) }),
+		fixed("rotary-base", llama3Theta, "of Llama 3",
+			func(s *engine.Setup) bool { return llama(s) && !knowsRoPE(s) }),
 		fixed("norm-epsilon", "1e-5", "of Llama 3", llama),
 		fixed("use-rope-scaling", nil, "of Llama 3.1 (docs/llama_mistral.md of Megatron-LM)", scaled),
-		fixed("rope-scaling-factor", "32.0", "of Llama 3.2's config.json; Megatron-LM's default is Llama 3.1's 8", func(s *engine.Setup) bool {
-			return scaled(s) && strings.HasPrefix(s.Model.ID, "llama3.2-")
-		}),
-		fixed("rotary-base", deepSeekTheta, v3, func(s *engine.Setup) bool { return deepseek(s) && !knowsRoPE(s) }),
+		fixed("rope-scaling-factor", "32.0",
+			"of Llama 3.2's config.json; Megatron-LM's default is Llama 3.1's 8", func(s *engine.Setup) bool {
+				return scaled(s) && strings.HasPrefix(s.Model.ID, "llama3.2-")
+			}),
+		fixed("rotary-base", deepSeekTheta, v3,
+			func(s *engine.Setup) bool { return deepseek(s) && !knowsRoPE(s) }),
 		fixed("rotary-scaling-factor", 40, v3, deepseek),
 		fixed("mscale", "1.0", v3, deepseek),
 		fixed("mscale-all-dim", "1.0", v3, deepseek),
@@ -178,9 +207,11 @@ func megatronFamily() []field {
 		fixed("moe-aux-loss-coeff", "1e-4", v3, deepseek),
 		fixed("moe-router-dtype", "fp32", v3, deepseek),
 		fixed("moe-router-pre-softmax", nil, v3, deepseek),
-		fixed("mtp-loss-scaling-factor", 0.1, v3, func(s *engine.Setup) bool { return deepseek(s) && s.TrainMTP }),
+		fixed("mtp-loss-scaling-factor", 0.1, v3,
+			func(s *engine.Setup) bool { return deepseek(s) && s.TrainMTP }),
 	}
-	// Of other models nothing here knows them: Megatron-LM's own defaults would train another model in silence.
+	// Of other models nothing here knows them: Megatron-LM's own defaults would train another model in
+	// silence.
 	for _, f := range []field{
 		fixed("rotary-base", 10000, "rope_theta of the model's config.json", unknownRoPE),
 		fixed("norm-epsilon", "1e-5", "epsilon of the norms in the model's config.json", unknownFamily),
@@ -232,13 +263,14 @@ func vocabUnit(s *engine.Setup) int {
 // megatronVocabUnit is Megatron-LM's default of --make-vocab-size-divisible-by.
 const megatronVocabUnit = 128
 
-// nullTokenizer makes up tokens. In Megatron-LM it adds one to --vocab-size for the end of a document, and the sum is padded
-// (_NullTokenizer of megatron/training/tokenizer/tokenizer.py), until versions with --null-tokenizer-eod-id, where that is the
-// last of them (megatron/core/tokenizers/text/libraries/null_tokenizer.py).
+// nullTokenizer makes up tokens. In Megatron-LM it adds one to --vocab-size for the end of a document, and
+// the sum is padded (_NullTokenizer of megatron/training/tokenizer/tokenizer.py), until versions with
+// --null-tokenizer-eod-id, where that is the last of them
+// (megatron/core/tokenizers/text/libraries/null_tokenizer.py).
 const nullTokenizer = "NullTokenizer"
 
-// nullVocab returns --vocab-size, with which both kinds of nullTokenizer make the vocabulary of a setup, padded: without one
-// token where there is no padding that it could be of.
+// nullVocab returns --vocab-size, with which both kinds of nullTokenizer make the vocabulary of a setup,
+// padded: without one token where there is no padding that it could be of.
 func nullVocab(s *engine.Setup) int {
 	if v := s.Model.Vocab; v > 1 && v%(vocabUnit(s)*s.TP) == 0 {
 		return v - 1
@@ -251,10 +283,12 @@ func nullToken(s *engine.Setup) string {
 	if nullVocab(s) == s.Model.Vocab {
 		return ""
 	}
-	return fmt.Sprintf("%d less the token that NullTokenizer may add for the end of a document", s.Model.Vocab)
+	return fmt.Sprintf("%d less the token that NullTokenizer may add for the end of a document",
+		s.Model.Vocab)
 }
 
-// readVocab reads a vocabulary, with the token that nullTokenizer may add where it would be padded by that one alone.
+// readVocab reads a vocabulary, with the token that nullTokenizer may add where it would be padded by that
+// one alone.
 func readVocab(v any, r *reader) error {
 	n, err := wholeArgument(v, 0)
 	if err != nil {
@@ -264,7 +298,8 @@ func readVocab(v any, r *reader) error {
 	if unit <= 0 {
 		unit = megatronVocabUnit
 	}
-	if r.text("tokenizer-type") == nullTokenizer && (n+1)%(min(unit, model.MaxVocab)*max(1, min(r.number("tp", 1), model.MaxVocab))) == 0 {
+	if r.text("tokenizer-type") == nullTokenizer &&
+		(n+1)%(min(unit, model.MaxVocab)*max(1, min(r.number("tp", 1), model.MaxVocab))) == 0 {
 		n++
 	}
 	r.Setup[modelPrefix+"vocab"] = n
@@ -299,7 +334,10 @@ func megatronTraining() []field {
 		},
 	}, own(
 		fixed("tokenizer-type", nullTokenizer, "", nil),
-		field{key: "mock-data", why: "or --data-path", unread: "where the data comes from", write: func(*engine.Setup) (any, bool) { return nil, true }},
+		field{
+			key: "mock-data", why: "or --data-path", unread: "where the data comes from",
+			write: func(*engine.Setup) (any, bool) { return nil, true },
+		},
 		fixed("lr", "1.5e-4", "", nil),
 		fixed("min-lr", "1.5e-5", "", nil),
 		fixed("lr-decay-style", "cosine", "", nil),

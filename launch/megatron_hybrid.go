@@ -9,8 +9,8 @@ import (
 	"meshscope/engine/model"
 )
 
-// megatronHybrid returns the flags of layers of linear attention and of gates. Most are fields of TransformerConfig,
-// which have flags of their names.
+// megatronHybrid returns the flags of layers of linear attention and of gates. Most are fields of
+// TransformerConfig, which have flags of their names.
 func megatronHybrid() []field {
 	delta := func(m *model.Model) bool { return m.Has(model.LetterDelta) }
 	width := func(key, figure string, of func(*model.Model) int) field {
@@ -23,7 +23,9 @@ func megatronHybrid() []field {
 		return architecture(key, figure, of, func(m *model.Model) bool { return m.Has(model.LetterMamba) })
 	}
 	return []field{
-		letters("hybrid-layer-pattern", func(s *engine.Setup) (any, bool) { return hybridPattern(s), s.Model.Flat() }),
+		letters("hybrid-layer-pattern", func(s *engine.Setup) (any, bool) {
+			return hybridPattern(s), s.Model.Flat()
+		}),
 		letters("hybrid-override-pattern", func(*engine.Setup) (any, bool) { return nil, false }),
 		scan("mamba-num-groups", "linear_key_heads", func(m *model.Model) int { return m.LinearKeyHeads }),
 		scan("mamba-state-dim", "linear_key_head_dim", func(m *model.Model) int { return m.LinearKeyDim }),
@@ -35,17 +37,24 @@ func megatronHybrid() []field {
 			read:  unmodelled("", "attention of another kind", "gdn", "gated_delta_net").read,
 		},
 		field{
-			key: "linear-attention-freq", from: []string{modelPrefix + "layer_pattern"}, why: "every n-th layer has softmax attention",
+			key: "linear-attention-freq", from: []string{modelPrefix + "layer_pattern"},
+			why:   "every n-th layer has softmax attention",
 			write: func(s *engine.Setup) (any, bool) { return linearLayers(&s.Model), delta(&s.Model) },
 			read:  readLinearLayers,
 		}.under("experimental-attention-variant"),
-		width("linear-num-key-heads", "linear_key_heads", func(m *model.Model) int { return m.LinearKeyHeads }),
-		width("linear-key-head-dim", "linear_key_head_dim", func(m *model.Model) int { return m.LinearKeyDim }),
-		width("linear-num-value-heads", "linear_value_heads", func(m *model.Model) int { return m.LinearValueHeads }),
-		width("linear-value-head-dim", "linear_value_head_dim", func(m *model.Model) int { return m.LinearValueDim }),
+		width("linear-num-key-heads", "linear_key_heads",
+			func(m *model.Model) int { return m.LinearKeyHeads }),
+		width("linear-key-head-dim", "linear_key_head_dim",
+			func(m *model.Model) int { return m.LinearKeyDim }),
+		width("linear-num-value-heads", "linear_value_heads",
+			func(m *model.Model) int { return m.LinearValueHeads }),
+		width("linear-value-head-dim", "linear_value_head_dim",
+			func(m *model.Model) int { return m.LinearValueDim }),
 		width("linear-conv-kernel-dim", "conv_width", func(m *model.Model) int { return m.ConvWidth }),
-		mark("attention-output-gate", modelPrefix+"attn_gate", model.GateChannel, func(s *engine.Setup) bool { return s.Model.AttnGate == model.GateChannel }),
-		mark("moe-shared-expert-gate", modelPrefix+"shared_expert_gate", true, func(s *engine.Setup) bool { return s.Model.SharedGate }),
+		mark("attention-output-gate", modelPrefix+"attn_gate", model.GateChannel,
+			func(s *engine.Setup) bool { return s.Model.AttnGate == model.GateChannel }),
+		mark("moe-shared-expert-gate", modelPrefix+"shared_expert_gate", true,
+			func(s *engine.Setup) bool { return s.Model.SharedGate }),
 	}
 }
 
@@ -83,7 +92,8 @@ func readPattern(v any, r *reader) error {
 		return fmt.Errorf("more than %d letters", model.MaxPattern)
 	}
 	if r.Launcher != "bridge" { // whose recipe has the model
-		r.Setup[modelPrefix+"layer_pattern"], r.Setup[modelPrefix+"layers"], r.Setup[modelPrefix+"norms_per_layer"] = model.Period(letters), len(letters), 1
+		r.Setup[modelPrefix+"layer_pattern"], r.Setup[modelPrefix+"layers"], r.Setup[modelPrefix+
+			"norms_per_layer"] = model.Period(letters), len(letters), 1
 	}
 	if pp := r.number("pp", 1); strings.Contains(main, "|") {
 		var layers []int
@@ -96,15 +106,24 @@ func readPattern(v any, r *reader) error {
 		r.Setup["vpp"] = len(layers) / pp
 		r.setSplit(layers)
 	}
-	for key, n := range map[string]int{"linear_key_heads": 8, "linear_key_head_dim": 128, "linear_value_head_dim": 64, "conv_width": 4, "linear_chunk": 128} {
-		if flag := map[string]string{"linear_key_heads": "mamba-num-groups", "linear_key_head_dim": "mamba-state-dim", "linear_value_head_dim": "mamba-head-dim"}[key]; strings.ContainsRune(letters, model.LetterMamba) && !r.has(flag) && r.Launcher != "bridge" {
+	for key, n := range map[string]int{
+		"linear_key_heads": 8, "linear_key_head_dim": 128,
+		"linear_value_head_dim": 64, "conv_width": 4, "linear_chunk": 128,
+	} {
+		if flag := map[string]string{
+			"linear_key_heads":      "mamba-num-groups",
+			"linear_key_head_dim":   "mamba-state-dim",
+			"linear_value_head_dim": "mamba-head-dim",
+		}[key]; strings.ContainsRune(letters,
+			model.LetterMamba) && !r.has(flag) && r.Launcher != "bridge" {
 			r.assume(modelPrefix+key, n, "the default of Megatron-Core")
 		}
 	}
 	return nil
 }
 
-// linearLayers returns a number, every so-manieth layer having softmax attention, or else a list of ones for the others.
+// linearLayers returns a number, every so-manieth layer having softmax attention, or else a list of ones for
+// the others.
 func linearLayers(m *model.Model) string {
 	n := len(m.Pattern)
 	if strings.IndexByte(m.Pattern, model.LetterAttention) == n-1 {
@@ -127,7 +146,8 @@ func readLinearLayers(v any, r *reader) error {
 		if n < 1 || n > maxList {
 			return fmt.Errorf("a whole number from 1 to %d, or a list", maxList)
 		}
-		r.Setup[modelPrefix+"layer_pattern"] = strings.Repeat(string(model.LetterDelta), n-1) + string(model.LetterAttention)
+		r.Setup[modelPrefix+"layer_pattern"] = strings.Repeat(string(model.LetterDelta),
+			n-1) + string(model.LetterAttention)
 		return nil
 	}
 	list, err := pythonList(text)

@@ -115,7 +115,10 @@ const maxLayout = 1 << 16
 func parseLayout(text string) (layers []int, mtp, at int, err error) {
 	text = strings.Trim(strings.NewReplacer(",", "", " ", "", "\n", "").Replace(text), `"'`)
 	grown := 0
-	for _, pattern := range []*regexp.Regexp{regexp.MustCompile(`\(([^()]*)\)\*(\d+)`), regexp.MustCompile(`([^*\d()])\*(\d+)`)} {
+	for _, pattern := range []*regexp.Regexp{
+		regexp.MustCompile(`\(([^()]*)\)\*(\d+)`),
+		regexp.MustCompile(`([^*\d()])\*(\d+)`),
+	} {
 		text = pattern.ReplaceAllStringFunc(text, func(match string) string {
 			parts := pattern.FindStringSubmatch(match)
 			n, wrong := strconv.Atoi(parts[2])
@@ -160,12 +163,18 @@ func megatronStages() []field {
 			write: func(s *engine.Setup) (any, bool) { text := cutOf(s).text; return text, text != "" },
 			read:  readLayout,
 		},
-		{key: "account-for-embedding-in-pipeline-split", from: split, write: func(s *engine.Setup) (any, bool) { return nil, cutOf(s).counted > 1 }, read: part},
-		{key: "account-for-loss-in-pipeline-split", from: split, write: func(s *engine.Setup) (any, bool) { return nil, cutOf(s).counted > 0 }, read: part},
+		{
+			key: "account-for-embedding-in-pipeline-split", from: split,
+			write: func(s *engine.Setup) (any, bool) { return nil, cutOf(s).counted > 1 }, read: part,
+		},
+		{key: "account-for-loss-in-pipeline-split", from: split, write: func(s *engine.Setup) (any, bool) {
+			return nil, cutOf(s).counted > 0
+		}, read: part},
 		{key: "num-layers-per-virtual-pipeline-stage", from: []string{"vpp"}, read: readLayersPerStage},
 		{key: "decoder-first-pipeline-num-layers", from: split, read: part},
 		{key: "decoder-last-pipeline-num-layers", from: split, read: part},
-		numberField("microbatch-group-size-per-virtual-pipeline-stage", "group_size", func(s *engine.Setup) int { return s.GroupSize },
+		numberField("microbatch-group-size-per-virtual-pipeline-stage", "group_size",
+			func(s *engine.Setup) int { return s.GroupSize },
 			func(s *engine.Setup) bool { return s.VPP > 1 && s.GroupSize > 0 }),
 	}
 }
@@ -187,13 +196,21 @@ func readLayout(v any, r *reader) error {
 	if n := r.number(modelPrefix+"layers", sum); n != sum {
 		return fmt.Errorf("it has %d layers, --num-layers %d", sum, n)
 	}
-	if n := r.number(modelPrefix+"mtp_layers", 0); n != mtp && (r.Launcher == "megatron" || r.has("mtp-num-layers")) { // a recipe may have its own
+	// a recipe may have its own
+	if n := r.number(modelPrefix+"mtp_layers", 0); n != mtp &&
+		(r.Launcher == "megatron" || r.has("mtp-num-layers")) {
 		return fmt.Errorf("it has %d multi-token-prediction modules, --mtp-num-layers %d", mtp, n)
 	}
 	r.Setup["vpp"] = len(layers) / pp
 	r.setSplit(layers)
 	if mtp > 0 && at != mtpStage(layers) {
-		r.Ignored = append(r.Ignored, Ignored{Key: "pipeline-model-parallel-layout", Line: r.values["pipeline-model-parallel-layout"].Line, Why: fmt.Sprintf("multi-token prediction on stage %d: it counts on the last stage here", at)})
+		r.Ignored = append(r.Ignored,
+			Ignored{
+				Key:  "pipeline-model-parallel-layout",
+				Line: r.values["pipeline-model-parallel-layout"].Line,
+				Why: fmt.Sprintf("multi-token prediction on stage %d: it counts on the last stage here",
+					at),
+			})
 	}
 	return nil
 }
@@ -213,7 +230,8 @@ func (r *reader) setSplit(layers []int) {
 
 // hybrid reports whether layers are of several kinds, whose stages are no balanced ones where none are given.
 func (r *reader) hybrid() bool {
-	return r.has("hybrid-layer-pattern") || r.has("hybrid-override-pattern") || r.has("experimental-attention-variant")
+	return r.has("hybrid-layer-pattern") || r.has("hybrid-override-pattern") ||
+		r.has("experimental-attention-variant")
 }
 
 // readLayersPerStage reads the layers of a virtual stage.
@@ -236,7 +254,10 @@ func readLayersPerStage(v any, r *reader) error {
 // accounted returns how many of loss and embedding count as layers.
 func (r *reader) accounted() int {
 	counted := 0
-	for _, key := range []string{"account-for-loss-in-pipeline-split", "account-for-embedding-in-pipeline-split"} {
+	for _, key := range []string{
+		"account-for-loss-in-pipeline-split",
+		"account-for-embedding-in-pipeline-split",
+	} {
 		if r.has(key) {
 			counted++
 		}
@@ -247,13 +268,17 @@ func (r *reader) accounted() int {
 // readSplit resolves the layers of each stage from the flags that are not a layout.
 func (r *reader) readSplit() {
 	layers, pp, vpp := r.number(modelPrefix+"layers", 0), r.number("pp", 1), r.number("vpp", 1)
-	if pp < 2 || pp > layout.MaxDegree || vpp < 1 || vpp > layout.MaxDegree || layers < 1 || layers > maxLayout || pp*vpp > layers+2 || r.has("pipeline-model-parallel-layout") ||
-		strings.Contains(r.text("hybrid-layer-pattern")+r.text("hybrid-override-pattern"), "|") { // which has its stages itself
+	if pp < 2 || pp > layout.MaxDegree || vpp < 1 || vpp > layout.MaxDegree || layers < 1 ||
+		layers > maxLayout || pp*vpp > layers+2 || r.has("pipeline-model-parallel-layout") ||
+		// which has its stages itself
+		strings.Contains(r.text("hybrid-layer-pattern")+r.text("hybrid-override-pattern"), "|") {
 		return
 	}
-	first, last := r.argument("decoder-first-pipeline-num-layers"), r.argument("decoder-last-pipeline-num-layers")
+	first, last := r.argument("decoder-first-pipeline-num-layers"),
+		r.argument("decoder-last-pipeline-num-layers")
 	if first+last == 0 {
-		emb, loss := r.has("account-for-embedding-in-pipeline-split"), r.has("account-for-loss-in-pipeline-split")
+		emb, loss := r.has("account-for-embedding-in-pipeline-split"),
+			r.has("account-for-loss-in-pipeline-split")
 		out := countedLayers(layers, pp*vpp, r.accounted())
 		if emb && !loss && out != nil { // the embedding alone
 			out[0], out[len(out)-1] = out[0]-1, out[len(out)-1]+1
@@ -262,7 +287,9 @@ func (r *reader) readSplit() {
 			return
 		}
 		if out == nil {
-			r.wrongf("pipeline-model-parallel-size", "%d layers, and %d more that are counted as layers, do not divide over %d stages: Megatron-LM refuses them (megatron/core/transformer/transformer_config.py:2242)", layers, r.accounted(), pp*vpp)
+			r.wrongf("pipeline-model-parallel-size", "%d layers, and %d more that are counted as layers, "+
+				"do not divide over %d stages: Megatron-LM refuses them "+
+				"(megatron/core/transformer/transformer_config.py:2242)", layers, r.accounted(), pp*vpp)
 			return
 		}
 		r.setSplit(out)
@@ -280,7 +307,8 @@ func (r *reader) readEnds(layers, pp, vpp, first, last int) {
 		}
 	}
 	if middle < 0 || ranks > 0 && middle%ranks != 0 || ranks == 0 && middle != 0 {
-		r.wrongf("decoder-first-pipeline-num-layers", "%d layers between the ends do not divide over %d ranks", middle, ranks)
+		r.wrongf("decoder-first-pipeline-num-layers",
+			"%d layers between the ends do not divide over %d ranks", middle, ranks)
 		return
 	}
 	out := make([]int, pp*vpp)
@@ -295,7 +323,8 @@ func (r *reader) readEnds(layers, pp, vpp, first, last int) {
 			n = middle / ranks
 		}
 		if n%vpp != 0 {
-			r.wrongf("num-virtual-stages-per-pipeline-rank", "%d layers of rank %d do not divide over %d virtual stages", n, rank, vpp)
+			r.wrongf("num-virtual-stages-per-pipeline-rank",
+				"%d layers of rank %d do not divide over %d virtual stages", n, rank, vpp)
 			return
 		}
 		for chunk := range vpp {

@@ -27,10 +27,13 @@ func megatronShape() []field {
 	return []field{
 		architecture("num-layers", "layers", func(m *model.Model) int { return m.Layers }, nil),
 		architecture("hidden-size", "hidden", func(m *model.Model) int { return m.Hidden }, nil),
-		architecture("ffn-hidden-size", "ffn_hidden", func(m *model.Model) int { return m.FFN }, func(m *model.Model) bool { return m.FFN > 0 }),
+		architecture("ffn-hidden-size", "ffn_hidden", func(m *model.Model) int { return m.FFN },
+			func(m *model.Model) bool { return m.FFN > 0 }),
 		architecture("num-attention-heads", "heads", func(m *model.Model) int { return m.Heads }, nil),
-		mark("group-query-attention", modelPrefix+"attention", "gqa", func(s *engine.Setup) bool { return grouped(&s.Model) }),
-		architecture("num-query-groups", "kv_heads", func(m *model.Model) int { return m.KVHeads }, grouped).under("group-query-attention"),
+		mark("group-query-attention", modelPrefix+"attention", "gqa",
+			func(s *engine.Setup) bool { return grouped(&s.Model) }),
+		architecture("num-query-groups", "kv_heads", func(m *model.Model) int { return m.KVHeads },
+			grouped).under("group-query-attention"),
 		{
 			key: "kv-channels", from: []string{modelPrefix + "head_dim"},
 			write: func(s *engine.Setup) (any, bool) {
@@ -47,12 +50,19 @@ func megatronShape() []field {
 				return err
 			},
 		},
-		mark("multi-latent-attention", modelPrefix+"attention", "mla", func(s *engine.Setup) bool { return s.Model.IsMLA() }),
-		architecture("q-lora-rank", "q_lora_rank", func(m *model.Model) int { return m.QLoraRank }, func(m *model.Model) bool { return m.QLoraRank > 0 }).under("multi-latent-attention"),
-		architecture("kv-lora-rank", "kv_lora_rank", func(m *model.Model) int { return m.KVLoraRank }, (*model.Model).IsMLA).under("multi-latent-attention"),
-		architecture("qk-head-dim", "qk_nope_head_dim", func(m *model.Model) int { return m.QKNopeDim }, (*model.Model).IsMLA).under("multi-latent-attention"),
-		architecture("qk-pos-emb-head-dim", "qk_rope_head_dim", func(m *model.Model) int { return m.QKRopeDim }, (*model.Model).IsMLA).under("multi-latent-attention"),
-		architecture("v-head-dim", "v_head_dim", func(m *model.Model) int { return m.VHeadDim }, (*model.Model).IsMLA).under("multi-latent-attention"),
+		mark("multi-latent-attention", modelPrefix+"attention", "mla",
+			func(s *engine.Setup) bool { return s.Model.IsMLA() }),
+		architecture("q-lora-rank", "q_lora_rank", func(m *model.Model) int { return m.QLoraRank },
+			func(m *model.Model) bool { return m.QLoraRank > 0 }).under("multi-latent-attention"),
+		architecture("kv-lora-rank", "kv_lora_rank", func(m *model.Model) int { return m.KVLoraRank },
+			(*model.Model).IsMLA).under("multi-latent-attention"),
+		architecture("qk-head-dim", "qk_nope_head_dim", func(m *model.Model) int { return m.QKNopeDim },
+			(*model.Model).IsMLA).under("multi-latent-attention"),
+		architecture("qk-pos-emb-head-dim", "qk_rope_head_dim",
+			func(m *model.Model) int { return m.QKRopeDim },
+			(*model.Model).IsMLA).under("multi-latent-attention"),
+		architecture("v-head-dim", "v_head_dim", func(m *model.Model) int { return m.VHeadDim },
+			(*model.Model).IsMLA).under("multi-latent-attention"),
 		{
 			key: "qk-layernorm", from: []string{modelPrefix + "qk_norm"},
 			write: func(s *engine.Setup) (any, bool) {
@@ -66,7 +76,8 @@ func megatronShape() []field {
 				return nil
 			},
 		},
-		mark("qk-l2-norm", modelPrefix+"qk_norm", model.QKNormL2, func(s *engine.Setup) bool { return s.Model.QKNorm == model.QKNormL2 }),
+		mark("qk-l2-norm", modelPrefix+"qk_norm", model.QKNormL2,
+			func(s *engine.Setup) bool { return s.Model.QKNorm == model.QKNormL2 }),
 	}
 }
 
@@ -88,7 +99,8 @@ func megatronWindows() []field {
 			},
 		},
 		{
-			key: "window-attn-skip-freq", from: []string{modelPrefix + "local_to_global_ratio"}, why: "one layer of so many attends to everything",
+			key: "window-attn-skip-freq", from: []string{modelPrefix + "local_to_global_ratio"},
+			why: "one layer of so many attends to everything",
 			write: func(s *engine.Setup) (any, bool) {
 				local, _ := localLayers(&s.Model)
 				return local + 1, local > 0
@@ -137,7 +149,11 @@ func megatronWords() []field {
 				return s.Model.Position, true // relative and none
 			},
 			read: func(v any, r *reader) error {
-				of := map[string]string{"rope": "rope", "learned_absolute": model.PositionLearned, "relative": "relative", "none": "none", "rotary": "rope", "alibi": "alibi", "absolute": model.PositionLearned}[fmt.Sprint(v)]
+				of := map[string]string{
+					"rope": "rope", "learned_absolute": model.PositionLearned,
+					"relative": "relative", "none": "none", "rotary": "rope", "alibi": "alibi",
+					"absolute": model.PositionLearned,
+				}[fmt.Sprint(v)]
 				if of == "" {
 					return foreignf("%v is not modelled", v)
 				}
@@ -145,10 +161,13 @@ func megatronWords() []field {
 				return nil
 			},
 		},
-		mark("use-rotary-position-embeddings", modelPrefix+"pos_embedding", "rope", never), // A: the older name of the type rope
+		// A: the older name of the type rope
+		mark("use-rotary-position-embeddings", modelPrefix+"pos_embedding", "rope", never),
 		{
 			key: "no-rope-freq", from: []string{modelPrefix + "pos_embedding"},
-			write: func(s *engine.Setup) (any, bool) { return 4, s.Model.Position == "rope, NoPE every 4th layer" },
+			write: func(s *engine.Setup) (any, bool) {
+				return 4, s.Model.Position == "rope, NoPE every 4th layer"
+			},
 			read: func(v any, r *reader) error {
 				if fmt.Sprint(v) != "4" {
 					return foreignf("%v is not modelled; every 4th layer is", v)
@@ -163,8 +182,10 @@ func megatronWords() []field {
 		fixed("glu-linear-offset", "1.0", "of a clamped SwiGLU", clamped),
 		fixed("activation-func-clamp-value", "7.0", "of a clamped SwiGLU", clamped),
 		word("normalization", modelPrefix+"norm", func(s *engine.Setup) string { return s.Model.Norm },
-			[2]string{model.NormRMS, "RMSNorm"}, [2]string{model.NormLayer, "LayerNorm"}, [2]string{"layernorm (1p)", "LayerNorm"}),
-		mark("apply-layernorm-1p", modelPrefix+"norm", "layernorm (1p)", func(s *engine.Setup) bool { return s.Model.Norm == "layernorm (1p)" }),
+			[2]string{model.NormRMS, "RMSNorm"}, [2]string{model.NormLayer, "LayerNorm"},
+			[2]string{"layernorm (1p)", "LayerNorm"}),
+		mark("apply-layernorm-1p", modelPrefix+"norm", "layernorm (1p)",
+			func(s *engine.Setup) bool { return s.Model.Norm == "layernorm (1p)" }),
 		{
 			key: "disable-bias-linear", from: []string{modelPrefix + "mlp_bias", modelPrefix + "attn_bias"},
 			write: func(s *engine.Setup) (any, bool) { return nil, !s.Model.MLPBias },
@@ -173,8 +194,10 @@ func megatronWords() []field {
 				return nil
 			},
 		},
-		mark("add-qkv-bias", modelPrefix+"attn_bias", model.BiasQKV, func(s *engine.Setup) bool { return s.Model.AttnBias == model.BiasQKV }),
-		mark("untie-embeddings-and-output-weights", modelPrefix+"tied_embeddings", false, func(s *engine.Setup) bool { return !s.Model.Tied }),
+		mark("add-qkv-bias", modelPrefix+"attn_bias", model.BiasQKV,
+			func(s *engine.Setup) bool { return s.Model.AttnBias == model.BiasQKV }),
+		mark("untie-embeddings-and-output-weights", modelPrefix+"tied_embeddings", false,
+			func(s *engine.Setup) bool { return !s.Model.Tied }),
 		{
 			key: "vocab-size", from: []string{modelPrefix + "vocab"}, reason: nullToken,
 			write: func(s *engine.Setup) (any, bool) { return nullVocab(s), true },
@@ -190,21 +213,33 @@ func megatronExperts() []field {
 	return []field{
 		architecture("num-experts", "n_experts", func(m *model.Model) int { return m.Experts }, moe),
 		{
-			key: "moe-layer-freq", from: []string{modelPrefix + "first_k_dense_layers", modelPrefix + "moe_layer_freq"},
+			key: "moe-layer-freq", from: []string{
+				modelPrefix + "first_k_dense_layers",
+				modelPrefix + "moe_layer_freq",
+			},
 			write: func(s *engine.Setup) (any, bool) { return expertLayers(&s.Model), s.Model.IsMoE() },
 			read:  readExpertLayers,
 		},
-		architecture("moe-ffn-hidden-size", "moe_ffn_hidden", func(m *model.Model) int { return m.ExpertFFN }, moe).under("num-experts"),
-		architecture("moe-shared-expert-intermediate-size", "shared_ffn_hidden_total", func(m *model.Model) int { return m.SharedFFN },
+		architecture("moe-ffn-hidden-size", "moe_ffn_hidden", func(m *model.Model) int { return m.ExpertFFN },
+			moe).under("num-experts"),
+		architecture("moe-shared-expert-intermediate-size", "shared_ffn_hidden_total",
+			func(m *model.Model) int { return m.SharedFFN },
 			func(m *model.Model) bool { return moe(m) && m.SharedFFN > 0 }).under("num-experts"),
-		architecture("moe-router-topk", "top_k", func(m *model.Model) int { return m.TopK }, moe).under("num-experts"),
-		architecture("moe-router-num-groups", "expert_groups", func(m *model.Model) int { return m.ExpertGroups }, func(m *model.Model) bool { return m.ExpertGroups > 0 }).under("num-experts"),
-		architecture("moe-router-group-topk", "routed_groups", func(m *model.Model) int { return m.RoutedGroups }, func(m *model.Model) bool { return m.RoutedGroups > 0 }).under("num-experts"),
+		architecture("moe-router-topk", "top_k", func(m *model.Model) int { return m.TopK },
+			moe).under("num-experts"),
+		architecture("moe-router-num-groups", "expert_groups",
+			func(m *model.Model) int { return m.ExpertGroups },
+			func(m *model.Model) bool { return m.ExpertGroups > 0 }).under("num-experts"),
+		architecture("moe-router-group-topk", "routed_groups",
+			func(m *model.Model) int { return m.RoutedGroups },
+			func(m *model.Model) bool { return m.RoutedGroups > 0 }).under("num-experts"),
 		fixed("moe-router-score-function", "sigmoid", "the bias of experts needs it", biased),
 		mark("moe-router-enable-expert-bias", modelPrefix+"router_bias", true, biased).under("num-experts"),
 		{
 			key: "mtp-num-layers", from: []string{"mtp", modelPrefix + "mtp_layers"},
-			write: func(s *engine.Setup) (any, bool) { return s.Model.MTPLayers, s.TrainMTP && s.Model.MTPLayers > 0 },
+			write: func(s *engine.Setup) (any, bool) {
+				return s.Model.MTPLayers, s.TrainMTP && s.Model.MTPLayers > 0
+			},
 			read: func(v any, r *reader) error {
 				n, err := wholeArgument(v, 0)
 				if err == nil && n > 0 {
@@ -245,7 +280,8 @@ func readExpertLayers(v any, r *reader) error {
 	text := strings.Trim(strings.ReplaceAll(fmt.Sprint(v), " ", ""), "'\"\\")
 	if n, err := strconv.Atoi(text); err == nil {
 		if n != 1 {
-			return foreignf("%d puts experts first of %d layers, which is not modelled: the list [0]*%d+[1]*1 and so on is", n, n, n-1)
+			return foreignf("%d puts experts first of %d layers, which is not modelled: the list "+
+				"[0]*%d+[1]*1 and so on is", n, n, n-1)
 		}
 		r.Setup[modelPrefix+"first_k_dense_layers"], r.Setup[modelPrefix+"moe_layer_freq"] = 0, 1
 		return nil
@@ -277,7 +313,8 @@ func readExpertLayers(v any, r *reader) error {
 	if !regular {
 		m.FirstDense, m.MoEFreq, r.Setup[modelPrefix+"moe_pattern"] = 0, 1, each.String()
 	}
-	r.Setup[modelPrefix+"first_k_dense_layers"], r.Setup[modelPrefix+"moe_layer_freq"] = m.FirstDense, m.MoEFreq
+	r.Setup[modelPrefix+"first_k_dense_layers"], r.Setup[modelPrefix+"moe_layer_freq"] = m.FirstDense,
+		m.MoEFreq
 	return nil
 }
 
@@ -355,7 +392,8 @@ func (p *listParser) product(depth int) (out []int, err error) {
 	for err == nil && p.take('*') {
 		n, ok := p.number()
 		if !ok || n > maxList || n*len(out) > maxList {
-			return nil, fmt.Errorf("a list is repeated more than %d times, or not a whole number of them", maxList)
+			return nil, fmt.Errorf("a list is repeated more than %d times, or not a whole number of them",
+				maxList)
 		}
 		one := out
 		for out = nil; n > 0; n-- {

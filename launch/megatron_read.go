@@ -24,14 +24,17 @@ func sniffMegatron(name string, data []byte) bool {
 
 // isScript reports whether a file may be a script by its name.
 func isScript(name string) bool {
-	return !slices.Contains([]string{".yaml", ".yml", ".json", ".toml", ".py"}, strings.ToLower(path.Ext(name)))
+	return !slices.Contains([]string{".yaml", ".yml", ".json", ".toml", ".py"},
+		strings.ToLower(path.Ext(name)))
 }
 
 // megatronWord finds what only a script of Megatron-LM or of a fork has.
-var megatronWord = regexp.MustCompile(`^--?(?:tensor[-_]model[-_]parallel[-_]size|pipeline[-_]model[-_]parallel[-_]size|num[-_]attention[-_]heads|micro[-_]batch[-_]size)\b|(?:^|/)pretrain_gpt\.py$`)
+var megatronWord = regexp.MustCompile(
+	`^--?(?:tensor[-_]model[-_]parallel[-_]size|pipeline[-_]model[-_]parallel[-_]size|num[-_]attention[-_]heads|micro[-_]batch[-_]size)\b|(?:^|/)pretrain_gpt\.py$`,
+)
 
-// scriptWords returns the words of a script that it runs, has in parts that are not followed, or assigns; where it
-// cannot be followed to its end, all words outside comments.
+// scriptWords returns the words of a script that it runs, has in parts that are not followed, or assigns;
+// where it cannot be followed to its end, all words outside comments.
 func scriptWords(name string, data []byte) []string {
 	s := parseScript(name, data, Given{})
 	var out []string
@@ -106,7 +109,8 @@ func readMegatron(name string, data []byte, given Given) Reading {
 func (s *script) noFlags(known func(shellField) bool) Problem {
 	for _, f := range s.skipped {
 		if known(f) {
-			return Problem{Line: f.line, Message: fmt.Sprintf("flags of Megatron-LM are only inside a %s, which is not followed: give a script with one command line of it", f.unknown)}
+			return Problem{Line: f.line, Message: fmt.Sprintf("flags of Megatron-LM are only inside a %s, "+
+				"which is not followed: give a script with one command line of it", f.unknown)}
 		}
 	}
 	return Problem{Line: 1, Message: "no flags of Megatron-LM were found"}
@@ -154,7 +158,8 @@ func (s *script) flags(words []shellField) []Entry {
 			}
 			out = append(out, e)
 		case f.bare && !strings.HasPrefix(f.unknown, whether) && (len(out) == 0 || full(&out[len(out)-1])):
-			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "the file gives it no value: it may be any flags, so what is not in the file is not known to have its default", Line: f.line})
+			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "the file gives it no value: it may be " +
+				"any flags, so what is not in the file is not known to have its default", Line: f.line})
 			s.anyFlags = cmp.Or(s.anyFlags, f.unknown)
 		case len(out) == 0:
 			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "no flag before it", Line: f.line})
@@ -187,7 +192,13 @@ func full(e *Entry) bool {
 
 // flagAlone lists the flags of Megatron-LM without a value.
 var flagAlone = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // made once, then only read
-	out := map[string]bool{"mock-data": true, "log-throughput": true, "no-load-optim": true, "no-load-rng": true, "use-flash-attn": true, "use-mcore-models": true, "moe-grouped-gemm": true, "manual-gc": true, "disable-bias-linear": true, "qk-layernorm": true, "use-megatron-fsdp": true, "overlap-param-gather": true, "fp8-param-gather": true, "recompute-activations": true, "use-rotary-position-embeddings": true, "deepspeed": true, "no-masked-softmax-fusion": true}
+	out := map[string]bool{
+		"mock-data": true, "log-throughput": true, "no-load-optim": true,
+		"no-load-rng": true, "use-flash-attn": true, "use-mcore-models": true, "moe-grouped-gemm": true,
+		"manual-gc": true, "disable-bias-linear": true, "qk-layernorm": true, "use-megatron-fsdp": true,
+		"overlap-param-gather": true, "fp8-param-gather": true, "recompute-activations": true,
+		"use-rotary-position-embeddings": true, "deepspeed": true, "no-masked-softmax-fusion": true,
+	}
 	for _, row := range megatronFields() {
 		if row.alone {
 			out[row.key] = true
@@ -215,7 +226,8 @@ func (r *reader) grouped(s *script) {
 		on, how = 1, recipe.GroupedFused
 	}
 	r.Setup["grouped_mlp"] = string(how)
-	r.Understood = append(r.Understood, Understood{Key: fusedVariable, Value: on, Setup: []string{"grouped_mlp"}, Line: v[0].line})
+	r.Understood = append(r.Understood,
+		Understood{Key: fusedVariable, Value: on, Setup: []string{"grouped_mlp"}, Line: v[0].line})
 }
 
 // finishMegatron resolves what flags mean together, and what Megatron-LM does without them.
@@ -265,12 +277,16 @@ func (r *reader) finishMegatron(of *dialect) {
 	if r.Setup["precision"] == string(recipe.FP16) {
 		r.assume("grad_dtype", string(recipe.GradBF16), without)
 	}
-	if p := r.Setup["precision"]; p != string(recipe.BF16) && p != string(recipe.FP16) && p != string(recipe.FP32) {
+	if p := r.Setup["precision"]; p != string(recipe.BF16) && p != string(recipe.FP16) &&
+		p != string(recipe.FP32) {
 		r.assume("attention_precision", string(recipe.Attention16), without)
 	}
 	if r.Setup["sp"] == true && r.number("tp", 1) == 1 && !r.lost["tp"] {
 		r.Setup["sp"] = false
-		r.Ignored = append(r.Ignored, Ignored{Key: "sequence-parallel", Why: "has no effect with tp 1", Line: r.values["sequence-parallel"].Line})
+		r.Ignored = append(r.Ignored, Ignored{
+			Key: "sequence-parallel", Why: "has no effect with tp 1",
+			Line: r.values["sequence-parallel"].Line,
+		})
 	}
 	r.finishModel(without, moe)
 	r.readSplit()
@@ -289,7 +305,8 @@ func (r *reader) finishModel(without string, moe bool) {
 		r.assume("model", id, "by the name of hf-checkpoint, "+shown(r.values["hf-checkpoint"].Value))
 	}
 	_, named := r.Setup["model"]
-	if sizes := layers > 0 && r.number(modelPrefix+"hidden", 0) > 0 && r.number(modelPrefix+"heads", 0) > 0; !sizes || named || r.lost["model"] {
+	if sizes := layers > 0 && r.number(modelPrefix+"hidden", 0) > 0 && r.number(modelPrefix+"heads",
+		0) > 0; !sizes || named || r.lost["model"] {
 		for key := range r.Setup {
 			if strings.HasPrefix(key, modelPrefix) {
 				delete(r.Setup, key)
@@ -298,7 +315,8 @@ func (r *reader) finishModel(without string, moe bool) {
 		why, line := "the file names no model", 0
 		r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool {
 			if strings.HasPrefix(u.Key, modelPrefix) {
-				if line == 0 && slices.Contains([]string{"layers", "hidden", "heads"}, strings.TrimPrefix(u.Key, modelPrefix)) {
+				if line == 0 && slices.Contains([]string{"layers", "hidden", "heads"},
+					strings.TrimPrefix(u.Key, modelPrefix)) {
 					why, line = u.Why, u.Line
 				}
 				return true
@@ -329,7 +347,8 @@ func (r *reader) finishModel(without string, moe bool) {
 		value any
 		where bool
 	}{
-		{"ffn_hidden", ffn, !noHidden && (!moe || r.number(modelPrefix+"first_k_dense_layers", 0) > 0 || r.number(modelPrefix+"moe_layer_freq", 1) > 1)},
+		{"ffn_hidden", ffn, !noHidden && (!moe || r.number(modelPrefix+"first_k_dense_layers", 0) > 0 ||
+			r.number(modelPrefix+"moe_layer_freq", 1) > 1)},
 		{"kv_heads", groups, !mla && !noHeads},
 		{"head_dim", hidden / heads, !mla && !noHeads && !noHidden},
 		{"attention", "mha", true},

@@ -17,19 +17,24 @@ func megatronDivides() []Rule {
 	return outsideSearch(
 		refusesWith("heads", knob.TP, megatronConfig+":1446",
 			func(s *engine.Setup) bool { return !divides(s.Model.Heads, s.TP) },
-			func(s *engine.Setup) string { return fmt.Sprintf("%d heads are no multiple of tp", s.Model.Heads) }),
+			func(s *engine.Setup) string {
+				return fmt.Sprintf("%d heads are no multiple of tp", s.Model.Heads)
+			}),
 		refusesWith("query-groups", knob.TP, megatronConfig+":1462",
 			func(s *engine.Setup) bool {
 				return !s.Model.IsMLA() && !divides(s.Model.KVHeads, s.TP) && !divides(s.TP, s.Model.KVHeads)
 			},
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("%d query groups are neither a multiple nor a divisor of tp", s.Model.KVHeads)
+				return fmt.Sprintf("%d query groups are neither a multiple nor a divisor of tp",
+					s.Model.KVHeads)
 			}),
 		refusesWith("experts", knob.EP, megatronArguments+":1655-1658",
 			func(s *engine.Setup) bool {
 				return s.EP > 1 && (s.Model.Experts == 0 || !divides(s.Model.Experts, s.EP))
 			},
-			func(s *engine.Setup) string { return fmt.Sprintf("%d experts are no multiple of ep", s.Model.Experts) }),
+			func(s *engine.Setup) string {
+				return fmt.Sprintf("%d experts are no multiple of ep", s.Model.Experts)
+			}),
 		refusesWith("world", knob.GPUs, megatronArguments+":424-448, megatron/core/parallel_state.py:815-827",
 			func(s *engine.Setup) bool { return !divides(s.GPUs, s.TP*s.PP*s.CP) },
 			func(s *engine.Setup) string {
@@ -52,28 +57,40 @@ func megatronDivides() []Rule {
 func megatronOptions() []Rule {
 	full := func(s *engine.Setup) bool { return s.Recompute.Mode == recipe.RecomputeFull }
 	return []Rule{
-		refuses("tp-overlap-sp", knob.SP, megatronArguments+":1434-1441", "--tp-comm-overlap needs sequence parallelism",
+		refuses("tp-overlap-sp", knob.SP, megatronArguments+":1434-1441",
+			"--tp-comm-overlap needs sequence parallelism",
 			func(s *engine.Setup) bool { return s.TPOverlap == recipe.UserBuffers && s.TP > 1 && !s.SP }),
-		refuses("fp16-experts", knob.EP, megatronArguments+":1655-1660", "expert parallelism is not supported with fp16",
+		refuses("fp16-experts", knob.EP, megatronArguments+":1655-1660",
+			"expert parallelism is not supported with fp16",
 			func(s *engine.Setup) bool { return s.EP > 1 && s.Precision == recipe.FP16 }),
-		refuses("fp8-weights", knob.ZeRO, megatronArguments+":2016, --fp8-param-gather", "8-bit weights need the distributed optimizer",
+		refuses("fp8-weights", knob.ZeRO, megatronArguments+":2016, --fp8-param-gather",
+			"8-bit weights need the distributed optimizer",
 			func(s *engine.Setup) bool { return s.ZeRO == 0 && eightBits(s) }),
-		refuses("offload-zero", knob.ZeRO, megatronSource+": megatron/core/optimizer/optimizer_config.py, __post_init__: --use-precision-aware-optimizer",
+		refuses("offload-zero", knob.ZeRO, megatronSource+": megatron/core/optimizer/optimizer_config.py, "+
+			"__post_init__: --use-precision-aware-optimizer",
 			"the optimizer goes to the host only as the distributed optimizer, which is zero 1 or more",
 			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }),
-		refuses("fp8-offload", knob.Offload, megatronArguments+":2918 ff., --optimizer-cpu-offload", "with 8-bit weights the optimizer goes to the host only under --fp8-recipe delayed",
+		refuses("fp8-offload", knob.Offload, megatronArguments+":2918 ff., --optimizer-cpu-offload",
+			"with 8-bit weights the optimizer goes to the host only under --fp8-recipe delayed",
 			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && eightBits(s) }),
-		refuses("graphs-recompute", knob.Recompute, megatronArguments+", cuda_graph_impl", "CUDA graphs do not go with full recomputation",
+		refuses("graphs-recompute", knob.Recompute, megatronArguments+", cuda_graph_impl",
+			"CUDA graphs do not go with full recomputation",
 			func(s *engine.Setup) bool {
-				return full(s) && (s.CUDAGraphs == recipe.GraphsLayer || s.CUDAGraphs == recipe.GraphsIteration)
+				return full(s) &&
+					(s.CUDAGraphs == recipe.GraphsLayer || s.CUDAGraphs == recipe.GraphsIteration)
 			}),
-		refuses("ep-overlap", "ep-overlap", megatronSource+": megatron/core/model_parallel_config.py:343, megatron/core/transformer/transformer_config.py", "--overlap-moe-expert-parallel-comm needs ep, virtual stages in a pipeline, and no full recomputation",
+		refuses("ep-overlap", "ep-overlap", megatronSource+": megatron/core/model_parallel_config.py:343, "+
+			"megatron/core/transformer/transformer_config.py", "--overlap-moe-expert-parallel-comm needs "+
+			"ep, virtual stages in a pipeline, and no full recomputation",
 			func(s *engine.Setup) bool {
-				return s.EPOverlap == recipe.On && s.Model.IsMoE() && (s.EP == 1 || s.PP > 1 && s.VPP == 1 || full(s))
+				return s.EPOverlap == recipe.On && s.Model.IsMoE() &&
+					(s.EP == 1 || s.PP > 1 && s.VPP == 1 || full(s))
 			}),
-		refuses("recompute-modules", knob.Recompute, megatronConfig+":560", "it recomputes a module that the model does not have",
+		refuses("recompute-modules", knob.Recompute, megatronConfig+":560",
+			"it recomputes a module that the model does not have",
 			func(s *engine.Setup) bool {
-				return s.Recompute.Has(recipe.ModuleMLAUp) && !s.Model.IsMLA() || s.Recompute.Has(recipe.ModuleMoEAct|recipe.ModuleMoE) && !s.Model.IsMoE() ||
+				return s.Recompute.Has(recipe.ModuleMLAUp) && !s.Model.IsMLA() ||
+					s.Recompute.Has(recipe.ModuleMoEAct|recipe.ModuleMoE) && !s.Model.IsMoE() ||
 					s.Recompute.Has(recipe.ModuleShared) && s.Model.SharedFFN == 0
 			}),
 	}
@@ -91,17 +108,21 @@ func megatronFormatRules() []Rule {
 		refusesWith("fp8-bytes", knob.Precision, megatronConfig+":587-594",
 			func(s *engine.Setup) bool { return s.Precision.IsFP8() && !eightBits(s) },
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("%s keeps states in widths of its own; Megatron-LM's are fp8:megatron and fp8:tensor", s.Precision)
+				return fmt.Sprintf("%s keeps states in widths of its own; Megatron-LM's are fp8:megatron "+
+					"and fp8:tensor", s.Precision)
 			}),
-		refuses("gradients", knob.GradDtype, megatronArguments+":3053", "gradients are accumulated in one buffer, of fp32 or with --grad-reduce-in-bf16 of bf16",
+		refuses("gradients", knob.GradDtype, megatronArguments+":3053",
+			"gradients are accumulated in one buffer, of fp32 or with --grad-reduce-in-bf16 of bf16",
 			func(s *engine.Setup) bool {
 				return s.GradDtype == recipe.GradBF16FP32 && s.Precision != recipe.FP32
 			}),
 		refuses("optimizer", knob.Optimizer, megatronArguments+":3667", "its optimizers keep a master copy",
 			func(s *engine.Setup) bool { return s.Optimizer == recipe.AdamNoMaster }),
-		refuses("async-tp", "tp-overlap", megatronArguments+", --tp-comm-overlap", "async is torchtitan's; Megatron-LM has user-buffers",
+		refuses("async-tp", "tp-overlap", megatronArguments+", --tp-comm-overlap",
+			"async is torchtitan's; Megatron-LM has user-buffers",
 			func(s *engine.Setup) bool { return s.TPOverlap == recipe.AsyncTP }),
-		refuses("mtp-positions", knob.MTP, megatronArguments+", mtp_num_layers", "multi-token prediction needs rotary positions or none",
+		refuses("mtp-positions", knob.MTP, megatronArguments+", mtp_num_layers",
+			"multi-token prediction needs rotary positions or none",
 			func(s *engine.Setup) bool {
 				return s.TrainMTP && s.Model.MTPLayers > 0 && !rope(&s.Model) && s.Model.Position != "none"
 			}),
@@ -120,26 +141,35 @@ func megatronModelRules() []Rule {
 	}
 	return outsideSearch(
 		about("positions", func(m *model.Model) bool {
-			return !rope(m) && m.Position != model.PositionLearned && m.Position != "relative" && m.Position != "none"
+			return !rope(m) && m.Position != model.PositionLearned && m.Position != "relative" &&
+				m.Position != "none"
 		}, func(m *model.Model) string { return "--position-embedding-type has no " + m.Position }),
 		about("norms", func(m *model.Model) bool {
-			return m.NormsPer != 2 && !m.Flat() || m.Norm != model.NormRMS && m.Norm != model.NormLayer && m.Norm != "layernorm (1p)"
+			return m.NormsPer != 2 && !m.Flat() || m.Norm != model.NormRMS && m.Norm != model.NormLayer &&
+				m.Norm != "layernorm (1p)"
 		}, func(m *model.Model) string {
-			return fmt.Sprintf("layers have two of RMSNorm or LayerNorm with bias, not %d of %s", m.NormsPer, m.Norm)
+			return fmt.Sprintf("layers have two of RMSNorm or LayerNorm with bias, not %d of %s", m.NormsPer,
+				m.Norm)
 		}),
 		about("biases", func(m *model.Model) bool { return m.MLPBias != (m.AttnBias == model.BiasAll) },
 			func(m *model.Model) string {
-				return fmt.Sprintf("--disable-bias-linear is of attention (here %s) and MLP alike", m.AttnBias)
+				return fmt.Sprintf("--disable-bias-linear is of attention (here %s) and MLP alike",
+					m.AttnBias)
 			}),
-		about("qk-norm", func(m *model.Model) bool { return m.QKNorm == model.QKNormFullWidth || m.QKNorm == model.QKNormOwn },
+		about("qk-norm",
+			func(m *model.Model) bool {
+				return m.QKNorm == model.QKNormFullWidth || m.QKNorm == model.QKNormOwn
+			},
 			func(*model.Model) string { return "--qk-layernorm has one scale for all heads" }),
 		about("activation", func(m *model.Model) bool {
-			return m.Activation != "swiglu" && m.Activation != "gelu" && m.Activation != "squared-relu" && m.Activation != "clamped swiglu" || m.Activation == "gelu" && m.Gated
+			return m.Activation != "swiglu" && m.Activation != "gelu" && m.Activation != "squared-relu" &&
+				m.Activation != "clamped swiglu" || m.Activation == "gelu" && m.Gated
 		}, func(m *model.Model) string { return "no flag gives an MLP of " + m.Activation }),
 		about("hybrid", func(m *model.Model) bool {
 			return m.Has(model.LetterMamba) && (!m.Flat() || m.LinearChunk != 128 || m.ConvWidth != 4)
 		}, func(*model.Model) string {
-			return "Mamba-2 stands in --hybrid-layer-pattern alone, where each letter is a sub-layer, with a convolution of 4 tokens and chunks of 128"
+			return "Mamba-2 stands in --hybrid-layer-pattern alone, where each letter is a sub-layer, with " +
+				"a convolution of 4 tokens and chunks of 128"
 		}),
 		about("gate", func(m *model.Model) bool { return m.AttnGate == model.GateHead },
 			func(*model.Model) string {
@@ -149,7 +179,11 @@ func megatronModelRules() []Rule {
 			func(*model.Model) string { return "attention and MLP of a layer run one after the other" }),
 		about("parts", func(m *model.Model) bool { return partWithoutFlag(m) != "" },
 			func(m *model.Model) string { return "no flag gives " + partWithoutFlag(m) }),
-		about("windows", func(m *model.Model) bool { _, ok := localLayers(m); return !ok || m.IsMLA() && m.LocalWindow > 0 },
+		about("windows",
+			func(m *model.Model) bool {
+				_, ok := localLayers(m)
+				return !ok || m.IsMLA() && m.LocalWindow > 0
+			},
 			func(m *model.Model) string {
 				return fmt.Sprintf("--window-attn-skip-freq has no %q", m.LocalRatio)
 			}),
@@ -167,7 +201,8 @@ func partWithoutFlag(m *model.Model) string {
 		{"layers of the letters K, L, C, D or R of layer_pattern", m.HasAny("KLCDR")},
 		{"a norm of the embedding", m.EmbeddingNorm},
 		{"a bias of the output head", m.HeadBias},
-		{"layers of a window whose heads differ", a != m.Heads || kv != m.KVHeads || m.LocalHeadDim != 0 || m.LocalVHeadDim != 0},
+		{"layers of a window whose heads differ", a != m.Heads || kv != m.KVHeads || m.LocalHeadDim != 0 ||
+			m.LocalVHeadDim != 0},
 		{"a pattern of windowed layers", strings.IndexByte(m.Pattern, model.LetterWindow) >= 0},
 		{"values of another width than keys without MLA", !m.IsMLA() && m.VHeadDim != 0},
 		{"keys as values", m.ValuesAreKeys},

@@ -15,8 +15,14 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 	l, _ := launch.Find("megatron")
 	dense := setup(t, "llama3.1-70b", knob.Given{knob.GPUs: 64, knob.TP: 4, knob.PP: 4, knob.GBS: 512})
 	flat := setup(t, "llama3.1-70b", knob.Given{knob.GPUs: 64, knob.TP: 4, knob.GBS: 512})
-	moe := setup(t, "deepseek-v3", knob.Given{knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.VPP: 2, knob.EP: 64, knob.GBS: 4096, knob.Seq: 4096})
-	interleaved := setup(t, "llama3.1-70b", knob.Given{knob.GPUs: 64, knob.TP: 4, knob.PP: 4, knob.VPP: 10, knob.GBS: 512})
+	moe := setup(t, "deepseek-v3", knob.Given{
+		knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.VPP: 2,
+		knob.EP: 64, knob.GBS: 4096, knob.Seq: 4096,
+	})
+	interleaved := setup(t, "llama3.1-70b", knob.Given{
+		knob.GPUs: 64, knob.TP: 4, knob.PP: 4, knob.VPP: 10,
+		knob.GBS: 512,
+	})
 	offloaded := flat
 	offloaded.Offload = recipe.OffloadOptimizer
 	narrow := flat
@@ -28,23 +34,29 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		accepted engine.Setup
 		refused  func(s *engine.Setup)
 	}{
-		"order":             {dense, func(s *engine.Setup) { s.Schedule = schedule.ZBH1 }},
-		"virtual-stages":    {dense, func(s *engine.Setup) { s.VPP = 2 }},
-		"layers":            {interleaved, func(s *engine.Setup) { s.VPP = 3 }},
-		"group":             {interleaved, func(s *engine.Setup) { s.GroupSize = 2 }},
-		"sequence":          {flat, func(s *engine.Setup) { s.CP, s.Seq = 2, 8190 }},
-		"experts-sp":        {moe, func(s *engine.Setup) { s.SP = false }},
-		"zero-pipeline":     {dense, func(s *engine.Setup) { s.ZeRO = 3 }},
-		"in-flight":         {dense, func(s *engine.Setup) { s.MaxInFlight = 8 }},
-		"offload-layers":    {flat, func(s *engine.Setup) { s.OffloadLayers = 80 }},
-		"recompute-layers":  {interleaved, recompute("full:7")},
-		"tp-overlap-sp":     {flat, func(s *engine.Setup) { s.TPOverlap, s.SP = recipe.UserBuffers, false }},
-		"fp16-experts":      {moe, func(s *engine.Setup) { s.Precision = recipe.FP16 }},
-		"attention-fp8":     {narrow, func(s *engine.Setup) { s.Attending = recipe.Attention8 }},
-		"fp8-weights":       {flat, func(s *engine.Setup) { s.Precision, s.ZeRO = recipe.FP8, 0 }},
-		"offload-zero":      {offloaded, func(s *engine.Setup) { s.ZeRO = 0 }},
-		"fp8-offload":       {flat, func(s *engine.Setup) { s.Precision, s.Offload = recipe.FP8, recipe.OffloadOptimizer }},
-		"graphs-recompute":  {flat, func(s *engine.Setup) { s.CUDAGraphs = recipe.GraphsIteration; recompute("full")(s) }},
+		"order":            {dense, func(s *engine.Setup) { s.Schedule = schedule.ZBH1 }},
+		"virtual-stages":   {dense, func(s *engine.Setup) { s.VPP = 2 }},
+		"layers":           {interleaved, func(s *engine.Setup) { s.VPP = 3 }},
+		"group":            {interleaved, func(s *engine.Setup) { s.GroupSize = 2 }},
+		"sequence":         {flat, func(s *engine.Setup) { s.CP, s.Seq = 2, 8190 }},
+		"experts-sp":       {moe, func(s *engine.Setup) { s.SP = false }},
+		"zero-pipeline":    {dense, func(s *engine.Setup) { s.ZeRO = 3 }},
+		"in-flight":        {dense, func(s *engine.Setup) { s.MaxInFlight = 8 }},
+		"offload-layers":   {flat, func(s *engine.Setup) { s.OffloadLayers = 80 }},
+		"recompute-layers": {interleaved, recompute("full:7")},
+		"tp-overlap-sp":    {flat, func(s *engine.Setup) { s.TPOverlap, s.SP = recipe.UserBuffers, false }},
+		"fp16-experts":     {moe, func(s *engine.Setup) { s.Precision = recipe.FP16 }},
+		"attention-fp8":    {narrow, func(s *engine.Setup) { s.Attending = recipe.Attention8 }},
+		"fp8-weights":      {flat, func(s *engine.Setup) { s.Precision, s.ZeRO = recipe.FP8, 0 }},
+		"offload-zero":     {offloaded, func(s *engine.Setup) { s.ZeRO = 0 }},
+		"fp8-offload": {
+			flat,
+			func(s *engine.Setup) { s.Precision, s.Offload = recipe.FP8, recipe.OffloadOptimizer },
+		},
+		"graphs-recompute": {
+			flat,
+			func(s *engine.Setup) { s.CUDAGraphs = recipe.GraphsIteration; recompute("full")(s) },
+		},
 		"ep-overlap":        {moe, func(s *engine.Setup) { s.EPOverlap = recipe.On; recompute("full")(s) }},
 		"recompute-modules": {flat, recompute("modules:mla-up")},
 		"heads":             {flat, func(s *engine.Setup) { s.TP = 3 }},
@@ -67,7 +79,10 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		"gate":              {flat, func(s *engine.Setup) { s.Model.AttnGate = "head" }},
 		"hybrid":            {flat, func(s *engine.Setup) { s.Model.Pattern = "M*" }},
 		"block":             {flat, func(s *engine.Setup) { s.Model.ParallelBlock = true }},
-		"windows":           {flat, func(s *engine.Setup) { s.Model.LocalWindow, s.Model.LocalRatio = 128, "3:2" }},
+		"windows": {
+			flat,
+			func(s *engine.Setup) { s.Model.LocalWindow, s.Model.LocalRatio = 128, "3:2" },
+		},
 	}
 	for _, rule := range l.Rules() {
 		c, ok := cases[rule.ID]
@@ -99,7 +114,10 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 // TestWorldOfExperts: EP is no factor of the world's size.
 func TestWorldOfExperts(t *testing.T) {
 	l, _ := launch.Find("megatron")
-	s := setup(t, "deepseek-v3", knob.Given{knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.EP: 64, knob.GBS: 4096, knob.Seq: 4096})
+	s := setup(t, "deepseek-v3", knob.Given{
+		knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.EP: 64,
+		knob.GBS: 4096, knob.Seq: 4096,
+	})
 	if refused := l.Refusals(&s); len(refused) > 0 || !engine.Legal(s) {
 		t.Errorf("1024 GPUs, TP2 PP16 EP64: %+v", refused)
 	}

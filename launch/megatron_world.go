@@ -20,7 +20,8 @@ func (r *reader) world(s *script, starter []shellField) {
 	options, torchrun, deepspeed, accelerated := map[string]shellField{}, false, false, false
 	for i, f := range starter {
 		name := path.Base(f.text)
-		deepspeed, accelerated = deepspeed || name == "deepspeed", accelerated || name == "accelerate" || name == "accelerate.commands.launch"
+		deepspeed, accelerated = deepspeed || name == "deepspeed", accelerated || name == "accelerate" ||
+			name == "accelerate.commands.launch"
 		if m := launchForm.FindStringSubmatch(f.text); m != nil { // NPROC_PER_NODE=8 megatron sft
 			options[map[string]string{"NPROC_PER_NODE": "nproc-per-node", "NNODES": "nnodes"}[m[1]]] = shellField{text: m[2], unknown: f.unknown, line: f.line}
 			torchrun = true
@@ -42,11 +43,13 @@ func (r *reader) world(s *script, starter []shellField) {
 			options[key] = shellField{text: value, unknown: f.unknown, line: f.line}
 		}
 	}
-	for _, name := range []string{"NPROC_PER_NODE", "NNODES"} { // of the environment, where the program reads it
+	// of the environment, where the program reads it
+	for _, name := range []string{"NPROC_PER_NODE", "NNODES"} {
 		key := strings.ToLower(strings.ReplaceAll(name, "_", "-"))
-		if v := s.vars[name]; len(v) == 1 && s.exported[name] && options[key].text == "" && slices.ContainsFunc(starter, func(f shellField) bool {
-			return slices.Contains([]string{"swift", "megatron", "llamafactory-cli"}, path.Base(f.text))
-		}) {
+		if v := s.vars[name]; len(v) == 1 && s.exported[name] && options[key].text == "" &&
+			slices.ContainsFunc(starter, func(f shellField) bool {
+				return slices.Contains([]string{"swift", "megatron", "llamafactory-cli"}, path.Base(f.text))
+			}) {
 			options[key], torchrun = s.legible(v[0]), true
 		}
 	}
@@ -57,14 +60,18 @@ func (r *reader) world(s *script, starter []shellField) {
 				line = cmp.Or(line, options[key].line)
 				return n
 			}
-			if n, err := strconv.Atoi(s.sbatch[key]); err == nil && n > 0 && n <= layout.MaxGPUs && options[key].text == "" {
+			if n, err := strconv.Atoi(s.sbatch[key]); err == nil && n > 0 && n <= layout.MaxGPUs &&
+				options[key].text == "" {
 				line = cmp.Or(line, s.lines[key])
 				return n
 			}
 		}
 		return 0
 	}
-	for _, key := range []string{"nproc-per-node", "nnodes", "ntasks", "nodes", "ntasks-per-node", "gpus-per-node", "num-nodes", "num-gpus", "num-processes"} {
+	for _, key := range []string{
+		"nproc-per-node", "nnodes", "ntasks", "nodes", "ntasks-per-node",
+		"gpus-per-node", "num-nodes", "num-gpus", "num-processes",
+	} {
 		if o := options[key]; o.unknown != "" {
 			r.launched = fmt.Sprintf("--%s %s", key, dependsOn(unresolved(o.unknown)))
 			line = o.line
@@ -98,7 +105,9 @@ func (r *reader) world(s *script, starter []shellField) {
 		if options["nnodes"].text != "" && of("nnodes") == 0 { // 1:4, or a variable
 			nodes = of("nodes")
 		}
-		if gpus = nodes * of("nproc-per-node"); options["nproc-per-node"].text == "" && !slices.ContainsFunc(starter, func(f shellField) bool { return strings.HasSuffix(f.text, "torchrun") }) {
+		if gpus = nodes * of("nproc-per-node"); options["nproc-per-node"].text == "" &&
+			!slices.ContainsFunc(starter,
+				func(f shellField) bool { return strings.HasSuffix(f.text, "torchrun") }) {
 			gpus = nodes * of("gpus-per-node")
 		}
 	} else if gpus = of("ntasks"); gpus == 0 {
@@ -110,8 +119,8 @@ func (r *reader) world(s *script, starter []shellField) {
 	r.processes(gpus, line)
 }
 
-// visible counts the GPUs that a variable of the environment leaves to programs that start a process on each, or to
-// one process alone.
+// visible counts the GPUs that a variable of the environment leaves to programs that start a process on each,
+// or to one process alone.
 func (s *script) visible(starter []shellField, each bool) int {
 	list, alone := "", true
 	if v := s.vars["CUDA_VISIBLE_DEVICES"]; len(v) == 1 {
@@ -149,10 +158,16 @@ func (r *reader) processes(gpus, line int) {
 		return
 	}
 	r.Setup["gpus"] = gpus
-	r.Understood = append(r.Understood, Understood{Key: processes, Value: gpus, Setup: []string{"gpus"}, Line: line})
+	r.Understood = append(r.Understood, Understood{
+		Key: processes, Value: gpus, Setup: []string{"gpus"},
+		Line: line,
+	})
 	tp, pp, cp := r.number("tp", 1), r.number("pp", 1), r.number("cp", 1)
-	if rank := times(tp, pp, cp); rank > 0 && gpus%rank != 0 && !r.lost["tp"] && !r.lost["pp"] && !r.lost["cp"] {
+	if rank := times(tp, pp, cp); rank > 0 && gpus%rank != 0 && !r.lost["tp"] && !r.lost["pp"] &&
+		!r.lost["cp"] {
 		r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool { return u.Key == processes })
-		r.unknown("gpus", fmt.Sprintf("%s: %d is no multiple of tp %d x pp %d x cp %d = %d, so the file cannot run as it is", processes, gpus, tp, pp, cp, rank), line)
+		r.unknown("gpus",
+			fmt.Sprintf("%s: %d is no multiple of tp %d x pp %d x cp %d = %d, so the file cannot run as it "+
+				"is", processes, gpus, tp, pp, cp, rank), line)
 	}
 }

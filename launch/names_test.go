@@ -54,7 +54,8 @@ func TestExportedNames(t *testing.T) {
 		}
 		models := modelsOf(&l)
 		for range most {
-			if s, ok := draw(random, models, cluster, flat(l.ID) && l.ID != "megatron" && l.ID != "bridge"); ok {
+			if s, ok := draw(random, models, cluster, flat(l.ID) && l.ID != "megatron" &&
+				l.ID != "bridge"); ok {
 				file(&s)
 			}
 			if s, ok := drawn(random, presets.Default().Models()); ok {

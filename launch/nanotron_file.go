@@ -13,7 +13,10 @@ import (
 
 // nanotronFile returns the keys of nanotron's YAML file.
 func nanotronFile() form {
-	f := form{id: "nanotron", file: "nanotron.yaml", parse: parseYAML, render: yamlText, finish: finishNanotron}
+	f := form{
+		id: "nanotron", file: "nanotron.yaml", parse: parseYAML, render: yamlText,
+		finish: finishNanotron,
+	}
 	f.rows = append(f.rows, nanotronAround()...)
 	f.rows = append(f.rows, nanotronModel()...)
 	f.rows = append(f.rows, nanotronExperts()...)
@@ -24,9 +27,13 @@ func nanotronFile() form {
 		countField("parallelism.tp", knob.TP, func(s *engine.Setup) int { return s.TP }),
 		words("parallelism.pp_engine", knob.Schedule, pair{"1f1b", "1f1b"}, pair{"afab", "afab"}),
 		words("parallelism.tp_mode", knob.SP, pair{"on", "REDUCE_SCATTER"}, pair{"off", "ALL_REDUCE"}),
-		field{key: "parallelism.tp_linear_async_communication", why: "with REDUCE_SCATTER only", write: func(s *engine.Setup) (any, bool) { return s.SP, true }},
+		field{
+			key: "parallelism.tp_linear_async_communication", why: "with REDUCE_SCATTER only",
+			write: func(s *engine.Setup) (any, bool) { return s.SP, true },
+		},
 		words("parallelism.recompute_layer", knob.Recompute, pair{"none", false}, pair{"full", true}),
-		joint("parallelism.expert_parallel_size", []knob.ID{knob.EP}, ofAll(func(*engine.Setup) int { return 1 })),
+		joint("parallelism.expert_parallel_size", []knob.ID{knob.EP},
+			ofAll(func(*engine.Setup) int { return 1 })),
 		countField("parallelism.context_parallel_size", knob.CP, func(s *engine.Setup) int { return s.CP }),
 		yours("tokenizer.tokenizer_name_or_path", "robot-test/dummy-tokenizer-wordlevel", "the tokenizer"),
 		same("tokenizer.tokenizer_max_length", nil, ""),
@@ -34,7 +41,8 @@ func nanotronFile() form {
 		countField("tokens.sequence_length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		same("tokens.train_steps", 1000, "of the training recipe, no knob"),
 		countField("tokens.micro_batch_size", knob.MBS, func(s *engine.Setup) int { return s.MBS }),
-		countField("tokens.batch_accumulation_per_replica", knob.MicroBatches, func(s *engine.Setup) int { return s.MicroBatches }),
+		countField("tokens.batch_accumulation_per_replica", knob.MicroBatches,
+			func(s *engine.Setup) int { return s.MicroBatches }),
 		same("tokens.val_check_interval", -1, "no validation"),
 		same("tokens.limit_val_batches", 0, "no validation"),
 		same("tokens.limit_test_batches", 0, "no validation"),
@@ -53,8 +61,10 @@ func nanotronFile() form {
 		{"offload-layers", 0, "activations stay on the GPU"},
 	}
 	f.leaves = append(startedAs(recipe.Nanotron), ownDefaults()...)
-	f.leaves = append(f.leaves, stays("its own cross-entropy, over the vocabulary of a TP rank", nil, knob.Loss)...)
-	f.leaves = append(f.leaves, stays("no virtual stages, so no groups of micro-batches", []string{"0"}, knob.GroupSize)...)
+	f.leaves = append(f.leaves, stays("its own cross-entropy, over the vocabulary of a TP rank", nil,
+		knob.Loss)...)
+	f.leaves = append(f.leaves, stays("no virtual stages, so no groups of micro-batches", []string{"0"},
+		knob.GroupSize)...)
 	return f
 }
 
@@ -64,7 +74,8 @@ func nanotronAround() []field {
 	return []field{
 		yours("general.project", "what-if", "the name of the project"),
 		{key: "general.run", why: "a name", write: func(s *engine.Setup) (any, bool) {
-			return fmt.Sprintf("%s_tp%d_pp%d_dp%d", strings.ReplaceAll(s.Model.ID, "-", "_"), s.TP, s.PP, s.DP), true
+			return fmt.Sprintf("%s_tp%d_pp%d_dp%d", strings.ReplaceAll(s.Model.ID, "-", "_"), s.TP, s.PP,
+				s.DP), true
 		}},
 		same("general.seed", 42, notKnob),
 		same("general.ignore_sanity_checks", true, notKnob),
@@ -111,17 +122,27 @@ func modelFigure(key, of string, write func(m *model.Model) any) field {
 
 // nanotronModel returns the keys of the architecture.
 func nanotronModel() []field {
-	const of, notKnob, checkpoint = "model.model_config.", "of the training recipe, no knob", "of the tokenizer and the checkpoint, no knob"
+	const of, notKnob, checkpoint = "model.model_config.", "of the training recipe, no knob",
+		"of the tokenizer and the checkpoint, no knob"
 	qwen := func(s *engine.Setup) bool { return s.Model.AttnBias == model.BiasQKV }
 	return []field{
 		same("model.ddp_bucket_cap_mb", 25, notKnob),
-		words("model.dtype", knob.Precision, pair{"bf16", "bfloat16"}, pair{"fp16", "float16"}, pair{"fp32", "float32"}),
+		words("model.dtype", knob.Precision, pair{"bf16", "bfloat16"}, pair{"fp16", "float16"},
+			pair{"fp32", "float32"}),
 		same("model.init_method.std", 0.02, notKnob),
 		same("model.make_vocab_size_divisible_by", 1, "the vocabulary as it is"),
-		joint(of+"is_llama_config", []knob.ID{"set.model.attn_bias"}, func(s *engine.Setup) (any, bool) { return true, !qwen(s) }),
-		joint(of+"is_qwen2_config", []knob.ID{"set.model.attn_bias"}, func(s *engine.Setup) (any, bool) { return true, qwen(s) }),
-		joint(of+"attention_bias", []knob.ID{"set.model.attn_bias"}, func(s *engine.Setup) (any, bool) { return true, qwen(s) }),
-		joint(of+"hidden_act", []knob.ID{"set.model.activation"}, func(*engine.Setup) (any, bool) { return "silu", true }),
+		joint(of+"is_llama_config", []knob.ID{"set.model.attn_bias"}, func(s *engine.Setup) (any, bool) {
+			return true, !qwen(s)
+		}),
+		joint(of+"is_qwen2_config", []knob.ID{"set.model.attn_bias"}, func(s *engine.Setup) (any, bool) {
+			return true, qwen(s)
+		}),
+		joint(of+"attention_bias", []knob.ID{"set.model.attn_bias"}, func(s *engine.Setup) (any, bool) {
+			return true, qwen(s)
+		}),
+		joint(of+"hidden_act", []knob.ID{"set.model.activation"}, func(*engine.Setup) (any, bool) {
+			return "silu", true
+		}),
 		modelFigure("hidden_size", "hidden", func(m *model.Model) any { return m.Hidden }),
 		modelFigure("intermediate_size", "ffn_hidden", func(m *model.Model) any { return m.FFN }),
 		modelFigure("num_hidden_layers", "layers", func(m *model.Model) any { return m.Layers }),
@@ -169,15 +190,22 @@ func nanotronExperts() []field {
 	return []field{
 		whole("moe_config.num_experts", "n_experts"), whole("moe_num_experts", "n_experts"),
 		whole("moe_config.top_k", "top_k"), whole("num_experts_per_tok", "top_k"),
-		whole("moe_config.moe_intermediate_size", "moe_ffn_hidden"), whole("moe_config.shared_expert_intermediate_size", "shared_ffn_hidden_total"),
+		whole("moe_config.moe_intermediate_size", "moe_ffn_hidden"),
+		whole("moe_config.shared_expert_intermediate_size", "shared_ffn_hidden_total"),
 		{key: of + "moe_config.layers.0", read: part}, // -1: all
-		{key: of + "moe_config.layers.1", from: []string{"model"}, read: func(any, *reader) error { return foreign("experts on some layers only are not read") }},
-		{key: of + "moe_config.enable_shared_expert", from: []string{modelPrefix + "shared_ffn_hidden_total"}, read: func(v any, r *reader) error {
-			if r.Setup[modelPrefix+"shared_ffn_hidden_total"] == nil && v == true {
-				return foreign("its width is not in the file")
-			}
-			return nil
+		{key: of + "moe_config.layers.1", from: []string{"model"}, read: func(any, *reader) error {
+			return foreign("experts on some layers only are not read")
 		}},
+		{
+			key:  of + "moe_config.enable_shared_expert",
+			from: []string{modelPrefix + "shared_ffn_hidden_total"},
+			read: func(v any, r *reader) error {
+				if r.Setup[modelPrefix+"shared_ffn_hidden_total"] == nil && v == true {
+					return foreign("its width is not in the file")
+				}
+				return nil
+			},
+		},
 	}
 }
 
@@ -209,7 +237,8 @@ func finishNanotron(r *reader) {
 	const of = "model.model_config."
 	ep := "parallelism.expert_parallel_size"
 	if n := r.whole(ep, 1, 1); n > 1 {
-		r.wrongf(ep, "%d: no run starts with more than 1 (%s: src/nanotron/parallel/context.py:26-70)", n, nanotronSource)
+		r.wrongf(ep, "%d: no run starts with more than 1 (%s: src/nanotron/parallel/context.py:26-70)", n,
+			nanotronSource)
 	}
 	for _, d := range []struct {
 		key  string
@@ -227,12 +256,16 @@ func finishNanotron(r *reader) {
 			r.assume(flat(d.id), d.word, "nanotron's default of "+d.key)
 		}
 	}
-	r.needs("parallelism.dp", "parallelism.pp", "parallelism.tp") // no defaults (src/nanotron/config/parallelism_config.py)
+	// no defaults (src/nanotron/config/parallelism_config.py)
+	r.needs("parallelism.dp", "parallelism.pp", "parallelism.tp")
 	if len(r.values) == 0 || r.Setup[modelPrefix+"hidden"] == nil {
 		return
 	}
 	bias := r.values[of+"attention_bias"].Value == true
-	m := figures{hidden: r.number(modelPrefix+"hidden", 0), heads: r.number(modelPrefix+"heads", 0), bias: bias}.model()
+	m := figures{
+		hidden: r.number(modelPrefix+"hidden", 0), heads: r.number(modelPrefix+"heads", 0),
+		bias: bias,
+	}.model()
 	if r.Setup[modelPrefix+"kv_heads"] == nil {
 		r.Setup[modelPrefix+"kv_heads"] = m.Heads
 	}
@@ -240,8 +273,10 @@ func finishNanotron(r *reader) {
 		r.wrongf(act.Key, "%s: the gate of LlamaConfig is silu here", shown(act.Value))
 	}
 	for key, v := range map[string]any{
-		"head_dim": m.HeadDim, "activation": m.Activation, "gated_ffn": m.Gated, "norm": m.Norm, "norms_per_layer": m.NormsPer,
-		"pos_embedding": m.Position, "attn_bias": m.AttnBias, "qk_norm": m.QKNorm, "kv_lora_rank": 0, "local_window": 0, "mlp_bias": false, "parallel_block": false,
+		"head_dim": m.HeadDim, "activation": m.Activation, "gated_ffn": m.Gated, "norm": m.Norm,
+		"norms_per_layer": m.NormsPer,
+		"pos_embedding":   m.Position, "attn_bias": m.AttnBias, "qk_norm": m.QKNorm, "kv_lora_rank": 0,
+		"local_window": 0, "mlp_bias": false, "parallel_block": false,
 	} {
 		r.Setup[modelPrefix+key] = v
 	}
@@ -251,7 +286,8 @@ func finishNanotron(r *reader) {
 	}
 	const without = "nanotron's default"
 	r.assume(modelPrefix+"top_k", 2, without)
-	r.assume(modelPrefix+"moe_ffn_hidden", r.number(modelPrefix+"ffn_hidden", 0), "the width of the dense MLP")
+	r.assume(modelPrefix+"moe_ffn_hidden", r.number(modelPrefix+"ffn_hidden", 0),
+		"the width of the dense MLP")
 	for _, figure := range []string{"shared_ffn_hidden_total", "first_k_dense_layers"} {
 		r.assume(modelPrefix+figure, 0, without)
 	}
@@ -270,5 +306,10 @@ func (r *reader) needs(keys ...string) {
 	for _, e := range r.values {
 		end = max(end, e.Line)
 	}
-	r.Problems = append(r.Problems, Problem{Line: end, Key: missing[0], Message: "not in the file, which has its last key here, and without a default: " + strings.Join(missing, ", ")})
+	r.Problems = append(r.Problems,
+		Problem{
+			Line: end, Key: missing[0],
+			Message: "not in the file, which has its last key here, and without a default: " +
+				strings.Join(missing, ", "),
+		})
 }

@@ -17,14 +17,18 @@ func TestWholeNodes(t *testing.T) {
 	lib := presets.Default()
 	m, _ := lib.Model("llama3.1-8b")
 	c, _ := lib.Cluster("dgx-h100")
-	for gpus, want := range map[int]string{4: "1 x 4", 250: "nearest: 248 or 256", 256: "32 x 8", 10: "nearest: 8 or 16"} {
+	for gpus, want := range map[int]string{
+		4: "1 x 4", 250: "nearest: 248 or 256", 256: "32 x 8",
+		10: "nearest: 8 or 16",
+	} {
 		s, err := knob.DraftOf(m, c, knob.Given{knob.GPUs: gpus, knob.TP: 2, knob.GBS: 2 * gpus}).Resolve()
 		if err != nil {
 			t.Fatal(err)
 		}
 		l, _ := launch.Find("megatron")
 		d, refused := l.Export(&s, "")
-		if d != nil && fmt.Sprintf("%d x %d", d.Nodes, d.PerNode) != want || d == nil && !strings.Contains(refused[0].Because, want) {
+		if d != nil && fmt.Sprintf("%d x %d", d.Nodes, d.PerNode) != want ||
+			d == nil && !strings.Contains(refused[0].Because, want) {
 			t.Errorf("%d GPUs: %v %v, want %s", gpus, d, refused, want)
 		}
 	}
@@ -43,9 +47,15 @@ func TestForeignStack(t *testing.T) {
 		{"torchtitan", recipe.TorchTitan, ""},
 		{"torchtitan", recipe.MegatronCore, "the prediction is of megatron-core; --calibration torchtitan"},
 		{"megatron", recipe.Megatron2022, ""},
-		{"deepspeed", recipe.MegatronCore, "DeepSpeed has no calibration: the prediction is of megatron-core"},
+		{
+			"deepspeed", recipe.MegatronCore,
+			"DeepSpeed has no calibration: the prediction is of megatron-core",
+		},
 	} {
-		s, err := knob.DraftOf(m, c, knob.Given{knob.GPUs: 16, knob.ZeRO: 3, knob.GBS: 64, knob.Calibration: of.stack}).Resolve()
+		s, err := knob.DraftOf(m, c, knob.Given{
+			knob.GPUs: 16, knob.ZeRO: 3, knob.GBS: 64,
+			knob.Calibration: of.stack,
+		}).Resolve()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,8 @@ func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Read
 		return r // a document with keys of its own is one whatever words are in it
 	}
 	if err == nil && doc.Empty() {
-		err = errors.New("says nothing of a setup: no key of one, of a config.json or of a launcher's file is in it")
+		err = errors.New("says nothing of a setup: no key of one, of a config.json or of a launcher's file " +
+			"is in it")
 		return failed("", err)
 	}
 	if err == nil {
@@ -66,9 +67,11 @@ func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Read
 		return r
 	}
 	if of := notRead(name, text); of != "" {
-		return failed("", fmt.Errorf("is of %s, which is known and not read: give its figures as flags, such as --model, --gpus, --tp and --gbs, to any other command", of))
+		return failed("", fmt.Errorf("is of %s, which is known and not read: give its figures as flags, "+
+			"such as --model, --gpus, --tp and --gbs, to any other command", of))
 	}
-	if ext := strings.ToLower(filepath.Ext(name)); ext != ".json" && ext != ".toml" && !strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
+	if ext := strings.ToLower(filepath.Ext(name)); ext != ".json" && ext != ".toml" &&
+		!strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
 		var known []string
 		for _, l := range Launchers() {
 			known = append(known, l.Name)
@@ -78,7 +81,8 @@ func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Read
 		}
 		slices.Sort(known)
 		known = slices.Compact(known)
-		err = fmt.Errorf("is no share string, config.json, setup document or file of a launcher that is known; known are %s", strings.Join(known, ", "))
+		err = fmt.Errorf("is no share string, config.json, setup document or file of a launcher that is "+
+			"known; known are %s", strings.Join(known, ", "))
 	}
 	return failed("", err)
 }
@@ -102,9 +106,11 @@ func (r *Reading) only(doc *setupdoc.Document) {
 // launchers the first counts.
 func readNamed(name string, data []byte) (Reading, bool) {
 	base := strings.ToLower(filepath.Base(name))
-	stem, ext := strings.TrimSuffix(base, filepath.Ext(base)), strings.Replace(filepath.Ext(base), ".yml", ".yaml", 1)
+	stem, ext := strings.TrimSuffix(base, filepath.Ext(base)),
+		strings.Replace(filepath.Ext(base), ".yml", ".yaml", 1)
 	for _, f := range []form{titanTOML(), nanotronFile(), deepSpeedFile(), accelerateFile(false)} {
-		if usual, ok := strings.CutSuffix(f.file, ext); ok && ext != "" && (stem == usual || strings.Contains(base, strings.TrimSuffix(f.id, "-toml"))) {
+		if usual, ok := strings.CutSuffix(f.file, ext); ok && ext != "" &&
+			(stem == usual || strings.Contains(base, strings.TrimSuffix(f.id, "-toml"))) {
 			if r := f.reading(data); len(r.Understood)+len(r.Problems) > 0 {
 				return r, true
 			}
@@ -157,7 +163,10 @@ func (r *Reading) Err(name string) error {
 	if n := len(r.Problems) - 1; n > 0 {
 		more = fmt.Sprintf("; and %d more", n)
 	}
-	return &input.Error{File: name, Line: p.Line, Column: p.Column, Key: p.Key, Err: errors.New(p.Message + more)}
+	return &input.Error{
+		File: name, Line: p.Line, Column: p.Column, Key: p.Key,
+		Err: errors.New(p.Message + more),
+	}
 }
 
 // Assumed lists what the file does not give, each with where its value comes from.

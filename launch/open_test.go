@@ -25,22 +25,29 @@ func TestOpen(t *testing.T) {
 		text, launcher, wrong string
 		only                  bool
 	}{
-		"a share string":         {line + "\n", "meshscope", "", false},
-		"a cut one":              {line[:30], "meshscope", "its end is missing", false},
-		"a setup file":           {string(file), "meshscope", "", false},
-		"a report that is fed":   {`{"schema_version":1,"setup":{"gpus":8,"tp":8}}`, "meshscope", "", false},
-		"a config.json":          {`{"model_type":"gpt2"}`, "huggingface", "", true},
-		"one that is not known":  {`{"model_type":"rwkv"}`, "huggingface", `model_type "rwkv" is not known`, false},
+		"a share string":       {line + "\n", "meshscope", "", false},
+		"a cut one":            {line[:30], "meshscope", "its end is missing", false},
+		"a setup file":         {string(file), "meshscope", "", false},
+		"a report that is fed": {`{"schema_version":1,"setup":{"gpus":8,"tp":8}}`, "meshscope", "", false},
+		"a config.json":        {`{"model_type":"gpt2"}`, "huggingface", "", true},
+		"one that is not known": {
+			`{"model_type":"rwkv"}`, "huggingface", `model_type "rwkv" is not known`,
+			false,
+		},
 		"JSON of something else": {`{"a":1}`, "", `unknown key "a"`, false},
-		"prose":                  {"Nothing of a model.", "", "is no share string, config.json, setup document or file of a launcher", false},
-		"a program":              {"\x7fELF\x02\x01\x01\x00", "", "zero byte", false},
-		"UTF-16":                 {"\xff\xfe{\x00", "", "UTF-16", false},
-		"deep":                   {`{"model_type":` + strings.Repeat("[", 10_000), "", "nested more than", false},
+		"prose": {
+			"Nothing of a model.", "",
+			"is no share string, config.json, setup document or file of a launcher", false,
+		},
+		"a program": {"\x7fELF\x02\x01\x01\x00", "", "zero byte", false},
+		"UTF-16":    {"\xff\xfe{\x00", "", "UTF-16", false},
+		"deep":      {`{"model_type":` + strings.Repeat("[", 10_000), "", "nested more than", false},
 	} {
 		r := launch.Open("", []byte(c.text), lib)
 		err := r.Err("")
 		switch {
-		case c.wrong == "" && err != nil, c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)):
+		case c.wrong == "" && err != nil, c.wrong != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.wrong)):
 			t.Errorf("%s: %v, want %q", name, err, c.wrong)
 		case r.Launcher != c.launcher || r.OnlyModel() != c.only:
 			t.Errorf("%s: of %q, only a model %t", name, r.Launcher, r.OnlyModel())
@@ -55,11 +62,13 @@ func TestOpen(t *testing.T) {
 		}
 	}
 	large := launch.Open("config.json", bytes.Repeat([]byte(" "), launch.MaxFile+1), lib)
-	if err := large.Err("config.json"); err == nil || !strings.Contains(err.Error(), "longer than 10485760 bytes (10 MiB)") {
+	if err := large.Err("config.json"); err == nil ||
+		!strings.Contains(err.Error(), "longer than 10485760 bytes (10 MiB)") {
 		t.Errorf("%v", err)
 	}
 	for range 20 {
-		if r := launch.Open("accelerate-nanotron.yaml", []byte("parallelism:\n  tp: 8\n"), lib); r.Launcher != "nanotron" {
+		if r := launch.Open("accelerate-nanotron.yaml", []byte("parallelism:\n  tp: 8\n"),
+			lib); r.Launcher != "nanotron" {
 			t.Fatalf("a file with the names of two launchers is of %q", r.Launcher)
 		}
 	}
@@ -76,8 +85,14 @@ func TestOpen(t *testing.T) {
 // TestOwnDocuments: what this program writes is read as its own from a pipe too, whatever stack it is for.
 func TestOwnDocuments(t *testing.T) {
 	lib := presets.Default()
-	for _, stack := range []string{"default", "torchtitan", "nanotron", "megatron-2022", "megatron-core@2025.04", "llm-foundry", "textbook"} {
-		s := setup(t, "llama3-70b", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.GBS: 128, knob.Calibration: stack, knob.ZeRO: 1})
+	for _, stack := range []string{
+		"default", "torchtitan", "nanotron", "megatron-2022",
+		"megatron-core@2025.04", "llm-foundry", "textbook",
+	} {
+		s := setup(t, "llama3-70b", knob.Given{
+			knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.GBS: 128,
+			knob.Calibration: stack, knob.ZeRO: 1,
+		})
 		text, err := setupdoc.JSON(s)
 		if err != nil {
 			t.Fatal(err)
@@ -86,8 +101,12 @@ func TestOwnDocuments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		report := `{"schema_version":1,"version":"0","setup":` + string(text) + `,"legal":true,"assumptions":["import nothing: from torchtitan"]}`
-		for form, text := range map[string]string{"JSON": string(text), "TOML": string(table), "a report": report} {
+		report := `{"schema_version":1,"version":"0","setup":` + string(text) +
+			`,"legal":true,"assumptions":["import nothing: from torchtitan"]}`
+		for form, text := range map[string]string{
+			"JSON": string(text), "TOML": string(table),
+			"a report": report,
+		} {
 			r := launch.Open("standard input", []byte(text), lib)
 			doc, err := r.Document(lib)
 			if err != nil || r.Launcher != "meshscope" || len(r.Problems) > 0 {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// programs are the forms that a command line or a YAML file is told by: by the program that starts, or by the keys
-// that all files of it have. The first that knows one counts.
+// programs are the forms that a command line or a YAML file is told by: by the program that starts, or by the
+// keys that all files of it have. The first that knows one counts.
 func programs() []form {
 	out := []form{verl(), verlSFT(), openRLHF(), roll(), nemo(), llmFoundry(), olmo(), torchtune(), gptNeoX()}
 	for _, t := range trainers() {
@@ -82,7 +82,8 @@ func programOf(s *script) (*form, shellCall) {
 			continue
 		}
 		for i := range calls {
-			if at := programAt(calls[i].fields); f.starts(textsOf(calls[i].fields), flagsOf(calls[i].fields[at+1:])) {
+			if at := programAt(calls[i].fields); f.starts(textsOf(calls[i].fields),
+				flagsOf(calls[i].fields[at+1:])) {
 				return &f, calls[i]
 			}
 		}
@@ -103,11 +104,15 @@ func (f *form) command(s *script, call shellCall, given Given) Reading {
 	words := s.training(func(w shellField) bool {
 		key, _, _ := strings.Cut(strings.TrimLeft(w.text, "-+"), "=")
 		key = strings.ReplaceAll(key, "-", "_")
-		return known[key] && (strings.HasPrefix(w.text, "-") || f.overrides && strings.Contains(w.text, "=")) ||
+		return known[key] && (strings.HasPrefix(w.text, "-") ||
+			f.overrides && strings.Contains(w.text, "=")) ||
 			f.configs && isYAML(w.text)
 	})
 	if at := programAt(call.fields); len(words.args) == 0 && at >= 0 { // no flag that is known
-		words = training{starter: slices.Concat(call.outer, call.env, call.fields[:at+1]), args: call.fields[at+1:]}
+		words = training{
+			starter: slices.Concat(call.outer, call.env, call.fields[:at+1]),
+			args:    call.fields[at+1:],
+		}
 	}
 	entries, files := s.keysOf(words.args, f.overrides)
 	var missing []Ignored
@@ -118,7 +123,12 @@ func (f *form) command(s *script, call shellCall, given Given) Reading {
 	r.Problems = append(slices.Clone(s.problems), r.Problems...)
 	r.Ignored = append(append(r.Ignored, missing...), s.ignored...)
 	if len(entries) == 0 && len(r.Problems) == 0 && launchAt(textsOf(words.starter)) < 0 {
-		r.Problems = append(r.Problems, Problem{Line: words.line(), Message: "the command line of " + f.name + " gives no figures: import the file that it names"})
+		r.Problems = append(r.Problems,
+			Problem{
+				Line: words.line(),
+				Message: "the command line of " + f.name +
+					" gives no figures: import the file that it names",
+			})
 	}
 	return r
 }
@@ -138,7 +148,12 @@ func (f *form) withFiles(entries []Entry, files []string, given Given) (out []En
 			data, ok = given.Source(name)
 		}
 		if !ok {
-			missing = append(missing, Ignored{Key: name, Why: "another file, which is not beside this one: import it, or give its folder by --with", lost: true})
+			missing = append(missing,
+				Ignored{
+					Key: name,
+					Why: "another file, which is not beside this one: import it, or give its folder by " +
+						"--with", lost: true,
+				})
 			continue
 		}
 		more, _ := parseYAML(data)
@@ -168,7 +183,8 @@ func (s *script) source(beside func(name string) ([]byte, bool)) func(name strin
 
 // isYAML reports whether a word names a YAML file.
 func isYAML(word string) bool {
-	return !strings.HasPrefix(word, "-") && (strings.HasSuffix(word, ".yaml") || strings.HasSuffix(word, ".yml"))
+	return !strings.HasPrefix(word, "-") &&
+		(strings.HasSuffix(word, ".yaml") || strings.HasSuffix(word, ".yml"))
 }
 
 // programAt returns where the program stands in a command: its script, its module, or the command itself.
@@ -177,10 +193,14 @@ func programAt(words []shellField) int {
 		switch {
 		case strings.HasSuffix(path.Base(f.text), ".py") && !strings.HasPrefix(f.text, "-"):
 			return i
-		case (f.text == "-m" || f.text == "--module") && i+1 < len(words) && !strings.HasPrefix(words[i+1].text, "torch.distributed") &&
+		case (f.text == "-m" || f.text == "--module") && i+1 < len(words) &&
+			!strings.HasPrefix(words[i+1].text, "torch.distributed") &&
 			!strings.HasPrefix(words[i+1].text, "accelerate.") && words[i+1].text != "deepspeed":
 			return i + 1
-		case slices.Contains([]string{"llamafactory-cli", "axolotl", "trl", "swift", "nemo", "tune", "composer"}, path.Base(f.text)):
+		case slices.Contains([]string{
+			"llamafactory-cli", "axolotl", "trl", "swift", "nemo", "tune",
+			"composer",
+		}, path.Base(f.text)):
 			return i
 		}
 	}
@@ -210,8 +230,8 @@ func flagsOf(words []shellField) map[string]bool {
 // overrideForm finds KEY=VALUE as Hydra and OmegaConf take it.
 var overrideForm = regexp.MustCompile(`^\+{0,2}([A-Za-z_][A-Za-z0-9_.@/-]*)=`)
 
-// keysOf returns the flags and overrides of a command line as the keys of a file have them, with values of a file's
-// types, and the YAML files among its words.
+// keysOf returns the flags and overrides of a command line as the keys of a file have them, with values of a
+// file's types, and the YAML files among its words.
 func (s *script) keysOf(words []shellField, overrides bool) (out []Entry, files []string) {
 	flag := -1 // the entry that takes the words that follow
 	for _, f := range words {
@@ -221,7 +241,10 @@ func (s *script) keysOf(words []shellField, overrides bool) (out []Entry, files 
 		switch {
 		case f.text == "--":
 		case len(f.text) > 1 && f.text[0] == '-' && (f.text[1] < '0' || f.text[1] > '9') && f.text[1] != '.':
-			e := Entry{Key: strings.ReplaceAll(strings.TrimLeft(key, "-"), "-", "_"), Value: true, Line: f.line}
+			e := Entry{
+				Key: strings.ReplaceAll(strings.TrimLeft(key, "-"), "-", "_"), Value: true,
+				Line: f.line,
+			}
 			if flag = len(out); given {
 				e.Value, flag = typed(shellField{text: value, unknown: f.unknown}), -1
 			}
@@ -247,7 +270,8 @@ func (s *script) keysOf(words []shellField, overrides bool) (out []Entry, files 
 			files = append(files, f.text)
 		case f.bare && !doubt:
 			s.anyFlags = firstOf(s.anyFlags, f.unknown)
-			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "the file gives it no value: it may be any flags, so what is not in the file is not known to have its default", Line: f.line})
+			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "the file gives it no value: it may be " +
+				"any flags, so what is not in the file is not known to have its default", Line: f.line})
 		case !doubt:
 			s.ignored = append(s.ignored, Ignored{Key: f.text, Why: "no flag before it", Line: f.line})
 		}
@@ -257,7 +281,8 @@ func (s *script) keysOf(words []shellField, overrides bool) (out []Entry, files 
 
 // typed returns a word as a file has its value. Of a path whose folder is not known the end counts.
 func typed(f shellField) any {
-	if f.unknown != "" && (!strings.Contains(f.text, "/") || strings.ContainsAny(lastPart(f.text), "$?") || strings.HasPrefix(f.unknown, whether)) {
+	if f.unknown != "" && (!strings.Contains(f.text, "/") || strings.ContainsAny(lastPart(f.text), "$?") ||
+		strings.HasPrefix(f.unknown, whether)) {
 		return unresolved(f.unknown)
 	}
 	switch text := f.text; text {

@@ -12,42 +12,64 @@ import (
 	"meshscope/engine/recipe"
 )
 
-const nemoSource = "NVIDIA/NeMo@8cfedd72 (examples/nlp/language_modeling/conf/megatron_gpt_config.yaml, nemo/collections/llm/recipes)"
+const nemoSource = "NVIDIA/NeMo@8cfedd72 (examples/nlp/language_modeling/conf/megatron_gpt_config.yaml, " +
+	"nemo/collections/llm/recipes)"
 
-// nemo returns NeMo: the YAML of its first version with Hydra's overrides, and the recipes and overrides of its second.
+// nemo returns NeMo: the YAML of its first version with Hydra's overrides, and the recipes and overrides of
+// its second.
 func nemo() form {
 	const name = "NeMo"
 	f := form{
 		id: "nemo", name: name, source: nemoSource, parse: parseYAML, overrides: true,
 		keys: func(has func(string) bool) bool {
 			of := func(under string) bool {
-				return has(under+"model.tensor_model_parallel_size") || has(under+"model.micro_batch_size") || has(under+"model.encoder_seq_length") || has(under+"model.peft") && has(under+"model.data")
+				return has(under+"model.tensor_model_parallel_size") || has(under+"model.micro_batch_size") ||
+					has(under+"model.encoder_seq_length") || has(under+"model.peft") &&
+					has(under+"model.data")
 			}
 			return has("trainer") && of("") || has("training.model") && of("training.")
 		},
 		starts: func(words []string, _ map[string]bool) bool {
 			return startsWith("nemo", "llm")(words, nil) || slices.ContainsFunc(words, func(w string) bool {
-				return nemoScript.MatchString(path.Base(w)) || strings.HasPrefix(w, "training=") || strings.HasPrefix(w, "trainer.strategy.")
+				return nemoScript.MatchString(path.Base(w)) || strings.HasPrefix(w, "training=") ||
+					strings.HasPrefix(w, "trainer.strategy.")
 			})
 		},
-		core: []string{"model.", "training.model.", "trainer.strategy.ddp.", "trainer.strategy.", "model.config.", "data.", "optim.config.", "model.optim."},
+		core: []string{
+			"model.", "training.model.", "trainer.strategy.ddp.", "trainer.strategy.",
+			"model.config.", "data.", "optim.config.", "model.optim.",
+		},
 		rename: map[string]string{
-			"virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank", "encoder_seq_length": "seq-length", "num_moe_experts": "num-experts",
-			"activations_checkpoint_granularity": "recompute-granularity", "activations_checkpoint_method": "recompute-method", "activations_checkpoint_num_layers": "recompute-num-layers",
-			"training.trainer.devices": "trainer.devices", "training.trainer.num_nodes": "trainer.num_nodes", "training.trainer.precision": "trainer.precision",
-			"num_layers_in_first_pipeline_stage": "decoder-first-pipeline-num-layers", "num_layers_in_last_pipeline_stage": "decoder-last-pipeline-num-layers",
-			"ub_tp_comm_overlap": "tp-comm-overlap", "fp8": "fp8", "factory": "recipe", "trainer.strategy.pipeline_dtype": "pipeline_dtype",
-			"training.model.optim.name": "model.optim.name", "training.model.fsdp": "model.fsdp", "training.model.peft.peft_scheme": "model.peft.peft_scheme",
-			"training.model.fp8": "model.fp8", "training.model.restore_from_path": "model.restore_from_path",
+			"virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank",
+			"encoder_seq_length":                   "seq-length", "num_moe_experts": "num-experts",
+			"activations_checkpoint_granularity": "recompute-granularity",
+			"activations_checkpoint_method":      "recompute-method",
+			"activations_checkpoint_num_layers":  "recompute-num-layers",
+			"training.trainer.devices":           "trainer.devices",
+			"training.trainer.num_nodes":         "trainer.num_nodes",
+			"training.trainer.precision":         "trainer.precision",
+			"num_layers_in_first_pipeline_stage": "decoder-first-pipeline-num-layers",
+			"num_layers_in_last_pipeline_stage":  "decoder-last-pipeline-num-layers",
+			"ub_tp_comm_overlap":                 "tp-comm-overlap", "fp8": "fp8", "factory": "recipe",
+			"trainer.strategy.pipeline_dtype": "pipeline_dtype",
+			"training.model.optim.name":       "model.optim.name", "training.model.fsdp": "model.fsdp",
+			"training.model.peft.peft_scheme":  "model.peft.peft_scheme",
+			"training.model.fp8":               "model.fp8",
+			"training.model.restore_from_path": "model.restore_from_path",
 		},
 		asides: map[string]string{
-			"model.": "not of a layout", "training.": "not of a layout", "trainer.": "of the run, not of a layout", "exp_manager.": "of the run, not of a layout", "hydra.": "of the run, not of a layout", "run.": "of the run, not of a layout",
-			"data.": "of the data", "model.data.": "of the data", "log.": "of the run, not of a layout", "optim.": "of the optimizer, not of a layout", "model.optim.": "of the optimizer, not of a layout",
+			"model.": "not of a layout", "training.": "not of a layout",
+			"trainer.": "of the run, not of a layout", "exp_manager.": "of the run, not of a layout",
+			"hydra.": "of the run, not of a layout", "run.": "of the run, not of a layout",
+			"data.": "of the data", "model.data.": "of the data", "log.": "of the run, not of a layout",
+			"optim.":       "of the optimizer, not of a layout",
+			"model.optim.": "of the optimizer, not of a layout",
 		},
 		prepare: nemoBase, finish: finishNeMo,
 	}
 	f.rows = []field{
-		together("recipe", "model"), named("model.restore_from_path"), together("trainer.devices", "gpus"), together("trainer.num_nodes", "gpus"), formats("trainer.precision"),
+		together("recipe", "model"), named("model.restore_from_path"), together("trainer.devices", "gpus"),
+		together("trainer.num_nodes", "gpus"), formats("trainer.precision"),
 		{key: "model.optim.name", from: []string{"zero", "optimizer"}, read: func(v any, r *reader) error {
 			text, _ := v.(string)
 			if !strings.Contains(text, "adam") && text != "mcore_distributed_optim" {
@@ -59,31 +81,47 @@ func nemo() form {
 			}
 			return nil
 		}},
-		beyond("model.fsdp", "zero", "FSDP of PyTorch under Megatron is not modelled"), beyond("trainer.strategy.fsdp", "zero", "it is not modelled"),
+		beyond("model.fsdp", "zero", "FSDP of PyTorch under Megatron is not modelled"),
+		beyond("trainer.strategy.fsdp", "zero", "it is not modelled"),
 		beyond("model.fp8", flat(knob.Precision), "fp8 with delayed scaling is not modelled"),
-		beyond("model.peft.peft_scheme", flat(knob.Optimizer), tunesAdapters, "none", "null"), beyond("peft", flat(knob.Optimizer), tunesAdapters, "none", "null"),
-		{key: "model.activation", from: []string{modelPrefix + "activation"}, read: func(v any, r *reader) error {
-			word := strings.TrimPrefix(fmt.Sprint(v), "fast-")
-			is, ok := map[string]string{"swiglu": "swiglu", "gelu": "gelu", "geglu": "geglu", "squared-relu": "squared-relu"}[word]
-			if !ok {
-				return foreign(shown(v) + " is not modelled")
-			}
-			r.Setup[modelPrefix+"activation"] = is
-			return nil
-		}},
-		word("model.normalization", modelPrefix+"norm", nil, [2]string{model.NormRMS, "rmsnorm"}, [2]string{model.NormLayer, "layernorm"}, [2]string{model.NormLayer, "layernorm1p"}).unwritten(),
-		word("model.position_embedding_type", modelPrefix+"pos_embedding", nil, [2]string{"rope", "rope"}, [2]string{model.PositionLearned, "learned_absolute"}).unwritten(),
-		{key: "model.share_embeddings_and_output_weights", from: []string{modelPrefix + "tied_embeddings"}, read: func(v any, r *reader) error {
-			on, err := isOn(v)
-			r.Setup[modelPrefix+"tied_embeddings"] = on
-			return err
-		}},
-		{key: "model.bias", from: []string{modelPrefix + "mlp_bias", modelPrefix + "attn_bias"}, read: func(v any, r *reader) error {
-			if on, err := isOn(v); err == nil && !on {
-				r.Setup[modelPrefix+"mlp_bias"], r.Setup[modelPrefix+"attn_bias"] = false, model.BiasNone
-			}
-			return nil
-		}},
+		beyond("model.peft.peft_scheme", flat(knob.Optimizer), tunesAdapters, "none", "null"),
+		beyond("peft", flat(knob.Optimizer), tunesAdapters, "none", "null"),
+		{
+			key: "model.activation", from: []string{modelPrefix + "activation"},
+			read: func(v any, r *reader) error {
+				word := strings.TrimPrefix(fmt.Sprint(v), "fast-")
+				is, ok := map[string]string{
+					"swiglu": "swiglu", "gelu": "gelu", "geglu": "geglu",
+					"squared-relu": "squared-relu",
+				}[word]
+				if !ok {
+					return foreign(shown(v) + " is not modelled")
+				}
+				r.Setup[modelPrefix+"activation"] = is
+				return nil
+			},
+		},
+		word("model.normalization", modelPrefix+"norm", nil, [2]string{model.NormRMS, "rmsnorm"},
+			[2]string{model.NormLayer, "layernorm"}, [2]string{model.NormLayer, "layernorm1p"}).unwritten(),
+		word("model.position_embedding_type", modelPrefix+"pos_embedding", nil, [2]string{"rope", "rope"},
+			[2]string{model.PositionLearned, "learned_absolute"}).unwritten(),
+		{
+			key: "model.share_embeddings_and_output_weights", from: []string{modelPrefix + "tied_embeddings"},
+			read: func(v any, r *reader) error {
+				on, err := isOn(v)
+				r.Setup[modelPrefix+"tied_embeddings"] = on
+				return err
+			},
+		},
+		{
+			key: "model.bias", from: []string{modelPrefix + "mlp_bias", modelPrefix + "attn_bias"},
+			read: func(v any, r *reader) error {
+				if on, err := isOn(v); err == nil && !on {
+					r.Setup[modelPrefix+"mlp_bias"], r.Setup[modelPrefix+"attn_bias"] = false, model.BiasNone
+				}
+				return nil
+			},
+		},
 		together("tokenizer-type"),
 	}
 	for i := range f.rows { // the launcher of the framework has them below training
@@ -91,7 +129,8 @@ func nemo() form {
 			f.rename["training.model."+rest] = "model." + rest
 		}
 	}
-	f.rename["model.tokenizer.type"], f.rename["training.model.tokenizer.type"] = "tokenizer-type", "tokenizer-type"
+	f.rename["model.tokenizer.type"], f.rename["training.model.tokenizer.type"] = "tokenizer-type",
+		"tokenizer-type"
 	for _, row := range megatronFields() {
 		if row.read != nil && !slices.ContainsFunc(f.rows, func(f field) bool { return f.key == row.key }) {
 			f.rows = append(f.rows, row)
@@ -101,7 +140,9 @@ func nemo() form {
 }
 
 // nemoScript finds the scripts that train with its first version.
-var nemoScript = regexp.MustCompile(`^megatron_(?:gpt|llama|mamba|t5|retro)_?(?:pretraining|continue_training|finetuning|sft|peft_tuning)\w*\.py$`)
+var nemoScript = regexp.MustCompile(
+	`^megatron_(?:gpt|llama|mamba|t5|retro)_?(?:pretraining|continue_training|finetuning|sft|peft_tuning)\w*\.py$`,
+)
 
 // factoryForm finds a recipe with its arguments: llama3_8b(num_nodes=2).
 var factoryForm = regexp.MustCompile(`^(\w+)(?:\((.*)\))?$`)
@@ -128,8 +169,15 @@ func nemoBase(entries []Entry, around *amid) []Entry {
 			}
 			for argument := range strings.SplitSeq(m[2], ",") {
 				key, value, _ := strings.Cut(argument, "=")
-				if to := map[string]string{"num_nodes": "trainer.num_nodes", "num_gpus_per_node": "trainer.devices"}[strings.TrimSpace(key)]; to != "" {
-					base = append(slices.Clone(base), Entry{Key: to, Value: typed(shellField{text: strings.TrimSpace(value)}), Line: e.Line})
+				if to := map[string]string{
+					"num_nodes":         "trainer.num_nodes",
+					"num_gpus_per_node": "trainer.devices",
+				}[strings.TrimSpace(key)]; to != "" {
+					base = append(slices.Clone(base),
+						Entry{
+							Key: to, Value: typed(shellField{text: strings.TrimSpace(value)}),
+							Line: e.Line,
+						})
 				}
 			}
 		case e.Key == "config_path":
@@ -159,7 +207,10 @@ func nemoBase(entries []Entry, around *amid) []Entry {
 		given[e.Key] = true
 		given["off"] = given["off"] || strings.HasSuffix(e.Key, "model.cpu_offloading") && e.Value == false
 	}
-	entries = slices.DeleteFunc(entries, func(e Entry) bool { return given["off"] && strings.HasSuffix(e.Key, "model.cpu_offloading_num_layers") })
+	entries = slices.DeleteFunc(entries,
+		func(e Entry) bool {
+			return given["off"] && strings.HasSuffix(e.Key, "model.cpu_offloading_num_layers")
+		})
 	base = slices.DeleteFunc(slices.Clone(base), func(e Entry) bool { return given[e.Key] })
 	return append(base, entries...)
 }
@@ -181,12 +232,16 @@ func finishNeMo(r *reader) {
 	if !r.lost["gpus"] {
 		r.gpusOf("trainer.num_nodes", "trainer.devices", 0, 0)
 	}
-	r.Ignored = slices.DeleteFunc(r.Ignored, func(i Ignored) bool { return i.Key == "trainer.devices" && i.Why == unknownKey })
+	r.Ignored = slices.DeleteFunc(r.Ignored,
+		func(i Ignored) bool { return i.Key == "trainer.devices" && i.Why == unknownKey })
 	defaults := map[string]any{"optimizer": string(recipe.Adam)}
 	if r.said("recipe") {
 		defaults["precision"], defaults["dp_overlap"] = string(recipe.BF16), "on"
 	}
-	for key, why := range map[string]string{"precision": "the file has no trainer.precision", "zero": "the file has no model.optim.name"} {
+	for key, why := range map[string]string{
+		"precision": "the file has no trainer.precision",
+		"zero":      "the file has no model.optim.name",
+	} {
 		if _, said := r.Setup[key]; !said && !r.said("recipe") && !r.lost[key] {
 			r.lost[key] = true
 			r.unknown(key, why, 0)
@@ -199,8 +254,8 @@ func finishNeMo(r *reader) {
 	r.finishMegatron(&dialect{id: "nemo", name: "NeMo", defaults: defaults})
 }
 
-// nemoTable has the recipes of its library whose layouts are plain (nemo/collections/llm/recipes of 8cfedd72): what trainer
-// and pretrain_recipe have by default.
+// nemoTable has the recipes of its library whose layouts are plain (nemo/collections/llm/recipes of
+// 8cfedd72): what trainer and pretrain_recipe have by default.
 const nemoTable = `
 deepseek_v2 deepseek-v2 tp=1 pp=4 ep=32 trainer.num_nodes=16 trainer.devices=8 seq=4096 gbs=512 mbs=1 recompute=full
 deepseek_v2_lite deepseek-v2-lite tp=1 ep=8 trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=512 mbs=1

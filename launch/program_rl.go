@@ -23,38 +23,58 @@ func noPipes(r *reader, name string) {
 
 // verl returns the overrides and the YAML of verl.
 func verl() form {
-	const name, actor, rollout, model = "verl", "actor_rollout_ref.actor.", "actor_rollout_ref.rollout.", "actor_rollout_ref.model."
+	const name, actor, rollout, model = "verl", "actor_rollout_ref.actor.", "actor_rollout_ref.rollout.",
+		"actor_rollout_ref.model."
 	f := form{
-		id: "verl", name: name, source: "volcengine/verl@b178a3cd (verl/trainer/config/_generated_ppo_trainer.yaml, _generated_ppo_megatron_trainer.yaml)", parse: parseYAML,
-		keys: all("actor_rollout_ref.actor"), overrides: true,
+		id: "verl", name: name, source: "volcengine/verl@b178a3cd " +
+			"(verl/trainer/config/_generated_ppo_trainer.yaml, _generated_ppo_megatron_trainer.yaml)",
+		parse: parseYAML,
+		keys:  all("actor_rollout_ref.actor"), overrides: true,
 		starts: func(words []string, _ map[string]bool) bool {
 			return slices.ContainsFunc(words, func(w string) bool {
-				return strings.HasPrefix(strings.TrimLeft(w, "+"), actor) || strings.Contains(w, "verl.trainer.main_ppo")
+				return strings.HasPrefix(strings.TrimLeft(w, "+"), actor) ||
+					strings.Contains(w, "verl.trainer.main_ppo")
 			})
 		},
-		core:   []string{actor + "megatron.override_transformer_config.", actor + "megatron.", actor + "optim.override_optimizer_config."},
+		core: []string{
+			actor + "megatron.override_transformer_config.", actor + "megatron.",
+			actor + "optim.override_optimizer_config.",
+		},
 		rename: map[string]string{"virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank"},
 		asides: map[string]string{
-			rollout: notRollout, "actor_rollout_ref.ref.": notRollout, "critic.": notRollout, "reward_model.": notRollout, "algorithm.": notRollout, "reward_manager": notRollout, "custom_reward_function": notRollout,
-			actor: "of the loss or the engine, not of a layout", "data.": "of the data", "trainer.": "of the run, not of a layout", "actor_rollout_ref.": "not of a layout",
+			rollout: notRollout, "actor_rollout_ref.ref.": notRollout, "critic.": notRollout,
+			"reward_model.": notRollout, "algorithm.": notRollout, "reward_manager": notRollout,
+			"custom_reward_function": notRollout,
+			actor:                    "of the loss or the engine, not of a layout", "data.": "of the data",
+			"trainer.": "of the run, not of a layout", "actor_rollout_ref.": "not of a layout",
 		},
 		rows: []field{
 			named(model + "path"), together(actor+"strategy", "zero"),
 			together(actor+"ppo_mini_batch_size", "gbs"), together(rollout+"n", "gbs"),
-			count(actor+"ppo_micro_batch_size_per_gpu", knob.MBS), beyond(actor+"ppo_micro_batch_size", "mbs", "that of all GPUs together, in old versions"),
+			count(actor+"ppo_micro_batch_size_per_gpu", knob.MBS),
+			beyond(actor+"ppo_micro_batch_size", "mbs", "that of all GPUs together, in old versions"),
 			together(actor+"use_dynamic_bsz", "mbs"), together(actor+"ppo_max_token_len_per_gpu", "mbs"),
 			together("data.max_prompt_length", "seq"), together("data.max_response_length", "seq"),
 			together("trainer.nnodes", "gpus"), together("trainer.n_gpus_per_node", "gpus"),
-			together(actor+"fsdp_config.fsdp_size", "hsdp"), together(actor+"fsdp_config.reshard_after_forward", "zero"),
+			together(actor+"fsdp_config.fsdp_size", "hsdp"),
+			together(actor+"fsdp_config.reshard_after_forward", "zero"),
 			{key: actor + "ulysses_sequence_parallel_size", from: []string{"cp"}, read: noUlysses},
-			{key: actor + "fsdp_config.ulysses_sequence_parallel_size", from: []string{"cp"}, read: noUlysses},
-			together(model+"enable_gradient_checkpointing", "recompute"), lora(model + "lora_rank"), lora(model + "lora.rank"),
+			{
+				key: actor + "fsdp_config.ulysses_sequence_parallel_size", from: []string{"cp"},
+				read: noUlysses,
+			},
+			together(model+"enable_gradient_checkpointing", "recompute"), lora(model + "lora_rank"),
+			lora(model + "lora.rank"),
 			says("data.train_batch_size", "prompts that are generated from before the steps on them"),
 		},
 		finish: finishVerl,
 	}
-	for _, key := range []string{"fsdp_config.param_offload", "fsdp_config.optimizer_offload", "megatron.param_offload", "megatron.optimizer_offload", "megatron.grad_offload"} {
-		f.rows = append(f.rows, says(actor+key, "moved to the host while the rollout runs, and back before a step"))
+	for _, key := range []string{
+		"fsdp_config.param_offload", "fsdp_config.optimizer_offload",
+		"megatron.param_offload", "megatron.optimizer_offload", "megatron.grad_offload",
+	} {
+		f.rows = append(f.rows,
+			says(actor+key, "moved to the host while the rollout runs, and back before a step"))
 	}
 	f.rows = append(f.rows, layoutRows()...)
 	return f
@@ -63,30 +83,47 @@ func verl() form {
 // layoutRows are the rows of Megatron-LM that are of no model.
 func layoutRows() []field {
 	return slices.DeleteFunc(megatronFields(), func(f field) bool {
-		return f.read == nil || slices.ContainsFunc(f.from, func(key string) bool { return strings.HasPrefix(key, modelPrefix) })
+		return f.read == nil ||
+			slices.ContainsFunc(f.from, func(key string) bool { return strings.HasPrefix(key, modelPrefix) })
 	})
 }
 
 // finishVerl settles what its keys mean together.
 func finishVerl(r *reader) {
 	const name, actor = "verl", "actor_rollout_ref.actor."
-	r.joined("gbs", name, func(a, b int) int { return times(a, b) }, map[string]int{actor + "ppo_mini_batch_size": 256, "actor_rollout_ref.rollout.n": 1})
-	r.joined("seq", name, func(a, b int) int { return a + b }, map[string]int{"data.max_prompt_length": 512, "data.max_response_length": 512})
+	r.joined("gbs", name, func(a, b int) int { return times(a, b) },
+		map[string]int{actor + "ppo_mini_batch_size": 256, "actor_rollout_ref.rollout.n": 1})
+	r.joined("seq", name, func(a, b int) int { return a + b },
+		map[string]int{"data.max_prompt_length": 512, "data.max_response_length": 512})
 	r.gpusOf("trainer.nnodes", "trainer.n_gpus_per_node", 1, 8)
-	if on, _ := isOn(r.values[actor+"use_dynamic_bsz"].Value); on && r.said(actor+"use_dynamic_bsz") && !r.lost["mbs"] {
+	if on, _ := isOn(r.values[actor+"use_dynamic_bsz"].Value); on && r.said(actor+"use_dynamic_bsz") &&
+		!r.lost["mbs"] {
 		r.lost["mbs"] = true
-		r.unknown("mbs", "micro-batches are filled with tokens (use_dynamic_bsz)", r.values[actor+"use_dynamic_bsz"].Line)
-		r.guess("mbs", max(1, r.whole(actor+"ppo_max_token_len_per_gpu", 1, 16384)/max(r.number("seq", 1), 1)))
+		r.unknown("mbs", "micro-batches are filled with tokens (use_dynamic_bsz)",
+			r.values[actor+"use_dynamic_bsz"].Line)
+		r.guess("mbs",
+			max(1, r.whole(actor+"ppo_max_token_len_per_gpu", 1, 16384)/max(r.number("seq", 1), 1)))
 	}
-	megatron := r.text(actor+"strategy") == "megatron" || slices.ContainsFunc(slices.Collect(maps.Keys(r.values)), func(key string) bool {
-		return strings.HasPrefix(key, actor+"megatron.") || strings.HasSuffix(key, "-model-parallel-size")
-	}) || strings.Contains(r.text("config_name"), "megatron")
-	if e, said := r.values["actor_rollout_ref.model.enable_gradient_checkpointing"]; said && !megatron && !r.lost["recompute"] {
+	megatron := r.text(actor+"strategy") == "megatron" ||
+		slices.ContainsFunc(slices.Collect(maps.Keys(r.values)), func(key string) bool {
+			return strings.HasPrefix(key, actor+"megatron.") || strings.HasSuffix(key, "-model-parallel-size")
+		}) || strings.Contains(r.text("config_name"), "megatron")
+	if e, said := r.values["actor_rollout_ref.model.enable_gradient_checkpointing"]; said && !megatron &&
+		!r.lost["recompute"] {
 		on, _ := isOn(e.Value)
-		r.Setup["recompute"] = map[bool]string{true: string(recipe.RecomputeFull), false: string(recipe.RecomputeNone)}[on]
+		r.Setup["recompute"] = map[bool]string{
+			true:  string(recipe.RecomputeFull),
+			false: string(recipe.RecomputeNone),
+		}[on]
 	}
 	if megatron {
-		r.finishMegatron(&dialect{id: "verl", name: name, defaults: map[string]any{"zero": 1, "precision": string(recipe.BF16), "sp": r.number("tp", 1) > 1, "optimizer": string(recipe.Adam)}})
+		r.finishMegatron(&dialect{
+			id: "verl", name: name,
+			defaults: map[string]any{
+				"zero": 1, "precision": string(recipe.BF16), "sp": r.number("tp", 1) > 1,
+				"optimizer": string(recipe.Adam),
+			},
+		})
 		return
 	}
 	noPipes(r, name)
@@ -95,7 +132,11 @@ func finishVerl(r *reader) {
 		stage = 2
 	}
 	r.sharded(name, stage, r.whole(actor+"fsdp_config.fsdp_size", -1, -1))
-	r.without(name, map[string]any{"precision": string(recipe.BF16), "recompute": string(recipe.RecomputeFull), "optimizer": string(recipe.Adam)})
+	r.without(name,
+		map[string]any{
+			"precision": string(recipe.BF16), "recompute": string(recipe.RecomputeFull),
+			"optimizer": string(recipe.Adam),
+		})
 }
 
 // sharded settles FSDP over so many ranks; less than one: all of them.
@@ -110,22 +151,33 @@ func (r *reader) sharded(name string, stage, over int) {
 func verlSFT() form {
 	const name = "verl"
 	return form{
-		id: "verl-sft", name: name, source: "volcengine/verl@b178a3cd (verl/trainer/config/sft_trainer.yaml)", parse: parseYAML, overrides: true, spawns: true,
+		id: "verl-sft", name: name, source: "volcengine/verl@b178a3cd (verl/trainer/config/sft_trainer.yaml)",
+		parse: parseYAML, overrides: true, spawns: true,
 		starts: func(words []string, _ map[string]bool) bool {
-			return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "fsdp_sft_trainer") })
+			return slices.ContainsFunc(words,
+				func(w string) bool { return strings.Contains(w, "fsdp_sft_trainer") })
 		},
-		asides: map[string]string{"data.": "of the data", "trainer.": "of the run, not of a layout", "optim.": "of the optimizer, not of a layout"},
+		asides: map[string]string{
+			"data.": "of the data", "trainer.": "of the run, not of a layout",
+			"optim.": "of the optimizer, not of a layout",
+		},
 		rows: []field{
-			named("model.partial_pretrain"), count("data.train_batch_size", knob.GBS), count("data.micro_batch_size_per_gpu", knob.MBS), count("data.max_length", knob.Seq),
+			named("model.partial_pretrain"), count("data.train_batch_size", knob.GBS),
+			count("data.micro_batch_size_per_gpu", knob.MBS), count("data.max_length", knob.Seq),
 			beyond("data.micro_batch_size", "mbs", "that of all GPUs together, in old versions"),
 			recomputes("model.enable_gradient_checkpointing"), lora("model.lora_rank"),
 			{key: "ulysses_sequence_parallel_size", from: []string{"cp"}, read: noUlysses},
-			beyond("model.fsdp_config.cpu_offload", flat(knob.Offload), "weights on the host are not modelled"),
+			beyond("model.fsdp_config.cpu_offload", flat(knob.Offload),
+				"weights on the host are not modelled"),
 		},
 		finish: func(r *reader) {
 			noPipes(r, name)
 			r.sharded(name, 3, 0)
-			r.without(name, map[string]any{"gbs": 256, "mbs": 4, "seq": 1024, "precision": string(recipe.BF16), "recompute": string(recipe.RecomputeFull), "optimizer": string(recipe.Adam)})
+			r.without(name,
+				map[string]any{
+					"gbs": 256, "mbs": 4, "seq": 1024, "precision": string(recipe.BF16),
+					"recompute": string(recipe.RecomputeFull), "optimizer": string(recipe.Adam),
+				})
 		},
 	}
 }
@@ -134,43 +186,64 @@ func verlSFT() form {
 func openRLHF() form {
 	const name = "OpenRLHF"
 	f := form{
-		id: "openrlhf", name: name, source: "OpenRLHF/OpenRLHF v0.9.10 and @3c3be623 (openrlhf/cli)", parse: parseYAML, spawns: true,
+		id: "openrlhf", name: name, source: "OpenRLHF/OpenRLHF v0.9.10 and @3c3be623 (openrlhf/cli)",
+		parse: parseYAML, spawns: true,
 		starts: func(words []string, _ map[string]bool) bool {
 			return slices.ContainsFunc(words, func(w string) bool {
-				return strings.Contains(w, "openrlhf.cli.train_") || strings.Contains(w, "openrlhf/cli/train_")
+				return strings.Contains(w, "openrlhf.cli.train_") ||
+					strings.Contains(w, "openrlhf/cli/train_")
 			})
 		},
 		rename: map[string]string{
-			"pretrain": "model.model_name_or_path", "actor.model_name_or_path": "model.model_name_or_path", "micro_train_batch_size": "train.micro_batch_size", "train_batch_size": "train.batch_size",
-			"max_len": "data.max_len", "zero_stage": "ds.zero_stage", "adam_offload": "ds.adam_offload", "gradient_checkpointing": "model.gradient_checkpointing_enable",
-			"actor.gradient_checkpointing_enable": "model.gradient_checkpointing_enable", "lora_rank": "ds.lora.rank", "load_in_4bit": "ds.load_in_4bit",
-			"ring_attn_size": "ds.ring_attn_size", "ds_tensor_parallel_size": "ds.tensor_parallel_size", "zpg": "ds.zpg", "param_dtype": "ds.param_dtype",
-			"actor_num_nodes": "actor.num_nodes", "actor_num_gpus_per_node": "actor.num_gpus_per_node", "use_dynamic_batch": "train.dynamic_batch_enable",
-			"train_max_tokens_per_gpu": "train.max_tokens_per_gpu", "attn_implementation": "ds.attn_implementation",
+			"pretrain": "model.model_name_or_path", "actor.model_name_or_path": "model.model_name_or_path",
+			"micro_train_batch_size": "train.micro_batch_size", "train_batch_size": "train.batch_size",
+			"max_len": "data.max_len", "zero_stage": "ds.zero_stage", "adam_offload": "ds.adam_offload",
+			"gradient_checkpointing":              "model.gradient_checkpointing_enable",
+			"actor.gradient_checkpointing_enable": "model.gradient_checkpointing_enable",
+			"lora_rank":                           "ds.lora.rank", "load_in_4bit": "ds.load_in_4bit",
+			"ring_attn_size": "ds.ring_attn_size", "ds_tensor_parallel_size": "ds.tensor_parallel_size",
+			"zpg": "ds.zpg", "param_dtype": "ds.param_dtype",
+			"actor_num_nodes": "actor.num_nodes", "actor_num_gpus_per_node": "actor.num_gpus_per_node",
+			"use_dynamic_batch":        "train.dynamic_batch_enable",
+			"train_max_tokens_per_gpu": "train.max_tokens_per_gpu",
+			"attn_implementation":      "ds.attn_implementation",
 		},
 		asides: map[string]string{
-			"vllm": notRollout, "rollout": notRollout, "ref": notRollout, "reward": notRollout, "critic": notRollout, "colocate": notRollout, "n_samples": notRollout, "micro_rollout": notRollout, "algo": notRollout, "train.colocate": notRollout,
-			"data.": "of the data", "ckpt.": "of checkpoints", "logger.": "of the log", "eval.": "of evaluation", "adam.": "of the optimizer, not of a layout", "actor.adam": "of the optimizer, not of a layout",
+			"vllm": notRollout, "rollout": notRollout, "ref": notRollout, "reward": notRollout,
+			"critic": notRollout, "colocate": notRollout, "n_samples": notRollout,
+			"micro_rollout": notRollout, "algo": notRollout, "train.colocate": notRollout,
+			"data.": "of the data", "ckpt.": "of checkpoints", "logger.": "of the log",
+			"eval.": "of evaluation", "adam.": "of the optimizer, not of a layout",
+			"actor.adam": "of the optimizer, not of a layout",
 		},
 		rows: []field{
-			named("model.model_name_or_path"), count("train.micro_batch_size", knob.MBS), count("train.batch_size", knob.GBS), count("data.max_len", knob.Seq),
+			named("model.model_name_or_path"), count("train.micro_batch_size", knob.MBS),
+			count("train.batch_size", knob.GBS), count("data.max_len", knob.Seq),
 			together("prompt_max_len", "seq"), together("generate_max_len", "seq"),
-			words("ds.zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}).orNull(),
-			turns("ds.adam_offload", knob.Offload, string(recipe.OffloadOptimizer), string(recipe.OffloadNone)),
-			recomputes("model.gradient_checkpointing_enable"), lora("ds.lora.rank"), beyond("ds.load_in_4bit", flat(knob.Precision), "weights in fewer bits are not modelled"),
+			words("ds.zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2},
+				pair{"3", 3}).orNull(),
+			turns("ds.adam_offload", knob.Offload, string(recipe.OffloadOptimizer),
+				string(recipe.OffloadNone)),
+			recomputes("model.gradient_checkpointing_enable"), lora("ds.lora.rank"),
+			beyond("ds.load_in_4bit", flat(knob.Precision), "weights in fewer bits are not modelled"),
 			count("ds.ring_attn_size", knob.CP), count("ds.tensor_parallel_size", knob.TP),
 			beyond("ds.zpg", flat(knob.HSDP), "a second copy of the weights in each node is not modelled", 1),
-			formats("ds.param_dtype"), turns("bf16", knob.Precision, string(recipe.BF16), string(recipe.FP32)),
-			together("actor.num_nodes", "gpus"), together("actor.num_gpus_per_node", "gpus"), together("train.dynamic_batch_enable", "mbs"), together("train.max_tokens_per_gpu", "mbs"),
-			attentionWord("ds.attn_implementation"), turns("flash_attn", knob.Attention, string(recipe.Flash), string(recipe.Standard)),
+			formats("ds.param_dtype"), turns("bf16", knob.Precision, string(recipe.BF16),
+				string(recipe.FP32)),
+			together("actor.num_nodes", "gpus"), together("actor.num_gpus_per_node", "gpus"),
+			together("train.dynamic_batch_enable", "mbs"), together("train.max_tokens_per_gpu", "mbs"),
+			attentionWord("ds.attn_implementation"), turns("flash_attn", knob.Attention, string(recipe.Flash),
+				string(recipe.Standard)),
 		},
 	}
 	f.finish = func(r *reader) {
-		if prompt, answer := r.whole("prompt_max_len", 1, 0), r.whole("generate_max_len", 1, 0); prompt > 0 && answer > 0 {
+		if prompt, answer := r.whole("prompt_max_len", 1, 0), r.whole("generate_max_len", 1, 0); prompt > 0 &&
+			answer > 0 {
 			r.Setup["seq"] = prompt + answer
 		}
 		if r.said("actor.num_nodes") || r.said("actor.num_gpus_per_node") {
-			r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool { return u.Key == "gpus" && !r.lost["gpus"] })
+			r.Unknown = slices.DeleteFunc(r.Unknown,
+				func(u Unknown) bool { return u.Key == "gpus" && !r.lost["gpus"] })
 			r.gpusOf("actor.num_nodes", "actor.num_gpus_per_node", 1, 8)
 		}
 		for _, w := range r.amid.starter {
@@ -184,9 +257,12 @@ func openRLHF() form {
 			r.unknown("mbs", "micro-batches are filled with tokens", e.Line)
 		}
 		r.without(name, map[string]any{
-			"pp": 1, "tp": 1, "cp": 1, "ep": 1, "sp": false, "zero": 2, "recompute": string(recipe.RecomputeNone), "offload": string(recipe.OffloadNone), "gbs": 128, "seq": 2048, "optimizer": string(recipe.Adam),
+			"pp": 1, "tp": 1, "cp": 1, "ep": 1, "sp": false, "zero": 2,
+			"recompute": string(recipe.RecomputeNone), "offload": string(recipe.OffloadNone), "gbs": 128,
+			"seq": 2048, "optimizer": string(recipe.Adam),
 		})
-		if _, old := r.values["train.micro_batch_size"]; old && r.Setup["precision"] == nil && !r.lost["precision"] {
+		if _, old := r.values["train.micro_batch_size"]; old && r.Setup["precision"] == nil &&
+			!r.lost["precision"] {
 			r.assume("precision", string(recipe.BF16), name+"'s default of param_dtype")
 		}
 	}
@@ -204,20 +280,29 @@ func roll() form {
 	const name, at = "ROLL", "actor_train."
 	const strategy = at + "strategy_args.strategy_config."
 	return form{
-		id: "roll", name: name, source: "alibaba/ROLL@8eb27cc2 (roll/configs, mcore_adapter/src/mcore_adapter/training_args.py)", parse: parseYAML,
+		id: "roll", name: name,
+		source: "alibaba/ROLL@8eb27cc2 (roll/configs, mcore_adapter/src/mcore_adapter/training_args.py)",
+		parse:  parseYAML,
 		keys:   all("actor_train.strategy_args", "actor_train.training_args"),
 		core:   []string{strategy},
 		rename: map[string]string{"virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank"},
 		asides: map[string]string{
-			"actor_infer": notRollout, "reference": notRollout, "rewards": notRollout, "critic": notRollout, "validation": notRollout, "train_env_manager": notRollout, "val_env_manager": notRollout, "custom_envs": notRollout,
-			at: "of the data or the optimizer, not of a layout", "rollout_batch_size": notRollout, "num_return_sequences_in_group": notRollout,
+			"actor_infer": notRollout, "reference": notRollout, "rewards": notRollout, "critic": notRollout,
+			"validation": notRollout, "train_env_manager": notRollout, "val_env_manager": notRollout,
+			"custom_envs": notRollout,
+			at:            "of the data or the optimizer, not of a layout", "rollout_batch_size": notRollout,
+			"num_return_sequences_in_group": notRollout,
 		},
 		rows: append([]field{
-			named("pretrain"), together("prompt_length", "seq"), together("response_length", "seq"), count("sequence_length", knob.Seq),
-			count(at+"training_args.per_device_train_batch_size", knob.MBS), count(at+"training_args.gradient_accumulation_steps", knob.MicroBatches),
-			formats(at + "model_args.dtype"), lora(at + "model_args.lora_rank"), together(at+"model_args.disable_gradient_checkpointing", "recompute"),
+			named("pretrain"), together("prompt_length", "seq"), together("response_length", "seq"),
+			count("sequence_length", knob.Seq),
+			count(at+"training_args.per_device_train_batch_size", knob.MBS),
+			count(at+"training_args.gradient_accumulation_steps", knob.MicroBatches),
+			formats(at + "model_args.dtype"), lora(at + "model_args.lora_rank"),
+			together(at+"model_args.disable_gradient_checkpointing", "recompute"),
 			together(at+"strategy_args.strategy_name", "zero"), together(at+"device_mapping", "gpus"),
-			together("deepspeed_stage", "zero"), attentionWord("attn_implementation"), attentionWord(at + "model_args.attn_implementation"),
+			together("deepspeed_stage", "zero"), attentionWord("attn_implementation"),
+			attentionWord(at + "model_args.attn_implementation"),
 		}, layoutRows()...),
 		finish: finishRoll,
 	}
@@ -226,7 +311,9 @@ func roll() form {
 // finishRoll settles what its keys mean together.
 func finishRoll(r *reader) {
 	const name, at = "ROLL", "actor_train."
-	if prompt, answer := r.whole("prompt_length", 1, 0), r.whole("response_length", 1, 0); r.Setup["seq"] == nil && prompt > 0 && answer > 0 && !r.lost["seq"] {
+	if prompt, answer := r.whole("prompt_length", 1, 0),
+		r.whole("response_length", 1, 0); r.Setup["seq"] == nil && prompt > 0 && answer > 0 &&
+		!r.lost["seq"] {
 		r.Setup["seq"] = prompt + answer
 	}
 	devices := r.values[at+"device_mapping"]
@@ -243,7 +330,10 @@ func finishRoll(r *reader) {
 	offed = offed && r.said(at+"model_args.disable_gradient_checkpointing")
 	switch kind := r.text(at + "strategy_args.strategy_name"); {
 	case strings.HasPrefix(kind, "megatron"):
-		r.finishMegatron(&dialect{id: "roll", name: name, defaults: map[string]any{"precision": string(recipe.BF16), "optimizer": string(recipe.Adam)}})
+		r.finishMegatron(&dialect{
+			id: "roll", name: name,
+			defaults: map[string]any{"precision": string(recipe.BF16), "optimizer": string(recipe.Adam)},
+		})
 	default:
 		noPipes(r, name)
 		config, stage := r.values[at+"strategy_args.strategy_config"], 3
@@ -252,14 +342,18 @@ func finishRoll(r *reader) {
 			if m := stageInName.FindStringSubmatch(fmt.Sprint(config.Value)); m != nil {
 				stage = int(m[1][0] - '0')
 			}
-			r.unknown("zero", fmt.Sprintf("%s: %s says it, which is another file", kind, shown(config.Value)), config.Line)
+			r.unknown("zero", fmt.Sprintf("%s: %s says it, which is another file", kind, shown(config.Value)),
+				config.Line)
 			r.guess("zero", stage)
 		} else {
 			r.sharded(name, 3, 0)
 		}
 		r.without(name, map[string]any{
 			"precision": string(recipe.BF16), "optimizer": string(recipe.Adam),
-			"recompute": map[bool]string{true: string(recipe.RecomputeNone), false: string(recipe.RecomputeFull)}[offed],
+			"recompute": map[bool]string{
+				true:  string(recipe.RecomputeNone),
+				false: string(recipe.RecomputeFull),
+			}[offed],
 		})
 	}
 }

@@ -16,20 +16,34 @@ import (
 func llmFoundry() form {
 	const name = "llm-foundry"
 	return composer(form{
-		id: "llm-foundry", name: name, source: "mosaicml/llm-foundry@8c8dd48f (scripts/train/yamls, llmfoundry/models/mpt)",
-		keys: func(has func(string) bool) bool { return has("device_train_microbatch_size") && has("model.name") },
+		id: "llm-foundry", name: name,
+		source: "mosaicml/llm-foundry@8c8dd48f (scripts/train/yamls, llmfoundry/models/mpt)",
+		keys: func(has func(string) bool) bool {
+			return has("device_train_microbatch_size") && has("model.name")
+		},
 		rows: []field{
-			named("model.pretrained_model_name_or_path"), together("model.name", "model"), figure("model.d_model", "hidden"), figure("model.n_heads", "heads"), figure("model.n_layers", "layers"), figure("model.vocab_size", "vocab"),
-			together("model.expansion_ratio", modelPrefix+"ffn_hidden"), figure("model.attn_config.kv_n_heads", "kv_heads"),
-			{key: "model.no_bias", from: []string{modelPrefix + "attn_bias", modelPrefix + "mlp_bias"}, read: func(v any, r *reader) error {
-				if on, err := isOn(v); err == nil && on {
-					r.Setup[modelPrefix+"attn_bias"], r.Setup[modelPrefix+"mlp_bias"], r.Setup[modelPrefix+"norm"] = model.BiasNone, false, model.NormLayerNoBias
-				}
-				return nil
-			}},
-			beyond("model.attn_config.alibi", "model", "positions by ALiBi are not modelled"), beyond("model.ffn_config.ffn_type", "model", "it is not modelled", "mptmlp"),
-			together("model.attn_config.attn_type", modelPrefix+"kv_heads"), attentionWord("model.attn_config.attn_impl"),
-			lora("peft_config.r"), lora("model.peft_config.r"), beyond("tp_config.strategy", flat(knob.TP), "it is not modelled"),
+			named("model.pretrained_model_name_or_path"), together("model.name", "model"),
+			figure("model.d_model", "hidden"), figure("model.n_heads", "heads"),
+			figure("model.n_layers", "layers"), figure("model.vocab_size", "vocab"),
+			together("model.expansion_ratio", modelPrefix+"ffn_hidden"),
+			figure("model.attn_config.kv_n_heads", "kv_heads"),
+			{
+				key: "model.no_bias", from: []string{modelPrefix + "attn_bias", modelPrefix + "mlp_bias"},
+				read: func(v any, r *reader) error {
+					if on, err := isOn(v); err == nil && on {
+						r.Setup[modelPrefix+"attn_bias"], r.Setup[modelPrefix+
+							"mlp_bias"], r.Setup[modelPrefix+"norm"] = model.BiasNone, false,
+							model.NormLayerNoBias
+					}
+					return nil
+				},
+			},
+			beyond("model.attn_config.alibi", "model", "positions by ALiBi are not modelled"),
+			beyond("model.ffn_config.ffn_type", "model", "it is not modelled", "mptmlp"),
+			together("model.attn_config.attn_type", modelPrefix+"kv_heads"),
+			attentionWord("model.attn_config.attn_impl"),
+			lora("peft_config.r"), lora("model.peft_config.r"),
+			beyond("tp_config.strategy", flat(knob.TP), "it is not modelled"),
 		},
 		finish: func(r *reader) {
 			if n := r.whole("model.expansion_ratio", 1, 4); r.number(modelPrefix+"hidden", 0) > 0 {
@@ -39,7 +53,12 @@ func llmFoundry() form {
 				r.Setup[modelPrefix+"kv_heads"] = 1
 			}
 			r.composed(name)
-			r.modelOf(name, map[string]any{"attn_bias": model.BiasAll, "mlp_bias": true, "norm": model.NormLayer, "activation": "gelu", "gated_ffn": false, "pos_embedding": model.PositionLearned, "tied_embeddings": true, "norms_per_layer": 2, "qk_norm": model.QKNormNone, "attention": "mha"})
+			r.modelOf(name, map[string]any{
+				"attn_bias": model.BiasAll, "mlp_bias": true,
+				"norm": model.NormLayer, "activation": "gelu", "gated_ffn": false,
+				"pos_embedding": model.PositionLearned, "tied_embeddings": true, "norms_per_layer": 2,
+				"qk_norm": model.QKNormNone, "attention": "mha",
+			})
 		},
 	})
 }
@@ -49,12 +68,21 @@ func olmo() form {
 	const name = "OLMo"
 	return composer(form{
 		id: "olmo", name: name, source: "allenai/OLMo v0.6.0 (configs/official, olmo/config.py)",
-		keys: func(has func(string) bool) bool { return has("device_train_microbatch_size") && has("model.d_model") },
+		keys: func(has func(string) bool) bool {
+			return has("device_train_microbatch_size") && has("model.d_model")
+		},
 		rows: []field{
-			figure("model.d_model", "hidden"), figure("model.n_heads", "heads"), figure("model.n_kv_heads", "kv_heads"), figure("model.n_layers", "layers"), together("model.mlp_hidden_size", modelPrefix+"ffn_hidden"), together("model.mlp_ratio", modelPrefix+"ffn_hidden"),
-			together("model.embedding_size", modelPrefix+"vocab"), together("model.vocab_size", modelPrefix+"vocab"), count("model.max_sequence_length", knob.Seq),
-			word("activation_checkpointing", "recompute", nil, [2]string{string(recipe.RecomputeFull), "whole_layer"}).orNull(),
-			together("fsdp.sharding_strategy", "zero"), beyond("fsdp.precision", flat(knob.Precision), "it is not modelled", "mixed"), attentionWord("model.flash_attention"),
+			figure("model.d_model", "hidden"), figure("model.n_heads", "heads"),
+			figure("model.n_kv_heads", "kv_heads"), figure("model.n_layers", "layers"),
+			together("model.mlp_hidden_size", modelPrefix+"ffn_hidden"),
+			together("model.mlp_ratio", modelPrefix+"ffn_hidden"),
+			together("model.embedding_size", modelPrefix+"vocab"),
+			together("model.vocab_size", modelPrefix+"vocab"), count("model.max_sequence_length", knob.Seq),
+			word("activation_checkpointing", "recompute", nil,
+				[2]string{string(recipe.RecomputeFull), "whole_layer"}).orNull(),
+			together("fsdp.sharding_strategy", "zero"),
+			beyond("fsdp.precision", flat(knob.Precision), "it is not modelled", "mixed"),
+			attentionWord("model.flash_attention"),
 		},
 		finish: func(r *reader) {
 			if r.composed(name); r.number(modelPrefix+"layers", 0) > 0 {
@@ -64,7 +92,8 @@ func olmo() form {
 						delete(r.Setup, key)
 					}
 				}
-				r.unknown("model", "its figures are not read: --model takes a preset, such as olmo2-7b, or the folder of its config.json", r.values["model.d_model"].Line)
+				r.unknown("model", "its figures are not read: --model takes a preset, such as olmo2-7b, or "+
+					"the folder of its config.json", r.values["model.d_model"].Line)
 			}
 		},
 	})
@@ -79,13 +108,20 @@ func composer(f form) form {
 		}
 	}
 	f.rows = append(f.rows,
-		count("global_train_batch_size", knob.GBS), count("max_seq_len", knob.Seq), together("device_train_microbatch_size", "mbs"), formats("precision"), updates("optimizer.name"),
+		count("global_train_batch_size", knob.GBS), count("max_seq_len", knob.Seq),
+		together("device_train_microbatch_size", "mbs"), formats("precision"), updates("optimizer.name"),
 		recomputes("fsdp_config.activation_checkpointing"), together("fsdp_config.sharding_strategy", "zero"),
-		says("fsdp_config.mixed_precision", "of what FSDP sends"), says("fsdp_config.activation_cpu_offload", "activations on the host are not read"),
+		says("fsdp_config.mixed_precision", "of what FSDP sends"),
+		says("fsdp_config.activation_cpu_offload", "activations on the host are not read"),
 	)
 	f.asides = map[string]string{
-		"variables.": "what other keys refer to", "train_loader.": "of the data", "eval_loader.": "of the data", "data.": "of the data", "tokenizer.": "of the data", "callbacks.": "of the run, not of a layout", "loggers.": "of the run, not of a layout",
-		"scheduler.": "of the optimizer, not of a layout", "optimizer.": "of the optimizer, not of a layout", "algorithms.": "of the optimizer, not of a layout", "model.": "of the model's code", "fsdp_config.": "of FSDP, not of a layout", "evaluators.": "of evaluation", "save": "of checkpoints", "wandb": "of the run, not of a layout",
+		"variables.": "what other keys refer to", "train_loader.": "of the data",
+		"eval_loader.": "of the data", "data.": "of the data", "tokenizer.": "of the data",
+		"callbacks.": "of the run, not of a layout", "loggers.": "of the run, not of a layout",
+		"scheduler.": "of the optimizer, not of a layout", "optimizer.": "of the optimizer, not of a layout",
+		"algorithms.": "of the optimizer, not of a layout", "model.": "of the model's code",
+		"fsdp_config.": "of FSDP, not of a layout", "evaluators.": "of evaluation", "save": "of checkpoints",
+		"wandb": "of the run, not of a layout",
 	}
 	return f
 }
@@ -128,19 +164,25 @@ func (r *reader) composed(name string) {
 		r.assume("zero", 0, "no FSDP is in the file: data parallelism alone")
 	}
 	noPipes(r, name)
-	r.without(name, map[string]any{"recompute": string(recipe.RecomputeNone), "optimizer": string(recipe.Adam)})
+	r.without(name, map[string]any{
+		"recompute": string(recipe.RecomputeNone),
+		"optimizer": string(recipe.Adam),
+	})
 }
 
-// modelOf settles a model whose figures the file gives, by the program's defaults; without its sizes the name counts.
+// modelOf settles a model whose figures the file gives, by the program's defaults; without its sizes the name
+// counts.
 func (r *reader) modelOf(name string, defaults map[string]any) {
 	_, isNamed := r.Setup["model"]
-	if isNamed || r.lost["model"] || r.number(modelPrefix+"layers", 0) == 0 || r.number(modelPrefix+"hidden", 0) == 0 || r.number(modelPrefix+"heads", 0) == 0 {
+	if isNamed || r.lost["model"] || r.number(modelPrefix+"layers", 0) == 0 ||
+		r.number(modelPrefix+"hidden", 0) == 0 || r.number(modelPrefix+"heads", 0) == 0 {
 		for key := range r.Setup {
 			if strings.HasPrefix(key, modelPrefix) {
 				delete(r.Setup, key)
 			}
 		}
-		r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool { return strings.HasPrefix(u.Key, modelPrefix) })
+		r.Unknown = slices.DeleteFunc(r.Unknown,
+			func(u Unknown) bool { return strings.HasPrefix(u.Key, modelPrefix) })
 		if !isNamed {
 			r.unknown("model", "the file names no model that is known and gives no sizes of one", 0)
 		}
@@ -160,29 +202,50 @@ func (r *reader) modelOf(name string, defaults map[string]any) {
 func torchtune() form {
 	const name = "torchtune"
 	f := form{
-		id: "torchtune", name: name, source: "pytorch/torchtune@bd2a0fc7 (recipes/configs, recipes/full_finetune_distributed.py)", parse: parseYAML, overrides: true, configs: true, spawns: true,
+		id: "torchtune", name: name,
+		source: "pytorch/torchtune@bd2a0fc7 (recipes/configs, recipes/full_finetune_distributed.py)",
+		parse:  parseYAML, overrides: true, configs: true, spawns: true,
 		keys: all("model._component_", "batch_size"),
 		starts: func(words []string, flags map[string]bool) bool {
 			return startsWith("tune", "run")(words, flags)
 		},
-		asides: map[string]string{"tokenizer.": "of the data", "dataset": "of the data", "checkpointer.": "of checkpoints", "metric_logger.": "of the run, not of a layout", "profiler.": "of the run, not of a layout", "lr_scheduler.": "of the optimizer, not of a layout", "optimizer.": "of the optimizer, not of a layout", "loss.": "of the loss", "model.": "of the model's code"},
+		asides: map[string]string{
+			"tokenizer.": "of the data", "dataset": "of the data",
+			"checkpointer.": "of checkpoints", "metric_logger.": "of the run, not of a layout",
+			"profiler.": "of the run, not of a layout", "lr_scheduler.": "of the optimizer, not of a layout",
+			"optimizer.": "of the optimizer, not of a layout", "loss.": "of the loss",
+			"model.": "of the model's code",
+		},
 		rows: []field{
 			{key: "model._component_", from: []string{"model"}, read: readComponent},
-			count("batch_size", knob.MBS), count("gradient_accumulation_steps", knob.MicroBatches), count("tokenizer.max_seq_len", knob.Seq),
-			recomputes("enable_activation_checkpointing"), formats("dtype"), count("tensor_parallel_dim", knob.TP), count("context_parallel_dim", knob.CP),
-			{key: "optimizer._component_", from: []string{flat(knob.Optimizer)}, read: func(v any, r *reader) error {
-				return updates("").read(lastPart(strings.ReplaceAll(fmt.Sprint(v), ".", "/")), r)
-			}},
-			beyond("fsdp_cpu_offload", flat(knob.Offload), "weights, gradients and optimizer on the host are not modelled"), beyond("enable_activation_offloading", "offload_layers", "activations of every layer go to the host"),
-			beyond("optimizer_in_bwd", "grad_dtype", "gradients that are freed one by one are not modelled"), together("data_parallel_shard_dim", "dp"), together("data_parallel_replicate_dim", "hsdp"), together("fsdp_reshard_after_forward", "zero"),
+			count("batch_size", knob.MBS), count("gradient_accumulation_steps", knob.MicroBatches),
+			count("tokenizer.max_seq_len", knob.Seq),
+			recomputes("enable_activation_checkpointing"), formats("dtype"),
+			count("tensor_parallel_dim", knob.TP), count("context_parallel_dim", knob.CP),
+			{
+				key: "optimizer._component_", from: []string{flat(knob.Optimizer)},
+				read: func(v any, r *reader) error {
+					return updates("").read(lastPart(strings.ReplaceAll(fmt.Sprint(v), ".", "/")), r)
+				},
+			},
+			beyond("fsdp_cpu_offload", flat(knob.Offload),
+				"weights, gradients and optimizer on the host are not modelled"),
+			beyond("enable_activation_offloading", "offload_layers",
+				"activations of every layer go to the host"),
+			beyond("optimizer_in_bwd", "grad_dtype", "gradients that are freed one by one are not modelled"),
+			together("data_parallel_shard_dim", "dp"), together("data_parallel_replicate_dim", "hsdp"),
+			together("fsdp_reshard_after_forward", "zero"),
 		},
 	}
 	f.finish = func(r *reader) {
 		var program string
-		if at := slices.IndexFunc(r.amid.starter, func(w shellField) bool { return strings.HasSuffix(w.text, "tune") }); at >= 0 && r.amid.script != nil {
+		if at := slices.IndexFunc(r.amid.starter,
+			func(w shellField) bool { return strings.HasSuffix(w.text, "tune") }); at >= 0 &&
+			r.amid.script != nil {
 			for _, call := range r.amid.script.calls {
 				for _, w := range call.fields {
-					if strings.HasSuffix(w.text, "_distributed") || strings.HasSuffix(w.text, "_single_device") {
+					if strings.HasSuffix(w.text, "_distributed") ||
+						strings.HasSuffix(w.text, "_single_device") {
 						program = w.text
 					}
 				}
@@ -192,7 +255,8 @@ func torchtune() form {
 		if r.values["fsdp_reshard_after_forward"].Value == false {
 			stage = 2
 		}
-		mesh := r.said("tensor_parallel_dim") || r.said("data_parallel_shard_dim") || r.said("fsdp_cpu_offload") || strings.HasSuffix(program, "_distributed")
+		mesh := r.said("tensor_parallel_dim") || r.said("data_parallel_shard_dim") ||
+			r.said("fsdp_cpu_offload") || strings.HasSuffix(program, "_distributed")
 		switch {
 		case strings.HasSuffix(program, "_single_device"):
 			r.Setup["gpus"] = 1
@@ -202,16 +266,24 @@ func torchtune() form {
 			r.assume("zero", stage, "FSDP of torchtune's distributed recipes")
 		default:
 			r.lost["zero"] = true
-			r.unknown("zero", "the recipe that the file is for says it: a distributed one shards everything", 0)
+			r.unknown("zero", "the recipe that the file is for says it: a distributed one shards everything",
+				0)
 			r.guess("zero", stage)
 		}
 		if n := r.whole("data_parallel_replicate_dim", 1, 1); n > 1 {
 			r.Setup["hsdp"] = n
 		}
 		if r.Setup["precision"] == string(recipe.BF16) {
-			r.Ignored = append(r.Ignored, Ignored{Key: "dtype", Why: "weights, gradients and moments are all kept in bf16: their memory here is that of fp32 moments and a master copy", Line: r.values["dtype"].Line})
+			r.Ignored = append(r.Ignored, Ignored{
+				Key: "dtype", Why: "weights, gradients and moments are " +
+					"all kept in bf16: their memory here is that of fp32 moments and a master copy",
+				Line: r.values["dtype"].Line,
+			})
 		}
-		r.without(name, map[string]any{"pp": 1, "tp": 1, "cp": 1, "ep": 1, "sp": false, "microbatches": 1, "recompute": string(recipe.RecomputeNone)})
+		r.without(name, map[string]any{
+			"pp": 1, "tp": 1, "cp": 1, "ep": 1, "sp": false, "microbatches": 1,
+			"recompute": string(recipe.RecomputeNone),
+		})
 	}
 	return f
 }
@@ -231,7 +303,8 @@ func readComponent(v any, r *reader) error {
 		r.unknown(flat(knob.Optimizer), shown(name)+": "+tunesAdapters, r.values["model._component_"].Line)
 		if strings.HasPrefix(name, "qlora") {
 			r.lost[flat(knob.Precision)] = true
-			r.unknown(flat(knob.Precision), shown(name)+": weights in fewer bits are not modelled", r.values["model._component_"].Line)
+			r.unknown(flat(knob.Precision), shown(name)+": weights in fewer bits are not modelled",
+				r.values["model._component_"].Line)
 		}
 	}
 	if id == "" {
@@ -245,10 +318,12 @@ func readComponent(v any, r *reader) error {
 func gptNeoX() form {
 	const name = "gpt-neox"
 	f := form{
-		id: "gpt-neox", name: name, source: "EleutherAI/gpt-neox@ea7aefd8 (configs/neox_arguments.md)", parse: parseNeoX,
+		id: "gpt-neox", name: name, source: "EleutherAI/gpt-neox@ea7aefd8 (configs/neox_arguments.md)",
+		parse: parseNeoX,
 		keys: func(has func(string) bool) bool {
 			return has("pipe_parallel_size") || has("pipe-parallel-size") ||
-				(has("train_micro_batch_size_per_gpu") || has("train-micro-batch-size-per-gpu")) && (has("train_iters") || has("train-iters"))
+				(has("train_micro_batch_size_per_gpu") || has("train-micro-batch-size-per-gpu")) &&
+					(has("train_iters") || has("train-iters"))
 		},
 		rows: []field{
 			{key: "pipe_parallel_size", from: []string{flat(knob.PP)}, read: func(v any, r *reader) error {
@@ -256,16 +331,33 @@ func gptNeoX() form {
 				r.Setup[flat(knob.PP)] = max(n, 1)
 				return err
 			}},
-			count("model_parallel_size", knob.TP), count("context_parallel_size", knob.CP), count("train_micro_batch_size_per_gpu", knob.MBS), count("train_batch_size", knob.GBS), count("gradient_accumulation_steps", knob.MicroBatches), count("seq_length", knob.Seq),
-			words("zero_optimization.stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}).orNull(),
-			together("fp16.enabled", flat(knob.Precision)), together("fp16.type", flat(knob.Precision)), together("bf16.enabled", flat(knob.Precision)), formats("precision"),
-			recomputes("checkpoint_activations"), updates("optimizer.type"), turns("sequence_parallel", knob.SP, true, false),
-			figure("num_layers", "layers"), figure("hidden_size", "hidden"), figure("num_attention_heads", "heads"), figure("num_kv_heads", "kv_heads"), together("intermediate_size", modelPrefix+"ffn_hidden"),
-			word("norm", modelPrefix+"norm", nil, [2]string{model.NormLayer, "layernorm"}, [2]string{model.NormRMS, "rmsnorm"}, [2]string{model.NormRMS, "te_rmsnorm"}, [2]string{model.NormLayer, "te_layernorm"}).orNull(),
-			word("pos_emb", modelPrefix+"pos_embedding", nil, [2]string{"rope", "rotary"}, [2]string{model.PositionLearned, "learned"}, [2]string{"none", "none"}).orNull(),
-			word("activation", modelPrefix+"activation", nil, [2]string{"gelu", "gelu"}, [2]string{"swiglu", "swiglu"}, [2]string{"geglu", "geglu"}, [2]string{"relu", "relu"}).orNull(),
-			together("no_weight_tying", modelPrefix+"tied_embeddings"), together("gpt_j_residual", modelPrefix+"parallel_block"), together("use_bias_in_attn_linear", modelPrefix+"attn_bias"), together("use_bias_in_mlp", modelPrefix+"mlp_bias"),
-			beyond("moe_num_experts", "model", "its experts are not read", 1), together("mlp_multiple_of", modelPrefix+"ffn_hidden"), says("make_vocab_size_divisible_by", "the vocabulary is that of the tokenizer, padded"),
+			count("model_parallel_size", knob.TP), count("context_parallel_size", knob.CP),
+			count("train_micro_batch_size_per_gpu", knob.MBS), count("train_batch_size", knob.GBS),
+			count("gradient_accumulation_steps", knob.MicroBatches), count("seq_length", knob.Seq),
+			words("zero_optimization.stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2},
+				pair{"3", 3}).orNull(),
+			together("fp16.enabled", flat(knob.Precision)), together("fp16.type", flat(knob.Precision)),
+			together("bf16.enabled", flat(knob.Precision)), formats("precision"),
+			recomputes("checkpoint_activations"), updates("optimizer.type"),
+			turns("sequence_parallel", knob.SP, true, false),
+			figure("num_layers", "layers"), figure("hidden_size", "hidden"),
+			figure("num_attention_heads", "heads"), figure("num_kv_heads", "kv_heads"),
+			together("intermediate_size", modelPrefix+"ffn_hidden"),
+			word("norm", modelPrefix+"norm", nil, [2]string{model.NormLayer, "layernorm"},
+				[2]string{model.NormRMS, "rmsnorm"}, [2]string{model.NormRMS, "te_rmsnorm"},
+				[2]string{model.NormLayer, "te_layernorm"}).orNull(),
+			word("pos_emb", modelPrefix+"pos_embedding", nil, [2]string{"rope", "rotary"},
+				[2]string{model.PositionLearned, "learned"}, [2]string{"none", "none"}).orNull(),
+			word("activation", modelPrefix+"activation", nil, [2]string{"gelu", "gelu"},
+				[2]string{"swiglu", "swiglu"}, [2]string{"geglu", "geglu"},
+				[2]string{"relu", "relu"}).orNull(),
+			together("no_weight_tying", modelPrefix+"tied_embeddings"),
+			together("gpt_j_residual", modelPrefix+"parallel_block"),
+			together("use_bias_in_attn_linear", modelPrefix+"attn_bias"),
+			together("use_bias_in_mlp", modelPrefix+"mlp_bias"),
+			beyond("moe_num_experts", "model", "its experts are not read", 1),
+			together("mlp_multiple_of", modelPrefix+"ffn_hidden"),
+			says("make_vocab_size_divisible_by", "the vocabulary is that of the tokenizer, padded"),
 		},
 		finish: func(r *reader) { finishNeoX(r, name) },
 	}
@@ -299,11 +391,13 @@ func finishNeoX(r *reader, name string) {
 	case is("fp16.enabled", false):
 		r.Setup["precision"] = string(recipe.FP16)
 	}
-	if !r.said("train_micro_batch_size_per_gpu") && !r.said("train_batch_size") || !r.said("pipe_parallel_size") {
+	if !r.said("train_micro_batch_size_per_gpu") && !r.said("train_batch_size") ||
+		!r.said("pipe_parallel_size") {
 		r.open = "the program merges several files, of which this is a part"
 	}
 	r.without(name, map[string]any{
-		"pp": 1, "tp": 1, "cp": 1, "ep": 1, "sp": false, "zero": 0, "recompute": string(recipe.RecomputeNone), "optimizer": string(recipe.Adam), "precision": string(recipe.FP16),
+		"pp": 1, "tp": 1, "cp": 1, "ep": 1, "sp": false, "zero": 0, "recompute": string(recipe.RecomputeNone),
+		"optimizer": string(recipe.Adam), "precision": string(recipe.FP16),
 		"microbatches": 1, "schedule": "1f1b",
 	})
 	if r.Setup["gbs"] != nil {
@@ -316,8 +410,10 @@ func finishNeoX(r *reader, name string) {
 		})
 	}
 	if hidden := r.number(modelPrefix+"hidden", 0); hidden > 0 {
-		r.Setup[modelPrefix+"tied_embeddings"], r.Setup[modelPrefix+"parallel_block"] = !is("no_weight_tying", false), is("gpt_j_residual", false)
-		r.Setup[modelPrefix+"mlp_bias"], r.Setup[modelPrefix+"attn_bias"] = is("use_bias_in_mlp", true), map[bool]string{true: model.BiasAll, false: model.BiasNone}[is("use_bias_in_attn_linear", true)]
+		r.Setup[modelPrefix+"tied_embeddings"], r.Setup[modelPrefix+"parallel_block"] = !is("no_weight_tying",
+			false), is("gpt_j_residual", false)
+		r.Setup[modelPrefix+"mlp_bias"], r.Setup[modelPrefix+"attn_bias"] = is("use_bias_in_mlp", true),
+			map[bool]string{true: model.BiasAll, false: model.BiasNone}[is("use_bias_in_attn_linear", true)]
 		gated, _ := model.GatedActivation(fmt.Sprint(r.Setup[modelPrefix+"activation"]))
 		r.Setup[modelPrefix+"gated_ffn"] = gated
 		wide := r.whole("intermediate_size", 1, times(4, hidden))
@@ -327,5 +423,9 @@ func finishNeoX(r *reader, name string) {
 		of := r.whole("mlp_multiple_of", 1, 1)
 		r.Setup[modelPrefix+"ffn_hidden"] = (wide + of - 1) / of * of
 	}
-	r.modelOf(name, map[string]any{"norm": model.NormLayer, "activation": "gelu", "pos_embedding": model.PositionLearned, "norms_per_layer": 2, "qk_norm": model.QKNormNone, "attention": "mha"})
+	r.modelOf(name, map[string]any{
+		"norm": model.NormLayer, "activation": "gelu",
+		"pos_embedding": model.PositionLearned, "norms_per_layer": 2, "qk_norm": model.QKNormNone,
+		"attention": "mha",
+	})
 }

@@ -21,7 +21,10 @@ func drawn(r *rand.Rand, models []presets.ModelPreset) (engine.Setup, bool) {
 	m := models[r.IntN(len(models))].Model
 	one := func(of ...int) int { return of[r.IntN(len(of))] }
 	tp, pp, cp, mbs := one(1, 1, 2, 4, 8), one(1, 1, 2, 4, 8, 16, 3), one(1, 1, 1, 2, 4), one(1, 1, 2, 4)
-	given := knob.Given{knob.TP: tp, knob.PP: pp, knob.CP: cp, knob.MBS: mbs, knob.Seq: one(2048, 4096, 8192), knob.ZeRO: one(0, 1, 1, 1, 2, 3)}
+	given := knob.Given{
+		knob.TP: tp, knob.PP: pp, knob.CP: cp, knob.MBS: mbs, knob.Seq: one(2048, 4096, 8192),
+		knob.ZeRO: one(0, 1, 1, 1, 2, 3),
+	}
 	dp := one(1, 2, 4, 8, 16)
 	given[knob.GPUs] = dp * tp * pp * cp
 	given[knob.GBS] = dp * mbs * pp * one(1, 2, 4)
@@ -40,8 +43,10 @@ func drawn(r *rand.Rand, models []presets.ModelPreset) (engine.Setup, bool) {
 		return s, false
 	}
 	for _, id := range []knob.ID{
-		knob.Recompute, knob.Precision, knob.GradDtype, knob.Optimizer, knob.Offload, knob.Loss, knob.Attention, knob.SP, knob.MTP, knob.GroupSize, "offload-layers",
-		"dispatcher", "ep-overlap", "tp-overlap", "cuda-graph", "attention-precision", "dp-overlap", "grouped-mlp", knob.HSDP, knob.Tokens, knob.Price,
+		knob.Recompute, knob.Precision, knob.GradDtype, knob.Optimizer, knob.Offload, knob.Loss,
+		knob.Attention, knob.SP, knob.MTP, knob.GroupSize, "offload-layers",
+		"dispatcher", "ep-overlap", "tp-overlap", "cuda-graph", "attention-precision", "dp-overlap",
+		"grouped-mlp", knob.HSDP, knob.Tokens, knob.Price,
 	} {
 		if r.IntN(5) == 0 {
 			steps := knob.Steps(s, id, knob.Locks{})
@@ -49,7 +54,10 @@ func drawn(r *rand.Rand, models []presets.ModelPreset) (engine.Setup, bool) {
 		}
 	}
 	if r.IntN(6) == 0 {
-		_ = s.Recompute.UnmarshalText([]byte([]string{"modules:norm,mlp", "modules:mla-up,moe-act,shared", "full:4", "modules:moe"}[r.IntN(4)]))
+		_ = s.Recompute.UnmarshalText([]byte([]string{
+			"modules:norm,mlp", "modules:mla-up,moe-act,shared",
+			"full:4", "modules:moe",
+		}[r.IntN(4)]))
 	}
 	if s.PP > 1 && r.IntN(6) == 0 { // a split of one layer moved from the first stage to the last
 		stages, err := s.StagesOfStack(nil, nil)
@@ -76,7 +84,10 @@ func TestGroupedMLP(t *testing.T) {
 	for _, id := range []string{"megatron", "bridge"} {
 		l, _ := launch.Find(id)
 		for _, how := range []recipe.GroupedMLP{recipe.GroupedLoop, recipe.GroupedFused} {
-			s := setup(t, "qwen3-30b-a3b", knob.Given{knob.GPUs: 16, knob.EP: 8, knob.GBS: 64, knob.Seq: 4096})
+			s := setup(t, "qwen3-30b-a3b", knob.Given{
+				knob.GPUs: 16, knob.EP: 8, knob.GBS: 64,
+				knob.Seq: 4096,
+			})
 			s.GroupedMLP = how
 			d, refused := l.Export(&s, "test")
 			if len(refused) > 0 {
@@ -116,7 +127,10 @@ func TestNothingIsDropped(t *testing.T) {
 	dense := knob.Given{knob.GPUs: 64, knob.TP: 4, knob.PP: 4, knob.VPP: 10, knob.GBS: 512}
 	bases := []engine.Setup{
 		setup(t, "llama3.1-70b", dense), setup(t, "llama3.1-8b", knob.Given{knob.GPUs: 8, knob.GBS: 64}),
-		setup(t, "deepseek-v3", knob.Given{knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.VPP: 2, knob.EP: 64, knob.GBS: 4096, knob.Seq: 4096}),
+		setup(t, "deepseek-v3", knob.Given{
+			knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.VPP: 2, knob.EP: 64,
+			knob.GBS: 4096, knob.Seq: 4096,
+		}),
 	}
 	for _, id := range []string{"megatron", "bridge"} {
 		l, _ := launch.Find(id)
@@ -142,8 +156,10 @@ func TestNothingIsDropped(t *testing.T) {
 						continue
 					}
 					listed := func(n launch.NotCarried) bool { return n.Key == key || key == "nodes" }
-					if !slices.ContainsFunc(d.NotCarried, listed) && !slices.ContainsFunc(base.NotCarried, listed) {
-						t.Errorf("%s, base %d: %s %s writes what %s does, and is not listed", id, i, k.ID, step.Text, k.Text(bases[i]))
+					if !slices.ContainsFunc(d.NotCarried, listed) &&
+						!slices.ContainsFunc(base.NotCarried, listed) {
+						t.Errorf("%s, base %d: %s %s writes what %s does, and is not listed", id, i, k.ID,
+							step.Text, k.Text(bases[i]))
 					}
 				}
 			}

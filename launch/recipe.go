@@ -19,12 +19,14 @@ func recipeText(d *Document) []byte {
 	folder, function, _ := strings.Cut(fmt.Sprint(d.value("recipe")), ".")
 	name := d.value("def")
 	comment(&b, d.Stamp)
-	fmt.Fprintf(&b, "# Start: MODULE=my_runs CONFIG=%v ./run_train.sh, with this file where Python finds it.\n", name)
+	fmt.Fprintf(&b,
+		"# Start: MODULE=my_runs CONFIG=%v ./run_train.sh, with this file where Python finds it.\n", name)
 	if made, ok := d.value("config.activation_checkpoint").(call); ok {
 		class, _, _ := strings.Cut(string(made), ".")
 		fmt.Fprintf(&b, "from torchtitan.distributed.activation_checkpoint import %s\n", class)
 	}
-	fmt.Fprintf(&b, "from torchtitan.models.%s.config_registry import %s\nfrom torchtitan.trainer import Trainer\n\n\ndef %v() -> Trainer.Config:\n", folder, function, name)
+	fmt.Fprintf(&b, "from torchtitan.models.%s.config_registry import %s\nfrom torchtitan.trainer import "+
+		"Trainer\n\n\ndef %v() -> Trainer.Config:\n", folder, function, name)
 	for i := range d.Entries {
 		e := &d.Entries[i]
 		if e.Key == "def" {
@@ -138,7 +140,8 @@ func (r *recipeReader) line(line string, number int) error {
 	}
 	m := assignLine.FindStringSubmatch(code)
 	if m == nil {
-		return errors.New("neither an import nor an assignment of a literal: not read, since nothing is executed")
+		return errors.New("neither an import nor an assignment of a literal: not read, since nothing is " +
+			"executed")
 	}
 	return r.assign(m[1], m[2], number)
 }

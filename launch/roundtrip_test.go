@@ -27,7 +27,10 @@ func back(t testing.TB, d *launch.Document, s *engine.Setup) (engine.Setup, laun
 		t.Fatalf("read as %q: %s", r.Launcher, d.Text())
 	}
 	flat := r.Flat(presets.Default())
-	if slices.ContainsFunc(d.NotCarried, func(n launch.NotCarried) bool { return n.Key == "model" || n.Key == "set" }) { // which the reader is given
+	// which the reader is given
+	if slices.ContainsFunc(d.NotCarried, func(n launch.NotCarried) bool {
+		return n.Key == "model" || n.Key == "set"
+	}) {
 		flat["model"] = s.Model
 		r.Problems = slices.DeleteFunc(r.Problems, func(p launch.Problem) bool { return p.Key == "recipe" })
 	}
@@ -75,7 +78,11 @@ func canonical(s engine.Setup) engine.Setup {
 	if c := s.Cluster.Calibration; c != nil {
 		s.Software = c.For(s.Stack).Run(&s.Software)
 	}
-	s.Software = s.Or(recipe.Software{Dispatcher: recipe.AllToAll, EPOverlap: recipe.Off, TPOverlap: recipe.TPPlain, CUDAGraphs: recipe.GraphsNone, Attending: recipe.Attention16, DPOverlap: recipe.Off, GroupedMLP: recipe.GroupedLoop, Overlap: recipe.OverlapAssumed})
+	s.Software = s.Or(recipe.Software{
+		Dispatcher: recipe.AllToAll, EPOverlap: recipe.Off,
+		TPOverlap: recipe.TPPlain, CUDAGraphs: recipe.GraphsNone, Attending: recipe.Attention16,
+		DPOverlap: recipe.Off, GroupedMLP: recipe.GroupedLoop, Overlap: recipe.OverlapAssumed,
+	})
 	if !s.Model.IsMoE() {
 		s.Dispatcher, s.EPOverlap, s.GroupedMLP = "", "", ""
 	}
@@ -112,7 +119,8 @@ func compare(a, b engine.Setup, d *launch.Document) (out []string) {
 	x, y := reflect.ValueOf(a.Model), reflect.ValueOf(b.Model)
 	for i := range x.NumField() {
 		key, _, _ := strings.Cut(x.Type().Field(i).Tag.Get("json"), ",")
-		if !lost["set.model."+key] && !lost["model"] && !lost["set"] && x.Field(i).Interface() != y.Field(i).Interface() {
+		if !lost["set.model."+key] && !lost["model"] && !lost["set"] &&
+			x.Field(i).Interface() != y.Field(i).Interface() {
 			out = append(out, fmt.Sprintf("model.%s: %v, read as %v", key, x.Field(i), y.Field(i)))
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // flat returns the key of a setup document for a knob.
 func flat(id knob.ID) string { return strings.ReplaceAll(string(id), "-", "_") }
 
-// numberField returns the row of a whole number of a command line; where says for which setups it is written, nil: all.
+// numberField returns the row of a whole number of a command line; where says for which setups it is written,
+// nil: all.
 func numberField(key, from string, of func(*engine.Setup) int, where func(*engine.Setup) bool) field {
 	return field{
 		key: key, from: []string{from},
@@ -73,7 +74,9 @@ func word(key, from string, of func(*engine.Setup) string, pairs ...[2]string) f
 
 // fixed returns the row of a value that no knob gives, where it holds.
 func fixed(key string, value any, why string, where func(*engine.Setup) bool) field {
-	return field{key: key, why: why, write: func(s *engine.Setup) (any, bool) { return value, where == nil || where(s) }}
+	return field{key: key, why: why, write: func(s *engine.Setup) (any, bool) {
+		return value, where == nil || where(s)
+	}}
 }
 
 // always is where a row is written for every setup.
@@ -100,7 +103,9 @@ func (f field) under(key string) field {
 func unmodelled(key, why string, harmless ...string) field {
 	return field{key: key, read: func(v any, _ *reader) error {
 		harmless := append([]string{"None", "null", "False", "false"}, harmless...)
-		if v == nil || slices.ContainsFunc(listOf(v), func(word string) bool { return !slices.Contains(harmless, word) }) {
+		if v == nil ||
+			slices.ContainsFunc(listOf(v),
+				func(word string) bool { return !slices.Contains(harmless, word) }) {
 			return foreign(why + " is not modelled")
 		}
 		return skip("changes nothing")
@@ -216,7 +221,10 @@ func (r *reader) assume(key string, value any, why string) {
 	}
 	if r.guess(key, value); !r.lost[key] {
 		r.Setup[key] = value
-		r.Understood = append(r.Understood, Understood{Key: key, Value: value, Setup: []string{key}, Assumed: why})
+		r.Understood = append(r.Understood, Understood{
+			Key: key, Value: value, Setup: []string{key},
+			Assumed: why,
+		})
 	}
 }
 

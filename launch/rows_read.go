@@ -53,7 +53,8 @@ func together(key string, from ...string) field {
 	return field{key: key, from: from, read: part}.orNull()
 }
 
-// beyond returns the row of a key that takes what it gives out of what is modelled, but with a harmless value.
+// beyond returns the row of a key that takes what it gives out of what is modelled, but with a harmless
+// value.
 func beyond(key, from, why string, harmless ...any) field {
 	return field{key: key, from: []string{from}, read: func(v any, _ *reader) error {
 		for _, h := range append(harmless, false, 0, nil) {
@@ -76,8 +77,10 @@ func formats(key string) field {
 		word := strings.ToLower(strings.TrimPrefix(fmt.Sprint(v), "amp_"))
 		word = strings.TrimSuffix(strings.TrimPrefix(word, "torch."), "-mixed")
 		p, ok := map[string]recipe.Precision{
-			"bf16": recipe.BF16, "bfloat16": recipe.BF16, "fp16": recipe.FP16, "float16": recipe.FP16, "16": recipe.FP16, "half": recipe.FP16,
-			"fp32": recipe.FP32, "float32": recipe.FP32, "32": recipe.FP32, "32-true": recipe.FP32, "no": recipe.FP32,
+			"bf16": recipe.BF16, "bfloat16": recipe.BF16, "fp16": recipe.FP16, "float16": recipe.FP16,
+			"16": recipe.FP16, "half": recipe.FP16,
+			"fp32": recipe.FP32, "float32": recipe.FP32, "32": recipe.FP32, "32-true": recipe.FP32,
+			"no": recipe.FP32,
 		}[word]
 		if !ok {
 			return foreign(shown(v) + " is not modelled")
@@ -91,7 +94,8 @@ func formats(key string) field {
 func updates(key string) field {
 	return field{key: key, from: []string{flat(knob.Optimizer)}, read: func(v any, r *reader) error {
 		switch word := strings.ToLower(fmt.Sprint(v)); {
-		case strings.Contains(word, "8bit"), strings.Contains(word, "4bit"), strings.Contains(word, "onebit"), strings.Contains(word, "muon"), !strings.Contains(word, "adam"):
+		case strings.Contains(word, "8bit"), strings.Contains(word, "4bit"), strings.Contains(word, "onebit"),
+			strings.Contains(word, "muon"), !strings.Contains(word, "adam"):
 			return foreign(shown(v) + " is not modelled")
 		default:
 			r.Setup[flat(knob.Optimizer)] = string(recipe.Adam)
@@ -114,8 +118,8 @@ func figure(key, of string) field {
 	}}.orNull()
 }
 
-// joined gives a key of the setup what some whole numbers of the file make together, each with its default; one that
-// is not known leaves it unknown, and so does one that is not given where others may be.
+// joined gives a key of the setup what some whole numbers of the file make together, each with its default;
+// one that is not known leaves it unknown, and so does one that is not given where others may be.
 func (r *reader) joined(to, name string, of func(a, b int) int, defaults map[string]int) {
 	n, given := 0, false
 	for i, key := range sortedKeys(defaults) {
@@ -149,7 +153,8 @@ func (r *reader) gpusOf(nodes, each string, one, eight int) {
 	}
 	n, m := r.whole(nodes, 1, one), r.whole(each, 1, eight)
 	if n == 0 || m == 0 {
-		r.unknown("gpus", "the file does not give both "+nodes+" and "+each, max(r.values[nodes].Line, r.values[each].Line))
+		r.unknown("gpus", "the file does not give both "+nodes+" and "+each,
+			max(r.values[nodes].Line, r.values[each].Line))
 		return
 	}
 	if !r.said(nodes) && !r.said(each) {
@@ -158,7 +163,9 @@ func (r *reader) gpusOf(nodes, each string, one, eight int) {
 	}
 	gpus := times(n, m)
 	if rank := times(r.number("tp", 1), r.number("pp", 1), r.number("cp", 1)); rank > 0 && gpus%rank != 0 {
-		r.unknown("gpus", fmt.Sprintf("%d x %d is no multiple of tp x pp x cp = %d, so the file cannot run as it is", n, m, rank), max(r.values[nodes].Line, r.values[each].Line))
+		r.unknown("gpus",
+			fmt.Sprintf("%d x %d is no multiple of tp x pp x cp = %d, so the file cannot run as it is", n, m,
+				rank), max(r.values[nodes].Line, r.values[each].Line))
 		return
 	}
 	r.Setup["gpus"] = gpus

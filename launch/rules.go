@@ -17,7 +17,9 @@ func refuses(id string, field knob.ID, source, because string, breaks func(*engi
 }
 
 // refusesWith returns a rule whose reason has figures of the setup.
-func refusesWith(id string, field knob.ID, source string, breaks func(*engine.Setup) bool, why func(*engine.Setup) string) Rule {
+func refusesWith(id string, field knob.ID, source string, breaks func(*engine.Setup) bool,
+	why func(*engine.Setup) string,
+) Rule {
 	return Rule{ID: id, Field: field, Source: source, Why: why, breaks: breaks}
 }
 
@@ -50,7 +52,10 @@ func listed[T ~string](words []T, between string) string {
 // softwareRules returns the rules that a launcher is not told to run other software than its
 // own: each field is auto, or one of the words of what PyTorch or the launcher itself does.
 func softwareRules(source string, own map[string][]string) []Rule {
-	words := map[string][]string{"ep-overlap": {"off"}, "tp-overlap": {"none"}, "cuda-graph": {"none"}, "attention-precision": {"bf16"}, "dp-overlap": {"on"}}
+	words := map[string][]string{
+		"ep-overlap": {"off"}, "tp-overlap": {"none"}, "cuda-graph": {"none"},
+		"attention-precision": {"bf16"}, "dp-overlap": {"on"},
+	}
 	maps.Copy(words, own)
 	var out []Rule
 	for _, f := range recipe.SoftwareFields() {
@@ -63,7 +68,8 @@ func softwareRules(source string, own map[string][]string) []Rule {
 				return s.Software != (recipe.Software{}) && !slices.Contains(allowed, *f.Of(&s.Software))
 			},
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("its file cannot ask for %s %s (accepted: %s)", f.Knob, *f.Of(&s.Software), strings.Join(allowed[1:], ", "))
+				return fmt.Sprintf("its file cannot ask for %s %s (accepted: %s)", f.Knob, *f.Of(&s.Software),
+					strings.Join(allowed[1:], ", "))
 			}))
 	}
 	return outsideSearch(out...)
@@ -87,15 +93,19 @@ func wholeLayers(source string, modes ...recipe.RecomputeMode) Rule {
 			return s.Recompute.Layers > 0 || !slices.Contains(modes, s.Recompute.Mode)
 		},
 		func(s *engine.Setup) string {
-			return fmt.Sprintf("its file has %s for all layers alike, not %s", listed(modes, " or "), s.Recompute)
+			return fmt.Sprintf("its file has %s for all layers alike, not %s", listed(modes, " or "),
+				s.Recompute)
 		})
 }
 
 // noHostMemory are the rules of launchers that do not keep optimizer or activations on the host.
 func noHostMemory(source, because string) []Rule {
 	return []Rule{
-		refuses("offload", knob.Offload, source, because, func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer }),
-		refuses("offload-layers", "offload-layers", source, "it keeps no activations of layers in host memory", func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
+		refuses("offload", knob.Offload, source, because,
+			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer }),
+		refuses("offload-layers", "offload-layers", source,
+			"it keeps no activations of layers in host memory",
+			func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
 	}
 }
 
@@ -103,8 +113,10 @@ func noHostMemory(source, because string) []Rule {
 func noPipeline(source, because string) []Rule {
 	return []Rule{
 		refuses("pipeline", knob.PP, source, because, func(s *engine.Setup) bool { return s.PP > 1 }),
-		refuses("virtual-stages", knob.VPP, source, "without a pipeline there are no virtual stages", func(s *engine.Setup) bool { return s.VPP > 1 && s.PP == 1 }),
-		refuses("order", knob.Schedule, source, "without a pipeline each micro-batch goes forward and backward before the next: 1f1b",
+		refuses("virtual-stages", knob.VPP, source, "without a pipeline there are no virtual stages",
+			func(s *engine.Setup) bool { return s.VPP > 1 && s.PP == 1 }),
+		refuses("order", knob.Schedule, source,
+			"without a pipeline each micro-batch goes forward and backward before the next: 1f1b",
 			func(s *engine.Setup) bool { return s.PP == 1 && s.Schedule != "1f1b" }),
 	}
 }

@@ -16,7 +16,10 @@ import (
 func with(t *testing.T, g knob.Given) func(engine.Setup) engine.Setup {
 	t.Helper()
 	return func(s engine.Setup) engine.Setup {
-		base := knob.Given{knob.DP: 4, knob.TP: 1, knob.ZeRO: 3, knob.MicroBatches: 16, knob.Seq: 8192, knob.SP: false}
+		base := knob.Given{
+			knob.DP: 4, knob.TP: 1, knob.ZeRO: 3, knob.MicroBatches: 16, knob.Seq: 8192,
+			knob.SP: false,
+		}
 		id := s.Model.ID
 		for k, v := range g {
 			if k == "model" {
@@ -74,15 +77,21 @@ func TestFileRules(t *testing.T) {
 		"hsdp": with(t, knob.Given{knob.HSDP: 4}),
 	}
 	pipelined := map[string]change{
-		"order":     with(t, knob.Given{knob.PP: 2, knob.Schedule: "zb-h1"}),
-		"stages":    with(t, knob.Given{knob.PP: 2, knob.VPP: 1, knob.Schedule: "looped-bfs"}),
-		"rounds":    with(t, knob.Given{knob.PP: 4, knob.VPP: 2, knob.MicroBatches: 18}),
-		"group":     with(t, knob.Given{knob.PP: 4, knob.VPP: 2, knob.MicroBatches: 10}),
-		"tied":      with(t, knob.Given{"model": "gemma2-2b", knob.PP: 2, knob.Seq: 4096}),
-		"kv-heads":  with(t, knob.Given{knob.TP: 16, knob.SP: true}),
-		"sequence":  with(t, knob.Given{knob.CP: 2, knob.Seq: 4098}),
-		"experts":   with(t, knob.Given{"model": "deepseek-v3", knob.DP: 64, knob.EP: 64, knob.HSDP: 2, knob.Seq: 4096}),
-		"expert-tp": with(t, knob.Given{"model": "deepseek-v3", knob.DP: 64, knob.EP: 8, knob.ETP: 2, knob.Seq: 4096}),
+		"order":    with(t, knob.Given{knob.PP: 2, knob.Schedule: "zb-h1"}),
+		"stages":   with(t, knob.Given{knob.PP: 2, knob.VPP: 1, knob.Schedule: "looped-bfs"}),
+		"rounds":   with(t, knob.Given{knob.PP: 4, knob.VPP: 2, knob.MicroBatches: 18}),
+		"group":    with(t, knob.Given{knob.PP: 4, knob.VPP: 2, knob.MicroBatches: 10}),
+		"tied":     with(t, knob.Given{"model": "gemma2-2b", knob.PP: 2, knob.Seq: 4096}),
+		"kv-heads": with(t, knob.Given{knob.TP: 16, knob.SP: true}),
+		"sequence": with(t, knob.Given{knob.CP: 2, knob.Seq: 4098}),
+		"experts": with(t, knob.Given{
+			"model": "deepseek-v3", knob.DP: 64, knob.EP: 64, knob.HSDP: 2,
+			knob.Seq: 4096,
+		}),
+		"expert-tp": with(t, knob.Given{
+			"model": "deepseek-v3", knob.DP: 64, knob.EP: 8, knob.ETP: 2,
+			knob.Seq: 4096,
+		}),
 	}
 	unpipelined := map[string]change{
 		"pipeline":       with(t, knob.Given{knob.PP: 2}),
@@ -96,24 +105,53 @@ func TestFileRules(t *testing.T) {
 		"torchtitan":      {software, sharded, pipelined},
 		"torchtitan-toml": {software, sharded, pipelined, {"sp": with(t, knob.Given{knob.TP: 2})}},
 		"nanotron": {software, {
-			"schedule": pipelined["order"], "virtual-stages": with(t, knob.Given{knob.ZeRO: 1, knob.PP: 2, knob.VPP: 2}), "zero": with(t, knob.Given{knob.ZeRO: 2}),
-			"micro-batches": with(t, knob.Given{knob.ZeRO: 1, knob.PP: 4, knob.MicroBatches: 2}), "kv-heads": with(t, knob.Given{knob.ZeRO: 1, knob.TP: 16, knob.SP: true}),
-			"experts": with(t, expert), "expert-tp": pipelined["expert-tp"], "hsdp": with(t, knob.Given{knob.ZeRO: 1, knob.HSDP: 2}),
-			"split": with(t, knob.Given{knob.ZeRO: 1, knob.PP: 2, knob.Split: "39,41"}), "context": with(t, knob.Given{knob.ZeRO: 1, knob.CP: 2}),
+			"schedule":       pipelined["order"],
+			"virtual-stages": with(t, knob.Given{knob.ZeRO: 1, knob.PP: 2, knob.VPP: 2}),
+			"zero":           with(t, knob.Given{knob.ZeRO: 2}),
+			"micro-batches":  with(t, knob.Given{knob.ZeRO: 1, knob.PP: 4, knob.MicroBatches: 2}),
+			"kv-heads":       with(t, knob.Given{knob.ZeRO: 1, knob.TP: 16, knob.SP: true}),
+			"experts":        with(t, expert), "expert-tp": pipelined["expert-tp"],
+			"hsdp":    with(t, knob.Given{knob.ZeRO: 1, knob.HSDP: 2}),
+			"split":   with(t, knob.Given{knob.ZeRO: 1, knob.PP: 2, knob.Split: "39,41"}),
+			"context": with(t, knob.Given{knob.ZeRO: 1, knob.CP: 2}),
 		}},
 		"deepspeed": {software, unpipelined, {
-			"sequence": with(t, knob.Given{knob.CP: 2}), "experts-tp": with(t, knob.Given{"model": "deepseek-v3", knob.DP: 32, knob.TP: 2, knob.EP: 64, knob.Seq: 4096}),
-			"experts": with(t, knob.Given{"model": "grok-1", knob.DP: 8, knob.EP: 8}), "hsdp": with(t, knob.Given{knob.ZeRO: 1, knob.HSDP: 2}),
+			"sequence": with(t, knob.Given{knob.CP: 2}),
+			"experts-tp": with(t, knob.Given{
+				"model": "deepseek-v3", knob.DP: 32, knob.TP: 2, knob.EP: 64,
+				knob.Seq: 4096,
+			}),
+			"experts":      with(t, knob.Given{"model": "grok-1", knob.DP: 8, knob.EP: 8}),
+			"hsdp":         with(t, knob.Given{knob.ZeRO: 1, knob.HSDP: 2}),
 			"offload-zero": set(func(s *engine.Setup) { s.Offload, s.ZeRO = recipe.OffloadOptimizer, 0 }),
 		}},
 		"accelerate-deepspeed": {software, unpipelined, {
-			"tp": with(t, knob.Given{knob.TP: 2}), "cp": with(t, knob.Given{knob.CP: 2}), "hsdp": sharded["hsdp"],
+			"tp": with(t, knob.Given{knob.TP: 2}), "cp": with(t, knob.Given{knob.CP: 2}),
+			"hsdp":         sharded["hsdp"],
 			"offload-zero": set(func(s *engine.Setup) { s.Offload, s.ZeRO = recipe.OffloadOptimizer, 0 }),
 		}},
-		"axolotl":       {software, unpipelined, {"split-layers": with(t, knob.Given{knob.TP: 2, knob.ZeRO: 2}), "hsdp": with(t, knob.Given{knob.ZeRO: 2, knob.HSDP: 2})}},
-		"llama-factory": {software, unpipelined, {"split-layers": with(t, knob.Given{knob.TP: 2}), "hsdp": sharded["hsdp"], "zero": with(t, knob.Given{knob.ZeRO: 1})}},
-		"trl":           {software, unpipelined, {"split-layers": with(t, knob.Given{knob.CP: 2}), "hsdp": sharded["hsdp"]}},
-		"accelerate":    {software, sharded, unpipelined, {"replicas": with(t, knob.Given{knob.TP: 2, knob.HSDP: 4})}},
+		"axolotl": {
+			software, unpipelined,
+			{
+				"split-layers": with(t, knob.Given{knob.TP: 2, knob.ZeRO: 2}),
+				"hsdp":         with(t, knob.Given{knob.ZeRO: 2, knob.HSDP: 2}),
+			},
+		},
+		"llama-factory": {
+			software, unpipelined,
+			{
+				"split-layers": with(t, knob.Given{knob.TP: 2}), "hsdp": sharded["hsdp"],
+				"zero": with(t, knob.Given{knob.ZeRO: 1}),
+			},
+		},
+		"trl": {
+			software, unpipelined,
+			{"split-layers": with(t, knob.Given{knob.CP: 2}), "hsdp": sharded["hsdp"]},
+		},
+		"accelerate": {
+			software, sharded, unpipelined,
+			{"replicas": with(t, knob.Given{knob.TP: 2, knob.HSDP: 4})},
+		},
 	} {
 		l, _ := launch.Find(id)
 		base := samples(t)[id]
@@ -133,7 +171,8 @@ func TestFileRules(t *testing.T) {
 				if at < 0 {
 					continue // another table may have the case
 				}
-				if r := l.Refusals(&s)[at]; r.Because == "" || strings.Contains(r.Because, "[") || r.Source == "" {
+				if r := l.Refusals(&s)[at]; r.Because == "" || strings.Contains(r.Because, "[") ||
+					r.Source == "" {
 					t.Errorf("%s: %+v", id, r)
 				}
 				left = slices.Delete(left, i, i+1)
@@ -151,17 +190,41 @@ func TestFileRules(t *testing.T) {
 // TestNearestOfFiles: what a launcher cannot express is offered as the layout next to it.
 func TestNearestOfFiles(t *testing.T) {
 	base := setup(t, "llama3.1-70b", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.GBS: 128})
-	experts := setup(t, "deepseek-v3", knob.Given{knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.EP: 64, knob.GBS: 4096, knob.Seq: 4096})
+	experts := setup(t, "deepseek-v3", knob.Given{
+		knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.EP: 64,
+		knob.GBS: 4096, knob.Seq: 4096,
+	})
 	for name, c := range map[string]struct {
 		launcher string
 		setup    engine.Setup
 		want     func(s *engine.Setup) bool
 	}{
-		"a pipeline for accelerate is TP and FSDP": {"accelerate", base, func(s *engine.Setup) bool { return s.PP == 1 && s.TP == 8 && s.DP == 8 && s.ZeRO >= 2 && !s.SP }},
-		"a pipeline for DeepSpeed is TP and ZeRO":  {"deepspeed", base, func(s *engine.Setup) bool { return s.PP == 1 && s.TP == 8 && s.DP == 8 && s.ZeRO == 1 }},
-		"ZeRO-1 for torchtitan is FSDP":            {"torchtitan", base, func(s *engine.Setup) bool { return s.PP == 2 && s.TP == 8 && s.ZeRO >= 2 }},
-		"experts for accelerate are gathered":      {"accelerate", experts, func(s *engine.Setup) bool { return s.EP == 1 && s.PP == 1 }},
-		"vpp for nanotron is 1":                    {"nanotron", setup(t, "llama3.1-70b", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.VPP: 4, knob.GBS: 128}), func(s *engine.Setup) bool { return s.VPP == 1 && s.PP == 2 && s.Schedule == schedule.OneFOneB }},
+		"a pipeline for accelerate is TP and FSDP": {
+			"accelerate", base,
+			func(s *engine.Setup) bool {
+				return s.PP == 1 && s.TP == 8 && s.DP == 8 && s.ZeRO >= 2 && !s.SP
+			},
+		},
+		"a pipeline for DeepSpeed is TP and ZeRO": {
+			"deepspeed", base,
+			func(s *engine.Setup) bool { return s.PP == 1 && s.TP == 8 && s.DP == 8 && s.ZeRO == 1 },
+		},
+		"ZeRO-1 for torchtitan is FSDP": {
+			"torchtitan", base,
+			func(s *engine.Setup) bool { return s.PP == 2 && s.TP == 8 && s.ZeRO >= 2 },
+		},
+		"experts for accelerate are gathered": {
+			"accelerate", experts,
+			func(s *engine.Setup) bool { return s.EP == 1 && s.PP == 1 },
+		},
+		"vpp for nanotron is 1": {
+			"nanotron",
+			setup(t, "llama3.1-70b", knob.Given{
+				knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.VPP: 4,
+				knob.GBS: 128,
+			}),
+			func(s *engine.Setup) bool { return s.VPP == 1 && s.PP == 2 && s.Schedule == schedule.OneFOneB },
+		},
 	} {
 		l, _ := launch.Find(c.launcher)
 		near, ok := l.Nearest(c.setup)

@@ -19,7 +19,8 @@ func (d *Document) Sbatch(ranks bool) []byte {
 	}
 	b.WriteString("#!/bin/bash\n")
 	for _, line := range []string{
-		"job-name=" + strings.TrimSuffix(d.File, path.Ext(d.File)), fmt.Sprintf("nodes=%d", d.Nodes), fmt.Sprintf("ntasks-per-node=%d", tasks),
+		"job-name=" + strings.TrimSuffix(d.File, path.Ext(d.File)), fmt.Sprintf("nodes=%d", d.Nodes),
+		fmt.Sprintf("ntasks-per-node=%d", tasks),
 		fmt.Sprintf("gpus-per-node=%d", d.PerNode), "exclusive", "output=%x-%j.out",
 	} {
 		b.WriteString("#SBATCH --" + line + "\n")
@@ -31,12 +32,14 @@ func (d *Document) Sbatch(ranks bool) []byte {
 	comment(&b, []string{"Ranks of tp are neighbours: srun fills a node before the next."})
 	b.WriteString("set -euo pipefail\n")
 	environment(&b, d.Env)
-	b.WriteString("MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1) # where the processes meet\nexport MASTER_ADDR MASTER_PORT=29500\n\n")
+	b.WriteString("MASTER_ADDR=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1) # where the " +
+		"processes meet\nexport MASTER_ADDR MASTER_PORT=29500\n\n")
 	if spell := d.spelling(); spell != nil {
 		array(&b, d.Entries, spell)
 	} else {
 		end := "END_OF_" + strings.ToUpper(d.Launcher)
-		fmt.Fprintf(&b, "cat > %s << '%s'\n%s%s\n", setupdoc.Quoted(d.File), end, strings.TrimSuffix(string(d.Text()), "\n")+"\n", end)
+		fmt.Fprintf(&b, "cat > %s << '%s'\n%s%s\n", setupdoc.Quoted(d.File), end,
+			strings.TrimSuffix(string(d.Text()), "\n")+"\n", end)
 	}
 	b.WriteString("\n" + d.command(ranks) + "\n")
 	return []byte(b.String())
@@ -60,9 +63,13 @@ func (d *Document) command(ranks bool) string {
 	case d.Starter != "":
 		return "srun --kill-on-bad-exit=1 --ntasks-per-node=1 " + d.Starter + " " + d.Program
 	case ranks: // in one quoted word, for each task has its own rank
-		inner := "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS; exec python \"$@\""
-		return "# shellcheck disable=SC2016 # each task expands its own rank\nsrun --kill-on-bad-exit=1 bash -c '" + inner + "' python " + d.Program
+		inner := "export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS; exec " +
+			"python \"$@\""
+		return "# shellcheck disable=SC2016 # each task expands its own rank\nsrun --kill-on-bad-exit=1 " +
+			"bash -c '" + inner + "' python " + d.Program
 	default:
-		return fmt.Sprintf("srun --kill-on-bad-exit=1 torchrun --nnodes \"$SLURM_NNODES\" --nproc_per_node %d \\\n  --rdzv_id \"$SLURM_JOB_ID\" --rdzv_backend c10d --rdzv_endpoint \"$MASTER_ADDR:$MASTER_PORT\" \\\n  %s", d.PerNode, d.Program)
+		return fmt.Sprintf("srun --kill-on-bad-exit=1 torchrun --nnodes \"$SLURM_NNODES\" --nproc_per_node "+
+			"%d \\\n  --rdzv_id \"$SLURM_JOB_ID\" --rdzv_backend c10d --rdzv_endpoint "+
+			"\"$MASTER_ADDR:$MASTER_PORT\" \\\n  %s", d.PerNode, d.Program)
 	}
 }

@@ -51,14 +51,20 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 	}
 	if id := presetOf(figures, lib); id != "" && sure {
 		flat["model"] = id
-		if m, err := lib.Model(id); err == nil && figures["rope_theta"] != nil && figures["rope_theta"] != float64(familyTheta(&m)) { // no preset has it
+		// no preset has it
+		if m, err := lib.Model(id); err == nil && figures["rope_theta"] != nil &&
+			figures["rope_theta"] != float64(familyTheta(&m)) {
 			set["model.rope_theta"] = figures["rope_theta"]
 			flat["set"] = set
 		}
 		return flat
 	}
-	for figure, otherwise := range map[string]any{"max_seq": r.Setup["seq"], "kv_heads": figures["heads"], "head_dim": figures["qk_nope_head_dim"]} {
-		if _, given := figures[figure]; !given && otherwise != nil { // rotary positions have no table, MLA has widths of its own
+	for figure, otherwise := range map[string]any{
+		"max_seq": r.Setup["seq"], "kv_heads": figures["heads"],
+		"head_dim": figures["qk_nope_head_dim"],
+	} {
+		// rotary positions have no table, MLA has widths of its own
+		if _, given := figures[figure]; !given && otherwise != nil {
 			figures[figure] = otherwise
 		}
 	}
@@ -96,7 +102,8 @@ func (r *Reading) Document(lib *presets.Library) (*setupdoc.Document, error) {
 func slug(name string) string {
 	const most = 60
 	id := strings.Trim(strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("._-", r) {
 			return r
 		}
 		return '-'
@@ -125,8 +132,8 @@ func folder(path string) string {
 // guessedSeq stands in for a sequence that nothing gives.
 const guessedSeq = 4096
 
-// presetOf returns the id of the model that has all of some figures; labels and the base of RoPE do not count. It is
-// empty where several models have them that differ in others.
+// presetOf returns the id of the model that has all of some figures; labels and the base of RoPE do not
+// count. It is empty where several models have them that differ in others.
 func presetOf(figures map[string]any, lib *presets.Library) string {
 	text, err := json.Marshal(figures)
 	if err != nil {
@@ -144,7 +151,8 @@ func presetOf(figures map[string]any, lib *presets.Library) string {
 		if given["layer_pattern"] == nil && p.Pattern != "" { // whose layers would be said
 			continue
 		}
-		if n, ok := given["layers"]; ok && n != float64(p.Layers) || !has(&p.Model, given) { // few have as many layers
+		// few have as many layers
+		if n, ok := given["layers"]; ok && n != float64(p.Layers) || !has(&p.Model, given) {
 			continue
 		}
 		m := p.Model

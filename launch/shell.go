@@ -16,9 +16,13 @@ func shellText(d *Document) []byte {
 	comment(&b, d.Stamp)
 	b.WriteString("set -euo pipefail\n")
 	environment(&b, d.Env)
-	b.WriteString(`: "${MASTER_ADDR:?the first node of the job}" "${NODE_RANK:?the number of this node, from 0}"` + "\n\n")
+	b.WriteString(
+		`: "${MASTER_ADDR:?the first node of the job}" "${NODE_RANK:?the number of this node, from 0}"` +
+			"\n\n",
+	)
 	array(&b, d.Entries, flagKey)
-	fmt.Fprintf(&b, "\ntorchrun --nnodes %d --nproc_per_node %d --node_rank \"$NODE_RANK\" --rdzv_backend c10d --rdzv_endpoint \"$MASTER_ADDR:29500\" %s\n", d.Nodes, d.PerNode, d.Program)
+	fmt.Fprintf(&b, "\ntorchrun --nnodes %d --nproc_per_node %d --node_rank \"$NODE_RANK\" --rdzv_backend "+
+		"c10d --rdzv_endpoint \"$MASTER_ADDR:29500\" %s\n", d.Nodes, d.PerNode, d.Program)
 	return []byte(b.String())
 }
 
@@ -85,5 +89,6 @@ func (e *Entry) note() string {
 	if e.Site {
 		from = "YOURS"
 	}
-	return strings.Join(slices.DeleteFunc([]string{from, e.Why}, func(s string) bool { return s == "" }), ": ")
+	return strings.Join(slices.DeleteFunc([]string{from, e.Why}, func(s string) bool { return s == "" }),
+		": ")
 }

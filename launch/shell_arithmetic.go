@@ -68,8 +68,10 @@ func (w *walker) countable(x syntax.ArithmExpr, e *effects) bool {
 					return false
 				}
 			}
-			if (n.Op == syntax.Quo || n.Op == syntax.Rem || n.Op == syntax.Pow || n.Op == syntax.Shl || n.Op == syntax.Shr) && !constant(n.Y) {
-				if v, known := w.calculateMaybe(n.Y); !known || v <= 0 || v > 62 && n.Op != syntax.Quo && n.Op != syntax.Rem {
+			if (n.Op == syntax.Quo || n.Op == syntax.Rem || n.Op == syntax.Pow || n.Op == syntax.Shl ||
+				n.Op == syntax.Shr) && !constant(n.Y) {
+				if v, known := w.calculateMaybe(n.Y); !known || v <= 0 || v > 62 && n.Op != syntax.Quo &&
+					n.Op != syntax.Rem {
 					ok = false
 				}
 			}

@@ -77,7 +77,11 @@ func (w *walker) append(a *syntax.Assign, what string) {
 	}
 	all := slices.Clone(old)
 	for _, f := range words {
-		all = append(all, shellField{text: w.maybe(f.text, fmt.Sprintf("%s%s of line %d runs", whether, what, w.lineOf(a))), line: w.lineOf(a)})
+		all = append(all,
+			shellField{
+				text: w.maybe(f.text, fmt.Sprintf("%s%s of line %d runs", whether, what, w.lineOf(a))),
+				line: w.lineOf(a),
+			})
 	}
 	if a.Array == nil && len(all) > 1 {
 		all = []shellField{{text: joined(all), line: all[0].line}}

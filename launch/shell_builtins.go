@@ -54,7 +54,8 @@ func (w *walker) builtin(c *syntax.CallExpr, fields []shellField) bool {
 	case "trap":
 		w.trap(c, fields[1:])
 	case "eval":
-		if slices.ContainsFunc(fields, func(f shellField) bool { return strings.HasPrefix(w.legible(f).text, "$(") }) {
+		if slices.ContainsFunc(fields,
+			func(f shellField) bool { return strings.HasPrefix(w.legible(f).text, "$(") }) {
 			w.notFollowed(c, "eval", "words of a command, which is not run")
 			w.doubtAll("eval", line)
 			return true
@@ -169,7 +170,8 @@ func (w *walker) declare(d *syntax.DeclClause) {
 		w.failed(line)
 		return
 	}
-	ofFunction := w.nested > 0 && !of['g'] && (d.Variant.Value == "local" || d.Variant.Value == "declare" || d.Variant.Value == "typeset")
+	ofFunction := w.nested > 0 && !of['g'] && (d.Variant.Value == "local" || d.Variant.Value == "declare" ||
+		d.Variant.Value == "typeset")
 	for _, a := range d.Args {
 		if a.Name == nil {
 			if a.Value != nil && a.Value.Lit() == "" {
@@ -326,8 +328,10 @@ func (w *walker) element(a *syntax.Assign, name string, line int) {
 	}
 	old := w.vars[name]
 	w.written += len(old)
-	unknown := slices.ContainsFunc(old, func(f shellField) bool { return strings.HasPrefix(w.reason(f.text), whether) || w.legible(f).bare })
-	if !ok || unknown || n < 0 || n > len(old) || a.Append || a.Array != nil || w.mangled[name] || w.integer[name] || !w.arrays[name] && n > 0 {
+	unknown := slices.ContainsFunc(old,
+		func(f shellField) bool { return strings.HasPrefix(w.reason(f.text), whether) || w.legible(f).bare })
+	if !ok || unknown || n < 0 || n > len(old) || a.Append || a.Array != nil || w.mangled[name] ||
+		w.integer[name] || !w.arrays[name] && n > 0 {
 		w.doubt(name, "element", line)
 		w.arrays[name] = true
 		return
@@ -339,7 +343,9 @@ func (w *walker) element(a *syntax.Assign, name string, line int) {
 
 // wholeOf returns a field as the shell calculates with it: 010 is 8. False where it is no plain number.
 func wholeOf(f shellField) (int, bool) {
-	if f.unknown != "" || hasHole(f.text) || strings.Trim(strings.TrimPrefix(f.text, "-"), "0123456789abcdefxABCDEFX") != "" || strings.HasPrefix(strings.ToLower(strings.TrimPrefix(f.text, "-")), "0b") {
+	if f.unknown != "" || hasHole(f.text) ||
+		strings.Trim(strings.TrimPrefix(f.text, "-"), "0123456789abcdefxABCDEFX") != "" ||
+		strings.HasPrefix(strings.ToLower(strings.TrimPrefix(f.text, "-")), "0b") {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(f.text, 0, 32)

@@ -30,7 +30,11 @@ func (w *walker) call(c *syntax.CallExpr) {
 		w.run(c, name, fields)
 		return
 	}
-	if w.posix && slices.Contains([]string{":", ".", "eval", "exec", "exit", "export", "readonly", "return", "set", "shift", "trap", "unset", "break", "continue"}, name) {
+	if w.posix &&
+		slices.Contains([]string{
+			":", ".", "eval", "exec", "exit", "export", "readonly", "return", "set",
+			"shift", "trap", "unset", "break", "continue",
+		}, name) {
 		w.assign(c.Assigns) // which stay
 	}
 	w.calls = append(w.calls, w.callOf(c, fields))
@@ -61,7 +65,11 @@ func (w *walker) callOf(c *syntax.CallExpr, fields []shellField) shellCall {
 
 // aliased follows a name that the shell puts other text for.
 func (w *walker) aliased(c *syntax.CallExpr, text string, fields []shellField) {
-	w.calls = append(w.calls, shellCall{fields: inDoubt(w.legibles(fields), whether+"alias "+fields[0].text+" runs it as it is"), way: w.way})
+	w.calls = append(w.calls,
+		shellCall{
+			fields: inDoubt(w.legibles(fields), whether+"alias "+fields[0].text+" runs it as it is"),
+			way:    w.way,
+		})
 	file := parsed(text)
 	if file == nil {
 		w.doubtAll("alias "+fields[0].text, w.lineOf(c))
@@ -90,7 +98,8 @@ func (w *walker) inner(c *syntax.CallExpr, fields []shellField) {
 		return
 	}
 	for i, f := range fields {
-		if f.text != "-c" && f.text != "-lc" || i == 0 || i+1 == len(fields) || !strings.HasSuffix(fields[i-1].text, "sh") {
+		if f.text != "-c" && f.text != "-lc" || i == 0 || i+1 == len(fields) ||
+			!strings.HasSuffix(fields[i-1].text, "sh") {
 			continue
 		}
 		w.follow(c, fields[i+1].text, func(list []*syntax.Stmt, deeper *walker) {
@@ -103,7 +112,8 @@ func (w *walker) inner(c *syntax.CallExpr, fields []shellField) {
 				clear(w.refs)
 				clear(w.alias)
 				w.vars[arguments] = slices.Clone(fields[min(i+3, len(fields)):])
-				w.anything, w.errexit, w.outer = "", false, append(slices.Clone(w.outer), w.legibles(fields[:i-1])...)
+				w.anything, w.errexit, w.outer = "", false,
+					append(slices.Clone(w.outer), w.legibles(fields[:i-1])...)
 				w.assign(c.Assigns)
 				for _, f := range fields[:i] { // env TP=8 bash -c, srun --export=ALL,TP=8 bash -c
 					for _, m := range environmentForm.FindAllStringSubmatch(f.text, -1) {

@@ -83,11 +83,13 @@ func (w *walker) collect(n syntax.Node, e *effects) {
 		case *syntax.WordIter:
 			e.change(n.Name.Value, "")
 		case *syntax.ParamExp:
-			if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+			if n.Exp != nil && n.Param != nil &&
+				(n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 				e.change(n.Param.Value, "")
 			}
 		case *syntax.BinaryArithm:
-			if strings.HasSuffix(n.Op.String(), "=") && !slices.Contains([]string{"==", "!=", "<=", ">="}, n.Op.String()) {
+			if strings.HasSuffix(n.Op.String(), "=") && !slices.Contains([]string{"==", "!=", "<=", ">="},
+				n.Op.String()) {
 				e.change(arithmName(n.X), "an assignment")
 			}
 		case *syntax.UnaryArithm:
@@ -191,7 +193,8 @@ func (w *walker) callEffects(c *syntax.CallExpr, e *effects) {
 		e.exits = e.exits || name == "exit" || len(args) > 0
 	case "read", "mapfile", "readarray", "getopts", "unset":
 		for i, arg := range args {
-			option := i > 0 && len(args[i-1]) > 1 && args[i-1][0] == '-' && strings.Contains("dinNptu", args[i-1][len(args[i-1])-1:])
+			option := i > 0 && len(args[i-1]) > 1 && args[i-1][0] == '-' &&
+				strings.Contains("dinNptu", args[i-1][len(args[i-1])-1:])
 			if before, _, _ := strings.Cut(arg, "["); arg == "" && !option || IsName(before) {
 				e.change(arg, name)
 			}
@@ -248,7 +251,8 @@ func sourcesNothing(name string) bool {
 func (w *walker) doubt(name, what string, line int) {
 	w.written++
 	old := w.vars[name]
-	if !w.arrays[name] && !slices.ContainsFunc(old, func(f shellField) bool { return strings.Contains(f.text, "--") }) {
+	if !w.arrays[name] &&
+		!slices.ContainsFunc(old, func(f shellField) bool { return strings.Contains(f.text, "--") }) {
 		w.vars[name] = []shellField{{text: w.hole("$" + name), line: line}}
 		return
 	}
@@ -257,7 +261,8 @@ func (w *walker) doubt(name, what string, line int) {
 		if w.written += len(all[i].text) + 1; w.tooLong() {
 			return
 		}
-		all[i].text = w.maybe(all[i].text, fmt.Sprintf("%s%s of line %d changes $%s", whether, what, line, name))
+		all[i].text = w.maybe(all[i].text, fmt.Sprintf("%s%s of line %d changes $%s", whether, what, line,
+			name))
 	}
 	w.vars[name] = all
 }
@@ -294,10 +299,11 @@ type shellState struct {
 	refs                        map[string]string
 	functions                   map[string][]*syntax.FuncDecl
 	always                      map[string]bool // what a trap may change before each command
-	anything                    string          // what may have set a variable without a value; empty: nothing
-	over                        int             // the line that ends the script
-	errexit, allexport, posix   bool
-	lastpipe, aliases           bool
+	// what may have set a variable without a value; empty: nothing
+	anything                  string
+	over                      int // the line that ends the script
+	errexit, allexport, posix bool
+	lastpipe, aliases         bool
 
 	alias  map[string]string
 	local  map[string]bool // variables of the function that is followed
@@ -311,8 +317,10 @@ type shellState struct {
 
 func newShellState() shellState {
 	return shellState{
-		vars: map[string][]shellField{}, arrays: map[string]bool{}, readonly: map[string]bool{}, integer: map[string]bool{}, exported: map[string]bool{},
-		mangled: map[string]bool{}, refs: map[string]string{}, functions: map[string][]*syntax.FuncDecl{}, always: map[string]bool{}, alias: map[string]string{}, local: map[string]bool{},
+		vars: map[string][]shellField{}, arrays: map[string]bool{}, readonly: map[string]bool{},
+		integer: map[string]bool{}, exported: map[string]bool{},
+		mangled: map[string]bool{}, refs: map[string]string{}, functions: map[string][]*syntax.FuncDecl{},
+		always: map[string]bool{}, alias: map[string]string{}, local: map[string]bool{},
 	}
 }
 

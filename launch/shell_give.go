@@ -20,7 +20,11 @@ func (w *walker) shift(fields []shellField) {
 	args, given := w.vars[arguments]
 	switch {
 	case !given || n > len(args): // unknown, or fails
-	case n < 0 || slices.ContainsFunc(args[:n], func(f shellField) bool { return strings.HasPrefix(w.reason(f.text), whether) || w.legible(f).bare }):
+	case n < 0 ||
+		slices.ContainsFunc(args[:n],
+			func(f shellField) bool {
+				return strings.HasPrefix(w.reason(f.text), whether) || w.legible(f).bare
+			}):
 		w.vars[arguments] = []shellField{{text: w.hole("$@")}}
 	default:
 		w.vars[arguments] = args[n:]
@@ -52,7 +56,9 @@ func (w *walker) readWords(c *syntax.CallExpr, fields []shellField) bool {
 		}
 	}
 	names := fields[i:]
-	if w.input == nil || len(names) == 0 || array && len(names) != 1 || slices.ContainsFunc(names, func(f shellField) bool { return !IsName(f.text) || w.special(f.text) }) || hasHole(w.input.text) || len(w.input.text) > 1<<14 || e.all != "" {
+	if w.input == nil || len(names) == 0 || array && len(names) != 1 ||
+		slices.ContainsFunc(names, func(f shellField) bool { return !IsName(f.text) || w.special(f.text) }) ||
+		hasHole(w.input.text) || len(w.input.text) > 1<<14 || e.all != "" {
 		w.suffer(e, "read", w.lineOf(c))
 		return true
 	}
@@ -62,8 +68,11 @@ func (w *walker) readWords(c *syntax.CallExpr, fields []shellField) bool {
 		text, _, _ = strings.Cut(text, "\n")
 	}
 	before := w.copyOf(&w.shellState)
-	w.assign(c.Assigns)                                                                                                                    // IFS=, read
-	if sep := w.vars["IFS"]; len(sep) > 0 && strings.Trim(sep[0].text, " \t\n") != "" && strings.Contains(text, sep[0].text+sep[0].text) { // an empty word
+	// IFS=, read
+	w.assign(c.Assigns)
+	// an empty word
+	if sep := w.vars["IFS"]; len(sep) > 0 && strings.Trim(sep[0].text, " \t\n") != "" &&
+		strings.Contains(text, sep[0].text+sep[0].text) {
 		w.shellState = before
 		w.suffer(e, "read", w.lineOf(c))
 		return true
@@ -118,7 +127,8 @@ func (w *walker) print(fields []shellField, line int) bool {
 		return true
 	}
 	text, _, err := expand.Format(&expand.Config{Env: environ{w}}, args[0], args[1:])
-	if err != nil || w.special(name) || w.arrays[name] || hasHole(strings.Join(args, "")) || len(text) > 1<<12 {
+	if err != nil || w.special(name) || w.arrays[name] || hasHole(strings.Join(args, "")) ||
+		len(text) > 1<<12 {
 		w.doubt(name, "printf", line)
 		return true
 	}
@@ -131,13 +141,20 @@ func (w *walker) source(c *syntax.CallExpr, fields []shellField) {
 	name, line := w.legible(fields[0]).text, w.lineOf(c)
 	end := fields[0].text // what is known of it
 	if at := strings.LastIndex(fields[0].text, string(holeEnd)); at >= 0 {
-		end = strings.TrimPrefix(fields[0].text[at+len(string(holeEnd)):], "/") // of a folder that is not known
+		// of a folder that is not known
+		end = strings.TrimPrefix(fields[0].text[at+len(string(holeEnd)):], "/")
 	}
 	if w.given.Source != nil && w.depth < maxShellDepth && end != "" {
 		if data, ok := w.given.Source(end); ok && len(data) <= maxScript && nesting(data) <= maxNesting {
-			file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(quotedLists(withoutHoles(string(data)))), name)
+			file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(
+				strings.NewReader(quotedLists(withoutHoles(string(data)))), name,
+			)
 			if err == nil {
-				w.ignored = append(w.ignored, Ignored{Key: "source " + name, Why: "followed: its lines are those of that file", Line: line})
+				w.ignored = append(w.ignored,
+					Ignored{
+						Key: "source " + name, Why: "followed: its lines are those of that file",
+						Line: line,
+					})
 				w.written += len(data)
 				deeper := walker{script: w.script, depth: w.depth + 1}
 				before, had := w.vars[arguments]
@@ -159,7 +176,8 @@ func (w *walker) source(c *syntax.CallExpr, fields []shellField) {
 			}
 		}
 	}
-	w.notFollowed(c, "source "+name, "another file, which is not read: --with names the folder that it lies in")
+	w.notFollowed(c, "source "+name,
+		"another file, which is not read: --with names the folder that it lies in")
 	if !sourcesNothing(fields[0].text) {
 		w.doubtAll("source of "+name, line)
 	}

@@ -116,7 +116,8 @@ func (s *script) joinValues(name, what string, line int, ways [][]shellField, ar
 				words = append(words, word)
 			}
 		}
-		return []shellField{{text: s.hole(fmt.Sprintf("%s%s, as the %s of line %d decides ($%s)", amongWords, strings.Join(words, " or "), what, line, name)), line: line}}
+		return []shellField{{text: s.hole(fmt.Sprintf("%s%s, as the %s of line %d decides ($%s)", amongWords,
+			strings.Join(words, " or "), what, line, name)), line: line}}
 	}
 	var groups [][][]shellField
 	for _, list := range ways {
@@ -181,7 +182,8 @@ func groupsOf(list []shellField, split bool) (out [][]shellField) {
 			one := f
 			one.text = word
 			plain := holeForm.ReplaceAllString(word, "")
-			if len(out) == 0 || strings.HasPrefix(plain, "--") || !strings.HasPrefix(holeForm.ReplaceAllString(out[len(out)-1][0].text, ""), "--") {
+			if len(out) == 0 || strings.HasPrefix(plain, "--") ||
+				!strings.HasPrefix(holeForm.ReplaceAllString(out[len(out)-1][0].text, ""), "--") {
 				out = append(out, []shellField{one})
 			} else {
 				out[len(out)-1] = append(out[len(out)-1], one)
@@ -192,5 +194,6 @@ func groupsOf(list []shellField, split bool) (out [][]shellField) {
 }
 
 func sameText(a, b []shellField) bool {
-	return slices.EqualFunc(a, b, func(a, b shellField) bool { return a.text == b.text && a.unknown == b.unknown })
+	return slices.EqualFunc(a, b,
+		func(a, b shellField) bool { return a.text == b.text && a.unknown == b.unknown })
 }

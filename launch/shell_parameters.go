@@ -17,7 +17,8 @@ func (e *expansion) lookup(name string) (fields []shellField, known, all bool) {
 	case name == "@" || name == "*":
 		return args, given, true
 	case name == "#":
-		return []shellField{{text: strconv.Itoa(len(args))}}, given && !slices.ContainsFunc(args, func(f shellField) bool { return hasHole(f.text) }), false
+		return []shellField{{text: strconv.Itoa(len(args))}}, given &&
+			!slices.ContainsFunc(args, func(f shellField) bool { return hasHole(f.text) }), false
 	case name[0] >= '1' && name[0] <= '9':
 		n, err := strconv.Atoi(name)
 		if err != nil || !given {
@@ -45,7 +46,8 @@ func (e *expansion) operation(p *syntax.ParamExp, name string, fields []shellFie
 	for _, f := range fields {
 		known, long = known && !hasHole(f.text), long || len(f.text) > 1<<12
 	}
-	if !known || long || p.Excl || p.Names != 0 || p.Width || p.IsSet || len(effects.names) > 0 || effects.all != "" || !e.plainParts(p) {
+	if !known || long || p.Excl || p.Names != 0 || p.Width || p.IsSet || len(effects.names) > 0 ||
+		effects.all != "" || !e.plainParts(p) {
 		e.unresolved("${" + name + "...}")
 		return
 	}
@@ -75,7 +77,9 @@ func (e *expansion) plainParts(p *syntax.ParamExp) bool {
 			for _, f := range fields {
 				size += len(f.text)
 			}
-			if !known || n != p && n.Repl != nil || slices.ContainsFunc(fields, func(f shellField) bool { return hasHole(f.text) }) || e.mangled[n.Param.Value] {
+			if !known || n != p && n.Repl != nil ||
+				slices.ContainsFunc(fields, func(f shellField) bool { return hasHole(f.text) }) ||
+				e.mangled[n.Param.Value] {
 				ok = false
 			}
 		case *syntax.Word:

@@ -78,7 +78,10 @@ func (s *script) tooLong() bool { return s.written > maxExpansion }
 
 // parseScript follows a script; what cannot be parsed is a problem with its position.
 func parseScript(name string, data []byte, given Given) *script {
-	s := &script{shellState: newShellState(), sbatch: map[string]string{}, lines: map[string]int{}, called: map[string]bool{}, given: given}
+	s := &script{
+		shellState: newShellState(), sbatch: map[string]string{}, lines: map[string]int{},
+		called: map[string]bool{}, given: given,
+	}
 	s.errexit = regexp.MustCompile(`^#!\S*sh\s+-[a-z]*e`).Match(data)
 	s.posix = regexp.MustCompile(`^#!\S*/sh\b`).Match(data)
 	for name, value := range given.Env {
@@ -98,18 +101,26 @@ func parseScript(name string, data []byte, given Given) *script {
 // parse follows a text as a script.
 func (s *script) parse(name string, data []byte, line int) {
 	if len(data) > maxScript {
-		s.problems = append(s.problems, Problem{Line: 1, Message: fmt.Sprintf("a script of %d KiB; at most %d KiB are read", len(data)>>10, maxScript>>10)})
+		s.problems = append(s.problems,
+			Problem{Line: 1, Message: fmt.Sprintf("a script of %d KiB; at most %d KiB are read",
+				len(data)>>10, maxScript>>10)})
 		return
 	}
 	if depth := nesting(data); depth > maxNesting {
-		s.problems = append(s.problems, Problem{Line: 1, Message: fmt.Sprintf("brackets are nested %d deep; at most %d are read", depth, maxNesting)})
+		s.problems = append(s.problems,
+			Problem{Line: 1, Message: fmt.Sprintf("brackets are nested %d deep; at most %d are read", depth,
+				maxNesting)})
 		return
 	}
 	var known []*syntax.Stmt // before a mistake
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(quotedLists(withoutHoles(string(data)))), name)
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(
+		strings.NewReader(quotedLists(withoutHoles(string(data)))), name,
+	)
 	if err != nil { // <path> and its kin, to be filled in
 		if again := placeholder.ReplaceAllString(string(data), `${1}$${PLACEHOLDER}`); again != string(data) {
-			if f, e := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(quotedLists(withoutHoles(again))), name); e == nil {
+			if f, e := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(
+				strings.NewReader(quotedLists(withoutHoles(again))), name,
+			); e == nil {
 				file, err = f, nil
 			}
 		}
@@ -118,16 +129,22 @@ func (s *script) parse(name string, data []byte, line int) {
 		known = file.Stmts
 	}
 	if wrong := (syntax.ParseError{}); errors.As(err, &wrong) {
-		s.problems = append(s.problems, Problem{Line: line + int(wrong.Pos.Line()), Column: int(wrong.Pos.Col()), Message: "not a shell script: " + wrong.Text})
+		s.problems = append(s.problems,
+			Problem{
+				Line: line + int(wrong.Pos.Line()), Column: int(wrong.Pos.Col()),
+				Message: "not a shell script: " + wrong.Text,
+			})
 	} else if err != nil {
-		s.problems = append(s.problems, Problem{Line: max(line, 1), Message: "not a shell script: " + err.Error()})
+		s.problems = append(s.problems,
+			Problem{Line: max(line, 1), Message: "not a shell script: " + err.Error()})
 	}
 	s.own(known)
 	w := walker{script: s, line: line}
 	w.statements(known)
 	w.uncalled()
 	if s.tooLong() {
-		s.problems = append(s.problems, Problem{Line: line + w.at, Message: "its words expand to more than 2,097,152 signs"})
+		s.problems = append(s.problems,
+			Problem{Line: line + w.at, Message: "its words expand to more than 2,097,152 signs"})
 	}
 }
 
@@ -137,7 +154,8 @@ func (s *script) own(list []*syntax.Stmt) {
 	s.owned = map[string]bool{}
 	for _, st := range list {
 		syntax.Walk(st, func(n syntax.Node) bool {
-			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 { // TP=8 command: of that command alone
+			// TP=8 command: of that command alone
+			if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 				return false
 			}
 			a, ok := n.(*syntax.Assign)
@@ -191,7 +209,10 @@ func (s *script) directives(data []byte) {
 		for _, m := range option.FindAllSubmatch(rest, -1) {
 			key := string(m[1])
 			if key == "" {
-				key = map[string]string{"N": "nodes", "n": "ntasks", "c": "cpus-per-task", "G": "gpus"}[string(m[2])]
+				key = map[string]string{
+					"N": "nodes", "n": "ntasks", "c": "cpus-per-task",
+					"G": "gpus",
+				}[string(m[2])]
 			}
 			s.sbatch[key], s.lines[key] = string(m[3]), line
 		}
@@ -203,8 +224,9 @@ func (s *script) directives(data []byte) {
 	gpus = gpus[strings.LastIndexByte(gpus, ':')+1:] // h100:8
 	s.sbatch["gpus-per-node"] = gpus
 	for name, key := range map[string]string{
-		"SLURM_NNODES": "nodes", "SLURM_JOB_NUM_NODES": "nodes", "SLURM_NTASKS": "ntasks", "SLURM_NTASKS_PER_NODE": "ntasks-per-node",
-		"SLURM_GPUS_PER_NODE": "gpus-per-node", "SLURM_GPUS_ON_NODE": "gpus-per-node",
+		"SLURM_NNODES": "nodes", "SLURM_JOB_NUM_NODES": "nodes", "SLURM_NTASKS": "ntasks",
+		"SLURM_NTASKS_PER_NODE": "ntasks-per-node",
+		"SLURM_GPUS_PER_NODE":   "gpus-per-node", "SLURM_GPUS_ON_NODE": "gpus-per-node",
 	} {
 		if v := s.sbatch[key]; v != "" {
 			s.vars[name], s.exported[name] = []shellField{{text: v}}, true
@@ -212,8 +234,8 @@ func (s *script) directives(data []byte) {
 	}
 }
 
-// quotedLists quotes the lists of a flag that stand in an array without quotes, which bash takes for a pattern and
-// the parser for an element: A=(--moe-layer-freq [0]*3+[1]*58).
+// quotedLists quotes the lists of a flag that stand in an array without quotes, which bash takes for a
+// pattern and the parser for an element: A=(--moe-layer-freq [0]*3+[1]*58).
 func quotedLists(text string) string {
 	if !strings.Contains(text, "[") {
 		return text
@@ -260,7 +282,8 @@ func (w *walker) statement(st *syntax.Stmt) {
 	}
 	w.input = input
 	w.here(st)
-	if call, ok := st.Cmd.(*syntax.CallExpr); ok && !st.Negated && !st.Background && len(call.Args) == 1 && call.Args[0].Lit() == "false" {
+	if call, ok := st.Cmd.(*syntax.CallExpr); ok && !st.Negated && !st.Background && len(call.Args) == 1 &&
+		call.Args[0].Lit() == "false" {
 		w.failed(w.lineOf(st))
 	}
 }
@@ -333,7 +356,8 @@ func (w *walker) succeeds(n syntax.Node, is truth) {
 	case is == no:
 		w.failed(w.lineOf(n))
 	case is == unsure && w.errexit:
-		w.notFollowed(n, "set -e", "the script ends here where this test fails, which is not known: read as if it holds")
+		w.notFollowed(n, "set -e",
+			"the script ends here where this test fails, which is not known: read as if it holds")
 	}
 }
 

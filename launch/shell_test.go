@@ -25,25 +25,52 @@ func script(t testing.TB, id string) []byte {
 // TestShellIsFollowed: variables, arrays, appends, defaults, arithmetic, scripts in words and
 // torchrun's own flags.
 func TestShellIsFollowed(t *testing.T) {
-	const flags = "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 --micro-batch-size 1 --global-batch-size 64 "
+	const flags = "--num-layers 32 --hidden-size 4096 --num-attention-heads 32 --seq-length 4096 " +
+		"--micro-batch-size 1 --global-batch-size 64 "
 	for name, c := range map[string]struct {
 		text string
 		want map[string]any
 	}{
-		"arrays": {"TP=4\nPP=${PP:-2}\nM=(--tensor-model-parallel-size $TP\n --pipeline-model-parallel-size \"$PP\" # four\n)\nM+=(--sequence-parallel)\n" +
-			"NODES=2; D=\"--nnodes $NODES --nproc_per_node 8\"\ntorchrun $D pretrain_gpt.py \"${M[@]}\" " + flags, map[string]any{"tp": 4, "pp": 2, "sp": true, "gpus": 16}},
-		"equals":     {"torchrun --nproc-per-node=8 pretrain_gpt.py --tensor-model-parallel-size=2 " + flags, map[string]any{"tp": 2, "gpus": 8}},
-		"arithmetic": {"N=4\nG=$((N * 8))\nsrun --ntasks=$G python pretrain_gpt.py --tensor_model_parallel_size 8 " + flags, map[string]any{"tp": 8, "gpus": 32}},
+		"arrays": {"TP=4\nPP=${PP:-2}\nM=(--tensor-model-parallel-size $TP\n " +
+			"--pipeline-model-parallel-size \"$PP\" # four\n)\nM+=(--sequence-parallel)\n" +
+			"NODES=2; D=\"--nnodes $NODES --nproc_per_node 8\"\ntorchrun $D pretrain_gpt.py \"${M[@]}\" " +
+			flags, map[string]any{"tp": 4, "pp": 2, "sp": true, "gpus": 16}},
+		"equals": {
+			"torchrun --nproc-per-node=8 pretrain_gpt.py --tensor-model-parallel-size=2 " + flags,
+			map[string]any{"tp": 2, "gpus": 8},
+		},
+		"arithmetic": {"N=4\nG=$((N * 8))\nsrun --ntasks=$G python pretrain_gpt.py " +
+			"--tensor_model_parallel_size 8 " + flags, map[string]any{"tp": 8, "gpus": 32}},
 		"bash -c": {
-			"#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\nsrun bash -c \"torchrun --nnodes $SLURM_NNODES --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 8 " + flags + "\"",
+			"#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\nsrun bash -c \"torchrun --nnodes $SLURM_NNODES " +
+				"--nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 8 " + flags + "\"",
 			map[string]any{"tp": 8, "gpus": 32},
 		},
-		"eval":       {"OPTIONS=\" \\\n --tensor-model-parallel-size 2 \\\n " + flags + "\"\ncmd=\"torchrun --nproc_per_node 8 pretrain_gpt.py ${OPTIONS}\"\neval $cmd", map[string]any{"tp": 2, "gpus": 8}},
-		"flags":      {"--tensor-model-parallel-size 2 --micro-batch-size 2 --global-batch-size 8", map[string]any{"tp": 2, "mbs": 2}},
-		"variables":  {"GPT_ARGS=\"--tensor-model-parallel-size 2 --micro-batch-size 2\"\n", map[string]any{"tp": 2, "mbs": 2}},
-		"no batch":   {"torchrun --nproc_per_node 8 pretrain_gpt.py --micro-batch-size 2 --num-layers 2 --hidden-size 64 --num-attention-heads 4", map[string]any{"microbatches": 1, "gpus": 8}},
-		"first last": {"torchrun --nproc_per_node 8 pretrain_gpt.py --pipeline-model-parallel-size 4 --num-layers 30 --hidden-size 64 --num-attention-heads 4 --decoder-first-pipeline-num-layers 7 --decoder-last-pipeline-num-layers 7 --micro-batch-size 1", map[string]any{"split": "", "pp": 4}},
-		"etp is tp":  {"torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 4 --num-experts 8 --expert-model-parallel-size 2 --num-layers 2 --hidden-size 64 --num-attention-heads 4 --micro-batch-size 1", map[string]any{"etp": 4, "ep": 2}},
+		"eval": {
+			"OPTIONS=\" \\\n --tensor-model-parallel-size 2 \\\n " + flags +
+				"\"\ncmd=\"torchrun --nproc_per_node 8 pretrain_gpt.py ${OPTIONS}\"\neval $cmd",
+			map[string]any{"tp": 2, "gpus": 8},
+		},
+		"flags": {
+			"--tensor-model-parallel-size 2 --micro-batch-size 2 --global-batch-size 8",
+			map[string]any{"tp": 2, "mbs": 2},
+		},
+		"variables": {
+			"GPT_ARGS=\"--tensor-model-parallel-size 2 --micro-batch-size 2\"\n",
+			map[string]any{"tp": 2, "mbs": 2},
+		},
+		"no batch": {"torchrun --nproc_per_node 8 pretrain_gpt.py --micro-batch-size 2 --num-layers 2 " +
+			"--hidden-size 64 --num-attention-heads 4", map[string]any{"microbatches": 1, "gpus": 8}},
+		"first last": {
+			"torchrun --nproc_per_node 8 pretrain_gpt.py --pipeline-model-parallel-size 4 " +
+				"--num-layers 30 --hidden-size 64 --num-attention-heads 4 " +
+				"--decoder-first-pipeline-num-layers " +
+				"7 --decoder-last-pipeline-num-layers 7 --micro-batch-size 1",
+			map[string]any{"split": "", "pp": 4},
+		},
+		"etp is tp": {"torchrun --nproc_per_node 8 pretrain_gpt.py --tensor-model-parallel-size 4 " +
+			"--num-experts 8 --expert-model-parallel-size 2 --num-layers 2 --hidden-size 64 " +
+			"--num-attention-heads 4 --micro-batch-size 1", map[string]any{"etp": 4, "ep": 2}},
 	} {
 		r, ok := launch.Read("train.sh", []byte(c.text))
 		if !ok || r.Launcher != "megatron" {
@@ -74,7 +101,11 @@ torchrun --nnodes $NNODES --nproc_per_node 8 pretrain_gpt.py --tensor-model-para
   --micro-batch-size $MBS --context-parallel-size $CP --seq-length 4096 --my-own-flag 3 "$@"
 `
 	r, _ := launch.Read("train.sh", []byte(text))
-	for key, line := range map[string]int{"tensor-model-parallel-size": 10, "pipeline-model-parallel-size": 10, "micro-batch-size": 11, "context-parallel-size": 11, "gpus": 0, "model": 0} {
+	for key, line := range map[string]int{
+		"tensor-model-parallel-size":   10,
+		"pipeline-model-parallel-size": 10, "micro-batch-size": 11, "context-parallel-size": 11, "gpus": 0,
+		"model": 0,
+	} {
 		found := false
 		for _, p := range lacking(&r) {
 			found = found || p.Key == key && (p.Line == line || line == 0)
@@ -96,9 +127,13 @@ torchrun --nnodes $NNODES --nproc_per_node 8 pretrain_gpt.py --tensor-model-para
 
 // TestShellLines: a finding has the line where its word stands, also in an array.
 func TestShellLines(t *testing.T) {
-	r, _ := launch.Read("train.sh", []byte("A=(\n  --tensor-model-parallel-size 2\n  --micro-batch-size 3 # three\n)\nB=\"--seq-length 4096\"\ntorchrun pretrain_gpt.py \"${A[@]}\" $B\n"))
+	r, _ := launch.Read("train.sh", []byte("A=(\n  --tensor-model-parallel-size 2\n  --micro-batch-size 3 "+
+		"# three\n)\nB=\"--seq-length 4096\"\ntorchrun pretrain_gpt.py \"${A[@]}\" $B\n"))
 	for _, u := range r.Understood {
-		if want := map[string]int{"tensor-model-parallel-size": 2, "micro-batch-size": 3, "seq-length": 5}[u.Key]; want > 0 && u.Line != want {
+		if want := map[string]int{
+			"tensor-model-parallel-size": 2, "micro-batch-size": 3,
+			"seq-length": 5,
+		}[u.Key]; want > 0 && u.Line != want {
 			t.Errorf("%s at line %d, want %d", u.Key, u.Line, want)
 		}
 	}
@@ -124,7 +159,10 @@ MODEL_ARGS:
 	if !ok || r.Launcher != "megatron" {
 		t.Fatalf("read by %q", r.Launcher)
 	}
-	for key, want := range map[string]string{"tp": "2", "pp": "2", "sp": "true", "mbs": "4", "gbs": "32", "precision": "bf16", "set.model.layers": "12"} {
+	for key, want := range map[string]string{
+		"tp": "2", "pp": "2", "sp": "true", "mbs": "4", "gbs": "32",
+		"precision": "bf16", "set.model.layers": "12",
+	} {
 		if fmt.Sprint(r.Setup[key]) != want {
 			t.Errorf("%s is %v, want %s", key, r.Setup[key], want)
 		}
@@ -143,17 +181,29 @@ func hostileShell() [][]byte {
 	}
 	list := "A=(--tensor-model-parallel-size 1)\n" + strings.Repeat("A+=(\"${A[@]}\")\n", 60)
 	out := [][]byte{[]byte(bomb), []byte(list), []byte(bomb + "torchrun pretrain_gpt.py $A")}
-	for _, s := range []string{"$(", "((", "${a:-", "if ", "while ", "! ", "{ ", "case a in ", "a=$((-", "\"$(", "`", "<(", "a && ", "a | ", "eval ", "bash -c '", "<<E\n", "x() ", "[[ ! ", "a=$((1**"} {
-		out = append(out, append([]byte("--tensor-model-parallel-size 8\n"), repeat(s, 100_000)...), append([]byte("--tensor-model-parallel-size 8\n"), repeat(s, 20_000)...))
+	for _, s := range []string{
+		"$(", "((", "${a:-", "if ", "while ", "! ", "{ ", "case a in ", "a=$((-",
+		"\"$(", "`", "<(", "a && ", "a | ", "eval ", "bash -c '", "<<E\n", "x() ", "[[ ! ", "a=$((1**",
+	} {
+		out = append(out, append([]byte("--tensor-model-parallel-size 8\n"), repeat(s, 100_000)...),
+			append([]byte("--tensor-model-parallel-size 8\n"), repeat(s, 20_000)...))
 	}
-	for _, layout := range []string{"(t|)*99999999", "((t*9999)*9999)*9999", strings.Repeat("t*9999", 1000), "]", "(((((", strings.Repeat("(", 5000)} {
-		out = append(out, []byte("--tensor-model-parallel-size 1 --pipeline-model-parallel-size 2 --num-layers 4 --pipeline-model-parallel-layout '"+layout+"' --moe-layer-freq '"+layout+"'"))
+	for _, layout := range []string{
+		"(t|)*99999999", "((t*9999)*9999)*9999", strings.Repeat("t*9999", 1000),
+		"]", "(((((", strings.Repeat("(", 5000),
+	} {
+		out = append(out, []byte("--tensor-model-parallel-size 1 --pipeline-model-parallel-size 2 "+
+			"--num-layers 4 --pipeline-model-parallel-layout '"+layout+"' --moe-layer-freq '"+layout+"'"))
 	}
 	round := "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do "
-	out = append(out, []byte(strings.Repeat(round, 9)+":"+strings.Repeat("; done", 9)+"\n--tensor-model-parallel-size 8"),
-		[]byte(". ./train.sh\nf(){ f; f; }; f; while true; do i=$((i + 1)); done\neval \"eval f\"\n--tensor-model-parallel-size 8"))
-	return append(out, []byte("()~"), []byte("--tensor-model-parallel-size 8\n()~"), []byte("--tensor-model-parallel-size 8 --moe-layer-freq '"+strings.Repeat("([0]+", 3000)+"[1]'"),
-		[]byte("--tensor-model-parallel-size 8 --num-layers 999999999 --pipeline-model-parallel-size 99999999 --num-virtual-stages-per-pipeline-rank 99999999"),
+	out = append(out,
+		[]byte(strings.Repeat(round, 9)+":"+strings.Repeat("; done", 9)+"\n--tensor-model-parallel-size 8"),
+		[]byte(". ./train.sh\nf(){ f; f; }; f; while true; do i=$((i + 1)); done\neval \"eval "+
+			"f\"\n--tensor-model-parallel-size 8"))
+	return append(out, []byte("()~"), []byte("--tensor-model-parallel-size 8\n()~"),
+		[]byte("--tensor-model-parallel-size 8 --moe-layer-freq '"+strings.Repeat("([0]+", 3000)+"[1]'"),
+		[]byte("--tensor-model-parallel-size 8 --num-layers 999999999 --pipeline-model-parallel-size "+
+			"99999999 --num-virtual-stages-per-pipeline-rank 99999999"),
 		append([]byte("--tensor-model-parallel-size 8 "), repeat("x ", 6_000_000)...))
 }
 
@@ -188,7 +238,9 @@ func fuzzShell(f *testing.F, id string) {
 			f.Add(h)
 		}
 	}
-	f.Add([]byte("A=(--x 1 # c\n)\nexport B=${C:-2}\nif true; then D=1; fi\ntorchrun --nnodes 2 --nproc_per_node=8 pretrain_gpt.py \"${A[@]}\" --tensor-model-parallel-size $B --pipeline-model-parallel-layout 'E|(t|)*3,m|L' --moe-layer-freq ([0]*3+[1]*5)"))
+	f.Add([]byte("A=(--x 1 # c\n)\nexport B=${C:-2}\nif true; then D=1; fi\ntorchrun --nnodes 2 " +
+		"--nproc_per_node=8 pretrain_gpt.py \"${A[@]}\" --tensor-model-parallel-size $B " +
+		"--pipeline-model-parallel-layout 'E|(t|)*3,m|L' --moe-layer-freq ([0]*3+[1]*5)"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r := l.Read("train.sh", data)
 		sound(t, &r, data)

@@ -30,23 +30,37 @@ func (s *script) training(known func(shellField) bool) training {
 		if len(best.args) > 0 {
 			line = best.args[0].line
 		}
-		s.ignored = append(s.ignored, Ignored{Key: "other command lines", Why: fmt.Sprintf("%d more have such flags; the one with most is read", calls-1), Line: line})
+		s.ignored = append(s.ignored,
+			Ignored{
+				Key: "other command lines",
+				Why: fmt.Sprintf("%d more have such flags; the one with most is read", calls-1), Line: line,
+			})
 	}
 	if most > 0 {
 		if best.way != "" {
-			s.ignored = append(s.ignored, Ignored{Key: "training", Why: "read as if it runs; it depends on " + best.way, Line: best.line()})
+			s.ignored = append(s.ignored,
+				Ignored{
+					Key: "training", Why: "read as if it runs; it depends on " + best.way,
+					Line: best.line(),
+				})
 		}
 		return best
 	}
 	if s.over > 0 {
-		s.problems = append(s.problems, Problem{Line: s.over, Message: "the script ends here, before training starts"})
+		s.problems = append(s.problems,
+			Problem{Line: s.over, Message: "the script ends here, before training starts"})
 		return best
 	}
 	for i := range s.asides {
 		a := &s.asides[i]
 		if one, n, _ := mostKnown([]shellCall{{fields: a.words}}, known); n > most {
 			best, most = one, n
-			s.ignored = append(s.ignored, Ignored{Key: "training", Line: a.line, Why: fmt.Sprintf("it starts in a %s, which is not followed: read as if it ran once", a.what)})
+			s.ignored = append(s.ignored,
+				Ignored{
+					Key: "training", Line: a.line,
+					Why: fmt.Sprintf("it starts in a %s, which is not followed: read as if it ran once",
+						a.what),
+				})
 		}
 	}
 	if most > 0 {
@@ -93,12 +107,16 @@ func mostKnown(list []shellCall, known func(shellField) bool) (best training, mo
 		}
 		at := programAt(call)
 		if at < 0 {
-			at = slices.IndexFunc(call, func(f shellField) bool { return strings.HasSuffix(f.text, "train.sh") })
+			at = slices.IndexFunc(call,
+				func(f shellField) bool { return strings.HasSuffix(f.text, "train.sh") })
 		}
 		if at < 0 { // flags alone
 			at = slices.IndexFunc(call, known) - 1
 		}
-		one := training{starter: slices.Concat(list[i].outer, list[i].env, call[:at+1]), args: call[at+1:], way: list[i].way}
+		one := training{
+			starter: slices.Concat(list[i].outer, list[i].env, call[:at+1]), args: call[at+1:],
+			way: list[i].way,
+		}
 		if n == most {
 			one.args = alternatives(best.args, one.args)
 			if best.way == "" || one.way == "" {
@@ -109,7 +127,9 @@ func mostKnown(list []shellCall, known func(shellField) bool) (best training, mo
 	}
 	best.starter = slices.Clone(best.starter)
 	for i := range best.starter {
-		if f := &best.starter[i]; strings.HasPrefix(f.unknown, whether) && !strings.HasPrefix(f.text, "-") && !strings.Contains(f.text, "/") { // a number of nodes that may be another
+		// a number of nodes that may be another
+		if f := &best.starter[i]; strings.HasPrefix(f.unknown, whether) && !strings.HasPrefix(f.text, "-") &&
+			!strings.Contains(f.text, "/") {
 			f.text = f.unknown
 		}
 	}

@@ -164,8 +164,10 @@ func (w *walker) compare(op string, a, b shellField, double bool) truth {
 		return truthOf((a.text < b.text) == (op == "<"))
 	}
 	is, ok := map[string]func(x, y int) bool{
-		"-eq": func(x, y int) bool { return x == y }, "-ne": func(x, y int) bool { return x != y }, "-lt": func(x, y int) bool { return x < y },
-		"-le": func(x, y int) bool { return x <= y }, "-gt": func(x, y int) bool { return x > y }, "-ge": func(x, y int) bool { return x >= y },
+		"-eq": func(x, y int) bool { return x == y }, "-ne": func(x, y int) bool { return x != y },
+		"-lt": func(x, y int) bool { return x < y },
+		"-le": func(x, y int) bool { return x <= y }, "-gt": func(x, y int) bool { return x > y },
+		"-ge": func(x, y int) bool { return x >= y },
 	}[op]
 	if !ok {
 		return unsure

@@ -31,7 +31,8 @@ func (w *walker) ways(n syntax.Node, what string, runs ...func()) {
 		run()
 		switch {
 		case w.over > 0:
-			w.ignored = append(w.ignored, Ignored{Key: what, Why: "the script may end here, which this does not count", Line: w.over})
+			w.ignored = append(w.ignored,
+				Ignored{Key: what, Why: "the script may end here, which this does not count", Line: w.over})
 		default:
 			fuzzy = fuzzy || w.fuzzy || w.leave != ""
 			ends = append(ends, w.shellState)
@@ -62,12 +63,19 @@ func (w *walker) join(ends []shellState, what string, line int) {
 				}
 			}
 		}
-		for _, of := range [][2]map[string]bool{{w.readonly, ends[i].readonly}, {w.integer, ends[i].integer}, {w.mangled, ends[i].mangled}, {w.exported, ends[i].exported}, {w.always, ends[i].always}} {
+		for _, of := range [][2]map[string]bool{
+			{w.readonly, ends[i].readonly},
+			{w.integer, ends[i].integer},
+			{w.mangled, ends[i].mangled},
+			{w.exported, ends[i].exported},
+			{w.always, ends[i].always},
+		} {
 			maps.Copy(of[0], of[1])
 		}
 		maps.Copy(w.refs, ends[i].refs)
 		w.anything = firstOf(w.anything, ends[i].anything)
-		w.errexit, w.aliases, w.lastpipe = w.errexit || ends[i].errexit, w.aliases || ends[i].aliases, w.lastpipe || ends[i].lastpipe
+		w.errexit, w.aliases, w.lastpipe = w.errexit || ends[i].errexit, w.aliases || ends[i].aliases,
+			w.lastpipe || ends[i].lastpipe
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		var values [][]shellField
@@ -95,11 +103,13 @@ func (w *walker) join(ends []shellState, what string, line int) {
 
 // copyOf returns a state that changes apart from another.
 func (w *walker) copyOf(s *shellState) shellState {
-	w.written += len(s.vars) + len(s.arrays) + len(s.exported) + len(s.readonly) + len(s.integer) + len(s.mangled) + len(s.functions) + len(s.refs) + len(s.alias) + 1
+	w.written += len(s.vars) + len(s.arrays) + len(s.exported) + len(s.readonly) + len(s.integer) +
+		len(s.mangled) + len(s.functions) + len(s.refs) + len(s.alias) + 1
 	c := *s
 	c.vars, c.arrays, c.functions = maps.Clone(s.vars), maps.Clone(s.arrays), maps.Clone(s.functions)
 	c.readonly, c.integer, c.exported = maps.Clone(s.readonly), maps.Clone(s.integer), maps.Clone(s.exported)
-	c.mangled, c.refs, c.always, c.alias = maps.Clone(s.mangled), maps.Clone(s.refs), maps.Clone(s.always), maps.Clone(s.alias)
+	c.mangled, c.refs, c.always, c.alias = maps.Clone(s.mangled), maps.Clone(s.refs), maps.Clone(s.always),
+		maps.Clone(s.alias)
 	return c
 }
 
@@ -211,7 +221,9 @@ func (w *walker) loop(c syntax.Command) {
 				return w.counted(c, round)
 			}
 			items := w.legibles(w.fields(it.Items...))
-			if !it.InPos.IsValid() || c.Select || len(items) > maxRounds || w.special(it.Name.Value) || slices.ContainsFunc(items, func(f shellField) bool { return f.unknown != "" || strings.ContainsAny(f.text, "*?") }) {
+			if !it.InPos.IsValid() || c.Select || len(items) > maxRounds || w.special(it.Name.Value) ||
+				slices.ContainsFunc(items,
+					func(f shellField) bool { return f.unknown != "" || strings.ContainsAny(f.text, "*?") }) {
 				return false
 			}
 			for _, f := range items {
@@ -283,7 +295,9 @@ const arguments = "@"
 func (w *walker) run(c *syntax.CallExpr, name string, fields []shellField) {
 	bodies := w.functions[name]
 	if len(bodies) != 1 || bodies[0].Body == nil || w.nested >= maxFunction { // which of them, or an alias
-		w.calls = append(w.calls, shellCall{fields: inDoubt(w.legibles(fields), fmt.Sprintf("%sfunction %s runs it as it is", whether, name)), way: w.way})
+		w.calls = append(w.calls,
+			shellCall{fields: inDoubt(w.legibles(fields),
+				fmt.Sprintf("%sfunction %s runs it as it is", whether, name)), way: w.way})
 		for _, f := range bodies {
 			if f.Body != nil {
 				w.forget(f.Body, "function")
@@ -328,7 +342,13 @@ func (w *walker) give(from *shellState, name string) {
 	} else {
 		delete(w.vars, name)
 	}
-	for _, of := range [][2]map[string]bool{{w.arrays, from.arrays}, {w.readonly, from.readonly}, {w.integer, from.integer}, {w.mangled, from.mangled}, {w.exported, from.exported}} {
+	for _, of := range [][2]map[string]bool{
+		{w.arrays, from.arrays},
+		{w.readonly, from.readonly},
+		{w.integer, from.integer},
+		{w.mangled, from.mangled},
+		{w.exported, from.exported},
+	} {
 		of[0][name] = of[1][name]
 	}
 }

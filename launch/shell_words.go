@@ -80,7 +80,8 @@ func (e *expansion) add(text string) {
 	if e.tooLong() {
 		return
 	}
-	e.written += len(text) + 1 + len(e.now.text)>>6 // an empty word has a price, and so has the copy of a long one
+	// an empty word has a price, and so has the copy of a long one
+	e.written += len(text) + 1 + len(e.now.text)>>6
 	e.now.text += text
 	e.open = true
 }
@@ -103,7 +104,8 @@ func (e *expansion) part(p syntax.WordPart, quoted bool) {
 		e.add(unescaped(p.Value, quoted))
 	case *syntax.SglQuoted:
 		if p.Dollar && strings.Contains(p.Value, `\`) {
-			if text, err := expand.Literal(&expand.Config{}, &syntax.Word{Parts: []syntax.WordPart{p}}); err == nil {
+			if text, err := expand.Literal(&expand.Config{},
+				&syntax.Word{Parts: []syntax.WordPart{p}}); err == nil {
 				e.add(withoutHoles(text))
 			} else {
 				e.unresolved("$'...'")
@@ -155,13 +157,19 @@ func (e *expansion) output(p *syntax.CmdSubst, quoted bool) {
 		call, ok := st.Cmd.(*syntax.CallExpr)
 		var words []shellField
 		if ok && len(call.Assigns) == 0 {
-			if name := call.Args[0].Lit(); (name == "echo" || name == "cat") && !e.known(name) && e.alias[name] == "" {
+			if name := call.Args[0].Lit(); (name == "echo" || name == "cat") && !e.known(name) &&
+				e.alias[name] == "" {
 				words = e.walker.fields(call.Args[1:]...)
 				switch {
 				case name == "cat" && len(words) == 0 && len(st.Redirs) == 1 && st.Redirs[0].Hdoc != nil:
-					e.values([]shellField{{text: strings.TrimRight(e.hereText(st.Redirs[0]).text, "\n"), line: e.lineOf(p)}}, quoted)
+					e.values([]shellField{{
+						text: strings.TrimRight(e.hereText(st.Redirs[0]).text, "\n"),
+						line: e.lineOf(p),
+					}}, quoted)
 					return
-				case name == "echo" && len(st.Redirs) == 0 && (len(words) == 0 || !strings.HasPrefix(words[0].text, "-") && !strings.ContainsAny(joined(words), "*?")):
+				case name == "echo" && len(st.Redirs) == 0 &&
+					(len(words) == 0 || !strings.HasPrefix(words[0].text, "-") &&
+						!strings.ContainsAny(joined(words), "*?")):
 					e.values([]shellField{{text: joined(words), line: e.lineOf(p)}}, quoted)
 					return
 				}
@@ -188,7 +196,9 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
 			}
 		default:
 			n, ok := e.calculate(p, index)
-			if ok && slices.ContainsFunc(fields[:min(max(n, 0), len(fields))], func(f shellField) bool { return hasHole(f.text) }) { // may be no word, or several
+			// may be no word, or several
+			if ok && slices.ContainsFunc(fields[:min(max(n, 0), len(fields))],
+				func(f shellField) bool { return hasHole(f.text) }) {
 				e.unresolved("${" + name + "[" + lit + "]}")
 				return
 			}
@@ -215,12 +225,21 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
 	case known:
 		e.values(fields, quoted)
 	case all && name == arguments: // none are given
-		e.ignored = append(e.ignored, Ignored{Key: "$@", Why: "arguments of the script: read as none; give them after --", Line: e.lineOf(p)})
+		e.ignored = append(e.ignored,
+			Ignored{
+				Key: "$@", Why: "arguments of the script: read as none; give them after --",
+				Line: e.lineOf(p),
+			})
 		e.nothing = !e.open && quoted
 	case all && (name == "*"):
 	case p.Index == nil && e.owned[name] && e.anything == "" && !e.special(name):
-		note := Ignored{Key: "$" + name, Why: "read as empty, since the script gives it no value before: --env " + name + "=VALUE gives it one", Line: e.lineOf(p)}
-		if !slices.ContainsFunc(e.ignored, func(i Ignored) bool { return i.Key == note.Key && i.Why == note.Why }) {
+		note := Ignored{
+			Key: "$" + name,
+			Why: "read as empty, since the script gives it no value before: --env " + name +
+				"=VALUE gives it one", Line: e.lineOf(p),
+		}
+		if !slices.ContainsFunc(e.ignored,
+			func(i Ignored) bool { return i.Key == note.Key && i.Why == note.Why }) {
 			e.ignored = append(e.ignored, note)
 		}
 		if e.nothing = e.nothing || !e.open && !quoted; quoted {

@@ -154,9 +154,11 @@ func titanPipeline() []Rule {
 			},
 			func(s *engine.Setup) string {
 				if s.PP == 1 {
-					return "without a pipeline each micro-batch goes forward and backward before the next: 1f1b"
+					return "without a pipeline each micro-batch goes forward and backward before the next: " +
+						"1f1b"
 				}
-				return fmt.Sprintf("PyTorch has no %s; it has 1f1b, afab, interleaved, looped-bfs, interleaved-zb, zb-v and dualpipe-v", s.Schedule)
+				return fmt.Sprintf("PyTorch has no %s; it has 1f1b, afab, interleaved, looped-bfs, "+
+					"interleaved-zb, zb-v and dualpipe-v", s.Schedule)
 			}),
 		refusesWith("stages", knob.VPP, pp,
 			func(s *engine.Setup) bool {
@@ -164,21 +166,26 @@ func titanPipeline() []Rule {
 				return s.VPP > 1 && s.PP == 1 || s.PP > 1 && ok && of.multi != (s.VPP > 1)
 			},
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("vpp %d with %s and pp %d: 1f1b and afab have one stage per rank, the others two or more, and only in a pipeline", s.VPP, s.Schedule, s.PP)
+				return fmt.Sprintf("vpp %d with %s and pp %d: 1f1b and afab have one stage per rank, the "+
+					"others two or more, and only in a pipeline", s.VPP, s.Schedule, s.PP)
 			}),
 		refusesWith("rounds", knob.MicroBatches, torch+", ScheduleInterleaved1F1B",
 			func(s *engine.Setup) bool { return interleaves(s) && s.MicroBatches%titanRounds(s) != 0 },
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("%d micro-batches do not divide into %d rounds (micro-batches over pp, rounded down)", s.MicroBatches, titanRounds(s))
+				return fmt.Sprintf("%d micro-batches do not divide into %d rounds (micro-batches over pp, "+
+					"rounded down)", s.MicroBatches, titanRounds(s))
 			}),
 		refusesWith("group", knob.GroupSize, torch+", ScheduleInterleaved1F1B",
 			func(s *engine.Setup) bool {
-				return interleaves(s) && s.MicroBatches%titanRounds(s) == 0 && cmp.Or(s.GroupSize, s.PP) != s.MicroBatches/titanRounds(s)
+				return interleaves(s) && s.MicroBatches%titanRounds(s) == 0 &&
+					cmp.Or(s.GroupSize, s.PP) != s.MicroBatches/titanRounds(s)
 			},
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("its groups are of micro-batches over rounds: %d here", s.MicroBatches/titanRounds(s))
+				return fmt.Sprintf("its groups are of micro-batches over rounds: %d here",
+					s.MicroBatches/titanRounds(s))
 			}),
-		refuses("tied", knob.PP, titanSource+": models/llama3/model.py, update_from_config", "tied embeddings are not combined with a pipeline",
+		refuses("tied", knob.PP, titanSource+": models/llama3/model.py, update_from_config",
+			"tied embeddings are not combined with a pipeline",
 			func(s *engine.Setup) bool { return s.PP > 1 && s.Model.Tied }),
 	}
 }
@@ -196,15 +203,22 @@ func titanRules() []Rule {
 			func(s *engine.Setup) string {
 				return fmt.Sprintf("2 x tp x cp = %d does not divide the sequence of %d", 2*s.TP*s.CP, s.Seq)
 			}),
-		wholeLayers(titanSource+": distributed/activation_checkpoint.py", recipe.RecomputeNone, recipe.RecomputeSelective, recipe.RecomputeFull),
+		wholeLayers(titanSource+": distributed/activation_checkpoint.py", recipe.RecomputeNone,
+			recipe.RecomputeSelective, recipe.RecomputeFull),
 	}...)
 	rules = append(rules, fsdpRules(titanSource+": models/llama3/parallelize.py")...)
-	rules = append(rules, noHostMemory(titanSource, "enable_cpu_offload moves weights and gradients to the host too, not the optimizer alone")...)
+	rules = append(rules,
+		noHostMemory(titanSource,
+			"enable_cpu_offload moves weights and gradients to the host too, not the optimizer alone")...)
 	return append(rules, outsideSearch(
-		refuses("mtp", knob.MTP, titanSource, "its DeepSeek-V3 has no multi-token prediction", func(s *engine.Setup) bool { return s.TrainMTP }),
-		oneOf(knob.Optimizer, titanSource, "weights are fp32, and AdamW keeps two moments", func(s *engine.Setup) recipe.Optimizer { return s.Optimizer }, recipe.Adam),
-		oneOf(knob.GradDtype, titanSource, "gradients have the format of the fp32 weights", func(s *engine.Setup) recipe.GradDtype { return s.GradDtype }, recipe.GradFP32),
-		oneOf(knob.Attention, titanSource, "its attention never stores the scores", func(s *engine.Setup) recipe.Attention { return s.Attention }, recipe.Flash),
+		refuses("mtp", knob.MTP, titanSource, "its DeepSeek-V3 has no multi-token prediction",
+			func(s *engine.Setup) bool { return s.TrainMTP }),
+		oneOf(knob.Optimizer, titanSource, "weights are fp32, and AdamW keeps two moments",
+			func(s *engine.Setup) recipe.Optimizer { return s.Optimizer }, recipe.Adam),
+		oneOf(knob.GradDtype, titanSource, "gradients have the format of the fp32 weights",
+			func(s *engine.Setup) recipe.GradDtype { return s.GradDtype }, recipe.GradFP32),
+		oneOf(knob.Attention, titanSource, "its attention never stores the scores",
+			func(s *engine.Setup) recipe.Attention { return s.Attention }, recipe.Flash),
 	)...)
 }
 
@@ -218,11 +232,13 @@ func titanFolds(s *engine.Setup) int {
 func titanMainRules() []Rule {
 	const dims = titanSource + ": distributed/parallel_dims.py:166-192"
 	rules := []Rule{
-		refuses("expert-tp", knob.ETP, dims, "main has no tensor parallelism of experts: etp 1", func(s *engine.Setup) bool { return s.ETP > 1 }),
+		refuses("expert-tp", knob.ETP, dims, "main has no tensor parallelism of experts: etp 1",
+			func(s *engine.Setup) bool { return s.ETP > 1 }),
 		refusesWith("experts", knob.EP, dims,
 			func(s *engine.Setup) bool { return titanFolds(s)%s.EP != 0 },
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("ep %d does not divide dp of a replica x cp x tp = %d", s.EP, titanFolds(s))
+				return fmt.Sprintf("ep %d does not divide dp of a replica x cp x tp = %d", s.EP,
+					titanFolds(s))
 			}),
 	}
 	rules = append(rules, outsideSearch(
@@ -230,7 +246,8 @@ func titanMainRules() []Rule {
 			func(s *engine.Setup) bool { f, ok := flavorOf(&s.Model); return !ok || f.recipe == "" },
 			func(s *engine.Setup) string {
 				if f, ok := flavorOf(&s.Model); ok {
-					return fmt.Sprintf("main has no recipe function of %s, only its flavour %s; torchtitan-toml can name that", s.Model.ID, f.name)
+					return fmt.Sprintf("main has no recipe function of %s, only its flavour %s; "+
+						"torchtitan-toml can name that", s.Model.ID, f.name)
 				}
 				return noFlavor(s)
 			}),
@@ -243,9 +260,11 @@ func titanMainRules() []Rule {
 			},
 			func(s *engine.Setup) string {
 				if s.Model.ID == "llama3.1-405b" {
-					return "the recipe of the 405B converts its layers to fp8 and overlaps TP: precision fp8; torchtitan-toml has bf16"
+					return "the recipe of the 405B converts its layers to fp8 and overlaps TP: precision " +
+						"fp8; torchtitan-toml has bf16"
 				}
-				return fmt.Sprintf("bf16 and fp32 are fields of the configuration; %s takes converters of the model in its recipe", s.Precision)
+				return fmt.Sprintf("bf16 and fp32 are fields of the configuration; %s takes converters of "+
+					"the model in its recipe", s.Precision)
 			}),
 	)...)
 	return append(rules, softwareRules(titanSource, map[string][]string{"dispatcher": {"alltoall"}})...)
@@ -255,27 +274,35 @@ func titanMainRules() []Rule {
 func titanTOMLRules() []Rule {
 	const dims = titanTOMLSource + ": distributed/parallel_dims.py, _validate"
 	rules := []Rule{
-		refuses("expert-tp", knob.ETP, dims, "etp is 1 or tp", func(s *engine.Setup) bool { return s.ETP > 1 && s.ETP != s.TP }),
+		refuses("expert-tp", knob.ETP, dims, "etp is 1 or tp",
+			func(s *engine.Setup) bool { return s.ETP > 1 && s.ETP != s.TP }),
 		refusesWith("experts", knob.EP, dims,
 			func(s *engine.Setup) bool {
 				return s.EP > 1 && (titanFolds(s)/s.ETP%s.EP != 0 || s.EP%titanInner(s) != 0)
 			},
 			func(s *engine.Setup) string {
-				return fmt.Sprintf("ep %d takes all ranks of cp (and of tp, where etp is 1) and some of dp: a multiple of %d that divides %d", s.EP, titanInner(s), titanFolds(s)/s.ETP)
+				return fmt.Sprintf("ep %d takes all ranks of cp (and of tp, where etp is 1) and some of "+
+					"dp: a multiple of %d that divides %d", s.EP, titanInner(s), titanFolds(s)/s.ETP)
 			}),
-		refuses("sp", knob.SP, titanTOMLSource, "with tp the sequence is sharded too: sp on", func(s *engine.Setup) bool { return s.TP > 1 && !s.SP }),
+		refuses("sp", knob.SP, titanTOMLSource, "with tp the sequence is sharded too: sp on",
+			func(s *engine.Setup) bool { return s.TP > 1 && !s.SP }),
 	}
 	rules = append(rules, outsideSearch(
 		refusesWith("model", "model", titanTOMLSource+": models/*/__init__.py",
 			func(s *engine.Setup) bool { _, ok := flavorOf(&s.Model); return !ok }, noFlavor),
-		oneOf(knob.Precision, titanTOMLSource, "it has bf16, fp32 and float8 converters", func(s *engine.Setup) recipe.Precision { return s.Precision }, recipe.BF16, recipe.FP32, recipe.FP8),
+		oneOf(knob.Precision, titanTOMLSource, "it has bf16, fp32 and float8 converters",
+			func(s *engine.Setup) recipe.Precision { return s.Precision }, recipe.BF16, recipe.FP32,
+			recipe.FP8),
 	)...)
-	return append(rules, softwareRules(titanTOMLSource, map[string][]string{"dispatcher": {"alltoall"}, "tp-overlap": {"none", "async"}})...)
+	return append(rules,
+		softwareRules(titanTOMLSource,
+			map[string][]string{"dispatcher": {"alltoall"}, "tp-overlap": {"none", "async"}})...)
 }
 
 // noFlavor says that torchtitan has no definition of a model.
 func noFlavor(s *engine.Setup) string {
-	return fmt.Sprintf("the flavour fixes the architecture, and none is %s as it is here: it needs a model definition in Python", s.Model.ID)
+	return fmt.Sprintf("the flavour fixes the architecture, and none is %s as it is here: it needs a model "+
+		"definition in Python", s.Model.ID)
 }
 
 // titanInner returns the ranks of cp and tp that experts always take in 0.2.2.

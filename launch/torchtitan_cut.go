@@ -128,7 +128,8 @@ func (r *reader) readCut(prefix string, layers, pp int, multi bool) {
 	stages := pp * usual
 	if per := r.whole(prefix+"pipeline_parallel_layers_per_stage", 1, 0); per > 0 && layers > 0 {
 		if stages = (min(layers+c.first+c.last, maxStages) + per - 1) / per; stages%pp != 0 {
-			r.wrongf(prefix+"pipeline_parallel_layers_per_stage", "%d layers per stage are %d stages, no multiple of pp %d", per, stages, pp)
+			r.wrongf(prefix+"pipeline_parallel_layers_per_stage",
+				"%d layers per stage are %d stages, no multiple of pp %d", per, stages, pp)
 			return
 		}
 	}

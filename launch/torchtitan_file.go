@@ -14,8 +14,10 @@ import (
 func titanParallel(prefix string) []field {
 	pipelined := func(s *engine.Setup) bool { return s.PP > 1 }
 	rows := []field{
-		joint(prefix+"data_parallel_replicate_degree", []knob.ID{knob.HSDP, knob.DP}, ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })),
-		joint(prefix+"data_parallel_shard_degree", []knob.ID{knob.DP, knob.ZeRO, knob.GPUs}, ofAll(func(s *engine.Setup) int { _, n := shards(s); return n })),
+		joint(prefix+"data_parallel_replicate_degree", []knob.ID{knob.HSDP, knob.DP},
+			ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })),
+		joint(prefix+"data_parallel_shard_degree", []knob.ID{knob.DP, knob.ZeRO, knob.GPUs},
+			ofAll(func(s *engine.Setup) int { _, n := shards(s); return n })),
 		joint(prefix+"fsdp_reshard_after_forward", []knob.ID{knob.ZeRO}, func(s *engine.Setup) (any, bool) {
 			if s.ZeRO == 2 {
 				return "never", true
@@ -24,14 +26,22 @@ func titanParallel(prefix string) []field {
 		}),
 		countField(prefix+"tensor_parallel_degree", knob.TP, func(s *engine.Setup) int { return s.TP }),
 		countField(prefix+"pipeline_parallel_degree", knob.PP, func(s *engine.Setup) int { return s.PP }),
-		joint(prefix+"pipeline_parallel_schedule", []knob.ID{knob.Schedule, knob.VPP}, func(s *engine.Setup) (any, bool) {
-			of, ok := titanScheduleOf(s.Schedule)
-			return of.class, ok
-		}),
-		joint(prefix+"pipeline_parallel_layers_per_stage", []knob.ID{knob.VPP, knob.Split}, func(s *engine.Setup) (any, bool) { c := titanCutOf(s); return c.perStage, c.perStage > 0 }),
-		joint(prefix+"module_fqns_per_model_part", []knob.ID{knob.VPP, knob.Split}, func(s *engine.Setup) (any, bool) { c := titanCutOf(s); return c.modules, c.modules != nil }).only(pipelined),
-		joint(prefix+"pipeline_parallel_first_stage_less_layers", []knob.ID{knob.Split}, func(s *engine.Setup) (any, bool) { c := titanCutOf(s); return c.first, c.first != 1 }),
-		joint(prefix+"pipeline_parallel_last_stage_less_layers", []knob.ID{knob.Split}, func(s *engine.Setup) (any, bool) { c := titanCutOf(s); return c.last, c.last != 1 }),
+		joint(prefix+"pipeline_parallel_schedule", []knob.ID{knob.Schedule, knob.VPP},
+			func(s *engine.Setup) (any, bool) {
+				of, ok := titanScheduleOf(s.Schedule)
+				return of.class, ok
+			}),
+		joint(prefix+"pipeline_parallel_layers_per_stage", []knob.ID{knob.VPP, knob.Split},
+			func(s *engine.Setup) (any, bool) { c := titanCutOf(s); return c.perStage, c.perStage > 0 }),
+		joint(prefix+"module_fqns_per_model_part", []knob.ID{knob.VPP, knob.Split},
+			func(s *engine.Setup) (any, bool) {
+				c := titanCutOf(s)
+				return c.modules, c.modules != nil
+			}).only(pipelined),
+		joint(prefix+"pipeline_parallel_first_stage_less_layers", []knob.ID{knob.Split},
+			func(s *engine.Setup) (any, bool) { c := titanCutOf(s); return c.first, c.first != 1 }),
+		joint(prefix+"pipeline_parallel_last_stage_less_layers", []knob.ID{knob.Split},
+			func(s *engine.Setup) (any, bool) { c := titanCutOf(s); return c.last, c.last != 1 }),
 		countField(prefix+"context_parallel_degree", knob.CP, func(s *engine.Setup) int { return s.CP }),
 		countField(prefix+"expert_parallel_degree", knob.EP, func(s *engine.Setup) int { return s.EP }),
 	}
@@ -40,7 +50,8 @@ func titanParallel(prefix string) []field {
 
 // titanMixed returns the key of the number format of products.
 func titanMixed(key string) field {
-	return words(key, knob.Precision, pair{"bf16", "bfloat16"}, pair{"fp8", "bfloat16"}, pair{"fp32", "float32"})
+	return words(key, knob.Precision, pair{"bf16", "bfloat16"}, pair{"fp8", "bfloat16"},
+		pair{"fp32", "float32"})
 }
 
 // titanMain returns the file of main: a module with one recipe function.
@@ -60,22 +71,33 @@ func titanMain() form {
 			return fmt.Errorf("%s is no recipe function of a model that is known here", shown(v))
 		}},
 	}
-	rows = append(rows, field{key: "def", write: func(s *engine.Setup) (any, bool) { return titanRun(s), true }})
+	rows = append(rows,
+		field{key: "def", write: func(s *engine.Setup) (any, bool) { return titanRun(s), true }})
 	rows = append(rows, titanParallel(p)...)
 	rows = append(rows,
 		words(p+"enable_sequence_parallel", knob.SP, pair{"on", true}, pair{"off", false}),
-		joint(p+"num_pp_microbatches", []knob.ID{knob.MicroBatches}, ofAll(func(s *engine.Setup) int { return s.MicroBatches })).only(func(s *engine.Setup) bool { return s.PP > 1 }),
-		joint(training+"num_tokens_per_microbatch_per_dp_rank", []knob.ID{knob.MBS, knob.Seq}, ofAll(func(s *engine.Setup) int { return s.MBS * s.Seq })),
-		joint(training+"num_tokens_per_train_step", []knob.ID{knob.GBS, knob.MicroBatches, knob.Seq}, ofAll(func(s *engine.Setup) int { return s.GBS * s.Seq })),
+		joint(p+"num_pp_microbatches", []knob.ID{knob.MicroBatches},
+			ofAll(func(s *engine.Setup) int { return s.MicroBatches })).only(func(s *engine.Setup) bool {
+			return s.PP > 1
+		}),
+		joint(training+"num_tokens_per_microbatch_per_dp_rank", []knob.ID{knob.MBS, knob.Seq},
+			ofAll(func(s *engine.Setup) int { return s.MBS * s.Seq })),
+		joint(training+"num_tokens_per_train_step", []knob.ID{knob.GBS, knob.MicroBatches, knob.Seq},
+			ofAll(func(s *engine.Setup) int { return s.GBS * s.Seq })),
 		countField(training+"max_context_length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		titanMixed(training+"mixed_precision_param"),
 		must(training+"dtype", "float32", "weights, gradients and moments in fp32: the default"),
 		unwritten(training+"enable_cpu_offload", false, "weights, gradients and optimizer stay on the GPU"),
 		unwritten(training+"mixed_precision_reduce", "float32", "gradients are summed in fp32"),
-		same(training+"disable_cuda_graphs", true, "what is predicted; expert parallelism waits for the host"),
-		words("config.activation_checkpoint", knob.Recompute, pair{"none", nil}, pair{"selective", call("SelectiveAC.Config()")}, pair{"full", call("FullAC.Config()")}),
+		same(training+"disable_cuda_graphs", true,
+			"what is predicted; expert parallelism waits for the host"),
+		words("config.activation_checkpoint", knob.Recompute, pair{"none", nil},
+			pair{"selective", call("SelectiveAC.Config()")}, pair{"full", call("FullAC.Config()")}),
 	)
-	f := form{id: "torchtitan", file: "my_runs.py", rows: rows, parse: parseRecipe, render: recipeText, leaves: titanLeaves()}
+	f := form{
+		id: "torchtitan", file: "my_runs.py", rows: rows, parse: parseRecipe, render: recipeText,
+		leaves: titanLeaves(),
+	}
 	f.assumed = []assumed{
 		{knob.ETP, 1, "main has no tensor parallelism of experts"},
 		{knob.Calibration, string(recipe.TorchTitan), "the software that reads the file"},
@@ -103,10 +125,16 @@ func titanLeaves() []lack {
 	rows = append(rows, stays("in the recipe: a cross-entropy in chunks, or compiled", nil, knob.Loss)...)
 	return append(rows,
 		lack{
-			flat(knob.GroupSize), "without effect where no micro-batches are grouped, and given by pp where they divide",
-			func(s *engine.Setup) bool { return s.GroupSize != 0 && (!interleaves(s) || s.MicroBatches%s.PP == 0) },
+			flat(knob.GroupSize),
+			"without effect where no micro-batches are grouped, and given by pp where they divide",
+			func(s *engine.Setup) bool {
+				return s.GroupSize != 0 && (!interleaves(s) || s.MicroBatches%s.PP == 0)
+			},
 		},
-		lack{flat(knob.Split), "the balanced split, which no word is needed for", func(s *engine.Setup) bool { return s.Split != "" && s.Split == balancedSplit(s) }})
+		lack{
+			flat(knob.Split), "the balanced split, which no word is needed for",
+			func(s *engine.Setup) bool { return s.Split != "" && s.Split == balancedSplit(s) },
+		})
 }
 
 func (r *reader) modelLayers() int {
@@ -120,7 +148,8 @@ func (r *reader) modelLayers() int {
 // readTitan reads what both versions say together: sharding, schedule and stages. It reports
 // whether there is a pipeline.
 func (r *reader) readTitan(prefix string) (pipeline bool) {
-	r.readShards(prefix+"data_parallel_replicate_degree", prefix+"data_parallel_shard_degree", prefix+"fsdp_reshard_after_forward", -1)
+	r.readShards(prefix+"data_parallel_replicate_degree", prefix+"data_parallel_shard_degree",
+		prefix+"fsdp_reshard_after_forward", -1)
 	pp := r.number("pp", 1)
 	class := "1F1B"
 	if e, ok := r.values[prefix+"pipeline_parallel_schedule"]; ok {
@@ -145,7 +174,8 @@ func (r *reader) readTitan(prefix string) (pipeline bool) {
 // readGroups gives an interleaved schedule the size of its groups where it is not pp.
 func (r *reader) readGroups() {
 	m, pp := r.number("microbatches", 1), r.number("pp", 1)
-	if k := r.Setup[flat(knob.Schedule)]; pp > 1 && (k == "interleaved" || k == "interleaved-zb") && m%pp != 0 && m%max(1, m/pp) == 0 {
+	if k := r.Setup[flat(knob.Schedule)]; pp > 1 && (k == "interleaved" || k == "interleaved-zb") &&
+		m%pp != 0 && m%max(1, m/pp) == 0 {
 		r.Setup[flat(knob.GroupSize)] = m / max(1, m/pp)
 	}
 }
@@ -168,11 +198,14 @@ func (r *reader) readBatch(mbs, perPass, gbs int, passKey string) {
 		gbs = one
 	}
 	if gbs%one != 0 {
-		r.wrongf(passKey, "the global batch of %d sequences is no multiple of %d (micro-batch %d x %d x dp %d)", gbs, one, mbs, perPass, dp)
+		r.wrongf(passKey,
+			"the global batch of %d sequences is no multiple of %d (micro-batch %d x %d x dp %d)", gbs, one,
+			mbs, perPass, dp)
 		return
 	}
 	if passes := gbs / one; passes > 1 && r.number("pp", 1) > 1 {
-		r.wrongf(passKey, "%d passes of %d micro-batches through the pipeline per step: read as one pass of all, which has a smaller bubble", passes, perPass)
+		r.wrongf(passKey, "%d passes of %d micro-batches through the pipeline per step: read as one pass "+
+			"of all, which has a smaller bubble", passes, perPass)
 	}
 	r.Setup[flat(knob.MicroBatches)] = gbs / times(mbs, dp)
 	r.Setup[flat(knob.GBS)] = gbs
@@ -193,11 +226,13 @@ func times(factors ...int) int {
 
 func finishTitanMain(r *reader) {
 	const training = "config.training."
-	if v, ok := r.values[training+"mixed_precision_param"]; ok && v.Value == "bfloat16" && r.Setup["model"] == "llama3.1-405b" {
+	if v, ok := r.values[training+"mixed_precision_param"]; ok && v.Value == "bfloat16" &&
+		r.Setup["model"] == "llama3.1-405b" {
 		r.Setup[flat(knob.Precision)] = "fp8" // its recipe's converters
 	}
 	for _, f := range flavors() {
-		if _, said := r.values["config.activation_checkpoint"]; !said && f.recompute != "" && r.Setup["model"] == f.model {
+		if _, said := r.values["config.activation_checkpoint"]; !said && f.recompute != "" &&
+			r.Setup["model"] == f.model {
 			r.assume(flat(knob.Recompute), string(f.recompute), "what the recipe sets")
 		}
 	}
@@ -206,13 +241,15 @@ func finishTitanMain(r *reader) {
 	if pipeline {
 		perPass = r.whole("p.num_pp_microbatches", 1, 1)
 	}
-	seq, tokens := r.whole(training+"max_context_length", 1, 0), r.whole(training+"num_tokens_per_microbatch_per_dp_rank", 1, 0)
+	seq, tokens := r.whole(training+"max_context_length", 1, 0),
+		r.whole(training+"num_tokens_per_microbatch_per_dp_rank", 1, 0)
 	if seq == 0 || tokens == 0 {
 		return // what the recipe has
 	}
 	step := r.whole(training+"num_tokens_per_train_step", -1, -1)
 	if tokens%seq != 0 || step > 0 && step%seq != 0 {
-		r.wrongf(training+"max_context_length", "%d tokens a micro-batch and %d a step are no whole sequences of %d", tokens, step, seq)
+		r.wrongf(training+"max_context_length",
+			"%d tokens a micro-batch and %d a step are no whole sequences of %d", tokens, step, seq)
 		return
 	}
 	r.readBatch(tokens/seq, perPass, max(step, 0)/seq, training+"num_tokens_per_train_step")

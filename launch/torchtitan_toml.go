@@ -22,21 +22,31 @@ func titanTOML() form {
 			_, shard := shards(s)
 			return fmt.Sprintf("%s %s TP%d PP%d FSDP%d", f.folder, f.name, s.TP, s.PP, shard), true
 		}},
-		joint("model.name", []knob.ID{"model"}, func(s *engine.Setup) (any, bool) { f, _ := flavorOf(&s.Model); return f.folder, true }),
-		joint("model.flavor", []knob.ID{"model"}, func(s *engine.Setup) (any, bool) { f, _ := flavorOf(&s.Model); return f.name, true }),
-		{key: "model.converters", from: []string{"precision"}, write: func(s *engine.Setup) (any, bool) { return []any{"float8"}, s.Precision == recipe.FP8 }, read: readConverters},
+		joint("model.name", []knob.ID{"model"}, func(s *engine.Setup) (any, bool) {
+			f, _ := flavorOf(&s.Model)
+			return f.folder, true
+		}),
+		joint("model.flavor", []knob.ID{"model"}, func(s *engine.Setup) (any, bool) {
+			f, _ := flavorOf(&s.Model)
+			return f.name, true
+		}),
+		{key: "model.converters", from: []string{"precision"}, write: func(s *engine.Setup) (any, bool) {
+			return []any{"float8"}, s.Precision == recipe.FP8
+		}, read: readConverters},
 		yours("model.hf_assets_path", "./assets/hf/MODEL", "the tokenizer"),
 		words("optimizer.name", knob.Optimizer, pair{"adam", "AdamW"}, pair{"adam", "Adam"}),
 		same("optimizer.lr", 1.5e-4, notKnob),
 		same("optimizer.eps", 1e-8, notKnob),
 		same("lr_scheduler.warmup_steps", 200, notKnob),
-		joint("training.local_batch_size", []knob.ID{knob.MBS, knob.MicroBatches}, ofAll(func(s *engine.Setup) int {
-			if s.PP > 1 {
-				return s.MBS * s.MicroBatches
-			}
-			return s.MBS
-		})),
-		joint("training.global_batch_size", []knob.ID{knob.GBS, knob.MicroBatches}, ofAll(func(s *engine.Setup) int { return s.GBS })),
+		joint("training.local_batch_size", []knob.ID{knob.MBS, knob.MicroBatches},
+			ofAll(func(s *engine.Setup) int {
+				if s.PP > 1 {
+					return s.MBS * s.MicroBatches
+				}
+				return s.MBS
+			})),
+		joint("training.global_batch_size", []knob.ID{knob.GBS, knob.MicroBatches},
+			ofAll(func(s *engine.Setup) int { return s.GBS })),
 		countField("training.seq_len", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		titanMixed("training.mixed_precision_param"),
 		unwritten("training.dtype", "float32", "weights, gradients and moments in fp32"),
@@ -48,15 +58,31 @@ func titanTOML() form {
 	}
 	rows = append(rows, titanParallel(p)...)
 	rows = append(rows,
-		joint(p+"enable_async_tensor_parallel", []knob.ID{"tp-overlap"}, func(s *engine.Setup) (any, bool) { return s.TPOverlap == recipe.AsyncTP, true }),
-		joint(p+"pipeline_parallel_microbatch_size", []knob.ID{knob.MBS}, ofAll(func(s *engine.Setup) int { return s.MBS })),
+		joint(p+"enable_async_tensor_parallel", []knob.ID{"tp-overlap"}, func(s *engine.Setup) (any, bool) {
+			return s.TPOverlap == recipe.AsyncTP, true
+		}),
+		joint(p+"pipeline_parallel_microbatch_size", []knob.ID{knob.MBS},
+			ofAll(func(s *engine.Setup) int { return s.MBS })),
 		countField(p+"expert_tensor_parallel_degree", knob.ETP, func(s *engine.Setup) int { return s.ETP }),
-		words("activation_checkpoint.mode", knob.Recompute, pair{"none", "none"}, pair{"selective", "selective"}, pair{"full", "full"}),
-		must("activation_checkpoint.selective_ac_option", "op", "every second product of a layer is kept, as predicted").only(func(s *engine.Setup) bool { return s.Recompute.Mode == recipe.RecomputeSelective }),
-		joint("compile.enable", []knob.ID{"tp-overlap"}, func(s *engine.Setup) (any, bool) { return s.TPOverlap == recipe.AsyncTP, true }),
+		words("activation_checkpoint.mode", knob.Recompute, pair{"none", "none"},
+			pair{"selective", "selective"}, pair{"full", "full"}),
+		must("activation_checkpoint.selective_ac_option", "op",
+			"every second product of a layer is kept, as predicted").only(func(s *engine.Setup) bool {
+			return s.Recompute.Mode == recipe.RecomputeSelective
+		}),
+		joint("compile.enable", []knob.ID{"tp-overlap"}, func(s *engine.Setup) (any, bool) {
+			return s.TPOverlap == recipe.AsyncTP, true
+		}),
 	)
-	f := form{id: "torchtitan-toml", file: "torchtitan.toml", rows: rows, parse: parseTOML, render: tomlText, leaves: titanLeaves()}
-	f.leaves = append(f.leaves, lack{flat(knob.SP), "without effect with tp 1", func(s *engine.Setup) bool { return s.TP == 1 && s.SP }})
+	f := form{
+		id: "torchtitan-toml", file: "torchtitan.toml", rows: rows, parse: parseTOML, render: tomlText,
+		leaves: titanLeaves(),
+	}
+	f.leaves = append(f.leaves,
+		lack{
+			flat(knob.SP), "without effect with tp 1",
+			func(s *engine.Setup) bool { return s.TP == 1 && s.SP },
+		})
 	f.assumed = titanMain().assumed[1:]
 	f.finish = finishTitanTOML
 	return f
@@ -81,7 +107,9 @@ func finishTitanTOML(r *reader) {
 		}
 	}
 	if _, known := r.Setup["model"]; !known {
-		r.unknown("model", fmt.Sprintf("model.flavor: %s %s is no flavour of a published model", shown(r.values["model.name"].Value), shown(r.values["model.flavor"].Value)), r.values["model.flavor"].Line)
+		r.unknown("model", fmt.Sprintf("model.flavor: %s %s is no flavour of a published model",
+			shown(r.values["model.name"].Value), shown(r.values["model.flavor"].Value)),
+			r.values["model.flavor"].Line)
 	}
 	if list, _ := r.values["model.converters"].Value.([]any); len(list) > 0 && list[0] == "float8" {
 		r.Setup[flat(knob.Precision)] = string(recipe.FP8)

@@ -29,80 +29,125 @@ func (t *trainer) file() form {
 	}
 	only := func(id string) func(*engine.Setup) bool { return func(*engine.Setup) bool { return t.id == id } }
 	sharded := func(s *engine.Setup) bool { return t.fsdp2 && s.ZeRO == 3 }
-	name := field{key: "model_name_or_path", from: []string{"model"}, read: readModelName, write: func(*engine.Setup) (any, bool) { return "MODEL", true }, site: true}
+	name := field{
+		key: "model_name_or_path", from: []string{"model"}, read: readModelName,
+		write: func(*engine.Setup) (any, bool) { return "MODEL", true }, site: true,
+	}
 	tuned := adapters("finetuning_type")
-	tuned.why, tuned.write = "every weight is trained", func(*engine.Setup) (any, bool) { return "full", t.id == "llama-factory" }
+	tuned.why, tuned.write = "every weight is trained", func(*engine.Setup) (any, bool) {
+		return "full", t.id == "llama-factory"
+	}
 	stage := fixed("stage", "sft", "the training that the file is for", only("llama-factory"))
 	stage.read = pairs
-	f := form{id: t.id, file: t.id + ".yaml", render: yamlText, name: t.name, source: t.source, starts: t.starts, rename: t.rename, spawns: true, configs: true, overrides: t.id == "llama-factory", rows: []field{
-		name,
-		countField("per_device_train_batch_size", knob.MBS, func(s *engine.Setup) int { return s.MBS }),
-		countField("gradient_accumulation_steps", knob.MicroBatches, func(s *engine.Setup) int { return s.MicroBatches }),
-		countField("max_length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
-		countField("context_parallel_size", knob.CP, func(s *engine.Setup) int { return s.CP }).only(sharded),
-		countField("tensor_parallel_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(sharded),
-		{key: "gradient_checkpointing", from: []string{flat(knob.Recompute)}, read: t.checkpoints(true), write: t.checkpointed(true)},
-		{key: "disable_gradient_checkpointing", from: []string{flat(knob.Recompute)}, read: t.checkpoints(false), write: t.checkpointed(false)},
-		{key: "optim", from: []string{flat(knob.Optimizer)}, write: func(*engine.Setup) (any, bool) { return "adamw_torch_fused", true }, read: func(v any, r *reader) error {
-			if word, _ := v.(string); !strings.HasPrefix(word, "adamw_torch") && word != "adamw_hf" && word != "adamw_apex_fused" {
-				return foreign(shown(v) + " is not modelled")
-			}
-			r.Setup[flat(knob.Optimizer)] = string(recipe.Adam)
-			return nil
-		}},
-		joint("bf16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) { return s.Precision == recipe.BF16, true }),
-		joint("fp16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) { return s.Precision == recipe.FP16, true }),
-		{key: "torch_dtype", why: "of the weights as they are loaded", from: []string{flat(knob.Precision)}, read: part},
-		{key: "deepspeed", from: []string{flat(knob.ZeRO)}, read: t.deepSpeed, write: func(s *engine.Setup) (any, bool) {
-			if t.ships == nil && s.ZeRO == 0 {
-				return nil, true // else accelerate's configuration says it
-			} else if t.ships == nil {
-				return "ds_config.json", true
-			}
-			return t.stages[s.ZeRO], t.stages[s.ZeRO] != ""
-		}},
-		{key: "fsdp", from: []string{flat(knob.ZeRO)}, read: readFSDPWords},
-		{key: "fsdp.0", from: []string{flat(knob.ZeRO)}, read: readFSDPWords},
-		joint("fsdp_version", []knob.ID{knob.ZeRO}, func(*engine.Setup) (any, bool) { return 2, true }).only(sharded),
-		joint("dp_shard_size", []knob.ID{knob.DP, knob.ZeRO}, ofAll(func(s *engine.Setup) int { _, n := shards(s); return n })).only(sharded),
-		joint("dp_replicate_size", []knob.ID{knob.HSDP, knob.DP}, ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })).only(sharded),
-		joint("fsdp_config.reshard_after_forward", []knob.ID{knob.ZeRO}, func(*engine.Setup) (any, bool) { return true, true }).only(sharded),
-		fixed("fsdp_config.auto_wrap_policy", "TRANSFORMER_BASED_WRAP", "each layer is gathered alone", sharded),
-		tuned, adapters("use_peft"),
-		weights("load_in_8bit"), weights("load_in_4bit"), weights("quantization_bit"), weights("use_4bit"), weights("use_8bit"), weights("quant_method"),
-		adapters("use_lora"), adapters("lora_enable"), adapters("q_lora"), adapters("use_qlora"),
-		{key: "bits", from: []string{flat(knob.Precision)}, read: func(v any, _ *reader) error {
-			if v == 16 || v == 32 {
-				return skip("changes nothing")
-			}
-			return foreign(shown(v) + ": weights in fewer bits are not modelled")
-		}},
-		attentionWord("attn_implementation"), attentionWord("attn_impl"), attentionWord("flash_attn"), attentionWord("use_flash_attn"), attentionWord("flash_attention"), attentionWord("use_flash_attention_2"),
-		{key: "fsdp_config.activation_checkpointing", from: []string{flat(knob.Recompute)}, read: t.checkpoints(true)},
-		{key: "sequence_parallel_size", from: []string{flat(knob.CP)}, read: noUlysses},
-		{key: "rlhf_type", read: pairs},
-		{key: "rl", read: pairs},
-		{key: "use_vllm", read: rollout},
-		{key: "num_generations", read: rollout},
-		{key: "max_prompt_length", from: []string{"seq"}, read: part},
-		{key: "max_completion_length", from: []string{"seq"}, read: part},
-		{key: "auto_find_batch_size", from: []string{flat(knob.MBS)}, read: func(v any, r *reader) error {
-			if v == false || v == nil {
-				return skip("changes nothing")
-			}
-			return foreign("the micro-batch shrinks until it fits")
-		}},
-		notRead("fp8", flat(knob.Precision), "torchao's float8 is not modelled"),
-		notRead("fsdp_config.offload_params", flat(knob.Offload), "weights on the host are not modelled"),
-		stage,
-		fixed("do_train", true, "else nothing is trained", only("llama-factory")),
-		own(fixed("template", "TEMPLATE", "of the model's chat", only("llama-factory")))[0],
-		own(fixed("dataset", "DATASET", "the data", only("llama-factory")))[0],
-		own(fixed("dataset_name", "DATASET", "the data", only("trl")))[0],
-		own(fixed("datasets.0.path", "DATASET", "the data", only("axolotl")))[0],
-		own(fixed("datasets.0.type", "completion", "how it is read", only("axolotl")))[0],
-		own(fixed("output_dir", "OUTPUT", "where checkpoints go", nil))[0],
-	}, parse: parseYAML}
+	f := form{
+		id: t.id, file: t.id + ".yaml", render: yamlText, name: t.name, source: t.source,
+		starts: t.starts, rename: t.rename, spawns: true, configs: true, overrides: t.id == "llama-factory",
+		rows: []field{
+			name,
+			countField("per_device_train_batch_size", knob.MBS, func(s *engine.Setup) int { return s.MBS }),
+			countField("gradient_accumulation_steps", knob.MicroBatches,
+				func(s *engine.Setup) int { return s.MicroBatches }),
+			countField("max_length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
+			countField("context_parallel_size", knob.CP,
+				func(s *engine.Setup) int { return s.CP }).only(sharded),
+			countField("tensor_parallel_size", knob.TP,
+				func(s *engine.Setup) int { return s.TP }).only(sharded),
+			{
+				key: "gradient_checkpointing", from: []string{flat(knob.Recompute)},
+				read:  t.checkpoints(true),
+				write: t.checkpointed(true),
+			},
+			{
+				key: "disable_gradient_checkpointing", from: []string{flat(knob.Recompute)},
+				read: t.checkpoints(false), write: t.checkpointed(false),
+			},
+			{key: "optim", from: []string{flat(knob.Optimizer)}, write: func(*engine.Setup) (any, bool) {
+				return "adamw_torch_fused", true
+			}, read: func(v any, r *reader) error {
+				if word, _ := v.(string); !strings.HasPrefix(word, "adamw_torch") && word != "adamw_hf" &&
+					word != "adamw_apex_fused" {
+					return foreign(shown(v) + " is not modelled")
+				}
+				r.Setup[flat(knob.Optimizer)] = string(recipe.Adam)
+				return nil
+			}},
+			joint("bf16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) {
+				return s.Precision == recipe.BF16, true
+			}),
+			joint("fp16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) {
+				return s.Precision == recipe.FP16, true
+			}),
+			{
+				key: "torch_dtype", why: "of the weights as they are loaded",
+				from: []string{flat(knob.Precision)}, read: part,
+			},
+			{
+				key: "deepspeed", from: []string{flat(knob.ZeRO)}, read: t.deepSpeed,
+				write: func(s *engine.Setup) (any, bool) {
+					if t.ships == nil && s.ZeRO == 0 {
+						return nil, true // else accelerate's configuration says it
+					} else if t.ships == nil {
+						return "ds_config.json", true
+					}
+					return t.stages[s.ZeRO], t.stages[s.ZeRO] != ""
+				},
+			},
+			{key: "fsdp", from: []string{flat(knob.ZeRO)}, read: readFSDPWords},
+			{key: "fsdp.0", from: []string{flat(knob.ZeRO)}, read: readFSDPWords},
+			joint("fsdp_version", []knob.ID{knob.ZeRO}, func(*engine.Setup) (any, bool) {
+				return 2, true
+			}).only(sharded),
+			joint("dp_shard_size", []knob.ID{knob.DP, knob.ZeRO},
+				ofAll(func(s *engine.Setup) int { _, n := shards(s); return n })).only(sharded),
+			joint("dp_replicate_size", []knob.ID{knob.HSDP, knob.DP},
+				ofAll(func(s *engine.Setup) int { n, _ := shards(s); return n })).only(sharded),
+			joint("fsdp_config.reshard_after_forward", []knob.ID{knob.ZeRO}, func(*engine.Setup) (any, bool) {
+				return true, true
+			}).only(sharded),
+			fixed("fsdp_config.auto_wrap_policy", "TRANSFORMER_BASED_WRAP", "each layer is gathered alone",
+				sharded),
+			tuned, adapters("use_peft"),
+			weights("load_in_8bit"), weights("load_in_4bit"), weights("quantization_bit"),
+			weights("use_4bit"), weights("use_8bit"), weights("quant_method"),
+			adapters("use_lora"), adapters("lora_enable"), adapters("q_lora"), adapters("use_qlora"),
+			{key: "bits", from: []string{flat(knob.Precision)}, read: func(v any, _ *reader) error {
+				if v == 16 || v == 32 {
+					return skip("changes nothing")
+				}
+				return foreign(shown(v) + ": weights in fewer bits are not modelled")
+			}},
+			attentionWord("attn_implementation"), attentionWord("attn_impl"), attentionWord("flash_attn"),
+			attentionWord("use_flash_attn"), attentionWord("flash_attention"),
+			attentionWord("use_flash_attention_2"),
+			{
+				key: "fsdp_config.activation_checkpointing", from: []string{flat(knob.Recompute)},
+				read: t.checkpoints(true),
+			},
+			{key: "sequence_parallel_size", from: []string{flat(knob.CP)}, read: noUlysses},
+			{key: "rlhf_type", read: pairs},
+			{key: "rl", read: pairs},
+			{key: "use_vllm", read: rollout},
+			{key: "num_generations", read: rollout},
+			{key: "max_prompt_length", from: []string{"seq"}, read: part},
+			{key: "max_completion_length", from: []string{"seq"}, read: part},
+			{key: "auto_find_batch_size", from: []string{flat(knob.MBS)}, read: func(v any, r *reader) error {
+				if v == false || v == nil {
+					return skip("changes nothing")
+				}
+				return foreign("the micro-batch shrinks until it fits")
+			}},
+			notRead("fp8", flat(knob.Precision), "torchao's float8 is not modelled"),
+			notRead("fsdp_config.offload_params", flat(knob.Offload), "weights on the host are not modelled"),
+			stage,
+			fixed("do_train", true, "else nothing is trained", only("llama-factory")),
+			own(fixed("template", "TEMPLATE", "of the model's chat", only("llama-factory")))[0],
+			own(fixed("dataset", "DATASET", "the data", only("llama-factory")))[0],
+			own(fixed("dataset_name", "DATASET", "the data", only("trl")))[0],
+			own(fixed("datasets.0.path", "DATASET", "the data", only("axolotl")))[0],
+			own(fixed("datasets.0.type", "completion", "how it is read", only("axolotl")))[0],
+			own(fixed("output_dir", "OUTPUT", "where checkpoints go", nil))[0],
+		}, parse: parseYAML,
+	}
 	for i := range f.rows {
 		if to := t.words[f.rows[i].key]; to != "" {
 			f.rows[i].key = to
@@ -121,13 +166,20 @@ func (t *trainer) file() form {
 	f.leaves = append(everyLack(), ownDefaults()...)
 	f.leaves = append(f.leaves,
 		lack{"model", "yours to name", always},
-		lack{flat(knob.GPUs), "of the command that starts it: dp follows", func(s *engine.Setup) bool { return !sharded(s) }},
+		lack{
+			flat(knob.GPUs), "of the command that starts it: dp follows",
+			func(s *engine.Setup) bool { return !sharded(s) },
+		},
 		lack{flat(knob.SP), "without effect with tp 1", func(s *engine.Setup) bool { return s.SP }},
 		lack{flat(knob.GBS), "micro-batch x accumulation x dp", always},
-		lack{flat(knob.ZeRO), "in ds_config.json, which launch --for deepspeed writes", func(s *engine.Setup) bool { return t.ships == nil && s.ZeRO > 0 }})
+		lack{
+			flat(knob.ZeRO), "in ds_config.json, which launch --for deepspeed writes",
+			func(s *engine.Setup) bool { return t.ships == nil && s.ZeRO > 0 },
+		})
 	f.leaves = append(f.leaves, stays("of the command that starts it", nil, knob.DP, knob.Nodes)...)
 	f.leaves = append(f.leaves, stays("no pipeline", []string{"0", ""}, knob.GroupSize, knob.Split)...)
-	f.leaves = append(f.leaves, stays("the code of the model, or what the optimizer keeps", nil, knob.Attention, knob.Loss, knob.GradDtype)...)
+	f.leaves = append(f.leaves, stays("the code of the model, or what the optimizer keeps", nil,
+		knob.Attention, knob.Loss, knob.GradDtype)...)
 	f.finish = t.finish
 	return f
 }
@@ -172,7 +224,8 @@ func (t *trainer) deepSpeed(v any, r *reader) error {
 			why := "of " + lastPart(text) + " as " + t.name + " ships it"
 			r.assume(flat(knob.ZeRO), int(m[1][0]-'0'), why)
 			if strings.Contains(text, "offload") {
-				r.assume(flat(knob.Offload), string(recipe.OffloadOptimizer), why+"; weights on the host are not modelled")
+				r.assume(flat(knob.Offload), string(recipe.OffloadOptimizer),
+					why+"; weights on the host are not modelled")
 			}
 			return skip(shown(v) + " is another file: read as " + t.name + " ships it")
 		}
@@ -215,7 +268,8 @@ func attentionWord(key string) field {
 	}}
 }
 
-const pairsWhy = ": pairs, rewards, reference models and what is generated are not modelled; the model that is trained is"
+const pairsWhy = ": pairs, rewards, reference models and what is generated are not modelled; the model " +
+	"that is trained is"
 
 // pairs is why a training by preferences is not read.
 func pairs(v any, _ *reader) error {
@@ -241,17 +295,20 @@ func (t *trainer) own(r *reader) {
 	}
 	give("mbs", 8)
 	if mbs, gpus := r.number("mbs", 0), r.number("gpus", 0); t.accumulates > 0 && mbs > 0 && gpus > 0 {
-		r.assume("microbatches", max(1, (t.accumulates+mbs*gpus-1)/(mbs*gpus)), fmt.Sprintf("%s's default: %d sequences a step", t.name, t.accumulates))
+		r.assume("microbatches", max(1, (t.accumulates+mbs*gpus-1)/(mbs*gpus)),
+			fmt.Sprintf("%s's default: %d sequences a step", t.name, t.accumulates))
 	} else if t.accumulates == 0 {
 		give("microbatches", 1)
 	}
 	give("recompute", string(recipe.RecomputeNone))
 	if _, said := r.values["finetuning_type"]; t.tunes != "" && !said && !r.said(t.words["finetuning_type"]) {
 		r.lost["optimizer"] = true
-		r.unknown("optimizer", t.name+" tunes "+t.tunes+" where the file does not say otherwise: "+tunesAdapters, 0)
+		r.unknown("optimizer",
+			t.name+" tunes "+t.tunes+" where the file does not say otherwise: "+tunesAdapters, 0)
 	}
 	give("optimizer", string(recipe.Adam))
-	if _, said := r.Setup["zero"]; t.id == "trl" && !said && !r.said("deepspeed") && r.amid.script == nil && !r.lost["zero"] {
+	if _, said := r.Setup["zero"]; t.id == "trl" && !said && !r.said("deepspeed") && r.amid.script == nil &&
+		!r.lost["zero"] {
 		r.lost["zero"] = true
 		r.unknown("zero", "accelerate, which starts it, says what is sharded", 0)
 	}
@@ -263,7 +320,8 @@ func (t *trainer) own(r *reader) {
 func (t *trainer) finish(r *reader) {
 	const reshard = "fsdp_config.reshard_after_forward"
 	r.accelerated()
-	if r.values["fsdp_version"].Value == 2 || r.values["fsdp_config.fsdp_version"].Value == 2 || r.values["fsdp_config.version"].Value == 2 {
+	if r.values["fsdp_version"].Value == 2 || r.values["fsdp_config.fsdp_version"].Value == 2 ||
+		r.values["fsdp_config.version"].Value == 2 {
 		r.Setup["zero"] = 3
 		if r.values[reshard].Value == false {
 			r.Setup["zero"] = 2
@@ -272,7 +330,8 @@ func (t *trainer) finish(r *reader) {
 			r.readShards("dp_replicate_size", "dp_shard_size", reshard, 0)
 		}
 	}
-	if prompt, answer := r.whole("max_prompt_length", 1, 0), r.whole("max_completion_length", 1, 0); prompt > 0 && answer > 0 {
+	if prompt, answer := r.whole("max_prompt_length", 1, 0),
+		r.whole("max_completion_length", 1, 0); prompt > 0 && answer > 0 {
 		r.Setup["seq"] = prompt + answer
 	}
 	t.precision(r)
@@ -287,7 +346,10 @@ func (t *trainer) precision(r *reader) {
 		return
 	}
 	on := func(v any) bool { return v == true || v == "true" || v == "full" }
-	loaded := map[string]recipe.Precision{"bfloat16": recipe.BF16, "float16": recipe.FP16, "float32": recipe.FP32}[strings.TrimPrefix(fmt.Sprint(r.values["torch_dtype"].Value), "torch.")]
+	loaded := map[string]recipe.Precision{
+		"bfloat16": recipe.BF16, "float16": recipe.FP16,
+		"float32": recipe.FP32,
+	}[strings.TrimPrefix(fmt.Sprint(r.values["torch_dtype"].Value), "torch.")]
 	_, mixed := r.Setup[key]
 	switch {
 	case on(r.values["bf16"].Value) || on(r.values["pure_bf16"].Value):
@@ -305,7 +367,8 @@ func (t *trainer) precision(r *reader) {
 		r.assume(key, string(recipe.FP32), "neither bf16 nor fp16 is on")
 	default:
 		r.lost[key] = true
-		r.unknown(key, "neither bf16 nor fp16 is on: that of the checkpoint, or of the script", r.values["torch_dtype"].Line)
+		r.unknown(key, "neither bf16 nor fp16 is on: that of the checkpoint, or of the script",
+			r.values["torch_dtype"].Line)
 		r.guess(key, string(cmp.Or(loaded, recipe.FP32)))
 	}
 }

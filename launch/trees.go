@@ -18,17 +18,20 @@ import (
 	"meshscope/presets/input"
 )
 
-// keyed returns what tells a file: its ending and one of some keys, wherever they stand for a broken file of which
-// nothing can be parsed.
-func keyed(ending string, parse func([]byte) ([]Entry, error), keys ...string) func(name string, data []byte) bool {
+// keyed returns what tells a file: its ending and one of some keys, wherever they stand for a broken file of
+// which nothing can be parsed.
+func keyed(ending string, parse func([]byte) ([]Entry, error), keys ...string) func(name string,
+	data []byte) bool {
 	var last []string
 	for _, key := range keys {
 		last = append(last, regexp.QuoteMeta(key[strings.LastIndexByte(key, '.')+1:]))
 	}
-	begins := regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?\[?(?:` + strings.Join(last, "|") + `)\]?["']?[ \t]*(?:[:=]|$)`)
+	begins := regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?\[?(?:` + strings.Join(last,
+		"|") + `)\]?["']?[ \t]*(?:[:=]|$)`)
 	return func(name string, data []byte) bool {
 		dot := strings.LastIndexByte(name, '.')
-		if dot >= 0 && !strings.EqualFold(strings.Replace(strings.ToLower(name[dot:]), ".yml", ".yaml", 1), ending) || !begins.Match(data) {
+		if dot >= 0 && !strings.EqualFold(strings.Replace(strings.ToLower(name[dot:]), ".yml", ".yaml", 1),
+			ending) || !begins.Match(data) {
 			return false
 		}
 		entries, _ := parse(data)

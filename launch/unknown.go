@@ -70,7 +70,9 @@ func (r *Reading) complete() {
 	has := func(keys ...string) bool {
 		return slices.ContainsFunc(keys, func(key string) bool {
 			_, read := r.Setup[key]
-			return read || slices.ContainsFunc(r.given, func(g given) bool { return strings.ReplaceAll(g.key, "-", "_") == key }) ||
+			return read ||
+				slices.ContainsFunc(r.given,
+					func(g given) bool { return strings.ReplaceAll(g.key, "-", "_") == key }) ||
 				slices.ContainsFunc(r.Unknown, func(u Unknown) bool { return u.Key == key })
 		})
 	}
@@ -101,8 +103,8 @@ func (r *Reading) complete() {
 	}
 }
 
-// resolve returns the setup of a reading. Of an unknown number of GPUs the smallest counts that the rest allows,
-// from a node on; of an unknown micro-batch what the batch leaves.
+// resolve returns the setup of a reading. Of an unknown number of GPUs the smallest counts that the rest
+// allows, from a node on; of an unknown micro-batch what the batch leaves.
 func (r *Reading) resolve(lib *presets.Library) (engine.Setup, error) {
 	var first error
 	var found engine.Setup
@@ -152,7 +154,8 @@ func (r *Reading) resolve(lib *presets.Library) (engine.Setup, error) {
 func (r *Reading) setup(lib *presets.Library, set map[string]string) (engine.Setup, error) {
 	doc, err := r.Document(lib)
 	for _, u := range r.Unknown { // what stands in for it
-		if _, isKnob := knob.Find(knob.ID(strings.ReplaceAll(u.Key, "_", "-"))); err == nil && isKnob && u.Guess != nil && set[u.Key] == "" {
+		if _, isKnob := knob.Find(knob.ID(strings.ReplaceAll(u.Key, "_", "-"))); err == nil && isKnob &&
+			u.Guess != nil && set[u.Key] == "" {
 			_ = doc.Set(u.Key, fmt.Sprint(u.Guess))
 		}
 	}

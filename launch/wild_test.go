@@ -14,11 +14,13 @@ import (
 )
 
 // dense are the flags of a model that a script needs in addition to those that a test is about.
-const dense = " --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --seq-length 4096 --micro-batch-size 1" +
+const dense = " --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 " +
+	"--seq-length 4096 --micro-batch-size 1" +
 	" --normalization RMSNorm --swiglu --position-embedding-type rope --untie-embeddings-and-output-weights --disable-bias-linear"
 
 // torchrun starts them on eight GPUs, with a vocabulary.
-const torchrun = "torchrun --nproc_per_node 8 pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" + dense
+const torchrun = "torchrun --nproc_per_node 8 pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" +
+	dense
 
 // open is the value of a key that the file does not give.
 const open = "?"
@@ -34,10 +36,15 @@ type wild struct {
 
 // besideAll are files that lie beside every file, by their names.
 var besideAll = map[string]string{
-	"zero2.json":   `{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "bf16": {"enabled": "auto"}}`,
-	"fsdp.yaml":    "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\nnum_machines: 1\nnum_processes: 8\n",
-	"plugin.yaml":  "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nmixed_precision: bf16\nnum_machines: 2\nnum_processes: 16\n",
-	"sft_llf.yaml": "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nfinetuning_type: full\nstage: sft\ncutoff_len: 4096\nper_device_train_batch_size: 2\ngradient_accumulation_steps: 4\nbf16: true\ndeepspeed: zero2.json\n",
+	"zero2.json": `{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "bf16": {"enabled": "auto"}}`,
+	"fsdp.yaml": "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  " +
+		"fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\nnum_machines: " +
+		"1\nnum_processes: 8\n",
+	"plugin.yaml": "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nmixed_precision: " +
+		"bf16\nnum_machines: 2\nnum_processes: 16\n",
+	"sft_llf.yaml": "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nfinetuning_type: " +
+		"full\nstage: sft\ncutoff_len: 4096\nper_device_train_batch_size: 2\ngradient_accumulation_steps: " +
+		"4\nbf16: true\ndeepspeed: zero2.json\n",
 }
 
 // beside returns one of them.
@@ -54,89 +61,120 @@ func wilds() []wild {
 func wildShell() []wild {
 	return []wild{
 		{
-			"W1 scalar of an if", "a.sh", "if [ \"$X\" = y ]; then P=\"--bf16 --use-distributed-optimizer\"; fi\n" + torchrun + " $P\n", nil,
+			"W1 scalar of an if", "a.sh",
+			"if [ \"$X\" = y ]; then P=\"--bf16 --use-distributed-optimizer\"; fi\n" + torchrun + " $P\n",
+			nil,
 			map[string]any{"precision": open, "zero": open, "tp": 1, "sp": false, "gpus": 8},
 			"if of line 1", false,
 		},
 		{
-			"W1 hole after a value", "a.sh", "if [ -n \"$Y\" ]; then EXTRA=\"--sequence-parallel\"; fi\ntorchrun --nproc_per_node 8 pretrain_gpt.py --vocab-size 32000" + dense + " --global-batch-size 64 $EXTRA\n", nil,
+			"W1 hole after a value", "a.sh", "if [ -n \"$Y\" ]; then EXTRA=\"--sequence-parallel\"; " +
+				"fi\ntorchrun --nproc_per_node 8 pretrain_gpt.py --vocab-size 32000" + dense +
+				" --global-batch-size 64 $EXTRA\n", nil,
 			map[string]any{"gbs": 64, "sp": open},
 			"if of line 1", false,
 		},
 		{
-			"W1 condition on a constant", "a.sh", "PREC=bf16\nif [ \"$PREC\" = bf16 ]; then P=--bf16; elif [ $PREC = fp16 ]; then P=--fp16; else exit 1; fi\n" + torchrun + " $P\n", nil,
+			"W1 condition on a constant", "a.sh", "PREC=bf16\nif [ \"$PREC\" = bf16 ]; then P=--bf16; elif " +
+				"[ $PREC = fp16 ]; then P=--fp16; else exit 1; fi\n" + torchrun + " $P\n", nil,
 			map[string]any{"precision": "bf16", "gpus": 8},
 			"", false,
 		},
 		{
-			"W1 case on a constant", "a.sh", "SIZE=7B\ncase $SIZE in\n 1B|3B) TP=1;;\n 7B) TP=2; PP=2;;\n *) TP=8;;\nesac\n" + torchrun + " --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP\n", nil,
+			"W1 case on a constant", "a.sh",
+			"SIZE=7B\ncase $SIZE in\n 1B|3B) TP=1;;\n 7B) TP=2; PP=2;;\n *) TP=8;;\nesac\n" + torchrun +
+				" --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP\n", nil,
 			map[string]any{"tp": 2, "pp": 2},
 			"", false,
 		},
 		{
-			"W1 one of two", "a.sh", "if [ \"$X\" = y ]; then TP=2; else TP=4; fi\n" + torchrun + " --tensor-model-parallel-size $TP\n", nil,
+			"W1 one of two", "a.sh",
+			"if [ \"$X\" = y ]; then TP=2; else TP=4; fi\n" + torchrun +
+				" --tensor-model-parallel-size $TP\n", nil,
 			map[string]any{"tp": open, "pp": 1},
 			"one of 2 or 4", false,
 		},
 		{
-			"W1 same in both", "a.sh", "if [ \"$X\" = y ]; then TP=2; PP=1; else TP=2; PP=4; fi\n" + torchrun + " --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP\n", nil,
+			"W1 same in both", "a.sh",
+			"if [ \"$X\" = y ]; then TP=2; PP=1; else TP=2; PP=4; fi\n" + torchrun +
+				" --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP\n", nil,
 			map[string]any{"tp": 2, "pp": open},
 			"", false,
 		},
 		{
-			"W4 words in words", "a.sh", "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=8\nT=(--nproc-per-node $SLURM_GPUS_PER_NODE --nnodes $SLURM_NNODES)\n" +
-				"A=(--vocab-size 32000 --global-batch-size 64" + dense + ")\nCMD=\"torchrun ${T[@]} pretrain_gpt.py ${A[@]}\"\nif [ -n \"$W\" ]; then CMD=\"$CMD --bf16\"; fi\nsrun bash -c \"$CMD\"\n", nil,
+			"W4 words in words", "a.sh", "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH " +
+				"--ntasks-per-node=1\n#SBATCH --gpus-per-node=8\nT=(--nproc-per-node $SLURM_GPUS_PER_NODE " +
+				"--nnodes $SLURM_NNODES)\n" +
+				"A=(--vocab-size 32000 --global-batch-size 64" + dense + ")\nCMD=\"torchrun ${T[@]} " +
+				"pretrain_gpt.py ${A[@]}\"\nif [ -n \"$W\" ]; then CMD=\"$CMD --bf16\"; fi\nsrun bash -c " +
+				"\"$CMD\"\n", nil,
 			map[string]any{"gpus": 32, "gbs": 64, "precision": open},
 			"", false,
 		},
 		{
-			"W4 plain", "a.sh", "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=1\n#SBATCH --gpus-per-node=8\nT=(--nproc-per-node $SLURM_GPUS_PER_NODE --nnodes $SLURM_NNODES)\n" +
-				"A=(--vocab-size 32000 --global-batch-size 64" + dense + ")\nCMD=\"torchrun ${T[@]} pretrain_gpt.py ${A[@]}\"\nsrun bash -c \"$CMD\"\n", nil,
+			"W4 plain", "a.sh", "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=1\n#SBATCH " +
+				"--gpus-per-node=8\nT=(--nproc-per-node $SLURM_GPUS_PER_NODE --nnodes $SLURM_NNODES)\n" +
+				"A=(--vocab-size 32000 --global-batch-size 64" + dense +
+				")\nCMD=\"torchrun ${T[@]} pretrain_gpt.py ${A[@]}\"\nsrun bash -c \"$CMD\"\n", nil,
 			map[string]any{"gpus": 32, "gbs": 64},
 			"", false,
 		},
 		{
-			"W4 one task for each GPU", "a.sh", "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --ntasks-per-node=8\n#SBATCH --gpus-per-node=8\nsrun python pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" + dense + "\n", nil,
+			"W4 one task for each GPU", "a.sh", "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH " +
+				"--ntasks-per-node=8\n#SBATCH --gpus-per-node=8\nsrun python pretrain_gpt.py --vocab-size " +
+				"32000 --global-batch-size 64" + dense + "\n", nil,
 			map[string]any{"gpus": 32},
 			"", false,
 		},
 		{
-			"R1 a list without quotes", "a.sh", "A=( --moe-layer-freq [0]*1+[1]*31 --num-experts 8 --moe-ffn-hidden-size 1024 )\n" + torchrun + " ${A[@]}\n", nil,
+			"R1 a list without quotes", "a.sh",
+			"A=( --moe-layer-freq [0]*1+[1]*31 --num-experts 8 --moe-ffn-hidden-size 1024 )\n" + torchrun +
+				" ${A[@]}\n", nil,
 			map[string]any{"set.model.first_k_dense_layers": 1, "set.model.n_experts": 8},
 			"", false,
 		},
 		{
-			"R5 the tenth argument", "a.sh", "TP=${10}\nCMD=\"" + torchrun + " --tensor-model-parallel-size ${TP}\"\neval $CMD\n", nil,
+			"R5 the tenth argument", "a.sh",
+			"TP=${10}\nCMD=\"" + torchrun + " --tensor-model-parallel-size ${TP}\"\neval $CMD\n", nil,
 			map[string]any{"tp": open, "gbs": 64},
 			"${10}", false,
 		},
 		{
-			"R5 a new line in a word", "a.sh", "if [ $G = 1 ]; then GQA=\"--group-query-attention --num-query-groups 8\"; fi\nCMD=\"" + torchrun + " --tensor-model-parallel-size 2\n $GQA --bf16\"\neval $CMD\n", nil,
+			"R5 a new line in a word", "a.sh",
+			"if [ $G = 1 ]; then GQA=\"--group-query-attention --num-query-groups 8\"; fi\nCMD=\"" +
+				torchrun + " --tensor-model-parallel-size 2\n $GQA --bf16\"\neval $CMD\n", nil,
 			map[string]any{"gbs": 64, "precision": "bf16", "tp": 2, "set.model.kv_heads": open},
 			"", false,
 		},
 		{
-			"R9 read of words", "a.sh", "IFS=, read -r TP PP CP <<< \"2,2,1\"\n" + torchrun + " --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP --context-parallel-size $CP\n", nil,
+			"R9 read of words", "a.sh",
+			"IFS=, read -r TP PP CP <<< \"2,2,1\"\n" + torchrun + " --tensor-model-parallel-size $TP " +
+				"--pipeline-model-parallel-size $PP --context-parallel-size $CP\n", nil,
 			map[string]any{"tp": 2, "pp": 2, "cp": 1},
 			"", false,
 		},
 		{
-			"a function is followed", "a.sh", "run() { local tp=$1; shift; " + torchrun + " --tensor-model-parallel-size $tp \"$@\"; }\nrun 2 --bf16\n", nil,
+			"a function is followed", "a.sh",
+			"run() { local tp=$1; shift; " + torchrun + " --tensor-model-parallel-size $tp \"$@\"; }\nrun " +
+				"2 --bf16\n", nil,
 			map[string]any{"tp": 2, "precision": "bf16"},
 			"", false,
 		},
 		{
-			"a value of an unset variable", "a.sh", torchrun + " --tensor-model-parallel-size ${TP:-2} --pipeline-model-parallel-size $PP\n", nil,
+			"a value of an unset variable", "a.sh",
+			torchrun + " --tensor-model-parallel-size ${TP:-2} --pipeline-model-parallel-size $PP\n", nil,
 			map[string]any{"tp": 2, "pp": open, "gpus": 8},
 			"$PP", false,
 		},
 		{
-			"a variable of one command", "a.sh", "TP=8 python prepare.py\n" + torchrun + " --tensor-model-parallel-size $TP\n", nil,
+			"a variable of one command", "a.sh",
+			"TP=8 python prepare.py\n" + torchrun + " --tensor-model-parallel-size $TP\n", nil,
 			map[string]any{"tp": open},
 			"", false,
 		},
 		{
-			"a variable read as empty", "a.sh", "[ -z \"$TP\" ] && TP=4\n" + torchrun + " --tensor-model-parallel-size $TP\n", nil,
+			"a variable read as empty", "a.sh",
+			"[ -z \"$TP\" ] && TP=4\n" + torchrun + " --tensor-model-parallel-size $TP\n", nil,
 			map[string]any{"tp": 4},
 			"--env TP=VALUE", false,
 		},
@@ -146,28 +184,41 @@ func wildShell() []wild {
 			"--env Q=VALUE", false,
 		},
 		{
-			"glued options", "a.sh", "srun -N2 -n16 python pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" + dense + "\n", nil,
+			"glued options", "a.sh",
+			"srun -N2 -n16 python pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" + dense + "\n",
+			nil,
 			map[string]any{"gpus": 16},
 			"", false,
 		},
 		{
-			"nodes of another file", "a.sh", "deepspeed --hostfile hosts --num_gpus 8 pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" + dense + "\n", nil,
+			"nodes of another file", "a.sh", "deepspeed --hostfile hosts --num_gpus 8 pretrain_gpt.py " +
+				"--vocab-size 32000 --global-batch-size 64" + dense + "\n", nil,
 			map[string]any{"gpus": open},
 			"hosts", false,
 		},
 		{
-			"GPUs by number", "a.sh", "deepspeed --include localhost:4,5 pretrain_gpt.py --vocab-size 32000 --global-batch-size 64" + dense + "\n", nil,
+			"GPUs by number", "a.sh", "deepspeed --include localhost:4,5 pretrain_gpt.py --vocab-size " +
+				"32000 --global-batch-size 64" + dense + "\n", nil,
 			map[string]any{"gpus": 2},
 			"", false,
 		},
 		{
-			"a recipe by its name", "a.sh", "torchrun --nproc_per_node 8 --nnodes 4 scripts/training/run_recipe.py --recipe llama3_70b_pretrain_32gpu_h100_bf16_config -gb 256 model.context_parallel_size=1\n", nil,
-			map[string]any{"model": "llama3-70b", "tp": 4, "pp": 4, "vpp": 5, "cp": 1, "gbs": 256, "mbs": 1, "seq": 8192, "sp": true, "zero": 1, "gpus": 32},
+			"a recipe by its name", "a.sh", "torchrun --nproc_per_node 8 --nnodes 4 " +
+				"scripts/training/run_recipe.py --recipe llama3_70b_pretrain_32gpu_h100_bf16_config -gb " +
+				"256 model.context_parallel_size=1\n", nil,
+			map[string]any{
+				"model": "llama3-70b", "tp": 4, "pp": 4, "vpp": 5, "cp": 1, "gbs": 256, "mbs": 1,
+				"seq": 8192, "sp": true, "zero": 1, "gpus": 32,
+			},
 			"the recipe", false,
 		},
 		{
-			"the performance scripts", "a.sh", "python scripts/performance/setup_experiment.py -m qwen -mr qwen3_235b_a22b -g h100 -c fp8_cs -ng 256 -gn 8 -tp 2 -pp 8 -ep 32\n", nil,
-			map[string]any{"model": "qwen3-235b-a22b", "gpus": 256, "tp": 2, "pp": 8, "ep": 32, "precision": "fp8:tensor", "gbs": open, "seq": open, "cp": open},
+			"the performance scripts", "a.sh", "python scripts/performance/setup_experiment.py -m qwen -mr " +
+				"qwen3_235b_a22b -g h100 -c fp8_cs -ng 256 -gn 8 -tp 2 -pp 8 -ep 32\n", nil,
+			map[string]any{
+				"model": "qwen3-235b-a22b", "gpus": 256, "tp": 2, "pp": 8, "ep": 32,
+				"precision": "fp8:tensor", "gbs": open, "seq": open, "cp": open,
+			},
 			"", false,
 		},
 		{"W9 comments only", "a.sh", "# x\n", nil, nil, "", true},
@@ -179,47 +230,68 @@ func wildFlags() []wild {
 	vocab := "torchrun --nproc_per_node 8 pretrain_gpt.py --global-batch-size 64" + dense
 	return []wild{
 		{
-			"W2 a vocabulary that a tokenizer knows", "a.sh", vocab + " --tokenizer-model someone/else\n", nil,
+			"W2 a vocabulary that a tokenizer knows", "a.sh", vocab + " --tokenizer-model someone/else\n",
+			nil,
 			map[string]any{"set.model.vocab": open, "model": nil, "set.model.layers": 32},
 			"someone/else", false,
 		},
 		{
-			"W2 a vocabulary of a known tokenizer", "a.sh", vocab + " --tokenizer-model Qwen/Qwen2.5-7B\n", nil,
+			"W2 a vocabulary of a known tokenizer", "a.sh", vocab + " --tokenizer-model Qwen/Qwen2.5-7B\n",
+			nil,
 			map[string]any{"set.model.vocab": 152064},
 			"", false,
 		},
 		{
-			"W2 bigscience", "a.slurm", "torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 24 --hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --micro-batch-size 1 --global-batch-size 64 --tokenizer-type PretrainedFromHF --tokenizer-name-or-path google/mt5-base --fp16 --checkpoint-activations --zero-stage 1\n", nil,
+			"W2 bigscience", "a.slurm", "torchrun --nproc_per_node 4 pretrain_gpt.py --num-layers 24 " +
+				"--hidden-size 2048 --num-attention-heads 16 --seq-length 2048 --micro-batch-size 1 " +
+				"--global-batch-size 64 --tokenizer-type PretrainedFromHF --tokenizer-name-or-path " +
+				"google/mt5-base --fp16 --checkpoint-activations --zero-stage 1\n", nil,
 			map[string]any{"set.model.vocab": open, "recompute": "full", "zero": 1, "precision": "fp16"},
 			"google/mt5-base", false,
 		},
 		{
-			"W3 flags of Megatron-DeepSpeed", "a.sh", torchrun + " --checkpoint-activations --zero-stage 1 --num-key-value-heads 2\n", nil,
+			"W3 flags of Megatron-DeepSpeed", "a.sh",
+			torchrun + " --checkpoint-activations --zero-stage 1 --num-key-value-heads 2\n", nil,
 			map[string]any{"recompute": "full", "zero": 1, "set.model.kv_heads": 2},
 			"", false,
 		},
 		{
-			"W3 its defaults and sequence parallelism", "a.sh", "deepspeed --num_nodes 2 --num_gpus 8 pretrain_gpt.py --vocab-size 32000 --global-batch-size 64 --deepspeed --zero-stage 3 --ds-sequence-parallel-size 2" + dense + "\n", nil,
+			"W3 its defaults and sequence parallelism", "a.sh", "deepspeed --num_nodes 2 --num_gpus 8 " +
+				"pretrain_gpt.py --vocab-size 32000 --global-batch-size 64 --deepspeed --zero-stage 3 " +
+				"--ds-sequence-parallel-size 2" + dense + "\n", nil,
 			map[string]any{"zero": 3, "gpus": 16},
 			"ds-sequence-parallel-size", false,
 		},
 		{
-			"W7 ms-swift", "a.sh", "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen2.5-7B --pipeline_model_parallel_size 2 --tensor_model_parallel_size 4 --micro_batch_size 1 --global_batch_size 16 --max_length 2048\n", nil,
-			map[string]any{"pp": 2, "tp": 4, "zero": 1, "precision": "bf16", "gbs": 16, "gpus": 8, "seq": 2048, "model": "qwen2.5-7b"},
+			"W7 ms-swift", "a.sh", "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen2.5-7B " +
+				"--pipeline_model_parallel_size 2 --tensor_model_parallel_size 4 --micro_batch_size 1 " +
+				"--global_batch_size 16 --max_length 2048\n", nil,
+			map[string]any{
+				"pp": 2, "tp": 4, "zero": 1, "precision": "bf16", "gbs": 16, "gpus": 8,
+				"seq": 2048, "model": "qwen2.5-7b",
+			},
 			"ms-swift", false,
 		},
 		{
-			"W7 slime", "a.sh", "PERF_ARGS=(--tensor-model-parallel-size 2 --sequence-parallel --micro-batch-size 1)\npython3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 --colocate --rollout-batch-size 32 --global-batch-size 256 --num-layers 32 --hidden-size 4096 ${PERF_ARGS[@]}\n", nil,
+			"W7 slime", "a.sh", "PERF_ARGS=(--tensor-model-parallel-size 2 --sequence-parallel " +
+				"--micro-batch-size 1)\npython3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 8 " +
+				"--colocate --rollout-batch-size 32 --global-batch-size 256 --num-layers 32 --hidden-size " +
+				"4096 ${PERF_ARGS[@]}\n", nil,
 			map[string]any{"tp": 2, "zero": 1, "precision": "bf16", "gpus": 8, "gbs": 256},
 			"slime", false,
 		},
 		{
-			"W11 a length in an unknown word", "a.sh", "DATA=$1\ntorchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 --num-attention-heads 32 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 --normalization RMSNorm --swiglu --position-embedding-type rope --untie-embeddings-and-output-weights --disable-bias-linear $DATA\n", nil,
+			"W11 a length in an unknown word", "a.sh", "DATA=$1\ntorchrun --nproc_per_node 8 " +
+				"pretrain_gpt.py --num-layers 32 --hidden-size 4096 --ffn-hidden-size 11008 " +
+				"--num-attention-heads 32 --micro-batch-size 1 --global-batch-size 64 --vocab-size 32000 " +
+				"--normalization RMSNorm --swiglu --position-embedding-type rope " +
+				"--untie-embeddings-and-output-weights --disable-bias-linear $DATA\n", nil,
 			map[string]any{"seq": open, "tp": open, "gbs": 64},
 			"$1", false,
 		},
 		{
-			"R2 a batch given by flag", "a.sh", "torchrun --nproc_per_node 8 pretrain_gpt.py --vocab-size 32000" + dense + "\n",
+			"R2 a batch given by flag", "a.sh",
+			"torchrun --nproc_per_node 8 pretrain_gpt.py --vocab-size 32000" + dense + "\n",
 			[][2]string{{"gbs", "64"}},
 			map[string]any{"gbs": 64, "gpus": 8, "mbs": 1},
 			"", false,
@@ -230,62 +302,245 @@ func wildFlags() []wild {
 			"", false,
 		},
 		{
-			"R3 a key twice", "model_config.yaml", "MODEL_ARGS:\n  --num-layers: 12\n  --hidden-size: 512\n  --num-attention-heads: 8\n  --tensor-model-parallel-size: 2\n  --micro-batch-size: 4\n  --global-batch-size: 32\n  --seq-length: 1024\n  --bf16: true\n  --bf16: true\n", nil,
+			"R3 a key twice", "model_config.yaml", "MODEL_ARGS:\n  --num-layers: 12\n  --hidden-size: " +
+				"512\n  --num-attention-heads: 8\n  --tensor-model-parallel-size: 2\n  --micro-batch-size: " +
+				"4\n  --global-batch-size: 32\n  --seq-length: 1024\n  --bf16: true\n  --bf16: true\n", nil,
 			map[string]any{"tp": 2, "gbs": 32, "precision": "bf16", "gpus": open, "set.model.vocab": open},
 			"twice", false,
 		},
 		{
-			"flags without effect", "a.sh", torchrun + " --sequence-parallel\n", nil, map[string]any{"tp": 1, "sp": false}, "no effect", false,
+			"flags without effect", "a.sh", torchrun + " --sequence-parallel\n", nil,
+			map[string]any{"tp": 1, "sp": false},
+			"no effect", false,
 		},
 		{
-			"a layout that cannot run", "a.sh", torchrun + " --tensor-model-parallel-size 8 --pipeline-model-parallel-size 4\n", nil, map[string]any{"gpus": open, "tp": 8, "pp": 4}, "8 is no multiple", false,
+			"a layout that cannot run", "a.sh",
+			torchrun + " --tensor-model-parallel-size 8 --pipeline-model-parallel-size 4\n", nil,
+			map[string]any{"gpus": open, "tp": 8, "pp": 4},
+			"8 is no multiple", false,
 		},
 	}
 }
 
 func wildFiles() []wild {
 	fsdp := func(lines string) string {
-		return "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n" + lines + "mixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n"
+		return "compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\nfsdp_config:\n" + lines +
+			"mixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n"
 	}
 	return []wild{
 		{
-			"W5 nanotron with experts", "a.yaml", "model:\n  model_config:\n    is_qwen2_config: true\n    hidden_size: 512\n    num_hidden_layers: 8\n    num_attention_heads: 8\n    num_key_value_heads: 8\n    intermediate_size: 1024\n    vocab_size: 32000\n    moe_config:\n      num_experts: 64\n      top_k: 8\n      moe_intermediate_size: 256\nparallelism:\n  dp: 8\n  tp: 1\n  pp: 1\n  pp_engine: 1f1b\n  expert_parallel_size: 1\ntokens:\n  sequence_length: 2048\n  micro_batch_size: 1\n  batch_accumulation_per_replica: 2\n", nil,
+			"W5 nanotron with experts", "a.yaml", "model:\n  model_config:\n    is_qwen2_config: true\n    " +
+				"hidden_size: 512\n    num_hidden_layers: 8\n    num_attention_heads: 8\n    " +
+				"num_key_value_heads: 8\n    intermediate_size: 1024\n    vocab_size: 32000\n    " +
+				"moe_config:\n      num_experts: 64\n      top_k: 8\n      moe_intermediate_size: " +
+				"256\nparallelism:\n  dp: 8\n  tp: 1\n  pp: 1\n  pp_engine: 1f1b\n  expert_parallel_size: " +
+				"1\ntokens:\n  sequence_length: 2048\n  micro_batch_size: 1\n  " +
+				"batch_accumulation_per_replica: 2\n", nil,
 			map[string]any{"set.model.n_experts": 64, "set.model.top_k": 8, "gpus": 8},
 			"", false,
 		},
-		{"W6 SHARD_GRAD_OP", "a.yaml", fsdp("  fsdp_sharding_strategy: SHARD_GRAD_OP\n"), nil, map[string]any{"zero": 2, "gpus": 8, "dp": 8, "precision": "bf16", "seq": open, "model": open}, "", false},
-		{"W6 NO_SHARD", "a.yaml", fsdp("  fsdp_sharding_strategy: NO_SHARD\n"), nil, map[string]any{"zero": 0}, "", false},
-		{"W6 FULL_SHARD", "a.yaml", fsdp("  fsdp_sharding_strategy: FULL_SHARD\n  fsdp_version: 1\n"), nil, map[string]any{"zero": 3, "hsdp": 1}, "", false},
-		{"W6 a number", "a.yaml", fsdp("  fsdp_sharding_strategy: 2\n"), nil, map[string]any{"zero": 2}, "", false},
-		{"W6 HYBRID_SHARD", "a.yaml", strings.Replace(strings.Replace(fsdp("  fsdp_sharding_strategy: HYBRID_SHARD\n"), "num_machines: 1", "num_machines: 2", 1), "num_processes: 8", "num_processes: 16", 1), nil, map[string]any{"zero": 3, "hsdp": 2, "gpus": 16}, "", false},
-		{"W8 torchtitan without a batch", "a.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n[parallelism]\ndata_parallel_shard_degree = -1\ntensor_parallel_degree = 4\n", [][2]string{{"gpus", "128"}}, map[string]any{"gbs": 32, "tp": 4, "gpus": 128}, "", false},
-		{"W10 DeepSpeed alone", "ds.json", `{"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}`, nil, map[string]any{"zero": 2, "mbs": 2, "microbatches": 4, "model": open, "gpus": open, "seq": open, "recompute": open}, "", false},
-		{"W12 MiCS", "ds.json", `{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3, "mics_shard_size": 8}}`, [][2]string{{"gpus", "64"}}, map[string]any{"hsdp": 8, "zero": 3}, "", false},
-		{"W12 hpZeRO", "ds.json", `{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}}`, [][2]string{{"gpus", "64"}}, map[string]any{"zero": 3}, "zero_hpz_partition_size", false},
-		{"R4 NeMo's YAML", "a.yaml", "a: 'x--{y}'\nb: ${multiply:${c.tensor_model_parallel_size}, 2}\n", nil, nil, "", true},
-		{"R7 weights on the host", "ds.json", `{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}, "offload_optimizer": {"device": "cpu"}}}`, nil, map[string]any{"zero": 3, "offload": "optimizer"}, "offload_param", false},
-		{"R7 FSDP on the host", "a.yaml", fsdp("  fsdp_offload_params: true\n  fsdp_sharding_strategy: FULL_SHARD\n"), nil, map[string]any{"zero": 3, "offload": open}, "fsdp_offload_params", false},
-		{"R10 a launcher that is not read", "a.yaml", "base_model: meta-llama/Llama-3.1-8B\nload_in_8bit: false\nsequence_len: 4096\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\nbf16: auto\ndatasets:\n  - path: x\n    type: alpaca\n", nil, map[string]any{"mbs": 2, "microbatches": 4, "seq": 4096, "model": "llama3.1-8b"}, "axolotl", false},
-		{"R10 LLaMA-Factory", "a.yaml", "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: sft\nfinetuning_type: full\ndeepspeed: examples/deepspeed/ds_z3_config.json\ncutoff_len: 2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 2\nbf16: true\n", nil, map[string]any{"mbs": 1, "microbatches": 2, "seq": 2048, "model": "llama3-8b", "precision": "bf16", "recompute": "full", "zero": 3, "gpus": open}, "ds_z3_config.json", false},
-		{"a file of one's own", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: full\ndeepspeed: my_z3.json\nbf16: true\n", nil, map[string]any{"zero": open, "mbs": 8, "seq": 2048}, "my_z3.json", false},
-		{"FSDP2 of axolotl", "a.yaml", "base_model: Qwen/Qwen2.5-7B\nmicro_batch_size: 2\nbf16: true\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: false\ntensor_parallel_size: 2\ndp_shard_size: 4\n", nil, map[string]any{"zero": 2, "tp": 2, "dp": 4, "gpus": 8}, "", false},
-		{"float8 of axolotl", "a.yaml", "base_model: meta-llama/Llama-3.2-3B\nmicro_batch_size: 16\nfp8: true\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\n", nil, map[string]any{"zero": 3, "precision": open}, "float8", false},
-		{"a debug flavour", "a.toml", "[model]\nname = \"llama3\"\nflavor = \"debugmodel\"\n[training]\nlocal_batch_size = 8\nseq_len = 2048\n[parallelism]\ntensor_parallel_degree = 2\n", nil, map[string]any{"model": open, "seq": 2048, "mbs": 8, "tp": 2}, "debugmodel", false},
-		{"R10 TRL", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nbf16: true\ngradient_accumulation_steps: 8\nper_device_train_batch_size: 4\nmax_seq_length: 4096\ngradient_checkpointing: true\nuse_peft: true\n", nil, map[string]any{"mbs": 4, "microbatches": 8, "seq": 4096, "model": "qwen2.5-7b", "recompute": "full", "zero": open, "optimizer": open}, "adapters", false},
-		{"QLoRA", "a.yaml", "base_model: Qwen/Qwen2.5-7B\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\nadapter: qlora\nload_in_4bit: true\nbf16: true\noptimizer: adamw_torch_fused\n", nil, map[string]any{"mbs": 2, "precision": open, "optimizer": open}, "fewer bits", false},
-		{"LoRA of ms-swift", "a.sh", "NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen2.5-7B --train_type lora --micro_batch_size 1 --global_batch_size 16 --max_length 2048\n", nil, map[string]any{"gpus": 8, "optimizer": open}, "adapters", false},
-		{"R10 gpt-neox", "a.yml", "{\n  # a comment\n  \"pipe_parallel_size\": 1\n}\n", nil, map[string]any{"pp": 1, "tp": open}, "gpt-neox", false},
-		{"words of a comment", "a.yaml", "# tensor_model_parallel_size: 2 --micro-batch-size\nname: x\n", nil, nil, "no share string", true},
-		{"words of a script that only says them", "a.sh", "#!/bin/bash\n# torchrun pretrain_gpt.py --tensor-model-parallel-size 2\ncurl --retry 3 http://x\n", nil, nil, "no share string", true},
-		{"MaxText", "a.yml", "base_config: base.yml\nici_fsdp_parallelism: 16\nper_device_batch_size: 4\n", nil, nil, "MaxText", true},
-		{"FlagScale", "a.yaml", "defaults:\n  - train: 7b\nexperiment:\n  task:\n    type: train\n    backend: megatron\n", nil, nil, "FlagScale", true},
-		{"OLMo-core", "OLMo2.py", "from olmo_core.config import DType\nprint(1)\n", nil, nil, "OLMo-core", true},
-		{"OLMo-core's command", "a.sh", "torchrun --nproc-per-node=8 src/scripts/train/OLMo2-7B.py train run --train_module.x=1\n", nil, nil, "OLMo-core", true},
-		{"a chat", "a.yaml", "messages:\n  - role: user\n    content: 'use train_batch_size and zero_optimization'\n", nil, nil, "no share string", true},
+		{
+			"W6 SHARD_GRAD_OP", "a.yaml", fsdp("  fsdp_sharding_strategy: SHARD_GRAD_OP\n"), nil,
+			map[string]any{"zero": 2, "gpus": 8, "dp": 8, "precision": "bf16", "seq": open, "model": open},
+			"", false,
+		},
+		{
+			"W6 NO_SHARD", "a.yaml", fsdp("  fsdp_sharding_strategy: NO_SHARD\n"), nil,
+			map[string]any{"zero": 0},
+			"", false,
+		},
+		{
+			"W6 FULL_SHARD", "a.yaml", fsdp("  fsdp_sharding_strategy: FULL_SHARD\n  fsdp_version: 1\n"), nil,
+			map[string]any{"zero": 3, "hsdp": 1},
+			"", false,
+		},
+		{
+			"W6 a number", "a.yaml", fsdp("  fsdp_sharding_strategy: 2\n"), nil,
+			map[string]any{"zero": 2},
+			"",
+			false,
+		},
+		{
+			"W6 HYBRID_SHARD", "a.yaml",
+			strings.Replace(strings.Replace(fsdp("  fsdp_sharding_strategy: HYBRID_SHARD\n"),
+				"num_machines: 1", "num_machines: 2", 1), "num_processes: 8", "num_processes: 16", 1), nil,
+			map[string]any{"zero": 3, "hsdp": 2, "gpus": 16},
+			"", false,
+		},
+		{
+			"W8 torchtitan without a batch", "a.toml", "[model]\nname = \"llama3\"\nflavor = " +
+				"\"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = " +
+				"8192\n[parallelism]\ndata_parallel_shard_degree = -1\ntensor_parallel_degree = 4\n",
+			[][2]string{{"gpus", "128"}},
+			map[string]any{"gbs": 32, "tp": 4, "gpus": 128},
+			"", false,
+		},
+		{
+			"W10 DeepSpeed alone", "ds.json",
+			`{"train_micro_batch_size_per_gpu": 2, "gradient_accumulation_steps": 4, "zero_optimization": {"stage": 2}, "bf16": {"enabled": true}}`, nil,
+			map[string]any{
+				"zero": 2, "mbs": 2, "microbatches": 4, "model": open, "gpus": open, "seq": open,
+				"recompute": open,
+			},
+			"", false,
+		},
+		{
+			"W12 MiCS", "ds.json",
+			`{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3, "mics_shard_size": 8}}`,
+			[][2]string{{"gpus", "64"}},
+			map[string]any{"hsdp": 8, "zero": 3},
+			"", false,
+		},
+		{
+			"W12 hpZeRO", "ds.json",
+			`{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}}`,
+			[][2]string{{"gpus", "64"}},
+			map[string]any{"zero": 3},
+			"zero_hpz_partition_size", false,
+		},
+		{
+			"R4 NeMo's YAML", "a.yaml", "a: 'x--{y}'\nb: ${multiply:${c.tensor_model_parallel_size}, 2}\n",
+			nil,
+			nil, "", true,
+		},
+		{
+			"R7 weights on the host", "ds.json",
+			`{"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}, "offload_optimizer": {"device": "cpu"}}}`, nil,
+			map[string]any{"zero": 3, "offload": "optimizer"},
+			"offload_param", false,
+		},
+		{
+			"R7 FSDP on the host", "a.yaml",
+			fsdp("  fsdp_offload_params: true\n  fsdp_sharding_strategy: FULL_SHARD\n"), nil,
+			map[string]any{"zero": 3, "offload": open},
+			"fsdp_offload_params", false,
+		},
+		{
+			"R10 a launcher that is not read", "a.yaml",
+			"base_model: meta-llama/Llama-3.1-8B\nload_in_8bit: " +
+				"false\nsequence_len: 4096\nmicro_batch_size: 2\ngradient_accumulation_steps: 4\nbf16: " +
+				"auto\ndatasets:\n  - path: x\n    type: alpaca\n", nil,
+			map[string]any{"mbs": 2, "microbatches": 4, "seq": 4096, "model": "llama3.1-8b"},
+			"axolotl",
+			false,
+		},
+		{
+			"R10 LLaMA-Factory", "a.yaml",
+			"model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nstage: " +
+				"sft\nfinetuning_type: full\ndeepspeed: examples/deepspeed/ds_z3_config.json\ncutoff_len: " +
+				"2048\nper_device_train_batch_size: 1\ngradient_accumulation_steps: 2\nbf16: true\n", nil,
+			map[string]any{
+				"mbs": 1, "microbatches": 2, "seq": 2048, "model": "llama3-8b",
+				"precision": "bf16", "recompute": "full", "zero": 3, "gpus": open,
+			},
+			"ds_z3_config.json",
+			false,
+		},
+		{
+			"a file of one's own", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: " +
+				"full\ndeepspeed: my_z3.json\nbf16: true\n", nil,
+			map[string]any{"zero": open, "mbs": 8, "seq": 2048},
+			"my_z3.json", false,
+		},
+		{"FSDP2 of axolotl", "a.yaml", "base_model: Qwen/Qwen2.5-7B\nmicro_batch_size: 2\nbf16: " +
+			"true\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: false\ntensor_parallel_size: " +
+			"2\ndp_shard_size: 4\n", nil, map[string]any{"zero": 2, "tp": 2, "dp": 4, "gpus": 8}, "", false},
+		{
+			"float8 of axolotl", "a.yaml",
+			"base_model: meta-llama/Llama-3.2-3B\nmicro_batch_size: 16\nfp8: " +
+				"true\nfsdp_version: 2\nfsdp_config:\n  reshard_after_forward: true\n", nil,
+			map[string]any{"zero": 3, "precision": open},
+			"float8", false,
+		},
+		{
+			"a debug flavour", "a.toml", "[model]\nname = \"llama3\"\nflavor = " +
+				"\"debugmodel\"\n[training]\nlocal_batch_size = 8\nseq_len = " +
+				"2048\n[parallelism]\ntensor_parallel_degree = 2\n", nil,
+			map[string]any{"model": open, "seq": 2048, "mbs": 8, "tp": 2},
+			"debugmodel", false,
+		},
+		{
+			"R10 TRL", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nbf16: " +
+				"true\ngradient_accumulation_steps: 8\nper_device_train_batch_size: 4\nmax_seq_length: " +
+				"4096\ngradient_checkpointing: true\nuse_peft: true\n", nil,
+			map[string]any{
+				"mbs": 4, "microbatches": 8, "seq": 4096, "model": "qwen2.5-7b",
+				"recompute": "full", "zero": open, "optimizer": open,
+			},
+			"adapters", false,
+		},
+		{
+			"QLoRA", "a.yaml", "base_model: Qwen/Qwen2.5-7B\nmicro_batch_size: " +
+				"2\ngradient_accumulation_steps: 4\nadapter: qlora\nload_in_4bit: true\nbf16: " +
+				"true\noptimizer: " +
+				"adamw_torch_fused\n", nil,
+			map[string]any{"mbs": 2, "precision": open, "optimizer": open},
+			"fewer bits", false,
+		},
+		{
+			"LoRA of ms-swift", "a.sh",
+			"NPROC_PER_NODE=8 megatron sft --model Qwen/Qwen2.5-7B --train_type " +
+				"lora --micro_batch_size 1 --global_batch_size 16 --max_length 2048\n", nil,
+			map[string]any{"gpus": 8, "optimizer": open},
+			"adapters", false,
+		},
+		{
+			"R10 gpt-neox", "a.yml", "{\n  # a comment\n  \"pipe_parallel_size\": 1\n}\n", nil,
+			map[string]any{"pp": 1, "tp": open},
+			"gpt-neox", false,
+		},
+		{
+			"words of a comment", "a.yaml", "# tensor_model_parallel_size: 2 --micro-batch-size\nname: x\n",
+			nil,
+			nil, "no share string", true,
+		},
+		{"words of a script that only says them", "a.sh", "#!/bin/bash\n# torchrun pretrain_gpt.py " +
+			"--tensor-model-parallel-size 2\ncurl --retry 3 http://x\n", nil, nil, "no share string", true},
+		{
+			"MaxText", "a.yml", "base_config: base.yml\nici_fsdp_parallelism: 16\nper_device_batch_size: 4\n",
+			nil, nil, "MaxText", true,
+		},
+		{
+			"FlagScale", "a.yaml",
+			"defaults:\n  - train: 7b\nexperiment:\n  task:\n    type: train\n    backend: megatron\n", nil,
+			nil, "FlagScale", true,
+		},
+		{
+			"OLMo-core", "OLMo2.py", "from olmo_core.config import DType\nprint(1)\n", nil, nil, "OLMo-core",
+			true,
+		},
+		{
+			"OLMo-core's command", "a.sh",
+			"torchrun --nproc-per-node=8 src/scripts/train/OLMo2-7B.py train run --train_module.x=1\n", nil,
+			nil, "OLMo-core", true,
+		},
+		{
+			"a chat", "a.yaml",
+			"messages:\n  - role: user\n    content: 'use train_batch_size and zero_optimization'\n", nil,
+			nil, "no share string", true,
+		},
 		{"R10 NeMo", "a.yaml", "model:\n  tensor_model_parallel_size: 2\n  x: --y\n", nil, nil, "NeMo", true},
-		{"X5 default under a pipeline", "a.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 2\nglobal_batch_size = 8\nseq_len = 8192\n[parallelism]\ndata_parallel_shard_degree = 4\npipeline_parallel_degree = 2\nfsdp_reshard_after_forward = \"default\"\n", nil, map[string]any{"zero": 2, "pp": 2, "dp": 4}, "", false},
-		{"R7 Lamb", "ds.json", `{"train_batch_size": 8, "zero_optimization": {"stage": 1}, "optimizer": {"type": "Lamb"}}`, nil, map[string]any{"zero": 1, "optimizer": open}, "Lamb", false},
-		{"R8 accelerate with DeepSpeed", "a.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: DEEPSPEED\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n  offload_optimizer_device: none\n  offload_param_device: none\n  zero_stage: 2\nmixed_precision: bf16\nnum_machines: 1\nnum_processes: 8\n", nil, map[string]any{"zero": 2, "gpus": 8, "microbatches": 4, "precision": "bf16", "dp": 8}, "", false},
+		{
+			"X5 default under a pipeline", "a.toml", "[model]\nname = \"llama3\"\nflavor = " +
+				"\"8B\"\n[training]\nlocal_batch_size = 2\nglobal_batch_size = 8\nseq_len = " +
+				"8192\n[parallelism]\ndata_parallel_shard_degree = 4\npipeline_parallel_degree = " +
+				"2\nfsdp_reshard_after_forward = \"default\"\n", nil,
+			map[string]any{"zero": 2, "pp": 2, "dp": 4},
+			"", false,
+		},
+		{
+			"R7 Lamb", "ds.json",
+			`{"train_batch_size": 8, "zero_optimization": {"stage": 1}, "optimizer": {"type": "Lamb"}}`, nil,
+			map[string]any{"zero": 1, "optimizer": open},
+			"Lamb", false,
+		},
+		{"R8 accelerate with DeepSpeed", "a.yaml", "compute_environment: LOCAL_MACHINE\ndistributed_type: " +
+			"DEEPSPEED\ndeepspeed_config:\n  gradient_accumulation_steps: 4\n  offload_optimizer_device: " +
+			"none\n  offload_param_device: none\n  zero_stage: 2\nmixed_precision: bf16\nnum_machines: " +
+			"1\nnum_processes: 8\n", nil, map[string]any{
+			"zero": 2, "gpus": 8, "microbatches": 4,
+			"precision": "bf16", "dp": 8,
+		}, "", false},
 	}
 }
 
@@ -319,7 +574,8 @@ func stated(w *wild) (setup map[string]any, unknown []string, says string, refus
 	for _, u := range r.Unknown {
 		unknown = append(unknown, u.Key)
 	}
-	return setup, unknown, fmt.Sprintf("%s %+v %+v %+v", r.Launcher, r.Problems, r.Ignored, r.Understood), len(r.Problems) > 0
+	return setup, unknown, fmt.Sprintf("%s %+v %+v %+v", r.Launcher, r.Problems, r.Ignored, r.Understood),
+		len(r.Problems) > 0
 }
 
 // same reports whether two values of a key are alike: a switch is true or on.
@@ -341,7 +597,8 @@ func TestWild(t *testing.T) {
 		for key, want := range w.want {
 			v, ok := setup[key]
 			switch {
-			case want == open && (refused || !ok || slices.Contains(unknown, key)), want == nil && !ok, ok && !refused && same(v, want):
+			case want == open && (refused || !ok || slices.Contains(unknown, key)), want == nil && !ok, ok &&
+				!refused && same(v, want):
 				right++
 			case refused || !ok:
 				unread++

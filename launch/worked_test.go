@@ -93,7 +93,8 @@ func TestWorkedExamples(t *testing.T) {
 			t.Errorf("%s: %s %s is not written", heading, flag, value)
 		}
 		for flag, value := range flagsOf(strings.Split(text, "pretrain_gpt.py")[0]) {
-			if flag == "--nnodes" && fmt.Sprint(d.Nodes) != value || flag == "--nproc_per_node" && fmt.Sprint(d.PerNode) != value {
+			if flag == "--nnodes" && fmt.Sprint(d.Nodes) != value || flag == "--nproc_per_node" &&
+				fmt.Sprint(d.PerNode) != value {
 				t.Errorf("%s: %s %s, written are %d nodes of %d", heading, flag, value, d.Nodes, d.PerNode)
 			}
 		}
@@ -103,8 +104,14 @@ func TestWorkedExamples(t *testing.T) {
 // TestWorkedSetups: the examples are read as the setups that their headings tell.
 func TestWorkedSetups(t *testing.T) {
 	for heading, want := range map[string]knob.Given{
-		"### 1.3 Worked example": {knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.DP: 4, knob.VPP: 5, knob.MicroBatches: 32, knob.GBS: 128, knob.Seq: 8192, knob.ZeRO: 1},
-		"### 1.4 Worked example": {knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.DP: 32, knob.EP: 64, knob.ETP: 1, knob.VPP: 2, knob.MicroBatches: 128, knob.GBS: 4096},
+		"### 1.3 Worked example": {
+			knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.DP: 4, knob.VPP: 5,
+			knob.MicroBatches: 32, knob.GBS: 128, knob.Seq: 8192, knob.ZeRO: 1,
+		},
+		"### 1.4 Worked example": {
+			knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.DP: 32, knob.EP: 64,
+			knob.ETP: 1, knob.VPP: 2, knob.MicroBatches: 128, knob.GBS: 4096,
+		},
 	} {
 		r, _ := launch.Read("example.sh", []byte(worked(t, heading)))
 		doc, err := r.Document(presets.Default())
@@ -130,8 +137,14 @@ func TestWorkedSetups(t *testing.T) {
 // written with the same keys; beside them stands only what the recipe sets already.
 func TestWorkedBridge(t *testing.T) {
 	for n, want := range []knob.Given{
-		{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.DP: 4, knob.VPP: 5, knob.GBS: 128, knob.Seq: 8192, knob.ZeRO: 1},
-		{knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.DP: 32, knob.VPP: 2, knob.EP: 64, knob.ETP: 1, knob.GBS: 4096, knob.Seq: 4096},
+		{
+			knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.DP: 4, knob.VPP: 5, knob.GBS: 128, knob.Seq: 8192,
+			knob.ZeRO: 1,
+		},
+		{
+			knob.GPUs: 1024, knob.TP: 2, knob.PP: 16, knob.DP: 32, knob.VPP: 2, knob.EP: 64, knob.ETP: 1,
+			knob.GBS: 4096, knob.Seq: 4096,
+		},
 	} {
 		text := worked(t, "## 2. Megatron-Bridge", n)
 		r, ok := launch.Read("example.sh", []byte(text))
@@ -162,7 +175,8 @@ func TestWorkedBridge(t *testing.T) {
 			if strings.HasPrefix(word, "-") {
 				word += " " + words[i+2]
 			}
-			if !strings.Contains(" "+strings.Join(written, " ")+" ", " "+word+" ") && (strings.Contains(word, "=") || strings.HasPrefix(word, "-")) {
+			if !strings.Contains(" "+strings.Join(written, " ")+" ", " "+word+" ") &&
+				(strings.Contains(word, "=") || strings.HasPrefix(word, "-")) {
 				t.Errorf("example %d: %s is not written:\n%s", n, word, d.Text())
 			}
 		}

@@ -21,7 +21,8 @@ const (
 )
 
 // parseYAML returns the keys of the first document of a YAML file, nested ones with dots, items
-// of a list by their number. Aliases and tags are not followed, so nothing can grow: what they stand for is unknown.
+// of a list by their number. Aliases and tags are not followed, so nothing can grow: what they stand for is
+// unknown.
 func parseYAML(text []byte) (entries []Entry, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // the file may be anybody's
@@ -35,7 +36,8 @@ func parseYAML(text []byte) (entries []Entry, err error) {
 	if err != nil {
 		if at, ok := errors.AsType[yaml.Error](err); ok && at.GetToken() != nil {
 			p := at.GetToken().Position
-			return nil, &input.Error{Line: p.Line, Column: p.Column, Err: errors.New("not YAML: " + at.GetMessage())}
+			return nil,
+				&input.Error{Line: p.Line, Column: p.Column, Err: errors.New("not YAML: " + at.GetMessage())}
 		}
 		return nil, errors.New("not YAML")
 	}
@@ -191,7 +193,10 @@ func yamlValue(v any) string {
 		return jsonLine(v)
 	}
 	word := strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
-	if word && text[0] >= 'A' && !strings.EqualFold(text, "yes") && !strings.EqualFold(text, "no") && !strings.EqualFold(text, "on") && !strings.EqualFold(text, "off") && !strings.EqualFold(text, "null") && !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false") {
+	if word && text[0] >= 'A' && !strings.EqualFold(text, "yes") && !strings.EqualFold(text, "no") &&
+		!strings.EqualFold(text, "on") && !strings.EqualFold(text, "off") &&
+		!strings.EqualFold(text, "null") && !strings.EqualFold(text, "true") &&
+		!strings.EqualFold(text, "false") {
 		return text
 	}
 	return jsonLine(text)

@@ -47,7 +47,8 @@ func Demos(lib *presets.Library) ([]Demo, error) {
 		}
 		if d.Setup, _, err = resolve(d.Given, lib); err != nil {
 			err = fmt.Errorf("%s: %s: %w", demosFile, d.ID, err)
-		} else if _, ok := knob.Find(d.Focus); !ok || !slices.Contains(append(Places(), MorePlaces()...), d.Show) {
+		} else if _, ok := knob.Find(d.Focus); !ok || !slices.Contains(append(Places(), MorePlaces()...),
+			d.Show) {
 			err = fmt.Errorf("%s: %s: no knob %q or no screen %q", demosFile, d.ID, d.Focus, d.Show)
 		}
 	}
@@ -56,7 +57,10 @@ func Demos(lib *presets.Library) ([]Demo, error) {
 
 // MorePlaces lists what a demonstration can show in addition to what an act can.
 func MorePlaces() []string {
-	return []string{"search/sizes", "search/measured", "search/guide", "compare/alone", "compare/methods", "evidence"}
+	return []string{
+		"search/sizes", "search/measured", "search/guide", "compare/alone", "compare/methods",
+		"evidence",
+	}
 }
 
 // FindDemo returns the demonstration of an id.

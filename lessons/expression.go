@@ -67,7 +67,8 @@ func compileAs(text string, kind expr.Option) (*Expression, error) {
 	for _, u := range e.uses {
 		env[u.key()] = zero(u.name)
 	}
-	e.program, err = expr.Compile(text, expr.Env(env), expr.DisableAllBuiltins(), expr.MaxNodes(maxNodes), kind,
+	e.program, err = expr.Compile(text, expr.Env(env), expr.DisableAllBuiltins(), expr.MaxNodes(maxNodes),
+		kind,
 		expr.Function("divide", divide, new(func(float64, float64) float64)),
 		expr.Function("equal", equal, new(func(any, any) bool)),
 		expr.Patch(&reader{}))
@@ -112,7 +113,10 @@ func (r *reader) Visit(node *ast.Node) {
 	case *ast.BinaryNode:
 		r.allow(n.Operator, "+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=", "and", "&&")
 		if named := map[string]string{"/": "divide", "==": "equal"}[n.Operator]; named != "" {
-			ast.Patch(node, &ast.CallNode{Callee: &ast.IdentifierNode{Value: named}, Arguments: []ast.Node{n.Left, n.Right}})
+			ast.Patch(node, &ast.CallNode{
+				Callee:    &ast.IdentifierNode{Value: named},
+				Arguments: []ast.Node{n.Left, n.Right},
+			})
 		}
 	case *ast.CallNode:
 		r.call(node, n)

@@ -76,21 +76,55 @@ func derivedFigures() []derived {
 		}
 	}
 	return []derived{
-		{Name{"fits", "memory.fits", "the fullest rank fits into the usable memory", true}, record.Count, func(s *Side) (float64, bool) {
-			return yes(s.Report.Memory.Fits), true
-		}},
-		{Name{"fits_first_step", "memory.fits-first-step", "the first step fits: the optimizer has no moments yet", true}, record.Count, overStep(func(o *engine.OverStep) float64 { return yes(o.Fits[0]) })},
-		{Name{"peak_first_step", "memory.peak-first-step", "peak of the first step", false}, record.Memory, overStep(func(o *engine.OverStep) float64 {
-			most := o.Ranks[0].Peaks[0]
-			for _, r := range o.Ranks {
-				most = max(most, r.Peaks[0])
-			}
-			return float64(most)
-		})},
-		{Name{"longest_sequence", "memory.longest-sequence", "longest sequence that fits with its margin", false}, record.Count, limit(func(l *fit.Limits) int { return l.Seq })},
-		{Name{"largest_micro_batch", "memory.largest-micro-batch", "largest micro-batch that fits with its margin", false}, record.Count, limit(func(l *fit.Limits) int { return l.MBS })},
-		{Name{"causal_contiguous", "attention.causal-contiguous", "attention work of the busiest CP rank over the mean, sequence cut in order", false}, record.Count, imbalance(false)},
-		{Name{"causal_zigzag", "attention.causal-zigzag", "the same, sequence cut zig-zag", false}, record.Count, imbalance(true)},
+		{
+			Name{"fits", "memory.fits", "the fullest rank fits into the usable memory", true},
+			record.Count,
+			func(s *Side) (float64, bool) {
+				return yes(s.Report.Memory.Fits), true
+			},
+		},
+		{
+			Name{
+				"fits_first_step", "memory.fits-first-step",
+				"the first step fits: the optimizer has no moments yet", true,
+			},
+			record.Count,
+			overStep(func(o *engine.OverStep) float64 { return yes(o.Fits[0]) }),
+		},
+		{
+			Name{"peak_first_step", "memory.peak-first-step", "peak of the first step", false},
+			record.Memory,
+			overStep(func(o *engine.OverStep) float64 {
+				most := o.Ranks[0].Peaks[0]
+				for _, r := range o.Ranks {
+					most = max(most, r.Peaks[0])
+				}
+				return float64(most)
+			}),
+		},
+		{Name{
+			"longest_sequence", "memory.longest-sequence", "longest sequence that fits with its margin",
+			false,
+		}, record.Count, limit(func(l *fit.Limits) int { return l.Seq })},
+		{
+			Name{
+				"largest_micro_batch", "memory.largest-micro-batch",
+				"largest micro-batch that fits with its margin", false,
+			},
+			record.Count,
+			limit(func(l *fit.Limits) int { return l.MBS }),
+		},
+		{
+			Name{
+				"causal_contiguous", "attention.causal-contiguous",
+				"attention work of the busiest CP rank over the mean, sequence cut in order", false,
+			},
+			record.Count, imbalance(false),
+		},
+		{
+			Name{"causal_zigzag", "attention.causal-zigzag", "the same, sequence cut zig-zag", false},
+			record.Count, imbalance(true),
+		},
 	}
 }
 
@@ -108,7 +142,8 @@ func ranked(s *Side, name string) (float64, record.Unit, bool) {
 		}
 	case "causal_work_rank":
 		if n < s.Setup.CP {
-			return float64(layout.CausalWork(s.Setup.Seq, s.Setup.CP, s.Setup.Seq%(2*s.Setup.CP) == 0)[n]), record.Count, true
+			return float64(layout.CausalWork(s.Setup.Seq, s.Setup.CP, s.Setup.Seq%(2*s.Setup.CP) == 0)[n]),
+				record.Count, true
 		}
 	}
 	return 0, "", false
@@ -124,8 +159,14 @@ func Names() []Name {
 	for _, d := range derivedFigures() {
 		out = append(out, d.Name)
 	}
-	return append(out, Name{"idle_rank_N", "pipeline.idle.N", "time that pipeline rank N waits in a step", false},
-		Name{"causal_work_rank_N", "layer.attention.causal-work.N", "query-key pairs that CP rank N computes", false})
+	return append(out, Name{
+		"idle_rank_N", "pipeline.idle.N", "time that pipeline rank N waits in a step",
+		false,
+	},
+		Name{
+			"causal_work_rank_N", "layer.attention.causal-work.N", "query-key pairs that CP rank N computes",
+			false,
+		})
 }
 
 // flat writes a name as expressions have it.
@@ -166,7 +207,8 @@ func (s *Side) figure(id string) (figures.Figure, error) {
 		}
 	}
 	if v, unit, ok := ranked(s, name); ok {
-		return figures.Figure{ID: strings.NewReplacer("idle_rank_", "pipeline.idle.", "causal_work_rank_", "layer.attention.causal-work.").Replace(name), Value: v, Unit: unit}, nil
+		return figures.Figure{ID: strings.NewReplacer("idle_rank_", "pipeline.idle.", "causal_work_rank_",
+			"layer.attention.causal-work.").Replace(name), Value: v, Unit: unit}, nil
 	}
 	for _, k := range knob.All() {
 		if k.Kind == knob.Number && flat(string(k.ID)) == name {
@@ -217,15 +259,22 @@ func unknownFigure(name string) error {
 			}
 		}
 	}
-	return fmt.Errorf("unknown figure %s; 'meshscope explain' lists them, with underscores for dots and hyphens", name)
+	return fmt.Errorf("unknown figure %s; 'meshscope explain' lists them, with underscores for dots and "+
+		"hyphens", name)
 }
 
 // unsent returns the unit of traffic that a layout does not have: it is zero.
 func unsent(name string) (record.Unit, bool) {
 	rest, ok := strings.CutPrefix(name, "communication_")
-	for _, dimension := range []string{"tp", "cp", "ep", "etp", "dp", "expert_dp", "mirror", "pp_wait", "pp"} {
+	for _, dimension := range []string{
+		"tp", "cp", "ep", "etp", "dp", "expert_dp", "mirror", "pp_wait",
+		"pp",
+	} {
 		what, of := strings.CutPrefix(rest, dimension+"_")
-		unit, known := map[string]record.Unit{"bytes": record.Traffic, "seconds": record.Seconds, "exposed": record.Seconds}[what]
+		unit, known := map[string]record.Unit{
+			"bytes": record.Traffic, "seconds": record.Seconds,
+			"exposed": record.Seconds,
+		}[what]
 		if ok && of && known {
 			return unit, true
 		}

@@ -87,7 +87,10 @@ func (l *loader) fail(key string, err error) {
 		}
 		path = path[:cut]
 	}
-	l.errs = append(l.errs, &input.Error{File: l.file, Line: at[0], Column: at[1], Key: counted(key), Err: err})
+	l.errs = append(l.errs, &input.Error{
+		File: l.file, Line: at[0], Column: at[1], Key: counted(key),
+		Err: err,
+	})
 }
 
 func (l *loader) failf(key, format string, args ...any) { l.fail(key, fmt.Errorf(format, args...)) }
@@ -310,8 +313,10 @@ func turn(s engine.Setup, knobs Settings) (engine.Setup, []Turn, error) {
 func (l *loader) act(key string, f *actFile, at engine.Setup) (Act, bool) {
 	errsBefore := len(l.errs)
 	a := Act{
-		Show: f.Show, Ask: strings.TrimSpace(f.Ask + " " + f.Point), Point: f.Point, Kind: f.Kind, Near: f.Near, Mask: f.Mask, Knobs: f.Knobs, Reach: f.Reach,
-		Why: f.Why, Rule: f.Rule, Paid: f.Paid, Notes: f.Notes, figure: f.Figure, rule: f.Rule, Before: newSide(at),
+		Show: f.Show, Ask: strings.TrimSpace(f.Ask + " " + f.Point), Point: f.Point, Kind: f.Kind,
+		Near: f.Near, Mask: f.Mask, Knobs: f.Knobs, Reach: f.Reach,
+		Why: f.Why, Rule: f.Rule, Paid: f.Paid, Notes: f.Notes, figure: f.Figure, rule: f.Rule,
+		Before: newSide(at),
 	}
 	to, turned, err := turn(at, f.Turn)
 	l.fail(key+".turn", err)
@@ -385,7 +390,11 @@ func (l *loader) known(key string, f *actFile, a *Act) {
 
 // Places lists what an act can show: screens, and panes of them behind a slash.
 func Places() []string {
-	return []string{"explore", "memory", "memory/step", "memory/layer", "pipeline", "network", "network/lanes", "network/ring", "network/ring/contiguous", "network/collectives", "network/collectives/tp", "evidence/curves"}
+	return []string{
+		"explore", "memory", "memory/step", "memory/layer", "pipeline", "network",
+		"network/lanes", "network/ring", "network/ring/contiguous", "network/collectives",
+		"network/collectives/tp", "evidence/curves",
+	}
 }
 
 // condition compiles and evaluates an expression of an act.

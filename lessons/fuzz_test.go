@@ -34,7 +34,8 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, err := range errs {
 			var at *input.Error
-			if said := err.Error(); said == "" || strings.ContainsAny(said, "\x1b\u202e\u009b") || errors.As(err, &at) && at.Line < 0 {
+			if said := err.Error(); said == "" || strings.ContainsAny(said, "\x1b\u202e\u009b") ||
+				errors.As(err, &at) && at.Line < 0 {
 				t.Fatalf("an error says %q", said)
 			}
 		}
@@ -56,8 +57,10 @@ func FuzzParse(f *testing.F) {
 // an error of an act, never a panic.
 func FuzzExpression(f *testing.F) {
 	for _, seed := range []string{
-		"after > before", "peak(before) / peak(after) >= 1.9", "step(after) == step(before)", "not (mfu(after) > 0.4) and true", "1/0 > 0",
-		"len(\"x\") > 0", "before.x", "[1,2][0] == 1", "let x = 1; x > 0", "1..1000000 | sum() > 1", "\"a\" matches \"(a+)+$\"", "peak(before)(after)", "-before < 0", "nil == nil", "env", "{\"a\":1}",
+		"after > before", "peak(before) / peak(after) >= 1.9", "step(after) == step(before)",
+		"not (mfu(after) > 0.4) and true", "1/0 > 0",
+		"len(\"x\") > 0", "before.x", "[1,2][0] == 1", "let x = 1; x > 0", "1..1000000 | sum() > 1",
+		"\"a\" matches \"(a+)+$\"", "peak(before)(after)", "-before < 0", "nil == nil", "env", "{\"a\":1}",
 	} {
 		f.Add(seed)
 	}

@@ -101,7 +101,10 @@ func Locks() knob.Locks { return knob.Locks{GPUs: true, Batch: true, Tokens: tru
 
 // order is that of the course.
 func order() []string {
-	return []string{"second-step", "recomputation", "batch", "zero", "overlap-wall", "tensor-sequence", "bubble", "long-context", "experts", "capstone"}
+	return []string{
+		"second-step", "recomputation", "batch", "zero", "overlap-wall", "tensor-sequence",
+		"bubble", "long-context", "experts", "capstone",
+	}
 }
 
 // Place returns the number of a lesson in the course, from 1 on; 0: it is none of it.

@@ -76,13 +76,24 @@ func TestFaults(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for _, c := range []struct{ name, old, to, want string }{
-		{"unknown figure", "after < before", "nonsense(after) < before", "x.toml:13:19: act 1 options.0.is: unknown figure nonsense"},
+		{
+			"unknown figure", "after < before", "nonsense(after) < before",
+			"x.toml:13:19: act 1 options.0.is: unknown figure nonsense",
+		},
 		{"no side", "after < before", "peak < before", "unknown name peak"},
-		{"division by zero", "after < before", "after / 0 < before", "x.toml:13:19: act 1 options.0.is: divides by zero\n"},
+		{
+			"division by zero", "after < before", "after / 0 < before",
+			"x.toml:13:19: act 1 options.0.is: divides by zero\n",
+		},
 		{"figure that is zero", "after < before", "after / bubble(after) < before", "divides by zero"},
-		{"two true", "after > before", "before > 1", "2 options are true; exactly one has to be; after < before with after = 58.4 GiB, before = 82.6 GiB is true; before > 1 with before = 82.6 GiB is true\n"},
+		{"two true", "after > before", "before > 1", "2 options are true; exactly one has to be; after < " +
+			"before with after = 58.4 GiB, before = 82.6 GiB is true; before > 1 with before = 82.6 GiB is " +
+			"true\n"},
 		{"two true whatever the figures", "after > before", "2 > 1", "; 2 > 1 is true\n"},
-		{"figure nearly known", `figure = "memory.peak"`, `figure = "memory.peek"`, "x.toml:10:1: act 1 figure: unknown figure memory_peek: did you mean memory_peak?"},
+		{
+			"figure nearly known", `figure = "memory.peak"`, `figure = "memory.peek"`,
+			"x.toml:10:1: act 1 figure: unknown figure memory_peek: did you mean memory_peak?",
+		},
 		{"none true", "after < before", "after < 1", "0 options are true"},
 		{"builtin", "after < before", "max(after, 1) < before", "only figures, before, after, numbers"},
 		{"text", "after < before", "'a' == 'a'", "only figures"},
@@ -94,9 +105,15 @@ func TestFaults(t *testing.T) {
 		{"too long", "after < before", strings.Repeat("1 + ", 80) + "1 < before", "characters"},
 		{"too many parts", "after < before", strings.Repeat("1+", 70) + "1<before", "parts"},
 		{"no sentence", `, no = "No."`, "", "needs its own sentence"},
-		{"typed number", `rule = "{peak}"`, `rule = "It is 62.4 GiB."`, `x.toml:16:1: act 1 rule: has the typed number "62.4 GiB"`},
+		{
+			"typed number", `rule = "{peak}"`, `rule = "It is 62.4 GiB."`,
+			`x.toml:16:1: act 1 rule: has the typed number "62.4 GiB"`,
+		},
 		{"unknown figure in prose", "{peak}", "{peek}", "unknown figure peek: did you mean peak?"},
-		{"unknown key", `kind = "choice"`, "kind = \"choice\"\nkinds = 1", "x.toml:10:1: act.kinds: unknown key"},
+		{
+			"unknown key", `kind = "choice"`, "kind = \"choice\"\nkinds = 1",
+			"x.toml:10:1: act.kinds: unknown key",
+		},
 		{"unknown kind", `kind = "choice"`, `kind = "guess"`, "act 1 kind: is \"guess\""},
 		{"unknown screen", `show = "memory"`, `show = "memories"`, "x.toml:7:1: act 1 show: unknown screen"},
 		{"illegal turn", "{ zero = 2 }", "{ tp = 3 }", "x.toml:11:1: act 1 turn"},
@@ -105,28 +122,75 @@ func TestFaults(t *testing.T) {
 		{"unknown model", "llama3.1-8b", "llama9", "x.toml:5:1: setup"},
 		{"wrong value", "zero = 1", "zero = 7", "x.toml:5:73: setup.zero"},
 		{"not TOML", "[[act]]", "[[act", "x.toml:6"},
-		{"claim", `rule =`, "claim.that = \"after > before\"\nrule =", "act 1 claim.that: after > before does not hold"},
-		{"unknown price", `rule =`, "paid = \"peek\"\nrule =", "x.toml:16:1: act 1 paid: unknown figure peek"},
-		{"masked in the question", `ask = "Which?"`, "ask = \"Which? {memory.peak}\"\nmask = [\"memory.peak\"]", "which is masked"},
+		{
+			"claim", `rule =`, "claim.that = \"after > before\"\nrule =",
+			"act 1 claim.that: after > before does not hold",
+		},
+		{
+			"unknown price", `rule =`, "paid = \"peek\"\nrule =",
+			"x.toml:16:1: act 1 paid: unknown figure peek",
+		},
+		{
+			"masked in the question", `ask = "Which?"`,
+			"ask = \"Which? {memory.peak}\"\nmask = [\"memory.peak\"]", "which is masked",
+		},
 		{"id", `id = "x"`, `id = "y"`, "the file is named"},
-		{"id of another form", `id = "x"`, `id = "../x"`, "x.toml:1:1: id: is \"../x\"; allowed: small letters"},
-		{"control characters", `title = "X"`, `title = "X\u001b[2J"`, `x.toml:2:1: title: has control characters: X\u001b[2J`},
+		{
+			"id of another form", `id = "x"`, `id = "../x"`,
+			"x.toml:1:1: id: is \"../x\"; allowed: small letters",
+		},
+		{
+			"control characters", `title = "X"`, `title = "X\u001b[2J"`,
+			`x.toml:2:1: title: has control characters: X\u001b[2J`,
+		},
 		{"right to left", `say = "up"`, `say = "u\u202ep"`, "act 1 options.1.say: has control characters"},
-		{"long title", `title = "X"`, `title = "` + strings.Repeat("x", 61) + `"`, "has 61 letters; allowed: at most 60"},
+		{
+			"long title", `title = "X"`, `title = "` + strings.Repeat("x", 61) + `"`,
+			"has 61 letters; allowed: at most 60",
+		},
 		{"no rule", `rule = "{peak}"`, "", "act 1 rule: is missing"},
-		{"many options", `  { say = "up"`, strings.Repeat("  { say = \"more\", is = \"after == 1\", no = \"No.\" },\n", 8) + `  { say = "up"`, "there are 10; allowed: at most 8"},
-		{"many acts", "[[act]]", strings.Repeat("[[act]]\n", 50) + "[[act]]", "act: there are 51 acts; allowed: 1 to 40"},
+		{
+			"many options", `  { say = "up"`,
+			strings.Repeat("  { say = \"more\", is = \"after == 1\", no = \"No.\" },\n",
+				8) + `  { say = "up"`, "there are 10; allowed: at most 8",
+		},
+		{
+			"many acts", "[[act]]", strings.Repeat("[[act]]\n", 50) + "[[act]]",
+			"act: there are 51 acts; allowed: 1 to 40",
+		},
 		{"slow setup", "gbs = 8,", "gbs = 8000000,", "x.toml:5:1: setup"},
-		{"deep expression", "after < before", strings.Repeat("(", 140) + "after < before" + strings.Repeat(")", 140), ""},
-		{"deeper expression", "after < before", strings.Repeat("not ", 70) + "after < before", "more than 60 parts"},
-		{"no number", `kind = "choice"`, "kind = \"number\"\nnear = nan\nno = { low = \"l\", high = \"h\" }", "act 1 near: is NaN"},
+		{
+			"deep expression", "after < before",
+			strings.Repeat("(", 140) + "after < before" + strings.Repeat(")", 140), "",
+		},
+		{
+			"deeper expression", "after < before", strings.Repeat("not ", 70) + "after < before",
+			"more than 60 parts",
+		},
+		{
+			"no number", `kind = "choice"`,
+			"kind = \"number\"\nnear = nan\nno = { low = \"l\", high = \"h\" }",
+			"act 1 near: is NaN",
+		},
 		{"masked goal", `kind = "choice"`, "kind = \"goal\"\nmask = [\"peak\"]", "act 1 mask: hides figures"},
-		{"sentences beside a goal's options", `kind = "choice"`, "kind = \"goal\"\nno = { low = \"l\" }", `act 1 no: is for the other kinds: each option of a goal has its own no = "..."`},
-		{"one sentence for a goal", `kind = "choice"`, "kind = \"goal\"\nno = \"text\"", "is a TOML string; allowed: a table { key = value }"},
+		{
+			"sentences beside a goal's options", `kind = "choice"`, "kind = \"goal\"\nno = { low = \"l\" }",
+			`act 1 no: is for the other kinds: each option of a goal has its own no = "..."`,
+		},
+		{
+			"one sentence for a goal", `kind = "choice"`, "kind = \"goal\"\nno = \"text\"",
+			"is a TOML string; allowed: a table { key = value }",
+		},
 		{"goal without a way", `kind = "choice"`, `kind = "goal"`, "changes nothing: the way to a goal"},
 		{"point without a star", `kind = "choice"`, `kind = "point"`, "act 1 figure: needs one *"},
-		{"a cursor for no point", `kind = "choice"`, "kind = \"choice\"\npoint = \"There.\"", "x.toml:10:1: act 1 point: is for questions of kind point"},
-		{"point at nothing", "kind = \"choice\"\nfigure = \"memory.peak\"", "kind = \"point\"\nfigure = \"memory.ranks.7.*\"", "unknown figure"},
+		{
+			"a cursor for no point", `kind = "choice"`, "kind = \"choice\"\npoint = \"There.\"",
+			"x.toml:10:1: act 1 point: is for questions of kind point",
+		},
+		{
+			"point at nothing", "kind = \"choice\"\nfigure = \"memory.peak\"",
+			"kind = \"point\"\nfigure = \"memory.ranks.7.*\"", "unknown figure",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := strings.Replace(faulty, c.old, c.to, 1)
@@ -159,7 +223,8 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%s: %d errors in %s", name, len(errs), time.Since(begin))
 		}
 		for _, err := range errs {
-			if !strings.HasPrefix(err.Error(), "x.toml") || len(err.Error()) > 600 || strings.ContainsAny(err.Error(), "\x00\x1b") {
+			if !strings.HasPrefix(err.Error(), "x.toml") || len(err.Error()) > 600 ||
+				strings.ContainsAny(err.Error(), "\x00\x1b") {
 				t.Errorf("%s: %.700q", name, err)
 			}
 		}
@@ -171,7 +236,8 @@ func TestHostile(t *testing.T) {
 func TestOwn(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"x.toml": faulty, "bad.toml": "id = 3\n", "zero.toml": strings.Replace(faulty, `id = "x"`, `id = "zero"`, 1), "notes.txt": "no lesson",
+		"x.toml": faulty, "bad.toml": "id = 3\n",
+		"zero.toml": strings.Replace(faulty, `id = "x"`, `id = "zero"`, 1), "notes.txt": "no lesson",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -207,10 +273,12 @@ func TestPlay(t *testing.T) {
 	p, _ = p.Answer("the moments of the optimizer")
 	p = p.Next()
 	p, _ = p.Answer("c")
-	if p.Phase != Turning || !strings.Contains(p.Mask().Text(Text(p.Act().Against)), "?") || p.Setup() != p.Act().Before.Setup {
+	if p.Phase != Turning || !strings.Contains(p.Mask().Text(Text(p.Act().Against)), "?") ||
+		p.Setup() != p.Act().Before.Setup {
 		t.Errorf("the turn comes after the answer: %v", p.Phase)
 	}
-	if p = p.Turn(); p.Setup() != p.Act().After.Setup || p.Mask().Text(Text(p.Act().Against)) != Text(p.Act().Against) {
+	if p = p.Turn(); p.Setup() != p.Act().After.Setup ||
+		p.Mask().Text(Text(p.Act().Against)) != Text(p.Act().Against) {
 		t.Error("the turn is made and reveals")
 	}
 	p = p.Next()
@@ -265,7 +333,10 @@ func TestGoal(t *testing.T) {
 func TestGoalHoldsModelAndMachine(t *testing.T) {
 	l := one(t, "capstone")
 	for _, other := range []Settings{{"model": "llama3.2-1b"}, {"cluster": "dgx-b200"}} {
-		all := Settings{"model": "llama3.1-70b", "gpus": 64, "tp": 8, "pp": 2, "gbs": 128, "seq": 4096, "zero": 1}
+		all := Settings{
+			"model": "llama3.1-70b", "gpus": 64, "tp": 8, "pp": 2, "gbs": 128, "seq": 4096,
+			"zero": 1,
+		}
 		maps.Copy(all, other)
 		s, _, err := resolve(all, presets.Default())
 		if err != nil {
@@ -277,8 +348,8 @@ func TestGoalHoldsModelAndMachine(t *testing.T) {
 	}
 }
 
-// TestGoalReached: a goal that is reached otherwise tells its own figures, and the lesson's way only where that
-// is another one.
+// TestGoalReached: a goal that is reached otherwise tells its own figures, and the lesson's way only where
+// that is another one.
 func TestGoalReached(t *testing.T) {
 	p := Begin(one(t, "capstone"))
 	for answer, want := range map[string]string{
@@ -288,14 +359,22 @@ func TestGoalReached(t *testing.T) {
 		own, err := p.Answer(answer)
 		found, way := Text(own.Act().After.step()), Text(p.Act().After.step())
 		want = strings.NewReplacer("<step>", found, "<own>", way).Replace(want)
-		if err != nil || own.Reached() != want || own.Right != 1 || strings.Contains(want, " takes ") == (found == way) {
+		if err != nil || own.Reached() != want || own.Right != 1 ||
+			strings.Contains(want, " takes ") == (found == way) {
 			t.Errorf("%s: %q, %v", answer, own.Reached(), err)
 		}
-		if peak, err := own.Act().After.figure("peak"); err != nil || !strings.Contains(own.Act().Rule, Text(peak)) || own.Setup().PP != int(answer[len(answer)-1]-'0') {
+		if peak, err := own.Act().After.figure("peak"); err != nil ||
+			!strings.Contains(own.Act().Rule, Text(peak)) ||
+			own.Setup().PP != int(answer[len(answer)-1]-'0') {
 			t.Errorf("%s: the peak is %s, told is %q", answer, Text(peak), own.Act().Rule)
 		}
 	}
-	for answer, want := range map[string]string{"batch=512": "global batch is gbs", "m=2": "micro-batches is microbatches", "zro=1": "did you mean zero?", "xyzzy=1": "knobs are dp, tp,", "=1": `no knob ""; knobs are`} {
+	for answer, want := range map[string]string{
+		"batch=512": "global batch is gbs",
+		"m=2":       "micro-batches is microbatches", "zro=1": "did you mean zero?",
+		"xyzzy=1": "knobs are dp, tp,",
+		"=1":      `no knob ""; knobs are`,
+	} {
 		if _, err := p.Answer(answer); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", answer, err)
 		}
@@ -316,7 +395,8 @@ func TestGoalPrice(t *testing.T) {
 func TestTotal(t *testing.T) {
 	l := one(t, "capstone")
 	if p := From(l, 2); p.Total() != 1 || p.Back().Skip().Next().Total() != 2 || Begin(l).Total() != 3 {
-		t.Errorf("%d acts from the last on, %d with the one before, %d in all", p.Total(), p.Back().Skip().Next().Total(), Begin(l).Total())
+		t.Errorf("%d acts from the last on, %d with the one before, %d in all", p.Total(),
+			p.Back().Skip().Next().Total(), Begin(l).Total())
 	}
 }
 
@@ -331,8 +411,8 @@ func one(t *testing.T, id string) *Lesson {
 	return l
 }
 
-// TestChanged: an act with another setup than the act before ended with says what changed, in words; after a goal that was
-// reached otherwise, what it goes on with.
+// TestChanged: an act with another setup than the act before ended with says what changed, in words; after a
+// goal that was reached otherwise, what it goes on with.
 func TestChanged(t *testing.T) {
 	for _, c := range []struct {
 		id   string
@@ -357,38 +437,49 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// TestPointAt: where each rank has one stage, all of its row is that stage; an operation counts whatever its row.
+// TestPointAt: where each rank has one stage, all of its row is that stage; an operation counts whatever its
+// row.
 func TestPointAt(t *testing.T) {
 	a := &one(t, "bubble").Acts[0]
 	for _, c := range []struct {
 		figure string
 		rank   int
 		want   string
-	}{{"stage.3.forward", 3, "stage 3"}, {"pipeline.idle.2", 2, "stage 2"}, {"", 1, "stage 1"}, {"", -1, ""}, {"", 9, ""}} {
+	}{
+		{"stage.3.forward", 3, "stage 3"},
+		{"pipeline.idle.2", 2, "stage 2"},
+		{"", 1, "stage 1"},
+		{"", -1, ""},
+		{"", 9, ""},
+	} {
 		if got := a.PointAt(c.figure, c.rank); got != c.want {
 			t.Errorf("%q in row %d: %q, wanted %q", c.figure, c.rank, got, c.want)
 		}
 	}
 }
 
-// TestComputed: arithmetic in prose has the unit of the figures with which it grows, and no figure without one.
+// TestComputed: arithmetic in prose has the unit of the figures with which it grows, and no figure without
+// one.
 func TestComputed(t *testing.T) {
 	a := &one(t, "tensor-sequence").Acts[2]
 	was, is := a.Before.Report.Time.Step, a.After.Report.Time.Step
 	for text, want := range map[string]figures.Figure{
-		"step(before) / microbatches(before)":           {Value: float64(was) / 16, Unit: record.Seconds},
-		"step(after) / step(before)":                    {Value: float64(is / was)},
-		"step(after) - step(before)":                    {Value: float64(is - was), Unit: record.Seconds},
-		"100 * exposed(after) / step(after)":            {Value: float64(100 * a.After.Report.Time.Exposed / is)},
-		"2 * tp(after) - 1":                             {Value: 31},
-		"peak(after) - peak(before) + 2 * peak(before)": {Value: float64(a.After.Report.Memory.Peak + a.Before.Report.Memory.Peak), Unit: record.Memory},
+		"step(before) / microbatches(before)": {Value: float64(was) / 16, Unit: record.Seconds},
+		"step(after) / step(before)":          {Value: float64(is / was)},
+		"step(after) - step(before)":          {Value: float64(is - was), Unit: record.Seconds},
+		"100 * exposed(after) / step(after)": {Value: float64(100 * a.After.Report.Time.Exposed /
+			is)},
+		"2 * tp(after) - 1": {Value: 31},
+		"peak(after) - peak(before) + 2 * peak(before)": {Value: float64(a.After.Report.Memory.Peak +
+			a.Before.Report.Memory.Peak), Unit: record.Memory},
 	} {
 		if f, err := computed(text, a); err != nil || Text(f) != Text(want) {
 			t.Errorf("%s: %s, %v; wanted %s", text, Text(f), err, Text(want))
 		}
 	}
 	for text, want := range map[string]string{
-		"step(after) * step(before)": "has no unit", "step(after) + tp(after)": "has no unit", "nonsense(after)": "unknown figure", "step(after) > 1": "expected float64",
+		"step(after) * step(before)": "has no unit", "step(after) + tp(after)": "has no unit",
+		"nonsense(after)": "unknown figure", "step(after) > 1": "expected float64",
 	} {
 		if _, err := computed(text, a); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; wanted %q", text, err, want)

@@ -13,7 +13,9 @@ func TestAskByLetter(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	own := strings.NewReplacer(`kind = "choice"`, `kind = "point"`, `"memory.peak"`, `"memory.ranks.0.*"`, `ask = "Which?"`, "ask = \"Welcher?\"\npoint = \"Cursor auf {tp}.\"", "turn = { zero = 2 }\n", "no.other = \"No.\"\n")
+	own := strings.NewReplacer(`kind = "choice"`, `kind = "point"`, `"memory.peak"`, `"memory.ranks.0.*"`,
+		`ask = "Which?"`, "ask = \"Welcher?\"\npoint = \"Cursor auf {tp}.\"", "turn = { zero = 2 }\n",
+		"no.other = \"No.\"\n")
 	l, errs := Parse("x.toml", []byte(own.Replace(faulty)), presets.Default())
 	if len(errs) > 0 {
 		t.Fatal(errs)

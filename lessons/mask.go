@@ -73,7 +73,8 @@ func (p Play) Mask() Mask {
 	for _, id := range asked {
 		after, errA := a.After.figure(id)
 		before, errB := a.Before.figure(id)
-		if errA == nil && errB == nil && after.Value != 0 && after.Unit != record.Count && !slices.Contains(masked, id) {
+		if errA == nil && errB == nil && after.Value != 0 && after.Unit != record.Count &&
+			!slices.Contains(masked, id) {
 			out.after, out.shown = append(out.after, after), append(out.shown, before)
 		}
 	}
@@ -88,7 +89,8 @@ func terms() []string {
 // kin returns a figure with those that say the same, or from which it follows.
 func kin(id string) []string {
 	speed := []string{
-		"time.step", "throughput.mfu", "throughput.model-tflops-per-gpu", "throughput.tokens-per-second-per-gpu",
+		"time.step", "throughput.mfu", "throughput.model-tflops-per-gpu",
+		"throughput.tokens-per-second-per-gpu",
 		"throughput.tokens-per-second", "pipeline.makespan", "run.days", "run.cost",
 	}
 	peak := []string{"memory.peak", "memory.free", "memory.fullest.total", "memory.fullest.allocated"}
@@ -103,8 +105,12 @@ func kin(id string) []string {
 		return peak
 	case of && slices.Contains(terms(), term): // the others and the peak give it
 		return append(peak, id)
-	case id == "pipeline.bubble-over-ideal" || id == "pipeline.bubble-over-total" || id == "time.bubble" || id == "time.bubble-share":
-		return []string{"time.bubble-share", "pipeline.bubble-over-ideal", "pipeline.bubble-over-total", "time.bubble"}
+	case id == "pipeline.bubble-over-ideal" || id == "pipeline.bubble-over-total" || id == "time.bubble" ||
+		id == "time.bubble-share":
+		return []string{
+			"time.bubble-share", "pipeline.bubble-over-ideal", "pipeline.bubble-over-total",
+			"time.bubble",
+		}
 	}
 	return []string{id}
 }
@@ -124,10 +130,13 @@ func (m Mask) Places(text string) [][2]int {
 			end, unit = at[2], text[at[2]:at[3]]
 		}
 		number := text[at[0]:end]
-		if named := at[0] > 0 && isLetter(text[at[0]-1]) || unit == "GB"; named && !strings.Contains(number, ".") { // H100, 80GB
+		// H100, 80GB
+		if named := at[0] > 0 && isLetter(text[at[0]-1]) || unit == "GB"; named && !strings.Contains(number,
+			".") {
 			continue
 		}
-		if before := text[:at[0]]; strings.HasSuffix(before, "±") || strings.HasSuffix(before, "+-") { // an error
+		// an error
+		if before := text[:at[0]]; strings.HasSuffix(before, "±") || strings.HasSuffix(before, "+-") {
 			continue
 		}
 		if m.hides(number, strings.TrimSpace(unit)) {

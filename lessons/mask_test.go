@@ -11,7 +11,11 @@ import (
 // TestMask: a figure is hidden in every unit and to any number of digits from two on; other numbers,
 // names and knobs stay.
 func TestMask(t *testing.T) {
-	mask := NewMask([]figures.Figure{{ID: "memory.peak", Value: 86.58 * (1 << 30), Unit: record.Memory}, {ID: "throughput.mfu", Value: 0.4653, Unit: record.Share}, {ID: "time.step", Value: 0.4294, Unit: record.Seconds}}...)
+	mask := NewMask([]figures.Figure{
+		{ID: "memory.peak", Value: 86.58 * (1 << 30), Unit: record.Memory},
+		{ID: "throughput.mfu", Value: 0.4653, Unit: record.Share},
+		{ID: "time.step", Value: 0.4294, Unit: record.Seconds},
+	}...)
 	for text, want := range map[string]string{
 		"over 86.6 GiB of 79.1":          "over ???? GiB of 79.1",
 		"87 GiB, 86.58 GiB, 86.580 GiB":  "?? GiB, ????? GiB, ?????? GiB",

@@ -41,7 +41,8 @@ func (a *Act) Moved() []Change {
 		for _, name := range append(of.terms, of.total) {
 			id := name
 			if slices.Contains(terms(), name) { // of one rank on both sides
-				id = fmt.Sprintf("memory.ranks.%d.%s", min(a.After.Report.Memory.PeakRank, len(a.Before.Report.Memory.Ranks)-1), name)
+				id = fmt.Sprintf("memory.ranks.%d.%s",
+					min(a.After.Report.Memory.PeakRank, len(a.Before.Report.Memory.Ranks)-1), name)
 			}
 			before, errB := a.Before.figure(id)
 			after, errA := a.After.figure(name)
@@ -51,7 +52,8 @@ func (a *Act) Moved() []Change {
 			}
 			c := Change{Name: title(name), Before: Text(before), After: Text(after)}
 			if id != name && a.Before.Report.Memory.PeakRank != a.After.Report.Memory.PeakRank {
-				c.Name = strings.ReplaceAll(c.Name, "the fullest rank", fmt.Sprint("rank ", a.After.Report.Memory.PeakRank))
+				c.Name = strings.ReplaceAll(c.Name, "the fullest rank",
+					fmt.Sprint("rank ", a.After.Report.Memory.PeakRank))
 			}
 			if before.Value > 0 {
 				c.Ratio = after.Value / before.Value
@@ -69,7 +71,8 @@ func (a *Act) Moved() []Change {
 }
 
 // Decides returns the figure that decides an act, as explanations know it: the one that is asked for, of a
-// point the right one, else the first that is masked; empty where the report has none, such as for the value of a knob.
+// point the right one, else the first that is masked; empty where the report has none, such as for the value
+// of a knob.
 func (a *Act) Decides() string {
 	ids := []string{a.Against.ID}
 	for i, id := range a.points {
@@ -107,7 +110,10 @@ func title(name string) string {
 	}
 	parts := strings.Split(strings.TrimPrefix(name, "communication."), ".")
 	if of := strings.ToUpper(parts[0]); len(parts) == 2 && strings.HasPrefix(name, "communication.") {
-		return map[string]string{"bytes": of + " traffic", "seconds": "time of " + of + " traffic", "exposed": "exposed " + of + " traffic"}[parts[1]]
+		return map[string]string{
+			"bytes": of + " traffic", "seconds": "time of " + of + " traffic",
+			"exposed": "exposed " + of + " traffic",
+		}[parts[1]]
 	}
 	return strings.NewReplacer(".", " ", "-", " ", "_", " ").Replace(strings.TrimPrefix(name, "time."))
 }

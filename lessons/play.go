@@ -127,7 +127,8 @@ func (p Play) Setup() engine.Setup {
 	return p.Act().Before.Setup
 }
 
-// Moved reports whether an act begins with another setup than the act before ended with, as it was gone through.
+// Moved reports whether an act begins with another setup than the act before ended with, as it was gone
+// through.
 func (p Play) Moved() bool {
 	if p.At == 0 || p.Phase >= Reveal || p.At >= len(p.Lesson.Acts) {
 		return false
@@ -142,8 +143,8 @@ func (p Play) Moved() bool {
 	return end != p.Act().Before.Setup
 }
 
-// Changed says what of the setup is not as the act before left it: with the student's own way to its goal, which
-// the lesson does not go on with, what it goes on with; empty: nothing.
+// Changed says what of the setup is not as the act before left it: with the student's own way to its goal,
+// which the lesson does not go on with, what it goes on with; empty: nothing.
 func (p Play) Changed() string {
 	if !p.Moved() {
 		return ""
@@ -256,8 +257,8 @@ func (p Play) Reach(s engine.Setup) Play {
 	return p
 }
 
-// Reached says with which knobs a goal was reached, and the lesson's own way where that is another one, with the
-// step times of both.
+// Reached says with which knobs a goal was reached, and the lesson's own way where that is another one, with
+// the step times of both.
 func (p Play) Reached() string {
 	said := "Reached with " + p.Given
 	if p.Verdict.Truth == "" {

@@ -18,7 +18,15 @@ func (l *loader) prose(key string, a *Act) {
 		key  string
 		text *string
 		side *Side // that a figure without a side is of
-	}{{"ask", &a.Ask, &a.Before}, {"point", &a.Point, &a.Before}, {"why", &a.Why, &a.After}, {"rule", &a.Rule, &a.After}, {"notes", &a.Notes, &a.After}, {"no.low", &a.Low, &a.After}, {"no.high", &a.High, &a.After}}
+	}{
+		{"ask", &a.Ask, &a.Before},
+		{"point", &a.Point, &a.Before},
+		{"why", &a.Why, &a.After},
+		{"rule", &a.Rule, &a.After},
+		{"notes", &a.Notes, &a.After},
+		{"no.low", &a.Low, &a.After},
+		{"no.high", &a.High, &a.After},
+	}
 	for _, t := range texts {
 		l.fill(key+"."+t.key, t.text, a, t.side)
 	}
@@ -35,7 +43,8 @@ func (l *loader) prose(key string, a *Act) {
 	}
 	mask := Begin(&Lesson{Acts: []Act{*a}}).Mask()
 	for _, at := range mask.Places(asked) {
-		l.failf(key+".ask", "or an option shows %s, which is masked or the figure after the change", asked[at[0]:at[1]])
+		l.failf(key+".ask", "or an option shows %s, which is masked or the figure after the change",
+			asked[at[0]:at[1]])
 	}
 }
 
@@ -44,14 +53,17 @@ func (l *loader) prose(key string, a *Act) {
 var inProse = regexp.MustCompile(`\{(?:(before|after) )?([a-zA-Z0-9_.*-]+|[^{}]*\([^{}]*)\}`)
 
 // typed is a number that stands alone, or before a unit.
-var typed = regexp.MustCompile(`(?:^|[\s(])(\S*\s)?((?:\$|~)?\d[\d,.]*(?:\s?%|\s?(?:[KMGT]i?B|s|ms|us|x|TFLOP\S*|times|tokens|days)\b|\b))`)
+var typed = regexp.MustCompile(
+	`(?:^|[\s(])(\S*\s)?((?:\$|~)?\d[\d,.]*(?:\s?%|\s?(?:[KMGT]i?B|s|ms|us|x|TFLOP\S*|times|tokens|days)\b|\b))`,
+)
 
 // fill puts figures in place of their names. A number that somebody typed is refused, but for
 // one that belongs to a word: step 1, ZeRO 2, TP 8.
 func (l *loader) fill(key string, text *string, a *Act, side *Side) {
 	for _, m := range typed.FindAllStringSubmatch(inProse.ReplaceAllString(*text, "{}"), -1) {
 		if !belongs(strings.TrimSpace(m[1]), m[2]) {
-			l.failf(key, "has the typed number %q: write it as a figure in braces, such as {peak}", strings.TrimSpace(m[2]))
+			l.failf(key, "has the typed number %q: write it as a figure in braces, such as {peak}",
+				strings.TrimSpace(m[2]))
 		}
 	}
 	*text = inProse.ReplaceAllStringFunc(*text, func(s string) string {
@@ -87,7 +99,8 @@ func belongs(word, number string) bool {
 		}
 	}
 	switch word {
-	case "step", "stage", "stages", "rank", "zero", "zero-", "layer", "llama", "deepseek", "v", "act", "lesson", "from", "to":
+	case "step", "stage", "stages", "rank", "zero", "zero-", "layer", "llama", "deepseek", "v", "act",
+		"lesson", "from", "to":
 		return true
 	}
 	return false

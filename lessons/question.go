@@ -66,7 +66,11 @@ func (l *loader) question(key string, f *actFile, a *Act) {
 	case Point:
 		l.point(key, f, a)
 	default:
-		l.failf(key+".kind", "is %q; allowed: %s", f.Kind, strings.Join([]string{string(Direction), string(Choice), string(Number), string(Point), string(Goal)}, ", "))
+		l.failf(key+".kind", "is %q; allowed: %s", f.Kind,
+			strings.Join([]string{
+				string(Direction), string(Choice), string(Number), string(Point),
+				string(Goal),
+			}, ", "))
 		return
 	}
 	if len(l.errs) == errs { // what cannot be evaluated is neither right nor wrong
@@ -93,7 +97,8 @@ func (l *loader) options(key string, f *actFile, a *Act) {
 func (l *loader) point(key string, f *actFile, a *Act) {
 	before, after, ok := strings.Cut(f.Figure, "*")
 	if !ok || strings.Contains(after, "*") {
-		l.failf(key+".figure", "needs one * for the rank, the term or the stage: memory.ranks.*.total, memory.ranks.0.*, stage.*.time")
+		l.failf(key+".figure", "needs one * for the rank, the term or the stage: memory.ranks.*.total, "+
+			"memory.ranks.0.*, stage.*.time")
 		return
 	}
 	names, values, err := a.pointed(before, after)
@@ -110,7 +115,10 @@ func (l *loader) point(key string, f *actFile, a *Act) {
 		} else if strings.HasPrefix(before, "stage.") {
 			say = "stage " + say
 		}
-		a.Options = append(a.Options, Option{Say: say, No: cmp.Or(f.No[names[i]], f.No["other"]), Right: v >= alike*most})
+		a.Options = append(a.Options, Option{
+			Say: say, No: cmp.Or(f.No[names[i]], f.No["other"]),
+			Right: v >= alike*most,
+		})
 		a.points = append(a.points, before+names[i]+after)
 	}
 }
@@ -166,11 +174,13 @@ func (a *Act) AskByLetter() string { return strings.TrimSpace(strings.TrimSuffix
 func (a *Act) PointAt(figure string, rank int) string {
 	for i, id := range a.points {
 		stage := id[:strings.LastIndexByte(id, '.')+1] // whatever its operation
-		if id == figure || a.ranked && i == rank || strings.HasPrefix(id, "stage.") && strings.HasPrefix(figure, stage) {
+		if id == figure || a.ranked && i == rank || strings.HasPrefix(id, "stage.") &&
+			strings.HasPrefix(figure, stage) {
 			return a.Options[i].Say
 		}
 	}
-	if rank >= 0 && rank < len(a.points) && len(a.points) == a.Before.Setup.PP && strings.HasPrefix(a.points[rank], "stage.") {
+	if rank >= 0 && rank < len(a.points) && len(a.points) == a.Before.Setup.PP &&
+		strings.HasPrefix(a.points[rank], "stage.") {
 		return a.Options[rank].Say
 	}
 	return ""
@@ -195,7 +205,8 @@ func (l *loader) answers(key string, f *actFile, a *Act) {
 			o.No = ""
 		}
 	}
-	if f.Kind == Number || f.Kind == Goal && len(a.Options) > 0 || right == 1 || f.Kind == Point && right > 0 {
+	if f.Kind == Number || f.Kind == Goal && len(a.Options) > 0 || right == 1 ||
+		f.Kind == Point && right > 0 {
 		return
 	}
 	l.failf(key+".options", "%d options are true; exactly one has to be%s", right, a.truth())

@@ -43,7 +43,10 @@ func (q Quiz) Says() string {
 // Before returns the question before a change, as a lesson of one act on the screen in front; false
 // where a side has no figures or nothing turns.
 func (q Quiz) Before(from, to engine.Setup, turned knob.ID, rule string) (*Lesson, bool) {
-	a := Act{Kind: Direction, Before: newSide(from), After: newSide(to), figure: string(q), Mask: []string{string(q)}, Rule: rule}
+	a := Act{
+		Kind: Direction, Before: newSide(from), After: newSide(to), figure: string(q),
+		Mask: []string{string(q)}, Rule: rule,
+	}
 	if from == to || !a.Before.Report.Legal || !a.After.Report.Legal {
 		return nil, false
 	}
@@ -64,7 +67,8 @@ func (q Quiz) Before(from, to engine.Setup, turned knob.ID, rule string) (*Lesso
 		return nil, false
 	}
 	first := a.Turned[0]
-	a.Ask = fmt.Sprintf("%s from %s to %s: what happens to the %s?", first.Label, first.From, first.To, title(a.figure))
+	a.Ask = fmt.Sprintf("%s from %s to %s: what happens to the %s?", first.Label, first.From, first.To,
+		title(a.figure))
 	right := direction(a.Figure.Value, a.Against.Value)
 	for _, d := range directions() {
 		o := Option{Say: directionWords()[d], Right: d == right}

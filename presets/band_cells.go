@@ -109,7 +109,10 @@ func (r *bandReader) cell(text string) error {
 	var c band.Cell
 	var source string
 	f := fields{rest: text}
-	for _, into := range [...]*string{&c.Group, &c.Release, &source, &c.Example, &c.GPU, &c.Vendor, &c.Generation, &c.Stack, &c.Family, &c.Version} {
+	for _, into := range [...]*string{
+		&c.Group, &c.Release, &source, &c.Example, &c.GPU, &c.Vendor,
+		&c.Generation, &c.Stack, &c.Family, &c.Version,
+	} {
 		*into = f.next()
 	}
 	f.bool(&c.Experts)

@@ -11,8 +11,8 @@ import (
 	"meshscope/presets/input"
 )
 
-// Files of what published runs tell: distances and typical figures are set by hand, the runs are written by the
-// tests of presets/published.
+// Files of what published runs tell: distances and typical figures are set by hand, the runs are written by
+// the tests of presets/published.
 const (
 	distancesFile = "distances.toml"
 	bandsFile     = "bands.csv"
@@ -54,7 +54,11 @@ func (l *Library) ownBands() (errs []error) {
 	}
 	for _, name := range []string{distancesFile, bandsFile, recipesFile, typicalFile} {
 		if _, err := readFile(l.fsys, name); !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, &input.Error{File: name, Err: errors.New("without effect: what published runs tell is built in")})
+			errs = append(errs,
+				&input.Error{
+					File: name,
+					Err:  errors.New("without effect: what published runs tell is built in"),
+				})
 		}
 	}
 	return errs
@@ -102,15 +106,19 @@ type scalesFile struct {
 // features returns the features that have a distance, by their keys.
 func features() map[string]band.Feature {
 	return map[string]band.Feature{
-		"experts": band.Experts, "ep": band.EP, "gpu": band.GPU, "stack": band.Stack, "own": band.Custom, "changed": band.Changed, "pcie": band.PCIe,
-		"tp": band.TP, "pipeline": band.Pipeline, "cp": band.CP, "zero3": band.ZeRO3, "precision": band.Precision, "recompute": band.Recompute, "gpus": band.GPUs,
-		"micro_batches": band.MicroBatches, "active": band.Active, "seq": band.Seq, "mbs": band.MBS, "wait": band.Wait, "traffic": band.Traffic,
+		"experts": band.Experts, "ep": band.EP, "gpu": band.GPU, "stack": band.Stack, "own": band.Custom,
+		"changed": band.Changed, "pcie": band.PCIe,
+		"tp": band.TP, "pipeline": band.Pipeline, "cp": band.CP, "zero3": band.ZeRO3,
+		"precision": band.Precision, "recompute": band.Recompute, "gpus": band.GPUs,
+		"micro_batches": band.MicroBatches, "active": band.Active, "seq": band.Seq, "mbs": band.MBS,
+		"wait": band.Wait, "traffic": band.Traffic,
 	}
 }
 
 // table returns the table without runs; an unknown feature is an error.
 func (f *scalesFile) table(memory bool) (band.Table, error) {
-	t, known := band.Table{Prior: f.Prior, PriorWeight: f.PriorWeight, Memory: memory, Scales: f.Scales}, features()
+	t, known := band.Table{Prior: f.Prior, PriorWeight: f.PriorWeight, Memory: memory, Scales: f.Scales},
+		features()
 	for _, key := range slices.Sorted(maps.Keys(f.Of)) {
 		feature, ok := known[key]
 		if !ok {

@@ -27,20 +27,23 @@ const (
 // they were fitted to. Every figure is optional; a missing one comes from the file
 // named in Inherits.
 type CalibrationPreset struct {
-	ID        string   `json:"id"                 toml:"id"`
-	Kind      string   `json:"kind"               toml:"kind"`       // gpu, network, stack, memory, fitted
-	AppliesTo []string `json:"applies_to"         toml:"applies_to"` // ids of clusters or GPUs, a cluster before its GPU; of stacks for memory
+	ID   string `json:"id"                 toml:"id"`
+	Kind string `json:"kind"               toml:"kind"` // gpu, network, stack, memory, fitted
+	// ids of clusters or GPUs, a cluster before its GPU; of stacks for memory
+	AppliesTo []string `json:"applies_to"         toml:"applies_to"`
 	Inherits  string   `json:"inherits,omitempty" toml:"inherits,omitempty"`
 
-	FittedTo  string  `json:"fitted_to"                toml:"fitted_to"`
-	FitError  float64 `json:"fit_error,omitempty"      toml:"fit_error"`      // mean absolute relative error on the rows it was fitted to
+	FittedTo string `json:"fitted_to"                toml:"fitted_to"`
+	// mean absolute relative error on the rows it was fitted to
+	FitError  float64 `json:"fit_error,omitempty"      toml:"fit_error"`
 	HeldError float64 `json:"held_out_error,omitempty" toml:"held_out_error"` // the same on held-out rows
 
-	Figures  map[string]float64 `json:"figures"            toml:"figures,omitempty"`
-	Knobs    map[string]string  `json:"knobs,omitempty"    toml:"knobs,omitempty"` // of a stack: what it runs where a setup gives nothing
-	Machines []MachineFigures   `json:"machines,omitempty" toml:"machine,omitempty"`
-	Note     string             `json:"note,omitempty"     toml:"note,omitempty"`
-	Source   string             `json:"source"             toml:"source"`
+	Figures map[string]float64 `json:"figures"            toml:"figures,omitempty"`
+	// of a stack: what it runs where a setup gives nothing
+	Knobs    map[string]string `json:"knobs,omitempty"    toml:"knobs,omitempty"`
+	Machines []MachineFigures  `json:"machines,omitempty" toml:"machine,omitempty"`
+	Note     string            `json:"note,omitempty"     toml:"note,omitempty"`
+	Source   string            `json:"source"             toml:"source"`
 
 	// Of a fitted one: what was fitted, by kind, for the stack on the machines that it applies
 	// to, and the runs.
@@ -72,7 +75,11 @@ func parseCalibration(l *Library, d *document) (CalibrationPreset, error) {
 	}
 	known, ok := figureRanges(p.Kind)
 	if !ok {
-		d.refuse("kind", escape.Line(p.Kind)+closestKey(p.Kind, []string{kindGPU, kindNetwork, kindStack, kindMemory, kindFitted}), "gpu, network, stack, memory, fitted")
+		d.refuse("kind",
+			escape.Line(p.Kind)+closestKey(p.Kind, []string{
+				kindGPU, kindNetwork, kindStack, kindMemory,
+				kindFitted,
+			}), "gpu, network, stack, memory, fitted")
 		return CalibrationPreset{}, d.err() // of no kind there are no figures
 	}
 	p.Stack, p.Parts, p.Runs = "", nil, nil // of fitted ones only
@@ -103,7 +110,8 @@ func ranged(err error, kind string) error {
 		return err
 	}
 	key := wrong.Key[strings.LastIndexByte(wrong.Key, '.')+1:]
-	if i := slices.IndexFunc(known, func(r figureRange) bool { return r.key == key }); i >= 0 && strings.HasSuffix(wrong.Err.Error(), "a number") {
+	if i := slices.IndexFunc(known, func(r figureRange) bool { return r.key == key }); i >= 0 &&
+		strings.HasSuffix(wrong.Err.Error(), "a number") {
 		wrong.Err = fmt.Errorf("%w from %g to %g", wrong.Err, known[i].low, known[i].high)
 	}
 	return err
@@ -123,7 +131,8 @@ func (d *document) knobs(kind string, stacks []string, given map[string]string) 
 			case len(has) == 1:
 				d.refuse("knobs."+key, "a knob that "+escape.Line(id)+" does not have", knobsOf(stack))
 			case !slices.Contains(has, word) || word == recipe.Auto:
-				d.refuse("knobs."+key, escape.Line(word), "one of "+strings.Join(has[1:], ", ")+", which "+escape.Line(id)+" has")
+				d.refuse("knobs."+key, escape.Line(word),
+					"one of "+strings.Join(has[1:], ", ")+", which "+escape.Line(id)+" has")
 			}
 		}
 	}
@@ -176,7 +185,8 @@ func (l *Library) Calibrate(c hardware.Cluster) hardware.Cluster { return l.cali
 
 // Calibrations lists the calibration files by id.
 func (l *Library) Calibrations() []CalibrationPreset {
-	return list(l, func(l *Library) *store[CalibrationPreset] { return &l.calibrations }, func(p *CalibrationPreset) string { return p.ID })
+	return list(l, func(l *Library) *store[CalibrationPreset] { return &l.calibrations },
+		func(p *CalibrationPreset) string { return p.ID })
 }
 
 // calibrationFiles returns those of the library, then those of the ones below it
@@ -185,7 +195,8 @@ func (l *Library) calibrationFiles() calibrationList {
 	var files calibrationList
 	for at := l; at != nil; at = at.base {
 		for _, f := range at.calibrations.list(at) {
-			if at.refused[f.ID] || slices.ContainsFunc(files, func(g CalibrationPreset) bool { return g.ID == f.ID }) {
+			if at.refused[f.ID] ||
+				slices.ContainsFunc(files, func(g CalibrationPreset) bool { return g.ID == f.ID }) {
 				continue
 			}
 			f.own = at.base != nil

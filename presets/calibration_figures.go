@@ -40,11 +40,17 @@ func efficiency[T ~float64](key string, into *T) figureRange {
 func share[T ~float64](key string, into *T) figureRange { return number(key, 0, 1, into) }
 
 func number[T ~float64](key string, low, high float64, into *T) figureRange {
-	return figureRange{key: key, low: low, high: high, set: func(v float64) { *into = T(v) }, get: func() float64 { return float64(*into) }}
+	return figureRange{
+		key: key, low: low, high: high, set: func(v float64) { *into = T(v) },
+		get: func() float64 { return float64(*into) },
+	}
 }
 
 func micros(key string, into *units.Seconds) figureRange {
-	return figureRange{key: key, low: 0, high: 1e6, set: func(v float64) { *into = units.Seconds(v * micro) }, get: func() float64 { return float64(*into) / micro }}
+	return figureRange{
+		key: key, low: 0, high: 1e6, set: func(v float64) { *into = units.Seconds(v * micro) },
+		get: func() float64 { return float64(*into) / micro },
+	}
 }
 
 func flag(key string, into *bool) figureRange {
@@ -59,7 +65,8 @@ func (r figureRange) need() figureRange {
 // measured returns a bandwidth of the curves over nodes.
 func measured(key string, into *units.BytesPerSecond) figureRange {
 	return figureRange{
-		key: key, low: 0.01, high: maxLinkGBps, set: func(v float64) { *into = units.BytesPerSecond(v) * units.GBps },
+		key: key, low: 0.01, high: maxLinkGBps,
+		set: func(v float64) { *into = units.BytesPerSecond(v) * units.GBps },
 		get: func() float64 { return float64(*into / units.GBps) },
 	}
 }
@@ -180,7 +187,10 @@ func memoryFigures(m *hardware.StackMemory, fitted bool) []figureRange {
 		mostBytes = 1000 // per token and unit of width, or per parameter
 	)
 	gib := func(key string, into *units.Bytes) figureRange {
-		return figureRange{key: key, low: 0, high: mostGiB, set: func(v float64) { *into = units.Bytes(v) * units.GiB }}
+		return figureRange{
+			key: key, low: 0, high: mostGiB,
+			set: func(v float64) { *into = units.Bytes(v) * units.GiB },
+		}
 	}
 	list := []figureRange{
 		share("allocator_slack", &m.Slack).need(),

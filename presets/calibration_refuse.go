@@ -17,7 +17,10 @@ func (l *Library) refuseCalibrations() []error {
 	var errs []error
 	refuse := func(f *CalibrationPreset, key, format string, args ...any) {
 		l.refused[f.ID] = true
-		errs = append(errs, &input.Error{File: "calibrations/" + f.ID + extension, Key: key, Err: fmt.Errorf(format, args...)})
+		errs = append(errs, &input.Error{
+			File: "calibrations/" + f.ID + extension, Key: key,
+			Err: fmt.Errorf(format, args...),
+		})
 	}
 	var own []CalibrationPreset
 	for _, f := range l.calibrations.list(l) {
@@ -37,7 +40,8 @@ func (l *Library) refuseCalibrations() []error {
 				continue
 			}
 			if first := spoken[[2]string{f.Kind, id}]; first != "" {
-				refuse(f, "applies_to", "%q is already covered by %s; one file of each kind may apply to it", id, first)
+				refuse(f, "applies_to", "%q is already covered by %s; one file of each kind may apply to it",
+					id, first)
 				continue
 			}
 			spoken[[2]string{f.Kind, id}] = "calibrations/" + f.ID + extension
@@ -83,7 +87,8 @@ func (l *Library) speaksOf(kind, id string) error {
 			}
 		}
 		if !slices.Contains(known, id) {
-			return fmt.Errorf("%w allowed are %s", unknown("stack", id, slices.Clone(known)), strings.Join(known, ", "))
+			return fmt.Errorf("%w allowed are %s", unknown("stack", id, slices.Clone(known)),
+				strings.Join(known, ", "))
 		}
 		return nil
 	}
@@ -108,7 +113,9 @@ func (l *Library) badChain(f *CalibrationPreset) string {
 		if slices.Contains(seen, at.Inherits) {
 			return "a cycle: " + strings.Join(append(seen, at.Inherits), " -> ")
 		}
-		i := slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == at.Inherits && p.Kind == at.Kind })
+		i := slices.IndexFunc(files, func(p CalibrationPreset) bool {
+			return p.ID == at.Inherits && p.Kind == at.Kind
+		})
 		if i < 0 {
 			i = slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == at.Inherits })
 		}

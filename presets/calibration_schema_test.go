@@ -27,7 +27,8 @@ func fileOf(kind string, figures map[string]float64) fstest.MapFS {
 		appliesTo = string(recipe.Nanotron)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "id = %q\nkind = %q\napplies_to = [%q]\nfitted_to = \"a test\"\nsource = \"a test\"\n\n[figures]\n", id, kind, appliesTo)
+	fmt.Fprintf(&b, "id = %q\nkind = %q\napplies_to = [%q]\nfitted_to = \"a test\"\nsource = \"a "+
+		"test\"\n\n[figures]\n", id, kind, appliesTo)
 	for _, key := range slices.Sorted(maps.Keys(figures)) {
 		fmt.Fprintf(&b, "%s = %s\n", key, tomlNumber(figures[key]))
 	}
@@ -91,7 +92,9 @@ func TestEveryImpossibleFigureIsRefused(t *testing.T) {
 			for _, v := range bad {
 				_, errs := Load(fileOf(kind, map[string]float64{r.key: v}), Default())
 				var file *input.Error
-				if len(errs) != 1 || !errors.As(errs[0], &file) || !strings.HasPrefix(file.File, "calibrations/") || !strings.Contains(errs[0].Error(), r.key) {
+				if len(errs) != 1 || !errors.As(errs[0], &file) ||
+					!strings.HasPrefix(file.File, "calibrations/") ||
+					!strings.Contains(errs[0].Error(), r.key) {
 					t.Errorf("%s %s = %v: %v", kind, r.key, v, errs)
 				}
 			}
@@ -107,7 +110,10 @@ func TestNoFigureIsMissedSilently(t *testing.T) {
 		known, _ := figureRanges(kind)
 		all := complete(t, kind)
 		if kind == kindNetwork { // a node of two halves, so that its figures are there too
-			maps.Copy(all, map[string]float64{"bridge_efficiency": 0.9, "half_node_ring_efficiency": 0.8, "half_node_all_to_all_efficiency": 0.7})
+			maps.Copy(all, map[string]float64{
+				"bridge_efficiency": 0.9, "half_node_ring_efficiency": 0.8,
+				"half_node_all_to_all_efficiency": 0.7,
+			})
 		}
 		for _, r := range known {
 			figures := maps.Clone(all)
@@ -126,10 +132,12 @@ func TestNoFigureIsMissedSilently(t *testing.T) {
 			case needed && (report.Legal || report.Time != nil):
 				t.Errorf("%s without %s has a step time", kind, r.key)
 			case needed && !slices.ContainsFunc(report.Problems, func(p engine.Problem) bool {
-				return p.Code == "calibration-missing" && strings.Contains(p.Message, r.key) && len(p.Nearest) > 0
+				return p.Code == "calibration-missing" && strings.Contains(p.Message, r.key) &&
+					len(p.Nearest) > 0
 			}):
 				t.Errorf("%s without %s: %v", kind, r.key, report.Problems)
-			case !needed && (!report.Legal || !(report.Time.Step > 0) || math.IsInf(float64(report.Time.Step), 0)):
+			case !needed &&
+				(!report.Legal || !(report.Time.Step > 0) || math.IsInf(float64(report.Time.Step), 0)):
 				t.Errorf("%s without %s: %+v %v", kind, r.key, report.Time, report.Problems)
 			}
 		}

@@ -36,7 +36,8 @@ func TestCalibrationIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(soundCalibration, c.old, c.new, 1)
-			_, errs := presets.Load(fstest.MapFS{"calibrations/mine.toml": {Data: []byte(text)}}, presets.Default())
+			_, errs := presets.Load(fstest.MapFS{"calibrations/mine.toml": {Data: []byte(text)}},
+				presets.Default())
 			var file *input.Error
 			if len(errs) != 1 || !errors.As(errs[0], &file) {
 				t.Fatalf("refused with %v", errs)
@@ -51,7 +52,8 @@ func TestCalibrationIsRefused(t *testing.T) {
 // TestCalibrationOfOnesOwn: a user's file goes before the built-in one and
 // inherits from it.
 func TestCalibrationOfOnesOwn(t *testing.T) {
-	l, errs := presets.Load(fstest.MapFS{"calibrations/mine.toml": {Data: []byte(soundCalibration)}}, presets.Default())
+	l, errs := presets.Load(fstest.MapFS{"calibrations/mine.toml": {Data: []byte(soundCalibration)}},
+		presets.Default())
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}

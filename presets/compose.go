@@ -71,7 +71,8 @@ func (l *Library) presetOf(c *hardware.Cluster) (of *hardware.Cluster, own bool)
 	return &p.Cluster, false
 }
 
-// Own reports whether a preset of one kind (models, gpus or clusters) comes from a library over the built-in one.
+// Own reports whether a preset of one kind (models, gpus or clusters) comes from a library over the built-in
+// one.
 func (l *Library) Own(kind, id string) bool {
 	for at := l; at != nil && at.base != nil; at = at.base {
 		if at.sound(kind, id) {
@@ -95,7 +96,8 @@ func (l *Library) memories() *hardware.StackMemories {
 			continue
 		}
 		m := hardware.StackMemory{From: f.FittedTo}
-		m.Missing = missing(f.ID, assign(memoryFigures(&m, stack.Traits().FittedMemory), files.inherited(f, nil)))
+		m.Missing = missing(f.ID, assign(memoryFigures(&m, stack.Traits().FittedMemory),
+			files.inherited(f, nil)))
 		m.Note = m.Words()
 		all[stack] = m
 	}
@@ -131,16 +133,22 @@ func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration
 		cal.Missing = missing(network.ID, noLinks)
 	}
 	inherits := func(f *CalibrationPreset) bool {
-		return !slices.Contains(f.AppliesTo[:min(1, len(f.AppliesTo))], gpu) && !slices.Contains(f.AppliesTo, cluster)
+		return !slices.Contains(f.AppliesTo[:min(1, len(f.AppliesTo))], gpu) &&
+			!slices.Contains(f.AppliesTo, cluster)
 	}
 	if inherits(ops) {
-		cal.Notes = append(cal.Notes, "kernel rates are those of "+ops.ID+", the nearest GPU with measurements")
+		cal.Notes = append(cal.Notes,
+			"kernel rates are those of "+ops.ID+", the nearest GPU with measurements")
 	}
 	if inherits(network) {
-		cal.Notes = append(cal.Notes, "shares of the links are those of "+network.ID+", the nearest GPU with measurements")
+		cal.Notes = append(cal.Notes,
+			"shares of the links are those of "+network.ID+", the nearest GPU with measurements")
 	}
 	cal.Notes = append(cal.Notes, "kernels: "+ops.FittedTo, "links: "+network.FittedTo)
-	own := hardware.CustomParts{Machine: files.own(ops) || files.own(network), Stacks: map[recipe.Stack]bool{}, Memory: map[recipe.Stack]bool{}}
+	own := hardware.CustomParts{
+		Machine: files.own(ops) || files.own(network),
+		Stacks:  map[recipe.Stack]bool{}, Memory: map[recipe.Stack]bool{},
+	}
 	for _, stack := range recipe.Stacks() { // the default stack first
 		if f := files.ofStack(kindStack, stack); f != nil {
 			cal.Software = append(cal.Software, files.software(f, stack, cluster, gpu))
@@ -183,7 +191,9 @@ func (files calibrationList) chain(f *CalibrationPreset) []*CalibrationPreset {
 	chain := []*CalibrationPreset{f}
 	for range maxInherits {
 		last := chain[len(chain)-1]
-		i := slices.IndexFunc(files, func(p CalibrationPreset) bool { return p.ID == last.Inherits && p.Kind == last.Kind })
+		i := slices.IndexFunc(files, func(p CalibrationPreset) bool {
+			return p.ID == last.Inherits && p.Kind == last.Kind
+		})
 		if i < 0 {
 			break
 		}
@@ -201,12 +211,16 @@ func (files calibrationList) own(f *CalibrationPreset) bool {
 // each the figures of some machines over those for all.
 func (files calibrationList) inherited(f *CalibrationPreset, machines []string) map[string]float64 {
 	figures := map[string]float64{}
-	files.layers(f, machines, func(layer map[string]float64, _ map[string]string) { maps.Copy(figures, layer) })
+	files.layers(f, machines, func(layer map[string]float64, _ map[string]string) {
+		maps.Copy(figures, layer)
+	})
 	return figures
 }
 
 // layers goes through what a file is made of, what it inherits first: figures and knobs.
-func (files calibrationList) layers(f *CalibrationPreset, machines []string, take func(figures map[string]float64, knobs map[string]string)) {
+func (files calibrationList) layers(f *CalibrationPreset, machines []string,
+	take func(figures map[string]float64, knobs map[string]string),
+) {
 	for _, p := range slices.Backward(files.chain(f)) {
 		take(p.Figures, p.Knobs)
 		for _, id := range machines {
@@ -221,7 +235,9 @@ func (files calibrationList) layers(f *CalibrationPreset, machines []string, tak
 
 // defaults returns what a stack runs where a setup gives nothing. A knob that a release
 // inherits and does not have is left out.
-func (files calibrationList) defaults(f *CalibrationPreset, stack recipe.Stack, machines []string) (run recipe.Software) {
+func (files calibrationList) defaults(f *CalibrationPreset, stack recipe.Stack,
+	machines []string,
+) (run recipe.Software) {
 	files.layers(f, machines, func(_ map[string]float64, knobs map[string]string) {
 		for _, field := range recipe.SoftwareFields() {
 			if word := knobs[field.Knob]; word != "" && stack.Has(field.Knob, word) {
@@ -232,7 +248,9 @@ func (files calibrationList) defaults(f *CalibrationPreset, stack recipe.Stack, 
 	return run
 }
 
-func (files calibrationList) software(f *CalibrationPreset, stack recipe.Stack, cluster, gpu string) hardware.Software {
+func (files calibrationList) software(f *CalibrationPreset, stack recipe.Stack, cluster,
+	gpu string,
+) hardware.Software {
 	machines := []string{gpu, cluster}
 	figures, from := files.inherited(f, machines), f.FittedTo
 	for _, id := range machines {
@@ -242,7 +260,10 @@ func (files calibrationList) software(f *CalibrationPreset, stack recipe.Stack, 
 			}
 		}
 	}
-	s := hardware.Software{Stack: stack, From: from, Factor: 1, Attention: 1, FP8: 1, HostUpdate: hardware.HostAdam}
+	s := hardware.Software{
+		Stack: stack, From: from, Factor: 1, Attention: 1, FP8: 1,
+		HostUpdate: hardware.HostAdam,
+	}
 	s.Missing = missing(f.ID, assign(softwareFigures(&s), figures))
 	s.Defaults = files.defaults(f, stack, machines)
 	_, s.Fitted = figures["factor"]

@@ -90,7 +90,10 @@ func (d *document) refuse(key, given, allowed string) {
 	if line == 0 {
 		message = "is missing; allowed: " + allowed
 	}
-	d.errs = append(d.errs, &input.Error{File: d.name, Line: line, Column: column, Key: key, Err: errors.New(message)})
+	d.errs = append(d.errs, &input.Error{
+		File: d.name, Line: line, Column: column, Key: key,
+		Err: errors.New(message),
+	})
 }
 
 // find returns the place of a key: the format is flat, so the first line that begins
@@ -184,5 +187,6 @@ func (d *document) optionalWhole(key string, value *int64, high int64) int {
 }
 
 func between(low, high float64) string {
-	return fmt.Sprintf("a number from %s to %s", strconv.FormatFloat(low, 'f', -1, 64), strconv.FormatFloat(high, 'f', -1, 64))
+	return fmt.Sprintf("a number from %s to %s", strconv.FormatFloat(low, 'f', -1, 64),
+		strconv.FormatFloat(high, 'f', -1, 64))
 }

@@ -59,30 +59,42 @@ func TestModelsEqualTheFactSheet(t *testing.T) {
 			continue
 		}
 		extra := float64(m.ExtraParams)
-		if row["local_to_global_ratio"] == "7:1 (linear:softmax)" && m.Pattern == "LLLLLLL*" { // layers that are counted here
+		// layers that are counted here
+		if row["local_to_global_ratio"] == "7:1 (linear:softmax)" && m.Pattern == "LLLLLLL*" {
 			row["params_extra"], row["local_to_global_ratio"] = "0", ""
 		}
 		if m.AttnSinks { // a figure of their own here
 			extra += float64(m.Layers * m.Heads)
 		}
 		for column, got := range map[string]float64{
-			"layers": float64(m.Layers), "hidden": float64(m.Hidden), "heads": float64(m.Heads), "kv_heads": float64(m.KVHeads),
-			"head_dim": float64(m.HeadDim), "ffn_hidden": float64(m.FFN), "vocab": float64(m.Vocab), "max_seq": float64(m.MaxSeq),
-			"tied_embeddings": truth(m.Tied), "gated_ffn": truth(m.Gated), "norms_per_layer": float64(m.NormsPer),
-			"mlp_bias": truth(m.MLPBias), "parallel_block": truth(m.ParallelBlock), "local_window": float64(m.LocalWindow),
-			"q_lora_rank": float64(m.QLoraRank), "kv_lora_rank": float64(m.KVLoraRank), "qk_nope_head_dim": float64(m.QKNopeDim),
-			"qk_rope_head_dim": float64(m.QKRopeDim), "v_head_dim": float64(m.VHeadDim), "n_experts": float64(m.Experts),
-			"n_shared_experts": float64(m.SharedExperts), "shared_ffn_hidden_total": float64(m.SharedFFN), "top_k": float64(m.TopK),
-			"moe_ffn_hidden": float64(m.ExpertFFN), "first_k_dense_layers": float64(m.FirstDense), "moe_layer_freq": float64(m.MoEFreq),
-			"router_bias": truth(m.RouterBias), "mtp_layers": float64(m.MTPLayers), "params_extra": extra,
-			"params_computed": float64(m.Total()), "params_active_computed": float64(m.Active()), "params_mtp_computed": float64(m.MTP()),
-			"params_total_published": float64(m.PublishedParameters), "params_active_published": float64(m.PublishedActive),
+			"layers": float64(m.Layers), "hidden": float64(m.Hidden), "heads": float64(m.Heads),
+			"kv_heads": float64(m.KVHeads),
+			"head_dim": float64(m.HeadDim), "ffn_hidden": float64(m.FFN), "vocab": float64(m.Vocab),
+			"max_seq":         float64(m.MaxSeq),
+			"tied_embeddings": truth(m.Tied), "gated_ffn": truth(m.Gated),
+			"norms_per_layer": float64(m.NormsPer),
+			"mlp_bias":        truth(m.MLPBias), "parallel_block": truth(m.ParallelBlock),
+			"local_window": float64(m.LocalWindow),
+			"q_lora_rank":  float64(m.QLoraRank), "kv_lora_rank": float64(m.KVLoraRank),
+			"qk_nope_head_dim": float64(m.QKNopeDim),
+			"qk_rope_head_dim": float64(m.QKRopeDim), "v_head_dim": float64(m.VHeadDim),
+			"n_experts":        float64(m.Experts),
+			"n_shared_experts": float64(m.SharedExperts), "shared_ffn_hidden_total": float64(m.SharedFFN),
+			"top_k":          float64(m.TopK),
+			"moe_ffn_hidden": float64(m.ExpertFFN), "first_k_dense_layers": float64(m.FirstDense),
+			"moe_layer_freq": float64(m.MoEFreq),
+			"router_bias":    truth(m.RouterBias), "mtp_layers": float64(m.MTPLayers), "params_extra": extra,
+			"params_computed": float64(m.Total()), "params_active_computed": float64(m.Active()),
+			"params_mtp_computed":     float64(m.MTP()),
+			"params_total_published":  float64(m.PublishedParameters),
+			"params_active_published": float64(m.PublishedActive),
 		} {
 			same(t, row, column, got)
 		}
 		for column, got := range map[string]string{
 			"id": m.ID, "name": m.Name, "family": m.Family, "activation": m.Activation, "norm": m.Norm,
-			"pos_embedding": m.Position, "attn_bias": m.AttnBias, "qk_norm": m.QKNorm, "attention": m.Attention,
+			"pos_embedding": m.Position, "attn_bias": m.AttnBias, "qk_norm": m.QKNorm,
+			"attention":             m.Attention,
 			"local_to_global_ratio": m.LocalRatio,
 		} {
 			if got != row[column] {
@@ -119,21 +131,28 @@ func TestGPUsEqualTheFactSheet(t *testing.T) {
 			nominal = g.MemoryNominal.GB()
 		}
 		for column, got := range map[string]float64{
-			"memory_nominal_GB": nominal, "memory_usable_GiB": g.MemoryUsable.GiB(), "hbm_bandwidth_TBps": float64(g.MemoryBandwidth) / 1e12,
-			"bf16_dense_TFLOPS": float64(g.PeakBF16) / 1e12, "fp16_dense_TFLOPS": float64(g.PeakFP16) / 1e12,
+			"memory_nominal_GB": nominal, "memory_usable_GiB": g.MemoryUsable.GiB(),
+			"hbm_bandwidth_TBps": float64(g.MemoryBandwidth) / 1e12,
+			"bf16_dense_TFLOPS":  float64(g.PeakBF16) / 1e12, "fp16_dense_TFLOPS": float64(g.PeakFP16) / 1e12,
 			"fp8_dense_TFLOPS": float64(g.PeakFP8) / 1e12, "fp4_dense_TFLOPS": float64(g.PeakFP4) / 1e12,
 			"tf32_dense_TFLOPS": float64(g.PeakTF32) / 1e12, "fp32_TFLOPS": float64(g.PeakFP32) / 1e12,
-			"bf16_matmul_measured_TFLOPS": float64(g.MatmulBF16) / 1e12, "fp8_matmul_measured_TFLOPS": float64(g.MatmulFP8) / 1e12,
-			"l2_MiB": g.L2MiB, "sm_count": float64(g.SMs), "boost_clock_MHz": g.BoostMHz, "tdp_W": g.TDPWatt, "price_usd_per_gpu_hour": g.PriceUSD,
-			"intra_node_GBps_per_dir_per_gpu": float64(g.LinkBandwidth) / 1e9, "intra_node_p2p_GBps_per_dir": float64(g.PairBandwidth) / 1e9,
-			"max_scale_up_domain": float64(g.ScaleUpGPUs), "typical_gpus_per_node": float64(g.NodeGPUs), "pcie_GBps_per_dir": float64(g.HostBandwidth) / 1e9,
+			"bf16_matmul_measured_TFLOPS": float64(g.MatmulBF16) / 1e12,
+			"fp8_matmul_measured_TFLOPS":  float64(g.MatmulFP8) / 1e12,
+			"l2_MiB":                      g.L2MiB, "sm_count": float64(g.SMs), "boost_clock_MHz": g.BoostMHz,
+			"tdp_W": g.TDPWatt, "price_usd_per_gpu_hour": g.PriceUSD,
+			"intra_node_GBps_per_dir_per_gpu": float64(g.LinkBandwidth) / 1e9,
+			"intra_node_p2p_GBps_per_dir":     float64(g.PairBandwidth) / 1e9,
+			"max_scale_up_domain":             float64(g.ScaleUpGPUs),
+			"typical_gpus_per_node":           float64(g.NodeGPUs),
+			"pcie_GBps_per_dir":               float64(g.HostBandwidth) / 1e9,
 		} {
 			same(t, row, column, got)
 		}
 		if row["name"] != g.Name || row["vendor"] != g.Vendor || row["intra_node_link"] != g.LinkName {
 			t.Errorf("%s: %q of %q with %q", g.ID, g.Name, g.Vendor, g.LinkName)
 		}
-		if strings.Contains(row["memory_only_fields"], "bf16_dense") != slices.Contains(g.Unsourced, "bf16_dense_TFLOPS") {
+		if strings.Contains(row["memory_only_fields"], "bf16_dense") != slices.Contains(g.Unsourced,
+			"bf16_dense_TFLOPS") {
 			t.Errorf("%s: unsourced figures are %v", g.ID, g.Unsourced)
 		}
 	}
@@ -155,7 +174,8 @@ func TestClustersEqualTheFactSheet(t *testing.T) {
 		}
 		kept++
 		for column, got := range map[string]float64{
-			"gpus_per_node": float64(c.NodeGPUs), "scale_up_domain_gpus": float64(c.ScaleUpGPUs), "max_gpus": float64(c.MaxGPUs),
+			"gpus_per_node": float64(c.NodeGPUs), "scale_up_domain_gpus": float64(c.ScaleUpGPUs),
+			"max_gpus":                         float64(c.MaxGPUs),
 			"intra_node_GBps_per_dir_per_gpu":  float64(c.Intra.Bandwidth) / 1e9,
 			"inter_node_GBps_per_dir_per_gpu":  float64(c.Inter.Bandwidth) / 1e9,
 			"inter_node_GBps_per_dir_per_node": float64(c.NodeBandwidth) / 1e9,
@@ -175,7 +195,8 @@ func TestClustersEqualTheFactSheet(t *testing.T) {
 			column := "busbw_allreduce_" + nodes + "node_GBps"
 			same(t, row, column, measured[column])
 		}
-		if row["name"] != c.Name || row["gpu_id"] != c.GPU.ID || row["intra_node_link"] != c.Intra.Name || row["inter_node_link"] != c.Inter.Name {
+		if row["name"] != c.Name || row["gpu_id"] != c.GPU.ID || row["intra_node_link"] != c.Intra.Name ||
+			row["inter_node_link"] != c.Inter.Name {
 			t.Errorf("%s: %q of %s with %q and %q", c.ID, c.Name, c.GPU.ID, c.Intra.Name, c.Inter.Name)
 		}
 	}

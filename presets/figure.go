@@ -23,18 +23,24 @@ func WithFigure(c hardware.Cluster, stack recipe.Stack, key string, value float6
 
 // WithFigureTimes returns a cluster with one figure of its calibration multiplied, within
 // the range of its key, and what it was.
-func WithFigureTimes(c hardware.Cluster, stack recipe.Stack, key string, times float64) (hardware.Cluster, float64, error) {
+func WithFigureTimes(c hardware.Cluster, stack recipe.Stack, key string, times float64) (hardware.Cluster,
+	float64, error,
+) {
 	return changedFigure(c, stack, key, func(was float64) float64 { return was * times })
 }
 
-func changedFigure(c hardware.Cluster, stack recipe.Stack, key string, to func(float64) float64) (_ hardware.Cluster, was float64, err error) {
+func changedFigure(c hardware.Cluster, stack recipe.Stack, key string,
+	to func(float64) float64,
+) (_ hardware.Cluster, was float64, err error) {
 	changed, ranges, done, err := openFigures(c, stack)
 	if err != nil {
 		return c, 0, err
 	}
 	at := slices.IndexFunc(ranges, func(r figureRange) bool { return r.key == key })
 	if at < 0 {
-		return c, 0, errors.New("unknown figure " + escape.Quote(key) + ", allowed are " + strings.Join(figureKeys(ranges), ", "))
+		return c, 0,
+			errors.New("unknown figure " + escape.Quote(key) + ", allowed are " +
+				strings.Join(figureKeys(ranges), ", "))
 	}
 	r := &ranges[at]
 	if r.get != nil {
@@ -51,14 +57,17 @@ func changedFigure(c hardware.Cluster, stack recipe.Stack, key string, to func(f
 
 // openFigures returns a cluster with a calibration that no other one has, and its figures; done
 // ends their changes.
-func openFigures(c hardware.Cluster, stack recipe.Stack) (_ hardware.Cluster, ranges []figureRange, done func(), err error) {
+func openFigures(c hardware.Cluster, stack recipe.Stack) (_ hardware.Cluster, ranges []figureRange,
+	done func(), err error,
+) {
 	if c.Calibration == nil || c.Memory == nil {
 		return c, nil, nil, fmt.Errorf("%s has no calibration", escape.Quote(c.ID))
 	}
 	own, memories := *c.Calibration, maps.Clone(*c.Memory)
 	own.Software = slices.Clone(own.Software)
 	memory := memories[stack.Resolve()]
-	ranges = slices.Concat(opsFigures(&own.Ops), networkFigures(&own.Network), softwareFigures(own.For(stack)),
+	ranges = slices.Concat(opsFigures(&own.Ops), networkFigures(&own.Network),
+		softwareFigures(own.For(stack)),
 		memoryFigures(&memory, stack.Traits().FittedMemory))
 	c.Calibration, c.Memory = &own, &memories
 	return c, ranges, func() { memories[stack.Resolve()] = memory }, nil

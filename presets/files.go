@@ -58,7 +58,8 @@ const configFile = "config.json"
 // namesFile reports whether an id is the name of a file.
 func namesFile(id string) bool {
 	id, _ = hfconfig.As(id)
-	return strings.ContainsAny(id, `/\`) || slices.Contains([]string{".json", extension}, strings.ToLower(path.Ext(id)))
+	return strings.ContainsAny(id, `/\`) ||
+		slices.Contains([]string{".json", extension}, strings.ToLower(path.Ext(id)))
 }
 
 // modelOf parses the text of a model's file. The model's id is the file name, by which
@@ -78,7 +79,8 @@ func modelOf(l *Library, name string, text []byte) (ModelPreset, error) {
 	m := read.Model
 	m.ID, name = name, file
 	if m.Name == m.Family { // the file has no name: use that of its folder
-		if folder := strings.TrimRight(strings.TrimSuffix(name, lastPart(name)), `/\`); strings.Trim(folder, `./\`) != "" {
+		if folder := strings.TrimRight(strings.TrimSuffix(name, lastPart(name)), `/\`); strings.Trim(folder,
+			`./\`) != "" {
 			m.Name = lastPart(folder)
 		}
 	}

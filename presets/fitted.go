@@ -50,12 +50,14 @@ func (d *document) fitted(l *Library, p *CalibrationPreset) {
 	}
 	for _, part := range p.Parts {
 		known, ok := figureRanges(part.Kind)
-		if !ok || slices.ContainsFunc(p.parts, func(q CalibrationPreset) bool { return q.Kind == part.Kind }) {
+		if !ok ||
+			slices.ContainsFunc(p.parts, func(q CalibrationPreset) bool { return q.Kind == part.Kind }) {
 			d.refuse("part.kind", escape.Line(part.Kind), "gpu, network, stack, memory, each once")
 			continue
 		}
 		q := *p
-		q.Kind, q.Inherits, q.Figures, q.own, q.parts, q.Runs = part.Kind, part.Inherits, d.figures(known, part.Figures), true, nil, nil
+		q.Kind, q.Inherits, q.Figures, q.own, q.parts, q.Runs = part.Kind, part.Inherits,
+			d.figures(known, part.Figures), true, nil, nil
 		switch part.Kind {
 		case kindStack:
 			q.Machines = []MachineFigures{{AppliesTo: p.AppliesTo, FittedTo: p.FittedTo, Figures: q.Figures}}
@@ -140,7 +142,11 @@ func WithFitted(name string, text []byte, base *Library) (*Library, recipe.Stack
 	_, _ = input.DecodeTOML(name, text, &head)
 	p, err := parseCalibration(l, &document{name: name, id: head.ID, text: text})
 	if err == nil && p.parts == nil {
-		err = &input.Error{File: name, Key: "kind", Err: errors.New("given " + escape.Line(p.Kind) + ", allowed is fitted: other presets belong into the folder of your presets")}
+		err = &input.Error{
+			File: name, Key: "kind",
+			Err: errors.New("given " + escape.Line(p.Kind) +
+				", allowed is fitted: other presets belong into the folder of your presets"),
+		}
 	}
 	if err != nil {
 		return nil, "", err

@@ -129,7 +129,9 @@ func (l *Library) nodeOf(g hardware.GPU) hardware.Cluster {
 		return c
 	}
 	// Not through ClusterPreset: nodes are requested while a machine is calibrated.
-	typical, err := find(l, preset.TypicalCluster, func(l *Library) *store[ClusterPreset] { return &l.clusters })
+	typical, err := find(l, preset.TypicalCluster, func(l *Library) *store[ClusterPreset] {
+		return &l.clusters
+	})
 	if err == nil {
 		c.Inter = typical.Inter
 		if typical.GPU.ID == g.ID {

@@ -68,13 +68,15 @@ func TestLoadOwnPresets(t *testing.T) {
 
 func TestLoadRefusesByNameLineAndKey(t *testing.T) {
 	model := func(old, replacement string) map[string]string {
-		return map[string]string{"models/llama3.1-8b.toml": builtIn(t, "models/llama3.1-8b.toml", old, replacement)}
+		return map[string]string{"models/llama3.1-8b.toml": builtIn(t, "models/llama3.1-8b.toml", old,
+			replacement)}
 	}
 	gpu := func(old, replacement string) map[string]string {
 		return map[string]string{"gpus/h100-sxm.toml": builtIn(t, "gpus/h100-sxm.toml", old, replacement)}
 	}
 	cluster := func(old, replacement string) map[string]string {
-		return map[string]string{"clusters/dgx-h100.toml": builtIn(t, "clusters/dgx-h100.toml", old, replacement)}
+		return map[string]string{"clusters/dgx-h100.toml": builtIn(t, "clusters/dgx-h100.toml", old,
+			replacement)}
 	}
 	for _, c := range []struct {
 		name  string
@@ -96,23 +98,61 @@ func TestLoadRefusesByNameLineAndKey(t *testing.T) {
 		{"id is not the file", model(`id = "llama3.1-8b"`, `id = "llama3.1-9b"`), "id", true},
 		{"no source", model("source = ", "note = "), "source", false},
 		{"control characters", model("name = \"", `name = "\u001b[31m`), "name", true},
-		{"file name", map[string]string{"models/Upper.toml": builtIn(t, "models/llama3.1-8b.toml", "llama3.1-8b", "Upper")}, "id", false},
+		{
+			"file name",
+			map[string]string{"models/Upper.toml": builtIn(t, "models/llama3.1-8b.toml", "llama3.1-8b",
+				"Upper")},
+			"id", false,
+		},
 		{"too long", map[string]string{"models/long.toml": strings.Repeat("# long\n", 20_000)}, "", false},
-		{"bits for bytes", gpu("memory_usable_GiB = 79.1", "memory_usable_GiB = 632.8"), "memory_usable_GiB", true},
-		{"GB/s for TB/s", gpu("hbm_bandwidth_TBps = 3.35", "hbm_bandwidth_TBps = 3350"), "hbm_bandwidth_TBps", true},
-		{"FLOP/s for TFLOP/s", gpu("bf16_dense_TFLOPS = 989.0", "bf16_dense_TFLOPS = 989e12"), "bf16_dense_TFLOPS", true},
+		{
+			"bits for bytes", gpu("memory_usable_GiB = 79.1", "memory_usable_GiB = 632.8"),
+			"memory_usable_GiB",
+			true,
+		},
+		{
+			"GB/s for TB/s", gpu("hbm_bandwidth_TBps = 3.35", "hbm_bandwidth_TBps = 3350"),
+			"hbm_bandwidth_TBps",
+			true,
+		},
+		{
+			"FLOP/s for TFLOP/s", gpu("bf16_dense_TFLOPS = 989.0", "bf16_dense_TFLOPS = 989e12"),
+			"bf16_dense_TFLOPS", true,
+		},
 		{"zero rate", gpu("bf16_dense_TFLOPS = 989.0", "bf16_dense_TFLOPS = 0"), "bf16_dense_TFLOPS", true},
-		{"not a number", gpu("bf16_dense_TFLOPS = 989.0", "bf16_dense_TFLOPS = nan"), "bf16_dense_TFLOPS", true},
+		{
+			"not a number", gpu("bf16_dense_TFLOPS = 989.0", "bf16_dense_TFLOPS = nan"), "bf16_dense_TFLOPS",
+			true,
+		},
 		{"infinite", gpu("tdp_W = 700.0", "tdp_W = inf"), "tdp_W", true},
 		{"unit of the key", gpu("hbm_bandwidth_TBps", "hbm_bandwidth_GBps"), "hbm_bandwidth_GBps", true},
-		{"two nominal memories", gpu("memory_nominal_GiB = 80.0", "memory_nominal_GiB = 80.0\nmemory_nominal_GB = 80.0"), "memory_nominal_GiB", true},
-		{"unsourced of nothing", gpu("note = ", "unsourced = [\"fp4_dense_TFLOPS\"]\nnote = "), "unsourced", true},
+		{
+			"two nominal memories",
+			gpu("memory_nominal_GiB = 80.0", "memory_nominal_GiB = 80.0\nmemory_nominal_GB = 80.0"),
+			"memory_nominal_GiB", true,
+		},
+		{
+			"unsourced of nothing", gpu("note = ", "unsourced = [\"fp4_dense_TFLOPS\"]\nnote = "),
+			"unsourced",
+			true,
+		},
 		{"unknown GPU", cluster(`gpu_id = "h100-sxm"`, `gpu_id = "h100"`), "gpu_id", true},
-		{"a hidden mark", cluster(`intra_node_link = "`, `intra_node_link = "\u202e`), "intra_node_link", true},
-		{"a hidden mark in a list", cluster("gpus_per_node = 8", "gpus_per_node = 8\nunsourced = [\"\\u009b31m\"]"), "unsourced", true},
+		{
+			"a hidden mark", cluster(`intra_node_link = "`, `intra_node_link = "\u202e`), "intra_node_link",
+			true,
+		},
+		{
+			"a hidden mark in a list",
+			cluster("gpus_per_node = 8", "gpus_per_node = 8\nunsourced = [\"\\u009b31m\"]"), "unsourced",
+			true,
+		},
 		{"a hidden mark in a name", cluster(`name = "`, `name = "\u2066`), "name", true},
 		{"no nodes", cluster("gpus_per_node = 8", "gpus_per_node = 0"), "gpus_per_node", true},
-		{"negative link", cluster("inter_node_GBps_per_dir_per_gpu = 50.0", "inter_node_GBps_per_dir_per_gpu = -50.0"), "inter_node_GBps_per_dir_per_gpu", true},
+		{
+			"negative link",
+			cluster("inter_node_GBps_per_dir_per_gpu = 50.0", "inter_node_GBps_per_dir_per_gpu = -50.0"),
+			"inter_node_GBps_per_dir_per_gpu", true,
+		},
 		{"latency without a source", cluster("latency_source", "note"), "latency_source", false},
 		{"links", map[string]string{"links.toml": "[unknown]\nlatency_us = -1.0\n"}, "latency_us", true},
 	} {
@@ -132,7 +172,8 @@ func TestLoadRefusesByNameLineAndKey(t *testing.T) {
 				t.Errorf("%s: an error in %q", c.name, at.File)
 			}
 			found = found || at.Key == c.key && (at.Line > 0) == c.line
-			if len(at.Error()) > 700 || strings.ContainsAny(at.Error(), "\x1b\n") || strings.Contains(at.Error(), "strconv") || strings.Contains(at.Error(), "64-bit") {
+			if len(at.Error()) > 700 || strings.ContainsAny(at.Error(), "\x1b\n") ||
+				strings.Contains(at.Error(), "strconv") || strings.Contains(at.Error(), "64-bit") {
 				t.Errorf("%s: not fit to print: %q", c.name, at.Error())
 			}
 		}
@@ -162,7 +203,10 @@ func flatten(errs []error) []error {
 
 // FuzzLoad feeds arbitrary files of every kind to the loader.
 func FuzzLoad(f *testing.F) {
-	for _, name := range []string{"models/deepseek-v3.toml", "gpus/h100-sxm.toml", "clusters/hf-p5-playbook.toml", "links.toml"} {
+	for _, name := range []string{
+		"models/deepseek-v3.toml", "gpus/h100-sxm.toml",
+		"clusters/hf-p5-playbook.toml", "links.toml",
+	} {
 		f.Add(builtIn(f, name, "", ""))
 	}
 	for _, name := range []string{"gpu-a100", "stack-nanotron"} {
@@ -174,7 +218,8 @@ func FuzzLoad(f *testing.F) {
 	f.Add("[model]\nid = 1\n[[class]]\nmatch = []")
 	f.Fuzz(func(t *testing.T, text string) {
 		fsys := folder(map[string]string{
-			"models/x.toml": text, "gpus/x.toml": text, "clusters/x.toml": text, "links.toml": text, "calibrations/x.toml": text,
+			"models/x.toml": text, "gpus/x.toml": text, "clusters/x.toml": text, "links.toml": text,
+			"calibrations/x.toml": text,
 		})
 		l, errs := presets.Load(fsys, presets.Default())
 		for _, err := range errs {

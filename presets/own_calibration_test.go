@@ -15,7 +15,8 @@ import (
 func calibrations(files map[string]string) fstest.MapFS {
 	out := fstest.MapFS{}
 	for id, rest := range files {
-		out["calibrations/"+id+".toml"] = &fstest.MapFile{Data: []byte("id = \"" + id + "\"\nfitted_to = \"a test\"\nsource = \"a test\"\n" + rest)}
+		out["calibrations/"+id+".toml"] = &fstest.MapFile{Data: []byte("id = \"" + id +
+			"\"\nfitted_to = \"a test\"\nsource = \"a test\"\n" + rest)}
 	}
 	return out
 }
@@ -30,7 +31,10 @@ func onSweep(t *testing.T, lib *presets.Library) engine.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := knob.DraftOf(m, c, knob.Given{knob.GPUs: 64, knob.Seq: 4096, knob.TP: 2, knob.ZeRO: 1, knob.GBS: 256, knob.Calibration: recipe.Nanotron}).Resolve()
+	s, err := knob.DraftOf(m, c, knob.Given{
+		knob.GPUs: 64, knob.Seq: 4096, knob.TP: 2, knob.ZeRO: 1,
+		knob.GBS: 256, knob.Calibration: recipe.Nanotron,
+	}).Resolve()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +49,14 @@ func TestOwnCalibrationsWidenTheBand(t *testing.T) {
 		file         string
 		time, memory bool // the band is as it was
 	}{
-		"kernels":       {"kind = \"gpu\"\napplies_to = [\"h100-sxm\"]\ninherits = \"gpu-h100\"\n[figures]\ngemm_efficiency = 0.1\n", false, true},
-		"a stack":       {"kind = \"stack\"\napplies_to = [\"nanotron\"]\ninherits = \"stack-nanotron\"\n[figures]\nfactor = 2.0\n", false, true},
-		"another stack": {"kind = \"stack\"\napplies_to = [\"torchtitan\"]\ninherits = \"stack-torchtitan\"\n[figures]\nfactor = 2.0\n", true, true},
-		"memory":        {"kind = \"memory\"\napplies_to = [\"nanotron\"]\ninherits = \"memory-nanotron\"\n[figures]\ndriver_context_GiB = 9.0\n", true, false},
+		"kernels": {"kind = \"gpu\"\napplies_to = [\"h100-sxm\"]\ninherits = " +
+			"\"gpu-h100\"\n[figures]\ngemm_efficiency = 0.1\n", false, true},
+		"a stack": {"kind = \"stack\"\napplies_to = [\"nanotron\"]\ninherits = " +
+			"\"stack-nanotron\"\n[figures]\nfactor = 2.0\n", false, true},
+		"another stack": {"kind = \"stack\"\napplies_to = [\"torchtitan\"]\ninherits = " +
+			"\"stack-torchtitan\"\n[figures]\nfactor = 2.0\n", true, true},
+		"memory": {"kind = \"memory\"\napplies_to = [\"nanotron\"]\ninherits = " +
+			"\"memory-nanotron\"\n[figures]\ndriver_context_GiB = 9.0\n", true, false},
 	} {
 		lib, errs := presets.Load(calibrations(map[string]string{"mine": c.file}), presets.Default())
 		if len(errs) > 0 {
@@ -60,15 +68,20 @@ func TestOwnCalibrationsWidenTheBand(t *testing.T) {
 			if what == "memory" {
 				now, then = r.Memory.Evidence, base.Memory.Evidence
 			}
-			if same && now != then || !same && (now.ErrorBand <= then.ErrorBand || what == "step" && now.ErrorBand < 1.3*then.ErrorBand) {
+			if same && now != then ||
+				!same &&
+					(now.ErrorBand <= then.ErrorBand ||
+						what == "step" && now.ErrorBand < 1.3*then.ErrorBand) {
 				t.Errorf("%s: %s is %s, before %s", name, what, now.Words(), then.Words())
 			}
 			if !same && now.Differs[0].Feature != band.Custom {
 				t.Errorf("%s: %s does not say why: %s", name, what, now.Words())
 			}
 		}
-		if changed := r.Time.Step != base.Time.Step || r.Memory.Peak != base.Memory.Peak; changed != (name != "another stack") {
-			t.Errorf("%s: %v and %v, before %v and %v", name, r.Time.Step, r.Memory.Peak, base.Time.Step, base.Memory.Peak)
+		if changed := r.Time.Step != base.Time.Step ||
+			r.Memory.Peak != base.Memory.Peak; changed != (name != "another stack") {
+			t.Errorf("%s: %v and %v, before %v and %v", name, r.Time.Step, r.Memory.Peak, base.Time.Step,
+				base.Memory.Peak)
 		}
 	}
 }
@@ -81,24 +94,71 @@ func TestCalibrationsWithoutEffectAreRefused(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"an unknown GPU":         {map[string]string{"a": "kind = \"gpu\"\napplies_to = [\"h100-smx\"]\ninherits = \"gpu-h100\"\n"}, "calibrations/a.toml: applies_to: neither a cluster nor a GPU: unknown GPU \"h100-smx\": did you mean h100-sxm"},
-		"nothing to speak of":    {map[string]string{"a": "kind = \"gpu\"\ninherits = \"gpu-h100\"\n"}, "applies_to: missing"},
-		"an unknown stack":       {map[string]string{"a": "kind = \"stack\"\napplies_to = [\"nanotrn\"]\ninherits = \"stack-nanotron\"\n"}, "unknown stack \"nanotrn\": did you mean nanotron"},
-		"an unknown parent":      {map[string]string{"a": gpu + "inherits = \"gpu-h10\"\n"}, "inherits: unknown calibration \"gpu-h10\": did you mean gpu-h100"},
-		"itself":                 {map[string]string{"a": gpu + "inherits = \"a\"\n"}, "inherits: a cycle: a -> a"},
-		"a cycle":                {map[string]string{"a": gpu + "inherits = \"b\"\n", "b": "kind = \"gpu\"\napplies_to = [\"h20\"]\ninherits = \"a\"\n"}, "a cycle: a -> b -> a"},
-		"another kind":           {map[string]string{"a": gpu + "inherits = \"stack-nanotron\"\n"}, "stack-nanotron is of the kind stack, this file of gpu"},
-		"nodes of nothing":       {map[string]string{"a": "kind = \"gpu\"\napplies_to = [\"node-of-nothing\"]\ninherits = \"gpu-h100\"\n"}, "unknown GPU \"nothing\""},
-		"an unknown machine":     {map[string]string{"a": "kind = \"stack\"\napplies_to = [\"nanotron\"]\ninherits = \"stack-nanotron\"\n[[machine]]\napplies_to = [\"h1000\"]\n[machine.figures]\nfactor = 2.0\n"}, "machine.applies_to: neither a cluster nor a GPU"},
-		"a refused parent":       {map[string]string{"a": gpu + "inherits = \"z\"\n", "z": "kind = \"gpu\"\napplies_to = [\"nothing\"]\ninherits = \"gpu-h100\"\n"}, "calibrations/z.toml: applies_to"},
-		"two files for one GPU":  {map[string]string{"a": gpu + "inherits = \"gpu-h100\"\n", "b": gpu + "inherits = \"gpu-h100\"\n"}, "calibrations/b.toml: applies_to: \"h100-sxm\" is already covered by calibrations/a.toml"},
-		"a stack that is a word": {map[string]string{"a": "kind = \"memory\"\napplies_to = [\"default\"]\n"}, "unknown stack \"default\""},
+		"an unknown GPU": {
+			map[string]string{"a": "kind = \"gpu\"\napplies_to = " +
+				"[\"h100-smx\"]\ninherits = \"gpu-h100\"\n"},
+			"calibrations/a.toml: applies_to: neither a cluster nor a GPU: unknown GPU \"h100-smx\": did " +
+				"you mean h100-sxm",
+		},
+		"nothing to speak of": {
+			map[string]string{"a": "kind = \"gpu\"\ninherits = \"gpu-h100\"\n"},
+			"applies_to: missing",
+		},
+		"an unknown stack": {
+			map[string]string{"a": "kind = \"stack\"\napplies_to = " +
+				"[\"nanotrn\"]\ninherits = \"stack-nanotron\"\n"},
+			"unknown stack \"nanotrn\": did you mean nanotron",
+		},
+		"an unknown parent": {
+			map[string]string{"a": gpu + "inherits = \"gpu-h10\"\n"},
+			"inherits: unknown calibration \"gpu-h10\": did you mean gpu-h100",
+		},
+		"itself": {
+			map[string]string{"a": gpu + "inherits = \"a\"\n"},
+			"inherits: a cycle: a -> a",
+		},
+		"a cycle": {map[string]string{
+			"a": gpu + "inherits = \"b\"\n",
+			"b": "kind = \"gpu\"\napplies_to = [\"h20\"]\ninherits = \"a\"\n",
+		}, "a cycle: a -> b -> a"},
+		"another kind": {
+			map[string]string{"a": gpu + "inherits = \"stack-nanotron\"\n"},
+			"stack-nanotron is of the kind stack, this file of gpu",
+		},
+		"nodes of nothing": {map[string]string{"a": "kind = \"gpu\"\napplies_to = " +
+			"[\"node-of-nothing\"]\ninherits = \"gpu-h100\"\n"}, "unknown GPU \"nothing\""},
+		"an unknown machine": {
+			map[string]string{"a": "kind = \"stack\"\napplies_to = " +
+				"[\"nanotron\"]\ninherits = \"stack-nanotron\"\n[[machine]]\napplies_to = " +
+				"[\"h1000\"]\n[machine.figures]\nfactor = 2.0\n"},
+			"machine.applies_to: neither a cluster nor a GPU",
+		},
+		"a refused parent": {
+			map[string]string{
+				"a": gpu + "inherits = \"z\"\n",
+				"z": "kind = \"gpu\"\napplies_to = [\"nothing\"]\ninherits = \"gpu-h100\"\n",
+			},
+			"calibrations/z.toml: applies_to",
+		},
+		"two files for one GPU": {
+			map[string]string{
+				"a": gpu + "inherits = \"gpu-h100\"\n",
+				"b": gpu + "inherits = \"gpu-h100\"\n",
+			},
+			"calibrations/b.toml: applies_to: \"h100-sxm\" is already covered by calibrations/a.toml",
+		},
+		"a stack that is a word": {
+			map[string]string{"a": "kind = \"memory\"\napplies_to = [\"default\"]\n"},
+			"unknown stack \"default\"",
+		},
 	} {
 		lib, errs := presets.Load(calibrations(c.files), presets.Default())
 		if len(errs) == 0 || !strings.Contains(errs[0].Error(), c.want) {
 			t.Errorf("%s: %v, wanted %q", name, errs, c.want)
 		}
-		if name == "a cycle" && (len(errs) != 2 || !strings.Contains(errs[1].Error(), "calibrations/b.toml: inherits: a is refused itself")) {
+		if name == "a cycle" &&
+			(len(errs) != 2 ||
+				!strings.Contains(errs[1].Error(), "calibrations/b.toml: inherits: a is refused itself")) {
 			t.Errorf("%s: %v", name, errs)
 		}
 		if r := onSweep(t, lib); !r.Legal || !(r.Time.Step > 0) {
@@ -112,12 +172,16 @@ func TestCalibrationsWithoutEffectAreRefused(t *testing.T) {
 func TestOwnReleaseWidensTheBand(t *testing.T) {
 	const release = recipe.MegatronCore + "@2025.04"
 	lib, errs := presets.Load(calibrations(map[string]string{
-		"mine": "kind = \"stack\"\napplies_to = [\"" + string(release) + "\"]\ninherits = \"stack-megatron-core-2025.04\"\n[figures]\nfactor = 2.0\n",
+		"mine": "kind = \"stack\"\napplies_to = [\"" + string(release) +
+			"\"]\ninherits = \"stack-megatron-core-2025.04\"\n[figures]\nfactor = 2.0\n",
 	}), presets.Default())
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	for stack, own := range map[recipe.Stack]bool{release: true, recipe.MegatronCore: false, recipe.MegatronCore + "@2025.09": false} {
+	for stack, own := range map[recipe.Stack]bool{
+		release: true, recipe.MegatronCore: false,
+		recipe.MegatronCore + "@2025.09": false,
+	} {
 		var bands [2]float64
 		for i, l := range []*presets.Library{presets.Default(), lib} {
 			s := presets.DefaultSetup()
@@ -143,7 +207,8 @@ func TestBandsAreBuiltIn(t *testing.T) {
 		if len(errs) != 1 || !strings.Contains(errs[0].Error(), name+": without effect") {
 			t.Errorf("%s: %v", name, errs)
 		}
-		if got := onSweep(t, lib); got.Time.Evidence != want.Time.Evidence || got.Memory.Evidence != want.Memory.Evidence {
+		if got := onSweep(t, lib); got.Time.Evidence != want.Time.Evidence ||
+			got.Memory.Evidence != want.Memory.Evidence {
 			t.Errorf("%s: step %s, memory %s", name, got.Time.Words(), got.Memory.Words())
 		}
 	}
@@ -157,7 +222,8 @@ func TestOwnMachinesWidenTheBand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lib, errs := presets.Load(fstest.MapFS{"gpus/h100-sxm.toml": &fstest.MapFile{Data: text}}, presets.Default())
+	lib, errs := presets.Load(fstest.MapFS{"gpus/h100-sxm.toml": &fstest.MapFile{Data: text}},
+		presets.Default())
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -167,11 +233,13 @@ func TestOwnMachinesWidenTheBand(t *testing.T) {
 	if text, err = presets.Default().Text("clusters", "hf-p5-playbook-early"); err != nil {
 		t.Fatal(err)
 	}
-	lib, errs = presets.Load(fstest.MapFS{"clusters/hf-p5-playbook-early.toml": &fstest.MapFile{Data: text}}, presets.Default())
+	lib, errs = presets.Load(fstest.MapFS{"clusters/hf-p5-playbook-early.toml": &fstest.MapFile{Data: text}},
+		presets.Default())
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	if r := onSweep(t, lib); r.Time.ErrorBand < 1.3*base.Time.ErrorBand || r.Memory.ErrorBand <= base.Memory.ErrorBand {
+	if r := onSweep(t, lib); r.Time.ErrorBand < 1.3*base.Time.ErrorBand ||
+		r.Memory.ErrorBand <= base.Memory.ErrorBand {
 		t.Errorf("a cluster of the user's own: step %s, memory %s", r.Time.Words(), r.Memory.Words())
 	}
 }

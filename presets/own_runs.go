@@ -26,7 +26,10 @@ func (files calibrationList) ownRuns(cluster string) (out []band.OwnRun) {
 					continue
 				}
 				if report := e.Evaluate(s); report.Time != nil {
-					out = append(out, band.OwnRun{Traits: engine.Traits(&s, &report, false), Error: math.Abs(math.Log(r.LeftOut / r.Measured))})
+					out = append(out, band.OwnRun{
+						Traits: engine.Traits(&s, &report, false),
+						Error:  math.Abs(math.Log(r.LeftOut / r.Measured)),
+					})
 				}
 			}
 		}

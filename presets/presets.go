@@ -37,10 +37,12 @@ type ModelPreset struct {
 type GPUPreset struct {
 	hardware.GPU
 
-	FormFactor    string               `json:"form_factor,omitempty"`
-	MemoryType    string               `json:"memory_type,omitempty"`
-	MemoryDerived string               `json:"memory_usable_derived,omitempty"` // how MemoryUsable was derived; empty: reported
-	PairBandwidth units.BytesPerSecond `json:"pair_bandwidth,omitempty"`        // to one other GPU of the node, per direction
+	FormFactor string `json:"form_factor,omitempty"`
+	MemoryType string `json:"memory_type,omitempty"`
+	// how MemoryUsable was derived; empty: reported
+	MemoryDerived string `json:"memory_usable_derived,omitempty"`
+	// to one other GPU of the node, per direction
+	PairBandwidth units.BytesPerSecond `json:"pair_bandwidth,omitempty"`
 	L2MiB         float64              `json:"l2_MiB,omitempty"`
 	SMs           int                  `json:"sm_count,omitempty"`
 	BoostMHz      float64              `json:"boost_clock_MHz,omitempty"`
@@ -140,10 +142,13 @@ const (
 func newLibrary(fsys fs.FS, base *Library) *Library {
 	l := &Library{
 		fsys: fsys, base: base, tables: new(tables),
-		models:       store[ModelPreset]{kind: "model", dir: modelDir, parse: parseModel},
-		gpus:         store[GPUPreset]{kind: "GPU", dir: gpuDir, parse: parseGPU},
-		clusters:     store[ClusterPreset]{kind: "cluster", dir: clusterDir, parse: parseCluster},
-		calibrations: store[CalibrationPreset]{kind: "calibration", dir: "calibrations", parse: parseCalibration},
+		models:   store[ModelPreset]{kind: "model", dir: modelDir, parse: parseModel},
+		gpus:     store[GPUPreset]{kind: "GPU", dir: gpuDir, parse: parseGPU},
+		clusters: store[ClusterPreset]{kind: "cluster", dir: clusterDir, parse: parseCluster},
+		calibrations: store[CalibrationPreset]{
+			kind: "calibration", dir: "calibrations",
+			parse: parseCalibration,
+		},
 	}
 	l.published = sync.OnceValues(l.readPublished)
 	l.links = sync.OnceValues(func() (*linkTable, error) { return readLinks(l) })
@@ -198,31 +203,35 @@ func (l *Library) ClusterPreset(id string) (ClusterPreset, error) {
 
 // Models lists every model, by family and then by size.
 func (l *Library) Models() []ModelPreset {
-	all := list(l, func(l *Library) *store[ModelPreset] { return &l.models }, func(p *ModelPreset) string { return p.ID })
+	all := list(l, func(l *Library) *store[ModelPreset] { return &l.models },
+		func(p *ModelPreset) string { return p.ID })
 	slices.SortStableFunc(all, func(a, b ModelPreset) int {
-		return cmp.Or(strings.Compare(strings.ToLower(a.Family), strings.ToLower(b.Family)), cmp.Compare(a.Total(), b.Total()))
+		return cmp.Or(strings.Compare(strings.ToLower(a.Family), strings.ToLower(b.Family)),
+			cmp.Compare(a.Total(), b.Total()))
 	})
 	return all
 }
 
 // GPUs lists every GPU, by vendor and then by id.
 func (l *Library) GPUs() []GPUPreset {
-	all := list(l, func(l *Library) *store[GPUPreset] { return &l.gpus }, func(p *GPUPreset) string { return p.ID })
+	all := list(l, func(l *Library) *store[GPUPreset] { return &l.gpus },
+		func(p *GPUPreset) string { return p.ID })
 	slices.SortStableFunc(all, func(a, b GPUPreset) int { return strings.Compare(a.Vendor, b.Vendor) })
 	return all
 }
 
 // Clusters lists every cluster by id.
 func (l *Library) Clusters() []ClusterPreset {
-	all := list(l, func(l *Library) *store[ClusterPreset] { return &l.clusters }, func(p *ClusterPreset) string { return p.ID })
+	all := list(l, func(l *Library) *store[ClusterPreset] { return &l.clusters },
+		func(p *ClusterPreset) string { return p.ID })
 	for i := range all {
 		all[i].Cluster = l.calibrated(all[i].Cluster)
 	}
 	return all
 }
 
-// find looks in the library and then in those below it. A file that is refused is left out: one below it with the same
-// id is found.
+// find looks in the library and then in those below it. A file that is refused is left out: one below it with
+// the same id is found.
 func find[T any](l *Library, id string, in func(*Library) *store[T]) (T, error) {
 	var none T
 	var refused error

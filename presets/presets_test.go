@@ -31,8 +31,10 @@ func TestEveryBuiltInPresetIsSound(t *testing.T) {
 		}
 	}
 	for _, g := range gpus {
-		if g.PeakBF16 == 0 && g.PeakFP16 == 0 || g.MemoryUsable > g.MemoryNominal*1.001 || g.MemoryUsable < g.MemoryNominal*0.9 {
-			t.Errorf("%s: peaks %g and %g, %.2f of %.2f GiB", g.ID, g.PeakBF16, g.PeakFP16, g.MemoryUsable.GiB(), g.MemoryNominal.GiB())
+		if g.PeakBF16 == 0 && g.PeakFP16 == 0 || g.MemoryUsable > g.MemoryNominal*1.001 ||
+			g.MemoryUsable < g.MemoryNominal*0.9 {
+			t.Errorf("%s: peaks %g and %g, %.2f of %.2f GiB", g.ID, g.PeakBF16, g.PeakFP16,
+				g.MemoryUsable.GiB(), g.MemoryNominal.GiB())
 		}
 		if _, err := l.Cluster(g.TypicalCluster); err != nil {
 			t.Errorf("%s: typical cluster: %v", g.ID, err)
@@ -76,17 +78,20 @@ func TestLookup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.PeakBF16 != 989*units.TFLOPS || g.MemoryNominal != 80*units.GiB || g.MemoryUsable != 79.1*units.GiB || g.MemoryBandwidth != 3.35e12 {
+	if g.PeakBF16 != 989*units.TFLOPS || g.MemoryNominal != 80*units.GiB ||
+		g.MemoryUsable != 79.1*units.GiB || g.MemoryBandwidth != 3.35e12 {
 		t.Errorf("%+v", g)
 	}
 	c, err := l.Cluster("dgx-h100")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.GPU != g || c.NodeGPUs != 8 || c.Intra.Bandwidth != 450e9 || c.Inter.Bandwidth != 50e9 || c.Inter.Latency != 0.5*units.Microsecond {
+	if c.GPU != g || c.NodeGPUs != 8 || c.Intra.Bandwidth != 450e9 || c.Inter.Bandwidth != 50e9 ||
+		c.Inter.Latency != 0.5*units.Microsecond {
 		t.Errorf("%+v", c)
 	}
-	if p, err := l.ClusterPreset("dgx-h100"); err != nil || len(p.AllReduce) != 2 || p.AllReduce[1] != (presets.BusBandwidth{Nodes: 4, Bandwidth: 370e9}) {
+	if p, err := l.ClusterPreset("dgx-h100"); err != nil || len(p.AllReduce) != 2 ||
+		p.AllReduce[1] != (presets.BusBandwidth{Nodes: 4, Bandwidth: 370e9}) {
 		t.Errorf("%+v, %v", p.AllReduce, err)
 	}
 }
@@ -149,10 +154,14 @@ func TestNodeOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	node := l.NodeOf(h100)
-	if node.GPU != h100 || node.NodeGPUs != 8 || node.ScaleUpGPUs != 8 || node.Intra.Bandwidth != 450e9 || node.Inter != dgx.Inter {
+	if node.GPU != h100 || node.NodeGPUs != 8 || node.ScaleUpGPUs != 8 || node.Intra.Bandwidth != 450e9 ||
+		node.Inter != dgx.Inter {
 		t.Errorf("%+v", node)
 	}
-	own := hardware.GPU{ID: "mine", Name: "Mine", NodeGPUs: 4, ScaleUpGPUs: 4, LinkName: "wire", LinkBandwidth: 1e11}
+	own := hardware.GPU{
+		ID: "mine", Name: "Mine", NodeGPUs: 4, ScaleUpGPUs: 4, LinkName: "wire",
+		LinkBandwidth: 1e11,
+	}
 	wholeCluster(t, l.NodeOf(own))
 	if node := l.NodeOf(own); node.NodeGPUs != 4 || node.Inter.Bandwidth != 50e9 {
 		t.Errorf("a GPU that no preset knows: %+v", node)
@@ -206,7 +215,8 @@ func TestConcurrentUse(t *testing.T) {
 func TestNamesAsPeopleWriteThem(t *testing.T) {
 	l := presets.Default()
 	for typed, want := range map[string]string{
-		"llama-3.1-8b": "llama3.1-8b", "Llama-3-70B": "llama3-70b", "llama3.1 70b": "llama3.1-70b", "deepseekv3": "deepseek-v3",
+		"llama-3.1-8b": "llama3.1-8b", "Llama-3-70B": "llama3-70b", "llama3.1 70b": "llama3.1-70b",
+		"deepseekv3":  "deepseek-v3",
 		"DeepSeek-R1": "deepseek-v3", "gpt_oss_20b": "gpt-oss-20b", "llama-65b": "llama1-65b",
 	} {
 		if m, err := l.Model(typed); err != nil || m.ID != want {

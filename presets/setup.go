@@ -15,7 +15,10 @@ const (
 // layout with a pipeline of at least four ranks that a search finds for Llama 3.1 70B on
 // 32 DGX H100 nodes with 4 M tokens a step. A test searches for it again.
 func StartSetup() engine.Setup {
-	return resolved(knob.Given{knob.Nodes: 32, knob.TP: 4, knob.PP: 4, knob.VPP: 10, knob.CP: 2, knob.GBS: 512})
+	return resolved(knob.Given{
+		knob.Nodes: 32, knob.TP: 4, knob.PP: 4, knob.VPP: 10, knob.CP: 2,
+		knob.GBS: 512,
+	})
 }
 
 // DefaultSetup returns a plain setup: Llama 3.1 70B on eight DGX H100 nodes, TP 8, PP 2,

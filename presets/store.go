@@ -87,8 +87,8 @@ func (s *store[T]) list(l *Library) []T {
 // budget bounds what the presets of a folder take together: of one file alone it is bounded what it takes.
 type budget struct{ files, bytes, refusals int }
 
-// Budgets of a folder. Hundreds of presets of one's own have a tenth of the bytes, and a refused file may take
-// a hundred times as long as one that is right.
+// Budgets of a folder. Hundreds of presets of one's own have a tenth of the bytes, and a refused file may
+// take a hundred times as long as one that is right.
 func folderBudget() *budget { return &budget{files: 2000, bytes: 2 << 20, refusals: 24} }
 
 // take takes a file out of the budget; the error names what is used up. A nil budget has no end.
@@ -129,7 +129,8 @@ func (s *store[T]) problems(l *Library) []error {
 		if id, ok := strings.CutSuffix(name, extension); ok && !validID(id) {
 			errs = append(errs, &input.Error{
 				File: path.Join(s.dir, name), Key: "id",
-				Err: errors.New("the file must be named as its id: lower-case letters, digits, dot, dash, underscore"),
+				Err: errors.New("the file must be named as its id: lower-case letters, digits, dot, dash, " +
+					"underscore"),
 			})
 		}
 	}

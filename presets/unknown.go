@@ -23,8 +23,10 @@ func (e *UnknownError) Error() string {
 	if e.NoFile {
 		return message + "; there is no such file"
 	}
-	if e.Kind != "model" && (strings.ContainsAny(e.ID, `/\`) || strings.HasSuffix(e.ID, ".toml") || strings.HasSuffix(e.ID, ".json")) {
-		return message + ": files are not taken here; one in presets/" + strings.ToLower(e.Kind) + "s of the configuration folder is named by its id"
+	if e.Kind != "model" && (strings.ContainsAny(e.ID, `/\`) || strings.HasSuffix(e.ID, ".toml") ||
+		strings.HasSuffix(e.ID, ".json")) {
+		return message + ": files are not taken here; one in presets/" + strings.ToLower(e.Kind) +
+			"s of the configuration folder is named by its id"
 	}
 	switch folder, listed := e.folder(); {
 	case len(e.Nearest) == 0 && listed:
@@ -44,8 +46,10 @@ func (e *UnknownError) folder() (string, bool) {
 // otherIDs are names of models that have the architecture of a preset.
 func otherIDs() map[string]string {
 	return map[string]string{
-		"deepseek-r1": "deepseek-v3", "deepseek-v3.1": "deepseek-v3", "llama3.3-70b": "llama3.1-70b", "llama-3.3-70b": "llama3.1-70b",
-		"llama-7b": "llama1-7b", "llama-13b": "llama1-13b", "llama-65b": "llama1-65b", "gpt-3": "gpt3-175b", "gpt3": "gpt3-175b",
+		"deepseek-r1": "deepseek-v3", "deepseek-v3.1": "deepseek-v3", "llama3.3-70b": "llama3.1-70b",
+		"llama-3.3-70b": "llama3.1-70b",
+		"llama-7b":      "llama1-7b", "llama-13b": "llama1-13b", "llama-65b": "llama1-65b",
+		"gpt-3": "gpt3-175b", "gpt3": "gpt3-175b",
 	}
 }
 
@@ -63,7 +67,8 @@ func unknown(kind, id string, known []string) *UnknownError {
 		closeness[k] = similarity(asked, k)
 	}
 	slices.SortStableFunc(known, func(a, b string) int { return cmp.Compare(closeness[b], closeness[a]) })
-	near := slices.DeleteFunc(slices.Clone(known[:min(len(known), nearestIDs)]), func(k string) bool { return closeness[k] < likeID })
+	near := slices.DeleteFunc(slices.Clone(known[:min(len(known), nearestIDs)]),
+		func(k string) bool { return closeness[k] < likeID })
 	return &UnknownError{Kind: kind, ID: id, Nearest: near}
 }
 
@@ -82,7 +87,8 @@ func similarity(asked, id string) float64 {
 		score++
 	}
 	words := strings.FieldsFunc(asked, punctuation)
-	if len(words) > 1 && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(id, w) }) {
+	if len(words) > 1 &&
+		!slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(id, w) }) {
 		score++
 	}
 	return score

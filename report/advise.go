@@ -46,7 +46,10 @@ func EvalCommand(s engine.Setup, lib *presets.Library) string {
 
 // Document returns the advice for people.
 func (a *Advice) Document() *Document {
-	out := &Document{Title: Title(&a.Setup), Sections: []Section{SetupSection(&a.Setup, &a.Report, a.UnsetBatch)}}
+	out := &Document{
+		Title:    Title(&a.Setup),
+		Sections: []Section{SetupSection(&a.Setup, &a.Report, a.UnsetBatch)},
+	}
 	out.Sections = append(out.Sections, problems(&a.Report)...)
 	out.Sections = append(out.Sections, a.state()...)
 	if a.Report.Run != nil {
@@ -76,7 +79,9 @@ func (a *Advice) state() []Section {
 			heading, but = "Tight", "free memory is less than the error band: "
 		}
 		return []Section{
-			{Heading: heading, Lead: but + fmt.Sprintf("%.1f GiB %s of %.1f GiB; a step takes %s %s, MFU %s", m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), figure.Headline(a.Report.Time.Step), a.Report.Time.Band("±"), figure.Percent(a.Report.Throughput.MFU))},
+			{Heading: heading, Lead: but + fmt.Sprintf("%.1f GiB %s of %.1f GiB; a step takes %s %s, MFU %s",
+				m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), figure.Headline(a.Report.Time.Step),
+				a.Report.Time.Band("±"), figure.Percent(a.Report.Throughput.MFU))},
 			{Heading: "Where the step time goes", Blocks: []Block{t}},
 		}
 	}
@@ -96,7 +101,11 @@ func (a *Advice) state() []Section {
 // run tells what the whole run takes now, and whether that meets the deadline.
 func (a *Advice) run() Section {
 	r := a.Report.Run
-	out := Section{Heading: "Whole run", Lead: figure.FineCount(r.Tokens) + " tokens in " + figure.Days(r.Days) + ", " + figure.Short(r.GPUHours) + " GPU-hours"}
+	out := Section{
+		Heading: "Whole run",
+		Lead: figure.FineCount(r.Tokens) + " tokens in " + figure.Days(r.Days) + ", " +
+			figure.Short(r.GPUHours) + " GPU-hours",
+	}
 	if r.Cost != nil {
 		out.Lead += ", " + figure.Dollars(*r.Cost)
 	}
@@ -109,11 +118,13 @@ func (a *Advice) run() Section {
 	}
 	for i := range a.Moves {
 		if m := &a.Moves[i]; m.Fits && a.meets(&m.Report, m.PessimisticStep) {
-			out.say("It misses the deadline of " + figure.Lasting(a.Deadline) + "; the first move that meets it: " + m.Turns() + ".")
+			out.say("It misses the deadline of " + figure.Lasting(a.Deadline) +
+				"; the first move that meets it: " + m.Turns() + ".")
 			return out
 		}
 	}
-	out.say("It misses the deadline of " + figure.Lasting(a.Deadline) + ", and no move listed meets it: more GPUs may ('search --objective fewest-gpus').")
+	out.say("It misses the deadline of " + figure.Lasting(a.Deadline) +
+		", and no move listed meets it: more GPUs may ('search --objective fewest-gpus').")
 	return out
 }
 
@@ -130,7 +141,9 @@ func (a *Advice) moves() Section {
 		out.say("None found, after all changes of knobs and all layouts of the search.")
 	}
 	t := &Table{Head: []string{"change", "also changes", "step", "speed", "peak GiB", "memory GiB"}}
-	unproven := slices.ContainsFunc(a.Moves, func(m advise.Move) bool { return m.PessimisticStep > m.Report.Time.Step }) || a.PessimisticStep > a.Report.Time.Step
+	unproven := slices.ContainsFunc(a.Moves,
+		func(m advise.Move) bool { return m.PessimisticStep > m.Report.Time.Step }) ||
+		a.PessimisticStep > a.Report.Time.Step
 	if unproven {
 		t.Head = slices.Insert(t.Head, 3, "to")
 	}
@@ -144,7 +157,8 @@ func (a *Advice) moves() Section {
 		if m.Fits && !m.Roomy {
 			turns, tight = "? "+turns, true
 		}
-		t.add(Word(turns), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step), written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
+		t.add(Word(turns), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step),
+			written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
 			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
 			written(figure.Signed(-m.Saved.GiB(), 1), record.Memory, -m.Saved))
 		if row := &t.Rows[i]; unproven {
@@ -161,7 +175,9 @@ func (a *Advice) moves() Section {
 	if len(t.Rows) > 0 {
 		out.add(t)
 		if unproven {
-			out.say(fmt.Sprintf("to, speed: of the step where no unproven overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), %s now; moves are ranked by it", figure.FineSeconds(a.PessimisticStep)))
+			out.say(fmt.Sprintf("to, speed: of the step where no unproven overlap works (all-to-all of "+
+				"experts, ZeRO traffic of every micro-batch), %s now; moves are ranked by it",
+				figure.FineSeconds(a.PessimisticStep)))
 		}
 		if tight {
 			out.say("? no margin: leaves less of the memory free than is asked for, or than its error band")
@@ -221,12 +237,14 @@ func (a *Advice) steps() Section {
 			bar = a.Tornado.Bars[i]
 		}
 		fastest, slowest := k.Ends()
-		t.add(Word(string(k.ID)), Word(k.Current), Word(endWords(k, fastest)), picture(bar), Word(endWords(k, slowest)), Word(bestWords(k)))
+		t.add(Word(string(k.ID)), Word(k.Current), Word(endWords(k, fastest)), picture(bar),
+			Word(endWords(k, slowest)), Word(bestWords(k)))
 	}
 	out := Section{
 		Heading: "Each knob alone",
-		Lead:    "step time at its fastest and slowest value, now " + figure.Headline(a.PessimisticStep) + ", and the best value that fits",
-		Blocks:  []Block{t},
+		Lead: "step time at its fastest and slowest value, now " + figure.Headline(a.PessimisticStep) +
+			", and the best value that fits",
+		Blocks: []Block{t},
 	}
 	if a.Tornado != nil {
 		out.say(a.Tornado.Legend)
@@ -240,9 +258,14 @@ func (a *Advice) memory() Section {
 	t := &Table{Head: []string{"knob", "peak GiB", "fits at"}}
 	for i := range a.Knobs {
 		k := &a.Knobs[i]
-		t.add(Word(string(k.ID)), Word(fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB())), Word(fittingWords(k, a.Report.Memory.Usable)))
+		t.add(Word(string(k.ID)), Word(fmt.Sprintf("%.1f to %.1f", k.Least.GiB(), k.Most.GiB())),
+			Word(fittingWords(k, a.Report.Memory.Usable)))
 	}
-	return Section{Heading: "Each knob alone", Lead: "peak memory over its other values, and the values that fit (~ by less than the error band)", Blocks: []Block{t}}
+	return Section{
+		Heading: "Each knob alone",
+		Lead:    "peak memory over its other values, and the values that fit (~ by less than the error band)",
+		Blocks:  []Block{t},
+	}
 }
 
 // endWords returns the step time at one end of a knob, and its value.
@@ -312,9 +335,16 @@ func (a *Advice) rules() Section {
 
 // Records returns a row for the setup and one for each move.
 func (a *Advice) Records() *Table {
-	t := &Table{Head: []string{"move", "follows", "fits", "step_seconds", "pessimistic_step_seconds", "speed", "peak_bytes", "saved_bytes", "error_band_step", "error_band_memory", "command"}}
-	row := func(name, follows string, fits bool, r *engine.Report, pessimistic units.Seconds, speed, saved float64, s engine.Setup) {
-		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step), exactly(pessimistic), exactly(speed), exactly(r.Memory.Peak), exactly(saved), exactly(r.Time.ErrorBand), exactly(r.Memory.ErrorBand), Word(EvalCommand(s, a.Library)))
+	t := &Table{Head: []string{
+		"move", "follows", "fits", "step_seconds", "pessimistic_step_seconds", "speed",
+		"peak_bytes", "saved_bytes", "error_band_step", "error_band_memory", "command",
+	}}
+	row := func(name, follows string, fits bool, r *engine.Report, pessimistic units.Seconds, speed,
+		saved float64, s engine.Setup,
+	) {
+		t.add(Word(name), Word(follows), Word(strconv.FormatBool(fits)), exactly(r.Time.Step),
+			exactly(pessimistic), exactly(speed), exactly(r.Memory.Peak), exactly(saved),
+			exactly(r.Time.ErrorBand), exactly(r.Memory.ErrorBand), Word(EvalCommand(s, a.Library)))
 	}
 	row("current setup", "", a.Report.Memory.Fits, &a.Report, a.PessimisticStep, 1, 0, a.Setup)
 	for i := range a.Moves {

@@ -31,12 +31,13 @@ type moveDocument struct {
 	State   engine.Fit       `json:"state"`
 	Last    string           `json:"ranked_last_because,omitempty"`
 	Step    float64          `json:"step_seconds"`
-	Slow    float64          `json:"pessimistic_step_seconds"` // where no unproven overlap works; Speed is of it
-	Speed   float64          `json:"speed"`
-	Run     *engine.Run      `json:"run,omitempty"` // where tokens of the run are given
-	InTime  *bool            `json:"meets_deadline,omitempty"`
-	Peak    float64          `json:"peak_bytes"`
-	Saved   float64          `json:"saved_bytes"`
+	// where no unproven overlap works; Speed is of it
+	Slow   float64     `json:"pessimistic_step_seconds"`
+	Speed  float64     `json:"speed"`
+	Run    *engine.Run `json:"run,omitempty"` // where tokens of the run are given
+	InTime *bool       `json:"meets_deadline,omitempty"`
+	Peak   float64     `json:"peak_bytes"`
+	Saved  float64     `json:"saved_bytes"`
 
 	StepBand float64 `json:"error_band_step"` // relative errors of Step and Peak, as eval has them
 	PeakBand float64 `json:"error_band_memory"`
@@ -55,8 +56,10 @@ func (a *Advice) Answer(version string) *Answer {
 func (a *Advice) data(version string) adviceDocument {
 	d := adviceDocument{
 		Header: NewHeader(version), Setup: a.Setup, Fits: a.Report.Memory.Fits, Looked: a.Looked,
-		StepBand: a.Report.Time.ErrorBand, PeakBand: a.Report.Memory.ErrorBand, Moment: MomentOfPeak(&a.Setup, &a.Report),
-		Terms: Listed(a.Terms), Limits: Listed(a.Limits), Moves: []moveDocument{}, Knobs: Listed(a.Knobs), Rules: []ruleDocument{},
+		StepBand: a.Report.Time.ErrorBand, PeakBand: a.Report.Memory.ErrorBand,
+		Moment: MomentOfPeak(&a.Setup, &a.Report),
+		Terms:  Listed(a.Terms), Limits: Listed(a.Limits), Moves: []moveDocument{}, Knobs: Listed(a.Knobs),
+		Rules: []ruleDocument{},
 	}
 	for i := range d.Knobs {
 		d.Knobs[i].Values = Listed(d.Knobs[i].Values)
@@ -77,7 +80,8 @@ func (a *Advice) move(m *advise.Move) *moveDocument {
 	}
 	flags, _ := setupdoc.Flags(m.Setup, a.Library)
 	d := &moveDocument{
-		Changes: m.Changes, Flags: flags, Fits: m.Fits, State: m.Report.Memory.Fit, Last: m.Last, Step: float64(m.Report.Time.Step), Slow: float64(m.PessimisticStep), Speed: m.Speed,
+		Changes: m.Changes, Flags: flags, Fits: m.Fits, State: m.Report.Memory.Fit, Last: m.Last,
+		Step: float64(m.Report.Time.Step), Slow: float64(m.PessimisticStep), Speed: m.Speed,
 		Peak: float64(m.Report.Memory.Peak), Saved: float64(m.Saved),
 		StepBand: m.Report.Time.ErrorBand, PeakBand: m.Report.Memory.ErrorBand,
 	}

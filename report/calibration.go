@@ -47,13 +47,16 @@ func (c *Calibration) Document() *Document {
 	}
 	lead := "no run could be compared"
 	if c.Fitted > 0 {
-		lead = fmt.Sprintf("step time of %d runs on %s with %s: mean error %s", c.Fitted, c.Machine, c.Stack, share(c.Before))
+		lead = fmt.Sprintf("step time of %d runs on %s with %s: mean error %s", c.Fitted, c.Machine, c.Stack,
+			share(c.Before))
 	}
 	if c.Changed() {
-		lead += fmt.Sprintf(" before, %s after the fit, %s of each run predicted by a fit without it", share(c.After), share(c.Fit.LeftOut))
+		lead += fmt.Sprintf(" before, %s after the fit, %s of each run predicted by a fit without it",
+			share(c.After), share(c.Fit.LeftOut))
 	}
 	add("Runs", lead, c.runs())
-	add("Constants", "plus or minus one standard error, of a spread of at least 2 % between runs", c.constants())
+	add("Constants", "plus or minus one standard error, of a spread of at least 2 % between runs",
+		c.constants())
 	left := &Table{Head: []string{"line", "why"}}
 	for _, l := range c.LeftOut {
 		at := l.File
@@ -85,7 +88,10 @@ func (c *Calibration) runs() *Table {
 	t.Head = append(t.Head, "reserved GiB", "predicted", "layout")
 	for i := range c.Runs {
 		r := &c.Runs[i]
-		row := []Cell{Word(r.Name), right(fmt.Sprintf("%.4g", r.Measured)), right(fmt.Sprintf("%.4g", r.Before)), signed(r.Before, r.Measured)}
+		row := []Cell{
+			Word(r.Name), right(fmt.Sprintf("%.4g", r.Measured)),
+			right(fmt.Sprintf("%.4g", r.Before)), signed(r.Before, r.Measured),
+		}
 		if c.Changed() {
 			row = append(row, signed(r.After, r.Measured), signed(r.LeftOut, r.Measured))
 		}
@@ -136,7 +142,8 @@ func (c *Calibration) ranking() *Table {
 		if r.Was > 0 {
 			was = fmt.Sprint(r.Was)
 		}
-		t.add(Figure(record.Count, float64(r.Rank)), right(was), right(fmt.Sprintf("%.4g", r.Step)), right(fmt.Sprintf("%.4g", r.Before)), Word(strings.TrimSpace(r.Layout)))
+		t.add(Figure(record.Count, float64(r.Rank)), right(was), right(fmt.Sprintf("%.4g", r.Step)),
+			right(fmt.Sprintf("%.4g", r.Before)), Word(strings.TrimSpace(r.Layout)))
 	}
 	return t
 }

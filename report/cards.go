@@ -50,11 +50,16 @@ func brief(v float64) string {
 
 func formatsCard() Card {
 	c := Card{
-		Table: Table{Title: "number formats", Head: []string{"format", "bits", "exponent", "fraction", "largest", "smallest", "step"}},
-		Says:  "bits: with the part of a shared scale; smallest: with all its digits; step: from 1 to the next; what has a scale is multiplied by it",
+		Table: Table{Title: "number formats", Head: []string{
+			"format", "bits", "exponent", "fraction",
+			"largest", "smallest", "step",
+		}},
+		Says: "bits: with the part of a shared scale; smallest: with all its digits; step: from 1 to the " +
+			"next; what has a scale is multiplied by it",
 	}
 	for _, f := range recipe.Formats() {
-		c.add(Word(f.Name), Word(figure.Trim(f.Bits())), Word(strconv.Itoa(f.Exponent)), Word(strconv.Itoa(f.Fraction)),
+		c.add(Word(f.Name), Word(figure.Trim(f.Bits())), Word(strconv.Itoa(f.Exponent)),
+			Word(strconv.Itoa(f.Fraction)),
 			Word(brief(f.Max())), Word(brief(f.Min())), Word("2^-"+strconv.Itoa(f.Fraction)))
 	}
 	return c
@@ -63,14 +68,16 @@ func formatsCard() Card {
 func splitsCard(s *engine.Setup) (Card, bool) {
 	c := Card{
 		Table: Table{Title: "splits", Head: []string{"matrix", "cut by", "on a GPU", "forward", "backward"}},
-		Says:  "f stands in front of a column split, g behind a row split: one pair of splits needs one f and one g",
+		Says: "f stands in front of a column split, g behind a row split: one pair of splits needs one f " +
+			"and one g",
 	}
 	for _, p := range cards.Splits(s) {
 		by := "rows g"
 		if p.Columns {
 			by = "columns f"
 		}
-		c.add(Word(p.Matrix), Word(by), Word(figure.Comma(p.OnRows)+"x"+figure.Comma(p.OnCols)), Word(p.Forward), Word(p.Backward))
+		c.add(Word(p.Matrix), Word(by), Word(figure.Comma(p.OnRows)+"x"+figure.Comma(p.OnCols)),
+			Word(p.Forward), Word(p.Backward))
 	}
 	if s.TP < 2 {
 		c.Says = "TP is 1: no matrix is cut and nothing is sent; " + c.Says
@@ -86,7 +93,8 @@ func rooflineCard(s *engine.Setup) (Card, bool) {
 	gpu := &s.Cluster.GPU
 	c := Card{
 		Table: Table{Title: "roofline", Head: []string{"forward of a layer", "time", "FLOP/byte", "bound"}},
-		Says: fmt.Sprintf("memory stops to bind at the second number, at the rates that are reached; nominal of %s: %s", gpu.Name,
+		Says: fmt.Sprintf("memory stops to bind at the second number, at the rates that are reached; "+
+			"nominal of %s: %s", gpu.Name,
 			figure.Three(float64(gpu.Peak(s.Precision))/float64(gpu.MemoryBandwidth))),
 	}
 	for _, p := range parts {
@@ -99,7 +107,8 @@ func rooflineCard(s *engine.Setup) (Card, bool) {
 		}
 		switch {
 		case p.FLOPs > 0 && p.Bytes > 0:
-			balance = fmt.Sprintf("%s of %s", figure.Three(float64(p.FLOPs)/float64(p.Bytes)), figure.Three(p.Balance))
+			balance = fmt.Sprintf("%s of %s", figure.Three(float64(p.FLOPs)/float64(p.Bytes)),
+				figure.Three(p.Balance))
 		case p.Arithmetic:
 			balance = "on chip"
 		}
@@ -110,15 +119,20 @@ func rooflineCard(s *engine.Setup) (Card, bool) {
 
 func memoriesCard(s *engine.Setup) Card {
 	c := Card{
-		Table: Table{Title: "memories and links", Head: []string{"from", "holds", "per GPU", "FLOP/byte to keep busy"}},
-		Says:  "nearer still are registers, shared memory and caches on the chip: flash attention keeps scores there",
+		Table: Table{
+			Title: "memories and links",
+			Head:  []string{"from", "holds", "per GPU", "FLOP/byte to keep busy"},
+		},
+		Says: "nearer still are registers, shared memory and caches on the chip: flash attention keeps " +
+			"scores there",
 	}
 	for _, l := range cards.Hierarchy(s) {
 		holds := ""
 		if l.Holds > 0 {
 			holds = figure.GiB(l.Holds) + " GiB"
 		}
-		c.add(Word(l.Name), Word(holds), Word(figure.Traffic(units.Bytes(l.Bandwidth))+"/s"), Word(figure.Comma(int(math.Round(l.Balance)))))
+		c.add(Word(l.Name), Word(holds), Word(figure.Traffic(units.Bytes(l.Bandwidth))+"/s"),
+			Word(figure.Comma(int(math.Round(l.Balance)))))
 	}
 	return c
 }
@@ -131,7 +145,8 @@ func loadCard(s *engine.Setup) (Card, bool) {
 	}
 	c := Card{
 		Table: Table{Title: "expert load", Head: []string{"expert rank", "tokens"}}, Bars: true,
-		Says: fmt.Sprintf("imbalance %d %%: all wait for the busiest rank; the others share the rest", max(s.Imbalance, recipe.EvenLoad)),
+		Says: fmt.Sprintf("imbalance %d %%: all wait for the busiest rank; the others share the rest",
+			max(s.Imbalance, recipe.EvenLoad)),
 	}
 	for i, l := range all[:min(len(all), most)] {
 		c.add(Word(fmt.Sprintf("%d, %s", i, l.Name)), Figure(record.Count, math.Round(l.Tokens)))

@@ -31,7 +31,8 @@ func (c *Comparison) Document() *Document {
 	var sides []string
 	for i, side := range []*compare.Side{&c.A, &c.B} {
 		s := &side.Setup
-		text := fmt.Sprintf("%c  %s on %s x %s, dp %d tp %d pp %d", 'A'+i, name(s.Model.Name, s.Model.ID), figure.Comma(s.GPUs), name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), s.DP, s.TP, s.PP)
+		text := fmt.Sprintf("%c  %s on %s x %s, dp %d tp %d pp %d", 'A'+i, name(s.Model.Name, s.Model.ID),
+			figure.Comma(s.GPUs), name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), s.DP, s.TP, s.PP)
 		if c.Words[i] != "" {
 			text += "  (" + escape.Line(c.Words[i]) + ")"
 		}
@@ -41,7 +42,10 @@ func (c *Comparison) Document() *Document {
 	out.Sections = append(out.Sections, c.changed())
 	for i, side := range []*compare.Side{&c.A, &c.B} {
 		if !side.Report.Legal {
-			out.Sections = append(out.Sections, Section{Heading: fmt.Sprintf("%c is illegal", 'A'+i), Lead: "nothing to compare"})
+			out.Sections = append(out.Sections, Section{
+				Heading: fmt.Sprintf("%c is illegal", 'A'+i),
+				Lead:    "nothing to compare",
+			})
 			out.Sections = append(out.Sections, problems(&side.Report)...)
 		}
 	}
@@ -60,7 +64,8 @@ func (c *Comparison) Document() *Document {
 		{compare.GroupPipeline, "Pipeline", ""},
 	} {
 		if t := c.figures(g.group); len(t.Rows) > 0 {
-			out.Sections = append(out.Sections, Section{Heading: g.heading, Lead: g.lead, Blocks: append([]Block{t}, c.bands(g.group)...)})
+			out.Sections = append(out.Sections,
+				Section{Heading: g.heading, Lead: g.lead, Blocks: append([]Block{t}, c.bands(g.group)...)})
 		}
 	}
 	if len(c.Way) > 0 {
@@ -68,7 +73,8 @@ func (c *Comparison) Document() *Document {
 	}
 	var idle []string
 	for i, side := range []*compare.Side{&c.A, &c.B} {
-		idle = append(idle, noEffects(string(rune('A'+i))+": ", &side.Setup, &side.Report, unchosen(c.Chosen[i]))...)
+		idle = append(idle, noEffects(string(rune('A'+i))+": ", &side.Setup, &side.Report,
+			unchosen(c.Chosen[i]))...)
 	}
 	out.sayNoEffects(idle)
 	return out
@@ -208,7 +214,8 @@ func (c *Comparison) bands(group compare.Group) []Block {
 	a, b := of(&c.A.Report), of(&c.B.Report)
 	var out []Block
 	if group == compare.GroupTime && c.A.Report.Time.TooClose(c.B.Report.Time) {
-		out = append(out, Sentence("too close to call: the step times differ by less than a quarter of the error band"))
+		out = append(out,
+			Sentence("too close to call: the step times differ by less than a quarter of the error band"))
 	}
 	switch a {
 	case "":
@@ -231,13 +238,15 @@ func (c *Comparison) path() Section {
 	peak, step := c.A.Report.Memory.Peak, c.A.Report.Time.Step
 	t := &Table{Head: []string{strings.Repeat(" ", compareRoom-1), "GiB", "", "step", ""}}
 	row := func(text, more, faster string) {
-		t.add(Word(text), written(fmt.Sprintf("%.1f", peak.GiB()), record.Memory, peak), right(more), fine(record.Seconds, step), right(faster))
+		t.add(Word(text), written(fmt.Sprintf("%.1f", peak.GiB()), record.Memory, peak), right(more),
+			fine(record.Seconds, step), right(faster))
 	}
 	row("A", "", "")
 	misfit := false
 	for i := range c.Way {
 		m := &c.Way[i]
-		more, faster := fmt.Sprintf("%+.1f", (m.Peak-peak).GiB()), fmt.Sprintf("%+.1f %%", 100*(float64(m.Step)/float64(step)-1))
+		more, faster := fmt.Sprintf("%+.1f", (m.Peak-peak).GiB()),
+			fmt.Sprintf("%+.1f %%", 100*(float64(m.Step)/float64(step)-1))
 		if !m.Fits {
 			more += " !"
 			misfit = true
@@ -271,9 +280,13 @@ func cut(text string, room int) string {
 
 // Records returns the changes, then a row for each figure.
 func (c *Comparison) Records() *Table {
-	t := &Table{Head: []string{"part", "name", "a", "b", "change", "ratio", "unit", "error_band_a", "error_band_b"}}
+	t := &Table{Head: []string{
+		"part", "name", "a", "b", "change", "ratio", "unit", "error_band_a",
+		"error_band_b",
+	}}
 	for _, x := range c.Changes {
-		t.add(Word("setup"), Word(x.Field), Word(x.A), Word(x.B), Word(""), Word(""), Word(""), Word(""), Word(""))
+		t.add(Word("setup"), Word(x.Field), Word(x.A), Word(x.B), Word(""), Word(""), Word(""), Word(""),
+			Word(""))
 	}
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
@@ -285,7 +298,8 @@ func (c *Comparison) Records() *Table {
 		if v, ok := d.Ratio(); ok {
 			ratio = exactly(v)
 		}
-		t.add(Word(string(d.Group)), Word(d.Name), perhaps(d.A), perhaps(d.B), change, ratio, Word(string(d.Unit)), perhaps(bandA), perhaps(bandB))
+		t.add(Word(string(d.Group)), Word(d.Name), perhaps(d.A), perhaps(d.B), change, ratio,
+			Word(string(d.Unit)), perhaps(bandA), perhaps(bandB))
 	}
 	return t
 }

@@ -41,8 +41,9 @@ func (c *Comparison) Answer(version string) *Answer {
 
 func (c *Comparison) data(version string) comparisonDocument {
 	d := comparisonDocument{
-		Header: NewHeader(version),
-		A:      NewEvaluation(version, c.A.Setup, c.A.Report), B: NewEvaluation(version, c.B.Setup, c.B.Report),
+		Header:  NewHeader(version),
+		A:       NewEvaluation(version, c.A.Setup, c.A.Report),
+		B:       NewEvaluation(version, c.B.Setup, c.B.Report),
 		Changes: Listed(c.Changes), Figures: []deltaDocument{}, Way: []wayDocument{},
 	}
 	d.A.Chosen, d.B.Chosen = c.Chosen[0], c.Chosen[1]

@@ -14,7 +14,10 @@ func CurveTables(list []curves.Curve) []Table {
 	out := make([]Table, 0, len(list))
 	for i := range list {
 		c := &list[i]
-		t := Table{Title: c.ID + ": " + c.Title + ", " + c.Figure.Unit(), Head: []string{c.Axis, "measured", "5 %", "95 %", "predicted", "error"}}
+		t := Table{
+			Title: c.ID + ": " + c.Title + ", " + c.Figure.Unit(),
+			Head:  []string{c.Axis, "measured", "5 %", "95 %", "predicted", "error"},
+		}
 		for k := range c.Points {
 			p := &c.Points[k]
 			value := func(x float64) Cell {
@@ -23,7 +26,8 @@ func CurveTables(list []curves.Curve) []Table {
 				}
 				return written(figure.Three(x), record.Count, x)
 			}
-			t.add(Figure(record.Count, float64(p.At)), value(p.Measured), value(p.Low), value(p.High), value(p.Predicted),
+			t.add(Figure(record.Count, float64(p.At)), value(p.Measured), value(p.Low), value(p.High),
+				value(p.Predicted),
 				written(fmt.Sprintf("%+.1f %%", 100*p.Error()), record.Share, p.Error()))
 		}
 		out = append(out, t)

@@ -55,7 +55,10 @@ func NewDecision(s engine.Setup, r engine.Report) *Decision {
 func Decide(ctx context.Context, s engine.Setup, r engine.Report, space search.Space, workers int) *Decision {
 	d := NewDecision(s, r)
 	var all []search.Found
-	all, d.Search = search.Alternatives(ctx, search.Problem{Setup: s, Workers: workers, Margin: true, Space: space, Collect: runtime.GC, Stack: debug.Stack})
+	all, d.Search = search.Alternatives(ctx, search.Problem{
+		Setup: s, Workers: workers, Margin: true,
+		Space: space, Collect: runtime.GC, Stack: debug.Stack,
+	})
 	d.Others = all[:min(alternatives, len(all))]
 	if i := d.roomiest(all); i >= alternatives {
 		d.Others[alternatives-1] = all[i]
@@ -114,9 +117,11 @@ func Headline(r *engine.Report) string {
 	if why := Loss(r); why != "" {
 		lost = ", " + why
 	}
-	text := fmt.Sprintf("%s; a step takes %s %s%s; MFU %s", Verdict(m), figure.Headline(t.Step), t.Band("±"), lost, figure.Percent(r.Throughput.MFU))
+	text := fmt.Sprintf("%s; a step takes %s %s%s; MFU %s", Verdict(m), figure.Headline(t.Step), t.Band("±"),
+		lost, figure.Percent(r.Throughput.MFU))
 	if run := r.Run; run != nil {
-		text += fmt.Sprintf("; %s tokens take %s %s", figure.FineCount(run.Tokens), figure.Days(run.Days), run.Band("±"))
+		text += fmt.Sprintf("; %s tokens take %s %s", figure.FineCount(run.Tokens), figure.Days(run.Days),
+			run.Band("±"))
 		if run.Cost != nil {
 			text += ", " + figure.Dollars(*run.Cost)
 		}
@@ -178,8 +183,10 @@ func (d *Decision) Document() *Document {
 
 func (d *Decision) fit() Section {
 	m := d.Report.Memory
-	s := Section{Heading: "Fit", Lead: fmt.Sprintf("%s: %s GiB %s of %s GiB per GPU", fitWord(m), figure.GiB(m.Peak), m.Band("±"), figure.GiB(m.Usable))}
-	free, margin := figure.GiB(m.Usable-m.Peak)+" GiB free on the fullest rank, "+fmt.Sprint(m.PeakRank), figure.GiB(m.Margin())+" GiB"
+	s := Section{Heading: "Fit", Lead: fmt.Sprintf("%s: %s GiB %s of %s GiB per GPU", fitWord(m),
+		figure.GiB(m.Peak), m.Band("±"), figure.GiB(m.Usable))}
+	free, margin := figure.GiB(m.Usable-m.Peak)+" GiB free on the fullest rank, "+fmt.Sprint(m.PeakRank),
+		figure.GiB(m.Margin())+" GiB"
 	switch {
 	case !m.Fits:
 		s.say(capital(m.Reason))
@@ -196,7 +203,11 @@ func (d *Decision) fit() Section {
 
 func (d *Decision) step() Section {
 	r := &d.Report
-	s := Section{Heading: "Step", Lead: fmt.Sprintf("%s %s; %s tokens/s; MFU %s", figure.Headline(r.Time.Step), r.Time.Band("±"), figure.Short(r.Throughput.TokensPerSecond), figure.Percent(r.Throughput.MFU))}
+	s := Section{
+		Heading: "Step",
+		Lead: fmt.Sprintf("%s %s; %s tokens/s; MFU %s", figure.Headline(r.Time.Step), r.Time.Band("±"),
+			figure.Short(r.Throughput.TokensPerSecond), figure.Percent(r.Throughput.MFU)),
+	}
 	var words []string
 	for _, part := range StepParts(r.Time) {
 		if share := float64(part.Time / r.Time.Step); share >= 0.0005 {
@@ -231,18 +242,23 @@ func (d *Decision) run() Section {
 	plan.Budget = run.Tokens
 	late := lateRun(&plan, &d.Report, d.slow)
 	amount := func(of func(*engine.Run) float64, write func(float64) string) string {
-		return fmt.Sprintf("%s %s ", write(of(run)), run.Band("±")) + runRange(run, late, "(", ")", of, write)
+		return fmt.Sprintf("%s %s ", write(of(run)), run.Band("±")) + runRange(run, late, "(", ")", of,
+			write)
 	}
 	facts := Facts{
 		{"days", amount(func(r *engine.Run) float64 { return r.Days }, figure.Three)},
 		{"GPU-hours", amount(func(r *engine.Run) float64 { return r.GPUHours }, figure.Short)},
 	}
-	cost, energy := "no price of "+d.Setup.Cluster.GPU.Name+" is known: --price sets one", "no power is known: --power sets it"
+	cost, energy := "no price of "+d.Setup.Cluster.GPU.Name+" is known: --price sets one",
+		"no power is known: --power sets it"
 	if run.Cost != nil {
-		cost = fmt.Sprintf("%s; at $%s a GPU-hour", amount(func(r *engine.Run) float64 { return *r.Cost }, figure.Dollars), figure.Three(*run.Price))
+		cost = fmt.Sprintf("%s; at $%s a GPU-hour", amount(func(r *engine.Run) float64 { return *r.Cost },
+			figure.Dollars), figure.Three(*run.Price))
 	}
 	if run.Energy != nil {
-		energy = fmt.Sprintf("%s; at %s W per GPU, %s", amount(func(r *engine.Run) float64 { return *r.Energy }, figure.Energy), figure.Short(*run.Power), PowerOverGPUs(run))
+		energy = fmt.Sprintf("%s; at %s W per GPU, %s",
+			amount(func(r *engine.Run) float64 { return *r.Energy }, figure.Energy), figure.Short(*run.Power),
+			PowerOverGPUs(run))
 	}
 	s.add(append(facts, Fact{"cost", cost}, Fact{"energy", energy}))
 	if d.Report.Run == nil {
@@ -256,7 +272,8 @@ func (d *Decision) run() Section {
 		}
 	}
 	if run.Goodput == 1 {
-		s.say("Assumes a goodput of 100 %: no time is lost to failures, restarts, checkpoints and evaluation. --goodput sets the share of the time that advances training.")
+		s.say("Assumes a goodput of 100 %: no time is lost to failures, restarts, checkpoints and " +
+			"evaluation. --goodput sets the share of the time that advances training.")
 	} else {
 		s.say("Goodput " + figure.Percent(run.Goodput) + ": the share of the time that advances training.")
 	}
@@ -283,7 +300,10 @@ func (d *Decision) others() Section {
 		if o.PessimisticStep > t.Step {
 			step += " (" + figure.Headline(o.PessimisticStep) + " where no unproven overlap works)"
 		}
-		s.add(Item{fmt.Sprintf("%s: %s, %s GiB free", words, step, figure.GiB(o.Free)), []string{d.loses(o, i == roomiest)}})
+		s.add(Item{
+			fmt.Sprintf("%s: %s, %s GiB free", words, step, figure.GiB(o.Free)),
+			[]string{d.loses(o, i == roomiest)},
+		})
 	}
 	return s
 }
@@ -350,10 +370,12 @@ func (d *Decision) basis() Section {
 	s := Section{Heading: "Accuracy and assumptions"}
 	s.add(Facts{{"step", r.Time.Words()}, {"memory", r.Memory.Words()}})
 	if d.slow > r.Time.Step {
-		s.say(figure.Headline(d.slow) + " a step where no unproven overlap works: all-to-all of experts, ZeRO traffic of every micro-batch. Layouts are ranked by that.")
+		s.say(figure.Headline(d.slow) + " a step where no unproven overlap works: all-to-all of experts, " +
+			"ZeRO traffic of every micro-batch. Layouts are ranked by that.")
 	}
 	for _, l := range search.OverlapReliances(r) {
-		s.say(fmt.Sprintf("Assumes that %s of %s traffic, %s of the step, overlaps with compute.", figure.Seconds(l.Hidden), strings.ToUpper(l.Dimension), figure.Percent(l.Share)))
+		s.say(fmt.Sprintf("Assumes that %s of %s traffic, %s of the step, overlaps with compute.",
+			figure.Seconds(l.Hidden), strings.ToUpper(l.Dimension), figure.Percent(l.Share)))
 	}
 	for _, p := range problems(r) {
 		s.add(p.Blocks...)
@@ -390,11 +412,13 @@ func (d *Decision) how() Section {
 	case d.Search.Best[0].PessimisticStep < d.slow:
 		s.say(fmt.Sprintf("Not the fastest of %s: that is %s.", of, d.faster(&d.Search.Best[0])))
 	case slices.ContainsFunc(d.Others, func(o search.Found) bool { return o.PessimisticStep < d.slow }):
-		s.say("No faster one that leaves a margin of memory among " + of + ", at the same GPUs, batch and sequence.")
+		s.say("No faster one that leaves a margin of memory among " + of +
+			", at the same GPUs, batch and sequence.")
 	default:
 		s.say("No faster one among " + of + ", at the same GPUs, batch and sequence.")
 	}
-	if i := slices.IndexFunc(d.Report.Problems, func(p layout.Problem) bool { return p.Code == "vpp-uneven" }); i >= 0 && d.Rules != "" {
+	if i := slices.IndexFunc(d.Report.Problems,
+		func(p layout.Problem) bool { return p.Code == "vpp-uneven" }); i >= 0 && d.Rules != "" {
 		s.say(d.Report.Problems[i].Message + ".")
 	}
 	s.say("meshscope " + d.Version + ", which predicts and does not measure. To see every figure:")

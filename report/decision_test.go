@@ -63,7 +63,11 @@ func TestDecision(t *testing.T) {
 		if strings.Contains(flat, "mostly ;") || strings.Contains(flat, "mostly <") {
 			t.Errorf("%s: slower by no part:\n%s", f, b.String())
 		}
-		for _, want := range []string{"8 x H100", "a step takes ", "safety margin", "GPU-hours", "days", "cost", "energy", "Accuracy and assumptions", "free", "meshscope eval --model llama3.1-8b", "legal layouts"} {
+		for _, want := range []string{
+			"8 x H100", "a step takes ", "safety margin", "GPU-hours", "days",
+			"cost", "energy", "Accuracy and assumptions", "free", "meshscope eval --model llama3.1-8b",
+			"legal layouts",
+		} {
 			if !strings.Contains(strings.ToLower(flat), strings.ToLower(want)) {
 				t.Errorf("%s has no %q:\n%s", f, want, b.String())
 			}
@@ -143,9 +147,11 @@ func TestSlowEndOfDecision(t *testing.T) {
 	late, early := engine.WholeRun(&plan, &time), engine.WholeRun(&plan, d.Report.Time)
 	band := 1 + early.ErrorBand
 	for _, want := range []string{
-		figure.Three(late.Days) + " where no unproven overlap works", figure.Dollars(*late.Cost) + " where no unproven overlap works",
+		figure.Three(late.Days) + " where no unproven overlap works",
+		figure.Dollars(*late.Cost) + " where no unproven overlap works",
 		"(" + figure.Three(early.Days/band) + " to " + figure.Three(early.Days*band) + ")",
-		figure.Three(100*(float64(slow/d.Search.Best[0].PessimisticStep)-1)) + " % faster where no unproven overlap works",
+		figure.Three(100*(float64(slow/d.Search.Best[0].PessimisticStep)-1)) +
+			" % faster where no unproven overlap works",
 		"share of the time that advances training", "goodput of 100 %",
 	} {
 		if !strings.Contains(page, want) {
@@ -155,7 +161,8 @@ func TestSlowEndOfDecision(t *testing.T) {
 	if got := d.faster(&d.Search.Best[0]); strings.Count(page, got) < 2 {
 		t.Errorf("%q is not in the list and in the verdict", got)
 	}
-	if o := &d.Others[0]; !strings.Contains(page, figure.Headline(o.Report.Time.Step)+" "+o.Report.Time.Band("±")+" a step") {
+	if o := &d.Others[0]; !strings.Contains(page,
+		figure.Headline(o.Report.Time.Step)+" "+o.Report.Time.Band("±")+" a step") {
 		t.Error("an alternative's step has no band")
 	}
 }

@@ -73,7 +73,9 @@ func (s *Section) say(text string) { s.add(Sentence(text)) }
 
 // Blocks returns a document of some blocks as an answer.
 func Blocks(title string, blocks ...Block) *Answer {
-	return &Answer{Document: func() *Document { return &Document{Title: title, Sections: []Section{{Blocks: blocks}}} }}
+	return &Answer{Document: func() *Document {
+		return &Document{Title: title, Sections: []Section{{Blocks: blocks}}}
+	}}
 }
 
 // items returns a list of texts.

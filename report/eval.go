@@ -66,7 +66,8 @@ func (d *Evaluation) chosenFacts(facts Facts) Facts {
 // Title returns the model, the number of GPUs and the machine of a setup.
 func Title(s *engine.Setup) string {
 	return fmt.Sprintf("%s on %s x %s, %s (%s)", name(s.Model.Name, s.Model.ID), figure.Comma(s.GPUs),
-		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), figure.Plural(s.Nodes(), "node"), s.Cluster.Called(name(s.Cluster.ID, s.Cluster.Name)))
+		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), figure.Plural(s.Nodes(), "node"),
+		s.Cluster.Called(name(s.Cluster.ID, s.Cluster.Name)))
 }
 
 // SetupSection lists the setup, below its title. unsetBatch tells that no global batch was
@@ -78,11 +79,15 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 		if m.ActiveParameters != m.Parameters {
 			text += ", " + figure.FineCount(m.ActiveParameters) + " active"
 		}
-		facts = append(facts, Fact{"model", fmt.Sprintf("%s, %.4g GFLOP per token to train (%s attention)", text, m.TrainingFLOPs/1e9, m.Convention)})
+		facts = append(facts,
+			Fact{"model", fmt.Sprintf("%s, %.4g GFLOP per token to train (%s attention)", text,
+				m.TrainingFLOPs/1e9, m.Convention)})
 	}
 	facts = append(facts,
-		Fact{"layout", fmt.Sprintf("dp %d  tp %d  pp %d  vpp %d  cp %d  ep %d  etp %d  sp %s  zero %d", s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, figure.OnOff(s.SP), s.ZeRO)},
-		Fact{"batch", fmt.Sprintf("%s = mbs %s x %s x dp %d; %s tokens each", figure.Plural(s.GBS, "sequence"), figure.Comma(s.MBS),
+		Fact{"layout", fmt.Sprintf("dp %d  tp %d  pp %d  vpp %d  cp %d  ep %d  etp %d  sp %s  zero %d", s.DP,
+			s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, figure.OnOff(s.SP), s.ZeRO)},
+		Fact{"batch", fmt.Sprintf("%s = mbs %s x %s x dp %d; %s tokens each",
+			figure.Plural(s.GBS, "sequence"), figure.Comma(s.MBS),
 			figure.Plural(s.MicroBatches, "micro-batch"), s.DP, figure.Comma(s.Seq))})
 	tokens, _ := s.PublishedTokens(s.GPUs)
 	for _, words := range []string{publishedWords(s), StarvedWords(s)} {
@@ -92,13 +97,15 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 	}
 	if unsetBatch && tokens == 0 {
 		facts = append(facts, Fact{"", "global batch not given; using " + BatchDepth(s)},
-			Fact{"", fmt.Sprintf("(search uses %s by default: --gbs %d)", search.UsualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))})
+			Fact{"", fmt.Sprintf("(search uses %s by default: --gbs %d)", search.UsualBatch(),
+				search.DefaultGBS([]int{s.GPUs}, s.Seq))})
 	}
 	if why := largeBatch(s, r); why != "" {
 		facts = append(facts, Fact{"", why})
 	}
 	facts = append(facts,
-		Fact{"recipe", fmt.Sprintf("%s, gradients %s, %s, %s attention, recompute %s", s.Precision, s.GradDtype, s.Optimizer, s.Attention, s.Recompute)},
+		Fact{"recipe", fmt.Sprintf("%s, gradients %s, %s, %s attention, recompute %s", s.Precision,
+			s.GradDtype, s.Optimizer, s.Attention, s.Recompute)},
 		Fact{"", fmt.Sprintf("schedule %s, stack %s", s.Schedule, s.Stack)})
 	if words := softwareWords(s); words != "" {
 		facts = append(facts, Fact{"", words})
@@ -110,10 +117,12 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 // has not, or a problem of the report says so.
 func largeBatch(s *engine.Setup, r *engine.Report) string {
 	tokens := s.Tokens()
-	if tokens < search.TargetTokens || advise.UsualBatch(tokens) || slices.ContainsFunc(r.Problems, func(p engine.Problem) bool { return p.Field == string(knob.GBS) }) {
+	if tokens < search.TargetTokens || advise.UsualBatch(tokens) ||
+		slices.ContainsFunc(r.Problems, func(p engine.Problem) bool { return p.Field == string(knob.GBS) }) {
 		return ""
 	}
-	return fmt.Sprintf("%.3g M tokens a step, above the 4 to 60 M of large models (--gbs counts sequences; in tokens: 4Mtok)", tokens/1e6)
+	return fmt.Sprintf("%.3g M tokens a step, above the 4 to 60 M of large models (--gbs counts sequences; "+
+		"in tokens: 4Mtok)", tokens/1e6)
 }
 
 // softwareWords lists what the software runs where a knob has a say, auto resolved:
@@ -239,7 +248,8 @@ func figureSections(s *engine.Setup, r *engine.Report, full bool) []Section {
 func Caveats(r *engine.Report) []Section {
 	var out []Section
 	for _, list := range []Section{
-		{Heading: "Assumed", Blocks: items(r.Assumptions)}, {Heading: "Not modelled", Blocks: items(r.NotModelled)},
+		{Heading: "Assumed", Blocks: items(r.Assumptions)},
+		{Heading: "Not modelled", Blocks: items(r.NotModelled)},
 	} {
 		if len(list.Blocks) > 0 {
 			out = append(out, list)
@@ -271,16 +281,32 @@ func (s *Section) evidence(e *engine.Evidence) {
 
 func memorySection(s *engine.Setup, of *engine.Report, ranks bool) Section {
 	m := of.Memory
-	out := Section{Heading: "Memory", Lead: fmt.Sprintf("%s: %.2f GiB %s of %.2f GiB per GPU; fullest rank %d", fitWord(m), m.Peak.GiB(), m.Band("±"), m.Usable.GiB(), m.PeakRank)}
+	out := Section{
+		Heading: "Memory",
+		Lead: fmt.Sprintf("%s: %.2f GiB %s of %.2f GiB per GPU; fullest rank %d", fitWord(m), m.Peak.GiB(),
+			m.Band("±"), m.Usable.GiB(), m.PeakRank),
+	}
 	t := &Table{
-		Head:  []string{"rank", "layers", "in flight", "weights", "gradients", "optimizer", "activations", "logits", "buffers", "allocated", "overhead", "total"},
-		Short: []string{"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff", "alloc", "ovhd", "total"},
+		Head: []string{
+			"rank", "layers", "in flight", "weights", "gradients", "optimizer", "activations",
+			"logits", "buffers", "allocated", "overhead", "total",
+		},
+		Short: []string{
+			"rank", "layers", "live", "weights", "grads", "optim", "activ", "logits", "buff",
+			"alloc", "ovhd", "total",
+		},
 		Folds: true, Ends: true, Pinned: m.PeakRank,
 	}
 	for i := range m.Ranks {
 		r := &m.Ranks[i]
-		row := []Cell{right(strconv.Itoa(r.Rank)), right(strconv.Itoa(r.Layers)), right(figure.Trim(r.InFlight))}
-		for _, b := range []units.Bytes{r.Weights, r.Gradients, r.Optimizer, r.Activations, r.Logits, r.Buffers, r.Allocated, r.Overhead, r.Total} {
+		row := []Cell{
+			right(strconv.Itoa(r.Rank)), right(strconv.Itoa(r.Layers)),
+			right(figure.Trim(r.InFlight)),
+		}
+		for _, b := range []units.Bytes{
+			r.Weights, r.Gradients, r.Optimizer, r.Activations, r.Logits,
+			r.Buffers, r.Allocated, r.Overhead, r.Total,
+		} {
 			row = append(row, written(fmt.Sprintf("%.2f", b.GiB()), record.Memory, b))
 		}
 		t.add(row...)
@@ -321,10 +347,12 @@ func (s *Section) fixes(of *engine.Setup) {
 			tight = ", tight"
 		}
 		step := figure.FineSeconds(m.Report.Time.Step)
-		if slow := figure.FineSeconds(m.PessimisticStep); m.PessimisticStep > m.Report.Time.Step && slow != step {
+		if slow := figure.FineSeconds(m.PessimisticStep); m.PessimisticStep > m.Report.Time.Step &&
+			slow != step {
 			step += " to " + slow
 		}
-		t.add(Word(m.Turns()), written(fmt.Sprintf("%.1f GiB", m.Report.Memory.Peak.GiB())+tight, record.Memory, m.Report.Memory.Peak),
+		t.add(Word(m.Turns()), written(fmt.Sprintf("%.1f GiB", m.Report.Memory.Peak.GiB())+tight,
+			record.Memory, m.Report.Memory.Peak),
 			written(step+" a step", record.Seconds, m.Report.Time.Step), Word(also))
 	}
 	s.add(t)
@@ -332,7 +360,11 @@ func (s *Section) fixes(of *engine.Setup) {
 
 func pipelineSection(r *engine.Report) Section {
 	p := r.Pipeline
-	out := Section{Heading: "Pipeline", Lead: fmt.Sprintf("%s, %s, %s, %s", p.Schedule, figure.Plural(p.Ranks, "rank"), figure.Plural(p.Stages, "stage"), figure.Plural(p.MicroBatches, "micro-batch"))}
+	out := Section{
+		Heading: "Pipeline",
+		Lead: fmt.Sprintf("%s, %s, %s, %s", p.Schedule, figure.Plural(p.Ranks, "rank"),
+			figure.Plural(p.Stages, "stage"), figure.Plural(p.MicroBatches, "micro-batch")),
+	}
 	facts := Facts{{"bubble", figure.FinePercent(BubbleOfStep(r)) + " " + OfStep}}
 	if form := OverIdeal(p); form != "" {
 		facts = append(facts, Fact{"", form + ", for equal stages without send/recv"})
@@ -342,7 +374,8 @@ func pipelineSection(r *engine.Report) Section {
 	}
 	out.add(facts)
 	if p.BubbleSpan != nil && r.Timeline != nil {
-		out.say(fmt.Sprintf("Between a rank's own first start and last end the bubble is %s: ranks do not wait for each other at the end of a step, so a step takes "+
+		out.say(fmt.Sprintf("Between a rank's own first start and last end the bubble is %s: ranks do not "+
+			"wait for each other at the end of a step, so a step takes "+
 			"the longest span of a rank, %s, and its start and end overlap with the steps before and after.",
 			figure.FinePercent(*p.BubbleSpan), figure.Headline(units.Seconds(r.Timeline.LongestSpan()))))
 	}
@@ -357,12 +390,15 @@ func communicationSection(r *engine.Report) Section {
 	}
 	t := &Table{Head: []string{"", "operation", "rank", "group", "spans", "GB", "time", "exposed"}}
 	for _, c := range r.Communication {
-		t.add(Word(c.Dimension), Word(c.Operation), right(strconv.Itoa(c.Rank)), right(strconv.Itoa(c.GroupSize)), Word(c.Spans),
-			written(fmt.Sprintf("%.3f", c.Bytes.GB()), record.Traffic, c.Bytes), fine(record.Seconds, c.Seconds), fine(record.Seconds, c.Exposed))
+		t.add(Word(c.Dimension), Word(c.Operation), right(strconv.Itoa(c.Rank)),
+			right(strconv.Itoa(c.GroupSize)), Word(c.Spans),
+			written(fmt.Sprintf("%.3f", c.Bytes.GB()), record.Traffic, c.Bytes),
+			fine(record.Seconds, c.Seconds), fine(record.Seconds, c.Exposed))
 	}
 	out.add(t)
 	if several && r.Time != nil {
-		out.say("The bubble includes waiting for send/recv (pp). The exposed times of the other rows add up to that of the step.")
+		out.say("The bubble includes waiting for send/recv (pp). The exposed times of the other rows add " +
+			"up to that of the step.")
 	}
 	return out
 }
@@ -376,7 +412,11 @@ type StepPart struct {
 // StepParts returns the parts of the time of a step.
 func StepParts(t *engine.Time) []StepPart {
 	return []StepPart{
-		{"compute", t.Compute}, {"recompute", t.Recompute}, {"bubble", t.Bubble}, {"exposed communication", t.Exposed}, {"optimizer", t.Optimizer},
+		{"compute", t.Compute},
+		{"recompute", t.Recompute},
+		{"bubble", t.Bubble},
+		{"exposed communication", t.Exposed},
+		{"optimizer", t.Optimizer},
 	}
 }
 
@@ -387,7 +427,9 @@ func stepSection(s *engine.Setup, r *engine.Report) Section {
 	out := Section{Heading: stepHeading, Lead: figure.Headline(t.Step) + " " + t.Band("±")}
 	out.evidence(&t.Evidence)
 	if x := stepRange(s, r); x != nil {
-		out.say(fmt.Sprintf("%s where no unproven overlap works: all-to-all of experts, ZeRO traffic of every micro-batch (--comm-overlap pessimistic); search and advice rank by it", figure.FineSeconds(x.UnprovenOverlap)))
+		out.say(fmt.Sprintf("%s where no unproven overlap works: all-to-all of experts, ZeRO traffic of "+
+			"every micro-batch (--comm-overlap pessimistic); search and advice rank by it",
+			figure.FineSeconds(x.UnprovenOverlap)))
 	}
 	table := &Table{Head: []string{"part", "time", "share"}}
 	for _, part := range StepParts(t) {
@@ -412,8 +454,9 @@ func throughputSection(s *engine.Setup, p *engine.Throughput) Section {
 	t.add(Word("HFU"), fine(record.Share, p.HFU))
 	return Section{
 		Heading: "Throughput",
-		Lead:    fmt.Sprintf("%s tokens/s %s, %s per GPU", figure.FineCount(p.TokensPerSecond), p.Band("±"), figure.FineCount(p.TokensPerSecondPerGPU)),
-		Blocks:  []Block{t},
+		Lead: fmt.Sprintf("%s tokens/s %s, %s per GPU", figure.FineCount(p.TokensPerSecond), p.Band("±"),
+			figure.FineCount(p.TokensPerSecondPerGPU)),
+		Blocks: []Block{t},
 	}
 }
 
@@ -425,7 +468,10 @@ func runSection(s *engine.Setup, report *engine.Report) Section {
 		t.Head = append(t.Head, "typical")
 	}
 	add := func(name string, of func(*engine.Run) float64, unit record.Unit, write func(float64) string) {
-		row := []Cell{Word(name), written(write(of(r)), unit, of(r)), Word(runRange(r, late, "", "", of, write)), Word("")}
+		row := []Cell{
+			Word(name), written(write(of(r)), unit, of(r)),
+			Word(runRange(r, late, "", "", of, write)), Word(""),
+		}
 		if usual != nil {
 			row[3] = written(write(of(usual)), unit, of(usual))
 		}
@@ -442,8 +488,10 @@ func runSection(s *engine.Setup, report *engine.Report) Section {
 	}
 	return Section{
 		Heading: "Run",
-		Lead:    fmt.Sprintf("%s tokens: %s %s, %s GPU-hours", figure.FineCount(r.Tokens), figure.Days(r.Days), r.Band("±"), figure.FineCount(r.GPUHours)),
-		Blocks:  append([]Block{t, Sentence(layoutOnly(r))}, items(append(typicalWords(usual), r.Assumptions...))...),
+		Lead: fmt.Sprintf("%s tokens: %s %s, %s GPU-hours", figure.FineCount(r.Tokens),
+			figure.Days(r.Days), r.Band("±"), figure.FineCount(r.GPUHours)),
+		Blocks: append([]Block{t, Sentence(layoutOnly(r))},
+			items(append(typicalWords(usual), r.Assumptions...))...),
 	}
 }
 
@@ -452,10 +500,12 @@ func layoutOnly(r *engine.Run) string {
 	if r == nil {
 		return ""
 	}
-	return r.Band("±") + " is the band of the step, and so of this layout only: not of goodput, price, power or PUE"
+	return r.Band("±") + " is the band of the step, and so of this layout only: not of goodput, price, " +
+		"power or PUE"
 }
 
-// typicalWords name the public figures that a whole run has where none are given; none where there is no such run.
+// typicalWords name the public figures that a whole run has where none are given; none where there is no such
+// run.
 func typicalWords(r *engine.Run) (list []string) {
 	if r == nil {
 		return nil
@@ -499,7 +549,9 @@ func lateRun(s *engine.Setup, r *engine.Report, step units.Seconds) *engine.Run 
 
 // runRange writes both ends of a figure of a run between two signs, and what it is where no
 // unproven overlap works.
-func runRange(r, late *engine.Run, open, end string, of func(*engine.Run) float64, write func(float64) string) string {
+func runRange(r, late *engine.Run, open, end string, of func(*engine.Run) float64,
+	write func(float64) string,
+) string {
 	text := fmt.Sprintf("%s%s to %s%s", open, write(of(r)/(1+r.ErrorBand)), write(of(r)*(1+r.ErrorBand)), end)
 	if late != nil {
 		text += "; " + write(of(late)) + " where no unproven overlap works"

@@ -24,22 +24,25 @@ func NewHeader(version string) Header { return Header{SchemaVersion, version} }
 // setup does not have are absent; a legal setup without communication has an empty list.
 type Evaluation struct {
 	Header
-	Setup         engine.Setup            `json:"setup"`
-	Legal         bool                    `json:"legal"`
-	Problems      []engine.Problem        `json:"problems"`
-	Memory        *engine.Memory          `json:"memory,omitempty"`
-	Moment        *PeakMoment             `json:"peak_moment,omitempty"` // where it does not fit with its error band
+	Setup    engine.Setup     `json:"setup"`
+	Legal    bool             `json:"legal"`
+	Problems []engine.Problem `json:"problems"`
+	Memory   *engine.Memory   `json:"memory,omitempty"`
+	// where it does not fit with its error band
+	Moment        *PeakMoment             `json:"peak_moment,omitempty"`
 	Pipeline      *engine.Pipeline        `json:"pipeline,omitempty"`
 	Communication *[]engine.Communication `json:"communication,omitempty"`
 	Time          *engine.Time            `json:"time,omitempty"`
 	Range         *StepRange              `json:"step_range,omitempty"`
 	Throughput    *engine.Throughput      `json:"throughput,omitempty"`
 	Run           *engine.Run             `json:"run,omitempty"`
-	TypicalRun    *engine.Run             `json:"typical_run,omitempty"` // with public figures of what is not given of it
-	Model         *engine.ModelFigures    `json:"model,omitempty"`
-	Assumptions   []string                `json:"assumptions"`
-	NotModelled   []string                `json:"not_modelled"`
-	NoEffect      []engine.NoEffect       `json:"no_effect,omitempty"` // the assumptions have their messages too
+	// with public figures of what is not given of it
+	TypicalRun  *engine.Run          `json:"typical_run,omitempty"`
+	Model       *engine.ModelFigures `json:"model,omitempty"`
+	Assumptions []string             `json:"assumptions"`
+	NotModelled []string             `json:"not_modelled"`
+	// the assumptions have their messages too
+	NoEffect []engine.NoEffect `json:"no_effect,omitempty"`
 
 	// Command is the command line that gives the setup; "" if no flags do.
 	Command string `json:"-"`
@@ -88,7 +91,8 @@ func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
 	d := Evaluation{
 		Header: NewHeader(version), Setup: s,
 		Legal: r.Legal, Problems: Listed(r.Problems),
-		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Run: r.Run, Model: r.Model,
+		Memory: r.Memory, Pipeline: r.Pipeline, Time: r.Time, Throughput: r.Throughput, Run: r.Run,
+		Model:       r.Model,
 		Assumptions: Listed(r.Assumptions), NotModelled: Listed(r.NotModelled), NoEffect: idle,
 		Range: stepRange(&s, &r), Moment: MomentOfPeak(&s, &r),
 		report: r,
@@ -105,5 +109,8 @@ func NewEvaluation(version string, s engine.Setup, r engine.Report) Evaluation {
 
 // Answer returns the evaluation for all formats.
 func (d *Evaluation) Answer() *Answer {
-	return &Answer{Document: d.document, Records: d.records, Data: func() any { return d }, Whole: true, Setup: func() *engine.Setup { return &d.Setup }}
+	return &Answer{
+		Document: d.document, Records: d.records, Data: func() any { return d }, Whole: true,
+		Setup: func() *engine.Setup { return &d.Setup },
+	}
 }

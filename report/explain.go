@@ -10,7 +10,10 @@ import (
 // Explanation returns a figure with its formula and the figures in it, to a depth.
 func Explanation(e *explain.Explanation, depth int) *Document {
 	facts := Facts{
-		{"formula", e.Symbol + " = " + e.Formula}, {"numbers", "= " + e.Numbers}, {"result", "= " + e.Text()}, {"source", e.Source},
+		{"formula", e.Symbol + " = " + e.Formula},
+		{"numbers", "= " + e.Numbers},
+		{"result", "= " + e.Text()},
+		{"source", e.Source},
 	}
 	if e.Simulated {
 		facts = append(facts, Fact{"how", "simulated: it has no closed form"})

@@ -107,8 +107,10 @@ func TestMarkdown(t *testing.T) {
 		cells = n
 	}
 	for _, want := range []string{
-		"# Llama-3.1 70B on 64 x H100", "| TP | --tp | 8 |", "## Memory", "| rank | layers |", "| MFU (causal) |",
-		"| tp | all-gather + reduce-scatter | 1 | 8 | node |", "## Assumed", "```sh\nmeshscope --tp 8\n```", "meshscope 1.2.3",
+		"# Llama-3.1 70B on 64 x H100", "| TP | --tp | 8 |", "## Memory", "| rank | layers |",
+		"| MFU (causal) |",
+		"| tp | all-gather + reduce-scatter | 1 | 8 | node |", "## Assumed", "```sh\nmeshscope --tp 8\n```",
+		"meshscope 1.2.3",
 		"\n63.24 s " + d.Time.Band("±"), d.Memory.Band("±") + " of ",
 	} {
 		if !strings.Contains(text, want) {
@@ -122,7 +124,8 @@ func TestIllegal(t *testing.T) {
 	s := presets.DefaultSetup()
 	s.TP = 3
 	d := NewEvaluation("1", s, engine.Evaluate(s))
-	if text := rendered(t, Markdown, &d); !strings.Contains(text, "## Illegal") || strings.Contains(text, "## Memory") {
+	if text := rendered(t, Markdown, &d); !strings.Contains(text, "## Illegal") ||
+		strings.Contains(text, "## Memory") {
 		t.Errorf("%s", text)
 	}
 	for key := range rows(t, rendered(t, CSV, &d)) {
@@ -154,7 +157,8 @@ func TestHostileNames(t *testing.T) {
 		}
 		for _, r := range all {
 			for _, cell := range r {
-				if _, err := strconv.ParseFloat(cell, 64); err != nil && cell != "" && cell != "-" && strings.ContainsAny(cell[:1], "=+-@") {
+				if _, err := strconv.ParseFloat(cell, 64); err != nil && cell != "" && cell != "-" &&
+					strings.ContainsAny(cell[:1], "=+-@") {
 					t.Fatalf("a formula: %q", cell)
 				}
 			}
@@ -167,7 +171,8 @@ func TestHostileNames(t *testing.T) {
 			t.Fatal("the table is torn")
 		}
 		name := Name(&d)
-		if name != filepath.Base(name) || len(name) > 100 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
+		if name != filepath.Base(name) || len(name) > 100 ||
+			strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" {
 			t.Fatalf("name %q", name)
 		}
 	})
@@ -178,7 +183,11 @@ func TestHostileNames(t *testing.T) {
 func TestFile(t *testing.T) {
 	folder := t.TempDir()
 	d := document()
-	for _, want := range []string{"meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1.csv", "meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1-2.csv", "meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1-3.csv"} {
+	for _, want := range []string{
+		"meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1.csv",
+		"meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1-2.csv",
+		"meshscope-llama3.1-70b-64gpus-tp8-pp2-zero1-3.csv",
+	} {
 		path, err := File(folder, CSV, &d)
 		if err != nil || filepath.Base(path) != want {
 			t.Fatalf("%s, %v", path, err)
@@ -204,7 +213,8 @@ func TestFile(t *testing.T) {
 	if refused := (&FileError{Folder: ".", Err: fs.ErrPermission}); !refused.Elsewhere() {
 		t.Error("another folder would do")
 	}
-	if _, ok := errors.AsType[*FileError](err); !ok || !strings.Contains(err.Error(), blocked+": not a directory") {
+	if _, ok := errors.AsType[*FileError](err); !ok ||
+		!strings.Contains(err.Error(), blocked+": not a directory") {
 		t.Errorf("%v", err)
 	}
 	if _, err := File(filepath.Join(folder, "none"), JSON, &d); !errors.Is(err, fs.ErrNotExist) {

@@ -69,7 +69,8 @@ func (e *FileError) Error() string {
 
 // Elsewhere reports whether another folder may work: this one is not writable.
 func (e *FileError) Elsewhere() bool {
-	return errors.Is(e.Err, fs.ErrPermission) || errors.Is(e.Err, syscall.EROFS) || errors.Is(e.Err, fs.ErrNotExist)
+	return errors.Is(e.Err, fs.ErrPermission) || errors.Is(e.Err, syscall.EROFS) ||
+		errors.Is(e.Err, fs.ErrNotExist)
 }
 
 // Unwrap returns the error of the file system.
@@ -103,7 +104,11 @@ func Save(folder, name, extension string, write func(io.Writer) error) (string, 
 			return "", &FileError{Folder: folder, Err: err}
 		}
 	}
-	return "", &FileError{Folder: folder, Err: fmt.Errorf("it has %d files of this name already; move or remove some", maxSame)}
+	return "",
+		&FileError{
+			Folder: folder,
+			Err:    fmt.Errorf("it has %d files of this name already; move or remove some", maxSame),
+		}
 }
 
 // create writes a new file, and removes one that it cannot write completely.

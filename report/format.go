@@ -53,15 +53,21 @@ type format struct {
 func formats() []format {
 	return []format{
 		{Text, "", "", false, func(to io.Writer, a *Answer) error { return writeText(to, a.Document()) }},
-		{CSV, "CSV, for spreadsheets", ".csv", true, func(to io.Writer, a *Answer) error { return writeCSV(to, a.Records()) }},
+		{CSV, "CSV, for spreadsheets", ".csv", true, func(to io.Writer, a *Answer) error {
+			return writeCSV(to, a.Records())
+		}},
 		{Markdown, "Markdown, for a document", ".md", true, func(to io.Writer, a *Answer) error {
 			if a.Whole {
 				return writeMarkdown(to, a.Document())
 			}
 			return writeMarkdown(to, &Document{Sections: []Section{{Blocks: []Block{a.Records()}}}})
 		}},
-		{HTML, "HTML page, for a ticket", ".html", false, func(to io.Writer, a *Answer) error { return writeHTML(to, a.Document()) }},
-		{JSON, "JSON, for programs", ".json", false, func(to io.Writer, a *Answer) error { return WriteJSON(to, a.Data()) }},
+		{HTML, "HTML page, for a ticket", ".html", false, func(to io.Writer, a *Answer) error {
+			return writeHTML(to, a.Document())
+		}},
+		{JSON, "JSON, for programs", ".json", false, func(to io.Writer, a *Answer) error {
+			return WriteJSON(to, a.Data())
+		}},
 		{TOML, "setup file, for --setup", ".toml", false, func(to io.Writer, a *Answer) error {
 			text, err := setupdoc.TOML(*a.Setup())
 			if err == nil {

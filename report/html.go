@@ -24,7 +24,9 @@ func writeHTML(to io.Writer, d *Document) error {
 	if title == "" {
 		title = "meshscope"
 	}
-	w.printf("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>%s</title>\n<style>%s</style></head>\n<body><h1>%s</h1>\n", html.EscapeString(title), htmlStyle, html.EscapeString(title))
+	w.printf("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "+
+		"content=\"width=device-width\"><title>%s</title>\n<style>%s</style></head>\n<body><h1>%s</h1>\n",
+		html.EscapeString(title), htmlStyle, html.EscapeString(title))
 	for i := range d.Sections {
 		s := &d.Sections[i]
 		if s.Heading != "" {

@@ -63,6 +63,7 @@ func LayoutWords(s *engine.Setup, seen func(id string) bool) string {
 
 // RunWords returns a setup with its model, machine, layout and batch in brief.
 func RunWords(s *engine.Setup) string {
-	return fmt.Sprintf("%s on %s %s: %s, gbs %s, seq %s", s.Model.Name, figure.Comma(s.GPUs), s.Cluster.GPU.Name,
+	return fmt.Sprintf("%s on %s %s: %s, gbs %s, seq %s", s.Model.Name, figure.Comma(s.GPUs),
+		s.Cluster.GPU.Name,
 		LayoutWords(s, func(id string) bool { return id == "m" }), figure.Comma(s.GBS), figure.Comma(s.Seq))
 }

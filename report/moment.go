@@ -39,7 +39,10 @@ func MomentOfPeak(s *engine.Setup, r *engine.Report) *PeakMoment {
 		return nil
 	}
 	rank := &over.Ranks[over.PeakRank]
-	out := &PeakMoment{Rank: rank.Rank, Peaks: rank.Peaks, Step: 1, FitsFirst: over.Fits[0], FitsSecond: over.Fits[1]}
+	out := &PeakMoment{
+		Rank: rank.Rank, Peaks: rank.Peaks, Step: 1, FitsFirst: over.Fits[0],
+		FitsSecond: over.Fits[1],
+	}
 	if rank.Peaks[1] > rank.Peaks[0] {
 		out.Step = 2
 	}
@@ -65,14 +68,17 @@ func (m *PeakMoment) Words() string {
 	if m.ledger != "" {
 		return m.fit + m.ledger
 	}
-	return m.fit + fmt.Sprintf("rank %d peaks at %s in step 1, %s GiB from step 2 on; fullest at %s, step %d: %s",
-		m.Rank, figure.GiB(m.Peaks[0]), figure.GiB(m.Peaks[1]), figure.Seconds(m.since), m.Step, m.Does)
+	return m.fit +
+		fmt.Sprintf("rank %d peaks at %s in step 1, %s GiB from step 2 on; fullest at %s, step %d: %s",
+			m.Rank, figure.GiB(m.Peaks[0]), figure.GiB(m.Peaks[1]), figure.Seconds(m.since), m.Step, m.Does)
 }
 
 // ledgerWords tells what a ledger knows of a rank: allocated, reserved and the driver's memory, and when.
 func ledgerWords(r *memory.Rank) string {
-	return fmt.Sprintf("rank %d allocates %s in step 1, %s GiB from step 2 on, most in the %s; the allocator reserves %s, the driver takes %s",
-		r.Rank, figure.GiB(r.FirstStepPeak), figure.GiB(r.Allocated), r.Moment, figure.GiB(r.Reserved), figure.GiB(r.Driver))
+	return fmt.Sprintf("rank %d allocates %s in step 1, %s GiB from step 2 on, most in the %s; the "+
+		"allocator reserves %s, the driver takes %s",
+		r.Rank, figure.GiB(r.FirstStepPeak), figure.GiB(r.Allocated), r.Moment, figure.GiB(r.Reserved),
+		figure.GiB(r.Driver))
 }
 
 // FitOverSteps says whether the first step and the later ones fit, by their peaks and the error band of

@@ -22,8 +22,10 @@ func TestFitOverSteps(t *testing.T) {
 		{111, 120, "does not fit", true},
 		{92, 90, "tight in step 1, fits from step 2 on", false},
 	} {
-		if words, alike := FitOverSteps([2]units.Bytes{c.first, c.later}, 100, 0.1); words != c.words || alike != c.alike {
-			t.Errorf("%g, then %g of 100: %q, %v, want %q, %v", float64(c.first), float64(c.later), words, alike, c.words, c.alike)
+		if words, alike := FitOverSteps([2]units.Bytes{c.first, c.later}, 100, 0.1); words != c.words ||
+			alike != c.alike {
+			t.Errorf("%g, then %g of 100: %q, %v, want %q, %v", float64(c.first), float64(c.later), words,
+				alike, c.words, c.alike)
 		}
 	}
 }

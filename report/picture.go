@@ -60,7 +60,10 @@ func memoryPicture(m *engine.Memory) Picture {
 			{"buffers", r.Buffers.GiB(), "#f0e442"},
 			{"overhead", r.Overhead.GiB(), "#999999"},
 		}
-		bars = append(bars, bar{name: fmt.Sprintf("rank %d", r.Rank), after: figure.GiB(r.Total), parts: parts})
+		bars = append(bars, bar{
+			name: fmt.Sprintf("rank %d", r.Rank), after: figure.GiB(r.Total),
+			parts: parts,
+		})
 	}
 	return drawBars("Memory per GPU, GiB", bars, m.Usable.GiB(), figure.GiB(m.Usable)+" usable", " GiB")
 }
@@ -70,7 +73,8 @@ func stepPicture(t *engine.Time) Picture {
 	colors := []string{"#0072b2", "#56b4e9", "#bbbbbb", "#d55e00", "#f0e442"}
 	b := bar{name: "step", after: figure.Headline(t.Step)}
 	for i, part := range StepParts(t) {
-		b.parts = append(b.parts, barPart{part.Name, float64(part.Time/max(t.Step, units.Seconds(1e-12))) * 100, colors[i]})
+		b.parts = append(b.parts,
+			barPart{part.Name, float64(part.Time/max(t.Step, units.Seconds(1e-12))) * 100, colors[i]})
 	}
 	return drawBars("Step, % of its time", []bar{b}, 0, "", " %")
 }
@@ -88,29 +92,37 @@ func drawBars(title string, bars []bar, limit float64, limitWords, unit string) 
 	var out strings.Builder
 	height := 24 + pictureRow*len(bars) + 30
 	scale := float64(pictureWidth-pictureLeft-90) / max(most, 1e-12)
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" font-family="system-ui,sans-serif" font-size="12"><title>%s</title>`,
+	fmt.Fprintf(&out,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" font-family="system-ui,sans-serif" font-size="12"><title>%s</title>`,
 		pictureWidth, height, pictureWidth, height, html.EscapeString(title))
-	fmt.Fprintf(&out, `<text x="%d" y="14" font-weight="600">%s</text>`, pictureLeft, html.EscapeString(title))
+	fmt.Fprintf(&out, `<text x="%d" y="14" font-weight="600">%s</text>`, pictureLeft,
+		html.EscapeString(title))
 	for i, b := range bars {
 		x, y := float64(pictureLeft), 24+pictureRow*i
-		fmt.Fprintf(&out, `<text x="%d" y="%d" text-anchor="end">%s</text>`, pictureLeft-8, y+13, html.EscapeString(b.name))
+		fmt.Fprintf(&out, `<text x="%d" y="%d" text-anchor="end">%s</text>`, pictureLeft-8, y+13,
+			html.EscapeString(b.name))
 		for _, p := range b.parts {
 			w := p.drawn() * scale
-			fmt.Fprintf(&out, `<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"><title>%s %s%s</title></rect>`,
+			fmt.Fprintf(&out,
+				`<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"><title>%s %s%s</title></rect>`,
 				x, y, max(w, 0), pictureBar, p.color, html.EscapeString(p.name), figure.Three(p.size), unit)
 			x += w
 		}
-		fmt.Fprintf(&out, `<text x="%.1f" y="%d">%s</text>`, max(x, pictureLeft+limit*scale)+8, y+13, html.EscapeString(b.after))
+		fmt.Fprintf(&out, `<text x="%.1f" y="%d">%s</text>`, max(x, pictureLeft+limit*scale)+8, y+13,
+			html.EscapeString(b.after))
 	}
 	bottom := 24 + pictureRow*len(bars)
 	if limit > 0 {
 		at := pictureLeft + limit*scale
-		fmt.Fprintf(&out, `<line x1="%.1f" y1="20" x2="%.1f" y2="%d" stroke="#d00000" stroke-width="1.5"/><text x="%.1f" y="14" text-anchor="end" fill="#b00000">%s</text>`, at, at, bottom, at, html.EscapeString(limitWords))
+		fmt.Fprintf(&out,
+			`<line x1="%.1f" y1="20" x2="%.1f" y2="%d" stroke="#d00000" stroke-width="1.5"/><text x="%.1f" y="14" text-anchor="end" fill="#b00000">%s</text>`, at, at, bottom, at, html.EscapeString(limitWords))
 	}
 	x := pictureLeft
 	if len(bars) > 0 {
 		for _, p := range bars[0].parts {
-			fmt.Fprintf(&out, `<rect x="%d" y="%d" width="11" height="11" fill="%s"/><text x="%d" y="%d">%s</text>`, x, bottom+8, p.color, x+16, bottom+18, html.EscapeString(p.name))
+			fmt.Fprintf(&out,
+				`<rect x="%d" y="%d" width="11" height="11" fill="%s"/><text x="%d" y="%d">%s</text>`, x,
+				bottom+8, p.color, x+16, bottom+18, html.EscapeString(p.name))
 			x += 16 + 7*len(p.name) + 20
 		}
 	}

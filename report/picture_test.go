@@ -8,7 +8,9 @@ import (
 
 // TestPictureOfEndlessSizes: a size without end is no width.
 func TestPictureOfEndlessSizes(t *testing.T) {
-	got := string(drawBars("t", []bar{{name: "a", parts: []barPart{{"p", math.Inf(1), "#000"}, {"q", math.NaN(), "#000"}}}}, 80, "usable", ""))
+	got := string(drawBars("t",
+		[]bar{{name: "a", parts: []barPart{{"p", math.Inf(1), "#000"}, {"q", math.NaN(), "#000"}}}}, 80,
+		"usable", ""))
 	if strings.Contains(got, "NaN") || strings.Contains(got, "Inf") {
 		t.Error(got)
 	}

@@ -30,14 +30,15 @@ func publishedWords(s *engine.Setup) string {
 	if s.Precision == r.Precision {
 		words = append(words, string(r.Precision))
 	}
-	if d := string(r.Dispatcher); d != "" && strings.HasPrefix(softwareWords(s), string(knob.Dispatcher)+" "+d) {
+	if d := string(r.Dispatcher); d != "" &&
+		strings.HasPrefix(softwareWords(s), string(knob.Dispatcher)+" "+d) {
 		words = append(words, d)
 	}
 	return strings.Join(words, ", ") + ": " + r.Run(figure.Comma)
 }
 
-// PriceWords says what a step takes with another value of what was assumed: "with alltoall 18.0 s", or "alltoall would
-// take 29.8 s, slower". A word that says nothing alone has its knob.
+// PriceWords says what a step takes with another value of what was assumed: "with alltoall 18.0 s", or
+// "alltoall would take 29.8 s, slower". A word that says nothing alone has its knob.
 func PriceWords(list []advise.Price) string { return strings.Join(EachPrice(list), "; ") }
 
 // EachPrice returns the words of each price.
@@ -65,6 +66,8 @@ func StarvedWords(s *engine.Setup) string {
 	if r == nil || s.MicroBatches >= 2*s.PP || float64(r.Tokens()) < 1.5*s.Tokens() {
 		return ""
 	}
-	return fmt.Sprintf("%s a pipeline of %s; published: %s of %s (%s)", figure.Plural(s.MicroBatches, "micro-batch"),
-		figure.Plural(s.PP, "rank"), figure.Plural(r.GBS, "sequence"), figure.Comma(r.Seq), r.Run(figure.Comma))
+	return fmt.Sprintf("%s a pipeline of %s; published: %s of %s (%s)",
+		figure.Plural(s.MicroBatches, "micro-batch"),
+		figure.Plural(s.PP, "rank"), figure.Plural(r.GBS, "sequence"), figure.Comma(r.Seq),
+		r.Run(figure.Comma))
 }

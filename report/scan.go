@@ -88,9 +88,10 @@ func (o *Scan) Document() *Document {
 func (o *Scan) fixed() string {
 	var fixed, moved []string
 	batch, among := "a global batch of "+figure.Comma(o.Query.Setup.GBS), o.Grid.Batch()
-	if tokens := o.Query.Setup.Tokens(); among.Low != among.High && !slices.ContainsFunc(slices.Concat(o.Grid.Rows...), func(p scan.Point) bool {
-		return p.Verdict != scan.Illegal && p.Setup.Tokens() != tokens
-	}) {
+	if tokens := o.Query.Setup.Tokens(); among.Low != among.High &&
+		!slices.ContainsFunc(slices.Concat(o.Grid.Rows...), func(p scan.Point) bool {
+			return p.Verdict != scan.Illegal && p.Setup.Tokens() != tokens
+		}) {
 		batch, among = figure.Comma(int(tokens))+" tokens per step", scan.Spread{}
 	}
 	for _, n := range []struct {
@@ -107,7 +108,8 @@ func (o *Scan) fixed() string {
 		case n.among.Low == n.among.High:
 			moved = append(moved, fmt.Sprintf("%s %s", n.name, figure.Comma(n.among.Low)))
 		default:
-			moved = append(moved, fmt.Sprintf("%s from %s to %s", n.name, figure.Comma(n.among.Low), figure.Comma(n.among.High)))
+			moved = append(moved, fmt.Sprintf("%s from %s to %s", n.name, figure.Comma(n.among.Low),
+				figure.Comma(n.among.High)))
 		}
 	}
 	if len(fixed) == 0 {
@@ -320,7 +322,8 @@ func (o *Scan) reasons(s *Section) {
 		if o.Grid.By.ID != "" {
 			at = p.By + `\` + p.X
 		}
-		i := slices.IndexFunc(all, func(r reason) bool { return r.why == p.Why || r.contradicts && p.Contradicts })
+		i := slices.IndexFunc(all,
+			func(r reason) bool { return r.why == p.Why || r.contradicts && p.Contradicts })
 		if i < 0 {
 			all, i = append(all, reason{why: p.Why, contradicts: p.Contradicts}), len(all)
 		}
@@ -355,12 +358,18 @@ func (o *Scan) evidence() string {
 // Records returns a row per point, row by row.
 func (o *Scan) Records() *Table {
 	by := string(o.Grid.By.ID)
-	t := &Table{Head: []string{string(o.Grid.X.ID), o.Query.Figure, "unit", "error_band", "verdict", "current", "why"}}
+	t := &Table{Head: []string{
+		string(o.Grid.X.ID), o.Query.Figure, "unit", "error_band", "verdict",
+		"current", "why",
+	}}
 	if by != "" {
 		t.Head = append([]string{by}, t.Head...)
 	}
 	for p := range o.Points {
-		row := []Cell{Word(p.X), perhaps(p.Value), Word(string(o.Grid.Unit)), perhaps(p.ErrorBand), Word(string(p.Verdict)), Word(strconv.FormatBool(p.Current)), Word(p.Why)}
+		row := []Cell{
+			Word(p.X), perhaps(p.Value), Word(string(o.Grid.Unit)), perhaps(p.ErrorBand),
+			Word(string(p.Verdict)), Word(strconv.FormatBool(p.Current)), Word(p.Why),
+		}
 		if by != "" {
 			row = append([]Cell{Word(p.By)}, row...)
 		}

@@ -38,8 +38,9 @@ func (o *Scan) Answer(version string) *Answer {
 
 func (o *Scan) data(version string) scanDocument {
 	d := scanDocument{
-		Header: NewHeader(version), Setup: o.Query.Setup, X: o.Grid.X, Figure: figureDocument{o.Query.Figure, o.Name, o.Grid.Unit},
-		Locks: o.Query.Locks, Usable: o.Grid.Usable, Points: []pointDocument{},
+		Header: NewHeader(version), Setup: o.Query.Setup, X: o.Grid.X,
+		Figure: figureDocument{o.Query.Figure, o.Name, o.Grid.Unit},
+		Locks:  o.Query.Locks, Usable: o.Grid.Usable, Points: []pointDocument{},
 	}
 	d.X.Values = Listed(d.X.Values)
 	if o.Grid.By.ID != "" {

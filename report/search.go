@@ -39,7 +39,10 @@ func (o *Search) Document() *Document {
 	best := Section{Heading: "Best", Lead: o.aim()}
 	o.table(&best, r.Best)
 	if o.Problem.Front {
-		front := Section{Heading: "Pareto front", Lead: "of speed and memory: no layout is both faster and smaller"}
+		front := Section{
+			Heading: "Pareto front",
+			Lead:    "of speed and memory: no layout is both faster and smaller",
+		}
 		o.table(&front, r.Front)
 		out.Sections = append(out.Sections, best, front)
 	} else {
@@ -67,8 +70,10 @@ func (o *Search) title() string {
 	if len(o.Problem.Space.GPUs) == 1 {
 		nodes = ", " + figure.Plural(s.Nodes(), "node")
 	}
-	return fmt.Sprintf("%s on %s x %s%s (%s)", name(s.Model.Name, s.Model.ID), span(o.Problem.GPUsTried(&o.Result)),
-		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), nodes, s.Cluster.Called(name(s.Cluster.ID, s.Cluster.Name)))
+	return fmt.Sprintf("%s on %s x %s%s (%s)", name(s.Model.Name, s.Model.ID),
+		span(o.Problem.GPUsTried(&o.Result)),
+		name(s.Cluster.GPU.Name, s.Cluster.GPU.ID), nodes,
+		s.Cluster.Called(name(s.Cluster.ID, s.Cluster.Name)))
 }
 
 // facts lists what was searched, and how much of it.
@@ -80,7 +85,8 @@ func (o *Search) facts() Facts {
 			facts = append(facts, Fact{name, value})
 		}
 	}
-	add("batch", fmt.Sprintf("%s sequences of %s tokens = %s tokens", span(p.BatchesTried(r)), span(p.Space.Seq), o.batchTokens()))
+	add("batch", fmt.Sprintf("%s sequences of %s tokens = %s tokens", span(p.BatchesTried(r)),
+		span(p.Space.Seq), o.batchTokens()))
 	if o.Query.UnsetBatch {
 		add("", "global batch not given; "+o.batchWords())
 	}
@@ -89,7 +95,8 @@ func (o *Search) facts() Facts {
 	add("margin", o.margin())
 	add("launcher", o.launcher())
 	add("GPUs", o.gpuWords())
-	searched := fmt.Sprintf("%s; %s excluded by a lower bound, %s evaluated in full", figure.Plural(r.Legal, "legal layout"), figure.Comma(r.Excluded), figure.Comma(r.Evaluated))
+	searched := fmt.Sprintf("%s; %s excluded by a lower bound, %s evaluated in full",
+		figure.Plural(r.Legal, "legal layout"), figure.Comma(r.Excluded), figure.Comma(r.Evaluated))
 	if rest := r.Legal - r.Excluded - r.Evaluated; rest > 0 && !r.Partial {
 		searched += fmt.Sprintf(", %s not better by their lower bound", figure.Comma(rest))
 	}
@@ -99,7 +106,8 @@ func (o *Search) facts() Facts {
 	add("searched", searched)
 	add("not searched", o.leftOut())
 	if r.Partial {
-		add("PARTIAL", fmt.Sprintf("stopped with %s of the space searched: better layouts may exist", figure.FinePercent(r.Share)))
+		add("PARTIAL", fmt.Sprintf("stopped with %s of the space searched: better layouts may exist",
+			figure.FinePercent(r.Share)))
 	}
 	return facts
 }
@@ -151,7 +159,8 @@ func (o *Search) defaultWords() string {
 	if o.Query.Given(knob.MBS) { // a micro-batch may be more than that
 		least = "at least "
 	}
-	return fmt.Sprintf("using %s (eval uses %s%d %s)", search.UsualBatch(), least, knob.DefaultBatchDepth, knob.BatchDepthUnit)
+	return fmt.Sprintf("using %s (eval uses %s%d %s)", search.UsualBatch(), least, knob.DefaultBatchDepth,
+		knob.BatchDepthUnit)
 }
 
 // aim returns the order of the best layouts.
@@ -174,7 +183,8 @@ func (o *Search) fewestAim() string {
 func (o *Search) listGiven() string {
 	var words []string
 	for _, id := range knob.Searched() {
-		if text, ok := o.Query.Texts[id]; ok && id != knob.GPUs && id != knob.Nodes && id != knob.GBS && id != knob.Seq {
+		if text, ok := o.Query.Texts[id]; ok && id != knob.GPUs && id != knob.Nodes && id != knob.GBS &&
+			id != knob.Seq {
 			words = append(words, string(id)+" "+escape.Line(text))
 		}
 	}
@@ -214,7 +224,8 @@ func (o *Search) limits() string {
 }
 
 func (o *Search) deadline() string {
-	text := fmt.Sprintf("%s tokens within %s", figure.FineCount(o.Problem.Tokens), figure.Lasting(o.Problem.Deadline))
+	text := fmt.Sprintf("%s tokens within %s", figure.FineCount(o.Problem.Tokens),
+		figure.Lasting(o.Problem.Deadline))
 	if g := o.Problem.Setup.Goodput; g > 0 {
 		text += fmt.Sprintf(" of steps (goodput %s %%)", figure.Trim(g))
 	}
@@ -226,5 +237,6 @@ func span(list []int) string {
 	if len(list) == 1 {
 		return figure.Comma(list[0])
 	}
-	return fmt.Sprintf("%s to %s (%d values)", figure.Comma(list[0]), figure.Comma(list[len(list)-1]), len(list))
+	return fmt.Sprintf("%s to %s (%d values)", figure.Comma(list[0]), figure.Comma(list[len(list)-1]),
+		len(list))
 }

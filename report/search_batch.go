@@ -43,9 +43,11 @@ func (o *Search) gpuWords() string {
 	if o.Problem.Objective != search.FewestGPUs || len(list) < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("fewest of these %d numbers of GPUs, in whole nodes; one in between may also suffice: %s", len(list), numberWords(list))
+	text := fmt.Sprintf("fewest of these %d numbers of GPUs, in whole nodes; one in between may also "+
+		"suffice: %s", len(list), numberWords(list))
 	if !o.Problem.Space.FollowGBS && len(o.Problem.Space.GBS) == 1 {
-		text += fmt.Sprintf(". Replicas must divide the batch of %s; another --gbs may need fewer", figure.Comma(o.Problem.Space.GBS[0]))
+		text += fmt.Sprintf(". Replicas must divide the batch of %s; another --gbs may need fewer",
+			figure.Comma(o.Problem.Space.GBS[0]))
 	}
 	return text
 }
@@ -80,18 +82,23 @@ func (o *Search) endWords() string {
 		}
 		tried := slices.Max(search.Tried(o.Problem).MBS)
 		if best.Setup.MBS == tried {
-			return fmt.Sprintf("The global batch is the limit: no larger power of two divides %s; a larger --gbs may allow more.", figure.Comma(best.Setup.GBS))
+			return fmt.Sprintf("The global batch is the limit: no larger power of two divides %s; a larger "+
+				"--gbs may allow more.", figure.Comma(best.Setup.GBS))
 		}
-		return fmt.Sprintf("Micro-batches up to %s were tried, as far as the global batch allows; none larger than %s has a layout that meets the limits.", figure.Comma(tried), figure.Comma(best.Setup.MBS))
+		return fmt.Sprintf("Micro-batches up to %s were tried, as far as the global batch allows; none "+
+			"larger than %s has a layout that meets the limits.", figure.Comma(tried),
+			figure.Comma(best.Setup.MBS))
 	case search.LongestSeq:
 		text := ""
 		if !o.Query.Given(knob.Seq) {
 			tried := slices.Max(o.Problem.Space.Seq)
-			text = fmt.Sprintf("Sequence lengths from %s to %s were tried, doubling: ", figure.Comma(slices.Min(o.Problem.Space.Seq)), figure.Comma(tried))
+			text = fmt.Sprintf("Sequence lengths from %s to %s were tried, doubling: ",
+				figure.Comma(slices.Min(o.Problem.Space.Seq)), figure.Comma(tried))
 			if best.Setup.Seq == tried {
 				text += "the longest one fits; give longer ones with --seq."
 			} else {
-				text += fmt.Sprintf("%s does not meet the limits, a length in between may (--seq).", figure.Comma(2*best.Setup.Seq))
+				text += fmt.Sprintf("%s does not meet the limits, a length in between may (--seq).",
+					figure.Comma(2*best.Setup.Seq))
 			}
 		}
 		for _, p := range best.Report.Problems {

@@ -76,7 +76,10 @@ func (o *Search) data(version string) searchDocument {
 		d.Front = &front
 	}
 	if c := o.Conflict; c != nil {
-		d.Conflict = &conflictDocument{Conflict: *c, Message: o.Reason(), Least: o.one(c.Least, version), Fastest: o.one(o.Fastest, version), FastestSoFar: o.FastestSoFar}
+		d.Conflict = &conflictDocument{
+			Conflict: *c, Message: o.Reason(), Least: o.one(c.Least, version),
+			Fastest: o.one(o.Fastest, version), FastestSoFar: o.FastestSoFar,
+		}
 		d.Conflict.Fields = Listed(c.Fields)
 	}
 	return d

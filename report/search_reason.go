@@ -35,14 +35,16 @@ func (o *Search) Reason() string {
 	if len(words) == 1 {
 		return words[0] + " " + c.Alone()
 	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " together " + c.Together()
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " together " +
+		c.Together()
 }
 
 // illegal tells what excludes every layout because no layout changes it, with the nearest value.
 func (o *Search) illegal() string {
 	var words []string
 	for _, p := range o.Conflict.Given {
-		text := "--" + p.Field + " " + escape.Line(o.Query.Text(knob.ID(p.Field), &o.Problem.Setup)) + ": " + p.Message
+		text := "--" + p.Field + " " + escape.Line(o.Query.Text(knob.ID(p.Field), &o.Problem.Setup)) + ": " +
+			p.Message
 		if near, ok := p.Nearest[p.Field]; ok {
 			text += fmt.Sprintf("; nearest: --%s %v", p.Field, near)
 		}
@@ -58,14 +60,16 @@ func (o *Search) constraint(field string) string {
 	case "memory":
 		return fmt.Sprintf("the usable memory of %.1f GiB per GPU", p.Setup.Cluster.GPU.MemoryUsable.GiB())
 	case "headroom":
-		return fmt.Sprintf("a headroom of %s (--headroom, which leaves %s)", figure.FinePercent(p.Headroom), figure.Memory(p.Setup.Cluster.GPU.MemoryUsable*units.Bytes(1-p.Headroom)))
+		return fmt.Sprintf("a headroom of %s (--headroom, which leaves %s)", figure.FinePercent(p.Headroom),
+			figure.Memory(p.Setup.Cluster.GPU.MemoryUsable*units.Bytes(1-p.Headroom)))
 	case "deadline":
 		return o.deadline() + " (--deadline)"
 	case "launchers":
 		return "leaving out layouts that some launcher rejects (--launcher any includes them)"
 	case knob.GBS:
 		if o.Query.UnsetBatch {
-			return fmt.Sprintf("the default global batch of %s sequences (choose another with --gbs)", span(o.Problem.BatchesTried(&o.Result)))
+			return fmt.Sprintf("the default global batch of %s sequences (choose another with --gbs)",
+				span(o.Problem.BatchesTried(&o.Result)))
 		}
 		return fmt.Sprintf("a global batch of %s sequences (--gbs)", span(p.Space.GBS))
 	default:
@@ -134,7 +138,8 @@ func (o *Search) closest(s *Section) {
 			which = "The fastest layout found so far that meets all other constraints"
 		}
 		run, t := near.Report.Run, near.Report.Time
-		value = fmt.Sprintf("takes %s %s, %s at the slow end of the band", figure.Lasting(units.Seconds(run.Days*86400)), t.Band("±"),
+		value = fmt.Sprintf("takes %s %s, %s at the slow end of the band",
+			figure.Lasting(units.Seconds(run.Days*86400)), t.Band("±"),
 			figure.Lasting(units.Seconds(run.Days*86400)*t.SlowEnd(near.PessimisticStep)/t.Step))
 	} else {
 		which = "The smallest layout that meets all other constraints"
@@ -152,11 +157,13 @@ func (o *Search) closest(s *Section) {
 		s.add(Command(command))
 	}
 	if len(c.Helps) > 0 {
-		s.say("Outside the default search space there are layouts that fit: --" + strings.Join(c.Helps, ", --") + ".")
+		s.say("Outside the default search space there are layouts that fit: --" + strings.Join(c.Helps,
+			", --") + ".")
 	}
 	switch fewest := o.Problem.Objective != search.FewestGPUs; {
 	case fewest && o.Fastest != nil && !slices.Contains(c.Fields, "memory"):
-		s.say("To find how many GPUs meet the deadline, use --objective fewest-gpus without --gpus and --nodes.")
+		s.say("To find how many GPUs meet the deadline, use --objective fewest-gpus without --gpus and " +
+			"--nodes.")
 	case fewest && slices.Contains(c.Fields, "memory") && o.Fastest == nil:
 		s.say("To find how many GPUs are enough, use --objective fewest-gpus without --gpus and --nodes.")
 	}
@@ -166,17 +173,20 @@ func (o *Search) closest(s *Section) {
 func (o *Search) rule(field string) string {
 	text, one := o.Query.Single(knob.ID(field))
 	gpus := o.Problem.Space.GPUs
-	if n, err := strconv.Atoi(text); field == string(knob.DP) && len(gpus) == 1 && err == nil && gpus[0]%n != 0 {
+	if n, err := strconv.Atoi(text); field == string(knob.DP) && len(gpus) == 1 && err == nil &&
+		gpus[0]%n != 0 {
 		return fmt.Sprintf("%d replicas do not divide the %s GPUs", n, figure.Comma(gpus[0]))
 	}
 	if field == string(knob.Split) {
 		given := o.Problem.Setup.Split
-		if _, err := layout.ParseSplit(given, strings.Count(given, ",")+1, o.Problem.Setup.Model.Layers); err != nil {
+		if _, err := layout.ParseSplit(given, strings.Count(given, ",")+1,
+			o.Problem.Setup.Model.Layers); err != nil {
 			return escape.Line(err.Error())
 		}
 		return ""
 	}
-	if !one || !slices.Contains([]knob.ID{knob.TP, knob.PP, knob.CP, knob.EP, knob.ETP, knob.VPP, knob.ZeRO}, knob.ID(field)) {
+	if !one || !slices.Contains([]knob.ID{knob.TP, knob.PP, knob.CP, knob.EP, knob.ETP, knob.VPP, knob.ZeRO},
+		knob.ID(field)) {
 		return ""
 	}
 	s, err := knob.Turn(o.Problem.Setup, knob.ID(field), text, knob.Locks{GPUs: true, Batch: true})

@@ -14,7 +14,8 @@ func (o *Search) Records() *Table {
 	for _, id := range search.Layout() {
 		t.Head = append(t.Head, string(id))
 	}
-	t.Head = append(t.Head, "step_seconds", "pessimistic_step_seconds", "mfu", "tokens_per_second_per_gpu", "peak_bytes", "free_bytes", "error_band_step", "error_band_memory", "partial", "command")
+	t.Head = append(t.Head, "step_seconds", "pessimistic_step_seconds", "mfu", "tokens_per_second_per_gpu",
+		"peak_bytes", "free_bytes", "error_band_step", "error_band_memory", "partial", "command")
 	for _, list := range []struct {
 		name  string
 		found []search.Found
@@ -33,10 +34,14 @@ func (o *Search) record(list string, rank int, f *search.Found) []Cell {
 		k, _ := knob.Find(id)
 		row = append(row, Word(k.Text(*s)))
 	}
-	for _, v := range []float64{float64(r.Time.Step), float64(f.PessimisticStep), r.Throughput.MFU, r.Throughput.TokensPerSecondPerGPU, float64(r.Memory.Peak), float64(f.Free)} {
+	for _, v := range []float64{
+		float64(r.Time.Step), float64(f.PessimisticStep), r.Throughput.MFU,
+		r.Throughput.TokensPerSecondPerGPU, float64(r.Memory.Peak), float64(f.Free),
+	} {
 		row = append(row, Word(strconv.FormatFloat(v, 'g', -1, 64)))
 	}
-	return append(row, bandCell(&r.Time.Evidence), bandCell(&r.Memory.Evidence), Word(strconv.FormatBool(o.Result.Partial)), Word(EvalCommand(f.Setup, o.Library)))
+	return append(row, bandCell(&r.Time.Evidence), bandCell(&r.Memory.Evidence),
+		Word(strconv.FormatBool(o.Result.Partial)), Word(EvalCommand(f.Setup, o.Library)))
 }
 
 // bandCell returns an error band for records.

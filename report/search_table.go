@@ -88,8 +88,10 @@ func (o *Search) table(s *Section, list []search.Found) {
 	if len(same) > 0 {
 		s.say("all layouts: " + strings.Join(same, ", "))
 	}
-	if slices.ContainsFunc(list, func(f search.Found) bool { return f.PessimisticStep > f.Report.Time.Step }) {
-		s.say("to: the step where no unproven overlap works (all-to-all of experts, ZeRO traffic of every micro-batch), by which layouts are ranked (--comm-overlap assumed ranks by the other end)")
+	if slices.ContainsFunc(list,
+		func(f search.Found) bool { return f.PessimisticStep > f.Report.Time.Step }) {
+		s.say("to: the step where no unproven overlap works (all-to-all of experts, ZeRO traffic of every " +
+			"micro-batch), by which layouts are ranked (--comm-overlap assumed ranks by the other end)")
 	}
 	footnotes(s, list)
 	if slices.ContainsFunc(list[1:], func(f search.Found) bool { return o.Problem.TooClose(&list[0], &f) }) {
@@ -100,7 +102,8 @@ func (o *Search) table(s *Section, list []search.Found) {
 // figures adds the columns of predictions.
 func (o *Search) figures(column func(string, func(*search.Found) Cell), list []search.Found) {
 	column("step", func(f *search.Found) Cell { return fine(record.Seconds, f.Report.Time.Step) })
-	if slices.ContainsFunc(list, func(f search.Found) bool { return f.PessimisticStep > f.Report.Time.Step }) {
+	if slices.ContainsFunc(list,
+		func(f search.Found) bool { return f.PessimisticStep > f.Report.Time.Step }) {
 		column("to", func(f *search.Found) Cell { return fine(record.Seconds, f.PessimisticStep) })
 	}
 	column("MFU", func(f *search.Found) Cell { return Figure(record.Share, f.Report.Throughput.MFU) })

@@ -47,7 +47,8 @@ func (v *StepValidation) Document() *Document {
 		s := &v.Rows[i]
 		t := &Table{Head: []string{"", "measured", "predicted", "error"}}
 		line := func(name string, u record.Unit, p steps.Pair) {
-			t.add(Word(name), Figure(u, p.Measured), Figure(u, p.Predicted), written(fmt.Sprintf("%+.2f %%", 100*p.Error()), record.Share, p.Error()))
+			t.add(Word(name), Figure(u, p.Measured), Figure(u, p.Predicted),
+				written(fmt.Sprintf("%+.2f %%", 100*p.Error()), record.Share, p.Error()))
 		}
 		for _, p := range s.Phases {
 			line(p.Name, record.Memory, p.Pair)
@@ -101,7 +102,8 @@ func (v *StepValidation) byKind() *Table {
 		cells := []Cell{Word(name), Figure(record.Count, float64(n))}
 		for j := range figures {
 			mean := sum[j] / float64(n)
-			cells = append(cells, written(fmt.Sprintf("%.2f / %.2f %%", 100*mean, 100*largest[j]), record.Share, mean))
+			cells = append(cells, written(fmt.Sprintf("%.2f / %.2f %%", 100*mean, 100*largest[j]),
+				record.Share, mean))
 		}
 		t.add(cells...)
 	}

@@ -118,7 +118,10 @@ func Maybe(u record.Unit, value *float64) Cell {
 
 // fine returns a figure with the digits of a table, for the text formats.
 func fine[T ~float64](u record.Unit, value T) Cell {
-	return Cell{Text: figure.Fine(u, float64(value)), Value: float64(value), Unit: u, Number: true, many: true}
+	return Cell{
+		Text: figure.Fine(u, float64(value)), Value: float64(value), Unit: u, Number: true,
+		many: true,
+	}
 }
 
 // written returns a figure with its own text.

@@ -115,7 +115,8 @@ func (w text) table(t *Table) {
 		lines = alignTable(t, t.Short, rows, "  ")
 	}
 	if widest(lines) > tableWidth {
-		if tight := alignTable(t, slices.Concat(t.Short, t.Head)[:len(t.Head)], rows, " "); widest(tight) <= tableWidth {
+		if tight := alignTable(t, slices.Concat(t.Short, t.Head)[:len(t.Head)], rows,
+			" "); widest(tight) <= tableWidth {
 			lines = tight
 		}
 	}

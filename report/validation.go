@@ -36,15 +36,24 @@ func (v *Validation) Document(byRow bool) *Document {
 			out.Sections = append(out.Sections, Section{Heading: heading, Lead: lead, Blocks: []Block{t}})
 		}
 	}
-	add("Seen and unseen", "errors of step times, by what the constants were fitted to; the shares of runs at most 5, 10 and 20 % off", spreads(v.Spreads))
-	add("Figures", "meshscope, the same after one factor set by other sources, a single constant fitted to the same runs, the best other tool", accuracyFigures(v.Figures))
-	add("Pooled", "step times over several groups; unknown recomputation counts as none", pooledFigures(v.Pooled))
-	add("Fitted", "some constants were fitted to these runs (see presets/calibrations)", GroupErrors(v.Groups, func(r *published.Result) bool { return r.Fitted }))
-	add("Not fitted", "no constant was fitted to these runs", GroupErrors(v.Groups, func(r *published.Result) bool { return !r.Fitted }))
-	add("Recomputation unknown", "counted as none above; how many were measured between none and full", intervals(v.Intervals))
+	add("Seen and unseen", "errors of step times, by what the constants were fitted to; the shares of runs "+
+		"at most 5, 10 and 20 % off", spreads(v.Spreads))
+	add("Figures", "meshscope, the same after one factor set by other sources, a single constant fitted to "+
+		"the same runs, the best other tool", accuracyFigures(v.Figures))
+	add("Pooled", "step times over several groups; unknown recomputation counts as none",
+		pooledFigures(v.Pooled))
+	add("Fitted", "some constants were fitted to these runs (see presets/calibrations)",
+		GroupErrors(v.Groups, func(r *published.Result) bool { return r.Fitted }))
+	add("Not fitted", "no constant was fitted to these runs",
+		GroupErrors(v.Groups, func(r *published.Result) bool { return !r.Fitted }))
+	add("Recomputation unknown", "counted as none above; how many were measured between none and full",
+		intervals(v.Intervals))
 	add("Left out", "published runs that are not compared", omissions(v.LeftOut))
-	add("Error bands", "runs inside their band, the own release of each left out; median width so, and in use", coverage(v.Bands))
-	add("Fits", "errors that calibration files state, on what they were fitted to and on what was held out", fits(v.Fits))
+	add("Error bands",
+		"runs inside their band, the own release of each left out; median width so, and in use",
+		coverage(v.Bands))
+	add("Fits", "errors that calibration files state, on what they were fitted to and on what was held out",
+		fits(v.Fits))
 	out.Sections = append(out.Sections, curveSections(v.Curves)...)
 	if byRow {
 		add("Runs", "", RunErrors(v.Rows, nil))
@@ -66,7 +75,10 @@ func spreads(list []published.Spread) *Table {
 
 // accuracyFigures returns the nine accuracy figures with their targets.
 func accuracyFigures(figures []published.Figure) *Table {
-	t := &Table{Head: []string{"", "runs", "measure", "rows", "model", "target", "left out", "constant", "other tool"}}
+	t := &Table{Head: []string{
+		"", "runs", "measure", "rows", "model", "target", "left out", "constant",
+		"other tool",
+	}}
 	for i := range figures {
 		f := &figures[i]
 		digits := 1
@@ -95,7 +107,9 @@ func accuracyFigures(figures []published.Figure) *Table {
 		if f.PeerAt != nil {
 			peer = write(*f.PeerAt) + " " + f.Peer
 		}
-		t.add(Word(fmt.Sprint(f.Number)), Word(f.Name), Word(f.Measure), Figure(record.Count, float64(f.Rows)), right(write(f.Value)), right(wanted), right(left), right(constant), Word(peer))
+		t.add(Word(fmt.Sprint(f.Number)), Word(f.Name), Word(f.Measure),
+			Figure(record.Count, float64(f.Rows)), right(write(f.Value)), right(wanted), right(left),
+			right(constant), Word(peer))
 	}
 	return t
 }
@@ -149,11 +163,15 @@ func fits(list []CalibrationError) *Table {
 
 // coverage returns how well the error bands hold, by class.
 func coverage(classes []published.Class) *Table {
-	t := &Table{Head: []string{"metric", "kind", "generation", "stack", "runs", "releases", "inside", "width", "in use"}}
+	t := &Table{Head: []string{
+		"metric", "kind", "generation", "stack", "runs", "releases", "inside", "width",
+		"in use",
+	}}
 	for i := range classes {
 		c := &classes[i]
 		percent := func(x float64) Cell { return written(fmt.Sprintf("%.0f %%", 100*x), record.Share, x) }
-		t.add(Word(metricWord(c.Metric)), Word(c.ClassName()), Word(c.Generation), Word(c.Stack), Figure(record.Count, float64(c.Runs)), Figure(record.Count, float64(c.Releases)),
+		t.add(Word(metricWord(c.Metric)), Word(c.ClassName()), Word(c.Generation), Word(c.Stack),
+			Figure(record.Count, float64(c.Runs)), Figure(record.Count, float64(c.Releases)),
 			percent(c.Inside), percent(c.Width), percent(c.InUse))
 	}
 	return t
@@ -189,7 +207,10 @@ func omissions(list []published.Omission) *Table {
 // GroupErrors returns the errors of the groups of runs for which shown is true; those of
 // other tools and of one fitted constant stand next to them.
 func GroupErrors(results []published.Result, shown func(*published.Result) bool) *Table {
-	t := &Table{Head: []string{"group", "metric", "runs", "mean", "median", "p90", "largest", "fitted", "left out", "refit", "constant", "other tool", "its mean"}}
+	t := &Table{Head: []string{
+		"group", "metric", "runs", "mean", "median", "p90", "largest", "fitted",
+		"left out", "refit", "constant", "other tool", "its mean",
+	}}
 	share := func(x float64) Cell {
 		if x == 0 {
 			return right("-")
@@ -198,8 +219,10 @@ func GroupErrors(results []published.Result, shown func(*published.Result) bool)
 	}
 	for i := range results {
 		if r := &results[i]; shown(r) {
-			t.add(Word(r.Name), Word(metricWord(r.Metric)), Figure(record.Count, float64(r.Rows)), share(r.Mean), share(r.Median), share(r.P90), share(r.Max),
-				YesNo(r.Fitted), perhapsShare(r.RefitMedian), perhapsShare(r.ConstantsMedian), share(r.Constant), Word(r.Peer), share(r.PeerMean))
+			t.add(Word(r.Name), Word(metricWord(r.Metric)), Figure(record.Count, float64(r.Rows)),
+				share(r.Mean), share(r.Median), share(r.P90), share(r.Max),
+				YesNo(r.Fitted), perhapsShare(r.RefitMedian), perhapsShare(r.ConstantsMedian),
+				share(r.Constant), Word(r.Peer), share(r.PeerMean))
 		}
 	}
 	return t
@@ -218,7 +241,10 @@ func RunErrors(rows []published.Row, setup func(i int) *engine.Setup) *Table {
 		if r.Metric == published.MemoryGiB {
 			value = func(x float64) Cell { return Figure(record.Memory, float64(units.Bytes(x)*units.GiB)) }
 		}
-		figures := []Cell{value(r.Measured), value(r.Predicted), written(fmt.Sprintf("%+.1f %%", 100*r.Error), record.Share, r.Error)}
+		figures := []Cell{
+			value(r.Measured), value(r.Predicted),
+			written(fmt.Sprintf("%+.1f %%", 100*r.Error), record.Share, r.Error),
+		}
 		of := []Cell{Word(metricWord(r.Metric))}
 		if setup != nil {
 			s := setup(i)

@@ -115,7 +115,8 @@ func TestGarbage(t *testing.T) {
 	before := now(t, h)
 	var ended sync.WaitGroup
 	for _, text := range []string{
-		strings.Repeat("x", 1<<20), strings.Repeat("garbage\r\n", 1<<14), "\x00\x00\x00\x0c\x0a\x15", "GET / HTTP/1.1\r\n\r\n",
+		strings.Repeat("x", 1<<20), strings.Repeat("garbage\r\n", 1<<14), "\x00\x00\x00\x0c\x0a\x15",
+		"GET / HTTP/1.1\r\n\r\n",
 		"SSH-2.0-\x1b[2J\x1b]0;title\x07\r\n", "SSH-1.99-old\r\n", "SSH-2.0-x\r\n\xff\xff\xff\xff",
 		"SSH-2.0-x\r\n" + strings.Repeat("\x00\x00\x01\x00\x04", 1<<12),
 	} {
@@ -138,7 +139,10 @@ func TestGarbage(t *testing.T) {
 func TestGuessing(t *testing.T) {
 	h := locked(t, func(c *serve.Config) { c.Limits.Delay = 50 * time.Millisecond })
 	asked := 0
-	guess := gossh.RetryableAuthMethod(gossh.PasswordCallback(func() (string, error) { asked++; return "12345678", nil }), 10)
+	guess := gossh.RetryableAuthMethod(gossh.PasswordCallback(func() (string, error) {
+		asked++
+		return "12345678", nil
+	}), 10)
 	begin := time.Now()
 	if _, err := h.dial("someone", guess); err == nil {
 		t.Fatal("a wrong password")
@@ -176,7 +180,8 @@ func TestNames(t *testing.T) {
 	screen.mu.Lock()
 	shown := screen.text.String()
 	screen.mu.Unlock()
-	if strings.Contains(shown, "owned") || strings.Contains(shown, "nnnn") || strings.Contains(shown, "\u202e") {
+	if strings.Contains(shown, "owned") || strings.Contains(shown, "nnnn") ||
+		strings.Contains(shown, "\u202e") {
 		t.Errorf("another guest's screen: %q", shown)
 	}
 	log := h.logged()

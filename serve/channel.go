@@ -55,7 +55,8 @@ func (c *channel) Accept() (gossh.Channel, <-chan *gossh.Request, error) {
 			}
 			switch {
 			case c.count > maxRequests:
-				c.server.events.quietly("connection dropped", "address", c.link.address, "why", "too many requests")
+				c.server.events.quietly("connection dropped", "address", c.link.address, "why",
+					"too many requests")
 				_ = c.link.Close()
 				gossh.DiscardRequests(all)
 			case c.passes(r):

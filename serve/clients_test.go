@@ -69,7 +69,8 @@ func (h *house) port() string {
 func (c *client) args(more ...string) []string {
 	return append(append([]string{
 		"-F", "none", "-p", c.house.port(), "-o", "StrictHostKeyChecking=no", "-o", "LogLevel=ERROR",
-		"-o", "UserKnownHostsFile=" + filepath.Join(c.folder, "known"), "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none", "-o", "ConnectTimeout=10",
+		"-o", "UserKnownHostsFile=" + filepath.Join(c.folder, "known"), "-o", "IdentitiesOnly=yes", "-o",
+		"IdentityAgent=none", "-o", "ConnectTimeout=10",
 	}, more...), "127.0.0.1")
 }
 
@@ -138,9 +139,12 @@ func TestOpenSSH(t *testing.T) {
 	} {
 		visits(t, c.program, login.env, login.args)
 	}
-	c.fails(t, "another key", nil, c.args("-tt", "-o", "BatchMode=yes", "-i", c.writeKey(t, "stranger", stranger))...)
-	c.fails(t, "another password", c.asking(t, "Correct horse battery"), c.args("-tt", "-o", "PubkeyAuthentication=no", "-o", "NumberOfPasswordPrompts=1")...)
-	if log := h.logged(); strings.Contains(log, classPassword) || !strings.Contains(log, `"msg":"login refused"`) {
+	c.fails(t, "another key", nil,
+		c.args("-tt", "-o", "BatchMode=yes", "-i", c.writeKey(t, "stranger", stranger))...)
+	c.fails(t, "another password", c.asking(t, "Correct horse battery"),
+		c.args("-tt", "-o", "PubkeyAuthentication=no", "-o", "NumberOfPasswordPrompts=1")...)
+	if log := h.logged(); strings.Contains(log, classPassword) ||
+		!strings.Contains(log, `"msg":"login refused"`) {
 		t.Errorf("the log:\n%s", log)
 	}
 }
@@ -148,7 +152,8 @@ func TestOpenSSH(t *testing.T) {
 // visits runs a client in a terminal, resizes it and leaves.
 func visits(t *testing.T, program string, env, args []string) {
 	t.Helper()
-	term, err := terminal.Start(t.Context(), terminal.Options{Columns: 100, Rows: 30, Env: env}, program, args...)
+	term, err := terminal.Start(t.Context(), terminal.Options{Columns: 100, Rows: 30, Env: env}, program,
+		args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,13 +191,15 @@ func TestOpenSSHRefused(t *testing.T) {
 	h := open(t, nil)
 	c := openSSH(t, h)
 	for what, args := range map[string][]string{
-		"a command":                       append(c.args(), "id"),
-		"a command on a terminal":         append(c.args("-tt"), "id"),
-		"no terminal":                     c.args("-T"),
-		"sftp":                            append(c.args("-s"), "sftp"),
-		"forwarding of its input":         c.args("-W", h.address),
-		"remote forwarding":               c.args("-N", "-o", "ExitOnForwardFailure=yes", "-R", "0:127.0.0.1:1"),
-		"remote forwarding of a socket":   c.args("-N", "-o", "ExitOnForwardFailure=yes", "-R", filepath.Join(c.folder, "s")+":127.0.0.1:1"),
+		"a command":               append(c.args(), "id"),
+		"a command on a terminal": append(c.args("-tt"), "id"),
+		"no terminal":             c.args("-T"),
+		"sftp":                    append(c.args("-s"), "sftp"),
+		"forwarding of its input": c.args("-W", h.address),
+		"remote forwarding": c.args("-N", "-o", "ExitOnForwardFailure=yes", "-R",
+			"0:127.0.0.1:1"),
+		"remote forwarding of a socket": c.args("-N", "-o", "ExitOnForwardFailure=yes", "-R",
+			filepath.Join(c.folder, "s")+":127.0.0.1:1"),
 		"algorithms that are not modern":  c.args("-tt", "-o", "KexAlgorithms=diffie-hellman-group14-sha256"),
 		"a cipher that is not modern":     c.args("-tt", "-o", "Ciphers=aes128-ctr"),
 		"a host key of another algorithm": c.args("-tt", "-o", "HostKeyAlgorithms=rsa-sha2-512"),

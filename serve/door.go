@@ -98,7 +98,10 @@ func (d *door) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &link{Conn: c, door: d, address: addressOf(c.RemoteAddr()), meter: newBucket(d.limits.Bytes, burstBytes), done: make(chan struct{})}
+	l := &link{
+		Conn: c, door: d, address: addressOf(c.RemoteAddr()),
+		meter: newBucket(d.limits.Bytes, burstBytes), done: make(chan struct{}),
+	}
 	l.timer = time.AfterFunc(d.limits.Exchange, func() { d.late(l) })
 	d.move(l, exchanging)
 	return l, nil

@@ -19,15 +19,20 @@ type events struct {
 }
 
 const (
-	// quietLines is how many lines a second clients without a login can cause, after a burst of ten times as many.
+	// quietLines is how many lines a second clients without a login can cause, after a burst of ten times as
+	// many.
 	quietLines = 5
-	// visitLines is the same for guests, who log in and out again: the burst is two full lecture halls that do.
+	// visitLines is the same for guests, who log in and out again: the burst is two full lecture halls that
+	// do.
 	visitLines = 2
 	visitBurst = 1000
 )
 
 func newEvents(log *slog.Logger) *events {
-	return &events{log: log, rate: newBucket(quietLines, 10*quietLines), visits: newBucket(visitLines, visitBurst)}
+	return &events{
+		log: log, rate: newBucket(quietLines, 10*quietLines),
+		visits: newBucket(visitLines, visitBurst),
+	}
 }
 
 // quietly logs what a client without a login caused.

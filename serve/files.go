@@ -68,7 +68,8 @@ func UnchangeableFolder(folder string) error {
 		err = Unchangeable(folder)
 	}
 	for _, entry := range all {
-		err = cmp.Or(err, missing(Unchangeable(filepath.Join(folder, entry.Name())))) // a link may lead nowhere
+		// a link may lead nowhere
+		err = cmp.Or(err, missing(Unchangeable(filepath.Join(folder, entry.Name()))))
 	}
 	return missing(err)
 }
@@ -87,7 +88,10 @@ func owned(file string, info fs.FileInfo, forbidden fs.FileMode, why, mend strin
 		return &MendError{file, why, mend + quoted(file)}
 	}
 	if owner, known := ownerOf(info); known && owner != os.Geteuid() && owner != 0 {
-		return &MendError{file, "belongs to another user", fmt.Sprintf("chown %d %s", os.Geteuid(), quoted(file))}
+		return &MendError{
+			file, "belongs to another user",
+			fmt.Sprintf("chown %d %s", os.Geteuid(), quoted(file)),
+		}
 	}
 	return nil
 }
@@ -118,10 +122,12 @@ func readHostKey(file string) (gossh.Signer, error) {
 	}
 	key, err := gossh.ParsePrivateKey(text)
 	if err != nil {
-		return nil, fmt.Errorf("host key %s: %s; to make a new one, which clients will warn of: rm %s", escape.Name(file), escape.Line(err.Error()), quoted(file))
+		return nil, fmt.Errorf("host key %s: %s; to make a new one, which clients will warn of: rm %s",
+			escape.Name(file), escape.Line(err.Error()), quoted(file))
 	}
 	if kind := key.PublicKey().Type(); kind != gossh.KeyAlgoED25519 {
-		return nil, fmt.Errorf("host key %s is of type %s; only ed25519 is used", escape.Name(file), escape.Line(kind))
+		return nil, fmt.Errorf("host key %s is of type %s; only ed25519 is used", escape.Name(file),
+			escape.Line(kind))
 	}
 	return key, nil
 }

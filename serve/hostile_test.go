@@ -86,7 +86,8 @@ func wideOpen(t *testing.T, c *gossh.Client) *screen {
 func (h *house) silent(t *testing.T, user string, methods ...gossh.AuthMethod) *gossh.Client {
 	t.Helper()
 	c := h.raw(t)
-	conn, channels, _, err := gossh.NewClientConn(c, h.address, &gossh.ClientConfig{User: user, Auth: methods, HostKeyCallback: gossh.InsecureIgnoreHostKey()})
+	conn, channels, _, err := gossh.NewClientConn(c, h.address,
+		&gossh.ClientConfig{User: user, Auth: methods, HostKeyCallback: gossh.InsecureIgnoreHostKey()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +106,8 @@ func TestSilent(t *testing.T) {
 	enter(t, gone)
 	enter(t, there).waits(t, "Explore")
 	_ = gone.Wait()
-	if err := with(there, func(*gossh.Session) error { return nil }); err == nil || errors.Is(err, net.ErrClosed) || h.Guests() == 0 {
+	if err := with(there, func(*gossh.Session) error { return nil }); err == nil ||
+		errors.Is(err, net.ErrClosed) || h.Guests() == 0 {
 		t.Errorf("who answers has gone too: %v", err)
 	}
 	if !strings.Contains(h.logged(), "no answer") {
@@ -145,7 +147,10 @@ func TestSeat(t *testing.T) {
 
 // TestStopFirst: a server that is stopped before it serves does not begin.
 func TestStopFirst(t *testing.T) {
-	s, err := serve.New(serve.Config{HostKey: newKey(t), Limits: serve.DefaultLimits(), Enter: func(serve.Guest) serve.Visit { return serve.Visit{} }})
+	s, err := serve.New(serve.Config{
+		HostKey: newKey(t), Limits: serve.DefaultLimits(),
+		Enter: func(serve.Guest) serve.Visit { return serve.Visit{} },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,10 +187,12 @@ func TestManyKeys(t *testing.T) {
 func TestUnchangeableFolder(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "lesson.toml")
-	if err := errors.Join(os.Chmod(folder, 0o700), os.WriteFile(file, nil, 0o600), os.Symlink("nowhere", filepath.Join(folder, "link"))); err != nil {
+	if err := errors.Join(os.Chmod(folder, 0o700), os.WriteFile(file, nil, 0o600),
+		os.Symlink("nowhere", filepath.Join(folder, "link"))); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(serve.UnchangeableFolder(folder), serve.UnchangeableFolder(filepath.Join(folder, "none"))); err != nil {
+	if err := errors.Join(serve.UnchangeableFolder(folder),
+		serve.UnchangeableFolder(filepath.Join(folder, "none"))); err != nil {
 		t.Error(err)
 	}
 	for name, mode := range map[string]os.FileMode{file: 0o622, folder: 0o722} {
@@ -193,7 +200,8 @@ func TestUnchangeableFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var mend *serve.MendError
-		if err := serve.UnchangeableFolder(folder); !errors.As(err, &mend) || mend.File != name || mend.Mend != "chmod go-w "+name {
+		if err := serve.UnchangeableFolder(folder); !errors.As(err, &mend) || mend.File != name ||
+			mend.Mend != "chmod go-w "+name {
 			t.Errorf("%s: %v", name, err)
 		}
 		_ = os.Chmod(name, 0o700)

@@ -175,7 +175,11 @@ func TestDecoded(t *testing.T) {
 		tea.WindowSizeMsg{Width: 100, Height: 30},
 	}
 	var decoder uv.EventDecoder
-	for _, text := range []string{"\x1b[?62c", "\x1b[>1;2c", "\x1b[?997;1n", "\x1b[4;1;1t", "\x1b[6;1;1t", "\x1b[8;1;1t", "\x1b[1;1:9z", "\x1b]99;x\a", "\x1bPx\x1b\\", "\x1b_Gi=1;x\x1b\\", "\x1b^x\x1b\\", "\x1bXx\x1b\\", "\x1b[>4;1m"} {
+	for _, text := range []string{
+		"\x1b[?62c", "\x1b[>1;2c", "\x1b[?997;1n", "\x1b[4;1;1t", "\x1b[6;1;1t",
+		"\x1b[8;1;1t", "\x1b[1;1:9z", "\x1b]99;x\a", "\x1bPx\x1b\\", "\x1b_Gi=1;x\x1b\\", "\x1b^x\x1b\\",
+		"\x1bXx\x1b\\", "\x1b[>4;1m",
+	} {
 		if _, event := decoder.Decode([]byte(text)); event != nil {
 			said = append(said, event)
 		}
@@ -208,7 +212,10 @@ func TestDecoded(t *testing.T) {
 
 // TestTimeOfConnection: the protocol library leaves a session all of its time, however slow its login was.
 func TestTimeOfConnection(t *testing.T) {
-	s, err := New(Config{HostKey: testKey(t), Limits: DefaultLimits(), Enter: func(Guest) Visit { return Visit{} }})
+	s, err := New(Config{
+		HostKey: testKey(t), Limits: DefaultLimits(),
+		Enter: func(Guest) Visit { return Visit{} },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,8 +291,10 @@ func TestDelays(t *testing.T) {
 // TestAddressOf: an address of a subscriber is one, and so are those of this machine.
 func TestAddressOf(t *testing.T) {
 	for at, want := range map[string]string{
-		"127.0.0.1:1": "127.0.0.1", "127.9.8.7:1": "127.0.0.1", "[::1]:1": "127.0.0.1", "[::ffff:127.0.0.2]:1": "127.0.0.1",
-		"192.0.2.1:1": "192.0.2.1", "[2001:db8::1]:1": "2001:db8::/64", "[2001:db8::2]:1": "2001:db8::/64",
+		"127.0.0.1:1": "127.0.0.1", "127.9.8.7:1": "127.0.0.1", "[::1]:1": "127.0.0.1",
+		"[::ffff:127.0.0.2]:1": "127.0.0.1",
+		"192.0.2.1:1":          "192.0.2.1", "[2001:db8::1]:1": "2001:db8::/64",
+		"[2001:db8::2]:1": "2001:db8::/64",
 	} {
 		if got := addressOf(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(at))); got != want {
 			t.Errorf("%s: %s", at, got)

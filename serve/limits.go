@@ -13,14 +13,16 @@ type Limits struct {
 	Exchange   time.Duration // for the key exchange
 	Login      time.Duration // for the key exchange and the login
 	Start      time.Duration // from the login until a session is open
-	Delay      time.Duration // of the answer to a wrong password, doubled for each one before it from the address
-	Idle       time.Duration // without a key
-	Total      time.Duration // of a session
-	Stall      time.Duration // that a client may leave a frame unread
-	Alive      time.Duration // after which a client is asked whether it is there
-	Bytes      int           // received a second, after a burst
-	Keys       int           // keys, movements of the mouse and all else that a terminal says a second, after a burst
-	Resizes    int           // changes of the window a second
+	// of the answer to a wrong password, doubled for each one before it from the address
+	Delay time.Duration
+	Idle  time.Duration // without a key
+	Total time.Duration // of a session
+	Stall time.Duration // that a client may leave a frame unread
+	Alive time.Duration // after which a client is asked whether it is there
+	Bytes int           // received a second, after a burst
+	// keys, movements of the mouse and all else that a terminal says a second, after a burst
+	Keys    int
+	Resizes int // changes of the window a second
 }
 
 // DefaultLimits are for a class: a lecture hall may share one address.
@@ -28,7 +30,8 @@ func DefaultLimits() Limits {
 	return Limits{
 		Sessions: 250, PerAddress: 100, Waiting: 256,
 		Exchange: 10 * time.Second, Login: time.Minute, Start: 15 * time.Second,
-		Delay: 500 * time.Millisecond, Idle: 2 * time.Hour, Total: 12 * time.Hour, Stall: 30 * time.Second, Alive: 15 * time.Second,
+		Delay: 500 * time.Millisecond, Idle: 2 * time.Hour, Total: 12 * time.Hour, Stall: 30 * time.Second,
+		Alive: 15 * time.Second,
 		Bytes: 32 << 10, Keys: 20, Resizes: 10,
 	}
 }

@@ -45,7 +45,8 @@ func run(t *testing.T, home string, flags ...string) *program {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd := exec.CommandContext(context.Background(), binary, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
+	cmd := exec.CommandContext(context.Background(), binary,
+		append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	p := new(program)
 	cmd.Stderr = p
@@ -226,7 +227,8 @@ func TestLoad(t *testing.T) {
 	ready.Wait()
 	time.Sleep(5 * time.Second) // the server tidies up when its sessions rest
 	idle := p.resident(t)
-	t.Logf("%d logins in %v; resident %.0f MB before, %.0f MB after: %.2f MB a session", followers, time.Since(begin).Round(time.Millisecond), start, idle, (idle-start)/followers)
+	t.Logf("%d logins in %v; resident %.0f MB before, %.0f MB after: %.2f MB a session", followers,
+		time.Since(begin).Round(time.Millisecond), start, idle, (idle-start)/followers)
 
 	own := newEye(takes)
 	presenter, err := p.watch(own, serve.Presenter, gossh.Password(p.token))
@@ -277,7 +279,8 @@ func TestLoad(t *testing.T) {
 	for _, e := range append(eyes[slow:slow+watched], own) {
 		for begin := time.Now(); e.now().text != last; time.Sleep(10 * time.Millisecond) {
 			if time.Since(begin) > stuck {
-				t.Fatalf("a screen is left with %q, not %q:\n%s\n%s", e.now().text, last, ansi.Strip(e.screen.Render()), p.logged())
+				t.Fatalf("a screen is left with %q, not %q:\n%s\n%s", e.now().text, last,
+					ansi.Strip(e.screen.Render()), p.logged())
 			}
 		}
 		if e != own {
@@ -291,7 +294,8 @@ func TestLoad(t *testing.T) {
 	}
 	p99 := func(ages []time.Duration) time.Duration { return ages[len(ages)*99/100] }
 	t.Logf("presenter's own: %d frames, p50 %v, p99 %v", len(mine), mine[len(mine)/2], p99(mine))
-	t.Logf("followers': %d frames, p50 %v, p99 %v, max %v", len(theirs), theirs[len(theirs)/2], p99(theirs), theirs[len(theirs)-1])
+	t.Logf("followers': %d frames, p50 %v, p99 %v, max %v", len(theirs), theirs[len(theirs)/2], p99(theirs),
+		theirs[len(theirs)-1])
 	const mostIdle, mostBusy = 3, 5 // MB a session
 	if mean := (idle - start) / followers; mean > mostIdle {
 		t.Errorf("%.2f MB an idle session, more than %d", mean, mostIdle)
@@ -302,7 +306,8 @@ func TestLoad(t *testing.T) {
 	if oldest := theirs[len(theirs)-1]; oldest > stuck { // a machine that does something else too is slower
 		t.Errorf("a follower's frame is %v old", oldest)
 	}
-	t.Logf("under load %.0f MB: %.2f MB a session; CPU %.2f cores of %d", peak, (peak-start)/followers, used.Seconds()/busy.Seconds(), runtime.GOMAXPROCS(0))
+	t.Logf("under load %.0f MB: %.2f MB a session; CPU %.2f cores of %d", peak, (peak-start)/followers,
+		used.Seconds()/busy.Seconds(), runtime.GOMAXPROCS(0))
 }
 
 // takes finds the global batch in the title.

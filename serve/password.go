@@ -55,13 +55,15 @@ func Hash(password string) (string, error) {
 	case n < LeastPassword:
 		return "", fmt.Errorf("the password has %d characters; at least %d are needed", n, LeastPassword)
 	case len(password) > mostPassword:
-		return "", fmt.Errorf("the password has %d bytes; at most %d are allowed", len(password), mostPassword)
+		return "", fmt.Errorf("the password has %d bytes; at most %d are allowed", len(password),
+			mostPassword)
 	}
 	p := Password{memory: hashMemory, time: hashTime, threads: hashThreads, salt: make([]byte, saltLength)}
 	_, _ = rand.Read(p.salt) // never fails
 	p.hash = argon2.IDKey([]byte(password), p.salt, p.time, p.memory, p.threads, hashLength)
 	encode := base64.RawStdEncoding.EncodeToString
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.time, p.threads, encode(p.salt), encode(p.hash)), nil
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.time, p.threads,
+		encode(p.salt), encode(p.hash)), nil
 }
 
 // errHash says what a password file has in place of a password.
@@ -73,11 +75,13 @@ const mendPassword = "make one with: meshscope serve password"
 // ParsePassword reads the line that Hash returns.
 func ParsePassword(line string) (*Password, error) {
 	parts := strings.Split(strings.TrimSpace(line), "$")
-	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" ||
+		parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return nil, errHash
 	}
 	p := new(Password)
-	if n, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.time, &p.threads); n != 3 || err != nil {
+	if n, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.time, &p.threads); n != 3 ||
+		err != nil {
 		return nil, errHash
 	}
 	var bad, wrong error
@@ -86,12 +90,18 @@ func ParsePassword(line string) (*Password, error) {
 	switch {
 	case bad != nil || wrong != nil:
 		return nil, errHash
-	case len(p.salt) < leastSalt || len(p.salt) > mostHash || len(p.hash) < leastHash || len(p.hash) > mostHash:
-		return nil, fmt.Errorf("has a salt of %d bytes and a hash of %d; allowed are %d to %d and %d to %d: %s", len(p.salt), len(p.hash), leastSalt, mostHash, leastHash, mostHash, mendPassword)
+	case len(p.salt) < leastSalt || len(p.salt) > mostHash || len(p.hash) < leastHash ||
+		len(p.hash) > mostHash:
+		return nil,
+			fmt.Errorf("has a salt of %d bytes and a hash of %d; allowed are %d to %d and %d to %d: %s",
+				len(p.salt), len(p.hash), leastSalt, mostHash, leastHash, mostHash, mendPassword)
 	case p.memory > mostMemory || p.time < 1 || p.time > mostTime || p.threads < 1 || p.threads > mostThreads:
-		return nil, fmt.Errorf("has m=%d,t=%d,p=%d; at most m=%d,t=%d,p=%d are allowed: %s", p.memory, p.time, p.threads, mostMemory, mostTime, mostThreads, mendPassword)
+		return nil, fmt.Errorf("has m=%d,t=%d,p=%d; at most m=%d,t=%d,p=%d are allowed: %s", p.memory, p.time,
+			p.threads, mostMemory, mostTime, mostThreads, mendPassword)
 	case p.memory < leastMemory || p.memory*p.time < leastWork:
-		return nil, fmt.Errorf("is weak: m=%d,t=%d; at least m=%d,t=%d are needed, or as much of m times t: %s", p.memory, p.time, leastMemory, leastWork/leastMemory, mendPassword)
+		return nil,
+			fmt.Errorf("is weak: m=%d,t=%d; at least m=%d,t=%d are needed, or as much of m times t: %s",
+				p.memory, p.time, leastMemory, leastWork/leastMemory, mendPassword)
 	}
 	return p, nil
 }

@@ -20,9 +20,13 @@ func hashLine(memory, time, threads, salt, hash int) string {
 func TestPasswordParameters(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ memory, time, threads, salt, hash int }{
-		{19 << 10, 2, 1, 16, 32}, {7 << 10, 5, 1, 16, 32}, {46 << 10, 1, 1, 16, 32}, {256 << 10, 10, 8, 64, 64},
+		{19 << 10, 2, 1, 16, 32},
+		{7 << 10, 5, 1, 16, 32},
+		{46 << 10, 1, 1, 16, 32},
+		{256 << 10, 10, 8, 64, 64},
 	} {
-		if _, err := serve.ParsePassword(hashLine(c.memory, c.time, c.threads, c.salt, c.hash) + "\n"); err != nil {
+		if _, err := serve.ParsePassword(hashLine(c.memory, c.time, c.threads, c.salt,
+			c.hash) + "\n"); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -44,7 +48,8 @@ func TestPasswordParameters(t *testing.T) {
 		{19 << 10, 2, 1, 16, 65, "hash of 65"},
 	} {
 		_, err := serve.ParsePassword(hashLine(c.memory, c.time, c.threads, c.salt, c.hash))
-		if err == nil || !strings.Contains(err.Error(), c.why) || !strings.Contains(err.Error(), "meshscope serve password") {
+		if err == nil || !strings.Contains(err.Error(), c.why) ||
+			!strings.Contains(err.Error(), "meshscope serve password") {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -64,7 +69,8 @@ func FuzzPassword(f *testing.F) {
 		}
 		var memory, time, threads int
 		if fields := strings.Split(strings.TrimSpace(line), "$"); err == nil {
-			if n, err := fmt.Sscanf(fields[3], "m=%d,t=%d,p=%d", &memory, &time, &threads); n != 3 || err != nil || memory*time < 35<<10 || memory > 256<<10 || time > 10 || threads > 8 {
+			if n, err := fmt.Sscanf(fields[3], "m=%d,t=%d,p=%d", &memory, &time, &threads); n != 3 ||
+				err != nil || memory*time < 35<<10 || memory > 256<<10 || time > 10 || threads > 8 {
 				t.Fatalf("%q is taken", line)
 			}
 		}

@@ -124,8 +124,11 @@ func (s *Server) protocol(ctx ssh.Context) *gossh.ServerConfig {
 		NoClientAuthCallback: s.config.Access.anybody,
 		Config: gossh.Config{
 			KeyExchanges: []string{gossh.KeyExchangeMLKEM768X25519, gossh.KeyExchangeCurve25519},
-			Ciphers:      []string{gossh.CipherChaCha20Poly1305, gossh.CipherAES256GCM, gossh.CipherAES128GCM, gossh.CipherAES256CTR},
-			MACs:         []string{gossh.HMACSHA256ETM, gossh.HMACSHA512ETM},
+			Ciphers: []string{
+				gossh.CipherChaCha20Poly1305, gossh.CipherAES256GCM, gossh.CipherAES128GCM,
+				gossh.CipherAES256CTR,
+			},
+			MACs: []string{gossh.HMACSHA256ETM, gossh.HMACSHA512ETM},
 		},
 		PublicKeyAuthAlgorithms: keyAlgorithms(),
 		MaxAuthTries:            maxTries,
@@ -139,7 +142,8 @@ func (s *Server) protocol(ctx ssh.Context) *gossh.ServerConfig {
 				return
 			}
 			if method != "none" {
-				s.events.quietly("login refused", "address", l.address, "user", name(conn.User()), "method", method)
+				s.events.quietly("login refused", "address", l.address, "user", name(conn.User()), "method",
+					method)
 			}
 		},
 	}
@@ -155,7 +159,8 @@ func (s *Server) Serve(l net.Listener) error {
 	if !s.door.opens(l) {
 		return l.Close()
 	}
-	s.config.Log.Info("listening", "address", l.Addr().String(), "key", gossh.FingerprintSHA256(s.config.HostKey.PublicKey()))
+	s.config.Log.Info("listening", "address", l.Addr().String(), "key",
+		gossh.FingerprintSHA256(s.config.HostKey.PublicKey()))
 	err := s.ssh.Serve(s.door)
 	if s.stopping() {
 		return nil

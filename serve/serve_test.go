@@ -208,7 +208,12 @@ func TestRefused(t *testing.T) {
 		name string
 		ask  func(*gossh.Client) error
 	}{
-		{"exec", func(c *gossh.Client) error { return with(c, func(s *gossh.Session) error { return s.Run("id") }) }},
+		{
+			"exec",
+			func(c *gossh.Client) error {
+				return with(c, func(s *gossh.Session) error { return s.Run("id") })
+			},
+		},
 		{"sftp", func(c *gossh.Client) error {
 			return with(c, func(s *gossh.Session) error { return s.RequestSubsystem("sftp") })
 		}},
@@ -221,14 +226,21 @@ func TestRefused(t *testing.T) {
 			return with(c, func(s *gossh.Session) error { return s.RequestPty("\x1b[2J", 24, 80, nil) })
 		}},
 		{"local forwarding", func(c *gossh.Client) error { _, err := c.Dial("tcp", h.address); return err }},
-		{"local forwarding of a socket", func(c *gossh.Client) error { _, err := c.Dial("unix", "/tmp/none"); return err }},
-		{"remote forwarding", func(c *gossh.Client) error { _, err := c.Listen("tcp", "127.0.0.1:0"); return err }},
+		{
+			"local forwarding of a socket",
+			func(c *gossh.Client) error { _, err := c.Dial("unix", "/tmp/none"); return err },
+		},
+		{
+			"remote forwarding",
+			func(c *gossh.Client) error { _, err := c.Listen("tcp", "127.0.0.1:0"); return err },
+		},
 		{"tunnel", func(c *gossh.Client) error {
 			_, _, err := c.OpenChannel("tun@openssh.com", nil)
 			return err
 		}},
 		{"second session", func(c *gossh.Client) error {
-			return with(c, func(*gossh.Session) error { return with(c, func(*gossh.Session) error { return nil }) })
+			return with(c,
+				func(*gossh.Session) error { return with(c, func(*gossh.Session) error { return nil }) })
 		}},
 	} {
 		c, err := h.dial("someone")
@@ -260,7 +272,8 @@ func asks(request string, payload []byte) func(*gossh.Session) error {
 	}
 }
 
-// TestPresenterName: the presenter's name with the password or a key of the class is no login, not a student's.
+// TestPresenterName: the presenter's name with the password or a key of the class is no login, not a
+// student's.
 func TestPresenterName(t *testing.T) {
 	mine, public := newPair(t)
 	keys, err := serve.ParseKeys(gossh.MarshalAuthorizedKey(public))

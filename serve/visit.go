@@ -85,7 +85,8 @@ func (s *Server) handle(session ssh.Session) {
 	if v.guest.Presenter {
 		s.freeSeat(v)
 	}
-	s.events.visited("session", "session", v.guest.ID, "address", l.address, "user", name(session.User()), "presenter", v.guest.Presenter,
+	s.events.visited("session", "session", v.guest.ID, "address", l.address, "user", name(session.User()),
+		"presenter", v.guest.Presenter,
 		"width", v.guest.Width, "height", v.guest.Height, "terminal", name(terminal.Term))
 	err := v.run(session)
 	switch crash := (*ui.CrashError)(nil); {
@@ -96,7 +97,8 @@ func (s *Server) handle(session ssh.Session) {
 		s.events.visited("session failed", "session", v.guest.ID, "error", name(err.Error()))
 	}
 	v.end("") // the guest left, unless there is a reason already
-	s.events.visited("session ended", "session", v.guest.ID, "why", v.why, "seconds", int(time.Since(v.begun).Seconds()))
+	s.events.visited("session ended", "session", v.guest.ID, "why", v.why, "seconds",
+		int(time.Since(v.begun).Seconds()))
 	if v.why != "" {
 		refuse(session, l, v.why)
 	}
@@ -204,7 +206,8 @@ func (v *visit) filter() func(tea.Model, tea.Msg) tea.Msg {
 // name for it, and does not send it itself.
 func decoded(msg tea.Msg) bool {
 	switch msg.(type) {
-	case tea.QuitMsg, tea.InterruptMsg, tea.ResumeMsg, tea.BatchMsg, tea.RawMsg, tea.EnvMsg, tea.ColorProfileMsg:
+	case tea.QuitMsg, tea.InterruptMsg, tea.ResumeMsg, tea.BatchMsg, tea.RawMsg, tea.EnvMsg,
+		tea.ColorProfileMsg:
 		return false
 	}
 	kind := reflect.TypeOf(msg)

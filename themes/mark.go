@@ -29,7 +29,8 @@ func Halves(upper, lower Paint) (Paint, string) {
 func ground(p Paint) string {
 	var back, front string
 	reversed := false
-	list := strings.FieldsFunc(p.open, func(r rune) bool { return r == '\x1b' || r == '[' || r == 'm' || r == ';' })
+	list := strings.FieldsFunc(p.open,
+		func(r rune) bool { return r == '\x1b' || r == '[' || r == 'm' || r == ';' })
 	for i := 0; i < len(list); i++ {
 		n, _ := strconv.Atoi(list[i])
 		switch {

@@ -17,7 +17,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s is no theme", e.Name())
 		}
 	}
-	if names := Names(); len(names) != len(entries) || len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
+	if names := Names(); len(names) != len(entries) ||
+		len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
 		t.Errorf("themes %v of %d files", names, len(entries))
 	}
 }

@@ -119,7 +119,8 @@ func (f Fill) Mark() Mark {
 	return [numFills]Mark{
 		Weights: {'W', '█'}, Gradients: {'G', '▓'}, Optimizer: {'O', '▒'}, Activations: {'A', '░'},
 		Logits: {'L', '▚'}, Buffers: {'B', '▤'}, Overhead: {'+', ':'},
-		Compute: {'C', '█'}, Recompute: {'R', '▓'}, Bubble: {'b', '·'}, Exposed: {'X', '▒'}, Update: {'U', '░'},
+		Compute: {'C', '█'}, Recompute: {'R', '▓'}, Bubble: {'b', '·'}, Exposed: {'X', '▒'},
+		Update:  {'U', '░'},
 		Forward: {'F', '▒'}, ForwardAlt: {'f', '░'}, Backward: {'B', '█'}, BackwardAlt: {'b', '▓'},
 		InputGrad: {'I', '▓'}, WeightGrad: {'W', '░'}, Idle: {'.', '·'},
 		Gauge: {'#', '█'}, GaugeBad: {'!', '█'}, Empty: {'.', '·'},

@@ -103,7 +103,10 @@ func (t *Theme) Ground() (text, ground color.Color) {
 
 // Resolve makes the palette ready for a terminal of the given profile.
 func (p *Palette) Resolve(profile colorprofile.Profile) *Theme {
-	t := &Theme{Name: p.Name, Dark: p.Dark, Colours: profile >= colorprofile.ANSI && !p.Mono, ground: lipgloss.Color(p.Ground)}
+	t := &Theme{
+		Name: p.Name, Dark: p.Dark, Colours: profile >= colorprofile.ANSI && !p.Mono,
+		ground: lipgloss.Color(p.Ground),
+	}
 	if !t.Colours {
 		profile = colorprofile.ASCII
 	}
@@ -150,7 +153,8 @@ func (p Paint) On(lines []string, w int) {
 	}
 	for i, line := range lines {
 		rest := max(w-ansi.StringWidth(line), 0)
-		lines[i] = p.open + strings.ReplaceAll(line, closing, closing+p.open) + strings.Repeat(" ", rest) + closing
+		lines[i] = p.open + strings.ReplaceAll(line, closing, closing+p.open) + strings.Repeat(" ",
+			rest) + closing
 	}
 }
 
@@ -159,7 +163,10 @@ func (p Paint) On(lines []string, w int) {
 // no greys to choose from, and areas are told apart by shade. Without colours all
 // of it is faint.
 func (t *Theme) Dim() *Theme {
-	d := &Theme{Name: t.Name, Dark: t.Dark, Dimmed: t.Colours, Colours: t.Blends(), ground: t.ground, base: t.base}
+	d := &Theme{
+		Name: t.Name, Dark: t.Dark, Dimmed: t.Colours, Colours: t.Blends(), ground: t.ground,
+		base: t.base,
+	}
 	muted, faint := t.roles[Muted], t.roles[Faint]
 	if !t.Colours {
 		muted = faint
@@ -188,7 +195,8 @@ func (t *Theme) Dim() *Theme {
 // grey returns an area without its colour, drawn in towards the ground.
 func (t *Theme) grey(f Fill) area {
 	r, g, b, _ := t.areas[f].colour.RGBA()
-	lightness := gamma(0.2126*linear(float64(r)/0xffff) + 0.7152*linear(float64(g)/0xffff) + 0.0722*linear(float64(b)/0xffff))
+	lightness := gamma(0.2126*linear(float64(r)/0xffff) + 0.7152*linear(float64(g)/0xffff) + 0.0722*
+		linear(float64(b)/0xffff))
 	level, ink := 0x20+lightness/4, color.Color(color.Gray{Y: 0xc0})
 	if !t.Dark {
 		level, ink = 0xb4+lightness/4, color.Gray{Y: 0x30}

@@ -145,10 +145,19 @@ func deficient(c color.Color, m [9]float64) [3]float64 {
 // kinds are the matrices of ordinary vision and of the three deficiencies.
 func kinds() map[string][9]float64 {
 	return map[string][9]float64{
-		"normal":       {1, 0, 0, 0, 1, 0, 0, 0, 1},
-		"protanopia":   {0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998},
-		"deuteranopia": {0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940, 0.968881},
-		"tritanopia":   {1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.303900},
+		"normal": {1, 0, 0, 0, 1, 0, 0, 0, 1},
+		"protanopia": {
+			0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116,
+			1.051998,
+		},
+		"deuteranopia": {
+			0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.011820, 0.042940,
+			0.968881,
+		},
+		"tritanopia": {
+			1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367,
+			0.303900,
+		},
 	}
 }
 
@@ -160,7 +169,10 @@ func apart(a, b [3]float64) float64 {
 // TestColourVision: areas that touch stay apart for every common colour
 // vision deficiency.
 func TestColourVision(t *testing.T) {
-	for name, least := range map[string]float64{"dark": 0.12, "light": 0.12, "high-contrast": 0.3, "colour-blind": 0.4} {
+	for name, least := range map[string]float64{
+		"dark": 0.12, "light": 0.12, "high-contrast": 0.3,
+		"colour-blind": 0.4,
+	} {
 		p := load(t, name)
 		for kind, m := range kinds() {
 			for _, bar := range neighbours() {
@@ -181,8 +193,14 @@ func TestColourVision(t *testing.T) {
 func terminals16() map[string][16]color.RGBA {
 	out := map[string][16]color.RGBA{}
 	for name, list := range map[string][16]uint32{
-		"xterm": {0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5, 0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff},
-		"VGA":   {0x000000, 0xaa0000, 0x00aa00, 0xaa5500, 0x0000aa, 0xaa00aa, 0x00aaaa, 0xaaaaaa, 0x555555, 0xff5555, 0x55ff55, 0xffff55, 0x5555ff, 0xff55ff, 0x55ffff, 0xffffff},
+		"xterm": {
+			0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5, 0x7f7f7f,
+			0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff,
+		},
+		"VGA": {
+			0x000000, 0xaa0000, 0x00aa00, 0xaa5500, 0x0000aa, 0xaa00aa, 0x00aaaa, 0xaaaaaa, 0x555555,
+			0xff5555, 0x55ff55, 0xffff55, 0x5555ff, 0xff55ff, 0x55ffff, 0xffffff,
+		},
 	} {
 		var table [16]color.RGBA
 		for i, v := range list {
@@ -241,9 +259,12 @@ func TestContrast16(t *testing.T) {
 // and every two kinds of work on the timeline.
 func TestColourVision16(t *testing.T) {
 	bars := append(neighbours(),
-		[]Fill{Weights, Optimizer, Overhead}, []Fill{Gradients, Activations, Buffers}, []Fill{Activations, Overhead, Empty},
-		[]Fill{Compute, Bubble, Update}, []Fill{Compute, Exposed}, []Fill{Recompute, Exposed}, []Fill{Compute, Update},
-		[]Fill{InputGrad, Forward}, []Fill{InputGrad, Backward}, []Fill{WeightGrad, Backward}, []Fill{Gauge, Empty}, []Fill{Exposed, Gauge})
+		[]Fill{Weights, Optimizer, Overhead}, []Fill{Gradients, Activations, Buffers},
+		[]Fill{Activations, Overhead, Empty},
+		[]Fill{Compute, Bubble, Update}, []Fill{Compute, Exposed}, []Fill{Recompute, Exposed},
+		[]Fill{Compute, Update},
+		[]Fill{InputGrad, Forward}, []Fill{InputGrad, Backward}, []Fill{WeightGrad, Backward},
+		[]Fill{Gauge, Empty}, []Fill{Exposed, Gauge})
 	p := load(t, "colour-blind")
 	for kind, table := range terminals16() {
 		for sight, m := range kinds() {
@@ -285,7 +306,8 @@ func TestFewColours(t *testing.T) {
 			for i := 1; i < len(bar); i++ {
 				a, b := p.Fills[bar[i-1].String()], p.Fills[bar[i].String()]
 				if a.C16 == b.C16 || a.C256 == b.C256 {
-					t.Errorf("%s: %s and %s are one colour (16: %s %s, 256: %s %s)", name, bar[i-1], bar[i], a.C16, b.C16, a.C256, b.C256)
+					t.Errorf("%s: %s and %s are one colour (16: %s %s, 256: %s %s)", name, bar[i-1], bar[i],
+						a.C16, b.C16, a.C256, b.C256)
 				}
 			}
 		}
@@ -301,7 +323,8 @@ func TestBoldBlack(t *testing.T) {
 			if tone.Bold && tone.C16 == "0" {
 				t.Errorf("%s %s: bold black", name, role)
 			}
-			if !p.Dark && role != "faint" && tone.On16 == "" && strings.Contains(" 2 3 6 7 9 10 11 12 13 14 15 ", " "+tone.C16+" ") && tone.C16 != "" {
+			if !p.Dark && role != "faint" && tone.On16 == "" &&
+				strings.Contains(" 2 3 6 7 9 10 11 12 13 14 15 ", " "+tone.C16+" ") && tone.C16 != "" {
 				t.Errorf("%s %s: colour %s on white", name, role, tone.C16)
 			}
 		}
@@ -402,7 +425,8 @@ func TestMarks(t *testing.T) {
 func TestResolve(t *testing.T) {
 	for _, name := range Names() {
 		for profile, code := range map[colorprofile.Profile]string{
-			colorprofile.TrueColor: "38;5;", colorprofile.ANSI256: "38;5;", colorprofile.ANSI: "", colorprofile.ASCII: "",
+			colorprofile.TrueColor: "38;5;", colorprofile.ANSI256: "38;5;", colorprofile.ANSI: "",
+			colorprofile.ASCII: "",
 		} {
 			theme := load(t, name).Resolve(profile)
 			wantColours := name != "mono" && profile >= colorprofile.ANSI
@@ -415,7 +439,8 @@ func TestResolve(t *testing.T) {
 			}
 			if !wantColours {
 				for r := range numRoles {
-					if o := theme.Paint(r).Open(); strings.Contains(o, "38;") || strings.Contains(o, "48;") || strings.Contains(o, "[3") {
+					if o := theme.Paint(r).Open(); strings.Contains(o, "38;") || strings.Contains(o, "48;") ||
+						strings.Contains(o, "[3") {
 						t.Errorf("%s, %v: %s has a colour: %q", name, profile, r, o)
 					}
 				}
@@ -427,11 +452,15 @@ func TestResolve(t *testing.T) {
 // TestDim: the dimmed twin has no colours, but keeps the signs of the theme; without
 // colours it is faint, and so is seen not to be current.
 func TestDim(t *testing.T) {
-	if dim := load(t, "mono").Resolve(colorprofile.ASCII).Dim(); dim.Paint(Strong).Open() != "\x1b[2m" || dim.Area(Weights).Open() != "\x1b[2m" {
+	if dim := load(t, "mono").Resolve(colorprofile.ASCII).Dim(); dim.Paint(Strong).Open() != "\x1b[2m" ||
+		dim.Area(Weights).Open() != "\x1b[2m" {
 		t.Errorf("mono dimmed: %q, %q", dim.Paint(Strong).Open(), dim.Area(Weights).Open())
 	}
 	for _, name := range colourful() {
-		for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256, colorprofile.ANSI} {
+		for _, profile := range []colorprofile.Profile{
+			colorprofile.TrueColor, colorprofile.ANSI256,
+			colorprofile.ANSI,
+		} {
 			theme := load(t, name).Resolve(profile)
 			dim := theme.Dim()
 			if !dim.Dimmed || dim.Colours != theme.Blends() || dim.Paint(Bad) != dim.Paint(Muted) {

@@ -40,12 +40,17 @@ func (m *Model) advice() overlay.Action {
 	card := overlay.NewAdvice(&m.now.report)
 	card.Keys = []overlay.Bound{{Key: m.binding("advice"), Action: overlay.Close{}}}
 	card.Export, card.Make, card.Stop = m.binding("export"), m.makeMove, stop
-	card.Write = func(found *advise.Advice) overlay.Action { return closing(m.exportList("Advice", adviceTables(found))) }
+	card.Write = func(found *advise.Advice) overlay.Action {
+		return closing(m.exportList("Advice", adviceTables(found)))
+	}
 	setup := m.now.setup
 	return overlay.Sequence{overlay.Push{ID: overlay.AdviceID, Overlay: card}, m.guard(func() tea.Msg {
 		defer stop()
 		defer m.options.takeTurn(ctx)()
-		found, ok := advise.For(setup, advise.Options{Stop: func() bool { return ctx.Err() != nil }, Accepts: launch.AcceptsFrom(&setup)})
+		found, ok := advise.For(setup, advise.Options{
+			Stop:    func() bool { return ctx.Err() != nil },
+			Accepts: launch.AcceptsFrom(&setup),
+		})
 		m.options.collect() // a search fills tens of megabytes, which nothing else needs
 		switch {
 		case ctx.Err() != nil:
@@ -71,28 +76,52 @@ func (m *Model) makeMove(move *advise.Move) overlay.Action {
 func adviceTables(a *advise.Advice) []report.Table {
 	seconds := func(v float64) report.Cell { return report.Figure(record.Seconds, v) }
 	bytes := func(v float64) report.Cell { return report.Figure(record.Memory, v) }
-	terms := report.Table{Title: "advice: memory of the fullest rank", Head: []string{"term", "bytes", "of the total"}}
+	terms := report.Table{
+		Title: "advice: memory of the fullest rank",
+		Head:  []string{"term", "bytes", "of the total"},
+	}
 	for _, t := range a.Terms {
-		terms.Rows = append(terms.Rows, []report.Cell{report.Word(t.Name), bytes(float64(t.Bytes)), report.Figure(record.Share, t.Share)})
+		terms.Rows = append(terms.Rows, []report.Cell{
+			report.Word(t.Name), bytes(float64(t.Bytes)),
+			report.Figure(record.Share, t.Share),
+		})
 	}
-	limits := report.Table{Title: "advice: where the step time goes", Head: []string{"part", "time", "of the step"}}
+	limits := report.Table{
+		Title: "advice: where the step time goes",
+		Head:  []string{"part", "time", "of the step"},
+	}
 	for _, l := range a.Limits {
-		limits.Rows = append(limits.Rows, []report.Cell{report.Word(l.Name), seconds(float64(l.Seconds)), report.Figure(record.Share, l.Share)})
+		limits.Rows = append(limits.Rows, []report.Cell{
+			report.Word(l.Name), seconds(float64(l.Seconds)),
+			report.Figure(record.Share, l.Share),
+		})
 	}
-	moves := report.Table{Title: "advice: changes " + a.Promise(), Head: []string{"change", "also changes", "step", "slow end of the step", "speed", "peak", "memory change", "fits", "comes last because"}}
+	moves := report.Table{
+		Title: "advice: changes " + a.Promise(),
+		Head: []string{
+			"change", "also changes", "step", "slow end of the step", "speed", "peak",
+			"memory change", "fits", "comes last because",
+		},
+	}
 	for i := range a.Moves {
 		m := &a.Moves[i]
 		moves.Rows = append(moves.Rows, []report.Cell{
-			report.Word(m.Turns()), report.Word(m.Follows()), seconds(float64(m.Report.Time.Step)), seconds(float64(m.PessimisticStep)), report.Ratio(m.Speed),
-			bytes(float64(m.Report.Memory.Peak)), bytes(0 - float64(m.Saved)), report.YesNo(m.Fits), report.Word(m.Last),
+			report.Word(m.Turns()), report.Word(m.Follows()), seconds(float64(m.Report.Time.Step)),
+			seconds(float64(m.PessimisticStep)), report.Ratio(m.Speed),
+			bytes(float64(m.Report.Memory.Peak)), bytes(0 - float64(m.Saved)), report.YesNo(m.Fits),
+			report.Word(m.Last),
 		})
 	}
-	knobs := report.Table{Title: "advice: each knob alone", Head: []string{"knob", "value", "now", "step", "peak", "fits", "rejected by a launcher"}}
+	knobs := report.Table{
+		Title: "advice: each knob alone",
+		Head:  []string{"knob", "value", "now", "step", "peak", "fits", "rejected by a launcher"},
+	}
 	for i := range a.Knobs {
 		k := &a.Knobs[i]
 		add := func(v *advise.Value, now bool) {
 			knobs.Rows = append(knobs.Rows, []report.Cell{
-				report.Word(string(k.ID)), report.Word(v.Text), report.YesNo(now), seconds(float64(v.Step)), bytes(float64(v.Peak)), report.YesNo(v.Fits), report.YesNo(v.Refused),
+				report.Word(string(k.ID)), report.Word(v.Text), report.YesNo(now), seconds(float64(v.Step)),
+				bytes(float64(v.Peak)), report.YesNo(v.Fits), report.YesNo(v.Refused),
 			})
 		}
 		add(&k.Now, true)
@@ -100,11 +129,15 @@ func adviceTables(a *advise.Advice) []report.Table {
 			add(&k.Values[j], false)
 		}
 	}
-	rules := report.Table{Title: "advice: rules of thumb", Head: []string{"rule", "verdict", "why", "text", "source"}}
+	rules := report.Table{
+		Title: "advice: rules of thumb",
+		Head:  []string{"rule", "verdict", "why", "text", "source"},
+	}
 	for i := range a.Rules {
 		r := &a.Rules[i]
 		rules.Rows = append(rules.Rows, []report.Cell{
-			report.Word(r.ID), report.Word(r.Verdict.Words()), report.Word(r.Reason()), report.Word(r.Text), report.Word(r.Source),
+			report.Word(r.ID), report.Word(r.Verdict.Words()), report.Word(r.Reason()), report.Word(r.Text),
+			report.Word(r.Source),
 		})
 	}
 	return []report.Table{terms, limits, moves, knobs, rules}
@@ -137,10 +170,14 @@ func (m *Model) decision() overlay.Action {
 	finish(d)
 	page := overlay.NewPage("DECISION", d.Document())
 	page.Stop, page.PlusMinus = stop, m.look.glyphs.PlusMinus
-	page.Hint = overlay.Hint(m.look.glyphs, m.shown("x", "export")+" HTML page", "M Markdown", m.shown("y", "copy")+" copies the command", "esc closes")
+	page.Hint = overlay.Hint(m.look.glyphs, m.shown("x", "export")+" HTML page", "M Markdown",
+		m.shown("y", "copy")+" copies the command", "esc closes")
 	wrote := map[string]string{} // what was written, and into which file
 	write := func(name string, f report.Format) overlay.Bound {
-		return overlay.Bound{Key: key.NewBinding(key.WithKeys(name)), Action: later(func() tea.Cmd { return m.saveDecision(f, d, page, wrote) })}
+		return overlay.Bound{
+			Key:    key.NewBinding(key.WithKeys(name)),
+			Action: later(func() tea.Cmd { return m.saveDecision(f, d, page, wrote) }),
+		}
 	}
 	page.Keys = []overlay.Bound{
 		{Key: m.binding("report"), Action: overlay.Close{}},
@@ -169,15 +206,19 @@ func (m *Model) takeDecision(msg decidedMsg) {
 }
 
 // saveDecision writes the page to a file, once as it is, and says so on the page.
-func (m *Model) saveDecision(f report.Format, d *report.Decision, page *overlay.Page, wrote map[string]string) tea.Cmd {
+func (m *Model) saveDecision(f report.Format, d *report.Decision, page *overlay.Page,
+	wrote map[string]string,
+) tea.Cmd {
 	answer, what := *d, fmt.Sprint(f, d.Searching)
 	if before, again := wrote[what]; again {
-		page.Said = cmp.Or(strings.Replace(before, "wrote ", "already wrote ", 1), "writing"+m.look.glyphs.Ellipsis)
+		page.Said = cmp.Or(strings.Replace(before, "wrote ", "already wrote ", 1),
+			"writing"+m.look.glyphs.Ellipsis)
 		return nil
 	}
-	save := m.save("meshscope-decision-"+report.SetupName(&answer.Setup), f.Extension(), func(to io.Writer) error {
-		return report.Write(to, f, answer.Answer())
-	})
+	save := m.save("meshscope-decision-"+report.SetupName(&answer.Setup), f.Extension(),
+		func(to io.Writer) error {
+			return report.Write(to, f, answer.Answer())
+		})
 	if m.options.Save == nil {
 		page.Said = noFiles
 		return save

@@ -61,7 +61,8 @@ func TestAdvice(t *testing.T) {
 		m := unfitting(t, size[0], size[1])
 		before := m.state.Setup
 		cmd := pressed(m, "a")
-		if text := screenText(m); !strings.Contains(text, "ADVICE") || !strings.Contains(text, "OVER") || !strings.Contains(text, "working") {
+		if text := screenText(m); !strings.Contains(text, "ADVICE") || !strings.Contains(text, "OVER") ||
+			!strings.Contains(text, "working") {
 			t.Fatalf("before it is known:\n%s", text)
 		}
 		if bring(m, cmd) != 1 {
@@ -72,7 +73,10 @@ func TestAdvice(t *testing.T) {
 			t.Fatalf("%+v", want.Moves)
 		}
 		text := screenText(m)
-		for _, words := range []string{"CHANGES " + want.Promise(), want.Moves[0].Turns(), want.Terms[0].Name, "enter makes this change"} {
+		for _, words := range []string{
+			"CHANGES " + want.Promise(), want.Moves[0].Turns(), want.Terms[0].Name,
+			"enter makes this change",
+		} {
 			if !strings.Contains(text, words) {
 				t.Errorf("%v: no %q:\n%s", size, words, text)
 			}
@@ -81,7 +85,8 @@ func TestAdvice(t *testing.T) {
 		m.Update(press("down"))
 		m.Update(press("enter"))
 		if m.state.Setup != want.Moves[1].Setup || !m.overlays.Empty() || !m.now.report.Memory.Fits {
-			t.Errorf("%v: enter does not make the second move: %s, overlay %q", size, m.state.Note.Text, m.overlays.ID())
+			t.Errorf("%v: enter does not make the second move: %s, overlay %q", size, m.state.Note.Text,
+				m.overlays.ID())
 		}
 		if !strings.HasPrefix(m.state.Note.Text, "it fits: ") {
 			t.Errorf("it says %q", m.state.Note.Text)
@@ -113,7 +118,8 @@ func TestAdviceTornado(t *testing.T) {
 			before := text[:strings.Index(text, "SINGLE-KNOB CHANGES")]
 			left, row := len([]rune(before[strings.LastIndexByte(before, '\n')+1:])), ""
 			for line := range strings.Lines(table) { // right of the knobs, of which one has the same name
-				if cells := []rune(line); row == "" && len(cells) > left && strings.HasPrefix(strings.TrimSpace(string(cells[left:])), string(k.ID)+" ") {
+				if cells := []rune(line); row == "" && len(cells) > left &&
+					strings.HasPrefix(strings.TrimSpace(string(cells[left:])), string(k.ID)+" ") {
 					row = string(cells[left:])
 				}
 			}
@@ -126,7 +132,8 @@ func TestAdviceTornado(t *testing.T) {
 					t.Errorf("%s does not say that %s does not fit: %s", k.ID, v.Text, row)
 				}
 			}
-			if best := k.Best(); best != nil && !strings.Contains(row, best.Text) || best == nil && !strings.Contains(row, "none") {
+			if best := k.Best(); best != nil && !strings.Contains(row, best.Text) ||
+				best == nil && !strings.Contains(row, "none") {
 				t.Errorf("%s does not say what fits best: %s", k.ID, row)
 			}
 		}
@@ -200,7 +207,8 @@ func TestAdviceEverywhere(t *testing.T) {
 	}
 	m := sample(t, 120, 36)
 	keys(m, "3", "enter", "a")
-	if text := screenText(m); !m.overlays.Empty() || !strings.Contains(text, "no advice on an illegal setup") {
+	if text := screenText(m); !m.overlays.Empty() ||
+		!strings.Contains(text, "no advice on an illegal setup") {
 		t.Errorf("an illegal setup:\n%s", text)
 	}
 }
@@ -214,7 +222,8 @@ func TestMisfitNamesAdvice(t *testing.T) {
 			t.Errorf("%v, before the turns are known:\n%s", size, text)
 		}
 		send(m, m.sweepCmd()())
-		if text := screenText(m); !strings.Contains(text, "fits with ") || !strings.Contains(text, "a advice: all") {
+		if text := screenText(m); !strings.Contains(text, "fits with ") ||
+			!strings.Contains(text, "a advice: all") {
 			t.Errorf("%v:\n%s", size, text)
 		}
 	}
@@ -240,7 +249,8 @@ func TestAdviceExport(t *testing.T) {
 		bring(m, pressed(m, "a"))
 		return exported(t, m, &written, report.CSV)
 	}()
-	if len(d.Screen) != 5 || len(d.Screen[2].Rows) != len(found.Moves) || d.Screen[2].Rows[0][2].Value != float64(found.Moves[0].Report.Time.Step) {
+	if len(d.Screen) != 5 || len(d.Screen[2].Rows) != len(found.Moves) ||
+		d.Screen[2].Rows[0][2].Value != float64(found.Moves[0].Report.Time.Step) {
 		t.Errorf("the tables are %+v", d.Screen)
 	}
 	if !strings.Contains(text, found.Moves[0].Turns()) || !strings.Contains(text, "each knob alone") {

@@ -221,7 +221,8 @@ func New(o Options) *Model {
 // Init asks the terminal for its background and starts the chart.
 func (m *Model) Init() tea.Cmd {
 	if q := m.options.Query; q != nil {
-		return tea.Batch(tea.RequestBackgroundColor, m.search(search.Begun{Setup: m.state.Setup, Query: q, Fixed: m.state.Fixed}, ""))
+		return tea.Batch(tea.RequestBackgroundColor,
+			m.search(search.Begun{Setup: m.state.Setup, Query: q, Fixed: m.state.Fixed}, ""))
 	}
 	return tea.Batch(tea.RequestBackgroundColor, m.sweepCmd(), m.waitForNews(), m.desk.Tick())
 }
@@ -266,7 +267,8 @@ func (m *Model) restore(last *session.Session) {
 func (m *Model) session() session.Session {
 	s := &m.state
 	out := session.Session{
-		Setup: m.legal.setup, Locks: s.Locks, Focus: s.Focus, Screen: m.screen().Name(), Theme: s.Theme, Mouse: s.Mouse,
+		Setup: m.legal.setup, Locks: s.Locks, Focus: s.Focus, Screen: m.screen().Name(), Theme: s.Theme,
+		Mouse:  s.Mouse,
 		Hinted: !s.Hint, Unmarked: s.Unmarked, Learned: m.learned, Act: m.atAct(),
 	}
 	if !m.legal.report.Legal {

@@ -25,15 +25,23 @@ func banded(t *testing.T) map[string]engine.Setup {
 	t.Helper()
 	stack := recipe.LLMFoundry
 	out := map[string]engine.Setup{
-		"near":      setupOf(t, "llama3.1-8b", "b200-8x-simumax", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.PP: 2, knob.GBS: 32, knob.Seq: 4096}),
-		"FSDP":      setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 1, knob.PP: 1, knob.GBS: 64, knob.Calibration: stack, knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull}}),
-		"default":   presets.DefaultSetup(),
-		"far":       setupOf(t, "mixtral-8x7b", "aws-trn2", knob.Given{knob.GPUs: 64, knob.TP: 1, knob.PP: 4, knob.GBS: 64}),
-		"too large": setupOf(t, "llama3.1-405b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 4, knob.GBS: 64}),
+		"near": setupOf(t, "llama3.1-8b", "b200-8x-simumax",
+			knob.Given{knob.GPUs: 8, knob.TP: 2, knob.PP: 2, knob.GBS: 32, knob.Seq: 4096}),
+		"FSDP": setupOf(t, "llama3.1-8b", "dgx-h100",
+			knob.Given{
+				knob.GPUs: 64, knob.TP: 1, knob.PP: 1, knob.GBS: 64, knob.Calibration: stack,
+				knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull},
+			}),
+		"default": presets.DefaultSetup(),
+		"far": setupOf(t, "mixtral-8x7b", "aws-trn2",
+			knob.Given{knob.GPUs: 64, knob.TP: 1, knob.PP: 4, knob.GBS: 64}),
+		"too large": setupOf(t, "llama3.1-405b", "dgx-h100",
+			knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 4, knob.GBS: 64}),
 	}
 	for name, s := range out {
 		r := engine.Evaluate(s)
-		if !r.Legal || r.Time.ErrorBand <= 0 || r.Memory.ErrorBand <= 0 || r.Time.ErrorBand > 0.4 != (name == "far") {
+		if !r.Legal || r.Time.ErrorBand <= 0 || r.Memory.ErrorBand <= 0 ||
+			r.Time.ErrorBand > 0.4 != (name == "far") {
 			t.Fatalf("%s: legal %v, step %s, memory %s", name, r.Legal, r.Time.Words(), r.Memory.Words())
 		}
 	}
@@ -85,7 +93,10 @@ func TestEveryScreenSaysHowExact(t *testing.T) {
 		r := engine.Evaluate(setup)
 		sizes := [][2]int{{80, 24}, {100, 30}, {120, 36}, {200, 60}}
 		for _, size := range draws.Some(1, slices.Concat(sizes[i:], sizes[:i])...) { // another for each setup
-			m := New(Options{Setup: setup, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
+			m := New(Options{
+				Setup: setup, Evaluate: engine.Evaluate,
+				Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"},
+			})
 			if evidence == nil {
 				evidence = m.screens.all[EvidenceTab]
 			}
@@ -108,20 +119,25 @@ func TestEveryScreenSaysHowExact(t *testing.T) {
 var mark = regexp.MustCompile(`±`)
 
 // table are rows of a table whose heading carries the band, or of a drawing.
-var table = regexp.MustCompile(`rank +\d|beyond: |step, m?s|peak, GiB|MFU, %|MFU causal|MFU full|^ *[▸ ]*\d+ *│|at .* step \d|fits: rank|peaks at|that fits|GiB over time|─ step 1|^ *0 s |^ *W .* = |: .*, then |same$|[+-][\d.]+ (ms|s|GiB)$|× *$|^ *A  |● *[–✗>\d]+ |[ │▸]\d+ +[\d.]+ m?s +[\d,]+ |[▁▂▃▄▅▆▇█▀]`)
+var table = regexp.MustCompile(
+	`rank +\d|beyond: |step, m?s|peak, GiB|MFU, %|MFU causal|MFU full|^ *[▸ ]*\d+ *│|at .* step \d|fits: rank|peaks at|that fits|GiB over time|─ step 1|^ *0 s |^ *W .* = |: .*, then |same$|[+-][\d.]+ (ms|s|GiB)$|× *$|^ *A  |● *[–✗>\d]+ |[ │▸]\d+ +[\d.]+ m?s +[\d,]+ |[▁▂▃▄▅▆▇█▀]`,
+)
 
 func checkExact(t *testing.T, where string, tab state.Tab, text string, r *engine.Report) {
 	t.Helper()
 	lines := strings.Split(text, "\n")
 	for _, h := range headlines(tab) {
 		words := regexp.MustCompile(h.words)
-		if !slices.ContainsFunc(lines, func(line string) bool { return words.MatchString(line) && h.says(line, r) }) {
+		if !slices.ContainsFunc(lines,
+			func(line string) bool { return words.MatchString(line) && h.says(line, r) }) {
 			t.Errorf("%s: no line of %q says how exact it is:\n%s", where, h.words, text)
 		}
 	}
 	bare := []string{
-		figure.Seconds(r.Time.Step), figure.Seconds(r.Pipeline.Makespan), figure.Percent(r.Throughput.MFU) + " MFU",
-		figure.GiB(r.Memory.Peak) + " GiB", figure.GiB(r.Memory.Peak) + " of", figure.GiB(r.Memory.Peak) + "/",
+		figure.Seconds(r.Time.Step), figure.Seconds(r.Pipeline.Makespan),
+		figure.Percent(r.Throughput.MFU) + " MFU",
+		figure.GiB(r.Memory.Peak) + " GiB", figure.GiB(r.Memory.Peak) + " of",
+		figure.GiB(r.Memory.Peak) + "/",
 	}
 	for _, line := range lines {
 		for _, value := range bare {

@@ -117,8 +117,8 @@ type measured struct {
 	bytes int
 }
 
-// documented holds the figures that docs/terminal.md gives to within a fifth of what was measured, so that words of a
-// frame may change; MESHSCOPE_UPDATE=1 writes them anew.
+// documented holds the figures that docs/terminal.md gives to within a fifth of what was measured, so that
+// words of a frame may change; MESHSCOPE_UPDATE=1 writes them anew.
 func documented(t *testing.T, figures []measured) {
 	t.Helper()
 	const file = "../docs/terminal.md"
@@ -136,8 +136,10 @@ func documented(t *testing.T, figures []measured) {
 			t.Errorf("%s has no row %q", file, f.what)
 			continue
 		}
-		if n, _ := strconv.Atoi(strings.ReplaceAll(string(found[1]), ",", "")); 5*max(n-f.bytes, f.bytes-n) > f.bytes {
-			t.Errorf("%s: %s: %d, measured %d; MESHSCOPE_UPDATE=1 go test ./ui -run BytesOfATurn writes it", file, f.what, n, f.bytes)
+		if n, _ := strconv.Atoi(strings.ReplaceAll(string(found[1]), ",", "")); 5*max(n-f.bytes,
+			f.bytes-n) > f.bytes {
+			t.Errorf("%s: %s: %d, measured %d; MESHSCOPE_UPDATE=1 go test ./ui -run BytesOfATurn writes it",
+				file, f.what, n, f.bytes)
 		}
 	}
 	if os.Getenv("MESHSCOPE_UPDATE") != "" {

@@ -91,8 +91,8 @@ func (m *Model) drop() {
 	}
 }
 
-// waits holds what is typed while a layout is searched, in its order: esc goes back, enter takes the best one so
-// far unless something waits before it.
+// waits holds what is typed while a layout is searched, in its order: esc goes back, enter takes the best one
+// so far unless something waits before it.
 func (m *Model) waits(msg tea.Msg) tea.Cmd {
 	c := m.choosing
 	key, pressed := msg.(tea.KeyPressMsg)

@@ -33,12 +33,16 @@ func finding(found engine.Setup) func(*Options) {
 // and what it has found opens without a step to go back to.
 func TestOpensWithWhatIsFound(t *testing.T) {
 	found := presets.StartSetup()
-	o := Options{Setup: presets.DefaultSetup(), Asked: true, Query: &search.Query{Setup: presets.DefaultSetup()}}
+	o := Options{
+		Setup: presets.DefaultSetup(), Asked: true,
+		Query: &search.Query{Setup: presets.DefaultSetup()},
+	}
 	finding(found)(&o)
 	m := New(o)
 	cmd := m.search(search.Begun{Setup: o.Setup, Query: o.Query}, "")
 	send(m, tea.WindowSizeMsg{Width: 80, Height: 24})
-	if text := screenText(m); !strings.Contains(text, "searching for the best layout of Llama-3.1 70B") || !strings.Contains(text, "enter takes") {
+	if text := screenText(m); !strings.Contains(text, "searching for the best layout of Llama-3.1 70B") ||
+		!strings.Contains(text, "enter takes") {
 		t.Fatalf("no word of the search:\n%s", text)
 	}
 	send(m, press("enter"))
@@ -46,13 +50,14 @@ func TestOpensWithWhatIsFound(t *testing.T) {
 	if m.state.Setup != found || m.state.Past() != 0 || m.start.Setup != found {
 		t.Errorf("opens with %+v, %d steps back", m.state.Setup.Layout, m.state.Past())
 	}
-	if text := screenText(m); strings.Contains(text, "searching for") || !strings.Contains(text, "best of 28,740") {
+	if text := screenText(m); strings.Contains(text, "searching for") ||
+		!strings.Contains(text, "best of 28,740") {
 		t.Errorf("after the search:\n%s", text)
 	}
 }
 
-// TestKeysWaitForTheLayout: what is typed during a search acts in its order on what is found, enter among it too, at
-// the start as for another model; esc goes back and says how many were dropped.
+// TestKeysWaitForTheLayout: what is typed during a search acts in its order on what is found, enter among it
+// too, at the start as for another model; esc goes back and says how many were dropped.
 func TestKeysWaitForTheLayout(t *testing.T) {
 	model, err := presets.Default().Model("llama3.1-8b")
 	if err != nil {
@@ -83,13 +88,14 @@ func TestKeysWaitForTheLayout(t *testing.T) {
 	for _, key := range []string{"down", "enter", "esc"} {
 		send(m, press(key))
 	}
-	if note := m.state.Note.Text; m.choosing != nil || !strings.Contains(note, "the 2 keys typed meanwhile are dropped") {
+	if note := m.state.Note.Text; m.choosing != nil ||
+		!strings.Contains(note, "the 2 keys typed meanwhile are dropped") {
 		t.Errorf("after esc: %q", note)
 	}
 }
 
-// TestKeysWaitForTheSecondSearch: where what was typed during a search begins another one, the rest waits for that:
-// enter does not cut it short, and esc does not drop it.
+// TestKeysWaitForTheSecondSearch: where what was typed during a search begins another one, the rest waits for
+// that: enter does not cut it short, and esc does not drop it.
 func TestKeysWaitForTheSecondSearch(t *testing.T) {
 	found := presets.StartSetup()
 	m := sample(t, 120, 36, finding(found))
@@ -104,7 +110,8 @@ func TestKeysWaitForTheSecondSearch(t *testing.T) {
 	first := m.choosing
 	first.stop()
 	m.Update(cmd())
-	if m.choosing == nil || m.choosing == first || m.choosing.of.Setup.Model.ID != "llama3.1-8b" || len(m.choosing.held) != 2 {
+	if m.choosing == nil || m.choosing == first || m.choosing.of.Setup.Model.ID != "llama3.1-8b" ||
+		len(m.choosing.held) != 2 {
 		t.Fatalf("the second search: %+v\n%s", m.choosing, screenText(m))
 	}
 }
@@ -125,7 +132,8 @@ func TestSearchesAgain(t *testing.T) {
 		old := screenText(m)
 		cmd := m.do(state.Action{Verb: state.UseModel, Model: &model})
 		text := screenText(m)
-		if !strings.Contains(text, "searching for the best layout of Llama-3.1 8B on 64") || !strings.Contains(text, "esc goes back") {
+		if !strings.Contains(text, "searching for the best layout of Llama-3.1 8B on 64") ||
+			!strings.Contains(text, "esc goes back") {
 			t.Fatalf("%s: no word of the search:\n%s", tabName(tab), text)
 		}
 		for _, word := range strings.Fields(old) {
@@ -134,7 +142,8 @@ func TestSearchesAgain(t *testing.T) {
 			}
 		}
 		send(m, press("esc"))
-		if m.Update(cmd()); m.state.Setup != before.Setup || m.choosing != nil || m.state.Past() != before.Past() {
+		if m.Update(cmd()); m.state.Setup != before.Setup || m.choosing != nil ||
+			m.state.Past() != before.Past() {
 			t.Errorf("%s: esc leaves %+v", tabName(tab), m.state.Setup.Layout)
 		}
 		cmd = m.do(state.Action{Verb: state.UseModel, Model: &model})
@@ -153,8 +162,8 @@ func TestSearchesAgain(t *testing.T) {
 	}
 }
 
-// TestFixedStays: what was turned, typed or given by a flag is what the search for another model is given; what
-// only followed is not.
+// TestFixedStays: what was turned, typed or given by a flag is what the search for another model is given;
+// what only followed is not.
 func TestFixedStays(t *testing.T) {
 	model, err := presets.Default().Model("qwen3-8b")
 	if err != nil {
@@ -185,7 +194,8 @@ func TestFixedStays(t *testing.T) {
 			t.Errorf("%s is given, though nobody gave it", id)
 		}
 	}
-	if note := m.state.Note.Text; !strings.Contains(note, "model Qwen3 8B, best of 7 layouts, fixed: ") || !strings.Contains(note, "TP 4") {
+	if note := m.state.Note.Text; !strings.Contains(note, "model Qwen3 8B, best of 7 layouts, fixed: ") ||
+		!strings.Contains(note, "TP 4") {
 		t.Errorf("note %q", note)
 	}
 	m.do(state.Action{Verb: state.Undo})
@@ -195,8 +205,8 @@ func TestFixedStays(t *testing.T) {
 	}
 }
 
-// TestSaysWhatAnotherModelChanges: after another model the line names the batch, the sequence and the precision that
-// came with it before the layout, and how many changes have no room.
+// TestSaysWhatAnotherModelChanges: after another model the line names the batch, the sequence and the
+// precision that came with it before the layout, and how many changes have no room.
 func TestSaysWhatAnotherModelChanges(t *testing.T) {
 	model, err := presets.Default().Model("mixtral-8x22b")
 	if err != nil {

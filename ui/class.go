@@ -87,7 +87,8 @@ type frameKey struct {
 
 // shared returns the frame that another follower has drawn for such a terminal, or draws it.
 func (m *Model) shared(draw func() string) string {
-	if !m.fromPresenter() || m.desk.Dark() || !m.overlays.Empty() || m.lesson != nil || m.state.Hint || m.sizeDiffers() {
+	if !m.fromPresenter() || m.desk.Dark() || !m.overlays.Empty() || m.lesson != nil || m.state.Hint ||
+		m.sizeDiffers() {
 		return draw()
 	}
 	v := m.desk.View.(*shown)
@@ -174,9 +175,11 @@ func (m *Model) setPlace() (computed bool) {
 	m.serial++
 	m.slow.pending = false
 	m.state.Tab, m.state.Page, m.state.Note = v.tab, v.page, state.Note{Text: v.turned}
-	m.now, m.legal, m.before, m.rows, m.fresh, m.remedies, m.noEffect = v.now, v.legal, v.before, v.rows, v.fresh, v.remedies, v.noEffect
+	m.now, m.legal, m.before, m.rows, m.fresh, m.remedies, m.noEffect = v.now, v.legal, v.before, v.rows,
+		v.fresh, v.remedies, v.noEffect
 	m.now.serial, m.legal.serial = m.serial, m.serial
-	m.sweep.id, m.sweep.points, m.sweep.current, m.sweep.pending = v.sweep.id, v.sweep.points, v.sweep.current, v.sweep.pending
+	m.sweep.id, m.sweep.points, m.sweep.current, m.sweep.pending = v.sweep.id, v.sweep.points,
+		v.sweep.current, v.sweep.pending
 	if m.sweep.serial = 0; v.sweep.serial == v.serial { // the prices are of what is shown
 		m.sweep.prices, m.sweep.serial = v.sweep.prices, m.serial
 	}
@@ -224,14 +227,16 @@ func (m *Model) present(after tea.Msg) {
 		return
 	}
 	switch after.(type) {
-	case tea.KeyPressMsg, tea.MouseClickMsg, tea.MouseWheelMsg, tea.PasteMsg, state.Action, sweptMsg, evaluatedMsg, workedMsg:
+	case tea.KeyPressMsg, tea.MouseClickMsg, tea.MouseWheelMsg, tea.PasteMsg, state.Action, sweptMsg,
+		evaluatedMsg, workedMsg:
 	default:
 		if d.View != nil {
 			return
 		}
 	}
 	v := &shown{
-		tab: m.state.Tab, page: m.state.Page, now: m.now, legal: m.legal, before: m.before, rows: m.rows, fresh: m.fresh,
+		tab: m.state.Tab, page: m.state.Page, now: m.now, legal: m.legal, before: m.before, rows: m.rows,
+		fresh:    m.fresh,
 		remedies: m.remedies, noEffect: m.noEffect, sweep: m.sweep, serial: m.serial,
 	}
 	v.sweep.stop = nil
@@ -241,7 +246,10 @@ func (m *Model) present(after tea.Msg) {
 	if c, ok := m.screen().(screen.Copier); ok {
 		v.screen = c.Copy()
 	}
-	p := class.Place{Setup: m.state.Setup, Locks: m.state.Locks, Screen: m.screen().Name(), Focus: m.state.Focus}
+	p := class.Place{
+		Setup: m.state.Setup, Locks: m.state.Locks, Screen: m.screen().Name(),
+		Focus: m.state.Focus,
+	}
 	if s, ok := m.screen().(screen.Paned); ok {
 		p.Screen += "/" + s.Pane()
 	}
@@ -256,7 +264,10 @@ func (m *Model) fork() tea.Cmd {
 	m.overlays.Clear()
 	m.sweep.points = slices.Clone(m.sweep.points)
 	m.sweep.serial = 0 // the prices are of what the presenter has fixed
-	return tea.Batch(m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: "yours; F goes back to the class"}), m.sweepCmd(), m.refreshScreen())
+	return tea.Batch(m.do(state.Action{
+		Verb: state.Say, Tone: state.Answer,
+		Text: "yours; F goes back to the class",
+	}), m.sweepCmd(), m.refreshScreen())
 }
 
 // rejoin goes back to what the presenter shows.
@@ -336,7 +347,8 @@ func (m *Model) asMember(input func() tea.Cmd) tea.Cmd {
 	m.touched = false
 	cmd := input()
 	s := &m.state
-	if !m.desk.Follows() || s.Setup == was.Setup && s.Locks == was.Locks && s.Focus == was.Focus && s.Tab == was.Tab && s.Page == was.Page && !m.touched {
+	if !m.desk.Follows() || s.Setup == was.Setup && s.Locks == was.Locks && s.Focus == was.Focus &&
+		s.Tab == was.Tab && s.Page == was.Page && !m.touched {
 		return cmd
 	}
 	return tea.Batch(cmd, m.forkQuietly())
@@ -375,7 +387,8 @@ func (m *Model) noted() bool { return m.desk != nil && m.desk.Role() == class.No
 
 // dark draws nothing but why.
 func (m *Model) dark() []string {
-	lines := []string{widget.NewLine(m.caps.Width).Put(m.look.theme.Paint(themes.Faint), " the presenter has made the screen dark").String()}
+	lines := []string{widget.NewLine(m.caps.Width).Put(m.look.theme.Paint(themes.Faint),
+		" the presenter has made the screen dark").String()}
 	return widget.Height(lines, m.caps.Width, m.caps.Height)
 }
 
@@ -394,7 +407,8 @@ func (m *Model) backToClass() tea.Cmd {
 		d.Move(class.Stage)
 		return m.attend()
 	}
-	if m.lesson == nil || m.lesson.Play.Lesson != d.Lesson || m.lesson.Play.At != d.At { // the class has gone on
+	// the class has gone on
+	if m.lesson == nil || m.lesson.Play.Lesson != d.Lesson || m.lesson.Play.At != d.At {
 		return m.rejoin()
 	}
 	if play := &m.lesson.Play; play.Act().Kind == lessons.Goal && play.Phase == lessons.Predict {

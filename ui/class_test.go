@@ -55,15 +55,16 @@ func (m member) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-// TestClassAtRandom: a presenter and students of whom two share frames press random keys on all screens at the
-// same time: nothing crashes, the race detector finds nothing that they share, and who comes back has the
+// TestClassAtRandom: a presenter and students of whom two share frames press random keys on all screens at
+// the same time: nothing crashes, the race detector finds nothing that they share, and who comes back has the
 // presenter's setup.
 func TestClassAtRandom(t *testing.T) {
 	pressed, pause := 40, 2*time.Millisecond
 	if draws.Deep() {
 		pressed, pause = 1500, 10*time.Millisecond
 	}
-	names := strings.Fields("tab tab tab down right up left s } { ) ( enter P d D o p x v c m / esc esc esc F F space w u t l S h + - [ ] 1 2 3 4 5 6 7 8")
+	names := strings.Fields("tab tab tab down right up left s } { ) ( enter P d D o p x v c m / esc esc " +
+		"esc F F space w u t l S h + - [ ] 1 2 3 4 5 6 7 8")
 	r := room.New(class.Place{Setup: presets.DefaultSetup()}, nil)
 	turns := make(chan struct{}, 1)
 	var all []*Model
@@ -75,9 +76,13 @@ func TestClassAtRandom(t *testing.T) {
 		}
 		seat, env := r.Join(role), []string{"LANG=en_US.UTF-8", "TERM=xterm-256color"}
 		t.Cleanup(seat.Leave)
-		m := New(Options{Setup: presets.DefaultSetup(), Class: seat, Evaluate: plain, Turns: turns, Calm: true, Env: env})
+		m := New(Options{
+			Setup: presets.DefaultSetup(), Class: seat, Evaluate: plain, Turns: turns,
+			Calm: true, Env: env,
+		})
 		all = append(all, m)
-		program := tea.NewProgram(member{m, t}, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithEnvironment(env), tea.WithWindowSize(size[0], size[1]),
+		program := tea.NewProgram(member{m, t}, tea.WithInput(nil), tea.WithOutput(io.Discard),
+			tea.WithEnvironment(env), tea.WithWindowSize(size[0], size[1]),
 			tea.WithColorProfile(colorprofile.ANSI256), tea.WithoutSignals(), tea.WithFPS(120))
 		wait.Go(func() {
 			if _, err := program.Run(); err != nil {
@@ -101,7 +106,8 @@ func TestClassAtRandom(t *testing.T) {
 	for i, m := range all[1:] {
 		m.rejoin()
 		m.attend()
-		if d := m.desk; !d.Follows() || m.state.Setup != d.Place.Setup || m.state.Setup != all[0].desk.Now().Place.Setup {
+		if d := m.desk; !d.Follows() || m.state.Setup != d.Place.Setup ||
+			m.state.Setup != all[0].desk.Now().Place.Setup {
 			t.Errorf("student %d is back and follows %t, with %+v", i, d.Follows(), m.state.Setup.Layout)
 		}
 	}

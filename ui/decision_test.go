@@ -18,7 +18,8 @@ func TestDecisionPage(t *testing.T) {
 		written, files := map[string]string{}, 0
 		m := sample(t, size[0], size[1], func(o *Options) {
 			o.Evaluate = engine.Evaluate
-			o.Setup = setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.GBS: 64})
+			o.Setup = setupOf(t, "llama3.1-8b", "dgx-h100",
+				knob.Given{knob.GPUs: 8, knob.TP: 2, knob.GBS: 64})
 			o.Save = func(name, extension string, write func(io.Writer) error) (string, error) {
 				var b strings.Builder
 				files++
@@ -50,7 +51,9 @@ func TestDecisionPage(t *testing.T) {
 		if files != 2 {
 			t.Errorf("%v: x, x and M write %d files", size, files)
 		}
-		if strings.Contains(written[".html"], "Searching for other layouts") || !strings.Contains(written[".html"], "GiB free<br>") || !strings.Contains(written[".md"], "## Alternatives") {
+		if strings.Contains(written[".html"], "Searching for other layouts") ||
+			!strings.Contains(written[".html"], "GiB free<br>") ||
+			!strings.Contains(written[".md"], "## Alternatives") {
 			t.Errorf("%v: written %d and %d bytes", size, len(written[".html"]), len(written[".md"]))
 		}
 	}

@@ -32,7 +32,8 @@ func (m *Model) evaluate() {
 	m.remedies, m.noEffect = nil, m.stillWithout()
 	m.slow.pending = false
 	switch {
-	case m.serial > 1 && m.legal.report.Legal && m.state.Setup == m.legal.setup: // undone before it was computed
+	// undone before it was computed
+	case m.serial > 1 && m.legal.report.Legal && m.state.Setup == m.legal.setup:
 		m.now = m.legal
 		m.now.serial = m.serial // what is drawn compares it with another one before
 	case !m.postpone():
@@ -66,7 +67,8 @@ func (m *Model) take(r engine.Report, before []engine.Problem) {
 func newWarnings(before, now []engine.Problem) []string {
 	var out []string
 	for _, p := range now {
-		old := slices.ContainsFunc(before, func(b engine.Problem) bool { return b.Code == p.Code && b.Field == p.Field })
+		old := slices.ContainsFunc(before,
+			func(b engine.Problem) bool { return b.Code == p.Code && b.Field == p.Field })
 		if p.Severity == layout.Warning && !old {
 			out = append(out, p.Message)
 		}
@@ -118,7 +120,8 @@ type evaluatedMsg struct {
 // needs a picture to keep meanwhile.
 func (m *Model) postpone() bool {
 	s := &m.state.Setup
-	if m.options.Evaluate != nil || !m.legal.report.Legal || !s.Slow() || !engine.Legal(*s) || m.refusing(s).Message != "" {
+	if m.options.Evaluate != nil || !m.legal.report.Legal || !s.Slow() || !engine.Legal(*s) ||
+		m.refusing(s).Message != "" {
 		return false
 	}
 	m.now = evaluated{setup: *s, serial: m.serial}

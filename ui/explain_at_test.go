@@ -39,7 +39,8 @@ func TestNothingToExplain(t *testing.T) {
 // cursor of the screen, of the setup that is under it.
 func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.PP: 2})
-	other := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 4, knob.VPP: 2, knob.PP: 2})
+	other := setupOf(t, "llama3.1-8b", "dgx-h100",
+		knob.Given{knob.GPUs: 8, knob.TP: 4, knob.VPP: 2, knob.PP: 2})
 	third := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 2, knob.PP: 4})
 	const ranked = "throughput.tokens-per-second-per-gpu"
 	for _, c := range []struct {
@@ -53,16 +54,27 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		{NetworkTab, []string{"d"}, "communication.tp.bytes", ""},
 		{PipelineTab, nil, "stage.0.forward", ""},
 		{PipelineTab, []string{"end"}, "stage.0.time", ""},
-		{PipelineTab, []string{"down", "home"}, "time.bubble", ""}, // rank 1 has the head, and so the most work
+		// rank 1 has the head, and so the most work
+		{PipelineTab, []string{"down", "home"}, "time.bubble", ""},
 		{PipelineTab, []string{"home", "n"}, "pipeline.bubble-over-total", ""},
 		{PipelineTab, []string{"t", "down"}, "time.bubble-share", "schedule "},
 		{SearchTab, nil, ranked, "rank 1 of the search"},
 		{SearchTab, []string{"right"}, "time.step", "rank 1 of the search"},
 		{SearchTab, []string{"right", "right", "right", "down"}, "throughput.mfu", "rank 2 of the search"},
-		{SearchTab, []string{"right", "right", "right", "right", "down", "down"}, "memory.peak", "rank 3 of the search"},
+		{
+			SearchTab,
+			[]string{"right", "right", "right", "right", "down", "down"},
+			"memory.peak",
+			"rank 3 of the search",
+		},
 		{CompareTab, nil, "time.step", "the setup after "},
 		{CompareTab, []string{"pgdown", "up", "up", "up"}, "memory.ranks.0.logits", ""},
-		{CompareTab, []string{"b", "down", "down", "down", "down", "down"}, "memory.ranks.0.gradients", "B, pin 1"},
+		{
+			CompareTab,
+			[]string{"b", "down", "down", "down", "down", "down"},
+			"memory.ranks.0.gradients",
+			"B, pin 1",
+		},
 		{CompareTab, []string{"v", "down", "down"}, "time.step", "ZeRO-1 alone"},
 		{ScanTab, nil, "time.step", ""},
 		{ScanTab, []string{"enter", "home"}, "time.step", "the scan, "},
@@ -98,7 +110,8 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 		if !slices.ContainsFunc(explained, func(s engine.Setup) bool {
 			book, _ := explain.Of(s)
 			e, ok := book.Explain(c.want)
-			return ok && strings.Contains(card, "│ "+c.want+" ") && strings.Contains(card, " "+e.Text()+" │")
+			return ok && strings.Contains(card, "│ "+c.want+" ") &&
+				strings.Contains(card, " "+e.Text()+" │")
 		}) {
 			t.Errorf("%s %v: not %s of the setup under the cursor:\n%s", tabName(c.tab), c.keys, c.want, card)
 		}

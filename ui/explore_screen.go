@@ -48,22 +48,53 @@ func (x explorer) Keys(c *screen.Context) []screen.Key {
 	keys := []screen.Key{
 		{ID: "up", Keys: "up k", Help: "knob above", Blind: true, Ask: move(-1)},
 		{ID: "down", Keys: "down j", Help: "knob below", Blind: true, Ask: move(1)},
-		{ID: "turn-down", Keys: "left h -", Help: "turn down to the next legal value", Blind: true, Ask: turn(-1)},
-		{ID: "turn-up", Keys: "right l + =", Help: "turn up to the next legal value", Blind: true, Ask: turn(1)},
-		{ID: "turn-down-far", Keys: "shift+left H", Help: "turn down by four legal values", Blind: true, Ask: turn(-bigStep)},
-		{ID: "turn-up-far", Keys: "shift+right L", Help: "turn up by four legal values", Blind: true, Ask: turn(bigStep)},
+		{
+			ID: "turn-down", Keys: "left h -", Help: "turn down to the next legal value", Blind: true,
+			Ask: turn(-1),
+		},
+		{
+			ID: "turn-up", Keys: "right l + =", Help: "turn up to the next legal value", Blind: true,
+			Ask: turn(1),
+		},
+		{
+			ID: "turn-down-far", Keys: "shift+left H", Help: "turn down by four legal values", Blind: true,
+			Ask: turn(-bigStep),
+		},
+		{
+			ID: "turn-up-far", Keys: "shift+right L", Help: "turn up by four legal values", Blind: true,
+			Ask: turn(bigStep),
+		},
 		{ID: "first", Keys: "home", Help: "first knob", Blind: true, Ask: move(-1 << 16)},
 		{ID: "last", Keys: "end G", Help: "last knob", Blind: true, Ask: move(1 << 16)},
-		{Keys: "0 1 2 3 4 5 6 7 8 9", Help: "type a value, 16k is 16,384; enter takes it", Begin: func(digit string) screen.Request {
-			return screen.Request{Cmd: m.do(state.Action{Verb: state.Type, Text: digit})}
-		}},
-		{Keys: "enter", Help: "take the nearest legal value or the first fix; else type", Blind: m.fixes(), Ask: m.fixIt},
-		{ID: "lock", Keys: "f", Help: "fix DP instead of GPUs, micro-batches instead of the global batch; and back", Off: lock, Blind: true, Ask: m.act(state.Action{Verb: state.FlipLock})},
+		{
+			Keys: "0 1 2 3 4 5 6 7 8 9", Help: "type a value, 16k is 16,384; enter takes it",
+			Begin: func(digit string) screen.Request {
+				return screen.Request{Cmd: m.do(state.Action{Verb: state.Type, Text: digit})}
+			},
+		},
+		{
+			Keys: "enter", Help: "take the nearest legal value or the first fix; else type", Blind: m.fixes(),
+			Ask: m.fixIt,
+		},
+		{
+			ID: "lock", Keys: "f",
+			Help: "fix DP instead of GPUs, micro-batches instead of the global batch; and back", Off: lock,
+			Blind: true, Ask: m.act(state.Action{Verb: state.FlipLock}),
+		},
 		{ID: "rank-up", Keys: "[", Help: "earlier pipeline rank", Off: pages, Blind: true, Ask: page(-1)},
 		{ID: "rank-down", Keys: "]", Help: "later pipeline rank", Off: pages, Blind: true, Ask: page(1)},
-		{ID: "ranks-up", Keys: "pgup", Help: "four pipeline ranks earlier", Off: pages, Blind: true, Ask: page(-bigStep)},
-		{ID: "ranks-down", Keys: "pgdown", Help: "four pipeline ranks later", Off: pages, Blind: true, Ask: page(bigStep)},
-		{ID: "note", Keys: "i", Help: "what the knob cuts and costs, and when to use it", Ask: m.show(overlay.NoteID)},
+		{
+			ID: "ranks-up", Keys: "pgup", Help: "four pipeline ranks earlier", Off: pages, Blind: true,
+			Ask: page(-bigStep),
+		},
+		{
+			ID: "ranks-down", Keys: "pgdown", Help: "four pipeline ranks later", Off: pages, Blind: true,
+			Ask: page(bigStep),
+		},
+		{
+			ID: "note", Keys: "i", Help: "what the knob cuts and costs, and when to use it",
+			Ask: m.show(overlay.NoteID),
+		},
 	}
 	if c == nil {
 		return keys
@@ -187,8 +218,9 @@ func (m *Model) sweepCmd() tea.Cmd {
 	generation, r := m.sweep.generation, &m.now.report
 	// Read before the command starts: the next key press replaces the report.
 	of := explore.Sweeping{
-		Setup: m.state.Setup, Locks: m.state.Locks, Knob: m.state.Focus, Now: explore.PointOf(*r), Report: *r, Evaluate: m.options.Evaluate,
-		Remedy: m.options.Evaluate == nil && !m.state.Setup.Slow() && r.Memory != nil && !r.Memory.Fits,
+		Setup: m.state.Setup, Locks: m.state.Locks, Knob: m.state.Focus, Now: explore.PointOf(*r), Report: *r,
+		Evaluate: m.options.Evaluate,
+		Remedy:   m.options.Evaluate == nil && !m.state.Setup.Slow() && r.Memory != nil && !r.Memory.Fits,
 	}
 	serial := m.serial
 	if m.sweep.serial != serial && m.options.Evaluate == nil {
@@ -287,7 +319,10 @@ func (m *Model) sweepState() int {
 
 // chart returns the sweep in the words of the chart panel.
 func (m *Model) chart() explore.Sweep {
-	s := explore.Sweep{Points: m.sweep.points, Current: m.sweep.current, Pending: m.sweep.pending, Asked: m.quizzed != "", Usable: m.state.Setup.Cluster.GPU.MemoryUsable}
+	s := explore.Sweep{
+		Points: m.sweep.points, Current: m.sweep.current, Pending: m.sweep.pending,
+		Asked: m.quizzed != "", Usable: m.state.Setup.Cluster.GPU.MemoryUsable,
+	}
 	for i := range m.rows {
 		if r := &m.rows[i]; r.ID == m.sweep.id {
 			s.Label, s.Brief = r.Label, r.Short

@@ -15,7 +15,9 @@ import (
 )
 
 // exported is what x writes on a screen, in a format.
-func exported(t *testing.T, m *Model, into *[]*report.Evaluation, f report.Format) (text string, d *report.Evaluation) {
+func exported(t *testing.T, m *Model, into *[]*report.Evaluation, f report.Format) (text string,
+	d *report.Evaluation,
+) {
 	t.Helper()
 	*into = nil
 	_, cmd := m.Update(press("x"))
@@ -41,7 +43,8 @@ func exported(t *testing.T, m *Model, into *[]*report.Evaluation, f report.Forma
 // TestExportWritesTheScreen: x writes the tables of the screen it is pressed on, in
 // every format, with the figures that the engine gives.
 func TestExportWritesTheScreen(t *testing.T) {
-	setup := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 8, knob.TP: 1, knob.PP: 4, knob.ZeRO: 2})
+	setup := setupOf(t, "llama3.1-8b", "dgx-h100",
+		knob.Given{knob.GPUs: 8, knob.TP: 1, knob.PP: 4, knob.ZeRO: 2})
 	var written []*report.Evaluation
 	m := sample(t, 120, 36, func(o *Options) {
 		o.Setup, o.Evaluate = setup, engine.Evaluate
@@ -77,7 +80,8 @@ func TestExportWritesTheScreen(t *testing.T) {
 		return ""
 	}
 	table := "memory per GPU at each rank's peak"
-	if got, _ := strconv.ParseFloat(find(table, "rank 1", "activations"), 64); got != float64(r.Memory.Ranks[1].Activations) {
+	if got, _ := strconv.ParseFloat(find(table, "rank 1", "activations"),
+		64); got != float64(r.Memory.Ranks[1].Activations) {
 		t.Errorf("activations of rank 1: %g, want %g", got, r.Memory.Ranks[1].Activations)
 	}
 	sum, _ := strconv.ParseFloat(find(table, "sum", "total"), 64)
@@ -85,12 +89,15 @@ func TestExportWritesTheScreen(t *testing.T) {
 	if sum <= 0 || without <= sum {
 		t.Errorf("%g with ZeRO, %g without", sum, without)
 	}
-	if find("memory over a step", "rank 0", "later passes") == "" || find("largest with the safety margin", "micro-batch", "needs") == "" || !strings.Contains(text, "inside a layer on one GPU,MLP up,") {
+	if find("memory over a step", "rank 0", "later passes") == "" ||
+		find("largest with the safety margin", "micro-batch", "needs") == "" ||
+		!strings.Contains(text, "inside a layer on one GPU,MLP up,") {
 		t.Errorf("tables are missing:\n%s", text[:2000])
 	}
 
 	reach(CompareTab, "v")
-	if text, _ = exported(t, m, &written, report.Markdown); !strings.Contains(text, "## each method alone") || !strings.Contains(text, "| ZeRO-2 |") {
+	if text, _ = exported(t, m, &written, report.Markdown); !strings.Contains(text, "## each method alone") ||
+		!strings.Contains(text, "| ZeRO-2 |") {
 		t.Errorf("no table of the methods:\n%.1500s", text)
 	}
 	m.do(state.Action{Verb: state.Pin})
@@ -105,12 +112,14 @@ func TestExportWritesTheScreen(t *testing.T) {
 	reach(PipelineTab)
 	text, d = exported(t, m, &written, report.CSV)
 	line := engine.Evaluate(m.state.Setup).Timeline
-	if !strings.Contains(text, "pipeline ranks,rank 0,busy,"+figure.Digits(line.Ranks[0].Busy)) || len(d.Screen[0].Rows) != len(line.Ranks) {
+	if !strings.Contains(text, "pipeline ranks,rank 0,busy,"+figure.Digits(line.Ranks[0].Busy)) ||
+		len(d.Screen[0].Rows) != len(line.Ranks) {
 		t.Errorf("no ranks of the pipeline:\n%.800s", text)
 	}
 	reach(SearchTab)
 	text, d = exported(t, m, &written, report.Markdown)
-	if len(d.Screen) != 1 || len(d.Screen[0].Rows) < 3 || !strings.Contains(text, "## layouts, the best first") {
+	if len(d.Screen) != 1 || len(d.Screen[0].Rows) < 3 ||
+		!strings.Contains(text, "## layouts, the best first") {
 		t.Fatalf("no ranked layouts:\n%.800s", text)
 	}
 	for i := range d.Screen[0].Rows {
@@ -127,11 +136,13 @@ func TestExportWritesTheScreen(t *testing.T) {
 			Rows  [][]any
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &document); err != nil || len(document.Screen) != 1 || !strings.HasPrefix(document.Screen[0].Title, "scan of ") {
+	if err := json.Unmarshal([]byte(text), &document); err != nil || len(document.Screen) != 1 ||
+		!strings.HasPrefix(document.Screen[0].Title, "scan of ") {
 		t.Fatalf("%v: %+v", err, document)
 	}
 	for i, row := range d.Screen[0].Rows {
-		if value, ok := document.Screen[0].Rows[i][1].(float64); ok && (value != row[1].Value || row[1].Text != figure.Of(row[1].Unit, value)) {
+		if value, ok := document.Screen[0].Rows[i][1].(float64); ok &&
+			(value != row[1].Value || row[1].Text != figure.Of(row[1].Unit, value)) {
 			t.Errorf("point %d: %v beside %v", i, document.Screen[0].Rows[i], row)
 		}
 	}
@@ -159,16 +170,19 @@ func TestExportNetworkAndEvidence(t *testing.T) {
 	finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(NetworkTab)}))
 	text, d := exported(t, m, &written, report.CSV)
 	r := engine.Evaluate(setup)
-	if len(d.Screen) != 7 || len(d.Screen[0].Rows) != len(r.Communication) || len(d.Screen[1].Rows) == 0 || len(d.Screen[2].Rows) != 7 {
+	if len(d.Screen) != 7 || len(d.Screen[0].Rows) != len(r.Communication) || len(d.Screen[1].Rows) == 0 ||
+		len(d.Screen[2].Rows) != 7 {
 		t.Fatalf("%d tables of Network:\n%.1500s", len(d.Screen), text)
 	}
 	for i, c := range r.Communication {
 		row := d.Screen[0].Rows[i]
-		if row[0].Text != c.Dimension || number(row[4]) != float64(c.Bytes) || number(row[6]) != float64(c.Exposed) {
+		if row[0].Text != c.Dimension || number(row[4]) != float64(c.Bytes) ||
+			number(row[6]) != float64(c.Exposed) {
 			t.Errorf("%s: %+v", c.Dimension, row)
 		}
 	}
-	if middle := d.Screen[2].Rows[3]; number(middle[2]) != float64(r.Time.Step) || number(middle[1]) != float64(setup.Cluster.Inter.Bandwidth) {
+	if middle := d.Screen[2].Rows[3]; number(middle[2]) != float64(r.Time.Step) ||
+		number(middle[1]) != float64(setup.Cluster.Inter.Bandwidth) {
 		t.Errorf("at the bandwidth there is: %+v, want %v", middle, r.Time.Step)
 	}
 	for _, table := range d.Screen {
@@ -180,7 +194,8 @@ func TestExportNetworkAndEvidence(t *testing.T) {
 	}
 	finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(EvidenceTab)}))
 	text, d = exported(t, m, &written, report.Markdown)
-	if len(d.Screen) != 2 || len(d.Screen[0].Rows) < 10 || !strings.Contains(text, "## published runs by group") {
+	if len(d.Screen) != 2 || len(d.Screen[0].Rows) < 10 ||
+		!strings.Contains(text, "## published runs by group") {
 		t.Fatalf("tables of Evidence:\n%.1500s", text)
 	}
 	all := d.Screen[0].Rows[0]
@@ -195,7 +210,8 @@ func TestExportNetworkAndEvidence(t *testing.T) {
 		}
 		sum += max(row[7].Value, -row[7].Value)
 	}
-	if mean := sum / float64(len(d.Screen[1].Rows)); mean-number(all[3]) > 1e-9 || number(all[3])-mean > 1e-9 {
+	if mean := sum / float64(len(d.Screen[1].Rows)); mean-number(all[3]) > 1e-9 ||
+		number(all[3])-mean > 1e-9 {
 		t.Errorf("the mean error is %v, the group says %v", mean, all[3].Value)
 	}
 }

@@ -32,7 +32,8 @@ func TestExport(t *testing.T) {
 		if len(written) != i+1 || written[i] != f || !m.overlays.Empty() {
 			t.Fatalf("written %v", written)
 		}
-		if last.Version != "1.2.3" || last.Setup.TP != 4 || last.Memory.Peak != m.now.report.Memory.Peak || !strings.Contains(last.Command, "--tp 4") {
+		if last.Version != "1.2.3" || last.Setup.TP != 4 || last.Memory.Peak != m.now.report.Memory.Peak ||
+			!strings.Contains(last.Command, "--tp 4") {
 			t.Errorf("%s: %q of TP %d", last.Version, last.Command, last.Setup.TP)
 		}
 		if !strings.Contains(screenText(m), "wrote meshscope-x"+f.Extension()+" into the current folder") {
@@ -44,12 +45,16 @@ func TestExport(t *testing.T) {
 		}
 	}
 	keys(m, "esc")
-	refuse = &report.FileError{Folder: "/read/only", Err: &fs.PathError{Op: "open", Path: "/read/only/x", Err: fs.ErrPermission}}
+	refuse = &report.FileError{Folder: "/read/only", Err: &fs.PathError{
+		Op: "open", Path: "/read/only/x",
+		Err: fs.ErrPermission,
+	}}
 	keys(m, "x")
 	_, cmd := m.Update(press("enter"))
 	finishAll(m, cmd)
 	flat := strings.Join(strings.Fields(screenText(m)), " ")
-	if !strings.Contains(flat, "nothing written: /read/only: permission denied; start meshscope in a folder that can be written to") {
+	if !strings.Contains(flat, "nothing written: /read/only: permission denied; start meshscope in a "+
+		"folder that can be written to") {
 		t.Errorf("no reason:\n%s", screenText(m))
 	}
 	keys(m, "3", "enter", "x")
@@ -57,7 +62,8 @@ func TestExport(t *testing.T) {
 		t.Errorf("an illegal setup:\n%s", screenText(m))
 	}
 	none := sample(t, 80, 24)
-	if keys(none, "x"); !none.overlays.Empty() || !strings.Contains(screenText(none), "writing files is not possible here") {
+	if keys(none, "x"); !none.overlays.Empty() ||
+		!strings.Contains(screenText(none), "writing files is not possible here") {
 		t.Errorf("without files:\n%s", screenText(none))
 	}
 }
@@ -76,13 +82,15 @@ func TestExportLaunch(t *testing.T) {
 		}
 	})
 	keys(m, "x")
-	if shown := screenText(m); !strings.Contains(shown, "launch by torchtitan main of 2026") || !strings.Contains(shown, "launch by torchtitan 0.2.2") {
+	if shown := screenText(m); !strings.Contains(shown, "launch by torchtitan main of 2026") ||
+		!strings.Contains(shown, "launch by torchtitan 0.2.2") {
 		t.Errorf("two launchers with one name:\n%s", shown)
 	}
 	for _, r := range "megatron-lm" {
 		m.Update(press(string(r)))
 	}
-	if shown := screenText(m); !strings.Contains(shown, "launch by Megatron-LM") || !strings.Contains(shown, "#!/usr/bin/env bash") {
+	if shown := screenText(m); !strings.Contains(shown, "launch by Megatron-LM") ||
+		!strings.Contains(shown, "#!/usr/bin/env bash") {
 		t.Errorf("no preview:\n%s", shown)
 	}
 	_, cmd := m.Update(press("ctrl+y"))
@@ -105,7 +113,10 @@ func TestExportLaunch(t *testing.T) {
 		m.Update(press(string(r)))
 	}
 	shown := screenText(m)
-	for _, want := range []string{"refused", "refuses --pp: ", "refuses --sp: ", "refuses --zero: ", "the nearest layout that it runs: --dp 8, --pp 1"} {
+	for _, want := range []string{
+		"refused", "refuses --pp: ", "refuses --sp: ", "refuses --zero: ",
+		"the nearest layout that it runs: --dp 8, --pp 1",
+	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("accelerate runs a pipeline, without %q:\n%s", want, shown)
 		}

@@ -69,8 +69,8 @@ func (m *Model) sentence() string {
 	return p.Help
 }
 
-// urgent shows the typed value, the answer to a key that did nothing, the errors, why the setup does not fit, or the
-// warnings that the last change caused.
+// urgent shows the typed value, the answer to a key that did nothing, the errors, why the setup does not fit,
+// or the warnings that the last change caused.
 func (m *Model) urgent(f *footer) {
 	g, report := m.look.glyphs, &m.now.report
 	errs, typing := state.Errors(report.Problems), m.typing()
@@ -153,7 +153,8 @@ func (m *Model) remarks(f *footer) {
 // those have, the sentence itself.
 func clauses(text string, fits func(string) bool) string {
 	for short := text; !fits(short); {
-		end := max(strings.LastIndex(short, ", "), strings.LastIndex(short, "; "), strings.LastIndex(strings.TrimSuffix(short, "."), ". "))
+		end := max(strings.LastIndex(short, ", "), strings.LastIndex(short, "; "),
+			strings.LastIndex(strings.TrimSuffix(short, "."), ". "))
 		if end < len(text)/2 {
 			return text
 		}
@@ -175,8 +176,20 @@ func (m *Model) hint(w int) string {
 	help := m.shown("?", "help")
 	var words [][2]string // a key, and what is said of it
 	for _, words = range [][][2]string{
-		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it, and every figure updates;"}, {help, "lists all keys,"}, {"esc", "hides this line"}},
-		{{"", "New here?"}, {up, "picks a knob,"}, {turn, "turns it;"}, {help, "lists all keys,"}, {"esc", "hides this"}},
+		{
+			{"", "New here?"},
+			{up, "picks a knob,"},
+			{turn, "turns it, and every figure updates;"},
+			{help, "lists all keys,"},
+			{"esc", "hides this line"},
+		},
+		{
+			{"", "New here?"},
+			{up, "picks a knob,"},
+			{turn, "turns it;"},
+			{help, "lists all keys,"},
+			{"esc", "hides this"},
+		},
 		{{up, "picks a knob,"}, {turn, "turns it;"}, {help, "keys,"}, {"esc", "hides this"}},
 	} {
 		need := -1
@@ -210,13 +223,14 @@ func (m *Model) note(f *footer) string {
 	return text
 }
 
-// fewer returns as many of the changes that a note lists as have room, and how many more there are; where not even
-// one has, the gist.
+// fewer returns as many of the changes that a note lists as have room, and how many more there are; where not
+// even one has, the gist.
 func fewer(text string, fits func(string) bool) string {
 	if at := strings.Index(text, "→"); at >= 0 {
 		at = strings.LastIndex(text[:at], ": ") + len(": ")
 		for changes, n := strings.Split(text[at:], ", "), 1; n < len(changes); n++ {
-			if short := fmt.Sprintf("%s%s and %d more", text[:at], strings.Join(changes[:len(changes)-n], ", "), n); fits(short) {
+			if short := fmt.Sprintf("%s%s and %d more", text[:at],
+				strings.Join(changes[:len(changes)-n], ", "), n); fits(short) {
 				return short
 			}
 		}
@@ -246,7 +260,8 @@ func (m *Model) flow(f *footer, note string, from int, help string) {
 	if below == 0 && rest != "" {
 		return // half a sentence says nothing
 	}
-	l := widget.NewLine(f.w).Put(f.theme.Paint(themes.Text), last).Gap(apart).Put(f.theme.Paint(themes.Muted), first)
+	l := widget.NewLine(f.w).Put(f.theme.Paint(themes.Text), last).Gap(apart).Put(f.theme.Paint(themes.Muted),
+		first)
 	f.lines = append(f.lines[:from+len(parts)-1], l.String())
 	f.say(themes.Muted, "", rest, below)
 }

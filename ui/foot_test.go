@@ -21,7 +21,8 @@ func TestFootSpeaks(t *testing.T) {
 	moe := setupOf(t, "deepseek-v3", "deepseek-h800", knob.Given{
 		knob.GPUs: 2048, knob.PP: 16, knob.EP: 64, knob.GBS: 15360, knob.Seq: 4096,
 	})
-	few := setupOf(t, "llama3.1-70b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.GBS: 64})
+	few := setupOf(t, "llama3.1-70b", "dgx-h100",
+		knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.GBS: 64})
 	never := presets.DefaultSetup()
 	never.PP = 16
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
@@ -31,14 +32,39 @@ func TestFootSpeaks(t *testing.T) {
 			keys  []string
 			want  []string
 		}{
-			{"a new warning", presets.DefaultSetup(), []string{"right"}, []string{"! (+1) tp 16 exceeds the 8 GPUs"}},
-			{"its end with the focus", presets.DefaultSetup(), []string{"right", "down"}, []string{"uts weights with little traffic"}},
-			{"a knob that does not turn", moe, []string{"down", "down", "right"}, []string{"no other legal value", "112 or 128"}},
-			{"an illegal value", presets.DefaultSetup(), []string{"3", "enter"}, []string{"more problems", "ILLEGAL", "last legal setup"}},
-			{"an illegal start", never, nil, []string{"WHY IT IS ILLEGAL", "enter sets DP 1, micro-batches 512, PP 8", "no legal setup yet"}},
+			{
+				"a new warning", presets.DefaultSetup(),
+				[]string{"right"},
+				[]string{"! (+1) tp 16 exceeds the 8 GPUs"},
+			},
+			{
+				"its end with the focus", presets.DefaultSetup(),
+				[]string{"right", "down"},
+				[]string{"uts weights with little traffic"},
+			},
+			{
+				"a knob that does not turn", moe,
+				[]string{"down", "down", "right"},
+				[]string{"no other legal value", "112 or 128"},
+			},
+			{
+				"an illegal value", presets.DefaultSetup(),
+				[]string{"3", "enter"},
+				[]string{"more problems", "ILLEGAL", "last legal setup"},
+			},
+			{
+				"an illegal start", never, nil,
+				[]string{
+					"WHY IT IS ILLEGAL", "enter sets DP 1, micro-batches 512, PP 8",
+					"no legal setup yet",
+				},
+			},
 			{"the error band", presets.DefaultSetup(), nil, []string{"s ±18 %"}},
 			{"what is waited for", presets.DefaultSetup(), nil, []string{"exposed: TP 2.00 s, DP 1.00 s"}},
-			{"a batch unlike others", few, slices.Repeat([]string{"down"}, 10), []string{"0.524 M tokens per step are below the 4 to 60 M of large models"}},
+			{
+				"a batch unlike others", few, slices.Repeat([]string{"down"}, 10),
+				[]string{"0.524 M tokens per step are below the 4 to 60 M of large models"},
+			},
 			{"hidden ranks", moe, nil, []string{"[ ] ranks"}},
 		} {
 			m := sample(t, size[0], size[1], func(o *Options) { o.Setup = test.setup })
@@ -61,7 +87,8 @@ func TestFootSpeaks(t *testing.T) {
 func TestAnswersAreSeen(t *testing.T) {
 	for _, size := range [][2]int{{60, 20}, {80, 24}, {120, 36}, {200, 60}} {
 		for name, before := range map[string][]string{
-			"fine": nil, "a warning": {"right"}, "no fit": {"left", "left", "left"}, "illegal": {"7", "enter"},
+			"fine": nil, "a warning": {"right"}, "no fit": {"left", "left", "left"},
+			"illegal": {"7", "enter"},
 		} {
 			m := sample(t, size[0], size[1])
 			keys(m, before...)
@@ -74,8 +101,14 @@ func TestAnswersAreSeen(t *testing.T) {
 				{func() { keys(m, "W") }, "glossary words are"},
 				{func() { keys(m, "U") }, "nothing left to redo"},
 				{func() { keys(m, "p") }, "pinned"},
-				{func() { send(m, state.Action{Verb: state.Say, Tone: state.Answer, Text: "copied"}) }, "copied"},
-				{func() { send(m, state.Action{Verb: state.Say, Tone: state.Answer, Text: "wrote"}) }, "wrote"},
+				{
+					func() { send(m, state.Action{Verb: state.Say, Tone: state.Answer, Text: "copied"}) },
+					"copied",
+				},
+				{
+					func() { send(m, state.Action{Verb: state.Say, Tone: state.Answer, Text: "wrote"}) },
+					"wrote",
+				},
 			} {
 				answer.do()
 				if got := screenText(m); !strings.Contains(got, answer.want) {
@@ -101,7 +134,8 @@ func TestPageStepsBackWithoutColours(t *testing.T) {
 		if strings.Contains(ansi.Strip(line), "train on") {
 			break
 		}
-		if i <= focus && (strings.Contains(line, ";7m") || strings.Contains(line, "[7m") || strings.Contains(line, "[1m")) {
+		if i <= focus && (strings.Contains(line, ";7m") || strings.Contains(line, "[7m") ||
+			strings.Contains(line, "[1m")) {
 			t.Errorf("line %d stands out: %q", i, line)
 		}
 		if i <= focus && ansi.Strip(line) != ansi.Strip(before[i]) {

@@ -102,11 +102,13 @@ func TestPopUpIsWhole(t *testing.T) {
 			last := d.X + ansi.StringWidth(d.Lines[0]) - 1
 			for y := d.Y; y < d.Y+len(d.Lines); y++ {
 				cells := []rune(lines[y])
-				if len(cells) <= last || !strings.ContainsRune("│├╭╰", cells[d.X]) || !strings.ContainsRune("│┤╮╯", cells[last]) {
+				if len(cells) <= last || !strings.ContainsRune("│├╭╰", cells[d.X]) ||
+					!strings.ContainsRune("│┤╮╯", cells[last]) {
 					t.Fatalf("%s at %v: line %d is torn: %q", open, size, y, lines[y])
 				}
 			}
-			if open == "g" && size[0] >= 80 && !strings.Contains(screenText(m), "DGX H100, 8x400G NDR InfiniBand  ") {
+			if open == "g" && size[0] >= 80 &&
+				!strings.Contains(screenText(m), "DGX H100, 8x400G NDR InfiniBand  ") {
 				t.Errorf("%v: the name of the cluster in force cannot be read:\n%s", size, screenText(m))
 			}
 		}
@@ -133,10 +135,13 @@ func TestFrameWithoutColour(t *testing.T) {
 	}
 }
 
-// TestColoursOfTheTerminal: no screen and no list has a colour that its terminal has not, for nobody looks colours up
-// again when they are written.
+// TestColoursOfTheTerminal: no screen and no list has a colour that its terminal has not, for nobody looks
+// colours up again when they are written.
 func TestColoursOfTheTerminal(t *testing.T) {
-	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
+	for _, profile := range []colorprofile.Profile{
+		colorprofile.ANSI256, colorprofile.ANSI,
+		colorprofile.ASCII,
+	} {
 		m := sample(t, 120, 36, func(o *Options) { o.colours = profile })
 		m.catalog = overlay.ReadCatalog(m.options.Library)
 		if m.Update(tea.ColorProfileMsg{Profile: colorprofile.TrueColor}); m.caps.Profile != profile {
@@ -209,7 +214,8 @@ func TestTinyAnswers(t *testing.T) {
 		}
 	}
 	send(m, tea.WindowSizeMsg{Width: 59, Height: 2})
-	if got := screenText(m); strings.Contains(got, "bubble") || !strings.Contains(got, "MFU") || !strings.Contains(got, "TP 8   the full screen needs 60 x 20") {
+	if got := screenText(m); strings.Contains(got, "bubble") || !strings.Contains(got, "MFU") ||
+		!strings.Contains(got, "TP 8   the full screen needs 60 x 20") {
 		t.Errorf("two lines are:\n%s", got)
 	}
 	for _, size := range [][2]int{{5, 2}, {7, 2}, {20, 2}, {5, 9}, {13, 3}, {200, 2}, {59, 19}} {
@@ -289,8 +295,10 @@ func TestEverySmallSize(t *testing.T) {
 // beyond the screen. A failure says its seed.
 func TestRandomKeys(t *testing.T) {
 	names := []string{
-		"up", "down", "left", "right", "h", "j", "k", "l", "H", "L", "home", "end", "G", "shift+left", "shift+right",
-		"0", "1", "2", "3", "7", "9", "enter", "esc", "backspace", "u", "U", "ctrl+r", "f", "m", "g", "?", "t", "M",
+		"up", "down", "left", "right", "h", "j", "k", "l", "H", "L", "home", "end", "G", "shift+left",
+		"shift+right",
+		"0", "1", "2", "3", "7", "9", "enter", "esc", "backspace", "u", "U", "ctrl+r", "f", "m", "g", "?",
+		"t", "M",
 		"[", "]", "pgup", "pgdown", "tab", "space", "-", "+", "a", "z", ",", "é",
 	}
 	for _, seed := range draws.Seeds() {
@@ -305,9 +313,13 @@ func TestRandomKeys(t *testing.T) {
 			case 1:
 				send(m, tea.MouseClickMsg{X: random.IntN(200), Y: random.IntN(60), Button: tea.MouseLeft})
 			case 2:
-				send(m, tea.MouseWheelMsg{X: random.IntN(200), Y: random.IntN(60), Button: tea.MouseWheelDown})
+				send(m, tea.MouseWheelMsg{
+					X: random.IntN(200), Y: random.IntN(60),
+					Button: tea.MouseWheelDown,
+				})
 			case 3:
-				send(m, tea.PasteMsg{Content: "1e12\nfoo"}, tea.ColorProfileMsg{Profile: colorprofile.Profile(random.IntN(6))})
+				send(m, tea.PasteMsg{Content: "1e12\nfoo"},
+					tea.ColorProfileMsg{Profile: colorprofile.Profile(random.IntN(6))})
 			default:
 				send(m, press(names[random.IntN(len(names))]))
 			}
@@ -376,7 +388,8 @@ func TestPicker(t *testing.T) {
 	finishAll(m, m.do(state.Action{Verb: state.Open, Overlay: overlay.ModelID}))
 	keys(m, "q", "w", "e", "n", "3")
 	_, cmd := m.Update(press("enter"))
-	if finishAll(m, cmd); !m.overlays.Empty() || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "qwen3") {
+	if finishAll(m, cmd); !m.overlays.Empty() || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID),
+		"qwen3") {
 		t.Errorf("overlay %q, model %s", m.overlays.ID(), m.state.Setup.Model.ID)
 	}
 	keys(m, "u")
@@ -393,7 +406,8 @@ func TestTypeAhead(t *testing.T) {
 	cmd := m.do(state.Action{Verb: state.Open, Overlay: overlay.ModelID})
 	keys(m, "x", "backspace", "w", "e", "n", "3", "enter", "down")
 	finishAll(m, cmd)
-	if !m.overlays.Empty() || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "wen3") || m.state.Focus != "pp" {
+	if !m.overlays.Empty() || !strings.Contains(strings.ToLower(m.state.Setup.Model.ID), "wen3") ||
+		m.state.Focus != "pp" {
 		t.Errorf("overlay %q, model %s, focus %s", m.overlays.ID(), m.state.Setup.Model.ID, m.state.Focus)
 	}
 }
@@ -444,7 +458,10 @@ func TestRemedy(t *testing.T) {
 		t.Skip("the engine says that it fits")
 	}
 	send(m, m.sweepCmd()())
-	for _, want := range []string{m.now.report.Memory.Reason[:40], "fits with", "enter sets " + m.remedies[0].Turns()} {
+	for _, want := range []string{
+		m.now.report.Memory.Reason[:40], "fits with",
+		"enter sets " + m.remedies[0].Turns(),
+	} {
 		if !strings.Contains(screenText(m), want) {
 			t.Errorf("%q is not on the screen:\n%s", want, screenText(m))
 		}
@@ -475,14 +492,16 @@ func TestCovered(t *testing.T) {
 					continue // the screen has its own use for the key
 				}
 				after := strings.Split(m.View().Content, "\n")
-				if last := ansi.Strip(after[size[1]-1]); strings.Contains(last, "help") || strings.Contains(last, "quit") {
+				if last := ansi.Strip(after[size[1]-1]); strings.Contains(last, "help") ||
+					strings.Contains(last, "quit") {
 					t.Errorf("%s at %v: keys that do something else: %q", open, size, last)
 				}
 				if after[0] == before[0] && !strings.Contains(ansi.Strip(after[0]), "╭") {
 					t.Errorf("%s at %v: the page is as bright as before", open, size)
 				}
 				text := strings.Join(after, "\n")
-				if keys(m, "esc"); strings.Join(strings.Split(m.View().Content, "\n"), "") != strings.Join(before, "") {
+				if keys(m, "esc"); strings.Join(strings.Split(m.View().Content, "\n"),
+					"") != strings.Join(before, "") {
 					t.Errorf("%s at %v: closing does not bring the page back\n%s", open, size, text)
 				}
 			}

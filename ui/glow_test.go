@@ -73,14 +73,17 @@ func TestOwnGround(t *testing.T) {
 					}
 					for _, rest := range strings.SplitAfter(line, "\x1b[m")[1:] {
 						if rest != "" && !strings.HasPrefix(rest, base) {
-							t.Fatalf("%s, %v, %q: line %d leaves the ground: %q", theme, profile, tab, y, line)
+							t.Fatalf("%s, %v, %q: line %d leaves the ground: %q", theme, profile, tab, y,
+								line)
 						}
 					}
 				}
 			}
 		}
 	}
-	for _, change := range []func(*Options){func(o *Options) { o.Theme = "auto" }, func(o *Options) { o.Theme = "mono" }, func(o *Options) { o.Theme, o.NoColor = "light", true }} {
+	for _, change := range []func(*Options){func(o *Options) { o.Theme = "auto" }, func(o *Options) {
+		o.Theme = "mono"
+	}, func(o *Options) { o.Theme, o.NoColor = "light", true }} {
 		m := sample(t, 120, 36, change)
 		if base := m.look.theme.Base().Open(); m.state.Theme != "auto" && base != "" {
 			t.Errorf("%s has the ground %q", m.state.Theme, base)

@@ -155,7 +155,8 @@ func TestHeapAfterThousandsOfKeys(t *testing.T) {
 	first := liveHeap()
 	stroll(keys)
 	history := float64(m.state.Past()+m.state.Future()) * 1500
-	t.Logf("%.2f MB after 500 keys, %.2f more after %d; the history has %.2f", first/1e6, (liveHeap()-first)/1e6, 500+keys, history/1e6)
+	t.Logf("%.2f MB after 500 keys, %.2f more after %d; the history has %.2f", first/1e6,
+		(liveHeap()-first)/1e6, 500+keys, history/1e6)
 	if more := liveHeap() - first - history; more > 4e6 {
 		t.Errorf("%.1f MB more after thousands of keys", more/1e6)
 	}

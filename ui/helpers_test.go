@@ -32,7 +32,10 @@ const (
 
 // tabName is the name of a screen.
 func tabName(t state.Tab) string {
-	return [tabs]string{"Explore", "Memory", "Pipeline", "Network", "Search", "Compare", "Scan", "Evidence"}[t]
+	return [tabs]string{
+		"Explore", "Memory", "Pipeline", "Network", "Search", "Compare", "Scan",
+		"Evidence",
+	}[t]
 }
 
 // plain is an evaluation with round figures in place of the engine's: frames
@@ -60,28 +63,56 @@ func plain(s engine.Setup) engine.Report {
 		if i == s.PP-1 {
 			rank.Logits = units.GiB
 		}
-		rank.Allocated = rank.Weights + rank.Gradients + rank.Optimizer + rank.Activations + rank.Logits + rank.Buffers
+		rank.Allocated = rank.Weights + rank.Gradients + rank.Optimizer + rank.Activations + rank.Logits +
+			rank.Buffers
 		rank.Total = rank.Allocated + rank.Overhead
 		if rank.Total > m.Peak {
 			m.Peak, m.PeakRank = rank.Total, i
 		}
 		m.Ranks = append(m.Ranks, rank)
 	}
-	m.Evidence = engine.Evidence{ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12}
+	m.Evidence = engine.Evidence{
+		ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table",
+		Nearest: engine.NearestRuns{
+			Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1,
+			Off: 0.03,
+		}, Runs: 12,
+	}
 	m.Fits, m.Fit = m.Peak <= m.Usable, engine.FitWithin(m.Peak, m.Usable, m.ErrorBand)
 	r.Memory = m
 	r.Pipeline, r.Timeline = plainPipeline(s)
 	work := units.Seconds(20)
 	bubble := work * units.Seconds(r.Pipeline.BubbleOverIdeal)
-	r.Time = &engine.Time{Compute: work, Bubble: bubble, Exposed: 3, Optimizer: 0.5, Step: work + bubble + 3.5, Evidence: engine.Evidence{ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12}}
+	r.Time = &engine.Time{
+		Compute: work, Bubble: bubble, Exposed: 3, Optimizer: 0.5,
+		Step: work + bubble + 3.5, Evidence: engine.Evidence{
+			ErrorBand: 0.18, TypicalError: 0.04,
+			ValidatedBy: "first-table",
+			Nearest: engine.NearestRuns{
+				Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1,
+				Off: 0.03,
+			}, Runs: 12,
+		},
+	}
 	mfu := 0.5 * float64(work/r.Time.Step)
 	r.Throughput = &engine.Throughput{
-		TokensPerSecond: 64_000 * mfu, TokensPerSecondPerGPU: 1000 * mfu, ModelTFLOPSPerGPU: 989 * mfu, MFU: mfu, HFU: mfu, Evidence: r.Time.Evidence,
+		TokensPerSecond: 64_000 * mfu, TokensPerSecondPerGPU: 1000 * mfu, ModelTFLOPSPerGPU: 989 * mfu,
+		MFU: mfu, HFU: mfu, Evidence: r.Time.Evidence,
 	}
-	r.Model = &engine.ModelFigures{Parameters: float64(s.Model.Total()), ActiveParameters: float64(s.Model.Active()), TrainingFLOPs: 6 * float64(s.Model.Active()), Convention: string(s.MFU)}
+	r.Model = &engine.ModelFigures{
+		Parameters:       float64(s.Model.Total()),
+		ActiveParameters: float64(s.Model.Active()), TrainingFLOPs: 6 * float64(s.Model.Active()),
+		Convention: string(s.MFU),
+	}
 	r.Communication = []engine.Communication{
-		{Dimension: "tp", Operation: "all-gather + reduce-scatter", GroupSize: s.TP, Spans: "node", Bytes: 6 * 1000 * units.GB, Seconds: 8, Exposed: 2},
-		{Dimension: "dp", Operation: "reduce-scatter + all-gather", GroupSize: s.DP, Spans: "cluster", Bytes: 20 * units.GB, Seconds: 1.5, Exposed: 1},
+		{
+			Dimension: "tp", Operation: "all-gather + reduce-scatter", GroupSize: s.TP, Spans: "node",
+			Bytes: 6 * 1000 * units.GB, Seconds: 8, Exposed: 2,
+		},
+		{
+			Dimension: "dp", Operation: "reduce-scatter + all-gather", GroupSize: s.DP, Spans: "cluster",
+			Bytes: 20 * units.GB, Seconds: 1.5, Exposed: 1,
+		},
 	}
 	return r
 }
@@ -98,7 +129,8 @@ func plainPipeline(s engine.Setup) (*engine.Pipeline, *schedule.Timeline) {
 	if err != nil {
 		return p, nil
 	}
-	p.BubbleOverIdeal, p.BubbleOverTotal, p.Makespan = line.BubbleOverIdeal(), line.BubbleOverTotal(), line.Duration()
+	p.BubbleOverIdeal, p.BubbleOverTotal, p.Makespan = line.BubbleOverIdeal(), line.BubbleOverTotal(),
+		line.Duration()
 	if form, ok := spec.ClosedFormBubble(times); ok {
 		p.BubbleClosedForm = &form
 	}
@@ -154,11 +186,15 @@ func press(name string) tea.KeyPressMsg {
 	codes := map[string]rune{
 		"up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft, "right": tea.KeyRight,
 		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "backspace": tea.KeyBackspace,
-		"home": tea.KeyHome, "end": tea.KeyEnd, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "space": tea.KeySpace,
+		"home": tea.KeyHome, "end": tea.KeyEnd, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown,
+		"space": tea.KeySpace,
 	}
 	var mod tea.KeyMod
 	rest := name
-	for prefix, m := range map[string]tea.KeyMod{"ctrl+": tea.ModCtrl, "shift+": tea.ModShift, "alt+": tea.ModAlt} {
+	for prefix, m := range map[string]tea.KeyMod{
+		"ctrl+": tea.ModCtrl, "shift+": tea.ModShift,
+		"alt+": tea.ModAlt,
+	} {
 		if after, ok := strings.CutPrefix(rest, prefix); ok {
 			rest, mod = after, mod|m
 		}

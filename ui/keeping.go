@@ -44,8 +44,8 @@ func (m *Model) takeKeep(msg keepMsg) tea.Cmd {
 	return m.guard(func() tea.Msg { return setupKeptMsg{end.Setup, m.options.KeepNow(start, end)} })
 }
 
-// began returns what the run began with, and the setup that it has kept since: what another run keeps later is not
-// written over at the end.
+// began returns what the run began with, and the setup that it has kept since: what another run keeps later
+// is not written over at the end.
 func (m *Model) began() session.Session {
 	s := m.start
 	if m.kept != (engine.Setup{}) {

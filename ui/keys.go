@@ -37,42 +37,123 @@ func (m *Model) programKeys() []screen.Key {
 		redo = "nothing to redo"
 	}
 	keys := []screen.Key{
-		{ID: "undo", Keys: "u", Help: "undo the last change", Off: undo, Blind: true, Ask: m.act(state.Action{Verb: state.Undo})},
-		{ID: "redo", Keys: "U ctrl+r", Help: "redo the undone change", Off: redo, Blind: true, Ask: m.act(state.Action{Verb: state.Redo})},
+		{
+			ID: "undo", Keys: "u", Help: "undo the last change", Off: undo, Blind: true,
+			Ask: m.act(state.Action{Verb: state.Undo}),
+		},
+		{
+			ID: "redo", Keys: "U ctrl+r", Help: "redo the undone change", Off: redo, Blind: true,
+			Ask: m.act(state.Action{Verb: state.Redo}),
+		},
 		{ID: "model", Keys: "m", Help: "choose the model", Ask: m.show(overlay.ModelID)},
 		{ID: "cluster", Keys: "g", Help: "choose the cluster or GPU", Ask: m.show(overlay.ClusterID)},
-		{ID: "next-screen", Keys: "tab", Help: "next screen", Blind: true, Ask: m.act(state.Action{Verb: state.NextTab, N: 1})},
-		{ID: "last-screen", Keys: "shift+tab", Help: "previous screen", Blind: true, Ask: m.act(state.Action{Verb: state.NextTab, N: -1})},
-		{ID: "explain", Keys: "e", Help: "explain a figure: formula, numbers, source", Ask: m.show(overlay.FiguresID)},
-		{ID: "run", Keys: "r", Help: "the whole run: days, GPU-hours, cost, energy", Also: []string{"days", "cost", "price", "energy", "tokens", "budget"}, Ask: m.show(overlay.RunID)},
-		{ID: "advice", Keys: "a A", Help: "advice: why it does not fit or is slow, and what to change", Also: adviceWords(), Ask: m.show(overlay.AdviceID)},
-		{ID: "report", Keys: "R", Help: "page to decide by: fit, step, cost, alternatives; x writes it as HTML or Markdown", Also: []string{"report", "decision", "ticket", "cost", "days", "summary"}, Ask: m.show(overlay.ReportID)},
-		{ID: "words", Keys: "w", Help: "glossary of the words on the screen", Ask: m.show(overlay.GlossaryID)},
-		{ID: "marks", Keys: "W", Help: "underline glossary words, or not", Blind: true, Ask: m.act(state.Action{Verb: state.ToggleWords})},
-		{ID: "pin", Keys: "p", Help: "pin the setup, to compare others with", Ask: m.act(state.Action{Verb: state.Pin})},
+		{
+			ID: "next-screen", Keys: "tab", Help: "next screen", Blind: true,
+			Ask: m.act(state.Action{Verb: state.NextTab, N: 1}),
+		},
+		{
+			ID: "last-screen", Keys: "shift+tab", Help: "previous screen", Blind: true,
+			Ask: m.act(state.Action{Verb: state.NextTab, N: -1}),
+		},
+		{
+			ID: "explain", Keys: "e", Help: "explain a figure: formula, numbers, source",
+			Ask: m.show(overlay.FiguresID),
+		},
+		{
+			ID: "run", Keys: "r", Help: "the whole run: days, GPU-hours, cost, energy",
+			Also: []string{"days", "cost", "price", "energy", "tokens", "budget"},
+			Ask:  m.show(overlay.RunID),
+		},
+		{
+			ID: "advice", Keys: "a A", Help: "advice: why it does not fit or is slow, and what to change",
+			Also: adviceWords(), Ask: m.show(overlay.AdviceID),
+		},
+		{
+			ID: "report", Keys: "R",
+			Help: "page to decide by: fit, step, cost, alternatives; x writes it as HTML or Markdown",
+			Also: []string{"report", "decision", "ticket", "cost", "days", "summary"},
+			Ask:  m.show(overlay.ReportID),
+		},
+		{
+			ID: "words", Keys: "w", Help: "glossary of the words on the screen",
+			Ask: m.show(overlay.GlossaryID),
+		},
+		{
+			ID: "marks", Keys: "W", Help: "underline glossary words, or not", Blind: true,
+			Ask: m.act(state.Action{Verb: state.ToggleWords}),
+		},
+		{
+			ID: "pin", Keys: "p", Help: "pin the setup, to compare others with",
+			Ask: m.act(state.Action{Verb: state.Pin}),
+		},
 	}
 	for i, s := range m.screens.all {
 		if o, ok := s.(screen.Opener); ok {
 			by := o.Opens()
-			keys = append(keys, screen.Key{ID: by.ID, Keys: by.Keys, Help: by.Help, Blind: true, Ask: m.act(state.Action{Verb: state.GoTab, N: i})})
+			keys = append(keys, screen.Key{
+				ID: by.ID, Keys: by.Keys, Help: by.Help, Blind: true,
+				Ask: m.act(state.Action{Verb: state.GoTab, N: i}),
+			})
 		}
 	}
 	keys = append(keys, m.stripKeys()...)
 	return append(keys, []screen.Key{
-		{ID: "copy", Keys: "y", Help: "copy the command line that gives this setup", Also: []string{"command", "clipboard", "share"}, Ask: m.act(state.Action{Verb: state.Copy})},
-		{ID: "export", Keys: "x", Help: "write figures, a picture, a trace or a launcher's file", Also: []string{"launch", "svg", "perfetto", "slurm", "megatron"}, Ask: m.show(overlay.ExportID)},
-		{ID: "theme", Keys: "t", Help: "next theme; auto follows the terminal", Blind: true, Ask: m.act(state.Action{Verb: state.NextTheme})},
-		{ID: "mouse", Keys: "M", Help: "mouse on or off (off: the terminal selects text)", Blind: true, Ask: m.act(state.Action{Verb: state.ToggleMouse})},
-		{ID: "quiz", Keys: "P", Help: "ask before each change: the peak, then the step, then nothing", Also: []string{"predict", "exercise", "lesson", "learn"}, Ask: func() screen.Request { return screen.Request{Cmd: m.quiz()} }},
-		{ID: "lesson", Keys: "B", Help: "back to the question of the lesson", When: m.hasLesson, Blind: true, Ask: func() screen.Request { return screen.Request{Cmd: m.backToLesson()} }},
-		{ID: "rejoin", Keys: "F", Help: "back to what the presenter shows", When: func() bool { return m.desk != nil && m.desk.Forked }, Blind: true, Ask: func() screen.Request { return screen.Request{Cmd: m.rejoin()} }},
-		{ID: "terminal", Keys: "T", Help: "what this terminal can do, as detected", Ask: m.show(overlay.TerminalID)},
-		{Keys: "enter", Help: "take the nearest legal value or the first fix", When: m.fixes, Blind: true, Ask: m.fixIt},
-		{Keys: "esc", Help: "close the overlay; dismiss hint and message", Blind: true, Ask: m.act(state.Action{Verb: state.Dismiss})},
-		{ID: "help", Keys: "? : / f1", Help: "all keys; type to search, enter runs", Ask: m.show(overlay.HelpID)},
-		{ID: "suspend", Keys: "ctrl+z", Help: "suspend; fg comes back", Blind: true, Ask: m.act(state.Action{Verb: state.Suspend})},
+		{
+			ID: "copy", Keys: "y", Help: "copy the command line that gives this setup",
+			Also: []string{"command", "clipboard", "share"}, Ask: m.act(state.Action{Verb: state.Copy}),
+		},
+		{
+			ID: "export", Keys: "x", Help: "write figures, a picture, a trace or a launcher's file",
+			Also: []string{"launch", "svg", "perfetto", "slurm", "megatron"}, Ask: m.show(overlay.ExportID),
+		},
+		{
+			ID: "theme", Keys: "t", Help: "next theme; auto follows the terminal", Blind: true,
+			Ask: m.act(state.Action{Verb: state.NextTheme}),
+		},
+		{
+			ID: "mouse", Keys: "M", Help: "mouse on or off (off: the terminal selects text)", Blind: true,
+			Ask: m.act(state.Action{Verb: state.ToggleMouse}),
+		},
+		{
+			ID: "quiz", Keys: "P", Help: "ask before each change: the peak, then the step, then nothing",
+			Also: []string{"predict", "exercise", "lesson", "learn"},
+			Ask:  func() screen.Request { return screen.Request{Cmd: m.quiz()} },
+		},
+		{
+			ID: "lesson", Keys: "B", Help: "back to the question of the lesson", When: m.hasLesson,
+			Blind: true,
+			Ask:   func() screen.Request { return screen.Request{Cmd: m.backToLesson()} },
+		},
+		{
+			ID: "rejoin", Keys: "F", Help: "back to what the presenter shows",
+			When: func() bool { return m.desk != nil && m.desk.Forked }, Blind: true,
+			Ask: func() screen.Request { return screen.Request{Cmd: m.rejoin()} },
+		},
+		{
+			ID: "terminal", Keys: "T", Help: "what this terminal can do, as detected",
+			Ask: m.show(overlay.TerminalID),
+		},
+		{
+			Keys: "enter", Help: "take the nearest legal value or the first fix", When: m.fixes, Blind: true,
+			Ask: m.fixIt,
+		},
+		{
+			Keys: "esc", Help: "close the overlay; dismiss hint and message", Blind: true,
+			Ask: m.act(state.Action{Verb: state.Dismiss}),
+		},
+		{
+			ID: "help", Keys: "? : / f1", Help: "all keys; type to search, enter runs",
+			Ask: m.show(overlay.HelpID),
+		},
+		{
+			ID: "suspend", Keys: "ctrl+z", Help: "suspend; fg comes back", Blind: true,
+			Ask: m.act(state.Action{Verb: state.Suspend}),
+		},
 		{ID: "quit", Keys: "q", Help: "quit", Blind: true, Ask: m.act(state.Action{Verb: state.Quit})},
-		{Keys: "ctrl+c", Help: "quit at once, from anywhere", Blind: true, Ask: m.act(state.Action{Verb: state.Interrupt})},
+		{
+			Keys: "ctrl+c", Help: "quit at once, from anywhere", Blind: true,
+			Ask: m.act(state.Action{Verb: state.Interrupt}),
+		},
 	}...)
 }
 
@@ -84,14 +165,19 @@ func (m *Model) fixIt() screen.Request { return screen.Request{Cmd: m.do(m.fixAc
 
 // adviceWords returns what else people call advice.
 func adviceWords() []string {
-	return []string{"advise", "oom", "out of memory", "guide", "why does it not fit", "how to make it fit", "fix", "remedy", "what to turn", "bottleneck", "faster", "tornado", "sensitivity", "each knob alone", "rules of thumb"}
+	return []string{
+		"advise", "oom", "out of memory", "guide", "why does it not fit", "how to make it fit",
+		"fix", "remedy", "what to turn", "bottleneck", "faster", "tornado", "sensitivity", "each knob alone",
+		"rules of thumb",
+	}
 }
 
 // binding returns the key of an action of the program or of Explore.
 func (m *Model) binding(id string) key.Binding {
 	for _, k := range slices.Concat(m.programKeys(), m.screens.all[state.ExploreTab].Keys(nil)) {
 		if k.ID == id {
-			return key.NewBinding(key.WithKeys(k.Names(m.options.Keys)...), key.WithHelp(k.Shown(m.options.Keys, m.look.glyphs), k.Help))
+			return key.NewBinding(key.WithKeys(k.Names(m.options.Keys)...),
+				key.WithHelp(k.Shown(m.options.Keys, m.look.glyphs), k.Help))
 		}
 	}
 	return key.Binding{}

@@ -35,8 +35,8 @@ func (m *Model) takeNext(msg nextLessonMsg) tea.Cmd {
 	return m.teach(msg.lesson)
 }
 
-// endCard shows what a lesson has taught: the rule of each act with how it was answered, and the way to the next
-// lesson.
+// endCard shows what a lesson has taught: the rule of each act with how it was answered, and the way to the
+// next lesson.
 func (m *Model) endCard(l *lessons.Lesson, value string, answered func(act int) string) {
 	g := m.look.glyphs
 	card := &overlay.Card{Title: "END OF THE LESSON", Name: l.Title, Value: value}
@@ -45,17 +45,21 @@ func (m *Model) endCard(l *lessons.Lesson, value string, answered func(act int) 
 	}
 	for i := range l.Acts {
 		label := fmt.Sprintf("act %d", i+1)
-		card.Paragraphs = append(card.Paragraphs, overlay.Paragraph{Label: label, Text: answered(i) + l.Acts[i].Rule})
+		card.Paragraphs = append(card.Paragraphs,
+			overlay.Paragraph{Label: label, Text: answered(i) + l.Acts[i].Rule})
 	}
 	keys := []string{"esc closes; the setup is yours"}
 	if next := lessons.Next(l.ID); next != "" {
 		keys = slices.Insert(keys, 0, "n next lesson: "+next)
 		read := m.readLessons()
-		card.Keys = []overlay.Bound{{Key: key.NewBinding(key.WithKeys("n")), Action: closing(m.guard(func() tea.Msg {
-			all, _ := read()
-			found, err := lessons.Find(all, next)
-			return nextLessonMsg{found, err}
-		}))}}
+		card.Keys = []overlay.Bound{{
+			Key: key.NewBinding(key.WithKeys("n")),
+			Action: closing(m.guard(func() tea.Msg {
+				all, _ := read()
+				found, err := lessons.Find(all, next)
+				return nextLessonMsg{found, err}
+			})),
+		}}
 	} else {
 		keys = slices.Insert(keys, 0, "the course ends here; "+m.shown("?", "help")+" lists all lessons")
 	}

@@ -30,7 +30,10 @@ func TestQuestionLetsNothingOut(t *testing.T) {
 	let := func(what string) func(o *Options) {
 		return func(o *Options) {
 			o.Share = func(text string) (string, error) { out = what + " copies " + text; return "", nil }
-			o.Export = func(report.Format, *report.Evaluation) (string, error) { out = what + " exports"; return "", nil }
+			o.Export = func(report.Format, *report.Evaluation) (string, error) {
+				out = what + " exports"
+				return "", nil
+			}
 			o.Save = func(name, _ string, _ func(io.Writer) error) (string, error) {
 				out = what + " saves " + name
 				return "", nil
@@ -95,7 +98,10 @@ func answers(kind lessons.Kind) []string {
 
 // allKeys returns every key that the program knows, and every printable one.
 func allKeys() map[string]bool {
-	keys := map[string]bool{"space": true, "enter": true, "tab": true, "pgdown": true, "home": true, "end": true, "left": true, "right": true, "up": true, "down": true}
+	keys := map[string]bool{
+		"space": true, "enter": true, "tab": true, "pgdown": true, "home": true,
+		"end": true, "left": true, "right": true, "up": true, "down": true,
+	}
 	for r := '!'; r <= '~'; r++ {
 		keys[string(r)] = true
 	}
@@ -142,7 +148,10 @@ func TestQuestionShowsNoOtherValue(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	blocks := map[string]bool{"IF BANDWIDTH": false, "no ZeRO ": false, "tokens/GPU 1": false, "bucket ": false}
+	blocks := map[string]bool{
+		"IF BANDWIDTH": false, "no ZeRO ": false, "tokens/GPU 1": false,
+		"bucket ": false,
+	}
 	for _, l := range all {
 		for at := range l.Acts {
 			act := &l.Acts[at]
@@ -156,7 +165,8 @@ func TestQuestionShowsNoOtherValue(t *testing.T) {
 				m := taughtAt(t, l, at, size[0], size[1], nil)
 				page := above(screenText(m), act)
 				for _, text := range laterOnly(&act.Before.Report, &act.After.Report) {
-					if regexp.MustCompile(`(^|[^\d.,])` + regexp.QuoteMeta(text) + `($|[^\d])`).MatchString(page) {
+					if regexp.MustCompile(`(^|[^\d.,])` + regexp.QuoteMeta(text) +
+						`($|[^\d])`).MatchString(page) {
 						t.Errorf("%s, act %d shows %s, which the turn gives:\n%s", l.ID, at+1, text, page)
 					}
 				}

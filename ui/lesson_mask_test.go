@@ -43,7 +43,8 @@ func TestMaskedPictures(t *testing.T) {
 				m.serial++
 				m.now.serial, m.legal.serial = m.serial, m.serial
 				if is := screenText(m); withoutWidths(is) != withoutWidths(was) {
-					t.Errorf("%s, act %d: what is on the screen follows %v:\n%s\n%s", l.ID, at+1, play.Asked(), was, is)
+					t.Errorf("%s, act %d: what is on the screen follows %v:\n%s\n%s", l.ID, at+1,
+						play.Asked(), was, is)
 				}
 			}
 		}
@@ -77,7 +78,8 @@ func altered(r engine.Report, masked []string) engine.Report {
 			for i := range memory.Ranks {
 				m := &memory.Ranks[i]
 				m.Total *= 1.5
-				m.Weights, m.Gradients, m.Optimizer, m.Activations = m.Activations, m.Weights, m.Gradients, m.Optimizer
+				m.Weights, m.Gradients, m.Optimizer, m.Activations = m.Activations, m.Weights, m.Gradients,
+					m.Optimizer
 			}
 		case strings.HasPrefix(id, "communication."):
 			for i := range r.Communication {
@@ -98,8 +100,10 @@ func altered(r engine.Report, masked []string) engine.Report {
 			r.Model.ActiveParameters *= grow
 		default: // how fast it is
 			time.Step /= 1.5
-			rates.MFU, rates.HFU, rates.ModelTFLOPSPerGPU = rates.MFU*grow, rates.HFU*grow, rates.ModelTFLOPSPerGPU*grow
-			rates.TokensPerSecond, rates.TokensPerSecondPerGPU = rates.TokensPerSecond*grow, rates.TokensPerSecondPerGPU*grow
+			rates.MFU, rates.HFU, rates.ModelTFLOPSPerGPU = rates.MFU*grow, rates.HFU*grow,
+				rates.ModelTFLOPSPerGPU*grow
+			rates.TokensPerSecond, rates.TokensPerSecondPerGPU = rates.TokensPerSecond*grow,
+				rates.TokensPerSecondPerGPU*grow
 		}
 	}
 	memory.Fits = memory.Peak <= memory.Usable
@@ -127,7 +131,8 @@ func TestStageFrames(t *testing.T) {
 			m := taughtAt(t, l, c.act, c.w, c.h, c.o)
 			tell(m, strings.Fields(c.keys)...)
 			text := screenText(m)
-			if strings.HasSuffix(c.name, "ascii") && strings.ContainsFunc(text, func(r rune) bool { return r > '~' }) {
+			if strings.HasSuffix(c.name, "ascii") &&
+				strings.ContainsFunc(text, func(r rune) bool { return r > '~' }) {
 				t.Errorf("not ASCII:\n%s", text)
 			}
 			golden.RequireEqual(t, digits.ReplaceAllString(text, "0"))
@@ -147,7 +152,8 @@ func TestStageColours(t *testing.T) {
 		if strings.Contains(frame, "38;5;") || strings.Contains(frame, "38;2;") {
 			t.Errorf("%v: more than 16 colours", profile)
 		}
-		if text := screenText(m); !strings.Contains(text, "▸ b") || !strings.Contains(text, "[over a step]") || !strings.Contains(text, "┤1├") {
+		if text := screenText(m); !strings.Contains(text, "▸ b") ||
+			!strings.Contains(text, "[over a step]") || !strings.Contains(text, "┤1├") {
 			t.Errorf("%v: the answer, the pane or the knob is told by colour alone:\n%s", profile, text)
 		}
 	}

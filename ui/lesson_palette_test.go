@@ -18,13 +18,17 @@ func TestPaletteTeaches(t *testing.T) {
 		o.Evaluate = engine.Evaluate
 		o.Lessons = func() ([]*lessons.Lesson, []error) {
 			all, _ := lessons.All("", presets.Default())
-			return all, []error{errors.New("/home/me/lessons/mine.toml:13:19: act 1 options.0.is: divides by zero")}
+			return all,
+				[]error{errors.New("/home/me/lessons/mine.toml:13:19: act 1 options.0.is: divides by zero")}
 		}
 	})
 	tell(m, "?")
 	tell(m, strings.Split("lesson", "")...)
 	page, at := screenText(m), 0
-	for _, title := range []string{"lesson 1 Step 1 fits", "lesson 2 Compute twice", "lesson 9 Experts", "lesson 10 Fit, batch", "lesson left out: act 1 options.0.is: divides by zero"} {
+	for _, title := range []string{
+		"lesson 1 Step 1 fits", "lesson 2 Compute twice", "lesson 9 Experts",
+		"lesson 10 Fit, batch", "lesson left out: act 1 options.0.is: divides by zero",
+	} {
 		if i := strings.Index(page, title); i < at {
 			t.Errorf("%q is not in its place:\n%s", title, page)
 		} else {
@@ -33,7 +37,9 @@ func TestPaletteTeaches(t *testing.T) {
 	}
 	tell(m, strings.Split(" left out", "")...)
 	tell(m, "enter")
-	if page = screenText(m); m.overlays.ID() != overlay.LeftOutID || !strings.Contains(page, "/home/me/lessons/mine.toml:13:19") || !strings.Contains(page, "divides by zero") {
+	if page = screenText(m); m.overlays.ID() != overlay.LeftOutID ||
+		!strings.Contains(page, "/home/me/lessons/mine.toml:13:19") ||
+		!strings.Contains(page, "divides by zero") {
 		t.Errorf("what is wrong is not said:\n%s", page)
 	}
 	tell(m, "esc", "?")

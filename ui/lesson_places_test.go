@@ -15,7 +15,10 @@ import (
 // unit, nor a time twice as long, at which two steps end. Every figure in a deep run.
 func TestNoPlaceTellsAFigure(t *testing.T) {
 	l := *built(t, "bubble")
-	units := map[record.Unit]string{record.Seconds: `[mu]?s\b`, record.Memory: `[MG]i?B($|[^/])`, record.Share: `%`}
+	units := map[record.Unit]string{
+		record.Seconds: `[mu]?s\b`, record.Memory: `[MG]i?B($|[^/])`,
+		record.Share: `%`,
+	}
 	for _, size := range [][2]int{{80, 24}, {120, 36}} {
 		for _, place := range lessons.Places() {
 			one := l
@@ -23,7 +26,8 @@ func TestNoPlaceTellsAFigure(t *testing.T) {
 			one.Acts[0].Show, one.Acts[0].Mask = place, nil
 			m := taughtAt(t, &one, 0, size[0], size[1], nil)
 			for i, word := range figures.Words() {
-				if !draws.Deep() && i%4 != 0 && word.ID != "time.step" && word.ID != "memory.fullest.activations" {
+				if !draws.Deep() && i%4 != 0 && word.ID != "time.step" &&
+					word.ID != "memory.fullest.activations" {
 					continue
 				}
 				f, ok := figures.Find(&m.legal.report, word.ID)
@@ -34,13 +38,16 @@ func TestNoPlaceTellsAFigure(t *testing.T) {
 				followed(m, m.refreshScreen())
 				page := screenText(m)
 				page = page[:strings.LastIndex(page[:strings.Index(page, one.Acts[0].Ask[:12])], "\n")]
-				if whole := strings.HasPrefix(f.ID, "memory.") || f.ID == "time.step"; place == "pipeline" && whole && !strings.Contains(page, "hidden until you answer") {
+				if whole := strings.HasPrefix(f.ID, "memory.") || f.ID == "time.step"; place == "pipeline" &&
+					whole && !strings.Contains(page, "hidden until you answer") {
 					t.Errorf("%s masks %s and is drawn:\n%s", place, f.ID, page)
 				}
 				twice := f
 				twice.Value *= 2
 				for _, text := range append(written(f), written(twice)...) {
-					if len(strings.ReplaceAll(text, ".", "")) > 2 && regexp.MustCompile(`(^|[^\d.,])`+regexp.QuoteMeta(text)+` ?(`+units[f.Unit]+`)`).MatchString(page) {
+					if len(strings.ReplaceAll(text, ".", "")) > 2 &&
+						regexp.MustCompile(`(^|[^\d.,])`+regexp.QuoteMeta(text)+` ?(`+units[f.Unit]+
+							`)`).MatchString(page) {
 						t.Errorf("%s masks %s and shows %s:\n%s", place, f.ID, text, page)
 						break
 					}

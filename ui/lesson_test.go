@@ -35,12 +35,18 @@ func taught(t testing.TB, l *lessons.Lesson, w, h int) *Model {
 // taughtAt is taught at an act, with other options.
 func taughtAt(t testing.TB, l *lessons.Lesson, act, w, h int, change func(*Options)) *Model {
 	t.Helper()
-	o := Options{Setup: l.Start(), Lesson: l, Act: act + 1, Calm: true, Env: []string{"LANG=en_US.UTF-8", "TERM=xterm-256color"}}
+	o := Options{
+		Setup: l.Start(), Lesson: l, Act: act + 1, Calm: true,
+		Env: []string{"LANG=en_US.UTF-8", "TERM=xterm-256color"},
+	}
 	if change != nil {
 		change(&o)
 	}
 	m := New(o)
-	for _, msg := range []tea.Msg{tea.ColorProfileMsg{Profile: colorprofile.ANSI256}, tea.WindowSizeMsg{Width: w, Height: h}} {
+	for _, msg := range []tea.Msg{
+		tea.ColorProfileMsg{Profile: colorprofile.ANSI256},
+		tea.WindowSizeMsg{Width: w, Height: h},
+	} {
 		_, cmd := m.Update(msg)
 		followed(m, cmd)
 	}
@@ -48,7 +54,9 @@ func taughtAt(t testing.TB, l *lessons.Lesson, act, w, h int, change func(*Optio
 }
 
 // everyLesson reads the built-in lessons once for all tests.
-var everyLesson = sync.OnceValues(func() ([]*lessons.Lesson, []error) { return lessons.All("", presets.Default()) })
+var everyLesson = sync.OnceValues(func() ([]*lessons.Lesson, []error) {
+	return lessons.All("", presets.Default())
+})
 
 // built is a built-in lesson.
 func built(t testing.TB, id string) *lessons.Lesson {
@@ -70,7 +78,8 @@ func TestLessons(t *testing.T) {
 	}
 	for i, l := range all {
 		for _, size := range [][2]int{{80, 24}, {120, 36}} {
-			if !draws.Deep() && (i%4 != 0 || (size[0] == 120) != (i%8 == 0)) { // three lessons, each at one of the sizes
+			// three lessons, each at one of the sizes
+			if !draws.Deep() && (i%4 != 0 || (size[0] == 120) != (i%8 == 0)) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s-%dx%d", l.ID, size[0], size[1]), func(t *testing.T) {
@@ -78,7 +87,8 @@ func TestLessons(t *testing.T) {
 				for at := range l.Acts {
 					playAct(t, m, at)
 				}
-				if m.lesson != nil || m.overlays.ID() != overlay.LessonEndID || !strings.Contains(screenText(m), "END OF LESSON") {
+				if m.lesson != nil || m.overlays.ID() != overlay.LessonEndID ||
+					!strings.Contains(screenText(m), "END OF LESSON") {
 					t.Errorf("the lesson does not end:\n%s", screenText(m))
 				}
 			})
@@ -97,7 +107,8 @@ func playAct(t *testing.T, m *Model, at int) {
 	act, was := play.Act(), m.state.Setup
 	for _, key := range []string{"y", "x", "u", ":", "R", "tab", ")"} { // nothing gets past the question
 		tell(m, key)
-		if m.staged() == nil || play.Phase != lessons.Predict || m.state.Setup != was || m.overlays.Len() != 1 {
+		if m.staged() == nil || play.Phase != lessons.Predict || m.state.Setup != was ||
+			m.overlays.Len() != 1 {
 			t.Fatalf("act %d: %s is not held", at, key)
 		}
 	}
@@ -138,7 +149,8 @@ func masked(t *testing.T, m *Model) {
 	}
 	for _, f := range mask.Figures() {
 		for _, text := range written(f) {
-			alone := regexp.MustCompile(`(^|[^\d.,a-zA-Z])` + regexp.QuoteMeta(text) + `($|[^\d.,]|[.,](\D|$))`)
+			alone := regexp.MustCompile(`(^|[^\d.,a-zA-Z])` + regexp.QuoteMeta(text) +
+				`($|[^\d.,]|[.,](\D|$))`)
 			if alone.MatchString(page) {
 				t.Errorf("act %d shows %s, %s:\n%s", m.lesson.Play.At, f.ID, text, page)
 			}
@@ -154,12 +166,16 @@ func masked(t *testing.T, m *Model) {
 func written(f figures.Figure) []string {
 	v := f.Value
 	texts := []string{
-		f.Unit.Text(v), figure.Of(f.Unit, v), figure.Fine(f.Unit, v), lessons.Text(f), figure.Short(v), figure.Three(v), figure.FineCount(v), fmt.Sprint(v), fmt.Sprintf("%.0f", v),
-		figure.GiB(units.Bytes(v)), figure.Memory(units.Bytes(v)), figure.Traffic(units.Bytes(v)), fmt.Sprintf("%.1f", v/(1<<30)), fmt.Sprintf("%.0f", v/(1<<30)), fmt.Sprintf("%.1f", v/1e9), fmt.Sprintf("%.0f", v/(1<<20)),
+		f.Unit.Text(v), figure.Of(f.Unit, v), figure.Fine(f.Unit, v), lessons.Text(f), figure.Short(v),
+		figure.Three(v), figure.FineCount(v), fmt.Sprint(v), fmt.Sprintf("%.0f", v),
+		figure.GiB(units.Bytes(v)), figure.Memory(units.Bytes(v)), figure.Traffic(units.Bytes(v)),
+		fmt.Sprintf("%.1f", v/(1<<30)), fmt.Sprintf("%.0f", v/(1<<30)), fmt.Sprintf("%.1f", v/1e9),
+		fmt.Sprintf("%.0f", v/(1<<20)),
 	}
 	switch f.Unit {
 	case record.Seconds:
-		texts = append(texts, figure.Seconds(units.Seconds(v)), figure.FineSeconds(units.Seconds(v)), figure.Headline(units.Seconds(v)), fmt.Sprintf("%.1f", 1e3*v), fmt.Sprintf("%.2f", v))
+		texts = append(texts, figure.Seconds(units.Seconds(v)), figure.FineSeconds(units.Seconds(v)),
+			figure.Headline(units.Seconds(v)), fmt.Sprintf("%.1f", 1e3*v), fmt.Sprintf("%.2f", v))
 	case record.Share:
 		texts = append(texts, figure.Percent(v), figure.FinePercent(v), fmt.Sprintf("%.0f", 100*v))
 	default:
@@ -167,7 +183,8 @@ func written(f figures.Figure) []string {
 	var out []string
 	for _, text := range texts {
 		number := regexp.MustCompile(`^[\d.,]+`).FindString(text)
-		if len(strings.Trim(strings.ReplaceAll(number, ".", ""), "0,")) >= 2 && !slices.Contains(out, number) {
+		if len(strings.Trim(strings.ReplaceAll(number, ".", ""), "0,")) >= 2 &&
+			!slices.Contains(out, number) {
 			out = append(out, number)
 		}
 	}
@@ -214,13 +231,15 @@ func TestLessonFreePlay(t *testing.T) {
 		t.Error("another key does not take it back")
 	}
 	tell(m, "esc", "esc")
-	if m.staged() != nil || m.lesson == nil || m.lesson.Play.Phase != lessons.Reveal || m.lesson.Play.Right != 0 {
+	if m.staged() != nil || m.lesson == nil || m.lesson.Play.Phase != lessons.Reveal ||
+		m.lesson.Play.Right != 0 {
 		t.Fatal("esc does not leave the lesson waiting, given up")
 	}
 	tell(m, ")")
 	played := m.state.Setup
 	tell(m, "B")
-	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start || !strings.Contains(screenText(m), "The answer: up") {
+	if m.overlays.ID() != overlay.LessonID || m.state.Setup != start ||
+		!strings.Contains(screenText(m), "The answer: up") {
 		t.Errorf("B does not bring the lesson back:\n%s", screenText(m))
 	}
 	tell(m, "esc", "u")
@@ -280,7 +299,8 @@ func TestLessonResumes(t *testing.T) {
 		t.Error("an act that is asked for is not shown")
 	}
 	tell(m, "!", "space", "pgup")
-	if m.lesson.Play.At != 0 || m.lesson.Play.Phase != lessons.Reveal || m.state.Setup != l.Acts[0].After.Setup {
+	if m.lesson.Play.At != 0 || m.lesson.Play.Phase != lessons.Reveal ||
+		m.state.Setup != l.Acts[0].After.Setup {
 		t.Error("pgup does not go to the act before, with its answer")
 	}
 	tell(m, "r")
@@ -310,7 +330,8 @@ func TestLessonGoal(t *testing.T) {
 	if m.lesson.Play.Phase != lessons.Reveal || !m.lesson.Play.Verdict.Right {
 		t.Errorf("a setup that fits is not taken: %+v", m.lesson.Play.Verdict)
 	}
-	if text := screenText(m); !strings.Contains(text, "Reached with TP 8, PP 2.") || strings.Contains(text, "one way") {
+	if text := screenText(m); !strings.Contains(text, "Reached with TP 8, PP 2.") ||
+		strings.Contains(text, "one way") {
 		t.Errorf("the lesson's own way is told twice:\n%s", text)
 	}
 }
@@ -361,7 +382,8 @@ func TestLessonProgress(t *testing.T) {
 // TestLessonSmall: a window without room for a screen has the question alone, which can be answered.
 func TestLessonSmall(t *testing.T) {
 	m := taught(t, built(t, "second-step"), 40, 10)
-	if text := screenText(m); !strings.Contains(text, "The first step peaks") || !strings.Contains(text, "c down") {
+	if text := screenText(m); !strings.Contains(text, "The first step peaks") ||
+		!strings.Contains(text, "c down") {
 		t.Errorf("the question:\n%s", text)
 	}
 	tell(m, "a")
@@ -402,8 +424,8 @@ func TestLessonExplains(t *testing.T) {
 	}
 }
 
-// TestLessonTask: while the student explores for a goal, every screen says what it still needs, whatever turns, and
-// that it is reached.
+// TestLessonTask: while the student explores for a goal, every screen says what it still needs, whatever
+// turns, and that it is reached.
 func TestLessonTask(t *testing.T) {
 	m := taught(t, built(t, "capstone"), 120, 36)
 	tell(m, "space")
@@ -461,7 +483,8 @@ func TestLessonKeys(t *testing.T) {
 		{"capstone", 0, "a", "space gives you the knobs"},
 	} {
 		m := taughtAt(t, built(t, c.id), c.act, 80, 24, nil)
-		if tell(m, c.key); m.lesson.Play.Phase != lessons.Predict || !strings.Contains(screenText(m), c.says) {
+		if tell(m, c.key); m.lesson.Play.Phase != lessons.Predict ||
+			!strings.Contains(screenText(m), c.says) {
 			t.Errorf("%s act %d, %s: no %q:\n%s", c.id, c.act+1, c.key, c.says, screenText(m))
 		}
 	}
@@ -476,7 +499,8 @@ func TestLessonRow(t *testing.T) {
 	m := taught(t, built(t, "bubble"), 120, 36)
 	for range 3 {
 		tell(m, "down")
-		if at := m.pointed(); at != fmt.Sprint("stage ", m.screen().(screen.Ranked).RankAtCursor(m.context())) {
+		if at := m.pointed(); at != fmt.Sprint("stage ",
+			m.screen().(screen.Ranked).RankAtCursor(m.context())) {
 			t.Errorf("the cursor is on %q:\n%s", at, screenText(m))
 		}
 	}
@@ -485,8 +509,8 @@ func TestLessonRow(t *testing.T) {
 	}
 }
 
-// TestLessonWords: the glossary over a question begins with what the act says, and the opening is said before the first
-// question alone.
+// TestLessonWords: the glossary over a question begins with what the act says, and the opening is said before
+// the first question alone.
 func TestLessonWords(t *testing.T) {
 	m := taught(t, built(t, "zero"), 120, 36)
 	if text := screenText(m); !strings.Contains(text, "An all-reduce gives each the sum") {
@@ -500,10 +524,12 @@ func TestLessonWords(t *testing.T) {
 	for _, line := range lines[4:10] {
 		first = append(first, strings.Fields(line)[1])
 	}
-	if got := strings.Join(first, " "); !strings.Contains(got, "DP") || !strings.Contains(got, "ZeRO") || !strings.Contains(got, "MFU") || !strings.Contains(got, "exposed") {
+	if got := strings.Join(first, " "); !strings.Contains(got, "DP") || !strings.Contains(got, "ZeRO") ||
+		!strings.Contains(got, "MFU") || !strings.Contains(got, "exposed") {
 		t.Errorf("the first words are %s", got)
 	}
-	if tell(m, "enter"); m.overlays.ID() != overlay.WordID || !strings.Contains(screenText(m), "Replicas of the model") {
+	if tell(m, "enter"); m.overlays.ID() != overlay.WordID ||
+		!strings.Contains(screenText(m), "Replicas of the model") {
 		t.Errorf("enter opens another word than the one that it is on:\n%s", screenText(m))
 	}
 	m = taughtAt(t, built(t, "zero"), 1, 120, 36, nil)
@@ -517,15 +543,16 @@ func TestLessonWords(t *testing.T) {
 	}
 }
 
-// TestLessonNext: the end shows what was taught and how it was answered, and n begins the lesson that follows; the
-// last one has none.
+// TestLessonNext: the end shows what was taught and how it was answered, and n begins the lesson that
+// follows; the last one has none.
 func TestLessonNext(t *testing.T) {
 	for id, next := range map[string]string{"zero": "overlap-wall", "capstone": ""} {
 		l := built(t, id)
 		m := taughtAt(t, l, len(l.Acts)-1, 120, 36, nil)
 		tell(m, "!", "space")
 		text := strings.Join(strings.Fields(screenText(m)), " ")
-		if !strings.Contains(text, "END OF LESSON") || !strings.Contains(text, "0 of 1 right") || !strings.Contains(text, "✗") {
+		if !strings.Contains(text, "END OF LESSON") || !strings.Contains(text, "0 of 1 right") ||
+			!strings.Contains(text, "✗") {
 			t.Errorf("%s has no end:\n%s", id, screenText(m))
 		}
 		if strings.Contains(text, "n next lesson: "+next) != (next != "") {
@@ -547,12 +574,14 @@ func TestLessonHelp(t *testing.T) {
 	if tell(m, "esc", "esc"); m.staged() == nil || m.lesson.Play.Phase != lessons.Predict {
 		t.Fatalf("the list does not close down to the question:\n%s", screenText(m))
 	}
-	if tell(m, "?", "l", "e", "s", "s", "o", "n", "space", "7", "enter"); m.staged() == nil || m.lesson.Play.Lesson.ID != "bubble" {
+	if tell(m, "?", "l", "e", "s", "s", "o", "n", "space", "7", "enter"); m.staged() == nil ||
+		m.lesson.Play.Lesson.ID != "bubble" {
 		t.Errorf("enter does not begin lesson 7:\n%s", screenText(m))
 	}
 }
 
-// TestLessonAbout: the cursor of Memory is on the figure of the act, and what the question is not about is left out.
+// TestLessonAbout: the cursor of Memory is on the figure of the act, and what the question is not about is
+// left out.
 func TestLessonAbout(t *testing.T) {
 	for _, c := range []struct {
 		id         string
@@ -622,15 +651,16 @@ func TestLessonTexts(t *testing.T) {
 				tell(m, "space")
 			}
 			has(act.Why, act.Rule, m.lesson.Play.Verdict.Says)
-			if top := strings.Split(screenText(m), "\n")[3]; !strings.Contains(top, strings.ToUpper(m.screen().Name())) && act.Show != "explore" {
+			if top := strings.Split(screenText(m), "\n")[3]; !strings.Contains(top,
+				strings.ToUpper(m.screen().Name())) && act.Show != "explore" {
 				t.Errorf("%s, act %d: the screen has no room:\n%s", l.ID, at+1, screenText(m))
 			}
 		}
 	}
 }
 
-// TestLessonPicture: after the answer the steps of a ring play, and arrows and z belong to it: none of them leaves
-// the act.
+// TestLessonPicture: after the answer the steps of a ring play, and arrows and z belong to it: none of them
+// leaves the act.
 func TestLessonPicture(t *testing.T) {
 	for _, c := range []struct {
 		lesson string
@@ -651,7 +681,8 @@ func TestLessonPicture(t *testing.T) {
 			t.Errorf("%s: the arrow does not step:\n%s", c.lesson, text)
 		}
 		tell(m, "left", "z")
-		if text := screenText(m); m.lesson.Play.At != c.act || (text != first) != (c.lesson == "long-context") {
+		if text := screenText(m); m.lesson.Play.At != c.act ||
+			(text != first) != (c.lesson == "long-context") {
 			t.Errorf("%s: z does not turn the split, or something else:\n%s", c.lesson, text)
 		}
 		m = taughtAt(t, l, c.act, 120, 36, func(o *Options) { o.Calm = false })
@@ -662,8 +693,8 @@ func TestLessonPicture(t *testing.T) {
 	}
 }
 
-// TestTaskLine: the first line tells how far the goal of this act is, also where the act before ended with the setup
-// that this one begins with.
+// TestTaskLine: the first line tells how far the goal of this act is, also where the act before ended with
+// the setup that this one begins with.
 func TestTaskLine(t *testing.T) {
 	m := taughtAt(t, built(t, "capstone"), 1, 160, 40, nil)
 	tell(m, "space")

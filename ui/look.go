@@ -79,7 +79,8 @@ func (m *Model) known() func(string) bool {
 // colours, or over SSH or a slow line.
 func (m *Model) light(was *engine.Setup) {
 	m.glow = nil
-	if slow := m.options.Slow != nil && m.options.Slow(); m.options.Calm || slow || !m.look.theme.Colours || m.remote() {
+	if slow := m.options.Slow != nil && m.options.Slow(); m.options.Calm || slow || !m.look.theme.Colours ||
+		m.remote() {
 		return
 	}
 	m.glow = map[knob.ID]bool{}

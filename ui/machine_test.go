@@ -28,15 +28,18 @@ func TestOwnMachine(t *testing.T) {
 		}
 		_, cmd := m.Update(press("enter"))
 		finishAll(m, cmd)
-		if m.state.Setup != before || m.overlays.Empty() || !strings.Contains(m.state.Note.Text, "100Gb/s, which is bits, or 100GB/s") {
+		if m.state.Setup != before || m.overlays.Empty() ||
+			!strings.Contains(m.state.Note.Text, "100Gb/s, which is bits, or 100GB/s") {
 			t.Errorf("a rate without a unit: %q", m.state.Note.Text)
 		}
 		typeText(m, "Gb/s")
 		_, cmd = m.Update(press("enter"))
 		finishAll(m, cmd)
 		c := m.state.Setup.Cluster
-		if c.NodeGPUs != 4 || c.ScaleUpGPUs != 4 || c.Inter.Bandwidth != 3.125e9 || c.Inter.Name != "100 Gb/s per node" || m.state.Setup.GPUs != before.GPUs {
-			t.Errorf("%d GPUs a node of a domain of %d, %v: %s", c.NodeGPUs, c.ScaleUpGPUs, c.Inter, m.state.Note.Text)
+		if c.NodeGPUs != 4 || c.ScaleUpGPUs != 4 || c.Inter.Bandwidth != 3.125e9 ||
+			c.Inter.Name != "100 Gb/s per node" || m.state.Setup.GPUs != before.GPUs {
+			t.Errorf("%d GPUs a node of a domain of %d, %v: %s", c.NodeGPUs, c.ScaleUpGPUs, c.Inter,
+				m.state.Note.Text)
 		}
 		keys(m, "u")
 		if m.state.Setup != before {
@@ -45,8 +48,8 @@ func TestOwnMachine(t *testing.T) {
 	}
 }
 
-// TestMachineRows: the figures of a machine of one's own are rows: typed, turned and taken back like other knobs, said
-// in the status, kept with the setup, and the machine stays when another model is chosen.
+// TestMachineRows: the figures of a machine of one's own are rows: typed, turned and taken back like other
+// knobs, said in the status, kept with the setup, and the machine stays when another model is chosen.
 func TestMachineRows(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
 		m := sample(t, size[0], size[1])
@@ -58,24 +61,30 @@ func TestMachineRows(t *testing.T) {
 			t.Errorf("%v: rows of the machine without focus:\n%s", size, screenText(m))
 		}
 		keys(m, "down")
-		for _, want := range []string{"GPUs per node", "node network", "3200Gb/s", "GPU network", "400Gb/s", "Fits with"} {
+		for _, want := range []string{
+			"GPUs per node", "node network", "3200Gb/s", "GPU network", "400Gb/s",
+			"Fits with",
+		} {
 			if !strings.Contains(screenText(m), want) {
 				t.Errorf("%v: no %q:\n%s", size, want, screenText(m))
 			}
 		}
 		keys(m, "left", "down")
-		if c := m.state.Setup.Cluster; m.state.Focus != "node-bandwidth" || c.NodeGPUs != 4 || c.ScaleUpGPUs != 4 || m.state.Setup.GPUs != before.GPUs {
+		if c := m.state.Setup.Cluster; m.state.Focus != "node-bandwidth" || c.NodeGPUs != 4 ||
+			c.ScaleUpGPUs != 4 || m.state.Setup.GPUs != before.GPUs {
 			t.Errorf("left on GPUs per node: focus %s, %d of %d", m.state.Focus, c.NodeGPUs, c.ScaleUpGPUs)
 		}
 		typeText(m, "100")
 		keys(m, "enter")
-		if !strings.Contains(screenText(m), "100Gb/s, which is bits") || m.state.Setup.Cluster.Inter != before.Cluster.Inter {
+		if !strings.Contains(screenText(m), "100Gb/s, which is bits") ||
+			m.state.Setup.Cluster.Inter != before.Cluster.Inter {
 			t.Errorf("a rate without a unit:\n%s", screenText(m))
 		}
 		typeText(m, "Gb/s")
 		keys(m, "enter")
 		own := m.state.Setup
-		if c := own.Cluster; c.Inter.Bandwidth != 3.125e9 || c.Inter.Name != "100 Gb/s per node" || !strings.Contains(m.state.Note.Text, "node network 1600Gb/s → 100Gb/s") {
+		if c := own.Cluster; c.Inter.Bandwidth != 3.125e9 || c.Inter.Name != "100 Gb/s per node" ||
+			!strings.Contains(m.state.Note.Text, "node network 1600Gb/s → 100Gb/s") {
 			t.Errorf("100Gb/s: %+v, %q", c.Inter, m.state.Note.Text)
 		}
 		if words := state.FixedWords(m.state.Fixed, &own); words != "GPUs per node 4, node network 100Gb/s" {
@@ -92,7 +101,8 @@ func TestMachineRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		draft, _ := state.Again(&m.state, state.Action{Verb: state.UseModel, Model: &other})
-		if next, err := draft.Resolve(); err != nil || next.Cluster != own.Cluster || next.Model.ID != other.ID {
+		if next, err := draft.Resolve(); err != nil || next.Cluster != own.Cluster ||
+			next.Model.ID != other.ID {
 			t.Errorf("m: %+v, %v", next.Cluster, err)
 		}
 		keys(m, "right")

@@ -30,7 +30,8 @@ func (m *Model) noteCard() *overlay.Card {
 			{Label: "watch", Text: note.Watch},
 			{Label: "source", Text: note.Source},
 		}),
-		Hint: overlay.Hint(m.look.glyphs, "up/down other knobs", "left/right turn it", m.shown("i", "note")+" or esc closes"),
+		Hint: overlay.Hint(m.look.glyphs, "up/down other knobs", "left/right turn it",
+			m.shown("i", "note")+" or esc closes"),
 		Keys: []overlay.Bound{
 			{Key: m.binding("up"), Action: state.Action{Verb: state.MoveFocus, N: -1}},
 			{Key: m.binding("down"), Action: state.Action{Verb: state.MoveFocus, N: 1}},
@@ -62,21 +63,24 @@ func (m *Model) noteCard() *overlay.Card {
 func (m *Model) alike() string {
 	p, _ := knob.Find(m.state.Focus)
 	s := m.chart()
-	if p.Alike == nil || m.sweep.id != p.ID || s.Pending || s.Asked || s.Current < 0 || s.Current >= len(s.Points) {
+	if p.Alike == nil || m.sweep.id != p.ID || s.Pending || s.Asked || s.Current < 0 ||
+		s.Current >= len(s.Points) {
 		return ""
 	}
 	now := &s.Points[s.Current]
 	var same []string
 	for i := range s.Points {
 		other := &s.Points[i]
-		if i != s.Current && now.Known && other.Known && other.Peak == now.Peak && math.Abs(float64(other.Step/now.Step)-1) < 1e-9 {
+		if i != s.Current && now.Known && other.Known && other.Peak == now.Peak &&
+			math.Abs(float64(other.Step/now.Step)-1) < 1e-9 {
 			same = append(same, other.Text)
 		}
 	}
 	if len(same) == 0 {
 		return ""
 	}
-	return p.Label + " " + strings.Join(append([]string{now.Text}, same...), " and ") + " are the same here: " + p.Alike(&m.state.Setup)
+	return p.Label + " " + strings.Join(append([]string{now.Text}, same...),
+		" and ") + " are the same here: " + p.Alike(&m.state.Setup)
 }
 
 // noteWidth is the room for the figures of a note on the narrowest card that

@@ -33,9 +33,11 @@ func TestNoScreenOpensEmpty(t *testing.T) {
 				}
 			}
 			if blank > size[1]/3 {
-				t.Errorf("%s at %dx%d: %d of %d lines are blank:\n%s", tabName(state.Tab(tab)), size[0], size[1], blank, size[1], text)
+				t.Errorf("%s at %dx%d: %d of %d lines are blank:\n%s", tabName(state.Tab(tab)), size[0],
+					size[1], blank, size[1], text)
 			}
-			if tab == int(CompareTab) && (!strings.Contains(text, "rank ") || !strings.Contains(text, "TERM BY TERM")) {
+			if tab == int(CompareTab) &&
+				(!strings.Contains(text, "rank ") || !strings.Contains(text, "TERM BY TERM")) {
 				t.Errorf("Compare at %dx%d:\n%s", size[0], size[1], text)
 			}
 		}

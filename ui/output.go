@@ -49,7 +49,10 @@ func (m *Model) copySetup() tea.Cmd {
 	case line != "":
 		return m.copyText("share string"+of, line, "", line)
 	}
-	return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "not copied: this setup has no command and no share string"})
+	return m.do(state.Action{
+		Verb: state.Say, Tone: state.Trouble,
+		Text: "not copied: this setup has no command and no share string",
+	})
 }
 
 // copyText copies a text, and shows the command and the share string of the setup that it is of.
@@ -75,7 +78,13 @@ type copiedMsg struct{ note, kept, command, line string }
 // takeCopied shows what was copied.
 func (m *Model) takeCopied(msg copiedMsg) tea.Cmd {
 	again := m.binding("copy")
-	card := &overlay.Card{Title: "COPIED", Name: msg.note, About: msg.kept, Paragraphs: []overlay.Paragraph{{Label: "command", Text: msg.command}, {Label: "share", Text: msg.line}}, Hint: "esc closes"}
+	card := &overlay.Card{
+		Title: "COPIED", Name: msg.note, About: msg.kept,
+		Paragraphs: []overlay.Paragraph{
+			{Label: "command", Text: msg.command},
+			{Label: "share", Text: msg.line},
+		}, Hint: "esc closes",
+	}
 	if msg.command != "" && msg.line != "" {
 		card.Hint = overlay.Hint(m.look.glyphs, m.shown("y", "copy")+" copies the share string", "esc closes")
 		card.Keys = []overlay.Bound{{Key: again, Action: closing(later(func() tea.Cmd {
@@ -90,7 +99,10 @@ func (m *Model) takeCopied(msg copiedMsg) tea.Cmd {
 func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 	switch {
 	case !m.now.report.Legal:
-		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: "an illegal setup has no figures to write"}
+		return state.Action{
+			Verb: state.Say, Tone: state.Trouble,
+			Text: "an illegal setup has no figures to write",
+		}
 	case m.options.Export == nil:
 		return state.Action{Verb: state.Say, Tone: state.Trouble, Text: noFiles}
 	}
@@ -119,15 +131,18 @@ func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 	if m.options.Save != nil {
 		add("SVG picture of this screen, for slides", picture, ".svg", func() tea.Cmd {
 			drawn := m.framePicture()
-			return m.save(picture, ".svg", func(to io.Writer) error { _, err := io.WriteString(to, drawn); return err })
+			return m.save(picture, ".svg",
+				func(to io.Writer) error { _, err := io.WriteString(to, drawn); return err })
 		})
 		if r := m.now.report; m.options.Timeline != nil && r.Timeline != nil {
 			line := name + "-timeline"
 			add("SVG of the pipeline, for slides", line, ".svg", func() tea.Cmd {
-				return m.save(line, ".svg", func(to io.Writer) error { return m.options.Timeline(to, false, &r) })
+				return m.save(line, ".svg",
+					func(to io.Writer) error { return m.options.Timeline(to, false, &r) })
 			})
 			add("trace of the step, for ui.perfetto.dev", line, ".json", func() tea.Cmd {
-				return m.save(line, ".json", func(to io.Writer) error { return m.options.Timeline(to, true, &r) })
+				return m.save(line, ".json",
+					func(to io.Writer) error { return m.options.Timeline(to, true, &r) })
 			})
 		}
 	}
@@ -135,10 +150,14 @@ func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 		more, of := m.launchers()
 		items, all = append(items, more...), append(all, of...)
 	}
-	p := overlay.NewPicker(title, overlay.Hint(m.look.glyphs, "enter writes a new file into the current folder", "ctrl+y copies", "esc closes"), items, 0)
+	p := overlay.NewPicker(title,
+		overlay.Hint(m.look.glyphs, "enter writes a new file into the current folder", "ctrl+y copies",
+			"esc closes"), items, 0)
 	p.Choose = func(i int) overlay.Action { return closing(later(all[i].write)) }
 	p.Copy = func(i int) overlay.Action {
-		return closing(later(func() tea.Cmd { return m.copyText(items[i].Name, string(all[i].text()), "", "") }))
+		return closing(later(func() tea.Cmd {
+			return m.copyText(items[i].Name, string(all[i].text()), "", "")
+		}))
 	}
 	p.Preview = func(i int) []string { return all[i].first() }
 	return overlay.Push{ID: overlay.ExportID, Overlay: p}
@@ -149,7 +168,8 @@ func (m *Model) exportList(of string, tables []report.Table) overlay.Action {
 func (m *Model) framePicture() string {
 	lines, _ := m.page(frame.Layout(m.caps.Width, m.caps.Height, m.content()))
 	foreground, background := m.look.theme.Ground()
-	return picture.Frame(lines, m.caps.Width, foreground, background, "meshscope: "+m.screen().Name()+" of "+m.state.Setup.Model.Name).SVG()
+	return picture.Frame(lines, m.caps.Width, foreground, background,
+		"meshscope: "+m.screen().Name()+" of "+m.state.Setup.Model.Name).SVG()
 }
 
 // tables returns those of the screen in front.
@@ -194,7 +214,10 @@ func (m *Model) filing(write func() (string, error)) tea.Cmd {
 			}
 			return state.Action{Verb: state.Say, Tone: state.Trouble, Text: text}
 		}
-		return state.Action{Verb: state.Say, Tone: state.Answer, Text: "wrote " + escape.Name(filepath.Base(file)) + " into the current folder"}
+		return state.Action{
+			Verb: state.Say, Tone: state.Answer,
+			Text: "wrote " + escape.Name(filepath.Base(file)) + " into the current folder",
+		}
 	})
 }
 
@@ -217,9 +240,11 @@ func Document(ctx context.Context, s engine.Setup, r engine.Report, lib *presets
 			continue
 		}
 		if !workOut(ctx, one, in) {
-			out.Sections = append(out.Sections, report.Section{Heading: one.Name() + " screen", Blocks: []report.Block{
-				report.Sentence(fmt.Sprintf("Incomplete: its work was stopped after %.0f s.", longestWork.Seconds())),
-			}})
+			out.Sections = append(out.Sections,
+				report.Section{Heading: one.Name() + " screen", Blocks: []report.Block{
+					report.Sentence(fmt.Sprintf("Incomplete: its work was stopped after %.0f s.",
+						longestWork.Seconds())),
+				}})
 		}
 		for _, t := range tabler.Tables(in) {
 			t.Folds, t.Ends = true, t.Head[0] == "rank"
@@ -265,7 +290,8 @@ func (e *writable) first() []string {
 	const most, longest = 16, 1 << 14
 	if e.lines == nil {
 		text := e.text()
-		e.lines = strings.SplitN(strings.ReplaceAll(string(text[:min(len(text), longest)]), "\t", "  "), "\n", most+1)
+		e.lines = strings.SplitN(strings.ReplaceAll(string(text[:min(len(text), longest)]), "\t", "  "), "\n",
+			most+1)
 		e.lines = e.lines[:min(len(e.lines), most)]
 	}
 	return e.lines
@@ -294,7 +320,10 @@ func (m *Model) launchers() (items []overlay.Item, all []writable) {
 			items = append(items, overlay.Item{Title: title, Name: "refused"})
 			all = append(all, writable{
 				write: func() tea.Cmd {
-					return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: l.Name + " refused: " + refused[0].Because})
+					return m.do(state.Action{
+						Verb: state.Say, Tone: state.Trouble,
+						Text: l.Name + " refused: " + refused[0].Because,
+					})
 				},
 				text: func() []byte { return m.refusal(&l, &setup) },
 			})
@@ -305,7 +334,8 @@ func (m *Model) launchers() (items []overlay.Item, all []writable) {
 		items = append(items, overlay.Item{Title: title, Name: name + extension})
 		all = append(all, writable{
 			write: func() tea.Cmd {
-				return m.save(name, extension, func(to io.Writer) error { _, err := to.Write(d.Text()); return err })
+				return m.save(name, extension,
+					func(to io.Writer) error { _, err := to.Write(d.Text()); return err })
 			},
 			text: d.Text,
 		})

@@ -40,7 +40,8 @@ func linear(t *testing.T, text string) {
 		}
 		seen[lines[0]] = true
 		for i, line := range lines {
-			if strings.IndexFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 || strings.Contains(line, "  ") || strings.HasSuffix(line, " ") {
+			if strings.IndexFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 ||
+				strings.Contains(line, "  ") || strings.HasSuffix(line, " ") {
 				t.Errorf("not linear: %q", line)
 			}
 			if i > 0 && !strings.HasSuffix(line, ".") {
@@ -61,9 +62,12 @@ func TestSaysEachScreen(t *testing.T) {
 	s := small(t)
 	text, r := spoken(t, s), engine.Evaluate(s)
 	for _, want := range []string{
-		"\nStep\n", "\nThroughput\n", "\nmemory per GPU at each rank's peak\n", "\nmemory over a step\n", "\ninside a layer on one GPU\n", "\nlargest with the safety margin\n",
-		"\npipeline ranks\n", "\ntraffic per GPU and step\n", "\noverlap: ", "\nstep at other bandwidths ", "\nlayouts, the best first\n", "\nmethods in use\n",
-		"\nscan of ", "\npublished runs by group", "\nruns of all groups", "\nAssumed\n", "\nNot modelled\n", " more are not listed.",
+		"\nStep\n", "\nThroughput\n", "\nmemory per GPU at each rank's peak\n", "\nmemory over a step\n",
+		"\ninside a layer on one GPU\n", "\nlargest with the safety margin\n",
+		"\npipeline ranks\n", "\ntraffic per GPU and step\n", "\noverlap: ", "\nstep at other bandwidths ",
+		"\nlayouts, the best first\n", "\nmethods in use\n",
+		"\nscan of ", "\npublished runs by group", "\nruns of all groups", "\nAssumed\n", "\nNot modelled\n",
+		" more are not listed.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -74,7 +78,8 @@ func TestSaysEachScreen(t *testing.T) {
 			t.Errorf("rank %d does not wait %s:\n%s", i, want, text)
 		}
 		m := &r.Memory.Ranks[i]
-		if want := "activations " + figure.Memory(m.Activations); !strings.Contains(text, want) || !strings.Contains(text, "driver context ") {
+		if want := "activations " + figure.Memory(m.Activations); !strings.Contains(text, want) ||
+			!strings.Contains(text, "driver context ") {
 			t.Errorf("rank %d: no %q", i, want)
 		}
 	}
@@ -89,20 +94,23 @@ func TestSaysEachScreen(t *testing.T) {
 func TestSaysAnything(t *testing.T) {
 	illegal := small(t)
 	illegal.TP = 7
-	if text := spoken(t, illegal); !strings.Contains(text, "\nIllegal\n") || strings.Contains(text, "\nMemory\n") {
+	if text := spoken(t, illegal); !strings.Contains(text, "\nIllegal\n") ||
+		strings.Contains(text, "\nMemory\n") {
 		t.Errorf("illegal:\n%s", text)
 	}
 	hostile := small(t)
 	hostile.Model.Name = "evil\x1b]0;x\x07 × name"
 	spoken(t, hostile)
-	many := setupOf(t, "llama3.2-1b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.PP: 16, knob.MicroBatches: 64})
+	many := setupOf(t, "llama3.2-1b", "dgx-h100",
+		knob.Given{knob.GPUs: 64, knob.PP: 16, knob.MicroBatches: 64})
 	many.Model.Layers, many.PP, many.DP = 64, 64, 1
 	many.GBS = 64
 	if r := engine.Evaluate(many); !r.Legal {
 		t.Fatal(r.Problems)
 	}
 	text := spoken(t, many)
-	if !strings.Contains(text, "\nrank 63: ") || strings.Contains(text, "\nrank 20: ") || !strings.Contains(text, "ranks more are not listed.") {
+	if !strings.Contains(text, "\nrank 63: ") || strings.Contains(text, "\nrank 20: ") ||
+		!strings.Contains(text, "ranks more are not listed.") {
 		t.Errorf("64 ranks:\n%s", text)
 	}
 }
@@ -144,7 +152,9 @@ func TestSaysWhatIsMissing(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var b strings.Builder
-	answer := report.Answer{Document: func() *report.Document { return Document(ctx, s, engine.Evaluate(s), presets.Default()) }}
+	answer := report.Answer{Document: func() *report.Document {
+		return Document(ctx, s, engine.Evaluate(s), presets.Default())
+	}}
 	if err := report.Write(&b, report.Speech, &answer); err != nil {
 		t.Fatal(err)
 	}

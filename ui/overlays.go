@@ -49,7 +49,8 @@ func (m *Model) opening(id overlay.ID) overlay.Action {
 // wholeRun returns the run of the current setup; choosing an input of it leads to its knob.
 func (m *Model) wholeRun() *overlay.WholeRun {
 	return &overlay.WholeRun{
-		Setup: &m.state.Setup, Run: m.now.report.Run, Typical: engine.TypicalRun(&m.now.setup, m.now.report.Time), Glyphs: m.look.glyphs,
+		Setup: &m.state.Setup, Run: m.now.report.Run,
+		Typical: engine.TypicalRun(&m.now.setup, m.now.report.Time), Glyphs: m.look.glyphs,
 		Explain: func(figure string) overlay.Action {
 			if book, ok := explain.Of(m.now.setup); ok {
 				return overlay.Explanation(book, figure, m.explainKeys())
@@ -57,10 +58,13 @@ func (m *Model) wholeRun() *overlay.WholeRun {
 			return overlay.Close{}
 		},
 		Edit: func(id knob.ID) overlay.Action {
-			return closing(state.Action{Verb: state.GoTab, N: int(state.ExploreTab)}, state.Action{Verb: state.FocusKnob, ID: id}, state.Action{Verb: state.Type})
+			return closing(state.Action{Verb: state.GoTab, N: int(state.ExploreTab)},
+				state.Action{Verb: state.FocusKnob, ID: id}, state.Action{Verb: state.Type})
 		},
 		Set: func(id knob.ID, text string) overlay.Action {
-			return closing(state.Action{Verb: state.SetKnob, ID: id, Text: text}, state.Action{Verb: state.FocusKnob, ID: m.state.Focus}, state.Action{Verb: state.Open, Overlay: overlay.RunID})
+			return closing(state.Action{Verb: state.SetKnob, ID: id, Text: text},
+				state.Action{Verb: state.FocusKnob, ID: m.state.Focus},
+				state.Action{Verb: state.Open, Overlay: overlay.RunID})
 		},
 	}
 }
@@ -178,9 +182,10 @@ func caretOf(d overlay.Drawn) *tea.Cursor {
 func (m *Model) presetList(id overlay.ID) overlay.Action {
 	list := func() overlay.Overlay {
 		if id == overlay.ModelID {
-			p := m.catalog.Models(m.look.glyphs, m.state.Setup.Model.ID, func(chosen *model.Model) overlay.Action {
-				return closing(state.Action{Verb: state.UseModel, Model: chosen})
-			})
+			p := m.catalog.Models(m.look.glyphs, m.state.Setup.Model.ID,
+				func(chosen *model.Model) overlay.Action {
+					return closing(state.Action{Verb: state.UseModel, Model: chosen})
+				})
 			p.Typed = func(text string) (overlay.Action, string) {
 				if !isPath(text) || !m.options.Library.ReadsModels() {
 					return nil, ""
@@ -189,9 +194,10 @@ func (m *Model) presetList(id overlay.ID) overlay.Action {
 			}
 			return p
 		}
-		p := m.catalog.Clusters(m.look.glyphs, m.state.Setup.Cluster.ID, func(chosen *hardware.Cluster) overlay.Action {
-			return closing(state.Action{Verb: state.UseCluster, Cluster: chosen})
-		})
+		p := m.catalog.Clusters(m.look.glyphs, m.state.Setup.Cluster.ID,
+			func(chosen *hardware.Cluster) overlay.Action {
+				return closing(state.Action{Verb: state.UseCluster, Cluster: chosen})
+			})
 		p.Typed = func(text string) (overlay.Action, string) {
 			if !setupdoc.IsChanges(text) {
 				return nil, ""

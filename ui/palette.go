@@ -52,7 +52,9 @@ func (m *Model) palette() overlay.Action {
 	for _, d := range leads {
 		items = append(items, d.item)
 	}
-	p := overlay.NewPicker("KEYS", overlay.Hint(m.look.glyphs, "type an action, screen, knob, model, figure or word", "enter runs", "esc closes"), items, 0)
+	p := overlay.NewPicker("KEYS",
+		overlay.Hint(m.look.glyphs, "type an action, screen, knob, model, figure or word", "enter runs",
+			"esc closes"), items, 0)
 	p.Choose = func(i int) overlay.Action {
 		if i >= len(entries) {
 			return leads[i-len(entries)].leads
@@ -93,7 +95,8 @@ func (m *Model) keyEntries() []entry {
 				continue
 			}
 		}
-		list = append(list, entry{k, shown, k.Changed(own), func() tea.Cmd { return m.handle(k.Run(1, names[0])) }})
+		list = append(list,
+			entry{k, shown, k.Changed(own), func() tea.Cmd { return m.handle(k.Run(1, names[0])) }})
 	}
 	return list
 }
@@ -122,10 +125,15 @@ func (m *Model) destinations() []destination {
 		p, _ := knob.Find(id)
 		to := []overlay.Action{state.Action{Verb: state.FocusKnob, ID: id}}
 		if !m.turnable() {
-			to = slices.Insert(to, 0, overlay.Action(state.Action{Verb: state.GoTab, N: int(state.ExploreTab)}))
+			to = slices.Insert(to, 0,
+				overlay.Action(state.Action{Verb: state.GoTab, N: int(state.ExploreTab)}))
 		}
 		all = append(all, destination{
-			overlay.Item{Title: "knob " + p.Label, Name: "--" + string(id), Hidden: append([]string{string(id), p.Label, m.lexicon.Methods()[id].Name}, knobWords(id)...), Rank: rankKnob},
+			overlay.Item{
+				Title: "knob " + p.Label, Name: "--" + string(id),
+				Hidden: append([]string{string(id), p.Label, m.lexicon.Methods()[id].Name}, knobWords(id)...),
+				Rank:   rankKnob,
+			},
 			closing(to...),
 		})
 	}
@@ -145,7 +153,8 @@ func (m *Model) words() []destination {
 		w := &glossary[i]
 		all = append(all, destination{
 			overlay.Item{Title: "word " + w.Term, Hidden: slices.Concat(w.Also, w.Labels), Rank: rankWord},
-			closing(state.Action{Verb: state.Open, Overlay: overlay.GlossaryID}, m.lexicon.Word(m.look.glyphs, i)),
+			closing(state.Action{Verb: state.Open, Overlay: overlay.GlossaryID},
+				m.lexicon.Word(m.look.glyphs, i)),
 		})
 	}
 	return all
@@ -164,8 +173,12 @@ func (m *Model) elsewhere(tab state.Tab, s screen.Screen) []destination {
 			continue
 		}
 		out = append(out, destination{
-			overlay.Item{Title: k.Help + ", on " + s.Name(), Name: k.Shown(own, m.look.glyphs), Hidden: k.Also, Rank: rankElsewhere},
-			closing(state.Action{Verb: state.GoTab, N: int(tab)}, later(func() tea.Cmd { return m.pressThere(k.ID) })),
+			overlay.Item{
+				Title: k.Help + ", on " + s.Name(), Name: k.Shown(own, m.look.glyphs),
+				Hidden: k.Also, Rank: rankElsewhere,
+			},
+			closing(state.Action{Verb: state.GoTab, N: int(tab)},
+				later(func() tea.Cmd { return m.pressThere(k.ID) })),
 		})
 	}
 	return out
@@ -182,7 +195,10 @@ func (m *Model) pressThere(id string) tea.Cmd {
 			}
 		}
 	}
-	return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: m.screen().Name() + " cannot do that in this view"})
+	return m.do(state.Action{
+		Verb: state.Say, Tone: state.Answer,
+		Text: m.screen().Name() + " cannot do that in this view",
+	})
 }
 
 // paletteMsg brings what the palette has to read: presets, and the figures of the setup.
@@ -254,7 +270,8 @@ func (m *Model) takePalette(msg paletteMsg) {
 	for i := range figures {
 		figures[i].Title, figures[i].Rank = "figure "+figures[i].Title, rankFigure
 	}
-	msg.palette.Extend(figures, func(i int) overlay.Action { return overlay.Explanation(msg.book, figures[i].Name, m.explainKeys()) })
+	msg.palette.Extend(figures,
+		func(i int) overlay.Action { return overlay.Explanation(msg.book, figures[i].Name, m.explainKeys()) })
 }
 
 // extendRecent adds the setups that were left.
@@ -262,7 +279,10 @@ func (m *Model) extendRecent(msg paletteMsg) {
 	items := make([]overlay.Item, len(msg.recent))
 	for i := range msg.recent {
 		s := &msg.recent[i]
-		items[i] = overlay.Item{Title: "recent setup " + s.Model.Name, Name: report.SetupName(s), Rank: rankPreset}
+		items[i] = overlay.Item{
+			Title: "recent setup " + s.Model.Name, Name: report.SetupName(s),
+			Rank: rankPreset,
+		}
 	}
 	msg.palette.Extend(items, func(i int) overlay.Action {
 		return closing(state.Action{Verb: state.UseSetup, Setup: &msg.recent[i], Text: "recent setup"})
@@ -300,7 +320,8 @@ func screenWords(name string) []string {
 
 // isPath reports whether what was typed into the list of models names a file.
 func isPath(text string) bool {
-	return strings.ContainsAny(text, `/\`) || strings.HasSuffix(text, ".json") || strings.HasSuffix(text, ".toml")
+	return strings.ContainsAny(text, `/\`) || strings.HasSuffix(text, ".json") ||
+		strings.HasSuffix(text, ".toml")
 }
 
 // modelFile reads a model from a config.json or a preset file, whose name was typed into a list. The

@@ -42,7 +42,10 @@ func TestPalette(t *testing.T) {
 			t.Errorf("--%s: on %s at %s", id, tabName(m.state.Tab), m.state.Focus)
 		}
 	}
-	for text, want := range map[string]string{"word causal": "causal", "word zero": "ZeRO", "driver context": "overhead"} {
+	for text, want := range map[string]string{
+		"word causal": "causal", "word zero": "ZeRO",
+		"driver context": "overhead",
+	} {
 		m := sample(t, 80, 24)
 		typed(m, text)
 		if got := screenText(m); m.overlays.Len() != 2 || m.overlays.Top().(*overlay.Card).Name != want {
@@ -55,7 +58,8 @@ func TestPalette(t *testing.T) {
 		for _, r := range text {
 			m.Update(press(string(r)))
 		}
-		if got := screenText(m); strings.Contains(got, "nothing matches") || text == "mem" && !strings.Contains(got, "Memory screen") {
+		if got := screenText(m); strings.Contains(got, "nothing matches") ||
+			text == "mem" && !strings.Contains(got, "Memory screen") {
 			t.Errorf("%s:\n%s", text, got)
 		}
 	}
@@ -70,16 +74,35 @@ func TestPaletteKnowsEverything(t *testing.T) {
 	}{
 		{"tp", func(m *Model) bool { return m.state.Focus == "tp" && m.overlays.Empty() }},
 		{"zero", func(m *Model) bool { return m.state.Focus == "zero" && m.overlays.Empty() }},
-		{"imbalance", func(m *Model) bool { return m.state.Focus == "split" || m.screen().Name() == "Pipeline" }},
-		{"bubble", func(m *Model) bool { return m.state.Focus == "schedule" || m.screen().Name() == "Pipeline" }},
+		{
+			"imbalance",
+			func(m *Model) bool { return m.state.Focus == "split" || m.screen().Name() == "Pipeline" },
+		},
+		{
+			"bubble",
+			func(m *Model) bool { return m.state.Focus == "schedule" || m.screen().Name() == "Pipeline" },
+		},
 		{"oom", func(m *Model) bool { return m.overlays.ID() == overlay.AdviceID }},
 		{"days", func(m *Model) bool { return m.overlays.ID() == overlay.RunID }},
-		{"cost", func(m *Model) bool { return m.overlays.ID() == overlay.RunID || m.overlays.ID() == overlay.ReportID }},
+		{
+			"cost",
+			func(m *Model) bool {
+				return m.overlays.ID() == overlay.RunID || m.overlays.ID() == overlay.ReportID
+			},
+		},
 		{"launch", func(m *Model) bool {
 			return m.overlays.ID() == overlay.ExportID && strings.Contains(screenText(m), "EXPORT")
 		}},
-		{"guide", func(m *Model) bool { return m.overlays.ID() == overlay.AdviceID || m.screen().Name() == "Search" }},
-		{"critical path", func(m *Model) bool { return m.screen().Name() == "Pipeline" && m.overlays.Empty() }},
+		{
+			"guide",
+			func(m *Model) bool {
+				return m.overlays.ID() == overlay.AdviceID || m.screen().Name() == "Search"
+			},
+		},
+		{
+			"critical path",
+			func(m *Model) bool { return m.screen().Name() == "Pipeline" && m.overlays.Empty() },
+		},
 		{"qwen3-32b", func(m *Model) bool { return m.state.Setup.Model.ID == "qwen3-32b" }},
 		{"dgx-b200", func(m *Model) bool { return m.state.Setup.Cluster.ID == "dgx-b200" }},
 		{"throughput.mfu", func(m *Model) bool { return m.overlays.ID() == overlay.ExplainID }},
@@ -101,20 +124,23 @@ func TestPaletteKnowsEverything(t *testing.T) {
 			_, cmd := m.Update(press("enter"))
 			finishAll(m, cmd)
 			if !c.there(m) {
-				t.Errorf("%q leads to %s at %s, overlay %q:\n%s", c.typed, m.screen().Name(), m.state.Focus, m.overlays.ID(), shown)
+				t.Errorf("%q leads to %s at %s, overlay %q:\n%s", c.typed, m.screen().Name(), m.state.Focus,
+					m.overlays.ID(), shown)
 			}
 			m.overlays.Clear()
 		}
 	}
 }
 
-// TestGuestNamesNoFile: where the library opens no file, as for a guest of a server, a path is a name that no model has.
+// TestGuestNamesNoFile: where the library opens no file, as for a guest of a server, a path is a name that no
+// model has.
 func TestGuestNamesNoFile(t *testing.T) {
 	m := sample(t, 120, 36)
 	m.catalog = overlay.ReadCatalog(m.options.Library)
 	keys(m, "m")
 	send(m, tea.PasteMsg{Content: "/etc/passwd"})
-	if shown := screenText(m); !strings.Contains(shown, "filter /etc/passwd") || strings.Contains(shown, "reads this file") {
+	if shown := screenText(m); !strings.Contains(shown, "filter /etc/passwd") ||
+		strings.Contains(shown, "reads this file") {
 		t.Errorf("\n%s", shown)
 	}
 }
@@ -127,7 +153,9 @@ func TestModelByPath(t *testing.T) {
 			if name != "/models/mine/config.json" {
 				return nil, fs.ErrNotExist
 			}
-			return []byte(`{"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":2048,"intermediate_size":8192,"num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":131072,"tie_word_embeddings":true}`), nil
+			return []byte(
+				`{"architectures":["LlamaForCausalLM"],"model_type":"llama","hidden_size":2048,"intermediate_size":8192,"num_hidden_layers":16,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":131072,"tie_word_embeddings":true}`,
+			), nil
 		})
 	})
 	for path, want := range map[string]string{"/models/mine/config.json": "16", "/no/config.json": "80"} {
@@ -143,7 +171,9 @@ func TestModelByPath(t *testing.T) {
 			t.Errorf("%s: %s layers, want %s: %s", path, got, want, m.state.Note.Text)
 		}
 		wrong := want == "80"
-		if shown := screenText(m); m.overlays.Empty() == wrong || wrong != (strings.Contains(shown, "there is no such file") && strings.Contains(shown, "filter "+path)) {
+		if shown := screenText(m); m.overlays.Empty() == wrong ||
+			wrong != (strings.Contains(shown, "there is no such file") &&
+				strings.Contains(shown, "filter "+path)) {
 			t.Errorf("%s:\n%s", path, shown)
 		}
 		if wrong {

@@ -14,8 +14,12 @@ import (
 // name behind the slash is that of the pane that is drawn then.
 func TestPanesByName(t *testing.T) {
 	marks := map[string][]string{
-		"memory/step": {"[over a step]", "OVER A STEP"}, "memory/layer": {"[inside a layer]", "LAYER"}, "network/lanes": {"[lanes]"}, "network/ring": {"RING ATTENTION"}, "network/collectives": {"[collectives]"},
-		"evidence/curves": {"CURVES"}, "search/sizes": {"MODEL SIZES"}, "search/measured": {"MEASURED"}, "search/guide": {"1 FIT"}, "compare/alone": {"[each method alone]"}, "compare/methods": {"[methods now]"},
+		"memory/step": {"[over a step]", "OVER A STEP"}, "memory/layer": {"[inside a layer]", "LAYER"},
+		"network/lanes": {"[lanes]"}, "network/ring": {"RING ATTENTION"},
+		"network/collectives": {"[collectives]"},
+		"evidence/curves":     {"CURVES"}, "search/sizes": {"MODEL SIZES"}, "search/measured": {"MEASURED"},
+		"search/guide": {"1 FIT"}, "compare/alone": {"[each method alone]"},
+		"compare/methods": {"[methods now]"},
 	}
 	demos, err := lessons.Demos(presets.Default())
 	if err != nil {
@@ -40,7 +44,8 @@ func TestPanesByName(t *testing.T) {
 			if p, ok := m.screen().(screen.Paned); !ok || p.Pane() != pane {
 				t.Errorf("%s shows another pane", place)
 			}
-			if text := screenText(m); !slices.ContainsFunc(marks[name+"/"+pane], func(mark string) bool { return strings.Contains(text, mark) }) {
+			if text := screenText(m); !slices.ContainsFunc(marks[name+"/"+pane],
+				func(mark string) bool { return strings.Contains(text, mark) }) {
 				t.Errorf("%s is not drawn:\n%s", place, text)
 			}
 		}

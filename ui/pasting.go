@@ -84,7 +84,8 @@ func (m *Model) wholeSetup(text string) tea.Cmd {
 type pastedMsg struct {
 	paste  int // which it was
 	action state.Action
-	of     *search.Begun // a setup whose layout may have to be searched, of what action's Text says; nil: none
+	// a setup whose layout may have to be searched, of what action's Text says; nil: none
+	of *search.Begun
 }
 
 // takePasted takes what a paste gives, unless another one came after it or a question is asked by now.
@@ -193,7 +194,8 @@ func namesFile(text string) bool {
 		return false
 	}
 	text = unquoted(text)
-	return isPath(text) || slices.Contains([]string{".yaml", ".yml", ".sh", ".sbatch", ".slurm"}, strings.ToLower(filepath.Ext(text)))
+	return isPath(text) || slices.Contains([]string{".yaml", ".yml", ".sh", ".sbatch", ".slurm"},
+		strings.ToLower(filepath.Ext(text)))
 }
 
 // longestName is how many bytes the name of a file may have.

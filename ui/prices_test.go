@@ -17,10 +17,11 @@ func explorerOf(s engine.Setup, w, h int, fixed knob.Set) *Model {
 	return m
 }
 
-// TestPriceNextToVerdict: what nobody chose and is worth most stands in the verdict's sentence once it is known, of the
-// current setup alone; what was given is not priced.
+// TestPriceNextToVerdict: what nobody chose and is worth most stands in the verdict's sentence once it is
+// known, of the current setup alone; what was given is not priced.
 func TestPriceNextToVerdict(t *testing.T) {
-	s := setupOf(t, "llama3.1-70b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.GBS: 512})
+	s := setupOf(t, "llama3.1-70b", "dgx-h100",
+		knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.GBS: 512})
 	const price = "; with user-buffers "
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
 		m := explorerOf(s, size[0], size[1], knob.Set{})
@@ -50,10 +51,14 @@ func TestPriceNextToVerdict(t *testing.T) {
 // TestStarvedSaid: a batch that leaves each pipeline few micro-batches says what was published.
 func TestStarvedSaid(t *testing.T) {
 	for gbs, said := range map[int]bool{128: true, 15360: false} {
-		s := setupOf(t, "deepseek-v3", "deepseek-h800", knob.Given{knob.GPUs: 2048, knob.PP: 16, knob.EP: 64, knob.GBS: gbs, knob.Seq: 4096})
+		s := setupOf(t, "deepseek-v3", "deepseek-h800", knob.Given{
+			knob.GPUs: 2048, knob.PP: 16, knob.EP: 64,
+			knob.GBS: gbs, knob.Seq: 4096,
+		})
 		m := explorerOf(s, 120, 36, knob.Set{})
 		pressed(m, "down") // what has just happened is said first
-		if text := screenText(m); strings.Contains(text, "micro-batch a pipeline of 16 ranks; published: 15,360 sequences") != said {
+		if text := screenText(m); strings.Contains(text,
+			"micro-batch a pipeline of 16 ranks; published: 15,360 sequences") != said {
 			t.Errorf("%d sequences:\n%s", gbs, text)
 		}
 	}

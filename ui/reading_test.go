@@ -86,7 +86,8 @@ func TestGlossary(t *testing.T) {
 	}
 	m := sample(t, 80, 24)
 	keys(m, "w", "enter")
-	if text := screenText(m); !strings.Contains(text, "tensor parallelism") || !strings.Contains(text, "see also   ▸ SP") {
+	if text := screenText(m); !strings.Contains(text, "tensor parallelism") ||
+		!strings.Contains(text, "see also   ▸ SP") {
 		t.Fatalf("the word of the focused knob:\n%s", text)
 	}
 	keys(m, "enter", "down", "enter")
@@ -98,7 +99,8 @@ func TestGlossary(t *testing.T) {
 		t.Fatalf("esc does not lead back to the list:\n%s", screenText(m))
 	}
 	keys(m, "g", "a", "s", "enter")
-	if text := screenText(m); !strings.Contains(text, "micro-batches") || !strings.Contains(text, "gas, gradient accumulation") {
+	if text := screenText(m); !strings.Contains(text, "micro-batches") ||
+		!strings.Contains(text, "gas, gradient accumulation") {
 		t.Errorf("gas:\n%s", text)
 	}
 	if keys(m, "q"); !m.overlays.Empty() {
@@ -168,7 +170,8 @@ func TestMarks(t *testing.T) {
 		t.Error("W does not bring them back")
 	}
 	for _, term := range []string{"linux", "dumb", "vt52"} {
-		if m := sample(t, 120, 36, func(o *Options) { o.Env = []string{"TERM=" + term} }); underlined(m, "DP") {
+		if m := sample(t, 120, 36, func(o *Options) { o.Env = []string{"TERM=" + term} }); underlined(m,
+			"DP") {
 			t.Errorf("underlined on %s", term)
 		}
 	}
@@ -181,7 +184,8 @@ func TestNoteFigures(t *testing.T) {
 	m := sample(t, 80, 24, func(o *Options) { o.Setup, o.Evaluate = setup, engine.Evaluate })
 	m.do(state.Action{Verb: state.FocusKnob, ID: "zero"})
 	m.do(state.Action{Verb: state.Open, Overlay: overlay.NoteID})
-	if text := screenText(m); strings.Contains(text, "traffic  ") && !strings.Contains(text, m.look.glyphs.Dot) {
+	if text := screenText(m); strings.Contains(text, "traffic  ") &&
+		!strings.Contains(text, m.look.glyphs.Dot) {
 		t.Errorf("figures before they are worked out:\n%s", text)
 	}
 	finishWork(m)
@@ -191,7 +195,10 @@ func TestNoteFigures(t *testing.T) {
 		s := setup
 		s.ZeRO = zero
 		r := engine.Evaluate(s)
-		for _, want := range []string{figure.Traffic(r.Communication[0].Bytes), figure.Seconds(r.Time.Step), figure.GiB(r.Memory.Peak)} {
+		for _, want := range []string{
+			figure.Traffic(r.Communication[0].Bytes), figure.Seconds(r.Time.Step),
+			figure.GiB(r.Memory.Peak),
+		} {
 			if !strings.Contains(text, " "+want) {
 				t.Errorf("ZeRO %d: %s is not on the card:\n%s", zero, want, text)
 			}
@@ -202,21 +209,30 @@ func TestNoteFigures(t *testing.T) {
 	}
 }
 
-// TestAlike: a knob two of whose choices give the same figures says so and why, in the foot and in its note, but not
-// while the figures are of another knob or still computed.
+// TestAlike: a knob two of whose choices give the same figures says so and why, in the foot and in its note,
+// but not while the figures are of another knob or still computed.
 func TestAlike(t *testing.T) {
 	m := sample(t, 120, 36)
 	m.do(state.Action{Verb: state.FocusKnob, ID: "tp-overlap"})
-	points := []explore.Point{{Text: "auto", Known: true, Step: 4.6, Peak: 1}, {Text: "none", Known: true, Step: 4.6 * (1 + 1e-15), Peak: 1}, {Text: "user-buffers", Known: true, Step: 4.3, Peak: 1}}
+	points := []explore.Point{
+		{Text: "auto", Known: true, Step: 4.6, Peak: 1},
+		{Text: "none", Known: true, Step: 4.6 * (1 + 1e-15), Peak: 1},
+		{Text: "user-buffers", Known: true, Step: 4.3, Peak: 1},
+	}
 	m.sweep = sweep{id: "tp-overlap", points: points}
 	const want = "TP overlap auto and none are the same here: auto exposes "
 	if got := m.sentence(); !strings.HasPrefix(got, want) {
 		t.Errorf("the foot says %q", got)
 	}
-	silent := map[string]sweep{"of another knob": {id: "tp", points: points}, "pending": {id: "tp-overlap", points: points, pending: true}, "different": {id: "tp-overlap", points: points, current: 2}}
+	silent := map[string]sweep{
+		"of another knob": {id: "tp", points: points},
+		"pending":         {id: "tp-overlap", points: points, pending: true},
+		"different":       {id: "tp-overlap", points: points, current: 2},
+	}
 	m.do(state.Action{Verb: state.Open, Overlay: overlay.NoteID})
 	m.sweep = sweep{id: "tp-overlap", points: points}
-	if text := strings.Join(strings.Fields(screenText(m)), " "); !strings.Contains(text, "same TP overlap auto and none") {
+	if text := strings.Join(strings.Fields(screenText(m)), " "); !strings.Contains(text,
+		"same TP overlap auto and none") {
 		t.Errorf("the note does not say it:\n%s", screenText(m))
 	}
 	for name, s := range silent {
@@ -226,8 +242,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestNoEffect: a knob whose value changes nothing is dim, and said so under ASSUMED, in the foot and in its note;
-// not where the value changes something.
+// TestNoEffect: a knob whose value changes nothing is dim, and said so under ASSUMED, in the foot and in its
+// note; not where the value changes something.
 func TestNoEffect(t *testing.T) {
 	s := presets.DefaultSetup()
 	s.Stack, s.Optimizer = recipe.TorchTitan, recipe.AdamNoMaster
@@ -238,7 +254,8 @@ func TestNoEffect(t *testing.T) {
 		m.Update(m.sweepCmd()())
 	}
 	sweep()
-	const want = "optimizer adam-no-master has no effect on torchtitan: memory, time and traffic are as with adam"
+	const want = "optimizer adam-no-master has no effect on torchtitan: memory, time and traffic are as " +
+		"with adam"
 	said := func() string { return strings.Join(strings.Fields(screenText(m)), " ") }
 	m.do(state.Action{Verb: state.FocusKnob, ID: "optimizer"})
 	if got := m.sentence(); !strings.HasPrefix(got, want+". ") {
@@ -269,7 +286,8 @@ func TestNoEffect(t *testing.T) {
 	m.overlays.Clear()
 	m.do(state.Action{Verb: state.SetKnob, ID: "optimizer", Text: "sgd"})
 	sweep()
-	if len(m.noEffect) > 0 || strings.Contains(said(), "optimizer sgd has no effect") || strings.Contains(row(), dim) {
+	if len(m.noEffect) > 0 || strings.Contains(said(), "optimizer sgd has no effect") ||
+		strings.Contains(row(), dim) {
 		t.Errorf("sgd changes memory: %+v\n%s", m.noEffect, row())
 	}
 }

@@ -23,8 +23,10 @@ func TestEveryKeyHasAName(t *testing.T) {
 			}
 			names[a.ID] = true
 			for _, one := range a.Keys {
-				digit := table.Name == "Search" || table.Name == "Pipeline" || table.Name == "Memory" // a digit is a key there
-				if canonical, why := keyfile.Canonical(one); (canonical != one || why != "") && (!digit || why != "types a value") && one != "esc" {
+				// a digit is a key there
+				digit := table.Name == "Search" || table.Name == "Pipeline" || table.Name == "Memory"
+				if canonical, why := keyfile.Canonical(one); (canonical != one || why != "") &&
+					(!digit || why != "types a value") && one != "esc" {
 					t.Errorf("%s: %q is %q for a file: %s", a.ID, one, canonical, why)
 				}
 				if owner[one] != "" && i < 2 {
@@ -48,7 +50,21 @@ func TestEveryKeyHasAName(t *testing.T) {
 // TestKeyTables: a screen takes exactly the keys that the rows of the moment list, and no
 // key is in two of them.
 func TestKeyTables(t *testing.T) {
-	for _, to := range [][]string{{}, {"tab"}, {"tab", "s"}, {"tab", "i"}, {"tab", "tab"}, {"tab", "tab", "t"}, {"tab", "tab", "tab"}, {"s", "esc"}, {"s", "esc", "f"}, {"p", "c"}, {"c", "tab"}, {"c", "tab", "f"}, {"shift+tab"}} {
+	for _, to := range [][]string{
+		{},
+		{"tab"},
+		{"tab", "s"},
+		{"tab", "i"},
+		{"tab", "tab"},
+		{"tab", "tab", "t"},
+		{"tab", "tab", "tab"},
+		{"s", "esc"},
+		{"s", "esc", "f"},
+		{"p", "c"},
+		{"c", "tab"},
+		{"c", "tab", "f"},
+		{"shift+tab"},
+	} {
 		m := live(t, 120, 36)
 		keys(m, to...)
 		listed := map[string]string{}
@@ -68,7 +84,8 @@ func TestKeyTables(t *testing.T) {
 // TestOwnKeyOfAScreen: a key of a screen that a file changes does it, the built-in one
 // nothing, and footer and list of keys show it.
 func TestOwnKeyOfAScreen(t *testing.T) {
-	m := sample(t, 120, 36, func(o *Options) { o.Keys = map[string][]string{"network.other-link": {"z"}, "undo": {"B"}} })
+	m := sample(t, 120, 36,
+		func(o *Options) { o.Keys = map[string][]string{"network.other-link": {"z"}, "undo": {"B"}} })
 	m.do(state.Action{Verb: state.GoTab, N: int(NetworkTab)})
 	c := m.context()
 	if k, _ := screen.Find(m.screen().Keys(c), c.Own, "z"); k == nil || k.ID != "other-link" {
@@ -87,7 +104,10 @@ func TestOwnKeyOfAScreen(t *testing.T) {
 // TestOwnKeys: a changed key does what it says and the old one nothing; help and
 // lines of keys show it, on every screen.
 func TestOwnKeys(t *testing.T) {
-	own := map[string][]string{"undo": {"z"}, "help": {"f2", "!"}, "turn-up": {">"}, "next-screen": {"n"}, "note": {"N"}}
+	own := map[string][]string{
+		"undo": {"z"}, "help": {"f2", "!"}, "turn-up": {">"}, "next-screen": {"n"},
+		"note": {"N"},
+	}
 	m := sample(t, 120, 36, func(o *Options) { o.Keys = own })
 	before := m.state.Setup
 	if keys(m, ">"); m.state.Setup == before {
@@ -97,7 +117,8 @@ func TestOwnKeys(t *testing.T) {
 	if m.state.Setup == before {
 		t.Error("u undoes still")
 	}
-	if text := screenText(m); !strings.Contains(text, "f2 help") || !strings.Contains(text, "z undo") || !strings.Contains(text, "left > turn") || !strings.Contains(text, "n Memory") {
+	if text := screenText(m); !strings.Contains(text, "f2 help") || !strings.Contains(text, "z undo") ||
+		!strings.Contains(text, "left > turn") || !strings.Contains(text, "n Memory") {
 		t.Errorf("the line of keys does not show them:\n%s", text)
 	}
 	if keys(m, "z"); m.state.Setup != before {
@@ -152,7 +173,8 @@ func TestKeysDocument(t *testing.T) {
 		if i > 0 {
 			want.WriteString("\n")
 		}
-		want.WriteString("## " + strings.ToUpper(table.Name[:1]) + table.Name[1:] + "\n\n| name | built-in keys | does |\n| --- | --- | --- |\n")
+		want.WriteString("## " + strings.ToUpper(table.Name[:1]) + table.Name[1:] +
+			"\n\n| name | built-in keys | does |\n| --- | --- | --- |\n")
 		for _, a := range table.Actions {
 			want.WriteString("| `" + a.ID + "` | `" + strings.Join(a.Keys, "` `") + "` | " + a.Help + " |\n")
 		}
@@ -161,7 +183,8 @@ func TestKeysDocument(t *testing.T) {
 		return
 	}
 	if os.Getenv("MESHSCOPE_UPDATE") == "" {
-		t.Fatal("docs/keys.md is not what the program has; MESHSCOPE_UPDATE=1 go test ./ui -run KeysDocument writes it anew")
+		t.Fatal("docs/keys.md is not what the program has; MESHSCOPE_UPDATE=1 go test ./ui -run " +
+			"KeysDocument writes it anew")
 	}
 	if err := os.WriteFile(path, []byte(want.String()), 0o644); err != nil {
 		t.Fatal(err)
@@ -171,7 +194,8 @@ func TestKeysDocument(t *testing.T) {
 // TestActions: what a file may change is what the program has.
 func TestActions(t *testing.T) {
 	actions := Actions()
-	if i := slices.IndexFunc(actions, func(a keyfile.Action) bool { return a.Name == "undo" }); i < 0 || !slices.Equal(actions[i].Keys, []string{"u"}) {
+	if i := slices.IndexFunc(actions, func(a keyfile.Action) bool { return a.Name == "undo" }); i < 0 ||
+		!slices.Equal(actions[i].Keys, []string{"u"}) {
 		t.Errorf("%v", actions)
 	}
 }

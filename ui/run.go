@@ -270,8 +270,8 @@ func (r *rescue) note(p any) {
 	r.crash = &CrashError{Reason: fmt.Sprint(p), File: writeCrash(r.dir, p, stack), Stack: stack}
 }
 
-// stackOf returns where a panic that is being recovered was: in a search, which runs in goroutines of its own,
-// where it began first.
+// stackOf returns where a panic that is being recovered was: in a search, which runs in goroutines of its
+// own, where it began first.
 func stackOf(p any) []byte {
 	stack := debug.Stack()
 	if c, ok := p.(*search.Crash); ok {

@@ -22,7 +22,10 @@ import (
 func (m *Model) screenFrame() ([]string, *tea.Cursor) {
 	w, h := m.caps.Width, m.caps.Height
 	in, at := m.context(), m.area()
-	current := &screen.Context{Setup: &m.state.Setup, Report: &m.now.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
+	current := &screen.Context{
+		Setup: &m.state.Setup, Report: &m.now.report, Theme: m.look.theme,
+		Glyphs: m.look.glyphs,
+	}
 	f := frame.New(w, h)
 	x, inner := m.margin(), w-2*m.margin()
 	f.Put(frame.Rect{X: x, Y: 0, W: inner, H: 1}, []string{m.titled(current, inner)})
@@ -51,19 +54,24 @@ func (m *Model) screenStatus(in *screen.Context, w int) string {
 	l := widget.NewLine(w)
 	switch errs, typing := state.Errors(m.now.report.Problems), m.typing(); {
 	case typing != nil && typing.Wrong != "":
-		return l.Put(t.Paint(themes.Bad), widget.CutText(m.look.glyphs.Cross+" "+typing.Wrong, w, m.look.glyphs.Ellipsis)).String()
+		return l.Put(t.Paint(themes.Bad), widget.CutText(m.look.glyphs.Cross+" "+typing.Wrong, w,
+			m.look.glyphs.Ellipsis)).String()
 	case typing != nil:
 		p, _ := knob.Find(typing.Knob)
 		text, _ := typing.Text()
-		return l.Put(t.Paint(themes.Text), widget.CutText(state.Preview(&p, text), w, m.look.glyphs.Ellipsis)).String()
+		return l.Put(t.Paint(themes.Text),
+			widget.CutText(state.Preview(&p, text), w, m.look.glyphs.Ellipsis)).String()
 	case len(errs) > 0 && m.hardy():
 		return l.Put(t.Paint(themes.Muted), m.screen().Status(in.At(w, 1))).String()
 	case len(errs) > 0 && !m.legal.report.Legal:
 		return l.Put(t.Paint(themes.Bad), m.look.glyphs.Cross+" illegal: nothing to show yet").String()
 	case len(errs) > 0:
-		return l.Put(t.Paint(themes.Bad), widget.CutText(m.look.glyphs.Cross+" illegal, figures of the last legal setup: "+errs[0].Message, w, m.look.glyphs.Ellipsis)).String()
+		return l.Put(t.Paint(themes.Bad),
+			widget.CutText(m.look.glyphs.Cross+" illegal, figures of the last legal setup: "+errs[0].Message,
+				w, m.look.glyphs.Ellipsis)).String()
 	case m.slow.pending:
-		return l.Put(t.Paint(themes.Accent), workingText+m.look.glyphs.Ellipsis).Put(t.Paint(themes.Muted), "  figures: previous setup").String()
+		return l.Put(t.Paint(themes.Accent), workingText+m.look.glyphs.Ellipsis).Put(t.Paint(themes.Muted),
+			"  figures: previous setup").String()
 	case m.state.Note.Text != "":
 		role := themes.Text
 		if m.state.Note.Tone == state.Trouble {
@@ -132,12 +140,14 @@ func (m *Model) hints() []widget.Hint {
 	if words != "" {
 		first = append(first, widget.Hint{Key: "enter", Text: "sets " + words})
 	}
-	first = append(first, widget.Hint{Key: m.shown("?", "help"), Text: "help"}, widget.Hint{Key: m.shown("q", "quit"), Text: "quit"})
+	first = append(first, widget.Hint{Key: m.shown("?", "help"), Text: "help"},
+		widget.Hint{Key: m.shown("q", "quit"), Text: "quit"})
 	if m.hasLesson() {
 		first = append(first, widget.Hint{Key: m.shown("B", "lesson"), Text: "lesson"})
 	}
 	if m.state.Tab != state.ExploreTab { // which has them further on
-		first = append(first, widget.Hint{Key: m.shown("tab", "next-screen"), Text: m.neighbour(1)}, widget.Hint{Key: m.shown("e", "explain"), Text: "explain"})
+		first = append(first, widget.Hint{Key: m.shown("tab", "next-screen"), Text: m.neighbour(1)},
+			widget.Hint{Key: m.shown("e", "explain"), Text: "explain"})
 	}
 	if m.shows() {
 		own = screen.Hints(m.screen(), m.context())
@@ -208,14 +218,20 @@ func (m *Model) strip(w int) (line string, hits []knobs.Hit, caret int) {
 		c.IsTyping = true
 		c.Typing, c.Caret = v.Text()
 	}
-	in := &screen.Context{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
+	in := &screen.Context{
+		Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme,
+		Glyphs: m.look.glyphs,
+	}
 	if !m.now.report.Legal {
 		in.Theme = m.look.dim
 	}
 	in.Glow = m.glow != nil
 	figures := explore.Brief(in, m.before)
 	key := func(id string) string { return m.shown(m.binding(id).Keys()[0], id) }
-	keys := knobs.Keys{Before: key("knob-before"), After: key("knob-after"), Down: key("knob-turn-down"), Up: key("knob-turn-up")}
+	keys := knobs.Keys{
+		Before: key("knob-before"), After: key("knob-after"), Down: key("knob-turn-down"),
+		Up: key("knob-turn-up"),
+	}
 	l, hits, caret := c.Strip(keys, w, max(min(w/2-28, 44), 0))
 	for n := len(figures); n > 0; n-- { // as many as there is room for
 		need := -stripGap
@@ -265,15 +281,35 @@ func (m *Model) stripKeys() []screen.Key {
 	turn := func(n int) func() screen.Request { return m.act(state.Action{Verb: state.TurnKnob, N: n}) }
 	in := m.turnable
 	keys := []screen.Key{
-		{ID: "knob-turn-down", Keys: "(", Help: "turn the knob in the line above down, on every screen", When: in, Blind: true, Ask: turn(-1)},
-		{ID: "knob-turn-up", Keys: ")", Help: "turn the knob in the line above up, on every screen", When: in, Blind: true, Ask: turn(1)},
-		{ID: "knob-before", Keys: "{", Help: "knob before, on every screen", When: in, Blind: true, Ask: move(-1)},
-		{ID: "knob-after", Keys: "}", Help: "knob after, on every screen", When: in, Blind: true, Ask: move(1)},
-		{ID: "knob-type", Keys: "#", Help: "type a value for the knob, on every screen", When: in, Ask: m.act(state.Action{Verb: state.Type})},
+		{
+			ID: "knob-turn-down", Keys: "(", Help: "turn the knob in the line above down, on every screen",
+			When: in, Blind: true, Ask: turn(-1),
+		},
+		{
+			ID: "knob-turn-up", Keys: ")", Help: "turn the knob in the line above up, on every screen",
+			When:  in,
+			Blind: true, Ask: turn(1),
+		},
+		{
+			ID: "knob-before", Keys: "{", Help: "knob before, on every screen", When: in, Blind: true,
+			Ask: move(-1),
+		},
+		{
+			ID: "knob-after", Keys: "}", Help: "knob after, on every screen", When: in, Blind: true,
+			Ask: move(1),
+		},
+		{
+			ID: "knob-type", Keys: "#", Help: "type a value for the knob, on every screen", When: in,
+			Ask: m.act(state.Action{Verb: state.Type}),
+		},
 	}
 	for i, s := range m.screens.all {
 		number := strconv.Itoa(i + 1)
-		keys = append(keys, screen.Key{ID: "screen-" + number, Keys: "alt+" + number, Help: s.Name() + " screen", Also: screenWords(s.Name()), Blind: true, Ask: m.act(state.Action{Verb: state.GoTab, N: i})})
+		keys = append(keys, screen.Key{
+			ID: "screen-" + number, Keys: "alt+" + number,
+			Help: s.Name() + " screen", Also: screenWords(s.Name()), Blind: true,
+			Ask: m.act(state.Action{Verb: state.GoTab, N: i}),
+		})
 	}
 	return keys
 }
@@ -285,7 +321,8 @@ func (m *Model) choosingFrame() []string {
 	t := m.look.theme
 	s := &m.choosing.of.Query.Setup
 	in := &screen.Context{Setup: s, Theme: t, Glyphs: m.look.glyphs}
-	f.Put(frame.Rect{W: w, H: 1}, []string{widget.NewLine(w).Put(t.Paint(themes.Title), "meshscope").String()})
+	f.Put(frame.Rect{W: w, H: 1},
+		[]string{widget.NewLine(w).Put(t.Paint(themes.Title), "meshscope").String()})
 	how := []string{"enter takes the best one so far"}
 	switch n := len(m.choosing.held); {
 	case n == 1:
@@ -297,7 +334,8 @@ func (m *Model) choosingFrame() []string {
 		how = append(how, "esc goes back")
 	}
 	lines := []string{
-		"searching for the best layout of " + s.Model.Name + " on " + figure.Comma(s.GPUs) + " " + m.look.glyphs.Times + " " + s.Cluster.GPU.Name,
+		"searching for the best layout of " + s.Model.Name + " on " + figure.Comma(s.GPUs) + " " +
+			m.look.glyphs.Times + " " + s.Cluster.GPU.Name,
 		strings.Join(how, ", "),
 	}
 	for i, role := range []themes.Role{themes.Strong, themes.Muted} {

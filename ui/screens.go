@@ -97,7 +97,11 @@ func (m *Model) context() *screen.Context { return m.contextIn(m.area()) }
 
 // contextIn returns that of the screen in front with another area.
 func (m *Model) contextIn(at frame.Rect) *screen.Context {
-	c := &screen.Context{Masked: m.masked(), Asks: m.asking(), Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs, W: at.W, H: at.H, Own: m.ownKeys(m.state.Tab), Calm: m.options.Calm}
+	c := &screen.Context{
+		Masked: m.masked(), Asks: m.asking(), Setup: &m.legal.setup, Report: &m.legal.report,
+		Theme: m.look.theme, Glyphs: m.look.glyphs, W: at.W, H: at.H, Own: m.ownKeys(m.state.Tab),
+		Calm: m.options.Calm,
+	}
 	c.Taught, c.Decides = m.taught()
 	if m.now.report.Legal {
 		return c
@@ -138,7 +142,10 @@ func (m *Model) area() frame.Rect {
 	if m.stripped() {
 		top++
 	}
-	return frame.Rect{X: m.margin(), Y: top, W: m.caps.Width - 2*m.margin(), H: max(0, m.caps.Height-top-screenFoot)}
+	return frame.Rect{
+		X: m.margin(), Y: top, W: m.caps.Width - 2*m.margin(),
+		H: max(0, m.caps.Height-top-screenFoot),
+	}
 }
 
 // handleScreenKey: the screen that is shown first, then the keys that mean the

@@ -33,7 +33,9 @@ func live(t *testing.T, w, h int) *Model {
 func TestTabs(t *testing.T) {
 	m := live(t, 120, 36)
 	shows := map[state.Tab]string{
-		state.ExploreTab: "LAYOUT", MemoryTab: "MEMORY PER GPU", PipelineTab: "PIPELINE", NetworkTab: "TRAFFIC", SearchTab: "BEST LAYOUTS", CompareTab: "COMPARE", ScanTab: "SCAN", EvidenceTab: "EVIDENCE",
+		state.ExploreTab: "LAYOUT", MemoryTab: "MEMORY PER GPU", PipelineTab: "PIPELINE",
+		NetworkTab: "TRAFFIC", SearchTab: "BEST LAYOUTS", CompareTab: "COMPARE", ScanTab: "SCAN",
+		EvidenceTab: "EVIDENCE",
 	}
 	for range 2 * int(tabs) {
 		text := screenText(m)
@@ -61,7 +63,16 @@ func TestTabs(t *testing.T) {
 func TestScreensAtEverySize(t *testing.T) {
 	m := live(t, 120, 36)
 	for range int(tabs) {
-		for _, size := range [][2]int{{1, 1}, {20, 5}, {60, 20}, {80, 24}, {100, 30}, {160, 50}, {240, 70}, {0, 0}} {
+		for _, size := range [][2]int{
+			{1, 1},
+			{20, 5},
+			{60, 20},
+			{80, 24},
+			{100, 30},
+			{160, 50},
+			{240, 70},
+			{0, 0},
+		} {
 			send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 			checkFrame(t, m)
 			keys(m, "down", "right", "+", "enter", "esc")
@@ -85,7 +96,8 @@ func TestKeysOfEveryScreen(t *testing.T) {
 		t.Error("no help on the Memory screen")
 	}
 	keys(m, "esc", "shift+tab", "3", "enter", "tab")
-	if text := screenText(m); !strings.Contains(text, "last legal setup") || !strings.Contains(text, "MEMORY PER GPU") {
+	if text := screenText(m); !strings.Contains(text, "last legal setup") ||
+		!strings.Contains(text, "MEMORY PER GPU") {
 		t.Errorf("an illegal setup on the Memory screen:\n%s", text)
 	}
 }
@@ -129,7 +141,8 @@ func TestExplain(t *testing.T) {
 		if text := screenText(m); !strings.Contains(text, "Tokens per second per GPU") {
 			t.Errorf("no way down:\n%s", text)
 		}
-		send(m, tea.WindowSizeMsg{Width: 80, Height: 24}, tea.MouseWheelMsg{X: 20, Y: 10, Button: tea.MouseWheelDown})
+		send(m, tea.WindowSizeMsg{Width: 80, Height: 24},
+			tea.MouseWheelMsg{X: 20, Y: 10, Button: tea.MouseWheelDown})
 		checkFrame(t, m)
 		keys(m, "e")
 		if !m.overlays.Empty() {
@@ -146,16 +159,24 @@ func TestScreenLooks(t *testing.T) {
 	frames := map[string]string{} // by size, profile, whether there are colours, and screen
 	for _, name := range themes.Names() {
 		for _, size := range draws.Some(1, [2]int{120, 36}, [2]int{80, 24}) {
-			for i, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII, colorprofile.ANSI256} {
+			for i, profile := range []colorprofile.Profile{
+				colorprofile.ANSI256, colorprofile.ANSI,
+				colorprofile.ASCII, colorprofile.ANSI256,
+			} {
 				ascii := i == 3
-				m := New(Options{Setup: presets.DefaultSetup(), Theme: name, ASCII: ascii, Evaluate: plain, Env: []string{"TERM=xterm", "LANG=C.UTF-8"}})
-				send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]}, tea.ColorProfileMsg{Profile: profile})
+				m := New(Options{
+					Setup: presets.DefaultSetup(), Theme: name, ASCII: ascii, Evaluate: plain,
+					Env: []string{"TERM=xterm", "LANG=C.UTF-8"},
+				})
+				send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]},
+					tea.ColorProfileMsg{Profile: profile})
 				least := profile
 				if !m.look.theme.Colours {
 					least = colorprofile.ASCII
 				}
 				for tab := range tabs {
-					if cmd := m.do(state.Action{Verb: state.GoTab, N: int(tab)}); tab != EvidenceTab && tab != SearchTab {
+					if cmd := m.do(state.Action{Verb: state.GoTab, N: int(tab)}); tab != EvidenceTab &&
+						tab != SearchTab {
 						finishAll(m, cmd) // what the screen wants computed
 					}
 					if err := screentest.Colours(m.View().Content, least); err != nil {
@@ -167,7 +188,8 @@ func TestScreenLooks(t *testing.T) {
 						t.Errorf("%s, %v, %s: %v", name, size, tabName(tab), err)
 					}
 					if first, ok := frames[of]; ok && text != first {
-						t.Errorf("%s, %v, %v, %s: the text is another one:\n%s\nand elsewhere\n%s", name, size, profile, tabName(tab), text, first)
+						t.Errorf("%s, %v, %v, %s: the text is another one:\n%s\nand elsewhere\n%s", name,
+							size, profile, tabName(tab), text, first)
 					}
 					frames[of] = text
 				}
@@ -185,15 +207,20 @@ func TestSearchFromIllegal(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Model, s.GPUs, s.DP, s.TP, s.PP, s.GBS, s.MicroBatches = m, 8, 2, 3, 1, 64, 32
-	p := New(Options{Setup: s, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
+	p := New(Options{
+		Setup: s, Evaluate: engine.Evaluate,
+		Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"},
+	})
 	send(p, tea.WindowSizeMsg{Width: 120, Height: 36})
 	_, cmd := p.Update(press("s"))
-	if text := screenText(p); p.state.Tab != SearchTab || strings.Contains(text, "nothing to show") || strings.Contains(text, "enter sets") {
+	if text := screenText(p); p.state.Tab != SearchTab || strings.Contains(text, "nothing to show") ||
+		strings.Contains(text, "enter sets") {
 		t.Fatalf("no search:\n%s", text)
 	}
 	finishAll(p, cmd)
 	checkFrame(t, p)
-	if text := screenText(p); !strings.Contains(text, "your setup is illegal") || !strings.Contains(text, "tok/s/GPU") {
+	if text := screenText(p); !strings.Contains(text, "your setup is illegal") ||
+		!strings.Contains(text, "tok/s/GPU") {
 		t.Fatalf("no layouts:\n%s", text)
 	}
 	keys(p, "down", "enter")
@@ -245,7 +272,10 @@ func works(msg tea.Msg) tea.Msg {
 func TestPicturesWithoutColours(t *testing.T) {
 	s := presets.DefaultSetup()
 	s.TP, s.PP, s.DP, s.MicroBatches, s.Schedule = 4, 8, 2, s.GBS/2, "zb-h1"
-	m := New(Options{Setup: s, Evaluate: engine.Evaluate, NoColor: true, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8", "NO_COLOR=1"}})
+	m := New(Options{
+		Setup: s, Evaluate: engine.Evaluate, NoColor: true,
+		Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8", "NO_COLOR=1"},
+	})
 	send(m, tea.WindowSizeMsg{Width: 130, Height: 40})
 	m.do(state.Action{Verb: state.GoTab, N: int(PipelineTab)})
 	_, cmd := m.Update(tea.KeyPressMsg{Code: 't', Text: "t"})

@@ -48,11 +48,13 @@ func TestCopyAgain(t *testing.T) {
 			t.Errorf("%v:\n%s", size, shown)
 		}
 		line := sharing(t, m.state.Setup)
-		if bare := strings.Join(strings.Fields(strings.ReplaceAll(shown, "│", "")), ""); !strings.Contains(bare, line) && !strings.Contains(shown, line) {
+		if bare := strings.Join(strings.Fields(strings.ReplaceAll(shown, "│", "")),
+			""); !strings.Contains(bare, line) && !strings.Contains(shown, line) {
 			t.Errorf("%v: %s is not whole:\n%s", size, line, shown)
 		}
 		finishAll(m, m.handleKey(press("y")))
-		if len(copied) != 2 || !strings.HasPrefix(copied[0], "meshscope --model") || copied[1] != line || !strings.Contains(screenText(m), "share string copied") {
+		if len(copied) != 2 || !strings.HasPrefix(copied[0], "meshscope --model") || copied[1] != line ||
+			!strings.Contains(screenText(m), "share string copied") {
 			t.Errorf("%v: copied %q", size, copied)
 		}
 	}
@@ -65,7 +67,10 @@ func TestCopiedWhere(t *testing.T) {
 		o.Share = func(string) (string, error) { return "/home/someone/.local/state/meshscope/copied", nil }
 	})
 	finishAll(m, m.handleKey(press("y")))
-	for _, want := range []string{"command copied (tmux: set -g set-clipboard on)", "also to /home/someone/.local/state/meshscope/copied"} {
+	for _, want := range []string{
+		"command copied (tmux: set -g set-clipboard on)",
+		"also to /home/someone/.local/state/meshscope/copied",
+	} {
 		if shown := screenText(m); !strings.Contains(shown, want) {
 			t.Errorf("no %q:\n%s", want, shown)
 		}
@@ -97,9 +102,11 @@ func TestPasteSetup(t *testing.T) {
 	if m.state.Setup != before || !strings.Contains(m.state.Note.Text, `model_type "mamba2" is not known`) {
 		t.Errorf("unknown: %q", m.state.Note.Text)
 	}
-	paste(m, `{"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,"vocab_size":50257}`)
+	paste(m,
+		`{"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,"vocab_size":50257}`)
 	if m.state.Setup.Model.ID != "gpt2-124m" || m.state.Setup.GPUs != before.GPUs {
-		t.Errorf("a config.json: %s on %d GPUs, %q", m.state.Setup.Model.ID, m.state.Setup.GPUs, m.state.Note.Text)
+		t.Errorf("a config.json: %s on %d GPUs, %q", m.state.Setup.Model.ID, m.state.Setup.GPUs,
+			m.state.Note.Text)
 	}
 	paste(m, "{\n\"gpus\": 16, \"tp\": 2}")
 	if m.state.Setup.GPUs != 16 || m.state.Setup.TP != 2 {
@@ -135,7 +142,8 @@ func TestPasteCommand(t *testing.T) {
 			keys(m, open)
 		}
 		paste(m, line)
-		if strings.Join(given, " ") != "--model gpt2-124m --tp 2" || m.state.Setup != other || !m.overlays.Empty() {
+		if strings.Join(given, " ") != "--model gpt2-124m --tp 2" || m.state.Setup != other ||
+			!m.overlays.Empty() {
 			t.Errorf("pasted after %q: %q, %q", open, given, m.state.Note.Text)
 		}
 		if !strings.Contains(m.state.Note.Text, "pasted command") || m.state.Fixed != knob.SetOf(knob.TP) {
@@ -160,7 +168,8 @@ func TestPasteList(t *testing.T) {
 		}
 	}
 	m := sample(t, 120, 36)
-	if paste(m, "model=gpt2-124m,tp=2,model.layers=24"); m.state.Setup.Model.ID != "gpt2-124m" || m.state.Setup.Model.Layers != 24 || m.state.Setup.TP != 2 {
+	if paste(m, "model=gpt2-124m,tp=2,model.layers=24"); m.state.Setup.Model.ID != "gpt2-124m" ||
+		m.state.Setup.Model.Layers != 24 || m.state.Setup.TP != 2 {
 		t.Errorf("model: %s, %q", m.state.Setup.Model.ID, m.state.Note.Text)
 	}
 	m = sample(t, 120, 36)
@@ -181,18 +190,21 @@ func TestPasteList(t *testing.T) {
 		t.Errorf("typed: tp %d, pp %d", m.state.Setup.TP, m.state.Setup.PP)
 	}
 	for list, want := range map[string]string{
-		"tp=4,pq=2": `unknown key "pq"`, "tp=x": "\"x\"", "tp=4,tp=8": "twice", "model=\x1b[2J": `unknown model "\x1b[2J"`, "cluster=nowhere": "nowhere",
+		"tp=4,pq=2": `unknown key "pq"`, "tp=x": "\"x\"", "tp=4,tp=8": "twice",
+		"model=\x1b[2J": `unknown model "\x1b[2J"`, "cluster=nowhere": "nowhere",
 	} {
 		m := sample(t, 120, 36)
 		before := m.state.Setup
 		paste(m, list)
-		if m.state.Setup != before || !strings.HasPrefix(m.state.Note.Text, "not taken: ") || !strings.Contains(m.state.Note.Text, want) {
+		if m.state.Setup != before || !strings.HasPrefix(m.state.Note.Text, "not taken: ") ||
+			!strings.Contains(m.state.Note.Text, want) {
 			t.Errorf("%q: %q", list, m.state.Note.Text)
 		}
 	}
 }
 
-// TestPasteLate: what was pasted and is read when another paste has come, or a question is asked, is not taken.
+// TestPasteLate: what was pasted and is read when another paste has come, or a question is asked, is not
+// taken.
 func TestPasteLate(t *testing.T) {
 	m := sample(t, 120, 36)
 	other := m.state.Setup
@@ -248,7 +260,8 @@ func TestPasteFile(t *testing.T) {
 		}
 	}
 	m := sample(t, 120, 36, reading(`{"gpus":16,"tp":2}`, nil))
-	if paste(m, "'~/a b/run.json'\r\n"); asked != "/home/me/a b/run.json" || m.state.Setup.GPUs != 16 || m.state.Setup.TP != 2 {
+	if paste(m, "'~/a b/run.json'\r\n"); asked != "/home/me/a b/run.json" || m.state.Setup.GPUs != 16 ||
+		m.state.Setup.TP != 2 {
 		t.Errorf("%q: %d GPUs, %q", asked, m.state.Setup.GPUs, m.state.Note.Text)
 	}
 	for _, of := range []struct {
@@ -256,12 +269,16 @@ func TestPasteFile(t *testing.T) {
 		want   string
 	}{
 		{reading("junk", nil), "not taken: /tmp/junk.yaml"},
-		{reading("", errors.New("there is no file /tmp/junk.yaml")), "not taken: there is no file /tmp/junk.yaml"},
+		{
+			reading("", errors.New("there is no file /tmp/junk.yaml")),
+			"not taken: there is no file /tmp/junk.yaml",
+		},
 		{func(*Options) {}, "not taken: no file is read here"},
 	} {
 		m := sample(t, 120, 36, of.change)
 		before := m.state.Setup
-		if paste(m, "/tmp/junk.yaml"); m.state.Setup != before || !strings.HasPrefix(m.state.Note.Text, of.want) {
+		if paste(m, "/tmp/junk.yaml"); m.state.Setup != before ||
+			!strings.HasPrefix(m.state.Note.Text, of.want) {
 			t.Errorf("%q, want %q", m.state.Note.Text, of.want)
 		}
 	}

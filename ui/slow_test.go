@@ -63,7 +63,8 @@ func TestSlowSetup(t *testing.T) {
 	for _, msg := range messages(second) {
 		m.Update(msg)
 	}
-	if m.slow.pending || m.legal.setup != longer || !m.now.report.Legal || m.now.report.Pipeline.MicroBatches != longer.MicroBatches {
+	if m.slow.pending || m.legal.setup != longer || !m.now.report.Legal ||
+		m.now.report.Pipeline.MicroBatches != longer.MicroBatches {
 		t.Fatalf("pending %v, %+v", m.slow.pending, m.now.report.Pipeline)
 	}
 	// Back before it is computed: the known report is taken at once.

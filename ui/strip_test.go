@@ -24,7 +24,8 @@ func TestStrip(t *testing.T) {
 			tp := func(want int, after string) {
 				t.Helper()
 				if got := m.state.Setup.TP; got != want || m.state.Tab != tab {
-					t.Errorf("%s at %v: TP %d after %s, want %d; on %s", tabName(tab), size, got, after, want, m.screen().Name())
+					t.Errorf("%s at %v: TP %d after %s, want %d; on %s", tabName(tab), size, got, after, want,
+						m.screen().Name())
 				}
 			}
 			if row := strings.Split(screenText(m), "\n")[2]; !strings.Contains(row, "{ TP } 8") {
@@ -75,7 +76,11 @@ func TestScreenNumbers(t *testing.T) {
 
 // TestHintsAreClicked: a click on a key of the footer presses it, on every screen.
 func TestHintsAreClicked(t *testing.T) {
-	for text, want := range map[string]string{"↑↓": "up down", "[ ]": "[ ]", "n N": "n N", "up/z": "up z", "tab": "tab", "?": "?", "0-9": "enter", "arrows": "", "": "", " ": "", "/": "/", "+ - 0 1": "+ - 0 1"} {
+	for text, want := range map[string]string{
+		"↑↓": "up down", "[ ]": "[ ]", "n N": "n N", "up/z": "up z",
+		"tab": "tab", "?": "?", "0-9": "enter", "arrows": "", "": "", " ": "", "/": "/",
+		"+ - 0 1": "+ - 0 1",
+	} {
 		seen := ""
 		for x := range len([]rune(text)) {
 			if name := keyAt(text, x); name != "" && !strings.HasSuffix(seen, name) {

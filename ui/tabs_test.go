@@ -19,7 +19,8 @@ func TestFewFilesNameTheTabs(t *testing.T) {
 		frame, err := os.ReadFile(path) //nolint:gosec // a frame next to the tests
 		named := 0
 		for tab := range tabs {
-			if strings.Contains(string(frame), " "+tabName(tab)+"  ") || strings.Contains(string(frame), "["+tabName(tab)+"]") {
+			if strings.Contains(string(frame), " "+tabName(tab)+"  ") ||
+				strings.Contains(string(frame), "["+tabName(tab)+"]") {
 				named++
 			}
 		}

@@ -35,10 +35,15 @@ func (m *Model) begin(l *lessons.Lesson, act int) {
 			return overlay.Close{}
 		}
 		back := m.shown("B", "lesson")
-		return closing(state.Action{Verb: state.Say, Tone: state.Answer, Text: "on your own; " + back + " goes back to the lesson, u undoes"})
+		return closing(state.Action{
+			Verb: state.Say, Tone: state.Answer,
+			Text: "on your own; " + back + " goes back to the lesson, u undoes",
+		})
 	}
 	stage.Explain = func() overlay.Action { return m.explainAct(stage.Play.Act()) }
-	stage.Words = func() overlay.Action { return overlay.Push{ID: overlay.GlossaryID, Overlay: m.glossaryList()} }
+	stage.Words = func() overlay.Action {
+		return overlay.Push{ID: overlay.GlossaryID, Overlay: m.glossaryList()}
+	}
 	stage.Help = m.lessonHelp
 	stage.Quit = func() overlay.Action { return state.Action{Verb: state.Quit} }
 	stage.Knob = m.actKnob
@@ -121,7 +126,10 @@ func (m *Model) explainAct(act *lessons.Act) overlay.Action {
 		}
 		e, ok := book.Explain(figures.OfRank(book.Report(), id))
 		if !ok {
-			return readMsg{waiting: w, why: "this figure has no formula of its own; e on a screen explains those that it has"}
+			return readMsg{
+				waiting: w,
+				why:     "this figure has no formula of its own; e on a screen explains those that it has",
+			}
 		}
 		x := overlay.NewExplain(e)
 		x.Keys = []overlay.Bound{{Key: key.NewBinding(key.WithKeys("esc", "q", "e")), Action: overlay.Back{}}}
@@ -137,7 +145,8 @@ func (m *Model) quiz() tea.Cmd {
 
 // asksFirst opens the question before a change; false where none is asked and the change is to be made.
 func (m *Model) asksFirst(a state.Action) (tea.Cmd, bool) {
-	if m.quizzed == "" || m.lesson != nil && m.lesson.Play.Lesson.ID != "" || a.Verb != state.TurnKnob && a.Verb != state.SetKnob {
+	if m.quizzed == "" || m.lesson != nil && m.lesson.Play.Lesson.ID != "" || a.Verb != state.TurnKnob &&
+		a.Verb != state.SetKnob {
 		return nil, false
 	}
 	turned, _ := state.Apply(m.state, a)
@@ -145,7 +154,8 @@ func (m *Model) asksFirst(a state.Action) (tea.Cmd, bool) {
 		return nil, false
 	}
 	note := m.lexicon.Methods()[turned.Focus]
-	l, ok := m.quizzed.Before(m.state.Setup, turned.Setup, turned.Focus, note.Name+" cuts "+note.Cuts+"; it costs "+note.Costs+".")
+	l, ok := m.quizzed.Before(m.state.Setup, turned.Setup, turned.Focus,
+		note.Name+" cuts "+note.Cuts+"; it costs "+note.Costs+".")
 	if !ok { // illegal, or nothing turns
 		return nil, false
 	}
@@ -225,8 +235,8 @@ func (m *Model) playOn() tea.Cmd {
 	return tea.Batch(append(cmds, m.sweepCmd(), m.refreshScreen(), m.tick())...)
 }
 
-// playRing plays the steps of a ring, which an act that is answered is about; nil where there is none, or nothing
-// is to move by itself.
+// playRing plays the steps of a ring, which an act that is answered is about; nil where there is none, or
+// nothing is to move by itself.
 func (m *Model) playRing() tea.Cmd {
 	if m.options.Calm || !m.shows() || !strings.HasPrefix(m.lesson.Play.Act().Show, "network/") {
 		return nil
@@ -246,10 +256,11 @@ type task struct {
 	lessons.Task
 }
 
-// taskLine says what the goal of a lesson still needs while the student explores, and that it is reached; empty:
-// no goal is open. It is narrow where the line is.
+// taskLine says what the goal of a lesson still needs while the student explores, and that it is reached;
+// empty: no goal is open. It is narrow where the line is.
 func (m *Model) taskLine(w int) (string, themes.Role) {
-	if m.lesson == nil || m.lesson.Class != nil || m.lesson.Play.Phase != lessons.Predict || m.lesson.Play.Act().Kind != lessons.Goal {
+	if m.lesson == nil || m.lesson.Class != nil || m.lesson.Play.Phase != lessons.Predict ||
+		m.lesson.Play.Act().Kind != lessons.Goal {
 		return "", themes.Text
 	}
 	act := m.lesson.Play.Act()
@@ -366,8 +377,8 @@ func (m *Model) masked() []string {
 	return nil
 }
 
-// taught reports whether a lesson is on the screen, and the figure that its act is about; empty while the cursor
-// answers, for it would point at the answer.
+// taught reports whether a lesson is on the screen, and the figure that its act is about; empty while the
+// cursor answers, for it would point at the answer.
 func (m *Model) taught() (on bool, decides string) {
 	s := m.onStage()
 	if s == nil || s.Play.Lesson.ID == "" {
@@ -388,7 +399,8 @@ func (m *Model) asking() bool {
 // quizzes reports whether a figure is asked for before each change, or a goal of a lesson is open: what
 // would answer is not offered.
 func (m *Model) quizzes() bool {
-	open := m.lesson != nil && m.lesson.Play.Phase == lessons.Predict && m.lesson.Play.Act().Kind == lessons.Goal
+	open := m.lesson != nil && m.lesson.Play.Phase == lessons.Predict &&
+		m.lesson.Play.Act().Kind == lessons.Goal
 	return m.quizzed != "" || open
 }
 
@@ -404,7 +416,10 @@ func (m *Model) offered() []advise.Move {
 func (m *Model) stagedArea(s *lesson.Stage) frame.Rect {
 	rows := len(s.Render(m.look.theme, m.look.glyphs).Lines)
 	x := m.margin()
-	return frame.Rect{X: x, Y: lesson.HeadRows, W: m.caps.Width - 2*x, H: max(m.caps.Height-lesson.HeadRows-rows, 0)}
+	return frame.Rect{
+		X: x, Y: lesson.HeadRows, W: m.caps.Width - 2*x,
+		H: max(m.caps.Height-lesson.HeadRows-rows, 0),
+	}
 }
 
 // lessonHelp opens every lesson and every word over an act; nothing that would answer it.
@@ -444,13 +459,23 @@ func (m *Model) offerLessons(msg lessonsMsg) {
 		if slices.Contains(strings.Fields(m.learned), l.ID) {
 			name += ", done"
 		}
-		items = append(items, overlay.Item{Title: title, Name: name, Hidden: []string{"learn", "teach"}, Rank: rankElsewhere})
+		items = append(items, overlay.Item{
+			Title: title, Name: name, Hidden: []string{"learn", "teach"},
+			Rank: rankElsewhere,
+		})
 		leads = append(leads, closing(later(func() tea.Cmd { return m.teach(l) })))
 	}
 	for _, err := range msg.leftOut {
 		where, why, _ := strings.Cut(err.Error(), ": ")
-		card := &overlay.Card{Title: "LESSON LEFT OUT", Name: filepath.Base(where), Paragraphs: []overlay.Paragraph{{Label: "file", Text: where}, {Label: "wrong", Text: why}}, Hint: "esc closes"}
-		items = append(items, overlay.Item{Title: "lesson left out: " + why, Name: filepath.Base(where), Rank: rankElsewhere})
+		card := &overlay.Card{
+			Title: "LESSON LEFT OUT", Name: filepath.Base(where),
+			Paragraphs: []overlay.Paragraph{{Label: "file", Text: where}, {Label: "wrong", Text: why}},
+			Hint:       "esc closes",
+		}
+		items = append(items, overlay.Item{
+			Title: "lesson left out: " + why, Name: filepath.Base(where),
+			Rank: rankElsewhere,
+		})
 		leads = append(leads, closing(overlay.Push{ID: overlay.LeftOutID, Overlay: card}))
 	}
 	msg.list.Extend(items, func(i int) overlay.Action { return leads[i] })
@@ -462,7 +487,10 @@ func (m *Model) offerDemos(list *overlay.Picker, demos []lessons.Demo) {
 	var leads []overlay.Action
 	for i := range demos {
 		d := &demos[i]
-		items = append(items, overlay.Item{Title: "demonstration " + d.Title, Name: d.ID, Hidden: []string{"demo", "show"}, Rank: rankElsewhere})
+		items = append(items, overlay.Item{
+			Title: "demonstration " + d.Title, Name: d.ID,
+			Hidden: []string{"demo", "show"}, Rank: rankElsewhere,
+		})
 		leads = append(leads, closing(later(func() tea.Cmd { return m.demonstrate(d) })))
 	}
 	list.Extend(items, func(i int) overlay.Action { return leads[i] })
@@ -476,6 +504,7 @@ func (m *Model) demonstrate(d *lessons.Demo) tea.Cmd {
 	if m.state.Tab != was {
 		cmds = append(cmds, m.leaveScreen(was))
 	}
-	cmds = append(cmds, m.do(state.Action{Verb: state.FocusKnob, ID: d.Focus}), m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: d.Try}))
+	cmds = append(cmds, m.do(state.Action{Verb: state.FocusKnob, ID: d.Focus}),
+		m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: d.Try}))
 	return tea.Batch(append(cmds, m.refreshScreen(), m.tick())...)
 }

@@ -49,17 +49,34 @@ func (m *Model) terminalCard() *overlay.Card {
 	}
 	card := &overlay.Card{
 		Title: "TERMINAL", Remark: m.shown("T", "terminal"),
-		Name: "what was detected, and how to override it", Value: fmt.Sprintf("%d x %d", m.caps.Width, m.caps.Height),
+		Name:  "what was detected, and how to override it",
+		Value: fmt.Sprintf("%d x %d", m.caps.Width, m.caps.Height),
 		Paragraphs: []overlay.Paragraph{
 			{Label: "type", Text: value("TERM") + ", " + value("COLORTERM") + "; no terminfo is needed"},
 			{Label: "colours", Text: colours + "; TERM, COLORTERM, NO_COLOR and --no-color decide"},
 			{Label: "background", Text: ground + "; --theme overrides"},
 			{Label: "theme", Text: theme + "; " + m.shown("t", "theme") + " changes it, --theme chooses"},
-			{Label: "signs", Text: yes(m.caps.Unicode, "Unicode", "ASCII") + ", from " + strings.Join([]string{value("LC_ALL"), value("LC_CTYPE"), value("LANG")}, ", ") + "; --ascii overrides"},
-			{Label: "underlines", Text: yes(m.caps.Underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked, ", turned off", "") + "; " + m.shown("W", "marks") + " switches them"},
+			{
+				Label: "signs",
+				Text: yes(m.caps.Unicode, "Unicode", "ASCII") + ", from " +
+					strings.Join([]string{value("LC_ALL"), value("LC_CTYPE"), value("LANG")},
+						", ") + "; --ascii overrides",
+			},
+			{
+				Label: "underlines",
+				Text: yes(m.caps.Underlines, "yes", "no: the terminal has none") + yes(m.state.Unmarked,
+					", turned off", "") + "; " + m.shown("W", "marks") + " switches them",
+			},
 			{Label: "line", Text: m.line()},
-			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text", "left to the terminal") + "; " + m.shown("M", "mouse") + " switches it, --no-mouse turns it off"},
-			{Label: "clipboard", Text: "by the terminal (OSC 52)" + yes(tty.Getenv(m.options.Env, "TMUX") != "", "; tmux needs: set -g set-clipboard on, or allow-passthrough on", "") + ", and to a file"},
+			{Label: "mouse", Text: yes(m.state.Mouse, "clicks, drags and wheel; shift and drag selects text",
+				"left to the terminal") + "; " + m.shown("M",
+				"mouse") + " switches it, --no-mouse turns it off"},
+			{
+				Label: "clipboard",
+				Text: "by the terminal (OSC 52)" + yes(tty.Getenv(m.options.Env, "TMUX") != "",
+					"; tmux needs: set -g set-clipboard on, or allow-passthrough on",
+					"") + ", and to a file",
+			},
 		},
 		Hint: m.shown("T", "terminal") + " or esc closes",
 		Keys: []overlay.Bound{{Key: m.binding("terminal"), Action: overlay.Close{}}},

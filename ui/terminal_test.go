@@ -29,14 +29,21 @@ func TestKeysAreFree(t *testing.T) {
 	bound["the program"] = append(bound["the program"], "enter", "esc") // which no file changes
 	for where, keys := range bound {
 		for _, key := range keys {
-			taken := slices.Contains([]string{"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "ctrl+i", "ctrl+m", "ctrl+["}, key)
-			function := len(key) > 1 && key[0] == 'f' && strings.Trim(key[1:], "0123456789") == "" && key != "f1"
+			taken := slices.Contains([]string{
+				"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "ctrl+i", "ctrl+m",
+				"ctrl+[",
+			}, key)
+			function := len(key) > 1 && key[0] == 'f' && strings.Trim(key[1:], "0123456789") == "" &&
+				key != "f1"
 			if taken || function || strings.Contains(key, "alt+") && strings.Trim(key, "alt+12345678") != "" {
 				t.Errorf("%s: %s", where, key)
 			}
 		}
 	}
-	for _, want := range []string{"up", "down", "left", "right", "h", "j", "k", "l", "tab", "shift+tab", "enter", "esc", "home", "end", "G", "/", "?", ":", "q", "u", "ctrl+r"} {
+	for _, want := range []string{
+		"up", "down", "left", "right", "h", "j", "k", "l", "tab", "shift+tab",
+		"enter", "esc", "home", "end", "G", "/", "?", ":", "q", "u", "ctrl+r",
+	} {
 		if !slices.Contains(bound["the program"], want) {
 			t.Errorf("no %s", want)
 		}
@@ -47,7 +54,8 @@ func TestKeysAreFree(t *testing.T) {
 func opened() map[string][]string {
 	return map[string][]string{
 		"help": {"?"}, "models": {"m"}, "clusters": {"g"}, "figures": {"e"}, "explanation": {"e", "enter"},
-		"note": {"i"}, "glossary": {"w"}, "word": {"w", "enter"}, "export": {"x"}, "terminal": {"T"}, "typing": {"1"},
+		"note": {"i"}, "glossary": {"w"}, "word": {"w", "enter"}, "export": {"x"}, "terminal": {"T"},
+		"typing": {"1"},
 	}
 }
 
@@ -117,10 +125,12 @@ func TestPaste(t *testing.T) {
 // TestPasteLines: a file is read with whatever line ends the terminal sends, and text that is
 // neither a file nor a value of the knob is refused in words: no scrap of it is typed.
 func TestPasteLines(t *testing.T) {
-	script := "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py \\\n --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\\n --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 1 --global-batch-size 64 \\\n --tensor-model-parallel-size 2\n"
+	script := "torchrun --nproc_per_node 8 --nnodes 2 pretrain_gpt.py \\\n --num-layers 32 --hidden-size " +
+		"4096 --num-attention-heads 32 \\\n --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50304 --micro-batch-size 1 --global-batch-size 64 \\\n --tensor-model-parallel-size 2\n"
 	for _, end := range []string{"\n", "\r", "\r\n"} {
 		m := sample(t, 120, 36)
-		if paste(m, strings.ReplaceAll(script, "\n", end)); m.state.Setup.GPUs != 16 || m.state.Setup.TP != 2 || !m.overlays.Empty() {
+		if paste(m, strings.ReplaceAll(script, "\n", end)); m.state.Setup.GPUs != 16 ||
+			m.state.Setup.TP != 2 || !m.overlays.Empty() {
 			t.Errorf("%q: %d GPUs, tp %d, %q", end, m.state.Setup.GPUs, m.state.Setup.TP, m.state.Note.Text)
 		}
 	}
@@ -129,7 +139,8 @@ func TestPasteLines(t *testing.T) {
 		m.do(state.Action{Verb: state.FocusKnob, ID: "tp"})
 		before := m.state.Setup
 		paste(m, text)
-		if m.state.Setup != before || m.typing() != nil || !strings.Contains(m.state.Note.Text, "not taken: ") || len(m.state.Note.Text) > 300 {
+		if m.state.Setup != before || m.typing() != nil ||
+			!strings.Contains(m.state.Note.Text, "not taken: ") || len(m.state.Note.Text) > 300 {
 			t.Errorf("%.20q: typing %v, %q", text, m.typing() != nil, m.state.Note.Text)
 		}
 		keys(m, "4")
@@ -146,14 +157,20 @@ func TestTerminalPage(t *testing.T) {
 		change func(*Options)
 		want   []string
 	}{
-		{func(o *Options) { o.Env = []string{"TERM=xterm-256color", "LANG=C.UTF-8", "TMUX=/tmp/x"} }, []string{
-			"TERM=xterm-256color, COLORTERM is not set", "colours 256;", "theme auto: dark;", "signs Unicode, from", "LANG=C.UTF-8;", "underlines yes;", "line no write has taken long", "mouse clicks", "set-clipboard on", "120 x 36",
-		}},
+		{
+			func(o *Options) { o.Env = []string{"TERM=xterm-256color", "LANG=C.UTF-8", "TMUX=/tmp/x"} },
+			[]string{
+				"TERM=xterm-256color, COLORTERM is not set", "colours 256;", "theme auto: dark;",
+				"signs Unicode, from", "LANG=C.UTF-8;", "underlines yes;", "line no write has taken long",
+				"mouse clicks", "set-clipboard on", "120 x 36",
+			},
+		},
 		{func(o *Options) {
 			o.Env = []string{"TERM=linux", "NO_COLOR=1", "SSH_TTY=/dev/pts/0"}
 			o.Mouse = new(bool)
 		}, []string{
-			"colours none, because of NO_COLOR", "theme auto: mono;", "signs ASCII", "underlines no: the terminal has none", "line SSH:", "mouse left to the terminal",
+			"colours none, because of NO_COLOR", "theme auto: mono;", "signs ASCII",
+			"underlines no: the terminal has none", "line SSH:", "mouse left to the terminal",
 		}},
 	} {
 		m := sample(t, 120, 36, test.change)
@@ -196,7 +213,8 @@ func TestTerminalPageIsHarmless(t *testing.T) {
 	}
 	keys(m, "T")
 	text := m.View().Content
-	if strings.Contains(text, "[31mx") && !strings.Contains(text, `\x1b[31mx`) || strings.ContainsAny(text, "\a\u009b") {
+	if strings.Contains(text, "[31mx") && !strings.Contains(text, `\x1b[31mx`) ||
+		strings.ContainsAny(text, "\a\u009b") {
 		t.Errorf("%q", text)
 	}
 	if !strings.Contains(screenText(m), "second") {
@@ -204,9 +222,11 @@ func TestTerminalPageIsHarmless(t *testing.T) {
 	}
 	// The foot of a small screen keeps the beginning of the first message.
 	small := sample(t, 80, 24, func(o *Options) {
-		o.Notices = []string{"the last session was set aside as /a/long/path/to/session.json.broken; its setup cannot be used: session.json:6:17: wrong", "second"}
+		o.Notices = []string{"the last session was set aside as /a/long/path/to/session.json.broken; its " +
+			"setup cannot be used: session.json:6:17: wrong", "second"}
 	})
-	if flat := strings.Join(strings.Fields(screenText(small)), " "); !strings.Contains(flat, "the first: the last session was set aside") {
+	if flat := strings.Join(strings.Fields(screenText(small)), " "); !strings.Contains(flat,
+		"the first: the last session was set aside") {
 		t.Errorf("the first message is garbled:\n%s", screenText(small))
 	}
 }

@@ -25,10 +25,12 @@ func TestAnyKeysInTextFields(t *testing.T) {
 		send(m, tea.PasteMsg{Content: rapid.StringN(0, 6, -1).Draw(rt, "pasted")})
 		for range rapid.IntRange(0, 25).Draw(rt, "keys") {
 			msg := tea.KeyPressMsg{Code: rapid.SampledFrom([]rune{
-				tea.KeyLeft, tea.KeyLeft, tea.KeyRight, tea.KeyHome, tea.KeyEnd, tea.KeyDelete, tea.KeyBackspace, tea.KeyTab,
+				tea.KeyLeft, tea.KeyLeft, tea.KeyRight, tea.KeyHome, tea.KeyEnd, tea.KeyDelete,
+				tea.KeyBackspace, tea.KeyTab,
 				'a', 'b', 'd', 'd', 'e', 'f', 'h', 'k', 'n', 'p', 't', 'u', 'v', 'w', '1', ' ', 'é', '日',
 			}).Draw(rt, "code")}
-			msg.Mod = rapid.SampledFrom([]tea.KeyMod{0, 0, tea.ModAlt, tea.ModCtrl, tea.ModShift}).Draw(rt, "mod")
+			msg.Mod = rapid.SampledFrom([]tea.KeyMod{0, 0, tea.ModAlt, tea.ModCtrl, tea.ModShift}).Draw(rt,
+				"mod")
 			if msg.Mod == 0 && msg.Code < tea.KeyExtended && msg.Code >= ' ' && msg.Code != tea.KeyBackspace {
 				msg.Text = string(msg.Code)
 			}

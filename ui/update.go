@@ -181,7 +181,10 @@ func (m *Model) carryOut(e state.Effect) tea.Cmd {
 		return tea.Interrupt
 	case state.Suspend:
 		if !tty.CanSuspend() {
-			return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "cannot suspend: no shell with job control started the program"})
+			return m.do(state.Action{
+				Verb: state.Say, Tone: state.Trouble,
+				Text: "cannot suspend: no shell with job control started the program",
+			})
 		}
 		return tea.Suspend
 	case state.Type:
@@ -195,13 +198,19 @@ func (m *Model) carryOut(e state.Effect) tea.Cmd {
 	return nil
 }
 
-// pin pins the setup and keeps the pins at once: a disk that is full or a home that is read-only is told while
-// there is time to note the setup.
+// pin pins the setup and keeps the pins at once: a disk that is full or a home that is read-only is told
+// while there is time to note the setup.
 func (m *Model) pin() tea.Cmd {
 	if !m.now.report.Legal {
-		return m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: "an illegal setup cannot be pinned"})
+		return m.do(state.Action{
+			Verb: state.Say, Tone: state.Answer,
+			Text: "an illegal setup cannot be pinned",
+		})
 	}
-	cmds := []tea.Cmd{m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: m.screens.compare.Pin(m.state.Setup)}), m.refreshScreen()}
+	cmds := []tea.Cmd{m.do(state.Action{
+		Verb: state.Say, Tone: state.Answer,
+		Text: m.screens.compare.Pin(m.state.Setup),
+	}), m.refreshScreen()}
 	start, end := m.start, m.start
 	end.Pins = m.session().Pins
 	if keep := m.options.KeepNow; keep != nil && end != start {
@@ -219,7 +228,10 @@ type pinsKeptMsg struct {
 // takePinsKept says that a pin holds for this run only; what is kept already is not a change at the end.
 func (m *Model) takePinsKept(msg pinsKeptMsg) tea.Cmd {
 	if msg.err != nil {
-		return m.do(state.Action{Verb: state.Say, Tone: state.Trouble, Text: "pinned for this run only, y copies the setup: " + escape.Line(msg.err.Error())})
+		return m.do(state.Action{
+			Verb: state.Say, Tone: state.Trouble,
+			Text: "pinned for this run only, y copies the setup: " + escape.Line(msg.err.Error()),
+		})
 	}
 	m.start.Pins = msg.pins
 	return nil
@@ -331,7 +343,8 @@ func (m *Model) handleMouse(msg tea.MouseMsg) tea.Cmd {
 	if d := m.overlays.Render(m.look.theme, m.look.glyphs); len(d.Lines) > 0 {
 		return m.carry(m.overlays.Mouse(d, button, at.Y))
 	}
-	if _, moved := msg.(tea.MouseMotionMsg); moved && at.Button == tea.MouseLeft && m.state.Tab == state.ExploreTab {
+	if _, moved := msg.(tea.MouseMotionMsg); moved && at.Button == tea.MouseLeft &&
+		m.state.Tab == state.ExploreTab {
 		return m.drag(at.X, at.Y)
 	}
 	return m.screenMouse(at.X, at.Y, button)
@@ -391,7 +404,8 @@ func (m *Model) wheel(x, y, n int) tea.Cmd {
 		return m.do(state.Action{Verb: state.PageRanks, N: n})
 	case r.Knobs.Contains(x, y):
 		if at := m.knobAt(x, y); at.ID != "" {
-			return tea.Batch(m.do(state.Action{Verb: state.FocusKnob, ID: at.ID}), m.do(state.Action{Verb: state.TurnKnob, N: -n}))
+			return tea.Batch(m.do(state.Action{Verb: state.FocusKnob, ID: at.ID}),
+				m.do(state.Action{Verb: state.TurnKnob, N: -n}))
 		}
 	}
 	return nil

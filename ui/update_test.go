@@ -41,7 +41,10 @@ func TestHugeTerminal(t *testing.T) {
 // TestTypingEnds: a value goes with its knob and its screen, and what is
 // pasted elsewhere is not typed where nobody sees it.
 func TestTypingEnds(t *testing.T) {
-	for _, leave := range []state.Action{{Verb: state.FocusKnob, ID: "pp"}, {Verb: state.GoTab, N: int(MemoryTab)}} {
+	for _, leave := range []state.Action{
+		{Verb: state.FocusKnob, ID: "pp"},
+		{Verb: state.GoTab, N: int(MemoryTab)},
+	} {
 		m := sample(t, 120, 36)
 		if keys(m, "3"); m.typing() == nil {
 			t.Fatal("a digit does not start typing")

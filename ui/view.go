@@ -114,14 +114,20 @@ func (m *Model) explore(r frame.Rects) ([]string, *tea.Cursor) {
 // picture draws the panels of the last legal setup, dimmed while the one in
 // force is illegal.
 func (m *Model) picture(f *frame.Frame, r frame.Rects) {
-	in := &screen.Context{Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme, Glyphs: m.look.glyphs}
+	in := &screen.Context{
+		Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme,
+		Glyphs: m.look.glyphs,
+	}
 	if !m.now.report.Legal {
 		in.Theme = m.look.dim
 	}
 	if !m.legal.report.Legal { // there has never been a legal one
 		f.Put(r.Gauges, explore.Stale(in, m.look.theme, false, r.Gauges.W))
 		in.Theme = m.look.theme
-		at := frame.Rect{X: r.Memory.X, Y: r.Memory.Y, W: r.Foot.X + r.Foot.W - r.Memory.X, H: r.Foot.Y - r.Memory.Y}
+		at := frame.Rect{
+			X: r.Memory.X, Y: r.Memory.Y, W: r.Foot.X + r.Foot.W - r.Memory.X,
+			H: r.Foot.Y - r.Memory.Y,
+		}
 		f.Put(at, explore.Problems(in, m.wrong(), at.W, at.H))
 		return
 	}
@@ -146,7 +152,8 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 		return explore.Gauges(in, m.before, w, h)
 	})
 	panel("memory", r.Memory, page, 0, "", func(w, h int) []string { return explore.Memory(in, page, w, h) })
-	panel("pipeline", r.Pipeline, page, 0, "", func(w, h int) []string { return explore.Pipeline(in, page, w, h) })
+	panel("pipeline", r.Pipeline, page, 0, "",
+		func(w, h int) []string { return explore.Pipeline(in, page, w, h) })
 	panel("step", r.Step, 0, 0, "", func(w, h int) []string { return explore.Step(in, w, h) })
 	panel("run", r.Run, 0, 0, "", func(w, h int) []string { return explore.Run(in, w, h) })
 	panel("traffic", r.Traffic, 0, 0, "", func(w, h int) []string { return explore.Traffic(in, w, h) })
@@ -156,7 +163,8 @@ func (m *Model) picture(f *frame.Frame, r frame.Rects) {
 	panel("chart", r.Chart, m.sweep.generation, m.sweepState(), string(m.sweep.id), func(w, h int) []string {
 		return explore.Chart(chart, m.chart(), w, h)
 	})
-	panel("assumed", r.Assumed, 0, 0, m.noEffectKey(), func(w, h int) []string { return explore.Assumed(in, m.idle(), w, h) })
+	panel("assumed", r.Assumed, 0, 0, m.noEffectKey(),
+		func(w, h int) []string { return explore.Assumed(in, m.idle(), w, h) })
 }
 
 // wrong returns the errors of the current setup; enter takes the first remedy.
@@ -175,7 +183,9 @@ func (m *Model) wrong() []explore.Wrong {
 
 func (m *Model) serialOfBefore() int { return m.now.serial }
 
-func (m *Model) cached(name string, at frame.Rect, serial, a, b int, text string, draw func() []string) []string {
+func (m *Model) cached(name string, at frame.Rect, serial, a, b int, text string,
+	draw func() []string,
+) []string {
 	key := panelKey{
 		serial: serial, look: m.look.serial, dimmed: !m.now.report.Legal,
 		w: at.W, h: at.H, a: a, b: b, text: text,
@@ -185,8 +195,14 @@ func (m *Model) cached(name string, at frame.Rect, serial, a, b int, text string
 
 // column draws the knobs.
 func (m *Model) column(at frame.Rect) knobs.Drawn {
-	key := panelKey{serial: m.serial, look: m.look.serial, w: at.W, h: at.H, text: string(m.state.Focus) + m.noEffectKey(), a: -1, b: m.glowing()}
-	c := knobs.Column{Rows: m.rows, NoEffect: m.idle(), Focus: m.state.Focus, Theme: m.look.theme, Glyphs: m.look.glyphs, Glow: m.glow}
+	key := panelKey{
+		serial: m.serial, look: m.look.serial, w: at.W, h: at.H,
+		text: string(m.state.Focus) + m.noEffectKey(), a: -1, b: m.glowing(),
+	}
+	c := knobs.Column{
+		Rows: m.rows, NoEffect: m.idle(), Focus: m.state.Focus, Theme: m.look.theme,
+		Glyphs: m.look.glyphs, Glow: m.glow,
+	}
 	if v := m.typing(); v != nil {
 		c.IsTyping = true
 		c.Typing, c.Caret = v.Text()
@@ -232,17 +248,21 @@ func (m *Model) tiny(w, h int) []string {
 		g := m.look.glyphs
 		peak := figure.Band{Evidence: &r.Memory.Evidence, PlusMinus: g.PlusMinus}
 		rate := figure.Band{Evidence: &r.Throughput.Evidence, PlusMinus: g.PlusMinus}
-		texts = append(texts, fmt.Sprintf("%s %s of %s, MFU %s", verdict, peak.Of(figure.GiB(r.Memory.Peak)+" GiB"), figure.GiB(r.Memory.Usable), rate.Of(figure.Percent(r.Throughput.MFU))))
+		texts = append(texts,
+			fmt.Sprintf("%s %s of %s, MFU %s", verdict, peak.Of(figure.GiB(r.Memory.Peak)+" GiB"),
+				figure.GiB(r.Memory.Usable), rate.Of(figure.Percent(r.Throughput.MFU))))
 	}
 	p, _ := knob.Find(m.state.Focus)
 	texts = append(texts,
 		fmt.Sprintf("%s %s %s", m.look.glyphs.Pointer, p.Label, knobs.Show(&p, p.Text(*s))),
-		fmt.Sprintf("%s, %s %s %s", s.Model.Name, figure.Comma(s.GPUs), m.look.glyphs.Times, s.Cluster.GPU.Name),
+		fmt.Sprintf("%s, %s %s %s", s.Model.Name, figure.Comma(s.GPUs), m.look.glyphs.Times,
+			s.Cluster.GPU.Name),
 		need(w),
 	)
 	if l := r.Pipeline; l != nil && l.Ranks > 1 && r.Time != nil {
 		texts = append(texts, fmt.Sprintf("%s on %d ranks: bubble %s of the %s step",
-			l.Schedule, l.Ranks, figure.Percent(float64(r.Time.Bubble/r.Time.Step)), figure.Seconds(r.Time.Step)))
+			l.Schedule, l.Ranks, figure.Percent(float64(r.Time.Bubble/r.Time.Step)),
+			figure.Seconds(r.Time.Step)))
 	}
 	// What the screen needs is said in the last line, where it has none of its own
 	// behind what stands there or in its place.
@@ -277,7 +297,8 @@ func need(w int) string {
 // plainASCII replaces what slipped through beyond ASCII, in names and notes, in
 // lines of w cells.
 func plainASCII(lines []string, w int) {
-	replace := strings.NewReplacer("…", "~", "→", "->", "×", "x", "·", "-", "–", "-", "—", "-", "─", "-")
+	replace := strings.NewReplacer("…", "~", "→", "->", "×", "x", "·", "-", "–", "-", "—", "-",
+		"─", "-")
 	for i, line := range lines {
 		if strings.Contains(line, "→") { // which takes a cell more
 			line = ansi.Truncate(replace.Replace(line), w, "")

@@ -16,12 +16,14 @@ import (
 func TestWholeRun(t *testing.T) {
 	m := live(t, 80, 24)
 	keys(m, "tab", "r")
-	if text := screenText(m); !strings.Contains(text, "WHOLE RUN") || !strings.Contains(text, "train on") || strings.Contains(text, "GPU-hours ") {
+	if text := screenText(m); !strings.Contains(text, "WHOLE RUN") || !strings.Contains(text, "train on") ||
+		strings.Contains(text, "GPU-hours ") {
 		t.Fatalf("r on the Memory screen, no budget yet:\n%s", text)
 	}
 	keys(m, "enter")
 	if m.state.Tab != state.ExploreTab || m.state.Focus != "tokens" || m.typing() == nil {
-		t.Fatalf("enter on the budget: %s, focus %s, typing %v", tabName(m.state.Tab), m.state.Focus, m.typing() != nil)
+		t.Fatalf("enter on the budget: %s, focus %s, typing %v", tabName(m.state.Tab), m.state.Focus,
+			m.typing() != nil)
 	}
 	keys(m, "1", "5", "T", "enter")
 	if m.state.Setup.Budget != 15e12 || m.now.report.Run == nil {
@@ -29,13 +31,17 @@ func TestWholeRun(t *testing.T) {
 	}
 	keys(m, "r")
 	text := screenText(m)
-	for _, want := range []string{"days ±", "GPU-hours", "cost", "energy", "15T", "2.50, preset", "700, TDP", "assumptions"} {
+	for _, want := range []string{
+		"days ±", "GPU-hours", "cost", "energy", "15T", "2.50, preset", "700, TDP",
+		"assumptions",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the list does not say %q:\n%s", want, text)
 		}
 	}
 	keys(m, "end", "enter")
-	if text := screenText(m); !strings.Contains(text, "ASSUMPTIONS") || !strings.Contains(text, "TDP of H100") {
+	if text := screenText(m); !strings.Contains(text, "ASSUMPTIONS") ||
+		!strings.Contains(text, "TDP of H100") {
 		t.Errorf("the assumptions:\n%s", text)
 	}
 	keys(m, "esc")
@@ -70,15 +76,18 @@ func TestWholeRunTyped(t *testing.T) {
 		t.Fatalf("2T is typed:\n%s", text)
 	}
 	keys(m, "enter")
-	if text := screenText(m); m.state.Setup.Budget != 2e12 || !strings.Contains(text, "WHOLE RUN") || !strings.Contains(text, "days ±") {
+	if text := screenText(m); m.state.Setup.Budget != 2e12 || !strings.Contains(text, "WHOLE RUN") ||
+		!strings.Contains(text, "days ±") {
 		t.Fatalf("after 2T: %v\n%s", m.state.Setup.Budget, text)
 	}
 	keys(m, "$", "3", ".", "5", "enter", "esc")
 	if m.state.Setup.Price != 3.5 || m.state.Focus != focus || m.state.Tab != MemoryTab {
-		t.Errorf("after $3.5: price %v, focus %s, screen %s", m.state.Setup.Price, m.state.Focus, tabName(m.state.Tab))
+		t.Errorf("after $3.5: price %v, focus %s, screen %s", m.state.Setup.Price, m.state.Focus,
+			tabName(m.state.Tab))
 	}
 	for range int(tabs) {
-		if first, _, _ := strings.Cut(screenText(m), "\n"); !strings.Contains(first, " days, $") || !strings.Contains(first, "tokens") {
+		if first, _, _ := strings.Cut(screenText(m), "\n"); !strings.Contains(first, " days, $") ||
+			!strings.Contains(first, "tokens") {
 			t.Errorf("%s: %q", tabName(m.state.Tab), first)
 		}
 		keys(m, "tab")
@@ -91,7 +100,10 @@ func TestWholeRunPanel(t *testing.T) {
 	for name, setup := range banded(t) {
 		for _, budget := range []float64{0, 15e12} {
 			setup.Budget, setup.Goodput = budget, 0
-			m := New(Options{Setup: setup, Evaluate: engine.Evaluate, Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}})
+			m := New(Options{
+				Setup: setup, Evaluate: engine.Evaluate,
+				Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"},
+			})
 			send(m, tea.WindowSizeMsg{Width: 200, Height: 60})
 			finishWork(m)
 			text := screenText(m)
@@ -108,14 +120,15 @@ func TestWholeRunPanel(t *testing.T) {
 	}
 }
 
-// TestTypicalRunShown: the run says what it is with public figures for what is not given, in the panel and in the list,
-// whose line leads to them and their sources.
+// TestTypicalRunShown: the run says what it is with public figures for what is not given, in the panel and in
+// the list, whose line leads to them and their sources.
 func TestTypicalRunShown(t *testing.T) {
 	m := live(t, 200, 60)
 	keys(m, "r", "2", "T", "enter", "esc")
 	usual := engine.TypicalRun(&m.now.setup, m.now.report.Time)
 	brief := report.RunBrief(usual)
-	if text := screenText(m); !strings.Contains(text, "typically "+brief+" (r says with what)") || !strings.Contains(text, "GPUs alone") {
+	if text := screenText(m); !strings.Contains(text, "typically "+brief+" (r says with what)") ||
+		!strings.Contains(text, "GPUs alone") {
 		t.Errorf("the panel does not say %q:\n%s", brief, text)
 	}
 	keys(m, "r")

@@ -120,8 +120,8 @@ func Start(ctx context.Context, o Options, program string, args ...string) (*Ter
 	return t, nil
 }
 
-// interruptible returns the same open file, whose reads and writes end when it is closed: a write to a program that
-// has ended would wait in the kernel for ever. It closes the one that it is given.
+// interruptible returns the same open file, whose reads and writes end when it is closed: a write to a
+// program that has ended would wait in the kernel for ever. It closes the one that it is given.
 func interruptible(f *os.File) (*os.File, error) {
 	fd, err := syscall.Dup(int(f.Fd()))
 	if err = errors.Join(err, f.Close()); err != nil {
@@ -159,7 +159,8 @@ func (t *Terminal) show() {
 			_, _ = t.emulator.Write(buffer[:n]) // it fails only when closed
 		}
 		if bytes.Contains(buffer[:n], []byte("$p")) || bytes.Contains(buffer[:n], []byte("]11;?")) {
-			// Keys that are typed once the question is in Raw come after the reply: nothing more is taken before it is written.
+			// Keys that are typed once the question is in Raw come after the reply: nothing more is taken
+			// before it is written.
 			_, _ = t.emulator.InputPipe().Write(nil)
 		}
 		t.raw.Write(buffer[:n])
@@ -177,8 +178,8 @@ func (t *Terminal) show() {
 // the program, as a terminal does.
 func (t *Terminal) answer() { _, _ = io.Copy(t.master, t.emulator) }
 
-// setSize tells the kernel the size; the program gets SIGWINCH. The program's side takes it: asking the other for its
-// number would make it wait in the kernel again.
+// setSize tells the kernel the size; the program gets SIGWINCH. The program's side takes it: asking the other
+// for its number would make it wait in the kernel again.
 func (t *Terminal) setSize(columns, rows int) error {
 	return pty.Setsize(t.slave, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
 }

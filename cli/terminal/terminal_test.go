@@ -18,7 +18,8 @@ import (
 // is cut to the screen that there is.
 func TestLateMargins(t *testing.T) {
 	for _, scroll := range []string{`\033[3S`, `\033[3T`, `\033[5;1H\033[2M`, `\033[5;1H\033[2L`} {
-		screen, err := terminal.Start(t.Context(), terminal.Options{Columns: 40, Rows: 10}, "printf", `\033[2;30r`+scroll+`\033[r\033[1;1Hdone`)
+		screen, err := terminal.Start(t.Context(), terminal.Options{Columns: 40, Rows: 10}, "printf",
+			`\033[2;30r`+scroll+`\033[r\033[1;1Hdone`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,10 +33,12 @@ func TestLateMargins(t *testing.T) {
 	}
 }
 
-// TestTypeAfterTheEnd: what a program that has ended does not read is refused after a while, and nothing goes on writing it.
+// TestTypeAfterTheEnd: what a program that has ended does not read is refused after a while, and nothing goes
+// on writing it.
 func TestTypeAfterTheEnd(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	screen, err := terminal.Start(t.Context(), terminal.Options{Columns: 40, Rows: 10}, "sh", "-c", "stty raw -echo")
+	screen, err := terminal.Start(t.Context(), terminal.Options{Columns: 40, Rows: 10}, "sh", "-c",
+		"stty raw -echo")
 	if err != nil {
 		t.Fatal(err)
 	}

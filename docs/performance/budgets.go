@@ -36,17 +36,38 @@ type budget struct {
 
 func budgets() []budget {
 	return []budget{
-		{"evaluation, 16 stages x 64 micro-batches", "BenchmarkEvaluate/p16m64", "ns/op", 1e-3, "us", 30, false},
-		{"ranking pass of the search, layouts per CPU second", "BenchmarkSearchRank/llama3.1-70b/64", "layouts/cpu-s", 1, "", 1e6, true},
-		{"timeline of 262,144 operations: order, simulate, draw", "BenchmarkTimelineCold", "ns/op", 1e-6, "ms", 8, false},
+		{
+			"evaluation, 16 stages x 64 micro-batches", "BenchmarkEvaluate/p16m64", "ns/op", 1e-3, "us", 30,
+			false,
+		},
+		{
+			"ranking pass of the search, layouts per CPU second", "BenchmarkSearchRank/llama3.1-70b/64",
+			"layouts/cpu-s", 1, "", 1e6, true,
+		},
+		{
+			"timeline of 262,144 operations: order, simulate, draw", "BenchmarkTimelineCold", "ns/op", 1e-6,
+			"ms", 8, false,
+		},
 		{"the same where only times changed", "BenchmarkTimelineTimes", "ns/op", 1e-6, "ms", 5, false},
 		{"key press to finished frame, 160x50", "BenchmarkKeyPress/160x50", "ns/op", 1e-6, "ms", 8, false},
 		{"start to first frame", "BenchmarkTerminalStart", "ms-to-first-frame", 1, "ms", 50, false},
-		{"start to the frame that says that a layout is searched", "BenchmarkTerminalSearch", "ms-to-the-search", 1, "ms", 80, false},
-		{"start to the layout that search finds, DeepSeek-V3 on 2,048 GPUs", "BenchmarkTerminalSearch", "ms-to-the-layout", 1, "ms", 500, false},
-		{"bytes to the terminal for one turn, 160x50, median", "BenchmarkTerminalStep", "B/step", 1, "B", 5000, false},
+		{
+			"start to the frame that says that a layout is searched", "BenchmarkTerminalSearch",
+			"ms-to-the-search", 1, "ms", 80, false,
+		},
+		{
+			"start to the layout that search finds, DeepSeek-V3 on 2,048 GPUs", "BenchmarkTerminalSearch",
+			"ms-to-the-layout", 1, "ms", 500, false,
+		},
+		{
+			"bytes to the terminal for one turn, 160x50, median", "BenchmarkTerminalStep", "B/step", 1, "B",
+			5000, false,
+		},
 		{"the same, most", "BenchmarkTerminalStep", "max-B/step", 1, "B", 10000, false},
-		{"resident memory after turning every knob", "BenchmarkTerminalStep", "MB-resident", 1, "MB", 64, false},
+		{
+			"resident memory after turning every knob", "BenchmarkTerminalStep", "MB-resident", 1, "MB", 64,
+			false,
+		},
 		{"processor at rest, share of a core", "idle", "%", 1, "%", 1, false},
 		{"binary", "binary", "MB", 1, "MB", 25, false},
 	}
@@ -56,10 +77,13 @@ func budgets() []budget {
 func page(values map[string]measured, others []peer) string {
 	var out strings.Builder
 	line, busy := machine()
-	out.WriteString("# Performance\n\nWritten by `go run ./docs/performance` on one machine: " + line + ".\n" +
-		"Each figure is the best of several short runs; other work on the machine makes them longer all the same.\n\n")
+	out.WriteString("# Performance\n\nWritten by `go run ./docs/performance` on one machine: " + line +
+		".\n" +
+		"Each figure is the best of several short runs; other work on the machine makes them longer all " +
+		"the same.\n\n")
 	if busy {
-		out.WriteString("The machine was busy during this run (see its load): times are too long, and a budget missed here may be kept on a quiet one.\n\n")
+		out.WriteString("The machine was busy during this run (see its load): times are too long, and a " +
+			"budget missed here may be kept on a quiet one.\n\n")
 	}
 	out.WriteString("## Budgets\n\n| what | budget | measured | |\n| --- | --- | --- | --- |\n")
 	for _, b := range budgets() {
@@ -78,7 +102,8 @@ func page(values map[string]measured, others []peer) string {
 		}
 		fmt.Fprintf(&out, "| %s | %s %s | %s | %s |\n", b.what, sign, figure(b.limit, b.unit), got, verdict)
 	}
-	out.WriteString("\nEach row is a benchmark: `go test FOLDER -run '^$' -bench NAME`, named in `docs/performance/budgets.go`.\n")
+	out.WriteString("\nEach row is a benchmark: `go test FOLDER -run '^$' -bench NAME`, named in " +
+		"`docs/performance/budgets.go`.\n")
 	out.WriteString("No test fails for being slow.\n")
 	out.WriteString(comparison(values, others))
 	return out.String()

@@ -20,11 +20,14 @@ func idle(ctx context.Context, program string) (measured, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(home) //nolint:errcheck // a leftover temporary folder harms nobody
-	screen, err := terminal.Start(ctx, terminal.Options{Columns: 160, Rows: 50, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}}, program)
+	screen, err := terminal.Start(ctx,
+		terminal.Options{Columns: 160, Rows: 50, Env: []string{"HOME=" + home, "XDG_STATE_HOME=" + home}},
+		program)
 	if err != nil {
 		return nil, err
 	}
-	if err := screen.WaitFor("the layout", func(text string) bool { return strings.Contains(text, "MEMORY") }); err != nil {
+	if err := screen.WaitFor("the layout",
+		func(text string) bool { return strings.Contains(text, "MEMORY") }); err != nil {
 		return nil, err
 	}
 	const calm, watched = 5 * time.Second, 20 * time.Second

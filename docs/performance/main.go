@@ -39,7 +39,8 @@ func run(ctx context.Context) error {
 	values := map[string]measured{}
 	for _, b := range benchmarks() {
 		fmt.Fprintln(os.Stderr, "measuring", b.folder, b.pattern)
-		cmd := exec.CommandContext(ctx, "go", "test", b.folder, "-run", "^$", "-bench", b.pattern, "-benchtime", b.time, "-count", b.count) //nolint:gosec // from the table below
+		cmd := exec.CommandContext(ctx, "go", "test", b.folder, "-run", "^$", "-bench", b.pattern,
+			"-benchtime", b.time, "-count", b.count) //nolint:gosec // from the table below
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%s %s: %w\n%s", b.folder, b.pattern, err, out)
@@ -95,7 +96,8 @@ func build(ctx context.Context) (program string, size float64, err error) {
 		return "", 0, err
 	}
 	program = filepath.Join(folder, "meshscope")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, ".") //nolint:gosec // a folder of ours
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program,
+		".") //nolint:gosec // a folder of ours
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
@@ -120,6 +122,7 @@ func machine() (line string, busy bool) {
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		load, _ = strconv.ParseFloat(strings.Fields(string(text))[0], 64)
 	}
-	line = fmt.Sprintf("%s, %d cores, %s, %s, load %.3g at the end", strings.TrimSpace(cpu), runtime.NumCPU(), runtime.Version(), time.Now().UTC().Format(time.DateOnly), load)
+	line = fmt.Sprintf("%s, %d cores, %s, %s, load %.3g at the end", strings.TrimSpace(cpu), runtime.NumCPU(),
+		runtime.Version(), time.Now().UTC().Format(time.DateOnly), load)
 	return line, load > float64(runtime.NumCPU())+1
 }

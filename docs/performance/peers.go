@@ -36,9 +36,18 @@ type result struct {
 // peers runs the engines that the user has.
 func peers(ctx context.Context) []peer {
 	all := []peer{
-		{name: "Calculon (calculon-ai/calculon)", folder: "CALCULON", command: []string{"python3", "docs/performance/peers.py", "calculon"}},
-		{name: "llm-analysis (cli99/llm-analysis)", folder: "LLM_ANALYSIS", command: []string{"python3", "docs/performance/peers.py", "llm-analysis"}},
-		{name: "browser simulator (zhebrak/llm-cluster-simulator)", folder: "SIMULATOR", command: []string{"node", "--experimental-strip-types", "docs/performance/peers.mts"}},
+		{
+			name: "Calculon (calculon-ai/calculon)", folder: "CALCULON",
+			command: []string{"python3", "docs/performance/peers.py", "calculon"},
+		},
+		{
+			name: "llm-analysis (cli99/llm-analysis)", folder: "LLM_ANALYSIS",
+			command: []string{"python3", "docs/performance/peers.py", "llm-analysis"},
+		},
+		{
+			name: "browser simulator (zhebrak/llm-cluster-simulator)", folder: "SIMULATOR",
+			command: []string{"node", "--experimental-strip-types", "docs/performance/peers.mts"},
+		},
 	}
 	for i := range all {
 		p := &all[i]
@@ -48,7 +57,8 @@ func peers(ctx context.Context) []peer {
 			continue
 		}
 		fmt.Fprintln(os.Stderr, "measuring", p.name)
-		cmd := exec.CommandContext(ctx, p.command[0], append(p.command[1:], folder)...) //nolint:gosec // what the user named
+		cmd := exec.CommandContext(ctx, p.command[0],
+			append(p.command[1:], folder)...) //nolint:gosec // what the user named
 		out, err := cmd.Output()
 		if err == nil {
 			err = json.Unmarshal(out, &p.result)
@@ -95,8 +105,10 @@ func evaluation() (measured, error) {
 // comparison returns the part of the page on other engines.
 func comparison(values map[string]measured, others []peer) string {
 	var out strings.Builder
-	out.WriteString("\n## Next to other engines\n\nThe same two jobs on the same machine: one full evaluation of GPT-3 175B on 64 A100 " +
-		"(TP 8, PP 8), and a search of the layouts of a 70B model on 64 H100. A setup counts once the engine's search has decided on it: " +
+	out.WriteString("\n## Next to other engines\n\nThe same two jobs on the same machine: one full " +
+		"evaluation of GPT-3 175B on 64 A100 " +
+		"(TP 8, PP 8), and a search of the layouts of a 70B model on 64 H100. A setup counts once the " +
+		"engine's search has decided on it: " +
 		"meshscope decides on most by a lower bound, and evaluates the rest in full.\n\n" +
 		"| engine | evaluation | setups a second in a search | |\n| --- | --- | --- | --- |\n")
 	s, evaluation := values["BenchmarkSearch/llama3.1-70b/64"], values["evaluation"]["us"]
@@ -114,7 +126,9 @@ func comparison(values map[string]measured, others []peer) string {
 		}
 		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", p.name, took, found, p.skipped+p.result.Searched)
 	}
-	out.WriteString("\nTo measure another engine, give its checkout: `CALCULON=`, `LLM_ANALYSIS=`, `SIMULATOR=` and the folder, before " +
-		"`go run ./docs/performance`. It needs what that engine needs (Python with its packages, Node 22 or newer).\n")
+	out.WriteString("\nTo measure another engine, give its checkout: `CALCULON=`, `LLM_ANALYSIS=`, " +
+		"`SIMULATOR=` and the folder, before " +
+		"`go run ./docs/performance`. It needs what that engine needs (Python with its packages, Node 22 " +
+		"or newer).\n")
 	return out.String()
 }

@@ -43,7 +43,8 @@ const quiet = time.Second
 func main() {
 	check := flag.Bool("check", false, "compare with the file instead of writing it")
 	out := flag.String("o", output, "file to write")
-	keys := flag.String("keys", "", "take one picture after these keys instead of the tour: up, down, left, right, enter, tab, esc or text, by commas")
+	keys := flag.String("keys", "", "take one picture after these keys instead of the tour: up, down, "+
+		"left, right, enter, tab, esc or text, by commas")
 	program := flag.String("program", "", "take the picture of this program instead of building meshscope")
 	flag.Parse()
 	if err := run(*program, *out, *keys, *check); err != nil {
@@ -107,7 +108,8 @@ func draw(program string, scenes []scene) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.WaitFor("the first frame", func(screen string) bool { return strings.Contains(screen, "meshscope") }); err != nil {
+	if err := t.WaitFor("the first frame",
+		func(screen string) bool { return strings.Contains(screen, "meshscope") }); err != nil {
 		return nil, err
 	}
 	t.AwaitQuiet(quiet)

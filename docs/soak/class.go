@@ -32,8 +32,11 @@ func class(ctx context.Context, length time.Duration, curve string) error {
 		}
 		_ = file.Close()
 		curve = file.Name()
-		defer os.Remove(curve)                                                                                                       //nolint:errcheck // a leftover temporary file harms nobody
-		cmd := exec.CommandContext(ctx, "go", "test", "./serve/room", "-count=1", "-timeout", "0", "-v", "-run", "^TestClassSoaks$") //nolint:gosec // no input
+		defer os.Remove(
+			curve,
+		) //nolint:errcheck // a leftover temporary file harms nobody
+		cmd := exec.CommandContext(ctx, "go", "test", "./serve/room", "-count=1", "-timeout", "0", "-v",
+			"-run", "^TestClassSoaks$") //nolint:gosec // no input
 		cmd.Env = append(os.Environ(), "MESHSCOPE_SOAK="+length.String(), "MESHSCOPE_SOAK_CURVE="+curve)
 		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
@@ -53,7 +56,8 @@ func class(ctx context.Context, length time.Duration, curve string) error {
 	if !begins || !ends {
 		return errors.New(classPage + " has no place for it")
 	}
-	return os.WriteFile(classPage, []byte(before+classBegin+classText(minutes)+classEnd+after), 0o644) //nolint:gosec // a page of the documentation
+	return os.WriteFile(classPage, []byte(before+classBegin+classText(minutes)+classEnd+after),
+		0o644) //nolint:gosec // a page of the documentation
 }
 
 // minute is what a server has and has done in a minute.
@@ -88,14 +92,18 @@ func readMinutes(file string) ([]minute, error) {
 // classText tells the minutes: a line for each quarter and the curves.
 func classText(minutes []minute) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d minutes, 50 OpenSSH followers, a key of the presenter every 2 s; each minute one student logs out and in\nagain, and another one explores and comes back. A bar is a minute.\n\n", len(minutes))
-	b.WriteString("| of the server | curve | full height | mean of the quarters | most |\n| --- | --- | ---: | --- | ---: |\n")
+	fmt.Fprintf(&b, "%d minutes, 50 OpenSSH followers, a key of the presenter every 2 s; each minute one "+
+		"student logs out and in\nagain, and another one explores and comes back. A bar is a minute.\n\n",
+		len(minutes))
+	b.WriteString("| of the server | curve | full height | mean of the quarters | most |\n| --- | --- | " +
+		"---: | --- | ---: |\n")
 	row := func(name, form string, full float64, of func(minute) float64) {
 		values := make([]float64, len(minutes))
 		for i, m := range minutes {
 			values[i] = of(m)
 		}
-		fmt.Fprintf(&b, "| %s | `%s` | %.0f | %s | "+form+" |\n", name, bars(values, full), full, quarters(values, form), slices.Max(values))
+		fmt.Fprintf(&b, "| %s | `%s` | %.0f | %s | "+form+" |\n", name, bars(values, full), full,
+			quarters(values, form), slices.Max(values))
 	}
 	row("memory, MB", "%.0f", 300, func(m minute) float64 { return m.memory })
 	row("goroutines", "%.0f", 1000, func(m minute) float64 { return m.goroutines })

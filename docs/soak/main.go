@@ -67,7 +67,8 @@ func run(ctx context.Context) error {
 	if failed != nil {
 		return failed
 	}
-	return os.WriteFile(output, []byte(page(rows.String(), time.Since(start))), 0o644) //nolint:gosec // a page of the documentation
+	return os.WriteFile(output, []byte(page(rows.String(), time.Since(start))),
+		0o644) //nolint:gosec // a page of the documentation
 }
 
 // point is what a program has after so many keys.
@@ -78,7 +79,8 @@ type point struct {
 
 // part presses the keys of one seed and returns the curve.
 func part(ctx context.Context, file string, seed int) ([]point, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "./cli", "-count=1", "-timeout", "2h", "-run", "^TestTerminalRandomKeys$") //nolint:gosec // numbers only
+	cmd := exec.CommandContext(ctx, "go", "test", "./cli", "-count=1", "-timeout", "2h", "-run",
+		"^TestTerminalRandomKeys$") //nolint:gosec // numbers only
 	cmd.Env = append(os.Environ(), "MESHSCOPE_RANDOM_CURVE="+file,
 		fmt.Sprint("MESHSCOPE_RANDOM_SEED=", seed), fmt.Sprint("MESHSCOPE_RANDOM_KEYS=", keys))
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -121,7 +121,8 @@ func (a *Advice) Untried() string {
 	if a.Report.Memory.Fits || slices.ContainsFunc(a.Moves, func(m Move) bool { return m.Fits }) {
 		return ""
 	}
-	return "Not tried: shorter sequences (--seq), a smaller global batch (--gbs), other number formats of the products (--precision), " +
+	return "Not tried: shorter sequences (--seq), a smaller global batch (--gbs), other number formats of " +
+		"the products (--precision), " +
 		"another update rule (--optimizer), another stack (--calibration), more GPUs or larger ones ('search --objective fewest-gpus')."
 }
 
@@ -167,7 +168,10 @@ func For(s engine.Setup, o Options) (Advice, bool) {
 	if a.step, _, done = a.evaluator.PessimisticStep(&s, &a.report, o.Stop); !done {
 		return Advice{}, false
 	}
-	out := Advice{Setup: s, Report: a.report, PessimisticStep: a.step, Terms: terms(&a.report), Limits: limits(&a.report)}
+	out := Advice{
+		Setup: s, Report: a.report, PessimisticStep: a.step, Terms: terms(&a.report),
+		Limits: limits(&a.report),
+	}
 	a.turnEach()
 	out.roomy = a.roomy(a.report.Memory)
 	out.Moves = a.moves()

@@ -100,7 +100,8 @@ func (a *adviser) ordered(list []Move) []Move {
 }
 
 func (a *adviser) compare(x, y Move) int {
-	return cmp.Or(rank(x.Last != "")-rank(y.Last != ""), rank(a.parallelizes(&x))-rank(a.parallelizes(&y)), x.Turned-y.Turned, cmp.Compare(y.Speed, x.Speed))
+	return cmp.Or(rank(x.Last != "")-rank(y.Last != ""), rank(a.parallelizes(&x))-rank(a.parallelizes(&y)),
+		x.Turned-y.Turned, cmp.Compare(y.Speed, x.Speed))
 }
 
 func rank(later bool) int {

@@ -14,11 +14,14 @@ import (
 	"meshscope/presets"
 )
 
-// limited is an adviser on the default setup, with a report of round numbers: a step of 100 s of which nothing is
-// exposed, 50 of 100 bytes in use.
+// limited is an adviser on the default setup, with a report of round numbers: a step of 100 s of which
+// nothing is exposed, 50 of 100 bytes in use.
 func limited() *adviser {
 	a := &adviser{now: presets.DefaultSetup()}
-	a.report = engine.Report{Legal: true, Time: &engine.Time{Step: 100}, Memory: &engine.Memory{Usable: 100, Peak: 50, Fits: true}}
+	a.report = engine.Report{
+		Legal: true, Time: &engine.Time{Step: 100},
+		Memory: &engine.Memory{Usable: 100, Peak: 50, Fits: true},
+	}
 	a.step = 100
 	return a
 }
@@ -54,7 +57,11 @@ func TestRulesAtTheirLimits(t *testing.T) {
 	tokens := func(gbs, seq int) change { return func(a *adviser) { a.now.GBS, a.now.Seq = gbs, seq } }
 	exposed := func(dp, expert units.Seconds) change {
 		return func(a *adviser) {
-			a.report.Communication = []engine.Communication{{Dimension: "dp", Exposed: dp}, {Dimension: "tp", Exposed: 50}, {Dimension: "expert-dp", Exposed: expert}}
+			a.report.Communication = []engine.Communication{
+				{Dimension: "dp", Exposed: dp},
+				{Dimension: "tp", Exposed: 50},
+				{Dimension: "expert-dp", Exposed: expert},
+			}
 		}
 	}
 	full := func(a *adviser) { a.now.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull} }
@@ -88,10 +95,22 @@ func TestRulesAtTheirLimits(t *testing.T) {
 		{"long-sequences", both(tokens(8, 32767), cut(1, 1, 1, 1)), false, false},
 		{"replicas-to-512", func(a *adviser) { a.now.DP = 512 }, true, false},
 		{"replicas-to-512", func(a *adviser) { a.now.DP = 511 }, false, false},
-		{"replicas-before-accumulation", func(a *adviser) { a.now.PP, a.now.MicroBatches, a.now.GPUs, a.now.TP = 1, 2, 2, 1 }, true, true},
-		{"replicas-before-accumulation", func(a *adviser) { a.now.PP, a.now.MicroBatches, a.now.GPUs = 1, 1, 2 }, false, false},
-		{"replicas-before-accumulation", func(a *adviser) { a.now.PP, a.now.MicroBatches, a.now.GPUs = 1, 2, 1 }, false, false},
-		{"replicas-before-accumulation", func(a *adviser) { a.now.PP, a.now.MicroBatches, a.now.TP, a.now.CP = 2, 2, 1, 2 }, false, false},
+		{
+			"replicas-before-accumulation",
+			func(a *adviser) { a.now.PP, a.now.MicroBatches, a.now.GPUs, a.now.TP = 1, 2, 2, 1 }, true, true,
+		},
+		{
+			"replicas-before-accumulation",
+			func(a *adviser) { a.now.PP, a.now.MicroBatches, a.now.GPUs = 1, 1, 2 }, false, false,
+		},
+		{
+			"replicas-before-accumulation",
+			func(a *adviser) { a.now.PP, a.now.MicroBatches, a.now.GPUs = 1, 2, 1 }, false, false,
+		},
+		{
+			"replicas-before-accumulation",
+			func(a *adviser) { a.now.PP, a.now.MicroBatches, a.now.TP, a.now.CP = 2, 2, 1, 2 }, false, false,
+		},
 		{"tp-to-the-node", both(gpus(8), cut(8, 1, 1, 1)), true, true},
 		{"tp-to-the-node", both(gpus(7), cut(4, 1, 1, 1)), false, false},
 		{"tp-to-the-node", func(a *adviser) { a.now.Cluster.ScaleUpGPUs, a.now.TP = 1, 1 }, false, true},
@@ -115,14 +134,23 @@ func TestRulesAtTheirLimits(t *testing.T) {
 		{"headroom", func(a *adviser) { a.report.Memory.Fits = false }, false, true},
 		{"few-gpus", func(a *adviser) { a.report.Memory.Fits, a.now.MBS = false, 1; full(a) }, true, true},
 		{"few-gpus", func(a *adviser) { a.now.MBS = 2; full(a) }, false, false},
-		{"a-layer-must-fit", both(cut(1, 1, 1, 3), func(a *adviser) { a.report.Memory.Usable = a.layer() }), true, false},
-		{"a-layer-must-fit", both(cut(1, 1, 1, 2), func(a *adviser) { a.report.Memory.Usable = a.layer() * 1.01 }), false, true},
+		{
+			"a-layer-must-fit",
+			both(cut(1, 1, 1, 3), func(a *adviser) { a.report.Memory.Usable = a.layer() }),
+			true, false,
+		},
+		{
+			"a-layer-must-fit",
+			both(cut(1, 1, 1, 2), func(a *adviser) { a.report.Memory.Usable = a.layer() * 1.01 }), false,
+			true,
+		},
 	} {
 		a := limited()
 		c.set(a)
 		r := named(t, c.id)
 		if applies, followed := r.applies(a), r.followed(a); applies != c.applies || followed != c.followed {
-			t.Errorf("%s of %+v: applies %v, followed %v, want %v, %v", c.id, a.now.Layout, applies, followed, c.applies, c.followed)
+			t.Errorf("%s of %+v: applies %v, followed %v, want %v, %v", c.id, a.now.Layout, applies, followed,
+				c.applies, c.followed)
 		}
 	}
 }
@@ -168,9 +196,9 @@ func TestRulesTurnByTwoAndFour(t *testing.T) {
 	}
 }
 
-// TestLargestGatheredLayer: of Mixtral the weights and gradients of a layer, 2 + 4 bytes each, attention over TP and
-// experts over EP: 8 of three matrices of 4,096 x 14,336, attention of 4,096 x (4,096 + 2 x 1,024 + 4,096), a
-// router and two norms.
+// TestLargestGatheredLayer: of Mixtral the weights and gradients of a layer, 2 + 4 bytes each, attention over
+// TP and experts over EP: 8 of three matrices of 4,096 x 14,336, attention of 4,096 x (4,096 + 2 x 1,024 +
+// 4,096), a router and two norms.
 func TestLargestGatheredLayer(t *testing.T) {
 	a := limited()
 	m, err := presets.Default().Model("mixtral-8x7b")
@@ -214,7 +242,8 @@ func TestMarginsToTheByte(t *testing.T) {
 	}
 }
 
-// TestWhatComesLast: offload, a naive pipeline and TP over the network, each only where the setup has not got it.
+// TestWhatComesLast: offload, a naive pipeline and TP over the network, each only where the setup has not got
+// it.
 func TestWhatComesLast(t *testing.T) {
 	for _, c := range []struct {
 		now, then func(s *engine.Setup)
@@ -250,8 +279,14 @@ func TestMovesThatStay(t *testing.T) {
 		m.Setup.GPUs = gpus
 		return m
 	}
-	list := []Move{move(1, 1, true), move(2, 2, true), move(1, 9, true), move(3, 3, true), move(4, 3, true), move(5, 8, false)}
-	for most, want := range map[int][]int{9: {1, 2, 3, 4, 5}, 5: {1, 2, 3, 4, 5}, 3: {1, 2, 3}, 2: {1, 3}, 1: {1}} {
+	list := []Move{
+		move(1, 1, true), move(2, 2, true), move(1, 9, true), move(3, 3, true), move(4, 3, true),
+		move(5, 8, false),
+	}
+	for most, want := range map[int][]int{
+		9: {1, 2, 3, 4, 5}, 5: {1, 2, 3, 4, 5}, 3: {1, 2, 3}, 2: {1, 3},
+		1: {1},
+	} {
 		a := limited()
 		a.options.Moves = most
 		var got []int
@@ -270,10 +305,16 @@ func TestMovesThatStay(t *testing.T) {
 	}
 }
 
-// TestKnobEndsAndBest: of equal values the current one stays, and what no launcher runs or does not fit is no best one.
+// TestKnobEndsAndBest: of equal values the current one stays, and what no launcher runs or does not fit is no
+// best one.
 func TestKnobEndsAndBest(t *testing.T) {
 	k := Knob{Now: Value{Text: "now", Step: 5, Fits: true}, Values: []Value{
-		{Text: "equal", Step: 5, Fits: true}, {Text: "over", Step: 1}, {Text: "refused", Step: 2, Fits: true, Refused: true}, {Text: "last", Step: 3, Fits: true, Last: "x"}, {Text: "slow", Step: 9, Fits: true}, {Text: "as slow", Step: 9, Fits: true},
+		{Text: "equal", Step: 5, Fits: true},
+		{Text: "over", Step: 1},
+		{Text: "refused", Step: 2, Fits: true, Refused: true},
+		{Text: "last", Step: 3, Fits: true, Last: "x"},
+		{Text: "slow", Step: 9, Fits: true},
+		{Text: "as slow", Step: 9, Fits: true},
 	}}
 	fast, slow := k.Ends()
 	if fast.Text != "over" || slow.Text != "slow" || k.Best().Text != "now" {
@@ -294,14 +335,25 @@ func TestKnobEndsAndBest(t *testing.T) {
 // TestLimitsAreWhatTakesTime: shares of the step, the largest first, without what takes none and without the
 // pipeline's messages, which are in the bubble.
 func TestLimitsAreWhatTakesTime(t *testing.T) {
-	r := engine.Report{Time: &engine.Time{Step: 10, Compute: 5, Bubble: 3}, Communication: []engine.Communication{{Dimension: "pp", Exposed: 4}, {Dimension: "tp", Exposed: 2}, {Dimension: "dp"}}}
+	r := engine.Report{
+		Time: &engine.Time{Step: 10, Compute: 5, Bubble: 3},
+		Communication: []engine.Communication{
+			{Dimension: "pp", Exposed: 4},
+			{Dimension: "tp", Exposed: 2},
+			{Dimension: "dp"},
+		},
+	}
 	got := limits(&r)
 	want := []Limit{{"compute", 5, 0.5}, {"bubble", 3, 0.3}, {"tp", 2, 0.2}}
 	if len(got) != 3 || got[0] != want[0] || got[2] != want[2] || got[1].Name != "bubble" {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	r.Memory = &engine.Memory{PeakRank: 1, Ranks: []engine.RankMemory{{}, {Weights: 30, Logits: 50, Overhead: 20, Total: 100}}}
-	if list := terms(&r); list[0].Name != "logits" || list[0].Share != 0.5 || list[2].Name != "overhead" || list[3].Bytes != 0 {
+	r.Memory = &engine.Memory{
+		PeakRank: 1,
+		Ranks:    []engine.RankMemory{{}, {Weights: 30, Logits: 50, Overhead: 20, Total: 100}},
+	}
+	if list := terms(&r); list[0].Name != "logits" || list[0].Share != 0.5 || list[2].Name != "overhead" ||
+		list[3].Bytes != 0 {
 		t.Errorf("%+v", list)
 	}
 }

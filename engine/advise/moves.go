@@ -33,9 +33,11 @@ func (a *adviser) faster() []Move {
 	will := func(m *Move) bool { return a.sound(m) && m.Speed > worthwhile }
 	list := a.bestOfEach(will)
 	if !a.options.Alone {
-		list = append(a.farther(list, worthwhile), a.bestOfEach(will)...) // where what is found marks a value, another
+		// where what is found marks a value, another
+		list = append(a.farther(list, worthwhile), a.bestOfEach(will)...)
 	}
-	list = append(list, a.bestOfEach(func(m *Move) bool { return fits(m) && m.Last != "" && m.Speed > worthwhile })...)
+	list = append(list,
+		a.bestOfEach(func(m *Move) bool { return fits(m) && m.Last != "" && m.Speed > worthwhile })...)
 	return a.distinct(a.ordered(list))
 }
 
@@ -68,8 +70,10 @@ func (a *adviser) mayBeTight(f bound.Bound) bool { return f.Peak <= a.report.Mem
 // two, of three, and the whole way to the best that is known.
 func (a *adviser) farther(list []Move, least float64) []Move {
 	r := a.reach()
-	list = append(list, a.evaluateInOrder(r.pairs, 2, several, max(least, fastest(list)*worthwhile), a.mayFit, sound)...)
-	list = append(list, a.evaluateInOrder(a.triples(r), 3, several, max(least, fastest(list)*worthwhile), a.mayFit, sound)...)
+	list = append(list, a.evaluateInOrder(r.pairs, 2, several, max(least, fastest(list)*worthwhile), a.mayFit,
+		sound)...)
+	list = append(list, a.evaluateInOrder(a.triples(r), 3, several, max(least, fastest(list)*worthwhile),
+		a.mayFit, sound)...)
 	if speed := fastest(list); speed > 0 {
 		best := list[slices.IndexFunc(list, func(m Move) bool { return m.Speed == speed && m.Last == "" })]
 		list = append(list, a.climb(best))
@@ -115,7 +119,8 @@ func (a *adviser) fixes() []Move {
 	list := a.mended()
 	if !a.options.Alone || len(list) == 0 {
 		list = a.farther(list, 0)
-		if slices.ContainsFunc(a.marked(list), func(m Move) bool { return m.Turned == 1 && m.Last == beyond }) {
+		if slices.ContainsFunc(a.marked(list),
+			func(m Move) bool { return m.Turned == 1 && m.Last == beyond }) {
 			list = append(list, a.mended()...) // another value of its knob
 		}
 	}
@@ -264,10 +269,15 @@ func (a *adviser) problem() search.Problem {
 		p.Headroom = a.options.Headroom
 	}
 	p.Space.Accepts = a.options.Accepts
-	p.Space.Refused = p.Space.Accepts != nil || knob.LauncherRejects(a.report.Problems) // whoever runs such a one runs another
-	p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0                           // the way there may give them up
+	// whoever runs such a one runs another
+	p.Space.Refused = p.Space.Accepts != nil || knob.LauncherRejects(a.report.Problems)
+	// the way there may give them up
+	p.Setup.Split, p.Setup.HSDP, p.Setup.GroupSize = "", 1, 0
 	if own := p.Setup.Offload; own != "" && own != recipe.OffloadNone {
-		p.Space.Others = []search.Other{{ID: knob.Offload, Values: []string{string(own), string(recipe.OffloadNone)}}}
+		p.Space.Others = []search.Other{{
+			ID:     knob.Offload,
+			Values: []string{string(own), string(recipe.OffloadNone)},
+		}}
 	}
 	return p
 }

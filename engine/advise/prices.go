@@ -22,10 +22,13 @@ type Price struct {
 // mostPrices is how many are worth a place next to a verdict.
 const mostPrices = 2
 
-// Prices returns what the software and the precision of a setup with a report are worth where they are not among
-// the fixed knobs: of each knob the other value, of those that stack and launcher have, that moves the step most; the
-// dearest first. A step that is too close to call has none. Once stop (nil: never) says true there are none.
-func Prices(s *engine.Setup, r *engine.Report, fixed knob.Set, accepts func(*engine.Setup) bool, stop func() bool) []Price {
+// Prices returns what the software and the precision of a setup with a report are worth where they are not
+// among the fixed knobs: of each knob the other value, of those that stack and launcher have, that moves the
+// step most; the dearest first. A step that is too close to call has none. Once stop (nil: never) says true
+// there are none.
+func Prices(s *engine.Setup, r *engine.Report, fixed knob.Set, accepts func(*engine.Setup) bool,
+	stop func() bool,
+) []Price {
 	if !r.Legal || r.Time == nil || s.Cluster.Calibration == nil || s.Slow() {
 		return nil
 	}
@@ -46,7 +49,10 @@ func Prices(s *engine.Setup, r *engine.Report, fixed knob.Set, accepts func(*eng
 			case !other.Legal || other.Time.Step == r.Time.Step || r.Time.TooClose(other.Time):
 				continue
 			}
-			if p := (Price{t.knob, t.word, other.Time.Step, other.Time.Step > r.Time.Step}); dearest.Knob == "" || off(&p) > off(&dearest) {
+			if p := (Price{
+				t.knob, t.word, other.Time.Step,
+				other.Time.Step > r.Time.Step,
+			}); dearest.Knob == "" || off(&p) > off(&dearest) {
 				dearest = p
 			}
 		}
@@ -65,8 +71,9 @@ type otherwise struct {
 	setup engine.Setup
 }
 
-// assumed returns the other values of each knob that was not chosen. What overlaps (--comm-overlap) is the slow end of
-// the step, which is said apart; of the precision 16 bits alone are what one may have meant without a word.
+// assumed returns the other values of each knob that was not chosen. What overlaps (--comm-overlap) is the
+// slow end of the step, which is said apart; of the precision 16 bits alone are what one may have meant
+// without a word.
 func assumed(s *engine.Setup, fixed knob.Set) (out [][]otherwise) {
 	run := s.Cluster.Calibration.For(s.Stack).Run(&s.Software)
 	for _, f := range recipe.SoftwareFields() {

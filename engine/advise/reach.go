@@ -25,7 +25,8 @@ type Looked struct {
 // Words say what the moves were chosen from and what was left out; number writes a
 // count.
 func (l *Looked) Words(number func(int) string) string {
-	return "looked at " + number(l.Singles) + " single-knob changes, " + number(l.Pairs) + " pairs, " + number(l.Triples) +
+	return "looked at " + number(l.Singles) + " single-knob changes, " + number(l.Pairs) + " pairs, " +
+		number(l.Triples) +
 		" triples from the " + number(l.Beam) + " most promising pairs, " + number(l.Layouts) +
 		" layouts of a search with the schedules 1f1b and interleaved, and " + number(l.Further) +
 		" further changes of the best of these. Other changes of three or more knobs may be faster."
@@ -69,7 +70,9 @@ func (a *adviser) reach() *reached {
 }
 
 // extend adds one more turn of a knob to a setup: every value that was not seen.
-func (a *adviser) extend(list []pair, seen map[engine.Setup]bool, s *engine.Setup, turned [2]knob.ID, id knob.ID) []pair {
+func (a *adviser) extend(list []pair, seen map[engine.Setup]bool, s *engine.Setup, turned [2]knob.ID,
+	id knob.ID,
+) []pair {
 	for _, v := range values(s, id) {
 		if v.Current || seen[v.Setup] || a.slow(&v.Setup) {
 			continue
@@ -142,7 +145,9 @@ func (a *adviser) triples(r *reached) []pair {
 
 // evaluateInOrder evaluates setups in the order of their bounds, until no bound that is left
 // can be among the best that are wanted and faster than a speed.
-func (a *adviser) evaluateInOrder(open []pair, turned, wanted int, speed float64, may func(bound.Bound) bool, will func(*Move) bool) []Move {
+func (a *adviser) evaluateInOrder(open []pair, turned, wanted int, speed float64, may func(bound.Bound) bool,
+	will func(*Move) bool,
+) []Move {
 	var out []Move
 	for i := range open {
 		least := &open[i].least

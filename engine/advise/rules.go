@@ -47,7 +47,8 @@ type Rule struct {
 	Step    int     `json:"-"` // of the playbook's three to a configuration that it belongs to; 0: none
 	Verdict Verdict `json:"verdict"`
 	Why     string  `json:"why,omitempty"` // in numbers
-	Move    *Move   `json:"-"`             // what the rule would have one do; nil where it is followed or warns
+	// what the rule would have one do; nil where it is followed or warns
+	Move *Move `json:"-"`
 }
 
 // Reason is why the verdict is what it is, with what the rule would have one turn.
@@ -67,14 +68,18 @@ type rule struct {
 	step             int
 	applies          func(*adviser) bool
 	followed         func(*adviser) bool
-	cases            func(*adviser) []engine.Setup // what it would have one do; nil: nothing that may be turned
-	why              func(*adviser) string
+	// what it would have one do; nil: nothing that may be turned
+	cases func(*adviser) []engine.Setup
+	why   func(*adviser) string
 }
 
 const (
-	playbookFit        = "Ultra-Scale Playbook, finding the best training configuration, step 1: fitting a training step in memory"
-	playbookBatch      = "Ultra-Scale Playbook, finding the best training configuration, step 2: target global batch size"
-	playbookThroughput = "Ultra-Scale Playbook, finding the best training configuration, step 3: optimizing training throughput"
+	playbookFit = "Ultra-Scale Playbook, finding the best training configuration, step 1: fitting a " +
+		"training step in memory"
+	playbookBatch = "Ultra-Scale Playbook, finding the best training configuration, step 2: target " +
+		"global batch size"
+	playbookThroughput = "Ultra-Scale Playbook, finding the best training configuration, step 3: " +
+		"optimizing training throughput"
 )
 
 // Bounds that the rules name. The playbook has the sizes, numbers of GPUs and
@@ -118,11 +123,15 @@ func sizeRules() []rule {
 	return []rule{
 		{
 			id: "one-method", source: playbookFit, step: 1,
-			text:    "Below 10 B parameters one method is enough on a node: TP over its GPUs, or ZeRO-3 with full recomputation",
-			applies: func(a *adviser) bool { return a.now.Model.Total() < small && a.now.GPUs >= nodeOfThePlaybook },
+			text: "Below 10 B parameters one method is enough on a node: TP over its GPUs, or ZeRO-3 " +
+				"with full recomputation",
+			applies: func(a *adviser) bool {
+				return a.now.Model.Total() < small && a.now.GPUs >= nodeOfThePlaybook
+			},
 			followed: func(a *adviser) bool {
 				s := &a.now
-				return methods(s) == 1 && (s.TP == nodeOfThePlaybook || s.ZeRO == 3 && s.Recompute.Mode == recipe.RecomputeFull)
+				return methods(s) == 1 &&
+					(s.TP == nodeOfThePlaybook || s.ZeRO == 3 && s.Recompute.Mode == recipe.RecomputeFull)
 			},
 			cases: func(a *adviser) []engine.Setup {
 				return a.withDegrees(degrees{tp: nodeOfThePlaybook}, degrees{zero: 3, full: true})
@@ -130,26 +139,31 @@ func sizeRules() []rule {
 		},
 		{
 			id: "two-methods", source: playbookFit, step: 1,
-			text: "From 10 to 100 B parameters on more than 8 GPUs: TP 8 with PP, TP 8 with ZeRO-3, or ZeRO-3 alone",
+			text: "From 10 to 100 B parameters on more than 8 GPUs: TP 8 with PP, TP 8 with ZeRO-3, or " +
+				"ZeRO-3 alone",
 			applies: func(a *adviser) bool {
 				n := float64(a.now.Model.Total())
 				return n >= small && n <= large && a.now.GPUs > nodeOfThePlaybook
 			},
 			followed: func(a *adviser) bool {
 				s := &a.now
-				return s.TP == nodeOfThePlaybook && (s.PP > 1 || s.ZeRO == 3) || s.ZeRO == 3 && s.TP*s.PP*s.CP == 1
+				return s.TP == nodeOfThePlaybook && (s.PP > 1 || s.ZeRO == 3) ||
+					s.ZeRO == 3 && s.TP*s.PP*s.CP == 1
 			},
 			cases: func(a *adviser) []engine.Setup {
-				return a.withDegrees(degrees{tp: 8, pp: 2}, degrees{tp: 8, pp: 4}, degrees{tp: 8, pp: 8}, degrees{tp: 8, zero: 3}, degrees{zero: 3})
+				return a.withDegrees(degrees{tp: 8, pp: 2}, degrees{tp: 8, pp: 4}, degrees{tp: 8, pp: 8},
+					degrees{tp: 8, zero: 3}, degrees{zero: 3})
 			},
 		},
 		{
 			id: "not-data-alone", source: playbookFit, step: 1,
-			text:     "From 512 GPUs on, traffic limits data parallelism alone, ZeRO-3 included: add TP or PP",
+			text: "From 512 GPUs on, traffic limits data parallelism alone, ZeRO-3 included: add TP or " +
+				"PP",
 			applies:  func(a *adviser) bool { return a.now.GPUs >= many },
 			followed: func(a *adviser) bool { return a.now.TP > 1 || a.now.PP > 1 },
 			cases: func(a *adviser) []engine.Setup {
-				return a.withDegrees(degrees{tp: 2, zero: a.now.ZeRO}, degrees{tp: 8, zero: a.now.ZeRO}, degrees{pp: 4}, degrees{pp: 8})
+				return a.withDegrees(degrees{tp: 2, zero: a.now.ZeRO}, degrees{tp: 8, zero: a.now.ZeRO},
+					degrees{pp: 4}, degrees{pp: 8})
 			},
 		},
 		{
@@ -158,7 +172,8 @@ func sizeRules() []rule {
 			applies:  func(a *adviser) bool { return a.now.GPUs >= thousands },
 			followed: func(a *adviser) bool { return a.now.TP == 8 && a.now.PP > 1 && a.now.ZeRO == 2 },
 			cases: func(a *adviser) []engine.Setup {
-				return a.withDegrees(degrees{tp: 8, pp: 2, zero: 2}, degrees{tp: 8, pp: 4, zero: 2}, degrees{tp: 8, pp: 8, zero: 2}, degrees{tp: 8, pp: 16, zero: 2})
+				return a.withDegrees(degrees{tp: 8, pp: 2, zero: 2}, degrees{tp: 8, pp: 4, zero: 2},
+					degrees{tp: 8, pp: 8, zero: 2}, degrees{tp: 8, pp: 16, zero: 2})
 			},
 		},
 	}
@@ -172,7 +187,9 @@ func modelRules() []rule {
 			text:     "Very long sequences: CP, across nodes if needed",
 			applies:  func(a *adviser) bool { return a.now.Seq >= longSequence },
 			followed: func(a *adviser) bool { return a.now.CP > 1 },
-			cases:    func(a *adviser) []engine.Setup { return append(a.turned(knob.CP, 2), a.turned(knob.CP, 4)...) },
+			cases: func(a *adviser) []engine.Setup {
+				return append(a.turned(knob.CP, 2), a.turned(knob.CP, 4)...)
+			},
 		},
 		{
 			id: "experts", source: playbookFit, step: 1,
@@ -191,9 +208,11 @@ func fitRules() []rule {
 	return []rule{
 		{
 			id: "few-gpus", source: playbookFit, step: 1,
-			text:     "Short of memory: full recomputation and more, smaller micro-batches",
-			applies:  func(a *adviser) bool { return !a.report.Memory.Fits },
-			followed: func(a *adviser) bool { return a.now.Recompute.Mode == recipe.RecomputeFull && a.now.MBS == 1 },
+			text:    "Short of memory: full recomputation and more, smaller micro-batches",
+			applies: func(a *adviser) bool { return !a.report.Memory.Fits },
+			followed: func(a *adviser) bool {
+				return a.now.Recompute.Mode == recipe.RecomputeFull && a.now.MBS == 1
+			},
 			cases: func(a *adviser) []engine.Setup {
 				s := a.now
 				s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
@@ -205,15 +224,18 @@ func fitRules() []rule {
 			},
 		},
 		{
-			id: "a-layer-must-fit", source: "Ultra-Scale Playbook, zero redundancy optimizer: ZeRO-3", step: 1,
-			text:     "ZeRO-3 gathers a whole layer: its weights and gradients must fit on a GPU, or TP has to divide them",
+			id: "a-layer-must-fit", source: "Ultra-Scale Playbook, zero redundancy optimizer: ZeRO-3",
+			step: 1,
+			text: "ZeRO-3 gathers a whole layer: its weights and gradients must fit on a GPU, or TP " +
+				"has to divide them",
 			applies:  func(a *adviser) bool { return a.now.ZeRO == 3 },
 			followed: func(a *adviser) bool { return a.layer() < a.report.Memory.Usable },
 			cases: func(a *adviser) []engine.Setup {
 				return append(a.turned(knob.TP, 2*a.now.TP), a.turned(knob.TP, a.domain())...)
 			},
 			why: func(a *adviser) string {
-				return fmt.Sprintf("one takes %.3g of %.3g GiB", a.layer().GiB(), a.report.Memory.Usable.GiB())
+				return fmt.Sprintf("one takes %.3g of %.3g GiB", a.layer().GiB(),
+					a.report.Memory.Usable.GiB())
 			},
 		},
 		{
@@ -313,13 +335,17 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 	case m.Report.Memory.Fit == engine.Over:
 		r.Verdict, r.Why = NoFit, fmt.Sprintf("the fullest rank needs %.1f GiB", m.Report.Memory.Peak.GiB())
 	case !a.report.Memory.Fits && m.Report.Memory.Fit == engine.Tight:
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("tight with %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.PessimisticStep)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("tight with %.1f GiB, at %.3g s per step",
+			m.Report.Memory.Peak.GiB(), m.PessimisticStep)
 	case !a.report.Memory.Fits:
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("fits in %.1f GiB, at %.3g s per step", m.Report.Memory.Peak.GiB(), m.PessimisticStep)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("fits in %.1f GiB, at %.3g s per step",
+			m.Report.Memory.Peak.GiB(), m.PessimisticStep)
 	case m.Speed > 1:
-		r.Verdict, r.Why = Agrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.PessimisticStep, a.step)
+		r.Verdict, r.Why = Agrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.PessimisticStep,
+			a.step)
 	default:
-		r.Verdict, r.Why = Disagrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.PessimisticStep, a.step)
+		r.Verdict, r.Why = Disagrees, fmt.Sprintf("predicted %.3g s per step instead of %.3g",
+			m.PessimisticStep, a.step)
 	}
 }
 

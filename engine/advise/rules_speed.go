@@ -19,19 +19,26 @@ const exposedEnough = 0.05
 func replicaRules() []rule {
 	return []rule{
 		{
-			id: "replicas-to-512", source: "Ultra-Scale Playbook, data parallelism and zero redundancy optimizer: limits", step: 1,
-			text:     "Below 512 replicas: beyond, a ring's latency shows, and neither the reduction of gradients nor ZeRO-3's gathering hides",
+			id:     "replicas-to-512",
+			source: "Ultra-Scale Playbook, data parallelism and zero redundancy optimizer: limits", step: 1,
+			text: "Below 512 replicas: beyond, a ring's latency shows, and neither the reduction of " +
+				"gradients nor ZeRO-3's gathering hides",
 			applies:  func(a *adviser) bool { return a.now.DP >= many },
 			followed: func(*adviser) bool { return false },
 			cases: func(a *adviser) []engine.Setup {
-				return slices.Concat(a.turned(knob.TP, 2*a.now.TP), a.turned(knob.PP, 2*a.now.PP), a.turned(knob.TP, 4*a.now.TP), a.turned(knob.PP, 4*a.now.PP))
+				return slices.Concat(a.turned(knob.TP, 2*a.now.TP), a.turned(knob.PP, 2*a.now.PP),
+					a.turned(knob.TP, 4*a.now.TP), a.turned(knob.PP, 4*a.now.PP))
 			},
 			why: func(a *adviser) string { return fmt.Sprintf("%d replicas", a.now.DP) },
 		},
 		{
-			id: "replicas-before-accumulation", source: "Ultra-Scale Playbook, data parallelism: revisiting the global batch size", step: 2,
-			text:     "Without a pipeline, replicas rather than micro-batches one after the other: they do the same work at once",
-			applies:  func(a *adviser) bool { return a.now.PP == 1 && a.now.MicroBatches > 1 && a.now.GPUs > 1 },
+			id:     "replicas-before-accumulation",
+			source: "Ultra-Scale Playbook, data parallelism: revisiting the global batch size", step: 2,
+			text: "Without a pipeline, replicas rather than micro-batches one after the other: they do " +
+				"the same work at once",
+			applies: func(a *adviser) bool {
+				return a.now.PP == 1 && a.now.MicroBatches > 1 && a.now.GPUs > 1
+			},
 			followed: func(a *adviser) bool { return a.now.TP*a.now.CP == 1 },
 			cases: func(a *adviser) []engine.Setup {
 				return append(a.turned(knob.TP, max(a.now.TP/2, 1)), a.turned(knob.CP, max(a.now.CP/2, 1))...)
@@ -79,26 +86,32 @@ func throughputRules() []rule {
 			cases: func(a *adviser) []engine.Setup {
 				list := a.withDegrees(degrees{tp: a.now.TP, zero: 3})
 				if a.now.TP > 1 {
-					list = append(list, a.withDegrees(degrees{tp: a.now.TP / 2, zero: 3}, degrees{zero: 3})...)
+					list = append(list,
+						a.withDegrees(degrees{tp: a.now.TP / 2, zero: 3}, degrees{zero: 3})...)
 				}
 				return list
 			},
 		},
 		{
-			id: "pp-where-dp-waits", source: playbookThroughput + "; the bound of 5 % of the step is meshscope's", step: 3,
-			text:     "Where data-parallel traffic becomes the bottleneck: pipeline parallelism instead",
-			applies:  func(a *adviser) bool { return a.exposed("dp")+a.exposed("expert-dp") >= exposedEnough },
+			id:     "pp-where-dp-waits",
+			source: playbookThroughput + "; the bound of 5 % of the step is meshscope's", step: 3,
+			text: "Where data-parallel traffic becomes the bottleneck: pipeline parallelism instead",
+			applies: func(a *adviser) bool {
+				return a.exposed("dp")+a.exposed("expert-dp") >= exposedEnough
+			},
 			followed: func(*adviser) bool { return false },
 			cases: func(a *adviser) []engine.Setup {
 				return append(a.turned(knob.PP, 2*a.now.PP), a.turned(knob.PP, 4*a.now.PP)...)
 			},
 			why: func(a *adviser) string {
-				return fmt.Sprintf("%.0f %% of the step is exposed data-parallel traffic", 100*(a.exposed("dp")+a.exposed("expert-dp")))
+				return fmt.Sprintf("%.0f %% of the step is exposed data-parallel traffic",
+					100*(a.exposed("dp")+a.exposed("expert-dp")))
 			},
 		},
 		{
 			id: "tune-mbs", source: playbookThroughput, step: 3,
-			text:     "Try micro-batch sizes: larger ones run faster kernels, smaller ones reduce bubble and memory",
+			text: "Try micro-batch sizes: larger ones run faster kernels, smaller ones reduce bubble " +
+				"and memory",
 			applies:  func(a *adviser) bool { return a.now.GBS > a.now.DP },
 			followed: func(a *adviser) bool { return a.best(knob.MBS) },
 			cases: func(a *adviser) []engine.Setup {
@@ -107,12 +120,14 @@ func throughputRules() []rule {
 		},
 		{
 			id: "fill-the-pipeline", step: 3,
-			source:   "Ultra-Scale Playbook, pipeline parallelism: the bubble is (p-1)/m; its sweep excludes fewer than p-1, meshscope requires p",
+			source: "Ultra-Scale Playbook, pipeline parallelism: the bubble is (p-1)/m; its sweep " +
+				"excludes fewer than p-1, meshscope requires p",
 			text:     "At least as many micro-batches as pipeline ranks, preferably many more",
 			applies:  func(a *adviser) bool { return a.now.PP > 1 },
 			followed: func(a *adviser) bool { return a.now.MicroBatches >= a.now.PP },
 			cases: func(a *adviser) []engine.Setup {
-				return append(a.turned(knob.MBS, max(a.now.MBS/2, 1)), a.turned(knob.PP, max(a.now.PP/2, 1))...)
+				return append(a.turned(knob.MBS, max(a.now.MBS/2, 1)),
+					a.turned(knob.PP, max(a.now.PP/2, 1))...)
 			},
 		},
 	}

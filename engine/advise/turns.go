@@ -39,8 +39,8 @@ type turned struct {
 // locks of every move: the same GPUs, the same global batch.
 func locks() knob.Locks { return knob.Locks{GPUs: true, Batch: true} }
 
-// values of a knob are its ladder, without another update rule or stored scores; recomputation gets some of the layers
-// too, and a pipeline splits with lighter ends.
+// values of a knob are its ladder, without another update rule or stored scores; recomputation gets some of
+// the layers too, and a pipeline splits with lighter ends.
 func values(s *engine.Setup, id knob.ID) []knob.Step {
 	steps := knob.Steps(*s, id, locks())
 	var more []string
@@ -55,9 +55,11 @@ func values(s *engine.Setup, id knob.ID) []knob.Step {
 			more = layout.LighterEnds(s.Model.Layers, s.Stages())
 		}
 	case knob.Optimizer:
-		steps = slices.DeleteFunc(steps, func(v knob.Step) bool { return v.Setup.Optimizer.Rule() != s.Optimizer.Rule() })
+		steps = slices.DeleteFunc(steps,
+			func(v knob.Step) bool { return v.Setup.Optimizer.Rule() != s.Optimizer.Rule() })
 	case knob.Attention: // stored scores are nobody's way out
-		steps = slices.DeleteFunc(steps, func(v knob.Step) bool { return v.Setup.Attention == recipe.Standard })
+		steps = slices.DeleteFunc(steps,
+			func(v knob.Step) bool { return v.Setup.Attention == recipe.Standard })
 	default:
 	}
 	for _, text := range more {
@@ -214,11 +216,19 @@ func (a *adviser) tornado() []Knob {
 			continue
 		}
 		step, peak := a.step, a.report.Memory.Peak
-		now := Value{Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits, Last: a.tight(a.report.Memory), StepBand: a.report.Time.ErrorBand, PeakBand: a.report.Memory.ErrorBand}
+		now := Value{
+			Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits,
+			Last: a.tight(a.report.Memory), StepBand: a.report.Time.ErrorBand,
+			PeakBand: a.report.Memory.ErrorBand,
+		}
 		k := Knob{ID: id, Current: now.Text, Now: now, Fastest: step, Slowest: step, Least: peak, Most: peak}
 		for i := range a.turns {
 			if t := &a.turns[i]; t.knob == id {
-				v := Value{Text: t.text, Step: t.PessimisticStep, Peak: t.Report.Memory.Peak, Fits: t.Fits, Refused: t.NowRefused, Last: t.Last, StepBand: t.Report.Time.ErrorBand, PeakBand: t.Report.Memory.ErrorBand}
+				v := Value{
+					Text: t.text, Step: t.PessimisticStep, Peak: t.Report.Memory.Peak, Fits: t.Fits,
+					Refused: t.NowRefused, Last: t.Last, StepBand: t.Report.Time.ErrorBand,
+					PeakBand: t.Report.Memory.ErrorBand,
+				}
 				k.Values = append(k.Values, v)
 				k.Fastest, k.Slowest = min(k.Fastest, v.Step), max(k.Slowest, v.Step)
 				k.Least, k.Most = min(k.Least, v.Peak), max(k.Most, v.Peak)
@@ -228,6 +238,7 @@ func (a *adviser) tornado() []Knob {
 			out = append(out, k)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Knob) int { return cmp.Compare(b.Slowest/b.Fastest, a.Slowest/a.Fastest) })
+	slices.SortStableFunc(out,
+		func(a, b Knob) int { return cmp.Compare(b.Slowest/b.Fastest, a.Slowest/a.Fastest) })
 	return out
 }

@@ -14,9 +14,10 @@
 // The measurement is expected between predicted / exp(B) and predicted * exp(B); the
 // band is exp(B) - 1. Factor is the 90 % quantile of e / (B / factor) over all runs
 // with their own release left out, so nine of ten runs of a release that nobody has
-// seen lie inside; a class of runs that has too few inside has a larger one of its own. The maximum over the sources makes the band that of an outsider:
-// constants were fitted to some of the very runs that are nearest. Of memory there is no
-// such maximum: it is counted tensor by tensor, and a stack is like no other one.
+// seen lie inside; a class of runs that has too few inside has a larger one of its own. The maximum over the
+// sources makes the band that of an outsider: constants were fitted to some of the very runs that are
+// nearest. Of memory there is no such maximum: it is counted tensor by tensor, and a stack is like no other
+// one.
 package band
 
 import "math"
@@ -146,7 +147,8 @@ func (t *Table) mean(near []near, beyond float64, x *[counts]float64) (q float64
 		source, e, v := near[i].source, 0.0, 0.0
 		for ; i < len(near) && near[i].source == source; i++ {
 			c := &near[i]
-			d := c.kind + math.Abs(x[0]-c.counts[0]) + math.Abs(x[1]-c.counts[1]) + math.Abs(x[2]-c.counts[2]) + math.Abs(x[3]-c.counts[3]) +
+			d := c.kind + math.Abs(x[0]-c.counts[0]) + math.Abs(x[1]-c.counts[1]) +
+				math.Abs(x[2]-c.counts[2]) + math.Abs(x[3]-c.counts[3]) +
 				math.Abs(x[4]-c.counts[4]) + math.Abs(x[5]-c.counts[5]) + math.Abs(x[6]-c.counts[6])
 			if d < least || d == least && c.cell < nearest {
 				least, nearest = d, c.cell

@@ -12,13 +12,22 @@ import (
 
 func traits(t *rapid.T) band.Traits {
 	x := band.Traits{
-		GPU: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "gpu"), Generation: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "generation"),
-		Stack: rapid.SampledFrom([]string{"m-1", "m-2", "n"}).Draw(t, "stack"), Family: rapid.SampledFrom([]string{"m", "n"}).Draw(t, "family"),
-		Experts: rapid.Bool().Draw(t, "experts"), Pipeline: rapid.Bool().Draw(t, "pp"), ZeRO3: rapid.Bool().Draw(t, "zero3"), PCIe: rapid.Bool().Draw(t, "pcie"),
-		TP: band.Reach(rapid.IntRange(0, 2).Draw(t, "tp")), CP: band.Reach(rapid.IntRange(0, 2).Draw(t, "cp")), EP: band.Reach(rapid.IntRange(0, 2).Draw(t, "ep")),
-		Bits: rapid.SampledFrom([]int{8, 16}).Draw(t, "bits"), GPUs: band.LogOf(rapid.Float64Range(4, 4096).Draw(t, "gpus")),
-		MicroBatches: band.LogOf(rapid.Float64Range(1, 64).Draw(t, "micro-batches")), Active: band.LogOf(rapid.Float64Range(1e8, 1e12).Draw(t, "active")),
-		Seq: band.LogOf(rapid.Float64Range(512, 1<<18).Draw(t, "seq")), NonCompute: rapid.Float64Range(0, 0.9).Draw(t, "wait"), Traffic: rapid.Float64Range(0, 2).Draw(t, "traffic"),
+		GPU:        rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "gpu"),
+		Generation: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "generation"),
+		Stack:      rapid.SampledFrom([]string{"m-1", "m-2", "n"}).Draw(t, "stack"),
+		Family:     rapid.SampledFrom([]string{"m", "n"}).Draw(t, "family"),
+		Experts:    rapid.Bool().Draw(t, "experts"), Pipeline: rapid.Bool().Draw(t, "pp"),
+		ZeRO3: rapid.Bool().Draw(t, "zero3"), PCIe: rapid.Bool().Draw(t, "pcie"),
+		TP:           band.Reach(rapid.IntRange(0, 2).Draw(t, "tp")),
+		CP:           band.Reach(rapid.IntRange(0, 2).Draw(t, "cp")),
+		EP:           band.Reach(rapid.IntRange(0, 2).Draw(t, "ep")),
+		Bits:         rapid.SampledFrom([]int{8, 16}).Draw(t, "bits"),
+		GPUs:         band.LogOf(rapid.Float64Range(4, 4096).Draw(t, "gpus")),
+		MicroBatches: band.LogOf(rapid.Float64Range(1, 64).Draw(t, "micro-batches")),
+		Active:       band.LogOf(rapid.Float64Range(1e8, 1e12).Draw(t, "active")),
+		Seq:          band.LogOf(rapid.Float64Range(512, 1<<18).Draw(t, "seq")),
+		NonCompute:   rapid.Float64Range(0, 0.9).Draw(t, "wait"),
+		Traffic:      rapid.Float64Range(0, 2).Draw(t, "traffic"),
 	}
 	x.Normalize()
 	return x
@@ -26,7 +35,8 @@ func traits(t *rapid.T) band.Traits {
 
 func table(t *rapid.T) *band.Table {
 	out := &band.Table{
-		Factor: 1.4, Prior: 0.5, PriorWeight: 0.7, GPUs: band.Range{Least: 2, Most: 12}, Seq: band.Range{Least: 9, Most: 18}, Active: band.Range{Least: 26, Most: 40},
+		Factor: 1.4, Prior: 0.5, PriorWeight: 0.7, GPUs: band.Range{Least: 2, Most: 12},
+		Seq: band.Range{Least: 9, Most: 18}, Active: band.Range{Least: 26, Most: 40},
 		Scales: band.Scales{Unknown: 2, Generation: 0.09, Family: 0.15, EPAcross: 3, BeyondRange: 1},
 	}
 	for f := range band.Features {
@@ -36,7 +46,8 @@ func table(t *rapid.T) *band.Table {
 	for i := range rapid.IntRange(1, 20).Draw(t, "cells") {
 		out.Cells = append(out.Cells, band.Cell{
 			Traits: traits(t), Group: "g", Release: string(rune('a' + i%5)), Source: i % 4, Runs: 1 + i,
-			Weight: rapid.Float64Range(0.1, 8).Draw(t, "weight"), Error: rapid.Float64Range(0, 0.5).Draw(t, "error"),
+			Weight: rapid.Float64Range(0.1, 8).Draw(t, "weight"),
+			Error:  rapid.Float64Range(0, 0.5).Draw(t, "error"),
 		})
 	}
 	out.BuildIndex()
@@ -119,13 +130,18 @@ func TestFurtherRunsCountLess(t *testing.T) {
 		known.BuildIndex()
 		same := known.Log(&x, "") / known.Rho(&x)
 		for name, change := range map[string]func(*band.Traits){
-			"GPU": func(x *band.Traits) { x.GPU = "z" }, "experts": func(x *band.Traits) { x.Experts = !x.Experts },
-			"sequence": func(x *band.Traits) { x.Seq += 1 }, "stack": func(x *band.Traits) { x.Stack = "z" }, "EP": func(x *band.Traits) { x.EP = (x.EP + 1) % 3 },
-			"TP": func(x *band.Traits) { x.TP = (x.TP + 1) % 3 }, "bits": func(x *band.Traits) { x.Bits = 24 - x.Bits },
+			"GPU": func(x *band.Traits) { x.GPU = "z" }, "experts": func(x *band.Traits) {
+				x.Experts = !x.Experts
+			},
+			"sequence": func(x *band.Traits) { x.Seq += 1 }, "stack": func(x *band.Traits) { x.Stack = "z" },
+			"EP":   func(x *band.Traits) { x.EP = (x.EP + 1) % 3 },
+			"TP":   func(x *band.Traits) { x.TP = (x.TP + 1) % 3 },
+			"bits": func(x *band.Traits) { x.Bits = 24 - x.Bits },
 		} {
 			other := x
 			change(&other)
-			if far := known.Log(&other, "") / known.Rho(&other); far < same*(1-1e-12) || name == "experts" && far <= same {
+			if far := known.Log(&other, "") / known.Rho(&other); far < same*(1-1e-12) ||
+				name == "experts" && far <= same {
 				t.Fatalf("%s: %v, alike %v", name, far, same)
 			}
 		}

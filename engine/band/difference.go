@@ -19,7 +19,8 @@ type Difference struct {
 
 // String says it in words: "256 GPUs", "CP 2 across domains".
 func (d Difference) String() string {
-	count, percent := strconv.FormatFloat(d.Count, 'f', -1, 64), strconv.FormatFloat(100*d.Count, 'f', 0, 64)+" %"
+	count, percent := strconv.FormatFloat(d.Count, 'f', -1, 64),
+		strconv.FormatFloat(100*d.Count, 'f', 0, 64)+" %"
 	degree := func(name string) string { return strings.TrimSpace(name + " " + count + " " + d.Name) }
 	switch d.Feature {
 	case Experts:

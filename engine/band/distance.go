@@ -41,14 +41,18 @@ const (
 // not the distance itself, of a count that of a doubling, of Wait and Traffic that of
 // a factor e.
 type Scales struct {
-	Of          [Features]float64 `toml:"-"`
-	Unknown     float64           `toml:"unknown"`      // a generation of GPUs, a stack or a kind of layer without any published run
-	Generation  float64           `toml:"generation"`   // another GPU of the same generation
-	Vendor      float64           `toml:"vendor"`       // a GPU of another vendor
-	Family      float64           `toml:"family"`       // another stack of the same family
-	EPAcross    float64           `toml:"ep_across"`    // experts inside a scale-up domain against across domains
-	BeyondRange float64           `toml:"beyond_range"` // per doubling beyond the published range, to every run
-	Newer       float64           `toml:"newer"`        // a release newer than all published ones of its stack, dense or with experts, to every run
+	Of [Features]float64 `toml:"-"`
+	// a generation of GPUs, a stack or a kind of layer without any published run
+	Unknown    float64 `toml:"unknown"`
+	Generation float64 `toml:"generation"` // another GPU of the same generation
+	Vendor     float64 `toml:"vendor"`     // a GPU of another vendor
+	Family     float64 `toml:"family"`     // another stack of the same family
+	// experts inside a scale-up domain against across domains
+	EPAcross float64 `toml:"ep_across"`
+	// per doubling beyond the published range, to every run
+	BeyondRange float64 `toml:"beyond_range"`
+	// a release newer than all published ones of its stack, dense or with experts, to every run
+	Newer float64 `toml:"newer"`
 }
 
 // Range is what the published runs cover of a count, in binary logarithms.
@@ -73,7 +77,10 @@ func (t *Table) beyond(x *Traits, k known) float64 {
 type sizes struct{ gpus, seq, active, mbs, load float64 }
 
 func (t *Table) sizes(x *Traits) sizes {
-	return sizes{t.GPUs.beyond(x.GPUs), t.Seq.beyond(x.Seq), t.Active.beyond(x.Active), t.MBS.beyond(x.MBS), float64(x.Load)}
+	return sizes{
+		t.GPUs.beyond(x.GPUs), t.Seq.beyond(x.Seq), t.Active.beyond(x.Active), t.MBS.beyond(x.MBS),
+		float64(x.Load),
+	}
 }
 
 // known is what of a setup any published run has: its generation of GPUs, its stack, and
@@ -87,7 +94,8 @@ func (t *Table) knows(x *Traits, without string) (k known) {
 		k.generation = t.outside(without, func(c *Cell) bool { return c.Generation == x.Generation })
 		k.stack = t.outside(without, func(c *Cell) bool { return c.Stack == x.Stack })
 	} else {
-		k.generation, k.stack = slices.Contains(t.quick.gens, x.Generation), slices.Contains(t.quick.stacks, x.Stack)
+		k.generation, k.stack = slices.Contains(t.quick.gens, x.Generation),
+			slices.Contains(t.quick.stacks, x.Stack)
 	}
 	k.release = x.Version == "" || !k.stack || t.outside(without, func(c *Cell) bool {
 		return c.Version >= x.Version && c.Experts == x.Experts && c.Stack == x.Stack
@@ -149,7 +157,8 @@ func (p *parts) sum() float64 {
 func (t *Table) apart(p *parts, x *Traits, c *Cell) {
 	s := &t.Scales
 	*p = parts{
-		GPU: s.gpu(x, &c.Traits), Stack: s.stack(x, &c.Traits), EP: s.experts(x.EP, c.EP), TP: s.Of[TP] * reachApart(x.TP, c.TP),
+		GPU: s.gpu(x, &c.Traits), Stack: s.stack(x, &c.Traits), EP: s.experts(x.EP, c.EP),
+		TP:           s.Of[TP] * reachApart(x.TP, c.TP),
 		GPUs:         s.Of[GPUs] * math.Abs(float64(x.GPUs-c.GPUs)),
 		MicroBatches: s.Of[MicroBatches] * math.Abs(float64(x.MicroBatches-c.MicroBatches)),
 		Active:       s.Of[Active] * math.Abs(float64(x.Active-c.Active)),
@@ -164,7 +173,8 @@ func (t *Table) apart(p *parts, x *Traits, c *Cell) {
 		ZeRO3:        s.unless(ZeRO3, x.ZeRO3 == c.ZeRO3),
 		Recompute:    s.unless(Recompute, x.Recompute == c.Recompute),
 	}
-	p[Precision] = s.unless(Precision, (x.Bits < eightBits) == (c.Bits < eightBits) && (x.Bits <= eightBits) == (c.Bits <= eightBits) && (x.Bits > sixteenBits) == (c.Bits > sixteenBits))
+	p[Precision] = s.unless(Precision, (x.Bits < eightBits) == (c.Bits < eightBits) &&
+		(x.Bits <= eightBits) == (c.Bits <= eightBits) && (x.Bits > sixteenBits) == (c.Bits > sixteenBits))
 }
 
 const eightBits, sixteenBits = 8, 16

@@ -62,7 +62,10 @@ func (t *Table) prepare() {
 	q, s := &t.quick, &t.Scales
 	*q = quick{
 		gpu: [4]float64{0, s.Generation, s.Of[GPU], s.Vendor}, stack: [3]float64{0, s.Family, s.Of[Stack]},
-		scale: [counts]float64{s.Of[GPUs], s.Of[MicroBatches], s.Of[Active], s.Of[Seq], s.Of[MBS], s.Of[Wait], s.Of[Traffic]},
+		scale: [counts]float64{
+			s.Of[GPUs], s.Of[MicroBatches], s.Of[Active], s.Of[Seq], s.Of[MBS], s.Of[Wait],
+			s.Of[Traffic],
+		},
 	}
 	for f := range q.flags {
 		for bit, feature := range [...]Feature{Experts, PCIe, Pipeline, CP, ZeRO3, Recompute} {
@@ -106,7 +109,8 @@ func number(list *[]string, name string) {
 func (q *quick) pack(x *Traits) packed {
 	at := func(list []string, name string) int16 { return int16(slices.Index(list, name)) }
 	return packed{
-		gpu: at(q.gpus, x.GPU), gen: at(q.gens, x.Generation), vendor: at(q.vendors, x.Vendor), stack: at(q.stacks, x.Stack), above: at(q.parents, x.Family),
+		gpu: at(q.gpus, x.GPU), gen: at(q.gens, x.Generation), vendor: at(q.vendors, x.Vendor),
+		stack: at(q.stacks, x.Stack), above: at(q.parents, x.Family),
 		tp: uint8(x.TP), ep: uint8(x.EP), flags: x.flags(), counts: q.countsOf(x),
 	}
 }
@@ -114,14 +118,18 @@ func (q *quick) pack(x *Traits) packed {
 // countsOf returns the counts times their scales.
 func (q *quick) countsOf(x *Traits) [counts]float64 {
 	return [counts]float64{
-		q.scale[0] * float64(x.GPUs), q.scale[1] * float64(x.MicroBatches), q.scale[2] * float64(x.Active), q.scale[3] * float64(x.Seq),
+		q.scale[0] * float64(x.GPUs), q.scale[1] * float64(x.MicroBatches), q.scale[2] * float64(x.Active),
+		q.scale[3] * float64(x.Seq),
 		q.scale[4] * float64(x.MBS), q.scale[5] * x.logWait, q.scale[6] * x.logTraffic,
 	}
 }
 
 // flags packs what is alike or not.
 func (x *Traits) flags() (out uint16) {
-	for bit, on := range [bits]bool{x.Experts, x.PCIe, x.Pipeline, x.CP != None, x.ZeRO3, x.Recompute, x.Bits <= eightBits, x.Bits < eightBits, x.Bits > sixteenBits} {
+	for bit, on := range [bits]bool{
+		x.Experts, x.PCIe, x.Pipeline, x.CP != None, x.ZeRO3, x.Recompute,
+		x.Bits <= eightBits, x.Bits < eightBits, x.Bits > sixteenBits,
+	} {
 		if on {
 			out |= 1 << bit
 		}
@@ -150,12 +158,14 @@ func (q *quick) kind(x, c *packed) float64 {
 	case x.above == c.above:
 		stack = 1
 	}
-	return q.flags[x.flags^c.flags] + q.tp[x.tp*reaches+c.tp] + q.ep[x.ep*reaches+c.ep] + q.gpu[gpu] + q.stack[stack]
+	return q.flags[x.flags^c.flags] + q.tp[x.tp*reaches+c.tp] + q.ep[x.ep*reaches+c.ep] + q.gpu[gpu] +
+		q.stack[stack]
 }
 
 // size returns the distance of all that counts by how much it differs.
 func size(x, c *[counts]float64) float64 {
-	return math.Abs(x[0]-c[0]) + math.Abs(x[1]-c[1]) + math.Abs(x[2]-c[2]) + math.Abs(x[3]-c[3]) + math.Abs(x[4]-c[4]) + math.Abs(x[5]-c[5]) + math.Abs(x[6]-c[6])
+	return math.Abs(x[0]-c[0]) + math.Abs(x[1]-c[1]) + math.Abs(x[2]-c[2]) + math.Abs(x[3]-c[3]) +
+		math.Abs(x[4]-c[4]) + math.Abs(x[5]-c[5]) + math.Abs(x[6]-c[6])
 }
 
 // decay returns exp(-d) - exp(-far) for d from 0 to far, linear between the values that are

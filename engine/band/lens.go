@@ -24,7 +24,10 @@ func (t *Table) near(at *packed, without string) []near {
 			continue
 		}
 		if d := t.quick.kind(at, c); d < far {
-			list = append(list, near{kind: d, counts: c.counts, weight: c.weight, off: c.off, runs: c.runs, source: c.source, cell: int32(i)})
+			list = append(list, near{
+				kind: d, counts: c.counts, weight: c.weight, off: c.off, runs: c.runs,
+				source: c.source, cell: int32(i),
+			})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b near) int { return int(a.source) - int(b.source) })

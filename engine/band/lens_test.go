@@ -41,7 +41,8 @@ func TestNewerReleaseWidensTheBand(t *testing.T) {
 			x.Version = version
 			got := known.Of(&x)
 			differs := known.Differences(&x, got.Nearest)[0] == band.Release
-			if got.Error < none.Error*(1-1e-9) || !wider && got != none || wider && got.Similar > 0 || differs != wider {
+			if got.Error < none.Error*(1-1e-9) || !wider && got != none || wider && got.Similar > 0 ||
+				differs != wider {
 				t.Fatalf("%s: %+v, without %+v", version, got, none)
 			}
 		}

@@ -27,7 +27,8 @@ func TestOwnRunsNarrow(t *testing.T) {
 		"another stack": {band.OwnRun{Traits: other}, 0.4, 0.4, 0},
 	} {
 		b := band.Band{Error: 0.4}
-		if alike := table.Narrow(&b, built, &x, []band.OwnRun{c.run}); alike != c.alike || b.Error < c.low || b.Error > c.high {
+		if alike := table.Narrow(&b, built, &x, []band.OwnRun{c.run}); alike != c.alike || b.Error < c.low ||
+			b.Error > c.high {
 			t.Errorf("%s: %d runs, ±%v", name, alike, b.Error)
 		}
 	}

@@ -18,7 +18,8 @@ func machine(volumes [][3]float64, truth []float64, noise float64) []calibrate.R
 	var runs []calibrate.Run
 	for _, v := range volumes {
 		measured := step(v, truth) * math.Exp(noise*random.NormFloat64())
-		runs = append(runs, calibrate.Run{Measured: measured, Step: func(k []float64) float64 { return step(v, k) }})
+		runs = append(runs,
+			calibrate.Run{Measured: measured, Step: func(k []float64) float64 { return step(v, k) }})
 	}
 	return runs
 }
@@ -40,9 +41,28 @@ func TestFit(t *testing.T) {
 		volumes [][3]float64
 		why     [4]calibrate.Why
 	}{
-		"all are felt": {[][3]float64{{8, 1, 1}, {2, 8, 1}, {2, 1, 8}, {0.1, 0.1, 0.1}, {4, 4, 1}, {1, 4, 4}, {4, 1, 4}, {0.2, 0.1, 0.1}}, [4]calibrate.Why{}},
-		"no network":   {[][3]float64{{8, 1, 0}, {2, 8, 0}, {0.1, 0.1, 0}, {4, 4, 0}, {1, 4, 0}, {0.1, 0.2, 0}}, [4]calibrate.Why{2: calibrate.Unfelt}},
-		"one ratio":    {[][3]float64{{8, 4, 0}, {4, 2, 0}, {2, 1, 0}, {1, 0.5, 0}, {0.2, 0.1, 0}, {0.1, 0.05, 0}}, [4]calibrate.Why{1: calibrate.Entangled, 2: calibrate.Unfelt}},
+		"all are felt": {[][3]float64{
+			{8, 1, 1},
+			{2, 8, 1},
+			{2, 1, 8},
+			{0.1, 0.1, 0.1},
+			{4, 4, 1},
+			{1, 4, 4},
+			{4, 1, 4},
+			{0.2, 0.1, 0.1},
+		}, [4]calibrate.Why{}},
+		"no network": {
+			[][3]float64{{8, 1, 0}, {2, 8, 0}, {0.1, 0.1, 0}, {4, 4, 0}, {1, 4, 0}, {0.1, 0.2, 0}},
+			[4]calibrate.Why{2: calibrate.Unfelt},
+		},
+		"one ratio": {[][3]float64{
+			{8, 4, 0},
+			{4, 2, 0},
+			{2, 1, 0},
+			{1, 0.5, 0},
+			{0.2, 0.1, 0},
+			{0.1, 0.05, 0},
+		}, [4]calibrate.Why{1: calibrate.Entangled, 2: calibrate.Unfelt}},
 	} {
 		r, err := calibrate.Fit(constants(), machine(c.volumes, truth, 0.005))
 		if err != nil {
@@ -50,7 +70,9 @@ func TestFit(t *testing.T) {
 		}
 		before, after, out := 0.0, 0.0, 0.0
 		for i, m := range machine(c.volumes, truth, 0.005) {
-			before, after, out = before+math.Abs(math.Log(r.Before[i]/m.Measured)), after+math.Abs(math.Log(r.After[i]/m.Measured)), out+math.Abs(math.Log(r.LeftOut[i]/m.Measured))
+			before, after, out = before+math.Abs(math.Log(r.Before[i]/m.Measured)),
+				after+math.Abs(math.Log(r.After[i]/m.Measured)),
+				out+math.Abs(math.Log(r.LeftOut[i]/m.Measured))
 		}
 		if after > before/10 || out > before/5 {
 			t.Errorf("%s: error %.4f before, %.4f after, %.4f left out", name, before, after, out)
@@ -73,7 +95,16 @@ func TestFit(t *testing.T) {
 // TestLeftOut: what a fit says of each run left out is what a fit to the other runs predicts, also
 // where these no longer determine a constant.
 func TestLeftOut(t *testing.T) {
-	volumes := [][3]float64{{8, 1, 1}, {2, 8, 1}, {2, 1, 8}, {0.1, 0.1, 0.1}, {4, 4, 1}, {1, 4, 4}, {4, 1, 4}, {0.2, 0.1, 0.1}}
+	volumes := [][3]float64{
+		{8, 1, 1},
+		{2, 8, 1},
+		{2, 1, 8},
+		{0.1, 0.1, 0.1},
+		{4, 4, 1},
+		{1, 4, 4},
+		{4, 1, 4},
+		{0.2, 0.1, 0.1},
+	}
 	far := 0
 	for _, noise := range []float64{0.005, 0.02, 0.05} {
 		runs := machine(volumes, []float64{0.35, 0.5, 0.7, 0.3}, noise)
@@ -88,7 +119,8 @@ func TestLeftOut(t *testing.T) {
 			}
 			want := runs[i].Step(rest.Values)
 			if math.Abs(r.LeftOut[i]/want-1) > 0.005 {
-				t.Errorf("noise %g, run %d: %.4f s, a fit to the others gives %.4f", noise, i, r.LeftOut[i], want)
+				t.Errorf("noise %g, run %d: %.4f s, a fit to the others gives %.4f", noise, i, r.LeftOut[i],
+					want)
 			}
 			if math.Abs(want/r.After[i]-1) > 0.1 {
 				far++
@@ -103,7 +135,16 @@ func TestLeftOut(t *testing.T) {
 // TestScatter: runs that spread by 5 % still move the constants where they are far off: a column
 // that leaves does not take the others along.
 func TestScatter(t *testing.T) {
-	volumes := [][3]float64{{8, 1, 1}, {2, 8, 1}, {2, 1, 8}, {0.1, 0.1, 0.1}, {4, 4, 1}, {1, 4, 4}, {4, 1, 4}, {0.2, 0.1, 0.1}}
+	volumes := [][3]float64{
+		{8, 1, 1},
+		{2, 8, 1},
+		{2, 1, 8},
+		{0.1, 0.1, 0.1},
+		{4, 4, 1},
+		{1, 4, 4},
+		{4, 1, 4},
+		{0.2, 0.1, 0.1},
+	}
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		runs := machine(slices.Concat(volumes, volumes), []float64{0.35, 0.5, 0.7, 0.3}, 0)
@@ -116,7 +157,8 @@ func TestScatter(t *testing.T) {
 		}
 		before, after := 0.0, 0.0
 		for i := range runs {
-			before, after = before+math.Abs(r.Before[i]/runs[i].Measured-1), after+math.Abs(r.After[i]/runs[i].Measured-1)
+			before, after = before+math.Abs(r.Before[i]/runs[i].Measured-1),
+				after+math.Abs(r.After[i]/runs[i].Measured-1)
 		}
 		if !r.Changed() || after > before/2 {
 			t.Errorf("seed %d: error %.3f before, %.3f after", seed, before/16, after/16)
@@ -130,7 +172,11 @@ func TestFewRuns(t *testing.T) {
 	if err != nil || r.Changed() {
 		t.Errorf("%+v, %v", r, err)
 	}
-	for _, runs := range [][]calibrate.Run{nil, {{Measured: 1, Step: func([]float64) float64 { return 0 }}}, {{Step: func([]float64) float64 { return 1 }}}} {
+	for _, runs := range [][]calibrate.Run{
+		nil,
+		{{Measured: 1, Step: func([]float64) float64 { return 0 }}},
+		{{Step: func([]float64) float64 { return 1 }}},
+	} {
 		if _, err := calibrate.Fit(constants(), runs); !errors.Is(err, calibrate.ErrNoRun) {
 			t.Errorf("%v", err)
 		}

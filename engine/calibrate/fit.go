@@ -53,7 +53,8 @@ type Run struct {
 
 // Limits of what counts as determined.
 const (
-	Limit = 0.10 // standard error of a constant, relative to it; of one that adds to the larger of it and its unit
+	// standard error of a constant, relative to it; of one that adds to the larger of it and its unit
+	Limit = 0.10
 	Noise = 0.02 // least spread of measured steps around a model that is right
 	// leastSlope is how much 100 % of a constant must change some step.
 	leastSlope = 0.005
@@ -91,7 +92,9 @@ type Result struct {
 	Spread    float64   // standard deviation of ln(measured / predicted) after the fit
 	Before    []float64 // predicted seconds of each run with the constants as they were
 	After     []float64 // the same after the fit
-	LeftOut   []float64 // the same after a fit, with its choice of constants, without the run; of many runs without some others, too
+	// the same after a fit, with its choice of constants, without the run; of many runs without some others,
+	// too
+	LeftOut []float64
 }
 
 // Changed reports whether any constant was fitted.
@@ -181,7 +184,10 @@ type fit struct {
 }
 
 func newFit(constants []Constant, runs []Run) *fit {
-	f := &fit{constants: constants, runs: runs, x: make([]float64, len(constants)), rows: make([]int, len(runs))}
+	f := &fit{
+		constants: constants, runs: runs, x: make([]float64, len(constants)),
+		rows: make([]int, len(runs)),
+	}
 	for i := range runs {
 		f.rows[i] = i
 	}

@@ -10,11 +10,21 @@ import (
 
 // many are volumes that tell all constants apart.
 func many() [][3]float64 {
-	return [][3]float64{{8, 1, 1}, {2, 8, 1}, {2, 1, 8}, {0.1, 0.1, 0.1}, {4, 4, 1}, {1, 4, 4}, {4, 1, 4}, {0.2, 0.1, 0.1}}
+	return [][3]float64{
+		{8, 1, 1},
+		{2, 8, 1},
+		{2, 1, 8},
+		{0.1, 0.1, 0.1},
+		{4, 4, 1},
+		{1, 4, 4},
+		{4, 1, 4},
+		{0.2, 0.1, 0.1},
+	}
 }
 
-// TestFitEndsAtTheRange: a constant whose best value is beyond its range is put to the end of it and says so, at either
-// end, and the others are then the best next to it: no step of a hundredth to either side is better.
+// TestFitEndsAtTheRange: a constant whose best value is beyond its range is put to the end of it and says so,
+// at either end, and the others are then the best next to it: no step of a hundredth to either side is
+// better.
 func TestFitEndsAtTheRange(t *testing.T) {
 	for name, c := range map[string]struct {
 		low, high, fitted float64
@@ -27,7 +37,8 @@ func TestFitEndsAtTheRange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e := r.Constants[1]; e.Fitted != c.fitted || e.Why != calibrate.AtTheLimit || r.Values[1] != c.fitted {
+		if e := r.Constants[1]; e.Fitted != c.fitted || e.Why != calibrate.AtTheLimit ||
+			r.Values[1] != c.fitted {
 			t.Errorf("%s: %+v, want %v at the limit", name, e, c.fitted)
 		}
 		cost := func(values []float64) (sum float64) {
@@ -39,7 +50,8 @@ func TestFitEndsAtTheRange(t *testing.T) {
 		}
 		least, left := cost(r.Values), 0
 		for _, k := range []int{0, 2, 3} {
-			if e := r.Constants[k]; e.Why != "" { // next to a model that is off, one may not be told from another
+			// next to a model that is off, one may not be told from another
+			if e := r.Constants[k]; e.Why != "" {
 				left++
 				continue
 			}
@@ -80,7 +92,9 @@ func TestRunsThatSayNothing(t *testing.T) {
 		"measured in no time":   func(r *calibrate.Run) { r.Measured = 0 },
 		"measured not a number": func(r *calibrate.Run) { r.Measured = math.NaN() },
 		"predicted in no time":  func(r *calibrate.Run) { r.Step = func([]float64) float64 { return 0 } },
-		"no prediction":         func(r *calibrate.Run) { r.Step = func([]float64) float64 { return math.NaN() } },
+		"no prediction": func(r *calibrate.Run) {
+			r.Step = func([]float64) float64 { return math.NaN() }
+		},
 	} {
 		runs := append([]calibrate.Run(nil), good...)
 		spoil(&runs[3])

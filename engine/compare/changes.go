@@ -30,16 +30,24 @@ func Changes(a, b *engine.Setup) []Change {
 			Rule: "Another model: every figure changes.",
 		})
 	} else {
-		out = fieldChanges(out, "model", reflect.ValueOf(a.Model), reflect.ValueOf(b.Model), "A figure of the model itself: parameters, FLOPs and activations follow from it.")
+		out = fieldChanges(out, "model", reflect.ValueOf(a.Model), reflect.ValueOf(b.Model),
+			"A figure of the model itself: parameters, FLOPs and activations follow from it.")
 	}
 	if a.Cluster.ID != b.Cluster.ID || a.Cluster.GPU.ID != b.Cluster.GPU.ID {
-		out = append(out, Change{Field: "cluster", A: machineName(a), B: machineName(b), Rule: machineRule(a, b)})
+		out = append(out, Change{
+			Field: "cluster", A: machineName(a), B: machineName(b),
+			Rule: machineRule(a, b),
+		})
 	} else {
-		out = fieldChanges(out, "cluster", reflect.ValueOf(a.Cluster), reflect.ValueOf(b.Cluster), "A figure of the machine: times and usable memory follow from it.")
+		out = fieldChanges(out, "cluster", reflect.ValueOf(a.Cluster), reflect.ValueOf(b.Cluster),
+			"A figure of the machine: times and usable memory follow from it.")
 	}
 	for _, k := range knob.All() {
 		if from, to := k.Text(*a), k.Text(*b); from != to && k.ID != knob.Nodes {
-			out = append(out, Change{Field: string(k.ID), A: from, B: to, Follows: follows(a, b, k.ID), Rule: k.Help})
+			out = append(out, Change{
+				Field: string(k.ID), A: from, B: to, Follows: follows(a, b, k.ID),
+				Rule: k.Help,
+			})
 		}
 	}
 	return out
@@ -57,7 +65,8 @@ func machineName(s *engine.Setup) string {
 func machineRule(a, b *engine.Setup) string {
 	words := func(s *engine.Setup) string {
 		g := &s.Cluster.GPU
-		return fmt.Sprintf("%d GPUs per node with %.1f GiB to use and %.0f TFLOP/s in %s", s.Cluster.Node(), g.MemoryUsable.GiB(), float64(g.Peak(s.Precision))/1e12, s.Precision)
+		return fmt.Sprintf("%d GPUs per node with %.1f GiB to use and %.0f TFLOP/s in %s", s.Cluster.Node(),
+			g.MemoryUsable.GiB(), float64(g.Peak(s.Precision))/1e12, s.Precision)
 	}
 	return "Another machine: " + words(b) + ", not " + words(a) + "."
 }

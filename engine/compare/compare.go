@@ -182,7 +182,10 @@ func (c *Comparison) dimension(id string) {
 	a, inA := dimensionOf(&c.A.Report, id)
 	b, inB := dimensionOf(&c.B.Report, id)
 	add := func(what, name string, u record.Unit, of func(*engine.Communication) float64) {
-		d := Delta{Group: GroupCommunication, ID: "communication." + id + "." + what, Name: id + " " + name, Unit: u}
+		d := Delta{
+			Group: GroupCommunication, ID: "communication." + id + "." + what, Name: id + " " + name,
+			Unit: u,
+		}
 		if inA {
 			v := of(&a)
 			d.A = &v
@@ -194,8 +197,12 @@ func (c *Comparison) dimension(id string) {
 		c.Deltas = append(c.Deltas, d)
 	}
 	add("bytes", "sent", record.Traffic, func(c *engine.Communication) float64 { return float64(c.Bytes) })
-	add("seconds", "time", record.Seconds, func(c *engine.Communication) float64 { return float64(c.Seconds) })
-	add("exposed", "exposed", record.Seconds, func(c *engine.Communication) float64 { return float64(c.Exposed) })
+	add("seconds", "time", record.Seconds, func(c *engine.Communication) float64 {
+		return float64(c.Seconds)
+	})
+	add("exposed", "exposed", record.Seconds, func(c *engine.Communication) float64 {
+		return float64(c.Exposed)
+	})
 }
 
 // dimensionOf returns the traffic of a dimension; false for an illegal setup.

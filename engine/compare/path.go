@@ -21,8 +21,8 @@ type Move struct {
 }
 
 // ChangePath goes from A to B one change at a time, in the order of the changes as far
-// as each is legal there (and no schedule of several stages per rank with one), so that a reader sees which of them moved what; the
-// last Setup is B. What a change is worth depends on what has been changed
+// as each is legal there (and no schedule of several stages per rank with one), so that a reader sees which
+// of them moved what; the last Setup is B. What a change is worth depends on what has been changed
 // before. Nil where a side is illegal, nothing changed, or stop says true.
 func ChangePath(a, b engine.Setup, stop func() bool) []Move {
 	if a == b || !knob.Legal(&a) || !knob.Legal(&b) {

@@ -80,7 +80,8 @@ func Text(s string) string {
 	return string(appendShown(nil, s))
 }
 
-// Quote returns s in double quotes, with the escapes of Go, clipped so that escapes count as what they are written with.
+// Quote returns s in double quotes, with the escapes of Go, clipped so that escapes count as what they are
+// written with.
 func Quote(s string) string {
 	s = Clip(s)
 	body, room := strings.TrimSuffix(s, ellipsis), Most

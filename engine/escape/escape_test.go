@@ -18,13 +18,15 @@ import (
 // hostile are texts that nobody must get to see as they are.
 func hostile() []string {
 	return []string{
-		"\x1b]0;x\a", "\u009b31m", "a\u202eb", "\u2066x", "\u200e", "\ufeff", "\xff\xfe", "a\rb", "\u2028", "\U000e0041", "\x7f", "\x00", "\u061c", "a\u200db", "é\r\nb", "\r", "\xe2\x82",
+		"\x1b]0;x\a", "\u009b31m", "a\u202eb", "\u2066x", "\u200e", "\ufeff", "\xff\xfe", "a\rb", "\u2028",
+		"\U000e0041", "\x7f", "\x00", "\u061c", "a\u200db", "é\r\nb", "\r", "\xe2\x82",
 	}
 }
 
 // shown reports whether a text is harmless.
 func shown(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) })
+	return utf8.ValidString(s) &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsGraphic(r) })
 }
 
 // TestPrintableEveryByte has every byte at every place of a text longer than what is
@@ -64,7 +66,10 @@ func TestShown(t *testing.T) {
 			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 			rapid.StringN(150, 400, -1),
 		).Draw(t, "text")
-		for name, got := range map[string]string{"Line": escape.Line(s), "Quote": escape.Quote(s), "Name": escape.Name(s)} {
+		for name, got := range map[string]string{
+			"Line": escape.Line(s), "Quote": escape.Quote(s),
+			"Name": escape.Name(s),
+		} {
 			if !shown(got) || strings.ContainsAny(got, "\n\t") {
 				t.Fatalf("%s(%q) = %q", name, s, got)
 			}
@@ -98,7 +103,8 @@ func TestClip(t *testing.T) {
 // cut. JSON keeps its meaning.
 func TestWriter(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
-		s := strings.Join(rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom(hostile()))).Draw(t, "texts"), "")
+		s := strings.Join(rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom(hostile()))).Draw(t,
+			"texts"), "")
 		var whole, pieces bytes.Buffer
 		one := escape.NewWriter(&whole)
 		if n, err := one.Write([]byte(s)); n != len(s) || err != nil {
@@ -128,11 +134,15 @@ func TestWriter(t *testing.T) {
 
 		var document bytes.Buffer
 		clean := strings.ToValidUTF8(s, "?")
-		if err := json.NewEncoder(escape.NewWriter(&document)).Encode(map[string]any{clean: clean, "n": 1e300}); err != nil {
+		if err := json.NewEncoder(escape.NewWriter(&document)).Encode(map[string]any{
+			clean: clean,
+			"n":   1e300,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		var back map[string]any
-		if err := json.Unmarshal(document.Bytes(), &back); err != nil || back[clean] != clean && clean != "n" || !shown(document.String()) {
+		if err := json.Unmarshal(document.Bytes(), &back); err != nil || back[clean] != clean &&
+			clean != "n" || !shown(document.String()) {
 			t.Fatalf("%q: %q, %v", clean, document.String(), err)
 		}
 	})
@@ -160,7 +170,8 @@ func TestWriterError(t *testing.T) {
 
 func TestCell(t *testing.T) {
 	for cell, want := range map[string]string{
-		"": "", "-": "-", "x": "x", "-3.5e7": "-3.5e7", "+4": "+4", "=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "+cmd": "'+cmd", "-x": "'-x", "\t=1": "'\t=1",
+		"": "", "-": "-", "x": "x", "-3.5e7": "-3.5e7", "+4": "+4", "=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)",
+		"+cmd": "'+cmd", "-x": "'-x", "\t=1": "'\t=1",
 	} {
 		if got := escape.Cell(cell); got != want {
 			t.Errorf("%q becomes %q, want %q", cell, got, want)

@@ -28,8 +28,9 @@ type Explanation struct {
 	Result  float64 `json:"result"`  // of the formula, worked out here
 	Value   float64 `json:"value"`   // the engine's figure
 
-	Reported  bool   `json:"reported"`            // stands in the report
-	Simulated bool   `json:"simulated,omitempty"` // counted or timed by running the schedule: no formula gives it
+	Reported bool `json:"reported"` // stands in the report
+	// counted or timed by running the schedule: no formula gives it
+	Simulated bool   `json:"simulated,omitempty"`
 	Source    string `json:"source"`
 	LeavesOut string `json:"leaves_out,omitempty"`
 	Band      string `json:"band,omitempty"` // how far such predictions were from published runs
@@ -56,7 +57,10 @@ func Of(s engine.Setup) (*Book, bool) {
 	if !r.Legal {
 		return nil, false
 	}
-	b := &Book{setup: s, report: &r, record: rec, figures: figures.List(&r), values: make(map[string]float64), known: make(map[string]*Explanation)}
+	b := &Book{
+		setup: s, report: &r, record: rec, figures: figures.List(&r), values: make(map[string]float64),
+		known: make(map[string]*Explanation),
+	}
 	for _, f := range b.figures {
 		b.values[f.ID] = f.Value
 	}
@@ -106,8 +110,10 @@ func (b *Book) Explain(id string) (*Explanation, bool) {
 		return nil, false // a test reads every formula
 	}
 	e := &Explanation{
-		Figure: id, Name: strings.ToUpper(entry.Name[:1]) + entry.Name[1:], Symbol: record.Words(entry.Symbol), Unit: entry.Unit,
-		Formula: text(formula, false), Numbers: text(formula, true), Result: formula.Result(), Value: entry.Value,
+		Figure: id, Name: strings.ToUpper(entry.Name[:1]) + entry.Name[1:],
+		Symbol: record.Words(entry.Symbol), Unit: entry.Unit,
+		Formula: text(formula, false), Numbers: text(formula, true), Result: formula.Result(),
+		Value:  entry.Value,
 		Source: entry.Source, LeavesOut: entry.LeavesOut, Simulated: entry.Simulated,
 	}
 	if v, ok := b.values[id]; ok {
@@ -115,9 +121,11 @@ func (b *Book) Explain(id string) (*Explanation, bool) {
 	}
 	if of := figures.Evidence(b.report, id); of != nil {
 		e.Band = of.Words()
-		if !strings.HasSuffix(id, "-error") && !strings.HasSuffix(id, "-runs") && !strings.HasSuffix(id, "-band") {
+		if !strings.HasSuffix(id, "-error") && !strings.HasSuffix(id, "-runs") &&
+			!strings.HasSuffix(id, "-band") {
 			low, high := e.Value/(1+of.ErrorBand), e.Value*(1+of.ErrorBand)
-			e.Band = "expected between " + entry.Unit.Text(low) + " and " + entry.Unit.Text(high) + "; " + e.Band
+			e.Band = "expected between " + entry.Unit.Text(low) + " and " + entry.Unit.Text(high) + "; " +
+				e.Band
 		}
 	}
 	b.known[id] = e

@@ -21,14 +21,19 @@ func (b *Book) limit(id string) (*Explanation, bool) {
 	}
 	out := &Explanation{
 		Figure: id, Unit: record.Count, Simulated: true,
-		Source: "bisection; a setup fits with its margin where the peak and its error leave the usable memory free",
+		Source: "bisection; a setup fits with its margin where the peak and its error leave the usable " +
+			"memory free",
 	}
 	tell := func(name, unit string, n, step int, peak units.Bytes, open bool) {
-		out.Name, out.Symbol, out.Value, out.Result = strings.ToUpper(name[:1])+name[1:], name, float64(n), float64(n)
-		out.Formula = fmt.Sprintf("largest multiple of %d %s whose peak leaves the margin of the usable memory", step, unit)
-		out.Numbers = fmt.Sprintf("%d %s: %s of %s", n, unit, record.Memory.Text(float64(peak)), record.Memory.Text(float64(b.report.Memory.Usable)))
+		out.Name, out.Symbol, out.Value, out.Result = strings.ToUpper(name[:1])+name[1:], name, float64(n),
+			float64(n)
+		out.Formula = fmt.Sprintf("largest multiple of %d %s whose peak leaves the margin of the usable "+
+			"memory", step, unit)
+		out.Numbers = fmt.Sprintf("%d %s: %s of %s", n, unit, record.Memory.Text(float64(peak)),
+			record.Memory.Text(float64(b.report.Memory.Usable)))
 		if open {
-			out.LeavesOut = "memory does not end it: it is the most that is evaluated, or the model's table of positions"
+			out.LeavesOut = "memory does not end it: it is the most that is evaluated, or the model's " +
+				"table of positions"
 		}
 	}
 	if id == Limits()[0] {

@@ -53,7 +53,10 @@ func (w *writer) call(name string, x *record.Expr) {
 }
 
 func (w *writer) infix(x *record.Expr) {
-	signs := map[record.Op]string{record.Plus: " + ", record.Minus: " - ", record.Times: " x ", record.Over: " / ", record.Pow: "^"}
+	signs := map[record.Op]string{
+		record.Plus: " + ", record.Minus: " - ", record.Times: " x ",
+		record.Over: " / ", record.Pow: "^",
+	}
 	for i, a := range x.Args {
 		if i > 0 {
 			w.WriteString(signs[x.Op])
@@ -61,7 +64,8 @@ func (w *writer) infix(x *record.Expr) {
 		// What binds less is set in brackets, and so is a right operand that
 		// binds as much, unless the order does not matter.
 		alike := binds(a.Op) == binds(x.Op)
-		bracket := binds(a.Op) < binds(x.Op) || i > 0 && alike && (x.Op != a.Op || x.Op == record.Minus || x.Op == record.Over)
+		bracket := binds(a.Op) < binds(x.Op) || i > 0 && alike && (x.Op != a.Op || x.Op == record.Minus ||
+			x.Op == record.Over)
 		bracket = bracket || x.Op == record.Pow && alike
 		if bracket {
 			w.WriteString("(")

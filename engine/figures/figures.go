@@ -127,16 +127,21 @@ func Evidence(r *engine.Report, id string) *engine.Evidence {
 		return nil
 	}
 	switch {
-	case slices.Contains([]string{"error-band", "typical-error", "validated-runs", "nearest-runs", "nearest-error"}, what):
+	case slices.Contains([]string{
+		"error-band", "typical-error", "validated-runs", "nearest-runs",
+		"nearest-error",
+	}, what):
 		if part == "memory" {
 			return &r.Memory.Evidence
 		}
 		return &r.Time.Evidence
-	case part == "run" && !slices.Contains([]string{"training", "seconds", "days", "gpu-hours", "cost", "energy"}, what):
+	case part == "run" &&
+		!slices.Contains([]string{"training", "seconds", "days", "gpu-hours", "cost", "energy"}, what):
 		return nil
 	case id == "time.step", id == "pipeline.makespan", part == "throughput", part == "run":
 		return &r.Time.Evidence
-	case id == "memory.peak", strings.HasPrefix(what, "ranks.") && (strings.HasSuffix(what, ".total") || strings.HasSuffix(what, ".allocated")):
+	case id == "memory.peak", strings.HasPrefix(what, "ranks.") &&
+		(strings.HasSuffix(what, ".total") || strings.HasSuffix(what, ".allocated")):
 		return &r.Memory.Evidence
 	}
 	return nil
@@ -168,7 +173,12 @@ func listRun(r *engine.Run, add func(string, float64, record.Unit)) {
 		id    string
 		value *float64
 		unit  record.Unit
-	}{{"run.cost", r.Cost, record.Dollars}, {"run.price", r.Price, record.Dollars}, {"run.energy", r.Energy, record.Energy}, {"run.power", r.Power, record.Watts}} {
+	}{
+		{"run.cost", r.Cost, record.Dollars},
+		{"run.price", r.Price, record.Dollars},
+		{"run.energy", r.Energy, record.Energy},
+		{"run.power", r.Power, record.Watts},
+	} {
 		if known.value != nil {
 			add(known.id, *known.value, known.unit)
 		}

@@ -37,7 +37,8 @@ func Find(e *engine.Evaluator, s engine.Setup) (Limits, bool) {
 	if s.Model.Position == model.PositionLearned {
 		longest = s.Model.MaxSeq
 	}
-	units, peak, open := largest(e, s, longest/out.SeqUnit, func(t *engine.Setup, n int) { t.Seq = n * out.SeqUnit })
+	units, peak, open := largest(e, s, longest/out.SeqUnit,
+		func(t *engine.Setup, n int) { t.Seq = n * out.SeqUnit })
 	out.Seq, out.SeqPeak, out.SeqOpen = units*out.SeqUnit, peak, open
 	most := min(layout.MaxDegree, layout.MaxGBS/(s.MicroBatches*s.DP))
 	out.MBS, out.MBSPeak, out.MBSOpen = largest(e, s, most, func(t *engine.Setup, n int) { t.MBS = n })
@@ -60,7 +61,9 @@ func sequenceUnit(s *engine.Setup) int {
 
 // largest returns the largest number up to top with which the setup has its margin, its peak,
 // and whether top itself fits. Memory grows with what set sets.
-func largest(e *engine.Evaluator, s engine.Setup, top int, set func(*engine.Setup, int)) (n int, peak units.Bytes, open bool) {
+func largest(e *engine.Evaluator, s engine.Setup, top int, set func(*engine.Setup, int)) (n int,
+	peak units.Bytes, open bool,
+) {
 	try := func(n int) bool {
 		t := s
 		set(&t, n)

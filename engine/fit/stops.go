@@ -10,8 +10,9 @@ import (
 // grows most with the next value, on the rank that is the fullest then. Where
 // no value fits it is the largest term of the smallest value.
 type Stop struct {
-	Rank  int         `json:"rank"`
-	Term  string      `json:"term"`        // weights, gradients, optimizer, activations, logits, buffers, overhead
+	Rank int `json:"rank"`
+	// weights, gradients, optimizer, activations, logits, buffers, overhead
+	Term  string      `json:"term"`
 	More  units.Bytes `json:"more_bytes"`  // of that term alone
 	Total units.Bytes `json:"total_bytes"` // of the rank, with the next value
 	Grows units.Bytes `json:"grows_bytes"` // all terms of the rank together

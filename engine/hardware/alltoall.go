@@ -15,7 +15,9 @@ import (
 // Of the copies that every token sends, those to one rank may travel once, and
 // those to one other domain too and spread there (DeepEP, arXiv 2412.19437 section
 // 3.2.2; NVIDIA's HybridEP).
-func (m *Machine) AllToAll(rec *record.Recorder, volume units.Bytes, g Members, r Routing) (t units.Seconds, sent units.Bytes) {
+func (m *Machine) AllToAll(rec *record.Recorder, volume units.Bytes, g Members, r Routing) (t units.Seconds,
+	sent units.Bytes,
+) {
 	if g.Size <= 1 {
 		return 0, 0
 	}
@@ -37,7 +39,9 @@ func (m *Machine) AllToAll(rec *record.Recorder, volume units.Bytes, g Members, 
 }
 
 // recordAllToAll records what AllToAll gave, of the volume that the scope knows.
-func (m *Machine) recordAllToAll(rec *record.Recorder, g Members, r Routing, t units.Seconds, sent units.Bytes) {
+func (m *Machine) recordAllToAll(rec *record.Recorder, g Members, r Routing, t units.Seconds,
+	sent units.Bytes,
+) {
 	net := &m.Network
 	near := "volume" + m.crossingFormula("n", r) + " * (n_in - 1) / n"
 	far := "volume" + m.crossingFormula("n_out", r) + " * (n - n_in) / n"
@@ -53,17 +57,22 @@ func (m *Machine) recordAllToAll(rec *record.Recorder, g Members, r Routing, t u
 		record.InUnit(record.Share, "share_of_the_network", net.InterAllToAll),
 	}
 	if r.limits() {
-		source += "; tokens go to a limited number of groups of experts, drawn at random, and there to experts drawn at random (arXiv 2412.19437 section 2.1.2)"
-		operands = append(operands, record.InUnit(record.Share, "copies_that_travel_to_n", m.crossing(float64(g.Size), r)),
+		source += "; tokens go to a limited number of groups of experts, drawn at random, and there to " +
+			"experts drawn at random (arXiv 2412.19437 section 2.1.2)"
+		operands = append(operands, record.InUnit(record.Share, "copies_that_travel_to_n",
+			m.crossing(float64(g.Size), r)),
 			record.InUnit(record.Share, "copies_that_travel_to_n_out", m.crossing(g.domains(), r)))
 	}
 	rec.Figure(record.Entry{
-		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Formula: "start_of_a_call + " + time, Value: float64(t),
-		Source:    "traffic inside the domain and out of it at the same time; " + source + "; " + record.From(net.From),
+		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds,
+		Formula: "start_of_a_call + " + time, Value: float64(t),
+		Source: "traffic inside the domain and out of it at the same time; " + source + "; " +
+			record.From(net.From),
 		LeavesOut: "other traffic on the same links",
 	}, operands...)
 	rec.Figure(record.Entry{
-		ID: "sent", Name: "bytes that one GPU sends in the " + rec.What(), Symbol: "sent(" + rec.What() + ")", Unit: record.Traffic,
+		ID: "sent", Name: "bytes that one GPU sends in the " + rec.What(), Symbol: "sent(" + rec.What() + ")",
+		Unit:    record.Traffic,
 		Formula: bytes, Value: float64(sent), Source: source, LeavesOut: "what a domain passes on inside",
 	}, operands...)
 }
@@ -119,7 +128,8 @@ func (r *Routing) hit(experts float64) float64 {
 	}
 	sum := 0.0
 	for j := 1; j <= min(held, r.Limit); j++ {
-		sum += choose(held, j) * choose(r.Groups-held, r.Limit-j) * (1 - missed(open, float64(j)*group, r.Copies))
+		sum += choose(held, j) * choose(r.Groups-held,
+			r.Limit-j) * (1 - missed(open, float64(j)*group, r.Copies))
 	}
 	return sum / choose(r.Groups, r.Limit)
 }

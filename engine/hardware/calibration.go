@@ -20,7 +20,8 @@ type Calibration struct {
 	Of *Cluster
 	// NetworkID is the file that the links' constants come from.
 	NetworkID string
-	Notes     []string // what the kernels and links were fitted to, and what was inherited; for the assumptions
+	// what the kernels and links were fitted to, and what was inherited; for the assumptions
+	Notes []string
 
 	// Missing says which needed figure of the kernels or links no file gives; empty:
 	// none. A step time would then be computed from zero.
@@ -80,8 +81,9 @@ type Network struct {
 	InterRing     float64 // rings across domains
 	InterAllToAll float64
 	InterFixed    units.Seconds
-	Rails         float64       // rate of groups with one rank in each domain over a whole node's share of the measured curve; 0: 1
-	InterHop      units.Seconds // of one step of a ring across domains; 0: the link's latency
+	// rate of groups with one rank in each domain over a whole node's share of the measured curve; 0: 1
+	Rails    float64
+	InterHop units.Seconds // of one step of a ring across domains; 0: the link's latency
 
 	// Curve is the measured bus bandwidth over 1, 2, 4, ... 64 nodes in bytes
 	// per second; 0 where nobody measured. Ring is that of all-gather and
@@ -108,9 +110,11 @@ type Software struct {
 
 	Factor float64 // multiplies the step: host, stragglers, everything unmodelled
 
-	Passes    float64       // memory passes of element-wise operations, against fused ones
-	Attention float64       // time of its fused attention over that of the best kernel
-	Experts   float64       // time of the routed experts' products over that of the best kernels, casts and uneven groups included; 0: 1
+	Passes    float64 // memory passes of element-wise operations, against fused ones
+	Attention float64 // time of its fused attention over that of the best kernel
+	// time of the routed experts' products over that of the best kernels, casts and uneven groups included;
+	// 0: 1
+	Experts   float64
 	FP8       float64       // time of its fp8 products over that of the best kernels, casts included
 	Optimizer float64       // bytes of memory traffic per updated parameter
 	HostLayer units.Seconds // what the host needs to issue one layer's forward and backward
@@ -150,10 +154,12 @@ type Software struct {
 	// EPOverlap is the share that is felt where the expert traffic of one micro-batch runs
 	// next to the work of another: pipelines with virtual stages or without a pipeline, and
 	// no full recomputation. 0 on a Machine: it does not overlap.
-	EPOverlap    float64
-	HostCopies   float64 // on a Machine: share of copies of activations to the host that compute can never hide
-	FusedExperts bool    // on a Machine: activation and casts of experts are part of their products
-	FP8Attention float64 // rate of the forward of attention in fp8 over that in 16 bits; on a Machine 1 where it does not run
+	EPOverlap float64
+	// on a Machine: share of copies of activations to the host that compute can never hide
+	HostCopies   float64
+	FusedExperts bool // on a Machine: activation and casts of experts are part of their products
+	// rate of the forward of attention in fp8 over that in 16 bits; on a Machine 1 where it does not run
+	FP8Attention float64
 	// Pair is the share of expert traffic that an overlapped pair of a forward and a
 	// backward cannot hide: its kernels hold that share of the multiprocessors.
 	Pair      float64

@@ -110,8 +110,10 @@ func figure(v float64) string {
 func (k *checker) gpu(g *GPU) {
 	k.within("cluster.gpu.memory_usable_bytes", float64(g.MemoryUsable), minMemory, maxMemory)
 	k.withinOrZero("cluster.gpu.memory_bytes", float64(g.MemoryNominal), minMemory, maxMemory)
-	if n := g.MemoryNominal; n >= minMemory && g.MemoryUsable > n*memoryRounding && g.MemoryUsable <= maxMemory {
-		k.add("cluster.gpu.memory_usable_bytes", figure(float64(g.MemoryUsable)), "up to memory_bytes, "+figure(float64(n)))
+	if n := g.MemoryNominal; n >= minMemory && g.MemoryUsable > n*memoryRounding &&
+		g.MemoryUsable <= maxMemory {
+		k.add("cluster.gpu.memory_usable_bytes", figure(float64(g.MemoryUsable)),
+			"up to memory_bytes, "+figure(float64(n)))
 	}
 	k.within("cluster.gpu.memory_bandwidth", float64(g.MemoryBandwidth), minBandwidth, maxBandwidth)
 	k.withinOrZero("cluster.gpu.peak_bf16", float64(g.PeakBF16), minPeak, maxPeak)

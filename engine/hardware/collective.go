@@ -30,7 +30,9 @@ func ring(volume, n, passes float64, hop units.Seconds, rate units.BytesPerSecon
 // collective runs a ring inside each domain and, on 1/PerDomain of the volume
 // per GPU, a ring across domains: every GPU has its own share of the node's
 // network, so groups that start from one node share it evenly.
-func (m *Machine) collective(rec *record.Recorder, volume units.Bytes, g Members, passes, eta float64, curve *Curve) units.Seconds {
+func (m *Machine) collective(rec *record.Recorder, volume units.Bytes, g Members, passes, eta float64,
+	curve *Curve,
+) units.Seconds {
 	if g.Size <= 1 {
 		if rec.On() {
 			m.recordCollective(rec, g, passes, eta, curve, 0)
@@ -73,7 +75,9 @@ func (m *Machine) collective(rec *record.Recorder, volume units.Bytes, g Members
 }
 
 // recordCollective records what collective gave, of the volume that the scope knows.
-func (m *Machine) recordCollective(rec *record.Recorder, g Members, passes, eta float64, curve *Curve, t units.Seconds) {
+func (m *Machine) recordCollective(rec *record.Recorder, g Members, passes, eta float64, curve *Curve,
+	t units.Seconds,
+) {
 	net, in, n := &m.Network, min(g.PerDomain, g.Size), g.domains()
 	whole := "volume"
 	if passes > 1 {
@@ -101,7 +105,8 @@ func (m *Machine) recordCollective(rec *record.Recorder, g Members, passes, eta 
 	if n > 1 {
 		rate, steps := "network * share_of_the_network", "(n_out - 1)"
 		if curve.at(n) > 0 {
-			measured := fmt.Sprintf("measured_at_fewer_nodes * pow(measured_at_more_nodes / measured_at_fewer_nodes, log2(n_out) - %d) / GPUs_per_domain", i)
+			measured := fmt.Sprintf("measured_at_fewer_nodes * pow(measured_at_more_nodes / "+
+				"measured_at_fewer_nodes, log2(n_out) - %d) / GPUs_per_domain", i)
 			if in < m.Cluster.Domain() && net.Rails > 0 {
 				measured += " * rate_of_single_rails"
 			}
@@ -116,11 +121,15 @@ func (m *Machine) recordCollective(rec *record.Recorder, g Members, passes, eta 
 		sum = append(sum, steps+" * hop_over_the_network", whole+" / n_in * (n_out - 1) / (n_out * "+rate+")")
 	}
 	rec.Figure(record.Entry{
-		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Formula: record.Sum(sum...), Value: float64(t),
-		Source:    "ring over the scale-up link, then one over the network on each GPU's share; " + record.From(net.From),
+		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Formula: record.Sum(sum...),
+		Value: float64(t),
+		Source: "ring over the scale-up link, then one over the network on each GPU's share; " +
+			record.From(net.From),
 		LeavesOut: "other traffic on the same links",
-	}, record.In("n_in", in), record.In("n_out", n), record.InUnit(record.Share, "share_of_the_link", m.inside(g, eta, net.HalfRing)),
-		record.InUnit(record.Traffic, "half_speed_size", net.HalfSize), record.In("hop_over_the_network", hop), record.In("rate_of_single_rails", net.Rails),
+	}, record.In("n_in", in), record.In("n_out", n),
+		record.InUnit(record.Share, "share_of_the_link", m.inside(g, eta, net.HalfRing)),
+		record.InUnit(record.Traffic, "half_speed_size", net.HalfSize),
+		record.In("hop_over_the_network", hop), record.In("rate_of_single_rails", net.Rails),
 		record.In("measured_at_fewer_nodes", low), record.In("measured_at_more_nodes", high))
 }
 
@@ -199,7 +208,9 @@ func (m *Machine) Sent(volume record.Num, far bool) record.Num {
 	case !volume.Named():
 		return record.Lit(t)
 	case far:
-		return volume.With("network_latency + latency_of_the_stack + ("+volume.Text()+") / (network * share_of_the_network)", t)
+		return volume.With("network_latency + latency_of_the_stack + ("+volume.Text()+
+			") / (network * share_of_the_network)", t)
 	}
-	return volume.With("link_latency + latency_of_the_stack + ("+volume.Text()+") / (link * share_of_the_link_for_messages)", t)
+	return volume.With("link_latency + latency_of_the_stack + ("+volume.Text()+
+		") / (link * share_of_the_link_for_messages)", t)
 }

@@ -16,9 +16,10 @@ type GPU struct {
 	// Architecture is the generation, as the vendor calls it; empty: not stated.
 	Architecture string `json:"architecture,omitempty"`
 
-	MemoryNominal   units.Bytes          `json:"memory_bytes"`        // what it is sold with
-	MemoryUsable    units.Bytes          `json:"memory_usable_bytes"` // what the framework can see and allocate
-	MemoryBandwidth units.BytesPerSecond `json:"memory_bandwidth"`    // HBM, bytes per second
+	MemoryNominal units.Bytes `json:"memory_bytes"` // what it is sold with
+	// what the framework can see and allocate
+	MemoryUsable    units.Bytes          `json:"memory_usable_bytes"`
+	MemoryBandwidth units.BytesPerSecond `json:"memory_bandwidth"` // HBM, bytes per second
 
 	PeakBF16 units.FLOPsPerSecond `json:"peak_bf16"`
 	PeakFP16 units.FLOPsPerSecond `json:"peak_fp16"`
@@ -37,7 +38,8 @@ type GPU struct {
 	LinkName      string               `json:"intra_node_link"`
 	LinkBandwidth units.BytesPerSecond `json:"intra_node_bandwidth"` // per GPU and direction
 	HostBandwidth units.BytesPerSecond `json:"host_bandwidth"`       // PCIe, per direction; 0: not published
-	HostLink      units.BytesPerSecond `json:"host_link,omitempty"`  // NVLink-C2C to a Grace, per GPU and direction; 0: none
+	// NVLink-C2C to a Grace, per GPU and direction; 0: none
+	HostLink units.BytesPerSecond `json:"host_link,omitempty"`
 
 	TDPWatt     float64 `json:"tdp_W,omitempty"`                  // of the GPU alone; 0: not published
 	PriceUSD    float64 `json:"price_usd_per_gpu_hour,omitempty"` // 0: unknown
@@ -94,8 +96,9 @@ type Cluster struct {
 	Name string `json:"name"`
 	GPU  GPU    `json:"gpu"`
 
-	NodeGPUs    int  `json:"gpus_per_node"`
-	ScaleUpGPUs int  `json:"scale_up_domain_gpus"` // GPUs joined by the Intra link, >= NodeGPUs on rack-scale systems
+	NodeGPUs int `json:"gpus_per_node"`
+	// GPUs joined by the Intra link, >= NodeGPUs on rack-scale systems
+	ScaleUpGPUs int  `json:"scale_up_domain_gpus"`
 	Intra       Link `json:"intra"`
 	Inter       Link `json:"inter"`    // zero bandwidth: there is nothing outside the scale-up domain
 	MaxGPUs     int  `json:"max_gpus"` // 0: not stated
@@ -116,7 +119,8 @@ func (c *Cluster) Domain() int { return max(c.ScaleUpGPUs, 1) }
 // Node returns the number of GPUs in one node.
 func (c *Cluster) Node() int { return max(c.NodeGPUs, 1) }
 
-// Called returns a name of the machine, and that it was changed where it differs from the preset of that name.
+// Called returns a name of the machine, and that it was changed where it differs from the preset of that
+// name.
 func (c *Cluster) Called(name string) string {
 	if c.Calibration == nil || c.Calibration.Of == nil {
 		return name

@@ -17,8 +17,10 @@ const (
 // Names of links that say what a port carries.
 var (
 	infiniBand = regexp.MustCompile(`(?i)(?:\b([0-9]{1,2}) ?x ?)?\b(EDR|HDR100|HDR|NDR200|NDR|XDR)\b`)
-	rateInName = regexp.MustCompile(`(?i)(?:\b([0-9]{1,2}) ?x ?)?\b([0-9]{1,5}(?:\.[0-9]+)?) ?((?-i:Gb/s|Gbps|G)|GbE|Gigabit|Gbit/s)\b( per (?:node|GPU)\b| ?x ?[0-9])?`)
-	etherName  = regexp.MustCompile(`(?i)\bEthernet ([0-9]{2,3})$`)
+	rateInName = regexp.MustCompile(
+		`(?i)(?:\b([0-9]{1,2}) ?x ?)?\b([0-9]{1,5}(?:\.[0-9]+)?) ?((?-i:Gb/s|Gbps|G)|GbE|Gigabit|Gbit/s)\b( per (?:node|GPU)\b| ?x ?[0-9])?`,
+	)
+	etherName = regexp.MustCompile(`(?i)\bEthernet ([0-9]{2,3})$`)
 )
 
 // carried is what the name of a link lets a node's network carry, in Gb/s: at least and at most.
@@ -32,7 +34,10 @@ type carried struct {
 func capacity(name string, gpus int) (c carried, ok bool) {
 	each := float64(gpus)
 	if m := infiniBand.FindStringSubmatch(name); m != nil {
-		c.port = map[string]float64{"EDR": 100, "HDR100": 100, "HDR": 200, "NDR200": 200, "NDR": 400, "XDR": 800}[strings.ToUpper(m[2])]
+		c.port = map[string]float64{
+			"EDR": 100, "HDR100": 100, "HDR": 200, "NDR200": 200, "NDR": 400,
+			"XDR": 800,
+		}[strings.ToUpper(m[2])]
 		ports, _ := strconv.ParseFloat(m[1], 64) // of a node or of each GPU
 		return carried{c.port, c.port * max(ports, 1), c.port * max(ports, each, ports*each)}, true
 	}
@@ -78,10 +83,12 @@ func (c *Cluster) Implausible() string {
 	has := fmt.Sprintf("%s per GPU is %s per node of %d GPUs", rate(gpu), rate(node), c.Node())
 	switch {
 	case node > of.high*gigabit*above:
-		return fmt.Sprintf("%s, more than %s carries (%s per node); as a node's rate it is %s per GPU (node-bandwidth %sGB/s)",
+		return fmt.Sprintf("%s, more than %s carries (%s per node); as a node's rate it is %s per GPU "+
+			"(node-bandwidth %sGB/s)",
 			has, c.Inter.Name, gbps(of.high), rate(gpu/float64(c.Node())), plainRate(gpu/1e9))
 	case node < of.low*gigabit*below:
-		return fmt.Sprintf("%s, less than half of what %s carries (%s per node); as each GPU's rate it is %s per GPU (gpu-bandwidth %sGB/s)",
+		return fmt.Sprintf("%s, less than half of what %s carries (%s per node); as each GPU's rate it is "+
+			"%s per GPU (gpu-bandwidth %sGB/s)",
 			has, c.Inter.Name, gbps(of.low), rate(node), plainRate(node/1e9))
 	}
 	return ""

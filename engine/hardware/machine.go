@@ -16,7 +16,8 @@ type Machine struct {
 	Network  Network
 	Software Software
 
-	gemm, gemm16, attention units.FLOPsPerSecond // of products, of those that stay in 16 bits, and the peak of attention
+	// of products, of those that stay in 16 bits, and the peak of attention
+	gemm, gemm16, attention units.FLOPsPerSecond
 	stream                  units.BytesPerSecond
 }
 
@@ -88,7 +89,9 @@ func (m *Machine) MatMul(rec *record.Recorder, rows, inner, cols float64, bytes 
 
 // HeadMatMul is MatMul for what stays in 16 bits: the head with every recipe of fp8 and NVFP4, and
 // the router with NVFP4.
-func (m *Machine) HeadMatMul(rec *record.Recorder, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
+func (m *Machine) HeadMatMul(rec *record.Recorder, rows, inner, cols float64,
+	bytes units.Bytes,
+) units.Seconds {
 	symbol := "R"
 	if m.gemm16 != m.gemm {
 		symbol = "R_head"
@@ -96,7 +99,9 @@ func (m *Machine) HeadMatMul(rec *record.Recorder, rows, inner, cols float64, by
 	return m.matMul(rec, m.gemm16, symbol, rows, inner, cols, bytes)
 }
 
-func (m *Machine) matMul(rec *record.Recorder, rate units.FLOPsPerSecond, symbol string, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
+func (m *Machine) matMul(rec *record.Recorder, rate units.FLOPsPerSecond, symbol string, rows, inner,
+	cols float64, bytes units.Bytes,
+) units.Seconds {
 	if rows <= 0 || inner <= 0 || cols <= 0 {
 		if rec.On() {
 			m.recordMatMul(rec, symbol, 0, 1)
@@ -122,8 +127,10 @@ func (m *Machine) recordMatMul(rec *record.Recorder, symbol string, t units.Seco
 	}
 	e := record.Entry{
 		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
-		Formula:   "max(2 * rows * inner * cols / " + symbol + " * (1 + K_half / inner)" + felt + ", touched / BW) + start",
-		Source:    "the slower of arithmetic and memory; short inner lengths and last waves cost (NVIDIA's matrix multiplication guide); " + record.From(m.Ops.From),
+		Formula: "max(2 * rows * inner * cols / " + symbol + " * (1 + K_half / inner)" + felt +
+			", touched / BW) + start",
+		Source: "the slower of arithmetic and memory; short inner lengths and last waves cost (NVIDIA's " +
+			"matrix multiplication guide); " + record.From(m.Ops.From),
 		LeavesOut: "clocks under load, concurrent traffic",
 	}
 	if t == 0 {
@@ -135,10 +142,13 @@ func (m *Machine) recordMatMul(rec *record.Recorder, symbol string, t units.Seco
 // recordWaves records what waves gave.
 func (m *Machine) recordWaves(rec *record.Recorder, waves float64) {
 	rec.Figure(record.Entry{
-		ID: "waves", Name: "time of the product's tiles over that of full waves", Symbol: "waves", Value: waves,
-		Formula: "1 + felt * (min(ceil(ceil(rows / 256) * ceil(cols / 128) / SMs) * SMs * 256 * 128 / (rows * cols), " +
+		ID: "waves", Name: "time of the product's tiles over that of full waves", Symbol: "waves",
+		Value: waves,
+		Formula: "1 + felt * (min(ceil(ceil(rows / 256) * ceil(cols / 128) / SMs) * SMs * 256 * 128 / " +
+			"(rows * cols), " +
 			"ceil(ceil(rows / 128) * ceil(cols / 256) / SMs) * SMs * 128 * 256 / (rows * cols)) - 1)",
-		Source: "tiles of 128 x 256 over the streaming multiprocessors, the better orientation; " + record.From(m.Ops.From),
+		Source: "tiles of 128 x 256 over the streaming multiprocessors, the better orientation; " +
+			record.From(m.Ops.From),
 	}, record.In("felt", m.Ops.Wave), record.In("SMs", m.Ops.SMs))
 }
 
@@ -163,7 +173,9 @@ func tileWaste(rows, cols, high, wide, sms float64) float64 {
 // matrix of its own.
 //
 // The recorder's scope knows groups, rows, inner, cols and touched, the bytes.
-func (m *Machine) GroupedMatMul(rec *record.Recorder, groups, rows, inner, cols float64, bytes units.Bytes) units.Seconds {
+func (m *Machine) GroupedMatMul(rec *record.Recorder, groups, rows, inner, cols float64,
+	bytes units.Bytes,
+) units.Seconds {
 	if groups <= 0 || rows <= 0 {
 		if rec.On() {
 			m.recordGrouped(rec, 0)
@@ -185,15 +197,19 @@ func (m *Machine) GroupedMatMul(rec *record.Recorder, groups, rows, inner, cols 
 func (m *Machine) recordGrouped(rec *record.Recorder, t units.Seconds) {
 	e := record.Entry{
 		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
-		Formula: "max(2 * groups * rows * inner * cols / (R * share_of_a_grouped_product / share_of_the_peak) * (1 + rows_half / rows), " +
+		Formula: "max(2 * groups * rows * inner * cols / (R * share_of_a_grouped_product / " +
+			"share_of_the_peak) * (1 + rows_half / rows), " +
 			"touched / (memory_bandwidth * share_of_bandwidth)) + start",
-		Source: "grouped matrix product; short groups fill tiles badly, and each group reads its own matrix; " + record.From(m.Ops.From),
+		Source: "grouped matrix product; short groups fill tiles badly, and each group reads its own " +
+			"matrix; " + record.From(m.Ops.From),
 	}
 	if t == 0 {
 		e.Formula = "0"
 	}
-	rec.Figure(e, record.InUnit(record.Share, "share_of_a_grouped_product", m.Ops.Grouped), record.InUnit(record.Share, "share_of_the_peak", m.Ops.Gemm),
-		record.In("rows_half", m.Ops.GroupedRows), record.InUnit(record.Share, "share_of_bandwidth", m.Ops.GroupedRead))
+	rec.Figure(e, record.InUnit(record.Share, "share_of_a_grouped_product", m.Ops.Grouped),
+		record.InUnit(record.Share, "share_of_the_peak", m.Ops.Gemm),
+		record.In("rows_half", m.Ops.GroupedRows),
+		record.InUnit(record.Share, "share_of_bandwidth", m.Ops.GroupedRead))
 }
 
 // Attention returns the time of fused attention: forward of f operations (already
@@ -208,7 +224,8 @@ func (m *Machine) Attention(f units.FLOPs, headDim int) (forward, backward units
 		share = m.Ops.AttentionWide
 	}
 	rate := m.attention * units.FLOPsPerSecond(share/m.Software.Attention)
-	forward = f.Over(rate*units.FLOPsPerSecond(m.Ops.AttentionForward*m.Software.FP8Attention)) + m.Ops.AttentionStart
+	forward = f.Over(rate*units.FLOPsPerSecond(m.Ops.AttentionForward*m.Software.FP8Attention)) +
+		m.Ops.AttentionStart
 	backward = (f * 5 / 2).Over(rate*units.FLOPsPerSecond(m.Ops.AttentionBackward)) + m.Ops.AttentionStart
 	return forward, backward
 }

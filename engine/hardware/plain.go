@@ -18,8 +18,9 @@ func plain() (Ops, Network, Software) {
 	ops := Ops{
 		From: "no calibration: plain roofline",
 		Gemm: 0.72, GemmF8: 0.6, HalfK: 100, Stream: 0.80,
-		AttentionForward: 0.55, AttentionBackward: 0.45, AttentionWide: 0.8, AttentionStart: 20 * units.Microsecond,
-		Grouped: 0.6, GroupedRows: 100, GroupedRead: 0.7,
+		AttentionForward: 0.55, AttentionBackward: 0.45, AttentionWide: 0.8,
+		AttentionStart: 20 * units.Microsecond,
+		Grouped:        0.6, GroupedRows: 100, GroupedRead: 0.7,
 		Start: 4 * units.Microsecond,
 	}
 	network := Network{
@@ -27,6 +28,9 @@ func plain() (Ops, Network, Software) {
 		AllReduce: 0.742, Gather: 0.674, AllToAll: 0.597, Send: 0.674,
 		InterRing: 0.9, InterAllToAll: 0.8,
 	}
-	software := Software{Factor: 1, Passes: 1, Attention: 1, FP8: 1, FP8Attention: 1, Optimizer: 30, HostUpdate: HostAdam, TPForward: 1, EP: 1}
+	software := Software{
+		Factor: 1, Passes: 1, Attention: 1, FP8: 1, FP8Attention: 1, Optimizer: 30,
+		HostUpdate: HostAdam, TPForward: 1, EP: 1,
+	}
 	return ops, network, software
 }

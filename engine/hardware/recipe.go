@@ -24,9 +24,11 @@ type Recipe struct {
 // Shape returns the sizes by which a model is recognized under whatever name.
 func Shape(m *model.Model) string {
 	shape := fmt.Sprintf("%dx%d:%d/%dx%d:%dx%d:%dx%d/%d",
-		m.Layers, m.Hidden, m.Heads, m.KVHeads, m.HeadDim, max(m.FFN, 0), m.Vocab, m.Experts, m.ExpertFFN, m.TopK)
+		m.Layers, m.Hidden, m.Heads, m.KVHeads, m.HeadDim, max(m.FFN, 0), m.Vocab, m.Experts, m.ExpertFFN,
+		m.TopK)
 	if m.IsMLA() {
-		shape += fmt.Sprintf(":%d/%d:%d+%d/%d", m.QLoraRank, m.KVLoraRank, m.QKNopeDim, m.QKRopeDim, m.VHeadDim)
+		shape += fmt.Sprintf(":%d/%d:%d+%d/%d", m.QLoraRank, m.KVLoraRank, m.QKNopeDim, m.QKRopeDim,
+			m.VHeadDim)
 	}
 	return shape
 }

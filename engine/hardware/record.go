@@ -32,12 +32,16 @@ func (m *Machine) Record(rec *record.Recorder, p recipe.Precision) {
 		m.recordHead(rec)
 	}
 	rec.Figure(record.Entry{
-		ID: "gpu.matmul-rate", Name: "rate of a large matrix product", Symbol: "R", Unit: record.Rate, Formula: formula, Value: float64(m.gemm),
-		Source: "dense peak of the datasheet times a share, at most the best product that was measured on the GPU; " + record.From(m.Ops.From),
-	}, record.In("fp8_peak", g.PeakFP8), record.In("fp4_peak", g.PeakFP4), record.InUnit(record.Share, "share_of_the_peak", share), record.In("best_measured_product", measured),
+		ID: "gpu.matmul-rate", Name: "rate of a large matrix product", Symbol: "R", Unit: record.Rate,
+		Formula: formula, Value: float64(m.gemm),
+		Source: "dense peak of the datasheet times a share, at most the best product that was measured on " +
+			"the GPU; " + record.From(m.Ops.From),
+	}, record.In("fp8_peak", g.PeakFP8), record.In("fp4_peak", g.PeakFP4),
+		record.InUnit(record.Share, "share_of_the_peak", share), record.In("best_measured_product", measured),
 		record.In("fp8_time_of_the_stack_over_the_best", m.Software.FP8))
 	rec.Figure(record.Entry{
-		ID: "gpu.stream-rate", Name: "memory bandwidth that operations reach", Symbol: "BW", Unit: record.Bandwidth,
+		ID: "gpu.stream-rate", Name: "memory bandwidth that operations reach", Symbol: "BW",
+		Unit:    record.Bandwidth,
 		Formula: "memory_bandwidth * share_of_bandwidth", Value: float64(m.stream),
 		Source: "bandwidth of the datasheet times a share; " + record.From(m.Ops.From),
 	}, record.InUnit(record.Share, "share_of_bandwidth", m.Ops.Stream))
@@ -50,22 +54,31 @@ func (m *Machine) recordHead(rec *record.Recorder) {
 		formula = "min(" + formula + ", best_measured_product)"
 	}
 	rec.Figure(record.Entry{
-		ID: "gpu.head-rate", Name: "rate of a large matrix product in 16 bits, the head's", Symbol: "R_head", Unit: record.Rate, Formula: formula, Value: float64(m.gemm16),
+		ID: "gpu.head-rate", Name: "rate of a large matrix product in 16 bits, the head's", Symbol: "R_head",
+		Unit: record.Rate, Formula: formula, Value: float64(m.gemm16),
 		Source: "as in bf16; " + record.From(m.Ops.From),
-	}, record.InUnit(record.Share, "share_of_the_peak", m.Ops.Gemm), record.In("best_measured_product", measured))
+	}, record.InUnit(record.Share, "share_of_the_peak", m.Ops.Gemm),
+		record.In("best_measured_product", measured))
 }
 
 // recordConstants names what formulas of operations and messages share.
 func (m *Machine) recordConstants(rec *record.Recorder) {
 	g, o, n, s := &m.Cluster.GPU, &m.Ops, &m.Network, &m.Software
 	rec.Given(
-		record.In("peak", m.attention), record.In("rate_of_fp8_attention_over_16_bits", m.Software.FP8Attention), record.In("memory_bandwidth", g.MemoryBandwidth), record.In("start", o.Start),
-		record.InUnit(record.Share, "share_forward", o.AttentionForward), record.InUnit(record.Share, "share_backward", o.AttentionBackward),
-		record.InUnit(record.Share, "share_of_wide_heads", o.AttentionWide), record.In("attention_start", o.AttentionStart),
-		record.In("attention_of_the_stack_over_the_best", s.Attention), record.In("passes_of_the_stack", s.Passes), record.In("factor_of_the_stack", s.Factor),
+		record.In("peak", m.attention),
+		record.In("rate_of_fp8_attention_over_16_bits", m.Software.FP8Attention),
+		record.In("memory_bandwidth", g.MemoryBandwidth), record.In("start", o.Start),
+		record.InUnit(record.Share, "share_forward", o.AttentionForward),
+		record.InUnit(record.Share, "share_backward", o.AttentionBackward),
+		record.InUnit(record.Share, "share_of_wide_heads", o.AttentionWide),
+		record.In("attention_start", o.AttentionStart),
+		record.In("attention_of_the_stack_over_the_best", s.Attention),
+		record.In("passes_of_the_stack", s.Passes), record.In("factor_of_the_stack", s.Factor),
 		record.In("link", m.Cluster.Intra.Bandwidth), record.In("link_latency", m.Cluster.Intra.Latency),
-		record.In("network", m.Cluster.Inter.Bandwidth), record.In("network_latency", m.Cluster.Inter.Latency),
-		record.InUnit(record.Share, "share_of_the_link_for_messages", n.Send), record.InUnit(record.Share, "share_of_the_network", n.InterRing),
+		record.In("network", m.Cluster.Inter.Bandwidth),
+		record.In("network_latency", m.Cluster.Inter.Latency),
+		record.InUnit(record.Share, "share_of_the_link_for_messages", n.Send),
+		record.InUnit(record.Share, "share_of_the_network", n.InterRing),
 		record.In("latency_of_the_stack", s.Hop), record.In("GPUs_per_domain", m.Cluster.Domain()),
 		record.In("start_of_a_call", n.Fixed), record.In("start_over_the_network", n.InterFixed),
 	)

@@ -28,10 +28,11 @@ type StackMemory struct {
 // SavedMemory are the bytes that a stack saves for the backward per token and unit of width, where
 // they were fitted instead of counted tensor by tensor.
 type SavedMemory struct {
-	Layer      float64 // per token and hidden width in a layer, beyond 12h + 4h_k: copies of q, k and v
-	MLP        float64 // per token and MLP width, for gate and up, the activation and their product
-	Logit      float64 // per token and vocabulary entry, of a loss in fp32
-	Gathered   float64 // per token, hidden width and micro-batch in flight, whole on every TP rank: gathered inputs
+	Layer float64 // per token and hidden width in a layer, beyond 12h + 4h_k: copies of q, k and v
+	MLP   float64 // per token and MLP width, for gate and up, the activation and their product
+	Logit float64 // per token and vocabulary entry, of a loss in fp32
+	// per token, hidden width and micro-batch in flight, whole on every TP rank: gathered inputs
+	Gathered   float64
 	NoPipeline float64 // per token and hidden width, once, with TP and without a pipeline
 	Between    float64 // per token and hidden width, kept between steps with TP
 	Plain      float64 // per parameter, ZeRO-0: what the backward makes of gradients next to the stored ones
@@ -43,9 +44,11 @@ func (m *StackMemory) Words() string {
 	write := func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
 	share, context := write(100*(m.Slack+m.CommunicatorsShare)), write(m.Context.GiB())
 	if m.Communicators == 0 {
-		return "overhead is " + share + " % of allocated memory and " + context + " GiB for the driver context and communicators"
+		return "overhead is " + share + " % of allocated memory and " + context +
+			" GiB for the driver context and communicators"
 	}
-	words := "overhead is " + share + " % of allocated memory, " + context + " GiB for the driver context and " + write(m.Communicators.GiB()) +
+	words := "overhead is " + share + " % of allocated memory, " + context +
+		" GiB for the driver context and " + write(m.Communicators.GiB()) +
 		" GiB for communicators, a third of it where replicas alone or CP alone communicate"
 	if m.NodeCommunicator > 0 {
 		words += ", " + write(m.NodeCommunicator.GiB()) + " GiB a group on a single node without EP"

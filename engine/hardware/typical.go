@@ -32,9 +32,9 @@ type MachinePower struct {
 // OverGPUs computes the power of the machine over that of its GPUs.
 func (m *MachinePower) OverGPUs() float64 { return m.W / (m.GPUs * m.GPU) }
 
-// Share computes the share of the time that advances a run of a model. It has checkpoints at the interval that loses
-// least, sqrt(2 save / failure rate) (Young 1974, doi 10.1145/361147.361115): each failure costs half of one and the
-// restart. Failures and storage scale with the GPUs.
+// Share computes the share of the time that advances a run of a model. It has checkpoints at the interval
+// that loses least, sqrt(2 save / failure rate) (Young 1974, doi 10.1145/361147.361115): each failure costs
+// half of one and the restart. Failures and storage scale with the GPUs.
 func (t *Typical) Share(gpus, parameters float64) float64 {
 	const least, day, minute, giga = 0.01, 86400, 60, 1e9
 	g := &t.Goodput
@@ -43,8 +43,8 @@ func (t *Typical) Share(gpus, parameters float64) float64 {
 	return max(least, 1-math.Sqrt(2*save*rate)-g.Restart*minute*rate)
 }
 
-// Machine returns the machine whose power is published that is most like a cluster's: a rack where the scale-up domain
-// spans nodes.
+// Machine returns the machine whose power is published that is most like a cluster's: a rack where the
+// scale-up domain spans nodes.
 func (t *Typical) Machine(c *Cluster) *MachinePower {
 	if c.Domain() > c.Node() {
 		return &t.Rack

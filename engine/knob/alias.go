@@ -17,8 +17,14 @@ type Alias struct {
 // Aliases lists the other names of knobs.
 func Aliases() []Alias {
 	return []Alias{
-		{Name: "async-tp", Knob: "tp-overlap", On: "async", Off: "none", Help: "async TP overlaps its traffic: --tp-overlap async"},
-		{Name: "fp8-attention", Knob: "attention-precision", On: "fp8", Off: "bf16", Help: "--attention-precision fp8", Old: true},
+		{
+			Name: "async-tp", Knob: "tp-overlap", On: "async", Off: "none",
+			Help: "async TP overlaps its traffic: --tp-overlap async",
+		},
+		{
+			Name: "fp8-attention", Knob: "attention-precision", On: "fp8", Off: "bf16",
+			Help: "--attention-precision fp8", Old: true,
+		},
 	}
 }
 
@@ -28,7 +34,11 @@ func words() map[ID]map[string]string {
 		Optimizer:      {"adamw": "adam"}, // the update differs, its bytes do not
 		"comm-overlap": {"cautious": "pessimistic"},
 		Schedule:       {"1f1b-interleaved": "interleaved", "vpp": "interleaved", "zb1p": "zb-1p"},
-		Calibration:    {"megatron-bridge": "megatron-core", "megatron-lm": "megatron-core", "nemo": "megatron-core"}, // run on it
+		// run on it
+		Calibration: {
+			"megatron-bridge": "megatron-core", "megatron-lm": "megatron-core",
+			"nemo": "megatron-core",
+		},
 	}
 }
 

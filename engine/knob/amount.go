@@ -51,12 +51,22 @@ const (
 // ParseDeadline reads 30d, 12h, 2w: how long a training may take, in seconds. What it
 // refuses names the field, what is allowed and the nearest value.
 func ParseDeadline(field, text string) (float64, error) {
-	units := []amountUnit{{"s", 1}, {"min", 60}, {"h", 3600}, {"d", secondsPerDay}, {"w", 7 * secondsPerDay}, {"y", 365 * secondsPerDay}}
+	units := []amountUnit{
+		{"s", 1},
+		{"min", 60},
+		{"h", 3600},
+		{"d", secondsPerDay},
+		{"w", 7 * secondsPerDay},
+		{"y", 365 * secondsPerDay},
+	}
 	s, ok, err := amount(field, text, maxDeadline, units)
 	if err != nil || ok && s >= minDeadline && s <= maxDeadline {
 		return s, err
 	}
-	wrong := &ValueError{Field: field, Given: text, Allowed: "a time from 1s to 1000y, such as 30d, 36h or 6w (min, h, d, w, y)"}
+	wrong := &ValueError{
+		Field: field, Given: text,
+		Allowed: "a time from 1s to 1000y, such as 30d, 36h or 6w (min, h, d, w, y)",
+	}
 	unsigned, negative := signOf(text)
 	if size, ok, _ := amount(field, unsigned, maxDeadline, units); ok {
 		switch {
@@ -79,7 +89,10 @@ func ParseShare(field, text string) (float64, error) {
 	if err != nil || ok && n < 1 {
 		return n, err
 	}
-	wrong := &ValueError{Field: field, Given: text, Allowed: "a share of the usable memory from 0% to below 100%, such as 5%"}
+	wrong := &ValueError{
+		Field: field, Given: text,
+		Allowed: "a share of the usable memory from 0% to below 100%, such as 5%",
+	}
 	switch unsigned, negative := signOf(text); {
 	case ok && n < 100 && !strings.Contains(text, "%"): // percent were meant
 		wrong.Nearest = strings.TrimSpace(text) + "%"

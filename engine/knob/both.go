@@ -11,7 +11,8 @@ import (
 // cannot hold together are a *ContradictionError; both leave the setup as it was.
 func TurnBoth(s Setup, a ID, atext string, b ID, btext string, l Locks) (Setup, error) {
 	first, second := knobAt{a, atext}, knobAt{b, btext}
-	if turnPlace(second.id) < turnPlace(first.id) || turnPlace(second.id) == turnPlace(first.id) && second.id < first.id {
+	if turnPlace(second.id) < turnPlace(first.id) || turnPlace(second.id) == turnPlace(first.id) &&
+		second.id < first.id {
 		first, second = second, first
 	}
 	out, err := turnPair(s, first, second, l)
@@ -69,7 +70,8 @@ func turnPair(s Setup, first, second knobAt, l Locks) (Setup, error) {
 		}
 		if want, is := other.textOf(&wanted), other.textOf(&out); want != is {
 			return s, &ContradictionError{
-				Knob: string(k.held.id), Value: k.held.text, Other: string(k.other.id), Wanted: want, Becomes: is,
+				Knob: string(k.held.id), Value: k.held.text, Other: string(k.other.id), Wanted: want,
+				Becomes: is,
 			}
 		}
 	}
@@ -81,7 +83,8 @@ func turnPair(s Setup, first, second knobAt, l Locks) (Setup, error) {
 // micro-batch of 512), and then what follows from the value has still to follow.
 func turnAfter(s, turned Setup, k knobAt, l Locks) (Setup, error) {
 	out, err := Turn(turned, k.id, k.text, l)
-	whole := turned.GPUs == product(turned.DP, turned.TP, turned.PP, turned.CP) && turned.GBS == product(turned.MBS, turned.MicroBatches, turned.DP)
+	whole := turned.GPUs == product(turned.DP, turned.TP, turned.PP, turned.CP) &&
+		turned.GBS == product(turned.MBS, turned.MicroBatches, turned.DP)
 	if err != nil || out != turned || whole || turned == s {
 		return out, err
 	}

@@ -89,7 +89,8 @@ func LauncherRejection(problems []Problem) string {
 func rejects(code string) bool {
 	switch code {
 	case "zero-with-pp", "zero-not-offered", "moe-tp-without-sp", "fewer-microbatches-than-ranks",
-		"interleaved-one-chunk", "interleaved-one-rank", "group-remainder", "cp-zigzag", "sp-not-offered", "degree-not-offered":
+		"interleaved-one-chunk", "interleaved-one-rank", "group-remainder", "cp-zigzag", "sp-not-offered",
+		"degree-not-offered":
 		return true
 	}
 	return false
@@ -111,11 +112,17 @@ func codes(s *Setup) []Problem { return s.violations(nil, false, true) }
 func (s *Setup) violations(into []Problem, sound, mute bool) []Problem {
 	if !sound {
 		if err := s.Model.Check(); err != nil {
-			return append(into, Problem{Code: "model", Severity: layout.Error, Field: "model", Message: err.Error()})
+			return append(into, Problem{
+				Code: "model", Severity: layout.Error, Field: "model",
+				Message: err.Error(),
+			})
 		}
 	}
 	if err := s.Cluster.Check(); err != nil {
-		return append(into, Problem{Code: "cluster", Severity: layout.Error, Field: "cluster", Message: err.Error()})
+		return append(into, Problem{
+			Code: "cluster", Severity: layout.Error, Field: "cluster",
+			Message: err.Error(),
+		})
 	}
 	before := len(into)
 	into = s.words(into)
@@ -153,7 +160,8 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	}
 	name := s.Stack.Resolve()
 	if !stack.Offers()[s.ZeRO] {
-		warnf("zero-not-offered", ZeRO, "%s does not offer ZeRO-%d: memory is sharded as in the textbook", name, s.ZeRO)
+		warnf("zero-not-offered", ZeRO, "%s does not offer ZeRO-%d: memory is sharded as in the textbook",
+			name, s.ZeRO)
 	}
 	if as := name.Traits().SPAs; s.SP && s.TP > 1 && as != "" {
 		warnf("sp-not-offered", SP, "%s predates sequence parallelism: memory is modelled as in %s", name, as)
@@ -167,12 +175,14 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 			given int
 		}{{TP, s.TP}, {PP, s.PP}, {CP, s.CP}, {EP, s.EP}} {
 			if d.given > 1 {
-				warnf("degree-not-offered", d.id, "%s has data parallelism alone, no %s of %d: memory and time of that are modelled as in other stacks", name, d.id, d.given)
+				warnf("degree-not-offered", d.id, "%s has data parallelism alone, no %s of %d: memory and "+
+					"time of that are modelled as in other stacks", name, d.id, d.given)
 			}
 		}
 	}
 	if tokens := s.Tokens(); tokens > vastBatch {
-		warnf("vast-batch", GBS, "the global batch is %d sequences, %s tokens per step, more than any published run: it counts sequences, not tokens; %[1]d tokens are %[3]d sequences",
+		warnf("vast-batch", GBS, "the global batch is %d sequences, %s tokens per step, more than any "+
+			"published run: it counts sequences, not tokens; %[1]d tokens are %[3]d sequences",
 			s.GBS, vastWords(tokens), max(1, s.GBS/max(s.Seq, 1)))
 	}
 	if s.Replicas() > 1 && s.ZeRO == 0 {
@@ -215,10 +225,12 @@ func (s *Setup) machine(bad func(code string, field ID, format string, args ...a
 	case s.Precision == recipe.NVFP4 && g.Vendor != "NVIDIA" && g.Vendor != "":
 		bad("precision-gpu", Precision, "%s has no %s: it is a format of NVIDIA's", g.Name, s.Precision)
 	case s.Precision.Narrow() && g.Peak(recipe.BF16) <= 0:
-		bad("precision-gpu", Precision, "%s has no published bf16 rate, which attention needs with %s products", g.Name, s.Precision)
+		bad("precision-gpu", Precision,
+			"%s has no published bf16 rate, which attention needs with %s products", g.Name, s.Precision)
 	}
 	if s.Offload == recipe.OffloadOptimizer && g.Host() <= 0 {
-		bad("offload-bandwidth", Offload, "cluster.gpu.host_bandwidth is missing: no published bandwidth between %s and its host, so the time of offloading is unknown", g.Name)
+		bad("offload-bandwidth", Offload, "cluster.gpu.host_bandwidth is missing: no published bandwidth "+
+			"between %s and its host, so the time of offloading is unknown", g.Name)
 	}
 	if s.OffloadLayers > 0 {
 		s.offloadLayers(bad)
@@ -239,20 +251,27 @@ func (s *Setup) offloadLayers(bad func(code string, field ID, format string, arg
 	const field = "offload-layers"
 	switch {
 	case s.Stack.Resolve() != recipe.MegatronCore:
-		bad("stack-lacks", field, "%s has no activations in host memory here; megatron-core has", s.StackName())
+		bad("stack-lacks", field, "%s has no activations in host memory here; megatron-core has",
+			s.StackName())
 	case s.Recompute.Mode == recipe.RecomputeFull:
-		bad("offload-recompute", field, "megatron-core offloads no activations where layers run again: recompute %s", s.Recompute)
+		bad("offload-recompute", field,
+			"megatron-core offloads no activations where layers run again: recompute %s", s.Recompute)
 	case s.Cluster.GPU.Host() <= 0:
-		bad("offload-bandwidth", field, "cluster.gpu.host_bandwidth is missing: no published bandwidth between %s and its host, so the time of offloading is unknown", s.Cluster.GPU.Name)
+		bad("offload-bandwidth", field, "cluster.gpu.host_bandwidth is missing: no published bandwidth "+
+			"between %s and its host, so the time of offloading is unknown", s.Cluster.GPU.Name)
 	case s.OffloadLayers < 0 || s.OffloadLayers > recipe.MaxRecomputeLayers:
-		bad("out-of-range", field, "offload-layers is %d; allowed are 0 to %d", s.OffloadLayers, recipe.MaxRecomputeLayers)
+		bad("out-of-range", field, "offload-layers is %d; allowed are 0 to %d", s.OffloadLayers,
+			recipe.MaxRecomputeLayers)
 	}
 }
 
 // words checks the fields that are words rather than counts.
 func (s *Setup) words(into []Problem) []Problem {
 	bad := func(code string, field ID, format string, args ...any) {
-		into = append(into, Problem{Code: code, Severity: layout.Error, Field: string(field), Message: fmt.Sprintf(format, args...)})
+		into = append(into, Problem{
+			Code: code, Severity: layout.Error, Field: string(field),
+			Message: fmt.Sprintf(format, args...),
+		})
 	}
 	word := func(known bool, field ID, given string) {
 		if !known {
@@ -269,7 +288,8 @@ func (s *Setup) words(into []Problem) []Problem {
 	word(s.Loss == "" || slices.Contains(recipe.Losses(), s.Loss), Loss, string(s.Loss))
 	word(s.Offload == "" || slices.Contains(recipe.Offloads(), s.Offload), Offload, string(s.Offload))
 	if s.Imbalance != 0 && (s.Imbalance < recipe.EvenLoad || s.Imbalance > recipe.MaxLoad) {
-		bad("out-of-range", Imbalance, "imbalance is %d; allowed are %d to %d percent", s.Imbalance, recipe.EvenLoad, recipe.MaxLoad)
+		bad("out-of-range", Imbalance, "imbalance is %d; allowed are %d to %d percent", s.Imbalance,
+			recipe.EvenLoad, recipe.MaxLoad)
 	}
 	s.machine(bad)
 	if runs, has := s.Stack.Runs(s.Precision); built && !runs {
@@ -277,16 +297,19 @@ func (s *Setup) words(into []Problem) []Problem {
 	}
 	into = s.runs(into)
 	into = recomputeErrors(into, s.Recompute)
-	if n := s.Recompute.Layers; s.PP > 0 && n > (s.Model.Layers+s.PP-1)/s.PP && s.Recompute.Mode == recipe.RecomputeFull {
+	if n := s.Recompute.Layers; s.PP > 0 && n > (s.Model.Layers+s.PP-1)/s.PP &&
+		s.Recompute.Mode == recipe.RecomputeFull {
 		into = append(into, Problem{
 			Code: "recompute-all", Severity: layout.Warning, Field: string(Recompute),
-			Message: fmt.Sprintf("recompute %s names more layers than a pipeline rank holds: all are recomputed", s.Recompute),
+			Message: fmt.Sprintf("recompute %s names more layers than a pipeline rank holds: all are "+
+				"recomputed", s.Recompute),
 		})
 	}
 	if n := s.OffloadLayers; s.PP > 0 && n > (s.Model.Layers+s.PP-1)/s.PP {
 		into = append(into, Problem{
 			Code: "offload-all", Severity: layout.Warning, Field: "offload-layers",
-			Message: fmt.Sprintf("offload-layers is %d, more than a pipeline rank holds: all are offloaded", n),
+			Message: fmt.Sprintf("offload-layers is %d, more than a pipeline rank holds: all are offloaded",
+				n),
 		})
 	}
 	for _, k := range figures() {
@@ -303,7 +326,10 @@ func (s *Setup) words(into []Problem) []Problem {
 // recomputeErrors checks what is to run again.
 func recomputeErrors(into []Problem, r recipe.Recompute) []Problem {
 	bad := func(format string, args ...any) {
-		into = append(into, Problem{Code: "recompute", Severity: layout.Error, Field: string(Recompute), Message: fmt.Sprintf(format, args...)})
+		into = append(into, Problem{
+			Code: "recompute", Severity: layout.Error, Field: string(Recompute),
+			Message: fmt.Sprintf(format, args...),
+		})
 	}
 	if n := r.Layers; n < 0 || n > recipe.MaxRecomputeLayers {
 		bad("recompute %s: layers must be 0 to %d", r, recipe.MaxRecomputeLayers)

@@ -28,8 +28,9 @@ func largeUnits() []largeUnit {
 	}
 }
 
-// ParseFigure reads a decimal number within the parameter's bounds, as people write it, or "none" for one that
-// is left out, which is 0. A count of tokens may end in k, M, B or T, powers of ten: 15T is 15,000,000,000,000.
+// ParseFigure reads a decimal number within the parameter's bounds, as people write it, or "none" for one
+// that is left out, which is 0. A count of tokens may end in k, M, B or T, powers of ten: 15T is
+// 15,000,000,000,000.
 func (k *Knob) ParseFigure(text string) (float64, error) {
 	if strings.TrimSpace(text) == noFigure {
 		return 0, nil
@@ -113,7 +114,8 @@ func figureText(v float64, large bool) string {
 				continue
 			}
 			short := strconv.FormatFloat(v/unit.size, 'g', 6, 64)
-			if back, err := strconv.ParseFloat(short, 64); err == nil && back*unit.size == v && !strings.Contains(short, "e") {
+			if back, err := strconv.ParseFloat(short, 64); err == nil && back*unit.size == v &&
+				!strings.Contains(short, "e") {
 				return short + unit.letter
 			}
 		}
@@ -130,5 +132,6 @@ func (k *Knob) figureAllowed() string {
 	if k.Large {
 		suffix = " (k, M, B and T are powers of ten)"
 	}
-	return fmt.Sprintf("a number from %s to %s%s, or none", figureText(k.Low, k.Large), figureText(k.High, k.Large), suffix)
+	return fmt.Sprintf("a number from %s to %s%s, or none", figureText(k.Low, k.Large),
+		figureText(k.High, k.Large), suffix)
 }

@@ -46,7 +46,10 @@ func listOf(text string) commaList {
 
 // noScalar is the *ValueError of a list where one number is wanted.
 func (k *Knob) noScalar(text, number string) *ValueError {
-	return &ValueError{Field: string(k.ID), Given: text, Allowed: "one number, " + number + "; lists are for search and scan"}
+	return &ValueError{
+		Field: string(k.ID), Given: text,
+		Allowed: "one number, " + number + "; lists are for search and scan",
+	}
 }
 
 var (
@@ -71,7 +74,8 @@ func (k *Knob) Items(text string) ([]string, error) {
 		}
 		first := len(items)
 		for _, chunk := range chunks {
-			if last := len(items) - 1; last >= first && strings.Trim(chunk, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+			if last := len(items) - 1; last >= first &&
+				strings.Trim(chunk, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 				items[last] += chunk // a unit
 				continue
 			}
@@ -81,7 +85,10 @@ func (k *Knob) Items(text string) ([]string, error) {
 			}
 			items = append(items, cut...)
 		}
-		if slices.ContainsFunc(chunks[min(1, len(chunks)):], func(chunk string) bool { return zeroLed.MatchString(" "+chunk[:min(4, len(chunk))]) && chunk[0] == '0' }) {
+		if slices.ContainsFunc(chunks[min(1, len(chunks)):],
+			func(chunk string) bool {
+				return zeroLed.MatchString(" "+chunk[:min(4, len(chunk))]) && chunk[0] == '0'
+			}) {
 			return nil, k.partOfNumber(text)
 		}
 	}
@@ -112,12 +119,14 @@ func (k *Knob) cutCommas(chunk string) ([]string, error) {
 		return parts, nil
 	}
 	number := w.number(w.readings[0]) * size
-	if k.Kind == Number && (number != math.Trunc(number) || number > float64(k.Max)) || k.Kind == Figure && number > k.High {
+	if k.Kind == Number && (number != math.Trunc(number) || number > float64(k.Max)) ||
+		k.Kind == Figure && number > k.High {
 		return parts, nil
 	}
 	return nil, &ValueError{
 		Field: string(k.ID), Given: shortened(chunk), Open: true,
-		Allowed: fmt.Sprintf("%s, which is one number, or '%s', which is a list", w.spelled(w.readings[0]), strings.Join(parts, " ")),
+		Allowed: fmt.Sprintf("%s, which is one number, or '%s', which is a list", w.spelled(w.readings[0]),
+			strings.Join(parts, " ")),
 	}
 }
 
@@ -135,5 +144,8 @@ func (k *Knob) sizeOf(unit string) (float64, bool) {
 // partOfNumber is the *ValueError of a list in which numbers have commas or blanks in them.
 func (k *Knob) partOfNumber(text string) *ValueError {
 	plain := zeroLed.ReplaceAllString(text, "$1$2")
-	return &ValueError{Field: string(k.ID), Given: shortened(text), Allowed: "a list of numbers without marks in them, such as " + shortened(plain)}
+	return &ValueError{
+		Field: string(k.ID), Given: shortened(text),
+		Allowed: "a list of numbers without marks in them, such as " + shortened(plain),
+	}
 }

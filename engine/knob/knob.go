@@ -150,8 +150,8 @@ func (e *ValueError) Error() string {
 	return text
 }
 
-// Int returns the value as a number: itself (a figure cut to a whole number), 0 or 1 of a switch, the position of a
-// choice (-1 for a choice with a count, such as full:4).
+// Int returns the value as a number: itself (a figure cut to a whole number), 0 or 1 of a switch, the
+// position of a choice (-1 for a choice with a count, such as full:4).
 func (k Knob) Int(s Setup) int { return k.intOf(&s) }
 
 func (k *Knob) intOf(s *Setup) int {
@@ -270,11 +270,13 @@ func (k *Knob) Allowed() string {
 	case Switch:
 		return "on or off"
 	case List:
-		return fmt.Sprintf("whole numbers of layers from 0 to %d separated by commas, one per stage, or nothing for a balanced split", MaxDegree)
+		return fmt.Sprintf("whole numbers of layers from 0 to %d separated by commas, one per stage, or "+
+			"nothing for a balanced split", MaxDegree)
 	case Choice:
 		words := strings.Join(k.Choices, ", ")
 		if k.recompute != nil {
-			words += fmt.Sprintf(", full:N (N layers per rank, 1 to %d)", recipe.MaxRecomputeLayers) + ", modules:LIST (of " + strings.Join(recipe.ModuleWords(), ", ") + ")"
+			words += fmt.Sprintf(", full:N (N layers per rank, 1 to %d)", recipe.MaxRecomputeLayers) +
+				", modules:LIST (of " + strings.Join(recipe.ModuleWords(), ", ") + ")"
 		}
 		return "one of " + words
 	case Figure:

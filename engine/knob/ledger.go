@@ -10,8 +10,8 @@ import (
 	"meshscope/engine/schedule"
 )
 
-// ledger checks a setup of a stack whose memory is a ledger: what that has no rules for is refused by name, with what
-// it has. Mute: codes alone, no messages.
+// ledger checks a setup of a stack whose memory is a ledger: what that has no rules for is refused by name,
+// with what it has. Mute: codes alone, no messages.
 func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem {
 	before := len(into)
 	refuse := func(when bool, code string, field ID, format string, args ...any) {
@@ -30,21 +30,29 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	}{{TP, s.TP}, {PP, s.PP}, {CP, s.CP}, {EP, s.EP}, {ETP, s.ETP}} {
 		refuse(d.given > 1, "degree-not-offered", d.id, "data parallelism alone, no %s of %d", d.id, d.given)
 	}
-	refuse(s.Schedule != schedule.OneFOneB, "stack-lacks", Schedule, "no pipeline: schedule %s, not %s", schedule.OneFOneB, s.Schedule)
+	refuse(s.Schedule != schedule.OneFOneB, "stack-lacks", Schedule, "no pipeline: schedule %s, not %s",
+		schedule.OneFOneB, s.Schedule)
 	refuse(!stack.Offers()[s.ZeRO], "zero-not-offered", ZeRO, "ZeRO 0 (DDP), 2 and 3 (FSDP2), not %d", s.ZeRO)
 	refuse(s.Replicas() > 1, "stack-lacks", HSDP, "no replicas of shards here: hsdp 1")
-	refuse(s.Precision != recipe.BF16 && s.Precision != recipe.FP16, "stack-lacks", Precision, "bf16 and fp16 here, not %s", s.Precision)
+	refuse(s.Precision != recipe.BF16 && s.Precision != recipe.FP16, "stack-lacks", Precision,
+		"bf16 and fp16 here, not %s", s.Precision)
 	whole := s.Optimizer == recipe.AdamNoMaster // weights, gradients and moments in 16 bits
 	refuse(whole && s.ZeRO != 0, "stack-lacks", Optimizer, "16-bit weights without FSDP2 only (ZeRO 0)")
-	refuse(whole && s.GradDtype != recipe.GradBF16, "stack-lacks", GradDtype, "gradients in the weights' type, bf16 with %s, not %s", s.Optimizer, s.GradDtype)
-	refuse(!whole && s.GradDtype != recipe.GradFP32, "stack-lacks", GradDtype, "gradients in the weights' type, fp32 but with %s, not %s", recipe.AdamNoMaster, s.GradDtype)
+	refuse(whole && s.GradDtype != recipe.GradBF16, "stack-lacks", GradDtype,
+		"gradients in the weights' type, bf16 with %s, not %s", s.Optimizer, s.GradDtype)
+	refuse(!whole && s.GradDtype != recipe.GradFP32, "stack-lacks", GradDtype,
+		"gradients in the weights' type, fp32 but with %s, not %s", recipe.AdamNoMaster, s.GradDtype)
 	refuse(s.Attention != recipe.Flash, "stack-lacks", Attention, "flash attention here, not %s", s.Attention)
-	refuse(s.Offload != "" && s.Offload != recipe.OffloadNone, "stack-lacks", Offload, "no offload here, not %s", s.Offload)
+	refuse(s.Offload != "" && s.Offload != recipe.OffloadNone, "stack-lacks", Offload,
+		"no offload here, not %s", s.Offload)
 	refuse(s.TrainMTP, "stack-lacks", MTP, "no multi-token-prediction modules")
 	if len(into) > before {
 		return into
 	}
-	in := memory.Input{Model: &s.Model, Program: model.Lay(&s.Model, nil), Layout: &s.Layout, Precision: s.Precision, Optimizer: s.Optimizer, Loss: s.LossKernel(), Recompute: s.Recompute}
+	in := memory.Input{
+		Model: &s.Model, Program: model.Lay(&s.Model, nil), Layout: &s.Layout,
+		Precision: s.Precision, Optimizer: s.Optimizer, Loss: s.LossKernel(), Recompute: s.Recompute,
+	}
 	if err := memory.Refuses(&in, stack); err != nil {
 		refuse(true, "stack-lacks", Calibration, "no such training: %s", err)
 	}

@@ -211,14 +211,16 @@ func shortened(text string) string {
 // words reads a list of choices.
 func (k *Knob) words(items []string, text string) (Values, error) {
 	var v Values
-	if one := slices.Compact(slices.Clone(items)); len(one) == 1 && len(k.Choices) > 0 && (one[0] == "all" || k.Kind == Switch && one[0] == "both") {
+	if one := slices.Compact(slices.Clone(items)); len(one) == 1 && len(k.Choices) > 0 &&
+		(one[0] == "all" || k.Kind == Switch && one[0] == "both") {
 		v.Words, v.items = slices.Clone(k.Choices), one
 		return v, nil
 	}
 	for _, item := range items {
 		var s Setup
 		if err := k.setTo(&s, strings.TrimSpace(item)); err != nil {
-			if value, ok := errors.AsType[*ValueError](err); ok && k.Kind == Figure && value.Allowed != k.Allowed() {
+			if value, ok := errors.AsType[*ValueError](err); ok && k.Kind == Figure &&
+				value.Allowed != k.Allowed() {
 				return Values{}, value // two readings of a number
 			}
 			wrong := k.noList(shortened(strings.TrimSpace(item)), "")
@@ -226,7 +228,8 @@ func (k *Knob) words(items []string, text string) (Values, error) {
 				wrong.Given = shortened(text)
 			}
 			if strings.TrimSpace(item) == "all" && len(k.Choices) > 0 {
-				wrong.Given, wrong.Allowed = shortened(text), "all by itself, "+strings.TrimPrefix(wrong.Allowed, "all, ")
+				wrong.Given, wrong.Allowed = shortened(text),
+					"all by itself, "+strings.TrimPrefix(wrong.Allowed, "all, ")
 				return Values{}, wrong.near("all")
 			}
 			return Values{}, wrong.near(closestWord(strings.TrimSpace(item), k.Choices))
@@ -245,7 +248,8 @@ func recomputeItems(text string) []string {
 	for item := range strings.SplitSeq(text, ",") {
 		last := len(items) - 1
 		var r recipe.Recompute
-		if last >= 0 && strings.HasPrefix(items[last], "modules:") && r.UnmarshalText([]byte(strings.TrimSpace(item))) != nil {
+		if last >= 0 && strings.HasPrefix(items[last], "modules:") &&
+			r.UnmarshalText([]byte(strings.TrimSpace(item))) != nil {
 			items[last] += "," + strings.TrimSpace(item)
 			continue
 		}

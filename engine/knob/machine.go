@@ -10,8 +10,8 @@ import (
 	"meshscope/engine/units"
 )
 
-// MachineWord is a flag, a key of setup documents and a row of the explorer for a figure of a cluster of one's own,
-// in words that people have for it; --set takes the same figure as the program keeps it.
+// MachineWord is a flag, a key of setup documents and a row of the explorer for a figure of a cluster of
+// one's own, in words that people have for it; --set takes the same figure as the program keeps it.
 type MachineWord struct {
 	Name  ID
 	Label string // of its row
@@ -26,21 +26,28 @@ type MachineWord struct {
 func MachineWords() []MachineWord {
 	return []MachineWord{
 		{
-			Name: "gpus-per-node", Label: "GPUs per node", Field: "gpus_per_node", Kind: "number", steps: []int{1, 2, 4, 8, 16},
-			Help: "how many GPUs a node of your own cluster has: TP and EP are fast within one, and a rate of the node is shared by them",
+			Name: "gpus-per-node", Label: "GPUs per node", Field: "gpus_per_node", Kind: "number",
+			steps: []int{1, 2, 4, 8, 16},
+			Help: "how many GPUs a node of your own cluster has: TP and EP are fast within one, and a " +
+				"rate of the node is shared by them",
 		},
 		{
 			Name: "node-bandwidth", Label: "node network", Field: "inter.bandwidth", Kind: "rate", Node: true,
 			steps: []int{10, 25, 50, 100, 200, 400, 800, 1600, 3200, 6400},
-			Help:  "what the network of a node carries each way, shared by its GPUs, such as 100Gb/s or 12.5GB/s: less of it exposes traffic of DP and PP",
+			Help: "what the network of a node carries each way, shared by its GPUs, such as 100Gb/s or " +
+				"12.5GB/s: less of it exposes traffic of DP and PP",
 		},
 		{
-			Name: "gpu-bandwidth", Label: "GPU network", Field: "inter.bandwidth", Kind: "rate", steps: []int{10, 25, 50, 100, 200, 400, 800},
-			Help: "what the network carries each way for one GPU, such as 400Gb/s or 50GB/s: less of it exposes traffic of DP and PP",
+			Name: "gpu-bandwidth", Label: "GPU network", Field: "inter.bandwidth", Kind: "rate",
+			steps: []int{10, 25, 50, 100, 200, 400, 800},
+			Help: "what the network carries each way for one GPU, such as 400Gb/s or 50GB/s: less of it " +
+				"exposes traffic of DP and PP",
 		},
 		{
-			Name: "link-bandwidth", Label: "link in node", Field: "intra.bandwidth", Kind: "rate", steps: []int{128, 256, 512, 1600, 2400, 3600, 7200},
-			Help: "what NVLink or PCIe carries each way for one GPU of a node, such as 450GB/s: less of it exposes traffic of TP and EP",
+			Name: "link-bandwidth", Label: "link in node", Field: "intra.bandwidth", Kind: "rate",
+			steps: []int{128, 256, 512, 1600, 2400, 3600, 7200},
+			Help: "what NVLink or PCIe carries each way for one GPU of a node, such as 450GB/s: less of " +
+				"it exposes traffic of TP and EP",
 		},
 	}
 }
@@ -48,19 +55,21 @@ func MachineWords() []MachineWord {
 // FindMachineWord returns the word of a name, with dashes or underscores.
 func FindMachineWord(name string) (MachineWord, bool) {
 	all := MachineWords()
-	i := slices.IndexFunc(all, func(w MachineWord) bool { return string(w.Name) == strings.ReplaceAll(name, "_", "-") })
+	i := slices.IndexFunc(all,
+		func(w MachineWord) bool { return string(w.Name) == strings.ReplaceAll(name, "_", "-") })
 	if i < 0 {
 		return MachineWord{}, false
 	}
 	return all[i], true
 }
 
-// machineRows are the knobs of a cluster of one's own. They stand outside the registry: a search, a draft and a
-// comparison know the cluster as a whole.
+// machineRows are the knobs of a cluster of one's own. They stand outside the registry: a search, a draft and
+// a comparison know the cluster as a whole.
 func machineRows() (rows []Knob) {
 	for _, w := range MachineWords() {
 		k := Knob{
-			ID: w.Name, Label: w.Label, Help: strings.ToUpper(w.Help[:1]) + w.Help[1:] + ".", Kind: Rate, group: MachineGroup,
+			ID: w.Name, Label: w.Label, Help: strings.ToUpper(w.Help[:1]) + w.Help[1:] + ".", Kind: Rate,
+			group: MachineGroup,
 			index: len(registry()) + len(rows),
 			copy: func(to, from *Setup) {
 				to.Cluster.NodeGPUs, to.Cluster.ScaleUpGPUs = from.Cluster.NodeGPUs, from.Cluster.ScaleUpGPUs
@@ -93,7 +102,9 @@ func machineRows() (rows []Knob) {
 			}
 			return 1
 		}
-		k.text = func(s *Setup) string { return RateText(float64(w.Link(&s.Cluster).Bandwidth) * shared(&s.Cluster)) }
+		k.text = func(s *Setup) string {
+			return RateText(float64(w.Link(&s.Cluster).Bandwidth) * shared(&s.Cluster))
+		}
 		k.read = func(s *Setup, text string) error {
 			rate, err := ParseRate(string(w.Name), text)
 			if err == nil {
@@ -174,8 +185,9 @@ const (
 	minRate = 1e6
 	maxRate = 1e16
 
-	rateAllowed = "a rate with its unit, 8Mb/s to 10000TB/s, such as 100Gb/s or 12.5GB/s (b is bits, B is bytes)"
-	mostRate    = "10000TB/s"
+	rateAllowed = "a rate with its unit, 8Mb/s to 10000TB/s, such as 100Gb/s or 12.5GB/s (b is bits, B is " +
+		"bytes)"
+	mostRate = "10000TB/s"
 )
 
 // ParseRate reads 100Gb/s, 100 Gbit/s, 100Gbps or 12.5GB/s in bytes per second: a capital B is bytes, a small
@@ -222,7 +234,8 @@ func ParseRate(field, text string) (float64, error) {
 // rateUnit returns the bytes per second of a unit of rate: a prefix, bits or bytes, and per second.
 func rateUnit(unit string) (float64, bool) {
 	unit = strings.ReplaceAll(unit, " ", "")
-	at := slices.IndexFunc([]string{"/s", "/sec", "/second", "ps"}, func(end string) bool { return strings.HasSuffix(unit, end) })
+	at := slices.IndexFunc([]string{"/s", "/sec", "/second", "ps"},
+		func(end string) bool { return strings.HasSuffix(unit, end) })
 	if at < 0 {
 		return 0, false
 	}

@@ -164,7 +164,8 @@ func grader(s *Setup) func(*Setup) grade {
 			if p.Severity == layout.Error {
 				return illegalFix
 			}
-			if !slices.ContainsFunc(known, func(k Problem) bool { return k.Code == p.Code && k.Severity == p.Severity }) {
+			if !slices.ContainsFunc(known,
+				func(k Problem) bool { return k.Code == p.Code && k.Severity == p.Severity }) {
 				g = legalFix
 			}
 		}
@@ -192,7 +193,9 @@ func singleFix(s *Setup, field string) (best *Setup, neighbours []int) {
 	return nil, nil
 }
 
-func nearestValue(s *Setup, field string, keepGPUs bool, gradeOf func(*Setup) grade) (best *Setup, neighbours []int) {
+func nearestValue(s *Setup, field string, keepGPUs bool, gradeOf func(*Setup) grade) (best *Setup,
+	neighbours []int,
+) {
 	current := fieldValue(s, field)
 	below, above := 0, 0
 	var second *Setup // the nearest that is legal at all
@@ -338,7 +341,8 @@ func plainest(s *Setup) *Setup {
 	}
 	t.Layout = layout.Layout{
 		GPUs: gpus, DP: gpus, TP: 1, PP: 1, VPP: 1, CP: 1, EP: 1, ETP: 1,
-		ZeRO: min(max(s.ZeRO, 0), 3), HSDP: 1, MBS: 1, MicroBatches: 1, Seq: min(max(s.Seq, 1), layout.MaxSeq),
+		ZeRO: min(max(s.ZeRO, 0), 3), HSDP: 1, MBS: 1, MicroBatches: 1,
+		Seq: min(max(s.Seq, 1), layout.MaxSeq),
 	}
 	if t.Model.MaxSeq > 0 {
 		t.Seq = min(t.Seq, t.Model.MaxSeq)

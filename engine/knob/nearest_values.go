@@ -45,7 +45,8 @@ func nearby(s *Setup, field string) []int {
 	distance := func(v int) float64 {
 		return math.Abs(math.Log((float64(v) + 0.5) / (max(float64(current), 0) + 0.5)))
 	}
-	slices.SortStableFunc(list, func(a, b int) int { return cmp.Or(cmp.Compare(distance(a), distance(b)), a-b) })
+	slices.SortStableFunc(list,
+		func(a, b int) int { return cmp.Or(cmp.Compare(distance(a), distance(b)), a-b) })
 	list = slices.Compact(list)
 	return slices.DeleteFunc(list, func(v int) bool { return v == current })
 }

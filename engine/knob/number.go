@@ -18,7 +18,9 @@ type written struct {
 }
 
 // grammar of a written number: sign, digits with their marks, exponent, unit.
-var writtenForm = regexp.MustCompile(`^([+-]?)([0-9.,_'’ ]*[0-9][.]?)((?:[eE][+-]?[0-9]+)?)( ?[A-Za-z%][A-Za-z%/ ]*)?$`)
+var writtenForm = regexp.MustCompile(
+	`^([+-]?)([0-9.,_'’ ]*[0-9][.]?)((?:[eE][+-]?[0-9]+)?)( ?[A-Za-z%][A-Za-z%/ ]*)?$`,
+)
 
 // readWritten takes a number apart; false for what is none.
 func readWritten(text string) (written, bool) {
@@ -114,9 +116,17 @@ func (w *written) twoReadings(field, given string, whole bool) *ValueError {
 	}
 	first, second := w.spelled(w.readings[0]), w.spelled(w.readings[1])
 	if whole {
-		return &ValueError{Field: field, Given: given, Allowed: fmt.Sprintf("%s if the %s groups digits; %s is no whole number", first, mark, second), Nearest: first, Open: true}
+		return &ValueError{
+			Field: field, Given: given,
+			Allowed: fmt.Sprintf("%s if the %s groups digits; %s is no whole number", first, mark, second),
+			Nearest: first, Open: true,
+		}
 	}
-	return &ValueError{Field: field, Given: given, Allowed: fmt.Sprintf("%s if the %s groups digits, %s if it is a decimal %s", first, mark, second, mark), Open: true}
+	return &ValueError{
+		Field: field, Given: given,
+		Allowed: fmt.Sprintf("%s if the %s groups digits, %s if it is a decimal %s", first, mark, second,
+			mark), Open: true,
+	}
 }
 
 // Plain returns a number that a person typed in the form that strconv reads, with what follows it: a

@@ -46,7 +46,8 @@ func (k *Knob) ParseInt(text string) (int, error) {
 	}
 	wrong, v := k.noWhole(text), w.number(meant[0])*size
 	if w.unit != "" {
-		wrong.Allowed += fmt.Sprintf(" (k is 1,024 and M 1,048,576, so this is %s)", strconv.FormatFloat(v, 'f', -1, 64))
+		wrong.Allowed += fmt.Sprintf(" (k is 1,024 and M 1,048,576, so this is %s)",
+			strconv.FormatFloat(v, 'f', -1, 64))
 	}
 	wrong.Nearest = strconv.Itoa(int(min(max(math.Round(v), float64(k.Min)), float64(k.Max))))
 	return 0, wrong
@@ -55,7 +56,8 @@ func (k *Knob) ParseInt(text string) (int, error) {
 // noWhole is the *ValueError of what is no whole number; of a list it says what takes lists.
 func (k *Knob) noWhole(text string) *ValueError {
 	wrong := &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
-	if items, err := k.Items(text); k.searched && (strings.Contains(text, "..") || err == nil && len(items) > 1) {
+	if items, err := k.Items(text); k.searched &&
+		(strings.Contains(text, "..") || err == nil && len(items) > 1) {
 		wrong.Allowed += "; lists are for search and scan"
 	}
 	return wrong
@@ -83,7 +85,10 @@ func binaryUnit(unit string) (float64, bool) {
 }
 
 func (k *Knob) outOfRange(given string, nearest int) *ValueError {
-	return &ValueError{Field: string(k.ID), Given: given, Allowed: k.Allowed(), Nearest: strconv.Itoa(nearest)}
+	return &ValueError{
+		Field: string(k.ID), Given: given, Allowed: k.Allowed(),
+		Nearest: strconv.Itoa(nearest),
+	}
 }
 
 func (k *Knob) parseToggle(text string) (bool, error) {
@@ -111,7 +116,10 @@ func (k *Knob) parseWord(text string) (string, error) {
 	if of, ok := Spelled(word, k.Choices); ok {
 		return of, nil
 	}
-	return "", &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed(), Nearest: closestWord(word, k.Choices)}
+	return "", &ValueError{
+		Field: string(k.ID), Given: text, Allowed: k.Allowed(),
+		Nearest: closestWord(word, k.Choices),
+	}
 }
 
 // parseSplit reads layers per stage; nothing for a balanced split.
@@ -126,7 +134,8 @@ func (k *Knob) parseSplit(text string) (string, error) {
 		return "", bad
 	}
 	for part := range strings.SplitSeq(clean, ",") {
-		if n, err := strconv.Atoi(part); err != nil || n < 0 || n > MaxDegree || strings.HasPrefix(part, "+") {
+		if n, err := strconv.Atoi(part); err != nil || n < 0 || n > MaxDegree ||
+			strings.HasPrefix(part, "+") {
 			return "", bad
 		}
 	}
@@ -137,7 +146,10 @@ func (k *Knob) parseSplit(text string) (string, error) {
 func (k *Knob) parseRecompute(text string) (recipe.Recompute, error) {
 	var r recipe.Recompute
 	if r.UnmarshalText([]byte(strings.TrimSpace(text))) != nil {
-		return r, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed(), Nearest: nearestRecompute(text, k.Choices)}
+		return r, &ValueError{
+			Field: string(k.ID), Given: text, Allowed: k.Allowed(),
+			Nearest: nearestRecompute(text, k.Choices),
+		}
 	}
 	return r, nil
 }
@@ -145,7 +157,8 @@ func (k *Knob) parseRecompute(text string) (recipe.Recompute, error) {
 // nearestRecompute returns a number of layers within bounds for full:N, else the word that
 // is most like it.
 func nearestRecompute(text string, words []string) string {
-	if mode, layers, ok := strings.Cut(strings.TrimSpace(text), ":"); ok && mode == string(recipe.RecomputeFull) {
+	if mode, layers, ok := strings.Cut(strings.TrimSpace(text), ":"); ok &&
+		mode == string(recipe.RecomputeFull) {
 		if n, err := strconv.ParseFloat(layers, 64); err == nil && !math.IsNaN(n) {
 			return fmt.Sprintf("%s:%d", mode, int(min(max(math.Round(n), 1), recipe.MaxRecomputeLayers)))
 		}

@@ -76,7 +76,8 @@ func (s *Setup) followBatch() {
 	if s.Seq == r.Seq && r.GBS%product(s.MBS, s.DP) == 0 {
 		gbs = r.GBS
 	}
-	if count := min(gbs/product(s.MBS, s.DP), MaxMicroBatches); s.GPUs <= farGPUs*r.GPUs || count > s.MicroBatches {
+	if count := min(gbs/product(s.MBS, s.DP), MaxMicroBatches); s.GPUs <= farGPUs*r.GPUs ||
+		count > s.MicroBatches {
 		s.MicroBatches = max(1, count)
 	}
 }

@@ -53,7 +53,8 @@ func choice[T ~string](k Knob, words []T, field func(*Setup) *string) Knob {
 func scheduleKnob() Knob {
 	return choice(Knob{
 		ID: Schedule, Label: "schedule", Short: "sched", group: RecipeGroup, searched: true, advised: true,
-		Help:  "Order in which pipeline ranks run their forward and backward passes: decides the bubble and how many activations are kept.",
+		Help: "Order in which pipeline ranks run their forward and backward passes: decides the bubble " +
+			"and how many activations are kept.",
 		moves: 12, follow: func(s, _ *Setup, _ Locks) { followSchedule(s) },
 		unset: func(s *Setup) {
 			if s.Schedule = schedule.OneFOneB; s.VPP > 1 {
@@ -78,38 +79,52 @@ func recipeKnobs() []Knob {
 		scheduleKnob(),
 		{
 			ID: GroupSize, Label: "group size", Short: "group", place: -2, Min: 0, Max: MaxMicroBatches,
-			Help:   "How many micro-batches pass a chunk before the next chunk starts in an interleaved schedule (0 means PP): larger overlaps send/recv, at the cost of activations.",
+			Help: "How many micro-batches pass a chunk before the next chunk starts in an interleaved " +
+				"schedule (0 means PP): larger overlaps send/recv, at the cost of activations.",
 			number: func(s *Setup) *int { return &s.GroupSize },
 			Off: func(s *Setup) (why, word string) {
 				return offWhere(s.VPP <= 1 && s.GroupSize == 0, "interleaved only", "")
 			},
 			ladder: func(s *Setup, _ Locks) []int {
-				return append(append([]int{0}, divisors(s.MicroBatches, 4096)...), multiples(s.PP, ladder(16))...)
+				return append(append([]int{0}, divisors(s.MicroBatches, 4096)...),
+					multiples(s.PP, ladder(16))...)
 			},
-			near: func(s *Setup) []int { return append(multiplesNear(1, s.GroupSize, 64), 0, s.PP, s.MicroBatches) },
+			near: func(s *Setup) []int {
+				return append(multiplesNear(1, s.GroupSize, 64), 0, s.PP, s.MicroBatches)
+			},
 		},
 		{
-			ID: MaxInFlight, Label: "in flight", Unit: "activations", place: -2, Min: 0, Max: MaxDegree, machine: true,
-			Help:   "Activations that the zb-auto schedule lets a rank hold; one kept only for its weight gradient counts half (0 means 1.5 x PP). More of them shrink the bubble.",
+			ID: MaxInFlight, Label: "in flight", Unit: "activations", place: -2, Min: 0, Max: MaxDegree,
+			machine: true,
+			Help: "Activations that the zb-auto schedule lets a rank hold; one kept only for its weight " +
+				"gradient counts half (0 means 1.5 x PP). More of them shrink the bubble.",
 			number: func(s *Setup) *int { return &s.MaxInFlight },
 			Off: func(s *Setup) (why, word string) {
 				return offWhere(s.Schedule != schedule.ZBAuto && s.MaxInFlight == 0, "zb-auto only", "")
 			},
 			ladder: func(s *Setup, _ Locks) []int {
-				return append([]int{0, 2*s.PP - 1}, append(ladder(2*s.PP), multiples(s.PP, []int{1, 2, 3, 4})...)...)
+				return append([]int{0, 2*s.PP - 1},
+					append(ladder(2*s.PP), multiples(s.PP, []int{1, 2, 3, 4})...)...)
 			},
 			near: func(s *Setup) []int { return []int{0, s.PP, 2 * s.PP} },
 		},
 		{
 			ID: Split, Label: "split", Unit: "layers", Kind: List, place: -2, optional: true, advised: true,
-			Help:  "Layers on each stage, such as 15,16,16,14: balances the stages with embedding and head; the slowest stage sets the pace.",
+			Help: "Layers on each stage, such as 15,16,16,14: balances the stages with embedding and " +
+				"head; the slowest stage sets the pace.",
 			word:  func(s *Setup) *string { return &s.Split },
 			fixes: becomes(func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) }),
 		},
 		{
-			ID: Recompute, Label: "recompute", Short: "recomp", Kind: Choice, group: RecipeGroup, memory: true, Max: 2, searched: true, advised: true,
-			Help:      "Recomputes part of the forward pass in the backward instead of keeping it: selective recomputes core attention for little work, modules the parts that are named, full keeps only layer inputs for about a third more work.",
-			Choices:   []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective), string(recipe.RecomputeFull)},
+			ID: Recompute, Label: "recompute", Short: "recomp", Kind: Choice, group: RecipeGroup,
+			memory: true, Max: 2, searched: true, advised: true,
+			Help: "Recomputes part of the forward pass in the backward instead of keeping it: " +
+				"selective recomputes core attention for little work, modules the parts that are named, " +
+				"full keeps only layer inputs for about a third more work.",
+			Choices: []string{
+				string(recipe.RecomputeNone), string(recipe.RecomputeSelective),
+				string(recipe.RecomputeFull),
+			},
 			recompute: func(s *Setup) *recipe.Recompute { return &s.Recompute },
 			differ: func(s *Setup) []string { // parts of layers before all of them
 				list := []string{string(recipe.RecomputeNone), string(recipe.RecomputeSelective)}
@@ -142,7 +157,8 @@ func formatKnobs() []Knob {
 	return []Knob{
 		choice(Knob{
 			ID: Precision, Label: "precision", Short: "format", group: RecipeGroup, memory: true,
-			Help:  "Number format of weights, activations and products: 16 bits halve memory and run on the fast units.",
+			Help: "Number format of weights, activations and products: 16 bits halve memory and run on " +
+				"the fast units.",
 			unset: func(s *Setup) { s.Precision = defaultPrecision(&s.Cluster.GPU) },
 			fixes: func(s *Setup) (list []func(*Setup)) {
 				for _, w := range nearestFormats(s.Precision) {
@@ -152,30 +168,38 @@ func formatKnobs() []Knob {
 			},
 		}, recipe.Precisions(), func(s *Setup) *string { return (*string)(&s.Precision) }),
 		choice(Knob{
-			ID: GradDtype, Label: "gradients", Short: "grads", place: -5, memory: true, searched: true, advised: true,
-			Help: "How gradients are kept: fp32 takes 4 bytes per parameter, bf16 2, bf16+fp32 both.",
+			ID: GradDtype, Label: "gradients", Short: "grads", place: -5, memory: true, searched: true,
+			advised: true,
+			Help:    "How gradients are kept: fp32 takes 4 bytes per parameter, bf16 2, bf16+fp32 both.",
 			unset: func(s *Setup) {
-				if s.GradDtype = recipe.GradFP32; s.Stack.Traits().Ledger && s.Optimizer == recipe.AdamNoMaster {
+				if s.GradDtype = recipe.GradFP32; s.Stack.Traits().Ledger &&
+					s.Optimizer == recipe.AdamNoMaster {
 					s.GradDtype = recipe.GradBF16 // gradients have the weights' type
 				}
 			},
 			fixes: becomes(func(t *Setup) { t.GradDtype = recipe.GradFP32 }),
 		}, recipe.GradDtypes(), func(s *Setup) *string { return (*string)(&s.GradDtype) }),
 		choice(Knob{
-			ID: Optimizer, Label: "optimizer", Short: "optim", place: -5, memory: true, searched: true, advised: true,
-			Help:  "Update rule: Adam keeps 12 bytes per parameter with 16-bit weights, 8 without an fp32 master copy, SGD with momentum 8.",
+			ID: Optimizer, Label: "optimizer", Short: "optim", place: -5, memory: true, searched: true,
+			advised: true,
+			Help: "Update rule: Adam keeps 12 bytes per parameter with 16-bit weights, 8 without an " +
+				"fp32 master copy, SGD with momentum 8.",
 			unset: func(s *Setup) { s.Optimizer = recipe.Adam },
 			fixes: becomes(func(t *Setup) { t.Optimizer = recipe.Adam }),
 		}, recipe.Optimizers(), func(s *Setup) *string { return (*string)(&s.Optimizer) }),
 		choice(Knob{
 			ID: Offload, Label: "offload", place: -5, memory: true, searched: true, advised: true,
-			Help:  "State kept in host memory: optimizer moves its state off the GPU, at the cost of gradients and weights crossing PCIe once per step.",
+			Help: "State kept in host memory: optimizer moves its state off the GPU, at the cost of " +
+				"gradients and weights crossing PCIe once per step.",
 			unset: func(s *Setup) { s.Offload = recipe.OffloadNone },
 			fixes: becomes(func(t *Setup) { t.Offload = recipe.OffloadNone }),
 		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),
 		{
-			ID: "offload-layers", Label: "offload layers", Short: "offlay", Unit: "layers", place: -5, memory: true, advised: true, Min: 0, Max: recipe.MaxRecomputeLayers,
-			Help:   "Layers of each pipeline rank whose activations are kept in host memory until their backward: saves theirs, at the cost of their way over PCIe or NVLink-C2C and back, exposed where it takes longer than the passes.",
+			ID: "offload-layers", Label: "offload layers", Short: "offlay", Unit: "layers", place: -5,
+			memory: true, advised: true, Min: 0, Max: recipe.MaxRecomputeLayers,
+			Help: "Layers of each pipeline rank whose activations are kept in host memory until their " +
+				"backward: saves theirs, at the cost of their way over PCIe or NVLink-C2C and back, " +
+				"exposed where it takes longer than the passes.",
 			number: func(s *Setup) *int { return &s.OffloadLayers },
 			ladder: func(s *Setup, _ Locks) []int {
 				return append([]int{0}, divisors(max(s.Model.Layers/max(s.PP, 1), 1), 4096)...)
@@ -184,7 +208,9 @@ func formatKnobs() []Knob {
 		},
 		choice(Knob{
 			ID: Loss, Label: "loss", place: -3, searched: true, advised: true,
-			Help:  "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits and reads them once, unfused also in fp32, three times as much and more passes on the last stage, native the same memory in fewer passes.",
+			Help: "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits and reads them " +
+				"once, unfused also in fp32, three times as much and more passes on the last stage, native " +
+				"the same memory in fewer passes.",
 			unset: func(s *Setup) { s.Loss = s.Stack.Traits().Loss },
 			fixes: becomes(func(t *Setup) { t.Loss = recipe.FusedLoss }),
 		}, recipe.Losses(), func(s *Setup) *string { return (*string)(&s.Loss) }),
@@ -195,22 +221,30 @@ func formatKnobs() []Knob {
 func modelledKnobs() []Knob {
 	return []Knob{
 		{
-			ID: Imbalance, Label: "imbalance", Unit: "%", place: -1, Min: recipe.EvenLoad, Max: recipe.MaxLoad,
-			Help:   "Routed tokens of the busiest expert rank in percent of the even share: 100 is balanced, 150 is 50 % more memory and time.",
+			ID: Imbalance, Label: "imbalance", Unit: "%", place: -1, Min: recipe.EvenLoad,
+			Max: recipe.MaxLoad,
+			Help: "Routed tokens of the busiest expert rank in percent of the even share: 100 is " +
+				"balanced, 150 is 50 % more memory and time.",
 			number: func(s *Setup) *int { return &s.Imbalance },
 			unset:  func(s *Setup) { s.Imbalance = recipe.EvenLoad },
-			Off:    func(s *Setup) (why, word string) { return offWhere(!s.Model.IsMoE(), "dense model", "dense") },
-			ladder: func(*Setup, Locks) []int { return []int{100, 110, 120, 130, 150, 175, 200, 250, 300, 400} },
+			Off: func(s *Setup) (why, word string) {
+				return offWhere(!s.Model.IsMoE(), "dense model", "dense")
+			},
+			ladder: func(*Setup, Locks) []int {
+				return []int{100, 110, 120, 130, 150, 175, 200, 250, 300, 400}
+			},
 		},
 		choice(Knob{
 			ID: Attention, Label: "attention", Short: "attn", place: -4, searched: true, advised: true,
-			Help:  "Attention kernel: flash never stores the scores, standard stores them, which grows with the square of the sequence.",
+			Help: "Attention kernel: flash never stores the scores, standard stores them, which grows " +
+				"with the square of the sequence.",
 			unset: func(s *Setup) { s.Attention = s.Stack.Traits().Attention },
 			fixes: becomes(func(t *Setup) { t.Attention = recipe.Flash }),
 		}, recipe.Attentions(), func(s *Setup) *string { return (*string)(&s.Attention) }),
 		toggle(Knob{
 			ID: MTP, Label: "MTP",
-			Help: "Trains the model's multi-token-prediction modules too: about one layer and one more loss each on the last stage.",
+			Help: "Trains the model's multi-token-prediction modules too: about one layer and one more " +
+				"loss each on the last stage.",
 			Off: func(s *Setup) (why, word string) {
 				return offWhere(s.Model.MTPLayers == 0 && !s.TrainMTP, "model has none", "none")
 			},
@@ -231,7 +265,8 @@ func modelledKnobs() []Knob {
 		}, recipe.Stacks(), func(s *Setup) *string { return (*string)(&s.Stack) }),
 		choice(Knob{
 			ID: MFU, Label: "MFU counts", Short: "MFU",
-			Help:  "Attention work counted in MFU: causal counts the half that the mask needs, full counts all of it and gives larger figures.",
+			Help: "Attention work counted in MFU: causal counts the half that the mask needs, full counts " +
+				"all of it and gives larger figures.",
 			unset: func(s *Setup) { s.MFU = recipe.MFUCausal },
 			fixes: becomes(func(t *Setup) { t.MFU = recipe.MFUCausal }),
 		}, recipe.MFUConventions(), func(s *Setup) *string { return (*string)(&s.MFU) }),

@@ -12,7 +12,8 @@ import (
 //
 //nolint:gochecknoglobals // built once, then only read
 var registry = sync.OnceValue(func() []Knob {
-	knobs := slices.Concat(degrees(), expertDegrees(), sharding(), batch(), machine(), recipeKnobs(), formatKnobs(), modelledKnobs(), softwareKnobs(), runKnobs())
+	knobs := slices.Concat(degrees(), expertDegrees(), sharding(), batch(), machine(), recipeKnobs(),
+		formatKnobs(), modelledKnobs(), softwareKnobs(), runKnobs())
 	for i := range knobs {
 		knobs[i].index = i
 	}

@@ -101,7 +101,8 @@ func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 		if s.DP > MaxDegree {
 			return false, &ValueError{
 				Field: string(from), Given: fmt.Sprintf("%d GPUs in all", s.GPUs),
-				Allowed: fmt.Sprintf("up to %d replicas (dp) of tp x pp x cp = %d GPUs; more GPUs need a larger tp, pp or cp", MaxDegree, replica),
+				Allowed: fmt.Sprintf("up to %d replicas (dp) of tp x pp x cp = %d GPUs; more GPUs need a "+
+					"larger tp, pp or cp", MaxDegree, replica),
 				Nearest: nearestGPUs(from, product(MaxDegree, replica), node),
 			}
 		}
@@ -139,7 +140,10 @@ func (d *Draft) resolveBatch(s *Setup, gpusDivide bool) error {
 	if tokens, ok := BatchTokens(d.batch); ok {
 		s.GBS = s.BatchOf(tokens)
 		if s.GBS > MaxBatch {
-			return &ValueError{Field: string(GBS), Given: d.batch, Allowed: fmt.Sprintf("up to %d sequences", MaxBatch)}
+			return &ValueError{
+				Field: string(GBS), Given: d.batch,
+				Allowed: fmt.Sprintf("up to %d sequences", MaxBatch),
+			}
 		}
 	}
 	switch {

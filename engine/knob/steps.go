@@ -58,7 +58,8 @@ func wordSteps(s *Setup, k *Knob, l Locks) []Step {
 	if !slices.Contains(words, current) { // full:4, a split by hand
 		words = append(slices.Clone(words), current)
 		if k.Kind == Figure || k.Kind == Rate {
-			slices.SortFunc(words, func(a, b string) int { return cmp.Compare(k.ladderValue(a), k.ladderValue(b)) })
+			slices.SortFunc(words,
+				func(a, b string) int { return cmp.Compare(k.ladderValue(a), k.ladderValue(b)) })
 		}
 	}
 	steps := make([]Step, 0, len(words))

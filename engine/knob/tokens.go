@@ -48,7 +48,8 @@ func bareMillions(text string) error {
 		return err
 	}
 	w, ok := readWritten(text)
-	if !ok || w.exponent != "" || !slices.Contains([]string{"m", "M", "Mio", "mio"}, w.unit) || w.number(w.readings[0]) <= 0 {
+	if !ok || w.exponent != "" || !slices.Contains([]string{"m", "M", "Mio", "mio"}, w.unit) ||
+		w.number(w.readings[0]) <= 0 {
 		return nil
 	}
 	meant := w.meant(false)
@@ -58,7 +59,8 @@ func bareMillions(text string) error {
 	tokens := w.sign + meant[0] + w.unit[:1] + "tok"
 	return &ValueError{
 		Field: string(GBS), Given: text, Nearest: tokens, Open: true,
-		Allowed: fmt.Sprintf("%s, which is tokens, or %s, which is sequences", tokens, strconv.FormatFloat(w.number(meant[0])*(1<<20), 'f', -1, 64)),
+		Allowed: fmt.Sprintf("%s, which is tokens, or %s, which is sequences", tokens,
+			strconv.FormatFloat(w.number(meant[0])*(1<<20), 'f', -1, 64)),
 	}
 }
 
@@ -89,7 +91,8 @@ func BatchesInTokens(text string) (out []int, err error) {
 		}
 	}
 	if err == nil && len(out) > 0 && len(out) < len(items) {
-		err = &ValueError{Field: string(GBS), Given: text, Allowed: "a list of tokens with the unit on each, such as 4Mtok,8Mtok, or of sequences, such as 512,1024"}
+		err = &ValueError{Field: string(GBS), Given: text, Allowed: "a list of tokens with the unit on " +
+			"each, such as 4Mtok,8Mtok, or of sequences, such as 512,1024"}
 	}
 	return out, err
 }

@@ -116,7 +116,8 @@ func followGPUs(s, old *Setup, l Locks) {
 
 // followSplit keeps a balanced split balanced over another number of stages.
 func followSplit(s, old *Setup) {
-	if s.Split == "" || s.Split != old.Split || s.Stages() == old.Stages() || s.Split != layout.BalancedSplit(old.Model.Layers, old.Stages()) {
+	if s.Split == "" || s.Split != old.Split || s.Stages() == old.Stages() ||
+		s.Split != layout.BalancedSplit(old.Model.Layers, old.Stages()) {
 		return
 	}
 	if s.Split = ""; s.Stages() <= s.Model.Layers {
@@ -169,13 +170,19 @@ func followSchedule(s *Setup) {
 // derivedBounds holds what followed against the named bounds.
 func derivedBounds(s *Setup, k *Knob, text string) error {
 	if s.GPUs > MaxGPUs {
-		return &ValueError{Field: string(k.ID), Given: text, Allowed: fmt.Sprintf("up to %d GPUs in all", MaxGPUs)}
+		return &ValueError{
+			Field: string(k.ID), Given: text,
+			Allowed: fmt.Sprintf("up to %d GPUs in all", MaxGPUs),
+		}
 	}
 	if s.DP > MaxDegree {
 		return &ValueError{Field: string(k.ID), Given: text, Allowed: fmt.Sprintf("dp up to %d", MaxDegree)}
 	}
 	if s.MicroBatches > MaxMicroBatches {
-		return &ValueError{Field: string(k.ID), Given: text, Allowed: fmt.Sprintf("up to %d micro-batches", MaxMicroBatches)}
+		return &ValueError{
+			Field: string(k.ID), Given: text,
+			Allowed: fmt.Sprintf("up to %d micro-batches", MaxMicroBatches),
+		}
 	}
 	if s.GBS > MaxBatch {
 		return &ValueError{

@@ -54,10 +54,14 @@ func ChoicesOf(s *engine.Setup) Choices {
 	}
 	// 25 MB is what PyTorch's DistributedDataParallel sums in one call (bucket_cap_mb).
 	for _, b := range [...]units.Bytes{1 * units.MB, 25 * units.MB, 250 * units.MB} {
-		if soft.Bucket > 0 && soft.Bucket < b && (len(c.Buckets) == 0 || c.Buckets[len(c.Buckets)-1].Value < float64(soft.Bucket)) {
+		if soft.Bucket > 0 && soft.Bucket < b &&
+			(len(c.Buckets) == 0 || c.Buckets[len(c.Buckets)-1].Value < float64(soft.Bucket)) {
 			c.Buckets = append(c.Buckets, Choice{Value: float64(soft.Bucket), Setup: *s, Current: true})
 		}
-		c.Buckets = append(c.Buckets, Choice{Value: float64(b), Setup: withBucket(s, b), Current: soft.Bucket == b})
+		c.Buckets = append(c.Buckets, Choice{
+			Value: float64(b), Setup: withBucket(s, b),
+			Current: soft.Bucket == b,
+		})
 	}
 	c.Buckets = append(c.Buckets, Choice{Setup: withBucket(s, 0), Current: soft.Bucket == 0})
 	return c
@@ -103,7 +107,8 @@ func variants(s *engine.Setup) []Choice {
 	case s.ZeRO == 3:
 		one := free
 		one.ZeRO = 1
-		list = append(list, Choice{Name: Sharded, Setup: one, Knob: true}, Choice{Name: Prefetch, Setup: free, Knob: true})
+		list = append(list, Choice{Name: Sharded, Setup: one, Knob: true},
+			Choice{Name: Prefetch, Setup: free, Knob: true})
 	default:
 		if b := layerGradients(s, soft); b > 0 && b != soft.Bucket {
 			list = append(list, Choice{Name: PerLayer, Setup: withBucket(&free, b)})
@@ -114,7 +119,8 @@ func variants(s *engine.Setup) []Choice {
 		}
 		three := free
 		three.ZeRO = 3
-		list = append(list, Choice{Name: name, Setup: free, Knob: true}, Choice{Name: Prefetch, Setup: three, Knob: true})
+		list = append(list, Choice{Name: name, Setup: free, Knob: true},
+			Choice{Name: Prefetch, Setup: three, Knob: true})
 	}
 	current := false
 	for i := range list {

@@ -48,7 +48,10 @@ func (w *walker) start() {
 // once draws data-parallel traffic that comes once a step, its dimensions one after the other.
 func (w *walker) once(at, length units.Seconds, exposed, before bool) {
 	for i, share := range w.shares {
-		row, g := &w.step.Traffic[i], Segment{Kind: Hidden, Start: at, Length: length * share, Hidden: length * share, Micro: -1, Stage: -1, Before: before}
+		row, g := &w.step.Traffic[i], Segment{
+			Kind: Hidden, Start: at, Length: length * share,
+			Hidden: length * share, Micro: -1, Stage: -1, Before: before,
+		}
 		if g.Length <= 0 {
 			continue
 		}
@@ -180,7 +183,10 @@ func (w *walker) draw(one *work, begin, end units.Seconds) {
 		if one.kind != Forward {
 			first, last = layers-last, layers-first
 		}
-		g := Segment{Of: one.op, Micro: one.micro, Stage: one.stage, First: first, Layers: last - first, Start: at}
+		g := Segment{
+			Of: one.op, Micro: one.micro, Stage: one.stage, First: first, Layers: last - first,
+			Start: at,
+		}
 		if g.Length = one.recompute / n; g.Length > 0 {
 			g.Kind = Recompute
 			w.put(0, g)
@@ -201,14 +207,16 @@ func (w *walker) draw(one *work, begin, end units.Seconds) {
 					from = max(computed-h, begin+units.Seconds(piece)*length)
 				}
 				g := g
-				g.Kind, g.Start, g.Length, g.Hidden, g.Bytes = Hidden, from, min(h, computed-from), h, f.bytes*units.Bytes(h/whole)
+				g.Kind, g.Start, g.Length, g.Hidden, g.Bytes = Hidden, from, min(h, computed-from), h,
+					f.bytes*units.Bytes(h/whole)
 				w.put(i+1, g)
 				under = from
 			}
 			if x := f.exposed / n; x != 0 {
 				g := g
 				// Rounding may add the pieces up to more than the end, behind what comes next.
-				g.Kind, g.Start, g.Length, g.Exposed, g.Bytes = Exposed, min(wait, end), x, x, f.bytes*units.Bytes(x/whole)
+				g.Kind, g.Start, g.Length, g.Exposed, g.Bytes = Exposed, min(wait, end), x, x,
+					f.bytes*units.Bytes(x/whole)
 				w.put(i+1, g)
 				wait += x
 			}
@@ -222,8 +230,9 @@ func (w *walker) send(one *work, end units.Seconds) {
 		row := &w.step.Traffic[i]
 		if row.Dimension == "pp" && row.Seconds > 0 {
 			w.put(i+1, Segment{
-				Kind: Hidden, Start: end, Length: w.p.Hop, Hidden: w.p.Hop, Bytes: row.Bytes * units.Bytes(w.p.Hop/row.Seconds),
-				Of: one.op, Micro: one.micro, Stage: one.stage,
+				Kind: Hidden, Start: end, Length: w.p.Hop, Hidden: w.p.Hop,
+				Bytes: row.Bytes * units.Bytes(w.p.Hop/row.Seconds),
+				Of:    one.op, Micro: one.micro, Stage: one.stage,
 			})
 		}
 	}
@@ -249,8 +258,9 @@ func (w *walker) finish() {
 				continue
 			}
 			w.put(i+1, Segment{
-				Kind: Folded, Start: middle.Start, Length: middle.Length, Bytes: f.bytes, Exposed: f.exposed, Hidden: f.hidden,
-				Micro: -1, Stage: -1, Micros: s.Folded,
+				Kind: Folded, Start: middle.Start, Length: middle.Length, Bytes: f.bytes, Exposed: f.exposed,
+				Hidden: f.hidden,
+				Micro:  -1, Stage: -1, Micros: s.Folded,
 			})
 		}
 	}
@@ -275,7 +285,10 @@ func (w *walker) latency() {
 		for _, g := range s.Lanes[0].Segments {
 			if x := g.Length * share; g.Kind == Bubble {
 				left -= x
-				w.put(i+1, Segment{Kind: Exposed, Start: g.End() - x, Length: x, Exposed: x, Micro: -1, Stage: -1})
+				w.put(i+1, Segment{
+					Kind: Exposed, Start: g.End() - x, Length: x, Exposed: x, Micro: -1,
+					Stage: -1,
+				})
 			}
 		}
 		if w.from >= 0 { // the waits that are folded

@@ -23,7 +23,10 @@ type work struct {
 
 // kindOf returns the kind of an operation's computing.
 func kindOf(k schedule.OpKind) Kind {
-	return [...]Kind{schedule.Forward: Forward, schedule.Backward: Backward, schedule.InputGradient: InputGradient, schedule.WeightGradient: WeightGradient}[k]
+	return [...]Kind{
+		schedule.Forward: Forward, schedule.Backward: Backward,
+		schedule.InputGradient: InputGradient, schedule.WeightGradient: WeightGradient,
+	}[k]
 }
 
 // work takes an operation of the rank to pieces, as engine.stepTime adds it up.
@@ -31,7 +34,10 @@ func (w *walker) work(op schedule.Op) work {
 	stage := w.p.Line.Order.Stage(w.p.Rank, op)
 	k, z, d := &w.p.Cost[stage], &w.p.PerMicroBatch[stage], &w.p.Data[w.p.Rank]
 	chunks := units.Seconds(w.p.Line.Order.Chunks())
-	out := work{kind: kindOf(op.Kind()), op: op.Kind(), micro: op.MicroBatch(), stage: stage, flows: make([]flow, len(w.step.Traffic))}
+	out := work{
+		kind: kindOf(op.Kind()), op: op.Kind(), micro: op.MicroBatch(), stage: stage,
+		flows: make([]flow, len(w.step.Traffic)),
+	}
 	switch op.Kind() {
 	case schedule.Forward:
 		out.compute = k.Forward
@@ -96,7 +102,8 @@ func (w *walker) data(out *work, whole, exposed units.Seconds) {
 // blocked adds the waiting for a message to or from the other side of a boundary of stages.
 func (w *walker) blocked(out *work, boundary int) {
 	o := w.p.Line.Order
-	if f := w.flow(out, "pp-wait"); f != nil && w.p.Software.Blocking && boundary >= 0 && boundary < o.Spec.Stages()-1 && o.Crosses(boundary) {
+	if f := w.flow(out, "pp-wait"); f != nil && w.p.Software.Blocking && boundary >= 0 &&
+		boundary < o.Spec.Stages()-1 && o.Crosses(boundary) {
 		f.exposed += w.p.Hop
 	}
 }

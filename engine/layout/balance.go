@@ -99,10 +99,11 @@ func SplitsByCost(m *model.Model) bool { return len(model.Period(m.Pattern)) > 1
 const perByte, perFLOP, perSent, perExpert, perLogit = 300, 1.5, 2500, 3e10, 52 * perByte
 
 // cost returns about how long a token takes in a layer, forward and backward, in FLOPs at the peak: its
-// products and scores, the bytes of what moves memory, and the traffic of experts; one sequence on a GPU. It is the
-// same on every machine, so that a faster one has the same stages.
+// products and scores, the bytes of what moves memory, and the traffic of experts; one sequence on a GPU. It
+// is the same on every machine, so that a faster one has the same stages.
 func (l *Layout) cost(layer *model.Layer) (sum float64) {
-	const passes, element, weights = 3, 2, 2 + 2 + 8 // bytes of a weight: read twice, and its gradient in fp32
+	// bytes of a weight: read twice, and its gradient in fp32
+	const passes, element, weights = 3, 2, 2 + 2 + 8
 	tokens, ep := float64(max(l.Seq/max(l.CP, 1), 1)), float64(max(l.EP, 1))
 	for i := range layer.Ops {
 		o := &layer.Ops[i]
@@ -121,12 +122,15 @@ func (l *Layout) cost(layer *model.Layer) (sum float64) {
 		}
 		switch o.Kind {
 		case model.Core: // at two thirds of a product's rate, and half a pass more for the scores again
-			flops = 1.5 * perFLOP * (passes + 0.5) * float64(layer.Forward(l.Seq, true).Scores) * layer.WindowShare(l.Seq, true)
+			flops = 1.5 * perFLOP * (passes + 0.5) * float64(layer.Forward(l.Seq, true).Scores) *
+				layer.WindowShare(l.Seq, true)
 		case model.Scan:
-			flops, bytes = perFLOP*(o.Scan.FLOPs[0].V+o.Scan.FLOPs[1].V), element*(o.Scan.Moved[0].V+o.Scan.Moved[1].V)
+			flops, bytes = perFLOP*(o.Scan.FLOPs[0].V+o.Scan.FLOPs[1].V),
+				element*(o.Scan.Moved[0].V+o.Scan.Moved[1].V)
 		case model.Grouped:
 			bytes += weights * layer.Weights(o).V * layer.Experts.V / ep / tokens
-			sum += passes*perExpert*layer.Experts.V/ep/tokens + perSent*2*element*layer.TopK.V*layer.Tensor(model.Input).Width.V*(ep-1)/ep
+			sum += passes*perExpert*layer.Experts.V/ep/tokens + perSent*2*element*layer.TopK.V*
+				layer.Tensor(model.Input).Width.V*(ep-1)/ep
 		default:
 		}
 		sum += max(flops, perByte*bytes)
@@ -177,10 +181,12 @@ func (l *Layout) cheapest(p *model.Program, n int) []int {
 	}
 	fill(high)
 	counts, at := make([]int, n), 0
-	all := min(sums[layers+1], sums[layers]*float64(n)/float64(max(n-1, 1))) // a head beyond a share leaves the others equal ones
+	// a head beyond a share leaves the others equal ones
+	all := min(sums[layers+1], sums[layers]*float64(n)/float64(max(n-1, 1)))
 	for i := range n - 1 {
 		next, share := max(ends[i+1], at+1), all*float64(i+1)/float64(n)
-		for next < layers-(n-1-i) && sums[next+1]-sums[at] <= high && math.Abs(sums[next+1]-share) < math.Abs(sums[next]-share) {
+		for next < layers-(n-1-i) && sums[next+1]-sums[at] <= high &&
+			math.Abs(sums[next+1]-share) < math.Abs(sums[next]-share) {
 			next++
 		}
 		counts[i], at = next-at, next

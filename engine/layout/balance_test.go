@@ -8,13 +8,16 @@ import (
 	"meshscope/engine/model"
 )
 
-// TestCheapestSplit: no other way of cutting a stack of layers of two kinds has a costliest stage that costs less.
+// TestCheapestSplit: no other way of cutting a stack of layers of two kinds has a costliest stage that costs
+// less.
 func TestCheapestSplit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
 		m := model.Model{
-			Layers: 2 + r.IntN(9), Hidden: 64 << r.IntN(6), Heads: 4, KVHeads: 2, HeadDim: 16, FFN: 64 << r.IntN(6), Vocab: 100 << r.IntN(12), MaxSeq: 9, Norm: model.NormRMS, NormsPer: 1,
-			AttnBias: model.BiasNone, QKNorm: model.QKNormNone, Pattern: []string{"*-", "*--", "-*--*"}[r.IntN(3)],
+			Layers: 2 + r.IntN(9), Hidden: 64 << r.IntN(6), Heads: 4, KVHeads: 2, HeadDim: 16,
+			FFN: 64 << r.IntN(6), Vocab: 100 << r.IntN(12), MaxSeq: 9, Norm: model.NormRMS, NormsPer: 1,
+			AttnBias: model.BiasNone, QKNorm: model.QKNormNone,
+			Pattern: []string{"*-", "*--", "-*--*"}[r.IntN(3)],
 		}
 		l := Layout{PP: 1 + r.IntN(m.Layers), VPP: 1, CP: 1, EP: 1, Seq: 64 << r.IntN(8)}
 		p := model.Lay(&m, nil)
@@ -31,7 +34,8 @@ func TestCheapestSplit(t *testing.T) {
 			sum += n
 		}
 		if sum != m.Layers || slices.Min(counts) < 1 || got > best*(1+1e-8) {
-			t.Errorf("%d layers %s on %d stages: %v, whose costliest costs %v, at best %v", m.Layers, m.Pattern, l.PP, counts, got, best)
+			t.Errorf("%d layers %s on %d stages: %v, whose costliest costs %v, at best %v", m.Layers,
+				m.Pattern, l.PP, counts, got, best)
 		}
 	}
 }

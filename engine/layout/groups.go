@@ -114,7 +114,8 @@ func (p placer) perDomain(size, stride int) int {
 
 // GCD returns the greatest common divisor of two numbers.
 func GCD(a, b int) int {
-	if a > 0 && b > 0 && b&(b-1) == 0 { // a power of two, which most numbers of GPUs are: searches ask for each layout
+	// a power of two, which most numbers of GPUs are: searches ask for each layout
+	if a > 0 && b > 0 && b&(b-1) == 0 {
 		return min(a&-a, b)
 	}
 	for b > 0 {

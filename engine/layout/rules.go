@@ -100,7 +100,8 @@ func (r *rules) bounds() {
 		{id.Seq, l.Seq, 1, MaxSeq},
 	} {
 		if b.value < b.low || b.value > b.high {
-			r.failf("out-of-range", b.field, "%s is %d; allowed are %d to %d", b.field, b.value, b.low, b.high)
+			r.failf("out-of-range", b.field, "%s is %d; allowed are %d to %d", b.field, b.value, b.low,
+				b.high)
 		}
 	}
 }
@@ -109,11 +110,14 @@ func (r *rules) bounds() {
 func (r *rules) heads(heads, kv int, whose string) {
 	switch t := r.l.TP; {
 	case t > heads:
-		r.failf("tp-exceeds-heads", id.TP, "tp %d is more than %s %d attention heads: TP gives each rank whole heads", t, whose, heads)
+		r.failf("tp-exceeds-heads", id.TP,
+			"tp %d is more than %s %d attention heads: TP gives each rank whole heads", t, whose, heads)
 	case heads%t != 0:
-		r.failf("tp-heads", id.TP, "tp %d does not divide %s %d attention heads: TP gives each rank whole heads", t, whose, heads)
+		r.failf("tp-heads", id.TP,
+			"tp %d does not divide %s %d attention heads: TP gives each rank whole heads", t, whose, heads)
 	case !r.m.IsMLA() && kv%t != 0 && t%kv != 0:
-		r.failf("tp-kv-heads", id.TP, "tp %d neither divides %s %d kv heads nor is a multiple of them", t, whose, kv)
+		r.failf("tp-kv-heads", id.TP, "tp %d neither divides %s %d kv heads nor is a multiple of them", t,
+			whose, kv)
 	}
 }
 
@@ -131,19 +135,25 @@ func (r *rules) tensor() {
 		r.failf("tp-ffn", id.TP, "tp %d does not divide the MLP width %d", t, m.FFN)
 	}
 	if heads, what := m.ScanHeads(); heads > 0 && heads%t != 0 {
-		r.failf("tp-linear-heads", id.TP, "tp %d does not divide the %d %s: TP gives each rank whole ones", t, heads, what)
+		r.failf("tp-linear-heads", id.TP, "tp %d does not divide the %d %s: TP gives each rank whole ones", t,
+			heads, what)
 	}
 	if m.SharedFFN%t != 0 {
 		r.failf("tp-shared-ffn", id.TP, "tp %d does not divide the shared experts' width %d", t, m.SharedFFN)
 	}
 	if t > r.c.Domain() {
-		r.warnf("tp-leaves-domain", id.TP, "tp %d exceeds the %d GPUs of a scale-up domain: its traffic, several times per layer, crosses the network", t, r.c.Domain())
+		r.warnf("tp-leaves-domain", id.TP, "tp %d exceeds the %d GPUs of a scale-up domain: its traffic, "+
+			"several times per layer, crosses the network", t, r.c.Domain())
 	}
 	if !m.IsMLA() && t > m.KVHeads && t%m.KVHeads == 0 && t <= m.Heads {
-		r.warnf("tp-kv-replication", id.TP, "tp %d exceeds the model's %d kv heads: each is replicated on %d ranks", t, m.KVHeads, t/m.KVHeads)
+		r.warnf("tp-kv-replication", id.TP,
+			"tp %d exceeds the model's %d kv heads: each is replicated on %d ranks", t, m.KVHeads,
+			t/m.KVHeads)
 	}
 	if r.l.SP && r.l.Seq/r.l.CP%t != 0 {
-		r.failf("sp-seq", id.Seq, "sequence parallelism needs tp to divide the %d tokens of a rank; tp = %d does not", r.l.Seq/r.l.CP, t)
+		r.failf("sp-seq", id.Seq,
+			"sequence parallelism needs tp to divide the %d tokens of a rank; tp = %d does not",
+			r.l.Seq/r.l.CP, t)
 	}
 	if m.IsMoE() && !r.l.SP {
 		r.warnf("moe-tp-without-sp", id.SP, "Megatron-Core requires SP for experts with TP")
@@ -161,7 +171,9 @@ func (r *rules) pipeline() {
 	case l.PP > m.Layers:
 		r.failf("pp-exceeds-layers", id.PP, "pp %d is more than the model's %d layers", l.PP, m.Layers)
 	case l.PP*l.VPP > m.Layers+edges && l.Split == "":
-		r.failf("stages-exceed-layers", id.VPP, "pp x vpp = %d stages are more than the model's %d layers, embedding and head", l.PP*l.VPP, m.Layers)
+		r.failf("stages-exceed-layers", id.VPP,
+			"pp x vpp = %d stages are more than the model's %d layers, embedding and head", l.PP*l.VPP,
+			m.Layers)
 	case l.Split != "":
 		if _, err := ParseSplit(l.Split, l.Stages(), m.Layers); err != nil {
 			r.failf("split", id.Split, "%s", err.Error())
@@ -177,7 +189,8 @@ func (r *rules) uneven() {
 	layers, stages := r.m.Layers, r.l.Stages()
 	p := Problem{Code: "vpp-uneven", Severity: Warning, Field: string(id.VPP)}
 	if !r.mute { // put together without fmt: a model of 126 layers has it in every evaluation
-		how := "runs them with --account-for-embedding-in-pipeline-split and --account-for-loss-in-pipeline-split"
+		how := "runs them with --account-for-embedding-in-pipeline-split and " +
+			"--account-for-loss-in-pipeline-split"
 		switch counted, even := CountedEvenly(layers, stages); {
 		case !even:
 			how = "then requires an explicit layout (--split here, --pipeline-model-parallel-layout there)"
@@ -210,24 +223,32 @@ func (r *rules) sequence() {
 	m, l := r.m, r.l
 	if l.Seq > m.MaxSeq {
 		if m.Position == model.PositionLearned {
-			r.failf("seq-position-table", id.Seq, "sequence %d is longer than the model's table of %d learned positions", l.Seq, m.MaxSeq)
+			r.failf("seq-position-table", id.Seq,
+				"sequence %d is longer than the model's table of %d learned positions", l.Seq, m.MaxSeq)
 		} else {
-			r.warnf("seq-exceeds-model", id.Seq, "sequence %d is longer than the %d tokens the model was published with", l.Seq, m.MaxSeq)
+			r.warnf("seq-exceeds-model", id.Seq,
+				"sequence %d is longer than the %d tokens the model was published with", l.Seq, m.MaxSeq)
 		}
 	}
 	if l.CP > 1 && (m.Has(model.LetterBeside) || m.Has(model.LetterMamba1)) {
-		r.failf("cp-scan", id.CP, "cp %d: no launcher divides attention and Mamba-2 side by side, or Mamba-1, over a sequence", l.CP)
+		r.failf("cp-scan", id.CP,
+			"cp %d: no launcher divides attention and Mamba-2 side by side, or Mamba-1, over a sequence",
+			l.CP)
 		return
 	}
-	if heads, what := m.ScanHeads(); heads > 0 && l.CP > 1 && heads%l.TP == 0 && !m.ExchangesScan(l.TP, l.CP) {
-		r.failf("cp-linear-heads", id.CP, "tp x cp = %d does not divide the %d %s: its CP exchanges the sequence for heads", l.TP*l.CP, heads, what)
+	if heads, what := m.ScanHeads(); heads > 0 && l.CP > 1 && heads%l.TP == 0 &&
+		!m.ExchangesScan(l.TP, l.CP) {
+		r.failf("cp-linear-heads", id.CP,
+			"tp x cp = %d does not divide the %d %s: its CP exchanges the sequence for heads", l.TP*l.CP,
+			heads, what)
 	}
 	switch {
 	case l.CP == 1:
 	case l.Seq%l.CP != 0:
 		r.failf("cp-seq", id.CP, "cp %d does not divide the sequence of %d tokens", l.CP, l.Seq)
 	case l.Seq%(2*l.CP) != 0:
-		r.warnf("cp-zigzag", id.CP, "2 x cp = %d does not divide the sequence, as a balanced causal split needs and Megatron-Core requires", 2*l.CP)
+		r.warnf("cp-zigzag", id.CP, "2 x cp = %d does not divide the sequence, as a balanced causal split "+
+			"needs and Megatron-Core requires", 2*l.CP)
 	}
 }
 
@@ -249,17 +270,21 @@ func (r *rules) experts() {
 		r.failf("etp-ffn", id.ETP, "etp %d does not divide the experts' width %d", l.ETP, m.ExpertFFN)
 	}
 	if plane := l.DP * l.CP * l.TP; plane%(l.EP*l.ETP) != 0 {
-		r.failf("ep-plane", id.EP, "ep x etp = %d does not divide dp x cp x tp = %d: experts fold over the ranks of one pipeline stage", l.EP*l.ETP, plane)
+		r.failf("ep-plane", id.EP, "ep x etp = %d does not divide dp x cp x tp = %d: experts fold over the "+
+			"ranks of one pipeline stage", l.EP*l.ETP, plane)
 	}
 }
 
 func (r *rules) world() {
 	l, c := r.l, r.c
 	if product := l.Ranks(); product != l.GPUs {
-		r.failf("gpus-not-divisible", id.GPUs, "dp x tp x pp x cp = %d x %d x %d x %d = %d, not the %d GPUs", l.DP, l.TP, l.PP, l.CP, product, l.GPUs)
+		r.failf("gpus-not-divisible", id.GPUs, "dp x tp x pp x cp = %d x %d x %d x %d = %d, not the %d GPUs",
+			l.DP, l.TP, l.PP, l.CP, product, l.GPUs)
 	}
 	if c.Inter.Bandwidth <= 0 && l.GPUs > c.Domain() {
-		r.failf("no-scale-out", id.GPUs, "%d GPUs are more than the %d that %s joins, and it has no published network beyond", l.GPUs, c.Domain(), c.Name)
+		r.failf("no-scale-out", id.GPUs,
+			"%d GPUs are more than the %d that %s joins, and it has no published network beyond", l.GPUs,
+			c.Domain(), c.Name)
 	}
 	if c.MaxGPUs > 0 && l.GPUs > c.MaxGPUs {
 		r.warnf("cluster-size", id.GPUs, "%d GPUs are more than the %d of %s", l.GPUs, c.MaxGPUs, c.Name)
@@ -272,14 +297,19 @@ func (r *rules) world() {
 func (r *rules) batch() {
 	l := r.l
 	if l.DP%l.Replicas() != 0 {
-		r.failf("hsdp-dp", id.HSDP, "hsdp %d does not divide dp %d: a replica is a whole number of data-parallel ranks", l.HSDP, l.DP)
+		r.failf("hsdp-dp", id.HSDP,
+			"hsdp %d does not divide dp %d: a replica is a whole number of data-parallel ranks", l.HSDP, l.DP)
 	}
 	switch product := l.MBS * l.MicroBatches * l.DP; {
 	case product == l.GBS:
 	case l.MBS*l.DP > l.GBS && l.MBS > 0:
-		r.failf("batch-not-divisible", id.GBS, "mbs x dp = %d x %d = %d sequences at once are more than the global batch of %d: fewer replicas (dp up to %d), a larger batch or a smaller micro-batch", l.MBS, l.DP, l.MBS*l.DP, l.GBS, l.GBS/l.MBS)
+		r.failf("batch-not-divisible", id.GBS, "mbs x dp = %d x %d = %d sequences at once are more than "+
+			"the global batch of %d: fewer replicas (dp up to %d), a larger batch or a smaller micro-batch",
+			l.MBS, l.DP, l.MBS*l.DP, l.GBS, l.GBS/l.MBS)
 	default:
-		r.failf("batch-not-divisible", id.GBS, "mbs x microbatches x dp = %d x %d x %d = %d, not the global batch of %d", l.MBS, l.MicroBatches, l.DP, product, l.GBS)
+		r.failf("batch-not-divisible", id.GBS,
+			"mbs x microbatches x dp = %d x %d x %d = %d, not the global batch of %d", l.MBS, l.MicroBatches,
+			l.DP, product, l.GBS)
 	}
 }
 
@@ -289,6 +319,7 @@ func (r *rules) unusual() {
 		r.warnf("sp-without-tp", id.SP, "sequence parallelism has no effect without tensor parallelism")
 	}
 	if l.ZeRO >= 2 && l.PP > 1 {
-		r.warnf("zero-with-pp", id.ZeRO, "ZeRO-%d reduce-scatters gradients in every micro-batch; Megatron-LM and DeepSpeed reject it with pipeline parallelism", l.ZeRO)
+		r.warnf("zero-with-pp", id.ZeRO, "ZeRO-%d reduce-scatters gradients in every micro-batch; "+
+			"Megatron-LM and DeepSpeed reject it with pipeline parallelism", l.ZeRO)
 	}
 }

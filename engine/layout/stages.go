@@ -120,20 +120,23 @@ func balanced(layers, n, i int) int {
 func ParseSplit(text string, stages, layers int) ([]int, error) {
 	words := strings.Split(text, ",")
 	if len(words) != stages {
-		return nil, fmt.Errorf("split %s names %d stages, pp x vpp is %d", escape.Quote(text), len(words), stages)
+		return nil, fmt.Errorf("split %s names %d stages, pp x vpp is %d", escape.Quote(text), len(words),
+			stages)
 	}
 	out := make([]int, 0, stages)
 	sum := 0
 	for _, w := range words {
 		n, err := strconv.Atoi(strings.TrimSpace(w))
 		if err != nil || n < 0 || n > layers {
-			return nil, fmt.Errorf("split %s: %s is not a number of layers from 0 to %d", escape.Quote(text), escape.Quote(strings.TrimSpace(w)), layers)
+			return nil, fmt.Errorf("split %s: %s is not a number of layers from 0 to %d", escape.Quote(text),
+				escape.Quote(strings.TrimSpace(w)), layers)
 		}
 		out = append(out, n)
 		sum += n
 	}
 	if sum != layers {
-		return nil, fmt.Errorf("split %s adds up to %d layers, the model has %d", escape.Quote(text), sum, layers)
+		return nil, fmt.Errorf("split %s adds up to %d layers, the model has %d", escape.Quote(text), sum,
+			layers)
 	}
 	return out, nil
 }

@@ -81,8 +81,8 @@ func (r *run) release(n *node) {
 	n.saved = nil
 }
 
-// record makes the node of an operation whose inputs are there, if one of them wants a gradient, and keeps those
-// that its backward reads.
+// record makes the node of an operation whose inputs are there, if one of them wants a gradient, and keeps
+// those that its backward reads.
 func (r *run) record(o *op, regs []tensor) *node {
 	wanted := false
 	for _, in := range o.in {
@@ -91,7 +91,10 @@ func (r *run) record(o *op, regs []tensor) *node {
 	if !wanted {
 		return nil
 	}
-	n := &node{op: o, grads: make([]tensor, len(o.out)), in: make([]size, len(o.in)), wants: make([]bool, len(o.in)), edges: make([]edge, len(o.in))}
+	n := &node{
+		op: o, grads: make([]tensor, len(o.out)), in: make([]size, len(o.in)),
+		wants: make([]bool, len(o.in)), edges: make([]edge, len(o.in)),
+	}
 	for i, in := range o.in {
 		n.in[i], n.wants[i] = regs[in].size, regs[in].wants
 	}
@@ -142,8 +145,8 @@ func (r *run) identity(t tensor) tensor {
 // hook is the operation of such a node.
 func hook() *op { return &op{name: "hook", grads: []grad{{kind: through}}} }
 
-// backward runs the nodes newest first. A node holds its incoming gradients until it returns and its saved tensors
-// until its results are there; sums and casts come before either is freed.
+// backward runs the nodes newest first. A node holds its incoming gradients until it returns and its saved
+// tensors until its results are there; sums and casts come before either is freed.
 func (r *run) backward(loss tensor) {
 	loss.node.grads[loss.out] = r.alloc(size{1, 4}, "gradient of the loss", computing)
 	loss.node.reached = true

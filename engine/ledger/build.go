@@ -51,8 +51,8 @@ func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 	return t
 }
 
-// blocks writes the programs of all layers: one for each kind and type of the residual stream. It returns the bytes
-// of an element of the last one's output.
+// blocks writes the programs of all layers: one for each kind and type of the residual stream. It returns the
+// bytes of an element of the last one's output.
 func (t *training) blocks(p *model.Program) (list []*program, e int64) {
 	type variant struct {
 		kind int
@@ -121,7 +121,10 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 			if !t.way.Offload {
 				t.fixed = append(t.fixed, t.alloc(size{t.way.shard(s.n), t.way.Bytes}, "shard", computing))
 			}
-			p.t = tensor{size: s, st: &storage{bytes: s.bytes(), name: "gathered " + x.name, refs: 1, kind: Temporaries}}
+			p.t = tensor{size: s, st: &storage{
+				bytes: s.bytes(), name: "gathered " + x.name, refs: 1,
+				kind: Temporaries,
+			}}
 			g.params = append(g.params, p)
 			t.trained = append(t.trained, &trainable{n: t.way.shard(s.n), e: t.way.Bytes})
 			t.elements += s.n
@@ -187,8 +190,8 @@ func headProgram(m *model.Model, w *Way, rates *Rates) *program {
 	return b.end(logits)
 }
 
-// lossProgram is cross entropy over fp32 copies of the logits, or of a slice the mean square of its output, whose
-// elements have so many bytes.
+// lossProgram is cross entropy over fp32 copies of the logits, or of a slice the mean square of its output,
+// whose elements have so many bytes.
 func lossProgram(m *model.Model, w *Way, rates *Rates, e int64) *program {
 	b := newBuilder(w, rates)
 	if w.Slice {

@@ -62,8 +62,8 @@ func (r *run) module(b *binding, x tensor, layer int) tensor {
 	return r.checkpoint(b, x, r.way.Checkpoint == Selective)
 }
 
-// call runs a module with its hooks: FSDP's outside, then a full backward hook, which holds the incoming gradient
-// until the backward of the module ends. The caller holds the result.
+// call runs a module with its hooks: FSDP's outside, then a full backward hook, which holds the incoming
+// gradient until the backward of the module ends. The caller holds the result.
 func (r *run) call(b *binding, x tensor, f *frame) tensor {
 	in := tensor{}
 	if x.st != nil {

@@ -1,8 +1,8 @@
 package ledger
 
-// frame is one checkpointed call of a block (torch.utils.checkpoint, use_reentrant=False): what its nodes save are
-// empty slots. The first that is read runs the block again, up to its last saved tensor; each recomputed tensor dies
-// with the node that reads it.
+// frame is one checkpointed call of a block (torch.utils.checkpoint, use_reentrant=False): what its nodes
+// save are empty slots. The first that is read runs the block again, up to its last saved tensor; each
+// recomputed tensor dies with the node that reads it.
 type frame struct {
 	block     *binding
 	args      []tensor

@@ -60,19 +60,20 @@ type Rates struct {
 	NormForward   float64    // byte/s of fused norms
 	NormBackward  float64
 	NormLaunch    float64
-	LogSoftmax    [2]float64        // seconds of a logit, forward and backward
-	Sort          float64           // seconds of sorting indices
-	Grouped       [3]float64        // FLOP/s of experts' products: forward, gradient of the input, of the weights
-	GroupedBytes  [3]float64        // byte/s, the last one of what weights' gradients write
-	Gather        float64           // byte/s of FSDP's copies
-	HostLink      float64           // byte/s of pinned memory
-	Flash, CuDNN  [2]AttentionRates // heads up to 64 wide, wider ones
-	Processors    int64
-	Adam          map[int64]float64 // byte/s of fused AdamW by bytes of an element
-	Foreach       float64           // seconds of a parameter
-	ClipRead      float64
-	ClipScale     float64
-	HostAdam      float64 // seconds of a parameter on the host
+	LogSoftmax    [2]float64 // seconds of a logit, forward and backward
+	Sort          float64    // seconds of sorting indices
+	// FLOP/s of experts' products: forward, gradient of the input, of the weights
+	Grouped      [3]float64
+	GroupedBytes [3]float64        // byte/s, the last one of what weights' gradients write
+	Gather       float64           // byte/s of FSDP's copies
+	HostLink     float64           // byte/s of pinned memory
+	Flash, CuDNN [2]AttentionRates // heads up to 64 wide, wider ones
+	Processors   int64
+	Adam         map[int64]float64 // byte/s of fused AdamW by bytes of an element
+	Foreach      float64           // seconds of a parameter
+	ClipRead     float64
+	ClipScale    float64
+	HostAdam     float64 // seconds of a parameter on the host
 
 	HostForward, HostBackward float64    // seconds of launching a kernel
 	HostGather                [2]float64 // of a group of FSDP, forward and backward
@@ -103,7 +104,8 @@ func (r *Rates) product(m, n, k, e int64, backward bool) float64 {
 func (r *Rates) grouped(rows, weights, experts, bytes int64) (forward, backward float64) {
 	flops := 2 * float64(rows) * float64(weights) / float64(experts)
 	forward = max(flops/r.Grouped[0], float64(bytes)/r.GroupedBytes[0]) + 10e-6
-	backward = max(flops/r.Grouped[1], float64(bytes)/r.GroupedBytes[1]) + flops/r.Grouped[2] + float64(2*weights)/r.GroupedBytes[2] + 20e-6
+	backward = max(flops/r.Grouped[1], float64(bytes)/r.GroupedBytes[1]) + flops/r.Grouped[2] +
+		float64(2*weights)/r.GroupedBytes[2] + 20e-6
 	return forward, backward
 }
 
@@ -134,12 +136,13 @@ func (r *Rates) gatherHost(backward bool) float64 {
 	return r.HostGather[0]
 }
 
-// H100 returns what PyTorch 2.11 reaches on an H100 SXM 80 GB, fitted to measured training steps: products are limited
-// by power; alone and sustained they reach 690e12. What the host takes is of one virtual machine.
+// H100 returns what PyTorch 2.11 reaches on an H100 SXM 80 GB, fitted to measured training steps: products
+// are limited by power; alone and sustained they reach 690e12. What the host takes is of one virtual machine.
 func H100() *Rates {
 	return &Rates{
 		Products: [2]float64{765e12, 742e12}, Products32: 38e12, ProductBytes: 2.4e12, ProductLaunch: 4e-6,
-		Stream: 2.55e12, Launch: 2e-6, Wide: 1.9e12, NormForward: 2.15e12, NormBackward: 1.45e12, NormLaunch: 3e-6,
+		Stream: 2.55e12, Launch: 2e-6, Wide: 1.9e12, NormForward: 2.15e12, NormBackward: 1.45e12,
+		NormLaunch: 3e-6,
 		LogSoftmax: [2]float64{7.1e-12, 4.4e-12}, Sort: 100e-6,
 		Grouped: [3]float64{690e12, 700e12, 790e12}, GroupedBytes: [3]float64{2.5e12, 2.7e12, 2.9e12},
 		Gather: 2.7e12, HostLink: 55e9, Processors: 132,
@@ -151,8 +154,10 @@ func H100() *Rates {
 			{FLOPs: [2]float64{452e12, 440e12}, PerQuery: [2]float64{2e-12, 14.7e-12}},
 			{FLOPs: [2]float64{637e12, 572e12}, PerQuery: [2]float64{1.3e-12, 11e-12}},
 		},
-		Adam: map[int64]float64{2: 1.95e12, 4: 2.6e12}, Foreach: 29e-12, ClipRead: 2.3e12, ClipScale: 2.7e12, HostAdam: .34e-9,
-		HostForward: 44e-6, HostBackward: 22e-6, HostGather: [2]float64{1.4e-3, .5e-3}, Reduce: .5e-3, Root: 35e-3,
+		Adam: map[int64]float64{2: 1.95e12, 4: 2.6e12}, Foreach: 29e-12, ClipRead: 2.3e12, ClipScale: 2.7e12,
+		HostAdam:    .34e-9,
+		HostForward: 44e-6, HostBackward: 22e-6, HostGather: [2]float64{1.4e-3, .5e-3}, Reduce: .5e-3,
+		Root:         35e-3,
 		HostCompiled: .6e-3, Selective: 230e-6,
 	}
 }

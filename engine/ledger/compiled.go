@@ -2,10 +2,10 @@ package ledger
 
 import "meshscope/engine/model"
 
-// What Inductor makes of a dense block: a node forward, a node backward. It saves all that eager code saves but the
-// activation of the gate; under selective checkpointing its input, queries, values, attention's output and the gate (not the
-// last product); under full its input alone. The backward holds its incoming gradient to the end, and the second
-// norm's input and gradient: the sums for the norms' weights come last.
+// What Inductor makes of a dense block: a node forward, a node backward. It saves all that eager code saves
+// but the activation of the gate; under selective checkpointing its input, queries, values, attention's
+// output and the gate (not the last product); under full its input alone. The backward holds its incoming
+// gradient to the end, and the second norm's input and gradient: the sums for the norms' weights come last.
 
 // inductor writes the two programs.
 type inductor struct {
@@ -28,7 +28,8 @@ func (b *inductor) small(s size) reg { return b.emit(op{name: "compiled"}, s) }
 func lowerCompiled(m *model.Model, w *Way, rates *Rates) *program {
 	outer := newBuilder(w, rates)
 	in := inductor{
-		way: w, n: w.tokens(), h: int64(m.Hidden), f: int64(m.FFN), q: int64(m.Heads * m.HeadDim), k: int64(m.KVHeads * m.HeadDim),
+		way: w, n: w.tokens(), h: int64(m.Hidden), f: int64(m.FFN), q: int64(m.Heads * m.HeadDim),
+		k: int64(m.KVHeads * m.HeadDim),
 		e: w.weight(), heads: int64(m.Heads), width: int64(m.HeadDim),
 	}
 	in.kr = in.k
@@ -40,7 +41,17 @@ func lowerCompiled(m *model.Model, w *Way, rates *Rates) *program {
 	for _, p := range [...]struct {
 		name string
 		n    int64
-	}{{"norm", in.h}, {"norm", in.h}, {"q", in.h * in.q}, {"k", in.h * in.k}, {"v", in.h * in.k}, {"o", in.q * in.h}, {"gate", in.h * in.f}, {"up", in.h * in.f}, {"down", in.f * in.h}} {
+	}{
+		{"norm", in.h},
+		{"norm", in.h},
+		{"q", in.h * in.q},
+		{"k", in.h * in.k},
+		{"v", in.h * in.k},
+		{"o", in.q * in.h},
+		{"gate", in.h * in.f},
+		{"up", in.h * in.f},
+		{"down", in.f * in.h},
+	} {
 		params = append(params, outer.param(p.n, p.name))
 	}
 	c := in.node(rates)
@@ -177,9 +188,18 @@ func (b *inductor) seconds(r *Rates) (forward, again, backward float64) {
 		out, in      int64
 		kept, undone bool // kept by selective checkpointing; not run again
 	}
-	products := []product{{b.q, b.h, true, false}, {b.k, b.h, false, false}, {b.k, b.h, true, false}, {b.h, b.q, false, false}, {b.f, b.h, true, false}, {b.f, b.h, false, false}, {b.h, b.f, true, true}}
+	products := []product{
+		{b.q, b.h, true, false},
+		{b.k, b.h, false, false},
+		{b.k, b.h, true, false},
+		{b.h, b.q, false, false},
+		{b.f, b.h, true, false},
+		{b.f, b.h, false, false},
+		{b.h, b.f, true, true},
+	}
 	stream := func(width int64) float64 { return r.pass(width*b.n, r.Stream) }
-	attention, attentionBackward := r.attention(b.way, attention{b.heads, b.width, b.width}, b.q*b.n, b.kr*b.n)
+	attention, attentionBackward := r.attention(b.way, attention{b.heads, b.width, b.width}, b.q*b.n,
+		b.kr*b.n)
 	passes := stream(4*b.h) + stream(4*(b.q+b.k+b.kr)) + stream(8*b.h) + stream(6*b.f)
 	forward = passes + stream(6*b.h) + attention
 	again = passes
@@ -197,7 +217,8 @@ func (b *inductor) seconds(r *Rates) (forward, again, backward float64) {
 	if b.way.Checkpoint == Keep {
 		again = 0
 	}
-	backward += stream(10*b.f) + 2*(stream(10*b.h)+stream(6*b.h)) + stream(4*(b.q+b.kr)+2*(b.q+2*b.k)) + attentionBackward
+	backward += stream(10*b.f) + 2*(stream(10*b.h)+stream(6*b.h)) + stream(4*(b.q+b.kr)+2*(b.q+2*b.k)) +
+		attentionBackward
 	return forward, again, backward
 }
 

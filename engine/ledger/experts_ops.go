@@ -11,7 +11,10 @@ func (b *builder) indices(n, e int64) reg {
 func (b *builder) gather(x, at reg) reg {
 	s := b.regs[x]
 	c := b.rates.pass(s.bytes()+b.regs[at].bytes()+b.n(at)*s.e, b.rates.Stream)
-	return b.emit(op{name: "gather", in: []reg{x, at}, saves: []save{{1, -1}}, grads: []grad{{fresh, s}, {kind: never}}, cost: [2]cost{{c, 1}, {c, 1}}}, size{b.n(at), s.e})
+	return b.emit(op{
+		name: "gather", in: []reg{x, at}, saves: []save{{1, -1}},
+		grads: []grad{{fresh, s}, {kind: never}}, cost: [2]cost{{c, 1}, {c, 1}},
+	}, size{b.n(at), s.e})
 }
 
 // index is x[at]: its backward sorts the indices and fills a whole gradient.
@@ -19,7 +22,8 @@ func (b *builder) index(x, at reg, n int64) reg {
 	s, k := b.regs[x], size{b.n(at), 8}
 	moved := float64(n * s.e)
 	return b.emit(op{
-		name: "rows", in: []reg{x, at}, saves: []save{{1, -1}}, grads: []grad{{fresh, s}, {kind: never}}, temps: []size{k, k, k, k}, tempsFirst: true,
+		name: "rows", in: []reg{x, at}, saves: []save{{1, -1}}, grads: []grad{{fresh, s}, {kind: never}},
+		temps: []size{k, k, k, k}, tempsFirst: true,
 		cost: [2]cost{
 			{1.3 * b.rates.pass(2*n*s.e, b.rates.Stream), 1},
 			{b.rates.pass(s.bytes(), b.rates.Stream) + 3*moved/b.rates.Stream + b.rates.Sort*.6, 6},
@@ -27,8 +31,8 @@ func (b *builder) index(x, at reg, n int64) reg {
 	}, size{n, s.e})
 }
 
-// indexAdd adds rows into a copy of a tensor, or into the tensor: saves the indices and what is added, though only
-// its shape is read.
+// indexAdd adds rows into a copy of a tensor, or into the tensor: saves the indices and what is added, though
+// only its shape is read.
 func (b *builder) indexAdd(into, at, rows reg, inPlace bool) reg {
 	s, add := b.regs[into], b.regs[rows]
 	spread := 1.6 * b.rates.pass(3*add.bytes(), b.rates.Stream)

@@ -1,7 +1,7 @@
 package ledger
 
-// group is a parameter group of FSDP2 (torch/distributed/fsdp/_fully_shard): shards in the weights' type, gathered
-// 16-bit parameters, gradients reduced in fp32.
+// group is a parameter group of FSDP2 (torch/distributed/fsdp/_fully_shard): shards in the weights' type,
+// gathered 16-bit parameters, gradients reduced in fp32.
 type group struct {
 	root, offload bool
 	params        []*param // gathered
@@ -41,8 +41,9 @@ func (r *run) unshard(g *group) {
 	r.clock.host += r.rates.gatherHost(r.clock.backward)
 }
 
-// gather brings the parameters from all ranks. In the forward the output of an all-gather lives until the next
-// group's has been copied out, in the backward until its own is; there the next group's is gathered ahead.
+// gather brings the parameters from all ranks. In the forward the output of an all-gather lives until the
+// next group's has been copied out, in the backward until its own is; there the next group's is gathered
+// ahead.
 func (r *run) gather(g *group) {
 	r.allGather(g)
 	for _, p := range g.params {
@@ -99,7 +100,8 @@ func (r *run) preForward(g *group, x tensor) tensor {
 	return x
 }
 
-// postForward frees the gathered parameters, but the root's, and hooks the gathering for the backward onto the output.
+// postForward frees the gathered parameters, but the root's, and hooks the gathering for the backward onto
+// the output.
 func (r *run) postForward(g *group, y tensor) {
 	if g.inBackward {
 		return

@@ -19,10 +19,13 @@ type lowering struct {
 // attention is what the attention operation needs to know.
 type attention struct{ heads, width, valueWidth int64 }
 
-// lowerBlock writes the program of a layer: of its input, whose elements have so many bytes, parameters and, in
-// transformers, tables of rotary positions.
+// lowerBlock writes the program of a layer: of its input, whose elements have so many bytes, parameters and,
+// in transformers, tables of rotary positions.
 func lowerBlock(l *model.Layer, m *model.Model, w *Way, rates *Rates, e int64) *program {
-	b := &lowering{builder: newBuilder(w, rates), layer: l, model: m, code: w.Code, at: make([]reg, len(l.Tensors))}
+	b := &lowering{
+		builder: newBuilder(w, rates), layer: l, model: m, code: w.Code,
+		at: make([]reg, len(l.Tensors)),
+	}
 	x := b.given(size{w.tokens() * int64(m.Hidden), e}, external{name: "input"})
 	if w.Code.Transformers && m.Position != "learned" {
 		table := size{w.Seq * int64(m.HeadDim), e}
@@ -51,7 +54,8 @@ func (b *lowering) width(r model.Ref) int64 { return int64(b.layer.Tensor(r).Wid
 func (b *lowering) operation(i int) int {
 	o := &b.layer.Ops[i]
 	in := b.at[o.In[0]]
-	if o.Part == model.PartExtra || o.Part == model.PartShared && !b.shared { // counted alone; run last: see ownExperts
+	// counted alone; run last: see ownExperts
+	if o.Part == model.PartExtra || o.Part == model.PartShared && !b.shared {
 		return i + 1
 	}
 	switch o.Kind {
@@ -236,7 +240,8 @@ func (b *lowering) rotary(o *model.Op) {
 		}
 		x := b.at[r]
 		if b.code.Transformers {
-			turned := b.cat(b.unary(b.half(x, b.n(x)/2), size{b.n(x) / 2, b.e(x)}, op{name: "neg"}), b.half(x, b.n(x)/2))
+			turned := b.cat(b.unary(b.half(x, b.n(x)/2), size{b.n(x) / 2, b.e(x)}, op{name: "neg"}),
+				b.half(x, b.n(x)/2))
 			b.at[o.Out[j]] = b.add(b.mul(x, b.cos), b.mul(turned, b.sin))
 			continue
 		}

@@ -2,8 +2,8 @@ package ledger
 
 import "meshscope/engine/model"
 
-// mixture writes a router and its experts as grouped products: all operations from the router to the end of the
-// sub-layer. The variables of the function live until it returns.
+// mixture writes a router and its experts as grouped products: all operations from the router to the end of
+// the sub-layer. The variables of the function live until it returns.
 func (b *lowering) mixture(i int) int {
 	ops := b.layer.Ops
 	var up, permute *model.Op
@@ -27,9 +27,11 @@ func (b *lowering) mixture(i int) int {
 
 // ownExperts gathers rows by expert, multiplies them and adds them to their tokens.
 func (b *lowering) ownExperts(x reg, up, end *model.Op) reg {
-	h, m, experts, top := int64(b.model.Hidden), b.width(up.Out[0]), int64(b.model.Experts), int64(b.model.TopK)
+	h, m, experts, top := int64(b.model.Hidden), b.width(up.Out[0]), int64(b.model.Experts),
+		int64(b.model.TopK)
 	n := b.way.tokens()
-	w1, w2, w3 := b.param(experts*m*h, "experts gate"), b.param(experts*m*h, "experts up"), b.param(experts*m*h, "experts down")
+	w1, w2, w3 := b.param(experts*m*h, "experts gate"), b.param(experts*m*h, "experts up"),
+		b.param(experts*m*h, "experts down")
 	p := b.softmax(b.cast(b.linear(x, b.param(h*experts, "router"), experts, none), 4))
 	chosen := b.indices(n*top, 8)
 	w := b.gather(p, chosen)
@@ -57,18 +59,21 @@ func (b *lowering) ownExperts(x reg, up, end *model.Op) reg {
 
 // transformersExperts is Qwen3MoeSparseMoeBlock with grouped products: gate and up in one.
 func (b *lowering) transformersExperts(x reg, up *model.Op) reg {
-	h, m, experts, top := int64(b.model.Hidden), b.width(up.Out[0]), int64(b.model.Experts), int64(b.model.TopK)
+	h, m, experts, top := int64(b.model.Hidden), b.width(up.Out[0]), int64(b.model.Experts),
+		int64(b.model.TopK)
 	n, e := b.way.tokens(), b.e(x)
 	p := b.softmax(b.cast(b.linear(x, b.param(h*experts, "router"), experts, none), 4))
 	w := b.cast(b.mul(b.gather(p, b.indices(n*top, 8)), b.indices(n, 4)), e)
-	ids, token, permuted, inverse := b.indices(n*top, 8), b.indices(n*top, 8), b.indices(n*top, 8), b.indices(n*top, 8)
+	ids, token, permuted, inverse := b.indices(n*top, 8), b.indices(n*top, 8), b.indices(n*top, 8),
+		b.indices(n*top, 8)
 	offsets := b.indices(experts, 4)
 	rows := b.index(x, token, n*top*h)
 	weights := b.index(w, permuted, n*top)
 	sorted := b.index(rows, permuted, n*top*h)
 	both := b.grouped(sorted, b.param(2*experts*m*h, "experts up"), offsets, 2*m, experts)
 	half := b.n(both) / 2
-	o := b.grouped(b.mul(b.silu(b.half(both, half)), b.half(both, half)), b.param(experts*m*h, "experts down"), offsets, h, experts)
+	o := b.grouped(b.mul(b.silu(b.half(both, half)), b.half(both, half)),
+		b.param(experts*m*h, "experts down"), offsets, h, experts)
 	o2 := b.index(b.mul(o, weights), inverse, n*top*h)
 	b.alive(o)
 	y := b.indexAdd(b.indices(n*h, e), token, o2, true)

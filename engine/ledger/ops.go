@@ -11,7 +11,8 @@ func (b *builder) castAt(x reg, e int64, name string, rate float64) reg {
 		return x
 	}
 	c := b.rates.pass(s.n*(s.e+e), rate)
-	return b.emit(op{name: name, in: []reg{x}, grads: []grad{{fresh, s}}, cost: [2]cost{{c, 1}, {c, 1}}}, size{s.n, e})
+	return b.emit(op{name: name, in: []reg{x}, grads: []grad{{fresh, s}}, cost: [2]cost{{c, 1}, {c, 1}}},
+		size{s.n, e})
 }
 
 // low is autocast's 16-bit copy; of a weight it is made once in a forward.
@@ -28,8 +29,8 @@ func (b *builder) low(x reg) reg {
 	return y
 }
 
-// linear multiplies by a matrix: saves its input if the weight wants a gradient, the weight if the input does.
-// The backward makes both gradients at once.
+// linear multiplies by a matrix: saves its input if the weight wants a gradient, the weight if the input
+// does. The backward makes both gradients at once.
 func (b *builder) linear(x, w reg, out int64, bias reg) reg {
 	if bias != none {
 		bias = b.low(bias)
@@ -39,10 +40,12 @@ func (b *builder) linear(x, w reg, out int64, bias reg) reg {
 	inner := ws.n / out
 	rows := xs.n / inner
 	b.product++
-	forward, backward := b.rates.product(rows, out, inner, xs.e, false), b.rates.product(rows, out, inner, xs.e, true)
+	forward, backward := b.rates.product(rows, out, inner, xs.e, false),
+		b.rates.product(rows, out, inner, xs.e, true)
 	o := op{
-		name: "product", in: []reg{x, w}, saves: []save{{0, 1}, {1, 0}}, grads: []grad{{fresh, xs}, {fresh, ws}},
-		kept: b.product%2 == 1, each: true, cost: [2]cost{{forward, 1}, {backward, 1}},
+		name: "product", in: []reg{x, w}, saves: []save{{0, 1}, {1, 0}},
+		grads: []grad{{fresh, xs}, {fresh, ws}},
+		kept:  b.product%2 == 1, each: true, cost: [2]cost{{forward, 1}, {backward, 1}},
 	}
 	if bias != none {
 		o.in, o.grads, o.kept = append(o.in, bias), append(o.grads, grad{fresh, size{out, xs.e}}), false
@@ -89,11 +92,16 @@ func (b *builder) unary(x reg, out size, o op) reg {
 }
 
 func (b *builder) silu(x reg) reg {
-	return b.unary(x, b.regs[x], op{name: "silu", saves: []save{{0, -1}}, cost: [2]cost{1: {b.rates.pass(3*b.regs[x].bytes(), b.rates.Stream), 1}}})
+	return b.unary(x, b.regs[x],
+		op{
+			name: "silu", saves: []save{{0, -1}},
+			cost: [2]cost{1: {b.rates.pass(3*b.regs[x].bytes(), b.rates.Stream), 1}},
+		})
 }
 
 func (b *builder) tanh(x reg) reg {
-	return b.unary(x, b.regs[x], op{name: "tanh", keeps: []int{0}, cost: [2]cost{1: {b.rates.pass(12*b.n(x), b.rates.Stream), 1}}})
+	return b.unary(x, b.regs[x],
+		op{name: "tanh", keeps: []int{0}, cost: [2]cost{1: {b.rates.pass(12*b.n(x), b.rates.Stream), 1}}})
 }
 
 func (b *builder) scale(x reg) reg { return b.unary(x, b.regs[x], op{name: "scale"}) }
@@ -134,7 +142,8 @@ func (b *builder) repeat(x reg, times int64) reg {
 func (b *builder) rmsNorm(x, w reg, width int64) reg {
 	s, ws := b.regs[x], b.regs[w]
 	return b.emit(op{
-		name: "norm", in: []reg{x, w}, saves: []save{{0, -1}, {1, -1}}, keeps: []int{1}, grads: []grad{{fresh, s}, {fresh, ws}},
+		name: "norm", in: []reg{x, w}, saves: []save{{0, -1}, {1, -1}}, keeps: []int{1},
+		grads: []grad{{fresh, s}, {fresh, ws}},
 		cost: [2]cost{
 			{float64(s.bytes())*2/b.rates.NormForward + b.rates.NormLaunch, 1},
 			{float64(s.bytes())*3/b.rates.NormBackward + 2*b.rates.NormLaunch, 2},
@@ -148,12 +157,16 @@ func (b *builder) layerNorm(x, w, bias reg, width int64) reg {
 	return b.emit(op{
 		name: "norm", in: []reg{x, w, bias}, saves: []save{{0, -1}, {1, -1}}, keeps: []int{1, 2},
 		grads: []grad{{fresh, s}, {fresh, size{width, 4}}, {fresh, size{width, 4}}},
-		cost:  [2]cost{{b.rates.pass(2*s.bytes(), b.rates.Stream), 1}, {b.rates.pass(4*s.bytes(), b.rates.Stream), 2}},
+		cost: [2]cost{
+			{b.rates.pass(2*s.bytes(), b.rates.Stream), 1},
+			{b.rates.pass(4*s.bytes(), b.rates.Stream), 2},
+		},
 	}, s, size{rows, 4}, size{rows, 4})
 }
 
-// sdpa is attention by FlashAttention or cuDNN: saves queries, keys, values, the output, the logarithm of each row's
-// sum and two seeds. The backward has queries' gradients in fp32 too, and keys' and values' for every query head.
+// sdpa is attention by FlashAttention or cuDNN: saves queries, keys, values, the output, the logarithm of
+// each row's sum and two seeds. The backward has queries' gradients in fp32 too, and keys' and values' for
+// every query head.
 func (b *builder) sdpa(q, k, v reg, a attention) reg {
 	q, k, v = b.low(q), b.low(k), b.low(v)
 	qs, ks, vs := b.regs[q], b.regs[k], b.regs[v]
@@ -165,8 +178,10 @@ func (b *builder) sdpa(q, k, v reg, a attention) reg {
 	}
 	forward, backward := b.rates.attention(b.way, a, qs.n, ks.n)
 	return b.emit(op{
-		name: "attention", in: []reg{q, k, v}, saves: []save{{0, -1}, {1, -1}, {2, -1}}, keeps: []int{0, 1, 2, 3}, kept: true,
-		grads: []grad{{fresh, qs}, {fresh, ks}, {fresh, vs}}, temps: temps, cost: [2]cost{{forward, 1}, {backward, 3}},
+		name: "attention", in: []reg{q, k, v}, saves: []save{{0, -1}, {1, -1}, {2, -1}},
+		keeps: []int{0, 1, 2, 3}, kept: true,
+		grads: []grad{{fresh, qs}, {fresh, ks}, {fresh, vs}}, temps: temps,
+		cost: [2]cost{{forward, 1}, {backward, 3}},
 	}, out, sums, size{64, 8}, size{64, 8})
 }
 
@@ -175,7 +190,8 @@ func (b *builder) embedding(tokens int64, w reg, width int64) reg {
 	s := b.regs[w]
 	o := op{name: "embedding", in: []reg{w}, grads: []grad{{fresh, s}}, cost: [2]cost{
 		{b.rates.pass(2*tokens*width*s.e, b.rates.Stream), 1},
-		{b.rates.pass(s.bytes(), b.rates.Stream) + float64(tokens*width)*(float64(s.e)+8.8)/b.rates.Stream + b.rates.Sort, 8},
+		{b.rates.pass(s.bytes(), b.rates.Stream) + float64(tokens*width)*(float64(s.e)+8.8)/b.rates.Stream +
+			b.rates.Sort, 8},
 	}}
 	if tokens > 3072 {
 		rows := min(tokens, s.n/width) + tokens/10
@@ -184,18 +200,23 @@ func (b *builder) embedding(tokens int64, w reg, width int64) reg {
 	return b.emit(o, size{tokens * width, s.e})
 }
 
-// crossEntropy keeps the probabilities' logarithms in fp32. Its backward fills a gradient with zeros, then makes another.
+// crossEntropy keeps the probabilities' logarithms in fp32. Its backward fills a gradient with zeros, then
+// makes another.
 func (b *builder) crossEntropy(logits, labels reg) reg {
 	s := b.regs[logits]
-	p := b.emit(op{name: "log-softmax", in: []reg{logits}, keeps: []int{0}, grads: []grad{{fresh, s}}, cost: [2]cost{
-		{float64(s.n) * b.rates.LogSoftmax[0], 1}, {float64(s.n) * b.rates.LogSoftmax[1], 1},
-	}}, s)
+	p := b.emit(op{
+		name: "log-softmax", in: []reg{logits}, keeps: []int{0}, grads: []grad{{fresh, s}},
+		cost: [2]cost{
+			{float64(s.n) * b.rates.LogSoftmax[0], 1}, {float64(s.n) * b.rates.LogSoftmax[1], 1},
+		},
+	}, s)
 	o := op{
 		name: "loss", in: []reg{p}, saves: []save{{0, -1}}, keeps: []int{1}, grads: []grad{{fresh, s}},
 		cost: [2]cost{{2 * b.rates.Launch, 1}, {b.rates.pass(s.bytes(), b.rates.Stream), 2}},
 	}
 	if labels != none {
-		o.in, o.saves, o.grads = append(o.in, labels), append(o.saves, save{1, -1}), append(o.grads, grad{kind: never})
+		o.in, o.saves, o.grads = append(o.in, labels), append(o.saves, save{1, -1}),
+			append(o.grads, grad{kind: never})
 	}
 	loss := b.emit(o, size{1, 4}, size{1, 4})
 	b.alive(p)
@@ -206,7 +227,10 @@ func (b *builder) crossEntropy(logits, labels reg) reg {
 func (b *builder) compiledLoss(logits reg) reg {
 	s, rows := b.regs[logits], b.way.tokens()
 	c := cost{b.rates.pass(4*s.n, b.rates.Stream), 1}
-	return b.emit(op{name: "loss", in: []reg{logits}, saves: []save{{0, -1}}, keeps: []int{1, 2}, grads: []grad{{fresh, s}}, cost: [2]cost{c, c}},
+	return b.emit(op{
+		name: "loss", in: []reg{logits}, saves: []save{{0, -1}}, keeps: []int{1, 2},
+		grads: []grad{{fresh, s}}, cost: [2]cost{c, c},
+	},
 		size{1, 4}, size{rows, 4}, size{rows, 4})
 }
 
@@ -214,7 +238,10 @@ func (b *builder) compiledLoss(logits reg) reg {
 func (b *builder) dropout(x reg) reg {
 	s := b.regs[x]
 	c := cost{b.rates.pass(s.n*(2*s.e+1), b.rates.Stream), 1}
-	return b.emit(op{name: "dropout", in: []reg{x}, keeps: []int{1}, grads: []grad{{fresh, s}}, cost: [2]cost{c, c}}, s, size{s.n, 1})
+	return b.emit(op{
+		name: "dropout", in: []reg{x}, keeps: []int{1}, grads: []grad{{fresh, s}},
+		cost: [2]cost{c, c},
+	}, s, size{s.n, 1})
 }
 
 // half is a view of a part; its gradient is padded to the whole.
@@ -230,12 +257,18 @@ func (b *builder) split(x reg, parts ...int64) []reg {
 	for i, n := range parts {
 		outs[i] = size{n, s.e}
 	}
-	b.emit(op{name: "split", in: []reg{x}, view: true, grads: []grad{{fresh, s}}, cost: [2]cost{1: {b.rates.pass(2*s.bytes(), b.rates.Stream), 1}}}, outs...)
+	b.emit(op{
+		name: "split", in: []reg{x}, view: true, grads: []grad{{fresh, s}},
+		cost: [2]cost{1: {b.rates.pass(2*s.bytes(), b.rates.Stream), 1}},
+	}, outs...)
 	return b.ops[len(b.ops)-1].out
 }
 
 func (b *builder) cat(x, y reg) reg {
 	s := size{b.n(x) + b.n(y), b.e(x)}
 	c := b.rates.pass(2*s.bytes(), b.rates.Stream)
-	return b.emit(op{name: "cat", in: []reg{x, y}, grads: []grad{{kind: part}, {kind: part}}, cost: [2]cost{{c, 1}, {c, 1}}}, s)
+	return b.emit(op{
+		name: "cat", in: []reg{x, y}, grads: []grad{{kind: part}, {kind: part}},
+		cost: [2]cost{{c, 1}, {c, 1}},
+	}, s)
 }

@@ -34,8 +34,8 @@ type block struct {
 }
 
 // pool is PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp): best fit over a free list for each
-// stream and size class; a large block is cut where more than 1 MiB would remain, a small one always; nothing is
-// given back to the driver.
+// stream and size class; a large block is cut where more than 1 MiB would remain, a small one always; nothing
+// is given back to the driver.
 type pool struct {
 	now, peak, reserved int64
 	free                [streams][2][]*block // by size, then address

@@ -19,7 +19,8 @@ const (
 // save is an input that the backward reads, if the gradient of another is wanted (-1: always).
 type save struct{ in, when int }
 
-// grad is the gradient of an input before it is summed over broadcast dimensions and cast to the input's type.
+// grad is the gradient of an input before it is summed over broadcast dimensions and cast to the input's
+// type.
 type grad struct {
 	kind gradient
 	size size
@@ -63,9 +64,10 @@ type compiled struct {
 
 // program is straight-line code over tensors, as a module's forward is.
 type program struct {
-	regs     []size
-	external []external // tensors that the caller holds: its input first, then parameters and what layers share
-	bound    []reg      // registers of external
+	regs []size
+	// tensors that the caller holds: its input first, then parameters and what layers share
+	external []external
+	bound    []reg // registers of external
 	ops      []op
 	results  []reg
 }
@@ -78,8 +80,8 @@ type external struct {
 	owned  bool // the program drops it after its last reader
 }
 
-// builder writes a program down. A tensor dies with its last reader; alive extends that to what was written last,
-// as a variable of a function does.
+// builder writes a program down. A tensor dies with its last reader; alive extends that to what was written
+// last, as a variable of a function does.
 type builder struct {
 	*program
 	last    []int // operation that reads a register last

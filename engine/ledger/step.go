@@ -14,7 +14,8 @@ type Phases struct {
 
 // Peak returns the largest of them.
 func (p *Phases) Peak() int64 {
-	return max(p.Start, p.AfterForward, p.PeakForward, p.AfterBackward, p.PeakBackward, p.AfterOptimizer, p.PeakOptimizer)
+	return max(p.Start, p.AfterForward, p.PeakForward, p.AfterBackward, p.PeakBackward, p.AfterOptimizer,
+		p.PeakOptimizer)
 }
 
 // Result is what a step holds and takes.
@@ -162,7 +163,10 @@ func (t *training) logits() tensor {
 	}
 	if t.way.Code.Transformers {
 		if t.way.Frozen() && t.way.Checkpoint == Full && !y.wants { // enable_input_require_grads
-			y.node, y.wants = &node{op: hook(), in: []size{y.size}, wants: []bool{false}, edges: make([]edge, 1), grads: make([]tensor, 1)}, true
+			y.node, y.wants = &node{
+				op: hook(), in: []size{y.size}, wants: []bool{false},
+				edges: make([]edge, 1), grads: make([]tensor, 1),
+			}, true
 			t.graph = append(t.graph, y.node)
 		}
 		locals = append(locals, y.hold())

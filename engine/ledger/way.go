@@ -31,10 +31,11 @@ type Way struct {
 
 	Seq, MicroBatch, MicroBatches int64
 	Slice                         bool // blocks alone, without embedding and head
-	Unreduced                     bool // FSDP2 reduces gradients in the last micro-batch alone, and keeps them whole until then
-	Steps                         int  // that are simulated; 0: three
-	FusedLoss                     bool // one kernel over 16-bit logits
-	Clip                          bool
+	// FSDP2 reduces gradients in the last micro-batch alone, and keeps them whole until then
+	Unreduced bool
+	Steps     int  // that are simulated; 0: three
+	FusedLoss bool // one kernel over 16-bit logits
+	Clip      bool
 }
 
 // Checkpoint is what the backward makes again.
@@ -57,8 +58,8 @@ const (
 	Momentum // SGD: one state
 )
 
-// simulated returns how many micro-batches are: the second one and those that follow allocate alike, but what the
-// host has not launched yet carries over into the next.
+// simulated returns how many micro-batches are: the second one and those that follow allocate alike, but what
+// the host has not launched yet carries over into the next.
 func (w *Way) simulated() int64 {
 	most := int64(16)
 	if w.Steps > 0 { // for memory alone
@@ -111,8 +112,8 @@ type Code struct {
 	Set          func(*model.Model)
 }
 
-// Codes lists the code that is known; the first one is that of torchtitan and the like: fused norms, complex rotary
-// positions, repeated keys and values.
+// Codes lists the code that is known; the first one is that of torchtitan and the like: fused norms, complex
+// rotary positions, repeated keys and values.
 func Codes() []Code {
 	llama := func(*model.Model) {}
 	return []Code{
@@ -125,7 +126,8 @@ func Codes() []Code {
 		{Name: "Gemma", Transformers: true, PlusOne: true, Set: llama},
 		{Name: "Phi3", Transformers: true, FusedQKV: true, FusedUp: true, Set: llama},
 		{Name: "GPT2", Transformers: true, FusedQKV: true, Dropout: true, Set: func(m *model.Model) {
-			m.Norm, m.Gated, m.MLPBias, m.AttnBias, m.Position, m.Tied = "layernorm", false, true, model.BiasAll, "learned", true
+			m.Norm, m.Gated, m.MLPBias, m.AttnBias, m.Position, m.Tied = "layernorm", false, true,
+				model.BiasAll, "learned", true
 			m.Activation = "gelu"
 		}},
 	}
@@ -141,7 +143,8 @@ func CodeOf(class string) (*Code, error) {
 		}
 		names = append(names, codes[i].Name)
 	}
-	return nil, fmt.Errorf("no class %s of transformers; allowed: %s", escape.Quote(class), strings.Join(names[1:], ", "))
+	return nil, fmt.Errorf("no class %s of transformers; allowed: %s", escape.Quote(class),
+		strings.Join(names[1:], ", "))
 }
 
 // maxElements bounds a tensor, so that sums of bytes stay far inside an int64.
@@ -155,15 +158,23 @@ func Check(p *model.Program, w *Way) error {
 		is   bool
 		what string
 	}{
-		{w.Compile && (experts || w.Code.Transformers || w.Autocast || w.Frozen()), "compiled blocks other than dense ones of 16-bit weights"},
-		{w.Checkpoint == Selective && w.Code.Transformers, "selective checkpointing in transformers, which has full or none"},
+		{
+			w.Compile && (experts || w.Code.Transformers || w.Autocast || w.Frozen()),
+			"compiled blocks other than dense ones of 16-bit weights",
+		},
+		{
+			w.Checkpoint == Selective && w.Code.Transformers,
+			"selective checkpointing in transformers, which has full or none",
+		},
 		{w.Offload && !w.FSDP, "weights on the host without FSDP2"},
 		{w.HostSaved && w.Compile, "compiled blocks whose saved tensors are in host memory"},
 		{w.Code.Transformers && m.SharedFFN > 0, "shared experts in transformers"},
 		{w.Slice && w.Code.Transformers, "transformers without embedding and head"},
 		{w.Frozen() && w.FSDP, "adapters under FSDP2"},
-		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 || float64(m.ExtraParams) > 1e-4*p.Total(), "this kind of layer"},
-		{m.NormsPer != 2 || m.IsMLA() || m.MTPLayers > 0 || m.ParallelBlock || m.AttnGate != "" && m.AttnGate != "none", "this kind of layer"},
+		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 ||
+			float64(m.ExtraParams) > 1e-4*p.Total(), "this kind of layer"},
+		{m.NormsPer != 2 || m.IsMLA() || m.MTPLayers > 0 || m.ParallelBlock ||
+			m.AttnGate != "" && m.AttnGate != "none", "this kind of layer"},
 	} {
 		if c.is {
 			return fmt.Errorf("there are no rules for %s", c.what)
@@ -178,12 +189,16 @@ func Check(p *model.Program, w *Way) error {
 	}
 	for _, target := range w.Targets {
 		if allowed := targets(experts, w.Code); w.Frozen() && !slices.Contains(allowed, target) {
-			return fmt.Errorf("no product %s for adapters; allowed: %s", escape.Quote(target), strings.Join(allowed, ", "))
+			return fmt.Errorf("no product %s for adapters; allowed: %s", escape.Quote(target),
+				strings.Join(allowed, ", "))
 		}
 	}
-	wide := float64(max(m.Vocab, m.FFN, m.Hidden, m.Heads*m.HeadDim, m.ExpertFFN*m.TopK, m.Hidden*m.TopK, m.Experts))
-	if n := wide * float64(w.Seq) * float64(w.MicroBatch); w.Seq > model.MaxSequence || w.MicroBatch > model.MaxSequence || n > maxElements {
-		return fmt.Errorf("a micro-batch has tensors of %.2g elements; allowed: at most %.2g", n, float64(maxElements))
+	wide := float64(max(m.Vocab, m.FFN, m.Hidden, m.Heads*m.HeadDim, m.ExpertFFN*m.TopK, m.Hidden*m.TopK,
+		m.Experts))
+	if n := wide * float64(w.Seq) * float64(w.MicroBatch); w.Seq > model.MaxSequence ||
+		w.MicroBatch > model.MaxSequence || n > maxElements {
+		return fmt.Errorf("a micro-batch has tensors of %.2g elements; allowed: at most %.2g", n,
+			float64(maxElements))
 	}
 	if m.Layers > maxLayers {
 		return fmt.Errorf("%d layers; allowed: at most %d", m.Layers, maxLayers)

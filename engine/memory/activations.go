@@ -115,15 +115,20 @@ func recordParts(note note, parts *[model.PartCount]record.Num, saved *LayerActi
 		}
 		sum = append(sum, note.rec.Ref(of.id))
 		note.rec.Figure(record.Entry{
-			ID: of.id, Name: "Bytes that the " + of.name + " of one " + l.ID + " layer keeps per token in 16 bits", Symbol: of.id,
+			ID:      of.id,
+			Name:    "Bytes that the " + of.name + " of one " + l.ID + " layer keeps per token in 16 bits",
+			Symbol:  of.id,
 			Formula: n.Text(), Value: n.V,
-			Source: "tensors that the stack keeps from forward to backward (engine/memory)", LeavesOut: "statistics of norms",
+			Source:    "tensors that the stack keeps from forward to backward (engine/memory)",
+			LeavesOut: "statistics of norms",
 		})
 	}
 	note.rec.Figure(record.Entry{
-		Name: "Bytes that one " + l.ID + " layer keeps per token in 16 bits", Symbol: "bytes per token of a " + l.ID + " layer",
+		Name:    "Bytes that one " + l.ID + " layer keeps per token in 16 bits",
+		Symbol:  "bytes per token of a " + l.ID + " layer",
 		Formula: record.Sum(sum...), Value: saved.Sum(),
-		Source:    "tensors that the stack keeps from forward to backward; Korthikanti et al. (arXiv 2205.05198) section 4",
+		Source: "tensors that the stack keeps from forward to backward; Korthikanti et al. (arXiv " +
+			"2205.05198) section 4",
 		LeavesOut: "small tensors such as norm statistics",
 	})
 }
@@ -161,7 +166,9 @@ func offloadedLayers(in *Input, stage int) int {
 
 // largest returns the largest that layers have of those that are there, with its formula: that of
 // a layer as its identifier makes it.
-func (in *Input) largest(of *layout.Counts, k Stack, bytes func(*LayerActivations) float64, formula func(id string) string) (float64, string) {
+func (in *Input) largest(of *layout.Counts, k Stack, bytes func(*LayerActivations) float64,
+	formula func(id string) string,
+) (float64, string) {
 	most, all := 0.0, []string(nil)
 	for i := range in.Program.Layers {
 		if l := &in.Program.Layers[i]; of[i] > 0 {
@@ -199,7 +206,8 @@ func offloadBuffers(in *Input, stage int, k Stack) units.Bytes {
 // element over those of 16 bits.
 func (in *Input) micro() (tokens, t, h, e record.Num) {
 	rec := in.Record
-	return rec.Named("T", in.Layout.MicroBatchTokens()), rec.Named("t", float64(in.Layout.TP)), in.Program.Hidden().Width, rec.Named("e", in.Precision.Bytes()/2)
+	return rec.Named("T", in.Layout.MicroBatchTokens()), rec.Named("t", float64(in.Layout.TP)),
+		in.Program.Hidden().Width, rec.Named("e", in.Precision.Bytes()/2)
 }
 
 // perElement returns the bytes of a micro-batch for each that its tokens have in 16 bits.
@@ -238,7 +246,8 @@ func stageActivations(in *Input, stage, full int, k Stack, input record.Num) uni
 	if st.Head && in.TrainMTP {
 		l := in.Program.Module()
 		sum += float64(in.Model.MTPLayers) * (in.layer(k, l).Sum() + 2*input.V)
-		note.times("layers", in.Model.MTPLayers, "MTP_modules", "({layer.", l.ID, ".activations} + 2 * layer_input)")
+		note.times("layers", in.Model.MTPLayers, "MTP_modules", "({layer.", l.ID,
+			".activations} + 2 * layer_input)")
 	}
 	note.term("activations", "T * e * (", note.sum("layers"), ")")
 	return units.Bytes(in.perElement() * sum)
@@ -247,7 +256,8 @@ func stageActivations(in *Input, stage, full int, k Stack, input record.Num) uni
 // recompute returns what one layer of a stage at a time recomputes in its backward, and
 // adds it to a sum of formulas.
 func recompute(in *Input, stage, full int, k Stack, input record.Num, sum string) units.Bytes {
-	of, bytes, formula := in.Stages[stage].Of, func(k *LayerActivations) float64 { return k.recomputed }, func(id string) string { return id + "_recompute" }
+	of, bytes, formula := in.Stages[stage].Of, func(k *LayerActivations) float64 { return k.recomputed },
+		func(id string) string { return id + "_recompute" }
 	if full > 0 {
 		of, bytes, formula = in.Stages[stage].Take(in.Program, full), (*LayerActivations).Sum, activationsRef
 	}

@@ -12,9 +12,12 @@ func gathered(in *Input, note note, p Parameters) units.Bytes {
 	w, blocks := in.Precision.GatherBytes(), float64(min(p.blocks, 2))
 	if note.rec.On() {
 		note.buffer(record.Entry{
-			ID: "buffers.gathered", Name: "Weights that ZeRO-3 gathers: the current layer and the next one", Symbol: "gathered weights",
-			Formula: "blocks_at_once * bytes_of_a_gathered_weight * " + p.largest(), Value: blocks * w * p.Largest,
-			Source:    "bytes per parameter, for the largest layer or matrix on the rank, since the stack handles one at a time",
+			ID: "buffers.gathered", Name: "Weights that ZeRO-3 gathers: the current layer and the next one",
+			Symbol:  "gathered weights",
+			Formula: "blocks_at_once * bytes_of_a_gathered_weight * " + p.largest(),
+			Value:   blocks * w * p.Largest,
+			Source: "bytes per parameter, for the largest layer or matrix on the rank, since the stack " +
+				"handles one at a time",
 			LeavesOut: "parts of layers that are handled separately",
 		}, record.In(p.largest(), p.Largest), record.In("blocks_at_once", blocks))
 		note.scattered(&p, in.Precision.Bytes())
@@ -30,9 +33,12 @@ func (n note) scattered(p *Parameters, bytes float64) {
 		return
 	}
 	n.buffer(record.Entry{
-		ID: "buffers.scattered", Name: "Whole gradients in transit, and the fp32 buffer that they are scattered from", Symbol: "whole gradients",
+		ID:      "buffers.scattered",
+		Name:    "Whole gradients in transit, and the fp32 buffer that they are scattered from",
+		Symbol:  "whole gradients",
 		Formula: "(bytes_of_a_product + 4) * " + p.largest(), Value: (bytes + 4) * p.Largest,
-		Source:    "bytes per parameter, for the largest layer or matrix on the rank, since the stack handles one at a time",
+		Source: "bytes per parameter, for the largest layer or matrix on the rank, since the stack " +
+			"handles one at a time",
 		LeavesOut: "parts of layers that are handled separately",
 	}, record.In("bytes_of_a_product", bytes), record.In(p.largest(), p.Largest))
 }

@@ -7,7 +7,8 @@ import (
 	"meshscope/engine/record"
 )
 
-const sourceCut = "Megatron-LM: TP splits the matrices, norms and router are replicated on every rank, EP distributes the experts"
+const sourceCut = "Megatron-LM: TP splits the matrices, norms and router are replicated on every rank, EP " +
+	"distributes the experts"
 
 // CountRank counts the parameters of one pipeline rank.
 func CountRank(in *Input, rank int, cut Divisors) Parameters {
@@ -104,7 +105,8 @@ func (in *Input) table(d *Divisors) float64 {
 			formula = "{model.padded-vocabulary} * h / t"
 		}
 		in.Record.Figure(record.Entry{
-			ID: "model.embedding-per-gpu", Name: "Embedding table on one GPU, and the head", Symbol: "P_table",
+			ID: "model.embedding-per-gpu", Name: "Embedding table on one GPU, and the head",
+			Symbol:  "P_table",
 			Formula: formula, Value: table, Source: sourceCut,
 		})
 	}
@@ -119,7 +121,8 @@ func (in *Input) layerParameters(layer *model.Layer, d *Divisors) (dense, expert
 	if d.copies {
 		copies = layer.Copies(in.Record.Named("t", float64(in.Layout.TP)))
 	}
-	dense = copies.V + d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts, l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
+	dense = copies.V + d.part(l.AttnSharded+l.MLPSharded+l.SharedExperts,
+		l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router)
 	expert = d.expert(l)
 	if !in.Record.On() {
 		return dense, expert
@@ -143,15 +146,20 @@ func (in *Input) layerParameters(layer *model.Layer, d *Divisors) (dense, expert
 		formula += " + " + copies.Text()
 	}
 	rec.Figure(record.Entry{
-		ID: "parameters-per-gpu", Name: "Parameters replicated over data-parallel ranks of a " + id + " layer on one GPU",
+		ID:     "parameters-per-gpu",
+		Name:   "Parameters replicated over data-parallel ranks of a " + id + " layer on one GPU",
 		Symbol: "parameters per " + id + " layer", Formula: formula, Value: dense, Source: sourceCut,
 		LeavesOut: "fractions stay where a degree does not divide a matrix",
-	}, record.In("whole_parts_of_attention_norms_and_router", l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router))
+	}, record.In("whole_parts_of_attention_norms_and_router",
+		l.AttnReplicated+l.Norms+l.MLPReplicated+l.Router))
 	if layer.MoE {
 		rec.Figure(record.Entry{
-			ID: "expert-parameters-per-gpu", Name: "Routed experts' parameters of a " + id + " layer on one GPU",
-			Symbol: "expert-parameters per " + id + " layer", Formula: "{" + layer.Scope("experts") + ".parameters} / (EP * ETP) + expert_biases" + d.biases(),
-			Value: expert, Source: sourceCut, LeavesOut: "fractions stay where a degree does not divide a matrix",
+			ID:      "expert-parameters-per-gpu",
+			Name:    "Routed experts' parameters of a " + id + " layer on one GPU",
+			Symbol:  "expert-parameters per " + id + " layer",
+			Formula: "{" + layer.Scope("experts") + ".parameters} / (EP * ETP) + expert_biases" + d.biases(),
+			Value:   expert, Source: sourceCut,
+			LeavesOut: "fractions stay where a degree does not divide a matrix",
 		}, record.In("expert_biases", l.ExpertsReplicated))
 	}
 	return dense, expert
@@ -194,7 +202,8 @@ func (n note) parameters(p *Parameters, tied bool) {
 		less = " - {model.embedding-per-gpu}"
 	}
 	n.figure(record.Entry{
-		ID: "dense-parameters", Name: "Parameters on one GPU that all data-parallel ranks hold", Symbol: "P_dense",
+		ID: "dense-parameters", Name: "Parameters on one GPU that all data-parallel ranks hold",
+		Symbol:  "P_dense",
 		Formula: n.sum("dense") + less, Value: p.Dense, Source: sourceCut,
 	})
 	if p.Expert > 0 {
@@ -204,10 +213,12 @@ func (n note) parameters(p *Parameters, tied bool) {
 		})
 	}
 	n.figure(record.Entry{
-		ID: "parameters", Name: "Parameters on one GPU", Symbol: "parameters", Formula: p.formula(), Value: p.Dense + p.Expert, Source: sourceCut,
+		ID: "parameters", Name: "Parameters on one GPU", Symbol: "parameters", Formula: p.formula(),
+		Value: p.Dense + p.Expert, Source: sourceCut,
 	})
 	n.figure(record.Entry{
-		ID: "embedding-parameters", Name: "Parameters of embedding and head on one GPU", Symbol: "embedding parameters",
+		ID: "embedding-parameters", Name: "Parameters of embedding and head on one GPU",
+		Symbol:  "embedding parameters",
 		Formula: n.sum("embedding") + less, Value: p.Embedding, Source: sourceCut,
 	})
 }

@@ -21,7 +21,8 @@ type llmFoundry struct{ torchTitan }
 func (llmFoundry) Assumptions(into []string, _ *layout.Layout, overhead string) []string {
 	into = append(
 		into,
-		"memory follows llm-foundry's FSDP of 2023: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block, and of the embedding for the whole step",
+		"memory follows llm-foundry's FSDP of 2023: fp32 weights, gradients and moments, 16-bit copies of "+
+			"one gathered and one prefetched block, and of the embedding for the whole step",
 	)
 	into = append(into, overhead)
 	return into
@@ -113,14 +114,19 @@ func (llmFoundry) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 		}
 		layer := record.In("parameters_of_a_layer", p.Layer)
 		note.buffer(record.Entry{
-			ID: "buffers.gathered", Name: "Weights that FSDP gathers: the current layer, the next one and the embedding, or all of them with ZeRO-2", Symbol: "gathered weights",
+			ID: "buffers.gathered", Name: "Weights that FSDP gathers: the current layer, the next one and " +
+				"the embedding, or all of them with ZeRO-2", Symbol: "gathered weights",
 			Formula: "bytes_of_a_gathered_weight * " + formula, Value: gathered,
-			Source: "PyTorch, FullyShardedDataParallel: the root is not resharded after the forward; limit_all_gathers lets two blocks be whole",
+			Source: "PyTorch, FullyShardedDataParallel: the root is not resharded after the forward; " +
+				"limit_all_gathers lets two blocks be whole",
 		}, layer, embedding, record.In("blocks_at_once", blocks))
 		note.buffer(record.Entry{
-			ID: "buffers.scattered", Name: "Whole gradients of the current layer and of the embedding, and the copy that is scattered", Symbol: "whole gradients",
-			Formula: "(bytes_of_a_product + bytes_of_the_copy) * parameters_of_a_layer + bytes_of_a_product * embedding", Value: scattered,
-			Source: "PyTorch, FullyShardedDataParallel: a flat parameter's gradient is reduced once its last part is there",
+			ID: "buffers.scattered", Name: "Whole gradients of the current layer and of the embedding, and " +
+				"the copy that is scattered", Symbol: "whole gradients",
+			Formula: "(bytes_of_a_product + bytes_of_the_copy) * parameters_of_a_layer + " +
+				"bytes_of_a_product * embedding", Value: scattered,
+			Source: "PyTorch, FullyShardedDataParallel: a flat parameter's gradient is reduced once its " +
+				"last part is there",
 		}, layer, embedding, record.In("bytes_of_a_product", g), record.In("bytes_of_the_copy", reduced))
 	}
 	return units.Bytes(gathered + scattered)

@@ -20,7 +20,8 @@ type megatronCore struct{ common }
 func (megatronCore) Assumptions(into []string, l *layout.Layout, overhead string) []string {
 	into = append(
 		into,
-		"memory follows Megatron-Core with Transformer Engine: no dropout, one dummy weight gradient per weight shape",
+		"memory follows Megatron-Core with Transformer Engine: no dropout, one dummy weight gradient per "+
+			"weight shape",
 	)
 	into = append(into, overhead)
 	if l.ZeRO >= 2 {
@@ -40,8 +41,9 @@ func (megatronCore) Cut(in *Input) Divisors {
 
 // Save keeps what Transformer Engine does: a norm its input, a product its input as it reads it
 // (a norm that one product alone reads is made again inside it), flash attention queries, keys,
-// values, output and the sums of its softmax, an activation and a product of elements what they read, a scan also the
-// inverse that it made (megatron/core/ssm/gated_delta_net/gdn.py; counted from the code, not measured).
+// values, output and the sums of its softmax, an activation and a product of elements what they read, a scan
+// also the inverse that it made (megatron/core/ssm/gated_delta_net/gdn.py; counted from the code, not
+// measured).
 func (megatronCore) Save(s *saver) {
 	in, two, four := s.in, record.Lit(2), record.Lit(4)
 	w := in.elements()
@@ -200,8 +202,10 @@ func (megatronCore) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 		shapes := in.shapes(in.kinds(rank), nil)
 		formula, operands := shapes.formula()
 		note.buffer(record.Entry{
-			ID: "buffers.dummies", Name: "Dummy weight gradients", Symbol: "dummy gradients", Formula: "bytes * (" + formula + ")", Value: float64(total),
-			Source:    "Transformer Engine returns one in 16 bits per distinct weight shape to autograd, since it accumulates the real ones itself",
+			ID: "buffers.dummies", Name: "Dummy weight gradients", Symbol: "dummy gradients",
+			Formula: "bytes * (" + formula + ")", Value: float64(total),
+			Source: "Transformer Engine returns one in 16 bits per distinct weight shape to autograd, " +
+				"since it accumulates the real ones itself",
 			LeavesOut: "shapes of embedding and head",
 		}, operands...)
 	}

@@ -17,7 +17,8 @@ type megatron2022 struct{ common }
 func (megatron2022) Offers() [4]bool { return [4]bool{0: true} }
 
 func (megatron2022) Assumptions(into []string, _ *layout.Layout, overhead string) []string {
-	into = append(into, "memory follows the Megatron-LM of Korthikanti et al.: dropout with its masks, loss over fp32 logits, optimizer states on every rank")
+	into = append(into, "memory follows the Megatron-LM of Korthikanti et al.: dropout with its masks, "+
+		"loss over fp32 logits, optimizer states on every rank")
 	into = append(into, overhead)
 	return into
 }

@@ -47,7 +47,8 @@ type Input struct {
 
 // Set makes it another input, that reuses the memory of the one before.
 func (in *Input) Set(to *Input) {
-	to.scratch, to.activations, to.sameShapes, to.ledgers = in.scratch, in.activations[:0], in.sameShapes, in.ledgers
+	to.scratch, to.activations, to.sameShapes, to.ledgers = in.scratch, in.activations[:0], in.sameShapes,
+		in.ledgers
 	*in = *to
 }
 
@@ -55,25 +56,28 @@ func (in *Input) Set(to *Input) {
 // Parameters are those on one GPU of the rank. InFlight is the peak number of
 // stage-activations alive (chunks / VPP, so it can be fractional).
 type Rank struct {
-	Rank                int         `json:"rank"`
-	Layers              int         `json:"layers"`
-	Parameters          float64     `json:"parameters"`
-	EmbeddingParameters float64     `json:"embedding_parameters"` // embedding and head, contained in Parameters
+	Rank       int     `json:"rank"`
+	Layers     int     `json:"layers"`
+	Parameters float64 `json:"parameters"`
+	// embedding and head, contained in Parameters
+	EmbeddingParameters float64     `json:"embedding_parameters"`
 	InFlight            float64     `json:"in_flight"`
 	Weights             units.Bytes `json:"weights_bytes"`
 	Gradients           units.Bytes `json:"gradients_bytes"`
 	Optimizer           units.Bytes `json:"optimizer_bytes"`
 	Activations         units.Bytes `json:"activations_bytes"`
-	WeightInputs        units.Bytes `json:"weight_inputs_bytes"` // contained in Activations: kept for weight gradients that a split backward puts off
-	Logits              units.Bytes `json:"logits_bytes"`        // of the head and the loss
-	Buffers             units.Bytes `json:"buffers_bytes"`       // what the stack keeps or makes in addition
-	Allocated           units.Bytes `json:"allocated_bytes"`     // the sum of the six terms above
-	Overhead            units.Bytes `json:"overhead_bytes"`      // allocator slack, driver context, communicators
-	Total               units.Bytes `json:"total_bytes"`         // Allocated + Overhead
+	// contained in Activations: kept for weight gradients that a split backward puts off
+	WeightInputs units.Bytes `json:"weight_inputs_bytes"`
+	Logits       units.Bytes `json:"logits_bytes"`    // of the head and the loss
+	Buffers      units.Bytes `json:"buffers_bytes"`   // what the stack keeps or makes in addition
+	Allocated    units.Bytes `json:"allocated_bytes"` // the sum of the six terms above
+	// allocator slack, driver context, communicators
+	Overhead units.Bytes `json:"overhead_bytes"`
+	Total    units.Bytes `json:"total_bytes"` // Allocated + Overhead
 
 	OverheadParts Overhead `json:"overhead"` // what Overhead is made of
-	// Where the stack has a ledger: what the allocator holds, what the driver takes beyond it, the largest allocation of
-	// the first step, and when the peak is.
+	// Where the stack has a ledger: what the allocator holds, what the driver takes beyond it, the largest
+	// allocation of the first step, and when the peak is.
 	Reserved      units.Bytes `json:"reserved_bytes,omitempty"`
 	Driver        units.Bytes `json:"driver_bytes,omitempty"`
 	FirstStepPeak units.Bytes `json:"first_step_peak_bytes,omitempty"`
@@ -107,14 +111,15 @@ func (in *Input) communicatorBytes() units.Bytes {
 	return units.Bytes(kinds) * each
 }
 
-// communicators returns how many times what the layout's communicators need. One held 1.6 GB on a GPU, three and
-// more about 6 (NVIDIA/nccl#864); on one GPU there is none. On a single node, without buffers for a network, each
-// group of more than two held 688 MiB (NVIDIA/nccl#964); an all-to-all connects every pair there, 3.3 GB
-// (NVIDIA/nccl#1685), so that experts count as across nodes.
+// communicators returns how many times what the layout's communicators need. One held 1.6 GB on a GPU, three
+// and more about 6 (NVIDIA/nccl#864); on one GPU there is none. On a single node, without buffers for a
+// network, each group of more than two held 688 MiB (NVIDIA/nccl#964); an all-to-all connects every pair
+// there, 3.3 GB (NVIDIA/nccl#1685), so that experts count as across nodes.
 func (in *Input) communicators() (kinds float64, each units.Bytes) {
 	const all = 3
 	n, f := in.Layout.Communicators(), &in.Fitted
-	if f.NodeCommunicator > 0 && in.Layout.EP <= 1 && in.Layout.Ranks() <= in.Node && units.Bytes(n)*f.NodeCommunicator < f.Communicators {
+	if f.NodeCommunicator > 0 && in.Layout.EP <= 1 && in.Layout.Ranks() <= in.Node &&
+		units.Bytes(n)*f.NodeCommunicator < f.Communicators {
 		return float64(n), f.NodeCommunicator
 	}
 	return float64(min(n, all)) / all, f.Communicators

@@ -27,7 +27,8 @@ func (nanotron) Offers() [4]bool { return [4]bool{0: true, 1: true} }
 func (nanotron) Assumptions(into []string, l *layout.Layout, overhead string) []string {
 	into = append(
 		into,
-		"memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B runs, with a median error of 6 %",
+		"memory follows nanotron in the playbook's sweep; peak reserved memory is fitted to its 1B and 8B "+
+			"runs, with a median error of 6 %",
 	)
 	if l.TP > 1 && l.PP == 1 {
 		into = append(

@@ -49,7 +49,8 @@ func Operations(in *Input, stack Stack, l *model.Layer) []Operation {
 		n, each := at(o.ID, o.Name), perDense
 		sharded, whole := l.Parameters(o)
 		copied := l.Copied(o, in.Record.Named("t", float64(in.Layout.TP)))
-		parameters, cuts := sharded.V/cut.sharded+whole.V/cut.replicated+copied.V*copies, [2]string{" / t", cut.whole()}
+		parameters, cuts := sharded.V/cut.sharded+whole.V/cut.replicated+copied.V*copies,
+			[2]string{" / t", cut.whole()}
 		if o.Kind == model.Grouped {
 			parameters, each = sharded.V/cut.experts+whole.V/cut.expertReplicated, perExpert
 			cuts = [2]string{" / (EP * ETP)", cut.biases()}
@@ -107,9 +108,11 @@ func (in *Input) recordOperations(l *model.Layer, list []Operation, texts [][2][
 		}
 		if o.Activations > 0 {
 			rec.Figure(record.Entry{
-				ID: "saved", Name: "saved for the backward of one micro-batch: " + of, Symbol: "saved by " + of, Unit: record.Memory,
+				ID: "saved", Name: "saved for the backward of one micro-batch: " + of,
+				Symbol: "saved by " + of, Unit: record.Memory,
 				Formula: "T * e * (" + record.Sum(texts[i][1]...) + ")", Value: float64(o.Activations),
-				Source: "tensors that the stack keeps from forward to backward", LeavesOut: "what full recomputation drops",
+				Source:    "tensors that the stack keeps from forward to backward",
+				LeavesOut: "what full recomputation drops",
 			})
 		}
 	}

@@ -33,7 +33,10 @@ func TestOverheadFollowsGroups(t *testing.T) {
 		{"TP over two nodes", with(func(l *layout.Layout) { l.TP = 16 }), 6},
 		{"PP, DP and EP", with(func(l *layout.Layout) { l.PP, l.DP, l.EP = 4, 16, 16 }), 6},
 	} {
-		in := Input{Layout: &c.layout, Node: 8, Fitted: hardware.StackMemory{Context: 1.3 * units.GiB, Communicators: 4.7 * units.GiB, NodeCommunicator: 0.67 * units.GiB}}
+		in := Input{Layout: &c.layout, Node: 8, Fitted: hardware.StackMemory{
+			Context:       1.3 * units.GiB,
+			Communicators: 4.7 * units.GiB, NodeCommunicator: 0.67 * units.GiB,
+		}}
 		if got := in.Overhead(0).Sum().GiB(); math.Abs(got-c.want) > 0.01 {
 			t.Errorf("%s: %.2f GiB, want %.2f", c.name, got, c.want)
 		}

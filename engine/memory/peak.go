@@ -20,7 +20,8 @@ func (e *Evaluator) peak(in *Input, note note, stages []StageMemory, r int, out 
 		mem := &stages[stage]
 		out.Activations = units.Bytes(e.chunks[0].Activation * float64(inFlight))
 		note.stage("activations", stage, inFlight, "activations")
-		note.temporaries(mem, stage, mem.Forward == mem.Backward || e.chunks[0].Forward > e.chunks[0].Backward, out)
+		note.temporaries(mem, stage, mem.Forward == mem.Backward ||
+			e.chunks[0].Forward > e.chunks[0].Backward, out)
 		return
 	}
 	peak := in.Order.PeakBytes(r, e.chunks)

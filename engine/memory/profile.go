@@ -39,7 +39,10 @@ func Profiles(c *Trace) [2]Profile {
 }
 
 func newProfile(of *Trace, start Sample) Profile {
-	c := Profile{of: of, start: start, peak: start, blocks: make([]block, 0, (len(of.Ops)+blockOps-1)/blockOps)}
+	c := Profile{
+		of: of, start: start, peak: start,
+		blocks: make([]block, 0, (len(of.Ops)+blockOps-1)/blockOps),
+	}
 	w := walk{Trace: of, now: start}
 	for k := 0; k < len(of.Ops); {
 		if c.from(len(c.blocks)) == k {

@@ -11,9 +11,10 @@ import (
 	"meshscope/engine/units"
 )
 
-// pyTorch is a training loop of plain PyTorch: FSDP2 (ZeRO-3, or ZeRO-2 where weights stay gathered), DDP or a single
-// GPU (ZeRO-0), under autocast or all in bf16. Its memory is read off a ledger of the step's tensors; the terms of a
-// rank are what is alive at the peak. In transformers the model is a class of that library.
+// pyTorch is a training loop of plain PyTorch: FSDP2 (ZeRO-3, or ZeRO-2 where weights stay gathered), DDP or
+// a single GPU (ZeRO-0), under autocast or all in bf16. Its memory is read off a ledger of the step's
+// tensors; the terms of a rank are what is alive at the peak. In transformers the model is a class of that
+// library.
 type pyTorch struct {
 	common
 	transformers bool
@@ -22,16 +23,20 @@ type pyTorch struct {
 func (pyTorch) Offers() [4]bool { return [4]bool{0: true, 2: true, 3: true} }
 
 func (k pyTorch) Assumptions(into []string, _ *layout.Layout, _ string) []string {
-	code := "plain modules of PyTorch: fused norms, complex rotary positions, keys and values repeated for their query heads, a loss in fp32"
+	code := "plain modules of PyTorch: fused norms, complex rotary positions, keys and values repeated for " +
+		"their query heads, a loss in fp32"
 	if k.transformers {
 		code = "a class of transformers: norms, rotary positions and the loss operation by operation"
 	}
 	return append(into,
-		"memory follows a ledger of every tensor of a step, from its operations and the rules of autograd: "+code+"; AdamW fused, gradients freed after each step",
-		"reserved memory is the step's allocations replayed through PyTorch's caching allocator; the driver shows 1.29 GiB more")
+		"memory follows a ledger of every tensor of a step, from its operations and the rules of "+
+			"autograd: "+code+"; AdamW fused, gradients freed after each step",
+		"reserved memory is the step's allocations replayed through PyTorch's caching allocator; the "+
+			"driver shows 1.29 GiB more")
 }
 
-// Stage returns what is alive at the peak beyond weights, gradients and optimizer: a later step's largest moment.
+// Stage returns what is alive at the peak beyond weights, gradients and optimizer: a later step's largest
+// moment.
 func (k pyTorch) Stage(in *Input, stage int) StageMemory {
 	if in.Floor {
 		return StageMemory{}
@@ -59,7 +64,9 @@ func (k pyTorch) Shard(in *Input) Sharding {
 		if in.Optimizer == recipe.SGDMomentum {
 			states = each
 		}
-		share := func(bytes float64) PerParam { return in.perParam("", width{bytes: bytes}, in.Layout.ZeRO >= 2) }
+		share := func(bytes float64) PerParam {
+			return in.perParam("", width{bytes: bytes}, in.Layout.ZeRO >= 2)
+		}
 		return Sharding{Weights: share(each), Gradients: share(each), Optimizer: share(states)}
 	}
 	res := k.steps(in)
@@ -70,7 +77,10 @@ func (k pyTorch) Shard(in *Input) Sharding {
 		}
 		return in.perParam(term, w, false)
 	}
-	return Sharding{Weights: each("weights", ledger.Weights), Gradients: each("gradients", ledger.Gradients), Optimizer: each("optimizer", ledger.States)}
+	return Sharding{
+		Weights: each("weights", ledger.Weights), Gradients: each("gradients", ledger.Gradients),
+		Optimizer: each("optimizer", ledger.States),
+	}
 }
 
 // Save keeps what autograd's formulas read (see Save of torchtitan for compiled blocks).
@@ -79,7 +89,8 @@ func (pyTorch) Save(s *saver) { megatronCore{}.Save(s) }
 // Steps returns the ledger of a rank.
 func (k pyTorch) steps(in *Input) *ledger.Result {
 	key := ledgerKey{
-		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.ZeRO, in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers,
+		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.ZeRO,
+		in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers,
 	}
 	res := in.ledgers[key]
 	if res == nil {
@@ -125,8 +136,10 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 		return nil, err
 	}
 	w := &ledger.Way{
-		Code: code, Bytes: 4, Autocast: l.ZeRO == 0, FSDP: l.ZeRO >= 2, Whole: l.ZeRO == 2, Ranks: int64(l.DP),
-		Seq: int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches), Layers: int64(in.Recompute.Layers), FusedLoss: in.Loss == recipe.FusedLoss, Steps: 2,
+		Code: code, Bytes: 4, Autocast: l.ZeRO == 0, FSDP: l.ZeRO >= 2, Whole: l.ZeRO == 2,
+		Ranks: int64(l.DP),
+		Seq:   int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches),
+		Layers: int64(in.Recompute.Layers), FusedLoss: in.Loss == recipe.FusedLoss, Steps: 2,
 	}
 	switch in.Recompute.Mode {
 	case recipe.RecomputeFull:
@@ -150,7 +163,8 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 // Reserved implements Reserver.
 func (k pyTorch) Reserved(in *Input, out *Rank) {
 	res := k.steps(in)
-	out.Reserved, out.FirstStepPeak, out.Moment = units.Bytes(res.Reserved), units.Bytes(res.First.Peak()), res.LaterMoment.Words()
+	out.Reserved, out.FirstStepPeak, out.Moment = units.Bytes(res.Reserved), units.Bytes(res.First.Peak()),
+		res.LaterMoment.Words()
 }
 
 // Refuses returns why a stack cannot run an input; nil: it can, or it says nothing.

@@ -59,7 +59,11 @@ func (a autograd) Save(s *saver) {
 // gives and runs on an H100 confirmed to the MiB.
 func TestBlocksOfPyTorch(t *testing.T) {
 	llama := func(h, a, kv, d, f int) model.Model {
-		return model.Model{Layers: 1, Hidden: h, Heads: a, KVHeads: kv, HeadDim: d, FFN: f, Vocab: 128, MaxSeq: 128, Gated: true, Norm: model.NormRMS, NormsPer: 2, AttnBias: model.BiasNone, QKNorm: model.QKNormNone}
+		return model.Model{
+			Layers: 1, Hidden: h, Heads: a, KVHeads: kv, HeadDim: d, FFN: f, Vocab: 128,
+			MaxSeq: 128, Gated: true, Norm: model.NormRMS, NormsPer: 2, AttnBias: model.BiasNone,
+			QKNorm: model.QKNormNone,
+		}
 	}
 	small, large := llama(2048, 32, 8, 64, 8192), llama(4096, 32, 8, 128, 14336)
 	mixture := llama(2048, 32, 4, 128, 0)
@@ -74,10 +78,15 @@ func TestBlocksOfPyTorch(t *testing.T) {
 		{"8B, eager", large, autograd{}, 180_360},
 		{"1B, compiled", small, autograd{compiled: true}, 82_056},
 		// 6h + 4q + 4q + 4a + 8 around, and 4E + 26k + 6hk + 8mk of the mixture; the input 2h.
-		{"30B of experts, eager", mixture, autograd{}, 8*2048 + 8*4096 + 4*32 + 8 + 4*128 + 26*8 + 6*2048*8 + 8*768*8},
+		{
+			"30B of experts, eager", mixture,
+			autograd{},
+			8*2048 + 8*4096 + 4*32 + 8 + 4*128 + 26*8 + 6*2048*8 + 8*768*8,
+		},
 	} {
 		in := &Input{
-			Model: &c.model, Program: model.Lay(&c.model, nil), Layout: &layout.Layout{TP: 1, EP: 1, ETP: 1, CP: 1},
+			Model: &c.model, Program: model.Lay(&c.model, nil),
+			Layout:    &layout.Layout{TP: 1, EP: 1, ETP: 1, CP: 1},
 			Precision: recipe.BF16, Attention: recipe.Flash, Load: 1,
 		}
 		kept := in.activationsOf(c.stack, &in.Program.Layers[0])
@@ -85,7 +94,11 @@ func TestBlocksOfPyTorch(t *testing.T) {
 			t.Errorf("%s: %v bytes per token, want %v", c.name, got, c.want)
 		}
 	}
-	in := &Input{Model: &small, Program: model.Lay(&small, nil), Layout: &layout.Layout{TP: 1, EP: 1, ETP: 1, CP: 1}, Precision: recipe.BF16, Attention: recipe.Flash, Load: 1, Recompute: recipe.Recompute{Mode: recipe.RecomputeSelective}}
+	in := &Input{
+		Model: &small, Program: model.Lay(&small, nil),
+		Layout: &layout.Layout{TP: 1, EP: 1, ETP: 1, CP: 1}, Precision: recipe.BF16, Attention: recipe.Flash,
+		Load: 1, Recompute: recipe.Recompute{Mode: recipe.RecomputeSelective},
+	}
 	kept := in.activationsOf(torchTitan{}, &in.Program.Layers[0])
 	// Compiled, 29,832: 4q + 2k + 2f + 2h + 4a + 8; this stack counts half of the sums of the
 	// softmax, no numbers of rows, and the output of the last product, which eager code keeps.

@@ -30,7 +30,9 @@ func (e *Evaluator) Parameters(in *Input, stack Stack) []Parameters {
 }
 
 // Ranks appends the memory of every pipeline rank to into, given what Parameters and Stages return.
-func (e *Evaluator) Ranks(in *Input, stack Stack, params []Parameters, stages []StageMemory, into []Rank) []Rank {
+func (e *Evaluator) Ranks(in *Input, stack Stack, params []Parameters, stages []StageMemory,
+	into []Rank,
+) []Rank {
 	shard := stack.Shard(in)
 	e.communicators = in.communicatorBytes()
 	info, _ := in.Order.Spec.Kind.Info()
@@ -47,7 +49,8 @@ func (e *Evaluator) Ranks(in *Input, stack Stack, params []Parameters, stages []
 func (e *Evaluator) Stages(in *Input, stack Stack) []StageMemory {
 	e.stages = e.stages[:0]
 	for s := range in.Stages {
-		if s > 0 && in.Stages[s] == in.Stages[s-1] && recomputed(in, s) == recomputed(in, s-1) && offloadedLayers(in, s) == offloadedLayers(in, s-1) && !in.Record.On() {
+		if s > 0 && in.Stages[s] == in.Stages[s-1] && recomputed(in, s) == recomputed(in, s-1) &&
+			offloadedLayers(in, s) == offloadedLayers(in, s-1) && !in.Record.On() {
 			e.stages = append(e.stages, e.stages[s-1])
 			continue
 		}
@@ -58,11 +61,15 @@ func (e *Evaluator) Stages(in *Input, stack Stack) []StageMemory {
 }
 
 // rank fills in what a rank, of which only the number is given, needs.
-func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, params Parameters, stages []StageMemory, out *Rank) {
+func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, params Parameters, stages []StageMemory,
+	out *Rank,
+) {
 	r := out.Rank
 	note := in.rankNote(r)
-	out.Layers, out.Parameters, out.EmbeddingParameters = params.Layers, params.Dense+params.Expert, params.Embedding
-	out.Weights, out.Gradients, out.Optimizer = shard.Weights.of(params), shard.Gradients.of(params), shard.Optimizer.of(params)
+	out.Layers, out.Parameters, out.EmbeddingParameters = params.Layers, params.Dense+params.Expert,
+		params.Embedding
+	out.Weights, out.Gradients, out.Optimizer = shard.Weights.of(params), shard.Gradients.of(params),
+		shard.Optimizer.of(params)
 	e.chunks = e.chunks[:0]
 	for c := range in.Order.Chunks() {
 		s := in.Order.StageOf(r, c)

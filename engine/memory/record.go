@@ -22,7 +22,8 @@ func (in *Input) symbols() {
 		record.In("b_master", w.master.bytes), record.In("b_moments", w.moments.bytes),
 		record.In("b_fp32", 4), record.In("b_reduced", 2), record.In("b_copy", 2),
 		record.In("bytes_of_a_gathered_weight", in.Precision.GatherBytes()),
-		record.In("P_extra", m.Extra()), record.In("position_table", m.BeforeLayers()), record.In("final_norm", m.FinalNorm()),
+		record.In("P_extra", m.Extra()), record.In("position_table", m.BeforeLayers()),
+		record.In("final_norm", m.FinalNorm()),
 	)
 }
 
@@ -35,11 +36,29 @@ func (n note) stageMemory(mem *StageMemory) {
 		id, name, source, omits string
 		value                   units.Bytes
 	}{
-		{"activations", "Activations that a stage keeps of one micro-batch", "layers times bytes per token (Korthikanti et al., arXiv 2205.05198, section 4, and the stack's own tensors)", "", mem.Activations},
+		{
+			"activations", "Activations that a stage keeps of one micro-batch",
+			"layers times bytes per token " +
+				"(Korthikanti et al., arXiv 2205.05198, section 4, and the stack's own tensors)", "",
+			mem.Activations,
+		},
 		{"logits", "Logits of the stage", "bytes per logit x tokens x vocabulary / TP", "", mem.Logits},
-		{"weight-inputs", "Activations of the stage kept until the weight gradient", "input and output gradient of every product (zero bubble, arXiv 2401.10241, and its code's weight_grad_store.py)", "", mem.WeightInputs},
-		{"forward-temporaries", "Temporaries of the forward", "tensors that the head makes; the stack's own", "workspaces of kernels", mem.Forward},
-		{"backward-temporaries", "Temporaries of the backward, with one layer's recomputed activations", "gradients of the widest tensors; recomputed layers one at a time", "workspaces of kernels", mem.Backward},
+		{
+			"weight-inputs", "Activations of the stage kept until the weight gradient", "input and output " +
+				"gradient of every product (zero bubble, arXiv 2401.10241, and its code's " +
+				"weight_grad_store.py)",
+			"", mem.WeightInputs,
+		},
+		{
+			"forward-temporaries", "Temporaries of the forward",
+			"tensors that the head makes; the stack's own",
+			"workspaces of kernels", mem.Forward,
+		},
+		{
+			"backward-temporaries", "Temporaries of the backward, with one layer's recomputed activations",
+			"gradients of the widest tensors; recomputed layers one at a time", "workspaces of kernels",
+			mem.Backward,
+		},
 	} {
 		n.figure(record.Entry{
 			ID: t.id, Name: t.name, Symbol: t.id + " of " + n.rec.What(), Unit: record.Memory,
@@ -77,7 +96,8 @@ func (n note) static(p *Parameters, id, term, name, less string, value units.Byt
 		}
 		formula += less
 	}
-	n.bytes(id, name, formula, value, "ZeRO (arXiv 1910.02054) section 3.1: bytes per parameter times parameters", "")
+	n.bytes(id, name, formula, value,
+		"ZeRO (arXiv 1910.02054) section 3.1: bytes per parameter times parameters", "")
 }
 
 // inFlight records the micro-batches in flight.
@@ -90,7 +110,8 @@ func (n note) inFlight(in *Input, value float64, chunks int) {
 		formula += " / v"
 	}
 	n.figure(record.Entry{
-		ID: "in-flight", Name: "Micro-batches in flight at the peak", Symbol: "in flight", Formula: formula, Value: value,
+		ID: "in-flight", Name: "Micro-batches in flight at the peak", Symbol: "in flight", Formula: formula,
+		Value:  value,
 		Source: "counted over the schedule's order " + string(in.Order.Spec.Kind), Simulated: true,
 	}, record.In("most_chunk_activations_alive", chunks))
 }
@@ -109,12 +130,17 @@ func (n note) alive(out *Rank, persistent units.Bytes, update bool) {
 	if temporaries != "0" {
 		buffers = temporaries + " + " + buffers
 	}
-	n.bytes("activations", "Activations kept at the peak", activations, out.Activations, "micro-batches in flight (schedule) times what a stage keeps of one", "")
-	n.bytes("weight-inputs", "Activations kept only for deferred weight gradients", n.sum("weight-inputs"), out.WeightInputs, "zero bubble (arXiv 2401.10241)", "")
-	n.bytes("logits", "Logits of the head and the loss, while live", logits, out.Logits, "counted tensor by tensor for the stack", "")
+	n.bytes("activations", "Activations kept at the peak", activations, out.Activations,
+		"micro-batches in flight (schedule) times what a stage keeps of one", "")
+	n.bytes("weight-inputs", "Activations kept only for deferred weight gradients", n.sum("weight-inputs"),
+		out.WeightInputs, "zero bubble (arXiv 2401.10241)", "")
+	n.bytes("logits", "Logits of the head and the loss, while live", logits, out.Logits,
+		"counted tensor by tensor for the stack", "")
 	n.bytes("buffers.persistent", "Persistent buffers", n.sum("persistent"), persistent,
-		"what the stack keeps: gathered weights, gradient buckets, dummy gradients of distinct shapes", "what libraries allocate outside the framework")
-	n.bytes("buffers", "Buffers and temporaries of the stack", buffers, out.Buffers, "counted tensor by tensor for the stack", "what libraries allocate outside the framework")
+		"what the stack keeps: gathered weights, gradient buckets, dummy gradients of distinct shapes",
+		"what libraries allocate outside the framework")
+	n.bytes("buffers", "Buffers and temporaries of the stack", buffers, out.Buffers,
+		"counted tensor by tensor for the stack", "what libraries allocate outside the framework")
 }
 
 // total records the sums of a rank and what lies beyond tensors.
@@ -130,26 +156,34 @@ func (n note) total(in *Input, out *Rank) {
 	}
 	n.rec.Given(
 		record.InUnit(record.Share, "share_of_slack", f.Slack), record.In("fixed_for_the_driver", f.Context),
-		record.InUnit(record.Share, "kinds_of_groups", kinds), record.In("fixed_for_communicators", each), record.InUnit(record.Share, "share_for_communicators", f.CommunicatorsShare),
+		record.InUnit(record.Share, "kinds_of_groups", kinds), record.In("fixed_for_communicators", each),
+		record.InUnit(record.Share, "share_for_communicators", f.CommunicatorsShare),
 	)
 	const sum = "the sum of its parts"
 	o := &out.OverheadParts
-	n.bytes("allocated", "Allocated memory at the peak", "weights + gradients + optimizer + activations + logits + buffers", out.Allocated, sum, "")
+	n.bytes("allocated", "Allocated memory at the peak",
+		"weights + gradients + optimizer + activations + logits + buffers", out.Allocated, sum, "")
 	slack := "share_of_slack * allocated"
 	if out.Reserved > 0 {
 		n.given("reserved_beyond_it_by_the_allocator", float64(in.fragments))
-		slack, from = "reserved_beyond_it_by_the_allocator", "the step's allocations replayed through PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp)"
+		slack, from = "reserved_beyond_it_by_the_allocator", "the step's allocations replayed through "+
+			"PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp)"
 	}
 	n.bytes("overhead.allocator-slack", "Slack of the allocator", slack, o.Slack, from, "")
 	n.bytes("overhead.driver-context", "Driver context", "fixed_for_the_driver", o.Context, from, "")
 	n.bytes("overhead.communicators", "Communicators and libraries", communicators, o.Communicators, from, "")
-	parts := []string{n.rec.Ref("overhead.allocator-slack"), n.rec.Ref("overhead.driver-context"), n.rec.Ref("overhead.communicators")}
+	parts := []string{
+		n.rec.Ref("overhead.allocator-slack"), n.rec.Ref("overhead.driver-context"),
+		n.rec.Ref("overhead.communicators"),
+	}
 	n.bytes("overhead", "Memory beyond allocated tensors", record.Sum(parts...), out.Overhead, sum, "")
 	n.figure(record.Entry{
-		ID: "total", Name: "Memory", Symbol: "total of rank " + strconv.Itoa(out.Rank), Unit: record.Memory, Formula: "allocated + overhead", Value: float64(out.Total), Source: sum,
+		ID: "total", Name: "Memory", Symbol: "total of rank " + strconv.Itoa(out.Rank), Unit: record.Memory,
+		Formula: "allocated + overhead", Value: float64(out.Total), Source: sum,
 	})
 	n.figure(record.Entry{
-		ID: "layers", Name: "Transformer layers", Symbol: "layers", Formula: n.sum("layers"), Value: float64(out.Layers),
+		ID: "layers", Name: "Transformer layers", Symbol: "layers", Formula: n.sum("layers"),
+		Value:  float64(out.Layers),
 		Source: "layers assigned to stages (--split)",
 	})
 }

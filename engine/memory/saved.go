@@ -23,7 +23,8 @@ func (a *amount) add(in *Input, t *model.Tensor, bytes record.Num) {
 		a.seq.Add(times, bytes.Times(t.Width))
 	case model.Columns:
 		a.even.Add(times, bytes.Times(t.Width))
-	case model.KeyValue: // of all ranks of a TP group together: more than the model's where TP exceeds the heads
+	// of all ranks of a TP group together: more than the model's where TP exceeds the heads
+	case model.KeyValue:
 		tp := in.Record.Named("t", float64(in.Layout.TP))
 		a.even.Add(times, bytes.Times(t.On(tp, record.Lit(1)).Times(tp)))
 	case model.Routed: // gathered over expert-TP

@@ -20,9 +20,12 @@ func (torchTitan) Offers() [4]bool { return [4]bool{0: true, 2: true, 3: true} }
 func (torchTitan) LazyGradients() bool { return true }
 
 func (torchTitan) Assumptions(into []string, l *layout.Layout, overhead string) []string {
-	into = append(into, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit copies of one gathered and one prefetched block")
+	into = append(into, "memory follows PyTorch's FSDP2: fp32 weights, gradients and moments, 16-bit "+
+		"copies of one gathered and one prefetched block")
 	if l.PP > 1 && l.ZeRO >= 2 {
-		into = append(into, "with a pipeline the 16-bit weights of the rank stay gathered over the step and its gradients are summed whole in fp32 until the last backward, as PyTorch's pipeline stages do")
+		into = append(into, "with a pipeline the 16-bit weights of the rank stay gathered over the step "+
+			"and its gradients are summed whole in fp32 until the last backward, as PyTorch's pipeline "+
+			"stages do")
 	}
 	into = append(into, overhead)
 	return into
@@ -36,7 +39,8 @@ func (torchTitan) Shard(in *Input) Sharding {
 	}
 	stage, fp32 := in.Layout.ZeRO, width{4, "b_fp32"}
 	return Sharding{
-		Weights: in.perParam("weights", fp32, stage >= 2), Gradients: in.perParam("gradients", fp32, stage >= 2),
+		Weights:   in.perParam("weights", fp32, stage >= 2),
+		Gradients: in.perParam("gradients", fp32, stage >= 2),
 		Optimizer: in.perParam("optimizer", in.widths().moments, stage >= 1),
 	}
 }
@@ -55,7 +59,8 @@ func (torchTitan) Save(s *saver) {
 	for i := range s.set {
 		e := &s.set[i]
 		by := s.layer.Tensor(e.tensor).By
-		if by >= 0 && s.layer.Ops[by].Part == model.PartNorms && s.layer.Ops[e.by].Kind == model.Product && (!s.layer.MoE || s.part(e) == model.PartAttention) {
+		if by >= 0 && s.layer.Ops[by].Part == model.PartNorms && s.layer.Ops[e.by].Kind == model.Product &&
+			(!s.layer.MoE || s.part(e) == model.PartAttention) {
 			e.gathered = true
 		}
 	}
@@ -118,19 +123,25 @@ func overPipeline(in *Input, note note, rank int, p Parameters) units.Bytes {
 		split = float64(l.TP)
 	}
 	tokens := float64(l.MicroBatches) * l.MicroBatchTokens() / float64(l.TP)
-	stored := tokens * (float64(logits)*g*float64(m.Vocab) + split*float64(others)*2*g*in.Program.Hidden().Width.V)
+	stored := tokens * (float64(logits)*g*float64(m.Vocab) + split*float64(others)*2*g*
+		in.Program.Hidden().Width.V)
 	if note.rec.On() {
 		given := func(id, name, symbol, formula string, value float64, operands ...record.Operand) {
 			note.buffer(record.Entry{
 				ID: "buffers." + id, Name: name, Symbol: symbol, Formula: formula, Value: value,
-				Source: "PyTorch, torch/distributed/pipelining/stage.py: backward_maybe_with_nosync, output_chunks, grad_recv_info; torchtitan, parallelize_llama.py",
+				Source: "PyTorch, torch/distributed/pipelining/stage.py: backward_maybe_with_nosync, " +
+					"output_chunks, grad_recv_info; torchtitan, parallelize_llama.py",
 			}, operands...)
 		}
-		given("gathered", "Weights of the rank, gathered over the whole step", "gathered weights", "bytes_of_a_gathered_weight * "+p.formula(), w*all)
-		given("unreduced", "Gradients of the rank, summed whole until the last backward", "unreduced gradients", "b_fp32 * "+p.formula(), 4*all)
+		given("gathered", "Weights of the rank, gathered over the whole step", "gathered weights",
+			"bytes_of_a_gathered_weight * "+p.formula(), w*all)
+		given("unreduced", "Gradients of the rank, summed whole until the last backward",
+			"unreduced gradients", "b_fp32 * "+p.formula(), 4*all)
 		note.scattered(&p, g)
-		given("outputs", "Outputs of the stages of all micro-batches, and buffers for their gradients", "outputs",
-			"m * T / t * (stages_with_the_head * bytes_of_a_product * V + other_stages * 2 * bytes_of_a_product * h * whole_where_the_sequence_is_not_cut)", stored,
+		given("outputs", "Outputs of the stages of all micro-batches, and buffers for their gradients",
+			"outputs",
+			"m * T / t * (stages_with_the_head * bytes_of_a_product * V + other_stages * 2 * "+
+				"bytes_of_a_product * h * whole_where_the_sequence_is_not_cut)", stored,
 			record.In("stages_with_the_head", logits), record.In("other_stages", others),
 			record.In("bytes_of_a_product", g), record.In("whole_where_the_sequence_is_not_cut", split))
 	}

@@ -47,12 +47,13 @@ type Trace struct {
 	Makespan   units.Seconds // of the whole pipeline
 	Update     units.Seconds // how long the update lasts
 
-	Start     Sample        // before the first operation, with a complete optimizer
-	Master    units.Bytes   // what the optimizer has in the first step, until the update makes the moments
-	Chunks    []StageMemory // by chunk
-	Gradients []units.Bytes // by chunk: those that the first backward makes; zero where they are there from the start
-	Updating  units.Bytes   // temporaries of the update
-	Frees     bool          // the update frees the gradients
+	Start  Sample        // before the first operation, with a complete optimizer
+	Master units.Bytes   // what the optimizer has in the first step, until the update makes the moments
+	Chunks []StageMemory // by chunk
+	// by chunk: those that the first backward makes; zero where they are there from the start
+	Gradients []units.Bytes
+	Updating  units.Bytes // temporaries of the update
+	Frees     bool        // the update frees the gradients
 
 	filled []int // by chunk, the operation that makes its gradients
 }

@@ -34,7 +34,8 @@ func weightInputs(in *Input, stage int, k Stack) units.Bytes {
 		projection := inputs.perToken(in, record.Num{})
 		total += float64(m.MTPLayers) * (in.layer(k, module).deferred + projection.V)
 		if note.rec.On() {
-			note.times("weights", m.MTPLayers, "MTP_modules", "(", module.ID, "_weight_inputs + ", projection.Text(), ")")
+			note.times("weights", m.MTPLayers, "MTP_modules", "(", module.ID, "_weight_inputs + ",
+				projection.Text(), ")")
 		}
 	}
 	note.term("weight-inputs", "T * e * (", note.sum("weights"), ")")
@@ -58,7 +59,8 @@ func (in *Input) deferred(into *amount, l *model.Layer) {
 			continue
 		}
 		from, bytes, seen := o.In[0], w.input, &x
-		if by := l.Tensor(from).By; by >= 0 && l.Ops[by].Kind == model.View && l.Ops[by].Part == model.PartShared {
+		if by := l.Tensor(from).By; by >= 0 && l.Ops[by].Kind == model.View &&
+			l.Ops[by].Part == model.PartShared {
 			from = l.Ops[by].In[0]
 		}
 		if o.Kind == model.Gate && w.input.V < 2 { // it reads 16 bits

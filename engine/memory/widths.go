@@ -77,9 +77,13 @@ func (in *Input) perParam(term string, w width, sharded bool) PerParam {
 		p.Copies = p.Dense * recipe.NVFP4Copies / w.bytes
 		if in.Record.On() {
 			in.Record.Figure(record.Entry{
-				ID: "memory.weights.copies-per-parameter", Name: "Bytes of the 4-bit copies per dense parameter, which embedding and head do not have", Symbol: "bytes of copies per dense parameter",
+				ID: "memory.weights.copies-per-parameter",
+				Name: "Bytes of the 4-bit copies per dense parameter, which embedding and head do not " +
+					"have",
+				Symbol:  "bytes of copies per dense parameter",
 				Formula: "{memory.weights.per-parameter} * b_copies / b_weight", Value: p.Copies,
-				Source: "embedding and head stay in 16 bits (NVIDIA/TransformerEngine, pytorch/module/base.py: get_weight_workspace)",
+				Source: "embedding and head stay in 16 bits (NVIDIA/TransformerEngine, " +
+					"pytorch/module/base.py: get_weight_workspace)",
 			}, record.In("b_copies", recipe.NVFP4Copies))
 		}
 	}
@@ -106,16 +110,21 @@ func (in *Input) recordPerParam(term string, p PerParam, dense, expert width, de
 		value            float64
 	}{
 		{"per-parameter", "dense parameter", "shards", dense, denseOver, in.Layout.DenseShards(), p.Dense},
-		{"per-expert-parameter", "expert parameter", "expert_shards", expert, expertOver, in.Layout.ExpertShards(), p.Expert},
+		{
+			"per-expert-parameter", "expert parameter", "expert_shards", expert, expertOver,
+			in.Layout.ExpertShards(), p.Expert,
+		},
 	} {
 		formula := of.width.formula
 		if of.sharded {
 			formula = "(" + formula + ") / " + of.shards
 		}
 		in.Record.Figure(record.Entry{
-			ID: "memory." + term + "." + of.id, Name: "Bytes of " + term + " per " + of.what + " on the GPU", Symbol: "bytes per " + of.what,
+			ID: "memory." + term + "." + of.id, Name: "Bytes of " + term + " per " + of.what + " on the GPU",
+			Symbol:  "bytes per " + of.what,
 			Formula: formula, Value: of.value,
-			Source: "ZeRO (arXiv 1910.02054) sections 3.1 and 5: weights, gradients, optimizer state of mixed precision; the stack's own widths",
+			Source: "ZeRO (arXiv 1910.02054) sections 3.1 and 5: weights, gradients, optimizer state of " +
+				"mixed precision; the stack's own widths",
 		}, record.In(of.shards, of.n))
 	}
 }

@@ -167,7 +167,8 @@ func (c *checker) widths(m *Model) {
 	c.between("local_window", m.LocalWindow, 0, MaxSequence)
 	c.between("mtp_layers", m.MTPLayers, 0, MaxMTPLayers)
 	if m.ExtraParams < 0 || m.ExtraParams > MaxParameters {
-		c.add("params_extra", strconv.FormatInt(m.ExtraParams, 10), fmt.Sprintf("a whole number from 0 to %d", int64(MaxParameters)))
+		c.add("params_extra", strconv.FormatInt(m.ExtraParams, 10),
+			fmt.Sprintf("a whole number from 0 to %d", int64(MaxParameters)))
 	}
 }
 
@@ -177,7 +178,9 @@ func (c *checker) words(m *Model) {
 		c.oneOf("activation", m.Activation, Activations())
 	}
 	if gated, known := GatedActivation(m.Activation); known && gated != m.Gated {
-		c.add("gated_ffn", strconv.FormatBool(m.Gated), fmt.Sprintf("%t with activation = %q (three MLP matrices are swiglu or geglu, two gelu or relu)", gated, m.Activation))
+		c.add("gated_ffn", strconv.FormatBool(m.Gated),
+			fmt.Sprintf("%t with activation = %q (three MLP matrices are swiglu or geglu, two gelu or relu)",
+				gated, m.Activation))
 	}
 	if m.Position != "" {
 		c.oneOf("pos_embedding", m.Position, Positions())
@@ -191,13 +194,16 @@ func (c *checker) words(m *Model) {
 		c.add("shared_expert_gate", "true", "false without shared_ffn_hidden_total")
 	}
 	remarks := strings.TrimLeft(m.Attention, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-	if word := strings.TrimSuffix(m.Attention, remarks); m.Attention != "" && !slices.Contains(Attentions(), word) {
-		c.add("attention", escape.Quote(m.Attention), strings.Join(Attentions(), ", ")+", with remarks after it, or nothing")
+	if word := strings.TrimSuffix(m.Attention, remarks); m.Attention != "" &&
+		!slices.Contains(Attentions(), word) {
+		c.add("attention", escape.Quote(m.Attention),
+			strings.Join(Attentions(), ", ")+", with remarks after it, or nothing")
 	}
 	switch _, _, ok := m.ratio(); {
 	case m.LocalRatio == "":
 	case !ok:
-		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio), "local:global layers such as 5:1, or nothing")
+		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio),
+			"local:global layers such as 5:1, or nothing")
 	case m.LocalWindow == 0:
 		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio), "nothing without a local_window")
 	}
@@ -210,7 +216,8 @@ func (c *checker) words(m *Model) {
 func (c *checker) pattern(m *Model) {
 	for i, letter := range m.Pattern {
 		if i >= MaxPattern || !strings.ContainsRune(Letters(), letter) {
-			c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), fmt.Sprintf("at most %d letters of %s", MaxPattern, Letters()))
+			c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)),
+				fmt.Sprintf("at most %d letters of %s", MaxPattern, Letters()))
 			return
 		}
 	}
@@ -221,7 +228,8 @@ func (c *checker) pattern(m *Model) {
 		}
 	}
 	if m.Flat() && (m.FirstDense != 0 || m.MoEFreq > 1) {
-		wrong("letters - and E without first_k_dense_layers and moe_layer_freq: the pattern says which layers are mixtures")
+		wrong("letters - and E without first_k_dense_layers and moe_layer_freq: the pattern says which " +
+			"layers are mixtures")
 	}
 	if m.Flat() && m.Has(LetterExperts) != m.IsMoE() {
 		wrong("E where n_experts is not 0, and only there")
@@ -253,14 +261,17 @@ func (c *checker) pattern(m *Model) {
 		case m.HasAny(f.letters):
 			c.between(f.name, f.value, 1, MaxHeads)
 		case f.value != 0:
-			c.add(f.name, strconv.Itoa(f.value), "0 without such layers in layer_pattern (letters "+f.letters+")")
+			c.add(f.name, strconv.Itoa(f.value),
+				"0 without such layers in layer_pattern (letters "+f.letters+")")
 		}
 	}
 	if m.LinearKeyHeads > 0 && m.LinearValueHeads%m.LinearKeyHeads != 0 {
-		c.add("linear_value_heads", strconv.Itoa(m.LinearValueHeads), fmt.Sprintf("a multiple of linear_key_heads = %d", m.LinearKeyHeads))
+		c.add("linear_value_heads", strconv.Itoa(m.LinearValueHeads),
+			fmt.Sprintf("a multiple of linear_key_heads = %d", m.LinearKeyHeads))
 	}
 	if m.HasAny("KL") && (m.LinearKeyHeads != m.LinearValueHeads || m.LinearKeyDim != m.LinearValueDim) {
-		c.add("linear_value_heads", strconv.Itoa(m.LinearValueHeads), "heads and widths of values as those of keys, where layer_pattern has K or L")
+		c.add("linear_value_heads", strconv.Itoa(m.LinearValueHeads),
+			"heads and widths of values as those of keys, where layer_pattern has K or L")
 	}
 }
 
@@ -273,13 +284,16 @@ func (c *checker) local(m *Model) {
 	c.between("local_head_dim", m.LocalHeadDim, 0, MaxHeadDim)
 	c.between("local_v_head_dim", m.LocalVHeadDim, 0, MaxHeadDim)
 	if a, kv := m.LocalAttention(); m.LocalHeads|m.LocalKVHeads > 0 && kv > 0 && a%kv != 0 {
-		c.add("local_kv_heads", strconv.Itoa(kv), fmt.Sprintf("a divisor of the %d heads of layers with a window", a))
+		c.add("local_kv_heads", strconv.Itoa(kv),
+			fmt.Sprintf("a divisor of the %d heads of layers with a window", a))
 	}
 	if m.QLoraRank > 0 && m.AttnGate != "" {
 		c.add("q_lora_rank", strconv.Itoa(m.QLoraRank), "0 with attn_gate")
 	}
-	if m.LocalWindow == 0 && m.LocalHeads|m.LocalKVHeads|m.LocalHeadDim|m.LocalVHeadDim != 0 || strings.IndexByte(m.Pattern, LetterWindow) >= 0 && m.LocalWindow == 0 {
-		c.add("local_window", "0", "the tokens of a window, at least 1, where layers with one have letters or widths of their own")
+	if m.LocalWindow == 0 && m.LocalHeads|m.LocalKVHeads|m.LocalHeadDim|m.LocalVHeadDim != 0 ||
+		strings.IndexByte(m.Pattern, LetterWindow) >= 0 && m.LocalWindow == 0 {
+		c.add("local_window", "0", "the tokens of a window, at least 1, where layers with one have letters "+
+			"or widths of their own")
 	}
 }
 
@@ -293,7 +307,8 @@ func (c *checker) latent(m *Model) {
 		c.add("attn_gate", strconv.Quote(m.AttnGate), "none with kv_lora_rank (MLA)")
 	}
 	if m.AttnBias != BiasNone {
-		c.add("attn_bias", strconv.Quote(m.AttnBias), "none with kv_lora_rank (biases of MLA are not modelled)")
+		c.add("attn_bias", strconv.Quote(m.AttnBias),
+			"none with kv_lora_rank (biases of MLA are not modelled)")
 	}
 	if m.QKNorm != QKNormLatent && m.QKNorm != QKNormNone {
 		c.add("qk_norm", strconv.Quote(m.QKNorm), "latent or none with kv_lora_rank (MLA)")
@@ -318,8 +333,11 @@ func (c *checker) experts(m *Model) {
 	if g := m.ExpertGroups; g > 0 && m.RoutedGroups*(m.Experts/g) < m.TopK {
 		c.add("routed_groups", strconv.Itoa(m.RoutedGroups), "as many groups as hold top_k experts")
 	}
-	if p := m.MoEPattern; len(p) > MaxPattern || strings.Trim(p, "-E") != "" || p != "" && (m.Flat() || m.FirstDense != 0 || m.MoEFreq != 1) {
-		c.add("moe_pattern", escape.Quote(escape.Clip(p)), fmt.Sprintf("at most %d letters - or E, with first_k_dense_layers 0, moe_layer_freq 1 and no such letter in layer_pattern", MaxPattern))
+	if p := m.MoEPattern; len(p) > MaxPattern || strings.Trim(p, "-E") != "" ||
+		p != "" && (m.Flat() || m.FirstDense != 0 || m.MoEFreq != 1) {
+		c.add("moe_pattern", escape.Quote(escape.Clip(p)),
+			fmt.Sprintf("at most %d letters - or E, with first_k_dense_layers 0, moe_layer_freq 1 and no "+
+				"such letter in layer_pattern", MaxPattern))
 		return
 	}
 	if m.FFN == 0 && (m.Has(LetterMLP) || !m.Flat() && m.Layers > m.MoELayers()) {
@@ -355,12 +373,17 @@ func (c *checker) dense(m *Model) {
 // below that they need not be laid out: no layer has more than a dozen matrices and three for
 // each expert, and none is larger than the widest width squared.
 func (c *checker) size(m *Model) {
-	widest := float64(max(m.Hidden, m.ExpertLatent, max(m.Heads, m.LocalHeads, m.LocalKVHeads)*max(m.HeadDim, m.LocalHeadDim, m.LocalVHeadDim, m.VHeadDim, m.QKNopeDim+m.QKRopeDim+m.VHeadDim), m.FFN, m.SharedFFN, m.ExpertFFN, m.QLoraRank, m.KVLoraRank, m.LinearKeyHeads*m.LinearKeyDim, m.LinearValueHeads*m.LinearValueDim))
-	if float64(m.Layers+m.MTPLayers)*float64(12+3*m.Experts+m.ZeroExperts)*widest*widest < MaxParameters/2 && float64(m.Vocab+m.MaxSeq+m.PositionRows)*widest < MaxParameters/8 && m.ExtraParams < MaxParameters/8 {
+	widest := float64(max(m.Hidden, m.ExpertLatent, max(m.Heads, m.LocalHeads, m.LocalKVHeads)*max(m.HeadDim,
+		m.LocalHeadDim, m.LocalVHeadDim, m.VHeadDim, m.QKNopeDim+m.QKRopeDim+m.VHeadDim), m.FFN, m.SharedFFN,
+		m.ExpertFFN, m.QLoraRank, m.KVLoraRank, m.LinearKeyHeads*m.LinearKeyDim,
+		m.LinearValueHeads*m.LinearValueDim))
+	if float64(m.Layers+m.MTPLayers)*float64(12+3*m.Experts+m.ZeroExperts)*widest*widest < MaxParameters/2 &&
+		float64(m.Vocab+m.MaxSeq+m.PositionRows)*widest < MaxParameters/8 && m.ExtraParams < MaxParameters/8 {
 		return
 	}
 	if all := Lay(m, nil).sums; all.total+all.mtp > MaxParameters {
-		c.add("layers", fmt.Sprintf("%d, with these widths about %.2g parameters", m.Layers, all.total+all.mtp),
+		c.add("layers", fmt.Sprintf("%d, with these widths about %.2g parameters", m.Layers,
+			all.total+all.mtp),
 			fmt.Sprintf("at most %.0g parameters", float64(MaxParameters)))
 	}
 }

@@ -56,7 +56,8 @@ func (l *Layer) FLOPs(o *Op) record.Num {
 // countFLOPs reads the FLOPs off the operations, but for the scores.
 func (l *Layer) countFLOPs() (f LayerFLOPs) {
 	of := [PartCount]*units.FLOPs{
-		PartAttention: &f.Projections, PartMLP: &f.MLP, PartShared: &f.Shared, PartRouter: &f.Router, PartExperts: &f.Experts,
+		PartAttention: &f.Projections, PartMLP: &f.MLP, PartShared: &f.Shared, PartRouter: &f.Router,
+		PartExperts: &f.Experts,
 	}
 	for i := range l.Ops {
 		if o := &l.Ops[i]; of[o.Part] != nil {
@@ -109,15 +110,18 @@ func (l *Layer) recordForward(rec *record.Recorder, seq int, causal bool) {
 	var share []record.Operand
 	if l.sparse {
 		scores = "(" + l.Pairs().Text() + " * share_of_chosen_tokens + " + l.index.Text() + ") * s"
-		share = append(share, record.InUnit(record.Share, "share_of_chosen_tokens", l.windowShare(seq, causal)))
+		share = append(share, record.InUnit(record.Share, "share_of_chosen_tokens",
+			l.windowShare(seq, causal)))
 	}
 	if causal {
 		scores += " / 2"
 	}
 	rec.Figure(record.Entry{
-		ID: core, Name: "Model FLOPs of core attention of one token in one layer, forward", Symbol: "F_scores", Unit: record.FLOPs,
+		ID: core, Name: "Model FLOPs of core attention of one token in one layer, forward",
+		Symbol: "F_scores", Unit: record.FLOPs,
 		Formula: scores, Value: float64(f.Scores),
-		Source:    "2 x heads x (query and value widths) x sequence; half of it where the causal mask is counted (--mfu)",
+		Source: "2 x heads x (query and value widths) x sequence; half of it where the causal mask is " +
+			"counted (--mfu)",
 		LeavesOut: "savings of local attention windows, as the printed figures of Megatron-Bridge",
 	}, share...)
 	var products record.Terms
@@ -127,7 +131,9 @@ func (l *Layer) recordForward(rec *record.Recorder, seq int, causal bool) {
 		}
 	}
 	rec.Figure(record.Entry{
-		ID: "layer." + l.ID + ".flops-per-token", Name: "Model FLOPs of one token in one " + l.ID + " layer, forward", Symbol: "F_" + l.ID, Unit: record.FLOPs,
+		ID:   "layer." + l.ID + ".flops-per-token",
+		Name: "Model FLOPs of one token in one " + l.ID + " layer, forward", Symbol: "F_" + l.ID,
+		Unit:    record.FLOPs,
 		Formula: products.Num().Text() + " + " + record.Ref(core), Value: float64(f.Total()),
 		Source: "two per weight of attention and MLP, and the scores",
 	})
@@ -182,8 +188,10 @@ func (p *Program) recordForward(rec *record.Recorder, seq int, causal bool) {
 		sum = append(sum, "2 * P_extra")
 	}
 	rec.Figure(record.Entry{
-		ID: "model.forward-flops-per-token", Name: "Model FLOPs of the forward pass of one token", Symbol: "F_forward", Unit: record.FLOPs,
-		Formula: record.Sum(sum...), Value: float64(p.ForwardFLOPs(seq, causal).Total()), Source: "two per active weight, and the scores",
+		ID: "model.forward-flops-per-token", Name: "Model FLOPs of the forward pass of one token",
+		Symbol: "F_forward", Unit: record.FLOPs,
+		Formula: record.Sum(sum...), Value: float64(p.ForwardFLOPs(seq, causal).Total()),
+		Source: "two per active weight, and the scores",
 	})
 }
 
@@ -218,10 +226,13 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool) {
 		formula = "3 * (F_forward + MTP_modules * (F_" + p.Module().ID + " + 2 * h * V))"
 	}
 	rec.Figure(record.Entry{
-		ID: "model.training-flops-per-token", Name: "Model FLOPs of training on one token", Symbol: "F", Unit: record.FLOPs,
+		ID: "model.training-flops-per-token", Name: "Model FLOPs of training on one token", Symbol: "F",
+		Unit:    record.FLOPs,
 		Formula: formula, Value: float64(p.TrainingFLOPs(seq, causal, mtp)),
-		Source:    "three times the forward pass: the backward has two matrix products for each of its (Narayanan et al., arXiv 2104.04473, appendix)",
-		LeavesOut: "recomputation, norms, activations, softmax, optimizer; savings of local attention windows",
+		Source: "three times the forward pass: the backward has two matrix products for each of its " +
+			"(Narayanan et al., arXiv 2104.04473, appendix)",
+		LeavesOut: "recomputation, norms, activations, softmax, optimizer; savings of local attention " +
+			"windows",
 	})
 }
 

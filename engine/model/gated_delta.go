@@ -2,16 +2,18 @@ package model
 
 import "meshscope/engine/record"
 
-// gatedDelta is Gated DeltaNet (arXiv 2412.06464) as Qwen3-Next has it: one projection of queries, keys, values,
-// output gate, decay and writing strength, a convolution over the last tokens, and a state for each value head that
-// runs over the sequence in chunks. Keys and queries are copied to as many heads as values have.
+// gatedDelta is Gated DeltaNet (arXiv 2412.06464) as Qwen3-Next has it: one projection of queries, keys,
+// values, output gate, decay and writing strength, a convolution over the last tokens, and a state for each
+// value head that runs over the sequence in chunks. Keys and queries are copied to as many heads as values
+// have.
 func gatedDelta(b *builder, x Ref) Ref {
 	s, two := &b.size, record.Lit(2)
 	b.part = PartAttention
 	keys, values := s.keyHeads.Times(s.keyDim), s.valueHeads.Times(s.valueDim)
 	all := b.tensor(two.Times(keys).Plus(two.Times(values)).Plus(two.Times(s.valueHeads)), Columns)
 	b.add(Op{Kind: Product, ID: "linear-in", Name: "projections of linear attention"}, refs(x), refs(all))
-	gate, q, k, v := b.tensor(values, Columns), b.tensor(keys, Columns), b.tensor(keys, Columns), b.tensor(values, Columns)
+	gate, q, k, v := b.tensor(values, Columns), b.tensor(keys, Columns), b.tensor(keys, Columns),
+		b.tensor(values, Columns)
 	b.add(Op{Kind: View, Fused: true}, refs(all), refs(gate))
 	b.convolution(all, record.Lit(0), q, k, v)
 	qn, kn := b.tensor(keys, Columns), b.tensor(keys, Columns)
@@ -19,12 +21,14 @@ func gatedDelta(b *builder, x Ref) Ref {
 	if b.m.LinearValueHeads > b.m.LinearKeyHeads {
 		wide := s.valueHeads.Times(s.keyDim)
 		q, k = b.tensor(wide, Columns), b.tensor(wide, Columns)
-		b.add(Op{Kind: View, ID: "repeat", Name: "queries and keys of all value heads"}, refs(qn, kn), refs(q, k))
+		b.add(Op{Kind: View, ID: "repeat", Name: "queries and keys of all value heads"}, refs(qn, kn),
+			refs(q, k))
 		qn, kn = q, k
 	}
 	y := b.tensor(s.h, Sequence)
 	out := b.scan(refs(qn, kn, v), deltaRule(s))
-	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(b.gated(b.scanNorm(out), gate, "output-gate", "gated output of linear attention")), refs(y))
+	b.add(Op{Kind: Product, ID: "output", Name: "output projection"},
+		refs(b.gated(b.scanNorm(out), gate, "output-gate", "gated output of linear attention")), refs(y))
 	return y
 }
 
@@ -35,8 +39,8 @@ func (b *builder) convolution(from Ref, biases record.Num, out ...Ref) {
 	b.add(o, refs(from), refs(out...))
 }
 
-// recurrence is a scan: its cost, its name, its parameters for each head, and what it saves of a token next to its
-// inputs, in elements of 2 bytes.
+// recurrence is a scan: its cost, its name, its parameters for each head, and what it saves of a token next
+// to its inputs, in elements of 2 bytes.
 type recurrence struct {
 	ScanCost
 
@@ -54,16 +58,20 @@ func (b *builder) scan(in [3]Ref, r recurrence) Ref {
 // scanNorm is a norm of each head's output, of one scale for all.
 func (b *builder) scanNorm(x Ref) Ref {
 	out := b.heads(b.size.valueHeads, b.size.valueDim, Columns)
-	b.add(Op{Kind: Norm, ID: "output-norm", Name: "norm of linear attention's output", Other: b.size.valueDim}, refs(x), refs(out))
+	b.add(Op{
+		Kind: Norm, ID: "output-norm", Name: "norm of linear attention's output",
+		Other: b.size.valueDim,
+	}, refs(x), refs(out))
 	return out
 }
 
-// deltaRule is the chunked gated delta rule of flash-linear-attention (fla/ops/gated_delta_rule/chunk.py), in chunks
-// of 64 tokens. FLOPs: keys against keys, the inverse of a triangle applied to keys and values, the state read for the
-// correction, updated and read for the output, scores inside the chunk. The backward first makes all but the output
-// again. Moved is what its kernels read and write: of queries and keys 7 times their width (backward 21), of values 6
-// (15), the state of each chunk twice (4 times), and the triangle in fp32 and 16 bits. Saved next to the inputs: the
-// triangle's inverse, 14 bytes of decay and strength a value head, and the norms of queries and keys in fp32.
+// deltaRule is the chunked gated delta rule of flash-linear-attention (fla/ops/gated_delta_rule/chunk.py), in
+// chunks of 64 tokens. FLOPs: keys against keys, the inverse of a triangle applied to keys and values, the
+// state read for the correction, updated and read for the output, scores inside the chunk. The backward first
+// makes all but the output again. Moved is what its kernels read and write: of queries and keys 7 times their
+// width (backward 21), of values 6 (15), the state of each chunk twice (4 times), and the triangle in fp32
+// and 16 bits. Saved next to the inputs: the triangle's inverse, 14 bytes of decay and strength a value head,
+// and the norms of queries and keys in fp32.
 func deltaRule(s *sizes) recurrence {
 	const chunk = 64
 	n, c := record.Lit, record.Lit(chunk)
@@ -77,7 +85,10 @@ func deltaRule(s *sizes) recurrence {
 		saved: each(c.Plus(n(7))).Plus(n(4).Times(s.keyHeads)),
 		ScanCost: ScanCost{
 			State: each(state),
-			FLOPs: [2]record.Num{each(n(6).Times(state).Plus(c.Times(linear(6, 4)))), each(n(16).Times(state).Plus(c.Times(linear(18, 10))))},
+			FLOPs: [2]record.Num{
+				each(n(6).Times(state).Plus(c.Times(linear(6, 4)))),
+				each(n(16).Times(state).Plus(c.Times(linear(18, 10)))),
+			},
 			Moved: [2]record.Num{
 				each(linear(7, 6).Plus(n(2).Times(states)).Plus(n(6).Times(c))),
 				each(linear(21, 15).Plus(n(4).Times(states)).Plus(n(2).Times(c))),

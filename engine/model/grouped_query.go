@@ -20,7 +20,8 @@ func groupedQuery(b *builder, x Ref) Ref {
 		down, norm := b.tensor(s.rq, Sequence), b.tensor(s.rq, Sequence)
 		b.add(Op{Kind: Product, ID: "query-down", Name: "query down-projection"}, refs(x), refs(down))
 		b.add(project, refs(x), refs(k, v))
-		b.add(Op{Kind: Norm, ID: "query-norm", Name: "norm of the query latent", Fused: true, Other: s.rq}, refs(down), refs(norm))
+		b.add(Op{Kind: Norm, ID: "query-norm", Name: "norm of the query latent", Fused: true, Other: s.rq},
+			refs(down), refs(norm))
 		b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection"}, refs(norm), refs(q))
 	case b.m.ValuesAreKeys && b.Window == 0:
 		b.add(project, refs(x), refs(q, k))
@@ -43,7 +44,8 @@ func groupedQuery(b *builder, x Ref) Ref {
 			scale = width.Plus(kv)
 		}
 		qn, kn := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
-		b.add(Op{Kind: Norm, ID: "qk-norm", Name: "norms of queries and keys", Fused: true, Other: scale}, refs(q, k), refs(qn, kn))
+		b.add(Op{Kind: Norm, ID: "qk-norm", Name: "norms of queries and keys", Fused: true, Other: scale},
+			refs(q, k), refs(qn, kn))
 		q, k = qn, kn
 	}
 	qr, kr := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)

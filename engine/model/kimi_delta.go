@@ -2,8 +2,9 @@ package model
 
 import "meshscope/engine/record"
 
-// kimiDelta is Kimi Delta Attention (arXiv 2510.26692): the gated delta rule with a decay for each channel of a key.
-// Decay and output gate come through a narrow layer of the width of a head, which is whole on every rank.
+// kimiDelta is Kimi Delta Attention (arXiv 2510.26692): the gated delta rule with a decay for each channel of
+// a key. Decay and output gate come through a narrow layer of the width of a head, which is whole on every
+// rank.
 func kimiDelta(b *builder, x Ref) Ref {
 	s, two := &b.size, record.Lit(2)
 	b.part = PartAttention
@@ -22,16 +23,21 @@ func kimiDelta(b *builder, x Ref) Ref {
 	gate := narrow("gate", "gate of linear attention's output")
 	q, k, v, qn, kn := part(), part(), part(), part(), part()
 	b.convolution(all, record.Lit(0), q, k, v)
-	b.add(Op{Kind: View, ID: "qk-norm", Name: "norms of queries and keys"}, refs(q, k), refs(qn, kn)) // saved as they come out
+	// saved as they come out
+	b.add(Op{Kind: View, ID: "qk-norm", Name: "norms of queries and keys"}, refs(q, k), refs(qn, kn))
 	rule := deltaRule(s)
 	rule.other = s.valueHeads.Plus(width)
-	rule.saved = width.Plus(record.Lit(135).Times(s.valueHeads)) // the decay, two blocks of scores, 14 bytes a head
+	// the decay, two blocks of scores, 14 bytes a head
+	rule.saved = width.Plus(record.Lit(135).Times(s.valueHeads))
 	rule.Gathers = s.valueHeads.Times(s.keyDim).Times(s.keyDim.Plus(s.valueDim))
 	for pass := range rule.Moved { // the decay is read as keys are, and has a gradient
 		rule.Moved[pass] = rule.Moved[pass].Plus(record.Lit(float64(1 + 2*pass)).Times(two).Times(width))
 	}
 	gated, y := b.tensor(width, Columns), b.tensor(s.h, Sequence)
-	b.add(Op{Kind: Norm, ID: "output-norm", Name: "norm and gate of linear attention's output", Other: s.valueDim},
+	b.add(Op{
+		Kind: Norm, ID: "output-norm", Name: "norm and gate of linear attention's output",
+		Other: s.valueDim,
+	},
 		refs(b.scan(refs(qn, kn, v), rule), gate), refs(gated))
 	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(gated), refs(y))
 	return y

@@ -71,7 +71,8 @@ func lettered(letter byte) func(*Model, int) bool {
 
 // Has reports whether a layer of the model has a letter.
 func (m *Model) Has(letter byte) bool {
-	return m.Pattern != "" && strings.IndexByte(m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))], letter) >= 0
+	return m.Pattern != "" && strings.IndexByte(m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))],
+		letter) >= 0
 }
 
 // HasAny reports whether a layer has one of some letters.
@@ -79,7 +80,8 @@ func (m *Model) HasAny(letters string) bool {
 	return strings.ContainsAny(letters, m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))])
 }
 
-// ScanHeads returns how many parts the layers that carry a state can be divided into, and what these are; 0 without such layers.
+// ScanHeads returns how many parts the layers that carry a state can be divided into, and what these are; 0
+// without such layers.
 func (m *Model) ScanHeads() (heads int, what string) {
 	switch {
 	case !m.Scans():
@@ -90,8 +92,9 @@ func (m *Model) ScanHeads() (heads int, what string) {
 	return m.LinearKeyHeads, "heads of linear attention"
 }
 
-// ExchangesScan reports whether CP can give each of its ranks whole heads, in TP ranks that each have some groups:
-// those of a state-space layer are copied where there are fewer (megatron/core/ssm/mamba_context_parallel.py).
+// ExchangesScan reports whether CP can give each of its ranks whole heads, in TP ranks that each have some
+// groups: those of a state-space layer are copied where there are fewer
+// (megatron/core/ssm/mamba_context_parallel.py).
 func (m *Model) ExchangesScan(tp, cp int) bool {
 	if m.HasAny("KL") {
 		return true // each has its part of the sequence
@@ -126,7 +129,8 @@ func attention(b *builder, x Ref) Ref {
 	return groupedQuery(b, x)
 }
 
-// local reports whether a layer attends to the last tokens alone: as its letter says where any does, else by LocalRatio.
+// local reports whether a layer attends to the last tokens alone: as its letter says where any does, else by
+// LocalRatio.
 func (m *Model) local(layer int) bool {
 	if strings.IndexByte(m.Pattern, LetterWindow) >= 0 {
 		return m.Letter(layer) == LetterWindow
@@ -145,7 +149,10 @@ func (m *Model) first(layer int) bool {
 func feedForwards() []sublayer {
 	return []sublayer{
 		{"moe", "MoE", (*Model).MoELayer, experts},
-		{"dense", "dense", func(m *Model, i int) bool { return !m.Flat() || m.Letter(i) == LetterMLP }, denseMLP},
+		{
+			"dense", "dense", func(m *Model, i int) bool { return !m.Flat() || m.Letter(i) == LetterMLP },
+			denseMLP,
+		},
 		{has: func(*Model, int) bool { return true }},
 	}
 }

@@ -9,8 +9,10 @@ import (
 // once, names it by its mixer and counts it as often as it is there.
 func TestPatternOfKinds(t *testing.T) {
 	m := Model{
-		Layers: 7, Hidden: 64, Heads: 4, KVHeads: 2, HeadDim: 16, FFN: 96, Vocab: 100, Norm: NormRMS, NormsPer: 2, Gated: true, AttnBias: BiasNone,
-		KVLoraRank: 8, QKNopeDim: 16, QKRopeDim: 8, VHeadDim: 16, Experts: 8, TopK: 2, ExpertFFN: 32, FirstDense: 1, MoEFreq: 1, MTPLayers: 1,
+		Layers: 7, Hidden: 64, Heads: 4, KVHeads: 2, HeadDim: 16, FFN: 96, Vocab: 100, Norm: NormRMS,
+		NormsPer: 2, Gated: true, AttnBias: BiasNone,
+		KVLoraRank: 8, QKNopeDim: 16, QKRopeDim: 8, VHeadDim: 16, Experts: 8, TopK: 2, ExpertFFN: 32,
+		FirstDense: 1, MoEFreq: 1, MTPLayers: 1,
 	}
 	plain := Lay(&m, nil)
 	p := *plain
@@ -29,7 +31,8 @@ func TestPatternOfKinds(t *testing.T) {
 			t.Errorf("%s has number %d and the scope %s", l.ID, l.Index, l.Scope("attention"))
 		}
 	}
-	if want := []string{"grouped_dense", "grouped_moe", "latent_moe"}; len(ids) != 3 || ids[0] != want[0] || ids[1] != want[1] || ids[2] != want[2] || counted != m.Layers {
+	if want := []string{"grouped_dense", "grouped_moe", "latent_moe"}; len(ids) != 3 || ids[0] != want[0] ||
+		ids[1] != want[1] || ids[2] != want[2] || counted != m.Layers {
 		t.Fatalf("kinds %v of %d layers, want %v", ids, counted, want)
 	}
 	for i, want := range []int{0, 1, 2, 1, 1, 2, 1} {
@@ -47,16 +50,22 @@ func TestPatternOfKinds(t *testing.T) {
 	}
 }
 
-// TestTooManyKinds: more kinds of layers than are counted are refused by name, and letters that stand for none.
+// TestTooManyKinds: more kinds of layers than are counted are refused by name, and letters that stand for
+// none.
 func TestTooManyKinds(t *testing.T) {
 	m := Model{
-		Layers: 36, Hidden: 64, Heads: 4, KVHeads: 2, HeadDim: 16, FFN: 96, Vocab: 100, MaxSeq: 9, Norm: NormRMS, NormsPer: 2, AttnBias: BiasNone, QKNorm: QKNormNone,
-		Pattern: "GM*", LinearKeyHeads: 2, LinearKeyDim: 8, LinearValueHeads: 2, LinearValueDim: 8, ConvWidth: 4, LinearChunk: 8,
+		Layers: 36, Hidden: 64, Heads: 4, KVHeads: 2, HeadDim: 16, FFN: 96, Vocab: 100, MaxSeq: 9,
+		Norm: NormRMS, NormsPer: 2, AttnBias: BiasNone, QKNorm: QKNormNone,
+		Pattern: "GM*", LinearKeyHeads: 2, LinearKeyDim: 8, LinearValueHeads: 2, LinearValueDim: 8,
+		ConvWidth: 4, LinearChunk: 8,
 	}
 	if err := m.Check().Err(); err != nil {
 		t.Error(err)
 	}
-	for pattern, want := range map[string]string{"GX": `"GX"`, strings.Repeat("G", MaxPattern+1): "at most 1024 letters", "GE": "E where n_experts"} {
+	for pattern, want := range map[string]string{
+		"GX":                              `"GX"`,
+		strings.Repeat("G", MaxPattern+1): "at most 1024 letters", "GE": "E where n_experts",
+	} {
 		m.Pattern = pattern
 		if err := m.Check().Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.9s: %v, want %q", pattern, err, want)

@@ -12,7 +12,8 @@ func latent(b *builder, x Ref) Ref {
 	norm, turned := b.keyLatent(x)
 	b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection", Module: up}, refs(from), refs(q))
 	part, v := b.heads(s.a, s.nope, Columns), b.heads(s.a, s.v, Columns)
-	b.add(Op{Kind: Product, ID: "kv-up", Name: "key-value up-projection", Module: up}, refs(norm), refs(part, v))
+	b.add(Op{Kind: Product, ID: "kv-up", Name: "key-value up-projection", Module: up}, refs(norm),
+		refs(part, v))
 	k := b.heads(s.a, s.nope.Plus(s.rope), Columns)
 	b.add(Op{Kind: View, Fused: true, Module: up}, refs(part, turned), refs(k))
 	qr, kr := b.heads(s.a, s.nope.Plus(s.rope), Columns), b.heads(s.a, s.nope.Plus(s.rope), Columns)
@@ -30,7 +31,10 @@ func (b *builder) queryLatent(x Ref) Ref {
 	s := &b.size
 	down, norm := b.tensor(s.rq, Sequence), b.tensor(s.rq, Sequence)
 	b.add(Op{Kind: Product, ID: "query-down", Name: "query down-projection"}, refs(x), refs(down))
-	b.add(Op{Kind: Norm, ID: "query-norm", Name: "norm of the query latent", Fused: true, Module: recipe.ModuleMLAUp, Other: s.rq}, refs(down), refs(norm))
+	b.add(Op{
+		Kind: Norm, ID: "query-norm", Name: "norm of the query latent", Fused: true,
+		Module: recipe.ModuleMLAUp, Other: s.rq,
+	}, refs(down), refs(norm))
 	return norm
 }
 
@@ -39,6 +43,9 @@ func (b *builder) keyLatent(x Ref) (latent, turned Ref) {
 	s := &b.size
 	down, turned, norm := b.tensor(s.rkv, Sequence), b.tensor(s.rope, Sequence), b.tensor(s.rkv, Sequence)
 	b.add(Op{Kind: Product, ID: "kv-down", Name: "key-value down-projection"}, refs(x), refs(down, turned))
-	b.add(Op{Kind: Norm, ID: "kv-norm", Name: "norm of the key-value latent", Fused: true, Module: recipe.ModuleMLAUp, Other: s.rkv}, refs(down), refs(norm))
+	b.add(Op{
+		Kind: Norm, ID: "kv-norm", Name: "norm of the key-value latent", Fused: true,
+		Module: recipe.ModuleMLAUp, Other: s.rkv,
+	}, refs(down), refs(norm))
 	return norm, turned
 }

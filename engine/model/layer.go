@@ -88,12 +88,16 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 	n := func(name string, v int) record.Num { return rec.Named(name, float64(v)) }
 	b := builder{Layer: new(Layer), m: m, size: sizes{
 		h: n("h", m.Hidden), a: n("a", m.Heads), kv: n("kv_heads", m.KVHeads), d: n("d", m.HeadDim),
-		f: n("f", m.FFN), shared: n("f_shared", m.SharedFFN), expert: n("f_expert", m.ExpertFFN), e: n("E", m.Experts), k: n("k", m.TopK),
-		rq: n("r_q", m.QLoraRank), rkv: n("r_kv", m.KVLoraRank), nope: n("d_nope", m.QKNopeDim), rope: n("d_rope", m.QKRopeDim), v: n("d_v", m.VHeadDim),
+		f: n("f", m.FFN), shared: n("f_shared", m.SharedFFN), expert: n("f_expert", m.ExpertFFN),
+		e: n("E", m.Experts), k: n("k", m.TopK),
+		rq: n("r_q", m.QLoraRank), rkv: n("r_kv", m.KVLoraRank), nope: n("d_nope", m.QKNopeDim),
+		rope: n("d_rope", m.QKRopeDim), v: n("d_v", m.VHeadDim),
 		keyHeads: n("key_heads", m.LinearKeyHeads), keyDim: n("d_key", m.LinearKeyDim),
-		valueHeads: n("value_heads", m.LinearValueHeads), valueDim: n("d_value", m.LinearValueDim), conv: n("conv_width", m.ConvWidth),
+		valueHeads: n("value_heads", m.LinearValueHeads), valueDim: n("d_value", m.LinearValueDim),
+		conv:  n("conv_width", m.ConvWidth),
 		chunk: n("chunk", max(m.LinearChunk, 1)), scanRank: n("scan_rank", m.LinearRank),
-		indexHeads: n("index_heads", m.IndexHeads), indexDim: n("d_index", m.IndexDim), indexTopK: n("top_tokens", m.IndexTopK),
+		indexHeads: n("index_heads", m.IndexHeads), indexDim: n("d_index", m.IndexDim),
+		indexTopK: n("top_tokens", m.IndexTopK),
 	}}
 	s := &b.size
 	s.latent, s.routes = s.h, s.e
@@ -136,11 +140,15 @@ func newLayer(m *Model, rec *record.Recorder, parts [2]*sublayer) Layer {
 		b.norm(b.tensor(b.size.h, Sequence), true)
 	}
 	if m.LayerScalar {
-		b.add(Op{Kind: Multiply, Part: PartNorms, Fused: true, ID: "scalar", Name: "scalar of the layer", Other: record.Lit(1)}, refs(x), refs(b.tensor(b.size.h, Sequence)))
+		b.add(Op{
+			Kind: Multiply, Part: PartNorms, Fused: true, ID: "scalar", Name: "scalar of the layer",
+			Other: record.Lit(1),
+		}, refs(x), refs(b.tensor(b.size.h, Sequence)))
 	}
 	if m.ExtraParams > 0 {
 		width := rec.Written("P_extra / (L * h)", float64(m.ExtraParams)/float64(m.Layers)/float64(m.Hidden))
-		b.add(Op{Kind: Product, Part: PartExtra, ID: "extra", Name: "extra parameters"}, refs(b.tensor(width, Columns)), refs(b.tensor(b.size.h, Sequence)))
+		b.add(Op{Kind: Product, Part: PartExtra, ID: "extra", Name: "extra parameters"},
+			refs(b.tensor(width, Columns)), refs(b.tensor(b.size.h, Sequence)))
 	}
 	b.read()
 	return *b.Layer
@@ -210,7 +218,8 @@ func (b *builder) scale() record.Num {
 
 func (b *builder) residual(x, y Ref) Ref {
 	out := b.tensor(b.size.h, Sequence)
-	b.add(Op{Kind: Residual, Part: PartNorms, ID: "norms", Name: "norms and residuals"}, refs(x, y), refs(out))
+	b.add(Op{Kind: Residual, Part: PartNorms, ID: "norms", Name: "norms and residuals"}, refs(x, y),
+		refs(out))
 	return out
 }
 

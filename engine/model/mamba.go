@@ -2,39 +2,47 @@ package model
 
 import "meshscope/engine/record"
 
-// mamba2 is a state-space layer (arXiv 2405.21060): one projection of gate, input, what writes to the state (B) and
-// reads from it (C) in groups of heads, and a step for each head; a convolution with bias over the last tokens; a scan
-// in chunks. Its kernel makes all but its output again from the projection's (state-spaces/mamba,
-// mamba_ssm/ops/triton/ssd_combined.py: mamba_split_conv1d_scan_combined), and gates the output itself.
+// mamba2 is a state-space layer (arXiv 2405.21060): one projection of gate, input, what writes to the state
+// (B) and reads from it (C) in groups of heads, and a step for each head; a convolution with bias over the
+// last tokens; a scan in chunks. Its kernel makes all but its output again from the projection's
+// (state-spaces/mamba, mamba_ssm/ops/triton/ssd_combined.py: mamba_split_conv1d_scan_combined), and gates the
+// output itself.
 func mamba2(b *builder, x Ref) Ref {
 	s, two := &b.size, record.Lit(2)
 	b.part = PartAttention
 	inner, states := s.valueHeads.Times(s.valueDim), s.keyHeads.Times(s.keyDim)
 	all := b.tensor(two.Times(inner).Plus(two.Times(states)).Plus(s.valueHeads), Columns)
-	b.add(Op{Kind: Product, ID: "linear-in", Name: "projections of the state-space layer"}, refs(x), refs(all))
-	in, write, read := b.tensor(inner, Columns), b.heads(s.keyHeads, s.keyDim, KeyValue), b.heads(s.keyHeads, s.keyDim, KeyValue)
+	b.add(Op{Kind: Product, ID: "linear-in", Name: "projections of the state-space layer"}, refs(x),
+		refs(all))
+	in, write, read := b.tensor(inner, Columns), b.heads(s.keyHeads, s.keyDim, KeyValue),
+		b.heads(s.keyHeads, s.keyDim, KeyValue)
 	b.convolution(all, record.Lit(1), in, write, read)
 	out := b.scan(refs(in, write, read), stateSpace(s))
 	gated := b.tensor(inner, Columns)
-	b.add(Op{Kind: Multiply, Fused: true, ID: "scan", Name: "state-space scan in chunks"}, refs(out, all), refs(gated))
+	b.add(Op{Kind: Multiply, Fused: true, ID: "scan", Name: "state-space scan in chunks"}, refs(out, all),
+		refs(gated))
 	normed, y := gated, b.tensor(s.h, Sequence)
 	if !b.m.LinearBare {
 		normed = b.tensor(inner, Columns)
-		b.add(Op{Kind: Norm, ID: "output-norm", Name: "norm of the state-space output", Other: inner}, refs(gated), refs(normed))
+		b.add(Op{Kind: Norm, ID: "output-norm", Name: "norm of the state-space output", Other: inner},
+			refs(gated), refs(normed))
 	}
 	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(normed), refs(y))
 	return y
 }
 
-// stateSpace is the scan of mamba2. FLOPs: the state is updated and read, and passed on once a chunk; scores inside a
-// chunk for each group and their product with the input, of which the kernels skip what lies above the diagonal. The
-// backward has 2.5 times as many, and makes the states again. Moved: the input twice, the gate, the output with and
-// without it; B and C twice; scores written and read; states of each chunk in fp32 four times.
+// stateSpace is the scan of mamba2. FLOPs: the state is updated and read, and passed on once a chunk; scores
+// inside a chunk for each group and their product with the input, of which the kernels skip what lies above
+// the diagonal. The backward has 2.5 times as many, and makes the states again. Moved: the input twice, the
+// gate, the output with and without it; B and C twice; scores written and read; states of each chunk in fp32
+// four times.
 func stateSpace(s *sizes) recurrence {
 	n, inner, states := record.Lit, s.valueHeads.Times(s.valueDim), s.keyHeads.Times(s.keyDim)
 	state := inner.Times(s.keyDim)
 	forward := n(4).Times(state).Plus(s.chunk.Times(states.Plus(inner))).Plus(n(2).Times(state).Over(s.chunk))
-	moved := n(5).Times(inner).Plus(n(4).Times(states)).Plus(n(2).Times(s.chunk).Times(s.keyHeads)).Plus(n(8).Times(state).Over(s.chunk))
+	moved := n(5).Times(inner).Plus(n(4).Times(states)).Plus(n(2).Times(s.chunk).Times(s.keyHeads)).Plus(
+		n(8).Times(state).Over(s.chunk),
+	)
 	return recurrence{
 		name: "state-space scan in chunks", other: n(3).Times(s.valueHeads), saved: n(2).Times(s.keyHeads),
 		ScanCost: ScanCost{

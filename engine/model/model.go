@@ -12,7 +12,8 @@ type Model struct {
 	Name   string `json:"name" toml:"name"`
 	Family string `json:"family" toml:"family"`
 
-	ReadAs string `json:"read_as,omitempty" toml:"read_as"` // the family that the file of an unknown one was read as
+	// the family that the file of an unknown one was read as
+	ReadAs string `json:"read_as,omitempty" toml:"read_as"`
 
 	Layers  int `json:"layers" toml:"layers"`
 	Hidden  int `json:"hidden" toml:"hidden"`
@@ -23,53 +24,67 @@ type Model struct {
 	Vocab   int `json:"vocab" toml:"vocab"`
 	MaxSeq  int `json:"max_seq" toml:"max_seq"`
 
-	Tied          bool   `json:"tied_embeddings" toml:"tied_embeddings"` // head shares the embedding matrix
-	Activation    string `json:"activation" toml:"activation"`           // gelu, swiglu, ...: a label
-	Gated         bool   `json:"gated_ffn" toml:"gated_ffn"`             // three MLP matrices instead of two
-	Norm          string `json:"norm" toml:"norm"`                       // rmsnorm, layernorm, layernorm (no bias), ...
-	NormsPer      int    `json:"norms_per_layer" toml:"norms_per_layer"`
-	Position      string `json:"pos_embedding" toml:"pos_embedding"`             // learned adds a table of MaxSeq rows
-	RopeTheta     int    `json:"rope_theta,omitempty" toml:"rope_theta"`         // base of rotary positions, which changes no size; 0: not known
-	PositionRows  int    `json:"position_rows,omitempty" toml:"position_rows"`   // of a learned table where they are not MaxSeq
-	EmbeddingNorm bool   `json:"embedding_norm,omitempty" toml:"embedding_norm"` // of what the embedding gives
-	HeadBias      bool   `json:"head_bias,omitempty" toml:"head_bias"`           // of the output head
-	AttnBias      string `json:"attn_bias" toml:"attn_bias"`                     // none, qkv, all
+	Tied       bool   `json:"tied_embeddings" toml:"tied_embeddings"` // head shares the embedding matrix
+	Activation string `json:"activation" toml:"activation"`           // gelu, swiglu, ...: a label
+	Gated      bool   `json:"gated_ffn" toml:"gated_ffn"`             // three MLP matrices instead of two
+	// rmsnorm, layernorm, layernorm (no bias), ...
+	Norm     string `json:"norm" toml:"norm"`
+	NormsPer int    `json:"norms_per_layer" toml:"norms_per_layer"`
+	// learned adds a table of MaxSeq rows
+	Position string `json:"pos_embedding" toml:"pos_embedding"`
+	// base of rotary positions, which changes no size; 0: not known
+	RopeTheta int `json:"rope_theta,omitempty" toml:"rope_theta"`
+	// of a learned table where they are not MaxSeq
+	PositionRows int `json:"position_rows,omitempty" toml:"position_rows"`
+	// of what the embedding gives
+	EmbeddingNorm bool   `json:"embedding_norm,omitempty" toml:"embedding_norm"`
+	HeadBias      bool   `json:"head_bias,omitempty" toml:"head_bias"` // of the output head
+	AttnBias      string `json:"attn_bias" toml:"attn_bias"`           // none, qkv, all
 	MLPBias       bool   `json:"mlp_bias" toml:"mlp_bias"`
-	QKNorm        string `json:"qk_norm" toml:"qk_norm"` // none, per-head, own (for each head), full-width, latent, l2 (no params)
+	// none, per-head, own (for each head), full-width, latent, l2 (no params)
+	QKNorm        string `json:"qk_norm" toml:"qk_norm"`
 	ParallelBlock bool   `json:"parallel_block" toml:"parallel_block"`
 
 	Attention   string `json:"attention" toml:"attention"` // mha, gqa, mqa, mla, with remarks
 	LocalWindow int    `json:"local_window" toml:"local_window"`
-	LocalRatio  string `json:"local_to_global_ratio" toml:"local_to_global_ratio"` // local:global layers, "5:1"
-	QLoraRank   int    `json:"q_lora_rank" toml:"q_lora_rank"`                     // MLA; 0: queries are projected directly
-	KVLoraRank  int    `json:"kv_lora_rank" toml:"kv_lora_rank"`                   // MLA; > 0 makes the attention MLA
+	// local:global layers, "5:1"
+	LocalRatio string `json:"local_to_global_ratio" toml:"local_to_global_ratio"`
+	// MLA; 0: queries are projected directly
+	QLoraRank int `json:"q_lora_rank" toml:"q_lora_rank"`
+	// MLA; > 0 makes the attention MLA
+	KVLoraRank int `json:"kv_lora_rank" toml:"kv_lora_rank"`
 	// Sparse attention: heads of the indexer, the width of one, and tokens that it chooses.
-	IndexHeads int  `json:"index_heads,omitempty" toml:"index_heads"`
-	IndexDim   int  `json:"index_head_dim,omitempty" toml:"index_head_dim"`
-	IndexTopK  int  `json:"index_top_k,omitempty" toml:"index_top_k"`
-	AttnSinks  bool `json:"attn_sinks,omitempty" toml:"attn_sinks"` // a learned number for each head in the softmax
-	QKNopeDim  int  `json:"qk_nope_head_dim" toml:"qk_nope_head_dim"`
-	QKRopeDim  int  `json:"qk_rope_head_dim" toml:"qk_rope_head_dim"`
-	VHeadDim   int  `json:"v_head_dim" toml:"v_head_dim"`
-	// Of layers with a window, where they differ from the others; 0: as those. Values have the width of keys where v_head_dim is 0.
+	IndexHeads int `json:"index_heads,omitempty" toml:"index_heads"`
+	IndexDim   int `json:"index_head_dim,omitempty" toml:"index_head_dim"`
+	IndexTopK  int `json:"index_top_k,omitempty" toml:"index_top_k"`
+	// a learned number for each head in the softmax
+	AttnSinks bool `json:"attn_sinks,omitempty" toml:"attn_sinks"`
+	QKNopeDim int  `json:"qk_nope_head_dim" toml:"qk_nope_head_dim"`
+	QKRopeDim int  `json:"qk_rope_head_dim" toml:"qk_rope_head_dim"`
+	VHeadDim  int  `json:"v_head_dim" toml:"v_head_dim"`
+	// Of layers with a window, where they differ from the others; 0: as those. Values have the width of keys
+	// where v_head_dim is 0.
 	LocalHeads    int `json:"local_heads,omitempty" toml:"local_heads"`
 	LocalKVHeads  int `json:"local_kv_heads,omitempty" toml:"local_kv_heads"`
 	LocalHeadDim  int `json:"local_head_dim,omitempty" toml:"local_head_dim"`
 	LocalVHeadDim int `json:"local_v_head_dim,omitempty" toml:"local_v_head_dim"`
 	// ValuesAreKeys has no projection of values in layers without a window: the keys are taken.
-	ValuesAreKeys bool   `json:"values_are_keys,omitempty" toml:"values_are_keys"`
-	AttnGate      string `json:"attn_gate,omitempty" toml:"attn_gate"` // of attention's output: none, channel, head
+	ValuesAreKeys bool `json:"values_are_keys,omitempty" toml:"values_are_keys"`
+	// of attention's output: none, channel, head
+	AttnGate string `json:"attn_gate,omitempty" toml:"attn_gate"`
 
 	// Pattern has a letter for each layer, from the first again where it is shorter: see Letters.
 	Pattern string `json:"layer_pattern,omitempty" toml:"layer_pattern"`
-	// Of layers that carry a state from token to token: heads of queries and keys, and of values, and their widths.
+	// Of layers that carry a state from token to token: heads of queries and keys, and of values, and their
+	// widths.
 	LinearKeyHeads   int `json:"linear_key_heads,omitempty" toml:"linear_key_heads"`
 	LinearKeyDim     int `json:"linear_key_head_dim,omitempty" toml:"linear_key_head_dim"`
 	LinearValueHeads int `json:"linear_value_heads,omitempty" toml:"linear_value_heads"`
 	LinearValueDim   int `json:"linear_value_head_dim,omitempty" toml:"linear_value_head_dim"`
-	ConvWidth        int `json:"conv_width,omitempty" toml:"conv_width"`     // tokens that a convolution sees
-	LinearChunk      int `json:"linear_chunk,omitempty" toml:"linear_chunk"` // tokens of a chunk of state-space layers
-	LinearRank       int `json:"linear_rank,omitempty" toml:"linear_rank"`   // of the step of Mamba-1
+	ConvWidth        int `json:"conv_width,omitempty" toml:"conv_width"` // tokens that a convolution sees
+	// tokens of a chunk of state-space layers
+	LinearChunk int `json:"linear_chunk,omitempty" toml:"linear_chunk"`
+	LinearRank  int `json:"linear_rank,omitempty" toml:"linear_rank"` // of the step of Mamba-1
 	// LinearBare has no norm of a state-space layer's output.
 	LinearBare bool `json:"linear_bare,omitempty" toml:"linear_bare"`
 
@@ -85,11 +100,14 @@ type Model struct {
 	RoutedGroups int `json:"routed_groups,omitempty" toml:"routed_groups"`
 	ExpertFFN    int `json:"moe_ffn_hidden" toml:"moe_ffn_hidden"`
 	FirstDense   int `json:"first_k_dense_layers" toml:"first_k_dense_layers"`
-	MoEFreq      int `json:"moe_layer_freq" toml:"moe_layer_freq"` // every n-th layer after the first dense ones is MoE
-	// MoEPattern has a letter for each layer, - dense or E with experts, where the two numbers above do not say it.
+	// every n-th layer after the first dense ones is MoE
+	MoEFreq int `json:"moe_layer_freq" toml:"moe_layer_freq"`
+	// MoEPattern has a letter for each layer, - dense or E with experts, where the two numbers above do not
+	// say it.
 	MoEPattern string `json:"moe_pattern,omitempty" toml:"moe_pattern"`
 	RouterBias bool   `json:"router_bias" toml:"router_bias"`
-	// RouterScale multiplies what the router reads by a scale of its own; LayerScalar a layer's output by a number.
+	// RouterScale multiplies what the router reads by a scale of its own; LayerScalar a layer's output by a
+	// number.
 	RouterScale bool `json:"router_scale,omitempty" toml:"router_scale"`
 	LayerScalar bool `json:"layer_scalar,omitempty" toml:"layer_scalar"`
 	// ExpertLatent is the width of a latent space that routed experts work in; 0: the stream's.

@@ -75,25 +75,28 @@ const (
 type Op struct {
 	Kind     Kind
 	Part     Part
-	ID, Name string         // of its figures; operations of one ID run as one kernel
-	Kernel   int            // the first operation of that ID
-	In, Out  [3]Ref         // what it reads and writes
-	Apart    bool           // each output has a matrix of its own
-	Fused    bool           // part of another kernel: costs no time
-	Number   int            // of a product among those of the layer that selective recomputation counts: of the first output where they are apart
-	Module   recipe.Modules // those of --recompute that it belongs to
-	Other    record.Num     // parameters that are no matrix: biases, a norm's scale, channels of a convolution
-	Taps     record.Num     // tokens that a convolution sees
-	Blocks   record.Num     // of a product whose matrix has one block for each head; 0: one
-	Scan     *ScanCost      // of a Scan
+	ID, Name string // of its figures; operations of one ID run as one kernel
+	Kernel   int    // the first operation of that ID
+	In, Out  [3]Ref // what it reads and writes
+	Apart    bool   // each output has a matrix of its own
+	Fused    bool   // part of another kernel: costs no time
+	// of a product among those of the layer that selective recomputation counts: of the first output where
+	// they are apart
+	Number int
+	Module recipe.Modules // those of --recompute that it belongs to
+	// parameters that are no matrix: biases, a norm's scale, channels of a convolution
+	Other  record.Num
+	Taps   record.Num // tokens that a convolution sees
+	Blocks record.Num // of a product whose matrix has one block for each head; 0: one
+	Scan   *ScanCost  // of a Scan
 }
 
 // ScanCost is what a scan in chunks does, all heads together.
 type ScanCost struct {
 	Again bool       // its inputs are made again from the projection's output, not saved
 	State record.Num // elements that a sequence carries on
-	// Gathers is what a rank of CP gives all others of a sequence, in elements of fp32, where each has its part of the
-	// sequence; 0: the sequence is exchanged for heads.
+	// Gathers is what a rank of CP gives all others of a sequence, in elements of fp32, where each has its
+	// part of the sequence; 0: the sequence is exchanged for heads.
 	Gathers record.Num
 	FLOPs   [2]record.Num // of a token, forward and backward
 	Moved   [2]record.Num // elements of a token that its kernels read and write, forward and backward

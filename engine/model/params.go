@@ -103,7 +103,8 @@ func (l *Layer) record(rec *record.Recorder) {
 	} {
 		if n, _ := l.part(of.part); n.V > 0 {
 			rec.Figure(record.Entry{
-				ID: l.figure(of.id, "parameters"), Name: of.name, Symbol: of.symbol, Formula: n.Text(), Value: n.V,
+				ID: l.figure(of.id, "parameters"), Name: of.name, Symbol: of.symbol, Formula: n.Text(),
+				Value:  n.V,
 				Source: "the model's configuration: the matrices of its operations (docs/physics.md)",
 			})
 			sum = append(sum, record.Ref(l.figure(of.id, "parameters")))
@@ -125,7 +126,8 @@ func (l *Layer) record(rec *record.Recorder) {
 		}
 	}
 	rec.Figure(record.Entry{
-		ID: "layer." + l.ID + ".parameters", Name: "Parameters of one " + l.ID + " layer", Symbol: "P_" + l.ID + " layer",
+		ID: "layer." + l.ID + ".parameters", Name: "Parameters of one " + l.ID + " layer",
+		Symbol:  "P_" + l.ID + " layer",
 		Formula: record.Sum(sum...), Value: float64(p.Total()), Source: "the model's configuration",
 	}, operands...)
 }
@@ -245,7 +247,12 @@ func (p *Program) recordTotal(rec *record.Recorder) {
 	for _, part := range [...]struct {
 		name string
 		n    int64
-	}{{"position_table", m.BeforeLayers()}, {"head", m.Head()}, {"final_norm", m.FinalNorm()}, {"P_extra", m.Extra()}} {
+	}{
+		{"position_table", m.BeforeLayers()},
+		{"head", m.Head()},
+		{"final_norm", m.FinalNorm()},
+		{"P_extra", m.Extra()},
+	} {
 		if part.n != 0 {
 			formula += " + " + part.name
 		}
@@ -262,20 +269,26 @@ func (p *Program) recordTotal(rec *record.Recorder) {
 		}
 	}
 	rec.Figure(record.Entry{
-		ID: "model.parameters", Name: "Parameters of the model", Symbol: "P", Formula: formula, Value: p.sums.total,
-		Source: "the model's configuration, part by part", LeavesOut: "multi-token-prediction modules (their own figure), padding of the vocabulary",
+		ID: "model.parameters", Name: "Parameters of the model", Symbol: "P", Formula: formula,
+		Value:     p.sums.total,
+		Source:    "the model's configuration, part by part",
+		LeavesOut: "multi-token-prediction modules (their own figure), padding of the vocabulary",
 	})
 	rec.Figure(record.Entry{
-		ID: "model.active-parameters", Name: "Active parameters of one token", Symbol: "P_active", Formula: active, Value: p.sums.active,
+		ID: "model.active-parameters", Name: "Active parameters of one token", Symbol: "P_active",
+		Formula: active, Value: p.sums.active,
 		Source: "all but the routed experts that do not receive the token; embedding and head included",
 	})
 	formula = "0"
 	if m.MTPLayers > 0 {
-		formula = "MTP_modules * (layer + " + p.Projection.Weights(&p.Projection.Ops[0]).Text() + " + 3 * norm)"
+		formula = "MTP_modules * (layer + " + p.Projection.Weights(&p.Projection.Ops[0]).Text() +
+			" + 3 * norm)"
 	}
 	rec.Given(record.In("MTP_modules", m.MTPLayers))
 	rec.Figure(record.Entry{
-		ID: "model.mtp-parameters", Name: "Parameters of the multi-token-prediction modules", Symbol: "P_mtp", Formula: formula, Value: p.sums.mtp,
-		Source: "DeepSeek-V3 (arXiv 2412.19437) section 2.2: a layer, a projection of 2h x h and three norms each",
+		ID: "model.mtp-parameters", Name: "Parameters of the multi-token-prediction modules", Symbol: "P_mtp",
+		Formula: formula, Value: p.sums.mtp,
+		Source: "DeepSeek-V3 (arXiv 2412.19437) section 2.2: a layer, a projection of 2h x h and three " +
+			"norms each",
 	}, record.In("layer", p.Module().params.Total()), record.In("norm", m.norm()))
 }

@@ -15,7 +15,8 @@ type Recomputation struct {
 
 // Partial reports whether some operations of each layer run again, and not all.
 func (a Recomputation) Partial() bool {
-	return a.Mode == recipe.RecomputeModules || a.Mode == recipe.RecomputeSelective && (a.Products || a.Scores)
+	return a.Mode == recipe.RecomputeModules || a.Mode == recipe.RecomputeSelective &&
+		(a.Products || a.Scores)
 }
 
 // Experts reports whether tokens are sent to the experts of each layer again, where not

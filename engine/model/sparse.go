@@ -2,10 +2,11 @@ package model
 
 import "meshscope/engine/record"
 
-// sparse is DeepSeek sparse attention (DeepSeek-V3.2, arXiv 2512.02556): latent attention to the IndexTopK tokens that an indexer
-// chooses. Queries meet the key's up-projection first, so that one key of the latent's width serves all heads. The
-// indexer is whole on every rank of a TP group (megatron/core/transformer/experimental_attention_variant/dsa.py);
-// what it costs is counted forward and backward, as if it were trained.
+// sparse is DeepSeek sparse attention (DeepSeek-V3.2, arXiv 2512.02556): latent attention to the IndexTopK
+// tokens that an indexer chooses. Queries meet the key's up-projection first, so that one key of the latent's
+// width serves all heads. The indexer is whole on every rank of a TP group
+// (megatron/core/transformer/experimental_attention_variant/dsa.py); what it costs is counted forward and
+// backward, as if it were trained.
 func sparse(b *builder, x Ref) Ref { return b.selected(x, true) }
 
 // reselected is sparse attention to what the last indexer chose (GLM-5.2).
@@ -18,21 +19,31 @@ func (b *builder) selected(x Ref, chooses bool) Ref {
 	query := b.queryLatent(x)
 	latent, turned := b.keyLatent(x)
 	part, turnedQuery := b.heads(s.a, s.nope, Columns), b.heads(s.a, s.rope, Columns)
-	b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection"}, refs(query), refs(part, turnedQuery))
+	b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection"}, refs(query),
+		refs(part, turnedQuery))
 	if chooses {
 		keys, width := whole(s.indexDim), s.indexHeads.Times(s.indexDim)
-		b.add(Op{Kind: Product, ID: "index-query", Name: "queries of the indexer"}, refs(query), refs(whole(width)))
-		b.add(Op{Kind: Product, ID: "index-key", Name: "keys and weights of the indexer"}, refs(x), refs(keys, whole(s.indexHeads)))
-		b.add(Op{Kind: Norm, ID: "index-norm", Name: "norm of the indexer's keys", Fused: true, Other: record.Lit(2).Times(s.indexDim)}, refs(keys), refs(whole(s.indexDim)))
+		b.add(Op{Kind: Product, ID: "index-query", Name: "queries of the indexer"}, refs(query),
+			refs(whole(width)))
+		b.add(Op{Kind: Product, ID: "index-key", Name: "keys and weights of the indexer"}, refs(x),
+			refs(keys, whole(s.indexHeads)))
+		b.add(Op{
+			Kind: Norm, ID: "index-norm", Name: "norm of the indexer's keys", Fused: true,
+			Other: record.Lit(2).Times(s.indexDim),
+		}, refs(keys), refs(whole(s.indexDim)))
 		b.index = record.Lit(2).Times(s.indexHeads).Times(s.indexDim.Plus(one))
 	}
-	b.add(Op{Kind: Choice, ID: "chosen", Name: "chosen tokens", Fused: true}, refs(), refs(whole(s.indexTopK)))
-	wide, q, k := b.heads(s.a, s.rkv, Columns), b.heads(s.a, s.rkv.Plus(s.rope), Columns), whole(s.rkv.Plus(s.rope))
+	b.add(Op{Kind: Choice, ID: "chosen", Name: "chosen tokens", Fused: true}, refs(),
+		refs(whole(s.indexTopK)))
+	wide, q, k := b.heads(s.a, s.rkv, Columns), b.heads(s.a, s.rkv.Plus(s.rope), Columns),
+		whole(s.rkv.Plus(s.rope))
 	b.add(Op{Kind: Product, ID: "absorb", Name: "queries in the latent", Blocks: s.a}, refs(part), refs(wide))
-	b.add(Op{Kind: View, ID: "absorbed", Name: "queries and key of the latent"}, refs(wide, turnedQuery), refs(q))
+	b.add(Op{Kind: View, ID: "absorbed", Name: "queries and key of the latent"}, refs(wide, turnedQuery),
+		refs(q))
 	b.add(Op{Kind: View, Fused: true}, refs(latent, turned), refs(k))
 	v, y := b.heads(s.a, s.v, Columns), b.tensor(s.h, Sequence)
-	b.add(Op{Kind: Product, ID: "value-up", Name: "value up-projection", Blocks: s.a}, refs(b.core(q, k, 0, s.rkv)), refs(v))
+	b.add(Op{Kind: Product, ID: "value-up", Name: "value up-projection", Blocks: s.a},
+		refs(b.core(q, k, 0, s.rkv)), refs(v))
 	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(v), refs(y))
 	return y
 }

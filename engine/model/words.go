@@ -59,5 +59,8 @@ func Attentions() []string { return []string{"mha", "gqa", "mqa", "mla", "hybrid
 
 // Positions lists how a model knows the order of its tokens.
 func Positions() []string {
-	return []string{PositionLearned, "rope", "rope (assumed)", "rope, NoPE every 4th layer", "alibi", "relative", "sinusoidal", "none"}
+	return []string{
+		PositionLearned, "rope", "rope (assumed)", "rope, NoPE every 4th layer", "alibi",
+		"relative", "sinusoidal", "none",
+	}
 }

@@ -39,13 +39,14 @@ type Need struct {
 
 // Input is what the ratios depend on.
 type Input struct {
-	Members   float64 // ranks of the group
-	Tokens    float64 // of one micro-batch on one GPU: seq * mbs / cp
-	Hidden    float64
-	Layers    float64              // of the next stage
-	Element   float64              // bytes of one element that travels
-	Passes    float64              // O1: 2 for an all-reduce or a scatter and a gather, 1 for a scatter alone
-	Whole     float64              // O4: how many TP ranks send the same message whole, 1 where each sends its shard
+	Members float64 // ranks of the group
+	Tokens  float64 // of one micro-batch on one GPU: seq * mbs / cp
+	Hidden  float64
+	Layers  float64 // of the next stage
+	Element float64 // bytes of one element that travels
+	Passes  float64 // O1: 2 for an all-reduce or a scatter and a gather, 1 for a scatter alone
+	// O4: how many TP ranks send the same message whole, 1 where each sends its shard
+	Whole     float64
 	Rate      units.FLOPsPerSecond // of matrix products, as reached
 	Bandwidth units.BytesPerSecond // per GPU and direction, as reached
 }
@@ -88,7 +89,8 @@ func Ratios(s *engine.Setup, r *engine.Report) []Overlap {
 	}
 	m, g := hardware.NewMachine(&s.Cluster, s.Precision, s.Stack, &s.Software), s.Groups(&s.Cluster)
 	base := Input{
-		Tokens: s.MicroBatchTokens(), Hidden: float64(s.Model.Hidden), Layers: float64(s.Model.Layers) / float64(s.Stages()),
+		Tokens: s.MicroBatchTokens(), Hidden: float64(s.Model.Hidden),
+		Layers:  float64(s.Model.Layers) / float64(s.Stages()),
 		Element: s.Precision.Bytes(), Whole: 1, Rate: m.ProductRate(),
 	}
 	out := make([]Overlap, 0, 4)
@@ -152,7 +154,8 @@ func weightOverlap(s *engine.Setup, m *hardware.Machine, g *layout.Groups, in In
 	in.Members, in.Element = float64(g.DenseShard.Size), s.Precision.On(s.Stack).GatherBytes()
 	in.Bandwidth = reached(m.AllGather, g.DenseShard)
 	o := Overlap{
-		ID: "O2", Dimension: "dp", Moves: "the next layer's weights, gathered", Under: "the forward of one layer",
+		ID: "O2", Dimension: "dp", Moves: "the next layer's weights, gathered",
+		Under: "the forward of one layer",
 		Ratio: in.Weights(), Input: in,
 		Formula:   "bytes/2 * (d-1)/d * F / (W * tokens)",
 		Erratum:   "printed for elements of one byte",
@@ -166,7 +169,8 @@ func weightOverlap(s *engine.Setup, m *hardware.Machine, g *layout.Groups, in In
 func linearOverlap(m *hardware.Machine, g *layout.Groups, in Input) Overlap {
 	in.Members, in.Bandwidth = float64(g.TP.Size), reached(m.AllGather, g.TP)
 	o := Overlap{
-		ID: "O3", Dimension: "tp", Moves: "the input of a layer, gathered", Under: "the next product of hidden x hidden",
+		ID: "O3", Dimension: "tp", Moves: "the input of a layer, gathered",
+		Under: "the next product of hidden x hidden",
 		Ratio: in.Linear(), Input: in,
 		Formula:   "bytes/2 * (t-1) * F / (hidden * W)",
 		Erratum:   "printed for elements of one byte",
@@ -174,7 +178,10 @@ func linearOverlap(m *hardware.Machine, g *layout.Groups, in Input) Overlap {
 	}
 	o.need("bandwidth", "GB/s", float64(in.Bandwidth/units.GBps))
 	o.need("hidden", "size", in.Hidden)
-	o.Needs = append(o.Needs, Need{Quantity: "tp", Unit: "GPUs", Now: in.Members, Needed: 1 + (in.Members-1)/o.Ratio})
+	o.Needs = append(o.Needs, Need{
+		Quantity: "tp", Unit: "GPUs", Now: in.Members,
+		Needed: 1 + (in.Members-1)/o.Ratio,
+	})
 	return o
 }
 
@@ -187,9 +194,11 @@ func stageOverlap(s *engine.Setup, m *hardware.Machine, g *layout.Groups, in Inp
 	far := g.PP.Crosses()
 	in.Bandwidth = rate(volume, m.Send(2*volume, far)-m.Send(volume, far))
 	o := Overlap{
-		ID: "O4", Dimension: "pp", Moves: "one micro-batch's hidden states", Under: "the next stage's forward",
+		ID: "O4", Dimension: "pp", Moves: "one micro-batch's hidden states",
+		Under: "the next stage's forward",
 		Ratio: in.Stage(), Input: in,
-		Formula:   "bytes/32 * F / (hidden * layers of a stage * W), times tp where each rank sends the whole",
+		Formula: "bytes/32 * F / (hidden * layers of a stage * W), times tp where each rank sends the " +
+			"whole",
 		Erratum:   "printed for elements of one byte",
 		LeavesOut: "latency; layers are counted as 16 hidden^2 parameters",
 	}
@@ -211,7 +220,9 @@ func Reached(s *engine.Setup, g layout.Group) units.BytesPerSecond {
 	return reached(m.AllGather, g)
 }
 
-func reached(time func(*record.Recorder, units.Bytes, hardware.Members) units.Seconds, g layout.Group) units.BytesPerSecond {
+func reached(time func(*record.Recorder, units.Bytes, hardware.Members) units.Seconds,
+	g layout.Group,
+) units.BytesPerSecond {
 	if g.Size < 2 {
 		return 0
 	}

@@ -31,7 +31,10 @@ func Formats() []Format {
 	)
 	return []Format{
 		{"fp32", 8, 23, Infinite, 0, ieee},
-		{"tf32", 8, 10, Infinite, 0, "NVIDIA A100 whitepaper: fp32's range with fp16's fraction, in products"},
+		{
+			"tf32", 8, 10, Infinite, 0,
+			"NVIDIA A100 whitepaper: fp32's range with fp16's fraction, in products",
+		},
 		{"bf16", 8, 7, Infinite, 0, "bfloat16: the upper half of fp32"},
 		{"fp16", 5, 10, Infinite, 0, ieee},
 		{"fp8 e4m3", 4, 3, OneNaN, 0, fp8},

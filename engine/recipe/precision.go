@@ -44,7 +44,10 @@ const CastBytes = 2 + 2 + 2*NVFP4Bytes
 
 // Precisions lists every precision, the default first.
 func Precisions() []Precision {
-	return []Precision{BF16, FP16, FP32, FP8, FP8TE, FP8DeepSeek, FP8LM, FP8Nanotron, FP8Megatron, FP8Tensor, NVFP4}
+	return []Precision{
+		BF16, FP16, FP32, FP8, FP8TE, FP8DeepSeek, FP8LM, FP8Nanotron, FP8Megatron, FP8Tensor,
+		NVFP4,
+	}
 }
 
 // On resolves what a precision means on a stack: fp8 alone is what the stack keeps

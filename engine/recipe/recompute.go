@@ -22,13 +22,15 @@ type Modules uint8
 
 // Parts of a layer whose output can be recomputed.
 const (
-	ModuleNorm   Modules = 1 << iota // outputs of norms that are no part of a product: before MLA and before experts
-	ModuleMLAUp                      // MLA: queries, keys and values from their latents
-	ModuleAct                        // the MLP's activation
-	ModuleMoEAct                     // the routed experts' activation
-	ModuleShared                     // the shared experts as a whole
-	ModuleMLP                        // a dense MLP as a whole, with its norm
-	ModuleMoE                        // everything behind the norm of a layer with experts: router, experts, shared ones
+	// outputs of norms that are no part of a product: before MLA and before experts
+	ModuleNorm   Modules = 1 << iota
+	ModuleMLAUp          // MLA: queries, keys and values from their latents
+	ModuleAct            // the MLP's activation
+	ModuleMoEAct         // the routed experts' activation
+	ModuleShared         // the shared experts as a whole
+	ModuleMLP            // a dense MLP as a whole, with its norm
+	// everything behind the norm of a layer with experts: router, experts, shared ones
+	ModuleMoE
 )
 
 // moduleWords returns the words of the command line, in the order of the bits.
@@ -64,7 +66,10 @@ func (s Stack) ModuleSets(experts, mla bool) []Recompute {
 	if !mla {
 		return []Recompute{{Mode: RecomputeModules, Modules: ModuleNorm | ModuleMoEAct}}
 	}
-	return []Recompute{{Mode: RecomputeModules, Modules: ModuleMLAUp}, {Mode: RecomputeModules, Modules: ModuleNorm | ModuleMoEAct | ModuleMLAUp}}
+	return []Recompute{
+		{Mode: RecomputeModules, Modules: ModuleMLAUp},
+		{Mode: RecomputeModules, Modules: ModuleNorm | ModuleMoEAct | ModuleMLAUp},
+	}
 }
 
 // Has reports whether a part of every layer runs again.
@@ -101,13 +106,15 @@ func (r *Recompute) UnmarshalText(text []byte) error {
 	word := string(text)
 	mode, rest, more := strings.Cut(word, ":")
 	switch {
-	case !more && (mode == string(RecomputeNone) || mode == string(RecomputeSelective) || mode == string(RecomputeFull)):
+	case !more && (mode == string(RecomputeNone) || mode == string(RecomputeSelective) ||
+		mode == string(RecomputeFull)):
 		*r = Recompute{Mode: RecomputeMode(mode)}
 		return nil
 	case more && mode == string(RecomputeFull):
 		n, err := strconv.Atoi(rest)
 		if err != nil || n < 1 || n > MaxRecomputeLayers {
-			return fmt.Errorf("recompute %q: the number of layers must be a whole number from 1 to %d", word, MaxRecomputeLayers)
+			return fmt.Errorf("recompute %q: the number of layers must be a whole number from 1 to %d", word,
+				MaxRecomputeLayers)
 		}
 		*r = Recompute{Mode: RecomputeFull, Layers: n}
 		return nil
@@ -133,7 +140,8 @@ func parseModules(list string) (Modules, error) {
 			}
 		}
 		if bit == 0 {
-			return 0, fmt.Errorf("%q is no part of a layer; allowed are %s", name, strings.Join(words[:], ", "))
+			return 0, fmt.Errorf("%q is no part of a layer; allowed are %s", name,
+				strings.Join(words[:], ", "))
 		}
 		set |= bit
 	}

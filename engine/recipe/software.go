@@ -116,9 +116,11 @@ type GroupedMLP string
 
 // Grouped MLPs.
 const (
-	GroupedAuto  GroupedMLP = Auto
-	GroupedLoop  GroupedMLP = "loop"  // a product per expert on several streams, casts and activation in kernels of their own
-	GroupedFused GroupedMLP = "fused" // one kernel for all experts, activation and casts in its epilogue (NVTE_CUTEDSL_FUSED_GROUPED_MLP)
+	GroupedAuto GroupedMLP = Auto
+	// a product per expert on several streams, casts and activation in kernels of their own
+	GroupedLoop GroupedMLP = "loop"
+	// one kernel for all experts, activation and casts in its epilogue (NVTE_CUTEDSL_FUSED_GROUPED_MLP)
+	GroupedFused GroupedMLP = "fused"
 )
 
 // GroupedMLPs lists every one, the default first.
@@ -154,14 +156,26 @@ type SoftwareField struct {
 // SoftwareFields lists the fields of Software.
 func SoftwareFields() [8]SoftwareField {
 	return [...]SoftwareField{
-		{knobDispatcher, wordsOf(Dispatchers()), func(s *Software) *string { return (*string)(&s.Dispatcher) }},
+		{
+			knobDispatcher, wordsOf(Dispatchers()),
+			func(s *Software) *string { return (*string)(&s.Dispatcher) },
+		},
 		{knobEPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.EPOverlap) }},
 		{knobTPOverlap, wordsOf(TPOverlaps()), func(s *Software) *string { return (*string)(&s.TPOverlap) }},
-		{knobCUDAGraphs, wordsOf(CUDAGraphKinds()), func(s *Software) *string { return (*string)(&s.CUDAGraphs) }},
-		{knobAttending, wordsOf(AttentionPrecisions()), func(s *Software) *string { return (*string)(&s.Attending) }},
+		{
+			knobCUDAGraphs, wordsOf(CUDAGraphKinds()),
+			func(s *Software) *string { return (*string)(&s.CUDAGraphs) },
+		},
+		{
+			knobAttending, wordsOf(AttentionPrecisions()),
+			func(s *Software) *string { return (*string)(&s.Attending) },
+		},
 		{knobDPOverlap, wordsOf(Settings()), func(s *Software) *string { return (*string)(&s.DPOverlap) }},
 		{KnobOverlap, wordsOf(Overlaps()), func(s *Software) *string { return (*string)(&s.Overlap) }},
-		{knobGroupedMLP, wordsOf(GroupedMLPs()), func(s *Software) *string { return (*string)(&s.GroupedMLP) }},
+		{
+			knobGroupedMLP, wordsOf(GroupedMLPs()),
+			func(s *Software) *string { return (*string)(&s.GroupedMLP) },
+		},
 	}
 }
 

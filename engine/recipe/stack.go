@@ -17,7 +17,8 @@ const (
 	TorchTitan   Stack = "torchtitan"    // PyTorch FSDP2
 	PyTorch      Stack = "pytorch"       // a training loop of plain PyTorch: FSDP2, DDP or one GPU
 	Transformers Stack = "transformers"  // the same with a model of Hugging Face's transformers
-	LLMFoundry   Stack = "llm-foundry"   // MosaicML llm-foundry of 2023: PyTorch's first FSDP, Triton attention
+	// MosaicML llm-foundry of 2023: PyTorch's first FSDP, Triton attention
+	LLMFoundry Stack = "llm-foundry"
 )
 
 // DefaultStack is the word for "what most people run": megatron-core.
@@ -27,7 +28,8 @@ const DefaultStack Stack = "default"
 type Traits struct {
 	Defaults
 
-	Ledger           bool      // its memory is a ledger of one rank's tensors: data parallelism alone, legal only so
+	// its memory is a ledger of one rank's tensors: data parallelism alone, legal only so
+	Ledger           bool
 	Formulas         bool      // formulas alone: no calibration, no overhead, no error band
 	FP8              Precision // what fp8 alone means; empty: the playbook's table of Transformer Engine
 	SPAs             Stack     // the stack whose memory sequence parallelism has here; empty: it is offered
@@ -66,19 +68,31 @@ func rows() [9]row {
 			return Traits{Defaults: Defaults{Standard, UnfusedLoss, 0, false}, SPAs: Megatron2022}
 		}},
 		{Nanotron, func() Traits {
-			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 1, true}, DealsByWork: true, FittedMemory: true}
+			return Traits{
+				Defaults: Defaults{Flash, UnfusedLoss, 1, true}, DealsByWork: true,
+				FittedMemory: true,
+			}
 		}},
 		{TorchTitan, func() Traits { // FSDP2
-			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 3, true}, KeepsProducts: true, Software: torchTitanSoftware}
+			return Traits{
+				Defaults: Defaults{Flash, UnfusedLoss, 3, true}, KeepsProducts: true,
+				Software: torchTitanSoftware,
+			}
 		}},
 		{LLMFoundry, func() Traits {
 			return Traits{Defaults: Defaults{Flash, FusedLoss, 3, true}, DataParallelOnly: true}
 		}},
 		{PyTorch, func() Traits {
-			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 3, false}, KeepsProducts: true, DataParallelOnly: true, Ledger: true}
+			return Traits{
+				Defaults: Defaults{Flash, UnfusedLoss, 3, false}, KeepsProducts: true,
+				DataParallelOnly: true, Ledger: true,
+			}
 		}},
 		{Transformers, func() Traits {
-			return Traits{Defaults: Defaults{Flash, UnfusedLoss, 3, false}, DataParallelOnly: true, Ledger: true}
+			return Traits{
+				Defaults: Defaults{Flash, UnfusedLoss, 3, false}, DataParallelOnly: true,
+				Ledger: true,
+			}
 		}},
 		{Textbook, func() Traits {
 			return Traits{Defaults: Defaults{Standard, FusedLoss, 0, true}, Formulas: true}
@@ -155,7 +169,10 @@ func (s Stack) Traits() Traits {
 }
 
 func megatronCore() Traits {
-	return Traits{Defaults: Defaults{Flash, UnfusedLoss, 1, true}, FP8: FP8Megatron, Software: megatronSoftware}
+	return Traits{
+		Defaults: Defaults{Flash, UnfusedLoss, 1, true}, FP8: FP8Megatron,
+		Software: megatronSoftware,
+	}
 }
 
 // Family names the software that several stacks are generations of: the part of the

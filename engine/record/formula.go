@@ -178,11 +178,13 @@ func (p *reader) expr(x ast.Expr) (*Expr, error) {
 		v, err := strconv.ParseFloat(x.Value, 64)
 		return &Expr{Op: Literal, Value: v}, err
 	case *ast.BinaryExpr:
-		return p.apply(map[string]Op{"+": Plus, "-": Minus, "*": Times, "/": Over}, x.Op.String(), 2, x.X, x.Y)
+		return p.apply(map[string]Op{"+": Plus, "-": Minus, "*": Times, "/": Over}, x.Op.String(), 2, x.X,
+			x.Y)
 	case *ast.CallExpr:
 		if name, ok := x.Fun.(*ast.Ident); ok {
 			most := map[string]int{"ceil": 1, "log2": 1, "pow": 2}[name.Name]
-			return p.apply(map[string]Op{"max": Max, "min": Min, "ceil": Ceil, "log2": Log2, "pow": Pow}, name.Name, most, x.Args...)
+			return p.apply(map[string]Op{"max": Max, "min": Min, "ceil": Ceil, "log2": Log2, "pow": Pow},
+				name.Name, most, x.Args...)
 		}
 	}
 	return nil, fmt.Errorf("no formula has a %T", x)

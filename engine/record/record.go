@@ -25,9 +25,10 @@ import (
 
 // Entry is one figure with its formula.
 type Entry struct {
-	ID        string // under the recorder's scope; empty: the scope's own
-	Name      string // in words
-	Symbol    string // what formulas call it; where that is one word, a name that formulas of the scope can use
+	ID   string // under the recorder's scope; empty: the scope's own
+	Name string // in words
+	// what formulas call it; where that is one word, a name that formulas of the scope can use
+	Symbol    string
 	Unit      Unit
 	Formula   string
 	Value     float64

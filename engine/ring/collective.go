@@ -21,7 +21,10 @@ const (
 
 // Ops returns all of them, those that training uses most first.
 func Ops() []Op {
-	return []Op{AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Reduce, Scatter, Gather, SendRecv, Barrier}
+	return []Op{
+		AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Reduce, Scatter, Gather, SendRecv,
+		Barrier,
+	}
 }
 
 // Collective is one of them on a ring: rank i is followed by i+1, the last by rank 0, which is

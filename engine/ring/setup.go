@@ -80,11 +80,13 @@ func Of(s *engine.Setup) (*Facts, bool) {
 	}
 	if s.CP > 1 {
 		layer := attending(&s.Model)
-		hop, far, hops := units.Bytes(value(rec, layer.Scope("cp-hop"))), groups.CP.Crosses(), units.Seconds(s.CP-1)
+		hop, far, hops := units.Bytes(value(rec, layer.Scope("cp-hop"))), groups.CP.Crosses(),
+			units.Seconds(s.CP-1)
 		pass := func(name string, message units.Bytes) Pass {
 			return Pass{
-				Attention: units.Seconds(value(rec, layer.Scope("attention")+"."+name)), Message: message, SendRecv: hops * m.Send(message, far),
-				Exposed: units.Seconds(value(rec, "layer."+layer.ID+".cp-"+name+".exposed")),
+				Attention: units.Seconds(value(rec, layer.Scope("attention")+"."+name)), Message: message,
+				SendRecv: hops * m.Send(message, far),
+				Exposed:  units.Seconds(value(rec, "layer."+layer.ID+".cp-"+name+".exposed")),
 			}
 		}
 		f.Forward, f.Backward = pass("forward", hop), pass("backward", 2*hop)
@@ -116,11 +118,14 @@ func value(rec *record.Record, id string) float64 {
 
 // groupOf returns the group of a row of the traffic with what it sends in one collective; false
 // for rows that are no group of GPUs.
-func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.Communication) (Group, layout.Group, bool) {
+func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.Communication) (Group,
+	layout.Group, bool,
+) {
 	g, of := Group{Dimension: c.Dimension, Size: c.GroupSize}, layout.Group{}
 	sharded := []Op{ReduceScatter, AllGather}
 	data := func(kind string) {
-		g.Volume, g.What, g.Uses = units.Bytes(value(rec, fmt.Sprintf("data.%d.%s.gradients", c.Rank, kind))), "gradients", sharded
+		g.Volume, g.What, g.Uses = units.Bytes(value(rec, fmt.Sprintf("data.%d.%s.gradients", c.Rank, kind))),
+			"gradients", sharded
 		if s.ZeRO == 0 {
 			g.Uses = []Op{AllReduce}
 		}
@@ -134,7 +139,8 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 			g.Uses = []Op{AllReduce}
 		}
 	case "cp":
-		of, g.Volume, g.What, g.Uses = all.CP, units.Bytes(value(rec, attending(&s.Model).Scope("cp-hop"))), "keys and values", []Op{SendRecv}
+		of, g.Volume, g.What, g.Uses = all.CP, units.Bytes(value(rec, attending(&s.Model).Scope("cp-hop"))),
+			"keys and values", []Op{SendRecv}
 	case "dp":
 		of = all.DenseDP
 		data("dense")
@@ -146,7 +152,8 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 	case "etp":
 		of, g.Volume, g.What, g.Uses = all.ETP, routed*units.Bytes(s.ETP), "routed tokens", sharded
 	case "pp":
-		of, g.Volume, g.What, g.Uses = all.PP, units.Bytes(value(rec, "pipeline.message")), "hidden states", []Op{SendRecv}
+		of, g.Volume, g.What, g.Uses = all.PP, units.Bytes(value(rec, "pipeline.message")), "hidden states",
+			[]Op{SendRecv}
 	}
 	return g, of, of.Size > 1 && g.Volume > 0
 }
@@ -158,12 +165,16 @@ func (g *Group) setLinks(s *engine.Setup, m *hardware.Machine, of layout.Group) 
 	g.gather, g.reduce = links(m, m.AllGather, 1, members), links(m, m.AllReduce, 2, members)
 	var experts hardware.Routing // elsewhere everything that is sent travels
 	if g.Dimension == "ep" {
-		experts = hardware.Routing{Copies: s.Model.TopK, Experts: s.Model.Experts, Groups: s.Model.ExpertGroups, Limit: s.Model.RoutedGroups}
+		experts = hardware.Routing{
+			Copies: s.Model.TopK, Experts: s.Model.Experts,
+			Groups: s.Model.ExpertGroups, Limit: s.Model.RoutedGroups,
+		}
 	}
 	exchange, _ := m.AllToAll(nil, g.Volume, members, experts)
 	g.model = map[Op]units.Seconds{
-		AllReduce: m.AllReduce(nil, g.Volume, members), AllGather: m.AllGather(nil, g.Volume, members), ReduceScatter: m.AllGather(nil, g.Volume, members),
-		AllToAll: exchange, SendRecv: m.Send(g.Volume, of.Crosses()),
+		AllReduce: m.AllReduce(nil, g.Volume, members), AllGather: m.AllGather(nil, g.Volume, members),
+		ReduceScatter: m.AllGather(nil, g.Volume, members),
+		AllToAll:      exchange, SendRecv: m.Send(g.Volume, of.Crosses()),
 	}
 }
 
@@ -175,10 +186,17 @@ type collective func(*record.Recorder, units.Bytes, hardware.Members) units.Seco
 func links(m *hardware.Machine, time collective, passes float64, g hardware.Members) (out [2]Link) {
 	c, in := m.Cluster, min(g.PerDomain, g.Size)
 	if in > 1 {
-		out[0] = Link{c.Intra.Name, reached(time, passes, hardware.Members{Size: in, PerDomain: in, Stride: g.Stride}), c.Intra.Latency}
+		out[0] = Link{
+			c.Intra.Name,
+			reached(time, passes, hardware.Members{Size: in, PerDomain: in, Stride: g.Stride}),
+			c.Intra.Latency,
+		}
 	}
 	if g.Size > in {
-		out[1] = Link{c.Inter.Name, reached(time, passes, hardware.Members{Size: 2, PerDomain: 1, Stride: g.Stride}), c.Inter.Latency}
+		out[1] = Link{
+			c.Inter.Name,
+			reached(time, passes, hardware.Members{Size: 2, PerDomain: 1, Stride: g.Stride}), c.Inter.Latency,
+		}
 	}
 	return out
 }
@@ -190,7 +208,8 @@ func reached(time collective, passes float64, g hardware.Members) units.BytesPer
 	if longer <= 0 {
 		return 0
 	}
-	return units.BytesPerSecond(passes * float64(volume) * float64(g.Size-1) / float64(g.Size) / float64(longer))
+	return units.BytesPerSecond(passes * float64(volume) * float64(g.Size-1) / float64(g.Size) /
+		float64(longer))
 }
 
 // Slowest returns the slowest link of the ring.

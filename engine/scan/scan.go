@@ -64,7 +64,8 @@ type Point struct {
 	Current   bool     `json:"current"`       // the setup of the query
 	Why       string   `json:"why,omitempty"` // of an illegal point: what is wrong, in a sentence
 
-	Contradicts bool `json:"-"` // illegal because its two values cannot both hold, see knob.ContradictionError
+	// illegal because its two values cannot both hold, see knob.ContradictionError
+	Contradicts bool `json:"-"`
 }
 
 // StoppedError says that work was stopped before it had an answer.
@@ -147,7 +148,8 @@ func (g *Grid) dropIllegalColumns() {
 	at := 0
 	g.X.Values = slices.DeleteFunc(g.X.Values, func(string) bool { at++; return !legal[at-1] })
 	for i := range g.Rows {
-		g.Rows[i] = slices.DeleteFunc(g.Rows[i], func(p Point) bool { return !slices.Contains(g.X.Values, p.X) })
+		g.Rows[i] = slices.DeleteFunc(g.Rows[i],
+			func(p Point) bool { return !slices.Contains(g.X.Values, p.X) })
 	}
 }
 
@@ -238,7 +240,8 @@ func ladderTexts(of []engine.Setup, id knob.ID, l knob.Locks) []string {
 		}
 	}
 	if numbers {
-		slices.SortFunc(texts, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
+		slices.SortFunc(texts,
+			func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
 	}
 	return texts
 }

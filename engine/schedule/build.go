@@ -62,7 +62,8 @@ type SearchError struct{ Spec Spec }
 
 // Error says what was not found.
 func (e *SearchError) Error() string {
-	return fmt.Sprintf("schedule %q: its rules find no order for these durations within its limit of activations", e.Spec.Kind)
+	return fmt.Sprintf("schedule %q: its rules find no order for these durations within its limit of "+
+		"activations", e.Spec.Kind)
 }
 
 // Build makes the order of a spec: *SpecError when it cannot be executed,
@@ -116,7 +117,8 @@ func (o *Order) RebuildFor(s Spec, c Costs, stop func() bool) error {
 // Suits reports whether BuildFor, which made this order, gives it for a spec and costs.
 func (o *Order) Suits(s Spec, c *Costs) bool {
 	d := o.durations
-	return o.Spec == s && (d == nil || d.P2P == c.P2P && slices.Equal(d.F, c.F) && slices.Equal(d.I, c.I) && slices.Equal(d.W, c.W) &&
+	return o.Spec == s && (d == nil || d.P2P == c.P2P && slices.Equal(d.F, c.F) && slices.Equal(d.I, c.I) &&
+		slices.Equal(d.W, c.W) &&
 		slices.Equal(d.Held, c.Held) && slices.Equal(d.HeldForW, c.HeldForW))
 }
 

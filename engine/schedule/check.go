@@ -101,7 +101,8 @@ func (s Spec) checkSize(d *descriptor) []Issue {
 		}
 		return []Issue{{
 			Code: "schedule-too-large", Field: field,
-			Message: fmt.Sprintf("too large to simulate: %.0f %s, allowed are %d (%s)", given, what[bound], limit, bound),
+			Message: fmt.Sprintf("too large to simulate: %.0f %s, allowed are %d (%s)", given, what[bound],
+				limit, bound),
 			Nearest: map[string]int{field: nearest},
 		}}
 	}
@@ -112,7 +113,8 @@ func (s Spec) checkSize(d *descriptor) []Issue {
 	perRank.Ranks = 1
 	switch {
 	case s.VirtualStages > MaxVirtualStages:
-		return issue(fieldVPP, "MaxVirtualStages", float64(s.VirtualStages), MaxVirtualStages, MaxVirtualStages)
+		return issue(fieldVPP, "MaxVirtualStages", float64(s.VirtualStages), MaxVirtualStages,
+			MaxVirtualStages)
 	case d.maxRanks > 0 && s.Ranks > d.maxRanks:
 		return issue(fieldPP, "MaxAutoRanks", float64(s.Ranks), d.maxRanks, d.maxRanks)
 	case perMicroBatch.ops(d.Info) > float64(most):
@@ -134,7 +136,8 @@ func oneChunk(s Spec) []Issue {
 	}
 	return []Issue{{
 		Code: "schedule-one-chunk", Field: fieldVPP,
-		Message: fmt.Sprintf("%s runs one stage per rank, not %d; interleaved runs several", s.Kind, s.VirtualStages),
+		Message: fmt.Sprintf("%s runs one stage per rank, not %d; interleaved runs several", s.Kind,
+			s.VirtualStages),
 		Nearest: map[string]int{fieldVPP: 1},
 	}}
 }

@@ -14,10 +14,11 @@ func dualPipe() descriptor {
 			Code:      "deepseek-ai/DualPipe dualpipe/dualpipe.py",
 			Placement: Bidirectional, SplitsBackward: true, Pairs: true, Chunks: 1, WeightCopies: 2,
 			Constraint: `p even, m even (both directions together) and m >= 2p; the code asserts "num_chunks > 0 and num_chunks % 2 == 0 and num_chunks >= num_ranks*2"`,
-			Idle:       "(p/2-1)(tFB+tB-3tW), tFB an overlapped pair, for tF = tI = tW and 2tF <= tFB <= 3tF, or tF = tI >= tW and no overlap",
-			Memory:     "p+1 on every rank",
-			warmup:     func(s *Spec, _ int) Warmup { return Warmup{s.Ranks, s.Ranks + 1, s.Ranks + 1} },
-			deferred:   func(s *Spec, rank int) int { return min(rank, s.Ranks-1-rank) + 1 },
+			Idle: "(p/2-1)(tFB+tB-3tW), tFB an overlapped pair, for tF = tI = tW and 2tF <= tFB <= " +
+				"3tF, or tF = tI >= tW and no overlap",
+			Memory:   "p+1 on every rank",
+			warmup:   func(s *Spec, _ int) Warmup { return Warmup{s.Ranks, s.Ranks + 1, s.Ranks + 1} },
+			deferred: func(s *Spec, rank int) int { return min(rank, s.Ranks-1-rank) + 1 },
 		},
 		generate: func(o *Order) {
 			p := o.Spec.Ranks
@@ -159,7 +160,8 @@ func checkDualPipe(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "dualpipe-odd-ranks", Field: fieldPP,
-			Message: fmt.Sprintf("dualpipe mirrors rank r on rank p-1-r: the number of pipeline ranks must be even, not %d; dualpipe-v takes any", p),
+			Message: fmt.Sprintf("dualpipe mirrors rank r on rank p-1-r: the number of pipeline ranks must "+
+				"be even, not %d; dualpipe-v takes any", p),
 			Nearest: nearest,
 		})
 	}
@@ -170,7 +172,8 @@ func checkDualPipe(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "dualpipe-microbatches", Field: fieldMicroBatches,
-			Message: fmt.Sprintf("dualpipe needs an even number of micro-batches, at least 2p = %d (both directions together), not %d: DeepSeek's code asserts it", 2*p, m),
+			Message: fmt.Sprintf("dualpipe needs an even number of micro-batches, at least 2p = %d (both "+
+				"directions together), not %d: DeepSeek's code asserts it", 2*p, m),
 			Nearest: nearest,
 		})
 	}

@@ -3,11 +3,15 @@ package schedule
 // Waits is why a rank does nothing during a step, in the timeline's unit of
 // time. The five add up to RankStats.Idle.
 type Waits struct {
-	WarmUp   float64 // before its first backward or input gradient: the first micro-batches are on their way
-	Drain    float64 // after its last forward: the last ones are
-	Paced    float64 // in between, for what a rank with more to do had not finished, and as long as the busiest rank has more to do: uneven stages
-	Between  float64 // in between, for ranks with no more to do than this one: the order of the operations
-	SendRecv float64 // of all of these, while what it waited for was on its way between ranks, and its own sending where that blocks
+	WarmUp float64 // before its first backward or input gradient: the first micro-batches are on their way
+	Drain  float64 // after its last forward: the last ones are
+	// in between, for what a rank with more to do had not finished, and as long as the busiest rank has more
+	// to do: uneven stages
+	Paced   float64
+	Between float64 // in between, for ranks with no more to do than this one: the order of the operations
+	// of all of these, while what it waited for was on its way between ranks, and its own sending where that
+	// blocks
+	SendRecv float64
 }
 
 // Sum returns the whole of it.

@@ -8,18 +8,21 @@ func interleaved() descriptor {
 	return descriptor{
 		Info: Info{
 			Kind: Interleaved, Name: "Interleaved 1F1B",
-			Paper:     "Narayanan et al., arXiv 2104.04473, section 2.2.2; group size: Llama 3, arXiv 2407.21783, figure 6",
+			Paper: "Narayanan et al., arXiv 2104.04473, section 2.2.2; group size: Llama 3, arXiv " +
+				"2407.21783, figure 6",
 			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_with_interleaving",
 			Placement: Loop, WeightCopies: 1,
 			Constraint: `group size g from p to m, last group empty or at least p, p > 1; Megatron-LM otherwise: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]", "The remainder of M divided by N should be 0, or larger than or equal to the pipeline-parallel size"; PyTorch requires m a multiple of m div p rounds`,
 			Idle:       "(p-1)(tF+tB), for m < p [(p-1)+(v-1)(p-m)](tF+tB)",
 			Memory:     "min(v m, (v-1)g+2(p-1-r)+1)",
 			warmup: func(s *Spec, rank int) Warmup {
-				return exactly((s.VirtualStages-1)*s.group()+2*(s.Ranks-1-rank)+1+s.ExtraWarmup, s.VirtualStages*s.MicroBatches)
+				return exactly((s.VirtualStages-1)*s.group()+2*(s.Ranks-1-rank)+1+s.ExtraWarmup,
+					s.VirtualStages*s.MicroBatches)
 			},
 			group: (*Spec).group,
 			disproved: func(s *Spec, t ChunkTimes) string {
-				if rest := s.MicroBatches % s.group(); s.VirtualStages > 1 && s.MicroBatches >= s.Ranks && rest > 0 && rest < s.Ranks {
+				if rest := s.MicroBatches % s.group(); s.VirtualStages > 1 && s.MicroBatches >= s.Ranks &&
+					rest > 0 && rest < s.Ranks {
 					return "(p-1)/(v m) is too low where the last group of micro-batches is short"
 				}
 				return disprovedLoop(s, t)
@@ -72,7 +75,8 @@ func checkInterleaved(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "interleaved-one-chunk", Field: fieldVPP, Warning: true,
-			Message: "with one chunk per rank nothing is interleaved: 1f1b has the same bubble and holds fewer activations",
+			Message: "with one chunk per rank nothing is interleaved: 1f1b has the same bubble and holds " +
+				"fewer activations",
 			Nearest: nearest,
 		})
 	}
@@ -94,7 +98,8 @@ func checkInterleaved(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "fewer-microbatches-than-ranks", Field: fieldMicroBatches, Warning: true,
-			Message: fmt.Sprintf("Megatron-LM rejects the interleaved schedule with fewer micro-batches (%d) than pipeline ranks (%d); PyTorch runs it in one group",
+			Message: fmt.Sprintf("Megatron-LM rejects the interleaved schedule with fewer micro-batches "+
+				"(%d) than pipeline ranks (%d); PyTorch runs it in one group",
 				m, p),
 			Nearest: nearest,
 		})
@@ -115,7 +120,8 @@ func checkGroup(s Spec) []Issue {
 	}
 	return []Issue{{
 		Code: "group-size-range", Field: fieldGroup,
-		Message: fmt.Sprintf("the micro-batch group size must be between %d (one per pipeline rank) and %d (all micro-batches), not %d",
+		Message: fmt.Sprintf("the micro-batch group size must be between %d (one per pipeline rank) and %d "+
+			"(all micro-batches), not %d",
 			lo, s.MicroBatches, s.GroupSize),
 		Nearest: map[string]int{fieldGroup: nearest},
 	}}
@@ -145,7 +151,8 @@ func checkRemainder(s Spec) []Issue {
 	}
 	return []Issue{{
 		Code: "group-remainder", Field: fieldMicroBatches, Warning: !stuck,
-		Message: fmt.Sprintf("%d micro-batches in groups of %d leave a last group of %d: shorter than the %d pipeline ranks it %s; %d or %d micro-batches fit, or groups of %d%s",
+		Message: fmt.Sprintf("%d micro-batches in groups of %d leave a last group of %d: shorter than the "+
+			"%d pipeline ranks it %s; %d or %d micro-batches fit, or groups of %d%s",
 			m, g, rest, p, consequence, below, above, fittingGroup(p, m), runs),
 		Nearest: map[string]int{fieldMicroBatches: nearest},
 	}}
@@ -158,7 +165,8 @@ func nearestRunning(s Spec) int {
 		t := s
 		t.MicroBatches = m
 		rest := m % t.group()
-		return m < s.Ranks || rest == 0 || rest >= s.Ranks || !shortGroupDeadlocks(s.Ranks, s.VirtualStages, t.group(), rest)
+		return m < s.Ranks || rest == 0 || rest >= s.Ranks ||
+			!shortGroupDeadlocks(s.Ranks, s.VirtualStages, t.group(), rest)
 	}
 	for away := 1; away < s.MicroBatches; away++ {
 		if runs(s.MicroBatches - away) {

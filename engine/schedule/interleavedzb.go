@@ -12,7 +12,8 @@ func interleavedZB() descriptor {
 			Placement: Loop, SplitsBackward: true, WeightCopies: 1,
 			Constraint: `m a multiple of max(1, m div p) rounds; PyTorch otherwise: "Zero bubble requires the number of microbatches to be a multiple of the number of rounds"`,
 			Idle:       "(p-1) max(tF, tI+max(0,tF-tW)) for m >= p",
-			Memory:     "until I (v-1)g+(p-1-r)+1, until W (v-1)g+p, with g = m/max(1, floor(m/p)) micro-batches per round, never more than v m",
+			Memory: "until I (v-1)g+(p-1-r)+1, until W (v-1)g+p, with g = m/max(1, floor(m/p)) " +
+				"micro-batches per round, never more than v m",
 			warmup: func(s *Spec, rank int) Warmup {
 				others, all := (s.VirtualStages-1)*s.roundSize(), s.VirtualStages*s.MicroBatches
 				return exactly(others+s.Ranks-rank, all).alive(others+s.Ranks, all)
@@ -46,7 +47,8 @@ func checkInterleavedZB(s Spec) []Issue {
 	if rounds := s.rounds(); s.MicroBatches%rounds != 0 {
 		nearest, fits := s, func(m int) bool { t := s; t.MicroBatches = m; return m%t.rounds() == 0 }
 		for away := 1; ; away++ { // ends at a multiple of the ranks
-			if nearest.MicroBatches = s.MicroBatches - away; nearest.MicroBatches > 0 && fits(nearest.MicroBatches) {
+			if nearest.MicroBatches = s.MicroBatches - away; nearest.MicroBatches > 0 &&
+				fits(nearest.MicroBatches) {
 				break
 			}
 			if nearest.MicroBatches = s.MicroBatches + away; fits(nearest.MicroBatches) {
@@ -55,7 +57,8 @@ func checkInterleavedZB(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "zb-rounds", Field: fieldMicroBatches,
-			Message: fmt.Sprintf("%d micro-batches do not divide over %d rounds: PyTorch, the only implementation of this schedule, requires a multiple of the rounds",
+			Message: fmt.Sprintf("%d micro-batches do not divide over %d rounds: PyTorch, the only "+
+				"implementation of this schedule, requires a multiple of the rounds",
 				s.MicroBatches, rounds),
 			Nearest: map[string]int{fieldMicroBatches: nearest.MicroBatches},
 		})

@@ -27,7 +27,9 @@ type Info struct {
 
 	Constraint string // what p, m and v must be, and what the frameworks say otherwise
 	Idle       string // idle time of the worst rank, where a form is exact; else empty
-	IdlePasses string // Idle in forwards and backwards of a micro-batch, as formulas write it, where it has no cases; else empty
+	// Idle in forwards and backwards of a micro-batch, as formulas write it, where it has no cases; else
+	// empty
+	IdlePasses string
 	Memory     string // peak of chunk activations on rank r
 
 	// What follows is known of every rank without making the order; see the methods of

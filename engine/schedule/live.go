@@ -37,7 +37,9 @@ type ChunkBytes struct {
 type Peak struct {
 	Bytes        float64
 	WeightInputs float64 // the part of Bytes that only W still needs
-	At           int     // index in Rank(rank) of the operation that first reaches it, the first half of a pair; -1: the rank runs nothing
+	// index in Rank(rank) of the operation that first reaches it, the first half of a pair; -1: the rank runs
+	// nothing
+	At int
 }
 
 // PeakBytes returns the most that a rank holds at once; per is indexed by the rank's

@@ -53,7 +53,9 @@ func (s Spec) ClosedFormIdle(t ChunkTimes) (float64, bool) {
 
 // closedForm returns what a form of a schedule gives; false where it is no exact one, or
 // the spec is none that can run.
-func (s Spec) closedForm(d *descriptor, form func(Spec, ChunkTimes) (float64, bool), t ChunkTimes) (float64, bool) {
+func (s Spec) closedForm(d *descriptor, form func(Spec, ChunkTimes) (float64, bool), t ChunkTimes) (float64,
+	bool,
+) {
 	if form == nil || s.limit(d) != nil || hasError(s.check(d)) {
 		return 0, false
 	}

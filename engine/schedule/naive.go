@@ -6,8 +6,9 @@ func naive() descriptor {
 	return descriptor{
 		Info: Info{
 			Kind: Naive, Name: "Naive",
-			Paper:     "Huang et al., GPipe (arXiv 1811.06965), section 2: the baseline",
-			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_without_interleaving with one micro-batch",
+			Paper: "Huang et al., GPipe (arXiv 1811.06965), section 2: the baseline",
+			Code: "Megatron-LM schedules.py, forward_backward_pipelining_without_interleaving with " +
+				"one micro-batch",
 			Placement: Linear, Chunks: 1, WeightCopies: 1,
 			Constraint: "none",
 			Idle:       "m (p-1)(tF+tB)",

@@ -44,7 +44,8 @@ func checkOneFOneB(s Spec) []Issue {
 		}
 		issues = append(issues, Issue{
 			Code: "fewer-microbatches-than-ranks", Field: fieldMicroBatches, Warning: true,
-			Message: fmt.Sprintf("%s 1f1b with fewer micro-batches (%d) than pipeline ranks (%d); Megatron-LM runs it",
+			Message: fmt.Sprintf("%s 1f1b with fewer micro-batches (%d) than pipeline ranks (%d); "+
+				"Megatron-LM runs it",
 				rejects, s.MicroBatches, s.Ranks),
 			Nearest: map[string]int{fieldMicroBatches: s.Ranks},
 		})

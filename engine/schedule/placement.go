@@ -5,10 +5,11 @@ type Placement uint8
 
 // Placements. Linear is Loop with one chunk per rank.
 const (
-	Linear        Placement = iota // rank s
-	Loop                           // rank s mod p: rank r hosts r, r+p, r+2p, ...
-	VShape                         // there and back: with two chunks rank r hosts r and 2p-1-r
-	Bidirectional                  // p stages, two copies: rank r hosts r and p-1-r, for the two halves of the batch
+	Linear Placement = iota // rank s
+	Loop                    // rank s mod p: rank r hosts r, r+p, r+2p, ...
+	VShape                  // there and back: with two chunks rank r hosts r and 2p-1-r
+	// p stages, two copies: rank r hosts r and p-1-r, for the two halves of the batch
+	Bidirectional
 )
 
 // String returns the placement's name.

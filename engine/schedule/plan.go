@@ -18,8 +18,9 @@ type plan struct {
 	made    []int32 // index+planned of the operation that makes a result, once planned
 	slots   []slot  // at (rank*chunks+chunk)*4+kind
 	cursors []cursor
-	waits   []int32 // the result that each rank waits for, -1: none; and one more, for results that nobody takes
-	ready   []int32 // ranks to take up
+	// the result that each rank waits for, -1: none; and one more, for results that nobody takes
+	waits []int32
+	ready []int32 // ranks to take up
 
 	// Of an order that warmLoop has written: the warmup of each rank, and how many
 	// micro-batches are in a group.
@@ -144,7 +145,10 @@ func fillSlots(slots []slot, o *Order, rank, chunk int) {
 		f.consumer = int32(after)
 	}
 	slots[Forward], slots[Backward], slots[InputGradient] = f, b, b
-	slots[WeightGradient] = slot{input: gradient, result: int32(nobody), consumer: int32(p), local: local(true)}
+	slots[WeightGradient] = slot{
+		input: gradient, result: int32(nobody), consumer: int32(p),
+		local: local(true),
+	}
 	for kind := range slots {
 		slots[kind].cost = int32(kind*stages + stage)
 	}
@@ -188,7 +192,10 @@ func (pl *plan) takeTurns(o *Order) {
 					break
 				}
 			}
-			steps[done] = step{op: uint32(at) | uint32(op&pairFlag)>>1, input: (input - planned) | sl.local, cost: sl.cost}
+			steps[done] = step{
+				op: uint32(at) | uint32(op&pairFlag)>>1, input: (input - planned) | sl.local,
+				cost: sl.cost,
+			}
 			done++
 			result := sl.result + mb
 			made[result] = int32(at) + planned

@@ -45,9 +45,13 @@ type Spec struct {
 	Ranks         int // p
 	VirtualStages int // v, stages per rank
 	MicroBatches  int // m
-	GroupSize     int // micro-batches per group of an interleaved schedule; 0 means Ranks, or MicroBatches when there are fewer
-	MaxInFlight   int // activations that zb-auto lets a rank hold, freed half at I and half at W; 0 means 1.5 x Ranks
-	ExtraWarmup   int // forwards that interleaved runs ahead beyond the usual ones; Megatron-LM takes 1 to overlap the expert all-to-all
+	// micro-batches per group of an interleaved schedule; 0 means Ranks, or MicroBatches when there are fewer
+	GroupSize int
+	// activations that zb-auto lets a rank hold, freed half at I and half at W; 0 means 1.5 x Ranks
+	MaxInFlight int
+	// forwards that interleaved runs ahead beyond the usual ones; Megatron-LM takes 1 to overlap the expert
+	// all-to-all
+	ExtraWarmup int
 }
 
 // Stages returns the number of model stages, p*v.
@@ -79,7 +83,8 @@ func (o *Order) Rank(rank int) []Op { return o.Ops[o.Start[rank]:o.Start[rank+1]
 type Costs struct {
 	F, B, I, W []float64 // one per model stage
 	P2P        float64   // latency of a send/recv to another rank; occupies neither, unless
-	P2PBlocks  bool      // the sender does nothing else meanwhile: its operation ends that much later (Megatron-LM's 1F1B)
+	// the sender does nothing else meanwhile: its operation ends that much later (Megatron-LM's 1F1B)
+	P2PBlocks bool
 
 	// R is the part of B and of I that runs the forward again, one per model stage
 	// or nil. The frameworks do so once the gradient is there, so it is no
@@ -106,7 +111,10 @@ type Costs struct {
 func (t *Timeline) keep(c *Costs) {
 	t.costs, t.timed = *c, sync.Once{}
 	t.costs.Held, t.costs.HeldForW = nil, nil // the order is there
-	lists := [...]*[]float64{&t.costs.F, &t.costs.B, &t.costs.I, &t.costs.W, &t.costs.R, &t.costs.HiddenF, &t.costs.HiddenB}
+	lists := [...]*[]float64{
+		&t.costs.F, &t.costs.B, &t.costs.I, &t.costs.W, &t.costs.R, &t.costs.HiddenF,
+		&t.costs.HiddenB,
+	}
 	n := 0
 	for _, list := range lists {
 		n += len(*list)
@@ -139,7 +147,8 @@ type Timeline struct {
 	Makespan   float64
 	Ranks      []RankStats
 	Recompute  []float64 // by model stage, as in Costs; empty: nothing runs again
-	Lasts      []float64 // of each kind of operation on each model stage, by kind*stages+stage; 0 of kinds that do not run
+	// of each kind of operation on each model stage, by kind*stages+stage; 0 of kinds that do not run
+	Lasts []float64
 
 	costs Costs     // of a summary, for OpTimes
 	kept  []float64 // their memory

@@ -205,7 +205,10 @@ func (s *Simulator) load(o *Order, pl *plan, c *Costs) error {
 		}
 	}
 	s.costs = cleared(s.costs, 4*stages)
-	for kind, costs := range [...][]float64{Forward: c.F, Backward: c.B, InputGradient: c.I, WeightGradient: c.W} {
+	for kind, costs := range [...][]float64{
+		Forward: c.F, Backward: c.B, InputGradient: c.I,
+		WeightGradient: c.W,
+	} {
 		if !pl.uses(OpKind(kind)) {
 			continue
 		}

@@ -57,10 +57,12 @@ func (o *Order) validate() error {
 		return &OrderError{Reason: "larger than MaxOps, MaxMicroBatches or MaxVirtualStages"}
 	}
 	if o.Placement > Bidirectional || o.Placement == Bidirectional && o.Spec.VirtualStages != 1 {
-		return &OrderError{Reason: fmt.Sprintf("%d stages per rank placed %s", o.Spec.VirtualStages, o.Placement)}
+		return &OrderError{Reason: fmt.Sprintf("%d stages per rank placed %s", o.Spec.VirtualStages,
+			o.Placement)}
 	}
 	if len(o.Start) != p+1 || o.Start[0] != 0 || o.Start[p] != len(o.Ops) {
-		return &OrderError{Reason: fmt.Sprintf("the bounds of %d lists do not cover %d operations of %d ranks", len(o.Start)-1, len(o.Ops), p)}
+		return &OrderError{Reason: fmt.Sprintf("the bounds of %d lists do not cover %d operations of %d "+
+			"ranks", len(o.Start)-1, len(o.Ops), p)}
 	}
 	for r := range p {
 		if o.Start[r] > o.Start[r+1] {
@@ -86,7 +88,8 @@ func (o *Order) validateOps() error {
 		ops := o.Rank(r)
 		for i, op := range ops {
 			if op.Chunk() >= chunks || op.MicroBatch() >= m {
-				return &OrderError{Reason: fmt.Sprintf("rank %d: %s is outside %d chunks x %d micro-batches", r, op, chunks, m)}
+				return &OrderError{Reason: fmt.Sprintf("rank %d: %s is outside %d chunks x %d micro-batches",
+					r, op, chunks, m)}
 			}
 			if op.Paired() && (i+1 == len(ops) || ops[i+1].Paired()) {
 				return &OrderError{Reason: fmt.Sprintf("rank %d: %s is paired with nothing", r, op)}

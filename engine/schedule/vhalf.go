@@ -13,7 +13,9 @@ func vHalf() descriptor {
 			Idle:        "for tF = tI = tW and m >= p+2: (3p-7) tF for even p > 2, (3p-4) tF for odd p > 1",
 			Memory:      "p+2 for even p, p+1 for odd p on the fullest rank, never more than 2m",
 			Barrierless: true,
-			warmup:      func(s *Spec, rank int) Warmup { return exactly(s.Ranks+2-s.Ranks%2, turned(s, rank)) },
+			warmup: func(s *Spec, rank int) Warmup {
+				return exactly(s.Ranks+2-s.Ranks%2, turned(s, rank))
+			},
 			uneven: func(t ChunkTimes) bool {
 				return (t.W+2*t.I)*evenSlack < 2*t.F || (t.W+2*t.F)*evenSlack < 2*t.I
 			},

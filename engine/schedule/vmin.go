@@ -9,8 +9,9 @@ func vMin() descriptor {
 			Paper:     "Qi et al., Pipeline Parallelism with Controllable Memory, arXiv 2405.15362",
 			Code:      "sail-sg/zero-bubble-pipeline-parallelism scheduler/zbv_greedy.py",
 			Placement: VShape, SplitsBackward: true, Chunks: 2, WeightCopies: 1,
-			Constraint:  "v = 2; unless tF = tI <= tW it waits in every micro-batch",
-			Idle:        "for tF = tI = tW: (4p-5) tF and m >= p, or where 3 divides p (4p-7) tF and m > p; p > 1",
+			Constraint: "v = 2; unless tF = tI <= tW it waits in every micro-batch",
+			Idle: "for tF = tI = tW: (4p-5) tF and m >= p, or where 3 divides p (4p-7) tF and m > " +
+				"p; p > 1",
 			Memory:      "2 floor((p+4)/3) on the fullest rank, never more than 2m",
 			Barrierless: true,
 			warmup:      func(s *Spec, rank int) Warmup { return inThirds(s, rank, 2*((s.Ranks+4)/3)) },

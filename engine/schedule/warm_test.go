@@ -35,8 +35,10 @@ func warmupHolds(t *testing.T, o *Order) {
 	t.Helper()
 	info, _ := o.Spec.Kind.Info()
 	for r := range o.Spec.Ranks {
-		if pending := o.plan.ranks[r].pendingW; info.SplitsBackward && pending < info.DeferredWeightGrads(&o.Spec, r) {
-			t.Fatalf("%+v rank %d: %d weight gradients wait; said %d", o.Spec, r, pending, info.DeferredWeightGrads(&o.Spec, r))
+		if pending := o.plan.ranks[r].pendingW; info.SplitsBackward &&
+			pending < info.DeferredWeightGrads(&o.Spec, r) {
+			t.Fatalf("%+v rank %d: %d weight gradients wait; said %d", o.Spec, r, pending,
+				info.DeferredWeightGrads(&o.Spec, r))
 		}
 		leading := 0
 		for _, op := range o.Rank(r) {
@@ -47,7 +49,8 @@ func warmupHolds(t *testing.T, o *Order) {
 		}
 		w, peaks := info.Warmup(&o.Spec, r), o.plan.ranks[r]
 		if leading < w.Least || leading > w.Most || peaks.untilInput > w.Most || peaks.inFlight < w.Alive {
-			t.Fatalf("%+v rank %d: %d forwards first, %d until I, %d alive; said %+v", o.Spec, r, leading, peaks.untilInput, peaks.inFlight, w)
+			t.Fatalf("%+v rank %d: %d forwards first, %d until I, %d alive; said %+v", o.Spec, r, leading,
+				peaks.untilInput, peaks.inFlight, w)
 		}
 	}
 }
@@ -122,10 +125,12 @@ func ledHolds(t *testing.T, o *Order) {
 			count[v]++
 			for c := range v {
 				if led := o.Spec.ForwardsOfChunk(forwards[v], c, group); led != forwards[c] {
-					t.Fatalf("%+v rank %d: %d of the first %d forwards are of chunk %d; said %d", o.Spec, r, forwards[c], forwards[v], c, led)
+					t.Fatalf("%+v rank %d: %d of the first %d forwards are of chunk %d; said %d", o.Spec, r,
+						forwards[c], forwards[v], c, led)
 				}
 				if back := o.Spec.ForwardsOfChunk(backwards[v], v-1-c, group); back != backwards[c] {
-					t.Fatalf("%+v rank %d: %d of the first %d backwards are of chunk %d; said %d", o.Spec, r, backwards[c], backwards[v], c, back)
+					t.Fatalf("%+v rank %d: %d of the first %d backwards are of chunk %d; said %d", o.Spec, r,
+						backwards[c], backwards[v], c, back)
 				}
 			}
 		}
@@ -138,14 +143,18 @@ func TestAheadIsWhatOrdersDo(t *testing.T) {
 	found := 0
 	property := func(t *rapid.T) {
 		s := Spec{
-			Kind: rapid.SampledFrom([]Kind{ZB1P, ZB2P, ZBAuto}).Draw(t, "schedule"), Ranks: rapid.IntRange(1, 8).Draw(t, "p"),
-			VirtualStages: 1, MicroBatches: rapid.IntRange(1, 20).Draw(t, "m"), MaxInFlight: rapid.IntRange(0, 9).Draw(t, "limit"),
+			Kind:          rapid.SampledFrom([]Kind{ZB1P, ZB2P, ZBAuto}).Draw(t, "schedule"),
+			Ranks:         rapid.IntRange(1, 8).Draw(t, "p"),
+			VirtualStages: 1, MicroBatches: rapid.IntRange(1, 20).Draw(t, "m"),
+			MaxInFlight: rapid.IntRange(0, 9).Draw(t, "limit"),
 		}
 		c := Costs{P2P: rapid.Float64Range(0, 2).Draw(t, "hop")}
 		duration := rapid.Float64Range(0, 4)
 		for range s.Ranks {
-			c.F, c.I, c.W = append(c.F, duration.Draw(t, "F")), append(c.I, duration.Draw(t, "I")), append(c.W, duration.Draw(t, "W"))
-			c.Held, c.HeldForW = append(c.Held, duration.Draw(t, "held")), append(c.HeldForW, duration.Draw(t, "held for W"))
+			c.F, c.I, c.W = append(c.F, duration.Draw(t, "F")), append(c.I, duration.Draw(t, "I")),
+				append(c.W, duration.Draw(t, "W"))
+			c.Held, c.HeldForW = append(c.Held, duration.Draw(t, "held")),
+				append(c.HeldForW, duration.Draw(t, "held for W"))
 		}
 		o, err := BuildFor(s, c, nil)
 		if err != nil {

@@ -60,7 +60,10 @@ func (w *warmRank) at() int { return w.start + w.forwards + w.backwards }
 // it has run what a neighbour waits for.
 func (pl *plan) takeWarmTurns(o *Order) {
 	p := o.Spec.Ranks
-	t := warmTurns{pl: pl, o: o, n: o.Chunks() * o.Spec.MicroBatches, stages: o.Spec.Stages(), ranks: make([]warmRank, p)}
+	t := warmTurns{
+		pl: pl, o: o, n: o.Chunks() * o.Spec.MicroBatches, stages: o.Spec.Stages(),
+		ranks: make([]warmRank, p),
+	}
 	for r := range t.ranks {
 		t.ranks[r] = warmRank{start: o.Start[r], warmup: int(pl.warm[r]), wait: -1}
 	}

@@ -41,7 +41,8 @@ func TestWarmPlan(t *testing.T) {
 			t.Fatalf("%+v: other steps:\n%v\n%v", s, o.plan.steps, table.steps)
 		}
 		if !slices.Equal(o.plan.counts, table.counts) || !slices.Equal(o.plan.ranks, table.ranks) {
-			t.Fatalf("%+v: counts %v peaks %v, not %v %v", s, o.plan.counts, o.plan.ranks, table.counts, table.ranks)
+			t.Fatalf("%+v: counts %v peaks %v, not %v %v", s, o.plan.counts, o.plan.ranks, table.counts,
+				table.ranks)
 		}
 	})
 	for _, kind := range kinds {

@@ -40,7 +40,10 @@ func (o *Order) Producers() []Place {
 	for rank := range o.Spec.Ranks {
 		for k := o.Start[rank]; k < o.Start[rank+1]; k++ {
 			if op := o.Ops[k]; op.Kind() != WeightGradient {
-				made[slot(op.Kind() == Forward, o.Stage(rank, op), op.MicroBatch())] = Place{Rank: rank, Op: k}
+				made[slot(op.Kind() == Forward, o.Stage(rank, op), op.MicroBatch())] = Place{
+					Rank: rank,
+					Op:   k,
+				}
 			}
 		}
 	}

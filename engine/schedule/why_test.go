@@ -33,10 +33,12 @@ func TestProducerIsTheOrders(t *testing.T) {
 							at := Place{Rank: rank, Op: k}
 							want, ok := o.Producer(at)
 							if got, found := line.producer(at); got != want || found != ok {
-								t.Fatalf("%+v: %s takes what %v makes, not %v", s, o.Text(rank, o.Ops[k]), want, got)
+								t.Fatalf("%+v: %s takes what %v makes, not %v", s, o.Text(rank, o.Ops[k]),
+									want, got)
 							}
 							if got := all[k]; ok && got != want || !ok && got.Op != -1 {
-								t.Fatalf("%+v: the table says that %s takes what %v makes, not %v", s, o.Text(rank, o.Ops[k]), got, want)
+								t.Fatalf("%+v: the table says that %s takes what %v makes, not %v", s,
+									o.Text(rank, o.Ops[k]), got, want)
 							}
 							looked++
 						}

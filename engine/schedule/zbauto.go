@@ -27,11 +27,13 @@ func zbSearched(k Kind, name, memory string) descriptor {
 	return descriptor{
 		Info: Info{
 			Kind: k, Name: name,
-			Paper:     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 4",
-			Code:      "sail-sg/zero-bubble-pipeline-parallelism scheduler/zb.py: the heuristic, its integer program is switched off",
+			Paper: "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 4",
+			Code: "sail-sg/zero-bubble-pipeline-parallelism scheduler/zb.py: the heuristic, its " +
+				"integer program is switched off",
 			Placement: Linear, SplitsBackward: true, Automatic: true, Chunks: 1, WeightCopies: 1,
-			Constraint:  "none",
-			Memory:      "at most the bytes of " + memory + " (without a model one that waits for W alone counts half)",
+			Constraint: "none",
+			Memory: "at most the bytes of " + memory +
+				" (without a model one that waits for W alone counts half)",
 			Barrierless: true,
 		},
 		search: searchZB,
@@ -64,7 +66,8 @@ func unusedLimit(s Spec) []Issue {
 	}
 	return []Issue{{
 		Code: "max-in-flight-unused", Field: fieldMaxInFlight, Warning: true,
-		Message: fmt.Sprintf("%s sets its own number of activations in flight: the limit is not used", s.Kind),
+		Message: fmt.Sprintf("%s sets its own number of activations in flight: the limit is not used",
+			s.Kind),
 		Nearest: map[string]int{fieldMaxInFlight: 0},
 	}}
 }

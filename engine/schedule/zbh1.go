@@ -6,8 +6,10 @@ func zbH1() descriptor {
 	return descriptor{
 		Info: Info{
 			Kind: ZBH1, Name: "ZB-H1",
-			Paper:     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 2.2 and figure 3",
-			Code:      "sail-sg/zero-bubble-pipeline-parallelism; PyTorch ScheduleInterleavedZeroBubble with one stage per rank",
+			Paper: "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 2.2 and " +
+				"figure 3",
+			Code: "sail-sg/zero-bubble-pipeline-parallelism; PyTorch ScheduleInterleavedZeroBubble " +
+				"with one stage per rank",
 			Placement: Linear, SplitsBackward: true, Chunks: 1, WeightCopies: 1,
 			Constraint:  "none",
 			Idle:        "(p-1) max(tF, tI+max(0,tF-tW)) for m >= p",

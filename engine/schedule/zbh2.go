@@ -8,11 +8,14 @@ func zbH2() descriptor {
 	return descriptor{
 		Info: Info{
 			Kind: ZBH2, Name: "ZB-H2",
-			Paper:     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 2.3 and figure 3",
+			Paper: "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 2.3 and " +
+				"figure 3",
 			Code:      "sail-sg/zero-bubble-pipeline-parallelism (the paper's figure; the code runs zb-2p)",
 			Placement: Linear, SplitsBackward: true, Chunks: 1, WeightCopies: 1,
-			Constraint:  "none; below 2p-1 micro-batches it is not free of bubbles and can be slower than zb-h1",
-			Idle:        "with x = tI-tF+2max(0,tF-tW): (p-1) max(tF, x), inside a rank's span (p-1) max(0, x), for m >= 2p-1",
+			Constraint: "none; below 2p-1 micro-batches it is not free of bubbles and can be slower than " +
+				"zb-h1",
+			Idle: "with x = tI-tF+2max(0,tF-tW): (p-1) max(tF, x), inside a rank's span (p-1) " +
+				"max(0, x), for m >= 2p-1",
 			Memory:      "until I 2(p-1-r)+1, until W 2p-1, never more than m",
 			Barrierless: true,
 			warmup: func(s *Spec, rank int) Warmup {
@@ -46,7 +49,8 @@ func checkZBH2(s Spec) []Issue {
 	if least := 2*s.Ranks - 1; s.MicroBatches < least {
 		issues = append(issues, Issue{
 			Code: "zb-h2-few-microbatches", Field: fieldMicroBatches, Warning: true,
-			Message: fmt.Sprintf("zb-h2 fills its bubbles from 2p-1 = %d micro-batches on; with %d it can be slower than zb-h1", least, s.MicroBatches),
+			Message: fmt.Sprintf("zb-h2 fills its bubbles from 2p-1 = %d micro-batches on; with %d it can "+
+				"be slower than zb-h1", least, s.MicroBatches),
 			Nearest: map[string]int{fieldMicroBatches: least},
 		})
 	}

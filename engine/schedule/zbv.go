@@ -8,11 +8,14 @@ func zbV() descriptor {
 	return descriptor{
 		Info: Info{
 			Kind: ZBV, Name: "ZB-V",
-			Paper:     "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 6; Pipeline Parallelism with Controllable Memory, arXiv 2405.15362",
-			Code:      "PyTorch ScheduleZBVZeroBubble; sail-sg/zero-bubble-pipeline-parallelism tag zero-bubble-v0.1.0",
+			Paper: "Qi et al., Zero Bubble Pipeline Parallelism, arXiv 2401.10241, section 6; Pipeline " +
+				"Parallelism with Controllable Memory, arXiv 2405.15362",
+			Code: "PyTorch ScheduleZBVZeroBubble; sail-sg/zero-bubble-pipeline-parallelism tag " +
+				"zero-bubble-v0.1.0",
 			Placement: VShape, SplitsBackward: true, Chunks: 2, WeightCopies: 1,
-			Constraint:  `v = 2; PyTorch otherwise: "ZBV requires exactly 2 stages per rank"`,
-			Idle:        "for tF = tI >= tW and m >= 2p-1: (p-1) max(tF, 2(tF-tW)), inside a rank's span 2(p-1)(tF-tW)",
+			Constraint: `v = 2; PyTorch otherwise: "ZBV requires exactly 2 stages per rank"`,
+			Idle: "for tF = tI >= tW and m >= 2p-1: (p-1) max(tF, 2(tF-tW)), inside a rank's span " +
+				"2(p-1)(tF-tW)",
 			Memory:      "2p on the fullest rank, never more than 2m",
 			Barrierless: true,
 			warmup:      func(s *Spec, rank int) Warmup { return exactly(2*s.Ranks, turned(s, rank)) },
@@ -122,7 +125,8 @@ func checkVShape(s Spec) []Issue {
 	if s.VirtualStages != 2 {
 		issues = append(issues, Issue{
 			Code: "schedule-two-chunks", Field: fieldVPP,
-			Message: fmt.Sprintf("%s places its stages in a V: it needs exactly 2 stages per rank, not %d", s.Kind, s.VirtualStages),
+			Message: fmt.Sprintf("%s places its stages in a V: it needs exactly 2 stages per rank, not %d",
+				s.Kind, s.VirtualStages),
 			Nearest: map[string]int{fieldVPP: 2},
 		})
 	}

@@ -9,8 +9,9 @@ func zbVAuto() descriptor {
 			Paper:     "Qi et al., Pipeline Parallelism with Controllable Memory, arXiv 2405.15362",
 			Code:      "sail-sg/zero-bubble-pipeline-parallelism scheduler/zbv.py",
 			Placement: VShape, SplitsBackward: true, Automatic: true, Chunks: 2, WeightCopies: 1,
-			Constraint:  "v = 2",
-			Memory:      "at most the bytes of 2p chunks (without a model one that waits for W alone counts half)",
+			Constraint: "v = 2",
+			Memory: "at most the bytes of 2p chunks (without a model one that waits for W alone " +
+				"counts half)",
 			Barrierless: true,
 			// Its warmup goes on until each rank has run one forward more of the second
 			// chunk than the rank before, and as many of the first (zbvSearch.warmUp).
@@ -83,7 +84,9 @@ const maxRefinements = 16
 
 // zbvRun runs once, and again with the bubbles found as allowed while that makes
 // the largest bubble smaller.
-func zbvRun(p, m int, t *stageTimes, fillI, fillF bool, stop func() bool) (lists [][]Op, bubble float64, ok, stopped bool) {
+func zbvRun(p, m int, t *stageTimes, fillI, fillF bool, stop func() bool) (lists [][]Op, bubble float64, ok,
+	stopped bool,
+) {
 	var allowed []float64
 	for range maxRefinements {
 		z := newZBVSearch(p, m, t)

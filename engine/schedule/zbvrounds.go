@@ -37,7 +37,8 @@ func (z *zbvSearch) warmUp() bool {
 		}
 	}
 	for j := z.p - 1; j >= 0; j-- {
-		for j < z.p-1 && z.done[zbF][0][j] < z.m && z.held[j]+float64(1+j)*(z.needs(zbF, 0, j)+z.needs(zbF, 1, j)) <= z.limit[j] &&
+		for j < z.p-1 && z.done[zbF][0][j] < z.m &&
+			z.held[j]+float64(1+j)*(z.needs(zbF, 0, j)+z.needs(zbF, 1, j)) <= z.limit[j] &&
 			z.now[j]+z.cost(zbF, 0, j) <= z.end[zbF][1][(j+1)*z.m]+z.t.latency {
 			for k := range j + 1 {
 				if !z.put(zbF, 0, k) {

@@ -19,7 +19,8 @@ const MaxCuts = 1 << 20
 type Begun struct {
 	Setup engine.Setup // with the defaults of what is not given
 	Query *Query       // nil: a degree is given, or nothing can be searched
-	// Err is why the words make no setup, or cannot be searched; of a query it counts where that finds nothing.
+	// Err is why the words make no setup, or cannot be searched; of a query it counts where that finds
+	// nothing.
 	Err   error
 	Fixed knob.Set // what was given, knob by knob; nothing of a setup that was given as a whole
 }
@@ -69,7 +70,8 @@ func Begin(d knob.Draft, limit func(*Query)) (*Query, error) {
 	limit(q)
 	p, err := q.Problem()
 	if err == nil && p.Cuts(MaxCuts) > MaxCuts {
-		err = fmt.Errorf("too many layouts to search, of at most %d cuts of the GPUs: give a degree, such as tp 8", MaxCuts)
+		err = fmt.Errorf("too many layouts to search, of at most %d cuts of the GPUs: give a degree, such "+
+			"as tp 8", MaxCuts)
 	}
 	return q, err
 }
@@ -91,7 +93,8 @@ func (q *Query) DeriveSetup(w Words) (err error) {
 		}
 	}
 	set(knob.GPUs, knob.Nodes, knob.Seq)
-	if q.Cut = said(knob.TP, knob.PP, knob.CP) && (said(knob.DP) || said(knob.GPUs) || said(knob.Nodes)); q.Cut {
+	if q.Cut = said(knob.TP, knob.PP, knob.CP) &&
+		(said(knob.DP) || said(knob.GPUs) || said(knob.Nodes)); q.Cut {
 		set(knob.DP, knob.TP, knob.PP, knob.CP)
 		switch q.Counted = said(knob.MBS, knob.MicroBatches); {
 		case q.Counted:

@@ -78,7 +78,8 @@ func (p *Problem) constraints() []constraint {
 	add(knob.GroupSize, p.Setup.GroupSize > 0, func(q *Problem) { q.Setup.GroupSize = 0 })
 	add(knob.MaxInFlight, p.Setup.MaxInFlight > 0, func(q *Problem) { q.Setup.MaxInFlight = 0 })
 	add(knob.GBS, true, func(q *Problem) { q.Space.GBS, q.Space.FollowGBS = q.anyBatch(), false })
-	add("launchers", !sp.Refused || sp.Accepts != nil, func(q *Problem) { q.Space.Refused, q.Space.Accepts = true, nil })
+	add("launchers", !sp.Refused || sp.Accepts != nil,
+		func(q *Problem) { q.Space.Refused, q.Space.Accepts = true, nil })
 	if p.legalOnly {
 		return out
 	}

@@ -13,7 +13,8 @@ import (
 // numbers returns the list of a knob of numbers in the space; nil for any other knob.
 func (sp *Space) numbers(field string) *[]int {
 	return map[knob.ID]*[]int{
-		knob.DP: &sp.DP, knob.TP: &sp.TP, knob.PP: &sp.PP, knob.CP: &sp.CP, knob.EP: &sp.EP, knob.ETP: &sp.ETP, knob.VPP: &sp.VPP,
+		knob.DP: &sp.DP, knob.TP: &sp.TP, knob.PP: &sp.PP, knob.CP: &sp.CP, knob.EP: &sp.EP,
+		knob.ETP: &sp.ETP, knob.VPP: &sp.VPP,
 		knob.MBS: &sp.MBS, knob.MicroBatches: &sp.MicroBatches, knob.GBS: &sp.GBS,
 	}[knob.ID(field)]
 }
@@ -31,7 +32,8 @@ func (e *explainer) nearest(c *Conflict, p *Problem) {
 			continue
 		}
 		given := (*list)[0]
-		of, around := p.nearValues(field), func(n int) float64 { return math.Abs(math.Log(float64(n) / float64(given))) }
+		of, around := p.nearValues(field),
+			func(n int) float64 { return math.Abs(math.Log(float64(n) / float64(given))) }
 		of = slices.DeleteFunc(of, func(n int) bool { return n == given })
 		slices.SortStableFunc(of, func(a, b int) int { return cmp.Compare(around(a), around(b)) })
 		for _, n := range of[:min(len(of), mostNearest)] {

@@ -7,8 +7,10 @@ import (
 
 // A list that nobody had the time to prove does not say that it is proved.
 func TestPartialReasonSaysSo(t *testing.T) {
-	proved, partial := Conflict{Fields: []string{"tp", "pp"}, Frees: []string{"tp", "pp"}, Tried: true}, Conflict{Partial: true}
-	if strings.Contains(partial.Together(), "any one") || !strings.Contains(proved.Together(), "any one") || !strings.Contains(partial.Together(), "no time") || strings.Contains(proved.Together(), "no time") {
+	proved, partial := Conflict{Fields: []string{"tp", "pp"}, Frees: []string{"tp", "pp"}, Tried: true},
+		Conflict{Partial: true}
+	if strings.Contains(partial.Together(), "any one") || !strings.Contains(proved.Together(), "any one") ||
+		!strings.Contains(partial.Together(), "no time") || strings.Contains(proved.Together(), "no time") {
 		t.Errorf("%q and %q", proved.Together(), partial.Together())
 	}
 }
@@ -20,8 +22,12 @@ func TestGivingUpOneIsSaidAsItIs(t *testing.T) {
 		conflict Conflict
 		want     string
 	}{
-		{Conflict{Fields: fields, Tried: true}, "exclude every layout; dropping one of them is not enough, because other constraints exclude all layouts too"},
-		{Conflict{Fields: fields, Frees: fields[1:], Tried: true}, "exclude every layout; dropping the memory limit leaves some, dropping another does not"},
+		{Conflict{Fields: fields, Tried: true}, "exclude every layout; dropping one of them is not enough, " +
+			"because other constraints exclude all layouts too"},
+		{
+			Conflict{Fields: fields, Frees: fields[1:], Tried: true},
+			"exclude every layout; dropping the memory limit leaves some, dropping another does not",
+		},
 		{Conflict{Fields: fields}, "exclude every layout, whichever others are dropped"},
 	} {
 		if got := c.conflict.Together(); got != c.want {
@@ -31,7 +37,10 @@ func TestGivingUpOneIsSaidAsItIs(t *testing.T) {
 	if alone := (&Conflict{Fields: fields[:1], Tried: true}).Alone(); !strings.Contains(alone, "not enough") {
 		t.Errorf("%q", alone)
 	}
-	if alone := (&Conflict{Fields: fields[:1], Frees: fields[:1], Tried: true}).Alone(); strings.Contains(alone, "not enough") {
+	if alone := (&Conflict{
+		Fields: fields[:1], Frees: fields[:1],
+		Tried: true,
+	}).Alone(); strings.Contains(alone, "not enough") {
 		t.Errorf("%q", alone)
 	}
 }

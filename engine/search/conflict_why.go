@@ -11,7 +11,8 @@ import (
 // Alone says what a single constraint does.
 func (c *Conflict) Alone() string {
 	if c.Tried && len(c.Frees) == 0 {
-		return "excludes every layout by itself; dropping it is not enough, because other constraints exclude all layouts too"
+		return "excludes every layout by itself; dropping it is not enough, because other constraints " +
+			"exclude all layouts too"
 	}
 	return "excludes every layout by itself"
 }
@@ -27,7 +28,8 @@ func (c *Conflict) Together() string {
 	case len(c.Frees) == len(c.Fields):
 		return none + "; dropping any one of them leaves some"
 	case len(c.Frees) == 0:
-		return none + "; dropping one of them is not enough, because other constraints exclude all layouts too"
+		return none + "; dropping one of them is not enough, because other constraints exclude all layouts " +
+			"too"
 	}
 	names := make([]string, len(c.Frees))
 	for i, field := range c.Frees {
@@ -71,7 +73,8 @@ func (c *Conflict) Why(p *Problem) string {
 	}
 	of, what := gpus, "GPUs"
 	if slices.Contains(c.Fields, string(knob.GBS)) || slices.Contains(c.Fields, string(knob.MBS)) {
-		if slices.ContainsFunc(names, func(name string) bool { return name != string(knob.DP) && name != string(knob.MBS) }) {
+		if slices.ContainsFunc(names,
+			func(name string) bool { return name != string(knob.DP) && name != string(knob.MBS) }) {
 			return ""
 		}
 		of, what = gbs, "sequences of the batch"

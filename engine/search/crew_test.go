@@ -27,12 +27,16 @@ func TestCrewCrash(t *testing.T) {
 			ended.Add(1)
 		})
 	})
-	if c == nil || c.Error() != "broken" || !strings.Contains(string(c.Stack), "search.broken") || ended.Load() != 5 {
+	if c == nil || c.Error() != "broken" || !strings.Contains(string(c.Stack), "search.broken") ||
+		ended.Load() != 5 {
 		t.Errorf("%d ended, the panic is %+v", ended.Load(), c)
 	}
 	for what, do := range map[string]func(){
 		"ranking": func() {
-			p := Problem{Setup: presets.DefaultSetup(), Workers: 2, Stop: func() bool { broken(); return false }}
+			p := Problem{
+				Setup: presets.DefaultSetup(), Workers: 2,
+				Stop: func() bool { broken(); return false },
+			}
 			Run(context.Background(), p, nil)
 		},
 		"evaluating": func() { (&run{workers: 2, problem: &Problem{}}).each(4, func(int, int) { broken() }) },

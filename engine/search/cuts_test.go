@@ -60,8 +60,10 @@ func TestCutsAtTheirLimits(t *testing.T) {
 		}
 		check("PP next to TP of 2", got, want...)
 	}
-	p.Space.DP, p.Space.TP, p.Space.PP = nil, []int{16, 3}, []int{1, 2} // all GPUs; 3 and 32 do not divide them
-	if cuts := p.planes(0); len(cuts) != 1 || cuts[0].tp != 16 || cuts[0].pp != 1 || cuts[0].ep != 1 || cuts[0].etp != 1 {
+	// all GPUs; 3 and 32 do not divide them
+	p.Space.DP, p.Space.TP, p.Space.PP = nil, []int{16, 3}, []int{1, 2}
+	if cuts := p.planes(0); len(cuts) != 1 || cuts[0].tp != 16 || cuts[0].pp != 1 || cuts[0].ep != 1 ||
+		cuts[0].etp != 1 {
 		t.Errorf("planes %+v", cuts)
 	}
 	if n := p.Cuts(100); n != 1 {
@@ -69,7 +71,8 @@ func TestCutsAtTheirLimits(t *testing.T) {
 	}
 }
 
-// TestExpertCutsFillAStage: EP x ETP divides the ranks of a stage, all of them included; a dense model has one.
+// TestExpertCutsFillAStage: EP x ETP divides the ranks of a stage, all of them included; a dense model has
+// one.
 func TestExpertCutsFillAStage(t *testing.T) {
 	p := limitProblem()
 	p.Space.EP = []int{2}
@@ -125,7 +128,13 @@ func TestPartsOfARank(t *testing.T) {
 		layers, pp, vpp int
 		want            []int
 	}{
-		{8, 1, 1, []int{2, 4, 6}}, {3, 1, 1, []int{1, 2}}, {15, 2, 1, []int{2, 4, 6}}, {6, 1, 2, []int{2, 4}}, {1, 1, 1, nil}, {2, 1, 1, []int{1}}, {8, 1, 4, []int{4}},
+		{8, 1, 1, []int{2, 4, 6}},
+		{3, 1, 1, []int{1, 2}},
+		{15, 2, 1, []int{2, 4, 6}},
+		{6, 1, 2, []int{2, 4}},
+		{1, 1, 1, nil},
+		{2, 1, 1, []int{1}},
+		{8, 1, 4, []int{4}},
 	} {
 		s := limitProblem().Setup
 		s.Model.Layers, s.PP, s.VPP = c.layers, c.pp, c.vpp
@@ -148,7 +157,10 @@ func TestPartsOfARank(t *testing.T) {
 // TestMicroBatchSizesTried: up to 16 any that divides a batch, then powers of two to 64, or to the batch.
 func TestMicroBatchSizesTried(t *testing.T) {
 	p := limitProblem()
-	for gbs, want := range map[int][]int{48: {1, 2, 3, 4, 6, 8, 12, 16}, 192: {1, 2, 3, 4, 6, 8, 12, 16, 32, 64}, 17: {1}, 1: {1}, 256: {1, 2, 4, 8, 16, 32, 64}} {
+	for gbs, want := range map[int][]int{
+		48:  {1, 2, 3, 4, 6, 8, 12, 16},
+		192: {1, 2, 3, 4, 6, 8, 12, 16, 32, 64}, 17: {1}, 1: {1}, 256: {1, 2, 4, 8, 16, 32, 64},
+	} {
 		p.Setup.GBS = gbs
 		if got := p.microBatches(); !slices.Equal(got, want) {
 			t.Errorf("of %d sequences: %v, want %v", gbs, got, want)
@@ -160,7 +172,8 @@ func TestMicroBatchSizesTried(t *testing.T) {
 	}
 }
 
-// TestNumbersOfGPUsTried: powers of two of whole nodes up to the machine, ranges by whole nodes and below one by powers of two.
+// TestNumbersOfGPUsTried: powers of two of whole nodes up to the machine, ranges by whole nodes and below one
+// by powers of two.
 func TestNumbersOfGPUsTried(t *testing.T) {
 	for _, c := range []struct {
 		most        int
@@ -198,7 +211,8 @@ func TestNumbersOfGPUsTried(t *testing.T) {
 	if got := q.doubling(knob.Seq, 1, nil); !slices.Equal(got, []int{4096, 8192, 16384}) {
 		t.Errorf("sequences %v", got)
 	}
-	if got := sequences(LongestSeq); len(got) != 9 || got[0] != 4096 || got[8] != 1<<20 || sequences(Cost) != nil {
+	if got := sequences(LongestSeq); len(got) != 9 || got[0] != 4096 || got[8] != 1<<20 ||
+		sequences(Cost) != nil {
 		t.Errorf("the longest sequence is looked for among %v", got)
 	}
 }

@@ -111,7 +111,9 @@ func (r *run) slow(c *candidate) bool {
 
 // choose takes up to so many candidates, from next on, that can still matter and
 // are not to be skipped.
-func (k *keeper) choose(into []*candidate, all []candidate, next, most int, skip func(*candidate) bool) ([]*candidate, int) {
+func (k *keeper) choose(into []*candidate, all []candidate, next, most int,
+	skip func(*candidate) bool,
+) ([]*candidate, int) {
 	for next < len(all) && len(into) < most {
 		c := &all[next]
 		next++
@@ -172,7 +174,8 @@ func (k *keeper) missed(lowest score) bool { return k.wantFront || k.ranks(lowes
 // leads reports whether a layout with that score can take the first place from the fastest for its
 // ample margin: the fastest has none, it is too close to call, and no faster one has one.
 func (k *keeper) leads(s score) bool {
-	if len(k.ranked) == 0 || k.ranked[0].ample || k.problem.fastestFirst || !k.problem.wantsMargin() || k.ample != nil && k.ample.exact.less(s) {
+	if len(k.ranked) == 0 || k.ranked[0].ample || k.problem.fastestFirst || !k.problem.wantsMargin() ||
+		k.ample != nil && k.ample.exact.less(s) {
 		return false
 	}
 	best := &k.ranked[0]

@@ -47,7 +47,9 @@ func Fewest(ctx context.Context, p Problem, step int, progress func(Progress)) R
 
 // upwards searches one number of GPUs after the other, until the fewest have as many layouts as are
 // wanted: none of more GPUs comes before these. It returns the numbers that were searched.
-func (p *Problem) upwards(ctx context.Context, numbers []int, progress func(Progress)) (out Result, tried []int) {
+func (p *Problem) upwards(ctx context.Context, numbers []int, progress func(Progress)) (out Result,
+	tried []int,
+) {
 	for i, n := range numbers {
 		one := *p
 		one.Space.GPUs = []int{n}
@@ -114,9 +116,12 @@ func (r *Result) join(f *Result, p *Problem) {
 // undominated returns the layouts of a list that no other one equals or beats in both
 // speed and memory, the fastest first.
 func undominated(list []Found) (out []Found) {
-	rate := func(f *Found) float64 { return f.Setup.Tokens() / float64(f.PessimisticStep) / float64(f.Setup.GPUs) }
+	rate := func(f *Found) float64 {
+		return f.Setup.Tokens() / float64(f.PessimisticStep) / float64(f.Setup.GPUs)
+	}
 	slices.SortStableFunc(list, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(rate(&b), rate(&a)), int(min(max(a.Report.Memory.Peak-b.Report.Memory.Peak, -1), 1)))
+		return cmp.Or(cmp.Compare(rate(&b), rate(&a)),
+			int(min(max(a.Report.Memory.Peak-b.Report.Memory.Peak, -1), 1)))
 	})
 	for i := range list {
 		if n := len(out); n == 0 || list[i].Report.Memory.Peak < out[n-1].Report.Memory.Peak {

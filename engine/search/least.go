@@ -21,7 +21,8 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 	}
 	best := &r.Best[0]
 	c.fill(q, &best.Setup)
-	if c.Over = best.Report.Memory.Peak - best.Report.Memory.Usable; c.Over <= 0 { // the search before was stopped
+	// the search before was stopped
+	if c.Over = best.Report.Memory.Peak - best.Report.Memory.Usable; c.Over <= 0 {
 		c.Found, c.least, c.Over = true, true, 0
 		return best.Setup
 	}
@@ -31,8 +32,9 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 }
 
 // smallest returns the smallest number of GPUs, in whole nodes, on which a layout of the query
-// fits that its launcher runs, or else any, of those that Fewest tries beyond the number that there are; 0 where
-// none does. What is not given takes the values that need least memory, which leave one layout of fifty.
+// fits that its launcher runs, or else any, of those that Fewest tries beyond the number that there are; 0
+// where none does. What is not given takes the values that need least memory, which leave one layout of
+// fifty.
 func (q *Query) smallest(ctx context.Context, workers int) int {
 	of := *q
 	of.Values = maps.Clone(q.Values)

@@ -16,7 +16,8 @@ func bounded(step units.Seconds, peak units.Bytes) bound.Bound {
 	return bound.Bound{Step: step, Peak: peak}
 }
 
-// TestDeadlineToTheSecond: a run that ends exactly at the deadline is in time; of the clock only the goodput counts.
+// TestDeadlineToTheSecond: a run that ends exactly at the deadline is in time; of the clock only the goodput
+// counts.
 func TestDeadlineToTheSecond(t *testing.T) {
 	for _, c := range []struct {
 		deadline        units.Seconds
@@ -52,14 +53,19 @@ func TestScoresInOrder(t *testing.T) {
 	p := limitProblem()
 	p.Margin = true
 	peak := p.Setup.Cluster.GPU.MemoryUsable * (1 - engine.DefaultHeadroom)
-	if tight := func(peak units.Bytes) bool { return p.score(&p.Setup, bounded(1, peak)).tight }; tight(peak) || !tight(peak*1.001) {
+	if tight := func(peak units.Bytes) bool {
+		return p.score(&p.Setup, bounded(1, peak)).tight
+	}; tight(peak) || !tight(peak*1.001) {
 		t.Error("exactly the least margin is enough")
 	}
 	s := p.score(&p.Setup, bounded(3, 0))
 	if want := 3.0 * 16 / (48 * 4096); s.rate != want || s.lead != 0 {
 		t.Errorf("%+v, want %v GPU-seconds per token", s, want)
 	}
-	for objective, lead := range map[Objective]float64{FewestGPUs: 16, LargestMBS: -2, LongestSeq: -4096, LeastMemory: 70, Cost: 0} {
+	for objective, lead := range map[Objective]float64{
+		FewestGPUs: 16, LargestMBS: -2, LongestSeq: -4096,
+		LeastMemory: 70, Cost: 0,
+	} {
 		p.Objective, p.Setup.MBS = objective, 2
 		if got := p.score(&p.Setup, bounded(3, 70)); got.lead != lead {
 			t.Errorf("%s leads with %v, want %v", objective, got.lead, lead)
@@ -67,8 +73,8 @@ func TestScoresInOrder(t *testing.T) {
 	}
 }
 
-// TestNearCountsTheEdge: a layout exactly a share behind is near, one that was dropped may be, and of what was
-// evaluated its result counts, not its bound.
+// TestNearCountsTheEdge: a layout exactly a share behind is near, one that was dropped may be, and of what
+// was evaluated its result counts, not its bound.
 func TestNearCountsTheEdge(t *testing.T) {
 	p := Problem{}
 	r := run{problem: &p, dropped: 2}
@@ -76,8 +82,16 @@ func TestNearCountsTheEdge(t *testing.T) {
 	for i, rate := range []float64{1, 1.25, 1.5} {
 		seen.fits(&found{candidate: candidate{plane: int32(i)}, exact: score{rate: rate}})
 	}
-	all := []candidate{{key: score{rate: 1}}, {key: score{rate: 1.1}}, {key: score{rate: 1.25}}, {key: score{rate: 1.26}}, {key: score{tight: true}}, {key: score{lead: 1}}}
-	if got, want := r.near(score{rate: 1}, 0.25, &seen, all), (Near{Share: 0.25, Least: 2, Most: 2 + 2 + 3 - 2}); got != want {
+	all := []candidate{
+		{key: score{rate: 1}},
+		{key: score{rate: 1.1}},
+		{key: score{rate: 1.25}},
+		{key: score{rate: 1.26}},
+		{key: score{tight: true}},
+		{key: score{lead: 1}},
+	}
+	if got, want := r.near(score{rate: 1}, 0.25, &seen, all),
+		(Near{Share: 0.25, Least: 2, Most: 2 + 2 + 3 - 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	p.Objective = LeastMemory
@@ -86,7 +100,8 @@ func TestNearCountsTheEdge(t *testing.T) {
 	}
 }
 
-// TestFrontOfTwo: of layouts with equal speed or memory the one that the other beats in nothing is not on the front.
+// TestFrontOfTwo: of layouts with equal speed or memory the one that the other beats in nothing is not on the
+// front.
 func TestFrontOfTwo(t *testing.T) {
 	f := func(plane int32, rate float64, peak units.Bytes) *found {
 		return &found{candidate: candidate{plane: plane}, exact: score{rate: rate}, peak: peak}
@@ -122,7 +137,17 @@ func TestFrontOfTwo(t *testing.T) {
 		rate float64
 		peak units.Bytes
 		want bool
-	}{{0.5, 99, false}, {1, 9, false}, {1, 9.5, true}, {1.5, 9, true}, {1.5, 8, false}, {2, 5, false}, {2, 6, true}, {3, 5, true}, {3, 4, false}} {
+	}{
+		{0.5, 99, false},
+		{1, 9, false},
+		{1, 9.5, true},
+		{1.5, 9, true},
+		{1.5, 8, false},
+		{2, 5, false},
+		{2, 6, true},
+		{3, 5, true},
+		{3, 4, false},
+	} {
 		if got := k.dominated(c.rate, c.peak); got != c.want {
 			t.Errorf("%+v: dominated %v", c, got)
 		}
@@ -147,7 +172,8 @@ func TestKeeperWants(t *testing.T) {
 	}
 }
 
-// TestRankerDropsTheWorst: beyond its room a ranker keeps the better half and knows the best of what it dropped.
+// TestRankerDropsTheWorst: beyond its room a ranker keeps the better half and knows the best of what it
+// dropped.
 func TestRankerDropsTheWorst(t *testing.T) {
 	r := ranker{kept: 4}
 	for _, rate := range []float64{3, 1, 7} {
@@ -159,7 +185,8 @@ func TestRankerDropsTheWorst(t *testing.T) {
 	for _, rate := range []float64{5, 4, 2} {
 		r.add(&candidate{key: score{rate: rate}})
 	}
-	if len(r.found) != 2 || r.found[0].key.rate != 1 || r.found[1].key.rate != 2 || r.dropped != 4 || r.lowest.rate != 3 {
+	if len(r.found) != 2 || r.found[0].key.rate != 1 || r.found[1].key.rate != 2 || r.dropped != 4 ||
+		r.lowest.rate != 3 {
 		t.Errorf("%+v, %d dropped from %v on", r.found, r.dropped, r.lowest.rate)
 	}
 	whole := run{}
@@ -184,14 +211,19 @@ func TestGapsAreCut(t *testing.T) {
 		low, high, least int
 		want             []int
 	}{
-		{8, 12, 1, []int{9, 10, 11}}, {16, 32, 8, []int{24}}, {8, 16, 8, nil}, {0, 64, 1, []int{8, 16, 24, 32, 40, 48, 56}}, {64, 128, 8, []int{72, 80, 88, 96, 104, 112, 120}},
+		{8, 12, 1, []int{9, 10, 11}},
+		{16, 32, 8, []int{24}},
+		{8, 16, 8, nil},
+		{0, 64, 1, []int{8, 16, 24, 32, 40, 48, 56}},
+		{64, 128, 8, []int{72, 80, 88, 96, 104, 112, 120}},
 	} {
 		if got := gap(c.low, c.high, c.least); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
 	f := func(gbs int, step units.Seconds, peak units.Bytes) (f Found) {
-		f.Setup.GBS, f.Setup.Seq, f.Setup.GPUs, f.PessimisticStep, f.Report.Memory = gbs, 1, 1, step, &engine.Memory{Peak: peak}
+		f.Setup.GBS, f.Setup.Seq, f.Setup.GPUs, f.PessimisticStep, f.Report.Memory = gbs, 1, 1, step,
+			&engine.Memory{Peak: peak}
 		return f
 	}
 	front := undominated([]Found{f(4, 2, 7), f(8, 2, 9), f(4, 1, 8), f(8, 8, 7), f(2, 1, 6)})
@@ -230,9 +262,14 @@ func TestConstraintsAreWhatWasAsked(t *testing.T) {
 		t.Errorf("of nothing: %v", got)
 	}
 	p.Space.Refused = true
-	p.Setup.HSDP, p.Setup.GroupSize, p.Setup.MaxInFlight, p.Setup.Split, p.Headroom, p.Deadline = 2, 1, 1, "1", 0.1, 1
-	p.Space.TP, p.Space.SP, p.Space.Others = []int{1}, []bool{true}, []Other{{ID: knob.Loss, Values: []string{"fused"}}, {ID: knob.Price, Values: nil}}
-	if got := fields(p); !slices.Equal(got, []string{"tp", "sp", "loss", "price", "split", "hsdp", "group-size", "max-in-flight", "gbs", "memory", "headroom", "deadline"}) {
+	p.Setup.HSDP, p.Setup.GroupSize, p.Setup.MaxInFlight, p.Setup.Split, p.Headroom, p.Deadline = 2, 1, 1,
+		"1", 0.1, 1
+	p.Space.TP, p.Space.SP, p.Space.Others = []int{1}, []bool{true},
+		[]Other{{ID: knob.Loss, Values: []string{"fused"}}, {ID: knob.Price, Values: nil}}
+	if got := fields(p); !slices.Equal(got, []string{
+		"tp", "sp", "loss", "price", "split", "hsdp",
+		"group-size", "max-in-flight", "gbs", "memory", "headroom", "deadline",
+	}) {
 		t.Errorf("of everything: %v", got)
 	}
 	if p.legalOnly = true; slices.Contains(fields(p), "memory") {
@@ -240,8 +277,8 @@ func TestConstraintsAreWhatWasAsked(t *testing.T) {
 	}
 }
 
-// TestAmpleMarginLeads: of layouts that are too close to call the fastest with an ample margin comes first, also
-// where the list is full without it; a tight one, one too far behind and one of more GPUs do not.
+// TestAmpleMarginLeads: of layouts that are too close to call the fastest with an ample margin comes first,
+// also where the list is full without it; a tight one, one too far behind and one of more GPUs do not.
 func TestAmpleMarginLeads(t *testing.T) {
 	p := limitProblem()
 	p.Margin = true
@@ -250,7 +287,8 @@ func TestAmpleMarginLeads(t *testing.T) {
 		out.Setup.TP, out.Report.Time = int(plane), &engine.Time{Evidence: engine.Evidence{ErrorBand: 0.4}}
 		return out
 	}
-	fast, near, far := f(1, score{rate: 10}, false), f(2, score{rate: 10.9}, true), f(3, score{rate: 11.1}, true)
+	fast, near, far := f(1, score{rate: 10}, false), f(2, score{rate: 10.9}, true),
+		f(3, score{rate: 11.1}, true)
 	for _, c := range []struct {
 		list []*found
 		top  int
@@ -262,7 +300,11 @@ func TestAmpleMarginLeads(t *testing.T) {
 		{[]*found{fast, far}, 2, []int{1, 3}},
 		{[]*found{f(1, score{rate: 10}, true), near}, 2, []int{1, 2}},
 		{[]*found{fast, f(2, score{rate: 10.5, lead: 1}, true)}, 2, []int{1, 2}},
-		{[]*found{f(1, score{rate: 10, tight: true}, false), f(2, score{rate: 10.5, tight: true}, true)}, 2, []int{1, 2}},
+		{
+			[]*found{f(1, score{rate: 10, tight: true}, false), f(2, score{rate: 10.5, tight: true}, true)},
+			2,
+			[]int{1, 2},
+		},
 	} {
 		k := keeper{problem: &p, top: c.top}
 		for _, one := range c.list {
@@ -278,7 +320,8 @@ func TestAmpleMarginLeads(t *testing.T) {
 	}
 	k := keeper{problem: &p, top: 1}
 	k.keep(fast)
-	roomy, full := candidate{key: score{rate: 10.9}}, candidate{key: score{rate: 10.9}, peak: p.Setup.Cluster.GPU.MemoryUsable}
+	roomy, full := candidate{key: score{rate: 10.9}},
+		candidate{key: score{rate: 10.9}, peak: p.Setup.Cluster.GPU.MemoryUsable}
 	if !k.wants(&roomy) || k.wants(&full) || !k.missed(roomy.key) || k.missed(score{rate: 11.1}) {
 		t.Error("what may lead for its margin is not looked at, or what cannot is")
 	}

@@ -40,7 +40,10 @@ func (p *Problem) planes(variant int) []plane {
 							if cut := tp * pp * cp; cut > gpus || gpus%cut != 0 || !allows(sp.DP, gpus/cut) {
 								continue
 							}
-							out = p.experts(out, plane{variant: variant, gpus: gpus, gbs: gbs, seq: seq, tp: tp, pp: pp, cp: cp})
+							out = p.experts(out, plane{
+								variant: variant, gpus: gpus, gbs: gbs, seq: seq,
+								tp: tp, pp: pp, cp: cp,
+							})
 						}
 					}
 				}
@@ -156,7 +159,8 @@ type choices struct {
 func (p *Problem) choices() choices {
 	sp := &p.Space
 	c := choices{
-		mbs: pick(sp.MBS, nil, nil), sp: unique(sp.SP), recompute: unique(sp.Recompute), zero: unique(sp.ZeRO),
+		mbs: pick(sp.MBS, nil, nil), sp: unique(sp.SP), recompute: unique(sp.Recompute),
+		zero:    unique(sp.ZeRO),
 		offered: knob.ZeROStages(&p.Setup),
 	}
 	if len(sp.MBS) == 0 {

@@ -136,10 +136,12 @@ type Result struct {
 	Partial bool    `json:"partial"`
 	Share   float64 `json:"share_searched"`
 
-	Legal     int `json:"legal"`             // layouts that can run at all, and that no launcher rejects unless requested
-	Excluded  int `json:"excluded_by_bound"` // of these, those whose bound alone shows that they do not fit or miss the deadline
-	Evaluated int `json:"evaluated"`         // evaluated in full
-	Fitting   int `json:"fitting"`           // of the evaluated, those that fit and meet the deadline
+	// layouts that can run at all, and that no launcher rejects unless requested
+	Legal int `json:"legal"`
+	// of these, those whose bound alone shows that they do not fit or miss the deadline
+	Excluded  int `json:"excluded_by_bound"`
+	Evaluated int `json:"evaluated"` // evaluated in full
+	Fitting   int `json:"fitting"`   // of the evaluated, those that fit and meet the deadline
 
 	// Near are the layouts within NearShare of the best, Band those within the error
 	// band of what the objective ranks by (Objective.Evidence); that has no share where

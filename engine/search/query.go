@@ -16,12 +16,13 @@ type Query struct {
 	Texts  map[knob.ID]string // the values as they are shown again
 
 	Objective Objective
-	Headroom  float64                  // share of the usable memory that must stay free, 0 to 1
-	Margin    bool                     // without one that is given: layouts with the default margin come first
-	Deadline  units.Seconds            // for the tokens of the setup; 0: any speed
-	Refused   bool                     // also what some launcher rejects
-	Accepts   func(*engine.Setup) bool // what the launcher named runs; nil: everything
-	Launcher  string
+	Headroom  float64 // share of the usable memory that must stay free, 0 to 1
+	// without one that is given: layouts with the default margin come first
+	Margin   bool
+	Deadline units.Seconds            // for the tokens of the setup; 0: any speed
+	Refused  bool                     // also what some launcher rejects
+	Accepts  func(*engine.Setup) bool // what the launcher named runs; nil: everything
+	Launcher string
 	// WriteSplit is that of Space.
 	WriteSplit func(*engine.Setup)
 	Collect    func() // that of Problem
@@ -114,7 +115,10 @@ func (q *Query) Problem() (Problem, error) {
 	if err != nil {
 		return Problem{}, err
 	}
-	p := Problem{Setup: q.Setup, Space: space, Objective: q.Objective, Headroom: q.Headroom, Margin: q.Margin, Deadline: q.Deadline, Tokens: q.Setup.Budget, Collect: q.Collect}
+	p := Problem{
+		Setup: q.Setup, Space: space, Objective: q.Objective, Headroom: q.Headroom, Margin: q.Margin,
+		Deadline: q.Deadline, Tokens: q.Setup.Budget, Collect: q.Collect,
+	}
 	p.Space.Refused, p.Space.Accepts, p.Space.Launcher = q.Refused || q.Accepts != nil, q.Accepts, q.Launcher
 	p.Space.WriteSplit = q.WriteSplit
 	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut

@@ -21,9 +21,14 @@ func (q *Query) Space() (Space, error) {
 	sp.GPUs = gpus
 	sp.Seq = q.doubling(knob.Seq, q.Setup.Seq, sequences(q.Objective))
 	if len(q.tokens) > 0 && len(sp.Seq) > 1 {
-		return sp, &knob.ConflictError{Fields: [2]string{string(knob.GBS), string(knob.Seq)}, Why: "a batch in tokens has another number of sequences at each length; give one length, or the batch in sequences"}
+		return sp, &knob.ConflictError{
+			Fields: [2]string{string(knob.GBS), string(knob.Seq)},
+			Why: "a batch in tokens has another number of sequences at each length; give one length, or " +
+				"the batch in sequences",
+		}
 	}
-	sp.GBS = q.doubling(knob.GBS, q.gbs(sp.GPUs, slices.Max(sp.Seq)), q.inSequences(sp.GPUs, slices.Max(sp.Seq)))
+	sp.GBS = q.doubling(knob.GBS, q.gbs(sp.GPUs, slices.Max(sp.Seq)),
+		q.inSequences(sp.GPUs, slices.Max(sp.Seq)))
 	cuts := divisorsOf(sp.GPUs)
 	for _, varied := range []struct {
 		id         knob.ID
@@ -78,7 +83,11 @@ func (q *Query) Space() (Space, error) {
 const maxChoices = 255
 
 func (q *Query) tooMany(id knob.ID, most int) error {
-	return &knob.ValueError{Field: string(id), Given: q.Texts[id], Allowed: fmt.Sprintf("at most %d values in a search; give a step or a factor, such as 1..64:x2", most)}
+	return &knob.ValueError{
+		Field: string(id), Given: q.Texts[id],
+		Allowed: fmt.Sprintf("at most %d values in a search; give a step or a factor, such as 1..64:x2",
+			most),
+	}
 }
 
 // gpus lists the numbers of GPUs. A range of them goes by whole nodes, and below
@@ -124,7 +133,10 @@ func (q *Query) gpus() ([]int, error) {
 	}
 	both := slices.DeleteFunc(gpus, func(g int) bool { return !slices.Contains(nodes, (g+node-1)/node*node) })
 	if len(both) == 0 {
-		return nil, &knob.ConflictError{Fields: [2]string{string(knob.GPUs), string(knob.Nodes)}, Why: fmt.Sprintf("none of the given numbers of GPUs fills that many nodes of %d", node)}
+		return nil, &knob.ConflictError{
+			Fields: [2]string{string(knob.GPUs), string(knob.Nodes)},
+			Why:    fmt.Sprintf("none of the given numbers of GPUs fills that many nodes of %d", node),
+		}
 	}
 	return both, nil
 }

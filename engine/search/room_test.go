@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRoom: no more operations are laid out together than there is room for, more than that alone, and none waits
-// for ever.
+// TestRoom: no more operations are laid out together than there is room for, more than that alone, and none
+// waits for ever.
 func TestRoom(t *testing.T) {
 	r := newRoom(nil)
 	var mu sync.Mutex

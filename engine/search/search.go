@@ -35,8 +35,9 @@ type run struct {
 	result   Result
 	room     *room
 
-	overlap       recipe.Overlap // of the setup that was given; the problem's is pessimistic where that leaves it open
-	discardOnStop bool           // a stopped search needs no answer
+	// of the setup that was given; the problem's is pessimistic where that leaves it open
+	overlap       recipe.Overlap
+	discardOnStop bool // a stopped search needs no answer
 
 	dropped int   // candidates that there was no room for
 	lowest  score // the best bound of these
@@ -48,7 +49,10 @@ func newRun(ctx context.Context, p *Problem, progress func(Progress)) *run {
 	}
 	given := p.Setup.Overlap
 	p.Setup, _ = engine.Pessimistic(p.Setup)
-	r := &run{ctx: ctx, problem: p, overlap: given, variants: p.variants(), workers: max(p.Workers, 1), progress: progress, room: newRoom(p.Collect)}
+	r := &run{
+		ctx: ctx, problem: p, overlap: given, variants: p.variants(), workers: max(p.Workers, 1),
+		progress: progress, room: newRoom(p.Collect),
+	}
 	for i := range r.variants {
 		r.planes = append(r.planes, r.variants[i].problem.planes(i)...)
 	}
@@ -61,7 +65,10 @@ type rankers []ranker
 func (r *run) rankers() rankers {
 	out := make(rankers, len(r.variants))
 	for i := range out {
-		out[i] = ranker{variant: r.variants[i], planes: r.planes, stop: r.stopped, kept: mostKept / len(r.variants)}
+		out[i] = ranker{
+			variant: r.variants[i], planes: r.planes, stop: r.stopped,
+			kept: mostKept / len(r.variants),
+		}
 	}
 	return out
 }
@@ -256,7 +263,8 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	f.exact.tight = p.wantsMargin() && !margin
 	f.tight = f.exact.tight
 	f.ample = m.HasAmpleMargin() && slow.Memory.HasAmpleMargin()
-	if p.marginOnly && !margin || f.peak > p.limit() || !p.inTime(f.Report.Time.SlowEnd(f.PessimisticStep), f.Setup.Tokens()) {
+	if p.marginOnly && !margin || f.peak > p.limit() || !p.inTime(f.Report.Time.SlowEnd(f.PessimisticStep),
+		f.Setup.Tokens()) {
 		return f, misses
 	}
 	return f, fits

@@ -13,8 +13,8 @@ import (
 	"meshscope/presets"
 )
 
-// TestSmallestMachine: where nothing fits, the machine that would do is the one that a search of every layout finds,
-// under the launcher's rules and with what was given.
+// TestSmallestMachine: where nothing fits, the machine that would do is the one that a search of every layout
+// finds, under the launcher's rules and with what was given.
 func TestSmallestMachine(t *testing.T) {
 	type question struct {
 		model, cluster string
@@ -69,7 +69,8 @@ func TestSmallestMachine(t *testing.T) {
 		p.Space.GPUs = slices.DeleteFunc(p.Space.GPUs, func(n int) bool { return n < 8 })
 		r := search.Fewest(context.Background(), p, cluster.Node(), nil)
 		if len(r.Best) == 0 || r.Best[0].Setup.GPUs != chosen.Smallest {
-			t.Errorf("%v: %d GPUs would do, a search of every layout finds %+v", c, chosen.Smallest, fewest(r.Best))
+			t.Errorf("%v: %d GPUs would do, a search of every layout finds %+v", c, chosen.Smallest,
+				fewest(r.Best))
 		}
 	}
 }

@@ -44,17 +44,21 @@ func (c *Chosen) Words(number func(int) string) string {
 	}
 	switch {
 	case c.Found && c.least:
-		return fmt.Sprintf("layout not given: of %s%s the one that needs least memory; --tp %d to set one yourself", first, number(c.Layouts), c.TP)
+		return fmt.Sprintf("layout not given: of %s%s the one that needs least memory; --tp %d to set one "+
+			"yourself", first, number(c.Layouts), c.TP)
 	case c.Found:
-		return fmt.Sprintf("layout not given: best of %s%s; --tp %d to set one yourself", first, number(c.Layouts), c.TP)
+		return fmt.Sprintf("layout not given: best of %s%s; --tp %d to set one yourself", first,
+			number(c.Layouts), c.TP)
 	case c.Over > 0:
-		return fmt.Sprintf("layout not given, and none of %s%s legal ones fits: the one that needs least memory is %.1f GiB over; %s",
+		return fmt.Sprintf("layout not given, and none of %s%s legal ones fits: the one that needs least "+
+			"memory is %.1f GiB over; %s",
 			first, number(c.Layouts), c.Over.GiB(), c.smallestWords(number))
 	case c.Partial:
 		return "layout not given, and the search for one was stopped before it found any: every degree is 1"
 	}
 	if c.Layouts > 0 {
-		return fmt.Sprintf("layout not given, and none of %s legal ones fits: every degree is 1", number(c.Layouts))
+		return fmt.Sprintf("layout not given, and none of %s legal ones fits: every degree is 1",
+			number(c.Layouts))
 	}
 	if c.why != "" {
 		return "layout not given, and no legal one found: " + c.why + ". Every degree is 1"
@@ -74,7 +78,8 @@ func (c *Chosen) Brief(number func(int) string) string {
 	case c.Found:
 		return fmt.Sprintf("best of %s%s layouts", first, number(c.Layouts))
 	case c.Over > 0:
-		return fmt.Sprintf("none of %s%s layouts fits: %.1f GiB over at least; %s", first, number(c.Layouts), c.Over.GiB(), c.smallestWords(number))
+		return fmt.Sprintf("none of %s%s layouts fits: %.1f GiB over at least; %s", first, number(c.Layouts),
+			c.Over.GiB(), c.smallestWords(number))
 	case c.Partial:
 		return "the search for a layout was stopped before it found any"
 	}
@@ -122,7 +127,8 @@ func (c *Chosen) Filled() string {
 // ForModel lists the knobs whose values go with a model and a machine: they are chosen again for another
 // one unless they are given.
 func ForModel() []knob.ID {
-	return append(filledOrder(), knob.HSDP, knob.GroupSize, knob.MaxInFlight, knob.Split, knob.MTP, knob.Precision, knob.Dispatcher)
+	return append(filledOrder(), knob.HSDP, knob.GroupSize, knob.MaxInFlight, knob.Split, knob.MTP,
+		knob.Precision, knob.Dispatcher)
 }
 
 // filledOrder lists the knobs that a search fills in, as Filled has them.

@@ -6,7 +6,10 @@ import "slices"
 // order: what a Space with them in place of its empty lists would list.
 func Tried(p Problem) Space {
 	c := p.choices()
-	out := Space{SP: c.sp, Recompute: c.recompute, ZeRO: c.zero, MBS: c.mbs, Others: p.Space.Others, Refused: p.Space.Refused}
+	out := Space{
+		SP: c.sp, Recompute: c.recompute, ZeRO: c.zero, MBS: c.mbs, Others: p.Space.Others,
+		Refused: p.Space.Refused,
+	}
 	for _, k := range c.kinds {
 		out.Schedules = append(out.Schedules, k.Kind)
 	}
@@ -41,7 +44,10 @@ func Tried(p Problem) Space {
 			}
 		}
 	}
-	for _, list := range []*[]int{&out.GPUs, &out.GBS, &out.Seq, &out.TP, &out.PP, &out.VPP, &out.CP, &out.EP, &out.ETP, &out.ZeRO, &out.MBS} {
+	for _, list := range []*[]int{
+		&out.GPUs, &out.GBS, &out.Seq, &out.TP, &out.PP, &out.VPP, &out.CP, &out.EP,
+		&out.ETP, &out.ZeRO, &out.MBS,
+	} {
 		*list = slices.Sorted(slices.Values(*list))
 	}
 	return out

@@ -74,7 +74,8 @@ func looped() []knob.ID {
 
 // without lists the knobs that a search varies next to others.
 func without(others []knob.ID) []knob.ID {
-	return slices.DeleteFunc(knob.Searched(), func(id knob.ID) bool { return id == knob.Nodes || slices.Contains(others, id) })
+	return slices.DeleteFunc(knob.Searched(),
+		func(id knob.ID) bool { return id == knob.Nodes || slices.Contains(others, id) })
 }
 
 // others takes the values of the knobs that no loop is for: one value goes into the

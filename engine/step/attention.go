@@ -37,7 +37,8 @@ func (k *kernels) fused(rec *record.Recorder, layer *model.Layer, core *model.Op
 		true,
 	).Scores
 	whole := layer.Choosing(l.Seq) / 2 // of an indexer, which TP does not cut
-	all, formula := scores*units.FLOPs(share*imbalance*k.tokens.V/k.t.V), "FLOPs_per_token * share_inside_local_windows"
+	all, formula := scores*units.FLOPs(share*imbalance*k.tokens.V/k.t.V),
+		"FLOPs_per_token * share_inside_local_windows"
 	if whole > 0 {
 		all += whole * units.FLOPs((k.t.V-1)*imbalance*k.tokens.V/k.t.V)
 		formula = "(" + formula + " + FLOPs_of_the_indexer * (t - 1))"
@@ -47,9 +48,14 @@ func (k *kernels) fused(rec *record.Recorder, layer *model.Layer, core *model.Op
 	if rec.On() {
 		k.core.flops = rec.Figure(
 			record.Entry{
-				ID: "core-flops", Name: "FLOPs of core attention of one micro-batch in one layer, as the kernel computes them", Symbol: "F_core",
-				Unit: record.FLOPs, Value: k.core.flops.V, Formula: formula + " * imbalance_of_the_causal_split * T / t",
-				Source: "2 x heads x widths x sequence / 2 per token under the causal mask, less what windows skip, times the busiest CP rank's share",
+				ID: "core-flops",
+				Name: "FLOPs of core attention of one micro-batch in one layer, as the kernel computes " +
+					"them",
+				Symbol: "F_core",
+				Unit:   record.FLOPs, Value: k.core.flops.V,
+				Formula: formula + " * imbalance_of_the_causal_split * T / t",
+				Source: "2 x heads x widths x sequence / 2 per token under the causal mask, less what " +
+					"windows skip, times the busiest CP rank's share",
 			},
 			record.In("FLOPs_per_token", scores),
 			record.InUnit(
@@ -110,11 +116,13 @@ func (k *kernels) unfused(rec *record.Recorder, layer *model.Layer, core *model.
 func (k *kernels) attended(rec *record.Recorder, forward, backward record.Num) {
 	if rec.On() {
 		e := record.Entry{
-			ID: "forward", Name: "core attention, forward", Symbol: "t(core attention)", Unit: record.Seconds, Formula: forward.Text(), Value: forward.V,
+			ID: "forward", Name: "core attention, forward", Symbol: "t(core attention)", Unit: record.Seconds,
+			Formula: forward.Text(), Value: forward.V,
 			Source: record.From(k.m.Ops.From), LeavesOut: "clocks under load",
 		}
 		forward = rec.Figure(e)
-		e.ID, e.Name, e.Symbol, e.Formula, e.Value = "backward", "core attention, backward", "t(core attention, backward)", backward.Text(), backward.V
+		e.ID, e.Name, e.Symbol, e.Formula, e.Value = "backward", "core attention, backward",
+			"t(core attention, backward)", backward.Text(), backward.V
 		backward = rec.Figure(e)
 	}
 	k.core.forward, k.core.backward = forward, backward
@@ -142,10 +150,13 @@ func (k *kernels) ring(rec *record.Recorder, pass string, width record.Num) reco
 		return t
 	}
 	return rec.Figure(record.Entry{
-		ID: "ring-" + pass, Name: "steps of the CP ring, " + pass, Symbol: "t(steps of the CP ring, " + pass + ")", Unit: record.Seconds, Value: t.V,
+		ID: "ring-" + pass, Name: "steps of the CP ring, " + pass,
+		Symbol: "t(steps of the CP ring, " + pass + ")", Unit: record.Seconds, Value: t.V,
 		Formula: t.Text(),
-		Source: "a kernel per CP rank, and the merging of partial results: each read, their sum read and written; " +
-			"half of it under the causal mask in half of the steps (NVIDIA/TransformerEngine, context_parallel.py)",
+		Source: "a kernel per CP rank, and the merging of partial results: each read, their sum read and " +
+			"written; " +
+			"half of it under the causal mask in half of the steps (NVIDIA/TransformerEngine, " +
+			"context_parallel.py)",
 	})
 }
 

@@ -115,7 +115,8 @@ func (d *DataParallel) addMirror(in *Input, p memory.Parameters) {
 	volume := params.Times(d.rec.Named("bytes_on_the_wire", wire))
 	if d.rec.On() {
 		volume = d.rec.Figure(record.Entry{
-			ID: "mirror", Name: "gradients that " + d.rec.What() + " exchanges with its mirror", Symbol: "v_mirror", Unit: record.Traffic,
+			ID: "mirror", Name: "gradients that " + d.rec.What() + " exchanges with its mirror",
+			Symbol: "v_mirror", Unit: record.Traffic,
 			Formula: volume.Text(), Value: volume.V, Source: "each rank its shard from ZeRO-1 on",
 		}, record.In("expert_DP", in.Layout.ExpertDP()), record.In("bytes_on_the_wire", wire))
 	}
@@ -201,8 +202,10 @@ func (d *DataParallel) addDomain(
 func (d *DataParallel) volume(o *domain, id, symbol string, params, bytes float64) record.Num {
 	if o.rec.On() {
 		o.rec.Figure(record.Entry{
-			ID: id, Name: id + " of " + o.rec.What() + " parameters, " + d.rec.What(), Symbol: symbol, Unit: record.Traffic,
-			Formula: o.rec.What() + "_parameters * bytes_on_the_wire", Value: params * bytes, Source: "parameters on the GPU times bytes on the wire",
+			ID: id, Name: id + " of " + o.rec.What() + " parameters, " + d.rec.What(), Symbol: symbol,
+			Unit:    record.Traffic,
+			Formula: o.rec.What() + "_parameters * bytes_on_the_wire", Value: params * bytes,
+			Source: "parameters on the GPU times bytes on the wire",
 		}, record.In("bytes_on_the_wire", bytes))
 	}
 	return o.rec.Named(symbol, params*bytes)
@@ -250,12 +253,16 @@ func (d *DataParallel) addSharded(o *domain, weights, grads record.Num, shard, r
 // recordSent records what one set of parameters sends over the step, and the time.
 func (d *DataParallel) recordSent(rec *record.Recorder, t *Traffic) {
 	rec.Figure(record.Entry{
-		ID: "sent", Name: "bytes that " + d.rec.What() + " sends for its " + rec.What() + " parameters in a step", Symbol: "sent of " + d.rec.What(),
-		Unit: record.Traffic, Formula: rec.Sum("bytes"), Value: float64(t.Bytes), Source: "ZeRO (arXiv 1910.02054) section 7",
+		ID:     "sent",
+		Name:   "bytes that " + d.rec.What() + " sends for its " + rec.What() + " parameters in a step",
+		Symbol: "sent of " + d.rec.What(),
+		Unit:   record.Traffic, Formula: rec.Sum("bytes"), Value: float64(t.Bytes),
+		Source: "ZeRO (arXiv 1910.02054) section 7",
 	})
 	rec.Figure(record.Entry{
 		ID: "seconds", Name: "time of that traffic", Symbol: "time of " + d.rec.What(),
-		Unit: record.Seconds, Formula: rec.Sum("seconds"), Value: float64(t.Seconds), Source: "the sum of its collectives",
+		Unit: record.Seconds, Formula: rec.Sum("seconds"), Value: float64(t.Seconds),
+		Source: "the sum of its collectives",
 	})
 }
 
@@ -289,7 +296,8 @@ func (d *DataParallel) collective(o *domain, id, what string, volume record.Num,
 		Times(rec.Named("factor_of_the_stack", soft.Factor)).
 		Times(once)
 	return rec.Figure(record.Entry{
-		Name: "time of the " + rec.What() + ", " + d.rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: t.V, Formula: t.Text(),
+		Name: "time of the " + rec.What() + ", " + d.rec.What(), Symbol: "t(" + rec.What() + ")",
+		Unit: record.Seconds, Value: t.V, Formula: t.Text(),
 		Source: "calls (one per layer with ZeRO-3, else one per bucket) times one call; " + record.From(
 			soft.From,
 		),

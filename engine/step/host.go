@@ -48,14 +48,18 @@ func (k *kernels) host(c *Cost, moe bool) {
 	for i, pass := range [...]struct {
 		busy, ep units.Seconds
 		hides    *units.Seconds
-	}{{c.ForwardTime(), c.ForwardLinks.EP.Exposed, &c.HideableExpertForward}, {c.BackwardTime(), c.BackwardLinks.EP.Exposed, &c.HideableExpertBackward}} {
+	}{
+		{c.ForwardTime(), c.ForwardLinks.EP.Exposed, &c.HideableExpertForward},
+		{c.BackwardTime(), c.BackwardLinks.EP.Exposed, &c.HideableExpertBackward},
+	} {
 		least := floor.Times(shares[i])
 		busy := record.Lit(float64(pass.busy))
 		if k.rec.On() {
 			busy = k.rec.Written(k.busy(i == 0), busy.V)
 		}
 		waits[i] = zero.AtLeast(least.Minus(busy))
-		*pass.hides = hides * (pass.ep + units.Seconds(waits[i].V) - max(0, units.Seconds(least.V)-pass.busy+pass.ep))
+		*pass.hides = hides * (pass.ep + units.Seconds(waits[i].V) - max(0,
+			units.Seconds(least.V)-pass.busy+pass.ep))
 	}
 	if floor.V == 0 {
 		return

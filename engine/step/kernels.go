@@ -19,7 +19,8 @@ type kernels struct {
 
 	tokens record.Num // T: tokens of a micro-batch on this rank
 	shard  record.Num // those outside the TP regions: T/t with SP, else T
-	routed record.Num // rows that one rank's experts work on, over ETP: tokens sent x experts of a token x load of the busiest
+	// rows that one rank's experts work on, over ETP: tokens sent x experts of a token x load of the busiest
+	routed record.Num
 	t, etp record.Num
 
 	core coreTimes        // of the layer at hand
@@ -65,11 +66,13 @@ func (k *kernels) symbols() {
 		record.In("biased", k.m.Software.Biased),
 	)
 	k.rec.Figure(record.Entry{
-		ID: "layout.hidden-states", Name: "hidden states of one micro-batch", Symbol: "hidden_states", Unit: record.Traffic,
+		ID: "layout.hidden-states", Name: "hidden states of one micro-batch", Symbol: "hidden_states",
+		Unit:    record.Traffic,
 		Formula: "bytes * T * h", Value: k.hiddenStates().V, Source: "bytes x tokens x hidden width",
 	})
 	k.rec.Figure(record.Entry{
-		ID: "layer.experts.tokens", Name: "routed tokens on the busiest expert rank, over ETP", Symbol: "T_routed", Value: k.routed.V,
+		ID: "layer.experts.tokens", Name: "routed tokens on the busiest expert rank, over ETP",
+		Symbol: "T_routed", Value: k.routed.V,
 		Formula: k.shard.Text() + " * k * imbalance", Source: "tokens sent x experts per token x imbalance",
 	})
 }
@@ -135,7 +138,8 @@ func (k *kernels) end(c *Cost) {
 	}
 	for _, sum := range c.sums() {
 		e := record.Entry{
-			ID: sum.id, Name: sum.name + " of one micro-batch in " + of, Symbol: sum.id + " of " + k.rec.What(), Unit: record.Seconds,
+			ID: sum.id, Name: sum.name + " of one micro-batch in " + of,
+			Symbol: sum.id + " of " + k.rec.What(), Unit: record.Seconds,
 			Formula: k.rec.Sum(sum.id), Value: float64(sum.t),
 			Source: "the sum of its operations", LeavesOut: "exposed communication (its own figure)",
 		}
@@ -195,7 +199,8 @@ func (k *kernels) move(c *Cost, l *model.Layer, o *model.Op, recomputation *mode
 		switch {
 		case p.Kernel != o.Kernel, recomputation != nil && recomputation.Outputs(l, p)[0] == 0:
 			continue
-		case p != o && recomputation != nil && recomputation.Mode == recipe.RecomputeModules: // which run again one by one
+		// which run again one by one
+		case p != o && recomputation != nil && recomputation.Mode == recipe.RecomputeModules:
 			continue
 		}
 		if moved.V == 0 && p != o {
@@ -252,7 +257,8 @@ func (k *kernels) kernel(id, name, source, omits string, bytes record.Num) recor
 	t := k.m.Streamed(bytes)
 	if k.rec.On() {
 		t = k.rec.Figure(record.Entry{
-			ID: id, Name: name, Symbol: "t(" + name + ")", Unit: record.Seconds, Value: t.V, Formula: t.Text(), Source: source, LeavesOut: omits,
+			ID: id, Name: name, Symbol: "t(" + name + ")", Unit: record.Seconds, Value: t.V,
+			Formula: t.Text(), Source: source, LeavesOut: omits,
 		})
 	}
 	return t
@@ -317,7 +323,8 @@ func (k *kernels) head() Cost {
 // loss adds the passes of the cross-entropy over so many logits.
 func (k *kernels) loss(c *Cost, logits record.Num) {
 	forward, backward := k.in.Loss.LogitBytes(k.elem)
-	const source = "fused: logits read and written once; else every operation of the loss in fp32 (NVIDIA/Megatron-LM, tensor_parallel/cross_entropy.py)"
+	const source = "fused: logits read and written once; else every operation of the loss in fp32 " +
+		"(NVIDIA/Megatron-LM, tensor_parallel/cross_entropy.py)"
 	const omits = "reductions of a number per token"
 	k.add(
 		&c.Forward,

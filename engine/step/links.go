@@ -104,8 +104,9 @@ func (k *kernels) exposed(id, name, source string, t record.Num, share float64) 
 		return t
 	}
 	return k.rec.Figure(record.Entry{
-		ID: id + ".exposed", Name: "part of the " + name + " that nothing hides, in one " + k.rec.What(), Symbol: "exposed " + name,
-		Unit: record.Seconds, Formula: t.Text(), Value: t.V,
+		ID: id + ".exposed", Name: "part of the " + name + " that nothing hides, in one " + k.rec.What(),
+		Symbol: "exposed " + name,
+		Unit:   record.Seconds, Formula: t.Text(), Value: t.V,
 		Source: source + "; " + record.From(
 			k.m.Software.From,
 		), LeavesOut: "slowdown of the overlapped products",
@@ -180,8 +181,10 @@ func (k *kernels) contextParallel(c *Cost, layer *model.Layer) {
 		hop = k.in.Record.Figure(record.Entry{
 			ID: layer.Scope(
 				"cp-hop",
-			), Name: "keys and values that one CP rank sends to the next", Symbol: "v_kv", Unit: record.Traffic,
-			Formula: "bytes * T * (" + width.Text() + ")", Value: hop.V, Source: "ring attention: bytes x tokens x widths of keys and values",
+			), Name: "keys and values that one CP rank sends to the next", Symbol: "v_kv",
+			Unit:    record.Traffic,
+			Formula: "bytes * T * (" + width.Text() + ")", Value: hop.V,
+			Source: "ring attention: bytes x tokens x widths of keys and values",
 		})
 	}
 	hops, both, far, share := k.rec.Named("c", float64(l.CP)).
@@ -224,7 +227,8 @@ func (k *kernels) expertParallel(c *Cost) {
 	routed := k.bytes(tokens)
 	if k.rec.On() {
 		k.in.Record.Figure(record.Entry{
-			ID: "layer.experts.volume", Name: "hidden states of the routed tokens of one micro-batch", Symbol: "v_routed", Unit: record.Traffic,
+			ID: "layer.experts.volume", Name: "hidden states of the routed tokens of one micro-batch",
+			Symbol: "v_routed", Unit: record.Traffic,
 			Formula: routed.Text(), Value: routed.V, Source: "bytes x routed tokens x hidden width",
 		})
 		routed = k.rec.Named("v_routed", routed.V)
@@ -277,7 +281,8 @@ func (k *kernels) dispatch(routed, tokens record.Num) flow {
 	return k.allToAll(nil, "layer.ep-dispatch", "expert dispatch", g, narrower, routing).plus(combine)
 }
 
-// allToAll returns an exchange of a volume, all exposed; in layers with a mixer of their own it is a figure of that.
+// allToAll returns an exchange of a volume, all exposed; in layers with a mixer of their own it is a figure
+// of that.
 func (k *kernels) allToAll(
 	layer *model.Layer,
 	id, name string,
@@ -369,7 +374,8 @@ func SendRecv(in *Input) (units.Bytes, units.Seconds) {
 	bytes := units.Bytes(message.V)
 	if rec.On() {
 		rec.Figure(record.Entry{
-			ID: "pipeline.message", Name: "message between neighbouring stages", Symbol: "v_pp", Unit: record.Traffic, Formula: message.Text(), Value: message.V,
+			ID: "pipeline.message", Name: "message between neighbouring stages", Symbol: "v_pp",
+			Unit: record.Traffic, Formula: message.Text(), Value: message.V,
 			Source: "hidden states of a micro-batch, over TP with SP or where the stack sends shards",
 		})
 		message = rec.Named("v_pp", message.V)
@@ -379,7 +385,8 @@ func SendRecv(in *Input) (units.Bytes, units.Seconds) {
 		Times(rec.Named("factor_of_the_stack", m.Software.Factor))
 	if rec.On() {
 		rec.Figure(record.Entry{
-			ID: "pipeline.hand-over", Name: "time of one send/recv between stages", Symbol: "t_pp", Unit: record.Seconds,
+			ID: "pipeline.hand-over", Name: "time of one send/recv between stages", Symbol: "t_pp",
+			Unit:    record.Seconds,
 			Formula: t.Text(), Value: t.V, Source: record.From(m.Network.From),
 		})
 	}

@@ -40,12 +40,20 @@ func (k *kernels) toHost(c *Cost, rec *record.Recorder, stage int) {
 		id   string
 		unit record.Unit
 		of   record.Num
-	}{{"bytes", record.Traffic, two.Times(bytes)}, {"seconds", record.Seconds, two.Times(once)}, {"exposed", record.Seconds, out.Plus(back)}} {
+	}{
+		{"bytes", record.Traffic, two.Times(bytes)},
+		{"seconds", record.Seconds, two.Times(once)},
+		{"exposed", record.Seconds, out.Plus(back)},
+	} {
 		rec.Figure(record.Entry{
-			ID: "host." + f.id, Name: "activations of one micro-batch on " + rec.What() + " to the host and back: " + f.id, Symbol: "host " + f.id + " of " + rec.What(),
-			Unit: f.unit, Formula: f.of.Text(), Value: f.of.V,
-			Source:    "out next to the forward, back next to the backward, each as long as the longer of both (NVIDIA/TransformerEngine, cpu_offload.py)",
+			ID:     "host." + f.id,
+			Name:   "activations of one micro-batch on " + rec.What() + " to the host and back: " + f.id,
+			Symbol: "host " + f.id + " of " + rec.What(),
+			Unit:   f.unit, Formula: f.of.Text(), Value: f.of.V,
+			Source: "out next to the forward, back next to the backward, each as long as the longer of " +
+				"both (NVIDIA/TransformerEngine, cpu_offload.py)",
 			LeavesOut: "memory bandwidth that the copies take from the compute",
-		}, record.InUnit(record.Traffic, "offloaded_activations", bytes.V), record.In("host_link", k.m.Cluster.GPU.Host()), record.In("never_hidden", soft.HostCopies))
+		}, record.InUnit(record.Traffic, "offloaded_activations", bytes.V),
+			record.In("host_link", k.m.Cluster.GPU.Host()), record.In("never_hidden", soft.HostCopies))
 	}
 }

@@ -42,7 +42,8 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 		t = rec.Named("bytes_over_PCIe", bytes).
 			Times(mine).
 			Over(rec.Named("PCIe", float64(in.Machine.Cluster.GPU.Host()))).
-			Plus(rec.Named("host_time_per_parameter", float64(soft.HostUpdate)).Times(rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine)))
+			Plus(rec.Named("host_time_per_parameter",
+				float64(soft.HostUpdate)).Times(rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine)))
 	}
 	if in.Precision == recipe.NVFP4 { // Transformer Engine keeps the 4-bit weights for all micro-batches
 		t = t.Plus(
@@ -60,7 +61,8 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 				rank,
 			), Symbol: fmt.Sprintf("optimizer of rank %d", rank), Unit: record.Seconds,
 			Formula: t.Text(), Value: t.V,
-			Source: "memory traffic of fused Adam over the rank's shard, or its way to the host and back and the update by the host's processors " +
+			Source: "memory traffic of fused Adam over the rank's shard, or its way to the host and back " +
+				"and the update by the host's processors " +
 				"(CPU-Adam: deepspeedai/DeepSpeed, pull request 735), and the host's part; " + record.From(
 				soft.From,
 			),

@@ -13,7 +13,8 @@ func (k *kernels) shape(l *model.Layer, o *model.Op) (rows, inner, cols record.N
 	if rows = k.shard; l.SplitIn(o) || l.SplitOut(o) {
 		rows = k.tokens
 	}
-	if inner, cols = l.Tensor(o.In[0]).On(k.t, k.etp), l.WidthOn(o.Out, k.t, k.etp); o.Blocks.V > 0 { // one after the other
+	// one after the other
+	if inner, cols = l.Tensor(o.In[0]).On(k.t, k.etp), l.WidthOn(o.Out, k.t, k.etp); o.Blocks.V > 0 {
 		cols = cols.Over(o.Blocks.Over(k.t))
 	}
 	return rows, inner, cols
@@ -90,7 +91,8 @@ func (k *kernels) recordProduct(p *product, operand, touched float64) (passes [3
 	rec, soft := k.rec.Scope(p.id, p.name), &k.m.Software
 	in, weight, out, swap := "rows * inner", "inner * cols", "rows * cols", true
 	if p.groups.V > 0 {
-		in, weight, out, swap = "rows * groups * inner", "groups * inner * cols", "rows * groups * cols", false
+		in, weight, out, swap = "rows * groups * inner", "groups * inner * cols", "rows * groups * cols",
+			false
 		rec.Let("groups", p.groups.Text())
 	}
 	rec.Given(record.In("bytes_of_an_operand", operand))
@@ -102,8 +104,10 @@ func (k *kernels) recordProduct(p *product, operand, touched float64) (passes [3
 	rec.Let("inner", p.inner.Text())
 	rec.Let("cols", p.cols.Text())
 	rec.Figure(record.Entry{
-		ID: "bytes", Name: "operands and result of the " + p.name, Symbol: "touched", Unit: record.Memory, Value: touched,
-		Formula: "bytes_of_an_operand * (" + in + " + " + weight + ") + bytes * " + out, Source: "read and written once each",
+		ID: "bytes", Name: "operands and result of the " + p.name, Symbol: "touched", Unit: record.Memory,
+		Value:   touched,
+		Formula: "bytes_of_an_operand * (" + in + " + " + weight + ") + bytes * " + out,
+		Source:  "read and written once each",
 	})
 	input, weights := rec.Scope(
 		"input-gradient",
@@ -170,8 +174,10 @@ func (k *kernels) cast(to *units.Seconds, p *product, sum, id, what, formula str
 	if rec.On() {
 		what = "cast of the " + what + " of the " + p.name
 		t = rec.Figure(record.Entry{
-			ID: id, Name: what, Symbol: "t(" + what + ")", Unit: record.Seconds, Value: t.V, Formula: t.Text(),
-			Source: "read for the scale of the tensor, read again, written by rows and by columns (NVIDIA/TransformerEngine, NVFP4BlockScaling)",
+			ID: id, Name: what, Symbol: "t(" + what + ")", Unit: record.Seconds, Value: t.V,
+			Formula: t.Text(),
+			Source: "read for the scale of the tensor, read again, written by rows and by columns " +
+				"(NVIDIA/TransformerEngine, NVFP4BlockScaling)",
 		})
 	}
 	k.add(to, sum, t)

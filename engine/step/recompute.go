@@ -109,7 +109,10 @@ func Operations(in *Input, l *model.Layer) []OperationTime {
 		if k.operation(&c, l, o, nil); c.Forward == 0 && c.InputGrad == 0 {
 			continue
 		}
-		t := OperationTime{ID: o.ID, Forward: c.Forward * factor, Backward: (c.InputGrad + c.WeightGrad) * factor}
+		t := OperationTime{
+			ID: o.ID, Forward: c.Forward * factor,
+			Backward: (c.InputGrad + c.WeightGrad) * factor,
+		}
 		var flops record.Num
 		switch {
 		case o.Kind == model.Core:
@@ -147,14 +150,18 @@ func (k *kernels) recordOperation(l *model.Layer, o *model.Op, t *OperationTime,
 	}
 	rec, of := k.rec.Scope(o.ID, o.Name), o.Name+" of one "+l.ID+" layer"
 	rec.Figure(record.Entry{
-		ID: "time", Name: "forward and backward of one micro-batch: " + of, Symbol: "time of " + of, Unit: record.Seconds,
+		ID: "time", Name: "forward and backward of one micro-batch: " + of, Symbol: "time of " + of,
+		Unit:    record.Seconds,
 		Formula: formula, Value: float64(t.Forward + t.Backward),
-		Source: "its kernels, times the factor of the stack; " + record.From(k.m.Software.From), LeavesOut: "exposed communication, recomputation",
+		Source:    "its kernels, times the factor of the stack; " + record.From(k.m.Software.From),
+		LeavesOut: "exposed communication, recomputation",
 	})
 	if t.FLOPs > 0 {
 		rec.Figure(record.Entry{
-			ID: "flops", Name: "FLOPs of one micro-batch on one GPU, forward: " + of, Symbol: "FLOPs of " + of, Unit: record.FLOPs,
-			Formula: flops.Text(), Value: flops.V, Source: "two per element of a matrix and row; of attention those that the kernel computes",
+			ID: "flops", Name: "FLOPs of one micro-batch on one GPU, forward: " + of,
+			Symbol: "FLOPs of " + of, Unit: record.FLOPs,
+			Formula: flops.Text(), Value: flops.V,
+			Source: "two per element of a matrix and row; of attention those that the kernel computes",
 		})
 	}
 }

@@ -21,31 +21,37 @@ func (k *kernels) scan(c *Cost, o *model.Op) {
 		t := k.m.Streamed(k.bytes(moved)).AtLeast(arithmetic)
 		if rec.On() {
 			t = rec.Figure(record.Entry{
-				ID: name, Name: o.Name + ", " + name, Symbol: "t(" + o.Name + ", " + name + ")", Unit: record.Seconds, Value: t.V, Formula: t.Text(),
-				Source: "what the kernels of flash-linear-attention read and write, and compute (fla/ops); counted, not measured",
+				ID: name, Name: o.Name + ", " + name, Symbol: "t(" + o.Name + ", " + name + ")",
+				Unit: record.Seconds, Value: t.V, Formula: t.Text(),
+				Source: "what the kernels of flash-linear-attention read and write, and compute (fla/ops); " +
+					"counted, not measured",
 			})
 		}
 		k.add(to, id, t)
 	}
 }
 
-// gatherStates adds what context parallelism of a scan costs where each rank keeps its part of the sequence: the states
-// of all ranks, forward, and their gradients (flash-linear-attention, fla/ops/cp). All of it is exposed.
+// gatherStates adds what context parallelism of a scan costs where each rank keeps its part of the sequence:
+// the states of all ranks, forward, and their gradients (flash-linear-attention, fla/ops/cp). All of it is
+// exposed.
 func (k *kernels) gatherStates(c *Cost, layer *model.Layer, scan *model.Op) {
 	named := k.in.Record.Named
 	ranks := named("c", float64(k.in.Layout.CP))
-	volume := record.Lit(4).Times(ranks).Times(named("b", float64(k.in.Layout.MBS))).Times(scan.Scan.Gathers).Over(k.t)
+	volume := record.Lit(4).Times(ranks).Times(named("b",
+		float64(k.in.Layout.MBS))).Times(scan.Scan.Gathers).Over(k.t)
 	id := layer.Scope("cp-states")
-	t := k.m.AllGather(k.collective(id, "CP all-gather of states", volume), units.Bytes(volume.V), members(k.in.Groups.CP))
+	t := k.m.AllGather(k.collective(id, "CP all-gather of states", volume), units.Bytes(volume.V),
+		members(k.in.Groups.CP))
 	seconds := k.rec.Named(record.Ref(id), float64(t))
 	all := flow{around(volume, ranks), seconds, seconds}
 	k.send(&c.ForwardLinks.CP, "forward", "cp", all)
 	k.send(&c.BackwardLinks.CP, "backward", "cp", all)
 }
 
-// exchange adds the all-to-alls of context parallelism around a scan: what the projection gives goes from a part of the
-// sequence to a part of the heads before the convolution, the scan's output back after it, and their gradients the
-// other way (NVIDIA/Megatron-LM, megatron/core/ssm/gated_delta_net/gdn.py: tensor_a2a_cp2hp). All of it is exposed.
+// exchange adds the all-to-alls of context parallelism around a scan: what the projection gives goes from a
+// part of the sequence to a part of the heads before the convolution, the scan's output back after it, and
+// their gradients the other way (NVIDIA/Megatron-LM, megatron/core/ssm/gated_delta_net/gdn.py:
+// tensor_a2a_cp2hp). All of it is exposed.
 func (k *kernels) exchange(c *Cost, layer *model.Layer, scan *model.Op) {
 	into := layer.WidthOn(scan.In, k.t, k.etp)
 	for i := range layer.Ops {
@@ -55,7 +61,8 @@ func (k *kernels) exchange(c *Cost, layer *model.Layer, scan *model.Op) {
 		}
 		into = layer.WidthOn(o.In, k.t, k.etp)
 		for _, r := range o.Out { // groups of heads are copied for each rank that has one
-			if t, c := layer.Tensor(r), k.in.Record.Named("c", float64(k.in.Layout.CP)); t.Cut == model.KeyValue {
+			if t, c := layer.Tensor(r),
+				k.in.Record.Named("c", float64(k.in.Layout.CP)); t.Cut == model.KeyValue {
 				into = into.Plus(t.On(k.t.Times(c), k.etp).Times(c).Minus(t.On(k.t, k.etp)))
 			}
 		}

@@ -52,7 +52,8 @@ func (p *Parts) recomputed(stage int, st *layout.Stage) (all []piece) {
 	for i, n := range st.Take(in.Program, recomputedLayers(in, stage)) {
 		if n > 0 {
 			l := &in.Program.Layers[i]
-			all = append(all, piece{"recomputed_" + l.Name + "_layers * ", in.Record.Scope("layer."+l.ID, "")})
+			all = append(all,
+				piece{"recomputed_" + l.Name + "_layers * ", in.Record.Scope("layer."+l.ID, "")})
 		}
 	}
 	return all
@@ -61,7 +62,9 @@ func (p *Parts) recomputed(stage int, st *layout.Stage) (all []piece) {
 // record records the sums of a stage: its passes, what runs again, and its traffic.
 func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stage) {
 	in, of, pieces := p.k.in, rec.What(), p.pieces(rec, st)
-	figure := func(id, name, symbol string, unit record.Unit, terms string, value float64, source, omits string) {
+	figure := func(id, name, symbol string, unit record.Unit, terms string, value float64, source,
+		omits string,
+	) {
 		if unit == record.Seconds && p.k.m.Software.Factor != 1 {
 			terms = "factor_of_the_stack * (" + terms + ")"
 		}
@@ -78,13 +81,16 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stag
 				sum = append(sum, piece.times+piece.sums.Ref(part.id))
 			}
 		}
-		name, source, omits := part.name+" of one micro-batch on "+of, "layers times their operations", "exposed communication (its own figure)"
+		name, source, omits := part.name+" of one micro-batch on "+of, "layers times their operations",
+			"exposed communication (its own figure)"
 		if part.overlap {
 			name, source, omits = part.name+" on "+of, "a second of compute overlaps with one traffic", ""
 		}
-		figure(part.id, name, part.id, record.Seconds, record.Sum(sum...), float64(part.t), source+", times the factor of the stack; "+from, omits)
+		figure(part.id, name, part.id, record.Seconds, record.Sum(sum...), float64(part.t),
+			source+", times the factor of the stack; "+from, omits)
 	}
-	figure("recompute", "recomputation of one micro-batch on "+of, "recompute", record.Seconds, rec.Sum("recompute"), float64(c.Recompute),
+	figure("recompute", "recomputation of one micro-batch on "+of, "recompute", record.Seconds,
+		rec.Sum("recompute"), float64(c.Recompute),
 		"forward of what --recompute names", "multi-token-prediction modules, which keep all activations")
 	f, b := &c.ForwardLinks, &c.BackwardLinks
 	recomputed := p.recomputed(stage, st)
@@ -119,8 +125,10 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stag
 					}
 				}
 			}
-			figure(d.id+"."+what.id, fmt.Sprintf("%s traffic of one micro-batch on %s: %s", strings.ToUpper(d.id), of, what.id),
-				strings.ToUpper(d.id)+" "+what.id, what.unit, record.Sum(sum...), what.value, "traffic of its layers, forward, backward and recomputed", "")
+			figure(d.id+"."+what.id, fmt.Sprintf("%s traffic of one micro-batch on %s: %s",
+				strings.ToUpper(d.id), of, what.id),
+				strings.ToUpper(d.id)+" "+what.id, what.unit, record.Sum(sum...), what.value,
+				"traffic of its layers, forward, backward and recomputed", "")
 		}
 	}
 }

@@ -46,11 +46,13 @@ type Input struct {
 	// recomputation runs core attention again. A fused kernel recomputes by itself.
 	StoresScores bool
 
-	OffloadedBytes func(stage int) units.Bytes // activations that a stage sends to the host in a micro-batch; nil: none
-	Load           float64                     // routed tokens of the busiest rank over the even share, at least 1
-	Offload        recipe.Offload
-	TrainMTP       bool
-	Record         *record.Recorder // records formulas; nil: nobody asked
+	// activations that a stage sends to the host in a micro-batch; nil: none
+	OffloadedBytes func(stage int) units.Bytes
+	// routed tokens of the busiest rank over the even share, at least 1
+	Load     float64
+	Offload  recipe.Offload
+	TrainMTP bool
+	Record   *record.Recorder // records formulas; nil: nobody asked
 }
 
 // Latency returns what the simulation adds to a message between stages: nothing where the
@@ -100,7 +102,8 @@ type Cost struct {
 	Recompute                      units.Seconds // forward work that the backward repeats
 	ForwardLinks, BackwardLinks    Links
 
-	HeadWeightGrad         units.Seconds // contained in WeightGrad: runs with the input gradient even where they are split
+	// contained in WeightGrad: runs with the input gradient even where they are split
+	HeadWeightGrad         units.Seconds
 	SplitBackwardExposedTP units.Seconds // TP traffic that a whole backward hides and a split one does not
 
 	// ForwardOverlap and InputGradOverlap are the seconds of the forward and of the input gradient
@@ -190,7 +193,9 @@ func (p *Parts) Stages(in *Input, into []Cost) []Cost {
 	first := len(into)
 	for i := range in.Stages {
 		st := &in.Stages[i]
-		if i > 0 && !in.Record.On() && *st == in.Stages[i-1] && recomputedLayers(in, i) == recomputedLayers(in, i-1) && (in.OffloadedBytes == nil || in.OffloadedBytes(i) == in.OffloadedBytes(i-1)) {
+		if i > 0 && !in.Record.On() && *st == in.Stages[i-1] &&
+			recomputedLayers(in, i) == recomputedLayers(in, i-1) &&
+			(in.OffloadedBytes == nil || in.OffloadedBytes(i) == in.OffloadedBytes(i-1)) {
 			into = append(into, into[first+i-1])
 			continue
 		}

@@ -31,7 +31,8 @@ func main() {
 	flag.IntVar(&o.searches, "searches", 300, "random searches")
 	flag.IntVar(&o.pairs, "pairs", 300, "random comparisons, and as many scans")
 	flag.IntVar(&o.explained, "explained", 30, "setups of which every figure is explained")
-	flag.Float64Var(&o.within, "within", 0, "share by which numbers may differ, but for bytes and whole numbers")
+	flag.Float64Var(&o.within, "within", 0,
+		"share by which numbers may differ, but for bytes and whole numbers")
 	flag.IntVar(&o.shown, "shown", 5, "differences shown of each kind")
 	flag.Parse()
 	if o.before == "" || o.after == "" {
@@ -71,7 +72,10 @@ func (o *options) run() (failed bool, err error) {
 		{"compare", draw.comparisons(o.pairs)},
 		{"scan", draw.scans(o.pairs)},
 		{"timeline", draw.timelines()},
-		{"validate", []question{{args: []string{"validate", "--json", "--rows"}}, {args: []string{"validate", "--json"}}}},
+		{"validate", []question{
+			{args: []string{"validate", "--json", "--rows"}},
+			{args: []string{"validate", "--json"}},
+		}},
 		{"presets", draw.presets()},
 		{"explain", draw.explanations(o.explained)},
 		{"advise", draw.advice(o.explained)},
@@ -83,8 +87,10 @@ func (o *options) run() (failed bool, err error) {
 			a, b := q.put(o.before), q.put(o.after)
 			t.add(q, a, b)
 		}
-		fmt.Printf("%-13s %6d questions, exit codes %v, %7d documents, %9d values: %d differ, %d texts differ, %.0f s\n",
-			g.name, len(g.ask), t.codes, t.documents, t.values, t.numbers.count, t.texts.count, time.Since(start).Seconds())
+		fmt.Printf("%-13s %6d questions, exit codes %v, %7d documents, %9d values: %d differ, %d texts "+
+			"differ, %.0f s\n",
+			g.name, len(g.ask), t.codes, t.documents, t.values, t.numbers.count, t.texts.count,
+			time.Since(start).Seconds())
 		t.numbers.show("  DIFFERS", o.shown)
 		t.texts.show("  text", o.shown)
 		failed = failed || t.numbers.count > 0

@@ -116,14 +116,23 @@ func (d *drawer) recipe(s map[string]any) {
 		often  int
 		values []string
 	}{
-		{"recompute", 50, []string{"none", "selective", "full", "full:2", "modules:norm,act", "modules:mla-up,moe-act,shared"}},
-		{"precision", 35, []string{"bf16", "fp16", "fp32", "fp8", "fp8:te", "fp8:deepseek", "fp8:fp8-lm", "fp8:nanotron", "fp8:megatron", "fp8:tensor"}},
+		{"recompute", 50, []string{
+			"none", "selective", "full", "full:2", "modules:norm,act",
+			"modules:mla-up,moe-act,shared",
+		}},
+		{"precision", 35, []string{
+			"bf16", "fp16", "fp32", "fp8", "fp8:te", "fp8:deepseek", "fp8:fp8-lm",
+			"fp8:nanotron", "fp8:megatron", "fp8:tensor",
+		}},
 		{"grad_dtype", 20, []string{"fp32", "bf16", "bf16+fp32"}},
 		{"optimizer", 12, []string{"adam", "adam-no-master", "sgd"}},
 		{"offload", 8, []string{"none", "optimizer"}},
 		{"loss", 10, []string{"fused", "unfused"}},
 		{"attention", 15, []string{"flash", "standard"}},
-		{"calibration", 55, []string{"default", "megatron-core", "megatron-2022", "megatron-2021", "nanotron", "torchtitan", "textbook"}},
+		{"calibration", 55, []string{
+			"default", "megatron-core", "megatron-2022", "megatron-2021", "nanotron",
+			"torchtitan", "textbook",
+		}},
 		{"mfu", 10, []string{"causal", "full"}},
 	} {
 		if d.chance(k.often) {
@@ -142,7 +151,8 @@ func (d *drawer) recipe(s map[string]any) {
 }
 
 func schedules() []string {
-	return strings.Fields("naive afab 1f1b interleaved looped-bfs zb-h1 zb-h2 zb-1p zb-2p zb-auto interleaved-zb zb-v zb-v-auto v-half v-min 1f1b-v dualpipe dualpipe-v")
+	return strings.Fields("naive afab 1f1b interleaved looped-bfs zb-h1 zb-h2 zb-1p zb-2p zb-auto " +
+		"interleaved-zb zb-v zb-v-auto v-half v-min 1f1b-v dualpipe dualpipe-v")
 }
 
 func (d *drawer) batches(n int) []question {
@@ -164,7 +174,9 @@ func (d *drawer) batches(n int) []question {
 // flags writes a drawn setup as flags, without those named.
 func flags(s map[string]any, without ...string) []string {
 	var out []string
-	for _, id := range strings.Fields("model cluster gpu dp tp pp vpp cp ep etp sp zero hsdp mbs microbatches seq schedule recompute precision grad_dtype optimizer offload loss imbalance attention mtp calibration mfu tokens") {
+	for _, id := range strings.Fields("model cluster gpu dp tp pp vpp cp ep etp sp zero hsdp mbs " +
+		"microbatches seq schedule recompute precision grad_dtype optimizer offload loss imbalance " +
+		"attention mtp calibration mfu tokens") {
 		v, ok := s[id]
 		if !ok || slices.Contains(without, id) {
 			continue
@@ -182,8 +194,12 @@ func (d *drawer) searches(n int) []question {
 	var all []question
 	for range n {
 		s := d.setup()
-		args := append([]string{"search", "--json", "--gpus=" + strconv.Itoa(pick(d, 8, 16, 32, 64, 64, 128))},
-			flags(s, "dp", "tp", "pp", "cp", "ep", "etp", "vpp", "zero", "mbs", "microbatches", "schedule", "recompute", "tokens", "hsdp")...)
+		args := append([]string{
+			"search", "--json",
+			"--gpus=" + strconv.Itoa(pick(d, 8, 16, 32, 64, 64, 128)),
+		},
+			flags(s, "dp", "tp", "pp", "cp", "ep", "etp", "vpp", "zero", "mbs", "microbatches", "schedule",
+				"recompute", "tokens", "hsdp")...)
 		if d.chance(50) {
 			args = append(args, "--gbs="+strconv.Itoa(pick(d, 64, 128, 256, 512)))
 		}
@@ -208,7 +224,8 @@ func (d *drawer) comparisons(n int) []question {
 	var all []question
 	for range n {
 		s := d.setup()
-		change := pick(d, "tp=4", "pp=4", "zero=3", "recompute=full", "schedule=zb-h1", "mbs=2", "cp=2", "precision=fp8", "calibration=nanotron")
+		change := pick(d, "tp=4", "pp=4", "zero=3", "recompute=full", "schedule=zb-h1", "mbs=2", "cp=2",
+			"precision=fp8", "calibration=nanotron")
 		all = append(all, question{args: append([]string{"compare", change, "--json"}, flags(s)...)})
 	}
 	return all
@@ -218,7 +235,10 @@ func (d *drawer) scans(n int) []question {
 	var all []question
 	for range n {
 		s := d.setup()
-		args := append([]string{"scan", "--json", "--x", pick(d, "tp", "pp", "zero", "mbs", "recompute", "microbatches", "seq", "schedule")}, flags(s)...)
+		args := append([]string{
+			"scan", "--json", "--x",
+			pick(d, "tp", "pp", "zero", "mbs", "recompute", "microbatches", "seq", "schedule"),
+		}, flags(s)...)
 		if d.chance(30) {
 			args = append(args, "--by", pick(d, "cp", "vpp", "precision", "sp"))
 		}
@@ -234,10 +254,16 @@ func (d *drawer) timelines() []question {
 	var all []question
 	for _, kind := range schedules() {
 		for _, format := range []string{"", "--json", "--svg", "--chrome-trace"} {
-			for _, costs := range [][]string{{"--tf=1", "--ti=1", "--tw=1"}, {"--tf=1", "--tb=2.5", "--p2p=0.1"}, {"--tp=8", "--cluster=dgx-h200"}} {
-				args := append([]string{"timeline", "--schedule=" + kind, "--pp=4", "--microbatches=12"}, costs...)
+			for _, costs := range [][]string{
+				{"--tf=1", "--ti=1", "--tw=1"},
+				{"--tf=1", "--tb=2.5", "--p2p=0.1"},
+				{"--tp=8", "--cluster=dgx-h200"},
+			} {
+				args := append([]string{"timeline", "--schedule=" + kind, "--pp=4", "--microbatches=12"},
+					costs...)
 				switch kind {
-				case "interleaved", "looped-bfs", "interleaved-zb", "zb-v", "zb-v-auto", "v-half", "v-min", "1f1b-v", "dualpipe-v":
+				case "interleaved", "looped-bfs", "interleaved-zb", "zb-v", "zb-v-auto", "v-half", "v-min",
+					"1f1b-v", "dualpipe-v":
 					args = append(args, "--vpp=2")
 				}
 				if format != "" {
@@ -266,8 +292,16 @@ func (d *drawer) explanations(n int) []question {
 	var all []question
 	for range n {
 		given := flags(d.setup())
-		for _, figure := range strings.Fields("memory.peak time.step throughput.mfu throughput.hfu memory.ranks.0.total memory.ranks.0.overhead memory.ranks.0.parameters memory.ranks.0.weight-inputs time.bubble time.exposed model.parameters model.training-flops-per-token communication.tp.seconds communication.dp.exposed communication.ep.bytes pipeline.bubble-over-ideal") {
-			all = append(all, question{args: append([]string{"explain", figure, "--json", "--depth", "8"}, given...), figures: true})
+		for _, figure := range strings.Fields("memory.peak time.step throughput.mfu throughput.hfu " +
+			"memory.ranks.0.total memory.ranks.0.overhead memory.ranks.0.parameters " +
+			"memory.ranks.0.weight-inputs time.bubble time.exposed model.parameters " +
+			"model.training-flops-per-token communication.tp.seconds communication.dp.exposed " +
+			"communication.ep.bytes pipeline.bubble-over-ideal") {
+			all = append(all,
+				question{
+					args:    append([]string{"explain", figure, "--json", "--depth", "8"}, given...),
+					figures: true,
+				})
 		}
 		all = append(all, question{args: append([]string{"explain", "--json"}, given...)})
 	}

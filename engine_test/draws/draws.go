@@ -83,7 +83,8 @@ func Check(t *testing.T, property func(*rapid.T)) {
 
 // CheckFew tests a property that takes long on as many cases as are said, in a deep run
 // on at least 40 of each seed. The race detector, which makes everything ten times slower and
-// looks for what more cases do not show, gets a quarter of them. What -rapid.checks and -rapid.seed say is obeyed.
+// looks for what more cases do not show, gets a quarter of them. What -rapid.checks and -rapid.seed say is
+// obeyed.
 func CheckFew(t *testing.T, cases int, property func(*rapid.T)) {
 	t.Helper()
 	switch {

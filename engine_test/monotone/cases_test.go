@@ -41,7 +41,8 @@ func evaluate(t *testing.T, s engine.Setup) engine.Report {
 func TestSetupsThatOnceBrokeARule(t *testing.T) {
 	step := func(s engine.Setup) float64 { return float64(evaluate(t, s).Time.Step) }
 	t.Run("compute hides TP or gradients", func(t *testing.T) {
-		s := setupOf(t, "llama3.1-70b", "dgx-h100", knob.Given{knob.GPUs: 128, knob.TP: 16, knob.MicroBatches: 1})
+		s := setupOf(t, "llama3.1-70b", "dgx-h100",
+			knob.Given{knob.GPUs: 128, knob.TP: 16, knob.MicroBatches: 1})
 		before := step(s)
 		better()[0].to(&s)
 		if after := step(s); after > before*(1+margin) {
@@ -50,8 +51,9 @@ func TestSetupsThatOnceBrokeARule(t *testing.T) {
 	})
 	t.Run("compute hides experts or gradients", func(t *testing.T) {
 		s := setupOf(t, "kimi-k2", "rtx4090-8x-100gbe", knob.Given{
-			knob.CP: 8, knob.EP: 64, knob.DP: 8, knob.MBS: 2, knob.MicroBatches: 32, knob.ZeRO: 2, knob.Calibration: "megatron-core@2026.02",
-			knob.Offload: "optimizer",
+			knob.CP: 8, knob.EP: 64, knob.DP: 8, knob.MBS: 2, knob.MicroBatches: 32, knob.ZeRO: 2,
+			knob.Calibration: "megatron-core@2026.02",
+			knob.Offload:     "optimizer",
 		})
 		s.Dispatcher, s.EPOverlap = recipe.HybridEP, recipe.On
 		before := step(s)
@@ -80,13 +82,15 @@ func TestSetupsThatOnceBrokeARule(t *testing.T) {
 	})
 	t.Run("windows count in MFU and HFU alike", func(t *testing.T) {
 		r := evaluate(t, setupOf(t, "mistral-7b", "dgx-h100", knob.Given{knob.Seq: 1 << 20}))
-		said := slices.ContainsFunc(r.Problems, func(p engine.Problem) bool { return p.Code == "hfu-over-peak" })
+		said := slices.ContainsFunc(r.Problems,
+			func(p engine.Problem) bool { return p.Code == "hfu-over-peak" })
 		if u := r.Throughput; u.HFU < u.MFU || u.HFU > 1 != said {
 			t.Errorf("MFU %g, HFU %g, over 100 %% is said: %t", u.MFU, u.HFU, said)
 		}
 	})
 	t.Run("the textbook computes scores again", func(t *testing.T) {
-		s := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.Calibration: "textbook", knob.Recompute: "none"})
+		s := setupOf(t, "llama3.1-8b", "dgx-h100",
+			knob.Given{knob.Calibration: "textbook", knob.Recompute: "none"})
 		before := step(s)
 		s.Recompute.Mode = "selective"
 		if after := step(s); after <= before {
@@ -94,7 +98,8 @@ func TestSetupsThatOnceBrokeARule(t *testing.T) {
 		}
 	})
 	t.Run("one layer prefetches none", func(t *testing.T) {
-		s := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.PP: 32, knob.DP: 8, knob.ZeRO: 3, knob.MicroBatches: 64})
+		s := setupOf(t, "llama3.1-8b", "dgx-h100",
+			knob.Given{knob.PP: 32, knob.DP: 8, knob.ZeRO: 3, knob.MicroBatches: 64})
 		ranks := evaluate(t, s).Memory.Ranks
 		middle := ranks[16]
 		layer := middle.Parameters
@@ -110,7 +115,8 @@ func TestSetupsThatOnceBrokeARule(t *testing.T) {
 	})
 	t.Run("waiting for messages has a row", func(t *testing.T) {
 		r := evaluate(t, setupOf(t, "megatron-18.4b", "selene", knob.Given{
-			knob.Calibration: "megatron-2021", knob.TP: 8, knob.PP: 4, knob.VPP: 2, knob.GPUs: 256, knob.MicroBatches: 16,
+			knob.Calibration: "megatron-2021", knob.TP: 8, knob.PP: 4, knob.VPP: 2, knob.GPUs: 256,
+			knob.MicroBatches: 16,
 		}))
 		wait, ok := r.Sent("pp-wait")
 		if !ok || wait.Exposed <= 0 {

@@ -64,7 +64,10 @@ func better() []change {
 	return []change{
 		{"compute", func(s *engine.Setup) bool {
 			g := gpu(s)
-			for _, rate := range []*units.FLOPsPerSecond{&g.PeakBF16, &g.PeakFP16, &g.PeakFP8, &g.PeakFP4, &g.PeakTF32, &g.PeakFP32, &g.MatmulBF16, &g.MatmulFP8} {
+			for _, rate := range []*units.FLOPsPerSecond{
+				&g.PeakBF16, &g.PeakFP16, &g.PeakFP8, &g.PeakFP4,
+				&g.PeakTF32, &g.PeakFP32, &g.MatmulBF16, &g.MatmulFP8,
+			} {
 				*rate *= 2
 			}
 			return true
@@ -73,7 +76,14 @@ func better() []change {
 		{"NVLink", func(s *engine.Setup) bool { s.Cluster.Intra.Bandwidth *= 2; return true }},
 		{"NIC", func(s *engine.Setup) bool { s.Cluster.Inter.Bandwidth *= 2; return true }},
 		{"PCIe", func(s *engine.Setup) bool { gpu(s).HostBandwidth *= 2; return true }},
-		{"latency", func(s *engine.Setup) bool { s.Cluster.Intra.Latency /= 2; s.Cluster.Inter.Latency /= 2; return true }},
+		{
+			"latency",
+			func(s *engine.Setup) bool {
+				s.Cluster.Intra.Latency /= 2
+				s.Cluster.Inter.Latency /= 2
+				return true
+			},
+		},
 	}
 }
 
@@ -90,7 +100,8 @@ func more() []change {
 		{"full recomputation", func(s *engine.Setup) bool {
 			was := s.Recompute.Mode
 			s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
-			return was == recipe.RecomputeNone || was == recipe.RecomputeModules || was == recipe.RecomputeSelective
+			return was == recipe.RecomputeNone || was == recipe.RecomputeModules ||
+				was == recipe.RecomputeSelective
 		}},
 	}
 }
@@ -178,9 +189,12 @@ func (d *drawn) setup(t testing.TB) engine.Setup {
 func (d *drawn) any() engine.Setup {
 	s := engine.Setup{Model: one(d, d.models...), Cluster: one(d, d.clusters...)}
 	s.Layout = layout.Layout{
-		TP: one(d, 1, 1, 2, 4, 8, 16), PP: one(d, 1, 1, 2, 4, 8), VPP: one(d, 1, 1, 1, 2, 4), CP: one(d, 1, 1, 1, 2, 4, 8),
-		EP: 1, ETP: 1, DP: one(d, 1, 1, 2, 4, 8, 16, 64, 256), SP: d.IntN(2) == 0, ZeRO: d.IntN(4), HSDP: one(d, 1, 1, 1, 2),
-		MBS: one(d, 1, 1, 2, 4), MicroBatches: one(d, 1, 1, 2, 4, 8, 16, 32), Seq: one(d, 1024, 2048, 4096, 8192, 32768, 131072),
+		TP: one(d, 1, 1, 2, 4, 8, 16), PP: one(d, 1, 1, 2, 4, 8), VPP: one(d, 1, 1, 1, 2, 4),
+		CP: one(d, 1, 1, 1, 2, 4, 8),
+		EP: 1, ETP: 1, DP: one(d, 1, 1, 2, 4, 8, 16, 64, 256), SP: d.IntN(2) == 0, ZeRO: d.IntN(4),
+		HSDP: one(d, 1, 1, 1, 2),
+		MBS:  one(d, 1, 1, 2, 4), MicroBatches: one(d, 1, 1, 2, 4, 8, 16, 32),
+		Seq: one(d, 1024, 2048, 4096, 8192, 32768, 131072),
 	}
 	if s.Model.IsMoE() {
 		s.EP, s.ETP = one(d, 1, 2, 4, 8, 16, 32, 64), one(d, 1, 1, 1, 2)
@@ -196,11 +210,15 @@ func (d *drawn) any() engine.Setup {
 	} else {
 		s.VPP = 1
 	}
-	s.Recompute = one(d, recipe.Recompute{Mode: recipe.RecomputeNone}, recipe.Recompute{Mode: recipe.RecomputeNone}, recipe.Recompute{Mode: recipe.RecomputeSelective},
-		recipe.Recompute{Mode: recipe.RecomputeFull}, recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules})
+	s.Recompute = one(d, recipe.Recompute{Mode: recipe.RecomputeNone},
+		recipe.Recompute{Mode: recipe.RecomputeNone}, recipe.Recompute{Mode: recipe.RecomputeSelective},
+		recipe.Recompute{Mode: recipe.RecomputeFull},
+		recipe.Recompute{Mode: recipe.RecomputeModules, Modules: recipe.AllModules})
 	s.Precision = one(d, append(recipe.Precisions(), recipe.BF16, recipe.BF16, recipe.BF16)...)
-	s.GradDtype, s.Attention, s.Optimizer = one(d, recipe.GradDtypes()...), one(d, recipe.Attentions()...), one(d, recipe.Optimizers()...)
-	s.Loss, s.Offload = one(d, append(recipe.Losses(), "")...), one(d, recipe.OffloadNone, recipe.OffloadNone, recipe.OffloadOptimizer)
+	s.GradDtype, s.Attention, s.Optimizer = one(d, recipe.GradDtypes()...), one(d, recipe.Attentions()...),
+		one(d, recipe.Optimizers()...)
+	s.Loss, s.Offload = one(d, append(recipe.Losses(), "")...),
+		one(d, recipe.OffloadNone, recipe.OffloadNone, recipe.OffloadOptimizer)
 	s.Imbalance, s.Stack = one(d, 100, 100, 150, 300), one(d, recipe.Stacks()...)
 	s.MFU, s.TrainMTP = recipe.MFUCausal, d.IntN(2) == 0
 	if d.IntN(2) == 0 {
@@ -224,14 +242,19 @@ func (w *swept) violation(what string, s *engine.Setup, before, after float64) {
 	if w.by[what] > mostShown {
 		return
 	}
-	w.examples = append(w.examples, fmt.Sprintf("%s: %.6g -> %.6g (%+.2f %%): %s", what, before, after, 100*(after/before-1), brief(s)))
+	w.examples = append(w.examples, fmt.Sprintf("%s: %.6g -> %.6g (%+.2f %%): %s", what, before, after,
+		100*(after/before-1), brief(s)))
 }
 
 // brief writes what of a setup matters to a step.
 func brief(s *engine.Setup) string {
-	return fmt.Sprintf("%s on %s: tp %d pp %d vpp %d cp %d ep %d etp %d dp %d sp %v zero %d hsdp %d mbs %d m %d seq %d %s %s recompute %s/%d grads %s attention %s %s offload %s imbalance %d loss %s mtp %v software %v",
-		s.Model.ID, s.Cluster.ID, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.DP, s.SP, s.ZeRO, s.HSDP, s.MBS, s.MicroBatches, s.Seq, s.Schedule, s.Precision,
-		s.Recompute.Mode, s.Recompute.Modules, s.GradDtype, s.Attention, s.Stack, s.Offload, s.Imbalance, s.Loss, s.TrainMTP, s.Software)
+	return fmt.Sprintf("%s on %s: tp %d pp %d vpp %d cp %d ep %d etp %d dp %d sp %v zero %d hsdp %d mbs %d "+
+		"m %d seq %d %s %s recompute %s/%d grads %s attention %s %s offload %s imbalance %d loss %s mtp %v "+
+		"software %v",
+		s.Model.ID, s.Cluster.ID, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.DP, s.SP, s.ZeRO, s.HSDP, s.MBS,
+		s.MicroBatches, s.Seq, s.Schedule, s.Precision,
+		s.Recompute.Mode, s.Recompute.Modules, s.GradDtype, s.Attention, s.Stack, s.Offload, s.Imbalance,
+		s.Loss, s.TrainMTP, s.Software)
 }
 
 // A setup that breaks what must hold is counted once, whatever it breaks.
@@ -330,7 +353,8 @@ func (w *swept) vary(e *engine.Evaluator, s engine.Setup, c change) (engine.Setu
 // sums are the sums that a report promises.
 func (w *swept) sums(s *engine.Setup, r *engine.Report) {
 	tm := r.Time
-	if parts := tm.Compute + tm.Recompute + tm.Bubble + tm.Exposed + tm.Optimizer; !same(float64(parts), float64(tm.Step)) {
+	if parts := tm.Compute + tm.Recompute + tm.Bubble + tm.Exposed + tm.Optimizer; !same(float64(parts),
+		float64(tm.Step)) {
 		w.violation("sum of the step", s, float64(tm.Step), float64(parts))
 	}
 	rows := 0.0
@@ -343,7 +367,8 @@ func (w *swept) sums(s *engine.Setup, r *engine.Report) {
 		w.violation("sum of the exposed traffic", s, float64(tm.Exposed), rows)
 	}
 	for _, m := range r.Memory.Ranks {
-		if sum := m.Weights + m.Gradients + m.Optimizer + m.Activations + m.Logits + m.Buffers; !same(float64(sum), float64(m.Allocated)) {
+		if sum := m.Weights + m.Gradients + m.Optimizer + m.Activations + m.Logits +
+			m.Buffers; !same(float64(sum), float64(m.Allocated)) {
 			w.violation("sum of a rank's memory", s, float64(m.Allocated), float64(sum))
 		}
 	}

@@ -43,7 +43,8 @@ func main() {
 	flag.IntVar(&o.n, "n", 1000, "how many mutants are drawn")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the draw")
 	flag.IntVar(&o.jobs, "jobs", runtime.NumCPU(), "mutants that are tried at once")
-	flag.DurationVar(&o.most, "most", 10*time.Second, "what the tests of a mutant may take; if they have not found it then, it lived")
+	flag.DurationVar(&o.most, "most", 10*time.Second,
+		"what the tests of a mutant may take; if they have not found it then, it lived")
 	mutant := flag.String("mutant", "", "the drawn mutants to try, as file:line and change")
 	test := flag.String("test", "", "the tests to try them with")
 	flag.Parse()
@@ -75,8 +76,10 @@ func run(ctx context.Context, o options) error {
 	}
 	all := mutants(sites)
 	total := len(all)
-	rand.New(rand.NewPCG(o.seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // the same mutants for a seed
-	drawn := slices.DeleteFunc(all[:min(o.n, len(all))], func(m mutant) bool { return !o.mutant.MatchString(m.String()) })
+	rand.New(rand.NewPCG(o.seed, 0)).Shuffle(len(all),
+		func(i, j int) { all[i], all[j] = all[j], all[i] }) //nolint:gosec // the same mutants for a seed
+	drawn := slices.DeleteFunc(all[:min(o.n, len(all))],
+		func(m mutant) bool { return !o.mutant.MatchString(m.String()) })
 	if err := write(tree, sites, drawn); err != nil {
 		return err
 	}
@@ -120,8 +123,10 @@ func print(drawn []mutant, verdicts []string) {
 	slices.Sort(left)
 	fmt.Println(strings.Join(left, "\n"))
 	found := counts[killed] + counts[slow]
-	fmt.Printf("%d mutants: %d found (%d of them by time), %d lived, %d more are the same in all tests, %d are reached by no test: %.1f %% found\n",
-		len(drawn), found, counts[slow], counts[lived], counts[same], counts[unreached], 100*float64(found)/float64(max(1, len(drawn))))
+	fmt.Printf("%d mutants: %d found (%d of them by time), %d lived, %d more are the same in all tests, %d "+
+		"are reached by no test: %.1f %% found\n",
+		len(drawn), found, counts[slow], counts[lived], counts[same], counts[unreached],
+		100*float64(found)/float64(max(1, len(drawn))))
 }
 
 // copyTree copies what is under version control.
@@ -136,7 +141,8 @@ func copyTree(to string) error {
 			return err
 		}
 		target := filepath.Join(to, name)
-		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil { //nolint:gosec // a copy of the source
+		if err := os.MkdirAll(filepath.Dir(target),
+			0o755); err != nil { //nolint:gosec // a copy of the source
 			return err
 		}
 		if err := os.WriteFile(target, text, fs.FileMode(0o644)); err != nil { //nolint:gosec // as above

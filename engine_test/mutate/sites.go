@@ -48,7 +48,8 @@ func mutants(sites []*site) (out []mutant) {
 // find lists the sites of engine/ in a tree, in a fixed order.
 func find(ctx context.Context, tree string) ([]*site, error) {
 	list, err := packages.Load(&packages.Config{
-		Context: ctx, Dir: tree, Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
+		Context: ctx, Dir: tree,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
 	}, "./engine/...")
 	if err != nil {
 		return nil, err
@@ -89,9 +90,12 @@ func calls() map[token.Token]struct {
 	}
 	return map[token.Token]call{
 		token.ADD: {"Add", []string{"+ is -"}}, token.SUB: {"Sub", []string{"- is +"}},
-		token.MUL: {"Mul", []string{"* is /"}}, token.QUO: {"Quo", []string{"/ is *"}}, token.REM: {"Rem", []string{"% is *"}},
-		token.LSS: {"Lss", []string{"< is <=", "< is >="}}, token.LEQ: {"Leq", []string{"<= is <", "<= is >"}},
-		token.GTR: {"Gtr", []string{"> is >=", "> is <="}}, token.GEQ: {"Geq", []string{">= is >", ">= is <"}},
+		token.MUL: {"Mul", []string{"* is /"}}, token.QUO: {"Quo", []string{"/ is *"}},
+		token.REM: {"Rem", []string{"% is *"}},
+		token.LSS: {"Lss", []string{"< is <=", "< is >="}},
+		token.LEQ: {"Leq", []string{"<= is <", "<= is >"}},
+		token.GTR: {"Gtr", []string{"> is >=", "> is <="}},
+		token.GEQ: {"Geq", []string{">= is >", ">= is <"}},
 		token.EQL: {"Eql", []string{"== is !="}}, token.NEQ: {"Neq", []string{"!= is =="}},
 	}
 }
@@ -105,17 +109,26 @@ func siteOf(p *packages.Package, n ast.Node) *site {
 		if !ok || p.TypesInfo.Types[n].Value != nil || !alike(p.TypesInfo, n, call.name) {
 			return nil
 		}
-		return &site{call: call.name, from: at(n.Pos()), to: at(n.End()), op: at(n.OpPos), after: at(n.OpPos) + len(n.Op.String()), ways: call.ways}
+		return &site{
+			call: call.name, from: at(n.Pos()), to: at(n.End()), op: at(n.OpPos),
+			after: at(n.OpPos) + len(n.Op.String()), ways: call.ways,
+		}
 	case *ast.UnaryExpr:
 		if n.Op != token.SUB || p.TypesInfo.Types[n].Value != nil {
 			return nil
 		}
-		return &site{call: "Neg", from: at(n.Pos()), to: at(n.End()), op: at(n.OpPos), after: at(n.OpPos) + 1, ways: []string{"-x is x"}}
+		return &site{
+			call: "Neg", from: at(n.Pos()), to: at(n.End()), op: at(n.OpPos), after: at(n.OpPos) + 1,
+			ways: []string{"-x is x"},
+		}
 	case *ast.IncDecStmt:
 		if _, plain := n.X.(*ast.Ident); !plain {
 			return nil
 		}
-		s := &site{call: "Inc", name: p.TypesInfo.ObjectOf(n.X.(*ast.Ident)).Name(), from: at(n.Pos()), to: at(n.End()), ways: []string{"++ is --"}}
+		s := &site{
+			call: "Inc", name: p.TypesInfo.ObjectOf(n.X.(*ast.Ident)).Name(), from: at(n.Pos()),
+			to: at(n.End()), ways: []string{"++ is --"},
+		}
 		if n.Tok == token.DEC {
 			s.call, s.ways = "Dec", []string{"-- is ++"}
 		}
@@ -167,7 +180,8 @@ func write(tree string, sites []*site, drawn []mutant) error {
 		if err != nil {
 			return err
 		}
-		if err := os.WriteFile(name, []byte(apply(string(text), edits)), 0o644); err != nil { //nolint:gosec // a copy of the source
+		if err := os.WriteFile(name, []byte(apply(string(text), edits)),
+			0o644); err != nil { //nolint:gosec // a copy of the source
 			return err
 		}
 	}

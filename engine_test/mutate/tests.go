@@ -35,8 +35,9 @@ const (
 type test struct {
 	binary, folder, name string
 	takes                time.Duration
-	reached, differs     map[int]bool // numbers of the sites that it reaches, and of the mutants that differ there
-	found                int          // mutants that it found so far
+	// numbers of the sites that it reaches, and of the mutants that differ there
+	reached, differs map[int]bool
+	found            int // mutants that it found so far
 }
 
 // bench are the tests, and how long those of one mutant may take together.
@@ -78,21 +79,25 @@ func measure(ctx context.Context, tree string, which *regexp.Regexp, jobs int) (
 
 // build builds the tests and lists them.
 func build(ctx context.Context, tree string) (tests []*test, err error) {
-	list := exec.CommandContext(ctx, "go", append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}"}, tested()...)...) //nolint:gosec // names from above
+	list := exec.CommandContext(ctx, "go",
+		append([]string{"list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}"},
+			tested()...)...) //nolint:gosec // names from above
 	list.Dir = tree
 	out, err := list.Output()
 	if err != nil {
 		return nil, err
 	}
 	binaries := filepath.Join(tree, "tests") + string(filepath.Separator)
-	compile := exec.CommandContext(ctx, "go", append([]string{"test", "-c", "-vet=off", "-o", binaries}, tested()...)...) //nolint:gosec // as above
+	compile := exec.CommandContext(ctx, "go", append([]string{"test", "-c", "-vet=off", "-o", binaries},
+		tested()...)...) //nolint:gosec // as above
 	compile.Dir = tree
 	if out, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
 	for folder := range strings.FieldsSeq(string(out)) {
 		binary := binaries + filepath.Base(folder) + ".test"
-		names := exec.CommandContext(ctx, binary, "-test.list", "^(Test|Fuzz|Example)") //nolint:gosec // as above
+		names := exec.CommandContext(ctx, binary, "-test.list",
+			"^(Test|Fuzz|Example)") //nolint:gosec // as above
 		names.Dir = folder
 		out, err := names.Output()
 		if err != nil {
@@ -142,11 +147,14 @@ func readTrace(file string) (reached, differs map[int]bool, err error) {
 // run runs tests of one binary, with what is given added to the environment, in at most 6 GB and
 // for at most the time of a processor that is given; one that only waits is stopped too. It
 // returns the time that it took and the name of the test that failed first.
-func (t *test) run(ctx context.Context, names []string, limit time.Duration, env ...string) (took time.Duration, failed string, err error) {
+func (t *test) run(ctx context.Context, names []string, limit time.Duration,
+	env ...string,
+) (took time.Duration, failed string, err error) {
 	ctx, stop := context.WithTimeout(ctx, time.Minute+20*limit)
 	defer stop()
 	shell := fmt.Sprintf(`ulimit -v 6000000; ulimit -t %d; exec "$@"`, int(math.Ceil(limit.Seconds())))
-	cmd := exec.CommandContext(ctx, "sh", "-c", shell, "sh", t.binary, "-test.failfast", "-test.run", "^("+strings.Join(names, "|")+")$") //nolint:gosec // names of tests
+	cmd := exec.CommandContext(ctx, "sh", "-c", shell, "sh", t.binary, "-test.failfast", "-test.run",
+		"^("+strings.Join(names, "|")+")$") //nolint:gosec // names of tests
 	cmd.Dir, cmd.Env = t.folder, append(os.Environ(), env...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

@@ -13,7 +13,8 @@ import (
 // model says of them, and the sum over all groups.
 func writeFits(out *csv.Writer, groups []published.Group, only string) error {
 	if err := out.Write([]string{
-		"group", "ran", "fits", "tight", "over", "out_of_memory", "fits", "tight", "over", "false_over", "caught", "tight_share",
+		"group", "ran", "fits", "tight", "over", "out_of_memory", "fits", "tight", "over", "false_over",
+		"caught", "tight_share",
 	}); err != nil {
 		return err
 	}

@@ -50,9 +50,11 @@ func run(args []string) error {
 	var set changes
 	flags := flag.NewFlagSet("residuals", flag.ContinueOnError)
 	only := flags.String("group", "", "groups, or beginnings of their names, with commas between them")
-	summary := flags.Bool("summary", false, "a line per group, and one per kind of runs, in place of the runs")
+	summary := flags.Bool("summary", false,
+		"a line per group, and one per kind of runs, in place of the runs")
 	sweep := flags.Bool("sweep", false, "with the playbook's sweep, which is most of all runs")
-	fits := flags.Bool("fits", false, "what is said of the memory of runs that ran and of runs that were out of memory, by group")
+	fits := flags.Bool("fits", false,
+		"what is said of the memory of runs that ran and of runs that were out of memory, by group")
 	flags.Var(&set, "set", "a change of a constant, [runs:]key=value[,value]; may be given several times")
 	if err := flags.Parse(args); err != nil {
 		return err

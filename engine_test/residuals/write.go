@@ -44,9 +44,11 @@ func dimensions() []string {
 func writeRows(out *csv.Writer, head bool, rows []row, c changes) error {
 	if head {
 		names := []string{
-			"group", "run", "release", "model", "experts", "gpu", "cluster", "stack", "gpus", "dp", "tp", "pp", "vpp", "cp", "ep", "zero", "sp",
+			"group", "run", "release", "model", "experts", "gpu", "cluster", "stack", "gpus", "dp", "tp",
+			"pp", "vpp", "cp", "ep", "zero", "sp",
 			"mbs", "microbatches", "seq", "precision", "schedule", "recompute", "recompute_unknown", "fitted",
-			"measured_s", "predicted_s", "error", "compute_s", "recompute_s", "bubble_s", "exposed_s", "optimizer_s",
+			"measured_s", "predicted_s", "error", "compute_s", "recompute_s", "bubble_s", "exposed_s",
+			"optimizer_s",
 		}
 		for _, d := range dimensions() {
 			names = append(names, d+"_s", d+"_exposed_s")
@@ -67,18 +69,22 @@ func writeRows(out *csv.Writer, head bool, rows []row, c changes) error {
 func (r *row) cells(c changes) []string {
 	s, run := &r.setup, r.run
 	cells := []string{
-		r.group.ID, run.ID, run.Release, s.Model.ID, strconv.FormatBool(s.Model.IsMoE()), s.Cluster.GPU.ID, s.Cluster.ID, string(s.Stack.Resolve()),
+		r.group.ID, run.ID, run.Release, s.Model.ID, strconv.FormatBool(s.Model.IsMoE()), s.Cluster.GPU.ID,
+		s.Cluster.ID, string(s.Stack.Resolve()),
 	}
 	for _, n := range []int{s.GPUs, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ZeRO} {
 		cells = append(cells, strconv.Itoa(n))
 	}
-	cells = append(cells, strconv.FormatBool(s.SP), strconv.Itoa(s.MBS), strconv.Itoa(s.MicroBatches), strconv.Itoa(s.Seq), string(s.Precision),
-		string(s.Schedule), s.Recompute.String(), strconv.FormatBool(run.AnyRecompute), strconv.FormatBool(r.group.Fitted))
+	cells = append(cells, strconv.FormatBool(s.SP), strconv.Itoa(s.MBS), strconv.Itoa(s.MicroBatches),
+		strconv.Itoa(s.Seq), string(s.Precision),
+		string(s.Schedule), s.Recompute.String(), strconv.FormatBool(run.AnyRecompute),
+		strconv.FormatBool(r.group.Fitted))
 	times := make([]float64, 8, 8+2*len(dimensions()))
 	times[0] = run.Step
 	if t := r.report.Time; t != nil {
 		copy(times[1:], []float64{
-			float64(t.Step), r.error(), float64(t.Compute), float64(t.Recompute), float64(t.Bubble), float64(t.Exposed), float64(t.Optimizer),
+			float64(t.Step), r.error(), float64(t.Compute), float64(t.Recompute), float64(t.Bubble),
+			float64(t.Exposed), float64(t.Optimizer),
 		})
 	}
 	for _, d := range dimensions() {
@@ -123,7 +129,10 @@ func number(v float64) string {
 // recomputation count as if nothing was recomputed.
 func writeSummary(out *csv.Writer, head bool, rows []row, c changes) error {
 	if head {
-		if err := out.Write([]string{"of", "runs", "bias", "mean", "median", "p90", "max", "set"}); err != nil {
+		if err := out.Write([]string{
+			"of", "runs", "bias", "mean", "median", "p90", "max",
+			"set",
+		}); err != nil {
 			return err
 		}
 	}
@@ -157,7 +166,8 @@ func writeSummary(out *csv.Writer, head bool, rows []row, c changes) error {
 		}
 		cells := []string{name, strconv.Itoa(len(list))}
 		for _, v := range []float64{
-			published.Mean(list), published.Mean(off), published.Quantile(off, 0.5), published.Quantile(off, 0.9), slices.Max(off),
+			published.Mean(list), published.Mean(off), published.Quantile(off, 0.5),
+			published.Quantile(off, 0.9), slices.Max(off),
 		} {
 			cells = append(cells, strconv.FormatFloat(v, 'f', 4, 64))
 		}

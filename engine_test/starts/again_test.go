@@ -18,8 +18,8 @@ import (
 	"meshscope/ui/state"
 )
 
-// published is what a model has on 256 H100: batch, sequence and precision, typed from the recipe of the nearest
-// number of GPUs, or the default where none is published.
+// published is what a model has on 256 H100: batch, sequence and precision, typed from the recipe of the
+// nearest number of GPUs, or the default where none is published.
 type published struct {
 	id, gbs, seq, precision string
 	source                  string
@@ -83,14 +83,15 @@ func again(t *testing.T, from *state.State, a state.Action) engine.Setup {
 	}
 	const points = 0.03
 	if len(first.Best) > 0 && r.Throughput.MFU < first.Best[0].Report.Throughput.MFU-points {
-		t.Errorf("%s: MFU %.3f, the first of search has %.3f", what, r.Throughput.MFU, first.Best[0].Report.Throughput.MFU)
+		t.Errorf("%s: MFU %.3f, the first of search has %.3f", what, r.Throughput.MFU,
+			first.Best[0].Report.Throughput.MFU)
 	}
 	return best
 }
 
-// TestAnotherModel: from a fresh start m to each of 25 models on 3 machines is legal and fits wherever any layout
-// does, near search's first, with the batch, the sequence and the precision of its recipe; an ordinary run
-// takes a few.
+// TestAnotherModel: from a fresh start m to each of 25 models on 3 machines is legal and fits wherever any
+// layout does, near search's first, with the batch, the sequence and the precision of its recipe; an ordinary
+// run takes a few.
 func TestAnotherModel(t *testing.T) {
 	lib, popular, few := presets.Default(), popular(t), 4
 	if draws.Deep() {
@@ -140,13 +141,15 @@ func TestAnotherMachine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := again(t, &from, state.Action{Cluster: &c}); s.GPUs != from.Setup.GPUs && s.GPUs != c.MaxGPUs || s.Model != from.Setup.Model {
+		if s := again(t, &from, state.Action{Cluster: &c}); s.GPUs != from.Setup.GPUs &&
+			s.GPUs != c.MaxGPUs || s.Model != from.Setup.Model {
 			t.Errorf("%s: %d GPUs, %s", machine, s.GPUs, s.Model.ID)
 		}
 	}
 }
 
-// TestOwnNodesStay: who has 48 GPUs is never offered more: a layout that does not divide them is mended instead.
+// TestOwnNodesStay: who has 48 GPUs is never offered more: a layout that does not divide them is mended
+// instead.
 func TestOwnNodesStay(t *testing.T) {
 	from := state.New(presets.StartSetup(), "", true)
 	for _, nodes := range []string{"6", "12", "3", "7", "11"} {
@@ -157,7 +160,8 @@ func TestOwnNodesStay(t *testing.T) {
 		}
 		fixed, _ := state.Apply(s, state.Action{Verb: state.TakeFix})
 		if !engine.Legal(fixed.Setup) || fixed.Setup.GPUs != owned {
-			t.Errorf("%s nodes: the nearest has %d GPUs of %d, %s", nodes, fixed.Setup.GPUs, owned, state.FixWords(engine.Check(s.Setup)))
+			t.Errorf("%s nodes: the nearest has %d GPUs of %d, %s", nodes, fixed.Setup.GPUs, owned,
+				state.FixWords(engine.Check(s.Setup)))
 		}
 	}
 }

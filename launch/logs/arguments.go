@@ -14,7 +14,8 @@ import (
 // renamed returns the flags whose field has another name.
 func renamed() map[string]string {
 	return map[string]string{
-		"fp8": "fp8-format", "fp8_param": "fp8-param-gather", "fp4": "fp4-format", "fp4_param": "fp4-param-gather",
+		"fp8": "fp8-format", "fp8_param": "fp8-param-gather", "fp4": "fp4-format",
+		"fp4_param":                          "fp4-param-gather",
 		"microbatch_group_size_per_vp_stage": "microbatch-group-size-per-virtual-pipeline-stage",
 	}
 }
@@ -44,12 +45,27 @@ func options() []option {
 		{under: "fp4", names: []string{"fp4_"}},
 		{under: "cross_entropy_loss_fusion", names: []string{"cross_entropy_fusion_impl"}},
 		{under: "group_query_attention", names: []string{"num_query_groups"}},
-		{under: "multi_latent_attention", names: []string{"q_lora_rank", "kv_lora_rank", "qk_head_dim", "qk_pos_emb_head_dim", "v_head_dim"}},
-		{under: "num_experts", names: []string{"moe_", "expert_tensor_parallel_size", "overlap_moe_expert_parallel_comm"}},
-		{under: "moe_token_dispatcher_type", is: "flex", names: []string{"moe_flex_dispatcher_backend", "moe_enable_deepep"}},
+		{under: "multi_latent_attention", names: []string{
+			"q_lora_rank", "kv_lora_rank", "qk_head_dim",
+			"qk_pos_emb_head_dim", "v_head_dim",
+		}},
+		{under: "num_experts", names: []string{
+			"moe_", "expert_tensor_parallel_size",
+			"overlap_moe_expert_parallel_comm",
+		}},
+		{
+			under: "moe_token_dispatcher_type", is: "flex",
+			names: []string{"moe_flex_dispatcher_backend", "moe_enable_deepep"},
+		},
 		{under: "moe_router_num_groups", names: []string{"moe_router_group_topk"}},
-		{under: "optimizer_cpu_offload", names: []string{"optimizer_offload_fraction", "use_precision_aware_optimizer"}},
-		{under: "use_megatron_fsdp", names: []string{"data_parallel_sharding_strategy", "outer_dp_sharding_strategy"}},
+		{
+			under: "optimizer_cpu_offload",
+			names: []string{"optimizer_offload_fraction", "use_precision_aware_optimizer"},
+		},
+		{under: "use_megatron_fsdp", names: []string{
+			"data_parallel_sharding_strategy",
+			"outer_dp_sharding_strategy",
+		}},
 		{under: "cuda_graph_impl", names: []string{"cuda_graph_scope"}},
 		{under: "recompute_granularity", names: []string{"recompute_method", "recompute_num_layers"}},
 		{under: "recompute_granularity", is: "selective", names: []string{"recompute_modules"}},
@@ -63,11 +79,13 @@ func options() []option {
 func counts(name string, arguments map[string]string) bool {
 	for _, o := range options() {
 		value, printed := arguments[o.under]
-		if on := printed && !slices.Contains([]string{"None", "False", "0", "none", ""}, value); on && (o.is == "" || value == o.is) {
+		if on := printed && !slices.Contains([]string{"None", "False", "0", "none", ""}, value); on &&
+			(o.is == "" || value == o.is) {
 			continue
 		}
 		if slices.ContainsFunc(o.names, func(of string) bool {
-			return name != o.under && (name == of || strings.HasSuffix(of, "_") && strings.HasPrefix(name, of))
+			return name != o.under &&
+				(name == of || strings.HasSuffix(of, "_") && strings.HasPrefix(name, of))
 		}) {
 			return false
 		}
@@ -89,7 +107,8 @@ func CommandLine(arguments map[string]string) []byte {
 		if off != "" {
 			value = map[string]string{"False": "True"}[value]
 		}
-		if value == "None" || value == "False" || value == "" || !fieldName(name) || !counts(name, arguments) {
+		if value == "None" || value == "False" || value == "" || !fieldName(name) ||
+			!counts(name, arguments) {
 			continue
 		}
 		flag := strings.ReplaceAll(name, "_", "-")
@@ -115,7 +134,8 @@ func CommandLine(arguments map[string]string) []byte {
 
 // fieldName reports whether a printed name is one of a field.
 func fieldName(name string) bool {
-	return strings.IndexFunc(name, func(r rune) bool { return r != '_' && (r > 'z' || !letter(byte(r))) && (r < '0' || r > '9') }) < 0
+	return strings.IndexFunc(name,
+		func(r rune) bool { return r != '_' && (r > 'z' || !letter(byte(r))) && (r < '0' || r > '9') }) < 0
 }
 
 // word returns a printed value as the flag takes it: of an enumeration the name of the member, of a

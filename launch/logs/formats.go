@@ -37,44 +37,72 @@ func formats() []format {
 	reserved := func(s *Sample) *float64 { return &s.Reserved }
 	device := func(s *Sample) *float64 { return &s.Device }
 	return []format{
-		{"megatron", "NVIDIA/Megatron-LM@86df799:megatron/training/training.py, training_log", "elapsed time per iteration (ms):", "", []field{
-			{"iteration", iteration, 1},
-			{"elapsed time per iteration (ms):", seconds, milli},
-			{"throughput per GPU (TFLOP/s/GPU):", tflops, 1},
-			{"global batch size:", batch, 1},
-		}},
-		{"megatron", "NVIDIA/Megatron-LM@00caa53:megatron/training/utils.py, report_memory", "memory (MB) | allocated:", "", []field{
-			{"max allocated:", allocated, mib},
-			{"max reserved:", reserved, mib},
-			{"total device memory used:", device, mib},
-		}},
-		{"torchtitan", "pytorch/torchtitan@00fbaaf:torchtitan/components/metrics.py, log", "tps:", "validate", []field{
-			{"step:", iteration, 1},
-			{"memory:", reserved, 1},
-			{"tps:", tokens, 1},
-			{"tflops:", tflops, 1},
-		}},
-		{"nanotron", "huggingface/nanotron@b21538c:src/nanotron/trainer.py, train_step_logs", "elapsed_time_per_iteration_ms:", "", []field{
-			{"iteration:", iteration, 1},
-			{"elapsed_time_per_iteration_ms:", seconds, milli},
-			{"tokens_per_sec_per_gpu:", tokens, 1},
-			{"model_tflops_per_gpu:", tflops, 1},
-			{"global_batch_size:", batch, 1},
-			{"cuda_max_memory_reserved:", reserved, octet},
-		}},
-		{"nanotron", "huggingface/nanotron@a5f8fb1:src/nanotron/logging/base.py, log_memory", "Peak allocated", "", []field{
-			{"Peak allocated", allocated, mib},
-			{"Peak reserved:", reserved, mib},
-		}},
-		{"deepspeed", "deepspeedai/DeepSpeed@cb00352:deepspeed/utils/timer.py, ThroughputTimer.stop", "CurrSamplesPerSec=", "", []field{
-			{"global_step=", iteration, 1},
-			{"CurrSamplesPerSec=", samples, 1},
-			{"MaxMemAllocated=", allocated, 1}, // its GB are 1024^3 bytes
-		}},
-		{"deepspeed", "deepspeedai/DeepSpeed@cb00352:deepspeed/runtime/pipe/engine.py, train_batch", "iter time (s):", "", []field{
-			{"step", iteration, 1},
-			{"iter time (s):", seconds, 1},
-			{"samples/sec:", samples, 1},
-		}},
+		{
+			"megatron", "NVIDIA/Megatron-LM@86df799:megatron/training/training.py, training_log",
+			"elapsed time per iteration (ms):", "",
+			[]field{
+				{"iteration", iteration, 1},
+				{"elapsed time per iteration (ms):", seconds, milli},
+				{"throughput per GPU (TFLOP/s/GPU):", tflops, 1},
+				{"global batch size:", batch, 1},
+			},
+		},
+		{
+			"megatron", "NVIDIA/Megatron-LM@00caa53:megatron/training/utils.py, report_memory",
+			"memory (MB) | allocated:", "",
+			[]field{
+				{"max allocated:", allocated, mib},
+				{"max reserved:", reserved, mib},
+				{"total device memory used:", device, mib},
+			},
+		},
+		{
+			"torchtitan", "pytorch/torchtitan@00fbaaf:torchtitan/components/metrics.py, log", "tps:",
+			"validate",
+			[]field{
+				{"step:", iteration, 1},
+				{"memory:", reserved, 1},
+				{"tps:", tokens, 1},
+				{"tflops:", tflops, 1},
+			},
+		},
+		{
+			"nanotron", "huggingface/nanotron@b21538c:src/nanotron/trainer.py, train_step_logs",
+			"elapsed_time_per_iteration_ms:", "",
+			[]field{
+				{"iteration:", iteration, 1},
+				{"elapsed_time_per_iteration_ms:", seconds, milli},
+				{"tokens_per_sec_per_gpu:", tokens, 1},
+				{"model_tflops_per_gpu:", tflops, 1},
+				{"global_batch_size:", batch, 1},
+				{"cuda_max_memory_reserved:", reserved, octet},
+			},
+		},
+		{
+			"nanotron", "huggingface/nanotron@a5f8fb1:src/nanotron/logging/base.py, log_memory",
+			"Peak allocated", "",
+			[]field{
+				{"Peak allocated", allocated, mib},
+				{"Peak reserved:", reserved, mib},
+			},
+		},
+		{
+			"deepspeed", "deepspeedai/DeepSpeed@cb00352:deepspeed/utils/timer.py, ThroughputTimer.stop",
+			"CurrSamplesPerSec=", "",
+			[]field{
+				{"global_step=", iteration, 1},
+				{"CurrSamplesPerSec=", samples, 1},
+				{"MaxMemAllocated=", allocated, 1}, // its GB are 1024^3 bytes
+			},
+		},
+		{
+			"deepspeed", "deepspeedai/DeepSpeed@cb00352:deepspeed/runtime/pipe/engine.py, train_batch",
+			"iter time (s):", "",
+			[]field{
+				{"step", iteration, 1},
+				{"iter time (s):", seconds, 1},
+				{"samples/sec:", samples, 1},
+			},
+		},
 	}
 }

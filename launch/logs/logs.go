@@ -75,7 +75,8 @@ func Read(name string, from io.Reader) ([]Job, []Problem, error) {
 	}
 	var jobs []Job
 	for i := range r.jobs {
-		if j := &r.jobs[i]; j.Setup != nil || j.Arguments != nil || len(j.Samples) > 0 || j.OOM > 0 || j.Crash > 0 {
+		if j := &r.jobs[i]; j.Setup != nil || j.Arguments != nil || len(j.Samples) > 0 || j.OOM > 0 ||
+			j.Crash > 0 {
 			jobs = append(jobs, *j)
 		}
 	}
@@ -107,7 +108,10 @@ func (r *reader) tellf(format string, args ...any) {
 // begin starts a job at this line, unless the current one has said nothing yet.
 func (r *reader) begin(restart bool) bool {
 	if len(r.jobs) == maxJobs {
-		r.err = &input.Error{File: r.name, Line: r.at, Column: 1, Err: fmt.Errorf("more than %d jobs", maxJobs)}
+		r.err = &input.Error{
+			File: r.name, Line: r.at, Column: 1,
+			Err: fmt.Errorf("more than %d jobs", maxJobs),
+		}
 		return false
 	}
 	r.jobs = append(r.jobs, Job{Line: r.at, Restart: restart})
@@ -177,13 +181,15 @@ func (r *reader) part(line string) bool {
 		return more
 	}
 	switch j := r.job(); {
-	case j.OOM == 0 && (strings.Contains(line, "OutOfMemoryError") || strings.Contains(line, "CUDA out of memory")):
+	case j.OOM == 0 &&
+		(strings.Contains(line, "OutOfMemoryError") || strings.Contains(line, "CUDA out of memory")):
 		j.OOM = r.at
 	case j.Crash == 0 && strings.Contains(line, "Traceback (most recent call last)"):
 		j.Crash = r.at
 	}
 	for i := range r.formats {
-		if f := &r.formats[i]; strings.Contains(line, f.mark) && (f.not == "" || !strings.Contains(line, f.not)) {
+		if f := &r.formats[i]; strings.Contains(line, f.mark) &&
+			(f.not == "" || !strings.Contains(line, f.not)) {
 			return r.sample(f, line)
 		}
 	}
@@ -209,7 +215,8 @@ func (r *reader) argument(line string) (more, taken bool) {
 		r.job().Arguments, r.inside = map[string]string{}, true
 		return true, true
 	case !r.inside:
-		if j := r.job(); j.Arguments != nil && j.Arguments[vocabulary] == "None" { // the tokenizer is built after they are printed
+		// the tokenizer is built after they are printed
+		if j := r.job(); j.Arguments != nil && j.Arguments[vocabulary] == "None" {
 			if v, ok := number(line, "padded vocab (size:"); ok && v > 0 {
 				j.Arguments[vocabulary] = strconv.FormatFloat(v, 'f', 0, 64)
 				return true, true
@@ -242,7 +249,8 @@ func (r *reader) sample(f *format, line string) bool {
 		case f.launcher != j.Launcher || rank != j.rank || s.Iteration == j.Samples[last].Iteration:
 			return true
 		case s.Iteration < j.Samples[last].Iteration:
-			r.tellf("the iteration goes back from %.0f to %.0f: another job begins", j.Samples[last].Iteration, s.Iteration)
+			r.tellf("the iteration goes back from %.0f to %.0f: another job begins",
+				j.Samples[last].Iteration, s.Iteration)
 			if !r.begin(true) {
 				return false
 			}
@@ -251,7 +259,8 @@ func (r *reader) sample(f *format, line string) bool {
 		}
 		j.Samples = append(j.Samples, s)
 	}
-	j.Allocated, j.Reserved, j.Device = max(j.Allocated, s.Allocated), max(j.Reserved, s.Reserved), max(j.Device, s.Device)
+	j.Allocated, j.Reserved, j.Device = max(j.Allocated, s.Allocated), max(j.Reserved, s.Reserved),
+		max(j.Device, s.Device)
 	return true
 }
 

@@ -96,7 +96,9 @@ func (j *Job) Measure(b Batch) (m Measured, left []Problem, err error) {
 	middle := median(all)
 	for i, t := range all {
 		if t > jump*middle || t < middle/jump {
-			leave(counted[i], "%.4g s where the median is %.4g: left out, the clock was set or the job stood still", t, middle)
+			leave(counted[i],
+				"%.4g s where the median is %.4g: left out, the clock was set or the job stood still", t,
+				middle)
 			continue
 		}
 		steps = append(steps, t)

@@ -137,14 +137,22 @@ func read(name string, lib published.Library) (Curve, error) {
 	if err := dec.Decode(&f); err != nil {
 		return Curve{}, err
 	}
-	known := f.Figure == Tokens || f.Figure == Memory || f.Figure == Bubble || f.Figure == MicroBatch || f.Figure.Bandwidth() && f.Volume > 0
-	if f.ID != strings.TrimSuffix(path.Base(name), ".toml") || f.Title == "" || f.Source == "" || f.Axis == "" || !known || len(f.Points) < 2 {
-		return Curve{}, errors.New("id must be the file's name; title, source, axis, a known figure and two points must be given")
+	known := f.Figure == Tokens || f.Figure == Memory || f.Figure == Bubble || f.Figure == MicroBatch ||
+		f.Figure.Bandwidth() && f.Volume > 0
+	if f.ID != strings.TrimSuffix(path.Base(name), ".toml") || f.Title == "" || f.Source == "" ||
+		f.Axis == "" || !known || len(f.Points) < 2 {
+		return Curve{},
+			errors.New("id must be the file's name; title, source, axis, a known figure and two points " +
+				"must be given")
 	}
-	c := Curve{ID: f.ID, Title: f.Title, Figure: f.Figure, Axis: f.Axis, Source: f.Source, Note: f.Note, Volume: f.Volume}
+	c := Curve{
+		ID: f.ID, Title: f.Title, Figure: f.Figure, Axis: f.Axis, Source: f.Source, Note: f.Note,
+		Volume: f.Volume,
+	}
 	for i := range f.Points {
 		p := &f.Points[i]
-		if p.Measured <= 0 || i > 0 && p.At <= f.Points[i-1].At || p.High > 0 && (p.Low <= 0 || p.Low > p.High) {
+		if p.Measured <= 0 || i > 0 && p.At <= f.Points[i-1].At ||
+			p.High > 0 && (p.Low <= 0 || p.Low > p.High) {
 			return Curve{}, fmt.Errorf("point at %d: values must be positive and ascend along the axis", p.At)
 		}
 		out := Point{At: p.At, Measured: p.Measured, Low: p.Low, High: p.High, microBatches: p.MicroBatches}

@@ -44,7 +44,8 @@ func TestPredictions(t *testing.T) {
 		} else {
 			for i := range c.Points {
 				if p := &c.Points[i]; math.Abs(p.Error()) > bound {
-					t.Errorf("%s at %d: %.4g measured, %.4g predicted: more than %.0f %% off", id, p.At, p.Measured, p.Predicted, 100*bound)
+					t.Errorf("%s at %d: %.4g measured, %.4g predicted: more than %.0f %% off", id, p.At,
+						p.Measured, p.Predicted, 100*bound)
 				}
 			}
 		}
@@ -84,7 +85,8 @@ func TestAsPublished(t *testing.T) {
 	check := func(id, at, value string, of func(*curves.Point) float64) {
 		for i := range all[id].Points {
 			p := &all[id].Points[i]
-			if v, err := strconv.ParseFloat(value, 64); strconv.Itoa(p.At) == at && (err != nil || of(p) != v) {
+			if v, err := strconv.ParseFloat(value, 64); strconv.Itoa(p.At) == at &&
+				(err != nil || of(p) != v) {
 				t.Errorf("%s at %s: typed %v, published %s", id, at, of(p), value)
 			} else if strconv.Itoa(p.At) == at {
 				seen[id]++
@@ -100,7 +102,10 @@ func TestAsPublished(t *testing.T) {
 		if id := figures[r["figure"]]; id != "" {
 			check(id, r["value"], r["tok_s_gpu"], measured)
 		}
-		if id := map[string]string{"tp_scaling": "tp-3b-batch", "tp_sp_scaling": "tp-sp-3b-batch"}[r["figure"]]; id != "" {
+		if id := map[string]string{
+			"tp_scaling":    "tp-3b-batch",
+			"tp_sp_scaling": "tp-sp-3b-batch",
+		}[r["figure"]]; id != "" {
 			check(id, r["value"], r["max_batch_size"], measured)
 		}
 	}

@@ -30,8 +30,8 @@ func (r *reader) besides() {
 	r.Besides = append(r.Besides, Besides{"encoder (" + v.path + ")", n})
 }
 
-// module adds so many modules for multi-token prediction of a layer that the model has not as its last one: with a
-// projection of two hidden states to one, so many norms and what else each has.
+// module adds so many modules for multi-token prediction of a layer that the model has not as its last one:
+// with a projection of two hidden states to one, so many norms and what else each has.
 func (r *reader) module(modules, norms int, besides int64, layer func(m *model.Model)) {
 	m := r.Model
 	if modules < 1 || modules > model.MaxMTPLayers || len(r.Problems) > 0 || len(m.Check()) > 0 {
@@ -49,7 +49,8 @@ func (r *reader) module(modules, norms int, besides int64, layer func(m *model.M
 
 // withoutExperts makes all layers of a model dense, as those of some modules are.
 func withoutExperts(m *model.Model) {
-	m.Experts, m.TopK, m.ExpertFFN, m.SharedExperts, m.SharedFFN, m.FirstDense, m.MoEFreq, m.MoEPattern = 0, 0, 0, 0, 0, 0, 0, ""
+	m.Experts, m.TopK, m.ExpertFFN, m.SharedExperts, m.SharedFFN, m.FirstDense, m.MoEFreq, m.MoEPattern = 0,
+		0, 0, 0, 0, 0, 0, ""
 	m.RouterBias, m.ExpertGroups, m.RoutedGroups = false, 0, 0
 }
 
@@ -76,11 +77,15 @@ type encoder struct {
 	PosWidth  int64   `json:"init_pos_emb_width"`
 }
 
-// parameters counts an encoder and what joins it to a stream of so many elements; 0: of a class that is not known, or
-// without a key that it needs. Sums over the tensors of transformers' modeling files, exact for published checkpoints.
+// parameters counts an encoder and what joins it to a stream of so many elements; 0: of a class that is not
+// known, or without a key that it needs. Sums over the tensors of transformers' modeling files, exact for
+// published checkpoints.
 func (e *encoder) parameters(family string, out int64) int64 {
 	h, f, layers := e.Hidden, e.FFN, max(e.Depth, e.Layers)
-	for _, n := range []int64{h, f, layers, e.VTHidden, e.VTFFN, e.VTLayers, e.Patch, e.Frames, e.Merge, e.Out, e.Positions, e.Table, e.Image, e.HeadDim, e.PosHeight, e.PosWidth} {
+	for _, n := range []int64{
+		h, f, layers, e.VTHidden, e.VTFFN, e.VTLayers, e.Patch, e.Frames, e.Merge,
+		e.Out, e.Positions, e.Table, e.Image, e.HeadDim, e.PosHeight, e.PosWidth,
+	} {
 		if n < 0 || n > model.MaxWidth {
 			return 0
 		}
@@ -107,7 +112,8 @@ func (e *encoder) parameters(family string, out int64) int64 {
 	switch {
 	case is("qwen3_vl", "qwen3_5") && has(h, f, layers, e.Patch, e.Frames, e.Merge, e.Out, e.Positions):
 		b := e.Merge * e.Merge * h
-		return e.Frames*3*e.Patch*e.Patch*h + h + e.Positions*h + layers*biased(h, f) + merger(b, e.Out, 2*h) + int64(len(e.Deep))*merger(b, e.Out, 2*b)
+		return e.Frames*3*e.Patch*e.Patch*h + h + e.Positions*h + layers*biased(h, f) + merger(b, e.Out,
+			2*h) + int64(len(e.Deep))*merger(b, e.Out, 2*b)
 	case is("gemma4") && has(h, f, layers, e.Patch, e.Table, e.HeadDim):
 		n := 3*e.Patch*e.Patch*h + 2*e.Table*h + layers*(4*h*h+3*h*f+4*h+2*e.HeadDim) + h*out
 		if e.Standard {
@@ -121,7 +127,8 @@ func (e *encoder) parameters(family string, out int64) int64 {
 		return 3*e.Patch*e.Patch*h + h + layers*(4*h*h+3*h*f+2*h) + h + 4*h*h + h*out + out*out
 	case is("kimi", "deepseek") && has(e.VTHidden, e.VTFFN, e.VTLayers, e.Patch, e.PosHeight, e.PosWidth):
 		h, f = e.VTHidden, e.VTFFN
-		return 3*e.Patch*e.Patch*h + h + e.PosHeight*e.PosWidth*h + e.VTLayers*biased(h, f) + 2*h + merger(4*h, out, 2*h)
+		return 3*e.Patch*e.Patch*h + h + e.PosHeight*e.PosWidth*h + e.VTLayers*biased(h,
+			f) + 2*h + merger(4*h, out, 2*h)
 	}
 	return 0
 }

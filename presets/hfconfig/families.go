@@ -25,7 +25,8 @@ func families() map[string]family {
 			if r.Model.NormsPer = norms; norms == 2 {
 				return
 			}
-			if r.Model.LocalWindow, _ = r.number("sliding_window", "local_window"); r.class.Name == "Gemma3TextConfig" {
+			if r.Model.LocalWindow, _ = r.number("sliding_window",
+				"local_window"); r.class.Name == "Gemma3TextConfig" {
 				r.Model.QKNorm = model.QKNormPerHead
 				every, _ := r.number("sliding_window_pattern", "local_to_global_ratio")
 				r.pattern(every)
@@ -95,11 +96,13 @@ func families() map[string]family {
 		"mpt":             plain(dense("", mpt)),
 		"falcon":          plain(dense("", falcon)),
 
-		"mixtral":          mixture("", "num_local_experts", "num_experts", (*reader).window),
-		"granitemoe":       mixture(model.BiasAll, "num_local_experts", "num_experts"),
-		"olmoe":            mixture(model.BiasAll, "num_experts", "num_local_experts", qkNorm(model.QKNormFullWidth)),
-		"minimax_m2":       mixture("", "num_local_experts", "num_experts", miniMaxM2),
-		"phimoe":           mixture(model.BiasAll, "num_local_experts", "num_experts", norm(model.NormLayer), headBias("lm_head_bias"), (*reader).window),
+		"mixtral":    mixture("", "num_local_experts", "num_experts", (*reader).window),
+		"granitemoe": mixture(model.BiasAll, "num_local_experts", "num_experts"),
+		"olmoe": mixture(model.BiasAll, "num_experts", "num_local_experts",
+			qkNorm(model.QKNormFullWidth)),
+		"minimax_m2": mixture("", "num_local_experts", "num_experts", miniMaxM2),
+		"phimoe": mixture(model.BiasAll, "num_local_experts", "num_experts", norm(model.NormLayer),
+			headBias("lm_head_bias"), (*reader).window),
 		"dbrx":             mixture("", "num_local_experts", "num_experts", norm(model.NormLayerNoBias)),
 		"qwen2_moe":        {read: qwen2MoE},
 		"afmoe":            {read: afMoE},
@@ -140,8 +143,8 @@ func families() map[string]family {
 // option reads what a family has in addition to the common keys of a decoder.
 type option = func(*reader)
 
-// decoder is a family with a channel part in every layer. bias is where attention_bias puts biases; empty where the
-// class has no such key.
+// decoder is a family with a channel part in every layer. bias is where attention_bias puts biases; empty
+// where the class has no such key.
 func decoder(bias string, channel option, options []option) family {
 	return family{read: func(r *reader) {
 		r.decoder(bias)
@@ -156,7 +159,8 @@ func dense(bias string, options ...option) family { return decoder(bias, (*reade
 
 // mixture is a decoder with experts of intermediate_size, whose number has two names.
 func mixture(bias, key, alias string, options ...option) family {
-	return decoder(bias, func(r *reader) { r.experts(key, alias, r.must("intermediate_size", "moe_ffn_hidden")) }, options)
+	return decoder(bias,
+		func(r *reader) { r.experts(key, alias, r.must("intermediate_size", "moe_ffn_hidden")) }, options)
 }
 
 // plain gives a family two MLP matrices instead of three.
@@ -178,7 +182,8 @@ func (r *reader) useBias() {
 
 // predictionModules reads how many modules for multi-token prediction the file has.
 func (r *reader) predictionModules() {
-	if key := r.first("num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers"); r.has(key) && !r.used[key] {
+	if key := r.first("num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers"); r.has(key) &&
+		!r.used[key] {
 		r.Model.MTPLayers, _ = r.number(key, "mtp_layers")
 	}
 }
@@ -191,7 +196,8 @@ func (r *reader) decoder(bias string) {
 	m.AttnBias, m.QKNorm = model.BiasNone, model.QKNormNone
 	m.Hidden, m.Layers = r.must("hidden_size", "hidden"), r.must("num_hidden_layers", "layers")
 	m.Heads, m.Vocab = r.must("num_attention_heads", "heads"), r.must("vocab_size", "vocab")
-	if m.MaxSeq, _ = r.number("max_position_embeddings", "max_seq"); m.MaxSeq == 0 && !r.has("max_position_embeddings") {
+	if m.MaxSeq, _ = r.number("max_position_embeddings", "max_seq"); m.MaxSeq == 0 &&
+		!r.has("max_position_embeddings") {
 		m.MaxSeq = 4096
 		r.derive("max_position_embeddings", m.MaxSeq, "none given; it changes no size", "max_seq")
 	}
@@ -228,7 +234,8 @@ func (r *reader) headDim() {
 	case m.Heads < 1 || m.Hidden < 1: // said already, or by the check of the model
 		m.HeadDim = 1
 	case m.Hidden%m.Heads != 0:
-		r.refusef("num_attention_heads", "%d does not divide hidden_size %d, and head_dim is not given", m.Heads, m.Hidden)
+		r.refusef("num_attention_heads", "%d does not divide hidden_size %d, and head_dim is not given",
+			m.Heads, m.Hidden)
 	default:
 		m.HeadDim = m.Hidden / m.Heads
 		r.derive("head_dim", m.HeadDim, "none given: hidden_size / num_attention_heads", "head_dim")
@@ -253,7 +260,8 @@ func (r *reader) ffn() {
 		return
 	}
 	r.Model.FFN = times * r.Model.Hidden
-	r.derive("intermediate_size", r.Model.FFN, fmt.Sprintf("none given: %d times hidden_size", times), "ffn_hidden")
+	r.derive("intermediate_size", r.Model.FFN, fmt.Sprintf("none given: %d times hidden_size", times),
+		"ffn_hidden")
 }
 
 // activation reads the function between the matrices of an MLP.
@@ -269,7 +277,10 @@ func (r *reader) activation(key string) {
 	if act == "" && r.class.Defaults[key] != nil {
 		act, _ = r.class.Defaults[key].(string) // null
 	}
-	smooth := slices.Contains([]string{"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python", "quick_gelu"}, act)
+	smooth := slices.Contains([]string{
+		"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "gelu_python",
+		"quick_gelu",
+	}, act)
 	switch {
 	case r.plain && smooth:
 		r.Model.Activation = "gelu"
@@ -315,7 +326,8 @@ func (r *reader) allFull() {
 	}
 	for i, kind := range r.words("layer_types") {
 		if kind != "full_attention" {
-			r.refusef("layer_types", "layer %d is %s, while use_sliding_window is not true", i+1, escape.Quote(kind))
+			r.refusef("layer_types", "layer %d is %s, while use_sliding_window is not true", i+1,
+				escape.Quote(kind))
 			return
 		}
 	}
@@ -330,7 +342,8 @@ func (r *reader) words(key string, fields ...string) []string {
 
 func qwen2(r *reader) {
 	r.Model.AttnBias = model.BiasQKV
-	r.derive("attention_bias", model.BiasQKV, "no key of the file: Qwen2Attention has a bias on q, k and v", "attn_bias")
+	r.derive("attention_bias", model.BiasQKV, "no key of the file: Qwen2Attention has a bias on q, k and v",
+		"attn_bias")
 	r.skip("not read by "+r.class.Name+", whose q, k and v have a bias in any case", "attention_bias")
 	r.switchedWindow()
 }
@@ -342,8 +355,8 @@ func (r *reader) local(every int) {
 	}
 }
 
-// pattern reads which layers attend to all tokens: every n-th, or as layer_types say, in a list as long as the model or,
-// where they are the last of every n, in one period of it.
+// pattern reads which layers attend to all tokens: every n-th, or as layer_types say, in a list as long as
+// the model or, where they are the last of every n, in one period of it.
 func (r *reader) pattern(every int) {
 	types := r.words("layer_types", "local_to_global_ratio", "layer_pattern")
 	if len(types) == 0 {
@@ -354,17 +367,20 @@ func (r *reader) pattern(every int) {
 	for i, kind := range types {
 		switch {
 		case kind != "sliding_attention" && kind != "full_attention":
-			r.refusef("layer_types", "layer %d is %s; allowed: full_attention, sliding_attention", i+1, escape.Quote(kind))
+			r.refusef("layer_types", "layer %d is %s; allowed: full_attention, sliding_attention", i+1,
+				escape.Quote(kind))
 			return
 		case kind == "sliding_attention" && r.Model.LocalWindow == 0:
 			if len(r.Problems) == 0 {
-				r.refusef("layer_types", "layer %d is sliding_attention, while sliding_window is 0; allowed is a window of 1 or more", i+1)
+				r.refusef("layer_types", "layer %d is sliding_attention, while sliding_window is 0; "+
+					"allowed is a window of 1 or more", i+1)
 			}
 			return
 		}
 	}
 	n := 1 + slices.Index(types, "full_attention")
-	if regular(len(types), n, func(i int) bool { return types[i] == "sliding_attention" }) && len(types) <= r.Model.Layers {
+	if regular(len(types), n, func(i int) bool { return types[i] == "sliding_attention" }) &&
+		len(types) <= r.Model.Layers {
 		if r.local(n); n == 1 {
 			r.Model.LocalWindow = 0
 		}
@@ -444,7 +460,8 @@ func internLM2(r *reader) {
 
 func seedOSS(r *reader) {
 	if out := r.flag("attention_out_bias", "attn_bias"); out && r.Model.AttnBias == model.BiasNone {
-		r.refusef("attention_out_bias", "true without attention_bias: a bias of the output alone is not modelled")
+		r.refusef("attention_out_bias",
+			"true without attention_bias: a bias of the output alone is not modelled")
 	} else if out {
 		r.Model.AttnBias = model.BiasAll
 	}
@@ -455,21 +472,27 @@ func exaone(r *reader) {
 	r.window()
 	var pattern any
 	n := 0
-	if r.find("sliding_window_pattern", &pattern, "a whole number or letters such as LLLG", []string{"local_to_global_ratio"}) {
+	if r.find("sliding_window_pattern", &pattern, "a whole number or letters such as LLLG",
+		[]string{"local_to_global_ratio"}) {
 		switch of := pattern.(type) {
 		case float64:
 			if n = int(of); of != float64(n) || n < 1 || n > model.MaxLayers {
-				r.refusef("sliding_window_pattern", "%v: a whole number from 1 to %d, or letters such as LLLG", of, model.MaxLayers)
+				r.refusef("sliding_window_pattern",
+					"%v: a whole number from 1 to %d, or letters such as LLLG", of, model.MaxLayers)
 			}
 		case string:
 			if of == "" || strings.Trim(of, "LG") != "" {
 				r.refusef("sliding_window_pattern", "%s: letters L and G, such as LLLG", escape.Quote(of))
 			} else if !r.has("layer_types") {
-				r.windows("sliding_window_pattern", func(i int) bool { return r.Model.LocalWindow > 0 && i < r.Model.Layers-1 && of[i%len(of)] == 'L' })
+				r.windows("sliding_window_pattern",
+					func(i int) bool {
+						return r.Model.LocalWindow > 0 && i < r.Model.Layers-1 && of[i%len(of)] == 'L'
+					})
 				return
 			}
 		default:
-			r.refusef("sliding_window_pattern", "a whole number or letters such as LLLG, not %s", escape.Clip(string(r.keys["sliding_window_pattern"].raw)))
+			r.refusef("sliding_window_pattern", "a whole number or letters such as LLLG, not %s",
+				escape.Clip(string(r.keys["sliding_window_pattern"].raw)))
 		}
 	}
 	r.pattern(n)

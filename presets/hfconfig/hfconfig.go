@@ -63,18 +63,20 @@ func (e *UnknownError) Error() string {
 	default:
 		what += fmt.Sprintf(" is not known, of the %d that are", len(families()))
 	}
-	return fmt.Sprintf("%s; nearest known: %s; --as %s reads it as that, or write a preset", what, e.Nearest, e.Nearest)
+	return fmt.Sprintf("%s; nearest known: %s; --as %s reads it as that, or write a preset", what, e.Nearest,
+		e.Nearest)
 }
 
 // notWorkedOut are types that were seen, and whose layers no source here describes.
 func notWorkedOut() []string {
 	return []string{
-		"hy_v3", "laguna", "inkling", "sarvam_moe", "sarvam_mla", "mistral4", "solar_open", "apertus", "bailing_hybrid", "falcon_mamba", "minicpm3", "qwen3_8",
+		"hy_v3", "laguna", "inkling", "sarvam_moe", "sarvam_mla", "mistral4", "solar_open", "apertus",
+		"bailing_hybrid", "falcon_mamba", "minicpm3", "qwen3_8",
 	}
 }
 
-// nearest returns the known type whose class has most of a file's keys, for its own, among those with the longest
-// beginning of the name in common, at least three letters.
+// nearest returns the known type whose class has most of a file's keys, for its own, among those with the
+// longest beginning of the name in common, at least three letters.
 func (r *reader) nearest(kind string) string {
 	longest, best, most := 2, "llama", 3.0 // fewer keys tell nothing
 	for _, known := range slices.Sorted(maps.Keys(families())) {
@@ -141,7 +143,8 @@ func (r *Result) Lacking() error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return &input.Error{Err: fmt.Errorf("%s: not in the file, which says no size of a model without; 'meshscope import' asks for them", strings.Join(keys, ", "))}
+	return &input.Error{Err: fmt.Errorf("%s: not in the file, which says no size of a model without; "+
+		"'meshscope import' asks for them", strings.Join(keys, ", "))}
 }
 
 // Assumed tells in a sentence what the file does not give; empty where it gives all.
@@ -168,7 +171,8 @@ func Looks(data []byte) bool {
 		Architectures json.RawMessage `json:"architectures"`
 	}
 	text, err := input.Text(data)
-	return err == nil && json.Unmarshal(finite(text), &top) == nil && (top.Type != nil || top.Architectures != nil)
+	return err == nil && json.Unmarshal(finite(text), &top) == nil &&
+		(top.Type != nil || top.Architectures != nil)
 }
 
 // Read reads a config.json.
@@ -184,11 +188,15 @@ func ReadAs(data []byte, as string) Result {
 	kind := r.kind()
 	if r.as = as; as != "" && as != kind {
 		if _, ok := families()[as]; !ok {
-			r.Problems = append(r.Problems, &input.Error{Err: fmt.Errorf("--as %s: no type that is known, of the %d that are; nearest known: %s", escape.Quote(as), len(families()), r.nearest(as))})
+			r.Problems = append(r.Problems,
+				&input.Error{Err: fmt.Errorf("--as %s: no type that is known, of the %d that are; nearest "+
+					"known: %s", escape.Quote(as), len(families()), r.nearest(as))})
 			return r.Result
 		}
 		r.used["model_type"], r.Model.ReadAs = true, as
-		r.derive("model_type", as, fmt.Sprintf("--as; the file has %s, and what its layers have besides is not counted", escape.Quote(kind)), "family", "read_as")
+		r.derive("model_type", as,
+			fmt.Sprintf("--as; the file has %s, and what its layers have besides is not counted",
+				escape.Quote(kind)), "family", "read_as")
 		kind = as
 	}
 	f, ok := families()[kind]
@@ -223,7 +231,8 @@ func ReadAs(data []byte, as string) Result {
 	return r.Result
 }
 
-// kindOfClass returns the type whose defaults count: the second version of Ling's mixture goes by the first's type.
+// kindOfClass returns the type whose defaults count: the second version of Ling's mixture goes by the first's
+// type.
 func (r *reader) kindOfClass(kind string) string {
 	if kind == "bailing_moe" && bytes.Contains(r.keys["architectures"].raw, []byte("BailingMoeV2")) {
 		return "bailing_moe_v2"
@@ -231,8 +240,8 @@ func (r *reader) kindOfClass(kind string) string {
 	return kind
 }
 
-// sizes tells which sizes the file does not give: without them the class is no model. Those of another class are all
-// asked for; an object in another one may leave out what equals its class.
+// sizes tells which sizes the file does not give: without them the class is no model. Those of another class
+// are all asked for; an object in another one may leave out what equals its class.
 func (r *reader) sizes() {
 	if r.inner {
 		return
@@ -241,14 +250,16 @@ func (r *reader) sizes() {
 	_, hidden := r.keys[keys[0]]
 	_, layers := r.keys[keys[1]]
 	if r.Model.ReadAs != "" || !hidden || !layers && !r.used[keys[1]] {
-		keys = append(keys, "num_attention_heads", "vocab_size", "intermediate_size", "moe_intermediate_size", "num_experts", "num_local_experts", "n_routed_experts", "num_experts_per_tok")
+		keys = append(keys, "num_attention_heads", "vocab_size", "intermediate_size", "moe_intermediate_size",
+			"num_experts", "num_local_experts", "n_routed_experts", "num_experts_per_tok")
 	}
 	for _, key := range keys {
 		if _, has := r.keys[key]; has || r.used[key] {
 			continue
 		}
 		for i, k := range r.Understood {
-			if k.Name == r.called(key) && strings.HasPrefix(k.Assumed, "not in the file") && len(k.Fields) > 0 {
+			if k.Name == r.called(key) && strings.HasPrefix(k.Assumed, "not in the file") &&
+				len(k.Fields) > 0 {
 				r.Understood[i].Lacking = true
 			}
 		}
@@ -268,19 +279,20 @@ func (r *reader) check() {
 
 // inKeys replaces the names of the model's fields in a sentence by the keys of the file that gave them.
 func (r *reader) inKeys(sentence string) string {
-	return regexp.MustCompile(`[a-z]+(_[a-z]+)+|heads =|layers =|hidden =`).ReplaceAllStringFunc(sentence, func(field string) string {
-		name, rest, _ := strings.Cut(field, " ")
-		key, ok := r.given[name]
-		if !ok {
-			return field
-		}
-		if v, ok := r.keys[key]; ok {
-			key = v.path
-		} else {
-			key = r.called(key)
-		}
-		return strings.TrimSpace(key + " " + rest)
-	})
+	return regexp.MustCompile(`[a-z]+(_[a-z]+)+|heads =|layers =|hidden =`).ReplaceAllStringFunc(sentence,
+		func(field string) string {
+			name, rest, _ := strings.Cut(field, " ")
+			key, ok := r.given[name]
+			if !ok {
+				return field
+			}
+			if v, ok := r.keys[key]; ok {
+				key = v.path
+			} else {
+				key = r.called(key)
+			}
+			return strings.TrimSpace(key + " " + rest)
+		})
 }
 
 // NoKey is why a key is ignored that no class here has.
@@ -289,7 +301,8 @@ const NoKey = "no key that is known here"
 // leftOver tells of every key that nothing has read why it does not count.
 func (r *reader) leftOver() {
 	reasons := reasons()
-	for _, key := range slices.SortedFunc(maps.Keys(r.keys), func(a, b string) int { return r.keys[a].at - r.keys[b].at }) {
+	for _, key := range slices.SortedFunc(maps.Keys(r.keys),
+		func(a, b string) int { return r.keys[a].at - r.keys[b].at }) {
 		if r.used[key] {
 			continue
 		}

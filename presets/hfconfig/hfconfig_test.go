@@ -77,10 +77,12 @@ func TestConfigs(t *testing.T) {
 			continue
 		}
 		// All but the labels, the length, which files give differently, the base of rotary positions, which
-		// presets do not have, and the modules for multi-token prediction, which they count only where they are published.
+		// presets do not have, and the modules for multi-token prediction, which they count only where they
+		// are published.
 		got := r.Model
 		got.RopeTheta = 0
-		got.ID, got.Name, got.Family, got.Attention, got.MaxSeq, got.MTPLayers = want.ID, want.Name, want.Family, want.Attention, want.MaxSeq, want.MTPLayers
+		got.ID, got.Name, got.Family, got.Attention, got.MaxSeq, got.MTPLayers = want.ID, want.Name,
+			want.Family, want.Attention, want.MaxSeq, want.MTPLayers
 		if got != want {
 			t.Errorf("%s:\n%+v\nwant\n%+v", p.Name, got, want)
 		}
@@ -102,15 +104,18 @@ var notRead = map[string]string{
 	"zai-org/GLM-5.2":                         "sparse attention with an indexer",
 }
 
-// TestFamilies: of 50 public models of 2024 to 2026 those whose layers are of known kinds have exactly their number
-// of parameters without encoders and prediction modules; the others are refused by name.
+// TestFamilies: of 50 public models of 2024 to 2026 those whose layers are of known kinds have exactly their
+// number of parameters without encoders and prediction modules; the others are refused by name.
 func TestFamilies(t *testing.T) {
 	data, err := os.ReadFile(shared.Path(t, "families.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, active, mtp, encoders := map[string]int64{}, map[string]float64{}, map[string]int64{}, map[string]int64{}
-	for _, row := range regexp.MustCompile(`(?m)^\| (\S+/\S+) \([a-z0-9_]+\) \| ([0-9,]+) \| (?:([0-9.]+) B|all)[^|]*\| ([0-9,]+|-) \| ([0-9,]+|-) `).FindAllStringSubmatch(string(data), -1) {
+	want, active, mtp, encoders := map[string]int64{}, map[string]float64{}, map[string]int64{},
+		map[string]int64{}
+	for _, row := range regexp.MustCompile(
+		`(?m)^\| (\S+/\S+) \([a-z0-9_]+\) \| ([0-9,]+) \| (?:([0-9.]+) B|all)[^|]*\| ([0-9,]+|-) \| ([0-9,]+|-) `,
+	).FindAllStringSubmatch(string(data), -1) {
 		want[row[1]], _ = strconv.ParseInt(strings.ReplaceAll(row[2], ",", ""), 10, 64)
 		mtp[row[1]], _ = strconv.ParseInt(strings.ReplaceAll(row[4], ",", ""), 10, 64)
 		encoders[row[1]], _ = strconv.ParseInt(strings.ReplaceAll(row[5], ",", ""), 10, 64)
@@ -157,7 +162,9 @@ func TestFamilies(t *testing.T) {
 // TestAccounted: every key of a file is understood, ignored for a reason or a problem, with its
 // line; what the file leaves out has its source.
 func TestAccounted(t *testing.T) {
-	r := hfconfig.Read([]byte("{\n \"model_type\": \"gemma3\",\n \"text_config\": {\n  \"num_hidden_layers\": 34, \"hidden_size\": 2560,\n  \"intermediate_size\": 10240,\n  \"sliding_window\": 1024, \"odd\": 3\n },\n \"vision_config\": {},\n \"strange\": [1]\n}"))
+	r := hfconfig.Read([]byte("{\n \"model_type\": \"gemma3\",\n \"text_config\": {\n  " +
+		"\"num_hidden_layers\": 34, \"hidden_size\": 2560,\n  \"intermediate_size\": 10240,\n  " +
+		"\"sliding_window\": 1024, \"odd\": 3\n },\n \"vision_config\": {},\n \"strange\": [1]\n}"))
 	if len(r.Problems) > 0 || r.Model.Total() != 3_880_263_168 {
 		t.Fatalf("%d parameters, %v", r.Model.Total(), r.Problems)
 	}
@@ -168,7 +175,8 @@ func TestAccounted(t *testing.T) {
 			t.Errorf("%s gives nothing", k.Name)
 		}
 	}
-	if lines["text_config.hidden_size"] != 4 || lines["text_config.sliding_window"] != 6 || lines["model_type"] != 2 {
+	if lines["text_config.hidden_size"] != 4 || lines["text_config.sliding_window"] != 6 ||
+		lines["model_type"] != 2 {
 		t.Errorf("lines %v", lines)
 	}
 	if want := "not in the file; default of Gemma3TextConfig, transformers@008f5c8c"; assumed["vocab_size"] != want || assumed["text_config.hidden_size"] != "" {
@@ -178,7 +186,10 @@ func TestAccounted(t *testing.T) {
 	for _, k := range r.Ignored {
 		whys[k.Name] = k.Why
 	}
-	for key, want := range map[string]string{"text_config.odd": "no key that is known", "vision_config": "not of the language model", "strange": "outside the language model"} {
+	for key, want := range map[string]string{
+		"text_config.odd": "no key that is known",
+		"vision_config":   "not of the language model", "strange": "outside the language model",
+	} {
 		if !strings.Contains(whys[key], want) {
 			t.Errorf("%s: %q, want %q", key, whys[key], want)
 		}
@@ -229,59 +240,175 @@ func TestRefused(t *testing.T) {
 		text string
 		want []string
 	}{
-		"unknown architecture":   {`{"model_type":"mamba2","hidden_size":1}`, []string{`line 1, column 15: model_type "mamba2" is not known`, "nearest known: llama", "--as llama reads it as that"}},
-		"a type of a family":     {`{"model_type":"deepseek_v4","kv_lora_rank":1,"n_group":8,"topk_group":4,"num_experts_per_tok":8}`, []string{`"deepseek_v4" is not known`, "nearest known: deepseek_v32;"}},
-		"layers of Mamba-2":      {`{"model_type":"granitemoehybrid","num_hidden_layers":2,"layer_types":["attention","mamba1"]}`, []string{`layer_types: layer 2 is "mamba1"; allowed: attention, full_attention, linear_attention, mamba`}},
-		"a short pattern":        {`{"model_type":"nemotron_h","num_hidden_layers":4,"hybrid_override_pattern":"M-*"}`, []string{"hybrid_override_pattern: 3 letters, where num_hidden_layers is 4"}},
-		"an unknown letter":      {`{"model_type":"nemotron_h","hybrid_override_pattern":"M-X"}`, []string{`hybrid_override_pattern: "M-X": allowed are the letters`}},
-		"mixers alone":           {`{"model_type":"nemotron_h","hybrid_override_pattern":"M*"}`, []string{"no layer is an MLP or a mixture"}},
-		"no layers at all":       {`{"model_type":"nemotron_h"}`, []string{"no layer is an MLP or a mixture"}},
-		"heads of Mamba-2":       {`{"model_type":"bamba","mamba_d_head":32}`, []string{"mamba_d_head: 128 heads of 32 are not mamba_expand x hidden_size = 8192"}},
-		"attention nowhere":      {`{"model_type":"bamba","attn_layer_indices":[99]}`, []string{"attn_layer_indices: 99: a layer from 0 to 31"}},
-		"an interval of 0":       {`{"model_type":"qwen3_next","full_attention_interval":0}`, []string{"full_attention_interval: 0: a whole number from 1"}},
-		"heads of a delta rule":  {`{"model_type":"qwen3_next","linear_num_value_heads":24}`, []string{"linear_num_value_heads: 24; allowed: a multiple of linear_num_key_heads = 16"}},
-		"experts, then none":     {`{"model_type":"glm4_moe_lite","num_hidden_layers":3,"mlp_layer_types":["dense","sparse","odd"]}`, []string{`mlp_layer_types: layer 3 is "odd"; allowed: dense, sparse, moe`}},
-		"experts by layer":       {`{"model_type":"hunyuan_v1_moe","num_hidden_layers":2,"moe_topk":[8,4]}`, []string{"moe_topk: layer 2 has 4, layer 1 8"}},
-		"letters of windows":     {`{"model_type":"exaone4","sliding_window_pattern":"LXG"}`, []string{`sliding_window_pattern: "LXG": letters L and G`}},
-		"no layer of experts":    {`{"model_type":"qwen3_moe","num_hidden_layers":2,"mlp_only_layers":[0,1]}`, []string{"mlp_only_layers: no layer has experts; allowed: at least one of the 2 layers"}},
-		"a layer beyond":         {`{"model_type":"llama4_text","moe_layers":[0,99]}`, []string{"moe_layers: layer 99: from 0 to 47"}},
-		"a list that is short":   {`{"model_type":"granitemoehybrid","num_hidden_layers":8,"layer_types":["attention"]}`, []string{"layer_types: 1 layers, where num_hidden_layers is 8"}},
-		"part of a layer":        {`{"model_type":"exaone4","sliding_window_pattern":4.7}`, []string{"sliding_window_pattern: 4.7: a whole number"}},
-		"a list of patterns":     {`{"model_type":"exaone4","sliding_window_pattern":[4]}`, []string{"sliding_window_pattern: a whole number or letters"}},
-		"a bias without others":  {`{"model_type":"seed_oss","attention_bias":false,"attention_out_bias":true}`, []string{"attention_out_bias: true without attention_bias"}},
-		"lightning attention":    {`{"model_type":"minimax_m2","attn_type_list":[1,0]}`, []string{"attn_type_list: layer 2 is of lightning attention"}},
-		"a bias of the output":   {`{"model_type":"bailing_moe","use_bias":true}`, []string{"use_bias: true without use_qkv_bias"}},
-		"a class of another":     {`{"model_type":"llama",` + "\n" + ` "architectures":["MixtralForCausalLM"]}`, []string{`line 2, column 18: architectures: "MixtralForCausalLM" is a class of mixtral, but model_type is llama`}},
-		"not worked out":         {`{"model_type":"hy_v3","hidden_size":8}`, []string{`model_type "hy_v3" is known by name, but its layers are not worked out; nearest known: `}},
-		"no config":              {`{"tp":8}`, []string{"no model_type"}},
-		"not JSON":               {`hidden: 1`, []string{"not a JSON document"}},
-		"cut":                    {llama32[:80], []string{"ends too early"}},
-		"binary":                 {"\x7fELF\x00\x01", []string{"zero byte"}},
-		"UTF-16":                 {"\xff\xfe{\x00}\x00", []string{"UTF-16"}},
-		"deep":                   {strings.Repeat(`{"text_config":`, 100), []string{"nested more than"}},
-		"a list":                 {`[1]`, []string{"an object of keys"}},
-		"a list for an object":   {`{"model_type":"gemma3","text_config":[1]}`, []string{"line 1, column 38: text_config: allowed: an object"}},
-		"a key twice":            {`{"model_type":"llama",` + "\n" + `"hidden_size":1,"hidden_size":2}`, []string{"line 2, column 31: hidden_size: comes twice"}},
-		"text for a number":      {`{"model_type":"llama","hidden_size":"big"}`, []string{`line 1, column 37: hidden_size: a whole number, not "\"big\""`}},
-		"half a layer":           {`{"model_type":"llama","num_hidden_layers":2.5}`, []string{"num_hidden_layers: a whole number"}},
-		"two wrong":              {`{"model_type":"llama","num_hidden_layers":2.5,"tie_word_embeddings":1}`, []string{"num_hidden_layers: a whole number", "tie_word_embeddings: true or false"}},
-		"another activation":     {strings.Replace(llama32, "silu", "relu6", 1), []string{`hidden_act: "relu6" is no activation`}},
-		"zero layers":            {strings.Replace(llama32, `"num_hidden_layers":28`, `"num_hidden_layers":0`, 1), []string{"num_hidden_layers: 0; allowed"}},
-		"heads do not divide":    {strings.Replace(strings.Replace(llama32, `"head_dim":128,`, "", 1), ":24", ":23", 1), []string{"line 1, column", "num_attention_heads: 23 does not divide hidden_size 3072"}},
-		"key-value heads":        {strings.Replace(llama32, `"num_key_value_heads":8`, `"num_key_value_heads":7`, 1), []string{"num_key_value_heads: 7; allowed: a divisor of num_attention_heads = 24"}},
-		"experts of no mixture":  {strings.Replace(llama32, `"vocab_size"`, `"num_local_experts":8,"vocab_size"`, 1), []string{"num_local_experts: 8, but LlamaConfig has no such key"}},
-		"too many per token":     {mla(`"num_experts_per_tok":8`, `"num_experts_per_tok":300`), []string{"line 3, column 46: num_experts_per_tok: 300; allowed: a whole number from 1 to 256"}},
-		"half latent":            {mla(`,"v_head_dim":128`, ""), []string{"line 2, column 35: kv_lora_rank: latent attention is half there: v_head_dim is missing"}},
-		"text for a query rank":  {mla("1536", `"x"`), []string{"q_lora_rank: a whole number"}},
-		"biases of latent":       {mla(`"q_lora_rank"`, `"attention_bias":true,"q_lora_rank"`), []string{`attention_bias: "all"; allowed: none with kv_lora_rank`}},
-		"no pattern of rope":     {`{"model_type":"llama4_text","no_rope_layers":[1,0,0]}`, []string{"no_rope_layers: 3 layers, where num_hidden_layers is 48"}},
-		"no pattern of layers":   {gemmaOf("full", "sliding", "full"), []string{"layer_types: 3 layers, where num_hidden_layers is 34"}},
-		"two patterns":           {gemmaOf("sliding", "full", "sliding", "sliding", "full"), []string{"layer_types: 5 layers, where num_hidden_layers is 34"}},
-		"layers beyond the last": {strings.Replace(gemmaOf("sliding", "full", "sliding"), `layers":34`, `layers":2`, 1), []string{"layer_types: 3 layers, where num_hidden_layers is 2"}},
-		"a window of 0":          {strings.Replace(gemmaOf("sliding", "full"), `window":1024`, `window":0`, 1), []string{"layer_types: layer 1 is sliding_attention, while sliding_window is 0; allowed is a window of 1 or more"}},
-		"experts, and none":      {`{"model_type":"qwen3_moe","num_experts":0,"num_experts_per_tok":8,"moe_intermediate_size":768}`, []string{"num_experts_per_tok: 8; allowed: 0 without num_experts"}},
-		"an unknown layer":       {gemmaOf("sliding", "chunked"), []string{"layer_types"}},
-		"no default":             {`{"model_type":"deepseek_v2"}`, []string{"num_experts_per_tok: is missing; DeepseekV2Config has no default"}},
+		"unknown architecture": {
+			`{"model_type":"mamba2","hidden_size":1}`,
+			[]string{
+				`line 1, column 15: model_type "mamba2" is not known`, "nearest known: llama",
+				"--as llama reads it as that",
+			},
+		},
+		"a type of a family": {`{"model_type":"deepseek_v4","kv_lora_rank":1,"n_group":8,"topk_group":4,"num_experts_per_tok":8}`, []string{`"deepseek_v4" is not known`, "nearest known: deepseek_v32;"}},
+		"layers of Mamba-2":  {`{"model_type":"granitemoehybrid","num_hidden_layers":2,"layer_types":["attention","mamba1"]}`, []string{`layer_types: layer 2 is "mamba1"; allowed: attention, full_attention, linear_attention, mamba`}},
+		"a short pattern":    {`{"model_type":"nemotron_h","num_hidden_layers":4,"hybrid_override_pattern":"M-*"}`, []string{"hybrid_override_pattern: 3 letters, where num_hidden_layers is 4"}},
+		"an unknown letter": {
+			`{"model_type":"nemotron_h","hybrid_override_pattern":"M-X"}`,
+			[]string{`hybrid_override_pattern: "M-X": allowed are the letters`},
+		},
+		"mixers alone": {
+			`{"model_type":"nemotron_h","hybrid_override_pattern":"M*"}`,
+			[]string{"no layer is an MLP or a mixture"},
+		},
+		"no layers at all": {
+			`{"model_type":"nemotron_h"}`,
+			[]string{"no layer is an MLP or a mixture"},
+		},
+		"heads of Mamba-2": {
+			`{"model_type":"bamba","mamba_d_head":32}`,
+			[]string{"mamba_d_head: 128 heads of 32 are not mamba_expand x hidden_size = 8192"},
+		},
+		"attention nowhere": {
+			`{"model_type":"bamba","attn_layer_indices":[99]}`,
+			[]string{"attn_layer_indices: 99: a layer from 0 to 31"},
+		},
+		"an interval of 0": {
+			`{"model_type":"qwen3_next","full_attention_interval":0}`,
+			[]string{"full_attention_interval: 0: a whole number from 1"},
+		},
+		"heads of a delta rule": {
+			`{"model_type":"qwen3_next","linear_num_value_heads":24}`,
+			[]string{"linear_num_value_heads: 24; allowed: a multiple of linear_num_key_heads = 16"},
+		},
+		"experts, then none": {`{"model_type":"glm4_moe_lite","num_hidden_layers":3,"mlp_layer_types":["dense","sparse","odd"]}`, []string{`mlp_layer_types: layer 3 is "odd"; allowed: dense, sparse, moe`}},
+		"experts by layer": {
+			`{"model_type":"hunyuan_v1_moe","num_hidden_layers":2,"moe_topk":[8,4]}`,
+			[]string{"moe_topk: layer 2 has 4, layer 1 8"},
+		},
+		"letters of windows": {
+			`{"model_type":"exaone4","sliding_window_pattern":"LXG"}`,
+			[]string{`sliding_window_pattern: "LXG": letters L and G`},
+		},
+		"no layer of experts": {
+			`{"model_type":"qwen3_moe","num_hidden_layers":2,"mlp_only_layers":[0,1]}`,
+			[]string{"mlp_only_layers: no layer has experts; allowed: at least one of the 2 layers"},
+		},
+		"a layer beyond": {
+			`{"model_type":"llama4_text","moe_layers":[0,99]}`,
+			[]string{"moe_layers: layer 99: from 0 to 47"},
+		},
+		"a list that is short": {`{"model_type":"granitemoehybrid","num_hidden_layers":8,"layer_types":["attention"]}`, []string{"layer_types: 1 layers, where num_hidden_layers is 8"}},
+		"part of a layer": {
+			`{"model_type":"exaone4","sliding_window_pattern":4.7}`,
+			[]string{"sliding_window_pattern: 4.7: a whole number"},
+		},
+		"a list of patterns": {
+			`{"model_type":"exaone4","sliding_window_pattern":[4]}`,
+			[]string{"sliding_window_pattern: a whole number or letters"},
+		},
+		"a bias without others": {`{"model_type":"seed_oss","attention_bias":false,"attention_out_bias":true}`, []string{"attention_out_bias: true without attention_bias"}},
+		"lightning attention": {
+			`{"model_type":"minimax_m2","attn_type_list":[1,0]}`,
+			[]string{"attn_type_list: layer 2 is of lightning attention"},
+		},
+		"a bias of the output": {
+			`{"model_type":"bailing_moe","use_bias":true}`,
+			[]string{"use_bias: true without use_qkv_bias"},
+		},
+		"a class of another": {
+			`{"model_type":"llama",` + "\n" +
+				` "architectures":["MixtralForCausalLM"]}`,
+			[]string{`line 2, column 18: architectures: "MixtralForCausalLM" is a class of mixtral, but model_type is llama`},
+		},
+		"not worked out": {
+			`{"model_type":"hy_v3","hidden_size":8}`,
+			[]string{`model_type "hy_v3" is known by name, but its layers are not worked out; nearest known: `},
+		},
+		"no config": {`{"tp":8}`, []string{"no model_type"}},
+		"not JSON":  {`hidden: 1`, []string{"not a JSON document"}},
+		"cut":       {llama32[:80], []string{"ends too early"}},
+		"binary":    {"\x7fELF\x00\x01", []string{"zero byte"}},
+		"UTF-16":    {"\xff\xfe{\x00}\x00", []string{"UTF-16"}},
+		"deep":      {strings.Repeat(`{"text_config":`, 100), []string{"nested more than"}},
+		"a list":    {`[1]`, []string{"an object of keys"}},
+		"a list for an object": {
+			`{"model_type":"gemma3","text_config":[1]}`,
+			[]string{"line 1, column 38: text_config: allowed: an object"},
+		},
+		"a key twice": {
+			`{"model_type":"llama",` + "\n" + `"hidden_size":1,"hidden_size":2}`,
+			[]string{"line 2, column 31: hidden_size: comes twice"},
+		},
+		"text for a number": {
+			`{"model_type":"llama","hidden_size":"big"}`,
+			[]string{`line 1, column 37: hidden_size: a whole number, not "\"big\""`},
+		},
+		"half a layer": {
+			`{"model_type":"llama","num_hidden_layers":2.5}`,
+			[]string{"num_hidden_layers: a whole number"},
+		},
+		"two wrong": {
+			`{"model_type":"llama","num_hidden_layers":2.5,"tie_word_embeddings":1}`,
+			[]string{"num_hidden_layers: a whole number", "tie_word_embeddings: true or false"},
+		},
+		"another activation": {
+			strings.Replace(llama32, "silu", "relu6", 1),
+			[]string{`hidden_act: "relu6" is no activation`},
+		},
+		"zero layers": {strings.Replace(llama32, `"num_hidden_layers":28`, `"num_hidden_layers":0`,
+			1), []string{"num_hidden_layers: 0; allowed"}},
+		"heads do not divide": {
+			strings.Replace(strings.Replace(llama32, `"head_dim":128,`, "", 1), ":24",
+				":23", 1),
+			[]string{"line 1, column", "num_attention_heads: 23 does not divide hidden_size 3072"},
+		},
+		"key-value heads": {
+			strings.Replace(llama32, `"num_key_value_heads":8`,
+				`"num_key_value_heads":7`, 1),
+			[]string{"num_key_value_heads: 7; allowed: a divisor of num_attention_heads = 24"},
+		},
+		"experts of no mixture": {
+			strings.Replace(llama32, `"vocab_size"`,
+				`"num_local_experts":8,"vocab_size"`, 1),
+			[]string{"num_local_experts: 8, but LlamaConfig has no such key"},
+		},
+		"too many per token": {
+			mla(`"num_experts_per_tok":8`, `"num_experts_per_tok":300`),
+			[]string{"line 3, column 46: num_experts_per_tok: 300; allowed: a whole number from 1 to 256"},
+		},
+		"half latent": {
+			mla(`,"v_head_dim":128`, ""),
+			[]string{"line 2, column 35: kv_lora_rank: latent attention is half there: v_head_dim is " +
+				"missing"},
+		},
+		"text for a query rank": {mla("1536", `"x"`), []string{"q_lora_rank: a whole number"}},
+		"biases of latent": {
+			mla(`"q_lora_rank"`, `"attention_bias":true,"q_lora_rank"`),
+			[]string{`attention_bias: "all"; allowed: none with kv_lora_rank`},
+		},
+		"no pattern of rope": {
+			`{"model_type":"llama4_text","no_rope_layers":[1,0,0]}`,
+			[]string{"no_rope_layers: 3 layers, where num_hidden_layers is 48"},
+		},
+		"no pattern of layers": {
+			gemmaOf("full", "sliding", "full"),
+			[]string{"layer_types: 3 layers, where num_hidden_layers is 34"},
+		},
+		"two patterns": {
+			gemmaOf("sliding", "full", "sliding", "sliding", "full"),
+			[]string{"layer_types: 5 layers, where num_hidden_layers is 34"},
+		},
+		"layers beyond the last": {strings.Replace(gemmaOf("sliding", "full", "sliding"), `layers":34`,
+			`layers":2`, 1), []string{"layer_types: 3 layers, where num_hidden_layers is 2"}},
+		"a window of 0": {
+			strings.Replace(gemmaOf("sliding", "full"), `window":1024`, `window":0`, 1),
+			[]string{"layer_types: layer 1 is sliding_attention, while sliding_window is 0; allowed is a " +
+				"window of 1 or more"},
+		},
+		"experts, and none": {`{"model_type":"qwen3_moe","num_experts":0,"num_experts_per_tok":8,"moe_intermediate_size":768}`, []string{"num_experts_per_tok: 8; allowed: 0 without num_experts"}},
+		"an unknown layer":  {gemmaOf("sliding", "chunked"), []string{"layer_types"}},
+		"no default": {
+			`{"model_type":"deepseek_v2"}`,
+			[]string{"num_experts_per_tok: is missing; DeepseekV2Config has no default"},
+		},
 	} {
 		r := hfconfig.Read([]byte(c.text))
 		err := r.Err()
@@ -318,7 +445,11 @@ func TestLarge(t *testing.T) {
 
 // TestDefaults: a file that leaves all out is the model that its class makes, as the library does.
 func TestDefaults(t *testing.T) {
-	for kind, want := range map[string]int64{"gpt2": 124_439_808, "gpt_neox": 20_554_567_680, "gpt_oss": 116_829_156_672, "mistral": 7_241_732_096, "gemma": 8_537_680_896, "llama4": 107_769_861_120} {
+	for kind, want := range map[string]int64{
+		"gpt2": 124_439_808, "gpt_neox": 20_554_567_680,
+		"gpt_oss": 116_829_156_672, "mistral": 7_241_732_096, "gemma": 8_537_680_896,
+		"llama4": 107_769_861_120,
+	} {
 		r := hfconfig.Read([]byte(`{"model_type":"` + kind + `"}`))
 		if len(r.Problems) > 0 || r.Model.Total() != want || !strings.Contains(r.Assumed(), "vocab_size") {
 			t.Errorf("%s: %d parameters, want %d, %v", kind, r.Model.Total(), want, r.Problems)
@@ -352,8 +483,13 @@ func FuzzModel(f *testing.F) {
 	f.Add([]byte(`{"model_type":"qwen3_moe","decoder_sparse_step":2,"mlp_only_layers":[]}`))
 	f.Add([]byte(`{"model_type":"hunyuan_v1_moe","num_experts":64,"moe_topk":[8,8],"num_shared_expert":[1]}`))
 	f.Add([]byte(`{"model_type":"exaone4","sliding_window_pattern":"LLLG"}`))
-	for _, kind := range []string{"falcon", "mpt", "opt", "gemma4_text", "step3p5", "step3_text", "longcat_flash", "mimo_v2", "jamba", "falcon_h1", "afmoe", "exaone_moe", "dbrx"} {
-		f.Add(small(kind, "num_experts=8", "num_experts_per_tok=2", "moe_intermediate_size=32", "share_q_dim=8", "moe_layers_enum=[1,3]", "hybrid_layer_pattern=[0,1,1,0]", "hidden_size_per_layer_input=0"))
+	for _, kind := range []string{
+		"falcon", "mpt", "opt", "gemma4_text", "step3p5", "step3_text",
+		"longcat_flash", "mimo_v2", "jamba", "falcon_h1", "afmoe", "exaone_moe", "dbrx",
+	} {
+		f.Add(small(kind, "num_experts=8", "num_experts_per_tok=2", "moe_intermediate_size=32",
+			"share_q_dim=8", "moe_layers_enum=[1,3]", "hybrid_layer_pattern=[0,1,1,0]",
+			"hidden_size_per_layer_input=0"))
 	}
 	f.Add([]byte(`{"model_type":"granitemoehybrid","layer_types":["attention"],"num_local_experts":0}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -10,7 +10,8 @@ import (
 	"meshscope/engine/model"
 )
 
-// letters reads the kind of each layer from a list; version 5 of the library writes the same kinds in words of its own.
+// letters reads the kind of each layer from a list; version 5 of the library writes the same kinds in words
+// of its own.
 func (r *reader) letters(key string, of map[string]byte) {
 	kinds := r.words(key, "layer_pattern")
 	if !r.long(key, len(kinds)) {
@@ -20,7 +21,8 @@ func (r *reader) letters(key string, of map[string]byte) {
 	for i, kind := range kinds {
 		letter, ok := of[kind]
 		if !ok {
-			r.refusef(key, "layer %d is %s; allowed: %s", i+1, escape.Quote(kind), strings.Join(slices.Sorted(maps.Keys(of)), ", "))
+			r.refusef(key, "layer %d is %s; allowed: %s", i+1, escape.Quote(kind),
+				strings.Join(slices.Sorted(maps.Keys(of)), ", "))
 			return
 		}
 		pattern.WriteByte(letter)
@@ -38,7 +40,11 @@ func (r *reader) patternOf(all string) {
 // intervals reads which layers have softmax attention: of a list, else every n-th of them.
 func (r *reader) intervals(other byte) {
 	if r.has("layer_types") {
-		r.letters("layer_types", map[string]byte{"linear_attention": other, "full_attention": model.LetterAttention, "attention": model.LetterAttention})
+		r.letters("layer_types",
+			map[string]byte{
+				"linear_attention": other, "full_attention": model.LetterAttention,
+				"attention": model.LetterAttention,
+			})
 		r.skip("layer_types tells each layer", "full_attention_interval")
 		return
 	}
@@ -50,12 +56,15 @@ func (r *reader) intervals(other byte) {
 	r.patternOf(strings.Repeat(string(other), n-1) + string(model.LetterAttention))
 }
 
-// mambaWidths are the keys of a state-space layer, in two sets of names: its heads, the width of one, the state's width,
-// groups of heads, tokens of the convolution, tokens of a chunk.
+// mambaWidths are the keys of a state-space layer, in two sets of names: its heads, the width of one, the
+// state's width, groups of heads, tokens of the convolution, tokens of a chunk.
 func mambaWidths() [2][6]string {
 	return [2][6]string{
 		{"mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel", "chunk_size"},
-		{"mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv", "mamba_chunk_size"},
+		{
+			"mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv",
+			"mamba_chunk_size",
+		},
 	}
 }
 
@@ -65,8 +74,10 @@ func (r *reader) mamba(names [6]string) {
 	if !m.Mamba2() {
 		return
 	}
-	m.LinearValueHeads, m.LinearKeyDim = r.must(names[0], "linear_value_heads"), r.must(names[2], "linear_key_head_dim")
-	m.LinearKeyHeads, m.ConvWidth, m.LinearChunk = r.must(names[3], "linear_key_heads"), r.must(names[4], "conv_width"), r.must(names[5], "linear_chunk")
+	m.LinearValueHeads, m.LinearKeyDim = r.must(names[0], "linear_value_heads"),
+		r.must(names[2], "linear_key_head_dim")
+	m.LinearKeyHeads, m.ConvWidth, m.LinearChunk = r.must(names[3], "linear_key_heads"),
+		r.must(names[4], "conv_width"), r.must(names[5], "linear_chunk")
 	expand, _ := r.number("mamba_expand", "linear_value_head_dim")
 	_, width := r.class.Defaults[names[1]]
 	if word := string(r.keys[names[1]].raw); word != `"auto"` && (word != "" || width) {
@@ -76,7 +87,8 @@ func (r *reader) mamba(names [6]string) {
 				r.refusef("mamba_d_ssm", "%d is not %d heads of %d", n, m.LinearValueHeads, m.LinearValueDim)
 			}
 		} else if expand > 0 && inner != expand*m.Hidden {
-			r.refusef(names[1], "%d heads of %d are not mamba_expand x hidden_size = %d", m.LinearValueHeads, m.LinearValueDim, expand*m.Hidden)
+			r.refusef(names[1], "%d heads of %d are not mamba_expand x hidden_size = %d", m.LinearValueHeads,
+				m.LinearValueDim, expand*m.Hidden)
 		}
 	} else if m.LinearValueHeads > 0 {
 		m.LinearValueDim = expand * m.Hidden / m.LinearValueHeads
@@ -92,21 +104,27 @@ func (r *reader) mamba(names [6]string) {
 			r.refusef(key, "false: a state-space layer's convolution without a bias is not modelled")
 		}
 	}
-	r.skip("of state-space layers, without a size", "expand", "mamba_hidden_act", "use_mamba_kernels", "mamba_ssm_cache_dtype", "ssm_cache_dtype",
-		"time_step_limit", "time_step_min", "time_step_max", "time_step_floor", "time_step_rank", "mamba_dt_rank", "rescale_prenorm_residual", "residual_in_fp32", "num_logits_to_keep")
+	r.skip("of state-space layers, without a size", "expand", "mamba_hidden_act", "use_mamba_kernels",
+		"mamba_ssm_cache_dtype", "ssm_cache_dtype",
+		"time_step_limit", "time_step_min", "time_step_max", "time_step_floor", "time_step_rank",
+		"mamba_dt_rank", "rescale_prenorm_residual", "residual_in_fp32", "num_logits_to_keep")
 }
 
-// mambaLetters are the words of layers of state-space and attention, those of version 5 of the library among them.
+// mambaLetters are the words of layers of state-space and attention, those of version 5 of the library among
+// them.
 func mambaLetters() map[string]byte {
 	return map[string]byte{
-		"mamba": model.LetterMamba, "linear_attention": model.LetterMamba, "attention": model.LetterAttention, "full_attention": model.LetterAttention,
+		"mamba": model.LetterMamba, "linear_attention": model.LetterMamba, "attention": model.LetterAttention,
+		"full_attention": model.LetterAttention,
 	}
 }
 
-// nemotronH has one sub-layer a layer, as letters or words tell: Mamba-2, attention without positions, an MLP or a mixture.
+// nemotronH has one sub-layer a layer, as letters or words tell: Mamba-2, attention without positions, an MLP
+// or a mixture.
 func nemotronH(r *reader) {
 	m := &r.Model
-	list, letters := r.first("layers_block_type", "layer_types"), r.word("hybrid_override_pattern", "layer_pattern")
+	list, letters := r.first("layers_block_type", "layer_types"),
+		r.word("hybrid_override_pattern", "layer_pattern")
 	if !r.has("num_hidden_layers") {
 		n := len(letters)
 		if letters == "" {
@@ -119,9 +137,11 @@ func nemotronH(r *reader) {
 	r.mlpBias()
 	switch of := mambaLetters(); {
 	case letters != "" && len(letters) != m.Layers:
-		r.refusef("hybrid_override_pattern", "%d letters, where num_hidden_layers is %d", len(letters), m.Layers)
+		r.refusef("hybrid_override_pattern", "%d letters, where num_hidden_layers is %d", len(letters),
+			m.Layers)
 	case letters != "" && strings.Trim(letters, "M*-E") != "":
-		r.refusef("hybrid_override_pattern", "%s: allowed are the letters M, *, - and E", escape.Quote(letters))
+		r.refusef("hybrid_override_pattern", "%s: allowed are the letters M, *, - and E",
+			escape.Quote(letters))
 	case letters != "":
 		r.patternOf(letters)
 		r.skip("hybrid_override_pattern tells each layer", list)
@@ -136,7 +156,8 @@ func nemotronH(r *reader) {
 	if m.Has(model.LetterExperts) {
 		r.experts("n_routed_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
 		m.SharedExperts, _ = r.number("n_shared_experts", "n_shared_experts")
-		m.SharedFFN = m.SharedExperts * r.must("moe_shared_expert_intermediate_size", "shared_ffn_hidden_total")
+		m.SharedFFN = m.SharedExperts * r.must("moe_shared_expert_intermediate_size",
+			"shared_ffn_hidden_total")
 		m.RouterBias = true
 		groups, _ := r.number("n_group", "expert_groups")
 		limit, _ := r.number("topk_group", "routed_groups")
@@ -148,10 +169,13 @@ func nemotronH(r *reader) {
 	if !m.Flat() && len(r.Problems) == 0 {
 		r.refusef(list, "no layer is an MLP or a mixture, which makes no model of this class")
 	}
-	r.skip("of layers that there are none of, or the same as another key", "intermediate_size", "n_routed_experts", "n_shared_experts", "num_experts_per_tok",
-		"moe_intermediate_size", "moe_shared_expert_intermediate_size", "n_group", "topk_group", "moe_latent_size", "moe_shared_expert_overlap", "attention_head_dim", "sliding_window")
+	r.skip("of layers that there are none of, or the same as another key", "intermediate_size",
+		"n_routed_experts", "n_shared_experts", "num_experts_per_tok",
+		"moe_intermediate_size", "moe_shared_expert_intermediate_size", "n_group", "topk_group",
+		"moe_latent_size", "moe_shared_expert_overlap", "attention_head_dim", "sliding_window")
 	modules, _ := r.number("num_nextn_predict_layers", "mtp_layers")
-	r.module(modules, 3, 0, func(m *model.Model) { m.Pattern = string(model.LetterAttention) + string(model.LetterExperts) })
+	r.module(modules, 3, 0,
+		func(m *model.Model) { m.Pattern = string(model.LetterAttention) + string(model.LetterExperts) })
 	r.skip("attention and a mixture", "mtp_hybrid_override_pattern", "mtp_layers_block_type")
 }
 
@@ -178,7 +202,8 @@ func qwenHybrid(r *reader) {
 		m.AttnGate = ""
 	}
 	if r.intervals(model.LetterDelta); m.Has(model.LetterDelta) {
-		m.LinearKeyHeads, m.LinearKeyDim = r.must("linear_num_key_heads", "linear_key_heads"), r.must("linear_key_head_dim", "linear_key_head_dim")
+		m.LinearKeyHeads, m.LinearKeyDim = r.must("linear_num_key_heads", "linear_key_heads"),
+			r.must("linear_key_head_dim", "linear_key_head_dim")
 		m.LinearValueHeads = r.must("linear_num_value_heads", "linear_value_heads")
 		m.LinearValueDim = r.must("linear_value_head_dim", "linear_value_head_dim")
 		m.ConvWidth = r.must("linear_conv_kernel_dim", "conv_width")
@@ -206,7 +231,8 @@ func falconH1(r *reader) {
 	m.LinearBare = !r.flag("mamba_rms_norm", "linear_bare")
 }
 
-// jamba has attention in one layer of a period, without positions, and Mamba-1 in the others; experts in one of another.
+// jamba has attention in one layer of a period, without positions, and Mamba-1 in the others; experts in one
+// of another.
 func jamba(r *reader) {
 	m := &r.Model
 	r.decoder("")
@@ -221,13 +247,16 @@ func jamba(r *reader) {
 		return func(i int) bool { return i%n == at }
 	}
 	var letters strings.Builder
-	for i, attends := range slices.Repeat([]func(int) bool{period("attn")}, min(max(m.Layers, 0), model.MaxPattern)) {
+	for i, attends := range slices.Repeat([]func(int) bool{period("attn")},
+		min(max(m.Layers, 0), model.MaxPattern)) {
 		letters.WriteByte(map[bool]byte{true: model.LetterAttention, false: model.LetterMamba1}[attends(i)])
 	}
 	r.patternOf(letters.String())
 	if m.Has(model.LetterMamba1) {
-		m.LinearValueHeads, m.LinearValueDim, m.LinearKeyHeads = r.must("mamba_expand", "linear_value_heads")*m.Hidden, 1, 1
-		m.LinearKeyDim, m.ConvWidth = r.must("mamba_d_state", "linear_key_head_dim"), r.must("mamba_d_conv", "conv_width")
+		m.LinearValueHeads, m.LinearValueDim, m.LinearKeyHeads = r.must("mamba_expand", "linear_value_heads")*
+			m.Hidden, 1, 1
+		m.LinearKeyDim, m.ConvWidth = r.must("mamba_d_state", "linear_key_head_dim"),
+			r.must("mamba_d_conv", "conv_width")
 		if word := string(r.keys["mamba_dt_rank"].raw); word != "" && word != `"auto"` {
 			m.LinearRank = r.must("mamba_dt_rank", "linear_rank")
 		} else {
@@ -239,12 +268,15 @@ func jamba(r *reader) {
 			r.refusef("mamba_proj_bias", "true: biases of a state-space layer's projections are not modelled")
 		}
 		if r.has("mamba_conv_bias") && !r.flag("mamba_conv_bias", "conv_width") {
-			r.refusef("mamba_conv_bias", "false: a state-space layer's convolution without a bias is not modelled")
+			r.refusef("mamba_conv_bias",
+				"false: a state-space layer's convolution without a bias is not modelled")
 		}
 	}
 	if n, _ := r.number(r.first("num_experts", "num_local_experts"), "n_experts"); n > 1 {
 		r.experts("num_experts", "num_local_experts", m.FFN)
 		r.mixtures("expert_layer_period", period("expert"))
 	}
-	r.skip("of experts, which there are none of, or of inference", "num_experts", "num_experts_per_tok", "expert_layer_period", "expert_layer_offset", "use_mamba_kernels", "num_logits_to_keep", "sliding_window")
+	r.skip("of experts, which there are none of, or of inference", "num_experts", "num_experts_per_tok",
+		"expert_layer_period", "expert_layer_offset", "use_mamba_kernels", "num_logits_to_keep",
+		"sliding_window")
 }

@@ -12,7 +12,8 @@ import (
 // experts reads a mixture in every layer, of experts of a width. Their number has two names.
 func (r *reader) experts(key, alias string, width int) {
 	m := &r.Model
-	m.Experts, m.TopK, m.ExpertFFN = r.must(r.first(key, alias), "n_experts"), r.must("num_experts_per_tok", "top_k"), width
+	m.Experts, m.TopK, m.ExpertFFN = r.must(r.first(key, alias), "n_experts"),
+		r.must("num_experts_per_tok", "top_k"), width
 	m.MoEFreq = 1
 }
 
@@ -42,8 +43,8 @@ func (r *reader) sparseStep() {
 	r.skip("of dense layers, which there are none of", "intermediate_size")
 }
 
-// mixtures keeps which layers have experts, counted from 0, as a key has it: the first k dense and of the others every
-// n-th, else a letter for each.
+// mixtures keeps which layers have experts, counted from 0, as a key has it: the first k dense and of the
+// others every n-th, else a letter for each.
 func (r *reader) mixtures(key string, has func(layer int) bool) {
 	m := &r.Model
 	if m.Layers < 1 || m.Layers > model.MaxLayers || m.Experts == 0 {
@@ -69,7 +70,8 @@ func (r *reader) mixtures(key string, has func(layer int) bool) {
 			return
 		}
 	}
-	if m.FirstDense, m.MoEFreq, m.MoEPattern = 0, 1, model.Period(string(letters)); len(m.MoEPattern) > model.MaxPattern {
+	if m.FirstDense, m.MoEFreq, m.MoEPattern = 0, 1,
+		model.Period(string(letters)); len(m.MoEPattern) > model.MaxPattern {
 		r.refusef(key, "at most %d layers, each with experts or without", model.MaxPattern)
 	}
 	r.given["moe_pattern"] = key
@@ -83,7 +85,8 @@ func (r *reader) kinds(key string, experts ...string) {
 	}
 	for i, kind := range kinds {
 		if kind != "dense" && !slices.Contains(experts, kind) {
-			r.refusef(key, "layer %d is %s; allowed: dense, %s", i+1, escape.Quote(kind), strings.Join(experts, ", "))
+			r.refusef(key, "layer %d is %s; allowed: dense, %s", i+1, escape.Quote(kind),
+				strings.Join(experts, ", "))
 			return
 		}
 	}
@@ -143,7 +146,8 @@ func (r *reader) sharedExperts(routed, shared string) {
 		r.kinds("mlp_layer_types", "sparse", "moe")
 	case r.has("is_moe_layer"):
 		var has []bool
-		if r.find("is_moe_layer", &has, "true or false for each layer", []string{"moe_pattern"}) && r.long("is_moe_layer", len(has)) {
+		if r.find("is_moe_layer", &has, "true or false for each layer", []string{"moe_pattern"}) &&
+			r.long("is_moe_layer", len(has)) {
 			r.mixtures("is_moe_layer", func(i int) bool { return has[i] })
 		}
 	case r.has("moe_layers_enum"):
@@ -160,7 +164,8 @@ func (r *reader) sharedExperts(routed, shared string) {
 		}
 	}
 	if m.MoEPattern != "" || m.FirstDense > 0 || m.MoEFreq > 1 {
-		r.skip("which layers have experts is said by another key", "first_k_dense_replace", "first_last_k_dense_replace", "moe_layer_freq")
+		r.skip("which layers have experts is said by another key", "first_k_dense_replace",
+			"first_last_k_dense_replace", "moe_layer_freq")
 	}
 	if m.Experts > 0 && m.MoELayers() == m.Layers && !r.has("intermediate_size") {
 		return
@@ -182,7 +187,8 @@ func (r *reader) alike(key string, fields ...string) int {
 	}
 	for i, n := range list {
 		if n != list[0] {
-			r.refusef(key, "layer %d has %d, layer 1 %d: only the same in each layer is modelled", i+1, n, list[0])
+			r.refusef(key, "layer %d has %d, layer 1 %d: only the same in each layer is modelled", i+1, n,
+				list[0])
 			break
 		}
 	}
@@ -200,7 +206,10 @@ func latent(r *reader) {
 func (r *reader) mla() {
 	m := &r.Model
 	var there, lacking []string
-	for _, key := range []string{"kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "q_lora_rank"} {
+	for _, key := range []string{
+		"kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim",
+		"q_lora_rank",
+	} {
 		if _, ok := r.keys[key]; ok {
 			there = append(there, key)
 		} else {
@@ -213,13 +222,15 @@ func (r *reader) mla() {
 	m.KVHeads, m.Attention, m.QKNorm = m.Heads, "mla", model.QKNormLatent
 	m.QLoraRank, _ = r.number("q_lora_rank", "q_lora_rank")
 	m.KVLoraRank = r.must("kv_lora_rank", "kv_lora_rank")
-	m.QKNopeDim, m.QKRopeDim = r.must("qk_nope_head_dim", "qk_nope_head_dim"), r.must("qk_rope_head_dim", "qk_rope_head_dim")
+	m.QKNopeDim, m.QKRopeDim = r.must("qk_nope_head_dim", "qk_nope_head_dim"),
+		r.must("qk_rope_head_dim", "qk_rope_head_dim")
 	m.VHeadDim = r.must("v_head_dim", "v_head_dim")
 	r.given["head_dim"] = "num_attention_heads"
 	if m.Heads > 0 {
 		m.HeadDim = m.Hidden / m.Heads
 	}
-	r.skip("says nothing under latent attention: its sizes are kv_lora_rank and the parts of a head", "num_key_value_heads", "head_dim", "qk_head_dim")
+	r.skip("says nothing under latent attention: its sizes are kv_lora_rank and the parts of a head",
+		"num_key_value_heads", "head_dim", "qk_head_dim")
 }
 
 func glm4MoE(r *reader) {
@@ -299,7 +310,8 @@ func bailing(r *reader) {
 	}
 	m.RouterBias = r.flag("moe_router_enable_expert_bias", "router_bias")
 	if r.has("moe_shared_expert_intermediate_size") {
-		m.SharedFFN = m.SharedExperts * r.must("moe_shared_expert_intermediate_size", "shared_ffn_hidden_total")
+		m.SharedFFN = m.SharedExperts * r.must("moe_shared_expert_intermediate_size",
+			"shared_ffn_hidden_total")
 	}
 	switch qkv, out := r.flag("use_qkv_bias", "attn_bias"), r.flag("use_bias", "attn_bias"); {
 	case qkv && out:
@@ -322,7 +334,8 @@ func ernieMoE(r *reader) {
 	m.SharedExperts, _ = r.number("moe_num_shared_experts", "n_shared_experts")
 	m.SharedFFN = m.SharedExperts * m.ExpertFFN
 	m.RouterBias, m.MoEFreq = true, 1
-	from, every, end := r.must("moe_layer_start_index", "first_k_dense_layers"), r.must("moe_layer_interval", "moe_layer_freq"), r.must("moe_layer_end_index", "moe_pattern")
+	from, every, end := r.must("moe_layer_start_index", "first_k_dense_layers"),
+		r.must("moe_layer_interval", "moe_layer_freq"), r.must("moe_layer_end_index", "moe_pattern")
 	if end < 0 {
 		end = m.Layers - 1
 	}
@@ -341,7 +354,8 @@ func hunYuanMoE(r *reader) {
 	r.decoder(model.BiasAll)
 	hunYuanNorm(r)
 	m.Experts, m.TopK = r.alike("num_experts", "n_experts"), r.alike("moe_topk", "top_k")
-	m.ExpertFFN = r.alike(r.first("moe_intermediate_size", "intermediate_size"), "moe_ffn_hidden", "shared_ffn_hidden_total")
+	m.ExpertFFN = r.alike(r.first("moe_intermediate_size", "intermediate_size"), "moe_ffn_hidden",
+		"shared_ffn_hidden_total")
 	m.SharedExperts, m.MoEFreq = r.alike("num_shared_expert", "n_shared_experts"), 1
 	m.SharedFFN = m.SharedExperts * m.ExpertFFN
 	r.window()
@@ -365,7 +379,8 @@ func miniMaxM2(r *reader) {
 			return
 		}
 	}
-	r.skip("modules for multi-token prediction are not in the weights", "use_mtp", "num_mtp_modules", "mtp_transformer_layers")
+	r.skip("modules for multi-token prediction are not in the weights", "use_mtp", "num_mtp_modules",
+		"mtp_transformer_layers")
 }
 
 // graniteHybrid reads layers of Mamba-2, or of attention in every layer.
@@ -384,7 +399,8 @@ func graniteHybrid(r *reader) {
 	shared := r.must("shared_intermediate_size", "ffn_hidden", "shared_ffn_hidden_total")
 	if n, _ := r.number("num_local_experts", "n_experts"); n == 0 {
 		m.FFN = shared
-		r.skip("of experts, which there are none of", "intermediate_size", "num_local_experts", "num_experts_per_tok")
+		r.skip("of experts, which there are none of", "intermediate_size", "num_local_experts",
+			"num_experts_per_tok")
 		return
 	}
 	r.experts("num_local_experts", "num_experts", r.must("intermediate_size", "moe_ffn_hidden"))

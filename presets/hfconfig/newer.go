@@ -10,7 +10,8 @@ func qwen2MoE(r *reader) {
 		m.AttnBias = model.BiasNone
 	}
 	r.experts("num_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
-	m.SharedExperts, m.SharedGate, m.SharedFFN = 1, true, r.must("shared_expert_intermediate_size", "shared_ffn_hidden_total")
+	m.SharedExperts, m.SharedGate, m.SharedFFN = 1, true,
+		r.must("shared_expert_intermediate_size", "shared_ffn_hidden_total")
 	r.switchedWindow()
 	r.sparseStep()
 }
@@ -20,7 +21,8 @@ func afMoE(r *reader) {
 	m := &r.Model
 	r.decoder("")
 	r.sharedExperts("num_experts", "num_shared_experts")
-	m.RouterBias, m.NormsPer, m.QKNorm, m.AttnGate, m.Position = true, 4, model.QKNormPerHead, model.GateChannel, "rope, NoPE every 4th layer"
+	m.RouterBias, m.NormsPer, m.QKNorm, m.AttnGate, m.Position = true, 4, model.QKNormPerHead,
+		model.GateChannel, "rope, NoPE every 4th layer"
 	r.window()
 	n, ok := r.number("global_attn_every_n_layers", "local_to_global_ratio")
 	if !ok {
@@ -43,7 +45,8 @@ func step35(r *reader) {
 	r.decoder("")
 	r.sharedExperts("num_experts", "n_shared_experts")
 	r.shareExpert()
-	m.RouterBias, m.QKNorm = !r.has("use_moe_router_bias") || r.flag("use_moe_router_bias", "router_bias"), model.QKNormPerHead
+	m.RouterBias, m.QKNorm = !r.has("use_moe_router_bias") || r.flag("use_moe_router_bias", "router_bias"),
+		model.QKNormPerHead
 	if r.has("use_head_wise_attn_gate") && r.flag("use_head_wise_attn_gate", "attn_gate") {
 		m.AttnGate = model.GateHead
 	}
@@ -59,7 +62,8 @@ func step35(r *reader) {
 		r.long("layer_types", len(types))
 		return
 	}
-	r.windows("layer_types", func(i int) bool { return types[i] == "sliding_attention" }) // prediction modules stand behind
+	// prediction modules stand behind
+	r.windows("layer_types", func(i int) bool { return types[i] == "sliding_attention" })
 	r.module(modules, 3, int64(m.Vocab)*int64(m.Hidden), func(m *model.Model) {
 		withoutExperts(m)
 		m.Pattern = string(model.LetterWindow)
@@ -81,8 +85,8 @@ func step3(r *reader) {
 	r.shareExpert()
 }
 
-// gemma4 has layers with a window of other heads than the rest, a number that scales each layer, and in some models a
-// mixture beside the MLP, which is its shared expert.
+// gemma4 has layers with a window of other heads than the rest, a number that scales each layer, and in some
+// models a mixture beside the MLP, which is its shared expert.
 func gemma4(r *reader) {
 	m := &r.Model
 	r.decoder(model.BiasAll)
@@ -99,7 +103,8 @@ func gemma4(r *reader) {
 	r.skip("of keys that are values, which there are none of", "num_global_key_value_heads")
 	for _, key := range []string{"hidden_size_per_layer_input", "num_kv_shared_layers"} {
 		if n, _ := r.number(key, "layers"); n > 0 {
-			r.refusef(key, "%d: inputs of each layer, and keys of another layer, are not modelled yet; allowed: 0", n)
+			r.refusef(key,
+				"%d: inputs of each layer, and keys of another layer, are not modelled yet; allowed: 0", n)
 		}
 	}
 	if r.flag("use_double_wide_mlp", "ffn_hidden") {
@@ -114,8 +119,9 @@ func gemma4(r *reader) {
 	m.NormsPer, m.SharedExperts, m.SharedFFN, m.RouterBias, m.RouterScale = 7, 1, m.FFN, true, true
 }
 
-// longcat has two layers in each of its own, and one mixture, which is fed after the first attention and added at the
-// end: here the first of two layers has it, with its MLP as the shared expert. Some of the experts do nothing.
+// longcat has two layers in each of its own, and one mixture, which is fed after the first attention and
+// added at the end: here the first of two layers has it, with its MLP as the shared expert. Some of the
+// experts do nothing.
 func longcat(r *reader) {
 	m := &r.Model
 	r.decoder(model.BiasAll)

@@ -36,7 +36,8 @@ func opt(r *reader) {
 	m := &r.Model
 	m.PositionRows = m.MaxSeq + 2
 	if n, ok := r.number("word_embed_proj_dim", "hidden"); ok && n != m.Hidden {
-		r.refusef("word_embed_proj_dim", "%d: an embedding of another width than hidden_size is not modelled", n)
+		r.refusef("word_embed_proj_dim", "%d: an embedding of another width than hidden_size is not modelled",
+			n)
 	}
 	for _, key := range []string{"do_layer_norm_before", "enable_bias", "layer_norm_elementwise_affine"} {
 		if !r.flag(key, "norm") {
@@ -88,7 +89,8 @@ func falcon(r *reader) {
 	if r.flag("alibi", "pos_embedding") {
 		m.Position = "alibi"
 	}
-	grouped, one, beside := r.flag("new_decoder_architecture", "kv_heads"), r.flag("multi_query", "kv_heads"), r.flag("parallel_attn", "parallel_block")
+	grouped, one, beside := r.flag("new_decoder_architecture", "kv_heads"), r.flag("multi_query", "kv_heads"),
+		r.flag("parallel_attn", "parallel_block")
 	switch {
 	case grouped:
 	case one:

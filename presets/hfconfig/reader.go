@@ -30,7 +30,8 @@ type class struct {
 	Name     string         `toml:"name"`
 	Source   string         `toml:"source"`
 	Defaults map[string]any `toml:"defaults"`
-	// Names are the class's own names of keys that others call otherwise; Inside the objects whose keys count, as object.key.
+	// Names are the class's own names of keys that others call otherwise; Inside the objects whose keys
+	// count, as object.key.
 	Names  map[string]string `toml:"names"`
 	Inside []string          `toml:"inside"`
 	Times  int               `toml:"times"` // hidden_size in the width of an MLP that no key gives
@@ -133,7 +134,8 @@ func (r *reader) open() error {
 				continue
 			}
 			if _, own := r.keys[key]; own {
-				r.Ignored = append(r.Ignored, Ignored{Name: key, Why: inner + " has its own", Line: r.line(v.at - len(v.raw))})
+				r.Ignored = append(r.Ignored,
+					Ignored{Name: key, Why: inner + " has its own", Line: r.line(v.at - len(v.raw))})
 				continue
 			}
 			v.outer = true
@@ -150,7 +152,10 @@ func (r *reader) object(path string, raw []byte, from int) (map[string]value, er
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		line, column := input.Place(r.text, from)
-		return nil, &input.Error{Line: line, Column: column, Key: strings.TrimSuffix(path, "."), Err: errors.New("allowed: an object of keys such as hidden_size")}
+		return nil, &input.Error{
+			Line: line, Column: column, Key: strings.TrimSuffix(path, "."),
+			Err: errors.New("allowed: an object of keys such as hidden_size"),
+		}
 	}
 	keys := map[string]value{}
 	for dec.More() {
@@ -283,9 +288,11 @@ func (r *reader) architectures(kind string) {
 			continue
 		}
 		for other := range families() {
-			if plain(other) == of && !slices.Contains(r.class.Types, other) { // of one class, the layers are the same
+			// of one class, the layers are the same
+			if plain(other) == of && !slices.Contains(r.class.Types, other) {
 				r.used["architectures"] = true
-				r.refusef("architectures", "%s is a class of %s, but model_type is %s", escape.Quote(name), other, kind)
+				r.refusef("architectures", "%s is a class of %s, but model_type is %s", escape.Quote(name),
+					other, kind)
 				return
 			}
 		}
@@ -297,7 +304,8 @@ func (r *reader) architectures(kind string) {
 func (r *reader) name(kind string) string {
 	var name string
 	_ = json.Unmarshal(r.keys["_name_or_path"].raw, &name)
-	if name == "" || len(name) > model.MaxLabel || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
+	if name == "" || len(name) > model.MaxLabel ||
+		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return kind
 	}
 	return name
@@ -321,7 +329,8 @@ func (r *reader) find(key string, into any, kind string, fields []string) bool {
 	}
 	r.used[key] = true
 	if string(v.raw) == "null" {
-		r.Understood = append(r.Understood, Key{Name: v.path, Fields: fields, Line: r.line(v.at - len(v.raw))})
+		r.Understood = append(r.Understood,
+			Key{Name: v.path, Fields: fields, Line: r.line(v.at - len(v.raw))})
 		return false
 	}
 	if err := json.Unmarshal(v.raw, into); err != nil {
@@ -330,7 +339,8 @@ func (r *reader) find(key string, into any, kind string, fields []string) bool {
 	}
 	var shown any
 	_ = json.Unmarshal(v.raw, &shown)
-	r.Understood = append(r.Understood, Key{Name: v.path, Value: shown, Fields: fields, Line: r.line(v.at - len(v.raw))})
+	r.Understood = append(r.Understood,
+		Key{Name: v.path, Value: shown, Fields: fields, Line: r.line(v.at - len(v.raw))})
 	return true
 }
 
@@ -340,7 +350,10 @@ func (r *reader) assume(key string, into any, fields []string) bool {
 	if !ok || of == none {
 		return false
 	}
-	k := Key{Name: r.called(key), Value: of, Fields: fields, Assumed: "not in the file; default of " + r.class.Name + ", " + r.class.Source}
+	k := Key{
+		Name: r.called(key), Value: of, Fields: fields,
+		Assumed: "not in the file; default of " + r.class.Name + ", " + r.class.Source,
+	}
 	if r.has("auto_map") {
 		k.Assumed += " (auto_map names code of its own, which is not read)"
 	}
@@ -421,8 +434,8 @@ func (r *reader) skip(why string, keys ...string) {
 	}
 }
 
-// ropeTheta reads the base of rotary positions, a key of its own or (version 5 of the library) of rope_parameters. Any
-// but a whole number is left out: it changes no size.
+// ropeTheta reads the base of rotary positions, a key of its own or (version 5 of the library) of
+// rope_parameters. Any but a whole number is left out: it changes no size.
 func (r *reader) ropeTheta() {
 	theta := func(raw json.RawMessage) (n int, ok bool) {
 		var base float64
@@ -446,7 +459,10 @@ func (r *reader) ropeTheta() {
 	n, ok := theta(raw)
 	if v := r.keys[key]; ok && !v.outer && !r.used[key] {
 		r.Model.RopeTheta, r.used[key], r.given["rope_theta"] = n, true, key
-		r.Understood = append(r.Understood, Key{Name: v.path, Value: n, Fields: []string{"rope_theta"}, Line: r.line(v.at - len(v.raw))})
+		r.Understood = append(r.Understood, Key{
+			Name: v.path, Value: n, Fields: []string{"rope_theta"},
+			Line: r.line(v.at - len(v.raw)),
+		})
 	}
 }
 
@@ -455,10 +471,13 @@ func (r *reader) foreign() {
 	if r.Model.QKNorm != model.QKNormNone {
 		r.skip("as in every model of this class", "use_qk_norm")
 	}
-	r.skip("modules for multi-token prediction of this class are not counted", "num_nextn_predict_layers", "num_mtp_layers", "num_mtp_modules")
+	r.skip("modules for multi-token prediction of this class are not counted", "num_nextn_predict_layers",
+		"num_mtp_layers", "num_mtp_modules")
 	for _, key := range []string{
-		"num_local_experts", "num_experts", "n_routed_experts", "moe_intermediate_size", "moe_layers", "mlp_only_layers", "n_shared_experts", "num_experts_per_tok",
-		"kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "sliding_window", "attention_chunk_size", "attention_bias", "mlp_bias", "use_qk_norm",
+		"num_local_experts", "num_experts", "n_routed_experts", "moe_intermediate_size", "moe_layers",
+		"mlp_only_layers", "n_shared_experts", "num_experts_per_tok",
+		"kv_lora_rank", "q_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim", "sliding_window",
+		"attention_chunk_size", "attention_bias", "mlp_bias", "use_qk_norm",
 		"state_size", "add_cross_attention", "alibi", "parallel_attn", "multi_query",
 	} {
 		v, ok := r.keys[key]
@@ -470,6 +489,7 @@ func (r *reader) foreign() {
 			continue
 		}
 		r.used[key] = true
-		r.refusef(key, "%s, but %s has no such key: what it means for a layer is not known", escape.Clip(string(v.raw)), r.class.Name)
+		r.refusef(key, "%s, but %s has no such key: what it means for a layer is not known",
+			escape.Clip(string(v.raw)), r.class.Name)
 	}
 }

@@ -34,12 +34,14 @@ func (r *reader) among(key string, from int, in, others byte) {
 	})
 }
 
-// lfm2 has short convolutions in all layers but those of a list. Its MLP is narrower than its file says where it is adjusted.
+// lfm2 has short convolutions in all layers but those of a list. Its MLP is narrower than its file says where
+// it is adjusted.
 func lfm2(r *reader) {
 	m := &r.Model
 	m.QKNorm = model.QKNormPerHead
 	if r.has("layer_types") {
-		r.letters("layer_types", map[string]byte{"conv": model.LetterConv, "full_attention": model.LetterAttention})
+		r.letters("layer_types",
+			map[string]byte{"conv": model.LetterConv, "full_attention": model.LetterAttention})
 		r.skip("layer_types tells each layer", "full_attn_idxs")
 	} else if r.has("full_attn_idxs") {
 		r.among("full_attn_idxs", 0, model.LetterAttention, model.LetterConv)
@@ -50,7 +52,8 @@ func lfm2(r *reader) {
 	if r.has("conv_bias") && r.flag("conv_bias", "conv_width") {
 		r.refusef("conv_bias", "true: biases of a short convolution are not modelled")
 	}
-	r.skip("the same as hidden_size", "conv_dim", "conv_dim_out", "block_dim", "block_use_swiglu", "block_use_xavier_init", "conv_use_xavier_init", "use_pos_enc", "block_mlp_init_scale",
+	r.skip("the same as hidden_size", "conv_dim", "conv_dim_out", "block_dim", "block_use_swiglu",
+		"block_use_xavier_init", "conv_use_xavier_init", "use_pos_enc", "block_mlp_init_scale",
 		"block_out_init_scale", "block_norm_eps", "num_heads")
 }
 
@@ -67,7 +70,8 @@ func lfm2Dense(r *reader) {
 	of, times := r.must("block_multiple_of", "ffn_hidden"), 1.0
 	r.find("block_ffn_dim_multiplier", &times, "a number", []string{"ffn_hidden"})
 	if of < 1 || of > model.MaxWidth || times <= 0 || times > 1000 {
-		r.refusef("block_multiple_of", "%d times %v: a whole number from 1, and a multiplier above 0", of, times)
+		r.refusef("block_multiple_of", "%d times %v: a whole number from 1, and a multiplier above 0", of,
+			times)
 		return
 	}
 	width := int(times * float64(2*m.FFN/3))
@@ -81,12 +85,14 @@ func lfm2MoE(r *reader) {
 	lfm2(r)
 }
 
-// sparseLatent is DeepSeek's attention to chosen tokens; where it is said, some layers attend to what the last one chose.
+// sparseLatent is DeepSeek's attention to chosen tokens; where it is said, some layers attend to what the
+// last one chose.
 func sparseLatent(r *reader) {
 	m := &r.Model
 	latent(r)
 	m.RouterBias = true
-	m.IndexHeads, m.IndexDim, m.IndexTopK = r.must("index_n_heads", "index_heads"), r.must("index_head_dim", "index_head_dim"), r.must("index_topk", "index_top_k")
+	m.IndexHeads, m.IndexDim, m.IndexTopK = r.must("index_n_heads", "index_heads"),
+		r.must("index_head_dim", "index_head_dim"), r.must("index_topk", "index_top_k")
 	freq, skips := r.number("index_topk_freq", "layer_pattern")
 	offset, ok := r.number("index_skip_topk_offset", "layer_pattern")
 	if !ok {
@@ -110,7 +116,8 @@ func sparseLatent(r *reader) {
 	r.skip("of prediction modules, without a size", "index_share_for_mtp_iteration", "layer_types")
 }
 
-// kimiLinear has Kimi Delta Attention in all layers but some of latent attention, whose positions say nothing.
+// kimiLinear has Kimi Delta Attention in all layers but some of latent attention, whose positions say
+// nothing.
 func kimiLinear(r *reader) {
 	const of = "linear_attn_config."
 	m := &r.Model
@@ -129,7 +136,8 @@ func kimiLinear(r *reader) {
 // linear reads heads of one width for queries, keys and values.
 func (r *reader) linear(heads, width, conv string) {
 	m := &r.Model
-	m.LinearKeyHeads, m.LinearKeyDim = r.must(heads, "linear_key_heads", "linear_value_heads"), r.must(width, "linear_key_head_dim", "linear_value_head_dim")
+	m.LinearKeyHeads, m.LinearKeyDim = r.must(heads, "linear_key_heads", "linear_value_heads"),
+		r.must(width, "linear_key_head_dim", "linear_value_head_dim")
 	m.LinearValueHeads, m.LinearValueDim = m.LinearKeyHeads, m.LinearKeyDim
 	if conv != "" {
 		m.ConvWidth = r.must(conv, "conv_width")
@@ -140,7 +148,10 @@ func (r *reader) linear(heads, width, conv string) {
 func miniMax(r *reader) {
 	m := &r.Model
 	if r.has("layer_types") {
-		r.letters("layer_types", map[string]byte{"linear_attention": model.LetterLightning, "full_attention": model.LetterAttention, "attention": model.LetterAttention})
+		r.letters("layer_types", map[string]byte{
+			"linear_attention": model.LetterLightning,
+			"full_attention":   model.LetterAttention, "attention": model.LetterAttention,
+		})
 		r.skip("layer_types tells each layer", "attn_type_list")
 	} else if types := r.numbers("attn_type_list", "layer_pattern"); !r.has("attn_type_list") {
 		m.Pattern = string([]byte{model.LetterAttention, model.LetterLightning})
@@ -150,15 +161,17 @@ func miniMax(r *reader) {
 		})
 	}
 	if m.Has(model.LetterLightning) {
-		m.LinearKeyHeads, m.LinearKeyDim, m.LinearValueHeads, m.LinearValueDim = m.Heads, m.HeadDim, m.Heads, m.HeadDim
+		m.LinearKeyHeads, m.LinearKeyDim, m.LinearValueHeads, m.LinearValueDim = m.Heads, m.HeadDim, m.Heads,
+			m.HeadDim
 		m.LinearChunk = r.must("block_size", "linear_chunk")
 		r.given["linear_key_heads"], r.given["linear_key_head_dim"] = "num_attention_heads", "head_dim"
 	}
 	if n, _ := r.number("shared_intermediate_size", "shared_ffn_hidden_total"); n > 0 {
 		r.refusef("shared_intermediate_size", "%d: a shared expert of this class is not modelled", n)
 	}
-	r.skip("scales of the residual stream, without a size", slices.DeleteFunc(slices.Collect(maps.Keys(r.keys)), func(key string) bool {
-		return !strings.HasPrefix(key, "layernorm_") && !strings.HasSuffix(key, "_factor")
-	})...)
+	r.skip("scales of the residual stream, without a size",
+		slices.DeleteFunc(slices.Collect(maps.Keys(r.keys)), func(key string) bool {
+			return !strings.HasPrefix(key, "layernorm_") && !strings.HasSuffix(key, "_factor")
+		})...)
 	r.skip("changes no size", "postnorm", "shared_moe_mode", "rotary_dim")
 }

@@ -8,7 +8,8 @@ import (
 	"meshscope/presets/hfconfig"
 )
 
-// Sizes of the small models below: h 64, 4 layers, 4 heads of 16, 2 of keys and values, MLP 256, vocabulary 1,000.
+// Sizes of the small models below: h 64, 4 layers, 4 heads of 16, 2 of keys and values, MLP 256, vocabulary
+// 1,000.
 const (
 	h, layers, heads, kv, d, f, vocab = 64, 4, 4, 2, 16, 256, 1000
 
@@ -22,7 +23,8 @@ const (
 // small returns a config.json of these sizes with keys more; a key that ends in "-" is left out.
 func small(kind string, more ...string) []byte {
 	keys := map[string]string{
-		"hidden_size": "64", "num_hidden_layers": "4", "num_attention_heads": "4", "num_key_value_heads": "2", "vocab_size": "1000",
+		"hidden_size": "64", "num_hidden_layers": "4", "num_attention_heads": "4", "num_key_value_heads": "2",
+		"vocab_size":        "1000",
 		"intermediate_size": "256", "tie_word_embeddings": "false", "max_position_embeddings": "128",
 	}
 	for _, pair := range more {
@@ -40,8 +42,8 @@ func small(kind string, more ...string) []byte {
 	return []byte(text + "}")
 }
 
-// TestTypes: small models of types of which no exact count is published, or of which published files have one form
-// only, against sums over the tensors of their modeling files written by hand.
+// TestTypes: small models of types of which no exact count is published, or of which published files have one
+// form only, against sums over the tensors of their modeling files written by hand.
 func TestTypes(t *testing.T) {
 	moe := []string{"num_experts=8", "num_experts_per_tok=2", "moe_intermediate_size=32"}
 	const routed = 8*3*h*32 + 8*h // eight experts of width 32 and the router
@@ -49,37 +51,149 @@ func TestTypes(t *testing.T) {
 		text []byte
 		want int64
 	}{
-		"gptj":                 {small("gptj", "num_key_value_heads-="), 2*embedded + vocab + 2*h + layers*(multi+plain+f+h+2*h)},
-		"gpt_bigcode":          {small("gpt_bigcode", "tie_word_embeddings=true", "num_key_value_heads-="), embedded + 128*h + 2*h + layers*(2*h*h+2*h*d+h+2*d+h+plain+f+h+4*h)},
-		"bloom":                {small("bloom", "intermediate_size-=", "num_key_value_heads-=", "tie_word_embeddings=true"), embedded + 2*h + 2*h + layers*(multi+4*h+plain+f+h+4*h)},
-		"opt":                  {small("opt", "num_key_value_heads-=", "tie_word_embeddings=true"), embedded + 130*h + 2*h + layers*(multi+4*h+plain+f+h+4*h)},
-		"phi":                  {small("phi", "num_key_value_heads-="), 2*embedded + vocab + 2*h + layers*(multi+4*h+plain+f+h+2*h)},
-		"phimoe":               {small("phimoe", "num_local_experts=8", "num_experts_per_tok=2", "attention_bias=true", "lm_head_bias=true"), 2*embedded + vocab + 2*h + layers*(grouped+heads*d+2*kv*d+h+8*swiglu+8*h+4*h)},
-		"mpt":                  {[]byte(`{"model_type":"mpt","d_model":64,"n_layers":4,"n_heads":4,"vocab_size":1000,"expansion_ratio":4,"max_seq_len":128,"attn_config":{"alibi":true}}`), embedded + h + layers*(multi+plain+2*h)},
-		"mpt, positions":       {[]byte(`{"model_type":"mpt","d_model":64,"n_layers":4,"n_heads":4,"vocab_size":1000,"max_seq_len":128,"no_bias":false,"attn_config":{"kv_n_heads":2}}`), embedded + 128*h + 2*h + layers*(grouped+heads*d+2*kv*d+h+plain+f+h+4*h)},
-		"falcon, one head":     {small("falcon", "intermediate_size-=", "num_key_value_heads-=", "tie_word_embeddings=true"), embedded + 2*h + layers*(2*h*h+2*h*d+plain+2*h)},
-		"falcon, two norms":    {small("falcon", "intermediate_size-=", "num_key_value_heads-=", "num_kv_heads=2", "new_decoder_architecture=true", "tie_word_embeddings=true"), embedded + 2*h + layers*(grouped+plain+4*h)},
-		"falcon, 11B":          {small("falcon", "intermediate_size-=", "num_kv_heads=2", "num_key_value_heads-=", "num_ln_in_parallel_attn=1", "new_decoder_architecture=true"), 2*embedded + 2*h + layers*(grouped+plain+2*h)},
-		"falcon, 1B":           {small("falcon", "intermediate_size-=", "num_key_value_heads-=", "multi_query=false", "parallel_attn=false", "alibi=true", "bias=true"), 2*embedded + 2*h + layers*(multi+4*h+plain+f+h+4*h)},
-		"dbrx":                 {[]byte(`{"model_type":"dbrx","d_model":64,"n_layers":4,"n_heads":4,"vocab_size":1000,"attn_config":{"kv_n_heads":2},"ffn_config":{"ffn_hidden_size":32,"moe_num_experts":8,"moe_top_k":2}}`), 2*embedded + h + layers*(grouped+routed+2*h)},
-		"internlm3":            {small("internlm3", "qkv_bias=true"), 2*embedded + h + layers*(grouped+heads*d+2*kv*d+swiglu+2*h)},
-		"qwen2_moe":            {small("qwen2_moe", append(moe, "shared_expert_intermediate_size=48", "decoder_sparse_step=2")...), 2*embedded + h + layers*(grouped+heads*d+2*kv*d+2*h) + 2*swiglu + 2*(routed+3*h*48+h)},
-		"qwen3_moe, dense":     {small("qwen3_moe", append(moe, "head_dim=16", "mlp_only_layers=[0,3]")...), 2*embedded + h + layers*(grouped+2*d+2*h) + 2*swiglu + 2*routed},
-		"cohere":               {small("cohere", "use_qk_norm=true", "tie_word_embeddings=true"), embedded + h + layers*(grouped+(heads+kv)*d+swiglu+h)},
-		"stablelm":             {small("stablelm", "qk_layernorm=true", "use_parallel_residual=true", "use_qkv_bias=false"), 2*embedded + 2*h + layers*(grouped+(heads+kv)*d+swiglu+2*h)},
-		"afmoe":                {small("afmoe", append(moe, "head_dim=16", "num_shared_experts=1", "num_dense_layers=1")...), 2*embedded + h + layers*(grouped+h*heads*d+2*d+4*h) + swiglu + 3*(routed+8+3*h*32)},
-		"exaone_moe":           {small("exaone_moe", append(moe, "num_shared_experts=1", "is_moe_layer=[false,true,true,false]", "sliding_window=8", `sliding_window_pattern="LG"`)...), 2*embedded + h + layers*(grouped+2*d+2*h) + 2*swiglu + 2*(routed+8+3*h*32)},
-		"gemma4":               {small("gemma4_text", "head_dim=16", "global_head_dim=32", "num_global_key_value_heads=1", "attention_k_eq_v=true", "hidden_size_per_layer_input=0", `layer_types=["sliding_attention","sliding_attention","sliding_attention","full_attention"]`, "tie_word_embeddings=true"), embedded + h + layers*(swiglu+4*h+1) + 3*(grouped+2*d) + 2*h*heads*32 + h*32 + 2*32},
-		"step3p5":              {small("step3p5", append(moe, "head_dim=16", "share_expert_dim=48", "moe_layers_enum=[2,3]", "use_head_wise_attn_gate=true", `attention_other_setting={"num_attention_heads":8,"num_attention_groups":2,"head_dim":16}`, `layer_types=["full_attention","sliding_attention","sliding_attention","full_attention"]`)...), 2*embedded + h + layers*(2*d+2*h) + 2*(grouped+h*heads) + 2*(2*h*8*d+2*h*kv*d+h*8) + 2*swiglu + 2*(routed+8+3*h*48)},
-		"step3":                {small("step3_text", append(moe, "num_key_value_heads-=", "num_attention_groups=1", "head_dim=16", "share_q_dim=24", "share_expert_dim=48", `moe_layers_enum="1,2"`)...), 2*embedded + h + layers*(h*24+24+24*heads*d+2*h*d+heads*d*h+2*h) + 2*swiglu + 2*(routed+3*h*48)},
-		"longcat_flash":        {small("longcat_flash", "num_hidden_layers-=", "num_layers=2", "num_key_value_heads-=", "q_lora_rank=12", "kv_lora_rank=8", "qk_nope_head_dim=6", "qk_rope_head_dim=4", "v_head_dim=6", "n_routed_experts=8", "zero_expert_num=4", "moe_topk=3", "expert_ffn_hidden_size=32"), 2*embedded + h + 4*(h*12+12+12*heads*10+h*12+8+8*heads*12+heads*6*h+swiglu+2*h) + 2*(8*3*h*32+12*h+12)},
-		"falcon_h1":            {small("falcon_h1", "mamba_d_ssm=32", "mamba_n_heads=4", "mamba_d_head=8", "mamba_d_state=6", "mamba_n_groups=2", "mamba_d_conv=4", "mamba_rms_norm=true"), 2*embedded + h + layers*(grouped+swiglu+2*h+h*(2*32+2*12+4)+(32+24)*5+3*4+32+32*h)},
-		"jamba":                {small("jamba", "num_experts=2", "num_experts_per_tok=1", "attn_layer_period=4", "attn_layer_offset=1", "expert_layer_period=4", "expert_layer_offset=3", "mamba_d_state=6", `mamba_dt_rank="auto"`), 2*embedded + h + layers*2*h + grouped + 3*swiglu + 2*swiglu + 2*h + 3*(h*256+128*5+128*(4+12)+4*128+128+128*6+128+128*h+4+12)},
-		"nemotron_h, latent":   {small("nemotron_h", "num_hidden_layers=2", `hybrid_override_pattern="*E"`, "n_routed_experts=8", "num_experts_per_tok=2", "moe_intermediate_size=32", "moe_shared_expert_intermediate_size=48", "n_shared_experts=1", "moe_latent_size=16", "head_dim=16"), 2*embedded + h + 2*h + grouped + 8*2*16*32 + 8*h + 8 + 2*h*16 + 2*h*48},
-		"llama4, own layers":   {small("llama4_text", "intermediate_size=32", "intermediate_size_mlp=256", "num_local_experts=8", "num_experts_per_tok=1", "moe_layers=[1,2]", "head_dim=16"), 2*embedded + h + layers*(grouped+2*h) + 2*swiglu + 2*(routed+3*h*32)},
-		"hunyuan_v1_moe":       {small("hunyuan_v1_moe", "num_experts=8", "moe_topk=[2,2,2,2]", "num_shared_expert=1", "moe_intermediate_size=32", "moe_layer_num_skipped=1", "head_dim=16", "tie_word_embeddings=true"), embedded + h + layers*(grouped+2*d+2*h) + swiglu + 3*(routed+3*h*32)},
-		"ernie4_5_moe":         {small("ernie4_5_moe", "head_dim=16", "moe_num_experts=8", "moe_k=2", "moe_intermediate_size=32", "moe_num_shared_experts=1", "moe_layer_start_index=1", "moe_layer_end_index=2", "moe_layer_interval=1"), 2*embedded + h + layers*(grouped+2*h) + 2*swiglu + 2*(routed+8+3*h*32)},
-		"qwen2, a late window": {small("qwen2", "use_sliding_window=true", "sliding_window=8", "max_window_layers=3"), 2*embedded + h + layers*(grouped+heads*d+2*kv*d+swiglu+2*h)},
+		"gptj": {
+			small("gptj", "num_key_value_heads-="),
+			2*embedded + vocab + 2*h + layers*(multi+plain+f+h+2*h),
+		},
+		"gpt_bigcode": {
+			small("gpt_bigcode", "tie_word_embeddings=true", "num_key_value_heads-="),
+			embedded + 128*h + 2*h + layers*(2*h*h+2*h*d+h+2*d+h+plain+f+h+4*h),
+		},
+		"bloom": {small("bloom", "intermediate_size-=", "num_key_value_heads-=",
+			"tie_word_embeddings=true"), embedded + 2*h + 2*h + layers*(multi+4*h+plain+f+h+4*h)},
+		"opt": {
+			small("opt", "num_key_value_heads-=", "tie_word_embeddings=true"),
+			embedded + 130*h + 2*h + layers*(multi+4*h+plain+f+h+4*h),
+		},
+		"phi": {
+			small("phi", "num_key_value_heads-="),
+			2*embedded + vocab + 2*h + layers*(multi+4*h+plain+f+h+2*h),
+		},
+		"phimoe": {
+			small("phimoe", "num_local_experts=8", "num_experts_per_tok=2",
+				"attention_bias=true", "lm_head_bias=true"),
+			2*embedded + vocab + 2*h + layers*(grouped+heads*d+2*kv*d+h+8*swiglu+8*h+4*h),
+		},
+		"mpt": {[]byte(
+			`{"model_type":"mpt","d_model":64,"n_layers":4,"n_heads":4,"vocab_size":1000,"expansion_ratio":4,"max_seq_len":128,"attn_config":{"alibi":true}}`,
+		), embedded + h + layers*(multi+plain+2*h)},
+		"mpt, positions": {[]byte(
+			`{"model_type":"mpt","d_model":64,"n_layers":4,"n_heads":4,"vocab_size":1000,"max_seq_len":128,"no_bias":false,"attn_config":{"kv_n_heads":2}}`,
+		), embedded + 128*h + 2*h + layers*(grouped+heads*d+2*kv*d+h+plain+f+h+4*h)},
+		"falcon, one head": {small("falcon", "intermediate_size-=", "num_key_value_heads-=",
+			"tie_word_embeddings=true"), embedded + 2*h + layers*(2*h*h+2*h*d+plain+2*h)},
+		"falcon, two norms": {
+			small("falcon", "intermediate_size-=", "num_key_value_heads-=",
+				"num_kv_heads=2", "new_decoder_architecture=true", "tie_word_embeddings=true"),
+			embedded + 2*h + layers*(grouped+plain+4*h),
+		},
+		"falcon, 11B": {
+			small("falcon", "intermediate_size-=", "num_kv_heads=2",
+				"num_key_value_heads-=", "num_ln_in_parallel_attn=1", "new_decoder_architecture=true"),
+			2*embedded + 2*h + layers*(grouped+plain+2*h),
+		},
+		"falcon, 1B": {
+			small("falcon", "intermediate_size-=", "num_key_value_heads-=",
+				"multi_query=false", "parallel_attn=false", "alibi=true", "bias=true"),
+			2*embedded + 2*h + layers*(multi+4*h+plain+f+h+4*h),
+		},
+		"dbrx": {[]byte(
+			`{"model_type":"dbrx","d_model":64,"n_layers":4,"n_heads":4,"vocab_size":1000,"attn_config":{"kv_n_heads":2},"ffn_config":{"ffn_hidden_size":32,"moe_num_experts":8,"moe_top_k":2}}`,
+		), 2*embedded + h + layers*(grouped+routed+2*h)},
+		"internlm3": {
+			small("internlm3", "qkv_bias=true"),
+			2*embedded + h + layers*(grouped+heads*d+2*kv*d+swiglu+2*h),
+		},
+		"qwen2_moe": {
+			small("qwen2_moe",
+				append(moe, "shared_expert_intermediate_size=48", "decoder_sparse_step=2")...),
+			2*embedded + h + layers*(grouped+heads*d+2*kv*d+2*h) + 2*swiglu + 2*(routed+3*h*48+h),
+		},
+		"qwen3_moe, dense": {
+			small("qwen3_moe", append(moe, "head_dim=16", "mlp_only_layers=[0,3]")...),
+			2*embedded + h + layers*(grouped+2*d+2*h) + 2*swiglu + 2*routed,
+		},
+		"cohere": {
+			small("cohere", "use_qk_norm=true", "tie_word_embeddings=true"),
+			embedded + h + layers*(grouped+(heads+kv)*d+swiglu+h),
+		},
+		"stablelm": {small("stablelm", "qk_layernorm=true", "use_parallel_residual=true",
+			"use_qkv_bias=false"), 2*embedded + 2*h + layers*(grouped+(heads+kv)*d+swiglu+2*h)},
+		"afmoe": {
+			small("afmoe", append(moe, "head_dim=16", "num_shared_experts=1",
+				"num_dense_layers=1")...),
+			2*embedded + h + layers*(grouped+h*heads*d+2*d+4*h) + swiglu + 3*(routed+8+3*h*32),
+		},
+		"exaone_moe": {
+			small("exaone_moe",
+				append(moe, "num_shared_experts=1", "is_moe_layer=[false,true,true,false]",
+					"sliding_window=8",
+					`sliding_window_pattern="LG"`)...),
+			2*embedded + h + layers*(grouped+2*d+2*h) + 2*swiglu + 2*(routed+8+3*h*32),
+		},
+		"gemma4": {
+			small("gemma4_text", "head_dim=16", "global_head_dim=32",
+				"num_global_key_value_heads=1", "attention_k_eq_v=true", "hidden_size_per_layer_input=0",
+				`layer_types=["sliding_attention","sliding_attention","sliding_attention","full_attention"]`,
+				"tie_word_embeddings=true"),
+			embedded + h + layers*(swiglu+4*h+1) + 3*(grouped+2*d) + 2*h*heads*32 + h*32 + 2*32,
+		},
+		"step3p5": {small("step3p5",
+			append(moe, "head_dim=16", "share_expert_dim=48", "moe_layers_enum=[2,3]",
+				"use_head_wise_attn_gate=true",
+				`attention_other_setting={"num_attention_heads":8,"num_attention_groups":2,"head_dim":16}`,
+				`layer_types=["full_attention","sliding_attention","sliding_attention","full_attention"]`)...), 2*embedded + h + layers*(2*d+2*h) + 2*(grouped+h*heads) + 2*(2*h*8*d+2*h*kv*d+h*8) + 2*swiglu + 2*(routed+8+3*h*48)},
+		"step3": {
+			small("step3_text",
+				append(moe, "num_key_value_heads-=", "num_attention_groups=1", "head_dim=16",
+					"share_q_dim=24",
+					"share_expert_dim=48", `moe_layers_enum="1,2"`)...),
+			2*embedded + h + layers*(h*24+24+24*heads*d+2*h*d+heads*d*h+2*h) + 2*swiglu + 2*(routed+3*h*48),
+		},
+		"longcat_flash": {
+			small("longcat_flash", "num_hidden_layers-=", "num_layers=2",
+				"num_key_value_heads-=", "q_lora_rank=12", "kv_lora_rank=8", "qk_nope_head_dim=6",
+				"qk_rope_head_dim=4", "v_head_dim=6", "n_routed_experts=8", "zero_expert_num=4", "moe_topk=3",
+				"expert_ffn_hidden_size=32"),
+			2*embedded + h + 4*(h*12+12+12*heads*10+h*12+8+8*heads*12+heads*6*h+swiglu+2*h) + 2*
+				(8*3*h*32+12*h+12),
+		},
+		"falcon_h1": {
+			small("falcon_h1", "mamba_d_ssm=32", "mamba_n_heads=4", "mamba_d_head=8",
+				"mamba_d_state=6", "mamba_n_groups=2", "mamba_d_conv=4", "mamba_rms_norm=true"),
+			2*embedded + h + layers*(grouped+swiglu+2*h+h*(2*32+2*12+4)+(32+24)*5+3*4+32+32*h),
+		},
+		"jamba": {
+			small("jamba", "num_experts=2", "num_experts_per_tok=1",
+				"attn_layer_period=4", "attn_layer_offset=1", "expert_layer_period=4",
+				"expert_layer_offset=3",
+				"mamba_d_state=6", `mamba_dt_rank="auto"`),
+			2*embedded + h + layers*2*h + grouped + 3*swiglu + 2*swiglu + 2*h + 3*
+				(h*256+128*5+128*(4+12)+4*128+128+128*6+128+128*h+4+12),
+		},
+		"nemotron_h, latent": {small("nemotron_h", "num_hidden_layers=2", `hybrid_override_pattern="*E"`,
+			"n_routed_experts=8", "num_experts_per_tok=2", "moe_intermediate_size=32",
+			"moe_shared_expert_intermediate_size=48", "n_shared_experts=1", "moe_latent_size=16",
+			"head_dim=16"), 2*embedded + h + 2*h + grouped + 8*2*16*32 + 8*h + 8 + 2*h*16 + 2*h*48},
+		"llama4, own layers": {
+			small("llama4_text", "intermediate_size=32", "intermediate_size_mlp=256",
+				"num_local_experts=8", "num_experts_per_tok=1", "moe_layers=[1,2]", "head_dim=16"),
+			2*embedded + h + layers*(grouped+2*h) + 2*swiglu + 2*(routed+3*h*32),
+		},
+		"hunyuan_v1_moe": {
+			small("hunyuan_v1_moe", "num_experts=8", "moe_topk=[2,2,2,2]",
+				"num_shared_expert=1", "moe_intermediate_size=32", "moe_layer_num_skipped=1", "head_dim=16",
+				"tie_word_embeddings=true"),
+			embedded + h + layers*(grouped+2*d+2*h) + swiglu + 3*(routed+3*h*32),
+		},
+		"ernie4_5_moe": {
+			small("ernie4_5_moe", "head_dim=16", "moe_num_experts=8", "moe_k=2",
+				"moe_intermediate_size=32", "moe_num_shared_experts=1", "moe_layer_start_index=1",
+				"moe_layer_end_index=2", "moe_layer_interval=1"),
+			2*embedded + h + layers*(grouped+2*h) + 2*swiglu + 2*(routed+8+3*h*32),
+		},
+		"qwen2, a late window": {small("qwen2", "use_sliding_window=true", "sliding_window=8",
+			"max_window_layers=3"), 2*embedded + h + layers*(grouped+heads*d+2*kv*d+swiglu+2*h)},
 	} {
 		r := hfconfig.Read(c.text)
 		if err := r.Err(); err != nil || r.Model.Total() != c.want {
@@ -88,24 +202,36 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestWindows: which layers attend to a window alone, in any order, and which have experts: of letters that end as they
-// begin the end is left out.
+// TestWindows: which layers attend to a window alone, in any order, and which have experts: of letters that
+// end as they begin the end is left out.
 func TestWindows(t *testing.T) {
 	for _, c := range []struct {
 		text                    []byte
 		ratio, pattern, experts string
 	}{
-		{small("qwen2", "use_sliding_window=true", "sliding_window=8", "max_window_layers=3"), "", "***W", ""},
-		{small("exaone4", "sliding_window=8", `sliding_window_pattern="LLG"`), "", "WW**", ""}, // the last one is global in any case
-		{small("olmo3", "sliding_window=8", `layer_types=["full_attention","sliding_attention","sliding_attention","full_attention"]`), "", "*WW", ""},
+		{
+			small("qwen2", "use_sliding_window=true", "sliding_window=8", "max_window_layers=3"), "", "***W",
+			"",
+		},
+		// the last one is global in any case
+		{small("exaone4", "sliding_window=8", `sliding_window_pattern="LLG"`), "", "WW**", ""},
+		{
+			small("olmo3", "sliding_window=8",
+				`layer_types=["full_attention","sliding_attention","sliding_attention","full_attention"]`),
+			"",
+			"*WW", "",
+		},
 		{small("olmo3", "sliding_window=8"), "3:1", "", ""},
-		{small("qwen3_moe", "num_experts=8", "num_experts_per_tok=2", "moe_intermediate_size=32", "mlp_only_layers=[1]"), "", "", "E-E"},
-		{small("glm4_moe", "n_routed_experts=8", "moe_intermediate_size=32", "num_experts_per_tok=2", `mlp_layer_types=["dense","dense","sparse","sparse"]`), "", "", ""},
+		{small("qwen3_moe", "num_experts=8", "num_experts_per_tok=2", "moe_intermediate_size=32",
+			"mlp_only_layers=[1]"), "", "", "E-E"},
+		{small("glm4_moe", "n_routed_experts=8", "moe_intermediate_size=32", "num_experts_per_tok=2",
+			`mlp_layer_types=["dense","dense","sparse","sparse"]`), "", "", ""},
 	} {
 		r := hfconfig.Read(c.text)
 		m, err := r.Model, r.Err()
 		if err != nil || m.LocalRatio != c.ratio || m.Pattern != c.pattern || m.MoEPattern != c.experts {
-			t.Errorf("%s: ratio %q, pattern %q, experts %q, %v", c.text, m.LocalRatio, m.Pattern, m.MoEPattern, err)
+			t.Errorf("%s: ratio %q, pattern %q, experts %q, %v", c.text, m.LocalRatio, m.Pattern,
+				m.MoEPattern, err)
 		}
 	}
 }

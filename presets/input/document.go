@@ -136,14 +136,20 @@ func checkSize(text []byte) error {
 
 func located(file string, at *toml.DecodeError, message string) *Error {
 	line, column := at.Position()
-	return &Error{File: file, Line: line, Column: column, Key: strings.Join(at.Key(), "."), Err: errors.New(message)}
+	return &Error{
+		File: file, Line: line, Column: column, Key: strings.Join(at.Key(), "."),
+		Err: errors.New(message),
+	}
 }
 
 // NotTOML returns the error of the TOML library about a text, at its place.
 func NotTOML(err error) *Error {
 	if bad, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, column := bad.Position()
-		return &Error{Line: line, Column: column, Err: errors.New("not TOML: " + strings.TrimPrefix(bad.Error(), "toml: "))}
+		return &Error{
+			Line: line, Column: column,
+			Err: errors.New("not TOML: " + strings.TrimPrefix(bad.Error(), "toml: ")),
+		}
 	}
 	return &Error{Err: fmt.Errorf("not TOML: %w", err)}
 }
@@ -153,7 +159,9 @@ func inWords(message string) string {
 	if strings.HasSuffix(message, "value out of range") || strings.Contains(message, "too large to fit in") {
 		return "is too large to be read as a number"
 	}
-	m := regexp.MustCompile(`^cannot decode TOML (.+?) into (?:.*of type )?\*?(.+)$`).FindStringSubmatch(message)
+	m := regexp.MustCompile(`^cannot decode TOML (.+?) into (?:.*of type )?\*?(.+)$`).FindStringSubmatch(
+		message,
+	)
 	if m == nil {
 		return message
 	}
@@ -179,7 +187,10 @@ func DecodeJSON(text []byte, into any) error {
 	err := json.Unmarshal(text, into)
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		line, column := Place(text, min(int(kind.Offset), len(text)))
-		return &Error{Line: line, Column: column, Key: kind.Field, Err: fmt.Errorf("is a JSON %s, which it cannot be", escape.Line(kind.Value))}
+		return &Error{
+			Line: line, Column: column, Key: kind.Field,
+			Err: fmt.Errorf("is a JSON %s, which it cannot be", escape.Line(kind.Value)),
+		}
 	}
 	return err
 }

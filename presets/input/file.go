@@ -92,8 +92,8 @@ func (p pipe) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// patient is a file without deadlines of which no read waits longer than wait. A blocked read cannot be cancelled:
-// the next one waits for the same.
+// patient is a file without deadlines of which no read waits longer than wait. A blocked read cannot be
+// cancelled: the next one waits for the same.
 type patient struct {
 	file    io.ReadCloser
 	wait    time.Duration

@@ -33,7 +33,8 @@ func TestError(t *testing.T) {
 	if err := input.InFile("b", &input.Error{Err: wrong}); err.Error() != `b: wrong\u001b` {
 		t.Error(err)
 	}
-	if err := input.Reason(&fs.PathError{Op: "open", Path: "p", Err: fs.ErrPermission}); !errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "p:") {
+	if err := input.Reason(&fs.PathError{Op: "open", Path: "p", Err: fs.ErrPermission}); !errors.Is(err,
+		fs.ErrPermission) || strings.Contains(err.Error(), "p:") {
 		t.Error(err)
 	}
 }
@@ -44,7 +45,8 @@ func TestReadFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("12345"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, read := range []func(string, int) ([]byte, error){input.ReadFile, input.ReadRegular, func(name string, most int) ([]byte, error) {
+	for _, read := range []func(string, int) ([]byte,
+		error){input.ReadFile, input.ReadRegular, func(name string, most int) ([]byte, error) {
 		return input.ReadFS(os.DirFS("/"), strings.TrimPrefix(filepath.ToSlash(name), "/"), most)
 	}} {
 		if text, err := read(file, 5); string(text) != "12345" || err != nil {
@@ -53,7 +55,8 @@ func TestReadFile(t *testing.T) {
 		if _, err := read(file, 4); err == nil || !strings.Contains(err.Error(), "longer than 4 bytes") {
 			t.Error(err)
 		}
-		if _, err := read(folder, 5); !errors.Is(err, input.ErrKind) || !strings.Contains(err.Error(), "a folder") {
+		if _, err := read(folder, 5); !errors.Is(err, input.ErrKind) ||
+			!strings.Contains(err.Error(), "a folder") {
 			t.Error(err)
 		}
 		if _, err := read(file+"x", 5); !errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +121,8 @@ func TestLines(t *testing.T) {
 		t.Errorf("only line breaks: %d lines, %v", lines, err)
 	}
 	lines = 0
-	if err := input.Lines(io.MultiReader(strings.NewReader("a\nhalf"), errReader{}), count); !errors.Is(err, fs.ErrClosed) || lines != 1 {
+	if err := input.Lines(io.MultiReader(strings.NewReader("a\nhalf"), errReader{}), count); !errors.Is(err,
+		fs.ErrClosed) || lines != 1 {
 		t.Errorf("%d lines before a read error, %v", lines, err)
 	}
 }
@@ -141,13 +145,19 @@ func TestTOMLLimits(t *testing.T) {
 		{many(input.MaxKeys, "k%d = 1\n", ""), ""},
 		{many(input.MaxKeys+1, "k%d = 1\n", ""), "a.toml:1001:1: more than 1000 keys"},
 		{strings.Repeat("k", input.MaxKey) + " = 1", ""},
-		{"n = 1\n" + strings.Repeat("k", input.MaxKey+1) + " = 1", "a.toml:2:1: a key of 201 bytes; allowed: at most 200"},
+		{
+			"n = 1\n" + strings.Repeat("k", input.MaxKey+1) + " = 1",
+			"a.toml:2:1: a key of 201 bytes; allowed: at most 200",
+		},
 		{many(100_000, "k%d = 1\n", ""), "more than 1000 keys"},
 		{many(100_000, "[k%d]\n", ""), "a.toml:1001:2: more than 1000 keys"},
 		{"k = [" + many(100_000, "{a%d = 1}, ", "]"), "more than 1000 keys"},
 		{"k = " + strings.Repeat("[", 15) + strings.Repeat("]", 15), ""},
 		{"k = " + strings.Repeat("[", 17) + strings.Repeat("]", 17), "nested more than 16 levels deep"},
-		{"k = " + strings.Repeat("{a = ", 300) + "1" + strings.Repeat("}", 300), "nested more than 16 levels deep"},
+		{
+			"k = " + strings.Repeat("{a = ", 300) + "1" + strings.Repeat("}", 300),
+			"nested more than 16 levels deep",
+		},
 		{"k" + strings.Repeat(".k", 16) + " = 1", "nested more than 16 levels deep"},
 		{"k = " + strings.Repeat("[", 20_000), "nested more than"},
 		{"k = ", "a.toml:1:"},
@@ -155,7 +165,8 @@ func TestTOMLLimits(t *testing.T) {
 	} {
 		var into map[string]any
 		_, err := input.DecodeTOML("a.toml", []byte(c.text), &into)
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%.30q: %v, want %q", c.text, err, c.want)
 		}
 	}
@@ -168,7 +179,8 @@ func TestTOMLSize(t *testing.T) {
 		"bytes": "a = \"" + strings.Repeat("x", input.MaxPreset) + "\"\n",
 	} {
 		var into struct{}
-		if _, err := input.DecodeTOML("f.toml", []byte(text), &into); err == nil || !strings.Contains(err.Error(), "more than") {
+		if _, err := input.DecodeTOML("f.toml", []byte(text), &into); err == nil ||
+			!strings.Contains(err.Error(), "more than") {
 			t.Errorf("too many %s: %v", name, err)
 		}
 	}
@@ -180,7 +192,8 @@ func TestDecodeTOML(t *testing.T) {
 		Text string `toml:"text"`
 	}
 	unknown, err := input.DecodeTOML("a.toml", []byte(many(100, "k%d = 1\n", "n = 3\n")), &into)
-	if err != nil || into.N != 3 || len(unknown) != input.MaxErrors || unknown[1].Error() != "a.toml:2:1: k1: unknown key" {
+	if err != nil || into.N != 3 || len(unknown) != input.MaxErrors ||
+		unknown[1].Error() != "a.toml:2:1: k1: unknown key" {
 		t.Errorf("%+v, %v, %v", into, unknown, err)
 	}
 	for text, want := range map[string]string{
@@ -188,7 +201,8 @@ func TestDecodeTOML(t *testing.T) {
 		"text = 3":                    "text in quotes",
 		"n = 99999999999999999999999": "is too large to be read as a number",
 	} {
-		if _, err := input.DecodeTOML("a.toml", []byte(text), &into); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := input.DecodeTOML("a.toml", []byte(text), &into); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -200,7 +214,10 @@ func TestJSONLimits(t *testing.T) {
 		{"{" + many(input.MaxJSONKeys, `"k%d":1,`, `"z":1}`), "more than 500000 keys"},
 		{"[" + many(input.MaxJSONKeys+1, `{"k%d":[]},`, `1]`), "more than 500000 keys"},
 		{strings.Repeat("[", 16) + strings.Repeat("]", 16), ""},
-		{strings.Repeat("[", 17) + strings.Repeat("]", 17), "line 1, column 18: nested more than 16 levels deep"},
+		{
+			strings.Repeat("[", 17) + strings.Repeat("]", 17),
+			"line 1, column 18: nested more than 16 levels deep",
+		},
 		{strings.Repeat(`{"a":`, 100_000), "nested more than 16 levels deep"},
 		{"", "ends too early"},
 		{"{", "ends too early"},
@@ -208,26 +225,34 @@ func TestJSONLimits(t *testing.T) {
 		{`{"a" 1}`, "line 1, column"},
 	} {
 		err := input.CheckJSON([]byte(c.text))
-		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil ||
+			c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%.30q: %v, want %q", c.text, err, c.want)
 		}
 	}
 	var into struct {
 		N int `json:"n"`
 	}
-	if err := input.DecodeJSON([]byte("{\n\"n\": \"x\"}"), &into); err == nil || !strings.HasPrefix(err.Error(), "line 2, column ") || !strings.HasSuffix(err.Error(), "n: is a JSON string, which it cannot be") {
+	if err := input.DecodeJSON([]byte("{\n\"n\": \"x\"}"), &into); err == nil ||
+		!strings.HasPrefix(err.Error(), "line 2, column ") ||
+		!strings.HasSuffix(err.Error(), "n: is a JSON string, which it cannot be") {
 		t.Error(err)
 	}
 }
 
 // Whatever a document holds: no panic, and a message that can be shown.
 func FuzzDocument(f *testing.F) {
-	for _, seed := range []string{"a = 1", "[a]\nb = [1, {c = 'x'}]", `{"a": [1, {"b": null}]}`, "\ufeff{}", "\xff\xfea\x00", "a.b.c = '''x", "[[a]]\n[[a.b]]", "x = 1979-05-27", "\"\\u202e\" = 1"} {
+	for _, seed := range []string{
+		"a = 1", "[a]\nb = [1, {c = 'x'}]", `{"a": [1, {"b": null}]}`, "\ufeff{}",
+		"\xff\xfea\x00", "a.b.c = '''x", "[[a]]\n[[a.b]]", "x = 1979-05-27", "\"\\u202e\" = 1",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		shown := func(err error) {
-			if err != nil && strings.ContainsFunc(err.Error(), func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }) {
+			if err != nil &&
+				strings.ContainsFunc(err.Error(),
+					func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }) {
 				t.Fatalf("%q", err.Error())
 			}
 		}

@@ -54,7 +54,8 @@ func lines(from io.Reader, most int, each func(line []byte, tooLong bool) bool) 
 			line = bytes.TrimPrefix(line, []byte(byteOrderMark))
 			first = false
 		}
-		if trimmed := bytes.TrimRight(line, "\r\n"); len(line) > 0 && !each(trimmed, cut || len(trimmed) > MaxDocument) {
+		if trimmed := bytes.TrimRight(line, "\r\n"); len(line) > 0 &&
+			!each(trimmed, cut || len(trimmed) > MaxDocument) {
 			return nil
 		}
 		if err != nil {
@@ -67,7 +68,8 @@ func lines(from io.Reader, most int, each func(line []byte, tooLong bool) bool) 
 // Bounded returns a reader of at most so many bytes, which then fails: what is read before it
 // counts.
 func Bounded(from io.Reader, most int) io.Reader {
-	return &bounded{from, most, fmt.Errorf("longer than %d MB; only what is before this line was read", most>>20)}
+	return &bounded{from, most, fmt.Errorf("longer than %d MB; only what is before this line was read",
+		most>>20)}
 }
 
 type bounded struct {

@@ -84,7 +84,8 @@ func TestPipes(t *testing.T) {
 				}
 			}
 		}()
-		if _, err := input.ReadFile(name, 10); err == nil || !strings.Contains(err.Error(), "longer than 10 bytes") {
+		if _, err := input.ReadFile(name, 10); err == nil ||
+			!strings.Contains(err.Error(), "longer than 10 bytes") {
 			t.Error(err)
 		}
 	})
@@ -107,8 +108,8 @@ func TestPipes(t *testing.T) {
 	})
 }
 
-// TestPatience: a regular file that the kernel makes up, as /proc/kmsg is, has the time limit of a pipe; what comes in
-// time is read.
+// TestPatience: a regular file that the kernel makes up, as /proc/kmsg is, has the time limit of a pipe; what
+// comes in time is read.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	read, write, err := os.Pipe()

@@ -36,7 +36,8 @@ func checkText(data []byte) error {
 	}
 	if at := bytes.IndexByte(data, 0); at >= 0 {
 		if name := unmarked(data); name != "" {
-			return noText(0, 0, "this is "+name+" by its zero bytes", "save it as such, or iconv -f "+name+" -t UTF-8")
+			return noText(0, 0, "this is "+name+" by its zero bytes",
+				"save it as such, or iconv -f "+name+" -t UTF-8")
 		}
 		line, column := Place(data, at)
 		return noText(line, column, "a zero byte: this is no text", "")

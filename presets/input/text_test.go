@@ -37,24 +37,39 @@ func TestText(t *testing.T) {
 		data, want   string
 		line, column int
 	}{
-		"UTF-8":             {text, "", 0, 0},
-		"a mark first":      {"\ufeff" + text, "", 0, 0},
-		"other letters":     {"# modèle 模型\n" + text, "", 0, 0},
-		"empty":             {"", "", 0, 0},
-		"UTF-16, marked":    {"\xff\xfe" + wide(text, binary.LittleEndian, 2), "UTF-16 (little-endian)|UTF-8|iconv -f UTF-16 -t UTF-8", 0, 0},
-		"UTF-16BE, marked":  {"\xfe\xff" + wide(text, binary.BigEndian, 2), "UTF-16 (big-endian)|iconv", 0, 0},
-		"UTF-16, bare":      {wide(text, binary.LittleEndian, 2), "UTF-16LE|iconv -f UTF-16LE -t UTF-8", 0, 0},
+		"UTF-8":         {text, "", 0, 0},
+		"a mark first":  {"\ufeff" + text, "", 0, 0},
+		"other letters": {"# modèle 模型\n" + text, "", 0, 0},
+		"empty":         {"", "", 0, 0},
+		"UTF-16, marked": {
+			"\xff\xfe" + wide(text, binary.LittleEndian, 2),
+			"UTF-16 (little-endian)|UTF-8|iconv -f UTF-16 -t UTF-8", 0, 0,
+		},
+		"UTF-16BE, marked": {
+			"\xfe\xff" + wide(text, binary.BigEndian, 2), "UTF-16 (big-endian)|iconv", 0,
+			0,
+		},
+		"UTF-16, bare": {
+			wide(text, binary.LittleEndian, 2), "UTF-16LE|iconv -f UTF-16LE -t UTF-8", 0,
+			0,
+		},
 		"UTF-16BE, bare":    {wide(text, binary.BigEndian, 2), "UTF-16BE", 0, 0},
 		"UTF-16, an accent": {wide("# modèle\n"+text, binary.LittleEndian, 2), "UTF-16LE", 0, 0},
-		"UTF-32, marked":    {"\xff\xfe\x00\x00" + wide(text, binary.LittleEndian, 4), "UTF-32 (little-endian)", 0, 0},
-		"UTF-32, bare":      {wide(text, binary.LittleEndian, 4), "UTF-32LE", 0, 0},
-		"UTF-32BE, bare":    {wide(text, binary.BigEndian, 4), "UTF-32BE", 0, 0},
-		"gzip":              {"\x1f\x8b\x08\x00", "gzip|gunzip", 0, 0},
-		"zip":               {"PK\x03\x04rest", "zip archive|unzip", 0, 0},
-		"Latin-1":           {"gpus = 8\n# mod\xe8le\n", "byte 0xE8|Latin-1|Windows-1252", 2, 6},
-		"Latin-1, accents":  {"é = \"\xe9\"", "byte 0xE9", 1, 6},
-		"cut":               {text + "\xc3", "byte 0xC3", 3, 1},
-		"binary":            {"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00>\x00\x01\x00", "zero byte", 1, 8},
+		"UTF-32, marked": {
+			"\xff\xfe\x00\x00" + wide(text, binary.LittleEndian, 4),
+			"UTF-32 (little-endian)", 0, 0,
+		},
+		"UTF-32, bare":     {wide(text, binary.LittleEndian, 4), "UTF-32LE", 0, 0},
+		"UTF-32BE, bare":   {wide(text, binary.BigEndian, 4), "UTF-32BE", 0, 0},
+		"gzip":             {"\x1f\x8b\x08\x00", "gzip|gunzip", 0, 0},
+		"zip":              {"PK\x03\x04rest", "zip archive|unzip", 0, 0},
+		"Latin-1":          {"gpus = 8\n# mod\xe8le\n", "byte 0xE8|Latin-1|Windows-1252", 2, 6},
+		"Latin-1, accents": {"é = \"\xe9\"", "byte 0xE9", 1, 6},
+		"cut":              {text + "\xc3", "byte 0xC3", 3, 1},
+		"binary": {
+			"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x03\x00>\x00\x01\x00",
+			"zero byte", 1, 8,
+		},
 	} {
 		trimmed, err := input.Text([]byte(c.data))
 		if c.want == "" {
@@ -80,8 +95,11 @@ func TestText(t *testing.T) {
 // a file of another kind; nothing else does.
 func TestTextTakesUTF8(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
-		data := []byte(rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text"))
-		sound := utf8.Valid(data) && !strings.Contains(string(data), "\x00") && !strings.HasPrefix(string(data), "PK\x03\x04")
+		data := []byte(rapid.OneOf(rapid.String(),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t,
+			"text"))
+		sound := utf8.Valid(data) && !strings.Contains(string(data), "\x00") &&
+			!strings.HasPrefix(string(data), "PK\x03\x04")
 		if _, err := input.Text(data); (err == nil) != sound {
 			t.Fatalf("%q: %v", data, err)
 		}

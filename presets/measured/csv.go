@@ -29,7 +29,10 @@ const (
 
 // Columns lists the columns that are measurements.
 func Columns() []string {
-	return []string{stepColumn, tokensColumn, perGPUColumn, tflopsColumn, allocatedColumn, reservedColumn, nameColumn}
+	return []string{
+		stepColumn, tokensColumn, perGPUColumn, tflopsColumn, allocatedColumn, reservedColumn,
+		nameColumn,
+	}
 }
 
 // IsTable reports whether a text begins like a table of runs: a header with a measurement.
@@ -52,7 +55,9 @@ const maxProblems = 50
 // ReadTable reads a table of runs as CSV with a header. setup makes a setup of what a row says of
 // it. A row that is wrong is left out and named in problems; an error ends the reading and leaves
 // the rows before it.
-func ReadTable(name string, from io.Reader, e *engine.Evaluator, setup func([]Cell) (engine.Setup, error)) (runs []Run, problems []error, err error) {
+func ReadTable(name string, from io.Reader, e *engine.Evaluator,
+	setup func([]Cell) (engine.Setup, error),
+) (runs []Run, problems []error, err error) {
 	r := csv.NewReader(input.Bounded(from, input.MaxLog))
 	r.TrimLeadingSpace, r.Comment = true, '#'
 	head, err := r.Read()
@@ -62,11 +67,19 @@ func ReadTable(name string, from io.Reader, e *engine.Evaluator, setup func([]Ce
 	for i := range head {
 		head[i] = strings.TrimSpace(strings.TrimPrefix(head[i], "\ufeff"))
 		if line, column := r.FieldPos(i); slices.Index(head, head[i]) < i {
-			return nil, nil, &input.Error{File: name, Line: line, Column: column, Key: head[i], Err: errors.New("comes twice in the header")}
+			return nil, nil, &input.Error{
+				File: name, Line: line, Column: column, Key: head[i],
+				Err: errors.New("comes twice in the header"),
+			}
 		}
 	}
 	if !slices.ContainsFunc(head, func(h string) bool { return slices.Contains(Columns()[:4], h) }) {
-		return nil, nil, &input.Error{File: name, Line: 1, Column: 1, Err: fmt.Errorf("no measurement; the header needs one of %s", strings.Join(Columns()[:4], ", "))}
+		return nil, nil,
+			&input.Error{
+				File: name, Line: 1, Column: 1,
+				Err: fmt.Errorf("no measurement; the header needs one of %s",
+					strings.Join(Columns()[:4], ", ")),
+			}
 	}
 	for {
 		row, err := r.Read()
@@ -81,7 +94,8 @@ func ReadTable(name string, from io.Reader, e *engine.Evaluator, setup func([]Ce
 			return runs, problems, tableError(name, r, err)
 		}
 		if len(runs) == MaxRuns || len(problems) == maxProblems {
-			return runs, problems, tableError(name, r, fmt.Errorf("more than %d runs, or %d wrong ones", MaxRuns, maxProblems))
+			return runs, problems,
+				tableError(name, r, fmt.Errorf("more than %d runs, or %d wrong ones", MaxRuns, maxProblems))
 		}
 		run, err := rowOf(head, row, e, setup)
 		line, _ := r.FieldPos(0)
@@ -99,7 +113,10 @@ func ReadTable(name string, from io.Reader, e *engine.Evaluator, setup func([]Ce
 // tableError gives an error of the CSV library its place.
 func tableError(name string, r *csv.Reader, err error) error {
 	if errors.Is(err, io.EOF) {
-		return &input.Error{File: name, Line: 1, Column: 1, Err: errors.New("empty: a table of runs has a header")}
+		return &input.Error{
+			File: name, Line: 1, Column: 1,
+			Err: errors.New("empty: a table of runs has a header"),
+		}
 	}
 	at := &input.Error{File: name, Line: 1, Column: 1, Err: err}
 	if wrong := (*csv.ParseError)(nil); errors.As(err, &wrong) {
@@ -114,9 +131,12 @@ func tableError(name string, r *csv.Reader, err error) error {
 const mostMeasured = 1e15
 
 // rowOf returns the run of a row of at least as many cells as the header.
-func rowOf(head, row []string, e *engine.Evaluator, setup func([]Cell) (engine.Setup, error)) (run Run, err error) {
+func rowOf(head, row []string, e *engine.Evaluator, setup func([]Cell) (engine.Setup, error)) (run Run,
+	err error,
+) {
 	if len(row) > len(head) {
-		return run, fmt.Errorf("%d cells, and the header has %d: a number has no commas for thousands", len(row), len(head))
+		return run, fmt.Errorf("%d cells, and the header has %d: a number has no commas for thousands",
+			len(row), len(head))
 	}
 	values, cells := map[string]float64{}, []Cell{}
 	for i, key := range head {
@@ -131,7 +151,10 @@ func rowOf(head, row []string, e *engine.Evaluator, setup func([]Cell) (engine.S
 			}
 			v, err := strconv.ParseFloat(text, 64)
 			if tooLarge := v > mostMeasured; tooLarge || err != nil || !(v > 0) {
-				wrong := &knob.ValueError{Field: key, Given: text, Allowed: fmt.Sprintf("a number above 0, at most %v", mostMeasured)}
+				wrong := &knob.ValueError{
+					Field: key, Given: text,
+					Allowed: fmt.Sprintf("a number above 0, at most %v", mostMeasured),
+				}
 				if tooLarge {
 					wrong.Nearest = fmt.Sprint(mostMeasured)
 				}

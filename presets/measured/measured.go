@@ -108,7 +108,10 @@ func Do(e *engine.Evaluator, runs []Run, layout func(*engine.Setup) string) (*Fi
 	var fitted []int
 	for i := range runs {
 		r := &runs[i]
-		c := Compared{setup: r.Setup, Name: r.Name, Layout: layout(&r.Setup), Measured: r.Seconds, Spread: r.Spread, Allocated: r.Allocated, Reserved: r.Reserved}
+		c := Compared{
+			setup: r.Setup, Name: r.Name, Layout: layout(&r.Setup), Measured: r.Seconds,
+			Spread: r.Spread, Allocated: r.Allocated, Reserved: r.Reserved,
+		}
 		report := e.Evaluate(r.Setup)
 		switch {
 		case !report.Legal:
@@ -129,7 +132,8 @@ func Do(e *engine.Evaluator, runs []Run, layout func(*engine.Setup) string) (*Fi
 			for k := range report.Memory.Ranks {
 				rank := &report.Memory.Ranks[k]
 				c.AllocatedPredicted = max(c.AllocatedPredicted, rank.Allocated.GiB())
-				c.ReservedPredicted = max(c.ReservedPredicted, (rank.Allocated + rank.OverheadParts.Slack).GiB())
+				c.ReservedPredicted = max(c.ReservedPredicted,
+					(rank.Allocated + rank.OverheadParts.Slack).GiB())
 			}
 		}
 		f.Runs = append(f.Runs, c)
@@ -165,7 +169,10 @@ func (f *Fit) fit(e *engine.Evaluator, runs []Run, fitted []int) error {
 	}
 	for k := range r.Constants {
 		est, of := &r.Constants[k], m.of[k]
-		c := Constant{ID: of.id, What: of.what, Keys: of.keys, Before: est.Value, After: est.Fitted, Error: est.Error, Fitted: est.Error > 0}
+		c := Constant{
+			ID: of.id, What: of.what, Keys: of.keys, Before: est.Value, After: est.Fitted,
+			Error: est.Error, Fitted: est.Error > 0,
+		}
 		c.Why, c.Tells = why(est, of)
 		f.Constants = append(f.Constants, c)
 	}
@@ -185,7 +192,10 @@ const leastSlack = 3
 // slack fits the slack of the allocator to the runs that measured what it is the ratio of: their
 // mean, with its standard error.
 func (f *Fit) slack(runs []Run, fitted []int, was presets.Figure) {
-	c := Constant{ID: "allocator", What: "reserved beyond allocated memory, share", Keys: []string{slackKey}, Before: was.Value, After: was.Value}
+	c := Constant{
+		ID: "allocator", What: "reserved beyond allocated memory, share", Keys: []string{slackKey},
+		Before: was.Value, After: was.Value,
+	}
 	sum, squares, n := 0.0, 0.0, 0.0
 	for _, i := range fitted {
 		if r := &runs[i]; r.Allocated > 0 && r.Reserved >= r.Allocated {
@@ -194,7 +204,8 @@ func (f *Fit) slack(runs []Run, fitted []int, was presets.Figure) {
 		}
 	}
 	if n < leastSlack {
-		c.Why, c.Tells = "fewer than three runs measured allocated and reserved memory", "logs of Megatron-LM or nanotron, which print both"
+		c.Why, c.Tells = "fewer than three runs measured allocated and reserved memory",
+			"logs of Megatron-LM or nanotron, which print both"
 	} else {
 		c.Fitted, c.After = true, min(sum/n, was.High)
 		c.Error = max(math.Sqrt(max(squares/n-sum*sum/n/n, 0)/(n-1)), 1e-6)
@@ -248,7 +259,10 @@ func newModel(e *engine.Evaluator, s *engine.Setup) (*model, error) {
 			unit = 0
 		}
 		m.of = append(m.of, &c)
-		m.constants = append(m.constants, calibrate.Constant{ID: c.id, Value: lead.Value, Low: lead.Low, High: lead.High, Unit: unit})
+		m.constants = append(m.constants, calibrate.Constant{
+			ID: c.id, Value: lead.Value, Low: lead.Low,
+			High: lead.High, Unit: unit,
+		})
 	}
 	return m, nil
 }
@@ -302,7 +316,9 @@ func (m *model) run(s engine.Setup, seconds float64) calibrate.Run {
 
 // Plan returns which of some layouts of one machine and stack, in addition to the first few, to run so
 // that the constants are told apart, at most k, and what all of these would determine.
-func Plan(e *engine.Evaluator, setups []engine.Setup, first, k int) (chosen []int, would []Constant, err error) {
+func Plan(e *engine.Evaluator, setups []engine.Setup, first, k int) (chosen []int, would []Constant,
+	err error,
+) {
 	if len(setups) == 0 {
 		return nil, nil, nil
 	}
@@ -332,9 +348,11 @@ func Plan(e *engine.Evaluator, setups []engine.Setup, first, k int) (chosen []in
 // Preset returns the file of the fitted constants. The id is the name of the file.
 func (f *Fit) Preset(lib *presets.Library, id, source string) ([]byte, error) {
 	out := presets.Fitted{
-		ID: id, Machine: f.setup.Cluster, Stack: f.setup.Stack, Figures: f.figures, Error: f.After, LeftOut: f.LeftOut, Source: source,
+		ID: id, Machine: f.setup.Cluster, Stack: f.setup.Stack, Figures: f.figures, Error: f.After,
+		LeftOut: f.LeftOut, Source: source,
 		FittedTo: fmt.Sprintf("%d measured runs on %s with %s", f.Fitted, f.Machine, f.Stack),
-		Note:     fmt.Sprintf("Mean error of step times %.1f %% before, %.1f %% after, %.1f %% of runs left out.", 100*f.Before, 100*f.After, 100*f.LeftOut),
+		Note: fmt.Sprintf("Mean error of step times %.1f %% before, %.1f %% after, %.1f %% of runs "+
+			"left out.", 100*f.Before, 100*f.After, 100*f.LeftOut),
 	}
 	for i := range f.Runs {
 		c := &f.Runs[i]
@@ -343,7 +361,8 @@ func (f *Fit) Preset(lib *presets.Library, id, source string) ([]byte, error) {
 		}
 		setup, _ := setupdoc.Share(c.setup, presets.Default(), lib)
 		out.Runs = append(out.Runs, presets.FittedRun{
-			Name: c.Name, Layout: c.Layout, Setup: setup, Measured: c.Measured, Before: c.Before, After: c.After, LeftOut: c.LeftOut,
+			Name: c.Name, Layout: c.Layout, Setup: setup, Measured: c.Measured, Before: c.Before,
+			After: c.After, LeftOut: c.LeftOut,
 			Allocated: c.Allocated, Reserved: c.Reserved,
 		})
 	}

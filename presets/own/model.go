@@ -17,7 +17,8 @@ func ReadModel(name string) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		name = filepath.Join(name, "config.json")
 	}
-	text, err := input.ReadRegular(name, input.MaxLog) // a config.json can list every tensor that is quantised
+	// a config.json can list every tensor that is quantised
+	text, err := input.ReadRegular(name, input.MaxLog)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fs.ErrNotExist

@@ -36,7 +36,10 @@ func TestReadModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{write("config.json", config), dir + string(filepath.Separator), write("llama3.2-3b.toml", string(preset))} {
+	for _, name := range []string{
+		write("config.json", config), dir + string(filepath.Separator),
+		write("llama3.2-3b.toml", string(preset)),
+	} {
 		m, err := lib.Model(name)
 		if err != nil || m.Total() != want.Total() || m.ID != name {
 			t.Errorf("%s: %d parameters as %q, %v", name, m.Total(), m.ID, err)
@@ -48,7 +51,10 @@ func TestReadModel(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{write("odd.json", `{"model_type":"mamba"}`), `odd.json:1:15: model_type "mamba" is not known`},
 		{write("half.json", `{"model_type":"deepseek_v2"}`), "half.json: num_experts_per_tok: is missing"},
-		{write("llama3.2-4b.toml", strings.ReplaceAll(string(preset), "gated_ffn = true\n", "")), "gated_ffn: is missing"},
+		{
+			write("llama3.2-4b.toml", strings.ReplaceAll(string(preset), "gated_ffn = true\n", "")),
+			"gated_ffn: is missing",
+		},
 		{write("long.json", strings.Repeat(" ", 11<<20)), "longer than"},
 		{filepath.Join(dir, "none.json"), "there is no such file"},
 		{os.DevNull, "regular file"},

@@ -49,20 +49,23 @@ func Load(folder string, base *presets.Library) (*presets.Library, []string) {
 		if more == 1 {
 			what = "error"
 		}
-		notices = append(notices[:mostNotices], fmt.Sprintf("%d more %s of presets left out in %s", more, what, escape.Name(folder)))
+		notices = append(notices[:mostNotices], fmt.Sprintf("%d more %s of presets left out in %s", more,
+			what, escape.Name(folder)))
 	}
 	taken, kept := replaced(lib, base, folder)
 	if len(taken) > 0 {
 		notices = append(notices, "your presets replace built-in ones: "+strings.Join(taken, ", "))
 	}
 	if len(kept) > 0 {
-		notices = append(notices, "built-in ones are used in place of yours that are left out: "+strings.Join(kept, ", "))
+		notices = append(notices,
+			"built-in ones are used in place of yours that are left out: "+strings.Join(kept, ", "))
 	}
 	return lib, notices
 }
 
 // replaced names the built-in presets that the user's replace with different figures:
-// it may be on purpose, but "llama3.1-8b" is then another model. Kept are those whose replacement is left out.
+// it may be on purpose, but "llama3.1-8b" is then another model. Kept are those whose replacement is left
+// out.
 func replaced(lib, base *presets.Library, folder string) (taken, kept []string) {
 	for _, kind := range []string{"models", "gpus", "clusters"} {
 		for _, name := range input.Names(os.DirFS(folder), kind) {

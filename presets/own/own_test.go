@@ -36,9 +36,11 @@ func builtIn(t *testing.T, name, old, replacement string) string {
 
 func TestLoad(t *testing.T) {
 	folder := t.TempDir()
-	write(t, filepath.Join(folder, "models", "mine.toml"), builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"mine"`))
+	write(t, filepath.Join(folder, "models", "mine.toml"),
+		builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"mine"`))
 	bad := filepath.Join(folder, "models", "bad.toml")
-	write(t, bad, strings.Replace(builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"bad"`), "layers = 32", "layrs = 32", 1))
+	write(t, bad, strings.Replace(builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"bad"`),
+		"layers = 32", "layrs = 32", 1))
 	lib, notices := own.Load(folder, presets.Default())
 	if m, err := lib.Model("mine"); err != nil || m.Layers != 32 {
 		t.Errorf("own model: %d layers, %v", m.Layers, err)
@@ -46,7 +48,8 @@ func TestLoad(t *testing.T) {
 	if _, err := lib.Model("llama3.1-70b"); err != nil {
 		t.Errorf("built-in model: %v", err)
 	}
-	if len(notices) == 0 || !strings.Contains(notices[0], bad+":") || !strings.Contains(notices[0], "layrs") || strings.Contains(notices[0], "\n") {
+	if len(notices) == 0 || !strings.Contains(notices[0], bad+":") ||
+		!strings.Contains(notices[0], "layrs") || strings.Contains(notices[0], "\n") {
 		t.Errorf("notices %q", notices)
 	}
 	if _, err := lib.Model("bad"); err == nil {
@@ -71,7 +74,8 @@ func TestReplaced(t *testing.T) {
 			t.Error(err)
 		}
 		said := strings.Contains(strings.Join(notices, "\n"), "replace built-in ones: models llama3.1-8b")
-		if refused := strings.Contains(text, "= -2"); refused != strings.Contains(strings.Join(notices, "\n"), "in place of yours that are left out: models llama3.1-8b") {
+		if refused := strings.Contains(text, "= -2"); refused != strings.Contains(strings.Join(notices, "\n"),
+			"in place of yours that are left out: models llama3.1-8b") {
 			t.Errorf("refused %v: %q", refused, notices)
 		}
 		if said != want {
@@ -83,8 +87,10 @@ func TestReplaced(t *testing.T) {
 // Two things wrong in a file are two notices.
 func TestEveryFault(t *testing.T) {
 	folder := t.TempDir()
-	text := strings.Replace(builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"bad"`), "layers = 32", "layers = 0", 1)
-	write(t, filepath.Join(folder, "models", "bad.toml"), strings.Replace(text, "hidden = 4096", "hidden = -1", 1))
+	text := strings.Replace(builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"bad"`), "layers = 32",
+		"layers = 0", 1)
+	write(t, filepath.Join(folder, "models", "bad.toml"),
+		strings.Replace(text, "hidden = 4096", "hidden = -1", 1))
 	_, notices := own.Load(folder, presets.Default())
 	all := strings.Join(notices, "\n")
 	if len(notices) < 2 || !strings.Contains(all, "layers") || !strings.Contains(all, "hidden") {
@@ -95,7 +101,10 @@ func TestEveryFault(t *testing.T) {
 func TestNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, file, "")
-	for _, folder := range []string{"", file, filepath.Join(file, "below"), filepath.Join(t.TempDir(), "none")} {
+	for _, folder := range []string{
+		"", file, filepath.Join(file, "below"),
+		filepath.Join(t.TempDir(), "none"),
+	} {
 		if lib, notices := own.Load(folder, presets.Default()); lib != presets.Default() || len(notices) > 0 {
 			t.Errorf("%q: %q", folder, notices)
 		}
@@ -142,14 +151,15 @@ func TestManyFaults(t *testing.T) {
 	}
 }
 
-// TestBudget: hundreds of presets of which each is refused, or long, or small, take no more than the budget of a folder,
-// and the first notice names it.
+// TestBudget: hundreds of presets of which each is refused, or long, or small, take no more than the budget
+// of a folder, and the first notice names it.
 func TestBudget(t *testing.T) {
 	var unknown strings.Builder
 	for n := range 900 {
 		unknown.WriteString("key" + strconv.Itoa(n) + " = 1\n")
 	}
-	long := builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"ID"`) + strings.Repeat("#"+strings.Repeat("x", 1000)+"\n", 60)
+	long := builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`,
+		`"ID"`) + strings.Repeat("#"+strings.Repeat("x", 1000)+"\n", 60)
 	for name, c := range map[string]struct {
 		files      int
 		text, want string
@@ -157,15 +167,20 @@ func TestBudget(t *testing.T) {
 		"a long key":   {300, strings.Repeat("a", 65_000) + "=1", "24 files are refused"},
 		"unknown keys": {300, unknown.String(), "24 files are refused"},
 		"long":         {60, long, "more than 2 MiB"},
-		"small":        {2100, builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"ID"`), "more than 2000 files"},
+		"small": {
+			2100, builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"ID"`),
+			"more than 2000 files",
+		},
 	} {
 		folder := t.TempDir()
 		for n := range c.files {
 			id := "m" + strconv.Itoa(n)
-			write(t, filepath.Join(folder, "models", id+".toml"), strings.Replace(c.text, `"ID"`, `"`+id+`"`, 1))
+			write(t, filepath.Join(folder, "models", id+".toml"),
+				strings.Replace(c.text, `"ID"`, `"`+id+`"`, 1))
 		}
 		_, notices := own.Load(folder, presets.Default())
-		if len(notices) == 0 || !strings.Contains(notices[0], c.want+"; this one and those after it are not read") {
+		if len(notices) == 0 ||
+			!strings.Contains(notices[0], c.want+"; this one and those after it are not read") {
 			t.Errorf("%s: %.300q", name, notices)
 		}
 	}

@@ -83,8 +83,10 @@ type cellKey struct {
 // keyOf returns the key of a run of a release.
 func keyOf(x *band.Traits, release string, fitted, memory bool) cellKey {
 	key := cellKey{
-		release: release, gpu: x.GPU, stack: x.Stack, version: x.Version, experts: x.Experts, pipeline: x.Pipeline, zero3: x.ZeRO3,
-		tp: x.TP, cp: x.CP, ep: x.EP, bits: x.Bits, gpus: int(math.Round(float64(x.GPUs) / 4)), pcie: x.PCIe, fitted: fitted,
+		release: release, gpu: x.GPU, stack: x.Stack, version: x.Version, experts: x.Experts,
+		pipeline: x.Pipeline, zero3: x.ZeRO3,
+		tp: x.TP, cp: x.CP, ep: x.EP, bits: x.Bits, gpus: int(math.Round(float64(x.GPUs) / 4)), pcie: x.PCIe,
+		fitted:    fitted,
 		recompute: memory && x.Recompute,
 	}
 	if memory { // what a micro-batch keeps is most of what is uncertain
@@ -122,10 +124,15 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 			if publisher < 0 {
 				publisher, publishers = len(publishers), append(publishers, r.Group.Publisher)
 			}
-			cells = append(cells, band.Cell{Group: r.Group.ID, Release: r.Group.Series, Source: publisher, Fitted: r.InSample, Traits: band.Traits{
-				GPU: x.GPU, Vendor: x.Vendor, Generation: x.Generation, Stack: x.Stack, Family: x.Family, Version: x.Version, Experts: x.Experts, TP: x.TP, CP: x.CP, EP: x.EP,
-				Pipeline: x.Pipeline, ZeRO3: x.ZeRO3, PCIe: x.PCIe, Recompute: key.recompute, Bits: x.Bits,
-			}})
+			cells = append(cells, band.Cell{
+				Group: r.Group.ID, Release: r.Group.Series, Source: publisher,
+				Fitted: r.InSample, Traits: band.Traits{
+					GPU: x.GPU, Vendor: x.Vendor, Generation: x.Generation, Stack: x.Stack, Family: x.Family,
+					Version: x.Version, Experts: x.Experts, TP: x.TP, CP: x.CP, EP: x.EP,
+					Pipeline: x.Pipeline, ZeRO3: x.ZeRO3, PCIe: x.PCIe, Recompute: key.recompute,
+					Bits: x.Bits,
+				},
+			})
 		}
 		c := &cells[k]
 		c.GPUs += x.GPUs
@@ -149,7 +156,8 @@ func Cells(t *band.Table, runs []Errors) (cells []band.Cell, publishers []string
 		c.NonCompute, c.Traffic, c.Error = c.NonCompute/n, c.Traffic/n, c.Error/n
 		c.Off /= n
 		list := in[i]
-		slices.SortStableFunc(list, func(a, b *Errors) int { return cmp.Compare(math.Abs(a.Log), math.Abs(b.Log)) })
+		slices.SortStableFunc(list,
+			func(a, b *Errors) int { return cmp.Compare(math.Abs(a.Log), math.Abs(b.Log)) })
 		c.Title, c.Example = list[0].Group.Title, list[len(list)/2].Example
 		all := float64(per[c.Release])
 		c.Weight = n / math.Sqrt(all) * min(1, math.Sqrt(mostRuns/all))
@@ -170,7 +178,10 @@ func scaled(t *band.Table, r *Errors) float64 {
 // Table makes the cells of some runs and finds the factor; scales and prior are those of
 // the table given.
 func Table(scales *band.Table, runs []Errors) (*band.Table, []string) {
-	t := &band.Table{Prior: scales.Prior, PriorWeight: scales.PriorWeight, Memory: scales.Memory, Scales: scales.Scales}
+	t := &band.Table{
+		Prior: scales.Prior, PriorWeight: scales.PriorWeight, Memory: scales.Memory,
+		Scales: scales.Scales,
+	}
 	var publishers []string
 	t.Cells, publishers = Cells(t, runs)
 	for _, of := range []struct {
@@ -218,19 +229,25 @@ func factors(t *band.Table, runs []Errors) (all float64, classes []band.ClassFac
 	for i := range runs {
 		r := &runs[i]
 		n := per[r.Group.Series]
-		ratios[i], shown[i] = math.Abs(r.Log)/t.Log(&r.Traits, r.Group.Series), math.Abs(r.Log)/t.Log(&r.Traits, "")
+		ratios[i], shown[i] = math.Abs(r.Log)/t.Log(&r.Traits, r.Group.Series),
+			math.Abs(r.Log)/t.Log(&r.Traits, "")
 		rows[i], releases[i] = min(1, mostRuns/n), min(math.Sqrt(n), math.Sqrt(mostRuns))/n
 		lists[classOf(r)] = append(lists[classOf(r)], ratios[i])
 	}
 	up := func(v float64) float64 { return math.Ceil(1000*v) / 1000 }
-	all = up(max(weighted(ratios, rows, nineOfTen), weighted(ratios, releases, nineOfTen), weighted(shown, rows, leastShown)))
+	all = up(max(weighted(ratios, rows, nineOfTen), weighted(ratios, releases, nineOfTen),
+		weighted(shown, rows, leastShown)))
 	for c, list := range lists {
 		if f := up(weighted(list, nil, classInside)); len(list) >= classRuns && f > all {
-			classes = append(classes, band.ClassFactor{Experts: c.experts, Generation: c.generation, Stack: c.stack, Factor: f})
+			classes = append(classes, band.ClassFactor{
+				Experts: c.experts, Generation: c.generation,
+				Stack: c.stack, Factor: f,
+			})
 		}
 	}
 	slices.SortFunc(classes, func(a, b band.ClassFactor) int {
-		return cmp.Or(cmp.Compare(b2i(a.Experts), b2i(b.Experts)), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Stack, b.Stack))
+		return cmp.Or(cmp.Compare(b2i(a.Experts), b2i(b.Experts)), cmp.Compare(a.Generation, b.Generation),
+			cmp.Compare(a.Stack, b.Stack))
 	})
 	return all, classes
 }

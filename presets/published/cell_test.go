@@ -29,7 +29,8 @@ columns = ["tp", "pp", "mbs", "gbs"]
 // refused by name.
 func TestCells(t *testing.T) {
 	read := func(lines string) (Group, error) {
-		return read(fstest.MapFS{"mine.toml": {Data: []byte(cellHead + lines)}}, "mine.toml", presets.Default())
+		return read(fstest.MapFS{"mine.toml": {Data: []byte(cellHead + lines)}}, "mine.toml",
+			presets.Default())
 	}
 	g, err := read("runs = [[7, 2, 1, 4, 256, 1.5, 20.25]]\nout_of_memory = [[8, 1, 2, 64, 256]]\n")
 	if err != nil || len(g.Runs) != 1 {
@@ -39,7 +40,8 @@ func TestCells(t *testing.T) {
 	if err != nil || len(failed) != 1 {
 		t.Fatalf("%+v, %v", failed, err)
 	}
-	if r := g.Runs[0]; r.ID != "7" || r.Setup.TP != 2 || r.Setup.MBS != 4 || r.Setup.GBS != 256 || r.Step != 1.5 || r.Memory != 20.25 || r.Rank != FirstRank {
+	if r := g.Runs[0]; r.ID != "7" || r.Setup.TP != 2 || r.Setup.MBS != 4 || r.Setup.GBS != 256 ||
+		r.Step != 1.5 || r.Memory != 20.25 || r.Rank != FirstRank {
 		t.Errorf("%+v", r)
 	}
 	if r := failed[0]; r.ID != "8" || r.Setup.PP != 2 || r.Setup.MBS != 64 || r.Step != 0 || r.Memory != 0 {

@@ -53,7 +53,8 @@ func (j *stepErrors) cells() [][]int {
 func (j *stepErrors) correlation() (ours, constant float64, cells int) {
 	var a, b []float64
 	for _, cell := range j.cells() {
-		measured, predicted, work := make([]float64, len(cell)), make([]float64, len(cell)), make([]float64, len(cell))
+		measured, predicted, work := make([]float64, len(cell)), make([]float64, len(cell)),
+			make([]float64, len(cell))
 		for k, i := range cell {
 			measured[k], predicted[k], work[k] = j.rows[i].Measured, j.rows[i].Predicted, j.rows[i].work
 		}
@@ -85,7 +86,10 @@ func candidates(e *engine.Evaluator, lib Library, g *Group) (map[string][]candid
 		if p == nil {
 			return
 		}
-		c := candidate{rate: rate, fits: p.fits, gpus: r.Setup.GPUs, peak: p.peak, time: p.step / r.Setup.Tokens(), work: p.work / r.Setup.Tokens()}
+		c := candidate{
+			rate: rate, fits: p.fits, gpus: r.Setup.GPUs, peak: p.peak,
+			time: p.step / r.Setup.Tokens(), work: p.work / r.Setup.Tokens(),
+		}
 		out[cellOf(r)] = append(out[cellOf(r)], c)
 	}
 	for i := range g.Runs {

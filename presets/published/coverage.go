@@ -59,7 +59,10 @@ func Coverage(t *band.Table, runs []Errors) []Class {
 	}
 	var out []Class
 	for k, list := range lists {
-		c := Class{Metric: StepSeconds, Experts: k.experts, Generation: k.generation, Stack: k.stack, Runs: len(list)}
+		c := Class{
+			Metric: StepSeconds, Experts: k.experts, Generation: k.generation, Stack: k.stack,
+			Runs: len(list),
+		}
 		if t.Memory {
 			c.Metric = MemoryGiB
 		}
@@ -68,7 +71,8 @@ func Coverage(t *band.Table, runs []Errors) []Class {
 		inside, all := 0.0, 0.0
 		for _, i := range list {
 			r := &runs[i]
-			b, weight := t.FactorOf(&r.Traits)*t.Log(&r.Traits, r.Group.Series), min(1, mostRuns/per[r.Group.Series])
+			b, weight := t.FactorOf(&r.Traits)*t.Log(&r.Traits, r.Group.Series),
+				min(1, mostRuns/per[r.Group.Series])
 			releases[r.Group.Series] = true
 			all += weight
 			if math.Abs(r.Log) <= b {
@@ -77,11 +81,14 @@ func Coverage(t *band.Table, runs []Errors) []Class {
 			widths, weights = append(widths, math.Expm1(b)), append(weights, weight)
 			used = append(used, t.Of(&r.Traits).Error)
 		}
-		c.Inside, c.Width, c.InUse, c.Releases = inside/all, weighted(widths, weights, 0.5), weighted(used, weights, 0.5), len(releases)
+		c.Inside, c.Width, c.InUse, c.Releases = inside/all, weighted(widths, weights, 0.5),
+			weighted(used, weights, 0.5), len(releases)
 		out = append(out, c)
 	}
 	slices.SortFunc(out, func(a, b Class) int {
-		return cmp.Or(cmp.Compare(b2i(a.Generation != ""), b2i(b.Generation != "")), cmp.Compare(b2i(a.Experts), b2i(b.Experts)), cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Stack, b.Stack))
+		return cmp.Or(cmp.Compare(b2i(a.Generation != ""), b2i(b.Generation != "")),
+			cmp.Compare(b2i(a.Experts), b2i(b.Experts)), cmp.Compare(a.Generation, b.Generation),
+			cmp.Compare(a.Stack, b.Stack))
 	})
 	return out
 }

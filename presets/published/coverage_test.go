@@ -46,7 +46,8 @@ func TestCoverage(t *testing.T) {
 			case i == 0 && (c.Inside < leastInside || c.Inside > mostInside):
 				t.Errorf("%s: %.1f %% of all runs lie inside", of.name, 100*c.Inside)
 			case i > 0 && c.Runs >= classRuns && c.Inside < classInside:
-				t.Errorf("%s: %.1f %% of %d runs of %s on %s lie inside", of.name, 100*c.Inside, c.Runs, c.Stack, c.Generation)
+				t.Errorf("%s: %.1f %% of %d runs of %s on %s lie inside", of.name, 100*c.Inside, c.Runs,
+					c.Stack, c.Generation)
 			}
 		}
 		open, end := "<!-- coverage of "+of.name+" -->\n", "<!-- end of coverage -->"
@@ -64,7 +65,8 @@ func TestCoverage(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Error("the tables of docs/accuracy.md are not what the runs say; MESHSCOPE_UPDATE=1 go test ./presets/published -run 'Bands|Coverage' writes them")
+		t.Error("the tables of docs/accuracy.md are not what the runs say; MESHSCOPE_UPDATE=1 go test " +
+			"./presets/published -run 'Bands|Coverage' writes them")
 	}
 }
 
@@ -84,7 +86,8 @@ func TestCoverageOfAReleaseThatNothingKnows(t *testing.T) {
 		}
 		inside, all := 0.0, 0.0
 		for release, runs := range releases {
-			others := slices.DeleteFunc(slices.Clone(of.runs), func(r published.Errors) bool { return r.Group.Series == release })
+			others := slices.DeleteFunc(slices.Clone(of.runs),
+				func(r published.Errors) bool { return r.Group.Series == release })
 			table, _ := published.Table(of.scales, others)
 			weight := min(1, 100/float64(len(runs)))
 			for i := range runs {

@@ -31,19 +31,30 @@ func fields() []field {
 			got:   func(r *published.Run) string { return r.Setup.Cluster.ID },
 			alter: func(r *published.Run) { r.Setup.Cluster.ID = "dgx-h100" },
 		},
-		number("gpus", func(s source) string { return s.Row["n_gpus"] }, setup(func(r *published.Run) *int { return &r.Setup.GPUs })),
-		number("dp", func(s source) string { return s.Row["dp"] }, setup(func(r *published.Run) *int { return &r.Setup.DP })),
-		number("tp", func(s source) string { return s.Row["tp"] }, setup(func(r *published.Run) *int { return &r.Setup.TP })),
-		number("pp", func(s source) string { return s.Row["pp"] }, setup(func(r *published.Run) *int { return &r.Setup.PP })),
-		number("vpp", func(s source) string { return s.or("vpp", 1) }, setup(func(r *published.Run) *int { return &r.Setup.VPP })),
-		number("cp", func(s source) string { return s.or("cp", 1) }, setup(func(r *published.Run) *int { return &r.Setup.CP })),
-		number("ep", func(s source) string { return s.or("ep", 1) }, setup(func(r *published.Run) *int { return &r.Setup.EP })),
-		number("etp", func(source) string { return "1" }, setup(func(r *published.Run) *int { return &r.Setup.ETP })),
+		number("gpus", func(s source) string { return s.Row["n_gpus"] },
+			setup(func(r *published.Run) *int { return &r.Setup.GPUs })),
+		number("dp", func(s source) string { return s.Row["dp"] },
+			setup(func(r *published.Run) *int { return &r.Setup.DP })),
+		number("tp", func(s source) string { return s.Row["tp"] },
+			setup(func(r *published.Run) *int { return &r.Setup.TP })),
+		number("pp", func(s source) string { return s.Row["pp"] },
+			setup(func(r *published.Run) *int { return &r.Setup.PP })),
+		number("vpp", func(s source) string { return s.or("vpp", 1) },
+			setup(func(r *published.Run) *int { return &r.Setup.VPP })),
+		number("cp", func(s source) string { return s.or("cp", 1) },
+			setup(func(r *published.Run) *int { return &r.Setup.CP })),
+		number("ep", func(s source) string { return s.or("ep", 1) },
+			setup(func(r *published.Run) *int { return &r.Setup.EP })),
+		number("etp", func(source) string { return "1" },
+			setup(func(r *published.Run) *int { return &r.Setup.ETP })),
 		number("zero", zeroOf, setup(func(r *published.Run) *int { return &r.Setup.ZeRO })),
 		number("mbs", mbsOf, setup(func(r *published.Run) *int { return &r.Setup.MBS })),
-		number("micro-batches", func(s source) string { return s.Row["grad_accum"] }, setup(func(r *published.Run) *int { return &r.Setup.MicroBatches })),
-		number("batch", func(s source) string { return s.Row["gbs_sequences"] }, setup(func(r *published.Run) *int { return &r.Setup.GBS })),
-		number("seq", func(s source) string { return s.Row["seq_len"] }, setup(func(r *published.Run) *int { return &r.Setup.Seq })),
+		number("micro-batches", func(s source) string { return s.Row["grad_accum"] },
+			setup(func(r *published.Run) *int { return &r.Setup.MicroBatches })),
+		number("batch", func(s source) string { return s.Row["gbs_sequences"] },
+			setup(func(r *published.Run) *int { return &r.Setup.GBS })),
+		number("seq", func(s source) string { return s.Row["seq_len"] },
+			setup(func(r *published.Run) *int { return &r.Setup.Seq })),
 		{
 			name: "sp", want: spOf,
 			got:   func(r *published.Run) string { return strconv.FormatBool(r.Setup.SP) },
@@ -63,15 +74,42 @@ func modelFields() []field {
 		of   func(r *published.Run) *int
 		want func(s source) int
 	}{
-		{"layers", func(r *published.Run) *int { return &r.Setup.Model.Layers }, func(s source) int { return modelOf(s).Layers }},
-		{"hidden", func(r *published.Run) *int { return &r.Setup.Model.Hidden }, func(s source) int { return modelOf(s).Hidden }},
-		{"ffn", func(r *published.Run) *int { return &r.Setup.Model.FFN }, func(s source) int { return modelOf(s).FFN }},
-		{"heads", func(r *published.Run) *int { return &r.Setup.Model.Heads }, func(s source) int { return modelOf(s).Heads }},
-		{"kv heads", func(r *published.Run) *int { return &r.Setup.Model.KVHeads }, func(s source) int { return modelOf(s).KVHeads }},
-		{"head size", func(r *published.Run) *int { return &r.Setup.Model.HeadDim }, func(s source) int { return modelOf(s).HeadDim }},
-		{"vocabulary", func(r *published.Run) *int { return &r.Setup.Model.Vocab }, func(s source) int { return modelOf(s).Vocab }},
-		{"dense layers", func(r *published.Run) *int { return &r.Setup.Model.FirstDense }, func(s source) int { return modelOf(s).FirstDense }},
-		{"longest sequence", func(r *published.Run) *int { return &r.Setup.Model.MaxSeq }, func(s source) int { return modelOf(s).MaxSeq }},
+		{
+			"layers", func(r *published.Run) *int { return &r.Setup.Model.Layers },
+			func(s source) int { return modelOf(s).Layers },
+		},
+		{
+			"hidden", func(r *published.Run) *int { return &r.Setup.Model.Hidden },
+			func(s source) int { return modelOf(s).Hidden },
+		},
+		{
+			"ffn", func(r *published.Run) *int { return &r.Setup.Model.FFN },
+			func(s source) int { return modelOf(s).FFN },
+		},
+		{
+			"heads", func(r *published.Run) *int { return &r.Setup.Model.Heads },
+			func(s source) int { return modelOf(s).Heads },
+		},
+		{
+			"kv heads", func(r *published.Run) *int { return &r.Setup.Model.KVHeads },
+			func(s source) int { return modelOf(s).KVHeads },
+		},
+		{
+			"head size", func(r *published.Run) *int { return &r.Setup.Model.HeadDim },
+			func(s source) int { return modelOf(s).HeadDim },
+		},
+		{
+			"vocabulary", func(r *published.Run) *int { return &r.Setup.Model.Vocab },
+			func(s source) int { return modelOf(s).Vocab },
+		},
+		{
+			"dense layers", func(r *published.Run) *int { return &r.Setup.Model.FirstDense },
+			func(s source) int { return modelOf(s).FirstDense },
+		},
+		{
+			"longest sequence", func(r *published.Run) *int { return &r.Setup.Model.MaxSeq },
+			func(s source) int { return modelOf(s).MaxSeq },
+		},
 	} {
 		list = append(list, number(f.name, func(s source) string { return strconv.Itoa(f.want(s)) }, f.of))
 	}
@@ -99,7 +137,8 @@ func recipeFields() []field {
 		},
 		{
 			name: "gradients", want: func(s source) string {
-				if s.bridge() || strings.Contains(s.Row["note"], "gradients reduced in bf16") || strings.Contains(s.Row["note"], "gradients in bf16") ||
+				if s.bridge() || strings.Contains(s.Row["note"], "gradients reduced in bf16") ||
+					strings.Contains(s.Row["note"], "gradients in bf16") ||
 					strings.Contains(s.Row["precision"], "PURE") {
 					return string(recipe.GradBF16)
 				}
@@ -115,8 +154,10 @@ func recipeFields() []field {
 		},
 		{
 			name: "recompute", want: recomputeOf,
-			got:   func(r *published.Run) string { return r.Setup.Recompute.String() },
-			alter: func(r *published.Run) { r.Setup.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 7} },
+			got: func(r *published.Run) string { return r.Setup.Recompute.String() },
+			alter: func(r *published.Run) {
+				r.Setup.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 7}
+			},
 		},
 		{
 			name: "recompute unknown", want: func(s source) string {
@@ -127,7 +168,8 @@ func recipeFields() []field {
 			alter: func(r *published.Run) { r.AnyRecompute = !r.AnyRecompute },
 		},
 		{
-			name: "recompute from recipe", want: func(s source) string { return strconv.FormatBool(s.bridge()) },
+			name:  "recompute from recipe",
+			want:  func(s source) string { return strconv.FormatBool(s.bridge()) },
 			got:   func(r *published.Run) string { return strconv.FormatBool(r.FromRecipe) },
 			alter: func(r *published.Run) { r.FromRecipe = !r.FromRecipe },
 		},
@@ -151,13 +193,22 @@ func recipeFields() []field {
 			got:   func(r *published.Run) string { return string(r.Setup.Attention) },
 			alter: func(r *published.Run) { r.Setup.Attention += "-other" },
 		},
-		told("TP overlap", recipe.UserBuffers, "TP overlap by user buffers", func(r *published.Run) *recipe.TPOverlap { return &r.Setup.TPOverlap }),
-		told("async TP", recipe.AsyncTP, "async TP", func(r *published.Run) *recipe.TPOverlap { return &r.Setup.TPOverlap }),
-		told("fp8 attention", recipe.Attention8, "fp8 attention", func(r *published.Run) *recipe.AttentionPrecision { return &r.Setup.Attending }),
-		told("data-parallel overlap", recipe.Off, "overlap of data-parallel traffic not asked", func(r *published.Run) *recipe.Setting { return &r.Setup.DPOverlap }),
+		told("TP overlap", recipe.UserBuffers, "TP overlap by user buffers",
+			func(r *published.Run) *recipe.TPOverlap { return &r.Setup.TPOverlap }),
+		told("async TP", recipe.AsyncTP, "async TP", func(r *published.Run) *recipe.TPOverlap {
+			return &r.Setup.TPOverlap
+		}),
+		told("fp8 attention", recipe.Attention8, "fp8 attention",
+			func(r *published.Run) *recipe.AttentionPrecision { return &r.Setup.Attending }),
+		told("data-parallel overlap", recipe.Off, "overlap of data-parallel traffic not asked",
+			func(r *published.Run) *recipe.Setting { return &r.Setup.DPOverlap }),
 		noted("token drop", "(tokendrop)", func(r *published.Run) *bool { return &r.Software.TokenDrop }),
-		told("CUDA graphs", recipe.GraphsLayer, "CUDA graphs", func(r *published.Run) *recipe.CUDAGraphs { return &r.Setup.CUDAGraphs }),
-		told("dispatcher", recipe.DeepEP, "deepep", func(r *published.Run) *recipe.Dispatcher { return &r.Setup.Dispatcher }),
+		told("CUDA graphs", recipe.GraphsLayer, "CUDA graphs", func(r *published.Run) *recipe.CUDAGraphs {
+			return &r.Setup.CUDAGraphs
+		}),
+		told("dispatcher", recipe.DeepEP, "deepep", func(r *published.Run) *recipe.Dispatcher {
+			return &r.Setup.Dispatcher
+		}),
 	}
 }
 
@@ -188,7 +239,8 @@ func told[T ~string](name string, word T, note string, of func(*published.Run) *
 // noted is a switch that the note of a row states.
 func noted(name, words string, of func(*published.Run) *bool) field {
 	return field{
-		name: name, want: func(s source) string { return strconv.FormatBool(strings.Contains(s.Row["note"], words)) },
+		name:  name,
+		want:  func(s source) string { return strconv.FormatBool(strings.Contains(s.Row["note"], words)) },
 		got:   func(r *published.Run) string { return strconv.FormatBool(*of(r)) },
 		alter: func(r *published.Run) { *of(r) = !*of(r) },
 	}
@@ -212,7 +264,8 @@ func figureFields() []field {
 				switch kind := s.Row["mem_kind"]; {
 				case strings.Contains(kind, "max allocated"), strings.HasPrefix(kind, "peak allocated"):
 					return string(published.Allocated)
-				case strings.Contains(kind, "reserved"), kind == "peak (max over ranks)": // what torchtitan's log calls so is reserved
+				// what torchtitan's log calls so is reserved
+				case strings.Contains(kind, "reserved"), kind == "peak (max over ranks)":
 					return string(published.Reserved)
 				case strings.HasPrefix(kind, "nvidia-smi"):
 					return string(published.Device)
@@ -256,7 +309,9 @@ func figureFields() []field {
 		},
 		{
 			name: "release", want: func(s source) string {
-				if found := regexp.MustCompile(`ngc(\d+\.\d+)|\((\d\d\.\d\d[.\d]*)\)`).FindStringSubmatch(s.Row["source"]); found != nil {
+				if found := regexp.MustCompile(`ngc(\d+\.\d+)|\((\d\d\.\d\d[.\d]*)\)`).FindStringSubmatch(
+					s.Row["source"],
+				); found != nil {
 					return "v" + found[1] + found[2]
 				}
 				return ""
@@ -281,7 +336,10 @@ func stepOf(s source) string {
 		return s.Row["step_time_s"]
 	}
 	tokens := float64(s.whole("gbs_sequences") * s.whole("seq_len"))
-	for _, key := range []string{"tokens_per_s_per_gpu", "derived_step_time_s", "derived_tokens_per_s_per_gpu"} {
+	for _, key := range []string{
+		"tokens_per_s_per_gpu", "derived_step_time_s",
+		"derived_tokens_per_s_per_gpu",
+	} {
 		v, err := strconv.ParseFloat(s.Row[key], 64)
 		switch {
 		case err != nil || v <= 0:
@@ -342,9 +400,11 @@ func precisionOf(s source) string {
 		return string(recipe.BF16)
 	}
 	blackwell := strings.HasPrefix(s.Row["gpu_id"], "b") || strings.HasPrefix(s.Row["gpu_id"], "gb")
-	tensor := s.bridge() && (word == "FP8" || strings.HasPrefix(word, "FP8-CS") || strings.Contains(word, "current scaling")) ||
-		strings.HasPrefix(s.group.ID, "mlperf") && (strings.Contains(note, "delayed scaling") || strings.Contains(note, "per tensor") ||
-			strings.Contains(note, "fp8 recipe not published")) // whose memory is that of one copy
+	tensor := s.bridge() && (word == "FP8" || strings.HasPrefix(word, "FP8-CS") ||
+		strings.Contains(word, "current scaling")) ||
+		strings.HasPrefix(s.group.ID, "mlperf") &&
+			(strings.Contains(note, "delayed scaling") || strings.Contains(note, "per tensor") ||
+				strings.Contains(note, "fp8 recipe not published")) // whose memory is that of one copy
 	if blackwell && tensor {
 		return string(recipe.FP8Tensor)
 	}

@@ -82,7 +82,9 @@ func (j *stepErrors) constants() (fitted, left []float64) {
 
 // Figures works all of them out over the built-in groups.
 func Figures(e *engine.Evaluator, lib Library, groups []Group, refit *Refit) ([]Figure, error) {
-	only := func(id string) stepErrors { return stepRows(e, groups, func(other string) bool { return other == id }) }
+	only := func(id string) stepErrors {
+		return stepRows(e, groups, func(other string) bool { return other == id })
+	}
 	var out []Figure
 	add := func(f Figure, constant, peer float64) {
 		if f.Rows == 0 || math.IsNaN(f.Value) {
@@ -101,26 +103,46 @@ func Figures(e *engine.Evaluator, lib Library, groups []Group, refit *Refit) ([]
 	}
 	mean := func(n int, name, id string, wanted float64, peer string, at float64) stepErrors {
 		j := only(id)
-		f := Figure{Number: n, Name: name, Measure: "mean error", Rows: len(j.rows), Value: Mean(j.errors()), Wanted: wanted, Peer: peer}
+		f := Figure{
+			Number: n, Name: name, Measure: "mean error", Rows: len(j.rows), Value: Mean(j.errors()),
+			Wanted: wanted, Peer: peer,
+		}
 		f.LeftOut = errorOf(refit.Errors(j.rows), Mean)
 		add(f, Mean(j.constant()), at)
 		return j
 	}
 	one := mean(1, "Korthikanti table 5", "korthikanti-t5", 0.025, "Calculon", 0.0365)
 	if len(one.rows) > 0 {
-		add(Figure{Number: 1, Name: "Korthikanti table 5", Measure: "largest error", Rows: len(one.rows), Value: slices.Max(one.errors()), Wanted: 0.06, Peer: "Calculon"}, slices.Max(one.constant()), 0.089)
+		add(Figure{
+			Number: 1, Name: "Korthikanti table 5", Measure: "largest error", Rows: len(one.rows),
+			Value: slices.Max(one.errors()), Wanted: 0.06, Peer: "Calculon",
+		}, slices.Max(one.constant()),
+			0.089)
 	}
 	mean(2, "Megatron SC21 table 1", "sc21-table1", 0.04, "Calculon", 0.134)
 	layouts, constant := perLayout(only("simumax-b200"))
-	add(Figure{Number: 3, Name: "SimuMax B200, by layout", Measure: "mean error", Rows: len(layouts), Value: Mean(layouts), Wanted: 0.035, Peer: "SimuMax"}, Mean(constant), 0.056)
+	add(Figure{
+		Number: 3, Name: "SimuMax B200, by layout", Measure: "mean error", Rows: len(layouts),
+		Value: Mean(layouts), Wanted: 0.035, Peer: "SimuMax",
+	}, Mean(constant), 0.056)
 	mean(4, "SimuMax A100-PCIe", "simumax-a100-pcie", 0.04, "SimuMax", 0.02)
 	gaps, none := gains(only("zero-bubble"))
-	add(Figure{Number: 5, Name: "Zero Bubble, gain over 1F1B", Measure: "mean error, points", Rows: len(gaps), Value: Mean(gaps), Wanted: 0.04}, Mean(none), 0)
+	add(Figure{
+		Number: 5, Name: "Zero Bubble, gain over 1F1B", Measure: "mean error, points", Rows: len(gaps),
+		Value: Mean(gaps), Wanted: 0.04,
+	}, Mean(none), 0)
 	out = append(out, others(e, groups, refit)...)
 	sweep := only("playbook-sweep")
-	add(Figure{Number: 7, Name: "playbook sweep", Measure: "median error of tokens/s", Rows: len(sweep.rows), Value: Quantile(sweep.rates(), 0.5), Wanted: 0.15, Peer: "zhebrak"}, Quantile(sweep.constant(), 0.5), 1.65)
+	add(Figure{
+		Number: 7, Name: "playbook sweep", Measure: "median error of tokens/s", Rows: len(sweep.rows),
+		Value: Quantile(sweep.rates(), 0.5), Wanted: 0.15, Peer: "zhebrak",
+	}, Quantile(sweep.constant(), 0.5),
+		1.65)
 	rank, plain, n := sweep.correlation()
-	add(Figure{Number: 7, Name: fmt.Sprintf("playbook sweep, %d cells", n), Measure: "mean rank correlation", Rows: len(sweep.rows), Value: rank, Wanted: 0.85, AtLeast: true, Peer: "zhebrak"}, plain, 0.67)
+	add(Figure{
+		Number: 7, Name: fmt.Sprintf("playbook sweep, %d cells", n), Measure: "mean rank correlation",
+		Rows: len(sweep.rows), Value: rank, Wanted: 0.85, AtLeast: true, Peer: "zhebrak",
+	}, plain, 0.67)
 	at := slices.IndexFunc(groups, func(g Group) bool { return g.ID == "playbook-sweep" })
 	if at < 0 {
 		return out, nil
@@ -130,10 +152,23 @@ func Figures(e *engine.Evaluator, lib Library, groups []Group, refit *Refit) ([]
 		return nil, err
 	}
 	first, fit := firstChoices(tried), fitAnswers(tried)
-	add(Figure{Number: 8, Name: fmt.Sprintf("first choice, %d cells", first.cells), Measure: "mean share of the best", Unit: "share", Rows: fit.all, Value: first.mean, Wanted: 0.93, AtLeast: true, Peer: "zhebrak"}, first.constant, 0.84)
-	add(Figure{Number: 8, Name: "first choice, to 8 nodes", Measure: "least share of the best", Unit: "share", Rows: fit.all, Value: first.worst, Wanted: 0.85, AtLeast: true, Peer: "zhebrak"}, math.NaN(), 0.34)
-	add(Figure{Number: 9, Name: "sweep, fits or not", Measure: "right answers", Unit: "share", Rows: fit.all, Value: fit.right, Wanted: 0.97, AtLeast: true}, fit.most, 0)
-	add(Figure{Number: 9, Name: "the same near the edge", Measure: "right answers, balanced", Unit: "share", Rows: fit.near, Value: fit.border, Wanted: 0.85, AtLeast: true}, 0.5, 0)
+	add(Figure{
+		Number: 8, Name: fmt.Sprintf("first choice, %d cells", first.cells),
+		Measure: "mean share of the best", Unit: "share", Rows: fit.all, Value: first.mean, Wanted: 0.93,
+		AtLeast: true, Peer: "zhebrak",
+	}, first.constant, 0.84)
+	add(Figure{
+		Number: 8, Name: "first choice, to 8 nodes", Measure: "least share of the best", Unit: "share",
+		Rows: fit.all, Value: first.worst, Wanted: 0.85, AtLeast: true, Peer: "zhebrak",
+	}, math.NaN(), 0.34)
+	add(Figure{
+		Number: 9, Name: "sweep, fits or not", Measure: "right answers", Unit: "share", Rows: fit.all,
+		Value: fit.right, Wanted: 0.97, AtLeast: true,
+	}, fit.most, 0)
+	add(Figure{
+		Number: 9, Name: "the same near the edge", Measure: "right answers, balanced", Unit: "share",
+		Rows: fit.near, Value: fit.border, Wanted: 0.85, AtLeast: true,
+	}, 0.5, 0)
 	return out, nil
 }
 
@@ -197,7 +232,8 @@ func others(e *engine.Evaluator, groups []Group, refit *Refit) []Figure {
 	for i := range groups {
 		id := groups[i].ID
 		switch id {
-		case "korthikanti-t5", "sc21-table1", "simumax-b200", "simumax-a100-pcie", "zero-bubble", "playbook-sweep":
+		case "korthikanti-t5", "sc21-table1", "simumax-b200", "simumax-a100-pcie", "zero-bubble",
+			"playbook-sweep":
 			continue
 		}
 		j := stepRows(e, groups, func(other string) bool { return other == id })
@@ -217,7 +253,16 @@ func others(e *engine.Evaluator, groups []Group, refit *Refit) []Figure {
 	}
 	groupwise, together := Mean(plain), Quantile(flat, 0.5)
 	return []Figure{
-		{Number: 6, Name: fmt.Sprintf("%d other groups", len(medians)), Measure: "mean of the medians", Unit: "share", Rows: len(pooled), Value: Mean(medians), Wanted: 0.10, Constant: &groupwise, LeftOut: errorOf(left, Mean)},
-		{Number: 6, Name: "other groups, pooled", Measure: "median error", Unit: "share", Rows: len(pooled), Value: Quantile(pooled, 0.5), Wanted: 0.08, Constant: &together, LeftOut: errorOf(pooledLeft, median)},
+		{
+			Number: 6, Name: fmt.Sprintf("%d other groups", len(medians)), Measure: "mean of the medians",
+			Unit: "share", Rows: len(pooled), Value: Mean(medians), Wanted: 0.10, Constant: &groupwise,
+			LeftOut: errorOf(left, Mean),
+		},
+		{
+			Number: 6, Name: "other groups, pooled", Measure: "median error", Unit: "share",
+			Rows:  len(pooled),
+			Value: Quantile(pooled, 0.5), Wanted: 0.08, Constant: &together,
+			LeftOut: errorOf(pooledLeft, median),
+		},
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"meshscope/presets/published"
 )
 
-// TestDocumentedPools: README.md and docs/accuracy.md say the errors and the numbers of runs of the pools as they are.
+// TestDocumentedPools: README.md and docs/accuracy.md say the errors and the numbers of runs of the pools as
+// they are.
 func TestDocumentedPools(t *testing.T) {
 	var e engine.Evaluator
 	pools := map[string]published.Figure{}
@@ -21,10 +22,12 @@ func TestDocumentedPools(t *testing.T) {
 		pools[f.Name] = f
 	}
 	percent := func(name string) string { return fmt.Sprintf("%.1f %%", 100*pools[name].Value) }
-	all, bridge, mlperf, cloud := pools["all groups without the sweep"], pools["Megatron-Bridge"], pools["MLPerf"], pools["DGX Cloud"]
+	all, bridge, mlperf, cloud := pools["all groups without the sweep"], pools["Megatron-Bridge"],
+		pools["MLPerf"], pools["DGX Cloud"]
 	both := []string{
 		fmt.Sprintf("%s off (median of %d runs)", percent("Megatron-Bridge"), bridge.Rows),
-		fmt.Sprintf("%s and %s off (medians of %d and %d runs)", percent("DGX Cloud"), percent("MLPerf"), cloud.Rows, mlperf.Rows),
+		fmt.Sprintf("%s and %s off (medians of %d and %d runs)", percent("DGX Cloud"), percent("MLPerf"),
+			cloud.Rows, mlperf.Rows),
 	}
 	pages := map[string][]string{
 		"../../docs/accuracy.md": append(both,
@@ -38,7 +41,8 @@ func TestDocumentedPools(t *testing.T) {
 		if s.Name == published.Sweep {
 			continue
 		}
-		short := fmt.Sprintf("%.1f %% off (median); %.0f, %.0f and %.0f %%", 100*s.Median, 100*s.Within5, 100*s.Within10, 100*s.Within20)
+		short := fmt.Sprintf("%.1f %% off (median); %.0f, %.0f and %.0f %%", 100*s.Median, 100*s.Within5,
+			100*s.Within10, 100*s.Within20)
 		if s.Name == published.NotFitted {
 			short = strings.Replace(short, " %", " %**", 1)
 		}
@@ -69,8 +73,8 @@ func spreads(t *testing.T, e *engine.Evaluator) []published.Spread {
 	return published.Spreads(list, rows, published.NewRefits(e, list))
 }
 
-// TestSpreads: each run with a step time is in one population, what the constants have seen least comes first,
-// and shares grow with the error that they allow.
+// TestSpreads: each run with a step time is in one population, what the constants have seen least comes
+// first, and shares grow with the error that they allow.
 func TestSpreads(t *testing.T) {
 	e := engine.Evaluator{SkipTimeline: true}
 	list := spreads(t, &e)
@@ -90,7 +94,8 @@ func TestSpreads(t *testing.T) {
 		t.Errorf("%d runs in the populations, %d have a step time", got, steps)
 	}
 	for _, s := range list {
-		if !(0 < s.Within5 && s.Within5 <= s.Within10 && s.Within10 <= s.Within20 && s.Within20 <= 1) || (s.Median <= 0.05) != (s.Within5 >= 0.5) {
+		if !(0 < s.Within5 && s.Within5 <= s.Within10 && s.Within10 <= s.Within20 && s.Within20 <= 1) ||
+			(s.Median <= 0.05) != (s.Within5 >= 0.5) {
 			t.Errorf("%+v", s)
 		}
 	}
@@ -125,7 +130,8 @@ func TestFigures(t *testing.T) {
 	if !slices.IsSorted(numbers) || !slices.Equal(slices.Compact(numbers), []int{1, 2, 3, 4, 5, 6, 7, 8, 9}) {
 		t.Errorf("figures %v", numbers)
 	}
-	if got, err := published.Figures(&e, presets.Default(), nil, published.NewRefit(&e, nil)); err != nil || len(got) != 0 {
+	if got, err := published.Figures(&e, presets.Default(), nil, published.NewRefit(&e, nil)); err != nil ||
+		len(got) != 0 {
 		t.Errorf("figures of nothing: %+v, %v", got, err)
 	}
 }

@@ -56,7 +56,8 @@ func (c *Confusion) FalseOver() float64 {
 // Caught returns the share of runs out of memory that are said not to fit; a tight one is
 // half of one. It is 0 where none ran out of memory.
 func (c *Confusion) Caught() float64 {
-	return (float64(c.OutOfMemory.Over) + float64(c.OutOfMemory.Tight)/2) / float64(max(c.OutOfMemory.Sum(), 1))
+	return (float64(c.OutOfMemory.Over) + float64(c.OutOfMemory.Tight)/2) / float64(max(c.OutOfMemory.Sum(),
+		1))
 }
 
 // Tight returns the share of all runs that are said to be tight.

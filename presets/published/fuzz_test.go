@@ -26,7 +26,8 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		g, err := read(fstest.MapFS{"x.toml": &fstest.MapFile{Data: []byte(text)}}, "x.toml", presets.Default())
+		g, err := read(fstest.MapFS{"x.toml": &fstest.MapFile{Data: []byte(text)}}, "x.toml",
+			presets.Default())
 		if err != nil {
 			if err.Error() == "" {
 				t.Fatal("an error that says nothing")

@@ -91,12 +91,16 @@ func (r *Refit) Errors(rows []Row) []float64 {
 
 // Fill adds the errors with their own series left out to the step times of groups.
 func (r *Refit) Fill(results []Result, rows []Row) {
-	fill(results, rows, r.Errors, func(of *Result, mean, median *float64, _ int) { of.RefitMean, of.RefitMedian = mean, median })
+	fill(results, rows, r.Errors, func(of *Result, mean, median *float64, _ int) {
+		of.RefitMean, of.RefitMedian = mean, median
+	})
 }
 
 // fill gives the step times of groups the mean and the median of so many errors of their rows,
 // where they have any.
-func fill(results []Result, rows []Row, errors func([]Row) []float64, put func(of *Result, mean, median *float64, n int)) {
+func fill(results []Result, rows []Row, errors func([]Row) []float64,
+	put func(of *Result, mean, median *float64, n int),
+) {
 	byGroup := map[string][]Row{}
 	for i := range rows {
 		byGroup[rows[i].Group] = append(byGroup[rows[i].Group], rows[i])

@@ -15,8 +15,10 @@ func Own(lib *presets.Library) (out []Group) {
 			continue
 		}
 		g := Group{
-			ID: c.ID, Title: "your runs, " + c.ID, Source: c.Source, Series: c.ID, Publisher: c.ID, Fitted: true,
-			FittedTo: fmt.Sprintf("the calibration %s; error of each run predicted by a fit without it: %.1f %%", c.ID, 100*c.HeldError),
+			ID: c.ID, Title: "your runs, " + c.ID, Source: c.Source, Series: c.ID, Publisher: c.ID,
+			Fitted: true,
+			FittedTo: fmt.Sprintf("the calibration %s; error of each run predicted by a fit without it: "+
+				"%.1f %%", c.ID, 100*c.HeldError),
 		}
 		for i := range c.Runs {
 			r := &c.Runs[i]

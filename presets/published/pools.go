@@ -48,7 +48,9 @@ func pools() []pool {
 		{"dense, H100, bf16, every stack, without the sweep", 0.03, func(r *Run, group string) bool {
 			return denseBF16(r) && group != sweepGroup
 		}},
-		{"all groups without the sweep", 0.045, func(_ *Run, group string) bool { return group != sweepGroup }},
+		{"all groups without the sweep", 0.045, func(_ *Run, group string) bool {
+			return group != sweepGroup
+		}},
 	}
 }
 
@@ -77,7 +79,11 @@ func Pools(e *engine.Evaluator, groups []Group, refit *Refit) []Figure {
 			continue
 		}
 		flat := Quantile(part.constant(), 0.5)
-		out = append(out, Figure{Name: p.name, Measure: "median error", Unit: "share", Rows: len(list), Value: Quantile(list, 0.5), Wanted: p.target, Constant: &flat, LeftOut: errorOf(refit.Errors(part.rows), median)})
+		out = append(out, Figure{
+			Name: p.name, Measure: "median error", Unit: "share", Rows: len(list),
+			Value: Quantile(list, 0.5), Wanted: p.target, Constant: &flat,
+			LeftOut: errorOf(refit.Errors(part.rows), median),
+		})
 	}
 	var order []string
 	byGroup := map[string]*stepErrors{}
@@ -103,7 +109,10 @@ func ofGroups(order []string, byGroup map[string]*stepErrors, refit *Refit) []Fi
 		}
 	}
 	if rows > 0 {
-		out = append(out, Figure{Name: "Megatron-Bridge, by release", Measure: "largest median", Unit: "share", Rows: rows, Value: worst, Wanted: 0.12})
+		out = append(out, Figure{
+			Name: "Megatron-Bridge, by release", Measure: "largest median",
+			Unit: "share", Rows: rows, Value: worst, Wanted: 0.12,
+		})
 	}
 	for _, least := range []int{4, 1} {
 		var ours, flat, left []float64
@@ -119,7 +128,10 @@ func ofGroups(order []string, byGroup map[string]*stepErrors, refit *Refit) []Fi
 		if len(ours) == 0 {
 			continue
 		}
-		f := Figure{Name: fmt.Sprintf("all %d groups", len(ours)), Measure: "mean of the medians", Unit: "share", Rows: rows, Value: Mean(ours), Wanted: 0.06, LeftOut: errorOf(left, Mean)}
+		f := Figure{
+			Name: fmt.Sprintf("all %d groups", len(ours)), Measure: "mean of the medians",
+			Unit: "share", Rows: rows, Value: Mean(ours), Wanted: 0.06, LeftOut: errorOf(left, Mean),
+		}
 		if least > 1 { // of a group of one run a constant is always right
 			plain := Mean(flat)
 			f.Name, f.Constant = fmt.Sprintf("%d groups of %d runs or more", len(ours), least), &plain

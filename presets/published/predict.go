@@ -32,7 +32,8 @@ func (r *Run) predict(e *engine.Evaluator) *prediction {
 	r.predicted = &prediction{
 		step: float64(report.Time.Step), memory: r.PredictedMemory(&report), peak: report.Memory.Peak.GiB(),
 		fits: report.Memory.Fits, fit: report.Memory.Fit,
-		timeTraits: engine.Traits(&r.Setup, &report, false), peakTraits: engine.Traits(&r.Setup, &report, true),
+		timeTraits: engine.Traits(&r.Setup, &report, false),
+		peakTraits: engine.Traits(&r.Setup, &report, true),
 	}
 	r.predicted.work = work(e, &r.Setup, &report)
 	return r.predicted

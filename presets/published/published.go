@@ -30,19 +30,21 @@ var files embed.FS
 
 // Group is a set of runs of one source.
 type Group struct {
-	ID        string  `json:"name"`
-	Title     string  `json:"title"` // for a reader
-	Source    string  `json:"source"`
-	Fitted    bool    `json:"fitted"`    // constants were fitted to these runs
-	FittedTo  string  `json:"constants"` // which, or that none were
-	Peer      string  `json:"peer,omitempty"`
-	PeerError float64 `json:"peer_error,omitempty"` // mean absolute relative error of the best peer on such runs
+	ID       string `json:"name"`
+	Title    string `json:"title"` // for a reader
+	Source   string `json:"source"`
+	Fitted   bool   `json:"fitted"`    // constants were fitted to these runs
+	FittedTo string `json:"constants"` // which, or that none were
+	Peer     string `json:"peer,omitempty"`
+	// mean absolute relative error of the best peer on such runs
+	PeerError float64 `json:"peer_error,omitempty"`
 	Note      string  `json:"note,omitempty"`
 	Release   string  `json:"release,omitempty"` // of the software, where all runs have the same
-	Series    string  `json:"series"`            // groups of one series, such as two tables of a paper, are left out of a fit together
-	Publisher string  `json:"publisher"`         // whose runs these are
-	Repeats   bool    `json:"repeats,omitempty"` // its runs are in another group too
-	Runs      []Run   `json:"-"`
+	// groups of one series, such as two tables of a paper, are left out of a fit together
+	Series    string `json:"series"`
+	Publisher string `json:"publisher"`         // whose runs these are
+	Repeats   bool   `json:"repeats,omitempty"` // its runs are in another group too
+	Runs      []Run  `json:"-"`
 	// LeftOut lists the published runs of the source that cannot be compared, by reason.
 	LeftOut []LeftOut `json:"left_out,omitempty"`
 	file    *groupFile
@@ -152,7 +154,8 @@ func (c *cellFile) expand(f *groupFile, lib Library, lines [][]float64, figures 
 	out := make([]Run, 0, len(lines))
 	for _, line := range lines {
 		if len(line) != 1+len(c.Columns)+figures {
-			return nil, fmt.Errorf("a line of %d values: an id, %d columns and %d figures are needed", len(line), len(c.Columns), figures)
+			return nil, fmt.Errorf("a line of %d values: an id, %d columns and %d figures are needed",
+				len(line), len(c.Columns), figures)
 		}
 		run := f.run(strconv.Itoa(int(line[0])))
 		run.AnyRecompute = anyRecompute
@@ -222,11 +225,14 @@ func read(fsys fs.FS, name string, lib Library) (Group, error) {
 	switch f.Rank {
 	case FullestRank, FirstRank, LastRank:
 	default:
-		return Group{}, fmt.Errorf("memory_rank: given %q, allowed is first or last; left out it is the fullest", f.Rank)
+		return Group{},
+			fmt.Errorf("memory_rank: given %q, allowed is first or last; left out it is the fullest", f.Rank)
 	}
 	g := Group{
-		ID: f.ID, Title: f.Title, Source: f.Source, Series: cmp.Or(f.Series, f.ID), Publisher: cmp.Or(f.Publisher, f.Series, f.ID), Fitted: f.Fitted, FittedTo: f.FittedTo,
-		Peer: f.Peer, PeerError: f.PeerError, Note: f.Note, Repeats: f.Repeats, Release: f.Release, LeftOut: f.LeftOut, file: &f,
+		ID: f.ID, Title: f.Title, Source: f.Source, Series: cmp.Or(f.Series, f.ID),
+		Publisher: cmp.Or(f.Publisher, f.Series, f.ID), Fitted: f.Fitted, FittedTo: f.FittedTo,
+		Peer: f.Peer, PeerError: f.PeerError, Note: f.Note, Repeats: f.Repeats, Release: f.Release,
+		LeftOut: f.LeftOut, file: &f,
 	}
 	if err := f.check(); err != nil {
 		return Group{}, err
@@ -325,11 +331,13 @@ func (r *runFile) check() error {
 	figures := r.Step + r.Rate + r.Memory
 	switch {
 	case r.ID == "" || r.Step < 0 || r.Rate < 0 || r.Memory < 0:
-		return fmt.Errorf("run %s: an id and a positive step_seconds, tokens_per_gpu_second or memory_GiB are needed", r.ID)
+		return fmt.Errorf("run %s: an id and a positive step_seconds, tokens_per_gpu_second or memory_GiB "+
+			"are needed", r.ID)
 	case r.Step > 0 && r.Rate > 0:
 		return fmt.Errorf("run %s: step_seconds and tokens_per_gpu_second say the same twice", r.ID)
 	case (r.Ran || r.OutOfMemory) == (figures > 0), r.Ran && r.OutOfMemory:
-		return fmt.Errorf("run %s: an id and a positive step_seconds, tokens_per_gpu_second or memory_GiB are needed, or ran or out_of_memory alone", r.ID)
+		return fmt.Errorf("run %s: an id and a positive step_seconds, tokens_per_gpu_second or memory_GiB "+
+			"are needed, or ran or out_of_memory alone", r.ID)
 	}
 	return r.Software.check()
 }

@@ -55,7 +55,8 @@ func TestEveryGroupIsSound(t *testing.T) {
 			}
 		}
 		if (figures > 0) != (len(results) > 0) || g.FittedTo == "" {
-			t.Errorf("%s: %d runs with figures, %d results, fitted: %q", g.ID, figures, len(results), g.FittedTo)
+			t.Errorf("%s: %d runs with figures, %d results, fitted: %q", g.ID, figures, len(results),
+				g.FittedTo)
 		}
 		if len(g.Runs)+len(g.LeftOut) == 0 {
 			t.Errorf("%s: no run, and none left out", g.ID)
@@ -98,7 +99,8 @@ func TestBandsAreWhatTheRunsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Error("bands.csv is not what the runs say; MESHSCOPE_UPDATE=1 go test ./presets/published writes it")
+		t.Error("bands.csv is not what the runs say; MESHSCOPE_UPDATE=1 go test ./presets/published writes " +
+			"it")
 	}
 }
 

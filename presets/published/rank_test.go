@@ -17,7 +17,12 @@ func TestRankCorrelation(t *testing.T) {
 		{"reversed", []float64{1, 2, 3}, []float64{9, 8, 7}, -1},
 		{"one swap of five: 1 - 6 x 2 / (5 x 24)", []float64{1, 2, 3, 4, 5}, []float64{2, 1, 3, 4, 5}, 0.9},
 		{"a tie: ranks 0, 1.5, 1.5, 3", []float64{1, 2, 2, 3}, []float64{1, 2, 3, 4}, 4.5 / math.Sqrt(4.5*5)},
-		{"equal but for rounding", []float64{1, 2, 2 + 1e-12, 3}, []float64{1, 2, 3, 4}, 4.5 / math.Sqrt(4.5*5)},
+		{
+			"equal but for rounding",
+			[]float64{1, 2, 2 + 1e-12, 3},
+			[]float64{1, 2, 3, 4},
+			4.5 / math.Sqrt(4.5*5),
+		},
 		{"no order", []float64{7, 7, 7}, []float64{1, 2, 3}, 0},
 	}
 	for _, c := range cases {

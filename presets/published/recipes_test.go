@@ -68,7 +68,8 @@ func TestRecipesAreWhatTheRunsState(t *testing.T) {
 		return
 	}
 	if want.String() != string(text) {
-		t.Error("recipes.csv is not what the runs state; MESHSCOPE_UPDATE=1 go test ./presets/published -run Recipes fills it")
+		t.Error("recipes.csv is not what the runs state; MESHSCOPE_UPDATE=1 go test ./presets/published " +
+			"-run Recipes fills it")
 	}
 }
 
@@ -83,8 +84,8 @@ func stated(v []string, r *published.Run, title string) {
 	v[10], v[11] = strings.ReplaceAll(title, ",", ":"), strings.ReplaceAll(cmp.Or(r.Source, title), ",", ";")
 }
 
-// TestShapeTellsModelsApart: a model whose heads or latent ranks have another width is not the one whose run was
-// published.
+// TestShapeTellsModelsApart: a model whose heads or latent ranks have another width is not the one whose run
+// was published.
 func TestShapeTellsModelsApart(t *testing.T) {
 	of, err := presets.Default().Model("deepseek-v3")
 	if err != nil {

@@ -14,7 +14,8 @@ func fittedKeys(stack recipe.Stack) []string {
 	switch stack {
 	case recipe.MegatronCore:
 		return []string{
-			"factor", "memory_passes", "dp_exposed", "gather_exposed", "tp_chunked_forward_exposed", "tp_chunked_backward_exposed",
+			"factor", "memory_passes", "dp_exposed", "gather_exposed", "tp_chunked_forward_exposed",
+			"tp_chunked_backward_exposed",
 			"expert_product_us", "host_moe_layer_fp8_us", "biased_experts_passes", "gemm_fp8_efficiency",
 		}
 	case recipe.Megatron2022:
@@ -23,11 +24,16 @@ func fittedKeys(stack recipe.Stack) []string {
 		return []string{"factor", "memory_passes", "tp_backward_exposed", "shard_exposed", "shard_slowdown"}
 	case recipe.Nanotron:
 		return []string{
-			"memory_passes", "optimizer_bytes", "tp_forward_exposed", "tp_backward_exposed", "dp_exposed", "gather_exposed", "host_tp_layer_us",
-			"host_tp_rank_us", "host_tp_rank_crossing_us", "host_tp_layer_many_nodes_us", "host_tp_rank_many_nodes_us", "host_tp_rank_crossing_many_nodes_us",
+			"memory_passes", "optimizer_bytes", "tp_forward_exposed", "tp_backward_exposed", "dp_exposed",
+			"gather_exposed", "host_tp_layer_us",
+			"host_tp_rank_us", "host_tp_rank_crossing_us", "host_tp_layer_many_nodes_us",
+			"host_tp_rank_many_nodes_us", "host_tp_rank_crossing_many_nodes_us",
 		}
 	case recipe.TorchTitan, recipe.LLMFoundry:
-		return []string{"factor", "memory_passes", "attention_slowdown", "tp_forward_exposed", "tp_backward_exposed", "fp8_slowdown"}
+		return []string{
+			"factor", "memory_passes", "attention_slowdown", "tp_forward_exposed",
+			"tp_backward_exposed", "fp8_slowdown",
+		}
 	default: // formulas alone
 		return nil
 	}

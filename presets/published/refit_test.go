@@ -41,8 +41,10 @@ func TestRefitsLeaveTheirOwnSeriesOut(t *testing.T) {
 	own := errorsOf(map[string]float64{group: 0.25}, group)
 	both := errorsOf(map[string]float64{group: 0.1, other: 0.1}, group)
 	for i, v := range was {
-		if over, under := (1+v)/1.25-1, (1-v)/1.25-1; math.Min(math.Abs(own[i]-math.Abs(over)), math.Abs(own[i]-math.Abs(under))) > 1e-9 {
-			t.Errorf("run %d: %.4f off, %.4f if its own steps are 25 %% slower: the constants moved", i, v, own[i])
+		if over, under := (1+v)/1.25-1, (1-v)/1.25-1; math.Min(math.Abs(own[i]-math.Abs(over)),
+			math.Abs(own[i]-math.Abs(under))) > 1e-9 {
+			t.Errorf("run %d: %.4f off, %.4f if its own steps are 25 %% slower: the constants moved", i, v,
+				own[i])
 		}
 		if math.Abs(both[i]-v) > 0.02 {
 			t.Errorf("run %d: %.4f off, %.4f if all steps are 10 %% slower", i, v, both[i])

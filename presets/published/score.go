@@ -29,16 +29,17 @@ const (
 
 // Result is how far the model is from one group in one metric.
 type Result struct {
-	Name     string  `json:"name"`
-	Rows     int     `json:"rows"`
-	Metric   string  `json:"metric"`
-	Mean     float64 `json:"mean_abs_error"`
-	Median   float64 `json:"median_abs_error"`
-	P90      float64 `json:"p90_abs_error"`
-	Max      float64 `json:"max_abs_error"`
-	Fitted   bool    `json:"fitted"`
-	Constant float64 `json:"constant_mean_abs_error,omitempty"` // the best single rate, fitted to the same rows
-	LeftOut  float64 `json:"constant_leave_one_out,omitempty"`  // the same, each row left out of its fit
+	Name   string  `json:"name"`
+	Rows   int     `json:"rows"`
+	Metric string  `json:"metric"`
+	Mean   float64 `json:"mean_abs_error"`
+	Median float64 `json:"median_abs_error"`
+	P90    float64 `json:"p90_abs_error"`
+	Max    float64 `json:"max_abs_error"`
+	Fitted bool    `json:"fitted"`
+	// the best single rate, fitted to the same rows
+	Constant float64 `json:"constant_mean_abs_error,omitempty"`
+	LeftOut  float64 `json:"constant_leave_one_out,omitempty"` // the same, each row left out of its fit
 	// RefitMean and RefitMedian are the errors after a Refit without the group's series.
 	RefitMean   *float64 `json:"left_out_mean_abs_error,omitempty"`
 	RefitMedian *float64 `json:"left_out_median_abs_error,omitempty"`
@@ -83,7 +84,8 @@ func summarise(g *Group, rows []Row) Result {
 	j := stepErrors{rows: rows}
 	errs := j.errors()
 	out := Result{Name: g.ID, Rows: len(rows), Metric: rows[0].Metric, Fitted: g.Fitted}
-	out.Mean, out.Median, out.P90, out.Max = Mean(errs), Quantile(errs, 0.5), Quantile(errs, 0.9), slices.Max(errs)
+	out.Mean, out.Median, out.P90, out.Max = Mean(errs), Quantile(errs, 0.5), Quantile(errs, 0.9),
+		slices.Max(errs)
 	if out.Metric == StepSeconds {
 		fitted, left := j.constants()
 		out.Constant = Mean(fitted)

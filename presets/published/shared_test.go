@@ -120,16 +120,20 @@ func rowsOf(t *testing.T, list []published.Group) map[string]map[string]source {
 // does not count: a run that failed otherwise, or with a pipeline of older, slower code,
 // or with more pipeline ranks than layers.
 func sweepRow(row shared.Row) shared.Row {
-	ran := row["status"] == "ok" && row["oom_logged"] == "false" && (row["pp"] == "1" || row["after_pp_fix"] == "true")
+	ran := row["status"] == "ok" && row["oom_logged"] == "false" &&
+		(row["pp"] == "1" || row["after_pp_fix"] == "true")
 	layers := source{Row: row}.whole("layers")
 	if !ran && row["status"] != "oom" || (source{Row: row}).whole("pp") > layers {
 		return nil
 	}
 	out := shared.Row{
-		"model_id": "playbook-" + strings.ToLower(row["model"]), "gpu_id": "h100-sxm", "n_gpus": row["gpus"], "grad_accum": row["gas"],
-		"gbs_sequences": row["gbs_samples"], "seq_len": "4096", "sharding": "zero" + row["zero"], "precision": "bf16", "recompute": "none",
-		"schedule": "1F1B", "calibration": "nanotron", "mem_kind": "max reserved", "era": row["era"], "status": "ok",
-		"id": sweepID(row["job_id"], row["model"], row["tp"], row["pp"], row["zero"], row["mbs"]),
+		"model_id": "playbook-" + strings.ToLower(row["model"]), "gpu_id": "h100-sxm", "n_gpus": row["gpus"],
+		"grad_accum":    row["gas"],
+		"gbs_sequences": row["gbs_samples"], "seq_len": "4096", "sharding": "zero" + row["zero"],
+		"precision": "bf16", "recompute": "none",
+		"schedule": "1F1B", "calibration": "nanotron", "mem_kind": "max reserved", "era": row["era"],
+		"status": "ok",
+		"id":     sweepID(row["job_id"], row["model"], row["tp"], row["pp"], row["zero"], row["mbs"]),
 	}
 	for _, key := range []string{"tp", "pp", "dp", "mbs"} {
 		out[key] = row[key]
@@ -153,13 +157,15 @@ func rowID(group string, r *published.Run) string {
 		return r.ID
 	}
 	s := &r.Setup
-	return sweepID(r.ID, strings.TrimPrefix(s.Model.ID, "playbook-"), strconv.Itoa(s.TP), strconv.Itoa(s.PP), strconv.Itoa(s.ZeRO), strconv.Itoa(s.MBS))
+	return sweepID(r.ID, strings.TrimPrefix(s.Model.ID, "playbook-"), strconv.Itoa(s.TP), strconv.Itoa(s.PP),
+		strconv.Itoa(s.ZeRO), strconv.Itoa(s.MBS))
 }
 
 // compared returns the groups of the two tables, with their runs out of memory.
 func compared(t *testing.T) []published.Group {
 	t.Helper()
-	list := slices.DeleteFunc(groups(t), func(g published.Group) bool { return g.ID == "simumax-a100-pcie" || g.ID == "zero-bubble" })
+	list := slices.DeleteFunc(groups(t),
+		func(g published.Group) bool { return g.ID == "simumax-a100-pcie" || g.ID == "zero-bubble" })
 	for i := range list {
 		failed, err := list[i].OutOfMemory(presets.Default())
 		if err != nil {
@@ -267,7 +273,8 @@ func modelOf(s source) model.Model {
 		m.Layers = n
 	}
 	if s.group.ID == "bloom-sweep" {
-		for _, found := range regexp.MustCompile(`(hidden|heads) (\d+)`).FindAllStringSubmatch(s.Row["note"], -1) {
+		for _, found := range regexp.MustCompile(`(hidden|heads) (\d+)`).FindAllStringSubmatch(s.Row["note"],
+			-1) {
 			n, _ := strconv.Atoi(found[2])
 			if found[1] == "hidden" {
 				m.Hidden, m.FFN = n, 4*n
@@ -301,7 +308,8 @@ func splitOf(s source) string {
 func machineOf(s source) string {
 	id, gpu := s.group.ID, s.Row["gpu_id"]
 	switch {
-	case strings.HasPrefix(id, "sc21"), strings.HasPrefix(id, "korthikanti"), id == "megascale", id == "mt-nlg":
+	case strings.HasPrefix(id, "sc21"), strings.HasPrefix(id, "korthikanti"), id == "megascale",
+		id == "mt-nlg":
 		return "selene"
 	case strings.HasPrefix(id, "bloom"):
 		return "jean-zay-a100"
@@ -341,7 +349,8 @@ func TestPlaybookBestNetworks(t *testing.T) {
 			far, era := math.MaxInt, ""
 			for _, row := range sweep {
 				s := source{Row: row}
-				if away := max(id-s.whole("job_id"), s.whole("job_id")-id); s.whole("gpus") == r.Setup.GPUs && away < far {
+				if away := max(id-s.whole("job_id"), s.whole("job_id")-id); s.whole("gpus") == r.Setup.GPUs &&
+					away < far {
 					far, era = away, row["era"]
 				}
 			}
@@ -349,7 +358,8 @@ func TestPlaybookBestNetworks(t *testing.T) {
 			if r.ID == "playbook-best-014" { // the nearest job is 5,451 numbers away
 				want = "hf-p5-playbook-early"
 			}
-			if r.Setup.Cluster.ID != want || far > 0 && !strings.Contains(r.Note, "network") && !strings.Contains(r.Note, "all-reduce") {
+			if r.Setup.Cluster.ID != want || far > 0 && !strings.Contains(r.Note, "network") &&
+				!strings.Contains(r.Note, "all-reduce") {
 				t.Errorf("%s ran on %s, want %s; note %q", r.ID, r.Setup.Cluster.ID, want, r.Note)
 			}
 		}

@@ -8,10 +8,13 @@ import (
 // Software is what a source says of the software of a run that no knob says. A key that
 // is left out is not stated.
 type Software struct {
-	FP8Scaling string `json:"fp8_scaling,omitempty"    toml:"fp8_scaling"` // delayed or current: one scale per tensor; mxfp8
-	TokenDrop  bool   `json:"token_drop,omitempty"     toml:"token_drop"`  // tokens beyond an even share are dropped
-	PureBF16   bool   `json:"pure_bf16,omitempty"      toml:"pure_bf16"`   // FSDP computes and reduces in bf16 throughout
-	Compile    bool   `json:"compile,omitempty"        toml:"compile"`     // torch.compile
+	// delayed or current: one scale per tensor; mxfp8
+	FP8Scaling string `json:"fp8_scaling,omitempty"    toml:"fp8_scaling"`
+	// tokens beyond an even share are dropped
+	TokenDrop bool `json:"token_drop,omitempty"     toml:"token_drop"`
+	// FSDP computes and reduces in bf16 throughout
+	PureBF16 bool `json:"pure_bf16,omitempty"      toml:"pure_bf16"`
+	Compile  bool `json:"compile,omitempty"        toml:"compile"` // torch.compile
 }
 
 // with returns the software of a group with what a run says of its own.
@@ -26,7 +29,8 @@ func (s Software) with(own *Software) Software {
 }
 
 func (s *Software) check() error {
-	if allowed := []string{"delayed", "current", "mxfp8"}; s.FP8Scaling != "" && !slices.Contains(allowed, s.FP8Scaling) {
+	if allowed := []string{"delayed", "current", "mxfp8"}; s.FP8Scaling != "" &&
+		!slices.Contains(allowed, s.FP8Scaling) {
 		return fmt.Errorf("software.fp8_scaling: given %q, allowed is one of %v", s.FP8Scaling, allowed)
 	}
 	return nil

@@ -22,7 +22,8 @@ func (w said) flag() string {
 // Quoted returns a value as a shell takes it for one word.
 func Quoted(value string) string {
 	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-+.,:=/%@", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("_-+.,:=/%@", r)
 	}
 	if value != "" && strings.IndexFunc(value, func(r rune) bool { return !plain(r) }) < 0 {
 		return value
@@ -45,9 +46,14 @@ func Flags(s engine.Setup, lib Library) (flags string, ok bool) {
 		got, err := d.Setup(lib)
 		return err == nil && got == s
 	}
-	words := []said{{"model", s.Model.ID}, {"cluster", s.Cluster.ID}, {string(knob.GPUs), strconv.Itoa(s.GPUs)}}
+	words := []said{
+		{"model", s.Model.ID},
+		{"cluster", s.Cluster.ID},
+		{string(knob.GPUs), strconv.Itoa(s.GPUs)},
+	}
 	for _, p := range knob.All() {
-		if text := p.Text(s); p.ID != knob.GPUs && p.ID != knob.Nodes && text != "" { // nodes follow from the GPUs
+		// nodes follow from the GPUs
+		if text := p.Text(s); p.ID != knob.GPUs && p.ID != knob.Nodes && text != "" {
 			words = append(words, said{string(p.ID), text})
 		}
 	}
@@ -115,5 +121,6 @@ func edited(words []said, s *engine.Setup, lib Library) ([]said, bool) {
 // tells says that a flag is part of every command line, even where it is the
 // default: whoever gets it should know what it is about.
 func tells(key string) bool {
-	return slices.Contains([]knob.ID{"model", "cluster", "gpu", knob.GPUs, knob.TP, knob.PP, knob.GBS}, knob.ID(key))
+	return slices.Contains([]knob.ID{"model", "cluster", "gpu", knob.GPUs, knob.TP, knob.PP, knob.GBS},
+		knob.ID(key))
 }

@@ -33,8 +33,10 @@ func IsChanges(text string) bool { return change.MatchString(text) && !endsInFil
 func endsInFile(list string) bool {
 	items := assignments(strings.TrimSpace(list))
 	key, value, _ := strings.Cut(items[len(items)-1], "=")
-	return !slices.Contains([]string{"model", "gpu", "cluster", string(knob.Calibration)}, strings.TrimSpace(key)) &&
-		slices.Contains([]string{".toml", ".json", ".yaml", ".yml", ".sh", ".sbatch", ".slurm"}, strings.ToLower(path.Ext(value)))
+	return !slices.Contains([]string{"model", "gpu", "cluster", string(knob.Calibration)},
+		strings.TrimSpace(key)) &&
+		slices.Contains([]string{".toml", ".json", ".yaml", ".yml", ".sh", ".sbatch", ".slurm"},
+			strings.ToLower(path.Ext(value)))
 }
 
 // change is how a list of changes begins.
@@ -44,7 +46,8 @@ var change = regexp.MustCompile(`^\s*[A-Za-z][A-Za-z0-9_.-]*\s*=`)
 func ReadChanges(list string) (c Changes, err error) {
 	for _, item := range assignments(list) {
 		key, value, ok := strings.Cut(item, "=")
-		id, value, err := knob.Named(knob.ID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-")), strings.TrimSpace(value))
+		id, value, err := knob.Named(knob.ID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-")),
+			strings.TrimSpace(value))
 		if err != nil {
 			return Changes{}, err
 		}
@@ -88,7 +91,8 @@ func (c *Changes) names(key string) bool {
 func (c *Changes) Turn(s engine.Setup, locks knob.Locks) (engine.Setup, error) {
 	var err error
 	order, late := slices.Clone(c.knobs), batchKnobs()
-	slices.SortStableFunc(order, func(a, b said) int { return slices.Index(late, a.key) - slices.Index(late, b.key) })
+	slices.SortStableFunc(order,
+		func(a, b said) int { return slices.Index(late, a.key) - slices.Index(late, b.key) })
 	for _, k := range order {
 		if s, err = knob.Turn(s, knob.ID(k.key), k.value, locks); err != nil {
 			return s, err
@@ -115,9 +119,11 @@ func (c *Changes) still(s *engine.Setup) error {
 			other = c.knobs[0]
 		}
 		if other.key == k.key {
-			return &ListError{fmt.Sprintf("%s comes twice, as %s and %s", k.key, escape.Line(k.value), escape.Line(other.value))}
+			return &ListError{fmt.Sprintf("%s comes twice, as %s and %s", k.key, escape.Line(k.value),
+				escape.Line(other.value))}
 		}
-		return &ListError{fmt.Sprintf("%s=%s and %s=%s contradict each other: together they give %s %s", k.key, escape.Line(k.value), other.key, escape.Line(other.value), k.key, p.Text(*s))}
+		return &ListError{fmt.Sprintf("%s=%s and %s=%s contradict each other: together they give %s %s",
+			k.key, escape.Line(k.value), other.key, escape.Line(other.value), k.key, p.Text(*s))}
 	}
 	return nil
 }

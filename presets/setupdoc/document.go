@@ -73,7 +73,9 @@ func ParseLine(data []byte) (*Document, error) {
 func parse(name string, data []byte, tree func(string, []byte) (*node, error)) (*Document, error) {
 	d := &Document{file: name}
 	if len(data) > input.MaxDocument {
-		return nil, &input.Error{File: name, Err: fmt.Errorf("longer than %d bytes, which is no setup", input.MaxDocument)}
+		return nil,
+			&input.Error{File: name, Err: fmt.Errorf("longer than %d bytes, which is no setup",
+				input.MaxDocument)}
 	}
 	text, err := input.Text(data)
 	if err != nil {
@@ -97,7 +99,8 @@ func parseTree(name string, data []byte) (*node, error) {
 		return parseTOML(data)
 	}
 	// No TOML setup starts with a brace, and no JSON one with anything else.
-	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 && bytes.IndexByte([]byte(`{["`), trimmed[0]) >= 0 && !tableHeader(trimmed) {
+	if trimmed := bytes.TrimLeft(data, " \t\r\n"); len(trimmed) > 0 &&
+		bytes.IndexByte([]byte(`{["`), trimmed[0]) >= 0 && !tableHeader(trimmed) {
 		return parseJSON(data)
 	}
 	return parseTOML(data)
@@ -107,7 +110,8 @@ func parseTree(name string, data []byte) (*node, error) {
 // that the message is about the format that was meant.
 func tableHeader(trimmed []byte) bool {
 	line, _, _ := bytes.Cut(trimmed, []byte("\n"))
-	if name := bytes.TrimLeft(line, "["); trimmed[0] == '[' && len(name) > 0 && name[0] >= 'a' && name[0] <= 'z' {
+	if name := bytes.TrimLeft(line, "["); trimmed[0] == '[' && len(name) > 0 && name[0] >= 'a' &&
+		name[0] <= 'z' {
 		return true // [model] and [[model]]
 	}
 	return trimmed[0] == '"' && bytes.Contains(line, []byte("="))
@@ -198,7 +202,8 @@ func literalFor(p *knob.Knob, key string, n *node) (string, error) {
 		if n.kind == number && !decimal(n.text) {
 			return "", wrongValue(key, n, p.Allowed())
 		}
-		if mantissa, _, _ := strings.Cut(strings.ToLower(n.text), "e"); n.kind == number && strings.Trim(mantissa, "+-.0") == "" && p.ID != knob.Goodput {
+		if mantissa, _, _ := strings.Cut(strings.ToLower(n.text), "e"); n.kind == number &&
+			strings.Trim(mantissa, "+-.0") == "" && p.ID != knob.Goodput {
 			return "none", nil // 0 of a document is left out
 		}
 		if v, err := strconv.ParseFloat(n.text, 64); n.kind == number && err == nil {

@@ -24,17 +24,22 @@ type KeyError struct {
 func (e *KeyError) Error() string {
 	switch {
 	case e.First != "":
-		return fmt.Sprintf("%s and %s contradict each other: both give the rate between nodes", escape.Line(e.First), escape.Line(e.Key))
+		return fmt.Sprintf("%s and %s contradict each other: both give the rate between nodes",
+			escape.Line(e.First), escape.Line(e.Key))
 	case e.Twice:
 		return fmt.Sprintf("key %s comes twice", escape.Quote(e.Key))
 	case e.Beside != "":
-		return fmt.Sprintf("key %s next to %q: a report used as input has its keys inside %q", escape.Quote(e.Key), e.Beside, e.Beside)
+		return fmt.Sprintf("key %s next to %q: a report used as input has its keys inside %q",
+			escape.Quote(e.Key), e.Beside, e.Beside)
 	case e.Instead != "":
-		return fmt.Sprintf("%s has no effect with a cluster, which has its own links and nodes; use %s", escape.Line(e.Key), e.Instead)
+		return fmt.Sprintf("%s has no effect with a cluster, which has its own links and nodes; use %s",
+			escape.Line(e.Key), e.Instead)
 	case e.Names != "":
-		return fmt.Sprintf("%s cannot be set: it identifies a preset; use %s to choose another", escape.Line(e.Key), e.Names)
+		return fmt.Sprintf("%s cannot be set: it identifies a preset; use %s to choose another",
+			escape.Line(e.Key), e.Names)
 	case len(e.Nearest) > 0:
-		return fmt.Sprintf("unknown key %s: did you mean %s?", escape.Quote(e.Key), strings.Join(e.Nearest, ", "))
+		return fmt.Sprintf("unknown key %s: did you mean %s?", escape.Quote(e.Key),
+			strings.Join(e.Nearest, ", "))
 	}
 	return fmt.Sprintf("unknown key %s", escape.Quote(e.Key))
 }

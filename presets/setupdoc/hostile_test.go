@@ -20,17 +20,22 @@ func keys(n int, line string) string {
 	return b.String()
 }
 
-// Documents with more keys than a setup has are refused before anything looks at all of them: TOML at the first key
-// too many, JSON by its length.
+// Documents with more keys than a setup has are refused before anything looks at all of them: TOML at the
+// first key too many, JSON by its length.
 func TestTooManyKeys(t *testing.T) {
 	const many, manyJSON = 20_000, 100_000
 	tests := []struct{ name, text, want string }{
-		{"flat.json", "{
-" + keys(manyJSON, `"k%d": 1,`) + `"z": 1}`, "flat.json: longer than 1048576 bytes, which is no setup"},
+		{
+			"flat.json", "{\n" + keys(manyJSON, `"k%d": 1,`) + `"z": 1}`,
+			"flat.json: longer than 1048576 bytes, which is no setup",
+		},
 		{"flat.toml", keys(many, "k%d = 1"), "flat.toml:1001:1: more than 1000 keys"},
 		{"tables.toml", keys(many, "[k%d]"), "tables.toml:1001:2: more than 1000 keys"},
 		{"array.toml", keys(many, "[[k.a%d]]"), "array.toml:501:3: more than 1000 keys"},
-		{"inline.toml", "k = [" + strings.Repeat("{a = 1, b = 2},\n", many) + "]\n", "inline.toml:500:9: more than 1000 keys"},
+		{
+			"inline.toml", "k = [" + strings.Repeat("{a = 1, b = 2},\n", many) + "]\n",
+			"inline.toml:500:9: more than 1000 keys",
+		},
 	}
 	for _, tc := range tests {
 		t.Run(tc.name, func(t *testing.T) {
@@ -56,10 +61,19 @@ func TestSaidTwice(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"a.json", `{"set":{"tp":2},"tp":8}`, `a.json:1:17: key "tp" comes twice`},
 		{"a.json", `{"tp":8,"set":{"tp":2}}`, `a.json:1:16: key "tp" comes twice`},
-		{"a.json", `{"set":{"grad-dtype":"bf16","grad_dtype":"fp32"}}`, `a.json:1:29: key "grad_dtype" comes twice`},
-		{"a.json", `{"set":{"model":{"layers":40},"model.layers":20}}`, `a.json:1:31: key "model.layers" comes twice`},
+		{
+			"a.json", `{"set":{"grad-dtype":"bf16","grad_dtype":"fp32"}}`,
+			`a.json:1:29: key "grad_dtype" comes twice`,
+		},
+		{
+			"a.json", `{"set":{"model":{"layers":40},"model.layers":20}}`,
+			`a.json:1:31: key "model.layers" comes twice`,
+		},
 		{"a.json", `{"model":{"layers":40},"set":{"model.layers":20}}`, `key "model.layers" comes twice`},
-		{"a.json", `{"gpu":{"peak_bf16":1e15},"set":{"cluster.gpu.peak_bf16":1e14}}`, `key "cluster.gpu.peak_bf16" comes twice`},
+		{
+			"a.json", `{"gpu":{"peak_bf16":1e15},"set":{"cluster.gpu.peak_bf16":1e14}}`,
+			`key "cluster.gpu.peak_bf16" comes twice`,
+		},
 		{"a.json", `{"model":"small","set":{"model":"small"}}`, `key "model" comes twice`},
 		{"a.toml", "tp = 8\n[set]\ntp = 2\n", `a.toml:3:1: key "tp" comes twice`},
 		{"a.toml", "[model]\nlayers = 40\n[set]\nmodel.layers = 20\n", `key "model.layers" comes twice`},
@@ -102,12 +116,27 @@ func TestPlaces(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"a.json", `{"model":{"id":"llama3.1-70b","layers":0}}`, `a.json:1:40: model.layers: given "0"`},
 		{"a.json", `{"model":{"id":"llama3.1-70b","heads":3}}`, `a.json:1:10: model.kv_heads`},
-		{"a.json", `{"gpu":{"peak_bf16":1e-300}}`, `a.json:1:21: gpu.peak_bf16: given "1e-300", allowed is 1e+09 to 1e+20, or 0 for none`},
-		{"a.json", `{"cluster":{"gpu":{"memory_bandwidth":3}}}`, `a.json:1:39: cluster.gpu.memory_bandwidth: given "3"`},
+		{
+			"a.json", `{"gpu":{"peak_bf16":1e-300}}`,
+			`a.json:1:21: gpu.peak_bf16: given "1e-300", allowed is 1e+09 to 1e+20, or 0 for none`,
+		},
+		{
+			"a.json", `{"cluster":{"gpu":{"memory_bandwidth":3}}}`,
+			`a.json:1:39: cluster.gpu.memory_bandwidth: given "3"`,
+		},
 		{"a.json", `{"gpu":{"memory_bytes":1e10}}`, `gpu.memory_usable_bytes`},
-		{"a.json", `{"cluster":{"intra":{"latency":11}}}`, `a.json:1:32: cluster.intra.latency: given "11", allowed is 1e-09 to 10`},
-		{"a.toml", "[cluster]\nid = 'dgx-h100'\ngpus_per_node = 0\n", `a.toml:3:1: cluster.gpus_per_node: given "0"`},
-		{"a.json", "{\"gpus\":64,\n\"tp\":8,\n\"dp\":3}", `a.json:3:6: --gpus and --dp contradict each other`},
+		{
+			"a.json", `{"cluster":{"intra":{"latency":11}}}`,
+			`a.json:1:32: cluster.intra.latency: given "11", allowed is 1e-09 to 10`,
+		},
+		{
+			"a.toml", "[cluster]\nid = 'dgx-h100'\ngpus_per_node = 0\n",
+			`a.toml:3:1: cluster.gpus_per_node: given "0"`,
+		},
+		{
+			"a.json", "{\"gpus\":64,\n\"tp\":8,\n\"dp\":3}",
+			`a.json:3:6: --gpus and --dp contradict each other`,
+		},
 		{"a.json", `{"gbs":1099511627776}`, `a.json:1:8: gbs:`},
 	}
 	for _, tc := range tests {
@@ -120,7 +149,8 @@ func TestPlaces(t *testing.T) {
 // What would be shown in a terminal must be text.
 func TestLabels(t *testing.T) {
 	for _, field := range []string{
-		"model.name", "model.family", "cluster.id", "cluster.name", "cluster.intra.name", "cluster.inter.name",
+		"model.name", "model.family", "cluster.id", "cluster.name", "cluster.intra.name",
+		"cluster.inter.name",
 		"gpu.name", "gpu.vendor",
 	} {
 		for _, bad := range []string{"\x1b]0;x\a", "a\u202eb", "\xff", "a\nb", strings.Repeat("x", 201)} {
@@ -134,7 +164,10 @@ func TestLabels(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{`{"model":{"id":"\u009b31m"}}`, `{"model":{"id":"a\u202eb"}}`, `{"cluster":{"gpu":{"id":"\u001b"}}}`} {
+	for _, text := range []string{
+		`{"model":{"id":"\u009b31m"}}`, `{"model":{"id":"a\u202eb"}}`,
+		`{"cluster":{"gpu":{"id":"\u001b"}}}`,
+	} {
 		if _, err := resolve("a.json", text); err == nil || !strings.Contains(err.Error(), "printable text") {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -170,7 +203,8 @@ func TestIDsAreNotSet(t *testing.T) {
 		`{"cluster":"dgx-h100","gpu":{"id":"x"}}`:       "dgx-h100 is made of",
 		`{"cluster":"dgx-h100","gpu":{"id":"a\u202e"}}`: `made of`,
 	} {
-		if _, err := resolve("a.json", text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\u202e") {
+		if _, err := resolve("a.json", text); err == nil || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "\u202e") {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
@@ -178,7 +212,10 @@ func TestIDsAreNotSet(t *testing.T) {
 
 // A figure on the command line is decimal, as a flag is.
 func TestDecimalFigures(t *testing.T) {
-	for text, want := range map[string]int{"010": 10, "8.0": 8, "4e1": 40, "0x10": 0, "8_0": 0, "0o7": 0, "0x1p4": 0} {
+	for text, want := range map[string]int{
+		"010": 10, "8.0": 8, "4e1": 40, "0x10": 0, "8_0": 0, "0o7": 0,
+		"0x1p4": 0,
+	} {
 		var d setupdoc.Document
 		if err := d.Assign("model.layers=" + text); err != nil {
 			t.Fatal(err)
@@ -224,7 +261,8 @@ func TestNodeOfGPU(t *testing.T) {
 	}
 	for _, key := range []string{"gpu.intra_node_bandwidth", "cluster.gpu.intra_node_bandwidth"} {
 		for _, cluster := range []string{"", "dgx-h100"} {
-			if _, err := read("", cluster, key+"=1e9"); err == nil || !strings.Contains(err.Error(), "use cluster.intra.bandwidth") {
+			if _, err := read("", cluster, key+"=1e9"); err == nil ||
+				!strings.Contains(err.Error(), "use cluster.intra.bandwidth") {
 				t.Errorf("%s: %v", key, err)
 			}
 		}
@@ -258,7 +296,11 @@ func TestBatchLines(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a.json", "a.toml", ""} {
-		if _, err := setupdoc.Parse(name, []byte("\ufeff"+map[string]string{"a.json": "{}", "a.toml": "tp = 8", "": "{}"}[name])); err != nil {
+		if _, err := setupdoc.Parse(name,
+			[]byte("\ufeff"+map[string]string{
+				"a.json": "{}", "a.toml": "tp = 8",
+				"": "{}",
+			}[name])); err != nil {
 			t.Errorf("%s with a byte order mark: %v", name, err)
 		}
 	}

@@ -28,7 +28,8 @@ func (d *Document) note(path string, m *member) error {
 	first, before := d.origins[name]
 	if before && m.at.line > 0 {
 		twice := &KeyError{Key: path, Twice: true}
-		if is, ok := knob.FindMachineWord(path); ok && strings.ReplaceAll(first.path, "_", "-") != string(is.Name) {
+		if is, ok := knob.FindMachineWord(path); ok &&
+			strings.ReplaceAll(first.path, "_", "-") != string(is.Name) {
 			twice.First = first.path
 		}
 		return place(m.at, twice)
@@ -96,7 +97,8 @@ func (d *Document) blame(err error) error {
 		// The later of the two, when it is in the document.
 		var last position
 		for _, field := range conflict.Fields {
-			if at := d.origins[canonical(field)].at; at.line > last.line || at.line == last.line && at.column > last.column {
+			if at := d.origins[canonical(field)].at; at.line > last.line || at.line == last.line &&
+				at.column > last.column {
 				last = at
 			}
 		}

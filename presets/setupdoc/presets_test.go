@@ -58,7 +58,8 @@ func TestEveryPresetReadsBack(t *testing.T) {
 func TestFlags(t *testing.T) {
 	lib := presets.Default()
 	flags, ok := setupdoc.Flags(presets.DefaultSetup(), lib)
-	if want := "--model llama3.1-70b --cluster dgx-h100 --gpus 64 --tp 8 --pp 2 --gbs 512"; !ok || flags != want {
+	if want := "--model llama3.1-70b --cluster dgx-h100 --gpus 64 --tp 8 --pp 2 --gbs 512"; !ok ||
+		flags != want {
 		t.Errorf("flags of the default setup: %q, want %q", flags, want)
 	}
 	draws.Check(t, func(t *rapid.T) {
@@ -103,7 +104,10 @@ func TestFlagsOfEdits(t *testing.T) {
 		want  string   // part of the flags
 	}{
 		{[]string{"model.layers=40"}, "--set model.layers=40"},
-		{[]string{"model.layers=40", "model.vocab=131072", "tp=8"}, "--set model.layers=40 --set model.vocab=131072"},
+		{
+			[]string{"model.layers=40", "model.vocab=131072", "tp=8"},
+			"--set model.layers=40 --set model.vocab=131072",
+		},
 		{[]string{"cluster.inter.bandwidth=25e9"}, "--set cluster.inter.bandwidth=2.5e+10"},
 		{[]string{"gpu.memory_usable_bytes=6.5e10"}, "--set cluster.gpu.memory_usable_bytes=6.5e+10"},
 		{[]string{"model.name=it's ours", "model.tied_embeddings=true"}, `--set 'model.name=it'\''s ours'`},
@@ -157,7 +161,8 @@ func resolved(t *testing.T, words []string, lib setupdoc.Library) engine.Setup {
 // shellWords splits a command line as a shell does.
 func shellWords(t *testing.T, line string) []string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", "for w in "+line+`; do printf '%s\n' "$w"; done`).Output()
+	out, err := exec.CommandContext(t.Context(), "sh", "-c",
+		"for w in "+line+`; do printf '%s\n' "$w"; done`).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,11 @@ import (
 
 // reportKeys returns the keys of what eval --json and import --json print.
 func reportKeys() []string {
-	keys := []string{"schema_version", "version", "setup", "layout_chosen", "notices", "typical_run", "step_range", "no_effect", "peak_moment", "screen", "launcher", "understood", "ignored", "unknown", "complete", "besides"}
+	keys := []string{
+		"schema_version", "version", "setup", "layout_chosen", "notices", "typical_run",
+		"step_range", "no_effect", "peak_moment", "screen", "launcher", "understood", "ignored", "unknown",
+		"complete", "besides",
+	}
 	for _, key := range keysOf(reflect.TypeFor[engine.Report]()) {
 		if key != "-" {
 			keys = append(keys, key)

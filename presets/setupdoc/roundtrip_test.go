@@ -24,14 +24,22 @@ func anySetup(t *rapid.T) engine.Setup {
 		t.Fatal(err)
 	}
 	size := rapid.IntRange(1, knob.MaxMicroBatches)
-	for _, field := range []*int{&s.DP, &s.TP, &s.PP, &s.VPP, &s.CP, &s.EP, &s.ETP, &s.GPUs, &s.MBS, &s.MicroBatches, &s.GBS, &s.Seq} {
+	for _, field := range []*int{
+		&s.DP, &s.TP, &s.PP, &s.VPP, &s.CP, &s.EP, &s.ETP, &s.GPUs, &s.MBS,
+		&s.MicroBatches, &s.GBS, &s.Seq,
+	} {
 		*field = size.Draw(t, "size")
 	}
 	s.ZeRO = rapid.IntRange(0, 3).Draw(t, "zero")
 	s.SP, s.TrainMTP = rapid.Bool().Draw(t, "sp"), rapid.Bool().Draw(t, "mtp")
 	s.GroupSize = rapid.IntRange(0, 100).Draw(t, "group size")
 	s.Split = rapid.SampledFrom([]string{"", "40,40", "15,16,16,14"}).Draw(t, "split")
-	s.Recompute = rapid.SampledFrom([]recipe.Recompute{{Mode: recipe.RecomputeNone}, {Mode: recipe.RecomputeFull, Layers: 7}, {Mode: recipe.RecomputeModules, Modules: recipe.ModuleNorm | recipe.ModuleShared}}).Draw(t, "recompute")
+	s.Recompute = rapid.SampledFrom([]recipe.Recompute{
+		{Mode: recipe.RecomputeNone},
+		{Mode: recipe.RecomputeFull, Layers: 7},
+		{Mode: recipe.RecomputeModules, Modules: recipe.ModuleNorm | recipe.ModuleShared},
+	}).Draw(t,
+		"recompute")
 	s.Precision = rapid.SampledFrom(recipe.Precisions()).Draw(t, "precision")
 	s.GradDtype = rapid.SampledFrom(recipe.GradDtypes()).Draw(t, "gradients")
 	s.Loss = rapid.SampledFrom(recipe.Losses()).Draw(t, "loss")
@@ -41,7 +49,8 @@ func anySetup(t *rapid.T) engine.Setup {
 	s.Stack = rapid.SampledFrom(recipe.Stacks()).Draw(t, "stack")
 	s.Model.Layers = rapid.IntRange(1, 200).Draw(t, "layers")
 	s.Model.ExtraParams = rapid.Int64Range(0, 1<<40).Draw(t, "extra")
-	s.Model.Name = rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.Zs, unicode.P), 0, 20, 100).Draw(t, "name")
+	s.Model.Name = rapid.StringOfN(rapid.RuneFrom(nil, unicode.L, unicode.Zs, unicode.P), 0, 20, 100).Draw(t,
+		"name")
 	s.Cluster.Inter.Bandwidth = units.BytesPerSecond(rapid.Float64Range(1e6, 1e16).Draw(t, "bandwidth"))
 	s.Cluster.Intra.Latency = units.Seconds(rapid.Float64Range(1e-9, 10).Draw(t, "latency"))
 	s.Cluster.GPU.PeakTF32 = units.FLOPsPerSecond(rapid.Float64Range(1e9, 1e20).Draw(t, "rate"))
@@ -108,7 +117,8 @@ func FuzzJSON(f *testing.F) {
 func FuzzTOML(f *testing.F) {
 	for _, seed := range []string{
 		"model = 'llama3.1-70b'\ngpus = 64\ntp = 8\n[set]\nmodel.layers = 40\n",
-		"[model]\nid = \"small\"\n[gpu]\npeak_bf16 = 1e15\n", "tp = nan", "[[model]]\n[model.x]\n", "set = {a.b = [1, {c = 2}]}\n",
+		"[model]\nid = \"small\"\n[gpu]\npeak_bf16 = 1e15\n", "tp = nan", "[[model]]\n[model.x]\n",
+		"set = {a.b = [1, {c = 2}]}\n",
 		"[cluster.inter]\nbandwidth = 1_000\n", "\"quoted key\" = '''\nx'''\n",
 	} {
 		f.Add([]byte(seed))

@@ -21,8 +21,9 @@ var errUnknown = errors.New("unknown id")
 
 func (shelf) Model(id string) (model.Model, error) {
 	m := model.Model{
-		ID: id, Layers: 80, Hidden: 8192, Heads: 64, KVHeads: 8, HeadDim: 128, FFN: 28672, Vocab: 128256, MaxSeq: 131072,
-		Gated: true, Norm: "rmsnorm", NormsPer: 2, Position: "rope", AttnBias: "none", QKNorm: "none",
+		ID: id, Layers: 80, Hidden: 8192, Heads: 64, KVHeads: 8, HeadDim: 128, FFN: 28672, Vocab: 128256,
+		MaxSeq: 131072,
+		Gated:  true, Norm: "rmsnorm", NormsPer: 2, Position: "rope", AttnBias: "none", QKNorm: "none",
 	}
 	switch id {
 	case setupdoc.DefaultModel:
@@ -38,7 +39,10 @@ func (shelf) GPU(id string) (hardware.GPU, error) {
 	if id != "h100" && id != "v100" {
 		return hardware.GPU{}, errUnknown
 	}
-	g := hardware.GPU{ID: id, MemoryUsable: 79 * units.GiB, MemoryBandwidth: 3350 * units.GBps, PeakFP16: 989 * units.TFLOPS, NodeGPUs: 8, ScaleUpGPUs: 8, LinkBandwidth: 450 * units.GBps}
+	g := hardware.GPU{
+		ID: id, MemoryUsable: 79 * units.GiB, MemoryBandwidth: 3350 * units.GBps,
+		PeakFP16: 989 * units.TFLOPS, NodeGPUs: 8, ScaleUpGPUs: 8, LinkBandwidth: 450 * units.GBps,
+	}
 	if id == "h100" {
 		g.PeakBF16 = g.PeakFP16
 	}
@@ -73,18 +77,25 @@ func resolve(name, text string) (engine.Setup, error) {
 }
 
 func TestFlatDocuments(t *testing.T) {
-	want, err := resolve("", `{"model":"llama3.1-70b","gpus":64,"tp":8,"pp":2,"mbs":1,"gbs":512,"seq":8192,"sp":true,"recompute":"full:4","grad_dtype":"bf16","set":{"model.layers":40,"gpu.memory_usable_bytes":8e10,"zero":2}}`)
+	want, err := resolve("",
+		`{"model":"llama3.1-70b","gpus":64,"tp":8,"pp":2,"mbs":1,"gbs":512,"seq":8192,"sp":true,"recompute":"full:4","grad_dtype":"bf16","set":{"model.layers":40,"gpu.memory_usable_bytes":8e10,"zero":2}}`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want.Model.Layers != 40 || want.DP != 4 || want.Cluster.GPU.MemoryUsable != 8e10 || want.ZeRO != 2 || want.Recompute.Layers != 4 {
+	if want.Model.Layers != 40 || want.DP != 4 || want.Cluster.GPU.MemoryUsable != 8e10 || want.ZeRO != 2 ||
+		want.Recompute.Layers != 4 {
 		t.Errorf("not what the document says: %+v", want)
 	}
 	same := map[string]string{
 		"setup.json": `{"seq":8192.0,"gbs":5.12e2,"gpus":64,"tp":8,"pp":2,"recompute":"full:4","grad-dtype":"bf16","model":{"id":"llama3.1-70b","layers":40},"gpu":{"memory_usable_bytes":80000000000},"zero":2,"offload":"none"}`,
-		"setup.toml": "# a run\nmodel = 'llama3.1-70b'\ngpus = 0x40\ntp = 8\npp = 2\ngbs = 512\nseq = 8_192\nrecompute = \"full:4\"\ngrad_dtype = \"bf16\"\nzero = 2\n[set]\nmodel.layers = 40\ngpu.memory_usable_bytes = 8e10\n",
-		"other.toml": "gpus = 64\ntp = 8\npp = 2\ngbs = 512\nrecompute = \"full:4\"\ngrad_dtype = \"bf16\"\nzero = 2\nset = { \"model.layers\" = 40 }\n[gpu]\nmemory_usable_bytes = 80000000000\n[cluster]\nid = \"dgx-h100\"\n",
-		"no ending":  "\n gpus = 64\ntp = 8\npp = 2\ngbs = 512\nrecompute = \"full:4\"\ngrad_dtype = \"bf16\"\nzero = 2\nset = { model = { layers = 40 }, gpu.memory_usable_bytes = 8e10 }\n",
+		"setup.toml": "# a run\nmodel = 'llama3.1-70b'\ngpus = 0x40\ntp = 8\npp = 2\ngbs = 512\nseq = " +
+			"8_192\nrecompute = \"full:4\"\ngrad_dtype = \"bf16\"\nzero = 2\n[set]\nmodel.layers = " +
+			"40\ngpu.memory_usable_bytes = 8e10\n",
+		"other.toml": "gpus = 64\ntp = 8\npp = 2\ngbs = 512\nrecompute = \"full:4\"\ngrad_dtype = " +
+			"\"bf16\"\nzero = 2\nset = { \"model.layers\" = 40 }\n[gpu]\nmemory_usable_bytes = " +
+			"80000000000\n[cluster]\nid = \"dgx-h100\"\n",
+		"no ending": "\n gpus = 64\ntp = 8\npp = 2\ngbs = 512\nrecompute = \"full:4\"\ngrad_dtype = " +
+			"\"bf16\"\nzero = 2\nset = { model = { layers = 40 }, gpu.memory_usable_bytes = 8e10 }\n",
 	}
 	for name, text := range same {
 		got, err := resolve(name, text)
@@ -101,9 +112,18 @@ func TestParts(t *testing.T) {
 		text  string
 		check func(engine.Setup) bool
 	}{
-		"nothing said":            {`{}`, func(s engine.Setup) bool { return s.Model.ID == "llama3.1-70b" && s.Cluster.ID == "dgx-h100" }},
-		"a GPU: its typical node": {`{"gpu":"v100"}`, func(s engine.Setup) bool { return s.Cluster.ID == "node-of-v100" && s.Precision == "fp16" }},
-		"the cluster's own GPU":   {`{"gpu":"h100","cluster":"dgx-h100"}`, func(s engine.Setup) bool { return s.Cluster.ID == "dgx-h100" }},
+		"nothing said": {
+			`{}`,
+			func(s engine.Setup) bool { return s.Model.ID == "llama3.1-70b" && s.Cluster.ID == "dgx-h100" },
+		},
+		"a GPU: its typical node": {
+			`{"gpu":"v100"}`,
+			func(s engine.Setup) bool { return s.Cluster.ID == "node-of-v100" && s.Precision == "fp16" },
+		},
+		"the cluster's own GPU": {
+			`{"gpu":"h100","cluster":"dgx-h100"}`,
+			func(s engine.Setup) bool { return s.Cluster.ID == "dgx-h100" },
+		},
 		"a GPU of one's own": {
 			`{"gpu":{"id":"mine","memory_usable_bytes":1e11,"memory_bandwidth":1e12,"peak_bf16":1e15,"typical_gpus_per_node":4,"max_scale_up_domain":4,"intra_node_bandwidth":3e11}}`,
 			func(s engine.Setup) bool { return s.Cluster.ID == "node-of-mine" && s.GPUs == 32 },
@@ -114,8 +134,11 @@ func TestParts(t *testing.T) {
 				return s.Cluster.Inter.Bandwidth == 1e9 && s.Cluster.Intra.Name == "wire" && s.GPUs == 32
 			},
 		},
-		"a report of eval": {`{"schema_version":1,"version":"x","setup":{"tp":8},"legal":true}`, func(s engine.Setup) bool { return s.TP == 8 }},
-		"a shorter model":  {`{"model":"small"}`, func(s engine.Setup) bool { return s.Seq == 2048 }},
+		"a report of eval": {
+			`{"schema_version":1,"version":"x","setup":{"tp":8},"legal":true}`,
+			func(s engine.Setup) bool { return s.TP == 8 },
+		},
+		"a shorter model": {`{"model":"small"}`, func(s engine.Setup) bool { return s.Seq == 2048 }},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -135,8 +158,14 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", "{\n  \"tp\": 8,\n  \"tpp\": 2\n}", `a.json:3:3: unknown key "tpp": did you mean tp`},
 		{"a.toml", "tp = 8\n  tpp = 2\n", `a.toml:2:3: unknown key "tpp": did you mean tp`},
 		{"a.json", `{"microbatch": 2}`, `did you mean microbatches`},
-		{"a.json", `{"model": {"layer": 2}}`, `a.json:1:12: unknown key "model.layer": did you mean model.layers`},
-		{"a.toml", "[cluster]\nid = 'dgx-h100'\n[cluster.inter]\nspeed = 1\n", `a.toml:4:1: unknown key "cluster.inter.speed"`},
+		{
+			"a.json", `{"model": {"layer": 2}}`,
+			`a.json:1:12: unknown key "model.layer": did you mean model.layers`,
+		},
+		{
+			"a.toml", "[cluster]\nid = 'dgx-h100'\n[cluster.inter]\nspeed = 1\n",
+			`a.toml:4:1: unknown key "cluster.inter.speed"`,
+		},
 		{"a.json", `{"set": {"model.layerz": 2}}`, `unknown key "model.layerz": did you mean model.layers`},
 		{"a.json", `{"set": {"mode.layers": 2}}`, `1:10: unknown key "mode.layers"`},
 		{"a.json", `{"set": {"model.layers.deep": 2}}`, `unknown key "model.layers.deep"`},
@@ -148,7 +177,10 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"tp": 1.5}`, `tp: given "1.5"`},
 		{"a.json", `{"tp": 1e400}`, `tp: given "1e400"`},
 		{"a.json", `{"tp": 99999999999999999999}`, `nearest 1048576`},
-		{"a.toml", "mbs = 1\ntp = 99999999999999999999", `2:1: tp: given "99999999999999999999", allowed is a whole number from 1 to 1048576, nearest 1048576`},
+		{
+			"a.toml", "mbs = 1\ntp = 99999999999999999999",
+			`2:1: tp: given "99999999999999999999", allowed is a whole number from 1 to 1048576, nearest 1048576`,
+		},
 		{"a.toml", "tp = 1e400", `1:1: tp: given "1e400", allowed is a whole number from 1 to 1048576`},
 		{"a.json", `{"tp": null}`, `tp: given "null"`},
 		{"a.json", `{"tp": [8]}`, `tp: given "a list"`},
@@ -160,8 +192,14 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"offload": "weights"}`, `offload: given "weights", allowed is one of none, optimizer`},
 		{"a.json", `{"schedule": "zb-h3"}`, `schedule: given "zb-h3"`},
 		{"a.json", `{"tp": 8, "tp": 4}`, `a.json:1:11: key "tp" comes twice`},
-		{"a.json", `{"node_bandwidth": "100Gb/s", "gpu-bandwidth": "25Gb/s"}`, `a.json:1:31: node_bandwidth and gpu_bandwidth contradict each other`},
-		{"a.json", `{"node_bandwidth": "100Gb/s", "node-bandwidth": "25Gb/s"}`, `key "node_bandwidth" comes twice`},
+		{
+			"a.json", `{"node_bandwidth": "100Gb/s", "gpu-bandwidth": "25Gb/s"}`,
+			`a.json:1:31: node_bandwidth and gpu_bandwidth contradict each other`,
+		},
+		{
+			"a.json", `{"node_bandwidth": "100Gb/s", "node-bandwidth": "25Gb/s"}`,
+			`key "node_bandwidth" comes twice`,
+		},
 		{"a.json", `{"grad-dtype": "bf16", "grad_dtype": "fp32"}`, `comes twice`},
 		{"a.toml", "tp = 8\ntp = 4\n", `a.toml:2:1: not TOML`},
 		{"a.json", `{"tp": 8} {"pp": 2}`, `a.json:1:11: something follows the end`},
@@ -186,12 +224,27 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"model": {"gated_ffn": 1}}`, `model.gated_ffn: given "1", allowed is true or false`},
 		{"a.json", `{"gpu": {"memory_bandwidth": 1e400}}`, `gpu.memory_bandwidth: given "1e400"`},
 		{"a.json", `{"gpu": {"memory_bandwidth": -1}}`, `gpu.memory_bandwidth: given "-1"`},
-		{"a.json", `{"gpu": {"id": "x"}}`, `gpu.typical_gpus_per_node: given "nothing", allowed is a whole number from 1`},
-		{"a.json", `{"gpu": {"id": "x","typical_gpus_per_node":8}}`, `gpu.max_scale_up_domain: given "nothing"`},
-		{"a.json", `{"gpu": {"id": "x","typical_gpus_per_node":8,"max_scale_up_domain":8}}`, `gpu.intra_node_bandwidth: given "nothing"`},
-		{"a.json", `{"gpu": {"id": "x","typical_gpus_per_node":8,"max_scale_up_domain":8,"intra_node_bandwidth":3e11}}`, `gpu.memory_usable_bytes: given "0", allowed is 1000000 to 1e+16`},
+		{
+			"a.json", `{"gpu": {"id": "x"}}`,
+			`gpu.typical_gpus_per_node: given "nothing", allowed is a whole number from 1`,
+		},
+		{
+			"a.json", `{"gpu": {"id": "x","typical_gpus_per_node":8}}`,
+			`gpu.max_scale_up_domain: given "nothing"`,
+		},
+		{
+			"a.json", `{"gpu": {"id": "x","typical_gpus_per_node":8,"max_scale_up_domain":8}}`,
+			`gpu.intra_node_bandwidth: given "nothing"`,
+		},
+		{
+			"a.json",
+			`{"gpu": {"id": "x","typical_gpus_per_node":8,"max_scale_up_domain":8,"intra_node_bandwidth":3e11}}`, `gpu.memory_usable_bytes: given "0", allowed is 1000000 to 1e+16`,
+		},
 		{"a.json", `{"set": {"cluster.gpus_per_node": 0}}`, `cluster.gpus_per_node: given "0"`},
-		{"a.json", `{"gpu":"v100","cluster":"dgx-h100"}`, `a.json:1:8: --gpu and --cluster contradict each other`},
+		{
+			"a.json", `{"gpu":"v100","cluster":"dgx-h100"}`,
+			`a.json:1:8: --gpu and --cluster contradict each other`,
+		},
 		{"a.json", `{"gpus":64,"tp":8,"dp":3}`, `--gpus and --dp contradict each other`},
 	}
 	for _, tc := range tests {
@@ -215,12 +268,22 @@ func TestFlagsWinOverTheText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kv := range [][2]string{{"tp", "4"}, {"grad-dtype", "bf16"}, {"model", "llama3.1-70b"}, {"sp", "off"}, {"offload", "none"}} {
+	for _, kv := range [][2]string{
+		{"tp", "4"},
+		{"grad-dtype", "bf16"},
+		{"model", "llama3.1-70b"},
+		{"sp", "off"},
+		{"offload", "none"},
+	} {
 		if err := d.Set(kv[0], kv[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, a := range []string{"model.layers=40", "model.local_window=1024", "model.local_to_global_ratio=5:1", "model.name=7b", "mbs=2", "model.tied_embeddings=true", " cluster.inter.bandwidth = 1e10"} {
+	for _, a := range []string{
+		"model.layers=40", "model.local_window=1024",
+		"model.local_to_global_ratio=5:1", "model.name=7b", "mbs=2", "model.tied_embeddings=true",
+		" cluster.inter.bandwidth = 1e10",
+	} {
 		if err := d.Assign(a); err != nil {
 			t.Fatalf("%s: %v", a, err)
 		}
@@ -229,7 +292,8 @@ func TestFlagsWinOverTheText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.TP != 4 || s.DP != 8 || s.MBS != 2 || s.SP || s.Model.Layers != 40 || s.Model.Name != "7b" || !s.Model.Tied || s.Cluster.Inter.Bandwidth != 1e10 {
+	if s.TP != 4 || s.DP != 8 || s.MBS != 2 || s.SP || s.Model.Layers != 40 || s.Model.Name != "7b" ||
+		!s.Model.Tied || s.Cluster.Inter.Bandwidth != 1e10 {
 		t.Errorf("not what the flags say: %+v", s)
 	}
 }
@@ -264,9 +328,11 @@ func TestFlagsRefused(t *testing.T) {
 // TestIsChanges: a list is told from the name of a file that has = in it.
 func TestIsChanges(t *testing.T) {
 	for text, want := range map[string]bool{
-		"tp=4": true, " tp = 4 , pp=2": true, "model=runs/a.toml": true, "tp=4,model=config.json": true, "calibration=x.toml": true, "model.layers=4": true,
+		"tp=4": true, " tp = 4 , pp=2": true, "model=runs/a.toml": true, "tp=4,model=config.json": true,
+		"calibration=x.toml": true, "model.layers=4": true,
 		"split=40,40": true, "model.name=a.b": true, "goodput=0.9": true,
-		"tp=4.toml": false, "run-tp=4,pp=2.json": false, "llama.tp=4.YAML": false, "dp=8.sbatch ": false, "runs/tp=4.toml": false, "tp": false, "": false,
+		"tp=4.toml": false, "run-tp=4,pp=2.json": false, "llama.tp=4.YAML": false, "dp=8.sbatch ": false,
+		"runs/tp=4.toml": false, "tp": false, "": false,
 	} {
 		if setupdoc.IsChanges(text) != want {
 			t.Errorf("%q: %t", text, !want)

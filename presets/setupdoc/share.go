@@ -119,7 +119,8 @@ func nameParts(keys map[string]json.RawMessage, s *engine.Setup, builtin Library
 		part, id, c = "gpu", g.ID, builtin.NodeOf(g)
 	}
 	set := map[string]json.RawMessage{}
-	if err := errors.Join(differing(set, "model", s.Model, m), differing(set, "cluster", s.Cluster, c)); err != nil {
+	if err := errors.Join(differing(set, "model", s.Model, m),
+		differing(set, "cluster", s.Cluster, c)); err != nil {
 		return err
 	}
 	delete(keys, "cluster")
@@ -240,7 +241,9 @@ func Shared(line string) (*Document, error) {
 	d.AsStated()
 	for _, part := range []*node{d.model, d.cluster, d.gpu} {
 		if part != nil && part.kind == text && strings.ContainsAny(part.text, `/\`) {
-			return nil, &ShareError{fmt.Sprintf("it names a file, %s: a share string has ids and figures only", escape.Name(part.text))}
+			return nil,
+				&ShareError{fmt.Sprintf("it names a file, %s: a share string has ids and figures only",
+					escape.Name(part.text))}
 		}
 	}
 	return d, nil
@@ -257,8 +260,11 @@ func unpacked(text string) ([]byte, error) {
 		return nil, &ShareError{fmt.Sprintf("longer than %d characters", longestShare)}
 	}
 	text = strings.Join(strings.Fields(strings.ReplaceAll(text, "│", "")), "")[len(shareMark):]
-	if at := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }); at >= 0 {
-		return nil, &ShareError{fmt.Sprintf("character %d after %s is none of A-Z, a-z, 0-9, - and _", at+1, shareMark)}
+	if at := strings.IndexFunc(text,
+		func(r rune) bool { return !strings.ContainsRune(alphabet, r) }); at >= 0 {
+		return nil,
+			&ShareError{fmt.Sprintf("character %d after %s is none of A-Z, a-z, 0-9, - and _", at+1,
+				shareMark)}
 	}
 	const whole = 4 // characters of a group of bytes
 	begin, _ := base64.RawURLEncoding.DecodeString(text[:len(text)/whole*whole])
@@ -271,17 +277,21 @@ func unpacked(text string) ([]byte, error) {
 		case len(text) < long:
 			return nil, &ShareError{fmt.Sprintf("its end is missing: %d characters of %d", len(text), long)}
 		case len(text) > long:
-			return nil, &ShareError{fmt.Sprintf("too long: %d characters stand after its end", len(text)-long)}
+			return nil,
+				&ShareError{fmt.Sprintf("too long: %d characters stand after its end", len(text)-long)}
 		}
 	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || used <= 0 || n > longestShare || binary.BigEndian.Uint32(data) != crc32.ChecksumIEEE(data[crc32.Size:]) {
+	if err != nil || used <= 0 || n > longestShare ||
+		binary.BigEndian.Uint32(data) != crc32.ChecksumIEEE(data[crc32.Size:]) {
 		return nil, &ShareError{"a character is wrong, too many or missing: its checksum does not match"}
 	}
 	body := data[crc32.Size:]
-	document, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body[used:])), longestShared+1))
+	document, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body[used:])),
+		longestShared+1))
 	if err != nil || len(document) > longestShared {
-		return nil, &ShareError{fmt.Sprintf("its content is no deflated text of at most %d bytes", longestShared)}
+		return nil,
+			&ShareError{fmt.Sprintf("its content is no deflated text of at most %d bytes", longestShared)}
 	}
 	return document, nil
 }

@@ -39,8 +39,10 @@ func sharedSetups(t *testing.T) map[string]engine.Setup {
 		}
 		all[name] = s
 	}
-	of("moe", "model=deepseek-v3", "gpus=2048", "pp=16", "ep=64", "vpp=2", "gbs=15360", "seq=4096", "precision=fp8", "tokens=14.8T", "recompute=modules:mla-up")
-	of("changed", "model=llama3.1-8b", "gpus=16", "tp=2", "model.layers=40", "model.name=a b=c", "cluster.inter.bandwidth=25e9", "cluster.gpu.price_usd_per_gpu_hour=0")
+	of("moe", "model=deepseek-v3", "gpus=2048", "pp=16", "ep=64", "vpp=2", "gbs=15360", "seq=4096",
+		"precision=fp8", "tokens=14.8T", "recompute=modules:mla-up")
+	of("changed", "model=llama3.1-8b", "gpus=16", "tp=2", "model.layers=40", "model.name=a b=c",
+		"cluster.inter.bandwidth=25e9", "cluster.gpu.price_usd_per_gpu_hour=0")
 	of("node", "gpu=a100-pcie-40g", "gpus=8", "zero=3")
 	of("split", "gpus=64", "tp=8", "pp=4", "split=19,20,20,21")
 	own := all["default"]
@@ -164,7 +166,8 @@ func TestShareRefused(t *testing.T) {
 		"ms0" + good[3:]:                     "ms0 is of another version",
 		"ms1:" + strings.Repeat("A", 40_000): "longer than",
 	} {
-		if _, err := setupdoc.Shared(text); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "share string: ") {
+		if _, err := setupdoc.Shared(text); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.HasPrefix(err.Error(), "share string: ") {
 			t.Errorf("%.60q: %v, want %q", text, err, want)
 		}
 	}
@@ -202,7 +205,8 @@ func FuzzShare(f *testing.F) {
 	})
 }
 
-// TestOwnMachineRoundTrips: a machine in words is the same from its share string, its setup file and its flags.
+// TestOwnMachineRoundTrips: a machine in words is the same from its share string, its setup file and its
+// flags.
 func TestOwnMachineRoundTrips(t *testing.T) {
 	lib := presets.Default()
 	for name, text := range map[string]string{
@@ -242,7 +246,8 @@ func TestOwnMachineRoundTrips(t *testing.T) {
 			t.Errorf("%s: the setup file gives another machine: %v, %v", name, got.Cluster.Inter, err)
 		}
 		flags, ok := setupdoc.Flags(want, lib) // Flags itself makes sure that they resolve to the setup
-		if !ok || strings.Count(flags, "r.bandwidth=")+strings.Count(flags, "a.bandwidth=") != 1 || strings.Contains(flags, "node-bandwidth") {
+		if !ok || strings.Count(flags, "r.bandwidth=")+strings.Count(flags, "a.bandwidth=") != 1 ||
+			strings.Contains(flags, "node-bandwidth") {
 			t.Errorf("%s: flags %q", name, flags)
 		}
 	}

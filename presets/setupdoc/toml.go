@@ -65,7 +65,9 @@ func (r *tomlReader) descend(from *node, key unstable.Iterator) (*node, error) {
 
 // walk follows a dotted key. With whole false its last part is left for a
 // value, and its name and position are given.
-func (r *tomlReader) walk(from *node, key unstable.Iterator, whole bool) (n *node, last string, at position, err error) {
+func (r *tomlReader) walk(from *node, key unstable.Iterator, whole bool) (n *node, last string, at position,
+	err error,
+) {
 	n = from
 	depth := 0
 	for key.Next() {
@@ -138,5 +140,6 @@ func decimalTOML(literal string) string {
 // tooLarge reports whether the library only cannot hold a number. What the number is
 // meant for knows better what is allowed.
 func tooLarge(err error) bool {
-	return strings.Contains(err.Error(), "value out of range") || strings.Contains(err.Error(), "too large to fit in")
+	return strings.Contains(err.Error(), "value out of range") ||
+		strings.Contains(err.Error(), "too large to fit in")
 }

@@ -87,10 +87,14 @@ func whole(literal string) (int64, bool) {
 
 // tooMany returns the error of a document with more keys than any setup has.
 func tooMany(at position, most int) error {
-	return &input.Error{Line: at.line, Column: at.column, Err: fmt.Errorf("more than %d keys, which is no setup", most)}
+	return &input.Error{
+		Line: at.line, Column: at.column,
+		Err: fmt.Errorf("more than %d keys, which is no setup", most),
+	}
 }
 
 // tooDeep returns the error for a document that nests more than any setup does.
 func tooDeep(at position) error {
-	return &input.Error{Line: at.line, Column: at.column, Err: fmt.Errorf("nested more than %d levels deep", maxDepth)}
+	return &input.Error{Line: at.line, Column: at.column, Err: fmt.Errorf("nested more than %d levels deep",
+		maxDepth)}
 }

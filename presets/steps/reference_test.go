@@ -38,16 +38,21 @@ func draw(r *rand.Rand) map[string]any {
 	kv := pick(1, 2, 4, 8)
 	heads := kv * pick(1, 2, 4)
 	c := map[string]any{
-		"kind": "step", "way": way, "L": pick(1, 2, 3, 5), "h": 128 * pick(3, 5, 8, 16), "heads": heads, "kv": kv, "d": d, "f": 64 * pick(5, 23, 86),
-		"V": pick(977, 32000, 50257), "seq": 128 * pick(1, 3, 8, 30), "mbs": pick(1, 2, 3), "m": pick(1, 1, 2, 3, 4),
-		"ac": []string{"none", "full"}[r.IntN(2)], "tied": maybe(3), "opt": []string{"fused", "foreach"}[r.IntN(2)],
+		"kind": "step", "way": way, "L": pick(1, 2, 3, 5), "h": 128 * pick(3, 5, 8, 16), "heads": heads,
+		"kv": kv, "d": d, "f": 64 * pick(5, 23, 86),
+		"V": pick(977, 32000, 50257), "seq": 128 * pick(1, 3, 8, 30), "mbs": pick(1, 2, 3),
+		"m":  pick(1, 1, 2, 3, 4),
+		"ac": []string{"none", "full"}[r.IntN(2)], "tied": maybe(3),
+		"opt": []string{"fused", "foreach"}[r.IntN(2)],
 	}
 	switch {
 	case transformers:
 		if way == "lora" {
-			c["rank"], c["targets"] = pick(8, 64), [][]string{{"q_proj", "v_proj"}, {"q_proj", "k_proj", "v_proj", "o_proj"}}[r.IntN(2)]
+			c["rank"], c["targets"] = pick(8, 64),
+				[][]string{{"q_proj", "v_proj"}, {"q_proj", "k_proj", "v_proj", "o_proj"}}[r.IntN(2)]
 		}
-		if way == "hf-autocast" && maybe(2) { // the reference has the cube of gelu_new in fp32 without autocast too
+		// the reference has the cube of gelu_new in fp32 without autocast too
+		if way == "hf-autocast" && maybe(2) {
 			c["cls"], c["h"], c["kv"], c["ac"] = "GPT2", heads*d, heads, "none"
 		} else if way != "lora" && maybe(3) { // nor does it freeze experts
 			c["cls"], c["E"], c["top"], c["moe"] = "Qwen3Moe", pick(8, 32), pick(2, 4), 64*pick(3, 8)
@@ -114,15 +119,22 @@ func TestReference(t *testing.T) {
 		for i := range rows {
 			for _, p := range rows[i].Phases {
 				if math.Abs(p.Predicted-p.Measured) > .005*p.Measured+4<<20 {
-					t.Errorf("seed %d: %s is %.0f, the reference has %.0f (%+.2f %%): %s", seed, p.Name, p.Predicted, p.Measured, 100*p.Error(), sent[i])
+					t.Errorf("seed %d: %s is %.0f, the reference has %.0f (%+.2f %%): %s", seed, p.Name,
+						p.Predicted, p.Measured, 100*p.Error(), sent[i])
 				}
 			}
 			for _, f := range []struct {
 				name string
 				steps.Pair
-			}{{"forward", rows[i].Forward}, {"backward", rows[i].Backward}, {"optimizer", rows[i].Optimizer}, {"step", rows[i].Step}} {
+			}{
+				{"forward", rows[i].Forward},
+				{"backward", rows[i].Backward},
+				{"optimizer", rows[i].Optimizer},
+				{"step", rows[i].Step},
+			} {
 				if math.Abs(f.Predicted-f.Measured) > .05*f.Measured+200e-6 {
-					t.Errorf("seed %d: %s takes %.4g s, in the reference %.4g s: %s", seed, f.name, f.Predicted, f.Measured, sent[i])
+					t.Errorf("seed %d: %s takes %.4g s, in the reference %.4g s: %s", seed, f.name,
+						f.Predicted, f.Measured, sent[i])
 				}
 			}
 		}

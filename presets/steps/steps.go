@@ -1,5 +1,5 @@
-// Package steps reads records of measured training steps in plain PyTorch, phase by phase, and compares them with
-// the ledger's predictions.
+// Package steps reads records of measured training steps in plain PyTorch, phase by phase, and compares them
+// with the ledger's predictions.
 package steps
 
 import (
@@ -58,8 +58,8 @@ type Unmapped struct {
 	Reason string `json:"reason"`
 }
 
-// Compare reads records of measured training steps, one JSON object a line, and predicts each. The error is one of
-// reading; notes are what
+// Compare reads records of measured training steps, one JSON object a line, and predicts each. The error is
+// one of reading; notes are what
 // else must be known of those that are compared.
 func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, notes []string, err error) {
 	number := 0
@@ -76,7 +76,8 @@ func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, notes []string,
 		case len(strings.TrimSpace(string(line))) == 0:
 			return true
 		case len(steps)+len(unmapped) >= MaxRecords:
-			leave(fmt.Sprintf("only %d records are read: this one and those that follow are left out", MaxRecords))
+			leave(fmt.Sprintf("only %d records are read: this one and those that follow are left out",
+				MaxRecords))
 			return false
 		}
 		var r record
@@ -104,7 +105,8 @@ func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, notes []string,
 			note("key " + key + " of a record is not read")
 		}
 		if r.like != "" {
-			note("no rules for the class " + escape.Clip(r.Class) + " of transformers: compared as " + r.like + ", which has as many parameters")
+			note("no rules for the class " + escape.Clip(r.Class) + " of transformers: compared as " +
+				r.like + ", which has as many parameters")
 		}
 		return true
 	})
@@ -160,7 +162,8 @@ type record struct {
 
 // otherKeys are documented keys that no figure depends on.
 func otherKeys() []string {
-	return strings.Fields("kind name steps limit clip trainable host_ms all_ms tokens_per_s used_by_driver free_before trace seconds")
+	return strings.Fields("kind name steps limit clip trainable host_ms all_ms tokens_per_s used_by_driver " +
+		"free_before trace seconds")
 }
 
 // phases are the keys of memory.later with their words.
@@ -194,7 +197,8 @@ func (r *record) read(line []byte) (unread []string, err error) {
 		return nil, fmt.Errorf("kind is %s; a measured step has the kind %q", escape.Quote(r.Kind), "step")
 	}
 	if err := json.Unmarshal(line, r); err != nil {
-		return nil, fmt.Errorf("no record of a step: %s", escape.Clip(strings.TrimPrefix(err.Error(), "json: ")))
+		return nil,
+			fmt.Errorf("no record of a step: %s", escape.Clip(strings.TrimPrefix(err.Error(), "json: ")))
 	}
 	var known map[string]json.RawMessage
 	text, err := json.Marshal(record{})
@@ -320,7 +324,8 @@ func ways() map[string]ledger.Way {
 func (r *record) way() (*ledger.Way, error) {
 	w, ok := ways()[r.Way]
 	if !ok {
-		return nil, fmt.Errorf("no way %s; allowed: autocast, bf16, fsdp2, hf, hf-autocast, lora", escape.Quote(r.Way))
+		return nil, fmt.Errorf("no way %s; allowed: autocast, bf16, fsdp2, hf, hf-autocast, lora",
+			escape.Quote(r.Way))
 	}
 	class := ""
 	if strings.HasPrefix(r.Way, "hf") || r.Way == "lora" {
@@ -329,7 +334,8 @@ func (r *record) way() (*ledger.Way, error) {
 			class = r.Class
 		}
 	} else if r.Class != "" {
-		return nil, fmt.Errorf("the way %s does not run the class %s of transformers", r.Way, escape.Quote(r.Class))
+		return nil, fmt.Errorf("the way %s does not run the class %s of transformers", r.Way,
+			escape.Quote(r.Class))
 	}
 	code, err := ledger.CodeOf(class)
 	if err != nil && r.Parameters > 0 { // compared as Llama where it has as many parameters: see predict
@@ -340,7 +346,8 @@ func (r *record) way() (*ledger.Way, error) {
 		return nil, err
 	}
 	w.Code, w.Seq, w.MicroBatch, w.MicroBatches = code, r.Seq, r.MicroBatch, value(r.MicroBatches, 1)
-	w.Compile, w.CuDNN, w.NoRepeat, w.Offload, w.HostSaved = r.Compile, r.CuDNN, !value(r.Repeat, true), r.Offload, r.HostSaved
+	w.Compile, w.CuDNN, w.NoRepeat, w.Offload, w.HostSaved = r.Compile, r.CuDNN, !value(r.Repeat, true),
+		r.Offload, r.HostSaved
 	w.Slice, w.Hooked = r.Vocab == 0, !r.Compile // hooks noted what was allocated at the blocks' ends
 	w.Unreduced = true                           // set_requires_gradient_sync
 	if r.Way == "lora" {
@@ -373,14 +380,19 @@ func (r *record) way() (*ledger.Way, error) {
 
 // model maps the sizes of a record.
 func (r *record) model(code *ledger.Code) (*model.Model, error) {
-	for _, n := range [...]int64{r.Layers, r.Hidden, r.Heads, r.KVHeads, r.HeadDim, r.FFN, r.Vocab, r.Experts, r.TopK, r.Expert, r.Shared} {
+	for _, n := range [...]int64{
+		r.Layers, r.Hidden, r.Heads, r.KVHeads, r.HeadDim, r.FFN, r.Vocab, r.Experts,
+		r.TopK, r.Expert, r.Shared,
+	} {
 		if n < 0 || n > model.MaxVocab {
 			return nil, fmt.Errorf("a size is %d; allowed: 0 to %d", n, model.MaxVocab)
 		}
 	}
 	m := &model.Model{
-		ID: "record", Name: "record", Layers: int(r.Layers), Hidden: int(r.Hidden), Heads: int(r.Heads), KVHeads: int(r.KVHeads), HeadDim: int(r.HeadDim), FFN: int(r.FFN),
-		Vocab: int(max(r.Vocab, 1)), MaxSeq: int(min(r.Seq, model.MaxSequence)), Tied: r.Tied, Gated: true, Activation: "swiglu", Norm: model.NormRMS, NormsPer: 2,
+		ID: "record", Name: "record", Layers: int(r.Layers), Hidden: int(r.Hidden), Heads: int(r.Heads),
+		KVHeads: int(r.KVHeads), HeadDim: int(r.HeadDim), FFN: int(r.FFN),
+		Vocab: int(max(r.Vocab, 1)), MaxSeq: int(min(r.Seq, model.MaxSequence)), Tied: r.Tied, Gated: true,
+		Activation: "swiglu", Norm: model.NormRMS, NormsPer: 2,
 		Position: "rope", AttnBias: model.BiasNone, QKNorm: model.QKNormNone,
 		Experts: int(r.Experts), TopK: int(r.TopK), ExpertFFN: int(r.Expert), SharedFFN: int(r.Shared),
 	}

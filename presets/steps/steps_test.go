@@ -53,7 +53,8 @@ func TestMeasured(t *testing.T) {
 	for i := range rows {
 		p := rows[i].Phases
 		if first, last := p[0], p[len(p)-1]; first.Predicted != last.Predicted {
-			t.Errorf("%s: a later step begins with %.0f bytes and ends with %.0f", rows[i].Name, first.Predicted, last.Predicted)
+			t.Errorf("%s: a later step begins with %.0f bytes and ends with %.0f", rows[i].Name,
+				first.Predicted, last.Predicted)
 		}
 	}
 }
@@ -61,12 +62,15 @@ func TestMeasured(t *testing.T) {
 // example is a record whose figures are made up.
 func example() map[string]any {
 	memory := map[string]any{}
-	for _, key := range strings.Fields("start after_forward peak_forward after_backward peak_backward after_optimizer peak_optimizer") {
+	for _, key := range strings.Fields("start after_forward peak_forward after_backward peak_backward " +
+		"after_optimizer peak_optimizer") {
 		memory[key] = 1e9
 	}
 	return map[string]any{
-		"kind": "step", "name": "example", "way": "fsdp2", "L": 2, "h": 512, "heads": 8, "kv": 2, "d": 64, "f": 1024, "V": 1000, "seq": 256, "mbs": 1, "ac": "none",
-		"memory": map[string]any{"later": memory}, "reserved": 2e9, "forward_ms": 1, "backward_ms": 2, "optimizer_ms": 1, "step_ms": 4,
+		"kind": "step", "name": "example", "way": "fsdp2", "L": 2, "h": 512, "heads": 8, "kv": 2, "d": 64,
+		"f": 1024, "V": 1000, "seq": 256, "mbs": 1, "ac": "none",
+		"memory": map[string]any{"later": memory}, "reserved": 2e9, "forward_ms": 1, "backward_ms": 2,
+		"optimizer_ms": 1, "step_ms": 4,
 	}
 }
 
@@ -96,33 +100,55 @@ func TestLeftOut(t *testing.T) {
 		{line(map[string]any{"seq": 1 << 29, "mbs": 1 << 29}), "a micro-batch has tensors"},
 		{line(map[string]any{"base": 2_000_000_000}), "is less than base"},
 		{line(map[string]any{"parameters": 7}), "it has 7 parameters"},
-		{line(map[string]any{"way": "fsdp3"}), `no way "fsdp3"; allowed: autocast, bf16, fsdp2, hf, hf-autocast, lora`},
+		{
+			line(map[string]any{"way": "fsdp3"}),
+			`no way "fsdp3"; allowed: autocast, bf16, fsdp2, hf, hf-autocast, lora`,
+		},
 		{line(map[string]any{"ac": "half"}), "allowed: none, selective, full"},
 		{line(map[string]any{"opt": "sgd"}), "allowed: fused, foreach"},
 		{line(class("Mamba")), `no class "Mamba" of transformers; allowed: Llama`},
 		{line(map[string]any{"cls": "Llama"}), "does not run the class"},
-		{line(map[string]any{"way": "lora", "targets": []string{"w1"}}), `no product "w1" for adapters; allowed: q, k, v, o, gate, up, down`},
-		{line(map[string]any{"way": "hf", "ac": "selective"}), "no rules for selective checkpointing in transformers"},
+		{
+			line(map[string]any{"way": "lora", "targets": []string{"w1"}}),
+			`no product "w1" for adapters; allowed: q, k, v, o, gate, up, down`,
+		},
+		{
+			line(map[string]any{"way": "hf", "ac": "selective"}),
+			"no rules for selective checkpointing in transformers",
+		},
 		{strings.Repeat("x", 2<<20), "longer than"},
 	} {
 		rows, unmapped, _, err := steps.Compare(strings.NewReader(c.line + "\n" + line(nil) + "\n"))
-		if err != nil || len(rows) != 1 || len(unmapped) != 1 || !strings.Contains(unmapped[0].Reason, c.reason) {
-			t.Errorf("%.60s: %d compared, left out %v, error %v; want the reason %q", c.line, len(rows), unmapped, err, c.reason)
+		if err != nil || len(rows) != 1 || len(unmapped) != 1 ||
+			!strings.Contains(unmapped[0].Reason, c.reason) {
+			t.Errorf("%.60s: %d compared, left out %v, error %v; want the reason %q", c.line, len(rows),
+				unmapped, err, c.reason)
 		}
 	}
-	for _, change := range []map[string]any{class("Mistral"), class("Gemma"), class("Phi3"), class("Qwen2"), class("Qwen3"), {"way": "lora", "rank": 4}, {"cpu": true}, {"acts_cpu": true}, {"tied": true}, {"m": 1000}} {
-		if rows, unmapped, _, err := steps.Compare(strings.NewReader(line(change))); err != nil || len(rows) != 1 {
+	for _, change := range []map[string]any{
+		class("Mistral"), class("Gemma"), class("Phi3"), class("Qwen2"),
+		class("Qwen3"),
+		{"way": "lora", "rank": 4},
+		{"cpu": true},
+		{"acts_cpu": true},
+		{"tied": true},
+		{"m": 1000},
+	} {
+		if rows, unmapped, _, err := steps.Compare(strings.NewReader(line(change))); err != nil ||
+			len(rows) != 1 {
 			t.Errorf("%v: left out %v, error %v", change, unmapped, err)
 		}
 	}
 	granite := map[string]any{"way": "hf", "cls": "Granite", "parameters": 5_483_008}
 	for _, change := range []map[string]any{{"chunks": 8}, granite} {
-		if rows, unmapped, notes, _ := steps.Compare(strings.NewReader(line(change))); len(notes) != 1 || len(rows) != 1 {
+		if rows, unmapped, notes, _ := steps.Compare(strings.NewReader(line(change))); len(notes) != 1 ||
+			len(rows) != 1 {
 			t.Errorf("%v: noted %v, left out %v", change, notes, unmapped)
 		}
 	}
 	granite["parameters"] = 6_000_000
-	if _, unmapped, _, _ := steps.Compare(strings.NewReader(line(granite))); len(unmapped) != 1 || !strings.Contains(unmapped[0].Reason, "parameters of Llama") {
+	if _, unmapped, _, _ := steps.Compare(strings.NewReader(line(granite))); len(unmapped) != 1 ||
+		!strings.Contains(unmapped[0].Reason, "parameters of Llama") {
 		t.Errorf("another number of parameters: left out %v", unmapped)
 	}
 }

@@ -83,7 +83,10 @@ func (m *Method) check() error {
 	if _, ok := knob.Find(m.ID); !ok {
 		return fmt.Errorf("methods: %q is no parameter", m.ID)
 	}
-	for name, text := range map[string]string{"name": m.Name, "cuts": m.Cuts, "costs": m.Costs, "use": m.Use, "source": m.Source} {
+	for name, text := range map[string]string{
+		"name": m.Name, "cuts": m.Cuts, "costs": m.Costs, "use": m.Use,
+		"source": m.Source,
+	} {
 		if err := sayable(text, true); err != nil {
 			return fmt.Errorf("methods: %s: %s %w", m.ID, name, err)
 		}
@@ -119,7 +122,8 @@ func parseGlossary(text []byte) ([]Word, error) {
 		}
 		words = append(words, *w)
 	}
-	slices.SortFunc(words, func(a, b Word) int { return strings.Compare(strings.ToLower(a.Term), strings.ToLower(b.Term)) })
+	slices.SortFunc(words,
+		func(a, b Word) int { return strings.Compare(strings.ToLower(a.Term), strings.ToLower(b.Term)) })
 	return words, errors.Join(errs...)
 }
 
@@ -129,7 +133,10 @@ func (w *Word) check() error {
 			return fmt.Errorf("glossary: %q: %s %w", w.Term, name, err)
 		}
 	}
-	for name, text := range map[string]string{"formula": w.Formula, "unit": w.Unit, "names": strings.Join(w.Names(), ""), "see": strings.Join(w.See, "")} {
+	for name, text := range map[string]string{
+		"formula": w.Formula, "unit": w.Unit,
+		"names": strings.Join(w.Names(), ""), "see": strings.Join(w.See, ""),
+	} {
 		if err := sayable(text, false); err != nil {
 			return fmt.Errorf("glossary: %q: %s %w", w.Term, name, err)
 		}

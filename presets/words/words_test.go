@@ -37,7 +37,8 @@ func TestGlossary(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if !slices.IsSortedFunc(all, func(a, b Word) int { return strings.Compare(strings.ToLower(a.Term), strings.ToLower(b.Term)) }) {
+	if !slices.IsSortedFunc(all,
+		func(a, b Word) int { return strings.Compare(strings.ToLower(a.Term), strings.ToLower(b.Term)) }) {
 		t.Error("not sorted")
 	}
 	for _, w := range all {
@@ -49,14 +50,19 @@ func TestGlossary(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "ZeRO", "mbs", "gbs", "gas", "MFU", "HFU", "bubble", "exposed",
-		"weights", "gradients", "optimizer state", "activations", "logits", "buffers", "overhead", "in flight", "rank", "stage", "chunk", "GiB", "shard", "all-reduce",
+		"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "sp", "ZeRO", "mbs", "gbs", "gas", "MFU", "HFU", "bubble",
+		"exposed",
+		"weights", "gradients", "optimizer state", "activations", "logits", "buffers", "overhead",
+		"in flight", "rank", "stage", "chunk", "GiB", "shard", "all-reduce",
 	} {
 		if _, ok := Find(all, name); !ok {
 			t.Errorf("no word %q", name)
 		}
 	}
-	labels := []string{"EXPERT-DP", "PP-WAIT", "ring", "peak", "free", "margin", "launcher", "messages", "ranks idle", "in span", "exposed comm", "live", "idle", "layers"}
+	labels := []string{
+		"EXPERT-DP", "PP-WAIT", "ring", "peak", "free", "margin", "launcher", "messages",
+		"ranks idle", "in span", "exposed comm", "live", "idle", "layers",
+	}
 	for _, label := range labels {
 		if _, ok := Find(all, label); !ok {
 			t.Errorf("the label %q has no word", label)
@@ -74,13 +80,19 @@ func TestRefused(t *testing.T) {
 		text, want string
 		left       int
 	}{
-		"unknown knob":   {"[warp]\n" + good + "[tp]\n" + good, `"warp" is no parameter`, 1},
-		"nothing said":   {"[tp]\n" + strings.Replace(good, "'u'", "' '", 1), "tp: use is missing", 0},
-		"too long":       {"[tp]\n" + strings.Replace(good, "'u'", "'"+strings.Repeat("x", longest+1)+"'", 1), "tp: use has 331 letters", 0},
-		"beyond ASCII":   {"[tp]\n" + good + "watch='\u00d7'\n", "tp: watch has a sign", 0},
-		"unknown key":    {"[tp]\n" + good + "wins='w'\n", "missing", 0},
-		"not TOML":       {"[tp\n", "methods:", 0},
-		"a control sign": {"[tp]\n" + strings.Replace(good, "'s'", `"\u001b[31m"`, 1), "tp: source has a sign", 0},
+		"unknown knob": {"[warp]\n" + good + "[tp]\n" + good, `"warp" is no parameter`, 1},
+		"nothing said": {"[tp]\n" + strings.Replace(good, "'u'", "' '", 1), "tp: use is missing", 0},
+		"too long": {
+			"[tp]\n" + strings.Replace(good, "'u'", "'"+strings.Repeat("x", longest+1)+"'", 1),
+			"tp: use has 331 letters", 0,
+		},
+		"beyond ASCII": {"[tp]\n" + good + "watch='\u00d7'\n", "tp: watch has a sign", 0},
+		"unknown key":  {"[tp]\n" + good + "wins='w'\n", "missing", 0},
+		"not TOML":     {"[tp\n", "methods:", 0},
+		"a control sign": {
+			"[tp]\n" + strings.Replace(good, "'s'", `"\u001b[31m"`, 1),
+			"tp: source has a sign", 0,
+		},
 	} {
 		notes, err := parseMethods([]byte(test.text))
 		if err == nil || !strings.Contains(err.Error(), test.want) || len(notes) != test.left {
@@ -89,7 +101,8 @@ func TestRefused(t *testing.T) {
 	}
 	const word = "[[word]]\nterm='%'\nmeans='m'\nsource='s'\n"
 	twice := strings.ReplaceAll(word, "%", "TP") + strings.ReplaceAll(word, "%", "tp")
-	if all, err := parseGlossary([]byte(twice)); err == nil || len(all) != 1 || !strings.Contains(err.Error(), "is also that of TP") {
+	if all, err := parseGlossary([]byte(twice)); err == nil || len(all) != 1 ||
+		!strings.Contains(err.Error(), "is also that of TP") {
 		t.Errorf("%d words, %v", len(all), err)
 	}
 	if all, err := parseGlossary([]byte("[[word]]\nterm='TP'\nmeans='m'\n")); err == nil || len(all) != 0 {

@@ -94,8 +94,12 @@ func describe(info *debug.BuildInfo) document {
 // componentOf describes a module. The checksum is that of go.sum ("h1:", the SHA-256 of a list of
 // the files' hashes), which CycloneDX has no name for other than SHA-256.
 func componentOf(kind string, m *debug.Module) component {
-	c := component{Type: kind, Name: m.Path, Version: m.Version, PURL: "pkg:golang/" + m.Path + "@" + m.Version}
-	if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:")); err == nil && len(sum) > 0 {
+	c := component{
+		Type: kind, Name: m.Path, Version: m.Version,
+		PURL: "pkg:golang/" + m.Path + "@" + m.Version,
+	}
+	if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:")); err == nil &&
+		len(sum) > 0 {
 		c.Hashes = []hash{{"SHA-256", hex.EncodeToString(sum)}}
 	}
 	return c

@@ -38,7 +38,8 @@ func Short(v float64) string {
 	if !ok(v) {
 		return Unknown
 	}
-	p := reached(math.Abs(v), prefix{1e15, " P"}, prefix{1e12, " T"}, prefix{1e9, " B"}, prefix{1e6, " M"}, prefix{1, ""})
+	p := reached(math.Abs(v), prefix{1e15, " P"}, prefix{1e12, " T"}, prefix{1e9, " B"}, prefix{1e6, " M"},
+		prefix{1, ""})
 	if p.name == "" {
 		return Comma(int(math.Round(v)))
 	}

@@ -46,7 +46,8 @@ func Memory(b units.Bytes) string {
 // more: 1 day, 1.5 days, 12 hours.
 func Lasting(t units.Seconds) string {
 	const day = 86400
-	p := reached(float64(t), prefix{day, "day"}, prefix{3600, "hour"}, prefix{60, "minute"}, prefix{1, "second"})
+	p := reached(float64(t), prefix{day, "day"}, prefix{3600, "hour"}, prefix{60, "minute"},
+		prefix{1, "second"})
 	n, name := float64(t)/p.size, p.name
 	text := Trim(n)
 	if math.Abs(n) >= 1e4 {

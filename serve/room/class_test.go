@@ -55,7 +55,8 @@ func enter(t testing.TB, r *room.Room, role class.Role, w, h int) *explorer {
 	x := &explorer{seat: r.Join(role), ended: make(chan struct{})}
 	env := []string{"LANG=en_US.UTF-8", "TERM=xterm-256color", "SSH_TTY=/dev/null"}
 	x.model = ui.New(ui.Options{Setup: r.Start(), Class: x.seat, Env: env, Theme: "dark"})
-	x.program = tea.NewProgram(x, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithEnvironment(env), tea.WithWindowSize(w, h),
+	x.program = tea.NewProgram(x, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithEnvironment(env),
+		tea.WithWindowSize(w, h),
 		tea.WithColorProfile(colorprofile.ANSI256), tea.WithoutSignals(), tea.WithFPS(120))
 	go func() {
 		defer close(x.ended)
@@ -81,7 +82,11 @@ func (x *explorer) text() string {
 
 // press sends keys and waits until they are answered.
 func (x *explorer) press(names ...string) {
-	codes := map[string]rune{"esc": tea.KeyEscape, "space": tea.KeySpace, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "tab": tea.KeyTab, "down": tea.KeyDown, "right": tea.KeyRight, "enter": tea.KeyEnter}
+	codes := map[string]rune{
+		"esc": tea.KeyEscape, "space": tea.KeySpace, "pgup": tea.KeyPgUp,
+		"pgdown": tea.KeyPgDown, "tab": tea.KeyTab, "down": tea.KeyDown, "right": tea.KeyRight,
+		"enter": tea.KeyEnter,
+	}
 	for _, name := range names {
 		if code, ok := codes[name]; ok {
 			x.program.Send(tea.KeyPressMsg{Code: code})
@@ -107,7 +112,8 @@ func (x *explorer) sees(t testing.TB, texts ...string) {
 		frame := x.text()
 		missing := ""
 		for _, text := range texts {
-			if none, no := strings.CutPrefix(text, "-"); no && strings.Contains(frame, none) || !no && !strings.Contains(frame, text) {
+			if none, no := strings.CutPrefix(text, "-"); no && strings.Contains(frame, none) ||
+				!no && !strings.Contains(frame, text) {
 				missing = text
 			}
 		}
@@ -122,7 +128,10 @@ func (x *explorer) sees(t testing.TB, texts ...string) {
 
 // start is where the classes of the tests begin.
 func start() class.Place {
-	return class.Place{Setup: presets.DefaultSetup(), Locks: lessons.Locks(), Screen: "Explore", Focus: knob.TP}
+	return class.Place{
+		Setup: presets.DefaultSetup(), Locks: lessons.Locks(), Screen: "Explore",
+		Focus: knob.TP,
+	}
 }
 
 // TestFollow: a follower shows what the presenter turns, in its own size; the first knob key forks
@@ -174,7 +183,10 @@ func TestSameScreen(t *testing.T) {
 	t.Parallel()
 	r := room.New(start(), nil)
 	presenter, student := enter(t, r, class.Presenter, 100, 30), enter(t, r, class.Student, 100, 30)
-	for _, name := range []string{"Explore", "Memory", "Pipeline", "Network", "Search", "Compare", "Scan", "Evidence"} {
+	for _, name := range []string{
+		"Explore", "Memory", "Pipeline", "Network", "Search", "Compare", "Scan",
+		"Evidence",
+	} {
 		presenter.sees(t, "["+name+"]")
 		if name == "Search" || name == "Evidence" && !draws.Deep() {
 			presenter.press("tab")
@@ -184,7 +196,8 @@ func TestSameScreen(t *testing.T) {
 		presenter.sees(t, "-evaluating", "-working", "-computing", "-n/a")
 		student.sees(t, "["+name+"]")
 		was, is := body(presenter), body(student)
-		for end := time.Now().Add(patience); was != is && time.Now().Before(end); was, is = body(presenter), body(student) {
+		for end := time.Now().Add(patience); was != is &&
+			time.Now().Before(end); was, is = body(presenter), body(student) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		if was != is {
@@ -293,8 +306,8 @@ func TestPresenterLeaves(t *testing.T) {
 	a.sees(t, "LESSON", "first vote")
 }
 
-// TestClassEnds: after the last act who teaches has the totals of each act with its rule, on both screens, and n
-// begins the next lesson.
+// TestClassEnds: after the last act who teaches has the totals of each act with its rule, on both screens,
+// and n begins the next lesson.
 func TestClassEnds(t *testing.T) {
 	t.Parallel()
 	lesson := built(t, "second-step")
@@ -334,7 +347,8 @@ func presenterLesson(r *room.Room) string {
 func TestNothingOfAGuest(t *testing.T) {
 	t.Parallel()
 	r := room.New(start(), built(t, "second-step"))
-	presenter, guest, other := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 120, 36), enter(t, r, class.Student, 100, 30)
+	presenter, guest, other := enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 120, 36),
+		enter(t, r, class.Student, 100, 30)
 	presenter.sees(t, "2 follow")
 	other.sees(t, "LESSON", "a up", "step 1 ─") // with what the presenter's explorer computes last
 	const evil = "\x1b]0;owned\a\x1b[31mEVIL\x9b2J\u202eLIVE"
@@ -427,7 +441,8 @@ func TestGoalInClass(t *testing.T) {
 	presenter, a = enter(t, r, class.Presenter, 120, 36), enter(t, r, class.Student, 80, 24)
 	for at := presenter.seat.Now(); at.At < last-1; {
 		presenter.press("pgdown")
-		for was, end := at, time.Now().Add(10*time.Second); at.At == was.At && at.Step == was.Step; at = presenter.seat.Now() {
+		for was, end := at, time.Now().Add(10*time.Second); at.At == was.At &&
+			at.Step == was.Step; at = presenter.seat.Now() {
 			if time.Now().After(end) {
 				t.Fatalf("act %d, step %d stays", at.At, at.Step)
 			}

@@ -41,7 +41,11 @@ func (r *Room) snapshot() (kept, error) {
 	defer r.mu.Unlock()
 	m := &r.moment
 	setup, err := setupdoc.JSON(m.Place.Setup)
-	k := kept{Begun: r.begun, Setup: setup, Locks: m.Place.Locks, Screen: m.Place.Screen, Focus: m.Place.Focus, Act: m.At, Step: m.Step, Staged: m.Staged, Blank: m.Blank, Votes: map[int][2]map[int]int{}}
+	k := kept{
+		Begun: r.begun, Setup: setup, Locks: m.Place.Locks, Screen: m.Place.Screen,
+		Focus: m.Place.Focus, Act: m.At, Step: m.Step, Staged: m.Staged, Blank: m.Blank,
+		Votes: map[int][2]map[int]int{},
+	}
 	if m.Lesson == nil {
 		return k, err
 	}
@@ -59,7 +63,9 @@ func (r *Room) snapshot() (kept, error) {
 
 // Load goes back to the class of a file, with the lessons and presets that there are: false where there is no
 // such file, or where its lesson is over or another one than the first that is asked for now began it.
-func (r *Room) Load(file string, first *lessons.Lesson, all []*lessons.Lesson, lib *presets.Library) (bool, error) {
+func (r *Room) Load(file string, first *lessons.Lesson, all []*lessons.Lesson, lib *presets.Library) (bool,
+	error,
+) {
 	data, err := input.ReadFile(file, input.MaxDocument)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -68,7 +74,8 @@ func (r *Room) Load(file string, first *lessons.Lesson, all []*lessons.Lesson, l
 		return false, nil
 	}
 	damaged := func(err error) (bool, error) {
-		return false, &input.Error{File: file, Err: fmt.Errorf("the kept class cannot be read: %w", input.Reason(err))}
+		return false,
+			&input.Error{File: file, Err: fmt.Errorf("the kept class cannot be read: %w", input.Reason(err))}
 	}
 	if err != nil {
 		return damaged(err)
@@ -131,7 +138,8 @@ func (k *kept) check(l *lessons.Lesson) error {
 		for _, votes := range rounds {
 			for ballot, n := range votes {
 				if ballot < 0 || ballot >= MaxBallots || n < 0 || n > mostVotes {
-					return fmt.Errorf("has %d votes for answer %d of act %d; allowed are up to %d, for answers 0 to %d", n, ballot, at, mostVotes, MaxBallots-1)
+					return fmt.Errorf("has %d votes for answer %d of act %d; allowed are up to %d, for "+
+						"answers 0 to %d", n, ballot, at, mostVotes, MaxBallots-1)
 				}
 			}
 		}

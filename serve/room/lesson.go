@@ -84,8 +84,8 @@ func (r *Room) onward() {
 	r.play()
 }
 
-// back goes to the step before: of the same act with its votes, or to the end of the act before. A first press
-// brings back what was put aside.
+// back goes to the step before: of the same act with its votes, or to the end of the act before. A first
+// press brings back what was put aside.
 func (r *Room) back() {
 	m := &r.moment
 	switch {

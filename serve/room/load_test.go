@@ -44,7 +44,8 @@ func build(t *testing.T, flags ...string) string {
 	}
 	binary := filepath.Join(t.TempDir(), "meshscope")
 	args := append(append([]string{"build"}, flags...), "-o", binary, "meshscope")
-	if out, err := exec.CommandContext(t.Context(), "go", args...).CombinedOutput(); err != nil { //nolint:gosec // flags of tests
+	if out, err := exec.CommandContext(t.Context(), "go",
+		args...).CombinedOutput(); err != nil { //nolint:gosec // flags of tests
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return binary
@@ -55,13 +56,21 @@ func serve(t *testing.T, binary, dir, listen string, flags ...string) *host {
 	t.Helper()
 	key := filepath.Join(dir, "key")
 	if _, err := os.Stat(key); err != nil {
-		if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+			key).CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
 	h := &host{dir: dir}
-	h.cmd = exec.CommandContext(context.Background(), binary, append([]string{"serve", "--listen", listen, "--presenter-keys", key + ".pub", "--state", filepath.Join(dir, "state"), "--per-address", "250"}, flags...)...)
-	h.cmd.Env = []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GOGC=" + os.Getenv("GOGC"), "MESHSCOPE_SOAK_GOROUTINES=" + filepath.Join(dir, "goroutines")}
+	h.cmd = exec.CommandContext(context.Background(), binary,
+		append([]string{
+			"serve", "--listen", listen, "--presenter-keys", key + ".pub", "--state",
+			filepath.Join(dir, "state"), "--per-address", "250",
+		}, flags...)...)
+	h.cmd.Env = []string{
+		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "GOGC=" + os.Getenv("GOGC"),
+		"MESHSCOPE_SOAK_GOROUTINES=" + filepath.Join(dir, "goroutines"),
+	}
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +143,11 @@ func login(t *testing.T, h *host, addr string, presenter bool, width, height int
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"-tt", "-F", "/dev/null", "-e", "none", "-o", "StrictHostKeyChecking=accept-new", "-o", "HostKeyAlias=class", "-o", "UserKnownHostsFile=" + filepath.Join(h.dir, "known"), "-o", "LogLevel=ERROR", "-p", port}
+	args := []string{
+		"-tt", "-F", "/dev/null", "-e", "none", "-o", "StrictHostKeyChecking=accept-new", "-o",
+		"HostKeyAlias=class", "-o", "UserKnownHostsFile=" + filepath.Join(h.dir, "known"), "-o",
+		"LogLevel=ERROR", "-p", port,
+	}
 	user := "student"
 	if presenter {
 		args, user = append(args, "-o", "IdentitiesOnly=yes", "-i", filepath.Join(h.dir, "key")), "presenter"
@@ -144,9 +157,11 @@ func login(t *testing.T, h *host, addr string, presenter bool, width, height int
 		program = []string{"nice", "-n", "10", "ssh"}
 	}
 	args = slices.Concat(program, args, []string{user + "@" + where})
-	c := &client{w: width, h: height, cmd: exec.CommandContext(context.Background(), args[0], args[1:]...)} //nolint:gosec // a client
+	c := &client{w: width, h: height, cmd: exec.CommandContext(context.Background(), args[0],
+		args[1:]...)} //nolint:gosec // a client
 	c.cmd.Env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8"}
-	c.tty, err = pty.StartWithSize(c.cmd, &pty.Winsize{Cols: uint16(width), Rows: uint16(height)}) //nolint:gosec // small
+	c.tty, err = pty.StartWithSize(c.cmd,
+		&pty.Winsize{Cols: uint16(width), Rows: uint16(height)}) //nolint:gosec // small
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,8 +182,9 @@ func login(t *testing.T, h *host, addr string, presenter bool, width, height int
 	return c
 }
 
-// favour gives a client, which has a session of its own, the priority of the test, or a lower one: Linux shares
-// the processor among sessions, whatever their processes are worth (sched(7), autogroup). Elsewhere nothing is done.
+// favour gives a client, which has a session of its own, the priority of the test, or a lower one: Linux
+// shares the processor among sessions, whatever their processes are worth (sched(7), autogroup). Elsewhere
+// nothing is done.
 func favour(pid int, lower bool) {
 	own, _ := os.ReadFile("/proc/self/autogroup") // /autogroup-7 nice 0
 	_, text, _ := strings.Cut(strings.TrimSpace(string(own)), "nice ")
@@ -260,7 +276,8 @@ func slowly(t *testing.T, to string, rate int) string {
 // sees waits until the client's screen has a text.
 func (c *client) sees(t *testing.T, text string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(c.screen(), text); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(c.screen(), text); time.Sleep(50 *
+		time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("no screen with %q:\n%s", text, c.screen())
 		}
@@ -307,10 +324,11 @@ func TestClassIsKilled(t *testing.T) {
 var sequence = regexp.MustCompile(`sequence +(\d[\d,]*)`)
 
 // TestClassUnderLoad prints how long followers wait for what the presenter does, with real clients:
-// MESHSCOPE_LOAD is how many, 200 for the figures in docs/class.md; with MESHSCOPE_LOAD_APART those of followers
-// run with a lower priority, as they would on machines of their own. It is for a
-// machine that does nothing else, and fails where followers wait over a second, the presenter over 50 ms (of 99
-// keys in 100) or a session takes over 3 MB at rest or 5 MB under load; links of 20 KB/s only hold nobody up.
+// MESHSCOPE_LOAD is how many, 200 for the figures in docs/class.md; with MESHSCOPE_LOAD_APART those of
+// followers run with a lower priority, as they would on machines of their own. It is for a
+// machine that does nothing else, and fails where followers wait over a second, the presenter over 50 ms (of
+// 99 keys in 100) or a session takes over 3 MB at rest or 5 MB under load; links of 20 KB/s only hold nobody
+// up.
 func TestClassUnderLoad(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("MESHSCOPE_LOAD"))
 	if n == 0 {
@@ -353,7 +371,8 @@ func TestClassUnderLoad(t *testing.T) {
 	idle, from := h.cpu(), time.Now()
 	time.Sleep(10 * time.Second)
 	rest := (h.memory() - bare) / float64(n+1) / 1e6
-	t.Logf("idle: %.1f %% of a core, %.0f MB, %.2f MB a session", 100*(h.cpu()-idle)/time.Since(from).Seconds(), h.memory()/1e6, rest)
+	t.Logf("idle: %.1f %% of a core, %.0f MB, %.2f MB a session",
+		100*(h.cpu()-idle)/time.Since(from).Seconds(), h.memory()/1e6, rest)
 	idle, from = h.cpu(), time.Now()
 	var pressed []time.Time
 	most := 0.0
@@ -364,7 +383,8 @@ func TestClassUnderLoad(t *testing.T) {
 		time.Sleep(pause)
 		most = max(most, h.memory())
 	}
-	t.Logf("load: %.0f %% of a core, at most %.0f MB, %.2f MB a session", 100*(h.cpu()-idle)/time.Since(from).Seconds(), most/1e6, (most-bare)/float64(n+1)/1e6)
+	t.Logf("load: %.0f %% of a core, at most %.0f MB, %.2f MB a session",
+		100*(h.cpu()-idle)/time.Since(from).Seconds(), most/1e6, (most-bare)/float64(n+1)/1e6)
 	used := h.cpu() - idle
 	time.Sleep(8 * time.Second)
 	frames := 0

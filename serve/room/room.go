@@ -31,8 +31,8 @@ type Room struct {
 	changed chan struct{}          // for Keep
 	turns   turns
 
-	// Between, where there is one, is called when a presenter's key was answered, while followers wait for it: the
-	// moment for what would slow down everybody. It is set before anybody joins.
+	// Between, where there is one, is called when a presenter's key was answered, while followers wait for
+	// it: the moment for what would slow down everybody. It is set before anybody joins.
 	Between func()
 }
 
@@ -147,7 +147,8 @@ func (r *Room) shows(early bool) (votes [2]map[int]int) {
 func (r *Room) takes(s *Seat) bool {
 	m, seen := &r.moment, &r.public
 	open := m.Step.Round()
-	if s.role != class.Student || s.left || m.Lesson == nil || open < 0 || m.At != seen.At || m.Step != seen.Step {
+	if s.role != class.Student || s.left || m.Lesson == nil || open < 0 || m.At != seen.At ||
+		m.Step != seen.Step {
 		return false
 	}
 	return len(r.closed[m.At][open]) == 0

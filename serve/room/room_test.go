@@ -74,8 +74,8 @@ func TestVotes(t *testing.T) {
 	}
 }
 
-// TestOneVote: one vote in a round, of which the last answer counts, none for another step, and a vote that leaves
-// takes its ballot.
+// TestOneVote: one vote in a round, of which the last answer counts, none for another step, and a vote that
+// leaves takes its ballot.
 func TestOneVote(t *testing.T) {
 	t.Parallel()
 	r := room.New(start(), built(t, "second-step"))
@@ -86,7 +86,8 @@ func TestOneVote(t *testing.T) {
 		t.Error("who may vote cannot, or who teaches can")
 	}
 	if m := a.Now(); !m.Voted || m.Closed || m.Counts.Answered != 2 {
-		t.Errorf("after an answer that was changed: voted %t, closed %t, %d answers", m.Voted, m.Closed, m.Counts.Answered)
+		t.Errorf("after an answer that was changed: voted %t, closed %t, %d answers", m.Voted, m.Closed,
+			m.Counts.Answered)
 	}
 	b.Leave()
 	if n := presenter.Now().Counts.Answered; n != 1 {
@@ -164,7 +165,8 @@ func TestKeep(t *testing.T) {
 	stop()
 	r.Keep(ctx, file, func(err error) { t.Error(err) })
 	again := room.New(class.Place{}, nil)
-	if ok, err := again.Load(file, nil, []*lessons.Lesson{presenter.Now().Lesson}, presets.Default()); !ok || err != nil {
+	if ok, err := again.Load(file, nil, []*lessons.Lesson{presenter.Now().Lesson}, presets.Default()); !ok ||
+		err != nil {
 		t.Fatal(ok, err)
 	}
 	was, is := presenter.Now(), again.Join(class.Presenter).Now()
@@ -183,7 +185,10 @@ func TestKeep(t *testing.T) {
 			t.Errorf("%s: taken %v, %v", what, ok, err)
 		}
 	}
-	for _, broken := range []string{"x", "{", "[]", "{}", "null", strings.Repeat("[", 100_000), `{"place":{},"lesson":"second-step"}`, `{"lesson":"none"}`, strings.Repeat(" ", 2<<20)} {
+	for _, broken := range []string{
+		"x", "{", "[]", "{}", "null", strings.Repeat("[", 100_000),
+		`{"place":{},"lesson":"second-step"}`, `{"lesson":"none"}`, strings.Repeat(" ", 2<<20),
+	} {
 		if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +205,14 @@ func TestKeep(t *testing.T) {
 	}
 	all := []*lessons.Lesson{presenter.Now().Lesson}
 	for _, change := range [][2]string{
-		{`"2": 1`, `"2": -1`}, {`"2": 1`, `"2": 100000`}, {`"2": 1`, `"-2": 1`}, {`"2": 1`, `"2000": 1`}, {`"act": 1`, `"act": 99`}, {`"act": 1`, `"act": -1`}, {`"step": 0`, `"step": 9`}, {`"lesson": "second-step"`, `"lesson": ""`},
+		{`"2": 1`, `"2": -1`},
+		{`"2": 1`, `"2": 100000`},
+		{`"2": 1`, `"-2": 1`},
+		{`"2": 1`, `"2000": 1`},
+		{`"act": 1`, `"act": 99`},
+		{`"act": 1`, `"act": -1`},
+		{`"step": 0`, `"step": 9`},
+		{`"lesson": "second-step"`, `"lesson": ""`},
 	} {
 		altered := bytes.Replace(text, []byte(change[0]), []byte(change[1]), 1)
 		if bytes.Equal(altered, text) {

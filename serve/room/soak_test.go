@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// TestClassSoaks teaches 50 real clients for as long as MESHSCOPE_SOAK says (1h): a key of the presenter every
-// two seconds; each minute one student logs out and in again, and one explores and comes back. It prints memory
-// and goroutines of the server each minute, writes them to the file that MESHSCOPE_SOAK_CURVE names (docs/soak
-// -class), and fails where the last quarter needs a tenth more than the second one.
+// TestClassSoaks teaches 50 real clients for as long as MESHSCOPE_SOAK says (1h): a key of the presenter
+// every two seconds; each minute one student logs out and in again, and one explores and comes back. It
+// prints memory and goroutines of the server each minute, writes them to the file that MESHSCOPE_SOAK_CURVE
+// names (docs/soak -class), and fails where the last quarter needs a tenth more than the second one.
 func TestClassSoaks(t *testing.T) {
 	length, _ := time.ParseDuration(os.Getenv("MESHSCOPE_SOAK"))
 	if length == 0 {
@@ -87,11 +87,15 @@ func newSamples(t *testing.T) *samples {
 func (w *samples) add(t *testing.T, memory float64, goroutines int, cpu, received float64) {
 	t.Helper()
 	w.memory, w.goroutines = append(w.memory, memory), append(w.goroutines, float64(goroutines))
-	t.Logf("%3d min  %6.1f MB  %4d goroutines  %4.1f %% of a core  %5.2f MB to the clients", len(w.memory), memory, goroutines, cpu, received)
+	t.Logf("%3d min  %6.1f MB  %4d goroutines  %4.1f %% of a core  %5.2f MB to the clients", len(w.memory),
+		memory, goroutines, cpu, received)
 	if w.curve == nil {
 		return
 	}
-	_ = w.curve.Write([]string{fmt.Sprintf("%.1f", memory), strconv.Itoa(goroutines), fmt.Sprintf("%.1f", cpu), fmt.Sprintf("%.2f", received)})
+	_ = w.curve.Write([]string{
+		fmt.Sprintf("%.1f", memory), strconv.Itoa(goroutines),
+		fmt.Sprintf("%.1f", cpu), fmt.Sprintf("%.2f", received),
+	})
 	if w.curve.Flush(); w.curve.Error() != nil {
 		t.Error(w.curve.Error())
 	}

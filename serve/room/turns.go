@@ -12,9 +12,9 @@ const (
 	share   = 0.75
 )
 
-// firstTime is how long followers wait while a key of the presenter is answered, from which it can take up to one
-// frame of 60 a second until that is on its way. Followers get as long before they wait again: a key that is
-// held down does not stop them.
+// firstTime is how long followers wait while a key of the presenter is answered, from which it can take up to
+// one frame of 60 a second until that is on its way. Followers get as long before they wait again: a key that
+// is held down does not stop them.
 const firstTime = 30 * time.Millisecond
 
 // holdStep is how often followers that wait for Between are told to wait on.

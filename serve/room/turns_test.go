@@ -19,8 +19,8 @@ func waits(s *room.Seat) time.Duration {
 	return time.Since(begun)
 }
 
-// TestPresenterIsFirst: followers wait while a key of the presenter is answered and what is done then takes its
-// time; one that comes soon after does not stop them again, and none of a student does.
+// TestPresenterIsFirst: followers wait while a key of the presenter is answered and what is done then takes
+// its time; one that comes soon after does not stop them again, and none of a student does.
 func TestPresenterIsFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,8 +41,10 @@ func TestPresenterIsFirst(t *testing.T) {
 			t.Error("the presenter waits")
 		}
 		took := waits(student)
-		if took < answered-5*time.Millisecond+tidies || took > answered+tidies+10*time.Millisecond || calls != 1 {
-			t.Errorf("a follower waits %s, what is done meanwhile took %s and was called %d times", took, tidies, calls)
+		if took < answered-5*time.Millisecond+tidies || took > answered+tidies+10*time.Millisecond ||
+			calls != 1 {
+			t.Errorf("a follower waits %s, what is done meanwhile took %s and was called %d times", took,
+				tidies, calls)
 		}
 		time.Sleep(5 * time.Millisecond)
 		if presenter.First(); waits(student) != 0 || calls != 1 {
@@ -56,7 +58,8 @@ func TestPresenterIsFirst(t *testing.T) {
 	})
 }
 
-// TestTurnsKeepTheirDistance: who has a turn already keeps its place behind others when the presenter comes first.
+// TestTurnsKeepTheirDistance: who has a turn already keeps its place behind others when the presenter comes
+// first.
 func TestTurnsKeepTheirDistance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -48,8 +48,8 @@ func TestAnswered(t *testing.T) {
 	says("1 follow, 0 explore, 2 of 2 answered")
 }
 
-// TestReopened: a vote to which the presenter goes back takes a first answer, or another one in place of it; once
-// its act was left it stays closed, and what was voted is not lost.
+// TestReopened: a vote to which the presenter goes back takes a first answer, or another one in place of it;
+// once its act was left it stays closed, and what was voted is not lost.
 func TestReopened(t *testing.T) {
 	t.Parallel()
 	r, presenter, a, b, show := taught(t)

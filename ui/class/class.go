@@ -76,9 +76,11 @@ type Moment struct {
 	Blank  bool // the presenter's screen is dark
 
 	Counts Counts
-	// Voted says that this seat has voted in the round that is open; Closed, that no answer from it counts now.
+	// Voted says that this seat has voted in the round that is open; Closed, that no answer from it counts
+	// now.
 	Voted, Closed bool
-	// Ended is the lesson that was over last, Totals its distributions by act: for who teaches; nil: none was.
+	// Ended is the lesson that was over last, Totals its distributions by act: for who teaches; nil: none
+	// was.
 	Ended  *lessons.Lesson
 	Totals map[int][2]map[int]int
 	// Votes are the two distributions of the act, by ballot; nil while they are hidden.

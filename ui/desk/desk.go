@@ -27,7 +27,8 @@ type Desk struct {
 	Shows uint64          // the place that is on the screen, by its number; 0: none of the class
 	given string          // the last answer to the act that is on
 	ended *lessons.Lesson // the lesson that was over when news was taken last
-	spent bool            // this act was explored while it asked: whoever did knows the answer, and votes no more
+	// this act was explored while it asked: whoever did knows the answer, and votes no more
+	spent bool
 	at    struct {
 		lesson *lessons.Lesson
 		act    int
@@ -89,7 +90,8 @@ func (d *Desk) Follows() bool { return d.Role() == class.Student && !d.Forked }
 // Fork lets a student explore, or come back. An open question that is not answered by exploring is
 // given up by it.
 func (d *Desk) Fork(on bool) {
-	d.spent = d.spent || on && d.Role() == class.Student && d.Lesson != nil && d.Step < class.Turned && d.Act().Kind != lessons.Goal
+	d.spent = d.spent || on && d.Role() == class.Student && d.Lesson != nil && d.Step < class.Turned &&
+		d.Act().Kind != lessons.Goal
 	d.Forked = on
 	d.Follow(!on)
 }
@@ -105,7 +107,8 @@ func (d *Desk) Says() string {
 	c := &d.Counts
 	switch {
 	case d.Role().Teaches() && d.Lesson != nil:
-		return fmt.Sprintf("%d follow, %d explore, %d of %d answered", c.Students-c.Exploring, c.Exploring, c.Answered, max(c.Students, c.Answered))
+		return fmt.Sprintf("%d follow, %d explore, %d of %d answered", c.Students-c.Exploring, c.Exploring,
+			c.Answered, max(c.Students, c.Answered))
 	case d.Role().Teaches():
 		return fmt.Sprintf("%d follow, %d explore", c.Students-c.Exploring, c.Exploring)
 	case d.Forked:
@@ -153,7 +156,10 @@ func (d *Desk) open() bool {
 
 // Strip returns what the class adds to the strip of the question.
 func (d *Desk) Strip(left func() overlay.Action) *lesson.Class {
-	s := &lesson.Class{Key: d.key(left), Open: d.open(), Leaving: d.leaving(), Hints: d.hints(), Line: d.line()}
+	s := &lesson.Class{
+		Key: d.key(left), Open: d.open(), Leaving: d.leaving(), Hints: d.hints(),
+		Line: d.line(),
+	}
 	if d.Step >= class.Shown && d.Act().Kind != lessons.Goal {
 		s.Votes, s.Ladder = d.votes()
 		s.Shown = len(s.Votes[0])+len(s.Votes[1]) > 0
@@ -166,7 +172,8 @@ func (d *Desk) leaving() string {
 	switch {
 	case d.Act().Kind == lessons.Goal:
 	case d.Role().Teaches() && d.Step < class.Turned:
-		return "esc again shows every figure to the class and leaves the knobs to you; B comes back to the question."
+		return "esc again shows every figure to the class and leaves the knobs to you; B comes back to the " +
+			"question."
 	case d.open() && !d.Voted:
 		return "esc again gives up your vote and leaves the knobs to you; F comes back to the class."
 	}
@@ -205,7 +212,8 @@ func (d *Desk) words() string {
 		return "to be reached"
 	}
 	return map[class.Step]string{
-		class.Vote: "first vote", class.Discuss: "talk it over", class.Again: "second vote", class.Shown: d.legend(),
+		class.Vote: "first vote", class.Discuss: "talk it over", class.Again: "second vote",
+		class.Shown: d.legend(),
 	}[d.Step]
 }
 
@@ -247,7 +255,8 @@ func (d *Desk) key(left func() overlay.Action) func(string) (overlay.Action, boo
 			return nil, true
 		case d.Act().Kind == lessons.Goal && (key == "space" || key == "enter"):
 			return left(), true
-		case slices.Contains([]string{"!", "space", "right", "pgdown", "pgup"}, key), d.Act().Kind == lessons.Goal:
+		case slices.Contains([]string{"!", "space", "right", "pgdown", "pgup"}, key),
+			d.Act().Kind == lessons.Goal:
 			return nil, true
 		}
 		return nil, false
@@ -290,7 +299,8 @@ const givesUp = "explore and give up the vote"
 func (d *Desk) hints() []widget.Hint {
 	if d.Role().Teaches() {
 		next := map[class.Step]string{
-			class.Vote: "close the vote", class.Discuss: "open the second vote", class.Again: "show the votes", class.Shown: "make the change", class.Turned: "next act",
+			class.Vote: "close the vote", class.Discuss: "open the second vote",
+			class.Again: "show the votes", class.Shown: "make the change", class.Turned: "next act",
 		}[d.Step]
 		switch act := d.Act(); {
 		case d.Step == class.Turned && d.Next() == nil:
@@ -317,7 +327,10 @@ func (d *Desk) hints() []widget.Hint {
 	case d.Closed:
 		return []widget.Hint{{Key: "closed", Text: "wait for the class"}, own}
 	case d.Voted && act.Kind != lessons.Goal:
-		return []widget.Hint{{Key: d.given, Text: "is your answer; " + act.Keys() + " changes it, else wait for the class"}, own}
+		return []widget.Hint{{
+			Key:  d.given,
+			Text: "is your answer; " + act.Keys() + " changes it, else wait for the class",
+		}, own}
 	case act.Kind == lessons.Goal:
 		return []widget.Hint{{Key: "space", Text: "turn the knobs yourself, B when you are done"}}
 	case act.Kind == lessons.Number:

@@ -37,7 +37,8 @@ func (p *page) put(role themes.Role, label, text string, most int) {
 		if i == most {
 			return
 		}
-		p.lines = append(p.lines, widget.NewLine(p.w).Put(p.t.Paint(themes.Muted), label).Put(p.t.Paint(role), part).String())
+		p.lines = append(p.lines, widget.NewLine(p.w).Put(p.t.Paint(themes.Muted), label).Put(p.t.Paint(role),
+			part).String())
 		label = widget.Blank(len(label))
 	}
 }
@@ -48,7 +49,8 @@ func (p *page) gap() { p.lines = append(p.lines, widget.Blank(p.w)) }
 // what comes next.
 func (d *Desk) Notes(t *themes.Theme, g widget.Glyphs, w, h int) []string {
 	p := &page{w: w, t: t}
-	l := widget.NewLine(w).Put(t.Paint(themes.Title), " NOTES ").Put(t.Paint(themes.Strong), " "+d.Place.Screen).Gap(2).Put(t.Paint(themes.Accent), d.Says())
+	l := widget.NewLine(w).Put(t.Paint(themes.Title), " NOTES ").Put(t.Paint(themes.Strong),
+		" "+d.Place.Screen).Gap(2).Put(t.Paint(themes.Accent), d.Says())
 	if !d.Clock.IsZero() {
 		l.Right(t.Paint(themes.Strong), d.Clock.Format("15:04:05"), 1)
 	}
@@ -64,7 +66,13 @@ func (d *Desk) Notes(t *themes.Theme, g widget.Glyphs, w, h int) []string {
 		p.put(themes.Warn, " ", "The screens are dark.", 1)
 	}
 	foot := widget.NewLine(w)
-	for _, hint := range []widget.Hint{{Key: "space PgDn", Text: "onward"}, {Key: "PgUp", Text: "back"}, {Key: "v", Text: "votes at once"}, {Key: "b", Text: "dark"}, {Key: "q", Text: "quit"}} {
+	for _, hint := range []widget.Hint{
+		{Key: "space PgDn", Text: "onward"},
+		{Key: "PgUp", Text: "back"},
+		{Key: "v", Text: "votes at once"},
+		{Key: "b", Text: "dark"},
+		{Key: "q", Text: "quit"},
+	} {
 		foot.Gap(1).Put(t.Paint(themes.Key), hint.Key).Gap(1).Put(t.Paint(themes.Muted), hint.Text).Gap(1)
 	}
 	return append(widget.Height(p.lines, w, max(h-1, 0)), foot.String())[:h]
@@ -109,7 +117,8 @@ func (d *Desk) act(p *page, g widget.Glyphs, act *lessons.Act) {
 				mark = " = " + lessons.Letter(i) + "  "
 			}
 		}
-		l := widget.NewLine(p.w).Put(p.t.Paint(themes.Text), mark+widget.CutText(text, max(p.w/2-len(mark), 1), g.Ellipsis)).To(p.w / 2)
+		l := widget.NewLine(p.w).Put(p.t.Paint(themes.Text),
+			mark+widget.CutText(text, max(p.w/2-len(mark), 1), g.Ellipsis)).To(p.w / 2)
 		p.lines = append(p.lines, lesson.Bars(l, p.t, g, votes, i).String())
 	}
 	p.gap()

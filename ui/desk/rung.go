@@ -31,8 +31,9 @@ func foot(at int) float64 {
 // mostRungs is how many steps are shown at most.
 const mostRungs = 8
 
-// span returns the steps from the least to the greatest that two distributions have; where these are too many,
-// the first of those next to each other that have the most votes. What is outside counts with the step at that end.
+// span returns the steps from the least to the greatest that two distributions have; where these are too
+// many, the first of those next to each other that have the most votes. What is outside counts with the step
+// at that end.
 func span(votes [2]map[int]int) (from, n int) {
 	from, to := reach(votes)
 	if to-from < mostRungs {

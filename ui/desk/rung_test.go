@@ -25,8 +25,16 @@ func TestSpan(t *testing.T) {
 		{"nobody", [2]map[int]int{}, nil},
 		{"one", [2]map[int]int{at(20)}, []string{"20 to 50"}},
 		{"both rounds", [2]map[int]int{at(20), at(60)}, []string{"20 to 50", "50 to 100"}},
-		{"a joke", [2]map[int]int{at(0, 20, 21, 60), at(20)}, slices.Concat([]string{"under 0.5"}, middle, []string{"50 to 100"})},
-		{"two jokes", [2]map[int]int{at(0, 20, 60), at(1e9, 20)}, slices.Concat([]string{"under 0.5"}, middle, []string{"50 and more"})},
+		{
+			"a joke",
+			[2]map[int]int{at(0, 20, 21, 60), at(20)},
+			slices.Concat([]string{"under 0.5"}, middle, []string{"50 to 100"}),
+		},
+		{
+			"two jokes",
+			[2]map[int]int{at(0, 20, 60), at(1e9, 20)},
+			slices.Concat([]string{"under 0.5"}, middle, []string{"50 and more"}),
+		},
 	} {
 		from, n := span(test.votes)
 		if text := ladderText(from, n, test.votes); !slices.Equal(text, test.want) {

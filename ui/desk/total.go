@@ -7,8 +7,8 @@ import (
 	"meshscope/lessons"
 )
 
-// Total says how the class answered an act of the lesson that has ended: the share of right answers in each vote;
-// empty where nobody answered.
+// Total says how the class answered an act of the lesson that has ended: the share of right answers in each
+// vote; empty where nobody answered.
 func (d *Desk) Total(at int) string {
 	act := &d.Ended.Acts[at]
 	var parts []string
@@ -25,13 +25,15 @@ func (d *Desk) Total(at int) string {
 		case act.Kind == lessons.Goal:
 			parts = append(parts, fmt.Sprintf("reached by %d", n))
 		default:
-			parts = append(parts, fmt.Sprintf("%s vote %d of %d right", [...]string{"first", "second"}[i], right, n))
+			parts = append(parts, fmt.Sprintf("%s vote %d of %d right", [...]string{"first", "second"}[i],
+				right, n))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// ballotRight reports whether a ballot is for a right option, or for a step of the ladder that has right numbers.
+// ballotRight reports whether a ballot is for a right option, or for a step of the ladder that has right
+// numbers.
 func ballotRight(act *lessons.Act, ballot int) bool {
 	if act.Kind != lessons.Number {
 		return ballot >= 0 && ballot < len(act.Options) && act.Options[ballot].Right

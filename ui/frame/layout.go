@@ -133,10 +133,13 @@ func columns(r *Rects, body Rect, w, h int, c Content) {
 			chart.most, chart.extra = chart.least, 0
 			memory.least, memory.want, pipeline.least, pipeline.want, step.least, step.want = 3, 4, 3, 5, 3, 3
 			panels = []panel{memory, pipeline, step, chart}
-		} else { // less on low screens: two ranks of memory, the bar of the step, and a blank line between them
-			panels[0].want, panels[1].want, panels[2].least, panels[2].want = memory.least+1, pipeline.want-1, step.least-1, step.least-1
+			// less on low screens: two ranks of memory, the bar of the step, and a blank line between them
+		} else {
+			panels[0].want, panels[1].want, panels[2].least, panels[2].want = memory.least+1, pipeline.want-1,
+				step.least-1, step.least-1
 		}
-		stackPanels(x, body.Y, width, body.H, append(panels, trafficPanel(&r.Traffic, c), runPanel(&r.Run, c)))
+		stackPanels(x, body.Y, width, body.H,
+			append(panels, trafficPanel(&r.Traffic, c), runPanel(&r.Run, c)))
 		return
 	}
 	bands(r, Rect{x, body.Y, width, body.H}, gutter, c)
@@ -148,16 +151,21 @@ func bands(r *Rects, body Rect, gutter int, c Content) {
 	var top Rect
 	steady := c // a few ranks more or less do not move the panels below
 	steady.Ranks = max(c.Ranks, 4)
-	stackPanels(body.X, body.Y, body.W, body.H, []panel{topBand(&top, body.W, steady), pipelinePanel(&r.Pipeline, steady), chartPanel(&r.Chart)})
+	stackPanels(body.X, body.Y, body.W, body.H,
+		[]panel{topBand(&top, body.W, steady), pipelinePanel(&r.Pipeline, steady), chartPanel(&r.Chart)})
 	left := (body.W - gutter) / 2
 	r.Memory = Rect{top.X, top.Y, left, top.H}
-	stackPanels(top.X+left+gutter, top.Y, top.W-gutter-left, top.H, []panel{stepPanel(&r.Step), trafficPanel(&r.Traffic, c), runPanel(&r.Run, c)})
+	stackPanels(top.X+left+gutter, top.Y, top.W-gutter-left, top.H,
+		[]panel{stepPanel(&r.Step), trafficPanel(&r.Traffic, c), runPanel(&r.Run, c)})
 	if body.W < assumedFrom {
 		return
 	}
 	chart := r.Chart
 	r.Chart.W = (chart.W - gutter) * 3 / 5
-	r.Assumed = Rect{chart.X + r.Chart.W + gutter, chart.Y, chart.W - gutter - r.Chart.W, body.Y + body.H - chart.Y}
+	r.Assumed = Rect{
+		chart.X + r.Chart.W + gutter, chart.Y, chart.W - gutter - r.Chart.W,
+		body.Y + body.H - chart.Y,
+	}
 }
 
 // panel says how many rows a panel can use: least, wanted, at most, and how
@@ -187,7 +195,10 @@ const termRows = 9
 
 func memoryPanel(r *Rect, c Content) panel {
 	n := max(c.Ranks, 1)
-	return panel{rect: r, least: 2 + min(n, 2), want: 3 + min(n, 8), most: 3 + min(n, 40), extra: termRows - 1, full: 2 + min(n, 40) + termRows}
+	return panel{
+		rect: r, least: 2 + min(n, 2), want: 3 + min(n, 8), most: 3 + min(n, 40),
+		extra: termRows - 1, full: 2 + min(n, 40) + termRows,
+	}
 }
 
 func pipelinePanel(r *Rect, c Content) panel {

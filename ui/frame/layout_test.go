@@ -80,7 +80,12 @@ func TestLayout(t *testing.T) {
 func TestLayoutHolds(t *testing.T) {
 	for w := 1; w <= 260; w += 7 {
 		for h := 1; h <= 80; h += 3 {
-			for _, c := range []Content{{}, {Ranks: 1, Traffic: 1}, {Ranks: 4, Traffic: 3}, {Ranks: 64, Traffic: 5}} {
+			for _, c := range []Content{
+				{},
+				{Ranks: 1, Traffic: 1},
+				{Ranks: 4, Traffic: 3},
+				{Ranks: 64, Traffic: 5},
+			} {
 				r := Layout(w, h, c)
 				if _, trouble := drawn(w, h, r); trouble != "" {
 					t.Fatalf("%dx%d %+v: %s", w, h, c, trouble)

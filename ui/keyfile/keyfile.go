@@ -169,7 +169,10 @@ func (f *file) line(action string) int {
 
 func (f *file) wrong(action, format string, args ...any) error {
 	line := f.line(action)
-	return &input.Error{File: f.name, Line: line, Column: min(line, 1), Key: action, Err: fmt.Errorf(format, args...)}
+	return &input.Error{
+		File: f.name, Line: line, Column: min(line, 1), Key: action,
+		Err: fmt.Errorf(format, args...),
+	}
 }
 
 // keysOf returns the keys of one line, checked by themselves.
@@ -254,7 +257,8 @@ func (f *file) conflict() (string, error) {
 		for _, key := range f.wanted[action] {
 			for _, other := range owners[key] {
 				if !a.apart(other) {
-					return action, f.wrong(action, "%q is the key of %s; give that another one too", key, other.Name)
+					return action, f.wrong(action, "%q is the key of %s; give that another one too", key,
+						other.Name)
 				}
 			}
 			owners[key] = append(owners[key], a)
@@ -265,7 +269,10 @@ func (f *file) conflict() (string, error) {
 
 // named returns the keys that have names.
 func named() []string {
-	names := []string{"up", "down", "left", "right", "home", "end", "pgup", "pgdown", "tab", "space", "backspace", "delete", "insert"}
+	names := []string{
+		"up", "down", "left", "right", "home", "end", "pgup", "pgdown", "tab", "space",
+		"backspace", "delete", "insert",
+	}
 	for i := 1; i <= 12; i++ {
 		names = append(names, fmt.Sprintf("f%d", i))
 	}
@@ -304,7 +311,8 @@ func Canonical(text string) (key, why string) {
 	case mods["ctrl"] && strings.Contains("imj[", rest) && single:
 		return "", "cannot be told from tab, enter or esc by terminals"
 	case !single && !slices.Contains(named(), rest):
-		return "", "is no key; allowed: a sign, or one of " + strings.Join(named()[:13], ", ") + ", f1 to f12, with ctrl+, alt+, shift+"
+		return "", "is no key; allowed: a sign, or one of " + strings.Join(named()[:13],
+			", ") + ", f1 to f12, with ctrl+, alt+, shift+"
 	}
 	for _, mod := range []string{"ctrl", "alt", "shift"} {
 		if mods[mod] {

@@ -243,7 +243,10 @@ func (c *Column) renderLadder(d *Drawn, l *widget.Line, r *Row, remark themes.Pa
 		l.To(ladderAt)
 		s := widget.Slider{Values: r.Shown, Current: r.Current, Joined: r.Numeric, Focused: r.ID == c.Focus}
 		for _, span := range s.Render(l, c.Theme, c.Glyphs, room) {
-			d.Hits = append(d.Hits, Hit{X: span.From, Y: y, W: span.To - span.From, ID: r.ID, Value: r.Values[span.Index]})
+			d.Hits = append(d.Hits, Hit{
+				X: span.From, Y: y, W: span.To - span.From, ID: r.ID,
+				Value: r.Values[span.Index],
+			})
 		}
 	}
 	if r.Lock != "" && l.Left() > lockWidth {

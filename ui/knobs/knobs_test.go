@@ -25,7 +25,10 @@ func column(t testing.TB, s engine.Setup, focus knob.ID) *Column {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Column{Rows: Rows(s, both), Focus: focus, Theme: p.Resolve(colorprofile.ANSI256), Glyphs: widget.NewGlyphs(true)}
+	return &Column{
+		Rows: Rows(s, both), Focus: focus, Theme: p.Resolve(colorprofile.ANSI256),
+		Glyphs: widget.NewGlyphs(true),
+	}
 }
 
 // TestEveryParameter: the column has every parameter of the registry, once.
@@ -72,7 +75,8 @@ func TestOff(t *testing.T) {
 		}
 		return m
 	}
-	if got := off(s); got["ep"] != "dense model" || got["etp"] != "dense model" || got["sp"] != "" || got["vpp"] != "" {
+	if got := off(s); got["ep"] != "dense model" || got["etp"] != "dense model" || got["sp"] != "" ||
+		got["vpp"] != "" {
 		t.Errorf("dense: %v", got)
 	}
 	s.TP, s.PP, s.SP = 1, 1, false

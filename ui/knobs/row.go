@@ -66,8 +66,9 @@ func Rows(s engine.Setup, l knob.Locks) []Row {
 
 func newRow(s engine.Setup, k *knob.Knob, l knob.Locks) Row {
 	r := Row{
-		ID: k.ID, Label: k.Label, Short: cmp.Or(k.Short, k.Label), Current: -1, Numeric: k.Kind == knob.Number || k.Kind == knob.Figure || k.Kind == knob.Rate,
-		Lock: lockWord(k, l),
+		ID: k.ID, Label: k.Label, Short: cmp.Or(k.Short, k.Label), Current: -1,
+		Numeric: k.Kind == knob.Number || k.Kind == knob.Figure || k.Kind == knob.Rate,
+		Lock:    lockWord(k, l),
 	}
 	if k.Off != nil {
 		r.Off, r.OffWord = k.Off(&s)

@@ -43,7 +43,10 @@ func (c *Column) Strip(k Keys, w, ladder int) (l *widget.Line, hits []Hit, caret
 		key(k.Down)
 		s := widget.Slider{Values: r.Shown, Current: r.Current, Joined: r.Numeric}
 		for _, span := range s.Render(l, t, c.Glyphs, ladder) {
-			hits = append(hits, Hit{X: span.From, W: span.To - span.From, ID: r.ID, Value: r.Values[span.Index]})
+			hits = append(hits, Hit{
+				X: span.From, W: span.To - span.From, ID: r.ID,
+				Value: r.Values[span.Index],
+			})
 		}
 		key(k.Up)
 	}

@@ -71,6 +71,7 @@ func Bars(l *widget.Line, t *themes.Theme, g widget.Glyphs, votes [2][]int, opti
 	case len(votes[0]) == 0:
 		second, text = both, fmt.Sprint(n[1])
 	}
-	bar := strings.Repeat(both, min(cells[0], cells[1])) + strings.Repeat(first, max(cells[0]-cells[1], 0)) + strings.Repeat(second, max(cells[1]-cells[0], 0))
+	bar := strings.Repeat(both, min(cells[0], cells[1])) + strings.Repeat(first, max(cells[0]-cells[1], 0)) +
+		strings.Repeat(second, max(cells[1]-cells[0], 0))
 	return l.Put(t.Paint(themes.Accent), bar).Gap(1).Put(t.Paint(themes.Muted), text)
 }

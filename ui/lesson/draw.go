@@ -48,10 +48,12 @@ func (d *drawer) put(role themes.Role, mark, text string, most int) {
 	at := widget.Width(mark)
 	parts := widget.Wrap(text, max(d.w-at-1, 1))
 	if len(parts) > most && most > 0 {
-		parts = append(parts[:most-1:most-1], widget.CutText(strings.Join(parts[most-1:], " "), max(d.w-at-1, 1), d.g.Ellipsis))
+		parts = append(parts[:most-1:most-1],
+			widget.CutText(strings.Join(parts[most-1:], " "), max(d.w-at-1, 1), d.g.Ellipsis))
 	}
 	for _, part := range parts {
-		d.lines = append(d.lines, widget.NewLine(d.w).Put(d.theme.Paint(themes.Key), mark).Put(d.theme.Paint(role), part).String())
+		d.lines = append(d.lines, widget.NewLine(d.w).Put(d.theme.Paint(themes.Key),
+			mark).Put(d.theme.Paint(role), part).String())
 		mark = widget.Blank(at)
 	}
 }
@@ -181,7 +183,8 @@ func (s *Stage) question(d *drawer) {
 	case s.wrong != "":
 		d.put(themes.Bad, " ", s.wrong, 1)
 	case s.leaving:
-		text := "esc again gives this question up and leaves the knobs to you; then B comes back to its answer."
+		text := "esc again gives this question up and leaves the knobs to you; then B comes back to its " +
+			"answer."
 		if s.Class != nil {
 			text = s.Class.Leaving
 		}
@@ -218,7 +221,8 @@ func (s *Stage) options(d *drawer, act *lessons.Act) {
 		}
 		if row {
 			from := l.Used()
-			l.Gap(1).Put(d.theme.Paint(themes.Key), mark+lessons.Letter(i)).Gap(1).Put(d.theme.Paint(role), o.Say)
+			l.Gap(1).Put(d.theme.Paint(themes.Key), mark+lessons.Letter(i)).Gap(1).Put(d.theme.Paint(role),
+				o.Say)
 			s.places = append(s.places, place{len(d.lines), from, l.Used(), i})
 			l.Gap(optionsRoom - 2)
 			continue
@@ -298,7 +302,8 @@ func (s *Stage) moved(d *drawer, most int) {
 	all := s.Play.Act().Moved()
 	room, lines := d.w-widget.Width(label)-1, []string(nil)
 	for i, c := range all {
-		text := fmt.Sprintf("%s %s %s %s", strings.TrimSuffix(c.Name, " of the fullest rank"), c.Before, d.g.Arrow, c.After)
+		text := fmt.Sprintf("%s %s %s %s", strings.TrimSuffix(c.Name, " of the fullest rank"), c.Before,
+			d.g.Arrow, c.After)
 		last, more := len(lines)-1, ""
 		if left := len(all) - i - 1; left > 0 && last == most-1 {
 			more = fmt.Sprintf("   +%d more", left)
@@ -348,7 +353,8 @@ func (s *Stage) mark(d *drawer) {
 			l.Gap(1)
 		}
 	}
-	l.Gap(2).Put(d.theme.Paint(themes.Muted), strings.TrimSpace(fmt.Sprintf("from 0 to %.3g, %s you: %g %s", top, here, guess, unit)))
+	l.Gap(2).Put(d.theme.Paint(themes.Muted),
+		strings.TrimSpace(fmt.Sprintf("from 0 to %.3g, %s you: %g %s", top, here, guess, unit)))
 	d.lines = append(d.lines, l.String())
 }
 
@@ -385,13 +391,30 @@ func (s *Stage) hints() []widget.Hint {
 			out = append(out, own, widget.Hint{Key: "r", Text: "ask again"})
 		}
 	case act.Kind == lessons.Goal:
-		out = []widget.Hint{{Key: "space", Text: "take the knobs, B to come back"}, {Key: "!", Text: "show one way"}}
+		out = []widget.Hint{
+			{Key: "space", Text: "take the knobs, B to come back"},
+			{Key: "!", Text: "show one way"},
+		}
 	case act.Kind == lessons.Point:
-		out = []widget.Hint{{Key: "arrows", Text: "move"}, {Key: "enter", Text: "answer"}, {Key: "!", Text: "show me"}, own}
+		out = []widget.Hint{
+			{Key: "arrows", Text: "move"},
+			{Key: "enter", Text: "answer"},
+			{Key: "!", Text: "show me"},
+			own,
+		}
 	case act.Kind == lessons.Number:
-		out = []widget.Hint{{Key: "0-9", Text: "type"}, {Key: "enter", Text: "answer"}, {Key: "!", Text: "show me"}, own}
+		out = []widget.Hint{
+			{Key: "0-9", Text: "type"},
+			{Key: "enter", Text: "answer"},
+			{Key: "!", Text: "show me"},
+			own,
+		}
 	default:
-		out = []widget.Hint{{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answer"}, {Key: "!", Text: "show me"}, own}
+		out = []widget.Hint{
+			{Key: "a-" + lessons.Letter(len(act.Options)-1), Text: "answer"},
+			{Key: "!", Text: "show me"},
+			own,
+		}
 	}
 	if s.Play.Phase == lessons.Predict {
 		out = append(out, widget.Hint{Key: "w", Text: "words"})

@@ -132,8 +132,8 @@ func CursorKeys() []string {
 	return []string{"up", "down", "left", "right", "home", "end", "h", "j", "k", "l"}
 }
 
-// pictureKeys lists the keys that belong to the picture of an act that is answered: those of its cursor or its
-// steps, and of the split of a ring.
+// pictureKeys lists the keys that belong to the picture of an act that is answered: those of its cursor or
+// its steps, and of the split of a ring.
 func pictureKeys() []string {
 	return append(CursorKeys(), "shift+left", "shift+right", "H", "L", "z")
 }
@@ -155,7 +155,8 @@ func (s *Stage) Show(p lessons.Play, c *Class) {
 
 // typing reports whether a number is asked for, and taken.
 func (s *Stage) typing() bool {
-	return s.Play.Phase == lessons.Predict && s.Play.Act().Kind == lessons.Number && (s.Class == nil || s.Class.Open)
+	return s.Play.Phase == lessons.Predict && s.Play.Act().Kind == lessons.Number &&
+		(s.Class == nil || s.Class.Open)
 }
 
 // points reports whether the act is answered with the cursor of the screen; a class chooses from a list.
@@ -165,7 +166,8 @@ func (s *Stage) points() bool { return s.Play.Act().Kind == lessons.Point && s.C
 // up, after a second key.
 func (s *Stage) leave(again bool) overlay.Action {
 	act := s.Play.Act()
-	open := s.Class == nil && s.Play.Phase == lessons.Predict && act.Kind != lessons.Goal && s.Play.Lesson.ID != ""
+	open := s.Class == nil && s.Play.Phase == lessons.Predict && act.Kind != lessons.Goal &&
+		s.Play.Lesson.ID != ""
 	if open && !again {
 		s.leaving = true
 		return nil

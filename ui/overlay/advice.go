@@ -196,9 +196,11 @@ func (a *Advice) about() string {
 		return m.Reason
 	}
 	if a.found != nil && a.found.PessimisticStep > a.report.Time.Step {
-		return fmt.Sprintf("a step takes %s, or %s if no unproven overlap works: moves are ranked by that", figure.Seconds(a.report.Time.Step), figure.Seconds(a.found.PessimisticStep))
+		return fmt.Sprintf("a step takes %s, or %s if no unproven overlap works: moves are ranked by that",
+			figure.Seconds(a.report.Time.Step), figure.Seconds(a.found.PessimisticStep))
 	}
-	return fmt.Sprintf("a step takes %s, MFU %s", figure.Seconds(a.report.Time.Step), figure.Percent(a.report.Throughput.MFU))
+	return fmt.Sprintf("a step takes %s, MFU %s", figure.Seconds(a.report.Time.Step),
+		figure.Percent(a.report.Throughput.MFU))
 }
 
 // chosen draws the chosen move in full, with what follows from it.
@@ -224,7 +226,8 @@ func (a *Advice) hint(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 		keys = append([]string{"enter makes this change (u undoes it)"}, keys...)
 	}
 	hint := Hint(g, keys...)
-	if more := hint + " " + g.Dot + " x writes it to a file"; a.found != nil && widget.Width(more) <= l.Left()-2 {
+	if more := hint + " " + g.Dot + " x writes it to a file"; a.found != nil &&
+		widget.Width(more) <= l.Left()-2 {
 		hint = more
 	}
 	textRow(themes.Muted, hint)(l, t, g)

@@ -63,7 +63,8 @@ func (a *Advice) causes() []adviceLine {
 			list = append(list, share{l.Name, figure.Seconds(l.Seconds), l.Share})
 		}
 	} else {
-		title = fmt.Sprintf("MEMORY OF RANK %d, the fullest", a.report.Memory.Ranks[a.report.Memory.PeakRank].Rank)
+		title = fmt.Sprintf("MEMORY OF RANK %d, the fullest",
+			a.report.Memory.Ranks[a.report.Memory.PeakRank].Rank)
 		for _, t := range a.found.Terms {
 			list = append(list, share{t.Name, figure.GiB(t.Bytes) + " GiB", t.Share})
 		}
@@ -73,12 +74,14 @@ func (a *Advice) causes() []adviceLine {
 	}
 	lines := []adviceLine{text(themes.Heading, 1, title)}
 	for _, s := range list {
-		lines = append(lines, adviceLine{draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, _ bool) {
-			l.To(3).Put(t.Paint(themes.Muted), s.name).RightAligned(t.Paint(themes.Text), s.value, 30)
-			l.RightAligned(t.Paint(themes.Text), figure.Percent(s.of), 40).Gap(2)
-			n := int(s.of*float64(l.Left()-1) + 0.5)
-			l.Put(t.Paint(themes.Muted), widget.Fill(widget.TornadoSigns(g.Unicode)[widget.TornadoFits], n))
-		}})
+		lines = append(lines,
+			adviceLine{draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, _ bool) {
+				l.To(3).Put(t.Paint(themes.Muted), s.name).RightAligned(t.Paint(themes.Text), s.value, 30)
+				l.RightAligned(t.Paint(themes.Text), figure.Percent(s.of), 40).Gap(2)
+				n := int(s.of*float64(l.Left()-1) + 0.5)
+				l.Put(t.Paint(themes.Muted), widget.Fill(widget.TornadoSigns(g.Unicode)[widget.TornadoFits],
+					n))
+			}})
 	}
 	return lines
 }
@@ -119,7 +122,8 @@ func (a *Advice) moves() []adviceLine {
 		}
 	}}}
 	if !beside && len(a.found.Moves) > 0 {
-		lines = append(lines, adviceLine{draw: func(l *widget.Line, t *themes.Theme, _ widget.Glyphs, _ bool) { heads(l, t) }})
+		lines = append(lines,
+			adviceLine{draw: func(l *widget.Line, t *themes.Theme, _ widget.Glyphs, _ bool) { heads(l, t) }})
 	}
 	for i := range a.found.Moves {
 		lines = append(lines, a.moveLine(&a.found.Moves[i]))
@@ -128,7 +132,9 @@ func (a *Advice) moves() []adviceLine {
 		}
 	}
 	if len(a.found.Moves) == 0 {
-		lines = append(lines, a.wrapped(themes.Text, 3, "none found: every single change and every layout of the search was tried")...)
+		lines = append(lines,
+			a.wrapped(themes.Text, 3,
+				"none found: every single change and every layout of the search was tried")...)
 	}
 	return lines
 }
@@ -178,7 +184,9 @@ func (a *Advice) rules() []adviceLine {
 		for j, part := range widget.Wrap(r.Text, a.wide()-2-3-1) {
 			line := text(themes.Text, 3, part)
 			if j == 0 && r.Move != nil {
-				line = adviceLine{move: r.Move, draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, chosen bool) {
+				line = adviceLine{move: r.Move, draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs,
+					chosen bool,
+				) {
 					pointer(l, t, g, chosen)
 					l.Put(t.Paint(themes.Text), part)
 				}}

@@ -22,13 +22,17 @@ import (
 func someAdvice(fits bool) *advise.Advice {
 	report := func(peak units.Bytes, step units.Seconds) engine.Report {
 		r := engine.Report{
-			Legal:  true,
-			Memory: &engine.Memory{Usable: 80 * units.GiB, Peak: peak * units.GiB, Ranks: []engine.RankMemory{{Total: peak * units.GiB}}},
-			Time:   &engine.Time{Step: step}, Throughput: &engine.Throughput{MFU: 0.5},
+			Legal: true,
+			Memory: &engine.Memory{
+				Usable: 80 * units.GiB, Peak: peak * units.GiB,
+				Ranks: []engine.RankMemory{{Total: peak * units.GiB}},
+			},
+			Time: &engine.Time{Step: step}, Throughput: &engine.Throughput{MFU: 0.5},
 		}
 		r.Memory.Fit = engine.FitWithin(r.Memory.Peak, r.Memory.Usable, 0)
 		if r.Memory.Fits = peak <= 80; !r.Memory.Fits {
-			r.Memory.Reason = "rank 0 needs 100.0 GiB, 20.0 more than the 80.0 of a GPU: gradients alone are 33.0 GiB, for 8.8 B parameters on a GPU under ZeRO-1"
+			r.Memory.Reason = "rank 0 needs 100.0 GiB, 20.0 more than the 80.0 of a GPU: gradients alone " +
+				"are 33.0 GiB, for 8.8 B parameters on a GPU under ZeRO-1"
 		}
 		return r
 	}
@@ -38,14 +42,31 @@ func someAdvice(fits bool) *advise.Advice {
 	}
 	a := &advise.Advice{
 		Report: report(peak, 10),
-		Limits: []advise.Limit{{Name: "compute", Seconds: 8, Share: 0.8}, {Name: "tp", Seconds: 1.5, Share: 0.15}, {Name: "bubble", Seconds: 0.5, Share: 0.05}},
-		Looked: advise.Looked{Singles: 50, Pairs: 1000, Triples: 4000, Beam: 100, Layouts: 8000, Further: 100},
+		Limits: []advise.Limit{
+			{Name: "compute", Seconds: 8, Share: 0.8},
+			{Name: "tp", Seconds: 1.5, Share: 0.15},
+			{Name: "bubble", Seconds: 0.5, Share: 0.05},
+		},
+		Looked: advise.Looked{
+			Singles: 50, Pairs: 1000, Triples: 4000, Beam: 100, Layouts: 8000,
+			Further: 100,
+		},
 	}
-	for i, name := range []string{"gradients", "optimizer", "activations", "weights", "overhead", "buffers", "logits"} {
-		a.Terms = append(a.Terms, advise.Term{Name: name, Bytes: units.Bytes(35-5*i) * units.GiB, Share: float64(35-5*i) / 140})
+	for i, name := range []string{
+		"gradients", "optimizer", "activations", "weights", "overhead", "buffers",
+		"logits",
+	} {
+		a.Terms = append(a.Terms, advise.Term{
+			Name: name, Bytes: units.Bytes(35-5*i) * units.GiB,
+			Share: float64(35-5*i) / 140,
+		})
 	}
 	move := func(peak units.Bytes, step units.Seconds, changes ...compare.Change) advise.Move {
-		m := advise.Move{Changes: changes, Turned: 1, Report: report(peak, step), PessimisticStep: units.Seconds(step), Speed: float64(10 / step), Saved: (a.Report.Memory.Peak/units.GiB - peak) * units.GiB}
+		m := advise.Move{
+			Changes: changes, Turned: 1, Report: report(peak, step),
+			PessimisticStep: units.Seconds(step), Speed: float64(10 / step),
+			Saved: (a.Report.Memory.Peak/units.GiB - peak) * units.GiB,
+		}
 		m.Setup.TP = len(a.Moves) + 1
 		m.Fits, m.Roomy = m.Report.Memory.Fits, m.Report.Memory.Fits
 		return m
@@ -53,8 +74,10 @@ func someAdvice(fits bool) *advise.Advice {
 	turn := func(field, to string) compare.Change { return compare.Change{Field: field, B: to} }
 	for i, m := range []advise.Move{
 		move(75, 10.5, turn("offload", "optimizer")),
-		move(76, 11, turn("pp", "2"), compare.Change{Field: "dp", B: "2", Follows: "gpus"}, compare.Change{Field: "microbatches", B: "8", Follows: "gbs"}),
-		move(74, 9.5, turn("tp", "4"), turn("pp", "4"), turn("vpp", "20"), turn("schedule", "interleaved"), turn("recompute", "full:4"), turn("offload", "optimizer")),
+		move(76, 11, turn("pp", "2"), compare.Change{Field: "dp", B: "2", Follows: "gpus"},
+			compare.Change{Field: "microbatches", B: "8", Follows: "gbs"}),
+		move(74, 9.5, turn("tp", "4"), turn("pp", "4"), turn("vpp", "20"), turn("schedule", "interleaved"),
+			turn("recompute", "full:4"), turn("offload", "optimizer")),
 	} {
 		m.Setup.TP = i + 1
 		a.Moves = append(a.Moves, m)
@@ -65,7 +88,10 @@ func someAdvice(fits bool) *advise.Advice {
 	refused := value("3", 9.9, true)
 	refused.Refused = true
 	a.Knobs = []advise.Knob{
-		{ID: "tp", Values: []advise.Value{value("2", 7.5, false), value("16", 14, true), value("32", 80, true)}},
+		{ID: "tp", Values: []advise.Value{
+			value("2", 7.5, false), value("16", 14, true),
+			value("32", 80, true),
+		}},
 		{ID: "schedule", Values: []advise.Value{value("interleaved", 9, fits), value("naive", 19, true)}},
 		{ID: "mbs", Values: []advise.Value{value("2", 9.5, false), value("128", 18, false)}},
 		{ID: "zero", Values: []advise.Value{value("2", 10.2, true), refused}},
@@ -79,8 +105,12 @@ func someAdvice(fits bool) *advise.Advice {
 	}
 	by := move(74, 11, turn("pp", "2"))
 	a.Rules = []advise.Rule{
-		{ID: "two", Text: "From 10 to 100 B parameters on more than 8 GPUs: TP 8 with PP, TP 8 with ZeRO-3, or ZeRO-3 alone", Verdict: advise.Agrees, Why: "fits in 74.0 GiB", Move: &by},
-		{ID: "batch", Text: "A global batch of 4 M tokens (Llama 1) to 60 M (DeepSeek)", Verdict: advise.Warns, Why: "a step has 0.131 M tokens"},
+		{ID: "two", Text: "From 10 to 100 B parameters on more than 8 GPUs: TP 8 with PP, TP 8 with " +
+			"ZeRO-3, or ZeRO-3 alone", Verdict: advise.Agrees, Why: "fits in 74.0 GiB", Move: &by},
+		{
+			ID: "batch", Text: "A global batch of 4 M tokens (Llama 1) to 60 M (DeepSeek)",
+			Verdict: advise.Warns, Why: "a step has 0.131 M tokens",
+		},
 	}
 	return a
 }
@@ -137,7 +167,8 @@ func TestAdviceRender(t *testing.T) {
 			t.Errorf("before anything is known:\n%s", text)
 		}
 		a.Take(nil)
-		if text = adviceText(t, a, true); strings.Contains(text, "working") || !strings.Contains(text, "cannot be evaluated") {
+		if text = adviceText(t, a, true); strings.Contains(text, "working") ||
+			!strings.Contains(text, "cannot be evaluated") {
 			t.Errorf("where nothing can be known:\n%s", text)
 		}
 	})
@@ -158,7 +189,8 @@ func TestAdviceVerdict(t *testing.T) {
 		m := a.report.Memory
 		m.ErrorBand, m.Usable, m.Peak = 0.1, 100*units.GiB, c.peak*units.GiB
 		m.Fit, m.Fits = engine.FitWithin(m.Peak, m.Usable, m.ErrorBand), m.Peak <= m.Usable
-		if text := adviceText(t, a, true); !strings.Contains(text, c.want) || strings.Contains(text, c.other+"  ") {
+		if text := adviceText(t, a, true); !strings.Contains(text, c.want) ||
+			strings.Contains(text, c.other+"  ") {
 			t.Errorf("%g of 100 GiB within 10 %%: not %q, or %q:\n%s", float64(c.peak), c.want, c.other, text)
 		}
 	}

@@ -69,7 +69,8 @@ func (a *Advice) tornado() []adviceLine {
 			}
 			l.RightAligned(m, "faster", c.bar-3)
 			middle := figure.Seconds(now)
-			l.To(max(min(c.bar+scale.Axis-widget.Width(middle)/2, c.high-widget.Width(middle)), c.bar)).Put(t.Paint(themes.Strong), middle)
+			l.To(max(min(c.bar+scale.Axis-widget.Width(middle)/2, c.high-widget.Width(middle)),
+				c.bar)).Put(t.Paint(themes.Strong), middle)
 			l.To(c.high+1).Put(m, "slower").To(c.best+1).Put(m, "best fit")
 		}},
 	}
@@ -79,7 +80,8 @@ func (a *Advice) tornado() []adviceLine {
 	return append(lines, adviceLine{draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, _ bool) {
 		s, m := widget.TornadoSigns(g.Unicode), t.Paint(themes.Muted)
 		l.To(3).Put(t.Paint(themes.Accent), s[widget.TornadoFits]).Put(m, " fits  ")
-		l.Put(t.Paint(themes.Bad), s[widget.TornadoMisfit]).Put(m, " "+g.Cross+" peak above usable  ! launcher rejects  "+s[widget.TornadoBeyond]+" off scale")
+		l.Put(t.Paint(themes.Bad), s[widget.TornadoMisfit]).Put(m,
+			" "+g.Cross+" peak above usable  ! launcher rejects  "+s[widget.TornadoBeyond]+" off scale")
 	}})
 }
 

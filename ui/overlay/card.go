@@ -87,7 +87,10 @@ func (c *Card) Render(t *themes.Theme, g widget.Glyphs) Drawn { return c.render(
 // links.
 func (c *Card) page() *page {
 	const widest = 84
-	p := &page{title: c.Title, remark: c.Remark, width: stretched(widest, c.w), head: []row{titled(c.Name, c.Value)}, foot: []row{hintRow(c.Hint)}}
+	p := &page{
+		title: c.Title, remark: c.Remark, width: stretched(widest, c.w),
+		head: []row{titled(c.Name, c.Value)}, foot: []row{hintRow(c.Hint)},
+	}
 	if c.About != "" {
 		p.head = append(p.head, textRow(themes.Muted, c.About))
 	}

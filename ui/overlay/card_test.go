@@ -17,8 +17,12 @@ func someCard(w, h int, links ...string) *Card {
 	c := &Card{
 		Title: "WORD", Remark: "glossary", Name: "bubble", Value: "0.8 %", About: "idle",
 		Paragraphs: []Paragraph{
-			{Label: "means", Text: "The time in which pipeline ranks wait for each other. The headline figure is over the ideal work of a rank; over the whole time it is smaller. Say which."},
-			{Label: "formula", Text: "over ideal (p-1)/(v m); over total (p-1)/(m + p-1) for v = 1; with equal stages"},
+			{Label: "means", Text: "The time in which pipeline ranks wait for each other. The headline " +
+				"figure is over the ideal work of a rank; over the whole time it is smaller. Say which."},
+			{
+				Label: "formula",
+				Text:  "over ideal (p-1)/(v m); over total (p-1)/(m + p-1) for v = 1; with equal stages",
+			},
 			{Label: "unit", Text: ""},
 			{Label: "source", Text: "Megatron-LM, arXiv 2104.04473, section 2.2"},
 		},
@@ -32,7 +36,10 @@ func TestCardRender(t *testing.T) {
 	for name, test := range map[string]struct {
 		unicode bool
 		w, h    int
-	}{"80x24": {true, 80, 24}, "120x36": {true, 120, 36}, "ascii-60x20": {false, 60, 20}, "low-40x10": {true, 40, 10}} {
+	}{
+		"80x24": {true, 80, 24}, "120x36": {true, 120, 36}, "ascii-60x20": {false, 60, 20},
+		"low-40x10": {true, 40, 10},
+	} {
 		t.Run(name, func(t *testing.T) {
 			c := someCard(test.w, test.h, "micro-batches", "interleaved", "closed form")
 			d := c.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(test.unicode))

@@ -102,7 +102,8 @@ func (x *Explain) Render(t *themes.Theme, g widget.Glyphs) Drawn { return x.rend
 func (x *Explain) page() *page {
 	const widest = 104
 	e := x.here().figure
-	p := &page{title: "EXPLAIN", width: stretched(widest, x.w)} // its identifier ends the line of the way down
+	// its identifier ends the line of the way down
+	p := &page{title: "EXPLAIN", width: stretched(widest, x.w)}
 	p.head = []row{titled(e.Name, e.Text()), x.crumbs}
 	p.foot = []row{x.hint}
 	add := func(label string, role themes.Role, text string) {

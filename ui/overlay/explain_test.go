@@ -43,8 +43,10 @@ func explained(t testing.TB, id string) *Explain {
 // keyPress is a key by its name.
 func keyPress(name string) tea.KeyPressMsg {
 	codes := map[string]rune{
-		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
-		"right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome, "end": tea.KeyEnd,
+		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "up": tea.KeyUp, "down": tea.KeyDown,
+		"left":  tea.KeyLeft,
+		"right": tea.KeyRight, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "home": tea.KeyHome,
+		"end": tea.KeyEnd,
 		"tab": tea.KeyTab, "backspace": tea.KeyBackspace,
 	}
 	if code, ok := codes[name]; ok {
@@ -100,9 +102,13 @@ func TestExplainRender(t *testing.T) {
 		"step-120x36":    {"time.step", []string{"down"}, true, 120, 36},
 		"product-80x24":  {"layer.dense.forward", []string{"enter"}, true, 80, 24},
 		"product-120x36": {"layer.dense.forward", []string{"enter"}, true, 120, 36},
-		"deep-80x24":     {"throughput.mfu", []string{"enter", "enter", "enter", "down", "enter", "enter"}, true, 80, 24},
-		"ascii-80x24":    {"memory.ranks.0.allocated", []string{"end"}, false, 80, 24},
-		"small-40x12":    {"communication.tp.exposed", []string{"down", "down"}, false, 40, 12},
+		"deep-80x24": {
+			"throughput.mfu",
+			[]string{"enter", "enter", "enter", "down", "enter", "enter"},
+			true, 80, 24,
+		},
+		"ascii-80x24": {"memory.ranks.0.allocated", []string{"end"}, false, 80, 24},
+		"small-40x12": {"communication.tp.exposed", []string{"down", "down"}, false, 40, 12},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := explained(t, test.figure)
@@ -126,7 +132,10 @@ func TestExplainRender(t *testing.T) {
 func TestExplainHolds(t *testing.T) {
 	book, look := bookOf(t), theme(t, colorprofile.ANSI256)
 	ids := book.IDs()
-	keys := []string{"enter", "enter", "esc", "up", "down", "down", "left", "right", "pgup", "pgdown", "home", "end", "x", "z"}
+	keys := []string{
+		"enter", "enter", "esc", "up", "down", "down", "left", "right", "pgup", "pgdown", "home",
+		"end", "x", "z",
+	}
 	draws.Check(t, func(t *rapid.T) {
 		e, _ := book.Explain(rapid.SampledFrom(ids).Draw(t, "figure"))
 		x := NewExplain(e)

@@ -12,8 +12,10 @@ import (
 func Figures(book *explain.Book, title, at string, keys []Bound) *Picker {
 	items := FigureItems(book)
 	at = figureOf(book.Report(), at)
-	if e, ok := book.Explain(at); ok && !slices.ContainsFunc(items, func(i Item) bool { return i.Name == at }) {
-		items = slices.Insert(items, 0, figureItem(e, at)) // what the figures of the report are made of is not in their list
+	if e, ok := book.Explain(at); ok &&
+		!slices.ContainsFunc(items, func(i Item) bool { return i.Name == at }) {
+		// what the figures of the report are made of is not in their list
+		items = slices.Insert(items, 0, figureItem(e, at))
 	}
 	current := slices.IndexFunc(items, func(i Item) bool { return i.Name == at })
 	p := NewPicker(title, "type to search · enter explains it · esc closes", items, current)

@@ -14,7 +14,10 @@ import (
 // its foot where the screen is.
 func TestHintsAreWhole(t *testing.T) {
 	g := widget.NewGlyphs(true)
-	parts := []string{"type 2T for the tokens, $2.5 for the price", "enter explains a figure or edits a value", "esc closes"}
+	parts := []string{
+		"type 2T for the tokens, $2.5 for the price",
+		"enter explains a figure or edits a value", "esc closes",
+	}
 	hint := Hint(g, parts...)
 	for w := 12; w < 120; w++ {
 		text := fitted(hint, w, g)
@@ -58,10 +61,14 @@ func TestColumnsAreAsWideAsWhatIsInSight(t *testing.T) {
 	for range 40 {
 		items = append(items, Item{Title: "short", Name: "k"})
 	}
-	items = append(items, Item{Title: "figure", Name: strings.Repeat("communication.", 5), Fields: []string{"25.5471 GB"}})
+	items = append(items, Item{
+		Title: "figure", Name: strings.Repeat("communication.", 5),
+		Fields: []string{"25.5471 GB"},
+	})
 	p := NewPicker("KEYS", "", items, 0)
 	p.Resize(100, 30)
-	if text := strings.Join(p.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(true)).Lines, "\n"); !strings.Contains(ansi.Strip(text), title+"  i") {
+	if text := strings.Join(p.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(true)).Lines,
+		"\n"); !strings.Contains(ansi.Strip(text), title+"  i") {
 		t.Errorf("the title is cut:\n%s", text)
 	}
 }

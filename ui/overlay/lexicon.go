@@ -83,7 +83,10 @@ func (l *Lexicon) List(g widget.Glyphs, at string, roomy bool, first []int) *Pic
 	}
 	for _, i := range order {
 		w := &all[i]
-		item := Item{Title: w.Term, Fields: []string{w.Means}, Prose: true, Hidden: slices.Concat(w.Also, w.Labels)}
+		item := Item{
+			Title: w.Term, Fields: []string{w.Means}, Prose: true,
+			Hidden: slices.Concat(w.Also, w.Labels),
+		}
 		if roomy && len(w.Also) > 0 && len(w.Also[0]) <= 30 {
 			item.Name = w.Also[0]
 		}
@@ -94,7 +97,8 @@ func (l *Lexicon) List(g widget.Glyphs, at string, roomy bool, first []int) *Pic
 	if len(first) > 0 {
 		title += ", first the words of this act"
 	}
-	p := NewPicker(title, Hint(g, "type to search", "enter reads", "esc closes"), items, max(slices.Index(order, current), 0))
+	p := NewPicker(title, Hint(g, "type to search", "enter reads", "esc closes"), items,
+		max(slices.Index(order, current), 0))
 	p.Choose = func(i int) Action { return l.Word(g, order[i]) }
 	return p
 }

@@ -201,7 +201,10 @@ func TestSort(t *testing.T) {
 // TestMatchedLetters: what a filter matched is set off in every row, the chosen one too,
 // which keeps its ground.
 func TestMatchedLetters(t *testing.T) {
-	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
+	for _, profile := range []colorprofile.Profile{
+		colorprofile.ANSI256, colorprofile.ANSI,
+		colorprofile.ASCII,
+	} {
 		p := list("MODEL", "", 0)
 		typed(p, "llama")
 		th := theme(t, profile)
@@ -255,7 +258,10 @@ func TestStack(t *testing.T) {
 	}
 	s.Push(ModelID, list("MODEL", "", 0))
 	d := s.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(true))
-	for y, want := range map[int]Action{d.Y - 1: Close{}, d.Y + len(d.Lines): Close{}, d.Y: nil, d.ListY + 2: 2} {
+	for y, want := range map[int]Action{
+		d.Y - 1: Close{}, d.Y + len(d.Lines): Close{}, d.Y: nil,
+		d.ListY + 2: 2,
+	} {
 		if got := s.Mouse(d, "left", y); got != want {
 			t.Errorf("a click on row %d gives %v, want %v", y, got, want)
 		}

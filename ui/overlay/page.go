@@ -102,7 +102,8 @@ func (p *Page) page() *page {
 				}
 			case report.Facts:
 				for _, f := range b {
-					out.body = append(out.body, paragraph(f.Name, themes.Text, wordwrap(p.plain(f.Value), textRoom(out.width)))...)
+					out.body = append(out.body,
+						paragraph(f.Name, themes.Text, wordwrap(p.plain(f.Value), textRoom(out.width)))...)
 				}
 			}
 		}
@@ -119,6 +120,7 @@ const roomyHeight = 34
 // headed returns a line with a heading and the result in brief.
 func headed(heading, lead string) row {
 	return func(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
-		l.Gap(1).Put(t.Paint(themes.Accent), heading).Gap(2).Put(t.Paint(themes.Strong), shorten(lead, l.Left()-1, g))
+		l.Gap(1).Put(t.Paint(themes.Accent), heading).Gap(2).Put(t.Paint(themes.Strong),
+			shorten(lead, l.Left()-1, g))
 	}
 }

@@ -59,7 +59,10 @@ const longest = 250
 
 // NewPicker makes a picker with the given item chosen at first.
 func NewPicker(title, hint string, items []Item, current int) *Picker {
-	p := &Picker{Title: title, Hint: hint, items: items, input: textbox.New(longest), Empty: "nothing matches; backspace widens"}
+	p := &Picker{
+		Title: title, Hint: hint, items: items, input: textbox.New(longest),
+		Empty: "nothing matches; backspace widens",
+	}
 	p.measure(items)
 	p.filter()
 	p.cursor = min(max(current, 0), max(len(p.shown)-1, 0))
@@ -276,7 +279,8 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 	b.rule(hidden(g.Up, first))
 	seen := p
 	full := func(item Item) bool { return len(item.Fields) == len(p.widths) }
-	if slices.ContainsFunc(p.items, func(item Item) bool { return !full(item) }) && slices.ContainsFunc(p.items, full) {
+	if slices.ContainsFunc(p.items, func(item Item) bool { return !full(item) }) &&
+		slices.ContainsFunc(p.items, full) {
 		// Of a list of several kinds the columns are as wide as what is in sight.
 		seen = &Picker{Valued: p.Valued}
 		for i := first; i < min(first+rows, len(p.shown)); i++ {
@@ -408,7 +412,9 @@ func (p *Picker) columns(room int) columns {
 }
 
 // putMatched writes a text with its matched letters set off, up to column end.
-func (p *Picker) putMatched(l *widget.Line, text, ellipsis string, offset int, letters []int, plain, hit themes.Paint, end int) {
+func (p *Picker) putMatched(l *widget.Line, text, ellipsis string, offset int, letters []int, plain,
+	hit themes.Paint, end int,
+) {
 	text = widget.CutText(text, end-l.Used(), ellipsis)
 	matched := make(map[int]bool, len(letters))
 	for _, i := range letters {

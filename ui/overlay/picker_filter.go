@@ -40,14 +40,16 @@ func (p *Picker) filter() {
 	}
 	slices.SortStableFunc(p.shown, func(a, b match) int {
 		x, y := &p.items[a.index], &p.items[b.index]
-		return cmp.Or(cmp.Compare(closeness(x, query), closeness(y, query)), cmp.Compare(x.Rank, y.Rank), p.listed(a, b, query))
+		return cmp.Or(cmp.Compare(closeness(x, query), closeness(y, query)), cmp.Compare(x.Rank, y.Rank),
+			p.listed(a, b, query))
 	})
 }
 
 // hasAll reports whether a text contains every word.
 func hasAll(text string, words []string) bool {
 	text = strings.ToLower(text)
-	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, strings.ToLower(w)) })
+	return !slices.ContainsFunc(words,
+		func(w string) bool { return !strings.Contains(text, strings.ToLower(w)) })
 }
 
 // listed keeps the order of the list among items that contain what was typed; the others stay in that
@@ -69,9 +71,11 @@ func closeness(item *Item, query string) int {
 	query = strings.ToLower(query)
 	title, name := strings.ToLower(item.Title), strings.ToLower(item.Name)
 	switch {
-	case name == query || title == query || slices.ContainsFunc(item.Hidden, func(s string) bool { return strings.EqualFold(s, query) }):
+	case name == query || title == query ||
+		slices.ContainsFunc(item.Hidden, func(s string) bool { return strings.EqualFold(s, query) }):
 		return 0
-	case strings.HasPrefix(name, query) || strings.HasPrefix(title, query) || strings.Contains(title, " "+query):
+	case strings.HasPrefix(name, query) || strings.HasPrefix(title, query) ||
+		strings.Contains(title, " "+query):
 		return 1
 	case strings.Contains(name, query) || strings.Contains(title, query):
 		return contains

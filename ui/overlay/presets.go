@@ -71,7 +71,9 @@ func rate(b units.BytesPerSecond) string {
 
 // Everything returns models, clusters and GPUs as one list, by their names, and what choosing one
 // of it does.
-func (c *Catalog) Everything(toModel func(*model.Model) Action, toCluster func(*hardware.Cluster) Action) (items []Item, choose func(int) Action) {
+func (c *Catalog) Everything(toModel func(*model.Model) Action,
+	toCluster func(*hardware.Cluster) Action,
+) (items []Item, choose func(int) Action) {
 	for i := range c.modelItems {
 		items = append(items, Item{Title: "model " + c.modelItems[i].Title, Name: c.modelItems[i].Name})
 	}
@@ -89,7 +91,8 @@ func (c *Catalog) Everything(toModel func(*model.Model) Action, toCluster func(*
 // Models lists the models, at the one with an id.
 func (c *Catalog) Models(g widget.Glyphs, id string, choose func(*model.Model) Action) *Picker {
 	at := slices.IndexFunc(c.modelItems, func(i Item) bool { return i.Name == id })
-	p := NewPicker("MODEL", Hint(g, "type to filter, or the path of a config.json", "enter takes it", "ctrl+o sorts", "esc closes"), c.modelItems, at)
+	p := NewPicker("MODEL", Hint(g, "type to filter, or the path of a config.json", "enter takes it",
+		"ctrl+o sorts", "esc closes"), c.modelItems, at)
 	p.Orders = []string{"parameters", "layers"}
 	p.Choose = func(i int) Action { return choose(&c.models[i]) }
 	return p
@@ -99,9 +102,11 @@ func (c *Catalog) Models(g widget.Glyphs, id string, choose func(*model.Model) A
 func (c *Catalog) Clusters(g widget.Glyphs, id string, choose func(*hardware.Cluster) Action) *Picker {
 	at := slices.IndexFunc(c.clusterItems, func(i Item) bool { return i.Name == id })
 	if at < 0 {
-		at = slices.IndexFunc(c.clusters, func(m hardware.Cluster) bool { return strings.EqualFold(m.ID, id) })
+		at = slices.IndexFunc(c.clusters,
+			func(m hardware.Cluster) bool { return strings.EqualFold(m.ID, id) })
 	}
-	p := NewPicker("CLUSTER OR GPU", Hint(g, "type to filter, or gpus-per-node=4,node-bandwidth=100Gb/s", "enter takes it", "ctrl+o sorts", "esc closes"), c.clusterItems, at)
+	p := NewPicker("CLUSTER OR GPU", Hint(g, "type to filter, or gpus-per-node=4,node-bandwidth=100Gb/s",
+		"enter takes it", "ctrl+o sorts", "esc closes"), c.clusterItems, at)
 	p.Orders = []string{"memory", "link between nodes", "GPUs a node"}
 	p.Choose = func(i int) Action { return choose(&c.clusters[i]) }
 	return p

@@ -94,7 +94,8 @@ func (s *sheet) render(p *page, t *themes.Theme, g widget.Glyphs) Drawn {
 func titled(name, value string) row {
 	return func(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 		l.Gap(1)
-		l.Put(t.Paint(themes.Strong), shorten(name, l.Left()-widget.Width(value)-3, g)).Right(t.Paint(themes.Accent), value, 1)
+		l.Put(t.Paint(themes.Strong),
+			shorten(name, l.Left()-widget.Width(value)-3, g)).Right(t.Paint(themes.Accent), value, 1)
 	}
 }
 

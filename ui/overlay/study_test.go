@@ -32,7 +32,8 @@ func TestStudies(t *testing.T) {
 		named = append(named, name)
 		s := presets.DefaultSetup()
 		if name == "load" {
-			s.Model, s.TP, s.PP, s.VPP, s.EP, s.DP, s.SP, s.Imbalance, s.MicroBatches = moe, 1, 1, 1, 8, 64, false, 150, 8
+			s.Model, s.TP, s.PP, s.VPP, s.EP, s.DP, s.SP, s.Imbalance, s.MicroBatches = moe, 1, 1, 1, 8, 64,
+				false, 150, 8
 		}
 		c, ok := report.NewCard(name, &s)
 		if !ok {

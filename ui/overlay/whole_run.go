@@ -32,7 +32,10 @@ func (w *WholeRun) List() *Picker {
 	for _, f := range w.figures() {
 		add(f.item, func() Action { return w.Explain(f.id) })
 	}
-	for _, id := range []knob.ID{knob.Tokens, knob.Price, knob.Power, knob.PUE, knob.FacilityPUE, knob.Goodput} {
+	for _, id := range []knob.ID{
+		knob.Tokens, knob.Price, knob.Power, knob.PUE, knob.FacilityPUE,
+		knob.Goodput,
+	} {
 		p, _ := knob.Find(id)
 		value := knobs.Show(&p, p.Text(*w.Setup))
 		if used := w.usedFor(id); used != "" && value == "none" {
@@ -46,11 +49,13 @@ func (w *WholeRun) List() *Picker {
 		})
 	}
 	if w.Run != nil {
-		add(Item{Title: "assumptions", Fields: []string{figure.Comma(len(w.Run.Assumptions))}}, func() Action {
-			return Push{ID: AssumedID, Overlay: assumptions(w.Run)}
-		})
+		add(Item{Title: "assumptions", Fields: []string{figure.Comma(len(w.Run.Assumptions))}},
+			func() Action {
+				return Push{ID: AssumedID, Overlay: assumptions(w.Run)}
+			})
 	}
-	p := NewPicker("WHOLE RUN", Hint(w.Glyphs, "type 2T for the tokens, $2.5 for the price", "enter explains a figure or edits a value", "esc closes"), items, 0)
+	p := NewPicker("WHOLE RUN", Hint(w.Glyphs, "type 2T for the tokens, $2.5 for the price",
+		"enter explains a figure or edits a value", "esc closes"), items, 0)
 	p.Choose = func(i int) Action { return chosen[i]() }
 	p.First, p.Typed = true, w.typed
 	return p
@@ -88,14 +93,22 @@ func (w *WholeRun) figures() []runFigure {
 	}
 	exact := figure.Band{Evidence: &r.Evidence, PlusMinus: w.Glyphs.PlusMinus}
 	all := []runFigure{
-		{"run.days", Item{Title: "time", Name: figure.Short(r.Steps) + " steps", Fields: []string{exact.Of(figure.Days(r.Days))}}},
+		{"run.days", Item{
+			Title: "time", Name: figure.Short(r.Steps) + " steps",
+			Fields: []string{exact.Of(figure.Days(r.Days))},
+		}},
 		{"run.gpu-hours", Item{Title: "GPU-hours", Fields: []string{exact.Of(figure.Short(r.GPUHours))}}},
 	}
 	if r.Cost != nil {
-		all = append(all, runFigure{"run.cost", Item{Title: "cost", Fields: []string{exact.Of(figure.Dollars(*r.Cost))}}})
+		all = append(all,
+			runFigure{"run.cost", Item{Title: "cost", Fields: []string{exact.Of(figure.Dollars(*r.Cost))}}})
 	}
 	if r.Energy != nil {
-		all = append(all, runFigure{"run.energy", Item{Title: "energy", Fields: []string{exact.Of(figure.Energy(*r.Energy))}}})
+		all = append(all,
+			runFigure{
+				"run.energy",
+				Item{Title: "energy", Fields: []string{exact.Of(figure.Energy(*r.Energy))}},
+			})
 	}
 	return all
 }
@@ -115,7 +128,8 @@ func (w *WholeRun) usedFor(id knob.ID) string {
 // assumptions returns the assumptions of the figures of a run.
 func assumptions(r *engine.Run) *Card {
 	card := &Card{
-		Title: "ASSUMPTIONS", Remark: "whole run", Name: figure.Short(r.Tokens) + " tokens", Value: figure.Days(r.Days),
+		Title: "ASSUMPTIONS", Remark: "whole run", Name: figure.Short(r.Tokens) + " tokens",
+		Value: figure.Days(r.Days),
 		About: r.Words(), Hint: "esc back", Leave: Back{},
 	}
 	for _, a := range r.Assumptions {

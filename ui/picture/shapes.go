@@ -38,7 +38,8 @@ func (p *Picture) shape(x, y int, content string, style look) bool {
 func rectangle(path *strings.Builder, x, y int, b box) {
 	fmt.Fprintf(path, "M%s %sh%sv%sh-%sz",
 		number(float64(x*cellWidth)+b.left*cellWidth/8), number(float64(y*cellHeight)+b.top*cellHeight/8),
-		number((b.right-b.left)*cellWidth/8), number((b.bottom-b.top)*cellHeight/8), number((b.right-b.left)*cellWidth/8))
+		number((b.right-b.left)*cellWidth/8), number((b.bottom-b.top)*cellHeight/8),
+		number((b.right-b.left)*cellWidth/8))
 }
 
 // number writes a coordinate with at most two decimals.
@@ -101,8 +102,10 @@ func lines(r rune) ([]box, bool) {
 		'┌': {0, 0, 1, 1}, '┐': {1, 0, 0, 1}, '└': {0, 1, 1, 0}, '┘': {1, 1, 0, 0},
 		'╭': {0, 0, 1, 1}, '╮': {1, 0, 0, 1}, '╰': {0, 1, 1, 0}, '╯': {1, 1, 0, 0},
 		'┏': {0, 0, 2, 2}, '┓': {2, 0, 0, 2}, '┗': {0, 2, 2, 0}, '┛': {2, 2, 0, 0},
-		'├': {0, 1, 1, 1}, '┤': {1, 1, 0, 1}, '┬': {1, 0, 1, 1}, '┴': {1, 1, 1, 0}, '┼': {1, 1, 1, 1},
-		'┣': {0, 2, 2, 2}, '┫': {2, 2, 0, 2}, '┳': {2, 0, 2, 2}, '┻': {2, 2, 2, 0}, '╋': {2, 2, 2, 2},
+		'├': {0, 1, 1, 1}, '┤': {1, 1, 0, 1}, '┬': {1, 0, 1, 1}, '┴': {1, 1, 1, 0},
+		'┼': {1, 1, 1, 1},
+		'┣': {0, 2, 2, 2}, '┫': {2, 2, 0, 2}, '┳': {2, 0, 2, 2}, '┻': {2, 2, 2, 0},
+		'╋': {2, 2, 2, 2},
 		'╴': {1, 0, 0, 0}, '╵': {0, 1, 0, 0}, '╶': {0, 0, 1, 0}, '╷': {0, 0, 0, 1},
 		'╸': {2, 0, 0, 0}, '╹': {0, 2, 0, 0}, '╺': {0, 0, 2, 0}, '╻': {0, 0, 0, 2},
 		'╼': {1, 0, 2, 0}, '╾': {2, 0, 1, 0}, '╽': {0, 1, 0, 2}, '╿': {0, 2, 0, 1},

@@ -53,10 +53,12 @@ func (p *Picture) SVG() string {
 	height := p.Rows*cellHeight + 2*margin
 
 	var out strings.Builder
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n",
+	fmt.Fprintf(&out,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img">`+"\n",
 		width, height, width, height)
 	fmt.Fprintf(&out, "<title>%s</title>\n", escape(p.Title))
-	fmt.Fprintf(&out, `<rect width="%d" height="%d" rx="8" fill="%s"/>`+"\n", width, height, hex(p.Background))
+	fmt.Fprintf(&out, `<rect width="%d" height="%d" rx="8" fill="%s"/>`+"\n", width, height,
+		hex(p.Background))
 	fmt.Fprintf(&out, `<g transform="translate(%d %d)" font-size="%g" `+
 		`font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace">`+"\n",
 		margin, margin, fontSize)

@@ -29,14 +29,32 @@ func TestPicture(t *testing.T) {
 		want   []string
 		not    []string
 	}{
-		"plain text":       {"ab cd", []string{`<text x="0" y="13" textLength="40"`, ">ab cd</text>", `fill="#d8d8d8"`}, nil},
-		"columns are kept": {"a    b", []string{`<text x="0" `, ">a</text>", `<text x="40" `, ">b</text>"}, nil},
-		"second row":       {"\r\nx", []string{`<text x="0" y="30"`}, nil},
-		"escaped":          {"<&>", []string{"&lt;&amp;&gt;", "<title>a &lt; b &amp; c</title>"}, nil},
-		"colour":           {"\x1b[38;2;1;2;255mx", []string{`fill="#0102ff"`}, nil},
-		"background":       {" \x1b[48;2;9;9;9m  \x1b[m ", []string{`<rect x="8" y="0" width="16" height="17" fill="#090909"/>`}, nil},
-		"reverse":          {"\x1b[7mx", []string{`<rect x="0" y="0" width="8" height="17" fill="#d8d8d8"/>`, `fill="#000000" xml`}, nil},
-		"attributes":       {"\x1b[1;3;4mx\x1b[m\x1b[2my", []string{`font-weight="bold"`, `font-style="italic"`, `"underline"`, `opacity="0.6"`}, nil},
+		"plain text": {"ab cd", []string{
+			`<text x="0" y="13" textLength="40"`, ">ab cd</text>",
+			`fill="#d8d8d8"`,
+		}, nil},
+		"columns are kept": {
+			"a    b",
+			[]string{`<text x="0" `, ">a</text>", `<text x="40" `, ">b</text>"},
+			nil,
+		},
+		"second row": {"\r\nx", []string{`<text x="0" y="30"`}, nil},
+		"escaped":    {"<&>", []string{"&lt;&amp;&gt;", "<title>a &lt; b &amp; c</title>"}, nil},
+		"colour":     {"\x1b[38;2;1;2;255mx", []string{`fill="#0102ff"`}, nil},
+		"background": {
+			" \x1b[48;2;9;9;9m  \x1b[m ",
+			[]string{`<rect x="8" y="0" width="16" height="17" fill="#090909"/>`},
+			nil,
+		},
+		"reverse": {"\x1b[7mx", []string{
+			`<rect x="0" y="0" width="8" height="17" fill="#d8d8d8"/>`,
+			`fill="#000000" xml`,
+		}, nil},
+		"attributes": {
+			"\x1b[1;3;4mx\x1b[m\x1b[2my",
+			[]string{`font-weight="bold"`, `font-style="italic"`, `"underline"`, `opacity="0.6"`},
+			nil,
+		},
 		"full block":       {"█", []string{"M0 0h8v17h-8z"}, []string{"█"}},
 		"left half block":  {"▌", []string{"M0 0h4v17h-4z"}, nil},
 		"left eighth":      {"▏", []string{"M0 0h1v17h-1z"}, nil},

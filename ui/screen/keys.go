@@ -170,7 +170,8 @@ func (k *Key) Shown(own map[string][]string, g widget.Glyphs) string {
 		text = names[0] + "…" + names[len(names)-1]
 	}
 	if g.Unicode {
-		return strings.NewReplacer("left", "←", "right", "→", "up", "↑", "pgup", "pgup", "pgdown", "pgdn", "down", "↓").Replace(text)
+		return strings.NewReplacer("left", "←", "right", "→", "up", "↑", "pgup", "pgup", "pgdown",
+			"pgdn", "down", "↓").Replace(text)
 	}
 	return strings.ReplaceAll(text, "…", "-")
 }

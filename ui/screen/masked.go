@@ -7,7 +7,10 @@ import (
 
 // Speed are the names of the figures that say how fast a step is: one gives the others.
 func Speed() []string {
-	return []string{"time.step", "throughput.mfu", "throughput.model", "throughput.tokens", "pipeline.makespan", "run.days", "run.cost"}
+	return []string{
+		"time.step", "throughput.mfu", "throughput.model", "throughput.tokens",
+		"pipeline.makespan", "run.days", "run.cost",
+	}
 }
 
 // Cover draws a panel that would tell a masked figure: its name over a bar without a length.

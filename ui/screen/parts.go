@@ -52,7 +52,10 @@ func Segments(parts []Part, labelled bool) []widget.Segment {
 
 // RankBar returns the bar of a rank's parts, with the usable memory as a line, on one scale for all ranks.
 func RankBar(m *engine.Memory, parts []Part) widget.Stack {
-	return widget.Stack{Segments: Segments(parts, true), Scale: float64(max(m.Usable/0.92, m.Peak)), Limit: float64(m.Usable)}
+	return widget.Stack{
+		Segments: Segments(parts, true), Scale: float64(max(m.Usable/0.92, m.Peak)),
+		Limit: float64(m.Usable),
+	}
 }
 
 // RankTotal returns how the total of a rank is shown, with the mark of one that does not fit.

@@ -34,8 +34,8 @@ type Context struct {
 	Prices []string
 	// Asks says that a question is open: what another value of a knob would give is not shown.
 	Asks bool
-	// Taught says that a lesson is on the screen: what is beside its question is left out. Decides is the figure
-	// that the act is about, where a cursor starts; empty: none.
+	// Taught says that a lesson is on the screen: what is beside its question is left out. Decides is the
+	// figure that the act is about, where a cursor starts; empty: none.
 	Taught  bool
 	Decides string
 

@@ -20,10 +20,19 @@ func (*fake) Name() string { return "Fake" }
 
 func (f *fake) Keys(*Context) []Key {
 	return []Key{
-		{ID: "up down", Keys: "up k | down j", Help: "above, below", Hint: "line", Do: func(n int) { f.at += n }},
+		{
+			ID: "up down", Keys: "up k | down j", Help: "above, below", Hint: "line",
+			Do: func(n int) { f.at += n },
+		},
 		{ID: "far", Keys: "G end", Help: "far down", Do: func(n int) { f.at += 100 * n }},
-		{Keys: "enter", Help: "take", Hint: "take it", When: func() bool { return f.deep }, Ask: func() Request { f.asked++; return Request{Text: "taken"} }},
-		{Keys: "enter", Help: "go in", Hint: "in", When: func() bool { return !f.deep }, Do: func(int) { f.deep = true }},
+		{
+			Keys: "enter", Help: "take", Hint: "take it", When: func() bool { return f.deep },
+			Ask: func() Request { f.asked++; return Request{Text: "taken"} },
+		},
+		{
+			Keys: "enter", Help: "go in", Hint: "in", When: func() bool { return !f.deep },
+			Do: func(int) { f.deep = true },
+		},
 		{Keys: "p", Hint: "pin", Foot: "p"},
 	}
 }
@@ -85,7 +94,8 @@ func TestOwnKeys(t *testing.T) {
 		t.Errorf("the footer says %q", h.Key)
 	}
 	k := f.Keys(c)[0]
-	if names := k.Names(c.Own); !slices.Equal(names, []string{"up", "z", "k"}) || !k.Changed(c.Own) || k.Shown(c.Own, c.Glyphs) != "up z" {
+	if names := k.Names(c.Own); !slices.Equal(names, []string{"up", "z", "k"}) || !k.Changed(c.Own) ||
+		k.Shown(c.Own, c.Glyphs) != "up z" {
 		t.Errorf("the help says %v", names)
 	}
 }

@@ -297,5 +297,6 @@ func (d document) mergePins(start, end *Session, lib setupdoc.Library) error {
 
 // listed returns the pins of a session.
 func listed(s *Session) []engine.Setup {
-	return slices.DeleteFunc(slices.Clone(s.Pins[:]), func(pin engine.Setup) bool { return pin == (engine.Setup{}) })
+	return slices.DeleteFunc(slices.Clone(s.Pins[:]),
+		func(pin engine.Setup) bool { return pin == (engine.Setup{}) })
 }

@@ -74,7 +74,10 @@ func writable(dir string) error {
 // for good: a home that is read-only, missing, full or no folder. The session is then not
 // kept, and nothing more is said than by Open.
 func Unwritable(err error) bool {
-	for _, known := range []error{fs.ErrPermission, fs.ErrNotExist, fs.ErrExist, syscall.EROFS, syscall.ENOTDIR, syscall.ENOSPC, syscall.EDQUOT} {
+	for _, known := range []error{
+		fs.ErrPermission, fs.ErrNotExist, fs.ErrExist, syscall.EROFS,
+		syscall.ENOTDIR, syscall.ENOSPC, syscall.EDQUOT,
+	} {
 		if errors.Is(err, known) {
 			return true
 		}

@@ -20,7 +20,8 @@ func lock(dir string) (unlock func()) {
 		return func() {}
 	}
 	for range tries {
-		if err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		if err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err,
+			syscall.EWOULDBLOCK) {
 			break
 		}
 		time.Sleep(pause)

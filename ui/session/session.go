@@ -5,11 +5,11 @@
 //
 // The rule. The file holds the place (setup, locks, knob, screen), choices (theme,
 // mouse, underlines, the hint of the first start), pins and the setups that were left. A run writes what it
-// changed, key by key, when it ends, also after a signal or a crash, and the setup a moment after a change: what it did not
-// change stays as the file has it by then, so flags of a start are never kept, two
-// programs do not undo each other's work (a setup of another one that is written over is one that was left), and keys of a newer version survive.
-// Pins are a set: what was pinned is added, what was dropped is taken out. The setups that
-// were left are a list: those of a run come before those of the file.
+// changed, key by key, when it ends, also after a signal or a crash, and the setup a moment after a change:
+// what it did not change stays as the file has it by then, so flags of a start are never kept, two
+// programs do not undo each other's work (a setup of another one that is written over is one that was left),
+// and keys of a newer version survive. Pins are a set: what was pinned is added, what was dropped is taken
+// out. The setups that were left are a list: those of a run come before those of the file.
 package session
 
 import (

@@ -115,7 +115,8 @@ func TestBroken(t *testing.T) {
 			}
 			_, s, notices := Open(path, presets.Default())
 			said := strings.Join(notices, "\n")
-			if s != None() || len(notices) != 1 || !strings.Contains(said, "set aside") || strings.ContainsAny(said, "\x1b\n\x07") {
+			if s != None() || len(notices) != 1 || !strings.Contains(said, "set aside") ||
+				strings.ContainsAny(said, "\x1b\n\x07") {
 				t.Errorf("%s: %q", name, notices)
 			}
 			if content(t, path+aside) != was {
@@ -188,11 +189,13 @@ func TestNewer(t *testing.T) {
 		t.Fatal(err)
 	}
 	store, s, notices := Open(path, presets.Default())
-	if len(notices) != 1 || !strings.Contains(notices[0], "2 pins") || s.Theme != "" || s.Pins != some().Pins {
+	if len(notices) != 1 || !strings.Contains(notices[0], "2 pins") || s.Theme != "" ||
+		s.Pins != some().Pins {
 		t.Errorf("%q, %+v", notices, s)
 	}
 	end := s
-	end.Setup.MBS, end.Focus, end.Screen, end.Mouse, end.Pins = 2, "tp", "network", !s.Mouse, [MaxPins]engine.Setup{s.Pins[1]}
+	end.Setup.MBS, end.Focus, end.Screen, end.Mouse, end.Pins = 2, "tp", "network", !s.Mouse,
+		[MaxPins]engine.Setup{s.Pins[1]}
 	end.Setup.MicroBatches /= 2
 	if err := store.Save(s, end); err != nil {
 		t.Fatal(err)
@@ -213,7 +216,8 @@ func TestUnknownWords(t *testing.T) {
 	s := some()
 	s.Focus, s.Theme, s.Screen = "warp", "neon", strings.Repeat("x", 99)
 	keep(t, path, s)
-	if _, got := open(t, path); got.Focus != "" || got.Theme != "" || got.Screen != "" || got.Setup != s.Setup {
+	if _, got := open(t, path); got.Focus != "" || got.Theme != "" || got.Screen != "" ||
+		got.Setup != s.Setup {
 		t.Errorf("%q %q %q", got.Focus, got.Theme, got.Screen)
 	}
 }
@@ -274,7 +278,8 @@ func TestLinks(t *testing.T) {
 		t.Errorf("what a link leads to is now %q, %v", content(t, target), err)
 	}
 	store, start, notices = Open(dir, presets.Default())
-	if len(notices) != 1 || !strings.Contains(notices[0], "regular file") || !strings.Contains(notices[0], "not be kept") {
+	if len(notices) != 1 || !strings.Contains(notices[0], "regular file") ||
+		!strings.Contains(notices[0], "not be kept") {
 		t.Errorf("a folder: %q", notices)
 	}
 	if err := store.Save(start, some()); err != nil {
@@ -291,7 +296,8 @@ func TestUnwritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	store, start, notices := Open(filepath.Join(file, "meshscope", "session.json"), presets.Default())
-	if len(notices) != 1 || !strings.Contains(notices[0], "will not be kept in "+filepath.Join(file, "meshscope")+": ") {
+	if len(notices) != 1 ||
+		!strings.Contains(notices[0], "will not be kept in "+filepath.Join(file, "meshscope")+": ") {
 		t.Errorf("below a file: %q", notices)
 	}
 	empty := filepath.Join(dir, "empty")
@@ -302,7 +308,10 @@ func TestUnwritable(t *testing.T) {
 	if err := store.Save(start, some()); err == nil || !Unwritable(err) {
 		t.Errorf("below a file: %v", err)
 	}
-	for _, err := range []error{fs.ErrPermission, syscall.EROFS, &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}} {
+	for _, err := range []error{
+		fs.ErrPermission, syscall.EROFS,
+		&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES},
+	} {
 		if !Unwritable(err) {
 			t.Errorf("%v is said", err)
 		}
@@ -314,7 +323,8 @@ func TestUnwritable(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip(err)
 	}
-	if _, _, notices := Open(pipe, presets.Default()); len(notices) != 1 || !strings.Contains(notices[0], "regular file") {
+	if _, _, notices := Open(pipe, presets.Default()); len(notices) != 1 ||
+		!strings.Contains(notices[0], "regular file") {
 		t.Errorf("a pipe: %q", notices)
 	}
 }
@@ -364,7 +374,8 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if second := again.read(presets.Default()); second.Session != r.Session || len(second.refused) > 0 || second.strange != r.strange && r.refused[pinsKey] == nil {
+		if second := again.read(presets.Default()); second.Session != r.Session || len(second.refused) > 0 ||
+			second.strange != r.strange && r.refused[pinsKey] == nil {
 			t.Fatalf("%+v\n%+v", r, second)
 		}
 	})

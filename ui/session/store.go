@@ -56,13 +56,16 @@ func Open(path string, lib setupdoc.Library) (store *Store, last Session, notice
 		notices = append(notices, s.refuse(text, r.refused))
 	}
 	if r.strange > 0 {
-		notices = append(notices, fmt.Sprintf("%s of the last session cannot be used here; %s in the file", figure.Plural(r.strange, "pin"), stays(r.strange)))
+		notices = append(notices, fmt.Sprintf("%s of the last session cannot be used here; %s in the file",
+			figure.Plural(r.strange, "pin"), stays(r.strange)))
 	}
 	if r.pins > MaxPins {
-		notices = append(notices, fmt.Sprintf("%d pins are kept, %d are shown: d on Compare drops one", r.pins, MaxPins))
+		notices = append(notices, fmt.Sprintf("%d pins are kept, %d are shown: d on Compare drops one",
+			r.pins, MaxPins))
 	}
 	if err := writable(filepath.Dir(s.path)); err != nil && !s.off {
-		notices = append(notices, "this session will not be kept in "+escape.Name(filepath.Dir(s.path))+": "+escape.Line(input.Reason(err).Error()))
+		notices = append(notices, "this session will not be kept in "+escape.Name(filepath.Dir(s.path))+": "+
+			escape.Line(input.Reason(err).Error()))
 	}
 	return s, r.Session, notices
 }
@@ -82,7 +85,8 @@ func (s *Store) load() (d document, text []byte, notice string) {
 		return document{}, nil, ""
 	case errors.Is(err, input.ErrKind):
 		s.off = true
-		return document{}, nil, fmt.Sprintf("this session will not be kept; the file of the last one cannot be read: %v", err)
+		return document{}, nil,
+			fmt.Sprintf("this session will not be kept; the file of the last one cannot be read: %v", err)
 	case err == nil:
 		if d, err = decode(text); err == nil {
 			return d, text, ""
@@ -95,7 +99,8 @@ func (s *Store) load() (d document, text []byte, notice string) {
 // these out of it: they neither get lost nor are they said again.
 func (s *Store) refuse(text []byte, refused map[string]error) string {
 	keys := slices.Sorted(maps.Keys(refused))
-	notice := fmt.Sprintf("%s of the last session cannot be used: %s", strings.Join(keys, ", "), escape.Line(refused[keys[0]].Error()))
+	notice := fmt.Sprintf("%s of the last session cannot be used: %s", strings.Join(keys, ", "),
+		escape.Line(refused[keys[0]].Error()))
 	aside, err := free(s.path)
 	if err == nil {
 		err = os.WriteFile(aside, text, 0o600)
@@ -122,7 +127,8 @@ func (s *Store) setAside(why error) string {
 	notice := "it cannot be read: " + escape.Line(why.Error())
 	if s.link != "" {
 		s.off = true // it may be anything of somebody's
-		return fmt.Sprintf("this session will not be kept: %s leads to %s, which is no session; %s", escape.Name(s.link), escape.Name(s.path), notice)
+		return fmt.Sprintf("this session will not be kept: %s leads to %s, which is no session; %s",
+			escape.Name(s.link), escape.Name(s.path), notice)
 	}
 	aside, err := free(s.path)
 	if err == nil {

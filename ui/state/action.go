@@ -31,8 +31,10 @@ const (
 	FlipLock       // of the focused knob, or of knob ID
 	Undo
 	Redo
-	UseSetup   // Setup, for what Text says; of which Fixed was given
-	UseModel   // Model, and Cluster, over Setup and Fixed where there are: the program searches for the layout, see Again
+	UseSetup // Setup, for what Text says; of which Fixed was given
+	// Model, and Cluster, over Setup and Fixed where there are: the program searches for the layout, see
+	// Again
+	UseModel
 	UseCluster // Cluster: the same
 	PageRanks  // N ranks down, negative up
 	NextTab    // N tabs on, negative back: the program makes GoTab of it
@@ -134,7 +136,8 @@ func change(s State, a Action) State {
 		s.Hint, s.Note = false, Note{}
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: a.Tone}
-	case Nothing, NextTab, UseModel, UseCluster, Open, Type, Copy, Pin, Quit, Interrupt, Suspend: // no change of the state
+	// no change of the state
+	case Nothing, NextTab, UseModel, UseCluster, Open, Type, Copy, Pin, Quit, Interrupt, Suspend:
 	}
 	return s
 }
@@ -322,7 +325,8 @@ func flip(s State, id knob.ID) State {
 			note = "tokens of the batch are fixed: another sequence length changes its sequences"
 		}
 	case knob.NoLock:
-		s.Note = Note{Text: "nothing to fix here: only GPUs or DP, micro-batches or global batch, tokens or sequences of a batch", Tone: Answer}
+		s.Note = Note{Text: "nothing to fix here: only GPUs or DP, micro-batches or global batch, tokens " +
+			"or sequences of a batch", Tone: Answer}
 		return s
 	}
 	return s.move(s.Setup, locks, note)

@@ -33,25 +33,32 @@ func TestApply(t *testing.T) {
 			note: "TP 8 → 4, DP 4 → 8, micro-batches 128 → 64",
 		},
 		{
-			name: "turn with the other lock: the GPUs follow",
-			from: func() State { s, _ := Apply(start, Action{Verb: FlipLock}); return s }(), action: Action{Verb: TurnKnob, N: -1},
-			check: func(s State) bool { return s.Setup.TP < 8 && s.Setup.DP == 4 && s.Setup.GPUs == s.Setup.TP*8 },
+			name:   "turn with the other lock: the GPUs follow",
+			from:   func() State { s, _ := Apply(start, Action{Verb: FlipLock}); return s }(),
+			action: Action{Verb: TurnKnob, N: -1},
+			check: func(s State) bool {
+				return s.Setup.TP < 8 && s.Setup.DP == 4 && s.Setup.GPUs == s.Setup.TP*8
+			},
 		},
 		{
 			name: "the end of the ladder holds", from: start, action: Action{Verb: TurnKnob, N: -100},
 			check: func(s State) bool { return s.Setup.TP == 1 },
 		},
 		{
-			name: "beyond the end nothing moves", from: withFocus(start, "zero", "3"), action: Action{Verb: TurnKnob, N: 1},
-			check: func(s State) bool { return s.Setup.ZeRO == 3 }, note: "ZeRO 3 is the largest legal value here",
+			name: "beyond the end nothing moves", from: withFocus(start, "zero", "3"),
+			action: Action{Verb: TurnKnob, N: 1},
+			check:  func(s State) bool { return s.Setup.ZeRO == 3 },
+			note:   "ZeRO 3 is the largest legal value here",
 		},
 		{
-			name: "a value that cannot be taken", from: start, action: Action{Verb: SetKnob, ID: "zero", Text: "7"},
-			check: func(s State) bool { return s.Setup == start.Setup && s.Note.Tone == Trouble },
+			name: "a value that cannot be taken", from: start,
+			action: Action{Verb: SetKnob, ID: "zero", Text: "7"},
+			check:  func(s State) bool { return s.Setup == start.Setup && s.Note.Tone == Trouble },
 		},
 		{
-			name: "an illegal value is taken", from: start, action: Action{Verb: SetKnob, ID: "tp", Text: "3"},
-			check: func(s State) bool { return s.Setup.TP == 3 },
+			name: "an illegal value is taken", from: start,
+			action: Action{Verb: SetKnob, ID: "tp", Text: "3"},
+			check:  func(s State) bool { return s.Setup.TP == 3 },
 		},
 		{
 			name: "the nearest legal value", from: illegal, action: Action{Verb: TakeFix},
@@ -63,17 +70,39 @@ func TestApply(t *testing.T) {
 		},
 		{
 			name: "undo", from: turned, action: Action{Verb: Undo},
-			check: func(s State) bool { return s.Setup == start.Setup }, note: "undone: TP 8 → 4, DP 4 → 8, micro-batches 128 → 64",
+			check: func(s State) bool { return s.Setup == start.Setup },
+			note:  "undone: TP 8 → 4, DP 4 → 8, micro-batches 128 → 64",
 		},
 		{name: "nothing to undo", from: start, action: Action{Verb: Undo}, note: "nothing left to undo"},
 		{name: "nothing to redo", from: turned, action: Action{Verb: Redo}, note: "nothing left to redo"},
-		{name: "focus down", from: start, action: Action{Verb: MoveFocus, N: 1}, check: func(s State) bool { return s.Focus == "pp" }},
-		{name: "focus holds at the top", from: start, action: Action{Verb: MoveFocus, N: -99}, check: func(s State) bool { return s.Focus == "nodes" }},
-		{name: "no lock on the schedule", from: withFocus(start, "schedule", ""), action: Action{Verb: FlipLock}, check: func(s State) bool { return s.Locks == start.Locks }},
-		{name: "pages end", from: start, action: Action{Verb: PageRanks, N: 9, Pages: 3}, check: func(s State) bool { return s.Page == 2 }},
-		{name: "theme", from: start, action: Action{Verb: NextTheme, Text: "dark"}, check: func(s State) bool { return s.Theme == "light" }},
-		{name: "mouse", from: start, action: Action{Verb: ToggleMouse}, check: func(s State) bool { return !s.Mouse }},
-		{name: "open", from: start, action: Action{Verb: Open, Overlay: overlay.HelpID}, effects: []Effect{{Verb: Open, Overlay: overlay.HelpID}}},
+		{
+			name: "focus down", from: start, action: Action{Verb: MoveFocus, N: 1},
+			check: func(s State) bool { return s.Focus == "pp" },
+		},
+		{
+			name: "focus holds at the top", from: start, action: Action{Verb: MoveFocus, N: -99},
+			check: func(s State) bool { return s.Focus == "nodes" },
+		},
+		{
+			name: "no lock on the schedule", from: withFocus(start, "schedule", ""),
+			action: Action{Verb: FlipLock}, check: func(s State) bool { return s.Locks == start.Locks },
+		},
+		{
+			name: "pages end", from: start, action: Action{Verb: PageRanks, N: 9, Pages: 3},
+			check: func(s State) bool { return s.Page == 2 },
+		},
+		{
+			name: "theme", from: start, action: Action{Verb: NextTheme, Text: "dark"},
+			check: func(s State) bool { return s.Theme == "light" },
+		},
+		{
+			name: "mouse", from: start, action: Action{Verb: ToggleMouse},
+			check: func(s State) bool { return !s.Mouse },
+		},
+		{
+			name: "open", from: start, action: Action{Verb: Open, Overlay: overlay.HelpID},
+			effects: []Effect{{Verb: Open, Overlay: overlay.HelpID}},
+		},
 		{name: "quit", from: start, action: Action{Verb: Quit}, effects: []Effect{{Verb: Quit}}},
 		{name: "ctrl+c", from: start, action: Action{Verb: Interrupt}, effects: []Effect{{Verb: Interrupt}}},
 		{name: "suspend", from: start, action: Action{Verb: Suspend}, effects: []Effect{{Verb: Suspend}}},

@@ -52,7 +52,8 @@ func sentence(err error) string {
 func Preview(p *knob.Knob, text string) string {
 	allowed := p.Label + ": " + p.Allowed()
 	if p.Kind == knob.Number {
-		allowed = fmt.Sprintf("%s: a whole number from %s to %s", p.Label, figure.Comma(p.Min), figure.Comma(p.Max))
+		allowed = fmt.Sprintf("%s: a whole number from %s to %s", p.Label, figure.Comma(p.Min),
+			figure.Comma(p.Max))
 	}
 	if text == "" {
 		return allowed

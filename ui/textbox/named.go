@@ -18,16 +18,25 @@ func named(name string) tea.KeyPressMsg {
 	for _, mod := range []struct {
 		prefix string
 		mod    tea.KeyMod
-	}{{"ctrl+", tea.ModCtrl}, {"alt+", tea.ModAlt}, {"shift+", tea.ModShift}, {"meta+", tea.ModMeta}, {"hyper+", tea.ModHyper}, {"super+", tea.ModSuper}} {
+	}{
+		{"ctrl+", tea.ModCtrl},
+		{"alt+", tea.ModAlt},
+		{"shift+", tea.ModShift},
+		{"meta+", tea.ModMeta},
+		{"hyper+", tea.ModHyper},
+		{"super+", tea.ModSuper},
+	} {
 		if after, ok := strings.CutPrefix(rest, mod.prefix); ok && after != "" {
 			rest = after
 			k.Mod |= mod.mod
 		}
 	}
 	if code, ok := map[string]rune{
-		"left": tea.KeyLeft, "right": tea.KeyRight, "up": tea.KeyUp, "down": tea.KeyDown, "home": tea.KeyHome, "end": tea.KeyEnd,
-		"backspace": tea.KeyBackspace, "delete": tea.KeyDelete, "insert": tea.KeyInsert, "tab": tea.KeyTab, "enter": tea.KeyEnter,
-		"esc": tea.KeyEscape, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "space": tea.KeySpace,
+		"left": tea.KeyLeft, "right": tea.KeyRight, "up": tea.KeyUp, "down": tea.KeyDown, "home": tea.KeyHome,
+		"end":       tea.KeyEnd,
+		"backspace": tea.KeyBackspace, "delete": tea.KeyDelete, "insert": tea.KeyInsert, "tab": tea.KeyTab,
+		"enter": tea.KeyEnter,
+		"esc":   tea.KeyEscape, "pgup": tea.KeyPgUp, "pgdown": tea.KeyPgDown, "space": tea.KeySpace,
 	}[rest]; ok {
 		k.Code = code
 		if code == tea.KeySpace && k.Mod == 0 {

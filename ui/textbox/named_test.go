@@ -14,9 +14,12 @@ import (
 func TestNamed(t *testing.T) {
 	keys := keys()
 	for _, b := range [][]string{
-		keys.CharacterForward.Keys(), keys.CharacterBackward.Keys(), keys.WordForward.Keys(), keys.WordBackward.Keys(),
-		keys.DeleteWordBackward.Keys(), keys.DeleteWordForward.Keys(), keys.DeleteAfterCursor.Keys(), keys.DeleteBeforeCursor.Keys(),
-		keys.DeleteCharacterBackward.Keys(), keys.DeleteCharacterForward.Keys(), keys.LineStart.Keys(), keys.LineEnd.Keys(),
+		keys.CharacterForward.Keys(), keys.CharacterBackward.Keys(), keys.WordForward.Keys(),
+		keys.WordBackward.Keys(),
+		keys.DeleteWordBackward.Keys(), keys.DeleteWordForward.Keys(), keys.DeleteAfterCursor.Keys(),
+		keys.DeleteBeforeCursor.Keys(),
+		keys.DeleteCharacterBackward.Keys(), keys.DeleteCharacterForward.Keys(), keys.LineStart.Keys(),
+		keys.LineEnd.Keys(),
 		{"space", "é", "+", "日本", "ctrl+shift+left"},
 	} {
 		for _, name := range b {
@@ -30,7 +33,8 @@ func TestNamed(t *testing.T) {
 		byKey, byName := New(20), New(20)
 		byKey.Set("one two")
 		byName.Set("one two")
-		if strings.Contains(k.Text, "+") || k.Text == "" && k.Mod == 0 && (k.Code > 127 || k.String() == string(k.Code) && k.Code < ' ') {
+		if strings.Contains(k.Text, "+") || k.Text == "" && k.Mod == 0 &&
+			(k.Code > 127 || k.String() == string(k.Code) && k.Code < ' ') {
 			return // a code without a name: its String is the character itself, as in a paste
 		}
 		byKey.Key(k)

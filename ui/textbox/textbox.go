@@ -36,7 +36,10 @@ func New(limit int) Field {
 // there are no suggestions.
 func keys() textinput.KeyMap {
 	k := textinput.DefaultKeyMap()
-	for _, off := range []*key.Binding{&k.DeleteWordForward, &k.Paste, &k.AcceptSuggestion, &k.NextSuggestion, &k.PrevSuggestion} {
+	for _, off := range []*key.Binding{
+		&k.DeleteWordForward, &k.Paste, &k.AcceptSuggestion, &k.NextSuggestion,
+		&k.PrevSuggestion,
+	} {
 		off.SetEnabled(false)
 	}
 	return k

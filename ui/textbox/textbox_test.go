@@ -45,7 +45,8 @@ func TestEditing(t *testing.T) {
 		f.Set(c.text)
 		press(&f, c.keys...)
 		if f.Value() != c.want || f.Position() != c.at {
-			t.Errorf("%s: %q with the caret at %d, want %q at %d", name, f.Value(), f.Position(), c.want, c.at)
+			t.Errorf("%s: %q with the caret at %d, want %q at %d", name, f.Value(), f.Position(), c.want,
+				c.at)
 		}
 	}
 	f := New(3)
@@ -67,12 +68,17 @@ func TestEditing(t *testing.T) {
 func anyKey() *rapid.Generator[tea.KeyPressMsg] {
 	return rapid.Custom(func(t *rapid.T) tea.KeyPressMsg {
 		named := []rune{
-			tea.KeyLeft, tea.KeyRight, tea.KeyHome, tea.KeyEnd, tea.KeyUp, tea.KeyDown, tea.KeyDelete, tea.KeyBackspace,
-			tea.KeyTab, tea.KeyEnter, tea.KeyEscape, tea.KeySpace, tea.KeyInsert, 'a', 'b', 'd', 'e', 'f', 'h', 'k', 'n', 'p', 't', 'u', 'v', 'w', 'y', '7', 'ß', '日', ' ',
+			tea.KeyLeft, tea.KeyRight, tea.KeyHome, tea.KeyEnd, tea.KeyUp, tea.KeyDown, tea.KeyDelete,
+			tea.KeyBackspace,
+			tea.KeyTab, tea.KeyEnter, tea.KeyEscape, tea.KeySpace, tea.KeyInsert, 'a', 'b', 'd', 'e', 'f',
+			'h', 'k', 'n', 'p', 't', 'u', 'v', 'w', 'y', '7', 'ß', '日', ' ',
 		}
 		msg := tea.KeyPressMsg{
 			Code: rapid.OneOf(rapid.SampledFrom(named), rapid.Rune()).Draw(t, "code"),
-			Mod:  rapid.SampledFrom([]tea.KeyMod{0, 0, 0, tea.ModAlt, tea.ModCtrl, tea.ModShift, tea.ModAlt | tea.ModCtrl}).Draw(t, "mod"),
+			Mod: rapid.SampledFrom([]tea.KeyMod{
+				0, 0, 0, tea.ModAlt, tea.ModCtrl, tea.ModShift,
+				tea.ModAlt | tea.ModCtrl,
+			}).Draw(t, "mod"),
 		}
 		if msg.Mod == 0 && msg.Code < utf8.MaxRune && msg.Code >= ' ' && msg.Code != tea.KeyBackspace {
 			msg.Text = string(msg.Code)

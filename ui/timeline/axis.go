@@ -129,7 +129,8 @@ func (a *Axis) cut(found []periodic, w int) {
 		}
 		from := p.from + float64((p.count()-n+1)/2)*p.period
 		to := min(from+float64(n)*p.period, a.Whole) // the sum may round up
-		a.cuts = append(a.cuts, interval{from: from, to: to, folded: n, cols: widget.Width(foldText(n, true))})
+		a.cuts = append(a.cuts,
+			interval{from: from, to: to, folded: n, cols: widget.Width(foldText(n, true))})
 		a.Length -= to - from
 		a.Folded += n
 	}

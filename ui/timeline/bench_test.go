@@ -13,7 +13,8 @@ import (
 // BenchmarkChart draws the timeline of the budgets: 64 ranks, 512 micro-batches,
 // 4 chunks, 262,144 operations.
 func BenchmarkChart(b *testing.B) {
-	tl := built(b, schedule.Spec{Kind: schedule.Interleaved, Ranks: 64, VirtualStages: 4, MicroBatches: 512}, 0)
+	tl := built(b, schedule.Spec{Kind: schedule.Interleaved, Ranks: 64, VirtualStages: 4, MicroBatches: 512},
+		0)
 	theme, g := themed(b, "dark", colorprofile.TrueColor), widget.NewGlyphs(true)
 	for _, fold := range []bool{false, true} {
 		b.Run(fmt.Sprintf("64x200/fold=%v", fold), func(b *testing.B) {

@@ -27,7 +27,10 @@ const (
 )
 
 func newBlend(w int) blend {
-	return blend{shares: make([][4]float32, w), parts: make([][4]float32, w), means: make([][4]float32, w), full: make([]bool, w), keys: make([]uint32, w), looks: map[uint32]cell{}, seen: map[uint32]int{}}
+	return blend{
+		shares: make([][4]float32, w), parts: make([][4]float32, w), means: make([][4]float32, w),
+		full: make([]bool, w), keys: make([]uint32, w), looks: map[uint32]cell{}, seen: map[uint32]int{},
+	}
 }
 
 // span draws operations from the given one on. Most lie inside one column.
@@ -140,7 +143,8 @@ func (b *blend) round(keys []uint32) {
 			of := float32(to - from)
 			for k := from; k < to; k++ {
 				s := &shares[k]
-				mean[0], mean[1], mean[2], mean[3] = mean[0]+s[0]/of, mean[1]+s[1]/of, mean[2]+s[2]/of, mean[3]+s[3]/of
+				mean[0], mean[1], mean[2], mean[3] = mean[0]+s[0]/of, mean[1]+s[1]/of, mean[2]+s[2]/of,
+					mean[3]+s[3]/of
 			}
 		}
 		keys[i] = blendKey(&mean)

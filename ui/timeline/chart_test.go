@@ -28,7 +28,8 @@ func built(t failer, s schedule.Spec, p2p float64) *schedule.Timeline {
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	tl, err := schedule.Simulate(o, schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1}, p2p))
+	tl, err := schedule.Simulate(o, schedule.UniformCosts(s, schedule.ChunkTimes{F: 1, B: 2, I: 1, W: 1},
+		p2p))
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -73,11 +74,15 @@ func TestChartText(t *testing.T) {
 1 |.FFF....B0FB1FB2FB3FB4FB5.B6.B7..    27.3 %|
 2 |..FF..B0FB1FB2FB3FB4FB5FB6.B7....    27.3 %|
 3 |...FB0FB1FB2FB3FB4FB5FB6FB7......    27.3 %|`},
-		{"less than a column: what is mixed is not painted as backward", oneFOneB(16, 64), false, false, 60, 4, `
+		{
+			"less than a column: what is mixed is not painted as backward", oneFOneB(16, 64), false, false,
+			60,
+			4, `
  0 │FFF······BBFBBFBBFBBFBBFBBFBBFBBFBBFBBBB·BB·B·BB  19.0 %|
  1 │FFF······BBFBBFBBFBBFBBFBBFBBFBBFBBFBBFB·BB·BB··  19.0 %|
  2 │FFF·····BBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBB·BB·BB··  19.0 %|
-15 │···BFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFB······  19.0 %|`},
+15 │···BFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFBBFB······  19.0 %|`,
+		},
 		{"folded", oneFOneB(4, 128), true, false, 120, 8, `
 0 │F0-│F1-│F2-│F3-│························B0-----│F4-│⋯×123⋯B124---│····B125---│····B126---│····B127---│          2.3 %|
 1 │····F0-│F1-│F2-│················B0-----│F3-│B1-----│⋯×123⋯F127B125---│····B126---│····B127---│········          2.3 %|
@@ -88,10 +93,16 @@ func TestChartText(t *testing.T) {
 1 │····F0-│F1-│F2-│····· ⋯ BF64│B62----│F65│B63- ⋯ B····B127---│········   2.3 %|
 2 │········F0-│F1-│····· ⋯ B62-│F64│B63----│F65│ ⋯ B127│················   2.3 %|
 3 │············F0-│B0--- ⋯ FB63----│F64│B64----│ ⋯ ·····················   2.3 %|`},
-		{"folded twice, ASCII", schedule.Spec{Kind: schedule.AFAB, Ranks: 2, VirtualStages: 1, MicroBatches: 40}, true, true, 80, 8, `
+		{"folded twice, ASCII", schedule.Spec{
+			Kind: schedule.AFAB, Ranks: 2, VirtualStages: 1,
+			MicroBatches: 40,
+		}, true, true, 80, 8, `
 0 |F0-|F1-|<x37>F39|............B0-----|<x37>B38----|B39----|              2.4 %|
 1 |....F0-|<x37>F38|F39|B0-----|B1-----|<x37>B39----|........              2.4 %|`},
-		{"second chunk in small letters", schedule.Spec{Kind: schedule.Interleaved, Ranks: 2, VirtualStages: 2, MicroBatches: 2}, false, false, 42, 8, `
+		{"second chunk in small letters", schedule.Spec{
+			Kind: schedule.Interleaved, Ranks: 2,
+			VirtualStages: 2, MicroBatches: 2,
+		}, false, false, 42, 8, `
 0 │F0F1f0f1····b0-│··b1-│B0-│B1-│   20.0 %|
 1 │··F0F1f0b0-│f1b1-│B0-│B1-│····   20.0 %|`},
 		{"no room for margins", oneFOneB(2, 2), false, false, 9, 8, `
@@ -212,13 +223,17 @@ func TestChartColour(t *testing.T) {
 	}
 	// Forward and backward are stacks of their shares; of a split backward the colours are mixed, and the
 	// names of the kinds stand in the blended stretches. Without blocks all are mixed.
-	split := Chart{Timeline: built(t, schedule.Spec{Kind: schedule.ZBH1, Ranks: 16, VirtualStages: 1, MicroBatches: 256}, 0), Plain: true}
+	split := Chart{Timeline: built(t, schedule.Spec{
+		Kind: schedule.ZBH1, Ranks: 16, VirtualStages: 1,
+		MicroBatches: 256,
+	}, 0), Plain: true}
 	for _, c := range []struct {
 		v       *Chart
 		unicode bool
 		want    string
 	}{{&v, true, "▅▅▅▅▅▅▅▅▅▅"}, {&v, false, "FB"}, {&split, true, "FIW"}} {
-		line := ansi.Strip(c.v.Render(themed(t, "dark", colorprofile.TrueColor), widget.NewGlyphs(c.unicode), 100, 16)[0])
+		line := ansi.Strip(c.v.Render(themed(t, "dark", colorprofile.TrueColor), widget.NewGlyphs(c.unicode),
+			100, 16)[0])
 		if !strings.Contains(line, c.want) {
 			t.Errorf("the steady state of %s is not %s: %q", c.v.Timeline.Order.Spec.Kind, c.want, line)
 		}
@@ -229,8 +244,10 @@ func TestChartColour(t *testing.T) {
 // edge of an operation, and the two looks of idle time.
 func TestChartLooks(t *testing.T) {
 	theme := themed(t, "dark", colorprofile.TrueColor)
-	p := (&Chart{Timeline: built(t, oneFOneB(2, 3), 0), Plain: true}).newPainter(theme, widget.NewGlyphs(true), 24)
-	forward, backward, alternate := theme.Area(themes.Forward), theme.Area(themes.Backward), theme.Area(themes.ForwardAlt)
+	p := (&Chart{Timeline: built(t, oneFOneB(2, 3), 0), Plain: true}).newPainter(theme,
+		widget.NewGlyphs(true), 24)
+	forward, backward, alternate := theme.Area(themes.Forward), theme.Area(themes.Backward),
+		theme.Area(themes.ForwardAlt)
 	for _, c := range []struct {
 		rank, column int
 		want         cell
@@ -256,7 +273,10 @@ func TestChartLooks(t *testing.T) {
 func TestChartLegend(t *testing.T) {
 	whole := Chart{Timeline: built(t, oneFOneB(4, 8), 0)}
 	small := Chart{Timeline: built(t, oneFOneB(16, 64), 0)}
-	split := Chart{Timeline: built(t, schedule.Spec{Kind: schedule.ZBH1, Ranks: 16, VirtualStages: 1, MicroBatches: 64}, 0)}
+	split := Chart{Timeline: built(t, schedule.Spec{
+		Kind: schedule.ZBH1, Ranks: 16, VirtualStages: 1,
+		MicroBatches: 64,
+	}, 0)}
 	for _, c := range []struct {
 		v     *Chart
 		theme *themes.Theme
@@ -264,10 +284,22 @@ func TestChartLegend(t *testing.T) {
 		want  string
 	}{
 		{&whole, themed(t, "dark", colorprofile.TrueColor), 60, " F  forward    B  backward   · idle"},
-		{&small, themed(t, "dark", colorprofile.TrueColor), 60, "▅▅▅ shares of time    F  forward    B  backward   · idle"},
-		{&split, themed(t, "dark", colorprofile.TrueColor), 90, " FIW  F, I, W alternating    IW  I, W alternating    FI  alternating    F  forward"},
-		{&small, themed(t, "dark", colorprofile.ANSI), 70, "▅▅▅ shares of time    F  forward    B  backward   · idle"},
-		{&small, themed(t, "dark", colorprofile.ANSI), 100, "▅▅▅ heights: shares of the time, empty: idle    F  forward    B  backward   · idle"},
+		{
+			&small, themed(t, "dark", colorprofile.TrueColor), 60,
+			"▅▅▅ shares of time    F  forward    B  backward   · idle",
+		},
+		{
+			&split, themed(t, "dark", colorprofile.TrueColor), 90,
+			" FIW  F, I, W alternating    IW  I, W alternating    FI  alternating    F  forward",
+		},
+		{
+			&small, themed(t, "dark", colorprofile.ANSI), 70,
+			"▅▅▅ shares of time    F  forward    B  backward   · idle",
+		},
+		{
+			&small, themed(t, "dark", colorprofile.ANSI), 100,
+			"▅▅▅ heights: shares of the time, empty: idle    F  forward    B  backward   · idle",
+		},
 		{&small, themed(t, "mono", colorprofile.ASCII), 70, "BFB shares of time   F fwd   B bwd   · idle"},
 		{&small, themed(t, "mono", colorprofile.ASCII), 30, "BFB shares of time   F fwd"},
 	} {
@@ -282,8 +314,11 @@ func TestChartLegend(t *testing.T) {
 func TestChartPair(t *testing.T) {
 	f, b := schedule.NewOp(schedule.Forward, 0, 1).Pair(), schedule.NewOp(schedule.Backward, 0, 0)
 	o := &schedule.Order{
-		Spec:  schedule.Spec{Kind: "by hand", Ranks: 1, VirtualStages: 1, MicroBatches: 2},
-		Ops:   []schedule.Op{schedule.NewOp(schedule.Forward, 0, 0), f, b, schedule.NewOp(schedule.Backward, 0, 1)},
+		Spec: schedule.Spec{Kind: "by hand", Ranks: 1, VirtualStages: 1, MicroBatches: 2},
+		Ops: []schedule.Op{
+			schedule.NewOp(schedule.Forward, 0, 0), f, b,
+			schedule.NewOp(schedule.Backward, 0, 1),
+		},
 		Start: []int{0, 4},
 	}
 	tl, err := schedule.Simulate(o, schedule.Costs{F: []float64{1}, B: []float64{2}})
@@ -316,7 +351,10 @@ func TestChartAnySize(t *testing.T) {
 	}
 	draws.Check(t, func(t *rapid.T) {
 		s := schedule.Spec{
-			Kind:          rapid.SampledFrom([]schedule.Kind{schedule.AFAB, schedule.OneFOneB, schedule.Interleaved}).Draw(t, "kind"),
+			Kind: rapid.SampledFrom([]schedule.Kind{
+				schedule.AFAB, schedule.OneFOneB,
+				schedule.Interleaved,
+			}).Draw(t, "kind"),
 			Ranks:         rapid.IntRange(1, 12).Draw(t, "p"),
 			VirtualStages: 1,
 		}
@@ -329,7 +367,8 @@ func TestChartAnySize(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := rapid.OneOf(rapid.Just(0.0), rapid.Just(1.0), rapid.Just(2.0), rapid.Float64Range(0, 3))
-		costs := schedule.UniformCosts(s, schedule.ChunkTimes{F: d.Draw(t, "f"), B: d.Draw(t, "b")}, d.Draw(t, "p2p"))
+		costs := schedule.UniformCosts(s, schedule.ChunkTimes{F: d.Draw(t, "f"), B: d.Draw(t, "b")},
+			d.Draw(t, "p2p"))
 		if rapid.Bool().Draw(t, "head") {
 			costs.B[s.Stages()-1] *= 1.3
 		}
@@ -342,7 +381,8 @@ func TestChartAnySize(t *testing.T) {
 			Shown: rapid.SliceOfN(rapid.IntRange(-2, 14), 0, 3).Draw(t, "shown"),
 		}
 		w, h := rapid.IntRange(-1, 260).Draw(t, "w"), rapid.IntRange(-1, 20).Draw(t, "h")
-		theme, g := rapid.SampledFrom(looks).Draw(t, "theme"), widget.NewGlyphs(rapid.Bool().Draw(t, "unicode"))
+		theme, g := rapid.SampledFrom(looks).Draw(t, "theme"),
+			widget.NewGlyphs(rapid.Bool().Draw(t, "unicode"))
 		lines := v.Render(theme, g, w, h)
 		want := len(v.Rows(h))
 		if w <= 0 {
@@ -381,7 +421,12 @@ func checkSpans(t *rapid.T, spans []interval, makespan float64, w int) {
 // TestChartNothing draws what is no timeline.
 func TestChartNothing(t *testing.T) {
 	mono := themed(t, "mono", colorprofile.ASCII)
-	for _, tl := range []*schedule.Timeline{nil, {}, {Order: &schedule.Order{}}, {Order: &schedule.Order{Ops: make([]schedule.Op, 3)}}} {
+	for _, tl := range []*schedule.Timeline{
+		nil,
+		{},
+		{Order: &schedule.Order{}},
+		{Order: &schedule.Order{Ops: make([]schedule.Op, 3)}},
+	} {
 		v := Chart{Timeline: tl, Fold: true}
 		if lines := v.Render(mono, widget.NewGlyphs(true), 80, 24); len(lines) != 0 || v.Folded(80, 24) != 0 {
 			t.Errorf("%+v: %v", tl, lines)

@@ -233,7 +233,8 @@ func turn(parts []int, at int) int {
 		best = 0
 		most := math.Inf(-1)
 		for part, n := range parts {
-			if due := float64(n*(i+1))/float64(max(total, 1)) - float64(given[part]); n > 0 && due > most+1e-9 {
+			if due := float64(n*(i+1))/float64(max(total, 1)) - float64(given[part]); n > 0 &&
+				due > most+1e-9 {
 				best, most = part, due
 			}
 		}
@@ -348,5 +349,8 @@ func (p *painter) fewLegend() []LegendEntry {
 	for i := range sample {
 		sign += p.blend.fewLook(p, key, i).sign
 	}
-	return []LegendEntry{{Paint: p.mark, Sign: sign, Text: "letters: shares of the time, not single operations", Brief: "shares of time"}}
+	return []LegendEntry{{
+		Paint: p.mark, Sign: sign,
+		Text: "letters: shares of the time, not single operations", Brief: "shares of time",
+	}}
 }

@@ -53,9 +53,15 @@ func drawnShares(t *rapid.T, p *painter) (columns [fewIdle]float64) {
 func TestFewColoursKeepShares(t *testing.T) {
 	looks := []*themes.Theme{themed(t, "mono", colorprofile.ASCII), themed(t, "dark", colorprofile.ANSI)}
 	draws.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom([]schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.AFAB, schedule.Interleaved}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]schedule.Kind{
+			schedule.OneFOneB, schedule.ZBH1, schedule.AFAB,
+			schedule.Interleaved,
+		}).Draw(t, "kind")
 		p := rapid.IntRange(2, 8).Draw(t, "p")
-		s := schedule.Spec{Kind: kind, Ranks: p, VirtualStages: 1, MicroBatches: p * rapid.IntRange(12, 40).Draw(t, "groups")}
+		s := schedule.Spec{
+			Kind: kind, Ranks: p, VirtualStages: 1,
+			MicroBatches: p * rapid.IntRange(12, 40).Draw(t, "groups"),
+		}
 		if kind == schedule.Interleaved {
 			s.VirtualStages = 2
 		}
@@ -63,9 +69,13 @@ func TestFewColoursKeepShares(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		times := schedule.ChunkTimes{F: 1, I: rapid.Float64Range(0.5, 3).Draw(t, "I"), W: rapid.Float64Range(0.5, 2).Draw(t, "W")}
+		times := schedule.ChunkTimes{
+			F: 1, I: rapid.Float64Range(0.5, 3).Draw(t, "I"),
+			W: rapid.Float64Range(0.5, 2).Draw(t, "W"),
+		}
 		times.B = times.I + times.W
-		line, err := schedule.Simulate(order, schedule.UniformCosts(s, times, rapid.Float64Range(0, 0.3).Draw(t, "p2p")))
+		line, err := schedule.Simulate(order,
+			schedule.UniformCosts(s, times, rapid.Float64Range(0, 0.3).Draw(t, "p2p")))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +106,8 @@ func TestFewColoursKeepShares(t *testing.T) {
 						near += w/16 + w/8
 					}
 					if math.Abs(got[k]-want[k]) > near {
-						t.Errorf("%v, rank %d, colours %v: %v fills %.1f columns, drawn are %.1f of %v", s, rank, theme.Colours, schedule.OpKind(k), want[k], got[k], painter.cells)
+						t.Errorf("%v, rank %d, colours %v: %v fills %.1f columns, drawn are %.1f of %v", s,
+							rank, theme.Colours, schedule.OpKind(k), want[k], got[k], painter.cells)
 					}
 					if want[k] == 0 && got[k] != 0 {
 						t.Errorf("%v, rank %d: a %v that is not there", s, rank, schedule.OpKind(k))
@@ -156,7 +167,15 @@ func TestTurn(t *testing.T) {
 func TestPureStretches(t *testing.T) {
 	f, b, mixed := [4]float32{1}, [4]float32{0, 1}, [4]float32{0.4, 0.6}
 	var idle [4]float32
-	shares := [][4]float32{{0.4}, f, f, f, idle, idle, mixed, idle, mixed, mixed, b, mixed, {0, 0.7}, {0, 0.7}, {0, 0.7}, {0, 0.2}, idle}
+	shares := [][4]float32{
+		{0.4},
+		f, f, f, idle, idle, mixed, idle, mixed, mixed, b, mixed,
+		{0, 0.7},
+		{0, 0.7},
+		{0, 0.7},
+		{0, 0.2},
+		idle,
+	}
 	blend := newBlend(len(shares))
 	blend.shares = shares
 	keys := make([]uint32, len(blend.shares))
@@ -200,7 +219,8 @@ func TestTint(t *testing.T) {
 		}
 	}
 	draws.Check(t, func(t *rapid.T) {
-		a, b, i := rapid.IntRange(0, 8).Draw(t, "a"), rapid.IntRange(0, 8).Draw(t, "b"), rapid.IntRange(0, 8).Draw(t, "i")
+		a, b, i := rapid.IntRange(0, 8).Draw(t, "a"), rapid.IntRange(0, 8).Draw(t, "b"),
+			rapid.IntRange(0, 8).Draw(t, "i")
 		left := blendLevels
 		var levels []uint32
 		for _, n := range []int{a, b, i, 8} {

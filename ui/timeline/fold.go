@@ -97,7 +97,10 @@ func (a *Axis) stretches(w int, about float64) {
 	a.cuts, a.Folded, a.Length = nil, 0, a.Whole
 	for i, at := range from[:len(from)-1] {
 		if left := from[i+1] - at - each; left > ganttCut/need*a.scale.shortest {
-			a.cuts = append(a.cuts, interval{from: at + each, to: from[i+1], folded: 1, cut: true, cols: ganttCut})
+			a.cuts = append(a.cuts, interval{
+				from: at + each, to: from[i+1], folded: 1, cut: true,
+				cols: ganttCut,
+			})
 			a.Length -= left
 		}
 	}
@@ -151,7 +154,8 @@ func placeSpans(spans []interval, w int, sc timeScale) []interval {
 	perOp := room / total * sc.shortest
 	if whole := math.Floor(perOp * (1 + 1e-9)); sc.regular && whole >= 1 && whole >= ganttSnap*perOp {
 		wide := room
-		if room = math.Round(total / sc.shortest * whole); room < wide && whole == 1 && room < total/sc.shortest {
+		if room = math.Round(total / sc.shortest * whole); room < wide && whole == 1 &&
+			room < total/sc.shortest {
 			room++ // with less than a column each they would be blended
 		}
 	}

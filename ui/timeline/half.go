@@ -74,7 +74,8 @@ func (r *Rows) stall(rank int) {
 			begin, gap := begins[k], begins[k]-last
 			last = ends[k]
 			if gap > 0 && gap < half {
-				if col := s.col + int((begin-s.from)*float64(s.cols)/scale); col >= 0 && begin >= r.frame.spans[0].from {
+				if col := s.col + int((begin-s.from)*float64(s.cols)/scale); col >= 0 &&
+					begin >= r.frame.spans[0].from {
 					r.stalls[min(col, s.col+s.cols-1, len(r.stalls)-1)] += gap
 				}
 			}

@@ -77,7 +77,10 @@ func (p *painter) legend(rows []int) []LegendEntry {
 	for kind, name := range names {
 		if runs[kind] {
 			letter := "FBIW"[kind : kind+1]
-			entries = append(entries, LegendEntry{Paint: p.theme.Area(fills[kind]), Sign: p.framed(letter), Text: name, Brief: briefKind(p.theme.Colours, kind)})
+			entries = append(entries, LegendEntry{
+				Paint: p.theme.Area(fills[kind]), Sign: p.framed(letter),
+				Text: name, Brief: briefKind(p.theme.Colours, kind),
+			})
 		}
 	}
 	if p.small {
@@ -85,7 +88,11 @@ func (p *painter) legend(rows []int) []LegendEntry {
 		if o.Chunks() > 2 {
 			text, brief = "odd chunk, F3.1 in words", "odd chunk"
 		}
-		entries = append(entries, LegendEntry{Paint: p.theme.Area(p.fill(schedule.NewOp(schedule.Forward, 1, 0))), Sign: p.framed("f"), Text: text, Brief: brief})
+		entries = append(entries,
+			LegendEntry{
+				Paint: p.theme.Area(p.fill(schedule.NewOp(schedule.Forward, 1, 0))),
+				Sign:  p.framed("f"), Text: text, Brief: brief,
+			})
 	}
 	if p.joined {
 		entries = append(entries, LegendEntry{Paint: p.mark, Sign: "&", Text: "two at once"})
@@ -144,7 +151,10 @@ func (p *painter) mixLegend(paired bool) []LegendEntry {
 		if n := len(entries); n > 0 && entries[n-1].Brief == inTurn { // said once, behind the last
 			entries[n-1].Brief = ""
 		}
-		entries = append(entries, LegendEntry{Paint: cell.paint, Sign: p.framed(m.name), Text: mixText(m.name, paired), Brief: briefMix(m.name, paired)})
+		entries = append(entries, LegendEntry{
+			Paint: cell.paint, Sign: p.framed(m.name),
+			Text: mixText(m.name, paired), Brief: briefMix(m.name, paired),
+		})
 	}
 	return entries
 }

@@ -28,8 +28,14 @@ func NewMultiple(line *schedule.Timeline, w int) *Multiple {
 	chart := Chart{Timeline: line}
 	axis := NewAxis([]*schedule.Timeline{line}, true, w, 0)
 	m.ranks, m.frame = chart.Rows(multipleRanks), axis.Frame(0, 1, w)
-	o := schedule.Order{Spec: line.Order.Spec, Placement: line.Order.Placement, Start: make([]int, len(line.Order.Start))}
-	m.line = &schedule.Timeline{Order: &o, Makespan: line.Makespan, Ranks: line.Ranks, Recompute: line.Recompute}
+	o := schedule.Order{
+		Spec: line.Order.Spec, Placement: line.Order.Placement,
+		Start: make([]int, len(line.Order.Start)),
+	}
+	m.line = &schedule.Timeline{
+		Order: &o, Makespan: line.Makespan, Ranks: line.Ranks,
+		Recompute: line.Recompute,
+	}
 	next := 0
 	for rank := range line.Ranks {
 		if o.Start[rank] = len(o.Ops); next < len(m.ranks) && rank == m.ranks[next] {
@@ -49,7 +55,8 @@ func (m *Multiple) take(line *schedule.Timeline, rank int) {
 		for _, s := range m.frame.spans {
 			if s.folded == 0 && line.Begin[k] < s.to && line.End[k] > s.from {
 				m.line.Order.Ops = append(m.line.Order.Ops, line.Order.Ops[k])
-				m.line.Begin, m.line.End = append(m.line.Begin, line.Begin[k]), append(m.line.End, line.End[k])
+				m.line.Begin, m.line.End = append(m.line.Begin, line.Begin[k]),
+					append(m.line.End, line.End[k])
 				break
 			}
 		}

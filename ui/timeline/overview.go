@@ -107,7 +107,9 @@ func addShares(shares [][4]float32, line *schedule.Timeline, rank int, whole flo
 
 // Windows returns the line under an overview that shows where the parts of a frame are, and what
 // words says of a time that is left out, where that has room.
-func (f *Frame) Windows(whole float64, t *themes.Theme, g widget.Glyphs, w int, words func(left float64) string) string {
+func (f *Frame) Windows(whole float64, t *themes.Theme, g widget.Glyphs, w int,
+	words func(left float64) string,
+) string {
 	in, out := "=", "-"
 	if g.Unicode {
 		in, out = "━", "╌"
@@ -136,7 +138,9 @@ func (f *Frame) Windows(whole float64, t *themes.Theme, g widget.Glyphs, w int, 
 // Spark draws how much something is over the columns of a frame in n lines, each column the most in
 // it: samples hold until the next one. Values are shares of top; those above limit (0: none) are in
 // the look of what does not fit.
-func (f *Frame) Spark(times, values []float64, top, limit float64, t *themes.Theme, g widget.Glyphs, n int) []string {
+func (f *Frame) Spark(times, values []float64, top, limit float64, t *themes.Theme, g widget.Glyphs,
+	n int,
+) []string {
 	signs := []string{" ", ".", ":", "-", "=", "+", "*", "%", "#"}
 	if g.Unicode {
 		signs = []string{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}

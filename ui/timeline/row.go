@@ -63,7 +63,10 @@ func NewRows(line *schedule.Timeline, f *Frame, t *themes.Theme, g widget.Glyphs
 		}
 		return p
 	}
-	r := &Rows{frame: f, theme: t, base: painter(t), grey: grey, blank: !t.Colours, edge: t.Paint(themes.Muted)}
+	r := &Rows{
+		frame: f, theme: t, base: painter(t), grey: grey, blank: !t.Colours,
+		edge: t.Paint(themes.Muted),
+	}
 	r.lit = r.base
 	if grey {
 		r.base = painter(t.Dim())
@@ -169,7 +172,10 @@ func (r *Rows) Legend() []LegendEntry {
 	entries := r.lit.legend([]int{0})
 	for _, d := range r.lit.line.Recompute {
 		if d > 0 && r.lit.perOp >= 2 {
-			return append(entries, LegendEntry{Paint: r.theme.Area(themes.Recompute), Sign: r.lit.framed("R"), Text: "forward again"})
+			return append(entries, LegendEntry{
+				Paint: r.theme.Area(themes.Recompute), Sign: r.lit.framed("R"),
+				Text: "forward again",
+			})
 		}
 	}
 	return entries
@@ -235,7 +241,9 @@ func (r *Rows) future(until float64) {
 	stacks := r.base.perOp < 1 && r.base.stacks() && !r.base.mixes()
 	for i := max(0, from); i < len(cells); i++ {
 		switch c := &cells[i]; {
-		case stacks && (c.sign == " " && c.paint != (themes.Paint{}) || isStack(c.sign) && !r.base.idleAbove(c.paint) || lettered(c.sign) && !r.frame.folded(i)):
+		case stacks &&
+			(c.sign == " " && c.paint != (themes.Paint{}) || isStack(c.sign) && !r.base.idleAbove(c.paint) ||
+				lettered(c.sign) && !r.frame.folded(i)):
 			c.sign = "█"
 		case c.sign == " " && c.paint != (themes.Paint{}) && !r.frame.folded(i):
 			c.sign = "-"

@@ -68,5 +68,6 @@ func (r *Rows) Below(b *strings.Builder) {
 
 // lettered reports whether a sign is a letter, a digit or the mark of a pair.
 func lettered(s string) bool {
-	return len(s) == 1 && (s[0] >= '0' && s[0] <= '9' || s[0] >= 'A' && s[0] <= 'Z' || s[0] >= 'a' && s[0] <= 'z' || s == "&")
+	return len(s) == 1 && (s[0] >= '0' && s[0] <= '9' || s[0] >= 'A' && s[0] <= 'Z' ||
+		s[0] >= 'a' && s[0] <= 'z' || s == "&")
 }

@@ -24,7 +24,10 @@ func NewText(line *schedule.Timeline, columns int) Text {
 	}
 	p := chart.newPainter(&themes.Theme{}, widget.NewGlyphs(false), columns)
 	frame := chart.axis.Frame(0, 1, columns)
-	t := Text{PerColumn: frame.PerColumn(), LeftOut: chart.axis.Whole - chart.axis.Length, Shares: p.perOp < 1}
+	t := Text{
+		PerColumn: frame.PerColumn(), LeftOut: chart.axis.Whole - chart.axis.Length,
+		Shares: p.perOp < 1,
+	}
 	for rank := range line.Ranks {
 		p.row(rank)
 		var b strings.Builder

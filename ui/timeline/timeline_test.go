@@ -18,15 +18,18 @@ import (
 
 func simulated(t *rapid.T) *schedule.Timeline {
 	s := schedule.Spec{
-		Kind:  rapid.SampledFrom([]schedule.Kind{schedule.OneFOneB, schedule.AFAB, schedule.ZBH1}).Draw(t, "kind"),
-		Ranks: rapid.IntRange(1, 12).Draw(t, "p"), VirtualStages: 1, MicroBatches: rapid.IntRange(1, 90).Draw(t, "m"),
+		Kind: rapid.SampledFrom([]schedule.Kind{schedule.OneFOneB, schedule.AFAB, schedule.ZBH1}).Draw(t,
+			"kind"),
+		Ranks: rapid.IntRange(1, 12).Draw(t, "p"), VirtualStages: 1,
+		MicroBatches: rapid.IntRange(1, 90).Draw(t, "m"),
 	}
 	o, err := schedule.Build(s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	times := schedule.ChunkTimes{F: rapid.Float64Range(0.1, 3).Draw(t, "f"), I: 1, W: 1, B: 2}
-	line, err := schedule.Simulate(o, schedule.UniformCosts(s, times, rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "latency")))
+	line, err := schedule.Simulate(o,
+		schedule.UniformCosts(s, times, rapid.SampledFrom([]float64{0, 0.1}).Draw(t, "latency")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +45,8 @@ func TestAxis(t *testing.T) {
 			lines = append(lines, simulated(t))
 		}
 		w := rapid.IntRange(12, 200).Draw(t, "w")
-		a := NewAxis(lines, rapid.Bool().Draw(t, "fold"), w, rapid.SampledFrom([]float64{0, 1e-9, 0.3, 0.8, 1}).Draw(t, "about"))
+		a := NewAxis(lines, rapid.Bool().Draw(t, "fold"), w,
+			rapid.SampledFrom([]float64{0, 1e-9, 0.3, 0.8, 1}).Draw(t, "about"))
 		away := 0.0
 		for _, c := range a.cuts {
 			away += c.to - c.from
@@ -66,7 +70,9 @@ func TestAxis(t *testing.T) {
 			}
 		}
 		free := 0
-		for _, tick := range f.Ticks(func(step, at float64) string { return strconv.FormatFloat(at, 'g', 4, 64) }) {
+		for _, tick := range f.Ticks(func(step, at float64) string {
+			return strconv.FormatFloat(at, 'g', 4, 64)
+		}) {
 			if tick.Col < free || tick.Col+1+len(tick.Text) > w {
 				t.Fatalf("tick %q at %d, free from %d of %d", tick.Text, tick.Col, free, w)
 			}
@@ -83,13 +89,17 @@ func TestOverview(t *testing.T) {
 	}
 	draws.Check(t, func(t *rapid.T) {
 		line := simulated(t)
-		theme := p.Resolve(rapid.SampledFrom([]colorprofile.Profile{colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256}).Draw(t, "profile"))
+		theme := p.Resolve(rapid.SampledFrom([]colorprofile.Profile{
+			colorprofile.ASCII, colorprofile.ANSI,
+			colorprofile.ANSI256,
+		}).Draw(t, "profile"))
 		a := NewAxis([]*schedule.Timeline{line}, true, 60, 0)
 		n := rapid.IntRange(1, len(line.Ranks)).Draw(t, "n")
 		w := rapid.IntRange(1, 100).Draw(t, "w")
 		f := a.Frame(rapid.Float64Range(0, 0.5).Draw(t, "from"), 1, 60)
 		words := func(left float64) string { return fmt.Sprintf("%g left out", left) }
-		lines := append(NewOverview(line, &a, w, n).Render(theme, widget.NewGlyphs(true)), f.Windows(a.Whole, theme, widget.NewGlyphs(false), w, words))
+		lines := append(NewOverview(line, &a, w, n).Render(theme, widget.NewGlyphs(true)),
+			f.Windows(a.Whole, theme, widget.NewGlyphs(false), w, words))
 		if len(lines) != n+1 {
 			t.Fatalf("%d lines of %d", len(lines), n+1)
 		}
@@ -159,7 +169,8 @@ func TestFoldGains(t *testing.T) {
 			for _, s := range a.cuts {
 				mark += s.cols
 			}
-			if gain := float64(w-mark) / a.Length / (float64(w) / a.Whole); a.Folded > 0 && gain < ganttFoldGain {
+			if gain := float64(w-mark) / a.Length / (float64(w) / a.Whole); a.Folded > 0 &&
+				gain < ganttFoldGain {
 				t.Errorf("%s, %d columns: %d periods folded for a gain of %.2f", name, w, a.Folded, gain)
 			}
 		}

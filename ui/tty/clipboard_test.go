@@ -26,8 +26,10 @@ func TestClipboard(t *testing.T) {
 			t.Errorf("%s: %.60q comes through", env, through)
 		}
 	}
-	plain, wrapped, _ := strings.Cut(Clipboard([]string{"TMUX=/tmp/tmux,1,0", "TERM=screen"}, text), "\x1bPtmux;")
-	if plain != want || strings.ReplaceAll(strings.TrimSuffix(wrapped, "\x1b\\"), "\x1b\x1b", "\x1b") != want {
+	plain, wrapped, _ := strings.Cut(Clipboard([]string{"TMUX=/tmp/tmux,1,0", "TERM=screen"}, text),
+		"\x1bPtmux;")
+	if plain != want || strings.ReplaceAll(strings.TrimSuffix(wrapped, "\x1b\\"), "\x1b\x1b",
+		"\x1b") != want {
 		t.Errorf("tmux: %.60q and %.60q", plain, wrapped)
 	}
 }

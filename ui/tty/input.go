@@ -32,8 +32,9 @@ const (
 // lost ends at ctrl+c that comes alone, such a paste also at a key that comes alone after a pause.
 // What has come is read at once and handed on in small parts, so that ctrl+c behind many keys is seen.
 type input struct {
-	from      io.Reader
-	ready     func(within time.Duration) bool // whether there is more to read by then; nil: that cannot be known
+	from io.Reader
+	// whether there is more to read by then; nil: that cannot be known
+	ready     func(within time.Duration) bool
 	now       func() time.Time
 	interrupt func(many bool) // tells the program of ctrl+c, and whether many keys read with it come before
 
@@ -110,7 +111,8 @@ func (i *input) next(p []byte) ([]byte, error) {
 			rest = nil
 		}
 		pause := patience(rest)
-		if err != nil || pause == 0 || len(got) >= len(p)-len(pasteEnds) || i.ready == nil || !i.ready(pause) {
+		if err != nil || pause == 0 || len(got) >= len(p)-len(pasteEnds) || i.ready == nil ||
+			!i.ready(pause) {
 			if !pasting && !i.pasting && !bytes.Contains(got, []byte(pasteBegins)) {
 				got = thin(got)
 			}

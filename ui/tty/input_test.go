@@ -17,7 +17,8 @@ type chunk struct {
 	text  string
 }
 
-// chunks is a terminal that sends them. Where it can be waited for, nothing of one that comes later is read before.
+// chunks is a terminal that sends them. Where it can be waited for, nothing of one that comes later is read
+// before.
 type chunks struct {
 	rest []chunk
 	at   time.Time
@@ -67,18 +68,21 @@ func reads(waits bool, sent ...chunk) (got []string) {
 // passed returns what chunks become.
 func passed(sent ...chunk) string { return strings.Join(reads(false, sent...), "") }
 
-// TestCutSequences: a sequence that comes in parts is read as one, or as what it is when no more of it comes, and
-// ctrl+c ends one whose end was lost.
+// TestCutSequences: a sequence that comes in parts is read as one, or as what it is when no more of it comes,
+// and ctrl+c ends one whose end was lost.
 func TestCutSequences(t *testing.T) {
 	const pause, colour = 300 * time.Millisecond, "\x1b]11;rgb:1e1e/1e1e/1e1e"
 	for name, c := range map[string]struct {
 		in   []chunk
 		want string // the reads, with a bar between them
 	}{
-		"keys":                  {[]chunk{{0, "a\x1b[A"}, {0, "b"}}, "a\x1b[Ab"},
-		"an escape":             {[]chunk{{0, "\x1b"}, {pause, "j"}}, "\x1b|j"},
-		"an arrow":              {[]chunk{{0, "\x1b["}, {pause, "A"}}, "\x1b[A"},
-		"a colour":              {[]chunk{{0, colour[:9]}, {pause, colour[9:] + "\x1b"}, {pause, "\\q"}}, colour + "\x1b\\|q"},
+		"keys":      {[]chunk{{0, "a\x1b[A"}, {0, "b"}}, "a\x1b[Ab"},
+		"an escape": {[]chunk{{0, "\x1b"}, {pause, "j"}}, "\x1b|j"},
+		"an arrow":  {[]chunk{{0, "\x1b["}, {pause, "A"}}, "\x1b[A"},
+		"a colour": {
+			[]chunk{{0, colour[:9]}, {pause, colour[9:] + "\x1b"}, {pause, "\\q"}},
+			colour + "\x1b\\|q",
+		},
 		"a mode":                {[]chunk{{0, "\x1b[?20"}, {time.Second, "26;2$y"}}, "\x1b[?2026;2$y"},
 		"a lost end":            {[]chunk{{0, colour}, {time.Minute, "q"}}, colour + "|q"},
 		"alt and a bracket":     {[]chunk{{0, "\x1b]"}, {time.Minute, "q"}}, "\x1b]|q"},
@@ -88,8 +92,14 @@ func TestCutSequences(t *testing.T) {
 		"ctrl+c":                {[]chunk{{0, "a" + colour}, {0, "\x03"}}, "a\x03"},
 		"ctrl+c at once":        {[]chunk{{0, "a" + colour + "\x03"}}, "a\x03"},
 		"ctrl+c of kitty":       {[]chunk{{0, "\x1bP1+r"}, {pause, "\x1b[99;5u"}}, "\x1b[99;5u"},
-		"ctrl+c in a paste":     {[]chunk{{0, pasteBegins + colour + "\x03" + colour + pasteEnds}}, pasteBegins + colour + "\x03|" + colour + pasteEnds},
-		"and ctrl+c ends it":    {[]chunk{{0, pasteBegins + "abc" + colour}, {0, "\x03"}}, pasteBegins + "abc" + pasteEnds + "\x03"},
+		"ctrl+c in a paste": {
+			[]chunk{{0, pasteBegins + colour + "\x03" + colour + pasteEnds}},
+			pasteBegins + colour + "\x03|" + colour + pasteEnds,
+		},
+		"and ctrl+c ends it": {
+			[]chunk{{0, pasteBegins + "abc" + colour}, {0, "\x03"}},
+			pasteBegins + "abc" + pasteEnds + "\x03",
+		},
 	} {
 		if got := strings.TrimSuffix(strings.Join(reads(true, c.in...), "|"), "|"); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -97,22 +107,26 @@ func TestCutSequences(t *testing.T) {
 	}
 }
 
-// TestInterruptAhead: ctrl+c behind many keys is told before they are handed on; one in a paste, and one behind a
-// few keys, comes as a key.
+// TestInterruptAhead: ctrl+c behind many keys is told before they are handed on; one in a paste, and one
+// behind a few keys, comes as a key.
 func TestInterruptAhead(t *testing.T) {
 	many := strings.Repeat("\x1b[A\x1b[B", 10_000)
 	for name, c := range map[string]struct {
 		in   []chunk
 		told bool
 	}{
-		"keys":                {[]chunk{{0, many + "\x03"}}, true},
-		"after a while":       {[]chunk{{0, many}, {0, "\x03"}}, true},
-		"of kitty":            {[]chunk{{0, many + "\x1b[99;5u"}}, true},
-		"behind a paste":      {[]chunk{{0, pasteBegins + "tp=4" + pasteEnds + many + "\x03"}}, true},
-		"a few keys":          {[]chunk{{0, "\x1b[A\x1b[B\x03"}}, false},
-		"in a paste":          {[]chunk{{0, many + pasteBegins + "a\x03b" + pasteEnds}}, false},
-		"in a paste in parts": {[]chunk{{0, many + pasteBegins + "a\x03b"}, {0, "c\x03d"}, {0, pasteEnds + "q"}}, false},
-		"keys alone":          {[]chunk{{0, many}}, false},
+		"keys":           {[]chunk{{0, many + "\x03"}}, true},
+		"after a while":  {[]chunk{{0, many}, {0, "\x03"}}, true},
+		"of kitty":       {[]chunk{{0, many + "\x1b[99;5u"}}, true},
+		"behind a paste": {[]chunk{{0, pasteBegins + "tp=4" + pasteEnds + many + "\x03"}}, true},
+		"a few keys":     {[]chunk{{0, "\x1b[A\x1b[B\x03"}}, false},
+		"in a paste":     {[]chunk{{0, many + pasteBegins + "a\x03b" + pasteEnds}}, false},
+		"in a paste in parts": {[]chunk{
+			{0, many + pasteBegins + "a\x03b"},
+			{0, "c\x03d"},
+			{0, pasteEnds + "q"},
+		}, false},
+		"keys alone": {[]chunk{{0, many}}, false},
 	} {
 		source, handed, told := &chunks{rest: c.in, at: time.Unix(1000, 0)}, 0, -1
 		in := &input{from: source, ready: source.ready, now: func() time.Time { return source.at }}
@@ -137,12 +151,16 @@ func TestInterruptAhead(t *testing.T) {
 func TestHeldKey(t *testing.T) {
 	for _, key := range []string{"\t", "\x1b[A", "\x1b[1;2C", "\x7f"} {
 		sent := "x" + strings.Repeat(key, 500) + "\x03"
-		if got, want := strings.Join(reads(true, chunk{0, sent}), ""), "x"+strings.Repeat(key, manyKeys)+"\x03"; got != want {
+		if got, want := strings.Join(reads(true, chunk{0, sent}), ""),
+			"x"+strings.Repeat(key, manyKeys)+"\x03"; got != want {
 			t.Errorf("%q: %q", key, got)
 		}
 		few := strings.Repeat(key+"\x1b[B", 500)
 		pasted := pasteBegins + strings.Repeat(key, 500) + pasteEnds
-		for _, sent := range []string{strings.Repeat("xä", 500), strings.Repeat("x", 500), few, pasted[:len(pasted)/2], pasted} {
+		for _, sent := range []string{
+			strings.Repeat("xä", 500), strings.Repeat("x", 500), few,
+			pasted[:len(pasted)/2], pasted,
+		} {
 			if got := passed(chunk{0, sent}); got != sent {
 				t.Errorf("%.20q: %d bytes of %d", sent, len(got), len(sent))
 			}
@@ -160,32 +178,102 @@ func TestUnendedPaste(t *testing.T) {
 		in   []chunk
 		want string
 	}{
-		"keys":                      {[]chunk{{0, "a\x1b[A"}, {0, "\x03"}}, "a\x1b[A\x03"},
-		"a paste":                   {[]chunk{{0, begin + "text\x03text" + end}, {0, "q"}}, begin + "text\x03text" + end + "q"},
-		"marks in parts":            {[]chunk{{0, "\x1b[20"}, {0, "0~text\x1b"}, {0, "[201~"}, {0, "\x03"}}, begin + "text" + end + "\x03"},
-		"an escape before a mark":   {[]chunk{{0, "\x1b\x1b[200~a"}, {0, "\x03"}}, "\x1b" + begin + "a" + end + "\x03"},
-		"ctrl+c":                    {[]chunk{{0, begin + "abc"}, {0, "\x03"}}, begin + "abc" + end + "\x03"},
-		"ctrl+c of kitty":           {[]chunk{{0, begin + "abc"}, {0, "\x1b[99;5u"}}, begin + "abc" + end + "\x1b[99;5u"},
-		"ctrl+c of xterm":           {[]chunk{{0, begin + "abc"}, {time.Second / 2, "\x1b[27;5;99~"}, {0, "q"}}, begin + "abc" + end + "\x1b[27;5;99~q"},
-		"several of xterm":          {[]chunk{{0, begin + "abc"}, {0, "\x1b[27;5;99~\x1b[27;5;99~"}}, begin + "abc" + end + "\x1b[27;5;99~\x1b[27;5;99~"},
-		"shift+c of xterm is text":  {[]chunk{{0, begin + "abc"}, {0, "\x1b[27;2;99~"}}, begin + "abc\x1b[27;2;99~"},
-		"ctrl+d of xterm is text":   {[]chunk{{0, begin + "abc"}, {0, "\x1b[27;5;100~"}}, begin + "abc\x1b[27;5;100~"},
-		"a stalled rest is text":    {[]chunk{{0, begin + "tp=4 "}, {2 * time.Second, "xq"}, {0, "dd" + end}}, begin + "tp=4 xqdd" + end},
-		"a stalled mark":            {[]chunk{{0, begin + "abc\x1b[201"}, {2 * time.Second, "~"}, {0, "q"}}, begin + "abc" + end + "q"},
-		"half of a mark":            {[]chunk{{0, begin + "abc"}, {2 * time.Second, "\x1b["}, {0, "201~q"}}, begin + "abc" + end + "q"},
-		"alt after a pause":         {[]chunk{{0, begin + "abc"}, {time.Minute, "\x1bq"}}, begin + "abc" + end + "\x1bq"},
-		"escape after a pause":      {[]chunk{{0, begin + "abc"}, {time.Minute, "\x1b"}}, begin + "abc" + end + "\x1b"},
-		"a letter after a pause":    {[]chunk{{0, begin + "abc"}, {time.Minute, "é"}}, begin + "abc" + end + "é"},
-		"and num lock":              {[]chunk{{0, begin + "abc"}, {0, "\x1b[99::99;133:1u\x03"}}, begin + "abc" + end + "\x1b[99::99;133:1u\x03"},
-		"c with shift is text":      {[]chunk{{0, begin + "abc"}, {0, "\x1b[99;2u"}}, begin + "abc\x1b[99;2u"},
-		"ctrl+c after part of mark": {[]chunk{{0, begin + "abc\x1b[20"}, {0, "\x03"}, {0, "1~"}}, begin + "abc\x1b[20" + end + "\x031~"},
-		"a key at once is text":     {[]chunk{{0, begin + "abc"}, {time.Second / 2, "q"}}, begin + "abcq"},
-		"a key after a pause":       {[]chunk{{0, begin + "abc"}, {time.Second, "q"}, {0, "q"}}, begin + "abc" + end + "qq"},
-		"an arrow after a pause":    {[]chunk{{0, begin + "abc"}, {time.Minute, "\x1b[A"}}, begin + "abc" + end + "\x1b[A"},
-		"the rest after a pause":    {[]chunk{{0, begin + "abc"}, {time.Minute, "def" + end}}, begin + "abcdef" + end},
-		"a long rest after a pause": {[]chunk{{0, begin + "abc"}, {time.Minute, long[:500]}, {0, end}}, begin + "abc" + long[:500] + end},
-		"too long":                  {[]chunk{{0, begin + long + "more"}, {0, "and more" + end + "q"}}, begin + kept + end + "q"},
-		"too long without an end":   {[]chunk{{0, begin + long + "more"}, {0, "\x03"}}, begin + kept + end + "\x03"},
+		"keys": {[]chunk{{0, "a\x1b[A"}, {0, "\x03"}}, "a\x1b[A\x03"},
+		"a paste": {
+			[]chunk{{0, begin + "text\x03text" + end}, {0, "q"}},
+			begin + "text\x03text" + end + "q",
+		},
+		"marks in parts": {
+			[]chunk{{0, "\x1b[20"}, {0, "0~text\x1b"}, {0, "[201~"}, {0, "\x03"}},
+			begin + "text" + end + "\x03",
+		},
+		"an escape before a mark": {
+			[]chunk{{0, "\x1b\x1b[200~a"}, {0, "\x03"}},
+			"\x1b" + begin + "a" + end + "\x03",
+		},
+		"ctrl+c": {[]chunk{{0, begin + "abc"}, {0, "\x03"}}, begin + "abc" + end + "\x03"},
+		"ctrl+c of kitty": {
+			[]chunk{{0, begin + "abc"}, {0, "\x1b[99;5u"}},
+			begin + "abc" + end + "\x1b[99;5u",
+		},
+		"ctrl+c of xterm": {[]chunk{
+			{0, begin + "abc"},
+			{time.Second / 2, "\x1b[27;5;99~"},
+			{0, "q"},
+		}, begin + "abc" + end + "\x1b[27;5;99~q"},
+		"several of xterm": {
+			[]chunk{{0, begin + "abc"}, {0, "\x1b[27;5;99~\x1b[27;5;99~"}},
+			begin + "abc" + end + "\x1b[27;5;99~\x1b[27;5;99~",
+		},
+		"shift+c of xterm is text": {
+			[]chunk{{0, begin + "abc"}, {0, "\x1b[27;2;99~"}},
+			begin + "abc\x1b[27;2;99~",
+		},
+		"ctrl+d of xterm is text": {
+			[]chunk{{0, begin + "abc"}, {0, "\x1b[27;5;100~"}},
+			begin + "abc\x1b[27;5;100~",
+		},
+		"a stalled rest is text": {
+			[]chunk{{0, begin + "tp=4 "}, {2 * time.Second, "xq"}, {0, "dd" + end}},
+			begin + "tp=4 xqdd" + end,
+		},
+		"a stalled mark": {
+			[]chunk{{0, begin + "abc\x1b[201"}, {2 * time.Second, "~"}, {0, "q"}},
+			begin + "abc" + end + "q",
+		},
+		"half of a mark": {
+			[]chunk{{0, begin + "abc"}, {2 * time.Second, "\x1b["}, {0, "201~q"}},
+			begin + "abc" + end + "q",
+		},
+		"alt after a pause": {
+			[]chunk{{0, begin + "abc"}, {time.Minute, "\x1bq"}},
+			begin + "abc" + end + "\x1bq",
+		},
+		"escape after a pause": {
+			[]chunk{{0, begin + "abc"}, {time.Minute, "\x1b"}},
+			begin + "abc" + end + "\x1b",
+		},
+		"a letter after a pause": {
+			[]chunk{{0, begin + "abc"}, {time.Minute, "é"}},
+			begin + "abc" + end + "é",
+		},
+		"and num lock": {
+			[]chunk{{0, begin + "abc"}, {0, "\x1b[99::99;133:1u\x03"}},
+			begin + "abc" + end + "\x1b[99::99;133:1u\x03",
+		},
+		"c with shift is text": {
+			[]chunk{{0, begin + "abc"}, {0, "\x1b[99;2u"}},
+			begin + "abc\x1b[99;2u",
+		},
+		"ctrl+c after part of mark": {
+			[]chunk{{0, begin + "abc\x1b[20"}, {0, "\x03"}, {0, "1~"}},
+			begin + "abc\x1b[20" + end + "\x031~",
+		},
+		"a key at once is text": {[]chunk{{0, begin + "abc"}, {time.Second / 2, "q"}}, begin + "abcq"},
+		"a key after a pause": {
+			[]chunk{{0, begin + "abc"}, {time.Second, "q"}, {0, "q"}},
+			begin + "abc" + end + "qq",
+		},
+		"an arrow after a pause": {
+			[]chunk{{0, begin + "abc"}, {time.Minute, "\x1b[A"}},
+			begin + "abc" + end + "\x1b[A",
+		},
+		"the rest after a pause": {
+			[]chunk{{0, begin + "abc"}, {time.Minute, "def" + end}},
+			begin + "abcdef" + end,
+		},
+		"a long rest after a pause": {
+			[]chunk{{0, begin + "abc"}, {time.Minute, long[:500]}, {0, end}},
+			begin + "abc" + long[:500] + end,
+		},
+		"too long": {
+			[]chunk{{0, begin + long + "more"}, {0, "and more" + end + "q"}},
+			begin + kept + end + "q",
+		},
+		"too long without an end": {
+			[]chunk{{0, begin + long + "more"}, {0, "\x03"}},
+			begin + kept + end + "\x03",
+		},
 	} {
 		if got := passed(c.in...); got != c.want {
 			t.Errorf("%s: %.80q, want %.80q", name, got, c.want)
@@ -197,7 +285,10 @@ func TestUnendedPaste(t *testing.T) {
 // the text is cut into reads.
 func TestInputKeepsText(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOf(rapid.SampledFrom([]string{pasteBegins, pasteEnds, "\x1b", "[20", "0~", "1~", "a", "\x1b[A", "ü"})).Draw(t, "parts")
+		parts := rapid.SliceOf(rapid.SampledFrom([]string{
+			pasteBegins, pasteEnds, "\x1b", "[20", "0~", "1~",
+			"a", "\x1b[A", "ü",
+		})).Draw(t, "parts")
 		text := strings.Join(parts, "")
 		var sent []chunk
 		for rest := text; rest != ""; {

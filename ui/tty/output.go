@@ -45,15 +45,17 @@ func (o *output) slow() bool { return time.Since(time.Unix(0, o.waited.Load())) 
 // busy reports whether the terminal still takes what was drawn.
 func (o *output) busy() bool { return len(o.free) == 0 }
 
-// Write hands bytes to a goroutine that writes them. What leaves the screen or shows the cursor again, as the last
-// bytes do where a crash has left the screen before, is written when it returns: the process may be stopped, or end, next.
+// Write hands bytes to a goroutine that writes them. What leaves the screen or shows the cursor again, as the
+// last bytes do where a crash has left the screen before, is written when it returns: the process may be
+// stopped, or end, next.
 func (o *output) Write(p []byte) (int, error) {
 	if err := o.wait(); err != nil {
 		return 0, err
 	}
 	o.frame = append(o.frame[:0], p...)
 	go o.write()
-	if bytes.Contains(p, []byte(ansi.ResetModeAltScreenSaveCursor)) || bytes.Contains(p, []byte(ansi.SetModeTextCursorEnable)) {
+	if bytes.Contains(p, []byte(ansi.ResetModeAltScreenSaveCursor)) ||
+		bytes.Contains(p, []byte(ansi.SetModeTextCursorEnable)) {
 		if err := o.wait(); err != nil {
 			return 0, err
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// TestOutputGivenUp: a frame is handed over while the terminal takes nothing, and what waits for it ends when the
-// terminal is given up, as all later writes do.
+// TestOutputGivenUp: a frame is handed over while the terminal takes nothing, and what waits for it ends when
+// the terminal is given up, as all later writes do.
 func TestOutputGivenUp(t *testing.T) {
 	for _, next := range []string{"frame", "the end" + ansi.ResetModeAltScreenSaveCursor} {
 		synctest.Test(t, func(t *testing.T) {
@@ -47,13 +47,20 @@ func TestOutputGivenUp(t *testing.T) {
 	}
 }
 
-// TestOutputLeaves: what leaves the screen, and the last bytes after a crash that left it before, are written when
-// the write returns.
+// TestOutputLeaves: what leaves the screen, and the last bytes after a crash that left it before, are written
+// when the write returns.
 func TestOutputLeaves(t *testing.T) {
-	for _, last := range []string{ansi.ResetModeAltScreenSaveCursor, ansi.SetModeTextCursorEnable + ansi.ResetModeBracketedPaste} {
+	for _, last := range []string{
+		ansi.ResetModeAltScreenSaveCursor,
+		ansi.SetModeTextCursorEnable + ansi.ResetModeBracketedPaste,
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			var got []byte
-			o := newOutput(writer(func(p []byte) (int, error) { time.Sleep(time.Second); got = append(got, p...); return len(p), nil }))
+			o := newOutput(writer(func(p []byte) (int, error) {
+				time.Sleep(time.Second)
+				got = append(got, p...)
+				return len(p), nil
+			}))
 			for _, text := range []string{"frame", "frame", last} {
 				if _, err := o.Write([]byte(text)); err != nil {
 					t.Fatal(err)
@@ -74,7 +81,13 @@ func TestOutputSlow(t *testing.T) {
 		for _, c := range []struct {
 			takes, after time.Duration
 			slow         bool
-		}{{0, 0, false}, {slowWrite / 2, 0, false}, {slowWrite, 0, true}, {0, slowFor / 2, true}, {0, slowFor, false}} {
+		}{
+			{0, 0, false},
+			{slowWrite / 2, 0, false},
+			{slowWrite, 0, true},
+			{0, slowFor / 2, true},
+			{0, slowFor, false},
+		} {
 			takes = c.takes
 			time.Sleep(c.after)
 			if _, err := o.Write([]byte("frame")); err != nil {

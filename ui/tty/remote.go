@@ -19,8 +19,8 @@ type Remote struct {
 	Follow func(*tea.Program) (stop func())
 }
 
-// Options returns the terminal for a program. Nothing is asked of the process: not its terminal, and not by running
-// other programs.
+// Options returns the terminal for a program. Nothing is asked of the process: not its terminal, and not by
+// running other programs.
 func (r *Remote) Options() []tea.ProgramOption {
 	columns, rows := bounded(r.Width, r.Height)
 	return []tea.ProgramOption{

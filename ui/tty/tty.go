@@ -28,7 +28,10 @@ const (
 
 // NewCaps guesses from the environment; ascii is the user's choice.
 func NewCaps(env []string, ascii bool) Caps {
-	return Caps{Profile: colorprofile.ANSI256, Dark: true, Unicode: !ascii && hasUnicode(env), Underlines: canUnderline(env)}
+	return Caps{
+		Profile: colorprofile.ANSI256, Dark: true, Unicode: !ascii && hasUnicode(env),
+		Underlines: canUnderline(env),
+	}
 }
 
 // The largest area that is drawn; the rest of a larger terminal stays blank.
@@ -112,8 +115,8 @@ func Filter(now func() time.Time) func(tea.Model, tea.Msg) tea.Msg {
 	}
 }
 
-// asDrawn lets the program write colours as they are drawn. What is drawn is in colours that the terminal has: to look
-// each cell's up again takes a seventh of a frame.
+// asDrawn lets the program write colours as they are drawn. What is drawn is in colours that the terminal
+// has: to look each cell's up again takes a seventh of a frame.
 func asDrawn() tea.ProgramOption { return tea.WithColorProfile(colorprofile.TrueColor) }
 
 // Profile returns how many colours a terminal shows.
@@ -125,7 +128,8 @@ func Profile(screen io.Writer, env []string) colorprofile.Profile {
 }
 
 // monochrome reports whether a type of terminal has no colours, by the names of terminfo: a
-// suffix -m or -mono, and DEC's terminals before the VT525, which was the first with colours but for the VT241 and VT340.
+// suffix -m or -mono, and DEC's terminals before the VT525, which was the first with colours but for the
+// VT241 and VT340.
 func monochrome(term string) bool {
 	if strings.HasSuffix(term, "-m") || strings.HasSuffix(term, "-mono") {
 		return true

@@ -36,15 +36,20 @@ func TestCaps(t *testing.T) {
 // TestProfile: a terminal without colours gets none.
 func TestProfile(t *testing.T) {
 	for term, colours := range map[string]bool{
-		"xterm": true, "xterm-256color": true, "linux": true, "screen": true, "putty": true, "vt525": true, "vtxyz": true, "vte-256color": true, "tmux-m": false,
-		"xterm-mono": false, "vt100": false, "vt102-w": false, "vt220": false, "linux-m": false, "vt52": false,
+		"xterm": true, "xterm-256color": true, "linux": true, "screen": true, "putty": true, "vt525": true,
+		"vtxyz": true, "vte-256color": true, "tmux-m": false,
+		"xterm-mono": false, "vt100": false, "vt102-w": false, "vt220": false, "linux-m": false,
+		"vt52": false,
 	} {
 		env := []string{"TERM=" + term, "TTY_FORCE=1"}
 		if got := Profile(io.Discard, env) > colorprofile.ASCII; got != colours {
 			t.Errorf("%s: colours %v", term, got)
 		}
 	}
-	for env, none := range map[string]bool{"NO_COLOR=yes": true, "NO_COLOR=": false, "CLICOLOR=0": true, "CLICOLOR=1": false, "CLICOLOR=": false} {
+	for env, none := range map[string]bool{
+		"NO_COLOR=yes": true, "NO_COLOR=": false, "CLICOLOR=0": true,
+		"CLICOLOR=1": false, "CLICOLOR=": false,
+	} {
 		if NoColor([]string{env}) != none {
 			t.Errorf("%s: no colours %v", env, !none)
 		}
@@ -56,7 +61,8 @@ func TestProfile(t *testing.T) {
 func TestFilter(t *testing.T) {
 	now := time.Time{}
 	filter := Filter(func() time.Time { now = now.Add(wheelPause / 2); return now })
-	if got := filter(nil, tea.WindowSizeMsg{Width: 60_000, Height: 3}); got != (tea.WindowSizeMsg{Width: MaxWidth, Height: 3}) {
+	if got := filter(nil,
+		tea.WindowSizeMsg{Width: 60_000, Height: 3}); got != (tea.WindowSizeMsg{Width: MaxWidth, Height: 3}) {
 		t.Errorf("%+v", got)
 	}
 	passed := 0

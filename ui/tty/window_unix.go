@@ -31,7 +31,10 @@ type Window struct {
 // Open returns the terminal of the process.
 func Open(env []string) *Window {
 	w := &Window{env: env, output: newOutput(os.Stdout)}
-	w.input = &keyboard{file: os.Stdin, typed: &input{from: os.Stdin, ready: readable(os.Stdin), now: time.Now}}
+	w.input = &keyboard{file: os.Stdin, typed: &input{
+		from: os.Stdin, ready: readable(os.Stdin),
+		now: time.Now,
+	}}
 	w.before, _ = term.GetState(os.Stdin.Fd())
 	return w
 }
@@ -104,8 +107,9 @@ func (w *Window) Follow(p *tea.Program) (stop func()) {
 	}
 }
 
-// retake sets the terminal up again after a stop that cannot be caught, in which the shell gave it its own modes and
-// wrote over the picture. A stop by key is the library's, which has paused the input and sets it up itself.
+// retake sets the terminal up again after a stop that cannot be caught, in which the shell gave it its own
+// modes and wrote over the picture. A stop by key is the library's, which has paused the input and sets it up
+// itself.
 func (w *Window) retake(p *tea.Program) {
 	if w.input.paused.Load() || !cooked(os.Stdin) {
 		return
@@ -113,7 +117,8 @@ func (w *Window) retake(p *tea.Program) {
 	if _, err := term.MakeRaw(os.Stdin.Fd()); err != nil {
 		return
 	}
-	_, _ = w.output.Write([]byte(ansi.SetModeBracketedPaste + ansi.ResetModeTextCursorEnable)) // a shell's line has its own
+	// a shell's line has its own
+	_, _ = w.output.Write([]byte(ansi.SetModeBracketedPaste + ansi.ResetModeTextCursorEnable))
 	p.Send(tea.ClearScreen())
 }
 
@@ -170,7 +175,8 @@ func (w *Window) restore() {
 // restoration ends a sequence that was cut off, and every mode that the program sets.
 const restoration = "\x18\x1b\\" + ansi.ResetModeSynchronizedOutput + ansi.ResetModifyOtherKeys + "\x1b[<1u" +
 	ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseAnyEvent + ansi.ResetModeMouseExtSgr +
-	ansi.ResetModeBracketedPaste + ansi.ResetStyle + ansi.ResetModeAltScreenSaveCursor + ansi.SetModeTextCursorEnable
+	ansi.ResetModeBracketedPaste + ansi.ResetStyle + ansi.ResetModeAltScreenSaveCursor +
+	ansi.SetModeTextCursorEnable
 
 // Resized returns the news of the size that the window has now.
 func Resized() tea.Msg {
@@ -187,8 +193,8 @@ func CanSuspend() bool {
 	return err == nil && session != unix.Getpgrp()
 }
 
-// keyboard is what is typed: a file for the library, which sets the modes of the terminal. It has no name: with one
-// the library would wait for the file, and not see what is read ahead of it.
+// keyboard is what is typed: a file for the library, which sets the modes of the terminal. It has no name:
+// with one the library would wait for the file, and not see what is read ahead of it.
 type keyboard struct {
 	file   *os.File
 	typed  *input

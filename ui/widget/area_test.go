@@ -28,11 +28,15 @@ func TestAreaHeights(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
 		h := rapid.IntRange(1, 30).Draw(t, "h")
 		values := rapid.SliceOfN(rapid.Float64Range(0, 40), 2, 2).Draw(t, "values")
-		a := Area{Fills: []themes.Fill{themes.Weights, themes.Activations}, Columns: [][]float64{values}, Scale: 100, Cursor: -1}
+		a := Area{
+			Fills: []themes.Fill{themes.Weights, themes.Activations}, Columns: [][]float64{values},
+			Scale: 100, Cursor: -1,
+		}
 		got := 0 // eighths
 		for _, line := range a.Render(th, NewGlyphs(true), 1, h) {
 			switch sign := ansi.Strip(line); {
-			case strings.Contains(line, "\x1b") && strings.Contains("▁▂▃▄▅▆▇", sign) && !strings.Contains(line, "48;"):
+			case strings.Contains(line, "\x1b") && strings.Contains("▁▂▃▄▅▆▇", sign) &&
+				!strings.Contains(line, "48;"):
 				got += strings.Index("▁▂▃▄▅▆▇", sign)/3 + 1
 			case strings.Contains(line, "\x1b"):
 				got += 8
@@ -61,7 +65,10 @@ func TestLimitScale(t *testing.T) {
 			return
 		}
 		below := limit * rapid.Float64Range(0, 1).Draw(t, "below")
-		a := Area{Fills: []themes.Fill{themes.Weights}, Columns: [][]float64{{below}}, Scale: scale, Limit: limit, Cursor: -1}
+		a := Area{
+			Fills: []themes.Fill{themes.Weights}, Columns: [][]float64{{below}}, Scale: scale,
+			Limit: limit, Cursor: -1,
+		}
 		row := int(limit / scale * float64(h)) // from the bottom
 		lines := a.Render(th, NewGlyphs(true), 1, h)
 		for y := row + 1; y < h; y++ {
@@ -95,8 +102,9 @@ func TestAreaAnything(t *testing.T) {
 		w, h := rapid.IntRange(0, 30).Draw(t, "w"), rapid.IntRange(0, 12).Draw(t, "h")
 		value := rapid.SampledFrom([]float64{0, 1, 50, 1e9, -3, math.NaN(), math.Inf(1)})
 		a := Area{
-			Fills: []themes.Fill{themes.Weights, themes.Gradients, themes.Logits}, Cursor: rapid.IntRange(-1, 31).Draw(t, "cursor"),
-			Scale: value.Draw(t, "scale"), Limit: value.Draw(t, "limit"),
+			Fills:  []themes.Fill{themes.Weights, themes.Gradients, themes.Logits},
+			Cursor: rapid.IntRange(-1, 31).Draw(t, "cursor"),
+			Scale:  value.Draw(t, "scale"), Limit: value.Draw(t, "limit"),
 		}
 		for range rapid.IntRange(0, w+2).Draw(t, "columns") {
 			a.Columns = append(a.Columns, rapid.SliceOfN(value, 0, 4).Draw(t, "column"))
@@ -116,8 +124,9 @@ func TestAreaAnything(t *testing.T) {
 // TestAreaCrossed: a column just above the limit shows the line on itself.
 func TestAreaCrossed(t *testing.T) {
 	a := Area{
-		Fills: []themes.Fill{themes.Weights, themes.Overhead}, Columns: [][]float64{{70, 9}, {70, 12}, {10, 0}},
-		Scale: 100, Limit: 80, Cursor: -1,
+		Fills:   []themes.Fill{themes.Weights, themes.Overhead},
+		Columns: [][]float64{{70, 9}, {70, 12}, {10, 0}},
+		Scale:   100, Limit: 80, Cursor: -1,
 	}
 	th, g := areaTheme(t, colorprofile.ANSI256), NewGlyphs(true)
 	lines := a.Render(th, g, 3, 10)
@@ -133,7 +142,8 @@ func TestAreaCursor(t *testing.T) {
 		values := rapid.SliceOfN(rapid.Float64Range(0, 30), 3, 3).Draw(t, "values")
 		a := Area{
 			Fills:   []themes.Fill{themes.Weights, themes.Gradients, themes.Activations},
-			Columns: [][]float64{values, values, values}, Scale: 100, Limit: rapid.Float64Range(0, 100).Draw(t, "limit"), Cursor: 1,
+			Columns: [][]float64{values, values, values}, Scale: 100,
+			Limit: rapid.Float64Range(0, 100).Draw(t, "limit"), Cursor: 1,
 		}
 		for y, line := range a.Render(th, NewGlyphs(true), 3, rapid.IntRange(1, 30).Draw(t, "h")) {
 			if cells := []rune(ansi.Strip(line)); cells[1] != '│' {

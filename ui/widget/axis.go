@@ -36,7 +36,10 @@ func NewAxis(low, high float64, h int, unit float64) Axis {
 				if line >= size || (first+float64(h-1))*line < high-1e-9*span {
 					continue
 				}
-				a := Axis{Low: first * line, High: (first + float64(h-1)) * line, h: h, every: every, step: step}
+				a := Axis{
+					Low: first * line, High: (first + float64(h-1)) * line, h: h, every: every,
+					step: step,
+				}
 				if len(a.Ticks()) >= 2 {
 					best, size = a, line
 				}

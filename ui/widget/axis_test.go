@@ -24,7 +24,8 @@ func TestAxisIsEven(t *testing.T) {
 		low, high = low*unit, high*unit
 		a := NewAxis(low, high, h, unit)
 		air := 1e-6 * (high - low)
-		most := max(4, 2.5*float64(h-1)/float64(h-2)) // a line more than the range has, of the next round step
+		// a line more than the range has, of the next round step
+		most := max(4, 2.5*float64(h-1)/float64(h-2))
 		if a.Low > low+air || a.High < high-air || a.High-a.Low > most*(high-low) {
 			t.Fatalf("%g to %g in %d lines is %g to %g", low, high, h, a.Low, a.High)
 		}
@@ -46,9 +47,16 @@ func TestAxisIsEven(t *testing.T) {
 	})
 }
 
-// TestAxisOfNothingRound: where a step is lost in the rounding of the values the axis has few numbers, or none.
+// TestAxisOfNothingRound: where a step is lost in the rounding of the values the axis has few numbers, or
+// none.
 func TestAxisOfNothingRound(t *testing.T) {
-	for _, r := range [][2]float64{{-1e300, 1}, {1e17, 1e17 + 64}, {-1 << 53, -1<<53 + 8}, {0, 5e-324}, {0, 1e308}} {
+	for _, r := range [][2]float64{
+		{-1e300, 1},
+		{1e17, 1e17 + 64},
+		{-1 << 53, -1<<53 + 8},
+		{0, 5e-324},
+		{0, 1e308},
+	} {
 		if a := NewAxis(r[0], r[1], 20, 1); len(a.Ticks()) > 20 {
 			t.Errorf("%g to %g: %d numbers in 20 lines", r[0], r[1], len(a.Ticks()))
 		}
@@ -59,7 +67,10 @@ func TestAxisOfNothingRound(t *testing.T) {
 // more of the height than its share of the band.
 func TestWithinTheBandIsFlat(t *testing.T) {
 	look := looks(t)["256"]
-	c := Curve{Values: []float64{2.034, 2.032, 2.031, 2.03, 2.03}, At: []int{2, 12, 22, 32, 42}, Current: 3, Role: themes.Time}
+	c := Curve{
+		Values: []float64{2.034, 2.032, 2.031, 2.03, 2.03}, At: []int{2, 12, 22, 32, 42}, Current: 3,
+		Role: themes.Time,
+	}
 	rows := func() int {
 		used := map[int]bool{}
 		for i, line := range c.Render(look.theme, look.glyphs, 50, 20) {

@@ -41,7 +41,8 @@ func (c *Curve) Render(t *themes.Theme, g Glyphs, w, h int) []string {
 	point := func(i int) canvas.Point { return canvas.Point{X: c.At[i], Y: a.Row(c.Values[i])} }
 	for i := 1; i < len(c.Values); i++ {
 		if usable(c.Values[i-1]) && usable(c.Values[i]) {
-			graph.DrawLinePoints(&line, graph.GetLinePoints(point(i-1), point(i)), runes.ArcLineStyle, lipgloss.Style{})
+			graph.DrawLinePoints(&line, graph.GetLinePoints(point(i-1), point(i)), runes.ArcLineStyle,
+				lipgloss.Style{})
 		}
 	}
 	grid := make([][]mark, h)

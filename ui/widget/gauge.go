@@ -17,6 +17,9 @@ func (g *Gauge) Render(t *themes.Theme, glyphs Glyphs, w int) string {
 	if g.Limit > 0 && g.Value > g.Limit {
 		fill = g.Over
 	}
-	bar := Stack{Segments: []Segment{{Fill: fill, Value: g.Value}}, Scale: g.Full, Limit: g.Limit, Plain: true}
+	bar := Stack{
+		Segments: []Segment{{Fill: fill, Value: g.Value}}, Scale: g.Full, Limit: g.Limit,
+		Plain: true,
+	}
 	return bar.Render(t, glyphs, w)
 }

@@ -32,14 +32,18 @@ type Glyphs struct {
 func NewGlyphs(unicode bool) Glyphs {
 	if !unicode {
 		return Glyphs{
-			Rule: "-", Track: "-", HandleL: "[", HandleR: "]", Limit: "|", Dash: "-", Pointer: ">", More: ">", MoreLeft: "<",
-			Up: "^", Down: "v", Times: "x", Dot: "|", Point: "o", Here: "@", Ellipsis: "~", Cut: "~", Cross: "x", Arrow: "->", None: "-", About: "~", PlusMinus: "+-",
+			Rule: "-", Track: "-", HandleL: "[", HandleR: "]", Limit: "|", Dash: "-", Pointer: ">", More: ">",
+			MoreLeft: "<",
+			Up:       "^", Down: "v", Times: "x", Dot: "|", Point: "o", Here: "@", Ellipsis: "~", Cut: "~",
+			Cross: "x", Arrow: "->", None: "-", About: "~", PlusMinus: "+-",
 		}
 	}
 	return Glyphs{
 		Unicode: true,
-		Rule:    "─", Track: "─", HandleL: "┤", HandleR: "├", Limit: "│", Dash: "╌", Pointer: "▸", More: "›", MoreLeft: "‹",
-		Up: "▲", Down: "▼", Times: "×", Dot: "·", Point: "•", Here: "●", Ellipsis: "…", Cut: "⋯", Cross: "✗", Arrow: "→", None: "–", About: "≈", PlusMinus: "±",
+		Rule:    "─", Track: "─", HandleL: "┤", HandleR: "├", Limit: "│", Dash: "╌",
+		Pointer: "▸", More: "›", MoreLeft: "‹",
+		Up: "▲", Down: "▼", Times: "×", Dot: "·", Point: "•", Here: "●", Ellipsis: "…",
+		Cut: "⋯", Cross: "✗", Arrow: "→", None: "–", About: "≈", PlusMinus: "±",
 	}
 }
 

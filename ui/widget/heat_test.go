@@ -13,7 +13,10 @@ import (
 // palette and the colours of the terminal; no value is without a paint.
 func TestHeat(t *testing.T) {
 	for _, name := range themes.Names() {
-		for _, profile := range []colorprofile.Profile{colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256, colorprofile.TrueColor} {
+		for _, profile := range []colorprofile.Profile{
+			colorprofile.ASCII, colorprofile.ANSI,
+			colorprofile.ANSI256, colorprofile.TrueColor,
+		} {
 			p, err := themes.Load(name)
 			if err != nil {
 				t.Fatal(err)

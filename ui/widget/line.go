@@ -181,7 +181,8 @@ func Wrap(s string, w int) []string {
 // Blank returns a line of w blanks.
 func Blank(w int) string { return blanks(max(w, 0)) }
 
-const manyBlanks = "                                                                                                                                "
+const manyBlanks = "                                                                                       " +
+	"                                         "
 
 func blanks(n int) string {
 	if n <= len(manyBlanks) {

@@ -52,7 +52,8 @@ func TestTornadoWidth(t *testing.T) {
 		for range rapid.IntRange(1, 5).Draw(t, "bars") {
 			s := Sides{Low: low.Draw(t, "low"), High: high.Draw(t, "high")}
 			if rapid.Bool().Draw(t, "fits") {
-				s.FitLow, s.FitHigh = max(s.Low, low.Draw(t, "fit low")), min(s.High, high.Draw(t, "fit high"))
+				s.FitLow, s.FitHigh = max(s.Low, low.Draw(t, "fit low")),
+					min(s.High, high.Draw(t, "fit high"))
 			}
 			spans = append(spans, s)
 		}

@@ -44,7 +44,8 @@ func looks(t testing.TB) map[string]struct {
 
 func segments(values ...float64) []Segment {
 	fills := []themes.Fill{
-		themes.Weights, themes.Gradients, themes.Optimizer, themes.Activations, themes.Logits, themes.Buffers, themes.Overhead,
+		themes.Weights, themes.Gradients, themes.Optimizer, themes.Activations, themes.Logits, themes.Buffers,
+		themes.Overhead,
 	}
 	labels := []string{"weights", "grads", "optimizer", "activations", "logits", "buffers", "overhead"}
 	var out []Segment
@@ -86,7 +87,8 @@ func TestStackExact(t *testing.T) {
 func TestStackWidth(t *testing.T) {
 	all := looks(t)
 	draws.Check(t, func(t *rapid.T) {
-		value := rapid.OneOf(rapid.Float64Range(-1, 100), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, 1e300}))
+		value := rapid.OneOf(rapid.Float64Range(-1, 100),
+			rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, 1e300}))
 		bar := Stack{
 			Segments: segments(rapid.SliceOfN(value, 0, 9).Draw(t, "values")...),
 			Scale:    value.Draw(t, "scale"), Limit: value.Draw(t, "limit"),
@@ -181,8 +183,15 @@ func TestCurve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var b strings.Builder
 			for _, c := range []Curve{
-				{Values: []float64{44.8, 44.7, 46.4, 51.6, 90.9, 171}, At: []int{3, 12, 21, 30, 39, 48}, Current: 3, Role: themes.Time},
-				{Values: []float64{395, 204, 109, nan, 37, 25}, At: []int{3, 12, 21, 30, 39, 48}, Current: 2, Limit: 79, Role: themes.Memory},
+				{
+					Values: []float64{44.8, 44.7, 46.4, 51.6, 90.9, 171}, At: []int{3, 12, 21, 30, 39, 48},
+					Current: 3, Role: themes.Time,
+				},
+				{
+					Values: []float64{395, 204, 109, nan, 37, 25}, At: []int{3, 12, 21, 30, 39, 48},
+					Current: 2,
+					Limit:   79, Role: themes.Memory,
+				},
 				{Values: []float64{7}, At: []int{20}, Current: 0, Role: themes.Time},
 				{Values: []float64{nan, nan}, At: []int{5, 9}, Current: -1, Role: themes.Time},
 			} {
@@ -198,12 +207,14 @@ func TestCurveHolds(t *testing.T) {
 	look := looks(t)["256"]
 	draws.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "n")
-		value := rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, 1e300, -1e300, 1e-300}))
+		value := rapid.OneOf(rapid.Float64(),
+			rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, 1e300, -1e300, 1e-300}))
 		w, h := rapid.IntRange(0, 90).Draw(t, "w"), rapid.IntRange(0, 12).Draw(t, "h")
 		c := Curve{
 			Values:  rapid.SliceOfN(value, n, n).Draw(t, "values"),
 			At:      rapid.SliceOfN(rapid.IntRange(0, max(w-1, 0)), n, n).Draw(t, "at"),
-			Current: rapid.IntRange(-1, n).Draw(t, "current"), Limit: value.Draw(t, "limit"), Role: themes.Time,
+			Current: rapid.IntRange(-1, n).Draw(t, "current"), Limit: value.Draw(t, "limit"),
+			Role: themes.Time,
 		}
 		lines := c.Render(look.theme, look.glyphs, w, h)
 		if w > 0 && len(lines) != h {
@@ -224,7 +235,10 @@ func TestLineWidth(t *testing.T) {
 		w := rapid.IntRange(0, 40).Draw(t, "w")
 		l := NewLine(w)
 		for range rapid.IntRange(0, 6).Draw(t, "parts") {
-			text := rapid.SampledFrom([]string{"", "a", "word", "wide 漢字", "é", "a long part that never ends", "→"}).Draw(t, "text")
+			text := rapid.SampledFrom([]string{
+				"", "a", "word", "wide 漢字", "é",
+				"a long part that never ends", "→",
+			}).Draw(t, "text")
 			switch rapid.IntRange(0, 4).Draw(t, "how") {
 			case 0:
 				l.Put(look.theme.Paint(themes.Muted), text)
@@ -248,7 +262,10 @@ func TestLineWidth(t *testing.T) {
 // is lost.
 func TestWrap(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOfN(rapid.SampledFrom([]string{"micro-batch", "ZeRO-1,", "of", "all-to-all", "gradients:", "é"}), 1, 20).Draw(t, "words")
+		words := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"micro-batch", "ZeRO-1,", "of", "all-to-all",
+			"gradients:", "é",
+		}), 1, 20).Draw(t, "words")
 		text, w := strings.Join(words, " "), rapid.IntRange(12, 60).Draw(t, "w") // every word fits
 		lines := Wrap(text, w)
 		for _, line := range lines {
@@ -269,7 +286,13 @@ func TestCut(t *testing.T) {
 		w    int
 		want string
 	}{
-		{"", 5, ""}, {"abc", 3, "abc"}, {"abcdef", 5, "abcd…"}, {"abcdef", 3, "abc"}, {"abc", 0, ""}, {"abc", -1, ""}, {"漢字漢字", 5, "漢字…"},
+		{"", 5, ""},
+		{"abc", 3, "abc"},
+		{"abcdef", 5, "abcd…"},
+		{"abcdef", 3, "abc"},
+		{"abc", 0, ""},
+		{"abc", -1, ""},
+		{"漢字漢字", 5, "漢字…"},
 	} {
 		if got := Cut(test.text, test.w); got != test.want {
 			t.Errorf("Cut(%q, %d) = %q, want %q", test.text, test.w, got, test.want)
@@ -287,7 +310,10 @@ func BenchmarkStack(b *testing.B) {
 
 func BenchmarkCurve(b *testing.B) {
 	theme, glyphs := themed(b, "dark", colorprofile.ANSI256), NewGlyphs(true)
-	c := Curve{Values: []float64{44.8, 44.7, 46.4, 51.6, 90.9, 171}, At: []int{3, 12, 21, 30, 39, 48}, Current: 3, Role: themes.Time}
+	c := Curve{
+		Values: []float64{44.8, 44.7, 46.4, 51.6, 90.9, 171}, At: []int{3, 12, 21, 30, 39, 48},
+		Current: 3, Role: themes.Time,
+	}
 	for b.Loop() {
 		c.Render(theme, glyphs, 52, 5)
 	}

@@ -173,7 +173,8 @@ func (f *Bounder) hold() {
 		f.partition.stageClasses[n].live = f.stack.Stage(&f.mem, f.partition.stageClasses[n].stage)
 	}
 	for n := range f.partition.rankClasses {
-		f.partition.rankClasses[n].passes(f.partition.stageClasses, f.hosts.Placement == schedule.Bidirectional)
+		f.partition.rankClasses[n].passes(f.partition.stageClasses,
+			f.hosts.Placement == schedule.Bidirectional)
 	}
 }
 
@@ -295,7 +296,8 @@ func (f *Bounder) pace() bool {
 	for stage, k := range f.partition.classOfStage {
 		s, l := &f.times[stage], &f.partition.stageClasses[k].live
 		c.F, c.I, c.W = append(c.F, s.f), append(c.I, s.i), append(c.W, s.w)
-		c.Held, c.HeldForW = append(c.Held, float64(l.Activations)), append(c.HeldForW, float64(l.WeightInputs))
+		c.Held, c.HeldForW = append(c.Held, float64(l.Activations)),
+			append(c.HeldForW, float64(l.WeightInputs))
 	}
 	c.P2P = f.path.hop
 	f.paced = f.ahead.Set(f.hosts.Spec.Ranks, c) == nil

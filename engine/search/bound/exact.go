@@ -46,7 +46,10 @@ func (f *Bounder) breadthFirst(m float64) float64 {
 		}
 	}
 	for r, n := range f.partition.classOfRank {
-		f.ends = append(f.ends, rankEnds{class: &f.partition.rankClasses[n], rank: r, first: f.path.forward[r], last: f.free[r]})
+		f.ends = append(f.ends, rankEnds{
+			class: &f.partition.rankClasses[n], rank: r,
+			first: f.path.forward[r], last: f.free[r],
+		})
 	}
 	return last
 }

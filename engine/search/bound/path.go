@@ -12,7 +12,8 @@ import (
 type stageTimes struct {
 	f, b, i, w float64
 	left       [2]units.Seconds // of the last backward, see rankClass
-	up, down   float64          // expert traffic contained in f and in b (or i), which an overlapped pair hides
+	// expert traffic contained in f and in b (or i), which an overlapped pair hides
+	up, down float64
 }
 
 // timesOf returns those of a stage whose rank has so many chunks.
@@ -22,7 +23,10 @@ func timesOf(k *step.Cost, d *step.DataParallel, chunks int, soft *hardware.Soft
 		f: float64(k.ForwardTime() + z.Forward), b: float64(k.BackwardTime() + z.Backward),
 		i: float64(k.InputGradTime() + z.Input), w: float64(k.WeightGradTime() + z.Weight),
 		up: float64(k.HideableExpertForward), down: float64(k.HideableExpertBackward),
-		left: [2]units.Seconds{d.LastBackwardBudget(k, chunks, &z, false), d.LastBackwardBudget(k, chunks, &z, true)},
+		left: [2]units.Seconds{
+			d.LastBackwardBudget(k, chunks, &z, false),
+			d.LastBackwardBudget(k, chunks, &z, true),
+		},
 	}
 }
 

@@ -93,7 +93,8 @@ func (f *Bounder) rank(r int, t *rankClass, spec *schedule.Spec, info *schedule.
 	ahead := min(forwards, float64(warmup.Most)*longest)
 	waited := through + back.reach[top] + forwards - ahead
 	e.late = e.first + forwards
-	if after := m*float64(len(stages)) - float64(warmup.Most); after > 0 { // forwards that wait for a gradient
+	// forwards that wait for a gradient
+	if after := m*float64(len(stages)) - float64(warmup.Most); after > 0 {
 		e.late = max(e.late, waited) + after*least
 	}
 	e.late -= hidden + f.path.forward[top] + f.times[top].f
@@ -127,7 +128,8 @@ func (f *Bounder) follow(back *backward, info *schedule.Info) {
 	for i := range f.ends {
 		e := &f.ends[i]
 		stage := f.stages(e.rank)[0]
-		e.returned = max(e.returned, late+f.path.forward[len(f.times)]+back.reach[stage]+f.half(stage, info), whole-back.rest[stage])
+		e.returned = max(e.returned, late+f.path.forward[len(f.times)]+back.reach[stage]+f.half(stage, info),
+			whole-back.rest[stage])
 		whole = max(whole, e.returned+back.rest[stage])
 	}
 }
@@ -182,7 +184,9 @@ func (f *Bounder) hidden(stages []int, each float64, warmup *schedule.Warmup, in
 // gradient is back, or later. With several, the micro-batches' times away are the area
 // under the number of them that are away, which is no more than Most and less while it
 // grows, one forward after the other, and while it falls.
-func (f *Bounder) away(stages []int, each float64, warmup *schedule.Warmup, info *schedule.Info, back *backward) float64 {
+func (f *Bounder) away(stages []int, each float64, warmup *schedule.Warmup, info *schedule.Info,
+	back *backward,
+) float64 {
 	through := f.path.forward[len(f.times)]
 	var area float64
 	forward, backward := math.Inf(1), math.Inf(1)
@@ -217,6 +221,7 @@ func (f *Bounder) bothWays(r int, t *rankClass, each float64, warmup *schedule.W
 	waited := f.path.forward[len(f.times)] + reach + forwards - min(forwards, float64(warmup.Most)*longest)
 	worked := max(first+forwards, waited) + backwards - f.hidden(stages, each, warmup, info)
 	f.ends = append(f.ends, rankEnds{
-		class: t, rank: r, first: first, worked: worked, returned: first + f.away(stages, each, warmup, info, back),
+		class: t, rank: r, first: first, worked: worked, returned: first + f.away(stages, each, warmup, info,
+			back),
 	})
 }

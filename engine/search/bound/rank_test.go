@@ -31,7 +31,9 @@ func abstract(spec schedule.Spec, info *schedule.Info, times []stageTimes, hop f
 }
 
 // simulated returns what a pipeline really adds to a step.
-func simulated(t *rapid.T, spec schedule.Spec, info *schedule.Info, times []stageTimes, hop float64) (float64, bool) {
+func simulated(t *rapid.T, spec schedule.Spec, info *schedule.Info, times []stageTimes, hop float64) (float64,
+	bool,
+) {
 	c := schedule.Costs{P2P: hop}
 	for _, s := range times {
 		c.F, c.B, c.I, c.W = append(c.F, s.f), append(c.B, s.b), append(c.I, s.i), append(c.W, s.w)

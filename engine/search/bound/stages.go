@@ -240,7 +240,9 @@ func (t *rankClass) passes(stageClasses []stageClass, bidirectional bool) {
 // the rank has one chunk and whole backwards, or runs all its forwards first: the
 // warmup is then the peak. Where enough says so of the bytes that are needed at least and of
 // those that are at most, it is the first.
-func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, stageClasses []stageClass, enough func(least, greatest units.Bytes) bool) units.Bytes {
+func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, stageClasses []stageClass,
+	enough func(least, greatest units.Bytes) bool,
+) units.Bytes {
 	w := info.Warmup(spec, rank)
 	ahead := units.Bytes(w.Least)*t.early + t.beside
 	if w.Least == spec.MicroBatches*len(t.chunks) {
@@ -259,7 +261,8 @@ func (t *rankClass) passing(rank int, spec *schedule.Spec, info *schedule.Info, 
 		}
 	}
 	least := max(ahead, waiting, t.one)
-	if group := info.InterleaveGroup(spec); group > 0 && !t.alike && !enough(least, max(least, units.Bytes(w.Least)*t.most+max(t.beside, t.least))) {
+	if group := info.InterleaveGroup(spec); group > 0 && !t.alike &&
+		!enough(least, max(least, units.Bytes(w.Least)*t.most+max(t.beside, t.least))) {
 		least = max(least, t.mixed(w.Least, group, spec, info, stageClasses))
 	}
 	return least
@@ -282,7 +285,9 @@ func (t *rankClass) full(microBatches units.Bytes, stageClasses []stageClass) (m
 // forwards: it is known of which chunks they are. With whole backwards it is known of
 // every moment after that too, when a forward and a backward run alternately; between the
 // moments at which one of them goes on to another chunk the bytes change evenly.
-func (t *rankClass) mixed(forwards, group int, spec *schedule.Spec, info *schedule.Info, stageClasses []stageClass) units.Bytes {
+func (t *rankClass) mixed(forwards, group int, spec *schedule.Spec, info *schedule.Info,
+	stageClasses []stageClass,
+) units.Bytes {
 	chunks := len(t.chunks)
 	alive := func(more int) (sum units.Bytes) {
 		ahead, back := spec.RoundsOf(forwards+more, group), spec.RoundsOf(more, group)

@@ -27,7 +27,10 @@ type Draw func(theme *themes.Theme, glyphs widget.Glyphs) []string
 // as blanks, because two of them that blend into one colour are one.
 func Looks(t *testing.T, draw Draw) {
 	t.Helper()
-	for _, profile := range []colorprofile.Profile{colorprofile.ANSI256, colorprofile.ANSI, colorprofile.ASCII} {
+	for _, profile := range []colorprofile.Profile{
+		colorprofile.ANSI256, colorprofile.ANSI,
+		colorprofile.ASCII,
+	} {
 		for _, unicode := range []bool{true, false} {
 			texts := map[bool]string{} // by whether the theme has colours here
 			for _, name := range themes.Names() {
@@ -46,7 +49,8 @@ func Looks(t *testing.T, draw Draw) {
 				}
 				text := strings.NewReplacer("▀", " ", "▄", " ").Replace(ansi.Strip(frame))
 				if first, ok := texts[theme.Colours]; ok && text != first {
-					t.Errorf("%s, %v: the text is another one:\n%s\n\nand elsewhere\n\n%s", name, profile, text, first)
+					t.Errorf("%s, %v: the text is another one:\n%s\n\nand elsewhere\n\n%s", name, profile,
+						text, first)
 				}
 				texts[theme.Colours] = text
 				if err := ASCII(strings.ReplaceAll(text, "…", "~")); err != nil && !unicode {

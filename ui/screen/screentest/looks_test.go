@@ -25,7 +25,10 @@ func TestColours(t *testing.T) {
 		{"\x1b[48:5:200;1ma", colorprofile.ANSI256},
 		{"\x1b[38;2;1;2;3ma", colorprofile.TrueColor},
 	} {
-		for _, profile := range []colorprofile.Profile{colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256} {
+		for _, profile := range []colorprofile.Profile{
+			colorprofile.ASCII, colorprofile.ANSI,
+			colorprofile.ANSI256,
+		} {
 			if err := Colours(test.frame, profile); (err == nil) != (profile >= test.least) {
 				t.Errorf("%q on %v: %v", test.frame, profile, err)
 			}
@@ -44,7 +47,10 @@ func TestPainted(t *testing.T) {
 	}
 	theme := p.Resolve(colorprofile.ANSI256)
 	bad, good := theme.Paint(themes.Bad), theme.Paint(themes.Good)
-	lines := []string{"x" + bad.Render("a ") + good.Render("b") + bad.Render("c"), bad.Render(" "), bad.Render("d")}
+	lines := []string{
+		"x" + bad.Render("a ") + good.Render("b") + bad.Render("c"), bad.Render(" "),
+		bad.Render("d"),
+	}
 	if got := Painted(lines, bad); !slices.Equal(got, []string{"a", "c", "d"}) {
 		t.Errorf("%q", got)
 	}

@@ -21,7 +21,8 @@ func Play(r *rapid.T, in *screen.Context, v screen.Screen, keys []string) {
 		at := in.At(w, h)
 		_, do := screen.Press(v, at, rapid.SampledFrom(keys).Draw(r, "key"))
 		noted(r, do)
-		_, do = v.Mouse(at, rapid.IntRange(-1, 200).Draw(r, "x"), rapid.IntRange(-1, 60).Draw(r, "y"), rapid.SampledFrom(buttons).Draw(r, "button"))
+		_, do = v.Mouse(at, rapid.IntRange(-1, 200).Draw(r, "x"), rapid.IntRange(-1, 60).Draw(r, "y"),
+			rapid.SampledFrom(buttons).Draw(r, "button"))
 		noted(r, do)
 		lines := v.Render(at)
 		if len(lines) != h {

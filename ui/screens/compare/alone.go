@@ -103,7 +103,8 @@ func (a *alone) render(in *screen.Context, row, w, h int) []string {
 		}
 		break
 	}
-	head := widget.NewLine(w).To(nameWidth).Put(in.Paint(themes.Muted), in.Cut(memoryOf, bar)).To(nameWidth+bar+figWidth+1).
+	head := widget.NewLine(w).To(nameWidth).Put(in.Paint(themes.Muted),
+		in.Cut(memoryOf, bar)).To(nameWidth+bar+figWidth+1).
 		Put(in.Paint(themes.Muted), in.Cut(timeOf, bar))
 	lines = append(lines, head.RightAligned(in.Paint(themes.Muted), "tok/s/GPU", w).String())
 	tall := 1
@@ -147,7 +148,9 @@ func (a *alone) scales() (memory units.Bytes, step units.Seconds) {
 	return memory, step
 }
 
-func (a *alone) line(in *screen.Context, m *enginecompare.Method, here bool, w, bar int, memory units.Bytes, step units.Seconds) string {
+func (a *alone) line(in *screen.Context, m *enginecompare.Method, here bool, w, bar int, memory units.Bytes,
+	step units.Seconds,
+) string {
 	l, role := in.Pointed(w, here)
 	l.To(2).Put(in.Paint(role), in.Cut(m.Name, nameWidth-3)).To(nameWidth)
 	r := &m.Report
@@ -162,7 +165,10 @@ func (a *alone) line(in *screen.Context, m *enginecompare.Method, here bool, w, 
 		return l.Put(in.Paint(themes.Muted), in.Cut(in.Glyphs.Cross+" "+why, l.Left())).String()
 	}
 	rank := &r.Memory.Ranks[r.Memory.PeakRank]
-	stack := widget.Stack{Segments: screen.Segments(screen.MemoryParts(rank), false), Scale: float64(memory), Limit: float64(r.Memory.Usable), NoTrack: true}
+	stack := widget.Stack{
+		Segments: screen.Segments(screen.MemoryParts(rank), false), Scale: float64(memory),
+		Limit: float64(r.Memory.Usable), NoTrack: true,
+	}
 	if r.Memory.Peak > memory { // the bar goes on beyond its full length
 		stack.Scale *= float64(bar-1) / float64(bar)
 		l.Raw(stack.Render(in.Theme, in.Glyphs, bar-1), bar-1).Put(in.Paint(themes.Bad), in.Glyphs.Arrow)
@@ -175,7 +181,10 @@ func (a *alone) line(in *screen.Context, m *enginecompare.Method, here bool, w, 
 	}
 	l.RightAligned(in.Paint(peak), text, nameWidth+bar+figWidth-1).To(nameWidth + bar + figWidth + 1)
 	t := r.Time
-	times := widget.Stack{Segments: screen.Segments(screen.StepParts(t), false), Scale: float64(step), NoTrack: true}
+	times := widget.Stack{
+		Segments: screen.Segments(screen.StepParts(t), false), Scale: float64(step),
+		NoTrack: true,
+	}
 	l.Raw(times.Render(in.Theme, in.Glyphs, bar), bar)
 	l.RightAligned(in.Paint(themes.Strong), figure.Seconds(t.Step), nameWidth+2*bar+2*figWidth)
 	return l.RightAligned(in.Paint(themes.Text), figure.Three(r.Throughput.TokensPerSecondPerGPU), w).String()

@@ -148,14 +148,18 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		}
 	}
 	want, ok := v.sides(in)
-	if v.pane != pairPane || !ok || v.pair != nil && v.pair.of == want || v.jobs.Running() && v.query == want {
+	if v.pane != pairPane || !ok || v.pair != nil && v.pair.of == want ||
+		v.jobs.Running() && v.query == want {
 		return screen.Request{}
 	}
 	v.query = want
 	pins := append(v.Pins(), want.b)
 	return screen.Work(&v.jobs, func(ctx context.Context) pair {
 		stop := func() bool { return ctx.Err() != nil }
-		return pair{want, enginecompare.Setups(want.a, want.b), enginecompare.ChangePath(want.a, want.b, stop), speedsOf(pins, stop)}
+		return pair{
+			want, enginecompare.Setups(want.a, want.b),
+			enginecompare.ChangePath(want.a, want.b, stop), speedsOf(pins, stop),
+		}
 	}, func(p pair) { v.pair, v.speeds = &p, p.speeds })
 }
 

@@ -34,7 +34,10 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 	}
 	s := presets.DefaultSetup()
 	r := roundReport(60, 55)
-	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{
+		Setup: &s, Report: &r, Theme: p.Resolve(profile),
+		Glyphs: widget.NewGlyphs(unicode),
+	}
 }
 
 // other is a setup some changes away from the built-in one.
@@ -55,23 +58,44 @@ func other(t testing.TB) engine.Setup {
 // change when a prediction gets better.
 func roundReport(step, gib float64) engine.Report {
 	band, typical := 0.126, 0.04
-	rank := memory.Rank{Weights: 8 * units.GiB, Gradients: 16 * units.GiB, Optimizer: 12 * units.GiB, Overhead: 3 * units.GiB}
+	rank := memory.Rank{
+		Weights: 8 * units.GiB, Gradients: 16 * units.GiB, Optimizer: 12 * units.GiB,
+		Overhead: 3 * units.GiB,
+	}
 	rank.Activations = units.Bytes(gib-39) * units.GiB
 	rank.Total = units.Bytes(gib) * units.GiB
 	return engine.Report{
 		Legal: true,
 		Time: &engine.Time{
-			Step: units.Seconds(step), Compute: units.Seconds(step * 0.8), Exposed: units.Seconds(step * 0.15), Bubble: units.Seconds(step * 0.05),
-			Evidence: engine.Evidence{ErrorBand: band, TypicalError: typical, Runs: 12, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}},
+			Step: units.Seconds(step), Compute: units.Seconds(step * 0.8),
+			Exposed: units.Seconds(step * 0.15), Bubble: units.Seconds(step * 0.05),
+			Evidence: engine.Evidence{
+				ErrorBand: band, TypicalError: typical, Runs: 12,
+				ValidatedBy: "first-table",
+				Nearest: engine.NearestRuns{
+					Title: "first table", Example: "Llama-3 70B on 64 H100",
+					Runs: 1, Off: 0.03,
+				},
+			},
 		},
 		Throughput: &engine.Throughput{TokensPerSecondPerGPU: 60000 / step, MFU: 30 / step},
 		Memory: &engine.Memory{
-			Peak: rank.Total, Usable: 79 * units.GiB, Fits: gib <= 79, Fit: engine.FitWithin(rank.Total, 79*units.GiB, 0.05), Ranks: []engine.RankMemory{rank},
-			Evidence: engine.Evidence{ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table", Nearest: engine.NearestRuns{Title: "second table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}},
+			Peak: rank.Total, Usable: 79 * units.GiB, Fits: gib <= 79,
+			Fit: engine.FitWithin(rank.Total, 79*units.GiB, 0.05), Ranks: []engine.RankMemory{rank},
+			Evidence: engine.Evidence{
+				ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table",
+				Nearest: engine.NearestRuns{
+					Title: "second table", Example: "Llama-3 70B on 64 H100", Runs: 1,
+					Off: 0.03,
+				},
+			},
 		},
-		Pipeline:      &engine.Pipeline{BubbleOverIdeal: 0.0625},
-		Model:         &engine.ModelFigures{Parameters: 70e9},
-		Communication: []engine.Communication{{Dimension: "tp", Bytes: 6 * units.GB, Seconds: 8, Exposed: 2}, {Dimension: "dp", Bytes: 2 * units.GB, Seconds: 1, Exposed: 0.5}},
+		Pipeline: &engine.Pipeline{BubbleOverIdeal: 0.0625},
+		Model:    &engine.ModelFigures{Parameters: 70e9},
+		Communication: []engine.Communication{
+			{Dimension: "tp", Bytes: 6 * units.GB, Seconds: 8, Exposed: 2},
+			{Dimension: "dp", Bytes: 2 * units.GB, Seconds: 1, Exposed: 0.5},
+		},
 	}
 }
 
@@ -83,11 +107,18 @@ func prepared(t testing.TB, in *screen.Context) *View {
 	v.Refresh(in)
 	ra, rb := roundReport(72, 48), roundReport(60, 55)
 	rb.Communication = rb.Communication[:1]
-	v.pair = &pair{of: sides{a, *in.Setup}, all: enginecompare.Reports(enginecompare.Side{Setup: a, Report: ra}, enginecompare.Side{Setup: *in.Setup, Report: rb})}
+	v.pair = &pair{
+		of: sides{a, *in.Setup},
+		all: enginecompare.Reports(enginecompare.Side{Setup: a, Report: ra},
+			enginecompare.Side{Setup: *in.Setup, Report: rb}),
+	}
 	changes := enginecompare.Changes(&a, in.Setup)
 	for i := range changes {
 		if changes[i].Follows == "" {
-			v.pair.way = append(v.pair.way, enginecompare.Move{Changes: changes[i : i+1], Setup: *in.Setup, Step: units.Seconds(70 - 3*i), Peak: units.Bytes(50+15*i) * units.GiB, Fits: i < 2})
+			v.pair.way = append(v.pair.way, enginecompare.Move{
+				Changes: changes[i : i+1], Setup: *in.Setup,
+				Step: units.Seconds(70 - 3*i), Peak: units.Bytes(50+15*i) * units.GiB, Fits: i < 2,
+			})
 		}
 	}
 	v.jobs.Drop()
@@ -97,7 +128,10 @@ func prepared(t testing.TB, in *screen.Context) *View {
 	for i := range v.alone.list[:9] {
 		v.alone.list[i].Report = roundReport(10+float64(i), 160-12*float64(i))
 	}
-	v.alone.list[9].Report = engine.Report{Problems: []engine.Problem{{Severity: "error", Message: "no experts"}}}
+	v.alone.list[9].Report = engine.Report{Problems: []engine.Problem{{
+		Severity: "error",
+		Message:  "no experts",
+	}}}
 	return v
 }
 
@@ -110,7 +144,10 @@ func (v *View) press(in *screen.Context, names ...string) (do screen.Request) {
 
 // states are what the frames show, and the keys that lead there.
 func states() map[string][]string {
-	return map[string][]string{"pair": {"down"}, "alone": {"v", "down"}, "methods": {"v", "v", "down"}, "none": {"d"}}
+	return map[string][]string{
+		"pair": {"down"}, "alone": {"v", "down"}, "methods": {"v", "v", "down"},
+		"none": {"d"},
+	}
 }
 
 // drawn is a screen in one of its states.
@@ -127,7 +164,8 @@ func TestFrames(t *testing.T) {
 		for state := range states() {
 			t.Run(fmt.Sprintf("%s-%dx%d", state, size[0], size[1]), func(t *testing.T) {
 				in := input(t, colorprofile.ASCII, true)
-				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(t, in, state, size[0], size[1]-4), "\n")+"\n"))
+				golden.RequireEqual(t,
+					ansi.Strip(strings.Join(drawn(t, in, state, size[0], size[1]-4), "\n")+"\n"))
 			})
 		}
 	}
@@ -138,10 +176,12 @@ func TestFrames(t *testing.T) {
 func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
 	pair := drawn(t, in, "pair", 120, 32)
-	screentest.Meant(t, pair, in.Theme, themes.Good, "-2.00 s", "-3.00 s", "-12.0 s", "-9.60 s", "-600 ms", "-1.80 s", "-2.00 GB")
+	screentest.Meant(t, pair, in.Theme, themes.Good, "-2.00 s", "-3.00 s", "-12.0 s", "-9.60 s", "-600 ms",
+		"-1.80 s", "-2.00 GB")
 	screentest.Meant(t, pair, in.Theme, themes.Warn, "+2.0", "+15.0", "+7.0 GiB", "+7.0 GiB", "-7.0 GiB")
 	screentest.Meant(t, pair, in.Theme, themes.Bad, "✗ 80.0")
-	screentest.Meant(t, drawn(t, in, "alone", 120, 32), in.Theme, themes.Bad, "160.0 !", "148.0 !", "136.0 !", "124.0 !", "112.0 !", "100.0 !", "88.0 !")
+	screentest.Meant(t, drawn(t, in, "alone", 120, 32), in.Theme, themes.Bad, "160.0 !", "148.0 !", "136.0 !",
+		"124.0 !", "112.0 !", "100.0 !", "88.0 !")
 }
 
 // TestLooks: every state in every theme and with few colours.
@@ -157,7 +197,10 @@ func TestLooks(t *testing.T) {
 
 // TestAnySizeAndKey: every frame has its size, whatever was pressed before.
 func TestAnySizeAndKey(t *testing.T) {
-	names := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "v", "a", "b", "d", "x"}
+	names := []string{
+		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "v", "a", "b",
+		"d", "x",
+	}
 	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		v := prepared(t, in)
@@ -194,7 +237,8 @@ func TestPair(t *testing.T) {
 	text := strings.Join(v.Render(in.At(118, 60)), "\n")
 	for i := range want.Deltas {
 		d := &want.Deltas[i]
-		if d.A != nil && !strings.Contains(text, figure.Of(d.Unit, *d.A)) || d.B != nil && !strings.Contains(text, figure.Of(d.Unit, *d.B)) {
+		if d.A != nil && !strings.Contains(text, figure.Of(d.Unit, *d.A)) ||
+			d.B != nil && !strings.Contains(text, figure.Of(d.Unit, *d.B)) {
 			t.Errorf("%s is not shown", d.ID)
 		}
 	}
@@ -227,7 +271,8 @@ func TestPins(t *testing.T) {
 		if i < MaxPins && (!strings.HasPrefix(got, "pinned as") || !strings.Contains(again, "already")) {
 			t.Errorf("pin %d: %q, then %q", i+1, got, again)
 		}
-		if i >= MaxPins && (!strings.Contains(got, "not pinned: 9 is the maximum") || !strings.Contains(got, "d drops one")) {
+		if i >= MaxPins && (!strings.Contains(got, "not pinned: 9 is the maximum") ||
+			!strings.Contains(got, "d drops one")) {
 			t.Errorf("pin %d: %q", i+1, got)
 		}
 	}
@@ -296,7 +341,8 @@ func TestEachMethodAlone(t *testing.T) {
 			t.Error("home takes a setup")
 		}
 	}
-	if !(weights["TP"] < weights["DP"] && weights["ZeRO-3"] < weights["ZeRO-2"] && weights["EP"] < weights["DP"] && weights["PP"] < weights["DP"]) {
+	if !(weights["TP"] < weights["DP"] && weights["ZeRO-3"] < weights["ZeRO-2"] &&
+		weights["EP"] < weights["DP"] && weights["PP"] < weights["DP"]) {
 		t.Errorf("weights: %v", weights)
 	}
 	before := v.alone.done
@@ -321,12 +367,14 @@ func TestClippedBarsSayIt(t *testing.T) {
 		}
 		for _, line := range lines {
 			text := ansi.Strip(line)
-			if !strings.HasPrefix(strings.TrimSpace(text), m.Name+" ") || !strings.Contains(text, figure.GiB(m.Report.Memory.Peak)) {
+			if !strings.HasPrefix(strings.TrimSpace(text), m.Name+" ") ||
+				!strings.Contains(text, figure.GiB(m.Report.Memory.Peak)) {
 				continue
 			}
 			beyond := m.Report.Memory.Peak > memory
 			if strings.Contains(text, in.Glyphs.Arrow) != beyond {
-				t.Errorf("%s has %s GiB of %s: %q", m.Name, figure.GiB(m.Report.Memory.Peak), figure.GiB(memory), text)
+				t.Errorf("%s has %s GiB of %s: %q", m.Name, figure.GiB(m.Report.Memory.Peak),
+					figure.GiB(memory), text)
 			}
 			if beyond {
 				clipped++
@@ -401,7 +449,10 @@ func TestNames(t *testing.T) {
 	v.Refresh(in).Work(t.Context())()
 	a := engine.Evaluate(other(t))
 	text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
-	for _, want := range []string{"tp4 pp4 zero0 · " + figure.Percent(a.Throughput.MFU), "tp8 pp2 zero1 · " + figure.Percent(r.Throughput.MFU)} {
+	for _, want := range []string{
+		"tp4 pp4 zero0 · " + figure.Percent(a.Throughput.MFU),
+		"tp8 pp2 zero1 · " + figure.Percent(r.Throughput.MFU),
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -454,7 +505,8 @@ func TestMethodsWhole(t *testing.T) {
 	v.press(in, "v", "v")
 	for _, size := range [][2]int{{118, 32}, {198, 56}} {
 		for range methodRows() {
-			if text := ansi.Strip(strings.Join(v.Render(in.At(size[0], size[1])), "\n")); strings.Contains(text, in.Glyphs.Ellipsis) {
+			if text := ansi.Strip(strings.Join(v.Render(in.At(size[0], size[1])),
+				"\n")); strings.Contains(text, in.Glyphs.Ellipsis) {
 				t.Errorf("%v: a sentence is cut:\n%s", size, text)
 			}
 			v.press(in, "down")
@@ -473,7 +525,8 @@ func TestWayMarksWhatDoesNotFit(t *testing.T) {
 	for _, m := range v.pair.way {
 		at := in.Glyphs.Cross + " " + figure.GiB(m.Peak)
 		if strings.Contains(text, at) == m.Fits {
-			t.Errorf("a peak of %s that fits (%t) is marked: %t\n%s", figure.GiB(m.Peak), m.Fits, m.Fits, text)
+			t.Errorf("a peak of %s that fits (%t) is marked: %t\n%s", figure.GiB(m.Peak), m.Fits, m.Fits,
+				text)
 		}
 		if !m.Fits {
 			marked++
@@ -484,8 +537,8 @@ func TestWayMarksWhatDoesNotFit(t *testing.T) {
 	}
 }
 
-// TestRunOfBothSides: with tokens, the line of each side begins with days, cost and energy of the run, also where the
-// other side has none, and the figures of both stand in the list.
+// TestRunOfBothSides: with tokens, the line of each side begins with days, cost and energy of the run, also
+// where the other side has none, and the figures of both stand in the list.
 func TestRunOfBothSides(t *testing.T) {
 	in := input(t, colorprofile.NoTTY, true)
 	setup := *in.Setup
@@ -507,7 +560,10 @@ func TestRunOfBothSides(t *testing.T) {
 			t.Errorf("no side says %q:\n%s", brief, text)
 		}
 		r := side.Report.Run
-		for _, figure := range []string{figure.Days(r.Days), figure.Dollars(*r.Cost), figure.Energy(*r.Energy)} {
+		for _, figure := range []string{
+			figure.Days(r.Days), figure.Dollars(*r.Cost),
+			figure.Energy(*r.Energy),
+		} {
 			if strings.Count(text, figure) < 2 {
 				t.Errorf("no row has %s:\n%s", figure, text)
 			}

@@ -28,19 +28,50 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 	paired := func() bool { return v.pane == pairPane && len(v.pins) > 0 }
 	rivals := func() bool { return v.pane == pairPane && len(v.pins) == 0 && v.pair != nil }
 	return []screen.Key{
-		{ID: "pane", Keys: "v", Help: "next pane: two setups, each method alone, methods now", Hint: paneNames()[(v.pane+1)%panes], Do: func(int) { v.pane, v.row = (v.pane+1)%panes, 0 }},
-		{ID: "fewer-gpus more-gpus", Keys: "left h | right l", Help: "half, twice as many GPUs", Hint: "GPUs", When: alone, Do: func(n int) { v.alone.turn(in, n > 0) }},
-		{Keys: "enter", Help: "take this method as the setup", Hint: "take it", When: alone, Ask: v.takeAlone},
-		{ID: "next-a", Keys: "a", Help: "next pin as A", Foot: "a b", Hint: "sides", When: paired, Do: v.nextA},
+		{
+			ID: "pane", Keys: "v", Help: "next pane: two setups, each method alone, methods now",
+			Hint: paneNames()[(v.pane+1)%panes], Do: func(int) { v.pane, v.row = (v.pane+1)%panes, 0 },
+		},
+		{
+			ID: "fewer-gpus more-gpus", Keys: "left h | right l", Help: "half, twice as many GPUs",
+			Hint: "GPUs",
+			When: alone, Do: func(n int) { v.alone.turn(in, n > 0) },
+		},
+		{
+			Keys: "enter", Help: "take this method as the setup", Hint: "take it", When: alone,
+			Ask: v.takeAlone,
+		},
+		{
+			ID: "next-a", Keys: "a", Help: "next pin as A", Foot: "a b", Hint: "sides", When: paired,
+			Do: v.nextA,
+		},
 		{ID: "next-b", Keys: "b", Help: "next pin, or the current setup, as B", When: paired, Do: v.nextB},
-		{Keys: "enter", Help: "take the setup after this change; else A", Hint: "take it", When: paired, Ask: func() screen.Request { return v.take(in) }},
-		{Keys: "enter", Help: "take the setup after this change; else B", Hint: "take it", When: rivals, Ask: func() screen.Request { return v.take(in) }},
+		{
+			Keys: "enter", Help: "take the setup after this change; else A", Hint: "take it", When: paired,
+			Ask: func() screen.Request { return v.take(in) },
+		},
+		{
+			Keys: "enter", Help: "take the setup after this change; else B", Hint: "take it", When: rivals,
+			Ask: func() screen.Request { return v.take(in) },
+		},
 		{ID: "drop", Keys: "d", Help: "drop pin A", Hint: "drop A", When: paired, Do: v.drop},
-		{ID: "put-back", Keys: "D", Help: "restore the dropped pin", Hint: "restore", When: func() bool { return v.pane == pairPane && v.dropped != nil }, Do: v.putBack},
-		{Keys: "p", Help: "pin the setup, to compare others with", Hint: "pin", When: func() bool { return v.pane == pairPane }},
+		{
+			ID: "put-back", Keys: "D", Help: "restore the dropped pin", Hint: "restore",
+			When: func() bool { return v.pane == pairPane && v.dropped != nil }, Do: v.putBack,
+		},
+		{
+			Keys: "p", Help: "pin the setup, to compare others with", Hint: "pin",
+			When: func() bool { return v.pane == pairPane },
+		},
 		{ID: "line-up line-down", Keys: "up k | down j", Help: "line above, below", Hint: "line", Do: v.move},
-		{ID: "lines-up lines-down", Keys: "pgup | pgdown", Help: "ten lines up, down", Do: func(n int) { v.move(10 * n) }},
-		{ID: "first last", Keys: "home | end G", Help: "first, last line", Do: func(n int) { v.move(n << 20) }},
+		{
+			ID: "lines-up lines-down", Keys: "pgup | pgdown", Help: "ten lines up, down",
+			Do: func(n int) { v.move(10 * n) },
+		},
+		{
+			ID: "first last", Keys: "home | end G", Help: "first, last line",
+			Do: func(n int) { v.move(n << 20) },
+		},
 	}
 }
 

@@ -26,7 +26,8 @@ type methodRow struct {
 }
 
 func degree(of func(*engine.Setup) int) (now func(*engine.Setup) string, on func(*engine.Setup) bool) {
-	return func(s *engine.Setup) string { return strconv.Itoa(of(s)) }, func(s *engine.Setup) bool { return of(s) > 1 }
+	return func(s *engine.Setup) string { return strconv.Itoa(of(s)) },
+		func(s *engine.Setup) bool { return of(s) > 1 }
 }
 
 // methodRows returns the methods in the order of the playbook's summary.
@@ -62,12 +63,15 @@ func methodRows() []methodRow {
 // matrix says of every method what it is set to, what it sends, what it cuts and
 // what it costs; those in use are lit.
 func (v *View) matrix(in *screen.Context, w, h int) []string {
-	lines := []string{in.Heading(w, "METHODS", "what each cuts and costs, with the current values", "ratio: traffic over compute")}
+	lines := []string{in.Heading(w, "METHODS", "what each cuts and costs, with the current values",
+		"ratio: traffic over compute")}
 	if v.fault != "" {
 		return widget.Height(append(lines, putLine(in, w, themes.Bad, v.fault)), w, h)
 	}
 	muted := in.Paint(themes.Muted)
-	lines = append(lines, widget.NewLine(w).Gap(2).Put(muted, "method").RightAligned(muted, "now", 20).RightAligned(muted, "sent/GPU", 29).RightAligned(muted, "exposed", 37).RightAligned(muted, "ratio", 44).To(proseAt).Put(muted, "cuts; costs").String())
+	lines = append(lines, widget.NewLine(w).Gap(2).Put(muted, "method").RightAligned(muted, "now",
+		20).RightAligned(muted, "sent/GPU", 29).RightAligned(muted, "exposed", 37).RightAligned(muted,
+		"ratio", 44).To(proseAt).Put(muted, "cuts; costs").String())
 	list := methodRows()
 	rooms := v.rooms(list, w, h-len(lines))
 	at := min(v.row, len(list)-1)
@@ -146,7 +150,8 @@ func (v *View) methodLines(in *screen.Context, row *methodRow, here bool, w, roo
 	if room == 1 {
 		prose = whole(note.Cuts, w-proseAt, 1, in)
 	} else {
-		prose = whole("cuts "+lower(note.Cuts), w-proseAt, max(room-firstLines("costs "+note.Costs, w), 1), in)
+		prose = whole("cuts "+lower(note.Cuts), w-proseAt, max(room-firstLines("costs "+note.Costs, w), 1),
+			in)
 		prose = append(prose, whole("costs "+lower(note.Costs), w-proseAt, room-len(prose), in)...)
 	}
 	var lines []string

@@ -13,7 +13,10 @@ import (
 // named returns the parameters that a pin is named by, the telling ones first. Those that
 // follow from others come last: they count where nothing else differs.
 func named() []knob.ID {
-	first := []knob.ID{knob.GPUs, knob.TP, knob.PP, knob.CP, knob.EP, knob.VPP, knob.ZeRO, knob.MBS, knob.Recompute, knob.Schedule}
+	first := []knob.ID{
+		knob.GPUs, knob.TP, knob.PP, knob.CP, knob.EP, knob.VPP, knob.ZeRO, knob.MBS,
+		knob.Recompute, knob.Schedule,
+	}
 	last := following()
 	out := slices.Clone(first)
 	for _, p := range knob.All() {
@@ -45,7 +48,8 @@ func names(list []engine.Setup) []string {
 		}
 	}
 	models := slices.ContainsFunc(list, func(s engine.Setup) bool { return s.Model.ID != list[0].Model.ID })
-	machines := slices.ContainsFunc(list, func(s engine.Setup) bool { return s.Cluster.ID != list[0].Cluster.ID })
+	machines := slices.ContainsFunc(list,
+		func(s engine.Setup) bool { return s.Cluster.ID != list[0].Cluster.ID })
 	if len(fields) == 0 && !models && !machines {
 		fields = []knob.ID{knob.TP, knob.PP, knob.ZeRO}
 	}

@@ -22,7 +22,8 @@ func (v *View) pairLines(in *screen.Context, w, h int) []string {
 	}
 	lines := v.pinLines(in, w)
 	if v.pair == nil || v.pair.of != want {
-		return widget.Height(append(lines, putLine(in, w, themes.Muted, "   comparing "+in.Glyphs.Ellipsis)), w, h)
+		return widget.Height(append(lines, putLine(in, w, themes.Muted, "   comparing "+in.Glyphs.Ellipsis)),
+			w, h)
 	}
 	lines = append(lines, v.wayLines(in, w)...)
 	return widget.Height(append(lines, v.deltaLines(in, w, h-len(lines))...), w, h)
@@ -47,11 +48,15 @@ func (v *View) pinLines(in *screen.Context, w int) []string {
 		if here {
 			role = themes.Current
 		}
-		l.Put(in.Paint(role), name).To(5).Put(in.Paint(role), in.Cut(titles[len(lines)], wide)).To(5 + wide + 2)
+		l.Put(in.Paint(role), name).To(5).Put(in.Paint(role),
+			in.Cut(titles[len(lines)], wide)).To(5 + wide + 2)
 		if !here {
 			role = themes.Muted
 		}
-		lines = append(lines, l.Put(in.Paint(role), in.Cut(v.runWords(in, mark)+s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+report.LayoutWords(s, nil), l.Left())).String())
+		lines = append(lines,
+			l.Put(in.Paint(role),
+				in.Cut(v.runWords(in, mark)+s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+
+					report.LayoutWords(s, nil), l.Left())).String())
 	}
 	against := v.against(in)
 	for i := range v.pins {
@@ -119,7 +124,8 @@ func (v *View) wayLines(in *screen.Context, w int) []string {
 	}
 	muted := in.Paint(themes.Muted)
 	c := changeColumns(w)
-	head := widget.NewLine(w).RightAligned(muted, "step", c[0]).RightAligned(muted, "change", c[1]).RightAligned(muted, "peak GiB", c[2]).RightAligned(muted, "change", c[3])
+	head := widget.NewLine(w).RightAligned(muted, "step", c[0]).RightAligned(muted, "change",
+		c[1]).RightAligned(muted, "peak GiB", c[2]).RightAligned(muted, "change", c[3])
 	lines = append(lines, head.String())
 	a := &p.all.A.Report
 	if a.Time == nil || a.Memory == nil {
@@ -129,11 +135,13 @@ func (v *View) wayLines(in *screen.Context, w int) []string {
 	lines = append(lines, v.moveLine(in, w, "A", step, 0, peak, 0, a.Memory.Fits, true, false))
 	for i := range p.way {
 		m := &p.way[i]
-		lines = append(lines, v.moveLine(in, w, moveWords(in, m), m.Step, m.Step-step, m.Peak, m.Peak-peak, m.Fits, false, i == v.row))
+		lines = append(lines, v.moveLine(in, w, moveWords(in, m), m.Step, m.Step-step, m.Peak, m.Peak-peak,
+			m.Fits, false, i == v.row))
 		step, peak = m.Step, m.Peak
 	}
 	if len(p.way) > 1 {
-		lines = append(lines, putLine(in, w, themes.Muted, "   each share depends on this order; the sum does not"))
+		lines = append(lines,
+			putLine(in, w, themes.Muted, "   each share depends on this order; the sum does not"))
 	}
 	return lines
 }
@@ -151,7 +159,9 @@ func changeColumns(w int) [4]int {
 	return [4]int{w - 33, w - 22, w - 11, w - 1}
 }
 
-func (v *View) moveLine(in *screen.Context, w int, name string, step, dStep units.Seconds, peak, dPeak units.Bytes, fits, first, here bool) string {
+func (v *View) moveLine(in *screen.Context, w int, name string, step, dStep units.Seconds, peak,
+	dPeak units.Bytes, fits, first, here bool,
+) string {
 	l, role := in.Row(w, here)
 	c := changeColumns(w)
 	l.To(3).Put(in.Paint(role), in.Cut(name, c[0]-14))
@@ -167,9 +177,11 @@ func (v *View) moveLine(in *screen.Context, w int, name string, step, dStep unit
 		l.To(c[1])
 		return l.RightAligned(in.Paint(peakRole), text, c[2]).String()
 	}
-	l.RightAligned(in.Paint(changeRole(float64(dStep), role)), signed(figure.Seconds(dStep), float64(dStep)), c[1])
+	l.RightAligned(in.Paint(changeRole(float64(dStep), role)), signed(figure.Seconds(dStep), float64(dStep)),
+		c[1])
 	l.RightAligned(in.Paint(peakRole), text, c[2])
-	return l.RightAligned(in.Paint(changeRole(float64(dPeak), role)), signed(figure.GiB(dPeak), float64(dPeak)), c[3]).String()
+	return l.RightAligned(in.Paint(changeRole(float64(dPeak), role)),
+		signed(figure.GiB(dPeak), float64(dPeak)), c[3]).String()
 }
 
 // changeRole shows less as better.
@@ -229,7 +241,8 @@ func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 	lines := []string{in.Heading(w, "TERM BY TERM", exact, "")}
 	muted := in.Paint(themes.Muted)
 	c := deltaColumns(w)
-	head := widget.NewLine(w).RightAligned(muted, "A", c[0]).RightAligned(muted, "B", c[1]).RightAligned(muted, "B - A", c[2])
+	head := widget.NewLine(w).RightAligned(muted, "A", c[0]).RightAligned(muted, "B",
+		c[1]).RightAligned(muted, "B - A", c[2])
 	if c[3] > 0 {
 		head.RightAligned(muted, "B / A", c[3])
 	}

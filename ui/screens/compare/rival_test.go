@@ -46,7 +46,8 @@ func TestOpensAgainstTheBest(t *testing.T) {
 	text := func() string { return ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n")) }
 
 	v.Refresh(in)
-	if got := text(); search.asked != 1 || !v.Playing() || !strings.Contains(got, "Searching for the best layout") || !strings.Contains(got, "the gauge") {
+	if got := text(); search.asked != 1 || !v.Playing() ||
+		!strings.Contains(got, "Searching for the best layout") || !strings.Contains(got, "the gauge") {
 		t.Errorf("asked %d times, while it searches:\n%s", search.asked, got)
 	}
 	search.ended, search.found = true, &best
@@ -58,7 +59,10 @@ func TestOpensAgainstTheBest(t *testing.T) {
 			t.Fatalf("with %d pins the sides are %+v", len(pins), v.pair)
 		}
 		got := text()
-		for _, want := range []string{"A  ● ", "B    rank 1 of Search · ", "CHANGE BY CHANGE", "TERM BY TERM"} {
+		for _, want := range []string{
+			"A  ● ", "B    rank 1 of Search · ", "CHANGE BY CHANGE",
+			"TERM BY TERM",
+		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("with %d pins no %q:\n%s", len(pins), want, got)
 			}

@@ -45,7 +45,10 @@ func figuresTable(c *enginecompare.Comparison) report.Table {
 	t := report.Table{Title: "figures of A and B", Head: []string{"figure", "A", "B", "B - A", "B / A"}}
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
-		cells := []report.Cell{report.Word(string(d.Group) + ": " + d.Name), report.Maybe(d.Unit, d.A), report.Maybe(d.Unit, d.B), report.Word(""), report.Word("")}
+		cells := []report.Cell{
+			report.Word(string(d.Group) + ": " + d.Name), report.Maybe(d.Unit, d.A),
+			report.Maybe(d.Unit, d.B), report.Word(""), report.Word(""),
+		}
 		if x, ok := d.Change(); ok {
 			cells[3] = report.Figure(d.Unit, x)
 		}
@@ -59,7 +62,10 @@ func figuresTable(c *enginecompare.Comparison) report.Table {
 
 // table returns each method by itself. Traffic is over all dimensions.
 func (a *alone) table() report.Table {
-	t := report.Table{Title: "each method alone", Head: []string{"method", "GPUs", "step", "MFU", "peak", "sent per GPU", "exposed", "fits"}}
+	t := report.Table{Title: "each method alone", Head: []string{
+		"method", "GPUs", "step", "MFU", "peak",
+		"sent per GPU", "exposed", "fits",
+	}}
 	for i := range a.list {
 		m := &a.list[i]
 		r := &m.Report
@@ -73,8 +79,10 @@ func (a *alone) table() report.Table {
 		}
 		sent, _ := r.Sent()
 		t.Rows = append(t.Rows, append(
-			cells, report.Figure(record.Seconds, float64(r.Time.Step)), report.Figure(record.Share, r.Throughput.MFU),
-			report.Figure(record.Memory, float64(r.Memory.Peak)), report.Figure(record.Traffic, float64(sent.Bytes)),
+			cells, report.Figure(record.Seconds, float64(r.Time.Step)),
+			report.Figure(record.Share, r.Throughput.MFU),
+			report.Figure(record.Memory, float64(r.Memory.Peak)),
+			report.Figure(record.Traffic, float64(sent.Bytes)),
 			report.Figure(record.Seconds, float64(r.Time.Exposed)), report.YesNo(r.Memory.Fits)))
 	}
 	return t
@@ -89,7 +97,9 @@ func methodsTable(in *screen.Context) report.Table {
 			sent, _ = in.Report.Sent(m.dimension...)
 		}
 		t.Rows = append(t.Rows, []report.Cell{
-			report.Word(m.name), report.Word(m.now(in.Setup)), report.Figure(record.Traffic, float64(sent.Bytes)), report.Figure(record.Seconds, float64(sent.Exposed)),
+			report.Word(m.name), report.Word(m.now(in.Setup)),
+			report.Figure(record.Traffic, float64(sent.Bytes)),
+			report.Figure(record.Seconds, float64(sent.Exposed)),
 		})
 	}
 	return t

@@ -55,26 +55,37 @@ func (m *measuredCurves) here() (*curves.Curve, *curves.Point) {
 
 func (m *measuredCurves) keys() []screen.Key {
 	return []screen.Key{
-		{Keys: "enter", Help: "take the setup of this point", Hint: "take this point", Ask: func() screen.Request {
-			c, p := m.here()
-			switch {
-			case c == nil:
-				return screen.Request{}
-			case c.Figure == curves.Bubble:
-				return screen.Request{Text: "the source does not name the model of this curve"}
-			case c.Figure.Bandwidth():
-				return screen.Request{Text: "a point of a collective has no layout; its machine is " + p.Setup.Cluster.Name}
-			}
-			return screen.Take(p.Setup, fmt.Sprintf("%s at %s %d", c.Title, c.Axis, p.At))
-		}},
-		{ID: "curve-up curve-down", Keys: "up k | down j", Help: "curve above, below", Hint: "curve", Do: func(n int) {
-			m.row, m.column = min(max(m.row+n, 0), max(len(m.list)-1, 0)), 0
-		}},
-		{ID: "point-before point-after", Keys: "left h | right l", Help: "point before, after", Hint: "point", Do: func(n int) {
-			if c, _ := m.here(); c != nil {
-				m.column = min(max(m.column+n, 0), len(c.Points)-1)
-			}
-		}},
+		{
+			Keys: "enter", Help: "take the setup of this point", Hint: "take this point",
+			Ask: func() screen.Request {
+				c, p := m.here()
+				switch {
+				case c == nil:
+					return screen.Request{}
+				case c.Figure == curves.Bubble:
+					return screen.Request{Text: "the source does not name the model of this curve"}
+				case c.Figure.Bandwidth():
+					return screen.Request{Text: "a point of a collective has no layout; its machine is " +
+						p.Setup.Cluster.Name}
+				}
+				return screen.Take(p.Setup, fmt.Sprintf("%s at %s %d", c.Title, c.Axis, p.At))
+			},
+		},
+		{
+			ID: "curve-up curve-down", Keys: "up k | down j", Help: "curve above, below", Hint: "curve",
+			Do: func(n int) {
+				m.row, m.column = min(max(m.row+n, 0), max(len(m.list)-1, 0)), 0
+			},
+		},
+		{
+			ID: "point-before point-after", Keys: "left h | right l", Help: "point before, after",
+			Hint: "point",
+			Do: func(n int) {
+				if c, _ := m.here(); c != nil {
+					m.column = min(max(m.column+n, 0), len(c.Points)-1)
+				}
+			},
+		},
 	}
 }
 
@@ -88,7 +99,10 @@ func (m *measuredCurves) render(in *screen.Context) []string {
 		if m.fault != "" {
 			text = in.Cut(m.fault, w-2)
 		}
-		return widget.Height([]string{in.Heading(w, "CURVES", "", ""), widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), text).String()}, w, h)
+		return widget.Height([]string{
+			in.Heading(w, "CURVES", "", ""),
+			widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), text).String(),
+		}, w, h)
 	}
 	if w < 2*curveListWide {
 		top := min(len(m.list)+1, max(h/4, 2))
@@ -113,7 +127,8 @@ func (m *measuredCurves) names(in *screen.Context, w, h int) []string {
 		}
 		l, role := in.Pointed(w, i == m.row)
 		l.To(2).Put(in.Paint(role), in.Cut(c.Title, w-12))
-		lines = append(lines, l.RightAligned(in.Paint(themes.Muted), figure.Percent(sum/float64(len(c.Points))), w-1).String())
+		lines = append(lines,
+			l.RightAligned(in.Paint(themes.Muted), figure.Percent(sum/float64(len(c.Points))), w-1).String())
 	}
 	return widget.Height(lines, w, h)
 }
@@ -140,10 +155,12 @@ func (m *measuredCurves) chart(in *screen.Context, w, h int) []string {
 				curve.Low, curve.High = append(curve.Low, p.Low), append(curve.High, p.High)
 			}
 		}
-		for _, drawn := range curve.Plot(in.Theme, in.Glyphs, label+cell*len(c.Points), plot, label, func(v float64) string { return figure.Round(figure.Three(v)) }) {
+		for _, drawn := range curve.Plot(in.Theme, in.Glyphs, label+cell*len(c.Points), plot, label,
+			func(v float64) string { return figure.Round(figure.Three(v)) }) {
 			lines = append(lines, widget.NewLine(w).Raw(drawn, label+cell*len(c.Points)).String())
 		}
-		lines = append(lines, widget.NewLine(w).To(label).Put(in.Paint(themes.Strong), in.Glyphs.Here).Put(in.Paint(themes.Muted), " measured  ").
+		lines = append(lines, widget.NewLine(w).To(label).Put(in.Paint(themes.Strong),
+			in.Glyphs.Here).Put(in.Paint(themes.Muted), " measured  ").
 			Put(in.Paint(themes.Time), in.Glyphs.Point).Put(in.Paint(themes.Muted), " predicted").String())
 	}
 	row := func(name string, role themes.Role, text func(p *curves.Point, i int) string) {
@@ -160,7 +177,9 @@ func (m *measuredCurves) chart(in *screen.Context, w, h int) []string {
 	row(c.Axis, themes.Muted, func(p *curves.Point, _ int) string { return figure.Comma(p.At) })
 	row("measured", themes.Strong, func(p *curves.Point, _ int) string { return figure.Three(p.Measured) })
 	row("predicted", themes.Time, func(p *curves.Point, _ int) string { return figure.Three(p.Predicted) })
-	row("error %", themes.Text, func(p *curves.Point, _ int) string { return figure.Signed(100*p.Error(), 1) })
+	row("error %", themes.Text, func(p *curves.Point, _ int) string {
+		return figure.Signed(100*p.Error(), 1)
+	})
 	if own != nil {
 		row("yours", themes.Text, func(_ *curves.Point, i int) string { return own[i] })
 	}
@@ -179,7 +198,8 @@ func (m *measuredCurves) own(in *screen.Context, c *curves.Curve) []string {
 	out := make([]string, len(c.Points))
 	for i := range c.Points {
 		nodes := c.Points[i].At
-		if limit := in.Setup.Cluster.MaxGPUs; limit > 0 && nodes*in.Setup.Cluster.Node() > limit || in.Setup.Cluster.Inter.Bandwidth <= 0 && nodes > 1 {
+		if limit := in.Setup.Cluster.MaxGPUs; limit > 0 && nodes*in.Setup.Cluster.Node() > limit ||
+			in.Setup.Cluster.Inter.Bandwidth <= 0 && nodes > 1 {
 			out[i] = in.Glyphs.None
 			continue
 		}
@@ -197,7 +217,8 @@ func (m *measuredCurves) status(in *screen.Context) string {
 	if c == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s %d: %s %s measured, %s predicted", c.Axis, p.At, figure.Three(p.Measured), c.Figure.Unit(), figure.Three(p.Predicted))
+	text := fmt.Sprintf("%s %d: %s %s measured, %s predicted", c.Axis, p.At, figure.Three(p.Measured),
+		c.Figure.Unit(), figure.Three(p.Predicted))
 	if c.Figure == curves.Tokens || c.Figure == curves.Memory {
 		text += "; " + report.LayoutWords(&p.Setup, nil)
 	}

@@ -19,10 +19,19 @@ import (
 
 // bent are two curves with round figures: one of layouts, one of a collective with ranges.
 func bent() *View {
-	dp := curves.Curve{ID: "dp", Title: "Data parallelism, 1B", Figure: curves.Tokens, Axis: "dp", Source: "a figure", Note: "The batch stays, so each GPU has less to do the more there are."}
-	net := curves.Curve{ID: "net", Title: "All-reduce over nodes", Figure: curves.AllReduce, Axis: "nodes", Source: "another figure", Note: "Mean of all jobs.", Volume: 256}
+	dp := curves.Curve{
+		ID: "dp", Title: "Data parallelism, 1B", Figure: curves.Tokens, Axis: "dp",
+		Source: "a figure", Note: "The batch stays, so each GPU has less to do the more there are.",
+	}
+	net := curves.Curve{
+		ID: "net", Title: "All-reduce over nodes", Figure: curves.AllReduce, Axis: "nodes",
+		Source: "another figure", Note: "Mean of all jobs.", Volume: 256,
+	}
 	for i := range 6 {
-		p := curves.Point{At: 8 << i, Measured: 40000 - float64(i*i)*1000, Predicted: 40000 - float64(i*i)*900, Setup: presets.DefaultSetup()}
+		p := curves.Point{
+			At: 8 << i, Measured: 40000 - float64(i*i)*1000,
+			Predicted: 40000 - float64(i*i)*900, Setup: presets.DefaultSetup(),
+		}
 		dp.Points = append(dp.Points, p)
 		p.At, p.Measured, p.Predicted = 1<<i, 450/float64(int(1)<<i), 430/float64(int(1)<<i)
 		p.Low, p.High = p.Measured*0.5, p.Measured*1.4

@@ -34,13 +34,28 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 	const width, typical = 0.126, 0.04
 	near := presets.DefaultSetup()
 	near.GPUs, near.DP = 64, 4
-	cell := band.Cell{Group: "first-table", Title: "first table", Example: "Llama-3.1 70B on 64 H100", Runs: 4, Off: 0.03, Fitted: true, Traits: engine.Traits(&near, new(engine.Report), false)}
-	step := engine.Evidence{ErrorBand: width, TypicalError: typical, Runs: 12, ValidatedBy: "first-table", Nearest: engine.RunsOf(&cell)}
+	cell := band.Cell{
+		Group: "first-table", Title: "first table", Example: "Llama-3.1 70B on 64 H100",
+		Runs: 4, Off: 0.03, Fitted: true, Traits: engine.Traits(&near, new(engine.Report), false),
+	}
+	step := engine.Evidence{
+		ErrorBand: width, TypicalError: typical, Runs: 12, ValidatedBy: "first-table",
+		Nearest: engine.RunsOf(&cell),
+	}
 	r := engine.Report{
 		Legal: true, Time: &engine.Time{Evidence: step}, Throughput: &engine.Throughput{Evidence: step},
-		Memory: &engine.Memory{Evidence: engine.Evidence{ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table", Nearest: engine.NearestRuns{Title: "second table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}}},
+		Memory: &engine.Memory{Evidence: engine.Evidence{
+			ErrorBand: 0.05, TypicalError: 0.01,
+			ValidatedBy: "second-table", Nearest: engine.NearestRuns{
+				Title:   "second table",
+				Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03,
+			},
+		}},
 	}
-	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{
+		Setup: &s, Report: &r, Theme: p.Resolve(profile),
+		Glyphs: widget.NewGlyphs(unicode),
+	}
 }
 
 // invented are runs with round figures: frames are about what is drawn where,
@@ -48,8 +63,14 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 func invented() *data {
 	d := &data{}
 	for g, id := range []string{"first-table", "second-table", "blog-of-someone"} {
-		group := published.Group{ID: id, Source: "table " + strconv.Itoa(g+1) + " of a paper", Fitted: g == 0, FittedTo: "none"}
-		result := published.Result{Name: id, Metric: published.StepSeconds, Rows: 9, Mean: 0.05 * float64(g+1), Median: 0.04, Max: 0.2, Fitted: g == 0, Constant: 0.15, LeftOut: 0.17}
+		group := published.Group{
+			ID: id, Source: "table " + strconv.Itoa(g+1) + " of a paper", Fitted: g == 0,
+			FittedTo: "none",
+		}
+		result := published.Result{
+			Name: id, Metric: published.StepSeconds, Rows: 9,
+			Mean: 0.05 * float64(g+1), Median: 0.04, Max: 0.2, Fitted: g == 0, Constant: 0.15, LeftOut: 0.17,
+		}
 		if g == 1 {
 			result.Peer, result.PeerMean = "Another Tool", 0.056
 		}
@@ -60,7 +81,10 @@ func invented() *data {
 			if g == 2 {
 				s.Model.ID, s.Model.Name = "other", "Other 7B"
 			}
-			run := published.Run{ID: fmt.Sprintf("%s-%03d", id, i+1), Setup: s, Step: 0.3 * math.Pow(2.3, float64(i+g))}
+			run := published.Run{
+				ID: fmt.Sprintf("%s-%03d", id, i+1), Setup: s,
+				Step: 0.3 * math.Pow(2.3, float64(i+g)),
+			}
 			group.Runs = append(group.Runs, run)
 			off := 0.01 * float64((i*7+g*5)%40-20)
 			d.rows = append(d.rows, row{group: g, run: i, Row: published.Row{
@@ -71,7 +95,11 @@ func invented() *data {
 		if g == 0 {
 			result.Metric, result.Rows, result.Constant, result.LeftOut = published.MemoryGiB, 1, 0, 0
 			d.results = append(d.results, lineOf(result, g))
-			d.rows = append(d.rows, row{Row: published.Row{ID: group.Runs[0].ID, Group: id, Metric: published.MemoryGiB, Measured: 60, Predicted: 66, Error: 0.1}})
+			d.rows = append(d.rows,
+				row{Row: published.Row{
+					ID: group.Runs[0].ID, Group: id, Metric: published.MemoryGiB,
+					Measured: 60, Predicted: 66, Error: 0.1,
+				}})
 		}
 		d.groups = append(d.groups, group)
 	}
@@ -112,7 +140,8 @@ func TestResidualFrames(t *testing.T) {
 				for _, key := range []string{"down", "enter", "down"} {
 					screen.Press(v, in.At(size[0], size[1]-4), key)
 				}
-				golden.RequireEqual(t, ansi.Strip(strings.Join(v.Render(in.At(size[0], size[1]-4)), "\n")+"\n"))
+				golden.RequireEqual(t,
+					ansi.Strip(strings.Join(v.Render(in.At(size[0], size[1]-4)), "\n")+"\n"))
 			})
 		}
 	}
@@ -187,7 +216,10 @@ func TestAnySizeAndKey(t *testing.T) {
 	odd := invented()
 	odd.rows[3].Predicted, odd.rows[4].Measured, odd.rows[5].Predicted = math.NaN(), 0, math.Inf(1)
 	one := &data{groups: odd.groups, rows: odd.rows[:1], results: odd.results[:1]}
-	keys := []string{"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "m", "f", "s", "n", "p", "x"}
+	keys := []string{
+		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "m", "f",
+		"s", "n", "p", "x",
+	}
 	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		v := &View{data: rapid.SampledFrom([]*data{invented(), odd, one, {}, nil}).Draw(r, "data")}
@@ -195,7 +227,8 @@ func TestAnySizeAndKey(t *testing.T) {
 			in.Report = nil
 		}
 		if v.data == nil {
-			v.fault = rapid.SampledFrom([]string{"", "a file is not right and this is why it is not"}).Draw(r, "fault")
+			v.fault = rapid.SampledFrom([]string{"", "a file is not right and this is why it is not"}).Draw(r,
+				"fault")
 		}
 		screentest.Play(r, in, v, keys)
 	})
@@ -228,7 +261,8 @@ func TestEveryRunLoads(t *testing.T) {
 	for i, at := range rows {
 		_, do := screen.Press(v, in.At(120, 32), "enter")
 		r := &v.data.rows[at]
-		if do.Setup == nil || *do.Setup != *v.data.setup(r) || !engine.Legal(*do.Setup) || !strings.Contains(do.Text, r.ID) || !strings.Contains(do.Text, r.Source) {
+		if do.Setup == nil || *do.Setup != *v.data.setup(r) || !engine.Legal(*do.Setup) ||
+			!strings.Contains(do.Text, r.ID) || !strings.Contains(do.Text, r.Source) {
 			t.Fatalf("row %d %s: %q", i, r.ID, do.Text)
 		}
 		if v.cursor(rows) != i {

@@ -34,12 +34,16 @@ func nearestAreThoseOfTheBand(t *testing.T, v *View, in *screen.Context) {
 			}
 			off, near := 0.0, v.nearest(in)
 			for _, n := range near {
-				off += max(v.data.rows[n].Predicted/v.data.rows[n].Measured, v.data.rows[n].Measured/v.data.rows[n].Predicted) - 1
+				off += max(v.data.rows[n].Predicted/v.data.rows[n].Measured,
+					v.data.rows[n].Measured/v.data.rows[n].Predicted) - 1
 			}
-			if len(near) != want.Nearest.Runs || math.Abs(off/float64(max(len(near), 1))-want.Nearest.Off) > 1e-3 {
-				t.Errorf("setup %d: %d runs, %.4f off; the band has %+v", i, len(near), off/float64(len(near)), want.Nearest)
+			if len(near) != want.Nearest.Runs ||
+				math.Abs(off/float64(max(len(near), 1))-want.Nearest.Off) > 1e-3 {
+				t.Errorf("setup %d: %d runs, %.4f off; the band has %+v", i, len(near),
+					off/float64(len(near)), want.Nearest)
 			}
-			if line := v.nearestLine(in, 400); !strings.Contains(line, want.Nearest.Title) || !strings.Contains(line, want.Nearest.Example) {
+			if line := v.nearestLine(in, 400); !strings.Contains(line, want.Nearest.Title) ||
+				!strings.Contains(line, want.Nearest.Example) {
 				t.Errorf("setup %d: %q", i, line)
 			}
 		}
@@ -76,7 +80,8 @@ func TestFamilies(t *testing.T) {
 				t.Errorf("%s lists %s", f.Name, v.data.rows[i].ID)
 			}
 		}
-		if got := v.Status(in); f.Name == "Megatron-Bridge" && !strings.Contains(got, "30 published runs left out") {
+		if got := v.Status(in); f.Name == "Megatron-Bridge" &&
+			!strings.Contains(got, "30 published runs left out") {
 			t.Errorf("%s: %q", f.Name, got)
 		}
 	}

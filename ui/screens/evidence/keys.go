@@ -26,7 +26,10 @@ func (v *View) Pane() string {
 
 // Keys returns the key table: that of the runs, or that of the curves.
 func (v *View) Keys(in *screen.Context) []screen.Key {
-	other := screen.Key{ID: "curves", Keys: "v", Help: "measured and predicted curves, or published runs", Hint: "curves", Do: func(int) { v.inCurve = !v.inCurve }}
+	other := screen.Key{
+		ID: "curves", Keys: "v", Help: "measured and predicted curves, or published runs",
+		Hint: "curves", Do: func(int) { v.inCurve = !v.inCurve },
+	}
 	if v.inCurve {
 		other.Hint = "runs"
 	}
@@ -50,19 +53,53 @@ func (v *View) runKeys(in *screen.Context) []screen.Key {
 	runs := func() bool { return v.inRows }
 	groups := func() bool { return !v.inRows }
 	return []screen.Key{
-		{Keys: "enter", Help: "take this run as the setup", Hint: "take this run as the setup", When: runs, Ask: v.take},
-		{ID: "line-up line-down", Keys: "up k | down j", Help: "group above, below", Hint: "group", When: groups, Do: v.move},
-		{ID: "line-up line-down", Keys: "up k | down j", Help: "run above, below", Hint: "run", When: runs, Do: v.move},
+		{
+			Keys: "enter", Help: "take this run as the setup", Hint: "take this run as the setup", When: runs,
+			Ask: v.take,
+		},
+		{
+			ID: "line-up line-down", Keys: "up k | down j", Help: "group above, below", Hint: "group",
+			When: groups, Do: v.move,
+		},
+		{
+			ID: "line-up line-down", Keys: "up k | down j", Help: "run above, below", Hint: "run", When: runs,
+			Do: v.move,
+		},
 		{Keys: "enter", Help: "the runs of the group", Hint: "its runs", When: groups, Do: v.enter},
 		{ID: "runs", Keys: "right l", Help: "the runs of the group", Do: v.enter},
-		{ID: "groups", Keys: "left h esc", Help: "back to the groups", Hint: "groups", When: runs, Do: func(int) { v.inRows = false }},
-		{ID: "page-up page-down", Keys: "pgup | pgdown", Help: "a page up, down", Do: func(n int) { v.move(n * max(v.arrange(in.W, in.H).rows-1, 1)) }},
-		{ID: "first last", Keys: "home | end", Help: "first, last", Do: func(n int) { v.move(n * len(v.data.rows)) }},
-		{ID: "nearest", Keys: "n", Help: "next of the runs most like this setup", Hint: "nearest run", Ask: func() screen.Request { return v.nextNearest(in) }},
-		{ID: "metric", Keys: "m", Help: "step time or memory", Hint: "step time or memory", Do: func(int) { v.memory, v.row, v.inRows = !v.memory, 0, false }},
-		{ID: "filter", Keys: "f", Help: "all, fitted or not fitted groups", Hint: "filter", Do: func(int) { v.filter, v.row, v.inRows = (v.filter+1)%filters, 0, false }},
-		{ID: "plot", Keys: "p", Help: "plot predictions, errors by GPUs, or errors by release", Hint: "plot", Do: func(int) { v.picture = (v.picture + 1) % pictures }},
-		{ID: "order", Keys: "s", Help: "runs nearest to yours first, largest error first, or as published", Hint: "order", Do: func(int) { v.order, v.row = (v.order+1)%orders, 0 }},
+		{
+			ID: "groups", Keys: "left h esc", Help: "back to the groups", Hint: "groups", When: runs,
+			Do: func(int) { v.inRows = false },
+		},
+		{
+			ID: "page-up page-down", Keys: "pgup | pgdown", Help: "a page up, down",
+			Do: func(n int) { v.move(n * max(v.arrange(in.W, in.H).rows-1, 1)) },
+		},
+		{
+			ID: "first last", Keys: "home | end", Help: "first, last",
+			Do: func(n int) { v.move(n * len(v.data.rows)) },
+		},
+		{
+			ID: "nearest", Keys: "n", Help: "next of the runs most like this setup", Hint: "nearest run",
+			Ask: func() screen.Request { return v.nextNearest(in) },
+		},
+		{
+			ID: "metric", Keys: "m", Help: "step time or memory", Hint: "step time or memory",
+			Do: func(int) { v.memory, v.row, v.inRows = !v.memory, 0, false },
+		},
+		{
+			ID: "filter", Keys: "f", Help: "all, fitted or not fitted groups", Hint: "filter",
+			Do: func(int) { v.filter, v.row, v.inRows = (v.filter+1)%filters, 0, false },
+		},
+		{
+			ID: "plot", Keys: "p", Help: "plot predictions, errors by GPUs, or errors by release",
+			Hint: "plot",
+			Do:   func(int) { v.picture = (v.picture + 1) % pictures },
+		},
+		{
+			ID: "order", Keys: "s", Help: "runs nearest to yours first, largest error first, or as published",
+			Hint: "order", Do: func(int) { v.order, v.row = (v.order+1)%orders, 0 },
+		},
 	}
 }
 

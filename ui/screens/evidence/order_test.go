@@ -70,7 +70,8 @@ func TestDecadesAreEven(t *testing.T) {
 			if axis && strings.Trim(tick, " 0.1") == "" && strings.Contains(tick, "1") {
 				rows = append(rows, i)
 			}
-			if !axis && i > 2 && strings.Contains(string(cells[:a.plot]), "10") && strings.Trim(string(cells[:a.plot]), " 0.1") == "" {
+			if !axis && i > 2 && strings.Contains(string(cells[:a.plot]), "10") &&
+				strings.Trim(string(cells[:a.plot]), " 0.1") == "" {
 				for at := 0; at < a.plot; at++ {
 					if cells[at] != ' ' && cells[at-1] == ' ' {
 						end := at

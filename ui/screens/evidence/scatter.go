@@ -88,7 +88,9 @@ func (v *View) scatter(in *screen.Context, close []int, w, h int) []string {
 	}
 	foot := v.foot
 	if v.picture != byValue {
-		foot = func(in *screen.Context, x axis, w, pw int) string { return v.residualFoot(in, x, releases, w, pw) }
+		foot = func(in *screen.Context, x axis, w, pw int) string {
+			return v.residualFoot(in, x, releases, w, pw)
+		}
 	}
 	return widget.Height(append(lines, foot(in, x, w, pw), v.legend(in, w)), w, h)
 }
@@ -119,7 +121,8 @@ func (v *View) spots(rows, close []int, releases []string, x, y axis, pw, ph int
 			grid.Put(dx, y.at(1), widget.SpotLine)
 			continue
 		}
-		if up := (x.low + (float64(dx)+0.5)/float64(x.n)*(x.high-x.low) - y.low) / (y.high - y.low); up >= 0 && up < 1 {
+		if up := (x.low + (float64(dx)+0.5)/float64(x.n)*(x.high-x.low) - y.low) /
+			(y.high - y.low); up >= 0 && up < 1 {
 			grid.Put(dx, int(up*float64(y.n)), widget.SpotLine)
 		}
 	}
@@ -179,12 +182,18 @@ func (v *View) foot(in *screen.Context, x axis, w, pw int) string {
 func (v *View) legend(in *screen.Context, w int) string {
 	l := widget.NewLine(w)
 	list := v.listed()
-	words := [widget.Spots]string{widget.SpotPlain: "fitted", widget.SpotMarked: "not fitted", widget.SpotHere: "nearest"}
+	words := [widget.Spots]string{
+		widget.SpotPlain: "fitted", widget.SpotMarked: "not fitted",
+		widget.SpotHere: "nearest",
+	}
 	if list[v.chosen(list)].named() {
 		words[widget.SpotPlain], words[widget.SpotMarked] = "other groups", v.group
 	}
 	if shown := v.shown(); v.inRows && v.picture != byValue && len(shown) > 0 {
-		words = [widget.Spots]string{widget.SpotPointed: v.data.rows[shown[v.cursor(shown)]].ID, widget.SpotHere: "nearest"}
+		words = [widget.Spots]string{
+			widget.SpotPointed: v.data.rows[shown[v.cursor(shown)]].ID,
+			widget.SpotHere:    "nearest",
+		}
 	} else if v.inRows {
 		words[widget.SpotPointed] = "selected"
 	}

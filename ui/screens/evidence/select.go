@@ -46,8 +46,10 @@ func (v *View) listed() []result {
 		of := func(r result) bool {
 			return r.Metric == v.metric() && v.filter.shows(&v.data.groups[r.group]) && f.Has(r.Name)
 		}
-		if first := slices.IndexFunc(v.data.results, of); first >= 0 && slices.ContainsFunc(v.data.results[first+1:], of) {
-			out = append(out, v.together(result{Result: published.Result{Name: f.Name}, group: -1, family: f}))
+		if first := slices.IndexFunc(v.data.results, of); first >= 0 &&
+			slices.ContainsFunc(v.data.results[first+1:], of) {
+			out = append(out,
+				v.together(result{Result: published.Result{Name: f.Name}, group: -1, family: f}))
 		}
 	}
 	for _, r := range v.data.results {
@@ -58,7 +60,8 @@ func (v *View) listed() []result {
 	return out
 }
 
-// pool returns the rows of the metric whose groups pass the filter, in the order of the list but for the errors.
+// pool returns the rows of the metric whose groups pass the filter, in the order of the list but for the
+// errors.
 func (v *View) pool() []int {
 	var out []int
 	for n := range v.data.rows {
@@ -113,7 +116,8 @@ func (v *View) nearest(in *screen.Context) []int {
 	var out []int
 	for i := range v.data.rows {
 		r := &v.data.rows[i]
-		if r.Metric == v.metric() && published.InCell(cell, &v.data.groups[r.group], v.data.setup(r), v.memory) {
+		if r.Metric == v.metric() && published.InCell(cell, &v.data.groups[r.group], v.data.setup(r),
+			v.memory) {
 			out = append(out, i)
 		}
 	}

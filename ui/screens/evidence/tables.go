@@ -18,10 +18,12 @@ import (
 func (v *View) bands(in *screen.Context, w int) []string {
 	runs := ""
 	if v.data != nil {
-		runs = fmt.Sprintf("%s figures of %s, %s shown", figure.Comma(len(v.data.rows)), figure.Plural(v.data.compared(), "group"), v.filter)
+		runs = fmt.Sprintf("%s figures of %s, %s shown", figure.Comma(len(v.data.rows)),
+			figure.Plural(v.data.compared(), "group"), v.filter)
 	}
 	lines := []string{in.Heading(w, "EVIDENCE", "predicted and measured", runs)}
-	return append(lines, bandLine(in, "this setup step   ", stepEvidence(in.Report), w), bandLine(in, "           memory ", memoryEvidence(in.Report), w), v.nearestLine(in, w))
+	return append(lines, bandLine(in, "this setup step   ", stepEvidence(in.Report), w),
+		bandLine(in, "           memory ", memoryEvidence(in.Report), w), v.nearestLine(in, w))
 }
 
 // compared returns the number of groups with a figure; of others every run is left out.
@@ -87,7 +89,8 @@ func (v *View) nearestLine(in *screen.Context, w int) string {
 	}
 	l.Put(in.Paint(themes.Current), in.Glyphs.Here+" ")
 	runs := "nearest: " + figure.Plural(len(near), "run")
-	text := fmt.Sprintf("%s of %s, such as %s, off by %s%s", runs, e.Nearest.Title, e.Nearest.Example, span, other(in.Setup, first, false))
+	text := fmt.Sprintf("%s of %s, such as %s, off by %s%s", runs, e.Nearest.Title, e.Nearest.Example, span,
+		other(in.Setup, first, false))
 	if widget.Width(text) > l.Left() { // what is not like the setup matters more than the example
 		text = fmt.Sprintf("%s of %s, off by %s%s", runs, e.Nearest.Title, span, other(in.Setup, first, true))
 	}
@@ -145,7 +148,8 @@ func (v *View) groupTable(in *screen.Context, w, h int) []string {
 		head.Gap(1).Put(muted, text)
 	}
 	head.RightAligned(muted, "rows", c.rows)
-	head.RightAligned(muted, "mean %", c.mean).RightAligned(muted, "median", c.median).RightAligned(muted, "max", c.most)
+	head.RightAligned(muted, "mean %", c.mean).RightAligned(muted, "median", c.median).RightAligned(muted,
+		"max", c.most)
 	if c.constant > 0 {
 		head.RightAligned(muted, "constant", c.constant).To(c.peer)
 		head.Put(muted, in.Cut("best peer", head.Left()))
@@ -176,7 +180,8 @@ func (v *View) groupLine(in *screen.Context, r *result, here bool, w int, c *gro
 		return l.String()
 	}
 	l.RightAligned(in.Paint(themes.Strong), figure.PercentValue(r.Mean), c.mean)
-	l.RightAligned(text, figure.PercentValue(r.Median), c.median).RightAligned(text, figure.PercentValue(r.Max), c.most)
+	l.RightAligned(text, figure.PercentValue(r.Median), c.median).RightAligned(text,
+		figure.PercentValue(r.Max), c.most)
 	if c.constant > 0 {
 		constant, peer := in.Glyphs.None, in.Glyphs.None
 		if r.Constant > 0 {
@@ -215,7 +220,8 @@ func (v *View) rowTable(in *screen.Context, near []int, w, h int) []string {
 			break
 		}
 	}
-	head.RightAligned(muted, "measured", w-20).RightAligned(muted, "predicted", w-10).RightAligned(muted, "error %", w-1)
+	head.RightAligned(muted, "measured", w-20).RightAligned(muted, "predicted", w-10).RightAligned(muted,
+		"error %", w-1)
 	lines := []string{head.String()}
 	for i := from; i < min(from+h-1, len(rows)); i++ {
 		lines = append(lines, v.rowLine(in, rows[i], v.inRows && i == at, slices.Contains(near, rows[i]), w))

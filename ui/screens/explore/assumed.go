@@ -26,7 +26,10 @@ func Assumed(in *screen.Context, idle []engine.NoEffect, w, h int) []string {
 		{head: []string{widget.Blank(w), in.Heading(w, "NOT MODELLED", "", "")}},
 	}
 	whole := 0
-	for i, texts := range [][]string{engine.WithNoEffects(idle, in.Report.Assumptions), in.Report.NotModelled} {
+	for i, texts := range [][]string{
+		engine.WithNoEffects(idle, in.Report.Assumptions),
+		in.Report.NotModelled,
+	} {
 		whole += len(lists[i].head)
 		for _, s := range texts {
 			lines := sentence(in, s, w)
@@ -60,7 +63,8 @@ func Assumed(in *screen.Context, idle []engine.NoEffect, w, h int) []string {
 		reserved = 0
 	}
 	if left > 0 {
-		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), fmt.Sprintf("%d more: eval lists all", left)).String())
+		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted),
+			fmt.Sprintf("%d more: eval lists all", left)).String())
 	}
 	return widget.Height(lines, w, h)
 }

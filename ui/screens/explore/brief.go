@@ -44,9 +44,20 @@ func Brief(in *screen.Context, before Vital) []Figure {
 		step = 100 * (now.Step/before.Step - 1)
 	}
 	out := []Figure{
-		{Name: word, Role: role, Value: bandOf(in, &r.Memory.Evidence).Of(figure.GiB(r.Memory.Peak) + " GiB"), Change: moved(in, now.Peak-before.Peak, "")},
-		{Name: "step", Role: muted, Value: bandOf(in, &r.Time.Evidence).Of(figure.Seconds(r.Time.Step)), Change: moved(in, step, " %"), Changed: better(-step)},
-		{Name: speed, Role: muted, Value: bandOf(in, &r.Throughput.Evidence).Of(figure.PercentValue(now.MFU/100) + " %"), Change: moved(in, now.MFU-before.MFU, ""), Changed: better(now.MFU - before.MFU)},
+		{
+			Name: word, Role: role,
+			Value:  bandOf(in, &r.Memory.Evidence).Of(figure.GiB(r.Memory.Peak) + " GiB"),
+			Change: moved(in, now.Peak-before.Peak, ""),
+		},
+		{
+			Name: "step", Role: muted, Value: bandOf(in, &r.Time.Evidence).Of(figure.Seconds(r.Time.Step)),
+			Change: moved(in, step, " %"), Changed: better(-step),
+		},
+		{
+			Name: speed, Role: muted,
+			Value:  bandOf(in, &r.Throughput.Evidence).Of(figure.PercentValue(now.MFU/100) + " %"),
+			Change: moved(in, now.MFU-before.MFU, ""), Changed: better(now.MFU - before.MFU),
+		},
 	}
 	out[0].Changed = themes.Muted
 	for i := range out {

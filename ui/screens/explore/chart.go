@@ -62,15 +62,22 @@ func Chart(in *screen.Context, s Sweep, w, h int) []string {
 		if t := in.Report.Time; t != nil {
 			curve.Band = t.ErrorBand
 		}
-		lines = append(lines, plotted(in, &curve, c, w, plot, func(v float64) string { return figure.Round(figure.Three(v / unit)) })...)
+		lines = append(lines,
+			plotted(in, &curve, c, w, plot,
+				func(v float64) string { return figure.Round(figure.Three(v / unit)) })...)
 	}
 	lines = append(lines, stepRow(in, &s, c, w, unit, name))
 	if plot > 0 {
-		curve := widget.Curve{Values: peaks, At: c.at, Current: c.current, Role: themes.Memory, Limit: s.Usable.GiB()}
+		curve := widget.Curve{
+			Values: peaks, At: c.at, Current: c.current, Role: themes.Memory,
+			Limit: s.Usable.GiB(),
+		}
 		if m := in.Report.Memory; m != nil {
 			curve.Band = m.ErrorBand
 		}
-		lines = append(lines, plotted(in, &curve, c, w, plot, func(v float64) string { return figure.Round(figure.Three(v)) })...)
+		lines = append(lines,
+			plotted(in, &curve, c, w, plot,
+				func(v float64) string { return figure.Round(figure.Three(v)) })...)
 	}
 	lines = append(lines, peakRow(in, &s, c, w))
 	if plot > 0 || h >= 4 {
@@ -158,7 +165,9 @@ func (c *columns) values(s *Sweep) (times, peaks []float64) {
 	return times, peaks
 }
 
-func plotted(in *screen.Context, curve *widget.Curve, c columns, w, h int, tick func(float64) string) []string {
+func plotted(in *screen.Context, curve *widget.Curve, c columns, w, h int,
+	tick func(float64) string,
+) []string {
 	width := min(len(c.at)*c.width, w-chartLabel)
 	lines := curve.Plot(in.Theme, in.Glyphs, chartLabel+width, h, chartLabel, tick)
 	for i := range lines {
@@ -200,7 +209,9 @@ func peakRow(in *screen.Context, s *Sweep, c columns, w int) string {
 	})
 }
 
-func row(in *screen.Context, s *Sweep, c columns, w int, label string, role themes.Role, cell func(*Point) (string, themes.Role)) string {
+func row(in *screen.Context, s *Sweep, c columns, w int, label string, role themes.Role,
+	cell func(*Point) (string, themes.Role),
+) string {
 	l := widget.NewLine(w)
 	l.Put(in.Paint(role), label)
 	for i := c.first; i < c.last; i++ {

@@ -45,7 +45,9 @@ func legendLines(in *screen.Context, items []legendItem, remark string, w, lines
 	return out
 }
 
-func tryLegend(in *screen.Context, items []legendItem, remark string, w, lines int, name func(legendItem) string) ([]string, bool) {
+func tryLegend(in *screen.Context, items []legendItem, remark string, w, lines int,
+	name func(legendItem) string,
+) ([]string, bool) {
 	var out []string
 	l := widget.NewLine(w)
 	swatch := swatchWidth(in) + 1

@@ -44,16 +44,55 @@ func bare() engine.Report {
 	return engine.Report{
 		Legal: true,
 		Memory: &engine.Memory{
-			Capacity: 80 * units.GB, Usable: 79 * units.GiB, Peak: 87 * units.GiB, PeakRank: 0, Fit: engine.Over, Evidence: engine.Evidence{ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12},
-			Ranks: []engine.RankMemory{rank(0, 60*units.GiB), rank(1, 45*units.GiB), rank(2, 30*units.GiB), rank(3, 15*units.GiB)},
+			Capacity: 80 * units.GB, Usable: 79 * units.GiB, Peak: 87 * units.GiB, PeakRank: 0,
+			Fit: engine.Over, Evidence: engine.Evidence{
+				ErrorBand: 0.09, TypicalError: 0.02,
+				ValidatedBy: "first-table",
+				Nearest: engine.NearestRuns{
+					Title: "first table", Example: "Llama-3 70B on 64 H100",
+					Runs: 1, Off: 0.03,
+				}, Runs: 12,
+			},
+			Ranks: []engine.RankMemory{
+				rank(0, 60*units.GiB), rank(1, 45*units.GiB), rank(2, 30*units.GiB),
+				rank(3, 15*units.GiB),
+			},
 		},
-		Pipeline:   &engine.Pipeline{Schedule: schedule.OneFOneB, Ranks: 4, Stages: 4, MicroBatches: 32, BubbleOverIdeal: 0.1, BubbleOverTotal: 0.09, BubbleClosedForm: &form, Makespan: 10},
-		Time:       &engine.Time{Step: 12, Compute: 8, Recompute: 1, Bubble: 1, Exposed: 1.5, Optimizer: 0.5, Evidence: engine.Evidence{ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12}},
-		Throughput: &engine.Throughput{TokensPerSecond: 123456, TokensPerSecondPerGPU: 1929, ModelTFLOPSPerGPU: 408, MFU: 0.413, HFU: 0.46, Evidence: engine.Evidence{ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12}},
+		Pipeline: &engine.Pipeline{
+			Schedule: schedule.OneFOneB, Ranks: 4, Stages: 4, MicroBatches: 32,
+			BubbleOverIdeal: 0.1, BubbleOverTotal: 0.09, BubbleClosedForm: &form, Makespan: 10,
+		},
+		Time: &engine.Time{
+			Step: 12, Compute: 8, Recompute: 1, Bubble: 1, Exposed: 1.5, Optimizer: 0.5,
+			Evidence: engine.Evidence{
+				ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table",
+				Nearest: engine.NearestRuns{
+					Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1,
+					Off: 0.03,
+				}, Runs: 12,
+			},
+		},
+		Throughput: &engine.Throughput{
+			TokensPerSecond: 123456, TokensPerSecondPerGPU: 1929,
+			ModelTFLOPSPerGPU: 408, MFU: 0.413, HFU: 0.46,
+			Evidence: engine.Evidence{
+				ErrorBand: 0.18, TypicalError: 0.04, ValidatedBy: "first-table",
+				Nearest: engine.NearestRuns{
+					Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1,
+					Off: 0.03,
+				}, Runs: 12,
+			},
+		},
 		Communication: []engine.Communication{
-			{Dimension: "tp", Operation: "all-gather + reduce-scatter", GroupSize: 8, Spans: "node", Bytes: 6 * units.GB, Seconds: 3, Exposed: 1.5},
+			{
+				Dimension: "tp", Operation: "all-gather + reduce-scatter", GroupSize: 8, Spans: "node",
+				Bytes: 6 * units.GB, Seconds: 3, Exposed: 1.5,
+			},
 		},
-		Assumptions: []string{"one thing that is long enough to be wrapped at least once in a narrow panel", "another"},
+		Assumptions: []string{
+			"one thing that is long enough to be wrapped at least once in a narrow panel",
+			"another",
+		},
 		NotModelled: []string{"a third"},
 	}
 }
@@ -61,7 +100,10 @@ func bare() engine.Report {
 func sweepOf(n, current int) Sweep {
 	s := Sweep{Label: "TP", Current: current, Usable: 79 * units.GiB}
 	for i := range n {
-		p := Point{Text: strconv.Itoa(1 << i), Known: i != 3, Step: units.Seconds(10 + i*i), Peak: units.GiB * units.Bytes(200/(i+1))}
+		p := Point{
+			Text: strconv.Itoa(1 << i), Known: i != 3, Step: units.Seconds(10 + i*i),
+			Peak: units.GiB * units.Bytes(200/(i+1)),
+		}
 		p.Fits = p.Peak < 79*units.GiB
 		s.Points = append(s.Points, p)
 	}
@@ -73,16 +115,19 @@ func TestPanels(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, presets.DefaultSetup(), bare())
 	before := Vital{Known: true, Peak: 80, MFU: 43, Exposed: 14}
 	for name, lines := range map[string][]string{
-		"title":    {Title(in, 120)},
-		"gauges":   Gauges(in, before, 120, 2),
-		"memory":   Memory(in, 0, 66, 8),
-		"table":    Memory(in, 0, 80, 16),
-		"step":     Step(in, 66, 6),
-		"traffic":  Traffic(in, 90, 3),
-		"assumed":  Assumed(in, nil, 50, 10),
-		"chart":    Chart(in, sweepOf(6, 2), 66, 12),
-		"numbers":  Chart(in, sweepOf(9, 7), 46, 3),
-		"dimmed":   Memory(&screen.Context{Setup: in.Setup, Report: in.Report, Theme: in.Theme.Dim(), Glyphs: in.Glyphs}, 0, 66, 8),
+		"title":   {Title(in, 120)},
+		"gauges":  Gauges(in, before, 120, 2),
+		"memory":  Memory(in, 0, 66, 8),
+		"table":   Memory(in, 0, 80, 16),
+		"step":    Step(in, 66, 6),
+		"traffic": Traffic(in, 90, 3),
+		"assumed": Assumed(in, nil, 50, 10),
+		"chart":   Chart(in, sweepOf(6, 2), 66, 12),
+		"numbers": Chart(in, sweepOf(9, 7), 46, 3),
+		"dimmed": Memory(&screen.Context{
+			Setup: in.Setup, Report: in.Report, Theme: in.Theme.Dim(),
+			Glyphs: in.Glyphs,
+		}, 0, 66, 8),
 		"pipeline": Pipeline(in, 0, 66, 3),
 	} {
 		t.Run(name, func(t *testing.T) { golden.RequireEqual(t, strings.Join(lines, "\n")+"\n") })
@@ -109,7 +154,8 @@ func TestWholeSentences(t *testing.T) {
 			if second := strings.Contains(text, in.Report.NotModelled[0]); h >= 8 && w >= 45 && !second {
 				t.Fatalf("%dx%d: nothing of what is not modelled: %s", w, h, text)
 			}
-			if left := strconv.Itoa(len(all)-shown) + " more"; shown < len(all) != strings.Contains(text, left) {
+			if left := strconv.Itoa(len(all)-shown) + " more"; shown < len(all) != strings.Contains(text,
+				left) {
 				t.Fatalf("%dx%d: %d of %d shown: %s", w, h, shown, len(all), text)
 			}
 		}
@@ -138,7 +184,8 @@ func TestEverySize(t *testing.T) {
 					}
 					for _, line := range lines {
 						if got := ansi.StringWidth(line); got > w {
-							t.Fatalf("%s, %s %dx%d: a line of %d cells: %q", name, panel, w, h, got, ansi.Strip(line))
+							t.Fatalf("%s, %s %dx%d: a line of %d cells: %q", name, panel, w, h, got,
+								ansi.Strip(line))
 						}
 					}
 				}
@@ -157,7 +204,8 @@ func TestRanksShown(t *testing.T) {
 		seen := map[int]bool{}
 		for page := range Pages(ranks, fullest, n) {
 			shown := RanksShown(ranks, fullest, page, n)
-			if len(shown) != min(n, ranks) || !slices.IsSorted(shown) || len(slices.Compact(slices.Clone(shown))) != len(shown) {
+			if len(shown) != min(n, ranks) || !slices.IsSorted(shown) ||
+				len(slices.Compact(slices.Clone(shown))) != len(shown) {
 				t.Fatalf("page %d shows %v", page, shown)
 			}
 			if page > 0 && slices.Equal(shown, RanksShown(ranks, fullest, page-1, n)) {
@@ -201,7 +249,11 @@ func TestPage(t *testing.T) {
 // TestTrafficNames: the longest dimension does not run into what follows.
 func TestTrafficNames(t *testing.T) {
 	r := bare()
-	r.Communication = append(r.Communication, engine.Communication{Dimension: "expert-dp", Operation: "reduce-scatter", GroupSize: 4, Spans: "cluster", Bytes: 6 * units.GB, Seconds: 1, Exposed: 0.1})
+	r.Communication = append(r.Communication,
+		engine.Communication{
+			Dimension: "expert-dp", Operation: "reduce-scatter", GroupSize: 4,
+			Spans: "cluster", Bytes: 6 * units.GB, Seconds: 1, Exposed: 0.1,
+		})
 	in := input(t, colorprofile.ASCII, presets.DefaultSetup(), r)
 	for _, w := range []int{50, 62, 90} {
 		row := ansi.Strip(Traffic(in, w, 3)[2])

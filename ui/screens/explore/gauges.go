@@ -87,7 +87,10 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 		better: 0, change: now.Peak - before.Peak,
 		value:  bandOf(in, &m.Evidence).Of(figure.GiB(m.Peak)+" GiB") + " of " + figure.GiB(m.Usable),
 		brief2: bandOf(in, &m.Evidence).Of(figure.GiB(m.Peak) + "/" + figure.GiB(m.Usable) + " GiB"),
-		bar:    widget.Gauge{Value: now.Peak, Full: max(now.Peak, usable/0.92), Limit: usable, Fill: themes.Gauge, Over: themes.GaugeBad},
+		bar: widget.Gauge{
+			Value: now.Peak, Full: max(now.Peak, usable/0.92), Limit: usable,
+			Fill: themes.Gauge, Over: themes.GaugeBad,
+		},
 	}
 	fit.name, fit.role = screen.Fit(m)
 	fit.brief = fit.name
@@ -102,9 +105,11 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 		speed.value, speed.brief2 = mfu+" MFU", mfu
 	}
 	exposed := gauge{
-		name: "exposed communication", brief: "exposed", role: themes.Muted, better: -1, change: now.Exposed - before.Exposed,
-		value: figure.PercentValue(now.Exposed/100) + " % of the step", brief2: figure.PercentValue(now.Exposed/100) + " % of step",
-		bar: widget.Gauge{Value: now.Exposed, Full: 100, Fill: themes.Exposed},
+		name: "exposed communication", brief: "exposed", role: themes.Muted, better: -1,
+		change: now.Exposed - before.Exposed,
+		value:  figure.PercentValue(now.Exposed/100) + " % of the step",
+		brief2: figure.PercentValue(now.Exposed/100) + " % of step",
+		bar:    widget.Gauge{Value: now.Exposed, Full: 100, Fill: themes.Exposed},
 	}
 	if !before.Known {
 		fit.change, speed.change, exposed.change = 0, 0, 0
@@ -124,7 +129,8 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 }
 
 // Stale stands in the place of the gauges while the setup is illegal: whose
-// figures the panels show, and these in brief. plain is the theme of the current setup; there may have been no legal setup yet.
+// figures the panels show, and these in brief. plain is the theme of the current setup; there may have been
+// no legal setup yet.
 func Stale(in *screen.Context, plain *themes.Theme, working bool, w int) []string {
 	l := widget.NewLine(w)
 	now := VitalOf(in.Report)
@@ -217,7 +223,11 @@ func Title(in *screen.Context, w int) string {
 	sequences, model := figure.Comma(s.GBS), s.Model.Name
 	product := sequences + " " + in.Glyphs.Times + " " + figure.Comma(s.Seq)
 	parts := [][]string{
-		{model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.Name), "sequence " + figure.Comma(s.Seq), sequences + " sequences = " + tokens + " per step"},
+		{
+			model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.Name),
+			"sequence " + figure.Comma(s.Seq),
+			sequences + " sequences = " + tokens + " per step",
+		},
 		{model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.Name), product + " = " + tokens},
 		{model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.ID), product + " = " + tokens},
 		{model, machine, s.Cluster.Called(s.Cluster.ID), product + " = " + tokens},

@@ -38,8 +38,8 @@ func Headline(in *screen.Context, w int) string {
 	return l.Put(in.Paint(themes.Text), why+".").String()
 }
 
-// endings returns what may follow a step, the most telling first: what it loses most time to and what was assumed, of
-// that the dearest alone, and one without the other. The last one is nothing.
+// endings returns what may follow a step, the most telling first: what it loses most time to and what was
+// assumed, of that the dearest alone, and one without the other. The last one is nothing.
 func endings(loss string, prices []string) (out []string) {
 	if loss != "" {
 		loss = ", " + loss

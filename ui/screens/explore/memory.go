@@ -77,7 +77,10 @@ func memoryHeading(in *screen.Context, m *engine.Memory, fullest *engine.RankMem
 		fullestRank = "one pipeline rank"
 	}
 	remark := bandOf(in, &m.Evidence).Band(in.Glyphs.PlusMinus)
-	for _, text := range []string{fullestRank + ", " + remark, "rank " + strconv.Itoa(fullest.Rank) + ", " + remark} {
+	for _, text := range []string{
+		fullestRank + ", " + remark,
+		"rank " + strconv.Itoa(fullest.Rank) + ", " + remark,
+	} {
 		if widget.Width("MEMORY ")+widget.Width(detail)+widget.Width(text)+4 <= w {
 			remark = text
 			break
@@ -119,7 +122,10 @@ func termTable(in *screen.Context, r *engine.RankMemory, w int) []string {
 		l.RightAligned(in.Paint(themes.Text), figure.GiB(units.Bytes(t.Value)), valueEnd)
 		if r.Total > 0 {
 			l.RightAligned(in.Paint(themes.Text), figure.Percent(t.Value/float64(r.Total)), shareEnd)
-			bar := widget.Stack{Segments: []widget.Segment{{Fill: t.Fill, Value: t.Value}}, Scale: float64(r.Total), Plain: true, NoTrack: true}
+			bar := widget.Stack{
+				Segments: []widget.Segment{{Fill: t.Fill, Value: t.Value}},
+				Scale:    float64(r.Total), Plain: true, NoTrack: true,
+			}
 			l.Gap(2)
 			l.Raw(bar.Render(in.Theme, in.Glyphs, l.Left()), l.Left())
 		}
@@ -128,7 +134,8 @@ func termTable(in *screen.Context, r *engine.RankMemory, w int) []string {
 	l := widget.NewLine(w)
 	l.To(nameAt+1).Put(in.Paint(themes.Muted), fmt.Sprintf("rank %d", r.Rank))
 	l.RightAligned(in.Paint(themes.Strong), figure.GiB(r.Total), valueEnd)
-	detail := fmt.Sprintf("%d layers, %s params, %s in flight", r.Layers, figure.Short(r.Parameters), strconv.FormatFloat(math.Round(100*r.InFlight)/100, 'f', -1, 64))
+	detail := fmt.Sprintf("%d layers, %s params, %s in flight", r.Layers, figure.Short(r.Parameters),
+		strconv.FormatFloat(math.Round(100*r.InFlight)/100, 'f', -1, 64))
 	l.Gap(4).Put(in.Paint(themes.Muted), detail)
 	return append(lines, l.String())
 }

@@ -15,10 +15,24 @@ func Panels(in *screen.Context, w, h int) []string {
 		draw   func(w, h int) []string
 	}
 	ranks := min(in.Setup.PP, 4)
-	memory := panel{"MEMORY", 3 + ranks, in.Hides("memory."), func(w, h int) []string { return Memory(in, 0, w, h) }}
-	step := panel{"STEP", 5, in.Hides(append(screen.Speed(), "time.", "pipeline.")...), func(w, h int) []string { return Step(in, w, h) }}
-	pipeline := panel{"PIPELINE", 3 + ranks, in.Hides(append(screen.Speed(), "time.", "pipeline.")...), func(w, h int) []string { return Pipeline(in, 0, w, h) }}
-	traffic := panel{"TRAFFIC", 1 + max(len(in.Report.Communication), 1), in.Hides(append(screen.Speed(), append(communicated(in, ".bytes"), communicated(in, ".seconds")...)...)...), func(w, h int) []string { return Traffic(in, w, h) }}
+	memory := panel{
+		"MEMORY", 3 + ranks, in.Hides("memory."),
+		func(w, h int) []string { return Memory(in, 0, w, h) },
+	}
+	step := panel{
+		"STEP", 5, in.Hides(append(screen.Speed(), "time.", "pipeline.")...),
+		func(w, h int) []string { return Step(in, w, h) },
+	}
+	pipeline := panel{
+		"PIPELINE", 3 + ranks, in.Hides(append(screen.Speed(), "time.", "pipeline.")...),
+		func(w, h int) []string { return Pipeline(in, 0, w, h) },
+	}
+	traffic := panel{
+		"TRAFFIC", 1 + max(len(in.Report.Communication), 1),
+		in.Hides(append(screen.Speed(),
+			append(communicated(in, ".bytes"), communicated(in, ".seconds")...)...)...),
+		func(w, h int) []string { return Traffic(in, w, h) },
+	}
 	column := func(w int, panels ...panel) []string {
 		var lines []string
 		room := h

@@ -19,7 +19,10 @@ func Pipeline(in *screen.Context, page, w, h int) []string {
 	}
 	lines := []string{pipelineHeading(in, w), bubble(in, w)}
 	rows := min(h-len(lines), p.Ranks)
-	chart := timeline.Chart{Timeline: in.Report.Timeline.OpTimes(), Fold: true, Shown: RanksShown(p.Ranks, 0, page, rows)}
+	chart := timeline.Chart{
+		Timeline: in.Report.Timeline.OpTimes(), Fold: true,
+		Shown: RanksShown(p.Ranks, 0, page, rows),
+	}
 	if rows > 1 && rows == h-len(lines) && chart.Blended(w, rows) {
 		rows-- // a picture of mixed columns is nothing without its legend
 		chart.Shown = RanksShown(p.Ranks, 0, page, rows)
@@ -59,7 +62,8 @@ func bubble(in *screen.Context, w int) string {
 	if r.Time == nil || r.Time.Step <= 0 {
 		return l.Right(in.Paint(themes.Muted), column, 0).String()
 	}
-	l.Put(in.Theme.Word(themes.Muted, "bubble"), "bubble").Gap(1).Put(in.Paint(themes.Strong), figure.Percent(report.BubbleOfStep(r)))
+	l.Put(in.Theme.Word(themes.Muted, "bubble"), "bubble").Gap(1).Put(in.Paint(themes.Strong),
+		figure.Percent(report.BubbleOfStep(r)))
 	full := " " + report.OfStep
 	for _, words := range []string{full + ", " + report.OverIdeal(r.Pipeline), full, " of the step"} {
 		if words = strings.TrimSuffix(words, ", "); widget.Width(words)+len(column) <= l.Left() {

@@ -25,7 +25,8 @@ func Problems(in *screen.Context, wrong []Wrong, w, h int) []string {
 		lines = append(lines, widget.Blank(w))
 		sign := in.Glyphs.Cross + " "
 		for _, part := range strings.Split(ansi.Wrap(p.Text, max(w-2, 1), ""), "\n") {
-			lines = append(lines, widget.NewLine(w).Put(in.Paint(themes.Bad), sign).Put(in.Paint(themes.Strong), part).String())
+			lines = append(lines,
+				widget.NewLine(w).Put(in.Paint(themes.Bad), sign).Put(in.Paint(themes.Strong), part).String())
 			sign = "  "
 		}
 		if p.Fix == "" {

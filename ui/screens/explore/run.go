@@ -30,14 +30,20 @@ func Run(in *screen.Context, w, h int) []string {
 	}
 	var rests []string
 	if r.Cost != nil {
-		columns = append(columns, column{names: [3]string{"cost", "cost", "cost"}, value: figure.Dollars(*r.Cost)})
-		rests = append(rests, "$"+figure.Three(*r.Price)+" per GPU-hour"+assumed(in.Setup.Price <= 0, " (preset)"))
+		columns = append(columns,
+			column{names: [3]string{"cost", "cost", "cost"}, value: figure.Dollars(*r.Cost)})
+		rests = append(rests, "$"+figure.Three(*r.Price)+" per GPU-hour"+assumed(in.Setup.Price <= 0,
+			" (preset)"))
 	} else {
 		rests = append(rests, "cost unknown: set a price")
 	}
 	if r.Energy != nil {
-		columns = append(columns, column{names: [3]string{"energy", "energy", "energy"}, value: figure.Energy(*r.Energy)})
-		rests = append(rests, figure.Short(*r.Power)+" W per GPU"+assumed(in.Setup.Power <= 0, " (TDP)")+", "+report.PowerOverGPUs(r))
+		columns = append(columns, column{
+			names: [3]string{"energy", "energy", "energy"},
+			value: figure.Energy(*r.Energy),
+		})
+		rests = append(rests, figure.Short(*r.Power)+" W per GPU"+assumed(in.Setup.Power <= 0,
+			" (TDP)")+", "+report.PowerOverGPUs(r))
 	} else {
 		rests = append(rests, "energy unknown: set a power")
 	}

@@ -24,7 +24,10 @@ func Step(in *screen.Context, w, h int) []string {
 	var columns []column
 	for _, p := range parts {
 		of := p.Value / float64(t.Step)
-		columns = append(columns, column{fill: p.Fill, marked: true, names: p.Names, value: figure.Percent(of)})
+		columns = append(columns, column{
+			fill: p.Fill, marked: true, names: p.Names,
+			value: figure.Percent(of),
+		})
 		if of >= 5e-3 { // 1 %, rounded
 			items = append(items, legendItem{p.Fill, p.Names[0], p.Names[2], figure.Percent(of)})
 		}
@@ -81,7 +84,9 @@ func why(in *screen.Context, t *engine.Time, th *engine.Throughput, w, lines int
 			waits = append(waits, c)
 		}
 	}
-	slices.SortStableFunc(waits, func(a, b engine.Communication) int { return cmp.Compare(b.Exposed, a.Exposed) })
+	slices.SortStableFunc(waits, func(a, b engine.Communication) int {
+		return cmp.Compare(b.Exposed, a.Exposed)
+	})
 	if len(waits) == 0 {
 		l.Put(in.Paint(themes.Text), "negligible")
 	}
@@ -166,7 +171,8 @@ func Traffic(in *screen.Context, w, h int) []string {
 		l.Put(in.Paint(themes.Muted), widget.Cut(where, w-3*columnWidth-l.Used()-1))
 		l.RightAligned(in.Paint(themes.Text), figure.Traffic(c.Bytes), w-2*columnWidth)
 		takes, exposed := figure.Seconds(c.Seconds), figure.Seconds(c.Exposed)
-		if in.Hides(communicated(in, ".exposed")...) || in.Hides("time.exposed") { // of some traffic both are one
+		// of some traffic both are one
+		if in.Hides(communicated(in, ".exposed")...) || in.Hides("time.exposed") {
 			takes, exposed = "???", "???"
 		}
 		l.RightAligned(in.Paint(themes.Text), takes, w-columnWidth)

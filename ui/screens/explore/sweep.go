@@ -17,10 +17,12 @@ type Sweeping struct {
 	Now      Point                            // of the setup itself
 	Evaluate func(engine.Setup) engine.Report // nil: the engine
 	Remedy   bool                             // changes that make the setup fit are wanted too
-	Priced   *engine.Report                   // of the setup, where the prices of what was assumed and what changes nothing are wanted; nil: they are known
-	Fixed    knob.Set                         // what was not assumed
-	Accepts  func(*engine.Setup) bool         // what the launcher runs; nil: all
-	Report   engine.Report                    // of the setup itself
+	// of the setup, where the prices of what was assumed and what changes nothing are wanted; nil: they are
+	// known
+	Priced  *engine.Report
+	Fixed   knob.Set                 // what was not assumed
+	Accepts func(*engine.Setup) bool // what the launcher runs; nil: all
+	Report  engine.Report            // of the setup itself
 }
 
 // Swept holds the figures of a knob at each of its legal values, and what would make the
@@ -76,7 +78,8 @@ func (s *Sweeping) points(ctx context.Context, evaluate func(engine.Setup) engin
 		out.Remedies = advise.Fixes(s.Setup, func() bool { return ctx.Err() != nil })
 	}
 	if s.Priced != nil {
-		out.Prices = advise.Prices(&s.Setup, s.Priced, s.Fixed, s.Accepts, func() bool { return ctx.Err() != nil })
+		out.Prices = advise.Prices(&s.Setup, s.Priced, s.Fixed, s.Accepts,
+			func() bool { return ctx.Err() != nil })
 	}
 	return out
 }

@@ -65,7 +65,8 @@ func (v *View) formula(in *screen.Context, rank, term int) string {
 			if r.InFlight == 1 {
 				many = "micro-batch"
 			}
-			return fmt.Sprintf("%s %s in flight%s%s of %d layers = %s", number(r.InFlight), many, times, gib(value/units.Bytes(r.InFlight)), r.Layers, gib(value))
+			return fmt.Sprintf("%s %s in flight%s%s of %d layers = %s", number(r.InFlight), many, times,
+				gib(value/units.Bytes(r.InFlight)), r.Layers, gib(value))
 		}
 		return "none at this rank's peak, which is in the update"
 	case logitsTerm:
@@ -74,9 +75,11 @@ func (v *View) formula(in *screen.Context, rank, term int) string {
 			return "none at this rank's peak: no head is active"
 		}
 		each := float64(value) / tokens / float64(vocab) * float64(in.Setup.TP)
-		return fmt.Sprintf("%s tokens%s%s entries%s%s bytes / TP %d = %s", figure.Comma(int(tokens)), times, figure.Comma(vocab), times, number(each), in.Setup.TP, gib(value))
+		return fmt.Sprintf("%s tokens%s%s entries%s%s bytes / TP %d = %s", figure.Comma(int(tokens)), times,
+			figure.Comma(vocab), times, number(each), in.Setup.TP, gib(value))
 	case buffersTerm:
-		return fmt.Sprintf("temporaries and buffers of %s at the peak = %s", in.Setup.Stack.Resolve(), gib(value))
+		return fmt.Sprintf("temporaries and buffers of %s at the peak = %s", in.Setup.Stack.Resolve(),
+			gib(value))
 	case overheadTerm:
 		return overheadWords(r)
 	default:
@@ -84,7 +87,8 @@ func (v *View) formula(in *screen.Context, rank, term int) string {
 		if value > m.Usable {
 			left = fmt.Sprintf("%s over", gib(value-m.Usable))
 		}
-		return fmt.Sprintf("allocated %s + overhead %s = %s of %s: %s", figure.GiB(r.Allocated), figure.GiB(r.Overhead), gib(value), figure.GiB(m.Usable), left)
+		return fmt.Sprintf("allocated %s + overhead %s = %s of %s: %s", figure.GiB(r.Allocated),
+			figure.GiB(r.Overhead), gib(value), figure.GiB(m.Usable), left)
 	}
 }
 
@@ -100,14 +104,16 @@ func (v *View) stateFormula(in *screen.Context, rank, term int, times string) st
 	}
 	by, whole := v.sharded(in, rank, term)
 	if by == 1 {
-		return fmt.Sprintf("%s parameters%s%s bytes = %s", figure.Short(r.Parameters), times, number(float64(value)/r.Parameters), gib(value))
+		return fmt.Sprintf("%s parameters%s%s bytes = %s", figure.Short(r.Parameters), times,
+			number(float64(value)/r.Parameters), gib(value))
 	}
 	over := fmt.Sprintf("%d ranks", v.answers.shards.Dense)
 	if r.Parameters > 0 && in.Setup.Model.IsMoE() {
 		over = fmt.Sprintf("%d ranks, experts over %d", v.answers.shards.Dense, v.answers.shards.Expert)
 	}
 	return fmt.Sprintf("%s parameters%s%s bytes = %s, %s of it here (ZeRO-%d over %s) = %s",
-		figure.Short(r.Parameters), times, number(float64(whole)/r.Parameters), gib(whole), part(by), in.Setup.ZeRO, over, gib(value))
+		figure.Short(r.Parameters), times, number(float64(whole)/r.Parameters), gib(whole), part(by),
+		in.Setup.ZeRO, over, gib(value))
 }
 
 // briefFormula returns the formula of a sharded state in fewer words.
@@ -117,7 +123,8 @@ func (v *View) briefFormula(in *screen.Context, rank, term int) string {
 	if by == 1 || r.Parameters <= 0 {
 		return v.formula(in, rank, term)
 	}
-	return fmt.Sprintf("%s %s %s bytes = %s, %s of it here (ZeRO-%d)", figure.Short(r.Parameters), in.Glyphs.Times, number(float64(whole)/r.Parameters), gib(whole), part(by), in.Setup.ZeRO)
+	return fmt.Sprintf("%s %s %s bytes = %s, %s of it here (ZeRO-%d)", figure.Short(r.Parameters),
+		in.Glyphs.Times, number(float64(whole)/r.Parameters), gib(whole), part(by), in.Setup.ZeRO)
 }
 
 // overheadWords names the parts of the overhead.
@@ -152,7 +159,8 @@ func rankWords(m *engine.Memory, i int) string {
 		text += ": " + gib(-left) + " over " + gib(m.Usable)
 	}
 	if most := largestTerm(r); r.Total > 0 {
-		text += "; largest part " + termName(most)[0] + ", " + figure.Percent(float64(values(r)[most]/r.Total))
+		text += "; largest part " + termName(most)[0] + ", " +
+			figure.Percent(float64(values(r)[most]/r.Total))
 	}
 	return text
 }

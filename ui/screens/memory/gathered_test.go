@@ -24,7 +24,10 @@ func TestWeightsShardedBelowZeRO3(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := knob.DraftOf(m, c, knob.Given{knob.GPUs: 8, knob.TP: 1, knob.ZeRO: 2, knob.Calibration: stack}).Resolve()
+		s, err := knob.DraftOf(m, c, knob.Given{
+			knob.GPUs: 8, knob.TP: 1, knob.ZeRO: 2,
+			knob.Calibration: stack,
+		}).Resolve()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -37,8 +37,15 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool, ranks int) 
 			r.Memory.Peak, r.Memory.PeakRank = total, i
 		}
 	}
-	r.Memory.Evidence = engine.Evidence{ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}, Runs: 12}
-	r.Memory.Fits, r.Memory.Fit = r.Memory.Peak <= r.Memory.Usable, engine.FitWithin(r.Memory.Peak, r.Memory.Usable, r.Memory.ErrorBand)
+	r.Memory.Evidence = engine.Evidence{
+		ErrorBand: 0.09, TypicalError: 0.02, ValidatedBy: "first-table",
+		Nearest: engine.NearestRuns{
+			Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1,
+			Off: 0.03,
+		}, Runs: 12,
+	}
+	r.Memory.Fits, r.Memory.Fit = r.Memory.Peak <= r.Memory.Usable,
+		engine.FitWithin(r.Memory.Peak, r.Memory.Usable, r.Memory.ErrorBand)
 	order, err := schedule.Build(s.Spec())
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +55,10 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool, ranks int) 
 		t.Fatal(err)
 	}
 	r.Timeline = line
-	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{
+		Setup: &s, Report: &r, Theme: p.Resolve(profile),
+		Glyphs: widget.NewGlyphs(unicode),
+	}
 }
 
 // roundRank is a rank whose activations fall along the pipeline.
@@ -57,7 +67,10 @@ func roundRank(i, ranks int) engine.RankMemory {
 		Rank: i, Layers: 80 / ranks, Parameters: 2e9, InFlight: float64(ranks - i),
 		Weights: 4 * units.GiB, Gradients: 8 * units.GiB, Optimizer: 12 * units.GiB,
 		Activations: 40 * units.GiB * units.Bytes(ranks-i) / units.Bytes(ranks), Buffers: units.GiB,
-		OverheadParts: memory.Overhead{Slack: 2 * units.GiB, Context: units.GiB / 2, Communicators: units.GiB / 2},
+		OverheadParts: memory.Overhead{
+			Slack: 2 * units.GiB, Context: units.GiB / 2,
+			Communicators: units.GiB / 2,
+		},
 	}
 	if i == ranks-1 {
 		r.Logits = 2 * units.GiB
@@ -95,13 +108,34 @@ func answered(in *screen.Context) *View {
 		}
 	}
 	a.kinds = []engine.LayerKind{{ID: "dense", Name: "dense", Layers: 80, Operations: []engine.Operation{
-		{Operation: memory.Operation{ID: "qkv", Name: "query, key and value projections", Parameters: 20e6, States: 160 * units.MiB, Activations: 50 * units.MiB}, FLOPs: 3.3e11, Forward: 1e-3, Backward: 2e-3},
-		{Operation: memory.Operation{ID: "mlp-up", Name: "MLP up", Parameters: 90e6, States: 750 * units.MiB, Activations: 190 * units.MiB}, FLOPs: 1.5e12, Forward: 4e-3, Backward: 8e-3},
-		{Operation: memory.Operation{ID: "norms", Name: "norms and residuals", Parameters: 16384, States: 144 * units.KiB, Activations: 32 * units.MiB}, Forward: 2e-4, Backward: 4e-4},
+		{
+			Operation: memory.Operation{
+				ID: "qkv", Name: "query, key and value projections", Parameters: 20e6,
+				States: 160 * units.MiB, Activations: 50 * units.MiB,
+			}, FLOPs: 3.3e11, Forward: 1e-3,
+			Backward: 2e-3,
+		},
+		{Operation: memory.Operation{
+			ID: "mlp-up", Name: "MLP up", Parameters: 90e6, States: 750 * units.MiB,
+			Activations: 190 * units.MiB,
+		}, FLOPs: 1.5e12, Forward: 4e-3, Backward: 8e-3},
+		{Operation: memory.Operation{
+			ID: "norms", Name: "norms and residuals", Parameters: 16384,
+			States: 144 * units.KiB, Activations: 32 * units.MiB,
+		}, Forward: 2e-4, Backward: 4e-4},
 	}}}
-	a.limits = fit.Limits{Seq: 9984, SeqUnit: 128, SeqPeak: 78.9 * units.GiB, MBS: 1, MBSPeak: in.Report.Memory.Peak}
-	a.seq = &fit.Stop{Term: "activations", More: units.GiB * 0.48, Grows: units.GiB / 2, Total: 79.4 * units.GiB}
-	a.mbs = &fit.Stop{Term: "activations", More: 40 * units.GiB, Grows: 41.6 * units.GiB, Total: 108 * units.GiB}
+	a.limits = fit.Limits{
+		Seq: 9984, SeqUnit: 128, SeqPeak: 78.9 * units.GiB, MBS: 1,
+		MBSPeak: in.Report.Memory.Peak,
+	}
+	a.seq = &fit.Stop{
+		Term: "activations", More: units.GiB * 0.48, Grows: units.GiB / 2,
+		Total: 79.4 * units.GiB,
+	}
+	a.mbs = &fit.Stop{
+		Term: "activations", More: 40 * units.GiB, Grows: 41.6 * units.GiB,
+		Total: 108 * units.GiB,
+	}
 	v.answers, v.query = a, *in.Setup
 	return v
 }
@@ -114,7 +148,10 @@ func trace(line *schedule.Timeline, r *engine.RankMemory, rank int) *memory.Trac
 	return &memory.Trace{
 		Ops: line.Order.Ops[from:to], Begin: line.Begin[from:to], End: line.End[from:to],
 		Makespan: units.Seconds(line.Makespan), Update: 1,
-		Start:     memory.Sample{Weights: r.Weights, Gradients: r.Gradients, Optimizer: r.Optimizer, Buffers: r.Buffers},
+		Start: memory.Sample{
+			Weights: r.Weights, Gradients: r.Gradients, Optimizer: r.Optimizer,
+			Buffers: r.Buffers,
+		},
 		Master:    r.Optimizer / 3,
 		Chunks:    []memory.StageMemory{{Activations: r.Activations / units.Bytes(r.InFlight)}},
 		Gradients: []units.Bytes{0},

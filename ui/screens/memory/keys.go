@@ -33,27 +33,81 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 		}
 		return paneName(p)
 	}
-	rank := screen.Key{ID: "rank-up rank-down", Keys: "up k | down j", Help: "rank above, below", Foot: "↑↓", Hint: "rank", Do: func(n int) { v.moveRank(in, n) }}
+	rank := screen.Key{
+		ID: "rank-up rank-down", Keys: "up k | down j", Help: "rank above, below",
+		Foot: "↑↓", Hint: "rank", Do: func(n int) { v.moveRank(in, n) },
+	}
 	onRanks, onStep := rank, rank
 	onRanks.When, onStep.When = at(ranksPane), at(stepPane)
 	return []screen.Key{
 		onRanks,
-		{ID: "term-before term-after", Keys: "left h | right l", Help: "term before, after", Foot: "←→", Hint: "term", When: at(ranksPane), Do: func(n int) { v.moveTerm(in, n) }},
-		{ID: "earlier later", Keys: "left h | right l", Help: "earlier, later", Foot: "←→", Hint: "time", When: at(stepPane), Do: func(n int) { v.moveColumn(in, v.chartWidth(in), n) }},
-		{ID: "zoom-in zoom-out", Keys: "+ = | -", Help: "zoom in, out", Foot: "+-", Hint: "zoom", When: at(stepPane), Do: func(n int) { v.zoomTo(in, v.chartWidth(in), v.zoom-n) }},
+		{
+			ID: "term-before term-after", Keys: "left h | right l", Help: "term before, after",
+			Foot: "←→",
+			Hint: "term", When: at(ranksPane), Do: func(n int) { v.moveTerm(in, n) },
+		},
+		{
+			ID: "earlier later", Keys: "left h | right l", Help: "earlier, later", Foot: "←→",
+			Hint: "time",
+			When: at(stepPane), Do: func(n int) { v.moveColumn(in, v.chartWidth(in), n) },
+		},
+		{
+			ID: "zoom-in zoom-out", Keys: "+ = | -", Help: "zoom in, out", Foot: "+-", Hint: "zoom",
+			When: at(stepPane), Do: func(n int) { v.zoomTo(in, v.chartWidth(in), v.zoom-n) },
+		},
 		onStep,
-		{ID: "overview", Keys: "0 o", Help: "both steps whole", Foot: "0", Hint: "overview", When: at(stepPane), Do: func(int) { v.zoomTo(in, v.chartWidth(in), 0) }},
-		{ID: "part-up part-down", Keys: "up k | down j", Help: "part above, below", Foot: "↑↓", Hint: "part", When: at(layerPane), Do: v.movePart},
-		{ID: "figure-before figure-after", Keys: "left h | right l", Help: "figure before, after, and on to the next kind of layer", Foot: "←→", Hint: "figure", When: at(layerPane), Do: func(n int) { v.moveLayerColumn(v.layerWidth(in), n) }},
-		{ID: "step", Keys: "s", Help: "memory over a step, and back", Hint: hint(stepPane), Do: toggle(stepPane)},
-		{ID: "layer", Keys: "i", Help: "inside a layer, and back", Hint: hint(layerPane), Do: toggle(layerPane)},
-		{ID: "next-pane last-pane", Keys: "v | V", Help: "next pane, pane before", Foot: "v", Hint: "next pane", Do: func(n int) { v.pane = pane((int(v.pane) - n + int(panes)) % int(panes)) }},
-		{ID: "fullest", Keys: "f", Help: "back to the fullest rank", Hint: "fullest rank", Do: func(int) { v.rankMoved, v.termMoved, v.moved = false, false, false }},
-		{ID: "ranks-up ranks-down", Keys: "pgup K shift+up | pgdown J shift+down", Help: "eight ranks up, down", When: listed, Do: func(n int) { v.moveRank(in, n*farRanks) }},
-		{ID: "far-earlier far-later", Keys: "shift+left H | shift+right L", Help: "a tenth of the chart earlier, later", When: at(stepPane), Do: func(n int) { v.moveColumn(in, v.chartWidth(in), n*max(v.chartWidth(in)/10, 2)) }},
-		{ID: "first last", Keys: "home | end G", Help: "first, last rank", When: at(ranksPane), Do: func(n int) { v.moveRank(in, n<<20) }},
-		{ID: "start end", Keys: "home | end", Help: "start of the first step, end of the second", When: at(stepPane), Do: func(n int) { v.at, v.from, v.moved = float64(n+1)/2, float64(n+1)/2, true }},
-		{ID: "first last", Keys: "home | end G", Help: "first, last part", When: at(layerPane), Do: func(n int) { v.movePart(n << 20) }},
+		{
+			ID: "overview", Keys: "0 o", Help: "both steps whole", Foot: "0", Hint: "overview",
+			When: at(stepPane), Do: func(int) { v.zoomTo(in, v.chartWidth(in), 0) },
+		},
+		{
+			ID: "part-up part-down", Keys: "up k | down j", Help: "part above, below", Foot: "↑↓",
+			Hint: "part", When: at(layerPane), Do: v.movePart,
+		},
+		{
+			ID: "figure-before figure-after", Keys: "left h | right l",
+			Help: "figure before, after, and on to the next kind of layer", Foot: "←→", Hint: "figure",
+			When: at(layerPane), Do: func(n int) { v.moveLayerColumn(v.layerWidth(in), n) },
+		},
+		{
+			ID: "step", Keys: "s", Help: "memory over a step, and back", Hint: hint(stepPane),
+			Do: toggle(stepPane),
+		},
+		{
+			ID: "layer", Keys: "i", Help: "inside a layer, and back", Hint: hint(layerPane),
+			Do: toggle(layerPane),
+		},
+		{
+			ID: "next-pane last-pane", Keys: "v | V", Help: "next pane, pane before", Foot: "v",
+			Hint: "next pane",
+			Do:   func(n int) { v.pane = pane((int(v.pane) - n + int(panes)) % int(panes)) },
+		},
+		{
+			ID: "fullest", Keys: "f", Help: "back to the fullest rank", Hint: "fullest rank",
+			Do: func(int) { v.rankMoved, v.termMoved, v.moved = false, false, false },
+		},
+		{
+			ID: "ranks-up ranks-down", Keys: "pgup K shift+up | pgdown J shift+down",
+			Help: "eight ranks up, down", When: listed, Do: func(n int) { v.moveRank(in, n*farRanks) },
+		},
+		{
+			ID: "far-earlier far-later", Keys: "shift+left H | shift+right L",
+			Help: "a tenth of the chart earlier, later", When: at(stepPane),
+			Do: func(n int) { v.moveColumn(in, v.chartWidth(in), n*max(v.chartWidth(in)/10, 2)) },
+		},
+		{
+			ID: "first last", Keys: "home | end G", Help: "first, last rank", When: at(ranksPane),
+			Do: func(n int) { v.moveRank(in, n<<20) },
+		},
+		{
+			ID: "start end", Keys: "home | end", Help: "start of the first step, end of the second",
+			When: at(stepPane),
+			Do:   func(n int) { v.at, v.from, v.moved = float64(n+1)/2, float64(n+1)/2, true },
+		},
+		{
+			ID: "first last", Keys: "home | end G", Help: "first, last part", When: at(layerPane),
+			Do: func(n int) { v.movePart(n << 20) },
+		},
 	}
 }
 

@@ -136,7 +136,8 @@ func (v *View) moveLayerColumn(w, n int) {
 	}
 	all, shown := len(layerWidths())*len(v.answers.kinds), v.layerColumns(w)
 	for at := v.layerColumn() + n; at >= 0 && at < all; at += n {
-		if side := shown[0].kind != shown[len(shown)-1].kind; !side || slices.ContainsFunc(shown, func(c column) bool { return c.at() == at }) {
+		if side := shown[0].kind != shown[len(shown)-1].kind; !side ||
+			slices.ContainsFunc(shown, func(c column) bool { return c.at() == at }) {
 			v.column, v.columnMoved = at, true
 			return
 		}
@@ -158,7 +159,8 @@ func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 		lines = append(lines, v.heading(in, layerPane, w, "INSIDE A LAYER", "on one GPU", ""))
 	}
 	if !v.answers.known {
-		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "evaluating the operations of a layer"+in.Glyphs.Ellipsis)
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted),
+			"evaluating the operations of a layer"+in.Glyphs.Ellipsis)
 		return append(lines, l.String())
 	}
 	if !v.fresh(in) {
@@ -170,7 +172,8 @@ func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 	if in.Asks || in.Taught {
 		below = nil
 	}
-	if more := append([]string{widget.Blank(w)}, v.overhead(in, w)...); h-len(lines)-len(below)-len(more) >= len(rows) {
+	if more := append([]string{widget.Blank(w)}, v.overhead(in, w)...); h-len(lines)-len(below)-
+		len(more) >= len(rows) {
 		below = append(below, more...)
 	}
 	if h-len(lines)-len(below) < min(len(rows), 4) {
@@ -179,7 +182,8 @@ func (v *View) layer(in *screen.Context, w, h int, headed bool) []string {
 	room := max(h-len(lines)-len(below), 0)
 	first := min(max(v.part-room+1, 0), max(len(rows)-room, 0))
 	if hidden := len(rows) - room; hidden > 0 && headed {
-		lines[0] = v.heading(in, layerPane, w, "INSIDE A LAYER", "on one GPU", strconv.Itoa(hidden)+" more lines")
+		lines[0] = v.heading(in, layerPane, w, "INSIDE A LAYER", "on one GPU",
+			strconv.Itoa(hidden)+" more lines")
 	}
 	for i := first; i < len(rows) && i < first+room; i++ {
 		lines = append(lines, v.layerLine(in, rows[i], i == min(v.part, len(rows)-1), w, columns))
@@ -198,7 +202,8 @@ func (v *View) layerHead(in *screen.Context, w int, columns []column) (lines []s
 		}
 		head.RightAligned(in.Paint(themes.Muted), name, c.end)
 		if i+1 == len(columns) || columns[i+1].kind != c.kind {
-			kinds.RightAligned(in.Paint(themes.Strong), v.kindWords(in, c.kind, columns[0].kind == columns[len(columns)-1].kind), c.end)
+			kinds.RightAligned(in.Paint(themes.Strong),
+				v.kindWords(in, c.kind, columns[0].kind == columns[len(columns)-1].kind), c.end)
 		}
 	}
 	if left := head.Left(); left > 2 && len(v.answers.kinds) == 1 {
@@ -254,7 +259,13 @@ func (v *View) layerLine(in *screen.Context, id string, here bool, w int, column
 		l.RightAligned(in.Paint(paint), text, c.end)
 	}
 	if most := v.mostSaved(); l.Left() > 2 && len(v.answers.kinds) == 1 && id != "" && most > 0 {
-		bar := widget.Stack{Segments: []widget.Segment{{Fill: themes.Activations, Value: float64(v.answers.cell(0, id).Activations)}}, Scale: float64(most), Plain: true, NoTrack: true}
+		bar := widget.Stack{
+			Segments: []widget.Segment{{
+				Fill:  themes.Activations,
+				Value: float64(v.answers.cell(0, id).Activations),
+			}}, Scale: float64(most), Plain: true,
+			NoTrack: true,
+		}
 		l.Gap(2).Raw(bar.Render(in.Theme, in.Glyphs, l.Left()), l.Left())
 	}
 	return l.String()
@@ -285,7 +296,8 @@ func layerText(f int, o *engine.Operation) string {
 func (v *View) layerWords(in *screen.Context) string {
 	kind, id, ok := v.layerCell(in)
 	if !ok {
-		return "one layer on one GPU: parameters and their states, FLOPs, bytes saved for the backward and time of one micro-batch"
+		return "one layer on one GPU: parameters and their states, FLOPs, bytes saved for the backward and " +
+			"time of one micro-batch"
 	}
 	p, k := v.answers.cell(kind, id), &v.answers.kinds[kind]
 	if p.ID == "" {
@@ -294,8 +306,10 @@ func (v *View) layerWords(in *screen.Context) string {
 	if len(v.answers.kinds) > 1 && id != "" {
 		p.Name += " of a " + k.Name + " layer"
 	}
-	return fmt.Sprintf("%s: %s parameters, %s of weights, gradients and optimizer; of one micro-batch %s and %s forward, %s backward, and %s saved",
-		p.Name, figure.Short(p.Parameters), size(p.States), record.FLOPs.Text(float64(p.FLOPs)), figure.Seconds(p.Forward), figure.Seconds(p.Backward), size(p.Activations))
+	return fmt.Sprintf("%s: %s parameters, %s of weights, gradients and optimizer; of one micro-batch %s "+
+		"and %s forward, %s backward, and %s saved",
+		p.Name, figure.Short(p.Parameters), size(p.States), record.FLOPs.Text(float64(p.FLOPs)),
+		figure.Seconds(p.Forward), figure.Seconds(p.Backward), size(p.Activations))
 }
 
 // layerCell returns the kind and the operation under the cursor.

@@ -21,8 +21,18 @@ func TestKindsOfLayers(t *testing.T) {
 		ids   [2]string
 		row   string // an operation that both have
 	}{
-		{`{"model":"deepseek-v3","gpus":256,"tp":2,"pp":8,"ep":16,"gbs":512}`, [2]string{"dense × 3", "MoE × 58"}, [2]string{"dense", "moe"}, "norms"},
-		{`{"model":"gemma3-27b","gpus":64,"tp":4,"pp":4,"gbs":128}`, [2]string{"full dense × 10", "sliding dense × 52"}, [2]string{"full_dense", "sliding_dense"}, "norms"},
+		{
+			`{"model":"deepseek-v3","gpus":256,"tp":2,"pp":8,"ep":16,"gbs":512}`,
+			[2]string{"dense × 3", "MoE × 58"},
+			[2]string{"dense", "moe"},
+			"norms",
+		},
+		{
+			`{"model":"gemma3-27b","gpus":64,"tp":4,"pp":4,"gbs":128}`,
+			[2]string{"full dense × 10", "sliding dense × 52"},
+			[2]string{"full_dense", "sliding_dense"},
+			"norms",
+		},
 	} {
 		doc, err := setupdoc.Parse("", []byte(c.text))
 		if err != nil {
@@ -39,14 +49,19 @@ func TestKindsOfLayers(t *testing.T) {
 			w, h  int
 			both  bool
 			heads string
-		}{{200, 56, true, "params FLOPs saved time params FLOPs saved time"}, {120, 32, false, "params FLOPs saved time"}, {80, 20, true, "params saved time params saved time"}} {
+		}{
+			{200, 56, true, "params FLOPs saved time params FLOPs saved time"},
+			{120, 32, false, "params FLOPs saved time"},
+			{80, 20, true, "params saved time params saved time"},
+		} {
 			v := New()
 			at := in.At(size.w, size.h)
 			v.Refresh(at).Work(t.Context())()
 			press(v, at, size.w, size.h, "i", "down")
 			drawn := strings.Join(v.Render(at), "\n")
 			text := ansi.Strip(drawn)
-			if got := strings.Contains(text, c.kinds[0]); got != size.both || !strings.Contains(text, c.kinds[1]) {
+			if got := strings.Contains(text, c.kinds[0]); got != size.both ||
+				!strings.Contains(text, c.kinds[1]) {
 				t.Errorf("%dx%d: %s is there: %t\n%s", size.w, size.h, c.kinds[0], got, text)
 			}
 			_, heads, _ := strings.Cut(text, "operation ")
@@ -67,7 +82,8 @@ func TestKindsOfLayers(t *testing.T) {
 			want := 8 - len(strings.Fields(heads))%4 // 2 columns of FLOPs less where they are not drawn
 			for _, kind := range c.ids {
 				if !seen["layer."+kind+"."+c.row+".saved"] || !seen["layer."+kind+"."+c.row+".time"] {
-					t.Errorf("%dx%d: the cursor does not get to what %s saves: %v", size.w, size.h, kind, seen)
+					t.Errorf("%dx%d: the cursor does not get to what %s saves: %v", size.w, size.h, kind,
+						seen)
 				}
 			}
 			if len(seen) != want {
@@ -76,7 +92,8 @@ func TestKindsOfLayers(t *testing.T) {
 			if size.w == 200 {
 				press(v, at, size.w, size.h, "up")
 				table := v.answers.layerTable()
-				if len(table.Head) != 13 || !strings.HasPrefix(table.Head[1], "dense") && !strings.HasPrefix(table.Head[1], "sliding dense") {
+				if len(table.Head) != 13 || !strings.HasPrefix(table.Head[1], "dense") &&
+					!strings.HasPrefix(table.Head[1], "sliding dense") {
 					t.Errorf("columns of the table: %q", table.Head)
 				}
 			}

@@ -16,7 +16,8 @@ import (
 
 // limits returns the block that says how far sequence and micro-batch go.
 func (v *View) limits(in *screen.Context, w int) []string {
-	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  LARGEST THAT FITS", "safety margin left free", "", themes.Muted)}
+	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  LARGEST THAT FITS", "safety margin left free",
+		"", themes.Muted)}
 	return append(lines, v.limitLines(in, w, "")...)
 }
 
@@ -59,7 +60,8 @@ func wrapped(in *screen.Context, text string, w int) []string {
 		if i > 0 {
 			l.Gap(2)
 		}
-		lines = append(lines, l.Put(in.Paint(themes.Text), strings.ReplaceAll(line, inseparable, " ")).String())
+		lines = append(lines,
+			l.Put(in.Paint(themes.Text), strings.ReplaceAll(line, inseparable, " ")).String())
 	}
 	return lines
 }
@@ -67,7 +69,8 @@ func wrapped(in *screen.Context, text string, w int) []string {
 // overhead returns the block that names what a GPU uses beyond allocated tensors.
 func (v *View) overhead(in *screen.Context, w int) []string {
 	r := &memoryOf(in).Ranks[v.cursorRank(memoryOf(in))]
-	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  OVERHEAD", fmt.Sprintf("of rank %d", r.Rank), "", themes.Muted)}
+	lines := []string{widget.Heading(in.Theme, in.Glyphs, w, "  OVERHEAD", fmt.Sprintf("of rank %d", r.Rank),
+		"", themes.Muted)}
 	return append(lines, wrapped(in, overheadWords(r), w)...)
 }
 
@@ -115,5 +118,6 @@ func stopWords(s *fit.Stop, some bool, ranks int, next string, peak func(units.B
 		}
 		return fmt.Sprintf(": %s%s %s %s of %s", s.Term, where, take, figure.GiB(s.More), peak(s.Total))
 	}
-	return fmt.Sprintf("; %s would need %s%s: +%s, of which %s +%s", next, peak(s.Total), where, figure.GiB(s.Grows), s.Term, figure.GiB(s.More))
+	return fmt.Sprintf("; %s would need %s%s: +%s, of which %s +%s", next, peak(s.Total), where,
+		figure.GiB(s.Grows), s.Term, figure.GiB(s.More))
 }

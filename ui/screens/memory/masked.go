@@ -15,7 +15,8 @@ import (
 // seen, unless a term is hidden; of the ranks names without lengths, for a cursor to point at; of a
 // layer nothing.
 func (v *View) masked(in *screen.Context, w, h int) []string {
-	l := widget.NewLine(w).Put(in.Paint(themes.Heading), "MEMORY").Gap(2).Put(in.Paint(themes.Current), "["+paneName(v.pane)+"]")
+	l := widget.NewLine(w).Put(in.Paint(themes.Heading), "MEMORY").Gap(2).Put(in.Paint(themes.Current),
+		"["+paneName(v.pane)+"]")
 	lines := []string{l.Right(in.Paint(themes.Muted), "hidden until you answer", 0).String()}
 	p, known := v.picture(in, w)
 	switch {
@@ -68,14 +69,16 @@ func (v *View) maskedRanks(in *screen.Context, w, h int) []string {
 		if i == v.cursorRank(m) {
 			pointer = in.Glyphs.Pointer
 		}
-		l.Put(in.Paint(themes.Accent), pointer).Gap(1).Put(in.Paint(themes.Muted), "rank "+figure.Comma(m.Ranks[i].Rank)).To(g.label)
+		l.Put(in.Paint(themes.Accent), pointer).Gap(1).Put(in.Paint(themes.Muted),
+			"rank "+figure.Comma(m.Ranks[i].Rank)).To(g.label)
 		for t := range totalTerm + 1 {
 			v.cell(in, l, &g, t, "???", themes.Muted, i == v.cursorRank(m) && t == v.cursorTerm(m), false)
 		}
 		lines = append(lines, l.String())
 	}
 	name := strings.ToUpper(termName(v.cursorTerm(m))[0][:1]) + termName(v.cursorTerm(m))[0][1:]
-	return append(lines, widget.Blank(w), widget.NewLine(w).Gap(2).Put(in.Paint(themes.Strong), name).Put(in.Paint(themes.Muted), ": "+what(v.cursorTerm(m))).String())
+	return append(lines, widget.Blank(w), widget.NewLine(w).Gap(2).Put(in.Paint(themes.Strong),
+		name).Put(in.Paint(themes.Muted), ": "+what(v.cursorTerm(m))).String())
 }
 
 // cover hides what follows a moment of the two steps.

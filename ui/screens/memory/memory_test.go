@@ -28,17 +28,24 @@ const chrome = 4
 // drawn is the screen in one of its states.
 func drawn(in *screen.Context, state string, w, h int) []string {
 	v := answered(in)
-	press(v, in, w, h, map[string][]string{"ranks": {"left"}, "step": {"s", "+", "+", "left"}, "layer": {"i", "down"}}[state]...)
+	press(v, in, w, h, map[string][]string{
+		"ranks": {"left"}, "step": {"s", "+", "+", "left"},
+		"layer": {"i", "down"},
+	}[state]...)
 	return append(v.Render(in.At(w, h)), v.Status(in.At(w, 1)))
 }
 
 // TestFrames draws the screen without colours. From 120 columns on every pane is on it.
 func TestFrames(t *testing.T) {
-	for size, states := range map[[2]int][]string{{80, 24}: {"ranks", "step", "layer"}, {120, 36}: {"ranks"}, {200, 60}: {"ranks"}} {
+	for size, states := range map[[2]int][]string{
+		{80, 24}: {"ranks", "step", "layer"}, {120, 36}: {"ranks"},
+		{200, 60}: {"ranks"},
+	} {
 		for _, state := range states {
 			t.Run(fmt.Sprintf("%s-%dx%d", state, size[0], size[1]), func(t *testing.T) {
 				in := input(t, colorprofile.ASCII, true, 4)
-				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(in, state, size[0], size[1]-chrome), "\n")+"\n"))
+				golden.RequireEqual(t,
+					ansi.Strip(strings.Join(drawn(in, state, size[0], size[1]-chrome), "\n")+"\n"))
 			})
 		}
 	}
@@ -76,11 +83,13 @@ func TestManyRanks(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
 		w, h := rapid.IntRange(80, 220).Draw(t, "w"), rapid.IntRange(18, 60).Draw(t, "h")
 		for range rapid.IntRange(0, 9).Draw(t, "moves") {
-			press(v, in, w, h, rapid.SampledFrom([]string{"down", "pgdown", "up", "pgup", "end", "home"}).Draw(t, "key"))
+			press(v, in, w, h,
+				rapid.SampledFrom([]string{"down", "pgdown", "up", "pgup", "end", "home"}).Draw(t, "key"))
 		}
 		text := ansi.Strip(strings.Join(v.Render(in.At(w, h)), "\n"))
 		for _, rank := range []int{0, 63, v.cursorRank(in.Report.Memory)} {
-			if !strings.Contains(text, fmt.Sprintf("rank %d ", rank)) && !strings.Contains(text, fmt.Sprintf("rank %d▲", rank)) {
+			if !strings.Contains(text, fmt.Sprintf("rank %d ", rank)) &&
+				!strings.Contains(text, fmt.Sprintf("rank %d▲", rank)) {
 				t.Fatalf("rank %d is not on screen at %dx%d:\n%s", rank, w, h, text)
 			}
 		}
@@ -103,7 +112,10 @@ func TestEverySize(t *testing.T) {
 	nothing := wild.At(0, 0)
 	nothing.Report = &engine.Report{}
 	inputs["nothing"] = nothing
-	keys := []string{"up", "down", "left", "right", "h", "j", "k", "l", "H", "L", "J", "K", "v", "V", "s", "i", "f", "+", "-", "0", "home", "end", "g", "G", "pgup", "pgdown", "x"}
+	keys := []string{
+		"up", "down", "left", "right", "h", "j", "k", "l", "H", "L", "J", "K", "v", "V", "s",
+		"i", "f", "+", "-", "0", "home", "end", "g", "G", "pgup", "pgdown", "x",
+	}
 	draws.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"1", "4", "64", "ascii", "wild", "nothing"}).Draw(t, "input")
 		in := inputs[name]
@@ -111,7 +123,8 @@ func TestEverySize(t *testing.T) {
 		if memoryOf(in) != nil && rapid.Bool().Draw(t, "answered") {
 			v = answered(in)
 		}
-		if other := inputs[rapid.SampledFrom([]string{"1", "4", "64"}).Draw(t, "other")]; rapid.Bool().Draw(t, "stale") {
+		if other := inputs[rapid.SampledFrom([]string{"1", "4", "64"}).Draw(t, "other")]; rapid.Bool().Draw(t,
+			"stale") {
 			v = answered(other) // about a setup before this one
 		}
 		wide, high := rapid.IntRange(0, 40), rapid.IntRange(0, 12)
@@ -121,8 +134,10 @@ func TestEverySize(t *testing.T) {
 		w, h := wide.Draw(t, "w"), high.Draw(t, "h")
 		for range rapid.IntRange(0, 12).Draw(t, "inputs") {
 			if rapid.Bool().Draw(t, "mouse") {
-				button := rapid.SampledFrom([]string{"left", "wheelup", "wheeldown", "right"}).Draw(t, "button")
-				v.Mouse(in.At(w, h), rapid.IntRange(-1, w+1).Draw(t, "x"), rapid.IntRange(-1, h+1).Draw(t, "y"), button)
+				button := rapid.SampledFrom([]string{"left", "wheelup", "wheeldown", "right"}).Draw(t,
+					"button")
+				v.Mouse(in.At(w, h), rapid.IntRange(-1, w+1).Draw(t, "x"),
+					rapid.IntRange(-1, h+1).Draw(t, "y"), button)
 			} else {
 				screen.Press(v, in.At(w, h), rapid.SampledFrom(keys).Draw(t, "key"))
 			}
@@ -137,7 +152,8 @@ func TestEverySize(t *testing.T) {
 				t.Fatalf("%dx%d: a line of %d cells: %q", w, h, got, ansi.Strip(line))
 			}
 			// The program replaces the sign of a text that was cut.
-			if !in.Glyphs.Unicode && strings.IndexFunc(line, func(r rune) bool { return r > 126 && r != '…' }) >= 0 {
+			if !in.Glyphs.Unicode &&
+				strings.IndexFunc(line, func(r rune) bool { return r > 126 && r != '…' }) >= 0 {
 				t.Fatalf("not ASCII: %q", line)
 			}
 		}
@@ -202,7 +218,8 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestVerdict: both steps of the chosen rank are checked with the error band, and a rank that is worse is named.
+// TestVerdict: both steps of the chosen rank are checked with the error band, and a rank that is worse is
+// named.
 func TestVerdict(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true, 2)
 	for _, c := range []struct {
@@ -229,7 +246,8 @@ func TestVerdict(t *testing.T) {
 		m.Usable, m.Peak, m.ErrorBand = over.Usable, max(c.later, c.other)*units.GiB, 0.1
 		m.Fits, m.Fit = m.Peak <= m.Usable, engine.FitWithin(m.Peak, m.Usable, m.ErrorBand)
 		if long, _ := v.verdictWords(in, 0); !strings.HasPrefix(long, c.want) {
-			t.Errorf("%g, then %g GiB, other %g: %q, want %q", float64(c.first), float64(c.later), float64(c.other), long, c.want)
+			t.Errorf("%g, then %g GiB, other %g: %q, want %q", float64(c.first), float64(c.later),
+				float64(c.other), long, c.want)
 		}
 	}
 }
@@ -314,7 +332,8 @@ func TestLimitLabel(t *testing.T) {
 				at = len([]rune(string(cells)[:i])) + len(" usable ")
 				continue
 			}
-			if at >= 0 && strings.HasPrefix(strings.TrimLeft(string(cells), " ▸"), "rank ") && cells[at] != '│' {
+			if at >= 0 && strings.HasPrefix(strings.TrimLeft(string(cells), " ▸"), "rank ") &&
+				cells[at] != '│' {
 				t.Errorf("%d cells wide: no limit below its label: %q", w, string(cells))
 			}
 		}

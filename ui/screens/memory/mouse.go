@@ -81,7 +81,9 @@ func (v *View) click(in *screen.Context, p pane, r rect, x, y int, single bool) 
 		if i := y - 1; i >= 0 && i < len(v.answers.layerRows()) {
 			v.part = i
 			columns := v.layerColumns(r.w)
-			if n := slices.IndexFunc(columns, func(c column) bool { return x < c.end && c.figure >= 0 }); n >= 0 && x >= columns[0].end-layerWidths()[0] {
+			if n := slices.IndexFunc(columns,
+				func(c column) bool { return x < c.end && c.figure >= 0 }); n >= 0 &&
+				x >= columns[0].end-layerWidths()[0] {
 				v.column, v.columnMoved = columns[n].at(), true
 			}
 		}

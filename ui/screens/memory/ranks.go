@@ -112,7 +112,8 @@ func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
 	g := v.grid(in, w, h, headed)
 	var lines []string
 	if headed {
-		lines = append(lines, v.heading(in, ranksPane, w, "MEMORY PER GPU", "GiB at each rank's peak", v.ranksRemark(in, &g)))
+		lines = append(lines, v.heading(in, ranksPane, w, "MEMORY PER GPU", "GiB at each rank's peak",
+			v.ranksRemark(in, &g)))
 	}
 	if g.barsAbove(h) {
 		for _, i := range g.shown {
@@ -225,7 +226,8 @@ func (v *View) names(in *screen.Context, w int, g *grid) string {
 		l.To(g.label + (totalTerm+1)*g.pitch + 2)
 		bar := screen.RankBar(m, nil)
 		at := l.Used() + bar.LimitAt(min(g.bar, l.Left()))
-		l.RightAligned(in.Paint(themes.Muted), figure.GiB(m.Usable)+" usable", at-1).To(at).Put(in.Paint(themes.Limit), in.Glyphs.Limit)
+		l.RightAligned(in.Paint(themes.Muted), figure.GiB(m.Usable)+" usable",
+			at-1).To(at).Put(in.Paint(themes.Limit), in.Glyphs.Limit)
 	}
 	return l.String()
 }
@@ -265,7 +267,8 @@ func (v *View) tableRow(in *screen.Context, i, w int, g *grid) string {
 				role = themes.Bad
 			}
 		}
-		v.cell(in, l, g, t, figure.GiB(value), role, i == v.cursorRank(m) && t == cursor, i == fullest(m) && t == biggest)
+		v.cell(in, l, g, t, figure.GiB(value), role, i == v.cursorRank(m) && t == cursor, i == fullest(m) &&
+			t == biggest)
 	}
 	if g.bar > 0 {
 		l.Gap(2)
@@ -276,7 +279,9 @@ func (v *View) tableRow(in *screen.Context, i, w int, g *grid) string {
 
 // cell writes one figure of the table, with the handles of the cursor and the
 // mark of the largest.
-func (v *View) cell(in *screen.Context, l *widget.Line, g *grid, term int, text string, role themes.Role, here, largest bool) {
+func (v *View) cell(in *screen.Context, l *widget.Line, g *grid, term int, text string, role themes.Role,
+	here, largest bool,
+) {
 	end := g.label + (term+1)*g.pitch
 	if g.pitch < widestCell {
 		if here {
@@ -298,7 +303,9 @@ func (v *View) cell(in *screen.Context, l *widget.Line, g *grid, term int, text 
 }
 
 // sumRow returns a line of the table that is not one rank.
-func (v *View) sumRow(in *screen.Context, w int, g *grid, name string, all [totalTerm + 1]units.Bytes) string {
+func (v *View) sumRow(in *screen.Context, w int, g *grid, name string,
+	all [totalTerm + 1]units.Bytes,
+) string {
 	l := widget.NewLine(w)
 	l.Gap(2).Put(in.Paint(themes.Muted), name).To(g.label)
 	for t, value := range all {
@@ -327,7 +334,8 @@ func (v *View) details(in *screen.Context, w int) []string {
 		l.Put(in.Paint(themes.Muted), ": "+what(term))
 	}
 	formula, why := widget.NewLine(w), widget.NewLine(w)
-	formula.Gap(2).Put(in.Paint(themes.Text), fitting(w-2, v.formula(in, rank, term), v.briefFormula(in, rank, term)))
+	formula.Gap(2).Put(in.Paint(themes.Text),
+		fitting(w-2, v.formula(in, rank, term), v.briefFormula(in, rank, term)))
 	why.Gap(2).Put(in.Paint(themes.Muted), widget.Cut(v.moves(in, rank, term), w-2))
 	return []string{l.String(), formula.String(), why.String()}
 }

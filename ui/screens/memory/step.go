@@ -57,11 +57,14 @@ func (v *View) step(in *screen.Context, w, h int, headed bool) []string {
 	rank := v.cursorRank(m)
 	var lines []string
 	if headed {
-		lines = append(lines, v.heading(in, stepPane, w, "OVER A STEP", "rank "+strconv.Itoa(m.Ranks[rank].Rank)+", GiB over time", v.zoomWords()))
+		lines = append(lines,
+			v.heading(in, stepPane, w, "OVER A STEP",
+				"rank "+strconv.Itoa(m.Ranks[rank].Rank)+", GiB over time", v.zoomWords()))
 	}
 	p, ok := v.picture(in, w)
 	if !ok {
-		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "evaluating memory over a step"+in.Glyphs.Ellipsis)
+		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted),
+			"evaluating memory over a step"+in.Glyphs.Ellipsis)
 		return append(lines, l.String())
 	}
 	if !v.fresh(in) {
@@ -290,7 +293,8 @@ func (v *View) verdictWords(in *screen.Context, rank int) (long, short string) {
 	over := &v.answers.over
 	r := &over.Ranks[rank]
 	brief := fmt.Sprintf("%s, then %s", figure.GiB(r.Peaks[0]), gib(r.Peaks[1]))
-	peaks := fmt.Sprintf("rank %d peaks at %s in step 1, %s from step 2 on", r.Rank, figure.GiB(r.Peaks[0]), gib(r.Peaks[1]))
+	peaks := fmt.Sprintf("rank %d peaks at %s in step 1, %s from step 2 on", r.Rank, figure.GiB(r.Peaks[0]),
+		gib(r.Peaks[1]))
 	words, _ := report.FitOverSteps(r.Peaks, over.Usable, m.ErrorBand)
 	switch own := engine.FitWithin(max(r.Peaks[0], r.Peaks[1]), over.Usable, m.ErrorBand); {
 	case own == m.Fit:
@@ -308,7 +312,10 @@ func (v *View) milestones(in *screen.Context, w int) []string {
 	m := &v.answers.over.Ranks[v.cursorRank(memoryOf(in))].Milestones
 	var texts []string
 	for _, names := range [][6]string{
-		{"allocated, overhead left out:", " GiB once loaded", " with its states", " in the first pass", " after the update", " in later passes"},
+		{
+			"allocated, overhead left out:", " GiB once loaded", " with its states", " in the first pass",
+			" after the update", " in later passes",
+		},
 		{"allocated, no overhead:", " loaded", " with states", " first pass", " updated", " later passes"},
 		{"allocated:", " loaded", " states", " first", " updated", " later"},
 	} {

@@ -23,12 +23,20 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		return all
 	}
 	a := &v.answers
-	over := report.Table{Title: "memory over a step", Head: []string{"rank", "peak in step 1", "peak from step 2 on", "loaded", "with states", "first pass", "after the update", "later passes", "peak reached after"}}
+	over := report.Table{
+		Title: "memory over a step",
+		Head: []string{
+			"rank", "peak in step 1", "peak from step 2 on", "loaded", "with states", "first pass",
+			"after the update", "later passes", "peak reached after",
+		},
+	}
 	for i := range a.over.Ranks {
 		r := &a.over.Ranks[i]
 		s := &r.Milestones
-		cells := row("rank "+strconv.Itoa(r.Rank), r.Peaks[0], r.Peaks[1], s.Model, s.States, s.FirstPeak, s.AfterUpdate, s.LaterPeak)
-		over.Rows = append(over.Rows, append(cells, report.Figure(record.Seconds, float64(r.Profiles[1].Peak().At))))
+		cells := row("rank "+strconv.Itoa(r.Rank), r.Peaks[0], r.Peaks[1], s.Model, s.States, s.FirstPeak,
+			s.AfterUpdate, s.LaterPeak)
+		over.Rows = append(over.Rows,
+			append(cells, report.Figure(record.Seconds, float64(r.Profiles[1].Peak().At))))
 	}
 	return append(all, over, a.layerTable(), v.limitsTable())
 }
@@ -37,7 +45,10 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 func (a *answers) layerTable() report.Table {
 	t := report.Table{Title: "inside a layer on one GPU", Head: []string{"operation"}}
 	for k := range a.kinds {
-		for _, name := range [...]string{"parameters", "states", "FLOPs", "saved of one micro-batch", "forward", "backward"} {
+		for _, name := range [...]string{
+			"parameters", "states", "FLOPs", "saved of one micro-batch",
+			"forward", "backward",
+		} {
 			t.Head = append(t.Head, a.kinds[k].Name+": "+name)
 		}
 	}
@@ -48,8 +59,10 @@ func (a *answers) layerTable() report.Table {
 			if id != "" && o.ID != "" {
 				cells[0] = report.Word(o.Name)
 			}
-			cells = append(cells, report.Figure(record.Count, o.Parameters), report.Memory(o.States), report.Figure(record.FLOPs, float64(o.FLOPs)),
-				report.Memory(o.Activations), report.Figure(record.Seconds, float64(o.Forward)), report.Figure(record.Seconds, float64(o.Backward)))
+			cells = append(cells, report.Figure(record.Count, o.Parameters), report.Memory(o.States),
+				report.Figure(record.FLOPs, float64(o.FLOPs)),
+				report.Memory(o.Activations), report.Figure(record.Seconds, float64(o.Forward)),
+				report.Figure(record.Seconds, float64(o.Backward)))
 		}
 		t.Rows = append(t.Rows, cells)
 	}
@@ -62,7 +75,8 @@ func (v *View) ranksTable(in *screen.Context, m *engine.Memory) report.Table {
 	for term := range totalTerm + 1 {
 		t.Head = append(t.Head, termName(term)[0])
 	}
-	t.Head = append(t.Head, "allocator slack", "driver context", "communicators", "in host memory", "parameters", "layers", "micro-batches in flight")
+	t.Head = append(t.Head, "allocator slack", "driver context", "communicators", "in host memory",
+		"parameters", "layers", "micro-batches in flight")
 	add := func(name string, of [totalTerm + 1]units.Bytes, more ...report.Cell) {
 		cells := append(row(name, of[:]...), more...)
 		for len(cells) < len(t.Head) {
@@ -88,7 +102,10 @@ func (v *View) ranksTable(in *screen.Context, m *engine.Memory) report.Table {
 
 // limitsTable returns the largest sequence and micro-batch, and what the next needs.
 func (v *View) limitsTable() report.Table {
-	t := report.Table{Title: "largest with the safety margin", Head: []string{"", "largest", "needs", "the next one needs", "stopped by"}}
+	t := report.Table{
+		Title: "largest with the safety margin",
+		Head:  []string{"", "largest", "needs", "the next one needs", "stopped by"},
+	}
 	l := &v.answers.limits
 	for _, x := range []struct {
 		name string
@@ -96,7 +113,10 @@ func (v *View) limitsTable() report.Table {
 		peak units.Bytes
 		stop *fit.Stop
 	}{{"sequence", l.Seq, l.SeqPeak, v.answers.seq}, {"micro-batch", l.MBS, l.MBSPeak, v.answers.mbs}} {
-		cells := []report.Cell{report.Word(x.name), report.Figure(record.Count, float64(x.most)), report.Figure(record.Memory, float64(x.peak)), report.Word(""), report.Word("nothing in memory")}
+		cells := []report.Cell{
+			report.Word(x.name), report.Figure(record.Count, float64(x.most)),
+			report.Figure(record.Memory, float64(x.peak)), report.Word(""), report.Word("nothing in memory"),
+		}
 		if x.stop != nil {
 			cells[3], cells[4] = report.Figure(record.Memory, float64(x.stop.Total)), report.Word(x.stop.Term)
 		}

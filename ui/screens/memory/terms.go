@@ -38,13 +38,17 @@ func termFill(term int) themes.Fill { return screen.MemoryParts(new(engine.RankM
 
 // values returns the terms of a rank and their sum.
 func values(r *engine.RankMemory) [totalTerm + 1]units.Bytes {
-	return [...]units.Bytes{r.Weights, r.Gradients, r.Optimizer, r.Activations, r.Logits, r.Buffers, r.Overhead, r.Total}
+	return [...]units.Bytes{
+		r.Weights, r.Gradients, r.Optimizer, r.Activations, r.Logits, r.Buffers,
+		r.Overhead, r.Total,
+	}
 }
 
 // sampleValues returns the terms at a moment of a step.
 func sampleValues(s *memory.Sample, overhead units.Bytes) [totalTerm + 1]units.Bytes {
 	return [...]units.Bytes{
-		s.Weights, s.Gradients, s.Optimizer, s.Activations, s.Logits, s.Buffers, overhead, s.Allocated() + overhead,
+		s.Weights, s.Gradients, s.Optimizer, s.Activations, s.Logits, s.Buffers, overhead,
+		s.Allocated() + overhead,
 	}
 }
 

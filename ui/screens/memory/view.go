@@ -191,7 +191,8 @@ func (v *View) tabs(in *screen.Context, w int) string {
 	}
 	m := memoryOf(in)
 	short, role := screen.Fit(m)
-	l.Right(in.Paint(role), fitting(l.Left(), peakWords(in, m), short+": "+bandOf(in, m).Of(gib(m.Peak)), short), 0)
+	l.Right(in.Paint(role), fitting(l.Left(), peakWords(in, m), short+": "+bandOf(in, m).Of(gib(m.Peak)),
+		short), 0)
 	return l.String()
 }
 

@@ -23,7 +23,8 @@ const mostFolded = 1 << 13
 
 // spans returns the nodes of the map, alike ones together where the cells give places in groups.
 func (v *overview) spans(s *engine.Setup, dimension string, cursor int) []span {
-	if v.folded.list != nil && v.folded.of == *s && v.folded.dimension == dimension && v.folded.rank == cursor {
+	if v.folded.list != nil && v.folded.of == *s && v.folded.dimension == dimension &&
+		v.folded.rank == cursor {
 		return v.folded.list
 	}
 	of, ring := s, s.Ring(dimension, cursor)

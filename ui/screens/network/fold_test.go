@@ -30,13 +30,16 @@ func TestAlikeNodesAreFolded(t *testing.T) {
 				}
 				next = one.last + 1
 				for i := range ring.Size {
-					if node := ring.At(i) / s.Cluster.Node(); node >= one.first && node <= one.last && one.first != one.last {
-						t.Errorf("%s, GPU %d: node %d of its group is folded into %v", dimension, rank, node, one)
+					if node := ring.At(i) / s.Cluster.Node(); node >= one.first && node <= one.last &&
+						one.first != one.last {
+						t.Errorf("%s, GPU %d: node %d of its group is folded into %v", dimension, rank, node,
+							one)
 					}
 				}
 			}
 			if next != s.Nodes() || len(list) > most+1 {
-				t.Errorf("%s, GPU %d: %d places for %d of %d nodes", dimension, rank, len(list), next, s.Nodes())
+				t.Errorf("%s, GPU %d: %d places for %d of %d nodes", dimension, rank, len(list), next,
+					s.Nodes())
 			}
 		}
 	}
@@ -58,10 +61,12 @@ func TestWaitsInASentence(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	for _, w := range []int{60, 78, 118, 198} {
 		text := ansi.Strip(strings.Join(sample(in).Render(in.At(w, 31))[:1], ""))
-		if !strings.Contains(text, "12.5 % of the step waits for traffic") || strings.Contains(text, in.Glyphs.Ellipsis) {
+		if !strings.Contains(text, "12.5 % of the step waits for traffic") ||
+			strings.Contains(text, in.Glyphs.Ellipsis) {
 			t.Errorf("%d wide: %q", w, text)
 		}
-		if w >= 118 && (!strings.Contains(text, "TP most: 4.50 s of its 8.00 s") || !strings.Contains(text, "because a layer needs its activations whole")) {
+		if w >= 118 && (!strings.Contains(text, "TP most: 4.50 s of its 8.00 s") ||
+			!strings.Contains(text, "because a layer needs its activations whole")) {
 			t.Errorf("%d wide: %q", w, text)
 		}
 	}
@@ -97,7 +102,8 @@ func TestWaitsInASentence(t *testing.T) {
 			if !strings.Contains(text, "hides behind compute") {
 				t.Errorf("%v: %q", given, text)
 			}
-		case most == nil || !strings.Contains(text, strings.ToUpper(most.Dimension)+" most") || !strings.Contains(text, "because"):
+		case most == nil || !strings.Contains(text, strings.ToUpper(most.Dimension)+" most") ||
+			!strings.Contains(text, "because"):
 			t.Errorf("%v: %q", given, text)
 		}
 	}

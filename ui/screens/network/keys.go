@@ -28,21 +28,51 @@ func (v *overview) Keys(in *screen.Context) []screen.Key {
 		other = ""
 	}
 	return []screen.Key{
-		{ID: "dimension-up dimension-down", Keys: "up k | down j", Help: "dimension above, below", Hint: "dimension", Do: func(n int) { v.turnFocus(in, n) }},
-		{ID: "gpu-before gpu-after", Keys: "left h | right l", Help: "GPU before, after", Hint: "GPU", Do: func(n int) { v.moveRank(in, n) }},
-		{ID: "less-bandwidth more-bandwidth", Keys: "< | >", Help: "half, twice the bandwidth in the chart", Foot: "< >", Hint: "bandwidth", Do: v.turnFactor},
-		{Keys: "enter", Help: "explain the ratio, or not", Hint: "explain the ratio", Do: func(int) { v.words = !v.words }},
-		{ID: "group-before group-after", Keys: "shift+left shift+up | shift+right shift+down", Help: "GPU before, after in its group", Foot: "shift+arrows", Hint: "next of the group", Do: func(n int) { v.moveInGroup(in, n) }},
-		{ID: "nodes-up nodes-down", Keys: "pgup | pgdown", Help: "a row of nodes up, down", Foot: "pgup/pgdn", Hint: "nodes", Do: func(n int) { v.page(in, n) }},
-		{ID: "first last", Keys: "home | end", Help: "first, last GPU", Do: func(n int) { v.moveRank(in, n*in.Setup.GPUs) }},
-		{ID: "other-link", Keys: "b", Help: "bandwidth of the other link", Hint: other, Ask: func() screen.Request {
-			if !linked {
-				return screen.Request{Text: "this cluster has no link between scale-up domains"}
-			}
-			v.other = !v.other
-			return screen.Request{}
-		}},
-		{ID: "as-it-is", Keys: "=", Help: "actual bandwidth", Hint: "actual bandwidth", Do: func(int) { v.factor = 0 }},
+		{
+			ID: "dimension-up dimension-down", Keys: "up k | down j", Help: "dimension above, below",
+			Hint: "dimension", Do: func(n int) { v.turnFocus(in, n) },
+		},
+		{
+			ID: "gpu-before gpu-after", Keys: "left h | right l", Help: "GPU before, after", Hint: "GPU",
+			Do: func(n int) { v.moveRank(in, n) },
+		},
+		{
+			ID: "less-bandwidth more-bandwidth", Keys: "< | >",
+			Help: "half, twice the bandwidth in the chart",
+			Foot: "< >", Hint: "bandwidth", Do: v.turnFactor,
+		},
+		{
+			Keys: "enter", Help: "explain the ratio, or not", Hint: "explain the ratio",
+			Do: func(int) { v.words = !v.words },
+		},
+		{
+			ID: "group-before group-after", Keys: "shift+left shift+up | shift+right shift+down",
+			Help: "GPU before, after in its group", Foot: "shift+arrows", Hint: "next of the group",
+			Do: func(n int) { v.moveInGroup(in, n) },
+		},
+		{
+			ID: "nodes-up nodes-down", Keys: "pgup | pgdown", Help: "a row of nodes up, down",
+			Foot: "pgup/pgdn",
+			Hint: "nodes", Do: func(n int) { v.page(in, n) },
+		},
+		{
+			ID: "first last", Keys: "home | end", Help: "first, last GPU",
+			Do: func(n int) { v.moveRank(in, n*in.Setup.GPUs) },
+		},
+		{
+			ID: "other-link", Keys: "b", Help: "bandwidth of the other link", Hint: other,
+			Ask: func() screen.Request {
+				if !linked {
+					return screen.Request{Text: "this cluster has no link between scale-up domains"}
+				}
+				v.other = !v.other
+				return screen.Request{}
+			},
+		},
+		{
+			ID: "as-it-is", Keys: "=", Help: "actual bandwidth", Hint: "actual bandwidth",
+			Do: func(int) { v.factor = 0 },
+		},
 	}
 }
 
@@ -129,7 +159,8 @@ func (v *overview) ratioWords(in *screen.Context) string {
 	}
 	for _, o := range overlap.Ratios(in.Setup, in.Report) {
 		if o.Dimension == v.dim(in) {
-			return fmt.Sprintf("%s %s = %s. Corrected: %s. Leaves out %s", o.ID, o.Formula, ratioText(o.Ratio), o.Erratum, o.LeavesOut)
+			return fmt.Sprintf("%s %s = %s. Corrected: %s. Leaves out %s", o.ID, o.Formula,
+				ratioText(o.Ratio), o.Erratum, o.LeavesOut)
 		}
 	}
 	return v.dim(in) + ": no ratio for this dimension"
@@ -150,10 +181,12 @@ func (v *overview) Status(in *screen.Context) string {
 	}
 	s, rank := in.Setup, v.cursor(in)
 	c := s.Coordinates(rank)
-	text := fmt.Sprintf("GPU %s = node %s, GPU %d: %s", figure.Comma(rank), figure.Comma(rank/s.Cluster.Node()), rank%s.Cluster.Node(),
+	text := fmt.Sprintf("GPU %s = node %s, GPU %d: %s", figure.Comma(rank),
+		figure.Comma(rank/s.Cluster.Node()), rank%s.Cluster.Node(),
 		place(&s.Layout, c))
 	if r := v.ring(in); r.Size > 1 {
-		if group := ". Its " + v.dim(in) + " group: " + links(in, v.dim(in), r); widget.Width(text+group) <= w {
+		if group := ". Its " + v.dim(in) + " group: " + links(in, v.dim(in),
+			r); widget.Width(text+group) <= w {
 			text += group // the panel of the groups says it too
 		}
 	}

@@ -153,7 +153,8 @@ func (v *overview) arrange(in *screen.Context, w, h int) arrangement {
 	}
 	a.left, a.nodes, a.ladder = (w-gutter)/2, rest, min(rest, ladder)
 	p := v.plan(in, w-gutter-a.left, rest-1)
-	if need := 1 + p.rows*p.lines + 4 + len(in.Report.Communication); ladder > 0 && p.whole() && rest-need >= ladder+leastCurve {
+	if need := 1 + p.rows*p.lines + 4 + len(in.Report.Communication); ladder > 0 && p.whole() &&
+		rest-need >= ladder+leastCurve {
 		a.nodes, a.ladder, a.beside = need, min(rest-need, ladder+mostCurve), true
 		if !in.Taught {
 			a.overlaps = rest

@@ -39,12 +39,25 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 		Time:       &engine.Time{Step: 40, Compute: 30, Bubble: 4, Exposed: 5, Optimizer: 1},
 		Throughput: &engine.Throughput{MFU: 0.42},
 		Communication: []engine.Communication{
-			{Dimension: "tp", Operation: "all-gather + reduce-scatter", GroupSize: 8, Spans: "node", Bytes: 6 * 1000 * units.GB, Seconds: 8, Exposed: 4.5},
-			{Dimension: "dp", Operation: "reduce-scatter + all-gather", GroupSize: 4, Spans: "cluster", Bytes: 20 * units.GB, Seconds: 2, Exposed: 0.5},
-			{Dimension: "pp", Operation: "send/receive", GroupSize: 2, Spans: "cluster", Bytes: 4 * units.GB, Seconds: 1, Exposed: 0.01},
+			{
+				Dimension: "tp", Operation: "all-gather + reduce-scatter", GroupSize: 8, Spans: "node",
+				Bytes: 6 * 1000 * units.GB, Seconds: 8, Exposed: 4.5,
+			},
+			{
+				Dimension: "dp", Operation: "reduce-scatter + all-gather", GroupSize: 4, Spans: "cluster",
+				Bytes: 20 * units.GB, Seconds: 2, Exposed: 0.5,
+			},
+			{
+				Dimension: "pp", Operation: "send/receive", GroupSize: 2, Spans: "cluster",
+				Bytes:   4 * units.GB,
+				Seconds: 1, Exposed: 0.01,
+			},
 		},
 	}
-	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{
+		Setup: &s, Report: &r, Theme: p.Resolve(profile),
+		Glyphs: widget.NewGlyphs(unicode),
+	}
 }
 
 // sample is a screen whose what-if has round figures too.
@@ -107,10 +120,17 @@ func TestColourAddsNothing(t *testing.T) {
 
 // TestAnySizeAndKey: every frame has its size, whatever was pressed before.
 func TestAnySizeAndKey(t *testing.T) {
-	broken := engine.Report{Legal: true, Time: &engine.Time{Step: units.Seconds(math.NaN())}, Throughput: &engine.Throughput{MFU: math.Inf(1)}, Communication: []engine.Communication{
-		{Dimension: "odd", Seconds: units.Seconds(math.NaN()), Exposed: units.Seconds(math.Inf(1))}, {Dimension: "ep"},
-	}}
-	keys := []string{"up", "down", "left", "right", "shift+left", "shift+right", "pgup", "pgdown", "home", "end", "<", ">", "=", "b", "x", "enter", "esc"}
+	broken := engine.Report{
+		Legal: true, Time: &engine.Time{Step: units.Seconds(math.NaN())},
+		Throughput: &engine.Throughput{MFU: math.Inf(1)}, Communication: []engine.Communication{
+			{Dimension: "odd", Seconds: units.Seconds(math.NaN()), Exposed: units.Seconds(math.Inf(1))},
+			{Dimension: "ep"},
+		},
+	}
+	keys := []string{
+		"up", "down", "left", "right", "shift+left", "shift+right", "pgup", "pgdown", "home",
+		"end", "<", ">", "=", "b", "x", "enter", "esc",
+	}
 	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		switch rapid.IntRange(0, 3).Draw(r, "report") {

@@ -70,7 +70,8 @@ func (v *overview) groupLines(in *screen.Context, w, h int) []string {
 	}
 	var lines []string
 	if h > len(list)+1 {
-		lines = append(lines, widget.Blank(w), in.Heading(w, "ITS GROUPS", "GPU "+figure.Comma(v.cursor(in)), ""))
+		lines = append(lines, widget.Blank(w), in.Heading(w, "ITS GROUPS", "GPU "+figure.Comma(v.cursor(in)),
+			""))
 	}
 	names := 0
 	for i := range list {
@@ -213,12 +214,14 @@ func (v *overview) nodesHeading(in *screen.Context, p *plan, w int) string {
 	s := in.Setup
 	remark := ""
 	if !p.whole() {
-		remark = fmt.Sprintf("nodes %d-%d of %s", p.list[p.first].first, p.list[p.first+p.places()-1].last, figure.Comma(s.Nodes()))
+		remark = fmt.Sprintf("nodes %d-%d of %s", p.list[p.first].first, p.list[p.first+p.places()-1].last,
+			figure.Comma(s.Nodes()))
 	}
 	name := "RANKS ON NODES"
 	detail := ""
 	if r := v.ring(in); r.Size > 1 {
-		detail = fmt.Sprintf("%s of %s", figure.Plural(s.GPUs/r.Size, v.dim(in)+" group"), figure.Comma(r.Size))
+		detail = fmt.Sprintf("%s of %s", figure.Plural(s.GPUs/r.Size, v.dim(in)+" group"),
+			figure.Comma(r.Size))
 		if !p.full {
 			detail += ", cells give the rank in its group"
 		}

@@ -87,9 +87,12 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 			all = append(all, k)
 		}
 	}
-	next := screen.Key{ID: "next-pane last-pane", Keys: "v | V", Help: "next pane, pane before", Foot: "v", Hint: "next pane", Do: func(n int) {
-		v.shown = (v.shown - n + len(v.panes)) % len(v.panes)
-	}}
+	next := screen.Key{
+		ID: "next-pane last-pane", Keys: "v | V", Help: "next pane, pane before", Foot: "v",
+		Hint: "next pane", Do: func(n int) {
+			v.shown = (v.shown - n + len(v.panes)) % len(v.panes)
+		},
+	}
 	return append([]screen.Key{next}, all...)
 }
 

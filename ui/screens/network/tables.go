@@ -27,14 +27,19 @@ func (v *overview) Tables(in *screen.Context) []report.Table {
 func trafficTable(in *screen.Context) report.Table {
 	t := report.Table{
 		Title: "traffic per GPU and step",
-		Head:  []string{"dimension", "pipeline rank", "GPUs of a group", "spans", "sent", "time", "exposed", "of the step", "operation"},
+		Head: []string{
+			"dimension", "pipeline rank", "GPUs of a group", "spans", "sent", "time", "exposed",
+			"of the step", "operation",
+		},
 	}
 	for i := range in.Report.Communication {
 		c := &in.Report.Communication[i]
 		t.Rows = append(t.Rows, []report.Cell{
-			report.Word(c.Dimension), report.Figure(record.Count, float64(c.Rank)), report.Figure(record.Count, float64(c.GroupSize)),
+			report.Word(c.Dimension), report.Figure(record.Count, float64(c.Rank)),
+			report.Figure(record.Count, float64(c.GroupSize)),
 			report.Word(c.Spans), report.Figure(record.Traffic, float64(c.Bytes)),
-			report.Figure(record.Seconds, float64(c.Seconds)), report.Figure(record.Seconds, float64(c.Exposed)),
+			report.Figure(record.Seconds, float64(c.Seconds)),
+			report.Figure(record.Seconds, float64(c.Exposed)),
 			report.Figure(record.Share, float64(c.Exposed/in.Report.Time.Step)), report.Word(c.Operation),
 		})
 	}
@@ -45,7 +50,10 @@ func trafficTable(in *screen.Context) report.Table {
 func overlapTable(in *screen.Context) report.Table {
 	t := report.Table{
 		Title: "overlap: traffic time over compute time, at the rates that large products and messages reach",
-		Head:  []string{"ratio", "data", "overlapped with", "traffic over compute", "exposed", "overlapped at", "now", "needed", "unit"},
+		Head: []string{
+			"ratio", "data", "overlapped with", "traffic over compute", "exposed",
+			"overlapped at", "now", "needed", "unit",
+		},
 	}
 	list := overlap.Ratios(in.Setup, in.Report)
 	for i := range list {
@@ -55,11 +63,13 @@ func overlapTable(in *screen.Context) report.Table {
 			report.Ratio(o.Ratio), report.Maybe(record.Share, o.Exposed),
 		}
 		if len(o.Needs) == 0 {
-			t.Rows = append(t.Rows, append(first, report.Word(""), report.Word(""), report.Word(""), report.Word("")))
+			t.Rows = append(t.Rows, append(first, report.Word(""), report.Word(""), report.Word(""),
+				report.Word("")))
 		}
 		for _, need := range o.Needs {
 			row := append([]report.Cell{}, first...)
-			t.Rows = append(t.Rows, append(row, report.Word(need.Quantity), plainFigure(need.Now), plainFigure(need.Needed), report.Word(need.Unit)))
+			t.Rows = append(t.Rows, append(row, report.Word(need.Quantity), plainFigure(need.Now),
+				plainFigure(need.Needed), report.Word(need.Unit)))
 		}
 	}
 	return t

@@ -76,7 +76,9 @@ func barAt(w int) int {
 	return shareEnd + 2
 }
 
-func (v *overview) trafficRow(in *screen.Context, c *engine.Communication, here bool, most float64, w int) string {
+func (v *overview) trafficRow(in *screen.Context, c *engine.Communication, here bool, most float64,
+	w int,
+) string {
 	l := widget.NewLine(w)
 	name, text := in.Paint(themes.Strong), in.Paint(themes.Text)
 	if here {
@@ -116,7 +118,8 @@ func (v *overview) overlaps(in *screen.Context, w, h int) []string {
 	lines := []string{in.Heading(w, "OVERLAP", detail, remark)}
 	list := overlap.Ratios(in.Setup, in.Report)
 	if len(list) == 0 {
-		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "no group of more than one GPU").String())
+		lines = append(lines, widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted),
+			"no group of more than one GPU").String())
 	}
 	each := 1 // lines of a ratio
 	if len(list) > 0 {
@@ -155,7 +158,8 @@ func (v *overview) overlapRow(in *screen.Context, o *overlap.Overlap, w int, bri
 		name = themes.Accent
 	}
 	l.Gap(2).Put(in.Paint(name), strings.ToUpper(o.Dimension))
-	l.RightAligned(in.Paint(role), ratioText(o.Ratio)+in.Glyphs.Times, 11).Gap(1).Put(in.Paint(role), word).Gap(1)
+	l.RightAligned(in.Paint(role), ratioText(o.Ratio)+in.Glyphs.Times, 11).Gap(1).Put(in.Paint(role),
+		word).Gap(1)
 	if !brief {
 		text := o.Moves + ", overlapped with " + o.Under
 		if l.To(22); widget.Width(text) > l.Left() {
@@ -167,7 +171,8 @@ func (v *overview) overlapRow(in *screen.Context, o *overlap.Overlap, w int, bri
 	l.To(22)
 	needs(in, l, o)
 	if o.Exposed != nil && !in.Asks {
-		if text := "(" + figure.Percent(*o.Exposed) + " of all " + strings.ToUpper(o.Dimension) + " exposed)"; l.Left() >= widget.Width(text) {
+		if text := "(" + figure.Percent(*o.Exposed) + " of all " + strings.ToUpper(o.Dimension) +
+			" exposed)"; l.Left() >= widget.Width(text) {
 			l.Put(in.Paint(themes.Muted), text)
 		}
 	}
@@ -221,12 +226,15 @@ func overlapWords(in *screen.Context, o *overlap.Overlap, w int) []string {
 	lines := []string{take.String()}
 	if o.Exposed != nil {
 		says := widget.NewLine(w).Gap(5).Put(in.Paint(themes.Muted), "the step exposes ").
-			Put(in.Paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.Paint(themes.Muted), " of this traffic's time"+waits(*o.Exposed))
+			Put(in.Paint(themes.Text), figure.Percent(*o.Exposed)).Put(in.Paint(themes.Muted),
+			" of this traffic's time"+waits(*o.Exposed))
 		lines = append(lines, says.String())
 	}
 	form := widget.NewLine(w).Gap(5)
-	form.Put(in.Paint(themes.Muted), "F "+figure.Three(float64(o.Input.Rate)/1e12)+" TFLOP/s, W "+figure.Three(float64(o.Input.Bandwidth)/1e9)+
-		" GB/s, "+figure.Comma(int(o.Input.Tokens))+" tokens, hidden "+figure.Comma(int(o.Input.Hidden)))
+	form.Put(in.Paint(themes.Muted),
+		"F "+figure.Three(float64(o.Input.Rate)/1e12)+" TFLOP/s, W "+
+			figure.Three(float64(o.Input.Bandwidth)/1e9)+
+			" GB/s, "+figure.Comma(int(o.Input.Tokens))+" tokens, hidden "+figure.Comma(int(o.Input.Hidden)))
 	return append(lines, form.String())
 }
 

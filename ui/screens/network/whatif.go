@@ -157,7 +157,10 @@ func (v *overview) ladder(in *screen.Context, w, h int) []string {
 		unit, size = "s", 1
 	}
 	if plot := h - ladderLines; plot >= 3 && a != nil {
-		curve := widget.Curve{Values: a.step[:], Current: v.place(), Role: themes.Time, Band: in.Report.Time.ErrorBand, Unit: size}
+		curve := widget.Curve{
+			Values: a.step[:], Current: v.place(), Role: themes.Time,
+			Band: in.Report.Time.ErrorBand, Unit: size,
+		}
 		for i := range steps {
 			curve.At = append(curve.At, i*cell+cell-3)
 		}
@@ -205,7 +208,8 @@ func (v *overview) change(in *screen.Context) string {
 	}
 	arrow := " " + in.Glyphs.Arrow + " "
 	return fmt.Sprintf("%s %s%s%s GB/s: step %s%s%s, MFU %s%s%s", where,
-		figure.Three(float64(link.Bandwidth)/1e9), arrow, figure.Three(factorOf(i)*float64(link.Bandwidth)/1e9),
+		figure.Three(float64(link.Bandwidth)/1e9), arrow,
+		figure.Three(factorOf(i)*float64(link.Bandwidth)/1e9),
 		seconds(a.step[asIs]), arrow, seconds(a.step[i]),
 		figure.Percent(a.mfu[asIs]), arrow, figure.Percent(a.mfu[i]))
 }

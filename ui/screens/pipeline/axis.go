@@ -109,9 +109,10 @@ func (v *View) overview(in *screen.Context, l *layout, cursor *spot) []string {
 		}
 		lines = l.small.Render(in.Theme, in.Glyphs)
 	}
-	lines = append(lines, l.frame.Windows(l.axis.Whole, in.Theme, in.Glyphs, l.plot, func(left float64) string {
-		return seconds(left) + " left out"
-	}))
+	lines = append(lines, l.frame.Windows(l.axis.Whole, in.Theme, in.Glyphs, l.plot,
+		func(left float64) string {
+			return seconds(left) + " left out"
+		}))
 	for i, text := range lines {
 		line := widget.NewLine(l.label+l.plot+l.margin).Gap(l.label).Raw(text, l.plot)
 		if i == 0 && l.margin > 0 {

@@ -20,7 +20,8 @@ func (v *View) compare(kind schedule.Kind) {
 	v.jobs.Drop()
 	v.second, v.lost = nil, kind
 	for i := range v.table.rows {
-		if r := &v.table.rows[i].ScheduleRow; r.Info.Kind == kind && r.Report.Legal && r.Report.Timeline != nil {
+		if r := &v.table.rows[i].ScheduleRow; r.Info.Kind == kind && r.Report.Legal &&
+			r.Report.Timeline != nil {
 			v.second, v.lost = r, ""
 		}
 	}
@@ -153,11 +154,13 @@ func (v *View) differences(in *screen.Context, l *layout, w int) []string {
 		copies = "+" + copies
 	}
 	return []string{
-		row(themes.Muted, "", "step", "pipeline", "bubble", "peak GiB", "in flight", "overlap", "messages", "replicas", "exposed"),
+		row(themes.Muted, "", "step", "pipeline", "bubble", "peak GiB", "in flight", "overlap", "messages",
+			"replicas", "exposed"),
 		row(themes.Text, cells("A", &a, ra)...),
 		row(themes.Text, cells("B", &b, rb)...),
 		row(
-			themes.Strong, "B minus A", relative(float64(ra.Time.Step), float64(rb.Time.Step)), relative(a.makespan, b.makespan),
+			themes.Strong, "B minus A", relative(float64(ra.Time.Step), float64(rb.Time.Step)),
+			relative(a.makespan, b.makespan),
 			points(report.BubbleOfStep(ra), report.BubbleOfStep(rb)),
 			figure.Signed(float64(rb.Memory.Peak-ra.Memory.Peak)/(1<<30), 1), figure.Signed(live, 1), "",
 			messages, copies, exposed,

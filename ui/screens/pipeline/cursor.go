@@ -61,7 +61,8 @@ func (v *View) step(l *layout, dir int) {
 	if dir < 0 {
 		at = s.from - sliver
 	}
-	if far := now + float64(dir)*column; l.frame.Column(at) == l.frame.Column(now) && far*float64(dir) > at*float64(dir) {
+	if far := now + float64(dir)*column; l.frame.Column(at) == l.frame.Column(now) &&
+		far*float64(dir) > at*float64(dir) {
 		at = far
 	}
 	at = l.axis.Outside(at, dir)
@@ -125,7 +126,8 @@ func (v *View) idle(l *layout, dir int) {
 	k := s.op
 	if dir > 0 {
 		for k++; k < o.Start[s.rank+1]; k++ {
-			if gap := s.line.Begin[k] - s.line.End[k-1]; k > o.Start[s.rank] && gap > sliver && !o.Ops[k-1].Paired() {
+			if gap := s.line.Begin[k] - s.line.End[k-1]; k > o.Start[s.rank] && gap > sliver &&
+				!o.Ops[k-1].Paired() {
 				v.moveTo(l, s.line.End[k-1]+gap/2)
 				return
 			}

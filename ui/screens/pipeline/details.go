@@ -72,14 +72,16 @@ func facts(b *block, rank int) [][2]string {
 	if p.Disproved != "" {
 		form += "; " + p.Disproved
 	}
-	bubble := f.bubble + " " + report.OfStep + ": its idle time; e explains it over the work and over all ranks"
+	bubble := f.bubble + " " + report.OfStep + ": its idle time; e explains it over the work and over all " +
+		"ranks"
 	flight := fmt.Sprintf("at most %s micro-batches; on rank r: %s", f.live(), info.Memory)
 	if b.setup.VPP > 1 {
 		flight = fmt.Sprintf("at most %s; with %d chunks to a rank, %s micro-batches; chunks on rank r: %s",
 			figure.Plural(f.inFlight, "chunk"), b.setup.VPP, f.live(), info.Memory)
 	}
 	out := [][2]string{
-		{"schedule", info.Name + fmt.Sprintf("; %s messages; each weight %s", figure.Comma(f.messages), times(f.copies))},
+		{"schedule", info.Name + fmt.Sprintf("; %s messages; each weight %s", figure.Comma(f.messages),
+			times(f.copies))},
 		{"bubble", bubble},
 		{"closed form", form},
 		{"in flight", flight},
@@ -88,7 +90,8 @@ func facts(b *block, rank int) [][2]string {
 	}
 	text := overlapped(b, rank)
 	if text == "" && b.setup.EP > 1 {
-		text = "none: only DualPipe's pairs overlap the expert all-to-all of one direction with the other; here only the software stack overlaps any of it"
+		text = "none: only DualPipe's pairs overlap the expert all-to-all of one direction with the other; " +
+			"here only the software stack overlaps any of it"
 	}
 	if text != "" {
 		out = append(out[:2], append([][2]string{{"overlap", text}}, out[2:]...)...)

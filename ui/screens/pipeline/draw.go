@@ -93,7 +93,8 @@ func (v *View) heading(in *screen.Context, l *layout, i, w int) string {
 	}
 	detail := fmt.Sprintf("%s, p = %d, m = %s", p.Schedule, p.Ranks, figure.Comma(p.MicroBatches))
 	if s.VPP > 1 {
-		detail = fmt.Sprintf("%s, p = %d, v = %d, m = %s", p.Schedule, p.Ranks, s.VPP, figure.Comma(p.MicroBatches))
+		detail = fmt.Sprintf("%s, p = %d, v = %d, m = %s", p.Schedule, p.Ranks, s.VPP,
+			figure.Comma(p.MicroBatches))
 	}
 	if i == 1 && in.Setup != nil && v.secondOf != *in.Setup {
 		detail += ", previous setup"

@@ -60,7 +60,8 @@ func (v *View) explain(s *spot, brief bool) (name, text string) {
 	}
 	switch {
 	case last > first:
-		text = fmt.Sprintf("stages %d and %d, overlapped", o.Stage(s.rank, o.Ops[first]), o.Stage(s.rank, o.Ops[last]))
+		text = fmt.Sprintf("stages %d and %d, overlapped", o.Stage(s.rank, o.Ops[first]),
+			o.Stage(s.rank, o.Ops[last]))
 	case o.Chunks() > 1:
 		text += fmt.Sprintf(" (chunk %d)", op.Chunk())
 	}
@@ -112,7 +113,8 @@ func waited(s *spot) string {
 		if b.Op == first-1 {
 			text := "follows " + opName(o.Ops[b.Op])
 			if p, ok := o.Producer(s.place()); ok && s.line.End[p.Op] < s.from {
-				text += fmt.Sprintf("; its input, %s, was ready %s earlier", longName(o, p), seconds(s.from-s.line.End[p.Op]))
+				text += fmt.Sprintf("; its input, %s, was ready %s earlier", longName(o, p),
+					seconds(s.from-s.line.End[p.Op]))
 			}
 			return text
 		}

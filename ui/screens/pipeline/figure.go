@@ -25,7 +25,8 @@ func (v *View) Figure(in *screen.Context) string {
 	o := s.line.Order
 	op := o.Ops[s.op]
 	name := map[schedule.OpKind]string{
-		schedule.Forward: "forward", schedule.InputGradient: "input-gradient", schedule.WeightGradient: "weight-gradient",
+		schedule.Forward: "forward", schedule.InputGradient: "input-gradient",
+		schedule.WeightGradient: "weight-gradient",
 	}[op.Kind()]
 	if name == "" { // a whole backward
 		name = "time"
@@ -72,7 +73,8 @@ func (v *View) spotAtCursor(in *screen.Context) (spot, bool) {
 func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 	if v.table.open {
 		t := &v.table
-		if in.Setup == nil || t.row < 0 || t.row >= len(t.rows) || !t.current(in.Setup) || !t.rows[t.row].Report.Legal {
+		if in.Setup == nil || t.row < 0 || t.row >= len(t.rows) || !t.current(in.Setup) ||
+			!t.rows[t.row].Report.Legal {
 			return nil, ""
 		}
 		s := t.rows[t.row].Setup

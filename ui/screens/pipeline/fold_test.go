@@ -15,7 +15,10 @@ import (
 // away; an operation half inside the fold does not cover it.
 func TestFoldKeepsItsMark(t *testing.T) {
 	for _, kind := range []schedule.Kind{schedule.OneFOneB, schedule.ZBH1, schedule.AFAB} {
-		for _, profile := range []colorprofile.Profile{colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256} {
+		for _, profile := range []colorprofile.Profile{
+			colorprofile.ASCII, colorprofile.ANSI,
+			colorprofile.ANSI256,
+		} {
 			in := input(t, profile, spec(kind, 8, 1, 128))
 			marks := ""
 			for _, keys := range []string{"", "c", "m", "c L", "m L L", "L n", "j j j c", "space"} {
@@ -31,7 +34,8 @@ func TestFoldKeepsItsMark(t *testing.T) {
 						marks = got
 					}
 					if got == "" || got != marks {
-						t.Errorf("%s, %q, line %d: %q is folded, want %q: %s", kind, keys, n, got, marks, line)
+						t.Errorf("%s, %q, line %d: %q is folded, want %q: %s", kind, keys, n, got, marks,
+							line)
 					}
 				}
 			}

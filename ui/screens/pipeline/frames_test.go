@@ -103,7 +103,8 @@ func TestLooks(t *testing.T) {
 func regime(t *testing.T, v *View, name string) {
 	t.Helper()
 	columns := map[string][2]float64{
-		"wide": {4, 100}, "stretches": {4, 6}, "continuous": {4, 6}, "two columns": {2, 4}, "one column": {1, 2}, "whole": {0, 1},
+		"wide": {4, 100}, "stretches": {4, 6}, "continuous": {4, 6}, "two columns": {2, 4},
+		"one column": {1, 2}, "whole": {0, 1},
 		"narrow": {0, 1}, "narrow split": {0, 1}, "narrow pairs": {0, 1},
 	}
 	if want, ok := columns[name]; ok {
@@ -112,7 +113,8 @@ func regime(t *testing.T, v *View, name string) {
 			t.Errorf("%s: the shortest operation has %.2f columns", name, n)
 		}
 	}
-	if folded := v.drawn.axis.Folded > 0; folded && columns[name] != [2]float64{} || !folded && name == "folded" {
+	if folded := v.drawn.axis.Folded > 0; folded && columns[name] != [2]float64{} ||
+		!folded && name == "folded" {
 		t.Errorf("%s: folded %v", name, folded)
 	}
 }
@@ -171,7 +173,8 @@ func TestFrameTable(t *testing.T) {
 	for _, w := range []int{80, 120} {
 		t.Run(size(w), func(t *testing.T) {
 			v := &View{}
-			v.with(t, in, spec(schedule.AFAB, 4, 1, 24), spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.ZBH2, 4, 1, 24))
+			v.with(t, in, spec(schedule.AFAB, 4, 1, 24), spec(schedule.OneFOneB, 4, 1, 24),
+				spec(schedule.ZBH2, 4, 1, 24))
 			press(v, in, w, 20, "t end")
 			v.table.drawn.asked = 0 // nobody did what a key asked for
 			if ask := v.Refresh(in.At(w, 20)); ask.Work != nil {
@@ -192,7 +195,8 @@ func TestFrameTable(t *testing.T) {
 func TestChosenRow(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, spec(schedule.OneFOneB, 4, 1, 24))
 	v := &View{}
-	v.with(t, in, spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.Interleaved, 4, 2, 24), spec(schedule.ZBH2, 4, 1, 24))
+	v.with(t, in, spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.Interleaved, 4, 2, 24),
+		spec(schedule.ZBH2, 4, 1, 24))
 	press(v, in, 120, 20, "t home")
 	v.table.rows[1].Report.Memory.Fits = false
 	v.table.rows[2].Report.Legal = false
@@ -201,7 +205,8 @@ func TestChosenRow(t *testing.T) {
 		line := v.tableRow(in, i, 120)
 		focus := in.Paint(themes.Focus)
 		rest := strings.NewReplacer(focus.Open(), "", focus.Close(), "").Replace(line)
-		if strings.Contains(rest, "\x1b") || !strings.HasPrefix(line, focus.Open()) || !strings.HasSuffix(line, focus.Close()) {
+		if strings.Contains(rest, "\x1b") || !strings.HasPrefix(line, focus.Open()) ||
+			!strings.HasSuffix(line, focus.Close()) {
 			t.Errorf("%q", line)
 		}
 	}

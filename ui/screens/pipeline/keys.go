@@ -52,18 +52,53 @@ func (v *View) seeKeys(in *screen.Context, on func(func(l *layout, n int)) func(
 	}
 	table := func() bool { return !v.table.open && lineOf(in) != nil }
 	return []screen.Key{
-		{ID: "both", Keys: "v", Help: "alternate between the two schedules in the same place", Hint: both, Do: on(v.turns)},
-		{ID: "operation-before operation-after", Keys: "left h | right l", Help: "operation before, after", Foot: "arrows", Hint: "move", Do: on(v.step)},
+		{
+			ID: "both", Keys: "v", Help: "alternate between the two schedules in the same place", Hint: both,
+			Do: on(v.turns),
+		},
+		{
+			ID: "operation-before operation-after", Keys: "left h | right l", Help: "operation before, after",
+			Foot: "arrows", Hint: "move", Do: on(v.step),
+		},
 		{ID: "rank-up rank-down", Keys: "up k | down j", Help: "rank above, below", Do: on(v.vertical)},
-		{ID: "zoom-in zoom-out", Keys: "+ = | - _", Help: "zoom in, out", Foot: "+ - 0 1", Hint: "zoom", Do: on(v.zoomBy)},
-		{ID: "whole", Keys: "0", Help: "the whole step: shares of time where operations are narrow", Do: on(v.whole)},
-		{ID: "near", Keys: "1", Help: "cells that can be read: start, steady state and end", Do: on(func(*layout, int) { v.open() })},
-		{ID: "table", Keys: "t", Help: "table of all schedules", Hint: "all schedules", When: table, Ask: func() screen.Request { return v.openTable(in, false) }},
-		{ID: "last-gap next-gap", Keys: "N | n", Help: "previous, next idle gap", Foot: "n N", Hint: "next gap", Do: on(v.idle)},
-		{ID: "compare", Keys: "b", Help: "compare with another schedule, and back", Hint: compare, When: table, Ask: func() screen.Request { return v.openTable(in, true) }},
-		{ID: "half-earlier half-later", Keys: "shift+left H | shift+right L", Help: "half a screen earlier, later", Do: on(func(l *layout, n int) { v.pan(l, 0.5*float64(n)) })},
-		{ID: "ranks-up ranks-down", Keys: "pgup [ shift+up K | pgdown ] shift+down J", Help: "half a screen of ranks up, down", Do: on(func(l *layout, n int) { v.vertical(l, n*max(1, in.H/2)) })},
-		{ID: "start", Keys: "home w", Help: "start of the step: the warm-up", Do: on(func(l *layout, _ int) { v.moveTo(l, 0) })},
+		{
+			ID: "zoom-in zoom-out", Keys: "+ = | - _", Help: "zoom in, out", Foot: "+ - 0 1", Hint: "zoom",
+			Do: on(v.zoomBy),
+		},
+		{
+			ID: "whole", Keys: "0", Help: "the whole step: shares of time where operations are narrow",
+			Do: on(v.whole),
+		},
+		{
+			ID: "near", Keys: "1", Help: "cells that can be read: start, steady state and end",
+			Do: on(func(*layout, int) { v.open() }),
+		},
+		{
+			ID: "table", Keys: "t", Help: "table of all schedules", Hint: "all schedules", When: table,
+			Ask: func() screen.Request { return v.openTable(in, false) },
+		},
+		{
+			ID: "last-gap next-gap", Keys: "N | n", Help: "previous, next idle gap", Foot: "n N",
+			Hint: "next gap", Do: on(v.idle),
+		},
+		{
+			ID: "compare", Keys: "b", Help: "compare with another schedule, and back", Hint: compare,
+			When: table, Ask: func() screen.Request { return v.openTable(in, true) },
+		},
+		{
+			ID: "half-earlier half-later", Keys: "shift+left H | shift+right L",
+			Help: "half a screen earlier, later",
+			Do:   on(func(l *layout, n int) { v.pan(l, 0.5*float64(n)) }),
+		},
+		{
+			ID: "ranks-up ranks-down", Keys: "pgup [ shift+up K | pgdown ] shift+down J",
+			Help: "half a screen of ranks up, down",
+			Do:   on(func(l *layout, n int) { v.vertical(l, n*max(1, in.H/2)) }),
+		},
+		{
+			ID: "start", Keys: "home w", Help: "start of the step: the warm-up",
+			Do: on(func(l *layout, _ int) { v.moveTo(l, 0) }),
+		},
 		{ID: "drain", Keys: "d", Help: "start of the drain", Do: on(v.toDrain)},
 		{ID: "end", Keys: "end G", Help: "end of the rank's work", Do: on(v.toEnd)},
 	}
@@ -82,14 +117,35 @@ func (v *View) playKeys(in *screen.Context, on func(func(l *layout, n int)) func
 	escapes := func() bool { return !v.table.open && drawable(in) && anything() }
 	return []screen.Key{
 		{ID: "play", Keys: "space", Help: "play the step, pause", Hint: space, Do: on(v.play)},
-		{ID: "slower faster", Keys: "< , | > .", Help: "play slower, faster", Foot: "< >", Hint: speed, Do: on(func(_ *layout, n int) { v.speed = min(max(slowest, v.speed+n), fastest) })},
-		{Keys: "esc", Help: "end playback, marks or comparison", Hint: esc, When: escapes, Do: func(int) { v.escape() }},
+		{
+			ID: "slower faster", Keys: "< , | > .", Help: "play slower, faster", Foot: "< >", Hint: speed,
+			Do: on(func(_ *layout, n int) { v.speed = min(max(slowest, v.speed+n), fastest) }),
+		},
+		{
+			Keys: "esc", Help: "end playback, marks or comparison", Hint: esc, When: escapes,
+			Do: func(int) { v.escape() },
+		},
 		{ID: "fold", Keys: "f", Help: "fold repeats, or not", Hint: "fold", Do: on(v.fold)},
-		{ID: "micro-batch", Keys: "m", Help: "mark the path of this micro-batch", Hint: "micro-batch", Do: on(func(*layout, int) { v.microBatch = !v.microBatch })},
-		{ID: "critical-path", Keys: "c", Help: "mark the critical path", Hint: "critical path", Do: on(func(*layout, int) { v.critical = !v.critical })},
-		{ID: "memory", Keys: "s", Help: "activation memory below each rank, or not", Hint: "memory", Do: on(v.toggleSparks)},
-		{Keys: "enter", Help: "details of the selection, or not", Hint: "details", Do: on(func(*layout, int) { v.words = !v.words })},
-		{ID: "input reader", Keys: "i | o", Help: "go to the operation that feeds it, that needs it", Foot: "i o", Hint: "feeds it, needs it", Do: on(v.other)},
+		{
+			ID: "micro-batch", Keys: "m", Help: "mark the path of this micro-batch", Hint: "micro-batch",
+			Do: on(func(*layout, int) { v.microBatch = !v.microBatch }),
+		},
+		{
+			ID: "critical-path", Keys: "c", Help: "mark the critical path", Hint: "critical path",
+			Do: on(func(*layout, int) { v.critical = !v.critical }),
+		},
+		{
+			ID: "memory", Keys: "s", Help: "activation memory below each rank, or not", Hint: "memory",
+			Do: on(v.toggleSparks),
+		},
+		{
+			Keys: "enter", Help: "details of the selection, or not", Hint: "details",
+			Do: on(func(*layout, int) { v.words = !v.words }),
+		},
+		{
+			ID: "input reader", Keys: "i | o", Help: "go to the operation that feeds it, that needs it",
+			Foot: "i o", Hint: "feeds it, needs it", Do: on(v.other),
+		},
 		{Keys: "shift+left", Foot: "shift+arrows", Hint: "half a screen"},
 	}
 }

@@ -90,7 +90,10 @@ func (v *View) layout(in *screen.Context, w, h int) *layout {
 	l := &layout{axisLine: -1, legend: -1, overview: -1, table: -1, tall: 1, per: 1}
 	l.blocks = append(l.blocks, block{line: first, setup: in.Setup, report: in.Report})
 	if b := v.second; b != nil && b.Report.Timeline != nil && h >= 8 && b.Setup.PP == in.Setup.PP {
-		l.blocks = append(l.blocks, block{line: b.Report.Timeline.OpTimes(), setup: &b.Setup, report: &b.Report})
+		l.blocks = append(l.blocks, block{
+			line: b.Report.Timeline.OpTimes(), setup: &b.Setup,
+			report: &b.Report,
+		})
 	}
 	l.label = len(strconv.Itoa(len(first.Ranks)-1)) + 2
 	l.margin = idleWidth + liveWidth
@@ -178,7 +181,8 @@ func (l *layout) place(v *View, in *screen.Context, each, h int, legend, table b
 		}
 		room := max(1, each/l.per)
 		// Where ranks do not fit two share a line, in the halves of its cells, which have no letters.
-		b.two = room < p && !l.frame.Legible() && room >= 2 && in.Theme.Blends() && in.Glyphs.Unicode && l.per == 1
+		b.two = room < p && !l.frame.Legible() && room >= 2 && in.Theme.Blends() && in.Glyphs.Unicode &&
+			l.per == 1
 		if b.two {
 			room *= 2
 		}

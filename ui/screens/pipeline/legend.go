@@ -28,7 +28,10 @@ func (v *View) legend(in *screen.Context, l *layout, w int) string {
 		}
 	}
 	if s := l.blocks[0].setup; l.tall > 1 && s.VPP > 1 {
-		entries = append(entries, timeline.LegendEntry{Paint: in.Paint(themes.Text), Sign: "c1", Text: "chunk", Brief: "chunk"})
+		entries = append(entries, timeline.LegendEntry{
+			Paint: in.Paint(themes.Text), Sign: "c1",
+			Text: "chunk", Brief: "chunk",
+		})
 	}
 	entries = append(entries, v.signs(in, l)...)
 	mode := v.mode(l)
@@ -65,11 +68,17 @@ func (v *View) signs(in *screen.Context, l *layout) []timeline.LegendEntry {
 	}
 	waiting := []timeline.LegendEntry{{Paint: in.Paint(themes.Warn), Sign: dot, Text: "idle", Brief: "idle"}}
 	if in.Theme.Colours {
-		waiting = append(waiting, timeline.LegendEntry{Paint: in.Paint(themes.Faint), Sign: dot, Text: "before start, after end", Brief: "not active"})
+		waiting = append(waiting, timeline.LegendEntry{
+			Paint: in.Paint(themes.Faint), Sign: dot,
+			Text: "before start, after end", Brief: "not active",
+		})
 	}
 	for _, s := range l.stalled(l.frame.Cols) {
 		if s {
-			waiting = append(waiting, timeline.LegendEntry{Paint: in.Paint(themes.Warn), Sign: string(stallSign(in)), Text: "gaps shorter than a cell", Brief: "short gaps"})
+			waiting = append(waiting, timeline.LegendEntry{
+				Paint: in.Paint(themes.Warn),
+				Sign:  string(stallSign(in)), Text: "gaps shorter than a cell", Brief: "short gaps",
+			})
 			break
 		}
 	}

@@ -32,7 +32,8 @@ func TestMouseOnTheTimeline(t *testing.T) {
 		if want := b.ranks[row]; s.rank != want {
 			t.Fatalf("a click on rank %d leads to rank %d", want, s.rank)
 		}
-		if near := 1e-9 * l.axis.Whole; moment < s.from-near || moment > s.to+near && moment < b.line.Makespan {
+		if near := 1e-9 * l.axis.Whole; moment < s.from-near || moment > s.to+near &&
+			moment < b.line.Makespan {
 			t.Fatalf("a click at %v leads to what runs from %v to %v", moment, s.from, s.to)
 		}
 

@@ -20,7 +20,8 @@ import (
 func TestMultiples(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, spec(schedule.OneFOneB, 4, 1, 128))
 	v := New()
-	v.with(t, in, spec(schedule.OneFOneB, 4, 1, 128), spec(schedule.AFAB, 4, 1, 128), spec(schedule.Interleaved, 4, 2, 128), spec(schedule.ZBH1, 4, 1, 128),
+	v.with(t, in, spec(schedule.OneFOneB, 4, 1, 128), spec(schedule.AFAB, 4, 1, 128),
+		spec(schedule.Interleaved, 4, 2, 128), spec(schedule.ZBH1, 4, 1, 128),
 		spec(schedule.DualPipe, 4, 1, 128), spec(schedule.Naive, 4, 1, 128))
 	v.table.open = true
 	draw := func(w, h int) {
@@ -42,7 +43,8 @@ func TestMultiples(t *testing.T) {
 		} else if r.Report.Legal {
 			drawn++
 			lines := r.picture.Render(in.Theme, in.Glyphs)
-			if n := len(labelled.FindAllString(ansi.Strip(strings.Join(lines, "\n")), -1)); n < 30 && r.Info.Kind != schedule.Naive || n < 12 {
+			if n := len(labelled.FindAllString(ansi.Strip(strings.Join(lines, "\n")), -1)); n < 30 &&
+				r.Info.Kind != schedule.Naive || n < 12 {
 				t.Errorf("%s: %d labelled cells:\n%s", r.Info.Kind, n, ansi.Strip(strings.Join(lines, "\n")))
 			}
 		}

@@ -86,10 +86,13 @@ func overlapped(b *block, rank int) string {
 		if !o.Ops[k].Paired() {
 			continue
 		}
-		alone := line.Last(o.Ops[k].Kind(), o.Stage(rank, o.Ops[k])) + line.Last(o.Ops[k+1].Kind(), o.Stage(rank, o.Ops[k+1]))
+		alone := line.Last(o.Ops[k].Kind(), o.Stage(rank, o.Ops[k])) + line.Last(o.Ops[k+1].Kind(),
+			o.Stage(rank, o.Ops[k+1]))
 		most := slowestRank(line)
-		return fmt.Sprintf("%s & %s take %s together, %s one after the other: the expert all-to-all of one is overlapped with the other, at no cost (assumed); saves %s on rank %d",
-			o.Ops[k].Kind(), o.Ops[k+1].Kind(), seconds(line.End[k]-line.Begin[k]), seconds(alone), seconds(line.Ranks[most].Saved), most)
+		return fmt.Sprintf("%s & %s take %s together, %s one after the other: the expert all-to-all of one "+
+			"is overlapped with the other, at no cost (assumed); saves %s on rank %d",
+			o.Ops[k].Kind(), o.Ops[k+1].Kind(), seconds(line.End[k]-line.Begin[k]), seconds(alone),
+			seconds(line.Ranks[most].Saved), most)
 	}
 	return ""
 }

@@ -96,7 +96,8 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 		if !v.table.current(in.Setup) && !v.table.pendingFor(in.Setup) {
 			return v.work(*in.Setup)
 		}
-		if left := v.table.pictured(in.W, in.H); v.table.current(in.Setup) && left > 0 && v.table.drawn.asked != in.W-left {
+		if left := v.table.pictured(in.W, in.H); v.table.current(in.Setup) && left > 0 &&
+			v.table.drawn.asked != in.W-left {
 			return v.draw(*in.Setup, in.W-left)
 		}
 	case v.against != "" && v.secondOf != *in.Setup:

@@ -37,12 +37,14 @@ func roundReport(t testing.TB, s schedule.Spec) (engine.Setup, engine.Report) {
 		t.Fatal(err)
 	}
 	setup := presets.DefaultSetup()
-	setup.Schedule, setup.PP, setup.VPP, setup.MicroBatches, setup.GroupSize = s.Kind, s.Ranks, s.VirtualStages, s.MicroBatches, s.GroupSize
+	setup.Schedule, setup.PP, setup.VPP, setup.MicroBatches, setup.GroupSize = s.Kind, s.Ranks,
+		s.VirtualStages, s.MicroBatches, s.GroupSize
 	r := engine.Report{Legal: true, Timeline: line, Time: &engine.Time{Step: units.Seconds(line.Makespan)}}
 	r.Time.Bubble = units.Seconds(line.Makespan - line.Ranks[slowestRank(line)].Busy)
 	r.Pipeline = &engine.Pipeline{
 		Schedule: s.Kind, Ranks: s.Ranks, Stages: s.Stages(), MicroBatches: s.MicroBatches,
-		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(), Makespan: line.Duration(),
+		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(),
+		Makespan: line.Duration(),
 	}
 	if info, _ := s.Kind.Info(); info.SplitsBackward {
 		span := line.SpanOverIdeal()
@@ -51,7 +53,10 @@ func roundReport(t testing.TB, s schedule.Spec) (engine.Setup, engine.Report) {
 	r.Memory = &engine.Memory{Usable: 79 * units.GiB, Peak: 60 * units.GiB, Fits: true, Fit: engine.Fits}
 	for i := range line.Ranks {
 		activations := units.Bytes(line.Ranks[i].PeakInFlight) * units.GiB
-		r.Memory.Ranks = append(r.Memory.Ranks, engine.RankMemory{Rank: i, Activations: activations, Total: 50*units.GiB + activations})
+		r.Memory.Ranks = append(r.Memory.Ranks, engine.RankMemory{
+			Rank: i, Activations: activations,
+			Total: 50*units.GiB + activations,
+		})
 	}
 	r.Memory.Stages = make([]memory.StageMemory, s.Stages())
 	for i := range r.Memory.Stages {
@@ -71,7 +76,10 @@ func input(t testing.TB, profile colorprofile.Profile, s schedule.Spec) *screen.
 		t.Fatal(err)
 	}
 	setup, r := roundReport(t, s)
-	return &screen.Context{Setup: &setup, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(true)}
+	return &screen.Context{
+		Setup: &setup, Report: &r, Theme: p.Resolve(profile),
+		Glyphs: widget.NewGlyphs(true),
+	}
 }
 
 // with fills the table with hand-made rows, as a finished Work does.
@@ -84,9 +92,11 @@ func (v *View) with(t testing.TB, in *screen.Context, specs ...schedule.Spec) {
 		rows = append(rows, compare.ScheduleRow{Info: info, Setup: setup, Report: r, Messages: s.Messages()})
 	}
 	info, _ := schedule.DualPipe.Info()
-	rows = append(rows, compare.ScheduleRow{Info: info, Setup: *in.Setup, Report: engine.Report{Problems: []engine.Problem{{
-		Code: "odd", Severity: "error", Field: "pp", Message: "dualpipe needs an even number of ranks, not 3", Nearest: map[string]any{"pp": 4},
-	}}}})
+	rows = append(rows,
+		compare.ScheduleRow{Info: info, Setup: *in.Setup, Report: engine.Report{Problems: []engine.Problem{{
+			Code: "odd", Severity: "error", Field: "pp",
+			Message: "dualpipe needs an even number of ranks, not 3", Nearest: map[string]any{"pp": 4},
+		}}}})
 	v.table.take(rows, *in.Setup)
 }
 
@@ -99,11 +109,18 @@ func press(v *View, in *screen.Context, w, h int, keys string) {
 // TestEverySizeAndKey: any size and any keys keep to the size and never panic.
 func TestEverySizeAndKey(t *testing.T) {
 	inputs := []*screen.Context{
-		input(t, colorprofile.ANSI256, spec(schedule.OneFOneB, 16, 1, 128)), input(t, colorprofile.ASCII, spec(schedule.DualPipe, 8, 1, 20)),
-		input(t, colorprofile.ANSI, spec(schedule.Interleaved, 64, 2, 64)), input(t, colorprofile.ANSI256, spec(schedule.Naive, 1, 1, 1)),
+		input(t, colorprofile.ANSI256, spec(schedule.OneFOneB, 16, 1, 128)),
+		input(t, colorprofile.ASCII, spec(schedule.DualPipe, 8, 1, 20)),
+		input(t, colorprofile.ANSI, spec(schedule.Interleaved, 64, 2, 64)),
+		input(t, colorprofile.ANSI256, spec(schedule.Naive, 1, 1, 1)),
 	}
-	inputs = append(inputs, &screen.Context{}, &screen.Context{Theme: inputs[0].Theme, Glyphs: inputs[0].Glyphs, Report: &engine.Report{}, Setup: inputs[0].Setup})
-	keys := strings.Fields("left right up down h j k l H J K L shift+left shift+right [ ] pgup pgdown home end n N i o + - 0 1 f s m c space < > t b v enter esc x tab tick")
+	inputs = append(inputs, &screen.Context{},
+		&screen.Context{
+			Theme: inputs[0].Theme, Glyphs: inputs[0].Glyphs, Report: &engine.Report{},
+			Setup: inputs[0].Setup,
+		})
+	keys := strings.Fields("left right up down h j k l H J K L shift+left shift+right [ ] pgup pgdown home " +
+		"end n N i o + - 0 1 f s m c space < > t b v enter esc x tab tick")
 	draws.Check(t, func(t *rapid.T) {
 		in := inputs[rapid.IntRange(0, len(inputs)-1).Draw(t, "input")]
 		v := &View{}
@@ -119,7 +136,9 @@ func TestEverySizeAndKey(t *testing.T) {
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
 			case 0:
 				x, y := rapid.IntRange(-2, w+2).Draw(t, "x"), rapid.IntRange(-2, h+2).Draw(t, "y")
-				v.Mouse(in.At(w, h), x, y, rapid.SampledFrom([]string{"left", "wheelup", "wheeldown", "wheelright"}).Draw(t, "button"))
+				v.Mouse(in.At(w, h), x, y,
+					rapid.SampledFrom([]string{"left", "wheelup", "wheeldown", "wheelright"}).Draw(t,
+						"button"))
 			case 1:
 				v.Tick()
 			case 2:
@@ -187,7 +206,11 @@ func TestZoomKeepsTheCursor(t *testing.T) {
 	draws.Check(t, func(t *rapid.T) {
 		v := &View{rank: rapid.IntRange(0, 15).Draw(t, "rank")}
 		for range rapid.IntRange(0, 30).Draw(t, "n") {
-			press(v, in, 120, 30, rapid.SampledFrom([]string{"right", "left", "L", "H", "+", "-", "n", "N", "i", "o", "f", "end"}).Draw(t, "key"))
+			press(v, in, 120, 30,
+				rapid.SampledFrom([]string{
+					"right", "left", "L", "H", "+", "-", "n", "N", "i", "o", "f",
+					"end",
+				}).Draw(t, "key"))
 		}
 		l := v.layout(in, 120, 30)
 		at := l.axis.Place(v.at * l.axis.Whole)
@@ -209,7 +232,8 @@ func TestTicks(t *testing.T) {
 	for v.Tick() {
 		n++
 	}
-	if want := screen.TicksPerSecond * playSeconds / 2; n < want-1 || n > want+1 || v.Playing() || v.head != 0 {
+	if want := screen.TicksPerSecond * playSeconds / 2; n < want-1 || n > want+1 || v.Playing() ||
+		v.head != 0 {
 		t.Fatalf("%d ticks, want %d; playing %v at %v", n, want, v.Playing(), v.head)
 	}
 }
@@ -271,7 +295,8 @@ func TestCompareLongPipelines(t *testing.T) {
 	}
 	v.table.pick(schedule.ZBAuto)
 	run("enter")
-	if v.second == nil || v.second.Info.Kind != schedule.ZBAuto || v.second.Report.Timeline == nil || v.fetching != "" {
+	if v.second == nil || v.second.Info.Kind != schedule.ZBAuto || v.second.Report.Timeline == nil ||
+		v.fetching != "" {
 		t.Fatalf("compares with %+v", v.second)
 	}
 	// After a change of the setup Refresh asks for both again.

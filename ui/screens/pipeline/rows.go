@@ -120,7 +120,8 @@ func (v *View) margin(in *screen.Context, l *layout, b *block, rank, other, curs
 		}
 	}
 	line.RightAligned(in.Paint(themes.Muted), figure.Percent(idle/b.line.Makespan), at+idleWidth)
-	line.RightAligned(in.Paint(role), microBatches(max(live(rank), live(other)), b.setup.VPP), at+idleWidth+liveWidth)
+	line.RightAligned(in.Paint(role), microBatches(max(live(rank), live(other)), b.setup.VPP),
+		at+idleWidth+liveWidth)
 	return line.String()
 }
 
@@ -159,7 +160,8 @@ func (v *View) spark(in *screen.Context, l *layout, b *block, rank int) []string
 	for i, text := range lines {
 		line := widget.NewLine(l.label+l.plot+l.margin).Gap(l.label).Raw(text, l.plot)
 		if l.margin > 0 && i == l.spark-1 {
-			line.RightAligned(in.Paint(themes.Memory), "act "+figure.GiB(units.Bytes(c.peak))+" GiB", l.label+l.plot+l.margin)
+			line.RightAligned(in.Paint(themes.Memory), "act "+figure.GiB(units.Bytes(c.peak))+" GiB",
+				l.label+l.plot+l.margin)
 		}
 		lines[i] = line.String()
 	}

@@ -74,12 +74,13 @@ func (v *View) work(s engine.Setup) screen.Request {
 	keep := v.against
 	return screen.Request{Work: func(ctx context.Context) func() {
 		ops := 0.0
-		rows := compare.Schedules(s, func() bool { return ctx.Err() != nil }, func(r *compare.ScheduleRow) bool {
-			done.rows.Add(1)
-			done.kind.Store(r.Info.Kind)
-			ops += r.Setup.Spec().Work()
-			return ops <= keepOps || r.Info.Kind == keep
-		})
+		rows := compare.Schedules(s, func() bool { return ctx.Err() != nil },
+			func(r *compare.ScheduleRow) bool {
+				done.rows.Add(1)
+				done.kind.Store(r.Info.Kind)
+				ops += r.Setup.Spec().Work()
+				return ops <= keepOps || r.Info.Kind == keep
+			})
 		stopped := ctx.Err() != nil
 		return func() {
 			if !t.jobs.End(job) || stopped {
@@ -139,17 +140,38 @@ func (v *View) tableKeys(in *screen.Context) []screen.Key {
 		what = "compare with it"
 	}
 	return []screen.Key{
-		{Keys: "enter", Help: "take this schedule, or compare with it", Hint: what, Ask: func() screen.Request { return v.choose(in) }},
-		{ID: "schedule-up schedule-down", Keys: "up k | down j", Help: "schedule above, below", Hint: "choose", Do: t.move},
-		{Keys: "esc q t", Help: "back to the timeline", Foot: "esc", Hint: "back", Do: func(int) { t.open = false }},
-		{ID: "compare", Keys: "b", Help: "compare with the chosen schedule; back to the timeline", Do: func(int) {
-			if t.second = !t.second; !t.second {
-				t.open = false
-			}
-		}},
-		{ID: "pictures", Keys: "v", Help: "pictures of all schedules, or all their figures", Hint: "pictures or figures", Do: func(int) { t.plain = !t.plain }},
-		{ID: "page-up page-down", Keys: "pgup | pgdown", Help: "a page up, down", Do: func(n int) { t.move(n * max(1, in.H-6)) }},
-		{ID: "first last", Keys: "home | end G", Help: "first, last schedule", Do: func(n int) { t.move(n << 20) }},
+		{
+			Keys: "enter", Help: "take this schedule, or compare with it", Hint: what,
+			Ask: func() screen.Request { return v.choose(in) },
+		},
+		{
+			ID: "schedule-up schedule-down", Keys: "up k | down j", Help: "schedule above, below",
+			Hint: "choose", Do: t.move,
+		},
+		{
+			Keys: "esc q t", Help: "back to the timeline", Foot: "esc", Hint: "back",
+			Do: func(int) { t.open = false },
+		},
+		{
+			ID: "compare", Keys: "b", Help: "compare with the chosen schedule; back to the timeline",
+			Do: func(int) {
+				if t.second = !t.second; !t.second {
+					t.open = false
+				}
+			},
+		},
+		{
+			ID: "pictures", Keys: "v", Help: "pictures of all schedules, or all their figures",
+			Hint: "pictures or figures", Do: func(int) { t.plain = !t.plain },
+		},
+		{
+			ID: "page-up page-down", Keys: "pgup | pgdown", Help: "a page up, down",
+			Do: func(n int) { t.move(n * max(1, in.H-6)) },
+		},
+		{
+			ID: "first last", Keys: "home | end G", Help: "first, last schedule",
+			Do: func(n int) { t.move(n << 20) },
+		},
 	}
 }
 
@@ -195,7 +217,8 @@ func columns() [8]column {
 }
 
 // columnWords explain the headings.
-const columnWords = "bubble: idle share of the slowest rank in its step; in flight: micro-batches whose activations a rank keeps; exposed: communication that is not overlapped; overlap: time saved by pairs of forward and backward"
+const columnWords = "bubble: idle share of the slowest rank in its step; in flight: micro-batches whose " +
+	"activations a rank keeps; exposed: communication that is not overlapped; overlap: time saved by pairs of forward and backward"
 
 // renderTable draws the table over the whole screen.
 func (v *View) renderTable(in *screen.Context, w, h int) []string {
@@ -286,7 +309,8 @@ func (v *View) tableRow(in *screen.Context, i, w int) string {
 		if list := errors(r.Problems); len(list) > 0 {
 			reason = list[0].Message
 		}
-		return line.To(22).Put(paint(themes.Bad), in.Glyphs.Cross+" ").Put(paint(themes.Muted), reason).String()
+		return line.To(22).Put(paint(themes.Bad), in.Glyphs.Cross+" ").Put(paint(themes.Muted),
+			reason).String()
 	}
 	f := row.figures
 	peak := themes.Text
@@ -326,7 +350,8 @@ func (v *View) tableFoot(in *screen.Context, w, n int) []string {
 	if list := errors(row.Report.Problems); len(list) > 0 {
 		text := in.Glyphs.Cross + " " + list[0].Message
 		if near := nearest(list[0].Nearest); near != "" {
-			lines = append(lines, widget.NewLine(w).Put(in.Paint(themes.Strong), "nearest legal: "+near).String())
+			lines = append(lines,
+				widget.NewLine(w).Put(in.Paint(themes.Strong), "nearest legal: "+near).String())
 		}
 		say(themes.Bad, text)
 	} else {
@@ -336,7 +361,9 @@ func (v *View) tableFoot(in *screen.Context, w, n int) []string {
 	if n > 4 {
 		say(themes.Muted, in.Glyphs.Here+" current; "+columnWords)
 	}
-	say(themes.Muted, strings.Join(slices.DeleteFunc([]string{info.Paper, info.Code}, func(s string) bool { return s == "" }), "; "))
+	say(themes.Muted,
+		strings.Join(slices.DeleteFunc([]string{info.Paper, info.Code},
+			func(s string) bool { return s == "" }), "; "))
 	return widget.Height(lines, w, n)
 }
 
@@ -352,16 +379,19 @@ func (t *table) status(in *screen.Context) string {
 	if m := chosen.Report.Memory; m != nil && m.Fit == engine.Over {
 		return chosen.Info.Name + ": " + m.Reason
 	}
-	i := slices.IndexFunc(t.rows, func(r row) bool { return in.Setup != nil && r.Info.Kind == in.Setup.Schedule })
+	i := slices.IndexFunc(t.rows,
+		func(r row) bool { return in.Setup != nil && r.Info.Kind == in.Setup.Schedule })
 	switch {
 	case i == t.row:
 		return "current: " + chosen.Info.Name + ". Choose one to compare."
-	case i < 0 || chosen.Report.Time == nil || t.rows[i].Report.Time == nil || chosen.Report.Memory == nil || t.rows[i].Report.Memory == nil:
+	case i < 0 || chosen.Report.Time == nil || t.rows[i].Report.Time == nil || chosen.Report.Memory == nil ||
+		t.rows[i].Report.Memory == nil:
 		return chosen.Info.Name
 	}
 	own := &t.rows[i].Report
 	return fmt.Sprintf("%s compared with %s: step %s %%, peak %s GiB", chosen.Info.Name, t.rows[i].Info.Name,
-		figure.Signed(100*(float64(chosen.Report.Time.Step/own.Time.Step)-1), 1), figure.Signed((chosen.Report.Memory.Peak-own.Memory.Peak).GiB(), 1))
+		figure.Signed(100*(float64(chosen.Report.Time.Step/own.Time.Step)-1), 1),
+		figure.Signed((chosen.Report.Memory.Peak-own.Memory.Peak).GiB(), 1))
 }
 
 // nearest writes legal values: "microbatches 40, pp 8".

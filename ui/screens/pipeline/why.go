@@ -65,7 +65,8 @@ func root(s *spot, c *schedule.Cause) string {
 		return longName(o, first) + ", " + unbroken(s, first.Rank, c.Since)
 	case back && first.Rank != turn:
 		return fmt.Sprintf("%s, which left rank %d at %s, goes to rank %d and returns; rank %[2]d %s",
-			what, first.Rank, seconds(s.line.End[first.Op]), turn, unbroken(s, first.Rank, c.Since)[len("which "):])
+			what, first.Rank, seconds(s.line.End[first.Op]), turn,
+			unbroken(s, first.Rank, c.Since)[len("which "):])
 	}
 	return fmt.Sprintf("%s from rank %d, %s", what, first.Rank, unbroken(s, first.Rank, c.Since))
 }
@@ -91,7 +92,8 @@ func unbroken(s *spot, rank int, since float64) string {
 	f, b := s.line.PerMicroBatch(rank)
 	own, ours := s.line.PerMicroBatch(s.rank)
 	if theirs, mine := f+b, own+ours; theirs > mine*1.005 {
-		text += fmt.Sprintf(": it takes %s per micro-batch, rank %d %s", seconds(theirs), s.rank, seconds(mine))
+		text += fmt.Sprintf(": it takes %s per micro-batch, rank %d %s", seconds(theirs), s.rank,
+			seconds(mine))
 	}
 	return text
 }

@@ -48,7 +48,8 @@ func TestLongAxisIsReadable(t *testing.T) {
 				t.Errorf("%v: %q is no value", size, name)
 			}
 		}
-		if len(texts) < 6 || texts[0] != row[0].X || texts[len(texts)-1] != row[len(row)-1].X || !strings.Contains(lines[names], "[") {
+		if len(texts) < 6 || texts[0] != row[0].X || texts[len(texts)-1] != row[len(row)-1].X ||
+			!strings.Contains(lines[names], "[") {
 			t.Errorf("%v: the names are %q", size, texts)
 		}
 		peaks := strings.Fields(lines[names+2])

@@ -176,7 +176,8 @@ func (v *View) curve(in *screen.Context, w, h int) []string {
 	if slices.ContainsFunc(row, func(p enginescan.Point) bool { return p.Verdict == enginescan.DoesNotFit }) {
 		remark = strings.TrimPrefix(remark+"; ! peak above usable", "; ")
 	}
-	lines := []string{v.chartHeading(in, w, v.drawn.figure, "over "+label(v.drawn.x)+v.moved(), v.remark(in, remark))}
+	lines := []string{v.chartHeading(in, w, v.drawn.figure, "over "+label(v.drawn.x)+v.moved(),
+		v.remark(in, remark))}
 	pw, ph := w-tickWidth, h-1-axisLines
 	if pw < 2*len(row) || ph < leastPlot {
 		return append(lines, v.table(in, row, w, h-1)...)
@@ -204,7 +205,10 @@ func (v *View) chartHeading(in *screen.Context, w int, id, detail, remark string
 // plot draws a figure over the knob, h lines tall, each cells a value.
 func (v *View) plot(in *screen.Context, g *enginescan.Grid, id string, w, h, each int) []string {
 	row := g.Rows[0]
-	c := widget.Curve{Values: values(row), Current: -1, Limit: v.limit(id), Role: themes.Time, Unit: unitOf(g.Unit)}
+	c := widget.Curve{
+		Values: values(row), Current: -1, Limit: v.limit(id), Role: themes.Time,
+		Unit: unitOf(g.Unit),
+	}
 	if g.Unit == record.Memory {
 		c.Role = themes.Memory
 	}
@@ -285,10 +289,13 @@ func (v *View) cells(in *screen.Context, w, h int) []string {
 		n = min(max((w-tickWidth)/each, 1), len(g.Rows[0]))
 		first = min(max(v.column-n/2, 0), len(g.Rows[0])-n)
 	}
-	lines := []string{in.Heading(w, strings.ToUpper(label(v.drawn.x)), "across"+span(first, n, len(g.Rows[0]))+"; down: "+label(v.drawn.by)+"; cells: "+words(v.drawn.figure)+unitWords(v.grid.Unit)+v.moved(), v.remark(in, "! peak above usable"))}
+	lines := []string{in.Heading(w, strings.ToUpper(label(v.drawn.x)),
+		"across"+span(first, n, len(g.Rows[0]))+"; down: "+label(v.drawn.by)+"; cells: "+
+			words(v.drawn.figure)+unitWords(v.grid.Unit)+v.moved(), v.remark(in, "! peak above usable"))}
 	head := widget.NewLine(w)
 	for j := first; j < first+n; j++ {
-		head.RightAligned(in.Paint(themes.Muted), in.Cut(g.Rows[0][j].X, each-2), tickWidth+(j-first+1)*each-2)
+		head.RightAligned(in.Paint(themes.Muted), in.Cut(g.Rows[0][j].X, each-2),
+			tickWidth+(j-first+1)*each-2)
 	}
 	lines = append(lines, head.String())
 	low, high := math.Inf(1), math.Inf(-1)
@@ -316,7 +323,8 @@ func (v *View) cells(in *screen.Context, w, h int) []string {
 			}
 			l.To(tickWidth)
 			for j := first; j < first+n; j++ {
-				v.cell(in, l, &g.Rows[i][j], each, v.inChart && i == v.row && j == v.column, part == (tall-1)/2, low, high)
+				v.cell(in, l, &g.Rows[i][j], each, v.inChart && i == v.row && j == v.column,
+					part == (tall-1)/2, low, high)
 			}
 			lines = append(lines, l.String())
 		}
@@ -324,7 +332,9 @@ func (v *View) cells(in *screen.Context, w, h int) []string {
 	return lines
 }
 
-func (v *View) cell(in *screen.Context, l *widget.Line, p *enginescan.Point, each int, here, named bool, low, high float64) {
+func (v *View) cell(in *screen.Context, l *widget.Line, p *enginescan.Point, each int, here, named bool, low,
+	high float64,
+) {
 	text, paint := in.Glyphs.None, in.Paint(themes.Muted)
 	end := " "
 	if p.Value != nil {

@@ -22,16 +22,45 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 	}
 	return []screen.Key{
 		{Keys: "enter", Help: "take this point as the setup", Hint: "take it", When: chart, Ask: v.take},
-		{ID: "value-before value-after", Keys: "left h | right l", Help: "value before, after", Hint: "point", When: chart, Do: v.moveColumn},
+		{
+			ID: "value-before value-after", Keys: "left h | right l", Help: "value before, after",
+			Hint: "point",
+			When: chart, Do: v.moveColumn,
+		},
 		{ID: "row-up row-down", Keys: "up k | down j", Help: "row above, below", When: chart, Do: v.moveRow},
-		{ID: "first last", Keys: "home | end G", Help: "first, last value", When: chart, Do: func(n int) { v.moveColumn(n << 20) }},
-		{ID: "chart", Keys: "f", Help: "figure and knobs, or the chart", Hint: "figure and knobs", When: chart, Do: func(int) { v.inChart = false }},
-		{ID: "another-before another-after", Keys: "left h | right l", Help: "another one", Hint: "another", When: choosing, Do: func(n int) { v.turn(in, n) }},
-		{ID: "line-up line-down", Keys: "up k | down j", Help: "figure, knob across, second knob", Hint: "line", When: choosing, Do: v.moveChoice},
-		{ID: "first last", Keys: "home | end G", Help: "first, last line", When: choosing, Do: func(n int) { v.moveChoice(n * int(choices)) }},
-		{ID: "find", Keys: "/", Help: "find a figure by part of its name", Hint: find, Do: func(int) { v.startFinding(in) }},
-		{Keys: "enter", Help: "into the chart", Hint: "into the chart", When: choosing, Do: func(int) { v.inChart = true }},
-		{ID: "chart", Keys: "f", Help: "figure and knobs, or the chart", When: choosing, Do: func(int) { v.inChart = true }},
+		{
+			ID: "first last", Keys: "home | end G", Help: "first, last value", When: chart,
+			Do: func(n int) { v.moveColumn(n << 20) },
+		},
+		{
+			ID: "chart", Keys: "f", Help: "figure and knobs, or the chart", Hint: "figure and knobs",
+			When: chart, Do: func(int) { v.inChart = false },
+		},
+		{
+			ID: "another-before another-after", Keys: "left h | right l", Help: "another one",
+			Hint: "another",
+			When: choosing, Do: func(n int) { v.turn(in, n) },
+		},
+		{
+			ID: "line-up line-down", Keys: "up k | down j", Help: "figure, knob across, second knob",
+			Hint: "line", When: choosing, Do: v.moveChoice,
+		},
+		{
+			ID: "first last", Keys: "home | end G", Help: "first, last line", When: choosing,
+			Do: func(n int) { v.moveChoice(n * int(choices)) },
+		},
+		{
+			ID: "find", Keys: "/", Help: "find a figure by part of its name", Hint: find,
+			Do: func(int) { v.startFinding(in) },
+		},
+		{
+			Keys: "enter", Help: "into the chart", Hint: "into the chart", When: choosing,
+			Do: func(int) { v.inChart = true },
+		},
+		{
+			ID: "chart", Keys: "f", Help: "figure and knobs, or the chart", When: choosing,
+			Do: func(int) { v.inChart = true },
+		},
 		{ID: "exchange", Keys: "b", Help: "exchange the two knobs", Hint: "exchange", Do: v.exchange},
 		{Keys: "esc", Help: "back to figure and knobs", When: chart, Do: func(int) { v.inChart = false }},
 	}

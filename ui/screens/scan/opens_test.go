@@ -65,7 +65,8 @@ func evenAxes(t *testing.T, lines []string, size [2]int) {
 		}
 		for i := 1; i < len(rows); i++ { // the limit may stand in the place of a round value
 			if gap := rows[i] - rows[i-1]; gap != each && (gap != 2*each || limit != rows[i-1]+each) {
-				t.Errorf("%v: the numbers next to chart %d stand in lines %v, the limit in %d", size, charts, rows, limit)
+				t.Errorf("%v: the numbers next to chart %d stand in lines %v, the limit in %d", size, charts,
+					rows, limit)
 			}
 		}
 		if n := len(rows); charts > 0 && n < 2 && (n < 1 || limit < 0) {
@@ -86,7 +87,8 @@ func evenAxes(t *testing.T, lines []string, size [2]int) {
 		if strings.Contains(plot, "╌╌") {
 			limit = i
 		}
-		if v, err := strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64); err == nil && !strings.Contains(plot, "╌╌") {
+		if v, err := strconv.ParseFloat(strings.ReplaceAll(number, ",", ""), 64); err == nil &&
+			!strings.Contains(plot, "╌╌") {
 			digits := strings.TrimRight(strings.Trim(strings.ReplaceAll(number, ".", ""), "0,"), "0")
 			if v != 0 && len(strings.TrimLeft(digits, "0")) > 2 {
 				t.Errorf("%v: %s is not round", size, number)

@@ -82,7 +82,8 @@ func (v *View) Refresh(in *screen.Context) screen.Request {
 	if in.Setup == nil {
 		return screen.Request{}
 	}
-	if v.picked && v.x != "" && v.of.setup != *in.Setup && len(knob.Steps(*in.Setup, v.x, locks())) < leastPoints {
+	if v.picked && v.x != "" && v.of.setup != *in.Setup &&
+		len(knob.Steps(*in.Setup, v.x, locks())) < leastPoints {
 		v.x = "" // it says nothing of this setup
 	}
 	want := query{*in.Setup, v.figure, v.x, v.by}
@@ -183,7 +184,10 @@ func figureIDs(r *engine.Report) []string {
 		}
 	}
 	out = append(out, "memory.free")
-	for _, term := range []string{"weights", "gradients", "optimizer", "activations", "logits", "buffers", "overhead", "in-flight"} {
+	for _, term := range []string{
+		"weights", "gradients", "optimizer", "activations", "logits", "buffers",
+		"overhead", "in-flight",
+	} {
 		out = append(out, figures.FullestRank+term)
 	}
 	return out

@@ -34,7 +34,10 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 	}
 	s := presets.DefaultSetup()
 	r := engine.Evaluate(s)
-	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{
+		Setup: &s, Report: &r, Theme: p.Resolve(profile),
+		Glyphs: widget.NewGlyphs(unicode),
+	}
 }
 
 // invented is an answer with round figures: frames are about what is drawn where,
@@ -44,7 +47,10 @@ func invented(v *View, s *engine.Setup) {
 		v.x = "tp"
 	}
 	v.of = query{*s, v.figure, v.x, v.by}
-	g := &enginescan.Grid{X: enginescan.Axis{ID: v.x}, By: enginescan.Axis{ID: v.by}, Unit: record.Tokens, Usable: 79 * units.GiB}
+	g := &enginescan.Grid{
+		X: enginescan.Axis{ID: v.x}, By: enginescan.Axis{ID: v.by}, Unit: record.Tokens,
+		Usable: 79 * units.GiB,
+	}
 	switch v.figure {
 	case "memory.peak":
 		g.Unit = record.Memory
@@ -65,7 +71,10 @@ func invented(v *View, s *engine.Setup) {
 			if g.Unit == record.Seconds {
 				value = 15 - 2.5*float64(j) + float64(j*j)
 			}
-			p := enginescan.Point{X: fmt.Sprint(1 << j), By: fmt.Sprint(i), Setup: *s, Verdict: enginescan.Fits, Value: &value, Current: i == rows/2 && j == 3}
+			p := enginescan.Point{
+				X: fmt.Sprint(1 << j), By: fmt.Sprint(i), Setup: *s,
+				Verdict: enginescan.Fits, Value: &value, Current: i == rows/2 && j == 3,
+			}
 			switch {
 			case j == 0:
 				p.Verdict = enginescan.DoesNotFit
@@ -78,13 +87,19 @@ func invented(v *View, s *engine.Setup) {
 	}
 	v.grid, v.drawn = g, v.of
 	if v.by == "" {
-		other := &enginescan.Grid{X: g.X, Unit: record.Memory, Rows: [][]enginescan.Point{slices.Clone(g.Rows[0])}}
+		other := &enginescan.Grid{
+			X: g.X, Unit: record.Memory,
+			Rows: [][]enginescan.Point{slices.Clone(g.Rows[0])},
+		}
 		if g.Unit == record.Memory {
 			other.Unit = record.Seconds
 		}
 		for i := range other.Rows[0] {
 			if p := &other.Rows[0][i]; p.Value != nil {
-				value := (20 + float64(i*i)) * map[bool]float64{true: 1, false: 3 << 30}[other.Unit == record.Seconds]
+				value := (20 + float64(i*i)) * map[bool]float64{
+					true:  1,
+					false: 3 << 30,
+				}[other.Unit == record.Seconds]
 				p.Value = &value
 			}
 		}
@@ -104,7 +119,14 @@ func (v *View) press(in *screen.Context, names ...string) (do screen.Request) {
 // or a map.
 func drawn(in *screen.Context, state string, w, h int) []string {
 	band := 0.13
-	in.Report.Time.Evidence = engine.Evidence{ErrorBand: band, TypicalError: band, Runs: 12, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}}
+	in.Report.Time.Evidence = engine.Evidence{
+		ErrorBand: band, TypicalError: band, Runs: 12,
+		ValidatedBy: "first-table",
+		Nearest: engine.NearestRuns{
+			Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1,
+			Off: 0.03,
+		},
+	}
 	in.Report.Memory.Evidence = in.Report.Time.Evidence
 	v := New()
 	switch state {
@@ -127,7 +149,8 @@ func TestFrames(t *testing.T) {
 		for _, state := range []string{"line", "memory", "map"} {
 			t.Run(fmt.Sprintf("%s-%dx%d", state, size[0], size[1]), func(t *testing.T) {
 				in := input(t, colorprofile.ASCII, true)
-				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(in, state, size[0], size[1]-4), "\n")+"\n"))
+				golden.RequireEqual(t,
+					ansi.Strip(strings.Join(drawn(in, state, size[0], size[1]-4), "\n")+"\n"))
 			})
 		}
 	}
@@ -139,7 +162,8 @@ func TestMeanings(t *testing.T) {
 	line := drawn(in, "line", 120, 32)
 	screentest.Meant(t, line, in.Theme, themes.Bad, "!", "!", "60.0!")
 	screentest.Meant(t, line, in.Theme, themes.Current, "●", "●", "[8]")
-	screentest.Meant(t, drawn(in, "map", 120, 32), in.Theme, themes.Bad, "1,200!", "1,300!", "1,400!", "1,500!")
+	screentest.Meant(t, drawn(in, "map", 120, 32), in.Theme, themes.Bad, "1,200!", "1,300!", "1,400!",
+		"1,500!")
 }
 
 // TestLooks: every state in every theme and with few colours.
@@ -156,7 +180,10 @@ func TestLooks(t *testing.T) {
 // TestAnySizeAndKey: every frame has its size, whatever was pressed before and
 // whatever the figures are.
 func TestAnySizeAndKey(t *testing.T) {
-	names := []string{"up", "down", "left", "right", "home", "end", "enter", "esc", "f", "b", "/", "m", "backspace", "x"}
+	names := []string{
+		"up", "down", "left", "right", "home", "end", "enter", "esc", "f", "b", "/", "m",
+		"backspace", "x",
+	}
 	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
 		v := New()

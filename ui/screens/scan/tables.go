@@ -29,7 +29,10 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 			if g.By.ID != "" {
 				at += ", " + p.By
 			}
-			t.Rows = append(t.Rows, []report.Cell{report.Word(at), report.Maybe(g.Unit, p.Value), report.Word(string(p.Verdict)), report.Word(p.Why)})
+			t.Rows = append(t.Rows, []report.Cell{
+				report.Word(at), report.Maybe(g.Unit, p.Value),
+				report.Word(string(p.Verdict)), report.Word(p.Why),
+			})
 			if v.other != nil {
 				last := len(t.Rows) - 1
 				t.Rows[last] = append(t.Rows[last], report.Maybe(v.other.Unit, v.beside(i)))

@@ -63,7 +63,8 @@ func TestOldScan(t *testing.T) {
 		t.Error("the old scan is written to a file")
 	}
 	work(t.Context())()
-	if heading, _, _ := strings.Cut(frame(), "\n"); !strings.Contains(heading, "Memory of the fullest rank") || strings.Contains(heading, "working") {
+	if heading, _, _ := strings.Cut(frame(), "\n"); !strings.Contains(heading,
+		"Memory of the fullest rank") || strings.Contains(heading, "working") {
 		t.Errorf("the new scan is headed %q", heading)
 	}
 	if tables := v.Tables(in); len(tables) != 1 || !strings.Contains(tables[0].Title, "memory") {
@@ -109,7 +110,8 @@ func TestFind(t *testing.T) {
 		t.Errorf("co finds %s", v.figure)
 	}
 	v.press(in, "s", "t")
-	if text := ansi.Strip(v.Render(in.At(118, 30))[1]); v.figure != before || !strings.Contains(text, "cost of the whole run needs tokens") {
+	if text := ansi.Strip(v.Render(in.At(118, 30))[1]); v.figure != before ||
+		!strings.Contains(text, "cost of the whole run needs tokens") {
 		t.Errorf("cost leaves %s and says %q", v.figure, text)
 	}
 	v.press(in, "ctrl+u", "p", "e", "a", "k", "esc")
@@ -144,7 +146,8 @@ func TestPointsSayWhatTheyAre(t *testing.T) {
 		}
 	}
 	v.inChart, v.row, v.column = true, len(v.grid.Rows)-1, 0
-	if p := v.point(); p.Verdict != enginescan.Illegal && p.Setup.GPUs != in.Setup.GPUs && !strings.Contains(v.Status(in.At(300, 1)), figure.Comma(p.Setup.GPUs)+" GPUs") {
+	if p := v.point(); p.Verdict != enginescan.Illegal && p.Setup.GPUs != in.Setup.GPUs &&
+		!strings.Contains(v.Status(in.At(300, 1)), figure.Comma(p.Setup.GPUs)+" GPUs") {
 		t.Errorf("the point on %d GPUs says %q", p.Setup.GPUs, v.Status(in.At(300, 1)))
 	}
 }

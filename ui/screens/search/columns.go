@@ -60,7 +60,8 @@ func share(id, head, help string, drop int, down bool, of func(*row) float64) co
 
 // figureColumns returns those of what a layout gives.
 func figureColumns() []column {
-	rank := count("rank", "#", "rank among all layouts; ~ before it: too close to the first to call", 0, func(r *row) int { return r.rank })
+	rank := count("rank", "#", "rank among all layouts; ~ before it: too close to the first to call", 0,
+		func(r *row) int { return r.rank })
 	rank.text = func(r *row) string {
 		if r.rank == 0 {
 			return ""
@@ -80,23 +81,31 @@ func figureColumns() []column {
 		rank,
 		{
 			id: "step", head: "step", help: "time of one optimizer step, s", drop: 9,
-			text: func(r *row) string { return figure.Seconds(r.step) }, value: func(r *row) float64 { return float64(r.step) },
+			text:  func(r *row) string { return figure.Seconds(r.step) },
+			value: func(r *row) float64 { return float64(r.step) },
 		},
 		{
-			id: "tok", head: "tok/s/GPU", names: []string{"tokens", "tok/s/gpu", "speed"}, help: "tokens per second per GPU", down: true,
-			text: func(r *row) string { return figure.Three(r.perGPU) }, value: func(r *row) float64 { return r.perGPU },
+			id: "tok", head: "tok/s/GPU", names: []string{"tokens", "tok/s/gpu", "speed"},
+			help: "tokens per second per GPU", down: true,
+			text:  func(r *row) string { return figure.Three(r.perGPU) },
+			value: func(r *row) float64 { return r.perGPU },
 		},
 		share("mfu", "MFU %", "model FLOPs utilisation, %", 11, true, func(r *row) float64 { return r.mfu }),
 		{
-			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest rank, GiB; ? before it: leaves less than 5 % or its error band free",
-			text: func(r *row) string { return r.room.mark() + figure.GiB(r.peak) }, value: func(r *row) float64 { return r.peak.GiB() },
+			id: "peak", head: "GiB", names: []string{"gib", "memory"}, help: "peak memory of the fullest " +
+				"rank, GiB; ? before it: leaves less than 5 % or its error band free",
+			text:  func(r *row) string { return r.room.mark() + figure.GiB(r.peak) },
+			value: func(r *row) float64 { return r.peak.GiB() },
 		},
 		{
-			id: "free", head: "free", help: "usable memory that stays free on the fullest rank, GiB", drop: 15, down: true,
-			text: func(r *row) string { return figure.GiB(r.free) }, value: func(r *row) float64 { return r.free.GiB() },
+			id: "free", head: "free", help: "usable memory that stays free on the fullest rank, GiB",
+			drop: 15, down: true,
+			text:  func(r *row) string { return figure.GiB(r.free) },
+			value: func(r *row) float64 { return r.free.GiB() },
 		},
 		onlyVaried(column{
-			id: "slow", head: "slow end", help: "the step where no unproven overlap works (experts, ZeRO in every micro-batch), s: what layouts are ranked by", drop: 12,
+			id: "slow", head: "slow end", help: "the step where no unproven overlap works (experts, ZeRO " +
+				"in every micro-batch), s: what layouts are ranked by", drop: 12,
 			text: func(r *row) string {
 				if r.slow <= r.step {
 					return ""
@@ -107,11 +116,13 @@ func figureColumns() []column {
 		}),
 		onlyVaried(column{
 			id: "days", head: "days", help: "the whole run, days", drop: 1,
-			text: func(r *row) string { return orNothing(r.days, figure.Three) }, value: func(r *row) float64 { return r.days },
+			text:  func(r *row) string { return orNothing(r.days, figure.Three) },
+			value: func(r *row) float64 { return r.days },
 		}),
 		onlyVaried(column{
 			id: "cost", head: "$", names: []string{"$"}, help: "the whole run, US dollars", drop: 2,
-			text: func(r *row) string { return orNothing(r.cost, figure.Short) }, value: func(r *row) float64 { return r.cost },
+			text:  func(r *row) string { return orNothing(r.cost, figure.Short) },
+			value: func(r *row) float64 { return r.cost },
 		}),
 	}
 }
@@ -129,14 +140,26 @@ func layoutColumns() []column {
 		count("etp", "ETP", "tensor parallelism of the experts", 8, func(r *row) int { return r.setup.ETP }),
 		count("zero", "Z", "ZeRO stage", 5, func(r *row) int { return r.setup.ZeRO }),
 		count("mbs", "mbs", "sequences of a micro-batch", 6, func(r *row) int { return r.setup.MBS }),
-		count("m", "m", "micro-batches per pipeline and step", 8, func(r *row) int { return r.setup.MicroBatches }),
+		count("m", "m", "micro-batches per pipeline and step", 8,
+			func(r *row) int { return r.setup.MicroBatches }),
 		onlyVaried(count("gbs", "gbs", "sequences of a step", 1, func(r *row) int { return r.setup.GBS })),
 		onlyVaried(count("seq", "seq", "tokens of a sequence", 1, func(r *row) int { return r.setup.Seq })),
-		{id: "sp", head: "SP", help: "sequence parallelism", drop: 13, words: true, knob: true, text: func(r *row) string { return figure.OnOff(r.setup.SP) }},
-		{id: "recompute", head: "recompute", help: "what runs again", drop: 7, words: true, knob: true, text: func(r *row) string { return r.setup.Recompute.String() }},
-		{id: "schedule", head: "schedule", help: "pipeline schedule", drop: 14, words: true, knob: true, text: func(r *row) string { return string(r.setup.Schedule) }},
-		share("bubble", "bubble", "bubble, % of the slowest rank's step", 16, false, func(r *row) float64 { return r.bubble }),
-		share("comm", "comm", "exposed communication, % of the step", 17, false, func(r *row) float64 { return r.comm }),
+		{
+			id: "sp", head: "SP", help: "sequence parallelism", drop: 13, words: true, knob: true,
+			text: func(r *row) string { return figure.OnOff(r.setup.SP) },
+		},
+		{
+			id: "recompute", head: "recompute", help: "what runs again", drop: 7, words: true, knob: true,
+			text: func(r *row) string { return r.setup.Recompute.String() },
+		},
+		{
+			id: "schedule", head: "schedule", help: "pipeline schedule", drop: 14, words: true, knob: true,
+			text: func(r *row) string { return string(r.setup.Schedule) },
+		},
+		share("bubble", "bubble", "bubble, % of the slowest rank's step", 16, false,
+			func(r *row) float64 { return r.bubble }),
+		share("comm", "comm", "exposed communication, % of the step", 17, false,
+			func(r *row) float64 { return r.comm }),
 	}
 }
 
@@ -156,6 +179,7 @@ func onlyVaried(c column) column {
 // columnOf finds a column by any of its names.
 func columnOf(all []column, name string) int {
 	return slices.IndexFunc(all, func(c column) bool {
-		return c.id == name || slices.Contains(c.names, name) || name == "#" && c.id == "rank" || name == "microbatches" && c.id == "m"
+		return c.id == name || slices.Contains(c.names, name) || name == "#" && c.id == "rank" ||
+			name == "microbatches" && c.id == "m"
 	})
 }

@@ -95,7 +95,8 @@ func (v *View) takeEntry(in *screen.Context) screen.Request {
 // read makes the word of a knob of what was typed.
 func (v *View) read(k facet, text string) (string, error) {
 	text = strings.TrimSpace(text)
-	if i := slices.IndexFunc(v.values[k], func(word string) bool { return strings.EqualFold(word, text) }); i >= 0 {
+	if i := slices.IndexFunc(v.values[k],
+		func(word string) bool { return strings.EqualFold(word, text) }); i >= 0 {
 		return v.values[k][i], nil
 	}
 	refuse := func(allowed, nearest string) error {
@@ -209,7 +210,8 @@ func (v *View) entryStatus() string {
 	}
 	p, ok := v.knob.param()
 	allowed := map[facet]string{
-		numbers: "the GPUs of 1, 2, 4 and more nodes", headroom: "0 to below 100 % of the usable memory", deadline: "days, or a time such as 36h or 6w; 0 for none",
+		numbers: "the GPUs of 1, 2, 4 and more nodes", headroom: "0 to below 100 % of the usable memory",
+		deadline: "days, or a time such as 36h or 6w; 0 for none",
 	}[v.knob]
 	if ok {
 		allowed = p.Allowed()

@@ -57,10 +57,12 @@ func TestDigitsType(t *testing.T) {
 		}
 		v.press(in, "enter")
 		if v.Typing() != c.refused {
-			t.Errorf("%s %s: still typing %t, want %t: %s", c.k.label(), c.typed, v.Typing(), c.refused, v.entry.wrong)
+			t.Errorf("%s %s: still typing %t, want %t: %s", c.k.label(), c.typed, v.Typing(), c.refused,
+				v.entry.wrong)
 		}
 		if c.refused {
-			if status := v.Status(in.At(200, 1)); !strings.Contains(status, "allowed") || !strings.Contains(status, "nearest") {
+			if status := v.Status(in.At(200, 1)); !strings.Contains(status, "allowed") ||
+				!strings.Contains(status, "nearest") {
 				t.Errorf("%s %s: %q", c.k.label(), c.typed, status)
 			}
 			v.press(in, "enter")
@@ -90,7 +92,10 @@ func TestNoNumberIsRefused(t *testing.T) {
 	v := New(presets.Default())
 	v.Refresh(in)
 	for _, k := range []facet{headroom, deadline, budget, microBatch} {
-		for _, text := range []string{"nan", "NaN", "inf", "-inf", "2,5,5", "2,50,0%", "1,5,0T", "1,,5d", "0x10", "-3", ""} {
+		for _, text := range []string{
+			"nan", "NaN", "inf", "-inf", "2,5,5", "2,50,0%", "1,5,0T", "1,,5d",
+			"0x10", "-3", "",
+		} {
 			word, err := v.read(k, text)
 			var value *knob.ValueError
 			if err == nil || !errors.As(err, &value) || value.Allowed == "" {
@@ -101,7 +106,10 @@ func TestNoNumberIsRefused(t *testing.T) {
 	if word, err := v.read(budget, "1,000,000,000"); err != nil || word == "" {
 		t.Errorf("commas between thousands: %q, %v", word, err)
 	}
-	for k, typed := range map[facet][2]string{headroom: {"2,5", "2.5 %"}, deadline: {"1,5d", "1.5 days"}, budget: {"1,5T", "1.5T"}} {
+	for k, typed := range map[facet][2]string{
+		headroom: {"2,5", "2.5 %"}, deadline: {"1,5d", "1.5 days"},
+		budget: {"1,5T", "1.5T"},
+	} {
 		if word, err := v.read(k, typed[0]); err != nil || word != typed[1] {
 			t.Errorf("%s %s is read as %q, %v", k.label(), typed[0], word, err)
 		}

@@ -79,7 +79,8 @@ func parsePart(part string, all []column) (condition, error) {
 	}
 	i := columnOf(all, name)
 	if i < 0 {
-		return condition{}, fmt.Errorf("there is no column %s, nearest %s; columns are %s", quoted(name), nearestName(name, columnIDs(all)), columnNames(all))
+		return condition{}, fmt.Errorf("there is no column %s, nearest %s; columns are %s", quoted(name),
+			nearestName(name, columnIDs(all)), columnNames(all))
 	}
 	c := condition{column: i, op: op, word: value}
 	if value == "" {
@@ -89,8 +90,10 @@ func parsePart(part string, all []column) (condition, error) {
 		if op != "=" && op != "!=" {
 			return condition{}, fmt.Errorf("%s: %s is a word, use = or !=", quoted(part), name)
 		}
-		if words := columnWords(all[i].id); !knownWord(value, words, func(a, b string) bool { return a == b }) {
-			return condition{}, fmt.Errorf("%s has no value %s, nearest %s", name, quoted(value), nearestName(value, words))
+		if words := columnWords(all[i].id); !knownWord(value, words,
+			func(a, b string) bool { return a == b }) {
+			return condition{}, fmt.Errorf("%s has no value %s, nearest %s", name, quoted(value),
+				nearestName(value, words))
 		}
 		return c, nil
 	}
@@ -121,7 +124,8 @@ func parseWord(part string, all []column) (condition, error) {
 	if columnOf(all, part) >= 0 {
 		return condition{}, fmt.Errorf("%s: a comparison is missing, such as %s=8 or %s>4", part, part, part)
 	}
-	return condition{}, fmt.Errorf("no layout can have the word %s, nearest %s", quoted(part), nearestName(part, append(words, columnIDs(all)...)))
+	return condition{}, fmt.Errorf("no layout can have the word %s, nearest %s", quoted(part),
+		nearestName(part, append(words, columnIDs(all)...)))
 }
 
 // columnWords returns the words that a column of words can have, layer counts and lists of

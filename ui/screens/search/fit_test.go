@@ -33,8 +33,13 @@ func TestColumnsStandApart(t *testing.T) {
 		rows := v.found(in)
 		lines := v.lines(in, rows, w, len(rows)+1)
 		for n := range rows {
-			want := []string{in.Glyphs.Point, in.Glyphs.Here, in.Glyphs.Pointer, in.Glyphs.Pointer + in.Glyphs.Point} // marks
-			words := slices.DeleteFunc(strings.Fields(ansi.Strip(lines[n+1])), func(word string) bool { return slices.Contains(want, word) })
+			// marks
+			want := []string{
+				in.Glyphs.Point, in.Glyphs.Here, in.Glyphs.Pointer,
+				in.Glyphs.Pointer + in.Glyphs.Point,
+			}
+			words := slices.DeleteFunc(strings.Fields(ansi.Strip(lines[n+1])),
+				func(word string) bool { return slices.Contains(want, word) })
 			var texts []string
 			for _, i := range form.cols {
 				texts = append(texts, strings.Fields(v.cellText(in, &v.table.all[i], &rows[n]))...)
@@ -55,7 +60,8 @@ func TestRowsDiffer(t *testing.T) {
 	in := small(t)
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
-	rows := v.shown(in)[:14] // the fifteenth differs from the first in recompute alone, for which 54 cells have no room
+	// the fifteenth differs from the first in recompute alone, for which 54 cells have no room
+	rows := v.shown(in)[:14]
 	for _, w := range []int{54, 90, 140} {
 		lines := v.lines(in, rows, w, len(rows)+1)
 		layouts := map[string]int{}
@@ -86,10 +92,13 @@ func TestStatusSaysTheRest(t *testing.T) {
 		r := v.shown(in)[0]
 		rest := v.rowStatus(in, &r, w)
 		for _, c := range []struct{ id, text string }{
-			{"schedule", string(r.setup.Schedule)}, {"recompute", "recompute " + r.setup.Recompute.String()}, {"m", figure.Comma(r.setup.MicroBatches) + " micro-batches"},
+			{"schedule", string(r.setup.Schedule)},
+			{"recompute", "recompute " + r.setup.Recompute.String()},
+			{"m", figure.Comma(r.setup.MicroBatches) + " micro-batches"},
 		} {
 			column := slices.ContainsFunc(shown.cols, func(i int) bool { return v.table.all[i].id == c.id })
-			if said := strings.Contains(rest, c.text); said == column && (c.id != "schedule" || r.setup.PP > 1) {
+			if said := strings.Contains(rest, c.text); said == column &&
+				(c.id != "schedule" || r.setup.PP > 1) {
 				t.Errorf("%d cells: %q in the table: %t, in %q: %t", w, c.text, column, rest, said)
 			}
 		}
@@ -117,11 +126,13 @@ func TestIllegalSetup(t *testing.T) {
 	}
 	do.Work(t.Context())()
 	text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
-	if v.ranked() == 0 || !strings.Contains(text, "your setup is illegal; these have its model, GPUs and batch") {
+	if v.ranked() == 0 ||
+		!strings.Contains(text, "your setup is illegal; these have its model, GPUs and batch") {
 		t.Fatalf("%d layouts:\n%s", v.ranked(), text)
 	}
 	took := v.press(in, "down", "enter")
-	if took.Setup == nil || !engine.Legal(*took.Setup) || took.Setup.GBS != s.GBS || took.Setup.GPUs != s.GPUs || took.Setup.Model != s.Model {
+	if took.Setup == nil || !engine.Legal(*took.Setup) || took.Setup.GBS != s.GBS ||
+		took.Setup.GPUs != s.GPUs || took.Setup.Model != s.Model {
 		t.Errorf("enter gives %+v", took.Setup)
 	}
 }

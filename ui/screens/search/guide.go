@@ -141,9 +141,11 @@ func (v *View) others(best *row) []option {
 	out[0].done, out[0].found, out[0].row = true, true, *best
 	for _, k := range []facet{tensor, pipeline, contextual, expert, zero, microBatch, recompute} {
 		now := [knobs]string{
-			tensor: strconv.Itoa(best.setup.TP), pipeline: strconv.Itoa(best.setup.PP), contextual: strconv.Itoa(best.setup.CP),
-			expert: strconv.Itoa(best.setup.EP), zero: strconv.Itoa(best.setup.ZeRO), microBatch: strconv.Itoa(best.setup.MBS),
-			recompute: best.setup.Recompute.String(),
+			tensor: strconv.Itoa(best.setup.TP), pipeline: strconv.Itoa(best.setup.PP),
+			contextual: strconv.Itoa(best.setup.CP),
+			expert:     strconv.Itoa(best.setup.EP), zero: strconv.Itoa(best.setup.ZeRO),
+			microBatch: strconv.Itoa(best.setup.MBS),
+			recompute:  best.setup.Recompute.String(),
 		}[k]
 		for _, value := range v.values[k] {
 			if value == anyValue || value == now {
@@ -154,7 +156,14 @@ func (v *View) others(best *row) []option {
 			out = append(out, option{name: k.label() + " " + value, limit: func(p *find.Problem) {
 				with := (&query{base: p.Setup, chosen: fixed}).problem().Space
 				sp := &p.Space
-				for _, pair := range [][2]*[]int{{&sp.TP, &with.TP}, {&sp.PP, &with.PP}, {&sp.CP, &with.CP}, {&sp.EP, &with.EP}, {&sp.ZeRO, &with.ZeRO}, {&sp.MBS, &with.MBS}} {
+				for _, pair := range [][2]*[]int{
+					{&sp.TP, &with.TP},
+					{&sp.PP, &with.PP},
+					{&sp.CP, &with.CP},
+					{&sp.EP, &with.EP},
+					{&sp.ZeRO, &with.ZeRO},
+					{&sp.MBS, &with.MBS},
+				} {
 					if len(*pair[1]) > 0 {
 						*pair[0] = *pair[1]
 					}
@@ -176,9 +185,11 @@ func (v *View) refreshGuide(in *screen.Context) screen.Request {
 		g.jobs.Drop()
 		g.rules.jobs.Drop()
 		*g = guide{of: want, shared: v.Shared, open: g.open, jobs: g.jobs, rules: rules{jobs: g.rules.jobs}}
-		g.rows[fitStage], g.rows[batchStage], g.rows[speedStage] = v.families(), batches(in.Setup), v.others(nil)
+		g.rows[fitStage], g.rows[batchStage], g.rows[speedStage] = v.families(), batches(in.Setup),
+			v.others(nil)
 		g.row[fitStage] = len(g.rows[fitStage]) - 1
-		g.own = max(slices.IndexFunc(g.rows[batchStage], func(o option) bool { return o.gbs == in.Setup.GBS }), 0)
+		g.own = max(slices.IndexFunc(g.rows[batchStage],
+			func(o option) bool { return o.gbs == in.Setup.GBS }), 0)
 		g.row[batchStage] = g.own
 	}
 	rows := g.rows[g.at]
@@ -253,16 +264,28 @@ func (v *View) guideKeys(in *screen.Context) []screen.Key {
 		}
 	}
 	return []screen.Key{
-		{Keys: "enter", Help: "next step with this; at the last one take the layout", Hint: enter, Ask: v.goOn},
-		{ID: "step-before step-after", Keys: "left h | right l", Help: "step before, after", Hint: "step", Do: func(n int) {
-			if n > 0 {
-				g.forward()
-			} else if g.at > 0 {
-				g.at--
-			}
-		}},
-		{ID: "line-up line-down", Keys: "up k | down j", Help: "line above, below", Hint: "line", Do: func(n int) { g.choose(g.row[g.at] + n) }},
-		{ID: "first-line last-line", Keys: "home | end G", Help: "first, last line", Do: func(n int) { g.choose(n << 20) }},
+		{
+			Keys: "enter", Help: "next step with this; at the last one take the layout", Hint: enter,
+			Ask: v.goOn,
+		},
+		{
+			ID: "step-before step-after", Keys: "left h | right l", Help: "step before, after", Hint: "step",
+			Do: func(n int) {
+				if n > 0 {
+					g.forward()
+				} else if g.at > 0 {
+					g.at--
+				}
+			},
+		},
+		{
+			ID: "line-up line-down", Keys: "up k | down j", Help: "line above, below", Hint: "line",
+			Do: func(n int) { g.choose(g.row[g.at] + n) },
+		},
+		{
+			ID: "first-line last-line", Keys: "home | end G", Help: "first, last line",
+			Do: func(n int) { g.choose(n << 20) },
+		},
 	}
 }
 
@@ -326,7 +349,8 @@ func (g *guide) forward() {
 		return
 	}
 	if g.at == fitStage && o.found && g.row[batchStage] == g.own {
-		if i := slices.IndexFunc(g.rows[batchStage], func(b option) bool { return b.gbs == o.row.setup.GBS }); i >= 0 && i != g.own {
+		if i := slices.IndexFunc(g.rows[batchStage],
+			func(b option) bool { return b.gbs == o.row.setup.GBS }); i >= 0 && i != g.own {
 			g.row[batchStage] = i
 			g.forgetSpeed()
 		}

@@ -32,7 +32,8 @@ func (v *View) guideLines(in *screen.Context, w, h int) []string {
 		if widget.Width(s.name()+ask+remark)+6 > w && remark != "" {
 			ask = ""
 		}
-		lines = append(lines, in.HeadingIn(role, w, s.name(), in.Cut(ask, w-widget.Width(s.name())-1), remark))
+		lines = append(lines, in.HeadingIn(role, w, s.name(), in.Cut(ask, w-widget.Width(s.name())-1),
+			remark))
 		if s != g.at {
 			continue
 		}
@@ -60,7 +61,8 @@ func (v *View) optionLines(in *screen.Context, w, h int) []string {
 	head := widget.NewLine(w).RightAligned(muted, "GiB", name+8).RightAligned(muted, "tok/s/GPU", name+18)
 	switch g.at {
 	case batchStage:
-		head = widget.NewLine(w).To(pointer).Put(in.Paint(themes.Good), "4 to 60 M").RightAligned(muted, "GiB", name+8).RightAligned(muted, "tok/s/GPU", name+18)
+		head = widget.NewLine(w).To(pointer).Put(in.Paint(themes.Good), "4 to 60 M").RightAligned(muted,
+			"GiB", name+8).RightAligned(muted, "tok/s/GPU", name+18)
 		head.RightAligned(muted, "to yours", name+27)
 	case speedStage:
 		head.RightAligned(muted, "to best", name+27)
@@ -100,7 +102,8 @@ func (v *View) optionLine(in *screen.Context, o *option, here bool, w int) strin
 		if widget.Width(text)+2 > l.Left() {
 			text = o.why
 		}
-		return l.Put(in.Paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.Paint(themes.Muted), in.Cut(text, l.Left()-2)).String()
+		return l.Put(in.Paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.Paint(themes.Muted),
+			in.Cut(text, l.Left()-2)).String()
 	}
 	l.RightAligned(in.Paint(role), figure.GiB(o.row.peak), name+8)
 	strong := role
@@ -167,13 +170,15 @@ func (v *View) guideStatus(in *screen.Context) string {
 	case o == nil:
 		return ""
 	case v.guide.at == batchStage && o.note == usualBatch(in.Setup) && (o.found || !o.done):
-		return fmt.Sprintf("%s: default batch of search; the default of eval is %d %s", o.name, knob.DefaultBatchDepth, knob.BatchDepthUnit)
+		return fmt.Sprintf("%s: default batch of search; the default of eval is %d %s", o.name,
+			knob.DefaultBatchDepth, knob.BatchDepthUnit)
 	case !o.done:
 		return "searching"
 	case !o.found:
 		return o.name + ": " + o.why
 	case v.guide.at == fitStage && o.row.setup.GBS != v.guide.of.base.GBS:
-		return fmt.Sprintf("%s fits with %s sequences, not with your %s; enter goes on to the global batch with it", o.name, figure.Comma(o.row.setup.GBS), figure.Comma(v.guide.of.base.GBS))
+		return fmt.Sprintf("%s fits with %s sequences, not with your %s; enter goes on to the global batch "+
+			"with it", o.name, figure.Comma(o.row.setup.GBS), figure.Comma(v.guide.of.base.GBS))
 	case v.guide.at == fitStage:
 		verb := " fits"
 		if strings.HasSuffix(o.name, "s") {
@@ -181,7 +186,8 @@ func (v *View) guideStatus(in *screen.Context) string {
 		}
 		return o.name + verb + "; enter goes on to the global batch with it"
 	case v.guide.at == batchStage:
-		return o.name + ": larger batches amortize more communication and bubble, until training stops gaining from them; enter goes on"
+		return o.name + ": larger batches amortize more communication and bubble, until training stops " +
+			"gaining from them; enter goes on"
 	}
 	if own := in.Setup; own != nil && same(&o.row.setup, own) {
 		return "your current setup: " + report.LayoutWords(own, nil)

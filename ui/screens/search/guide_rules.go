@@ -30,7 +30,10 @@ func (v *View) refreshRules() screen.Request {
 	of := o.row.setup
 	*r = rules{of: of, jobs: r.jobs}
 	return screen.Work(&r.jobs, func(open context.Context) []advise.Rule {
-		a, _ := advise.For(of, advise.Options{Stop: func() bool { return open.Err() != nil }, Moves: 1, Alone: true})
+		a, _ := advise.For(of, advise.Options{
+			Stop: func() bool { return open.Err() != nil }, Moves: 1,
+			Alone: true,
+		})
 		return a.Rules
 	}, func(list []advise.Rule) { r.done, r.list = true, list })
 }
@@ -47,7 +50,9 @@ func (v *View) ruleLines(in *screen.Context, w, h int) []string {
 		return nil
 	}
 	step := int(v.guide.at) + 1
-	lines := []string{widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Heading), "RULES OF THUMB").Gap(1).Put(in.Paint(themes.Muted), in.Cut("about "+o.name+", compared with the prediction", w-18)).String()}
+	lines := []string{widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Heading),
+		"RULES OF THUMB").Gap(1).Put(in.Paint(themes.Muted),
+		in.Cut("about "+o.name+", compared with the prediction", w-18)).String()}
 	if r.jobs.Running() {
 		return append(lines, in.Note(w, in.Glyphs.Ellipsis))
 	}

@@ -137,7 +137,8 @@ func TestGuideSaysDefaultBatch(t *testing.T) {
 		t.Errorf("the batches are %v", seen)
 	}
 	for i := 1; i < len(v.guide.rows[batchStage]); i++ {
-		if a, b := v.guide.problem(batchStage, i-1), v.guide.problem(batchStage, i); a.Setup.GBS >= b.Setup.GBS {
+		if a, b := v.guide.problem(batchStage, i-1),
+			v.guide.problem(batchStage, i); a.Setup.GBS >= b.Setup.GBS {
 			t.Errorf("%d sequences stand before %d", a.Setup.GBS, b.Setup.GBS)
 		}
 	}
@@ -216,7 +217,10 @@ func TestGuideGivesTrueReasons(t *testing.T) {
 	}
 	// With the batch of the setup 32 stages are refused by the launcher alone.
 	g := &v.guide
-	o := option{name: "PP 32", limit: func(p *find.Problem) { p.Space.TP, p.Space.PP, p.Space.CP = []int{1}, []int{32}, []int{1} }}
+	o := option{
+		name:  "PP 32",
+		limit: func(p *find.Problem) { p.Space.TP, p.Space.PP, p.Space.CP = []int{1}, []int{32}, []int{1} },
+	}
 	g.rows[speedStage], g.row[fitStage], g.row[batchStage] = []option{o}, len(g.rows[fitStage])-1, g.own
 	o.look(t.Context(), g.problem(speedStage, 0), &g.of)
 	if o.found || !strings.Contains(o.why, "Megatron-LM: 80 layers do not divide over 32 stages") {

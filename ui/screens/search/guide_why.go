@@ -87,7 +87,10 @@ func spaceText(sp *find.Space, name string) string {
 		}
 		return strings.Join(words, ", ")
 	}
-	list := map[knob.ID][]int{knob.TP: sp.TP, knob.PP: sp.PP, knob.CP: sp.CP, knob.EP: sp.EP, knob.ZeRO: sp.ZeRO, knob.MBS: sp.MBS}[knob.ID(name)]
+	list := map[knob.ID][]int{
+		knob.TP: sp.TP, knob.PP: sp.PP, knob.CP: sp.CP, knob.EP: sp.EP,
+		knob.ZeRO: sp.ZeRO, knob.MBS: sp.MBS,
+	}[knob.ID(name)]
 	switch len(list) {
 	case 0:
 		return ""
@@ -103,7 +106,8 @@ func guideReason(name string, p *find.Problem, of *query) string {
 	switch knob.ID(name) {
 	case knob.GBS:
 		if n := len(p.Space.GBS); n > 1 {
-			return "any batch of step 2 (" + figure.Comma(slices.Min(p.Space.GBS)) + " to " + figure.Comma(slices.Max(p.Space.GBS)) + ")"
+			return "any batch of step 2 (" + figure.Comma(slices.Min(p.Space.GBS)) + " to " +
+				figure.Comma(slices.Max(p.Space.GBS)) + ")"
 		}
 		return "a batch of " + figure.Comma(p.Setup.GBS)
 	case "launchers":

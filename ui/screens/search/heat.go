@@ -67,7 +67,8 @@ func (v *View) refreshHeat(in *screen.Context) screen.Request {
 			h.nodes = []int{1}
 		}
 		h.cells = make([]cell, len(h.models)*len(h.nodes))
-		h.row = max(slices.IndexFunc(h.models, func(m model.Model) bool { return m.ID == in.Setup.Model.ID }), 0)
+		h.row = max(slices.IndexFunc(h.models, func(m model.Model) bool { return m.ID == in.Setup.Model.ID }),
+			0)
 		h.column = nearestTo(h.nodes, in.Setup.Nodes())
 	}
 	i := h.next(in)
@@ -81,7 +82,8 @@ func (v *View) refreshHeat(in *screen.Context) screen.Request {
 	one.base = knob.WithModel(one.base, h.models[i/len(h.nodes)])
 	one.base.GPUs = h.nodes[i%len(h.nodes)] * in.Setup.Cluster.Node()
 	shared := v.Shared
-	return screen.Work(&h.jobs, func(open context.Context) cell { return one.best(open, shared) }, func(c cell) { h.cells[i] = c })
+	return screen.Work(&h.jobs, func(open context.Context) cell { return one.best(open, shared) },
+		func(c cell) { h.cells[i] = c })
 }
 
 // next returns the cell to be computed next: along the row of the current model,
@@ -208,10 +210,12 @@ func (v *View) heatMap(in *screen.Context, w, h int) []string {
 		}
 	}
 	lines = widget.Height(lines, w, h-1)
-	words := "each cell is the best of a separate search; second line dp" + in.Glyphs.Dot + "tp" + in.Glyphs.Dot + "pp"
+	words := "each cell is the best of a separate search; second line dp" + in.Glyphs.Dot + "tp" +
+		in.Glyphs.Dot + "pp"
 	switch {
 	case m.measured:
-		words = "fastest published run of each; more nodes leave less work per GPU: it falls, small models first"
+		words = "fastest published run of each; more nodes leave less work per GPU: it falls, small models " +
+			"first"
 	case tall == 1:
 		words = "each cell is the best of a separate search, at the batch of this setup"
 	}
@@ -310,9 +314,11 @@ func (v *View) heatStatus(in *screen.Context) string {
 		if run == "" {
 			run = "no published run"
 		}
-		return h.models[h.row].Name + " on " + figure.Comma(h.nodes[h.column]*in.Setup.Cluster.Node()) + " GPUs: " + run
+		return h.models[h.row].Name + " on " + figure.Comma(h.nodes[h.column]*in.Setup.Cluster.Node()) +
+			" GPUs: " + run
 	}
-	where := h.models[h.row].Name + " on " + figure.Comma(h.nodes[h.column]*in.Setup.Cluster.Node()) + " GPUs: "
+	where := h.models[h.row].Name + " on " + figure.Comma(h.nodes[h.column]*in.Setup.Cluster.Node()) +
+		" GPUs: "
 	switch {
 	case !c.done:
 		return where + "not searched yet"
@@ -323,5 +329,6 @@ func (v *View) heatStatus(in *screen.Context) string {
 		run, _, _ = strings.Cut(run, ",")
 		run = "; " + run
 	}
-	return where + figure.Percent(c.mfu) + run + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " + figure.Seconds(c.step) + " per step; " + report.LayoutWords(&c.setup, nil)
+	return where + figure.Percent(c.mfu) + run + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " +
+		figure.Seconds(c.step) + " per step; " + report.LayoutWords(&c.setup, nil)
 }

@@ -96,26 +96,65 @@ func (v *View) generalKeys(in *screen.Context, foot mode) []screen.Key {
 	hint := func(texts map[mode]string) string { return texts[foot] }
 	knobs := map[mode]string{tableMode: "query", knobMode: "back to the layouts", runningMode: "query"}
 	return []screen.Key{
-		{Keys: "esc", Help: "stop the search and keep its results; remove the filter", Hint: hint(map[mode]string{runningMode: "stop, keep results", noneMode: "remove the filter", pictureMode: "back to the layouts"}), When: v.escapes, Do: v.escape},
-		{ID: "knobs", Keys: "f", Help: "query: objective, limits, fixed degrees; and back", Hint: hint(knobs), Do: func(int) { v.inKnob, v.inPicture = !v.inKnob, false }},
-		{ID: "free", Keys: "a", Help: "search everything again: nothing fixed", Hint: hint(map[mode]string{knobMode: "free all"}), Do: func(int) { v.chosen = chosen{} }},
-		{ID: "filter", Keys: "/", Help: "filter: tp=4 pp>2 free>5 interleaved", Hint: hint(map[mode]string{tableMode: "filter", noneMode: "change it"}), Do: v.startFilter},
-		{ID: "picture", Keys: "v", Help: "next picture: memory and speed, model sizes by nodes, measured runs", Hint: hint(map[mode]string{tableMode: "picture", pictureMode: "next picture"}), Do: func(int) {
-			v.guide.open = false
-			v.nextPicture(v.arrange(in.W, in.H).small)
-		}},
-		{ID: "guide", Keys: "3", Help: "three steps to a layout: fit, global batch, throughput; and back", Hint: hint(map[mode]string{tableMode: "guide", guideMode: "back to the layouts"}), When: func() bool { return !v.inKnob }, Do: func(int) { v.guide.open, v.inKnob = !v.guide.open, false }},
+		{
+			Keys: "esc", Help: "stop the search and keep its results; remove the filter",
+			Hint: hint(map[mode]string{
+				runningMode: "stop, keep results", noneMode: "remove the filter",
+				pictureMode: "back to the layouts",
+			}), When: v.escapes, Do: v.escape,
+		},
+		{
+			ID: "knobs", Keys: "f", Help: "query: objective, limits, fixed degrees; and back",
+			Hint: hint(knobs),
+			Do:   func(int) { v.inKnob, v.inPicture = !v.inKnob, false },
+		},
+		{
+			ID: "free", Keys: "a", Help: "search everything again: nothing fixed",
+			Hint: hint(map[mode]string{knobMode: "free all"}), Do: func(int) { v.chosen = chosen{} },
+		},
+		{
+			ID: "filter", Keys: "/", Help: "filter: tp=4 pp>2 free>5 interleaved",
+			Hint: hint(map[mode]string{tableMode: "filter", noneMode: "change it"}), Do: v.startFilter,
+		},
+		{
+			ID: "picture", Keys: "v",
+			Help: "next picture: memory and speed, model sizes by nodes, measured runs",
+			Hint: hint(map[mode]string{tableMode: "picture", pictureMode: "next picture"}), Do: func(int) {
+				v.guide.open = false
+				v.nextPicture(v.arrange(in.W, in.H).small)
+			},
+		},
+		{
+			ID: "guide", Keys: "3", Help: "three steps to a layout: fit, global batch, throughput; and back",
+			Hint: hint(map[mode]string{tableMode: "guide", guideMode: "back to the layouts"}),
+			When: func() bool { return !v.inKnob },
+			Do:   func(int) { v.guide.open, v.inKnob = !v.guide.open, false },
+		},
 	}
 }
 
 // knobKeys choose and turn what is searched.
 func (v *View) knobKeys(in *screen.Context) []screen.Key {
 	return []screen.Key{
-		{ID: "knob-up knob-down", Keys: "up k | down j", Help: "knob above, below", Hint: "choose", Do: func(n int) { v.moveKnob(in, n) }},
-		{ID: "turn-before turn-after", Keys: "left h | right l", Help: "turn the knob: fix a value or leave it to the search", Hint: "fix or free", Do: func(n int) { v.turn(v.knob, n) }},
-		{ID: "first last", Keys: "home | end", Help: "first, last knob", Do: func(n int) { v.moveKnob(in, n*int(knobs)) }},
+		{
+			ID: "knob-up knob-down", Keys: "up k | down j", Help: "knob above, below", Hint: "choose",
+			Do: func(n int) { v.moveKnob(in, n) },
+		},
+		{
+			ID: "turn-before turn-after", Keys: "left h | right l",
+			Help: "turn the knob: fix a value or leave it to the search", Hint: "fix or free",
+			Do: func(n int) { v.turn(v.knob, n) },
+		},
+		{
+			ID: "first last", Keys: "home | end", Help: "first, last knob",
+			Do: func(n int) { v.moveKnob(in, n*int(knobs)) },
+		},
 		{Keys: "enter", Help: "back to the layouts", Do: func(int) { v.inKnob = false }},
-		{Keys: "0 1 2 3 4 5 6 7 8 9", Help: "digits type a value, enter takes it", Foot: "0-9", Hint: "type", Begin: v.startEntry},
+		{
+			Keys: "0 1 2 3 4 5 6 7 8 9", Help: "digits type a value, enter takes it", Foot: "0-9",
+			Hint:  "type",
+			Begin: v.startEntry,
+		},
 	}
 }
 
@@ -133,15 +172,44 @@ func (v *View) tableKeys(in *screen.Context, foot mode) []screen.Key {
 		take = "search with it fixed"
 	}
 	return []screen.Key{
-		{Keys: "enter", Help: "take this layout as the setup", Hint: take, Ask: func() screen.Request { return v.enter(in) }},
-		{ID: "order", Keys: "o", Help: "sort by this column, or in reverse", Hint: hint("order"), Do: func(int) { t.order(t.column) }},
-		{ID: "own", Keys: "n", Help: "go to the current setup", Hint: hint("your setup"), Do: func(int) { t.row = max(slices.IndexFunc(v.shown(in), func(r row) bool { return r.current }), 0) }},
-		{ID: "layout-up layout-down", Keys: "up k | down j", Help: "layout above, below", Hint: hint("layout"), Do: func(n int) { v.move(v.shown(in), n) }},
-		{ID: "column-before column-after", Keys: "left h | right l", Help: "column before, after", Hint: hint("column"), Do: func(n int) { v.moveColumn(in, n) }},
-		{ID: "hide", Keys: "-", Help: "hide this column", Foot: "- +", Hint: hint("columns"), Do: func(int) { t.hide(v.shape(in, v.arrange(in.W, in.H).w).cols) }},
-		{ID: "show", Keys: "+ =", Help: "show all columns that there is room for", Do: func(int) { t.hidden = make([]bool, len(t.all)) }},
-		{ID: "page-up page-down", Keys: "pgup | pgdown", Help: "a page up, down", Do: func(n int) { v.move(v.shown(in), n*max(v.arrange(in.W, in.H).table-2-v.above(in), 1)) }},
-		{ID: "top bottom", Keys: "home | end G", Help: "first, last", Do: func(n int) { v.move(v.shown(in), n<<20) }},
+		{
+			Keys: "enter", Help: "take this layout as the setup", Hint: take,
+			Ask: func() screen.Request { return v.enter(in) },
+		},
+		{
+			ID: "order", Keys: "o", Help: "sort by this column, or in reverse", Hint: hint("order"),
+			Do: func(int) { t.order(t.column) },
+		},
+		{
+			ID: "own", Keys: "n", Help: "go to the current setup", Hint: hint("your setup"),
+			Do: func(int) {
+				t.row = max(slices.IndexFunc(v.shown(in), func(r row) bool { return r.current }), 0)
+			},
+		},
+		{
+			ID: "layout-up layout-down", Keys: "up k | down j", Help: "layout above, below",
+			Hint: hint("layout"), Do: func(n int) { v.move(v.shown(in), n) },
+		},
+		{
+			ID: "column-before column-after", Keys: "left h | right l", Help: "column before, after",
+			Hint: hint("column"), Do: func(n int) { v.moveColumn(in, n) },
+		},
+		{
+			ID: "hide", Keys: "-", Help: "hide this column", Foot: "- +", Hint: hint("columns"),
+			Do: func(int) { t.hide(v.shape(in, v.arrange(in.W, in.H).w).cols) },
+		},
+		{
+			ID: "show", Keys: "+ =", Help: "show all columns that there is room for",
+			Do: func(int) { t.hidden = make([]bool, len(t.all)) },
+		},
+		{
+			ID: "page-up page-down", Keys: "pgup | pgdown", Help: "a page up, down",
+			Do: func(n int) { v.move(v.shown(in), n*max(v.arrange(in.W, in.H).table-2-v.above(in), 1)) },
+		},
+		{
+			ID: "top bottom", Keys: "home | end G", Help: "first, last",
+			Do: func(n int) { v.move(v.shown(in), n<<20) },
+		},
 	}
 }
 

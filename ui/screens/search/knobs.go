@@ -108,7 +108,8 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 	return lines
 }
 
-// overlapped names the dimensions whose traffic is assumed to be overlapped, and the share of the step that it is.
+// overlapped names the dimensions whose traffic is assumed to be overlapped, and the share of the step that
+// it is.
 func overlapped(parts []string) string { return "overlapped: " + strings.Join(parts, ", ") + " %" }
 
 // closeWords say how many layouts have the mark of those too close to call. Where the last

@@ -76,7 +76,10 @@ func like(ctx context.Context, groups []published.Group, want runsOf) []run {
 			if far < best {
 				best, out = far, nil
 			}
-			one := run{id: r.ID, source: groups[g].Source, setup: r.Setup, measured: r.TokensPerSecondPerGPU()}
+			one := run{
+				id: r.ID, source: groups[g].Source, setup: r.Setup,
+				measured: r.TokensPerSecondPerGPU(),
+			}
 			if p := e.Evaluate(r.Setup); p.Legal {
 				one.predicted = p.Throughput.TokensPerSecondPerGPU
 			}
@@ -101,7 +104,8 @@ func (v *View) measuredTable(in *screen.Context, w, h int) []string {
 	}
 	lines = append(lines, v.standing(in, w))
 	muted := in.Paint(themes.Muted)
-	head := widget.NewLine(w).RightAligned(muted, "measured", pointer+14).RightAligned(muted, "predicted", pointer+24).RightAligned(muted, "time error %", pointer+38).Gap(2)
+	head := widget.NewLine(w).RightAligned(muted, "measured", pointer+14).RightAligned(muted, "predicted",
+		pointer+24).RightAligned(muted, "time error %", pointer+38).Gap(2)
 	what := "layout; tok/s/GPU"
 	if m.gpu() == "" {
 		what = "GPU, " + what
@@ -181,9 +185,11 @@ func (v *View) standingWords(in *screen.Context) string {
 	}
 	switch n := m.runs[0].setup.GPUs; {
 	case n != in.Setup.GPUs:
-		return fmt.Sprintf("no place for your setup, on %s GPUs (%s predicted)", figure.Comma(in.Setup.GPUs), speed)
+		return fmt.Sprintf("no place for your setup, on %s GPUs (%s predicted)", figure.Comma(in.Setup.GPUs),
+			speed)
 	case all == 0:
-		return fmt.Sprintf("no place for your setup, on %s (%s predicted)", bareName(in.Setup.Cluster.GPU.Name), speed)
+		return fmt.Sprintf("no place for your setup, on %s (%s predicted)",
+			bareName(in.Setup.Cluster.GPU.Name), speed)
 	case own.room.fit == engine.Over:
 		return fmt.Sprintf("your setup does not fit, so it is not ranked here (would reach %s)", speed)
 	case all == 1 && faster == 1:
@@ -254,6 +260,7 @@ func (v *View) measuredStatus() string {
 		return ""
 	}
 	r := &m.runs[min(m.row, len(m.runs)-1)]
-	return fmt.Sprintf("%s: %s x %s, gbs %s, seq %s, %s. %s", r.id, figure.Comma(r.setup.GPUs), r.setup.Cluster.GPU.Name,
+	return fmt.Sprintf("%s: %s x %s, gbs %s, seq %s, %s. %s", r.id, figure.Comma(r.setup.GPUs),
+		r.setup.Cluster.GPU.Name,
 		figure.Comma(r.setup.GBS), figure.Comma(r.setup.Seq), r.setup.Stack, r.source)
 }

@@ -63,7 +63,8 @@ func (v *View) conflictWords(in *screen.Context) []string {
 		}
 		out = append(out, text)
 	default:
-		out = append(out, "Together these "+c.Together()+": "+strings.Join(parts[:len(parts)-1], ", ")+" and "+parts[len(parts)-1]+".")
+		out = append(out, "Together these "+c.Together()+": "+strings.Join(parts[:len(parts)-1],
+			", ")+" and "+parts[len(parts)-1]+".")
 	}
 	p := v.answer.of.problem()
 	if why := c.Why(&p); why != "" {
@@ -79,10 +80,12 @@ func (v *View) conflictWords(in *screen.Context) []string {
 			which = "Of the layouts tried before the search was stopped, the smallest takes"
 		}
 		out = append(out, "", fmt.Sprintf(which+" %s GiB (%s) of the %s usable: %s.",
-			figure.GiB(m.Peak), m.Band(in.Glyphs.PlusMinus), figure.GiB(m.Usable), report.LayoutWords(&l.Setup, nil)), "enter loads it.")
+			figure.GiB(m.Peak), m.Band(in.Glyphs.PlusMinus), figure.GiB(m.Usable),
+			report.LayoutWords(&l.Setup, nil)), "enter loads it.")
 	}
 	if v.answer.of.problem().Objective != find.FewestGPUs && slices.Contains(c.Fields, "memory") {
-		out = append(out, "", "For the number of GPUs that fit the model: f, then set best is to "+string(find.FewestGPUs)+".")
+		out = append(out, "",
+			"For the number of GPUs that fit the model: f, then set best is to "+string(find.FewestGPUs)+".")
 	}
 	return out
 }
@@ -107,7 +110,8 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 		if p := v.answer.of.problem(); p.Space.FollowGBS {
 			return "the default global batches of search, near 4 M tokens"
 		}
-		text := "the global batch of " + figure.Comma(s.GBS) + " sequences, which must divide over the data-parallel ranks"
+		text := "the global batch of " + figure.Comma(s.GBS) +
+			" sequences, which must divide over the data-parallel ranks"
 		if w[deadline] != "" {
 			text += "; a larger one takes less time"
 		}

@@ -16,7 +16,10 @@ func TestNothingFound(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	v := prepared(in)
 	v.answer.rows = nil
-	v.answer.conflict = &find.Conflict{Fields: []string{"memory"}, Least: &find.Found{Setup: *in.Setup, Report: roundReport(60, 92)}}
+	v.answer.conflict = &find.Conflict{
+		Fields: []string{"memory"},
+		Least:  &find.Found{Setup: *in.Setup, Report: roundReport(60, 92)},
+	}
 	words := func() string {
 		lines := append(v.Render(in.At(118, 32)), v.Status(in.At(118, 1)))
 		for i := range lines {
@@ -26,7 +29,8 @@ func TestNothingFound(t *testing.T) {
 	}
 	text := words()
 	for _, want := range []string{
-		"set best is to fewest-gpus", "enter loads the layout with the least memory; f changes the query", "no layout to draw",
+		"set best is to fewest-gpus", "enter loads the layout with the least memory; f changes the query",
+		"no layout to draw",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q: %s", want, text)
@@ -46,7 +50,8 @@ func TestNothingFound(t *testing.T) {
 	v.answer.conflict.Least = nil
 	v.answer.of.chosen[tensor], v.answer.of.chosen[pipeline] = "8", "16"
 	v.answer.of.chosen[objective] = ""
-	if text = words(); !strings.Contains(text, "tp x pp = 8 x 16 = 128 does not divide the 64 GPUs") || strings.Contains(text, "fewest-gpus.") || !strings.Contains(text, "a frees everything") {
+	if text = words(); !strings.Contains(text, "tp x pp = 8 x 16 = 128 does not divide the 64 GPUs") ||
+		strings.Contains(text, "fewest-gpus.") || !strings.Contains(text, "a frees everything") {
 		t.Errorf("the arithmetic: %s", text)
 	}
 }
@@ -55,13 +60,20 @@ func TestNothingFound(t *testing.T) {
 // were run.
 func TestMeasuredPlaceOfWhatFits(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	for gib, want := range map[float64]string{60: "your setup: 1,000 tok/s/GPU predicted", 92: "your setup does not fit, so it is not ranked here (would reach 1,000 tok/s/GPU)"} {
+	for gib, want := range map[float64]string{
+		60: "your setup: 1,000 tok/s/GPU predicted",
+		92: "your setup does not fit, so it is not ranked here (would reach 1,000 tok/s/GPU)",
+	} {
 		r := roundReport(60, gib)
 		in.Report = &r
 		v := prepared(in)
 		v.measured.done = true
-		v.measured.runs = []run{{id: "one", source: "a paper", setup: *in.Setup, measured: 900, predicted: 910}}
-		if text := v.standingWords(in); !strings.Contains(text, "it is run 1") || strings.Contains(text, "although it is predicted not to fit") != (gib > 80) {
+		v.measured.runs = []run{{
+			id: "one", source: "a paper", setup: *in.Setup, measured: 900,
+			predicted: 910,
+		}}
+		if text := v.standingWords(in); !strings.Contains(text, "it is run 1") ||
+			strings.Contains(text, "although it is predicted not to fit") != (gib > 80) {
 			t.Errorf("%v GiB, the run itself: %q", gib, text)
 		}
 		v.measured.runs[0].setup.ZeRO = 3 - in.Setup.ZeRO

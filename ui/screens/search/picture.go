@@ -86,11 +86,21 @@ func (v *View) pictureKeys(in *screen.Context) []screen.Key {
 		what = "run"
 	}
 	return []screen.Key{
-		{Keys: "enter", Help: "take this " + what + " as the setup", Hint: "take it", Ask: func() screen.Request { return v.takePicture(in) }},
-		{ID: "picture-up picture-down", Keys: "up k | down j", Help: what + " above, below", Foot: "arrows", Hint: "move", Do: v.movePicture},
-		{ID: "measured-cells", Keys: "b", Help: "model sizes by nodes: found by search, or measured", Hint: "measured", When: func() bool { return v.picture == heatPicture }, Do: func(int) {
-			v.heat.measured = !v.heat.measured
-		}},
+		{
+			Keys: "enter", Help: "take this " + what + " as the setup", Hint: "take it",
+			Ask: func() screen.Request { return v.takePicture(in) },
+		},
+		{
+			ID: "picture-up picture-down", Keys: "up k | down j", Help: what + " above, below",
+			Foot: "arrows",
+			Hint: "move", Do: v.movePicture,
+		},
+		{
+			ID: "measured-cells", Keys: "b", Help: "model sizes by nodes: found by search, or measured",
+			Hint: "measured", When: func() bool { return v.picture == heatPicture }, Do: func(int) {
+				v.heat.measured = !v.heat.measured
+			},
+		},
 		{ID: "nodes-before nodes-after", Keys: "left h | right l", Help: "number of nodes", Do: v.moveNodes},
 		{ID: "picture-first picture-last", Keys: "home | end G", Help: "first, last", Do: func(n int) {
 			if v.picture == measuredPicture {
@@ -129,7 +139,9 @@ func (v *View) moveNodes(n int) {
 }
 
 // mousePicture chooses in the picture; a second click takes.
-func (v *View) mousePicture(in *screen.Context, a arrangement, y, x int, button string) (bool, screen.Request) {
+func (v *View) mousePicture(in *screen.Context, a arrangement, y, x int, button string) (bool,
+	screen.Request,
+) {
 	if v.picture == scatterPicture {
 		return false, screen.Request{}
 	}

@@ -38,12 +38,14 @@ func TestHeatCellsLoad(t *testing.T) {
 		found++
 		h.row, h.column = i/len(h.nodes), i%len(h.nodes)
 		take := v.press(in, "enter")
-		if take.Setup == nil || take.Setup.Model.ID != h.models[h.row].ID || take.Setup.Nodes() != h.nodes[h.column] {
+		if take.Setup == nil || take.Setup.Model.ID != h.models[h.row].ID ||
+			take.Setup.Nodes() != h.nodes[h.column] {
 			t.Fatalf("cell %d gives %v", i, take.Setup)
 		}
 		p := find.Problem{Setup: base(take.Setup), Top: 1, Objective: find.Throughput, Margin: true}
 		if want := find.Run(t.Context(), p, nil); want.Best[0].Report.Time.Step != c.step {
-			t.Errorf("%s on %d nodes: %v, the search says %v", take.Setup.Model.Name, take.Setup.Nodes(), c.step, want.Best[0].Report.Time.Step)
+			t.Errorf("%s on %d nodes: %v, the search says %v", take.Setup.Model.Name, take.Setup.Nodes(),
+				c.step, want.Best[0].Report.Time.Step)
 		}
 	}
 	if found < 3 {
@@ -79,20 +81,25 @@ func TestHeatMeasured(t *testing.T) {
 		}
 		ran[f.setup.Model.ID]++
 		h.row, h.column = i/len(h.nodes), i%len(h.nodes)
-		if do := v.press(in, "enter"); do.Setup == nil || *do.Setup != f.setup || !strings.Contains(v.heatStatus(in), f.id) {
+		if do := v.press(in, "enter"); do.Setup == nil || *do.Setup != f.setup ||
+			!strings.Contains(v.heatStatus(in), f.id) {
 			t.Errorf("cell %d: %s is not taken, or not named in %q", i, f.id, v.heatStatus(in))
 		}
 		if f.setup.Model.ID == "playbook-8b" && f.setup.GPUs == 8 && math.Abs(f.tokens-7503.28) > 0.01 {
 			t.Errorf("8B on a node: %v tokens/s/GPU, published 7503.28", f.tokens)
 		}
 	}
-	for id, want := range map[string]int{"playbook-1b": 7, "playbook-3b": 7, "playbook-8b": 7, "playbook-80b": 5} {
+	for id, want := range map[string]int{
+		"playbook-1b": 7, "playbook-3b": 7, "playbook-8b": 7,
+		"playbook-80b": 5,
+	} {
 		if ran[id] != want {
 			t.Errorf("%s: %d cells, %d ran", id, ran[id], want)
 		}
 	}
 	text := ansi.Strip(strings.Join(v.heatMap(in, 100, 12), "\n"))
-	if !strings.Contains(text, "measured, the best MFU") || !strings.Contains(text, "more nodes leave less work") {
+	if !strings.Contains(text, "measured, the best MFU") ||
+		!strings.Contains(text, "more nodes leave less work") {
 		t.Error(text)
 	}
 }
@@ -118,7 +125,9 @@ func TestMeasuredRuns(t *testing.T) {
 	for i := range v.measured.runs {
 		r := &v.measured.runs[i]
 		p := engine.Evaluate(r.setup)
-		if r.setup.Model.ID != m.ID || r.setup.GPUs != 32 || r.predicted != p.Throughput.TokensPerSecondPerGPU || i > 0 && r.measured > v.measured.runs[i-1].measured {
+		if r.setup.Model.ID != m.ID || r.setup.GPUs != 32 ||
+			r.predicted != p.Throughput.TokensPerSecondPerGPU ||
+			i > 0 && r.measured > v.measured.runs[i-1].measured {
 			t.Errorf("run %d, %s: %+v", i, r.id, r.setup.Layout)
 		}
 		if do := v.press(in, "enter"); do.Setup == nil || *do.Setup != r.setup {
@@ -139,7 +148,8 @@ func TestMeasuredRunsAreHeldAgainstLikes(t *testing.T) {
 	v.measured.runs = []run{{id: "one", setup: one, measured: 1, predicted: 2}}
 	say := func(want string) {
 		t.Helper()
-		if got := v.standingWords(in); !strings.Contains(got, want) || strings.Contains(got, "place 1 among") {
+		if got := v.standingWords(in); !strings.Contains(got, want) ||
+			strings.Contains(got, "place 1 among") {
 			t.Errorf("%q does not say %q", got, want)
 		}
 	}
@@ -151,7 +161,8 @@ func TestMeasuredRunsAreHeldAgainstLikes(t *testing.T) {
 	v.measured.runs[1].setup = *in.Setup
 	say("it is run 2")
 	for i := range v.measured.runs {
-		v.measured.runs[i].setup.Cluster.GPU.ID, v.measured.runs[i].setup.Cluster.GPU.Name = "other", "Other 96GB"
+		v.measured.runs[i].setup.Cluster.GPU.ID, v.measured.runs[i].setup.Cluster.GPU.Name = "other",
+			"Other 96GB"
 	}
 	say("no place for your setup, on " + bareName(in.Setup.Cluster.GPU.Name))
 	if text := v.measuredRemark(in); !strings.Contains(text, "2 on 8 x Other 96GB") {
@@ -167,7 +178,8 @@ func TestMeasuredRunsAreHeldAgainstLikes(t *testing.T) {
 		t.Errorf("predicted too slow by a half is %v", off)
 	}
 	v.measured.done = true
-	if text := ansi.Strip(strings.Join(v.measuredTable(in, 90, 10), "\n")); !strings.Contains(text, "time error %") {
+	if text := ansi.Strip(strings.Join(v.measuredTable(in, 90, 10), "\n")); !strings.Contains(text,
+		"time error %") {
 		t.Errorf("the error is not labelled: %s", text)
 	}
 }
@@ -191,14 +203,16 @@ func TestGuide(t *testing.T) {
 	for i := range g.rows[fitStage] {
 		o := &g.rows[fitStage][i]
 		p := g.problem(fitStage, i)
-		if r := find.Run(t.Context(), p, nil); (len(r.Best) > 0) != o.found || !o.done || o.found == (o.why != "") {
+		if r := find.Run(t.Context(), p, nil); (len(r.Best) > 0) != o.found || !o.done ||
+			o.found == (o.why != "") {
 			t.Errorf("%s: found %t, why %q, the search has %d", o.name, o.found, o.why, len(r.Best))
 		}
 		if !o.found {
 			ruled++
 		}
 	}
-	if list := g.rules.list; g.rules.of != g.here().row.setup || !slices.ContainsFunc(list, func(r advise.Rule) bool { return strings.Contains(r.Source, "step 1") }) {
+	if list := g.rules.list; g.rules.of != g.here().row.setup ||
+		!slices.ContainsFunc(list, func(r advise.Rule) bool { return strings.Contains(r.Source, "step 1") }) {
 		t.Errorf("no rule of the first step among %d", len(list))
 	}
 	if ruled == 0 || ruled == len(g.rows[fitStage]) {
@@ -250,7 +264,8 @@ func TestHeatKeepsToTheMachine(t *testing.T) {
 	}
 }
 
-// TestNoCellsYet: enter on the heat map of measured runs does nothing before there are cells; the program ended.
+// TestNoCellsYet: enter on the heat map of measured runs does nothing before there are cells; the program
+// ended.
 func TestNoCellsYet(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
 	v := prepared(in)

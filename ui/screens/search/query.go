@@ -59,22 +59,38 @@ type facetRow struct {
 // row returns the line of a facet in the table of them all.
 func (k facet) row() facetRow {
 	return [knobs]facetRow{
-		{"objective", "best is", "the ranking: throughput is tokens per second per GPU, and breaks the ties of the others. cost: the cheapest run, for tokens at the price of a GPU"},
-		{"", "GPUs", "numbers tried, doubled from one node on (fewest-gpus: then in between); auto: that of the setup, all for fewest-gpus and cost"},
-		{"", "batch", "auto: that of the published run nearest in GPUs, else near 4 M tokens; yours: that of the setup"},
-		{knob.Tokens, "tokens", "of the whole run, for deadline and cost; auto: those of the setup. r sets tokens, price and goodput exactly"},
+		{"objective", "best is", "the ranking: throughput is tokens per second per GPU, and breaks the " +
+			"ties of the others. cost: the cheapest run, for tokens at the price of a GPU"},
+		{"", "GPUs", "numbers tried, doubled from one node on (fewest-gpus: then in between); auto: that " +
+			"of the setup, all for fewest-gpus and cost"},
+		{"", "batch", "auto: that of the published run nearest in GPUs, else near 4 M tokens; yours: that " +
+			"of the setup"},
+		{knob.Tokens, "tokens", "of the whole run, for deadline and cost; auto: those of the setup. r sets " +
+			"tokens, price and goodput exactly"},
 		{"deadline", "deadline", "excludes layouts that take longer for the tokens"},
-		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank; auto: layouts that leave 5 % or their error band free, the larger of both, come first, others after them"},
-		{knob.Schedule, "schedules", "pipeline schedules to try: usual (1f1b and interleaved, which every launcher has), all (slower), or one"},
-		{"launchers", "layouts", "launchable: accepted by the launcher of the stack (Megatron-LM) and by no other rejected; all legal adds the others, such as ZeRO-2 with a pipeline"},
-		{knob.TP, "TP", "degree of tensor parallelism; any: the divisors of the GPUs up to twice the fast domain"},
-		{knob.PP, "PP", "degree of pipeline parallelism; any: the divisors of the GPUs up to the number of layers"},
-		{knob.VPP, "VPP", fmt.Sprintf("stages per pipeline rank; any: one, and for interleaved schedules those up to %d over which the layers divide", find.MaxVPP)},
+		{"headroom", "headroom", "share of the usable memory that must stay free on the fullest rank; " +
+			"auto: layouts that leave 5 % or their error band free, the larger of both, come first, others " +
+			"after them"},
+		{knob.Schedule, "schedules", "pipeline schedules to try: usual (1f1b and interleaved, which every " +
+			"launcher has), all (slower), or one"},
+		{"launchers", "layouts", "launchable: accepted by the launcher of the stack (Megatron-LM) and by " +
+			"no other rejected; all legal adds the others, such as ZeRO-2 with a pipeline"},
+		{
+			knob.TP, "TP",
+			"degree of tensor parallelism; any: the divisors of the GPUs up to twice the fast domain",
+		},
+		{
+			knob.PP, "PP",
+			"degree of pipeline parallelism; any: the divisors of the GPUs up to the number of layers",
+		},
+		{knob.VPP, "VPP", fmt.Sprintf("stages per pipeline rank; any: one, and for interleaved schedules "+
+			"those up to %d over which the layers divide", find.MaxVPP)},
 		{knob.CP, "CP", "degree of context parallelism; any: powers of two"},
 		{knob.EP, "EP", "degree of expert parallelism; any: the divisors of the experts"},
 		{knob.ETP, "ETP", "degree of tensor parallelism of the experts; any: 1 and TP"},
 		{knob.ZeRO, "ZeRO", "what data-parallel replicas shard; any: the stages that the stack offers"},
-		{knob.MBS, "micro-batch", fmt.Sprintf("sequences of a micro-batch; any: 1 to %d and powers of two up to %d, of those that divide the batch", find.MaxOddMBS, find.MaxMBS)},
+		{knob.MBS, "micro-batch", fmt.Sprintf("sequences of a micro-batch; any: 1 to %d and powers of two "+
+			"up to %d, of those that divide the batch", find.MaxOddMBS, find.MaxMBS)},
 		{knob.SP, "SP", "sequence parallelism with TP"},
 		{knob.Recompute, "recompute", "what the backward pass recomputes"},
 	}[k]
@@ -128,7 +144,10 @@ func (v *View) refreshValues(want *query) {
 	v.values[numbers] = numbersOf(&want.base)
 	v.values[batchRule] = []string{autoValue, yourBatch}
 	v.values[budget] = []string{autoValue, "100B", "300B", "1T", "2T", "5T", "10T", "15T", "20T", "30T"}
-	v.values[deadline] = []string{noDeadline, "1 day", "3 days", "7 days", "14 days", "30 days", "60 days", "90 days", "180 days", "365 days"}
+	v.values[deadline] = []string{
+		noDeadline, "1 day", "3 days", "7 days", "14 days", "30 days", "60 days",
+		"90 days", "180 days", "365 days",
+	}
 	v.values[headroom] = []string{autoValue, "0 %", "2 %", "5 %", "10 %", "20 %", "30 %"}
 	v.values[schedules] = append([]string{twoSchedules, allSchedules}, kindWords()...)
 	v.values[launchers] = []string{rulesKept, rulesBroken}
@@ -200,7 +219,8 @@ func (w *chosen) fastest() chosen {
 func (a *query) inFull() *find.Query {
 	w := &a.chosen
 	q := find.NewQuery()
-	q.Setup, q.Objective, q.Refused = a.base, cmp.Or(find.Objective(w[objective]), find.Throughput), w[launchers] == rulesBroken
+	q.Setup, q.Objective, q.Refused = a.base, cmp.Or(find.Objective(w[objective]), find.Throughput),
+		w[launchers] == rulesBroken
 	if l := launch.Of(a.base.Stack); l != nil && !q.Refused {
 		q.Accepts, q.Launcher = l.Accepts, l.ID
 	}

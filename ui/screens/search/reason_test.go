@@ -27,7 +27,8 @@ func TestReasonCanBeStopped(t *testing.T) {
 	j.questions.Store(7)
 	j.asking.Store(450)
 	text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
-	if !strings.Contains(text, "nothing found; which limit excludes all? try 7") || !strings.Contains(text, "esc stops") {
+	if !strings.Contains(text, "nothing found; which limit excludes all? try 7") ||
+		!strings.Contains(text, "esc stops") {
 		t.Errorf("no progress:\n%s", text)
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -35,7 +35,9 @@ func TestRival(t *testing.T) {
 			t.Errorf("rank %d has other degrees too", r.rank)
 		}
 	}
-	for _, other := range []func(*engine.Setup){func(s *engine.Setup) { s.GBS *= 2 }, func(s *engine.Setup) { s.GPUs *= 2 }} {
+	for _, other := range []func(*engine.Setup){func(s *engine.Setup) { s.GBS *= 2 }, func(s *engine.Setup) {
+		s.GPUs *= 2
+	}} {
 		s := own
 		other(&s)
 		in.Setup = &s

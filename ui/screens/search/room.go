@@ -19,7 +19,10 @@ type room struct {
 }
 
 func roomOf(m *engine.Memory) room {
-	return room{fit: m.Fit, fits: m.Fits, free: m.Usable - m.Peak, slip: m.PeakErrorBytes(), sure: m.HasMargin()}
+	return room{
+		fit: m.Fit, fits: m.Fits, free: m.Usable - m.Peak, slip: m.PeakErrorBytes(),
+		sure: m.HasMargin(),
+	}
 }
 
 // mark stands before a peak that leaves no margin.

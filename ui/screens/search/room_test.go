@@ -30,7 +30,8 @@ func TestMayNotFit(t *testing.T) {
 		v.answer.room = roomOf(r.Memory)
 		v.answer.result.near.Least, v.answer.result.near.Most = 3, 3
 		for _, size := range [][2]int{{80, 20}, {120, 32}} {
-			text := ansi.Strip(strings.Join(append(v.Render(in.At(size[0], size[1])), v.Status(in.At(200, 1))), "\n"))
+			text := ansi.Strip(strings.Join(append(v.Render(in.At(size[0], size[1])),
+				v.Status(in.At(200, 1))), "\n"))
 			sure, _, _ := strings.Cut(text[strings.Index(text, "CONFIDENCE"):], "\n")
 			if strings.Contains(sure, "tight") != c.doubt {
 				t.Errorf("%v: the confidence says %q", c, sure)
@@ -38,7 +39,8 @@ func TestMayNotFit(t *testing.T) {
 			if strings.Contains(text, "?75.0") != c.doubt {
 				t.Errorf("%v: the table marks it: %t", c, !c.doubt)
 			}
-			if want := "tight: 4.0 GiB free ±7.5"; strings.Contains(v.Status(in.At(200, 1)), want) != c.doubt {
+			if want := "tight: 4.0 GiB free ±7.5"; strings.Contains(v.Status(in.At(200, 1)),
+				want) != c.doubt {
 				t.Errorf("%v: %q", c, v.Status(in.At(200, 1)))
 			}
 		}
@@ -56,7 +58,8 @@ func TestBesideOwn(t *testing.T) {
 		t.Errorf("the same GPUs: %q", got)
 	}
 	r.setup.GPUs = 128
-	if got := v.besideOwn(in, &r); got != "20.0 % more tokens/s per GPU and 140.0 % more in total than yours on 64 GPUs; " {
+	if got := v.besideOwn(in,
+		&r); got != "20.0 % more tokens/s per GPU and 140.0 % more in total than yours on 64 GPUs; " {
 		t.Errorf("twice the GPUs: %q", got)
 	}
 	tooBig := roundReport(60, 92)
@@ -89,14 +92,16 @@ func TestPlotOfWhatFits(t *testing.T) {
 	}
 	edge := 0
 	for _, line := range beyond[1 : len(beyond)-2] {
-		if strings.HasSuffix(strings.TrimRight(line, " "), in.Glyphs.Here) && len([]rune(strings.TrimRight(line, " "))) == 100 {
+		if strings.HasSuffix(strings.TrimRight(line, " "), in.Glyphs.Here) &&
+			len([]rune(strings.TrimRight(line, " "))) == 100 {
 			edge++
 		}
 	}
 	if edge != 1 {
 		t.Errorf("it stands %d times at the edge:\n%s", edge, strings.Join(beyond, "\n"))
 	}
-	if legend := beyond[len(beyond)-1]; !strings.Contains(legend, "beyond the edge: 604.0 GiB, 1,000 tokens/s/GPU") {
+	if legend := beyond[len(beyond)-1]; !strings.Contains(legend,
+		"beyond the edge: 604.0 GiB, 1,000 tokens/s/GPU") {
 		t.Errorf("legend %q", legend)
 	}
 	for w, want = range map[int]string{66: "your setup, beyond: 604.0 GiB", 54: "yours: 604.0 GiB"} {

@@ -34,14 +34,16 @@ func TestFewestGPUs(t *testing.T) {
 		t.Errorf("the best takes %.1f days and %.0f $", best.days, best.cost)
 	}
 	want := find.Problem{
-		Setup: base(in.Setup), Objective: find.FewestGPUs, Top: 1, Tokens: 1e12, Deadline: 60 * 86400, Margin: true,
-		Space: find.Space{GPUs: []int{8, 16, 32, 64}, TP: []int{2}, FollowGBS: true},
+		Setup: base(in.Setup), Objective: find.FewestGPUs, Top: 1, Tokens: 1e12, Deadline: 60 * 86400,
+		Margin: true,
+		Space:  find.Space{GPUs: []int{8, 16, 32, 64}, TP: []int{2}, FollowGBS: true},
 	}
 	r := find.Fewest(t.Context(), want, 8, nil)
 	if len(r.Best) != 1 || r.Best[0].Setup.GPUs != best.setup.GPUs || best.setup.GPUs == 8 {
 		t.Errorf("%d GPUs, the engine finds %v", best.setup.GPUs, r.Best)
 	}
-	if text := ansi.Strip(strings.Join(v.Render(in.At(140, 32)), "\n")); !strings.Contains(text, "days") || !strings.Contains(text, "$") {
+	if text := ansi.Strip(strings.Join(v.Render(in.At(140, 32)), "\n")); !strings.Contains(text, "days") ||
+		!strings.Contains(text, "$") {
 		t.Errorf("neither time nor cost:\n%s", text)
 	}
 }
@@ -100,11 +102,16 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	a := query{base: base(in.Setup), chosen: v.chosen}
 	p := a.problem()
 	want := find.UnsetGBS(&p.Setup, []int{64}, in.Setup.Seq)
-	if got := (&find.Problem{Setup: p.Setup, Space: find.Space{GPUs: []int{64}, FollowGBS: p.Space.FollowGBS}}).Batches(); !slices.Equal(got, []int{want}) {
+	if got := (&find.Problem{
+		Setup: p.Setup,
+		Space: find.Space{GPUs: []int{64}, FollowGBS: p.Space.FollowGBS},
+	}).Batches(); !slices.Equal(got,
+		[]int{want}) {
 		t.Errorf("batches %v, want %d: a deadline raises none that nobody gave", got, want)
 	}
 	v.Refresh(in).Work(t.Context())()
-	if text := ansi.Strip(strings.Join(v.Render(in.At(160, 32)), "\n")); !strings.Contains(text, "batch of published runs") {
+	if text := ansi.Strip(strings.Join(v.Render(in.At(160, 32)), "\n")); !strings.Contains(text,
+		"batch of published runs") {
 		t.Errorf("the batch is not said:\n%s", text)
 	}
 	// The current setup has days and price as all others.
@@ -122,7 +129,8 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	}
 	v.Refresh(in).Work(t.Context())()
 	for _, w := range []int{118, 160} {
-		if text := ansi.Strip(strings.Join(v.Render(in.At(w, 32)), "\n")); !strings.Contains(text, "batch of 32") && !strings.Contains(text, "batch 32") {
+		if text := ansi.Strip(strings.Join(v.Render(in.At(w, 32)), "\n")); !strings.Contains(text,
+			"batch of 32") && !strings.Contains(text, "batch 32") {
 			t.Errorf("%d columns: the batch is not said:\n%s", w, text)
 		}
 	}
@@ -130,7 +138,8 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	v.set(budget, autoValue)
 	v.set(deadline, noDeadline)
 	v.Refresh(in).Work(t.Context())()
-	if text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n")); strings.Contains(text, "needs tokens") || !strings.Contains(text, " layouts") {
+	if text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n")); strings.Contains(text,
+		"needs tokens") || !strings.Contains(text, " layouts") {
 		t.Errorf("no count of layouts:\n%s", text)
 	}
 }

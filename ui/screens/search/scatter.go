@@ -22,11 +22,15 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 		}
 		return widget.Height(lines, w, h)
 	}
-	s := widget.Scatter{Limit: v.answer.of.base.Cluster.GPU.MemoryUsable.GiB(), LimitName: "usable", Tick: tick}
+	s := widget.Scatter{
+		Limit: v.answer.of.base.Cluster.GPU.MemoryUsable.GiB(), LimitName: "usable",
+		Tick: tick,
+	}
 	dot := func(r *row, kind widget.Spot) {
 		if r.perGPU > 0 && !math.IsInf(r.perGPU, 0) {
 			slow := r.rank == 0 && !r.current && r.perGPU < slowest*v.answer.rows[0].perGPU
-			s.Points = append(s.Points, widget.Dot{X: r.peak.GiB(), Y: r.perGPU, Spot: kind, Loose: !r.fits || slow})
+			s.Points = append(s.Points, widget.Dot{X: r.peak.GiB(), Y: r.perGPU, Spot: kind, Loose: !r.fits ||
+				slow})
 		}
 	}
 	for i := range v.answer.rows {
@@ -38,7 +42,8 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 		dot(r, kind)
 	}
 	names := [widget.Spots]string{
-		widget.SpotPlain: "found", widget.SpotMarked: "none faster with less memory", widget.SpotHere: "your setup", widget.SpotPointed: "selected",
+		widget.SpotPlain: "found", widget.SpotMarked: "none faster with less memory",
+		widget.SpotHere: "your setup", widget.SpotPointed: "selected",
 	}
 	if own := v.own(in); own != nil {
 		dot(own, widget.SpotHere)
@@ -61,7 +66,8 @@ func beyondEdge(own *row, w int) string {
 	const others = 36 // cells that the axis and the other names take
 	name := ""
 	for _, text := range []string{
-		"your setup, beyond the edge: " + figure.GiB(own.peak) + " GiB, " + figure.Three(own.perGPU) + " tokens/s/GPU",
+		"your setup, beyond the edge: " + figure.GiB(own.peak) + " GiB, " + figure.Three(own.perGPU) +
+			" tokens/s/GPU",
 		"your setup, beyond: " + figure.GiB(own.peak) + " GiB",
 		"yours: " + figure.GiB(own.peak) + " GiB",
 	} {

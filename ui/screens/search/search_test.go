@@ -37,7 +37,10 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 	}
 	s := presets.DefaultSetup()
 	r := roundReport(60, 55)
-	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{
+		Setup: &s, Report: &r, Theme: p.Resolve(profile),
+		Glyphs: widget.NewGlyphs(unicode),
+	}
 }
 
 // report has round figures: frames are about what is drawn where, and must not
@@ -46,17 +49,41 @@ func roundReport(step, gib float64) engine.Report {
 	band, typical := 0.126, 0.04
 	peak := units.Bytes(gib) * units.GiB
 	return engine.Report{
-		Legal:      true,
-		Time:       &engine.Time{Step: units.Seconds(step), Bubble: units.Seconds(step / 16), Exposed: units.Seconds(step / 20), Evidence: engine.Evidence{ErrorBand: band, TypicalError: typical, Runs: 12, ValidatedBy: "first-table", Nearest: engine.NearestRuns{Title: "first table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}}},
+		Legal: true,
+		Time: &engine.Time{
+			Step: units.Seconds(step), Bubble: units.Seconds(step / 16),
+			Exposed: units.Seconds(step / 20),
+			Evidence: engine.Evidence{
+				ErrorBand: band, TypicalError: typical, Runs: 12,
+				ValidatedBy: "first-table",
+				Nearest: engine.NearestRuns{
+					Title: "first table", Example: "Llama-3 70B on 64 H100",
+					Runs: 1, Off: 0.03,
+				},
+			},
+		},
 		Throughput: &engine.Throughput{TokensPerSecondPerGPU: 60000 / step, MFU: 30 / step},
-		Memory:     &engine.Memory{Peak: peak, Usable: 79 * units.GiB, Fits: gib <= 79, Fit: engine.FitWithin(peak, 79*units.GiB, 0.05), Evidence: engine.Evidence{ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table", Nearest: engine.NearestRuns{Title: "second table", Example: "Llama-3 70B on 64 H100", Runs: 1, Off: 0.03}}},
-		Pipeline:   &engine.Pipeline{BubbleOverIdeal: 0.2},
+		Memory: &engine.Memory{
+			Peak: peak, Usable: 79 * units.GiB, Fits: gib <= 79,
+			Fit: engine.FitWithin(peak, 79*units.GiB, 0.05),
+			Evidence: engine.Evidence{
+				ErrorBand: 0.05, TypicalError: 0.01, ValidatedBy: "second-table",
+				Nearest: engine.NearestRuns{
+					Title: "second table", Example: "Llama-3 70B on 64 H100", Runs: 1,
+					Off: 0.03,
+				},
+			},
+		},
+		Pipeline: &engine.Pipeline{BubbleOverIdeal: 0.2},
 	}
 }
 
 // invented is an answer to what the input asks.
 func invented(in *screen.Context) *answer {
-	a := &answer{of: query{base: base(in.Setup)}, result: counts{legal: 9668, evaluated: 243, fitting: 200, share: 1}, seconds: 0.25}
+	a := &answer{of: query{base: base(in.Setup)}, result: counts{
+		legal: 9668, evaluated: 243, fitting: 200,
+		share: 1,
+	}, seconds: 0.25}
 	for i := range 40 {
 		s := *in.Setup
 		s.TP, s.PP = 1<<(i%4), 1<<(i/4%4)
@@ -101,7 +128,9 @@ func states() map[string]func(*View, *screen.Context) {
 		},
 		"typing":    func(v *View, in *screen.Context) { v.press(in, "f", "down", "down", "4", "5") },
 		"searching": func(v *View, in *screen.Context) { v.again(1); v.Refresh(in) },
-		"partial":   func(v *View, _ *screen.Context) { v.answer.result.partial, v.answer.result.share = true, 0.34 },
+		"partial": func(v *View, _ *screen.Context) {
+			v.answer.result.partial, v.answer.result.share = true, 0.34
+		},
 		"heat": func(v *View, in *screen.Context) {
 			v.press(in, "v")
 			for i := range v.heat.cells {
@@ -116,7 +145,11 @@ func states() map[string]func(*View, *screen.Context) {
 			v.measured.done = true
 			for i := range 9 {
 				r := &v.answer.rows[i]
-				v.measured.runs = append(v.measured.runs, run{id: "table-" + r.setup.Recompute.String(), source: "a paper", setup: r.setup, measured: 1100 - 20*float64(i), predicted: 1080 - 30*float64(i*i%11)})
+				v.measured.runs = append(v.measured.runs,
+					run{
+						id: "table-" + r.setup.Recompute.String(), source: "a paper", setup: r.setup,
+						measured: 1100 - 20*float64(i), predicted: 1080 - 30*float64(i*i%11),
+					})
 			}
 			v.press(in, "down")
 		},
@@ -125,13 +158,21 @@ func states() map[string]func(*View, *screen.Context) {
 			for i := range v.guide.rows[fitStage] {
 				o := &v.guide.rows[fitStage][i]
 				if o.done = i%3 != 2; o.done {
-					o.found, o.row, o.why = i%3 == 1, v.answer.rows[i], "takes 1,047 GiB at least, 79.1 are usable"
+					o.found, o.row, o.why = i%3 == 1, v.answer.rows[i],
+						"takes 1,047 GiB at least, 79.1 are usable"
 				}
 			}
 			v.press(in, "up", "up", "up")
 			v.guide.rules = rules{of: v.guide.here().row.setup, list: []advise.Rule{
-				{ID: "two-methods", Text: "70 B parameters: TP 8 with PP or ZeRO-3, or ZeRO-3 alone", Why: "it would take 61 s, 4 % more", Verdict: advise.Disagrees, Step: 1, Source: "playbook, step 1: fit"},
-				{Text: "of another step", Verdict: advise.Followed, Step: 2, Source: "playbook, step 2: batch"},
+				{
+					ID: "two-methods", Text: "70 B parameters: TP 8 with PP or ZeRO-3, or ZeRO-3 alone",
+					Why: "it would take 61 s, 4 % more", Verdict: advise.Disagrees, Step: 1,
+					Source: "playbook, step 1: fit",
+				},
+				{
+					Text: "of another step", Verdict: advise.Followed, Step: 2,
+					Source: "playbook, step 2: batch",
+				},
 			}}
 		},
 		"guide-speed": func(v *View, in *screen.Context) {
@@ -147,7 +188,10 @@ func states() map[string]func(*View, *screen.Context) {
 		"nothing": func(v *View, in *screen.Context) {
 			v.answer.rows = nil
 			least := &find.Found{Setup: *in.Setup, Report: roundReport(60, 92)}
-			v.answer.conflict = &find.Conflict{Fields: []string{"memory", "tp"}, Frees: []string{"memory", "tp"}, Tried: true, Least: least}
+			v.answer.conflict = &find.Conflict{
+				Fields: []string{"memory", "tp"},
+				Frees:  []string{"memory", "tp"}, Tried: true, Least: least,
+			}
 			v.answer.of.chosen[tensor] = "1"
 		},
 	}
@@ -169,7 +213,8 @@ func TestFrames(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s-%dx%d", state, size[0], size[1]), func(t *testing.T) {
 				in := input(t, colorprofile.ASCII, true)
-				golden.RequireEqual(t, ansi.Strip(strings.Join(drawn(in, state, size[0], size[1]-4), "\n")+"\n"))
+				golden.RequireEqual(t,
+					ansi.Strip(strings.Join(drawn(in, state, size[0], size[1]-4), "\n")+"\n"))
 			})
 		}
 	}
@@ -179,9 +224,11 @@ func TestFrames(t *testing.T) {
 // error of a prediction good, a warning or bad by its size.
 func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
-	screentest.Meant(t, drawn(in, "table", 120, 32), in.Theme, themes.Good, slices.Repeat([]string{"•"}, 10)...)
+	screentest.Meant(t, drawn(in, "table", 120, 32), in.Theme, themes.Good,
+		slices.Repeat([]string{"•"}, 10)...)
 	measured := drawn(in, "measured", 120, 32)
-	screentest.Meant(t, measured, in.Theme, themes.Good, "•", "•", "•", "+1.9", "+9.7", "+1.0", "-1.0", "+3.2")
+	screentest.Meant(t, measured, in.Theme, themes.Good, "•", "•", "•", "+1.9", "+9.7", "+1.0", "-1.0",
+		"+3.2")
 	screentest.Meant(t, measured, in.Theme, themes.Warn, "+10.4", "+16.0")
 	screentest.Meant(t, measured, in.Theme, themes.Bad, "+28.4")
 	screentest.Meant(t, drawn(in, "guide", 120, 32), in.Theme, themes.Bad, "✗", "✗", "✗")
@@ -209,7 +256,8 @@ func (v *View) press(in *screen.Context, names ...string) (do screen.Request) {
 // whatever the figures are.
 func TestAnySizeAndKey(t *testing.T) {
 	names := []string{
-		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "o", "-", "+", "/", "f", "a", ".", "n",
+		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "esc", "o", "-", "+", "/",
+		"f", "a", ".", "n",
 		"t", "p", "=", "4", "space", "backspace", "v", "b", "3", "7",
 	}
 	draws.Check(t, func(r *rapid.T) {
@@ -219,13 +267,15 @@ func TestAnySizeAndKey(t *testing.T) {
 		case 0:
 			v.answer = nil
 		case 1:
-			v.answer.rows[2].peak, v.answer.rows[3].perGPU, v.answer.rows[4].step = units.Bytes(math.NaN()), math.Inf(1), 0
+			v.answer.rows[2].peak, v.answer.rows[3].perGPU, v.answer.rows[4].step = units.Bytes(math.NaN()),
+				math.Inf(1), 0
 		case 2:
 			v.answer.rows = v.answer.rows[:rapid.IntRange(0, 2).Draw(r, "rows")]
 		case 3:
 			in.Report = nil
 		case 4: // a setup that cannot run
-			in.Report, in.Problems = &engine.Report{}, []engine.Problem{{Message: "tp 3 does not divide the heads"}}
+			in.Report, in.Problems = &engine.Report{},
+				[]engine.Problem{{Message: "tp 3 does not divide the heads"}}
 		}
 		screentest.Play(r, in, v, names)
 	})
@@ -258,7 +308,8 @@ func TestRowsLoad(t *testing.T) {
 	v.Refresh(in).Work(t.Context())()
 	want := find.Run(t.Context(), v.answer.of.problem(), nil)
 	if len(want.Best) < 20 || v.ranked() != len(want.Best) || v.answer.result.legal != want.Legal {
-		t.Fatalf("%d rows of %d layouts, the search has %d of %d", v.ranked(), v.answer.result.legal, len(want.Best), want.Legal)
+		t.Fatalf("%d rows of %d layouts, the search has %d of %d", v.ranked(), v.answer.result.legal,
+			len(want.Best), want.Legal)
 	}
 	rows := v.shown(in)
 	owns := 0
@@ -271,7 +322,8 @@ func TestRowsLoad(t *testing.T) {
 			owns++
 		}
 		r := engine.Evaluate(*do.Setup)
-		if !r.Legal || r.Time.Step != rows[i].step || r.Memory.Peak != rows[i].peak || rows[i].rank > 0 && *do.Setup != want.Best[rows[i].rank-1].Setup {
+		if !r.Legal || r.Time.Step != rows[i].step || r.Memory.Peak != rows[i].peak ||
+			rows[i].rank > 0 && *do.Setup != want.Best[rows[i].rank-1].Setup {
 			t.Fatalf("row %d, rank %d: %+v", i, rows[i].rank, r.Problems)
 		}
 		taken := in.At(in.W, in.H)
@@ -350,7 +402,8 @@ func TestWishes(t *testing.T) {
 		if !v.turn(k, 1) {
 			t.Errorf("%s cannot be turned", k.label())
 		}
-		if fixed := fmt.Sprintf("%+v", (&query{base: base(in.Setup), chosen: v.chosen}).problem()); fixed == free {
+		if fixed := fmt.Sprintf("%+v",
+			(&query{base: base(in.Setup), chosen: v.chosen}).problem()); fixed == free {
 			t.Errorf("%s %q asks for nothing", k.label(), v.word(k))
 		}
 		if !v.turn(k, -1) || v.chosen != before {
@@ -366,7 +419,8 @@ func TestWishes(t *testing.T) {
 	}
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
-		if r.setup.TP != 4 || r.setup.Recompute.Mode != recipe.RecomputeFull || float64(r.peak) > 0.8*float64(in.Setup.Cluster.GPU.MemoryUsable) {
+		if r.setup.TP != 4 || r.setup.Recompute.Mode != recipe.RecomputeFull ||
+			float64(r.peak) > 0.8*float64(in.Setup.Cluster.GPU.MemoryUsable) {
 			t.Errorf("row %d: %s, %.1f GiB", i, report.LayoutWords(&r.setup, nil), r.peak.GiB())
 		}
 	}
@@ -377,7 +431,8 @@ func TestWishes(t *testing.T) {
 func TestCounts(t *testing.T) {
 	v := &View{}
 	v.answer = &answer{result: counts{legal: 38300, evaluated: 390, band: find.Near{Least: 4, Most: 4}}}
-	if texts, _ := v.remarks(nil); !strings.Contains(texts[0], "38,300 layouts: 390 evaluated, 37,910 ruled out") {
+	if texts, _ := v.remarks(nil); !strings.Contains(texts[0],
+		"38,300 layouts: 390 evaluated, 37,910 ruled out") {
 		t.Errorf("%q", texts)
 	}
 	for _, c := range []struct {

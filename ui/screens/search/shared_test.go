@@ -19,7 +19,8 @@ func TestShared(t *testing.T) {
 		}
 		v.refreshGuide(in)
 		p, q := v.guide.problem(fitStage, 0), v.guide.of.question(shared)
-		if p.Workers > 1 && shared || p.Workers != q.Workers || (p.Collect == nil) != shared || (q.Collect == nil) != shared {
+		if p.Workers > 1 && shared || p.Workers != q.Workers || (p.Collect == nil) != shared ||
+			(q.Collect == nil) != shared {
 			t.Errorf("shared %t: a search has %d workers, the guide's %d", shared, q.Workers, p.Workers)
 		}
 	}

@@ -233,7 +233,8 @@ func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) s
 			role = themes.Current
 		case c.id == "tok":
 			role = themes.Strong
-		case c.id == "rank", !c.words && c.value(r) == 1 && plainDegree(c.id), c.words && (text == "off" || text == "none"):
+		case c.id == "rank", !c.words && c.value(r) == 1 && plainDegree(c.id), c.words &&
+			(text == "off" || text == "none"):
 			role = themes.Muted
 		}
 		if (c.id == "peak" || c.id == "free") && !r.fits && !here {
@@ -255,7 +256,8 @@ func (v *View) beyond(in *screen.Context, r *row) string {
 	if !r.fits {
 		return in.Glyphs.Cross
 	}
-	if n := v.ranked(); n > 0 && r.speed() < v.answer.rows[n-1].speed() && v.answer.of.chosen[objective] == "" {
+	if n := v.ranked(); n > 0 && r.speed() < v.answer.rows[n-1].speed() &&
+		v.answer.of.chosen[objective] == "" {
 		return ">" + strconv.Itoa(n)
 	}
 	return in.Glyphs.None
@@ -318,7 +320,8 @@ func passing(rows []row) int {
 
 // nonePasses says that layouts were found, and that the filter leaves none of them.
 func (v *View) nonePasses(rows []row) bool {
-	return v.answer != nil && v.running == nil && len(v.table.conditions) > 0 && v.ranked() > 0 && passing(rows) == 0
+	return v.answer != nil && v.running == nil && len(v.table.conditions) > 0 && v.ranked() > 0 &&
+		passing(rows) == 0
 }
 
 // lookedAt returns what the filter looks at: the layouts that are listed, which are the best

@@ -120,7 +120,8 @@ func TestFilterSaysWhatItLookedAt(t *testing.T) {
 	v.Paste(fmt.Sprintf("pp=%d", absent))
 	v.press(in, "enter")
 	frame := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
-	for _, want := range []string{fmt.Sprintf("none of the best 100 of %s layouts pass", figure.Comma(v.answer.result.legal)), fmt.Sprintf("enter searches again with PP %d fixed", absent)} {
+	for _, want := range []string{fmt.Sprintf("none of the best 100 of %s layouts pass",
+		figure.Comma(v.answer.result.legal)), fmt.Sprintf("enter searches again with PP %d fixed", absent)} {
 		if !strings.Contains(frame, want) {
 			t.Errorf("the screen does not say %q:\n%s", want, frame)
 		}
@@ -201,8 +202,12 @@ func TestConflict(t *testing.T) {
 	in.Setup, in.Report = &s, nil
 	v := New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
-	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.tablePanel(in, v.shown(in), 90, 30), " "))), " ")
-	for _, want := range []string{"Llama-3.1 405B", "One limit alone excludes them all", "the memory of a GPU", "least memory"} {
+	text := strings.Join(strings.Fields(ansi.Strip(strings.Join(v.tablePanel(in, v.shown(in), 90, 30), " "))),
+		" ")
+	for _, want := range []string{
+		"Llama-3.1 405B", "One limit alone excludes them all",
+		"the memory of a GPU", "least memory",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %q", want, text)
 		}

@@ -41,10 +41,14 @@ func TestTables(t *testing.T) {
 		if r.setup.SP {
 			sp = "yes"
 		}
-		if len(table.Rows[i]) != len(table.Head) || cell(i, "place").Text != place || cell(i, "current").Text != forced || cell(i, "SP").Text != sp {
+		if len(table.Rows[i]) != len(table.Head) || cell(i, "place").Text != place ||
+			cell(i, "current").Text != forced || cell(i, "SP").Text != sp {
 			t.Errorf("row %d: %v", i, table.Rows[i])
 		}
-		for head, n := range map[string]int{"GPUs": r.setup.GPUs, "sequence": r.setup.Seq, "TP": r.setup.TP, "micro-batch": r.setup.MBS} {
+		for head, n := range map[string]int{
+			"GPUs": r.setup.GPUs, "sequence": r.setup.Seq, "TP": r.setup.TP,
+			"micro-batch": r.setup.MBS,
+		} {
 			if cell(i, head).Value != float64(n) {
 				t.Errorf("row %d: %s is %v, of the layout %d", i, head, cell(i, head).Value, n)
 			}
@@ -74,7 +78,8 @@ func TestEveryRowIsSeen(t *testing.T) {
 				lines := seen(rows, at, n)
 				sorted := slices.Clone(lines)
 				slices.Sort(sorted)
-				if len(lines) != min(n, len(rows)) || !slices.Contains(lines, at) || len(slices.Compact(sorted)) != len(lines) {
+				if len(lines) != min(n, len(rows)) || !slices.Contains(lines, at) ||
+					len(slices.Compact(sorted)) != len(lines) {
 					t.Fatalf("cursor %d, own %d: %v on %d lines", at, own, lines, n)
 				}
 				if n >= 4 && !slices.Contains(lines, own) {

@@ -19,8 +19,8 @@ import (
 	"meshscope/ui/screens/explore"
 )
 
-// TestVerdictsAgree: eval, the page to decide by, advice, a row of Search and the explorer's sentence name the state
-// that README's rule gives, whatever the setup and however close it is to its memory.
+// TestVerdictsAgree: eval, the page to decide by, advice, a row of Search and the explorer's sentence name
+// the state that README's rule gives, whatever the setup and however close it is to its memory.
 func TestVerdictsAgree(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	seen := map[string]int{}
@@ -42,10 +42,12 @@ func TestVerdictsAgree(t *testing.T) {
 		in.Setup, in.Report = &s, &now
 		for where, text := range named(r, in.Setup, in.Report, ansi.Strip(explore.Headline(in, 200))) {
 			if got := stateOf(text); got != want {
-				r.Fatalf("%s says %q, which is %s; peak %v ±%v of %v is %s", where, text, got, m.Peak, m.ErrorBand, m.Usable, want)
+				r.Fatalf("%s says %q, which is %s; peak %v ±%v of %v is %s", where, text, got, m.Peak,
+					m.ErrorBand, m.Usable, want)
 			}
 		}
-		if row := rowOf(&s, &now, 0, 1); strings.HasPrefix(row.room.doubt("±"), "tight") != (want == "tight" && m.Fits) {
+		if row := rowOf(&s, &now, 0, 1); strings.HasPrefix(row.room.doubt("±"),
+			"tight") != (want == "tight" && m.Fits) {
 			r.Fatalf("a row of Search: %q, %s", row.room.doubt("±"), want)
 		}
 		v := prepared(in)
@@ -57,22 +59,28 @@ func TestVerdictsAgree(t *testing.T) {
 			r.Fatalf("the gauges say %s, want %s", gauges, want)
 		}
 	})
-	if !draws.Race && (seen["fits"] == 0 || seen["tight"] == 0 || seen["over"] == 0) { // with it three are drawn
+	// with it three are drawn
+	if !draws.Race && (seen["fits"] == 0 || seen["tight"] == 0 || seen["over"] == 0) {
 		t.Errorf("not every state was drawn: %v", seen)
 	}
 }
 
 func drawnSetup(r *rapid.T) engine.Setup {
-	model, err := presets.Default().Model(rapid.SampledFrom([]string{"llama3.1-8b", "llama3.1-70b", "mixtral-8x7b", "qwen3-30b-a3b"}).Draw(r, "model"))
+	model, err := presets.Default().Model(rapid.SampledFrom([]string{
+		"llama3.1-8b", "llama3.1-70b",
+		"mixtral-8x7b", "qwen3-30b-a3b",
+	}).Draw(r, "model"))
 	if err != nil {
 		r.Fatal(err)
 	}
-	cluster, err := presets.Default().Cluster(rapid.SampledFrom([]string{"dgx-h100", "dgx-a100"}).Draw(r, "cluster"))
+	cluster, err := presets.Default().Cluster(rapid.SampledFrom([]string{"dgx-h100", "dgx-a100"}).Draw(r,
+		"cluster"))
 	if err != nil {
 		r.Fatal(err)
 	}
 	s, err := knob.DraftOf(model, cluster, knob.Given{
-		knob.GPUs: 64, knob.GBS: 128, knob.TP: rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(r, "tp"), knob.PP: rapid.SampledFrom([]int{1, 2, 4}).Draw(r, "pp"),
+		knob.GPUs: 64, knob.GBS: 128, knob.TP: rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(r, "tp"),
+		knob.PP:   rapid.SampledFrom([]int{1, 2, 4}).Draw(r, "pp"),
 		knob.ZeRO: rapid.SampledFrom([]int{0, 1}).Draw(r, "zero"),
 	}).Resolve()
 	if err != nil || !engine.Legal(s) {
@@ -103,7 +111,10 @@ func named(r *rapid.T, s *engine.Setup, now *engine.Report, headline string) map
 	if !ok {
 		r.Fatal("no advice")
 	}
-	for _, section := range (&report.Advice{Advice: &advice, Library: presets.Default()}).Document().Sections {
+	for _, section := range (&report.Advice{
+		Advice:  &advice,
+		Library: presets.Default(),
+	}).Document().Sections {
 		if slot := strings.ToLower(section.Heading); slot == "fits" || slot == "tight" || slot == "over" {
 			out["advise"] = slot
 		}

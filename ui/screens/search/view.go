@@ -189,10 +189,14 @@ func (v *View) above(in *screen.Context) int {
 func (v *View) remarks(in *screen.Context) (texts []string, role themes.Role) {
 	if j := v.running; j != nil {
 		if n := int(j.questions.Load()); n > 0 {
-			return []string{"nothing found; which limit excludes all? try " + figure.Comma(n), "nothing found; why?"}, themes.Accent
+			return []string{
+				"nothing found; which limit excludes all? try " + figure.Comma(n),
+				"nothing found; why?",
+			}, themes.Accent
 		}
 		short := "searching" + in.Glyphs.Ellipsis
-		return []string{fmt.Sprintf("%s %s layouts, %s evaluated", short, figure.Comma(int(j.legal.Load())), figure.Comma(int(j.evaluated.Load()))), short}, themes.Accent
+		return []string{fmt.Sprintf("%s %s layouts, %s evaluated", short, figure.Comma(int(j.legal.Load())),
+			figure.Comma(int(j.evaluated.Load()))), short}, themes.Accent
 	}
 	if v.answer == nil {
 		return []string{""}, themes.Muted
@@ -206,7 +210,8 @@ func (v *View) remarks(in *screen.Context) (texts []string, role themes.Role) {
 		return []string{"PARTIAL: stopped after " + share + " of the space", "PARTIAL " + share}, themes.Warn
 	}
 	all := figure.Comma(r.legal) + " layouts"
-	counts := fmt.Sprintf("%s: %s evaluated, %s ruled out", all, figure.Comma(r.evaluated), figure.Comma(max(0, r.legal-r.evaluated)))
+	counts := fmt.Sprintf("%s: %s evaluated, %s ruled out", all, figure.Comma(r.evaluated),
+		figure.Comma(max(0, r.legal-r.evaluated)))
 	return []string{counts + " by bounds, " + seconds(v.answer.seconds), counts, all}, themes.Muted
 }
 

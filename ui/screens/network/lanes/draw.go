@@ -76,7 +76,8 @@ func (v *View) heading(in *screen.Context) string {
 	}
 	role := themes.Muted
 	if c := v.choice(); c != nil {
-		detail, role = figure.Seconds(s.Length)+", "+listName(v.list)+" "+v.choiceName(v.list, c)+", not your setup", themes.Warn
+		detail, role = figure.Seconds(s.Length)+", "+listName(v.list)+" "+v.choiceName(v.list,
+			c)+", not your setup", themes.Warn
 	}
 	l := widget.NewLine(in.W).Put(in.Paint(themes.Heading), title).Gap(1).Put(in.Paint(role), detail).Gap(1)
 	if in.W < leastWidth {
@@ -85,7 +86,8 @@ func (v *View) heading(in *screen.Context) string {
 	if rule := in.W - rightWidth - l.Used(); rule > 1 {
 		l.Put(in.Paint(themes.Faint), widget.Fill(in.Glyphs.Rule, rule))
 	}
-	l.RightAligned(in.Paint(themes.Muted), "exposed", in.W-rightWidth+9).RightAligned(in.Paint(themes.Muted), "traffic", in.W)
+	l.RightAligned(in.Paint(themes.Muted), "exposed", in.W-rightWidth+9).RightAligned(in.Paint(themes.Muted),
+		"traffic", in.W)
 	return l.String()
 }
 
@@ -111,7 +113,8 @@ func (v *View) lane(in *screen.Context, row int, l *lane.Lane) string {
 		return line.String()
 	}
 	if l.Dimension == "" {
-		line.RightAligned(in.Paint(themes.Muted), "computes "+figure.Seconds(v.drawn.step.Time.Compute+v.drawn.step.Time.Recompute), in.W)
+		line.RightAligned(in.Paint(themes.Muted),
+			"computes "+figure.Seconds(v.drawn.step.Time.Compute+v.drawn.step.Time.Recompute), in.W)
 		return line.String()
 	}
 	c := &v.drawn.step.Traffic[row-v.lanesFrom()-1]
@@ -182,14 +185,16 @@ func (v *View) bar(in *screen.Context, l *lane.Lane, plain bool) string {
 				f, name = fill(cells[x].of)
 			}
 			if cells[x].thin {
-				stack.Segments = append(stack.Segments, widget.Segment{Fill: f, Value: thin}, widget.Segment{Fill: themes.Empty, Value: 1 - thin})
+				stack.Segments = append(stack.Segments, widget.Segment{Fill: f, Value: thin},
+					widget.Segment{Fill: themes.Empty, Value: 1 - thin})
 				x = n
 				continue
 			}
 			for n < to && cells[x].like(cells[n]) {
 				n++
 			}
-			stack.Segments = append(stack.Segments, widget.Segment{Fill: f, Value: float64(n - x), Label: name})
+			stack.Segments = append(stack.Segments,
+				widget.Segment{Fill: f, Value: float64(n - x), Label: name})
 			x = n
 		}
 		return stack.Render(in.Theme, in.Glyphs, to-from)
@@ -233,7 +238,8 @@ func (v *View) cells(l *lane.Lane, a *axis, end float64) []cell {
 			continue
 		}
 		from, to := int(math.Round(begin)), min(int(math.Round(stop)), a.w)
-		if at := min(int(begin), a.w-1); from >= to && stop-begin >= least && l.Dimension != "" && (cells[at].of == nil || cells[at].thin && g.Kind == lane.Exposed) {
+		if at := min(int(begin), a.w-1); from >= to && stop-begin >= least && l.Dimension != "" &&
+			(cells[at].of == nil || cells[at].thin && g.Kind == lane.Exposed) {
 			cells[at] = cell{g, true}
 		}
 		for x := from; x < to; x++ {
@@ -288,11 +294,13 @@ func (v *View) bracket(in *screen.Context) string {
 		mark = ends[0] + widget.Fill(in.Glyphs.Rule, n) + ends[1]
 	}
 	text := figure.Seconds(g.Length)
-	if before := labelWidth + from - 1 - widget.Width(text); labelWidth+to+2+widget.Width(text) > labelWidth+a.w && before >= 0 {
+	if before := labelWidth + from - 1 - widget.Width(text); labelWidth+to+2+widget.Width(text) > labelWidth+
+		a.w && before >= 0 {
 		l.To(before).Put(in.Paint(themes.Strong), text)
 	}
 	l.To(labelWidth+from).Put(in.Paint(themes.Accent), mark)
-	if l.Used() > labelWidth+from && l.Left() > widget.Width(text) && labelWidth+to+2+widget.Width(text) <= labelWidth+a.w {
+	if l.Used() > labelWidth+from && l.Left() > widget.Width(text) &&
+		labelWidth+to+2+widget.Width(text) <= labelWidth+a.w {
 		l.Gap(1).Put(in.Paint(themes.Strong), text)
 	}
 	return l.String()
@@ -320,7 +328,11 @@ func (v *View) ticks(in *screen.Context) string {
 	end := figure.Seconds(v.drawn.step.Length)
 	write(0, "0")
 	write(a.w-widget.Width(end), end)
-	for _, kinds := range [][]lane.Kind{{lane.Update}, {lane.Folded}, {lane.Backward, lane.Forward, lane.Pair, lane.Bubble, lane.InputGradient, lane.WeightGradient}} {
+	for _, kinds := range [][]lane.Kind{
+		{lane.Update},
+		{lane.Folded},
+		{lane.Backward, lane.Forward, lane.Pair, lane.Bubble, lane.InputGradient, lane.WeightGradient},
+	} {
 		for _, g := range v.drawn.step.Lanes[0].Segments {
 			for _, k := range kinds {
 				if g.Kind == k && g.Start > 0 && g.First == firstOf(&g) {

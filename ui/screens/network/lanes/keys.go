@@ -78,13 +78,35 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 		}
 	}
 	return []screen.Key{
-		{ID: "row-up row-down", Keys: "up k | down j", Help: "row above, below: variants, lanes, sizes", Foot: "↑↓", Hint: "row", Do: v.moveRow},
-		{ID: "before after", Keys: "left h | right l", Help: "segment before, after; on a list: turn it", Foot: "←→", Hint: turn, Do: v.move},
-		{ID: "play", Keys: "space", Help: "play the step, pause; where nothing is to move: next segment", Hint: play, Do: func(int) { v.play(in) }},
-		{ID: "exposed", Keys: "x", Help: "next exposed segment of the step", Hint: "next exposed", Do: v.nextExposed},
-		{ID: "as-it-is", Keys: "=", Help: "draw the setup as it is", Hint: back, Do: func(int) { v.list, v.pick = none, 0 }},
-		{Keys: "enter", Help: "take the setup that is drawn", Hint: take, When: func() bool { return take != "" || in == nil }, Ask: v.taken},
-		{ID: "fold", Keys: "f", Help: "fold the middle of the step, or not", Hint: "fold", When: func() bool { return v.whole || v.drawn.step == nil || v.drawn.step.Folded > 0 }, Do: func(int) { v.whole = !v.whole }},
+		{
+			ID: "row-up row-down", Keys: "up k | down j", Help: "row above, below: variants, lanes, sizes",
+			Foot: "↑↓", Hint: "row", Do: v.moveRow,
+		},
+		{
+			ID: "before after", Keys: "left h | right l", Help: "segment before, after; on a list: turn it",
+			Foot: "←→", Hint: turn, Do: v.move,
+		},
+		{
+			ID: "play", Keys: "space", Help: "play the step, pause; where nothing is to move: next segment",
+			Hint: play, Do: func(int) { v.play(in) },
+		},
+		{
+			ID: "exposed", Keys: "x", Help: "next exposed segment of the step", Hint: "next exposed",
+			Do: v.nextExposed,
+		},
+		{
+			ID: "as-it-is", Keys: "=", Help: "draw the setup as it is", Hint: back,
+			Do: func(int) { v.list, v.pick = none, 0 },
+		},
+		{
+			Keys: "enter", Help: "take the setup that is drawn", Hint: take,
+			When: func() bool { return take != "" || in == nil }, Ask: v.taken,
+		},
+		{
+			ID: "fold", Keys: "f", Help: "fold the middle of the step, or not", Hint: "fold",
+			When: func() bool { return v.whole || v.drawn.step == nil || v.drawn.step.Folded > 0 },
+			Do:   func(int) { v.whole = !v.whole },
+		},
 		{ID: "first last", Keys: "home | end", Help: "first, last segment of the lane", Do: v.farthest},
 	}
 }

@@ -33,7 +33,10 @@ func input(t testing.TB, profile colorprofile.Profile, unicode bool) *screen.Con
 	}
 	s := presets.DefaultSetup()
 	r := engine.Report{Legal: true, Time: &engine.Time{Step: 0.5}}
-	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(profile), Glyphs: widget.NewGlyphs(unicode)}
+	return &screen.Context{
+		Setup: &s, Report: &r, Theme: p.Resolve(profile),
+		Glyphs: widget.NewGlyphs(unicode),
+	}
 }
 
 // step is one with round figures: frames are about what is drawn where.
@@ -52,21 +55,31 @@ func step() *lane.Step {
 	}
 	const f, b = schedule.Forward, schedule.Backward
 	return &lane.Step{
-		Length: 0.5, Time: engine.Time{Step: 0.5, Compute: 0.37, Exposed: 0.1, Optimizer: 0.03}, Stages: []layout.Stage{{Of: layout.Counts{32}}},
+		Length: 0.5, Time: engine.Time{Step: 0.5, Compute: 0.37, Exposed: 0.1, Optimizer: 0.03},
+		Stages: []layout.Stage{{Of: layout.Counts{32}}},
 		Traffic: []engine.Communication{
-			{Dimension: "tp", Operation: "all-reduce", GroupSize: 8, Spans: "node", Bytes: 4 * units.GB, Seconds: 0.05, Exposed: 0.04},
-			{Dimension: "dp", Operation: "reduce-scatter + all-gather", GroupSize: 64, Spans: "cluster", Bytes: 4 * units.GB, Seconds: 0.16, Exposed: 0.06},
+			{
+				Dimension: "tp", Operation: "all-reduce", GroupSize: 8, Spans: "node", Bytes: 4 * units.GB,
+				Seconds: 0.05, Exposed: 0.04,
+			},
+			{
+				Dimension: "dp", Operation: "reduce-scatter + all-gather", GroupSize: 64, Spans: "cluster",
+				Bytes: 4 * units.GB, Seconds: 0.16, Exposed: 0.06,
+			},
 		},
 		Never: lane.Never{Gradients: 0.4},
 		Lanes: []lane.Lane{
 			{Segments: []lane.Segment{
-				at(lane.Forward, 0.02, 0.11, f, 0), at(lane.Backward, 0.15, 0.26, b, 0), at(lane.Update, 0.47, 0.03, f, -1),
+				at(lane.Forward, 0.02, 0.11, f, 0), at(lane.Backward, 0.15, 0.26, b, 0),
+				at(lane.Update, 0.47, 0.03, f, -1),
 			}},
 			{Dimension: "tp", Exposed: 0.04, Segments: []lane.Segment{
-				at(lane.Hidden, 0.12, 0.01, f, 0), at(lane.Exposed, 0.13, 0.02, f, 0), at(lane.Exposed, 0.41, 0.02, b, 0),
+				at(lane.Hidden, 0.12, 0.01, f, 0), at(lane.Exposed, 0.13, 0.02, f, 0),
+				at(lane.Exposed, 0.41, 0.02, b, 0),
 			}},
 			{Dimension: "dp", Exposed: 0.06, Segments: []lane.Segment{
-				at(lane.Exposed, 0, 0.02, f, -1), at(lane.Hidden, 0.02, 0.04, f, -1), at(lane.Hidden, 0.37, 0.06, b, -1), at(lane.Exposed, 0.43, 0.04, b, -1),
+				at(lane.Exposed, 0, 0.02, f, -1), at(lane.Hidden, 0.02, 0.04, f, -1),
+				at(lane.Hidden, 0.37, 0.06, b, -1), at(lane.Exposed, 0.43, 0.04, b, -1),
 			}},
 		},
 		Ops: 2,
@@ -83,14 +96,20 @@ func sample(in *screen.Context, w int) *View {
 		return list
 	}
 	c := lane.Choices{
-		Variants: []lane.Choice{{Name: lane.Naive, Knob: true}, {Name: lane.PerLayer}, {Name: lane.Buckets, Current: true, Knob: true}, {Name: lane.Prefetch, Knob: true}},
-		Tokens:   names(2048, 4096, 8192), GPUs: names(128, 512, 2048), Buckets: names(1e6, 25e6, 0),
+		Variants: []lane.Choice{
+			{Name: lane.Naive, Knob: true},
+			{Name: lane.PerLayer},
+			{Name: lane.Buckets, Current: true, Knob: true},
+			{Name: lane.Prefetch, Knob: true},
+		},
+		Tokens: names(2048, 4096, 8192), GPUs: names(128, 512, 2048), Buckets: names(1e6, 25e6, 0),
 	}
 	v.take(drawing{query: query{setup: *in.Setup, list: none, plot: plotWidth(w)}, step: step(), choices: c})
 	v.costs = costing{setup: *in.Setup, known: true}
 	for i, list := range c.Lists() {
 		for j := range list {
-			v.costs.of[i] = append(v.costs.of[i], lane.Cost{Known: true, Step: 0.5, Exposed: 0.1 + 0.05*units.Seconds(j)})
+			v.costs.of[i] = append(v.costs.of[i],
+				lane.Cost{Known: true, Step: 0.5, Exposed: 0.1 + 0.05*units.Seconds(j)})
 		}
 	}
 	return v
@@ -104,7 +123,10 @@ func frame(in *screen.Context, v *View, w, h int) string {
 // TestFrames draws the pane, with the cursor where it starts, on another lane and on a list.
 func TestFrames(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}} {
-		for name, press := range map[string][]string{"start": nil, "compute": {"up", "up", "left"}, "list": {"down"}} {
+		for name, press := range map[string][]string{
+			"start": nil, "compute": {"up", "up", "left"},
+			"list": {"down"},
+		} {
 			t.Run(fmt.Sprintf("%dx%d-%s", size[0], size[1], name), func(t *testing.T) {
 				in := input(t, colorprofile.ANSI256, true).At(size[0], size[1]-6)
 				v := sample(in, size[0])
@@ -165,7 +187,10 @@ func real(t testing.TB, in *screen.Context) *View {
 
 // TestAnySizeAndKey: every frame has its size, whatever was pressed before.
 func TestAnySizeAndKey(t *testing.T) {
-	keys := []string{"up", "down", "down", "left", "right", "space", "x", "=", "f", "home", "end", "enter", "esc"}
+	keys := []string{
+		"up", "down", "down", "left", "right", "space", "x", "=", "f", "home", "end", "enter",
+		"esc",
+	}
 	in := input(t, colorprofile.ANSI256, true)
 	v := real(t, in.At(120, 36))
 	draws.CheckFew(t, 20, func(r *rapid.T) {
@@ -256,7 +281,8 @@ func TestPlays(t *testing.T) {
 			t.Fatal("it plays for ever")
 		}
 	}
-	if v.Playing() || strings.Contains(early, "X▒▒") || !strings.Contains(ansi.Strip(strings.Join(v.Render(in), "\n")), "X▒▒") {
+	if v.Playing() || strings.Contains(early, "X▒▒") ||
+		!strings.Contains(ansi.Strip(strings.Join(v.Render(in), "\n")), "X▒▒") {
 		t.Errorf("played %d frames; at the beginning:\n%s", n, early)
 	}
 	calm := *in

@@ -121,7 +121,8 @@ func (v *View) remark(in *screen.Context, list int) string {
 	case 1:
 		for _, o := range overlap.Ratios(in.Setup, in.Report) {
 			if o.Dimension == "dp" && len(o.Needs) > 0 {
-				return "DP " + figure.Three(o.Ratio) + in.Glyphs.Times + " its compute, 1" + in.Glyphs.Times + " at " + figure.Short(o.Needs[0].Needed)
+				return "DP " + figure.Three(o.Ratio) + in.Glyphs.Times + " its compute, 1" + in.Glyphs.Times +
+					" at " + figure.Short(o.Needs[0].Needed)
 			}
 		}
 	case 2:

@@ -62,8 +62,10 @@ func (v *View) segmentTable() report.Table {
 			}
 			t.Rows = append(t.Rows, []report.Cell{
 				report.Word(name), report.Word(what), report.Word(state),
-				report.Figure(record.Seconds, float64(g.Start)), report.Figure(record.Seconds, float64(g.Length)),
-				report.Figure(record.Seconds, float64(g.Exposed)), report.Figure(record.Traffic, float64(g.Bytes)),
+				report.Figure(record.Seconds, float64(g.Start)),
+				report.Figure(record.Seconds, float64(g.Length)),
+				report.Figure(record.Seconds, float64(g.Exposed)),
+				report.Figure(record.Traffic, float64(g.Bytes)),
 			})
 		}
 	}
@@ -87,7 +89,8 @@ func (v *View) choiceTable(c *costing) report.Table {
 			}
 			t.Rows = append(t.Rows, []report.Cell{
 				report.Word(listName(i)), report.Word(v.choiceName(i, &list[j])), report.Word(current),
-				report.Figure(record.Seconds, float64(cost.Step)), report.Figure(record.Seconds, float64(cost.Exposed)),
+				report.Figure(record.Seconds, float64(cost.Step)),
+				report.Figure(record.Seconds, float64(cost.Exposed)),
 				report.Figure(record.Share, float64(cost.Exposed/cost.Step)),
 			})
 		}

@@ -73,7 +73,8 @@ const lists = 4
 
 // known reports whether there is a step to draw.
 func known(in *screen.Context) bool {
-	return in.Setup != nil && in.Report != nil && in.Report.Legal && in.Report.Time != nil && in.Report.Time.Step > 0
+	return in.Setup != nil && in.Report != nil && in.Report.Legal && in.Report.Time != nil &&
+		in.Report.Time.Step > 0
 }
 
 // query returns what is to be drawn.

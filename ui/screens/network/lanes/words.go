@@ -53,7 +53,8 @@ func (v *View) words(in *screen.Context) (head, why string) {
 	if g == nil {
 		return strings.ToUpper(l.Dimension) + ": nothing is sent in this part of the step", ""
 	}
-	when := fmt.Sprintf(" for %s, from %s to %s", figure.Seconds(g.Length), figure.Seconds(g.Start), figure.Seconds(g.End()))
+	when := fmt.Sprintf(" for %s, from %s to %s", figure.Seconds(g.Length), figure.Seconds(g.Start),
+		figure.Seconds(g.End()))
 	if l.Dimension == "" {
 		return v.computeName(g) + when, v.computeWhy(g)
 	}
@@ -62,7 +63,8 @@ func (v *View) words(in *screen.Context) (head, why string) {
 	why = v.why(in, l, g, c)
 	switch g.Kind {
 	case lane.Folded:
-		return fmt.Sprintf("%s, %s folded: %s exposed, %s hidden", strings.ToUpper(l.Dimension), figure.Plural(g.Micros, "operation"), figure.Seconds(g.Exposed), figure.Seconds(g.Hidden)),
+		return fmt.Sprintf("%s, %s folded: %s exposed, %s hidden", strings.ToUpper(l.Dimension),
+				figure.Plural(g.Micros, "operation"), figure.Seconds(g.Exposed), figure.Seconds(g.Hidden)),
 			"In the middle of the step every micro-batch is like its neighbours. f draws them all."
 	case lane.Exposed:
 		head += ": exposed" + when
@@ -112,8 +114,10 @@ func over(in *screen.Context, c *engine.Communication) string {
 // computeName names an operation.
 func (v *View) computeName(g *lane.Segment) string {
 	name := map[lane.Kind]string{
-		lane.Forward: "forward", lane.Backward: "backward", lane.InputGradient: "input gradient", lane.WeightGradient: "weight gradient",
-		lane.Pair: "forward and backward together", lane.Recompute: "forward run again", lane.Update: "optimizer update", lane.Bubble: "pipeline bubble",
+		lane.Forward: "forward", lane.Backward: "backward", lane.InputGradient: "input gradient",
+		lane.WeightGradient: "weight gradient",
+		lane.Pair:           "forward and backward together", lane.Recompute: "forward run again",
+		lane.Update: "optimizer update", lane.Bubble: "pipeline bubble",
 	}[g.Kind]
 	if g.Kind == lane.Folded {
 		return fmt.Sprintf("%s in the middle of the step", figure.Plural(g.Micros, "operation"))
@@ -153,20 +157,25 @@ func (v *View) layers(g *lane.Segment) (first, n int) {
 func (v *View) computeWhy(g *lane.Segment) string {
 	switch g.Kind {
 	case lane.Forward:
-		return "The lanes below show what travels meanwhile. Where this lane has a hole, the GPU waits for what is exposed below it."
+		return "The lanes below show what travels meanwhile. Where this lane has a hole, the GPU waits for " +
+			"what is exposed below it."
 	case lane.Backward, lane.InputGradient, lane.WeightGradient, lane.Pair:
 		if len(v.drawn.step.Traffic) == 0 {
 			return "A single GPU sends nothing: the next operation follows at once."
 		}
-		return "The gradients of the last layers are ready first, so they can travel while the earlier layers still compute: that is what hides them."
+		return "The gradients of the last layers are ready first, so they can travel while the earlier " +
+			"layers still compute: that is what hides them."
 	case lane.Recompute:
 		return "Activations that were not kept are computed again before their backward."
 	case lane.Update:
-		return "Each GPU updates its parameters, or with ZeRO its shard of them, once all gradients have arrived."
+		return "Each GPU updates its parameters, or with ZeRO its shard of them, once all gradients have " +
+			"arrived."
 	case lane.Bubble:
-		return "The GPU is idle: another pipeline rank has not yet sent what it needs, or nothing is left for it to do."
+		return "The GPU is idle: another pipeline rank has not yet sent what it needs, or nothing is left " +
+			"for it to do."
 	case lane.Folded:
-		return "Every micro-batch in the middle is like its neighbours, so the picture leaves them out. f draws them all."
+		return "Every micro-batch in the middle is like its neighbours, so the picture leaves them out. f " +
+			"draws them all."
 	default:
 		return ""
 	}
@@ -225,26 +234,32 @@ func (v *View) why(in *screen.Context, l *lane.Lane, g *lane.Segment, c *engine.
 		if hidden {
 			return "It travels next to the layer's matrix products."
 		}
-		return "Every layer needs the sum over the TP group before it can go on: the products wait, in each layer, forward and backward."
+		return "Every layer needs the sum over the TP group before it can go on: the products wait, in " +
+			"each layer, forward and backward."
 	case "cp":
 		if hidden {
-			return "Ring attention: while a GPU computes with the keys and values it has, the next ones arrive."
+			return "Ring attention: while a GPU computes with the keys and values it has, the next ones " +
+				"arrive."
 		}
-		return "The attention of a block takes less time than the keys and values of the next one need to arrive."
+		return "The attention of a block takes less time than the keys and values of the next one need to " +
+			"arrive."
 	case "ep", "etp":
 		if hidden {
 			return "Runs next to the computing of another micro-batch."
 		}
 		return "A token's layer cannot go on until the token has been at its experts and is back."
 	case "host":
-		return "Activations move to the host in the forward and back in the backward, next to computing where that lasts long enough."
+		return "Activations move to the host in the forward and back in the backward, next to computing " +
+			"where that lasts long enough."
 	case "pp-wait":
 		return "This stack's sends block: the stage stands still while its message travels."
 	case "pp":
 		if hidden {
-			return "The message travels while this rank goes on; only the stage that needs it may have to wait."
+			return "The message travels while this rank goes on; only the stage that needs it may have to " +
+				"wait."
 		}
-		return "Messages between stages delay the whole pipeline by this much; the time is part of the bubble, here spread over its waits."
+		return "Messages between stages delay the whole pipeline by this much; the time is part of the " +
+			"bubble, here spread over its waits."
 	}
 	return v.dataWhy(in, g, c)
 }
@@ -265,25 +280,36 @@ func (v *View) dataWhy(in *screen.Context, g *lane.Segment, c *engine.Communicat
 		if x >= 1 {
 			return " Nothing of it overlaps here."
 		}
-		return " meshscope leaves at least " + figure.Percent(x) + " of " + what + " exposed, however much there is to compute: a constant of the stack, fitted or assumed."
+		return " meshscope leaves at least " + figure.Percent(x) + " of " + what +
+			" exposed, however much there is to compute: a constant of the stack, fitted or assumed."
 	}
 	switch {
 	case g.Micro >= 0 && hidden:
-		return "Prefetch: while one layer computes, the weights of the next arrive from the " + n + " GPUs that hold a shard each."
+		return "Prefetch: while one layer computes, the weights of the next arrive from the " + n +
+			" GPUs that hold a shard each."
 	case g.Micro >= 0:
-		return "The layer's weights are on " + n + " GPUs and have not arrived, or its gradients have not left, when computing could go on." + share(never.Shards, "the traffic of shards")
+		return "The layer's weights are on " + n + " GPUs and have not arrived, or its gradients have not " +
+			"left, when computing could go on." + share(never.Shards, "the traffic of shards")
 	case g.Before && hidden:
-		return "The first layers' weights arrived first; those of later layers travel under the first forward."
+		return "The first layers' weights arrived first; those of later layers travel under the first " +
+			"forward."
 	case g.Before:
-		return "Each GPU has updated its shard; the forward cannot start without the first layers' new weights." + share(never.Weights, "the gathers")
+		return "Each GPU has updated its shard; the forward cannot start without the first layers' new " +
+			"weights." + share(never.Weights, "the gathers")
 	case hidden:
-		return "The gradients of layers whose backward is done travel while the layers before them still compute, or while the rank is idle. Only the backward of the last micro-batch hides them: earlier ones still add to them." + whose
+		return "The gradients of layers whose backward is done travel while the layers before them still " +
+			"compute, or while the rank is idle. Only the backward of the last micro-batch hides them: " +
+			"earlier ones still add to them." + whose
 	case never.Gradients >= 1:
-		return "All gradients leave when the backward is over: nothing is left to compute that would hide them, and the update waits."
+		return "All gradients leave when the backward is over: nothing is left to compute that would hide " +
+			"them, and the update waits."
 	case float64(c.Exposed) <= max(never.Gradients, never.Weights)*float64(c.Seconds)*(1+nearly):
-		return "The backward has room for more of this traffic than it hides." + share(never.Gradients, "all gradient traffic") + " The update waits." + whose
+		return "The backward has room for more of this traffic than it hides." + share(never.Gradients,
+			"all gradient traffic") + " The update waits." + whose
 	default:
-		return "The first layers' gradients are ready only when the backward ends, and nothing is left to compute that would hide them. The update waits." + share(never.Gradients, "all gradient traffic") + whose
+		return "The first layers' gradients are ready only when the backward ends, and nothing is left to " +
+			"compute that would hide them. The update waits." + share(never.Gradients,
+			"all gradient traffic") + whose
 	}
 }
 
@@ -295,20 +321,26 @@ func (v *View) listWords(in *screen.Context, list int) (head, why string) {
 		head += ": your setup"
 	}
 	if cost := v.cost(in, list); cost.Known {
-		head += fmt.Sprintf(", %s of a step of %s exposed", figure.Seconds(cost.Exposed), figure.Seconds(cost.Step))
+		head += fmt.Sprintf(", %s of a step of %s exposed", figure.Seconds(cost.Exposed),
+			figure.Seconds(cost.Step))
 	}
 	switch list {
 	case 1:
-		why = "More tokens in a micro-batch mean more computing for the same gradients: traffic hides from the length on at which it takes as long as the backward."
+		why = "More tokens in a micro-batch mean more computing for the same gradients: traffic hides from " +
+			"the length on at which it takes as long as the backward."
 		for _, o := range overlap.Ratios(in.Setup, in.Report) {
 			if o.Dimension == "dp" && len(o.Needs) > 0 {
-				why += fmt.Sprintf(" At the rates that large messages and products reach, your traffic takes %s times as long as %s; it would take as long at %s tokens.", figure.Three(o.Ratio), o.Under, figure.Short(o.Needs[0].Needed))
+				why += fmt.Sprintf(" At the rates that large messages and products reach, your traffic "+
+					"takes %s times as long as %s; it would take as long at %s tokens.",
+					figure.Three(o.Ratio), o.Under, figure.Short(o.Needs[0].Needed))
 			}
 		}
 	case 2:
-		why = "More replicas, each with the same work. A GPU sends hardly more, but over more and slower links, and each call takes longer: the wall of data parallelism."
+		why = "More replicas, each with the same work. A GPU sends hardly more, but over more and slower " +
+			"links, and each call takes longer: the wall of data parallelism."
 	case 3:
-		why = "Gradients are sent in buckets. Small ones start early but pay the latency of a call each; a large one waits until its last gradient is there. This model counts the calls; the share that is never hidden is the stack's, whatever the size."
+		why = "Gradients are sent in buckets. Small ones start early but pay the latency of a call each; a " +
+			"large one waits until its last gradient is there. This model counts the calls; the share that is never hidden is the stack's, whatever the size."
 	default:
 		why = variantWords(c.Name)
 	}
@@ -332,19 +364,25 @@ func (v *View) cost(in *screen.Context, list int) lane.Cost {
 func variantWords(name string) string {
 	switch name {
 	case lane.Naive:
-		return "Nothing overlaps: all communication inside the step is exposed (--comm-overlap none). Gradients leave when the whole backward is over."
+		return "Nothing overlaps: all communication inside the step is exposed (--comm-overlap none). " +
+			"Gradients leave when the whole backward is over."
 	case lane.NoDP:
 		return "Gradients leave when the whole backward is over (--dp-overlap off)."
 	case lane.PerLayer:
-		return "Gradients leave as soon as a layer has them, one collective per layer: they hide, but each call pays its latency."
+		return "Gradients leave as soon as a layer has them, one collective per layer: they hide, but each " +
+			"call pays its latency."
 	case lane.Buckets:
-		return "Gradients are collected into buckets and sent when one is full: few calls, and most of them hide under the backward."
+		return "Gradients are collected into buckets and sent when one is full: few calls, and most of " +
+			"them hide under the backward."
 	case lane.Overlap:
-		return "Gradients travel while the backward still computes, as this stack does it; the model counts their time as one call."
+		return "Gradients travel while the backward still computes, as this stack does it; the model " +
+			"counts their time as one call."
 	case lane.Sharded:
-		return "Weights stay whole on each GPU: gradients are scattered and updated weights gathered once per step."
+		return "Weights stay whole on each GPU: gradients are scattered and updated weights gathered once " +
+			"per step."
 	case lane.Prefetch:
-		return "Every GPU keeps a shard of the weights. They are gathered layer by layer in the forward and again in the backward, each while the layer before computes."
+		return "Every GPU keeps a shard of the weights. They are gathered layer by layer in the forward " +
+			"and again in the backward, each while the layer before computes."
 	default:
 		return "The setup as it is."
 	}
@@ -359,7 +397,13 @@ func (v *View) Status(in *screen.Context) string {
 	for _, p := range []struct {
 		name string
 		time units.Seconds
-	}{{"computing", t.Compute}, {"recomputation", t.Recompute}, {"exposed", t.Exposed}, {"bubble", t.Bubble}, {"update", t.Optimizer}} {
+	}{
+		{"computing", t.Compute},
+		{"recomputation", t.Recompute},
+		{"exposed", t.Exposed},
+		{"bubble", t.Bubble},
+		{"update", t.Optimizer},
+	} {
 		if p.time > 0 {
 			parts = append(parts, figure.Seconds(p.time)+" "+p.name)
 		}

@@ -84,9 +84,18 @@ func (v *attention) Keys(in *screen.Context) []screen.Key {
 		split = "zig-zag"
 	}
 	return append(v.steps.keys(in),
-		screen.Key{ID: "split", Keys: "z", Help: "cut the sequence zig-zag, or in order", Hint: split, Do: func(int) { v.contiguous = !v.contiguous }},
-		screen.Key{ID: "row-up row-down", Keys: "up k | down j", Help: "queries above, below", Foot: "↑↓", Hint: "queries", Do: func(n int) { v.q += n }},
-		screen.Key{ID: "column-before column-after", Keys: "shift+left H | shift+right L", Help: "keys before, after", Foot: "shift+arrows", Hint: "keys", Do: func(n int) { v.k += n }},
+		screen.Key{
+			ID: "split", Keys: "z", Help: "cut the sequence zig-zag, or in order", Hint: split,
+			Do: func(int) { v.contiguous = !v.contiguous },
+		},
+		screen.Key{
+			ID: "row-up row-down", Keys: "up k | down j", Help: "queries above, below", Foot: "↑↓",
+			Hint: "queries", Do: func(n int) { v.q += n },
+		},
+		screen.Key{
+			ID: "column-before column-after", Keys: "shift+left H | shift+right L",
+			Help: "keys before, after", Foot: "shift+arrows", Hint: "keys", Do: func(n int) { v.k += n },
+		},
 	)
 }
 
@@ -134,7 +143,8 @@ func (v *attention) Status(in *screen.Context) string {
 		if v.q == v.k {
 			of = "themselves, half masked"
 		}
-		text += fmt.Sprintf("GPU %d, step %d: %s with %s, %s", a.Owner(v.q), step+1, tokens(v.q), of, figure.Plural(a.Pairs(v.q, v.k), "pair"))
+		text += fmt.Sprintf("GPU %d, step %d: %s with %s, %s", a.Owner(v.q), step+1, tokens(v.q), of,
+			figure.Plural(a.Pairs(v.q, v.k), "pair"))
 		if step > 0 {
 			text += fmt.Sprintf("; K/V from GPU %d", a.Owner(v.k))
 		}

@@ -41,7 +41,8 @@ func (v *attention) heading(in *screen.Context, a *ring.Attention) string {
 	if a.ZigZag {
 		split = "[zig-zag] contiguous"
 	}
-	return in.HeadingIn(themes.Current, in.W, "RING ATTENTION", detail, fmt.Sprintf("%s, step %d of %d", split, v.steps.at+1, a.Ranks))
+	return in.HeadingIn(themes.Current, in.W, "RING ATTENTION", detail,
+		fmt.Sprintf("%s, step %d of %d", split, v.steps.at+1, a.Ranks))
 }
 
 // picture draws the blocks of queries and keys with the GPU that computes each, and next to
@@ -111,7 +112,8 @@ func (v *attention) circle(in *screen.Context, a *ring.Attention, w int) []strin
 	}
 	gpu := func(l *widget.Line, rank int) {
 		held := a.Own(a.From(rank, v.steps.at))
-		l.Put(in.Theme.Area(hue(in.Theme, rank)), " "+strconv.Itoa(rank)+" ").Put(in.Paint(themes.Text), fmt.Sprintf(" k%d k%d", held[0], held[1]))
+		l.Put(in.Theme.Area(hue(in.Theme, rank)), " "+strconv.Itoa(rank)+" ").Put(in.Paint(themes.Text),
+			fmt.Sprintf(" k%d k%d", held[0], held[1]))
 	}
 	top, bottom := widget.NewLine(w).Put(muted, open), widget.NewLine(w).Put(muted, end)
 	for i := range half {
@@ -144,7 +146,9 @@ func label(of string, part int) string {
 
 // block draws a line of the GPU that computes a block, wide cells: filled when it is done, in brackets while
 // it is computed, and a dot where the mask leaves nothing. named: the line that has the GPU's number.
-func (v *attention) block(in *screen.Context, l *widget.Line, a *ring.Attention, q, k, now, wide int, named bool) {
+func (v *attention) block(in *screen.Context, l *widget.Line, a *ring.Attention, q, k, now, wide int,
+	named bool,
+) {
 	step, some := a.Step(q, k)
 	open, end := " ", " "
 	if q == v.q && k == v.k && named {
@@ -158,7 +162,8 @@ func (v *attention) block(in *screen.Context, l *widget.Line, a *ring.Attention,
 		return widget.Blank(before) + sign + widget.Blank(wide-2-before-widget.Width(sign))
 	}
 	if !some {
-		l.Put(in.Paint(map[bool]themes.Role{true: themes.Accent, false: themes.Faint}[open != " "]), open+inside(masked(in))+" ")
+		l.Put(in.Paint(map[bool]themes.Role{true: themes.Accent, false: themes.Faint}[open != " "]),
+			open+inside(masked(in))+" ")
 		return
 	}
 	owner := a.Owner(q)
@@ -186,14 +191,16 @@ func (v *attention) table(in *screen.Context, a *ring.Attention, w int) []string
 	muted, text := in.Paint(themes.Muted), in.Paint(themes.Text)
 	step := v.steps.at
 	l := widget.NewLine(w)
-	l.Put(muted, "GPU has").To(heldAt).Put(muted, "K/V").To(fromAt).Put(muted, "of").RightAligned(muted, "pairs", pairsEnd)
+	l.Put(muted, "GPU has").To(heldAt).Put(muted, "K/V").To(fromAt).Put(muted, "of").RightAligned(muted,
+		"pairs", pairsEnd)
 	lines := []string{l.Right(muted, "done", 0).String()}
 	_, most, _ := a.Busiest()
 	for rank := range a.Ranks {
 		own, from := a.Own(rank), a.From(rank, step)
 		held := a.Own(from)
 		l := widget.NewLine(w).Put(in.Theme.Area(hue(in.Theme, rank)), " "+strconv.Itoa(rank)+" ").Gap(1)
-		l.Put(text, fmt.Sprintf("q%d q%d", own[0], own[1])).To(heldAt).Put(text, fmt.Sprintf("k%d k%d", held[0], held[1])).To(fromAt)
+		l.Put(text, fmt.Sprintf("q%d q%d", own[0], own[1])).To(heldAt).Put(text,
+			fmt.Sprintf("k%d k%d", held[0], held[1])).To(fromAt)
 		l.Put(text, strconv.Itoa(from))
 		if step+1 < a.Ranks {
 			l.Put(muted, fmt.Sprintf("%s%d", in.Glyphs.Arrow, (rank+1)%a.Ranks))
@@ -208,7 +215,10 @@ func (v *attention) table(in *screen.Context, a *ring.Attention, w int) []string
 			l.RightAligned(in.Paint(themes.Bad), "idle", pairsEnd)
 		}
 		done := fmt.Sprintf("%d of %d", a.Done(rank, step+1), a.Total(rank))
-		bar := widget.Stack{Scale: float64(most), Plain: true, Segments: []widget.Segment{{Fill: hue(in.Theme, rank), Value: float64(a.Done(rank, step+1))}}}
+		bar := widget.Stack{
+			Scale: float64(most), Plain: true,
+			Segments: []widget.Segment{{Fill: hue(in.Theme, rank), Value: float64(a.Done(rank, step+1))}},
+		}
 		l.Gap(1)
 		if room := l.Left() - len(" 00 of 00"); room > 3 {
 			l.Raw(bar.Render(in.Theme, in.Glyphs, room), room)
@@ -249,10 +259,12 @@ func (v *attention) setup(in *screen.Context) []string {
 	s, w := in.Setup, in.W
 	muted := in.Paint(themes.Muted)
 	say := func(text string) string { return widget.NewLine(w).Gap(2).Put(muted, in.Cut(text, w-2)).String() }
-	detail := fmt.Sprintf("CP %d, %s tokens, %s on each GPU", s.CP, figure.Comma(s.Seq), figure.Comma(s.Seq/s.CP))
+	detail := fmt.Sprintf("CP %d, %s tokens, %s on each GPU", s.CP, figure.Comma(s.Seq),
+		figure.Comma(s.Seq/s.CP))
 	lines := []string{in.Heading(w, "THIS SETUP", detail, "one layer, one micro-batch")}
 	if s.CP < 2 {
-		return append(lines, say("Each GPU has whole sequences: no ring, nothing is sent for attention. Turn CP up to cut them."))
+		return append(lines, say("Each GPU has whole sequences: no ring, nothing is sent for attention. "+
+			"Turn CP up to cut them."))
 	}
 	if in.Hides("communication.", "time.", "attention.") {
 		return append(lines, say("hidden until you answer"))
@@ -261,8 +273,10 @@ func (v *attention) setup(in *screen.Context) []string {
 		lines = append(lines, say("evaluating"+in.Glyphs.Ellipsis))
 	} else {
 		scale := max(f.Forward.Attention, f.Forward.SendRecv, f.Backward.Attention, f.Backward.SendRecv)
-		lines = append(lines, passLines(in, "forward", &f.Forward, float64(scale), themes.Forward, themes.ForwardAlt)...)
-		lines = append(lines, passLines(in, "backward", &f.Backward, float64(scale), themes.Backward, themes.BackwardAlt)...)
+		lines = append(lines, passLines(in, "forward", &f.Forward, float64(scale), themes.Forward,
+			themes.ForwardAlt)...)
+		lines = append(lines, passLines(in, "backward", &f.Backward, float64(scale), themes.Backward,
+			themes.BackwardAlt)...)
 	}
 	if !concealed(in) {
 		lines = append(lines, say(v.pairs(in)))
@@ -272,13 +286,16 @@ func (v *attention) setup(in *screen.Context) []string {
 
 // passLines draws attention in the steps of the ring, and the messages that travel while it
 // runs.
-func passLines(in *screen.Context, name string, p *ring.Pass, scale float64, fill, other themes.Fill) []string {
+func passLines(in *screen.Context, name string, p *ring.Pass, scale float64, fill,
+	other themes.Fill,
+) []string {
 	const barAt, sayWidth = 22, 30
 	room := max(in.W-barAt-sayWidth, 4)
 	row := func(label string, bar *widget.Stack, text string, role themes.Role) string {
 		l := widget.NewLine(in.W).Gap(2).Put(in.Paint(themes.Muted), label).To(barAt)
 		bar.Scale, bar.Plain, bar.NoTrack = scale, true, true
-		return l.Raw(bar.Render(in.Theme, in.Glyphs, room), room).Gap(1).Put(in.Paint(role), in.Cut(text, l.Left())).String()
+		return l.Raw(bar.Render(in.Theme, in.Glyphs, room), room).Gap(1).Put(in.Paint(role),
+			in.Cut(text, l.Left())).String()
 	}
 	cp := in.Setup.CP
 	work := &widget.Stack{}
@@ -287,17 +304,22 @@ func passLines(in *screen.Context, name string, p *ring.Pass, scale float64, fil
 		pieces = 1
 	}
 	for i := range pieces {
-		work.Segments = append(work.Segments, widget.Segment{Fill: [...]themes.Fill{fill, other}[i%2], Value: float64(p.Attention) / float64(pieces)})
+		work.Segments = append(work.Segments, widget.Segment{
+			Fill:  [...]themes.Fill{fill, other}[i%2],
+			Value: float64(p.Attention) / float64(pieces),
+		})
 	}
 	sent := &widget.Stack{Segments: []widget.Segment{
-		{Fill: themes.Gauge, Value: float64(p.SendRecv - p.Exposed)}, {Fill: themes.Exposed, Value: float64(p.Exposed)},
+		{Fill: themes.Gauge, Value: float64(p.SendRecv - p.Exposed)},
+		{Fill: themes.Exposed, Value: float64(p.Exposed)},
 	}}
 	text, role := figure.Seconds(p.SendRecv)+", all overlapped", themes.Good
 	if p.Exposed > 0 {
 		text, role = figure.Seconds(p.SendRecv)+", exposed "+figure.Seconds(p.Exposed), themes.Bad
 	}
 	return []string{
-		row(fmt.Sprintf("%-9s%s", name, "attention"), work, fmt.Sprintf("%s in %s", figure.Seconds(p.Attention), figure.Plural(cp, "step")), themes.Text),
+		row(fmt.Sprintf("%-9s%s", name, "attention"), work,
+			fmt.Sprintf("%s in %s", figure.Seconds(p.Attention), figure.Plural(cp, "step")), themes.Text),
 		row(fmt.Sprintf("%d %s %s", cp-1, in.Glyphs.Times, figure.Traffic(p.Message)), sent, text, role),
 	}
 }
@@ -319,8 +341,10 @@ func (v *attention) pairs(in *screen.Context) string {
 func (v *attention) traffic(in *screen.Context) string {
 	for i := range in.Report.Communication {
 		if c := &in.Report.Communication[i]; c.Dimension == "cp" {
-			return fmt.Sprintf("in the step each GPU sends %s in %s; exposed: %s, %s of the step", figure.Traffic(c.Bytes),
-				figure.Seconds(c.Seconds), figure.Seconds(c.Exposed), figure.Percent(float64(c.Exposed/max(in.Report.Time.Step, units.Seconds(1e-12)))))
+			return fmt.Sprintf("in the step each GPU sends %s in %s; exposed: %s, %s of the step",
+				figure.Traffic(c.Bytes),
+				figure.Seconds(c.Seconds), figure.Seconds(c.Exposed),
+				figure.Percent(float64(c.Exposed/max(in.Report.Time.Step, units.Seconds(1e-12)))))
 		}
 	}
 	return ""

@@ -66,7 +66,8 @@ func (v *collectives) group(in *screen.Context) *ring.Group {
 		if g.Dimension == v.dimension {
 			return g
 		}
-		if best == nil || best.Size <= best.PerDomain && g.Size > g.PerDomain && !slices.Equal(g.Uses, []ring.Op{ring.SendRecv}) {
+		if best == nil || best.Size <= best.PerDomain && g.Size > g.PerDomain &&
+			!slices.Equal(g.Uses, []ring.Op{ring.SendRecv}) {
 			best = g
 		}
 	}
@@ -134,10 +135,24 @@ func (v *collectives) Keys(in *screen.Context) []screen.Key {
 		v.example(v.group(in))
 	}
 	return append(v.steps.keys(in),
-		screen.Key{ID: "collective-before collective-after", Keys: "N | n", Help: "collective before, after", Foot: "n", Hint: "next collective", Do: func(n int) { v.turnOp(in, n) }},
-		screen.Key{ID: "group-kind-before group-kind-after", Keys: "D | d", Help: "group before, after: tp, dp, ...", Foot: "d", Hint: "group", Do: func(n int) { v.turnGroup(in, n) }},
-		screen.Key{ID: "row-up row-down", Keys: "up k | down j", Help: "GPU above, below", Foot: "↑↓", Hint: "GPU", Do: func(n int) { v.rank += n }},
-		screen.Key{ID: "column-before column-after", Keys: "shift+left H | shift+right L", Help: "chunk before, after", Foot: "shift+arrows", Hint: "chunk", Do: func(n int) { v.chunk += n }},
+		screen.Key{
+			ID: "collective-before collective-after", Keys: "N | n", Help: "collective before, after",
+			Foot: "n", Hint: "next collective", Do: func(n int) { v.turnOp(in, n) },
+		},
+		screen.Key{
+			ID: "group-kind-before group-kind-after", Keys: "D | d",
+			Help: "group before, after: tp, dp, ...", Foot: "d", Hint: "group",
+			Do: func(n int) { v.turnGroup(in, n) },
+		},
+		screen.Key{
+			ID: "row-up row-down", Keys: "up k | down j", Help: "GPU above, below", Foot: "↑↓",
+			Hint: "GPU", Do: func(n int) { v.rank += n },
+		},
+		screen.Key{
+			ID: "column-before column-after", Keys: "shift+left H | shift+right L",
+			Help: "chunk before, after", Foot: "shift+arrows", Hint: "chunk",
+			Do: func(n int) { v.chunk += n },
+		},
 	)
 }
 

@@ -28,7 +28,8 @@ func (v *collectives) heading(in *screen.Context, g *ring.Group, c *ring.Collect
 	detail := "an example: "
 	switch {
 	case g.Dimension != "":
-		detail = fmt.Sprintf("%s group: %s GPUs, %s of %s", g.Dimension, figure.Comma(g.Size), bytesOf(g.Volume), g.What)
+		detail = fmt.Sprintf("%s group: %s GPUs, %s of %s", g.Dimension, figure.Comma(g.Size),
+			bytesOf(g.Volume), g.What)
 	case v.facts.current(in) == nil:
 		detail += "evaluating the groups of this setup" + in.Glyphs.Ellipsis
 	default:
@@ -111,7 +112,10 @@ func (v *collectives) phases(in *screen.Context, c *ring.Collective) string {
 	l := widget.NewLine(in.W).Gap(1)
 	bar := func(label string, done, of int) {
 		l.Put(in.Paint(themes.Text), fmt.Sprintf("%s %d of %d ", label, done, of))
-		s := widget.Stack{Scale: float64(of), Plain: true, Segments: []widget.Segment{{Fill: themes.Gauge, Value: float64(done)}}}
+		s := widget.Stack{
+			Scale: float64(of), Plain: true,
+			Segments: []widget.Segment{{Fill: themes.Gauge, Value: float64(done)}},
+		}
 		l.Raw(s.Render(in.Theme, in.Glyphs, 14), 14).Gap(3)
 	}
 	at := v.steps.at
@@ -152,7 +156,9 @@ func (v *collectives) circle(in *screen.Context, g *ring.Group, c *ring.Collecti
 	}
 	half := (c.Ranks + 1) / 2
 	u := in.Glyphs.Unicode
-	link := func(l *widget.Line, from int, left, right string) { v.link(in, l, c, from, carries[from], left, right) }
+	link := func(l *widget.Line, from int, left, right string) {
+		v.link(in, l, c, from, carries[from], left, right)
+	}
 	ahead, back, down, up, downBack, upOn := "▶", "◀", "╮", "╰", "╯", "╭"
 	if !u {
 		ahead, back, down, up, downBack, upOn = ">", "<", ".", "'", "'", "."
@@ -198,7 +204,9 @@ func (v *collectives) circle(in *screen.Context, g *ring.Group, c *ring.Collecti
 }
 
 // link draws the way from a GPU to the next, with the chunk that it carries.
-func (v *collectives) link(in *screen.Context, l *widget.Line, c *ring.Collective, from int, carries, left, right string) {
+func (v *collectives) link(in *screen.Context, l *widget.Line, c *ring.Collective, from int, carries, left,
+	right string,
+) {
 	slow := c.Crosses(ring.Send{From: from, To: (from + 1) % c.Ranks})
 	line, paint := "─", in.Paint(themes.Muted)
 	if slow {
@@ -234,7 +242,8 @@ func (v *collectives) table(in *screen.Context, g *ring.Group, c *ring.Collectiv
 		}
 		l.Put(in.Paint(paint), fmt.Sprintf("GPU %d", member(g, c, rank))).To(chunksAt)
 		for chunk := range c.Chunks() {
-			came := slices.ContainsFunc(arrived, func(s ring.Send) bool { return s.To == rank && s.Chunk == chunk })
+			came := slices.ContainsFunc(arrived,
+				func(s ring.Send) bool { return s.To == rank && s.Chunk == chunk })
 			v.cell(in, l, c, state[rank][chunk], came, rank == v.rank && chunk == v.chunk)
 		}
 		l.To(chunksAt + chunkWidth*c.Chunks()).Gap(2)
@@ -257,7 +266,9 @@ func (v *collectives) table(in *screen.Context, g *ring.Group, c *ring.Collectiv
 }
 
 // cell draws what a GPU has of a chunk, in brackets where it has just come.
-func (v *collectives) cell(in *screen.Context, l *widget.Line, c *ring.Collective, has ring.Part, came, here bool) {
+func (v *collectives) cell(in *screen.Context, l *widget.Line, c *ring.Collective, has ring.Part, came,
+	here bool,
+) {
 	open, end := " ", " "
 	if came {
 		open, end = "[", "]"
@@ -307,7 +318,10 @@ func (v *collectives) sent(in *screen.Context, l *widget.Line, g *ring.Group, c 
 		text = figure.Traffic(units.Bytes(sent) * g.Volume)
 	}
 	if room := l.Left() - 12; room > 3 {
-		bar := widget.Stack{Scale: share, Plain: true, Segments: []widget.Segment{{Fill: themes.Gauge, Value: sent}}}
+		bar := widget.Stack{
+			Scale: share, Plain: true,
+			Segments: []widget.Segment{{Fill: themes.Gauge, Value: sent}},
+		}
 		l.Raw(bar.Render(in.Theme, in.Glyphs, room), room)
 	}
 	l.Right(in.Paint(themes.Text), text, 1)
@@ -347,7 +361,8 @@ func (v *collectives) times(in *screen.Context, g *ring.Group, c *ring.Collectiv
 	if c.Op == ring.AllToAll {
 		kind = "step by step"
 	}
-	one := fmt.Sprintf(": %s %s %s = %s", figure.Plural(c.Steps(), "step"), in.Glyphs.Times, figure.Seconds(t/units.Seconds(c.Steps())), figure.Seconds(t))
+	one := fmt.Sprintf(": %s %s %s = %s", figure.Plural(c.Steps(), "step"), in.Glyphs.Times,
+		figure.Seconds(t/units.Seconds(c.Steps())), figure.Seconds(t))
 	model, ok := g.Models(c.Op)
 	if !ok {
 		return []string{kind + one}
@@ -375,15 +390,17 @@ func sends(g *ring.Group, c *ring.Collective) string {
 	text := map[ring.Op]string{
 		ring.AllReduce:     "2 passes of n-1 chunks, each 1/n: 2 x {share} x {data}{=} a GPU",
 		ring.ReduceScatter: "n-1 chunks, each 1/n: {share} x {data}{=} a GPU, half an all-reduce",
-		ring.AllGather:     "n-1 chunks, each 1/n: {share} x {data}{=} a GPU, the other half of an all-reduce",
-		ring.AllToAll:      "n-1 parts, each 1/n: {share} x {data}{=} a GPU; in step k to k places on",
-		ring.Broadcast:     "{data} by each GPU but the last, chunk behind chunk",
-		ring.Reduce:        "{data} by each GPU but the root; each adds its own",
-		ring.Scatter:       "{share} x {data}{=} by GPU 0, the farthest chunk first; less by the others",
-		ring.Gather:        "{share} x {data}{=} by the last GPU, less by those before",
-		ring.SendRecv:      "{data}, as between pipeline stages and in ring attention",
-		ring.Barrier:       "no data, only who has come; PyTorch runs an all-reduce of one number",
+		ring.AllGather: "n-1 chunks, each 1/n: {share} x {data}{=} a GPU, the other half of an " +
+			"all-reduce",
+		ring.AllToAll:  "n-1 parts, each 1/n: {share} x {data}{=} a GPU; in step k to k places on",
+		ring.Broadcast: "{data} by each GPU but the last, chunk behind chunk",
+		ring.Reduce:    "{data} by each GPU but the root; each adds its own",
+		ring.Scatter:   "{share} x {data}{=} by GPU 0, the farthest chunk first; less by the others",
+		ring.Gather:    "{share} x {data}{=} by the last GPU, less by those before",
+		ring.SendRecv:  "{data}, as between pipeline stages and in ring attention",
+		ring.Barrier:   "no data, only who has come; PyTorch runs an all-reduce of one number",
 	}[c.Op]
 	n := c.Ranks
-	return "sent: " + strings.NewReplacer("{share}", figure.Comma(n-1)+"/"+figure.Comma(n), "{data}", data, "{=}", total).Replace(text)
+	return "sent: " + strings.NewReplacer("{share}", figure.Comma(n-1)+"/"+figure.Comma(n), "{data}", data,
+		"{=}", total).Replace(text)
 }

@@ -146,9 +146,18 @@ func (p *player) keys(in *screen.Context) []screen.Key {
 		space = "next step"
 	}
 	return []screen.Key{
-		{ID: "step-back step-on", Keys: "left h | right l", Help: "step back, step on", Foot: "←→", Hint: "step", Do: p.move},
-		{ID: "play", Keys: "space", Help: "play the steps, pause", Hint: space, Do: func(int) { p.play(in != nil && in.Calm) }},
-		{ID: "first-step last-step", Keys: "home | end", Help: "first, last step", Do: func(n int) { p.move(n * p.last) }},
+		{
+			ID: "step-back step-on", Keys: "left h | right l", Help: "step back, step on", Foot: "←→",
+			Hint: "step", Do: p.move,
+		},
+		{
+			ID: "play", Keys: "space", Help: "play the steps, pause", Hint: space,
+			Do: func(int) { p.play(in != nil && in.Calm) },
+		},
+		{
+			ID: "first-step last-step", Keys: "home | end", Help: "first, last step",
+			Do: func(n int) { p.move(n * p.last) },
+		},
 	}
 }
 
@@ -156,7 +165,8 @@ func (p *player) keys(in *screen.Context) []screen.Key {
 // as it has them.
 func hue(t *themes.Theme, rank int) themes.Fill {
 	fills := [...]themes.Fill{
-		themes.Weights, themes.Gradients, themes.Optimizer, themes.Activations, themes.Logits, themes.Buffers, themes.Overhead,
+		themes.Weights, themes.Gradients, themes.Optimizer, themes.Activations, themes.Logits, themes.Buffers,
+		themes.Overhead,
 	}
 	rank %= len(fills) + 1
 	if rank < len(fills) {

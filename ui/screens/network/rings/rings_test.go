@@ -37,7 +37,10 @@ func input(t testing.TB, change func(s *engine.Setup)) *screen.Context {
 	if !r.Legal {
 		t.Fatal(r.Problems)
 	}
-	return &screen.Context{Setup: &s, Report: &r, Theme: p.Resolve(colorprofile.ASCII), Glyphs: widget.NewGlyphs(true)}
+	return &screen.Context{
+		Setup: &s, Report: &r, Theme: p.Resolve(colorprofile.ASCII),
+		Glyphs: widget.NewGlyphs(true),
+	}
 }
 
 // panes makes both, with what they ask of the engine answered.
@@ -66,7 +69,10 @@ func press(t testing.TB, p screen.Screen, in *screen.Context, keys ...string) {
 // TestFrames draws both panes without colours, as the screen has room in windows of 80x24 and
 // 120x36.
 func TestFrames(t *testing.T) {
-	for i, keys := range [][]string{{"right", "down", "down", "z"}, {"right", "right", "right", "down", "L", "L"}} {
+	for i, keys := range [][]string{
+		{"right", "down", "down", "z"},
+		{"right", "right", "right", "down", "L", "L"},
+	} {
 		for _, size := range [][2]int{{80, 18}, {120, 30}} {
 			in := input(t, nil).At(size[0], size[1])
 			p := panes(t, in)[i]
@@ -136,8 +142,8 @@ func TestPlays(t *testing.T) {
 	}
 }
 
-// TestQuestions: while a question is open the work of a GPU is not counted in either split, and bytes and times
-// that it hides are in no line.
+// TestQuestions: while a question is open the work of a GPU is not counted in either split, and bytes and
+// times that it hides are in no line.
 func TestQuestions(t *testing.T) {
 	in := input(t, nil).At(120, 30)
 	all := panes(t, in)
@@ -160,7 +166,10 @@ func TestQuestions(t *testing.T) {
 
 // TestShow: an act goes to a split of the ring, and to what the setup does in a group: with SP no all-reduce.
 func TestShow(t *testing.T) {
-	for sp, want := range map[bool]string{true: "REDUCE-SCATTER tp group: 4 GPUs", false: "ALL-REDUCE tp group: 4 GPUs"} {
+	for sp, want := range map[bool]string{
+		true:  "REDUCE-SCATTER tp group: 4 GPUs",
+		false: "ALL-REDUCE tp group: 4 GPUs",
+	} {
 		in := input(t, func(s *engine.Setup) { s.SP = sp }).At(120, 30)
 		all := panes(t, in)
 		all[1].(interface{ Show(string) }).Show("tp")
@@ -176,8 +185,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestDrawnNodes: a group that has no room is drawn with whole nodes, or says how many GPUs of each; GPUs have
-// the numbers that they have in the group, and its own steps are told.
+// TestDrawnNodes: a group that has no room is drawn with whole nodes, or says how many GPUs of each; GPUs
+// have the numbers that they have in the group, and its own steps are told.
 func TestDrawnNodes(t *testing.T) {
 	for _, c := range []struct {
 		size, node, most int
@@ -196,13 +205,17 @@ func TestDrawnNodes(t *testing.T) {
 		if node >= p.Ranks {
 			node = p.Ranks / 2
 		}
-		if first, last := member(g, &p, node), member(g, &p, 2*node-1); first != c.first || last != c.last || drawn(g, &p) != c.says || p.Ranks%p.PerNode != 0 {
+		if first, last := member(g, &p, node), member(g, &p, 2*node-1); first != c.first || last != c.last ||
+			drawn(g, &p) != c.says || p.Ranks%p.PerNode != 0 {
 			t.Errorf("%d GPUs, %d a node: %+v, %d to %d, %q", c.size, c.node, p, first, last, drawn(g, &p))
 		}
 	}
 	in := input(t, nil).At(120, 22)
 	text := ansi.Strip(strings.Join(panes(t, in)[1].Render(in), "\n"))
-	for _, want := range []string{"; 12 drawn", "step 0 of 22 drawn, 30 in all", "2 rings at once, one over the link of each GPU; a single one: 30 steps"} {
+	for _, want := range []string{
+		"; 12 drawn", "step 0 of 22 drawn, 30 in all",
+		"2 rings at once, one over the link of each GPU; a single one: 30 steps",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q:\n%s", want, text)
 		}
@@ -213,12 +226,15 @@ func TestDrawnNodes(t *testing.T) {
 // draw, and in windows too small for them.
 func TestAllSetups(t *testing.T) {
 	for name, change := range map[string]func(s *engine.Setup){
-		"one GPU":     func(s *engine.Setup) { s.GPUs, s.TP, s.CP, s.DP, s.SP, s.GBS = 1, 1, 1, 1, false, 2 },
-		"no CP":       func(s *engine.Setup) { s.CP, s.DP, s.GBS = 1, 16, 32 },
-		"CP 3":        func(s *engine.Setup) { s.GPUs, s.CP, s.DP, s.GBS, s.Seq = 24, 3, 2, 4, 3<<15 },
-		"many GPUs":   func(s *engine.Setup) { s.GPUs, s.DP, s.GBS = 4096, 128, 256 },
-		"no zig-zag":  func(s *engine.Setup) { s.Seq, s.SP = 131064, false },
-		"one message": func(s *engine.Setup) { s.TP, s.CP, s.DP, s.PP, s.SP, s.GBS = 1, 1, 1, 64, false, 2; s.GPUs = 64 },
+		"one GPU":    func(s *engine.Setup) { s.GPUs, s.TP, s.CP, s.DP, s.SP, s.GBS = 1, 1, 1, 1, false, 2 },
+		"no CP":      func(s *engine.Setup) { s.CP, s.DP, s.GBS = 1, 16, 32 },
+		"CP 3":       func(s *engine.Setup) { s.GPUs, s.CP, s.DP, s.GBS, s.Seq = 24, 3, 2, 4, 3<<15 },
+		"many GPUs":  func(s *engine.Setup) { s.GPUs, s.DP, s.GBS = 4096, 128, 256 },
+		"no zig-zag": func(s *engine.Setup) { s.Seq, s.SP = 131064, false },
+		"one message": func(s *engine.Setup) {
+			s.TP, s.CP, s.DP, s.PP, s.SP, s.GBS = 1, 1, 1, 64, false, 2
+			s.GPUs = 64
+		},
 	} {
 		in := input(t, change)
 		for _, p := range panes(t, in) {

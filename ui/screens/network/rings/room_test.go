@@ -18,7 +18,10 @@ func TestEightHues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, profile := range []colorprofile.Profile{colorprofile.TrueColor, colorprofile.ANSI256, colorprofile.ANSI} {
+		for _, profile := range []colorprofile.Profile{
+			colorprofile.TrueColor, colorprofile.ANSI256,
+			colorprofile.ANSI,
+		} {
 			theme := p.Resolve(profile)
 			if !theme.Colours {
 				continue
@@ -45,11 +48,13 @@ func TestPictureGrows(t *testing.T) {
 		text := ansi.Strip(strings.Join(v.Render(at), "\n"))
 		a := v.example(at)
 		wide, tall := v.scale(at, &a)
-		if tall != c.tall || !strings.Contains(text, "╭▸ 0  k0 k15 ─") && !strings.Contains(text, "╭▸ 0  k0 k15   ") {
+		if tall != c.tall || !strings.Contains(text, "╭▸ 0  k0 k15 ─") &&
+			!strings.Contains(text, "╭▸ 0  k0 k15   ") {
 			t.Errorf("%dx%d: blocks of %d lines:\n%s", c.w, c.h, tall, text)
 		}
 		for part := range tall {
-			if did, _ := v.Mouse(at, matrixLeft+3*wide+1, matrixTop+5*tall+part, "left"); !did || v.q != 5 || v.k != 3 {
+			if did, _ := v.Mouse(at, matrixLeft+3*wide+1, matrixTop+5*tall+part, "left"); !did || v.q != 5 ||
+				v.k != 3 {
 				t.Errorf("%dx%d: a click takes q%d x k%d", c.w, c.h, v.q, v.k)
 			}
 			v.q, v.k = 0, 0

@@ -20,18 +20,26 @@ func (v *attention) Tables(in *screen.Context) []report.Table {
 	straight := a
 	a.ZigZag, straight.ZigZag = true, false
 	steps := report.Table{
-		Title: "ring attention of " + report.Figure(record.Count, float64(a.Tokens)).Text + " tokens, step by step",
-		Head:  []string{"step", "GPU", "K/V of GPU", "pairs zig-zag", "pairs contiguous"},
+		Title: "ring attention of " + report.Figure(record.Count, float64(a.Tokens)).Text +
+			" tokens, step by step",
+		Head: []string{"step", "GPU", "K/V of GPU", "pairs zig-zag", "pairs contiguous"},
 	}
 	for step := range a.Ranks {
 		for rank := range a.Ranks {
-			steps.Rows = append(steps.Rows, []report.Cell{count(step + 1), count(rank), count(a.From(rank, step)), count(a.Work(rank, step)), count(straight.Work(rank, step))})
+			steps.Rows = append(steps.Rows,
+				[]report.Cell{
+					count(step + 1), count(rank), count(a.From(rank, step)),
+					count(a.Work(rank, step)), count(straight.Work(rank, step)),
+				})
 		}
 	}
 	if in.Setup.CP < 2 {
 		return []report.Table{steps}
 	}
-	work := report.Table{Title: "query-key pairs of a CP rank", Head: []string{"split", "least", "most", "most over mean"}}
+	work := report.Table{
+		Title: "query-key pairs of a CP rank",
+		Head:  []string{"split", "least", "most", "most over mean"},
+	}
 	for _, zigzag := range []bool{true, false} {
 		own := v.own(in, zigzag)
 		_, most, mean := own.Busiest()
@@ -40,7 +48,10 @@ func (v *attention) Tables(in *screen.Context) []report.Table {
 			least = min(least, own.Total(rank))
 		}
 		name := map[bool]string{true: "zig-zag", false: "contiguous"}[zigzag]
-		work.Rows = append(work.Rows, []report.Cell{report.Word(name), exact(least), exact(most), report.Ratio(float64(most) / mean)})
+		work.Rows = append(work.Rows, []report.Cell{
+			report.Word(name), exact(least), exact(most),
+			report.Ratio(float64(most) / mean),
+		})
 	}
 	all := []report.Table{steps, work}
 	if f := v.facts.now(in); f != nil {
@@ -53,8 +64,10 @@ func (v *attention) Tables(in *screen.Context) []report.Table {
 			ring.Pass
 		}{{"forward", f.Forward}, {"backward", f.Backward}} {
 			passes.Rows = append(passes.Rows, []report.Cell{
-				report.Word(p.name), report.Figure(record.Seconds, float64(p.Attention)), count(in.Setup.CP - 1), report.Figure(record.Traffic, float64(p.Message)),
-				report.Figure(record.Seconds, float64(p.SendRecv)), report.Figure(record.Seconds, float64(p.Exposed)),
+				report.Word(p.name), report.Figure(record.Seconds, float64(p.Attention)),
+				count(in.Setup.CP - 1), report.Figure(record.Traffic, float64(p.Message)),
+				report.Figure(record.Seconds, float64(p.SendRecv)),
+				report.Figure(record.Seconds, float64(p.Exposed)),
 			})
 		}
 		all = append(all, passes)
@@ -79,7 +92,10 @@ func (v *collectives) Tables(in *screen.Context) []report.Table {
 	}
 	t := report.Table{
 		Title: "collectives on a ring",
-		Head:  []string{"group", "collective", "GPUs", "per domain", "data", "steps", "sent", "one ring", "predicted"},
+		Head: []string{
+			"group", "collective", "GPUs", "per domain", "data", "steps", "sent", "one ring",
+			"predicted",
+		},
 	}
 	shown := v.group(in)
 	for i := range f.Groups {
@@ -96,8 +112,11 @@ func (v *collectives) Tables(in *screen.Context) []report.Table {
 				predicted = report.Figure(record.Seconds, float64(model))
 			}
 			t.Rows = append(t.Rows, []report.Cell{
-				report.Word(g.Dimension), report.Word(string(op)), report.Figure(record.Count, float64(g.Size)), report.Figure(record.Count, float64(g.PerDomain)),
-				report.Figure(record.Traffic, float64(g.Volume)), report.Figure(record.Count, float64(c.Steps())),
+				report.Word(g.Dimension), report.Word(string(op)),
+				report.Figure(record.Count, float64(g.Size)),
+				report.Figure(record.Count, float64(g.PerDomain)),
+				report.Figure(record.Traffic, float64(g.Volume)),
+				report.Figure(record.Count, float64(c.Steps())),
 				report.Figure(record.Traffic, float64(units.Bytes(c.Share())*g.Volume)),
 				report.Figure(record.Seconds, float64(c.Seconds(g.Volume, near, far))), predicted,
 			})
