@@ -32,9 +32,7 @@ func class(ctx context.Context, length time.Duration, curve string) error {
 		}
 		_ = file.Close()
 		curve = file.Name()
-		defer os.Remove(
-			curve,
-		) //nolint:errcheck // a leftover temporary file harms nobody
+		defer os.Remove(curve) //nolint:errcheck // a leftover temporary file harms nobody
 		cmd := exec.CommandContext(ctx, "go", "test", "./serve/room", "-count=1", "-timeout", "0", "-v",
 			"-run", "^TestClassSoaks$") //nolint:gosec // no input
 		cmd.Env = append(os.Environ(), "MESHSCOPE_SOAK="+length.String(), "MESHSCOPE_SOAK_CURVE="+curve)

@@ -53,7 +53,7 @@ type Run struct {
 
 // Limits of what counts as determined.
 const (
-	// standard error of a constant, relative to it; of one that adds to the larger of it and its unit
+	// standard error of a constant, relative to it; of one that adds to the larger of it and its unit.
 	Limit = 0.10
 	Noise = 0.02 // least spread of measured steps around a model that is right
 	// leastSlope is how much 100 % of a constant must change some step.

@@ -52,7 +52,7 @@ type Optimizer string
 // Optimizers and their state per parameter; see StateBytes.
 const (
 	Adam Optimizer = "adam" // fp32 master copy (for 16-bit weights) and two fp32 moments
-	// two fp32 moments only, as the playbook draws its figures (k = 8)
+	// two fp32 moments only, as the playbook draws its figures (k = 8).
 	AdamNoMaster Optimizer = "adam-no-master"
 	SGDMomentum  Optimizer = "sgd" // fp32 master copy and one fp32 momentum
 )

@@ -22,14 +22,14 @@ type Modules uint8
 
 // Parts of a layer whose output can be recomputed.
 const (
-	// outputs of norms that are no part of a product: before MLA and before experts
+	// outputs of norms that are no part of a product: before MLA and before experts.
 	ModuleNorm   Modules = 1 << iota
 	ModuleMLAUp          // MLA: queries, keys and values from their latents
 	ModuleAct            // the MLP's activation
 	ModuleMoEAct         // the routed experts' activation
 	ModuleShared         // the shared experts as a whole
 	ModuleMLP            // a dense MLP as a whole, with its norm
-	// everything behind the norm of a layer with experts: router, experts, shared ones
+	// everything behind the norm of a layer with experts: router, experts, shared ones.
 	ModuleMoE
 )
 

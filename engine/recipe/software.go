@@ -117,9 +117,9 @@ type GroupedMLP string
 // Grouped MLPs.
 const (
 	GroupedAuto GroupedMLP = Auto
-	// a product per expert on several streams, casts and activation in kernels of their own
+	// a product per expert on several streams, casts and activation in kernels of their own.
 	GroupedLoop GroupedMLP = "loop"
-	// one kernel for all experts, activation and casts in its epilogue (NVTE_CUTEDSL_FUSED_GROUPED_MLP)
+	// one kernel for all experts, activation and casts in its epilogue (NVTE_CUTEDSL_FUSED_GROUPED_MLP).
 	GroupedFused GroupedMLP = "fused"
 )
 

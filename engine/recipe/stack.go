@@ -17,7 +17,7 @@ const (
 	TorchTitan   Stack = "torchtitan"    // PyTorch FSDP2
 	PyTorch      Stack = "pytorch"       // a training loop of plain PyTorch: FSDP2, DDP or one GPU
 	Transformers Stack = "transformers"  // the same with a model of Hugging Face's transformers
-	// MosaicML llm-foundry of 2023: PyTorch's first FSDP, Triton attention
+	// MosaicML llm-foundry of 2023: PyTorch's first FSDP, Triton attention.
 	LLMFoundry Stack = "llm-foundry"
 )
 

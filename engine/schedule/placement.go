@@ -8,7 +8,7 @@ const (
 	Linear Placement = iota // rank s
 	Loop                    // rank s mod p: rank r hosts r, r+p, r+2p, ...
 	VShape                  // there and back: with two chunks rank r hosts r and 2p-1-r
-	// p stages, two copies: rank r hosts r and p-1-r, for the two halves of the batch
+	// p stages, two copies: rank r hosts r and p-1-r, for the two halves of the batch.
 	Bidirectional
 )
 

@@ -32,8 +32,8 @@ const (
 	Undo
 	Redo
 	UseSetup // Setup, for what Text says; of which Fixed was given
-	// Model, and Cluster, over Setup and Fixed where there are: the program searches for the layout, see
-	// Again
+	// Model, and Cluster, over Setup and Fixed where there are: the program searches for the
+	// layout, see Again.
 	UseModel
 	UseCluster // Cluster: the same
 	PageRanks  // N ranks down, negative up
