@@ -82,6 +82,9 @@ func (a *app) validateSteps(name string, asJSON bool) error {
 	if err != nil {
 		return fileError(name, err)
 	}
+	if len(v.Rows)+len(v.Unmapped) == 0 {
+		notes = append(notes, name+" has no records")
+	}
 	for _, note := range notes {
 		if _, err := fmt.Fprintln(a.stderr, escape.Line(note)); err != nil {
 			return err

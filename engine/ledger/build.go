@@ -25,7 +25,7 @@ func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 		b := binding{program: program, name: layerName(i, t.model.Layers), hooked: w.Hooked && !w.Compile}
 		b.group = t.parameters(&b, nil)
 		t.layers = append(t.layers, b)
-		if t.way.Code.Name == "GPT2" {
+		if t.way.Code.masked() {
 			n := int64(t.model.MaxSeq)
 			t.fixed = append(t.fixed, t.alloc(size{n * n, 1}, "causal mask", computing))
 		}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"cmp"
+	"errors"
 
 	"meshscope/engine/model"
 )
@@ -58,6 +59,9 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 		return res, err
 	}
 	t := newTraining(p, w, rates)
+	if len(t.trained) == 0 {
+		return res, errors.New("nothing is trained: no product has adapters")
+	}
 	for step := range cmp.Or(w.Steps, 3) {
 		t.at = Moment{Step: step}
 		phases, times := t.step()

@@ -58,10 +58,13 @@ const (
 	Momentum // SGD: one state
 )
 
+// MaxMicroBatches are simulated of a step.
+const MaxMicroBatches = 16
+
 // simulated returns how many micro-batches are: the second one and those that follow allocate alike, but what
 // the host has not launched yet carries over into the next.
 func (w *Way) simulated() int64 {
-	most := int64(16)
+	most := int64(MaxMicroBatches)
 	if w.Steps > 0 { // for memory alone
 		most = 3
 	}
@@ -111,6 +114,9 @@ type Code struct {
 	PlusOne      bool // norms scale by 1 + weight, in fp32, and the embedding is scaled
 	Set          func(*model.Model)
 }
+
+// masked reports whether each attention keeps a causal mask of all positions.
+func (c *Code) masked() bool { return c.Name == "GPT2" }
 
 // Codes lists the code that is known; the first one is that of torchtitan and the like: fused norms, complex
 // rotary positions, repeated keys and values.
@@ -193,21 +199,28 @@ func Check(p *model.Program, w *Way) error {
 				strings.Join(allowed, ", "))
 		}
 	}
-	wide := float64(max(m.Vocab, m.FFN, m.Hidden, m.Heads*m.HeadDim, m.ExpertFFN*m.TopK, m.Hidden*m.TopK,
-		m.Experts))
+	if w.Rank > model.MaxWidth {
+		return fmt.Errorf("adapters of rank %d; allowed: at most %d", w.Rank, model.MaxWidth)
+	}
+	wide := float64(max(m.Vocab, m.FFN, m.SharedFFN, m.Hidden, m.Heads*m.HeadDim, m.ExpertFFN*m.TopK,
+		m.Hidden*m.TopK, m.Experts, int(w.Rank)))
 	if n := wide * float64(w.Seq) * float64(w.MicroBatch); w.Seq > model.MaxSequence ||
 		w.MicroBatch > model.MaxSequence || n > maxElements {
 		return fmt.Errorf("a micro-batch has tensors of %.2g elements; allowed: at most %.2g", n,
 			float64(maxElements))
 	}
-	if m.Layers > maxLayers {
-		return fmt.Errorf("%d layers; allowed: at most %d", m.Layers, maxLayers)
+	if m.Layers > MaxLayers {
+		return fmt.Errorf("%d layers; allowed: at most %d", m.Layers, MaxLayers)
+	}
+	if seq := float64(m.MaxSeq); w.Code.masked() && seq*seq*float64(m.Layers) > maxElements {
+		return fmt.Errorf("masks of %d by %d on %d layers; allowed: at most %.2g elements", m.MaxSeq, m.MaxSeq,
+			m.Layers, float64(maxElements))
 	}
 	return nil
 }
 
-// maxLayers bounds the time of a simulation.
-const maxLayers = 1000
+// MaxLayers bounds the time of a simulation.
+const MaxLayers = 1000
 
 func targets(experts bool, c *Code) []string {
 	list := []string{"q", "k", "v"}

@@ -64,10 +64,10 @@ func mpt(r *reader) {
 	if !r.flag("no_bias", "norm", "attn_bias", "mlp_bias") {
 		m.Norm, m.AttnBias, m.MLPBias = model.NormLayer, model.BiasAll, true
 	}
-	if r.has("attn_config.alibi") && r.flag("attn_config.alibi", "pos_embedding") {
-		m.Position = "alibi"
-	} else if r.has("attn_config.rope") && r.flag("attn_config.rope", "pos_embedding") {
+	if r.has("attn_config.rope") && r.flag("attn_config.rope", "pos_embedding") {
 		m.Position = "rope"
+	} else if r.flag("attn_config.alibi", "pos_embedding") {
+		m.Position = "alibi"
 	}
 	if r.word("attn_config.attn_type", "kv_heads") == "multiquery_attention" {
 		m.KVHeads, m.Attention = 1, "mqa"

@@ -78,7 +78,7 @@ func TestTypes(t *testing.T) {
 			`{"model_type":"mpt","d_model":64,"n_layers":4,"n_heads":4,"vocab_size":1000,"expansion_ratio":4,"max_seq_len":128,"attn_config":{"alibi":true}}`,
 		), embedded + h + layers*(multi+plain+2*h)},
 		"mpt, positions": {[]byte(
-			`{"model_type":"mpt","d_model":64,"n_layers":4,"n_heads":4,"vocab_size":1000,"max_seq_len":128,"no_bias":false,"attn_config":{"kv_n_heads":2}}`,
+			`{"model_type":"mpt","d_model":64,"n_layers":4,"n_heads":4,"vocab_size":1000,"max_seq_len":128,"no_bias":false,"attn_config":{"kv_n_heads":2,"alibi":false}}`,
 		), embedded + 128*h + 2*h + layers*(grouped+heads*d+2*kv*d+h+plain+f+h+4*h)},
 		"falcon, one head": {small("falcon", "intermediate_size-=", "num_key_value_heads-=",
 			"tie_word_embeddings=true"), embedded + 2*h + layers*(2*h*h+2*h*d+plain+2*h)},

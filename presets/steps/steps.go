@@ -18,6 +18,9 @@ import (
 // MaxRecords is how many training steps are compared at once.
 const MaxRecords = 2000
 
+// maxPasses bounds the work on a file: layers times micro-batches of all its records, 3 steps of 0.1 ms each.
+const maxPasses = 200_000
+
 // maxNotes is how many notes are kept.
 const maxNotes = 20
 
@@ -59,10 +62,9 @@ type Unmapped struct {
 }
 
 // Compare reads records of measured training steps, one JSON object a line, and predicts each. The error is
-// one of reading; notes are what
-// else must be known of those that are compared.
+// one of reading; notes are what else must be known of those that are compared.
 func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, notes []string, err error) {
-	number := 0
+	number, passes := 0, 0.0
 	rates := ledger.H100()
 	steps, unmapped = []Step{}, []Unmapped{}
 	err = input.LongLines(from, func(line []byte, tooLong bool) bool {
@@ -88,6 +90,11 @@ func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, notes []string,
 		if err != nil {
 			leave(err.Error())
 			return true
+		}
+		if passes += r.passes(); passes > maxPasses {
+			leave(fmt.Sprintf("only %d layers and micro-batches of a file are simulated: this record and those "+
+				"that follow are left out", maxPasses))
+			return false
 		}
 		step, err := r.predict(rates)
 		if err != nil {
@@ -243,6 +250,15 @@ func (r *record) check() error {
 		return fmt.Errorf("base is %d; allowed: 0 or more bytes", r.Base)
 	}
 	return nil
+}
+
+// passes returns how many layers a step runs, as far as micro-batches are simulated.
+func (r *record) passes() float64 {
+	micro := 1.0
+	if r.MicroBatches != nil {
+		micro = min(max(float64(*r.MicroBatches), 1), ledger.MaxMicroBatches)
+	}
+	return min(max(float64(r.Layers), 1), ledger.MaxLayers) * micro
 }
 
 // predict maps a record to a model and a way, and compares.
