@@ -45,6 +45,9 @@ func named(s *engine.Setup) string {
 	if (s.VPP > 1 || info.Placement == schedule.Bidirectional) && s.DP*s.CP > 1 {
 		return "gradients under the last backward of several chunks"
 	}
+	if s.Model.Pattern != "" && s.Split == "" && s.Stages() > 1 {
+		return "stages of a hybrid balance their cost, in which a sequence's attention counts"
+	}
 	if c := s.Cluster.Calibration; c != nil {
 		soft := c.For(s.Stack.Resolve())
 		host := soft.HostLayer+soft.HostTP+soft.HostMoE8 > 0
