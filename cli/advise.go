@@ -104,7 +104,7 @@ func tornado(knobs []advise.Knob) *report.Tornado {
 	scale := widget.NewTornado(sides, tornadoWidth)
 	out := &report.Tornado{Axis: scale.Axis, Legend: fmt.Sprintf("%s values that fit, %s values that do "+
 		"not fit; logarithmic scale: half and twice are equally far from now; %s the bar is cut off",
-		signs[widget.TornadoFits], signs[widget.TornadoMisfit], signs[widget.TornadoBeyond])}
+		signs[widget.TornadoFits], signs[widget.TornadoOverMemory], signs[widget.TornadoBeyond])}
 	for _, side := range sides {
 		var bar strings.Builder
 		for _, c := range scale.Cells(side) {

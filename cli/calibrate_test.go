@@ -54,7 +54,7 @@ func benchSetups(t *testing.T) (out []engine.Setup) {
 }
 
 // elsewhere are the constants of another machine: its figures that differ from those of
-// dgx-h100, by what of a fit they are.
+// dgx-h100, by their part in a fit.
 func elsewhere() (truth map[string]float64, leads map[string]string) {
 	const links, network = 0.8, 0.7
 	truth = map[string]float64{

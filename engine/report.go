@@ -148,7 +148,7 @@ type ModelFigures struct {
 	Convention       string  `json:"attention_convention"`
 }
 
-// Sent adds up what a GPU sends in a step, and what of it nothing hides, over the
+// Sent adds up what a GPU sends in a step, and the exposed part of it, over the
 // dimensions that are named; without a name over all. Bytes and Exposed alone are set;
 // false: nothing is sent on them.
 func (r *Report) Sent(dimensions ...string) (sum Communication, ok bool) {

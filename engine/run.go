@@ -192,8 +192,8 @@ func TypicalRun(s *Setup, t *Time) *Run {
 	return r
 }
 
-// planAssumptions say where each figure of the plan comes from, and what is left out
-// for want of one.
+// planAssumptions say where each figure of the plan comes from, and which figures are
+// missing.
 func planAssumptions(p *knob.RunPlan, s *Setup) []string {
 	list := []string{fmt.Sprintf("every step has %s tokens and takes the predicted time",
 		plainNumber(s.Tokens()))}

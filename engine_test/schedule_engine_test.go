@@ -163,7 +163,7 @@ func TestStepIsThePipeline(t *testing.T) {
 			}
 		}
 		if s.Schedule != schedule.DualPipe && tail > 1e-9*float64(r.Time.Step) {
-			t.Fatalf("%s: %v besides the pipeline and nothing to exchange", s.Schedule, tail)
+			t.Fatalf("%s: %v after the pipeline and nothing to exchange", s.Schedule, tail)
 		}
 	})
 }

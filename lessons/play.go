@@ -143,8 +143,8 @@ func (p Play) Moved() bool {
 	return end != p.Act().Before.Setup
 }
 
-// Changed says what of the setup is not as the act before left it: with the student's own way to its goal,
-// which the lesson does not go on with, what it goes on with; empty: nothing.
+// Changed lists the knobs that differ from the end of the act before. Where the student reached its goal in another
+// way than the lesson, it says which setup the lesson continues with. Empty: none differs.
 func (p Play) Changed() string {
 	if !p.Moved() {
 		return ""
@@ -471,7 +471,7 @@ func (a *Act) Reached(s engine.Setup) Verdict {
 	return v
 }
 
-// heldBy says what of a setup a goal holds and has turned; empty: nothing.
+// heldBy lists the knobs that a goal holds and the student has turned; empty: none.
 func (a *Act) heldBy(s engine.Setup) string {
 	if s.Model != a.Before.Setup.Model || s.Cluster != a.Before.Setup.Cluster {
 		return "The model and the machine are held"
@@ -538,7 +538,7 @@ func (a *Act) foundWith(s engine.Setup) *Act {
 	return &own
 }
 
-// turns names what of a setup is not as it was before the act.
+// turns lists the knobs that differ from the setup before the act.
 func (a *Act) turns(s engine.Setup) string {
 	var words []string
 	for _, k := range knob.All() {

@@ -126,8 +126,8 @@ func (s *Side) shown(name string) (string, error) {
 	return Text(f), nil
 }
 
-// Words names a setup in a line: model, GPUs, what of the layout is not one, recomputation. A setup that
-// turns is named as it is now.
+// Words describes a setup in a line: model, GPUs, degrees above one, recomputation; of a setup that changes
+// during the act, its values now.
 func Words(s engine.Setup) string {
 	words := []string{s.Model.Name, record.Thousands(strconv.Itoa(s.GPUs)) + " GPUs"}
 	for _, k := range knob.All() {

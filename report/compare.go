@@ -242,20 +242,20 @@ func (c *Comparison) path() Section {
 			fine(record.Seconds, step), right(faster))
 	}
 	row("A", "", "")
-	misfit := false
+	tooLarge := false
 	for i := range c.Way {
 		m := &c.Way[i]
 		more, faster := fmt.Sprintf("%+.1f", (m.Peak-peak).GiB()),
 			fmt.Sprintf("%+.1f %%", 100*(float64(m.Step)/float64(step)-1))
 		if !m.Fits {
 			more += " !"
-			misfit = true
+			tooLarge = true
 		}
 		peak, step = m.Peak, m.Step
 		row(cut(changeWords(m), mostChange), more, faster)
 	}
 	out.add(t)
-	if misfit {
+	if tooLarge {
 		out.say("! peak above usable")
 	}
 	return out

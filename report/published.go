@@ -14,7 +14,7 @@ import (
 // nearBatch is within which share of a published batch, in tokens, one is near it.
 const nearBatch = 0.1
 
-// publishedWords says what of batch, precision and dispatcher a setup has of the nearest published run:
+// publishedWords lists which of batch, precision and dispatcher a setup has from the nearest published run:
 // "batch 15,360 x 4,096, fp8:deepseek, deepep: DeepSeek-V3 report on 2,048 H800 SXM5"; empty where
 // its batch is another.
 func publishedWords(s *engine.Setup) string {

@@ -213,9 +213,9 @@ func TestAdviceEverywhere(t *testing.T) {
 	}
 }
 
-// TestMisfitNamesAdvice: where a setup does not fit, Explore says what makes it fit and
+// TestOverMemoryNamesAdvice: where a setup does not fit, Explore says what makes it fit and
 // the key to all of it, on small screens too.
-func TestMisfitNamesAdvice(t *testing.T) {
+func TestOverMemoryNamesAdvice(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
 		m := unfitting(t, size[0], size[1])
 		if text := screenText(m); !strings.Contains(text, "a advice") {

@@ -61,7 +61,7 @@ func (m *Model) screenStatus(in *screen.Context, w int) string {
 		text, _ := typing.Text()
 		return l.Put(t.Paint(themes.Text),
 			widget.CutText(state.Preview(&p, text), w, m.look.glyphs.Ellipsis)).String()
-	case len(errs) > 0 && m.hardy():
+	case len(errs) > 0 && m.viewsIllegal():
 		return l.Put(t.Paint(themes.Muted), m.screen().Status(in.At(w, 1))).String()
 	case len(errs) > 0 && !m.legal.report.Legal:
 		return l.Put(t.Paint(themes.Bad), m.look.glyphs.Cross+" illegal: nothing to show yet").String()
@@ -134,7 +134,7 @@ func (m *Model) hints() []widget.Hint {
 	switch {
 	case m.state.Tab == state.ExploreTab:
 		words = m.fixText()
-	case m.hardy():
+	case m.viewsIllegal():
 		words = ""
 	}
 	if words != "" {
@@ -195,7 +195,7 @@ func (m *Model) tabAt(x int) (state.Tab, bool) {
 // stripped reports whether the focused knob has a line of its own on the screen in front, which
 // has no knobs itself.
 func (m *Model) stripped() bool {
-	_, own := m.screen().(screen.Knobbed)
+	_, own := m.screen().(screen.KnobHolder)
 	return !own
 }
 

@@ -107,7 +107,7 @@ func (m *Model) contextIn(at frame.Rect) *screen.Context {
 		return c
 	}
 	c.Problems = state.Errors(m.now.report.Problems)
-	if m.hardy() {
+	if m.viewsIllegal() {
 		c.Setup, c.Report = &m.now.setup, &m.now.report
 	} else {
 		c.Theme = m.look.dim
@@ -115,14 +115,14 @@ func (m *Model) contextIn(at frame.Rect) *screen.Context {
 	return c
 }
 
-// hardy reports whether the screen in front shows setups that cannot run.
-func (m *Model) hardy() bool {
-	_, ok := m.screen().(screen.Hardy)
+// viewsIllegal reports whether the screen in front shows setups that cannot run.
+func (m *Model) viewsIllegal() bool {
+	_, ok := m.screen().(screen.IllegalViewer)
 	return ok
 }
 
 // shows reports whether the screen in front has something to show and keys to take.
-func (m *Model) shows() bool { return m.legal.report.Legal || m.hardy() }
+func (m *Model) shows() bool { return m.legal.report.Legal || m.viewsIllegal() }
 
 // Lines around the area of a screen: title and tabs, status and keys.
 const (
@@ -158,7 +158,7 @@ func (m *Model) handleScreenKey(name string) tea.Cmd {
 	k, n := screen.Find(m.programKeys(), m.options.Keys, name)
 	// Where the foot offers to mend an illegal setup, enter does that. A screen with a
 	// list of its own filters it with the slash; elsewhere that opens the list of keys.
-	first := name == "enter" && !m.hardy() && state.FixWords(m.now.report.Problems) != "" ||
+	first := name == "enter" && !m.viewsIllegal() && state.FixWords(m.now.report.Problems) != "" ||
 		k != nil && name != "/" && slices.Contains([]string{"next-screen", "last-screen", "help"}, k.ID)
 	if !first && m.shows() {
 		if cmd, handled := m.screenKey(name); handled {

@@ -83,8 +83,8 @@ func (t *Table) sizes(x *Traits) sizes {
 	}
 }
 
-// known is what of a setup any published run has: its generation of GPUs, its stack, and
-// of the stack its release or a newer one, dense or with experts as the setup is.
+// known says which traits of a setup some published run shares: generation of GPUs, stack, and the stack's
+// release or a newer one with the same kind of layers (dense, or with experts).
 type known struct{ generation, stack, release bool }
 
 // knows returns what is known, with a release left out (empty: none is): a generation or a

@@ -53,8 +53,7 @@ func Changes(a, b *engine.Setup) []Change {
 	return out
 }
 
-// machineName returns the cluster, with its GPU where that is not the one it is known
-// for.
+// machineName returns the cluster's name, with that of its GPU if the setup has replaced it.
 func machineName(s *engine.Setup) string {
 	if s.Cluster.ID == "" {
 		return s.Cluster.GPU.ID

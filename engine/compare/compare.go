@@ -163,7 +163,7 @@ func (c *Comparison) memory() {
 	})
 }
 
-// traffic adds what each dimension sends and what of it waits. A legal side that
+// traffic adds what each dimension sends and its exposed part. A legal side that
 // does not have a dimension sends nothing in it.
 func (c *Comparison) traffic() {
 	var seen []string

@@ -14,7 +14,7 @@ type Calibration struct {
 	Ops      Ops
 	Network  Network
 	Software []Software  // by stack; the first is used for a stack that is not listed
-	Custom   CustomParts // what of it is the user's
+	Custom   CustomParts // the parts that the user gave
 	// Of is the machine that the figures speak of, as its preset has it; nil for one
 	// that no preset has. Where a setup changes its links, measured curves follow.
 	Of *Cluster

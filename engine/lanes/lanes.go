@@ -1,5 +1,5 @@
 // Package lanes lays one optimizer step of one rank out on a time axis: what it computes, and
-// below it the traffic of each dimension, what of it computing hides and what it waits for. The
+// below it the traffic of each dimension, its overlapped and its exposed parts. The
 // times are those that the report adds up; within an operation and between layers, which the
 // model knows as sums, they are drawn one after the other.
 package lanes

@@ -6,7 +6,7 @@ import (
 	"meshscope/engine/units"
 )
 
-// Recomputation says what of a layer runs again in the backward.
+// Recomputation selects the operations of a layer that run again in the backward.
 type Recomputation struct {
 	recipe.Recompute
 	Products bool // selective keeps every second product and the output of attention (torchtitan)

@@ -75,8 +75,8 @@ type descriptor struct {
 	// maxOps is the bound of operations where it is below MaxOps, maxRanks that
 	// of ranks where there is one; else 0.
 	maxOps, maxRanks int
-	// work is what an operation costs over one that is written down, where that is not
-	// the usual of its kind; see Spec.Work.
+	// work is the ratio of an operation's cost to the written one's, if it differs from its kind's usual
+	// one; see Spec.Work.
 	work float64
 }
 

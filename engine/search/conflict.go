@@ -105,7 +105,7 @@ func Explain(ctx context.Context, p Problem, progress func(Asking)) *Conflict {
 		progress = func(Asking) {}
 	}
 	e := explainer{ctx: ctx, problem: p, progress: progress}
-	// What cannot run at all is not for want of memory or time.
+	// A setup that cannot run at all is blamed on neither memory nor time.
 	legal := p
 	legal.legalOnly, legal.AnyMemory, legal.Headroom, legal.Deadline = true, true, 0, 0
 	all := legal.constraints()
@@ -171,7 +171,7 @@ type explainer struct {
 }
 
 // shortest returns the shortest list that excludes everything: none, one constraint,
-// two, and where that is not enough one that cannot be made shorter.
+// two, and if two do not suffice one that cannot be made shorter.
 func (e *explainer) shortest(all []constraint) []constraint {
 	only := func(keep ...constraint) bool { return e.excludes(&e.problem, all, keep) == yes }
 	if only() {

@@ -273,7 +273,7 @@ func TestConstraintsAreWhatWasAsked(t *testing.T) {
 		t.Errorf("of everything: %v", got)
 	}
 	if p.legalOnly = true; slices.Contains(fields(p), "memory") {
-		t.Error("what cannot run is not for want of memory")
+		t.Error("a setup that cannot run is blamed on memory")
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"meshscope/engine/units"
 )
 
-// Recomputation returns what of a layer the backward runs again.
+// Recomputation returns the operations of a layer that the backward runs again.
 func (in *Input) Recomputation() model.Recomputation {
 	return model.Recomputation{Recompute: in.Recompute, Products: in.KeepsProducts, Scores: in.StoresScores}
 }

@@ -249,7 +249,7 @@ func (w *swept) violation(what string, s *engine.Setup, before, after float64) {
 		100*(after/before-1), brief(s)))
 }
 
-// brief writes what of a setup matters to a step.
+// brief writes the knobs of a setup that change its step.
 func brief(s *engine.Setup) string {
 	return fmt.Sprintf("%s on %s: tp %d pp %d vpp %d cp %d ep %d etp %d dp %d sp %v zero %d hsdp %d mbs %d "+
 		"m %d seq %d %s %s recompute %s/%d grads %s attention %s %s offload %s imbalance %d loss %s mtp %v "+

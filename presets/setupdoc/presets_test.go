@@ -84,7 +84,7 @@ func TestFlags(t *testing.T) {
 			}
 		}
 		if got, err := d.Setup(lib); err != nil || got != s {
-			t.Fatalf("%s settles to another setup: %v", flags, err)
+			t.Fatalf("%s resolves to another setup: %v", flags, err)
 		}
 	})
 
@@ -128,7 +128,7 @@ func TestFlagsOfEdits(t *testing.T) {
 			t.Errorf("%v: flags %q (%v) lack %q", c.words, flags, ok, c.want)
 		}
 		if got := resolved(t, shellWords(t, flags), lib); got != s {
-			t.Errorf("%v: %s settles to another setup", c.words, flags)
+			t.Errorf("%v: %s resolves to another setup", c.words, flags)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (a *Advice) HandleKey(msg tea.KeyPressMsg) Action {
 	return nil
 }
 
-// Wheel goes to the next move, or scrolls where that is not in sight.
+// Wheel selects the next move, or scrolls towards it when it is out of sight.
 func (a *Advice) Wheel(n int) {
 	body := a.body()
 	p := a.page(body)

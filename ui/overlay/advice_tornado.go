@@ -80,7 +80,7 @@ func (a *Advice) tornado() []adviceLine {
 	return append(lines, adviceLine{draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, _ bool) {
 		s, m := widget.TornadoSigns(g.Unicode), t.Paint(themes.Muted)
 		l.To(3).Put(t.Paint(themes.Accent), s[widget.TornadoFits]).Put(m, " fits  ")
-		l.Put(t.Paint(themes.Bad), s[widget.TornadoMisfit]).Put(m,
+		l.Put(t.Paint(themes.Bad), s[widget.TornadoOverMemory]).Put(m,
 			" "+g.Cross+" peak above usable  ! launcher rejects  "+s[widget.TornadoBeyond]+" off scale")
 	}})
 }

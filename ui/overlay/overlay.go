@@ -179,7 +179,7 @@ func (s *Stack) Clear() {
 	}
 }
 
-// Replace puts an overlay in the place of an open one; false where that is not open.
+// Replace puts an overlay in the place of an open one; false if that one is closed.
 func (s *Stack) Replace(old, by Overlay) bool {
 	for i := range s.open {
 		if s.open[i].Overlay == old {

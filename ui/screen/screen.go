@@ -23,7 +23,7 @@ type Context struct {
 	Theme  *themes.Theme
 	Glyphs widget.Glyphs
 	// Problems are the errors of the current setup where it is illegal. Setup and
-	// Report are then those of the last legal one, for a Hardy screen the current ones.
+	// Report are then those of the last legal one, for an IllegalViewer the current ones.
 	Problems []engine.Problem
 	W, H     int
 	Glow     bool // what has just changed stands out
@@ -139,9 +139,9 @@ type (
 		Paste(text string)
 		Prompt() []widget.Hint // the footer while Typing
 	}
-	// Hardy is a screen that shows something for a setup that cannot run: it gets the
+	// IllegalViewer is a screen that shows something for a setup that cannot run: it gets the
 	// current one, with a report without figures.
-	Hardy interface{ ShowsIllegal() }
+	IllegalViewer interface{ ShowsIllegal() }
 	// Tabler has tables to write into a file in addition to the report.
 	Tabler interface {
 		Tables(c *Context) []report.Table
@@ -155,9 +155,9 @@ type (
 	Lister interface {
 		SetupAtCursor(c *Context) (*engine.Setup, string)
 	}
-	// Knobbed is a screen with knobs of its own: the others show the focused knob of the setup
+	// KnobHolder is a screen with knobs of its own: the others show the focused knob of the setup
 	// in a line above them.
-	Knobbed interface{ HasKnobs() }
+	KnobHolder interface{ HasKnobs() }
 	// Paned is a screen that can be asked for one of its panes by name, and names the one that it shows.
 	Paned interface {
 		Show(pane string)

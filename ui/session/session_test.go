@@ -130,8 +130,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// What of a file cannot be used is set aside with the file; the rest counts, and
-// the pins above all.
+// A file with unusable parts is moved aside; the usable rest, the pins above all, is read.
 func TestRefused(t *testing.T) {
 	good := filepath.Join(t.TempDir(), "session.json")
 	keep(t, good, some())

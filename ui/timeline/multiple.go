@@ -11,8 +11,8 @@ import (
 // multipleRanks is the most ranks that a Multiple draws.
 const multipleRanks = 4
 
-// Multiple is one of many timelines, small: its first ranks and the last, and what of the step a
-// picture of a width shows with operations that can be read. It keeps these operations only.
+// Multiple is one of many small timelines: the first ranks and the last, and the part of the step whose
+// operations are readable at a given width. It stores these operations only.
 type Multiple struct {
 	line  *schedule.Timeline
 	frame Frame

@@ -23,11 +23,11 @@ type TornadoCell uint8
 
 // Cells of a bar.
 const (
-	TornadoBlank  TornadoCell = iota
-	TornadoAxis               // the value now
-	TornadoFits               // from there as far as a value fits
-	TornadoMisfit             // further, where only values are that do not fit
-	TornadoBeyond             // the bar is longer than the scale
+	TornadoBlank      TornadoCell = iota
+	TornadoAxis                   // the value now
+	TornadoFits                   // from there as far as a value fits
+	TornadoOverMemory             // further, where only values are that do not fit
+	TornadoBeyond                 // the bar is longer than the scale
 )
 
 // twice is how far to the right the scale goes at most, unless it goes farther to the
@@ -64,8 +64,8 @@ func (t *Tornado) Cells(s Sides) []TornadoCell {
 			row[x] = what
 		}
 	}
-	put(t.Axis+t.cells(s.Low), t.Axis-1, TornadoMisfit)
-	put(t.Axis+1, t.Axis+t.cells(s.High), TornadoMisfit)
+	put(t.Axis+t.cells(s.Low), t.Axis-1, TornadoOverMemory)
+	put(t.Axis+1, t.Axis+t.cells(s.High), TornadoOverMemory)
 	if s.FitLow > 0 && s.FitLow < 1 {
 		put(t.Axis+t.cells(s.FitLow), t.Axis-1, TornadoFits)
 	}

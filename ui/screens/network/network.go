@@ -1,5 +1,5 @@
 // Package network is the Network screen, one pane at a time. Its overview shows what each
-// dimension sends and what of it waits, which ratios let traffic hide, where the ranks
+// dimension sends and how much of it is exposed, which ratios let traffic hide, where the ranks
 // stand on the nodes, and what other bandwidths would change.
 package network
 

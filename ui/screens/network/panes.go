@@ -61,7 +61,7 @@ func inside(in *screen.Context) *screen.Context {
 // Name returns the name of the tab.
 func (*View) Name() string { return "Network" }
 
-// Show goes to the pane of that name, or to the overview. Behind a slash may follow what of the pane to
+// Show goes to the pane of that name, or to the overview. Behind a slash may follow the part of the pane to
 // show: "collectives/tp", "ring/contiguous".
 func (v *View) Show(name string) {
 	v.shown = 0

@@ -171,7 +171,7 @@ func multipleLegend(in *screen.Context, l *widget.Line) *widget.Line {
 	return l
 }
 
-// ranksShown says how many ranks the pictures show where that is not all of them.
+// ranksShown says how many ranks the pictures show, if fewer than all.
 func (t *table) ranksShown(in *screen.Context, l *widget.Line) *widget.Line {
 	for i := range t.rows {
 		if m := t.rows[i].picture; m != nil {

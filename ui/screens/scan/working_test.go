@@ -127,15 +127,15 @@ func TestPointsSayWhatTheyAre(t *testing.T) {
 	v := New()
 	v.figure = "throughput.tokens-per-second-per-gpu"
 	v.Refresh(in).Work(t.Context())()
-	misfits := 0
+	tooLarge := 0
 	for i := range v.grid.Rows[0] {
 		if p := &v.grid.Rows[0][i]; p.Verdict == enginescan.DoesNotFit && !p.Current {
-			misfits++
+			tooLarge++
 		}
 	}
 	drawn := ansi.Strip(strings.Join(v.curve(in, 118, 24)[1:11], "\n"))
-	if misfits == 0 || strings.Count(drawn, "!") != misfits {
-		t.Errorf("%d points do not fit, %d are drawn so:\n%s", misfits, strings.Count(drawn, "!"), drawn)
+	if tooLarge == 0 || strings.Count(drawn, "!") != tooLarge {
+		t.Errorf("%d points do not fit, %d are drawn so:\n%s", tooLarge, strings.Count(drawn, "!"), drawn)
 	}
 	v.figure, v.by = "memory.peak", "dp"
 	v.Refresh(in).Work(t.Context())()

@@ -297,7 +297,7 @@ func (t *table) filterKey(key string) {
 
 func (t *table) endTyping() { t.typing = false }
 
-// takeFilter reads what is typed. What of it cannot be read is said and does not count.
+// takeFilter reads the typed conditions; one that cannot be read is named and ignored.
 func (t *table) takeFilter() {
 	conditions, err := parse(t.input.Value(), t.all)
 	t.wrong = ""

@@ -102,7 +102,7 @@ func (v *View) label(in *screen.Context, row int, name string) *widget.Line {
 	return l.To(2).Put(in.Paint(paint), name).To(labelWidth)
 }
 
-// lane draws one lane and what of it is exposed.
+// lane draws one lane and its exposed part.
 func (v *View) lane(in *screen.Context, row int, l *lane.Lane) string {
 	name := "compute"
 	if l.Dimension != "" {

@@ -85,7 +85,7 @@ func (v *View) choices(in *screen.Context, row, list int) string {
 	return l.String()
 }
 
-// prices draws what of a step each choice of a list leaves exposed.
+// prices draws the share of the step that each choice of a list leaves exposed.
 func (v *View) prices(in *screen.Context, list int) string {
 	l := widget.NewLine(in.W).To(2).Put(in.Paint(themes.Muted), "exposed").To(labelWidth)
 	if v.costs.setup != *in.Setup || !v.costs.known {
