@@ -15,7 +15,9 @@ func (a *app) onePreset(kind, id string, asTOML, asJSON bool) error {
 	if asTOML && asJSON {
 		return &usageError{"--toml and --json contradict each other: give one of them"}
 	}
-	show, ok := map[string]func(string, bool) error{"models": a.oneModel, "gpus": a.oneGPU, "clusters": a.oneCluster}[kind]
+	show, ok := map[string]func(string, bool) error{
+		"models": a.oneModel, "gpus": a.oneGPU, "clusters": a.oneCluster,
+	}[kind]
 	if !ok {
 		return &usageError{fmt.Sprintf("presets %s takes no id, given %s; models, gpus and clusters take one",
 			escape.Line(kind), escape.Quote(id))}

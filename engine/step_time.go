@@ -114,7 +114,7 @@ type StepParts struct {
 	Cost          []step.Cost   // of a micro-batch, by model stage
 	Data          []step.DataParallel
 	PerMicroBatch []step.MicroBatchTraffic // exposed ZeRO traffic, by model stage
-	Software      *hardware.Software       // the share of each traffic that is exposed however much there is to compute
+	Software      *hardware.Software       // its shares of traffic are exposed whatever there is to compute
 	Hop           units.Seconds            // one message between stages
 	Boundary      StepBoundaryTraffic
 }

@@ -106,7 +106,8 @@ func madeCorners(t *testing.T) (out []engine.Setup) {
 			w.DP, w.Gather, w.Shard, w.ShardSlow, w.HostCopies = 0.5, 0.3, 0.2, 1.3, 0.1
 		}
 		n := &cal.Network
-		n.HalfSize, n.Fixed, n.InterFixed, n.InterHop, n.Rails, n.Dispatch, n.Bridge, n.HalfRing, n.HalfAllToAll = 4e6, 1e-5, 2e-5, 3e-6, 0.7, 0.5, 0.6, 0.8, 0.7
+		n.HalfSize, n.Fixed, n.InterFixed, n.InterHop = 4e6, 1e-5, 2e-5, 3e-6
+		n.Rails, n.Dispatch, n.Bridge, n.HalfRing, n.HalfAllToAll = 0.7, 0.5, 0.6, 0.8, 0.7
 		cal.Ops.Wave, cal.Ops.SMs = 0.5, 132
 		s.Cluster.Calibration = &cal
 	}

@@ -238,7 +238,9 @@ func FuzzNumber(f *testing.F) {
 				t.Fatalf("%q is written as %q: %v", text, v.Text(), err)
 			}
 		}
-		for _, read := range []func(field, text string) (float64, error){knob.ParseDeadline, knob.ParseShare} {
+		for _, read := range []func(field, text string) (float64, error){
+			knob.ParseDeadline, knob.ParseShare,
+		} {
 			if v, err := read("of", text); err == nil && (v < 0 || math.IsInf(v, 0) || math.IsNaN(v)) {
 				t.Fatalf("%q is %v", text, v)
 			}

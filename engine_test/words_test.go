@@ -66,7 +66,8 @@ func TestRecomputeModules(t *testing.T) {
 			t.Errorf("%s costs nothing: recompute %v, step %v after %v", again, r.Time.Recompute, r.Time.Step,
 				before.Time.Step)
 		}
-		if wantMore := module&(recipe.ModuleMLAUp|recipe.ModuleShared|recipe.ModuleMoE) != 0; (r.Throughput.HFU > r.Throughput.MFU) != wantMore {
+		wantMore := module&(recipe.ModuleMLAUp|recipe.ModuleShared|recipe.ModuleMoE) != 0
+		if (r.Throughput.HFU > r.Throughput.MFU) != wantMore {
 			t.Errorf("%s: HFU %v, MFU %v", again, r.Throughput.HFU, r.Throughput.MFU)
 		}
 	}

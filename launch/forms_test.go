@@ -394,7 +394,8 @@ func TestEveryKnob(t *testing.T) {
 		moe := base
 		if id != "nanotron" {
 			moe.Model, _ = presets.Default().Model("deepseek-v3")
-			moe.TP, moe.SP, moe.PP, moe.Schedule, moe.DP, moe.GPUs, moe.MicroBatches, moe.GBS, moe.Seq, moe.EP = 1, false, 1, schedule.OneFOneB, 64, 64, 2, 128, 4096, 1
+			moe.TP, moe.SP, moe.PP, moe.EP, moe.Schedule = 1, false, 1, 1, schedule.OneFOneB
+			moe.DP, moe.GPUs, moe.MicroBatches, moe.GBS, moe.Seq = 64, 64, 2, 128, 4096
 		}
 		for _, s := range []engine.Setup{base, moe} {
 			if !engine.Legal(s) || len(l.Refusals(&s)) > 0 {

@@ -151,7 +151,9 @@ func modelNamed(v any) string {
 }
 
 // presetNames are the presets by their names without what does not tell them apart.
-var presetNames = sync.OnceValue(func() map[string]string { //nolint:gochecknoglobals // made once, then only read
+//
+//nolint:gochecknoglobals // made once, then only read
+var presetNames = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	for _, m := range presets.Default().Models() {
 		for _, name := range []string{m.Name, m.ID} {

@@ -143,8 +143,8 @@ func (p Play) Moved() bool {
 	return end != p.Act().Before.Setup
 }
 
-// Changed lists the knobs that differ from the end of the act before. Where the student reached its goal in another
-// way than the lesson, it says which setup the lesson continues with. Empty: none differs.
+// Changed lists the knobs that differ from the end of the act before. Where the student reached its goal in
+// another way than the lesson, it says which setup the lesson continues with. Empty: none differs.
 func (p Play) Changed() string {
 	if !p.Moved() {
 		return ""

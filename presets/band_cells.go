@@ -153,8 +153,9 @@ func (r *bandReader) cell(text string) error {
 }
 
 // Columns names the values of a cell, in their order.
-const Columns = "group,release,source,example,gpu,vendor,generation,stack,family,version,experts,tp,cp,ep,pipeline,zero3,pcie,recompute,bits," +
-	"gpus,micro_batches,active,seq,mbs,wait,traffic,runs,weight,error,off,fitted"
+const Columns = "group,release,source,example,gpu,vendor,generation,stack,family,version," +
+	"experts,tp,cp,ep,pipeline,zero3,pcie,recompute,bits,gpus,micro_batches,active,seq,mbs," +
+	"wait,traffic,runs,weight,error,off,fitted"
 
 // fields are the values of a line, read one by one; the first error stays.
 type fields struct {

@@ -122,8 +122,8 @@ func (a *Advice) Untried() string {
 		return ""
 	}
 	return "Not tried: shorter sequences (--seq), a smaller global batch (--gbs), other number formats of " +
-		"the products (--precision), " +
-		"another update rule (--optimizer), another stack (--calibration), more GPUs or larger ones ('search --objective fewest-gpus')."
+		"the products (--precision), another update rule (--optimizer), another stack (--calibration), " +
+		"more GPUs or larger ones ('search --objective fewest-gpus')."
 }
 
 // First returns the first move that leaves a margin of memory; nil: none does.

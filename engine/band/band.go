@@ -6,7 +6,8 @@
 // The formulas, with e = |ln(predicted / measured)| of a run:
 //
 //	rho(x) = (0.1 + X + min(1.5, T))^0.3     X: share of the step that is neither compute nor recomputation,
-//	                                         T: communication over the step, hidden or not; of memory rho = 1
+//	                                         T: communication over the step, overlapped or not
+//	of memory rho = 1
 //	q(S)   = (sum w_i u_i + w0 u0) / (sum w_i + w0)   over the cells i outside source S,
 //	         w_i = v_i (exp(-distance) - exp(-far)), u_i the mean of e / rho over the runs of the cell
 //	B(x)   = factor rho(x) max(q(no source), q(S) of each source S)

@@ -5,8 +5,9 @@ import "meshscope/engine/record"
 // mamba1 is the selective state space of Mamba (arXiv 2312.00752) with Jamba's norms: a projection of input
 // and gate, a convolution, a small projection of what makes the step, writes to the state and reads from it,
 // each normed; the step comes up from its rank to one for each channel. Each channel is a value head of width
-// 1. Its products are cut by channel; the scan runs on vector units (state-spaces/mamba, mamba_ssm/ops/selective_scan_interface.py), whose time is
-// what they move. The count of its operations is inferred.
+// 1. Its products are cut by channel; the scan runs on vector units (state-spaces/mamba,
+// mamba_ssm/ops/selective_scan_interface.py), whose time is what they move. The count of its operations
+// is inferred.
 func mamba1(b *builder, x Ref) Ref {
 	s, n := &b.size, record.Lit
 	b.part = PartAttention

@@ -49,7 +49,8 @@ func mutants(sites []*site) (out []mutant) {
 func find(ctx context.Context, tree string) ([]*site, error) {
 	list, err := packages.Load(&packages.Config{
 		Context: ctx, Dir: tree,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedSyntax | packages.NeedTypes |
+			packages.NeedTypesInfo | packages.NeedImports | packages.NeedDeps,
 	}, "./engine/...")
 	if err != nil {
 		return nil, err

@@ -22,7 +22,10 @@ func Of(u record.Unit, v float64) string {
 	case record.Share:
 		return Percent(v)
 	case record.Days, record.Dollars, record.Energy:
-		write, sign := map[record.Unit]func(float64) string{record.Days: Days, record.Dollars: Dollars, record.Energy: Energy}[u], ""
+		write := map[record.Unit]func(float64) string{
+			record.Days: Days, record.Dollars: Dollars, record.Energy: Energy,
+		}[u]
+		sign := ""
 		if v < 0 {
 			sign = "-"
 		}

@@ -31,8 +31,8 @@ type Store struct {
 	off bool       // the file must not be overwritten
 }
 
-// Open reads a session. The notices name the parts that could not be used, the file that they were moved to, and
-// why this session will not be saved if its folder takes no file.
+// Open reads a session. The notices name the parts that could not be used, the file that they were moved to,
+// and why this session will not be saved if its folder takes no file.
 func Open(path string, lib setupdoc.Library) (store *Store, last Session, notices []string) {
 	s := &Store{path: path, lib: lib, read: document{}}
 	if path == "" {

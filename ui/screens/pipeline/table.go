@@ -218,7 +218,8 @@ func columns() [8]column {
 
 // columnWords explain the headings.
 const columnWords = "bubble: idle share of the slowest rank in its step; in flight: micro-batches whose " +
-	"activations a rank keeps; exposed: communication that is not overlapped; overlap: time saved by pairs of forward and backward"
+	"activations a rank keeps; exposed: communication that is not overlapped; overlap: time " +
+	"saved by pairs of forward and backward"
 
 // renderTable draws the table over the whole screen.
 func (v *View) renderTable(in *screen.Context, w, h int) []string {

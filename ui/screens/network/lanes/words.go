@@ -340,7 +340,8 @@ func (v *View) listWords(in *screen.Context, list int) (head, why string) {
 			"links, and each call takes longer: the wall of data parallelism."
 	case 3:
 		why = "Gradients are sent in buckets. Small ones start early but pay the latency of a call each; a " +
-			"large one waits until its last gradient is there. This model counts the calls; the share that is never hidden is the stack's, whatever the size."
+			"large one waits until its last gradient is there. This model counts the calls; the share " +
+			"that is never hidden is the stack's, whatever the size."
 	default:
 		why = variantWords(c.Name)
 	}
