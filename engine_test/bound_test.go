@@ -50,10 +50,15 @@ func (w world) pipelined(t *rapid.T) engine.Setup {
 			}).Draw(t, "recompute"),
 		},
 	}
+	if s.Stack.Traits().Ledger { // what it has alone
+		s.Schedule, info = schedule.OneFOneB, schedule.Info{Chunks: 1}
+		s.TP, s.PP, s.CP, s.VPP, s.HSDP, s.ZeRO = 1, 1, 1, 1, 0, pick("zero of a ledger", 0, 2, 3)
+		s.Attention, s.Offload = recipe.Flash, recipe.OffloadNone
+	}
 	if info.Chunks == 0 {
 		s.VPP = pick("vpp", 1, 2, 3)
 	}
-	if s.Model.IsMoE() {
+	if s.Model.IsMoE() && !s.Stack.Traits().Ledger {
 		s.EP = pick("ep", 1, 2, 4)
 	}
 	s.SP = s.TP > 1 && rapid.Bool().Draw(t, "sp")
@@ -159,24 +164,31 @@ func floorLimit(s *engine.Setup) float64 {
 // floorShort says by how much, for every schedule.
 func TestBoundsAreUnderEvaluations(t *testing.T) {
 	w := newWorld(t)
-	const least = 60 // setups of each schedule
+	const least, leastLedgers = 60, 20 // setups of each schedule, and of stacks with a ledger, which take long
 	type counted struct{ all, step, peak int }
 	seen, bounds := map[schedule.Kind]*counted{}, floorShort()
 	for _, i := range schedule.Kinds() {
 		seen[i.Kind] = &counted{}
 	}
+	ledgers := 0
 	enough := func() bool {
 		for _, c := range seen {
 			if c.all < least {
 				return false
 			}
 		}
-		return true
+		return ledgers >= leastLedgers
 	}
 	draws.Until(t, enough, func(t *rapid.T) {
 		s := w.pipelined(t)
 		if !engine.Legal(s) || s.Slow() {
 			return // of an automatic schedule with many operations
+		}
+		if s.Stack.Traits().Ledger {
+			if ledgers == leastLedgers {
+				return
+			}
+			ledgers++
 		}
 		r := engine.Evaluate(s)
 		if !r.Legal {

@@ -97,6 +97,10 @@ func (o *Search) table(s *Section, list []search.Found) {
 	if slices.ContainsFunc(list[1:], func(f search.Found) bool { return o.Problem.TooClose(&list[0], &f) }) {
 		s.say("~ too close to call: within a quarter of the error band of the first")
 	}
+	if list[0].ForMargin {
+		s.say("1 is not the fastest: of those too close to call it is the fastest that leaves twice its margin " +
+			"of memory free")
+	}
 }
 
 // figures adds the columns of predictions.

@@ -159,17 +159,17 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 		return into
 	}
 	name := s.Stack.Resolve()
-	if !stack.Offers()[s.ZeRO] {
+	ledger := name.Traits().Ledger // refuses what it does not have
+	if !stack.Offers()[s.ZeRO] && !ledger {
 		warnf("zero-not-offered", ZeRO, "%s does not offer ZeRO-%d: memory is sharded as in the textbook",
 			name, s.ZeRO)
 	}
 	if as := name.Traits().SPAs; s.SP && s.TP > 1 && as != "" {
 		warnf("sp-not-offered", SP, "%s predates sequence parallelism: memory is modelled as in %s", name, as)
 	}
-	if name.Traits().Ledger {
-		return s.ledger(into, stack, mute)
-	}
-	if name.Traits().DataParallelOnly {
+	if ledger {
+		into = s.ledger(into, stack, mute)
+	} else if name.Traits().DataParallelOnly {
 		for _, d := range [...]struct {
 			id    ID
 			given int
@@ -185,7 +185,7 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 			"published run: it counts sequences, not tokens; %[1]d tokens are %[3]d sequences",
 			s.GBS, vastWords(tokens), max(1, s.GBS/max(s.Seq, 1)))
 	}
-	if s.Replicas() > 1 && s.ZeRO == 0 {
+	if s.Replicas() > 1 && s.ZeRO == 0 && !ledger {
 		warnf("hsdp-without-zero", HSDP, "hsdp has no effect with ZeRO-0: every replica is already whole")
 	}
 	return into

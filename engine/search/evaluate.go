@@ -290,6 +290,7 @@ func (k *keeper) best() []Found {
 	out := make([]Found, 0, len(k.ranked)+1)
 	if k.ample != nil && k.leads(k.ample.exact) {
 		out = append(out, k.ample.Found)
+		out[0].ForMargin = k.ranked[0].exact.less(k.ample.exact)
 	}
 	for i := range k.ranked {
 		if len(out) == 0 || k.ranked[i].Setup != out[0].Setup {

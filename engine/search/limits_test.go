@@ -311,8 +311,12 @@ func TestAmpleMarginLeads(t *testing.T) {
 			k.keep(one)
 		}
 		var got []int
-		for _, one := range k.best() {
+		for i, one := range k.best() {
 			got = append(got, one.Setup.TP)
+			fastest := slices.MinFunc(c.list, func(a, b *found) int { return a.better(b) })
+			if one.ForMargin != (i == 0 && one.Setup != fastest.Setup) {
+				t.Errorf("%v: place %d for its margin: %v", c.want, i+1, one.ForMargin)
+			}
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%v, want %v", got, c.want)

@@ -119,6 +119,9 @@ type Found struct {
 	// layouts are ranked; it is the report's step where all overlap is proven, or where the
 	// problem's setup says how much overlap works.
 	PessimisticStep units.Seconds
+	// ForMargin: it has the first place for its ample margin (engine.Memory.HasAmpleMargin); a faster one
+	// that is too close to call has none.
+	ForMargin bool
 
 	tight bool // without the margin that the problem wants
 }

@@ -51,6 +51,7 @@ type Bounder struct {
 	layers []layout.Stage // what each stage holds
 
 	stack        memory.Stack
+	everyZeRO    bool           // each ZeRO stage is a ledger of its own, though the floors are alike
 	blocking     bool           // stages wait for messages where they are interleaved
 	hosts        schedule.Order // without operations: who has which stages
 	stageClasses map[schedule.Kind]*schedule.Info
@@ -83,6 +84,7 @@ func (f *Bounder) SetModel(s *engine.Setup) {
 	f.program = f.program.For(&s.Model, nil)
 	engine.Inputs(&f.setup, f.program, nil, &f.mem, &f.tim)
 	f.mem.Floor = true
+	f.everyZeRO = s.Stack.Traits().Ledger
 	f.blocking = f.tim.Machine.Software.Blocking
 	f.mem.Order = &f.hosts
 }
@@ -182,7 +184,7 @@ func (f *Bounder) hold() {
 // that was taken before, since SetRecompute: evaluations do not either.
 func (f *Bounder) SetZeRO(zero int) (differs bool) {
 	f.share(zero)
-	differs = f.zero < 0
+	differs = f.zero < 0 || f.everyZeRO
 	for n := range f.partition.rankClasses {
 		t := &f.partition.rankClasses[n]
 		differs = differs || t.sharded[zero] != t.sharded[f.zero]
