@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"meshscope/cli/terminal"
 )
 
@@ -31,6 +33,10 @@ func TestTerminalUnended(t *testing.T) {
 		"an answer":                 {"\x1b]11;rgb:1e1e", terminal.CtrlC},
 		"an answer at once":         {"\x1b]11;rgb:1e1e" + terminal.CtrlC},
 		"a device's answer":         {"\x1bP1+r52", "\x1b[99;5u"},
+		"a device's answer at once": {"\x1bP1+r52\x1b[99;5u"},
+		"a cut ctrl+c":              {"\x1bP1+r52\x1b", "[99;5u"},
+		"a later cut":               {"\x1bP1+r52\x1b[99", ";5u"},
+		"an answer in a paste":      {"\x1b[200~12\x1b]11;rgb:1e1e", terminal.CtrlC},
 		"an answer that has waited": {"\x1b]11;rgb:1e1e", "", terminal.CtrlC},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,6 +63,40 @@ func TestTerminalUnended(t *testing.T) {
 		press(t, screen, "q")
 		restored(t, screen, 0)
 	})
+}
+
+// TestTerminalCut: a click that comes in two parts, as on a slow link, is a click and not text.
+func TestTerminalCut(t *testing.T) {
+	t.Parallel()
+	screen := open(t, build(t), 120, 36)
+	tabs := strings.Split(screen.Text(), "\n")[1]
+	click := func(name string) string {
+		return fmt.Sprintf("\x1b[<0;%d;2M", 2+ansi.StringWidth(tabs[:strings.Index(tabs, name)]))
+	}
+	memory := click("Memory")
+	press(t, screen, terminal.Esc) // which a cut behind the escape is too, at a pause
+	hidden := func(s string) bool { return !strings.Contains(s, "New here?") }
+	if err := screen.WaitFor("no first hint", hidden); err != nil {
+		t.Fatal(err)
+	}
+	before := screen.Text()
+	for at := 1; at < len(memory); at++ {
+		if err := screen.Type(memory[:at]); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep([]time.Duration{60, 120, 300}[at%3] * time.Millisecond)
+		if err := screen.Type(memory[at:]); err != nil {
+			t.Fatal(err)
+		}
+		see(t, screen, "[Memory]")
+		press(t, screen, click("Explore"))
+		see(t, screen, "[Explore]")
+	}
+	if err := screen.WaitFor("what was there before", func(s string) bool { return s == before }); err != nil {
+		t.Error(err)
+	}
+	press(t, screen, terminal.CtrlC)
+	restored(t, screen, 0)
 }
 
 // TestTerminalClaims: a terminal that claims to be larger than any, at the start and

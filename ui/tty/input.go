@@ -25,11 +25,17 @@ const (
 	pastePause   = time.Second // after which what looks like a key in a paste is one
 	keyPause     = 500 * time.Millisecond
 	answerPause  = 2 * time.Second
+	escapePause  = 80 * time.Millisecond // after which an escape is the key
+
+	longestAnswer = 4096 // bytes
 )
 
+// escapeKey is the key as a terminal sends it whose sequences cannot be taken for it.
+const escapeKey = "\x1b[27u"
+
 // input reads what a terminal sends. It mends what the library's decoder would make keys of, or swallow
-// keys with: a sequence that a slow link has cut is read as one, and a paste or an answer whose end was
-// lost ends at ctrl+c that comes alone, such a paste also at a key that comes alone after a pause.
+// keys with: a sequence that a slow link has cut is read as one, an answer whose end was lost is left out, and
+// a paste whose end was lost ends at ctrl+c that comes alone, or at a key that comes alone after a pause.
 // What has come is read at once and handed on in small parts, so that ctrl+c behind many keys is seen.
 type input struct {
 	from io.Reader
@@ -45,36 +51,66 @@ type input struct {
 	length  int       // of the paste so far
 	last    time.Time // when something came
 	tail    []byte    // the last of it, which may begin a mark
+	escaped time.Time // when an escape was handed on as the key
 }
 
-// Read hands on what has come.
+// Read hands on what has come: whole sequences, and the beginning of one when no more of it comes.
 func (i *input) Read(p []byte) (int, error) {
 	if len(p) <= len(pasteEnds) {
 		return i.from.Read(p)
 	}
-	for i.err == nil && (len(i.ahead) == 0 || len(i.ahead) < mostAhead && i.ready != nil && i.ready(0)) {
-		var got []byte
-		got, i.err = i.next(make([]byte, len(p)))
-		i.ahead = append(i.ahead, got...)
-		if !i.pasting && i.interrupt != nil && asksToEnd(got) {
-			i.interrupt(len(i.ahead) > handedOn)
-		}
-		if len(i.ahead) == 0 {
+	for i.err == nil && i.more() {
+		if i.take(p); len(i.ahead) == 0 {
 			break
 		}
 	}
 	n := len(i.ahead)
-	if i.ready != nil {
-		for n = 0; n < min(len(i.ahead), handedOn); {
+	if whole := begun(i.ahead); i.ready != nil && whole > 0 {
+		for n = 0; n < min(whole, handedOn); {
 			_, _, width, _ := ansi.DecodeSequence(i.ahead[n:], ansi.NormalState, nil)
 			n += width
 		}
+	} else if i.ready != nil && n == 1 && !i.pasting { // the decoder would wait too
+		i.ahead, i.escaped = nil, i.now()
+		return copy(p, escapeKey), i.err
 	}
 	n = copy(p, i.ahead[:n])
 	if i.ahead = i.ahead[n:]; len(i.ahead) > 0 {
 		return n, nil
 	}
 	return n, i.err
+}
+
+// more reports whether to read more before anything is handed on: what is there, and the rest of a sequence
+// that has begun where it comes in time.
+func (i *input) more() bool {
+	switch {
+	case len(i.ahead) == 0:
+		return true
+	case i.ready == nil || len(i.ahead) >= mostAhead:
+		return false
+	case begun(i.ahead) == 0:
+		return i.ready(max(patience(i.ahead), escapePause))
+	}
+	return i.ready(0)
+}
+
+// take reads once.
+func (i *input) take(room []byte) {
+	var n int
+	n, i.err = i.from.Read(room)
+	read := room[:n]
+	if i.now().Sub(i.escaped) < keyPause && rejoins(read) {
+		read = append([]byte{ansi.ESC}, read...)
+	}
+	at, pasting := begun(i.ahead), i.pasting
+	got := append(bytes.Clone(i.ahead[at:]), i.follow(read)...)
+	got = thin(got, len(got) > manyKeys && !pasting && !i.pasting && !bytes.Contains(got, []byte(pasteBegins)),
+		i.pasting)
+	i.ahead = append(i.ahead[:at], got...)
+	if !i.pasting && i.interrupt != nil && asksToEnd(got) {
+		i.interrupt(len(i.ahead) > handedOn)
+	}
 }
 
 // waits reports whether something that was read is to be handed on.
@@ -93,32 +129,6 @@ func asksToEnd(read []byte) bool {
 		read = read[max(n, 1):]
 	}
 	return false
-}
-
-// next reads what has come, and the rest of a sequence that has begun where it comes soon.
-func (i *input) next(p []byte) ([]byte, error) {
-	var got []byte
-	pasting := i.pasting
-	for {
-		n, err := i.from.Read(p[:len(p)-len(pasteEnds)-len(got)])
-		if interrupts(p[:n]) {
-			got = got[:begun(got)]
-		}
-		got = append(got, i.follow(p[:n])...)
-		rest := got[begun(got):]
-		if at := bytes.IndexByte(rest, ctrlC); at >= 0 && !i.pasting {
-			got = append(got[:len(got)-len(rest)], rest[at:]...)
-			rest = nil
-		}
-		pause := patience(rest)
-		if err != nil || pause == 0 || len(got) >= len(p)-len(pasteEnds) || i.ready == nil ||
-			!i.ready(pause) {
-			if !pasting && !i.pasting && !bytes.Contains(got, []byte(pasteBegins)) {
-				got = thin(got)
-			}
-			return got, err
-		}
-	}
 }
 
 // follow follows the marks of pastes and returns what to hand on: at most an end of a paste longer.
@@ -145,23 +155,43 @@ func (i *input) follow(read []byte) []byte {
 	return append(out, read...)
 }
 
-// thin leaves out what a key that was held while the program was busy repeats, but for text.
-func thin(read []byte) []byte {
-	if len(read) <= manyKeys {
-		return read
-	}
+// thin leaves out what an answer without an end has, up to ctrl+c outside of a paste, and what a key that was
+// held while the program was busy repeats, but for text.
+func thin(read []byte, held, pasting bool) []byte {
 	var out, last []byte
 	for times := 0; len(read) > 0; times++ {
-		key, width, n, _ := ansi.DecodeSequence(read, ansi.NormalState, nil)
+		key, width, n, state := ansi.DecodeSequence(read, ansi.NormalState, nil)
+		read = read[n:]
+		if lost(key) {
+			at := bytes.IndexByte(key, ctrlC)
+			if at >= 0 && !pasting {
+				out = append(out, key[at:]...)
+				continue
+			}
+			if state == ansi.NormalState && (len(read) != 1 || read[0] != ansi.ESC) { // which may be its end
+				continue
+			}
+		}
 		if !bytes.Equal(key, last) {
 			last, times = key, 0
 		}
-		if times < manyKeys || width > 0 {
+		if !held || times < manyKeys || width > 0 {
 			out = append(out, key...)
 		}
-		read = read[n:]
 	}
 	return out
+}
+
+// lost reports whether a sequence is a string, as answers are, without its end.
+func lost(sequence []byte) bool {
+	return len(sequence) > 2 && sequence[0] == ansi.ESC && bytes.IndexByte([]byte("]PX^_"), sequence[1]) >= 0 &&
+		!ansi.HasSuffix(sequence, []byte("\x1b\\")) && !ansi.HasSuffix(sequence, []byte("\x9c")) &&
+		!ansi.HasSuffix(sequence, []byte("\a"))
+}
+
+// rejoins reports whether the input is the rest of a sequence whose escape has been taken for the key.
+func rejoins(read []byte) bool {
+	return len(read) > 1 && read[0] == '[' && bytes.IndexByte([]byte("<?0123456789ABCDFHZ"), read[1]) >= 0
 }
 
 // begun returns where the sequence begins that the input ends within; its length: there is none.
@@ -183,18 +213,18 @@ func begun(input []byte) int {
 	return at
 }
 
-// partial reports whether the input is the beginning of one sequence.
+// partial reports whether the input is the beginning of one sequence, of a length that an answer has.
 func partial(input []byte) bool {
 	_, _, n, state := ansi.DecodeSequence(input, ansi.NormalState, nil)
-	return n == len(input) && state != ansi.NormalState
+	return n == len(input) && state != ansi.NormalState && n <= longestAnswer
 }
 
-// patience returns how long the rest of a sequence is waited for. For that of an escape the decoder waits.
+// patience returns how long the rest of a sequence is waited for that is more than an escape.
 func patience(begun []byte) time.Duration {
 	if len(begun) < 2 {
 		return 0
 	}
-	for _, answer := range []string{"\x1b]", "\x1bP", "\x1b[?"} {
+	for _, answer := range []string{"\x1b]", "\x1bP", "\x1b[?", "\x1b[<"} {
 		if bytes.HasPrefix(begun, []byte(answer)) && len(begun) > 2 { // which no key is
 			return answerPause
 		}

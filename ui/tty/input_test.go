@@ -77,24 +77,30 @@ func TestCutSequences(t *testing.T) {
 		want string // the reads, with a bar between them
 	}{
 		"keys":      {[]chunk{{0, "a\x1b[A"}, {0, "b"}}, "a\x1b[Ab"},
-		"an escape": {[]chunk{{0, "\x1b"}, {pause, "j"}}, "\x1b|j"},
+		"an escape": {[]chunk{{0, "\x1b"}, {pause, "j"}}, "\x1b[27u|j"},
 		"an arrow":  {[]chunk{{0, "\x1b["}, {pause, "A"}}, "\x1b[A"},
 		"a colour": {
 			[]chunk{{0, colour[:9]}, {pause, colour[9:] + "\x1b"}, {pause, "\\q"}},
 			colour + "\x1b\\|q",
 		},
-		"a mode":                {[]chunk{{0, "\x1b[?20"}, {time.Second, "26;2$y"}}, "\x1b[?2026;2$y"},
-		"a lost end":            {[]chunk{{0, colour}, {time.Minute, "q"}}, colour + "|q"},
-		"alt and a bracket":     {[]chunk{{0, "\x1b]"}, {time.Minute, "q"}}, "\x1b]|q"},
-		"two escapes":           {[]chunk{{0, "\x1b\x1b"}, {time.Minute, "q"}}, "\x1b\x1b|q"},
-		"a broken sequence":     {[]chunk{{0, "\x1b[1\x1b[A"}}, "\x1b[1\x1b[A"},
-		"a letter beyond ASCII": {[]chunk{{0, "\x1b[1ü"}}, "\x1b[1ü"},
-		"ctrl+c":                {[]chunk{{0, "a" + colour}, {0, "\x03"}}, "a\x03"},
-		"ctrl+c at once":        {[]chunk{{0, "a" + colour + "\x03"}}, "a\x03"},
-		"ctrl+c of kitty":       {[]chunk{{0, "\x1bP1+r"}, {pause, "\x1b[99;5u"}}, "\x1b[99;5u"},
+		"a mode":                  {[]chunk{{0, "\x1b[?20"}, {time.Second, "26;2$y"}}, "\x1b[?2026;2$y"},
+		"a lost end":              {[]chunk{{0, colour}, {time.Minute, "q"}}, colour + "|q"},
+		"alt and a bracket":       {[]chunk{{0, "\x1b]"}, {time.Minute, "q"}}, "\x1b]|q"},
+		"two escapes":             {[]chunk{{0, "\x1b\x1b"}, {time.Minute, "q"}}, "\x1b\x1b|q"},
+		"a broken sequence":       {[]chunk{{0, "\x1b[1\x1b[A"}}, "\x1b[1\x1b[A"},
+		"a letter beyond ASCII":   {[]chunk{{0, "\x1b[1ü"}}, "\x1b[1ü"},
+		"ctrl+c":                  {[]chunk{{0, "a" + colour}, {0, "\x03"}}, "a\x03"},
+		"ctrl+c at once":          {[]chunk{{0, "a" + colour + "\x03"}}, "a\x03"},
+		"ctrl+c of kitty":         {[]chunk{{0, "\x1bP1+r"}, {pause, "\x1b[99;5u"}}, "\x1b[99;5u"},
+		"ctrl+c of kitty at once": {[]chunk{{0, "\x1bP1+r\x1b[99;5u"}}, "\x1b[99;5u"},
+		"a cut ctrl+c":            {[]chunk{{0, "\x1bP1+r\x1b"}, {pause, "[99;5u"}}, "\x1b[99;5u"},
+		"a lost end and an arrow": {[]chunk{{0, colour}, {0, "\x1b[A"}}, "\x1b[A"},
+		"an escape and its rest":  {[]chunk{{0, "\x1b"}, {pause, "[<0;92;1M"}}, escapeKey + "|\x1b[<0;92;1M"},
+		"an escape and keys":      {[]chunk{{0, "\x1b"}, {pause, "[["}}, escapeKey + "|[["},
+		"an escape cut soon":      {[]chunk{{0, "\x1b"}, {60 * time.Millisecond, "[A"}}, "\x1b[A"},
 		"ctrl+c in a paste": {
 			[]chunk{{0, pasteBegins + colour + "\x03" + colour + pasteEnds}},
-			pasteBegins + colour + "\x03|" + colour + pasteEnds,
+			pasteBegins + "\x03" + pasteEnds,
 		},
 		"and ctrl+c ends it": {
 			[]chunk{{0, pasteBegins + "abc" + colour}, {0, "\x03"}},
@@ -103,6 +109,28 @@ func TestCutSequences(t *testing.T) {
 	} {
 		if got := strings.TrimSuffix(strings.Join(reads(true, c.in...), "|"), "|"); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// TestCutFlood: of a flood that is cut at each byte of a sequence, also where a read is full, whole sequences
+// are handed on.
+func TestCutFlood(t *testing.T) {
+	const click = "\x1b[<0;92;1M\x1b[<0;92;2M"
+	for cut := 4050; cut < 4150; cut++ {
+		sent := strings.Repeat(click, 250)
+		got := reads(true, chunk{0, sent[:cut]}, chunk{300 * time.Millisecond, sent[cut:]})
+		for _, read := range got {
+			whole := strings.HasPrefix(read, "\x1b") && strings.HasSuffix(read, "M")
+			if cut%(len(click)/2) == 1 { // nobody can tell that from the key
+				whole = whole || read == escapeKey
+			}
+			if !whole && read != "" {
+				t.Errorf("cut at %d: %q", cut, read)
+			}
+		}
+		if text := strings.ReplaceAll(strings.Join(got, ""), escapeKey, ""); text != sent {
+			t.Errorf("cut at %d: %d bytes of %d", cut, len(text), len(sent))
 		}
 	}
 }
@@ -172,7 +200,7 @@ func TestHeldKey(t *testing.T) {
 // one with an end, and everything outside, is passed on as it came.
 func TestUnendedPaste(t *testing.T) {
 	const begin, end = pasteBegins, pasteEnds
-	long, read := strings.Repeat("x", longestPaste), 4096-len(end)
+	long, read := strings.Repeat("x", longestPaste), 4096
 	kept := long[:longestPaste/read*read-len(begin)] // whole reads
 	for name, c := range map[string]struct {
 		in   []chunk
