@@ -49,6 +49,9 @@ func TestRulesAtTheirLimits(t *testing.T) {
 	moe := func(f func(m *model.Model, l *layout.Layout)) change {
 		return func(m *model.Model, _ *hardware.Cluster, l *layout.Layout) { withExperts(m); f(m, l) }
 	}
+	sharing := func(f func(l *layout.Layout)) change {
+		return func(m *model.Model, _ *hardware.Cluster, l *layout.Layout) { m.Pattern = "DRRR"; f(l) }
+	}
 	machine := func(f func(c *hardware.Cluster, l *layout.Layout)) change {
 		return func(_ *model.Model, c *hardware.Cluster, l *layout.Layout) { f(c, l) }
 	}
@@ -111,6 +114,13 @@ func TestRulesAtTheirLimits(t *testing.T) {
 			"split", only(func(l *layout.Layout) { l.Split = "80,0,0,0" }),
 			only(func(l *layout.Layout) { l.Split = "81,0,0,-1" }),
 		},
+		{
+			"split-selection", sharing(func(l *layout.Layout) { l.Split = "16,24,20,20" }),
+			sharing(func(l *layout.Layout) { l.Split = "20,20,21,19" }),
+		},
+		{"stages-exceed-selections", sharing(func(l *layout.Layout) { l.VPP = 5 }), sharing(func(l *layout.Layout) {
+			l.VPP = 6
+		})},
 		{
 			"seq-exceeds-model", only(func(l *layout.Layout) { l.Seq = 131072 }),
 			only(func(l *layout.Layout) { l.Seq = 131073 }),

@@ -112,8 +112,9 @@ func recipeKnobs() []Knob {
 			ID: Split, Label: "split", Unit: "layers", Kind: List, place: -2, optional: true, advised: true,
 			Help: "Layers on each stage, such as 15,16,16,14: balances the stages with embedding and " +
 				"head; the slowest stage sets the pace.",
-			word:  func(s *Setup) *string { return &s.Split },
-			fixes: becomes(func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) }),
+			word: func(s *Setup) *string { return &s.Split },
+			fixes: becomes(func(t *Setup) { t.Split = layout.NearestSplit(&t.Model, t.Split, t.Stages()) },
+				func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) }),
 		},
 		{
 			ID: Recompute, Label: "recompute", Short: "recomp", Kind: Choice, group: RecipeGroup,

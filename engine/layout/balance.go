@@ -16,7 +16,7 @@ import (
 // is kept. It appends to into[:0].
 func (l *Layout) PartitionByCost(p *model.Program, into []Stage) ([]Stage, error) {
 	n, m := l.Stages(), p.Model()
-	if l.Split != "" || n < 2 {
+	if l.Split != "" || n < 2 || m.Has(model.LetterShared) {
 		return l.Partition(p, into)
 	}
 	total := float64(m.Embedding())
@@ -144,16 +144,21 @@ func headCost(m *model.Model) float64 {
 }
 
 // cheapest returns how many layers each of n stages has so that the costliest one, with the head on the
-// last, costs least; of such splits that whose stages end nearest to equal shares of the cost.
-func (l *Layout) cheapest(p *model.Program, n int) []int {
+// last, costs least; of such splits that whose stages end nearest to equal shares of the cost. Stages begin
+// at some of the layers of starts.
+func (l *Layout) cheapest(p *model.Program, n int, starts []int) []int {
 	var of [model.MaxKinds]float64
 	for k := range p.Layers {
 		of[k] = l.cost(&p.Layers[k])
 	}
-	layers := p.Model().Layers
+	layers := len(starts)             // or runs of layers that stay together
 	sums := make([]float64, layers+2) // of the layers before each, and with the head behind the last
+	starts = append(starts, p.Model().Layers)
 	for i := range layers {
-		sums[i+1] = sums[i] + of[p.At(i)]
+		sums[i+1] = sums[i]
+		for j := starts[i]; j < starts[i+1]; j++ {
+			sums[i+1] += of[p.At(j)]
+		}
 	}
 	sums[layers+1] = sums[layers] + headCost(p.Model())
 	// fill fills the stages up to a cost from the last one on, a layer at least in each, and reports whether
@@ -189,8 +194,8 @@ func (l *Layout) cheapest(p *model.Program, n int) []int {
 			math.Abs(sums[next+1]-share) < math.Abs(sums[next]-share) {
 			next++
 		}
-		counts[i], at = next-at, next
+		counts[i], at = starts[next]-starts[at], next
 	}
-	counts[n-1] = layers - at
+	counts[n-1] = starts[layers] - starts[at]
 	return counts
 }

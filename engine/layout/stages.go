@@ -67,8 +67,10 @@ func (l *Layout) Partition(p *model.Program, into []Stage) ([]Stage, error) {
 			return stages, err
 		}
 	}
-	if given == nil && SplitsByCost(m) && n <= m.Layers {
-		given = l.cheapest(p, n)
+	if given == nil && SplitsByCost(m) {
+		if starts := stageStarts(m); n <= len(starts) {
+			given = l.cheapest(p, n, starts)
+		}
 	}
 	for i := range n {
 		count := balanced(m.Layers, n, i)
@@ -139,6 +141,56 @@ func ParseSplit(text string, stages, layers int) ([]int, error) {
 			layers)
 	}
 	return out, nil
+}
+
+// stageStarts lists the layers that a stage may begin with. A layer that attends to the tokens that an earlier
+// one chose is none: no launcher sends them between stages (megatron/core/transformer/
+// experimental_attention_variant/dsa.py).
+func stageStarts(m *model.Model) (layers []int) {
+	for i := range max(m.Layers, 0) {
+		if m.Letter(i) != model.LetterShared {
+			layers = append(layers, i)
+		}
+	}
+	return layers
+}
+
+// reusing returns the first stage of a split, from 0, that begins with a layer which attends to the tokens
+// that an earlier one chose, and that layer; -1 where none does.
+func reusing(m *model.Model, split []int) (stage, layer int) {
+	for i, n := range split {
+		if n > 0 && layer < m.Layers && m.Letter(layer) == model.LetterShared {
+			return i, layer
+		}
+		layer += n
+	}
+	return -1, 0
+}
+
+// NearestSplit writes the split whose stages begin nearest to those of a split, at layers that a stage may
+// begin with; to those of the balanced one where it is no split of so many stages.
+func NearestSplit(m *model.Model, text string, stages int) string {
+	starts, balancedText := stageStarts(m), BalancedSplit(m.Layers, stages)
+	split, err := ParseSplit(text, stages, m.Layers)
+	if err != nil {
+		split, err = ParseSplit(balancedText, stages, m.Layers)
+	}
+	if err != nil || len(starts) < stages {
+		return balancedText
+	}
+	words := make([]string, stages)
+	end, begin := 0, 0 // of the stage as it is given, and which of starts it begins with
+	for i := range stages - 1 {
+		end += split[i]
+		next := begin + 1 // the others have a layer each
+		for next < len(starts)-(stages-1-i) && max(starts[next]-end, end-starts[next]) >
+			max(starts[next+1]-end, end-starts[next+1]) {
+			next++
+		}
+		words[i], begin = strconv.Itoa(starts[next]-starts[begin]), next
+	}
+	words[stages-1] = strconv.Itoa(m.Layers - starts[begin])
+	return strings.Join(words, ",")
 }
 
 // BalancedSplit writes the balanced split as the word of --split.

@@ -190,7 +190,7 @@ func (p *Program) stack(rec *record.Recorder, mixers, feedForwards []sublayer) {
 		if hybrid {
 			l.ID, l.Name = strings.Trim(k[0].id+"_"+k[1].id, "_"), strings.Trim(k[0].name+"_"+k[1].name, "_")
 		}
-		if l.MoE || p.module < 0 && i == len(kinds)-1 {
+		if k[0].id != "reselected" && (l.MoE || p.module < 0 || !p.Layers[p.module].MoE) {
 			p.module = i
 		}
 	}
