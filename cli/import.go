@@ -315,7 +315,7 @@ type readingDocument struct {
 	Unknown  []string `json:"unknown"`
 	Complete string   `json:"complete,omitempty"` // the command that gives them
 	// parts of a checkpoint that the model leaves out
-	Besides []hfconfig.Besides `json:"besides,omitempty"`
+	OtherParts []hfconfig.OtherPart `json:"other_parts,omitempty"`
 }
 
 // readingAnswer returns what the file of a name says, for people and for programs.
@@ -329,7 +329,7 @@ func (a *app) readingAnswer(name, file string, r *launch.Reading, s *engine.Setu
 				report.Listed(slices.Clone(r.Understood)), report.Listed(r.Ignored),
 				report.Listed(r.Problems),
 				[]string{},
-				completing(name, r), r.Besides,
+				completing(name, r), r.OtherParts,
 			}
 			for _, u := range r.Unknown {
 				d.Unknown = append(d.Unknown, u.Name())
@@ -380,12 +380,12 @@ func (a *app) setupSection(name string, r *launch.Reading, s *engine.Setup) repo
 			report.Fact{Name: "model", Value: fmt.Sprintf("%s, %s parameters", escape.Line(s.Model.Name),
 				parameters)})
 	}
-	for _, b := range r.Besides {
+	for _, b := range r.OtherParts {
 		text := figure.Comma(int(b.Parameters)) + " parameters of " + b.Name + ", not counted"
 		if b.Parameters == 0 {
 			text = b.Name + ", not counted: its parameters are not known"
 		}
-		facts = append(facts, report.Fact{Name: "besides", Value: text})
+		facts = append(facts, report.Fact{Name: "other parts", Value: text})
 	}
 	if command := completing(name, r); command != "" {
 		var keys []string

@@ -64,7 +64,7 @@ type Reading struct {
 	Ignored    []Ignored
 	Problems   []Problem
 	Unknown    []Unknown
-	Besides    []hfconfig.Besides // what a checkpoint has besides the model
+	OtherParts []hfconfig.OtherPart // parts of a checkpoint next to the model
 
 	// over how many ranks weights are sharded, where replicas follow; 0: nothing follows
 	shard    int

@@ -12,7 +12,7 @@ const huggingFace = "huggingface"
 // readConfig reads a config.json of Hugging Face: a model, and nothing of a layout.
 func readConfig(name string, data []byte, as string) Reading {
 	of := hfconfig.ReadAs(data, as)
-	r := Reading{Launcher: huggingFace, Setup: map[string]any{}, Besides: of.Besides}
+	r := Reading{Launcher: huggingFace, Setup: map[string]any{}, OtherParts: of.OtherParts}
 	for _, k := range of.Understood {
 		u := Understood{Key: k.Name, Value: k.Value, Line: k.Line, Assumed: k.Assumed}
 		for _, field := range k.Fields {

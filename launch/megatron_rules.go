@@ -211,7 +211,7 @@ func partWithoutFlag(m *model.Model) string {
 		{"experts that do nothing", m.ZeroExperts > 0},
 		{"experts in a latent space here", m.ExpertLatent > 0},
 		{"more positions than tokens", m.PositionRows > 0},
-		{"what an unknown family has besides that it was read as", m.ReadAs != ""},
+		{"what an unknown family has more than the one it was read as", m.ReadAs != ""},
 	} {
 		if part.has {
 			return part.name

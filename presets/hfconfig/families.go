@@ -324,7 +324,11 @@ func (r *reader) allFull() {
 	if !r.has("layer_types") {
 		return
 	}
-	for i, kind := range r.words("layer_types") {
+	types := r.words("layer_types")
+	if !r.long("layer_types", len(types)) {
+		return
+	}
+	for i, kind := range types {
 		if kind != "full_attention" {
 			r.refusef("layer_types", "layer %d is %s, while use_sliding_window is not true", i+1,
 				escape.Quote(kind))
@@ -355,12 +359,17 @@ func (r *reader) local(every int) {
 	}
 }
 
-// pattern reads which layers attend to all tokens: every n-th, or as layer_types say, in a list as long as
-// the model or, where they are the last of every n, in one period of it.
+// pattern reads which layers attend to all tokens: every n-th, or as layer_types say.
 func (r *reader) pattern(every int) {
 	types := r.words("layer_types", "local_to_global_ratio", "layer_pattern")
 	if len(types) == 0 {
+		if r.has("layer_types") {
+			r.long("layer_types", 0)
+		}
 		r.local(every)
+		return
+	}
+	if !r.long("layer_types", len(types)) {
 		return
 	}
 	r.skip("layer_types tells each layer", "sliding_window_pattern")
@@ -379,12 +388,11 @@ func (r *reader) pattern(every int) {
 		}
 	}
 	n := 1 + slices.Index(types, "full_attention")
-	if regular(len(types), n, func(i int) bool { return types[i] == "sliding_attention" }) &&
-		len(types) <= r.Model.Layers {
+	if regular(len(types), n, func(i int) bool { return types[i] == "sliding_attention" }) {
 		if r.local(n); n == 1 {
 			r.Model.LocalWindow = 0
 		}
-	} else if r.long("layer_types", len(types)) {
+	} else {
 		r.windows("layer_types", func(i int) bool { return types[i] == "sliding_attention" })
 	}
 }

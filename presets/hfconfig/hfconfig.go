@@ -25,7 +25,7 @@ type Result struct {
 	Model      model.Model // without an id; its name is that of the file, if it gives one
 	Understood []Key
 	Ignored    []Ignored
-	Besides    []Besides // parts of a checkpoint that the model's parameters leave out
+	OtherParts []OtherPart // parts of a checkpoint that the model's parameters leave out
 	Problems   []*input.Error
 }
 
@@ -76,9 +76,10 @@ func notWorkedOut() []string {
 }
 
 // nearest returns the known type whose class has most of a file's keys, for its own, among those with the
-// longest beginning of the name in common, at least three letters.
+// longest beginning of the name in common, at least three letters, or whose name it ends with; llama of those
+// that have as many.
 func (r *reader) nearest(kind string) string {
-	longest, best, most := 2, "llama", 3.0 // fewer keys tell nothing
+	longest, best, most := 2, "llama", max(3, r.likeness("llama")) // fewer keys tell nothing
 	for _, known := range slices.Sorted(maps.Keys(families())) {
 		if strings.HasSuffix(known, "_text") || strings.Contains(known, "_vl") { // the same as another
 			continue
@@ -87,19 +88,37 @@ func (r *reader) nearest(kind string) string {
 		for n < min(len(known), len(kind)) && known[n] == kind[n] {
 			n++
 		}
-		c, score := classOf(known), 0.0
-		for key, of := range c.Defaults {
-			if n, size := of.(int64); r.has(key) {
-				score++
-			} else if size && n > 1 {
-				score -= 0.5
-			}
+		if strings.HasSuffix(kind, known) && len(known) > 3 {
+			n = len(known)
 		}
+		score := r.likeness(known)
 		if n = max(n, 2); n > longest || n == longest && score > most {
 			longest, best, most = n, known, score
 		}
 	}
 	return best
+}
+
+// likeness counts the keys of a file that the class of a type has, more where a word is its own, less for
+// each size that the file lacks.
+func (r *reader) likeness(known string) (score float64) {
+	for key, of := range classOf(known).Defaults {
+		switch n, size := of.(int64); {
+		case r.has(key):
+			if score++; !size && string(r.keys[key].raw) == written(of) {
+				score += 0.5
+			}
+		case size && n > 1:
+			score -= 0.5
+		}
+	}
+	return score
+}
+
+// written returns a default as a file has it.
+func written(of any) string {
+	text, _ := json.Marshal(of) //nolint:errchkjson // of a table of plain values
+	return string(text)
 }
 
 // As takes the type apart that a file is to be read as: "config.json as qwen3_moe".
@@ -185,7 +204,11 @@ func ReadAs(data []byte, as string) Result {
 		r.Problems = append(r.Problems, inWords(err))
 		return r.Result
 	}
-	kind := r.kind()
+	kind, ok := r.kind()
+	if !ok && as == "" {
+		r.refusef("model_type", `a text such as "llama", not %s`, escape.Clip(r.literal(r.keys["model_type"])))
+		return r.Result
+	}
 	if r.as = as; as != "" && as != kind {
 		if _, ok := families()[as]; !ok {
 			r.Problems = append(r.Problems,
@@ -195,7 +218,7 @@ func ReadAs(data []byte, as string) Result {
 		}
 		r.used["model_type"], r.Model.ReadAs = true, as
 		r.derive("model_type", as,
-			fmt.Sprintf("--as; the file has %s, and what its layers have besides is not counted",
+			fmt.Sprintf("--as; the file has %s, and what else its layers have is not counted",
 				escape.Quote(kind)), "family", "read_as")
 		kind = as
 	}
@@ -216,6 +239,7 @@ func ReadAs(data []byte, as string) Result {
 	}
 	r.Model.Name, r.Model.Family = r.name(kind), kind
 	f.read(&r)
+	r.layerTypes()
 	r.ropeTheta()
 	if r.Model.ReadAs == "" {
 		r.foreign()
@@ -225,7 +249,7 @@ func ReadAs(data []byte, as string) Result {
 		r.check()
 	}
 	if len(r.Problems) == 0 {
-		r.besides()
+		r.countOthers()
 	}
 	r.leftOver()
 	return r.Result
@@ -241,14 +265,14 @@ func (r *reader) kindOfClass(kind string) string {
 }
 
 // sizes tells which sizes the file does not give: without them the class is no model. Those of another class
-// are all asked for; an object in another one may leave out what equals its class.
+// are all asked for; an object in another one may leave out what equals its class, but not both of these.
 func (r *reader) sizes() {
-	if r.inner {
-		return
-	}
 	keys := []string{"hidden_size", "num_hidden_layers"}
 	_, hidden := r.keys[keys[0]]
 	_, layers := r.keys[keys[1]]
+	if r.inner && (hidden || layers) {
+		return
+	}
 	if r.Model.ReadAs != "" || !hidden || !layers && !r.used[keys[1]] {
 		keys = append(keys, "num_attention_heads", "vocab_size", "intermediate_size", "moe_intermediate_size",
 			"num_experts", "num_local_experts", "n_routed_experts", "num_experts_per_tok")

@@ -135,14 +135,14 @@ func TestFamilies(t *testing.T) {
 			if of := active[p.Name]; of > 0 && math.Abs(float64(r.Model.Active())/(1e9*of)-1) > 0.005 {
 				t.Errorf("%s: %d active parameters, want %g B", p.Name, r.Model.Active(), of)
 			}
-			besides := map[string]int64{}
-			for _, b := range r.Besides {
-				besides[b.Name] = b.Parameters
+			others := map[string]int64{}
+			for _, b := range r.OtherParts {
+				others[b.Name] = b.Parameters
 			}
-			if of := besides["multi-token prediction"]; of != mtp[p.Name] {
+			if of := others["multi-token prediction"]; of != mtp[p.Name] {
 				t.Errorf("%s: %d parameters of prediction modules, want %d", p.Name, of, mtp[p.Name])
 			}
-			if of := besides["encoder (vision_config)"]; of != encoders[p.Name] {
+			if of := others["encoder (vision_config)"]; of != encoders[p.Name] {
 				t.Errorf("%s: an encoder of %d parameters, want %d", p.Name, of, encoders[p.Name])
 			}
 			read++
@@ -202,8 +202,12 @@ func gemmaOf(kinds ...string) string {
 	for _, kind := range kinds {
 		words = append(words, `"`+kind+`_attention"`)
 	}
-	return `{"model_type":"gemma3_text","hidden_size":2560,"num_hidden_layers":34,"num_attention_heads":8,"num_key_value_heads":4,"head_dim":256,` +
-		`"intermediate_size":10240,"vocab_size":262208,"max_position_embeddings":131072,"sliding_window":1024,"layer_types":[` + strings.Join(words, ",") + `]}`
+	layers, list := 34, ""
+	if len(kinds) > 0 {
+		layers, list = len(kinds), `,"layer_types":[`+strings.Join(words, ",")+`]`
+	}
+	return fmt.Sprintf(`{"model_type":"gemma3_text","hidden_size":2560,"num_hidden_layers":%d,"num_attention_heads":8,"num_key_value_heads":4,"head_dim":256,`+
+		`"intermediate_size":10240,"vocab_size":262208,"max_position_embeddings":131072,"sliding_window":1024%s}`, layers, list)
 }
 
 // TestLayerTypes: the pattern of local and global layers is counted.
@@ -231,6 +235,107 @@ func mla(old, with string) string {
 	return strings.Replace(`{"model_type":"deepseek_v3","hidden_size":7168,
 "q_lora_rank":1536,"kv_lora_rank":512,"qk_nope_head_dim":128,"qk_rope_head_dim":64,"v_head_dim":128,
 "n_routed_experts":256,"num_experts_per_tok":8}`, old, with, 1)
+}
+
+// sparse is a small model of sparse attention with keys more, kimi one of Kimi Delta Attention with lists of
+// layers, late one of more layers than have letters.
+func sparse(more ...string) string {
+	return string(small("deepseek_v32", append([]string{
+		"n_routed_experts=8", "num_experts_per_tok=2",
+		"moe_intermediate_size=32", "first_k_dense_replace=1", "q_lora_rank=24", "kv_lora_rank=16",
+		"qk_nope_head_dim=8", "qk_rope_head_dim=8", "v_head_dim=8", "n_shared_experts=1",
+	}, more...)...))
+}
+
+func kimi(kda, full string) string {
+	text := `linear_attn_config={"num_heads":4,"head_dim":16,"short_conv_kernel_size":4`
+	if kda != "" {
+		text += `,"kda_layers":` + kda
+	}
+	if full != "" {
+		text += `,"full_attn_layers":` + full
+	}
+	return string(small("kimi_linear", text+"}", "num_experts=8", "num_experts_per_token=2",
+		"moe_intermediate_size=32", "first_k_dense_replace=1", "num_shared_experts=1", "kv_lora_rank=16",
+		"qk_nope_head_dim=8", "qk_rope_head_dim=8", "v_head_dim=8", "q_lora_rank=null"))
+}
+
+func late(kind string, more ...string) string {
+	return string(small(kind, append(more, "num_hidden_layers=1060")...))
+}
+
+// TestSharedSelections: which layers choose their tokens, and that an offset which the file lacks is said.
+func TestSharedSelections(t *testing.T) {
+	for _, c := range []struct {
+		text, pattern, assumed string
+	}{
+		{sparse(), "D", ""},
+		{sparse("index_topk_freq=1"), "D", ""},
+		{sparse("index_topk_freq=4", "num_hidden_layers=9", "index_skip_topk_offset=3"), "DDDRRR", ""},
+		{sparse("index_topk_freq=2", "index_skip_topk_offset=0"), "DR", ""},
+		{sparse("index_topk_freq=2", "index_skip_topk_offset=1"), "DR", ""},
+		{sparse("index_topk_freq=2"), "DR", "layer 1 chooses and every index_topk_freq-th after it"},
+		{
+			strings.Replace(sparse("index_topk_freq=2"), "deepseek_v32", "glm_moe_dsa", 1), "DDR",
+			"default of GlmMoeDsaConfig",
+		},
+		{sparse(`indexer_types=["full","full","shared","full"]`, "index_topk_freq=9"), "DDR", ""},
+	} {
+		r := hfconfig.Read([]byte(c.text))
+		assumed := ""
+		for _, k := range r.Understood {
+			if k.Name == "index_skip_topk_offset" {
+				assumed = k.Assumed
+			}
+		}
+		all := strings.Repeat(r.Model.Pattern, 9)
+		if err := r.Err(); err != nil || !strings.HasPrefix(all, c.pattern) ||
+			(assumed == "") != (c.assumed == "") || !strings.Contains(assumed, c.assumed) {
+			t.Errorf("%s: %s, assumed %q, %v", c.text, r.Model.Pattern, assumed, err)
+		}
+	}
+	// the list of full layers alone tells the others
+	if m := hfconfig.Read([]byte(kimi("", "[4]"))).Model; m.Pattern != "KKK*" {
+		t.Errorf("kimi: %s", m.Pattern)
+	}
+}
+
+// TestNearest: the nearest known type has the keys and words of the file, not the first name of the alphabet.
+func TestNearest(t *testing.T) {
+	for kind, want := range map[string]string{"odd": "llama", "mllama": "llama", "open_mistral": "mistral"} {
+		text := string(small(kind, `hidden_act="silu"`, "attention_bias=false", "mlp_bias=false"))
+		var unknown *hfconfig.UnknownError
+		if r := hfconfig.Read([]byte(text)); !errors.As(r.Err(), &unknown) || unknown.Nearest != want {
+			t.Errorf("%s: %v, want %s", kind, r.Err(), want)
+		}
+	}
+	bert := string(small("bert", `hidden_act="gelu"`, "num_key_value_heads-=", "type_vocab_size=2"))
+	var unknown *hfconfig.UnknownError
+	if r := hfconfig.Read([]byte(bert)); !errors.As(r.Err(), &unknown) || unknown.Nearest != "gpt_neox" {
+		t.Errorf("bert: %v", r.Err())
+	}
+}
+
+// TestOtherPartsBeyondAnyModel: an encoder of the largest widths has no parameters that wrap around.
+func TestOtherPartsBeyondAnyModel(t *testing.T) {
+	n := "16777216"
+	keys := ""
+	for _, key := range []string{
+		"depth", "hidden_size", "intermediate_size", "patch_size",
+		"temporal_patch_size", "spatial_merge_size", "out_hidden_size", "num_position_embeddings",
+	} {
+		keys += `,"` + key + `":` + n
+	}
+	text := `{"model_type":"qwen3_vl","text_config":` + string(small("qwen3_vl_text")) +
+		`,"vision_config":{` + keys[1:] + `}}`
+	r := hfconfig.Read([]byte(text))
+	if err := r.Err(); err != nil || len(r.OtherParts) != 1 || r.OtherParts[0].Parameters != 0 {
+		t.Errorf("%+v, %v", r.OtherParts, err)
+	}
+	empty := hfconfig.Read([]byte(`{"model_type":"qwen3_vl","text_config":{"model_type":"qwen3_vl_text"}}`))
+	if empty.Lacking() == nil {
+		t.Error("a language model without sizes has those of its class")
+	}
 }
 
 // TestRefused: what cannot be counted, or contradicts itself, is refused by name and place, and
@@ -389,14 +494,14 @@ func TestRefused(t *testing.T) {
 			[]string{"no_rope_layers: 3 layers, where num_hidden_layers is 48"},
 		},
 		"no pattern of layers": {
-			gemmaOf("full", "sliding", "full"),
+			strings.Replace(gemmaOf("full", "sliding", "full"), `layers":3`, `layers":34`, 1),
 			[]string{"layer_types: 3 layers, where num_hidden_layers is 34"},
 		},
 		"two patterns": {
-			gemmaOf("sliding", "full", "sliding", "sliding", "full"),
+			strings.Replace(gemmaOf("sliding", "full", "sliding", "sliding", "full"), `layers":5`, `layers":34`, 1),
 			[]string{"layer_types: 5 layers, where num_hidden_layers is 34"},
 		},
-		"layers beyond the last": {strings.Replace(gemmaOf("sliding", "full", "sliding"), `layers":34`,
+		"layers beyond the last": {strings.Replace(gemmaOf("sliding", "full", "sliding"), `layers":3`,
 			`layers":2`, 1), []string{"layer_types: 3 layers, where num_hidden_layers is 2"}},
 		"a window of 0": {
 			strings.Replace(gemmaOf("sliding", "full"), `window":1024`, `window":0`, 1),
@@ -404,7 +509,46 @@ func TestRefused(t *testing.T) {
 				"window of 1 or more"},
 		},
 		"experts, and none": {`{"model_type":"qwen3_moe","num_experts":0,"num_experts_per_tok":8,"moe_intermediate_size":768}`, []string{"num_experts_per_tok: 8; allowed: 0 without num_experts"}},
-		"an unknown layer":  {gemmaOf("sliding", "chunked"), []string{"layer_types"}},
+		"layers of llama":   {string(small("llama", `layer_types=["full_attention"]`)), []string{"layer_types: 1 layers, where num_hidden_layers is 4"}},
+		"too many of llama": {string(small("llama", `layer_types=[0,0,0,0,0]`)), []string{"layer_types: 5 layers, where num_hidden_layers is 4"}},
+		"layers of gpt-oss": {string(small("gpt_oss", `layer_types=["sliding_attention","full_attention"]`)), []string{"layer_types: 2 layers, where num_hidden_layers is 4"}},
+		"none of gpt-oss":   {string(small("gpt_oss", `layer_types=[]`)), []string{"layer_types: 0 layers, where num_hidden_layers is 4"}},
+		"layers of qwen2":   {string(small("qwen2", `layer_types=["full_attention"]`)), []string{"layer_types: 1 layers, where num_hidden_layers is 4"}},
+		"an offset below 0": {sparse("index_topk_freq=2", "index_skip_topk_offset=-1"), []string{"index_skip_topk_offset: -1: a whole number from 0"}},
+		"a frequency of 0":  {sparse("index_topk_freq=0"), []string{"index_topk_freq: 0: a whole number from 1"}},
+		"layer 99 of kimi":  {kimi("[1,2,3]", "[4,99]"), []string{"full_attn_layers: 99: a layer from 1 to 4"}},
+		"layer 0 of kimi":   {kimi("[1,2,3]", "[4,0]"), []string{"full_attn_layers: 0: a layer from 1 to 4"}},
+		"all layers of kimi": {kimi("[1,2,3]", "[1,2,3,4]"), []string{
+			"full_attn_layers: layer 1 is in this list and in linear_attn_config.kda_layers",
+		}},
+		"no layer of kimi": {kimi("[1,2,3]", "[]"), []string{
+			"full_attn_layers: layer 4 is in neither this list nor in linear_attn_config.kda_layers",
+		}},
+		"layer 9 of kimi":      {kimi("[1,9]", ""), []string{"kda_layers: 9: a layer from 1 to 4"}},
+		"no lists of kimi":     {kimi("", ""), []string{"full_attn_layers: is missing"}},
+		"a late layer of lfm2": {late("lfm2", `full_attn_idxs=[1059]`), []string{"full_attn_idxs: ", "at most 1024 letters"}},
+		"a late layer of bamba": {late("bamba", `attn_layer_indices=[1059]`, "mamba_n_heads=16",
+			"mamba_d_head=8"), []string{"attn_layer_indices: ", "at most 1024 letters"}},
+		"a late layer of jamba": {
+			late("jamba", "num_experts=1", "attn_layer_period=1060", "attn_layer_offset=1059"),
+			[]string{"attn_layer_", "at most 1024 letters"},
+		},
+		"heads that do not divide": {
+			string(small("granitemoehybrid", `layer_types=["mamba","mamba","mamba","attention"]`,
+				"mamba_n_heads=48", `mamba_d_head="auto"`, "mamba_expand=2")),
+			[]string{"mamba_n_heads: 48 does not divide mamba_expand x hidden_size = 128"},
+		},
+		"an expansion that overflows": {
+			string(small("jamba", "mamba_expand=1000000000000")),
+			[]string{"mamba_expand: 1000000000000: a whole number from 1 to 262144"},
+		},
+		"a section that is a text": {`{"model_type":"dbrx","ffn_config":"x"}`, []string{"ffn_config: an object of keys, not \"x\""}},
+		"a section that is a list": {`{"model_type":"dbrx","attn_config":[1]}`, []string{"attn_config: an object of keys, not [1]"}},
+		"a type that is a number":  {`{"model_type":5,"hidden_size":64}`, []string{`model_type: a text such as "llama", not 5`}},
+		"Infinity":                 {`{"model_type":"llama","hidden_size":Infinity}`, []string{"hidden_size: a whole number, not \"Infinity\""}},
+		"-Infinity":                {`{"model_type":"llama","hidden_size":-Infinity}`, []string{"hidden_size: a whole number, not \"-Infinity\""}},
+		"NaN":                      {`{"model_type":"llama","hidden_size":NaN}`, []string{"hidden_size: a whole number, not \"NaN\""}},
+		"an unknown layer":         {gemmaOf("sliding", "chunked"), []string{"layer_types"}},
 		"no default": {
 			`{"model_type":"deepseek_v2"}`,
 			[]string{"num_experts_per_tok: is missing; DeepseekV2Config has no default"},

@@ -78,7 +78,7 @@ func (r *reader) mamba(names [6]string) {
 		r.must(names[2], "linear_key_head_dim")
 	m.LinearKeyHeads, m.ConvWidth, m.LinearChunk = r.must(names[3], "linear_key_heads"),
 		r.must(names[4], "conv_width"), r.must(names[5], "linear_chunk")
-	expand, _ := r.number("mamba_expand", "linear_value_head_dim")
+	inside := r.expanded("linear_value_head_dim")
 	_, width := r.class.Defaults[names[1]]
 	if word := string(r.keys[names[1]].raw); word != `"auto"` && (word != "" || width) {
 		m.LinearValueDim = r.must(names[1], "linear_value_head_dim")
@@ -86,12 +86,15 @@ func (r *reader) mamba(names [6]string) {
 			if n := r.must("mamba_d_ssm", "linear_value_head_dim"); n != inner {
 				r.refusef("mamba_d_ssm", "%d is not %d heads of %d", n, m.LinearValueHeads, m.LinearValueDim)
 			}
-		} else if expand > 0 && inner != expand*m.Hidden {
+		} else if inside > 0 && inner != inside {
 			r.refusef(names[1], "%d heads of %d are not mamba_expand x hidden_size = %d", m.LinearValueHeads,
-				m.LinearValueDim, expand*m.Hidden)
+				m.LinearValueDim, inside)
 		}
 	} else if m.LinearValueHeads > 0 {
-		m.LinearValueDim = expand * m.Hidden / m.LinearValueHeads
+		if m.LinearValueDim = inside / m.LinearValueHeads; inside%m.LinearValueHeads != 0 {
+			r.refusef(names[0], "%d does not divide mamba_expand x hidden_size = %d", m.LinearValueHeads,
+				inside)
+		}
 		r.skip("mamba_expand x hidden_size over the heads", names[1])
 	}
 	for _, key := range []string{"mamba_proj_bias", "use_bias", "projectors_bias"} {
@@ -108,6 +111,20 @@ func (r *reader) mamba(names [6]string) {
 		"mamba_ssm_cache_dtype", "ssm_cache_dtype",
 		"time_step_limit", "time_step_min", "time_step_max", "time_step_floor", "time_step_rank",
 		"mamba_dt_rank", "rescale_prenorm_residual", "residual_in_fp32", "num_logits_to_keep")
+}
+
+// expanded returns mamba_expand x hidden_size; 0 where there is none, or a problem.
+func (r *reader) expanded(field string) int {
+	expand, ok := r.number("mamba_expand", field)
+	switch h := r.Model.Hidden; {
+	case !ok || h < 1 || h > model.MaxWidth: // said by the check of the model
+		return 0
+	case expand < 1 || expand > model.MaxWidth/h:
+		r.refusef("mamba_expand", "%d: a whole number from 1 to %d", expand, model.MaxWidth/h)
+		return 0
+	default:
+		return expand * h
+	}
 }
 
 // mambaLetters are the words of layers of state-space and attention, those of version 5 of the library among
@@ -181,16 +198,9 @@ func nemotronH(r *reader) {
 
 // bamba has Mamba-2 in all layers but those that a list counts from 0.
 func bamba(r *reader) {
-	m := &r.Model
-	all := []byte(strings.Repeat(string(model.LetterMamba), min(max(m.Layers, 0), model.MaxPattern)))
-	for _, i := range r.numbers("attn_layer_indices", "layer_pattern") {
-		if i < 0 || i >= len(all) {
-			r.refusef("attn_layer_indices", "%d: a layer from 0 to %d", i, len(all)-1)
-			return
-		}
-		all[i] = model.LetterAttention
+	if r.Model.Pattern = string(model.LetterMamba); r.has("attn_layer_indices") {
+		r.among("attn_layer_indices", 0, model.LetterAttention, model.LetterMamba)
 	}
-	r.patternOf(string(all))
 	r.mamba(mambaWidths()[1])
 }
 
@@ -246,15 +256,12 @@ func jamba(r *reader) {
 		}
 		return func(i int) bool { return i%n == at }
 	}
-	var letters strings.Builder
-	for i, attends := range slices.Repeat([]func(int) bool{period("attn")},
-		min(max(m.Layers, 0), model.MaxPattern)) {
-		letters.WriteByte(map[bool]byte{true: model.LetterAttention, false: model.LetterMamba1}[attends(i)])
-	}
-	r.patternOf(letters.String())
+	attends := period("attn")
+	r.each(func(i int) byte {
+		return map[bool]byte{true: model.LetterAttention, false: model.LetterMamba1}[attends(i)]
+	})
 	if m.Has(model.LetterMamba1) {
-		m.LinearValueHeads, m.LinearValueDim, m.LinearKeyHeads = r.must("mamba_expand", "linear_value_heads")*
-			m.Hidden, 1, 1
+		m.LinearValueHeads, m.LinearValueDim, m.LinearKeyHeads = r.expanded("linear_value_heads"), 1, 1
 		m.LinearKeyDim, m.ConvWidth = r.must("mamba_d_state", "linear_key_head_dim"),
 			r.must("mamba_d_conv", "conv_width")
 		if word := string(r.keys["mamba_dt_rank"].raw); word != "" && word != `"auto"` {

@@ -375,7 +375,8 @@ func miniMaxM2(r *reader) {
 	}
 	for i, softmax := range r.numbers("attn_type_list", "attention") {
 		if softmax != 1 {
-			r.refusef("attn_type_list", "layer %d is of lightning attention, which is not modelled", i+1)
+			r.refusef("attn_type_list", "layer %d is of lightning attention (%d), which this class has not: "+
+				"allowed is 1; minimax_text_01 has it", i+1, softmax)
 			return
 		}
 	}

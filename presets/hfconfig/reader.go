@@ -91,6 +91,7 @@ type reader struct {
 	Result
 	text  []byte
 	ends  input.Breaks // once they were looked for
+	asIs  []byte       // text before finite
 	keys  map[string]value
 	used  map[string]bool
 	given map[string]string // fields of the model, and the keys that gave them
@@ -105,7 +106,7 @@ type reader struct {
 func (r *reader) open() error {
 	text, err := input.Text(r.text)
 	if err == nil {
-		text = finite(text)
+		r.asIs, text = text, finite(text)
 		err = input.CheckJSON(text)
 	}
 	if err != nil {
@@ -196,16 +197,24 @@ func finite(text []byte) []byte {
 	return in
 }
 
+// literal returns a value as the file has it.
+func (r *reader) literal(v value) string {
+	if from := v.at - len(v.raw); from >= 0 && v.at <= len(r.asIs) && v.at > 0 {
+		return string(r.asIs[from:v.at])
+	}
+	return string(v.raw)
+}
+
 // rename gives the keys of the class their usual names; messages have the file's.
 func (r *reader) rename() {
 	for _, outer := range r.class.Inside {
-		if v, ok := r.keys[outer]; ok && len(v.raw) > 0 && v.raw[0] == '{' {
+		if v, ok := r.keys[outer]; ok && string(v.raw) != "null" {
+			r.used[outer] = true
 			inner, err := r.object(v.path+".", v.raw, v.at-len(v.raw))
 			if err != nil {
-				r.refusef(outer, "%w", err)
+				r.refusef(outer, "an object of keys, not %s", escape.Clip(r.literal(v)))
 				continue
 			}
-			r.used[outer] = true
 			for key, v := range inner {
 				r.keys[outer+"."+key] = v
 			}
@@ -264,11 +273,9 @@ func (r *reader) refusef(key, format string, args ...any) {
 	r.Problems = append(r.Problems, r.at(key, fmt.Errorf(format, args...)))
 }
 
-// kind returns the architecture, that of the language model where it has its own.
-func (r *reader) kind() string {
-	var kind string
-	_ = json.Unmarshal(r.keys["model_type"].raw, &kind)
-	return kind
+// kind returns the architecture, that of the language model where it has its own; false where it is no text.
+func (r *reader) kind() (kind string, ok bool) {
+	return kind, !r.has("model_type") || json.Unmarshal(r.keys["model_type"].raw, &kind) == nil
 }
 
 // architectures refuses a class of another family than model_type: one of the two is wrong, and
@@ -333,8 +340,9 @@ func (r *reader) find(key string, into any, kind string, fields []string) bool {
 			Key{Name: v.path, Fields: fields, Line: r.line(v.at - len(v.raw))})
 		return false
 	}
-	if err := json.Unmarshal(v.raw, into); err != nil {
-		r.refusef(key, "%s, not %s", kind, escape.Quote(string(v.raw)))
+	literal := r.literal(v)
+	if err := json.Unmarshal(v.raw, into); err != nil || v.raw[0] != '[' && literal != string(v.raw) {
+		r.refusef(key, "%s, not %s", kind, escape.Quote(literal))
 		return false
 	}
 	var shown any
@@ -434,6 +442,18 @@ func (r *reader) skip(why string, keys ...string) {
 	}
 }
 
+// layerTypes refuses a list of the layers' kinds that has not one for each, where the family reads none.
+func (r *reader) layerTypes() {
+	const key = "layer_types"
+	var list []json.RawMessage
+	layers := r.Model.Layers
+	if r.used[key] || !r.has(key) || json.Unmarshal(r.keys[key].raw, &list) != nil ||
+		json.Unmarshal(r.keys["num_hidden_layers"].raw, &layers) == nil && layers == len(list) {
+		return
+	}
+	r.long(key, len(list))
+}
+
 // ropeTheta reads the base of rotary positions, a key of its own or (version 5 of the library) of
 // rope_parameters. Any but a whole number is left out: it changes no size.
 func (r *reader) ropeTheta() {
@@ -490,6 +510,6 @@ func (r *reader) foreign() {
 		}
 		r.used[key] = true
 		r.refusef(key, "%s, but %s has no such key: what it means for a layer is not known",
-			escape.Clip(string(v.raw)), r.class.Name)
+			escape.Clip(r.literal(v)), r.class.Name)
 	}
 }

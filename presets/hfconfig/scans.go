@@ -10,7 +10,7 @@ import (
 
 // each gives every layer a letter, by its number from 0.
 func (r *reader) each(letter func(layer int) byte) {
-	all := make([]byte, min(max(r.Model.Layers, 0), model.MaxPattern))
+	all := make([]byte, min(max(r.Model.Layers, 0), model.MaxLayers))
 	for i := range all {
 		all[i] = letter(i)
 	}
@@ -19,7 +19,13 @@ func (r *reader) each(letter func(layer int) byte) {
 
 // among gives the layers of a list one letter and the others another; from is the number of the first layer.
 func (r *reader) among(key string, from int, in, others byte) {
-	list := r.numbers(key, "layer_pattern")
+	list, problems := r.numbers(key, "layer_pattern"), len(r.Problems)
+	if !r.has(key) || len(r.Problems) > problems {
+		if len(r.Problems) == problems {
+			r.refusef(key, "is missing; %s has no default for it", r.class.Name)
+		}
+		return
+	}
 	for _, n := range list {
 		if n < from || n >= r.Model.Layers+from {
 			r.refusef(key, "%d: a layer from %d to %d", n, from, r.Model.Layers+from-1)
@@ -32,6 +38,27 @@ func (r *reader) among(key string, from int, in, others byte) {
 		}
 		return others
 	})
+}
+
+// others refuses a list of layers, counted from 1, that is not of those which another leaves.
+func (r *reader) others(key, other string) {
+	if !r.has(key) {
+		return
+	}
+	list, left := r.numbers(key, "layer_pattern"), r.numbers(other, "layer_pattern")
+	for i := range min(max(r.Model.Layers, 0), model.MaxLayers) {
+		if in := slices.Contains(list, i+1); in == slices.Contains(left, i+1) {
+			r.refusef(key, "layer %d is in %s %s; allowed is one of the two", i+1,
+				map[bool]string{true: "this list and in", false: "neither this list nor in"}[in], other)
+			return
+		}
+	}
+	for _, n := range list {
+		if n < 1 || n > r.Model.Layers {
+			r.refusef(key, "%d: a layer from 1 to %d", n, r.Model.Layers)
+			return
+		}
+	}
 }
 
 // lfm2 has short convolutions in all layers but those of a list. Its MLP is narrower than its file says where
@@ -94,26 +121,40 @@ func sparseLatent(r *reader) {
 	m.IndexHeads, m.IndexDim, m.IndexTopK = r.must("index_n_heads", "index_heads"),
 		r.must("index_head_dim", "index_head_dim"), r.must("index_topk", "index_top_k")
 	freq, skips := r.number("index_topk_freq", "layer_pattern")
-	offset, ok := r.number("index_skip_topk_offset", "layer_pattern")
-	if !ok {
-		offset = 2
-	}
+	m.Pattern = string(model.LetterSparse)
 	switch {
 	case r.has("indexer_types"):
 		r.letters("indexer_types", map[string]byte{"full": model.LetterSparse, "shared": model.LetterShared})
+		r.skip("indexer_types tells each layer", "index_skip_topk_offset")
 	case skips && freq < 1:
 		r.refusef("index_topk_freq", "%d: a whole number from 1", freq)
-	case skips:
-		r.each(func(i int) byte {
-			if max(i+1-offset, 0)%freq == 0 {
-				return model.LetterSparse
-			}
-			return model.LetterShared
-		})
+	case freq > 1:
+		r.sharedSelections(freq)
 	default:
-		m.Pattern = string(model.LetterSparse)
+		r.skip("every layer chooses its tokens", "index_skip_topk_offset")
 	}
 	r.skip("of prediction modules, without a size", "index_share_for_mtp_iteration", "layer_types")
+}
+
+// sharedSelections has layers choose their tokens up to an offset, then every freq-th
+// (is_dsa_skip_topk_layer in megatron/core/transformer/experimental_attention_variant/dsa.py).
+func (r *reader) sharedSelections(freq int) {
+	const key = "index_skip_topk_offset"
+	offset, ok := r.number(key, "layer_pattern")
+	switch {
+	case offset < 0:
+		r.refusef(key, "%d: a whole number from 0", offset)
+		return
+	case !ok:
+		r.derive(key, offset, "not given: layer 1 chooses and every index_topk_freq-th after it, as "+
+			"Megatron-LM's default", "layer_pattern")
+	}
+	r.each(func(i int) byte {
+		if max(i+1-max(offset, 1), 0)%freq == 0 {
+			return model.LetterSparse
+		}
+		return model.LetterShared
+	})
 }
 
 // kimiLinear has Kimi Delta Attention in all layers but some of latent attention, whose positions say
@@ -128,8 +169,12 @@ func kimiLinear(r *reader) {
 	if r.flag("mla_use_nope", "pos_embedding") {
 		m.Position = "none"
 	}
-	r.among(of+"kda_layers", 1, model.LetterKimi, model.LetterAttention)
-	r.skip("kda_layers tells each layer", of+"full_attn_layers")
+	if r.has(of + "kda_layers") {
+		r.among(of+"kda_layers", 1, model.LetterKimi, model.LetterAttention)
+		r.others(of+"full_attn_layers", of+"kda_layers")
+	} else {
+		r.among(of+"full_attn_layers", 1, model.LetterAttention, model.LetterKimi)
+	}
 	r.linear(of+"num_heads", of+"head_dim", of+"short_conv_kernel_size")
 }
 

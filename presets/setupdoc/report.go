@@ -13,7 +13,7 @@ func reportKeys() []string {
 	keys := []string{
 		"schema_version", "version", "setup", "layout_chosen", "notices", "typical_run",
 		"step_range", "no_effect", "peak_moment", "screen", "launcher", "understood", "ignored", "unknown",
-		"complete", "besides",
+		"complete", "other_parts",
 	}
 	for _, key := range keysOf(reflect.TypeFor[engine.Report]()) {
 		if key != "-" {
