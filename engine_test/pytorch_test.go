@@ -148,3 +148,52 @@ func TestPyTorchCounts(t *testing.T) {
 		t.Errorf("only %d of the presets have rules", counted)
 	}
 }
+
+// TestPyTorchKeeps: what the operations of a layer keep is what a longer model has more of after its forward, but
+// for blocks of the allocator that are up to 1 MiB larger than what is in them.
+func TestPyTorchKeeps(t *testing.T) {
+	ways := 0
+	for _, id := range []string{"llama3.2-1b", "qwen3-30b-a3b", "mixtral-8x7b", "gpt2-xl"} {
+		for _, code := range ledger.Codes() {
+			for _, w := range []ledger.Way{
+				{Bytes: 4, Autocast: true},
+				{Bytes: 2},
+				{Bytes: 4, FSDP: true, Ranks: 8},
+				{Bytes: 4, FSDP: true, Checkpoint: ledger.Selective},
+				{Bytes: 2, Checkpoint: ledger.Selective},
+			} {
+				w.Code, w.Seq, w.MicroBatch, w.MicroBatches, w.Steps = &code, 512, 8, 1, 2
+				var after [2]int64
+				var kept int64
+				refused := false
+				for i, layers := range []int{3, 5} {
+					m := presetModel(t, id)
+					if code.Set(&m); id == "mixtral-8x7b" {
+						m.SharedFFN = 256
+					}
+					m.Layers, m.FirstDense, m.Vocab, m.MaxSeq = layers, 0, 1024, 1024
+					p := model.Lay(&m, nil)
+					res, err := ledger.Steps(p, &w, ledger.H100())
+					refused = refused || err != nil
+					after[i] = res.Later.AfterForward - res.Later.Start
+					kept = 0
+					if err == nil {
+						for _, bytes := range ledger.Saved(p, &p.Layers[0], &w) {
+							kept += bytes
+						}
+					}
+				}
+				if refused {
+					continue
+				}
+				ways++
+				if got := (after[1] - after[0]) / 2; math.Abs(float64(got)/float64(kept)-1) > .01 {
+					t.Errorf("%s, %q: a layer keeps %d bytes, its operations %d: %+v", id, code.Name, got, kept, w)
+				}
+			}
+		}
+	}
+	if ways < 35 {
+		t.Errorf("only %d ways have rules", ways)
+	}
+}

@@ -12,6 +12,7 @@ type lowering struct {
 
 	out      reg  // of the last residual
 	shared   bool // shared experts are being written
+	experts  int  // operation of their first product
 	cos, sin reg
 	locals   []reg // variables of the function that runs: they live until it returns
 }
@@ -53,6 +54,7 @@ func (b *lowering) width(r model.Ref) int64 { return int64(b.layer.Tensor(r).Wid
 // operation writes one operation, or several that the code runs in another order, and returns the next.
 func (b *lowering) operation(i int) int {
 	o := &b.layer.Ops[i]
+	b.of = i
 	in := b.at[o.In[0]]
 	// counted alone; run last: see ownExperts
 	if o.Part == model.PartExtra || o.Part == model.PartShared && !b.shared {
@@ -156,6 +158,7 @@ func (b *lowering) product(i int) int {
 			}
 		}
 		if gated {
+			b.of = i + 1
 			b.at[o.Out[0]] = b.silu(b.at[o.Out[0]])
 		}
 		return i + 1
@@ -166,7 +169,9 @@ func (b *lowering) product(i int) int {
 		}
 		y := b.adapt(names[j], in, b.width(r), o.Other.V > 0)
 		if gated && j == 0 { // of the gate at once, before the other product
+			b.of = i + 1
 			y = b.silu(y)
+			b.of = i
 		}
 		b.at[r] = y
 	}

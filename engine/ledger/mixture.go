@@ -11,7 +11,7 @@ func (b *lowering) mixture(i int) int {
 	for ; last < len(ops) && ops[last].Kind != model.Residual; last++ {
 		switch o := &ops[last]; {
 		case o.Kind == model.Grouped && up == nil:
-			up = o
+			up, b.experts = o, last
 		case o.Kind == model.Permute:
 			permute = o
 		}
@@ -36,6 +36,7 @@ func (b *lowering) ownExperts(x reg, up, end *model.Op) reg {
 	chosen := b.indices(n*top, 8)
 	w := b.gather(p, chosen)
 	order, token := b.indices(n*top, 8), b.indices(n*top, 8)
+	b.of = b.experts
 	rows := b.index(x, token, n*top*h)
 	offsets := b.indices(experts, 4)
 	u := b.mul(b.silu(b.grouped(rows, w1, offsets, m, experts)), b.grouped(rows, w2, offsets, m, experts))
@@ -48,7 +49,7 @@ func (b *lowering) ownExperts(x reg, up, end *model.Op) reg {
 				b.operation(i)
 			}
 		}
-		b.shared, into = false, b.at[shared]
+		b.shared, into, b.of = false, b.at[shared], b.experts
 	} else {
 		into = b.indices(n*h, b.e(x))
 	}
@@ -67,6 +68,7 @@ func (b *lowering) transformersExperts(x reg, up *model.Op) reg {
 	ids, token, permuted, inverse := b.indices(n*top, 8), b.indices(n*top, 8), b.indices(n*top, 8),
 		b.indices(n*top, 8)
 	offsets := b.indices(experts, 4)
+	b.of = b.experts
 	rows := b.index(x, token, n*top*h)
 	weights := b.index(w, permuted, n*top)
 	sorted := b.index(rows, permuted, n*top*h)

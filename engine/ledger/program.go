@@ -43,6 +43,7 @@ type op struct {
 	kept       bool      // under selective checkpointing
 	fused      *compiled // one node of many operations, whose backward is a program of its own
 
+	of    int     // operation of the layer that it is part of
 	cost  [2]cost // forward; backward
 	drops []reg   // whose last reader it is
 }
@@ -88,6 +89,7 @@ type builder struct {
 	way     *Way
 	rates   *Rates
 	product int // products so far: selective checkpointing keeps every second one
+	of      int // operation of the layer that is being written
 }
 
 func newBuilder(w *Way, rates *Rates) *builder {
@@ -121,6 +123,7 @@ func (b *builder) emit(o op, outs ...size) reg {
 	for _, r := range o.out {
 		b.last[r] = len(b.ops)
 	}
+	o.of = b.of
 	b.ops = append(b.ops, o)
 	if len(o.out) == 0 {
 		return none

@@ -76,6 +76,11 @@ func Operations(in *Input, stack Stack, l *model.Layer) []Operation {
 			texts[n][1] = append(texts[n][1], bytes.Text())
 		}
 	}
+	for i, bytes := range s.exact {
+		if bytes.V > 0 {
+			saved(l.Ops[i].ID, l.Ops[i].Name, bytes)
+		}
+	}
 	more := s.more
 	for i := range s.set {
 		e := &s.set[i]

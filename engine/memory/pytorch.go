@@ -83,8 +83,18 @@ func (k pyTorch) Shard(in *Input) Sharding {
 	}
 }
 
-// Save keeps what autograd's formulas read (see Save of torchtitan for compiled blocks).
-func (pyTorch) Save(s *saver) { megatronCore{}.Save(s) }
+// Save keeps what the ledger's layer does.
+func (k pyTorch) Save(s *saver) {
+	s.recomputation.Recompute = recipe.Recompute{} // the ledger knows it
+	w, err := k.way(s.in)
+	if err != nil {
+		return // refused
+	}
+	perToken := 1 / s.in.perElement()
+	for _, bytes := range ledger.Saved(s.in.Program, s.layer, w) {
+		s.exact = append(s.exact, record.Lit(float64(bytes)*perToken))
+	}
+}
 
 // Steps returns the ledger of a rank.
 func (k pyTorch) steps(in *Input) *ledger.Result {

@@ -67,6 +67,7 @@ type saver struct {
 	recomputation model.Recomputation
 	set           []saved
 
+	exact          []record.Num                // bytes per token of each operation, of a stack that counts so
 	more           [model.PartCount]amount     // what is no tensor of the list
 	moreRecomputed amount                      // of it, what is made again
 	parts          [model.PartCount]record.Num // bytes per token that are saved, by part of the layer
@@ -76,6 +77,7 @@ type saver struct {
 // begin empties it for another layer.
 func (s *saver) begin(in *Input, l *model.Layer) {
 	s.in, s.layer, s.recomputation, s.set = in, l, model.Recomputation{}, s.set[:0]
+	s.exact = s.exact[:0]
 	s.more, s.moreRecomputed, s.dropped = [model.PartCount]amount{}, amount{}, record.Num{}
 }
 
@@ -187,6 +189,11 @@ func (s *saver) addUp() (all record.Num) {
 	}
 	for p := range parts {
 		s.parts[p] = parts[p].perToken(s.in, routed)
+		for i, bytes := range s.exact {
+			if s.layer.Ops[i].Part == model.Part(p) {
+				s.parts[p] = s.parts[p].Plus(bytes)
+			}
+		}
 		all = all.Plus(s.parts[p])
 	}
 	return all

@@ -1,0 +1,59 @@
+package ledger
+
+import "meshscope/engine/model"
+
+// Saved returns the bytes that each operation of a layer keeps from its forward to its backward; of what
+// several keep the first has it. What full checkpointing drops is in it.
+func Saved(p *model.Program, l *model.Layer, w *Way) []int64 {
+	m, rates, e := p.Model(), H100(), w.weight()
+	block := lowerBlock(l, m, w, rates, e)
+	if other := block.regs[block.results[0]].e; other != e { // the first layer alone differs
+		block = lowerBlock(l, m, w, rates, other)
+	}
+	by := make([]int64, len(l.Ops))
+	holder, wants := make([]reg, len(block.regs)), make([]bool, len(block.regs)) // of the storage that it views
+	counted := make([]bool, len(block.regs))
+	for r := range holder {
+		holder[r] = reg(r)
+	}
+	for i, r := range block.bound {
+		x := block.external[i]
+		wants[r], counted[r] = i == 0 || x.param && !x.frozen, i > 0 // weights and tables are no activations
+	}
+	keep := func(o *op, r reg) {
+		if r = holder[r]; !counted[r] {
+			counted[r] = true
+			by[o.of] += (block.regs[r].bytes() + blockBytes - 1) / blockBytes * blockBytes
+		}
+	}
+	if w.Checkpoint == Selective {
+		keep(&block.ops[0], block.bound[0])
+	}
+	for i := range block.ops {
+		o := &block.ops[i]
+		wanted := false
+		for _, r := range o.in {
+			wanted = wanted || wants[r]
+		}
+		for _, r := range o.out {
+			if wants[r] = wanted; o.view {
+				holder[r] = holder[o.in[0]]
+			}
+			if o.kept && w.Checkpoint == Selective {
+				keep(o, r)
+			}
+		}
+		if !wanted || w.Checkpoint == Selective {
+			continue
+		}
+		for _, s := range o.saves {
+			if s.when < 0 || wants[o.in[s.when]] {
+				keep(o, o.in[s.in])
+			}
+		}
+		for _, k := range o.keeps {
+			keep(o, o.out[k])
+		}
+	}
+	return by
+}
