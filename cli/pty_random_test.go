@@ -53,7 +53,7 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 			keys = append(keys, string(c))
 		}
 	}
-	burst, settled := 50, 0.0
+	burst, baseline := 50, 0.0
 	if watch.curve != nil {
 		burst = 100
 	}
@@ -106,18 +106,18 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 			continue
 		}
 		watch.sample(t, screen, pressed+burst, resident)
-		if resident > settled+15 {
+		if resident > baseline+15 {
 			t.Logf("after %d keys %.1f MB resident:\n%s", pressed, resident, screen.Text())
 		}
-		settled = max(settled, resident)
+		baseline = max(baseline, resident)
 	}
-	t.Logf("%d keys, at most %.1f MB resident", count, settled)
+	t.Logf("%d keys, at most %.1f MB resident", count, baseline)
 	most := 100.0
 	if count > 10_000 { // so many meet pipelines of two million operations, which hold 140 MB
 		most = 250
 	}
-	if settled > most {
-		t.Errorf("%.1f MB resident after %d keys", settled, count)
+	if baseline > most {
+		t.Errorf("%.1f MB resident after %d keys", baseline, count)
 	}
 	// else quit was chosen with the last keys, or it does not end
 	if screen.Mode(ansi.ModeAltScreenSaveCursor) {

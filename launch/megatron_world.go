@@ -76,6 +76,12 @@ func (r *reader) world(s *script, starter []shellField) {
 			r.launched = fmt.Sprintf("--%s %s", key, dependsOn(unresolved(o.unknown)))
 			line = o.line
 			break
+		} else if digits := strings.TrimLeft(o.text, "0"); len(digits) >= len(strconv.Itoa(layout.MaxGPUs)) &&
+			strings.Trim(digits, "0123456789") == "" {
+			r.launched = fmt.Sprintf("--%s %s: more than the %d GPUs that are evaluated", key, shown(o.text),
+				layout.MaxGPUs)
+			line = o.line
+			break
 		}
 	}
 	gpus := 0

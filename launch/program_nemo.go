@@ -215,7 +215,7 @@ func nemoBase(entries []Entry, around *amid) []Entry {
 	return append(base, entries...)
 }
 
-// finishNeMo settles what its keys mean together.
+// finishNeMo derives what its keys mean together.
 func finishNeMo(r *reader) {
 	if text := r.text("recipe"); text != "" {
 		found := false

@@ -88,7 +88,7 @@ func layoutRows() []field {
 	})
 }
 
-// finishVerl settles what its keys mean together.
+// finishVerl derives what its keys mean together.
 func finishVerl(r *reader) {
 	const name, actor = "verl", "actor_rollout_ref.actor."
 	r.joined("gbs", name, func(a, b int) int { return times(a, b) },
@@ -139,11 +139,23 @@ func finishVerl(r *reader) {
 		})
 }
 
-// sharded settles FSDP over so many ranks; less than one: all of them.
+// sharded derives FSDP over so many ranks; less than one: all of them. How many replicas they make is not
+// known without a number of GPUs that they divide.
 func (r *reader) sharded(name string, stage, over int) {
 	r.assume("zero", stage, name+" on FSDP: weights are sharded")
-	if gpus := r.number("gpus", 0); over > 0 && gpus > over && gpus%over == 0 {
-		r.Setup["hsdp"] = gpus / over
+	const key = "hsdp"
+	switch gpus := r.number("gpus", 0); {
+	case over < 1 || over == gpus:
+	case gpus < 1 || r.lost["gpus"]:
+		r.lost[key] = true
+		r.unknown(key, fmt.Sprintf("shards over %d ranks, of a number of GPUs that is not in the file", over), 0)
+		r.guess(key, 1)
+	case gpus%over != 0:
+		r.lost[key] = true
+		r.unknown(key, fmt.Sprintf("shards over %d ranks, which do not divide %d GPUs", over, gpus), 0)
+		r.guess(key, 1)
+	default:
+		r.Setup[key] = gpus / over
 	}
 }
 
@@ -308,7 +320,7 @@ func roll() form {
 	}
 }
 
-// finishRoll settles what its keys mean together.
+// finishRoll derives what its keys mean together.
 func finishRoll(r *reader) {
 	const name, at = "ROLL", "actor_train."
 	if prompt, answer := r.whole("prompt_length", 1, 0),

@@ -126,7 +126,7 @@ func composer(f form) form {
 	return f
 }
 
-// composed settles what the programs on Composer mean.
+// composed derives what the programs on Composer mean.
 func (r *reader) composed(name string) {
 	if v, said := r.values["device_train_microbatch_size"]; said && !r.lost["mbs"] {
 		if n, err := wholeNumber(v.Value, 1); err == nil {
@@ -170,7 +170,7 @@ func (r *reader) composed(name string) {
 	})
 }
 
-// modelOf settles a model whose figures the file gives, by the program's defaults; without its sizes the name
+// modelOf derives a model whose figures the file gives, by the program's defaults; without its sizes the name
 // counts.
 func (r *reader) modelOf(name string, defaults map[string]any) {
 	_, isNamed := r.Setup["model"]
@@ -275,8 +275,9 @@ func torchtune() form {
 		}
 		if r.Setup["precision"] == string(recipe.BF16) {
 			r.Ignored = append(r.Ignored, Ignored{
-				Key: "dtype", Why: "weights, gradients and moments are " +
-					"all kept in bf16: their memory here is that of fp32 moments and a master copy",
+				Key: "dtype", Why: "weights, gradients and moments are all kept in bf16, as --calibration " +
+					"pytorch --optimizer adam-no-master counts them; without these the memory is that of " +
+					"fp32 moments and a master copy",
 				Line: r.values["dtype"].Line,
 			})
 		}
@@ -376,7 +377,7 @@ func parseNeoX(data []byte) ([]Entry, error) {
 	return entries, err
 }
 
-// finishNeoX settles what its keys mean together.
+// finishNeoX derives what its keys mean together.
 func finishNeoX(r *reader, name string) {
 	is := func(key string, otherwise bool) bool {
 		if e, said := r.values[key]; said {

@@ -316,7 +316,7 @@ func (t *trainer) own(r *reader) {
 	r.assume("zero", 0, "neither deepspeed nor fsdp is given: data parallelism alone")
 }
 
-// finish settles what follows from several keys, and what the program does without them.
+// finish derives what follows from several keys, and what the program does without them.
 func (t *trainer) finish(r *reader) {
 	const reshard = "fsdp_config.reshard_after_forward"
 	r.accelerated()
@@ -338,7 +338,7 @@ func (t *trainer) finish(r *reader) {
 	t.own(r)
 }
 
-// precision settles the number format.
+// precision derives the number format.
 func (t *trainer) precision(r *reader) {
 	const key = "precision"
 	if r.lost[key] { // weights in fewer bits

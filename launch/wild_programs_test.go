@@ -191,6 +191,19 @@ func wildPrograms() []wild {
 			"Ulysses", false,
 		},
 		{
+			"verl shards over more than the GPUs have", "a.sh",
+			grpo + actor + "fsdp_config.fsdp_size=5\n", nil,
+			map[string]any{"hsdp": open},
+			"", false,
+		},
+		{
+			"verl shards over ranks of an unknown number", "a.sh",
+			"python -m verl.trainer.main_ppo trainer.nnodes=$N trainer.n_gpus_per_node=8 " + actor +
+				"fsdp_config.fsdp_size=8\n", nil,
+			map[string]any{"gpus": open, "hsdp": open},
+			"", false,
+		},
+		{
 			"verl with words that are not known", "a.sh", "source conf.sh\npython -m verl.trainer.main_ppo " +
 				"data.max_prompt_length=1024 trainer.nnodes=2 $ACTOR\n", nil,
 			map[string]any{"gbs": open, "seq": open, "gpus": open, "zero": open, "model": open},
