@@ -37,6 +37,7 @@ func TestTerminalUnended(t *testing.T) {
 		"a cut ctrl+c":              {"\x1bP1+r52\x1b", "[99;5u"},
 		"a later cut":               {"\x1bP1+r52\x1b[99", ";5u"},
 		"an answer in a paste":      {"\x1b[200~12\x1b]11;rgb:1e1e", terminal.CtrlC},
+		"a paste at once":           {"\x1b[200~12" + terminal.CtrlC},
 		"an answer that has waited": {"\x1b]11;rgb:1e1e", "", terminal.CtrlC},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,14 +54,7 @@ func TestTerminalMemory(t *testing.T) {
 				if where == "Search" || where == "Compare" { // which opens on rank 1 of a search
 					most += most / 2 * float64(runtime.NumCPU()) // its workers lay out a pipeline each
 				}
-				resident, err := residentMB(screen.PID())
-				// A busy machine may still be at it, or be about to return what that took.
-				for begun := time.Now(); err == nil && resident > most &&
-					time.Since(begun) < 10*time.Second; {
-					t.Logf("%s: %.1f MB so far", where, resident)
-					time.Sleep(frameGap)
-					resident, err = residentMB(screen.PID())
-				}
+				resident, err := atRestMB(screen, most)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,4 +83,15 @@ func tab(screen *terminal.Terminal) string {
 	_, after, _ := strings.Cut(lines[min(1, len(lines)-1)], "[")
 	name, _, _ := strings.Cut(after, "]")
 	return name
+}
+
+// atRestMB is the resident memory of a program, awaited for a while where it is more than a bound: a busy
+// machine may still be at it, or be about to return what that took.
+func atRestMB(screen *terminal.Terminal, most float64) (float64, error) {
+	resident, err := residentMB(screen.PID())
+	for begun := time.Now(); err == nil && resident > most && time.Since(begun) < 10*time.Second; {
+		time.Sleep(frameGap)
+		resident, err = residentMB(screen.PID())
+	}
+	return resident, err
 }

@@ -37,6 +37,9 @@ func TestTerminalRandomKeys(t *testing.T) {
 	}
 }
 
+// mostMB is what the program may hold after any keys.
+const mostMB = 100.0
+
 func pressRandomKeys(t *testing.T, count int, seed uint64) {
 	t.Helper()
 	watch := newWatch(t)
@@ -92,7 +95,7 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 				t.Fatalf("after %d keys in %dx%d a broken line %q", pressed, columns, rows, line)
 			}
 		}
-		resident, err := residentMB(screen.PID())
+		resident, err := atRestMB(screen, mostMB)
 		if err != nil { // quit may have been chosen from the help; anything else is a fault
 			// What was typed after that is echoed where the shell would be.
 			if end, err := screen.Wait(); err != nil || end.Code != 0 || end.Stderr != "" || !end.Cooked {
@@ -112,11 +115,7 @@ func pressRandomKeys(t *testing.T, count int, seed uint64) {
 		baseline = max(baseline, resident)
 	}
 	t.Logf("%d keys, at most %.1f MB resident", count, baseline)
-	most := 100.0
-	if count > 10_000 { // so many meet pipelines of two million operations, which hold 140 MB
-		most = 250
-	}
-	if baseline > most {
+	if baseline > mostMB {
 		t.Errorf("%.1f MB resident after %d keys", baseline, count)
 	}
 	// else quit was chosen with the last keys, or it does not end

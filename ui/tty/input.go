@@ -3,6 +3,7 @@ package tty
 import (
 	"bytes"
 	"io"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -34,8 +35,8 @@ const (
 const escapeKey = "\x1b[27u"
 
 // input reads what a terminal sends. It mends what the library's decoder would make keys of, or swallow
-// keys with: a sequence that a slow link has cut is read as one, an answer whose end was lost is left out, and
-// a paste whose end was lost ends at ctrl+c that comes alone, or at a key that comes alone after a pause.
+// keys with: a sequence that a slow link has cut is read as one, an answer whose end was lost is left out,
+// and a paste whose end was lost ends at ctrl+c that comes alone, or at a key that comes alone after a pause.
 // What has come is read at once and handed on in small parts, so that ctrl+c behind many keys is seen.
 type input struct {
 	from io.Reader
@@ -152,7 +153,19 @@ func (i *input) follow(read []byte) []byte {
 		i.length = len(seen) - begins
 	}
 	i.tail = bytes.Clone(seen[max(len(seen)-len(pasteEnds)+1, 0):])
+	if at := lastKey(read); i.pasting && interrupts(read[at:]) && i.ready != nil && !i.ready(pastePause) {
+		i.pasting, i.tail = false, nil // it came with the paste, and no more of that does
+		return slices.Concat(out, read[:at], []byte(pasteEnds), read[at:])
+	}
 	return append(out, read...)
+}
+
+// lastKey returns where the key begins that the input ends with, or what may be one.
+func lastKey(read []byte) int {
+	if bytes.HasSuffix(read, []byte{ctrlC}) {
+		return len(read) - 1
+	}
+	return max(bytes.LastIndexByte(read, ansi.ESC), 0)
 }
 
 // thin leaves out what an answer without an end has, up to ctrl+c outside of a paste, and what a key that was

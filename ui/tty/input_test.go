@@ -102,6 +102,18 @@ func TestCutSequences(t *testing.T) {
 			[]chunk{{0, pasteBegins + colour + "\x03" + colour + pasteEnds}},
 			pasteBegins + "\x03" + pasteEnds,
 		},
+		"ctrl+c read with a paste": {
+			[]chunk{{0, pasteBegins + "abc\x03"}},
+			pasteBegins + "abc" + pasteEnds + "\x03",
+		},
+		"and that of kitty": {
+			[]chunk{{0, pasteBegins + "abc\x1b[99;5u"}, {2 * time.Second, "q"}},
+			pasteBegins + "abc" + pasteEnds + "\x1b[99;5u|q",
+		},
+		"in a paste that goes on": {
+			[]chunk{{0, pasteBegins + "abc\x03"}, {pause, "d" + pasteEnds}},
+			pasteBegins + "abc\x03|d" + pasteEnds,
+		},
 		"and ctrl+c ends it": {
 			[]chunk{{0, pasteBegins + "abc" + colour}, {0, "\x03"}},
 			pasteBegins + "abc" + pasteEnds + "\x03",
