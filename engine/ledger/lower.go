@@ -214,6 +214,13 @@ func (b *lowering) activation(o *model.Op) reg {
 	if o.In[1] != 0 {
 		return b.mul(x, b.at[o.In[1]])
 	}
+	if !b.code.masked() { // one kernel: gelu saves its input, relu its output
+		o := op{name: "gelu", saves: []save{{0, -1}}}
+		if b.model.Activation == "relu" {
+			o = op{name: "relu", keeps: []int{0}}
+		}
+		return b.unary(x, b.regs[x], o)
+	}
 	// transformers' gelu_new, operation by operation; its power is in fp32 under autocast.
 	low := b.scale(x)
 	cube := x

@@ -175,6 +175,16 @@ func Check(p *model.Program, w *Way) error {
 		{w.Offload && !w.FSDP, "weights on the host without FSDP2"},
 		{w.HostSaved && w.Compile, "compiled blocks whose saved tensors are in host memory"},
 		{w.Code.Transformers && m.SharedFFN > 0, "shared experts in transformers"},
+		{experts && !m.Gated, "experts without a gate"},
+		{
+			!m.Gated && m.Activation != "gelu" && m.Activation != "" &&
+				(m.Activation != "relu" || w.Code.masked()), "the activation " + m.Activation,
+		},
+		{
+			m.Norm == model.NormLayerNoBias || m.HeadBias || m.EmbeddingNorm,
+			"norms without a bias, a head with one, or a normed embedding",
+		},
+		{m.LocalHeads+m.LocalKVHeads+m.LocalHeadDim > 0, "attention of several widths"},
 		{w.Slice && w.Code.Transformers, "transformers without embedding and head"},
 		{w.Frozen() && w.FSDP, "adapters under FSDP2"},
 		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 ||

@@ -2,7 +2,9 @@ package memory
 
 import (
 	"fmt"
+	"strings"
 
+	"meshscope/engine/escape"
 	"meshscope/engine/layout"
 	"meshscope/engine/ledger"
 	"meshscope/engine/model"
@@ -105,8 +107,12 @@ func (k pyTorch) steps(in *Input) *ledger.Result {
 	res := in.ledgers[key]
 	if res == nil {
 		res = new(ledger.Result)
-		if w, err := k.way(in); err == nil {
-			*res, _ = ledger.Steps(in.Program, w, ledger.H100())
+		w, err := k.way(in)
+		if err == nil {
+			*res, err = ledger.Steps(in.Program, w, ledger.H100())
+		}
+		if err != nil { // nothing would fit everywhere
+			panic("no ledger of what Refuses should have refused: " + err.Error())
 		}
 		if in.ledgers == nil || len(in.ledgers) >= maxLedgers {
 			in.ledgers = map[ledgerKey]*ledger.Result{}
@@ -136,9 +142,9 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	l := in.Layout
 	class := ""
 	if k.transformers {
-		class = "Llama"
-		if in.Model.Norm != model.NormRMS && in.Model.Position == model.PositionLearned {
-			class = "GPT2"
+		var err error
+		if class, err = classOf(in.Model); err != nil {
+			return nil, err
 		}
 	}
 	code, err := ledger.CodeOf(class)
@@ -168,6 +174,24 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	default:
 	}
 	return w, nil
+}
+
+// classOf returns the class of transformers whose operations are those of a model.
+func classOf(m *model.Model) (string, error) {
+	is := func(family string) bool { return strings.HasPrefix(m.Family, family) }
+	switch {
+	case m.Norm == model.NormRMS && m.Gated && is("Gemma"):
+		return "Gemma", nil
+	case m.Norm == model.NormRMS && m.Gated && is("Phi-3"):
+		return "Phi3", nil
+	case m.Norm == model.NormRMS && m.Gated: // Mistral's, Qwen's: biases and norms are the model's
+		return "Llama", nil
+	case m.Norm == model.NormLayer && m.Position == model.PositionLearned && !m.Gated &&
+		m.Activation == "gelu" && !m.IsMoE() && (is("GPT") || is("Megatron") || m.Family == ""):
+		return "GPT2", nil
+	}
+	return "", fmt.Errorf("no class like %s with %s, %s positions and %s; allowed: those like Llama (rmsnorm, a gated "+
+		"MLP) and GPT-2 (layernorm, learned positions, gelu)", escape.Quote(m.Family), m.Norm, m.Position, m.Activation)
 }
 
 // Reserved implements Reserver.

@@ -106,3 +106,16 @@ func TestBlocksOfPyTorch(t *testing.T) {
 		t.Errorf("selective: %v bytes per token, want %v", got, want)
 	}
 }
+
+// TestNoLedgerIsLoud: what should have been refused does not fit in 0 bytes.
+func TestNoLedgerIsLoud(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a ledger of a way that does not exist")
+		}
+	}()
+	pyTorch{}.steps(&Input{
+		Model: &model.Model{}, Layout: &layout.Layout{},
+		Recompute: recipe.Recompute{Mode: recipe.RecomputeModules},
+	})
+}
