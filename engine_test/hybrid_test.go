@@ -287,6 +287,35 @@ func TestFormulasOfHybrids(t *testing.T) {
 	}
 }
 
+// TestFormulasOfSizes: with each size of a model that no preset has, each recorded formula gives its figure.
+func TestFormulasOfSizes(t *testing.T) {
+	for name, c := range map[string]struct {
+		id  string
+		set func(*model.Model)
+	}{
+		"windowed widths": {"gpt-oss-20b", func(m *model.Model) {
+			m.LocalHeads, m.LocalKVHeads, m.LocalHeadDim, m.LocalVHeadDim = 32, 4, 128, 64
+		}},
+		"values are keys": {"gemma3-27b", func(m *model.Model) { m.ValuesAreKeys = true }},
+		"latent queries":  {"llama3.1-8b", func(m *model.Model) { m.QLoraRank, m.VHeadDim = 512, 64 }},
+		"norm by head":    {"qwen3-8b", func(m *model.Model) { m.QKNorm = model.QKNormOwn }},
+		"latent experts":  {"mixtral-8x7b", func(m *model.Model) { m.ExpertLatent = 1024 }},
+		"zero experts":    {"mixtral-8x7b", func(m *model.Model) { m.ZeroExperts = 4 }},
+		"pattern of MoE": {"mixtral-8x7b", func(m *model.Model) {
+			m.FFN, m.MoEPattern = 8192, strings.Repeat("-E", m.Layers/2)
+		}},
+		"scales":            {"mixtral-8x7b", func(m *model.Model) { m.RouterScale, m.LayerScalar = true, true }},
+		"ends with a bias":  {"llama3.1-8b", func(m *model.Model) { m.EmbeddingNorm, m.HeadBias = true, true }},
+		"rows of positions": {"gpt2-124m", func(m *model.Model) { m.MaxSeq, m.PositionRows = 4096, 4098 }},
+	} {
+		s := hybrid(t, c.id, knob.Given{knob.GPUs: 4, knob.TP: 2, knob.PP: 2})
+		if c.set(&s.Model); !engine.Legal(s) {
+			t.Fatalf("%s: %v", name, engine.Check(s))
+		}
+		holds(t, s)
+	}
+}
+
 // TestRowsOfHybrids: what runs has a row with its time in INSIDE A LAYER, also what only copies.
 func TestRowsOfHybrids(t *testing.T) {
 	var e engine.Evaluator

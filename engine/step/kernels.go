@@ -70,10 +70,14 @@ func (k *kernels) symbols() {
 		Unit:    record.Traffic,
 		Formula: "bytes * T * h", Value: k.hiddenStates().V, Source: "bytes x tokens x hidden width",
 	})
+	if !m.IsMoE() {
+		return
+	}
 	k.rec.Figure(record.Entry{
 		ID: "layer.experts.tokens", Name: "routed tokens on the busiest expert rank, over ETP",
 		Symbol: "T_routed", Value: k.routed.V,
-		Formula: k.shard.Text() + " * k * imbalance", Source: "tokens sent x experts per token x imbalance",
+		Formula: k.shard.Times(k.in.Program.Module().TopK).Text() + " * imbalance",
+		Source:  "tokens sent x experts per token x imbalance",
 	})
 }
 
