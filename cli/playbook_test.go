@@ -212,7 +212,9 @@ func playbookPlaces(t *testing.T) map[string]func(string) bool {
 		},
 		"demo":   func(s string) bool { _, err := lessons.FindDemo(s, lib); return err == nil },
 		"figure": func(s string) bool { return strings.Contains(figures, "\n"+s+" ") || explained(t, s) },
-		"rule":   func(s string) bool { return strings.Contains(strings.Join(strings.Fields(rules), " "), `id: "`+s+`"`) },
+		"rule": func(s string) bool {
+			return strings.Contains(strings.Join(strings.Fields(rules), " "), `id: "`+s+`"`)
+		},
 		"problem": func(s string) bool {
 			return strings.Contains(problems, `failf("`+s+`"`) || strings.Contains(problems, `warnf("`+s+`"`)
 		},

@@ -93,7 +93,8 @@ func TestTerminalCut(t *testing.T) {
 		press(t, screen, click("Explore"))
 		see(t, screen, "[Explore]")
 	}
-	if err := screen.WaitFor("what was there before", func(s string) bool { return s == before }); err != nil {
+	if err := screen.WaitFor("what was there before",
+		func(s string) bool { return s == before }); err != nil {
 		t.Error(err)
 	}
 	press(t, screen, terminal.CtrlC)

@@ -164,7 +164,8 @@ func floorLimit(s *engine.Setup) float64 {
 // floorShort says by how much, for every schedule.
 func TestBoundsAreUnderEvaluations(t *testing.T) {
 	w := newWorld(t)
-	const least, leastLedgers = 60, 20 // setups of each schedule, and of stacks with a ledger, which take long
+	// setups of each schedule, and of stacks with a ledger, which take long
+	const least, leastLedgers = 60, 20
 	type counted struct{ all, step, peak int }
 	seen, bounds := map[schedule.Kind]*counted{}, floorShort()
 	for _, i := range schedule.Kinds() {

@@ -91,7 +91,9 @@ func TestMixersByHand(t *testing.T) {
 			2*(4096*2*8192+8192*288+256*8192+8192*4096) + 2*4*8192 + 9*8192*16,
 			4*4096 + 4*8192 + 2*8192 + 2*8192 + 2*8192 + 2*8192 + 4*(256+32),
 		},
-		{ // Falcon-H1: 8 heads of 64 (2 of keys) beside 24 of Mamba-2, one group of a state of 128, chunks of 128
+		// Falcon-H1: 8 heads of 64 (2 of keys) beside 24 of Mamba-2, one group of a state of 128, chunks of
+		// 128
+		{
 			"falcon-h1-0.5b", "dense",
 			1024*(2*512+2*128) + 1024*(2*1536+2*128+24) + (1536+2*128)*(4+1) + 3*24 + 1536*1024,
 			2*(1024*(2*512+2*128)+1024*(2*1536+2*128+24)+1536*1024) + 2*4*(1536+2*128) + 4*1536*128 +
@@ -157,7 +159,8 @@ func savedByMixer(t *testing.T, s engine.Setup, kind string) (saved units.Bytes)
 			continue
 		}
 		for _, o := range k.Operations {
-			if o.ID == "norms" && (strings.Contains(k.ID, "_") || kind == "dense") { // also the norm of the other half
+			// also the norm of the other half
+			if o.ID == "norms" && (strings.Contains(k.ID, "_") || kind == "dense") {
 				o.Activations /= 2
 			}
 			saved += o.Activations
@@ -304,8 +307,14 @@ func TestFormulasOfSizes(t *testing.T) {
 		"pattern of MoE": {"mixtral-8x7b", func(m *model.Model) {
 			m.FFN, m.MoEPattern = 8192, strings.Repeat("-E", m.Layers/2)
 		}},
-		"scales":            {"mixtral-8x7b", func(m *model.Model) { m.RouterScale, m.LayerScalar = true, true }},
-		"ends with a bias":  {"llama3.1-8b", func(m *model.Model) { m.EmbeddingNorm, m.HeadBias = true, true }},
+		"scales": {
+			"mixtral-8x7b",
+			func(m *model.Model) { m.RouterScale, m.LayerScalar = true, true },
+		},
+		"ends with a bias": {
+			"llama3.1-8b",
+			func(m *model.Model) { m.EmbeddingNorm, m.HeadBias = true, true },
+		},
 		"rows of positions": {"gpt2-124m", func(m *model.Model) { m.MaxSeq, m.PositionRows = 4096, 4098 }},
 	} {
 		s := hybrid(t, c.id, knob.Given{knob.GPUs: 4, knob.TP: 2, knob.PP: 2})
@@ -387,7 +396,8 @@ func TestStagesOfHybridsBalanceCost(t *testing.T) {
 			counted := s
 			counted.Split = layout.NearestSplit(&m, layout.BalancedSplit(m.Layers, pp), pp)
 			q := engine.Evaluate(counted)
-			// runs of layers that stay together leave so few splits that other costs than the pipeline's decide
+			// runs of layers that stay together leave so few splits that other costs than the pipeline's
+			// decide
 			pipeline := m.Has(model.LetterShared) && r.Pipeline.Makespan < q.Pipeline.Makespan
 			if !r.Legal || !q.Legal || r.Time.Step > 1.01*q.Time.Step && !pipeline {
 				t.Errorf("%s, PP %d: %v, by number %v", m.ID, pp, r.Time, q.Time)
@@ -405,9 +415,9 @@ func TestStagesOfHybridsBalanceCost(t *testing.T) {
 	}
 }
 
-// TestStagesBeginWithTheChoiceOfTokens: layers that attend to the tokens which an earlier layer chose begin no
-// stage, in the program's own split, in a typed one, which is refused with the nearest that is legal, and in
-// what search finds; a module for multi-token prediction chooses its own.
+// TestStagesBeginWithTheChoiceOfTokens: layers that attend to the tokens which an earlier layer chose begin
+// no stage, in the program's own split, in a typed one, which is refused with the nearest that is legal, and
+// in what search finds; a module for multi-token prediction chooses its own.
 func TestStagesBeginWithTheChoiceOfTokens(t *testing.T) {
 	s := hybrid(t, "glm-5.2", knob.Given{knob.GPUs: 512, knob.EP: 32, knob.PP: 8, knob.TP: 2, knob.GBS: 512})
 	for _, vpp := range []int{1, 2} {

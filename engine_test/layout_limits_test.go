@@ -118,9 +118,12 @@ func TestRulesAtTheirLimits(t *testing.T) {
 			"split-selection", sharing(func(l *layout.Layout) { l.Split = "16,24,20,20" }),
 			sharing(func(l *layout.Layout) { l.Split = "20,20,21,19" }),
 		},
-		{"stages-exceed-selections", sharing(func(l *layout.Layout) { l.VPP = 5 }), sharing(func(l *layout.Layout) {
-			l.VPP = 6
-		})},
+		{
+			"stages-exceed-selections", sharing(func(l *layout.Layout) { l.VPP = 5 }),
+			sharing(func(l *layout.Layout) {
+				l.VPP = 6
+			}),
+		},
 		{
 			"seq-exceeds-model", only(func(l *layout.Layout) { l.Seq = 131072 }),
 			only(func(l *layout.Layout) { l.Seq = 131073 }),

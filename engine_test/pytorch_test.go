@@ -149,8 +149,8 @@ func TestPyTorchCounts(t *testing.T) {
 	}
 }
 
-// TestPyTorchKeeps: what the operations of a layer keep is what a longer model has more of after its forward, but
-// for blocks of the allocator that are up to 1 MiB larger than what is in them.
+// TestPyTorchKeeps: what the operations of a layer keep is what a longer model has more of after its forward,
+// but for blocks of the allocator that are up to 1 MiB larger than what is in them.
 func TestPyTorchKeeps(t *testing.T) {
 	ways := 0
 	for _, id := range []string{"llama3.2-1b", "qwen3-30b-a3b", "mixtral-8x7b", "gpt2-xl"} {
@@ -188,7 +188,8 @@ func TestPyTorchKeeps(t *testing.T) {
 				}
 				ways++
 				if got := (after[1] - after[0]) / 2; math.Abs(float64(got)/float64(kept)-1) > .015 {
-					t.Errorf("%s, %q: a layer keeps %d bytes, its operations %d: %+v", id, code.Name, got, kept, w)
+					t.Errorf("%s, %q: a layer keeps %d bytes, its operations %d: %+v", id, code.Name, got,
+						kept, w)
 				}
 			}
 		}

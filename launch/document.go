@@ -132,7 +132,7 @@ type field struct {
 	key  string
 	from []string // flat keys of the setup document
 	why  string
-	// unread is why nothing is read of it, where that is not why; reason is why, of a setup.
+	// unread is why a reader takes nothing from it, if not for why; reason is why, for a given setup.
 	unread string
 	reason func(s *engine.Setup) string
 	site   bool // the value is the user's to choose

@@ -119,7 +119,7 @@ func rollout(any, *reader) error {
 	return skip("of the rollout, which is not read: the training part is")
 }
 
-// fineTuned reads what of a model is trained.
+// fineTuned reads which weights are trained.
 func fineTuned(v any, _ *reader) error {
 	if text, ok := v.(string); ok && text == "full" {
 		return skip("all of it")

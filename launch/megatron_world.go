@@ -23,7 +23,8 @@ func (r *reader) world(s *script, starter []shellField) {
 		deepspeed, accelerated = deepspeed || name == "deepspeed", accelerated || name == "accelerate" ||
 			name == "accelerate.commands.launch"
 		if m := launchForm.FindStringSubmatch(f.text); m != nil { // NPROC_PER_NODE=8 megatron sft
-			options[map[string]string{"NPROC_PER_NODE": "nproc-per-node", "NNODES": "nnodes"}[m[1]]] = shellField{text: m[2], unknown: f.unknown, line: f.line}
+			option := map[string]string{"NPROC_PER_NODE": "nproc-per-node", "NNODES": "nnodes"}[m[1]]
+			options[option] = shellField{text: m[2], unknown: f.unknown, line: f.line}
 			torchrun = true
 		}
 		torchrun = torchrun || name == "torchrun" || strings.HasPrefix(name, "torch.distributed")

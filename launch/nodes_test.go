@@ -80,12 +80,14 @@ func TestForeignStack(t *testing.T) {
 // TestGPUsBeyondWhatIsEvaluated: a number of processes that is too large is named, not called missing.
 func TestGPUsBeyondWhatIsEvaluated(t *testing.T) {
 	for _, n := range []string{"99999999999999999999", "16777217", "16777216", "8"} {
-		r, ok := launch.Read("a.sh", []byte("torchrun --nproc_per_node="+n+" pretrain_gpt.py --num-layers 4\n"))
+		r, ok := launch.Read("a.sh",
+			[]byte("torchrun --nproc_per_node="+n+" pretrain_gpt.py --num-layers 4\n"))
 		if !ok {
 			t.Fatal("no launcher reads it")
 		}
 		named := slices.ContainsFunc(r.Unknown, func(u launch.Unknown) bool {
-			return u.Key == "gpus" && strings.Contains(u.Why, n+"\": more than the 16777216 GPUs that are evaluated")
+			return u.Key == "gpus" &&
+				strings.Contains(u.Why, n+"\": more than the 16777216 GPUs that are evaluated")
 		})
 		if named != (len(n) > 8 || n == "16777217") {
 			t.Errorf("%s: %+v", n, r.Unknown)

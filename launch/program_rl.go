@@ -40,7 +40,7 @@ func verl() form {
 			actor + "megatron.override_transformer_config.", actor + "megatron.",
 			actor + "optim.override_optimizer_config.",
 		},
-		rename: map[string]string{"virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank"},
+		rename: virtualStages(),
 		asides: map[string]string{
 			rollout: notRollout, "actor_rollout_ref.ref.": notRollout, "critic.": notRollout,
 			"reward_model.": notRollout, "algorithm.": notRollout, "reward_manager": notRollout,
@@ -148,7 +148,8 @@ func (r *reader) sharded(name string, stage, over int) {
 	case over < 1 || over == gpus:
 	case gpus < 1 || r.lost["gpus"]:
 		r.lost[key] = true
-		r.unknown(key, fmt.Sprintf("shards over %d ranks, of a number of GPUs that is not in the file", over), 0)
+		r.unknown(key, fmt.Sprintf("shards over %d ranks, of a number of GPUs that is not in the file", over),
+			0)
 		r.guess(key, 1)
 	case gpus%over != 0:
 		r.lost[key] = true
@@ -297,7 +298,7 @@ func roll() form {
 		parse:  parseYAML,
 		keys:   all("actor_train.strategy_args", "actor_train.training_args"),
 		core:   []string{strategy},
-		rename: map[string]string{"virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank"},
+		rename: virtualStages(),
 		asides: map[string]string{
 			"actor_infer": notRollout, "reference": notRollout, "rewards": notRollout, "critic": notRollout,
 			"validation": notRollout, "train_env_manager": notRollout, "val_env_manager": notRollout,
@@ -367,5 +368,12 @@ func finishRoll(r *reader) {
 				false: string(recipe.RecomputeFull),
 			}[offed],
 		})
+	}
+}
+
+// virtualStages renames Megatron-Core's key for the number of virtual stages to its flag.
+func virtualStages() map[string]string {
+	return map[string]string{
+		"virtual_pipeline_model_parallel_size": "num-virtual-stages-per-pipeline-rank",
 	}
 }

@@ -28,7 +28,7 @@ type trainer struct {
 	fsdp2  bool      // it has FSDP2 with tp and cp
 	// sequences of a step that its default of accumulation makes; 0: one micro-batch
 	accumulates int
-	tunes       string // its default of what is trained, where that is not all
+	tunes       string // which weights it trains by default; empty: all
 	// the switch of no recomputation, which runs without; empty: it does not
 	off string
 	// its script may set what no flag does: what is not given has no default

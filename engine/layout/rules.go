@@ -179,13 +179,16 @@ func (r *rules) pipeline() {
 			r.failf("split", id.Split, "%s", err.Error())
 		} else if stage, layer := reusing(m, split); stage >= 0 {
 			r.failf("split-selection", id.Split, "split %s: stage %d begins with layer %d, which attends to "+
-				"the tokens that an earlier one chose (R of layer_pattern); a stage must begin with one that "+
+				"the tokens that an earlier one chose (R of layer_pattern); a stage must begin with one "+
+				"that "+
 				"chooses (D), since a selection is not sent between stages", l.Split, stage, layer)
 		}
 	case m.Has(model.LetterShared) && l.Stages() > len(stageStarts(m)):
-		r.failf("stages-exceed-selections", id.PP, "pp x vpp = %d stages are more than the model's %d layers "+
-			"that choose tokens (D of layer_pattern); a stage must begin with one, since a selection is not "+
-			"sent between stages", l.Stages(), len(stageStarts(m)))
+		r.failf("stages-exceed-selections", id.PP,
+			"pp x vpp = %d stages are more than the model's %d layers "+
+				"that choose tokens (D of layer_pattern); a stage must begin with one, since a selection "+
+				"is not "+
+				"sent between stages", l.Stages(), len(stageStarts(m)))
 	case m.Layers%l.Stages() != 0 && !SplitsByCost(m):
 		r.uneven()
 	}

@@ -143,8 +143,8 @@ func ParseSplit(text string, stages, layers int) ([]int, error) {
 	return out, nil
 }
 
-// stageStarts lists the layers that a stage may begin with. A layer that attends to the tokens that an earlier
-// one chose is none: no launcher sends them between stages (megatron/core/transformer/
+// stageStarts lists the layers that a stage may begin with. A layer that attends to the tokens that an
+// earlier one chose is none: no launcher sends them between stages (megatron/core/transformer/
 // experimental_attention_variant/dsa.py).
 func stageStarts(m *model.Model) (layers []int) {
 	for i := range max(m.Layers, 0) {

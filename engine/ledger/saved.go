@@ -11,7 +11,8 @@ func Saved(p *model.Program, l *model.Layer, w *Way) []int64 {
 		block = lowerBlock(l, m, w, rates, other)
 	}
 	by := make([]int64, len(l.Ops))
-	holder, wants := make([]reg, len(block.regs)), make([]bool, len(block.regs)) // of the storage that it views
+	// of the storage that it views
+	holder, wants := make([]reg, len(block.regs)), make([]bool, len(block.regs))
 	counted := make([]bool, len(block.regs))
 	for r := range holder {
 		holder[r] = reg(r)

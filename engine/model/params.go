@@ -265,7 +265,8 @@ func (p *Program) recordTotal(rec *record.Recorder) {
 		l.record(rec)
 		formula += " + " + l.Name + "_layers * {layer." + l.ID + ".parameters}"
 		if l.MoE {
-			active += " - " + l.Name + "_layers * max(E - " + l.TopK.Text() + ", 0) * (" + l.experts().Text() +
+			active += " - " + l.Name + "_layers * max(E - " + l.TopK.Text() + ", 0) * (" +
+				l.experts().Text() +
 				") / E"
 		}
 	}

@@ -206,7 +206,8 @@ func ReadAs(data []byte, as string) Result {
 	}
 	kind, ok := r.kind()
 	if !ok && as == "" {
-		r.refusef("model_type", `a text such as "llama", not %s`, escape.Clip(r.literal(r.keys["model_type"])))
+		r.refusef("model_type", `a text such as "llama", not %s`,
+			escape.Clip(r.literal(r.keys["model_type"])))
 		return r.Result
 	}
 	if r.as = as; as != "" && as != kind {

@@ -498,7 +498,8 @@ func TestRefused(t *testing.T) {
 			[]string{"layer_types: 3 layers, where num_hidden_layers is 34"},
 		},
 		"two patterns": {
-			strings.Replace(gemmaOf("sliding", "full", "sliding", "sliding", "full"), `layers":5`, `layers":34`, 1),
+			strings.Replace(gemmaOf("sliding", "full", "sliding", "sliding", "full"), `layers":5`,
+				`layers":34`, 1),
 			[]string{"layer_types: 5 layers, where num_hidden_layers is 34"},
 		},
 		"layers beyond the last": {strings.Replace(gemmaOf("sliding", "full", "sliding"), `layers":3`,
@@ -509,24 +510,51 @@ func TestRefused(t *testing.T) {
 				"window of 1 or more"},
 		},
 		"experts, and none": {`{"model_type":"qwen3_moe","num_experts":0,"num_experts_per_tok":8,"moe_intermediate_size":768}`, []string{"num_experts_per_tok: 8; allowed: 0 without num_experts"}},
-		"layers of llama":   {string(small("llama", `layer_types=["full_attention"]`)), []string{"layer_types: 1 layers, where num_hidden_layers is 4"}},
-		"too many of llama": {string(small("llama", `layer_types=[0,0,0,0,0]`)), []string{"layer_types: 5 layers, where num_hidden_layers is 4"}},
-		"layers of gpt-oss": {string(small("gpt_oss", `layer_types=["sliding_attention","full_attention"]`)), []string{"layer_types: 2 layers, where num_hidden_layers is 4"}},
-		"none of gpt-oss":   {string(small("gpt_oss", `layer_types=[]`)), []string{"layer_types: 0 layers, where num_hidden_layers is 4"}},
-		"layers of qwen2":   {string(small("qwen2", `layer_types=["full_attention"]`)), []string{"layer_types: 1 layers, where num_hidden_layers is 4"}},
-		"an offset below 0": {sparse("index_topk_freq=2", "index_skip_topk_offset=-1"), []string{"index_skip_topk_offset: -1: a whole number from 0"}},
-		"a frequency of 0":  {sparse("index_topk_freq=0"), []string{"index_topk_freq: 0: a whole number from 1"}},
-		"layer 99 of kimi":  {kimi("[1,2,3]", "[4,99]"), []string{"full_attn_layers: 99: a layer from 1 to 4"}},
-		"layer 0 of kimi":   {kimi("[1,2,3]", "[4,0]"), []string{"full_attn_layers: 0: a layer from 1 to 4"}},
+		"layers of llama": {
+			string(small("llama", `layer_types=["full_attention"]`)),
+			[]string{"layer_types: 1 layers, where num_hidden_layers is 4"},
+		},
+		"too many of llama": {
+			string(small("llama", `layer_types=[0,0,0,0,0]`)),
+			[]string{"layer_types: 5 layers, where num_hidden_layers is 4"},
+		},
+		"layers of gpt-oss": {
+			string(small("gpt_oss", `layer_types=["sliding_attention","full_attention"]`)),
+			[]string{"layer_types: 2 layers, where num_hidden_layers is 4"},
+		},
+		"none of gpt-oss": {
+			string(small("gpt_oss", `layer_types=[]`)),
+			[]string{"layer_types: 0 layers, where num_hidden_layers is 4"},
+		},
+		"layers of qwen2": {
+			string(small("qwen2", `layer_types=["full_attention"]`)),
+			[]string{"layer_types: 1 layers, where num_hidden_layers is 4"},
+		},
+		"an offset below 0": {
+			sparse("index_topk_freq=2", "index_skip_topk_offset=-1"),
+			[]string{"index_skip_topk_offset: -1: a whole number from 0"},
+		},
+		"a frequency of 0": {
+			sparse("index_topk_freq=0"),
+			[]string{"index_topk_freq: 0: a whole number from 1"},
+		},
+		"layer 99 of kimi": {
+			kimi("[1,2,3]", "[4,99]"),
+			[]string{"full_attn_layers: 99: a layer from 1 to 4"},
+		},
+		"layer 0 of kimi": {kimi("[1,2,3]", "[4,0]"), []string{"full_attn_layers: 0: a layer from 1 to 4"}},
 		"all layers of kimi": {kimi("[1,2,3]", "[1,2,3,4]"), []string{
 			"full_attn_layers: layer 1 is in this list and in linear_attn_config.kda_layers",
 		}},
 		"no layer of kimi": {kimi("[1,2,3]", "[]"), []string{
 			"full_attn_layers: layer 4 is in neither this list nor in linear_attn_config.kda_layers",
 		}},
-		"layer 9 of kimi":      {kimi("[1,9]", ""), []string{"kda_layers: 9: a layer from 1 to 4"}},
-		"no lists of kimi":     {kimi("", ""), []string{"full_attn_layers: is missing"}},
-		"a late layer of lfm2": {late("lfm2", `full_attn_idxs=[1059]`), []string{"full_attn_idxs: ", "at most 1024 letters"}},
+		"layer 9 of kimi":  {kimi("[1,9]", ""), []string{"kda_layers: 9: a layer from 1 to 4"}},
+		"no lists of kimi": {kimi("", ""), []string{"full_attn_layers: is missing"}},
+		"a late layer of lfm2": {
+			late("lfm2", `full_attn_idxs=[1059]`),
+			[]string{"full_attn_idxs: ", "at most 1024 letters"},
+		},
 		"a late layer of bamba": {late("bamba", `attn_layer_indices=[1059]`, "mamba_n_heads=16",
 			"mamba_d_head=8"), []string{"attn_layer_indices: ", "at most 1024 letters"}},
 		"a late layer of jamba": {
@@ -542,13 +570,31 @@ func TestRefused(t *testing.T) {
 			string(small("jamba", "mamba_expand=1000000000000")),
 			[]string{"mamba_expand: 1000000000000: a whole number from 1 to 262144"},
 		},
-		"a section that is a text": {`{"model_type":"dbrx","ffn_config":"x"}`, []string{"ffn_config: an object of keys, not \"x\""}},
-		"a section that is a list": {`{"model_type":"dbrx","attn_config":[1]}`, []string{"attn_config: an object of keys, not [1]"}},
-		"a type that is a number":  {`{"model_type":5,"hidden_size":64}`, []string{`model_type: a text such as "llama", not 5`}},
-		"Infinity":                 {`{"model_type":"llama","hidden_size":Infinity}`, []string{"hidden_size: a whole number, not \"Infinity\""}},
-		"-Infinity":                {`{"model_type":"llama","hidden_size":-Infinity}`, []string{"hidden_size: a whole number, not \"-Infinity\""}},
-		"NaN":                      {`{"model_type":"llama","hidden_size":NaN}`, []string{"hidden_size: a whole number, not \"NaN\""}},
-		"an unknown layer":         {gemmaOf("sliding", "chunked"), []string{"layer_types"}},
+		"a section that is a text": {
+			`{"model_type":"dbrx","ffn_config":"x"}`,
+			[]string{"ffn_config: an object of keys, not \"x\""},
+		},
+		"a section that is a list": {
+			`{"model_type":"dbrx","attn_config":[1]}`,
+			[]string{"attn_config: an object of keys, not [1]"},
+		},
+		"a type that is a number": {
+			`{"model_type":5,"hidden_size":64}`,
+			[]string{`model_type: a text such as "llama", not 5`},
+		},
+		"Infinity": {
+			`{"model_type":"llama","hidden_size":Infinity}`,
+			[]string{"hidden_size: a whole number, not \"Infinity\""},
+		},
+		"-Infinity": {
+			`{"model_type":"llama","hidden_size":-Infinity}`,
+			[]string{"hidden_size: a whole number, not \"-Infinity\""},
+		},
+		"NaN": {
+			`{"model_type":"llama","hidden_size":NaN}`,
+			[]string{"hidden_size: a whole number, not \"NaN\""},
+		},
+		"an unknown layer": {gemmaOf("sliding", "chunked"), []string{"layer_types"}},
 		"no default": {
 			`{"model_type":"deepseek_v2"}`,
 			[]string{"num_experts_per_tok: is missing; DeepseekV2Config has no default"},

@@ -87,8 +87,8 @@ type encoder struct {
 }
 
 // parameters counts an encoder and what joins it to a stream of so many elements; 0: of a class that is not
-// known, without a key that it needs, or beyond what a model may have. Sums over the tensors of transformers' modeling files, exact for
-// published checkpoints.
+// known, without a key that it needs, or beyond what a model may have. Sums over the tensors of transformers'
+// modeling files, exact for published checkpoints.
 func (e *encoder) parameters(family string, out float64) float64 {
 	h, f, layers := e.Hidden, e.FFN, max(e.Depth, e.Layers)
 	for _, n := range []float64{

@@ -92,7 +92,8 @@ func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, notes []string,
 			return true
 		}
 		if passes += r.passes(); passes > maxPasses {
-			leave(fmt.Sprintf("only %d layers and micro-batches of a file are simulated: this record and those "+
+			leave(fmt.Sprintf("only %d layers and micro-batches of a file are simulated: this record and "+
+				"those "+
 				"that follow are left out", maxPasses))
 			return false
 		}

@@ -120,7 +120,10 @@ func TestLeftOut(t *testing.T) {
 		{line(map[string]any{"way": "lora", "targets": []string{}, "ac": "full"}), "nothing is trained"},
 		{line(map[string]any{"way": "lora", "rank": 1 << 62}), "adapters of rank 4611686018427387904"},
 		{
-			line(map[string]any{"E": 8, "top": 2, "moe": 64, "shared": 1 << 24, "seq": 1 << 28, "mbs": 1 << 10}),
+			line(map[string]any{
+				"E": 8, "top": 2, "moe": 64, "shared": 1 << 24, "seq": 1 << 28,
+				"mbs": 1 << 10,
+			}),
 			"tensors",
 		},
 		{line(map[string]any{"way": "hf", "cls": "GPT2", "seq": 1 << 30}), "allowed"},

@@ -106,7 +106,8 @@ func (i *input) take(room []byte) {
 	}
 	at, pasting := begun(i.ahead), i.pasting
 	got := append(bytes.Clone(i.ahead[at:]), i.follow(read)...)
-	got = thin(got, len(got) > manyKeys && !pasting && !i.pasting && !bytes.Contains(got, []byte(pasteBegins)),
+	got = thin(got, len(got) > manyKeys && !pasting && !i.pasting &&
+		!bytes.Contains(got, []byte(pasteBegins)),
 		i.pasting)
 	i.ahead = append(i.ahead[:at], got...)
 	if !i.pasting && i.interrupt != nil && asksToEnd(got) {
@@ -197,7 +198,8 @@ func thin(read []byte, held, pasting bool) []byte {
 
 // lost reports whether a sequence is a string, as answers are, without its end.
 func lost(sequence []byte) bool {
-	return len(sequence) > 2 && sequence[0] == ansi.ESC && bytes.IndexByte([]byte("]PX^_"), sequence[1]) >= 0 &&
+	return len(sequence) > 2 && sequence[0] == ansi.ESC &&
+		bytes.IndexByte([]byte("]PX^_"), sequence[1]) >= 0 &&
 		!ansi.HasSuffix(sequence, []byte("\x1b\\")) && !ansi.HasSuffix(sequence, []byte("\x9c")) &&
 		!ansi.HasSuffix(sequence, []byte("\a"))
 }
