@@ -223,8 +223,7 @@ func Check(p *model.Program, w *Way) error {
 		return fmt.Errorf("%d layers; allowed: at most %d", m.Layers, MaxLayers)
 	}
 	if seq := float64(m.MaxSeq); w.Code.masked() && seq*seq*float64(m.Layers) > maxElements {
-		return fmt.Errorf("masks of %d by %d on %d layers; allowed: at most %.2g elements", m.MaxSeq,
-			m.MaxSeq,
+		return fmt.Errorf("masks of %d by %[1]d on %d layers; allowed: at most %.2g elements", m.MaxSeq,
 			m.Layers, float64(maxElements))
 	}
 	return nil
