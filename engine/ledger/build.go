@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"slices"
 	"strconv"
 
 	"meshscope/engine/model"
@@ -10,6 +11,7 @@ import (
 func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 	t := &training{run: &run{rates: rates, way: w}, model: p.Model()}
 	t.clock.rates = rates
+	t.pool.expandable = w.Expandable
 	for range 2 { // a thread for the forward, one for autograd's backward
 		t.fixed = append(t.fixed, t.alloc(size{32 * mib, 1}, "workspace of cuBLAS", computing))
 		t.count(t.fixed[len(t.fixed)-1].st, Temporaries)
@@ -73,7 +75,7 @@ func (t *training) blocks(p *model.Program) (list []*program, e int64) {
 			b = lowerBlock(&p.Layers[v.kind], t.model, t.way, t.rates, e)
 		}
 		written[v] = b
-		list, e = append(list, b), b.regs[b.results[0]].e
+		list, e = append(list, b), b.result().e
 	}
 	return list, e
 }
@@ -81,19 +83,19 @@ func (t *training) blocks(p *model.Program) (list []*program, e int64) {
 // ends makes embedding, final norm and head, which FSDP has in its root group.
 func (t *training) ends() *group {
 	t.before = binding{program: embeddingProgram(t.model, t.way, t.rates), name: "the embedding"}
-	t.after = binding{program: headProgram(t.model, t.way, t.rates), name: "the head"}
+	t.norm = binding{program: normProgram(t.model, t.way, t.rates), name: "the head"}
+	t.head = binding{program: headProgram(t.model, t.way, t.rates, t.norm.program.result()), name: "the head"}
 	first := t.parameters(&t.before, nil)
 	tied := map[string]*param{}
 	if t.model.Tied {
 		tied["head"] = t.before.params[0]
 	}
-	second := t.parameters(&t.after, tied)
-	t.before.group, t.after.group = nil, nil
+	second, third := t.parameters(&t.norm, nil), t.parameters(&t.head, tied)
 	if first == nil {
 		return nil
 	}
 	first.root = true
-	first.params = append(first.params, second.params...)
+	first.params = slices.Concat(first.params, second.params, third.params)
 	return first
 }
 
@@ -177,17 +179,19 @@ func embeddingProgram(m *model.Model, w *Way, rates *Rates) *program {
 	return b.end(y, x, p)
 }
 
-// headProgram is the final norm and the product that makes logits.
-func headProgram(m *model.Model, w *Way, rates *Rates) *program {
-	h, vocab := int64(m.Hidden), int64(m.Vocab)
+// normProgram is the final norm.
+func normProgram(m *model.Model, w *Way, rates *Rates) *program {
+	h := int64(m.Hidden)
 	b := &lowering{builder: newBuilder(w, rates), model: m, code: w.Code}
-	x := b.given(size{w.tokens() * h, w.weight()}, external{name: "input"})
-	y := b.norm(x, h)
-	logits := b.linear(y, b.param(vocab*h, "head"), vocab, none)
-	if w.Code.Transformers { // its forward has the normed hidden states until the loss is there
-		return b.end(logits, y)
-	}
-	return b.end(logits)
+	return b.end(b.norm(b.given(size{w.tokens() * h, w.weight()}, external{name: "input"}), h))
+}
+
+// headProgram is the product that makes logits of what the final norm gives.
+func headProgram(m *model.Model, w *Way, rates *Rates, normed size) *program {
+	vocab := int64(m.Vocab)
+	b := newBuilder(w, rates)
+	x := b.given(normed, external{name: "normed"})
+	return b.end(b.linear(x, b.param(vocab*int64(m.Hidden), "head"), vocab, none))
 }
 
 // lossProgram is cross entropy over fp32 copies of the logits, or of a slice the mean square of its output,

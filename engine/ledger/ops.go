@@ -35,6 +35,7 @@ func (b *builder) linear(x, w reg, out int64, bias reg) reg {
 	if bias != none {
 		bias = b.low(bias)
 	}
+	given := x
 	x, w = b.low(x), b.low(w)
 	xs, ws := b.regs[x], b.regs[w]
 	inner := ws.n / out
@@ -51,7 +52,9 @@ func (b *builder) linear(x, w reg, out int64, bias reg) reg {
 		o.in, o.grads, o.kept = append(o.in, bias), append(o.grads, grad{fresh, size{out, xs.e}}), false
 		b.product--
 	}
-	return b.emit(o, size{rows * out, xs.e})
+	y := b.emit(o, size{rows * out, xs.e})
+	b.alive(given) // the caller has it
+	return y
 }
 
 // binary is an element-wise operation of two tensors.

@@ -35,20 +35,24 @@ type block struct {
 
 // pool is PyTorch's caching allocator (c10/cuda/CUDACachingAllocator.cpp): best fit over a free list for each
 // stream and size class; a large block is cut where more than 1 MiB would remain, a small one always; nothing
-// is given back to the driver.
+// is given back to the driver. With expandable segments (PYTORCH_CUDA_ALLOC_CONF) each list has one segment,
+// which grows at its end, and every block is cut.
 type pool struct {
+	expandable          bool
+	ends                [streams][2]*block // of expandable segments
 	now, peak, reserved int64
 	free                [streams][2][]*block // by size, then address
 	segments            int64
 	spare               []*block
 }
 
-func (p *pool) list(b *block) *[]*block {
-	class := 0
+func (p *pool) list(b *block) *[]*block { return &p.free[b.stream][b.class()] }
+
+func (b *block) class() int {
 	if b.small {
-		class = 1
+		return 1
 	}
-	return &p.free[b.stream][class]
+	return 0
 }
 
 func compareBlocks(a, b *block) int {
@@ -97,11 +101,13 @@ func (p *pool) take(bytes int64, on stream) (b *block, rose bool) {
 	if at, _ := slices.BinarySearchFunc(*list, &want, compareBlocks); at < len(*list) {
 		b = (*list)[at]
 		*list = slices.Delete(*list, at, at+1)
+	} else if p.expandable {
+		b = p.grow(bytes, &want)
 	} else {
 		b = p.segment(bytes)
 		b.small, b.stream = want.small, on
 	}
-	if rest := b.size - bytes; rest > mib || want.small && rest >= blockBytes {
+	if rest := b.size - bytes; rest > mib || (want.small || p.expandable) && rest >= blockBytes {
 		cut := p.newBlock()
 		cut.size, cut.address, cut.small, cut.stream, cut.free = rest, b.address+bytes, b.small, on, true
 		cut.prev, cut.next = b, b.next
@@ -110,6 +116,9 @@ func (p *pool) take(bytes int64, on stream) (b *block, rose bool) {
 		}
 		b.next, b.size = cut, bytes
 		p.insert(cut)
+		if end := &p.ends[on][b.class()]; *end == b {
+			*end = cut
+		}
 	}
 	b.free = false
 	p.now += b.size
@@ -136,6 +145,31 @@ func (p *pool) segment(bytes int64) *block {
 	return b
 }
 
+// grow maps more memory at the end of the segment that a block like this one is wanted from.
+func (p *pool) grow(bytes int64, like *block) *block {
+	step := int64(middleSeg)
+	if like.small {
+		step = smallSegment
+	}
+	end := &p.ends[like.stream][like.class()]
+	b := *end
+	if b != nil && b.free {
+		p.remove(b)
+	} else {
+		p.segments++
+		b = p.newBlock()
+		b.prev, b.small, b.stream, b.address = *end, like.small, like.stream, p.segments<<44
+		if b.prev != nil {
+			b.prev.next, b.address = b, b.prev.address+b.prev.size
+		}
+	}
+	more := (bytes - b.size + step - 1) / step * step
+	b.size += more
+	p.reserved += more
+	*end = b
+	return b
+}
+
 // give frees a block and joins it with free neighbours.
 func (p *pool) give(b *block) {
 	p.now -= b.size
@@ -147,6 +181,7 @@ func (p *pool) give(b *block) {
 		if n.next != nil {
 			n.next.prev = b
 		}
+		p.ended(n, b)
 		p.spare = append(p.spare, n)
 	}
 	if o := b.prev; o != nil && o.free {
@@ -156,8 +191,16 @@ func (p *pool) give(b *block) {
 		if b.next != nil {
 			b.next.prev = o
 		}
+		p.ended(b, o)
 		p.spare = append(p.spare, b)
 		b = o
 	}
 	p.insert(b)
+}
+
+// ended notes that a block has been joined to another, which may be the end of a segment now.
+func (p *pool) ended(b, by *block) {
+	if end := &p.ends[b.stream][b.class()]; *end == b {
+		*end = by
+	}
 }

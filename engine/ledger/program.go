@@ -156,5 +156,8 @@ func (b *builder) end(results ...reg) *program {
 	return b.program
 }
 
+// result returns the size of a program's first result.
+func (p *program) result() size { return p.regs[p.results[0]] }
+
 func (b *builder) n(r reg) int64 { return b.regs[r].n }
 func (b *builder) e(r reg) int64 { return b.regs[r].e }

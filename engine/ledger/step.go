@@ -36,7 +36,7 @@ type training struct {
 	model            *model.Model
 	layers           []binding
 	before           binding // embedding
-	after            binding // final norm and head
+	norm, head       binding
 	loss             binding
 	peakAt           Moment
 	peakAlive        Alive
@@ -136,13 +136,11 @@ func (t *training) forward() tensor {
 	if t.way.HostSaved {
 		t.packers = append(t.packers, nil)
 	}
-	logits := t.logits()
+	logits, normed := t.logits()
 	t.at.Part, t.kind = t.loss.name, Logits
 	loss := t.execute(&t.loss, logits, nil)
 	t.drop(&logits)
-	for i := range t.after.extra {
-		t.drop(&t.after.extra[i])
-	}
+	t.drop(&normed)
 	if t.way.HostSaved {
 		t.packers = t.packers[:len(t.packers)-1]
 	}
@@ -150,8 +148,8 @@ func (t *training) forward() tensor {
 	return loss
 }
 
-// logits runs the model up to its head.
-func (t *training) logits() tensor {
+// logits runs the model up to its head, whose input transformers has until the loss is there.
+func (t *training) logits() (logits, normed tensor) {
 	root := t.root()
 	if root != nil {
 		x := t.preForward(root, tensor{})
@@ -187,18 +185,28 @@ func (t *training) logits() tensor {
 		y = next
 	}
 	if t.way.Slice {
-		return y
+		return y, normed
 	}
 	t.kind = Logits
-	logits := t.call(&t.after, y, nil)
-	t.drop(&y)
-	for i := range locals {
-		t.drop(&locals[i])
+	normed = t.call(&t.norm, y, nil)
+	locals = append(locals, y)
+	leave := func() {
+		for i := range locals {
+			t.drop(&locals[i])
+		}
+	}
+	if t.way.Code.Transformers { // the head is a module of its own
+		leave()
+	}
+	logits = t.call(&t.head, normed, nil)
+	leave()
+	if !t.way.Code.Transformers {
+		t.drop(&normed)
 	}
 	if root != nil {
 		t.postForward(root, logits)
 	}
-	return logits
+	return logits, normed
 }
 
 func (t *training) root() *group {

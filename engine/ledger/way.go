@@ -36,6 +36,8 @@ type Way struct {
 	Steps     int  // that are simulated; 0: three
 	FusedLoss bool // one kernel over 16-bit logits
 	Clip      bool
+
+	Expandable bool // segments of the allocator
 }
 
 // Checkpoint is what the backward makes again.

@@ -190,9 +190,9 @@ func classOf(m *model.Model) (string, error) {
 		m.Activation == "gelu" && !m.IsMoE() && (is("GPT") || is("Megatron") || m.Family == ""):
 		return "GPT2", nil
 	}
-	return "", fmt.Errorf("no class like %s with %s, %s positions and %s; allowed: those like Llama (rmsnorm, "+
-		"a gated MLP) and GPT-2 (layernorm, learned positions, gelu)", escape.Quote(m.Family), m.Norm, m.Position,
-		m.Activation)
+	return "", fmt.Errorf("no class like %s with %s, %s positions and %s; allowed: those like Llama "+
+		"(rmsnorm, a gated MLP) and GPT-2 (layernorm, learned positions, gelu)", escape.Quote(m.Family),
+		m.Norm, m.Position, m.Activation)
 }
 
 // Reserved implements Reserver.

@@ -153,6 +153,7 @@ type record struct {
 	Class        string   `json:"cls"`
 	Offload      bool     `json:"cpu"`
 	HostSaved    bool     `json:"acts_cpu"`
+	Expandable   bool     `json:"expandable"` // segments of the allocator
 
 	Base       int64   `json:"base"`
 	Reserved   float64 `json:"reserved"`
@@ -363,8 +364,8 @@ func (r *record) way() (*ledger.Way, error) {
 		return nil, err
 	}
 	w.Code, w.Seq, w.MicroBatch, w.MicroBatches = code, r.Seq, r.MicroBatch, value(r.MicroBatches, 1)
-	w.Compile, w.CuDNN, w.NoRepeat, w.Offload, w.HostSaved = r.Compile, r.CuDNN, !value(r.Repeat, true),
-		r.Offload, r.HostSaved
+	w.Compile, w.CuDNN, w.NoRepeat = r.Compile, r.CuDNN, !value(r.Repeat, true)
+	w.Offload, w.HostSaved, w.Expandable = r.Offload, r.HostSaved, r.Expandable
 	w.Slice, w.Hooked = r.Vocab == 0, !r.Compile // hooks noted what was allocated at the blocks' ends
 	w.Unreduced = true                           // set_requires_gradient_sync
 	if r.Way == "lora" {
