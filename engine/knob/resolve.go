@@ -3,6 +3,7 @@ package knob
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"meshscope/engine/hardware"
 )
@@ -126,8 +127,12 @@ func nearestGPUs(unit ID, gpus, node int) string {
 	return strconv.Itoa(gpus)
 }
 
-// defaultNodes is 8, or the whole machine when it is smaller.
+// defaultNodes is 8, or the whole machine when it is smaller; one where GPUs are joined by PCIe alone: a
+// workstation or a rented machine.
 func defaultNodes(c hardware.Cluster) int {
+	if strings.HasPrefix(c.Intra.Name, "PCIe") {
+		return 1
+	}
 	if c.MaxGPUs > 0 {
 		return min(DefaultNodes, max(1, c.MaxGPUs/c.Node()))
 	}
