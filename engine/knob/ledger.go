@@ -32,18 +32,27 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	}
 	refuse(s.Schedule != schedule.OneFOneB, "stack-lacks", Schedule, "no pipeline: schedule %s, not %s",
 		schedule.OneFOneB, s.Schedule)
-	refuse(!stack.Offers()[s.ZeRO], "zero-not-offered", ZeRO, "ZeRO 0 (DDP), 2 and 3 (FSDP2), not %d", s.ZeRO)
+	offers, traits := stack.Offers(), s.Stack.Traits()
+	stages := "ZeRO 0 (DDP), 2 and 3 (FSDP2), not %d"
+	if offers[1] {
+		stages = "ZeRO 1, 2 and 3, not %d"
+	}
+	refuse(!offers[s.ZeRO], "zero-not-offered", ZeRO, stages, s.ZeRO)
 	refuse(s.Replicas() > 1, "stack-lacks", HSDP, "no replicas of shards here: hsdp 1")
 	refuse(s.Precision != recipe.BF16 && s.Precision != recipe.FP16, "stack-lacks", Precision,
 		"bf16 and fp16 here, not %s", s.Precision)
 	whole := s.Optimizer == recipe.AdamNoMaster // weights, gradients and moments in 16 bits
-	refuse(whole && s.ZeRO != 0, "stack-lacks", Optimizer, "16-bit weights without FSDP2 only (ZeRO 0)")
-	refuse(whole && s.GradDtype != recipe.GradBF16, "stack-lacks", GradDtype,
-		"gradients in the weights' type, bf16 with %s, not %s", s.Optimizer, s.GradDtype)
-	refuse(!whole && s.GradDtype != recipe.GradFP32, "stack-lacks", GradDtype,
-		"gradients in the weights' type, fp32 but with %s, not %s", recipe.AdamNoMaster, s.GradDtype)
+	refuse(whole && offers[0] && s.ZeRO != 0, "stack-lacks", Optimizer,
+		"16-bit weights without FSDP2 only (ZeRO 0)")
+	gradients := recipe.GradFP32
+	if whole || traits.LowGradients {
+		gradients = recipe.GradBF16
+	}
+	refuse(s.GradDtype != gradients, "stack-lacks", GradDtype,
+		"gradients in the weights' type, %s with %s, not %s", gradients, s.Optimizer, s.GradDtype)
 	refuse(s.Attention != recipe.Flash, "stack-lacks", Attention, "flash attention here, not %s", s.Attention)
-	refuse(s.Offload != "" && s.Offload != recipe.OffloadNone, "stack-lacks", Offload,
+	offloads := s.Offload != "" && s.Offload != recipe.OffloadNone
+	refuse(offloads && !traits.HostOptimizer, "stack-lacks", Offload,
 		"no offload here, not %s", s.Offload)
 	refuse(s.TrainMTP, "stack-lacks", MTP, "no multi-token-prediction modules")
 	if len(into) > before {
@@ -52,6 +61,7 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	in := memory.Input{
 		Model: &s.Model, Program: model.Lay(&s.Model, nil), Layout: &s.Layout,
 		Precision: s.Precision, Optimizer: s.Optimizer, Loss: s.LossKernel(), Recompute: s.Recompute,
+		Offload: s.Offload,
 	}
 	if err := memory.Refuses(&in, stack); err != nil {
 		refuse(true, "stack-lacks", Calibration, "no such training: %s", err)

@@ -173,7 +173,8 @@ func formatKnobs() []Knob {
 			advised: true,
 			Help:    "How gradients are kept: fp32 takes 4 bytes per parameter, bf16 2, bf16+fp32 both.",
 			unset: func(s *Setup) {
-				if s.GradDtype = recipe.GradFP32; s.Stack.Traits().Ledger &&
+				traits := s.Stack.Traits()
+				if s.GradDtype = recipe.GradFP32; traits.LowGradients || traits.Ledger &&
 					s.Optimizer == recipe.AdamNoMaster {
 					s.GradDtype = recipe.GradBF16 // gradients have the weights' type
 				}

@@ -225,6 +225,9 @@ func (r *run) accumulate(p *param) {
 		r.drop(&g)
 	}
 	r.count(p.grad.st, Gradients)
+	if r.zero != nil {
+		r.zero.ready(r, p)
+	}
 }
 
 // results runs a node's backward and returns the gradients of its inputs.

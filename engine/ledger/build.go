@@ -32,25 +32,42 @@ func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 			t.fixed = append(t.fixed, t.alloc(size{n * n, 1}, "causal mask", computing))
 		}
 	}
-	if w.FSDP {
-		if root != nil {
-			t.groups = append(t.groups, root)
-		}
-		for i := range t.layers {
-			if g := t.layers[i].group; i > 0 {
-				g.below = t.layers[i-1].group
-			}
-			t.groups = append(t.groups, t.layers[i].group)
-		}
-	}
+	t.order(root)
 	t.inputs()
-	if w.ranks() > 1 && !w.FSDP { // DDP's buckets: a copy of all gradients (gradient_as_bucket_view off)
+	if w.ZeRO != nil {
+		t.install()
+	}
+	// DDP's buckets: a copy of all gradients (gradient_as_bucket_view off)
+	if w.ranks() > 1 && !w.FSDP && w.ZeRO == nil {
 		for _, p := range t.trained {
 			t.fixed = append(t.fixed, t.alloc(size{p.n, p.e}, "bucket", computing))
 			t.count(t.fixed[len(t.fixed)-1].st, Temporaries)
 		}
 	}
 	return t
+}
+
+// order lists the groups that gather weights: FSDP's root first, ZeRO-3's modules as they run.
+func (t *training) order(root *group) {
+	if !t.way.gathers() {
+		return
+	}
+	if root != nil {
+		t.groups = append(t.groups, root)
+	}
+	if t.before.group != nil {
+		t.groups = append(t.groups, t.before.group)
+	}
+	for i := range t.layers {
+		if g := t.layers[i].group; i > 0 {
+			g.below = t.layers[i-1].group
+		}
+		t.groups = append(t.groups, t.layers[i].group)
+	}
+	if t.way.ZeRO != nil {
+		t.groups = append(t.groups, t.norm.group, t.head.group)
+		t.reuse()
+	}
 }
 
 // blocks writes the programs of all layers: one for each kind and type of the residual stream. It returns the
@@ -91,6 +108,10 @@ func (t *training) ends() *group {
 		tied["head"] = t.before.params[0]
 	}
 	second, third := t.parameters(&t.norm, nil), t.parameters(&t.head, tied)
+	if t.way.ZeRO != nil {
+		t.before.group, t.norm.group, t.head.group = first, second, third
+		return nil
+	}
 	if first == nil {
 		return nil
 	}
@@ -103,7 +124,7 @@ func (t *training) ends() *group {
 func (t *training) parameters(b *binding, there map[string]*param) *group {
 	b.params = make([]*param, len(b.program.bound))
 	var g *group
-	if t.way.FSDP {
+	if t.way.gathers() {
 		g = &group{offload: t.way.Offload}
 	}
 	for i, r := range b.program.bound {
@@ -113,12 +134,25 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 		}
 		if p := there[x.name]; p != nil {
 			b.params[i] = p
+			if g != nil && t.way.ZeRO != nil { // a module gathers what it reads, shared or not
+				g.params = append(g.params, p)
+			}
 			continue
 		}
 		p := &param{name: x.name, frozen: x.frozen}
 		s := b.program.regs[r]
 		b.params[i] = p
 		switch {
+		case t.way.ZeRO != nil: // a view of the flat weights, or gathered
+			p.t = tensor{size: s, st: &storage{
+				bytes: s.bytes(), name: "gathered " + x.name, refs: 1,
+				kind: Temporaries,
+			}}
+			if g != nil {
+				g.params = append(g.params, p)
+			}
+			t.trained = append(t.trained, &trainable{n: s.n, e: 2})
+			t.elements += s.n
 		case g != nil:
 			if !t.way.Offload {
 				t.fixed = append(t.fixed, t.alloc(size{t.way.shard(s.n), t.way.Bytes}, "shard", computing))

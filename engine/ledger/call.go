@@ -44,6 +44,7 @@ type run struct {
 	again    []*node // of a recomputation
 	packers  []*frame
 	casts    []weightCast
+	zero     *reducer
 	staged   tensor // input of the last reduce-scatter
 	gathered tensor // output of the last all-gather of a forward
 

@@ -4,6 +4,7 @@ package ledger
 // gathered 16-bit parameters, gradients reduced in fp32.
 type group struct {
 	root, offload bool
+	kept          bool     // ZeRO-3's: gathered from forward to backward
 	params        []*param // gathered
 	unsharded     []tensor // gradients that accumulate without reduction, in fp32
 	grad          tensor   // reduced
@@ -19,6 +20,10 @@ func (r *run) unshard(g *group) {
 		return
 	}
 	g.on = true
+	if r.way.ZeRO != nil {
+		r.gatherModule(g)
+		return
+	}
 	if r.way.ranks() > 1 {
 		r.gather(g)
 		return
@@ -80,7 +85,9 @@ func (r *run) allGather(g *group) {
 func (r *run) reshard(g *group) {
 	g.on = false
 	for _, p := range g.params {
-		r.away(p.t.st)
+		if z := r.way.ZeRO; z == nil || p.t.n > z.Persist {
+			r.away(p.t.st)
+		}
 	}
 }
 
@@ -106,7 +113,7 @@ func (r *run) postForward(g *group, y tensor) {
 	if g.inBackward {
 		return
 	}
-	if !g.root && !r.way.Whole {
+	if !g.root && !g.kept && !r.way.Whole {
 		r.reshard(g)
 	}
 	if y.node != nil {
@@ -123,6 +130,10 @@ func (r *run) postBackward(g *group) {
 		return
 	}
 	g.done, g.inBackward = true, false
+	if r.zero != nil { // it has the gradients
+		r.reshard(g)
+		return
+	}
 	if g.unsharded == nil {
 		g.unsharded = make([]tensor, len(g.params))
 	}

@@ -99,6 +99,9 @@ func (t *training) step() (m Phases, times [4]float64) {
 		for _, g := range t.groups {
 			g.sync = micro == micros-1 || !t.way.Unreduced
 		}
+		if t.zero != nil {
+			t.zero.last = micro == micros-1
+		}
 		begin := t.clock.mark()
 		loss := t.forward()
 		m.AfterForward, m.PeakForward = t.pool.now, peak()
@@ -115,6 +118,9 @@ func (t *training) step() (m Phases, times [4]float64) {
 			t.at.Part = "what FSDP reduces last"
 			t.postBackward(g)
 			g.inBackward = false
+		}
+		if t.zero != nil {
+			t.zero.finish(t.run)
 		}
 		t.drop(&t.staged)
 		t.drop(&t.gathered)
@@ -233,17 +239,12 @@ func (t *training) update() {
 		elements += p.n
 	}
 	t.optimizerTime(elements)
-	if t.states == nil && !t.way.Offload {
-		for _, p := range t.trained {
-			states := []size{{1, 4}, {p.n, p.e}, {p.n, p.e}}
-			if t.way.Optimizer == Momentum {
-				states = states[2:]
-			}
-			for _, s := range states {
-				t.states = append(t.states, t.alloc(s, "state of the optimizer", computing))
-				t.count(t.states[len(t.states)-1].st, States)
-			}
-		}
+	if t.zero != nil {
+		t.zero.update(t)
+		return
+	}
+	if !t.way.Offload {
+		t.createStates()
 	}
 	if t.way.Optimizer == Foreach {
 		temps := make([]tensor, len(t.trained))
@@ -264,10 +265,27 @@ func (t *training) update() {
 	}
 }
 
+// createStates allocates the optimizer's in the first step.
+func (t *training) createStates() {
+	if t.states != nil {
+		return
+	}
+	for _, p := range t.trained {
+		states := []size{{1, 4}, {p.n, p.e}, {p.n, p.e}}
+		if t.way.Optimizer == Momentum {
+			states = states[2:]
+		}
+		for _, s := range states {
+			t.states = append(t.states, t.alloc(s, "state of the optimizer", computing))
+			t.count(t.states[len(t.states)-1].st, States)
+		}
+	}
+}
+
 func (t *training) optimizerTime(elements int64) {
 	r, n, P := t.rates, float64(len(t.trained)), float64(elements)
 	e := t.trained[0].e
-	if t.way.Offload { // and the clip
+	if t.way.Offload || t.zero != nil && t.zero.Host { // and the clip
 		t.clock.host += P * r.HostAdam
 		t.clock.device(P * r.HostAdam)
 		return

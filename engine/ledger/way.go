@@ -15,7 +15,8 @@ type Way struct {
 	Bytes      int64 // of an element of the weights: 4 or 2
 	Autocast   bool
 	FSDP       bool  // FSDP2: 16-bit compute, fp32 reduction
-	Ranks      int64 // data-parallel ones, which shard under FSDP2; 0: one
+	ZeRO       *ZeRO // DeepSpeed's; nil: none
+	Ranks      int64 // data-parallel ones, which shard under FSDP2 and ZeRO; 0: one
 	Whole      bool  // FSDP2 keeps gathered weights from forward to backward
 	Offload    bool  // FSDP2's parameters, gradients and states on the host
 	HostSaved  bool  // saved tensors in host memory
@@ -88,6 +89,9 @@ func (w *Way) tokens() int64 { return w.Seq * w.MicroBatch }
 
 // Frozen reports whether adapters alone are trained.
 func (w *Way) Frozen() bool { return w.Rank > 0 }
+
+// gathers reports whether modules gather their weights when they run.
+func (w *Way) gathers() bool { return w.FSDP || w.ZeRO != nil && w.ZeRO.Stage == 3 }
 
 // weight returns the bytes of an element of the weights that operations read.
 func (w *Way) weight() int64 {
@@ -189,6 +193,10 @@ func Check(p *model.Program, w *Way) error {
 		{m.LocalHeads+m.LocalKVHeads+m.LocalHeadDim > 0, "attention of several widths"},
 		{w.Slice && w.Code.Transformers, "transformers without embedding and head"},
 		{w.Frozen() && w.FSDP, "adapters under FSDP2"},
+		{
+			w.ZeRO != nil && (w.FSDP || w.Autocast || w.Bytes != 2 || w.Frozen() || w.Slice || w.Compile),
+			"ZeRO with anything but all weights trained in 16 bits",
+		},
 		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 ||
 			float64(m.ExtraParams) > 1e-4*p.Total(), "this kind of layer"},
 		{m.NormsPer != 2 || m.IsMLA() || m.MTPLayers > 0 || m.ParallelBlock ||

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -20,15 +21,19 @@ import (
 type pyTorch struct {
 	common
 	transformers bool
+	zero         bool // DeepSpeed's
 }
 
-func (pyTorch) Offers() [4]bool { return [4]bool{0: true, 2: true, 3: true} }
+func (k pyTorch) Offers() [4]bool { return [4]bool{0: !k.zero, 1: k.zero, 2: true, 3: true} }
 
 func (k pyTorch) Assumptions(into []string, _ *layout.Layout, _ string) []string {
 	code := "plain modules of PyTorch: fused norms, complex rotary positions, keys and values repeated for " +
 		"their query heads, a loss in fp32"
 	if k.transformers {
 		code = "a class of transformers: norms, rotary positions and the loss operation by operation"
+	}
+	if k.zero {
+		code += "; DeepSpeed's ZeRO with its default buckets (5e8 elements) and live parameters (1e9)"
 	}
 	return append(into,
 		"memory follows a ledger of every tensor of a step, from its operations and the rules of "+
@@ -57,7 +62,22 @@ func (k pyTorch) Stage(in *Input, stage int) StageMemory {
 
 // Shard returns what is alive at the peak of weights, gradients and optimizer for each parameter of a rank.
 func (k pyTorch) Shard(in *Input) Sharding {
-	if in.Floor { // what the update reads is alive then
+	host := k.zero && in.Offload == recipe.OffloadOptimizer
+	switch {
+	case in.Floor && k.zero: // fp32 copies of the gradients are alive in the update; stage 3 has shards
+		gradients := 4.0
+		if in.Layout.ZeRO == 3 {
+			gradients = 2
+		}
+		if host {
+			gradients = 0
+		}
+		return Sharding{
+			Weights:   in.perParam("", width{bytes: 2}, in.Layout.ZeRO == 3),
+			Gradients: in.perParam("", width{bytes: gradients}, true),
+			Optimizer: in.perParam("", in.widths().optimizer, true),
+		}
+	case in.Floor: // what the update reads is alive then
 		each := 4.0
 		if in.Optimizer == recipe.AdamNoMaster {
 			each = 2
@@ -79,10 +99,13 @@ func (k pyTorch) Shard(in *Input) Sharding {
 		}
 		return in.perParam(term, w, false)
 	}
-	return Sharding{
-		Weights: each("weights", ledger.Weights), Gradients: each("gradients", ledger.Gradients),
-		Optimizer: each("optimizer", ledger.States),
+	s := Sharding{Weights: each("weights", ledger.Weights), Gradients: each("gradients", ledger.Gradients)}
+	if host { // counted as what the host has
+		s.Optimizer = in.perParam("optimizer", in.widths().optimizer, true)
+	} else {
+		s.Optimizer = each("optimizer", ledger.States)
 	}
+	return s
 }
 
 // Save keeps what the ledger's layer does.
@@ -102,7 +125,8 @@ func (k pyTorch) Save(s *saver) {
 func (k pyTorch) steps(in *Input) *ledger.Result {
 	key := ledgerKey{
 		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.ZeRO,
-		in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers,
+		in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers, k.zero,
+		in.Offload == recipe.OffloadOptimizer,
 	}
 	res := in.ledgers[key]
 	if res == nil {
@@ -134,7 +158,7 @@ type ledgerKey struct {
 	optimizer                        recipe.Optimizer
 	loss                             recipe.Loss
 	recompute                        recipe.Recompute
-	transformers                     bool
+	transformers, deepspeed, host    bool
 }
 
 // way returns how the ledger's rank trains.
@@ -157,6 +181,10 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 		Seq:   int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches),
 		Layers: int64(in.Recompute.Layers), FusedLoss: in.Loss == recipe.FusedLoss, Steps: 2,
 	}
+	if k.zero {
+		w.Bytes, w.Autocast, w.FSDP, w.Whole, w.ZeRO = 2, false, false, false, ledger.NewZeRO(l.ZeRO)
+		w.ZeRO.Host = in.Offload == recipe.OffloadOptimizer
+	}
 	switch in.Recompute.Mode {
 	case recipe.RecomputeFull:
 		w.Checkpoint = ledger.Full
@@ -168,6 +196,10 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	switch in.Optimizer {
 	case recipe.AdamNoMaster:
+		if k.zero {
+			return nil, errors.New("DeepSpeed's ZeRO keeps fp32 copies of 16-bit weights: not with " +
+				"adam-no-master; allowed: adam, sgd")
+		}
 		w.Bytes, w.Autocast = 2, false
 	case recipe.SGDMomentum:
 		w.Optimizer = ledger.Momentum

@@ -71,6 +71,7 @@ func For(s recipe.Stack) (Stack, bool) {
 		{recipe.LLMFoundry, llmFoundry{}},
 		{recipe.PyTorch, pyTorch{}},
 		{recipe.Transformers, pyTorch{transformers: true}},
+		{recipe.DeepSpeed, pyTorch{transformers: true, zero: true}},
 		{recipe.Textbook, textbook{}},
 	} {
 		if row.word == s {

@@ -17,6 +17,7 @@ const (
 	TorchTitan   Stack = "torchtitan"    // PyTorch FSDP2
 	PyTorch      Stack = "pytorch"       // a training loop of plain PyTorch: FSDP2, DDP or one GPU
 	Transformers Stack = "transformers"  // the same with a model of Hugging Face's transformers
+	DeepSpeed    Stack = "deepspeed"     // DeepSpeed's ZeRO with a model of transformers, in 16 bits
 	// MosaicML llm-foundry of 2023: PyTorch's first FSDP, Triton attention.
 	LLMFoundry Stack = "llm-foundry"
 )
@@ -30,6 +31,8 @@ type Traits struct {
 
 	// its memory is a ledger of one rank's tensors: data parallelism alone, legal only so
 	Ledger           bool
+	LowGradients     bool      // gradients are in 16 bits under fp32 copies of the weights
+	HostOptimizer    bool      // of a ledger: the optimizer may be in host memory
 	Formulas         bool      // formulas alone: no calibration, no overhead, no error band
 	FP8              Precision // what fp8 alone means; empty: the playbook's table of Transformer Engine
 	SPAs             Stack     // the stack whose memory sequence parallelism has here; empty: it is offered
@@ -58,7 +61,7 @@ type row struct {
 }
 
 // rows returns the table of stacks, what DefaultStack means first.
-func rows() [9]row {
+func rows() [10]row {
 	return [...]row{
 		{MegatronCore, megatronCore},
 		{Megatron2022, func() Traits {
@@ -92,6 +95,12 @@ func rows() [9]row {
 			return Traits{
 				Defaults: Defaults{Flash, UnfusedLoss, 3, false}, DataParallelOnly: true,
 				Ledger: true,
+			}
+		}},
+		{DeepSpeed, func() Traits {
+			return Traits{
+				Defaults: Defaults{Flash, UnfusedLoss, 2, false}, DataParallelOnly: true,
+				Ledger: true, LowGradients: true, HostOptimizer: true,
 			}
 		}},
 		{Textbook, func() Traits {

@@ -1,0 +1,210 @@
+package ledger
+
+// ZeRO is how DeepSpeed trains 16-bit weights: fp32 copies of them and moments in shards, gradients reduced
+// through a bucket as they come (deepspeed/runtime/zero/stage_1_and_2.py and stage3.py, at edaa722). Figures
+// are elements.
+type ZeRO struct {
+	Stage  int   // 1, 2, 3
+	Bucket int64 // reduce_bucket_size
+	Double bool  // overlap_comm of stages 1 and 2: two buckets
+	Host   bool  // offload_optimizer: fp32 copies, moments and reduced gradients are in host memory
+
+	// of stage 3: stage3_prefetch_bucket_size, stage3_max_reuse_distance, stage3_param_persistence_threshold,
+	// sub_group_size
+	Prefetch, Reuse, Persist, SubGroup int64
+}
+
+// NewZeRO returns a stage with the defaults of deepspeed/runtime/zero/config.py.
+func NewZeRO(stage int) *ZeRO {
+	return &ZeRO{Stage: stage, Bucket: 5e8, Prefetch: 5e7, Reuse: 1e9, Persist: 1e5, SubGroup: 1e9}
+}
+
+// reducer is the state of a rank: of those that share the update the one with the last layers, whose
+// gradients come first.
+type reducer struct {
+	*ZeRO
+	ranks    int64
+	elements int64 // that are trained
+	largest  int64 // of a parameter
+	last     bool  // micro-batch of the step
+
+	buckets []tensor
+	filled  int64
+	large   []tensor // gradients that no bucket holds
+	waiting []*param // of stage 1: reduced behind the backward
+	reduced tensor   // the rank's gradients of this micro-batch
+	sum     tensor   // of those before
+}
+
+// share returns the elements of a rank's part.
+func (z *reducer) share() int64 { return (z.elements + z.ranks - 1) / z.ranks }
+
+// install allocates what is there before the first step. Optimizer states appear in the first one.
+func (t *training) install() {
+	z := &reducer{ZeRO: t.way.ZeRO, ranks: t.way.ranks(), elements: t.elements}
+	t.zero = z
+	for _, p := range t.trained {
+		z.largest = max(z.largest, p.n)
+	}
+	hold := func(s size, name string, kind Kind) {
+		t.fixed = append(t.fixed, t.alloc(s, name, computing))
+		t.count(t.fixed[len(t.fixed)-1].st, kind)
+	}
+	weights := z.elements
+	if z.Stage == 3 {
+		weights = z.share()
+		hold(size{z.Bucket, 2}, "bucket", Temporaries)
+		if !z.Host {
+			hold(size{weights, 2}, "gradient shards", Gradients)
+		}
+	}
+	hold(size{weights, 2}, "flat weights", Weights)
+	if z.Host {
+		if z.Stage < 3 {
+			hold(size{z.largest, 2}, "buffer of a gradient", Temporaries)
+		}
+	} else {
+		hold(size{z.share(), 4}, "fp32 weights", States)
+	}
+	t.trained = []*trainable{{n: z.share(), e: 4}}
+}
+
+// ready takes a gradient that the backward has made.
+func (z *reducer) ready(r *run, p *param) {
+	if z.Stage < 3 && len(z.buckets) == 0 {
+		kind := r.kind
+		r.kind = Temporaries
+		for range 1 + b2i(z.Double) {
+			z.buckets = append(z.buckets, r.alloc(size{z.Bucket, 2}, "bucket", computing))
+		}
+		r.kind = kind
+	}
+	switch {
+	case z.Stage > 1 || z.last && z.Double:
+		z.fill(r, p)
+	case z.last:
+		z.waiting = append(z.waiting, p)
+	}
+}
+
+// fill copies a gradient to the bucket, which is reduced first where it has no room.
+func (z *reducer) fill(r *run, p *param) {
+	n := p.grad.n
+	if z.filled > 0 && z.filled+n > z.Bucket {
+		z.flush(r)
+	}
+	if n > z.Bucket {
+		z.large = append(z.large, p.grad)
+		p.grad = tensor{}
+	} else {
+		r.clock.kernel(r.rates.pass(4*n, r.rates.Stream), 1)
+		r.drop(&p.grad)
+	}
+	z.filled += n
+}
+
+// flush reduces what the bucket holds: stages 1 and 2 copy the rank's part to a buffer of its own, stage 3
+// adds it to its shards.
+func (z *reducer) flush(r *run) {
+	if z.filled == 0 {
+		return
+	}
+	switch {
+	case z.Stage == 3:
+		joined := r.alloc(size{z.filled, 2}, "joined bucket", reducing)
+		r.drop(&joined)
+	case !z.Host && z.reduced.st == nil:
+		z.reduced = r.alloc(size{z.share(), 2}, "gradients of the rank", computing)
+		r.count(z.reduced.st, Gradients)
+	}
+	for i := range z.large {
+		r.drop(&z.large[i])
+	}
+	z.large, z.filled = z.large[:0], 0
+}
+
+// finish ends a backward.
+func (z *reducer) finish(r *run) {
+	for _, p := range z.waiting {
+		z.fill(r, p)
+	}
+	z.waiting = z.waiting[:0]
+	z.flush(r)
+	for i := range z.buckets {
+		r.drop(&z.buckets[i])
+	}
+	z.buckets = z.buckets[:0]
+	if z.reduced.st == nil {
+		return
+	}
+	if z.sum.st == nil {
+		z.sum = z.reduced
+	} else {
+		r.drop(&z.reduced)
+	}
+	z.reduced = tensor{}
+}
+
+// update runs the optimizer on fp32 copies of the rank's gradients: in stage 3 a sub-group at a time.
+func (z *reducer) update(t *training) {
+	if z.Host {
+		return
+	}
+	kind := t.kind
+	t.kind = Temporaries
+	norm := t.alloc(size{min(z.largest, z.share()), 8}, "fp64 gradient of a norm", computing)
+	t.drop(&norm)
+	group := z.share()
+	if z.Stage == 3 {
+		group = min(group, z.SubGroup)
+	}
+	flat := t.alloc(size{group, 2}, "flat gradients", computing)
+	wide := t.alloc(size{group, 4}, "fp32 gradients", computing)
+	t.drop(&flat)
+	t.drop(&z.sum)
+	t.kind = kind
+	t.createStates()
+	t.drop(&wide)
+}
+
+// gatherModule brings a module's parameters in stage 3: the flat output of an all-gather is as large as what
+// is asked for at once, its largest matrix and what is prefetched.
+func (r *run) gatherModule(g *group) {
+	var elements, largest int64
+	for _, p := range g.params {
+		if p.t.st.block == nil {
+			elements, largest = elements+p.t.n, max(largest, p.t.n)
+		}
+	}
+	kind := r.kind
+	r.kind = Temporaries
+	flat := r.alloc(size{min(elements, largest+r.way.ZeRO.Prefetch), 2}, "output of all-gather", gathering)
+	for _, p := range g.params {
+		r.put(p.t.st)
+	}
+	r.drop(&flat)
+	r.kind = kind
+}
+
+// reuse marks modules whose weights stay from forward to backward: less than so many elements lie between.
+func (t *training) reuse() {
+	times := int64(2)
+	if t.way.Checkpoint != Keep {
+		times = 3
+	}
+	var between int64
+	for i := len(t.groups) - 1; i >= 0; i-- {
+		g := t.groups[i]
+		g.kept = times*between < t.way.ZeRO.Reuse
+		for _, p := range g.params {
+			between += p.t.n
+		}
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
