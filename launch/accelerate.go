@@ -157,6 +157,10 @@ func accelerateFile(plugged bool) form {
 			ofAll(func(s *engine.Setup) int { _, n := shards(s); return n })).only(sharded),
 		countField(mesh+"tp_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(meshed),
 		countField(mesh+"cp_size", knob.CP, func(s *engine.Setup) int { return s.CP }).only(meshed),
+		{
+			key: mesh + "sp_size", from: []string{flat(knob.CP), flat(knob.DP)},
+			read: beyond("", "", "Ulysses is not modelled; cp is a ring", 1).read,
+		},
 		joint("num_machines", []knob.ID{knob.Nodes}, ofAll(func(s *engine.Setup) int { return s.Nodes() })),
 		countField("num_processes", knob.GPUs, func(s *engine.Setup) int { return s.GPUs }),
 		yours("machine_rank", 0, "the number of this machine, from 0"),
@@ -220,9 +224,6 @@ func finishAccelerate(r *reader) {
 		!r.said("parallelism_config.parallelism_config_dp_shard_size") {
 		r.finishShards1(gpus)
 		return
-	}
-	if sp := r.whole(mesh+"sp_size", 1, 1); sp > 1 {
-		r.wrongf(mesh+"sp_size", "%d: Ulysses is not modelled; cp is a ring", sp)
 	}
 	for _, d := range []knob.ID{knob.TP, knob.CP} {
 		if _, said := r.Setup[flat(d)]; !said {
@@ -316,7 +317,7 @@ func (r *reader) finishDeepSpeedPlugin(gpus int) {
 		r.assume(flat(d), 1, "accelerate starts DeepSpeed without")
 	}
 	r.Setup[flat(knob.HSDP)] = 1
-	if gpus > 0 {
+	if gpus > 0 && !r.lost[flat(knob.DP)] {
 		r.Setup[flat(knob.DP)] = gpus
 	}
 	if file, said := r.values["deepspeed_config.deepspeed_config_file"]; said {

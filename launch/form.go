@@ -142,6 +142,9 @@ func (f *form) renamed(entries []Entry) []Entry {
 		if to := f.rename[e.Key]; to != "" {
 			e.Key = to
 		}
+		if rest, ok := strings.CutPrefix(e.Key, "fsdp_config.fsdp_"); ok && f.spawns {
+			e.Key = "fsdp_config." + rest
+		}
 		for _, prefix := range f.core {
 			rest, ok := strings.CutPrefix(e.Key, prefix)
 			if !ok || flags[e.Key] {

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -90,6 +91,16 @@ func dialects() []dialect {
 				}},
 				numberField("pad-vocab-size-to", modelPrefix+"vocab", nil, never).unwritten(),
 				numberField("zero-stage", "zero", nil, never).unwritten(),
+				mark("cpu-optimizer", "offload", string(recipe.OffloadOptimizer), never),
+				{
+					key: "num-experts", from: []string{modelPrefix + "n_experts"},
+					read: func(v any, _ *reader) error {
+						if n, err := wholeArgument(v, 1); err == nil && n == 1 {
+							return skip("one: a dense model")
+						}
+						return foreign(shown(v) + ": experts in every --expert-interval layer are not read")
+					},
+				},
 				{key: "deepspeed", from: []string{"zero"}, alone: true, read: func(_ any, r *reader) error {
 					if _, said := r.Setup["zero"]; said {
 						return skip("starts the file's layout")
@@ -219,6 +230,11 @@ func readDialect(of *dialect, s *script, entries []Entry) *reader {
 	rows := megatronFields()
 	if of != nil {
 		rows = slices.Concat(of.rows, rows, []field{keyValueHeads()})
+	}
+	for i := range entries { // Pai-Megatron-Patch, megatron_patch/arguments.py
+		entries[i].Key = cmp.Or(map[string]string{
+			"qk-nope-head-dim": "qk-head-dim", "qk-rope-head-dim": "qk-pos-emb-head-dim",
+		}[entries[i].Key], entries[i].Key)
 	}
 	entries = slices.DeleteFunc(merged(entries), func(e Entry) bool { return e.Key == "" })
 	r := readEntriesWith("megatron", rows, entries, amid{open: s.anyFlags})

@@ -1,5 +1,11 @@
 package launch
 
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
 // megatronForeign returns the flags that change what runs in a way that is not predicted, so that
 // no default is taken in their place. They are read, never written.
 func megatronForeign() []field {
@@ -24,7 +30,14 @@ func megatronForeign() []field {
 			}
 			return skip("predicted are the steps after it, with --global-batch-size")
 		}},
-		instead("gbs", unmodelled("step-batch-size-schedule", "a batch that changes")),
+		{key: "step-batch-size-schedule", from: []string{"gbs"}, read: func(v any, r *reader) error {
+			text := strings.Trim(fmt.Sprint(v), `[]"'`)
+			_, last, ok := strings.Cut(text[strings.LastIndexByte(text, ' ')+1:], ":")
+			if n := r.argument("global-batch-size"); !ok || n == 0 || last != strconv.Itoa(n) {
+				return foreign("a batch that changes is not modelled")
+			}
+			return skip("predicted are the steps of its last batch, which is that of --global-batch-size")
+		}},
 		{key: "cp-comm-type", read: func(v any, r *reader) error {
 			if r.number("cp", 1) == 1 {
 				return skip("without effect at cp 1")

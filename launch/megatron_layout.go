@@ -286,6 +286,14 @@ func (r *reader) readSplit() {
 		if out == nil && r.unevenly { // the balanced split
 			return
 		}
+		if out == nil && (r.lost["split"] || r.lost["vpp"]) { // flags that may be there can say it
+			r.Ignored = append(r.Ignored, Ignored{
+				Key: "pipeline-model-parallel-size", Line: r.values["pipeline-model-parallel-size"].Line,
+				Why: fmt.Sprintf("%d layers do not divide over %d stages without the flags that are not "+
+					"known: Megatron-LM refuses them", layers, pp*vpp),
+			})
+			return
+		}
 		if out == nil {
 			r.wrongf("pipeline-model-parallel-size", "%d layers, and %d more that are counted as layers, "+
 				"do not divide over %d stages: Megatron-LM refuses them "+

@@ -365,6 +365,10 @@ func (r *reader) finishModel(without string, moe bool) {
 		{"local_window", 0, true},
 		{"local_to_global_ratio", "", true},
 		{"q_lora_rank", 0, mla},
+		{"kv_lora_rank", 32, mla}, // A, --kv-lora-rank
+		{"qk_nope_head_dim", 128, mla},
+		{"qk_rope_head_dim", 64, mla},
+		{"v_head_dim", 128, mla},
 		{"shared_ffn_hidden_total", 0, moe},
 		{"first_k_dense_layers", 0, moe},
 		{"moe_layer_freq", 1, moe},

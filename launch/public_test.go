@@ -64,8 +64,8 @@ func publicFiles(t *testing.T) []publicFile {
 }
 
 // read returns what is stated of a file by key, its unknown keys and all that is said about it.
-func (f *publicFile) read(t *testing.T, folder string) (setup map[string]string, unknown []string, said string,
-	refused bool,
+func (f *publicFile) read(t *testing.T, folder string) (
+	setup map[string]string, unknown []string, said string, refused bool,
 ) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, f.source, f.path))

@@ -3,6 +3,7 @@ package launch
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -93,16 +94,19 @@ func formats(key string) field {
 // updates returns the row of an optimizer by its name.
 func updates(key string) field {
 	return field{key: key, from: []string{flat(knob.Optimizer)}, read: func(v any, r *reader) error {
-		switch word := strings.ToLower(fmt.Sprint(v)); {
-		case strings.Contains(word, "8bit"), strings.Contains(word, "4bit"), strings.Contains(word, "onebit"),
-			strings.Contains(word, "muon"), !strings.Contains(word, "adam"):
+		if !plainAdam.MatchString(fmt.Sprint(v)) {
 			return foreign(shown(v) + " is not modelled")
-		default:
-			r.Setup[flat(knob.Optimizer)] = string(recipe.Adam)
-			return nil
 		}
+		r.Setup[flat(knob.Optimizer)] = string(recipe.Adam)
+		return nil
 	}}.orNull()
 }
+
+// plainAdam finds the optimizers that keep two moments in fp32, by the words of several programs: others with
+// Adam in their names keep them in fewer bits, on the host or of some weights.
+var plainAdam = regexp.MustCompile(
+	`(?i)^(?:decoupled_|fused_?|paged_?)*adamw?(?:_torch(?:_fused|_npu_fused|_xla)?|_hf|_apex_fused|_32bit)?$`,
+)
 
 // lora returns the row of a rank of adapters.
 func lora(key string) field { return beyond(key, flat(knob.Optimizer), tunesAdapters) }

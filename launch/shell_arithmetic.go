@@ -90,7 +90,7 @@ func (w *walker) countable(x syntax.ArithmExpr, e *effects) bool {
 				}
 				text = of[0].text
 			}
-			if n, whole := wholeOf(shellField{text: text}); !whole || n > 1<<31 || n < -1<<31 {
+			if n, whole := wholeOf(shellField{text: text}); !whole || n > 1<<47 || n < -1<<47 {
 				ok = false
 			}
 			return false

@@ -55,7 +55,10 @@ func (w *walker) builtin(c *syntax.CallExpr, fields []shellField) bool {
 		w.trap(c, fields[1:])
 	case "eval":
 		if slices.ContainsFunc(fields,
-			func(f shellField) bool { return strings.HasPrefix(w.legible(f).text, "$(") }) {
+			func(f shellField) bool {
+				seen := w.legible(f)
+				return seen.bare && strings.HasPrefix(seen.text, "$(") && !strings.HasPrefix(seen.text, "$((")
+			}) {
 			w.notFollowed(c, "eval", "words of a command, which is not run")
 			w.doubtAll("eval", line)
 			return true
@@ -348,6 +351,6 @@ func wholeOf(f shellField) (int, bool) {
 		strings.HasPrefix(strings.ToLower(strings.TrimPrefix(f.text, "-")), "0b") {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(f.text, 0, 32)
+	n, err := strconv.ParseInt(f.text, 0, 48) // tokens of a run
 	return int(n), err == nil
 }

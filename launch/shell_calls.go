@@ -94,7 +94,11 @@ func (w *walker) inner(c *syntax.CallExpr, fields []shellField) {
 		for _, a := range c.Assigns {
 			w.doubt(a.Name.Value, "eval", w.lineOf(c))
 		}
-		w.follow(c, joined(fields[1:]), func(list []*syntax.Stmt, deeper *walker) { deeper.statements(list) })
+		at := len(w.calls) - 1
+		if w.follow(c, joined(fields[1:]),
+			func(list []*syntax.Stmt, deeper *walker) { deeper.statements(list) }) && at >= 0 {
+			w.calls = slices.Delete(w.calls, at, at+1) // whose words are cut as eval has them
+		}
 		return
 	}
 	for i, f := range fields {
@@ -131,7 +135,7 @@ func (w *walker) inner(c *syntax.CallExpr, fields []shellField) {
 var environmentForm = regexp.MustCompile(`(?:^|[,=])([A-Za-z_][A-Za-z0-9_]*)=`)
 
 // follow follows a text as a script; one that is not understood can change any variable of this shell.
-func (w *walker) follow(n syntax.Node, text string, run func([]*syntax.Stmt, *walker)) {
+func (w *walker) follow(n syntax.Node, text string, run func([]*syntax.Stmt, *walker)) bool {
 	if len(text) > maxScript {
 		text = "("
 	}
@@ -139,10 +143,11 @@ func (w *walker) follow(n syntax.Node, text string, run func([]*syntax.Stmt, *wa
 	if w.depth >= maxShellDepth || file == nil {
 		w.notFollowed(n, "words that are a script", "not understood")
 		w.doubtAll("script in words", w.lineOf(n))
-		return
+		return false
 	}
 	w.written += len(text)
 	run(file.Stmts, &walker{script: w.script, line: w.lineOf(n) - 1, depth: w.depth + 1})
+	return true
 }
 
 func joined(fields []shellField) string {

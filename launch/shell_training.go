@@ -68,6 +68,10 @@ func (s *script) training(known func(shellField) bool) training {
 	}
 	seen := map[string]bool{}
 	for _, name := range s.order {
+		if seen[name] { // assigned again: once is enough of long texts
+			continue
+		}
+		seen[name] = true
 		fields := s.vars[name]
 		if !s.arrays[name] {
 			var words []shellField
@@ -80,10 +84,9 @@ func (s *script) training(known func(shellField) bool) training {
 		} else {
 			fields = s.legibles(fields)
 		}
-		if !seen[name] && slices.ContainsFunc(fields, known) {
+		if slices.ContainsFunc(fields, known) {
 			best.args = append(best.args, fields...)
 		}
-		seen[name] = true
 	}
 	return best
 }

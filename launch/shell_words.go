@@ -150,15 +150,15 @@ func unescaped(text string, quoted bool) string {
 	return b.String()
 }
 
-// output adds what a command writes: that of echo and of cat of a text in the script is known.
+// output adds what a command writes: that of echo, of seq and of cat of a text in the script is known.
 func (e *expansion) output(p *syntax.CmdSubst, quoted bool) {
 	if len(p.Stmts) == 1 && !p.Stmts[0].Negated && !p.Stmts[0].Background {
 		st := p.Stmts[0]
 		call, ok := st.Cmd.(*syntax.CallExpr)
 		var words []shellField
 		if ok && len(call.Assigns) == 0 {
-			if name := call.Args[0].Lit(); (name == "echo" || name == "cat") && !e.known(name) &&
-				e.alias[name] == "" {
+			if name := call.Args[0].Lit(); slices.Contains([]string{"echo", "cat", "seq"}, name) &&
+				!e.known(name) && e.alias[name] == "" {
 				words = e.walker.fields(call.Args[1:]...)
 				switch {
 				case name == "cat" && len(words) == 0 && len(st.Redirs) == 1 && st.Redirs[0].Hdoc != nil:
@@ -172,12 +172,43 @@ func (e *expansion) output(p *syntax.CmdSubst, quoted bool) {
 						!strings.ContainsAny(joined(words), "*?")):
 					e.values([]shellField{{text: joined(words), line: e.lineOf(p)}}, quoted)
 					return
+				case name == "seq" && len(st.Redirs) == 0:
+					if text, ok := sequence(words); ok {
+						e.values([]shellField{{text: text, line: e.lineOf(p)}}, quoted)
+						return
+					}
 				}
 			}
 		}
 	}
 	e.notFollowed(p, "$(...)", "a command, which is not run")
 	e.unresolved("$(...)")
+}
+
+// sequence returns the numbers of seq, which has the last one, the first and last, or a step between them;
+// false where it is given anything else, or makes too many.
+func sequence(words []shellField) (string, bool) {
+	n := [3]int{1, 1, 0}
+	for i, f := range words {
+		v, ok := wholeOf(f)
+		if !ok || i > 2 || strings.HasPrefix(f.text, "0") && v != 0 {
+			return "", false
+		}
+		switch {
+		case i == len(words)-1:
+			n[2] = v
+		default:
+			n[i] = v
+		}
+	}
+	if len(words) == 0 || n[1] == 0 || (n[2]-n[0])/n[1] > maxRounds<<4 {
+		return "", false
+	}
+	var out []string
+	for v := n[0]; n[1] > 0 && v <= n[2] || n[1] < 0 && v >= n[2]; v += n[1] {
+		out = append(out, strconv.Itoa(v))
+	}
+	return strings.Join(out, "\n"), true
 }
 
 // parameter adds the value of a variable.
@@ -232,7 +263,7 @@ func (e *expansion) parameter(p *syntax.ParamExp, quoted bool) {
 			})
 		e.nothing = !e.open && quoted
 	case all && (name == "*"):
-	case p.Index == nil && e.owned[name] && e.anything == "" && !e.special(name):
+	case (all || p.Index == nil && e.owned[name]) && e.anything == "" && !e.special(name):
 		note := Ignored{
 			Key: "$" + name,
 			Why: "read as empty, since the script gives it no value before: --env " + name +

@@ -54,6 +54,13 @@ func titanMixed(key string) field {
 		pair{"fp32", "float32"})
 }
 
+// titanWeights returns the key of the number format of weights, gradients and moments.
+func titanWeights(key string) field {
+	f := must(key, "float32", "weights, gradients and moments in fp32: the default")
+	f.from = []string{flat(knob.Precision), flat(knob.GradDtype), flat(knob.Optimizer)}
+	return f
+}
+
 // titanMain returns the file of main: a module with one recipe function.
 func titanMain() form {
 	const p, training = "p.", "config.training."
@@ -86,7 +93,7 @@ func titanMain() form {
 			ofAll(func(s *engine.Setup) int { return s.GBS * s.Seq })),
 		countField(training+"max_context_length", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		titanMixed(training+"mixed_precision_param"),
-		must(training+"dtype", "float32", "weights, gradients and moments in fp32: the default"),
+		titanWeights(training+"dtype"),
 		unwritten(training+"enable_cpu_offload", false, "weights, gradients and optimizer stay on the GPU"),
 		unwritten(training+"mixed_precision_reduce", "float32", "gradients are summed in fp32"),
 		same(training+"disable_cuda_graphs", true,

@@ -49,7 +49,7 @@ func titanTOML() form {
 			ofAll(func(s *engine.Setup) int { return s.GBS })),
 		countField("training.seq_len", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		titanMixed("training.mixed_precision_param"),
-		unwritten("training.dtype", "float32", "weights, gradients and moments in fp32"),
+		titanWeights("training.dtype").unwritten(),
 		unwritten("training.enable_cpu_offload", false, "weights, gradients and optimizer stay on the GPU"),
 		unwritten("training.mixed_precision_reduce", "float32", "gradients are summed in fp32"),
 		same("training.max_norm", 1.0, notKnob),

@@ -63,14 +63,7 @@ func (t *trainer) file() form {
 			},
 			{key: "optim", from: []string{flat(knob.Optimizer)}, write: func(*engine.Setup) (any, bool) {
 				return "adamw_torch_fused", true
-			}, read: func(v any, r *reader) error {
-				if word, _ := v.(string); !strings.HasPrefix(word, "adamw_torch") && word != "adamw_hf" &&
-					word != "adamw_apex_fused" {
-					return foreign(shown(v) + " is not modelled")
-				}
-				r.Setup[flat(knob.Optimizer)] = string(recipe.Adam)
-				return nil
-			}},
+			}, read: updates("").read},
 			joint("bf16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) {
 				return s.Precision == recipe.BF16, true
 			}),
@@ -84,7 +77,7 @@ func (t *trainer) file() form {
 			{
 				key: "deepspeed", from: []string{flat(knob.ZeRO)}, read: t.deepSpeed,
 				write: func(s *engine.Setup) (any, bool) {
-					if t.ships == nil && s.ZeRO == 0 {
+					if s.ZeRO == 0 && t.id != "axolotl" {
 						return nil, true // else accelerate's configuration says it
 					} else if t.ships == nil {
 						return "ds_config.json", true
@@ -94,6 +87,12 @@ func (t *trainer) file() form {
 			},
 			{key: "fsdp", from: []string{flat(knob.ZeRO)}, read: readFSDPWords},
 			{key: "fsdp.0", from: []string{flat(knob.ZeRO)}, read: readFSDPWords},
+			{key: "fsdp.1", from: []string{flat(knob.Offload)}, read: onHost},
+			{key: "fsdp.2", from: []string{flat(knob.Offload)}, read: onHost},
+			{
+				key: "expert_parallel_size", from: []string{flat(knob.EP), flat(knob.GPUs), flat(knob.DP)},
+				read: beyond("", "", "expert parallelism of the Trainer is not modelled", 1).read,
+			},
 			joint("fsdp_version", []knob.ID{knob.ZeRO}, func(*engine.Setup) (any, bool) {
 				return 2, true
 			}).only(sharded),
@@ -136,8 +135,12 @@ func (t *trainer) file() form {
 				}
 				return foreign("the micro-batch shrinks until it fits")
 			}},
+			says("tiled_mlp", "the MLP runs on a part of the sequence at a time, which is not modelled: "+
+				"its activations are fewer"),
+			says("activation_offloading", "activations go to the host, which is not modelled: they stay on "+
+				"the GPU here"),
 			notRead("fp8", flat(knob.Precision), "torchao's float8 is not modelled"),
-			notRead("fsdp_config.offload_params", flat(knob.Offload), "weights on the host are not modelled"),
+			notRead("fsdp_config.offload_params", flat(knob.Offload), notOnHost),
 			stage,
 			fixed("do_train", true, "else nothing is trained", only("llama-factory")),
 			own(fixed("template", "TEMPLATE", "of the model's chat", only("llama-factory")))[0],
@@ -147,6 +150,9 @@ func (t *trainer) file() form {
 			own(fixed("datasets.0.type", "completion", "how it is read", only("axolotl")))[0],
 			own(fixed("output_dir", "OUTPUT", "where checkpoints go", nil))[0],
 		}, parse: parseYAML,
+	}
+	for key := range strings.FieldsSeq("use_muon use_galore use_apollo use_badam use_adam_mini use_lion") {
+		f.rows = append(f.rows, beyond(key, flat(knob.Optimizer), "another optimizer, which is not modelled"))
 	}
 	for i := range f.rows {
 		if to := t.words[f.rows[i].key]; to != "" {
@@ -236,9 +242,25 @@ func (t *trainer) deepSpeed(v any, r *reader) error {
 	return foreign(shown(v) + " says it, which is another file")
 }
 
+// onHost reads a word of FSDP 1 that sends weights to the host.
+func onHost(v any, _ *reader) error {
+	if strings.Contains(fmt.Sprint(v), "offload") {
+		return foreign(notOnHost)
+	}
+	return skip("what is wrapped")
+}
+
+// notOnHost is why it is not known what stays on the GPU.
+const notOnHost = "weights on the host are not modelled"
+
 // readFSDPWords reads the words of FSDP 1.
 func readFSDPWords(v any, r *reader) error {
-	switch text := fmt.Sprint(v); {
+	text := fmt.Sprint(v)
+	if strings.Contains(text, "offload") {
+		r.lost[flat(knob.Offload)] = true
+		r.unknown(flat(knob.Offload), "fsdp: "+notOnHost, r.values["fsdp"].Line)
+	}
+	switch {
 	case v == nil || text == "" || text == "[]":
 		return skip("none")
 	case strings.Contains(text, "shard_grad_op"):
@@ -307,8 +329,8 @@ func (t *trainer) own(r *reader) {
 			t.name+" tunes "+t.tunes+" where the file does not say otherwise: "+tunesAdapters, 0)
 	}
 	give("optimizer", string(recipe.Adam))
-	if _, said := r.Setup["zero"]; t.id == "trl" && !said && !r.said("deepspeed") && r.amid.script == nil &&
-		!r.lost["zero"] {
+	_, said := r.Setup["zero"]
+	if !said && t.id != "axolotl" && !r.said("deepspeed") && r.amid.script == nil && !r.lost["zero"] {
 		r.lost["zero"] = true
 		r.unknown("zero", "accelerate, which starts it, says what is sharded", 0)
 	}
@@ -326,7 +348,7 @@ func (t *trainer) finish(r *reader) {
 		if r.values[reshard].Value == false {
 			r.Setup["zero"] = 2
 		}
-		if r.said("dp_shard_size") {
+		if r.said("dp_shard_size") && !r.lost[flat(knob.DP)] {
 			r.readShards("dp_replicate_size", "dp_shard_size", reshard, 0)
 		}
 	}
