@@ -116,6 +116,22 @@ func TestPyTorchShards(t *testing.T) {
 	if one, eight := peak(3, 1), peak(3, 8); one-eight < states*.4 || eight < states/8 {
 		t.Errorf("FSDP2 on 1 and 8 GPUs: %.1f and %.1f GiB", one, eight)
 	}
+	const parameters = 1.2358e9 / (1 << 30)
+	for gpus, want := range map[int]float64{1: 4 * parameters, 8: parameters / 2} { // moments of 2 B
+		s := onOneGPU(t, knob.Given{
+			knob.ZeRO: 3, knob.GPUs: gpus, knob.GBS: gpus, knob.Optimizer: recipe.AdamNoMaster,
+		})
+		r := engine.Evaluate(s)
+		if !r.Legal {
+			t.Fatal(r.Problems)
+		}
+		rank := &r.Memory.Ranks[0]
+		if got := rank.Optimizer.GiB(); math.Abs(got/want-1) > .01 || rank.Weights.GiB() < want/2*.99 ||
+			rank.Allocated.GiB() > peak(3, gpus)*.8 {
+			t.Errorf("all bf16 under FSDP2 on %d: states %.2f GiB, want %.2f; weights %.2f; %.2f in all", gpus,
+				got, want, rank.Weights.GiB(), rank.Allocated.GiB())
+		}
+	}
 	if one, two := peak(0, 1), peak(0, 2); math.Abs(two-one-states/4) > .1 {
 		t.Errorf("DDP on 1 and 2 GPUs: %.1f and %.1f GiB", one, two)
 	}

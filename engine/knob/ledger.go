@@ -42,8 +42,6 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(s.Precision != recipe.BF16 && s.Precision != recipe.FP16, "stack-lacks", Precision,
 		"bf16 and fp16 here, not %s", s.Precision)
 	whole := s.Optimizer == recipe.AdamNoMaster // weights, gradients and moments in 16 bits
-	refuse(whole && offers[0] && s.ZeRO != 0, "stack-lacks", Optimizer,
-		"16-bit weights without FSDP2 only (ZeRO 0)")
 	gradients := recipe.GradFP32
 	if whole || traits.LowGradients {
 		gradients = recipe.GradBF16

@@ -1,7 +1,7 @@
 package ledger
 
 // group is a parameter group of FSDP2 (torch/distributed/fsdp/_fully_shard): shards in the weights' type,
-// gathered 16-bit parameters, gradients reduced in fp32.
+// gathered 16-bit parameters, gradients reduced in the shards' type.
 type group struct {
 	root, offload bool
 	kept          bool     // ZeRO-3's: gathered from forward to backward
@@ -32,8 +32,14 @@ func (r *run) unshard(g *group) {
 	for _, p := range g.params {
 		var shard tensor
 		if g.offload {
-			shard = r.alloc(size{p.t.n, 4}, "shard from the host", computing)
-			r.clock.device(float64(p.t.n*4) / r.rates.HostLink)
+			shard = r.alloc(size{p.t.n, r.way.Bytes}, "shard from the host", computing)
+			r.clock.device(float64(p.t.n*r.way.Bytes) / r.rates.HostLink)
+		}
+		if r.way.Bytes == p.t.e { // nothing to cast
+			r.drop(&shard)
+			r.put(p.t.st)
+			r.clock.device(float64(p.t.bytes()) * 2 / r.rates.Gather)
+			continue
 		}
 		next := r.alloc(p.t.size, "cast of a shard", computing)
 		r.drop(&cast)
@@ -167,12 +173,12 @@ func (r *run) postBackward(g *group) {
 	if elements == 0 {
 		return
 	}
-	staged := r.alloc(size{elements, 4}, "input of reduce-scatter", computing)
+	staged := r.alloc(size{elements, r.way.Bytes}, "input of reduce-scatter", computing)
 	r.clock.kernel(float64(elements)*6/r.rates.Stream, 1)
 	for i := range reduced {
 		r.drop(&reduced[i])
 	}
-	out := r.alloc(size{r.way.shard(elements), 4}, "gradient shard", reducing)
+	out := r.alloc(size{r.way.shard(elements), r.way.Bytes}, "gradient shard", reducing)
 	r.count(out.st, Gradients)
 	r.clock.kernel(float64(elements)*8/r.rates.Stream, 2)
 	r.staged = staged
@@ -181,7 +187,7 @@ func (r *run) postBackward(g *group) {
 		r.clock.host += r.rates.Root
 	}
 	if g.offload {
-		r.clock.device(float64(elements*4) / r.rates.HostLink)
+		r.clock.device(float64(elements*r.way.Bytes) / r.rates.HostLink)
 		r.drop(&out)
 		return
 	}
@@ -193,8 +199,12 @@ func (r *run) postBackward(g *group) {
 	g.grad = out
 }
 
-// accumulateUnsharded keeps the gradients of a micro-batch that is not reduced.
+// accumulateUnsharded keeps the gradients of a micro-batch that is not reduced: as they are, where their
+// type is that of the reduction.
 func (r *run) accumulateUnsharded(g *group) {
+	if r.way.Bytes == 2 {
+		return
+	}
 	for i, p := range g.params {
 		if p.grad.st != nil {
 			g.unsharded[i] = r.alloc(size{p.t.n, 4}, "unsharded gradient", computing)

@@ -1,0 +1,167 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+)
+
+// publicReport is what somebody who trains said in public about memory on a stack of the PyTorch family, next to
+// the setup that says the same, typed by hand.
+type publicReport struct {
+	source string
+	setup  string  // flags of eval
+	minus  string  // of a difference: those of what it is taken from
+	says   string  // fits, over, or whose figure it is: allocated, reserved
+	GiB    float64 // as reported
+	within float64 // share
+	lacks  string  // why it cannot be expressed
+}
+
+// Setups that several reports share.
+const (
+	titan       = " --mbs 1 --calibration torchtitan --zero 3"
+	deepSeek16B = "--model deepseek-v2-lite --gpus 8 --zero 3 --calibration torchtitan --cluster "
+	qwen30B     = "--model qwen3-30b-a3b --cluster dgx-b200 --ep 8 --zero 3 --mbs 8 --seq 4096 --recompute full " +
+		"--calibration torchtitan --dispatcher deepep"
+	qwen32B = "--model qwen2.5-32b --zero 3 --mbs 1 --recompute full --calibration transformers --optimizer " +
+		"adam-no-master "
+)
+
+// reports returns the public reports that state memory.
+func reports() []publicReport {
+	const needsDeepSpeed = "stack deepspeed"
+	return []publicReport{
+		{source: "pytorch/torchtitan#1789, batch 4", says: "reserved", GiB: 73.3, within: .12, setup: deepSeek16B +
+			"dgx-h100 --ep 8 --mbs 4 --gbs 32 --seq 4096 --recompute selective"},
+		{source: "pytorch/torchtitan#1789, batch 8", says: "over", setup: deepSeek16B +
+			"dgx-h100 --ep 8 --mbs 8 --gbs 64 --seq 4096 --recompute selective"},
+		{source: "pytorch/torchtitan#1993, 4 x 6144", says: "reserved", GiB: 157, within: .05, setup: deepSeek16B +
+			"dgx-b200 --mbs 4 --gbs 32 --seq 6144"},
+		{source: "pytorch/torchtitan#1993, 6 x 4096", says: "fits", setup: deepSeek16B +
+			"dgx-b200 --mbs 6 --gbs 48 --seq 4096"},
+		{source: "pytorch/torchtitan#1993, 8 x 4096", says: "over", setup: deepSeek16B +
+			"dgx-b200 --mbs 8 --gbs 64 --seq 4096"},
+		{source: "pytorch/torchtitan#1993, 4 x 8192", says: "over", setup: deepSeek16B +
+			"dgx-b200 --mbs 4 --gbs 32 --seq 8192"},
+		{source: "NousResearch/torchtitan#19, 8 less 16 GPUs", says: "reserved", GiB: 29.2, within: .05, setup: qwen30B +
+			" --gpus 8 --gbs 64", minus: qwen30B + " --gpus 16 --gbs 128"},
+		{source: "NousResearch/torchtitan#19, 16 less 32 GPUs", says: "reserved", GiB: 14.2, within: .06, setup: qwen30B +
+			" --gpus 16 --gbs 128", minus: qwen30B + " --gpus 32 --gbs 256"},
+		{source: "pytorch/ao float8 README, bf16", says: "allocated", GiB: 47.65, within: .02, setup: "--model llama3.1-8b " +
+			"--cluster dgx-h100 --gpus 8 --gbs 8 --seq 8192 --recompute selective" + titan},
+		{source: "pytorch/ao float8 README, fp8 tensorwise", says: "allocated", GiB: 47.77, within: .02, setup: "--model " +
+			"llama3.1-8b --cluster dgx-h100 --gpus 8 --gbs 8 --seq 8192 --recompute selective --precision fp8:tensor" +
+			titan},
+		{source: "pytorch/torchtitan#1305", says: "fits", setup: "--model llama3.1-8b --cluster dgx-h100 --gpus 32 --cp 32 " +
+			"--gbs 1 --seq 524288 --recompute selective" + titan},
+		{source: "pytorch/torchtitan#620, on the GPU", says: "over", setup: "--model llama3-8b --gpu rtx4090 --gpus 2 " +
+			"--gbs 2 --seq 8192 --recompute full" + titan},
+		{source: "pytorch/torchtitan#620, all on the host", lacks: "--offload all of FSDP2"},
+		{source: "InternLM/xtuner#755, 4 ranks a sequence", says: "over", setup: "--model qwen2.5-7b --gpu h800-sxm " +
+			"--gpus 8 --cp 4 --dp 2 --seq 131072 --gbs 2 --recompute full" + titan},
+		{source: "InternLM/xtuner#755, 8 ranks a sequence", says: "fits", setup: "--model qwen2.5-7b --gpu h800-sxm " +
+			"--gpus 8 --cp 8 --seq 131072 --gbs 1 --recompute full" + titan},
+		{source: "princeton-nlp/ProLong#10", says: "over", setup: "--model llama3-8b --gpu a800-sxm-80g --gpus 4 --zero 3 " +
+			"--mbs 1 --gbs 64 --seq 65536 --recompute full --calibration transformers"},
+		{source: "princeton-nlp/ProLong#16", says: "over", setup: "--model llama3-8b --gpu a100-sxm-80g --gpus 8 --cp 8 " +
+			"--gbs 1 --seq 524288 --recompute full" + titan},
+		{source: "huggingface/open-r1#579, 8 GPUs, 10k", says: "fits", setup: qwen32B +
+			"--cluster dgx-h100 --gpus 8 --gbs 8 --seq 10240"},
+		{source: "huggingface/open-r1#579, 8 GPUs, 20k", says: "over", setup: qwen32B +
+			"--cluster dgx-h100 --gpus 8 --gbs 8 --seq 20480"},
+		{source: "huggingface/open-r1#579, 128 GPUs, 22k", says: "fits", setup: qwen32B +
+			"--cluster dgx-h100 --gpus 128 --gbs 128 --seq 22528"},
+		{source: "huggingface/open-r1#579, 128 GPUs, 32k", says: "over", setup: qwen32B +
+			"--cluster dgx-h100 --gpus 128 --gbs 128 --seq 32768"},
+		{source: "huggingface/accelerate#3647, transformers", says: "over", setup: qwen32B +
+			"--gpu a100-sxm-80g --gpus 4 --gbs 4 --seq 20480"},
+		{source: "huggingface/accelerate#3647, torchtune", lacks: "--loss chunked and --offload all"},
+		{source: "mosaicml/llm-foundry#468", says: "over", setup: "--model mpt-7b --gpu a100-sxm-80g --gpus 1 --zero 3 " +
+			"--mbs 1 --gbs 1 --seq 2048 --recompute full --calibration llm-foundry"},
+		{source: "mosaicml/llm-foundry#183", lacks: "wrapping: a model of transformers is perhaps gathered whole"},
+		{source: "hpcaitech/ColossalAI#4537", says: "over", setup: "--model llama2-7b --gpu a100-sxm-80g --gpus 8 --zero 3 " +
+			"--mbs 16 --gbs 128 --seq 4096 --recompute full --attention standard --calibration torchtitan"},
+		{source: "hpcaitech/ColossalAI#5068", lacks: "peaks while weights are loaded"},
+		{source: "ROCm/TransformerEngine#79, bf16", says: "fits", setup: "--model llama3.1-8b --gpu mi300x --gpus 8 " +
+			"--zero 3 --mbs 4 --gbs 32 --seq 4096 --calibration torchtitan"},
+		{source: "ROCm/TransformerEngine#79, fp8", lacks: "fp8 copies of Transformer Engine under FSDP: said to have no effect"},
+		{source: "karpathy/nanochat#443", lacks: "--optimizer muon"},
+		{source: "mlc-ai/pith-train#79", lacks: "--loss chunked:8"},
+		{source: "NVIDIA-NeMo/Automodel#2673", lacks: "weights of 16 bits under pipeline parallelism"},
+		{source: "OpenRLHF/OpenRLHF#698", lacks: needsDeepSpeed},
+		{source: "OpenRLHF/OpenRLHF#1088", lacks: needsDeepSpeed},
+		{source: "hiyouga/LLaMA-Factory#4133", lacks: needsDeepSpeed},
+		{source: "hiyouga/LLaMA-Factory#6752", lacks: needsDeepSpeed},
+		{source: "InternLM/xtuner#842", lacks: needsDeepSpeed},
+		{source: "huggingface/open-r1#506", lacks: needsDeepSpeed},
+		{source: "deepspeedai/DeepSpeed#3901", lacks: needsDeepSpeed + " and Falcon's class of transformers"},
+		{source: "deepspeedai/DeepSpeed#3448", lacks: needsDeepSpeed + " with --offload all"},
+		{source: "deepspeedai/DeepSpeed#2159", lacks: needsDeepSpeed + " with --offload-to nvme"},
+		{source: "meta-llama/llama-cookbook#41", lacks: "--lora"},
+		{source: "axolotl-ai-cloud/axolotl#1522, #1428", lacks: "--lora with --base-dtype nf4"},
+		{source: "hiyouga/LLaMA-Factory#6011", lacks: "--lora under ZeRO-3; the report has no figure"},
+		{source: "hiyouga/LLaMA-Factory#5070", lacks: "--lora under ZeRO-3"},
+		{source: "hiyouga/LLaMA-Factory#10367", lacks: "--lora with --base-dtype nf4, samples of several lengths"},
+		{source: "modelscope/ms-swift#2432", lacks: "--lora"},
+		{source: "bitsandbytes-foundation/bitsandbytes#1252", lacks: "--lora with --base-dtype nf4"},
+		{source: "huggingface/accelerate#3474", lacks: "--lora; peaks while weights are loaded"},
+		{source: "meta-pytorch/torchtune#1871", lacks: "--offload all of FSDP2"},
+		{source: "axolotl-ai-cloud/axolotl#2412", lacks: "--optimizer adamw-8bit"},
+		{source: "verl-project/verl#7476, #2898", lacks: "actor, reference and rollout on one GPU"},
+		{source: "hiyouga/LLaMA-Factory#7938", lacks: "DPO: a second model"},
+	}
+}
+
+// TestReports: public reports that can be expressed are right; the others are listed with their reason.
+func TestReports(t *testing.T) {
+	memory := func(setup string) (allocated, reserved float64, fits bool) {
+		code, out, problem := run(t, append([]string{"eval", "--json"}, strings.Fields(setup)...)...)
+		var answer struct {
+			Memory struct {
+				Peak  int `json:"peak_rank"`
+				Fits  bool
+				Ranks []struct {
+					Allocated float64  `json:"allocated_bytes"`
+					Reserved  *float64 `json:"reserved_bytes"`
+					Overhead  struct {
+						Slack float64 `json:"allocator_slack_bytes"`
+					}
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &answer); err != nil || code != 0 && code != 4 {
+			t.Fatalf("eval %s: code %d, %v, %s%s", setup, code, err, problem, out[:min(400, len(out))])
+		}
+		r := &answer.Memory.Ranks[answer.Memory.Peak]
+		allocated, reserved = r.Allocated, r.Allocated+r.Overhead.Slack
+		if r.Reserved != nil {
+			reserved = *r.Reserved
+		}
+		return allocated / (1 << 30), reserved / (1 << 30), answer.Memory.Fits
+	}
+	expressed := 0
+	for _, r := range reports() {
+		if r.lacks != "" {
+			t.Logf("%s cannot be expressed: %s", r.source, r.lacks)
+			continue
+		}
+		expressed++
+		allocated, reserved, fits := memory(r.setup)
+		if r.minus != "" {
+			less, lessReserved, _ := memory(r.minus)
+			allocated, reserved = allocated-less, reserved-lessReserved
+		}
+		said := map[bool]string{true: "fits", false: "over"}[fits]
+		got := map[string]float64{"allocated": allocated, "reserved": reserved}[r.says]
+		if r.GiB == 0 && said == r.says || r.GiB > 0 && math.Abs(got/r.GiB-1) <= r.within {
+			continue
+		}
+		t.Errorf("%s: reported %s %.2f GiB; %s, %.2f GiB allocated, %.2f reserved", r.source, r.says, r.GiB, said,
+			allocated, reserved)
+	}
+	if expressed < 24 {
+		t.Errorf("%d reports are expressed", expressed)
+	}
+}
