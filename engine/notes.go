@@ -93,6 +93,8 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		s.Model.Has(model.LetterKimi), "the backward of the scan is inferred from its forward")
 	say(s.Model.Has(model.LetterConv), "a short convolution saves what its operations read, counted and "+
 		"not measured; the columns that CP sends to the next rank are left out")
+	say(s.Model.SharedBlocks > 0, "each stage holds the shared blocks that its layers use; the sum of their "+
+		"gradients over stages is left out, and what they save is derived and not measured")
 	say(s.Model.IndexTopK > 0, "sparse attention runs in the latent (one key for all heads) as "+
 		"Megatron-LM's does, on every stack; its indexer is whole on each TP rank and counted as trained, "+
 		"saved bytes are derived and nothing of it was measured")

@@ -54,7 +54,7 @@ func (p *plan) symbols() {
 		record.In("d_local", m.LocalHeadDim), record.In("v_local", m.LocalVHeadDim),
 		record.In("h_latent", m.ExpertLatent), record.In("E_zero", m.ZeroExperts),
 		record.In("index_heads", m.IndexHeads), record.In("d_index", m.IndexDim),
-		record.In("top_tokens", m.IndexTopK),
+		record.In("top_tokens", m.IndexTopK), record.In("r_adapter", m.AdapterRank),
 		record.In("key_heads", m.LinearKeyHeads), record.In("d_key", m.LinearKeyDim),
 		record.In("value_heads", m.LinearValueHeads),
 		record.In("d_value", m.LinearValueDim), record.In("conv_width", m.ConvWidth),

@@ -41,6 +41,7 @@ func TestMixersByHand(t *testing.T) {
 	const latents = 6144*2048 + 2048 + 2048*64*256 + 6144*(512+64) + 512 + 512*64*(192+256) + 64*256*6144
 	const index = 2048*32*128 + 6144*128 + 256 + 6144*32
 	const inner, groups = 64 * 64, 8 * 128 // Nemotron 3 Nano: 64 heads of 64, and 8 groups of a state of 128
+	const state = 2048*(2*4096+256+64) + (4096+256)*5 + 3*64 + 4096 + 4096*2048
 	for _, c := range []struct {
 		model, kind              string
 		parameters, flops, saved float64
@@ -101,6 +102,12 @@ func TestMixersByHand(t *testing.T) {
 			// without a norm of the output the gated one is saved once, for the projection
 			4*1024 + 4*512 + 4*128 + 2*8 + 8*1536 + 4*128 + 2*24 + 4*1,
 		},
+		{ // Zamba2 1.2B: a shared block of 32 heads of 128 that reads 2h, adapters of rank 128, then Mamba-2
+			"zamba2-1.2b", "block", 2*3*4096*128 + 2048*2048 + state,
+			2*(4*4096*4096-4096*2048+2*3*4096*128+2048*2048) + 2*(2048*(2*4096+256+64)+4096*2048) +
+				2*4*(4096+256) + 4*4096*128 + 256*(128+4096) + 2*4096*128/256,
+			18*2048 + 8*4096 + 2*32 + 2*4*128 + 6*8192 + 10*4096 + 4*128 + 2*64 + 4,
+		},
 		// GLM-5.2: 64 heads of 192 + 64, latents of 2048 and 512; an indexer of 32 heads of 128 chooses 2048
 		// tokens
 		{
@@ -113,7 +120,7 @@ func TestMixersByHand(t *testing.T) {
 		},
 	} {
 		ep := 8
-		if c.kind == "dense" {
+		if c.kind == "dense" || c.kind == "block" {
 			ep = 1
 		}
 		s := hybrid(t, c.model, knob.Given{knob.GPUs: 8, knob.EP: ep})
@@ -135,7 +142,7 @@ func TestMixersByHand(t *testing.T) {
 		if got := float64(saved / units.Bytes(s.MicroBatchTokens())); !same(got, c.saved) {
 			t.Errorf("%s: %v bytes of a token, by hand %v", c.kind, got, c.saved)
 		}
-		if c.kind == "mamba1_dense" || c.kind == "dense" || strings.HasPrefix(c.kind, "sparse") ||
+		if c.kind == "mamba1_dense" || c.kind == "dense" || c.kind == "block" || strings.HasPrefix(c.kind, "sparse") ||
 			strings.HasPrefix(c.kind, "reselected") || c.kind == "kimi_moe" {
 			continue // of which some is whole on each rank
 		}
@@ -164,7 +171,7 @@ func savedByMixer(t *testing.T, s engine.Setup, kind string) (saved units.Bytes)
 				o.Activations /= 2
 			}
 			saved += o.Activations
-			if o.ID == "output" && kind != "dense" || o.ID == "mamba-output" { // the last of the mixer
+			if o.ID == "output" && kind != "dense" && kind != "block" || o.ID == "mamba-output" { // the last of the mixer
 				return saved
 			}
 		}
@@ -266,18 +273,19 @@ func TestFormulasOfHybrids(t *testing.T) {
 	for _, id := range []string{
 		"qwen3-next-80b-a3b", "qwen3.5-27b", "nemotron3-nano-30b-a3b",
 		"nemotron-nano-9b-v2", "granite-4.0-h-tiny", "lfm2-8b-a1b", "kimi-linear-48b-a3b", "minimax-m1",
-		"jamba-v0.1", "falcon-h1-0.5b", "glm-5.2",
+		"jamba-v0.1", "falcon-h1-0.5b", "glm-5.2", "zamba2-1.2b",
 	} {
 		for _, recompute := range []recipe.RecomputeMode{
 			recipe.RecomputeNone, recipe.RecomputeSelective,
 			recipe.RecomputeFull,
 		} {
 			given := knob.Given{knob.GPUs: 16, knob.TP: 2, knob.CP: 2, knob.PP: 2}
-			if strings.Contains(id, "granite") || strings.Contains(id, "falcon") ||
-				strings.Contains(id, "jamba") {
+			ungrouped := strings.Contains(id, "jamba") || strings.Contains(id, "falcon") ||
+				strings.Contains(id, "zamba")
+			if ungrouped || strings.Contains(id, "granite") {
 				given[knob.TP] = 1
 			}
-			if strings.Contains(id, "jamba") || strings.Contains(id, "falcon") {
+			if ungrouped {
 				given[knob.CP] = 1
 			}
 			s := hybrid(t, id, given)

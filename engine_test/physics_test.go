@@ -50,6 +50,7 @@ func described(t *testing.T) []engine.Setup {
 		`{"model":"glm-5.2","gpus":256,"tp":2,"pp":2,"cp":2,"ep":16,"gbs":256}`,
 		`{"model":"jamba-v0.1","gpus":16,"ep":4,"gbs":64}`,
 		`{"model":"falcon-h1-0.5b","gpus":8,"gbs":64}`,
+		`{"model":"zamba2-1.2b","gpus":8,"pp":2,"gbs":64}`,
 		`{"model":"gpt-oss-120b","cluster":"dgx-b200","gpus":32,"ep":8,"gbs":256,"precision":"nvfp4"}`,
 	} {
 		doc, err := setupdoc.Parse("", []byte(text))
@@ -81,14 +82,14 @@ var (
 	numeral = regexp.MustCompile(`\.\d+`)
 	braces  = regexp.MustCompile(`\{[^}]*\}`)
 	kinds   = regexp.MustCompile(
-		`^(layer|recompute)\.(?:(?:[a-z0-9]+_)?(?:dense|moe)|delta|mamba2|sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full)\b`,
+		`^(layer|recompute)\.(?:(?:[a-z0-9]+_)?(?:dense|moe)|delta|mamba2|sliding|lightning|kimi|conv|sparse|reselected|beside|block|mamba1|full)\b`,
 	)
 	mixers = regexp.MustCompile(
-		`^layer\.(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2|none)\.(attention|cp-hop)\b`,
+		`^layer\.(?:sliding|lightning|kimi|conv|sparse|reselected|beside|block|mamba1|full|delta|mamba2|none)\.(attention|cp-hop)\b`,
 	)
 	ops  = regexp.MustCompile(`^layer\.kind\.[a-z-]+\.(parameters|flops|saved|time)$`)
 	kind = regexp.MustCompile(
-		`(?:(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2)_)?(?:dense|moe|MoE) layer|(?:sliding|lightning|kimi|conv|sparse|reselected|beside|mamba1|full|delta|mamba2) layer`,
+		`(?:(?:sliding|lightning|kimi|conv|sparse|reselected|beside|block|mamba1|full|delta|mamba2)_)?(?:dense|moe|MoE) layer|(?:sliding|lightning|kimi|conv|sparse|reselected|beside|block|mamba1|full|delta|mamba2) layer`,
 	)
 	joined = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+`)
 )

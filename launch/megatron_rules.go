@@ -198,7 +198,7 @@ func partWithoutFlag(m *model.Model) string {
 		has  bool
 	}{
 		{"Mamba-1, or attention beside Mamba-2", m.Has(model.LetterMamba1) || m.Has(model.LetterBeside)},
-		{"layers of the letters K, L, C, D or R of layer_pattern", m.HasAny("KLCDR")},
+		{"layers of the letters K, L, C, D, R or Z of layer_pattern", m.HasAny("KLCDRZ")},
 		{"a norm of the embedding", m.EmbeddingNorm},
 		{"a bias of the output head", m.HeadBias},
 		{"layers of a window whose heads differ", a != m.Heads || kv != m.KVHeads || m.LocalHeadDim != 0 ||

@@ -241,7 +241,7 @@ func (r *rules) sequence() {
 				"sequence %d is longer than the %d tokens the model was published with", l.Seq, m.MaxSeq)
 		}
 	}
-	if l.CP > 1 && (m.Has(model.LetterBeside) || m.Has(model.LetterMamba1)) {
+	if l.CP > 1 && m.HasAny("HSZ") {
 		r.failf("cp-scan", id.CP,
 			"cp %d: no launcher divides attention and Mamba-2 side by side, or Mamba-1, over a sequence",
 			l.CP)

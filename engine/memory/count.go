@@ -51,7 +51,15 @@ func stageParameters(in *Input, note note, s int, d *Divisors) Parameters {
 		dense, expert := in.layerParameters(l, d)
 		p.Dense += float64(count) * dense
 		p.Expert += float64(count) * expert
-		p.Largest = max(p.Largest, dense+expert)
+		block := 0.0
+		if sharded, whole := l.Block(); sharded.V > 0 {
+			n := min(count, m.SharedBlocks)
+			block = sharded.V/d.sharded + whole.V/d.replicated
+			p.Dense += float64(n) * block
+			note.times("dense", n, "shared_blocks_of_stage_"+strconv.Itoa(s),
+				"(("+sharded.Text()+") / t + ("+whole.Text()+")"+d.whole()+")")
+		}
+		p.Largest = max(p.Largest, dense+expert+block)
 		p.Layer = p.Largest
 		p.blocks += count
 		if note.rec.On() {

@@ -4,11 +4,16 @@ package model
 // Each runs its own kernels, one after the other.
 func beside(b *builder, x Ref) Ref {
 	y := attention(b, x)
-	b.beside = true
-	z := mamba2(b, x)
-	b.beside = false
+	z := secondMamba(b, x)
 	sum := b.tensor(b.size.h, Sequence)
 	b.add(Op{Kind: Residual, Part: PartNorms, ID: "norms", Name: "norms and residuals"}, refs(y, z),
 		refs(sum))
 	return sum
+}
+
+// secondMamba is Mamba-2 in a layer that has another mixer.
+func secondMamba(b *builder, x Ref) Ref {
+	b.beside = true
+	defer func() { b.beside = false }()
+	return mamba2(b, x)
 }

@@ -234,13 +234,16 @@ func (c *checker) pattern(m *Model) {
 	if m.Flat() && m.Has(LetterExperts) != m.IsMoE() {
 		wrong("E where n_experts is not 0, and only there")
 	}
+	if m.AttnAdapter && !m.Has(LetterBlock) {
+		c.add("attn_adapter", "true", "false without such layers in layer_pattern (letter Z)")
+	}
 	if m.HasAny("DR") && (m.KVLoraRank == 0 || m.QLoraRank == 0) {
 		wrong("D and R with kv_lora_rank and q_lora_rank (MLA)")
 	}
 	if m.Has(LetterShared) && m.Letter(0) != LetterSparse {
 		wrong("D first, where others (R) attend to what it chose")
 	}
-	const scans = "GMSHKL"
+	const scans = "GMSHKLZ"
 	for _, f := range []struct {
 		field
 
@@ -250,9 +253,11 @@ func (c *checker) pattern(m *Model) {
 		{field{"linear_key_head_dim", m.LinearKeyDim}, scans},
 		{field{"linear_value_heads", m.LinearValueHeads}, scans},
 		{field{"linear_value_head_dim", m.LinearValueDim}, scans},
-		{field{"conv_width", m.ConvWidth}, "GMSHKC"},
-		{field{"linear_chunk", m.LinearChunk}, "MHL"},
+		{field{"conv_width", m.ConvWidth}, "GMSHKCZ"},
+		{field{"linear_chunk", m.LinearChunk}, "MHLZ"},
 		{field{"linear_rank", m.LinearRank}, "S"},
+		{field{"shared_blocks", m.SharedBlocks}, "Z"},
+		{field{"adapter_rank", m.AdapterRank}, "Z"},
 		{field{"index_heads", m.IndexHeads}, "DR"},
 		{field{"index_head_dim", m.IndexDim}, "DR"},
 		{field{"index_top_k", m.IndexTopK}, "DR"},
@@ -346,7 +351,7 @@ func (c *checker) experts(m *Model) {
 }
 
 func (c *checker) dense(m *Model) {
-	if m.FFN < 1 && (!m.Flat() || m.Has(LetterMLP)) {
+	if m.FFN < 1 && (!m.Flat() || m.HasAny("-Z")) {
 		c.add("ffn_hidden", strconv.Itoa(m.FFN), "at least 1 in a dense model")
 	}
 	c.unused("n_experts", []field{

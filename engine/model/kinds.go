@@ -16,6 +16,7 @@ type sublayer struct {
 	id, name string                         // of the layers that have it, where the model has others too
 	has      func(m *Model, layer int) bool // whether a layer of the stack has it
 	add      func(b *builder, x Ref) Ref    // lists its operations
+	before   func(b *builder, x Ref) Ref    // what runs on the stream before its norm; nil: nothing
 }
 
 // Letters of a pattern: what mixes the tokens of a layer, as in Megatron-LM's --hybrid-layer-pattern.
@@ -31,21 +32,22 @@ const (
 	LetterConv      = 'C' // short convolution
 	LetterSparse    = 'D' // DeepSeek sparse attention
 	LetterShared    = 'R' // the same to the tokens that the last such layer chose
+	LetterBlock     = 'Z' // a block that such layers share, then Mamba-2; no letter of Megatron-LM
 	LetterMLP       = '-' // no mixer: an MLP is all of the layer, and the others have none
 	LetterExperts   = 'E' // the same with a mixture
 )
 
 // Letters lists them.
-func Letters() string { return "*WGMHSKLCDR-E" }
+func Letters() string { return "*WGMHSKLCDRZ-E" }
 
 // Flat reports whether each layer is one sub-layer: a mixer or a feed-forward part.
-func (m *Model) Flat() bool { return m.HasAny("-E") }
+func (m *Model) Flat() bool { return m.HasAny("-EZ") }
 
 // Scans reports whether layers carry a state from token to token.
-func (m *Model) Scans() bool { return m.HasAny("GMHSKL") }
+func (m *Model) Scans() bool { return m.HasAny("GMHSKLZ") }
 
 // Mamba2 reports whether layers have Mamba-2, alone or beside attention.
-func (m *Model) Mamba2() bool { return m.Has(LetterMamba) || m.Has(LetterBeside) }
+func (m *Model) Mamba2() bool { return m.HasAny("MHZ") }
 
 // Letter returns that of a layer.
 func (m *Model) Letter(layer int) byte {
@@ -86,7 +88,7 @@ func (m *Model) ScanHeads() (heads int, what string) {
 	switch {
 	case !m.Scans():
 		return 0, ""
-	case m.HasAny("MHS"):
+	case m.HasAny("MHSZ"):
 		return m.LinearKeyHeads, "groups of heads of state-space layers"
 	}
 	return m.LinearKeyHeads, "heads of linear attention"
@@ -107,17 +109,18 @@ func (m *Model) ExchangesScan(tp, cp int) bool {
 func mixers() []sublayer {
 	return []sublayer{
 		{has: func(m *Model, i int) bool { return m.Letter(i) == LetterMLP || m.Letter(i) == LetterExperts }},
-		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta},
-		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2},
-		{"beside", "attention_and_Mamba_2", lettered(LetterBeside), beside},
-		{"mamba1", "Mamba_1", lettered(LetterMamba1), mamba1},
-		{"kimi", "Kimi_Delta", lettered(LetterKimi), kimiDelta},
-		{"lightning", "lightning", lettered(LetterLightning), lightning},
-		{"conv", "short_convolution", lettered(LetterConv), shortConvolution},
-		{"sparse", "sparse", lettered(LetterSparse), sparse},
-		{"reselected", "sparse_shared", lettered(LetterShared), reselected},
-		{"sliding", "sliding", (*Model).local, sliding},
-		{"full", "full", func(*Model, int) bool { return true }, attention},
+		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta, nil},
+		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2, nil},
+		{"beside", "attention_and_Mamba_2", lettered(LetterBeside), beside, nil},
+		{"block", "shared_block_and_Mamba_2", lettered(LetterBlock), secondMamba, sharedBlock},
+		{"mamba1", "Mamba_1", lettered(LetterMamba1), mamba1, nil},
+		{"kimi", "Kimi_Delta", lettered(LetterKimi), kimiDelta, nil},
+		{"lightning", "lightning", lettered(LetterLightning), lightning, nil},
+		{"conv", "short_convolution", lettered(LetterConv), shortConvolution, nil},
+		{"sparse", "sparse", lettered(LetterSparse), sparse, nil},
+		{"reselected", "sparse_shared", lettered(LetterShared), reselected, nil},
+		{"sliding", "sliding", (*Model).local, sliding, nil},
+		{"full", "full", func(*Model, int) bool { return true }, attention, nil},
 	}
 }
 
@@ -148,10 +151,10 @@ func (m *Model) first(layer int) bool {
 // feedForwards is mixers for the part that follows.
 func feedForwards() []sublayer {
 	return []sublayer{
-		{"moe", "MoE", (*Model).MoELayer, experts},
+		{"moe", "MoE", (*Model).MoELayer, experts, nil},
 		{
 			"dense", "dense", func(m *Model, i int) bool { return !m.Flat() || m.Letter(i) == LetterMLP },
-			denseMLP,
+			denseMLP, nil,
 		},
 		{has: func(*Model, int) bool { return true }},
 	}

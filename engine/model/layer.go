@@ -60,6 +60,15 @@ func (p *Program) Period() int { return p.period }
 // experts, or the last one.
 func (p *Program) Module() *Layer { return &p.Layers[p.module] }
 
+// Streams returns how many hidden states a token sends from stage to stage: with it goes its embedding where
+// layers read that.
+func (p *Program) Streams() float64 {
+	if p.of.Has(LetterBlock) {
+		return 2
+	}
+	return 1
+}
+
 // Hidden returns what enters every layer.
 func (p *Program) Hidden() *Tensor { return p.Layers[0].Tensor(Input) }
 
@@ -71,6 +80,7 @@ type builder struct {
 	part Part
 
 	beside bool // operations are those of a second mixer of the layer
+	shared bool // operations are those of a block that layers share
 }
 
 // sizes are the widths of a model by the names that formulas use.
@@ -81,7 +91,7 @@ type sizes struct {
 	local          [4]record.Num // a, kv, d and v of layers with a window
 
 	keyHeads, keyDim, valueHeads, valueDim, conv, chunk, scanRank record.Num // of scans
-	indexHeads, indexDim, indexTopK                               record.Num
+	indexHeads, indexDim, indexTopK, adapter                      record.Num
 }
 
 func newBuilder(m *Model, rec *record.Recorder) builder {
@@ -97,7 +107,7 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 		conv:  n("conv_width", m.ConvWidth),
 		chunk: n("chunk", max(m.LinearChunk, 1)), scanRank: n("scan_rank", m.LinearRank),
 		indexHeads: n("index_heads", m.IndexHeads), indexDim: n("d_index", m.IndexDim),
-		indexTopK: n("top_tokens", m.IndexTopK),
+		indexTopK: n("top_tokens", m.IndexTopK), adapter: n("r_adapter", m.AdapterRank),
 	}}
 	s := &b.size
 	s.latent, s.routes = s.h, s.e
@@ -132,7 +142,11 @@ func newLayer(m *Model, rec *record.Recorder, parts [2]*sublayer) Layer {
 	norms := 0
 	for _, part := range parts {
 		if part.add != nil {
-			x = b.residual(x, part.add(&b, b.norm(x, m.NormsPer > norms)))
+			stream := x
+			if part.before != nil {
+				stream = part.before(&b, x)
+			}
+			x = b.residual(x, part.add(&b, b.norm(stream, m.NormsPer > norms)))
 			norms++
 		}
 	}
@@ -184,6 +198,7 @@ func (b *builder) add(o Op, in, out [3]Ref) {
 	if o.Part == 0 {
 		o.Part = b.part
 	}
+	o.Shared = b.shared
 	if b.beside && o.ID != "" {
 		o.ID, o.Name = "mamba-"+o.ID, o.Name+" (Mamba-2)"
 	}

@@ -87,6 +87,11 @@ type Model struct {
 	LinearRank  int `json:"linear_rank,omitempty" toml:"linear_rank"` // of the step of Mamba-1
 	// LinearBare has no norm of a state-space layer's output.
 	LinearBare bool `json:"linear_bare,omitempty" toml:"linear_bare"`
+	// Of layers of the letter Z: blocks that they share in turn, rank of their adapters, which attention may
+	// have too.
+	SharedBlocks int  `json:"shared_blocks,omitempty" toml:"shared_blocks"`
+	AdapterRank  int  `json:"adapter_rank,omitempty" toml:"adapter_rank"`
+	AttnAdapter  bool `json:"attn_adapter,omitempty" toml:"attn_adapter"`
 
 	Experts       int `json:"n_experts" toml:"n_experts"` // routed experts per MoE layer; 0: dense model
 	SharedExperts int `json:"n_shared_experts" toml:"n_shared_experts"`

@@ -80,6 +80,7 @@ type Op struct {
 	In, Out  [3]Ref // what it reads and writes
 	Apart    bool   // each output has a matrix of its own
 	Fused    bool   // part of another kernel: costs no time
+	Shared   bool   // its parameters are those of a block that layers share
 	// of a product among those of the layer that selective recomputation counts: of the first output where
 	// they are apart
 	Number int

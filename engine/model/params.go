@@ -63,7 +63,20 @@ func (l *Layer) Parameters(o *Op) (sharded, whole record.Num) {
 func (l *Layer) part(p Part) (sharded, whole record.Num) {
 	var cut, rest record.Terms
 	for i := range l.Ops {
-		if o := &l.Ops[i]; o.Part == p {
+		if o := &l.Ops[i]; o.Part == p && !o.Shared {
+			a, b := l.Parameters(o)
+			cut.Add(1, a)
+			rest.Add(1, b)
+		}
+	}
+	return cut.Num(), rest.Num()
+}
+
+// Block returns the parameters of a block that the layer shares with others, which are no part of its own.
+func (l *Layer) Block() (sharded, whole record.Num) {
+	var cut, rest record.Terms
+	for i := range l.Ops {
+		if o := &l.Ops[i]; o.Shared {
 			a, b := l.Parameters(o)
 			cut.Add(1, a)
 			rest.Add(1, b)
@@ -222,7 +235,8 @@ func (p *Program) count() (s sums) {
 	s.total = float64(m.Embedding() + m.BeforeLayers() + m.Head() + m.FinalNorm() + m.Extra())
 	for i := range p.Layers {
 		l := &p.Layers[i]
-		s.total += float64(l.Count) * l.total
+		sharded, whole := l.Block()
+		s.total += float64(l.Count)*l.total + float64(m.SharedBlocks)*(sharded.V+whole.V)
 		if l.MoE {
 			s.active -= float64(l.Count) * max(l.Experts.V-l.TopK.V, 0) * l.experts().V / l.Experts.V
 		}
@@ -264,6 +278,10 @@ func (p *Program) recordTotal(rec *record.Recorder) {
 		rec.Given(record.In(l.Name+"_layers", l.Count))
 		l.record(rec)
 		formula += " + " + l.Name + "_layers * {layer." + l.ID + ".parameters}"
+		if sharded, whole := l.Block(); sharded.V > 0 {
+			rec.Given(record.In("shared_blocks", m.SharedBlocks))
+			formula += " + shared_blocks * (" + sharded.Plus(whole).Text() + ")"
+		}
 		if l.MoE {
 			active += " - " + l.Name + "_layers * max(E - " + l.TopK.Text() + ", 0) * (" +
 				l.experts().Text() +

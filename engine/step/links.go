@@ -361,6 +361,10 @@ func SendRecv(in *Input) (units.Bytes, units.Seconds) {
 		"hidden_states",
 		in.Precision.Bytes()*l.MicroBatchTokens()*in.Program.Hidden().Width.V,
 	)
+	if n := in.Program.Streams(); n > 1 {
+		message = message.Times(rec.Named("streams", n))
+		rec.Given(record.In("streams", n))
+	}
 	var gather record.Num
 	if shards := m.Software.Scatter && l.TP > 1; l.SP || shards {
 		if !l.SP {

@@ -76,6 +76,7 @@ func families() map[string]family {
 		"qwen2_5_vl_text":   dense("", qwen2),
 
 		"starcoder2":      plain(dense("", (*reader).useBias, (*reader).window, norm(model.NormLayer))),
+		"zamba2":          {read: zamba2},
 		"nemotron_h":      {plain: true, read: nemotronH},
 		"lfm2":            decoder("", lfm2Dense, nil),
 		"lfm2_moe":        {read: lfm2MoE},

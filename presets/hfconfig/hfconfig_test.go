@@ -96,7 +96,6 @@ func TestConfigs(t *testing.T) {
 var notRead = map[string]string{
 	"deepseek-ai/DeepSeek-V4-Flash":           "compressed attention and hyper-connections",
 	"google/gemma-3n-E2B-it":                  "streams of AltUp, inputs of each layer",
-	"Zyphra/Zamba2-1.2B-instruct":             "blocks that layers share, with adapters of their own",
 	"LiquidAI/LFM2-350M":                      "short convolution",
 	"LiquidAI/LFM2-8B-A1B":                    "short convolution",
 	"MiniMaxAI/MiniMax-Text-01-hf":            "lightning attention",

@@ -56,14 +56,17 @@ func (r *reader) intervals(other byte) {
 	r.patternOf(strings.Repeat(string(other), n-1) + string(model.LetterAttention))
 }
 
-// mambaWidths are the keys of a state-space layer, in two sets of names: its heads, the width of one, the
+// mambaWidths are the keys of a state-space layer, in three sets of names: its heads, the width of one, the
 // state's width, groups of heads, tokens of the convolution, tokens of a chunk.
-func mambaWidths() [2][6]string {
-	return [2][6]string{
+func mambaWidths() [3][6]string {
+	return [3][6]string{
 		{"mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel", "chunk_size"},
 		{
 			"mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv",
 			"mamba_chunk_size",
+		},
+		{
+			"n_mamba_heads", "mamba_headdim", "mamba_d_state", "mamba_ngroups", "mamba_d_conv", "chunk_size",
 		},
 	}
 }

@@ -220,3 +220,43 @@ func miniMax(r *reader) {
 		})...)
 	r.skip("changes no size", "postnorm", "shared_moe_mode", "rotary_dim")
 }
+
+// zamba2 has Mamba-2 in all layers, and before it in some a block that these share.
+func zamba2(r *reader) {
+	m := &r.Model
+	r.skip("twice hidden_size over the heads", "attention_head_dim", "attention_hidden_size", "kv_channels",
+		"num_query_groups", "head_dim", "ffn_hidden_size")
+	r.decoder("")
+	r.ffn()
+	if m.NormsPer, m.Position = 1, "none"; r.flag("use_mem_rope", "pos_embedding") {
+		m.Position = "rope"
+	}
+	r.Understood = slices.DeleteFunc(r.Understood, func(k Key) bool { return k.Name == "head_dim" })
+	if m.HeadDim = 2 * m.Hidden / max(m.Heads, 1); m.HeadDim*m.Heads != 2*m.Hidden {
+		r.refusef("num_attention_heads", "%d does not divide twice hidden_size %d", m.Heads, m.Hidden)
+	}
+	r.derive("head_dim", m.HeadDim, "attention reads stream and embedding: twice hidden_size over the heads",
+		"head_dim")
+	if r.has("hybrid_layer_ids") {
+		r.among("hybrid_layer_ids", 0, model.LetterBlock, model.LetterMamba)
+		r.skip("hybrid_layer_ids tells each layer", "layers_block_type", "layer_types")
+	} else {
+		r.letters(r.first("layers_block_type", "layer_types"),
+			map[string]byte{
+				"mamba": model.LetterMamba, "linear_attention": model.LetterMamba,
+				"hybrid": model.LetterBlock,
+			})
+	}
+	r.mamba(mambaWidths()[2])
+	if !m.Has(model.LetterBlock) && len(r.Problems) == 0 {
+		r.refusef("hybrid_layer_ids", "no layer has a shared block, which makes no model of this class")
+	}
+	m.SharedBlocks, m.AdapterRank = r.must("num_mem_blocks", "shared_blocks"),
+		r.must("adapter_rank", "adapter_rank")
+	m.AttnAdapter = r.flag("use_shared_attention_adapter", "attn_adapter")
+	if r.flag("add_bias_linear", "mlp_bias") {
+		r.refusef("add_bias_linear", "true: biases of the shared block are not modelled")
+	}
+	r.skip("the MLP of a shared block has adapters in any case", "use_shared_mlp_adapter")
+	r.skip("of positions, which change no size", "use_long_context")
+}
