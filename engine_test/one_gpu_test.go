@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 )
@@ -59,6 +60,10 @@ func TestOneGPUHasTheWholeModel(t *testing.T) {
 			sum := r.Memory.Ranks[0].Parameters + r.Memory.Ranks[1].Parameters
 			if m.Tied { // the head is a copy on the last rank
 				sum -= float64(m.Embedding())
+			}
+			for _, l := range model.Lay(&m, nil).Layers { // both ranks have a block that layers share
+				sharded, rest := l.Block()
+				sum -= float64(m.SharedBlocks) * (sharded.V + rest.V)
 			}
 			if !same(sum, whole) {
 				t.Errorf("%s with %d modules: two ranks have %v, want %v", m.ID, modules, sum, whole)
