@@ -490,9 +490,20 @@ func runSection(s *engine.Setup, report *engine.Report) Section {
 		Heading: "Run",
 		Lead: fmt.Sprintf("%s tokens: %s %s, %s GPU-hours", figure.FineCount(r.Tokens),
 			figure.Days(r.Days), r.Band("±"), figure.FineCount(r.GPUHours)),
-		Blocks: append([]Block{t, Sentence(layoutOnly(r))},
-			items(append(typicalWords(usual), r.Assumptions...))...),
+		Blocks: []Block{t, Sentence(layoutOnly(r)), namedFacts(append(typicalWords(usual), r.Assumptions...))},
 	}
+}
+
+// namedFacts returns texts that begin with their names ("price: 2.5 $ ...") as facts.
+func namedFacts(texts []string) (facts Facts) {
+	for _, text := range texts {
+		name, value, named := strings.Cut(text, ": ")
+		if !named {
+			name, value = "steps", text
+		}
+		facts = append(facts, Fact{name, value})
+	}
+	return facts
 }
 
 // layoutOnly says what the error band of a whole run covers.

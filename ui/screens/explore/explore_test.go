@@ -262,3 +262,28 @@ func TestTrafficNames(t *testing.T) {
 		}
 	}
 }
+
+// TestExposedNames: what the step waits for is listed whole, or the rest is counted.
+func TestExposedNames(t *testing.T) {
+	r := bare()
+	r.Communication = nil
+	for i, dimension := range []string{"dp", "tp", "ep", "expert-dp", "pp"} {
+		exposed := units.Seconds(i+1) * r.Time.Step / 100
+		r.Communication = append(r.Communication, engine.Communication{Dimension: dimension, Exposed: exposed})
+	}
+	in := input(t, colorprofile.ASCII, presets.DefaultSetup(), r)
+	for _, test := range []struct {
+		w, lines int
+		want     string
+	}{
+		{90, 2, "exposed: PP 600 ms, EXPERT-DP 480 ms, EP 360 ms, TP 240 ms, DP 120 ms"},
+		{26, 1, "exposed: PP 600 ms, 4 more"},
+		{46, 2, "exposed: PP 600 ms, EXPERT-DP 480 ms, 3 more"},
+		{46, 3, "exposed: PP 600 ms, EXPERT-DP 480 ms, EP 360 ms, TP 240 ms, DP 120 ms"},
+	} {
+		text := strings.Join(why(in, r.Time, r.Throughput, test.w, test.lines), " ")
+		if got := strings.Join(strings.Fields(ansi.Strip(text)), " "); got != test.want {
+			t.Errorf("%d cells, %d lines: %q, not %q", test.w, test.lines, got, test.want)
+		}
+	}
+}

@@ -2,7 +2,10 @@ package explore
 
 import (
 	"cmp"
+	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/report/figure"
@@ -70,40 +73,53 @@ func stepHeading(in *screen.Context, t *engine.Time, w int) string {
 	return in.HeadingIn(themes.Strong, w, "STEP", detail, bandOf(in, &t.Evidence).Of(figure.Seconds(t.Step)))
 }
 
-// why names the traffic that the step waits for, the largest first. In the last
-// line that is left a rate stands next to it.
+// why names the traffic that the step waits for, the largest first: in a second line where there is one to
+// spare, else what has no room is counted. In the last line that is left a rate stands next to it.
 func why(in *screen.Context, t *engine.Time, th *engine.Throughput, w, lines int) []string {
 	if lines <= 0 {
 		return nil
 	}
-	l := widget.NewLine(w)
-	l.Put(in.Paint(themes.Muted), "exposed: ")
-	var waits []engine.Communication
-	for _, c := range in.Report.Communication {
-		if c.Exposed > t.Step/2000 {
-			waits = append(waits, c)
-		}
-	}
+	waits := slices.DeleteFunc(slices.Clone(in.Report.Communication), func(c engine.Communication) bool {
+		return c.Exposed <= t.Step/2000
+	})
 	slices.SortStableFunc(waits, func(a, b engine.Communication) int {
 		return cmp.Compare(b.Exposed, a.Exposed)
 	})
-	if len(waits) == 0 {
-		l.Put(in.Paint(themes.Text), "negligible")
+	const name = "exposed: "
+	text, whole := exposedOf(waits, w-len(name))
+	l := widget.NewLine(w).Put(in.Paint(themes.Muted), name)
+	if !whole && lines > 2 {
+		all, _ := exposedOf(waits, math.MaxInt)
+		parts := widget.Wrap(all, w-len(name))
+		rest := widget.NewLine(w).Gap(len(name)).Put(in.Paint(themes.Text), strings.Join(parts[1:], " "))
+		return []string{l.Put(in.Paint(themes.Text), parts[0]).String(), rest.String()}
 	}
-	for i, c := range waits {
-		text := upper(c.Dimension) + " " + figure.Seconds(c.Exposed)
-		if i > 0 {
-			text = ", " + text
-		}
-		if l.Left() < widget.Width(text) {
-			break
-		}
-		l.Put(in.Paint(themes.Text), text)
-	}
+	l.Put(in.Paint(themes.Text), text)
 	if rate := figure.Three(th.ModelTFLOPSPerGPU); lines == 1 && l.Left() >= len(rate)+len(" TFLOP/s/GPU")+2 {
 		l.Gap(2).Put(in.Paint(themes.Strong), rate).Put(in.Paint(themes.Muted), " TFLOP/s/GPU")
 	}
 	return []string{l.String()}
+}
+
+// exposedOf lists exposed times in at most w cells; what has no room is counted, and whole is false.
+func exposedOf(waits []engine.Communication, w int) (text string, whole bool) {
+	if len(waits) == 0 {
+		return "negligible", true
+	}
+	var names []string
+	for _, c := range waits {
+		names = append(names, upper(c.Dimension)+" "+figure.Seconds(c.Exposed))
+	}
+	for n := len(names); n > 0; n-- {
+		text = strings.Join(names[:n], ", ")
+		if n < len(names) {
+			text += fmt.Sprintf(", %d more", len(names)-n)
+		}
+		if widget.Width(text) <= w {
+			return text, n == len(names)
+		}
+	}
+	return text, false
 }
 
 // throughput returns the step in rates: names over figures where there are two

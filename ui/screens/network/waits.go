@@ -35,6 +35,7 @@ func (v *overview) waits(in *screen.Context, w int) []string {
 	for _, text := range []string{
 		first + exposed + " is exposed, because " + why + more, first + exposed + ", because " + why,
 		first + exposed + " is exposed",
+		share + " of the step waits, " + strings.ToUpper(c.Dimension) + " most: " + exposed + " is exposed",
 	} {
 		if widget.Width(text)+1 <= w {
 			return []string{in.Sentence(w, text+".")}
