@@ -490,7 +490,9 @@ func runSection(s *engine.Setup, report *engine.Report) Section {
 		Heading: "Run",
 		Lead: fmt.Sprintf("%s tokens: %s %s, %s GPU-hours", figure.FineCount(r.Tokens),
 			figure.Days(r.Days), r.Band("±"), figure.FineCount(r.GPUHours)),
-		Blocks: []Block{t, Sentence(layoutOnly(r)), namedFacts(append(typicalWords(usual), r.Assumptions...))},
+		Blocks: []Block{
+			t, Sentence(layoutOnly(r)), namedFacts(append(typicalWords(usual), r.Assumptions...)),
+		},
 	}
 }
 

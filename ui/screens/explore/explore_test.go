@@ -268,8 +268,8 @@ func TestExposedNames(t *testing.T) {
 	r := bare()
 	r.Communication = nil
 	for i, dimension := range []string{"dp", "tp", "ep", "expert-dp", "pp"} {
-		exposed := units.Seconds(i+1) * r.Time.Step / 100
-		r.Communication = append(r.Communication, engine.Communication{Dimension: dimension, Exposed: exposed})
+		c := engine.Communication{Dimension: dimension, Exposed: units.Seconds(i+1) * r.Time.Step / 100}
+		r.Communication = append(r.Communication, c)
 	}
 	in := input(t, colorprofile.ASCII, presets.DefaultSetup(), r)
 	for _, test := range []struct {
