@@ -150,15 +150,18 @@ func (a *Advice) moves() Section {
 	if a.Report.Run != nil {
 		t.Head = append(t.Head, "days", "cost")
 	}
-	tight := false
+	tight, tie := false, false
 	for i := range a.Moves {
 		m := &a.Moves[i]
-		turns := m.Turns()
+		turns, speed := m.Turns(), fmt.Sprintf("x%.3f", m.Speed)
+		if a.TooClose(m) {
+			speed, tie = "~"+speed, true
+		}
 		if m.Fits && !m.Roomy {
 			turns, tight = "? "+turns, true
 		}
 		t.add(Word(turns), Word(follows(m)), fine(record.Seconds, m.Report.Time.Step),
-			written(fmt.Sprintf("x%.3f", m.Speed), record.Count, m.Speed),
+			written(speed, record.Count, m.Speed),
 			written(fmt.Sprintf("%.1f", m.Report.Memory.Peak.GiB()), record.Memory, m.Report.Memory.Peak),
 			written(figure.Signed(-m.Saved.GiB(), 1), record.Memory, -m.Saved))
 		if row := &t.Rows[i]; unproven {
@@ -178,6 +181,9 @@ func (a *Advice) moves() Section {
 			out.say(fmt.Sprintf("to, speed: of the step where no unproven overlap works (all-to-all of "+
 				"experts, ZeRO traffic of every micro-batch), %s now; moves are ranked by it",
 				figure.FineSeconds(a.PessimisticStep)))
+		}
+		if tie {
+			out.say("~ too close to call: within a quarter of the error band of the step now")
 		}
 		if tight {
 			out.say("? no margin: leaves less of the memory free than is asked for, or than its error band")

@@ -89,16 +89,18 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 		Fact{"batch", fmt.Sprintf("%s = mbs %s x %s x dp %d; %s tokens each",
 			figure.Plural(s.GBS, "sequence"), figure.Comma(s.MBS),
 			figure.Plural(s.MicroBatches, "micro-batch"), s.DP, figure.Comma(s.Seq))})
-	tokens, _ := s.PublishedTokens(s.GPUs)
-	for _, words := range []string{publishedWords(s), StarvedWords(s)} {
+	published := publishedWords(s)
+	for _, words := range []string{published, StarvedWords(s)} {
 		if words != "" {
 			facts = append(facts, Fact{"", words})
 		}
 	}
-	if unsetBatch && tokens == 0 {
-		facts = append(facts, Fact{"", "global batch not given; using " + BatchDepth(s)},
-			Fact{"", fmt.Sprintf("(search uses %s by default: --gbs %d)", search.UsualBatch(),
-				search.DefaultGBS([]int{s.GPUs}, s.Seq))})
+	if unsetBatch && published == "" {
+		facts = append(facts, Fact{"", "global batch not given; using " + BatchDepth(s)})
+		if tokens, _ := s.PublishedTokens(s.GPUs); tokens == 0 {
+			facts = append(facts, Fact{"", fmt.Sprintf("(search uses %s by default: --gbs %d)",
+				search.UsualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))})
+		}
 	}
 	if why := largeBatch(s, r); why != "" {
 		facts = append(facts, Fact{"", why})

@@ -116,6 +116,15 @@ func (a *Advice) Promise() string {
 	return words
 }
 
+// TooClose reports whether a change's step is too close to that of a setup that fits to call: it is faster or
+// slower by less than a quarter of the wider error band.
+func (a *Advice) TooClose(m *Move) bool {
+	if !a.Report.Memory.Fits || m.Speed <= 0 {
+		return false
+	}
+	return max(m.Speed, 1/m.Speed)-1 <= max(a.Report.Time.CloseMargin(), m.Report.Time.CloseMargin())
+}
+
 // Untried says what was not tried where nothing makes it fit; empty where something does.
 func (a *Advice) Untried() string {
 	if a.Report.Memory.Fits || slices.ContainsFunc(a.Moves, func(m Move) bool { return m.Fits }) {

@@ -181,9 +181,13 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 		}
 	}
 	if tokens := s.Tokens(); tokens > vastBatch {
-		warnf("vast-batch", GBS, "the global batch is %d sequences, %s tokens per step, more than any "+
-			"published run: it counts sequences, not tokens; %[1]d tokens are %[3]d sequences",
-			s.GBS, vastWords(tokens), max(1, s.GBS/max(s.Seq, 1)))
+		text := fmt.Sprintf("the global batch is %d sequences, %s tokens per step, more than any "+
+			"published run", s.GBS, vastWords(tokens))
+		if s.GBS != DefaultBatchDepth*s.DP*s.PP { // else likely not given: not tokens by mistake
+			text += fmt.Sprintf(": it counts sequences, not tokens; %d tokens are %d sequences", s.GBS,
+				max(1, s.GBS/max(s.Seq, 1)))
+		}
+		warnf("vast-batch", GBS, "%s", text)
 	}
 	if s.Replicas() > 1 && s.ZeRO == 0 && !ledger {
 		warnf("hsdp-without-zero", HSDP, "hsdp has no effect with ZeRO-0: every replica is already whole")

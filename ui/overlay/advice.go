@@ -213,6 +213,9 @@ func (a *Advice) chosen(l *widget.Line, t *themes.Theme, g widget.Glyphs) {
 	if also := m.Follows(); also != "" {
 		move += "; also " + also
 	}
+	if a.found.TooClose(m) {
+		move += "; too close to call"
+	}
 	textRow(themes.Text, move)(l, t, g)
 }
 

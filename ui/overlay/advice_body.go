@@ -144,13 +144,16 @@ func (a *Advice) moveLine(m *advise.Move) adviceLine {
 	return adviceLine{move: m, draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, chosen bool) {
 		pointer(l, t, g, chosen)
 		at := a.wide() - 2 - all
-		sign, role := "", themes.Text
+		sign, role, speed := "", themes.Text, fmt.Sprintf("%s%.3f", g.Times, m.Speed)
+		if a.found.TooClose(m) {
+			speed = "~" + speed
+		}
 		if !m.Fits {
 			sign, role = g.Cross+" ", themes.Bad
 		}
 		l.Put(t.Paint(themes.Text), shorten(m.Turns(), at-l.Used()-1, g))
 		l.RightAligned(t.Paint(themes.Strong), figure.Seconds(m.PessimisticStep), at+moveStep)
-		l.RightAligned(t.Paint(themes.Text), fmt.Sprintf("%s%.3f", g.Times, m.Speed), at+moveStep+moveSpeed)
+		l.RightAligned(t.Paint(themes.Text), speed, at+moveStep+moveSpeed)
 		if peak > 0 {
 			l.RightAligned(t.Paint(role), sign+figure.GiB(m.Report.Memory.Peak), at+moveStep+moveSpeed+peak)
 		}

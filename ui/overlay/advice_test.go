@@ -136,6 +136,23 @@ func adviceText(t *testing.T, a *Advice, unicode bool) string {
 	return ansi.Strip(strings.Join(d.Lines, "\n")) + "\n"
 }
 
+// TestAdviceTooClose: a step within a quarter of the wider error band is marked, where the setup runs at all.
+func TestAdviceTooClose(t *testing.T) {
+	for _, test := range []struct {
+		fits bool
+		band float64
+		want int
+	}{{true, 0, 0}, {true, 0.21, 1}, {true, 0.44, 3}, {false, 0.44, 0}} {
+		a := adviceCard(test.fits, 120, 36)
+		a.found.Report.Time.ErrorBand = test.band
+		text := adviceText(t, a, false)
+		said := strings.Contains(text, "too close to call")
+		if n := strings.Count(text, "~x"); n != test.want || said != (n > 0) {
+			t.Errorf("band %v: %d marks, %d wanted:\n%s", test.band, n, test.want, text)
+		}
+	}
+}
+
 // TestAdviceRender: the card of a setup that fits and of one that does not, from its
 // first line and from its last, on three sizes, and without colours in ASCII.
 func TestAdviceRender(t *testing.T) {
