@@ -37,7 +37,11 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	if cal != nil {
 		list = append(list, soft.Note)
-		list = append(list, cal.Notes...)
+		known := s.Stack.Traits().Ledger && cal.Kernels.On != nil
+		for _, note := range cal.Notes {
+			say(!known || !strings.HasPrefix(note, "kernel"), note) // a ledger has its own kernels
+		}
+		say(known, cal.Kernels.Note(&s.Cluster.GPU))
 	}
 	say(cal == nil, "step time is an unfitted roofline: expect errors of tens of percent")
 	if stack, ok := memory.For(s.Stack); ok {

@@ -73,6 +73,9 @@ func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.
 		TrainMTP: s.TrainMTP,
 		Fitted:   s.Cluster.MemoryOf(s.Stack), Node: s.Cluster.Node(),
 	})
+	if traits.Ledger {
+		mem.Rates, _ = s.Cluster.Rates(s.Precision)
+	}
 	*tim = step.Input{
 		Record: rec,
 		Model:  &s.Model, Program: program, Layout: &s.Layout,

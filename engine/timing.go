@@ -39,6 +39,7 @@ type timing struct {
 func (e *Evaluator) time(p *plan, stop func() bool) (*timing, error) {
 	t, in := &e.timing, &p.step
 	t.plan = p
+	in.Known = memory.Times(&p.mem, p.stack)
 	t.cost = e.parts.Stages(in, t.cost[:0])
 	p.params = e.mem.Parameters(&p.mem, p.stack)
 	t.data = t.data[:0]

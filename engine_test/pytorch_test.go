@@ -150,7 +150,7 @@ func TestPyTorchCounts(t *testing.T) {
 			r, err := ledger.Steps(program, &ledger.Way{
 				Code: code, Bytes: 4, FSDP: true, Ranks: 512,
 				Seq: 512, MicroBatch: 1, MicroBatches: 1, Steps: 1,
-			}, ledger.H100())
+			}, new(ledger.Rates))
 			if err != nil {
 				continue
 			}
@@ -189,7 +189,7 @@ func TestPyTorchKeeps(t *testing.T) {
 					}
 					m.Layers, m.FirstDense, m.Vocab, m.MaxSeq = layers, 0, 1024, 1024
 					p := model.Lay(&m, nil)
-					res, err := ledger.Steps(p, &w, ledger.H100())
+					res, err := ledger.Steps(p, &w, new(ledger.Rates))
 					refused = refused || err != nil
 					after[i] = res.Later.AfterForward - res.Later.Start
 					kept = 0

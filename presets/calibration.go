@@ -18,8 +18,9 @@ const (
 	kindGPU     = "gpu"
 	kindNetwork = "network"
 	kindStack   = "stack"
-	kindMemory  = "memory" // tensors that software stacks keep, on every machine
-	kindFitted  = "fitted" // constants of several kinds that were fitted to one machine's runs
+	kindMemory  = "memory"  // tensors that software stacks keep, on every machine
+	kindKernels = "kernels" // of PyTorch, on every GPU
+	kindFitted  = "fitted"  // constants of several kinds that were fitted to one machine's runs
 )
 
 // CalibrationPreset is calibrations/ID.toml: constants of a GPU's kernels, of a
@@ -28,7 +29,7 @@ const (
 // named in Inherits.
 type CalibrationPreset struct {
 	ID   string `json:"id"                 toml:"id"`
-	Kind string `json:"kind"               toml:"kind"` // gpu, network, stack, memory, fitted
+	Kind string `json:"kind"               toml:"kind"` // gpu, network, stack, memory, kernels, fitted
 	// ids of clusters or GPUs, a cluster before its GPU; of stacks for memory
 	AppliesTo []string `json:"applies_to"         toml:"applies_to"`
 	Inherits  string   `json:"inherits,omitempty" toml:"inherits,omitempty"`
@@ -77,9 +78,9 @@ func parseCalibration(l *Library, d *document) (CalibrationPreset, error) {
 	if !ok {
 		d.refuse("kind",
 			escape.Line(p.Kind)+closestKey(p.Kind, []string{
-				kindGPU, kindNetwork, kindStack, kindMemory,
+				kindGPU, kindNetwork, kindStack, kindMemory, kindKernels,
 				kindFitted,
-			}), "gpu, network, stack, memory, fitted")
+			}), "gpu, network, stack, memory, kernels, fitted")
 		return CalibrationPreset{}, d.err() // of no kind there are no figures
 	}
 	p.Stack, p.Parts, p.Runs = "", nil, nil // of fitted ones only

@@ -1,9 +1,12 @@
 package presets
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/ledger"
 	"meshscope/engine/units"
 )
 
@@ -81,9 +84,25 @@ func figureRanges(kind string) ([]figureRange, bool) {
 		return softwareFigures(&hardware.Software{}), true
 	case kindMemory:
 		return memoryFigures(&hardware.StackMemory{}, true), true
+	case kindKernels:
+		return kernelFigures(&ledger.Rates{}), true
 	default:
 		return nil, false
 	}
+}
+
+// kernelFigures returns the rates of PyTorch's kernels, in the units that their keys end in.
+func kernelFigures(r *ledger.Rates) (list []figureRange) {
+	units := map[string]float64{"TFLOPS": 1e12, "TBps": 1e12, "GBps": 1e9, "us": 1e-6, "ps": 1e-12}
+	for _, rate := range r.List() {
+		unit := cmp.Or(units[rate.Key[strings.LastIndexByte(rate.Key, '_')+1:]], 1)
+		list = append(list, figureRange{
+			key: rate.Key, low: least, high: 1e6, needed: true,
+			set: func(v float64) { *rate.Of = v * unit },
+			get: func() float64 { return *rate.Of / unit },
+		})
+	}
+	return list
 }
 
 func opsFigures(o *hardware.Ops) []figureRange {

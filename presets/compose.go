@@ -33,6 +33,7 @@ func (t *tables) of(l *Library, c *hardware.Cluster) *hardware.Calibration {
 	}
 	cal, own := t.files.compose(c.ID, c.GPU.ID)
 	if cal != nil {
+		cal.Kernels = t.files.kernels(l, c)
 		var ownMachine bool
 		cal.Of, ownMachine = l.presetOf(c)
 		own.Machine, own.Preset = own.Machine || ownMachine, ownMachine
@@ -160,6 +161,19 @@ func (files calibrationList) compose(cluster, gpu string) (*hardware.Calibration
 		return nil, hardware.CustomParts{}
 	}
 	return cal, own
+}
+
+// kernels returns the rates of PyTorch's kernels, measured on the first GPU that their file applies to.
+func (files calibrationList) kernels(l *Library, c *hardware.Cluster) (k hardware.Kernels) {
+	f := files.pick(kindKernels, []string{c.ID, c.GPU.ID, "*"})
+	if f == nil {
+		return k
+	}
+	if on, err := l.GPU(f.AppliesTo[0]); err == nil {
+		k.On, k.From = &on, f.FittedTo
+		k.Missing = missing(f.ID, assign(kernelFigures(&k.Rates), files.inherited(f, nil)))
+	}
+	return k
 }
 
 // pick returns the first file of a kind that names the first of some ids that any file

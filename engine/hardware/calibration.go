@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"meshscope/engine/ledger"
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -13,7 +14,8 @@ type Calibration struct {
 	ID       string // of the cluster or the GPU that it belongs to
 	Ops      Ops
 	Network  Network
-	Software []Software  // by stack; the first is used for a stack that is not listed
+	Software []Software // by stack; the first is used for a stack that is not listed
+	Kernels  Kernels
 	Custom   CustomParts // the parts that the user gave
 	// Of is the machine that the figures speak of, as its preset has it; nil for one
 	// that no preset has. Where a setup changes its links, measured curves follow.
@@ -28,10 +30,55 @@ type Calibration struct {
 	Missing string
 }
 
+// Kernels are those of PyTorch's own, and where they were measured.
+type Kernels struct {
+	ledger.Rates
+
+	From    string
+	Missing string // which needed figure no file gives; empty: none
+	On      *GPU   // nil: no file speaks of them
+}
+
+// Note says for the assumptions of a GPU where the rates come from.
+func (k *Kernels) Note(g *GPU) string {
+	note := "kernels of PyTorch: " + k.From
+	if g.ID == k.On.ID {
+		return note
+	}
+	return note + "; on " + g.Name + " their rates grow with its peak, its memory bandwidth and its link " +
+		"to the host, launches take as long"
+}
+
+// Rates returns what PyTorch's kernels reach on the GPU of a machine: what was measured on another grows with
+// its peaks and bandwidths. The second value is false where nothing was measured.
+func (c *Cluster) Rates(p recipe.Precision) (ledger.Rates, bool) {
+	if c.Calibration == nil || c.Calibration.Kernels.On == nil {
+		return ledger.Rates{}, false
+	}
+	k, g := &c.Calibration.Kernels, &c.GPU
+	times := func(is, was float64) float64 {
+		if is <= 0 || was <= 0 {
+			return 1
+		}
+		return is / was
+	}
+	peak := times(float64(g.Peak(p)), float64(k.On.Peak(p)))
+	by := [...]float64{
+		ledger.NoLimit: 1, ledger.Peak: peak,
+		ledger.Peak32: times(float64(g.PeakFP32), float64(k.On.PeakFP32)),
+		ledger.Memory: times(float64(g.MemoryBandwidth), float64(k.On.MemoryBandwidth)),
+		ledger.Link:   times(float64(g.Host()), float64(k.On.Host())),
+	}
+	return k.Times(by), true
+}
+
 // Lacks says what a stack on this machine lacks; empty: nothing.
 func (c *Calibration) Lacks(stack recipe.Stack) string {
 	if c.Missing != "" {
 		return c.Missing
+	}
+	if missing := c.Kernels.Missing; missing != "" && stack.Traits().Ledger {
+		return missing
 	}
 	return c.For(stack).Missing
 }

@@ -49,6 +49,7 @@ type run struct {
 	gathered tensor // output of the last all-gather of a forward
 
 	recomputing, stopped bool
+	recomputed           float64 // seconds
 
 	kind             Kind // of what is allocated now
 	alive, roseAlive Alive

@@ -41,10 +41,11 @@ func (f *frame) recompute(r *run) {
 	r.casts = nil
 	r.packers = append(r.packers, f)
 	r.recomputing = true
-	kind := r.kind
+	kind, begin := r.kind, r.clock.gpu
 	r.kind = Activations
 	y := r.call(f.block, f.args[0], f)
 	r.kind = kind
+	r.recomputed += r.clock.gpu - begin
 	r.drop(&y)
 	r.recomputing, r.stopped, f.running = false, false, false
 	r.packers = r.packers[:len(r.packers)-1]

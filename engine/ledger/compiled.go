@@ -266,6 +266,7 @@ func (r *run) fusedBackward(n *node, out []tensor) {
 	n.child = nil
 	if c.seconds[1] > 0 {
 		r.clock.kernel(c.seconds[1], 13)
+		r.recomputed += c.seconds[1]
 	}
 	r.straight(c.backward, regs)
 	r.clock.host += 2 * r.rates.HostCompiled

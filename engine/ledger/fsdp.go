@@ -59,6 +59,7 @@ func (r *run) gather(g *group) {
 	r.allGather(g)
 	for _, p := range g.params {
 		r.put(p.t.st)
+		r.clock.device(float64(p.t.n) * 4 / r.rates.Gather)
 	}
 	r.drop(&r.gathered)
 	if !r.clock.backward {

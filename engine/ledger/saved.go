@@ -5,7 +5,7 @@ import "meshscope/engine/model"
 // Saved returns the bytes that each operation of a layer keeps from its forward to its backward; of what
 // several keep the first has it. What full checkpointing drops is in it.
 func Saved(p *model.Program, l *model.Layer, w *Way) []int64 {
-	m, rates, e := p.Model(), H100(), w.weight()
+	m, rates, e := p.Model(), new(Rates), w.weight()
 	block := lowerBlock(l, m, w, rates, e)
 	if other := block.regs[block.results[0]].e; other != e { // the first layer alone differs
 		block = lowerBlock(l, m, w, rates, other)

@@ -28,6 +28,7 @@ type Result struct {
 	Parameters, Trainable    int64
 	Forward, Backward        float64 // seconds
 	Optimizer, Step          float64
+	Recomputed               float64 // contained in Backward
 }
 
 // training is a model that trains in one way.
@@ -64,12 +65,14 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 	}
 	for step := range cmp.Or(w.Steps, 3) {
 		t.at = Moment{Step: step}
+		t.recomputed = 0
 		phases, times := t.step()
 		if step == 0 {
 			res.First, res.FirstMoment = phases, t.peakAt
 		}
 		res.Later, res.LaterMoment, res.Alive = phases, t.peakAt, t.peakAlive
 		res.Forward, res.Backward, res.Optimizer, res.Step = times[0], times[1], times[2], times[3]
+		res.Recomputed = t.recomputed
 	}
 	res.Reserved = t.pool.reserved
 	res.Trainable = t.elements
@@ -102,7 +105,7 @@ func (t *training) step() (m Phases, times [4]float64) {
 		if t.zero != nil {
 			t.zero.last = micro == micros-1
 		}
-		begin := t.clock.mark()
+		begin, again := t.clock.mark(), t.recomputed
 		loss := t.forward()
 		m.AfterForward, m.PeakForward = t.pool.now, peak()
 		middle := t.clock.mark()
@@ -125,6 +128,7 @@ func (t *training) step() (m Phases, times [4]float64) {
 		t.drop(&t.staged)
 		t.drop(&t.gathered)
 		times[1] += repeats * (t.clock.mark() - middle)
+		t.recomputed += (repeats - 1) * (t.recomputed - again)
 		t.clock.backward = false
 	}
 	m.AfterBackward, m.PeakBackward = t.pool.now, peak()
@@ -296,7 +300,7 @@ func (t *training) optimizerTime(elements int64) {
 	}
 	t.clock.host += n * each
 	t.clock.device(P*float64(e)/r.ClipRead + P*2*float64(e)/r.ClipScale + 50e-6 + n*.5e-6)
-	adam := P * float64(7*e) / r.Adam[e]
+	adam := P * float64(7*e) / r.Adam[e/4]
 	if t.way.Optimizer == Foreach {
 		adam = P * r.Foreach
 	}

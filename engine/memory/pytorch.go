@@ -126,14 +126,14 @@ func (k pyTorch) steps(in *Input) *ledger.Result {
 	key := ledgerKey{
 		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.ZeRO,
 		in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers, k.zero,
-		in.Offload == recipe.OffloadOptimizer,
+		in.Offload == recipe.OffloadOptimizer, in.Rates,
 	}
 	res := in.ledgers[key]
 	if res == nil {
 		res = new(ledger.Result)
 		w, err := k.way(in)
 		if err == nil {
-			*res, err = ledger.Steps(in.Program, w, ledger.H100())
+			*res, err = ledger.Steps(in.Program, w, &in.Rates)
 		}
 		if err != nil { // nothing would fit everywhere
 			panic("no ledger of what Refuses should have refused: " + err.Error())
@@ -159,6 +159,30 @@ type ledgerKey struct {
 	loss                             recipe.Loss
 	recompute                        recipe.Recompute
 	transformers, deepspeed, host    bool
+	rates                            ledger.Rates
+}
+
+// StepTimes are what a step takes on one GPU without its traffic: of a micro-batch, and of the update.
+type StepTimes struct{ Forward, Backward, Recompute, Optimizer units.Seconds }
+
+// Times returns those of a stack with a ledger, or bounds from below where these will do; nil for other
+// stacks, and where nobody measured the kernels.
+func Times(in *Input, stack Stack) *StepTimes {
+	k, ok := stack.(pyTorch)
+	if !ok || in.Rates == (ledger.Rates{}) {
+		return nil
+	}
+	if in.Floor { // every product at the best rate
+		flops := in.Program.TrainingFLOPs(in.Layout.Seq, true, false) / 3
+		least := units.Seconds(float64(in.Layout.MBS*in.Layout.Seq) * float64(flops) / in.Rates.Largest())
+		return &StepTimes{Forward: least, Backward: 2 * least}
+	}
+	res, each := k.steps(in), 1/units.Seconds(in.Layout.MicroBatches)
+	return &StepTimes{
+		Forward:   units.Seconds(res.Forward) * each,
+		Backward:  units.Seconds(res.Backward-res.Recomputed) * each,
+		Recompute: units.Seconds(res.Recomputed) * each, Optimizer: units.Seconds(res.Optimizer),
+	}
 }
 
 // way returns how the ledger's rank trains.

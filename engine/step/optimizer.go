@@ -54,6 +54,10 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 	}
 	t = t.Plus(rec.Named("host_time_per_step", float64(soft.HostStep))).
 		Times(rec.Named("factor_of_the_stack", soft.Factor))
+	if k := in.Known; k != nil && in.Offload != recipe.OffloadOptimizer {
+		t = rec.Named("update_of_the_ledger", float64(k.Optimizer))
+		rec.Given(record.InUnit(record.Seconds, "update_of_the_ledger", float64(k.Optimizer)))
+	}
 	if rec.On() {
 		rec.At("time.optimizer", "rank", rank).Figure(record.Entry{
 			Name: fmt.Sprintf(

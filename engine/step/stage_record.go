@@ -62,6 +62,14 @@ func (p *Parts) recomputed(stage int, st *layout.Stage) (all []piece) {
 // record records the sums of a stage: its passes, what runs again, and its traffic.
 func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stage) {
 	in, of, pieces := p.k.in, rec.What(), p.pieces(rec, st)
+	known := func(id string, value float64) string { // of the stack's ledger
+		rec.Given(record.InUnit(record.Seconds, id+"_of_the_ledger", value))
+		return id + "_of_the_ledger"
+	}
+	if in.Known != nil {
+		pieces = nil
+		rec.Term("recompute", known("recompute", float64(c.Recompute)))
+	}
 	figure := func(id, name, symbol string, unit record.Unit, terms string, value float64, source,
 		omits string,
 	) {
@@ -80,6 +88,9 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stag
 			if !part.overlap || piece.sums.Sum(part.id) != "0" {
 				sum = append(sum, piece.times+piece.sums.Ref(part.id))
 			}
+		}
+		if in.Known != nil && !part.overlap {
+			sum = []string{known(strings.ReplaceAll(part.id, "-", "_"), float64(part.t))}
 		}
 		name, source, omits := part.name+" of one micro-batch on "+of, "layers times their operations",
 			"exposed communication (its own figure)"

@@ -20,6 +20,7 @@ package step
 import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
+	"meshscope/engine/memory"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
@@ -53,6 +54,8 @@ type Input struct {
 	Offload  recipe.Offload
 	TrainMTP bool
 	Record   *record.Recorder // records formulas; nil: nobody asked
+	// times of computing and the update that the stack's ledger gives, for a stage of all layers; nil: none
+	Known *memory.StepTimes
 }
 
 // Latency returns what the simulation adds to a message between stages: nothing where the
@@ -242,6 +245,9 @@ func (p *Parts) Set(in *Input) {
 // Stage adds up a stage that recomputes nothing. Recompute completes it.
 func (p *Parts) Stage(st *layout.Stage) Cost {
 	var c Cost
+	if k := p.k.in.Known; k != nil {
+		return Cost{Forward: k.Forward, InputGrad: k.Backward / 2, WeightGrad: k.Backward / 2}
+	}
 	for i := range p.layers {
 		if n := st.Of[i]; n > 0 {
 			c.add(&p.layers[i].Cost, float64(n))
@@ -266,8 +272,12 @@ func (p *Parts) Stage(st *layout.Stage) Cost {
 // number and what it holds, and what the stack takes longer for all of it.
 func (p *Parts) Recompute(c *Cost, stage int, st *layout.Stage) {
 	rec := p.k.in.Record.At("stage", "stage", stage)
-	p.recompute(c, rec, stage, st)
-	c.scale(p.k.m.Software.Factor)
+	if k := p.k.in.Known; k != nil {
+		c.Recompute = k.Recompute
+	} else {
+		p.recompute(c, rec, stage, st)
+		c.scale(p.k.m.Software.Factor)
+	}
 	p.k.toHost(c, rec, stage)
 	if rec.On() {
 		sum := *c

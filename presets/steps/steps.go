@@ -12,6 +12,8 @@ import (
 	"meshscope/engine/escape"
 	"meshscope/engine/ledger"
 	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+	"meshscope/presets"
 	"meshscope/presets/input"
 )
 
@@ -65,7 +67,12 @@ type Unmapped struct {
 // one of reading; notes are what else must be known of those that are compared.
 func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, notes []string, err error) {
 	number, passes := 0, 0.0
-	rates := ledger.H100()
+	gpu, err := presets.Default().GPU("h100-sxm")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	on := presets.Default().NodeOf(gpu)
+	rates, _ := on.Rates(recipe.BF16)
 	steps, unmapped = []Step{}, []Unmapped{}
 	err = input.LongLines(from, func(line []byte, tooLong bool) bool {
 		number++
@@ -97,7 +104,7 @@ func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, notes []string,
 				"that follow are left out", maxPasses))
 			return false
 		}
-		step, err := r.predict(rates)
+		step, err := r.predict(&rates)
 		if err != nil {
 			leave(err.Error())
 			return true

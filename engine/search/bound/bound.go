@@ -147,6 +147,7 @@ func (f *Bounder) SetMicroBatch(l *layout.Layout) {
 	f.mem.Forget()
 	s := &f.setup
 	s.MBS, s.MicroBatches, s.SP = l.MBS, l.MicroBatches, l.SP
+	f.tim.Known = memory.Times(&f.mem, f.stack)
 	f.pass.costed = false
 	f.partition.buffered = [zeroStages]bool{}
 }
