@@ -32,8 +32,8 @@ func count(key string, id knob.ID) field { return countField(key, id, nil).orNul
 func turns(key string, id knob.ID, on, off any) field {
 	return field{key: key, from: []string{flat(id)}, read: func(v any, r *reader) error {
 		is, err := isOn(v)
-		if err == nil {
-			r.Setup[flat(id)] = map[bool]any{true: on, false: off}[is]
+		if word := map[bool]any{true: on, false: off}[is]; err == nil && word != nil {
+			r.Setup[flat(id)] = word
 		}
 		return err
 	}}.orNull()

@@ -44,7 +44,7 @@ func torchTitanTOML() Launcher {
 		export: func(s *engine.Setup) Document {
 			return titanDocument(s, titanTOML(), "-m torchtitan.train --job.config_file torchtitan.toml")
 		},
-		sniff: keyed(".toml", parseTOML, "parallelism"),
+		sniff: keyed(".toml", parseTOML, "parallelism", "model.flavor"),
 		read:  readsWith(titanTOML),
 	}
 }

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -48,6 +49,7 @@ func titanTOML() form {
 		joint("training.global_batch_size", []knob.ID{knob.GBS, knob.MicroBatches},
 			ofAll(func(s *engine.Setup) int { return s.GBS })),
 		countField("training.seq_len", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
+		together("training.batch_size", "mbs", "microbatches"),
 		titanMixed("training.mixed_precision_param"),
 		titanWeights("training.dtype").unwritten(),
 		unwritten("training.enable_cpu_offload", false, "weights, gradients and optimizer stay on the GPU"),
@@ -70,6 +72,12 @@ func titanTOML() form {
 			"every second product of a layer is kept, as predicted").only(func(s *engine.Setup) bool {
 			return s.Recompute.Mode == recipe.RecomputeSelective
 		}),
+		field{
+			key: p + "pipeline_parallel_split_points", from: []string{flat(knob.Split), flat(knob.VPP)},
+			read: beyond("", "", "stages by names of layers are not read", "").read,
+		},
+		together(p+"pipeline_parallel_microbatches", "mbs", "microbatches"),
+		turns("float8.enable_float8_linear", knob.Precision, string(recipe.FP8), nil),
 		joint("compile.enable", []knob.ID{"tp-overlap"}, func(s *engine.Setup) (any, bool) {
 			return s.TPOverlap == recipe.AsyncTP, true
 		}),
@@ -84,8 +92,26 @@ func titanTOML() form {
 			func(s *engine.Setup) bool { return s.TP == 1 && s.SP },
 		})
 	f.assumed = titanMain().assumed[1:]
-	f.finish = finishTitanTOML
+	f.rename, f.finish = titanOldKeys(), finishTitanTOML
 	return f
+}
+
+// titanOldKeys returns today's keys by those of 2024 (pytorch/torchtitan@238fa995: torchtitan/config_manager.py).
+func titanOldKeys() map[string]string {
+	out := map[string]string{
+		"training.data_parallel_degree": "parallelism.data_parallel_shard_degree",
+		"training.enable_float8_linear": "float8.enable_float8_linear",
+	}
+	for key := range strings.FieldsSeq("data_parallel_shard_degree data_parallel_replicate_degree " +
+		"tensor_parallel_degree") {
+		out["training."+key] = "parallelism." + key
+	}
+	for key := range strings.FieldsSeq("pipeline_parallel_degree pipeline_parallel_schedule " +
+		"pipeline_parallel_microbatches pipeline_parallel_split_points context_parallel_degree " +
+		"enable_async_tensor_parallel") {
+		out["experimental."+key] = "parallelism." + key
+	}
+	return out
 }
 
 // readConverters reads which products run in fp8.
@@ -114,18 +140,35 @@ func finishTitanTOML(r *reader) {
 	if list, _ := r.values["model.converters"].Value.([]any); len(list) > 0 && list[0] == "float8" {
 		r.Setup[flat(knob.Precision)] = string(recipe.FP8)
 	}
+	r.without("torchtitan", map[string]any{"tp": 1, "pp": 1, "cp": 1, "ep": 1})
 	pipeline := r.readTitan("parallelism.")
+	if r.Setup[flat(knob.ZeRO)] != 0 {
+		r.assume(flat(knob.Precision), string(recipe.BF16), "torchtitan's default of FSDP")
+	}
+	if e, said := r.values["activation_checkpoint.selective_ac_option"]; e.Value != "op" &&
+		r.Setup[flat(knob.Recompute)] == string(recipe.RecomputeSelective) {
+		why := "activation_checkpoint.selective_ac_option: 2, the default: every second layer is recomputed"
+		if said {
+			why = fmt.Sprintf("activation_checkpoint.selective_ac_option: %s: only \"op\" is modelled", shown(e.Value))
+		}
+		r.lost[flat(knob.Recompute)] = true
+		r.unknown(flat(knob.Recompute), why, e.Line)
+		r.guess(flat(knob.Recompute), string(recipe.RecomputeSelective))
+	}
 	r.assume(flat(knob.SP), r.number("tp", 1) > 1, "with tp the sequence is sharded")
 	if r.values["parallelism.enable_async_tensor_parallel"].Value == true {
 		r.Setup["tp_overlap"] = string(recipe.AsyncTP)
 	}
-	const key = "training.local_batch_size"
-	local, gbs := r.whole(key, 1, 8), max(r.whole("training.global_batch_size", -1, -1), 0)
+	const key, old = "training.local_batch_size", "training.batch_size"
+	local, gbs := r.whole(key, 1, r.whole(old, 1, 8)), max(r.whole("training.global_batch_size", -1, -1), 0)
 	if !pipeline {
 		r.readBatch(local, 1, gbs, "training.global_batch_size")
 		return
 	}
 	mbs := r.whole("parallelism.pipeline_parallel_microbatch_size", 1, 1)
+	if r.said(old) {
+		mbs = max(1, local/r.whole("parallelism.pipeline_parallel_microbatches", 1, r.number("pp", 1)))
+	}
 	if local%mbs != 0 {
 		r.wrongf(key, "%d sequences are no multiple of the micro-batch size %d", local, mbs)
 		return
