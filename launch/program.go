@@ -22,7 +22,9 @@ func readProgram(name string, data []byte, given Given) (Reading, bool) {
 	switch ext := strings.ToLower(path.Ext(name)); ext {
 	case ".yaml", ".yml":
 		return readProgramFile(data, given)
-	case ".json", ".toml", ".py":
+	case ".py":
+		return readPython(data, given)
+	case ".json", ".toml":
 		return Reading{}, false
 	}
 	if r, ok := readProgramCommand(name, data, given); ok {

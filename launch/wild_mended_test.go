@@ -101,5 +101,83 @@ func wildMended() []wild {
 			"one: a dense model",
 			false,
 		},
+		{
+			"torchtitan of 2024", "a.toml", "[job]\ndescription = \"x\"\n[model]\nname = \"llama3\"\nflavor = " +
+				"\"8B\"\n[optimizer]\nname = \"AdamW\"\n[training]\nbatch_size = 8\nseq_len = 8192\n" +
+				"data_parallel_degree = -1\ntensor_parallel_degree = 2\n[experimental]\n" +
+				"pipeline_parallel_degree = 2\n[activation_checkpoint]\nmode = 'selective'\n", nil,
+			map[string]any{
+				"model": "llama3.1-8b", "tp": 2, "pp": 2, "cp": 1, "mbs": 4, "seq": 8192, "gpus": open,
+				"recompute": open, "precision": "bf16",
+			},
+			"every second layer", false,
+		},
+		{
+			"a recipe of NeMo in Python", "a.py", nemoRecipe, nil,
+			map[string]any{
+				"model": "llama3-70b", "tp": 8, "pp": 4, "vpp": 1, "cp": 8, "gpus": 256, "seq": 65536, "gbs": 512,
+				"mbs": 1, "recompute": "full", "precision": "bf16", "zero": 1, "sp": true,
+			},
+			"performance_mode", false,
+		},
+		{
+			"a script of OLMo-core", "a.py", olmoCoreScript("", ""), nil,
+			map[string]any{
+				"model": "olmo2-7b", "seq": 4096, "gbs": 1024, "mbs": 2, "zero": 3, "hsdp": open,
+				"precision": "bf16", "recompute": "full", "gpus": open, "tp": 1,
+			},
+			"", false,
+		},
+		{
+			"a script of OLMo-core that looks at its GPUs", "a.py", olmoCoreScript(
+				"tp_config=TransformerTensorParallelConfig(degree=2),", "    if get_world_size() >= 1024:\n"+
+					"        train_module_config.rank_microbatch_size //= 2\n        train_module_config.ac_config"+
+					" = C(mode=ActivationCheckpointingMode.budget)\n"), nil,
+			map[string]any{"mbs": open, "recompute": open, "tp": open, "gbs": 1024},
+			"", false,
+		},
+		{
+			"a registry of torchtitan", "a.py", titanRecipes + "def qwen3_8b() -> Trainer.Config:\n    return 1\n",
+			nil, nil, "name one after --", true,
+		},
+		{
+			"the only recipe of a registry", "a.py", titanRecipes, nil,
+			map[string]any{
+				"model": "qwen3-14b", "seq": 4096, "mbs": 4, "tp": 2, "recompute": "full", "zero": 3, "gpus": open,
+			},
+			"", false,
+		},
 	}
+}
+
+const (
+	nemoRecipe = "from nemo.collections.llm.recipes import llama3_70b\nNAME = \"llama3_70b_64k\"\n" +
+		"def trainer(\n    num_nodes: int = 32,\n    num_gpus_per_node: int = 8,\n) -> run.Config:\n" +
+		"    \"\"\"tensor_parallelism=1\"\"\"\n    return llama3_70b.trainer(\n        tensor_parallelism=8,\n" +
+		"        pipeline_parallelism=4,\n        virtual_pipeline_parallelism=None,\n" +
+		"        context_parallelism=8,\n        sequence_parallelism=True,\n        num_nodes=num_nodes,\n    )\n" +
+		"def pretrain_recipe(name: str = \"default\", num_nodes: int = 32, num_gpus_per_node: int = 8):\n" +
+		"    recipe = llama3_70b.pretrain_recipe(name=name)\n" +
+		"    recipe.data = run.Config(M, seq_length=65536, global_batch_size=512, micro_batch_size=1)\n" +
+		"    recipe.model.config.recompute_granularity = \"full\"\n" +
+		"    recipe.model.config.recompute_method = \"uniform\"\n" +
+		"    recipe.model.config.recompute_num_layers = 1\n    return recipe\n" +
+		"def finetune_recipe():\n    recipe.trainer.strategy.tensor_parallelism = 2\n"
+	titanRecipes = "from torchtitan.config import TrainingConfig\ndef qwen3_14b() -> Trainer.Config:\n" +
+		"    spec = model_registry(\"14B\")\n    return Trainer.Config(\n        training=TrainingConfig(\n" +
+		"            num_tokens_per_microbatch_per_dp_rank=4 * 4096,\n            max_context_length=4096,\n" +
+		"        ),\n        parallelism=ParallelismConfig(tensor_parallel_degree=2),\n" +
+		"        activation_checkpoint=FullAC.Config(),\n    )\n"
+)
+
+// olmoCoreScript is a script of OLMo-core with something more in its configuration and after it.
+func olmoCoreScript(more, after string) string {
+	return "from olmo_core.config import DType\nDEFAULT_LENGTH = 4096\ndef build_config(opts):\n" +
+		"    sequence_length = opts.sequence_length or DEFAULT_LENGTH\n" +
+		"    model_config = TransformerConfig.olmo2_7B(vocab_size=v())\n" +
+		"    data = NumpyDataLoaderConfig(global_batch_size=1024 * 4096, seed=1)\n" +
+		"    train_module_config = TransformerTrainModuleConfig(\n        rank_microbatch_size=2 * 4096,\n" +
+		"        dp_config=TransformerDataParallelConfig(\n            name=DataParallelType.hsdp," +
+		" param_dtype=DType.bfloat16\n        ),\n        " + more + "\n        ac_config=C(\n" +
+		"            ActivationCheckpointingMode.full\n        ),\n    )\n" + after + "    return 1\n"
 }
