@@ -1,6 +1,9 @@
 package launch
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -26,7 +29,7 @@ func deepSpeed() Launcher {
 			}
 			return d
 		},
-		sniff: keyed(".json", parseJSON, "zero_optimization", "train_micro_batch_size_per_gpu",
+		sniff: keyed(".json", parseTemplate, "zero_optimization", "train_micro_batch_size_per_gpu",
 			"train_batch_size"),
 		read: readsWith(deepSpeedFile),
 	}
@@ -113,7 +116,7 @@ func deepSpeedFile() form {
 	}
 	const gather = "the default that most configurations have: no knob"
 	f := form{
-		id: "deepspeed", file: "ds_config.json", parse: parseJSON, render: jsonText,
+		id: "deepspeed", file: "ds_config.json", parse: parseTemplate, render: jsonText,
 		finish: finishDeepSpeed,
 	}
 	f.rows = []field{
@@ -284,4 +287,18 @@ func scriptLacks() []lack {
 	rows = append(rows, stays("the script makes the optimizer", nil, knob.Optimizer)...)
 	rows = append(rows, stays("the code of the model", nil, knob.Attention, knob.Loss)...)
 	return append(rows, stays("no pipeline", []string{"0", ""}, knob.GroupSize, knob.Split)...)
+}
+
+// placeholders finds what a script puts in for words of a template: ${zero_stage} or ZERO_STAGE without quotes.
+var placeholders = regexp.MustCompile(`(:[ \t]*)\$?\{?([A-Za-z_]\w*)\}?([ \t]*[,}\r\n])`)
+
+// parseTemplate reads the JSON of DeepSpeed, of which words may be put in by a script.
+func parseTemplate(text []byte) ([]Entry, error) {
+	return parseJSON(placeholders.ReplaceAllFunc(text, func(m []byte) []byte {
+		p := placeholders.FindSubmatch(m)
+		if word := string(p[2]); slices.Contains([]string{"true", "false", "null", "NaN", "Infinity"}, word) {
+			return m
+		}
+		return fmt.Appendf(nil, "%s\"${%s}\"%s", p[1], p[2], p[3])
+	}))
 }

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"regexp"
@@ -83,20 +84,66 @@ func olmo() form {
 			together("fsdp.sharding_strategy", "zero"),
 			beyond("fsdp.precision", flat(knob.Precision), "it is not modelled", "mixed"),
 			attentionWord("model.flash_attention"),
+			together("model.weight_tying", modelPrefix+"tied_embeddings"),
+			together("model.include_bias", modelPrefix+"attn_bias", modelPrefix+"mlp_bias"),
+			together("model.attention_layer_norm", modelPrefix+"qk_norm"),
+			together("model.activation_type", modelPrefix+"activation"),
+			together("model.rope", modelPrefix+"pos_embedding"),
+			together("model.alibi", modelPrefix+"pos_embedding"),
+			together("model.layer_norm_type", modelPrefix+"norm"),
+			beyond("model.block_type", "model", "it is not modelled", "sequential"),
+			beyond("model.multi_query_attention", "model", "it is not modelled"),
+			{key: "distributed_strategy", from: []string{"zero"}, read: part},
 		},
 		finish: func(r *reader) {
-			if r.composed(name); r.number(modelPrefix+"layers", 0) > 0 {
-				r.lost["model"] = true
-				for key := range r.Setup {
-					if strings.HasPrefix(key, modelPrefix) {
-						delete(r.Setup, key)
-					}
-				}
-				r.unknown("model", "its figures are not read: --model takes a preset, such as olmo2-7b, or "+
-					"the folder of its config.json", r.values["model.d_model"].Line)
-			}
+			r.composed(name)
+			r.olmoModel(name)
 		},
 	})
+}
+
+// olmoModel derives the model of OLMo, whose MLP has both matrices of a gate in one width (olmo/config.py).
+func (r *reader) olmoModel(name string) {
+	is := func(key string, otherwise bool) bool {
+		if on, ok := r.values[key].Value.(bool); ok {
+			return on
+		}
+		return otherwise
+	}
+	if kind := r.text("model.layer_norm_type"); r.number(modelPrefix+"layers", 0) > 0 && kind != "rms" {
+		r.lost["model"] = true
+		r.unknown("model", "model.layer_norm_type "+shown(kind)+": norms without parameters are not modelled",
+			r.values["model.layer_norm_type"].Line)
+	}
+	hidden := r.number(modelPrefix+"hidden", 0)
+	wide := r.whole("model.mlp_hidden_size", 1, times(hidden, r.whole("model.mlp_ratio", 1, 4)))
+	act := cmp.Or(r.text("model.activation_type"), "swiglu")
+	gated, _ := model.GatedActivation(act)
+	if gated {
+		wide /= 2
+	}
+	bias, qk, positions := model.BiasNone, model.QKNormNone, model.PositionLearned
+	if is("model.include_bias", true) {
+		bias = model.BiasAll
+	}
+	if is("model.attention_layer_norm", false) {
+		qk = model.QKNormFullWidth
+	}
+	switch {
+	case is("model.alibi", false):
+		positions = "alibi"
+	case is("model.rope", false):
+		positions = "rope"
+	}
+	for key, v := range map[string]any{
+		"ffn_hidden": wide, "attn_bias": bias, "mlp_bias": bias == model.BiasAll, "norm": model.NormRMS,
+		"activation": act, "gated_ffn": gated, "pos_embedding": positions, "qk_norm": qk,
+		"tied_embeddings": is("model.weight_tying", true),
+		"vocab":           r.whole("model.embedding_size", 1, r.whole("model.vocab_size", 1, 50304)),
+	} {
+		r.Setup[modelPrefix+key] = v
+	}
+	r.modelOf(name, map[string]any{"norms_per_layer": 2, "attention": "mha"})
 }
 
 // composer adds what the programs on MosaicML's Composer have alike.

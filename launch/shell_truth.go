@@ -2,6 +2,7 @@ package launch
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -79,7 +80,8 @@ func (w *walker) holds(st *syntax.Stmt) truth {
 			if fields[0].text == "[" {
 				args = args[:len(args)-1]
 			}
-			if !slices.ContainsFunc(fields, func(f shellField) bool { return f.unknown != "" }) {
+			args = w.notGiven(args, w.lineOf(c))
+			if !slices.ContainsFunc(args, func(f shellField) bool { return f.unknown != "" }) {
 				is = w.bracket(args)
 			}
 		default:
@@ -92,6 +94,31 @@ func (w *walker) holds(st *syntax.Stmt) truth {
 		is = is.not()
 	}
 	return is
+}
+
+// positional finds an argument of the script as a word that is not known shows it.
+var positional = regexp.MustCompile(`^\$\{?[0-9]+\}?$`)
+
+// notGiven takes arguments of the script for empty where it is called without any and looks whether they are.
+func (w *walker) notGiven(words []shellField, line int) []shellField {
+	_, given := w.vars[arguments]
+	empty := slices.ContainsFunc(words, func(f shellField) bool {
+		return f.text == "" || f.text == "-z" || f.text == "-n"
+	})
+	if given || !empty || len(words) > 4 {
+		return words
+	}
+	out := slices.Clone(words)
+	for i, f := range out {
+		if f.unknown == f.text && positional.MatchString(f.text) {
+			note := Ignored{Key: f.text, Why: "read as not given, which the script looks at: give it after --", Line: line}
+			if !slices.ContainsFunc(w.ignored, func(g Ignored) bool { return g.Key == note.Key && g.Why == note.Why }) {
+				w.ignored = append(w.ignored, note)
+			}
+			out[i].text, out[i].unknown = "", ""
+		}
+	}
+	return out
 }
 
 // known reports whether a name is that of a function or an alias of the script.
@@ -214,7 +241,7 @@ func (w *walker) test(x syntax.TestExpr) truth {
 		case syntax.TsNot:
 			return w.test(x.X).not()
 		case syntax.TsEmpStr, syntax.TsNempStr:
-			f := w.plain(x.X.(*syntax.Word))
+			f := w.notGiven([]shellField{w.plain(x.X.(*syntax.Word)), {}}, w.lineOf(x))[0]
 			if f.unknown != "" {
 				return unsure
 			}
@@ -249,7 +276,8 @@ func (w *walker) test(x syntax.TestExpr) truth {
 		case syntax.TsReMatch:
 			return unsure
 		default:
-			return w.compare(x.Op.String(), left, right, true)
+			both := w.notGiven([]shellField{left, right}, w.lineOf(x))
+			return w.compare(x.Op.String(), both[0], both[1], true)
 		}
 	}
 	return unsure

@@ -85,6 +85,7 @@ func (t *trainer) file() form {
 					return t.stages[s.ZeRO], t.stages[s.ZeRO] != ""
 				},
 			},
+			words("zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}).unwritten(),
 			{key: "fsdp", from: []string{flat(knob.ZeRO)}, read: readFSDPWords},
 			{key: "fsdp.0", from: []string{flat(knob.ZeRO)}, read: readFSDPWords},
 			{key: "fsdp.1", from: []string{flat(knob.Offload)}, read: onHost},
@@ -162,6 +163,11 @@ func (t *trainer) file() form {
 	if len(t.keys) > 0 {
 		f.keys = all(t.keys...)
 	}
+	if t.id == "trl" { // whose files may leave the batch to its default
+		f.keys = func(has func(string) bool) bool {
+			return all(t.keys...)(has) || all("model_name_or_path", "dataset_name")(has)
+		}
+	}
 	f.assumed = []assumed{
 		{knob.PP, 1, "Hugging Face's Trainer has no pipeline"},
 		{knob.TP, 1, "the Trainer's default"},
@@ -221,6 +227,9 @@ func (t *trainer) deepSpeed(v any, r *reader) error {
 	text := fmt.Sprint(v)
 	if v == nil || text == "" || text == "[]" {
 		return skip("none")
+	}
+	if v == true && r.said("zero_stage") {
+		return skip("starts DeepSpeed")
 	}
 	if r.beside(deepSpeedFile(), text, flat(knob.ZeRO), flat(knob.Offload), flat(knob.HSDP), flat(knob.TP)) {
 		return skip(shown(v) + " is another file: read as well")

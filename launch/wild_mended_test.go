@@ -102,6 +102,43 @@ func wildMended() []wild {
 			false,
 		},
 		{
+			"a template of DeepSpeed", "ds.json", `{"zero_optimization": {"stage": ${zero_stage}}, ` +
+				`"train_micro_batch_size_per_gpu": MBSIZE, "bf16": {"enabled": true}}`, nil,
+			map[string]any{"zero": open, "mbs": open, "precision": "bf16", "gpus": open},
+			"", false,
+		},
+		{
+			"TRL without a batch", "a.yaml", "model_name_or_path:\n  Qwen/Qwen2.5-7B\ndataset_name:\n  x/y\n", nil,
+			map[string]any{"model": "qwen2.5-7b", "mbs": 8, "zero": open, "gpus": open},
+			"", false,
+		},
+		{
+			"arguments that a script looks for", "a.sh", "OUT=$1\nZ=$2\nif [ \"$Z\" == \"\" ]; then Z=3; fi\n" +
+				"if [[ -z $3 ]]; then B=4; fi\ndeepspeed main.py --model_name_or_path meta-llama/Llama-2-7b-hf " +
+				"--per_device_train_batch_size $B --zero_stage $Z --deepspeed --output_dir $OUT\n", nil,
+			map[string]any{"zero": 3, "mbs": 4, "model": "llama2-7b", "gpus": open},
+			"give it after --", false,
+		},
+		{
+			"OLMo's own figures", "a.yaml", "model:\n  d_model: 4096\n  n_heads: 32\n  n_layers: 32\n" +
+				"  mlp_hidden_size: 22016\n  weight_tying: false\n  rope: true\n  include_bias: false\n" +
+				"  layer_norm_type: rms\n  attention_layer_norm: true\n  activation_type: swiglu\n" +
+				"  max_sequence_length: 4096\n  vocab_size: 100278\n  embedding_size: 100352\n" +
+				"global_train_batch_size: 1024\ndevice_train_microbatch_size: 2\nprecision: amp_bf16\nfsdp:\n" +
+				"  precision: mixed\n", nil,
+			map[string]any{
+				"set.model.ffn_hidden": 11008, "set.model.vocab": 100352, "set.model.qk_norm": "full-width",
+				"set.model.tied_embeddings": false, "zero": 3, "gbs": 1024, "recompute": "none",
+			},
+			"", false,
+		},
+		{
+			"norms without parameters", "a.yaml", "model:\n  d_model: 2048\n  n_heads: 16\n  n_layers: 16\n" +
+				"  layer_norm_type: default\nglobal_train_batch_size: 8\ndevice_train_microbatch_size: 2\n", nil,
+			map[string]any{"model": open, "gbs": 8},
+			"", false,
+		},
+		{
 			"torchtitan of 2024", "a.toml", "[job]\ndescription = \"x\"\n[model]\nname = \"llama3\"\nflavor = " +
 				"\"8B\"\n[optimizer]\nname = \"AdamW\"\n[training]\nbatch_size = 8\nseq_len = 8192\n" +
 				"data_parallel_degree = -1\ntensor_parallel_degree = 2\n[experimental]\n" +
