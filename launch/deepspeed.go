@@ -289,7 +289,8 @@ func scriptLacks() []lack {
 	return append(rows, stays("no pipeline", []string{"0", ""}, knob.GroupSize, knob.Split)...)
 }
 
-// placeholders finds what a script puts in for words of a template: ${zero_stage} or ZERO_STAGE without quotes.
+// placeholders finds what a script puts in for words of a template: ${zero_stage} or ZERO_STAGE without
+// quotes.
 var placeholders = regexp.MustCompile(`(:[ \t]*)\$?\{?([A-Za-z_]\w*)\}?([ \t]*[,}\r\n])`)
 
 // parseTemplate reads the JSON of DeepSpeed, of which words may be put in by a script.

@@ -45,10 +45,12 @@ var nemoVariant = regexp.MustCompile(`_(?:\d+k|1m|performance|finetune)$`)
 // nemoPython reads a recipe of NeMo 2: what its trainer has by default, and what pretrain_recipe changes.
 func nemoPython(file *pyFile, given Given) Reading {
 	keys := map[string]string{
-		"tensor_parallelism": "tensor-model-parallel-size", "pipeline_parallelism": "pipeline-model-parallel-size",
+		"tensor_parallelism":           "tensor-model-parallel-size",
+		"pipeline_parallelism":         "pipeline-model-parallel-size",
 		"virtual_pipeline_parallelism": "num-virtual-stages-per-pipeline-rank",
-		"context_parallelism":          "context-parallel-size", "expert_parallelism": "expert-model-parallel-size",
-		"sequence_parallelism": "sequence-parallel", "num_nodes": "trainer.num_nodes",
+		"context_parallelism":          "context-parallel-size",
+		"expert_parallelism":           "expert-model-parallel-size",
+		"sequence_parallelism":         "sequence-parallel", "num_nodes": "trainer.num_nodes",
 		"num_gpus_per_node": "trainer.devices", "seq_length": "seq-length",
 		"global_batch_size": "global-batch-size", "micro_batch_size": "micro-batch-size",
 		"recompute_granularity": "recompute-granularity", "recompute_method": "recompute-method",
@@ -99,7 +101,8 @@ func nemoPython(file *pyFile, given Given) Reading {
 	}
 	r := f.of(entries, nil, amid{given: given})
 	r.Ignored = append(r.Ignored, Ignored{
-		Key: name, Why: "the pretraining of the recipe is read, without performance_mode; finetune_recipe is not",
+		Key: name, Why: "the pretraining of the recipe is read, without performance_mode; " +
+			"finetune_recipe is not",
 	})
 	return r
 }
@@ -151,7 +154,10 @@ func olmoCore() form {
 			}
 		}
 		noPipes(r, name)
-		r.without(name, map[string]any{"recompute": string(recipe.RecomputeNone), "optimizer": string(recipe.Adam)})
+		r.without(name, map[string]any{
+			"recompute": string(recipe.RecomputeNone),
+			"optimizer": string(recipe.Adam),
+		})
 	}
 	return f
 }
@@ -210,7 +216,10 @@ func olmoCorePython(file *pyFile, given Given) (Reading, bool) {
 	}
 	for key, e := range lastOf(entries) { // one that may be changed is not known
 		if _, waits := e.Value.(unresolved); waits {
-			entries = slices.DeleteFunc(entries, func(o Entry) bool { return o.Key == key && o.Line != e.Line })
+			entries = slices.DeleteFunc(entries, func(o Entry) bool {
+				return o.Key == key &&
+					o.Line != e.Line
+			})
 		}
 	}
 	f := olmoCore()
@@ -236,7 +245,8 @@ func titanRegistry(file *pyFile, given Given) Reading {
 		given.Args = names
 	}
 	if len(given.Args) != 1 || file.function(given.Args[0]) == nil {
-		return failed("torchtitan", fmt.Errorf("%d recipe functions: name one after --, such as -- %s; they are %s",
+		return failed("torchtitan", fmt.Errorf("%d recipe functions: name one after --, such as -- %s; "+
+			"they are %s",
 			len(names), names[len(names)-1], strings.Join(names, ", ")))
 	}
 	keys := map[string]string{"activation_checkpoint": "config.activation_checkpoint"}
@@ -270,6 +280,7 @@ func titanRegistry(file *pyFile, given Given) Reading {
 			entries = append([]Entry{{Key: "recipe", Value: of.folder + "." + of.recipe}}, entries...)
 		}
 	}
-	r := f.of(slices.DeleteFunc(merged(entries), func(e Entry) bool { return e.Key == "" }), nil, amid{given: given})
+	r := f.of(slices.DeleteFunc(merged(entries), func(e Entry) bool { return e.Key == "" }), nil,
+		amid{given: given})
 	return r
 }

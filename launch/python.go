@@ -13,7 +13,8 @@ type pyPair struct {
 	maybe      bool // in a part that may run or not, or changed in place
 }
 
-// pyFunction is a function of a Python file: its parameters with defaults, and the keywords and assignments of
+// pyFunction is a function of a Python file: its parameters with defaults, and the keywords and assignments
+// of
 // its body, in order. Nothing is executed: values are literals, names of such, or unknown.
 type pyFunction struct {
 	name         string
@@ -32,9 +33,11 @@ var (
 	pyText    = regexp.MustCompile(`(?s)""".*?"""|'''.*?'''`)
 	pyDef     = regexp.MustCompile(`^def (\w+)\(`)
 	pyAssign  = regexp.MustCompile(`^(\s*)([A-Za-z_][\w.]*)(?:\s*:[^=]+?)?\s*(//|[-+*])?=\s*([^=].*)$`)
-	pyKeyword = regexp.MustCompile(`([A-Za-z_]\w*)(?:\s*:[^=,()]+(?:\[[^=]*\])?)?\s*=\s*([^=,()\[\]]+(?:\(\))?)`)
-	pyMember  = regexp.MustCompile(`\b([A-Z]\w+)\.(\w+)`)
-	pyCall    = regexp.MustCompile(`([A-Za-z_][\w.]*)\(`)
+	pyKeyword = regexp.MustCompile(
+		`([A-Za-z_]\w*)(?:\s*:[^=,()]+(?:\[[^=]*\])?)?\s*=\s*([^=,()\[\]]+(?:\(\))?)`,
+	)
+	pyMember = regexp.MustCompile(`\b([A-Z]\w+)\.(\w+)`)
+	pyCall   = regexp.MustCompile(`([A-Za-z_][\w.]*)\(`)
 )
 
 // parsePython reads the functions of a file.
@@ -117,7 +120,8 @@ func (f *pyFile) function(name string) *pyFunction {
 	return nil
 }
 
-// known returns the value of a text: a literal, a product, the end of a name with dots or of a call, or what a
+// known returns the value of a text: a literal, a product, the end of a name with dots or of a call, or
+// what a
 // constant has. What is not known is said.
 func (f *pyFile) known(text string, names map[string]string) any {
 	for range 8 {

@@ -111,8 +111,12 @@ func (w *walker) notGiven(words []shellField, line int) []shellField {
 	out := slices.Clone(words)
 	for i, f := range out {
 		if f.unknown == f.text && positional.MatchString(f.text) {
-			note := Ignored{Key: f.text, Why: "read as not given, which the script looks at: give it after --", Line: line}
-			if !slices.ContainsFunc(w.ignored, func(g Ignored) bool { return g.Key == note.Key && g.Why == note.Why }) {
+			note := Ignored{Key: f.text, Why: "read as not given, which the script looks at: give it " +
+				"after --", Line: line}
+			if !slices.ContainsFunc(w.ignored, func(g Ignored) bool {
+				return g.Key == note.Key &&
+					g.Why == note.Why
+			}) {
 				w.ignored = append(w.ignored, note)
 			}
 			out[i].text, out[i].unknown = "", ""

@@ -96,7 +96,8 @@ func titanTOML() form {
 	return f
 }
 
-// titanOldKeys returns today's keys by those of 2024 (pytorch/torchtitan@238fa995: torchtitan/config_manager.py).
+// titanOldKeys returns today's keys by those of 2024 (pytorch/torchtitan@238fa995:
+// torchtitan/config_manager.py).
 func titanOldKeys() map[string]string {
 	out := map[string]string{
 		"training.data_parallel_degree": "parallelism.data_parallel_shard_degree",
@@ -149,7 +150,8 @@ func finishTitanTOML(r *reader) {
 		r.Setup[flat(knob.Recompute)] == string(recipe.RecomputeSelective) {
 		why := "activation_checkpoint.selective_ac_option: 2, the default: every second layer is recomputed"
 		if said {
-			why = fmt.Sprintf("activation_checkpoint.selective_ac_option: %s: only \"op\" is modelled", shown(e.Value))
+			why = fmt.Sprintf("activation_checkpoint.selective_ac_option: %s: only \"op\" is modelled",
+				shown(e.Value))
 		}
 		r.lost[flat(knob.Recompute)] = true
 		r.unknown(flat(knob.Recompute), why, e.Line)

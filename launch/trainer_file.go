@@ -85,7 +85,10 @@ func (t *trainer) file() form {
 					return t.stages[s.ZeRO], t.stages[s.ZeRO] != ""
 				},
 			},
-			words("zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{"3", 3}).unwritten(),
+			words("zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{
+				"3",
+				3,
+			}).unwritten(),
 			{key: "fsdp", from: []string{flat(knob.ZeRO)}, read: readFSDPWords},
 			{key: "fsdp.0", from: []string{flat(knob.ZeRO)}, read: readFSDPWords},
 			{key: "fsdp.1", from: []string{flat(knob.Offload)}, read: onHost},

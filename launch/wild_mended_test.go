@@ -26,7 +26,8 @@ func wildMended() []wild {
 		},
 		{
 			"FSDP 1 on the host", "a.yaml",
-			axolotl + "fsdp:\n  - full_shard\n  - auto_wrap\nfsdp_config:\n  fsdp_offload_params: true\n", nil,
+			axolotl + "fsdp:\n  - full_shard\n  - auto_wrap\nfsdp_config:\n  fsdp_offload_params: " +
+				"true\n", nil,
 			map[string]any{"zero": 3, "offload": open},
 			"", false,
 		},
@@ -68,7 +69,8 @@ func wildMended() []wild {
 		{
 			"words that are built, cut and run", "a.sh",
 			"LOG=$(date)\nN=$(( 300 * 1000000000 / 2048 ))\nCMD=\"" + torchrun +
-				" --train-samples $N --bf16 --moe-layer-freq '([0]*1+[1]*31)' --num-experts 8 &> $LOG/x.log\"\n" +
+				" --train-samples $N --bf16 --moe-layer-freq '([0]*1+[1]*31)' --num-experts 8 &> " +
+				"$LOG/x.log\"\n" +
 				"eval $CMD\n", nil,
 			map[string]any{
 				"precision": "bf16", "set.model.first_k_dense_layers": 1, "set.model.n_experts": 8,
@@ -84,7 +86,8 @@ func wildMended() []wild {
 		{
 			"MLA by other names", "a.sh", torchrun + mla + "\n", nil,
 			map[string]any{
-				"set.model.qk_nope_head_dim": 96, "set.model.qk_rope_head_dim": 32, "set.model.v_head_dim": 128,
+				"set.model.qk_nope_head_dim": 96, "set.model.qk_rope_head_dim": 32,
+				"set.model.v_head_dim": 128,
 			},
 			"", false,
 		},
@@ -108,13 +111,16 @@ func wildMended() []wild {
 			"", false,
 		},
 		{
-			"TRL without a batch", "a.yaml", "model_name_or_path:\n  Qwen/Qwen2.5-7B\ndataset_name:\n  x/y\n", nil,
+			"TRL without a batch", "a.yaml", "model_name_or_path:\n  Qwen/Qwen2.5-7B\ndataset_name:\n  " +
+				"x/y\n", nil,
 			map[string]any{"model": "qwen2.5-7b", "mbs": 8, "zero": open, "gpus": open},
 			"", false,
 		},
 		{
-			"arguments that a script looks for", "a.sh", "OUT=$1\nZ=$2\nif [ \"$Z\" == \"\" ]; then Z=3; fi\n" +
-				"if [[ -z $3 ]]; then B=4; fi\ndeepspeed main.py --model_name_or_path meta-llama/Llama-2-7b-hf " +
+			"arguments that a script looks for", "a.sh", "OUT=$1\nZ=$2\nif [ \"$Z\" == \"\" ]; then " +
+				"Z=3; fi\n" +
+				"if [[ -z $3 ]]; then B=4; fi\ndeepspeed main.py --model_name_or_path " +
+				"meta-llama/Llama-2-7b-hf " +
 				"--per_device_train_batch_size $B --zero_stage $Z --deepspeed --output_dir $OUT\n", nil,
 			map[string]any{"zero": 3, "mbs": 4, "model": "llama2-7b", "gpus": open},
 			"give it after --", false,
@@ -124,7 +130,8 @@ func wildMended() []wild {
 				"  mlp_hidden_size: 22016\n  weight_tying: false\n  rope: true\n  include_bias: false\n" +
 				"  layer_norm_type: rms\n  attention_layer_norm: true\n  activation_type: swiglu\n" +
 				"  max_sequence_length: 4096\n  vocab_size: 100278\n  embedding_size: 100352\n" +
-				"global_train_batch_size: 1024\ndevice_train_microbatch_size: 2\nprecision: amp_bf16\nfsdp:\n" +
+				"global_train_batch_size: 1024\ndevice_train_microbatch_size: 2\nprecision: amp_bf16\n" +
+				"fsdp:\n" +
 				"  precision: mixed\n", nil,
 			map[string]any{
 				"set.model.ffn_hidden": 11008, "set.model.vocab": 100352, "set.model.qk_norm": "full-width",
@@ -134,12 +141,14 @@ func wildMended() []wild {
 		},
 		{
 			"norms without parameters", "a.yaml", "model:\n  d_model: 2048\n  n_heads: 16\n  n_layers: 16\n" +
-				"  layer_norm_type: default\nglobal_train_batch_size: 8\ndevice_train_microbatch_size: 2\n", nil,
+				"  layer_norm_type: default\nglobal_train_batch_size: 8\ndevice_train_microbatch_size: " +
+				"2\n", nil,
 			map[string]any{"model": open, "gbs": 8},
 			"", false,
 		},
 		{
-			"torchtitan of 2024", "a.toml", "[job]\ndescription = \"x\"\n[model]\nname = \"llama3\"\nflavor = " +
+			"torchtitan of 2024", "a.toml", "[job]\ndescription = \"x\"\n[model]\nname = \"llama3\"\n" +
+				"flavor = " +
 				"\"8B\"\n[optimizer]\nname = \"AdamW\"\n[training]\nbatch_size = 8\nseq_len = 8192\n" +
 				"data_parallel_degree = -1\ntensor_parallel_degree = 2\n[experimental]\n" +
 				"pipeline_parallel_degree = 2\n[activation_checkpoint]\nmode = 'selective'\n", nil,
@@ -152,7 +161,8 @@ func wildMended() []wild {
 		{
 			"a recipe of NeMo in Python", "a.py", nemoRecipe, nil,
 			map[string]any{
-				"model": "llama3-70b", "tp": 8, "pp": 4, "vpp": 1, "cp": 8, "gpus": 256, "seq": 65536, "gbs": 512,
+				"model": "llama3-70b", "tp": 8, "pp": 4, "vpp": 1, "cp": 8, "gpus": 256, "seq": 65536,
+				"gbs": 512,
 				"mbs": 1, "recompute": "full", "precision": "bf16", "zero": 1, "sp": true,
 			},
 			"performance_mode", false,
@@ -168,19 +178,22 @@ func wildMended() []wild {
 		{
 			"a script of OLMo-core that looks at its GPUs", "a.py", olmoCoreScript(
 				"tp_config=TransformerTensorParallelConfig(degree=2),", "    if get_world_size() >= 1024:\n"+
-					"        train_module_config.rank_microbatch_size //= 2\n        train_module_config.ac_config"+
+					"        train_module_config.rank_microbatch_size //= 2\n        "+
+					"train_module_config.ac_config"+
 					" = C(mode=ActivationCheckpointingMode.budget)\n"), nil,
 			map[string]any{"mbs": open, "recompute": open, "tp": open, "gbs": 1024},
 			"", false,
 		},
 		{
-			"a registry of torchtitan", "a.py", titanRecipes + "def qwen3_8b() -> Trainer.Config:\n    return 1\n",
+			"a registry of torchtitan", "a.py", titanRecipes + "def qwen3_8b() -> Trainer.Config:\n    " +
+				"return 1\n",
 			nil, nil, "name one after --", true,
 		},
 		{
 			"the only recipe of a registry", "a.py", titanRecipes, nil,
 			map[string]any{
-				"model": "qwen3-14b", "seq": 4096, "mbs": 4, "tp": 2, "recompute": "full", "zero": 3, "gpus": open,
+				"model": "qwen3-14b", "seq": 4096, "mbs": 4, "tp": 2, "recompute": "full", "zero": 3,
+				"gpus": open,
 			},
 			"", false,
 		},
@@ -190,9 +203,11 @@ func wildMended() []wild {
 const (
 	nemoRecipe = "from nemo.collections.llm.recipes import llama3_70b\nNAME = \"llama3_70b_64k\"\n" +
 		"def trainer(\n    num_nodes: int = 32,\n    num_gpus_per_node: int = 8,\n) -> run.Config:\n" +
-		"    \"\"\"tensor_parallelism=1\"\"\"\n    return llama3_70b.trainer(\n        tensor_parallelism=8,\n" +
+		"    \"\"\"tensor_parallelism=1\"\"\"\n    return llama3_70b.trainer(\n        " +
+		"tensor_parallelism=8,\n" +
 		"        pipeline_parallelism=4,\n        virtual_pipeline_parallelism=None,\n" +
-		"        context_parallelism=8,\n        sequence_parallelism=True,\n        num_nodes=num_nodes,\n    )\n" +
+		"        context_parallelism=8,\n        sequence_parallelism=True,\n        " +
+		"num_nodes=num_nodes,\n    )\n" +
 		"def pretrain_recipe(name: str = \"default\", num_nodes: int = 32, num_gpus_per_node: int = 8):\n" +
 		"    recipe = llama3_70b.pretrain_recipe(name=name)\n" +
 		"    recipe.data = run.Config(M, seq_length=65536, global_batch_size=512, micro_batch_size=1)\n" +
@@ -202,7 +217,8 @@ const (
 		"def finetune_recipe():\n    recipe.trainer.strategy.tensor_parallelism = 2\n"
 	titanRecipes = "from torchtitan.config import TrainingConfig\ndef qwen3_14b() -> Trainer.Config:\n" +
 		"    spec = model_registry(\"14B\")\n    return Trainer.Config(\n        training=TrainingConfig(\n" +
-		"            num_tokens_per_microbatch_per_dp_rank=4 * 4096,\n            max_context_length=4096,\n" +
+		"            num_tokens_per_microbatch_per_dp_rank=4 * 4096,\n            " +
+		"max_context_length=4096,\n" +
 		"        ),\n        parallelism=ParallelismConfig(tensor_parallel_degree=2),\n" +
 		"        activation_checkpoint=FullAC.Config(),\n    )\n"
 )
