@@ -90,6 +90,13 @@ func TestPyTorchRefuses(t *testing.T) {
 			},
 			"selective checkpointing in transformers",
 		},
+		{
+			knob.Given{
+				knob.Calibration: recipe.Transformers,
+				knob.Recompute:   recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 4},
+			},
+			"checkpointing of some layers in transformers",
+		},
 	} {
 		s := onOneGPU(t, c.given)
 		found := false

@@ -178,6 +178,10 @@ func Check(p *model.Program, w *Way) error {
 			w.Checkpoint == Selective && w.Code.Transformers,
 			"selective checkpointing in transformers, which has full or none",
 		},
+		{
+			w.Layers > 0 && w.Layers < int64(m.Layers) && w.Code.Transformers,
+			"checkpointing of some layers in transformers, which has full or none",
+		},
 		{w.Offload && !w.FSDP, "weights on the host without FSDP2"},
 		{w.HostSaved && w.Compile, "compiled blocks whose saved tensors are in host memory"},
 		{w.Code.Transformers && m.SharedFFN > 0, "shared experts in transformers"},
