@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,6 +107,48 @@ func TestPyTorchRefuses(t *testing.T) {
 		if !found {
 			t.Errorf("%v: %v, want %q", c.given, engine.Check(s), c.says)
 		}
+	}
+}
+
+// TestPyTorchClass: the class that stands in for a model is named.
+func TestPyTorchClass(t *testing.T) {
+	for id, class := range map[string]string{
+		"llama3.2-1b": "Llama", "qwen2.5-7b": "Llama", "gpt2-124m": "GPT2",
+	} {
+		s := onOneGPU(t, knob.Given{knob.Calibration: recipe.Transformers})
+		s.Model = presetModel(t, id)
+		r := engine.Evaluate(s)
+		said := slices.ContainsFunc(r.Assumptions, func(a string) bool {
+			return strings.HasPrefix(a, "operations are those of the class "+class+" of transformers")
+		})
+		if !r.Legal || !said {
+			t.Errorf("%s: %v, %v", id, r.Problems, r.Assumptions)
+		}
+	}
+	s := onOneGPU(t, nil)
+	if r := engine.Evaluate(s); strings.Contains(strings.Join(r.Assumptions, "\n"), "of the class") {
+		t.Error(r.Assumptions)
+	}
+}
+
+// TestSGDTakesLess: its update reads and writes one state less than Adam's.
+func TestSGDTakesLess(t *testing.T) {
+	h100, err := presets.Default().GPU("h100-sxm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seconds := func(o recipe.Optimizer) float64 {
+		s := onOneGPU(t, knob.Given{knob.Optimizer: o})
+		s.Cluster = presets.Default().NodeOf(h100)
+		r := engine.Evaluate(s)
+		if !r.Legal {
+			t.Fatal(r.Problems)
+		}
+		return float64(r.Time.Optimizer)
+	}
+	adam, sgd := seconds(recipe.Adam), seconds(recipe.SGDMomentum)
+	if two := 1.2358e9 * 8 / 2.6e12; math.Abs(adam-sgd-two) > .02*two { // passes over fp32 of seven
+		t.Errorf("Adam takes %.4g s and SGD %.4g s, want a difference of %.4g s", adam, sgd, two)
 	}
 }
 

@@ -56,7 +56,11 @@ func (v *StepValidation) Document() *Document {
 		for _, f := range figures[2:] {
 			line(f.head, f.unit, f.of(s))
 		}
-		add(s.Name, s.Kind+"; the peak is in the "+s.Moment, t)
+		lead := s.Kind + "; the peak is in the " + s.Moment
+		if s.ComparedAs != "" {
+			lead += "; compared as " + s.ComparedAs + ": there are no rules for its class"
+		}
+		add(s.Name, lead, t)
 	}
 	add("Errors by kind", "mean and largest absolute error", v.byKind())
 	left := &Table{Head: []string{"record", "why"}}

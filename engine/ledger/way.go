@@ -36,7 +36,6 @@ type Way struct {
 	Unreduced bool
 	Steps     int  // that are simulated; 0: three
 	FusedLoss bool // one kernel over 16-bit logits
-	Clip      bool
 
 	Expandable bool // segments of the allocator
 }

@@ -232,6 +232,15 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	return w, nil
 }
 
+// Class returns the class of transformers whose operations a stack counts; empty: none.
+func Class(m *model.Model, stack Stack) string {
+	class := ""
+	if k, ok := stack.(pyTorch); ok && k.transformers {
+		class, _ = classOf(m) // Refuses names the error
+	}
+	return class
+}
+
 // classOf returns the class of transformers whose operations are those of a model.
 func classOf(m *model.Model) (string, error) {
 	is := func(family string) bool { return strings.HasPrefix(m.Family, family) }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -46,6 +47,9 @@ type Step struct {
 	Backward      Pair   `json:"backward_seconds"`
 	Optimizer     Pair   `json:"optimizer_seconds"`
 	Step          Pair   `json:"step_seconds"`
+
+	// ComparedAs is the class of transformers whose rules stand in for those of a class that has none.
+	ComparedAs string `json:"compared_as,omitempty"`
 
 	Phases []Phase `json:"-"` // bytes allocated at the boundaries of the phases and at most in each
 	Moment string  `json:"-"` // of the predicted peak
@@ -109,7 +113,7 @@ func Compare(from io.Reader) (steps []Step, unmapped []Unmapped, notes []string,
 			leave(err.Error())
 			return true
 		}
-		step.Name = name
+		step.Name, step.ComparedAs = name, r.like
 		steps = append(steps, step)
 		note := func(text string) {
 			if !slices.Contains(notes, text) && len(notes) < maxNotes {
@@ -165,6 +169,7 @@ type record struct {
 	Base       int64   `json:"base"`
 	Reserved   float64 `json:"reserved"`
 	Parameters int64   `json:"parameters"`
+	Trainable  int64   `json:"trainable"`
 	Forward    float64 `json:"forward_ms"`
 	Backward   float64 `json:"backward_ms"`
 	Update     float64 `json:"optimizer_ms"`
@@ -178,7 +183,7 @@ type record struct {
 
 // otherKeys are documented keys that no figure depends on.
 func otherKeys() []string {
-	return strings.Fields("kind name steps limit clip trainable host_ms all_ms tokens_per_s used_by_driver " +
+	return strings.Fields("kind name steps limit clip host_ms all_ms tokens_per_s used_by_driver " +
 		"free_before trace seconds")
 }
 
@@ -233,32 +238,49 @@ func (r *record) read(line []byte) (unread []string, err error) {
 // check refuses a record without a figure, or with an impossible one.
 func (r *record) check() error {
 	for _, f := range [...]struct {
-		key   string
-		value float64
+		key         string
+		value, most float64
 	}{
-		{"forward_ms", r.Forward},
-		{"backward_ms", r.Backward},
-		{"optimizer_ms", r.Update},
-		{"step_ms", r.Step},
-		{"reserved", r.Reserved},
-		{"seq", float64(r.Seq)},
-		{"mbs", float64(r.MicroBatch)},
-		{"m", float64(value(r.MicroBatches, 1))},
-		{"rank", float64(value(r.Rank, 1))},
+		{"forward_ms", r.Forward, maxMilliseconds},
+		{"backward_ms", r.Backward, maxMilliseconds},
+		{"optimizer_ms", r.Update, maxMilliseconds},
+		{"step_ms", r.Step, maxMilliseconds},
+		{"reserved", r.Reserved, maxBytes},
+		{"seq", float64(r.Seq), math.MaxInt64},
+		{"mbs", float64(r.MicroBatch), math.MaxInt64},
+		{"m", float64(value(r.MicroBatches, 1)), math.MaxInt64},
+		{"rank", float64(value(r.Rank, 1)), math.MaxInt64},
 	} {
-		if !(f.value > 0) {
-			return fmt.Errorf("%s is missing or not positive", f.key)
+		if err := within(f.key, f.value, f.most); err != nil {
+			return err
 		}
 	}
 	for _, p := range phases() {
-		if !(r.Memory.Later[p.key] > 0) {
-			return fmt.Errorf("memory.later.%s is missing or not positive", p.key)
+		if err := within("memory.later."+p.key, r.Memory.Later[p.key], maxBytes); err != nil {
+			return err
 		}
 	}
 	if r.Base < 0 {
 		return fmt.Errorf("base is %d; allowed: 0 or more bytes", r.Base)
 	}
 	return nil
+}
+
+// Limits of measured figures, so that they and their sums stay readable: 11 days, 1 PB.
+const (
+	maxMilliseconds = 1e9
+	maxBytes        = 1e15
+)
+
+// within refuses a figure that is missing, not positive or above a limit.
+func within(key string, value, most float64) error {
+	switch {
+	case value > 0 && value <= most:
+		return nil
+	case value == 0:
+		return fmt.Errorf("%s is missing or 0; allowed: more than 0, at most %.3g", key, most)
+	}
+	return fmt.Errorf("%s is %.4g; allowed: more than 0, at most %.3g", key, value, most)
 }
 
 // passes returns how many layers a step runs, as far as micro-batches are simulated.
@@ -291,7 +313,12 @@ func (r *record) predict(rates *ledger.Rates) (step Step, err error) {
 		_, err := ledger.CodeOf(r.Class)
 		return step, fmt.Errorf("%w; it is none with the %d parameters of Llama", err, n)
 	} else if r.Parameters > 0 && abs(n-r.Parameters) > r.Parameters/100 {
-		return step, fmt.Errorf("it has %d parameters; these sizes make %d", r.Parameters, n)
+		return step, fmt.Errorf("parameters is %d; allowed: %d, which these sizes make, within 1 %%",
+			r.Parameters, n)
+	}
+	if n := res.Trainable; r.Trainable > 0 && abs(n-r.Trainable) > r.Trainable/100 {
+		return step, fmt.Errorf("trainable is %d; allowed: %d, which this way trains, within 1 %%",
+			r.Trainable, n)
 	}
 	step = Step{
 		Kind: r.kind(), Reserved: Pair{r.Reserved, float64(res.Reserved)},
@@ -309,7 +336,8 @@ func (r *record) predict(rates *ledger.Rates) (step Step, err error) {
 			step.AfterForward = pair
 		}
 		if !(pair.Measured > 0) {
-			return step, fmt.Errorf("memory.later.%s is less than base", p.key)
+			return step, fmt.Errorf("memory.later.%s is %.4g, less than base, %d", p.key,
+				r.Memory.Later[p.key], r.Base)
 		}
 	}
 	step.PeakAllocated.Predicted = float64(res.Later.Peak())
@@ -405,12 +433,24 @@ func (r *record) way() (*ledger.Way, error) {
 
 // model maps the sizes of a record.
 func (r *record) model(code *ledger.Code) (*model.Model, error) {
-	for _, n := range [...]int64{
-		r.Layers, r.Hidden, r.Heads, r.KVHeads, r.HeadDim, r.FFN, r.Vocab, r.Experts,
-		r.TopK, r.Expert, r.Shared,
+	for _, n := range [...]struct {
+		key  string
+		size int64
+	}{
+		{"L", r.Layers},
+		{"h", r.Hidden},
+		{"heads", r.Heads},
+		{"kv", r.KVHeads},
+		{"d", r.HeadDim},
+		{"f", r.FFN},
+		{"V", r.Vocab},
+		{"E", r.Experts},
+		{"top", r.TopK},
+		{"moe", r.Expert},
+		{"shared", r.Shared},
 	} {
-		if n < 0 || n > model.MaxVocab {
-			return nil, fmt.Errorf("a size is %d; allowed: 0 to %d", n, model.MaxVocab)
+		if n.size < 0 || n.size > model.MaxVocab {
+			return nil, fmt.Errorf("%s is %d; allowed: 0 to %d", n.key, n.size, model.MaxVocab)
 		}
 	}
 	m := &model.Model{

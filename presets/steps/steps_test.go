@@ -90,16 +90,19 @@ func TestLeftOut(t *testing.T) {
 		{"not JSON", "no record"},
 		{"[1]", "no record"},
 		{line(map[string]any{"kind": "oom"}), `kind is "oom"`},
-		{line(map[string]any{"step_ms": -1}), "step_ms is missing or not positive"},
-		{line(map[string]any{"reserved": nil}), "reserved is missing"},
+		{line(map[string]any{"step_ms": -1}), "step_ms is -1; allowed: more than 0, at most 1e+09"},
+		{line(map[string]any{"reserved": nil}), "reserved is missing or 0"},
 		{line(map[string]any{"memory": nil}), "memory.later.start is missing"},
 		{line(map[string]any{"h": "wide"}), "no record of a step"},
-		{line(map[string]any{"h": -512}), "a size is -512"},
-		{line(map[string]any{"m": 0}), "m is missing or not positive"},
+		{line(map[string]any{"h": -512}), "h is -512; allowed: 0 to"},
+		{line(map[string]any{"m": 0}), "m is missing or 0; allowed"},
 		{line(map[string]any{"L": 1 << 20}), "layers is 1048576"},
 		{line(map[string]any{"seq": 1 << 29, "mbs": 1 << 29}), "a micro-batch has tensors"},
-		{line(map[string]any{"base": 2_000_000_000}), "is less than base"},
-		{line(map[string]any{"parameters": 7}), "it has 7 parameters"},
+		{line(map[string]any{"base": 2_000_000_000}), "is 1e+09, less than base, 2000000000"},
+		{line(map[string]any{"parameters": 7}), "parameters is 7; allowed: "},
+		{line(map[string]any{"trainable": 7}), "trainable is 7; allowed: "},
+		{line(map[string]any{"step_ms": 1e300}), "step_ms is 1e+300; allowed: "},
+		{line(map[string]any{"moe": 1 << 40}), "moe is 1099511627776; allowed: 0 to"},
 		{
 			line(map[string]any{"way": "fsdp3"}),
 			`no way "fsdp3"; allowed: autocast, bf16, fsdp2, hf, hf-autocast, lora`,
@@ -153,7 +156,7 @@ func TestLeftOut(t *testing.T) {
 	granite := map[string]any{"way": "hf", "cls": "Granite", "parameters": 5_483_008}
 	for _, change := range []map[string]any{{"chunks": 8}, granite} {
 		if rows, unmapped, notes, _ := steps.Compare(strings.NewReader(line(change))); len(notes) != 1 ||
-			len(rows) != 1 {
+			len(rows) != 1 || (rows[0].ComparedAs == "Llama") != (change["cls"] == "Granite") {
 			t.Errorf("%v: noted %v, left out %v", change, notes, unmapped)
 		}
 	}
