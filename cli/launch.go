@@ -104,6 +104,16 @@ func (a *app) launchCommand() *cobra.Command {
 			return a.rewrite(l, read, file, &of)
 		}
 		flags.launcher = &launcherFlag{id: l.ID}
+		b, err := flags.begin(a)
+		if err != nil {
+			return err
+		}
+		if refused := l.RefusedModel(&b.Setup); len(refused) > 0 && b.Err == nil { // whatever its layout is
+			for i := range refused {
+				a.sayf("meshscope: %s\n", l.Line(&refused[i]))
+			}
+			return outcome(exitIllegal)
+		}
 		if err := flags.ownStack(a, l); err != nil {
 			return err
 		}

@@ -122,6 +122,9 @@ func Of(s recipe.Stack) *Launcher {
 func (l *Launcher) Limit(q *search.Query) {
 	if l != nil {
 		q.Accepts, q.Launcher, q.WriteSplit = l.Accepts, l.ID, l.WriteSplit
+		if refused := l.RefusedModel(&q.Setup); len(refused) > 0 {
+			q.Unbuilt = refused[0].Because
+		}
 		if slices.ContainsFunc(search.Named(), q.Several) {
 			q.Accepts = l.AcceptsFrom(&q.Setup)
 		}
@@ -173,6 +176,17 @@ func (l *Launcher) WriteSplit(s *engine.Setup) {
 	if l.explicit != nil && l.explicit(s) {
 		s.Split = layout.BalancedSplit(s.Model.Layers, s.Stages())
 	}
+}
+
+// RefusedModel lists why a launcher does not build the model of a setup, whatever its layout; none where it
+// does.
+func (l *Launcher) RefusedModel(s *engine.Setup) (out []Refusal) {
+	for i := range l.rules {
+		if r := &l.rules[i]; r.Field == modelField && r.breaks(s) {
+			out = append(out, Refusal{Rule: r.ID, Field: r.Field, Because: r.Why(s), Source: r.Source})
+		}
+	}
+	return out
 }
 
 // Refusals lists why a launcher does not run a legal setup; none where it does.

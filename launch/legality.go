@@ -38,12 +38,17 @@ func Check(s *engine.Setup) []Verdict {
 // it runs, or that none was found.
 func (l *Launcher) RefusedLines(s *engine.Setup) (lines []string) {
 	for _, r := range l.Refusals(s) {
-		lines = append(lines, fmt.Sprintf("%s refuses --%s: %s (%s)", l.Name, r.Field, r.Because, r.Source))
+		lines = append(lines, l.Line(&r))
 	}
 	if near, ok := l.Nearest(*s); ok {
 		return append(lines, "the nearest layout that it runs: "+Turned(Differing(s, &near)))
 	}
 	return append(lines, "no layout near this one that it runs was found")
+}
+
+// Line writes a refusal.
+func (l *Launcher) Line(r *Refusal) string {
+	return fmt.Sprintf("%s refuses --%s: %s (%s)", l.Name, r.Field, r.Because, r.Source)
 }
 
 // Turned writes knobs with their values as flags.

@@ -30,6 +30,10 @@ func Shape(m *model.Model) string {
 		shape += fmt.Sprintf(":%d/%d:%d+%d/%d", m.QLoraRank, m.KVLoraRank, m.QKNopeDim, m.QKRopeDim,
 			m.VHeadDim)
 	}
+	if m.Pattern != "" { // which layers are of which kind, and the widths of those that carry a state
+		shape += fmt.Sprintf(":%s:%dx%d/%dx%d", m.Pattern, m.LinearKeyHeads, m.LinearKeyDim,
+			m.LinearValueHeads, m.LinearValueDim)
+	}
 	return shape
 }
 

@@ -85,6 +85,7 @@ type Space struct {
 	// rules alone count. It is called by all workers. Launcher is its name.
 	Accepts  func(*engine.Setup) bool
 	Launcher string
+	Unbuilt  string // why it does not build the model, whatever the layout is
 	// WriteSplit writes into a layout that is evaluated what the launcher must be told of its
 	// stages, which stay what they are; nil: nothing.
 	WriteSplit func(*engine.Setup)

@@ -23,6 +23,7 @@ type Query struct {
 	Refused  bool                     // also what some launcher rejects
 	Accepts  func(*engine.Setup) bool // what the launcher named runs; nil: everything
 	Launcher string
+	Unbuilt  string // why it does not build the model; empty where it does
 	// WriteSplit is that of Space.
 	WriteSplit func(*engine.Setup)
 	Collect    func() // that of Problem
@@ -120,6 +121,7 @@ func (q *Query) Problem() (Problem, error) {
 		Deadline: q.Deadline, Tokens: q.Setup.Budget, Collect: q.Collect,
 	}
 	p.Space.Refused, p.Space.Accepts, p.Space.Launcher = q.Refused || q.Accepts != nil, q.Accepts, q.Launcher
+	p.Space.Unbuilt = q.Unbuilt
 	p.Space.WriteSplit = q.WriteSplit
 	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut
 	s := &p.Setup

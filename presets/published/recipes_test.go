@@ -105,6 +105,21 @@ func TestShapeTellsModelsApart(t *testing.T) {
 			t.Errorf("%s: the same shape %s", name, hardware.Shape(&of))
 		}
 	}
+	hybrid, err := presets.Default().Model("nemotron-nano-9b-v2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shapes := map[string]string{hardware.Shape(&hybrid): hybrid.Pattern}
+	for i := range len(hybrid.Pattern) - 1 { // two layers change places
+		other, letters := hybrid, []byte(hybrid.Pattern)
+		letters[i], letters[i+1] = letters[i+1], letters[i]
+		other.Pattern = string(letters)
+		shape := hardware.Shape(&other)
+		if of, known := shapes[shape]; known && of != other.Pattern {
+			t.Errorf("patterns %s and %s have the same shape", other.Pattern, of)
+		}
+		shapes[shape] = other.Pattern
+	}
 	renamed := of
 	if renamed.Name = "another"; hardware.Shape(&renamed) != hardware.Shape(&of) {
 		t.Error("a name makes another shape")
