@@ -11,8 +11,8 @@ import (
 	"meshscope/presets"
 )
 
-// TestPresetsOfFamilies: at least 30 models of the families of 2024 to 2026 have presets, each with exactly the
-// parameters of its language model.
+// TestPresetsOfFamilies: at least 30 models of the families of 2024 to 2026 have presets, each with exactly
+// the parameters of its language model.
 func TestPresetsOfFamilies(t *testing.T) {
 	data, err := os.ReadFile(shared.Path(t, "families.md"))
 	if err != nil {

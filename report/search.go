@@ -197,8 +197,9 @@ func (o *Search) launcher() string {
 		return ""
 	}
 	if why := o.Problem.Space.Unbuilt; why != "" {
-		return o.Problem.Space.Launcher + ": it does not build this model (" + escape.Line(why) + "), so none of " +
-			"these layouts can be launched with it; they meet the rest of its rules (--launcher any: none of them)"
+		return o.Problem.Space.Launcher + ": it does not build this model (" + escape.Line(why) +
+			"), so none of these layouts can be launched with it; they meet the rest of its rules " +
+			"(--launcher any: none of them)"
 	}
 	return o.Problem.Space.Launcher + ": layouts it rejects are left out (--launcher any)"
 }

@@ -3,9 +3,9 @@ package model
 import "meshscope/engine/record"
 
 // sharedBlock is the transformer block of Zamba2 (arXiv 2411.15242): SharedBlocks of them, used in turn by
-// the layers that have one. Attention reads the stream and the embedding side by side, a gated MLP its output,
-// and what a projection makes of that joins the input of the layer's Mamba-2. Low-rank adapters on the MLP, and
-// where AttnAdapter says so on queries, keys and values, are of each layer, as the projection is.
+// the layers that have one. Attention reads the stream and the embedding side by side, a gated MLP what it
+// gives, and what a projection makes of that joins the input of the layer's Mamba-2. Low-rank adapters on the
+// MLP, and where AttnAdapter says so on queries, keys and values, are of each layer, as the projection is.
 func sharedBlock(b *builder, x Ref) Ref {
 	s, two, three := &b.size, record.Lit(2), record.Lit(3)
 	wide, normed := b.tensor(two.Times(s.h), Sequence), b.tensor(two.Times(s.h), Sequence)
