@@ -320,18 +320,23 @@ func torchtune() form {
 		if n := r.whole("data_parallel_replicate_dim", 1, 1); n > 1 {
 			r.Setup["hsdp"] = n
 		}
-		if r.Setup["precision"] == string(recipe.BF16) {
-			r.Ignored = append(r.Ignored, Ignored{
-				Key: "dtype", Why: "weights, gradients and moments are all kept in bf16, as --calibration " +
-					"pytorch --optimizer adam-no-master counts them; without these the memory is that of " +
-					"fp32 moments and a master copy",
-				Line: r.values["dtype"].Line,
-			})
-		}
 		r.without(name, map[string]any{
 			"pp": 1, "tp": 1, "cp": 1, "ep": 1, "sp": false, "microbatches": 1,
 			"recompute": string(recipe.RecomputeNone),
 		})
+		if r.Setup["precision"] == string(recipe.BF16) && !r.lost["optimizer"] {
+			if r.number("tp", 1) == 1 && r.number("cp", 1) == 1 {
+				const why = "torchtune keeps weights, gradients and moments in bf16"
+				r.Setup["optimizer"] = string(recipe.AdamNoMaster)
+				r.assume(flat(knob.Calibration), string(recipe.PyTorch), why)
+			} else {
+				r.Ignored = append(r.Ignored, Ignored{
+					Key: "dtype", Why: "weights, gradients and moments are all kept in bf16, which is not " +
+						"modelled with tp or cp: the memory is that of fp32 moments and a master copy",
+					Line: r.values["dtype"].Line,
+				})
+			}
+		}
 	}
 	return f
 }

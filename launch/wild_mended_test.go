@@ -147,6 +147,14 @@ func wildMended() []wild {
 			"", false,
 		},
 		{
+			"all of torchtune in bf16", "a.yaml", "model:\n  _component_: torchtune.models.llama2.llama2_13b\n" +
+				"batch_size: 2\noptimizer:\n  _component_: torch.optim.AdamW\ndtype: bf16\n", nil,
+			map[string]any{
+				"optimizer": "adam-no-master", "calibration": "pytorch", "zero": open, "precision": "bf16",
+			},
+			"moments in bf16", false,
+		},
+		{
 			"torchtitan of 2024", "a.toml", "[job]\ndescription = \"x\"\n[model]\nname = \"llama3\"\n" +
 				"flavor = " +
 				"\"8B\"\n[optimizer]\nname = \"AdamW\"\n[training]\nbatch_size = 8\nseq_len = 8192\n" +
