@@ -160,7 +160,17 @@ func (m *Model) chosenAction(c *choice, msg *chosenMsg) state.Action {
 	if fixed := state.FixedWords(c.of.Fixed, &msg.setup); fixed != "" {
 		note += ", fixed: " + fixed
 	}
-	return state.Action{Verb: state.UseSetup, Setup: &msg.setup, Fixed: &c.of.Fixed, Text: note}
+	return state.Action{
+		Verb: state.UseSetup, Setup: &msg.setup, Fixed: &c.of.Fixed, Text: note, Tone: chosenTone(msg.chosen),
+	}
+}
+
+// chosenTone has it seen before all else where no layout fits: which machine would do is said nowhere else.
+func chosenTone(c *search.Chosen) state.Tone {
+	if c != nil && !c.Found {
+		return state.Answer
+	}
+	return state.Plain
 }
 
 // openChosen opens with the layout that was found: there is nothing before it to go back to.
@@ -174,7 +184,7 @@ func (m *Model) openChosen(msg chosenMsg) tea.Cmd {
 		m.start.Setup = m.legal.setup
 	}
 	if len(m.options.Notices) == 0 && msg.chosen != nil {
-		m.state.Note = state.Note{Text: msg.chosen.Words(figure.Comma)}
+		m.state.Note = state.Note{Text: msg.chosen.Words(figure.Comma), Tone: chosenTone(msg.chosen)}
 	}
 	m.retargetSweep()
 	return tea.Batch(m.slowCmd(), m.sweepCmd(), m.refreshScreen(), m.tick())

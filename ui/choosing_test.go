@@ -229,3 +229,28 @@ func TestSaysWhatAnotherModelChanges(t *testing.T) {
 		}
 	}
 }
+
+// TestSaysWhichMachineWouldDo: where no layout of another model fits, the line says by how much and which
+// machine would do, at every size and before why the setup does not fit.
+func TestSaysWhichMachineWouldDo(t *testing.T) {
+	model, err := presets.Default().Model("llama3.1-405b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range [][2]int{{80, 24}, {120, 36}} {
+		m := sample(t, size[0], size[1], func(o *Options) {
+			o.Evaluate = engine.Evaluate
+			o.Setup.GPUs, o.Setup.DP, o.Setup.PP, o.Setup.MicroBatches = 8, 1, 1, o.Setup.GBS
+		})
+		if !m.now.report.Legal || m.state.Setup.GPUs != 8 {
+			t.Fatalf("%+v", m.state.Setup.Layout)
+		}
+		finishAll(m, m.do(state.Action{Verb: state.UseModel, Model: &model}))
+		text := strings.Join(strings.Fields(screenText(m)), " ")
+		for _, want := range []string{"layouts fits: ", " GiB over at least; ", " nodes) would do"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v: no %q in:\n%s", size, want, screenText(m))
+			}
+		}
+	}
+}

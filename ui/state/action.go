@@ -112,7 +112,7 @@ func change(s State, a Action) State {
 			fixed = *a.Fixed
 		}
 		s = s.use(*a.Setup, a.Text)
-		s.Fixed = fixed
+		s.Fixed, s.Note.Tone = fixed, max(s.Note.Tone, a.Tone)
 		return s
 	case PageRanks:
 		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))

@@ -287,3 +287,16 @@ func TestExposedNames(t *testing.T) {
 		}
 	}
 }
+
+// TestGaugesApart: the figures of the gauges have blanks between them, also where the window is narrow.
+func TestGaugesApart(t *testing.T) {
+	for w := 58; w <= 120; w++ {
+		in := input(t, colorprofile.ASCII, presets.DefaultSetup(), bare())
+		text := ansi.Strip(Gauges(in, Vital{}, w, 1)[0])
+		for _, name := range []string{" reach", " exposed"} {
+			if !strings.Contains(text, name) {
+				t.Errorf("%d cells: no blank before%s: %q", w, name, text)
+			}
+		}
+	}
+}

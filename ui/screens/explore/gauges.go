@@ -176,6 +176,9 @@ func gaugeText(in *screen.Context, l *widget.Line, g *gauge, end int) {
 	if need() > room {
 		value = strings.TrimSuffix(value, " of step")
 	}
+	if need() > room { // the band is on the panels
+		value, _, _ = strings.Cut(value, " "+in.Glyphs.PlusMinus)
+	}
 	l.Put(in.Theme.Word(g.role, name), name).Gap(1).Put(in.Paint(glowing(in, change != "")), value)
 	if change != "" && end-l.Used() > widget.Width(change) {
 		l.RightAligned(in.Paint(role), change, end)
