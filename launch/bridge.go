@@ -246,8 +246,8 @@ var (
 	bridgeOverride = regexp.MustCompile(`^model\.[a-z_.]+=`)
 )
 
-// readBridge reads a command line of Megatron-Bridge.
-func readBridge(name string, data []byte, given Given) Reading {
+// bridgeKeys returns the flags of Megatron-LM by the keys of Megatron-Bridge.
+func bridgeKeys() map[string]string {
 	flags := map[string]string{}
 	for flag, key := range bridgeNames() {
 		flags[key] = flag
@@ -280,6 +280,33 @@ func readBridge(name string, data []byte, given Given) Reading {
 	} {
 		flags[key] = flag
 	}
+	return flags
+}
+
+// isBridge tells the YAML of overrides that run_recipe.py and its scripts take.
+func isBridge(has func(string) bool) bool {
+	return has("model.tensor_model_parallel_size") && (has("train.micro_batch_size") ||
+		has("train.global_batch_size") || has("train.train_iters"))
+}
+
+// readBridgeFile reads such a file: what it does not say is a recipe's.
+func readBridgeFile(entries []Entry) Reading {
+	flags := bridgeKeys()
+	var out []Entry
+	for _, e := range entries {
+		if flag := flags[e.Key]; flag != "" {
+			e.Key, e.Value = flag, fmt.Sprint(e.Value)
+		}
+		out = append(out, e)
+	}
+	r := readBridgeEntries(out)
+	r.finishBridge()
+	return r.Reading
+}
+
+// readBridge reads a command line of Megatron-Bridge.
+func readBridge(name string, data []byte, given Given) Reading {
+	flags := bridgeKeys()
 	sh := parseScript(name, data, given)
 	words := sh.training(func(f shellField) bool {
 		key, _, _ := strings.Cut(strings.TrimLeft(f.text, "-"), "=")
@@ -291,14 +318,7 @@ func readBridge(name string, data []byte, given Given) Reading {
 			entries[i].Key = flag
 		}
 	}
-	entries = withRecipe(entries)
-	rows := slices.DeleteFunc(megatronFields(), func(f field) bool {
-		return f.read == nil || slices.ContainsFunc(f.from, func(key string) bool {
-			return strings.HasPrefix(key, modelPrefix) && f.key != "mtp-num-layers" &&
-				f.key != "hybrid-layer-pattern"
-		})
-	})
-	r := readEntries("bridge", append(bridgeRows(), rows...), entries)
+	r := readBridgeEntries(entries)
 	r.Problems = append(slices.Clone(sh.problems), r.Problems...)
 	r.Ignored = append(r.Ignored, sh.ignored...)
 	delete(r.Setup, modelPrefix+"mtp_layers")
@@ -311,6 +331,18 @@ func readBridge(name string, data []byte, given Given) Reading {
 	}
 	r.finishBridge()
 	return r.Reading
+}
+
+// readBridgeEntries reads keys over those of the recipe that they name.
+func readBridgeEntries(entries []Entry) *reader {
+	entries = withRecipe(entries)
+	rows := slices.DeleteFunc(megatronFields(), func(f field) bool {
+		return f.read == nil || slices.ContainsFunc(f.from, func(key string) bool {
+			return strings.HasPrefix(key, modelPrefix) && f.key != "mtp-num-layers" &&
+				f.key != "hybrid-layer-pattern"
+		})
+	})
+	return readEntries("bridge", append(bridgeRows(), rows...), entries)
 }
 
 // withRecipe puts what is known of a recipe before the entries of a file, which win over it, and
@@ -396,7 +428,9 @@ func (r *reader) finishBridge() {
 	if known := recipeNamed(name); known != nil {
 		r.Setup["model"] = known.model
 	}
-	if _, given := r.Setup["model"]; !given {
+	if _, given := r.Setup["model"]; !given && name == "" {
+		r.unknown("model", "the recipe that the file is for says it", 0)
+	} else if !given {
 		r.unknown("model", fmt.Sprintf("the model of recipe %s is not known", shown(path.Base(name))), line)
 	}
 	r.Ignored = append(r.Ignored,

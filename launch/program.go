@@ -37,6 +37,9 @@ func readProgram(name string, data []byte, given Given) (Reading, bool) {
 func readProgramFile(data []byte, given Given) (Reading, bool) {
 	entries, _ := parseYAML(data)
 	has := hasKey(entries)
+	if isBridge(has) {
+		return readBridgeFile(entries), true
+	}
 	for _, f := range programs() {
 		if f.keys != nil && f.keys(has) {
 			return f.readingAmid(data, given), true

@@ -251,6 +251,8 @@ type walker struct {
 	line  int // added to the lines of a script in a word
 	depth int // of scripts in words
 	at    int // the line that is followed
+
+	guards bool // what is tested may end the script
 }
 
 func (w *walker) lineOf(n syntax.Node) int { return w.line + int(n.Pos().Line()) }
@@ -373,8 +375,10 @@ func (w *walker) either(c *syntax.BinaryCmd) truth {
 	}
 	errexit := w.errexit
 	w.errexit = false // what is not last may fail
+	guards := w.guards
+	w.guards = w.ends(c.Y)
 	is := w.holds(c.X)
-	w.errexit = errexit
+	w.errexit, w.guards = errexit, guards
 	if w.stopped() {
 		return unsure
 	}

@@ -105,7 +105,7 @@ func (w *walker) notGiven(words []shellField, line int) []shellField {
 	empty := slices.ContainsFunc(words, func(f shellField) bool {
 		return f.text == "" || f.text == "-z" || f.text == "-n"
 	})
-	if given || !empty || len(words) > 4 {
+	if given || !empty || len(words) > 4 || w.guards {
 		return words
 	}
 	out := slices.Clone(words)
@@ -123,6 +123,19 @@ func (w *walker) notGiven(words []shellField, line int) []shellField {
 		}
 	}
 	return out
+}
+
+// ends reports whether a part may end the script, itself or in a function.
+func (w *walker) ends(n syntax.Node) bool {
+	found := false
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+			name := c.Args[0].Lit()
+			found = found || name == "exit" || name == "return" || w.known(name)
+		}
+		return !found
+	})
+	return found
 }
 
 // known reports whether a name is that of a function or an alias of the script.

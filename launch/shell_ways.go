@@ -137,8 +137,10 @@ func (w *walker) branch(c *syntax.IfClause) {
 	}
 	errexit := w.errexit
 	w.errexit = false // a condition may fail
+	guards := w.guards
+	w.guards = w.ends(c)
 	is := w.condition(c.Cond)
-	w.errexit = errexit
+	w.errexit, w.guards = errexit, guards
 	switch is {
 	case yes:
 		w.statements(c.Then)

@@ -155,6 +155,17 @@ func wildMended() []wild {
 			"moments in bf16", false,
 		},
 		{
+			"overrides of Megatron-Bridge", "a.yaml", "model:\n  seq_length: 4096\n" +
+				"  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 1\n  sequence_parallel: true\n" +
+				"  teacher:\n    tensor_model_parallel_size: 4\ntrain:\n  global_batch_size: 8\n" +
+				"  micro_batch_size: 1\n", nil,
+			map[string]any{
+				"tp": 2, "pp": 1, "sp": true, "seq": 4096, "gbs": 8, "mbs": 1, "model": open, "gpus": open,
+				"zero": open, "precision": open, "recompute": open, "cp": open,
+			},
+			"teacher", false,
+		},
+		{
 			"torchtitan of 2024", "a.toml", "[job]\ndescription = \"x\"\n[model]\nname = \"llama3\"\n" +
 				"flavor = " +
 				"\"8B\"\n[optimizer]\nname = \"AdamW\"\n[training]\nbatch_size = 8\nseq_len = 8192\n" +
