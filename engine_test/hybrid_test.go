@@ -466,3 +466,21 @@ func TestStagesBeginWithTheChoiceOfTokens(t *testing.T) {
 		t.Errorf("the module for multi-token prediction has %s", l.ID)
 	}
 }
+
+// TestIndexerTrainsLess: of an indexer the products count twice in training, the scores once and twice of the
+// chosen tokens, everything else three times.
+func TestIndexerTrainsLess(t *testing.T) {
+	m := presetModel(t, "deepseek-v3.2")
+	const seq, layers, top = 8192, 61, 2048.
+	const products = 2 * (1536*64*128 + 7168*(128+64))
+	const scores = 2 * 64 * 129 * seq / 2 // causal
+	chosen := (2*seq - top) * top / (seq * seq)
+	want := 3*float64(m.ForwardFLOPs(seq, true).Total()) - layers*(products+2*scores*(1-chosen))
+	if got := float64(m.TrainingFLOPs(seq, true, false)); !same(got, want) {
+		t.Errorf("%v FLOPs of a token, by hand %v", got, want)
+	}
+	v3 := presetModel(t, "deepseek-v3")
+	if v3.TrainingFLOPs(seq, true, false) != 3*v3.ForwardFLOPs(seq, true).Total() {
+		t.Error("a model without an indexer counts three times its forward")
+	}
+}

@@ -211,7 +211,37 @@ func (p *Program) TrainingFLOPs(seq int, causal, mtp bool) units.FLOPs {
 	if mtp {
 		f += p.MTPForward(seq, causal)
 	}
-	return 3 * f
+	f *= 3
+	for i := range p.Layers {
+		f -= units.FLOPs(p.Layers[i].Count) * p.Layers[i].untrained(seq, causal)
+	}
+	if mtp {
+		f -= units.FLOPs(p.of.MTPLayers) * p.Module().untrained(seq, causal)
+	}
+	return f
+}
+
+// untrained returns what three times the forward has of an indexer too much: its products have a gradient of
+// their matrices alone, its scores those of the chosen tokens (Megatron-Bridge at 067f987d,
+// training/utils/flop_utils.py, with the sparse loss of the indexer).
+func (l *Layer) untrained(seq int, causal bool) units.FLOPs {
+	scores := l.Choosing(seq)
+	if causal {
+		scores /= 2
+	}
+	return units.FLOPs(l.indexer.V) + 2*scores*units.FLOPs(1-l.windowShare(seq, causal))
+}
+
+// untrainedFormula is the text of untrained; empty without an indexer.
+func (l *Layer) untrainedFormula(causal bool) string {
+	if l.index.V == 0 {
+		return ""
+	}
+	scores := "2 * (1 - share_of_chosen_tokens) * " + l.index.Text() + " * s"
+	if causal {
+		scores += " / 2"
+	}
+	return "(" + l.indexer.Text() + " + " + scores + ")"
 }
 
 // Record records the formulas of the model's counts.
@@ -225,14 +255,23 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool) {
 	if mtp && p.of.MTPLayers > 0 {
 		formula = "3 * (F_forward + MTP_modules * (F_" + p.Module().ID + " + 2 * h * V))"
 	}
+	for i := range p.Layers {
+		l := &p.Layers[i]
+		if text := l.untrainedFormula(causal); text != "" {
+			rec.Given(record.InUnit(record.Share, "share_of_chosen_tokens", l.windowShare(seq, causal)))
+			if formula += " - " + l.Name + "_layers * " + text; mtp && l == p.Module() {
+				formula += " - MTP_modules * " + text
+			}
+		}
+	}
 	rec.Figure(record.Entry{
 		ID: "model.training-flops-per-token", Name: "Model FLOPs of training on one token", Symbol: "F",
 		Unit:    record.FLOPs,
 		Formula: formula, Value: float64(p.TrainingFLOPs(seq, causal, mtp)),
 		Source: "three times the forward pass: the backward has two matrix products for each of its " +
-			"(Narayanan et al., arXiv 2104.04473, appendix)",
+			"(Narayanan et al., arXiv 2104.04473, appendix); an indexer of sparse attention has fewer",
 		LeavesOut: "recomputation, norms, activations, softmax, optimizer; savings of local attention " +
-			"windows",
+			"windows; the scores that an indexer's loss computes once more",
 	})
 }
 

@@ -5,8 +5,8 @@ import "meshscope/engine/record"
 // sparse is DeepSeek sparse attention (DeepSeek-V3.2, arXiv 2512.02556): latent attention to the IndexTopK
 // tokens that an indexer chooses. Queries meet the key's up-projection first, so that one key of the latent's
 // width serves all heads. The indexer is whole on every rank of a TP group
-// (megatron/core/transformer/experimental_attention_variant/dsa.py); what it costs is counted forward and
-// backward, as if it were trained.
+// (megatron/core/transformer/experimental_attention_variant/dsa.py); it is trained by the
+// scores of the chosen tokens, and its inputs have no gradients.
 func sparse(b *builder, x Ref) Ref { return b.selected(x, true) }
 
 // reselected is sparse attention to what the last indexer chose (GLM-5.2).
@@ -31,6 +31,7 @@ func (b *builder) selected(x Ref, chooses bool) Ref {
 			Kind: Norm, ID: "index-norm", Name: "norm of the indexer's keys", Fused: true,
 			Other: record.Lit(2).Times(s.indexDim),
 		}, refs(keys), refs(whole(s.indexDim)))
+		b.indexer = record.Lit(2).Times(s.rq.Times(width).Plus(s.h.Times(s.indexDim.Plus(s.indexHeads))))
 		b.index = record.Lit(2).Times(s.indexHeads).Times(s.indexDim.Plus(one))
 	}
 	b.add(Op{Kind: Choice, ID: "chosen", Name: "chosen tokens", Fused: true}, refs(),
