@@ -258,17 +258,17 @@ func titanRegistry(file *pyFile, given Given) Reading {
 	delete(keys, "def")
 	var entries []Entry
 	name := given.Args[0]
-	for fn := file.function(name); fn != nil && len(entries) < maxRecipe; {
-		own := file.entries(fn.body, nil, keys)
-		entries = append(own, entries...)
+	seen := map[*pyFunction]bool{}
+	for fn := file.function(name); fn != nil; {
+		seen[fn] = true
+		entries = append(file.entries(fn.body, nil, keys), entries...)
 		next := (*pyFunction)(nil)
 		for _, c := range fn.calls { // that it starts from
-			if of := file.function(c); of != nil && of != fn && next == nil && len(fn.calls) > 0 {
+			if of := file.function(c); of != nil && !seen[of] && next == nil {
 				next = of
 			}
 		}
-		file.functions = slices.Clone(file.functions)
-		fn.calls, fn = nil, next
+		fn = next
 	}
 	for i := range entries {
 		if text, ok := entries[i].Value.(string); ok && entries[i].Key == "config.activation_checkpoint" {

@@ -209,6 +209,10 @@ func wildMended() []wild {
 			nil, nil, "name one after --", true,
 		},
 		{
+			"recipes that start from each other", "a.py", "import torchtitan\ndef a() -> Trainer.Config:\n" +
+				"    return a()\n", nil, map[string]any{"model": open, "gpus": open}, "", false,
+		},
+		{
 			"the only recipe of a registry", "a.py", titanRecipes, nil,
 			map[string]any{
 				"model": "qwen3-14b", "seq": 4096, "mbs": 4, "tp": 2, "recompute": "full", "zero": 3,
