@@ -54,6 +54,8 @@ type run struct {
 	kind             Kind // of what is allocated now
 	alive, roseAlive Alive
 	at, roseAt       Moment
+	follow           bool // every change of what is alive
+	spans            []Span
 }
 
 // module runs a block as its caller does: with checkpointing, if there is some.

@@ -98,7 +98,8 @@ func (t *training) step() (m Phases, times [4]float64) {
 	}
 	micros := t.way.simulated()
 	for micro := range micros {
-		t.at.Phase, t.kind = Forward, Activations
+		t.begin(Forward, micro)
+		t.kind = Activations
 		for _, g := range t.groups {
 			g.sync = micro == micros-1 || !t.way.Unreduced
 		}
@@ -114,7 +115,8 @@ func (t *training) step() (m Phases, times [4]float64) {
 			repeats += float64(t.way.MicroBatches - micros)
 		}
 		times[0] += repeats * (middle - begin)
-		t.clock.backward, t.at.Phase, t.at.Part, t.kind = true, Backward, t.loss.name, Temporaries
+		t.begin(Backward, micro)
+		t.clock.backward, t.at.Part, t.kind = true, t.loss.name, Temporaries
 		t.drop(&loss)
 		t.backward(loss)
 		for _, g := range t.groups { // the root's, and those of blocks whose input wants no gradient
@@ -132,7 +134,7 @@ func (t *training) step() (m Phases, times [4]float64) {
 		t.clock.backward = false
 	}
 	m.AfterBackward, m.PeakBackward = t.pool.now, peak()
-	t.at.Phase = Update
+	t.begin(Update, 0)
 	begin := t.clock.mark()
 	t.update()
 	m.AfterOptimizer, m.PeakOptimizer = t.pool.now, peak()

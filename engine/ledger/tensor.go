@@ -79,6 +79,7 @@ func (r *run) put(st *storage) {
 		r.roseAt, r.roseAlive = r.at, r.alive
 		r.roseAt.Doing = st.name
 	}
+	r.changed()
 }
 
 // count counts a storage as another kind from now on.
@@ -95,6 +96,7 @@ func (r *run) away(st *storage) {
 		r.alive[st.kind] -= st.block.size
 		r.pool.give(st.block)
 		st.block = nil
+		r.changed()
 	}
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"iter"
+	"slices"
 	"sort"
 
 	"meshscope/engine/units"
@@ -18,6 +19,7 @@ type Profile struct {
 	tail    [4]Sample // the end of the pipeline, and the update
 	peak    Sample
 	compute units.Bytes
+	samples []Sample // of a stack that follows its tensors; else nil
 }
 
 // block is a run of operations.
@@ -32,10 +34,25 @@ const blockOps = 256
 
 // Profiles returns the memory of a rank over the first step and over a later one.
 func Profiles(c *Trace) [2]Profile {
+	if c.samples[0] != nil {
+		return [2]Profile{sampled(c, c.samples[0]), sampled(c, c.samples[1])}
+	}
 	c.find()
 	first := c.Start
 	first.Optimizer = c.Master
 	return [2]Profile{newProfile(c, first), newProfile(c, c.Start)}
+}
+
+// sampled returns the profile of a step whose samples are there.
+func sampled(of *Trace, samples []Sample) Profile {
+	c := Profile{of: of, start: samples[0], peak: samples[0], samples: samples}
+	for i := range samples {
+		if c.raise(&samples[i]); samples[i].At <= of.Makespan {
+			c.compute = max(c.compute, samples[i].Allocated())
+		}
+	}
+	c.tail[len(c.tail)-1] = samples[len(samples)-1]
+	return c
 }
 
 func newProfile(of *Trace, start Sample) Profile {
@@ -120,10 +137,18 @@ func (c *Profile) Operations() int {
 }
 
 // Len returns the number of samples.
-func (c *Profile) Len() int { return 1 + 4*len(c.of.Ops) + len(c.tail) }
+func (c *Profile) Len() int {
+	if c.samples != nil {
+		return len(c.samples)
+	}
+	return 1 + 4*len(c.of.Ops) + len(c.tail)
+}
 
 // All walks the samples from the start of the step to its end.
 func (c *Profile) All() iter.Seq[Sample] {
+	if c.samples != nil {
+		return slices.Values(c.samples)
+	}
 	return func(yield func(Sample) bool) {
 		if !yield(c.start) {
 			return
@@ -149,6 +174,9 @@ func (c *Profile) All() iter.Seq[Sample] {
 // before another, and what the rank has at the first moment itself. It costs two
 // blocks of operations, however long the step.
 func (c *Profile) Most(from, to units.Seconds) Sample {
+	if c.samples != nil {
+		return c.mostSampled(from, to)
+	}
 	// Everything before operation k has ended before that moment.
 	k := sort.Search(len(c.of.Ops), func(i int) bool { return units.Seconds(c.of.End[i]) >= from })
 	q := query{from: from, to: to}
@@ -181,6 +209,19 @@ func (c *Profile) Most(from, to units.Seconds) Sample {
 	}
 	if !q.found {
 		return c.tail[len(c.tail)-1]
+	}
+	return q.best
+}
+
+// mostSampled is Most where samples are there.
+func (c *Profile) mostSampled(from, to units.Seconds) Sample {
+	k := sort.Search(len(c.samples), func(i int) bool { return c.samples[i].At >= from })
+	q := query{from: from, to: to}
+	for i := max(k-1, 0); i < len(c.samples) && !q.done; i++ {
+		q.take(&c.samples[i])
+	}
+	if !q.found {
+		return c.samples[len(c.samples)-1]
 	}
 	return q.best
 }

@@ -39,6 +39,11 @@ type Reserver interface {
 	Reserved(in *Input, out *Rank)
 }
 
+// Follower is a stack that knows what is alive at each moment of the first step and of a later one.
+type Follower interface {
+	Follow(in *Input, of *Trace) [2][]Sample
+}
+
 // common is what stacks do unless they say otherwise: every ZeRO stage, sharded
 // as in the ZeRO paper, gradients allocated once, no buffers.
 type common struct{}

@@ -55,6 +55,8 @@ type Trace struct {
 	Updating  units.Bytes // temporaries of the update
 	Frees     bool        // the update frees the gradients
 
+	samples [2][]Sample // of a Follower: the first step and a later one
+
 	filled []int // by chunk, the operation that makes its gradients
 }
 
@@ -86,6 +88,10 @@ func NewTrace(in *Input, stack Stack, line *schedule.Timeline, rank int, update 
 		c.Start.Optimizer, c.Master = 0, 0
 	}
 	c.Updating = stack.Update(in, rank, params)
+	if f, ok := stack.(Follower); ok {
+		c.samples = f.Follow(in, c)
+		return c
+	}
 	if !c.Frees {
 		clear(c.Gradients)
 		return c
