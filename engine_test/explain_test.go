@@ -209,6 +209,9 @@ func TestExplanationsOfEveryWord(t *testing.T) {
 				if s.Stack, s.ZeRO = stack, stage; ledger {
 					s.TP, s.PP, s.VPP, s.EP, s.ETP, s.SP, s.Schedule = 1, 1, 1, 1, 1, false, schedule.OneFOneB
 				}
+				if stack.Traits().LowGradients {
+					s.GradDtype = recipe.GradBF16
+				}
 			})
 		}
 	}
