@@ -176,7 +176,7 @@ func gaugeText(in *screen.Context, l *widget.Line, g *gauge, end int) {
 	if need() > room {
 		value = strings.TrimSuffix(value, " of step")
 	}
-	if need() > room { // the band is on the panels
+	if widget.Width(name)+1+widget.Width(value) > room+1 { // a blank stays; the band is on the panels
 		value, _, _ = strings.Cut(value, " "+in.Glyphs.PlusMinus)
 	}
 	l.Put(in.Theme.Word(g.role, name), name).Gap(1).Put(in.Paint(glowing(in, change != "")), value)
