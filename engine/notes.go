@@ -41,14 +41,17 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		for _, note := range cal.Notes {
 			say(!known || !strings.HasPrefix(note, "kernel"), note) // a ledger has its own kernels
 		}
-		say(known, cal.Kernels.Note(&s.Cluster.GPU))
+		if known {
+			list = append(list, cal.Kernels.Note(&s.Cluster.GPU))
+		}
 	}
 	say(cal == nil, "step time is an unfitted roofline: expect errors of tens of percent")
 	if stack, ok := memory.For(s.Stack); ok {
 		list = stack.Assumptions(list, &s.Layout, s.Cluster.MemoryOf(s.Stack).Note)
-		class := memory.Class(&s.Model, stack)
-		say(class != "", "operations are those of the class "+class+" of transformers, with this "+
-			"model's biases and norms of queries and keys")
+		if class := memory.Class(&s.Model, stack); class != "" {
+			list = append(list, "operations are those of the class "+class+" of transformers, with this "+
+				"model's biases and norms of queries and keys")
+		}
 	}
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
 	deepseek := s.Precision == recipe.FP8DeepSeek
