@@ -54,8 +54,8 @@ func named(s *engine.Setup) string {
 		switch {
 		case host && info.SplitsBackward:
 			return "the host's wait of a split backward"
-		case host && s.EP > 1 && soft.EPOverlap > 0 && soft.Run(&s.Software).EPOverlap == recipe.On:
-			return "the host's wait next to expert traffic"
+		case s.EP > 1 && soft.EPOverlap > 0 && soft.Run(&s.Software).EPOverlap == recipe.On:
+			return "what hides expert traffic hides less of weights, gradients and the host's wait"
 		}
 	}
 	return ""
