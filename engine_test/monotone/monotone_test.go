@@ -21,12 +21,12 @@ import (
 
 // A better machine or less work never makes a step longer, and what a setup moves off
 // the GPU or keeps in fewer bytes never costs memory. Not asked of automatic schedules: the
-// order that they choose depends on the times. At most one setup of a thousand may break
+// order that they choose depends on the times. At most two setups of a thousand may break
 // this, and only for the reason that named gives.
 const (
 	setupsDrawn  = 400   // in an ordinary run
 	setupsDeep   = 6_000 // of each seed, in a deep one
-	allowedShare = 0.001
+	allowedShare = 0.002
 	margin       = 1e-9
 	mostShown    = 3 // of each kind
 	mostAttempts = 400
