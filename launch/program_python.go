@@ -89,9 +89,15 @@ func nemoPython(file *pyFile, given Given) Reading {
 			}
 			entries = append(entries, e)
 		}
+		for _, called := range fn.calls {
+			switch {
+			case called == "bf16_mixed":
+				entries = append(entries, Entry{Key: "trainer.precision", Value: "bf16-mixed"})
+			case strings.HasPrefix(called, "distributed_fused_adam"):
+				entries = append(entries, Entry{Key: "model.optim.name", Value: "distributed_fused_adam"})
+			}
+		}
 	}
-	entries = append(entries, Entry{Key: "trainer.precision", Value: "bf16-mixed"},
-		Entry{Key: "model.optim.name", Value: "distributed_fused_adam"})
 	last := lastOf(entries)
 	entries = slices.DeleteFunc(entries, func(e Entry) bool { return last[e.Key].Line != e.Line })
 	for i := range entries {

@@ -14,8 +14,7 @@ type pyPair struct {
 }
 
 // pyFunction is a function of a Python file: its parameters with defaults, and the keywords and assignments
-// of
-// its body, in order. Nothing is executed: values are literals, names of such, or unknown.
+// of its body, in order. Nothing is executed: values are literals, names of such, or unknown.
 type pyFunction struct {
 	name         string
 	params, body []pyPair
@@ -121,8 +120,7 @@ func (f *pyFile) function(name string) *pyFunction {
 }
 
 // known returns the value of a text: a literal, a product, the end of a name with dots or of a call, or
-// what a
-// constant has. What is not known is said.
+// what a constant has. What is not known is said.
 func (f *pyFile) known(text string, names map[string]string) any {
 	for range 8 {
 		if _, otherwise, ok := strings.Cut(text, " or "); ok { // opts.x or DEFAULT

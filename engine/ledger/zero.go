@@ -6,7 +6,6 @@ package ledger
 type ZeRO struct {
 	Stage  int   // 1, 2, 3
 	Bucket int64 // reduce_bucket_size
-	Double bool  // overlap_comm of stages 1 and 2: two buckets
 	Host   bool  // offload_optimizer: fp32 copies, moments and reduced gradients are in host memory
 
 	// of stage 3: stage3_prefetch_bucket_size, stage3_max_reuse_distance, stage3_param_persistence_threshold,
@@ -28,7 +27,7 @@ type reducer struct {
 	largest  int64 // of a parameter
 	last     bool  // micro-batch of the step
 
-	buckets []tensor
+	bucket  tensor
 	filled  int64
 	large   []tensor // gradients that no bucket holds
 	waiting []*param // of stage 1: reduced behind the backward
@@ -71,16 +70,14 @@ func (t *training) install() {
 
 // ready takes a gradient that the backward has made.
 func (z *reducer) ready(r *run, p *param) {
-	if z.Stage < 3 && len(z.buckets) == 0 {
+	if z.Stage < 3 && z.bucket.st == nil {
 		kind := r.kind
 		r.kind = Temporaries
-		for range 1 + b2i(z.Double) {
-			z.buckets = append(z.buckets, r.alloc(size{z.Bucket, 2}, "bucket", computing))
-		}
+		z.bucket = r.alloc(size{z.Bucket, 2}, "bucket", computing)
 		r.kind = kind
 	}
 	switch {
-	case z.Stage > 1 || z.last && z.Double:
+	case z.Stage > 1:
 		z.fill(r, p)
 	case z.last:
 		z.waiting = append(z.waiting, p)
@@ -130,10 +127,7 @@ func (z *reducer) finish(r *run) {
 	}
 	z.waiting = z.waiting[:0]
 	z.flush(r)
-	for i := range z.buckets {
-		r.drop(&z.buckets[i])
-	}
-	z.buckets = z.buckets[:0]
+	r.drop(&z.bucket)
 	if z.reduced.st == nil {
 		return
 	}
@@ -200,11 +194,4 @@ func (t *training) reuse() {
 			between += p.t.n
 		}
 	}
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
