@@ -26,6 +26,9 @@ type Window struct {
 	before    *term.State // of the line discipline
 	restoring sync.Once
 	giving    sync.Once
+
+	retaking sync.Mutex
+	over     bool // the program ends: nothing is taken back from the shell
 }
 
 // Open returns the terminal of the process.
@@ -58,6 +61,8 @@ func (w *Window) Options() []tea.ProgramOption {
 				w.input.paused.Store(true)
 			case tea.ResumeMsg:
 				w.input.paused.Store(false)
+			case tea.QuitMsg, tea.InterruptMsg:
+				w.leave()
 			}
 			return usual(m, msg)
 		}),
@@ -94,32 +99,42 @@ func (w *Window) Follow(p *tea.Program) (stop func()) {
 			case <-done:
 				return
 			case s := <-changed:
-				if s == syscall.SIGCONT {
-					w.retake(p)
+				if s == syscall.SIGCONT && w.retake() {
+					p.Send(tea.ClearScreen()) // free of the lock that the program may wait for
 				}
 				p.Send(Resized())
 			}
 		}
 	}()
 	return func() {
+		w.leave()
 		signal.Stop(changed)
 		close(done)
 	}
 }
 
+// leave waits for a retake, and lets none begin: after the library's restoration it would last.
+func (w *Window) leave() {
+	w.retaking.Lock()
+	defer w.retaking.Unlock()
+	w.over = true
+}
+
 // retake sets the terminal up again after a stop that cannot be caught, in which the shell gave it its own
 // modes and wrote over the picture. A stop by key is the library's, which has paused the input and sets it up
 // itself.
-func (w *Window) retake(p *tea.Program) {
-	if w.input.paused.Load() || !cooked(os.Stdin) {
-		return
+func (w *Window) retake() bool {
+	w.retaking.Lock()
+	defer w.retaking.Unlock()
+	if w.over || w.input.paused.Load() || !cooked(os.Stdin) {
+		return false
 	}
 	if _, err := term.MakeRaw(os.Stdin.Fd()); err != nil {
-		return
+		return false
 	}
 	// a shell's line has its own
 	_, _ = w.output.Write([]byte(ansi.SetModeBracketedPaste + ansi.ResetModeTextCursorEnable))
-	p.Send(tea.ClearScreen())
+	return true
 }
 
 // cooked reports whether the terminal edits lines itself, as it does for a shell.
