@@ -70,16 +70,22 @@ func (a *app) adviseCommand() *cobra.Command {
 					"of tokens"}
 			}
 		}
-		got, ok := advise.For(s, advise.Options{
+		options := advise.Options{
 			Moves: moves, Accepts: launcher.accepts(&s), Headroom: share,
 			Limited: headroom != autoHeadroom,
-		})
+		}
+		got, ok := advise.For(s, options)
 		if !ok {
 			return a.noFigures(s, output.format, &flags)
 		}
 		of := report.Advice{
 			Advice: &got, Library: a.lib, UnsetBatch: flags.ownBatch, Chosen: chosen,
 			Tornado: tornado(got.Knobs), Deadline: units.Seconds(longest),
+		}
+		if longest > 0 && !of.InTime() {
+			p := got.Problem(options)
+			p.Deadline, p.Tokens = of.Deadline, s.Budget
+			of.Missed = p.Missed(cmd.Context(), flags.ownBatch)
 		}
 		answer := of.Answer(version)
 		answer.Chosen = chosen

@@ -176,23 +176,11 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	return out.verdict()
 }
 
-// explain finds out why there is no layout and, if the deadline is a reason, the fastest
-// one.
+// explain finds out why there is no layout and, if the deadline is a reason, how it is missed.
 func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
 	o.Conflict = search.Explain(ctx, o.Problem, progress)
-	if o.Conflict == nil || !slices.Contains(o.Conflict.Fields, "deadline") {
-		return
-	}
-	p := o.Problem
-	if ctx.Err() != nil {
-		return
-	}
-	p.Deadline, p.Objective, p.Top, p.Front = 0, search.Throughput, 1, false
-	if p.Space.GPUs[len(p.Space.GPUs)-1] > p.Space.GPUs[0] {
-		p.Space.GPUs = p.Space.GPUs[len(p.Space.GPUs)-1:] // the most are the fastest
-	}
-	if r := search.Run(ctx, p, nil); len(r.Best) > 0 {
-		o.Fastest, o.FastestSoFar = &r.Best[0], r.Partial
+	if o.Conflict != nil && slices.Contains(o.Conflict.Fields, "deadline") && ctx.Err() == nil {
+		o.Missed = o.Problem.Missed(ctx, o.Query.UnsetBatch)
 	}
 }
 

@@ -26,6 +26,22 @@ type Advice struct {
 	Tornado *Tornado
 	// Deadline is how long the run of the setup's tokens may take; 0: any time.
 	Deadline units.Seconds
+	Missed   *search.Missed // if the setup misses it and no move meets it
+}
+
+// InTime reports whether the setup or a move meets the deadline.
+func (a *Advice) InTime() bool {
+	return a.meets(&a.Report, a.PessimisticStep) || a.firstInTime() != nil
+}
+
+// firstInTime returns the first move that fits and meets the deadline; nil where none does.
+func (a *Advice) firstInTime() *advise.Move {
+	for i := range a.Moves {
+		if m := &a.Moves[i]; m.Fits && a.meets(&m.Report, m.PessimisticStep) {
+			return m
+		}
+	}
+	return nil
 }
 
 // Tornado is a bar for each knob, drawn.
@@ -116,15 +132,16 @@ func (a *Advice) run() Section {
 		out.say("It meets the deadline of " + figure.Lasting(a.Deadline) + ".")
 		return out
 	}
-	for i := range a.Moves {
-		if m := &a.Moves[i]; m.Fits && a.meets(&m.Report, m.PessimisticStep) {
-			out.say("It misses the deadline of " + figure.Lasting(a.Deadline) +
-				"; the first move that meets it: " + m.Turns() + ".")
-			return out
-		}
+	missed := "It misses the deadline of " + figure.Lasting(a.Deadline)
+	if m := a.firstInTime(); m != nil {
+		out.say(missed + "; the first move that meets it: " + m.Turns() + ".")
+		return out
 	}
-	out.say("It misses the deadline of " + figure.Lasting(a.Deadline) +
-		", and no move listed meets it: more GPUs may ('search --objective fewest-gpus').")
+	missed += ", and no move listed meets it"
+	if a.Missed != nil {
+		missed += ": " + MissedWords(a.Missed, a.Deadline)
+	}
+	out.say(missed + ".")
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/advise"
 	"meshscope/engine/compare"
+	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
 )
 
@@ -22,6 +23,7 @@ type adviceDocument struct {
 	Looked   advise.Looked  `json:"looked_at"`
 	Knobs    []advise.Knob  `json:"knobs"`
 	Rules    []ruleDocument `json:"rules"`
+	Missed   *search.Missed `json:"deadline_missed,omitempty"` // where no move meets it either
 }
 
 type moveDocument struct {
@@ -59,7 +61,7 @@ func (a *Advice) data(version string) adviceDocument {
 		StepBand: a.Report.Time.ErrorBand, PeakBand: a.Report.Memory.ErrorBand,
 		Moment: MomentOfPeak(&a.Setup, &a.Report),
 		Terms:  Listed(a.Terms), Limits: Listed(a.Limits), Moves: []moveDocument{}, Knobs: Listed(a.Knobs),
-		Rules: []ruleDocument{},
+		Rules: []ruleDocument{}, Missed: a.Missed,
 	}
 	for i := range d.Knobs {
 		d.Knobs[i].Values = Listed(d.Knobs[i].Values)

@@ -19,12 +19,10 @@ type Search struct {
 	Problem  search.Problem
 	Result   search.Result
 	Conflict *search.Conflict // if nothing was found
-	Fastest  *search.Found    // if nothing meets the deadline
-	// FastestSoFar tells that the time ended before all layouts were ranked.
-	FastestSoFar bool
-	Seconds      float64 // that it took
-	Took         string  // the same for people; "": not shown
-	Library      *presets.Library
+	Missed   *search.Missed   // if nothing meets the deadline
+	Seconds  float64          // that it took
+	Took     string           // the same for people; "": not shown
+	Library  *presets.Library
 }
 
 // Document returns the search for people: the query, the table of layouts, and the command

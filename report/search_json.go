@@ -46,9 +46,8 @@ type conflictDocument struct {
 	search.Conflict
 	Message string         `json:"message"`
 	Least   *foundDocument `json:"least_memory,omitempty"`
-	Fastest *foundDocument `json:"fastest,omitempty"` // if the deadline is a reason
-	// FastestSoFar tells that the time ended before all layouts were ranked.
-	FastestSoFar bool `json:"fastest_so_far,omitempty"`
+	Missed  *search.Missed `json:"deadline_missed,omitempty"` // if the deadline is a reason
+	Fastest *foundDocument `json:"fastest,omitempty"`
 }
 
 // Answer returns the search for all formats.
@@ -77,8 +76,10 @@ func (o *Search) data(version string) searchDocument {
 	}
 	if c := o.Conflict; c != nil {
 		d.Conflict = &conflictDocument{
-			Conflict: *c, Message: o.Reason(), Least: o.one(c.Least, version),
-			Fastest: o.one(o.Fastest, version), FastestSoFar: o.FastestSoFar,
+			Conflict: *c, Message: o.Reason(), Least: o.one(c.Least, version), Missed: o.Missed,
+		}
+		if o.Missed != nil {
+			d.Conflict.Fastest = o.one(o.Missed.Fastest, version)
 		}
 		d.Conflict.Fields = Listed(c.Fields)
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,11 +31,14 @@ func (o *Search) Reason() string {
 	for i, f := range c.Fields {
 		words[i] = o.constraint(f)
 	}
-	if len(words) == 1 {
-		return words[0] + " " + c.Alone()
+	text := words[0] + " " + c.Alone()
+	if n := len(words) - 1; n > 0 {
+		text = strings.Join(words[:n], ", ") + " and " + words[n] + " together " + c.Together()
 	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1] + " together " +
-		c.Together()
+	if o.Missed != nil {
+		text += ": " + MissedWords(o.Missed, o.Problem.Deadline)
+	}
+	return text
 }
 
 // illegal tells what excludes every layout because no layout changes it, with the nearest value.
@@ -127,20 +129,22 @@ func (o *Search) NoFit() bool {
 
 // closest adds the layout that comes closest to the constraints, and what would help.
 func (o *Search) closest(s *Section) {
-	c, near := o.Conflict, cmp.Or(o.Fastest, o.Conflict.Least)
+	c, near := o.Conflict, o.Conflict.Least
+	timed := o.Missed != nil && o.Missed.Fastest != nil
+	if timed {
+		near = o.Missed.Fastest
+	}
 	if near == nil {
 		return
 	}
 	m, which, value := near.Report.Memory, "", ""
-	if o.Fastest != nil {
+	if timed {
 		which = "The fastest layout that meets all other constraints"
-		if o.FastestSoFar {
+		if o.Missed.FastestSoFar {
 			which = "The fastest layout found so far that meets all other constraints"
 		}
-		run, t := near.Report.Run, near.Report.Time
-		value = fmt.Sprintf("takes %s %s, %s at the slow end of the band",
-			figure.Lasting(units.Seconds(run.Days*86400)), t.Band("±"),
-			figure.Lasting(units.Seconds(run.Days*86400)*t.SlowEnd(near.PessimisticStep)/t.Step))
+		value = fmt.Sprintf("takes %s %s", figure.Lasting(units.Seconds(near.Report.Run.Days*86400)),
+			near.Report.Time.Band("±"))
 	} else {
 		which = "The smallest layout that meets all other constraints"
 		if c.LeastSoFar {
@@ -160,11 +164,7 @@ func (o *Search) closest(s *Section) {
 		s.say("Outside the default search space there are layouts that fit: --" + strings.Join(c.Helps,
 			", --") + ".")
 	}
-	switch fewest := o.Problem.Objective != search.FewestGPUs; {
-	case fewest && o.Fastest != nil && !slices.Contains(c.Fields, "memory"):
-		s.say("To find how many GPUs meet the deadline, use --objective fewest-gpus without --gpus and " +
-			"--nodes.")
-	case fewest && slices.Contains(c.Fields, "memory") && o.Fastest == nil:
+	if o.Problem.Objective != search.FewestGPUs && slices.Contains(c.Fields, "memory") && !timed {
 		s.say("To find how many GPUs are enough, use --objective fewest-gpus without --gpus and --nodes.")
 	}
 }

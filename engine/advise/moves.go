@@ -282,6 +282,11 @@ func (a *adviser) problem() search.Problem {
 	return p
 }
 
+// Problem returns the search that answers the question of the advice with such options.
+func (a *Advice) Problem(o Options) search.Problem {
+	return (&adviser{now: a.Setup, report: a.Report, options: o}).problem()
+}
+
 // searched returns the way to the best layout that is known to fit, with its margin where any
 // has one.
 func (a *adviser) searched() (Move, bool) {

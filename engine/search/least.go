@@ -47,12 +47,15 @@ func (q *Query) smallest(ctx context.Context, workers int) int {
 	}
 	of.lean(&p.Space)
 	p.Top, p.Workers = 1, workers
-	n := p.fewestBeyond(ctx, q.Setup.GPUs)
-	if n == 0 && p.Space.Accepts != nil {
+	found := p.fewestBeyond(ctx, q.Setup.GPUs)
+	if found == nil && p.Space.Accepts != nil {
 		p.Space.Accepts, p.Space.Refused = nil, true
-		n = p.fewestBeyond(ctx, q.Setup.GPUs)
+		found = p.fewestBeyond(ctx, q.Setup.GPUs)
 	}
-	return n
+	if found == nil {
+		return 0
+	}
+	return found.GPUs
 }
 
 // lean leaves of each knob that is not given the value that needs least memory.
@@ -71,25 +74,28 @@ func (q *Query) lean(sp *Space) {
 	}
 }
 
-// fewestBeyond returns the fewest GPUs of the space that will do and are more than those that there are.
-func (p *Problem) fewestBeyond(ctx context.Context, there int) int {
+// fewestBeyond returns a layout on the fewest GPUs of the space that will do and are more than those that
+// there are; nil where none will.
+func (p *Problem) fewestBeyond(ctx context.Context, there int) *engine.Setup {
 	for _, n := range p.Space.GPUs {
 		if n <= there {
 			continue
 		}
 		// One number at a time: the first that will do ends the search.
 		one := *p
-		if one.Space.GPUs = []int{n}; len(Run(ctx, one, nil).Best) == 0 {
+		one.Space.GPUs = []int{n}
+		r := Run(ctx, one, nil)
+		if len(r.Best) == 0 {
 			if there = n; ctx.Err() != nil {
-				return 0
+				return nil
 			}
 			continue
 		}
 		one.Space.GPUs = []int{there, n}
-		if r := Fewest(ctx, one, p.Setup.Cluster.Node(), nil); len(r.Best) > 0 {
-			return r.Best[0].Setup.GPUs
+		if finer := Fewest(ctx, one, p.Setup.Cluster.Node(), nil); len(finer.Best) > 0 {
+			r = finer
 		}
-		return n
+		return &r.Best[0].Setup
 	}
-	return 0
+	return nil
 }

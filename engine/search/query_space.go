@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
@@ -93,22 +94,12 @@ func (q *Query) tooMany(id knob.ID, most int) error {
 // gpus lists the numbers of GPUs. A range of them goes by whole nodes, and below
 // one node by powers of two.
 func (q *Query) gpus() ([]int, error) {
-	node, most := q.Setup.Cluster.Node(), knob.MaxGPUs
-	if m := q.Setup.Cluster.MaxGPUs; m > 0 {
-		most = m
-	}
+	node, most := q.Setup.Cluster.Node(), mostGPUs(&q.Setup)
 	v, said := q.Values[knob.GPUs]
 	n, saidNodes := q.Values[knob.Nodes]
 	switch {
 	case !said && !saidNodes && q.Objective == FewestGPUs:
-		var out []int
-		for nodes := 1; nodes <= mostNodes && nodes*node <= most; nodes *= 2 {
-			out = append(out, nodes*node)
-		}
-		if len(out) == 0 { // a machine of less than a node
-			out = []int{q.Setup.GPUs}
-		}
-		return out, nil
+		return doubledNodes(&q.Setup), nil
 	case !said && !saidNodes:
 		return []int{q.Setup.GPUs}, nil
 	}
@@ -139,6 +130,26 @@ func (q *Query) gpus() ([]int, error) {
 		}
 	}
 	return both, nil
+}
+
+// mostGPUs is how many GPUs a machine has at most.
+func mostGPUs(s *engine.Setup) int {
+	if m := s.Cluster.MaxGPUs; m > 0 {
+		return m
+	}
+	return knob.MaxGPUs
+}
+
+// doubledNodes lists the GPUs of 1, 2, 4 nodes and so on, as far as the machine goes.
+func doubledNodes(s *engine.Setup) (out []int) {
+	node := s.Cluster.Node()
+	for nodes := 1; nodes <= mostNodes && nodes*node <= mostGPUs(s); nodes *= 2 {
+		out = append(out, nodes*node)
+	}
+	if len(out) == 0 { // a machine of less than a node
+		out = []int{s.GPUs}
+	}
+	return out
 }
 
 // mostNodes is up to how many nodes the fewest GPUs are looked for where none

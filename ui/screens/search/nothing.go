@@ -67,6 +67,10 @@ func (v *View) conflictWords(in *screen.Context) []string {
 			", ")+" and "+parts[len(parts)-1]+".")
 	}
 	p := v.answer.of.problem()
+	if m := v.answer.missed; m != nil {
+		words := report.MissedWords(m, p.Deadline)
+		out = append(out, strings.ToUpper(words[:1])+words[1:]+".")
+	}
 	if why := c.Why(&p); why != "" {
 		out = append(out, why+".")
 	}

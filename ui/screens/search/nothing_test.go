@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	find "meshscope/engine/search"
+	"meshscope/presets"
 )
 
 // TestNothingFound: where nothing is found no line speaks of a layout that is not on
@@ -80,5 +81,32 @@ func TestMeasuredPlaceOfWhatFits(t *testing.T) {
 		if text := ansi.Strip(v.standing(in, 100)); !strings.Contains(text, want) {
 			t.Errorf("%v GiB: %q", gib, text)
 		}
+	}
+}
+
+// TestMissedDeadline: a deadline that nothing meets is told with how far off it is and what would meet it, as
+// the command line does; GPUs at the batch of the setup, or another batch.
+func TestMissedDeadline(t *testing.T) {
+	in := small(t)
+	v := New(presets.Default())
+	v.refreshValues(&query{base: base(in.Setup)})
+	v.set(deadline, "30 days")
+	v.set(budget, "1T")
+	v.answer = (&job{of: query{base: base(in.Setup), chosen: v.chosen}}).search(t.Context())
+	text := strings.Join(v.conflictWords(in.At(118, 32)), " ")
+	m := v.answer.missed
+	if m == nil || m.GPUs <= in.Setup.GPUs || !strings.Contains(text, "The fastest layout takes ") ||
+		!strings.Contains(text, " the deadline; ") || !strings.Contains(text, " would meet it.") {
+		t.Fatalf("%+v: %s", m, text)
+	}
+	more := *in.Setup
+	more.GPUs, more.GBS, more.Budget = m.GPUs, m.GPUsBatch, 1e12
+	p := find.Problem{Setup: base(&more), Top: 1, Deadline: 30 * secondsPerDay, Tokens: 1e12}
+	if len(find.Run(t.Context(), p, nil).Best) == 0 {
+		t.Errorf("%d GPUs with a batch of %d do not meet it", m.GPUs, m.GPUsBatch)
+	}
+	p.Setup.GPUs -= in.Setup.Cluster.Node()
+	if r := find.Run(t.Context(), p, nil); len(r.Best) > 0 {
+		t.Errorf("%d GPUs meet it too", p.Setup.GPUs)
 	}
 }

@@ -82,7 +82,8 @@ type answer struct {
 	exact     string                 // the error band of what decides its place
 	room      room                   // that its memory leaves
 	conflict  *find.Conflict
-	searched  bool // everything was searched, and nothing found
+	missed    *find.Missed // where the deadline is a reason
+	searched  bool         // everything was searched, and nothing found
 	seconds   float64
 }
 
@@ -194,6 +195,9 @@ func (j *job) search(ctx context.Context) *answer {
 			j.questions.Store(int64(at.Questions))
 			j.asking.Store(int64(1000 * at.Share))
 		})
+		if c := a.conflict; c != nil && slices.Contains(c.Fields, "deadline") && ctx.Err() == nil {
+			a.missed = p.Missed(ctx, p.Space.FollowGBS)
+		}
 	}
 	a.seconds = time.Since(began).Seconds()
 	return a
