@@ -19,6 +19,10 @@ type explorerJob struct {
 	sees        []string
 }
 
+// await begins what is no key, but a text that the next key answers: it may come later than what the last key
+// changed at once.
+const await = "\x00"
+
 // explorerJobs are done from a cold start.
 func explorerJobs() []explorerJob {
 	text := func(s string) []string { return strings.Split(s, "") }
@@ -36,7 +40,7 @@ func explorerJobs() []explorerJob {
 			[]string{"2.00 T tokens", "days", "GPU-hours", "wrote"},
 		},
 		{"32k tokens in a sequence", "", with(key("?"), text("sequence"), key(terminal.Enter), text("32k"),
-			key(terminal.Enter, terminal.Enter)), 15, []string{
+			key(terminal.Enter, await+"enter sets", terminal.Enter)), 15, []string{
 			"128 × 32,768 = 4.19 M tokens", "Fits with",
 			"it fits",
 		}},
@@ -82,13 +86,19 @@ func TestJobsInTerminal(t *testing.T) {
 	for _, job := range explorerJobs() {
 		t.Run(job.name, func(t *testing.T) {
 			t.Parallel()
-			if len(job.keys) > job.most {
-				t.Errorf("%d keys, it took %d", len(job.keys), job.most)
-			}
 			screen := start(t, build(t), 120, 36, append(strings.Fields(job.start), "--no-state"))
 			see(t, screen, "[Explore]")
+			presses := 0
 			for _, key := range job.keys {
+				if text, ok := strings.CutPrefix(key, await); ok {
+					see(t, screen, text)
+					continue
+				}
 				press(t, screen, key)
+				presses++
+			}
+			if presses > job.most {
+				t.Errorf("%d keys, it took %d", presses, job.most)
 			}
 			for _, text := range job.sees {
 				see(t, screen, text)

@@ -19,7 +19,7 @@ func TestServerReturnsMemory(t *testing.T) {
 	rubbish[0]++
 	for start := time.Now(); runtimeFigure("/gc/cycles/forced:gc-cycles") == before; time.Sleep(10 *
 		time.Millisecond) {
-		if time.Since(start) > 20*time.Second {
+		if time.Since(start) > 5*time.Minute {
 			t.Fatalf("nothing was given back %v after %d MB", time.Since(start), begun>>20)
 		}
 	}
@@ -30,20 +30,16 @@ func TestCollectEarly(t *testing.T) {
 	t.Setenv("GOGC", "")
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	forced := func() uint64 { return runtimeFigure("/gc/cycles/forced:gc-cycles") }
+	itself := func() uint64 { return runtimeFigure("/gc/cycles/automatic:gc-cycles") }
 	runtime.GC()
-	before := forced()
+	before, began := forced(), itself()
 	if collectEarly(); forced() != before {
 		t.Error("collects where there is nothing to collect")
 	}
-	// without a collection that the runtime begins by itself in between
 	all := int(runtimeFigure("/gc/heap/goal:bytes")-runtimeFigure("/gc/heap/live:bytes")) / 4 * 3
 	rubbish := make([]byte, all)
-	if rubbish[0]++; runtimeFigure("/memory/classes/heap/objects:bytes") < runtimeFigure(
-		"/gc/heap/live:bytes",
-	)+uint64(all) {
-		t.Skip("the runtime has collected")
-	}
-	if collectEarly(); forced() == before {
+	rubbish[0]++
+	if collectEarly(); forced() == before && itself() == began {
 		t.Error("a collection that is due is left to the keys that come")
 	}
 }

@@ -101,6 +101,7 @@ func readBy(id, name string) func(data []byte) launch.Reading {
 
 func FuzzScript(f *testing.F)       { fuzzWild(f, "a.sh", opened("a.sh")) }
 func FuzzPrograms(f *testing.F)     { fuzzWild(f, "a.yaml", opened("a.yaml")) }
+func FuzzPython(f *testing.F)       { fuzzWild(f, "a.py", opened("a.py")) }
 func FuzzMegatronArgs(f *testing.F) { fuzzWild(f, "a.yaml", readBy("megatron", "a.yaml")) }
 
 // hostile returns broken forms of a file, and files that are none.

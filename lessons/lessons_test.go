@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"meshscope/engine/figures"
 	"meshscope/engine/record"
@@ -217,10 +216,9 @@ func TestHostile(t *testing.T) {
 		"empty":     "",
 		"no tables": "act = 3\nsetup = \"all\"\n",
 	} {
-		begin := time.Now()
-		l, errs := Parse("x.toml", []byte(text), presets.Default())
-		if l != nil || len(errs) == 0 || time.Since(begin) > 5*time.Second {
-			t.Errorf("%s: %d errors in %s", name, len(errs), time.Since(begin))
+		l, errs := Parse("x.toml", []byte(text), presets.Default()) // for ever: the limit of go test
+		if l != nil || len(errs) == 0 {
+			t.Errorf("%s: %d errors", name, len(errs))
 		}
 		for _, err := range errs {
 			if !strings.HasPrefix(err.Error(), "x.toml") || len(err.Error()) > 600 ||

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	gossh "golang.org/x/crypto/ssh"
 
@@ -70,14 +69,14 @@ func (c *client) args(more ...string) []string {
 	return append(append([]string{
 		"-F", "none", "-p", c.house.port(), "-o", "StrictHostKeyChecking=no", "-o", "LogLevel=ERROR",
 		"-o", "UserKnownHostsFile=" + filepath.Join(c.folder, "known"), "-o", "IdentitiesOnly=yes", "-o",
-		"IdentityAgent=none", "-o", "ConnectTimeout=10",
+		"IdentityAgent=none", "-o", "ConnectTimeout=300",
 	}, more...), "127.0.0.1")
 }
 
 // fails runs OpenSSH, which must fail without a word of the server's machine.
 func (c *client) fails(t *testing.T, what string, env []string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.program, args...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.folder}, env...)

@@ -3,7 +3,6 @@
 package serve_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"os"
@@ -96,7 +95,7 @@ func (h *house) silent(t *testing.T, user string, methods ...gossh.AuthMethod) *
 
 // TestSilent: the session of a client whose network has gone ends; one that answers stays.
 func TestSilent(t *testing.T) {
-	h := open(t, func(c *serve.Config) { c.Limits.Alive = 100 * time.Millisecond })
+	h := open(t, func(c *serve.Config) { c.Limits.Alive = time.Second / 2 }) // who is there answers in three times that
 	gone := h.silent(t, "gone")
 	there, err := h.dial("there")
 	if err != nil {
@@ -119,7 +118,7 @@ func TestSilent(t *testing.T) {
 func TestSeat(t *testing.T) {
 	events := make(chan string, 10)
 	h := open(t, func(c *serve.Config) {
-		c.Access.Token, c.Limits.Alive = "the token", 1500*time.Millisecond
+		c.Access.Token, c.Limits.Alive = "the token", 5*time.Second // who is there answers in a third
 		show := c.Enter
 		c.Enter = func(g serve.Guest) serve.Visit {
 			events <- "comes"
@@ -158,9 +157,7 @@ func TestStopFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	s.Stop(ctx)
+	s.Stop(t.Context())
 	if err := s.Serve(l); err != nil {
 		t.Error(err)
 	}
