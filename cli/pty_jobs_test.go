@@ -64,7 +64,7 @@ func explorerJobs() []explorerJob {
 		},
 		{
 			"two schedules on one axis", "--gpus 64 --tp 8 --pp 4 --gbs 64",
-			with(key("\t", "\t", "b"), slices.Repeat(key(terminal.Down), 6), key(terminal.Enter)), 10,
+			with(key("\t", "\t", "b", await+"enter compares"), slices.Repeat(key(terminal.Down), 6), key(terminal.Enter)), 10,
 			[]string{"zb-h1", "A ", "B "},
 		},
 		{"a share string", "", key("y"), 1, []string{"copied"}},

@@ -83,12 +83,9 @@ func TestTerminalPublishedRuns(t *testing.T) {
 				press(t, screen, terminal.Enter)
 			}
 			screen.AwaitQuiet(frameGap)
-			shown := screen.Text()
-			t.Logf("\n%s", shown)
+			t.Logf("\n%s", screen.Text())
 			for _, figure := range answersOf(t, program, s.flags) {
-				if !strings.Contains(shown, figure) {
-					t.Errorf("eval says %q, the screen shows\n%s", figure, shown)
-				}
+				see(t, screen, figure)
 			}
 			press(t, screen, "q")
 			restored(t, screen, 0)
@@ -221,17 +218,19 @@ func TestTerminalKeepsPlace(t *testing.T) {
 
 		again := start(t, home)
 		for _, want := range []string{moved, "sequence } 4,096"} {
-			if !strings.Contains(again.Text(), want) {
-				t.Errorf("no %q after a second start:\n%s", want, again.Text())
-			}
+			see(t, again, want)
 		}
 		leave(t, again)
 
 		for _, args := range [][]string{{"--no-state"}, {"--seq", "8192"}} {
 			fresh := start(t, home, args...)
-			see(t, fresh, "sequence") // where no degree is given a layout is searched first
-			if text := fresh.Text(); strings.Contains(text, moved) || strings.Contains(text, hint) ||
-				!strings.Contains(strings.Join(strings.Fields(text), " "), "sequence 8,192") {
+			// where no degree is given a layout is searched first
+			if err := fresh.WaitFor("a fresh start", func(text string) bool {
+				return strings.Contains(strings.Join(strings.Fields(text), " "), "sequence 8,192")
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if text := fresh.Text(); strings.Contains(text, moved) || strings.Contains(text, hint) {
 				t.Errorf("%v does not start afresh:\n%s", args, text)
 			}
 			leave(t, fresh)

@@ -95,7 +95,8 @@ func (h *house) silent(t *testing.T, user string, methods ...gossh.AuthMethod) *
 
 // TestSilent: the session of a client whose network has gone ends; one that answers stays.
 func TestSilent(t *testing.T) {
-	h := open(t, func(c *serve.Config) { c.Limits.Alive = time.Second / 2 }) // who is there answers in three times that
+	// who is there answers in three times that
+	h := open(t, func(c *serve.Config) { c.Limits.Alive = time.Second / 2 })
 	gone := h.silent(t, "gone")
 	there, err := h.dial("there")
 	if err != nil {

@@ -341,6 +341,27 @@ func TestChartPair(t *testing.T) {
 	}
 }
 
+// TestChartOfInstants draws operations that are too short to be told from none.
+func TestChartOfInstants(t *testing.T) {
+	s := schedule.Spec{Kind: schedule.AFAB, Ranks: 1, VirtualStages: 1, MicroBatches: 1}
+	o, err := schedule.Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tl, err := schedule.Simulate(o, schedule.UniformCosts(s, schedule.ChunkTimes{F: 1e-17, B: 2}, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, about := range []float64{0, 0.5, 1} {
+		for w := range 120 {
+			a := NewAxis([]*schedule.Timeline{tl}, true, w, about)
+			if f := a.Frame(0, 1, w); w > 0 && len(f.spans) == 0 {
+				t.Fatalf("nothing in %d columns about %v", w, about)
+			}
+		}
+	}
+}
+
 // TestChartAnySize draws legal timelines at any size: never a panic, lines of
 // exactly the width, one per rank shown; and the parts of the step cover the
 // whole of it.

@@ -38,6 +38,8 @@ const (
 	cutScale = 3.0
 	cutMost  = 0.75 // of the step: what narrower operations must show of it
 	cutWide  = 96
+	// leastStretch is the share of the step that a stretch has at least: less would round away.
+	leastStretch = 1e-9
 )
 
 // periodic is a stretch of the step in which every rank repeats itself.
@@ -80,6 +82,9 @@ func (a *Axis) stretches(w int, about float64) {
 		need = a.scale.legible // little is left out then
 	}
 	each := drawn / need
+	if each < leastStretch*a.Whole {
+		return
+	}
 	from := []float64{0, a.steady - each/2, a.Whole - each}
 	switch {
 	case about > 0:
