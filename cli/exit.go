@@ -120,12 +120,12 @@ func flagProblem(cmd *cobra.Command, err error) error {
 //
 //nolint:gochecknoglobals // nobody changes it
 var untrained = map[string]string{
-	"lora": adapters, "dora": adapters, "peft": adapters, "adapter": adapters, "adapters": adapters,
+	"dora": adapters, "peft": adapters, "adapter": adapters, "adapters": adapters,
 	"dpo": otherPasses, "ppo": otherPasses, "grpo": otherPasses, "rlhf": otherPasses,
 }
 
 const (
-	adapters    = "adapters on frozen weights are not modelled; all figures are of training every weight"
+	adapters    = "of adapters on frozen weights LoRA alone is modelled: --lora 16"
 	otherPasses = "preference and reinforcement learning, with their other models and passes, are not " +
 		"modelled; all figures are of pretraining and of fine-tuning on whole sequences"
 )

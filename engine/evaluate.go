@@ -307,8 +307,33 @@ func modelFigures(s *Setup, m *model.Program) *ModelFigures {
 	if !causal {
 		convention = recipe.MFUFull
 	}
+	flops := m.TrainingFLOPs(s.Seq, causal, s.TrainMTP)
+	if n := adapters(s, m); n > 0 {
+		flops = m.AdapterFLOPs(s.Seq, causal, n)
+	}
 	return &ModelFigures{
 		Parameters: m.Total(), ActiveParameters: m.Active(), MTPParameters: m.MTP(),
-		TrainingFLOPs: float64(m.TrainingFLOPs(s.Seq, causal, s.TrainMTP)), Convention: string(convention),
+		TrainingFLOPs: float64(flops), Convention: string(convention),
 	}
+}
+
+// adapters returns the parameters that are trained in place of all weights; 0: all of them are.
+func adapters(s *Setup, program *model.Program) float64 {
+	stack, ok := memory.For(s.Stack)
+	if !ok || !s.Frozen() {
+		return 0
+	}
+	in := memory.Input{
+		Model: &s.Model, Program: program, Layout: &s.Layout, Precision: s.Precision,
+		Optimizer: s.Optimizer, Loss: s.LossKernel(), Recompute: s.Recompute, Training: s.Training,
+	}
+	return memory.Adapters(&in, stack)
+}
+
+// trainedAdapters is adapters of a setup whose model is not laid out yet.
+func trainedAdapters(s *Setup) float64 {
+	if !s.Frozen() {
+		return 0
+	}
+	return adapters(s, model.Lay(&s.Model, nil))
 }

@@ -53,6 +53,9 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 				"model's biases and norms of queries and keys")
 		}
 	}
+	if n := trainedAdapters(s); n > 0 {
+		list = append(list, loraAssumption(s, n))
+	}
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
 	deepseek := s.Precision == recipe.FP8DeepSeek
 	say(deepseek, "fp8 is used for matrix products, whose inputs are kept in 8 bits, as what SwiGLU reads, "+
@@ -129,6 +132,23 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0,
 		"training is in fp16: this GPU has no bf16 units")
 	return list
+}
+
+// loraAssumption says what is trained, and in which formats the rest is kept.
+func loraAssumption(s *Setup, adapters float64) string {
+	base := "bf16"
+	switch s.BaseDtype {
+	case recipe.BaseNF4:
+		base = "bf16, those of the blocks' linear layers in nf4 with double quantisation (bitsandbytes), one " +
+			"16-bit copy at each use"
+	case recipe.BaseInt8:
+		base = "bf16, those of the blocks' linear layers in int8 (LLM.int8 of bitsandbytes), one 16-bit copy " +
+			"in the backward"
+	default:
+	}
+	return fmt.Sprintf("LoRA trains adapters of rank %.0f, %.3g M parameters in fp32 (peft's default), without "+
+		"dropout; all other weights are frozen in %s; model FLOPs and MFU count no gradients of frozen weights",
+		s.Rank, adapters/1e6, base)
 }
 
 // pipelineAssumptions says what is assumed of the pipeline, its schedule and what that overlaps;

@@ -37,7 +37,7 @@ func (e *Evaluator) layOut(s *Setup) (p *plan, err error) {
 	}
 	p.current = false
 	p.symbols()
-	p.program.Record(p.record, s.Seq, s.MFU != recipe.MFUFull, s.TrainMTP)
+	p.program.Record(p.record, s.Seq, s.MFU != recipe.MFUFull, s.TrainMTP, adapters(s, p.program))
 	if p.stages, err = s.StagesOfStack(p.program, p.stages); err != nil {
 		return nil, err
 	}
@@ -71,6 +71,7 @@ func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.
 		Loss:      s.LossKernel(),
 		Optimizer: s.Optimizer, Offload: s.Offload, OffloadedLayers: s.OffloadLayers, Load: s.ExpertLoad(),
 		TrainMTP: s.TrainMTP,
+		Training: s.Training,
 		Fitted:   s.Cluster.MemoryOf(s.Stack), Node: s.Cluster.Node(),
 	})
 	if traits.Ledger {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -109,6 +110,13 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 		Fact{"recipe", fmt.Sprintf("%s, gradients %s, %s, %s attention, recompute %s", s.Precision,
 			s.GradDtype, s.Optimizer, s.Attention, s.Recompute)},
 		Fact{"", fmt.Sprintf("schedule %s, stack %s", s.Schedule, s.Stack)})
+	if s.Frozen() {
+		facts = append(facts, Fact{"", fmt.Sprintf("LoRA of rank %.0f on %s, frozen weights in %s", s.Rank,
+			cmp.Or(s.Targets, recipe.TargetWords()[0]), cmp.Or(s.BaseDtype, recipe.BaseBF16))})
+	}
+	if s.Compile {
+		facts = append(facts, Fact{"", "blocks and loss compiled"})
+	}
 	if words := softwareWords(s); words != "" {
 		facts = append(facts, Fact{"", words})
 	}

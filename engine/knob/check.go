@@ -169,7 +169,10 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	}
 	if ledger {
 		into = s.ledger(into, stack, mute)
-	} else if name.Traits().DataParallelOnly {
+	} else {
+		into = s.training(into)
+	}
+	if !ledger && name.Traits().DataParallelOnly {
 		for _, d := range [...]struct {
 			id    ID
 			given int

@@ -114,7 +114,11 @@ func sharding() []Knob {
 				"weights too; 2 reduce-scatters gradients and 3 also all-gathers weights for every " +
 				"micro-batch.",
 			number: func(s *Setup) *int { return &s.ZeRO },
-			unset:  func(s *Setup) { s.ZeRO = s.Stack.Traits().ZeRO },
+			unset: func(s *Setup) {
+				if s.ZeRO = s.Stack.Traits().ZeRO; s.Frozen() {
+					s.ZeRO = 0
+				}
+			},
 			ladder: func(*Setup, Locks) []int { return []int{0, 1, 2, 3} },
 			near:   func(*Setup) []int { return []int{0, 1, 2, 3} },
 		},

@@ -58,6 +58,11 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 		return 0, w.twoReadings(string(k.ID), text, false)
 	}
 	v := w.number(inBounds[0]) * size
+	if k.whole && v != math.Trunc(v) {
+		return 0, &ValueError{
+			Field: string(k.ID), Given: text, Allowed: k.Allowed(), Nearest: figureText(math.Round(v), false),
+		}
+	}
 	if k.Large {
 		v = math.Round(v) // there is no half token
 	}
@@ -91,7 +96,9 @@ func (k *Knob) clamp(v float64) float64 {
 }
 
 // allows reports whether a figure is left out or within its bounds.
-func (k *Knob) allows(v float64) bool { return v == 0 || v >= k.Low && v <= k.High }
+func (k *Knob) allows(v float64) bool {
+	return v == 0 || v >= k.Low && v <= k.High && (!k.whole || v == math.Trunc(v))
+}
 
 // ladderValue returns a figure of a ladder; 0 for none.
 func (k *Knob) ladderValue(text string) float64 {
@@ -132,6 +139,10 @@ func (k *Knob) figureAllowed() string {
 	if k.Large {
 		suffix = " (k, M, B and T are powers of ten)"
 	}
-	return fmt.Sprintf("a number from %s to %s%s, or none", figureText(k.Low, k.Large),
+	kind := "a number"
+	if k.whole {
+		kind = "a whole number"
+	}
+	return fmt.Sprintf("%s from %s to %s%s, or none", kind, figureText(k.Low, k.Large),
 		figureText(k.High, k.Large), suffix)
 }

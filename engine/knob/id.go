@@ -41,6 +41,7 @@ const (
 	MTP         ID = "mtp"
 	Calibration ID = "calibration"
 	MFU         ID = "mfu"
+	LoRA        ID = "lora"
 
 	Tokens ID = "tokens"
 	Price  ID = "price"

@@ -56,6 +56,8 @@ type Knob struct {
 	Choices   []string // of a Choice and a Switch; of a Figure: values to step through
 	Low, High float64  // of a Figure
 	Large     bool     // a Figure that may end in k, M, B or T
+	whole     bool     // a Figure that is a whole number
+	parts     []string // of a Choice that may be a list of these
 	Binary    bool     // a Number that is read in powers of two: 32k for 32,768
 
 	// Off says why the knob has no effect in a setup, in a few words and in one;
@@ -274,6 +276,9 @@ func (k *Knob) Allowed() string {
 			"nothing for a balanced split", MaxDegree)
 	case Choice:
 		words := strings.Join(k.Choices, ", ")
+		if k.parts != nil {
+			words += ", or a list of " + strings.Join(k.parts, ", ")
+		}
 		if k.recompute != nil {
 			words += fmt.Sprintf(", full:N (N layers per rank, 1 to %d)", recipe.MaxRecomputeLayers) +
 				", modules:LIST (of " + strings.Join(recipe.ModuleWords(), ", ") + ")"

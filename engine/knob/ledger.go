@@ -48,6 +48,12 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	}
 	refuse(s.GradDtype != gradients, "stack-lacks", GradDtype,
 		"gradients in the weights' type, %s with %s, not %s", gradients, s.Optimizer, s.GradDtype)
+	refuse(s.Frozen() && !offers[0], "stack-lacks", LoRA, "no adapters here; transformers and pytorch have")
+	refuse(s.Frozen() && offers[0] && s.ZeRO != 0, "stack-lacks", ZeRO,
+		"adapters on one GPU or under DDP (ZeRO 0), not %d", s.ZeRO)
+	refuse(s.Frozen() && whole, "stack-lacks", Optimizer, "adapters in fp32, not %s", s.Optimizer)
+	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
+		"weights of %s only frozen, with --lora", s.BaseDtype)
 	refuse(s.Attention != recipe.Flash, "stack-lacks", Attention, "flash attention here, not %s", s.Attention)
 	offloads := s.Offload != "" && s.Offload != recipe.OffloadNone
 	refuse(offloads && !traits.HostOptimizer, "stack-lacks", Offload,
@@ -59,7 +65,7 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	in := memory.Input{
 		Model: &s.Model, Program: model.Lay(&s.Model, nil), Layout: &s.Layout,
 		Precision: s.Precision, Optimizer: s.Optimizer, Loss: s.LossKernel(), Recompute: s.Recompute,
-		Offload: s.Offload,
+		Offload: s.Offload, Training: s.Training,
 	}
 	if err := memory.Refuses(&in, stack); err != nil {
 		refuse(true, "stack-lacks", Calibration, "no such training: %s", err)

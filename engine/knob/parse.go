@@ -116,6 +116,9 @@ func (k *Knob) parseWord(text string) (string, error) {
 	if of, ok := Spelled(word, k.Choices); ok {
 		return of, nil
 	}
+	if list, ok := recipe.ParseTargets(word); ok && k.parts != nil {
+		return list, nil
+	}
 	return "", &ValueError{
 		Field: string(k.ID), Given: text, Allowed: k.Allowed(),
 		Nearest: closestWord(word, k.Choices),

@@ -33,6 +33,7 @@ type Recipe struct {
 	// the even share; 0 means 100.
 	Imbalance int `json:"imbalance"`
 
+	recipe.Training // rows in training.go
 	recipe.Software // what the stack is told to run; rows in software.go
 
 	TrainMTP bool                 `json:"mtp"` // train the model's multi-token-prediction modules too
@@ -254,8 +255,12 @@ func modelledKnobs() []Knob {
 		}, func(s *Setup) *bool { return &s.TrainMTP }),
 		choice(Knob{
 			ID: Calibration, Label: "stack",
-			Help:  "Software whose memory and step time are modelled; textbook uses plain formulas only.",
-			unset: func(s *Setup) { s.Stack = recipe.DefaultStack },
+			Help: "Software whose memory and step time are modelled; textbook uses plain formulas only.",
+			unset: func(s *Setup) {
+				if s.Stack = recipe.DefaultStack; s.Frozen() {
+					s.Stack = recipe.Transformers // with DDP
+				}
+			},
 			plain: func(s *Setup) { // a release is compared with the latest
 				if s.Stack.Release() != "" {
 					s.Stack = s.Stack.Resolve()

@@ -13,7 +13,7 @@ import (
 //nolint:gochecknoglobals // built once, then only read
 var registry = sync.OnceValue(func() []Knob {
 	knobs := slices.Concat(degrees(), expertDegrees(), sharding(), batch(), machine(), recipeKnobs(),
-		formatKnobs(), modelledKnobs(), softwareKnobs(), runKnobs())
+		formatKnobs(), trainingKnobs(), modelledKnobs(), softwareKnobs(), runKnobs())
 	for i := range knobs {
 		knobs[i].index = i
 	}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -166,7 +167,7 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 			t.elements += s.n
 		case x.frozen:
 			p.t = t.alloc(s, x.name, computing)
-			t.frozen += s.n
+			t.frozen += cmp.Or(x.elements, s.n)
 		default:
 			p.t = t.alloc(s, x.name, computing)
 			t.trained = append(t.trained, &trainable{n: s.n, e: s.e, param: p})

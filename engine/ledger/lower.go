@@ -147,7 +147,11 @@ func (b *lowering) product(i int) int {
 				all, parts = all+b.width(r), append(parts, b.wide(r))
 			}
 		}
-		y := b.adapt("fused "+o.ID, in, all, o.Other.V > 0)
+		name := "qkv"
+		if gated {
+			name = "gate_up"
+		}
+		y := b.adapt(name, in, all, o.Other.V > 0)
 		if b.code.Dropout || gated {
 			for j, r := range b.split(y, parts...) {
 				b.at[o.Out[j]] = r
@@ -167,7 +171,11 @@ func (b *lowering) product(i int) int {
 		if r == 0 {
 			continue
 		}
-		y := b.adapt(names[j], in, b.width(r), o.Other.V > 0)
+		name := names[j]
+		if o.ID == "mlp-up" && !gated {
+			name = "up"
+		}
+		y := b.adapt(name, in, b.width(r), o.Other.V > 0)
 		if gated && j == 0 { // of the gate at once, before the other product
 			b.of = i + 1
 			y = b.silu(y)
@@ -189,11 +197,23 @@ func productNames(id string) [3]string {
 // adapt writes a product with its adapter, if it has one: in fp32 on a copy of its own, as peft makes it.
 func (b *lowering) adapt(name string, x reg, out int64, biased bool) reg {
 	in := b.n(x) / b.way.tokens()
-	w, bias := b.param(in*out, name), none
+	var w reg
+	bytes := b.way.quantised(in*out, out)
+	if bytes > 0 {
+		w = b.given(size{bytes, 1}, external{name: name, param: true, frozen: true, elements: in * out})
+	} else {
+		w = b.param(in*out, name)
+	}
+	bias := none
 	if biased {
 		bias = b.param(out, name+" bias")
 	}
-	y := b.linear(x, w, out, bias)
+	var y reg
+	if bytes > 0 {
+		y = b.quantisedLinear(x, w, in, out, bias)
+	} else {
+		y = b.linear(x, w, out, bias)
+	}
 	if !b.way.adapted(name) {
 		return y
 	}

@@ -79,6 +79,8 @@ type external struct {
 	param  bool
 	frozen bool
 	owned  bool // the program drops it after its last reader
+
+	elements int64 // of a quantised weight, whose size is its bytes
 }
 
 // builder writes a program down. A tensor dies with its last reader; alive extends that to what was written

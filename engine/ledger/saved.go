@@ -2,6 +2,20 @@ package ledger
 
 import "meshscope/engine/model"
 
+// Adapters returns the parameters of all adapters.
+func Adapters(p *model.Program, w *Way) (sum int64) {
+	for i := range p.Layers {
+		l := &p.Layers[i]
+		block := lowerBlock(l, p.Model(), w, new(Rates), w.weight())
+		for j, r := range block.bound {
+			if x := &block.external[j]; x.param && !x.frozen {
+				sum += block.regs[r].n * int64(l.Count)
+			}
+		}
+	}
+	return sum
+}
+
 // Saved returns the bytes that each operation of a layer keeps from its forward to its backward; of what
 // several keep the first has it. What full checkpointing drops is in it.
 func Saved(p *model.Program, l *model.Layer, w *Way) []int64 {

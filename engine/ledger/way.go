@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/engine/model"
+	"meshscope/engine/recipe"
 )
 
 // Way is how a model is trained on one GPU: the code that runs, what is in which type, what is made again.
@@ -28,7 +29,8 @@ type Way struct {
 	Optimizer  Optimizer
 	Rank       int64    // of adapters; 0: all weights are trained
 	Targets    []string // products that have adapters: q k v o gate up down
-	Layers     int64    // that are checkpointed, the first ones; 0: all
+	Base       recipe.BaseDtype
+	Layers     int64 // that are checkpointed, the first ones; 0: all
 
 	Seq, MicroBatch, MicroBatches int64
 	Slice                         bool // blocks alone, without embedding and head
@@ -200,6 +202,7 @@ func Check(p *model.Program, w *Way) error {
 			w.ZeRO != nil && (w.FSDP || w.Autocast || w.Bytes != 2 || w.Frozen() || w.Slice || w.Compile),
 			"ZeRO with anything but all weights trained in 16 bits",
 		},
+		{w.Base != "" && w.Base != recipe.BaseBF16 && experts, "quantised experts"},
 		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 ||
 			float64(m.ExtraParams) > 1e-4*p.Total(), "this kind of layer"},
 		{m.NormsPer != 2 || m.IsMLA() || m.MTPLayers > 0 || m.ParallelBlock ||
@@ -216,8 +219,11 @@ func Check(p *model.Program, w *Way) error {
 			}
 		}
 	}
+	if allowed := Targets(p, w.Code); w.Frozen() && len(w.Targets) == 0 {
+		return fmt.Errorf("nothing is trained: no product has adapters; allowed: %s", strings.Join(allowed, ", "))
+	}
 	for _, target := range w.Targets {
-		if allowed := targets(experts, w.Code); w.Frozen() && !slices.Contains(allowed, target) {
+		if allowed := Targets(p, w.Code); w.Frozen() && !slices.Contains(allowed, target) {
 			return fmt.Errorf("no product %s for adapters; allowed: %s", escape.Quote(target),
 				strings.Join(allowed, ", "))
 		}
@@ -245,14 +251,22 @@ func Check(p *model.Program, w *Way) error {
 // MaxLayers bounds the time of a simulation.
 const MaxLayers = 1000
 
-func targets(experts bool, c *Code) []string {
+// Targets lists the products of a model that can have adapters: experts are no linear layers.
+func Targets(p *model.Program, c *Code) []string {
 	list := []string{"q", "k", "v"}
 	if c.FusedQKV {
-		list = []string{"fused qkv"}
+		list = []string{"qkv"}
 	}
 	list = append(list, "o")
-	if !experts {
-		list = append(list, "gate", "up", "down")
+	switch m := p.Model(); {
+	case m.Experts > 0:
+		return list
+	case c.FusedUp:
+		list = append(list, "gate_up")
+	case m.Gated:
+		list = append(list, "gate", "up")
+	default:
+		list = append(list, "up")
 	}
-	return list
+	return append(list, "down")
 }

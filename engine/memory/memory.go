@@ -33,6 +33,7 @@ type Input struct {
 	Load            float64 // routed tokens of the busiest rank over the even share, at least 1
 	TrainMTP        bool
 	Fitted          hardware.StackMemory // constants of the stack
+	Training        recipe.Training      // what is trained
 	Rates           ledger.Rates         // of a ledger's kernels; zero: not known
 	Node            int                  // GPUs of a node
 	Record          *record.Recorder     // records formulas; nil: nobody asked

@@ -82,14 +82,22 @@ func (k pyTorch) Shard(in *Input) Sharding {
 		if in.Optimizer == recipe.AdamNoMaster {
 			each = 2
 		}
-		states := 2 * each
+		states, trained := 2*each, 1.0
+		if t := &in.Training; t.Frozen() {
+			trained = 0
+			if each = 2; t.BaseDtype != "" { // less than that of every weight
+				each = 0.5
+			}
+		}
 		if in.Optimizer == recipe.SGDMomentum {
 			states = each
 		}
 		share := func(bytes float64) PerParam {
 			return in.perParam("", width{bytes: bytes}, in.Layout.ZeRO >= 2)
 		}
-		return Sharding{Weights: share(each), Gradients: share(each), Optimizer: share(states)}
+		return Sharding{
+			Weights: share(each), Gradients: share(each * trained), Optimizer: share(states * trained),
+		}
 	}
 	res := k.steps(in)
 	each := func(term string, kind ledger.Kind) PerParam {
@@ -126,7 +134,7 @@ func (k pyTorch) steps(in *Input) *ledger.Result {
 	key := ledgerKey{
 		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.ZeRO,
 		in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers, k.zero,
-		in.Offload == recipe.OffloadOptimizer, in.Rates,
+		in.Offload == recipe.OffloadOptimizer, in.Rates, in.Training,
 	}
 	res := in.ledgers[key]
 	if res == nil {
@@ -160,10 +168,29 @@ type ledgerKey struct {
 	recompute                        recipe.Recompute
 	transformers, deepspeed, host    bool
 	rates                            ledger.Rates
+	training                         recipe.Training
+}
+
+// Adapters returns the parameters of the adapters that are trained in place of all weights; 0: there are none,
+// or no rules for them.
+func Adapters(in *Input, stack Stack) float64 {
+	k, ok := stack.(pyTorch)
+	if !ok || !in.Training.Frozen() {
+		return 0
+	}
+	w, err := k.way(in)
+	if err != nil || ledger.Check(in.Program, w) != nil {
+		return 0
+	}
+	return float64(ledger.Adapters(in.Program, w))
 }
 
 // StepTimes are what a step takes on one GPU without its traffic: of a micro-batch, and of the update.
-type StepTimes struct{ Forward, Backward, Recompute, Optimizer units.Seconds }
+type StepTimes struct {
+	Forward, Backward, Recompute, Optimizer units.Seconds
+
+	Trained float64 // share of the parameters whose gradients travel
+}
 
 // Times returns those of a stack with a ledger, or bounds from below where these will do; nil for other
 // stacks, and where nobody measured the kernels.
@@ -174,14 +201,21 @@ func Times(in *Input, stack Stack) *StepTimes {
 	}
 	if in.Floor { // every product at the best rate
 		flops := in.Program.TrainingFLOPs(in.Layout.Seq, true, false) / 3
+		trained := 1.0
+		if in.Training.Frozen() {
+			trained = 0
+		}
 		least := units.Seconds(float64(in.Layout.MBS*in.Layout.Seq) * float64(flops) / in.Rates.Largest())
-		return &StepTimes{Forward: least, Backward: 2 * least}
+		return &StepTimes{
+			Forward: least, Backward: 2 * least * units.Seconds(trained), Trained: trained,
+		}
 	}
 	res, each := k.steps(in), 1/units.Seconds(in.Layout.MicroBatches)
 	return &StepTimes{
 		Forward:   units.Seconds(res.Forward) * each,
 		Backward:  units.Seconds(res.Backward-res.Recomputed) * each,
 		Recompute: units.Seconds(res.Recomputed) * each, Optimizer: units.Seconds(res.Optimizer),
+		Trained: float64(res.Trainable) / max(in.Program.Total(), 1),
 	}
 }
 
@@ -204,6 +238,11 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 		Ranks: int64(l.DP),
 		Seq:   int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches),
 		Layers: int64(in.Recompute.Layers), FusedLoss: in.Loss == recipe.FusedLoss, Steps: 2,
+		Compile: in.Training.Compile,
+	}
+	if in.Training.Frozen() {
+		w.Rank, w.Targets = int64(in.Training.Rank), in.Training.TargetsOf(ledger.Targets(in.Program, code))
+		w.Bytes, w.Autocast, w.Base = 2, false, in.Training.BaseDtype
 	}
 	if k.zero {
 		w.Bytes, w.Autocast, w.FSDP, w.Whole, w.ZeRO = 2, false, false, false, ledger.NewZeRO(l.ZeRO)

@@ -244,8 +244,16 @@ func (l *Layer) untrainedFormula(causal bool) string {
 	return "(" + l.indexer.Text() + " + " + scores + ")"
 }
 
-// Record records the formulas of the model's counts.
-func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool) {
+// AdapterFLOPs counts forward and backward of one token where so many parameters of adapters are trained in
+// place of all weights: no gradients of these.
+func (p *Program) AdapterFLOPs(seq int, causal bool, adapters float64) units.FLOPs {
+	f := p.ForwardFLOPs(seq, causal)
+	return 2*f.Total() + f.Scores + units.FLOPs(6*adapters)
+}
+
+// Record records the formulas of the model's counts; adapters are trained in place of all weights, if there
+// are any.
+func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool, adapters float64) {
 	if !rec.On() {
 		return
 	}
@@ -264,12 +272,22 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool) {
 			}
 		}
 	}
+	value, source := p.TrainingFLOPs(seq, causal, mtp), "three times the forward pass: the backward has two "+
+		"matrix products for each of its (Narayanan et al., arXiv 2104.04473, appendix); an indexer of "+
+		"sparse attention has fewer"
+	if adapters > 0 {
+		formula, value = "2 * F_forward + forward_of_scores + 6 * parameters_of_adapters",
+			p.AdapterFLOPs(seq, causal, adapters)
+		source = "forward and gradients of activations, of scores and adapters all three: frozen weights " +
+			"have no gradients"
+		scores := float64(p.ForwardFLOPs(seq, causal).Scores)
+		rec.Given(record.InUnit(record.FLOPs, "forward_of_scores", scores),
+			record.In("parameters_of_adapters", adapters))
+	}
 	rec.Figure(record.Entry{
 		ID: "model.training-flops-per-token", Name: "Model FLOPs of training on one token", Symbol: "F",
 		Unit:    record.FLOPs,
-		Formula: formula, Value: float64(p.TrainingFLOPs(seq, causal, mtp)),
-		Source: "three times the forward pass: the backward has two matrix products for each of its " +
-			"(Narayanan et al., arXiv 2104.04473, appendix); an indexer of sparse attention has fewer",
+		Formula: formula, Value: float64(value), Source: source,
 		LeavesOut: "recomputation, norms, activations, softmax, optimizer; savings of local attention " +
 			"windows; the scores that an indexer's loss computes once more",
 	})

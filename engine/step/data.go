@@ -36,15 +36,24 @@ type DataParallel struct {
 // the weights over the ranks, as in a bidirectional pipeline, a micro-batch goes through half
 // of what a rank holds, and the rank exchanges gradients with its mirror.
 func Data(in *Input, rank int, p memory.Parameters, copies int) DataParallel {
-	g := &in.Groups
+	g, trained := &in.Groups, 1.0
+	if in.Known != nil && in.Known.Trained < 1 { // gradients of adapters alone
+		trained = in.Known.Trained
+		p.Dense, p.Expert = p.Dense*trained, p.Expert*trained
+	}
 	out := DataParallel{
 		layers: float64(max(p.Layers, 1)),
 		copies: copies,
 		rec:    in.Record.At("data", "rank", rank),
 	}
 	if out.rec.On() {
-		out.rec.Let("dense_parameters", parametersOf(in.Record, rank, "dense"))
-		out.rec.Let("expert_parameters", parametersOf(in.Record, rank, "expert"))
+		share := ""
+		if trained < 1 {
+			share = " * share_of_parameters_that_are_trained"
+			out.rec.Given(record.InUnit(record.Share, "share_of_parameters_that_are_trained", trained))
+		}
+		out.rec.Let("dense_parameters", parametersOf(in.Record, rank, "dense")+share)
+		out.rec.Let("expert_parameters", parametersOf(in.Record, rank, "expert")+share)
 	}
 	out.addDomain(
 		in,

@@ -26,11 +26,15 @@ func given(r *record, w *ledger.Way) (knob.Given, bool) {
 	if w.FSDP {
 		list[knob.ZeRO] = 3
 	}
-	if w.Bytes == 2 {
+	if w.Compile {
+		list["compile"] = "on"
+	}
+	if w.Frozen() {
+		list[knob.LoRA], list["lora-targets"] = w.Rank, strings.Join(w.Targets, ",")
+	} else if w.Bytes == 2 {
 		list[knob.Optimizer] = recipe.AdamNoMaster
 	}
-	return list, !w.Slice && !w.CuDNN && !w.NoRepeat && !w.Offload && !w.HostSaved && !w.Compile &&
-		!w.Frozen() && w.Optimizer == ledger.Fused && r.Optimizer == ""
+	return list, !w.Slice && !w.CuDNN && !w.NoRepeat && !w.Offload && !w.HostSaved && w.Optimizer == ledger.Fused && r.Optimizer == ""
 }
 
 // TestEvalOfRecords: eval of a measured step's setup takes as long as the ledger says, and has its memory.

@@ -1,0 +1,100 @@
+package knob
+
+import (
+	"cmp"
+
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+)
+
+// maxRank bounds the rank of adapters.
+const maxRank = 4096
+
+// optionalChoice returns the row of a closed set of words whose first one is that of an empty field.
+func optionalChoice[T ~string](k Knob, words []T, field func(*Setup) *string) Knob {
+	k = choice(k, words, field)
+	parse := k
+	k.optional = true
+	k.text = func(s *Setup) string { return cmp.Or(*field(s), string(words[0])) }
+	k.read = func(s *Setup, text string) error {
+		word, err := parse.parseWord(text)
+		if err == nil {
+			if *field(s) = word; word == string(words[0]) {
+				*field(s) = ""
+			}
+		}
+		return err
+	}
+	k.copy = func(to, from *Setup) { *field(to) = *field(from) }
+	return k
+}
+
+// trainingKnobs returns those of what is trained.
+func trainingKnobs() []Knob {
+	full := func(s *Setup) (why, word string) {
+		return offWhere(!s.Frozen(), "needs --lora", "full")
+	}
+	rank := figure(Knob{
+		ID: LoRA, Label: "LoRA rank", Short: "LoRA", place: -6, memory: true, whole: true,
+		Help: "Rank of LoRA adapters, such as 16, with all other weights frozen: no gradients and moments of " +
+			"those, in place of them two small products next to each; none trains all weights.",
+		Choices: []string{noFigure, "8", "16", "32", "64", "128", "256"},
+		Off: func(s *Setup) (why, word string) {
+			return offWhere(!s.Stack.Traits().Ledger && !s.Frozen(), "transformers, pytorch", "full")
+		},
+	}, 1, maxRank, func(s *Setup) *float64 { return &s.Rank })
+	targets := Knob{
+		ID: "lora-targets", Label: "LoRA targets", Short: "targets", place: -6, memory: true, Off: full,
+		parts: recipe.Products(),
+		Help: "Products that have LoRA adapters, as peft names them: all linear layers, those of " +
+			"attention, q and v, or a list such as q,k,v,o: each more costs activations in fp32.",
+		fixes: becomes(func(t *Setup) { t.Targets = "" }),
+	}
+	return []Knob{
+		rank,
+		optionalChoice(targets, recipe.TargetWords(), func(s *Setup) *string { return &s.Targets }),
+		optionalChoice(Knob{
+			ID: "base-dtype", Label: "base weights", Short: "base", place: -6, memory: true, Off: full,
+			Help: "Format of frozen weights (QLoRA): nf4 takes 4.127 bits, int8 8 per weight of the blocks, " +
+				"at the cost of making 16-bit copies at each use.",
+			fixes: becomes(func(t *Setup) { t.BaseDtype = "" }),
+		}, recipe.BaseDtypes(), func(s *Setup) *string { return (*string)(&s.BaseDtype) }),
+		compileKnob(),
+	}
+}
+
+func compileKnob() Knob {
+	k := toggle(Knob{
+		ID: "compile", Label: "torch.compile", Short: "compile", place: -3,
+		Help: "Compiles each block and the loss with torch.compile: fewer passes over memory and no logits " +
+			"in fp32, at the cost of compiling once.",
+		Off: func(s *Setup) (why, word string) {
+			return offWhere(!s.Stack.Traits().Ledger && !s.Compile, "pytorch only", "")
+		},
+		fixes: becomes(func(t *Setup) { t.Compile = false }),
+	}, func(s *Setup) *bool { return &s.Compile })
+	k.optional = true
+	return k
+}
+
+// training checks what is trained on stacks without a ledger, which train all weights.
+func (s *Setup) training(into []Problem) []Problem {
+	for _, c := range [...]struct {
+		is    bool
+		field ID
+		what  string
+	}{
+		{s.Frozen(), LoRA, "LoRA"},
+		{s.BaseDtype != "", "base-dtype", "frozen weights"},
+		{s.Targets != "" && s.Frozen(), "lora-targets", "LoRA"},
+		{s.Compile, "compile", "switch of torch.compile"},
+	} {
+		if c.is {
+			into = append(into, Problem{
+				Code: "stack-lacks", Severity: layout.Error, Field: string(c.field),
+				Message: s.StackName() + " has no " + c.what + " here; transformers and pytorch have",
+			})
+		}
+	}
+	return into
+}

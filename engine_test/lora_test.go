@@ -1,0 +1,124 @@
+package engine_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+	"meshscope/presets"
+)
+
+// fineTuned returns a fine-tune on GPUs of one kind.
+func fineTuned(t *testing.T, model, gpu string, given knob.Given) (engine.Setup, engine.Report) {
+	t.Helper()
+	g, err := presets.Default().GPU(gpu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := knob.DraftOf(presetModel(t, model), presets.Default().NodeOf(g), knob.Given{
+		knob.MBS: 1, knob.MicroBatches: 1, knob.Seq: 2048,
+		knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull},
+	})
+	d.With(given)
+	s, err := d.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, engine.Evaluate(s)
+}
+
+// TestLoRA: a rank takes transformers with DDP; frozen weights have neither gradients nor moments, and count
+// no gradients in the FLOPs.
+func TestLoRA(t *testing.T) {
+	s, r := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{knob.GPUs: 2, knob.LoRA: 16})
+	if s.Stack != recipe.Transformers || s.ZeRO != 0 || !r.Legal {
+		t.Fatalf("stack %s, ZeRO-%d: %v", s.Stack, s.ZeRO, r.Problems)
+	}
+	rank := &r.Memory.Ranks[0]
+	const adapters = 41.94e6 // 16 * 32 * (4h + 2 (h + k) + 3 (h + f)), k = 1024, f = 14336
+	for name, got := range map[string][2]float64{
+		"weights":    {float64(rank.Weights), 2*8.03e9 + 4*adapters},
+		"moments":    {float64(rank.Optimizer), 8 * adapters},
+		"all-reduce": {float64(r.Communication[0].Bytes), 4 * adapters},
+	} {
+		if math.Abs(got[0]/got[1]-1) > .01 {
+			t.Errorf("%s: %.4g bytes, want %.4g", name, got[0], got[1])
+		}
+	}
+	if rank.Gradients > 4*adapters*1.01 {
+		t.Errorf("gradients: %v", rank.Gradients)
+	}
+	whole := s
+	whole.Rank = 0
+	all := engine.Evaluate(whole).Model.TrainingFLOPs
+	if share := r.Model.TrainingFLOPs / all; share < .66 || share > .71 {
+		t.Errorf("FLOPs are %.3f of those of all weights", share)
+	}
+}
+
+// TestQuantisedBase: weights of the blocks' linear layers have 4.127 bits in nf4 and 8 in int8; a model of 70B
+// fits on two cards of 24 GB by neither, one of 8B by both.
+func TestQuantisedBase(t *testing.T) {
+	blocks := 8.03e9 - 2*128256*4096.
+	for base, bits := range map[recipe.BaseDtype]float64{recipe.BaseNF4: 4.127, recipe.BaseInt8: 8.01} {
+		s, r := fineTuned(t, "llama3.1-8b", "rtx4090", knob.Given{
+			knob.GPUs: 2, knob.LoRA: 16, "base-dtype": base, knob.Loss: recipe.FusedLoss,
+		})
+		want := blocks*bits/8 + 4*128256*4096 + 4*41.94e6
+		if got := float64(r.Memory.Ranks[0].Weights); math.Abs(got/want-1) > .01 || !r.Memory.Fits {
+			t.Errorf("%s: weights %.4g bytes, want %.4g; fits %v", s.BaseDtype, got, want, r.Memory.Fits)
+		}
+	}
+	if _, r := fineTuned(t, "llama3.1-70b", "rtx4090", knob.Given{
+		knob.GPUs: 2, knob.LoRA: 16, "base-dtype": recipe.BaseNF4,
+	}); !r.Legal || r.Memory.Fits {
+		t.Errorf("70B in nf4 on 24 GB: legal %v: %v", r.Legal, r.Memory)
+	}
+}
+
+// TestTrainingRefuses: what a stack or a model lacks is refused by name.
+func TestTrainingRefuses(t *testing.T) {
+	for says, given := range map[string]knob.Given{
+		"allowed: q, k, v, o, gate, up, down":  {knob.LoRA: 8, "lora-targets": "qkv"},
+		"megatron-core has no LoRA":            {knob.LoRA: 8, knob.Calibration: recipe.MegatronCore},
+		"ZeRO 0":                               {knob.LoRA: 8, knob.ZeRO: 3},
+		"adapters in fp32":                     {knob.LoRA: 8, knob.Optimizer: recipe.AdamNoMaster},
+		"only frozen, with --lora":             {"base-dtype": "nf4", knob.Calibration: recipe.Transformers},
+		"compiled blocks":                      {"compile": "on", knob.Calibration: recipe.Transformers},
+		"megatron-core has no switch of torch": {"compile": "on", knob.Calibration: recipe.MegatronCore},
+		"deepspeed has no adapters here":       {knob.LoRA: 8, knob.Calibration: recipe.DeepSpeed, knob.ZeRO: 2},
+		"bf16 and fp16 here, not fp8":          {knob.LoRA: 8, "base-dtype": "nf4", knob.Precision: recipe.FP8},
+	} {
+		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+		found := false
+		for _, p := range engine.Check(s) {
+			found = found || p.Severity == layout.Error && strings.Contains(p.Message, says)
+		}
+		if !found {
+			t.Errorf("%v: %v, want %q", given, engine.Check(s), says)
+		}
+	}
+	for text, ok := range map[string]bool{"0": false, "16": true, "16.5": false, "none": true, "5000": false} {
+		k, _ := knob.Find(knob.LoRA)
+		if _, err := k.Set(engine.Setup{}, text); (err == nil) != ok {
+			t.Errorf("--lora %s: %v", text, err)
+		}
+	}
+}
+
+// TestCompile: compiled blocks and loss take less memory and time.
+func TestCompile(t *testing.T) {
+	given := knob.Given{knob.GPUs: 1, knob.Calibration: recipe.PyTorch, knob.ZeRO: 3}
+	_, eager := fineTuned(t, "llama3.2-1b", "h100-sxm", given)
+	given["compile"] = "on"
+	s, compiled := fineTuned(t, "llama3.2-1b", "h100-sxm", given)
+	if !s.Compile || !compiled.Legal || compiled.Memory.Peak >= eager.Memory.Peak ||
+		compiled.Time.Step >= eager.Time.Step {
+		t.Errorf("%v: %v and %v s, %.2f and %.2f GiB", compiled.Problems, compiled.Time, eager.Time,
+			compiled.Memory.Peak.GiB(), eager.Memory.Peak.GiB())
+	}
+}
