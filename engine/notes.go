@@ -139,15 +139,16 @@ func loraAssumption(s *Setup, adapters float64) string {
 	base := "bf16"
 	switch s.BaseDtype {
 	case recipe.BaseNF4:
-		base = "bf16, those of the blocks' linear layers in nf4 with double quantisation (bitsandbytes), one " +
-			"16-bit copy at each use"
+		base = "bf16, those of the blocks' linear layers in nf4 with double quantisation (bitsandbytes), " +
+			"one 16-bit copy at each use"
 	case recipe.BaseInt8:
-		base = "bf16, those of the blocks' linear layers in int8 (LLM.int8 of bitsandbytes), one 16-bit copy " +
-			"in the backward"
+		base = "bf16, those of the blocks' linear layers in int8 (LLM.int8 of bitsandbytes), one 16-bit " +
+			"copy in the backward"
 	default:
 	}
-	return fmt.Sprintf("LoRA trains adapters of rank %.0f, %.3g M parameters in fp32 (peft's default), without "+
-		"dropout; all other weights are frozen in %s; model FLOPs and MFU count no gradients of frozen weights",
+	return fmt.Sprintf("LoRA trains adapters of rank %.0f, %.3g M parameters in fp32 (peft's default), "+
+		"without dropout; all other weights are frozen in %s; model FLOPs and MFU count no gradients of "+
+		"frozen weights",
 		s.Rank, adapters/1e6, base)
 }
 

@@ -60,8 +60,8 @@ func TestLoRA(t *testing.T) {
 	}
 }
 
-// TestQuantisedBase: weights of the blocks' linear layers have 4.127 bits in nf4 and 8 in int8; a model of 70B
-// fits on two cards of 24 GB by neither, one of 8B by both.
+// TestQuantisedBase: weights of the blocks' linear layers have 4.127 bits in nf4 and 8 in int8; a model of
+// 70B fits on two cards of 24 GB by neither, one of 8B by both.
 func TestQuantisedBase(t *testing.T) {
 	blocks := 8.03e9 - 2*128256*4096.
 	for base, bits := range map[recipe.BaseDtype]float64{recipe.BaseNF4: 4.127, recipe.BaseInt8: 8.01} {

@@ -36,8 +36,8 @@ func trainingKnobs() []Knob {
 	}
 	rank := figure(Knob{
 		ID: LoRA, Label: "LoRA rank", Short: "LoRA", place: -6, memory: true, whole: true,
-		Help: "Rank of LoRA adapters, such as 16, with all other weights frozen: no gradients and moments of " +
-			"those, in place of them two small products next to each; none trains all weights.",
+		Help: "Rank of LoRA adapters, such as 16, with all other weights frozen: no gradients and moments " +
+			"of those, in place of them two small products next to each; none trains all weights.",
 		Choices: []string{noFigure, "8", "16", "32", "64", "128", "256"},
 		Off: func(s *Setup) (why, word string) {
 			return offWhere(!s.Stack.Traits().Ledger && !s.Frozen(), "transformers, pytorch", "full")
@@ -55,8 +55,8 @@ func trainingKnobs() []Knob {
 		optionalChoice(targets, recipe.TargetWords(), func(s *Setup) *string { return &s.Targets }),
 		optionalChoice(Knob{
 			ID: "base-dtype", Label: "base weights", Short: "base", place: -6, memory: true, Off: full,
-			Help: "Format of frozen weights (QLoRA): nf4 takes 4.127 bits, int8 8 per weight of the blocks, " +
-				"at the cost of making 16-bit copies at each use.",
+			Help: "Format of frozen weights (QLoRA): nf4 takes 4.127 bits, int8 8 per weight of the " +
+				"blocks, at the cost of making 16-bit copies at each use.",
 			fixes: becomes(func(t *Setup) { t.BaseDtype = "" }),
 		}, recipe.BaseDtypes(), func(s *Setup) *string { return (*string)(&s.BaseDtype) }),
 		compileKnob(),

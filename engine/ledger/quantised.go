@@ -25,7 +25,7 @@ func (b *builder) quantisedLinear(x, w reg, in, out int64, bias reg) reg {
 	rows := xs.n / in
 	copying := b.rates.pass(stored.bytes()+ws.bytes(), b.rates.Stream)
 	forward, backward := b.rates.product(rows, out, in, 2, false), b.rates.product(rows, out, in, 2, true)
-	operand := none
+	var operand reg
 	if b.way.Base == recipe.BaseNF4 {
 		operand = b.emit(op{
 			name: "16-bit copy of a quantised weight", in: []reg{w}, grads: []grad{{kind: never}},

@@ -220,7 +220,8 @@ func Check(p *model.Program, w *Way) error {
 		}
 	}
 	if allowed := Targets(p, w.Code); w.Frozen() && len(w.Targets) == 0 {
-		return fmt.Errorf("nothing is trained: no product has adapters; allowed: %s", strings.Join(allowed, ", "))
+		return fmt.Errorf("nothing is trained: no product has adapters; allowed: %s",
+			strings.Join(allowed, ", "))
 	}
 	for _, target := range w.Targets {
 		if allowed := Targets(p, w.Code); w.Frozen() && !slices.Contains(allowed, target) {

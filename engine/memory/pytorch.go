@@ -171,8 +171,8 @@ type ledgerKey struct {
 	training                         recipe.Training
 }
 
-// Adapters returns the parameters of the adapters that are trained in place of all weights; 0: there are none,
-// or no rules for them.
+// Adapters returns the parameters of the adapters that are trained in place of all weights; 0: there are
+// none, or no rules for them.
 func Adapters(in *Input, stack Stack) float64 {
 	k, ok := stack.(pyTorch)
 	if !ok || !in.Training.Frozen() {

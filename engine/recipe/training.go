@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Training is what is trained of the weights and how plain PyTorch runs it; the zero value trains all of them,
-// in eager code.
+// Training is what is trained of the weights and how plain PyTorch runs it; the zero value trains all of
+// them, in eager code.
 type Training struct {
 	Rank      float64   `json:"lora,omitempty"`         // of adapters; 0: all weights are trained
 	Targets   string    `json:"lora_targets,omitempty"` // products that have adapters; empty: all
