@@ -52,6 +52,7 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(s.Frozen() && offers[0] && s.ZeRO != 0, "stack-lacks", ZeRO,
 		"adapters on one GPU or under DDP (ZeRO 0), not %d", s.ZeRO)
 	refuse(s.Frozen() && whole, "stack-lacks", Optimizer, "adapters in fp32, not %s", s.Optimizer)
+	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with --lora")
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only frozen, with --lora", s.BaseDtype)
 	refuse(s.Attention != recipe.Flash, "stack-lacks", Attention, "flash attention here, not %s", s.Attention)

@@ -35,7 +35,7 @@ func trainingKnobs() []Knob {
 		return offWhere(!s.Frozen(), "needs --lora", "full")
 	}
 	rank := figure(Knob{
-		ID: LoRA, Label: "LoRA rank", Short: "LoRA", place: -6, memory: true, whole: true,
+		ID: LoRA, Label: "LoRA rank", Short: "LoRA", place: -4, memory: true, whole: true,
 		Help: "Rank of LoRA adapters, such as 16, with all other weights frozen: no gradients and moments " +
 			"of those, in place of them two small products next to each; none trains all weights.",
 		Choices: []string{noFigure, "8", "16", "32", "64", "128", "256"},
@@ -44,7 +44,7 @@ func trainingKnobs() []Knob {
 		},
 	}, 1, maxRank, func(s *Setup) *float64 { return &s.Rank })
 	targets := Knob{
-		ID: "lora-targets", Label: "LoRA targets", Short: "targets", place: -6, memory: true, Off: full,
+		ID: "lora-targets", Label: "LoRA targets", Short: "targets", place: -4, memory: true, Off: full,
 		parts: recipe.Products(),
 		Help: "Products that have LoRA adapters, as peft names them: all linear layers, those of " +
 			"attention, q and v, or a list such as q,k,v,o: each more costs activations in fp32.",
@@ -54,7 +54,7 @@ func trainingKnobs() []Knob {
 		rank,
 		optionalChoice(targets, recipe.TargetWords(), func(s *Setup) *string { return &s.Targets }),
 		optionalChoice(Knob{
-			ID: "base-dtype", Label: "base weights", Short: "base", place: -6, memory: true, Off: full,
+			ID: "base-dtype", Label: "base weights", Short: "base", place: -4, memory: true, Off: full,
 			Help: "Format of frozen weights (QLoRA): nf4 takes 4.127 bits, int8 8 per weight of the " +
 				"blocks, at the cost of making 16-bit copies at each use.",
 			fixes: becomes(func(t *Setup) { t.BaseDtype = "" }),
@@ -86,7 +86,7 @@ func (s *Setup) training(into []Problem) []Problem {
 	}{
 		{s.Frozen(), LoRA, "LoRA"},
 		{s.BaseDtype != "", "base-dtype", "frozen weights"},
-		{s.Targets != "" && s.Frozen(), "lora-targets", "LoRA"},
+		{s.Targets != "", "lora-targets", "LoRA"},
 		{s.Compile, "compile", "switch of torch.compile"},
 	} {
 		if c.is {
