@@ -4,6 +4,7 @@ package room_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ import (
 	"meshscope/lessons"
 	"meshscope/presets"
 	"meshscope/report/figure"
+	"meshscope/ui/class"
 )
 
 // host is the real server in a process of its own.
@@ -276,7 +278,7 @@ func slowly(t *testing.T, to string, rate int) string {
 // sees waits until the client's screen has a text.
 func (c *client) sees(t *testing.T, text string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !strings.Contains(c.screen(), text); time.Sleep(50 *
+	for end := time.Now().Add(patience); !strings.Contains(c.screen(), text); time.Sleep(50 *
 		time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("no screen with %q:\n%s", text, c.screen())
@@ -302,7 +304,14 @@ func TestClassIsKilled(t *testing.T) {
 	student.sees(t, "talk it over")
 	_, _ = presenter.tty.WriteString(" ")
 	student.sees(t, "second vote")
-	time.Sleep(3 * time.Second) // the class is kept once a second
+	kept := fmt.Appendf(nil, `"step": %d,`, class.Again) // a moment later
+	text := kept[:0]
+	for end := time.Now().Add(patience); !bytes.Contains(text, kept); time.Sleep(time.Second / 20) {
+		if time.Now().After(end) {
+			t.Fatalf("kept is\n%s", text)
+		}
+		text, _ = os.ReadFile(filepath.Join(dir, "state", "class.json"))
+	}
 	h.kill()
 	for _, c := range []*client{presenter, student} {
 		_ = c.cmd.Wait()

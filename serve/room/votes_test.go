@@ -129,7 +129,7 @@ func TestKeepTriesAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	presenter.Move(class.Onward)
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(file); err == nil {
 			break
 		}
