@@ -112,7 +112,8 @@ func more() []change {
 // smaller are changes that can only take memory away. A mixed precision keeps a master
 // copy next to its 16-bit weights, so that 16 bits for 32 are held to what they make smaller:
 // what a micro-batch keeps. fp8 keeps the output of attention in both widths, which is more
-// than it saves where norms and activations run again: it is asked without recomputation.
+// than it saves where norms and activations run again, or where a stage of a hybrid has attention
+// alone: it is asked without recomputation, of layers that are all alike.
 func smaller() []change {
 	return []change{
 		{"offloaded optimizer", func(s *engine.Setup) bool {
@@ -128,7 +129,8 @@ func smaller() []change {
 		{"8-bit products", func(s *engine.Setup) bool {
 			was := s.Precision
 			s.Precision = recipe.FP8Megatron
-			return was == recipe.BF16 && s.Cluster.GPU.PeakFP8 > 0 && s.Recompute.Mode == recipe.RecomputeNone
+			return was == recipe.BF16 && s.Cluster.GPU.PeakFP8 > 0 &&
+				s.Recompute.Mode == recipe.RecomputeNone && s.Model.Pattern == ""
 		}},
 	}
 }
