@@ -108,7 +108,12 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		"not measured; the columns that CP sends to the next rank are left out")
 	say(s.Model.SharedBlocks > 0, "each stage holds the shared blocks that its layers use; the sum of their "+
 		"gradients over stages is left out, and what they save is derived and not measured")
-	say(s.Model.IndexTopK > 0, "sparse attention runs in the latent (one key for all heads) as "+
+	chosen := s.Model.IndexTopK > 0
+	say(chosen && !s.Model.IsMLA(), "attention to chosen blocks of tokens saves and computes what its "+
+		"operations have, and CP passes keys and values around a ring; inferred from its code, not measured")
+	say(s.Model.ResidualBlock > 0, "snapshots of the stream are inferred: each is kept once, mixed twice a "+
+		"layer, and half of them, their mean, go from stage to stage")
+	say(chosen && s.Model.IsMLA(), "sparse attention runs in the latent (one key for all heads) as "+
 		"Megatron-LM's does, on every stack; its indexer is whole on each TP rank and counted as trained, "+
 		"saved bytes are derived and nothing of it was measured")
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")

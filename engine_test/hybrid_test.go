@@ -312,6 +312,23 @@ func TestFormulasOfSizes(t *testing.T) {
 		"norm by head":    {"qwen3-8b", func(m *model.Model) { m.QKNorm = model.QKNormOwn }},
 		"latent experts":  {"mixtral-8x7b", func(m *model.Model) { m.ExpertLatent = 1024 }},
 		"zero experts":    {"mixtral-8x7b", func(m *model.Model) { m.ZeroExperts = 4 }},
+		"normed latent": {"mixtral-8x7b", func(m *model.Model) {
+			m.ExpertLatent, m.LatentNorm = 1024, true
+		}},
+		"widths of MLPs": {"llama3.1-8b", func(m *model.Model) {
+			m.FFNWidths, m.FFN = "14336,8192,8192", 14336
+		}},
+		"MLPs alone": {"llama3.1-8b", func(m *model.Model) {
+			m.FFNWidths, m.FFN, m.Pattern, m.NormsPer = "14336,8192", 14336, "*--*-", 1
+		}},
+		"snapshots":      {"llama3.1-8b", func(m *model.Model) { m.ResidualBlock = 12 }},
+		"window's sinks": {"gemma3-27b", func(m *model.Model) { m.LocalSinks = true }},
+		"blocks of tokens": {"qwen3-8b", func(m *model.Model) {
+			m.Pattern, m.IndexHeads, m.IndexDim, m.IndexTopK = "*DDD", 4, 128, 2048
+		}},
+		"gated latent attention": {"kimi-linear-48b-a3b", func(m *model.Model) {
+			m.AttnGate, m.LinearFullGate = model.GateChannel, true
+		}},
 		"pattern of MoE": {"mixtral-8x7b", func(m *model.Model) {
 			m.FFN, m.MoEPattern = 8192, strings.Repeat("-E", m.Layers/2)
 		}},

@@ -91,7 +91,7 @@ func layerWork(p *model.Program) (work [model.MaxKinds]float64) {
 }
 
 // SplitsByCost reports whether layers differ so much that stages balance what they cost and not their number.
-func SplitsByCost(m *model.Model) bool { return len(model.Period(m.Pattern)) > 1 }
+func SplitsByCost(m *model.Model) bool { return len(model.Period(m.Pattern)) > 1 || m.FFNWidths != "" }
 
 // What FLOPs at the peak of an H100 a thing costs (B200 and MI300X are alike): a byte of memory, a FLOP of a
 // product, a byte sent to other experts' ranks, an expert's part in a product (32 us in Megatron-LM: presets/

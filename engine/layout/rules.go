@@ -131,8 +131,8 @@ func (r *rules) tensor() {
 	if a, kv := m.LocalAttention(); a != m.Heads || kv != m.KVHeads {
 		r.heads(a, kv, "its windowed layers'")
 	}
-	if m.FFN%t != 0 {
-		r.failf("tp-ffn", id.TP, "tp %d does not divide the MLP width %d", t, m.FFN)
+	if n := m.Undivided(t); n > 0 {
+		r.failf("tp-ffn", id.TP, "tp %d does not divide the MLP width %d", t, n)
 	}
 	if heads, what := m.ScanHeads(); heads > 0 && heads%t != 0 {
 		r.failf("tp-linear-heads", id.TP, "tp %d does not divide the %d %s: TP gives each rank whole ones", t,

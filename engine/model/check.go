@@ -156,6 +156,7 @@ func (c *checker) widths(m *Model) {
 	}
 	c.between("head_dim", m.HeadDim, 1, MaxHeadDim)
 	c.between("ffn_hidden", m.FFN, 0, MaxWidth)
+	c.ffnWidths(m)
 	c.between("vocab", m.Vocab, 1, MaxVocab)
 	c.between("max_seq", m.MaxSeq, 1, MaxSequence)
 	c.between("position_rows", m.PositionRows, 0, MaxSequence)
@@ -164,6 +165,7 @@ func (c *checker) widths(m *Model) {
 	}
 	c.between("rope_theta", m.RopeTheta, 0, MaxRopeTheta)
 	c.between("norms_per_layer", m.NormsPer, 0, MaxNorms)
+	c.between("residual_block", m.ResidualBlock, 0, MaxLayers)
 	c.between("local_window", m.LocalWindow, 0, MaxSequence)
 	c.between("mtp_layers", m.MTPLayers, 0, MaxMTPLayers)
 	if m.ExtraParams < 0 || m.ExtraParams > MaxParameters {
@@ -192,6 +194,12 @@ func (c *checker) words(m *Model) {
 	}
 	if m.SharedGate && m.SharedFFN == 0 {
 		c.add("shared_expert_gate", "true", "false without shared_ffn_hidden_total")
+	}
+	if m.LatentNorm && m.ExpertLatent == 0 {
+		c.add("moe_latent_norm", "true", "false without moe_latent_hidden")
+	}
+	if m.LinearFullGate && !m.Has(LetterKimi) {
+		c.add("linear_full_gate", "true", "false without such layers in layer_pattern (letter K)")
 	}
 	remarks := strings.TrimLeft(m.Attention, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 	if word := strings.TrimSuffix(m.Attention, remarks); m.Attention != "" &&
@@ -223,7 +231,7 @@ func (c *checker) pattern(m *Model) {
 	}
 	wrong := func(allowed string) { c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), allowed) }
 	if len(c.errs) == 0 && m.Pattern != "" {
-		if kinds, _ := m.pattern(mixers(), feedForwards()); len(kinds) > MaxKinds {
+		if kinds, _ := m.pattern(mixers(), m.feedForwards()); len(kinds) > MaxKinds {
 			wrong(fmt.Sprintf("at most %d kinds of layers, mixture and dense apart", MaxKinds))
 		}
 	}
@@ -237,8 +245,8 @@ func (c *checker) pattern(m *Model) {
 	if m.AttnAdapter && !m.Has(LetterBlock) {
 		c.add("attn_adapter", "true", "false without such layers in layer_pattern (letter Z)")
 	}
-	if m.HasAny("DR") && (m.KVLoraRank == 0 || m.QLoraRank == 0) {
-		wrong("D and R with kv_lora_rank and q_lora_rank (MLA)")
+	if m.HasAny("DR") && m.IsMLA() != (m.QLoraRank > 0) || m.Has(LetterShared) && !m.IsMLA() {
+		wrong("D and R with kv_lora_rank and q_lora_rank (MLA), or D without both")
 	}
 	if m.Has(LetterShared) && m.Letter(0) != LetterSparse {
 		wrong("D first, where others (R) attend to what it chose")
@@ -295,7 +303,8 @@ func (c *checker) local(m *Model) {
 	if m.QLoraRank > 0 && m.AttnGate != "" {
 		c.add("q_lora_rank", strconv.Itoa(m.QLoraRank), "0 with attn_gate")
 	}
-	if m.LocalWindow == 0 && m.LocalHeads|m.LocalKVHeads|m.LocalHeadDim|m.LocalVHeadDim != 0 ||
+	if own := m.LocalSinks || m.LocalHeads|m.LocalKVHeads|m.LocalHeadDim|m.LocalVHeadDim != 0; own &&
+		m.LocalWindow == 0 ||
 		strings.IndexByte(m.Pattern, LetterWindow) >= 0 && m.LocalWindow == 0 {
 		c.add("local_window", "0", "the tokens of a window, at least 1, where layers with one have letters "+
 			"or widths of their own")
@@ -308,8 +317,9 @@ func (c *checker) latent(m *Model) {
 	c.between("qk_nope_head_dim", m.QKNopeDim, 1, MaxHeadDim)
 	c.between("qk_rope_head_dim", m.QKRopeDim, 0, MaxHeadDim)
 	c.between("v_head_dim", m.VHeadDim, 1, MaxHeadDim)
-	if m.AttnGate != "" {
-		c.add("attn_gate", strconv.Quote(m.AttnGate), "none with kv_lora_rank (MLA)")
+	if m.AttnGate == GateHead || m.AttnGate != "" && m.HasAny("DR") {
+		c.add("attn_gate", strconv.Quote(m.AttnGate),
+			"channel or none with kv_lora_rank (MLA), none with D or R in layer_pattern")
 	}
 	if m.AttnBias != BiasNone {
 		c.add("attn_bias", strconv.Quote(m.AttnBias),

@@ -60,6 +60,14 @@ func experts(b *builder, x Ref) Ref {
 		from = b.tensor(s.latent, Sequence)
 		b.add(Op{Kind: Product, ID: "latent-down", Name: "projection to the experts' latent", Module: all},
 			refs(x), refs(from))
+		if b.m.LatentNorm {
+			normed := b.tensor(s.latent, Sequence)
+			b.add(Op{
+				Kind: Norm, ID: "latent-norm", Name: "norm of the experts' latent", Module: all, Fused: true,
+				Other: s.latent,
+			}, refs(from), refs(normed))
+			from = normed
+		}
 	}
 	b.part = PartExperts
 	rows := b.tensor(s.latent, Routed)

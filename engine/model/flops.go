@@ -229,6 +229,9 @@ func (l *Layer) untrained(seq int, causal bool) units.FLOPs {
 	if causal {
 		scores /= 2
 	}
+	if l.untaught {
+		return 2 * (units.FLOPs(l.indexer.V) + scores)
+	}
 	return units.FLOPs(l.indexer.V) + 2*scores*units.FLOPs(1-l.windowShare(seq, causal))
 }
 
@@ -237,11 +240,14 @@ func (l *Layer) untrainedFormula(causal bool) string {
 	if l.index.V == 0 {
 		return ""
 	}
-	scores := "2 * (1 - share_of_chosen_tokens) * " + l.index.Text() + " * s"
+	products, scores := l.indexer.Text(), "2 * (1 - share_of_chosen_tokens) * "+l.index.Text()+" * s"
+	if l.untaught {
+		products, scores = "2 * "+products, "2 * "+l.index.Text()+" * s"
+	}
 	if causal {
 		scores += " / 2"
 	}
-	return "(" + l.indexer.Text() + " + " + scores + ")"
+	return "(" + products + " + " + scores + ")"
 }
 
 // AdapterFLOPs counts forward and backward of one token where so many parameters of adapters are trained in

@@ -20,7 +20,12 @@ func kimiDelta(b *builder, x Ref) Ref {
 	b.add(Op{Kind: Product, ID: "linear-in", Name: "projections of linear attention"}, refs(x), refs(all))
 	b.add(Op{Kind: Product, ID: "strength", Name: "writing strength"}, refs(x), refs(strength))
 	narrow("decay", "decay of each channel")
-	gate := narrow("gate", "gate of linear attention's output")
+	gate := part()
+	if b.m.LinearFullGate {
+		b.add(Op{Kind: Product, ID: "gate", Name: "gate of linear attention's output"}, refs(x), refs(gate))
+	} else {
+		gate = narrow("gate", "gate of linear attention's output")
+	}
 	q, k, v, qn, kn := part(), part(), part(), part(), part()
 	b.convolution(all, record.Lit(0), q, k, v)
 	// saved as they come out

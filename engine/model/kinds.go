@@ -3,13 +3,14 @@ package model
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"meshscope/engine/record"
 )
 
 // MaxKinds is the number of distinct layers that a model can have.
-const MaxKinds = 8
+const MaxKinds = 16
 
 // sublayer is a kind of mixer, or of feed-forward part: one file each, and its row below.
 type sublayer struct {
@@ -149,15 +150,42 @@ func (m *Model) first(layer int) bool {
 }
 
 // feedForwards is mixers for the part that follows.
-func feedForwards() []sublayer {
-	return []sublayer{
-		{"moe", "MoE", (*Model).MoELayer, experts, nil},
-		{
-			"dense", "dense", func(m *Model, i int) bool { return !m.Flat() || m.Letter(i) == LetterMLP },
-			denseMLP, nil,
-		},
-		{has: func(*Model, int) bool { return true }},
+func (m *Model) feedForwards() []sublayer {
+	dense := func(m *Model, i int) bool { return !m.Flat() || m.Letter(i) == LetterMLP }
+	rows := []sublayer{{"moe", "MoE", (*Model).MoELayer, experts, nil}}
+	if m.FFNWidths != "" {
+		words, of := strings.Split(m.FFNWidths, ","), map[int]string{}
+		for i := range max(m.Layers, 0) {
+			if !m.MoELayer(i) && dense(m, i) {
+				of[i] = words[len(of)%len(words)]
+			}
+		}
+		for _, width := range slices.Compact(slices.Sorted(slices.Values(words))) {
+			rows = append(rows, sublayer{
+				"dense" + width, "dense_" + width, func(_ *Model, i int) bool { return of[i] == width },
+				func(b *builder, x Ref) Ref {
+					n, _ := strconv.Atoi(width)
+					b.size.f = record.Lit(float64(n))
+					return denseMLP(b, x)
+				}, nil,
+			})
+		}
 	}
+	return append(rows, sublayer{"dense", "dense", dense, denseMLP, nil},
+		sublayer{has: func(*Model, int) bool { return true }})
+}
+
+// Undivided returns a width of dense MLPs that is no multiple of a number; 0 where there is none.
+func (m *Model) Undivided(by int) int {
+	if m.FFNWidths == "" {
+		return m.FFN * min(m.FFN%by, 1)
+	}
+	for _, word := range strings.Split(m.FFNWidths, ",") {
+		if n, _ := strconv.Atoi(word); n%by != 0 {
+			return n
+		}
+	}
+	return 0
 }
 
 // pattern returns the distinct layers of a model, each as its mixer and its feed-forward part of two
@@ -190,6 +218,7 @@ func (p *Program) stack(rec *record.Recorder, mixers, feedForwards []sublayer) {
 		l := &p.Layers[i]
 		*l = newLayer(&p.of, rec, k)
 		l.Index, l.ID, l.Name, l.Mixer, l.hybrid = i, k[1].id, k[1].name, k[0].id, hybrid
+		l.wide = p.of.FFNWidths != ""
 		if hybrid {
 			l.ID, l.Name = strings.Trim(k[0].id+"_"+k[1].id, "_"), strings.Trim(k[0].name+"_"+k[1].name, "_")
 		}
@@ -224,6 +253,9 @@ func period(order []uint8) int {
 func (l *Layer) Scope(part string) string {
 	if l.hybrid && (part == "attention" || part == "cp-hop") {
 		part = cmp.Or(l.Mixer, "none") + "." + part
+	}
+	if part == "mlp" && l.wide {
+		part = l.ID + "." + part
 	}
 	return "layer." + part
 }

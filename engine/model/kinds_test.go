@@ -19,7 +19,7 @@ func TestPatternOfKinds(t *testing.T) {
 	p.stack(nil, []sublayer{ // two of grouped queries, one latent
 		{"latent", "latent", func(_ *Model, layer int) bool { return layer%3 == 2 }, latent, nil},
 		{"grouped", "grouped", func(*Model, int) bool { return true }, groupedQuery, nil},
-	}, feedForwards())
+	}, m.feedForwards())
 	p.sums = p.count()
 
 	var ids []string

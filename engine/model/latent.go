@@ -18,8 +18,13 @@ func latent(b *builder, x Ref) Ref {
 	b.add(Op{Kind: View, Fused: true, Module: up}, refs(part, turned), refs(k))
 	qr, kr := b.heads(s.a, s.nope.Plus(s.rope), Columns), b.heads(s.a, s.nope.Plus(s.rope), Columns)
 	b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions", Module: up}, refs(q, k), refs(qr, kr))
-	y := b.tensor(s.h, Sequence)
-	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(b.core(qr, kr, v, s.v)), refs(y))
+	y, out := b.tensor(s.h, Sequence), b.core(qr, kr, v, s.v)
+	if b.m.AttnGate == GateChannel {
+		gate := b.heads(s.a, s.v, Columns)
+		b.add(Op{Kind: Product, ID: "gate", Name: "gate of attention's output"}, refs(x), refs(gate))
+		out = b.gated(out, gate, "attention-gate", "gated output of attention")
+	}
+	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(out), refs(y))
 	return y
 }
 

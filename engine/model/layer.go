@@ -28,7 +28,7 @@ type sums struct{ total, active, mtp float64 }
 // Lay lays a model out, with the expressions of all widths where formulas are recorded.
 func Lay(m *Model, rec *record.Recorder) *Program {
 	p := &Program{of: *m, named: rec.On()}
-	p.stack(rec, mixers(), feedForwards())
+	p.stack(rec, mixers(), m.feedForwards())
 	p.Projection = newProjection(m, rec)
 	p.sums = p.count()
 	return p
@@ -61,10 +61,13 @@ func (p *Program) Period() int { return p.period }
 func (p *Program) Module() *Layer { return &p.Layers[p.module] }
 
 // Streams returns how many hidden states a token sends from stage to stage: with it goes its embedding where
-// layers read that.
+// layers read that, or half of all snapshots, their mean over the stages.
 func (p *Program) Streams() float64 {
 	if p.of.Has(LetterBlock) {
 		return 2
+	}
+	if n := p.of.ResidualBlock; n > 0 {
+		return 1 + float64(p.of.Layers/n)/2
 	}
 	return 1
 }
@@ -158,6 +161,14 @@ func newLayer(m *Model, rec *record.Recorder, parts [2]*sublayer) Layer {
 			Kind: Multiply, Part: PartNorms, Fused: true, ID: "scalar", Name: "scalar of the layer",
 			Other: record.Lit(1),
 		}, refs(x), refs(b.tensor(b.size.h, Sequence)))
+	}
+	if n := m.ResidualBlock; n > 0 {
+		// the mean of what layers read, twice, and a layer's share of what is kept
+		read, kept := record.Lit(float64(m.Layers/n)).Times(b.size.h), b.size.h.Over(record.Lit(float64(n)))
+		b.add(Op{Kind: View, Part: PartNorms, ID: "snapshots", Name: "mixed snapshots of the stream"},
+			refs(b.tensor(read, Sequence)), refs(b.tensor(b.size.h, Sequence)))
+		b.add(Op{Kind: Multiply, Part: PartNorms, Fused: true, Other: record.Lit(4).Times(b.size.h)},
+			refs(b.tensor(kept, Sequence)), refs(b.tensor(b.size.h, Sequence)))
 	}
 	if m.ExtraParams > 0 {
 		width := rec.Written("P_extra / (L * h)", float64(m.ExtraParams)/float64(m.Layers)/float64(m.Hidden))

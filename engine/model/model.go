@@ -21,8 +21,12 @@ type Model struct {
 	KVHeads int `json:"kv_heads" toml:"kv_heads"`
 	HeadDim int `json:"head_dim" toml:"head_dim"`
 	FFN     int `json:"ffn_hidden" toml:"ffn_hidden"` // width of a dense MLP, of one matrix
-	Vocab   int `json:"vocab" toml:"vocab"`
-	MaxSeq  int `json:"max_seq" toml:"max_seq"`
+	// widths of the dense MLPs in the order of their layers, with commas, from the first again where there
+	// are fewer; empty: all have ffn_hidden
+	FFNWidths string `json:"ffn_widths,omitempty" toml:"ffn_widths"`
+
+	Vocab  int `json:"vocab" toml:"vocab"`
+	MaxSeq int `json:"max_seq" toml:"max_seq"`
 
 	Tied       bool   `json:"tied_embeddings" toml:"tied_embeddings"` // head shares the embedding matrix
 	Activation string `json:"activation" toml:"activation"`           // gelu, swiglu, ...: a label
@@ -68,6 +72,8 @@ type Model struct {
 	LocalKVHeads  int `json:"local_kv_heads,omitempty" toml:"local_kv_heads"`
 	LocalHeadDim  int `json:"local_head_dim,omitempty" toml:"local_head_dim"`
 	LocalVHeadDim int `json:"local_v_head_dim,omitempty" toml:"local_v_head_dim"`
+	// a learned number for each head in the softmax of these alone
+	LocalSinks bool `json:"local_sinks,omitempty" toml:"local_sinks"`
 	// ValuesAreKeys has no projection of values in layers without a window: the keys are taken.
 	ValuesAreKeys bool `json:"values_are_keys,omitempty" toml:"values_are_keys"`
 	// of attention's output: none, channel, head
@@ -87,11 +93,18 @@ type Model struct {
 	LinearRank  int `json:"linear_rank,omitempty" toml:"linear_rank"` // of the step of Mamba-1
 	// LinearBare has no norm of a state-space layer's output.
 	LinearBare bool `json:"linear_bare,omitempty" toml:"linear_bare"`
+	// LinearFullGate has one matrix for the gate of Kimi Delta Attention's output, not two around the width
+	// of a head.
+	LinearFullGate bool `json:"linear_full_gate,omitempty" toml:"linear_full_gate"`
 	// Of layers of the letter Z: blocks that they share in turn, rank of their adapters, which attention may
 	// have too.
 	SharedBlocks int  `json:"shared_blocks,omitempty" toml:"shared_blocks"`
 	AdapterRank  int  `json:"adapter_rank,omitempty" toml:"adapter_rank"`
 	AttnAdapter  bool `json:"attn_adapter,omitempty" toml:"attn_adapter"`
+
+	// ResidualBlock is how many layers make a snapshot of the stream, all of which each sub-layer reads
+	// (attention residuals, Kimi K3); 0: none.
+	ResidualBlock int `json:"residual_block,omitempty" toml:"residual_block"`
 
 	Experts       int `json:"n_experts" toml:"n_experts"` // routed experts per MoE layer; 0: dense model
 	SharedExperts int `json:"n_shared_experts" toml:"n_shared_experts"`
@@ -117,6 +130,8 @@ type Model struct {
 	LayerScalar bool `json:"layer_scalar,omitempty" toml:"layer_scalar"`
 	// ExpertLatent is the width of a latent space that routed experts work in; 0: the stream's.
 	ExpertLatent int `json:"moe_latent_hidden,omitempty" toml:"moe_latent_hidden"`
+	// LatentNorm norms what they read there.
+	LatentNorm bool `json:"moe_latent_norm,omitempty" toml:"moe_latent_norm"`
 	// ZeroExperts are routed to beside the others and do nothing.
 	ZeroExperts int `json:"zero_experts,omitempty" toml:"zero_experts"`
 	MTPLayers   int `json:"mtp_layers" toml:"mtp_layers"` // multi-token prediction modules

@@ -121,12 +121,14 @@ type Layer struct {
 	sparse bool       // attention to the Window tokens that were chosen, which all counts are of
 	index  record.Num // FLOPs of the choice for each pair of tokens
 	// of the indexer's products, forward
-	indexer record.Num
-	hybrid  bool    // the model's layers differ in their mixers
-	fewest  float64 // key-value heads of a tensor that is cut by them
-	total   float64
-	params  LayerParams
-	flops   LayerFLOPs // but for the scores
+	indexer  record.Num
+	hybrid   bool    // the model's layers differ in their mixers
+	wide     bool    // its dense ones in the widths of their MLPs
+	untaught bool    // the indexer has no gradient
+	fewest   float64 // key-value heads of a tensor that is cut by them
+	total    float64
+	params   LayerParams
+	flops    LayerFLOPs // but for the scores
 }
 
 // Input is the layer's input.

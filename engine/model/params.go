@@ -170,10 +170,14 @@ func (m *Model) Head() int64 {
 
 // FinalNorm returns the norm before the head, with the head's bias.
 func (m *Model) FinalNorm() int64 {
+	n := m.norm()
 	if m.HeadBias {
-		return m.norm() + int64(m.Vocab)
+		n += int64(m.Vocab)
 	}
-	return m.norm()
+	if m.ResidualBlock > 0 { // the head mixes the snapshots too
+		n += 2 * int64(m.Hidden)
+	}
+	return n
 }
 
 // norm returns one norm over the hidden width: LayerNorm has a bias, RMSNorm not.

@@ -7,7 +7,12 @@ import "meshscope/engine/record"
 // width serves all heads. The indexer is whole on every rank of a TP group
 // (megatron/core/transformer/experimental_attention_variant/dsa.py); it is trained by the
 // scores of the chosen tokens, and its inputs have no gradients.
-func sparse(b *builder, x Ref) Ref { return b.selected(x, true) }
+func sparse(b *builder, x Ref) Ref {
+	if !b.m.IsMLA() {
+		return blockSparse(b, x)
+	}
+	return b.selected(x, true)
+}
 
 // reselected is sparse attention to what the last indexer chose (GLM-5.2).
 func reselected(b *builder, x Ref) Ref { return b.selected(x, false) }

@@ -39,14 +39,14 @@ func QKNorms() []string {
 
 // Activations lists the functions between the matrices of an MLP.
 func Activations() []string {
-	return []string{"swiglu", "clamped swiglu", "geglu", "gelu", "relu", "squared-relu", "silu"}
+	return []string{"swiglu", "clamped swiglu", "situ", "geglu", "gelu", "relu", "squared-relu", "silu"}
 }
 
 // GatedActivation reports whether a function is that of an MLP of three matrices; known
 // is false where the word leaves it open.
 func GatedActivation(word string) (gated, known bool) {
 	switch word {
-	case "swiglu", "clamped swiglu", "geglu":
+	case "swiglu", "clamped swiglu", "situ", "geglu":
 		return true, true
 	case "gelu", "relu", "squared-relu":
 		return false, true

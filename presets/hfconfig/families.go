@@ -114,6 +114,12 @@ func families() map[string]family {
 		"step3_vl":         {read: step3},
 		"step3_text":       {read: step3},
 		"longcat_flash":    {read: longcat},
+		"nemotron-nas":     {read: nemotronNAS},
+		"minimax_m3":       {read: miniMaxM3},
+		"minimax_m3_vl":    {read: miniMaxM3},
+		"kimi_k3":          {read: kimiLinear},
+		"mimo_v2":          {read: mimoV2},
+		"mimo_v2_flash":    {read: mimoV2},
 		"exaone_moe":       {read: exaoneMoE},
 		"falcon_h1":        dense(model.BiasAll, falconH1),
 		"jamba":            {read: jamba},
@@ -289,6 +295,10 @@ func (r *reader) activation(key string) {
 		r.Model.Activation = "relu"
 	case r.plain && act == "relu2":
 		r.Model.Activation = "squared-relu"
+	case !r.plain && act == "swigluoai":
+		r.Model.Activation = "clamped swiglu"
+	case !r.plain && act == "situ":
+		r.Model.Activation = act
 	case !r.plain && (act == "silu" || act == "swish"):
 		r.Model.Activation = "swiglu"
 	case !r.plain && smooth:

@@ -235,7 +235,9 @@ func ReadAs(data []byte, as string) Result {
 	r.plain = f.plain
 	r.rename()
 	if r.Model.ReadAs == "" {
-		r.word("model_type", "family")
+		if r.word("model_type", "family"); !r.has("model_type") {
+			r.derive("model_type", kind, "none given: that of architectures", "family")
+		}
 		r.architectures(kind)
 	}
 	r.Model.Name, r.Model.Family = r.name(kind), kind

@@ -12,9 +12,14 @@ import (
 // experts reads a mixture in every layer, of experts of a width. Their number has two names.
 func (r *reader) experts(key, alias string, width int) {
 	m := &r.Model
-	m.Experts, m.TopK, m.ExpertFFN = r.must(r.first(key, alias), "n_experts"),
-		r.must("num_experts_per_tok", "top_k"), width
+	key = r.first(key, alias)
+	m.Experts, m.TopK, m.ExpertFFN = r.must(key, "n_experts"), r.must("num_experts_per_tok", "top_k"), width
 	m.MoEFreq = 1
+	for _, other := range []string{"num_experts", "num_local_experts", "n_routed_experts"} {
+		if string(r.keys[other].raw) == strconv.Itoa(m.Experts) {
+			r.skip("the same as "+key, other)
+		}
+	}
 }
 
 func qwen3MoE(r *reader) {

@@ -1,6 +1,12 @@
 package hfconfig
 
-import "meshscope/engine/model"
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/model"
+)
 
 // qwen2MoE has biases on queries, keys and values, and a shared expert with a gate.
 func qwen2MoE(r *reader) {
@@ -134,4 +140,122 @@ func longcat(r *reader) {
 	m.SharedExperts, m.SharedFFN, m.MoEPattern, m.RouterBias = 1, m.FFN, "E-", true
 	modules, _ := r.number("num_nextn_predict_layers", "mtp_layers")
 	r.module(modules, 3, m.Embedding(), withoutExperts)
+}
+
+// mimoV2 has windows with sinks and other heads of keys and values in the layers that a list of 0 and 1
+// marks.
+func mimoV2(r *reader) {
+	m := &r.Model
+	r.decoder(model.BiasQKV)
+	m.VHeadDim, _ = r.number("v_head_dim", "v_head_dim")
+	r.sharedExperts("n_routed_experts", "n_shared_experts")
+	m.RouterBias = true
+	r.window()
+	m.LocalHeads, _ = r.number("swa_num_attention_heads", "local_heads")
+	m.LocalKVHeads, _ = r.number("swa_num_key_value_heads", "local_kv_heads")
+	m.LocalHeadDim, _ = r.number("swa_head_dim", "local_head_dim")
+	m.LocalVHeadDim, _ = r.number("swa_v_head_dim", "local_v_head_dim")
+	if list := r.numbers("hybrid_layer_pattern", "layer_pattern"); r.long("hybrid_layer_pattern", len(list)) {
+		r.windows("hybrid_layer_pattern", func(i int) bool { return list[i] != 0 })
+	}
+	local := r.flag("add_swa_attention_sink_bias", "local_sinks") && m.LocalWindow > 0
+	m.AttnSinks = r.flag("add_full_attention_sink_bias", "attn_sinks")
+	if m.LocalSinks = local && !m.AttnSinks; m.AttnSinks && !local {
+		r.refusef("add_full_attention_sink_bias", "true without those of windowed layers is not modelled")
+	}
+	r.skip("the same as sliding_window", "sliding_window_size", "attention_chunk_size")
+	r.module(3, 3, 0, func(m *model.Model) { // of which no key tells
+		withoutExperts(m)
+		m.Pattern = string(model.LetterWindow)
+	})
+}
+
+// nemotronNAS (DeciLM) tells of each layer whether it has attention and how wide its MLP is: a layer here is
+// one of these, with its norm.
+func nemotronNAS(r *reader) {
+	type part struct {
+		NoOp, Linear bool
+		Group        int
+		Mult         float64
+	}
+	var blocks []struct{ Attention, FFN map[string]json.RawMessage }
+	const key = "block_configs"
+	m := &r.Model
+	r.find(key, &blocks, "a list with an object for each layer",
+		[]string{"layer_pattern", "ffn_widths", "kv_heads"})
+	r.skip("block_configs tells each layer", "num_key_value_heads", "intermediate_size")
+	r.decoder(model.BiasAll)
+	r.mlpBias()
+	if m.NormsPer = 1; !r.long(key, len(blocks)) || m.Layers > model.MaxPattern/2 {
+		return
+	}
+	var letters, widths []byte
+	groups := 0
+	for i, b := range blocks {
+		of := func(keys map[string]json.RawMessage) (p part) {
+			_ = json.Unmarshal(keys["no_op"], &p.NoOp)
+			_ = json.Unmarshal(keys["replace_with_linear"], &p.Linear)
+			_ = json.Unmarshal(keys["n_heads_in_group"], &p.Group)
+			_ = json.Unmarshal(keys["ffn_mult"], &p.Mult)
+			return p
+		}
+		a, f := of(b.Attention), of(b.FFN)
+		if a.Linear || f.Linear || !a.NoOp && groups > 0 && a.Group != groups || !f.NoOp && (f.Mult <= 0 ||
+			f.Mult > 1000) {
+			r.refusef(key, "layer %d: one matrix in place of a part, heads in groups of several sizes and "+
+				"an MLP without ffn_mult are not modelled", i+1)
+			return
+		}
+		if !a.NoOp {
+			letters, groups = append(letters, model.LetterAttention), a.Group
+		}
+		if !f.NoOp {
+			n := (int(2*f.Mult*float64(m.Hidden)/3) + 255) / 256 * 256
+			letters, m.FFN = append(letters, model.LetterMLP), max(m.FFN, n)
+			widths = append(strconv.AppendInt(widths, int64(n), 10), ',')
+		}
+	}
+	if groups < 1 || m.Heads%groups != 0 || len(widths) == 0 {
+		r.refusef(key, "%d heads in groups of %d", m.Heads, groups)
+		return
+	}
+	m.KVHeads, m.FFNWidths, m.Layers = m.Heads/groups, strings.TrimSuffix(string(widths), ","), len(letters)
+	m.Attention = "gqa"
+	r.derive("layers", m.Layers, "attention and MLP apart, without those that are left out", "layers")
+	r.patternOf(string(letters))
+}
+
+// miniMaxM3 attends in most layers to blocks that an indexer chooses.
+func miniMaxM3(r *reader) {
+	const of = "sparse_attention_config."
+	m := &r.Model
+	if key := "dense_intermediate_size"; r.has(key) { // the other is that of an expert
+		if !r.has("moe_intermediate_size") {
+			r.keys["moe_intermediate_size"] = r.keys["intermediate_size"]
+		}
+		r.keys["intermediate_size"] = r.keys[key]
+		r.skip("intermediate_size here", key)
+	}
+	r.decoder("")
+	r.sharedExperts("num_local_experts", "n_shared_experts")
+	m.RouterBias = !r.has("use_routing_bias") || r.flag("use_routing_bias", "router_bias")
+	m.QKNorm = model.QKNormPerHead
+	if r.has("attention_output_gate") && r.flag("attention_output_gate", "attn_gate") {
+		m.AttnGate = model.GateChannel
+	}
+	list := r.numbers(of+"sparse_attention_freq", "layer_pattern")
+	if r.long(of+"sparse_attention_freq", len(list)) {
+		r.each(func(i int) byte {
+			return map[bool]byte{true: model.LetterSparse, false: model.LetterAttention}[list[i] != 0]
+		})
+	}
+	if m.Has(model.LetterSparse) {
+		m.IndexHeads, m.IndexDim = r.must(of+"sparse_num_index_heads", "index_heads"),
+			r.must(of+"sparse_index_dim", "index_head_dim")
+		m.IndexTopK = r.must(of+"sparse_topk_blocks", "index_top_k") * r.must(of+"sparse_block_size",
+			"index_top_k")
+	}
+	r.skip("as moe_intermediate_size and the number of shared experts give it", "shared_intermediate_size")
+	r.skip("weights of prediction modules are not known", "num_nextn_predict_layers", "num_mtp_modules")
+	m.MTPLayers = 0
 }

@@ -80,6 +80,7 @@ type encoder struct {
 	Table     float64   `json:"position_embedding_size"`
 	Standard  bool      `json:"standardize"`
 	VTLayers  float64   `json:"vt_num_hidden_layers"`
+	VTWidth   float64   `json:"qkv_hidden_size"` // of Kimi K3's, which is not known
 	VTHidden  float64   `json:"vt_hidden_size"`
 	VTFFN     float64   `json:"vt_intermediate_size"`
 	PosHeight float64   `json:"init_pos_emb_height"`
@@ -134,7 +135,8 @@ func (e *encoder) parameters(family string, out float64) float64 {
 		return patch + grid*grid*h + layers*biased(h, f) + 2*h + h*out + h
 	case is("mistral", "ministral") && has(h, f, layers, e.Patch):
 		return 3*e.Patch*e.Patch*h + h + layers*(4*h*h+3*h*f+2*h) + h + 4*h*h + h*out + out*out
-	case is("kimi", "deepseek") && has(e.VTHidden, e.VTFFN, e.VTLayers, e.Patch, e.PosHeight, e.PosWidth):
+	case is("kimi", "deepseek") && e.VTWidth == 0 && has(e.VTHidden, e.VTFFN, e.VTLayers, e.Patch,
+		e.PosHeight, e.PosWidth):
 		h, f = e.VTHidden, e.VTFFN
 		return 3*e.Patch*e.Patch*h + h + e.PosHeight*e.PosWidth*h + e.VTLayers*biased(h,
 			f) + 2*h + merger(4*h, out, 2*h)

@@ -117,12 +117,22 @@ func (r *reader) open() error {
 	if err != nil {
 		return err
 	}
-	for _, inner := range []string{"text_config", "llm_config"} {
+	return r.inside(top)
+}
+
+// inside reads the keys of an object, those of one in it that is the language model, or has it, before the
+// others.
+func (r *reader) inside(top map[string]value) (err error) {
+	for _, inner := range []string{"text_config", "llm_config", "thinker_config", "language_config"} {
 		v, ok := top[inner]
 		if !ok || string(v.raw) == "null" {
 			continue
 		}
-		if r.keys, err = r.object(inner+".", v.raw, v.at-len(v.raw)); err != nil {
+		keys, err := r.object(v.path+".", v.raw, v.at-len(v.raw))
+		if err != nil {
+			return err
+		}
+		if err = r.inside(keys); err != nil {
 			return err
 		}
 		r.inner = true
@@ -136,7 +146,7 @@ func (r *reader) open() error {
 			}
 			if _, own := r.keys[key]; own {
 				r.Ignored = append(r.Ignored,
-					Ignored{Name: key, Why: inner + " has its own", Line: r.line(v.at - len(v.raw))})
+					Ignored{Name: v.path, Why: inner + " has its own", Line: r.line(v.at - len(v.raw))})
 				continue
 			}
 			v.outer = true
@@ -273,30 +283,49 @@ func (r *reader) refusef(key, format string, args ...any) {
 	r.Problems = append(r.Problems, r.at(key, fmt.Errorf(format, args...)))
 }
 
-// kind returns the architecture, that of the language model where it has its own; false where it is no text.
+// kind returns the architecture, that of the language model where it has its own; that of a class where the
+// file has no model_type; false where it is no text.
 func (r *reader) kind() (kind string, ok bool) {
-	return kind, !r.has("model_type") || json.Unmarshal(r.keys["model_type"].raw, &kind) == nil
+	if r.has("model_type") {
+		return kind, json.Unmarshal(r.keys["model_type"].raw, &kind) == nil
+	}
+	var names []string
+	_ = json.Unmarshal(r.keys["architectures"].raw, &names)
+	for _, name := range names {
+		for known := range families() {
+			if plainName(known) == familyOf(name) && (kind == "" || len(known) < len(kind)) {
+				kind = known
+			}
+		}
+	}
+	return kind, true
+}
+
+// plainName is a type without what its class is not called; familyOf that of a class.
+func plainName(kind string) string {
+	return strings.TrimSuffix(strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(kind)), "text")
+}
+
+func familyOf(class string) string {
+	return plainName(regexp.MustCompile(`(For[A-Z]|LMHead|Model$).*`).ReplaceAllString(class, ""))
 }
 
 // architectures refuses a class of another family than model_type: one of the two is wrong, and
 // the layers of each differ. What stands around a language model says nothing of it.
 func (r *reader) architectures(kind string) {
-	plain := func(name string) string {
-		return strings.TrimSuffix(strings.NewReplacer("_", "").Replace(strings.ToLower(name)), "text")
-	}
 	var names []string
 	v := r.keys["architectures"]
 	if v.outer || json.Unmarshal(v.raw, &names) != nil {
 		return
 	}
 	for _, name := range names {
-		of := plain(regexp.MustCompile(`(For[A-Z]|LMHead|Model$).*`).ReplaceAllString(name, ""))
-		if of == plain(kind) {
+		of := familyOf(name)
+		if of == plainName(kind) {
 			continue
 		}
 		for other := range families() {
 			// of one class, the layers are the same
-			if plain(other) == of && !slices.Contains(r.class.Types, other) {
+			if plainName(other) == of && !slices.Contains(r.class.Types, other) {
 				r.used["architectures"] = true
 				r.refusef("architectures", "%s is a class of %s, but model_type is %s", escape.Quote(name),
 					other, kind)

@@ -169,6 +169,13 @@ func kimiLinear(r *reader) {
 	if r.flag("mla_use_nope", "pos_embedding") {
 		m.Position = "none"
 	}
+	if r.flag("mla_use_output_gate", "attn_gate") {
+		m.AttnGate = model.GateChannel
+	}
+	m.ResidualBlock, _ = r.number("attn_res_block_size", "residual_block")
+	m.LinearFullGate = r.flag(of+"use_full_rank_gate", "linear_full_gate")
+	m.ExpertLatent, _ = r.number("routed_expert_hidden_size", "moe_latent_hidden")
+	m.LatentNorm = r.flag("latent_moe_use_norm", "moe_latent_norm") && m.ExpertLatent > 0
 	if r.has(of + "kda_layers") {
 		r.among(of+"kda_layers", 1, model.LetterKimi, model.LetterAttention)
 		r.others(of+"full_attn_layers", of+"kda_layers")

@@ -150,6 +150,104 @@ func TestTypes(t *testing.T) {
 					"share_expert_dim=48", `moe_layers_enum="1,2"`)...),
 			2*embedded + h + layers*(h*24+24+24*heads*d+2*h*d+heads*d*h+2*h) + 2*swiglu + 2*(routed+3*h*48),
 		},
+		"mimo_v2": { // windowed layers have other heads of keys and values, and sinks; narrower values
+			small("mimo_v2_flash", append(moe, "num_experts-=", "n_routed_experts=8", "n_shared_experts=null",
+				"head_dim=16", "v_head_dim=8", "swa_num_key_value_heads=4", "moe_layer_freq=[0,1,1,1]",
+				"hybrid_layer_pattern=[0,1,0,1]")...),
+			2*embedded + h + layers*2*h + 2*(h*heads*d+h*kv*(d+8)+heads*8*h) + // full
+				2*(h*heads*d+h*4*(d+8)+heads*8*h+heads) + swiglu + 3*(routed+8),
+		},
+		"nemotron-nas": { // an MLP of 2*2*64/3 = 85 is 256 wide
+			small("nemotron-nas", "num_key_value_heads=null", "intermediate_size=null", `block_configs=[`+
+				`{"attention":{"n_heads_in_group":2,"no_op":false},"ffn":{"ffn_mult":2.0,"no_op":false}},`+
+				`{"attention":{"n_heads_in_group":null,"no_op":true},"ffn":{"ffn_mult":7.0,"no_op":false}},`+
+				`{"attention":{"n_heads_in_group":2,"no_op":false},"ffn":{"ffn_mult":null,"no_op":true}},`+
+				`{"attention":{"n_heads_in_group":2,"no_op":false},"ffn":{"ffn_mult":2.0,"no_op":false}}]`),
+			2*embedded + h + 3*(grouped+h) + 2*(3*h*256+h) + 3*h*512 + h, // 2*7*64/3 = 298, up to 512
+		},
+		"minimax_m3": { // an indexer of 4 heads of 8, one of keys, a norm of each
+			small("minimax_m3", "head_dim=16", "num_local_experts=8", "num_experts_per_tok=2",
+				"intermediate_size=32",
+				"dense_intermediate_size=256", "shared_intermediate_size=32", "moe_layer_freq=[0,1,1,1]",
+				`sparse_attention_config={"sparse_attention_freq":[0,1,1,1],"sparse_num_index_heads":4,`+
+					`"sparse_index_dim":8,"sparse_topk_blocks":2,"sparse_block_size":128}`),
+			2*embedded + h + layers*(grouped+2*d+2*h) + 3*(h*4*8+h*8+2*8) + swiglu + 3*(routed+8+3*h*32),
+		},
+		"kimi_k3": { // linear heads: 4 of 16; latents of 16 and, of experts, 24, which are normed; snapshots
+			[]byte(strings.Replace(kimi("[1,2,3]", "[4]"), `"kimi_linear"`,
+				`"kimi_k3","mla_use_output_gate":true,`+
+					`"attn_res_block_size":2,"routed_expert_hidden_size":24,"latent_moe_use_norm":true,`+
+					`"hidden_act":"situ"`, 1)),
+			2*embedded + h + 2*h + layers*(2*h+4*h) +
+				3*(3*h*64+3*64*4+2*(h*16+16*64)+h*4+4+64+16+64*h) + // decay and gate through 16
+				h*4*16 + h*(16+8) + 16 + 16*4*(8+8) + 4*8*h + h*4*8 + // latent attention and its gate
+				swiglu + 3*(8*3*24*32+8*h+8+2*h*24+24+3*h*32),
+		},
+		"deepseek_v32": { // an indexer of 4 heads of 8
+			[]byte(sparse("index_n_heads=4", "index_head_dim=8", "index_topk=16")),
+			2*embedded + h + layers*(2*h+h*24+24+24*4*16+h*(16+8)+16+16*4*(8+8)+4*8*h+24*4*8+h*8+2*8+h*4) +
+				swiglu + 3*(routed+8+3*h*32),
+		},
+		"kimi_k25": {
+			[]byte(`{"model_type":"kimi_k25","text_config":` + strings.Replace(strings.Replace(sparse(
+				"vocab_size=1000"), "deepseek_v32", "kimi_k2", 1), `"q_lora_rank"`,
+				`"index":0,"q_lora_rank"`, 1) + `,"tie_word_embeddings":false}`),
+			2*embedded + h + layers*(2*h+h*24+24+24*4*16+h*(16+8)+16+16*4*(8+8)+4*8*h) + swiglu +
+				3*(routed+8+3*h*32),
+		},
+		"minimax_m1": { // lightning attention has keys of all heads, a gate and a norm of its output
+			small("minimax_m1", "head_dim=16", "num_local_experts=8", "num_experts_per_tok=2",
+				"intermediate_size=32",
+				"attn_type_list=[0,0,0,1]", "shared_intermediate_size=0"),
+			2*embedded + h + layers*(2*h+routed) + 3*(4*h*64+64+64*h) + grouped,
+		},
+		"minimax_m2": {
+			small("minimax_m2", "head_dim=16", "num_local_experts=8", "num_experts_per_tok=2",
+				"intermediate_size=32",
+				"use_mtp=true", "num_mtp_modules=3", "use_routing_bias=true"),
+			2*embedded + h + layers*(2*h+grouped+heads*d+kv*d+routed+8),
+		},
+		"bamba": { // 8 heads of 16, one group of a state of 8
+			small("bamba", "attn_layer_indices=[2]", "mamba_n_heads=8", "mamba_d_head=16", "mamba_d_state=8",
+				"mamba_conv_bias=true", "mamba_proj_bias=false"),
+			2*embedded + h + layers*(2*h+swiglu) + grouped + 3*(h*(2*128+2*8+8)+(128+2*8)*5+3*8+128+128*h),
+		},
+		"olmoe": {
+			small("olmoe", "num_experts=8", "num_experts_per_tok=2", "intermediate_size=32", "clip_qkv=null"),
+			2*embedded + h + layers*(2*h+grouped+heads*d+kv*d+routed),
+		},
+		"seed_oss": {
+			small("seed_oss", "head_dim=32", "attention_bias=true", "attention_out_bias=false"),
+			2*embedded + h + layers*(2*h+2*h*heads*32+2*h*kv*32+heads*32+2*kv*32+swiglu),
+		},
+		"glm": {
+			small("glm", "head_dim=16", "attention_bias=true"),
+			2*embedded + h + layers*(2*h+grouped+heads*d+2*kv*d+swiglu),
+		},
+		"gemma3": { // its text_config leaves out 8 heads of 256, 4 of keys and values
+			[]byte(`{"model_type":"gemma3","text_config":{"model_type":"gemma3_text","hidden_size":64,` +
+				`"num_hidden_layers":4,"intermediate_size":256,"vocab_size":1000,"sliding_window":8}}`),
+			embedded + h + layers*(4*h+2*h*8*256+2*h*4*256+2*256+swiglu),
+		},
+		"step3p7": { // more heads in windowed layers, a gate for each
+			small("step3p7", append(moe, "head_dim=16", "num_attention_groups=2", "share_expert_dim=32",
+				`layer_types=["full_attention","sliding_attention","sliding_attention","sliding_attention"]`,
+				`attention_other_setting={"num_attention_heads":8,"num_attention_groups":2,"head_dim":16}`,
+				"use_head_wise_attn_gate=true", `moe_layers_enum="1,2,3"`)...),
+			2*embedded + h + layers*(2*h+2*d) + grouped + h*heads + 3*(2*h*8*d+2*h*kv*d+h*8) + swiglu +
+				3*(routed+8+3*h*32),
+		},
+		"of architectures alone": {
+			[]byte(strings.Replace(string(small("olmo2")), `"model_type":"olmo2"`,
+				`"architectures":["Olmo2ForCausalLM"]`, 1)),
+			2*embedded + h + layers*(2*h+grouped+heads*d+kv*d+swiglu),
+		},
+		"a thinker": {
+			[]byte(`{"model_type":"x","thinker_config":{"model_type":"y","text_config":` +
+				string(small("qwen3_moe", append(moe, "head_dim=16")...)) +
+				`,"vision_config":{}},"talker_config":{"hidden_size":9}}`),
+			2*embedded + h + layers*(2*h+grouped+2*d+routed),
+		},
 		"longcat_flash": {
 			small("longcat_flash", "num_hidden_layers-=", "num_layers=2",
 				"num_key_value_heads-=", "q_lora_rank=12", "kv_lora_rank=8", "qk_nope_head_dim=6",

@@ -1,0 +1,61 @@
+package hfconfig_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"meshscope/engine_test/shared"
+	"meshscope/presets/hfconfig"
+)
+
+// notYet are types whose layers are of kinds that are not modelled.
+var notYet = map[string]bool{"deepseek_v4": true, "gemma3n": true}
+
+// TestEveryType: each model_type of the table of families is one that is read, but for those that are refused
+// by name.
+func TestEveryType(t *testing.T) {
+	data, err := os.ReadFile(shared.Path(t, "families.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(data), "| model_type |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	read, refused := 0, 0
+	for line := range strings.Lines(table) {
+		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+		cell = regexp.MustCompile(`\(.*?\)`).ReplaceAllString(cell, "")
+		if strings.Contains(cell, "not worked out") {
+			cell, _, _ = strings.Cut(strings.Replace(line, "| others seen, not worked out | ", "", 1), " |")
+			for kind := range strings.SplitSeq(strings.ReplaceAll(cell, "`", ""), ", ") {
+				err := errOf(kind)
+				if !strings.Contains(err, "is known by name, but its layers are not worked out") {
+					t.Errorf("%s: %s", kind, err)
+				}
+				refused++
+			}
+			continue
+		}
+		for kind := range strings.SplitSeq(strings.TrimSpace(cell), ", ") {
+			if kind == "" || kind == "architecture" || strings.HasPrefix(kind, "-") {
+				continue
+			}
+			if unknown := strings.Contains(errOf(kind), `"`+kind+`" is `); unknown != notYet[kind] {
+				t.Errorf("%s: %s", kind, errOf(kind))
+			}
+			read++
+		}
+	}
+	if read < 70 || refused < 12 {
+		t.Errorf("%d types, %d not worked out", read, refused)
+	}
+}
+
+func errOf(kind string) string {
+	r := hfconfig.Read([]byte(`{"model_type":"` + kind + `","hidden_size":64}`))
+	if err := r.Err(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
