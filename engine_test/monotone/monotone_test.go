@@ -103,8 +103,10 @@ func more() []change {
 		{"full recomputation", func(s *engine.Setup) bool {
 			was := s.Recompute.Mode
 			s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
+			// selective costs PyTorch's host time for every operation, which full does not
+			eager := s.Stack.Traits().Ledger
 			return was == recipe.RecomputeNone || was == recipe.RecomputeModules ||
-				was == recipe.RecomputeSelective
+				was == recipe.RecomputeSelective && !eager
 		}},
 	}
 }
