@@ -131,7 +131,11 @@ func (l *liner) answer(ctx context.Context, e *engine.Evaluator, j job) (text []
 	if err != nil {
 		return errorLine(err, j.number)
 	}
-	of := report.NewEvaluation(version, s, e.Evaluate(s))
+	r := e.Evaluate(s)
+	if doc.BatchInSequences() {
+		r.Problems = knob.GivenBatch(r.Problems, &s)
+	}
+	of := report.NewEvaluation(version, s, r)
 	of.Chosen = chosen
 	text, err = json.Marshal(l.preface.Before(of))
 	if err != nil {

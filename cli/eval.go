@@ -85,6 +85,9 @@ func (a *app) evalCommand() *cobra.Command {
 func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, of *setupFlags,
 	chosen *search.Chosen,
 ) error {
+	if of.sequences {
+		r.Problems = knob.GivenBatch(r.Problems, s)
+	}
 	d := report.NewEvaluation(version, *s, *r)
 	d.UnsetBatch, d.Chosen, d.Partial = of.ownBatch, chosen, of.partial()
 	if format == "" || format == textFormat {

@@ -34,9 +34,10 @@ type setupFlags struct {
 
 	displaced []string // a model or a machine of a list, in place of what the file says
 
-	ownBatch bool     // set by begin: no global batch was given
-	fixed    knob.Set // set by begin: what was given
-	text     []byte   // of the file, once it was read: standard input is read once
+	ownBatch  bool     // set by begin: no global batch was given
+	sequences bool     // set by begin: one was given, in sequences
+	fixed     knob.Set // set by begin: what was given
+	text      []byte   // of the file, once it was read: standard input is read once
 }
 
 // fileName is the value of a flag that names a file.

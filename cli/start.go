@@ -43,7 +43,7 @@ func (f *setupFlags) begin(a *app) (search.Begun, error) {
 		return search.Begun{}, err
 	}
 	b, err := f.beginOver(doc, a.lib)
-	f.ownBatch, f.fixed = !doc.SaysBatch(), b.Fixed
+	f.ownBatch, f.sequences, f.fixed = !doc.SaysBatch(), doc.BatchInSequences(), b.Fixed
 	return b, err
 }
 

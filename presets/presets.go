@@ -183,7 +183,11 @@ func (l *Library) GPU(id string) (hardware.GPU, error) {
 
 // GPUPreset finds a GPU with its sources.
 func (l *Library) GPUPreset(id string) (GPUPreset, error) {
-	return find(l, id, func(l *Library) *store[GPUPreset] { return &l.gpus })
+	p, err := find(l, id, func(l *Library) *store[GPUPreset] { return &l.gpus })
+	if none, ok := errors.AsType[*UnknownError](err); ok && len(none.Nearest) == 1 && none.begins(none.Nearest[0]) {
+		return l.GPUPreset(none.Nearest[0]) // h200 is h200-sxm
+	}
+	return p, err
 }
 
 // Cluster finds a cluster by its id, which is not case-sensitive.
@@ -198,7 +202,25 @@ func (l *Library) ClusterPreset(id string) (ClusterPreset, error) {
 	if err == nil {
 		p.Cluster = l.calibrated(p.Cluster)
 	}
+	if none, ok := errors.AsType[*UnknownError](err); ok && id != "" {
+		if g, err := l.GPU(id); err == nil { // its machines
+			if of := l.clustersOf(&g); len(of) > 0 {
+				none.Nearest = of
+			}
+		}
+	}
 	return p, err
+}
+
+// clustersOf lists the ids of some clusters of a GPU.
+func (l *Library) clustersOf(g *hardware.GPU) (out []string) {
+	for _, c := range list(l, func(l *Library) *store[ClusterPreset] { return &l.clusters },
+		func(p *ClusterPreset) string { return p.ID }) {
+		if c.GPU.ID == g.ID && len(out) < nearestIDs {
+			out = append(out, c.ID)
+		}
+	}
+	return out
 }
 
 // Models lists every model, by family and then by size.

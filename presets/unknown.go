@@ -69,7 +69,16 @@ func unknown(kind, id string, known []string) *UnknownError {
 	slices.SortStableFunc(known, func(a, b string) int { return cmp.Compare(closeness[b], closeness[a]) })
 	near := slices.DeleteFunc(slices.Clone(known[:min(len(known), nearestIDs)]),
 		func(k string) bool { return closeness[k] < likeID })
-	return &UnknownError{Kind: kind, ID: id, Nearest: near}
+	none := &UnknownError{Kind: kind, ID: id, Nearest: near}
+	if kind == "GPU" && slices.ContainsFunc(near, none.begins) { // h200 is no h20
+		none.Nearest = slices.DeleteFunc(near, func(k string) bool { return !none.begins(k) })
+	}
+	return none
+}
+
+// begins reports whether what was typed is the first word of an id, or its first words.
+func (e *UnknownError) begins(id string) bool {
+	return e.ID != "" && strings.HasPrefix(id, strings.ToLower(e.ID)+"-")
 }
 
 // similarity returns the edit similarity without punctuation, raised where one id

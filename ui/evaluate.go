@@ -54,6 +54,9 @@ func (m *Model) stillWithout() (list []engine.NoEffect) {
 
 // take makes a report that of the current setup; before are the problems of the last.
 func (m *Model) take(r engine.Report, before []engine.Problem) {
+	if m.state.Fixed.Has(knob.GBS) {
+		r.Problems = knob.GivenBatch(r.Problems, &m.state.Setup)
+	}
 	m.now = evaluated{setup: m.state.Setup, report: r, serial: m.serial}
 	if r.Legal {
 		m.legal = m.now

@@ -184,18 +184,27 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 		}
 	}
 	if tokens := s.Tokens(); tokens > vastBatch {
-		text := fmt.Sprintf("the global batch is %d sequences, %s tokens per step, more than any "+
-			"published run", s.GBS, vastWords(tokens))
-		if s.GBS != DefaultBatchDepth*s.DP*s.PP { // else likely not given: not tokens by mistake
-			text += fmt.Sprintf(": it counts sequences, not tokens; %d tokens are %d sequences", s.GBS,
-				max(1, s.GBS/max(s.Seq, 1)))
-		}
-		warnf("vast-batch", GBS, "%s", text)
+		warnf(vastCode, GBS, "the global batch is %d sequences, %s tokens per step, more than any published run",
+			s.GBS, vastWords(tokens))
 	}
 	if s.Replicas() > 1 && s.ZeRO == 0 && !ledger {
 		warnf("hsdp-without-zero", HSDP, "hsdp has no effect with ZeRO-0: every replica is already whole")
 	}
 	return into
+}
+
+const vastCode = "vast-batch"
+
+// GivenBatch returns problems of a setup whose global batch was given: a vast one may be meant in tokens.
+func GivenBatch(problems []Problem, s *Setup) []Problem {
+	i := slices.IndexFunc(problems, func(p Problem) bool { return p.Code == vastCode })
+	if i < 0 {
+		return problems
+	}
+	problems = slices.Clone(problems)
+	problems[i].Message += fmt.Sprintf(": it counts sequences, not tokens; %d tokens are %d sequences", s.GBS,
+		max(1, s.GBS/max(s.Seq, 1)))
+	return problems
 }
 
 // vastWords returns a number of tokens in billions or, from a thousand of them on, in

@@ -134,6 +134,9 @@ func (d *Draft) Has(id ID) bool {
 	return k != nil && d.given.has(k)
 }
 
+// BatchInSequences reports whether a global batch was given, and not in tokens.
+func (d *Draft) BatchInSequences() bool { return d.Has(GBS) && d.batch == "" }
+
 // Take returns the given value of a knob, in the words of the command line, and
 // takes it back; false where none was given.
 func (d *Draft) Take(id ID) (text string, ok bool) {

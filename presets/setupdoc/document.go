@@ -352,6 +352,9 @@ func (d *Document) Empty() bool { return len(d.origins) == 0 }
 // that it follows from.
 func (d *Document) SaysBatch() bool { return d.draft.Has(knob.GBS) || d.draft.Has(knob.MicroBatches) }
 
+// BatchInSequences reports whether the document says the global batch, and not in tokens.
+func (d *Document) BatchInSequences() bool { return d.draft.BatchInSequences() }
+
 // Gives reports whether the document says anything of a parameter.
 func (d *Document) Gives(id knob.ID) bool { return d.draft.Has(id) }
 

@@ -243,7 +243,7 @@ func (v *View) openTable(in *screen.Context, second bool) screen.Request {
 		v.single()
 		return screen.Request{}
 	}
-	v.table.open, v.table.second = true, second
+	v.table.open, v.table.second, v.table.typed = true, second, ""
 	if v.table.current(in.Setup) {
 		v.table.pick(in.Setup.Schedule)
 		return screen.Request{}

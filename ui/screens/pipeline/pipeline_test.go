@@ -276,6 +276,46 @@ func TestTakeASchedule(t *testing.T) {
 	}
 }
 
+// TestNameOfASchedule: in the list of b the letters of a name choose it, before and after its rows are there,
+// and enter compares; what begins no name is a key as before, or nothing.
+func TestNameOfASchedule(t *testing.T) {
+	setup := presets.DefaultSetup()
+	r := engine.Evaluate(setup)
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 2, 1, 8))
+	in.Setup, in.Report = &setup, &r
+	for keys, want := range map[string]schedule.Kind{
+		"z b - h 1": "zb-h1", "z b h 1": "zb-h1", "v - h": "v-half", "d": "dualpipe", "i n": "interleaved",
+		"1 f": "1f1b", "1 f 1 b v": "1f1b-v", "z b q x h 1": "zb-h1", "z b h 9 backspace backspace b v": "zb-v",
+		"z esc n": "naive", "z down a": "afab", "n backspace b": "",
+	} {
+		v := &View{}
+		_, do := screen.Press(v, in.At(120, 30), "b")
+		letters := strings.Fields(keys)
+		screen.Press(v, in.At(120, 30), letters[0])
+		do.Work(context.Background())() // the rows come while it is typed
+		for _, letter := range letters[1:] {
+			screen.Press(v, in.At(120, 30), letter)
+		}
+		if want == "" {
+			if v.Typing() || v.table.open {
+				t.Errorf("%s: %q", keys, v.table.typed)
+			}
+			continue
+		}
+		if got := v.table.rows[v.table.row].Info.Kind; got != want || !v.Typing() {
+			t.Errorf("%s chooses %s", keys, got)
+		}
+		if text := ansi.Strip(v.Render(in.At(120, 30))[0]); !strings.Contains(text, v.table.typed+"_") {
+			t.Errorf("%s is not shown: %s", keys, text)
+		}
+		legal := v.table.rows[v.table.row].Report.Legal
+		screen.Press(v, in.At(120, 30), "enter")
+		if v.Typing() || legal && v.against != want {
+			t.Errorf("%s compares with %s", keys, v.against)
+		}
+	}
+}
+
 // TestCompareLongPipelines: timelines of long pipelines are not kept; the one
 // that is compared with is computed again.
 func TestCompareLongPipelines(t *testing.T) {

@@ -20,8 +20,9 @@ import (
 // table is every schedule for one setup, side by side.
 type table struct {
 	open   bool
-	second bool // a line is chosen to compare with, not to take
-	row    int  // the cursor's
+	second bool   // a line is chosen to compare with, not to take
+	row    int    // the cursor's
+	typed  string // of a schedule's name
 
 	rows   []row
 	of     engine.Setup // what the rows were computed for
@@ -125,6 +126,9 @@ func (t *table) take(rows []compare.ScheduleRow, s engine.Setup) {
 		}
 		t.rows = append(t.rows, line)
 	}
+	if t.typed != "" {
+		at = named(t.typed)
+	}
 	t.pick(at)
 }
 
@@ -139,7 +143,7 @@ func (v *View) tableKeys(in *screen.Context) []screen.Key {
 	if t.second {
 		what = "compare with it"
 	}
-	return []screen.Key{
+	keys := []screen.Key{
 		{
 			Keys: "enter", Help: "take this schedule, or compare with it", Hint: what,
 			Ask: func() screen.Request { return v.choose(in) },
@@ -172,6 +176,66 @@ func (v *View) tableKeys(in *screen.Context) []screen.Key {
 			ID: "first last", Keys: "home | end G", Help: "first, last schedule",
 			Do: func(n int) { t.move(n << 20) },
 		},
+	}
+	if !t.second {
+		return keys
+	}
+	return slices.Insert(keys, 0, screen.Key{ // as names of schedules begin
+		Keys: "1 a d i l n v z", Foot: "a-z", Help: "type the name of a schedule", Hint: "type a name",
+		Begin: func(letter string) screen.Request { return v.Type(in, letter) },
+	})
+}
+
+// Typing says that letters go into the name of a schedule.
+func (v *View) Typing() bool { return v.table.open && v.table.typed != "" }
+
+// Type takes a key of the name that is typed; letters that go on no name are none of it.
+func (v *View) Type(in *screen.Context, key string) screen.Request {
+	t := &v.table
+	switch key {
+	case "backspace":
+		t.typed = t.typed[:len(t.typed)-1]
+	case "esc":
+		t.typed = ""
+	case "enter":
+		if t.current(in.Setup) {
+			t.typed = ""
+		}
+		return v.choose(in)
+	default:
+		if k, n := screen.Find(v.tableKeys(in), in.Own, key); k != nil && k.Begin == nil && len(key) > 1 {
+			t.typed = ""
+			return k.Run(n, key)
+		}
+		v.Paste(key)
+	}
+	return screen.Request{}
+}
+
+// Paste goes to the schedule whose name begins with what is typed and this, whatever its case and hyphens.
+func (v *View) Paste(text string) {
+	t := &v.table
+	if kind := named(t.typed + text); kind != "" {
+		t.typed += text
+		t.pick(kind)
+	}
+}
+
+// named returns the schedule with the shortest name that begins with a text; empty where none does.
+func named(text string) (kind schedule.Kind) {
+	plain := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "-", "") }
+	for _, s := range schedule.Kinds() {
+		if strings.HasPrefix(plain(string(s.Kind)), plain(text)) && (kind == "" || len(s.Kind) < len(kind)) {
+			kind = s.Kind
+		}
+	}
+	return kind
+}
+
+// Prompt returns the footer while a name is typed.
+func (v *View) Prompt() []widget.Hint {
+	return []widget.Hint{
+		{Key: v.table.typed, Text: "typed"}, {Key: "enter", Text: "compares with it"}, {Key: "esc", Text: "drops it"},
 	}
 }
 
@@ -226,7 +290,10 @@ func (v *View) renderTable(in *screen.Context, w, h int) []string {
 	t := &v.table
 	name, remark := "ALL SCHEDULES FOR THIS SETUP", "enter takes one"
 	if t.second {
-		name, remark = "COMPARE WITH", "enter compares"
+		name, remark = "COMPARE WITH", "type a name; enter compares"
+		if t.typed != "" {
+			remark = t.typed + "_"
+		}
 	}
 	switch {
 	case t.jobs.Running():
