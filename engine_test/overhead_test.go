@@ -44,7 +44,8 @@ func TestOverheadOfOneGPUAndOneNode(t *testing.T) {
 		}
 		rank := &r.Memory.Ranks[0]
 		got := rank.OverheadParts
-		if math.Abs(got.Context.GiB()-c.context) > .01 || math.Abs(got.Communicators.GiB()-c.communicators) > .01 {
+		if math.Abs(got.Context.GiB()-c.context) > .01 ||
+			math.Abs(got.Communicators.GiB()-c.communicators) > .01 {
 			t.Errorf("%s, %s: driver %.2f GiB, communicators %.2f, want %.2f and %.2f", c.stack, c.name,
 				got.Context.GiB(), got.Communicators.GiB(), c.context, c.communicators)
 		}

@@ -184,8 +184,10 @@ func (l *Library) GPU(id string) (hardware.GPU, error) {
 // GPUPreset finds a GPU with its sources.
 func (l *Library) GPUPreset(id string) (GPUPreset, error) {
 	p, err := find(l, id, func(l *Library) *store[GPUPreset] { return &l.gpus })
-	if none, ok := errors.AsType[*UnknownError](err); ok && len(none.Nearest) == 1 && none.begins(none.Nearest[0]) {
-		return l.GPUPreset(none.Nearest[0]) // h200 is h200-sxm
+	if none, ok := errors.AsType[*UnknownError](err); ok && len(none.Nearest) == 1 {
+		if near := none.Nearest[0]; none.begins(near) { // h200 is h200-sxm
+			return l.GPUPreset(near)
+		}
 	}
 	return p, err
 }

@@ -184,8 +184,8 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 		}
 	}
 	if tokens := s.Tokens(); tokens > vastBatch {
-		warnf(vastCode, GBS, "the global batch is %d sequences, %s tokens per step, more than any published run",
-			s.GBS, vastWords(tokens))
+		warnf(vastCode, GBS, "the global batch is %d sequences, %s tokens per step, more than any published "+
+			"run", s.GBS, vastWords(tokens))
 	}
 	if s.Replicas() > 1 && s.ZeRO == 0 && !ledger {
 		warnf("hsdp-without-zero", HSDP, "hsdp has no effect with ZeRO-0: every replica is already whole")

@@ -235,7 +235,9 @@ func named(text string) (kind schedule.Kind) {
 // Prompt returns the footer while a name is typed.
 func (v *View) Prompt() []widget.Hint {
 	return []widget.Hint{
-		{Key: v.table.typed, Text: "typed"}, {Key: "enter", Text: "compares with it"}, {Key: "esc", Text: "drops it"},
+		{Key: v.table.typed, Text: "typed"},
+		{Key: "enter", Text: "compares with it"},
+		{Key: "esc", Text: "drops it"},
 	}
 }
 
