@@ -56,7 +56,7 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	const few = 4
 	for _, command := range draws.Some(few, commands...) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		cmd := exec.CommandContext(ctx, program, strings.Fields(command)[1:]...)
 		cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "COLUMNS=80")
 		out, err := cmd.CombinedOutput()

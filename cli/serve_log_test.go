@@ -12,7 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"meshscope/cli/terminal"
 )
 
 // TestServeWithoutLog: a server whose log nobody reads any more goes on.
@@ -114,7 +115,7 @@ func TestServeLogKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"link", "pipe", "."} {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), terminal.Patience)
 		cmd := exec.CommandContext(ctx, build(t), "serve", "--free", "--listen", "127.0.0.1:0", "--state",
 			state, "--log", filepath.Join(state, name))
 		out, err := cmd.CombinedOutput()

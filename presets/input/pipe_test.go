@@ -20,7 +20,7 @@ import (
 // does, however busy the machine is.
 const (
 	pipeWait         = 50 * time.Millisecond
-	enoughForAWriter = time.Second
+	enoughForAWriter = 3 * time.Second
 )
 
 // fifo makes a named pipe.
