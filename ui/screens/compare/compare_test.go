@@ -449,9 +449,12 @@ func TestNames(t *testing.T) {
 	v.Refresh(in).Work(t.Context())()
 	a := engine.Evaluate(other(t))
 	text := ansi.Strip(strings.Join(v.Render(in.At(118, 32)), "\n"))
+	if status := v.Status(in.At(60, 1)); strings.Contains(status, in.Glyphs.Ellipsis) {
+		t.Errorf("a cut sentence: %s", status)
+	}
 	for _, want := range []string{
-		"tp4 pp4 zero0 · " + figure.Percent(a.Throughput.MFU),
-		"tp8 pp2 zero1 · " + figure.Percent(r.Throughput.MFU),
+		"tp4 pp4 zero0 · MFU " + figure.Percent(a.Throughput.MFU),
+		"tp8 pp2 zero1 · MFU " + figure.Percent(r.Throughput.MFU),
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

@@ -185,6 +185,11 @@ func (v *View) Status(in *screen.Context) string {
 		}
 	case pairPane, panes:
 		text = v.pairStatus()
+		for end := 0; end >= 0 && widget.Width(text) > w; { // whole clauses
+			if end = strings.LastIndexAny(text, ",;:"); end > 0 {
+				text = text[:end]
+			}
+		}
 	}
 	return in.Cut(text, w)
 }

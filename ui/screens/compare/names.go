@@ -98,7 +98,7 @@ func (v *View) titles(in *screen.Context) []string {
 	}
 	for i := range list {
 		if mfu := v.speed(in, &list[i]); mfu > 0 {
-			out[i] += " " + in.Glyphs.Dot + " " + figure.Percent(mfu)
+			out[i] += " " + in.Glyphs.Dot + " MFU " + figure.Percent(mfu)
 		}
 	}
 	return out

@@ -53,10 +53,11 @@ func (v *View) pinLines(in *screen.Context, w int) []string {
 		if !here {
 			role = themes.Muted
 		}
-		lines = append(lines,
-			l.Put(in.Paint(role),
-				in.Cut(v.runWords(in, mark)+s.Model.Name+", "+figure.Comma(s.GPUs)+" GPUs: "+
-					report.LayoutWords(s, nil), l.Left())).String())
+		words := report.LayoutWords(s, nil)
+		if s.Model.Name != in.Setup.Model.Name || s.GPUs != in.Setup.GPUs { // else the title has both
+			words = s.Model.Name + ", " + figure.Comma(s.GPUs) + " GPUs: " + words
+		}
+		lines = append(lines, l.Put(in.Paint(role), in.Cut(v.runWords(in, mark)+words, l.Left())).String())
 	}
 	against := v.against(in)
 	for i := range v.pins {

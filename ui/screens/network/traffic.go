@@ -165,6 +165,9 @@ func (v *overview) overlapRow(in *screen.Context, o *overlap.Overlap, w int, bri
 		if l.To(22); widget.Width(text) > l.Left() {
 			text = o.Moves
 		}
+		if widget.Width(text) > l.Left() {
+			text, _, _ = strings.Cut(o.Moves, " and ")
+		}
 		l.Put(in.Paint(themes.Text), in.Cut(text, l.Left()))
 		return l.String()
 	}
@@ -230,12 +233,11 @@ func overlapWords(in *screen.Context, o *overlap.Overlap, w int) []string {
 			" of this traffic's time"+waits(*o.Exposed))
 		lines = append(lines, says.String())
 	}
-	form := widget.NewLine(w).Gap(5)
-	form.Put(in.Paint(themes.Muted),
-		"F "+figure.Three(float64(o.Input.Rate)/1e12)+" TFLOP/s, W "+
-			figure.Three(float64(o.Input.Bandwidth)/1e9)+
-			" GB/s, "+figure.Comma(int(o.Input.Tokens))+" tokens, hidden "+figure.Comma(int(o.Input.Hidden)))
-	return append(lines, form.String())
+	text := "F " + figure.Three(float64(o.Input.Rate)/1e12) + " TFLOP/s, W " +
+		figure.Three(float64(o.Input.Bandwidth)/1e9) + " GB/s, " + figure.Comma(int(o.Input.Tokens)) +
+		" tokens, hidden " + figure.Comma(int(o.Input.Hidden))
+	form := widget.NewLine(w).Gap(min(5, max(0, w-widget.Width(text)))) // whole rather than indented
+	return append(lines, form.Put(in.Paint(themes.Muted), text).String())
 }
 
 // waits says how more time can be exposed than the traffic of one rank takes.
