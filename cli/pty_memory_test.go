@@ -85,11 +85,12 @@ func tab(screen *terminal.Terminal) string {
 	return name
 }
 
-// atRestMB is the resident memory of a program, awaited for a while where it is more than a bound: a busy
-// machine may still be at it, or be about to return what that took.
+// atRestMB is the resident memory of a program, awaited where it is more than a bound: a busy machine may
+// still be at it, and what that took is returned with a collection, of which an idle program has one in two
+// minutes.
 func atRestMB(screen *terminal.Terminal, most float64) (float64, error) {
 	resident, err := residentMB(screen.PID())
-	for begun := time.Now(); err == nil && resident > most && time.Since(begun) < 10*time.Second; {
+	for begun := time.Now(); err == nil && resident > most && time.Since(begun) < terminal.Patience; {
 		time.Sleep(frameGap)
 		resident, err = residentMB(screen.PID())
 	}
