@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -246,6 +247,9 @@ func titanRegistry(file *pyFile, given Given) Reading {
 	var names []string
 	for i := range file.functions {
 		names = append(names, file.functions[i].name)
+	}
+	if len(names) == 0 {
+		return failed("torchtitan", errors.New("no recipe function"))
 	}
 	if len(names) == 1 && len(given.Args) == 0 {
 		given.Args = names
