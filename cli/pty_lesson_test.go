@@ -55,6 +55,7 @@ func inTerminal(t *testing.T, screen *terminal.Terminal, play lessons.Play) less
 		}
 	}
 	see(t, screen, fmt.Sprintf("act %d of %d", play.At+1, len(play.Lesson.Acts)))
+	see(t, screen, play.Act().Ask[:20]) // below what is masked: the whole frame has come
 	hidden()
 	press(t, screen, "yx:R") // nothing is copied, exported, listed or reported
 	hidden()
