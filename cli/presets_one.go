@@ -71,7 +71,7 @@ func (a *app) oneModel(id string, asJSON bool) error {
 				true:  "output head tied to the embedding",
 				false: "separate output head",
 			}[p.Tied])},
-		report.Fact{Name: "positions", Value: fmt.Sprintf("%s, up to %s tokens", p.Position,
+		report.Fact{Name: "positions", Value: fmt.Sprintf("%s, up to %s tokens", p.Positions(),
 			figure.Comma(p.MaxSeq))},
 		report.Fact{Name: "source", Value: p.Source},
 	)

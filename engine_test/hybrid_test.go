@@ -321,6 +321,9 @@ func TestFormulasOfSizes(t *testing.T) {
 		"MLPs alone": {"llama3.1-8b", func(m *model.Model) {
 			m.FFNWidths, m.FFN, m.Pattern, m.NormsPer = "14336,8192", 14336, "*--*-", 1
 		}},
+		"streams": {"gemma3-4b", func(m *model.Model) {
+			m.AltUpStreams, m.LaurelRank, m.LayerInput, m.LayerVocab, m.ReusedKV = 4, 64, 256, 1000, 10
+		}},
 		"snapshots":      {"llama3.1-8b", func(m *model.Model) { m.ResidualBlock = 12 }},
 		"window's sinks": {"gemma3-27b", func(m *model.Model) { m.LocalSinks = true }},
 		"blocks of tokens": {"qwen3-8b", func(m *model.Model) {

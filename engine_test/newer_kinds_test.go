@@ -58,6 +58,20 @@ func TestNewerKindsByHand(t *testing.T) {
 	m.AttnGate, m.LinearFullGate, m.ResidualBlock, m.ExpertLatent, m.LatentNorm = "", false, 0, 0, false
 	s = hybrid(t, "llama3.1-8b", knob.Given{knob.GPUs: 2, knob.PP: 2})
 	m = &s.Model
+	// the last 16 take keys and values of an earlier one: no product of them; streams and inputs are sent
+	m.ReusedKV, m.AltUpStreams, m.LayerInput, m.LayerVocab = 16, 4, 128, 1000
+	used, reused := layerOf(t, m, "full_dense"), layerOf(t, m, "full_reused_dense")
+	if used.Params().Total() != reused.Params().Total() {
+		t.Errorf("unused projections: %d parameters of %d", reused.Params().Total(), used.Params().Total())
+	}
+	less := used.Forward(seq, true).Projections - reused.Forward(seq, true).Projections
+	if less != 2*2*4096*1024 {
+		t.Errorf("keys of an earlier layer: %v FLOPs less", less)
+	}
+	if n := model.Lay(m, nil).Streams(); n != 4+32*128/4096. {
+		t.Errorf("%v hidden states go from stage to stage", n)
+	}
+	m.ReusedKV, m.AltUpStreams, m.LayerInput, m.LayerVocab = 0, 0, 0, 0
 	m.FFNWidths = "14336,4096" // by turns
 	total := float64(m.Total())
 	m.FFNWidths = ""

@@ -132,3 +132,62 @@ func TestRopeThetaOfPresets(t *testing.T) {
 		}
 	}
 }
+
+// TestRopeScaling: how rotary positions are stretched is carried from a config.json into what Megatron-LM has
+// a flag for, and read back; another kind is told to be lost. Of a preset that has it, it is no change.
+func TestRopeScaling(t *testing.T) {
+	const llama = `{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":31,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":131072,"rope_theta":500000.0,`
+	const latent = `{"model_type":"deepseek_v3","hidden_size":2048,"intermediate_size":1024,"num_hidden_layers":4,"num_attention_heads":16,"vocab_size":1024,"q_lora_rank":512,"kv_lora_rank":256,"qk_nope_head_dim":64,"qk_rope_head_dim":32,"v_head_dim":64,"n_routed_experts":8,"n_shared_experts":1,"num_experts_per_tok":2,"moe_intermediate_size":128,"first_k_dense_replace":1,"n_group":1,"topk_group":1,"rope_theta":10000,`
+	for _, c := range []struct {
+		text, kind string
+		factor     float64
+		want       string // what is written
+	}{
+		{llama + `"rope_scaling":{"rope_type":"llama3","factor":16.0}}`, "llama3", 16, "--use-rope-scaling"},
+		{llama + `"rope_parameters":{"rope_type":"llama3","factor":8}}`, "llama3", 8, "--use-rope-scaling"},
+		{llama + `"rope_parameters":{"full_attention":{"rope_type":"yarn","factor":4}}}`, "yarn", 4, ""},
+		{llama + `"rope_scaling":{"type":"linear","factor":2.0}}`, "linear", 2, ""},
+		{llama + `"rope_scaling":{"type":"longrope","long_factor":[1.0]}}`, "longrope", 0, ""},
+		{llama + `"rope_scaling":{"rope_type":"default","mrope_section":[1]}}`, "", 0, ""},
+		{llama + `"rope_scaling":null}`, "", 0, ""},
+		{latent + `"rope_scaling":{"type":"yarn","factor":40}}`, "yarn", 40, "--rotary-scaling-factor"},
+	} {
+		r := launch.Open("config.json", []byte(c.text), presets.Default())
+		if len(r.Problems) > 0 {
+			t.Fatalf("%s: %v", c.text, r.Problems)
+		}
+		s := presets.DefaultSetup()
+		s.Model = r.Resolve(presets.Default()).Model
+		if s.Model.RopeScaling != c.kind || s.Model.RopeFactor != c.factor {
+			t.Errorf("%s: %q %v", c.text, s.Model.RopeScaling, s.Model.RopeFactor)
+		}
+		plain := s.Model
+		plain.RopeScaling, plain.RopeFactor = "", 0
+		if plain.Total() != s.Model.Total() || len(s.Model.Check()) > 0 {
+			t.Errorf("%s: %v", c.text, s.Model.Check())
+		}
+		l, _ := launch.Find("megatron-lm")
+		d, refused := l.Export(&s, "test")
+		if len(refused) > 0 {
+			t.Fatalf("%s: %v", c.text, refused)
+		}
+		text := string(d.Text())
+		if c.want == "" {
+			lost := strings.Contains(strings.Join(d.Warnings, " "), "scaling of RoPE ("+c.kind)
+			if strings.Contains(text, "scaling") && c.kind != "" && !lost || lost != (c.kind != "") {
+				t.Errorf("%s: %v", c.text, d.Warnings)
+			}
+			continue
+		}
+		back := launch.Open("train.sh", []byte(text), presets.Default())
+		m := back.Resolve(presets.Default()).Model
+		if !strings.Contains(text, c.want) || m.RopeScaling != c.kind || m.RopeFactor != c.factor {
+			t.Errorf("%s: read back as %q %v of\n%s", c.text, m.RopeScaling, m.RopeFactor, text)
+		}
+	}
+	r := launch.Open("config.json", []byte(strings.Replace(llama, ":31", ":32", 1)+
+		`"rope_scaling":{"rope_type":"llama3","factor":8.0}}`), presets.Default())
+	if s := r.Resolve(presets.Default()); s.Model.ID != "llama3.1-8b" || s.Model.RopeScaling != "" {
+		t.Errorf("%s with %q", s.Model.ID, s.Model.RopeScaling)
+	}
+}

@@ -38,13 +38,18 @@ func megatronExport(s *engine.Setup) Document {
 	case unknownRoPE(s):
 		d.Warnings = append(d.Warnings, "rotary-base and norm-epsilon are placeholders, with which another "+
 			"model may be trained: give those of the model's config.json (rope_theta, rms_norm_eps)")
-	case unknownFamily(s) && knowsRoPE(s):
+	case unknownFamily(s) && knowsRoPE(s) && s.Model.RopeScaling == "":
 		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, and RoPE is not scaled, with which "+
 			"another model may be trained: give those of the model's config.json (rms_norm_eps, "+
 			"rope_scaling)")
 	case unknownFamily(s):
 		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, with which another model may be "+
 			"trained: give that of the model's config.json")
+	}
+	flagged := map[bool]string{true: "yarn", false: "llama3"}[s.Model.IsMLA()]
+	if kind := s.Model.RopeScaling; kind != "" && kind != flagged {
+		d.Warnings = append(d.Warnings, "scaling of RoPE ("+kind+") is not written, without which another "+
+			"model may be trained: give it as the model's config.json does (rope_scaling)")
 	}
 	if fsdp(s) && (s.TP > 1 || s.CP > 1) && !blackwell(s) {
 		d.Warnings = append(d.Warnings, "Megatron-FSDP wants CUDA_DEVICE_MAX_CONNECTIONS other than 1, tp "+

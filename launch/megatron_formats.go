@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"meshscope/engine"
@@ -174,7 +175,28 @@ func megatronFamily() []field {
 	llama := func(s *engine.Setup) bool { return s.Model.Family == "Llama-3" }
 	deepseek := func(s *engine.Setup) bool { return s.Model.ID == "deepseek-v3" }
 	const shortContext = 8192 // of Llama 3; those after it scale its RoPE
-	scaled := func(s *engine.Setup) bool { return llama(s) && s.Model.MaxSeq > shortContext }
+	own := func(s *engine.Setup) bool { return s.Model.RopeScaling != "" && rope(&s.Model) }
+	scaled := func(s *engine.Setup) bool { return llama(s) && s.Model.MaxSeq > shortContext && !own(s) }
+	of := func(kind string, mla bool) func(*engine.Setup) bool {
+		return func(s *engine.Setup) bool {
+			return own(s) && s.Model.RopeScaling == kind && s.Model.IsMLA() == mla
+		}
+	}
+	factor := func(key string, written func(*engine.Setup) bool, kind, under string) field {
+		return field{
+			key: key, from: []string{modelPrefix + "rope_factor"},
+			write: func(s *engine.Setup) (any, bool) {
+				return s.Model.RopeFactor, written(s) && s.Model.RopeFactor > 0
+			},
+			read: func(v any, r *reader) error {
+				f, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+				if err == nil && f > 0 && f != 1 && r.has(under) {
+					r.Setup[modelPrefix+"rope_scaling"], r.Setup[modelPrefix+"rope_factor"] = kind, f
+				}
+				return nil
+			},
+		}
+	}
 	const v3 = "of DeepSeek-V3"
 	rows := []field{
 		{
@@ -190,6 +212,13 @@ func megatronFamily() []field {
 		fixed("rotary-base", llama3Theta, "of Llama 3",
 			func(s *engine.Setup) bool { return llama(s) && !knowsRoPE(s) }),
 		fixed("norm-epsilon", "1e-5", "of Llama 3", llama),
+		{
+			key: "use-rope-scaling", from: []string{modelPrefix + "rope_scaling"}, alone: true,
+			write: func(s *engine.Setup) (any, bool) { return nil, of("llama3", false)(s) },
+			read:  func(any, *reader) error { return skip("the factor is read, if it is given") },
+		},
+		factor("rope-scaling-factor", of("llama3", false), "llama3", "use-rope-scaling"),
+		factor("rotary-scaling-factor", of("yarn", true), "yarn", "multi-latent-attention"),
 		fixed("use-rope-scaling", nil, "of Llama 3.1 (docs/llama_mistral.md of Megatron-LM)", scaled),
 		fixed("rope-scaling-factor", "32.0",
 			"of Llama 3.2's config.json; Megatron-LM's default is Llama 3.1's 8", func(s *engine.Setup) bool {
@@ -197,7 +226,7 @@ func megatronFamily() []field {
 			}),
 		fixed("rotary-base", deepSeekTheta, v3,
 			func(s *engine.Setup) bool { return deepseek(s) && !knowsRoPE(s) }),
-		fixed("rotary-scaling-factor", 40, v3, deepseek),
+		fixed("rotary-scaling-factor", 40, v3, func(s *engine.Setup) bool { return deepseek(s) && !own(s) }),
 		fixed("mscale", "1.0", v3, deepseek),
 		fixed("mscale-all-dim", "1.0", v3, deepseek),
 		fixed("norm-epsilon", "1e-6", v3, deepseek),
@@ -242,6 +271,19 @@ func familyTheta(m *model.Model) int {
 		return deepSeekTheta
 	}
 	return 0
+}
+
+// familyScaling returns how the RoPE of a model of a known family is stretched.
+func familyScaling(m *model.Model) (kind string, factor float64) {
+	switch {
+	case m.ID == "deepseek-v3":
+		return "yarn", 40
+	case m.Family != "Llama-3" || m.MaxSeq <= 8192:
+		return "", 0
+	case strings.HasPrefix(m.ID, "llama3.2-"):
+		return "llama3", 32
+	}
+	return "llama3", 8
 }
 
 // knowsRoPE reports whether a model has a RoPE whose base it says itself, as a config.json does.

@@ -211,6 +211,7 @@ func partWithoutFlag(m *model.Model) string {
 		{"experts that do nothing", m.ZeroExperts > 0},
 		{"MLPs of several widths", m.FFNWidths != ""},
 		{"snapshots of the stream", m.ResidualBlock > 0},
+		{"several streams, or inputs and keys of layers", m.AltUpStreams+m.LayerInput+m.ReusedKV > 0},
 		{"a gate of the output of MLA", m.IsMLA() && m.AttnGate != ""},
 		{"experts in a latent space here", m.ExpertLatent > 0},
 		{"more positions than tokens", m.PositionRows > 0},

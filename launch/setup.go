@@ -51,11 +51,20 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 	}
 	if id := presetOf(figures, lib); id != "" && sure {
 		flat["model"] = id
-		// no preset has it
-		if m, err := lib.Model(id); err == nil && figures["rope_theta"] != nil &&
-			figures["rope_theta"] != float64(familyTheta(&m)) {
-			set["model.rope_theta"] = figures["rope_theta"]
-			flat["set"] = set
+		m, err := lib.Model(id)
+		if err != nil {
+			return flat
+		}
+		// no preset has these
+		if of := figures["rope_theta"]; of != nil && of != float64(familyTheta(&m)) {
+			set["model.rope_theta"], flat["set"] = of, set
+		}
+		kind, factor := familyScaling(&m)
+		if of := figures["rope_scaling"]; of != nil && (of != kind || figures["rope_factor"] != factor) {
+			set["model.rope_scaling"], flat["set"] = of, set
+			if figures["rope_factor"] != nil {
+				set["model.rope_factor"] = figures["rope_factor"]
+			}
 		}
 		return flat
 	}
@@ -143,7 +152,10 @@ func presetOf(figures map[string]any, lib *presets.Library) string {
 	if err := json.Unmarshal(text, &given); err != nil {
 		return ""
 	}
-	for _, label := range []string{"id", "name", "family", "attention", "params_extra_what", "rope_theta"} {
+	for _, label := range []string{
+		"id", "name", "family", "attention", "params_extra_what", "rope_theta",
+		"rope_scaling", "rope_factor",
+	} {
 		delete(given, label)
 	}
 	found, first := "", model.Model{}

@@ -203,7 +203,10 @@ func Check(p *model.Program, w *Way) error {
 			"ZeRO with anything but all weights trained in 16 bits",
 		},
 		{w.Base != "" && w.Base != recipe.BaseBF16 && experts, "quantised experts"},
-		{m.FFNWidths != "" || m.ResidualBlock > 0 || m.LocalSinks, "this kind of layer"},
+		{
+			m.FFNWidths != "" || m.ResidualBlock+m.AltUpStreams+m.LayerInput+m.ReusedKV+m.LaurelRank > 0 ||
+				m.LocalSinks, "this kind of layer",
+		},
 		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 ||
 			float64(m.ExtraParams) > 1e-4*p.Total(), "this kind of layer"},
 		{m.NormsPer != 2 || m.IsMLA() || m.MTPLayers > 0 || m.ParallelBlock ||

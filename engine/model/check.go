@@ -136,6 +136,7 @@ func (c *checker) labels(m *Model) {
 		{"read_as", m.ReadAs},
 		{"activation", m.Activation},
 		{"pos_embedding", m.Position},
+		{"rope_scaling", m.RopeScaling},
 		{"attention", m.Attention},
 		{"local_to_global_ratio", m.LocalRatio},
 		{"params_extra_what", m.ExtraParamsWhat},
@@ -164,8 +165,22 @@ func (c *checker) widths(m *Model) {
 		c.add("position_rows", strconv.Itoa(m.PositionRows), "0 without pos_embedding = learned")
 	}
 	c.between("rope_theta", m.RopeTheta, 0, MaxRopeTheta)
+	if f := m.RopeFactor; !(f >= 0 && f <= MaxSequence) || f > 0 && m.RopeScaling == "" {
+		c.add("rope_factor", fmt.Sprintf("%g", f),
+			fmt.Sprintf("a number from 0 to %d, 0 without rope_scaling", MaxSequence))
+	}
 	c.between("norms_per_layer", m.NormsPer, 0, MaxNorms)
 	c.between("residual_block", m.ResidualBlock, 0, MaxLayers)
+	c.between("altup_streams", m.AltUpStreams, 0, MaxNorms)
+	c.between("laurel_rank", m.LaurelRank, 0, MaxHeadDim)
+	c.between("layer_input", m.LayerInput, 0, MaxHeadDim)
+	c.between("layer_vocab", m.LayerVocab, min(m.LayerInput, 1), MaxVocab*min(m.LayerInput, 1))
+	c.between("reused_kv_layers", m.ReusedKV, 0, max(m.Layers-1, 0))
+	if plain := m.Pattern == "" && !m.IsMLA() && m.QLoraRank == 0 && m.AttnGate == "" &&
+		m.AttnBias == BiasNone && (m.QKNorm == QKNormPerHead || m.QKNorm == QKNormNone) && !m.ValuesAreKeys; m.ReusedKV > 0 && !plain {
+		c.add("reused_kv_layers", strconv.Itoa(m.ReusedKV), "0 but for attention of grouped queries without "+
+			"layer_pattern, biases and gates, and with qk_norm none or per-head")
+	}
 	c.between("local_window", m.LocalWindow, 0, MaxSequence)
 	c.between("mtp_layers", m.MTPLayers, 0, MaxMTPLayers)
 	if m.ExtraParams < 0 || m.ExtraParams > MaxParameters {

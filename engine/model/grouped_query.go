@@ -16,6 +16,20 @@ func groupedQuery(b *builder, x Ref) Ref {
 		project.Other = b.Width(refs(q, k, v))
 	}
 	switch {
+	case b.reuses:
+		b.unused = s.h.Times(b.Width(refs(k, v)))
+		b.add(project, refs(x), refs(q))
+		qr := b.heads(s.a, s.d, Columns)
+		if b.m.QKNorm == QKNormPerHead {
+			b.unused = b.unused.Plus(two.Times(s.d))
+			qn := b.heads(s.a, s.d, Columns)
+			b.add(Op{Kind: Norm, ID: "qk-norm", Name: "norms of queries", Fused: true}, refs(q), refs(qn))
+			q = qn
+		}
+		b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions"}, refs(q), refs(qr))
+		out, y := b.core(qr, 0, 0, s.v), b.tensor(s.h, Sequence)
+		b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(out), refs(y))
+		return y
 	case b.m.QLoraRank > 0: // multi-matrix factorization attention (Step-3): queries through a latent
 		down, norm := b.tensor(s.rq, Sequence), b.tensor(s.rq, Sequence)
 		b.add(Op{Kind: Product, ID: "query-down", Name: "query down-projection"}, refs(x), refs(down))
@@ -79,6 +93,9 @@ func (b *builder) core(q, k, v Ref, width record.Num) Ref {
 	core := Op{Kind: Core, ID: "attention", Name: "core attention"}
 	if b.m.AttnSinks || b.m.LocalSinks && b.Window > 0 {
 		core.Other = b.size.a
+	}
+	if b.reuses {
+		core.Other = core.Other.Plus(b.unused)
 	}
 	b.add(core, refs(q, k, v), refs(out, sums))
 	return out

@@ -120,6 +120,12 @@ func mixers() []sublayer {
 		{"conv", "short_convolution", lettered(LetterConv), shortConvolution, nil},
 		{"sparse", "sparse", lettered(LetterSparse), sparse, nil},
 		{"reselected", "sparse_shared", lettered(LetterShared), reselected, nil},
+		{"sliding_reused", "sliding_of_earlier_keys", func(m *Model, i int) bool {
+			return m.local(i) && m.reuses(i)
+		}, reusing(sliding), nil},
+		{"full_reused", "full_of_earlier_keys", func(m *Model, i int) bool {
+			return !m.local(i) && m.reuses(i)
+		}, reusing(attention), nil},
 		{"sliding", "sliding", (*Model).local, sliding, nil},
 		{"full", "full", func(*Model, int) bool { return true }, attention, nil},
 	}

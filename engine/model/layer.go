@@ -61,10 +61,13 @@ func (p *Program) Period() int { return p.period }
 func (p *Program) Module() *Layer { return &p.Layers[p.module] }
 
 // Streams returns how many hidden states a token sends from stage to stage: with it goes its embedding where
-// layers read that, or half of all snapshots, their mean over the stages.
+// layers read that, all streams and inputs of layers, or half of all snapshots, their mean over the stages.
 func (p *Program) Streams() float64 {
 	if p.of.Has(LetterBlock) {
 		return 2
+	}
+	if m := &p.of; m.AltUpStreams+m.LayerInput > 0 {
+		return float64(max(m.AltUpStreams, 1)) + float64(m.Layers*m.LayerInput)/float64(m.Hidden)
 	}
 	if n := p.of.ResidualBlock; n > 0 {
 		return 1 + float64(p.of.Layers/n)/2
@@ -82,8 +85,10 @@ type builder struct {
 	size sizes
 	part Part
 
-	beside bool // operations are those of a second mixer of the layer
-	shared bool // operations are those of a block that layers share
+	beside bool       // operations are those of a second mixer of the layer
+	shared bool       // operations are those of a block that layers share
+	reuses bool       // keys and values are those of an earlier layer
+	unused record.Num // parameters of its own for them
 }
 
 // sizes are the widths of a model by the names that formulas use.
@@ -150,12 +155,16 @@ func newLayer(m *Model, rec *record.Recorder, parts [2]*sublayer) Layer {
 				stream = part.before(&b, x)
 			}
 			x = b.residual(x, part.add(&b, b.norm(stream, m.NormsPer > norms)))
-			norms++
+			if norms++; norms == 1 {
+				x = b.narrowPath(x, m.LaurelRank, "laurel", "path beside attention", false)
+			}
 		}
 	}
 	for range m.NormsPer - norms { // of outputs, which keep their inputs too
 		b.norm(b.tensor(b.size.h, Sequence), true)
 	}
+	b.streams(x)
+	x = b.narrowPath(x, m.LayerInput, "layer-input", "input of the layer", true)
 	if m.LayerScalar {
 		b.add(Op{
 			Kind: Multiply, Part: PartNorms, Fused: true, ID: "scalar", Name: "scalar of the layer",

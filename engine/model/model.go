@@ -38,6 +38,9 @@ type Model struct {
 	Position string `json:"pos_embedding" toml:"pos_embedding"`
 	// base of rotary positions, which changes no size; 0: not known
 	RopeTheta int `json:"rope_theta,omitempty" toml:"rope_theta"`
+	// how they are stretched (llama3, yarn, linear, ...) and by what factor; a label that changes no size
+	RopeScaling string  `json:"rope_scaling,omitempty" toml:"rope_scaling"`
+	RopeFactor  float64 `json:"rope_factor,omitempty" toml:"rope_factor"`
 	// of a learned table where they are not MaxSeq
 	PositionRows int `json:"position_rows,omitempty" toml:"position_rows"`
 	// of what the embedding gives
@@ -105,6 +108,14 @@ type Model struct {
 	// ResidualBlock is how many layers make a snapshot of the stream, all of which each sub-layer reads
 	// (attention residuals, Kimi K3); 0: none.
 	ResidualBlock int `json:"residual_block,omitempty" toml:"residual_block"`
+
+	// Gemma 3n and 4: copies of the stream, width of a path beside attention, width of an input of each layer
+	// and rows of its table, and how many of the last layers take keys and values of an earlier one.
+	AltUpStreams int `json:"altup_streams,omitempty" toml:"altup_streams"`
+	LaurelRank   int `json:"laurel_rank,omitempty" toml:"laurel_rank"`
+	LayerInput   int `json:"layer_input,omitempty" toml:"layer_input"`
+	LayerVocab   int `json:"layer_vocab,omitempty" toml:"layer_vocab"`
+	ReusedKV     int `json:"reused_kv_layers,omitempty" toml:"reused_kv_layers"`
 
 	Experts       int `json:"n_experts" toml:"n_experts"` // routed experts per MoE layer; 0: dense model
 	SharedExperts int `json:"n_shared_experts" toml:"n_shared_experts"`

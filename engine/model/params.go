@@ -157,6 +157,11 @@ func (m *Model) BeforeLayers() (n int64) {
 	if m.EmbeddingNorm {
 		n += m.norm()
 	}
+	h := int64(m.Hidden)
+	n += int64(max(m.AltUpStreams-1, 0)) * h * h
+	if p := int64(m.LayerInput); p > 0 { // a table of inputs of all layers, and a norm of what joins them
+		n += int64(m.LayerVocab)*int64(m.Layers)*p + p
+	}
 	return n
 }
 
@@ -177,6 +182,7 @@ func (m *Model) FinalNorm() int64 {
 	if m.ResidualBlock > 0 { // the head mixes the snapshots too
 		n += 2 * int64(m.Hidden)
 	}
+	n += int64(max(m.AltUpStreams-1, 0)) * int64(m.Hidden) * int64(m.Hidden) // the streams become one
 	return n
 }
 

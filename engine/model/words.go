@@ -1,5 +1,7 @@
 package model
 
+import "fmt"
+
 // Words with a meaning for the counts. Activation and position are words too, so
 // that a slip is noticed; family and attention are labels.
 const (
@@ -23,6 +25,17 @@ const (
 	QKNormLatent    = "latent"         // MLA: its norms are counted with the latent projections
 	QKNormL2        = "l2 (no params)" // normalised without a learned scale
 )
+
+// Positions of a model in words, with what stretches rotary ones.
+func (m *Model) Positions() string {
+	switch {
+	case m.RopeScaling == "":
+		return m.Position
+	case m.RopeFactor == 0:
+		return fmt.Sprintf("%s, scaled (%s)", m.Position, m.RopeScaling)
+	}
+	return fmt.Sprintf("%s, scaled by %g (%s)", m.Position, m.RopeFactor, m.RopeScaling)
+}
 
 // Norms lists the norms that the counts know.
 func Norms() []string {

@@ -107,6 +107,8 @@ func families() map[string]family {
 		"dbrx":             mixture("", "num_local_experts", "num_experts", norm(model.NormLayerNoBias)),
 		"qwen2_moe":        {read: qwen2MoE},
 		"afmoe":            {read: afMoE},
+		"gemma3n":          {read: gemma3n},
+		"gemma3n_text":     {read: gemma3n},
 		"gemma4":           {read: gemma4},
 		"gemma4_text":      {read: gemma4},
 		"step3p5":          {read: step35},

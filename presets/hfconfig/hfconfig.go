@@ -244,6 +244,7 @@ func ReadAs(data []byte, as string) Result {
 	f.read(&r)
 	r.layerTypes()
 	r.ropeTheta()
+	r.ropeScaling()
 	if r.Model.ReadAs == "" {
 		r.foreign()
 	}

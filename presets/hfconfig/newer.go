@@ -107,22 +107,45 @@ func gemma4(r *reader) {
 		}
 	}
 	r.skip("of keys that are values, which there are none of", "num_global_key_value_heads")
-	for _, key := range []string{"hidden_size_per_layer_input", "num_kv_shared_layers"} {
-		if n, _ := r.number(key, "layers"); n > 0 {
-			r.refusef(key,
-				"%d: inputs of each layer, and keys of another layer, are not modelled yet; allowed: 0", n)
-		}
+	r.layerInputs()
+	if r.ffn(); r.flag("use_double_wide_mlp", "ffn_widths") && m.ReusedKV > 0 && m.ReusedKV < m.Layers {
+		narrow, wide := strconv.Itoa(m.FFN), strconv.Itoa(2*m.FFN)
+		m.FFN *= 2
+		m.FFNWidths = strings.Repeat(narrow+",", m.Layers-m.ReusedKV) + strings.TrimSuffix(
+			strings.Repeat(wide+",", m.ReusedKV), ",")
 	}
-	if r.flag("use_double_wide_mlp", "ffn_hidden") {
-		r.refusef("use_double_wide_mlp", "true: MLPs of two widths are not modelled yet; allowed: false")
-	}
-	r.ffn()
 	if !r.flag("enable_moe_block", "n_experts") {
 		r.skip("of experts, which there are none of", "num_experts", "top_k_experts", "moe_intermediate_size")
 		return
 	}
 	r.experts("num_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
 	m.NormsPer, m.SharedExperts, m.SharedFFN, m.RouterBias, m.RouterScale = 7, 1, m.FFN, true, true
+}
+
+// layerInputs reads inputs of each layer from a table, and the last layers that take keys of earlier ones.
+func (r *reader) layerInputs() {
+	m := &r.Model
+	m.LayerInput, _ = r.number("hidden_size_per_layer_input", "layer_input")
+	if m.LayerInput > 0 {
+		m.LayerVocab = r.must("vocab_size_per_layer_input", "layer_vocab")
+	}
+	r.skip("of inputs of layers, which there are none of", "vocab_size_per_layer_input")
+	m.ReusedKV, _ = r.number("num_kv_shared_layers", "reused_kv_layers")
+}
+
+// gemma3n has several streams, a path beside attention, and an input of each layer.
+func gemma3n(r *reader) {
+	m := &r.Model
+	r.decoder(model.BiasAll)
+	m.NormsPer, m.QKNorm = 4, model.QKNormPerHead
+	r.window()
+	r.pattern(5)
+	r.layerInputs()
+	m.AltUpStreams = r.must("altup_num_inputs", "altup_streams")
+	m.LaurelRank = r.must("laurel_rank", "laurel_rank")
+	m.FFN = r.alike("intermediate_size", "ffn_hidden")
+	r.skip("changes no size", "activation_sparsity_pattern", "altup_active_idx", "altup_coef_clip",
+		"altup_correct_scale", "altup_lr_multiplier", "laurel_scale")
 }
 
 // longcat has two layers in each of its own, and one mixture, which is fed after the first attention and

@@ -515,6 +515,49 @@ func (r *reader) ropeTheta() {
 	}
 }
 
+// ropeScaling reads how rotary positions are stretched: it changes no size. Version 5 of the library writes
+// rope_parameters, of each kind of layers where they differ: the full ones count.
+func (r *reader) ropeScaling() {
+	for _, key := range []string{"rope_scaling", "rope_parameters"} {
+		v := r.keys[key]
+		read := func(raw json.RawMessage) (word string, factor float64, full json.RawMessage) {
+			var of struct {
+				Type   any             `json:"rope_type"`
+				Old    any             `json:"type"`
+				Factor any             `json:"factor"`
+				Full   json.RawMessage `json:"full_attention"`
+			}
+			_ = json.Unmarshal(raw, &of)
+			if word, _ = of.Type.(string); word == "" {
+				word, _ = of.Old.(string)
+			}
+			factor, _ = of.Factor.(float64)
+			return word, factor, of.Full
+		}
+		word, factor, full := read(v.raw)
+		if word == "" {
+			word, factor, _ = read(full)
+		}
+		if word == "" || word == "default" || word == "mrope" || v.outer || len(word) > 20 ||
+			strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" ||
+			!strings.HasPrefix(r.Model.Position, "rope") {
+			continue
+		}
+		r.Model.RopeScaling, r.given["rope_scaling"] = word, key
+		if factor > 0 && factor <= model.MaxSequence {
+			r.Model.RopeFactor = factor
+		}
+		if !r.used[key] { // the base may be of the same key
+			r.used[key] = true
+			r.Understood = append(r.Understood, Key{
+				Name: v.path, Value: fmt.Sprintf("%s, factor %g", word, factor),
+				Fields: []string{"rope_scaling", "rope_factor"}, Line: r.line(v.at - len(v.raw)),
+			})
+		}
+		return
+	}
+}
+
 // foreign refuses keys that shape the layers of other families: this one would be counted wrongly.
 func (r *reader) foreign() {
 	if r.Model.QKNorm != model.QKNormNone {

@@ -237,6 +237,20 @@ func TestTypes(t *testing.T) {
 			2*embedded + h + layers*(2*h+2*d) + grouped + h*heads + 3*(2*h*8*d+2*h*kv*d+h*8) + swiglu +
 				3*(routed+8+3*h*32),
 		},
+		"gemma3n": { // 4 streams, a path of rank 6, an input of 10 for each layer from a table of 90 rows
+			small("gemma3n_text", "head_dim=16", "altup_num_inputs=4", "laurel_rank=6",
+				"hidden_size_per_layer_input=10", "vocab_size_per_layer_input=90", "num_kv_shared_layers=2",
+				"intermediate_size=[256,256,256,256]", "tie_word_embeddings=true", "sliding_window=8"),
+			embedded + h + 90*layers*10 + h*layers*10 + 10 + 2*3*h*h + layers*(grouped+2*d+swiglu+4*h+
+				h+16+64+h*4+h+2*h*6+h+2*h*10+h),
+		},
+		"gemma4, double-wide": { // the last two have twice the MLP, and weights of keys that they do not use
+			small("gemma4_text", "head_dim=16", "global_head_dim=16", "hidden_size_per_layer_input=10",
+				"vocab_size_per_layer_input=90", "num_kv_shared_layers=2", "use_double_wide_mlp=true",
+				"tie_word_embeddings=true"),
+			embedded + h + 90*layers*10 + h*layers*10 + 10 + layers*(grouped+2*d+4*h+1+2*h*10+h) + 2*swiglu +
+				2*2*swiglu,
+		},
 		"of architectures alone": {
 			[]byte(strings.Replace(string(small("olmo2")), `"model_type":"olmo2"`,
 				`"architectures":["Olmo2ForCausalLM"]`, 1)),

@@ -1,0 +1,53 @@
+package model
+
+import "meshscope/engine/record"
+
+// streams adds what a layer of Gemma 3n (AltUp, arXiv 2301.13310) does around its sub-layers: AltUpStreams
+// copies of the stream are predicted before them from one that was computed, and corrected behind; what they
+// save is inferred. The products of a few columns are left out of FLOPs.
+func (b *builder) streams(x Ref) {
+	k := record.Lit(float64(b.m.AltUpStreams))
+	if b.m.AltUpStreams == 0 {
+		return
+	}
+	all, predicted := b.tensor(k.Times(b.size.h), Sequence), b.tensor(k.Times(b.size.h), Sequence)
+	// a router with a norm, coefficients of prediction and correction, a scale
+	other := k.Plus(record.Lit(2)).Times(b.size.h).Plus(k.Times(k).Times(k.Plus(record.Lit(1))))
+	b.add(Op{Kind: Multiply, Part: PartNorms, ID: "predict", Name: "predicted streams", Other: other},
+		refs(all), refs(predicted))
+	b.add(Op{Kind: Multiply, Part: PartNorms, ID: "correct", Name: "corrected streams"}, refs(predicted, x),
+		refs(b.tensor(k.Times(b.size.h), Sequence)))
+}
+
+// narrowPath is a product to a few columns and one back, with a norm, whose result joins the stream: beside
+// attention (LAuReL, arXiv 2411.07501), or with a part of the layer's own input between.
+func (b *builder) narrowPath(x Ref, width int, id, name string, inputs bool) Ref {
+	if width == 0 {
+		return x
+	}
+	w, h := record.Lit(float64(width)), b.size.h
+	b.part = PartAttention
+	down, up, normed := b.tensor(w, Sequence), b.tensor(h, Sequence), b.tensor(h, Sequence)
+	b.add(Op{Kind: Product, ID: id + "-down", Name: name + ", down"}, refs(x), refs(down))
+	if inputs { // of a table and of the embedding, for each layer
+		own, product := b.tensor(w, Sequence), b.tensor(w, Sequence)
+		b.add(Op{Kind: Product, ID: id + "-own", Name: "projection of the layer's input"}, refs(x), refs(own))
+		b.add(Op{Kind: Multiply, ID: id, Name: name}, refs(down, own), refs(product))
+		down = product
+	}
+	b.add(Op{Kind: Product, ID: id + "-up", Name: name + ", up"}, refs(down), refs(up))
+	b.add(Op{Kind: Norm, ID: id + "-norm", Name: "norm of " + name, Other: h}, refs(up), refs(normed))
+	return b.residual(x, normed)
+}
+
+// reusing is attention to keys and values of an earlier layer: its own projections of them stand in the
+// weights and are not computed.
+func reusing(of func(b *builder, x Ref) Ref) func(b *builder, x Ref) Ref {
+	return func(b *builder, x Ref) Ref {
+		b.reuses = true
+		return of(b, x)
+	}
+}
+
+// reuses reports whether a layer is one of the last that take keys and values of an earlier one.
+func (m *Model) reuses(layer int) bool { return layer >= m.Layers-m.ReusedKV }
