@@ -111,8 +111,8 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	chosen := s.Model.IndexTopK > 0
 	say(chosen && !s.Model.IsMLA(), "attention to chosen blocks of tokens saves and computes what its "+
 		"operations have, and CP passes keys and values around a ring; inferred from its code, not measured")
-	say(s.Model.AltUpStreams+s.Model.LayerInput > 0, "what streams and inputs of layers save is inferred; both "+
-		"go from stage to stage whole, the products that make streams are left out of FLOPs, and CP of keys "+
+	say(s.Model.AltUpStreams+s.Model.LayerInput > 0, "what streams and inputs of layers save is inferred; "+
+		"both go from stage to stage, the products that make streams are left out of FLOPs, and CP of keys "+
 		"and values of an earlier layer costs nothing")
 	say(s.Model.ResidualBlock > 0, "snapshots of the stream are inferred: each is kept once, mixed twice a "+
 		"layer, and half of them, their mean, go from stage to stage")

@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -134,7 +135,7 @@ func TestRopeThetaOfPresets(t *testing.T) {
 }
 
 // TestRopeScaling: how rotary positions are stretched is carried from a config.json into what Megatron-LM has
-// a flag for, and read back; another kind is told to be lost. Of a preset that has it, it is no change.
+// a flag for; another kind is told to be lost. Of a preset that has it, it is no change.
 func TestRopeScaling(t *testing.T) {
 	const llama = `{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,"num_hidden_layers":31,"num_attention_heads":32,"num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":131072,"rope_theta":500000.0,`
 	const latent = `{"model_type":"deepseek_v3","hidden_size":2048,"intermediate_size":1024,"num_hidden_layers":4,"num_attention_heads":16,"vocab_size":1024,"q_lora_rank":512,"kv_lora_rank":256,"qk_nope_head_dim":64,"qk_rope_head_dim":32,"v_head_dim":64,"n_routed_experts":8,"n_shared_experts":1,"num_experts_per_tok":2,"moe_intermediate_size":128,"first_k_dense_replace":1,"n_group":1,"topk_group":1,"rope_theta":10000,`
@@ -179,10 +180,9 @@ func TestRopeScaling(t *testing.T) {
 			}
 			continue
 		}
-		back := launch.Open("train.sh", []byte(text), presets.Default())
-		m := back.Resolve(presets.Default()).Model
-		if !strings.Contains(text, c.want) || m.RopeScaling != c.kind || m.RopeFactor != c.factor {
-			t.Errorf("%s: read back as %q %v of\n%s", c.text, m.RopeScaling, m.RopeFactor, text)
+		if factor := fmt.Sprintf("-factor %g ", c.factor); !strings.Contains(text, c.want) ||
+			!strings.Contains(text, factor) {
+			t.Errorf("%s: %s is not in\n%s", c.text, factor, text)
 		}
 	}
 	r := launch.Open("config.json", []byte(strings.Replace(llama, ":31", ":32", 1)+

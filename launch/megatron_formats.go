@@ -3,7 +3,6 @@ package launch
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"meshscope/engine"
@@ -182,19 +181,13 @@ func megatronFamily() []field {
 			return own(s) && s.Model.RopeScaling == kind && s.Model.IsMLA() == mla
 		}
 	}
-	factor := func(key string, written func(*engine.Setup) bool, kind, under string) field {
+	factor := func(key string, written func(*engine.Setup) bool) field {
 		return field{
 			key: key, from: []string{modelPrefix + "rope_factor"},
 			write: func(s *engine.Setup) (any, bool) {
 				return s.Model.RopeFactor, written(s) && s.Model.RopeFactor > 0
 			},
-			read: func(v any, r *reader) error {
-				f, err := strconv.ParseFloat(fmt.Sprint(v), 64)
-				if err == nil && f > 0 && f != 1 && r.has(under) {
-					r.Setup[modelPrefix+"rope_scaling"], r.Setup[modelPrefix+"rope_factor"] = kind, f
-				}
-				return nil
-			},
+			read: func(any, *reader) error { return skip("changes no shape") },
 		}
 	}
 	const v3 = "of DeepSeek-V3"
@@ -215,10 +208,10 @@ func megatronFamily() []field {
 		{
 			key: "use-rope-scaling", from: []string{modelPrefix + "rope_scaling"}, alone: true,
 			write: func(s *engine.Setup) (any, bool) { return nil, of("llama3", false)(s) },
-			read:  func(any, *reader) error { return skip("the factor is read, if it is given") },
+			read:  func(any, *reader) error { return skip("changes no shape") },
 		},
-		factor("rope-scaling-factor", of("llama3", false), "llama3", "use-rope-scaling"),
-		factor("rotary-scaling-factor", of("yarn", true), "yarn", "multi-latent-attention"),
+		factor("rope-scaling-factor", of("llama3", false)),
+		factor("rotary-scaling-factor", of("yarn", true)),
 		fixed("use-rope-scaling", nil, "of Llama 3.1 (docs/llama_mistral.md of Megatron-LM)", scaled),
 		fixed("rope-scaling-factor", "32.0",
 			"of Llama 3.2's config.json; Megatron-LM's default is Llama 3.1's 8", func(s *engine.Setup) bool {

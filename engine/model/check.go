@@ -177,7 +177,8 @@ func (c *checker) widths(m *Model) {
 	c.between("layer_vocab", m.LayerVocab, min(m.LayerInput, 1), MaxVocab*min(m.LayerInput, 1))
 	c.between("reused_kv_layers", m.ReusedKV, 0, max(m.Layers-1, 0))
 	if plain := m.Pattern == "" && !m.IsMLA() && m.QLoraRank == 0 && m.AttnGate == "" &&
-		m.AttnBias == BiasNone && (m.QKNorm == QKNormPerHead || m.QKNorm == QKNormNone) && !m.ValuesAreKeys; m.ReusedKV > 0 && !plain {
+		m.AttnBias == BiasNone && (m.QKNorm == QKNormPerHead || m.QKNorm == QKNormNone) &&
+		!m.ValuesAreKeys; m.ReusedKV > 0 && !plain {
 		c.add("reused_kv_layers", strconv.Itoa(m.ReusedKV), "0 but for attention of grouped queries without "+
 			"layer_pattern, biases and gates, and with qk_norm none or per-head")
 	}
