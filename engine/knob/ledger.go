@@ -48,10 +48,8 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	}
 	refuse(s.GradDtype != gradients, "stack-lacks", GradDtype,
 		"gradients in the weights' type, %s with %s, not %s", gradients, s.Optimizer, s.GradDtype)
-	refuse(s.Frozen() && !offers[0], "stack-lacks", LoRA, "no adapters here; transformers and pytorch have")
-	refuse(s.Frozen() && offers[0] && s.ZeRO != 0, "stack-lacks", ZeRO,
-		"adapters on one GPU or under DDP (ZeRO 0), not %d", s.ZeRO)
-	refuse(s.Frozen() && whole, "stack-lacks", Optimizer, "adapters in fp32, not %s", s.Optimizer)
+	refuse(s.Frozen() && whole && s.ZeRO == 0, "stack-lacks", Optimizer, "adapters in fp32 under DDP, not %s",
+		s.Optimizer)
 	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with --lora")
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only frozen, with --lora", s.BaseDtype)

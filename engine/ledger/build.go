@@ -143,12 +143,17 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 		p := &param{name: x.name, frozen: x.frozen}
 		s := b.program.regs[r]
 		b.params[i] = p
+		t.bytes += s.bytes()
+		gathered := tensor{size: s, st: &storage{
+			bytes: s.bytes(), name: "gathered " + x.name, refs: 1, kind: Temporaries,
+		}}
 		switch {
-		case t.way.ZeRO != nil: // a view of the flat weights, or gathered
-			p.t = tensor{size: s, st: &storage{
-				bytes: s.bytes(), name: "gathered " + x.name, refs: 1,
-				kind: Temporaries,
-			}}
+		case g != nil && x.frozen: // a shard of its own
+			t.fixed = append(t.fixed, t.alloc(size{t.way.shard(s.bytes()), 1}, "shard", computing))
+			p.t, g.params = gathered, append(g.params, p)
+			t.frozen += cmp.Or(x.elements, s.n)
+		case t.way.ZeRO != nil && !x.frozen: // a view of the flat weights, or gathered
+			p.t = gathered
 			if g != nil {
 				g.params = append(g.params, p)
 			}
@@ -158,11 +163,7 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 			if !t.way.Offload {
 				t.fixed = append(t.fixed, t.alloc(size{t.way.shard(s.n), t.way.Bytes}, "shard", computing))
 			}
-			p.t = tensor{size: s, st: &storage{
-				bytes: s.bytes(), name: "gathered " + x.name, refs: 1,
-				kind: Temporaries,
-			}}
-			g.params = append(g.params, p)
+			p.t, g.params = gathered, append(g.params, p)
 			t.trained = append(t.trained, &trainable{n: t.way.shard(s.n), e: t.way.Bytes})
 			t.elements += s.n
 		case x.frozen:

@@ -35,7 +35,7 @@ func (r *run) unshard(g *group) {
 			shard = r.alloc(size{p.t.n, r.way.Bytes}, "shard from the host", computing)
 			r.clock.device(float64(p.t.n*r.way.Bytes) / r.rates.HostLink)
 		}
-		if r.way.Bytes == p.t.e { // nothing to cast
+		if r.way.Bytes == p.t.e || p.frozen { // nothing to cast
 			r.drop(&shard)
 			r.put(p.t.st)
 			r.clock.device(float64(p.t.bytes()) * 2 / r.rates.Gather)
@@ -59,7 +59,7 @@ func (r *run) gather(g *group) {
 	r.allGather(g)
 	for _, p := range g.params {
 		r.put(p.t.st)
-		r.clock.device(float64(p.t.n) * 4 / r.rates.Gather)
+		r.clock.device(float64(p.t.bytes()) * 2 / r.rates.Gather)
 	}
 	r.drop(&r.gathered)
 	if !r.clock.backward {
@@ -79,12 +79,12 @@ func (r *run) allGather(g *group) {
 	}
 	kind := r.kind
 	r.kind = Temporaries
-	var elements int64
+	var bytes int64
 	for _, p := range g.params {
-		elements += p.t.n
+		bytes += p.t.bytes()
 	}
-	input := r.alloc(size{r.way.shard(elements), 2}, "input of all-gather", gathering)
-	g.flat = r.alloc(size{elements, 2}, "output of all-gather", gathering)
+	input := r.alloc(size{r.way.shard(bytes), 1}, "input of all-gather", gathering)
+	g.flat = r.alloc(size{bytes, 1}, "output of all-gather", gathering)
 	r.drop(&input)
 	r.kind = kind
 }

@@ -194,7 +194,8 @@ func productNames(id string) [3]string {
 	}[id]
 }
 
-// adapt writes a product with its adapter, if it has one: in fp32 on a copy of its own, as peft makes it.
+// adapt writes a product with its adapter, if it has one: in the adapter's type, on a copy of its own where that
+// is another than the input's, as peft makes it.
 func (b *lowering) adapt(name string, x reg, out int64, biased bool) reg {
 	in := b.n(x) / b.way.tokens()
 	var w reg
@@ -218,9 +219,10 @@ func (b *lowering) adapt(name string, x reg, out int64, biased bool) reg {
 		return y
 	}
 	products := b.builder.product
-	low := b.given(size{in * b.way.Rank, 4}, external{name: name + " adapter", param: true})
-	high := b.given(size{out * b.way.Rank, 4}, external{name: name + " adapter", param: true})
-	x = b.cast(x, 4)
+	e := b.way.adapter()
+	low := b.given(size{in * b.way.Rank, e}, external{name: name + " adapter", param: true})
+	high := b.given(size{out * b.way.Rank, e}, external{name: name + " adapter", param: true})
+	x = b.cast(x, e)
 	y = b.add(y, b.scale(b.linear(b.linear(x, low, b.way.Rank, none), high, out, none)))
 	y = b.cast(y, 2)
 	b.alive(x)

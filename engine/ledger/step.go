@@ -26,6 +26,7 @@ type Result struct {
 	Alive                    Alive // at the later steps' peak
 	Reserved                 int64
 	Parameters, Trainable    int64
+	WeightBytes              int64 // of all ranks, as operations read them
 	Forward, Backward        float64 // seconds
 	Optimizer, Step          float64
 	Recomputed               float64 // contained in Backward
@@ -44,6 +45,7 @@ type training struct {
 	groups           []*group
 	trained          []*trainable
 	frozen, elements int64 // of weights: frozen, trained
+	bytes            int64 // of weights, as operations read them
 	fixed            []tensor
 	states           []tensor
 }
@@ -76,7 +78,7 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 	}
 	res.Reserved = t.pool.reserved
 	res.Trainable = t.elements
-	res.Parameters = res.Trainable + t.frozen
+	res.Parameters, res.WeightBytes = res.Trainable+t.frozen, t.bytes
 	return res, nil
 }
 

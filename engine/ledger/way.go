@@ -80,7 +80,7 @@ func (w *Way) ranks() int64 { return max(w.Ranks, 1) }
 
 // shard returns the elements of a rank's share of so many.
 func (w *Way) shard(n int64) int64 {
-	if w.FSDP {
+	if w.gathers() {
 		return (n + w.ranks() - 1) / w.ranks()
 	}
 	return n
@@ -93,6 +93,15 @@ func (w *Way) Frozen() bool { return w.Rank > 0 }
 
 // gathers reports whether modules gather their weights when they run.
 func (w *Way) gathers() bool { return w.FSDP || w.ZeRO != nil && w.ZeRO.Stage == 3 }
+
+// adapter returns the bytes of an element of adapters where they compute: peft makes them in fp32; FSDP2 gathers
+// 16 bits of them, and DeepSpeed casts its whole module.
+func (w *Way) adapter() int64 {
+	if w.FSDP || w.ZeRO != nil {
+		return 2
+	}
+	return 4
+}
 
 // weight returns the bytes of an element of the weights that operations read.
 func (w *Way) weight() int64 {
@@ -197,10 +206,10 @@ func Check(p *model.Program, w *Way) error {
 		},
 		{m.LocalHeads+m.LocalKVHeads+m.LocalHeadDim > 0, "attention of several widths"},
 		{w.Slice && w.Code.Transformers, "transformers without embedding and head"},
-		{w.Frozen() && w.FSDP, "adapters under FSDP2"},
+		{w.Frozen() && w.Offload, "adapters with weights on the host"},
 		{
-			w.ZeRO != nil && (w.FSDP || w.Autocast || w.Bytes != 2 || w.Frozen() || w.Slice || w.Compile),
-			"ZeRO with anything but all weights trained in 16 bits",
+			w.ZeRO != nil && (w.FSDP || w.Autocast || w.Bytes != 2 || w.Slice || w.Compile),
+			"ZeRO with anything but weights in 16 bits",
 		},
 		{w.Base != "" && w.Base != recipe.BaseBF16 && experts, "quantised experts"},
 		{

@@ -164,15 +164,15 @@ func (z *reducer) update(t *training) {
 // gatherModule brings a module's parameters in stage 3: the flat output of an all-gather is as large as what
 // is asked for at once, its largest matrix and what is prefetched.
 func (r *run) gatherModule(g *group) {
-	var elements, largest int64
+	var bytes, largest int64
 	for _, p := range g.params {
 		if p.t.st.block == nil {
-			elements, largest = elements+p.t.n, max(largest, p.t.n)
+			bytes, largest = bytes+p.t.bytes(), max(largest, p.t.bytes())
 		}
 	}
 	kind := r.kind
 	r.kind = Temporaries
-	flat := r.alloc(size{min(elements, largest+r.way.ZeRO.Prefetch), 2}, "output of all-gather", gathering)
+	flat := r.alloc(size{min(bytes, largest+2*r.way.ZeRO.Prefetch), 1}, "output of all-gather", gathering)
 	for _, p := range g.params {
 		r.put(p.t.st)
 	}

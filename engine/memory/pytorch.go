@@ -189,7 +189,8 @@ func Adapters(in *Input, stack Stack) float64 {
 type StepTimes struct {
 	Forward, Backward, Recompute, Optimizer units.Seconds
 
-	Trained float64 // share of the parameters whose gradients travel
+	// shares of the parameters whose gradients travel, and of their 16-bit bytes that ZeRO-3 gathers
+	Trained, Gathered float64
 }
 
 // Times returns those of a stack with a ledger, or bounds from below where these will do; nil for other
@@ -207,7 +208,7 @@ func Times(in *Input, stack Stack) *StepTimes {
 		}
 		least := units.Seconds(float64(in.Layout.MBS*in.Layout.Seq) * float64(flops) / in.Rates.Largest())
 		return &StepTimes{
-			Forward: least, Backward: 2 * least * units.Seconds(trained), Trained: trained,
+			Forward: least, Backward: 2 * least * units.Seconds(trained), Trained: trained, Gathered: trained,
 		}
 	}
 	res, each := k.steps(in), 1/units.Seconds(in.Layout.MicroBatches)
@@ -215,7 +216,8 @@ func Times(in *Input, stack Stack) *StepTimes {
 		Forward:   units.Seconds(res.Forward) * each,
 		Backward:  units.Seconds(res.Backward-res.Recomputed) * each,
 		Recompute: units.Seconds(res.Recomputed) * each, Optimizer: units.Seconds(res.Optimizer),
-		Trained: float64(res.Trainable) / max(in.Program.Total(), 1),
+		Trained:  float64(res.Trainable) / max(in.Program.Total(), 1),
+		Gathered: float64(res.WeightBytes) / max(2*in.Program.Total(), 1),
 	}
 }
 
@@ -242,7 +244,10 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	if in.Training.Frozen() {
 		w.Rank, w.Targets = int64(in.Training.Rank), in.Training.TargetsOf(ledger.Targets(in.Program, code))
-		w.Bytes, w.Autocast, w.Base = 2, false, in.Training.BaseDtype
+		w.Autocast, w.Base = false, in.Training.BaseDtype
+		if !w.FSDP { // whose shards of adapters are fp32
+			w.Bytes = 2
+		}
 	}
 	if k.zero {
 		w.Bytes, w.Autocast, w.FSDP, w.Whole, w.ZeRO = 2, false, false, false, ledger.NewZeRO(l.ZeRO)

@@ -36,24 +36,15 @@ type DataParallel struct {
 // the weights over the ranks, as in a bidirectional pipeline, a micro-batch goes through half
 // of what a rank holds, and the rank exchanges gradients with its mirror.
 func Data(in *Input, rank int, p memory.Parameters, copies int) DataParallel {
-	g, trained := &in.Groups, 1.0
-	if in.Known != nil && in.Known.Trained < 1 { // gradients of adapters alone
-		trained = in.Known.Trained
-		p.Dense, p.Expert = p.Dense*trained, p.Expert*trained
-	}
+	g := &in.Groups
 	out := DataParallel{
 		layers: float64(max(p.Layers, 1)),
 		copies: copies,
 		rec:    in.Record.At("data", "rank", rank),
 	}
 	if out.rec.On() {
-		share := ""
-		if trained < 1 {
-			share = " * share_of_parameters_that_are_trained"
-			out.rec.Given(record.InUnit(record.Share, "share_of_parameters_that_are_trained", trained))
-		}
-		out.rec.Let("dense_parameters", parametersOf(in.Record, rank, "dense")+share)
-		out.rec.Let("expert_parameters", parametersOf(in.Record, rank, "expert")+share)
+		out.rec.Let("dense_parameters", parametersOf(in.Record, rank, "dense"))
+		out.rec.Let("expert_parameters", parametersOf(in.Record, rank, "expert"))
 	}
 	out.addDomain(
 		in,
@@ -184,19 +175,9 @@ func (d *DataParallel) addDomain(
 		return
 	}
 	o := domain{in: in, rec: rec, shards: rec.Named("shards", float64(shard.Size))}
-	weights, grads := d.volume(
-		&o,
-		"weights",
-		"v_weights",
-		params,
-		in.Precision.GatherBytes(),
-	), d.volume(
-		&o,
-		"gradients",
-		"v_gradients",
-		params,
-		reduceBytes(in),
-	)
+	gathered, trained := sentShares(in)
+	weights := d.volume(&o, "weights", "v_weights", params, in.Precision.GatherBytes(), gathered)
+	grads := d.volume(&o, "gradients", "v_gradients", params, reduceBytes(in), trained)
 	if in.Layout.ZeRO == 0 {
 		d.allReduce(&o, grads, whole)
 	} else {
@@ -207,17 +188,33 @@ func (d *DataParallel) addDomain(
 	}
 }
 
-// volume returns what one set of parameters sends once, of so many bytes each.
-func (d *DataParallel) volume(o *domain, id, symbol string, params, bytes float64) record.Num {
+// sentShares returns which shares of weights and gradients travel: all, or with adapters theirs, and under ZeRO-3
+// frozen weights in the bytes that they are kept in.
+func sentShares(in *Input) (weights, gradients float64) {
+	if in.Known == nil || in.Known.Trained >= 1 {
+		return 1, 1
+	}
+	if in.Layout.ZeRO == 3 {
+		return in.Known.Gathered, in.Known.Trained
+	}
+	return in.Known.Trained, in.Known.Trained
+}
+
+// volume returns what one set of parameters sends once, of a share of so many bytes each.
+func (d *DataParallel) volume(o *domain, id, symbol string, params, bytes, share float64) record.Num {
 	if o.rec.On() {
+		formula, inputs := o.rec.What()+"_parameters * bytes_on_the_wire", record.In("bytes_on_the_wire", bytes)
+		if share != 1 {
+			formula += " * share_of_bytes_with_frozen_weights"
+			o.rec.Given(record.InUnit(record.Share, "share_of_bytes_with_frozen_weights", share))
+		}
 		o.rec.Figure(record.Entry{
 			ID: id, Name: id + " of " + o.rec.What() + " parameters, " + d.rec.What(), Symbol: symbol,
-			Unit:    record.Traffic,
-			Formula: o.rec.What() + "_parameters * bytes_on_the_wire", Value: params * bytes,
+			Unit: record.Traffic, Formula: formula, Value: params * bytes * share,
 			Source: "parameters on the GPU times bytes on the wire",
-		}, record.In("bytes_on_the_wire", bytes))
+		}, inputs)
 	}
-	return o.rec.Named(symbol, params*bytes)
+	return o.rec.Named(symbol, params*bytes*share)
 }
 
 // addSharded adds what ZeRO moves of the shards, and between replicas.
