@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"testing"
@@ -80,17 +81,53 @@ func TestQuantisedBase(t *testing.T) {
 	}
 }
 
+// TestLoRASharded: frozen weights are cut over the ranks by FSDP2 and ZeRO-3, adapters alone by ZeRO-2; what
+// travels are the adapters' gradients, and under FSDP2 and ZeRO-3 the weights as they are kept, twice a step.
+func TestLoRASharded(t *testing.T) {
+	const adapters, rest = 41.94e6, 2 * 128256 * 4096.
+	blocks := 8.03e9 - rest
+	for _, c := range []struct {
+		stack           recipe.Stack
+		zero            int
+		base            recipe.BaseDtype
+		weights, states float64 // bytes on one of 4 GPUs
+		sent            float64 // 3/4 of what is gathered and reduced
+	}{
+		{recipe.PyTorch, 3, "", (2*8.03e9 + 4*adapters) / 4, 8 * adapters / 4, .75 * 4 * 8.03e9},
+		{recipe.Transformers, 3, recipe.BaseNF4, (blocks*4.127/8 + 2*rest + 4*adapters) / 4, 8 * adapters / 4,
+			.75 * 2 * (blocks*4.127/8 + 2*rest)},
+		{recipe.DeepSpeed, 2, "", 2*8.03e9 + 2*adapters, 12 * adapters / 4, .75 * 4 * adapters},
+		{recipe.DeepSpeed, 3, recipe.BaseInt8, (blocks + 2*rest + 2*adapters) / 4, 12 * adapters / 4,
+			.75 * 2 * (blocks + 2*rest)},
+	} {
+		_, r := fineTuned(t, "llama3.1-8b", "a100-sxm-80g", knob.Given{
+			knob.GPUs: 4, knob.LoRA: 16, knob.Calibration: c.stack, knob.ZeRO: c.zero,
+			"base-dtype": cmp.Or(c.base, recipe.BaseBF16),
+		})
+		if !r.Legal {
+			t.Fatalf("%s, ZeRO-%d: %v", c.stack, c.zero, r.Problems)
+		}
+		rank := &r.Memory.Ranks[0]
+		for name, got := range map[string][2]float64{
+			"weights": {float64(rank.Weights), c.weights}, "moments": {float64(rank.Optimizer), c.states},
+			"sent": {float64(r.Communication[0].Bytes), c.sent},
+		} {
+			if math.Abs(got[0]/got[1]-1) > .04 {
+				t.Errorf("%s, ZeRO-%d, %s: %s %.4g bytes, want %.4g", c.stack, c.zero, c.base, name, got[0], got[1])
+			}
+		}
+	}
+}
+
 // TestTrainingRefuses: what a stack or a model lacks is refused by name.
 func TestTrainingRefuses(t *testing.T) {
 	for says, given := range map[string]knob.Given{
 		"allowed: q, k, v, o, gate, up, down":  {knob.LoRA: 8, "lora-targets": "qkv"},
 		"megatron-core has no LoRA":            {knob.LoRA: 8, knob.Calibration: recipe.MegatronCore},
-		"ZeRO 0":                               {knob.LoRA: 8, knob.ZeRO: 3},
-		"adapters in fp32":                     {knob.LoRA: 8, knob.Optimizer: recipe.AdamNoMaster},
+		"adapters in fp32 under DDP":           {knob.LoRA: 8, knob.Optimizer: recipe.AdamNoMaster},
 		"only frozen, with --lora":             {"base-dtype": "nf4", knob.Calibration: recipe.Transformers},
 		"compiled blocks":                      {"compile": "on", knob.Calibration: recipe.Transformers},
 		"megatron-core has no switch of torch": {"compile": "on", knob.Calibration: recipe.MegatronCore},
-		"deepspeed has no adapters here":       {knob.LoRA: 8, knob.Calibration: recipe.DeepSpeed, knob.ZeRO: 2},
 		"bf16 and fp16 here, not fp8":          {knob.LoRA: 8, "base-dtype": "nf4", knob.Precision: recipe.FP8},
 	} {
 		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)

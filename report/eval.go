@@ -100,7 +100,7 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 		facts = append(facts, Fact{"", "global batch not given; using " + BatchDepth(s)})
 		if tokens, _ := s.PublishedTokens(s.GPUs); tokens == 0 {
 			facts = append(facts, Fact{"", fmt.Sprintf("(search uses %s by default: --gbs %d)",
-				search.UsualBatch(), search.DefaultGBS([]int{s.GPUs}, s.Seq))})
+				search.UsualBatch(s), search.UnsetGBS(s, []int{s.GPUs}, s.Seq))})
 		}
 	}
 	if why := largeBatch(s, r); why != "" {

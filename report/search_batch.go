@@ -29,7 +29,7 @@ func (o *Search) published() bool {
 func (o *Search) usualBatch() string {
 	tokens, r := o.Problem.Setup.PublishedTokens(slices.Max(o.Problem.Space.GPUs))
 	if tokens == 0 {
-		return search.UsualBatch()
+		return search.UsualBatch(&o.Problem.Setup)
 	}
 	if sp := &o.Problem.Space; len(sp.GBS) == 1 && len(sp.Seq) == 1 && sp.GBS[0]*sp.Seq[0] != tokens {
 		return "one near that of " + r.Run(figure.Comma)

@@ -21,6 +21,9 @@ func (s *Setup) Published() *hardware.Recipe { return s.PublishedOn(s.GPUs) }
 
 // PublishedOn returns what Published does for a number of GPUs.
 func (s *Setup) PublishedOn(gpus int) *hardware.Recipe {
+	if s.Frozen() { // none of those trains adapters
+		return nil
+	}
 	return s.Cluster.Published.Recipe(&s.Model, s.Cluster.GPU.Architecture, gpus)
 }
 

@@ -55,6 +55,7 @@ func trainingKnobs() []Knob {
 		optionalChoice(targets, recipe.TargetWords(), func(s *Setup) *string { return &s.Targets }),
 		optionalChoice(Knob{
 			ID: "base-dtype", Label: "base weights", Short: "base", place: -4, memory: true, Off: full,
+			advised: true,
 			Help: "Format of frozen weights (QLoRA): nf4 takes 4.127 bits, int8 8 per weight of the " +
 				"blocks, at the cost of making 16-bit copies at each use.",
 			fixes: becomes(func(t *Setup) { t.BaseDtype = "" }),

@@ -26,7 +26,7 @@ type Result struct {
 	Alive                    Alive // at the later steps' peak
 	Reserved                 int64
 	Parameters, Trainable    int64
-	WeightBytes              int64 // of all ranks, as operations read them
+	WeightBytes              int64   // of all ranks, as operations read them
 	Forward, Backward        float64 // seconds
 	Optimizer, Step          float64
 	Recomputed               float64 // contained in Backward

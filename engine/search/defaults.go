@@ -13,8 +13,17 @@ import (
 // one: large models of recent years start with about 4 million.
 const TargetTokens = 1 << 22
 
-// UsualBatch returns what DefaultGBS takes, in words.
-func UsualBatch() string { return fmt.Sprintf("near %d M tokens", TargetTokens/1_000_000) }
+// TunedSequences is the global batch of a fine-tune of adapters that nobody gave, in sequences: that of QLoRA for
+// 7 to 33 billion parameters (arXiv 2305.14314, table 9).
+const TunedSequences = 16
+
+// UsualBatch returns what UnsetGBS takes without a published run, in words.
+func UsualBatch(s *engine.Setup) string {
+	if s.Frozen() {
+		return fmt.Sprintf("near %d sequences, QLoRA's batch", TunedSequences)
+	}
+	return fmt.Sprintf("near %d M tokens", TargetTokens/1_000_000)
+}
 
 // largestOdd is how large an odd part of several numbers of GPUs a default batch
 // takes over.
@@ -53,8 +62,12 @@ func dividing(gpus []int, target int) int {
 }
 
 // UnsetGBS returns the global batch of a setup's model on so many GPUs where nobody gives one: that of
-// the published run nearest in GPUs, in tokens where the sequence is another, else DefaultGBS.
+// the published run nearest in GPUs, in tokens where the sequence is another, else DefaultGBS; of adapters
+// TunedSequences, or one a replica.
 func UnsetGBS(s *engine.Setup, gpus []int, seq int) int {
+	if s.Frozen() {
+		return max(dividing(gpus, TunedSequences), slices.Max(gpus))
+	}
 	tokens, r := s.PublishedTokens(slices.Max(gpus))
 	if tokens == 0 {
 		return DefaultGBS(gpus, seq)

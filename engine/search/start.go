@@ -148,7 +148,7 @@ func (c *Chosen) fill(q *Query, s *engine.Setup) {
 		}
 	}
 	if tokens, _ := s.PublishedTokens(s.GPUs); q.UnsetBatch && tokens == 0 {
-		c.Batch = UsualBatch()
+		c.Batch = UsualBatch(s)
 	}
 }
 
