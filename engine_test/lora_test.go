@@ -94,11 +94,15 @@ func TestLoRASharded(t *testing.T) {
 		sent            float64 // 3/4 of what is gathered and reduced
 	}{
 		{recipe.PyTorch, 3, "", (2*8.03e9 + 4*adapters) / 4, 8 * adapters / 4, .75 * 4 * 8.03e9},
-		{recipe.Transformers, 3, recipe.BaseNF4, (blocks*4.127/8 + 2*rest + 4*adapters) / 4, 8 * adapters / 4,
-			.75 * 2 * (blocks*4.127/8 + 2*rest)},
+		{
+			recipe.Transformers, 3, recipe.BaseNF4, (blocks*4.127/8 + 2*rest + 4*adapters) / 4, 8 * adapters / 4,
+			.75 * 2 * (blocks*4.127/8 + 2*rest),
+		},
 		{recipe.DeepSpeed, 2, "", 2*8.03e9 + 2*adapters, 12 * adapters / 4, .75 * 4 * adapters},
-		{recipe.DeepSpeed, 3, recipe.BaseInt8, (blocks + 2*rest + 2*adapters) / 4, 12 * adapters / 4,
-			.75 * 2 * (blocks + 2*rest)},
+		{
+			recipe.DeepSpeed, 3, recipe.BaseInt8, (blocks + 2*rest + 2*adapters) / 4, 12 * adapters / 4,
+			.75 * 2 * (blocks + 2*rest),
+		},
 	} {
 		_, r := fineTuned(t, "llama3.1-8b", "a100-sxm-80g", knob.Given{
 			knob.GPUs: 4, knob.LoRA: 16, knob.Calibration: c.stack, knob.ZeRO: c.zero,

@@ -151,14 +151,13 @@ func (o *Search) defaultWords() string {
 	case o.published():
 		return "using " + usual
 	case slices.Max(sp.Seq) >= 2*search.TargetTokens:
-		return "using one sequence, which has more tokens than the default, " + search.UsualBatch(&o.Query.Setup)
+		return "using one sequence, which has more tokens than the default, " + usual
 	}
 	least := ""
 	if o.Query.Given(knob.MBS) { // a micro-batch may be more than that
 		least = "at least "
 	}
-	return fmt.Sprintf("using %s (eval uses %s%d %s)", search.UsualBatch(&o.Query.Setup), least, knob.DefaultBatchDepth,
-		knob.BatchDepthUnit)
+	return fmt.Sprintf("using %s (eval uses %s%d %s)", usual, least, knob.DefaultBatchDepth, knob.BatchDepthUnit)
 }
 
 // aim returns the order of the best layouts.

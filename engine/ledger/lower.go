@@ -194,8 +194,8 @@ func productNames(id string) [3]string {
 	}[id]
 }
 
-// adapt writes a product with its adapter, if it has one: in the adapter's type, on a copy of its own where that
-// is another than the input's, as peft makes it.
+// adapt writes a product with its adapter, if it has one: in the adapter's type, on a copy of its own where
+// that is another than the input's, as peft makes it.
 func (b *lowering) adapt(name string, x reg, out int64, biased bool) reg {
 	in := b.n(x) / b.way.tokens()
 	var w reg

@@ -94,8 +94,8 @@ func (w *Way) Frozen() bool { return w.Rank > 0 }
 // gathers reports whether modules gather their weights when they run.
 func (w *Way) gathers() bool { return w.FSDP || w.ZeRO != nil && w.ZeRO.Stage == 3 }
 
-// adapter returns the bytes of an element of adapters where they compute: peft makes them in fp32; FSDP2 gathers
-// 16 bits of them, and DeepSpeed casts its whole module.
+// adapter returns the bytes of an element of adapters where they compute: peft makes them in fp32; FSDP2
+// gathers 16 bits of them, and DeepSpeed casts its whole module.
 func (w *Way) adapter() int64 {
 	if w.FSDP || w.ZeRO != nil {
 		return 2

@@ -13,8 +13,8 @@ import (
 // one: large models of recent years start with about 4 million.
 const TargetTokens = 1 << 22
 
-// TunedSequences is the global batch of a fine-tune of adapters that nobody gave, in sequences: that of QLoRA for
-// 7 to 33 billion parameters (arXiv 2305.14314, table 9).
+// TunedSequences is the global batch of a fine-tune of adapters that nobody gave, in sequences: that of QLoRA
+// for 7 to 33 billion parameters (arXiv 2305.14314, table 9).
 const TunedSequences = 16
 
 // UsualBatch returns what UnsetGBS takes without a published run, in words.

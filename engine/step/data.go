@@ -188,8 +188,8 @@ func (d *DataParallel) addDomain(
 	}
 }
 
-// sentShares returns which shares of weights and gradients travel: all, or with adapters theirs, and under ZeRO-3
-// frozen weights in the bytes that they are kept in.
+// sentShares returns which shares of weights and gradients travel: all, or with adapters theirs, and under
+// ZeRO-3 frozen weights in the bytes that they are kept in.
 func sentShares(in *Input) (weights, gradients float64) {
 	if in.Known == nil || in.Known.Trained >= 1 {
 		return 1, 1
@@ -203,7 +203,7 @@ func sentShares(in *Input) (weights, gradients float64) {
 // volume returns what one set of parameters sends once, of a share of so many bytes each.
 func (d *DataParallel) volume(o *domain, id, symbol string, params, bytes, share float64) record.Num {
 	if o.rec.On() {
-		formula, inputs := o.rec.What()+"_parameters * bytes_on_the_wire", record.In("bytes_on_the_wire", bytes)
+		formula := o.rec.What() + "_parameters * bytes_on_the_wire"
 		if share != 1 {
 			formula += " * share_of_bytes_with_frozen_weights"
 			o.rec.Given(record.InUnit(record.Share, "share_of_bytes_with_frozen_weights", share))
@@ -212,7 +212,7 @@ func (d *DataParallel) volume(o *domain, id, symbol string, params, bytes, share
 			ID: id, Name: id + " of " + o.rec.What() + " parameters, " + d.rec.What(), Symbol: symbol,
 			Unit: record.Traffic, Formula: formula, Value: params * bytes * share,
 			Source: "parameters on the GPU times bytes on the wire",
-		}, inputs)
+		}, record.In("bytes_on_the_wire", bytes))
 	}
 	return o.rec.Named(symbol, params*bytes*share)
 }
