@@ -23,7 +23,7 @@ func (c *checker) ffnWidths(m *Model) {
 	}
 	if widest != m.FFN || len(m.FFNWidths) > 8*MaxPattern {
 		c.add("ffn_widths", escape.Quote(escape.Clip(m.FFNWidths)),
-			fmt.Sprintf("at most %d bytes of whole numbers with commas, the widest of which is ffn_hidden = %d",
+			fmt.Sprintf("at most %d bytes of whole numbers with commas, the widest of them ffn_hidden = %d",
 				8*MaxPattern, m.FFN))
 	}
 }
