@@ -95,7 +95,8 @@ func TestLoRASharded(t *testing.T) {
 	}{
 		{recipe.PyTorch, 3, "", (2*8.03e9 + 4*adapters) / 4, 8 * adapters / 4, .75 * 4 * 8.03e9},
 		{
-			recipe.Transformers, 3, recipe.BaseNF4, (blocks*4.127/8 + 2*rest + 4*adapters) / 4, 8 * adapters / 4,
+			recipe.Transformers, 3, recipe.BaseNF4, (blocks*4.127/8 + 2*rest + 4*adapters) / 4,
+			8 * adapters / 4,
 			.75 * 2 * (blocks*4.127/8 + 2*rest),
 		},
 		{recipe.DeepSpeed, 2, "", 2*8.03e9 + 2*adapters, 12 * adapters / 4, .75 * 4 * adapters},
