@@ -74,7 +74,7 @@ func TestDeadlineLeavesTheBatch(t *testing.T) {
 	f, page := searchFewest(t, question)
 	for _, want := range []string{
 		"the default global batch of 512 sequences (choose another with --gbs)",
-		"at the slow end of the band",
+		"at the slow end of its band",
 	} {
 		if len(f.Results) > 0 || !strings.Contains(page, want) {
 			t.Errorf("%q is not said: %+v\n%s", want, f, page)
