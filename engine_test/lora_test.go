@@ -93,6 +93,7 @@ func TestLoRASharded(t *testing.T) {
 		weights, states float64 // bytes on one of 4 GPUs
 		sent            float64 // 3/4 of what is gathered and reduced
 	}{
+		{recipe.PyTorch, 2, "", (2*8.03e9 + 4*adapters) / 4, 8 * adapters / 4, .75 * 2 * 8.03e9},
 		{recipe.PyTorch, 3, "", (2*8.03e9 + 4*adapters) / 4, 8 * adapters / 4, .75 * 4 * 8.03e9},
 		{
 			recipe.Transformers, 3, recipe.BaseNF4, (blocks*4.127/8 + 2*rest + 4*adapters) / 4,

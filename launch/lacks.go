@@ -47,6 +47,10 @@ func everyLack() []lack {
 		{"pue", "no matter of training", func(s *engine.Setup) bool { return s.PUE > 0 }},
 		{"facility_pue", "no matter of training", func(s *engine.Setup) bool { return s.Site > 0 }},
 		{"goodput", "no matter of a step", func(s *engine.Setup) bool { return s.Goodput > 0 }},
+		{"lora", "the file trains every weight", func(s *engine.Setup) bool { return s.Frozen() }},
+		{"lora_targets", "the file has no adapters", func(s *engine.Setup) bool { return s.Targets != "" }},
+		{"base_dtype", "no weights are frozen", func(s *engine.Setup) bool { return s.BaseDtype != "" }},
+		{"compile", "a switch of the code that it starts", func(s *engine.Setup) bool { return s.Compile }},
 	}
 }
 

@@ -64,6 +64,16 @@ func (k pyTorch) Stage(in *Input, stage int) StageMemory {
 func (k pyTorch) Shard(in *Input) Sharding {
 	host := k.zero && in.Offload == recipe.OffloadOptimizer
 	switch {
+	case in.Floor && k.zero && in.Training.Frozen(): // of adapters nothing
+		each := 2.0
+		if in.Training.BaseDtype != "" {
+			each = 0.5
+		}
+		none := in.perParam("", width{}, false)
+		return Sharding{
+			Weights:   in.perParam("", width{bytes: each}, in.Layout.ZeRO == 3),
+			Gradients: none, Optimizer: none,
+		}
 	case in.Floor && k.zero: // fp32 copies of the gradients are alive in the update; stage 3 has shards
 		gradients := 4.0
 		if in.Layout.ZeRO == 3 {
@@ -189,7 +199,7 @@ func Adapters(in *Input, stack Stack) float64 {
 type StepTimes struct {
 	Forward, Backward, Recompute, Optimizer units.Seconds
 
-	// shares of the parameters whose gradients travel, and of their 16-bit bytes that ZeRO-3 gathers
+	// shares of the parameters whose gradients travel, and of their 16-bit bytes that are gathered
 	Trained, Gathered float64
 }
 
@@ -212,12 +222,16 @@ func Times(in *Input, stack Stack) *StepTimes {
 		}
 	}
 	res, each := k.steps(in), 1/units.Seconds(in.Layout.MicroBatches)
+	gathered := 2 * res.Trainable
+	if in.Layout.ZeRO == 3 || in.Layout.ZeRO == 2 && !k.zero { // frozen weights are cut too
+		gathered = res.WeightBytes
+	}
 	return &StepTimes{
 		Forward:   units.Seconds(res.Forward) * each,
 		Backward:  units.Seconds(res.Backward-res.Recomputed) * each,
 		Recompute: units.Seconds(res.Recomputed) * each, Optimizer: units.Seconds(res.Optimizer),
 		Trained:  float64(res.Trainable) / max(in.Program.Total(), 1),
-		Gathered: float64(res.WeightBytes) / max(2*in.Program.Total(), 1),
+		Gathered: float64(gathered) / max(2*in.Program.Total(), 1),
 	}
 }
 

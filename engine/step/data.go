@@ -188,16 +188,12 @@ func (d *DataParallel) addDomain(
 	}
 }
 
-// sentShares returns which shares of weights and gradients travel: all, or with adapters theirs, and under
-// ZeRO-3 frozen weights in the bytes that they are kept in.
+// sentShares returns which shares of weights and gradients travel: all, or with adapters what a stack knows.
 func sentShares(in *Input) (weights, gradients float64) {
 	if in.Known == nil || in.Known.Trained >= 1 {
 		return 1, 1
 	}
-	if in.Layout.ZeRO == 3 {
-		return in.Known.Gathered, in.Known.Trained
-	}
-	return in.Known.Trained, in.Known.Trained
+	return in.Known.Gathered, in.Known.Trained
 }
 
 // volume returns what one set of parameters sends once, of a share of so many bytes each.
@@ -205,8 +201,9 @@ func (d *DataParallel) volume(o *domain, id, symbol string, params, bytes, share
 	if o.rec.On() {
 		formula := o.rec.What() + "_parameters * bytes_on_the_wire"
 		if share != 1 {
-			formula += " * share_of_bytes_with_frozen_weights"
-			o.rec.Given(record.InUnit(record.Share, "share_of_bytes_with_frozen_weights", share))
+			name := "share_of_" + id + "_that_travels"
+			formula += " * " + name
+			o.rec.Given(record.InUnit(record.Share, name, share))
 		}
 		o.rec.Figure(record.Entry{
 			ID: id, Name: id + " of " + o.rec.What() + " parameters, " + d.rec.What(), Symbol: symbol,
