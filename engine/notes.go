@@ -149,6 +149,9 @@ func loraAssumption(s *Setup, adapters float64) string {
 	case recipe.BaseNF4:
 		base = "bf16, those of the blocks' linear layers in nf4 with double quantisation (bitsandbytes), " +
 			"one 16-bit copy at each use"
+		if s.ZeRO >= 2 && s.Stack != recipe.DeepSpeed {
+			base += ", stored as bf16 so that FSDP cuts them (bnb_4bit_quant_storage)"
+		}
 	case recipe.BaseInt8:
 		base = "bf16, those of the blocks' linear layers in int8 (LLM.int8 of bitsandbytes), one 16-bit " +
 			"copy in the backward"

@@ -96,6 +96,7 @@ func trainers() []trainer {
 					flags["finetuning_type"] || flags["stage"] && flags["finetuning_type"]
 			},
 			defaults: map[string]any{"seq": 2048, "recompute": string(recipe.RecomputeFull)},
+			tunes:    "lora", // finetuning_args.py: finetuning_type
 			ships:    regexp.MustCompile(`^examples/deepspeed/ds_z([023])[a-z0-9_]*_config\.json$`),
 			stages: [4]string{
 				2: "examples/deepspeed/ds_z2_config.json",
