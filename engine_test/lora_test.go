@@ -39,6 +39,12 @@ func TestLoRA(t *testing.T) {
 	if s.Stack != recipe.Transformers || s.ZeRO != 0 || !r.Legal {
 		t.Fatalf("stack %s, ZeRO-%d: %v", s.Stack, s.ZeRO, r.Problems)
 	}
+	on, sharded := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{
+		knob.GPUs: 2, knob.LoRA: 16, knob.Calibration: recipe.DeepSpeed,
+	})
+	if on.ZeRO == 0 || !sharded.Legal { // which has no DDP
+		t.Errorf("deepspeed, ZeRO-%d: %v", on.ZeRO, sharded.Problems)
+	}
 	rank := &r.Memory.Ranks[0]
 	const adapters = 41.94e6 // 16 * 32 * (4h + 2 (h + k) + 3 (h + f)), k = 1024, f = 14336
 	for name, got := range map[string][2]float64{

@@ -173,9 +173,11 @@ func dispatcher(s *engine.Setup) recipe.Dispatcher {
 func megatronFamily() []field {
 	llama := func(s *engine.Setup) bool { return s.Model.Family == "Llama-3" }
 	deepseek := func(s *engine.Setup) bool { return s.Model.ID == "deepseek-v3" }
-	const shortContext = 8192 // of Llama 3; those after it scale its RoPE
 	own := func(s *engine.Setup) bool { return s.Model.RopeScaling != "" && rope(&s.Model) }
-	scaled := func(s *engine.Setup) bool { return llama(s) && s.Model.MaxSeq > shortContext && !own(s) }
+	scaled := func(s *engine.Setup) bool {
+		kind, _ := familyScaling(&s.Model)
+		return kind == "llama3" && !own(s)
+	}
 	of := func(kind string, mla bool) func(*engine.Setup) bool {
 		return func(s *engine.Setup) bool {
 			return own(s) && s.Model.RopeScaling == kind && s.Model.IsMLA() == mla
@@ -215,11 +217,13 @@ func megatronFamily() []field {
 		fixed("use-rope-scaling", nil, "of Llama 3.1 (docs/llama_mistral.md of Megatron-LM)", scaled),
 		fixed("rope-scaling-factor", "32.0",
 			"of Llama 3.2's config.json; Megatron-LM's default is Llama 3.1's 8", func(s *engine.Setup) bool {
-				return scaled(s) && strings.HasPrefix(s.Model.ID, "llama3.2-")
+				_, factor := familyScaling(&s.Model)
+				return scaled(s) && factor == llama32Scaling
 			}),
 		fixed("rotary-base", deepSeekTheta, v3,
 			func(s *engine.Setup) bool { return deepseek(s) && !knowsRoPE(s) }),
-		fixed("rotary-scaling-factor", 40, v3, func(s *engine.Setup) bool { return deepseek(s) && !own(s) }),
+		fixed("rotary-scaling-factor", deepSeekScaling, v3,
+			func(s *engine.Setup) bool { return deepseek(s) && !own(s) }),
 		fixed("mscale", "1.0", v3, deepseek),
 		fixed("mscale-all-dim", "1.0", v3, deepseek),
 		fixed("norm-epsilon", "1e-6", v3, deepseek),
@@ -266,15 +270,18 @@ func familyTheta(m *model.Model) int {
 	return 0
 }
 
+// Factors that stretch the RoPE of these families, and the sequence of Llama 3, whose RoPE is not stretched.
+const deepSeekScaling, llama32Scaling, shortContext = 40, 32, 8192
+
 // familyScaling returns how the RoPE of a model of a known family is stretched.
 func familyScaling(m *model.Model) (kind string, factor float64) {
 	switch {
 	case m.ID == "deepseek-v3":
-		return "yarn", 40
-	case m.Family != "Llama-3" || m.MaxSeq <= 8192:
+		return "yarn", deepSeekScaling
+	case m.Family != "Llama-3" || m.MaxSeq <= shortContext:
 		return "", 0
 	case strings.HasPrefix(m.ID, "llama3.2-"):
-		return "llama3", 32
+		return "llama3", llama32Scaling
 	}
 	return "llama3", 8
 }

@@ -1,6 +1,10 @@
 package knob
 
-import "slices"
+import (
+	"slices"
+
+	"meshscope/engine/memory"
+)
 
 // degree returns the row of a degree of parallelism: 1 where it is not given.
 func degree(k Knob, field func(*Setup) *int) Knob {
@@ -115,7 +119,9 @@ func sharding() []Knob {
 				"micro-batch.",
 			number: func(s *Setup) *int { return &s.ZeRO },
 			unset: func(s *Setup) {
-				if s.ZeRO = s.Stack.Traits().ZeRO; s.Frozen() {
+				s.ZeRO = s.Stack.Traits().ZeRO
+				// adapters are few: DDP, where the stack has it
+				if stack, ok := memory.For(s.Stack); ok && s.Frozen() && stack.Offers()[0] {
 					s.ZeRO = 0
 				}
 			},

@@ -40,7 +40,7 @@ func trainingKnobs() []Knob {
 			"of those, in place of them two small products next to each; none trains all weights.",
 		Choices: []string{noFigure, "8", "16", "32", "64", "128", "256"},
 		Off: func(s *Setup) (why, word string) {
-			return offWhere(!s.Stack.Traits().Ledger && !s.Frozen(), "transformers, pytorch", "full")
+			return offWhere(!s.Stack.Traits().Ledger && !s.Frozen(), "PyTorch's stacks", "full")
 		},
 	}, 1, maxRank, func(s *Setup) *float64 { return &s.Rank })
 	targets := Knob{
@@ -78,22 +78,25 @@ func compileKnob() Knob {
 	return k
 }
 
+// adapting says which stacks train adapters.
+const adapting = "transformers, pytorch and deepspeed have"
+
 // training checks what is trained on stacks without a ledger, which train all weights.
 func (s *Setup) training(into []Problem) []Problem {
 	for _, c := range [...]struct {
-		is    bool
-		field ID
-		what  string
+		is         bool
+		field      ID
+		what, have string
 	}{
-		{s.Frozen(), LoRA, "LoRA"},
-		{s.BaseDtype != "", "base-dtype", "frozen weights"},
-		{s.Targets != "", "lora-targets", "LoRA"},
-		{s.Compile, "compile", "switch of torch.compile"},
+		{s.Frozen(), LoRA, "LoRA", adapting},
+		{s.BaseDtype != "", "base-dtype", "frozen weights", adapting},
+		{s.Targets != "", "lora-targets", "LoRA", adapting},
+		{s.Compile, "compile", "switch of torch.compile", "pytorch has"},
 	} {
 		if c.is {
 			into = append(into, Problem{
 				Code: "stack-lacks", Severity: layout.Error, Field: string(c.field),
-				Message: s.StackName() + " has no " + c.what + " here; transformers and pytorch have",
+				Message: s.StackName() + " has no " + c.what + " here; " + c.have,
 			})
 		}
 	}

@@ -64,14 +64,14 @@ func (k pyTorch) Stage(in *Input, stage int) StageMemory {
 func (k pyTorch) Shard(in *Input) Sharding {
 	host := k.zero && in.Offload == recipe.OffloadOptimizer
 	switch {
-	case in.Floor && k.zero && in.Training.Frozen(): // of adapters nothing
+	case in.Floor && in.Training.Frozen(): // of adapters nothing
 		each := 2.0
-		if in.Training.BaseDtype != "" {
+		if in.Training.BaseDtype != "" { // less than that of every weight
 			each = 0.5
 		}
 		none := in.perParam("", width{}, false)
 		return Sharding{
-			Weights:   in.perParam("", width{bytes: each}, in.Layout.ZeRO == 3),
+			Weights:   in.perParam("", width{bytes: each}, k.cutsFrozen(in)),
 			Gradients: none, Optimizer: none,
 		}
 	case in.Floor && k.zero: // fp32 copies of the gradients are alive in the update; stage 3 has shards
@@ -92,22 +92,14 @@ func (k pyTorch) Shard(in *Input) Sharding {
 		if in.Optimizer == recipe.AdamNoMaster {
 			each = 2
 		}
-		states, trained := 2*each, 1.0
-		if t := &in.Training; t.Frozen() {
-			trained = 0
-			if each = 2; t.BaseDtype != "" { // less than that of every weight
-				each = 0.5
-			}
-		}
+		states := 2 * each
 		if in.Optimizer == recipe.SGDMomentum {
 			states = each
 		}
 		share := func(bytes float64) PerParam {
 			return in.perParam("", width{bytes: bytes}, in.Layout.ZeRO >= 2)
 		}
-		return Sharding{
-			Weights: share(each), Gradients: share(each * trained), Optimizer: share(states * trained),
-		}
+		return Sharding{Weights: share(each), Gradients: share(each), Optimizer: share(states)}
 	}
 	res := k.steps(in)
 	each := func(term string, kind ledger.Kind) PerParam {
@@ -195,6 +187,11 @@ func Adapters(in *Input, stack Stack) float64 {
 	return float64(ledger.Adapters(in.Program, w))
 }
 
+// cutsFrozen reports whether frozen weights are cut over the ranks: by FSDP2 and by ZeRO-3.
+func (k pyTorch) cutsFrozen(in *Input) bool {
+	return in.Layout.ZeRO == 3 || in.Layout.ZeRO == 2 && !k.zero
+}
+
 // StepTimes are what a step takes on one GPU without its traffic: of a micro-batch, and of the update.
 type StepTimes struct {
 	Forward, Backward, Recompute, Optimizer units.Seconds
@@ -223,7 +220,7 @@ func Times(in *Input, stack Stack) *StepTimes {
 	}
 	res, each := k.steps(in), 1/units.Seconds(in.Layout.MicroBatches)
 	gathered := 2 * res.Trainable
-	if in.Layout.ZeRO == 3 || in.Layout.ZeRO == 2 && !k.zero { // frozen weights are cut too
+	if k.cutsFrozen(in) {
 		gathered = res.WeightBytes
 	}
 	return &StepTimes{
