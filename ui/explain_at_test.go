@@ -68,7 +68,7 @@ func TestExplainsWhatTheCursorIsOn(t *testing.T) {
 			"rank 3 of the search",
 		},
 		{CompareTab, nil, "time.step", "the setup after "},
-		{CompareTab, []string{"pgdown", "up", "up", "up"}, "memory.ranks.0.logits", ""},
+		{CompareTab, []string{"=", "pgdown", "up", "up", "up"}, "memory.ranks.0.logits", ""},
 		{
 			CompareTab,
 			[]string{"b", "down", "down", "down", "down", "down"},

@@ -43,6 +43,8 @@ type View struct {
 	pane   pane
 	row    int // under the cursor
 
+	unchanged bool // figures that are the same on both sides are listed too
+
 	dropped *dropped // what D puts back; nil: nothing
 
 	pair    *pair

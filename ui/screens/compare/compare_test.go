@@ -177,7 +177,7 @@ func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
 	pair := drawn(t, in, "pair", 120, 32)
 	screentest.Meant(t, pair, in.Theme, themes.Good, "-2.00 s", "-3.00 s", "-12.0 s", "-9.60 s", "-600 ms",
-		"-1.80 s", "-2.00 GB")
+		"-1.80 s", "-2.00 GB", "-1.00 s", "-500 ms", "+167", "+8.3 %")
 	screentest.Meant(t, pair, in.Theme, themes.Warn, "+2.0", "+15.0", "+7.0 GiB", "+7.0 GiB", "-7.0 GiB")
 	screentest.Meant(t, pair, in.Theme, themes.Bad, "✗ 80.0")
 	screentest.Meant(t, drawn(t, in, "alone", 120, 32), in.Theme, themes.Bad, "160.0 !", "148.0 !", "136.0 !",
@@ -199,7 +199,7 @@ func TestLooks(t *testing.T) {
 func TestAnySizeAndKey(t *testing.T) {
 	names := []string{
 		"up", "down", "left", "right", "pgup", "pgdown", "home", "end", "enter", "v", "a", "b",
-		"d", "x",
+		"d", "x", "=",
 	}
 	draws.Check(t, func(r *rapid.T) {
 		in := input(t, colorprofile.ANSI256, rapid.Bool().Draw(r, "unicode"))
@@ -234,9 +234,14 @@ func TestPair(t *testing.T) {
 	if v.pair == nil || len(v.pair.all.Deltas) != len(want.Deltas) || len(v.pair.way) < 3 {
 		t.Fatalf("%+v", v.pair)
 	}
+	brief := strings.Join(v.Render(in.At(118, 60)), "\n")
+	v.press(in, "=")
 	text := strings.Join(v.Render(in.At(118, 60)), "\n")
 	for i := range want.Deltas {
 		d := &want.Deltas[i]
+		if d.Same() && strings.Contains(text, d.Name) && !sum(d) && strings.Contains(brief, " "+d.Name+"  ") {
+			t.Errorf("%s is the same on both sides, and shown", d.ID)
+		}
 		if d.A != nil && !strings.Contains(text, figure.Of(d.Unit, *d.A)) ||
 			d.B != nil && !strings.Contains(text, figure.Of(d.Unit, *d.B)) {
 			t.Errorf("%s is not shown", d.ID)

@@ -18,13 +18,14 @@ func (v *View) Figure(in *screen.Context) string {
 		return v.methodFigure(in)
 	case pairPane, panes:
 	}
-	switch i := v.row; {
-	case v.pair == nil:
+	if v.pair == nil {
 		return ""
-	case i < len(v.pair.way):
+	}
+	if v.row < len(v.pair.way) {
 		return "time.step"
-	case i-len(v.pair.way) < len(v.pair.all.Deltas):
-		return v.pair.all.Deltas[i-len(v.pair.way)].ID
+	}
+	if d := v.termUnder(); d != nil {
+		return d.ID
 	}
 	return ""
 }

@@ -60,6 +60,10 @@ func (v *View) Keys(in *screen.Context) []screen.Key {
 			When: func() bool { return v.pane == pairPane && v.dropped != nil }, Do: v.putBack,
 		},
 		{
+			ID: "unchanged", Keys: "=", Help: "list terms that are the same, or leave them out",
+			When: func() bool { return v.pane == pairPane && v.pair != nil }, Do: v.showUnchanged,
+		},
+		{
 			Keys: "p", Help: "pin the setup, to compare others with", Hint: "pin",
 			When: func() bool { return v.pane == pairPane },
 		},

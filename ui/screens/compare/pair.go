@@ -239,7 +239,12 @@ func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 			exact = bands(in, "memory", &a.Evidence, &m.Evidence)
 		}
 	}
-	lines := []string{in.Heading(w, "TERM BY TERM", exact, "")}
+	terms := v.terms()
+	remark := ""
+	if n := len(v.pair.all.Deltas) - len(terms); n > 0 {
+		remark = figure.Comma(n) + " the same, = shows them"
+	}
+	lines := []string{in.Heading(w, "TERM BY TERM", exact, remark)}
 	muted := in.Paint(themes.Muted)
 	c := deltaColumns(w)
 	head := widget.NewLine(w).RightAligned(muted, "A", c[0]).RightAligned(muted, "B",
@@ -251,8 +256,7 @@ func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 	var all []string
 	group := enginecompare.Group("")
 	at := 0
-	for i := range v.pair.all.Deltas {
-		d := &v.pair.all.Deltas[i]
+	for i, d := range terms {
 		name := ""
 		if d.Group != group {
 			group = d.Group
@@ -271,6 +275,34 @@ func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 	}
 	return widget.Height(append(lines, all[from:]...), w, h)
 }
+
+// terms returns the figures that the table lists: those that differ and the sums, or with = all.
+func (v *View) terms() []*enginecompare.Delta {
+	var terms []*enginecompare.Delta
+	for i := range v.pair.all.Deltas {
+		d := &v.pair.all.Deltas[i]
+		if v.unchanged || sum(d) || !d.Same() {
+			terms = append(terms, d)
+		}
+	}
+	return terms
+}
+
+// sum reports whether a figure is one that every comparison shows.
+func sum(d *enginecompare.Delta) bool {
+	return d.ID == "memory.peak" || d.ID == "time.step" || d.ID == "throughput.mfu"
+}
+
+// termUnder returns the figure in the line under the cursor; nil: it is on a change.
+func (v *View) termUnder() *enginecompare.Delta {
+	if terms, i := v.terms(), v.row-len(v.pair.way); i >= 0 && i < len(terms) {
+		return terms[i]
+	}
+	return nil
+}
+
+// showUnchanged lists the figures that are the same on both sides, or leaves them out again.
+func (v *View) showUnchanged(int) { v.unchanged, v.row = !v.unchanged, min(v.row, len(v.pair.way)) }
 
 func deltaColumns(w int) [4]int {
 	if w < 100 { // without the ratio
@@ -325,7 +357,7 @@ func (v *View) rows() int {
 	case v.pane == methodsPane:
 		return len(methodRows())
 	case v.pair != nil:
-		return len(v.pair.way) + len(v.pair.all.Deltas)
+		return len(v.pair.way) + len(v.terms())
 	}
 	return 0
 }
@@ -342,8 +374,7 @@ func (v *View) pairStatus() string {
 		}
 		return strings.Join(parts, " ")
 	}
-	if i := v.row - len(v.pair.way); i < len(v.pair.all.Deltas) {
-		d := &v.pair.all.Deltas[i]
+	if d := v.termUnder(); d != nil {
 		return string(d.Group) + ", " + d.Name + " (" + d.ID + "): e explains it for the current setup"
 	}
 	return ""

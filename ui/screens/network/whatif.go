@@ -164,7 +164,7 @@ func (v *overview) ladder(in *screen.Context, w, h int) []string {
 		for i := range steps {
 			curve.At = append(curve.At, i*cell+cell-3)
 		}
-		tick := func(v float64) string { return figure.Round(figure.Three(v / size)) }
+		tick := func(v float64) string { return figure.Round(figure.Three(v/size)) + " " + unit }
 		for _, drawn := range curve.Plot(in.Theme, in.Glyphs, label+steps*cell, plot, label, tick) {
 			lines = append(lines, drawn+widget.Blank(w-label-steps*cell))
 		}
