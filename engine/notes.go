@@ -56,6 +56,9 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	if n := trainedAdapters(s); n > 0 {
 		list = append(list, loraAssumption(s, n))
 	}
+	if s.Stack.Traits().Ledger && s.Offload != recipe.OffloadOptimizer {
+		list = append(list, optimizerAssumption(s.Optimizer))
+	}
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
 	deepseek := s.Precision == recipe.FP8DeepSeek
 	say(deepseek, "fp8 is used for matrix products, whose inputs are kept in 8 bits, as what SwiGLU reads, "+
@@ -161,6 +164,31 @@ func loraAssumption(s *Setup, adapters float64) string {
 		"without dropout; all other weights are frozen in %s; model FLOPs and MFU count no gradients of "+
 		"frozen weights",
 		s.Rank, adapters/1e6, base)
+}
+
+// optimizerAssumption says what updates the weights on a stack whose memory is a ledger.
+func optimizerAssumption(o recipe.Optimizer) string {
+	states := o.States()
+	text := "weights are updated by one fused kernel (AdamW of PyTorch)"
+	switch {
+	case o == recipe.AdamForeach:
+		text = "weights are updated by AdamW over lists of tensors (foreach), with square roots of all " +
+			"second moments at once"
+	case states.Moments < 2 && !states.BitsAndBytes:
+		text = "weights are updated by SGD of PyTorch, fused"
+	case states.Narrow:
+		text = "moments of bitsandbytes (0.45 and later) have 8 bits and an fp32 maximum of each 256; " +
+			"those of tensors below 4,096 elements, and of embeddings under the Trainer of transformers, " +
+			"have 32"
+	case states.BitsAndBytes:
+		text = "moments of bitsandbytes are fp32, updated by one kernel a tensor"
+	}
+	if states.Paged {
+		text += "; those of tensors from 100,000 elements on are in unified memory, which PyTorch does " +
+			"not count: they are assumed to be on the host but in the update, and to come and go over its " +
+			"link; where the GPU has room for them they stay and the update is faster"
+	}
+	return text
 }
 
 // pipelineAssumptions says what is assumed of the pipeline, its schedule and what that overlaps;

@@ -50,6 +50,10 @@ func everyLack() []lack {
 		{"lora", "the file trains every weight", func(s *engine.Setup) bool { return s.Frozen() }},
 		{"lora_targets", "the file has no adapters", func(s *engine.Setup) bool { return s.Targets != "" }},
 		{"base_dtype", "no weights are frozen", func(s *engine.Setup) bool { return s.BaseDtype != "" }},
+		{
+			"weight_dtype", "of the weights as the script loads them",
+			func(s *engine.Setup) bool { return s.WeightDtype != "" },
+		},
 		{"compile", "a switch of the code that it starts", func(s *engine.Setup) bool { return s.Compile }},
 	}
 }

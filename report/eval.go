@@ -114,6 +114,9 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 		facts = append(facts, Fact{"", fmt.Sprintf("LoRA of rank %.0f on %s, frozen weights in %s", s.Rank,
 			cmp.Or(s.Targets, recipe.TargetWords()[0]), cmp.Or(s.BaseDtype, recipe.BaseBF16))})
 	}
+	if s.WeightDtype == recipe.WeightsBF16 {
+		facts = append(facts, Fact{"", "weights trained in bf16"})
+	}
 	if s.Compile {
 		facts = append(facts, Fact{"", "blocks and loss compiled"})
 	}

@@ -42,6 +42,7 @@ const (
 	Calibration ID = "calibration"
 	MFU         ID = "mfu"
 	LoRA        ID = "lora"
+	WeightDtype ID = "weight-dtype"
 
 	Tokens ID = "tokens"
 	Price  ID = "price"

@@ -41,15 +41,20 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(s.Replicas() > 1, "stack-lacks", HSDP, "no replicas of shards here: hsdp 1")
 	refuse(s.Precision != recipe.BF16 && s.Precision != recipe.FP16, "stack-lacks", Precision,
 		"bf16 and fp16 here, not %s", s.Precision)
-	whole := s.Optimizer == recipe.AdamNoMaster // weights, gradients and moments in 16 bits
+	whole := s.SixteenBits(s.Optimizer)
 	gradients := recipe.GradFP32
 	if whole || traits.LowGradients {
 		gradients = recipe.GradBF16
 	}
 	refuse(s.GradDtype != gradients, "stack-lacks", GradDtype,
-		"gradients in the weights' type, %s with %s, not %s", gradients, s.Optimizer, s.GradDtype)
-	refuse(s.Frozen() && whole && s.ZeRO == 0, "stack-lacks", Optimizer, "adapters in fp32 under DDP, not %s",
-		s.Optimizer)
+		"gradients in the weights' type, %s with %s, not %s", gradients, s.trained(), s.GradDtype)
+	refuse(s.Frozen() && whole && s.ZeRO == 0, "stack-lacks", Optimizer,
+		"adapters in fp32 under DDP, not adam-no-master or weight-dtype bf16")
+	refuse(s.WeightDtype == recipe.WeightsBF16 && s.Precision == recipe.FP16, "stack-lacks", WeightDtype,
+		"weights of bf16 with precision bf16, not %s", s.Precision)
+	refuse(s.Optimizer.States().BitsAndBytes && !offers[1] && s.ZeRO > 0, "stack-lacks", Optimizer,
+		"no %s under FSDP2: kernels of bitsandbytes take no DTensor; allowed with zero %d: %s", s.Optimizer,
+		s.ZeRO, "adam, adamw-foreach, sgd")
 	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with --lora")
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only frozen, with --lora", s.BaseDtype)
@@ -57,6 +62,8 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	offloads := s.Offload != "" && s.Offload != recipe.OffloadNone
 	refuse(offloads && !traits.HostOptimizer, "stack-lacks", Offload,
 		"no offload here, not %s", s.Offload)
+	refuse(offloads && s.Optimizer.OnlyLedger(), "stack-lacks", Optimizer,
+		"DeepSpeedCPUAdam on the host, not %s; allowed: adam, sgd", s.Optimizer)
 	refuse(s.TrainMTP, "stack-lacks", MTP, "no multi-token-prediction modules")
 	if len(into) > before {
 		return into
@@ -70,4 +77,12 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 		refuse(true, "stack-lacks", Calibration, "no such training: %s", err)
 	}
 	return into
+}
+
+// trained names what decides the type of trained weights.
+func (s *Setup) trained() string {
+	if s.WeightDtype != "" {
+		return "weight-dtype " + string(s.WeightDtype)
+	}
+	return string(s.Optimizer)
 }

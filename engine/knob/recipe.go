@@ -176,7 +176,7 @@ func formatKnobs() []Knob {
 			unset: func(s *Setup) {
 				traits := s.Stack.Traits()
 				if s.GradDtype = recipe.GradFP32; traits.LowGradients || traits.Ledger &&
-					s.Optimizer == recipe.AdamNoMaster {
+					s.SixteenBits(s.Optimizer) {
 					s.GradDtype = recipe.GradBF16 // gradients have the weights' type
 				}
 			},
@@ -186,7 +186,8 @@ func formatKnobs() []Knob {
 			ID: Optimizer, Label: "optimizer", Short: "optim", place: -5, memory: true, searched: true,
 			advised: true,
 			Help: "Update rule: Adam keeps 12 bytes per parameter with 16-bit weights, 8 without an " +
-				"fp32 master copy, SGD with momentum 8.",
+				"fp32 master copy, SGD with momentum 8; on PyTorch's stacks also moments of 8 bits, paged " +
+				"ones, one moment (lion) or none.",
 			unset: func(s *Setup) { s.Optimizer = recipe.Adam },
 			fixes: becomes(func(t *Setup) { t.Optimizer = recipe.Adam }),
 		}, recipe.Optimizers(), func(s *Setup) *string { return (*string)(&s.Optimizer) }),

@@ -60,6 +60,16 @@ func trainingKnobs() []Knob {
 				"blocks, at the cost of making 16-bit copies at each use.",
 			fixes: becomes(func(t *Setup) { t.BaseDtype = "" }),
 		}, recipe.BaseDtypes(), func(s *Setup) *string { return (*string)(&s.BaseDtype) }),
+		optionalChoice(Knob{
+			ID: WeightDtype, Label: "weights' type", Short: "wdtype", place: -5, memory: true,
+			Help: "Format in which weights are trained on PyTorch's stacks: fp32, computed in 16 bits " +
+				"(autocast, FSDP's mixed precision), or bf16 with gradients and PyTorch's moments, in half " +
+				"the memory and with fewer digits.",
+			Off: func(s *Setup) (why, word string) {
+				return offWhere(!s.Stack.Traits().Ledger && s.WeightDtype == "", "PyTorch's stacks", "fp32")
+			},
+			fixes: becomes(func(t *Setup) { t.WeightDtype = "" }),
+		}, recipe.WeightDtypes(), func(s *Setup) *string { return (*string)(&s.WeightDtype) }),
 		compileKnob(),
 	}
 }
@@ -92,6 +102,11 @@ func (s *Setup) training(into []Problem) []Problem {
 		{s.BaseDtype != "", "base-dtype", "frozen weights", adapting},
 		{s.Targets != "", "lora-targets", "LoRA", adapting},
 		{s.Compile, "compile", "switch of torch.compile", "pytorch has"},
+		{
+			s.WeightDtype != "", WeightDtype, "weights in " + string(s.WeightDtype),
+			"transformers and pytorch have",
+		},
+		{s.Optimizer.OnlyLedger(), Optimizer, string(s.Optimizer), adapting},
 	} {
 		if c.is {
 			into = append(into, Problem{

@@ -157,21 +157,21 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 			if g != nil {
 				g.params = append(g.params, p)
 			}
-			t.trained = append(t.trained, &trainable{n: s.n, e: 2})
+			t.trained = append(t.trained, &trainable{n: s.n, e: 2, name: x.name})
 			t.elements += s.n
 		case g != nil:
 			if !t.way.Offload {
 				t.fixed = append(t.fixed, t.alloc(size{t.way.shard(s.n), t.way.Bytes}, "shard", computing))
 			}
 			p.t, g.params = gathered, append(g.params, p)
-			t.trained = append(t.trained, &trainable{n: t.way.shard(s.n), e: t.way.Bytes})
+			t.trained = append(t.trained, &trainable{n: t.way.shard(s.n), e: t.way.Bytes, name: x.name})
 			t.elements += s.n
 		case x.frozen:
 			p.t = t.alloc(s, x.name, computing)
 			t.frozen += cmp.Or(x.elements, s.n)
 		default:
 			p.t = t.alloc(s, x.name, computing)
-			t.trained = append(t.trained, &trainable{n: s.n, e: s.e, param: p})
+			t.trained = append(t.trained, &trainable{n: s.n, e: s.e, name: x.name, param: p})
 			t.elements += s.n
 		}
 	}

@@ -53,6 +53,7 @@ type training struct {
 // trainable is what the optimizer updates: parameters, or FSDP's shards of them.
 type trainable struct {
 	n, e  int64
+	name  string
 	param *param // nil: the gradient is a group's
 }
 
@@ -238,80 +239,4 @@ func (t *training) tables(e int64) []tensor {
 		list = append(list, t.alloc(table, "cos", computing), t.alloc(table, "sin", computing))
 	}
 	return list
-}
-
-// update runs the optimizer: its states appear in the first step.
-func (t *training) update() {
-	var elements int64
-	for _, p := range t.trained {
-		elements += p.n
-	}
-	t.optimizerTime(elements)
-	if t.zero != nil {
-		t.zero.update(t)
-		return
-	}
-	if !t.way.Offload {
-		t.createStates()
-	}
-	if t.way.Optimizer == Foreach {
-		temps := make([]tensor, len(t.trained))
-		for i, p := range t.trained {
-			temps[i] = t.alloc(size{p.n, p.e}, "square roots of all second moments", computing)
-		}
-		for i := range temps {
-			t.drop(&temps[i])
-		}
-	}
-	for _, p := range t.trained {
-		if p.param != nil {
-			t.drop(&p.param.grad)
-		}
-	}
-	for _, g := range t.groups {
-		t.drop(&g.grad)
-	}
-}
-
-// createStates allocates the optimizer's in the first step.
-func (t *training) createStates() {
-	if t.states != nil {
-		return
-	}
-	for _, p := range t.trained {
-		states := []size{{1, 4}, {p.n, p.e}, {p.n, p.e}}
-		if t.way.Optimizer == Momentum {
-			states = states[2:]
-		}
-		for _, s := range states {
-			t.states = append(t.states, t.alloc(s, "state of the optimizer", computing))
-			t.count(t.states[len(t.states)-1].st, States)
-		}
-	}
-}
-
-func (t *training) optimizerTime(elements int64) {
-	r, n, P := t.rates, float64(len(t.trained)), float64(elements)
-	e := t.trained[0].e
-	if t.way.Offload || t.zero != nil && t.zero.Host { // and the clip
-		t.clock.host += P * r.HostAdam
-		t.clock.device(P * r.HostAdam)
-		return
-	}
-	each := 10e-6
-	if t.way.FSDP {
-		each = 40e-6
-	}
-	t.clock.host += n * each
-	t.clock.device(P*float64(e)/r.ClipRead + P*2*float64(e)/r.ClipScale + 50e-6 + n*.5e-6)
-	adam := P * float64(7*e) / r.Adam[e/4]
-	switch t.way.Optimizer {
-	case Foreach:
-		adam = P * r.Foreach
-	case Momentum: // one state less to read and to write
-		adam *= 5. / 7
-	case Fused:
-	}
-	t.clock.host += 1e-3
-	t.clock.device(adam + n*.3e-6)
 }

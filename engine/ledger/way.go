@@ -26,9 +26,9 @@ type Way struct {
 	NoRepeat   bool // attention reads keys and values of fewer heads itself
 	Hooked     bool // full backward hooks on blocks hold incoming gradients
 	Checkpoint Checkpoint
-	Optimizer  Optimizer
-	Rank       int64    // of adapters; 0: all weights are trained
-	Targets    []string // products that have adapters: q k v o gate up down
+	Optimizer  recipe.Optimizer // empty: AdamW, fused
+	Rank       int64            // of adapters; 0: all weights are trained
+	Targets    []string         // products that have adapters: q k v o gate up down
 	Base       recipe.BaseDtype
 	Layers     int64 // that are checkpointed, the first ones; 0: all
 
@@ -50,16 +50,6 @@ const (
 	Keep      Checkpoint = iota
 	Selective            // every second product and attention are kept
 	Full                 // the input of a block is
-)
-
-// Optimizer is which AdamW runs.
-type Optimizer uint8
-
-// Optimizers.
-const (
-	Fused Optimizer = iota
-	Foreach
-	Momentum // SGD: one state
 )
 
 // MaxMicroBatches are simulated of a step.

@@ -158,6 +158,7 @@ func (z *reducer) update(t *training) {
 	t.drop(&z.sum)
 	t.kind = kind
 	t.createStates()
+	t.foreach()
 	t.drop(&wide)
 }
 

@@ -37,7 +37,7 @@ func (k pyTorch) Assumptions(into []string, _ *layout.Layout, _ string) []string
 	}
 	return append(into,
 		"memory follows a ledger of every tensor of a step, from its operations and the rules of "+
-			"autograd: "+code+"; AdamW fused, gradients freed after each step",
+			"autograd: "+code+"; gradients are freed after each step",
 		"reserved memory is the step's allocations replayed through PyTorch's caching allocator; the "+
 			"driver shows 1.29 GiB more")
 }
@@ -85,17 +85,14 @@ func (k pyTorch) Shard(in *Input) Sharding {
 		return Sharding{
 			Weights:   in.perParam("", width{bytes: 2}, in.Layout.ZeRO == 3),
 			Gradients: in.perParam("", width{bytes: gradients}, true),
-			Optimizer: in.perParam("", in.widths().optimizer, true),
+			Optimizer: in.perParam("", width{bytes: 4 + in.leastMoments(4)}, true),
 		}
 	case in.Floor: // what the update reads is alive then
 		each := 4.0
-		if in.Optimizer == recipe.AdamNoMaster {
+		if in.Training.SixteenBits(in.Optimizer) {
 			each = 2
 		}
-		states := 2 * each
-		if in.Optimizer == recipe.SGDMomentum {
-			states = each
-		}
+		states := in.leastMoments(each)
 		share := func(bytes float64) PerParam {
 			return in.perParam("", width{bytes: bytes}, in.Layout.ZeRO >= 2)
 		}
@@ -116,6 +113,21 @@ func (k pyTorch) Shard(in *Input) Sharding {
 		s.Optimizer = each("optimizer", ledger.States)
 	}
 	return s
+}
+
+// leastMoments bounds the moments of a parameter on the GPU from below, where those without a format of their
+// own have so many bytes.
+func (in *Input) leastMoments(each float64) float64 {
+	s := in.Optimizer.States()
+	switch {
+	case s.Paged:
+		return 0
+	case s.Narrow:
+		each = 1
+	case s.BitsAndBytes:
+		each = 4
+	}
+	return float64(s.Moments) * each
 }
 
 // Save keeps what the ledger's layer does.
@@ -273,16 +285,13 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	default:
 		return nil, fmt.Errorf("it recomputes none, selective or full, not %s", in.Recompute)
 	}
-	switch in.Optimizer {
-	case recipe.AdamNoMaster:
+	w.Optimizer = in.Optimizer
+	if in.Training.SixteenBits(in.Optimizer) {
 		if k.zero {
 			return nil, errors.New("DeepSpeed's ZeRO keeps fp32 copies of 16-bit weights: not with " +
-				"adam-no-master; allowed: adam, sgd")
+				"adam-no-master or weight-dtype bf16")
 		}
 		w.Bytes, w.Autocast = 2, false
-	case recipe.SGDMomentum:
-		w.Optimizer = ledger.Momentum
-	default:
 	}
 	return w, nil
 }

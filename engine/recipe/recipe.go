@@ -46,57 +46,6 @@ func (g GradDtype) ReduceBytes(p Precision) float64 {
 	return 4
 }
 
-// Optimizer is the update rule, which decides the optimizer state.
-type Optimizer string
-
-// Optimizers and their state per parameter; see StateBytes.
-const (
-	Adam Optimizer = "adam" // fp32 master copy (for 16-bit weights) and two fp32 moments
-	// two fp32 moments only, as the playbook draws its figures (k = 8).
-	AdamNoMaster Optimizer = "adam-no-master"
-	SGDMomentum  Optimizer = "sgd" // fp32 master copy and one fp32 momentum
-)
-
-// Optimizers lists every optimizer, the default first.
-func Optimizers() []Optimizer { return []Optimizer{Adam, AdamNoMaster, SGDMomentum} }
-
-// Rule returns the update rule, whatever the widths of its states.
-func (o Optimizer) Rule() Optimizer {
-	if o == AdamNoMaster {
-		return Adam
-	}
-	return o
-}
-
-// StateBytes returns the optimizer state per parameter: moments and, for 16-bit
-// weights, the fp32 master copy. Source: ZeRO paper (arXiv 1910.02054) section
-// 3.1, K = 12 for mixed-precision Adam; fp8 recipes have their own widths.
-func (o Optimizer) StateBytes(p Precision) float64 { return o.MasterBytes(p) + o.MomentBytes(p) }
-
-// MasterBytes returns the master copy of the weights per parameter: it exists from
-// the start of training.
-func (o Optimizer) MasterBytes(p Precision) float64 {
-	if o == AdamNoMaster || p == FP32 {
-		return 0
-	}
-	if f, ok := p.fp8(); ok {
-		return f.master
-	}
-	return 4
-}
-
-// MomentBytes returns the moments per parameter: they appear with the first update.
-func (o Optimizer) MomentBytes(p Precision) float64 {
-	first, second := 4.0, 4.0
-	if f, ok := p.fp8(); ok {
-		first, second = f.first, f.second
-	}
-	if o == SGDMomentum {
-		return first
-	}
-	return first + second
-}
-
 // Attention is the kernel of core attention.
 type Attention string
 

@@ -12,6 +12,27 @@ type Training struct {
 	Targets   string    `json:"lora_targets,omitempty"` // products that have adapters; empty: all
 	BaseDtype BaseDtype `json:"base_dtype,omitempty"`   // of frozen weights; empty: bf16
 	Compile   bool      `json:"compile,omitempty"`
+
+	// WeightDtype is the format of weights that are trained, of their gradients and of moments that have
+	// none of their own; empty: fp32.
+	WeightDtype WeightDtype `json:"weight_dtype,omitempty"`
+}
+
+// WeightDtype is the format in which weights are trained.
+type WeightDtype string
+
+// Formats of trained weights: fp32 ones compute in 16 bits (autocast, FSDP's mixed precision).
+const (
+	WeightsFP32 WeightDtype = "fp32"
+	WeightsBF16 WeightDtype = "bf16"
+)
+
+// WeightDtypes lists every format, the default first.
+func WeightDtypes() []WeightDtype { return []WeightDtype{WeightsFP32, WeightsBF16} }
+
+// SixteenBits reports whether weights, gradients and moments have 16 bits, without an fp32 copy.
+func (t *Training) SixteenBits(o Optimizer) bool {
+	return t.WeightDtype == WeightsBF16 || o == AdamNoMaster
 }
 
 // BaseDtype is the format of weights that are frozen.

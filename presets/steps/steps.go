@@ -424,7 +424,7 @@ func (r *record) way() (*ledger.Way, error) {
 	switch r.Optimizer {
 	case "", "fused":
 	case "foreach":
-		w.Optimizer = ledger.Foreach
+		w.Optimizer = recipe.AdamForeach
 	default:
 		return nil, fmt.Errorf("opt is %s; allowed: fused, foreach", escape.Quote(r.Optimizer))
 	}

@@ -1,0 +1,132 @@
+package ledger
+
+import "meshscope/engine/recipe"
+
+// update runs the optimizer: its states appear in the first step.
+func (t *training) update() {
+	var elements int64
+	for _, p := range t.trained {
+		elements += p.n
+	}
+	t.optimizerTime(elements)
+	if t.zero != nil {
+		t.zero.update(t)
+		return
+	}
+	if !t.way.Offload {
+		t.createStates()
+	}
+	t.foreach()
+	for _, p := range t.trained {
+		if p.param != nil {
+			t.drop(&p.param.grad)
+		}
+	}
+	for _, g := range t.groups {
+		t.drop(&g.grad)
+	}
+}
+
+// foreach makes the temporaries of an update over lists of tensors.
+func (t *training) foreach() {
+	if t.way.Optimizer != recipe.AdamForeach {
+		return
+	}
+	temps := make([]tensor, len(t.trained))
+	for i, p := range t.trained {
+		temps[i] = t.alloc(size{p.n, p.e}, "square roots of all second moments", computing)
+	}
+	for i := range temps {
+		t.drop(&temps[i])
+	}
+}
+
+// createStates allocates the optimizer's in the first step.
+func (t *training) createStates() {
+	if t.states != nil {
+		return
+	}
+	t.states = []tensor{}
+	for _, p := range t.trained {
+		for _, s := range t.moments(p) {
+			t.states = append(t.states, t.alloc(s, "state of the optimizer", computing))
+			t.count(t.states[len(t.states)-1].st, States)
+		}
+	}
+}
+
+// moments returns what the optimizer keeps of a tensor on the GPU. Of PyTorch's Adam a counter is one too.
+func (t *training) moments(p *trainable) (list []size) {
+	states := t.way.Optimizer.States()
+	each, maxima := size{p.n, p.e}, size{}
+	switch {
+	case states.BitsAndBytes && t.narrow(p):
+		each, maxima = size{p.n, 1}, size{(p.n + recipe.NarrowBlock - 1) / recipe.NarrowBlock, 4}
+	case states.BitsAndBytes:
+		each.e = 4
+	case states.Moments == 2:
+		list = append(list, size{1, 4})
+	}
+	for range states.Moments {
+		if !states.Paged || p.n < recipe.PagedFrom {
+			list = append(list, each)
+		}
+	}
+	for range states.Moments {
+		if maxima.n > 0 {
+			list = append(list, maxima)
+		}
+	}
+	return list
+}
+
+// narrow reports whether bitsandbytes keeps a tensor's moments in 8 bits: transformers' Trainer leaves those
+// of embeddings in 32 (trainer.py: register_module_override), which DeepSpeed's flat tensors no longer are.
+func (t *training) narrow(p *trainable) bool {
+	embedding := t.way.Code.Transformers && t.zero == nil && (p.name == "embedding" || p.name == "positions")
+	return t.way.Optimizer.States().Narrow && p.n >= recipe.NarrowFrom && !embedding
+}
+
+// optimizerTime adds clipping and the update, which memory limits: weights and moments are read and written,
+// gradients read. Moments in unified memory are assumed to come from the host and to go back.
+func (t *training) optimizerTime(elements int64) {
+	r, n, P := t.rates, float64(len(t.trained)), float64(elements)
+	e := t.trained[0].e
+	if t.way.Offload || t.zero != nil && t.zero.Host { // and the clip
+		t.clock.host += P * r.HostAdam
+		t.clock.device(P * r.HostAdam)
+		return
+	}
+	each := 10e-6
+	if t.way.FSDP {
+		each = 40e-6
+	}
+	t.clock.host += n * each
+	t.clock.device(P*float64(e)/r.ClipRead + P*2*float64(e)/r.ClipScale + 50e-6 + n*.5e-6)
+	states := t.way.Optimizer.States()
+	moved, paged := P*3*float64(e), 0.
+	for _, p := range t.trained {
+		bytes := int64(states.Moments) * p.n * p.e
+		switch {
+		case states.BitsAndBytes && t.narrow(p):
+			bytes = int64(states.Moments) * p.n
+		case states.BitsAndBytes:
+			bytes = int64(states.Moments) * p.n * 4
+		}
+		if moved += 2 * float64(bytes); states.Paged && p.n >= recipe.PagedFrom {
+			paged += 2 * float64(bytes)
+		}
+	}
+	update := moved / r.Adam[e/4]
+	if t.way.Optimizer == recipe.AdamForeach {
+		update = P * r.Foreach
+	}
+	if paged > 0 {
+		update = max(update, paged/r.HostLink)
+	}
+	if states.BitsAndBytes { // a kernel a tensor
+		t.clock.host += n * r.HostForward
+	}
+	t.clock.host += 1e-3
+	t.clock.device(update + n*.3e-6)
+}

@@ -1,0 +1,133 @@
+package recipe
+
+// Optimizer is the update rule, which decides the optimizer state.
+type Optimizer string
+
+// Optimizers and their state per parameter; see StateBytes.
+const (
+	Adam Optimizer = "adam" // fp32 master copy (for 16-bit weights) and two fp32 moments
+	// two fp32 moments only, as the playbook draws its figures (k = 8).
+	AdamNoMaster Optimizer = "adam-no-master"
+	SGDMomentum  Optimizer = "sgd" // fp32 master copy and one fp32 momentum
+	SGDPlain     Optimizer = "sgd-plain"
+
+	// PyTorch's AdamW over lists of tensors, its default: the square roots of all second moments at once.
+	AdamForeach Optimizer = "adamw-foreach"
+	// Of bitsandbytes: moments of 8 bits in blocks, moments in unified memory, which may leave the GPU, both.
+	Adam8Bit      Optimizer = "adamw-8bit"
+	AdamPaged     Optimizer = "adamw-paged"
+	AdamPaged8Bit Optimizer = "adamw-paged-8bit"
+	Lion          Optimizer = "lion" // bitsandbytes' too: one moment
+	Lion8Bit      Optimizer = "lion-8bit"
+)
+
+// States are the moments that an optimizer keeps of each parameter.
+type States struct {
+	Moments int
+	// bitsandbytes' are fp32 whatever the weights are; a kernel updates one tensor, without temporaries
+	BitsAndBytes bool
+	Narrow       bool // a byte each, and an fp32 maximum of each block
+	Paged        bool // in unified memory
+}
+
+// update is a row of the table of optimizers.
+type update struct {
+	word, rule Optimizer
+	States
+	ledger bool // only stacks whose memory is a ledger have it
+}
+
+// updates returns the table of optimizers, the default first.
+func updates() [10]update {
+	const narrow, paged = true, true
+	return [...]update{
+		{Adam, Adam, States{Moments: 2}, false},
+		{AdamNoMaster, Adam, States{Moments: 2}, false},
+		{SGDMomentum, SGDMomentum, States{Moments: 1}, false},
+		{AdamForeach, Adam, States{Moments: 2}, true},
+		{Adam8Bit, Adam, States{2, true, narrow, false}, true},
+		{AdamPaged, Adam, States{2, true, false, paged}, true},
+		{AdamPaged8Bit, Adam, States{2, true, narrow, paged}, true},
+		{Lion, Lion, States{1, true, false, false}, true},
+		{Lion8Bit, Lion, States{1, true, narrow, false}, true},
+		{SGDPlain, SGDPlain, States{}, true},
+	}
+}
+
+// Optimizers lists every optimizer, the default first.
+func Optimizers() []Optimizer {
+	table := updates()
+	list := make([]Optimizer, len(table))
+	for i := range table {
+		list[i] = table[i].word
+	}
+	return list
+}
+
+// row looks an optimizer up; of an unknown one it is the default's.
+func (o Optimizer) row() update {
+	table := updates()
+	for i := range table {
+		if table[i].word == o {
+			return table[i]
+		}
+	}
+	return table[0]
+}
+
+// Rule returns the update rule, whatever the widths of its states.
+func (o Optimizer) Rule() Optimizer { return o.row().rule }
+
+// States returns the moments.
+func (o Optimizer) States() States { return o.row().States }
+
+// OnlyLedger reports whether only stacks whose memory is a ledger have an optimizer.
+func (o Optimizer) OnlyLedger() bool { return o.row().ledger }
+
+// StateBytes returns the optimizer state per parameter: moments and, for 16-bit
+// weights, the fp32 master copy. Source: ZeRO paper (arXiv 1910.02054) section
+// 3.1, K = 12 for mixed-precision Adam; fp8 recipes have their own widths.
+func (o Optimizer) StateBytes(p Precision) float64 { return o.MasterBytes(p) + o.MomentBytes(p) }
+
+// MasterBytes returns the master copy of the weights per parameter: it exists from
+// the start of training.
+func (o Optimizer) MasterBytes(p Precision) float64 {
+	if o == AdamNoMaster || p == FP32 {
+		return 0
+	}
+	if f, ok := p.fp8(); ok {
+		return f.master
+	}
+	return 4
+}
+
+// MomentBytes returns the moments per parameter: they appear with the first update.
+func (o Optimizer) MomentBytes(p Precision) float64 {
+	first, second := 4.0, 4.0
+	if f, ok := p.fp8(); ok {
+		first, second = f.first, f.second
+	}
+	s := o.States()
+	if s.Narrow {
+		first, second = NarrowBytes, NarrowBytes
+	}
+	switch s.Moments {
+	case 0:
+		return 0
+	case 1:
+		return first
+	}
+	return first + second
+}
+
+// What bitsandbytes keeps of a moment of 8 bits, since release 0.45 (bitsandbytes/optim/optimizer.py:
+// Optimizer2State.init_state): an fp32 maximum of each block; tensors of fewer elements have fp32 moments.
+const (
+	NarrowBlock = 256
+	NarrowFrom  = 4096
+	NarrowBytes = 1 + 4./NarrowBlock
+)
+
+// PagedFrom is how many elements a moment has at least that is kept in unified memory (the same file:
+// get_state_buffer).
+const PagedFrom = 100_000
