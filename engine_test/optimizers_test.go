@@ -104,7 +104,8 @@ func TestOptimizersRefused(t *testing.T) {
 			knob.Calibration: recipe.DeepSpeed, knob.WeightDtype: recipe.WeightsBF16,
 		},
 		"weights of bf16 with precision bf16": {
-			knob.Calibration: recipe.PyTorch, knob.WeightDtype: recipe.WeightsBF16, knob.Precision: recipe.FP16,
+			knob.Calibration: recipe.PyTorch, knob.WeightDtype: recipe.WeightsBF16,
+			knob.Precision: recipe.FP16,
 		},
 	} {
 		given[knob.GPUs] = 4
