@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/engine/search"
 	"meshscope/presets"
 )
 
@@ -169,5 +170,23 @@ func TestCompile(t *testing.T) {
 		compiled.Time.Step >= eager.Time.Step {
 		t.Errorf("%v: %v and %v s, %.2f and %.2f GiB", compiled.Problems, compiled.Time, eager.Time,
 			compiled.Memory.Peak.GiB(), eager.Memory.Peak.GiB())
+	}
+}
+
+// TestNobodyShardsOverOneGPU: a search for one GPU takes plain training, and FSDP where a stage is asked for.
+func TestNobodyShardsOverOneGPU(t *testing.T) {
+	for _, stack := range []recipe.Stack{recipe.PyTorch, recipe.Transformers} {
+		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm",
+			knob.Given{knob.GPUs: 1, knob.LoRA: 16, knob.Calibration: stack})
+		p := search.Problem{Setup: s, Top: 9}
+		for _, found := range search.Run(t.Context(), p, nil).Best {
+			if found.Setup.ZeRO != 0 {
+				t.Errorf("%s: ZeRO-%d was not asked for", stack, found.Setup.ZeRO)
+			}
+		}
+		p.Space.ZeRO = []int{3}
+		if found := search.Run(t.Context(), p, nil).Best; len(found) == 0 || found[0].Setup.ZeRO != 3 {
+			t.Errorf("%s: ZeRO-3 was asked for, found %d layouts", stack, len(found))
+		}
 	}
 }

@@ -289,8 +289,9 @@ func TestPlay(t *testing.T) {
 		}
 	}
 	p, _ = p.Answer("168 gib")
-	if p = p.Turn().Next(); p.Phase != Over || p.Right != 3 {
-		t.Errorf("%d right of 4, phase %v", p.Right, p.Phase)
+	p, _ = p.Turn().Next().Answer("b")
+	if p = p.Turn().Next(); p.Phase != Over || p.Right != 4 {
+		t.Errorf("%d right of 5, phase %v", p.Right, p.Phase)
 	}
 }
 

@@ -153,6 +153,7 @@ type choices struct {
 	recompute []recipe.Recompute
 	zero      []int
 	offered   [4]bool // ZeRO stages, by the stack
+	unsharded bool    // one data-parallel rank takes stage 0: no stage was asked for, and the stack has 0
 	kinds     []schedule.Info
 }
 
@@ -173,6 +174,7 @@ func (p *Problem) choices() choices {
 		c.recompute = recomputations(&p.Setup)
 	}
 	if len(c.zero) == 0 {
+		c.unsharded = c.offered[0]
 		for stage, offered := range c.offered {
 			if offered {
 				c.zero = append(c.zero, stage)

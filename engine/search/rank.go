@@ -234,6 +234,9 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 		if class, ok := r.zeroClass(zero); !ok || !runs[class] {
 			continue
 		}
+		if zero > 0 && r.choices.unsharded && s.DP*s.CP == 1 && runs[0] { // nobody shards over one rank
+			continue
+		}
 		s.ZeRO, at.zero = zero, uint16(i)
 		if !r.bounds.SetZeRO(zero) {
 			continue
