@@ -94,7 +94,8 @@ func (r *reader) accelerated() {
 			kinds = map[any]bool{e.Value: true}
 		}
 	}
-	f := accelerateFile(kinds["DEEPSPEED"])
+	r.deep = kinds["DEEPSPEED"]
+	f := accelerateFile(r.deep)
 	f.assumed, f.parse = nil, nil
 	if len(kinds) == 0 { // what the machine is configured for
 		why := "accelerate takes it from the configuration of the machine"

@@ -68,6 +68,7 @@ type Reading struct {
 
 	// over how many ranks weights are sharded, where replicas follow; 0: nothing follows
 	shard    int
+	ledger   bool               // the launcher's stack is read, and may have no rules for the setup
 	document *setupdoc.Document // of a file that is a setup document; nil: Setup has its keys
 	given    []given            // from elsewhere, in its order
 }
@@ -151,6 +152,11 @@ type skip string
 
 func (s skip) Error() string { return string(s) }
 
+// uncarried is why no setup has what a key says.
+type uncarried string
+
+func (u uncarried) Error() string { return string(u) }
+
 // foreign is what a key asks for that is not modelled: what it gives is not known then.
 type foreign string
 
@@ -169,6 +175,7 @@ type reader struct {
 	amid     amid
 	started  int    // the line that gives the number of processes
 	stage    int    // of ZeRO that a name tells; a guess
+	deep     bool   // DeepSpeed's engine runs the steps
 	unevenly bool   // layers need not divide over stages
 	launched string // what the number of processes depends on
 	open     string // a word that may be any flags; empty: there is none
@@ -281,6 +288,11 @@ func (r *reader) take(row *field, e Entry) {
 		err := row.read(e.Value, r)
 		if why, ok := errors.AsType[skip](err); ok {
 			r.Ignored = append(r.Ignored, Ignored{Key: e.Key, Why: string(why), Line: e.Line})
+			return
+		}
+		if why, ok := errors.AsType[uncarried](err); ok {
+			r.Ignored = append(r.Ignored,
+				Ignored{Key: e.Key, Why: string(why), Line: e.Line, value: e.Value, lost: true})
 			return
 		}
 		if why, ok := errors.AsType[foreign](err); ok {

@@ -77,6 +77,7 @@ func (r *Reading) Resolve(lib *presets.Library) engine.Setup {
 		r.Problems = append(r.Problems, r.placed(err))
 		return s
 	}
+	s = r.onStack(s, func() (engine.Setup, error) { return r.resolve(lib) })
 	if rank := times(s.TP, s.PP, s.CP); r.Launcher != itself && s.GPUs != times(s.DP, rank) {
 		err = &knob.ValueError{
 			Field: string(knob.GPUs), Given: fmt.Sprint(s.GPUs),

@@ -10,6 +10,7 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/launch"
+	"meshscope/presets"
 )
 
 // with returns a change of a setup to another legal one by its knobs.
@@ -76,6 +77,10 @@ func TestFileRules(t *testing.T) {
 		"ddp":  with(t, knob.Given{knob.ZeRO: 0, knob.TP: 2}),
 		"hsdp": with(t, knob.Given{knob.HSDP: 4}),
 	}
+	adapters := map[string]change{"lora-targets": set(func(s *engine.Setup) {
+		m, _ := presets.Default().Model("gpt2-xl")
+		s.Model, s.Stack, s.Rank, s.Targets, s.TP, s.SP = m, recipe.Transformers, 8, "qkv", 1, false
+	})}
 	pipelined := map[string]change{
 		"order":    with(t, knob.Given{knob.PP: 2, knob.Schedule: "zb-h1"}),
 		"stages":   with(t, knob.Given{knob.PP: 2, knob.VPP: 1, knob.Schedule: "looped-bfs"}),
@@ -131,21 +136,21 @@ func TestFileRules(t *testing.T) {
 			"offload-zero": set(func(s *engine.Setup) { s.Offload, s.ZeRO = recipe.OffloadOptimizer, 0 }),
 		}},
 		"axolotl": {
-			software, unpipelined,
+			software, unpipelined, adapters,
 			{
 				"split-layers": with(t, knob.Given{knob.TP: 2, knob.ZeRO: 2}),
 				"hsdp":         with(t, knob.Given{knob.ZeRO: 2, knob.HSDP: 2}),
 			},
 		},
 		"llama-factory": {
-			software, unpipelined,
+			software, unpipelined, adapters,
 			{
 				"split-layers": with(t, knob.Given{knob.TP: 2}), "hsdp": sharded["hsdp"],
 				"zero": with(t, knob.Given{knob.ZeRO: 1}),
 			},
 		},
 		"trl": {
-			software, unpipelined,
+			software, unpipelined, adapters,
 			{"split-layers": with(t, knob.Given{knob.CP: 2}), "hsdp": sharded["hsdp"]},
 		},
 		"accelerate": {

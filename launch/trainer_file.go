@@ -23,19 +23,11 @@ func (t *trainer) file() form {
 			return foreign(shown(v) + ": " + why)
 		}}
 	}
-	adapters := func(key string) field { return notRead(key, flat(knob.Optimizer), tunesAdapters) }
-	weights := func(key string) field {
-		return notRead(key, flat(knob.Precision), "weights in fewer bits are not modelled")
-	}
 	only := func(id string) func(*engine.Setup) bool { return func(*engine.Setup) bool { return t.id == id } }
 	sharded := func(s *engine.Setup) bool { return t.fsdp2 && s.ZeRO == 3 }
 	name := field{
 		key: "model_name_or_path", from: []string{"model"}, read: readModelName,
 		write: func(*engine.Setup) (any, bool) { return "MODEL", true }, site: true,
-	}
-	tuned := adapters("finetuning_type")
-	tuned.why, tuned.write = "every weight is trained", func(*engine.Setup) (any, bool) {
-		return "full", t.id == "llama-factory"
 	}
 	stage := fixed("stage", "sft", "the training that the file is for", only("llama-factory"))
 	stage.read = pairs
@@ -71,10 +63,6 @@ func (t *trainer) file() form {
 				return s.Precision == recipe.FP16, true
 			}),
 			{
-				key: "torch_dtype", why: "of the weights as they are loaded",
-				from: []string{flat(knob.Precision)}, read: part,
-			},
-			{
 				key: "deepspeed", from: []string{flat(knob.ZeRO)}, read: t.deepSpeed,
 				write: func(s *engine.Setup) (any, bool) {
 					if s.ZeRO == 0 && t.id != "axolotl" {
@@ -109,16 +97,6 @@ func (t *trainer) file() form {
 			}).only(sharded),
 			fixed("fsdp_config.auto_wrap_policy", "TRANSFORMER_BASED_WRAP", "each layer is gathered alone",
 				sharded),
-			tuned, adapters("use_peft"),
-			weights("load_in_8bit"), weights("load_in_4bit"), weights("quantization_bit"),
-			weights("use_4bit"), weights("use_8bit"), weights("quant_method"),
-			adapters("use_lora"), adapters("lora_enable"), adapters("q_lora"), adapters("use_qlora"),
-			{key: "bits", from: []string{flat(knob.Precision)}, read: func(v any, _ *reader) error {
-				if v == 16 || v == 32 {
-					return skip("changes nothing")
-				}
-				return foreign(shown(v) + ": weights in fewer bits are not modelled")
-			}},
 			attentionWord("attn_implementation"), attentionWord("attn_impl"), attentionWord("flash_attn"),
 			attentionWord("use_flash_attn"), attentionWord("flash_attention"),
 			attentionWord("use_flash_attention_2"),
@@ -155,6 +133,7 @@ func (t *trainer) file() form {
 			own(fixed("output_dir", "OUTPUT", "where checkpoints go", nil))[0],
 		}, parse: parseYAML,
 	}
+	f.rows = append(f.rows, t.adapterRows()...)
 	for key := range strings.FieldsSeq("use_muon use_galore use_apollo use_badam use_adam_mini use_lion") {
 		f.rows = append(f.rows, beyond(key, flat(knob.Optimizer), "another optimizer, which is not modelled"))
 	}
@@ -163,6 +142,11 @@ func (t *trainer) file() form {
 			f.rows[i].key = to
 		}
 	}
+	rows := map[string]bool{}
+	for _, row := range f.rows {
+		rows[row.key] = true
+	}
+	f.prepare = folded(func(key string) bool { return rows[cmp.Or(t.rename[key], key)] && !rows[key+".0"] })
 	if len(t.keys) > 0 {
 		f.keys = all(t.keys...)
 	}
@@ -178,9 +162,17 @@ func (t *trainer) file() form {
 		{knob.EP, 1, "the Trainer has no expert parallelism"},
 		{knob.SP, false, "tp shards products alone"},
 	}
-	f.leaves = append(everyLack(), ownDefaults()...)
+	f.leaves = append(slices.DeleteFunc(everyLack(), func(l lack) bool {
+		return slices.Contains([]string{loraKey, loraTargetsKey, baseKey, flat(knob.Calibration)}, l.key)
+	}), ownDefaults()...)
 	f.leaves = append(f.leaves,
 		lack{"model", "yours to name", always},
+		lack{
+			flat(knob.Calibration), "the file starts a model of transformers, the setup is predicted as " +
+				"another " +
+				"stack, or accelerate says which",
+			func(s *engine.Setup) bool { return s.Stack.Resolve() != t.stack(s) },
+		},
 		lack{
 			flat(knob.GPUs), "of the command that starts it: dp follows",
 			func(s *engine.Setup) bool { return !sharded(s) },
@@ -235,6 +227,9 @@ func (t *trainer) deepSpeed(v any, r *reader) error {
 		return skip("starts DeepSpeed")
 	}
 	if r.beside(deepSpeedFile(), text, flat(knob.ZeRO), flat(knob.Offload), flat(knob.HSDP), flat(knob.TP)) {
+		if r.Setup[flat(knob.ZeRO)] == nil && !r.lost[flat(knob.ZeRO)] {
+			return foreign(shown(v) + " leaves the stage open")
+		}
 		return skip(shown(v) + " is another file: read as well")
 	}
 	if t.ships != nil {
@@ -335,11 +330,6 @@ func (t *trainer) own(r *reader) {
 		give("microbatches", 1)
 	}
 	give("recompute", string(recipe.RecomputeNone))
-	if _, said := r.values["finetuning_type"]; t.tunes != "" && !said && !r.said(t.words["finetuning_type"]) {
-		r.lost["optimizer"] = true
-		r.unknown("optimizer",
-			t.name+" tunes "+t.tunes+" where the file does not say otherwise: "+tunesAdapters, 0)
-	}
 	give("optimizer", string(recipe.Adam))
 	_, said := r.Setup["zero"]
 	if !said && t.id != "axolotl" && !r.said("deepspeed") && r.amid.script == nil && !r.lost["zero"] {
@@ -370,6 +360,8 @@ func (t *trainer) finish(r *reader) {
 	}
 	t.precision(r)
 	t.own(r)
+	t.adapts(r)
+	t.stacked(r)
 }
 
 // precision derives the number format.
@@ -383,7 +375,7 @@ func (t *trainer) precision(r *reader) {
 	loaded := map[string]recipe.Precision{
 		"bfloat16": recipe.BF16, "float16": recipe.FP16,
 		"float32": recipe.FP32,
-	}[strings.TrimPrefix(fmt.Sprint(r.values["torch_dtype"].Value), "torch.")]
+	}[strings.TrimPrefix(fmt.Sprint(r.values[t.word(dtypeKey)].Value), "torch.")]
 	_, mixed := r.Setup[key]
 	switch {
 	case on(r.values["bf16"].Value) || on(r.values["pure_bf16"].Value):
@@ -402,7 +394,7 @@ func (t *trainer) precision(r *reader) {
 	default:
 		r.lost[key] = true
 		r.unknown(key, "neither bf16 nor fp16 is on: that of the checkpoint, or of the script",
-			r.values["torch_dtype"].Line)
+			r.values[t.word(dtypeKey)].Line)
 		r.guess(key, string(cmp.Or(loaded, recipe.FP32)))
 	}
 }

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -28,7 +29,7 @@ type trainer struct {
 	fsdp2  bool      // it has FSDP2 with tp and cp
 	// sequences of a step that its default of accumulation makes; 0: one micro-batch
 	accumulates int
-	tunes       string // which weights it trains by default; empty: all
+	tunes       tuning
 	// the switch of no recomputation, which runs without; empty: it does not
 	off string
 	// its script may set what no flag does: what is not given has no default
@@ -43,6 +44,12 @@ func otherLengths(to string) map[string]string {
 		"model_id": "model_name_or_path", "model_name": "model_name_or_path",
 		"model_path": "model_name_or_path", "base_model": "model_name_or_path",
 	}
+}
+
+// otherWords joins words for keys.
+func otherWords(a, b map[string]string) map[string]string {
+	maps.Copy(a, b)
+	return a
 }
 
 // trlScript finds TRL's scripts.
@@ -77,7 +84,9 @@ func trainers() []trainer {
 			words: map[string]string{
 				"model_name_or_path": "base_model", "per_device_train_batch_size": "micro_batch_size",
 				"max_length": "sequence_len", "optim": "optimizer",
-				"finetuning_type": "adapter",
+				howKey:    "adapter",
+				doubleKey: "bnb_config_kwargs.bnb_4bit_use_double_quant",
+				kindKey:   "bnb_config_kwargs.bnb_4bit_quant_type",
 			},
 			rename: map[string]string{"sequence_parallel_degree": "context_parallel_size"},
 			starts: startsWith("axolotl", "train"), defaults: map[string]any{"mbs": 1},
@@ -90,14 +99,17 @@ func trainers() []trainer {
 			source:  "hiyouga/LLaMA-Factory v0.9.5 (src/llamafactory/hparams)",
 			starter: `FORCE_TORCHRUN=1 llamafactory-cli train llama-factory.yaml`,
 			keys:    []string{"model_name_or_path", "finetuning_type"},
-			words:   map[string]string{"max_length": "cutoff_len"},
+			words: map[string]string{
+				"max_length": "cutoff_len", rankKey: "lora_rank", targetsKey: "lora_target",
+			},
 			starts: func(words []string, flags map[string]bool) bool {
 				return startsWith("llamafactory-cli", "train")(words, flags) || flags["cutoff_len"] &&
 					flags["finetuning_type"] || flags["stage"] && flags["finetuning_type"]
 			},
 			defaults: map[string]any{"seq": 2048, "recompute": string(recipe.RecomputeFull)},
-			tunes:    "lora", // finetuning_args.py: finetuning_type
-			ships:    regexp.MustCompile(`^examples/deepspeed/ds_z([023])[a-z0-9_]*_config\.json$`),
+			// finetuning_args.py; model_args.py: double_quantization
+			tunes: tuning{by: "lora", rank: 8, targets: "all"},
+			ships: regexp.MustCompile(`^examples/deepspeed/ds_z([023])[a-z0-9_]*_config\.json$`),
 			stages: [4]string{
 				2: "examples/deepspeed/ds_z2_config.json",
 				3: "examples/deepspeed/ds_z3_config.json",
@@ -107,7 +119,12 @@ func trainers() []trainer {
 			id: "trl", name: "TRL", version: "main of 2026",
 			source: "huggingface/trl@f2cd5771 (trl/trainer/sft_config.py)",
 			keys:   []string{"model_name_or_path", "per_device_train_batch_size"},
-			rename: otherLengths("max_length"),
+			words: map[string]string{
+				doubleKey: "use_bnb_nested_quant", kindKey: "bnb_4bit_quant_type", dtypeKey: "dtype",
+			},
+			rename: otherWords(otherLengths("max_length"), map[string]string{dtypeKey: "dtype"}),
+			// trl/trainer/model_config.py
+			tunes: tuning{rank: 16, targets: ofPeft, single: true, fp32: true},
 			starts: func(words []string, flags map[string]bool) bool {
 				return startsWith("trl", "sft", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo")(words,
 					flags) || flags["per_device_train_batch_size"] && slices.ContainsFunc(words,
@@ -124,24 +141,36 @@ func trainers() []trainer {
 			id: "swift", name: "ms-swift's Trainer",
 			source: "modelscope/ms-swift@3602360a (swift/trainers/arguments.py:129-134, swift/arguments)",
 			read:   true,
-			words:  map[string]string{"model_name_or_path": "model", "finetuning_type": "tuner_type"},
+			words: map[string]string{
+				"model_name_or_path": "model", howKey: "tuner_type", rankKey: "lora_rank",
+				targetsKey: "target_modules", bitsKey: "quant_bits", quantisedByKey: "quant_method",
+				doubleKey: "bnb_4bit_use_double_quant", kindKey: "bnb_4bit_quant_type",
+			},
 			rename: map[string]string{
 				"train_type": "tuner_type", "sft_type": "tuner_type",
 				"model_id_or_path": "model", "max_seq_length": "max_length",
-				"batch_size": "per_device_train_batch_size", "quant_bits": "quantization_bit",
+				"batch_size": "per_device_train_batch_size", bitsKey: "quant_bits",
+				targetsKey: "target_modules", rankKey: "lora_rank",
 				"sequence_parallel_size": "context_parallel_size",
 			},
 			starts:   startsWith("swift", "sft", "pt", "rlhf"),
 			defaults: map[string]any{"mbs": 1, "recompute": string(recipe.RecomputeFull)}, accumulates: 16,
-			tunes: "lora",
+			// swift/arguments/tuner_args.py, base_args/quant_args.py
+			tunes: tuning{by: "lora", rank: 8, targets: "all"},
 			ships: regexp.MustCompile(`^zero([0123])(?:_offload)?$`),
 		},
 		{
 			id: "trainer", name: "Hugging Face's Trainer", source: "huggingface/transformers v4.57.1 " +
 				"(src/transformers/training_args.py, examples/pytorch/language-modeling/run_clm.py)",
-			read:   true,
-			keys:   []string{"per_device_train_batch_size", "learning_rate"},
-			rename: otherLengths("max_length"), wraps: true,
+			read: true,
+			keys: []string{"per_device_train_batch_size", "learning_rate"},
+			rename: otherWords(otherLengths("max_length"), map[string]string{
+				"lora_rank": rankKey, "lora_target": targetsKey, "lora_targets": targetsKey,
+				"double_quant": doubleKey, "bnb_4bit_use_double_quant": doubleKey,
+				"use_nested_quant": doubleKey,
+				"quant_type":       kindKey, "bnb_4bit_quant_type": kindKey, "quant_method": quantisedByKey,
+				"dtype": dtypeKey,
+			}), wraps: true,
 			starts: func(_ []string, flags map[string]bool) bool {
 				return flags["per_device_train_batch_size"] || flags["model_name_or_path"] &&
 					(flags["gradient_accumulation_steps"] || flags["deepspeed"] || flags["fsdp"] ||
@@ -204,14 +233,12 @@ func (t *trainer) rules() []Rule {
 			refuses("zero", knob.ZeRO, t.source, "it ships no file of DeepSpeed with this stage",
 				func(s *engine.Setup) bool { return s.ZeRO > 0 && t.stages[s.ZeRO] == "" }))
 	}
-	rules = append(rules, noHostMemory(t.source, "the optimizer stays on the GPU")...)
+	rules = append(append(rules, noHostMemory(t.source, "the optimizer stays on the GPU")...),
+		t.adapterRules()...)
 	return append(rules, append(outsideSearch(
 		oneOf(knob.Precision, t.source, "bf16, fp16 or neither", func(s *engine.Setup) recipe.Precision {
 			return s.Precision
 		}, recipe.BF16, recipe.FP16, recipe.FP32),
-		oneOf(knob.Optimizer, t.source, "AdamW", func(s *engine.Setup) recipe.Optimizer {
-			return s.Optimizer
-		}, recipe.Adam),
 		refuses("mtp", knob.MTP, t.source, "the file knows no module of multi-token prediction",
 			func(s *engine.Setup) bool { return s.TrainMTP }),
 	), softwareRules(t.source, nil)...)...)

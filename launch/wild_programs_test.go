@@ -81,8 +81,11 @@ func wildTrainers() []wild {
 		{
 			"LoRA in four bits", "a.sh",
 			"torchrun --nproc_per_node 2 qlora.py --lora_enable True --bits 4" + figures + "\n", nil,
-			map[string]any{"optimizer": open, "precision": open, "gpus": 2},
-			"adapters", false,
+			map[string]any{
+				"optimizer": "adam", "precision": "bf16", "gpus": 2, "lora": open, "base_dtype": open,
+				"lora_targets": open, "calibration": "transformers", "zero": 0,
+			},
+			"", false,
 		},
 		{
 			"ms-swift", "a.sh", "NNODES=2 NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-72B-Instruct " +
@@ -98,7 +101,10 @@ func wildTrainers() []wild {
 		{
 			"ms-swift tunes adapters by default", "a.sh", "CUDA_VISIBLE_DEVICES=0 swift sft --model " +
 				"Qwen/Qwen2.5-7B --torch_dtype bfloat16 --max_length 2048\n", nil,
-			map[string]any{"gpus": 1, "optimizer": open, "mbs": 1, "microbatches": 16},
+			map[string]any{
+				"gpus": 1, "optimizer": "adam", "mbs": 1, "microbatches": 16, "lora": 8,
+				"lora_targets": "all", "calibration": "transformers",
+			},
 			"", false,
 		},
 		{

@@ -36,7 +36,9 @@ type wild struct {
 
 // besideAll are files that lie beside every file, by their names.
 var besideAll = map[string]string{
-	"zero2.json": `{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, "bf16": {"enabled": "auto"}}`,
+	"ds_auto.json": `{"zero_optimization": {"stage": "auto"}, "bf16": {"enabled": "auto"}}`,
+	"zero2.json": `{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, ` +
+		`"bf16": {"enabled": "auto"}}`,
 	"fsdp.yaml": "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  " +
 		"fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\nnum_machines: " +
 		"1\nnum_processes: 8\n",
@@ -55,7 +57,8 @@ func (*wild) beside(name string) ([]byte, bool) {
 
 // wilds are files that once gave wrong values, or none.
 func wilds() []wild {
-	return slices.Concat(wildShell(), wildFlags(), wildFiles(), wildTrainers(), wildPrograms(), wildMended())
+	return slices.Concat(wildShell(), wildFlags(), wildFiles(), wildTrainers(), wildPrograms(), wildMended(),
+		wildAdapters())
 }
 
 func wildShell() []wild {
@@ -465,17 +468,21 @@ func wildFiles() []wild {
 				"4096\ngradient_checkpointing: true\nuse_peft: true\n", nil,
 			map[string]any{
 				"mbs": 4, "microbatches": 8, "seq": 4096, "model": "qwen2.5-7b",
-				"recompute": "full", "zero": open, "optimizer": open,
+				"recompute": "full", "zero": open, "optimizer": "adam", "lora": 16,
+				"lora_targets": "qv", "base_dtype": open, "calibration": open,
 			},
-			"adapters", false,
+			"TRL's default of lora_r", false,
 		},
 		{
 			"QLoRA", "a.yaml", "base_model: Qwen/Qwen2.5-7B\nmicro_batch_size: " +
 				"2\ngradient_accumulation_steps: 4\nadapter: qlora\nload_in_4bit: true\nbf16: " +
 				"true\noptimizer: " +
 				"adamw_torch_fused\n", nil,
-			map[string]any{"mbs": 2, "precision": open, "optimizer": open},
-			"fewer bits", false,
+			map[string]any{
+				"mbs": 2, "precision": "bf16", "optimizer": "adam", "base_dtype": "nf4", "lora": open,
+				"lora_targets": open, "zero": 0, "calibration": "transformers",
+			},
+			"", false,
 		},
 		{
 			"LoRA of ms-swift", "a.sh",
