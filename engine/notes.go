@@ -59,6 +59,11 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	if s.Stack.Traits().Ledger && s.Offload != recipe.OffloadOptimizer {
 		list = append(list, optimizerAssumption(s.Optimizer))
 	}
+	say(s.Loss == recipe.LigerLoss, "loss liger is Liger-Kernel's fused linear cross entropy alone, and was "+
+		"not measured here: its norms, rotary positions and SwiGLU, which "+
+		"use_liger_kernel brings too, are not in")
+	say(s.Loss == recipe.ChunkedLoss, "loss chunked is that of torchtune: 8 parts, whose probabilities are "+
+		"kept for the backward (with --compile their logits); it was not measured here")
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
 	deepseek := s.Precision == recipe.FP8DeepSeek
 	say(deepseek, "fp8 is used for matrix products, whose inputs are kept in 8 bits, as what SwiGLU reads, "+

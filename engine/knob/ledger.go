@@ -64,6 +64,8 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 		"no offload here, not %s", s.Offload)
 	refuse(offloads && s.Optimizer.OnlyLedger(), "stack-lacks", Optimizer,
 		"DeepSpeedCPUAdam on the host, not %s; allowed: adam, sgd", s.Optimizer)
+	refuse(s.Loss == recipe.ChunkedLoss && s.Stack.Resolve() != recipe.PyTorch, "stack-lacks", Loss,
+		"no chunked loss: its code is torchtune's, on pytorch; allowed: fused, unfused, liger")
 	refuse(s.TrainMTP, "stack-lacks", MTP, "no multi-token-prediction modules")
 	if len(into) > before {
 		return into

@@ -214,7 +214,8 @@ func formatKnobs() []Knob {
 			ID: Loss, Label: "loss", place: -3, searched: true, advised: true,
 			Help: "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits and reads them " +
 				"once, unfused also in fp32, three times as much and more passes on the last stage, native " +
-				"the same memory in fewer passes.",
+				"the same memory in fewer passes; on PyTorch's stacks liger and chunked have logits of a " +
+				"part of the tokens at a time.",
 			unset: func(s *Setup) { s.Loss = s.Stack.Traits().Loss },
 			fixes: becomes(func(t *Setup) { t.Loss = recipe.FusedLoss }),
 		}, recipe.Losses(), func(s *Setup) *string { return (*string)(&s.Loss) }),

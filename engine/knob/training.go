@@ -106,6 +106,7 @@ func (s *Setup) training(into []Problem) []Problem {
 			s.WeightDtype != "", WeightDtype, "weights in " + string(s.WeightDtype),
 			"transformers and pytorch have",
 		},
+		{s.LossKernel().OnlyLedger(), Loss, "loss " + string(s.Loss), adapting},
 		{s.Optimizer.OnlyLedger(), Optimizer, string(s.Optimizer), adapting},
 	} {
 		if c.is {

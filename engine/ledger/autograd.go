@@ -236,6 +236,7 @@ func (r *run) results(n *node) []tensor {
 	fetched := r.unpack(n)
 	out := make([]tensor, len(n.in))
 	var temps []tensor
+	next := 0 // of the gradients that the forward made
 	scratch := func() {
 		for _, s := range o.temps {
 			temps = append(temps, r.alloc(s, "backward of "+o.name, computing))
@@ -260,6 +261,14 @@ func (r *run) results(n *node) []tensor {
 				out[i].size = n.in[i]
 			}
 			out[i].node, out[i].leaf = nil, nil
+		case made:
+			if s := &n.saved[next]; s.t.st != nil {
+				out[i] = s.t.hold()
+			} else { // fetched
+				out[i] = r.alloc(s.at, "gradient of "+o.name, computing)
+			}
+			out[i].node, out[i].leaf = nil, nil
+			next++
 		case never:
 		}
 	}

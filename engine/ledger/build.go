@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"meshscope/engine/model"
+	"meshscope/engine/recipe"
 )
 
 // newTraining allocates what is there before the first step: cuBLAS's workspaces, weights, inputs.
@@ -18,8 +19,11 @@ func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 		t.count(t.fixed[len(t.fixed)-1].st, Temporaries)
 	}
 	blocks, e := t.blocks(p)
-	t.loss = binding{program: lossProgram(t.model, w, rates, e), name: "the loss"}
-	t.loss.params = make([]*param, len(t.loss.program.bound))
+	t.loss = binding{name: "the loss"}
+	if !w.headInLoss() {
+		t.loss.program = lossProgram(t.model, w, rates, e)
+		t.loss.params = make([]*param, len(t.loss.program.bound))
+	}
 	var root *group
 	if !w.Slice {
 		root = t.ends()
@@ -222,12 +226,20 @@ func normProgram(m *model.Model, w *Way, rates *Rates) *program {
 	return b.end(b.norm(b.given(size{w.tokens() * h, w.weight()}, external{name: "input"}), h))
 }
 
-// headProgram is the product that makes logits of what the final norm gives.
+// headProgram is the product that makes logits of what the final norm gives, with the loss where both are one.
 func headProgram(m *model.Model, w *Way, rates *Rates, normed size) *program {
 	vocab := int64(m.Vocab)
 	b := newBuilder(w, rates)
 	x := b.given(normed, external{name: "normed"})
-	return b.end(b.linear(x, b.param(vocab*int64(m.Hidden), "head"), vocab, none))
+	head := b.param(vocab*int64(m.Hidden), "head")
+	switch {
+	case !w.headInLoss():
+		return b.end(b.linear(x, head, vocab, none))
+	case w.Loss == recipe.LigerLoss:
+		return b.end(b.ligerLoss(x, head, vocab))
+	default:
+		return b.end(b.chunkedLoss(x, head, vocab))
+	}
 }
 
 // lossProgram is cross entropy over fp32 copies of the logits, or of a slice the mean square of its output,
@@ -239,7 +251,7 @@ func lossProgram(m *model.Model, w *Way, rates *Rates, e int64) *program {
 		return b.end(b.mean(y, 1, rates.Stream))
 	}
 	logits := b.given(size{w.tokens() * int64(m.Vocab), 2}, external{})
-	if w.Compile || w.FusedLoss {
+	if w.Compile || w.Loss == recipe.FusedLoss {
 		return b.end(b.compiledLoss(logits))
 	}
 	wide, labels := b.cast(logits, 4), none

@@ -130,6 +130,13 @@ func (r *run) outputs(o *op, b *binding, regs []tensor) {
 		}
 		regs[out] = r.alloc(s, o.name, computing)
 	}
+	works := make([]tensor, len(o.works))
+	for i, s := range o.works {
+		works[i] = r.alloc(s, o.name, computing)
+	}
+	for i := range works {
+		r.drop(&works[i])
+	}
 }
 
 // weightCast is autocast's copy of a weight, which its cache holds.

@@ -13,6 +13,7 @@ const (
 	fresh   gradient = iota // a new tensor
 	through                 // the incoming gradient itself
 	part                    // a view of the incoming gradient as large as the input
+	made                    // by the forward: the next of what is saved
 	never
 )
 
@@ -35,6 +36,7 @@ type op struct {
 	keeps []int  // outputs that the backward reads
 	grads []grad // of the inputs
 	temps []size // of the backward, while its results exist
+	works []size // of the forward, while its outputs exist
 
 	tempsFirst bool
 	each       bool      // the backward costs so much for each gradient of the first two inputs

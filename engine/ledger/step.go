@@ -152,9 +152,12 @@ func (t *training) forward() tensor {
 		t.packers = append(t.packers, nil)
 	}
 	logits, normed := t.logits()
-	t.at.Part, t.kind = t.loss.name, Logits
-	loss := t.execute(&t.loss, logits, nil)
-	t.drop(&logits)
+	loss := logits
+	if t.loss.program != nil {
+		t.at.Part, t.kind = t.loss.name, Logits
+		loss = t.execute(&t.loss, logits, nil)
+		t.drop(&logits)
+	}
 	t.drop(&normed)
 	if t.way.HostSaved {
 		t.packers = t.packers[:len(t.packers)-1]

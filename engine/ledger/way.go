@@ -36,8 +36,8 @@ type Way struct {
 	Slice                         bool // blocks alone, without embedding and head
 	// FSDP2 reduces gradients in the last micro-batch alone, and keeps them whole until then
 	Unreduced bool
-	Steps     int  // that are simulated; 0: three
-	FusedLoss bool // one kernel over 16-bit logits
+	Steps     int         // that are simulated; 0: three
+	Loss      recipe.Loss // empty: unfused
 
 	Expandable bool // segments of the allocator
 }

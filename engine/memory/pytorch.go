@@ -262,7 +262,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 		Code: code, Bytes: 4, Autocast: l.ZeRO == 0, FSDP: l.ZeRO >= 2, Whole: l.ZeRO == 2,
 		Ranks: int64(l.DP),
 		Seq:   int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches),
-		Layers: int64(in.Recompute.Layers), FusedLoss: in.Loss == recipe.FusedLoss, Steps: 2,
+		Layers: int64(in.Recompute.Layers), Loss: in.Loss, Steps: 2,
 		Compile: in.Training.Compile,
 	}
 	if in.Training.Frozen() {

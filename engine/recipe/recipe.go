@@ -80,10 +80,20 @@ const (
 	FusedLoss   Loss = "fused"
 	UnfusedLoss Loss = "unfused"
 	NativeLoss  Loss = "native"
+
+	// The head's product and the loss of a part of the tokens at a time: Liger's kernel, which makes the
+	// gradients in the forward, and torchtune's CEWithChunkedOutputLoss.
+	LigerLoss   Loss = "liger"
+	ChunkedLoss Loss = "chunked"
 )
 
 // Losses lists every loss, the default of most stacks first.
-func Losses() []Loss { return []Loss{FusedLoss, UnfusedLoss, NativeLoss} }
+func Losses() []Loss {
+	return []Loss{FusedLoss, UnfusedLoss, NativeLoss, LigerLoss, ChunkedLoss}
+}
+
+// OnlyLedger reports whether only stacks whose memory is a ledger have a loss.
+func (l Loss) OnlyLedger() bool { return l == LigerLoss || l == ChunkedLoss }
 
 // LogitBytes returns what the loss moves through memory per logit of elem bytes, forward and
 // backward (NVIDIA/Megatron-LM, tensor_parallel/cross_entropy.py and
@@ -99,7 +109,7 @@ func (l Loss) LogitBytes(elem float64) (forward, backward float64) {
 		return cast + f + 2*f + 2*f + f + 2*f, 2*f + cast
 	case NativeLoss: // cast and max; subtracted and exponential; sum; divided
 		return max(cast, f) + 2*f + f + 2*f, 2*f + cast
-	case FusedLoss:
+	case FusedLoss, LigerLoss, ChunkedLoss:
 	}
 	return 2 * elem, 2 * elem
 }

@@ -1,0 +1,88 @@
+package engine_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/layout"
+	"meshscope/engine/ledger"
+	"meshscope/engine/model"
+	"meshscope/engine/recipe"
+)
+
+// TestLossesInParts: what the losses of a part of the tokens at a time keep and make, by hand: a layer of
+// Llama 3.2 1B with a narrow MLP and a head of its own, all in bf16, N = 32,768 tokens.
+func TestLossesInParts(t *testing.T) {
+	const N, h, V = 32768., 2048., 128256.
+	m := presetModel(t, "llama3.2-1b")
+	m.Tied, m.Layers, m.FFN = false, 1, 64
+	code, err := ledger.CodeOf("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := func(loss recipe.Loss, compile bool, rank int64) ledger.Phases {
+		w := &ledger.Way{
+			Code: code, Bytes: 2, Loss: loss, Compile: compile, Checkpoint: ledger.Full, Rank: rank,
+			Targets: []string{"q"}, Seq: N, MicroBatch: 1, MicroBatches: 1, Steps: 2,
+		}
+		if rank == 0 {
+			w.Targets = nil
+		}
+		r, err := ledger.Steps(model.Lay(&m, nil), w, new(ledger.Rates))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Later
+	}
+	eager := after(recipe.UnfusedLoss, false, 0)
+	adapters := after(recipe.UnfusedLoss, false, 8)
+	liger, frozen := after(recipe.LigerLoss, false, 0), after(recipe.LigerLoss, false, 8)
+	chunked, compiled := after(recipe.ChunkedLoss, false, 0), after(recipe.ChunkedLoss, true, 0)
+	whole := after(recipe.FusedLoss, true, 0)
+	const chunk = 1024. // 63 parts of V over h, a power of two from 521 on
+	for _, c := range []struct {
+		what string
+		got  int64
+		want float64
+	}{
+		// probabilities and their input, less the gradients of hidden state and head
+		{"kept by liger", eager.AfterForward - liger.AfterForward, 4*N*V - 2*V*h},
+		// its input, logits of a chunk, the head's gradient of it in 16 and 32 bits, losses
+		{"made by liger", liger.PeakForward - liger.AfterForward, 2*N*h + 2*chunk*V + 6*V*h + 4*N},
+		// a frozen head keeps no input and has no gradient
+		{"kept by liger, frozen", adapters.AfterForward - frozen.AfterForward, 4*N*V - 2*N*h},
+		{"kept by chunked", eager.AfterForward - chunked.AfterForward, 0},
+		{"made by chunked", eager.PeakForward - chunked.PeakForward, 4 * N * V * 7 / 8},
+		// of 8 parts, and of all: the filled gradient and the one after it
+		{"backward of chunked", eager.PeakBackward - chunked.PeakBackward, 8 * N * V * 7 / 8},
+		{"kept by chunked, compiled", whole.AfterForward - compiled.AfterForward, 0},
+		{"backward of chunked, compiled", whole.PeakBackward - compiled.PeakBackward, 2 * N * V * 7 / 8},
+	} {
+		if math.Abs(float64(c.got)-c.want) > 32<<20 { // blocks of the allocator
+			t.Errorf("%s: %.1f MiB, want %.1f", c.what, float64(c.got)/(1<<20), c.want/(1<<20))
+		}
+	}
+}
+
+// TestLossesRefused: stacks that have no such loss name those that do.
+func TestLossesRefused(t *testing.T) {
+	for says, given := range map[string]knob.Given{
+		"megatron-core has no loss liger": {knob.Calibration: recipe.MegatronCore, knob.Loss: recipe.LigerLoss},
+		"transformers has no chunked loss": {
+			knob.Calibration: recipe.Transformers, knob.Loss: recipe.ChunkedLoss,
+		},
+	} {
+		given[knob.GPUs] = 1
+		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+		found := false
+		for _, p := range engine.Check(s) {
+			found = found || p.Severity == layout.Error && strings.Contains(p.Message, says)
+		}
+		if !found {
+			t.Errorf("%v: %v, want %q", given, engine.Check(s), says)
+		}
+	}
+}
