@@ -70,7 +70,9 @@ func TestLossesInParts(t *testing.T) {
 // TestLossesRefused: stacks that have no such loss name those that do.
 func TestLossesRefused(t *testing.T) {
 	for says, given := range map[string]knob.Given{
-		"megatron-core has no loss liger": {knob.Calibration: recipe.MegatronCore, knob.Loss: recipe.LigerLoss},
+		"megatron-core has no loss liger": {
+			knob.Calibration: recipe.MegatronCore, knob.Loss: recipe.LigerLoss,
+		},
 		"transformers has no chunked loss": {
 			knob.Calibration: recipe.Transformers, knob.Loss: recipe.ChunkedLoss,
 		},

@@ -226,7 +226,7 @@ func normProgram(m *model.Model, w *Way, rates *Rates) *program {
 	return b.end(b.norm(b.given(size{w.tokens() * h, w.weight()}, external{name: "input"}), h))
 }
 
-// headProgram is the product that makes logits of what the final norm gives, with the loss where both are one.
+// headProgram is the product that makes logits of the final norm's output, with the loss where they are one.
 func headProgram(m *model.Model, w *Way, rates *Rates, normed size) *program {
 	vocab := int64(m.Vocab)
 	b := newBuilder(w, rates)
