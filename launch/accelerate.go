@@ -110,7 +110,11 @@ func accelerateFile(plugged bool) form {
 	meshed := func(s *engine.Setup) bool { return !plugged && meshed(s) }
 	f := form{
 		id:   map[bool]string{true: "accelerate-deepspeed", false: "accelerate"}[plugged],
-		file: "accelerate.yaml", parse: parseYAML, render: yamlText, finish: finishAccelerate,
+		file: "accelerate.yaml", parse: parseYAML, render: yamlText, finish: func(r *reader) {
+			finishAccelerate(r)
+			r.runsOn(r.values["distributed_type"].Value == "DEEPSPEED",
+				r.values["fsdp_config.fsdp_version"].Value == 2 || meshedFile(r))
+		},
 	}
 	f.rows = []field{
 		same("compute_environment", "LOCAL_MACHINE", fixed),
@@ -183,7 +187,9 @@ func accelerateFile(plugged bool) form {
 		{"offload-layers", 0, "it has none"},
 		{knob.MTP, false, "the file knows none"},
 	}
-	f.leaves = append(everyLack(), ownDefaults()...)
+	f.leaves = append(startedAs(map[bool]recipe.Stack{
+		true: recipe.DeepSpeed, false: recipe.Transformers,
+	}[plugged]), ownDefaults()...)
 	f.leaves = append(f.leaves, scriptLacks()...)
 	f.leaves = append(f.leaves, stays("the script's DataLoader and gradient_accumulation_steps", nil,
 		knob.MBS, knob.GBS, knob.Seq)...)
@@ -201,6 +207,13 @@ func accelerateFile(plugged bool) form {
 
 // meshed reports whether the file has a mesh of parallel dimensions: one process and DDP have none.
 func meshed(s *engine.Setup) bool { return s.ZeRO > 0 || s.TP > 1 || s.CP > 1 }
+
+// meshedFile reports whether a file has a mesh of parallel dimensions, which FSDP2 alone takes.
+func meshedFile(r *reader) bool {
+	return slices.ContainsFunc(sortedKeys(r.values), func(key string) bool {
+		return strings.HasPrefix(key, "parallelism_config.")
+	})
+}
 
 // finishAccelerate reads what several keys mean together.
 func finishAccelerate(r *reader) {

@@ -143,17 +143,24 @@ func productsOf(s *engine.Setup) []string {
 
 // adapterRules returns what its file cannot ask for of adapters.
 func (t *trainer) adapterRules() []Rule {
+	// without sharding, and with every weight trained
 	low := func(s *engine.Setup) bool {
 		return t.id == "axolotl" && s.ZeRO == 0 && s.Precision == recipe.BF16 && !s.Frozen()
 	}
 	return outsideSearch(refusesWith("optimizer", knob.Optimizer, t.source, func(s *engine.Setup) bool {
-		return s.Optimizer != recipe.Adam && !low(s) || s.Optimizer != recipe.AdamNoMaster && low(s)
+		return optimOf(s.Optimizer) == ""
+	}, func(s *engine.Setup) string {
+		return string(s.Optimizer) + " is no optimizer of the Trainer (accepted: adam, adamw-foreach, " +
+			"adamw-8bit, " +
+			"adamw-paged, adamw-paged-8bit, lion, lion-8bit, sgd-plain)"
+	}), refusesWith("weight-dtype", knob.WeightDtype, t.source, func(s *engine.Setup) bool {
+		return s.Stack.Traits().Ledger && (s.WeightDtype == recipe.WeightsBF16) != low(s)
 	}, func(s *engine.Setup) string {
 		if low(s) {
-			return "axolotl loads weights in bf16, and without sharding AdamW has no copy of them in fp32 " +
-				"(accepted: adam-no-master)"
+			return "axolotl loads weights in bf16, and without sharding nothing copies them in fp32 " +
+				"(accepted: bf16)"
 		}
-		return "AdamW (accepted: adam)"
+		return "its file asks for weights in fp32, or for copies of them (accepted: fp32)"
 	}), refuses("lora-targets", "lora-targets", t.source,
 		"the products of GPT-2 have names of their own: all of them alone",
 		func(s *engine.Setup) bool {

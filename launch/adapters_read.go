@@ -39,13 +39,6 @@ func (t *trainer) adapts(r *reader) {
 			otherTuning), line)
 		t.noEffect(r, "adapters of another kind", rankKey, targetsKey, linearKey)
 	}
-	for i := range r.Understood { // a switch is understood, whether the rank is known or not
-		if u := &r.Understood[i]; slices.Contains(append(adapterSwitches(), t.word(howKey),
-			t.word(bitsKey), in4Bits,
-			in8Bits, "bits"), u.Key) && len(u.Setup) == 1 && u.Line > 0 && r.Setup[u.Setup[0]] == nil {
-			u.Setup = nil
-		}
-	}
 }
 
 // tuned returns which weights are trained: full, lora, qlora or another word.
@@ -284,38 +277,46 @@ func (t *trainer) stack(s *engine.Setup) recipe.Stack {
 
 // stacked takes the software that runs the steps, where it is known how weights are sharded.
 func (t *trainer) stacked(r *reader) {
+	deep := r.deep || t.deep(r)
+	if r.runsOn(deep, t.second(r)) {
+		t.lowWeights(r, r.number(flat(knob.ZeRO), 0), deep)
+	}
+}
+
+// runsOn takes the stack of programs that train a model of transformers by DeepSpeed's engine, or by FSDP of
+// PyTorch, of which the second version may be asked for, and DDP; false: it is not known.
+func (r *reader) runsOn(deep, second bool) bool {
 	key := flat(knob.Calibration)
 	stack, why := recipe.Transformers, "a model of transformers under DDP, or on one GPU"
 	zero, known := r.Setup[flat(knob.ZeRO)].(int)
-	deep := r.deep || t.deep(r)
 	switch {
 	case r.lost[key]:
-		return
+		return false
 	case !known:
 		if deep {
 			stack = recipe.DeepSpeed
 		}
 		r.lost[key] = true
-		r.unknown(key, "it is not known who shards weights, and how: see zero", 0)
+		r.unknown(key, "how weights are sharded is not known, see zero", 0)
 		r.guess(key, string(stack))
-		return
+		return false
 	case deep && zero == 0:
+		r.plainOptimizer(recipe.Optimizer(fmt.Sprint(r.Setup[flat(knob.Optimizer)])))
 		r.Ignored = append(r.Ignored, Ignored{
 			Key: key, Why: "DeepSpeed without ZeRO is not modelled as a stack of its own: predicted as " +
 				"Megatron-Core",
 		})
-		return
+		return false
 	case deep:
 		stack, why = recipe.DeepSpeed, fmt.Sprintf("DeepSpeed's ZeRO %d over a model of transformers", zero)
-	case zero >= 2:
+	case zero >= 2 && second:
 		why = "a model of transformers under FSDP2"
-		if !t.second(r) {
-			why = "a model of transformers under FSDP, whose first version is predicted as FSDP2"
-		}
+	case zero >= 2:
+		why = "a model of transformers under FSDP, whose first version is predicted as FSDP2"
 	}
 	r.assume(key, string(stack), why)
 	r.ledger = r.Setup[key] != nil
-	t.masterless(r, zero, deep)
+	return r.ledger
 }
 
 // deep reports whether the program's own file or flags start DeepSpeed.
@@ -330,10 +331,10 @@ func (t *trainer) second(r *reader) bool {
 		func(key string) bool { return r.values[key].Value == 2 })
 }
 
-// masterless gives programs that load weights in 16 bits and let AdamW update them, without a copy in fp32,
-// an optimizer without one: FSDP and DeepSpeed make the copy.
-func (t *trainer) masterless(r *reader, zero int, deep bool) {
-	key := flat(knob.Optimizer)
+// lowWeights gives programs that load weights in bf16, and let the optimizer update them without a copy in
+// fp32, weights of that type: FSDP and DeepSpeed make the copy.
+func (t *trainer) lowWeights(r *reader, zero int, deep bool) {
+	key := flat(knob.WeightDtype)
 	low := t.is("axolotl", "swift") && r.Setup[flat(knob.Precision)] == string(recipe.BF16)
 	if on, _ := isOn(r.values["pure_bf16"].Value); r.values["pure_bf16"].Key != "" && on {
 		low = true
@@ -341,15 +342,11 @@ func (t *trainer) masterless(r *reader, zero int, deep bool) {
 	if r.values[t.word(dtypeKey)].Value == "bfloat16" {
 		low = low || t.id == "trl"
 	}
-	if !low || zero > 0 || deep || r.lost[loraKey] || r.Setup[loraKey] != nil ||
-		r.Setup[key] != string(recipe.Adam) {
+	if !low || zero > 0 || deep || r.lost[loraKey] || r.Setup[loraKey] != nil {
 		return
 	}
-	r.Setup[key] = string(recipe.AdamNoMaster)
-	r.Ignored = append(r.Ignored, Ignored{
-		Key: key, Why: t.name + " loads weights in bf16, and AdamW keeps moments in their type: no copy in " +
-			"fp32",
-	})
+	r.assume(key, string(recipe.WeightsBF16), t.name+" loads weights in bf16, and without sharding nothing "+
+		"copies them in fp32")
 }
 
 // onStack returns a setup whose launcher's stack was read: where that has no rules for it, and every weight
@@ -372,8 +369,69 @@ func (r *Reading) onStack(s engine.Setup, again func() (engine.Setup, error)) en
 	r.Ignored = append(r.Ignored, Ignored{
 		Key: key, Why: problems[at].Message + ": predicted as Megatron-Core",
 	})
+	r.plainOptimizer(s.Optimizer)
+	delete(r.Setup, flat(knob.WeightDtype))
+	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool {
+		return u.Key == flat(knob.WeightDtype)
+	})
 	if other, err := again(); err == nil {
 		return other
 	}
 	return s
+}
+
+// plainOptimizer gives a setup that no ledger predicts the optimizer of the same states; of other states it
+// is unknown.
+func (r *Reading) plainOptimizer(of recipe.Optimizer) {
+	key := flat(knob.Optimizer)
+	switch {
+	case r.Setup[key] == nil || !of.OnlyLedger():
+	case of == recipe.AdamForeach:
+		r.Setup[key] = string(recipe.Adam)
+	default:
+		r.unknown(key, string(of)+" is modelled on transformers and deepspeed alone", 0)
+		r.guess(key, string(recipe.Adam))
+	}
+}
+
+// optims are the optimizers of Hugging Face's Trainer (src/transformers/training_args.py, OptimizerNames) by
+// those of the setup; the first word of each is written.
+func optims() [8]struct {
+	of    recipe.Optimizer
+	words string
+} {
+	return [8]struct {
+		of    recipe.Optimizer
+		words string
+	}{
+		{recipe.Adam, "adamw_torch_fused adamw_apex_fused adamw_torch_npu_fused adamw"},
+		{recipe.AdamForeach, "adamw_torch"},
+		{recipe.Adam8Bit, "adamw_bnb_8bit adamw_8bit"},
+		{recipe.AdamPaged, "paged_adamw_32bit paged_adamw"},
+		{recipe.AdamPaged8Bit, "paged_adamw_8bit"},
+		{recipe.Lion, "lion_32bit lion"},
+		{recipe.Lion8Bit, "lion_8bit"},
+		{recipe.SGDPlain, "sgd"},
+	}
+}
+
+// optimOf returns the Trainer's word for an optimizer; empty: it has none.
+func optimOf(o recipe.Optimizer) string {
+	for _, row := range optims() {
+		if row.of == o {
+			return strings.Fields(row.words)[0]
+		}
+	}
+	return ""
+}
+
+// readOptim reads an optimizer of the Trainer.
+func readOptim(v any, r *reader) error {
+	for _, row := range optims() {
+		if slices.Contains(strings.Fields(row.words), strings.ToLower(fmt.Sprint(v))) {
+			r.Setup[flat(knob.Optimizer)] = string(row.of)
+			return nil
+		}
+	}
+	return updates("").read(v, r)
 }

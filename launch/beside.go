@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 )
 
 // beside takes some keys of the setup from a file that lies beside the one that is read; false: it is not
@@ -112,7 +113,12 @@ func (r *reader) accelerated() {
 		}
 		of = append(of, Entry{Key: "distributed_type", Value: "MULTI_GPU"})
 	}
-	r.adopt(f.of(of, nil, r.amidFiles()), "accelerate", keys)
+	said := f.of(of, nil, r.amidFiles())
+	if full := string(recipe.RecomputeFull); said.Setup[flat(knob.Recompute)] == full &&
+		r.Setup[flat(knob.Recompute)] == string(recipe.RecomputeNone) { // FSDP does, whatever the model does
+		r.Setup[flat(knob.Recompute)] = full
+	}
+	r.adopt(said, "accelerate", keys)
 }
 
 // launchAt returns where accelerate starts a program in a command; -1: it does not.
@@ -137,7 +143,10 @@ func anyAccelerated() form {
 			formats("mixed_precision"), named("model_name_or_path"),
 			count("gradient_accumulation_steps", knob.MicroBatches),
 		},
-		finish: func(r *reader) { r.accelerated() },
+		finish: func(r *reader) {
+			r.accelerated()
+			r.runsOn(r.deep, false)
+		},
 	}
 }
 

@@ -117,7 +117,10 @@ func deepSpeedFile() form {
 	const gather = "the default that most configurations have: no knob"
 	f := form{
 		id: "deepspeed", file: "ds_config.json", parse: parseTemplate, render: jsonText,
-		finish: finishDeepSpeed,
+		finish: func(r *reader) {
+			finishDeepSpeed(r)
+			r.runsOn(true, false)
+		},
 	}
 	f.rows = []field{
 		joint("train_batch_size", []knob.ID{knob.GBS, knob.DP, knob.GPUs},
@@ -177,7 +180,7 @@ func deepSpeedFile() form {
 		{"offload-layers", 0, "it has none"},
 		{knob.MTP, false, "the JSON knows none"},
 	}
-	f.leaves = append(everyLack(), ownDefaults()...)
+	f.leaves = append(startedAs(recipe.DeepSpeed), ownDefaults()...)
 	f.leaves = append(f.leaves, scriptLacks()...)
 	f.leaves = append(f.leaves, stays("the data of the script", nil, knob.Seq)...)
 	f.leaves = append(f.leaves,

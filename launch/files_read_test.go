@@ -87,7 +87,7 @@ func TestReadFiles(t *testing.T) {
 			`{"train_batch_size": 8, "zero_optimization": {"stage": "auto"}, "bf16": {"enabled": "auto"}}`,
 			"deepspeed",
 			map[string]any{"gbs": 8, "zero": nil, "precision": nil},
-			"", "zero_optimization.stage",
+			"0: calibration", "zero_optimization.stage",
 		},
 		"DeepSpeed, a batch that is none": {
 			"ds.json", "{\"train_batch_size\": 30,\n\"train_micro_batch_size_per_gpu\": 4, " +

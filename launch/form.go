@@ -173,7 +173,9 @@ func (f *form) renamed(entries []Entry) []Entry {
 // alone moves keys to the ignored that gave nothing, since those that they count with are not
 // in the file or are problems.
 func (r *reader) alone() {
-	given := func(key string) bool { return r.Setup[key] != nil }
+	given := func(key string) bool { // what is unknown of adapters is told by several keys
+		return r.Setup[key] != nil || r.lost[key] && slices.Contains([]string{loraKey, baseKey}, key)
+	}
 	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool {
 		if len(u.Setup) == 0 || slices.ContainsFunc(u.Setup, given) {
 			return false

@@ -129,7 +129,21 @@ func (r *reader) world(s *script, starter []shellField) {
 // visible counts the GPUs that a variable of the environment leaves to programs that start a process on each,
 // or to one process alone.
 func (s *script) visible(starter []shellField, each bool) int {
-	list, alone := "", true
+	n, alone := s.devices(starter), true
+	for _, f := range starter {
+		name := path.Base(f.text)
+		each = each || name == "llamafactory-cli"
+		alone = alone && name != "torchrun" && !strings.HasPrefix(name, "torch.distributed")
+	}
+	if !each && (n > 1 || !alone) {
+		return 0
+	}
+	return n
+}
+
+// devices counts the GPUs that a variable of the environment leaves to a command; 0: it does not say.
+func (s *script) devices(starter []shellField) int {
+	list := ""
 	if v := s.vars["CUDA_VISIBLE_DEVICES"]; len(v) == 1 {
 		list = v[0].text
 	}
@@ -137,15 +151,11 @@ func (s *script) visible(starter []shellField, each bool) int {
 		if text, ok := strings.CutPrefix(f.text, "CUDA_VISIBLE_DEVICES="); ok {
 			list = text
 		}
-		name := path.Base(f.text)
-		each = each || name == "llamafactory-cli"
-		alone = alone && name != "torchrun" && !strings.HasPrefix(name, "torch.distributed")
 	}
-	n := 1 + strings.Count(list, ",")
-	if !visibleForm.MatchString(list) || !each && (n > 1 || !alone) {
+	if !visibleForm.MatchString(list) {
 		return 0
 	}
-	return n
+	return 1 + strings.Count(list, ",")
 }
 
 // visibleForm finds a list of GPUs.

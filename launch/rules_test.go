@@ -80,6 +80,8 @@ func TestFileRules(t *testing.T) {
 	adapters := map[string]change{"lora-targets": set(func(s *engine.Setup) {
 		m, _ := presets.Default().Model("gpt2-xl")
 		s.Model, s.Stack, s.Rank, s.Targets, s.TP, s.SP = m, recipe.Transformers, 8, "qkv", 1, false
+	}), "weight-dtype": set(func(s *engine.Setup) {
+		s.Stack, s.WeightDtype, s.TP, s.SP = recipe.Transformers, recipe.WeightsBF16, 1, false
 	})}
 	pipelined := map[string]change{
 		"order":    with(t, knob.Given{knob.PP: 2, knob.Schedule: "zb-h1"}),

@@ -157,7 +157,7 @@ func (e *expansion) output(p *syntax.CmdSubst, quoted bool) {
 		call, ok := st.Cmd.(*syntax.CallExpr)
 		var words []shellField
 		if ok && len(call.Assigns) == 0 {
-			if name := call.Args[0].Lit(); slices.Contains([]string{"echo", "cat", "seq"}, name) &&
+			if name := call.Args[0].Lit(); slices.Contains([]string{"echo", "cat", "seq", "expr"}, name) &&
 				!e.known(name) && e.alias[name] == "" {
 				words = e.walker.fields(call.Args[1:]...)
 				switch {
@@ -172,6 +172,11 @@ func (e *expansion) output(p *syntax.CmdSubst, quoted bool) {
 						!strings.ContainsAny(joined(words), "*?")):
 					e.values([]shellField{{text: joined(words), line: e.lineOf(p)}}, quoted)
 					return
+				case name == "expr" && len(st.Redirs) == 0:
+					if text, ok := expression(words); ok {
+						e.values([]shellField{{text: text, line: e.lineOf(p)}}, quoted)
+						return
+					}
 				case name == "seq" && len(st.Redirs) == 0:
 					if text, ok := sequence(words); ok {
 						e.values([]shellField{{text: text, line: e.lineOf(p)}}, quoted)
@@ -183,6 +188,31 @@ func (e *expansion) output(p *syntax.CmdSubst, quoted bool) {
 	}
 	e.notFollowed(p, "$(...)", "a command, which is not run")
 	e.unresolved("$(...)")
+}
+
+// expression returns what expr makes of two whole numbers; false where it is given anything else.
+func expression(words []shellField) (string, bool) {
+	if len(words) != 3 || words[1].unknown != "" {
+		return "", false
+	}
+	a, ok := wholeOf(words[0])
+	b, also := wholeOf(words[2])
+	if !ok || !also || a > maxWhole || b > maxWhole || a < -maxWhole || b < -maxWhole {
+		return "", false
+	}
+	switch op := words[1].text; {
+	case op == "+":
+		return strconv.Itoa(a + b), true
+	case op == "-":
+		return strconv.Itoa(a - b), true
+	case op == "*" && (b == 0 || max(a, -a) <= maxWhole/max(b, -b)):
+		return strconv.Itoa(a * b), true
+	case op == "/" && b != 0:
+		return strconv.Itoa(a / b), true
+	case op == "%" && b != 0:
+		return strconv.Itoa(a % b), true
+	}
+	return "", false
 }
 
 // sequence returns the numbers of seq, which has the last one, the first and last, or a step between them;

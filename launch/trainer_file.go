@@ -53,9 +53,10 @@ func (t *trainer) file() form {
 				key: "disable_gradient_checkpointing", from: []string{flat(knob.Recompute)},
 				read: t.checkpoints(false), write: t.checkpointed(false),
 			},
-			{key: "optim", from: []string{flat(knob.Optimizer)}, write: func(*engine.Setup) (any, bool) {
-				return "adamw_torch_fused", true
-			}, read: updates("").read},
+			{
+				key: "optim", from: []string{flat(knob.Optimizer)}, read: readOptim,
+				write: func(s *engine.Setup) (any, bool) { return optimOf(s.Optimizer), true },
+			},
 			joint("bf16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) {
 				return s.Precision == recipe.BF16, true
 			}),
@@ -163,10 +164,18 @@ func (t *trainer) file() form {
 		{knob.SP, false, "tp shards products alone"},
 	}
 	f.leaves = append(slices.DeleteFunc(everyLack(), func(l lack) bool {
-		return slices.Contains([]string{loraKey, loraTargetsKey, baseKey, flat(knob.Calibration)}, l.key)
+		return slices.Contains([]string{
+			loraKey, loraTargetsKey, baseKey, flat(knob.Calibration),
+			flat(knob.WeightDtype),
+		},
+			l.key)
 	}), ownDefaults()...)
 	f.leaves = append(f.leaves,
 		lack{"model", "yours to name", always},
+		lack{
+			flat(knob.WeightDtype), "the stack that it is predicted as has none",
+			func(s *engine.Setup) bool { return !s.Stack.Traits().Ledger },
+		},
 		lack{
 			flat(knob.Calibration), "the file starts a model of transformers, the setup is predicted as " +
 				"another " +
@@ -201,7 +210,17 @@ func (t *trainer) checkpointed(on bool) func(s *engine.Setup) (any, bool) {
 // checkpoints returns how such a switch is read.
 func (t *trainer) checkpoints(on bool) func(v any, r *reader) error {
 	return func(v any, r *reader) error {
-		is := v == true || v == "unsloth"
+		word, _ := v.(string)
+		away := strings.HasPrefix(word, "offload")
+		is := v == true || word == "unsloth" || away
+		if away {
+			r.Ignored = append(r.Ignored, Ignored{
+				Key: "gradient_checkpointing", Line: r.values["gradient_checkpointing"].Line, lost: true,
+				Why: shown(v) + ": inputs of layers go to the host, which is not modelled: they stay on " +
+					"the " +
+					"GPU here",
+			})
+		}
 		if !on && !is { // what is not switched off
 			return nil
 		}
@@ -331,6 +350,7 @@ func (t *trainer) own(r *reader) {
 	}
 	give("recompute", string(recipe.RecomputeNone))
 	give("optimizer", string(recipe.Adam))
+	t.spread(r)
 	_, said := r.Setup["zero"]
 	if !said && t.id != "axolotl" && !r.said("deepspeed") && r.amid.script == nil && !r.lost["zero"] {
 		r.lost["zero"] = true
@@ -338,6 +358,25 @@ func (t *trainer) own(r *reader) {
 	}
 	r.guess("zero", r.stage)
 	r.assume("zero", 0, "neither deepspeed nor fsdp is given: data parallelism alone")
+}
+
+// spread tells of ms-swift that puts the layers of a model on several GPUs of a process, one after another.
+func (t *trainer) spread(r *reader) {
+	if t.id != "swift" || r.amid.script == nil || launchAt(textsOf(r.amid.starter)) >= 0 {
+		return
+	}
+	gpus, known := r.Setup["gpus"].(int)
+	n := r.amid.script.devices(r.amid.starter)
+	if nodes := r.amid.script.vars["NNODES"]; n < 2 || len(nodes) > 0 || known && gpus >= n || !known &&
+		r.launched != "" {
+		return
+	}
+	for _, key := range []string{"gpus", flat(knob.ZeRO)} {
+		r.lost[key] = true
+		r.unknown(key, fmt.Sprintf("device_map: fewer processes than the %d GPUs of CUDA_VISIBLE_DEVICES, "+
+			"so that "+
+			"ms-swift puts layers on several of them, which is not modelled", n), 0)
+	}
 }
 
 // finish derives what follows from several keys, and what the program does without them.

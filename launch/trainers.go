@@ -57,6 +57,9 @@ var trlScript = regexp.MustCompile(
 	`(?:^|/)trl/scripts/\w+\.py$|(?:^|/)examples/scripts/(?:sft|dpo|grpo|kto|orpo|cpo|rloo|bco|gkd|online_dpo|reward_modeling)\w*\.py$`,
 )
 
+// swiftScript finds ms-swift's scripts.
+var swiftScript = regexp.MustCompile(`(?:^|/)swift/cli/(?:sft|pt|rlhf)\.py$`)
+
 // startsWith tells a command line that starts a program with one of some words after it, or that module of
 // it.
 func startsWith(program string, subs ...string) func(words []string, flags map[string]bool) bool {
@@ -103,7 +106,11 @@ func trainers() []trainer {
 				"max_length": "cutoff_len", rankKey: "lora_rank", targetsKey: "lora_target",
 			},
 			starts: func(words []string, flags map[string]bool) bool {
-				return startsWith("llamafactory-cli", "train")(words, flags) || flags["cutoff_len"] &&
+				at := slices.IndexFunc(words, func(w string) bool {
+					return w == "src/train.py" || strings.HasSuffix(w, "/src/train.py")
+				})
+				return startsWith("llamafactory-cli", "train")(words, flags) || at >= 0 &&
+					slices.ContainsFunc(words[at:], isYAML) || flags["cutoff_len"] &&
 					flags["finetuning_type"] || flags["stage"] && flags["finetuning_type"]
 			},
 			defaults: map[string]any{"seq": 2048, "recompute": string(recipe.RecomputeFull)},
@@ -153,7 +160,10 @@ func trainers() []trainer {
 				targetsKey: "target_modules", rankKey: "lora_rank",
 				"sequence_parallel_size": "context_parallel_size",
 			},
-			starts:   startsWith("swift", "sft", "pt", "rlhf"),
+			starts: func(words []string, flags map[string]bool) bool {
+				return startsWith("swift", "sft", "pt", "rlhf")(words, flags) ||
+					slices.ContainsFunc(words, swiftScript.MatchString)
+			},
 			defaults: map[string]any{"mbs": 1, "recompute": string(recipe.RecomputeFull)}, accumulates: 16,
 			// swift/arguments/tuner_args.py, base_args/quant_args.py
 			tunes: tuning{by: "lora", rank: 8, targets: "all"},

@@ -90,8 +90,9 @@ func wildAdapters() []wild {
 		{
 			"every weight of axolotl", "a.yaml", axolotl + "adapter:\nlora_r: 32\nload_in_8bit: false\n", nil,
 			map[string]any{
-				"lora": "none", "calibration": "transformers", "zero": 0, "optimizer": "adam-no-master",
-				"grad_dtype": "bf16",
+				"lora": "none", "calibration": "transformers", "zero": 0, "optimizer": "adam",
+				"weight_dtype": "bf16",
+				"grad_dtype":   "bf16",
 			},
 			"every weight is trained", false,
 		},
@@ -236,7 +237,10 @@ func wildAdapters() []wild {
 		},
 		{
 			"every weight of ms-swift", "a.sh", swift + "--tuner_type full\n", nil,
-			map[string]any{"lora": "none", "calibration": "transformers", "optimizer": "adam-no-master"},
+			map[string]any{
+				"lora": "none", "calibration": "transformers", "optimizer": "adam",
+				"weight_dtype": "bf16",
+			},
 			"", false,
 		},
 		{

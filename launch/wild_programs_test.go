@@ -3,7 +3,8 @@ package launch_test
 // wildTrainers are command lines of programs on Hugging Face's Trainer.
 func wildTrainers() []wild {
 	const figures = " --model_name_or_path meta-llama/Llama-2-7b-hf --per_device_train_batch_size 4 " +
-		"--gradient_accumulation_steps 8 --model_max_length 2048 --bf16 True --gradient_checkpointing True --optim adamw_torch"
+		"--gradient_accumulation_steps 8 --model_max_length 2048 --bf16 True --gradient_checkpointing True " +
+		"--optim adamw_torch"
 	return []wild{
 		{
 			"Trainer with a file of DeepSpeed that is not there", "a.sh",
@@ -11,7 +12,7 @@ func wildTrainers() []wild {
 				"\n", nil,
 			map[string]any{
 				"model": "llama2-7b", "gpus": 8, "mbs": 4, "microbatches": 8, "seq": 2048,
-				"precision": "bf16", "recompute": "full", "optimizer": "adam", "zero": open, "pp": 1,
+				"precision": "bf16", "recompute": "full", "optimizer": "adamw-foreach", "zero": open, "pp": 1,
 				"tp": 1,
 			},
 			"", false,
@@ -82,7 +83,8 @@ func wildTrainers() []wild {
 			"LoRA in four bits", "a.sh",
 			"torchrun --nproc_per_node 2 qlora.py --lora_enable True --bits 4" + figures + "\n", nil,
 			map[string]any{
-				"optimizer": "adam", "precision": "bf16", "gpus": 2, "lora": open, "base_dtype": open,
+				"optimizer": "adamw-foreach", "precision": "bf16", "gpus": 2, "lora": open,
+				"base_dtype":   open,
 				"lora_targets": open, "calibration": "transformers", "zero": 0,
 			},
 			"", false,
