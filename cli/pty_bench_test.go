@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"meshscope/cli/terminal"
-	"meshscope/ui/knobs"
+	"meshscope/engine/knob"
 )
 
 // BenchmarkTerminalStart is the time from starting the program to its first
@@ -81,7 +81,7 @@ func BenchmarkTerminalStep(b *testing.B) {
 	var sent []float64
 	press(b, screen, "\x1b[H") // the first knob
 	for b.Loop() {
-		for range knobs.Order() {
+		for range knob.Shown() {
 			for _, key := range []string{terminal.Right, terminal.Left, terminal.Left, terminal.Right} {
 				before := screen.Written()
 				press(b, screen, key)

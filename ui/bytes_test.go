@@ -61,7 +61,7 @@ func TestBytesOfATurn(t *testing.T) {
 	first := r.show(t, m.View().Content)
 	keys(m, "home")
 	var sent []int
-	for range knobs.Order() {
+	for range knobs.Order(&m.state.Setup) {
 		for _, name := range []string{"right", "left", "left", "right"} {
 			setup := m.state.Setup
 			m.Update(press(name))
@@ -107,7 +107,7 @@ func bytesOfMoves(t *testing.T) (focus, screens []int) {
 	}
 	keys(m, "home")
 	r.show(t, m.View().Content)
-	focus = moves("down", len(knobs.Order())-1)
+	focus = moves("down", len(knobs.Order(&m.state.Setup))-1)
 	return focus, moves("tab", len(m.screens.all))
 }
 

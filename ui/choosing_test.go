@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +25,8 @@ func finding(found engine.Setup) func(*Options) {
 	return func(o *Options) {
 		o.find = func(_ *search.Begun, ctx context.Context, _ int) (engine.Setup, *search.Chosen, error) {
 			<-ctx.Done()
-			return found, &search.Chosen{Layouts: 28740, Found: true, TP: found.TP}, nil
+			own := "--tp " + strconv.Itoa(found.TP)
+			return found, &search.Chosen{Layouts: 28740, Found: true, Own: own}, nil
 		}
 	}
 }
@@ -176,7 +178,7 @@ func TestFixedStays(t *testing.T) {
 			asked = b.Query
 			s := b.Setup
 			s.TP = 4
-			return s, &search.Chosen{Layouts: 7, Found: true, TP: s.TP}, nil
+			return s, &search.Chosen{Layouts: 7, Found: true, Own: "--tp " + strconv.Itoa(s.TP)}, nil
 		}
 	})
 	m.do(state.Action{Verb: state.SetKnob, ID: knob.TP, Text: "4"})

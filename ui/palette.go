@@ -121,7 +121,7 @@ type destination struct {
 // screens, and words, so that whatever is on a screen can be typed into the palette.
 func (m *Model) destinations() []destination {
 	var all []destination
-	for _, id := range knobs.Order() {
+	for _, id := range knobs.Order(&m.state.Setup) {
 		p, _ := knob.Find(id)
 		to := []overlay.Action{state.Action{Verb: state.FocusKnob, ID: id}}
 		if !m.turnable() {

@@ -34,7 +34,7 @@ func TestPalette(t *testing.T) {
 		}
 		checkFrame(t, m)
 	}
-	for _, id := range knobs.Order() {
+	for _, id := range knobs.Order(&sample(t, 80, 24).state.Setup) {
 		m := sample(t, 80, 24)
 		m.do(state.Action{Verb: state.GoTab, N: int(MemoryTab)})
 		typed(m, "--"+string(id))

@@ -54,7 +54,7 @@ func TestNote(t *testing.T) {
 func TestNoteOfEveryKnob(t *testing.T) {
 	m := sample(t, 60, 20)
 	seen := map[string]string{}
-	for _, id := range knobs.Order() {
+	for _, id := range knobs.Order(&m.state.Setup) {
 		m.do(state.Action{Verb: state.FocusKnob, ID: id})
 		m.do(state.Action{Verb: state.Open, Overlay: overlay.NoteID})
 		checkFrame(t, m)

@@ -71,6 +71,7 @@ type Knob struct {
 	Fixed func(Locks) bool
 
 	group    Group // headed part of the column of knobs
+	trains   bool  // says what is trained and in which format
 	place    int   // within the group, smaller ones first; of equal ones the order of the registry
 	searched bool  // varied by a search, which takes lists and ranges of it
 	advised  bool  // turned by advice

@@ -184,6 +184,7 @@ func formatKnobs() []Knob {
 		}, recipe.GradDtypes(), func(s *Setup) *string { return (*string)(&s.GradDtype) }),
 		choice(Knob{
 			ID: Optimizer, Label: "optimizer", Short: "optim", place: -5, memory: true, searched: true,
+			trains:  true,
 			advised: true,
 			Help: "Update rule: Adam keeps 12 bytes per parameter with 16-bit weights, 8 without an " +
 				"fp32 master copy, SGD with momentum 8; on PyTorch's stacks also moments of 8 bits, paged " +

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+
+	"meshscope/engine/recipe"
 )
 
 // registry is the table of the program's knobs, in the order in which a reader
@@ -82,11 +84,24 @@ func where(holds func(*Knob) bool) []ID {
 	return ids
 }
 
-// Column lists the knobs of a group from top to bottom.
-func Column(g Group) []ID {
+// groupOn returns the group on a stack: what is trained is in the recipe where adapters and formats are the
+// stack's question, and what splits a model is turned rarely where the stack only replicates and shards it.
+func (k *Knob) groupOn(t *recipe.Traits) Group {
+	switch {
+	case t.Ledger && k.trains:
+		return RecipeGroup
+	case t.DataParallelOnly && k.group == LayoutGroup && k.ID != DP && k.ID != ZeRO:
+		return MoreGroup
+	}
+	return k.group
+}
+
+// Column lists the knobs of a group of a setup from top to bottom.
+func Column(g Group, s *Setup) []ID {
 	var in []*Knob
+	traits := s.Stack.Traits()
 	for i := range shown() {
-		if k := &shown()[i]; k.group == g {
+		if k := &shown()[i]; k.groupOn(&traits) == g {
 			in = append(in, k)
 		}
 	}

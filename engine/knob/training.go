@@ -35,7 +35,7 @@ func trainingKnobs() []Knob {
 		return offWhere(!s.Frozen(), "needs --lora", "full")
 	}
 	rank := figure(Knob{
-		ID: LoRA, Label: "LoRA rank", Short: "LoRA", place: -4, memory: true, whole: true,
+		ID: LoRA, Label: "LoRA rank", Short: "LoRA", place: -4, memory: true, whole: true, trains: true,
 		Help: "Rank of LoRA adapters, such as 16, with all other weights frozen: no gradients and moments " +
 			"of those, in place of them two small products next to each; none trains all weights.",
 		Choices: []string{noFigure, "8", "16", "32", "64", "128", "256"},
@@ -45,7 +45,8 @@ func trainingKnobs() []Knob {
 	}, 1, maxRank, func(s *Setup) *float64 { return &s.Rank })
 	targets := Knob{
 		ID: "lora-targets", Label: "LoRA targets", Short: "targets", place: -4, memory: true, Off: full,
-		parts: recipe.Products(),
+		trains: true,
+		parts:  recipe.Products(),
 		Help: "Products that have LoRA adapters, as peft names them: all linear layers, those of " +
 			"attention, q and v, or a list such as q,k,v,o: each more costs activations in fp32.",
 		fixes: becomes(func(t *Setup) { t.Targets = "" }),
@@ -55,13 +56,14 @@ func trainingKnobs() []Knob {
 		optionalChoice(targets, recipe.TargetWords(), func(s *Setup) *string { return &s.Targets }),
 		optionalChoice(Knob{
 			ID: "base-dtype", Label: "base weights", Short: "base", place: -4, memory: true, Off: full,
+			trains:  true,
 			advised: true,
 			Help: "Format of frozen weights (QLoRA): nf4 takes 4.127 bits, int8 8 per weight of the " +
 				"blocks, at the cost of making 16-bit copies at each use.",
 			fixes: becomes(func(t *Setup) { t.BaseDtype = "" }),
 		}, recipe.BaseDtypes(), func(s *Setup) *string { return (*string)(&s.BaseDtype) }),
 		optionalChoice(Knob{
-			ID: WeightDtype, Label: "weights' type", Short: "wdtype", place: -5, memory: true,
+			ID: WeightDtype, Label: "weights' type", Short: "wdtype", place: -5, memory: true, trains: true,
 			Help: "Format in which weights are trained on PyTorch's stacks: fp32, computed in 16 bits " +
 				"(autocast, FSDP's mixed precision), or bf16 with gradients and PyTorch's moments, in half " +
 				"the memory and with fewer digits.",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"meshscope/engine"
@@ -30,7 +31,7 @@ type Chosen struct {
 	Smallest int    `json:"smallest_gpus,omitempty"`
 	Batch    string `json:"-"` // what the batch is, where none was given and none is published
 	Space    Space  `json:"-"` // that was searched
-	TP       int    `json:"-"` // of the layout that was found
+	Own      string `json:"-"` // flag that makes a layout one's own, with its value here: --tp 4
 	node     int    // GPUs of a node
 	why      string // why no layout is legal, and the nearest values with which one is
 	least    bool   // found, and the one that needs least memory: the search for the best was stopped
@@ -44,11 +45,11 @@ func (c *Chosen) Words(number func(int) string) string {
 	}
 	switch {
 	case c.Found && c.least:
-		return fmt.Sprintf("layout not given: of %s%s the one that needs least memory; --tp %d to set one "+
-			"yourself", first, number(c.Layouts), c.TP)
+		return fmt.Sprintf("layout not given: of %s%s the one that needs least memory; %s to set one "+
+			"yourself", first, number(c.Layouts), c.Own)
 	case c.Found:
-		return fmt.Sprintf("layout not given: best of %s%s; --tp %d to set one yourself", first,
-			number(c.Layouts), c.TP)
+		return fmt.Sprintf("layout not given: best of %s%s; %s to set one yourself", first,
+			number(c.Layouts), c.Own)
 	case c.Over > 0:
 		return fmt.Sprintf("layout not given, and none of %s%s legal ones fits: the one that needs least "+
 			"memory is %.1f GiB over; %s",
@@ -141,7 +142,10 @@ func filledOrder() []knob.ID {
 
 // fill notes what the search filled in of a setup.
 func (c *Chosen) fill(q *Query, s *engine.Setup) {
-	c.TP, c.node, c.Knobs = s.TP, s.Cluster.Node(), map[knob.ID]any{}
+	c.Own, c.node, c.Knobs = "--tp "+strconv.Itoa(s.TP), s.Cluster.Node(), map[knob.ID]any{}
+	if s.Stack.Traits().DataParallelOnly {
+		c.Own = "--zero " + strconv.Itoa(s.ZeRO)
+	}
 	for _, id := range filledOrder() {
 		if k, ok := knob.Find(id); ok && !q.Given(id) {
 			c.Knobs[id] = k.Value(s)

@@ -105,32 +105,32 @@ func (c *Column) mark(d *Drawn, entries []entry, from, w, h int) {
 // that are turned often, without them on small screens. Figures of one's own machine
 // have rows where there is more room, or while one of them is focused.
 func (c *Column) entries(h int) []entry {
-	groups := Groups()
 	often, spacious, machine := 0, 0, len(knob.MachineWords())
-	for i, g := range groups[:len(groups)-1] {
-		often += len(g.IDs) + 1
-		spacious += len(g.IDs) + 1
-		if i > 0 {
-			spacious++
+	starts := func(r int) bool { return r == 0 || c.Rows[r].Group != c.Rows[r-1].Group }
+	for r := range c.Rows {
+		if c.Rows[r].Group == knob.MoreGroup {
+			break
+		}
+		if often, spacious = often+1, spacious+1; starts(r) {
+			often, spacious = often+1, spacious+1
+			if r > 0 {
+				spacious++
+			}
 		}
 	}
 	_, whole := knob.FindMachineWord(string(c.Focus))
 	whole = whole || h >= spacious
 	headed, spaced := h >= often-machine, h >= spacious-machine
-	entries := make([]entry, 0, len(c.Rows)+2*len(groups))
-	for i, g := range groups {
-		if headed {
-			if spaced && i > 0 {
+	entries := make([]entry, 0, len(c.Rows)+2*len(knob.Groups()))
+	for r := range c.Rows {
+		if headed && starts(r) {
+			if spaced && r > 0 {
 				entries = append(entries, entry{row: -1})
 			}
-			entries = append(entries, entry{title: g.Title, row: -1})
+			entries = append(entries, entry{title: c.Rows[r].Group.Title(), row: -1})
 		}
-		for _, id := range g.IDs {
-			for r := range c.Rows {
-				if _, machine := knob.FindMachineWord(string(id)); c.Rows[r].ID == id && (whole || !machine) {
-					entries = append(entries, entry{row: r})
-				}
-			}
+		if _, machine := knob.FindMachineWord(string(c.Rows[r].ID)); whole || !machine {
+			entries = append(entries, entry{row: r})
 		}
 	}
 	return entries

@@ -11,6 +11,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 	"meshscope/themes"
@@ -33,7 +34,8 @@ func column(t testing.TB, s engine.Setup, focus knob.ID) *Column {
 
 // TestEveryParameter: the column has every parameter of the registry, once.
 func TestEveryParameter(t *testing.T) {
-	order := Order()
+	s := presets.DefaultSetup()
+	order := Order(&s)
 	for _, p := range knob.Shown() {
 		if !slices.Contains(order, p.ID) {
 			t.Errorf("%s has no knob", p.ID)
@@ -46,6 +48,31 @@ func TestEveryParameter(t *testing.T) {
 	for _, r := range rows {
 		if r.Off == "" && r.Current < 0 {
 			t.Errorf("%s: the value in force is not on its ladder", r.ID)
+		}
+	}
+}
+
+// TestColumnOfTheStack: stacks of data parallelism alone have what splits a model at the end, and those that
+// train adapters have what is trained in the recipe.
+func TestColumnOfTheStack(t *testing.T) {
+	for _, c := range []struct {
+		stack          recipe.Stack
+		tp, lora, zero knob.Group
+	}{
+		{recipe.MegatronCore, knob.LayoutGroup, knob.MoreGroup, knob.LayoutGroup},
+		{recipe.LLMFoundry, knob.MoreGroup, knob.MoreGroup, knob.LayoutGroup},
+		{recipe.Transformers, knob.MoreGroup, knob.RecipeGroup, knob.LayoutGroup},
+	} {
+		s := presets.DefaultSetup()
+		s.Stack = c.stack
+		at := map[knob.ID]knob.Group{}
+		for _, r := range Rows(s, both) {
+			at[r.ID] = r.Group
+		}
+		if at[knob.TP] != c.tp || at[knob.LoRA] != c.lora || at[knob.ZeRO] != c.zero ||
+			len(at) != len(knob.Shown()) {
+			t.Errorf("%s: TP in %s, LoRA in %s, ZeRO in %s, %d rows", c.stack, at[knob.TP].Title(),
+				at[knob.LoRA].Title(), at[knob.ZeRO].Title(), len(at))
 		}
 	}
 }
@@ -113,8 +140,9 @@ func TestScroll(t *testing.T) {
 	if draws.Deep() {
 		step = 1
 	}
-	for _, id := range Order() {
-		c := column(t, presets.DefaultSetup(), id)
+	s := presets.DefaultSetup()
+	for _, id := range Order(&s) {
+		c := column(t, s, id)
 		for h := 1; h < 48; h += step {
 			for _, w := range draws.Some(2, 26, 1, 10, 33, 49) {
 				d := c.Render(w, h)
@@ -145,9 +173,10 @@ func BenchmarkRows(b *testing.B) {
 // TestMoreBelow: where knobs lie below the last line, the column says so, and how
 // many where a line is free; at its end it does not.
 func TestMoreBelow(t *testing.T) {
-	c := column(t, presets.DefaultSetup(), "tp")
+	s := presets.DefaultSetup()
+	c, order := column(t, s, "tp"), Order(&s)
 	for h := 3; h < 70; h++ {
-		for _, focus := range []knob.ID{Order()[0], Order()[len(Order())-1]} {
+		for _, focus := range []knob.ID{order[0], order[len(order)-1]} {
 			c.Focus = focus
 			d := c.Render(60, h)
 			shown := map[knob.ID]bool{}
@@ -155,7 +184,7 @@ func TestMoreBelow(t *testing.T) {
 				shown[hit.ID] = true
 			}
 			lastLine := ansi.Strip(d.Lines[h-1])
-			below := focus == Order()[0] && !shown[Order()[len(Order())-1]]
+			below := focus == order[0] && !shown[order[len(order)-1]]
 			if marked := strings.HasPrefix(lastLine, c.Glyphs.Down); marked != below {
 				t.Errorf("height %d at %s: %q, knobs below: %t", h, focus, lastLine, below)
 			}

@@ -12,27 +12,12 @@ import (
 	"meshscope/report/figure"
 )
 
-// Group is a headed part of the column.
-type Group struct {
-	Title string
-	IDs   []knob.ID
-}
-
-// Groups returns the order of the column. The last group holds the rarely changed knobs;
-// on small screens it is reached by scrolling.
-func Groups() []Group {
-	var out []Group
-	for _, g := range knob.Groups() {
-		out = append(out, Group{g.Title(), knob.Column(g)})
-	}
-	return out
-}
-
-// Order returns the knobs from top to bottom.
-func Order() []knob.ID {
+// Order returns the knobs of a setup from top to bottom: those that are changed rarely come last, on small
+// screens by scrolling.
+func Order(s *engine.Setup) []knob.ID {
 	var ids []knob.ID
-	for _, g := range Groups() {
-		ids = append(ids, g.IDs...)
+	for _, g := range knob.Groups() {
+		ids = append(ids, knob.Column(g, s)...)
 	}
 	return ids
 }
@@ -40,6 +25,7 @@ func Order() []knob.ID {
 // Row is what one knob shows.
 type Row struct {
 	ID      knob.ID
+	Group   knob.Group
 	Label   string
 	Short   string // the label in seven letters or less
 	Value   string
@@ -54,11 +40,13 @@ type Row struct {
 
 // Rows returns all knobs of a setup under the locks.
 func Rows(s engine.Setup, l knob.Locks) []Row {
-	ids := Order()
-	rows := make([]Row, 0, len(ids))
-	for _, id := range ids {
-		if k, ok := knob.Find(id); ok {
-			rows = append(rows, newRow(s, &k, l))
+	var rows []Row
+	for _, g := range knob.Groups() {
+		for _, id := range knob.Column(g, &s) {
+			if k, ok := knob.Find(id); ok {
+				rows = append(rows, newRow(s, &k, l))
+				rows[len(rows)-1].Group = g
+			}
 		}
 	}
 	return rows

@@ -93,7 +93,7 @@ func change(s State, a Action) State {
 	case FocusKnob:
 		s.Focus, s.Note = a.ID, Note{}
 	case MoveFocus:
-		s.Focus, s.Note = neighbour(s.Focus, a.N), Note{}
+		s.Focus, s.Note = s.neighbour(a.N), Note{}
 	case TurnKnob:
 		return turnBy(s, a.N)
 	case SetKnob:
@@ -155,10 +155,10 @@ func nextTheme(s State, auto string) State {
 	return s
 }
 
-// neighbour returns the knob n places below another one; the ends hold.
-func neighbour(id knob.ID, n int) knob.ID {
-	order := knobs.Order()
-	i := slices.Index(order, id) + n
+// neighbour returns the knob n places below the focused one; the ends hold.
+func (s *State) neighbour(n int) knob.ID {
+	order := knobs.Order(&s.Setup)
+	i := slices.Index(order, s.Focus) + n
 	return order[min(max(i, 0), len(order)-1)]
 }
 

@@ -51,8 +51,12 @@ func New(s engine.Setup, theme string, mouse bool) State {
 	if theme == "" {
 		theme = ThemeAuto
 	}
+	focus := knob.TP
+	if s.Stack.Traits().DataParallelOnly {
+		focus = knob.ZeRO
+	}
 	return State{
-		Setup: s, Locks: knob.Locks{GPUs: true, Batch: true, Tokens: true}, Focus: knob.TP,
+		Setup: s, Locks: knob.Locks{GPUs: true, Batch: true, Tokens: true}, Focus: focus,
 		Theme: theme, Mouse: mouse,
 	}
 }
