@@ -27,6 +27,7 @@ func setupsOfFigures() []string {
 		"model=deepseek-v3 gpus=64 pp=2 ep=8 zero=1 calibration=megatron-2022",
 		"model=minimax-m1 gpus=64 tp=2 cp=2 ep=8 zero=1",
 		"model=glm-5.2 gpus=64 tp=2 ep=8 zero=1",
+		"model=deepseek-v4-flash gpus=64 tp=2 ep=8 zero=1",
 		"model=kimi-linear-48b-a3b gpus=16 tp=2 ep=4 zero=1",
 		"model=lfm2-8b-a1b gpus=8 ep=4 zero=1",
 		"model=bloom-176b gpus=64 tp=8 pp=4 zero=1",

@@ -116,9 +116,15 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		"not measured; the columns that CP sends to the next rank are left out")
 	say(s.Model.SharedBlocks > 0, "each stage holds the shared blocks that its layers use; the sum of their "+
 		"gradients over stages is left out, and what they save is derived and not measured")
-	chosen := s.Model.IndexTopK > 0
-	say(chosen && !s.Model.IsMLA(), "attention to chosen blocks of tokens saves and computes what its "+
-		"operations have, and CP passes keys and values around a ring; inferred from its code, not measured")
+	chosen, sharesKey := s.Model.IndexTopK > 0, s.Model.OutputGroups > 0
+	say(sharesKey, "attention to a window and compressed keys saves what its operations read, counted from "+
+		"transformers' code; CP passes the key and its compression around a ring; inferred, not measured")
+	say(s.Model.HyperStreams > 0, fmt.Sprintf("hyper-connections keep %d streams at each sub-layer, as "+
+		"Megatron-LM's code does, and send them from stage to stage; the products that make their "+
+		"coefficients are left out of FLOPs; nothing of it was measured", s.Model.HyperStreams))
+	say(chosen && !s.Model.IsMLA() && !sharesKey, "attention to chosen blocks of tokens saves and computes "+
+		"what its operations have, and CP passes keys and values around a ring; inferred from its code, not "+
+		"measured")
 	say(s.Model.AltUpStreams+s.Model.LayerInput > 0, "what streams and inputs of layers save is inferred; "+
 		"both go from stage to stage, the products that make streams are left out of FLOPs, and CP of keys "+
 		"and values of an earlier layer costs nothing")

@@ -55,6 +55,8 @@ func (p *plan) symbols() {
 		record.In("h_latent", m.ExpertLatent), record.In("E_zero", m.ZeroExperts),
 		record.In("index_heads", m.IndexHeads), record.In("d_index", m.IndexDim),
 		record.In("top_tokens", m.IndexTopK), record.In("r_adapter", m.AdapterRank),
+		record.In("compress_ratio", m.CompressRatio), record.In("compress_ratio_heavy", m.CompressHeavy),
+		record.In("output_groups", m.OutputGroups), record.In("r_o", m.OutputRank),
 		record.In("key_heads", m.LinearKeyHeads), record.In("d_key", m.LinearKeyDim),
 		record.In("value_heads", m.LinearValueHeads),
 		record.In("d_value", m.LinearValueDim), record.In("conv_width", m.ConvWidth),

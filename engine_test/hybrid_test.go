@@ -273,7 +273,7 @@ func TestFormulasOfHybrids(t *testing.T) {
 	for _, id := range []string{
 		"qwen3-next-80b-a3b", "qwen3.5-27b", "nemotron3-nano-30b-a3b",
 		"nemotron-nano-9b-v2", "granite-4.0-h-tiny", "lfm2-8b-a1b", "kimi-linear-48b-a3b", "minimax-m1",
-		"jamba-v0.1", "falcon-h1-0.5b", "glm-5.2", "zamba2-1.2b",
+		"jamba-v0.1", "falcon-h1-0.5b", "glm-5.2", "zamba2-1.2b", "deepseek-v4-flash",
 	} {
 		for _, recompute := range []recipe.RecomputeMode{
 			recipe.RecomputeNone, recipe.RecomputeSelective,
@@ -324,8 +324,9 @@ func TestFormulasOfSizes(t *testing.T) {
 		"streams": {"gemma3-4b", func(m *model.Model) {
 			m.AltUpStreams, m.LaurelRank, m.LayerInput, m.LayerVocab, m.ReusedKV = 4, 64, 256, 1000, 10
 		}},
-		"snapshots":      {"llama3.1-8b", func(m *model.Model) { m.ResidualBlock = 12 }},
-		"window's sinks": {"gemma3-27b", func(m *model.Model) { m.LocalSinks = true }},
+		"hyper-connections": {"llama3.1-8b", func(m *model.Model) { m.HyperStreams = 4 }},
+		"snapshots":         {"llama3.1-8b", func(m *model.Model) { m.ResidualBlock = 12 }},
+		"window's sinks":    {"gemma3-27b", func(m *model.Model) { m.LocalSinks = true }},
 		"blocks of tokens": {"qwen3-8b", func(m *model.Model) {
 			m.Pattern, m.IndexHeads, m.IndexDim, m.IndexTopK = "*DDD", 4, 128, 2048
 		}},

@@ -48,6 +48,7 @@ func described(t *testing.T) []engine.Setup {
 		`{"model":"kimi-linear-48b-a3b","gpus":64,"tp":2,"pp":2,"cp":2,"ep":8,"gbs":64}`,
 		`{"model":"lfm2-8b-a1b","gpus":16,"tp":2,"cp":2,"ep":4,"gbs":64}`,
 		`{"model":"glm-5.2","gpus":256,"tp":2,"pp":2,"cp":2,"ep":16,"gbs":256}`,
+		`{"model":"deepseek-v4-flash","gpus":64,"tp":2,"pp":2,"cp":2,"ep":8,"gbs":64}`,
 		`{"model":"jamba-v0.1","gpus":16,"ep":4,"gbs":64}`,
 		`{"model":"falcon-h1-0.5b","gpus":8,"gbs":64}`,
 		`{"model":"zamba2-1.2b","gpus":8,"pp":2,"gbs":64}`,
@@ -77,19 +78,23 @@ type law struct {
 	source, omits string
 }
 
+// mixerIDs are the IDs of kinds of mixers.
+const mixerIDs = "sliding|lightning|kimi|conv|sparse|reselected|near|far|beside|block|mamba1|full|delta|" +
+	"mamba2"
+
 var (
 	ordinal = regexp.MustCompile(`\b(rank|stage|chunk)([ _])\d+`)
 	numeral = regexp.MustCompile(`\.\d+`)
 	braces  = regexp.MustCompile(`\{[^}]*\}`)
 	kinds   = regexp.MustCompile(
-		`^(layer|recompute)\.(?:(?:[a-z0-9]+_)?(?:dense|moe)|delta|mamba2|sliding|lightning|kimi|conv|sparse|reselected|beside|block|mamba1|full)\b`,
+		`^(layer|recompute)\.(?:(?:[a-z0-9]+_)?(?:dense|moe|hash)|` + mixerIDs + `)\b`,
 	)
 	mixers = regexp.MustCompile(
-		`^layer\.(?:sliding|lightning|kimi|conv|sparse|reselected|beside|block|mamba1|full|delta|mamba2|none)\.(attention|cp-hop)\b`,
+		`^layer\.(?:` + mixerIDs + `|none)\.(attention|cp-hop)\b`,
 	)
 	ops  = regexp.MustCompile(`^layer\.kind\.[a-z-]+\.(parameters|flops|saved|time)$`)
 	kind = regexp.MustCompile(
-		`(?:(?:sliding|lightning|kimi|conv|sparse|reselected|beside|block|mamba1|full|delta|mamba2)_)?(?:dense|moe|MoE) layer|(?:sliding|lightning|kimi|conv|sparse|reselected|beside|block|mamba1|full|delta|mamba2) layer`,
+		`(?:(?:` + mixerIDs + `)_)?(?:dense|moe|hash|MoE) layer|(?:` + mixerIDs + `) layer`,
 	)
 	joined = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)+`)
 )

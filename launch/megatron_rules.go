@@ -198,7 +198,16 @@ func partWithoutFlag(m *model.Model) string {
 		has  bool
 	}{
 		{"Mamba-1, or attention beside Mamba-2", m.Has(model.LetterMamba1) || m.Has(model.LetterBeside)},
-		{"layers of the letters K, L, C, D, R or Z of layer_pattern", m.HasAny("KLCDRZ")},
+		{
+			"one key for all heads and compressed keys (DeepSeek-V4; not in Megatron-LM's main branch)",
+			m.OutputGroups > 0,
+		},
+		{
+			"hyper-connections here (Megatron-LM has them without pipeline and prediction modules)",
+			m.HyperStreams > 0,
+		},
+		{"experts by a table of tokens", m.HashLayers > 0},
+		{"layers of the letters K, L, C, D, R, Q, X or Z of layer_pattern", m.HasAny("KLCDRQXZ")},
 		{"a norm of the embedding", m.EmbeddingNorm},
 		{"a bias of the output head", m.HeadBias},
 		{"layers of a window whose heads differ", a != m.Heads || kv != m.KVHeads || m.LocalHeadDim != 0 ||

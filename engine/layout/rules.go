@@ -138,6 +138,11 @@ func (r *rules) tensor() {
 		r.failf("tp-linear-heads", id.TP, "tp %d does not divide the %d %s: TP gives each rank whole ones", t,
 			heads, what)
 	}
+	if m.OutputGroups%t != 0 {
+		r.failf("tp-output-groups", id.TP,
+			"tp %d does not divide the %d groups of heads that attention's output goes down in", t,
+			m.OutputGroups)
+	}
 	if m.SharedFFN%t != 0 {
 		r.failf("tp-shared-ffn", id.TP, "tp %d does not divide the shared experts' width %d", t, m.SharedFFN)
 	}
@@ -253,8 +258,13 @@ func (r *rules) sequence() {
 			"tp x cp = %d does not divide the %d %s: its CP exchanges the sequence for heads", l.TP*l.CP,
 			heads, what)
 	}
+	ratio := max(m.CompressRatio, m.CompressHeavy)
 	switch {
 	case l.CP == 1:
+	case ratio > 0 && l.Seq%(l.CP*ratio) != 0:
+		r.failf("cp-compressed-keys", id.CP,
+			"cp x %d = %d does not divide the sequence of %d tokens: a key of %d tokens would lie on two "+
+				"ranks", ratio, l.CP*ratio, l.Seq, ratio)
 	case l.Seq%l.CP != 0:
 		r.failf("cp-seq", id.CP, "cp %d does not divide the sequence of %d tokens", l.CP, l.Seq)
 	case l.Seq%(2*l.CP) != 0:

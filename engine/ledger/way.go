@@ -204,6 +204,7 @@ func Check(p *model.Program, w *Way) error {
 		{w.Base != "" && w.Base != recipe.BaseBF16 && experts, "quantised experts"},
 		{
 			m.FFNWidths != "" || m.ResidualBlock+m.AltUpStreams+m.LayerInput+m.ReusedKV+m.LaurelRank > 0 ||
+				m.HyperStreams+m.OutputGroups+m.HashLayers > 0 ||
 				m.LocalSinks, "this kind of layer",
 		},
 		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 ||

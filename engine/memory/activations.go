@@ -136,7 +136,7 @@ func recordParts(note note, parts *[model.PartCount]record.Num, saved *LayerActi
 // layerInput returns what a fully recomputed layer keeps, its input, in bytes per token.
 func layerInput(in *Input) record.Num {
 	var a amount
-	a.add(in, in.Program.Hidden(), record.Lit(2))
+	a.add(in, in.Program.Hidden(), record.Lit(2*in.Program.Carried()))
 	return a.perToken(in, record.Num{})
 }
 

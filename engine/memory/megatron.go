@@ -75,7 +75,13 @@ func (megatronCore) Save(s *saver) {
 		case model.Activation:
 			s.all(i, o.In, w.read)
 		case model.Multiply:
-			s.all(i, o.In, two)
+			for _, r := range o.In {
+				bytes := two
+				if s.layer.Tensor(r).FP32 {
+					bytes = four
+				}
+				s.save(i, r, bytes)
+			}
 		case model.Convolution: // its input is part of a projection's output, which stays whole
 			s.save(i, o.In[0], two)
 		case model.Scan:
@@ -101,7 +107,7 @@ func (s *saver) outputOf(core *model.Op) *model.Tensor {
 	at := core.Out[0]
 	for i := range s.layer.Ops {
 		switch o := &s.layer.Ops[i]; {
-		case o.In[0] == at && (o.Kind == model.Multiply || o.Blocks.V > 0):
+		case o.In[0] == at && (o.Kind == model.Multiply || o.Kind == model.Rotary || o.Blocks.V > 0):
 			at = o.Out[0]
 		case o.In[0] == at:
 			return s.layer.Tensor(o.Out[0])

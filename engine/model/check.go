@@ -66,6 +66,7 @@ func (m *Model) Check() Errors {
 	c := checker{}
 	c.labels(m)
 	c.widths(m)
+	c.sharedKey(m)
 	c.words(m)
 	c.pattern(m)
 	if m.IsMLA() {
@@ -264,6 +265,9 @@ func (c *checker) pattern(m *Model) {
 	if m.HasAny("DR") && m.IsMLA() != (m.QLoraRank > 0) || m.Has(LetterShared) && !m.IsMLA() {
 		wrong("D and R with kv_lora_rank and q_lora_rank (MLA), or D without both")
 	}
+	if m.HasAny("QX") && !m.sharesKey() {
+		wrong("Q and X with output_groups and o_lora_rank (one key for all heads)")
+	}
 	if m.Has(LetterShared) && m.Letter(0) != LetterSparse {
 		wrong("D first, where others (R) attend to what it chose")
 	}
@@ -282,9 +286,11 @@ func (c *checker) pattern(m *Model) {
 		{field{"linear_rank", m.LinearRank}, "S"},
 		{field{"shared_blocks", m.SharedBlocks}, "Z"},
 		{field{"adapter_rank", m.AdapterRank}, "Z"},
-		{field{"index_heads", m.IndexHeads}, "DR"},
-		{field{"index_head_dim", m.IndexDim}, "DR"},
-		{field{"index_top_k", m.IndexTopK}, "DR"},
+		{field{"compress_ratio", m.CompressRatio}, "Q"},
+		{field{"compress_ratio_heavy", m.CompressHeavy}, "X"},
+		{field{"index_heads", m.IndexHeads}, "DRQ"},
+		{field{"index_head_dim", m.IndexDim}, "DRQ"},
+		{field{"index_top_k", m.IndexTopK}, "DRQ"},
 	} {
 		switch {
 		case m.HasAny(f.letters):

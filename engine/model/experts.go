@@ -39,7 +39,7 @@ func experts(b *builder, x Ref) Ref {
 	}
 	b.part = PartRouter
 	biases := 0.0
-	for _, has := range [...]bool{b.m.MLPBias, b.m.RouterBias} {
+	for _, has := range [...]bool{b.m.MLPBias, b.m.RouterBias && !b.hash} {
 		if has {
 			biases++
 		}

@@ -232,7 +232,7 @@ func (l *Layer) untrained(seq int, causal bool) units.FLOPs {
 	if l.untaught {
 		return 2 * (units.FLOPs(l.indexer.V) + scores)
 	}
-	return units.FLOPs(l.indexer.V) + 2*scores*units.FLOPs(1-l.windowShare(seq, causal))
+	return units.FLOPs(l.indexer.V) + 2*scores*units.FLOPs(1-l.chosenShare(seq, causal))
 }
 
 // untrainedFormula is the text of untrained; empty without an indexer.
@@ -272,7 +272,7 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool, adapte
 	for i := range p.Layers {
 		l := &p.Layers[i]
 		if text := l.untrainedFormula(causal); text != "" {
-			rec.Given(record.InUnit(record.Share, "share_of_chosen_tokens", l.windowShare(seq, causal)))
+			rec.Given(record.InUnit(record.Share, "share_of_chosen_tokens", l.chosenShare(seq, causal)))
 			if formula += " - " + l.Name + "_layers * " + text; mtp && l == p.Module() {
 				formula += " - MTP_modules * " + text
 			}
@@ -310,10 +310,26 @@ func (l *Layer) WindowShare(seq int, causal bool) float64 {
 }
 
 func (l *Layer) windowShare(seq int, causal bool) float64 {
-	if l.Window <= 0 || l.Window >= seq || seq <= 0 {
+	share := windowShare(float64(l.Window), float64(seq), causal)
+	if m := float64(l.every); m > 0 {
+		share += windowShare(float64(l.chosen), float64(seq)/m, causal) / m
+	}
+	return share
+}
+
+// chosenShare returns the part of what an indexer scores that it chooses.
+func (l *Layer) chosenShare(seq int, causal bool) float64 {
+	if l.every > 0 {
+		return windowShare(float64(l.chosen), float64(seq)/float64(l.every), causal)
+	}
+	return l.windowShare(seq, causal)
+}
+
+// windowShare returns the part of s tokens that a window of w lets one see: 1 without a window.
+func windowShare(w, s float64, causal bool) float64 {
+	if w <= 0 || w >= s || s <= 0 {
 		return 1
 	}
-	s, w := float64(seq), float64(l.Window)
 	if causal {
 		// The first w tokens see half a window on average; the rest a whole
 		// one. Counted against s/2 per token.

@@ -33,13 +33,15 @@ const (
 	LetterConv      = 'C' // short convolution
 	LetterSparse    = 'D' // DeepSeek sparse attention
 	LetterShared    = 'R' // the same to the tokens that the last such layer chose
+	LetterNear      = 'Q' // attention to a window and to chosen compressed keys; no letter of Megatron-LM
+	LetterFar       = 'X' // the same to all of them, of more tokens each
 	LetterBlock     = 'Z' // a block that such layers share, then Mamba-2; no letter of Megatron-LM
 	LetterMLP       = '-' // no mixer: an MLP is all of the layer, and the others have none
 	LetterExperts   = 'E' // the same with a mixture
 )
 
 // Letters lists them.
-func Letters() string { return "*WGMHSKLCDRZ-E" }
+func Letters() string { return "*WGMHSKLCDRQXZ-E" }
 
 // Flat reports whether each layer is one sub-layer: a mixer or a feed-forward part.
 func (m *Model) Flat() bool { return m.HasAny("-EZ") }
@@ -120,6 +122,8 @@ func mixers() []sublayer {
 		{"conv", "short_convolution", lettered(LetterConv), shortConvolution, nil},
 		{"sparse", "sparse", lettered(LetterSparse), sparse, nil},
 		{"reselected", "sparse_shared", lettered(LetterShared), reselected, nil},
+		{"near", "compressed_sparse", lettered(LetterNear), compressedSparse, nil},
+		{"far", "heavily_compressed", lettered(LetterFar), heavilyCompressed, nil},
 		{"sliding_reused", "sliding_of_earlier_keys", func(m *Model, i int) bool {
 			return m.local(i) && m.reuses(i)
 		}, reusing(sliding), nil},
@@ -133,8 +137,11 @@ func mixers() []sublayer {
 
 // attention is attention to all tokens, latent or of grouped queries.
 func attention(b *builder, x Ref) Ref {
-	if b.m.IsMLA() {
+	switch {
+	case b.m.IsMLA():
 		return latent(b, x)
+	case b.m.sharesKey():
+		return sharedKey(b, x)
 	}
 	return groupedQuery(b, x)
 }
@@ -158,7 +165,12 @@ func (m *Model) first(layer int) bool {
 // feedForwards is mixers for the part that follows.
 func (m *Model) feedForwards() []sublayer {
 	dense := func(m *Model, i int) bool { return !m.Flat() || m.Letter(i) == LetterMLP }
-	rows := []sublayer{{"moe", "MoE", (*Model).MoELayer, experts, nil}}
+	rows := []sublayer{
+		{"hash", "hash_MoE", func(m *Model, i int) bool {
+			return i < m.HashLayers && m.MoELayer(i)
+		}, hashed, nil},
+		{"moe", "MoE", (*Model).MoELayer, experts, nil},
+	}
 	if m.FFNWidths != "" {
 		words, of := strings.Split(m.FFNWidths, ","), map[int]string{}
 		for i := range max(m.Layers, 0) {
@@ -212,9 +224,29 @@ func (m *Model) pattern(lists ...[]sublayer) (kinds [][2]*sublayer, order []uint
 	return kinds, order[:max(m.Layers, 0)]
 }
 
+// ownModule returns which layer a prediction module has where it is not the last kind, and adds it where no
+// layer of the stack is like it: that of a shared key sees a window alone, and its mixture is balanced.
+func (m *Model) ownModule(kinds [][2]*sublayer, mixers, feedForwards []sublayer) ([][2]*sublayer, int) {
+	if m.MTPLayers == 0 || !m.sharesKey() {
+		return kinds, -1
+	}
+	of := func(list []sublayer, id string) *sublayer {
+		return &list[slices.IndexFunc(list, func(s sublayer) bool { return s.id == id })]
+	}
+	own := [2]*sublayer{of(mixers, "sliding"), of(feedForwards, "dense")}
+	if m.IsMoE() {
+		own[1] = of(feedForwards, "moe")
+	}
+	if n := slices.Index(kinds, own); n >= 0 {
+		return kinds, n
+	}
+	return append(kinds, own), len(kinds)
+}
+
 // stack lays the distinct layers of the model out.
 func (p *Program) stack(rec *record.Recorder, mixers, feedForwards []sublayer) {
 	kinds, order := p.of.pattern(mixers, feedForwards)
+	kinds, own := p.of.ownModule(kinds, mixers, feedForwards)
 	p.Layers, p.order, p.module = make([]Layer, len(kinds)), order, -1
 	hybrid := false
 	for _, k := range kinds {
@@ -231,6 +263,9 @@ func (p *Program) stack(rec *record.Recorder, mixers, feedForwards []sublayer) {
 		if k[0].id != "reselected" && (l.MoE || p.module < 0 || !p.Layers[p.module].MoE) {
 			p.module = i
 		}
+	}
+	if own >= 0 {
+		p.module = own
 	}
 	for _, n := range order {
 		p.Layers[n].Count++

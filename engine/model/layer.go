@@ -66,6 +66,9 @@ func (p *Program) Streams() float64 {
 	if p.of.Has(LetterBlock) {
 		return 2
 	}
+	if n := p.of.HyperStreams; n > 0 {
+		return float64(n)
+	}
 	if m := &p.of; m.AltUpStreams+m.LayerInput > 0 {
 		return float64(max(m.AltUpStreams, 1)) + float64(m.Layers*m.LayerInput)/float64(m.Hidden)
 	}
@@ -75,7 +78,10 @@ func (p *Program) Streams() float64 {
 	return 1
 }
 
-// Hidden returns what enters every layer.
+// Carried returns how many copies of the hidden state a layer reads and writes.
+func (p *Program) Carried() float64 { return float64(max(p.of.HyperStreams, p.of.AltUpStreams, 1)) }
+
+// Hidden returns what enters every layer, one copy of it.
 func (p *Program) Hidden() *Tensor { return p.Layers[0].Tensor(Input) }
 
 // builder writes the operations of a layer down.
@@ -87,6 +93,7 @@ type builder struct {
 
 	beside bool       // operations are those of a second mixer of the layer
 	shared bool       // operations are those of a block that layers share
+	hash   bool       // tokens go to experts by a table
 	reuses bool       // keys and values are those of an earlier layer
 	unused record.Num // parameters of its own for them
 }
@@ -100,6 +107,7 @@ type sizes struct {
 
 	keyHeads, keyDim, valueHeads, valueDim, conv, chunk, scanRank record.Num // of scans
 	indexHeads, indexDim, indexTopK, adapter                      record.Num
+	ratio, heavy, outGroups, outRank                              record.Num // of a shared key
 }
 
 func newBuilder(m *Model, rec *record.Recorder) builder {
@@ -116,6 +124,8 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 		chunk: n("chunk", max(m.LinearChunk, 1)), scanRank: n("scan_rank", m.LinearRank),
 		indexHeads: n("index_heads", m.IndexHeads), indexDim: n("d_index", m.IndexDim),
 		indexTopK: n("top_tokens", m.IndexTopK), adapter: n("r_adapter", m.AdapterRank),
+		ratio: n("compress_ratio", m.CompressRatio), heavy: n("compress_ratio_heavy", m.CompressHeavy),
+		outGroups: n("output_groups", m.OutputGroups), outRank: n("r_o", m.OutputRank),
 	}}
 	s := &b.size
 	s.latent, s.routes = s.h, s.e
@@ -148,8 +158,16 @@ func newLayer(m *Model, rec *record.Recorder, parts [2]*sublayer) Layer {
 	b := newBuilder(m, rec)
 	x := b.tensor(b.size.h, Sequence)
 	norms := 0
+	if m.HyperStreams > 0 {
+		x = b.tensor(record.Lit(float64(m.HyperStreams)).Times(b.size.h), Sequence)
+	}
 	for _, part := range parts {
-		if part.add != nil {
+		switch {
+		case part.add == nil:
+		case m.HyperStreams > 0:
+			x = b.hyper(x, func(one Ref) Ref { return part.add(&b, b.norm(one, m.NormsPer > norms)) })
+			norms++
+		default:
 			stream := x
 			if part.before != nil {
 				stream = part.before(&b, x)
@@ -274,7 +292,7 @@ func (b *builder) read() {
 				}
 			}
 		}
-		if o.Part != PartNorms || o.Kind == Residual {
+		if o.Part != PartNorms || o.Kind == Residual || o.Kind == Multiply {
 			continue
 		}
 		readers := 0

@@ -109,6 +109,16 @@ type Model struct {
 	// (attention residuals, Kimi K3); 0: none.
 	ResidualBlock int `json:"residual_block,omitempty" toml:"residual_block"`
 
+	// DeepSeek-V4: copies of the stream that hyper-connections mix; groups and rank of attention's output,
+	// whose key is one for all heads; tokens of a compressed key in layers Q, and in layers X; how many of
+	// the first mixtures send tokens by a table.
+	HyperStreams  int `json:"hyper_streams,omitempty" toml:"hyper_streams"`
+	OutputGroups  int `json:"output_groups,omitempty" toml:"output_groups"`
+	OutputRank    int `json:"o_lora_rank,omitempty" toml:"o_lora_rank"`
+	CompressRatio int `json:"compress_ratio,omitempty" toml:"compress_ratio"`
+	CompressHeavy int `json:"compress_ratio_heavy,omitempty" toml:"compress_ratio_heavy"`
+	HashLayers    int `json:"hash_layers,omitempty" toml:"hash_layers"`
+
 	// Gemma 3n and 4: copies of the stream, width of a path beside attention, width of an input of each layer
 	// and rows of its table, and how many of the last layers take keys and values of an earlier one.
 	AltUpStreams int `json:"altup_streams,omitempty" toml:"altup_streams"`

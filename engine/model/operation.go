@@ -118,6 +118,8 @@ type Layer struct {
 	Experts record.Num // routed ones
 	TopK    record.Num // of them that a token goes to
 
+	every  int        // tokens of a compressed key that attention sees too; 0: none
+	chosen int        // of those, how many; 0: all
 	sparse bool       // attention to the Window tokens that were chosen, which all counts are of
 	index  record.Num // FLOPs of the choice for each pair of tokens
 	// of the indexer's products, forward

@@ -179,6 +179,7 @@ func (m *Model) FinalNorm() int64 {
 	if m.HeadBias {
 		n += int64(m.Vocab)
 	}
+	n += m.streamMixer()
 	if m.ResidualBlock > 0 { // the head mixes the snapshots too
 		n += 2 * int64(m.Hidden)
 	}
@@ -254,7 +255,8 @@ func (p *Program) count() (s sums) {
 	s.active += s.total
 	if m.MTPLayers > 0 {
 		projection := p.Projection.Weights(&p.Projection.Ops[0])
-		s.mtp = float64(m.MTPLayers) * (p.Module().total + projection.V + float64(3*m.norm()))
+		s.mtp = float64(m.MTPLayers) * (p.Module().total + projection.V + float64(3*m.norm()+
+			m.streamMixer()))
 	}
 	return s
 }
@@ -313,6 +315,10 @@ func (p *Program) recordTotal(rec *record.Recorder) {
 	if m.MTPLayers > 0 {
 		formula = "MTP_modules * (layer + " + p.Projection.Weights(&p.Projection.Ops[0]).Text() +
 			" + 3 * norm)"
+		if m.HyperStreams > 0 {
+			formula = strings.Replace(formula, "3 * norm", "3 * norm + stream_mixer", 1)
+			rec.Given(record.In("stream_mixer", m.streamMixer()))
+		}
 	}
 	rec.Given(record.In("MTP_modules", m.MTPLayers))
 	rec.Figure(record.Entry{

@@ -81,6 +81,7 @@ func families() map[string]family {
 		"lfm2":            decoder("", lfm2Dense, nil),
 		"lfm2_moe":        {read: lfm2MoE},
 		"deepseek_v32":    {read: sparseLatent},
+		"deepseek_v4":     {read: deepSeekV4},
 		"glm_moe_dsa":     {read: sparseLatent},
 		"kimi_linear":     {read: kimiLinear},
 		"minimax":         mixture("", "num_local_experts", "num_experts", miniMax),

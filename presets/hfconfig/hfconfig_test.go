@@ -93,9 +93,7 @@ func TestConfigs(t *testing.T) {
 }
 
 // notRead are the models of families that are refused by name, and why.
-var notRead = map[string]string{
-	"deepseek-ai/DeepSeek-V4-Flash": "compressed attention and hyper-connections",
-}
+var notRead = map[string]string{}
 
 // TestFamilies: of 50 public models of 2024 to 2026 those whose layers are of known kinds have exactly their
 // number of parameters without encoders and prediction modules; the others are refused by name.
@@ -134,6 +132,10 @@ func TestFamilies(t *testing.T) {
 			}
 			if of := others["multi-token prediction"]; of != mtp[p.Name] {
 				t.Errorf("%s: %d parameters of prediction modules, want %d", p.Name, of, mtp[p.Name])
+			}
+			of := others["tables that send tokens to experts"]
+			if p.Name == "deepseek-ai/DeepSeek-V4-Flash" && of != 2_327_040 {
+				t.Errorf("%s: tables of %d numbers", p.Name, of)
 			}
 			if of := others["encoder (vision_config)"]; of != encoders[p.Name] {
 				t.Errorf("%s: an encoder of %d parameters, want %d", p.Name, of, encoders[p.Name])
@@ -345,9 +347,20 @@ func TestRefused(t *testing.T) {
 				"--as llama reads it as that",
 			},
 		},
-		"a type of a family": {`{"model_type":"deepseek_v4","kv_lora_rank":1,"n_group":8,"topk_group":4,"num_experts_per_tok":8}`, []string{`"deepseek_v4" is not known`, "nearest known: deepseek_v32;"}},
-		"layers of Mamba-2":  {`{"model_type":"granitemoehybrid","num_hidden_layers":2,"layer_types":["attention","mamba1"]}`, []string{`layer_types: layer 2 is "mamba1"; allowed: attention, full_attention, linear_attention, mamba`}},
-		"a short pattern":    {`{"model_type":"nemotron_h","num_hidden_layers":4,"hybrid_override_pattern":"M-*"}`, []string{"hybrid_override_pattern: 3 letters, where num_hidden_layers is 4"}},
+		"a type of a family": {
+			`{"model_type":"deepseek_v5","kv_lora_rank":1,"n_group":8,"topk_group":4}`,
+			[]string{`"deepseek_v5" is not known`, "nearest known: deepseek_v32;"},
+		},
+		"layers of Mamba-2": {
+			`{"model_type":"granitemoehybrid","num_hidden_layers":2,"layer_types":["attention","mamba1"]}`,
+			[]string{
+				`layer_types: layer 2 is "mamba1"; allowed: attention, full_attention, linear_attention, `,
+			},
+		},
+		"a short pattern": {
+			`{"model_type":"nemotron_h","num_hidden_layers":4,"hybrid_override_pattern":"M-*"}`,
+			[]string{"hybrid_override_pattern: 3 letters, where num_hidden_layers is 4"},
+		},
 		"an unknown letter": {
 			`{"model_type":"nemotron_h","hybrid_override_pattern":"M-X"}`,
 			[]string{`hybrid_override_pattern: "M-X": allowed are the letters`},

@@ -19,6 +19,9 @@ func (r *reader) countOthers() {
 	if n := r.Model.MTP(); n > 0 {
 		r.other("multi-token prediction", float64(n))
 	}
+	if m := &r.Model; m.HashLayers > 0 {
+		r.other("tables that send tokens to experts", float64(m.HashLayers)*float64(m.Vocab)*float64(m.TopK))
+	}
 	v, ok := r.keys["vision_config"]
 	if !ok || len(v.raw) == 0 || v.raw[0] != '{' {
 		return

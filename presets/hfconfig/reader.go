@@ -526,12 +526,16 @@ func (r *reader) ropeScaling() {
 				Old    any             `json:"type"`
 				Factor any             `json:"factor"`
 				Full   json.RawMessage `json:"full_attention"`
+				Far    json.RawMessage `json:"compress"` // of DeepSeek-V4
 			}
 			_ = json.Unmarshal(raw, &of)
 			if word, _ = of.Type.(string); word == "" {
 				word, _ = of.Old.(string)
 			}
 			factor, _ = of.Factor.(float64)
+			if of.Full == nil {
+				of.Full = of.Far
+			}
 			return word, factor, of.Full
 		}
 		word, factor, full := read(v.raw)

@@ -1,0 +1,122 @@
+package hfconfig
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"meshscope/engine/escape"
+	"meshscope/engine/model"
+)
+
+// deepSeekV4 has one key for all heads, compressed ones in most layers, and several streams.
+func deepSeekV4(r *reader) {
+	m := &r.Model
+	r.decoder(model.BiasAll)
+	m.QKNorm, m.AttnSinks, m.RouterBias = model.QKNormPerHead, true, true
+	m.QLoraRank = r.must("q_lora_rank", "q_lora_rank")
+	m.OutputGroups, m.OutputRank = r.must("o_groups", "output_groups"), r.must("o_lora_rank", "o_lora_rank")
+	m.HyperStreams = r.must("hc_mult", "hyper_streams")
+	r.skip("the part of a head that has positions", "qk_rope_head_dim", "partial_rotary_factor")
+	r.window()
+	width := r.must("moe_intermediate_size", "moe_ffn_hidden", "shared_ffn_hidden_total")
+	r.experts("n_routed_experts", "num_local_experts", width)
+	m.SharedExperts, _ = r.number("n_shared_experts", "n_shared_experts", "shared_ffn_hidden_total")
+	m.SharedFFN = m.SharedExperts * width
+	m.MTPLayers, _ = r.number("num_nextn_predict_layers", "mtp_layers")
+	r.hashed()
+	r.compressed()
+	if m.Has(model.LetterNear) {
+		m.IndexHeads, m.IndexDim, m.IndexTopK = r.must("index_n_heads", "index_heads"),
+			r.must("index_head_dim", "index_head_dim"), r.must("index_topk", "index_top_k")
+	}
+	r.skip("of chosen keys, which there are none of", "index_n_heads", "index_head_dim", "index_topk")
+}
+
+// compressed reads what each layer attends to beside its window: of a list of words, or of the tokens that a
+// key stands for, which goes on with the prediction modules'.
+func (r *reader) compressed() {
+	m := &r.Model
+	letters := map[string]byte{
+		"sliding_attention": model.LetterWindow, "compressed_sparse_attention": model.LetterNear,
+		"heavily_compressed_attention": model.LetterFar,
+	}
+	rate := func(word, old string) int {
+		return r.must(r.first(old, "compress_rates."+word), map[byte]string{
+			model.LetterNear: "compress_ratio",
+			model.LetterFar:  "compress_ratio_heavy",
+		}[letters[word]])
+	}
+	near, far := rate("compressed_sparse_attention", "compress_rate_csa"),
+		rate("heavily_compressed_attention", "compress_rate_hca")
+	const key = "compress_ratios"
+	switch {
+	case r.has("layer_types"):
+		r.letters("layer_types", letters)
+		r.skip("layer_types tells each layer", key)
+	case r.has(key):
+		list := r.numbers(key, "layer_pattern")
+		if len(list) != m.Layers && len(list) != m.Layers+m.MTPLayers {
+			r.long(key, len(list))
+			return
+		}
+		of := map[int]byte{0: model.LetterWindow, near: model.LetterNear, far: model.LetterFar}
+		for i, n := range list {
+			if of[n] == 0 || i >= m.Layers && n != 0 {
+				r.refusef(key, "layer %d has %d; allowed: %s, and 0 for prediction modules", i+1, n,
+					strings.Join(numerals(slices.Sorted(maps.Keys(of))), ", "))
+				return
+			}
+		}
+		r.each(func(i int) byte { return of[list[i]] })
+	default:
+		r.derive(key, "two layers of the heavy kind, then by turns",
+			"not given: as "+r.class.Name+" has them", "layer_pattern")
+		r.each(func(i int) byte {
+			if i < 2 || i%2 != 0 {
+				return model.LetterFar
+			}
+			return model.LetterNear
+		})
+	}
+	if m.CompressRatio = near; !m.Has(model.LetterNear) {
+		m.CompressRatio = 0
+	}
+	if m.CompressHeavy = far; !m.Has(model.LetterFar) {
+		m.CompressHeavy = 0
+	}
+}
+
+// hashed reads how many of the first mixtures have a table in place of a router's choice.
+func (r *reader) hashed() {
+	const key = "mlp_layer_types"
+	m := &r.Model
+	if !r.has(key) {
+		m.HashLayers, _ = r.number("num_hash_layers", "hash_layers")
+		m.HashLayers = min(m.HashLayers, max(m.Layers, 0))
+		return
+	}
+	r.skip(key+" tells each layer", "num_hash_layers")
+	kinds := r.words(key, "hash_layers")
+	if !r.long(key, len(kinds)) {
+		return
+	}
+	for i, kind := range kinds {
+		switch {
+		case kind == "hash_moe" && m.HashLayers == i:
+			m.HashLayers++
+		case kind != "moe":
+			r.refusef(key, "layer %d is %s; allowed: hash_moe in the first layers, then moe", i+1,
+				escape.Quote(kind))
+			return
+		}
+	}
+}
+
+func numerals(list []int) (words []string) {
+	for _, n := range list {
+		words = append(words, strconv.Itoa(n))
+	}
+	return words
+}
