@@ -150,5 +150,36 @@ func anyAccelerated() form {
 	}
 }
 
+// readTorchrun reads a script of one's own that torchrun starts, of which the number of GPUs alone is known.
+func readTorchrun(name string, data []byte, given Given) (Reading, bool) {
+	if !isScript(name) {
+		return Reading{}, false
+	}
+	s := parseScript(name, data, given)
+	for i := range s.calls {
+		words := textsOf(s.calls[i].fields)
+		at := programAt(s.calls[i].fields)
+		if at < 0 || !slices.ContainsFunc(words[:at], func(w string) bool {
+			return path.Base(w) == "torchrun" || strings.HasPrefix(w, "torch.distributed")
+		}) {
+			continue
+		}
+		f := form{
+			id: "torchrun", name: "torchrun", source: "pytorch/pytorch: torch/distributed/run.py",
+			spawns: true,
+		}
+		call := &s.calls[i]
+		r := f.of(nil, nil, amid{given: given, script: s, starter: slices.Concat(call.outer, call.env,
+			call.fields[:at+1])})
+		r.Problems = append(slices.Clone(s.problems), r.Problems...)
+		r.Ignored = append(r.Ignored, Ignored{
+			Key: words[at], Why: "a program of its own, which is not read: what it trains is not known",
+			Line: s.calls[i].fields[at].line, lost: true,
+		})
+		return r, true
+	}
+	return Reading{}, false
+}
+
 // amidFiles is what stands around a file that another names.
 func (r *reader) amidFiles() amid { return amid{given: r.amid.given} }

@@ -183,7 +183,7 @@ func plainName(name string) string {
 		again = false
 		for _, end := range []string{
 			"-hf", "-instruct", "-base", "-chat", "-it", "-pt", "-v0.1", "-v0.3",
-			"-2507", "-bf16",
+			"-2507", "-bf16", "-fp16",
 		} {
 			if rest, ok := strings.CutSuffix(name, end); ok {
 				name, again = rest, true

@@ -70,6 +70,9 @@ func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Read
 		return failed("", fmt.Errorf("is of %s, which is known and not read: give its figures as flags, "+
 			"such as --model, --gpus, --tp and --gbs, to any other command", of))
 	}
+	if r, ok := readTorchrun(name, text, given); ok {
+		return r
+	}
 	if ext := strings.ToLower(filepath.Ext(name)); ext != ".json" && ext != ".toml" &&
 		!strings.HasPrefix(strings.TrimSpace(string(text)), "{") {
 		var known []string

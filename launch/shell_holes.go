@@ -182,7 +182,8 @@ func groupsOf(list []shellField, split bool) (out [][]shellField) {
 			one := f
 			one.text = word
 			plain := holeForm.ReplaceAllString(word, "")
-			if len(out) == 0 || strings.HasPrefix(plain, "--") ||
+			if len(out) == 0 || strings.HasPrefix(plain,
+				"--") || len(out[len(out)-1]) > 1 && dotted.MatchString(plain) ||
 				!strings.HasPrefix(holeForm.ReplaceAllString(out[len(out)-1][0].text, ""), "--") {
 				out = append(out, []shellField{one})
 			} else {
@@ -192,6 +193,9 @@ func groupsOf(list []shellField, split bool) (out [][]shellField) {
 	}
 	return out
 }
+
+// dotted finds an override of a key with dots, which belongs to no flag before it.
+var dotted = regexp.MustCompile(`^[+]{0,2}[a-z_]+(?:\.[A-Za-z_0-9]+)+=`)
 
 func sameText(a, b []shellField) bool {
 	return slices.EqualFunc(a, b,

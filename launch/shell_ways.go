@@ -143,12 +143,58 @@ func (w *walker) branch(c *syntax.IfClause) {
 	w.errexit, w.guards = errexit, guards
 	switch is {
 	case yes:
+		if name := w.asksFor(c); name != "" {
+			line := w.lineOf(c)
+			w.ignored = append(w.ignored, Ignored{
+				Key: name, Why: "empty, so that the script ends here: read as if it were filled in",
+				Line: line,
+			})
+			w.doubt(name, "if", line)
+			w.branch(c.Else)
+			return
+		}
 		w.statements(c.Then)
 	case no:
 		w.branch(c.Else)
 	default:
 		w.ways(c, "if", func() { w.statements(c.Then) }, func() { w.branch(c.Else) })
 	}
+}
+
+// asksFor returns the variable that the script leaves empty for its user to fill in, where an if that ends
+// the script for that is decided: if [ -z "$X" ]; then exit 1; fi. Empty: it is another if.
+func (w *walker) asksFor(c *syntax.IfClause) string {
+	if len(c.Cond) != 1 {
+		return ""
+	}
+	call, ok := c.Cond[0].Cmd.(*syntax.CallExpr)
+	if !ok || c.Cond[0].Negated || len(call.Args) != 4 || call.Args[0].Lit() != "[" ||
+		call.Args[1].Lit() != "-z" {
+		return ""
+	}
+	name := ""
+	syntax.Walk(call.Args[2], func(n syntax.Node) bool {
+		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil {
+			name = p.Param.Value
+		}
+		return true
+	})
+	if value := w.vars[name]; len(value) == 0 || value[0].line == 0 || joined(value) != "" {
+		return ""
+	}
+	fails := false
+	for _, st := range c.Then {
+		syntax.Walk(st, func(n syntax.Node) bool {
+			end, ok := n.(*syntax.CallExpr)
+			fails = fails || ok && len(end.Args) == 2 && end.Args[0].Lit() == "exit" &&
+				end.Args[1].Lit() != "0"
+			return !fails
+		})
+	}
+	if !fails {
+		return ""
+	}
+	return name
 }
 
 // choose follows a case.

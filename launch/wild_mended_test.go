@@ -9,6 +9,86 @@ func wildMended() []wild {
 		" --qk-rope-head-dim 32"
 	return []wild{
 		{
+			"a container that is yours to name", "a.sh", "IMAGE=\"\"\nif [ -z \"$IMAGE\" ]; then\n  echo " +
+				"set it\n  " +
+				"exit 1\nfi\nsrun --container-image=$IMAGE " + torchrun + " --tensor-model-parallel-size " +
+				"2\n", nil,
+			map[string]any{"tp": 2, "gpus": 8},
+			"as if it were filled in", false,
+		},
+		{
+			"an exit for another reason", "a.sh", "X=\"\"\nif [ -z \"$X\" ]; then exit 0; " +
+				"fi\n" + torchrun + "\n", nil, nil,
+			"the script ends here", true,
+		},
+		{
+			"a program of its own", "a.sh", "torchrun --nproc_per_node 8 --nnodes 2 00_mine.py --lr " +
+				"1e-4\n", nil,
+			map[string]any{"gpus": 16, "tp": open, "zero": open, "model": open, "precision": open},
+			"00_mine.py", false,
+		},
+		{
+			"overrides of one of several runs", "a.sh", "for C in \"4 1\" \"2 2\"; do\n  set -- $C\n  " +
+				"torchrun " +
+				"--nproc_per_node=8 scripts/training/run_recipe.py --recipe llama3_8b_pretrain_config " +
+				"train.micro_batch_size=1 model.tensor_model_parallel_size=$1 " +
+				"model.pipeline_model_parallel_size=$2\ndone\n", nil,
+			map[string]any{"mbs": 1, "tp": open, "pp": open, "model": "llama3-8b", "gpus": 8},
+			"", false,
+		},
+		{
+			"accumulation that expr makes", "a.sh", "n=2\nNPROC_PER_NODE=$n swift sft --model " +
+				"Qwen/Qwen2.5-7B " +
+				"--gradient_accumulation_steps $(expr 16 / $n) --torch_dtype bfloat16\n", nil,
+			map[string]any{"microbatches": 8, "gpus": 2, "lora": 8},
+			"", false,
+		},
+		{
+			"layers over the GPUs of a process", "a.sh", "CUDA_VISIBLE_DEVICES=0,1 swift sft --model " +
+				"Qwen/Qwen2.5-7B\n", nil,
+			map[string]any{"gpus": open, "zero": open, "calibration": open},
+			"", false,
+		},
+		{
+			"checkpoints on the host", "a.yaml", axolotl + "gradient_checkpointing: offload\n", nil,
+			map[string]any{"recompute": "full"},
+			"go to the host", false,
+		},
+		{
+			"optimizers of bitsandbytes", "a.yaml", axolotl + "optimizer: paged_adamw_8bit\n", nil,
+			map[string]any{
+				"optimizer": "adamw-paged-8bit", "weight_dtype": "bf16",
+				"calibration": "transformers",
+			},
+			"", false,
+		},
+		{
+			"DeepSpeed's stage alone", "ds.json", `{"zero_optimization": {"stage": 3},
+				"bf16": {"enabled": true}}`, nil,
+			map[string]any{"zero": 3, "calibration": "deepspeed"},
+			"", false,
+		},
+		{
+			"DeepSpeed without ZeRO", "ds.json", `{"zero_optimization": {"stage": 0},
+				"bf16": {"enabled": true}}`, nil,
+			map[string]any{"zero": 0, "calibration": "default"},
+			"without ZeRO", false,
+		},
+		{
+			"FSDP2 of accelerate", "a.yaml", "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n" +
+				"  fsdp_version: 2\n  fsdp_reshard_after_forward: true\nnum_processes: 8\n", nil,
+			map[string]any{"zero": 3, "calibration": "transformers", "gpus": 8},
+			"", false,
+		},
+		{
+			"tensor parallelism of accelerate", "a.yaml", "distributed_type: FSDP\nmixed_precision: bf16\n" +
+				"fsdp_config:\n  fsdp_version: 2\n  fsdp_reshard_after_forward: true\nnum_processes: 8\n" +
+				"parallelism_config:\n  parallelism_config_tp_size: 2\n  parallelism_config_dp_shard_size: " +
+				"4\n", nil,
+			map[string]any{"zero": 3, "calibration": "default", "tp": 2},
+			"predicted as Megatron-Core", false,
+		},
+		{
 			"moments of 8 bits", "a.yaml", axolotl + "optimizer: adamw_torch_8bit\n", nil,
 			map[string]any{"optimizer": open, "mbs": 1},
 			"", false,
@@ -147,7 +227,8 @@ func wildMended() []wild {
 			"", false,
 		},
 		{
-			"all of torchtune in bf16", "a.yaml", "model:\n  _component_: torchtune.models.llama2.llama2_13b\n" +
+			"all of torchtune in bf16", "a.yaml", "model:\n  _component_: " +
+				"torchtune.models.llama2.llama2_13b\n" +
 				"batch_size: 2\noptimizer:\n  _component_: torch.optim.AdamW\ndtype: bf16\n", nil,
 			map[string]any{
 				"optimizer": "adam-no-master", "calibration": "pytorch", "zero": open, "precision": "bf16",
@@ -156,7 +237,8 @@ func wildMended() []wild {
 		},
 		{
 			"overrides of Megatron-Bridge", "a.yaml", "model:\n  seq_length: 4096\n" +
-				"  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 1\n  sequence_parallel: true\n" +
+				"  tensor_model_parallel_size: 2\n  pipeline_model_parallel_size: 1\n  sequence_parallel: " +
+				"true\n" +
 				"  teacher:\n    tensor_model_parallel_size: 4\ntrain:\n  global_batch_size: 8\n" +
 				"  micro_batch_size: 1\n", nil,
 			map[string]any{
