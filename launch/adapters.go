@@ -16,6 +16,7 @@ import (
 // tuning is what a program does of adapters where its file is silent.
 type tuning struct {
 	by      string // which weights it trains; empty: all
+	who     string // whose defaults these are; empty: the program's
 	rank    int    // 0: it has no default
 	targets string // "all", ofPeft, or empty: it has no default
 	single  bool   // scales of 4 bits are fp32 unless double quantisation is asked for

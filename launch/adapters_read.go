@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,7 +97,7 @@ func (t *trainer) rank(r *reader) {
 	const most = 8 // of peft, which others build on
 	switch {
 	case t.tunes.rank > 0:
-		r.assume(loraKey, t.tunes.rank, t.name+"'s default of "+key)
+		r.assume(loraKey, t.tunes.rank, cmp.Or(t.tunes.who, t.name)+"'s default of "+key)
 	case t.wraps:
 		r.unknown(loraKey, "the script says the rank; peft's default is 8", 0)
 	default:
@@ -340,7 +341,7 @@ func (t *trainer) lowWeights(r *reader, zero int, deep bool) {
 		low = true
 	}
 	if r.values[t.word(dtypeKey)].Value == "bfloat16" {
-		low = low || t.id == "trl"
+		low = low || t.id == "trl" || t.literal
 	}
 	if !low || zero > 0 || deep || r.lost[loraKey] || r.Setup[loraKey] != nil {
 		return

@@ -19,7 +19,8 @@ func bridgeRecipes() []recipeOf {
 	return out
 }
 
-// recipesOf returns the recipes of a table: a line for each, with its name, its model and what it sets.
+// recipesOf returns the recipes of a table: a line for each, with its name, its model and what it sets; a
+// line that begins with blanks goes on with the one before.
 func recipesOf(table string) []recipeOf {
 	const why = "the recipe"
 	keys := map[string]string{
@@ -32,7 +33,7 @@ func recipesOf(table string) []recipeOf {
 		"embedding": "account-for-embedding-in-pipeline-split", "loss": "account-for-loss-in-pipeline-split",
 	}
 	var out []recipeOf
-	for line := range strings.Lines(strings.TrimSpace(table)) {
+	for line := range strings.Lines(strings.ReplaceAll(strings.TrimSpace(table), "\n  ", " ")) {
 		words := strings.Fields(line)
 		r := recipeOf{
 			name: words[0], model: words[1],
@@ -90,7 +91,8 @@ llama32_3b_pretrain_1gpu_h100_bf16 llama3.2-3b tp=1 pp=1 cp=1 seq=8192 gbs=512 m
 llama3_70b_pretrain_32gpu_h100_bf16 llama3-70b tp=4 pp=4 cp=2 vpp=5 seq=8192 gbs=512 mbs=1 sp=true overlap
 llama3_8b_pretrain_2gpu_h100_bf16 llama3-8b tp=1 pp=1 cp=2 seq=8192 gbs=512 mbs=1
 moonlight_16b_pretrain_8gpu_h100_bf16 moonlight-16b-a3b tp=2 pp=1 cp=1 ep=8 etp=1 seq=4096 gbs=2048 mbs=1 sp=true recompute=selective overlap
-nemotron_3_nano_pretrain_8gpu_h100_bf16 nemotron3-nano-30b-a3b tp=1 pp=1 cp=1 ep=8 etp=1 seq=8192 gbs=1024 mbs=1 recompute=selective recompute-modules=moe,layernorm overlap
+nemotron_3_nano_pretrain_8gpu_h100_bf16 nemotron3-nano-30b-a3b tp=1 pp=1 cp=1 ep=8 etp=1 seq=8192
+  gbs=1024 mbs=1 recompute=selective recompute-modules=moe,layernorm overlap
 qwen25_32b_pretrain_16gpu_h100_bf16 qwen2.5-32b tp=8 pp=2 cp=1 seq=4096 gbs=32 mbs=2
 qwen25_72b_pretrain_32gpu_h100_bf16 qwen2.5-72b tp=8 pp=4 cp=1 seq=4096 gbs=32 mbs=2
 qwen25_7b_pretrain_2gpu_h100_bf16 qwen2.5-7b tp=2 pp=1 cp=1 seq=4096 gbs=32 mbs=2

@@ -26,6 +26,8 @@ func readPython(data []byte, given Given) (Reading, bool) {
 	case imports("torchtitan") && strings.Contains(string(data), "-> Trainer.Config") &&
 		!importLine.MatchString(firstLine(data, importLine)):
 		return titanRegistry(&file, given), true
+	case imports("transformers"), imports("trl"), imports("peft"):
+		return trainerPython(data, given)
 	}
 	return Reading{}, false
 }

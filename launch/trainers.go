@@ -33,7 +33,8 @@ type trainer struct {
 	// the switch of no recomputation, which runs without; empty: it does not
 	off string
 	// its script may set what no flag does: what is not given has no default
-	wraps bool
+	wraps   bool
+	literal bool // a script in Python, read by what is literal in its calls
 }
 
 // otherLengths are what scripts call the length of a sequence.

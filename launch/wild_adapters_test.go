@@ -268,6 +268,92 @@ func wildAdapters() []wild {
 	}
 }
 
+// wildPython are scripts in Python on Hugging Face's Trainer and on TRL.
+func wildPython() []wild {
+	const plain = "import torch\nfrom transformers import AutoModelForCausalLM, Trainer, " +
+		"TrainingArguments\n" +
+		"MODEL = \"Qwen/Qwen2.5-7B\"\nBATCH = 4\n\ndef main():\n    model = " +
+		"AutoModelForCausalLM.from_pretrained(MODEL, torch_dtype=torch.bfloat16, attn_implementation=" +
+		"\"flash_attention_2\")\n"
+	const arguments = "    args = TrainingArguments(\n        output_dir=\"out\",  # where\n        " +
+		"per_device_train_batch_size=BATCH,\n        gradient_accumulation_steps=2 * 4,\n        " +
+		"gradient_checkpointing=True,\n        bf16=True,\n        optim=\"paged_adamw_8bit\",\n    )\n" +
+		"    Trainer(model, args).train()\n\nif __name__ == \"__main__\":\n    main()\n"
+	const lora = "    config = LoraConfig(\n        r=64, lora_alpha=16, lora_dropout=0.1, " +
+		"bias=\"none\",\n        " +
+		"target_modules=[\"q_proj\", \"v_proj\"], task_type=\"CAUSAL_LM\")\n    model = " +
+		"get_peft_model(model, " +
+		"config)\n"
+	const quantised = "from transformers import AutoModelForCausalLM, BitsAndBytesConfig\nfrom trl import " +
+		"SFTConfig, " +
+		"SFTTrainer\nfrom peft import LoraConfig\nbnb = BitsAndBytesConfig(load_in_4bit=True, " +
+		"bnb_4bit_quant_type=\"nf4\"%s)\nmodel = " +
+		"AutoModelForCausalLM.from_pretrained(\"meta-llama/Llama-3.1-8B\"," +
+		" quantization_config=bnb)\npeft_config = LoraConfig(r=16, target_modules=\"all-linear\")\ntrainer " +
+		"= " +
+		"SFTTrainer(model=model, args=SFTConfig(per_device_train_batch_size=2, max_length=2048), " +
+		"peft_config=peft_config)\ntrainer.train()\n"
+	return []wild{
+		{
+			"every weight by a script", "a.py", plain + arguments, nil,
+			map[string]any{
+				"model": "qwen2.5-7b", "mbs": 4, "microbatches": 8, "recompute": "full", "precision": "bf16",
+				"optimizer": "adamw-paged-8bit", "lora": "none", "zero": open, "calibration": open,
+				"gpus": open,
+				"seq":  open, "attention": "flash",
+			},
+			"", false,
+		},
+		{
+			"LoRA by a script", "a.py", plain + lora + arguments, nil,
+			map[string]any{"lora": 64, "lora_targets": "q,v", "base_dtype": "bf16", "mbs": 4},
+			"dropout before adapters", false,
+		},
+		{
+			"peft's defaults", "a.py", plain + "    model = get_peft_model(model, " +
+				"LoraConfig())\n" + arguments, nil,
+			map[string]any{"lora": 8, "lora_targets": "qv"},
+			"peft's default of lora_r", false,
+		},
+		{
+			"4 bits once, as is the default", "a.py", strings.Replace(quantised, "%s", "", 1), nil,
+			map[string]any{
+				"lora": 16, "lora_targets": "all", "base_dtype": open, "mbs": 2, "seq": 2048,
+				"recompute": "full", "model": "llama3.1-8b",
+			},
+			"", false,
+		},
+		{
+			"4 bits twice", "a.py", strings.Replace(quantised, "%s", ", bnb_4bit_use_double_quant=True",
+				1), nil,
+			map[string]any{"lora": 16, "base_dtype": "nf4"},
+			"", false,
+		},
+		{
+			"adapters that a flag decides", "a.py", plain + "    if USE:\n" + strings.ReplaceAll(lora, "   "+
+				" ", "        ") +
+				arguments, nil,
+			map[string]any{"lora": open, "mbs": 4},
+			"", false,
+		},
+		{
+			"arguments from elsewhere", "a.py", plain + "    args = TrainingArguments(**config)\n", nil,
+			map[string]any{"mbs": open, "microbatches": open, "model": "qwen2.5-7b"},
+			"", false,
+		},
+		{
+			"two batches", "a.py", plain + arguments + "\nother = " +
+				"TrainingArguments(per_device_train_batch_size=8)\n", nil,
+			map[string]any{"mbs": open, "microbatches": 8},
+			"", false,
+		},
+		{
+			"no arguments of a trainer", "a.py", "import transformers\nmodel = " +
+				"transformers.AutoModelForCausalLM.from_pretrained(\"gpt2\")\n", nil, nil, "", true,
+		},
+	}
+}
+
 // TestAdaptersRoundTrip: adapters that are written come back, with the stack that the file starts.
 func TestAdaptersRoundTrip(t *testing.T) {
 	sharded := map[string][]int{"axolotl": {0, 1, 2, 3}, "llama-factory": {0, 2, 3}, "trl": {0, 1, 2, 3}}

@@ -58,7 +58,7 @@ func (*wild) beside(name string) ([]byte, bool) {
 // wilds are files that once gave wrong values, or none.
 func wilds() []wild {
 	return slices.Concat(wildShell(), wildFlags(), wildFiles(), wildTrainers(), wildPrograms(), wildMended(),
-		wildAdapters())
+		wildAdapters(), wildPython())
 }
 
 func wildShell() []wild {
