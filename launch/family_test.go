@@ -184,10 +184,50 @@ func TestRopeScaling(t *testing.T) {
 			!strings.Contains(text, factor) {
 			t.Errorf("%s: %s is not in\n%s", c.text, factor, text)
 		}
+		again := launch.Open("train.sh", []byte(text), presets.Default())
+		if m := again.Resolve(presets.Default()).Model; m.RopeScaling != c.kind || m.RopeFactor != c.factor ||
+			m.RopeTheta != s.Model.RopeTheta && s.Model.RopeTheta != 10000 {
+			t.Errorf("%s: read back as %d, %q %v", c.text, m.RopeTheta, m.RopeScaling, m.RopeFactor)
+		}
 	}
 	r := launch.Open("config.json", []byte(strings.Replace(llama, ":31", ":32", 1)+
 		`"rope_scaling":{"rope_type":"llama3","factor":8.0}}`), presets.Default())
 	if s := r.Resolve(presets.Default()); s.Model.ID != "llama3.1-8b" || s.Model.RopeScaling != "" {
 		t.Errorf("%s with %q", s.Model.ID, s.Model.RopeScaling)
+	}
+}
+
+// TestReadRoPE: flags of rotary positions say what they say to Megatron-LM: its own defaults, and those of
+// another kind of attention or positions, nothing.
+func TestReadRoPE(t *testing.T) {
+	const sizes = "torchrun pretrain_gpt.py --num-layers 5 --hidden-size 1024 --num-attention-heads 8 " +
+		"--seq-length 1024 --max-position-embeddings 1024 --micro-batch-size 1 --global-batch-size 8 " +
+		"--vocab-size 32000 --bf16 --disable-bias-linear "
+	const rope = "--position-embedding-type rope"
+	const latent = rope + " --multi-latent-attention"
+	for flags, want := range map[string]string{
+		rope + " --rotary-base 1000000":                         `1000000 "" 0`,
+		rope + " --rotary-base 1e6":                             `1000000 "" 0`,
+		rope + " --rotary-base 10000":                           `0 "" 0`,
+		"--rotary-base 1000000":                                 `0 "" 0`,
+		rope + " --rotary-base 0.5":                             `0 "" 0`,
+		rope + " --use-rope-scaling":                            `0 "llama3" 8`,
+		rope + " --use-rope-scaling --rope-scaling-factor 32.0": `0 "llama3" 32`,
+		rope + " --rope-scaling-factor 32.0":                    `0 "" 0`,
+		rope + " --rotary-scaling-factor 40":                    `0 "" 0`,
+		latent + " --rotary-scaling-factor 40":                  `0 "yarn" 40`,
+		latent + " --rotary-scaling-factor 1":                   `0 "" 0`,
+		latent + " --use-rope-scaling":                          `0 "" 0`,
+		latent + " --rope-scaling-factor 9.5 --bf16":            `0 "" 0`,
+		"--position-embedding-type learned_absolute --use-rope-scaling --rope-scaling-factor 32.0 ": `0 "" 0`,
+	} {
+		r := launch.Open("train.sh", []byte(sizes+flags), presets.Default())
+		if len(r.Problems) > 0 {
+			t.Fatalf("%s: %v", flags, r.Problems)
+		}
+		m := r.Resolve(presets.Default()).Model
+		if got := fmt.Sprintf("%d %q %g", m.RopeTheta, m.RopeScaling, m.RopeFactor); got != want {
+			t.Errorf("%s: %s, want %s", flags, got, want)
+		}
 	}
 }

@@ -189,7 +189,7 @@ func megatronFamily() []field {
 			write: func(s *engine.Setup) (any, bool) {
 				return s.Model.RopeFactor, written(s) && s.Model.RopeFactor > 0
 			},
-			read: func(any, *reader) error { return skip("changes no shape") },
+			read: func(v any, r *reader) error { return r.ropeNumber("rope_factor", v) },
 		}
 	}
 	const v3 = "of DeepSeek-V3"
@@ -202,7 +202,7 @@ func megatronFamily() []field {
 		{
 			key: "rotary-base", from: []string{modelPrefix + "rope_theta"},
 			write: func(s *engine.Setup) (any, bool) { return s.Model.RopeTheta, knowsRoPE(s) },
-			read:  func(any, *reader) error { return skip("changes no shape") },
+			read:  func(v any, r *reader) error { return r.ropeNumber("rope_theta", v) },
 		},
 		fixed("rotary-base", llama3Theta, "of Llama 3",
 			func(s *engine.Setup) bool { return llama(s) && !knowsRoPE(s) }),
@@ -210,7 +210,13 @@ func megatronFamily() []field {
 		{
 			key: "use-rope-scaling", from: []string{modelPrefix + "rope_scaling"}, alone: true,
 			write: func(s *engine.Setup) (any, bool) { return nil, of("llama3", false)(s) },
-			read:  func(any, *reader) error { return skip("changes no shape") },
+			read: func(v any, r *reader) error {
+				if on, err := isOn(v); err != nil || !on {
+					return skip("changes no shape")
+				}
+				r.Setup[modelPrefix+"rope_scaling"] = "llama3"
+				return nil
+			},
 		},
 		factor("rope-scaling-factor", of("llama3", false)),
 		factor("rotary-scaling-factor", of("yarn", true)),

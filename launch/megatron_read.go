@@ -385,4 +385,5 @@ func (r *reader) finishModel(without string, moe bool) {
 			r.assume(modelPrefix+d.key, d.value, reason)
 		}
 	}
+	r.finishRoPE()
 }

@@ -94,6 +94,17 @@ func canonical(s engine.Setup) engine.Setup {
 	}
 	s.Precision, s.Loss, s.HSDP = s.Precision.On(s.Stack), s.LossKernel(), s.Replicas()
 	m := &s.Model
+	if m.Family == "Llama-3" { // of which a file says what a preset leaves to its family
+		if m.RopeTheta == 0 {
+			m.RopeTheta = 500000
+		}
+		if m.RopeScaling == "" && m.MaxSeq > 8192 {
+			m.RopeScaling, m.RopeFactor = "llama3", 8
+			if strings.HasPrefix(m.ID, "llama3.2-") {
+				m.RopeFactor = 32
+			}
+		}
+	}
 	m.ID, m.Name, m.Family, m.Attention, m.ExtraParamsWhat, m.SharedExperts = "", "", "", "", "", 0
 	m.Position = strings.TrimSuffix(m.Position, " (assumed)")
 	if m.IsMLA() {

@@ -142,7 +142,8 @@ func folder(path string) string {
 const guessedSeq = 4096
 
 // presetOf returns the id of the model that has all of some figures; labels and the base of RoPE do not
-// count. It is empty where several models have them that differ in others.
+// count, but the one whose RoPE is stretched like that comes first. It is empty where several models have
+// them that differ in others.
 func presetOf(figures map[string]any, lib *presets.Library) string {
 	text, err := json.Marshal(figures)
 	if err != nil {
@@ -158,7 +159,7 @@ func presetOf(figures map[string]any, lib *presets.Library) string {
 	} {
 		delete(given, label)
 	}
-	found, first := "", model.Model{}
+	found, first, alike := "", model.Model{}, false
 	for _, p := range lib.Models() {
 		if given["layer_pattern"] == nil && p.Pattern != "" { // whose layers would be said
 			continue
@@ -171,12 +172,21 @@ func presetOf(figures map[string]any, lib *presets.Library) string {
 		m.ID, m.Name, m.Family, m.Attention, m.MaxSeq = "", "", "", "", 0
 		switch {
 		case found == "":
-			found, first = p.ID, m
+			found, first, alike = p.ID, m, stretched(&p.Model, figures)
 		case m != first:
 			return ""
+		case !alike && stretched(&p.Model, figures):
+			found, alike = p.ID, true
 		}
 	}
 	return found
+}
+
+// stretched reports whether the RoPE of a preset is stretched as some figures say.
+func stretched(m *model.Model, figures map[string]any) bool {
+	kind, factor := familyScaling(m)
+	given, _ := figures["rope_scaling"].(string)
+	return given == kind && (kind == "" || figures["rope_factor"] == factor)
 }
 
 // has reports whether a model has all of some figures, given as JSON has them.
