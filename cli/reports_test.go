@@ -27,6 +27,7 @@ const (
 		"--calibration torchtitan --dispatcher deepep"
 	qwen32B = "--model qwen2.5-32b --zero 3 --mbs 1 --recompute full --calibration transformers --optimizer " +
 		"adam-no-master "
+	llama  = "--model llama1-33b --gpu a100-sxm-40g --gpus 8 --zero 3 --mbs 1 --gbs 8 --seq 2048"
 	zeRO   = " --calibration deepspeed --recompute full"
 	qwen15 = "--model qwen2.5-7b --set model.vocab=151936 --set model.layers=32 --set model.hidden=4096 --set " +
 		"model.heads=32 --set model.kv_heads=32 --set model.ffn_hidden=11008"
@@ -65,7 +66,7 @@ func reports() []publicReport {
 			"--gbs 1 --seq 524288 --recompute selective" + titan},
 		{source: "pytorch/torchtitan#620, on the GPU", says: "over", setup: "--model llama3-8b --gpu rtx4090 --gpus 2 " +
 			"--gbs 2 --seq 8192 --recompute full" + titan},
-		{source: "pytorch/torchtitan#620, all on the host", lacks: "--offload all of FSDP2"},
+		{source: "pytorch/torchtitan#620, all on the host", lacks: "the GPUs are not named: 30 GiB here"},
 		{source: "InternLM/xtuner#755, 4 ranks a sequence", says: "over", setup: "--model qwen2.5-7b --gpu h800-sxm " +
 			"--gpus 8 --cp 4 --dp 2 --seq 131072 --gbs 2 --recompute full" + titan},
 		{source: "InternLM/xtuner#755, 8 ranks a sequence", says: "fits", setup: "--model qwen2.5-7b --gpu h800-sxm " +
@@ -84,7 +85,9 @@ func reports() []publicReport {
 			"--cluster dgx-h100 --gpus 128 --gbs 128 --seq 32768"},
 		{source: "huggingface/accelerate#3647, transformers", says: "over", setup: qwen32B +
 			"--gpu a100-sxm-80g --gpus 4 --gbs 4 --seq 20480"},
-		{source: "huggingface/accelerate#3647, torchtune", lacks: "--loss chunked and --offload all"},
+		{source: "huggingface/accelerate#3647, torchtune", says: "fits", setup: "--model " +
+			"qwen2.5-32b --gpu a100-sxm-80g --gpus 4 --gbs 4 --mbs 1 --seq 20480 --recompute full " +
+			"--calibration pytorch --zero 3 --weight-dtype bf16 --offload weights --loss chunked"},
 		{source: "mosaicml/llm-foundry#468", says: "over", setup: "--model mpt-7b --gpu a100-sxm-80g --gpus 1 --zero 3 " +
 			"--mbs 1 --gbs 1 --seq 2048 --recompute full --calibration llm-foundry"},
 		{source: "mosaicml/llm-foundry#183", lacks: "wrapping: a model of transformers is perhaps gathered whole"},
@@ -95,7 +98,7 @@ func reports() []publicReport {
 			"--zero 3 --mbs 4 --gbs 32 --seq 4096 --calibration torchtitan"},
 		{source: "ROCm/TransformerEngine#79, fp8", lacks: "fp8 copies of Transformer Engine under FSDP: said to have no effect"},
 		{source: "karpathy/nanochat#443", lacks: "--optimizer muon"},
-		{source: "mlc-ai/pith-train#79", lacks: "--loss chunked:8"},
+		{source: "mlc-ai/pith-train#79", lacks: "a chunked loss on torchtitan"},
 		{source: "NVIDIA-NeMo/Automodel#2673", lacks: "weights of 16 bits under pipeline parallelism"},
 		{source: "OpenRLHF/OpenRLHF#698", says: "over", setup: "--model llama3-8b --gpu a100-sxm-80g --gpus 1 " +
 			"--zero 2 --mbs 1 --gbs 1 --seq 128" + zeRO},
@@ -118,12 +121,15 @@ func reports() []publicReport {
 		{source: "huggingface/open-r1#506, 2 sequences", says: "fits", setup: qwen2B + " --gpu h20 --gpus 8 " +
 			"--zero 3 --mbs 2 --gbs 16 --seq 16384" + zeRO},
 		{source: "deepspeedai/DeepSpeed#3901", lacks: "Falcon's class of transformers"},
-		{source: "deepspeedai/DeepSpeed#3448", lacks: "--offload all of DeepSpeed"},
+		{source: "deepspeedai/DeepSpeed#3448, on the GPU", says: "over", setup: llama + zeRO},
+		{source: "deepspeedai/DeepSpeed#3448, on the host", says: "fits", setup: llama +
+			" --offload weights" + zeRO},
 		{source: "deepspeedai/DeepSpeed#2159", lacks: "--offload-to nvme"},
 		{source: "meta-llama/llama-cookbook#41", lacks: "neither batch nor sequence is reported"},
 		{source: "axolotl-ai-cloud/axolotl#1522, #1428", says: "over", setup: "--model llama2-70b --gpu rtx4090 --gpus 2 " +
 			"--lora 32 --base-dtype nf4 --zero 3 --mbs 1 --gbs 2 --seq 512 --recompute full --calibration transformers"},
-		{source: "axolotl-ai-cloud/axolotl#1522, weights on the host", lacks: "--offload weights of FSDP"},
+		{source: "axolotl-ai-cloud/axolotl#1522, weights on the host", lacks: "FSDP1: 14 GB reported, 7 " +
+			"GiB here under FSDP2"},
 		{source: "hiyouga/LLaMA-Factory#6011", lacks: "the report has no figure"},
 		{source: "hiyouga/LLaMA-Factory#5070", lacks: "no batch is reported: with one sequence of 2k it fits here, " +
 			"with four it does not"},
@@ -133,7 +139,8 @@ func reports() []publicReport {
 		{source: "modelscope/ms-swift#2432, 2 ranks a sequence", lacks: "Ulysses"},
 		{source: "bitsandbytes-foundation/bitsandbytes#1252", lacks: "neither batch nor sequence is reported"},
 		{source: "huggingface/accelerate#3474", lacks: "peaks while weights are loaded"},
-		{source: "meta-pytorch/torchtune#1871", lacks: "--offload all of FSDP2"},
+		{source: "meta-pytorch/torchtune#1871", lacks: "neither batch nor sequence is reported; at 2k the " +
+			"host needs the 525 GiB that it ran out of, and a GPU has 15 allocated, 14 GB reported"},
 		{source: "axolotl-ai-cloud/axolotl#2412", lacks: "logits of transformers of 2025, twice in fp32: " +
 			"without them 74.6 of 79.1 GiB"},
 		{source: "verl-project/verl#7476, #2898", lacks: "actor, reference and rollout on one GPU"},
@@ -188,7 +195,7 @@ func TestReports(t *testing.T) {
 		t.Errorf("%s: reported %s %.2f GiB; %s, %.2f GiB allocated, %.2f reserved", r.source, r.says, r.GiB, said,
 			allocated, reserved)
 	}
-	if expressed < 34 {
+	if expressed < 36 {
 		t.Errorf("%d reports are expressed", expressed)
 	}
 }

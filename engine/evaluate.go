@@ -259,6 +259,7 @@ func worst(s *Setup, ranks []memory.Rank) Memory {
 		if r.Total > m.Peak {
 			m.Peak, m.PeakRank = r.Total, i
 		}
+		m.Host = max(m.Host, r.Offloaded*units.Bytes(min(s.GPUs, s.Cluster.Node())))
 	}
 	if m.Fits = m.Peak <= m.Usable; !m.Fits {
 		m.Reason = shortfall(s, &m)

@@ -56,7 +56,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	if n := trainedAdapters(s); n > 0 {
 		list = append(list, loraAssumption(s, n))
 	}
-	if s.Stack.Traits().Ledger && s.Offload != recipe.OffloadOptimizer {
+	if s.Stack.Traits().Ledger && !s.Offload.Optimizer() {
 		list = append(list, optimizerAssumption(s.Optimizer))
 	}
 	say(s.Loss == recipe.LigerLoss, "loss liger is Liger-Kernel's fused linear cross entropy alone, and was "+
@@ -119,9 +119,11 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	chosen, sharesKey := s.Model.IndexTopK > 0, s.Model.OutputGroups > 0
 	say(sharesKey, "attention to a window and compressed keys saves what its operations read, counted from "+
 		"transformers' code; CP passes the key and its compression around a ring; inferred, not measured")
-	say(s.Model.HyperStreams > 0, fmt.Sprintf("hyper-connections keep %d streams at each sub-layer, as "+
-		"Megatron-LM's code does, and send them from stage to stage; the products that make their "+
-		"coefficients are left out of FLOPs; nothing of it was measured", s.Model.HyperStreams))
+	if n := s.Model.HyperStreams; n > 0 {
+		list = append(list, fmt.Sprintf("hyper-connections keep %d streams at each sub-layer, as "+
+			"Megatron-LM's code does, and send them from stage to stage; the products that make their "+
+			"coefficients are left out of FLOPs; nothing of it was measured", n))
+	}
 	say(chosen && !s.Model.IsMLA() && !sharesKey, "attention to chosen blocks of tokens saves and computes "+
 		"what its operations have, and CP passes keys and values around a ring; inferred from its code, not "+
 		"measured")

@@ -43,6 +43,10 @@ type Memory struct {
 	Reason   string       `json:"reason,omitempty"` // why it does not fit, in one sentence
 	Ranks    []RankMemory `json:"ranks"`
 
+	// Host is what an offload keeps in the host memory of a node: of its GPUs, each with what the rank that
+	// keeps most there does.
+	Host units.Bytes `json:"host_bytes_per_node,omitempty"`
+
 	// Stages is what each model stage adds while micro-batches pass, for drawing.
 	Stages []memory.StageMemory `json:"-"`
 

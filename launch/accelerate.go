@@ -39,7 +39,10 @@ func accelerateDeepSpeed() Launcher {
 	const plugin = accelerateSource + ": src/accelerate/utils/dataclasses.py, DeepSpeedPlugin"
 	l.ID, l.Name = "accelerate-deepspeed", "accelerate with DeepSpeed"
 	l.rules = slices.DeleteFunc(l.rules, func(r Rule) bool {
-		return slices.Contains([]string{"sp", "replicas", "recompute", "zero", "ddp", "hsdp", "offload"},
+		return slices.Contains([]string{
+			"sp", "replicas", "recompute", "zero", "ddp", "hsdp", "offload",
+			"offload-weights",
+		},
 			r.ID)
 	})
 	l.rules = append(l.rules,
@@ -48,7 +51,9 @@ func accelerateDeepSpeed() Launcher {
 		refuses("hsdp", knob.HSDP, plugin, "it has no replicas of shards",
 			func(s *engine.Setup) bool { return s.Replicas() > 1 }),
 		refuses("offload-zero", knob.Offload, plugin, "offload_optimizer_device needs zero 1 or more",
-			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }))
+			func(s *engine.Setup) bool { return s.Offload.Optimizer() && s.ZeRO == 0 }),
+		refuses("offload-param", knob.Offload, plugin, "offload_param_device needs zero 3",
+			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadWeights && s.ZeRO != 3 }))
 	export := l.export
 	l.export = func(s *engine.Setup) Document {
 		f := accelerateFile(true)
@@ -146,9 +151,8 @@ func accelerateFile(plugged bool) form {
 		countField(plugin+"gradient_accumulation_steps", knob.MicroBatches,
 			func(s *engine.Setup) int { return s.MicroBatches }).only(plugs),
 		words(plugin+"offload_optimizer_device", knob.Offload, pair{"none", "none"}, pair{"optimizer", "cpu"},
-			pair{"optimizer", "nvme"}).only(plugs),
-		same(plugin+"offload_param_device", "none",
-			fixed).about("weights on the host are not modelled: they stay on the GPU here").only(plugs),
+			pair{"optimizer", "nvme"}, pair{"weights", "cpu"}).only(plugs),
+		weightsDevice(plugin+"offload_param_device", fixed).only(plugs),
 		same(plugin+"zero3_init_flag", true,
 			"weights are made in their shards").only(func(s *engine.Setup) bool {
 			return plugged && s.ZeRO == 3
@@ -344,4 +348,17 @@ func (r *reader) finishDeepSpeedPlugin(gpus int) {
 		return
 	}
 	r.assume(flat(knob.ZeRO), 2, "accelerate's default of zero_stage")
+}
+
+// weightsDevice returns the row of where the plugin keeps weights.
+func weightsDevice(key, fixed string) field {
+	f := same(key, "none", fixed).about("weights stay on the GPU here: --offload weights of the stack " +
+		"deepspeed keeps them on the host")
+	f.write = func(s *engine.Setup) (any, bool) {
+		if s.Offload == recipe.OffloadWeights {
+			return "cpu", true
+		}
+		return "none", true
+	}
+	return f
 }

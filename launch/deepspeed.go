@@ -58,7 +58,9 @@ func deepSpeedRules() []Rule {
 		refuses("hsdp", knob.HSDP, config, "replicas of shards are MiCS, with zero 3 only",
 			func(s *engine.Setup) bool { return s.Replicas() > 1 && s.ZeRO != 3 }),
 		refuses("offload-zero", knob.Offload, config, "offload_optimizer needs zero 1 or more",
-			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && s.ZeRO == 0 }),
+			func(s *engine.Setup) bool { return s.Offload.Optimizer() && s.ZeRO == 0 }),
+		refuses("offload-param", knob.Offload, config, "offload_param needs zero 3",
+			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadWeights && s.ZeRO != 3 }),
 		refuses("offload-layers", "offload-layers", config,
 			"it keeps no activations of layers in host memory",
 			func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
@@ -135,7 +137,9 @@ func deepSpeedFile() form {
 		same("zero_optimization.overlap_comm", true, gather),
 		same("zero_optimization.contiguous_gradients", true, gather),
 		joint("zero_optimization.offload_optimizer.device", []knob.ID{knob.Offload},
-			func(s *engine.Setup) (any, bool) { return "cpu", s.Offload == recipe.OffloadOptimizer }),
+			func(s *engine.Setup) (any, bool) { return "cpu", s.Offload.Optimizer() }),
+		joint("zero_optimization.offload_param.device", []knob.ID{knob.Offload},
+			func(s *engine.Setup) (any, bool) { return "cpu", s.Offload == recipe.OffloadWeights }),
 		joint("zero_optimization.mics_shard_size", []knob.ID{knob.HSDP}, func(s *engine.Setup) (any, bool) {
 			return s.DP / s.Replicas(), s.Replicas() > 1
 		}),
@@ -162,7 +166,6 @@ func deepSpeedFile() form {
 		same("steps_per_print", 10, "a line for each ten steps"),
 		words("optimizer.type", knob.Optimizer, pair{"adam", "AdamW"}, pair{"adam", "Adam"},
 			pair{"adam", "FusedAdam"}, pair{"adam", "DeepSpeedCPUAdam"}).unwritten(),
-		{key: "zero_optimization.offload_param.device", read: part},
 		{key: "zero_optimization.zero_hpz_partition_size", read: part},
 		{key: "zero_optimization.zero_quantized_weights", read: part},
 		{key: "zero_optimization.zero_quantized_gradients", read: part},
@@ -239,8 +242,8 @@ func finishDeepSpeed(r *reader) {
 		r.shard = r.whole("zero_optimization.mics_shard_size", -1, 0)
 	}
 	for key, why := range map[string]string{
-		"zero_optimization.offload_param.device": "weights on the host are not modelled: they stay on " +
-			"the GPU here, and their traffic is not counted",
+		"zero_optimization.offload_param.device": "weights stay on the GPU here: --calibration deepspeed " +
+			"--offload weights keeps them on the host",
 		"zero_optimization.zero_hpz_partition_size": "a second copy of the weights for each node is not " +
 			"modelled: its memory and its saved traffic are not counted",
 		"zero_optimization.zero_quantized_weights":   "weights are not gathered in 8 bits here",

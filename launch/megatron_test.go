@@ -48,6 +48,7 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		"fp16-experts":     {moe, func(s *engine.Setup) { s.Precision = recipe.FP16 }},
 		"attention-fp8":    {narrow, func(s *engine.Setup) { s.Attending = recipe.Attention8 }},
 		"fp8-weights":      {flat, func(s *engine.Setup) { s.Precision, s.ZeRO = recipe.FP8, 0 }},
+		"offload-weights":  {flat, func(s *engine.Setup) { s.Offload = recipe.OffloadWeights }},
 		"offload-zero":     {offloaded, func(s *engine.Setup) { s.ZeRO = 0 }},
 		"fp8-offload": {
 			flat,

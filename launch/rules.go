@@ -103,6 +103,8 @@ func noHostMemory(source, because string) []Rule {
 	return []Rule{
 		refuses("offload", knob.Offload, source, because,
 			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer }),
+		refuses("offload-weights", knob.Offload, source, "weights on the host are not written into its file",
+			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadWeights }),
 		refuses("offload-layers", "offload-layers", source,
 			"it keeps no activations of layers in host memory",
 			func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),

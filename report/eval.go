@@ -334,10 +334,24 @@ func memorySection(s *engine.Setup, of *engine.Report, ranks bool) Section {
 	if at := MomentOfPeak(s, of); at != nil {
 		out.say(at.Words())
 	}
+	if m.Host > 0 {
+		out.say(hostWords(s, m))
+	}
 	if m.Reason != "" {
 		out.fixes(s)
 	}
 	return out
+}
+
+// hostWords tells what an offload keeps in host memory.
+func hostWords(s *engine.Setup, m *engine.Memory) string {
+	node := min(s.GPUs, s.Cluster.Node())
+	what := "optimizer state"
+	if s.Offload == recipe.OffloadWeights {
+		what = "weights, gradients and optimizer state"
+	}
+	return fmt.Sprintf("host memory: %s for %s of a node, %s a GPU, without what pinning rounds up",
+		figure.GiB(m.Host)+" GiB", what, figure.GiB(m.Host/units.Bytes(node))+" GiB")
 }
 
 // fixes lists the single-knob changes that make a setup fit.

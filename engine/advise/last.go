@@ -7,7 +7,6 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
-	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
@@ -22,7 +21,7 @@ func (a *adviser) last(m *Move) string {
 		return there.Size > 1 && there.Crosses() && (!here.Crosses() || here.Size < there.Size)
 	}
 	switch {
-	case s.Offload == recipe.OffloadOptimizer && now.Offload != recipe.OffloadOptimizer:
+	case s.Offload.Optimizer() && !now.Offload.Optimizer():
 		return "the update's time on the host is that of one measured machine"
 	case s.OffloadLayers > now.OffloadLayers:
 		return "copies of activations to the host are assumed to overlap"

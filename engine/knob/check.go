@@ -244,7 +244,7 @@ func (s *Setup) machine(bad func(code string, field ID, format string, args ...a
 		bad("precision-gpu", Precision,
 			"%s has no published bf16 rate, which attention needs with %s products", g.Name, s.Precision)
 	}
-	if s.Offload == recipe.OffloadOptimizer && g.Host() <= 0 {
+	if s.Offload.Optimizer() && g.Host() <= 0 {
 		bad("offload-bandwidth", Offload, "cluster.gpu.host_bandwidth is missing: no published bandwidth "+
 			"between %s and its host, so the time of offloading is unknown", g.Name)
 	}
@@ -299,7 +299,7 @@ func (s *Setup) words(into []Problem) []Problem {
 	word(slices.Contains(recipe.Precisions(), s.Precision), Precision, string(s.Precision))
 	word(slices.Contains(recipe.GradDtypes(), s.GradDtype), GradDtype, string(s.GradDtype))
 	word(slices.Contains(recipe.Attentions(), s.Attention), Attention, string(s.Attention))
-	word(slices.Contains(recipe.Optimizers(), s.Optimizer), Optimizer, string(s.Optimizer))
+	word(s.Optimizer.Known(), Optimizer, string(s.Optimizer))
 	word(slices.Contains(recipe.MFUConventions(), s.MFU), MFU, string(s.MFU))
 	word(s.Loss == "" || slices.Contains(recipe.Losses(), s.Loss), Loss, string(s.Loss))
 	word(s.Offload == "" || slices.Contains(recipe.Offloads(), s.Offload), Offload, string(s.Offload))

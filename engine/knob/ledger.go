@@ -59,10 +59,14 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only frozen, with --lora", s.BaseDtype)
 	refuse(s.Attention != recipe.Flash, "stack-lacks", Attention, "flash attention here, not %s", s.Attention)
-	offloads := s.Offload != "" && s.Offload != recipe.OffloadNone
-	refuse(offloads && !traits.HostOptimizer, "stack-lacks", Offload,
-		"no offload here, not %s", s.Offload)
-	refuse(offloads && s.Optimizer.OnlyLedger(), "stack-lacks", Optimizer,
+	offloads := s.Offload.Optimizer()
+	refuse(s.Offload == recipe.OffloadOptimizer && !traits.HostOptimizer, "stack-lacks", Offload,
+		"no optimizer alone on the host; allowed: none, and weights (with it) under FSDP2, zero 2 or 3")
+	refuse(s.Offload == recipe.OffloadWeights && !traits.HostOptimizer && s.ZeRO == 0, "stack-lacks", Offload,
+		"weights on the host under FSDP2 alone (zero 2 or 3), not under DDP")
+	refuse(s.Offload == recipe.OffloadWeights && traits.HostOptimizer && s.ZeRO != 3, "stack-lacks", Offload,
+		"weights on the host with zero 3 alone, not %d; allowed: none, optimizer", s.ZeRO)
+	refuse(offloads && traits.HostOptimizer && s.Optimizer.OnlyLedger(), "stack-lacks", Optimizer,
 		"DeepSpeedCPUAdam on the host, not %s; allowed: adam, sgd", s.Optimizer)
 	refuse(s.Loss == recipe.ChunkedLoss && s.Stack.Resolve() != recipe.PyTorch, "stack-lacks", Loss,
 		"no chunked loss: its code is torchtune's, on pytorch; allowed: fused, unfused, liger")

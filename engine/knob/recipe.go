@@ -195,7 +195,8 @@ func formatKnobs() []Knob {
 		choice(Knob{
 			ID: Offload, Label: "offload", place: -5, memory: true, searched: true, advised: true,
 			Help: "State kept in host memory: optimizer moves its state off the GPU, at the cost of " +
-				"gradients and weights crossing PCIe once per step.",
+				"gradients and weights crossing PCIe once per step; weights, on PyTorch's stacks, also the " +
+				"shards of weights and gradients, which cross at every use.",
 			unset: func(s *Setup) { s.Offload = recipe.OffloadNone },
 			fixes: becomes(func(t *Setup) { t.Offload = recipe.OffloadNone }),
 		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),
@@ -271,7 +272,8 @@ func modelledKnobs() []Knob {
 			},
 			fixes: becomes(
 				func(t *Setup) { t.Stack = recipe.DefaultStack },
-				func(t *Setup) { t.Stack = recipe.Textbook }),
+				func(t *Setup) { t.Stack = recipe.Textbook },
+				common),
 		}, recipe.Stacks(), func(s *Setup) *string { return (*string)(&s.Stack) }),
 		choice(Knob{
 			ID: MFU, Label: "MFU counts", Short: "MFU",

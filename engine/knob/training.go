@@ -105,10 +105,11 @@ func (s *Setup) training(into []Problem) []Problem {
 		{s.Targets != "", "lora-targets", "LoRA", adapting},
 		{s.Compile, "compile", "switch of torch.compile", "pytorch has"},
 		{
-			s.WeightDtype != "", WeightDtype, "weights in " + string(s.WeightDtype),
+			s.WeightDtype != "", WeightDtype, "weights in bf16",
 			"transformers and pytorch have",
 		},
-		{s.LossKernel().OnlyLedger(), Loss, "loss " + string(s.Loss), adapting},
+		{s.Offload == recipe.OffloadWeights, Offload, "weights on the host", adapting},
+		{s.LossKernel().OnlyLedger(), Loss, "loss liger or chunked", adapting},
 		{s.Optimizer.OnlyLedger(), Optimizer, string(s.Optimizer), adapting},
 	} {
 		if c.is {
@@ -119,4 +120,18 @@ func (s *Setup) training(into []Problem) []Problem {
 		}
 	}
 	return into
+}
+
+// common makes the stack the default one, without what stacks with a ledger alone have.
+func common(t *Setup) {
+	t.Stack, t.Training = recipe.DefaultStack, recipe.Training{}
+	if t.Optimizer.OnlyLedger() {
+		t.Optimizer = recipe.Adam
+	}
+	if t.Loss.OnlyLedger() {
+		t.Loss = recipe.FusedLoss
+	}
+	if t.Offload == recipe.OffloadWeights {
+		t.Offload = recipe.OffloadNone
+	}
 }

@@ -42,6 +42,7 @@ func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 	if w.ZeRO != nil {
 		t.install()
 	}
+	t.countHost()
 	// DDP's buckets: a copy of all gradients (gradient_as_bucket_view off)
 	if w.ranks() > 1 && !w.FSDP && w.ZeRO == nil {
 		for _, p := range t.trained {
@@ -153,7 +154,11 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 		}}
 		switch {
 		case g != nil && x.frozen: // a shard of its own
-			t.fixed = append(t.fixed, t.alloc(size{t.way.shard(s.bytes()), 1}, "shard", computing))
+			if shard := (size{t.way.shard(s.bytes()), 1}); t.way.weightsOnHost() {
+				t.host += shard.n
+			} else {
+				t.fixed = append(t.fixed, t.alloc(shard, "shard", computing))
+			}
 			p.t, g.params = gathered, append(g.params, p)
 			t.frozen += cmp.Or(x.elements, s.n)
 		case t.way.ZeRO != nil && !x.frozen: // a view of the flat weights, or gathered

@@ -32,8 +32,7 @@ func (r *run) unshard(g *group) {
 	for _, p := range g.params {
 		var shard tensor
 		if g.offload {
-			shard = r.alloc(size{p.t.n, r.way.Bytes}, "shard from the host", computing)
-			r.clock.device(float64(p.t.n*r.way.Bytes) / r.rates.HostLink)
+			shard = r.shardFromHost(p, computing)
 		}
 		if r.way.Bytes == p.t.e || p.frozen { // nothing to cast
 			r.drop(&shard)
@@ -83,11 +82,30 @@ func (r *run) allGather(g *group) {
 	for _, p := range g.params {
 		bytes += p.t.bytes()
 	}
+	for _, p := range g.params {
+		if g.offload {
+			shard := r.shardFromHost(p, gathering)
+			r.drop(&shard)
+		}
+	}
 	input := r.alloc(size{r.way.shard(bytes), 1}, "input of all-gather", gathering)
 	g.flat = r.alloc(size{bytes, 1}, "output of all-gather", gathering)
 	r.drop(&input)
 	r.kind = kind
 }
+
+// shardFromHost brings a rank's shard of a parameter.
+func (r *run) shardFromHost(p *param, on stream) tensor {
+	s := size{r.way.shard(p.t.n), r.way.Bytes}
+	if p.frozen {
+		s = size{r.way.shard(p.t.bytes()), 1}
+	}
+	r.fromHost(s.bytes())
+	return r.alloc(s, "shard from the host", on)
+}
+
+// fromHost copies so many bytes over the link to the host, there or back.
+func (r *run) fromHost(bytes int64) { r.clock.device(float64(bytes) / r.rates.HostLink) }
 
 func (r *run) reshard(g *group) {
 	g.on = false
@@ -188,7 +206,7 @@ func (r *run) postBackward(g *group) {
 		r.clock.host += r.rates.Root
 	}
 	if g.offload {
-		r.clock.device(float64(elements*r.way.Bytes) / r.rates.HostLink)
+		r.fromHost(out.bytes())
 		r.drop(&out)
 		return
 	}

@@ -27,6 +27,7 @@ type Result struct {
 	Reserved                 int64
 	Parameters, Trainable    int64
 	WeightBytes              int64   // of all ranks, as operations read them
+	Host                     int64   // in host memory, of this rank
 	Forward, Backward        float64 // seconds
 	Optimizer, Step          float64
 	Recomputed               float64 // contained in Backward
@@ -46,6 +47,7 @@ type training struct {
 	trained          []*trainable
 	frozen, elements int64 // of weights: frozen, trained
 	bytes            int64 // of weights, as operations read them
+	host             int64 // bytes in host memory
 	fixed            []tensor
 	states           []tensor
 }
@@ -78,7 +80,7 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 		res.Recomputed = t.recomputed
 	}
 	res.Reserved = t.pool.reserved
-	res.Trainable = t.elements
+	res.Trainable, res.Host = t.elements, t.host
 	res.Parameters, res.WeightBytes = res.Trainable+t.frozen, t.bytes
 	return res, nil
 }

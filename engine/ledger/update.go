@@ -130,3 +130,21 @@ func (t *training) optimizerTime(elements int64) {
 	t.clock.host += 1e-3
 	t.clock.device(update + n*.3e-6)
 }
+
+// countHost counts what an offload keeps in host memory: under FSDP2 weights, gradients and moments as they
+// are, under DeepSpeed fp32 copies, fp32 gradients and moments, and the 16-bit weights of offload_param.
+func (t *training) countHost() {
+	z := t.way.ZeRO
+	if !t.way.Offload && (z == nil || !z.Host) {
+		return
+	}
+	for _, p := range t.trained {
+		t.host += 2 * p.n * p.e
+		for _, s := range t.moments(p) {
+			t.host += s.bytes()
+		}
+		if z != nil && z.Weights {
+			t.host += 2 * p.n
+		}
+	}
+}

@@ -84,6 +84,9 @@ func (w *Way) Frozen() bool { return w.Rank > 0 }
 // gathers reports whether modules gather their weights when they run.
 func (w *Way) gathers() bool { return w.FSDP || w.ZeRO != nil && w.ZeRO.Stage == 3 }
 
+// weightsOnHost reports whether shards of the weights are in host memory.
+func (w *Way) weightsOnHost() bool { return w.Offload || w.ZeRO != nil && w.ZeRO.Weights }
+
 // adapter returns the bytes of an element of adapters where they compute: peft makes them in fp32; FSDP2
 // gathers 16 bits of them, and DeepSpeed casts its whole module.
 func (w *Way) adapter() int64 {
@@ -196,7 +199,6 @@ func Check(p *model.Program, w *Way) error {
 		},
 		{m.LocalHeads+m.LocalKVHeads+m.LocalHeadDim > 0, "attention of several widths"},
 		{w.Slice && w.Code.Transformers, "transformers without embedding and head"},
-		{w.Frozen() && w.Offload, "adapters with weights on the host"},
 		{
 			w.ZeRO != nil && (w.FSDP || w.Autocast || w.Bytes != 2 || w.Slice || w.Compile),
 			"ZeRO with anything but weights in 16 bits",

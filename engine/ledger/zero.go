@@ -7,6 +7,8 @@ type ZeRO struct {
 	Stage  int   // 1, 2, 3
 	Bucket int64 // reduce_bucket_size
 	Host   bool  // offload_optimizer: fp32 copies, moments and reduced gradients are in host memory
+	// Weights is offload_param, with the optimizer: shards of the 16-bit weights are in host memory too.
+	Weights bool
 
 	// of stage 3: stage3_prefetch_bucket_size, stage3_max_reuse_distance, stage3_param_persistence_threshold,
 	// sub_group_size
@@ -57,7 +59,9 @@ func (t *training) install() {
 			hold(size{weights, 2}, "gradient shards", Gradients)
 		}
 	}
-	hold(size{weights, 2}, "flat weights", Weights)
+	if !z.Weights {
+		hold(size{weights, 2}, "flat weights", Weights)
+	}
 	if z.Host {
 		if z.Stage < 3 {
 			hold(size{z.largest, 2}, "buffer of a gradient", Temporaries)
@@ -110,6 +114,9 @@ func (z *reducer) flush(r *run) {
 	case z.Stage == 3:
 		joined := r.alloc(size{z.filled, 2}, "joined bucket", reducing)
 		r.drop(&joined)
+		if z.Weights {
+			r.fromHost(r.way.shard(2 * z.filled))
+		}
 	case !z.Host && z.reduced.st == nil:
 		z.reduced = r.alloc(size{z.share(), 2}, "gradients of the rank", computing)
 		r.count(z.reduced.st, Gradients)
@@ -173,7 +180,13 @@ func (r *run) gatherModule(g *group) {
 	}
 	kind := r.kind
 	r.kind = Temporaries
-	flat := r.alloc(size{min(bytes, largest+2*r.way.ZeRO.Prefetch), 1}, "output of all-gather", gathering)
+	bytes = min(bytes, largest+2*r.way.ZeRO.Prefetch)
+	flat := r.alloc(size{bytes, 1}, "output of all-gather", gathering)
+	if r.way.ZeRO.Weights {
+		shard := r.alloc(size{r.way.shard(bytes), 1}, "shard from the host", gathering)
+		r.fromHost(shard.n)
+		r.drop(&shard)
+	}
 	for _, p := range g.params {
 		r.put(p.t.st)
 	}

@@ -62,8 +62,12 @@ func (k pyTorch) Stage(in *Input, stage int) StageMemory {
 
 // Shard returns what is alive at the peak of weights, gradients and optimizer for each parameter of a rank.
 func (k pyTorch) Shard(in *Input) Sharding {
-	host := k.zero && in.Offload == recipe.OffloadOptimizer
+	weights := in.Offload == recipe.OffloadWeights
+	host := k.zero && in.Offload.Optimizer()
 	switch {
+	case in.Floor && weights:
+		none := in.perParam("", width{}, false)
+		return Sharding{Weights: none, Gradients: none, Optimizer: none}
 	case in.Floor && in.Training.Frozen(): // of adapters nothing
 		each := 2.0
 		if in.Training.BaseDtype != "" { // less than that of every weight
@@ -107,10 +111,13 @@ func (k pyTorch) Shard(in *Input) Sharding {
 		return in.perParam(term, w, false)
 	}
 	s := Sharding{Weights: each("weights", ledger.Weights), Gradients: each("gradients", ledger.Gradients)}
-	if host { // counted as what the host has
-		s.Optimizer = in.perParam("optimizer", in.widths().optimizer, true)
-	} else {
-		s.Optimizer = each("optimizer", ledger.States)
+	s.Optimizer = each("optimizer", ledger.States)
+	if in.Offload.Optimizer() {
+		w := width{float64(res.Host) / max(in.Program.Total(), 1), "host_bytes_of_a_parameter"}
+		if in.Record.On() {
+			in.Record.Given(record.In(w.formula, w.bytes))
+		}
+		s.Host = in.perParam("host", w, false)
 	}
 	return s
 }
@@ -148,7 +155,7 @@ func (k pyTorch) steps(in *Input) *ledger.Result {
 	key := ledgerKey{
 		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.ZeRO,
 		in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers, k.zero,
-		in.Offload == recipe.OffloadOptimizer, in.Rates, in.Training,
+		in.Offload, in.Rates, in.Training,
 	}
 	res := in.ledgers[key]
 	if res == nil {
@@ -180,7 +187,8 @@ type ledgerKey struct {
 	optimizer                        recipe.Optimizer
 	loss                             recipe.Loss
 	recompute                        recipe.Recompute
-	transformers, deepspeed, host    bool
+	transformers, deepspeed          bool
+	offload                          recipe.Offload
 	rates                            ledger.Rates
 	training                         recipe.Training
 }
@@ -263,7 +271,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 		Ranks: int64(l.DP),
 		Seq:   int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches),
 		Layers: int64(in.Recompute.Layers), Loss: in.Loss, Steps: 2,
-		Compile: in.Training.Compile,
+		Compile: in.Training.Compile, Offload: in.Offload == recipe.OffloadWeights && !k.zero,
 	}
 	if in.Training.Frozen() {
 		w.Rank, w.Targets = int64(in.Training.Rank), in.Training.TargetsOf(ledger.Targets(in.Program, code))
@@ -274,7 +282,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	if k.zero {
 		w.Bytes, w.Autocast, w.FSDP, w.Whole, w.ZeRO = 2, false, false, false, ledger.NewZeRO(l.ZeRO)
-		w.ZeRO.Host = in.Offload == recipe.OffloadOptimizer
+		w.ZeRO.Host, w.ZeRO.Weights = in.Offload.Optimizer(), in.Offload == recipe.OffloadWeights
 	}
 	switch in.Recompute.Mode {
 	case recipe.RecomputeFull:

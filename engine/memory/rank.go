@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 )
@@ -76,8 +75,9 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, params Paramet
 		note.layers(in, s)
 		e.chunks = append(e.chunks, stages[s].Chunk())
 	}
-	if in.Offload == recipe.OffloadOptimizer {
-		out.Offloaded, out.Optimizer = out.Optimizer, 0
+	if in.Offload.Optimizer() {
+		out.Offloaded, out.Optimizer = shard.onHost().of(params), 0
+		out.host = shard.Host != (PerParam{})
 	}
 	note.states(&params, out, shard.Weights.Copies > 0)
 	e.peak(in, note, stages, r, out)

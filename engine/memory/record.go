@@ -82,7 +82,11 @@ func (n note) allStates(p *Parameters, out *Rank, copies bool) {
 	n.static(p, "weights", "weights", "Memory of weights", less, out.Weights)
 	n.static(p, "gradients", "gradients", "Memory of gradients", "", out.Gradients)
 	n.static(p, "optimizer", "optimizer", "Memory of the optimizer's state", "", out.Optimizer)
-	n.static(p, "offloaded", "optimizer", "Optimizer state kept in host memory", "", out.Offloaded)
+	term := "optimizer"
+	if out.host {
+		term = "host"
+	}
+	n.static(p, "offloaded", term, "What is kept in host memory", "", out.Offloaded)
 }
 
 // static records weights, gradients or the optimizer's state of a rank, unless it

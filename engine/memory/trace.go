@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 )
@@ -84,7 +83,7 @@ func NewTrace(in *Input, stack Stack, line *schedule.Timeline, rank int, update 
 		Optimizer: shard.Optimizer.of(params), Buffers: stack.Buffers(in, rank, params),
 	}
 	c.Master = shard.Master.of(params)
-	if in.Offload == recipe.OffloadOptimizer {
+	if in.Offload.Optimizer() {
 		c.Start.Optimizer, c.Master = 0, 0
 	}
 	c.Updating = stack.Update(in, rank, params)

@@ -20,13 +20,23 @@ type Sharding struct {
 	// Master is the part of Optimizer that exists before the first update: the
 	// master copy of the weights. Moments come with the update.
 	Master PerParam
+	// Host is what an offload keeps in host memory where a ledger says so; else it is the optimizer's state.
+	Host PerParam
+}
+
+// onHost returns what is kept in host memory.
+func (s *Sharding) onHost() PerParam {
+	if s.Host != (PerParam{}) {
+		return s.Host
+	}
+	return s.Optimizer
 }
 
 // Bytes returns what a rank with these parameters keeps from step to step on the GPU:
 // weights, gradients and the optimizer state that is not offloaded.
 func (s *Sharding) Bytes(p Parameters, o recipe.Offload) units.Bytes {
 	stored := s.Weights.of(p) + s.Gradients.of(p)
-	if o != recipe.OffloadOptimizer {
+	if !o.Optimizer() {
 		stored += s.Optimizer.of(p)
 	}
 	return stored

@@ -64,6 +64,9 @@ func Optimizers() []Optimizer {
 	return list
 }
 
+// Known reports whether there is such an optimizer.
+func (o Optimizer) Known() bool { return o.row().word == o }
+
 // row looks an optimizer up; of an unknown one it is the default's.
 func (o Optimizer) row() update {
 	table := updates()

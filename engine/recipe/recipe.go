@@ -122,10 +122,15 @@ type Offload string
 const (
 	OffloadNone      Offload = "none"
 	OffloadOptimizer Offload = "optimizer"
+	// OffloadWeights is weights and gradients too: FSDP2's CPUOffloadPolicy, DeepSpeed's offload_param.
+	OffloadWeights Offload = "weights"
 )
 
 // Offloads lists every offload, the default first.
-func Offloads() []Offload { return []Offload{OffloadNone, OffloadOptimizer} }
+func Offloads() []Offload { return []Offload{OffloadNone, OffloadOptimizer, OffloadWeights} }
+
+// Optimizer reports whether the optimizer's state is in host memory and its update runs there.
+func (o Offload) Optimizer() bool { return o == OffloadOptimizer || o == OffloadWeights }
 
 // Bounds of the load of the busiest rank of routed experts, in percent of the
 // even share.

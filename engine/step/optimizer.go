@@ -33,12 +33,19 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 	bytes := in.GradDtype.ReduceBytes(
 		in.Precision,
 	) + in.Precision.GatherBytes() // over PCIe: a gradient and the updated weight
+	if in.Offload == recipe.OffloadWeights { // the ledger has them where modules gather and reduce
+		bytes = 0
+	}
 	gpus := min(
 		l.GPUs,
 		in.Machine.Cluster.Node(),
 	) // which share the processors of a node
+	if k := in.Known; k != nil && in.Offload.Optimizer() { // adapters alone
+		mine = mine.Times(rec.Named("share_that_is_trained", k.Trained))
+		rec.Given(record.In("share_that_is_trained", k.Trained))
+	}
 	t := in.Machine.Streamed(rec.Named("bytes_per_parameter", soft.Optimizer).Times(mine))
-	if in.Offload == recipe.OffloadOptimizer {
+	if in.Offload.Optimizer() {
 		t = rec.Named("bytes_over_PCIe", bytes).
 			Times(mine).
 			Over(rec.Named("PCIe", float64(in.Machine.Cluster.GPU.Host()))).
@@ -54,7 +61,7 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 	}
 	t = t.Plus(rec.Named("host_time_per_step", float64(soft.HostStep))).
 		Times(rec.Named("factor_of_the_stack", soft.Factor))
-	if k := in.Known; k != nil && in.Offload != recipe.OffloadOptimizer {
+	if k := in.Known; k != nil && !in.Offload.Optimizer() {
 		t = rec.Named("update_of_the_ledger", float64(k.Optimizer))
 		rec.Given(record.InUnit(record.Seconds, "update_of_the_ledger", float64(k.Optimizer)))
 	}

@@ -1,0 +1,119 @@
+package engine_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
+)
+
+// TestHostMemory: what an offload keeps in host memory of Llama 3.1 8B, by hand, and none of it on the GPU.
+func TestHostMemory(t *testing.T) {
+	const (
+		all      = 8030261248.
+		adapters = 41.94e6
+		rest     = 2 * 128256 * 4096. // embedding and head, in 16 bits under nf4
+	)
+	for _, c := range []struct {
+		stack   recipe.Stack
+		zero    int
+		offload recipe.Offload
+		weights recipe.WeightDtype
+		lora    int
+		want    float64 // bytes of a node of four GPUs
+		onGPU   float64 // of weights, on each
+	}{
+		// fp32 copies, gradients and moments
+		{recipe.DeepSpeed, 2, recipe.OffloadOptimizer, recipe.WeightsFP32, 0, 16 * all, 2 * all},
+		{recipe.DeepSpeed, 3, recipe.OffloadOptimizer, recipe.WeightsFP32, 0, 16 * all, 2 * all / 4},
+		{recipe.DeepSpeed, 3, recipe.OffloadWeights, recipe.WeightsFP32, 0, 18 * all, 0},
+		{recipe.PyTorch, 3, recipe.OffloadWeights, recipe.WeightsFP32, 0, 16 * all, 0},
+		{recipe.PyTorch, 2, recipe.OffloadWeights, recipe.WeightsBF16, 0, 8 * all, 0},
+		{
+			recipe.Transformers, 3, recipe.OffloadWeights, recipe.WeightsFP32, 16,
+			(all-rest)*4.127/8 + 2*rest + 16*adapters, 0,
+		},
+		{recipe.MegatronCore, 1, recipe.OffloadOptimizer, recipe.WeightsFP32, 0, 12 * all, 2 * all},
+	} {
+		given := knob.Given{
+			knob.GPUs: 4, knob.Calibration: c.stack, knob.ZeRO: c.zero, knob.Offload: c.offload,
+			knob.WeightDtype: c.weights,
+		}
+		if c.lora > 0 {
+			given[knob.LoRA], given["base-dtype"] = c.lora, recipe.BaseNF4
+		}
+		_, r := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+		if !r.Legal {
+			t.Errorf("%s, %s: %v", c.stack, c.offload, r.Problems)
+			continue
+		}
+		rank := &r.Memory.Ranks[0]
+		for what, got := range map[string][2]float64{
+			"of the node":      {float64(r.Memory.Host), c.want},
+			"of four GPUs":     {4 * float64(rank.Offloaded), c.want},
+			"of weights":       {float64(rank.Weights), c.onGPU},
+			"of the optimizer": {float64(rank.Optimizer), 0},
+		} {
+			if math.Abs(got[0]-got[1]) > .004*all {
+				t.Errorf("%s, zero %d, %s: %.4g bytes %s, want %.4g", c.stack, c.zero, c.offload,
+					got[0], what, got[1])
+			}
+		}
+	}
+}
+
+// TestOffloadTakesTime: weights that come from the host make a step longer, by their way at least; adapters
+// have little to update there.
+func TestOffloadTakesTime(t *testing.T) {
+	run := func(given knob.Given) engine.Report {
+		given[knob.GPUs], given[knob.ZeRO], given[knob.Calibration] = 4, 3, recipe.PyTorch
+		_, r := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+		return r
+	}
+	on, off := run(knob.Given{}), run(knob.Given{knob.Offload: recipe.OffloadWeights})
+	const fp32Shard, link = 4 * 8.03e9 / 4, 64e9 // forward, backward with recomputation, and gradients
+	got := float64(off.Time.Step - off.Time.Optimizer - on.Time.Step + on.Time.Optimizer)
+	if got < 3*fp32Shard/link {
+		t.Errorf("the way of weights and gradients takes %.3f s, want %.3f at least", got, 3*fp32Shard/link)
+	}
+	adapters := run(knob.Given{knob.Offload: recipe.OffloadWeights, knob.LoRA: 16})
+	if adapters.Time.Optimizer > off.Time.Optimizer/50 {
+		t.Errorf("adapters are updated in %v, all weights in %v", adapters.Time.Optimizer, off.Time.Optimizer)
+	}
+}
+
+// TestOffloadRefused: what a stack cannot keep on the host is refused by name.
+func TestOffloadRefused(t *testing.T) {
+	for says, given := range map[string]knob.Given{
+		"no optimizer alone on the host": {
+			knob.Calibration: recipe.PyTorch, knob.Offload: recipe.OffloadOptimizer,
+		},
+		"under FSDP2 alone": {
+			knob.ZeRO: 0, knob.Calibration: recipe.PyTorch, knob.Offload: recipe.OffloadWeights,
+		},
+		"weights on the host with zero 3": {
+			knob.ZeRO: 2, knob.Calibration: recipe.DeepSpeed, knob.Offload: recipe.OffloadWeights,
+		},
+		"megatron-core has no weights on": {
+			knob.Calibration: recipe.MegatronCore, knob.Offload: recipe.OffloadWeights,
+		},
+		"no adamw-paged under FSDP2: kerne": {
+			knob.Calibration: recipe.PyTorch, knob.Offload: recipe.OffloadWeights,
+			knob.Optimizer: recipe.AdamPaged,
+		},
+	} {
+		given[knob.GPUs] = 4
+		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+		found := false
+		for _, p := range engine.Check(s) {
+			found = found || p.Severity == layout.Error && strings.Contains(p.Message, says)
+		}
+		if !found {
+			t.Errorf("%v: %v, want %q", given, engine.Check(s), says)
+		}
+	}
+}
