@@ -128,20 +128,10 @@ func TestSharedKeyByHand(t *testing.T) {
 	s.Recompute.Mode = recipe.RecomputeFull
 	deep := s
 	deep.Model.Layers, deep.Model.HashLayers = 42, 2 // one layer less, of the kind near
-	less := activations(t, s) - activations(t, deep)
+	less := kept(t, s) - kept(t, deep)
 	if want := 2 * streams * h * s.MicroBatchTokens(); !same(less, want) {
 		t.Errorf("a recomputed layer keeps %v bytes, by hand %v", less, want)
 	}
-}
-
-// activations returns what rank 0 keeps of a micro-batch for its backward.
-func activations(t *testing.T, s engine.Setup) float64 {
-	t.Helper()
-	r := engine.Evaluate(s)
-	if !r.Legal {
-		t.Fatalf("illegal: %v", r.Problems)
-	}
-	return float64(r.Memory.Ranks[0].Activations)
 }
 
 // TestSharedKeyTravels: a ring of CP carries the key and its compressed ones, twice backward, and what is
