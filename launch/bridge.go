@@ -433,6 +433,9 @@ func (r *reader) finishBridge() {
 	} else if !given {
 		r.unknown("model", fmt.Sprintf("the model of recipe %s is not known", shown(path.Base(name))), line)
 	}
+	if r.Setup["tp"] != nil {
+		r.spAlone()
+	}
 	r.Ignored = append(r.Ignored,
 		Ignored{Key: "recipe", Why: "what it sets beyond the keys of this file is not known", Line: line})
 	for key, flag := range map[string]string{

@@ -172,6 +172,7 @@ func deepSpeedFile() form {
 		unwritten("expert_parallel.expert_tensor_parallel_size", 1, "the only value"),
 		{key: "sequence_parallel_size", from: []string{flat(knob.CP)}, read: noUlysses},
 		{key: "pipeline", why: "nothing reads its stages"},
+		{key: "pipeline.stages", why: "without effect: nothing reads its stages"},
 	}
 	f.assumed = []assumed{
 		{knob.PP, 1, "no JSON has a pipeline"},

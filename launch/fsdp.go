@@ -58,4 +58,10 @@ func (r *reader) readShards(replicate, shard, reshard string, left int) {
 		r.Setup[flat(knob.DP)] = replicas * sharded
 	}
 	r.Setup[flat(knob.HSDP)], r.Setup[flat(knob.ZeRO)] = replicas, stage
+	if stage > 0 && !r.said(reshard) && !r.lost[flat(knob.ZeRO)] {
+		r.Understood = append(r.Understood, Understood{
+			Key: flat(knob.ZeRO), Value: stage, Setup: []string{flat(knob.ZeRO)},
+			Assumed: "what is not told by " + reshard + " is freed after each use",
+		})
+	}
 }

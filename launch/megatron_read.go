@@ -281,13 +281,7 @@ func (r *reader) finishMegatron(of *dialect) {
 		p != string(recipe.FP32) {
 		r.assume("attention_precision", string(recipe.Attention16), without)
 	}
-	if r.Setup["sp"] == true && r.number("tp", 1) == 1 && !r.lost["tp"] {
-		r.Setup["sp"] = false
-		r.Ignored = append(r.Ignored, Ignored{
-			Key: "sequence-parallel", Why: "has no effect with tp 1",
-			Line: r.values["sequence-parallel"].Line,
-		})
-	}
+	r.spAlone()
 	r.finishModel(without, moe)
 	r.readSplit()
 	if r.number("pp", 1) > 1 && r.number("vpp", 1) > 1 {
@@ -295,6 +289,17 @@ func (r *reader) finishMegatron(of *dialect) {
 	} else {
 		r.assume("schedule", string(schedule.OneFOneB), without)
 	}
+}
+
+// spAlone takes sequence parallelism for off where nothing is cut by tp.
+func (r *reader) spAlone() {
+	if r.Setup["sp"] != true || r.number("tp", 1) > 1 || r.lost["tp"] {
+		return
+	}
+	r.Setup["sp"] = false
+	r.Ignored = append(r.Ignored, Ignored{
+		Key: "sequence-parallel", Why: "has no effect with tp 1", Line: r.values["sequence-parallel"].Line,
+	})
 }
 
 // finishModel resolves the figures of the model that no flag gives. Without the number of layers
