@@ -91,9 +91,11 @@ func (r *run) record(o *op, regs []tensor) *node {
 	if !wanted {
 		return nil
 	}
-	n := &node{
-		op: o, grads: make([]tensor, len(o.out)), in: make([]size, len(o.in)),
-		wants: make([]bool, len(o.in)), edges: make([]edge, len(o.in)),
+	n := r.nodes.one()
+	*n = node{
+		op: o, grads: r.tensors.take(len(o.out)), in: r.sizes.take(len(o.in)),
+		wants: r.flags.take(len(o.in)), edges: r.edges.take(len(o.in)),
+		saved: r.saves.take(len(o.saves) + len(o.keeps))[:0],
 	}
 	for i, in := range o.in {
 		n.in[i], n.wants[i] = regs[in].size, regs[in].wants
@@ -234,12 +236,12 @@ func (r *run) accumulate(p *param) {
 func (r *run) results(n *node) []tensor {
 	o := n.op
 	fetched := r.unpack(n)
-	out := make([]tensor, len(n.in))
-	var temps []tensor
+	out := r.tensors.take(len(n.in))
+	temps := r.temps[:0]
 	next := 0 // of the gradients that the forward made
 	scratch := func() {
 		for _, s := range o.temps {
-			temps = append(temps, r.alloc(s, "backward of "+o.name, computing))
+			temps = append(temps, r.alloc(s, o.backward, computing))
 		}
 	}
 	if o.fused != nil {
@@ -254,7 +256,7 @@ func (r *run) results(n *node) []tensor {
 		}
 		switch g := o.grads[i]; g.kind {
 		case fresh:
-			out[i] = r.alloc(g.size, "gradient of "+o.name, computing)
+			out[i] = r.alloc(g.size, o.gradient, computing)
 		case through, part:
 			out[i] = n.grads[0].hold()
 			if g.kind == part {
@@ -265,7 +267,7 @@ func (r *run) results(n *node) []tensor {
 			if s := &n.saved[next]; s.t.st != nil {
 				out[i] = s.t.hold()
 			} else { // fetched
-				out[i] = r.alloc(s.at, "gradient of "+o.name, computing)
+				out[i] = r.alloc(s.at, o.gradient, computing)
 			}
 			out[i].node, out[i].leaf = nil, nil
 			next++
@@ -278,6 +280,7 @@ func (r *run) results(n *node) []tensor {
 	for i := range temps {
 		r.drop(&temps[i])
 	}
+	r.temps = temps
 	for i := range fetched {
 		r.drop(&fetched[i])
 	}

@@ -51,6 +51,15 @@ type run struct {
 	recomputing, stopped bool
 	recomputed           float64 // seconds
 
+	storages slab[storage]
+	nodes    slab[node]
+	tensors  slab[tensor]
+	sizes    slab[size]
+	flags    slab[bool]
+	edges    slab[edge]
+	saves    slab[saved]
+	temps    []tensor // of the node whose backward runs
+
 	kind             Kind // of what is allocated now
 	alive, roseAlive Alive
 	at, roseAt       Moment

@@ -44,6 +44,7 @@ type pool struct {
 	free                [streams][2][]*block // by size, then address
 	segments            int64
 	spare               []*block
+	want                block // what is looked for
 }
 
 func (p *pool) list(b *block) *[]*block { return &p.free[b.stream][b.class()] }
@@ -96,13 +97,14 @@ func (p *pool) newBlock() *block {
 // take allocates so many bytes and reports whether the peak rose.
 func (p *pool) take(bytes int64, on stream) (b *block, rose bool) {
 	bytes = max(blockBytes, (bytes+blockBytes-1)/blockBytes*blockBytes)
-	want := block{size: bytes, address: -1, small: bytes <= smallTensor, stream: on}
-	list := p.list(&want)
-	if at, _ := slices.BinarySearchFunc(*list, &want, compareBlocks); at < len(*list) {
+	want := &p.want
+	*want = block{size: bytes, address: -1, small: bytes <= smallTensor, stream: on}
+	list := p.list(want)
+	if at, _ := slices.BinarySearchFunc(*list, want, compareBlocks); at < len(*list) {
 		b = (*list)[at]
 		*list = slices.Delete(*list, at, at+1)
 	} else if p.expandable {
-		b = p.grow(bytes, &want)
+		b = p.grow(bytes, want)
 	} else {
 		b = p.segment(bytes)
 		b.small, b.stream = want.small, on

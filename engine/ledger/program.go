@@ -48,6 +48,8 @@ type op struct {
 	of    int     // operation of the layer that it is part of
 	cost  [2]cost // forward; backward
 	drops []reg   // whose last reader it is
+
+	gradient, backward string // what is allocated in the backward
 }
 
 // cost is seconds on the GPU and how many kernels the host launches.
@@ -156,6 +158,10 @@ func (b *builder) end(results ...reg) *program {
 		if !outside[r] && at >= 0 {
 			b.ops[at].drops = append(b.ops[at].drops, reg(r))
 		}
+	}
+	for i := range b.ops {
+		o := &b.ops[i]
+		o.gradient, o.backward = "gradient of "+o.name, "backward of "+o.name
 	}
 	return b.program
 }

@@ -60,9 +60,26 @@ type param struct {
 	frozen bool
 }
 
+// slab hands out values of one type from pieces, which cost one allocation for many.
+type slab[T any] struct{ rest []T }
+
+const slabPiece = 512 // values
+
+func (s *slab[T]) take(n int) []T {
+	if n > len(s.rest) {
+		s.rest = make([]T, max(n, slabPiece))
+	}
+	out := s.rest[:n:n]
+	s.rest = s.rest[n:]
+	return out
+}
+
+func (s *slab[T]) one() *T { return &s.take(1)[0] }
+
 // alloc makes a tensor that its caller holds.
 func (r *run) alloc(s size, name string, on stream) tensor {
-	st := &storage{bytes: s.bytes(), name: name, stream: on, refs: 1, kind: r.kind}
+	st := r.storages.one()
+	*st = storage{bytes: s.bytes(), name: name, stream: on, refs: 1, kind: r.kind}
 	r.put(st)
 	return tensor{size: s, st: st}
 }
