@@ -16,7 +16,7 @@ import (
 // is kept. It appends to into[:0].
 func (l *Layout) PartitionByCost(p *model.Program, into []Stage) ([]Stage, error) {
 	n, m := l.Stages(), p.Model()
-	if l.Split != "" || n < 2 || m.Has(model.LetterShared) {
+	if l.Split != "" || n < 2 || m.Has(model.LetterShared) || m.ReusedKV > 0 {
 		return l.Partition(p, into)
 	}
 	total := float64(m.Embedding())
@@ -91,7 +91,9 @@ func layerWork(p *model.Program) (work [model.MaxKinds]float64) {
 }
 
 // SplitsByCost reports whether layers differ so much that stages balance what they cost and not their number.
-func SplitsByCost(m *model.Model) bool { return len(model.Period(m.Pattern)) > 1 || m.FFNWidths != "" }
+func SplitsByCost(m *model.Model) bool {
+	return len(model.Period(m.Pattern)) > 1 || m.FFNWidths != "" || m.ReusedKV > 0
+}
 
 // What FLOPs at the peak of an H100 a thing costs (B200 and MI300X are alike): a byte of memory, a FLOP of a
 // product, a byte sent to other experts' ranks, an expert's part in a product (32 us in Megatron-LM: presets/

@@ -138,6 +138,10 @@ func (r *rules) tensor() {
 		r.failf("tp-linear-heads", id.TP, "tp %d does not divide the %d %s: TP gives each rank whole ones", t,
 			heads, what)
 	}
+	if m.Has(model.LetterConv) && m.Hidden%t != 0 {
+		r.failf("tp-conv-channels", id.TP, "tp %d does not divide the %d channels of short convolutions", t,
+			m.Hidden)
+	}
 	if m.OutputGroups%t != 0 {
 		r.failf("tp-output-groups", id.TP,
 			"tp %d does not divide the %d groups of heads that attention's output goes down in", t,
@@ -182,12 +186,20 @@ func (r *rules) pipeline() {
 	case l.Split != "":
 		if split, err := ParseSplit(l.Split, l.Stages(), m.Layers); err != nil {
 			r.failf("split", id.Split, "%s", err.Error())
-		} else if stage, layer := reusing(m, split); stage >= 0 {
+		} else if stage, layer := reusing(m, split); stage >= 0 && m.ReusedKV > 0 {
+			r.failf("split-keys", id.Split,
+				"split %s: stage %d begins with layer %d, at or behind which layers take keys and values of "+
+					"one before it; these are not sent between stages", l.Split, stage, layer)
+		} else if stage >= 0 {
 			r.failf("split-selection", id.Split, "split %s: stage %d begins with layer %d, which attends to "+
 				"the tokens that an earlier one chose (R of layer_pattern); a stage must begin with one "+
 				"that "+
 				"chooses (D), since a selection is not sent between stages", l.Split, stage, layer)
 		}
+	case m.ReusedKV > 0 && l.Stages() > len(stageStarts(m)):
+		r.failf("stages-exceed-keys", id.PP,
+			"pp x vpp = %d stages, and the last %d layers take keys and values of earlier ones, which are "+
+				"not sent between stages: at most %d stages", l.Stages(), m.ReusedKV, len(stageStarts(m)))
 	case m.Has(model.LetterShared) && l.Stages() > len(stageStarts(m)):
 		r.failf("stages-exceed-selections", id.PP,
 			"pp x vpp = %d stages are more than the model's %d layers "+

@@ -144,22 +144,22 @@ func ParseSplit(text string, stages, layers int) ([]int, error) {
 }
 
 // stageStarts lists the layers that a stage may begin with. A layer that attends to the tokens that an
-// earlier one chose is none: no launcher sends them between stages (megatron/core/transformer/
-// experimental_attention_variant/dsa.py).
+// earlier one chose, or to its keys, is none: no launcher sends them between stages
+// (megatron/core/transformer/experimental_attention_variant/dsa.py).
 func stageStarts(m *model.Model) (layers []int) {
 	for i := range max(m.Layers, 0) {
-		if m.Letter(i) != model.LetterShared {
+		if m.Begins(i) {
 			layers = append(layers, i)
 		}
 	}
 	return layers
 }
 
-// reusing returns the first stage of a split, from 0, that begins with a layer which attends to the tokens
-// that an earlier one chose, and that layer; -1 where none does.
+// reusing returns the first stage of a split, from 0, that begins with a layer which no stage may begin with,
+// and that layer; -1 where none does.
 func reusing(m *model.Model, split []int) (stage, layer int) {
 	for i, n := range split {
-		if n > 0 && layer < m.Layers && m.Letter(layer) == model.LetterShared {
+		if n > 0 && layer < m.Layers && !m.Begins(layer) {
 			return i, layer
 		}
 		layer += n

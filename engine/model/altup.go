@@ -51,3 +51,27 @@ func reusing(of func(b *builder, x Ref) Ref) func(b *builder, x Ref) Ref {
 
 // reuses reports whether a layer is one of the last that take keys and values of an earlier one.
 func (m *Model) reuses(layer int) bool { return layer >= m.Layers-m.ReusedKV }
+
+// Begins reports whether a pipeline stage may begin with a layer: the choice of tokens and the keys that
+// layers of the stage take from an earlier one are made there, since nothing sends them between stages.
+func (m *Model) Begins(layer int) bool {
+	if m.Letter(layer) == LetterShared {
+		return false
+	}
+	if m.ReusedKV == 0 {
+		return true
+	}
+	for _, local := range []bool{true, false} {
+		source, last := m.Layers-m.ReusedKV-1, m.Layers-1
+		for source >= 0 && m.local(source) != local {
+			source--
+		}
+		for last > source && m.local(last) != local {
+			last--
+		}
+		if last >= m.Layers-m.ReusedKV && source < layer && layer <= last {
+			return false
+		}
+	}
+	return true
+}
