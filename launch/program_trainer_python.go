@@ -16,8 +16,9 @@ type pySite struct {
 
 // Bounds of the calls of a Python file.
 const (
-	maxSites = 64
-	maxCall  = 1 << 16 // characters
+	maxSites  = 64
+	maxCall   = 1 << 16 // characters
+	maxBranch = 2000    // lines of a function before a call
 )
 
 // trainingCalls are the classes of arguments of Hugging Face's Trainer, and of TRL's.
@@ -198,6 +199,7 @@ var pyCallee = regexp.MustCompile(`[A-Za-z_][\w.]*\(`)
 // pySites returns the calls of some names in a text, in its order.
 func pySites(text string, names []string) (out []pySite) {
 	lines := strings.Split(text, "\n")
+	line, counted := 1, 0
 	for _, at := range pyCallee.FindAllStringIndex(text, -1) {
 		name := text[at[0] : at[1]-1]
 		i := slices.IndexFunc(names, func(n string) bool {
@@ -207,7 +209,7 @@ func pySites(text string, names []string) (out []pySite) {
 		if i < 0 || at[0] > 0 && text[at[0]-1] == '.' || len(out) == maxSites {
 			continue
 		}
-		line := 1 + strings.Count(text[:at[0]], "\n")
+		line, counted = line+strings.Count(text[counted:at[0]], "\n"), at[0]
 		if head := strings.TrimSpace(lines[line-1]); strings.HasPrefix(head, "def ") ||
 			strings.HasPrefix(head, "class ") {
 			continue
@@ -264,7 +266,7 @@ func pyArguments(text string, line int) (out []pyPair) {
 func pyBranch(lines []string, at int) bool {
 	indent := func(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 	now := indent(lines[at])
-	for i := at - 1; i >= 0 && now > 0; i-- {
+	for i := at - 1; i >= max(0, at-maxBranch) && now > 0; i-- {
 		code := strings.TrimSpace(lines[i])
 		if code == "" || indent(lines[i]) >= now {
 			continue
