@@ -189,7 +189,7 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"zero": 4}`, `zero: given "4", allowed is a whole number from 0 to 3, nearest 3`},
 		{"a.json", `{"precision": "fp4"}`, `allowed is one of bf16, fp16, fp32, fp8, fp8:te`},
 		{"a.json", `{"recompute": "modules:head"}`, `allowed is one of none, selective, full, full:N`},
-		{"a.json", `{"offload": "weights"}`, `offload: given "weights", allowed is one of none, optimizer`},
+		{"a.json", `{"offload": "moments"}`, `offload: given "moments", allowed is one of none, optimizer`},
 		{"a.json", `{"schedule": "zb-h3"}`, `schedule: given "zb-h3"`},
 		{"a.json", `{"tp": 8, "tp": 4}`, `a.json:1:11: key "tp" comes twice`},
 		{
