@@ -89,7 +89,7 @@ func attentionErrors(t *testing.T, m *hardware.Machine, gpu string) (out kernelE
 		}
 		work := 2 * cell(row, "batch") * cell(row, "head_num") * cell(row, "seq_len") * cell(row,
 			"seq_len") * (cell(row, "qk_head_dim") + cell(row, "v_head_dim"))
-		forward, backward := m.Attention(units.FLOPs(work/2), int(cell(row, "qk_head_dim")))
+		forward, backward := attended(m, units.FLOPs(work/2), int(cell(row, "qk_head_dim")))
 		rate := cell(row, "efficiency") * cell(row, "peak_tflops") * 1e12
 		if row["op"] == "sdp_fwd" {
 			out.add(forward, work, work/rate)

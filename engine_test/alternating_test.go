@@ -66,9 +66,9 @@ func TestAlternatingStages(t *testing.T) {
 		plain, _ := stagesOf(t, s, 0)
 		// The first w tokens see w/2 tokens on average, the others w.
 		w := units.FLOPs(c.window)
-		full, _ := in.Machine.Attention(c.core*seq*seq/2, c.width)
-		local, back := in.Machine.Attention(c.core*(w*w/2+w*(seq-w)), c.width)
-		_, fullBack := in.Machine.Attention(c.core*seq*seq/2, c.width)
+		full, _ := attended(&in.Machine, c.core*seq*seq/2, c.width)
+		local, back := attended(&in.Machine, c.core*(w*w/2+w*(seq-w)), c.width)
+		_, fullBack := attended(&in.Machine, c.core*seq*seq/2, c.width)
 		factor := in.Machine.Software.Factor
 		for i := range got {
 			less := func(n int, full, local units.Seconds) float64 {

@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
 
@@ -14,7 +15,10 @@ func roundCluster() (hardware.Cluster, *hardware.Calibration) {
 	cal := &hardware.Calibration{
 		Ops: hardware.Ops{
 			Gemm: 0.5, GemmF8: 0.4, GemmF4: 0.3, HalfK: 100, Stream: 0.5, Start: 3e-6,
-			AttentionForward: 0.5, AttentionBackward: 0.25, AttentionWide: 0.8, AttentionStart: 20e-6,
+			Attention: hardware.Fused{
+				Forward:  hardware.Pass{Share: 0.5, Start: 20e-6},
+				Backward: hardware.Pass{Share: 0.25}, Wide: 0.8,
+			},
 			Grouped: 0.25, GroupedRows: 50, GroupedRead: 0.25,
 		},
 		Network: hardware.Network{
@@ -240,12 +244,12 @@ func TestKernelsByHand(t *testing.T) {
 	with.Ops.Wave, with.Ops.SMs = 0.5, 100
 	waves.Calibration = &with
 	w := roundMachine(&waves, recipe.BF16)
-	forward, backward := m.Attention(1e12, 128)
-	wideForward, wideBackward := m.Attention(1e12, 129)
+	forward, backward := attended(&m, 1e12, 128)
+	wideForward, wideBackward := attended(&m, 1e12, 129)
 	slow := m
 	slow.Software.Attention = 2
-	slowForward, slowBackward := slow.Attention(1e12, 64)
-	zeroForward, zeroBackward := m.Attention(0, 128)
+	slowForward, slowBackward := attended(&slow, 1e12, 64)
+	zeroForward, zeroBackward := attended(&m, 0, 128)
 	for _, c := range []struct {
 		name string
 		got  units.Seconds
@@ -276,6 +280,12 @@ func TestKernelsByHand(t *testing.T) {
 	} {
 		near(t, c.name, float64(c.got), c.want, 1e-12)
 	}
+}
+
+// attended returns the times of fused attention of so many operations.
+func attended(m *hardware.Machine, f units.FLOPs, width int) (forward, backward units.Seconds) {
+	a, b := m.Attention(&hardware.Core{FLOPs: record.Lit(float64(f)), Width: width})
+	return units.Seconds(a.V), units.Seconds(b.V)
 }
 
 // TestRatesByHand: the share of the format's peak, no more than anybody measured, over what casts cost.

@@ -56,6 +56,13 @@ func micros(key string, into *units.Seconds) figureRange {
 	}
 }
 
+func picos(key string, into *units.Seconds) figureRange {
+	return figureRange{
+		key: key, low: 0, high: 1e6, set: func(v float64) { *into = units.Seconds(v * pico) },
+		get: func() float64 { return float64(*into) / pico },
+	}
+}
+
 func flag(key string, into *bool) figureRange {
 	return figureRange{key: key, low: 0, high: 1, set: func(v float64) { *into = v > 0 }}
 }
@@ -106,7 +113,7 @@ func kernelFigures(r *ledger.Rates) (list []figureRange) {
 }
 
 func opsFigures(o *hardware.Ops) []figureRange {
-	return []figureRange{
+	return append([]figureRange{
 		number("sm_count", 1, 100_000, &o.SMs).need(),
 		efficiency("gemm_efficiency", &o.Gemm),
 		efficiency("gemm_fp8_efficiency", &o.GemmF8),
@@ -114,15 +121,29 @@ func opsFigures(o *hardware.Ops) []figureRange {
 		number("gemm_half_k", 0, 100_000, &o.HalfK).need(),
 		share("wave_quantisation", &o.Wave).need(),
 		efficiency("memory_efficiency", &o.Stream),
-		efficiency("attention_forward_efficiency", &o.AttentionForward),
-		efficiency("attention_backward_efficiency", &o.AttentionBackward),
-		efficiency("attention_wide_factor", &o.AttentionWide),
-		micros("attention_start_us", &o.AttentionStart).need(),
 		efficiency("grouped_efficiency", &o.Grouped),
 		number("grouped_half_rows", 0, 100_000, &o.GroupedRows).need(),
 		efficiency("grouped_memory_efficiency", &o.GroupedRead),
+		number("grouped_gradient_half_rows", 0, 100_000, &o.GradientRows),
+		number("grouped_gradient_memory_efficiency", least, 1, &o.GradientRead),
+		micros("grouped_start_us", &o.GroupedStart),
 		micros("kernel_start_us", &o.Start).need(),
+	}, fusedFigures("attention", &o.Attention)...)
+}
+
+// fusedFigures returns those of a kernel of fused attention, whose keys begin with its name.
+func fusedFigures(name string, f *hardware.Fused) []figureRange {
+	list := []figureRange{
+		efficiency(name+"_wide_factor", &f.Wide), micros(name+"_start_us", &f.Forward.Start).need(),
+		micros(name+"_backward_start_us", &f.Backward.Start),
 	}
+	for i, p := range [...]*hardware.Pass{&f.Forward, &f.Backward} {
+		of := name + [...]string{"_forward", "_backward"}[i]
+		list = append(list, efficiency(of+"_efficiency", &p.Share), share(of+"_narrow_factor", &p.Narrow),
+			number(of+"_tiles", 0, 10, &p.Tile), picos(of+"_query_ps", &p.Query),
+			picos(of+"_narrow_query_ps", &p.NarrowQuery))
+	}
+	return list
 }
 
 func networkFigures(n *hardware.Network) []figureRange {

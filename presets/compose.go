@@ -324,4 +324,7 @@ func missing(id string, lacks []string) string {
 	return id + " lacks " + strings.Join(lacks, ", ")
 }
 
-const micro = float64(units.Microsecond)
+const (
+	micro = float64(units.Microsecond)
+	pico  = micro * 1e-6
+)

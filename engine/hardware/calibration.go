@@ -95,14 +95,14 @@ type Ops struct {
 	Wave   float64 // how much of wave quantisation is felt: 0 none, 1 all
 	Stream float64 // share of memory bandwidth
 
-	AttentionForward  float64 // fused attention, head size up to 128
-	AttentionBackward float64
-	AttentionWide     float64 // the factor for head sizes above 128
-	AttentionStart    units.Seconds
+	Attention Fused // the best kernel of fused attention
 
 	Grouped     float64 // share of the peak of a grouped product with long groups
 	GroupedRows float64 // rows per group at which it needs twice the time
 	GroupedRead float64 // share of memory bandwidth of a grouped product
+	// the same of the gradient of the groups' matrices; 0: as the others
+	GradientRows, GradientRead float64
+	GroupedStart               units.Seconds // of a grouped product; 0: as every kernel
 
 	Start units.Seconds // of every kernel
 }

@@ -176,30 +176,62 @@ func tileWaste(rows, cols, high, wide, sms float64) float64 {
 func (m *Machine) GroupedMatMul(rec *record.Recorder, groups, rows, inner, cols float64,
 	bytes units.Bytes,
 ) units.Seconds {
-	if groups <= 0 || rows <= 0 {
+	o := &m.Ops
+	return m.grouped(rec, o.GroupedRows, o.GroupedRead, groups*rows, rows, 2*groups*rows*inner*cols, bytes)
+}
+
+// GroupedGradient is GroupedMatMul for the gradient of the groups' matrices, whose inner length is the rows.
+func (m *Machine) GroupedGradient(rec *record.Recorder, groups, rows, inner, cols float64,
+	bytes units.Bytes,
+) units.Seconds {
+	o := &m.Ops
+	half, read := o.GroupedRows, o.GroupedRead
+	if o.GradientRows > 0 {
+		half = o.GradientRows
+	}
+	if o.GradientRead > 0 {
+		read = o.GradientRead
+	}
+	return m.grouped(rec, half, read, groups*rows, rows, 2*groups*rows*inner*cols, bytes)
+}
+
+// groupedStart is the time that a grouped product takes to start, and what formulas call it.
+func (o *Ops) groupedStart() (units.Seconds, string) {
+	if o.GroupedStart > 0 {
+		return o.GroupedStart, "start_of_a_grouped_product"
+	}
+	return o.Start, "start"
+}
+
+func (m *Machine) grouped(rec *record.Recorder, half, share, all, rows, flops float64,
+	bytes units.Bytes,
+) units.Seconds {
+	if all <= 0 {
 		if rec.On() {
-			m.recordGrouped(rec, 0)
+			m.recordGrouped(rec, 0, half, share)
 		}
 		return 0
 	}
 	rate := m.gemm * units.FLOPsPerSecond(m.Ops.Grouped/m.Ops.Gemm)
-	t := units.FLOPs(2 * groups * rows * inner * cols).Over(rate)
-	t *= units.Seconds(1 + m.Ops.GroupedRows/rows)
-	read := bytes.Over(m.Cluster.GPU.MemoryBandwidth * units.BytesPerSecond(m.Ops.GroupedRead))
-	t = max(t, read) + m.Ops.Start
+	t := units.FLOPs(flops).Over(rate)
+	t *= units.Seconds(1 + half/rows)
+	read := bytes.Over(m.Cluster.GPU.MemoryBandwidth * units.BytesPerSecond(share))
+	start, _ := m.Ops.groupedStart()
+	t = max(t, read) + start
 	if rec.On() {
-		m.recordGrouped(rec, t)
+		m.recordGrouped(rec, t, half, share)
 	}
 	return t
 }
 
-// recordGrouped records what GroupedMatMul gave; nothing is multiplied in no time.
-func (m *Machine) recordGrouped(rec *record.Recorder, t units.Seconds) {
+// recordGrouped records what a grouped product gave; nothing is multiplied in no time.
+func (m *Machine) recordGrouped(rec *record.Recorder, t units.Seconds, half, share float64) {
+	start, name := m.Ops.groupedStart()
 	e := record.Entry{
 		Name: rec.What(), Symbol: "t(" + rec.What() + ")", Unit: record.Seconds, Value: float64(t),
 		Formula: "max(2 * groups * rows * inner * cols / (R * share_of_a_grouped_product / " +
 			"share_of_the_peak) * (1 + rows_half / rows), " +
-			"touched / (memory_bandwidth * share_of_bandwidth)) + start",
+			"touched / (memory_bandwidth * share_of_bandwidth)) + " + name,
 		Source: "grouped matrix product; short groups fill tiles badly, and each group reads its own " +
 			"matrix; " + record.From(m.Ops.From),
 	}
@@ -208,47 +240,8 @@ func (m *Machine) recordGrouped(rec *record.Recorder, t units.Seconds) {
 	}
 	rec.Figure(e, record.InUnit(record.Share, "share_of_a_grouped_product", m.Ops.Grouped),
 		record.InUnit(record.Share, "share_of_the_peak", m.Ops.Gemm),
-		record.In("rows_half", m.Ops.GroupedRows),
-		record.InUnit(record.Share, "share_of_bandwidth", m.Ops.GroupedRead))
-}
-
-// Attention returns the time of fused attention: forward of f operations (already
-// halved where the mask halves them) and its backward of 2.5 times as many, which stays in
-// 16 bits.
-func (m *Machine) Attention(f units.FLOPs, headDim int) (forward, backward units.Seconds) {
-	if f <= 0 {
-		return 0, 0
-	}
-	share := 1.0
-	if headDim > 128 {
-		share = m.Ops.AttentionWide
-	}
-	rate := m.attention * units.FLOPsPerSecond(share/m.Software.Attention)
-	forward = f.Over(rate*units.FLOPsPerSecond(m.Ops.AttentionForward*m.Software.FP8Attention)) +
-		m.Ops.AttentionStart
-	backward = (f * 5 / 2).Over(rate*units.FLOPsPerSecond(m.Ops.AttentionBackward)) + m.Ops.AttentionStart
-	return forward, backward
-}
-
-// Attended is Attention of operations with their expression.
-func (m *Machine) Attended(f record.Num, headDim int) (forward, backward record.Num) {
-	fast, slow := m.Attention(units.FLOPs(f.V), headDim)
-	if !f.Named() || f.V <= 0 {
-		return record.Lit(float64(fast)), record.Lit(float64(slow))
-	}
-	rate := ""
-	if headDim > 128 {
-		rate = " * share_of_wide_heads"
-	}
-	if m.Software.Attention != 1 {
-		rate += " / attention_of_the_stack_over_the_best"
-	}
-	eight := ""
-	if m.Software.FP8Attention != 1 {
-		eight = " * rate_of_fp8_attention_over_16_bits"
-	}
-	return f.With("("+f.Text()+") / (peak * share_forward"+rate+eight+") + attention_start", float64(fast)),
-		f.With("2.5 * ("+f.Text()+") / (peak * share_backward"+rate+") + attention_start", float64(slow))
+		record.In("rows_half", half), record.In(name, start),
+		record.InUnit(record.Share, "share_of_bandwidth", share))
 }
 
 // Streamed is Stream of bytes with their expression.

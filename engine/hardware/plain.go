@@ -18,9 +18,11 @@ func plain() (Ops, Network, Software) {
 	ops := Ops{
 		From: "no calibration: plain roofline",
 		Gemm: 0.72, GemmF8: 0.6, HalfK: 100, Stream: 0.80,
-		AttentionForward: 0.55, AttentionBackward: 0.45, AttentionWide: 0.8,
-		AttentionStart: 20 * units.Microsecond,
-		Grouped:        0.6, GroupedRows: 100, GroupedRead: 0.7,
+		Attention: Fused{
+			Forward:  Pass{Share: 0.55, Start: 20 * units.Microsecond},
+			Backward: Pass{Share: 0.45}, Wide: 0.8,
+		},
+		Grouped: 0.6, GroupedRows: 100, GroupedRead: 0.7,
 		Start: 4 * units.Microsecond,
 	}
 	network := Network{

@@ -64,14 +64,22 @@ func (m *Machine) recordHead(rec *record.Recorder) {
 // recordConstants names what formulas of operations and messages share.
 func (m *Machine) recordConstants(rec *record.Recorder) {
 	g, o, n, s := &m.Cluster.GPU, &m.Ops, &m.Network, &m.Software
+	a := &o.Attention
 	rec.Given(
 		record.In("peak", m.attention),
 		record.In("rate_of_fp8_attention_over_16_bits", m.Software.FP8Attention),
 		record.In("memory_bandwidth", g.MemoryBandwidth), record.In("start", o.Start),
-		record.InUnit(record.Share, "share_forward", o.AttentionForward),
-		record.InUnit(record.Share, "share_backward", o.AttentionBackward),
-		record.InUnit(record.Share, "share_of_wide_heads", o.AttentionWide),
-		record.In("attention_start", o.AttentionStart),
+		record.InUnit(record.Share, "share_forward", a.Forward.Share),
+		record.InUnit(record.Share, "share_backward", a.Backward.Share),
+		record.InUnit(record.Share, "share_of_wide_heads", a.Wide),
+		record.InUnit(record.Share, "share_of_narrow_heads_forward", a.Forward.Narrow),
+		record.InUnit(record.Share, "share_of_narrow_heads_backward", a.Backward.Narrow),
+		record.In("time_of_a_query_of_narrow_heads_forward", a.Forward.NarrowQuery),
+		record.In("time_of_a_query_of_narrow_heads_backward", a.Backward.NarrowQuery),
+		record.In("tiles_felt_forward", a.Forward.Tile), record.In("tiles_felt_backward", a.Backward.Tile),
+		record.In("time_of_a_query_forward", a.Forward.Query),
+		record.In("time_of_a_query_backward", a.Backward.Query), record.In("SMs", o.SMs),
+		record.In("attention_start", a.Forward.Start), record.In("attention_start_backward", a.Backward.Start),
 		record.In("attention_of_the_stack_over_the_best", s.Attention),
 		record.In("passes_of_the_stack", s.Passes), record.In("factor_of_the_stack", s.Factor),
 		record.In("link", m.Cluster.Intra.Bandwidth), record.In("link_latency", m.Cluster.Intra.Latency),

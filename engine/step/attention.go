@@ -1,6 +1,7 @@
 package step
 
 import (
+	"meshscope/engine/hardware"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
@@ -66,7 +67,16 @@ func (k *kernels) fused(rec *record.Recorder, layer *model.Layer, core *model.Op
 			record.In("imbalance_of_the_causal_split", imbalance),
 		)
 	}
-	forward, backward := k.m.Attended(k.core.flops, int(width.V))
+	c := hardware.Core{
+		FLOPs: k.core.flops, Width: int(width.V), Queries: k.tokens.Times(layer.Tensor(core.In[0]).On(k.t, k.etp)),
+	}
+	if share == 1 { // else tiles are equally long
+		c.Seen = k.in.Record.Named("s", float64(l.Seq))
+	}
+	if rec.On() {
+		rec.Given(record.In("head_width", width.V))
+	}
+	forward, backward := k.m.Attention(&c)
 	if forward.V > 0 {
 		k.attended(
 			rec,
@@ -101,7 +111,7 @@ func (k *kernels) unfused(rec *record.Recorder, layer *model.Layer, core *model.
 				r.Let([...]string{"groups", "rows", "inner", "cols", "touched"}[i], of.Text())
 			}
 		}
-		return k.multiply(r, &product{groups: batched}, rows.V, inner.V, cols.V, k.elem*touched.V)
+		return k.multiply(r, &product{groups: batched}, id, rows.V, inner.V, cols.V, k.elem*touched.V)
 	}
 	both := product("scores", "scores", width, s).Plus(product("values", "scores times values", s, width))
 	passes := 2*k.elem + 2*k.elem + 1
@@ -144,7 +154,7 @@ func (k *kernels) ring(rec *record.Recorder, pass string, width record.Num) reco
 		"3 * bytes * T * (1 + 0.75 * (c - 1))",
 		3*k.elem*k.tokens.V*(1+RingShare*others.V),
 	)
-	t := others.Times(k.rec.Named("attention_start", float64(k.m.Ops.AttentionStart))).
+	t := others.Times(k.rec.Named("attention_start", float64(k.m.Ops.Attention.Forward.Start))).
 		Plus(k.m.Streamed(merged.Times(width)))
 	if !rec.On() {
 		return t

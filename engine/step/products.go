@@ -69,7 +69,7 @@ func (k *kernels) matmul(c *Cost, p *product) {
 		&c.WeightGrad,
 		rec[2],
 		p,
-		"weight-gradient",
+		weightGradient,
 		rows,
 		inner,
 		cols,
@@ -127,6 +127,9 @@ func (k *kernels) recordProduct(p *product, operand, touched float64) (passes [3
 	return [3]*record.Recorder{rec.Scope("forward", p.name), input, weights}
 }
 
+// weightGradient is the sum that the gradients of weights add to.
+const weightGradient = "weight-gradient"
+
 // issue adds one pass of a product that touches so many bytes. The stack takes longer for those of
 // experts: for their arithmetic, and for each to begin.
 func (k *kernels) issue(
@@ -136,7 +139,7 @@ func (k *kernels) issue(
 	sum string,
 	rows, inner, cols, bytes float64,
 ) {
-	t, soft := k.multiply(rec, p, rows, inner, cols, bytes), &k.m.Software
+	t, soft := k.multiply(rec, p, sum, rows, inner, cols, bytes), &k.m.Software
 	if p.experts.V > 0 {
 		if soft.Experts > 0 {
 			t = k.rec.Named("experts_of_the_stack_over_the_best_kernels", soft.Experts).Times(t)
@@ -147,9 +150,12 @@ func (k *kernels) issue(
 }
 
 // multiply returns the time of a pass of a product.
-func (k *kernels) multiply(rec *record.Recorder, p *product, rows, inner, cols, touched float64) record.Num {
+func (k *kernels) multiply(rec *record.Recorder, p *product, pass string, rows, inner, cols, touched float64,
+) record.Num {
 	var t units.Seconds
 	switch bytes := units.Bytes(touched); {
+	case p.groups.V > 0 && pass == weightGradient:
+		t = k.m.GroupedGradient(rec, p.groups.V, rows, inner, cols, bytes)
 	case p.groups.V > 0:
 		t = k.m.GroupedMatMul(rec, p.groups.V, rows, inner, cols, bytes)
 	case p.wide:

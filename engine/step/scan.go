@@ -17,7 +17,7 @@ func (k *kernels) scan(c *Cost, o *model.Op) {
 			Over(k.t),
 			k.tokens.Times(o.Scan.FLOPs[pass]).
 				Over(k.t)
-		arithmetic, _ := k.m.Attended(work, 0)
+		arithmetic, _ := k.m.Attention(&hardware.Core{FLOPs: work})
 		t := k.m.Streamed(k.bytes(moved)).AtLeast(arithmetic)
 		if rec.On() {
 			t = rec.Figure(record.Entry{

@@ -13,7 +13,7 @@ import (
 func held() map[string]float64 {
 	return map[string]float64{
 		"Megatron-Bridge":                  0.05,
-		"MLPerf":                           0.03,
+		"MLPerf":                           0.032, // 0.029 with assumed kernels of Hopper
 		"DGX Cloud":                        0.04,
 		"dense, H100, bf16, Megatron-Core": 0.03,
 		"dense, H100, bf16, every stack, without the sweep": 0.035,
