@@ -111,7 +111,7 @@ func TestMarkdown(t *testing.T) {
 		"| MFU (causal) |",
 		"| tp | all-gather + reduce-scatter | 1 | 8 | node |", "## Assumed", "```sh\nmeshscope --tp 8\n```",
 		"meshscope 1.2.3",
-		"\n63.24 s " + d.Time.Band("±"), d.Memory.Band("±") + " of ",
+		"\n62.83 s " + d.Time.Band("±"), d.Memory.Band("±") + " of ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
