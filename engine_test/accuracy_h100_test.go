@@ -14,8 +14,8 @@ import (
 	"meshscope/presets"
 )
 
-// heldOut reports whether a row is of the third that gpu-h100 was not fitted to: by its shape, so that passes over
-// one shape are together.
+// heldOut reports whether a row is of the third that gpu-h100 was not fitted to: by its shape, so that passes
+// over one shape are together.
 func heldOut(row map[string]string, keys ...string) bool {
 	words := make([]string, len(keys))
 	for i, key := range keys {
@@ -124,8 +124,8 @@ func hopperAttention(t *testing.T, backend, pass string) (list []measuredKernel)
 	return list
 }
 
-// TestAccuracyKernelsOfHopper holds gpu-h100 to what it says of kernels that it was not fitted to: median, and
-// what nine of ten are within.
+// TestAccuracyKernelsOfHopper holds gpu-h100 to what it says of kernels that it was not fitted to: median,
+// and what nine of ten are within.
 func TestAccuracyKernelsOfHopper(t *testing.T) {
 	shape, attention := []string{"m", "k", "n"}, []string{"b", "heads", "kv", "seq", "d", "causal"}
 	for _, c := range []struct {
@@ -141,7 +141,10 @@ func TestAccuracyKernelsOfHopper(t *testing.T) {
 			"grouped products", hopperGrouped(t), []string{"experts", "rows", "k", "n"}, 72, 0.0425, 0.117,
 		},
 		{"attention of cuDNN, forward", hopperAttention(t, "cudnn", "forward"), attention, 12, 0.019, 0.096},
-		{"attention of cuDNN, backward", hopperAttention(t, "cudnn", "backward"), attention, 12, 0.045, 0.115},
+		{
+			"attention of cuDNN, backward", hopperAttention(t, "cudnn", "backward"), attention, 12,
+			0.045, 0.115,
+		},
 	} {
 		var errs, fitted []float64
 		for _, k := range c.rows {
@@ -158,8 +161,8 @@ func TestAccuracyKernelsOfHopper(t *testing.T) {
 		slices.Sort(errs)
 		slices.Sort(fitted)
 		median, nine := errs[len(errs)/2], errs[9*len(errs)/10]
-		t.Logf("%-28s fitted to %3d: median %4.1f %%, mean %4.1f %%; held out %3d: %4.1f %%, %4.1f %%, nine of ten %4.1f %%",
-			c.name, len(fitted), 100*fitted[len(fitted)/2], 100*scoreOf(fitted).mean, len(errs), 100*median,
+		t.Logf("%-28s fitted to %3d: median %4.1f %%, mean %4.1f %%; held out %3d: %4.1f %%, %4.1f %%, "+
+			"nine of ten %4.1f %%", c.name, len(fitted), 100*fitted[len(fitted)/2], 100*scoreOf(fitted).mean, len(errs), 100*median,
 			100*scoreOf(errs).mean, 100*nine)
 		limit(t, c.name+", median", median, c.median)
 		limit(t, c.name+", nine of ten", nine, c.nine)

@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/memory"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
+	"meshscope/engine/record"
 	"meshscope/engine/schedule"
 	"meshscope/engine/search/bound"
 	"meshscope/engine/step"
@@ -66,9 +68,12 @@ func TestAlternatingStages(t *testing.T) {
 		plain, _ := stagesOf(t, s, 0)
 		// The first w tokens see w/2 tokens on average, the others w.
 		w := units.FLOPs(c.window)
-		full, _ := attended(&in.Machine, c.core*seq*seq/2, c.width)
+		whole := hardware.Core{ // its tiles are unequal, those of a window are not
+			FLOPs: record.Lit(float64(c.core * seq * seq / 2)), Width: c.width, Seen: record.Lit(seq),
+		}
+		longest, longestBack := in.Machine.Attention(&whole)
+		full, fullBack := units.Seconds(longest.V), units.Seconds(longestBack.V)
 		local, back := attended(&in.Machine, c.core*(w*w/2+w*(seq-w)), c.width)
-		_, fullBack := attended(&in.Machine, c.core*seq*seq/2, c.width)
 		factor := in.Machine.Software.Factor
 		for i := range got {
 			less := func(n int, full, local units.Seconds) float64 {

@@ -18,14 +18,14 @@ type Pass struct {
 	Share  float64 // of the peak that long sequences reach, heads up to 128 wide
 	Narrow float64 // rate with heads up to 64 over that with those of 128; 0: the same
 	Tile   float64 // how often half of the longest tile, on all multiprocessors, adds to the work
-	// of an element of the queries: reading, writing and the softmax beside the products; of heads up to 64, 0: as
-	// of others
+	// of an element of the queries: reading, writing and the softmax beside the products; of heads up to
+	// 64, 0: as of others
 	Query, NarrowQuery units.Seconds
 	Start              units.Seconds // of a backward 0: as the forward
 }
 
-// Core is core attention that a kernel computes: operations of the forward, under the causal mask, elements of
-// the queries, width of a head, and tokens that the last query sees (0: no mask, whose tiles are equal).
+// Core is core attention that a kernel computes: operations of the forward, under the causal mask, elements
+// of the queries, width of a head, and tokens that the last query sees (0: no mask, whose tiles are equal).
 type Core struct {
 	FLOPs, Queries, Seen record.Num
 	Width                int
@@ -41,12 +41,12 @@ const (
 )
 
 // factor returns the rate of heads of a width over that of heads of 128, and what formulas call it.
-func (f *Fused) factor(p *Pass, width int, pass string) (times float64, text string) {
+func (f *Fused) factor(p *Pass, width int) (times float64, text string) {
 	switch {
 	case width > wideHead:
-		return f.Wide, " * share_of_wide_heads"
+		return f.Wide, "share_of_wide_heads"
 	case isNarrow(width) && p.Narrow > 0:
-		return p.Narrow, " * share_of_narrow_heads_" + pass
+		return p.Narrow, "share_of_narrow_heads"
 	default:
 		return 1, ""
 	}
@@ -55,11 +55,11 @@ func (f *Fused) factor(p *Pass, width int, pass string) (times float64, text str
 func isNarrow(width int) bool { return width > 0 && width <= narrowHead }
 
 // query returns the time of an element of the queries, and what formulas call it.
-func (p *Pass) query(width int, pass string) (t units.Seconds, text string) {
+func (p *Pass) query(width int) (t units.Seconds, text string) {
 	if isNarrow(width) && p.NarrowQuery > 0 {
-		return p.NarrowQuery, "time_of_a_query_of_narrow_heads_" + pass
+		return p.NarrowQuery, "time_of_a_query_of_narrow_heads"
 	}
-	return p.Query, "time_of_a_query_" + pass
+	return p.Query, "time_of_a_query"
 }
 
 // start returns the time that the backward takes to start.
@@ -70,14 +70,10 @@ func (f *Fused) start() units.Seconds {
 	return f.Forward.Start
 }
 
-// tile returns half of the longest tile's work on all multiprocessors: under the causal mask, which makes tiles
-// unequal, they wait for it at the end.
-func (m *Machine) tile(c *Core) record.Num {
-	if c.Seen.V <= 0 || m.Ops.SMs <= 0 {
-		return record.Num{}
-	}
-	v := 2 * tileRows * c.Seen.V * float64(c.Width) * m.Ops.SMs
-	return c.Seen.With("2 * 128 * SMs * head_width * ("+c.Seen.Text()+")", v)
+// tile returns half of the longest tile's work on all multiprocessors: under the causal mask, which makes
+// tiles unequal, they wait for it at the end.
+func (m *Machine) tile(c *Core) float64 {
+	return 2 * tileRows * c.Seen.V * float64(c.Width) * m.Ops.SMs
 }
 
 // Attention returns the time of fused attention: forward, and backward with 2.5 times the operations, which
@@ -103,7 +99,26 @@ func (f *Fused) startName() string {
 // pass returns the time of a pass without its start, of so many times the operations and at so many times the
 // rate.
 func (m *Machine) pass(c *Core, f *Fused, p *Pass, pass string, ratio, eight float64) record.Num {
-	times, rate := f.factor(p, c.Width, pass)
+	times, _ := f.factor(p, c.Width)
+	query, _ := p.query(c.Width)
+	work := c.FLOPs.V + p.Tile*m.tile(c)
+	t := ratio*work/(float64(m.attention)*times/m.Software.Attention*p.Share*eight) +
+		float64(query)*c.Queries.V
+	if !c.FLOPs.Named() {
+		return record.Lit(t)
+	}
+	return c.FLOPs.With(m.passText(c, f, p, pass, ratio, eight), t)
+}
+
+// passText is the formula of pass.
+func (m *Machine) passText(c *Core, f *Fused, p *Pass, pass string, ratio, eight float64) string {
+	rate, of := "", ""
+	if _, heads := f.factor(p, c.Width); heads != "" {
+		rate = " * " + heads
+	}
+	if p.Narrow > 0 && isNarrow(c.Width) {
+		rate += "_" + pass
+	}
 	if m.Software.Attention != 1 {
 		rate += " / attention_of_the_stack_over_the_best"
 	}
@@ -111,24 +126,18 @@ func (m *Machine) pass(c *Core, f *Fused, p *Pass, pass string, ratio, eight flo
 		rate += " * rate_of_fp8_attention_over_16_bits"
 	}
 	rate = " / (peak * share_" + pass + rate + ")"
-	work, text, of := c.FLOPs.V, "("+c.FLOPs.Text()+")"+rate, ""
 	if ratio != 1 {
 		of = fmt.Sprint(ratio, " * ")
 	}
-	text = of + text
-	if tile := m.tile(c); p.Tile > 0 && tile.V > 0 {
-		work += p.Tile * tile.V
-		text += " + " + of + "tiles_felt_" + pass + " * " + tile.Text() + rate
+	text := of + "(" + c.FLOPs.Text() + ")" + rate
+	if p.Tile > 0 && c.Seen.V > 0 {
+		text += " + " + of + "tiles_felt_" + pass + " * 2 * 128 * SMs * head_width * (" + c.Seen.Text() +
+			")" + rate
 	}
-	t := ratio * work / (float64(m.attention) * times / m.Software.Attention * p.Share * eight)
-	if query, name := p.query(c.Width, pass); query > 0 && c.Queries.V > 0 {
-		t += float64(query) * c.Queries.V
-		text += " + " + name + " * (" + c.Queries.Text() + ")"
+	if query, name := p.query(c.Width); query > 0 && c.Queries.V > 0 {
+		text += " + " + name + "_" + pass + " * (" + c.Queries.Text() + ")"
 	}
-	if !c.FLOPs.Named() {
-		return record.Lit(t)
-	}
-	return c.FLOPs.With(text, t)
+	return text
 }
 
 // plus adds a start to a time.

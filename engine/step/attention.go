@@ -68,7 +68,8 @@ func (k *kernels) fused(rec *record.Recorder, layer *model.Layer, core *model.Op
 		)
 	}
 	c := hardware.Core{
-		FLOPs: k.core.flops, Width: int(width.V), Queries: k.tokens.Times(layer.Tensor(core.In[0]).On(k.t, k.etp)),
+		FLOPs: k.core.flops, Width: int(width.V),
+		Queries: k.tokens.Times(layer.Tensor(core.In[0]).On(k.t, k.etp)),
 	}
 	if share == 1 { // else tiles are equally long
 		c.Seen = k.in.Record.Named("s", float64(l.Seq))
