@@ -162,8 +162,8 @@ func TestAccuracyKernelsOfHopper(t *testing.T) {
 		slices.Sort(fitted)
 		median, nine := errs[len(errs)/2], errs[9*len(errs)/10]
 		t.Logf("%-28s fitted to %3d: median %4.1f %%, mean %4.1f %%; held out %3d: %4.1f %%, %4.1f %%, "+
-			"nine of ten %4.1f %%", c.name, len(fitted), 100*fitted[len(fitted)/2], 100*scoreOf(fitted).mean, len(errs), 100*median,
-			100*scoreOf(errs).mean, 100*nine)
+			"nine of ten %4.1f %%", c.name, len(fitted), 100*fitted[len(fitted)/2],
+			100*scoreOf(fitted).mean, len(errs), 100*median, 100*scoreOf(errs).mean, 100*nine)
 		limit(t, c.name+", median", median, c.median)
 		limit(t, c.name+", nine of ten", nine, c.nine)
 	}
