@@ -113,8 +113,8 @@ func checkRoofline(r *rapid.T, parts []cards.Part) {
 	}
 }
 
-// TestRouterIsBoundByTiles: the few columns of a router fill no tile, and it has few FLOPs per byte. So on A100;
-// of Hopper's products waves of tiles are hardly felt.
+// TestRouterIsBoundByTiles: the few columns of a router fill no tile, and it has few FLOPs per byte. So on
+// A100; of Hopper's products waves of tiles are hardly felt.
 func TestRouterIsBoundByTiles(t *testing.T) {
 	s := claimedSetup(t, "mixtral-8x7b dgx-a100 gpus=64 ep=8 gbs=256")
 	parts, ok := cards.Layer(&s)
