@@ -175,7 +175,21 @@ func (e *Evaluator) figures(s *Setup, r *Report, stop func() bool) (*timing, err
 	t.recordFirstStep(r)
 	t.recordLayers()
 	t.overPeak(r)
+	t.overHost(r)
 	return t, nil
+}
+
+// overHost warns of an offload that needs more host memory than a node has.
+func (t *timing) overHost(r *Report) {
+	c := &t.setup.Cluster
+	if c.HostMemory <= 0 || r.Memory.Host <= c.HostMemory {
+		return
+	}
+	r.Problems = append(r.Problems, Problem{
+		Code: "host-memory", Severity: layout.Warning, Field: string(knob.Offload),
+		Message: fmt.Sprintf("offload %s keeps %.0f GiB in the host memory of a node, which has %.0f",
+			t.setup.Offload, r.Memory.Host.GiB(), c.HostMemory.GiB()),
+	})
 }
 
 // overPeak warns of a share of the peak over 100 %: of the convention that counts what is never

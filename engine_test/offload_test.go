@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/engine/units"
 )
 
 // TestHostMemory: what an offload keeps in host memory of Llama 3.1 8B, by hand, and none of it on the GPU.
@@ -114,6 +115,26 @@ func TestOffloadRefused(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%v: %v, want %q", given, engine.Check(s), says)
+		}
+	}
+}
+
+// TestHostMemoryShort: more host memory than a node has is warned of, by name.
+func TestHostMemoryShort(t *testing.T) {
+	s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{
+		knob.GPUs: 4, knob.Calibration: recipe.PyTorch, knob.ZeRO: 3, knob.Offload: recipe.OffloadWeights,
+	})
+	for _, c := range []struct {
+		has  units.Bytes
+		warn bool
+	}{{0, false}, {16.1 * 8030261248, false}, {100 << 30, true}} {
+		s.Cluster.HostMemory = c.has
+		warned := false
+		for _, p := range engine.Evaluate(s).Problems {
+			warned = warned || p.Code == "host-memory" && strings.Contains(p.Message, "keeps 120 GiB")
+		}
+		if warned != c.warn {
+			t.Errorf("a host of %.0f GiB: warned %v", c.has.GiB(), warned)
 		}
 	}
 }

@@ -18,6 +18,9 @@ type clusterFile struct {
 	ScaleUpGPUs *int64 `toml:"scale_up_domain_gpus"`
 	MaxGPUs     *int64 `toml:"max_gpus"`
 
+	HostGB     *float64 `toml:"host_memory_GB"`
+	HostSource string   `toml:"host_memory_source"`
+
 	IntraName      string   `toml:"intra_node_link"`
 	IntraGBps      *float64 `toml:"intra_node_GBps_per_dir_per_gpu"`
 	InterName      string   `toml:"inter_node_link"`
@@ -59,6 +62,7 @@ func parseCluster(l *Library, d *document) (ClusterPreset, error) {
 			NodeGPUs:    d.whole("gpus_per_node", f.NodeGPUs, maxNodeGPUs),
 			ScaleUpGPUs: d.whole("scale_up_domain_gpus", f.ScaleUpGPUs, maxDomainGPUs),
 			MaxGPUs:     d.optionalWhole("max_gpus", f.MaxGPUs, maxClusterGPUs),
+			HostMemory:  1e9 * units.Bytes(d.optional("host_memory_GB", f.HostGB, 1, 1<<20)),
 			Intra: hardware.Link{
 				Name: d.required("intra_node_link", f.IntraName),
 				Bandwidth: units.GBps * units.BytesPerSecond(d.figure("intra_node_GBps_per_dir_per_gpu",
@@ -81,6 +85,9 @@ func parseCluster(l *Library, d *document) (ClusterPreset, error) {
 	}
 	p.GPU = d.gpu(l, f.GPUID)
 	d.latencies(l, &f, &p)
+	if f.HostGB != nil {
+		d.required("host_memory_source", f.HostSource)
+	}
 	d.unsourced(f.Unsourced)
 	return p, d.err()
 }

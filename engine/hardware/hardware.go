@@ -103,6 +103,8 @@ type Cluster struct {
 	Inter       Link `json:"inter"`    // zero bandwidth: there is nothing outside the scale-up domain
 	MaxGPUs     int  `json:"max_gpus"` // 0: not stated
 
+	HostMemory units.Bytes `json:"host_memory,omitempty"` // of a node; 0: not stated
+
 	// Calibration is what is known about the speed of this machine, found by the
 	// ids above; nil: nothing, and times are those of a plain roofline.
 	Calibration *Calibration `json:"-"`
