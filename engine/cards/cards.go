@@ -159,12 +159,16 @@ func Splits(s *engine.Setup) []Split {
 		}
 		out = append(out, like)
 	}
-	if !m.IsMLA() {
-		l := &model.Lay(m, nil).Layers[0]
-		core, _ := l.Core()
-		q := int(l.Tensor(core.Out[0]).Width.V)
+	layers := model.Lay(m, nil).Layers
+	for i := range layers { // of a hybrid the first one with attention
+		core, _ := layers[i].Core()
+		if core == nil || m.IsMLA() {
+			continue
+		}
+		q := int(layers[i].Tensor(core.Out[0]).Width.V)
 		add(column, "queries", m.Hidden, q)
 		add(row, "output", q, m.Hidden)
+		break
 	}
 	if m.FFN > 0 {
 		add(column, "MLP up", m.Hidden, m.FFN)
