@@ -54,12 +54,12 @@ func (f *Fused) factor(p *Pass, width int) (times float64, text string) {
 
 func isNarrow(width int) bool { return width > 0 && width <= narrowHead }
 
-// query returns the time of an element of the queries, and what formulas call it.
+// query returns the time of an element of the queries, and what formulas call how many a second that is.
 func (p *Pass) query(width int) (t units.Seconds, text string) {
 	if isNarrow(width) && p.NarrowQuery > 0 {
-		return p.NarrowQuery, "time_of_a_query_of_narrow_heads"
+		return p.NarrowQuery, "queries_a_second_of_narrow_heads"
 	}
-	return p.Query, "time_of_a_query"
+	return p.Query, "queries_a_second"
 }
 
 // start returns the time that the backward takes to start.
@@ -135,7 +135,7 @@ func (m *Machine) passText(c *Core, f *Fused, p *Pass, pass string, ratio, eight
 			")" + rate
 	}
 	if query, name := p.query(c.Width); query > 0 && c.Queries.V > 0 {
-		text += " + " + name + "_" + pass + " * (" + c.Queries.Text() + ")"
+		text += " + (" + c.Queries.Text() + ") / " + name + "_" + pass
 	}
 	return text
 }

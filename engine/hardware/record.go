@@ -3,6 +3,7 @@ package hardware
 import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
+	"meshscope/engine/units"
 )
 
 // Record says where the rates of NewMachine come from, and what formulas call the
@@ -65,6 +66,12 @@ func (m *Machine) recordHead(rec *record.Recorder) {
 func (m *Machine) recordConstants(rec *record.Recorder) {
 	g, o, n, s := &m.Cluster.GPU, &m.Ops, &m.Network, &m.Software
 	a := &o.Attention
+	rate := func(t units.Seconds) float64 { // of what takes too little time to be written
+		if t == 0 {
+			return 0
+		}
+		return 1 / float64(t)
+	}
 	rec.Given(
 		record.In("peak", m.attention),
 		record.In("rate_of_fp8_attention_over_16_bits", m.Software.FP8Attention),
@@ -74,11 +81,11 @@ func (m *Machine) recordConstants(rec *record.Recorder) {
 		record.InUnit(record.Share, "share_of_wide_heads", a.Wide),
 		record.InUnit(record.Share, "share_of_narrow_heads_forward", a.Forward.Narrow),
 		record.InUnit(record.Share, "share_of_narrow_heads_backward", a.Backward.Narrow),
-		record.In("time_of_a_query_of_narrow_heads_forward", a.Forward.NarrowQuery),
-		record.In("time_of_a_query_of_narrow_heads_backward", a.Backward.NarrowQuery),
+		record.In("queries_a_second_of_narrow_heads_forward", rate(a.Forward.NarrowQuery)),
+		record.In("queries_a_second_of_narrow_heads_backward", rate(a.Backward.NarrowQuery)),
 		record.In("tiles_felt_forward", a.Forward.Tile), record.In("tiles_felt_backward", a.Backward.Tile),
-		record.In("time_of_a_query_forward", a.Forward.Query),
-		record.In("time_of_a_query_backward", a.Backward.Query), record.In("SMs", o.SMs),
+		record.In("queries_a_second_forward", rate(a.Forward.Query)),
+		record.In("queries_a_second_backward", rate(a.Backward.Query)), record.In("SMs", o.SMs),
 		record.In("attention_start", a.Forward.Start),
 		record.In("attention_start_backward", a.Backward.Start),
 		record.In("attention_of_the_stack_over_the_best", s.Attention),
