@@ -14,7 +14,7 @@ func TestCardsOfEveryModel(t *testing.T) {
 	cluster := presets.DefaultSetup().Cluster
 	for _, listed := range lib.Models() {
 		d := knob.DraftOf(listed.Model, cluster, knob.Given{
-			knob.GPUs: 8, knob.TP: 1, knob.PP: 1, knob.CP: 1, knob.Seq: min(listed.Model.MaxSeq, 1024),
+			knob.GPUs: 8, knob.TP: 1, knob.PP: 1, knob.CP: 1, knob.Seq: min(listed.MaxSeq, 1024),
 		})
 		s, err := d.Resolve()
 		if err != nil {
@@ -22,7 +22,7 @@ func TestCardsOfEveryModel(t *testing.T) {
 		}
 		for _, name := range CardNames() {
 			c, ok := NewCard(name, &s)
-			if name == "splits" && (!ok || len(c.Rows) < 2) && !listed.Model.IsMLA() {
+			if name == "splits" && (!ok || len(c.Rows) < 2) && !listed.IsMLA() {
 				t.Errorf("%s: %d splits", listed.ID, len(c.Rows))
 			}
 		}
