@@ -11,6 +11,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/engine/schedule"
 	find "meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/presets"
@@ -110,11 +111,13 @@ type job struct {
 // top is how many layouts are listed.
 const top = 100
 
-// base returns a setup without what a search varies.
+// base returns a setup without what a search varies: with the schedule and the recomputation that every stack
+// has.
 func base(s *engine.Setup) engine.Setup {
 	out := *s
 	out.Layout = layout.Layout{GPUs: s.GPUs, GBS: s.GBS, Seq: s.Seq, HSDP: s.HSDP}
-	out.Schedule, out.GroupSize, out.MaxInFlight, out.Recompute = "", 0, 0, recipe.Recompute{}
+	out.Schedule, out.GroupSize, out.MaxInFlight = schedule.OneFOneB, 0, 0
+	out.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone}
 	return out
 }
 
