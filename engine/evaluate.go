@@ -273,12 +273,27 @@ func worst(s *Setup, ranks []memory.Rank) Memory {
 		if r.Total > m.Peak {
 			m.Peak, m.PeakRank = r.Total, i
 		}
-		m.Host = max(m.Host, r.Offloaded*units.Bytes(min(s.GPUs, s.Cluster.Node())))
 	}
+	m.Host = hostMemory(s, ranks)
 	if m.Fits = m.Peak <= m.Usable; !m.Fits {
 		m.Reason = shortfall(s, &m)
 	}
 	return m
+}
+
+// hostMemory returns what the GPUs of the fullest node keep in its host memory: a pipeline rank has tp x cp x dp
+// GPUs in a row, so that a node has several ranks, or a part of one.
+func hostMemory(s *Setup, ranks []memory.Rank) (most units.Bytes) {
+	node, each := min(s.GPUs, s.Cluster.Node()), s.TP*s.CP*s.DP
+	together := max(node/max(each, 1), 1)
+	for i := 0; i < len(ranks); i += together {
+		var sum units.Bytes
+		for _, r := range ranks[i:min(i+together, len(ranks))] {
+			sum += r.Offloaded * units.Bytes(min(each, node))
+		}
+		most = max(most, sum)
+	}
+	return most
 }
 
 // record records the formulas of worst.

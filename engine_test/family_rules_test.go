@@ -56,9 +56,15 @@ func TestFamiliesAreCut(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
+	begins := s.Model.Begins()
 	for layer, want := range map[int]bool{0: true, 28: true, 29: false, 33: false} {
-		if got := s.Model.Begins(layer); got != want {
+		if got := begins(layer); got != want {
 			t.Errorf("a stage begins with layer %d: %v", layer, got)
 		}
+	}
+	// thousands of layers are no work, and one kind without a source is refused
+	s.Model.Layers, s.Model.ReusedKV, s.Model.LocalRatio = 10_000, 5_000, "9999:1"
+	if list := s.Model.Check(); len(list) != 1 || list[0].Field != "reused_kv_layers" {
+		t.Errorf("keys that no layer makes: %v", list)
 	}
 }

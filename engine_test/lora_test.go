@@ -179,7 +179,11 @@ func TestNobodyShardsOverOneGPU(t *testing.T) {
 		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm",
 			knob.Given{knob.GPUs: 1, knob.LoRA: 16, knob.Calibration: stack})
 		p := search.Problem{Setup: s, Top: 9}
-		for _, found := range search.Run(t.Context(), p, nil).Best {
+		best := search.Run(t.Context(), p, nil).Best
+		if len(best) == 0 {
+			t.Errorf("%s: no layout", stack)
+		}
+		for _, found := range best {
 			if found.Setup.ZeRO != 0 {
 				t.Errorf("%s: ZeRO-%d was not asked for", stack, found.Setup.ZeRO)
 			}

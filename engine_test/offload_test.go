@@ -9,7 +9,9 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/engine/search"
 	"meshscope/engine/units"
+	"meshscope/presets"
 )
 
 // TestHostMemory: what an offload keeps in host memory of Llama 3.1 8B, by hand, and none of it on the GPU.
@@ -135,6 +137,43 @@ func TestHostMemoryShort(t *testing.T) {
 		}
 		if warned != c.warn {
 			t.Errorf("a host of %.0f GiB: warned %v", c.has.GiB(), warned)
+		}
+	}
+}
+
+// TestHostMemoryOfANode: a node with several pipeline ranks has the sum of theirs, not as many of the largest.
+func TestHostMemoryOfANode(t *testing.T) {
+	for _, pp := range []int{1, 2, 8} {
+		d := knob.DraftOf(presetModel(t, "gemma2-9b"), presets.DefaultSetup().Cluster, knob.Given{
+			knob.GPUs: 8, knob.TP: 1, knob.PP: pp, knob.CP: 1, knob.ZeRO: 1, knob.GBS: 64, knob.Seq: 4096,
+			knob.Offload: recipe.OffloadOptimizer,
+		})
+		s, err := d.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, sum := engine.Evaluate(s), units.Bytes(0)
+		if !r.Legal {
+			t.Fatal(r.Problems)
+		}
+		for _, rank := range r.Memory.Ranks {
+			sum += rank.Offloaded * units.Bytes(8/pp)
+		}
+		if r.Memory.Host != sum || sum == 0 {
+			t.Errorf("pp %d: %v in host memory, the ranks of the node have %v", pp, r.Memory.Host, sum)
+		}
+	}
+}
+
+// TestSearchFindsOffloads: what the stack takes at one ZeRO stage alone is found there.
+func TestSearchFindsOffloads(t *testing.T) {
+	for _, stack := range []recipe.Stack{recipe.PyTorch, recipe.DeepSpeed} {
+		s, _ := fineTuned(t, "llama3.2-3b", "h100-sxm", knob.Given{
+			knob.GPUs: 8, knob.ZeRO: 3, knob.Calibration: stack, knob.Offload: recipe.OffloadWeights,
+		})
+		best := search.Run(t.Context(), search.Problem{Setup: s, Top: 9}, nil).Best
+		if len(best) == 0 || !engine.Legal(best[0].Setup) {
+			t.Errorf("%s: %d layouts", stack, len(best))
 		}
 	}
 }

@@ -147,8 +147,9 @@ func ParseSplit(text string, stages, layers int) ([]int, error) {
 // earlier one chose, or to its keys, is none: no launcher sends them between stages
 // (megatron/core/transformer/experimental_attention_variant/dsa.py).
 func stageStarts(m *model.Model) (layers []int) {
+	begins := m.Begins()
 	for i := range max(m.Layers, 0) {
-		if m.Begins(i) {
+		if begins(i) {
 			layers = append(layers, i)
 		}
 	}
@@ -158,8 +159,9 @@ func stageStarts(m *model.Model) (layers []int) {
 // reusing returns the first stage of a split, from 0, that begins with a layer which no stage may begin with,
 // and that layer; -1 where none does.
 func reusing(m *model.Model, split []int) (stage, layer int) {
+	begins := m.Begins()
 	for i, n := range split {
-		if n > 0 && layer < m.Layers && !m.Begins(layer) {
+		if n > 0 && layer < m.Layers && !begins(layer) {
 			return i, layer
 		}
 		layer += n

@@ -52,26 +52,43 @@ func reusing(of func(b *builder, x Ref) Ref) func(b *builder, x Ref) Ref {
 // reuses reports whether a layer is one of the last that take keys and values of an earlier one.
 func (m *Model) reuses(layer int) bool { return layer >= m.Layers-m.ReusedKV }
 
-// Begins reports whether a pipeline stage may begin with a layer: the choice of tokens and the keys that
-// layers of the stage take from an earlier one are made there, since nothing sends them between stages.
-func (m *Model) Begins(layer int) bool {
-	if m.Letter(layer) == LetterShared {
-		return false
-	}
-	if m.ReusedKV == 0 {
-		return true
-	}
-	for _, local := range []bool{true, false} {
-		source, last := m.Layers-m.ReusedKV-1, m.Layers-1
-		for source >= 0 && m.local(source) != local {
-			source--
-		}
-		for last > source && m.local(last) != local {
-			last--
-		}
-		if last >= m.Layers-m.ReusedKV && source < layer && layer <= last {
+// Begins returns whether a pipeline stage may begin with a layer: the choice of tokens and the keys that layers
+// of the stage take from an earlier one are made there, since nothing sends them between stages.
+func (m *Model) Begins() func(layer int) bool {
+	tied := m.tied()
+	return func(layer int) bool {
+		if m.Letter(layer) == LetterShared {
 			return false
 		}
+		for _, t := range tied {
+			if t.source < layer && layer <= t.last {
+				return false
+			}
+		}
+		return true
 	}
-	return true
+}
+
+// tie is the layer whose keys and values the last layers of its kind take, and the last of these.
+type tie struct{ source, last int }
+
+// tied returns those of windowed layers and of the others; an empty one where none takes any.
+func (m *Model) tied() (out [2]tie) {
+	if m.ReusedKV == 0 {
+		return out
+	}
+	for i, local := range []bool{true, false} {
+		t := tie{m.Layers - m.ReusedKV - 1, m.Layers - 1}
+		for t.last >= m.Layers-m.ReusedKV && m.local(t.last) != local {
+			t.last--
+		}
+		if t.last < m.Layers-m.ReusedKV { // none takes any
+			continue
+		}
+		for t.source >= 0 && m.local(t.source) != local {
+			t.source--
+		}
+		out[i] = t
+	}
+	return out
 }

@@ -183,6 +183,15 @@ func (c *checker) widths(m *Model) {
 		c.add("reused_kv_layers", strconv.Itoa(m.ReusedKV), "0 but for attention of grouped queries without "+
 			"layer_pattern, biases and gates, and with qk_norm none or per-head")
 	}
+	if m.ReusedKV > 0 && m.ReusedKV < m.Layers {
+		for _, t := range m.tied() {
+			if t.source < 0 {
+				c.add("reused_kv_layers", strconv.Itoa(m.ReusedKV), "fewer: of each kind of layer an earlier one "+
+					"makes the keys")
+				break
+			}
+		}
+	}
 	c.between("local_window", m.LocalWindow, 0, MaxSequence)
 	c.between("mtp_layers", m.MTPLayers, 0, MaxMTPLayers)
 	if m.ExtraParams < 0 || m.ExtraParams > MaxParameters {

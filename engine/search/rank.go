@@ -194,21 +194,18 @@ func (r *ranker) schedules(s *engine.Setup, placement schedule.Placement) (out k
 	return out
 }
 
-// ZeRO stages that are checked alike: offered by the stack or not, and from 2 on,
-// which some launchers reject together with a pipeline. What is no stage has none.
-const zeroClasses = 4
+// ZeRO stages that are checked alike: each for itself, since rules of stacks tell them apart, offered by the
+// stack or not. What is no stage has none.
+const zeroClasses = 8
 
 func (r *ranker) zeroClass(zero int) (class int, ok bool) {
 	if zero < 0 || zero >= len(r.choices.offered) {
 		return 0, false
 	}
 	if !r.choices.offered[zero] {
-		class = 2
+		return zero + len(r.choices.offered), true
 	}
-	if zero >= 2 {
-		class++
-	}
-	return class, true
+	return zero, true
 }
 
 // sharded says which classes of ZeRO stages can run, if any.
