@@ -281,8 +281,8 @@ func worst(s *Setup, ranks []memory.Rank) Memory {
 	return m
 }
 
-// hostMemory returns what the GPUs of the fullest node keep in its host memory: a pipeline rank has tp x cp x dp
-// GPUs in a row, so that a node has several ranks, or a part of one.
+// hostMemory returns what the GPUs of the fullest node keep in its host memory: a pipeline rank has
+// tp x cp x dp GPUs in a row, so that a node has several ranks, or a part of one.
 func hostMemory(s *Setup, ranks []memory.Rank) (most units.Bytes) {
 	node, each := min(s.GPUs, s.Cluster.Node()), s.TP*s.CP*s.DP
 	together := max(node/max(each, 1), 1)

@@ -141,7 +141,8 @@ func TestHostMemoryShort(t *testing.T) {
 	}
 }
 
-// TestHostMemoryOfANode: a node with several pipeline ranks has the sum of theirs, not as many of the largest.
+// TestHostMemoryOfANode: a node with several pipeline ranks has the sum of theirs, not as many of the
+// largest.
 func TestHostMemoryOfANode(t *testing.T) {
 	for _, pp := range []int{1, 2, 8} {
 		d := knob.DraftOf(presetModel(t, "gemma2-9b"), presets.DefaultSetup().Cluster, knob.Given{

@@ -52,8 +52,8 @@ func reusing(of func(b *builder, x Ref) Ref) func(b *builder, x Ref) Ref {
 // reuses reports whether a layer is one of the last that take keys and values of an earlier one.
 func (m *Model) reuses(layer int) bool { return layer >= m.Layers-m.ReusedKV }
 
-// Begins returns whether a pipeline stage may begin with a layer: the choice of tokens and the keys that layers
-// of the stage take from an earlier one are made there, since nothing sends them between stages.
+// Begins returns whether a pipeline stage may begin with a layer: the choice of tokens and the keys that
+// layers of the stage take from an earlier one are made there, since nothing sends them between stages.
 func (m *Model) Begins() func(layer int) bool {
 	tied := m.tied()
 	return func(layer int) bool {
