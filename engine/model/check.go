@@ -186,8 +186,8 @@ func (c *checker) widths(m *Model) {
 	if m.ReusedKV > 0 && m.ReusedKV < m.Layers {
 		for _, t := range m.tied() {
 			if t.source < 0 {
-				c.add("reused_kv_layers", strconv.Itoa(m.ReusedKV), "fewer: of each kind of layer an earlier "+
-					"one makes the keys")
+				c.add("reused_kv_layers", strconv.Itoa(m.ReusedKV), "fewer: an earlier layer of each "+
+					"kind makes the keys")
 				break
 			}
 		}
