@@ -32,6 +32,32 @@ func (w world) tooBig(t *rapid.T) engine.Setup {
 	return engine.Setup{}
 }
 
+// TestNoMoveToItself: a setup that is itself the best of a search that fits, without its margin, is no move.
+func TestNoMoveToItself(t *testing.T) {
+	gpu, err := presets.Default().GPU("rtx4090")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := knob.DraftOf(presetModel(t, "qwen3-8b"), presets.Default().NodeOf(gpu), knob.Given{
+		knob.GPUs: 2, knob.LoRA: 8, knob.Calibration: recipe.Transformers, knob.ZeRO: 0, knob.MBS: 1,
+		knob.MicroBatches: 8, knob.Seq: 2048, knob.TP: 1, knob.PP: 1,
+		knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull},
+	})
+	s, err := d.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, ok := advise.For(s, advise.Options{})
+	if !ok || len(a.Moves) < 3 || a.Report.Memory.HasMargin() {
+		t.Fatalf("%d moves, %v", len(a.Moves), engine.Check(s))
+	}
+	for i := range a.Moves {
+		if m := &a.Moves[i]; len(m.Changes) == 0 || m.Turns() == "" {
+			t.Errorf("move %d has no name: %+v", i+1, m.Setup)
+		}
+	}
+}
+
 // Of a setup that does not fit, the first advice lowers the peak, and following
 // advice ends in one that fits whenever the search knows any.
 func TestAdviceReachesAFit(t *testing.T) {

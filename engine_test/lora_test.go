@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"cmp"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,6 +158,45 @@ func TestTrainingRefuses(t *testing.T) {
 		k, _ := knob.Find(knob.LoRA)
 		if _, err := k.Set(engine.Setup{}, text); (err == nil) != ok {
 			t.Errorf("--lora %s: %v", text, err)
+		}
+	}
+}
+
+// TestNearestKeepsAdapters: what a stack has no rules for is refused by the knob that asks for it, and the
+// nearest legal value keeps stack and adapters, or the adapters on a stack that trains them.
+func TestNearestKeepsAdapters(t *testing.T) {
+	type near = map[string]any
+	for _, c := range []struct {
+		given knob.Given
+		field knob.ID
+		want  near
+	}{
+		{
+			knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeSelective}, knob.ZeRO: 3},
+			knob.Recompute, near{"recompute": "full"},
+		},
+		{
+			knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 4}},
+			knob.Recompute, near{"recompute": "full"},
+		},
+		{knob.Given{"compile": "on"}, "compile", near{"compile": false}},
+		{knob.Given{knob.Calibration: recipe.TorchTitan}, knob.LoRA, near{"calibration": "transformers"}},
+		{knob.Given{knob.Calibration: recipe.Nanotron}, knob.LoRA, near{"calibration": "transformers"}},
+		{knob.Given{knob.Calibration: recipe.MegatronCore}, knob.LoRA, near{"calibration": "transformers"}},
+		{
+			knob.Given{knob.Calibration: recipe.MegatronCore, knob.ZeRO: 1}, knob.LoRA,
+			near{"calibration": "deepspeed", "grad-dtype": "bf16"},
+		},
+	} {
+		if c.given[knob.LoRA] = 8; c.given[knob.Calibration] == nil {
+			c.given[knob.Calibration] = recipe.Transformers
+		}
+		s, _ := fineTuned(t, "qwen3-8b", "h100-sxm", c.given)
+		problems := slices.DeleteFunc(engine.Check(s),
+			func(p engine.Problem) bool { return p.Severity != layout.Error })
+		if len(problems) != 1 || problems[0].Field != string(c.field) ||
+			fmt.Sprint(problems[0].Nearest) != fmt.Sprint(c.want) {
+			t.Errorf("%v: %+v, want %s and %v", c.given, problems, c.field, c.want)
 		}
 	}
 }

@@ -47,9 +47,15 @@ func everyLack() []lack {
 		{"pue", "no matter of training", func(s *engine.Setup) bool { return s.PUE > 0 }},
 		{"facility_pue", "no matter of training", func(s *engine.Setup) bool { return s.Site > 0 }},
 		{"goodput", "no matter of a step", func(s *engine.Setup) bool { return s.Goodput > 0 }},
-		{"lora", "the file trains every weight", func(s *engine.Setup) bool { return s.Frozen() }},
-		{"lora_targets", "the file has no adapters", func(s *engine.Setup) bool { return s.Targets != "" }},
-		{"base_dtype", "no weights are frozen", func(s *engine.Setup) bool { return s.BaseDtype != "" }},
+		{"lora", "the script decides what is trained", func(s *engine.Setup) bool { return s.Frozen() }},
+		{
+			"lora_targets", "the script decides which products have adapters",
+			func(s *engine.Setup) bool { return s.Targets != "" },
+		},
+		{
+			"base_dtype", "the script decides in which format it loads the weights",
+			func(s *engine.Setup) bool { return s.BaseDtype != "" },
+		},
 		{
 			"weight_dtype", "of the weights as the script loads them",
 			func(s *engine.Setup) bool { return s.WeightDtype != "" },

@@ -328,6 +328,9 @@ func (l *Launcher) Nearest(s engine.Setup) (engine.Setup, bool) {
 					continue
 				}
 				n, c := len(l.Refusals(&steps[i].Setup)), 1000*changed(&s, &steps[i].Setup)+max(i-now, now-i)
+				if steps[i].Setup.Optimizer.Rule() != s.Optimizer.Rule() {
+					c += 500 // farther than any kernel of the same update
+				}
 				if n < left || n == left && n < len(refused) && c < cost {
 					best, left, cost = steps[i].Setup, n, c
 				}

@@ -67,7 +67,9 @@ func Differing(a, b *engine.Setup) map[string]any {
 	out := map[string]any{}
 	for _, k := range knob.All() {
 		if k.Text(*a) != k.Text(*b) && k.ID != knob.Nodes { // which follows from the GPUs
-			out[string(k.ID)] = k.Value(b)
+			if out[string(k.ID)] = k.Value(b); out[string(k.ID)] == 0.0 { // a figure that is left out
+				out[string(k.ID)] = k.Text(*b)
+			}
 		}
 	}
 	return out

@@ -26,7 +26,7 @@ func megatronLM() Launcher {
 	return Launcher{
 		ID: "megatron", Name: "Megatron-LM", Version: "core 0.20.0", Source: megatronSource,
 		rules: slices.Concat(megatronPipeline(), megatronSplits(), megatronOptions(), megatronDivides(),
-			megatronFormatRules(), megatronModelRules(), megatronAlone()),
+			megatronFormatRules(), megatronModelRules(), megatronAlone(), noAdapters(megatronArguments)),
 		stack:  recipe.MegatronCore,
 		export: megatronExport, sniff: sniffMegatron, says: saysMegatron, read: readMegatron,
 		explicit: func(s *engine.Setup) bool {

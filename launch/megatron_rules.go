@@ -119,8 +119,11 @@ func megatronFormatRules() []Rule {
 			func(s *engine.Setup) bool {
 				return s.GradDtype == recipe.GradBF16FP32 && s.Precision != recipe.FP32
 			}),
-		refuses("optimizer", knob.Optimizer, megatronArguments+":3667", "its optimizers keep a master copy",
-			func(s *engine.Setup) bool { return s.Optimizer == recipe.AdamNoMaster }),
+		refuses("optimizer", knob.Optimizer, megatronArguments+":3667",
+			"its optimizers are Adam and SGD with moments and a master copy of its own",
+			func(s *engine.Setup) bool {
+				return s.Optimizer == recipe.AdamNoMaster || s.Optimizer.OnlyLedger()
+			}),
 		refuses("async-tp", "tp-overlap", megatronArguments+", --tp-comm-overlap",
 			"async is torchtitan's; Megatron-LM has user-buffers",
 			func(s *engine.Setup) bool { return s.TPOverlap == recipe.AsyncTP }),

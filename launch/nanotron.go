@@ -101,6 +101,7 @@ func nanotronRules() []Rule {
 		oneOf(knob.Attention, nanotronSource, "it never stores the scores",
 			func(s *engine.Setup) recipe.Attention { return s.Attention }, recipe.Flash),
 	)...)
+	rules = append(rules, noAdapters(nanotronSource+": src/nanotron/config/config.py")...)
 	return append(rules, softwareRules(nanotronSource, nil)...)
 }
 

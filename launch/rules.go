@@ -111,6 +111,18 @@ func noHostMemory(source, because string) []Rule {
 	}
 }
 
+// noAdapters are the rules of launchers whose file starts the training of every weight.
+func noAdapters(source string) []Rule {
+	const because = "its file starts the training of every weight, without adapters"
+	return outsideSearch(
+		refuses("lora", knob.LoRA, source, because, func(s *engine.Setup) bool { return s.Frozen() }),
+		refuses("base-dtype", "base-dtype", source, because,
+			func(s *engine.Setup) bool { return s.BaseDtype != "" }),
+		refuses("lora-targets", "lora-targets", source, because,
+			func(s *engine.Setup) bool { return s.Targets != "" }),
+	)
+}
+
 // noPipeline are the rules of launchers without pipeline parallelism.
 func noPipeline(source, because string) []Rule {
 	return []Rule{

@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -84,6 +85,12 @@ func TestFileRules(t *testing.T) {
 	}), "weight-dtype": set(func(s *engine.Setup) {
 		s.Stack, s.WeightDtype, s.TP, s.SP = recipe.Transformers, recipe.WeightsBF16, 1, false
 	})}
+	// launchers of pre-training, which have no adapters
+	frozen := map[string]change{
+		"lora":         set(func(s *engine.Setup) { s.Rank = 8 }),
+		"lora-targets": set(func(s *engine.Setup) { s.Rank, s.Targets = 8, "attention" }),
+		"base-dtype":   set(func(s *engine.Setup) { s.Rank, s.BaseDtype = 8, recipe.BaseNF4 }),
+	}
 	pipelined := map[string]change{
 		"order":    with(t, knob.Given{knob.PP: 2, knob.Schedule: "zb-h1"}),
 		"stages":   with(t, knob.Given{knob.PP: 2, knob.VPP: 1, knob.Schedule: "looped-bfs"}),
@@ -110,9 +117,9 @@ func TestFileRules(t *testing.T) {
 		"experts":        with(t, expert),
 	}
 	for id, tables := range map[string][]map[string]change{
-		"torchtitan":      {software, sharded, pipelined},
-		"torchtitan-toml": {software, sharded, pipelined, {"sp": with(t, knob.Given{knob.TP: 2})}},
-		"nanotron": {software, {
+		"torchtitan":      {software, sharded, pipelined, frozen},
+		"torchtitan-toml": {software, sharded, pipelined, frozen, {"sp": with(t, knob.Given{knob.TP: 2})}},
+		"nanotron": {software, frozen, {
 			"schedule":       pipelined["order"],
 			"virtual-stages": with(t, knob.Given{knob.ZeRO: 1, knob.PP: 2, knob.VPP: 2}),
 			"zero":           with(t, knob.Given{knob.ZeRO: 2}),
@@ -193,6 +200,53 @@ func TestFileRules(t *testing.T) {
 		}
 		if len(left) > 0 {
 			t.Errorf("%s: no setup is refused for %v", id, left)
+		}
+	}
+}
+
+// TestNoAdapters: launchers of pre-training refuse adapters by name, the nearest that they run trains every
+// weight; a file that does not say what is trained leaves that to the script.
+func TestNoAdapters(t *testing.T) {
+	gpu, err := presets.Default().GPU("rtx4090")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := presets.Default().Model("llama3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := knob.DraftOf(m, presets.Default().NodeOf(gpu), knob.Given{
+		knob.GPUs: 2, knob.GBS: 16, knob.Seq: 2048, knob.LoRA: 16, "base-dtype": "nf4", knob.ZeRO: 0,
+		"lora-targets": "attention", knob.Optimizer: recipe.AdamPaged8Bit,
+		knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull},
+	}).Resolve()
+	if err != nil || !engine.Legal(s) {
+		t.Fatal(err, engine.Check(s))
+	}
+	for _, v := range launch.Check(&s) {
+		refused := slices.IndexFunc(v.Refusals, func(r launch.Refusal) bool { return r.Field == knob.LoRA })
+		l, _ := launch.Find(v.Launcher)
+		switch v.Launcher {
+		case "megatron", "bridge", "nanotron", "torchtitan", "torchtitan-toml":
+			if refused < 0 {
+				t.Errorf("%s accepts adapters", v.Launcher)
+			}
+		default:
+			if refused >= 0 {
+				t.Errorf("%s refuses adapters: %v", v.Launcher, v.Refusals)
+			}
+		}
+		switch v.Launcher {
+		case "megatron", "bridge":
+			if fmt.Sprintf("%v %v", v.Nearest["lora"], v.Nearest["optimizer"]) != "none adam" {
+				t.Errorf("%s: nearest %v", v.Launcher, v.Nearest)
+			}
+		case "deepspeed", "accelerate":
+			d, _ := l.Export(&s, "")
+			at := slices.IndexFunc(d.NotCarried, func(n launch.NotCarried) bool { return n.Key == "lora" })
+			if at < 0 || d.NotCarried[at].Why != "the script decides what is trained" {
+				t.Errorf("%s: %v", v.Launcher, d.NotCarried)
+			}
 		}
 	}
 }

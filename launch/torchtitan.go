@@ -210,6 +210,7 @@ func titanRules() []Rule {
 	rules = append(rules,
 		noHostMemory(titanSource,
 			"enable_cpu_offload moves weights and gradients to the host too, not the optimizer alone")...)
+	rules = append(rules, noAdapters(titanSource)...)
 	return append(rules, outsideSearch(
 		refuses("mtp", knob.MTP, titanSource, "its DeepSeek-V3 has no multi-token prediction",
 			func(s *engine.Setup) bool { return s.TrainMTP }),

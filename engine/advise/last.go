@@ -91,9 +91,10 @@ func (a *adviser) leavesSearch(m *Move) bool {
 }
 
 // ordered sorts moves: those with a reason to come last after all others, the ways to train that
-// the setup has before others, fewer changes before more, and of as many the fastest first.
+// the setup has before others, fewer changes before more, and of as many the fastest first. The best of a
+// search may be the setup itself, which is no move.
 func (a *adviser) ordered(list []Move) []Move {
-	list = a.marked(list)
+	list = slices.DeleteFunc(a.marked(list), func(m Move) bool { return len(m.Changes) == 0 })
 	slices.SortStableFunc(list, a.compare)
 	return list
 }

@@ -1,9 +1,11 @@
 package knob
 
 import (
+	"errors"
 	"fmt"
 
 	"meshscope/engine/layout"
+	"meshscope/engine/ledger"
 	"meshscope/engine/memory"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
@@ -80,9 +82,18 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 		Offload: s.Offload, Training: s.Training,
 	}
 	if err := memory.Refuses(&in, stack); err != nil {
-		refuse(true, "stack-lacks", Calibration, "no such training: %s", err)
+		refuse(true, "stack-lacks", fieldOf(err), "no such training: %s", err)
 	}
 	return into
+}
+
+// fieldOf returns the knob that asks for what a stack has no rules for: the stack, where the model does.
+func fieldOf(err error) ID {
+	var part *ledger.PartError
+	if errors.As(err, &part) && part.Part != "" {
+		return ID(part.Part)
+	}
+	return Calibration
 }
 
 // trained names what decides the type of trained weights.

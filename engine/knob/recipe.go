@@ -270,10 +270,14 @@ func modelledKnobs() []Knob {
 					s.Stack = s.Stack.Resolve()
 				}
 			},
-			fixes: becomes(
-				func(t *Setup) { t.Stack = recipe.DefaultStack },
-				func(t *Setup) { t.Stack = recipe.Textbook },
-				common),
+			fixes: func(s *Setup) []func(*Setup) {
+				others := becomes(func(t *Setup) { t.Stack = recipe.DefaultStack },
+					func(t *Setup) { t.Stack = recipe.Textbook }, common)(s)
+				if s.Frozen() { // the adapters stay where another stack trains them
+					return append([]func(*Setup){func(t *Setup) { t.Stack = recipe.PyTorch }}, others...)
+				}
+				return others
+			},
 		}, recipe.Stacks(), func(s *Setup) *string { return (*string)(&s.Stack) }),
 		choice(Knob{
 			ID: MFU, Label: "MFU counts", Short: "MFU",

@@ -43,6 +43,8 @@ func trainingKnobs() []Knob {
 			return offWhere(!s.Stack.Traits().Ledger && !s.Frozen(), "PyTorch's stacks", "full")
 		},
 	}, 1, maxRank, func(s *Setup) *float64 { return &s.Rank })
+	within := rank.fixes
+	rank.fixes = func(s *Setup) []func(*Setup) { return append(within(s), adapterStacks(s)...) }
 	targets := Knob{
 		ID: "lora-targets", Label: "LoRA targets", Short: "targets", place: -4, memory: true, Off: full,
 		trains: true,
@@ -92,6 +94,21 @@ func compileKnob() Knob {
 
 // adapting says which stacks train adapters.
 const adapting = "transformers, pytorch and deepspeed have"
+
+// adapterStacks are changes of a setup with adapters to the stacks that train them; none where one is given.
+func adapterStacks(s *Setup) (list []func(*Setup)) {
+	if !s.Frozen() || s.Stack.Traits().Ledger {
+		return nil
+	}
+	for _, stack := range [...]recipe.Stack{recipe.Transformers, recipe.PyTorch, recipe.DeepSpeed} {
+		list = append(list, func(t *Setup) {
+			if t.Stack = stack; stack.Traits().LowGradients {
+				t.GradDtype = recipe.GradBF16
+			}
+		})
+	}
+	return list
+}
 
 // training checks what is trained on stacks without a ledger, which train all weights.
 func (s *Setup) training(into []Problem) []Problem {

@@ -165,6 +165,21 @@ func CodeOf(class string) (*Code, error) {
 // maxElements bounds a tensor, so that sums of bytes stay far inside an int64.
 const maxElements = 1 << 46
 
+// Parts of a way that a model or a code may have no rules for, as the knobs that say them.
+const (
+	PartCompile    = "compile"
+	PartCheckpoint = "recompute"
+	PartOffload    = "offload"
+	PartBase       = "base-dtype"
+	PartTargets    = "lora-targets"
+)
+
+// PartError says what there are no rules for, and which part of the way asks for it; empty: the model.
+type PartError struct{ Part, Text string }
+
+// Error implements error.
+func (e *PartError) Error() string { return e.Text }
+
 // Check refuses what there are no rules for.
 func Check(p *model.Program, w *Way) error {
 	m := p.Model()
@@ -172,50 +187,51 @@ func Check(p *model.Program, w *Way) error {
 	for _, c := range [...]struct {
 		is   bool
 		what string
+		part string // of the way; empty: the model
 	}{
 		{
 			w.Compile && (experts || w.Code.Transformers || w.Autocast || w.Frozen()),
-			"compiled blocks other than dense ones of 16-bit weights",
+			"compiled blocks other than dense ones of 16-bit weights", PartCompile,
 		},
 		{
 			w.Checkpoint == Selective && w.Code.Transformers,
-			"selective checkpointing in transformers, which has full or none",
+			"selective checkpointing in transformers, which has full or none", PartCheckpoint,
 		},
 		{
 			w.Layers > 0 && w.Layers < int64(m.Layers) && w.Code.Transformers,
-			"checkpointing of some layers in transformers, which has full or none",
+			"checkpointing of some layers in transformers, which has full or none", PartCheckpoint,
 		},
-		{w.Offload && !w.FSDP, "weights on the host without FSDP2"},
-		{w.HostSaved && w.Compile, "compiled blocks whose saved tensors are in host memory"},
-		{w.Code.Transformers && m.SharedFFN > 0, "shared experts in transformers"},
-		{experts && !m.Gated, "experts without a gate"},
+		{w.Offload && !w.FSDP, "weights on the host without FSDP2", PartOffload},
+		{w.HostSaved && w.Compile, "compiled blocks whose saved tensors are in host memory", PartCompile},
+		{w.Code.Transformers && m.SharedFFN > 0, "shared experts in transformers", ""},
+		{experts && !m.Gated, "experts without a gate", ""},
 		{
 			!m.Gated && m.Activation != "gelu" && m.Activation != "" &&
-				(m.Activation != "relu" || w.Code.masked()), "the activation " + m.Activation,
+				(m.Activation != "relu" || w.Code.masked()), "the activation " + m.Activation, "",
 		},
 		{
 			m.Norm == model.NormLayerNoBias || m.HeadBias || m.EmbeddingNorm,
-			"norms without a bias, a head with one, or a normed embedding",
+			"norms without a bias, a head with one, or a normed embedding", "",
 		},
-		{m.LocalHeads+m.LocalKVHeads+m.LocalHeadDim > 0, "attention of several widths"},
-		{w.Slice && w.Code.Transformers, "transformers without embedding and head"},
+		{m.LocalHeads+m.LocalKVHeads+m.LocalHeadDim > 0, "attention of several widths", ""},
+		{w.Slice && w.Code.Transformers, "transformers without embedding and head", ""},
 		{
 			w.ZeRO != nil && (w.FSDP || w.Autocast || w.Bytes != 2 || w.Slice || w.Compile),
-			"ZeRO with anything but weights in 16 bits",
+			"ZeRO with anything but weights in 16 bits", "",
 		},
-		{w.Base != "" && w.Base != recipe.BaseBF16 && experts, "quantised experts"},
+		{w.Base != "" && w.Base != recipe.BaseBF16 && experts, "quantised experts", PartBase},
 		{
 			m.FFNWidths != "" || m.ResidualBlock+m.AltUpStreams+m.LayerInput+m.ReusedKV+m.LaurelRank > 0 ||
 				m.HyperStreams+m.OutputGroups+m.HashLayers > 0 ||
-				m.LocalSinks, "this kind of layer",
+				m.LocalSinks, "this kind of layer", "",
 		},
 		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 ||
-			float64(m.ExtraParams) > 1e-4*p.Total(), "this kind of layer"},
+			float64(m.ExtraParams) > 1e-4*p.Total(), "this kind of layer", ""},
 		{m.NormsPer != 2 || m.IsMLA() || m.MTPLayers > 0 || m.ParallelBlock ||
-			m.AttnGate != "" && m.AttnGate != "none", "this kind of layer"},
+			m.AttnGate != "" && m.AttnGate != "none", "this kind of layer", ""},
 	} {
 		if c.is {
-			return fmt.Errorf("there are no rules for %s", c.what)
+			return &PartError{c.part, "there are no rules for " + c.what}
 		}
 	}
 	for i := range p.Layers {
@@ -226,13 +242,13 @@ func Check(p *model.Program, w *Way) error {
 		}
 	}
 	if allowed := Targets(p, w.Code); w.Frozen() && len(w.Targets) == 0 {
-		return fmt.Errorf("nothing is trained: no product has adapters; allowed: %s",
-			strings.Join(allowed, ", "))
+		return &PartError{PartTargets, "nothing is trained: no product has adapters; allowed: " +
+			strings.Join(allowed, ", ")}
 	}
 	for _, target := range w.Targets {
 		if allowed := Targets(p, w.Code); w.Frozen() && !slices.Contains(allowed, target) {
-			return fmt.Errorf("no product %s for adapters; allowed: %s", escape.Quote(target),
-				strings.Join(allowed, ", "))
+			return &PartError{PartTargets, "no product " + escape.Quote(target) + " for adapters; allowed: " +
+				strings.Join(allowed, ", ")}
 		}
 	}
 	if w.Rank > model.MaxWidth {

@@ -291,7 +291,10 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 		w.Checkpoint = ledger.Selective
 	case recipe.RecomputeNone:
 	default:
-		return nil, fmt.Errorf("it recomputes none, selective or full, not %s", in.Recompute)
+		return nil, &ledger.PartError{
+			Part: ledger.PartCheckpoint,
+			Text: fmt.Sprintf("it recomputes none, selective or full, not %s", in.Recompute),
+		}
 	}
 	w.Optimizer = in.Optimizer
 	if in.Training.SixteenBits(in.Optimizer) {
