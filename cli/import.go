@@ -145,12 +145,12 @@ func (a *app) openFile(name string, flags *setupFlags) (*launch.Reading, error) 
 		}
 		a.notices = append(a.notices,
 			fmt.Sprintf("unknown in %s, guessed: %s; 'meshscope import' tells how to give them",
-				escape.Name(name), escape.Clip(strings.Join(keys, ", "))))
+				escape.Name(name), escape.Sentence(strings.Join(keys, ", "))))
 	}
 	if len(assumed) > 0 {
 		a.notices = append(a.notices,
 			fmt.Sprintf("not in %s: %s; 'meshscope import' tells where each comes from", escape.Name(name),
-				escape.Clip(strings.Join(assumed, ", "))))
+				escape.Sentence(strings.Join(assumed, ", "))))
 	}
 	return r, nil
 }
@@ -416,7 +416,7 @@ func (a *app) readingSections(out *report.Document, file string, r *launch.Readi
 		}
 		s := report.Section{Heading: heading}
 		for _, line := range lines {
-			s.Blocks = append(s.Blocks, report.Item{Text: escape.Line(line)})
+			s.Blocks = append(s.Blocks, report.Item{Text: escape.Sentence(line)})
 		}
 		out.Sections = append(out.Sections, s)
 	}
@@ -442,19 +442,19 @@ func (a *app) readingSections(out *report.Document, file string, r *launch.Readi
 			assumed = append(assumed, fmt.Sprintf("%s %s: %s", u.Key, shown(u.Value), u.Assumed))
 			continue
 		}
-		understood = append(understood, fmt.Sprintf("%s%s%s: %s", u.Key, valueOf(u.Value), place(u.Line),
-			strings.Join(u.Setup, ", ")))
+		understood = append(understood, fmt.Sprintf("%s%s%s: %s", escape.Line(u.Key), valueOf(u.Value),
+			place(u.Line), strings.Join(u.Setup, ", ")))
 	}
-	var strange []string // of one line: a file may have thousands
+	var strange []string // of one entry: a file may have thousands
 	for _, i := range r.Ignored {
 		if i.Why == hfconfig.NoKey {
-			strange = append(strange, i.Key+place(i.Line))
+			strange = append(strange, escape.Line(i.Key)+place(i.Line))
 			continue
 		}
-		ignored = append(ignored, fmt.Sprintf("%s%s: %s", i.Key, place(i.Line), i.Why))
+		ignored = append(ignored, fmt.Sprintf("%s%s: %s", escape.Line(i.Key), place(i.Line), i.Why))
 	}
 	if n := len(strange); n > 0 {
-		const most = 8
+		const most = 40
 		text := strings.Join(strange[:min(n, most)], ", ")
 		if n > most {
 			text += fmt.Sprintf(" and %d more", n-most)

@@ -133,7 +133,7 @@ func (a *app) rewrite(l *launch.Launcher, r *launch.Reading, file string, of *la
 		s := r.Resolve(a.lib)
 		for _, u := range r.Unknown {
 			a.sayf("meshscope: not in %s, guessed: %s %v: %s\n", escape.Name(file), u.Name(), u.Guess,
-				escape.Clip(u.Why))
+				escape.Sentence(u.Why))
 		}
 		if len(r.Problems) == 0 {
 			return a.writeLaunch(l, &s, r, of)
@@ -162,7 +162,7 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, from *launch.Read
 	}
 	if from != nil {
 		for _, n := range from.Lost(d) {
-			a.sayf("meshscope: lost: %s: %s\n", escape.Name(n.Key), escape.Clip(n.Why))
+			a.sayf("meshscope: lost: %s: %s\n", escape.Name(n.Key), escape.Sentence(n.Why))
 		}
 	}
 	text := d.Text()

@@ -51,6 +51,11 @@ func TestNoMoveToItself(t *testing.T) {
 	if !ok || len(a.Moves) < 3 || a.Report.Memory.HasMargin() {
 		t.Fatalf("%d moves, %v", len(a.Moves), engine.Check(s))
 	}
+	for i := range a.Knobs { // no TP on this stack, and SP does nothing without
+		if a.Knobs[i].ID == knob.SP {
+			t.Errorf("a row of SP: %+v", a.Knobs[i])
+		}
+	}
 	for i := range a.Moves {
 		if m := &a.Moves[i]; len(m.Changes) == 0 || m.Turns() == "" {
 			t.Errorf("move %d has no name: %+v", i+1, m.Setup)

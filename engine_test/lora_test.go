@@ -201,6 +201,24 @@ func TestNearestKeepsAdapters(t *testing.T) {
 	}
 }
 
+// TestTrainerOptimizers: names that transformers.TrainingArguments has for optimizers are taken for these.
+func TestTrainerOptimizers(t *testing.T) {
+	k, _ := knob.Find(knob.Optimizer)
+	for word, want := range map[string]recipe.Optimizer{
+		"paged_adamw_8bit": recipe.AdamPaged8Bit, "adamw_bnb_8bit": recipe.Adam8Bit,
+		"adamw_8bit": recipe.Adam8Bit, "paged_adamw_32bit": recipe.AdamPaged,
+		"paged_adamw": recipe.AdamPaged, "adamw_torch": recipe.AdamForeach,
+		"adamw_torch_fused": recipe.Adam, "adamw": recipe.Adam,
+	} {
+		if s, err := k.Set(engine.Setup{}, word); err != nil || s.Optimizer != want {
+			t.Errorf("--optimizer %s: %s, %v; want %s", word, s.Optimizer, err, want)
+		}
+	}
+	if s, err := k.Set(engine.Setup{}, "adamw_torch_xla"); err == nil {
+		t.Errorf("adamw_torch_xla is taken for %s", s.Optimizer)
+	}
+}
+
 // TestCompile: compiled blocks and loss take less memory and time.
 func TestCompile(t *testing.T) {
 	given := knob.Given{knob.GPUs: 1, knob.Calibration: recipe.PyTorch, knob.ZeRO: 3}

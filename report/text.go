@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"meshscope/engine/escape"
 	"meshscope/report/figure"
 )
 
@@ -63,7 +64,7 @@ func (w text) block(b Block) {
 	case Facts:
 		w.facts(b)
 	case Item:
-		w.linef("  %s", b.Text)
+		w.item(b.Text)
 		for _, detail := range b.Details {
 			w.linef("    %s", detail)
 		}
@@ -72,6 +73,15 @@ func (w text) block(b Block) {
 	case Command:
 		w.linef("    %s", b)
 	}
+}
+
+// item writes an entry of a list on one line, which tools read; wrapped where it is a list itself.
+func (w text) item(content string) {
+	if len(content) <= escape.Most {
+		w.linef("  %s", content)
+		return
+	}
+	w.broken("  ", content)
 }
 
 // broken writes a text after a prefix, wrapped.

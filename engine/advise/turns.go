@@ -57,6 +57,10 @@ func values(s *engine.Setup, id knob.ID) []knob.Step {
 	case knob.Optimizer:
 		steps = slices.DeleteFunc(steps,
 			func(v knob.Step) bool { return v.Setup.Optimizer.Rule() != s.Optimizer.Rule() })
+	case knob.SP: // without TP it does nothing, and such a stack has none
+		if s.Stack.Traits().DataParallelOnly && s.TP == 1 {
+			return nil
+		}
 	case knob.Attention: // stored scores are nobody's way out
 		steps = slices.DeleteFunc(steps,
 			func(v knob.Step) bool { return v.Setup.Attention == recipe.Standard })

@@ -71,6 +71,24 @@ func Line(s string) string {
 	return Text(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s))
 }
 
+// Sentence returns s on one line as Line does, cut only where it would flood a screen: what this program says
+// itself is never that long.
+func Sentence(s string) string {
+	const most = 20 * Most
+	if n := 0; len(s) > most {
+		for i := range s {
+			if n++; n > most {
+				s = s[:i] + ellipsis
+				break
+			}
+		}
+	}
+	if Printable(s) {
+		return s
+	}
+	return Text(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s))
+}
+
 // Text returns s with every hidden character except line breaks and tabs as \uXXXX.
 // Invalid UTF-8 becomes U+FFFD.
 func Text(s string) string {

@@ -31,7 +31,13 @@ func Aliases() []Alias {
 // words are other words for choices, as people and launchers write them.
 func words() map[ID]map[string]string {
 	return map[ID]map[string]string{
-		Optimizer:      {"adamw": "adam"}, // the update differs, its bytes do not
+		Optimizer: {
+			"adamw": "adam", // the update differs, its bytes do not
+			// of transformers.TrainingArguments, --optim
+			"adamw_torch": "adamw-foreach", "adamw_torch_fused": "adam", "adamw_bnb_8bit": "adamw-8bit",
+			"paged_adamw": "adamw-paged", "paged_adamw_32bit": "adamw-paged",
+			"paged_adamw_8bit": "adamw-paged-8bit",
+		},
 		"comm-overlap": {"cautious": "pessimistic"},
 		Schedule:       {"1f1b-interleaved": "interleaved", "vpp": "interleaved", "zb1p": "zb-1p"},
 		// run on it
