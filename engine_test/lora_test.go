@@ -173,18 +173,21 @@ func TestNearestKeepsAdapters(t *testing.T) {
 	}{
 		{
 			knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeSelective}, knob.ZeRO: 3},
-			knob.Recompute, near{"recompute": "full"},
+			knob.Recompute,
+			near{"recompute": "full"},
 		},
 		{
 			knob.Given{knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeFull, Layers: 4}},
-			knob.Recompute, near{"recompute": "full"},
+			knob.Recompute,
+			near{"recompute": "full"},
 		},
 		{knob.Given{"compile": "on"}, "compile", near{"compile": false}},
 		{knob.Given{knob.Calibration: recipe.TorchTitan}, knob.LoRA, near{"calibration": "transformers"}},
 		{knob.Given{knob.Calibration: recipe.Nanotron}, knob.LoRA, near{"calibration": "transformers"}},
 		{knob.Given{knob.Calibration: recipe.MegatronCore}, knob.LoRA, near{"calibration": "transformers"}},
 		{
-			knob.Given{knob.Calibration: recipe.MegatronCore, knob.ZeRO: 1}, knob.LoRA,
+			knob.Given{knob.Calibration: recipe.MegatronCore, knob.ZeRO: 1},
+			knob.LoRA,
 			near{"calibration": "deepspeed", "grad-dtype": "bf16"},
 		},
 	} {
