@@ -94,9 +94,10 @@ func accelerateRules() []Rule {
 	)
 	rules = append(rules, fsdpRules(accelerateSource+": src/accelerate/parallelism_config.py:290-330; "+
 		"utils/dataclasses.py, FullyShardedDataParallelPlugin")...)
-	rules = append(rules,
-		noHostMemory(accelerateSource,
-			"fsdp_offload_params moves weights and gradients to the host too, not the optimizer alone")...)
+	rules = append(rules, unless(noHostMemory(accelerateSource,
+		"fsdp_offload_params moves weights and gradients to the host too, not the optimizer alone"),
+		"offload-weights", recipe.OffloadWeights, "fsdp_offload_params needs FSDP: zero 2 or 3",
+		func(s *engine.Setup) bool { return s.ZeRO >= 2 })...)
 	return append(rules, append(outsideSearch(
 		oneOf(knob.Precision, accelerateSource, "mixed_precision", func(s *engine.Setup) recipe.Precision {
 			return s.Precision
@@ -152,7 +153,7 @@ func accelerateFile(plugged bool) form {
 			func(s *engine.Setup) int { return s.MicroBatches }).only(plugs),
 		words(plugin+"offload_optimizer_device", knob.Offload, pair{"none", "none"}, pair{"optimizer", "cpu"},
 			pair{"optimizer", "nvme"}, pair{"weights", "cpu"}).only(plugs),
-		weightsDevice(plugin+"offload_param_device", fixed).only(plugs),
+		weightsDevice(plugin + "offload_param_device").only(plugs),
 		same(plugin+"zero3_init_flag", true,
 			"weights are made in their shards").only(func(s *engine.Setup) bool {
 			return plugged && s.ZeRO == 3
@@ -249,6 +250,7 @@ func finishAccelerate(r *reader) {
 	}
 	if r.values["distributed_type"].Value != "FSDP" {
 		r.Setup[flat(knob.ZeRO)], r.Setup[flat(knob.HSDP)] = 0, 1
+		r.onHostWithoutShards("fsdp_config.fsdp_offload_params")
 		if rest := times(r.number("tp", 1), r.number("cp", 1)); gpus > 0 && gpus%rest == 0 {
 			r.Setup[flat(knob.DP)] = gpus / rest
 		}
@@ -268,28 +270,10 @@ func finishAccelerate(r *reader) {
 	}
 }
 
-// hostParams is the row of weights and gradients on the host, which are not modelled.
+// hostParams is the row of weights, gradients and optimizer on the host.
 func hostParams() field {
-	f := same("fsdp_config.fsdp_offload_params", false, "weights and gradients stay on the GPU")
-	f.read = func(v any, _ *reader) error {
-		if v == false || v == "false" {
-			return skip("weights and gradients stay on the GPU")
-		}
-		return foreign("weights and gradients on the host are not modelled: they stay on the GPU here")
-	}
-	f.from = []string{flat(knob.Offload)}
-	return f
-}
-
-// about makes a row one whose value changes nothing of the setup, and says why where it is none of its words.
-func (f field) about(why string) field {
-	f.from, f.read = nil, func(v any, _ *reader) error {
-		if v == "none" || v == false || v == nil {
-			return skip("changes nothing")
-		}
-		return skip(why)
-	}
-	return f
+	return words("fsdp_config.fsdp_offload_params", knob.Offload, pair{"none", false}, pair{"weights", true},
+		pair{"none", "false"}, pair{"weights", "true"})
 }
 
 // finishShards1 reads the words of FSDP 1, which accelerate takes where the file names no version.
@@ -322,6 +306,9 @@ func (r *reader) finishShards1(gpus int) {
 		r.assume(flat(knob.ZeRO), stage, "accelerate's default of FSDP 1: FULL_SHARD")
 	}
 	r.Setup[flat(knob.ZeRO)], r.Setup[flat(knob.HSDP)] = stage, 1
+	if stage == 0 {
+		r.onHostWithoutShards("fsdp_config.fsdp_offload_params")
+	}
 	// a node is a shard
 	if machines := r.whole(replicas, 1, 1); hybrid && gpus > 0 && machines > 1 && gpus%machines == 0 {
 		r.Setup[flat(knob.HSDP)] = machines
@@ -348,17 +335,15 @@ func (r *reader) finishDeepSpeedPlugin(gpus int) {
 		return
 	}
 	r.assume(flat(knob.ZeRO), 2, "accelerate's default of zero_stage")
+	r.weightsOnHost("deepspeed_config.offload_param_device")
 }
 
 // weightsDevice returns the row of where the plugin keeps weights.
-func weightsDevice(key, fixed string) field {
-	f := same(key, "none", fixed).about("weights stay on the GPU here: --offload weights of the stack " +
-		"deepspeed keeps them on the host")
-	f.write = func(s *engine.Setup) (any, bool) {
+func weightsDevice(key string) field {
+	return joint(key, []knob.ID{knob.Offload}, func(s *engine.Setup) (any, bool) {
 		if s.Offload == recipe.OffloadWeights {
 			return "cpu", true
 		}
 		return "none", true
-	}
-	return f
+	})
 }

@@ -279,6 +279,7 @@ func (t *trainer) stack(s *engine.Setup) recipe.Stack {
 // stacked takes the software that runs the steps, where it is known how weights are sharded.
 func (t *trainer) stacked(r *reader) {
 	deep := r.deep || t.deep(r)
+	t.hostAdam(r, deep)
 	if r.runsOn(deep, t.second(r)) {
 		t.lowWeights(r, r.number(flat(knob.ZeRO), 0), deep)
 	}
@@ -371,6 +372,7 @@ func (r *Reading) onStack(s engine.Setup, again func() (engine.Setup, error)) en
 		Key: key, Why: problems[at].Message + ": predicted as Megatron-Core",
 	})
 	r.plainOptimizer(s.Optimizer)
+	r.plainOffload(s.Stack)
 	delete(r.Setup, flat(knob.WeightDtype))
 	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool {
 		return u.Key == flat(knob.WeightDtype)

@@ -242,9 +242,8 @@ func finishDeepSpeed(r *reader) {
 	if r.Setup[flat(knob.HSDP)] = 1; r.number("zero", 0) == 3 {
 		r.shard = r.whole("zero_optimization.mics_shard_size", -1, 0)
 	}
+	r.weightsOnHost("zero_optimization.offload_param.device")
 	for key, why := range map[string]string{
-		"zero_optimization.offload_param.device": "weights stay on the GPU here: --calibration deepspeed " +
-			"--offload weights keeps them on the host",
 		"zero_optimization.zero_hpz_partition_size": "a second copy of the weights for each node is not " +
 			"modelled: its memory and its saved traffic are not counted",
 		"zero_optimization.zero_quantized_weights":   "weights are not gathered in 8 bits here",

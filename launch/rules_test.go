@@ -152,6 +152,9 @@ func TestFileRules(t *testing.T) {
 			{
 				"split-layers": with(t, knob.Given{knob.TP: 2, knob.ZeRO: 2}),
 				"hsdp":         with(t, knob.Given{knob.ZeRO: 2, knob.HSDP: 2}),
+				"offload-weights": set(func(s *engine.Setup) {
+					s.Offload, s.ZeRO = recipe.OffloadWeights, 2
+				}),
 			},
 		},
 		"llama-factory": {
@@ -159,6 +162,10 @@ func TestFileRules(t *testing.T) {
 			{
 				"split-layers": with(t, knob.Given{knob.TP: 2}), "hsdp": sharded["hsdp"],
 				"zero": with(t, knob.Given{knob.ZeRO: 1}),
+				"offload-weights": set(func(s *engine.Setup) {
+					s.Offload, s.ZeRO = recipe.OffloadWeights, 2
+				}),
+				"offload": set(func(s *engine.Setup) { s.Offload, s.ZeRO = recipe.OffloadOptimizer, 3 }),
 			},
 		},
 		"trl": {
@@ -167,7 +174,12 @@ func TestFileRules(t *testing.T) {
 		},
 		"accelerate": {
 			software, sharded, unpipelined,
-			{"replicas": with(t, knob.Given{knob.TP: 2, knob.HSDP: 4})},
+			{
+				"replicas": with(t, knob.Given{knob.TP: 2, knob.HSDP: 4}),
+				"offload-weights": set(func(s *engine.Setup) {
+					s.Offload, s.ZeRO = recipe.OffloadWeights, 0
+				}),
+			},
 		},
 	} {
 		l, _ := launch.Find(id)

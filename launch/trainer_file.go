@@ -71,7 +71,7 @@ func (t *trainer) file() form {
 					} else if t.ships == nil {
 						return "ds_config.json", true
 					}
-					return t.stages[s.ZeRO], t.stages[s.ZeRO] != ""
+					return t.shipped(s), t.stages[s.ZeRO] != ""
 				},
 			},
 			words("zero_stage", knob.ZeRO, pair{"0", 0}, pair{"1", 1}, pair{"2", 2}, pair{
@@ -123,7 +123,12 @@ func (t *trainer) file() form {
 			says("activation_offloading", "activations go to the host, which is not modelled: they stay on "+
 				"the GPU here"),
 			notRead("fp8", flat(knob.Precision), "torchao's float8 is not modelled"),
-			notRead("fsdp_config.offload_params", flat(knob.Offload), notOnHost),
+			{
+				key: "fsdp_config.offload_params", from: []string{flat(knob.Offload)}, read: part,
+				write: func(s *engine.Setup) (any, bool) {
+					return true, sharded(s) && s.Offload == recipe.OffloadWeights
+				},
+			},
 			stage,
 			fixed("do_train", true, "else nothing is trained", only("llama-factory")),
 			own(fixed("template", "TEMPLATE", "of the model's chat", only("llama-factory")))[0],
@@ -255,10 +260,7 @@ func (t *trainer) deepSpeed(v any, r *reader) error {
 		if m := t.ships.FindStringSubmatch(text); m != nil {
 			why := "of " + lastPart(text) + " as " + t.name + " ships it"
 			r.assume(flat(knob.ZeRO), int(m[1][0]-'0'), why)
-			if strings.Contains(text, "offload") {
-				r.assume(flat(knob.Offload), string(recipe.OffloadOptimizer),
-					why+"; weights on the host are not modelled")
-			}
+			t.shippedOffload(r, text, why)
 			return skip(shown(v) + " is another file: read as " + t.name + " ships it")
 		}
 	}
@@ -268,24 +270,9 @@ func (t *trainer) deepSpeed(v any, r *reader) error {
 	return foreign(shown(v) + " says it, which is another file")
 }
 
-// onHost reads a word of FSDP 1 that sends weights to the host.
-func onHost(v any, _ *reader) error {
-	if strings.Contains(fmt.Sprint(v), "offload") {
-		return foreign(notOnHost)
-	}
-	return skip("what is wrapped")
-}
-
-// notOnHost is why it is not known what stays on the GPU.
-const notOnHost = "weights on the host are not modelled"
-
 // readFSDPWords reads the words of FSDP 1.
 func readFSDPWords(v any, r *reader) error {
 	text := fmt.Sprint(v)
-	if strings.Contains(text, "offload") {
-		r.lost[flat(knob.Offload)] = true
-		r.unknown(flat(knob.Offload), "fsdp: "+notOnHost, r.values["fsdp"].Line)
-	}
 	switch {
 	case v == nil || text == "" || text == "[]":
 		return skip("none")
@@ -399,6 +386,7 @@ func (t *trainer) finish(r *reader) {
 	}
 	t.precision(r)
 	t.own(r)
+	t.hostWeights(r)
 	t.adapts(r)
 	t.stacked(r)
 }

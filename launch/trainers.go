@@ -244,8 +244,7 @@ func (t *trainer) rules() []Rule {
 			refuses("zero", knob.ZeRO, t.source, "it ships no file of DeepSpeed with this stage",
 				func(s *engine.Setup) bool { return s.ZeRO > 0 && t.stages[s.ZeRO] == "" }))
 	}
-	rules = append(append(rules, noHostMemory(t.source, "the optimizer stays on the GPU")...),
-		t.adapterRules()...)
+	rules = append(append(rules, t.hostRules()...), t.adapterRules()...)
 	return append(rules, append(outsideSearch(
 		oneOf(knob.Precision, t.source, "bf16, fp16 or neither", func(s *engine.Setup) recipe.Precision {
 			return s.Precision

@@ -108,12 +108,12 @@ func wildMended() []wild {
 			"FSDP 1 on the host", "a.yaml",
 			axolotl + "fsdp:\n  - full_shard\n  - auto_wrap\nfsdp_config:\n  fsdp_offload_params: " +
 				"true\n", nil,
-			map[string]any{"zero": 3, "offload": open},
+			map[string]any{"zero": 3, "offload": "weights", "calibration": "transformers"},
 			"", false,
 		},
 		{
 			"FSDP 1 on the host in a word", "a.yaml", axolotl + "fsdp:\n  - full_shard\n  - offload\n", nil,
-			map[string]any{"zero": 3, "offload": open},
+			map[string]any{"zero": 3, "offload": "weights", "calibration": "transformers"},
 			"", false,
 		},
 		{

@@ -94,11 +94,11 @@ func wildTrainers() []wild {
 				"--train_type full --torch_dtype bfloat16 --per_device_train_batch_size 1 --max_length " +
 				"8192 --deepspeed zero3_offload\n", nil,
 			map[string]any{
-				"model": "qwen2.5-72b", "gpus": 16, "zero": 3, "offload": "optimizer",
+				"model": "qwen2.5-72b", "gpus": 16, "zero": 3, "offload": "weights",
 				"precision": "bf16", "seq": 8192, "mbs": 1, "microbatches": 1, "recompute": "full",
 				"optimizer": "adam",
 			},
-			"weights on the host", false,
+			"as ms-swift's Trainer ships it", false,
 		},
 		{
 			"ms-swift tunes adapters by default", "a.sh", "CUDA_VISIBLE_DEVICES=0 swift sft --model " +

@@ -39,9 +39,15 @@ var besideAll = map[string]string{
 	"ds_auto.json": `{"zero_optimization": {"stage": "auto"}, "bf16": {"enabled": "auto"}}`,
 	"zero2.json": `{"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "cpu"}}, ` +
 		`"bf16": {"enabled": "auto"}}`,
+	"ds_z3_offload.json": `{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}, ` +
+		`"offload_param": {"device": "cpu"}}, "bf16": {"enabled": "auto"}}`,
+	"ds_z3_optimizer.json": `{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu"}}, ` +
+		`"bf16": {"enabled": "auto"}}`,
 	"fsdp.yaml": "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  " +
 		"fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\nnum_machines: " +
 		"1\nnum_processes: 8\n",
+	"host.yaml": "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  fsdp_version: 2\n" +
+		"  fsdp_reshard_after_forward: true\n  fsdp_offload_params: true\nnum_machines: 1\nnum_processes: 8\n",
 	"plugin.yaml": "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nmixed_precision: " +
 		"bf16\nnum_machines: 2\nnum_processes: 16\n",
 	"sft_llf.yaml": "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nfinetuning_type: " +
@@ -58,7 +64,7 @@ func (*wild) beside(name string) ([]byte, bool) {
 // wilds are files that once gave wrong values, or none.
 func wilds() []wild {
 	return slices.Concat(wildShell(), wildFlags(), wildFiles(), wildTrainers(), wildPrograms(), wildMended(),
-		wildAdapters(), wildPython())
+		wildAdapters(), wildPython(), wildOnHost())
 }
 
 func wildShell() []wild {
@@ -415,7 +421,7 @@ func wildFiles() []wild {
 		{
 			"R7 FSDP on the host", "a.yaml",
 			fsdp("  fsdp_offload_params: true\n  fsdp_sharding_strategy: FULL_SHARD\n"), nil,
-			map[string]any{"zero": 3, "offload": open},
+			map[string]any{"zero": 3, "offload": "weights"},
 			"fsdp_offload_params", false,
 		},
 		{

@@ -1,0 +1,172 @@
+package launch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+)
+
+// What is kept in the memory of the host, by DeepSpeed and by FSDP.
+
+// weightsOnHost reads where DeepSpeed keeps weights: in the memory of the host with the optimizer, and zero 3.
+func (r *reader) weightsOnHost(key string) {
+	e, said := r.values[key]
+	if !said || slices.Contains([]any{"none", nil, false}, e.Value) {
+		return
+	}
+	offload := flat(knob.Offload)
+	if e.Value == "cpu" && r.Setup[flat(knob.ZeRO)] == 3 &&
+		r.Setup[offload] == string(recipe.OffloadOptimizer) {
+		r.Setup[offload] = string(recipe.OffloadWeights)
+		return
+	}
+	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool { return u.Key == key })
+	r.Ignored = append(r.Ignored, Ignored{
+		Key: key, Line: e.Line, lost: true, value: e.Value,
+		Why: "weights stay on the GPU here: in the host's memory (cpu) they are modelled with the optimizer " +
+			"there too, and zero 3",
+	})
+}
+
+// onHostWithoutShards takes back weights on the host of a file that shards none: FSDP alone keeps them there.
+func (r *reader) onHostWithoutShards(key string) {
+	if e := r.values[key]; r.Setup[flat(knob.Offload)] == string(recipe.OffloadWeights) {
+		r.Setup[flat(knob.Offload)] = string(recipe.OffloadNone)
+		r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool { return u.Key == key })
+		r.Ignored = append(r.Ignored, Ignored{
+			Key: key, Line: e.Line, value: e.Value, lost: true, Why: "without effect: FSDP shards nothing",
+		})
+	}
+}
+
+// shippedOffload takes what a file of DeepSpeed keeps on the host, by the name that the program ships it
+// under: the optimizer, and with stage 3 weights too, or these alone.
+func (t *trainer) shippedOffload(r *reader, name, why string) {
+	key, of := flat(knob.Offload), recipe.OffloadOptimizer
+	switch {
+	case !strings.Contains(name, "offload"):
+		return
+	case strings.Contains(name, "offload_params"):
+		r.lost[key] = true
+		r.unknown(key, "weights on the host without the optimizer are not modelled", r.values["deepspeed"].Line)
+		return
+	case r.Setup[flat(knob.ZeRO)] == 3:
+		of = recipe.OffloadWeights
+	}
+	r.assume(key, string(of), why)
+}
+
+// onHost reads a word of FSDP that may send weights to the host.
+func onHost(v any, _ *reader) error {
+	if strings.Contains(fmt.Sprint(v), "offload") {
+		return nil // see hostWeights
+	}
+	return skip("what is wrapped")
+}
+
+// hostWeights reads whether FSDP keeps weights, gradients and optimizer on the host.
+func (t *trainer) hostWeights(r *reader) {
+	const param = "fsdp_config.offload_params"
+	offload, key := flat(knob.Offload), ""
+	for _, of := range []string{"fsdp", "fsdp.0", "fsdp.1", "fsdp.2"} {
+		if strings.Contains(fmt.Sprint(r.values[of].Value), "offload") {
+			key = of
+		}
+	}
+	if on, err := isOn(r.values[param].Value); r.values[param].Key != "" && on && err == nil {
+		key = param
+	}
+	if _, said := r.Setup[offload]; key == "" || said || r.lost[offload] {
+		return
+	}
+	stage, known := r.Setup[flat(knob.ZeRO)].(int)
+	switch r.Setup[offload] = string(recipe.OffloadWeights); {
+	case !known:
+		r.lost[offload] = true
+		r.unknown(offload, "how weights are sharded is not known, see zero", r.values[key].Line)
+	case stage < 2 || t.deep(r):
+		r.onHostWithoutShards(key)
+	case key != param: // whose row gives zero
+		r.Understood = append(r.Understood, Understood{
+			Key: key, Value: r.values[key].Value, Setup: []string{offload}, Line: r.values[key].Line,
+		})
+	}
+}
+
+// hostAdam takes the Adam of DeepSpeed that accelerate puts in for AdamW of PyTorch where the optimizer is on
+// the host (huggingface/accelerate src/accelerate/utils/deepspeed.py, map_pytorch_optim_to_deepspeed).
+func (t *trainer) hostAdam(r *reader, deep bool) {
+	key := flat(knob.Optimizer)
+	of, _ := r.Setup[flat(knob.Offload)].(string)
+	if deep && recipe.Offload(of).Optimizer() && r.Setup[key] == string(recipe.AdamForeach) {
+		r.Setup[key] = string(recipe.Adam)
+	}
+}
+
+// unless returns rules of which one refuses what is kept on the host but in some setups.
+func unless(rules []Rule, id string, of recipe.Offload, because string,
+	where func(*engine.Setup) bool,
+) []Rule {
+	for i := range rules {
+		if r := rules[i]; r.ID == id {
+			rules[i] = refuses(r.ID, r.Field, r.Source, because, func(s *engine.Setup) bool {
+				return s.Offload == of && !where(s)
+			})
+		}
+	}
+	return rules
+}
+
+// hostRules returns what a program on the Trainer cannot keep on the host.
+func (t *trainer) hostRules() []Rule {
+	rules := noHostMemory(t.source, "the optimizer stays on the GPU")
+	third := func(s *engine.Setup) bool { return s.ZeRO == 3 }
+	switch t.id {
+	case "axolotl":
+		rules = unless(rules, "offload-weights", recipe.OffloadWeights,
+			"fsdp_config.offload_params needs FSDP2, with zero 3", third)
+	case "llama-factory":
+		const ships = "it ships files of DeepSpeed with the optimizer on the host for zero 2, and with weights " +
+			"too for zero 3"
+		rules = unless(rules, "offload-weights", recipe.OffloadWeights, ships, third)
+		rules = unless(rules, "offload", recipe.OffloadOptimizer, ships,
+			func(s *engine.Setup) bool { return s.ZeRO == 2 })
+	}
+	return rules
+}
+
+// shipped returns the file of DeepSpeed for a setup that lies in the program's repository.
+func (t *trainer) shipped(s *engine.Setup) string {
+	if t.id == "llama-factory" && s.Offload.Optimizer() {
+		return strings.Replace(t.stages[s.ZeRO], "_config.json", "_offload_config.json", 1)
+	}
+	return t.stages[s.ZeRO]
+}
+
+// plainOffload takes weights back from the host where another stack than that of the file is predicted: of
+// DeepSpeed the optimizer stays there.
+func (r *Reading) plainOffload(from recipe.Stack) {
+	const why = "weights on the host are modelled on transformers, pytorch and deepspeed alone"
+	key, optimizer := flat(knob.Offload), string(recipe.OffloadOptimizer)
+	switch {
+	case r.Setup[key] != string(recipe.OffloadWeights):
+	case from.Resolve() == recipe.DeepSpeed:
+		r.Setup[key] = optimizer
+		for i := range r.Understood {
+			if u := &r.Understood[i]; slices.Equal(u.Setup, []string{key}) &&
+				u.Value == string(recipe.OffloadWeights) {
+				u.Value = optimizer
+			}
+		}
+		r.Ignored = append(r.Ignored, Ignored{
+			Key: "offload_param", Why: why + ": they stay on the GPU here", lost: true,
+		})
+	default:
+		r.unknown(key, why, 0)
+		r.guess(key, string(recipe.OffloadNone))
+	}
+}

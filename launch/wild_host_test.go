@@ -1,0 +1,84 @@
+package launch_test
+
+// wildOnHost are files that keep something in the memory of the host, or have kernels of Liger.
+func wildOnHost() []wild {
+	const axolotl = "base_model: Qwen/Qwen2.5-7B\nmicro_batch_size: 1\nbf16: true\n"
+	const factory = "model_name_or_path: Qwen/Qwen2.5-7B\nbf16: true\nfinetuning_type: "
+	const plugin = "distributed_type: DEEPSPEED\nnum_processes: 4\ndeepspeed_config:\n  zero_stage: 3\n"
+	const fsdp = "distributed_type: FSDP\nnum_processes: 8\nmixed_precision: bf16\nfsdp_config:\n"
+	return []wild{
+		{
+			"all on the host by DeepSpeed", "a.yaml", factory + "full\noptim: adamw_torch\n" +
+				"deepspeed: ds_z3_offload.json\n", nil,
+			map[string]any{
+				"zero": 3, "offload": "weights", "calibration": "deepspeed", "optimizer": "adam",
+			}, "", false,
+		},
+		{
+			"the optimizer on the host by DeepSpeed", "a.yaml", factory + "full\noptim: adamw_torch\n" +
+				"deepspeed: ds_z3_optimizer.json\n", nil,
+			map[string]any{"zero": 3, "offload": "optimizer", "calibration": "deepspeed"}, "", false,
+		},
+		{
+			"adapters, and the rest on the host", "a.yaml", factory + "lora\ndeepspeed: ds_z3_offload.json\n",
+			nil, map[string]any{"zero": 3, "offload": "weights", "calibration": "deepspeed", "lora": 8},
+			"", false,
+		},
+		{
+			"a file of DeepSpeed that is shipped", "a.yaml", factory + "lora\ndeepspeed: " +
+				"examples/deepspeed/ds_z3_offload_config.json\n", nil,
+			map[string]any{"zero": 3, "offload": "weights"}, "as LLaMA-Factory ships it", false,
+		},
+		{
+			"weights alone on the host", "a.yaml", axolotl + "deepspeed: " +
+				"deepspeed_configs/zero3_bf16_cpuoffload_params.json\n", nil,
+			map[string]any{"zero": 3, "offload": open}, "", false,
+		},
+		{
+			"weights on a disk", "ds.json", `{"zero_optimization": {"stage": 3, "offload_optimizer": ` +
+				`{"device": "cpu"}, "offload_param": {"device": "nvme"}}, "bf16": {"enabled": true}}`, nil,
+			map[string]any{"zero": 3, "offload": "optimizer", "calibration": "deepspeed"},
+			"weights stay on the GPU here", false,
+		},
+		{
+			"weights and optimizer by accelerate's plugin", "a.yaml", plugin +
+				"  offload_optimizer_device: cpu\n  offload_param_device: cpu\n", nil,
+			map[string]any{"zero": 3, "offload": "weights", "calibration": "deepspeed"}, "", false,
+		},
+		{
+			"weights alone by accelerate's plugin", "a.yaml", plugin + "  offload_param_device: cpu\n", nil,
+			map[string]any{"zero": 3, "offload": "none", "calibration": "deepspeed"},
+			"weights stay on the GPU here", false,
+		},
+		{
+			"FSDP2 of accelerate on the host", "a.yaml", fsdp + "  fsdp_version: 2\n" +
+				"  fsdp_reshard_after_forward: true\n  fsdp_offload_params: true\n", nil,
+			map[string]any{"zero": 3, "offload": "weights", "calibration": "transformers"}, "", false,
+		},
+		{
+			"on the host without shards", "a.yaml", fsdp + "  fsdp_sharding_strategy: NO_SHARD\n" +
+				"  fsdp_offload_params: true\n", nil,
+			map[string]any{"zero": 0, "offload": "none", "calibration": "transformers"},
+			"FSDP shards nothing", false,
+		},
+		{
+			"FSDP2 of axolotl on the host", "a.yaml", axolotl + "fsdp_version: 2\nfsdp_config:\n" +
+				"  reshard_after_forward: true\n  offload_params: true\n", nil,
+			map[string]any{"zero": 3, "offload": "weights", "calibration": "transformers"}, "", false,
+		},
+		{
+			"on the host, on a stack that is not modelled", "a.yaml", axolotl + "fsdp_version: 2\n" +
+				"dp_shard_size: 4\ndp_replicate_size: 2\nfsdp_config:\n  reshard_after_forward: true\n" +
+				"  offload_params: true\n", nil,
+			map[string]any{"zero": 3, "hsdp": 2, "offload": open, "calibration": "default"},
+			"predicted as Megatron-Core", false,
+		},
+		{
+			"a script whose configuration lies beside it", "a.sh",
+			"accelerate launch --config_file host.yaml trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B " +
+				"--per_device_train_batch_size 1 --bf16 --max_length 4096\n", nil,
+			map[string]any{"gpus": 8, "zero": 3, "offload": "weights", "calibration": "transformers"},
+			"", false,
+		},
+	}
+}
