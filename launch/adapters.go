@@ -32,7 +32,7 @@ const (
 	rankKey, targetsKey, linearKey     = "lora_r", "lora_target_modules", "lora_target_linear"
 	bitsKey, in4Bits, in8Bits          = "quantization_bit", "load_in_4bit", "load_in_8bit"
 	doubleKey, kindKey, quantisedByKey = "double_quantization", "quantization_type", "quantization_method"
-	dtypeKey                           = "torch_dtype"
+	dtypeKey, pureKey                  = "torch_dtype", "pure_bf16"
 
 	loraKey, loraTargetsKey, baseKey = "lora", "lora_targets", "base_dtype"
 )
@@ -103,7 +103,7 @@ func (t *trainer) adapterRows() []field {
 	for _, key := range adapterSwitches()[1:] {
 		rows = append(rows, row(key, loraKey, nil))
 	}
-	return append(rows, tuningNotes()...)
+	return append(append(rows, t.ligerRows()...), tuningNotes()...)
 }
 
 // adapterSwitches are what scripts call the switch of adapters; those with a q have 4 bits below them.
@@ -145,9 +145,8 @@ func productsOf(s *engine.Setup) []string {
 // adapterRules returns what its file cannot ask for of adapters.
 func (t *trainer) adapterRules() []Rule {
 	// without sharding, and with every weight trained
-	low := func(s *engine.Setup) bool {
-		return t.id == "axolotl" && s.ZeRO == 0 && s.Precision == recipe.BF16 && !s.Frozen()
-	}
+	may := func(s *engine.Setup) bool { return s.ZeRO == 0 && s.Precision == recipe.BF16 && !s.Frozen() }
+	low := func(s *engine.Setup) bool { return t.id == "axolotl" && may(s) }
 	return outsideSearch(refusesWith("optimizer", knob.Optimizer, t.source, func(s *engine.Setup) bool {
 		return optimOf(s.Optimizer) == ""
 	}, func(s *engine.Setup) string {
@@ -155,7 +154,8 @@ func (t *trainer) adapterRules() []Rule {
 			"adamw-8bit, " +
 			"adamw-paged, adamw-paged-8bit, lion, lion-8bit, sgd-plain)"
 	}), refusesWith("weight-dtype", knob.WeightDtype, t.source, func(s *engine.Setup) bool {
-		return s.Stack.Traits().Ledger && (s.WeightDtype == recipe.WeightsBF16) != low(s)
+		asks := s.WeightDtype == recipe.WeightsBF16
+		return s.Stack.Traits().Ledger && asks != low(s) && !(asks && t.id == "llama-factory" && may(s))
 	}, func(s *engine.Setup) string {
 		if low(s) {
 			return "axolotl loads weights in bf16, and without sharding nothing copies them in fp32 " +
@@ -213,10 +213,8 @@ func tuningNotes() []field {
 				"peft.loftq_config.loftq_bits", "where adapters begin: no figure depends on it",
 		},
 		{
-			"use_liger_kernel enable_liger_kernel liger_fused_linear_cross_entropy liger_rope " +
-				"liger_rms_norm " +
-				"liger_glu_activation liger_swiglu use_unsloth",
-			"its kernels are not modelled: operation by operation here, with logits in memory",
+			"liger_rope liger_rms_norm liger_glu_activation liger_swiglu use_unsloth",
+			"its kernels are not modelled: operation by operation here",
 		},
 		{"torch_compile", "torch.compile of a model of transformers is not modelled: eager code here"},
 		{"lora_on_cpu", "of loading, not of a step"},

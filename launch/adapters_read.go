@@ -280,7 +280,10 @@ func (t *trainer) stack(s *engine.Setup) recipe.Stack {
 func (t *trainer) stacked(r *reader) {
 	deep := r.deep || t.deep(r)
 	t.hostAdam(r, deep)
-	if r.runsOn(deep, t.second(r)) {
+	ledger := r.runsOn(deep, t.second(r))
+	_, known := r.Setup[flat(knob.ZeRO)]
+	t.liger(r, ledger || !known) // whose guess is a ledger's stack
+	if ledger || !known && t.pure(r) {
 		t.lowWeights(r, r.number(flat(knob.ZeRO), 0), deep)
 	}
 }
@@ -333,14 +336,19 @@ func (t *trainer) second(r *reader) bool {
 		func(key string) bool { return r.values[key].Value == 2 })
 }
 
+// pure reports whether the file asks for bf16 alone, without a copy in fp32.
+func (*trainer) pure(r *reader) bool {
+	e := r.values[pureKey]
+	on, err := isOn(e.Value)
+	return e.Key != "" && e.Value != nil && on && err == nil
+}
+
 // lowWeights gives programs that load weights in bf16, and let the optimizer update them without a copy in
 // fp32, weights of that type: FSDP and DeepSpeed make the copy.
 func (t *trainer) lowWeights(r *reader, zero int, deep bool) {
 	key := flat(knob.WeightDtype)
 	low := t.is("axolotl", "swift") && r.Setup[flat(knob.Precision)] == string(recipe.BF16)
-	if on, _ := isOn(r.values["pure_bf16"].Value); r.values["pure_bf16"].Key != "" && on {
-		low = true
-	}
+	low = low || t.pure(r)
 	if r.values[t.word(dtypeKey)].Value == "bfloat16" {
 		low = low || t.id == "trl" || t.literal
 	}
@@ -373,6 +381,7 @@ func (r *Reading) onStack(s engine.Setup, again func() (engine.Setup, error)) en
 	})
 	r.plainOptimizer(s.Optimizer)
 	r.plainOffload(s.Stack)
+	r.plainLoss()
 	delete(r.Setup, flat(knob.WeightDtype))
 	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool {
 		return u.Key == flat(knob.WeightDtype)

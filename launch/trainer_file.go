@@ -25,6 +25,9 @@ func (t *trainer) file() form {
 	}
 	only := func(id string) func(*engine.Setup) bool { return func(*engine.Setup) bool { return t.id == id } }
 	sharded := func(s *engine.Setup) bool { return t.fsdp2 && s.ZeRO == 3 }
+	pure := func(s *engine.Setup) bool { // axolotl loads weights so whatever its file says
+		return t.id == "llama-factory" && s.WeightDtype == recipe.WeightsBF16
+	}
 	name := field{
 		key: "model_name_or_path", from: []string{"model"}, read: readModelName,
 		write: func(*engine.Setup) (any, bool) { return "MODEL", true }, site: true,
@@ -58,8 +61,12 @@ func (t *trainer) file() form {
 				write: func(s *engine.Setup) (any, bool) { return optimOf(s.Optimizer), true },
 			},
 			joint("bf16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) {
-				return s.Precision == recipe.BF16, true
+				return s.Precision == recipe.BF16 && !pure(s), true
 			}),
+			{
+				key: pureKey, from: []string{flat(knob.WeightDtype), flat(knob.Precision)}, read: part,
+				write: func(s *engine.Setup) (any, bool) { return true, pure(s) },
+			},
 			joint("fp16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) {
 				return s.Precision == recipe.FP16, true
 			}),
@@ -200,7 +207,9 @@ func (t *trainer) file() form {
 	f.leaves = append(f.leaves, stays("of the command that starts it", nil, knob.DP, knob.Nodes)...)
 	f.leaves = append(f.leaves, stays("no pipeline", []string{"0", ""}, knob.GroupSize, knob.Split)...)
 	f.leaves = append(f.leaves, stays("the code of the model, or what the optimizer keeps", nil,
-		knob.Attention, knob.Loss, knob.GradDtype)...)
+		knob.Attention, knob.GradDtype)...)
+	f.leaves = append(f.leaves, stays("the code of the model", []string{string(recipe.LigerLoss)},
+		knob.Loss)...)
 	f.finish = t.finish
 	return f
 }

@@ -74,6 +74,50 @@ func wildOnHost() []wild {
 			"predicted as Megatron-Core", false,
 		},
 		{
+			"Liger's loss of LLaMA-Factory", "a.yaml", factory + "lora\nenable_liger_kernel: true\n" +
+				"deepspeed: ds_z3_offload.json\n", nil,
+			map[string]any{"loss": "liger", "calibration": "deepspeed"}, "loss liger alone", false,
+		},
+		{
+			"Liger's loss of TRL", "a.sh", "accelerate launch --config_file host.yaml trl/scripts/sft.py " +
+				"--model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --bf16 " +
+				"--use_liger_kernel --max_length 4096\n", nil,
+			map[string]any{"loss": "liger", "calibration": "transformers"}, "loss liger alone", false,
+		},
+		{
+			"Liger's loss of axolotl", "a.yaml", axolotl + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n" +
+				"liger_rope: true\nliger_fused_linear_cross_entropy: true\n", nil,
+			map[string]any{"loss": "liger", "calibration": "transformers"}, "its kernels are not modelled", false,
+		},
+		{
+			"Liger's kernels without its loss", "a.yaml", axolotl + "liger_rms_norm: true\n" +
+				"liger_fused_linear_cross_entropy: false\n", nil,
+			map[string]any{"loss": "unfused", "calibration": "transformers"}, "changes nothing", false,
+		},
+		{
+			"Liger on a stack that is not modelled", "a.yaml", axolotl + "fsdp_version: 2\n" +
+				"dp_shard_size: 4\ndp_replicate_size: 2\nfsdp_config:\n  reshard_after_forward: true\n" +
+				"liger_fused_linear_cross_entropy: true\n", nil,
+			map[string]any{"hsdp": 2, "calibration": "default", "loss": "unfused"}, "loss liger is modelled on",
+			false,
+		},
+		{
+			"bf16 alone", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: full\n" +
+				"pure_bf16: true\nenable_liger_kernel: true\n", nil,
+			map[string]any{"precision": "bf16", "weight_dtype": "bf16", "zero": open, "loss": "liger"},
+			"loads weights in bf16", false,
+		},
+		{
+			"bf16 alone, of adapters", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\npure_bf16: true\n" +
+				"finetuning_type: lora\n", nil,
+			map[string]any{"precision": "bf16", "weight_dtype": "fp32", "lora": 8}, "", false,
+		},
+		{
+			"bf16 alone, sharded", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: full\n" +
+				"pure_bf16: true\ndeepspeed: ds_z3_optimizer.json\n", nil,
+			map[string]any{"precision": "bf16", "weight_dtype": "fp32", "calibration": "deepspeed"}, "", false,
+		},
+		{
 			"a script whose configuration lies beside it", "a.sh",
 			"accelerate launch --config_file host.yaml trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B " +
 				"--per_device_train_batch_size 1 --bf16 --max_length 4096\n", nil,
