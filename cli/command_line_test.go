@@ -96,3 +96,29 @@ func TestDropped(t *testing.T) {
 		}
 	}
 }
+
+// TestBesideOpened: the explorer opens a script with what lies beside it.
+func TestBesideOpened(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"sft.sh": "accelerate launch --config_file fsdp2.yaml trl/scripts/sft.py --bf16 --max_length 4096 " +
+			"--model_name_or_path Qwen/Qwen3-8B --per_device_train_batch_size 2\n",
+		"fsdp2.yaml": "distributed_type: FSDP\nnum_processes: 8\nfsdp_config:\n  fsdp_version: 2\n" +
+			"  fsdp_offload_params: true\n  fsdp_reshard_after_forward: true\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a := &app{lib: presets.Default()}
+	r, err := a.openFile(filepath.Join(folder, "sft.sh"), &setupFlags{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Setup["gpus"] != 8 || r.Setup["zero"] != 3 || r.Setup["offload"] != "weights" || len(r.Unknown) > 0 {
+		t.Errorf("%v, unknown %v", r.Setup, r.Unknown)
+	}
+	if r, _, err := a.readDropped(filepath.Join(folder, "sft.sh")); err != nil || r.Setup["zero"] != 3 {
+		t.Errorf("dropped: %v, %v", r.Setup, err)
+	}
+}

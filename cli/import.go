@@ -78,14 +78,10 @@ func (a *app) importCommand() *cobra.Command {
 			}
 			around.Env[name] = value
 		}
-		anywhere := with != ""
-		if info, err := os.Stat(with); anywhere && (err != nil || !info.IsDir()) {
+		if info, err := os.Stat(with); with != "" && (err != nil || !info.IsDir()) {
 			return &usageError{fmt.Sprintf("--with %s: no folder", escape.Quote(with))}
 		}
-		if with == "" && args[0] != "-" {
-			with = filepath.Dir(args[0])
-		}
-		around.Source = a.sourced(with, anywhere)
+		around.Source = a.sourced(with, true)
 		a.around = around
 		r, file, err := a.readFile(args[0], &flags)
 		if err != nil {
@@ -202,8 +198,11 @@ func (a *app) readAlone(name string) (read *launch.Reading, file string, err err
 		return nil, name, err
 	}
 	defer func() { _ = in.Close() }()
-	if name == "-" {
+	switch {
+	case name == "-":
 		name = "standard input"
+	case around.Source == nil: // no other folder is given
+		around.Source = a.sourced(filepath.Dir(name), false)
 	}
 	data, err := input.Read(in, name, launch.MaxFile)
 	if err != nil {

@@ -154,8 +154,10 @@ func (t *trainer) adapterRules() []Rule {
 			"adamw-8bit, " +
 			"adamw-paged, adamw-paged-8bit, lion, lion-8bit, sgd-plain)"
 	}), refusesWith("weight-dtype", knob.WeightDtype, t.source, func(s *engine.Setup) bool {
-		asks := s.WeightDtype == recipe.WeightsBF16
-		return s.Stack.Traits().Ledger && asks != low(s) && !(asks && t.id == "llama-factory" && may(s))
+		if s.WeightDtype == recipe.WeightsBF16 && t.id == "llama-factory" && may(s) { // pure_bf16
+			return false
+		}
+		return s.Stack.Traits().Ledger && (s.WeightDtype == recipe.WeightsBF16) != low(s)
 	}, func(s *engine.Setup) string {
 		if low(s) {
 			return "axolotl loads weights in bf16, and without sharding nothing copies them in fp32 " +

@@ -12,7 +12,8 @@ import (
 // ligerSwitches are the keys that turn Liger-Kernel's loss on, by the program that is written with each.
 func ligerSwitches() [3][2]string {
 	return [3][2]string{
-		{"llama-factory", "enable_liger_kernel"}, {"trl", "use_liger_kernel"},
+		{"llama-factory", "enable_liger_kernel"},
+		{"trl", "use_liger_kernel"},
 		{"axolotl", "liger_fused_linear_cross_entropy"},
 	}
 }
@@ -20,11 +21,12 @@ func ligerSwitches() [3][2]string {
 // ligerRows returns the keys of Liger-Kernel's loss.
 func (t *trainer) ligerRows() []field {
 	on := func(s *engine.Setup) bool { return s.Loss == recipe.LigerLoss }
-	plugin := fixed("plugins.0", "axolotl.integrations.liger.LigerPlugin", "what reads axolotl's keys of Liger",
+	const why = "what reads axolotl's keys of Liger"
+	plugin := fixed("plugins.0", "axolotl.integrations.liger.LigerPlugin", why,
 		func(s *engine.Setup) bool { return t.id == "axolotl" && on(s) })
 	plugin.read = func(v any, _ *reader) error {
 		if word, _ := v.(string); strings.HasSuffix(word, "LigerPlugin") {
-			return skip("what reads axolotl's keys of Liger")
+			return skip(why)
 		}
 		return skip(unknownKey)
 	}
@@ -52,7 +54,8 @@ func (t *trainer) liger(r *reader, ledger bool) {
 			continue
 		}
 		if !ledger {
-			t.noEffect(r, "its kernels are not modelled: operation by operation here, with logits in memory", key)
+			t.noEffect(r, "its kernels are not modelled: operation by operation here, with logits in "+
+				"memory", key)
 			continue
 		}
 		r.Setup[flat(knob.Loss)] = string(recipe.LigerLoss)

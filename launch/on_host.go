@@ -12,7 +12,7 @@ import (
 
 // What is kept in the memory of the host, by DeepSpeed and by FSDP.
 
-// weightsOnHost reads where DeepSpeed keeps weights: in the memory of the host with the optimizer, and zero 3.
+// weightsOnHost reads where DeepSpeed keeps weights: on the host with the optimizer, and zero 3.
 func (r *reader) weightsOnHost(key string) {
 	e, said := r.values[key]
 	if !said || slices.Contains([]any{"none", nil, false}, e.Value) {
@@ -27,8 +27,8 @@ func (r *reader) weightsOnHost(key string) {
 	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool { return u.Key == key })
 	r.Ignored = append(r.Ignored, Ignored{
 		Key: key, Line: e.Line, lost: true, value: e.Value,
-		Why: "weights stay on the GPU here: in the host's memory (cpu) they are modelled with the optimizer " +
-			"there too, and zero 3",
+		Why: "weights stay on the GPU here: in the host's memory (cpu) they are modelled with the " +
+			"optimizer there too, and zero 3",
 	})
 }
 
@@ -52,7 +52,8 @@ func (t *trainer) shippedOffload(r *reader, name, why string) {
 		return
 	case strings.Contains(name, "offload_params"):
 		r.lost[key] = true
-		r.unknown(key, "weights on the host without the optimizer are not modelled", r.values["deepspeed"].Line)
+		r.unknown(key, "weights on the host without the optimizer are not modelled",
+			r.values["deepspeed"].Line)
 		return
 	case r.Setup[flat(knob.ZeRO)] == 3:
 		of = recipe.OffloadWeights
@@ -130,8 +131,8 @@ func (t *trainer) hostRules() []Rule {
 		rules = unless(rules, "offload-weights", recipe.OffloadWeights,
 			"fsdp_config.offload_params needs FSDP2, with zero 3", third)
 	case "llama-factory":
-		const ships = "it ships files of DeepSpeed with the optimizer on the host for zero 2, and with weights " +
-			"too for zero 3"
+		const ships = "it ships files of DeepSpeed with the optimizer on the host for zero 2, and with " +
+			"weights too for zero 3"
 		rules = unless(rules, "offload-weights", recipe.OffloadWeights, ships, third)
 		rules = unless(rules, "offload", recipe.OffloadOptimizer, ships,
 			func(s *engine.Setup) bool { return s.ZeRO == 2 })

@@ -12,27 +12,32 @@ func wildOnHost() []wild {
 				"deepspeed: ds_z3_offload.json\n", nil,
 			map[string]any{
 				"zero": 3, "offload": "weights", "calibration": "deepspeed", "optimizer": "adam",
-			}, "", false,
+			},
+			"", false,
 		},
 		{
 			"the optimizer on the host by DeepSpeed", "a.yaml", factory + "full\noptim: adamw_torch\n" +
 				"deepspeed: ds_z3_optimizer.json\n", nil,
-			map[string]any{"zero": 3, "offload": "optimizer", "calibration": "deepspeed"}, "", false,
+			map[string]any{"zero": 3, "offload": "optimizer", "calibration": "deepspeed"},
+			"", false,
 		},
 		{
 			"adapters, and the rest on the host", "a.yaml", factory + "lora\ndeepspeed: ds_z3_offload.json\n",
-			nil, map[string]any{"zero": 3, "offload": "weights", "calibration": "deepspeed", "lora": 8},
+			nil,
+			map[string]any{"zero": 3, "offload": "weights", "calibration": "deepspeed", "lora": 8},
 			"", false,
 		},
 		{
 			"a file of DeepSpeed that is shipped", "a.yaml", factory + "lora\ndeepspeed: " +
 				"examples/deepspeed/ds_z3_offload_config.json\n", nil,
-			map[string]any{"zero": 3, "offload": "weights"}, "as LLaMA-Factory ships it", false,
+			map[string]any{"zero": 3, "offload": "weights"},
+			"as LLaMA-Factory ships it", false,
 		},
 		{
 			"weights alone on the host", "a.yaml", axolotl + "deepspeed: " +
 				"deepspeed_configs/zero3_bf16_cpuoffload_params.json\n", nil,
-			map[string]any{"zero": 3, "offload": open}, "", false,
+			map[string]any{"zero": 3, "offload": open},
+			"", false,
 		},
 		{
 			"weights on a disk", "ds.json", `{"zero_optimization": {"stage": 3, "offload_optimizer": ` +
@@ -43,7 +48,8 @@ func wildOnHost() []wild {
 		{
 			"weights and optimizer by accelerate's plugin", "a.yaml", plugin +
 				"  offload_optimizer_device: cpu\n  offload_param_device: cpu\n", nil,
-			map[string]any{"zero": 3, "offload": "weights", "calibration": "deepspeed"}, "", false,
+			map[string]any{"zero": 3, "offload": "weights", "calibration": "deepspeed"},
+			"", false,
 		},
 		{
 			"weights alone by accelerate's plugin", "a.yaml", plugin + "  offload_param_device: cpu\n", nil,
@@ -53,7 +59,8 @@ func wildOnHost() []wild {
 		{
 			"FSDP2 of accelerate on the host", "a.yaml", fsdp + "  fsdp_version: 2\n" +
 				"  fsdp_reshard_after_forward: true\n  fsdp_offload_params: true\n", nil,
-			map[string]any{"zero": 3, "offload": "weights", "calibration": "transformers"}, "", false,
+			map[string]any{"zero": 3, "offload": "weights", "calibration": "transformers"},
+			"", false,
 		},
 		{
 			"on the host without shards", "a.yaml", fsdp + "  fsdp_sharding_strategy: NO_SHARD\n" +
@@ -64,7 +71,8 @@ func wildOnHost() []wild {
 		{
 			"FSDP2 of axolotl on the host", "a.yaml", axolotl + "fsdp_version: 2\nfsdp_config:\n" +
 				"  reshard_after_forward: true\n  offload_params: true\n", nil,
-			map[string]any{"zero": 3, "offload": "weights", "calibration": "transformers"}, "", false,
+			map[string]any{"zero": 3, "offload": "weights", "calibration": "transformers"},
+			"", false,
 		},
 		{
 			"on the host, on a stack that is not modelled", "a.yaml", axolotl + "fsdp_version: 2\n" +
@@ -76,29 +84,34 @@ func wildOnHost() []wild {
 		{
 			"Liger's loss of LLaMA-Factory", "a.yaml", factory + "lora\nenable_liger_kernel: true\n" +
 				"deepspeed: ds_z3_offload.json\n", nil,
-			map[string]any{"loss": "liger", "calibration": "deepspeed"}, "loss liger alone", false,
+			map[string]any{"loss": "liger", "calibration": "deepspeed"},
+			"loss liger alone", false,
 		},
 		{
 			"Liger's loss of TRL", "a.sh", "accelerate launch --config_file host.yaml trl/scripts/sft.py " +
 				"--model_name_or_path Qwen/Qwen2.5-7B --per_device_train_batch_size 1 --bf16 " +
 				"--use_liger_kernel --max_length 4096\n", nil,
-			map[string]any{"loss": "liger", "calibration": "transformers"}, "loss liger alone", false,
+			map[string]any{"loss": "liger", "calibration": "transformers"},
+			"loss liger alone", false,
 		},
 		{
 			"Liger's loss of axolotl", "a.yaml", axolotl + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n" +
 				"liger_rope: true\nliger_fused_linear_cross_entropy: true\n", nil,
-			map[string]any{"loss": "liger", "calibration": "transformers"}, "its kernels are not modelled", false,
+			map[string]any{"loss": "liger", "calibration": "transformers"},
+			"its kernels are not modelled", false,
 		},
 		{
 			"Liger's kernels without its loss", "a.yaml", axolotl + "liger_rms_norm: true\n" +
 				"liger_fused_linear_cross_entropy: false\n", nil,
-			map[string]any{"loss": "unfused", "calibration": "transformers"}, "changes nothing", false,
+			map[string]any{"loss": "unfused", "calibration": "transformers"},
+			"changes nothing", false,
 		},
 		{
 			"Liger on a stack that is not modelled", "a.yaml", axolotl + "fsdp_version: 2\n" +
 				"dp_shard_size: 4\ndp_replicate_size: 2\nfsdp_config:\n  reshard_after_forward: true\n" +
 				"liger_fused_linear_cross_entropy: true\n", nil,
-			map[string]any{"hsdp": 2, "calibration": "default", "loss": "unfused"}, "loss liger is modelled on",
+			map[string]any{"hsdp": 2, "calibration": "default", "loss": "unfused"},
+			"loss liger is modelled on",
 			false,
 		},
 		{
@@ -110,12 +123,14 @@ func wildOnHost() []wild {
 		{
 			"bf16 alone, of adapters", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\npure_bf16: true\n" +
 				"finetuning_type: lora\n", nil,
-			map[string]any{"precision": "bf16", "weight_dtype": "fp32", "lora": 8}, "", false,
+			map[string]any{"precision": "bf16", "weight_dtype": "fp32", "lora": 8},
+			"", false,
 		},
 		{
 			"bf16 alone, sharded", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: full\n" +
 				"pure_bf16: true\ndeepspeed: ds_z3_optimizer.json\n", nil,
-			map[string]any{"precision": "bf16", "weight_dtype": "fp32", "calibration": "deepspeed"}, "", false,
+			map[string]any{"precision": "bf16", "weight_dtype": "fp32", "calibration": "deepspeed"},
+			"", false,
 		},
 		{
 			"a script whose configuration lies beside it", "a.sh",
