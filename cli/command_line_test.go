@@ -122,3 +122,20 @@ func TestBesideOpened(t *testing.T) {
 		t.Errorf("dropped: %v, %v", r.Setup, err)
 	}
 }
+
+// TestOtherStackOpened: the explorer tells that another stack is predicted than that of the file.
+func TestOtherStackOpened(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "axolotl.yaml")
+	text := "base_model: Qwen/Qwen2.5-7B\nmicro_batch_size: 1\nbf16: true\nfsdp_version: 2\n" +
+		"dp_shard_size: 4\ndp_replicate_size: 2\n"
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{lib: presets.Default()}
+	if _, err := a.openFile(name, &setupFlags{}); err != nil {
+		t.Fatal(err)
+	}
+	if said := strings.Join(a.notices, "\n"); !strings.Contains(said, "predicted as Megatron-Core") {
+		t.Error(said)
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/launch"
 	"meshscope/presets"
 	"meshscope/presets/hfconfig"
@@ -133,6 +134,11 @@ func (a *app) openFile(name string, flags *setupFlags) (*launch.Reading, error) 
 			continue
 		}
 		assumed = append(assumed, u.Key+" "+shown(u.Value))
+	}
+	for _, i := range r.Ignored { // another stack is predicted than that of the file
+		if i.Key == string(knob.Calibration) {
+			a.notices = append(a.notices, fmt.Sprintf("%s: %s", escape.Name(name), escape.Clip(i.Why)))
+		}
 	}
 	if len(r.Unknown) > 0 {
 		var keys []string
