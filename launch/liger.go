@@ -34,12 +34,7 @@ func (t *trainer) ligerRows() []field {
 	for _, of := range ligerSwitches() {
 		rows = append(rows, field{
 			key: of[1], from: []string{flat(knob.Loss)},
-			read: func(v any, _ *reader) error {
-				if is, err := isOn(v); err != nil || !is || v == nil {
-					return skip("changes nothing")
-				}
-				return nil // see liger
-			},
+			read:  switched,
 			write: func(s *engine.Setup) (any, bool) { return true, t.id == of[0] && on(s) },
 		})
 	}

@@ -39,6 +39,14 @@ func turns(key string, id knob.ID, on, off any) field {
 	}}.orNull()
 }
 
+// switched is the reading of a switch that gives something together with others where it is on.
+func switched(v any, _ *reader) error {
+	if is, err := isOn(v); err != nil || !is || v == nil {
+		return skip("changes nothing")
+	}
+	return nil
+}
+
 // recomputes returns the row of a switch of recomputing every layer.
 func recomputes(key string) field {
 	return turns(key, knob.Recompute, string(recipe.RecomputeFull), string(recipe.RecomputeNone))

@@ -131,7 +131,7 @@ func (t *trainer) file() form {
 				"the GPU here"),
 			notRead("fp8", flat(knob.Precision), "torchao's float8 is not modelled"),
 			{
-				key: "fsdp_config.offload_params", from: []string{flat(knob.Offload)}, read: part,
+				key: "fsdp_config.offload_params", from: []string{flat(knob.Offload)}, read: switched,
 				write: func(s *engine.Setup) (any, bool) {
 					return true, sharded(s) && s.Offload == recipe.OffloadWeights
 				},

@@ -133,6 +133,12 @@ func wildOnHost() []wild {
 			"", false,
 		},
 		{
+			"FSDP of axolotl on the GPU", "a.yaml", axolotl + "fsdp:\n  - full_shard\nfsdp_config:\n" +
+				"  fsdp_offload_params: false\n", nil,
+			map[string]any{"zero": 3, "offload": "none", "calibration": "transformers"},
+			"changes nothing", false,
+		},
+		{
 			"a script whose configuration lies beside it", "a.sh",
 			"accelerate launch --config_file host.yaml trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B " +
 				"--per_device_train_batch_size 1 --bf16 --max_length 4096\n", nil,
