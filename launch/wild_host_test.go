@@ -1,5 +1,14 @@
 package launch_test
 
+import (
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+	"meshscope/launch"
+)
+
 // wildOnHost are files that keep something in the memory of the host, or have kernels of Liger.
 func wildOnHost() []wild {
 	const axolotl = "base_model: Qwen/Qwen2.5-7B\nmicro_batch_size: 1\nbf16: true\n"
@@ -145,5 +154,49 @@ func wildOnHost() []wild {
 			map[string]any{"gpus": 8, "zero": 3, "offload": "weights", "calibration": "transformers"},
 			"", false,
 		},
+	}
+}
+
+// TestHostRoundTrip: what is on the host, Liger's loss and weights in bf16 come back as they are written.
+func TestHostRoundTrip(t *testing.T) {
+	for _, c := range []struct {
+		launcher, stack string
+		stage           int
+		offload         recipe.Offload
+		loss            recipe.Loss
+		weights         recipe.WeightDtype
+	}{
+		{"axolotl", "transformers", 3, recipe.OffloadWeights, recipe.LigerLoss, ""},
+		{"llama-factory", "deepspeed", 3, recipe.OffloadWeights, recipe.LigerLoss, ""},
+		{"llama-factory", "deepspeed", 2, recipe.OffloadOptimizer, recipe.UnfusedLoss, ""},
+		{"llama-factory", "transformers", 0, recipe.OffloadNone, recipe.LigerLoss, recipe.WeightsBF16},
+		{"trl", "transformers", 0, recipe.OffloadNone, recipe.LigerLoss, ""},
+		{"accelerate", "transformers", 3, recipe.OffloadWeights, "", ""},
+		{"accelerate-deepspeed", "deepspeed", 3, recipe.OffloadWeights, "", ""},
+		{"deepspeed", "deepspeed", 3, recipe.OffloadWeights, "", ""},
+	} {
+		l, _ := launch.Find(c.launcher)
+		given := knob.Given{
+			"calibration": c.stack, knob.GPUs: 8, knob.ZeRO: c.stage, knob.GBS: 64, knob.Seq: 2048,
+			knob.SP: false, knob.Recompute: "full", knob.Offload: string(c.offload),
+		}
+		if c.loss != "" {
+			given[knob.Loss] = string(c.loss)
+		}
+		if c.weights != "" {
+			given[knob.WeightDtype] = string(c.weights)
+		}
+		s := setup(t, "qwen2.5-7b", given)
+		if !engine.Legal(s) {
+			t.Fatalf("%s: %+v", c.launcher, knob.Check(&s))
+		}
+		got, _, r, err := backOf(t, l, &s)
+		if err != nil {
+			t.Fatalf("%s: %v", c.launcher, err)
+		}
+		if got.Offload != s.Offload || c.loss != "" && got.Loss != s.Loss || got.WeightDtype != s.WeightDtype {
+			t.Errorf("%s: offload %s, loss %s, weights %s: %v", c.launcher, got.Offload, got.Loss,
+				got.WeightDtype, r.Setup)
+		}
 	}
 }
