@@ -104,7 +104,8 @@ func wildOnHost() []wild {
 			"loss liger alone", false,
 		},
 		{
-			"Liger's loss of axolotl", "a.yaml", axolotl + "plugins:\n  - axolotl.integrations.liger.LigerPlugin\n" +
+			"Liger's loss of axolotl", "a.yaml", axolotl +
+				"plugins:\n  - axolotl.integrations.liger.LigerPlugin\n" +
 				"liger_rope: true\nliger_fused_linear_cross_entropy: true\n", nil,
 			map[string]any{"loss": "liger", "calibration": "transformers"},
 			"its kernels are not modelled", false,
@@ -149,7 +150,8 @@ func wildOnHost() []wild {
 		},
 		{
 			"a script whose configuration lies beside it", "a.sh",
-			"accelerate launch --config_file host.yaml trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B " +
+			"accelerate launch --config_file host.yaml trl/scripts/sft.py " +
+				"--model_name_or_path Qwen/Qwen2.5-7B " +
 				"--per_device_train_batch_size 1 --bf16 --max_length 4096\n", nil,
 			map[string]any{"gpus": 8, "zero": 3, "offload": "weights", "calibration": "transformers"},
 			"", false,
@@ -194,7 +196,8 @@ func TestHostRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.launcher, err)
 		}
-		if got.Offload != s.Offload || c.loss != "" && got.Loss != s.Loss || got.WeightDtype != s.WeightDtype {
+		if got.Offload != s.Offload || c.loss != "" && got.Loss != s.Loss ||
+			got.WeightDtype != s.WeightDtype {
 			t.Errorf("%s: offload %s, loss %s, weights %s: %v", c.launcher, got.Offload, got.Loss,
 				got.WeightDtype, r.Setup)
 		}

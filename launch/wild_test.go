@@ -47,7 +47,8 @@ var besideAll = map[string]string{
 		"fsdp_sharding_strategy: SHARD_GRAD_OP\n  fsdp_activation_checkpointing: true\nnum_machines: " +
 		"1\nnum_processes: 8\n",
 	"host.yaml": "distributed_type: FSDP\nmixed_precision: bf16\nfsdp_config:\n  fsdp_version: 2\n" +
-		"  fsdp_reshard_after_forward: true\n  fsdp_offload_params: true\nnum_machines: 1\nnum_processes: 8\n",
+		"  fsdp_reshard_after_forward: true\n  fsdp_offload_params: true\n" +
+		"num_machines: 1\nnum_processes: 8\n",
 	"plugin.yaml": "distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stage: 3\nmixed_precision: " +
 		"bf16\nnum_machines: 2\nnum_processes: 16\n",
 	"sft_llf.yaml": "model_name_or_path: meta-llama/Meta-Llama-3-8B-Instruct\nfinetuning_type: " +
