@@ -78,7 +78,7 @@ func trainerPython(data []byte, given Given) (Reading, bool) {
 		}
 		entries = append(entries, Entry{Key: key, Value: v, Line: line})
 	}
-	peft := strings.Contains(text, "peft_config")
+	peft, perhaps := peftPassed(text)
 	for i := range sites {
 		s := &sites[i]
 		args := slices.Contains(plain, s.name) || slices.Contains(trl, s.name)
@@ -111,7 +111,8 @@ func trainerPython(data []byte, given Given) (Reading, bool) {
 		return Reading{}, false
 	}
 	for i := range sites {
-		if s := &sites[i]; s.name == "LoraConfig" && peft {
+		if s := &sites[i]; s.name == "LoraConfig" && (peft || perhaps) {
+			s.maybe = s.maybe || !peft
 			add(peftKey, true, s, s.line)
 		}
 	}
@@ -125,6 +126,24 @@ func trainerPython(data []byte, given Given) (Reading, bool) {
 		return f.of(doubted(entries), nil, amid{given: given, open: open}), true
 	}
 	return Reading{}, false
+}
+
+// peftArgument is what a call is given as the adapters that it trains.
+var peftArgument = regexp.MustCompile(`[(,]\s*peft_config\s*=\s*([^,\n)]+)`)
+
+// peftPassed reports whether adapters are given to a trainer, and whether that depends on what the program
+// finds.
+func peftPassed(text string) (peft, perhaps bool) {
+	for _, m := range peftArgument.FindAllStringSubmatch(text, -1) {
+		switch value := strings.TrimSpace(m[1]); {
+		case value == "None":
+		case strings.Contains(value, " if "):
+			perhaps = true
+		default:
+			peft = true
+		}
+	}
+	return peft, perhaps
 }
 
 // doubted gives keys that several calls give different values one that is not known.
@@ -273,7 +292,7 @@ func pyBranch(lines []string, at int) bool {
 		}
 		now = indent(lines[i])
 		word, _, _ := strings.Cut(strings.TrimSuffix(code, ":"), " ")
-		if slices.Contains([]string{"if", "elif", "else", "for", "while"}, word) &&
+		if slices.Contains([]string{"if", "elif", "else", "for", "while", "except", "match", "case"}, word) &&
 			!strings.Contains(code, "__main__") {
 			return true
 		}

@@ -316,6 +316,27 @@ func wildPython() []wild {
 			"peft's default of lora_r", false,
 		},
 		{
+			"adapters that nobody is given", "a.py", strings.Replace(strings.Replace(quantised, "%s", "", 1),
+				"peft_config=peft_config", "peft_config=None", 1), nil,
+			map[string]any{"lora": "none", "mbs": 2},
+			"", false,
+		},
+		{
+			"adapters that depend on an argument", "a.py",
+			strings.Replace(strings.Replace(quantised, "%s", "", 1), "peft_config=peft_config",
+				"peft_config=peft_config if args.lora else None", 1), nil,
+			map[string]any{"lora": open, "mbs": 2},
+			"", false,
+		},
+		{
+			"arguments where an import fails", "a.py",
+			plain + "    try:\n        import apex\n    except ImportError:\n" +
+				"        args = TrainingArguments(per_device_train_batch_size=16, bf16=True)\n" +
+				"    Trainer(model, args).train()\n", nil,
+			map[string]any{"mbs": open},
+			"", false,
+		},
+		{
 			"4 bits once, as is the default", "a.py", strings.Replace(quantised, "%s", "", 1), nil,
 			map[string]any{
 				"lora": 16, "lora_targets": "all", "base_dtype": open, "mbs": 2, "seq": 2048,
