@@ -284,14 +284,18 @@ func worst(s *Setup, ranks []memory.Rank) Memory {
 // hostMemory returns what the GPUs of the fullest node keep in its host memory: a pipeline rank has
 // tp x cp x dp GPUs in a row, so that a node has several ranks, or a part of one.
 func hostMemory(s *Setup, ranks []memory.Rank) (most units.Bytes) {
-	node, each := min(s.GPUs, s.Cluster.Node()), s.TP*s.CP*s.DP
-	together := max(node/max(each, 1), 1)
-	for i := 0; i < len(ranks); i += together {
-		var sum units.Bytes
-		for _, r := range ranks[i:min(i+together, len(ranks))] {
-			sum += r.Offloaded * units.Bytes(min(each, node))
+	node, each := min(s.GPUs, s.Cluster.Node()), max(s.TP*s.CP*s.DP, 1)
+	for i := range ranks { // the node with the first of its GPUs, and the one with the last
+		for _, gpu := range [...]int{i * each, (i+1)*each - 1} {
+			var sum units.Bytes
+			from := gpu / node * node
+			for g := from; g < min(from+node, len(ranks)*each); {
+				end := min((g/each+1)*each, from+node) // of this rank's on the node
+				sum += ranks[g/each].Offloaded * units.Bytes(end-g)
+				g = end
+			}
+			most = max(most, sum)
 		}
-		most = max(most, sum)
 	}
 	return most
 }

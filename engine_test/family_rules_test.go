@@ -67,4 +67,8 @@ func TestFamiliesAreCut(t *testing.T) {
 	if list := s.Model.Check(); len(list) != 1 || list[0].Field != "reused_kv_layers" {
 		t.Errorf("keys that no layer makes: %v", list)
 	}
+	s.Model.Layers, s.Model.ReusedKV = 1<<40, 1<<40-1
+	if len(s.Model.Check()) == 0 {
+		t.Error("layers without end are taken")
+	}
 }

@@ -166,6 +166,26 @@ func TestHostMemoryOfANode(t *testing.T) {
 	}
 }
 
+// TestHostMemoryOfUnevenNodes: of six GPUs a rank a node of eight has those of two ranks.
+func TestHostMemoryOfUnevenNodes(t *testing.T) {
+	s, err := knob.DraftOf(presetModel(t, "qwen3-8b"), presets.DefaultSetup().Cluster, knob.Given{
+		knob.GPUs: 24, knob.TP: 2, knob.PP: 4, knob.GBS: 24, knob.Seq: 4096, knob.ZeRO: 1,
+		knob.Offload: recipe.OffloadOptimizer,
+	}).Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := engine.Evaluate(s)
+	if !r.Legal {
+		t.Fatal(r.Problems)
+	}
+	of := func(rank int) units.Bytes { return r.Memory.Ranks[rank].Offloaded }
+	want := max(6*of(0)+2*of(1), 4*of(1)+4*of(2), 2*of(2)+6*of(3))
+	if math.Abs(float64(r.Memory.Host/want)-1) > 1e-9 {
+		t.Errorf("%v in host memory of a node, want %v", r.Memory.Host, want)
+	}
+}
+
 // TestSearchFindsOffloads: what the stack takes at one ZeRO stage alone is found there.
 func TestSearchFindsOffloads(t *testing.T) {
 	for _, stack := range []recipe.Stack{recipe.PyTorch, recipe.DeepSpeed} {

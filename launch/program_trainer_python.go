@@ -78,7 +78,7 @@ func trainerPython(data []byte, given Given) (Reading, bool) {
 		}
 		entries = append(entries, Entry{Key: key, Value: v, Line: line})
 	}
-	peft, perhaps := peftPassed(text)
+	peft, perhaps := peftPassed(text, constants)
 	for i := range sites {
 		s := &sites[i]
 		args := slices.Contains(plain, s.name) || slices.Contains(trl, s.name)
@@ -128,22 +128,45 @@ func trainerPython(data []byte, given Given) (Reading, bool) {
 	return Reading{}, false
 }
 
-// peftArgument is what a call is given as the adapters that it trains.
-var peftArgument = regexp.MustCompile(`[(,]\s*peft_config\s*=\s*([^,\n)]+)`)
+// peftArgument is where a call is given the adapters that it trains; peftElsewhere are other ways to give them.
+var (
+	peftArgument  = regexp.MustCompile(`[(,]\s*peft_config\s*=`)
+	peftElsewhere = regexp.MustCompile(`["']peft_config["']|\.add_adapter\(`)
+)
 
 // peftPassed reports whether adapters are given to a trainer, and whether that depends on what the program
 // finds.
-func peftPassed(text string) (peft, perhaps bool) {
-	for _, m := range peftArgument.FindAllStringSubmatch(text, -1) {
-		switch value := strings.TrimSpace(m[1]); {
+func peftPassed(text string, constants map[string]string) (peft, perhaps bool) {
+	for _, at := range peftArgument.FindAllStringIndex(text, maxSites) {
+		value := pyFirst(text[at[1]:])
+		if of := constants[value]; of != "" {
+			value = of
+		}
+		switch words := strings.Fields(value); {
 		case value == "None":
-		case strings.Contains(value, " if "):
+		case slices.Contains(words, "if"), slices.Contains(words, "or"):
 			perhaps = true
 		default:
 			peft = true
 		}
 	}
-	return peft, perhaps
+	return peft, perhaps || peftElsewhere.MatchString(text)
+}
+
+// pyFirst returns the first argument of a text that follows a key.
+func pyFirst(text string) string {
+	depth := 0
+	for i := range min(len(text), maxCall) {
+		switch c := text[i]; {
+		case strings.IndexByte("([{", c) >= 0:
+			depth++
+		case strings.IndexByte(")]}", c) >= 0 && depth > 0:
+			depth--
+		case depth == 0 && (c == ',' || strings.IndexByte(")]}", c) >= 0):
+			return strings.TrimSpace(text[:i])
+		}
+	}
+	return ""
 }
 
 // doubted gives keys that several calls give different values one that is not known.

@@ -329,6 +329,20 @@ func wildPython() []wild {
 			"", false,
 		},
 		{
+			"adapters in brackets that depend on an argument", "a.py",
+			strings.Replace(strings.Replace(quantised, "%s", "", 1), "peft_config=peft_config",
+				"peft_config=(LoraConfig(r=8) if args.lora else None)", 1), nil,
+			map[string]any{"lora": open, "mbs": 2},
+			"", false,
+		},
+		{
+			"adapters among other words", "a.py",
+			strings.Replace(strings.Replace(quantised, "%s", "", 1), "peft_config=peft_config",
+				"**{\"peft_config\": peft_config}", 1), nil,
+			map[string]any{"lora": open, "mbs": 2},
+			"", false,
+		},
+		{
 			"arguments where an import fails", "a.py",
 			plain + "    try:\n        import apex\n    except ImportError:\n" +
 				"        args = TrainingArguments(per_device_train_batch_size=16, bf16=True)\n" +

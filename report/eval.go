@@ -345,13 +345,16 @@ func memorySection(s *engine.Setup, of *engine.Report, ranks bool) Section {
 
 // hostWords tells what an offload keeps in host memory.
 func hostWords(s *engine.Setup, m *engine.Memory) string {
-	node := min(s.GPUs, s.Cluster.Node())
+	most := units.Bytes(0)
+	for i := range m.Ranks {
+		most = max(most, m.Ranks[i].Offloaded)
+	}
 	what := "optimizer state"
 	if s.Offload == recipe.OffloadWeights {
 		what = "weights, gradients and optimizer state"
 	}
-	return fmt.Sprintf("host memory: %s for %s of a node, %s a GPU, without what pinning rounds up",
-		figure.GiB(m.Host)+" GiB", what, figure.GiB(m.Host/units.Bytes(node))+" GiB")
+	return fmt.Sprintf("host memory: %s for %s of a node, at most %s a GPU, without what pinning rounds up",
+		figure.GiB(m.Host)+" GiB", what, figure.GiB(most)+" GiB")
 }
 
 // fixes lists the single-knob changes that make a setup fit.

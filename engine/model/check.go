@@ -183,7 +183,7 @@ func (c *checker) widths(m *Model) {
 		c.add("reused_kv_layers", strconv.Itoa(m.ReusedKV), "0 but for attention of grouped queries without "+
 			"layer_pattern, biases and gates, and with qk_norm none or per-head")
 	}
-	if m.ReusedKV > 0 && m.ReusedKV < m.Layers {
+	if m.ReusedKV > 0 && m.ReusedKV < m.Layers && m.Layers <= MaxLayers {
 		for _, t := range m.tied() {
 			if t.source < 0 {
 				c.add("reused_kv_layers", strconv.Itoa(m.ReusedKV), "fewer: an earlier layer of each "+
