@@ -128,7 +128,7 @@ func trainerPython(data []byte, given Given) (Reading, bool) {
 	return Reading{}, false
 }
 
-// peftArgument is where a call is given the adapters that it trains; peftElsewhere are other ways to give them.
+// peftArgument is where a call is given the adapters that it trains; peftElsewhere are other ways.
 var (
 	peftArgument  = regexp.MustCompile(`[(,]\s*peft_config\s*=`)
 	peftElsewhere = regexp.MustCompile(`["']peft_config["']|\.add_adapter\(`)

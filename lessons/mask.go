@@ -135,6 +135,9 @@ func (m Mask) Places(text string) [][2]int {
 			".") {
 			continue
 		}
+		if versioned(text[:at[0]]) {
+			continue
+		}
 		// an error
 		if before := text[:at[0]]; strings.HasSuffix(before, "±") || strings.HasSuffix(before, "+-") {
 			continue
@@ -144,6 +147,14 @@ func (m Mask) Places(text string) [][2]int {
 		}
 	}
 	return out
+}
+
+// versioned reports whether a text ends in a name whose version follows: Llama-3.1.
+func versioned(before string) bool {
+	before = strings.TrimSuffix(before, "-")
+	const short = 4 // labels of bars, which stand before figures, have less
+	return len(before) >= short && !strings.ContainsFunc(before[len(before)-short:],
+		func(r rune) bool { return r > 'z' || !isLetter(byte(r)) })
 }
 
 func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
