@@ -51,8 +51,9 @@ func TestPipelineOpensWithCells(t *testing.T) {
 					if !row.MatchString(line) {
 						continue
 					}
-					least := 2                     // a rank that waits in the warm-up and the drain shows the steady state
-					if rows == 0 && setup.PP > 1 { // one rank has wide cells
+					// a rank that waits in the warm-up and the drain shows the steady state, one rank alone wide cells
+					least := 2
+					if rows == 0 && setup.PP > 1 {
 						least = 4
 					}
 					rows++
