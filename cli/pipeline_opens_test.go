@@ -51,7 +51,7 @@ func TestPipelineOpensWithCells(t *testing.T) {
 					if !row.MatchString(line) {
 						continue
 					}
-					// a rank that waits in the warm-up and the drain shows the steady state, one rank alone wide cells
+					// a rank that waits in warm-up and drain shows the steady state, one alone wide cells
 					least := 2
 					if rows == 0 && setup.PP > 1 {
 						least = 4
