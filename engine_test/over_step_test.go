@@ -35,6 +35,9 @@ func TestMemoryOverStepMeetsThePeak(t *testing.T) {
 	})
 }
 
+// atRounding is what blocks of the allocator may make the first step's peak larger, bytes.
+const atRounding = 64 << 10
+
 // checkOverStep holds it of one setup.
 func checkOverStep(t failer, s engine.Setup) {
 	r := engine.Evaluate(s)
@@ -50,7 +53,7 @@ func checkOverStep(t failer, s engine.Setup) {
 			slices.Collect(rank.Profiles[1].All()),
 		}
 		first, later := highest(t, lists[0]), highest(t, lists[1])
-		if later > peak*(1+1e-9) || first > later*(1+1e-9) {
+		if later > peak*(1+1e-9) || first > later*(1+1e-9)+atRounding {
 			t.Fatalf("rank %d: first %g, later %g, peak %g", i, first, later, peak)
 		}
 		if !stack.LazyGradients() && !same(later, peak) {

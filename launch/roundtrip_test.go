@@ -145,8 +145,14 @@ func roundTrip(t *testing.T, l *launch.Launcher, s engine.Setup, name string) bo
 	if len(refused) > 0 {
 		return false
 	}
-	if got, _ := back(t, d, &s); len(compare(s, got, d)) > 0 {
-		t.Errorf("%s: %v\n%s", name, compare(s, got, d), d.Text())
+	got, _ := back(t, d, &s)
+	list := compare(s, got, d)
+	if len(list) > 0 && s.Model.RopeScaling == "" { // the writer takes the family's
+		got.Model.RopeScaling, got.Model.RopeFactor = "", 0
+		list = compare(s, got, d)
+	}
+	if len(list) > 0 {
+		t.Errorf("%s: %v\n%s", name, list, d.Text())
 	}
 	return true
 }

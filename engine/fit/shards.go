@@ -4,6 +4,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/memory"
+	"meshscope/engine/recipe"
 )
 
 // Shards says what ZeRO divides: over how many ranks, and what the terms of
@@ -21,7 +22,9 @@ func Unsharded(e *engine.Evaluator, s engine.Setup) (Shards, bool) {
 		return Shards{}, false
 	}
 	out := Shards{Dense: s.DenseShards(), Expert: s.ExpertShards()}
-	s.ZeRO = 0
+	if s.ZeRO = 0; s.Offload == recipe.OffloadWeights { // which needs shards
+		s.Offload = recipe.OffloadNone
+	}
 	m := e.Memory(s)
 	if m == nil {
 		return Shards{}, false

@@ -361,7 +361,9 @@ func SendRecv(in *Input) (units.Bytes, units.Seconds) {
 		"hidden_states",
 		in.Precision.Bytes()*l.MicroBatchTokens()*in.Program.Hidden().Width.V,
 	)
+	gathered := "{layer.tp-gather}"
 	if n := in.Program.Streams(); n > 1 {
+		gathered = "all_gather_of_all_streams"
 		message = message.Times(rec.Named("streams", n))
 		rec.Given(record.In("streams", n))
 	}
@@ -369,9 +371,12 @@ func SendRecv(in *Input) (units.Bytes, units.Seconds) {
 	if shards := m.Software.Scatter && l.TP > 1; l.SP || shards {
 		if !l.SP {
 			gather = rec.Named(
-				"{layer.tp-gather}",
+				gathered,
 				float64(m.AllGather(nil, units.Bytes(message.V), members(in.Groups.TP))),
 			)
+			if gathered[0] != '{' {
+				rec.Given(record.In(gathered, units.Seconds(gather.V)))
+			}
 		}
 		message = message.Over(rec.Named("t", float64(l.TP)))
 	}
