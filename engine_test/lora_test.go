@@ -35,6 +35,20 @@ func fineTuned(t *testing.T, model, gpu string, given knob.Given) (engine.Setup,
 	return s, engine.Evaluate(s)
 }
 
+// refusals checks fine-tunes on four GPUs, each by what its refusal has to say.
+func refusals(t *testing.T, cases map[string]knob.Given) {
+	t.Helper()
+	for says, given := range cases {
+		given[knob.GPUs] = 4
+		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+		if !slices.ContainsFunc(engine.Check(s), func(p engine.Problem) bool {
+			return p.Severity == layout.Error && strings.Contains(p.Message, says)
+		}) {
+			t.Errorf("%v: %v, want %q", given, engine.Check(s), says)
+		}
+	}
+}
+
 // TestLoRA: a rank takes transformers with DDP; frozen weights have neither gradients nor moments, and count
 // no gradients in the FLOPs.
 func TestLoRA(t *testing.T) {
@@ -136,7 +150,7 @@ func TestLoRASharded(t *testing.T) {
 
 // TestTrainingRefuses: what a stack or a model lacks is refused by name.
 func TestTrainingRefuses(t *testing.T) {
-	for says, given := range map[string]knob.Given{
+	refusals(t, map[string]knob.Given{
 		"allowed: q, k, v, o, gate, up, down":  {knob.LoRA: 8, "lora-targets": "qkv"},
 		"megatron-core has no LoRA":            {knob.LoRA: 8, knob.Calibration: recipe.MegatronCore},
 		"adapters in fp32 under DDP":           {knob.LoRA: 8, knob.Optimizer: recipe.AdamNoMaster},
@@ -144,16 +158,7 @@ func TestTrainingRefuses(t *testing.T) {
 		"compiled blocks":                      {"compile": "on", knob.Calibration: recipe.Transformers},
 		"megatron-core has no switch of torch": {"compile": "on", knob.Calibration: recipe.MegatronCore},
 		"bf16 and fp16 here, not fp8":          {knob.LoRA: 8, "base-dtype": "nf4", knob.Precision: recipe.FP8},
-	} {
-		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
-		found := false
-		for _, p := range engine.Check(s) {
-			found = found || p.Severity == layout.Error && strings.Contains(p.Message, says)
-		}
-		if !found {
-			t.Errorf("%v: %v, want %q", given, engine.Check(s), says)
-		}
-	}
+	})
 	for text, ok := range map[string]bool{"0": false, "16": true, "16.5": false, "none": true, "5000": false} {
 		k, _ := knob.Find(knob.LoRA)
 		if _, err := k.Set(engine.Setup{}, text); (err == nil) != ok {

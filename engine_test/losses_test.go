@@ -2,12 +2,9 @@ package engine_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
-	"meshscope/engine"
 	"meshscope/engine/knob"
-	"meshscope/engine/layout"
 	"meshscope/engine/ledger"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
@@ -69,22 +66,12 @@ func TestLossesInParts(t *testing.T) {
 
 // TestLossesRefused: stacks that have no such loss name those that do.
 func TestLossesRefused(t *testing.T) {
-	for says, given := range map[string]knob.Given{
+	refusals(t, map[string]knob.Given{
 		"megatron-core has no loss liger": {
 			knob.Calibration: recipe.MegatronCore, knob.Loss: recipe.LigerLoss,
 		},
 		"transformers has no chunked loss": {
 			knob.Calibration: recipe.Transformers, knob.Loss: recipe.ChunkedLoss,
 		},
-	} {
-		given[knob.GPUs] = 1
-		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
-		found := false
-		for _, p := range engine.Check(s) {
-			found = found || p.Severity == layout.Error && strings.Contains(p.Message, says)
-		}
-		if !found {
-			t.Errorf("%v: %v, want %q", given, engine.Check(s), says)
-		}
-	}
+	})
 }

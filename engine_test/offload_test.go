@@ -7,7 +7,6 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
-	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
@@ -91,7 +90,7 @@ func TestOffloadTakesTime(t *testing.T) {
 
 // TestOffloadRefused: what a stack cannot keep on the host is refused by name.
 func TestOffloadRefused(t *testing.T) {
-	for says, given := range map[string]knob.Given{
+	refusals(t, map[string]knob.Given{
 		"no optimizer alone on the host": {
 			knob.Calibration: recipe.PyTorch, knob.Offload: recipe.OffloadOptimizer,
 		},
@@ -108,17 +107,7 @@ func TestOffloadRefused(t *testing.T) {
 			knob.Calibration: recipe.PyTorch, knob.Offload: recipe.OffloadWeights,
 			knob.Optimizer: recipe.AdamPaged,
 		},
-	} {
-		given[knob.GPUs] = 4
-		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
-		found := false
-		for _, p := range engine.Check(s) {
-			found = found || p.Severity == layout.Error && strings.Contains(p.Message, says)
-		}
-		if !found {
-			t.Errorf("%v: %v, want %q", given, engine.Check(s), says)
-		}
-	}
+	})
 }
 
 // TestHostMemoryShort: more host memory than a node has is warned of, by name.

@@ -2,12 +2,10 @@ package engine_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
-	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 )
 
@@ -86,7 +84,7 @@ func TestOptimizerTemporaries(t *testing.T) {
 
 // TestOptimizersRefused: what a stack cannot run is refused by name, with what it can.
 func TestOptimizersRefused(t *testing.T) {
-	for says, given := range map[string]knob.Given{
+	refusals(t, map[string]knob.Given{
 		"no adamw-8bit under FSDP2": {
 			knob.Calibration: recipe.Transformers, knob.ZeRO: 3, knob.Optimizer: recipe.Adam8Bit,
 		},
@@ -107,15 +105,5 @@ func TestOptimizersRefused(t *testing.T) {
 			knob.Calibration: recipe.PyTorch, knob.WeightDtype: recipe.WeightsBF16,
 			knob.Precision: recipe.FP16,
 		},
-	} {
-		given[knob.GPUs] = 4
-		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
-		found := false
-		for _, p := range engine.Check(s) {
-			found = found || p.Severity == layout.Error && strings.Contains(p.Message, says)
-		}
-		if !found {
-			t.Errorf("%v: %v, want %q", given, engine.Check(s), says)
-		}
-	}
+	})
 }

@@ -406,42 +406,19 @@ func (r *Reading) plainOptimizer(of recipe.Optimizer) {
 	}
 }
 
-// optims are the optimizers of Hugging Face's Trainer (src/transformers/training_args.py, OptimizerNames) by
-// those of the setup; the first word of each is written.
-func optims() [8]struct {
-	of    recipe.Optimizer
-	words string
-} {
-	return [8]struct {
-		of    recipe.Optimizer
-		words string
-	}{
-		{recipe.Adam, "adamw_torch_fused adamw_apex_fused adamw_torch_npu_fused adamw"},
-		{recipe.AdamForeach, "adamw_torch"},
-		{recipe.Adam8Bit, "adamw_bnb_8bit adamw_8bit"},
-		{recipe.AdamPaged, "paged_adamw_32bit paged_adamw"},
-		{recipe.AdamPaged8Bit, "paged_adamw_8bit"},
-		{recipe.Lion, "lion_32bit lion"},
-		{recipe.Lion8Bit, "lion_8bit"},
-		{recipe.SGDPlain, "sgd"},
-	}
-}
-
 // optimOf returns the Trainer's word for an optimizer; empty: it has none.
 func optimOf(o recipe.Optimizer) string {
-	for _, row := range optims() {
-		if row.of == o {
-			return strings.Fields(row.words)[0]
-		}
+	if names := o.TrainerNames(); len(names) > 0 {
+		return names[0]
 	}
 	return ""
 }
 
 // readOptim reads an optimizer of the Trainer.
 func readOptim(v any, r *reader) error {
-	for _, row := range optims() {
-		if slices.Contains(strings.Fields(row.words), strings.ToLower(fmt.Sprint(v))) {
-			r.Setup[flat(knob.Optimizer)] = string(row.of)
+	for _, o := range recipe.Optimizers() {
+		if slices.Contains(o.TrainerNames(), strings.ToLower(fmt.Sprint(v))) {
+			r.Setup[flat(knob.Optimizer)] = string(o)
 			return nil
 		}
 	}

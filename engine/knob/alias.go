@@ -3,6 +3,8 @@ package knob
 import (
 	"slices"
 	"strings"
+
+	"meshscope/engine/recipe"
 )
 
 // Alias is another name of a knob, as a flag and as a key of setup documents: on and off
@@ -30,14 +32,16 @@ func Aliases() []Alias {
 
 // words are other words for choices, as people and launchers write them.
 func words() map[ID]map[string]string {
+	optimizers := map[string]string{} // of the Trainer; adamw is among them, whose bytes are adam's
+	for _, o := range recipe.Optimizers() {
+		for _, name := range o.TrainerNames() {
+			if !slices.Contains(recipe.Optimizers(), recipe.Optimizer(name)) { // sgd is ours
+				optimizers[name] = string(o)
+			}
+		}
+	}
 	return map[ID]map[string]string{
-		Optimizer: {
-			"adamw": "adam", // the update differs, its bytes do not
-			// of transformers.TrainingArguments, --optim
-			"adamw_torch": "adamw-foreach", "adamw_torch_fused": "adam", "adamw_bnb_8bit": "adamw-8bit",
-			"paged_adamw": "adamw-paged", "paged_adamw_32bit": "adamw-paged",
-			"paged_adamw_8bit": "adamw-paged-8bit",
-		},
+		Optimizer:      optimizers,
 		"comm-overlap": {"cautious": "pessimistic"},
 		Schedule:       {"1f1b-interleaved": "interleaved", "vpp": "interleaved", "zb1p": "zb-1p"},
 		// run on it

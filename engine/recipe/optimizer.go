@@ -1,5 +1,7 @@
 package recipe
 
+import "strings"
+
 // Optimizer is the update rule, which decides the optimizer state.
 type Optimizer string
 
@@ -35,22 +37,31 @@ type update struct {
 	word, rule Optimizer
 	States
 	ledger bool // only stacks whose memory is a ledger have it
+
+	// what Hugging Face's Trainer calls it (src/transformers/training_args.py, OptimizerNames), the name to
+	// write first
+	trainer string
 }
 
 // updates returns the table of optimizers, the default first.
 func updates() [10]update {
 	const narrow, paged = true, true
 	return [...]update{
-		{Adam, Adam, States{Moments: 2}, false},
-		{AdamNoMaster, Adam, States{Moments: 2}, false},
-		{SGDMomentum, SGDMomentum, States{Moments: 1}, false},
-		{AdamForeach, Adam, States{Moments: 2}, true},
-		{Adam8Bit, Adam, States{2, true, narrow, false}, true},
-		{AdamPaged, Adam, States{2, true, false, paged}, true},
-		{AdamPaged8Bit, Adam, States{2, true, narrow, paged}, true},
-		{Lion, Lion, States{1, true, false, false}, true},
-		{Lion8Bit, Lion, States{1, true, narrow, false}, true},
-		{SGDPlain, SGDPlain, States{}, true},
+		{
+			Adam, Adam,
+			States{Moments: 2},
+			false,
+			"adamw_torch_fused adamw_apex_fused adamw_torch_npu_fused adamw",
+		},
+		{AdamNoMaster, Adam, States{Moments: 2}, false, ""},
+		{SGDMomentum, SGDMomentum, States{Moments: 1}, false, ""},
+		{AdamForeach, Adam, States{Moments: 2}, true, "adamw_torch"},
+		{Adam8Bit, Adam, States{2, true, narrow, false}, true, "adamw_bnb_8bit adamw_8bit"},
+		{AdamPaged, Adam, States{2, true, false, paged}, true, "paged_adamw_32bit paged_adamw"},
+		{AdamPaged8Bit, Adam, States{2, true, narrow, paged}, true, "paged_adamw_8bit"},
+		{Lion, Lion, States{1, true, false, false}, true, "lion_32bit lion"},
+		{Lion8Bit, Lion, States{1, true, narrow, false}, true, "lion_8bit"},
+		{SGDPlain, SGDPlain, States{}, true, "sgd"},
 	}
 }
 
@@ -77,6 +88,10 @@ func (o Optimizer) row() update {
 	}
 	return table[0]
 }
+
+// TrainerNames returns what Hugging Face's Trainer calls the optimizer, the name to write first; none: it
+// does not have it.
+func (o Optimizer) TrainerNames() []string { return strings.Fields(o.row().trainer) }
 
 // Rule returns the update rule, whatever the widths of its states.
 func (o Optimizer) Rule() Optimizer { return o.row().rule }
