@@ -47,13 +47,15 @@ func visible8(bytes uint64) bool {
 func hidden(r rune) bool { return !unicode.IsGraphic(r) }
 
 // Clip returns the first Most characters of s, with an ellipsis where it is longer.
-func Clip(s string) string {
-	if len(s) <= Most {
+func Clip(s string) string { return clip(s, Most) }
+
+func clip(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
 	n := 0
 	for i := range s {
-		if n == Most {
+		if n == most {
 			return s[:i] + ellipsis
 		}
 		n++
@@ -63,26 +65,13 @@ func Clip(s string) string {
 
 // Line returns s on one line: clipped, with blanks for tabs and line breaks, and escaped
 // as by Text.
-func Line(s string) string {
-	s = Clip(s)
-	if Printable(s) {
-		return s
-	}
-	return Text(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s))
-}
+func Line(s string) string { return oneLine(Clip(s)) }
 
 // Sentence returns s on one line as Line does, cut only where it would flood a screen: what this program says
 // itself is never that long.
-func Sentence(s string) string {
-	const most = 20 * Most
-	if n := 0; len(s) > most {
-		for i := range s {
-			if n++; n > most {
-				s = s[:i] + ellipsis
-				break
-			}
-		}
-	}
+func Sentence(s string) string { return oneLine(clip(s, 20*Most)) }
+
+func oneLine(s string) string {
 	if Printable(s) {
 		return s
 	}
