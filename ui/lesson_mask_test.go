@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/engine"
+	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 )
 
@@ -31,20 +32,24 @@ func TestMaskedPictures(t *testing.T) {
 				continue
 			}
 			for _, size := range [][2]int{{80, 24}, {120, 36}} {
-				m := taughtAt(t, l, at, size[0], size[1], nil)
-				play := m.lesson.Play
-				was := screenText(m)
-				r := altered(m.legal.report, play.Asked())
-				changed := *l
-				changed.Acts = slices.Clone(l.Acts)
-				changed.Acts[at].Before.Report, changed.Acts[at].After.Report = r, r
-				m.lesson.Play.Lesson = &changed
-				m.now.report, m.legal.report = r, r
-				m.serial++
-				m.now.serial, m.legal.serial = m.serial, m.serial
-				if is := screenText(m); withoutWidths(is) != withoutWidths(was) {
-					t.Errorf("%s, act %d: what is on the screen follows %v:\n%s\n%s", l.ID, at+1,
-						play.Asked(), was, is)
+				var m *Model
+				follows := func(grow float64) bool {
+					m = taughtAt(t, l, at, size[0], size[1], nil)
+					was := screenText(m)
+					r := altered(m.legal.report, m.lesson.Play.Asked(), grow)
+					changed := *l
+					changed.Acts = slices.Clone(l.Acts)
+					changed.Acts[at].Before.Report, changed.Acts[at].After.Report = r, r
+					m.lesson.Play.Lesson = &changed
+					m.now.report, m.legal.report = r, r
+					m.serial++
+					m.now.serial, m.legal.serial = m.serial, m.serial
+					return withoutWidths(screenText(m)) != withoutWidths(was)
+				}
+				// a grown figure may equal another that is shown, which the mask then hides too
+				if follows(1.5) && follows(1.43) && follows(1.61) {
+					t.Errorf("%s, act %d: what is on the screen follows %v:\n%s", l.ID, at+1,
+						m.lesson.Play.Asked(), screenText(m))
 				}
 			}
 		}
@@ -59,12 +64,11 @@ func withoutWidths(text string) string {
 	return strings.Join(strings.Fields(regexp.MustCompile(`\?[?.,]*`).ReplaceAllString(text, "?")), " ")
 }
 
-// altered returns a report in which masked figures, and what follows from them, are half as large again.
-func altered(r engine.Report, masked []string) engine.Report {
+// altered returns a report in which masked figures, and what follows from them, are larger.
+func altered(r engine.Report, masked []string, grow float64) engine.Report {
 	memory, time, rates := *r.Memory, *r.Time, *r.Throughput
 	memory.Ranks = slices.Clone(memory.Ranks)
 	r.Communication = slices.Clone(r.Communication)
-	grow := 1.5
 	for _, id := range masked {
 		switch {
 		case id == "memory.peak":
@@ -99,7 +103,7 @@ func altered(r engine.Report, masked []string) engine.Report {
 		case id == "model.active-parameters":
 			r.Model.ActiveParameters *= grow
 		default: // how fast it is
-			time.Step /= 1.5
+			time.Step /= units.Seconds(grow)
 			rates.MFU, rates.HFU, rates.ModelTFLOPSPerGPU = rates.MFU*grow, rates.HFU*grow,
 				rates.ModelTFLOPSPerGPU*grow
 			rates.TokensPerSecond, rates.TokensPerSecondPerGPU = rates.TokensPerSecond*grow,
