@@ -48,6 +48,26 @@ func TestOwnMachine(t *testing.T) {
 	}
 }
 
+// TestOwnMachineNodes: nodes and the GPUs of each are one machine, whichever is typed first.
+func TestOwnMachineNodes(t *testing.T) {
+	for _, list := range []string{
+		"nodes=12,gpus-per-node=4", "gpus-per-node=4,nodes=12", "gpu=a100-sxm-40g,nodes=12,gpus-per-node=4",
+	} {
+		m := sample(t, 120, 36)
+		m.options.Library = presets.Default()
+		m.catalog = overlay.ReadCatalog(m.options.Library)
+		keys(m, "g")
+		typeText(m, list)
+		_, cmd := m.Update(press("enter"))
+		finishAll(m, cmd)
+		s := m.state.Setup
+		if s.GPUs != 48 || s.Nodes() != 12 || s.Cluster.NodeGPUs != 4 {
+			t.Errorf("%s: %d GPUs in %d nodes of %d: %s", list, s.GPUs, s.Nodes(), s.Cluster.NodeGPUs,
+				m.state.Note.Text)
+		}
+	}
+}
+
 // TestMachineRows: the figures of a machine of one's own are rows: typed, turned and taken back like other
 // knobs, said in the status, kept with the setup, and the machine stays when another model is chosen.
 func TestMachineRows(t *testing.T) {

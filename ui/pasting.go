@@ -176,7 +176,10 @@ func (m *Model) changed(list string) (state.Action, error) {
 	if err != nil {
 		return state.Action{}, err
 	}
-	s, err := changes.Turn(*now, m.state.Locks)
+	at := *now
+	at.Cluster = with.Cluster // nodes are those of the machine of the list
+	s, err := changes.Turn(at, m.state.Locks)
+	s.Cluster = now.Cluster // state.Again compares with what the machine until now had by default
 	fixed := m.state.Fixed
 	for key := range changes.Knobs() {
 		fixed = fixed.With(knob.ID(key))
