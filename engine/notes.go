@@ -57,7 +57,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		list = append(list, loraAssumption(s, n))
 	}
 	if s.Stack.Traits().Ledger && !s.Offload.Optimizer() {
-		list = append(list, optimizerAssumption(s.Optimizer))
+		list = append(list, optimizerAssumption(s.Optimizer, s.Stack))
 	}
 	say(s.Loss == recipe.LigerLoss, "loss liger is Liger-Kernel's fused linear cross entropy alone, and was "+
 		"not measured here: its norms, rotary positions and SwiGLU, which "+
@@ -184,13 +184,19 @@ func loraAssumption(s *Setup, adapters float64) string {
 }
 
 // optimizerAssumption says what updates the weights on a stack whose memory is a ledger.
-func optimizerAssumption(o recipe.Optimizer) string {
+func optimizerAssumption(o recipe.Optimizer, stack recipe.Stack) string {
 	states := o.States()
 	text := "weights are updated by one fused kernel (AdamW of PyTorch)"
 	switch {
 	case o == recipe.AdamForeach:
 		text = "weights are updated by AdamW over lists of tensors (foreach), with square roots of all " +
 			"second moments at once"
+	case states.Factored:
+		text = adafactorAssumption(stack)
+	case states.Matrices:
+		text = "weights are updated by torch.optim.Muon, a matrix of the layers after the other: one " +
+			"moment in the gradient's format, five iterations of Newton-Schulz in bf16; embedding, head, " +
+			"norms and biases by one fused kernel of AdamW"
 	case states.Moments < 2 && !states.BitsAndBytes:
 		text = "weights are updated by SGD of PyTorch, fused"
 	case states.Narrow:
@@ -206,6 +212,20 @@ func optimizerAssumption(o recipe.Optimizer) string {
 			"link; where the GPU has room for them they stay and the update is faster"
 	}
 	return text
+}
+
+// adafactorAssumption says whose Adafactor it is.
+func adafactorAssumption(stack recipe.Stack) string {
+	switch stack.Resolve() {
+	case recipe.DeepSpeed:
+		return "Adafactor of transformers has an fp32 second moment of each parameter: DeepSpeed's flat " +
+			"shards are no matrices with rows and columns to sum over"
+	case recipe.PyTorch:
+		return "weights are updated by torch.optim.Adafactor, a tensor after the other: sums over rows and " +
+			"columns in the gradient's format, no first moment"
+	}
+	return "weights are updated by Adafactor of transformers, a tensor after the other: fp32 sums over " +
+		"rows and columns, no first moment, no relative steps, as the Trainer makes it"
 }
 
 // pipelineAssumptions says what is assumed of the pipeline, its schedule and what that overlaps;

@@ -41,11 +41,17 @@ func refusals(t *testing.T, cases map[string]knob.Given) {
 	for says, given := range cases {
 		given[knob.GPUs] = 4
 		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
-		if !slices.ContainsFunc(engine.Check(s), func(p engine.Problem) bool {
-			return p.Severity == layout.Error && strings.Contains(p.Message, says)
-		}) {
-			t.Errorf("%v: %v, want %q", given, engine.Check(s), says)
-		}
+		refusedBy(t, &s, says)
+	}
+}
+
+// refusedBy checks what the refusal of a setup has to say.
+func refusedBy(t *testing.T, s *engine.Setup, says string) {
+	t.Helper()
+	if !slices.ContainsFunc(engine.Check(*s), func(p engine.Problem) bool {
+		return p.Severity == layout.Error && strings.Contains(p.Message, says)
+	}) {
+		t.Errorf("%v, want %q", engine.Check(*s), says)
 	}
 }
 

@@ -150,9 +150,7 @@ func (t *trainer) adapterRules() []Rule {
 	return outsideSearch(refusesWith("optimizer", knob.Optimizer, t.source, func(s *engine.Setup) bool {
 		return optimOf(s.Optimizer) == ""
 	}, func(s *engine.Setup) string {
-		return string(s.Optimizer) + " is no optimizer of the Trainer (accepted: adam, adamw-foreach, " +
-			"adamw-8bit, " +
-			"adamw-paged, adamw-paged-8bit, lion, lion-8bit, sgd-plain)"
+		return string(s.Optimizer) + " is no optimizer of the Trainer (accepted: " + trainerWords() + ")"
 	}), refusesWith("weight-dtype", knob.WeightDtype, t.source, func(s *engine.Setup) bool {
 		if s.WeightDtype == recipe.WeightsBF16 && t.id == "llama-factory" && may(s) { // pure_bf16
 			return false

@@ -401,7 +401,7 @@ func (r *Reading) plainOptimizer(of recipe.Optimizer) {
 	case of == recipe.AdamForeach:
 		r.Setup[key] = string(recipe.Adam)
 	default:
-		r.unknown(key, string(of)+" is modelled on transformers and deepspeed alone", 0)
+		r.unknown(key, string(of)+" is modelled on transformers, pytorch and deepspeed alone", 0)
 		r.guess(key, string(recipe.Adam))
 	}
 }
@@ -412,6 +412,17 @@ func optimOf(o recipe.Optimizer) string {
 		return names[0]
 	}
 	return ""
+}
+
+// trainerWords lists the optimizers that the Trainer has.
+func trainerWords() string {
+	var words []string
+	for _, o := range recipe.Optimizers() {
+		if optimOf(o) != "" {
+			words = append(words, string(o))
+		}
+	}
+	return strings.Join(words, ", ")
 }
 
 // readOptim reads an optimizer of the Trainer.

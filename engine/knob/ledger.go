@@ -3,6 +3,7 @@ package knob
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"meshscope/engine/layout"
 	"meshscope/engine/ledger"
@@ -54,9 +55,15 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 		"adapters in fp32 under DDP, not adam-no-master or weight-dtype bf16")
 	refuse(s.WeightDtype == recipe.WeightsBF16 && s.Precision == recipe.FP16, "stack-lacks", WeightDtype,
 		"weights of bf16 with precision bf16, not %s", s.Precision)
-	refuse(s.Optimizer.States().BitsAndBytes && !offers[1] && s.ZeRO > 0, "stack-lacks", Optimizer,
-		"no %s under FSDP2: kernels of bitsandbytes take no DTensor; allowed with zero %d: %s", s.Optimizer,
-		s.ZeRO, "adam, adamw-foreach, sgd")
+	if why := s.Optimizer.Whole(); why != "" && !offers[1] && s.ZeRO > 0 {
+		refuse(true, "stack-lacks", Optimizer, "no %s under FSDP2: %s; allowed with zero %d: %s", s.Optimizer,
+			why, s.ZeRO, wordsOf(recipe.ShardedOptimizers()))
+	}
+	matrices := s.Optimizer.States().Matrices
+	refuse(matrices && offers[1], "stack-lacks", Optimizer, "no %s here: DeepSpeed's own is not modelled; "+
+		"allowed: %s", s.Optimizer, wordsOf(recipe.FlatOptimizers()))
+	refuse(matrices && s.Model.IsMoE(), "stack-lacks", Optimizer, "no %s of experts: torch.optim.Muon takes "+
+		"2-D weights alone, those of experts are stacked", s.Optimizer)
 	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with --lora")
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only frozen, with --lora", s.BaseDtype)
@@ -94,6 +101,15 @@ func fieldOf(err error) ID {
 		return ID(part.Part)
 	}
 	return Calibration
+}
+
+// wordsOf lists optimizers.
+func wordsOf(list []recipe.Optimizer) string {
+	words := make([]string, len(list))
+	for i := range list {
+		words[i] = string(list[i])
+	}
+	return strings.Join(words, ", ")
 }
 
 // trained names what decides the type of trained weights.

@@ -188,7 +188,7 @@ func formatKnobs() []Knob {
 			advised: true,
 			Help: "Update rule: Adam keeps 12 bytes per parameter with 16-bit weights, 8 without an " +
 				"fp32 master copy, SGD with momentum 8; on PyTorch's stacks also moments of 8 bits, paged " +
-				"ones, one moment (lion) or none.",
+				"ones, one moment (lion; muon, of matrices), sums over rows and columns (adafactor) or none.",
 			unset: func(s *Setup) { s.Optimizer = recipe.Adam },
 			fixes: becomes(func(t *Setup) { t.Optimizer = recipe.Adam }),
 		}, recipe.Optimizers(), func(s *Setup) *string { return (*string)(&s.Optimizer) }),

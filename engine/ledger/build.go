@@ -166,21 +166,23 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 			if g != nil {
 				g.params = append(g.params, p)
 			}
-			t.trained = append(t.trained, &trainable{n: s.n, e: 2, name: x.name})
+			t.trained = append(t.trained, &trainable{n: s.n, e: 2, name: x.name, shape: x.shape})
 			t.elements += s.n
 		case g != nil:
 			if !t.way.Offload {
 				t.fixed = append(t.fixed, t.alloc(size{t.way.shard(s.n), t.way.Bytes}, "shard", computing))
 			}
 			p.t, g.params = gathered, append(g.params, p)
-			t.trained = append(t.trained, &trainable{n: t.way.shard(s.n), e: t.way.Bytes, name: x.name})
+			t.trained = append(t.trained, &trainable{
+				n: t.way.shard(s.n), e: t.way.Bytes, name: x.name, shape: x.shape,
+			})
 			t.elements += s.n
 		case x.frozen:
 			p.t = t.alloc(s, x.name, computing)
 			t.frozen += cmp.Or(x.elements, s.n)
 		default:
 			p.t = t.alloc(s, x.name, computing)
-			t.trained = append(t.trained, &trainable{n: s.n, e: s.e, name: x.name, param: p})
+			t.trained = append(t.trained, &trainable{n: s.n, e: s.e, name: x.name, shape: x.shape, param: p})
 			t.elements += s.n
 		}
 	}
@@ -209,14 +211,14 @@ func (t *training) inputs() {
 func embeddingProgram(m *model.Model, w *Way, rates *Rates) *program {
 	b := newBuilder(w, rates)
 	h := int64(m.Hidden)
-	x := b.embedding(w.tokens(), b.param(int64(m.Vocab)*h, "embedding"), h)
+	x := b.embedding(w.tokens(), b.matrix(int64(m.Vocab), h, "embedding"), h)
 	if w.Code.PlusOne {
 		return b.end(b.scale(x), x)
 	}
 	if m.Position != "learned" {
 		return b.end(x)
 	}
-	p := b.embedding(w.Seq, b.param(int64(m.MaxSeq)*h, "positions"), h)
+	p := b.embedding(w.Seq, b.matrix(int64(m.MaxSeq), h, "positions"), h)
 	y := b.add(x, p)
 	if w.Code.Dropout {
 		y = b.dropout(y)
@@ -236,7 +238,7 @@ func headProgram(m *model.Model, w *Way, rates *Rates, normed size) *program {
 	vocab := int64(m.Vocab)
 	b := newBuilder(w, rates)
 	x := b.given(normed, external{name: "normed"})
-	head := b.param(vocab*int64(m.Hidden), "head")
+	head := b.matrix(vocab, int64(m.Hidden), "head")
 	switch {
 	case !w.headInLoss():
 		return b.end(b.linear(x, head, vocab, none))

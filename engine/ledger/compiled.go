@@ -37,22 +37,20 @@ func lowerCompiled(m *model.Model, w *Way, rates *Rates) *program {
 		in.kr = in.q
 	}
 	x := outer.given(size{in.n * in.h, in.e}, external{name: "input"})
-	params := []reg{x}
+	params := []reg{x, outer.param(in.h, "norm"), outer.param(in.h, "norm")}
 	for _, p := range [...]struct {
-		name string
-		n    int64
+		name          string
+		rows, columns int64
 	}{
-		{"norm", in.h},
-		{"norm", in.h},
-		{"q", in.h * in.q},
-		{"k", in.h * in.k},
-		{"v", in.h * in.k},
-		{"o", in.q * in.h},
-		{"gate", in.h * in.f},
-		{"up", in.h * in.f},
-		{"down", in.f * in.h},
+		{"q", in.q, in.h},
+		{"k", in.k, in.h},
+		{"v", in.k, in.h},
+		{"o", in.h, in.q},
+		{"gate", in.f, in.h},
+		{"up", in.f, in.h},
+		{"down", in.h, in.f},
 	} {
-		params = append(params, outer.param(p.n, p.name))
+		params = append(params, outer.matrix(p.rows, p.columns, p.name))
 	}
 	c := in.node(rates)
 	y := outer.emit(op{name: "block", in: params, fused: c}, size{in.n * in.h, in.e})

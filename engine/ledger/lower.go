@@ -203,7 +203,7 @@ func (b *lowering) adapt(name string, x reg, out int64, biased bool) reg {
 	if bytes > 0 {
 		w = b.given(size{bytes, 1}, external{name: name, param: true, frozen: true, elements: in * out})
 	} else {
-		w = b.param(in*out, name)
+		w = b.matrix(out, in, name)
 	}
 	bias := none
 	if biased {
@@ -220,8 +220,12 @@ func (b *lowering) adapt(name string, x reg, out int64, biased bool) reg {
 	}
 	products := b.builder.product
 	e := b.way.adapter()
-	low := b.given(size{in * b.way.Rank, e}, external{name: name + " adapter", param: true})
-	high := b.given(size{out * b.way.Rank, e}, external{name: name + " adapter", param: true})
+	adapter := func(rows, columns int64) reg {
+		return b.given(size{rows * columns, e}, external{
+			name: name + " adapter", param: true, shape: shape{1, rows, columns},
+		})
+	}
+	low, high := adapter(b.way.Rank, in), adapter(out, b.way.Rank)
 	x = b.cast(x, e)
 	y = b.add(y, b.scale(b.linear(b.linear(x, low, b.way.Rank, none), high, out, none)))
 	y = b.cast(y, 2)

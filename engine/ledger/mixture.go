@@ -30,9 +30,9 @@ func (b *lowering) ownExperts(x reg, up, end *model.Op) reg {
 	h, m, experts, top := int64(b.model.Hidden), b.width(up.Out[0]), int64(b.model.Experts),
 		int64(b.model.TopK)
 	n := b.way.tokens()
-	w1, w2, w3 := b.param(experts*m*h, "experts gate"), b.param(experts*m*h, "experts up"),
-		b.param(experts*m*h, "experts down")
-	p := b.softmax(b.cast(b.linear(x, b.param(h*experts, "router"), experts, none), 4))
+	w1, w2, w3 := b.matrices(experts, m, h, "experts gate"), b.matrices(experts, m, h, "experts up"),
+		b.matrices(experts, h, m, "experts down")
+	p := b.softmax(b.cast(b.linear(x, b.matrix(experts, h, "router"), experts, none), 4))
 	chosen := b.indices(n*top, 8)
 	w := b.gather(p, chosen)
 	order, token := b.indices(n*top, 8), b.indices(n*top, 8)
@@ -63,7 +63,7 @@ func (b *lowering) transformersExperts(x reg, up *model.Op) reg {
 	h, m, experts, top := int64(b.model.Hidden), b.width(up.Out[0]), int64(b.model.Experts),
 		int64(b.model.TopK)
 	n, e := b.way.tokens(), b.e(x)
-	p := b.softmax(b.cast(b.linear(x, b.param(h*experts, "router"), experts, none), 4))
+	p := b.softmax(b.cast(b.linear(x, b.matrix(experts, h, "router"), experts, none), 4))
 	w := b.cast(b.mul(b.gather(p, b.indices(n*top, 8)), b.indices(n, 4)), e)
 	ids, token, permuted, inverse := b.indices(n*top, 8), b.indices(n*top, 8), b.indices(n*top, 8),
 		b.indices(n*top, 8)
@@ -72,10 +72,10 @@ func (b *lowering) transformersExperts(x reg, up *model.Op) reg {
 	rows := b.index(x, token, n*top*h)
 	weights := b.index(w, permuted, n*top)
 	sorted := b.index(rows, permuted, n*top*h)
-	both := b.grouped(sorted, b.param(2*experts*m*h, "experts up"), offsets, 2*m, experts)
+	both := b.grouped(sorted, b.matrices(experts, 2*m, h, "experts up"), offsets, 2*m, experts)
 	half := b.n(both) / 2
 	o := b.grouped(b.mul(b.silu(b.half(both, half)), b.half(both, half)),
-		b.param(experts*m*h, "experts down"), offsets, h, experts)
+		b.matrices(experts, h, m, "experts down"), offsets, h, experts)
 	o2 := b.index(b.mul(o, weights), inverse, n*top*h)
 	b.alive(o)
 	y := b.indexAdd(b.indices(n*h, e), token, o2, true)

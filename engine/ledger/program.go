@@ -85,7 +85,11 @@ type external struct {
 	owned  bool // the program drops it after its last reader
 
 	elements int64 // of a quantised weight, whose size is its bytes
+	shape    shape // of a weight that is one matrix or several
 }
+
+// shape is so many matrices of one size; the zero value is a vector.
+type shape struct{ count, rows, columns int64 }
 
 // builder writes a program down. A tensor dies with its last reader; alive extends that to what was written
 // last, as a variable of a function does.
@@ -116,6 +120,18 @@ func (b *builder) given(s size, x external) reg {
 
 func (b *builder) param(n int64, name string) reg {
 	return b.given(size{n, b.way.weight()}, external{name: name, param: true, frozen: b.way.Frozen()})
+}
+
+// matrix declares a weight of rows and columns.
+func (b *builder) matrix(rows, columns int64, name string) reg {
+	return b.matrices(1, rows, columns, name)
+}
+
+// matrices declares a weight of several of one size, as experts have.
+func (b *builder) matrices(count, rows, columns int64, name string) reg {
+	r := b.param(count*rows*columns, name)
+	b.external[len(b.external)-1].shape = shape{count, rows, columns}
+	return r
 }
 
 // emit appends an operation with outputs of some sizes.

@@ -56,6 +56,7 @@ type training struct {
 type trainable struct {
 	n, e  int64
 	name  string
+	shape shape  // of all ranks together
 	param *param // nil: the gradient is a group's
 }
 

@@ -17,6 +17,8 @@ func (t *training) update() {
 		t.createStates()
 	}
 	t.foreach()
+	t.adafactor()
+	t.muon()
 	for _, p := range t.trained {
 		if p.param != nil {
 			t.drop(&p.param.grad)
@@ -60,6 +62,10 @@ func (t *training) moments(p *trainable) (list []size) {
 	states := t.way.Optimizer.States()
 	each, maxima := size{p.n, p.e}, size{}
 	switch {
+	case states.Factored:
+		return t.factors(p)
+	case states.Matrices && !t.orthogonal(p): // AdamW's
+		return []size{{1, 4}, each, each}
 	case states.BitsAndBytes && t.narrow(p):
 		each, maxima = size{p.n, 1}, size{(p.n + recipe.NarrowBlock - 1) / recipe.NarrowBlock, 4}
 	case states.BitsAndBytes:
@@ -118,9 +124,17 @@ func (t *training) optimizerTime(elements int64) {
 		}
 	}
 	update := moved / r.Adam[e/4]
-	if t.way.Optimizer == recipe.AdamForeach {
+	launches := 0
+	switch t.way.Optimizer {
+	case recipe.AdamForeach:
 		update = P * r.Foreach
+	case recipe.Adafactor:
+		update, launches = t.adafactorTime()
+	case recipe.Muon:
+		update, launches = t.muonTime()
+	default:
 	}
+	t.clock.host += float64(launches) * r.HostForward
 	if paged > 0 {
 		update = max(update, paged/r.HostLink)
 	}

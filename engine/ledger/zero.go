@@ -166,6 +166,7 @@ func (z *reducer) update(t *training) {
 	t.kind = kind
 	t.createStates()
 	t.foreach()
+	t.adafactor()
 	t.drop(&wide)
 }
 

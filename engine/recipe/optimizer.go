@@ -1,6 +1,9 @@
 package recipe
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Optimizer is the update rule, which decides the optimizer state.
 type Optimizer string
@@ -21,6 +24,13 @@ const (
 	AdamPaged8Bit Optimizer = "adamw-paged-8bit"
 	Lion          Optimizer = "lion" // bitsandbytes' too: one moment
 	Lion8Bit      Optimizer = "lion-8bit"
+
+	// Adafactor keeps sums over rows and columns of the second moment of a matrix, and no first one: of
+	// transformers (optimization.py, as its Trainer makes it: no relative steps), of torch.optim on pytorch.
+	Adafactor Optimizer = "adafactor"
+	// Muon is torch.optim.Muon (torch/optim/_muon.py): one moment of the matrices of layers, which five
+	// iterations of Newton-Schulz make orthogonal; AdamW, fused, of embedding, head, norms and biases.
+	Muon Optimizer = "muon"
 )
 
 // States are the moments that an optimizer keeps of each parameter.
@@ -30,6 +40,8 @@ type States struct {
 	BitsAndBytes bool
 	Narrow       bool // a byte each, and an fp32 maximum of each block
 	Paged        bool // in unified memory
+	Factored     bool // a second moment as sums over rows and columns, that of a vector whole
+	Matrices     bool // of the matrices of layers alone; AdamW's two of all else
 }
 
 // update is a row of the table of optimizers.
@@ -44,7 +56,7 @@ type update struct {
 }
 
 // updates returns the table of optimizers, the default first.
-func updates() [10]update {
+func updates() [12]update {
 	const narrow, paged = true, true
 	return [...]update{
 		{
@@ -56,13 +68,20 @@ func updates() [10]update {
 		{AdamNoMaster, Adam, States{Moments: 2}, false, ""},
 		{SGDMomentum, SGDMomentum, States{Moments: 1}, false, ""},
 		{AdamForeach, Adam, States{Moments: 2}, true, "adamw_torch"},
-		{Adam8Bit, Adam, States{2, true, narrow, false}, true, "adamw_bnb_8bit adamw_8bit"},
-		{AdamPaged, Adam, States{2, true, false, paged}, true, "paged_adamw_32bit paged_adamw"},
-		{AdamPaged8Bit, Adam, States{2, true, narrow, paged}, true, "paged_adamw_8bit"},
-		{Lion, Lion, States{1, true, false, false}, true, "lion_32bit lion"},
-		{Lion8Bit, Lion, States{1, true, narrow, false}, true, "lion_8bit"},
+		{Adam8Bit, Adam, bits(2, narrow, false), true, "adamw_bnb_8bit adamw_8bit"},
+		{AdamPaged, Adam, bits(2, false, paged), true, "paged_adamw_32bit paged_adamw"},
+		{AdamPaged8Bit, Adam, bits(2, narrow, paged), true, "paged_adamw_8bit"},
+		{Lion, Lion, bits(1, false, false), true, "lion_32bit lion"},
+		{Lion8Bit, Lion, bits(1, narrow, false), true, "lion_8bit"},
 		{SGDPlain, SGDPlain, States{}, true, "sgd"},
+		{Adafactor, Adafactor, States{Factored: true}, true, "adafactor"},
+		{Muon, Muon, States{Moments: 1, Matrices: true}, true, ""},
 	}
+}
+
+// bits returns the moments of an optimizer of bitsandbytes.
+func bits(moments int, narrow, paged bool) States {
+	return States{Moments: moments, BitsAndBytes: true, Narrow: narrow, Paged: paged}
 }
 
 // Optimizers lists every optimizer, the default first.
@@ -92,6 +111,31 @@ func (o Optimizer) row() update {
 // TrainerNames returns what Hugging Face's Trainer calls the optimizer, the name to write first; none: it
 // does not have it.
 func (o Optimizer) TrainerNames() []string { return strings.Fields(o.row().trainer) }
+
+// Whole returns why an optimizer needs whole tensors, which FSDP2 shards; empty: it runs on shards.
+func (o Optimizer) Whole() string {
+	switch s := o.States(); {
+	case s.BitsAndBytes:
+		return "kernels of bitsandbytes take no DTensor"
+	case s.Factored: // pytorch/pytorch#109581
+		return "its sums over rows and columns are those of whole matrices"
+	case s.Matrices:
+		return "its products are of whole matrices"
+	}
+	return ""
+}
+
+// ShardedOptimizers lists those that run on the shards of FSDP2.
+func ShardedOptimizers() []Optimizer {
+	return slices.DeleteFunc(Optimizers(), func(o Optimizer) bool { return o.Whole() != "" })
+}
+
+// FlatOptimizers lists those that DeepSpeed runs on flat fp32 copies of the weights.
+func FlatOptimizers() []Optimizer {
+	return slices.DeleteFunc(Optimizers(), func(o Optimizer) bool {
+		return o.States().Matrices || o == AdamNoMaster
+	})
+}
 
 // Rule returns the update rule, whatever the widths of its states.
 func (o Optimizer) Rule() Optimizer { return o.row().rule }

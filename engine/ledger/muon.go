@@ -1,0 +1,72 @@
+package ledger
+
+import "meshscope/engine/recipe"
+
+// newtonSchulz is how many iterations make an update orthogonal (kellerjordan.github.io/posts/muon;
+// torch/optim/_muon.py: DEFAULT_NS_STEPS).
+const newtonSchulz = 5
+
+// orthogonal reports whether Muon updates a tensor: a matrix of a layer. Embedding, head and vectors are
+// AdamW's.
+func (t *training) orthogonal(p *trainable) bool {
+	end := p.name == "embedding" || p.name == "positions" || p.name == "head"
+	return t.way.Optimizer == recipe.Muon && p.shape.count > 0 && !end
+}
+
+// muon makes the temporaries of its update, one matrix after the other: the momentum's look ahead in the
+// gradient's format, then in 16 bits X, its Gram matrix, a polynomial of that and the next X.
+func (t *training) muon() {
+	var update tensor // of the matrix before
+	for _, p := range t.trained {
+		if !t.orthogonal(p) {
+			continue
+		}
+		n, small := p.n, min(p.shape.rows, p.shape.columns)
+		ahead := t.alloc(size{n, p.e}, "momentum with a look ahead", computing)
+		t.drop(&update)
+		x := ahead.hold()
+		if p.e != 2 {
+			t.drop(&x)
+			x = t.alloc(size{n, 2}, "update in 16 bits", computing)
+		}
+		var gram, polynomial tensor
+		square := size{small * small, 2}
+		for range newtonSchulz {
+			for _, at := range []*tensor{&gram, &polynomial} {
+				next := t.alloc(square, "Gram matrix of an update", computing)
+				t.drop(at)
+				*at = next
+			}
+			next := t.alloc(size{n, 2}, "orthogonal update", computing)
+			t.drop(&x)
+			x = next
+		}
+		t.drop(&gram)
+		t.drop(&polynomial)
+		t.drop(&ahead)
+		update = x
+	}
+	t.drop(&update)
+}
+
+// muonTime returns the seconds of its update and what the host launches: passes over memory, and three
+// products an iteration: X times its transpose, that squared, the polynomial times X. What AdamW updates is
+// one fused kernel.
+func (t *training) muonTime() (seconds float64, launches int) {
+	var rest int64 // bytes
+	for _, p := range t.trained {
+		if !t.orthogonal(p) {
+			rest += 7 * p.n * p.e
+			continue
+		}
+		small, large := min(p.shape.rows, p.shape.columns), max(p.shape.rows, p.shape.columns)
+		// momentum 3 elements, look ahead 3, decay 2, update 2; in 16 bits: cast, norm, division, the update
+		bytes := 10*p.n*p.e + (2+2+4+2)*p.n
+		const passes = 8
+		products := t.rates.product(small, small, large, 2, false) +
+			t.rates.product(small, small, small, 2, false) + t.rates.product(small, large, small, 2, false)
+		seconds += float64(bytes)/t.rates.Stream + passes*t.rates.Launch + newtonSchulz*products
+		launches += passes + 3*newtonSchulz
+	}
+	return seconds + float64(rest)/t.rates.Adam[t.trained[0].e/4], launches
+}
