@@ -30,7 +30,7 @@ func Check(s Setup) []Problem {
 // illegal one, because nearest values are not looked for.
 func Legal(s Setup) bool { return knob.Legal(&s) }
 
-// symbols says what the letters of all formulas are.
+// symbols says what the letters of all formulas are; those of a layer's widths are its own (model.Program).
 func (p *plan) symbols() {
 	s, r := p.setup, p.record
 	if !r.On() {
@@ -43,24 +43,7 @@ func (p *plan) symbols() {
 		record.In("dp", s.DP), record.In("t", s.TP), record.In("p", s.PP), record.In("c", s.CP),
 		record.In("v", s.VPP),
 		record.In("EP", s.EP), record.In("ETP", s.ETP),
-		record.In("h", m.Hidden), record.In("V", m.Vocab), record.In("L", m.Layers),
-		record.In("a", m.Heads), record.In("kv_heads", m.KVHeads), record.In("d", m.HeadDim),
-		record.In("f", m.FFN),
-		record.In("d_nope", m.QKNopeDim), record.In("d_rope", m.QKRopeDim), record.In("d_v", m.VHeadDim),
-		record.In("r_q", m.QLoraRank), record.In("r_kv", m.KVLoraRank),
-		record.In("E", m.Experts), record.In("k", m.TopK), record.In("f_expert", m.ExpertFFN),
-		record.In("f_shared", m.SharedFFN),
-		record.In("a_local", m.LocalHeads), record.In("kv_local", m.LocalKVHeads),
-		record.In("d_local", m.LocalHeadDim), record.In("v_local", m.LocalVHeadDim),
-		record.In("h_latent", m.ExpertLatent), record.In("E_zero", m.ZeroExperts),
-		record.In("index_heads", m.IndexHeads), record.In("d_index", m.IndexDim),
-		record.In("top_tokens", m.IndexTopK), record.In("r_adapter", m.AdapterRank),
-		record.In("compress_ratio", m.CompressRatio), record.In("compress_ratio_heavy", m.CompressHeavy),
-		record.In("output_groups", m.OutputGroups), record.In("r_o", m.OutputRank),
-		record.In("key_heads", m.LinearKeyHeads), record.In("d_key", m.LinearKeyDim),
-		record.In("value_heads", m.LinearValueHeads),
-		record.In("d_value", m.LinearValueDim), record.In("conv_width", m.ConvWidth),
-		record.In("chunk", max(m.LinearChunk, 1)), record.In("scan_rank", m.LinearRank),
+		record.In("V", m.Vocab), record.In("L", m.Layers),
 		record.In("imbalance", s.ExpertLoad()),
 		record.In("bytes", s.Precision.On(s.Stack).Bytes()),
 		record.In("bytes_of_a_gradient", s.GradDtype.Bytes(s.Precision.On(s.Stack))),

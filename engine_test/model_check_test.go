@@ -48,6 +48,9 @@ func TestModelCheckNamesTheField(t *testing.T) {
 		{"local_to_global_ratio", dense, func(m *model.Model) { m.LocalRatio = "five" }},
 		{"local_to_global_ratio", dense, func(m *model.Model) { m.LocalRatio = "0:0" }},
 		{"local_to_global_ratio", dense, func(m *model.Model) { m.LocalRatio = "5:1" }}, // of no window
+		{"local_window", dense, func(m *model.Model) { m.Pattern = "W*" }},
+		{"local_window", dense, func(m *model.Model) { m.LocalHeads = 16 }},
+		{"local_kv_heads", local, func(m *model.Model) { m.LocalKVHeads = 7 }},
 		{"attention", dense, func(m *model.Model) { m.Attention = "NaN" }},
 		{"attention", dense, func(m *model.Model) { m.Attention = "gqa2, local" }},
 		{"attention", dense, func(m *model.Model) { m.Attention = "5" }},

@@ -77,7 +77,8 @@ func (m *Model) Check() Errors {
 			{"qk_nope_head_dim", m.QKNopeDim},
 			{"qk_rope_head_dim", m.QKRopeDim},
 		})
-		c.local(m)
+		c.grouped(m)
+		c.window(m)
 	}
 	if m.IsMoE() {
 		c.experts(m)
@@ -319,26 +320,12 @@ func (c *checker) pattern(m *Model) {
 	}
 }
 
-// local checks the widths that attention of grouped queries has where layers with a window differ.
-func (c *checker) local(m *Model) {
+// grouped checks what attention of grouped queries alone has.
+func (c *checker) grouped(m *Model) {
 	c.between("q_lora_rank", m.QLoraRank, 0, MaxWidth)
 	c.between("v_head_dim", m.VHeadDim, 0, MaxHeadDim)
-	c.between("local_heads", m.LocalHeads, 0, MaxHeads)
-	c.between("local_kv_heads", m.LocalKVHeads, 0, MaxHeads)
-	c.between("local_head_dim", m.LocalHeadDim, 0, MaxHeadDim)
-	c.between("local_v_head_dim", m.LocalVHeadDim, 0, MaxHeadDim)
-	if a, kv := m.LocalAttention(); m.LocalHeads|m.LocalKVHeads > 0 && kv > 0 && a%kv != 0 {
-		c.add("local_kv_heads", strconv.Itoa(kv),
-			fmt.Sprintf("a divisor of the %d heads of layers with a window", a))
-	}
 	if m.QLoraRank > 0 && m.AttnGate != "" {
 		c.add("q_lora_rank", strconv.Itoa(m.QLoraRank), "0 with attn_gate")
-	}
-	if own := m.LocalSinks || m.LocalHeads|m.LocalKVHeads|m.LocalHeadDim|m.LocalVHeadDim != 0; own &&
-		m.LocalWindow == 0 ||
-		strings.IndexByte(m.Pattern, LetterWindow) >= 0 && m.LocalWindow == 0 {
-		c.add("local_window", "0", "the tokens of a window, at least 1, where layers with one have letters "+
-			"or widths of their own")
 	}
 }
 

@@ -263,6 +263,9 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool, adapte
 	if !rec.On() {
 		return
 	}
+	for i := range p.Layers {
+		rec.Given(p.Layers[i].names...)
+	}
 	p.recordTotal(rec)
 	p.recordForward(rec, seq, causal)
 	formula := "3 * F_forward"

@@ -146,15 +146,6 @@ func attention(b *builder, x Ref) Ref {
 	return groupedQuery(b, x)
 }
 
-// local reports whether a layer attends to the last tokens alone: as its letter says where any does, else by
-// LocalRatio.
-func (m *Model) local(layer int) bool {
-	if strings.IndexByte(m.Pattern, LetterWindow) >= 0 {
-		return m.Letter(layer) == LetterWindow
-	}
-	return m.LocalWindow > 0 && m.first(layer)
-}
-
 // first reports whether a layer is of the first kind of LocalRatio, which stands first in each period
 // ("5:1": the sixth is not); without a ratio all are.
 func (m *Model) first(layer int) bool {

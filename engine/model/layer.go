@@ -88,6 +88,7 @@ func (p *Program) Hidden() *Tensor { return p.Layers[0].Tensor(Input) }
 type builder struct {
 	*Layer
 	m    *Model
+	rec  *record.Recorder
 	size sizes
 	part Part
 
@@ -102,8 +103,7 @@ type builder struct {
 type sizes struct {
 	h, a, kv, d, f, shared, expert, e, k, rq, rkv, nope, rope, v record.Num
 
-	latent, routes record.Num    // of experts: the width they work in, and all that the router knows
-	local          [4]record.Num // a, kv, d and v of layers with a window
+	latent, routes record.Num // of experts: the width they work in, and all that the router knows
 
 	keyHeads, keyDim, valueHeads, valueDim, conv, chunk, scanRank record.Num // of scans
 	indexHeads, indexDim, indexTopK, adapter                      record.Num
@@ -111,8 +111,9 @@ type sizes struct {
 }
 
 func newBuilder(m *Model, rec *record.Recorder) builder {
-	n := func(name string, v int) record.Num { return rec.Named(name, float64(v)) }
-	b := builder{Layer: new(Layer), m: m, size: sizes{
+	b := builder{Layer: new(Layer), m: m, rec: rec}
+	n := b.named
+	b.size = sizes{
 		h: n("h", m.Hidden), a: n("a", m.Heads), kv: n("kv_heads", m.KVHeads), d: n("d", m.HeadDim),
 		f: n("f", m.FFN), shared: n("f_shared", m.SharedFFN), expert: n("f_expert", m.ExpertFFN),
 		e: n("E", m.Experts), k: n("k", m.TopK),
@@ -126,7 +127,7 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 		indexTopK: n("top_tokens", m.IndexTopK), adapter: n("r_adapter", m.AdapterRank),
 		ratio: n("compress_ratio", m.CompressRatio), heavy: n("compress_ratio_heavy", m.CompressHeavy),
 		outGroups: n("output_groups", m.OutputGroups), outRank: n("r_o", m.OutputRank),
-	}}
+	}
 	s := &b.size
 	s.latent, s.routes = s.h, s.e
 	if m.ExpertLatent > 0 {
@@ -139,17 +140,16 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 	if !m.IsMLA() && m.VHeadDim == 0 {
 		s.v = s.d
 	}
-	s.local = [4]record.Num{s.a, s.kv, s.d, s.v}
-	for i, of := range [4]int{m.LocalHeads, m.LocalKVHeads, m.LocalHeadDim, m.LocalVHeadDim} {
-		if of > 0 {
-			s.local[i] = n([4]string{"a_local", "kv_local", "d_local", "v_local"}[i], of)
-		}
-	}
-	if m.LocalHeadDim > 0 && m.LocalVHeadDim == 0 {
-		s.local[3] = s.local[2]
-	}
 	b.Tensors, b.Ops = make([]Tensor, 1, 32), make([]Op, 0, 24)
 	return b
+}
+
+// named returns a width by the name that formulas have for it.
+func (b *builder) named(name string, width int) record.Num {
+	if b.rec.On() {
+		b.names = append(b.names, record.In(name, width))
+	}
+	return b.rec.Named(name, float64(width))
 }
 
 // newLayer lists the operations of a kind of layer: a mixer and a feed-forward part, each

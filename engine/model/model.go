@@ -2,8 +2,6 @@
 // its parameters part by part, and the floating-point operations of a token.
 package model
 
-import "cmp"
-
 // Model is an architecture. It is a plain comparable value; the JSON keys are
 // the field names of the preset files and of --set model.KEY=VALUE.
 // Widths are in elements, Vocab and MaxSeq in tokens.
@@ -166,11 +164,6 @@ func (m *Model) IsMoE() bool { return m.Experts > 0 }
 
 // IsMLA reports whether attention is multi-head latent attention.
 func (m *Model) IsMLA() bool { return m.KVLoraRank > 0 }
-
-// LocalAttention returns the heads, and those of keys and values, of layers with a window.
-func (m *Model) LocalAttention() (heads, kv int) {
-	return cmp.Or(m.LocalHeads, m.Heads), cmp.Or(m.LocalKVHeads, m.KVHeads)
-}
 
 // Copies returns to how many experts that compute a token goes.
 func (m *Model) Copies() float64 {

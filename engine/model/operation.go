@@ -118,10 +118,11 @@ type Layer struct {
 	Experts record.Num // routed ones
 	TopK    record.Num // of them that a token goes to
 
-	every  int        // tokens of a compressed key that attention sees too; 0: none
-	chosen int        // of those, how many; 0: all
-	sparse bool       // attention to the Window tokens that were chosen, which all counts are of
-	index  record.Num // FLOPs of the choice for each pair of tokens
+	names  []record.Operand // what names of widths are, where formulas are recorded
+	every  int              // tokens of a compressed key that attention sees too; 0: none
+	chosen int              // of those, how many; 0: all
+	sparse bool             // attention to the Window tokens that were chosen, which all counts are of
+	index  record.Num       // FLOPs of the choice for each pair of tokens
 	// of the indexer's products, forward
 	indexer  record.Num
 	hybrid   bool    // the model's layers differ in their mixers
