@@ -99,6 +99,8 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		}
 		if near := closest(name, flagNames(cmd)); len(near) > 0 {
 			message += ": did you mean --" + strings.Join(near, ", --") + "?"
+		} else if with := commandsWith(cmd.Root(), name); len(with) > 0 {
+			message += ": a flag of " + strings.Join(with, ", ")
 		}
 		return &usageError{message}
 	case errors.As(err, &missing):
@@ -150,6 +152,17 @@ func allowedType(f *pflag.Flag) string {
 func flagNames(cmd *cobra.Command) []string {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// commandsWith lists the commands that have a flag.
+func commandsWith(root *cobra.Command, flag string) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		if !c.Hidden && slices.Contains(flagNames(c), flag) {
+			names = append(names, c.Name())
+		}
+	}
 	return names
 }
 

@@ -246,7 +246,7 @@ func (p *textPicture) legend(time func(float64) string) string {
 	if p.text.LeftOut > 0 {
 		mark := "~"
 		if strings.Contains(p.text.Rows[0], "<x") {
-			mark = "<x9> repeats"
+			mark = "<xN> N repeats"
 		}
 		names = append(names, mark+" left out, "+time(p.text.LeftOut)+" in all")
 	}

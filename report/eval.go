@@ -364,7 +364,8 @@ func (s *Section) fixes(of *engine.Setup) {
 		s.say("No single-knob change makes it fit; meshscope advise tries combinations.")
 		return
 	}
-	s.say("single-knob changes that make it fit, best first, by the slow end of their step:")
+	s.say("single-knob changes that make it fit, the fastest first by the slow end of its step; what is " +
+		"tight or less certain comes last:")
 	t := &Table{Head: []string{"", "", "", ""}}
 	for i := range fixes {
 		m := &fixes[i]

@@ -313,7 +313,7 @@ func cost(help string) string {
 	return strings.ToUpper(after[:1]) + after[1:]
 }
 
-// remedyWords lists the single turns that make the setup fit, the fastest first.
+// remedyWords lists the single turns that make the setup fit, in the order of advise.Fixes.
 func (m *Model) remedyWords() string {
 	var words []string
 	for i := range m.remedies {
@@ -324,6 +324,9 @@ func (m *Model) remedyWords() string {
 			if also := r.Follows(); also != "" {
 				detail = also + "; " + detail
 			}
+		}
+		if r.Report.Memory.Fit == engine.Tight {
+			detail += ", tight"
 		}
 		words = append(words, r.Turns()+" ("+detail+")")
 	}

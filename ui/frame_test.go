@@ -476,6 +476,23 @@ func TestRemedy(t *testing.T) {
 	}
 }
 
+// TestRemedyTight: a fix that leaves no margin of memory says so where it is offered, and no other does.
+func TestRemedyTight(t *testing.T) {
+	m := New(Options{Setup: setupOf(t, "llama3.1-70b", "dgx-h100",
+		knob.Given{knob.GPUs: 64, knob.TP: 4, knob.PP: 8, knob.MBS: 2})})
+	send(m, tea.WindowSizeMsg{Width: 200, Height: 60})
+	send(m, m.sweepCmd()())
+	tight := 0
+	for _, r := range m.remedies {
+		if r.Report.Memory.Fit == engine.Tight {
+			tight++
+		}
+	}
+	if words := m.remedyWords(); tight == 0 || strings.Count(words, ", tight)") != tight {
+		t.Errorf("%d of %d fixes are tight: %s", tight, len(m.remedies), words)
+	}
+}
+
 // TestCovered: a list or a card leaves no half sentence of the foot and no keys of the
 // page next to it, and stands before a dimmed page.
 func TestCovered(t *testing.T) {

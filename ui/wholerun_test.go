@@ -17,7 +17,8 @@ func TestWholeRun(t *testing.T) {
 	m := live(t, 80, 24)
 	keys(m, "tab", "r")
 	if text := screenText(m); !strings.Contains(text, "WHOLE RUN") || !strings.Contains(text, "train on") ||
-		strings.Contains(text, "GPU-hours ") {
+		strings.Contains(text, "GPU-hours ") || !strings.Contains(text, "2.50, preset") ||
+		!strings.Contains(text, "700, TDP") {
 		t.Fatalf("r on the Memory screen, no budget yet:\n%s", text)
 	}
 	keys(m, "enter")

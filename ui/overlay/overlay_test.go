@@ -88,7 +88,14 @@ func TestKeys(t *testing.T) {
 	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEnter}) != nil {
 		t.Error("what is off can be chosen")
 	}
+	p.Hint = "esc closes"
+	if p.hint() != "esc closes" {
+		t.Errorf("nothing is typed: %s", p.hint())
+	}
 	typed(p, "x")
+	if p.hint() != "esc clears" {
+		t.Errorf("x is typed: %s", p.hint())
+	}
 	if p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEscape}) != nil {
 		t.Error("the first esc does not just clear the filter")
 	}

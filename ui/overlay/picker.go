@@ -306,11 +306,19 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 		b.rule("")
 	}
 	last := b.line()
-	b.add(last.Put(t.Paint(themes.Muted), fitted(p.Hint, last.Left(), g)))
+	b.add(last.Put(t.Paint(themes.Muted), fitted(p.hint(), last.Left(), g)))
 	b.bottom()
 	d.Lines, d.Y = b.lines, max((p.h-len(b.lines))/2, 0)
 	d.CaretY, d.ListY = d.Y+1, d.Y+3
 	return d
+}
+
+// hint returns the last line: esc clears what is typed before it closes.
+func (p *Picker) hint() string {
+	if p.HoldsText() {
+		return strings.Replace(p.Hint, "esc closes", "esc clears", 1)
+	}
+	return p.Hint
 }
 
 // row draws the i-th of the shown items, or a blank line.

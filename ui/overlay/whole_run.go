@@ -115,12 +115,11 @@ func (w *WholeRun) figures() []runFigure {
 
 // usedFor returns what stands in for a figure that was left out.
 func (w *WholeRun) usedFor(id knob.ID) string {
-	switch r := w.Run; {
-	case r == nil:
-	case id == knob.Price && r.Price != nil:
-		return figure.Three(*r.Price) + ", preset"
-	case id == knob.Power && r.Power != nil:
-		return figure.Short(*r.Power) + ", TDP"
+	switch gpu := &w.Setup.Cluster.GPU; {
+	case id == knob.Price && gpu.PriceUSD > 0:
+		return figure.Three(gpu.PriceUSD) + ", preset"
+	case id == knob.Power && gpu.TDPWatt > 0:
+		return figure.Short(gpu.TDPWatt) + ", TDP"
 	}
 	return ""
 }

@@ -66,6 +66,21 @@ func (o *Overview) Render(t *themes.Theme, g widget.Glyphs) []string {
 	return lines
 }
 
+// leftOut returns how long the stretch about a moment is of which the frame shows nothing.
+func (f *Frame) leftOut(whole, at float64) float64 {
+	from, to := 0.0, whole
+	for _, s := range f.spans {
+		switch {
+		case !s.drawn():
+		case s.from > at:
+			to = min(to, s.from)
+		default:
+			from = max(from, s.to)
+		}
+	}
+	return to - from
+}
+
 // shown reports, by column of a whole that is w cells wide, whether the frame shows any of it.
 func (f *Frame) shown(whole float64, w int) []bool {
 	in := make([]bool, w)
@@ -120,7 +135,7 @@ func (f *Frame) Windows(whole float64, t *themes.Theme, g widget.Glyphs, w int,
 		for j < w && shown[j] == shown[i] {
 			j++
 		}
-		switch text := " " + words(whole*float64(j-i)/float64(w)) + " "; {
+		switch text := " " + words(f.leftOut(whole, whole*float64(i+j)/float64(2*w))) + " "; {
 		case shown[i]:
 			line.Put(t.Paint(themes.Accent), widget.Fill(in, j-i))
 		case widget.Width(text)+2 > j-i:

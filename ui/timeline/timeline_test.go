@@ -3,6 +3,7 @@ package timeline
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -81,6 +82,17 @@ func TestAxis(t *testing.T) {
 	})
 }
 
+// gaps lists how long the stretches are of which a frame shows nothing.
+func (f *Frame) gaps(whole float64) (gaps []float64) {
+	end := 0.0
+	for _, s := range f.spans {
+		if s.drawn() {
+			gaps, end = append(gaps, s.from-end), s.to
+		}
+	}
+	return append(gaps, whole-end)
+}
+
 // TestOverview keeps to its size, and its lines represent all ranks once.
 func TestOverview(t *testing.T) {
 	p, err := themes.Load("dark")
@@ -97,7 +109,13 @@ func TestOverview(t *testing.T) {
 		n := rapid.IntRange(1, len(line.Ranks)).Draw(t, "n")
 		w := rapid.IntRange(1, 100).Draw(t, "w")
 		f := a.Frame(rapid.Float64Range(0, 0.5).Draw(t, "from"), 1, 60)
-		words := func(left float64) string { return fmt.Sprintf("%g left out", left) }
+		gaps := f.gaps(a.Whole)
+		words := func(left float64) string {
+			if !slices.ContainsFunc(gaps, func(g float64) bool { return math.Abs(g-left) <= 1e-9*a.Whole }) {
+				t.Fatalf("%v left out, the frame leaves out %v", left, gaps)
+			}
+			return fmt.Sprintf("%g left out", left)
+		}
 		lines := append(NewOverview(line, &a, w, n).Render(theme, widget.NewGlyphs(true)),
 			f.Windows(a.Whole, theme, widget.NewGlyphs(false), w, words))
 		if len(lines) != n+1 {

@@ -300,3 +300,19 @@ func TestGaugesApart(t *testing.T) {
 		}
 	}
 }
+
+// TestTitleNodes: the machine of a bare GPU, which is called its nodes, is not "nodes of ... nodes".
+func TestTitleNodes(t *testing.T) {
+	s := presets.DefaultSetup()
+	gpu, err := presets.Default().GPU("a100-sxm-40g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Cluster = presets.Default().NodeOf(gpu)
+	for _, w := range []int{80, 120, 200} {
+		in := input(t, colorprofile.ASCII, s, bare())
+		if text := ansi.Strip(Title(in, w)); strings.Count(text, "nodes") > 1 {
+			t.Errorf("%d cells: %q", w, text)
+		}
+	}
+}

@@ -225,13 +225,14 @@ func Title(in *screen.Context, w int) string {
 	tokens := figure.Short(s.Tokens()) + " tokens" // in a step; at every width
 	sequences, model := figure.Comma(s.GBS), s.Model.Name
 	product := sequences + " " + in.Glyphs.Times + " " + figure.Comma(s.Seq)
+	whose := s.Cluster.Called(strings.TrimSuffix(s.Cluster.Name, " nodes")) // not 8 nodes of H200 nodes
 	parts := [][]string{
 		{
-			model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.Name),
+			model, machine, nodes + " of " + whose,
 			"sequence " + figure.Comma(s.Seq),
 			sequences + " sequences = " + tokens + " per step",
 		},
-		{model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.Name), product + " = " + tokens},
+		{model, machine, nodes + " of " + whose, product + " = " + tokens},
 		{model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.ID), product + " = " + tokens},
 		{model, machine, s.Cluster.Called(s.Cluster.ID), product + " = " + tokens},
 		{model, machine, s.Cluster.Called(s.Cluster.ID), tokens},

@@ -75,7 +75,11 @@ func idleText(w schedule.Waits, idle, whole float64) string {
 			parts = append(parts, figure.Percent(part.share/whole)+" "+part.name)
 		}
 	}
-	return figure.Percent(idle/whole) + " of the pipeline's time: " + strings.Join(parts, ", ")
+	text := figure.Percent(idle/whole) + " of the pipeline's time"
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	return text
 }
 
 // overlapped describes what a pair of the rank overlaps; empty where nothing is paired.

@@ -42,3 +42,18 @@ func TestThereAndBack(t *testing.T) {
 		t.Error("the second timeline is not there")
 	}
 }
+
+// TestIdleText: idle time without a cause that is worth a figure ends without a colon.
+func TestIdleText(t *testing.T) {
+	for _, test := range []struct {
+		waits schedule.Waits
+		want  string
+	}{
+		{schedule.Waits{}, "0.0 % of the pipeline's time"},
+		{schedule.Waits{Drain: 0.1}, "0.0 % of the pipeline's time: 10.0 % drain"},
+	} {
+		if got := idleText(test.waits, 0, 1); got != test.want {
+			t.Errorf("%q, not %q", got, test.want)
+		}
+	}
+}
