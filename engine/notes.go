@@ -188,6 +188,9 @@ func optimizerAssumption(o recipe.Optimizer, stack recipe.Stack) string {
 	states := o.States()
 	text := "weights are updated by one fused kernel (AdamW of PyTorch)"
 	switch {
+	case o == recipe.AdamNoMaster:
+		text += ": adam-no-master keeps no fp32 copy, so that weights, gradients and moments are in bf16 " +
+			"whatever weight-dtype is"
 	case o == recipe.AdamForeach:
 		text = "weights are updated by AdamW over lists of tensors (foreach), with square roots of all " +
 			"second moments at once"

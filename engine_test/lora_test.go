@@ -96,7 +96,7 @@ func TestQuantisedBase(t *testing.T) {
 	blocks := 8.03e9 - 2*128256*4096.
 	for base, bits := range map[recipe.BaseDtype]float64{recipe.BaseNF4: 4.127, recipe.BaseInt8: 8.01} {
 		s, r := fineTuned(t, "llama3.1-8b", "rtx4090", knob.Given{
-			knob.GPUs: 2, knob.LoRA: 16, "base-dtype": base, knob.Loss: recipe.FusedLoss,
+			knob.GPUs: 2, knob.LoRA: 16, "base-dtype": base, knob.Loss: recipe.LigerLoss,
 		})
 		want := blocks*bits/8 + 4*128256*4096 + 4*41.94e6
 		if got := float64(r.Memory.Ranks[0].Weights); math.Abs(got/want-1) > .01 || !r.Memory.Fits {

@@ -70,8 +70,17 @@ func TestLossesRefused(t *testing.T) {
 		"megatron-core has no loss liger": {
 			knob.Calibration: recipe.MegatronCore, knob.Loss: recipe.LigerLoss,
 		},
-		"transformers has no chunked loss": {
+		"transformers has no loss chunked: its code is torchtune's, on pytorch; allowed: liger, unfused": {
 			knob.Calibration: recipe.Transformers, knob.Loss: recipe.ChunkedLoss,
+		},
+		"transformers has no loss fused: its classes compute it operation by operation, or by Liger's": {
+			knob.Calibration: recipe.Transformers, knob.Loss: recipe.FusedLoss,
+		},
+		"deepspeed has no loss fused": {
+			knob.Calibration: recipe.DeepSpeed, knob.Loss: recipe.FusedLoss,
+		},
+		"pytorch has no loss native: its code is Megatron-Core's; allowed: fused, unfused, liger, chunked": {
+			knob.Calibration: recipe.PyTorch, knob.Loss: recipe.NativeLoss,
 		},
 	})
 }

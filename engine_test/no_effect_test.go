@@ -51,6 +51,12 @@ func TestNoEffectIsSaid(t *testing.T) {
 			"llama3-8b", "dp=1 gpus=1 zero=3 precision=fp32",
 			"zero 3 has no effect on megatron-core: memory, time and traffic are as with 1",
 		},
+		{
+			"llama3-8b", "calibration=pytorch dp=8 zero=3 optimizer=adam-no-master weight-dtype=bf16",
+			"optimizer adam-no-master has no effect on pytorch: memory, time and traffic are as with adam" +
+				"weight-dtype bf16 has no effect on pytorch (adam-no-master trains in bf16): memory, time " +
+				"and traffic are as with fp32",
+		},
 		{"llama3-8b", "dp=8 price=3", "price 3 has no effect without --tokens"},
 		{"llama3-8b", "dp=8 price=2.5 tokens=1T", "price 2.5 has no effect: the run is as with none"},
 		{"llama3-8b", "dp=8 price=3 tokens=1T", ""},

@@ -114,8 +114,16 @@ func (o *Search) facts() Facts {
 // knobs that it does not change, and values beyond its bounds.
 func (o *Search) leftOut() string {
 	var words []string
+	traits := o.Problem.Setup.Stack.Traits()
 	if n := o.Problem.Setup.Offload; (n == "" || n == recipe.OffloadNone) && !o.Query.Given(knob.Offload) {
-		words = append(words, "offload (--offload optimizer)")
+		var flags []string
+		for _, of := range traits.Offloads() {
+			flags = append(flags, "--offload "+string(of))
+		}
+		words = append(words, "offload ("+strings.Join(flags, ", ")+")")
+	}
+	if traits.DataParallelOnly { // without a pipeline
+		return strings.Join(words, ", ")
 	}
 	if !o.Query.Given(knob.VPP) {
 		words = append(words, fmt.Sprintf("vpp above %d", search.MaxVPP))

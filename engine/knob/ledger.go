@@ -3,6 +3,7 @@ package knob
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"meshscope/engine/layout"
@@ -77,8 +78,8 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 		"weights on the host with zero 3 alone, not %d; allowed: none, optimizer", s.ZeRO)
 	refuse(offloads && traits.HostOptimizer && s.Optimizer.OnlyLedger(), "stack-lacks", Optimizer,
 		"DeepSpeedCPUAdam on the host, not %s; allowed: adam, sgd", s.Optimizer)
-	refuse(s.Loss == recipe.ChunkedLoss && s.Stack.Resolve() != recipe.PyTorch, "stack-lacks", Loss,
-		"no chunked loss: its code is torchtune's, on pytorch; allowed: fused, unfused, liger")
+	refuse(!slices.Contains(traits.Losses, s.LossKernel()), "stack-lacks", Loss,
+		"no loss %s: %s; allowed: %s", s.Loss, notHere(s.Loss), wordsOf(traits.Losses))
 	refuse(s.TrainMTP, "stack-lacks", MTP, "no multi-token-prediction modules")
 	if len(into) > before {
 		return into
@@ -103,8 +104,20 @@ func fieldOf(err error) ID {
 	return Calibration
 }
 
-// wordsOf lists optimizers.
-func wordsOf(list []recipe.Optimizer) string {
+// notHere returns where a loss is that a stack does not have.
+func notHere(l recipe.Loss) string {
+	switch l {
+	case recipe.ChunkedLoss:
+		return "its code is torchtune's, on pytorch"
+	case recipe.NativeLoss:
+		return "its code is Megatron-Core's"
+	default:
+		return "its classes compute it operation by operation, or by Liger's kernel"
+	}
+}
+
+// wordsOf lists words of a knob.
+func wordsOf[T ~string](list []T) string {
 	words := make([]string, len(list))
 	for i := range list {
 		words[i] = string(list[i])

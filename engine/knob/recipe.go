@@ -219,9 +219,21 @@ func formatKnobs() []Knob {
 				"the same memory in fewer passes; on PyTorch's stacks liger and chunked have logits of a " +
 				"part of the tokens at a time.",
 			unset: func(s *Setup) { s.Loss = s.Stack.Traits().Loss },
-			fixes: becomes(func(t *Setup) { t.Loss = recipe.FusedLoss }),
+			fixes: lossFixes,
 		}, recipe.Losses(), func(s *Setup) *string { return (*string)(&s.Loss) }),
 	}
+}
+
+// lossFixes are changes to the losses that a stack has.
+func lossFixes(s *Setup) (list []func(*Setup)) {
+	losses := s.Stack.Traits().Losses
+	if losses == nil {
+		losses = []recipe.Loss{recipe.FusedLoss}
+	}
+	for _, l := range losses {
+		list = append(list, func(t *Setup) { t.Loss = l })
+	}
+	return list
 }
 
 // modelledKnobs returns those of how model and software are modelled.

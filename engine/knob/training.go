@@ -2,6 +2,7 @@ package knob
 
 import (
 	"cmp"
+	"slices"
 
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
@@ -70,7 +71,13 @@ func trainingKnobs() []Knob {
 				"(autocast, FSDP's mixed precision), or bf16 with gradients and PyTorch's moments, in half " +
 				"the memory and with fewer digits.",
 			Off: func(s *Setup) (why, word string) {
-				return offWhere(!s.Stack.Traits().Ledger && s.WeightDtype == "", "PyTorch's stacks", "fp32")
+				switch ledger := s.Stack.Traits().Ledger; {
+				case !ledger && s.WeightDtype == "":
+					return "PyTorch's stacks", "fp32"
+				case ledger && s.Optimizer == recipe.AdamNoMaster:
+					return "adam-no-master trains in bf16", "bf16"
+				}
+				return "", ""
 			},
 			fixes: becomes(func(t *Setup) { t.WeightDtype = "" }),
 		}, recipe.WeightDtypes(), func(s *Setup) *string { return (*string)(&s.WeightDtype) }),
@@ -102,8 +109,12 @@ func adapterStacks(s *Setup) (list []func(*Setup)) {
 	}
 	for _, stack := range [...]recipe.Stack{recipe.Transformers, recipe.PyTorch, recipe.DeepSpeed} {
 		list = append(list, func(t *Setup) {
-			if t.Stack = stack; stack.Traits().LowGradients {
+			traits := stack.Traits()
+			if t.Stack = stack; traits.LowGradients {
 				t.GradDtype = recipe.GradBF16
+			}
+			if !slices.Contains(traits.Losses, t.LossKernel()) {
+				t.Loss = traits.Losses[0]
 			}
 		})
 	}

@@ -33,6 +33,7 @@ type Traits struct {
 	Ledger           bool
 	LowGradients     bool      // gradients are in 16 bits under fp32 copies of the weights
 	HostOptimizer    bool      // of a ledger: the optimizer may be in host memory
+	Losses           []Loss    // of a ledger: those that it has, the nearest to a fused one first
 	Formulas         bool      // formulas alone: no calibration, no overhead, no error band
 	FP8              Precision // what fp8 alone means; empty: the playbook's table of Transformer Engine
 	SPAs             Stack     // the stack whose memory sequence parallelism has here; empty: it is offered
@@ -44,6 +45,17 @@ type Traits struct {
 	// Software lists the words of a field of Software that the stack has, by its knob and
 	// a release of the stack (empty: the latest); nil: it has none.
 	Software func(knob, release string) []string
+}
+
+// Offloads lists what a stack keeps on the host, none aside.
+func (t *Traits) Offloads() []Offload {
+	switch {
+	case t.HostOptimizer:
+		return []Offload{OffloadOptimizer, OffloadWeights}
+	case t.Ledger:
+		return []Offload{OffloadWeights}
+	}
+	return []Offload{OffloadOptimizer}
 }
 
 // Defaults are what a stack does when nothing is given.
@@ -89,18 +101,20 @@ func rows() [10]row {
 			return Traits{
 				Defaults: Defaults{Flash, UnfusedLoss, 3, false}, KeepsProducts: true,
 				DataParallelOnly: true, Ledger: true,
+				Losses: []Loss{FusedLoss, UnfusedLoss, LigerLoss, ChunkedLoss},
 			}
 		}},
 		{Transformers, func() Traits {
 			return Traits{
 				Defaults: Defaults{Flash, UnfusedLoss, 3, false}, DataParallelOnly: true,
-				Ledger: true,
+				Ledger: true, Losses: []Loss{LigerLoss, UnfusedLoss},
 			}
 		}},
 		{DeepSpeed, func() Traits {
 			return Traits{
 				Defaults: Defaults{Flash, UnfusedLoss, 2, false}, DataParallelOnly: true,
 				Ledger: true, LowGradients: true, HostOptimizer: true,
+				Losses: []Loss{LigerLoss, UnfusedLoss},
 			}
 		}},
 		{Textbook, func() Traits {

@@ -85,6 +85,9 @@ func (e *explainer) helps(c *Conflict, p *Problem) {
 		})
 	}
 	if p.Setup.Offload == "" || p.Setup.Offload == recipe.OffloadNone {
-		try("offload optimizer", func(q *Problem) { q.Setup.Offload = recipe.OffloadOptimizer })
+		traits := p.Setup.Stack.Traits()
+		for _, o := range traits.Offloads() {
+			try("offload "+string(o), func(q *Problem) { q.Setup.Offload = o })
+		}
 	}
 }

@@ -227,11 +227,13 @@ func (r *ranker) sharded(s *engine.Setup) (runs [zeroClasses]bool, some bool) {
 // (one data-parallel rank, or the stack shares no more) is the one before it.
 func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zeroClasses]bool) {
 	tokens := s.Tokens()
+	one := r.choices.unsharded && s.DP*s.CP == 1 && runs[0]
+	stage := one && r.needsStage(s, kinds)
 	for i, zero := range r.choices.zero {
 		if class, ok := r.zeroClass(zero); !ok || !runs[class] {
 			continue
 		}
-		if zero > 0 && r.choices.unsharded && s.DP*s.CP == 1 && runs[0] { // nobody shards over one rank
+		if one && stage == (zero == 0) { // nobody shards over one rank, unless the launcher asks for it
 			continue
 		}
 		s.ZeRO, at.zero = zero, uint16(i)
@@ -264,6 +266,21 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 			r.add(&at)
 		}
 	}
+}
+
+// needsStage reports whether the launcher rejects ZeRO-0 with every schedule.
+func (r *ranker) needsStage(s *engine.Setup, kinds kindSet) bool {
+	runs := r.problem.Space.Accepts
+	if runs == nil {
+		return false
+	}
+	s.ZeRO = 0
+	for n := range r.choices.kinds {
+		if s.Schedule = r.choices.kinds[n].Kind; kinds.has(n) && runs(s) {
+			return false
+		}
+	}
+	return true
 }
 
 // mostKept is how many candidates the rankers of a worker hold: beyond it those with the worst
