@@ -11,6 +11,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
+	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/presets"
@@ -154,12 +155,40 @@ func TestLoRASharded(t *testing.T) {
 	}
 }
 
+// TestAdaptersOfSixteenBits: with adam-no-master, as torchtune trains, adapters, gradients and moments have
+// two bytes each, and no product is made on a copy of its input in fp32.
+func TestAdaptersOfSixteenBits(t *testing.T) {
+	const adapters = 41.94e6
+	train := func(o recipe.Optimizer) *memory.Rank {
+		_, r := fineTuned(t, "llama3.1-8b", "a100-sxm-80g", knob.Given{
+			knob.GPUs: 1, knob.LoRA: 16, knob.Calibration: recipe.PyTorch, knob.Optimizer: o, knob.ZeRO: 0,
+			knob.Recompute: recipe.Recompute{Mode: recipe.RecomputeNone}, knob.MicroBatches: 16,
+		})
+		if !r.Legal {
+			t.Fatal(r.Problems)
+		}
+		return &r.Memory.Ranks[0]
+	}
+	low, high := train(recipe.AdamNoMaster), train(recipe.Adam)
+	for name, got := range map[string][2]float64{
+		"weights":   {float64(low.Weights), 2*8.03e9 + 2*adapters},
+		"gradients": {float64(low.Gradients), 2 * adapters},
+		"moments":   {float64(low.Optimizer), 4 * adapters},
+	} {
+		if math.Abs(got[0]/got[1]-1) > .01 {
+			t.Errorf("%s: %.4g bytes, want %.4g", name, got[0], got[1])
+		}
+	}
+	if low.Activations >= high.Activations {
+		t.Errorf("activations %v, with copies in fp32 %v", low.Activations, high.Activations)
+	}
+}
+
 // TestTrainingRefuses: what a stack or a model lacks is refused by name.
 func TestTrainingRefuses(t *testing.T) {
 	refusals(t, map[string]knob.Given{
 		"allowed: q, k, v, o, gate, up, down":  {knob.LoRA: 8, "lora-targets": "qkv"},
 		"megatron-core has no LoRA":            {knob.LoRA: 8, knob.Calibration: recipe.MegatronCore},
-		"adapters in fp32 under DDP":           {knob.LoRA: 8, knob.Optimizer: recipe.AdamNoMaster},
 		"only frozen, with --lora":             {"base-dtype": "nf4", knob.Calibration: recipe.Transformers},
 		"compiled blocks":                      {"compile": "on", knob.Calibration: recipe.Transformers},
 		"megatron-core has no switch of torch": {"compile": "on", knob.Calibration: recipe.MegatronCore},

@@ -55,6 +55,9 @@ func (t *trainer) tuned(r *reader) (how string, line int) {
 			return map[bool]string{true: "qlora", false: "lora"}[strings.Contains(key, "q")], e.Line
 		}
 	}
+	if n, err := wholeNumber(r.values[t.word(rankKey)].Value, 0); t.ranked && err == nil && n > 0 {
+		return "lora", r.values[t.word(rankKey)].Line
+	}
 	if t.tunes.by != "" && !r.lost[loraKey] {
 		r.Understood = append(r.Understood, Understood{
 			Key: t.word(howKey), Value: t.tunes.by, Setup: []string{loraKey},
@@ -188,8 +191,8 @@ func peftFamilies() []string {
 func (t *trainer) bits(r *reader) (bits int, key string) {
 	on := func(key string) bool { return r.values[key].Value == true }
 	switch {
-	case on(in4Bits) || on("use_4bit"):
-		return 4, map[bool]string{true: in4Bits, false: "use_4bit"}[on(in4Bits)]
+	case on(t.word(in4Bits)) || on("use_4bit"):
+		return 4, map[bool]string{true: t.word(in4Bits), false: "use_4bit"}[on(t.word(in4Bits))]
 	case on(in8Bits) || on("use_8bit"):
 		return 8, map[bool]string{true: in8Bits, false: "use_8bit"}[on(in8Bits)]
 	}
@@ -227,7 +230,7 @@ func (t *trainer) frozen(r *reader, how string) {
 			t.word(quantisedByKey), shown(by))
 	case bits == 8:
 		r.Setup[baseKey] = int8
-	case bits == 4 || bits == 16 && how == "qlora" && t.wraps:
+	case bits == 4 || bits == 16 && how == "qlora" && (t.wraps || t.ranked):
 		t.inFourBits(r, unknown)
 	case bits < 16:
 		unknown(nil, r.values[key].Line, "%d bits are not modelled; 4 and 8 are", bits)
@@ -235,7 +238,7 @@ func (t *trainer) frozen(r *reader, how string) {
 		unknown(string(recipe.BaseBF16), 0, "%s loads frozen weights in fp32 where %s is not given; 16 "+
 			"bits are "+
 			"modelled", t.name, t.word(dtypeKey))
-	case t.tunes.fp32 && fmt.Sprint(r.values[t.word(dtypeKey)].Value) == "float32":
+	case t.tunes.fp32 && strings.HasSuffix(fmt.Sprint(r.values[t.word(dtypeKey)].Value), "32"):
 		unknown(string(recipe.BaseBF16), r.values[t.word(dtypeKey)].Line,
 			"frozen weights in fp32 are not modelled; 16 bits are")
 	}
@@ -285,6 +288,11 @@ func (t *trainer) stacked(r *reader) {
 	t.liger(r, ledger || !known) // whose guess is a ledger's stack
 	if ledger || !known && t.pure(r) {
 		t.lowWeights(r, r.number(flat(knob.ZeRO), 0), deep)
+	}
+	for i := range r.Understood { // where copies in fp32 are made, it says the precision alone
+		if u := &r.Understood[i]; u.Key == pureKey && r.Setup[flat(knob.WeightDtype)] == nil {
+			u.Setup = []string{flat(knob.Precision)}
+		}
 	}
 }
 

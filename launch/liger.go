@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,11 +19,24 @@ func ligerSwitches() [3][2]string {
 	}
 }
 
+const ligerPlugin = "axolotl.integrations.liger.LigerPlugin"
+
+// plugged reports whether axolotl loads what reads its keys of Liger.
+func (r *reader) plugged() bool {
+	for key, e := range r.values {
+		if _, waits := e.Value.(unresolved); strings.HasPrefix(key, "plugins") &&
+			(waits || strings.Contains(fmt.Sprint(e.Value), "LigerPlugin")) {
+			return true
+		}
+	}
+	return false
+}
+
 // ligerRows returns the keys of Liger-Kernel's loss.
 func (t *trainer) ligerRows() []field {
 	on := func(s *engine.Setup) bool { return s.Loss == recipe.LigerLoss }
 	const why = "what reads axolotl's keys of Liger"
-	plugin := fixed("plugins.0", "axolotl.integrations.liger.LigerPlugin", why,
+	plugin := fixed("plugins.0", ligerPlugin, why,
 		func(s *engine.Setup) bool { return t.id == "axolotl" && on(s) })
 	plugin.read = func(v any, _ *reader) error {
 		if word, _ := v.(string); strings.HasSuffix(word, "LigerPlugin") {
@@ -46,6 +60,10 @@ func (t *trainer) liger(r *reader, ledger bool) {
 	for _, of := range ligerSwitches() {
 		key := of[1]
 		if !slices.ContainsFunc(r.Understood, func(u Understood) bool { return u.Key == key }) {
+			continue
+		}
+		if t.is("axolotl") && !r.plugged() {
+			t.noEffect(r, "without effect: axolotl reads it with plugins: "+ligerPlugin+" alone", key)
 			continue
 		}
 		if !ledger {

@@ -25,6 +25,7 @@ func noPipes(r *reader, name string) {
 func verl() form {
 	const name, actor, rollout, model = "verl", "actor_rollout_ref.actor.", "actor_rollout_ref.rollout.",
 		"actor_rollout_ref.model."
+	const engine = actor + "fsdp_config."
 	f := form{
 		id: "verl", name: name, source: "volcengine/verl@b178a3cd " +
 			"(verl/trainer/config/_generated_ppo_trainer.yaml, _generated_ppo_megatron_trainer.yaml)",
@@ -63,8 +64,8 @@ func verl() form {
 				key: actor + "fsdp_config.ulysses_sequence_parallel_size", from: []string{"cp"},
 				read: noUlysses,
 			},
-			together(model+"enable_gradient_checkpointing", "recompute"), lora(model + "lora_rank"),
-			lora(model + "lora.rank"),
+			together(model+"enable_gradient_checkpointing", "recompute"), lora(model + "lora.rank"),
+			savedAdapters(model + "lora_adapter_path"),
 			says("data.train_batch_size", "prompts that are generated from before the steps on them"),
 		},
 		finish: finishVerl,
@@ -76,7 +77,7 @@ func verl() form {
 		f.rows = append(f.rows,
 			says(actor+key, "moved to the host while the rollout runs, and back before a step"))
 	}
-	f.rows = append(f.rows, layoutRows()...)
+	f.rows = append(append(f.rows, verlAdapters(model, engine).tunerRows()...), layoutRows()...)
 	return f
 }
 
@@ -137,6 +138,8 @@ func finishVerl(r *reader) {
 			"precision": string(recipe.BF16), "recompute": string(recipe.RecomputeFull),
 			"optimizer": string(recipe.Adam),
 		})
+	verlAdapters("actor_rollout_ref.model.", actor+"fsdp_config.").adapts(r)
+	r.runsOn(false, r.text(actor+"strategy") == "fsdp2")
 }
 
 // sharded derives FSDP over so many ranks; less than one: all of them. How many replicas they make is not
@@ -163,7 +166,8 @@ func (r *reader) sharded(name string, stage, over int) {
 // verlSFT returns the overrides of verl's supervised training.
 func verlSFT() form {
 	const name = "verl"
-	return form{
+	adapters := verlAdapters("model.", "model.fsdp_config.")
+	f := form{
 		id: "verl-sft", name: name, source: "volcengine/verl@b178a3cd (verl/trainer/config/sft_trainer.yaml)",
 		parse: parseYAML, overrides: true, spawns: true,
 		starts: func(words []string, _ map[string]bool) bool {
@@ -178,7 +182,7 @@ func verlSFT() form {
 			named("model.partial_pretrain"), count("data.train_batch_size", knob.GBS),
 			count("data.micro_batch_size_per_gpu", knob.MBS), count("data.max_length", knob.Seq),
 			beyond("data.micro_batch_size", "mbs", "that of all GPUs together, in old versions"),
-			recomputes("model.enable_gradient_checkpointing"), lora("model.lora_rank"),
+			recomputes("model.enable_gradient_checkpointing"), savedAdapters("model.lora_adapter_path"),
 			{key: "ulysses_sequence_parallel_size", from: []string{"cp"}, read: noUlysses},
 			beyond("model.fsdp_config.cpu_offload", flat(knob.Offload),
 				"weights on the host are not modelled"),
@@ -191,8 +195,12 @@ func verlSFT() form {
 					"gbs": 256, "mbs": 4, "seq": 1024, "precision": string(recipe.BF16),
 					"recompute": string(recipe.RecomputeFull), "optimizer": string(recipe.Adam),
 				})
+			adapters.adapts(r)
+			r.runsOn(false, r.text("model.strategy") == "fsdp2")
 		},
 	}
+	f.rows = append(f.rows, adapters.tunerRows()...)
+	return f
 }
 
 // openRLHF returns the command lines of OpenRLHF, whose flags were renamed after 0.9.
@@ -214,6 +222,7 @@ func openRLHF() form {
 			"gradient_checkpointing":              "model.gradient_checkpointing_enable",
 			"actor.gradient_checkpointing_enable": "model.gradient_checkpointing_enable",
 			"lora_rank":                           "ds.lora.rank", "load_in_4bit": "ds.load_in_4bit",
+			"target_modules": "ds.lora.target_modules", "lora_alpha": "ds.lora.alpha",
 			"ring_attn_size": "ds.ring_attn_size", "ds_tensor_parallel_size": "ds.tensor_parallel_size",
 			"zpg": "ds.zpg", "param_dtype": "ds.param_dtype",
 			"actor_num_nodes": "actor.num_nodes", "actor_num_gpus_per_node": "actor.num_gpus_per_node",
@@ -237,8 +246,7 @@ func openRLHF() form {
 				pair{"3", 3}).orNull(),
 			turns("ds.adam_offload", knob.Offload, string(recipe.OffloadOptimizer),
 				string(recipe.OffloadNone)),
-			recomputes("model.gradient_checkpointing_enable"), lora("ds.lora.rank"),
-			beyond("ds.load_in_4bit", flat(knob.Precision), "weights in fewer bits are not modelled"),
+			recomputes("model.gradient_checkpointing_enable"),
 			count("ds.ring_attn_size", knob.CP), count("ds.tensor_parallel_size", knob.TP),
 			beyond("ds.zpg", flat(knob.HSDP), "a second copy of the weights in each node is not modelled", 1),
 			formats("ds.param_dtype"), turns("bf16", knob.Precision, string(recipe.BF16),
@@ -278,7 +286,10 @@ func openRLHF() form {
 			!r.lost["precision"] {
 			r.assume("precision", string(recipe.BF16), name+"'s default of param_dtype")
 		}
+		openRLHFAdapters().adapts(r)
+		r.runsOn(true, false)
 	}
+	f.rows = append(f.rows, openRLHFAdapters().tunerRows()...)
 	return f
 }
 

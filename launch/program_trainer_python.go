@@ -50,7 +50,7 @@ func otherCalls() map[string]map[string]string {
 			in4Bits: in4Bits, in8Bits: in8Bits, "bnb_4bit_quant_type": kindKey,
 			"bnb_4bit_use_double_quant": doubleKey,
 		},
-		"SFTTrainer": {"max_seq_length": "max_length"},
+		"SFTTrainer": {"max_seq_length": "max_length", "model": "model_name_or_path"},
 	}
 	for _, class := range []string{"AutoModelForCausalLM", "AutoModel", "LlamaForCausalLM"} {
 		out[class+".from_pretrained"] = model
@@ -102,6 +102,8 @@ func trainerPython(data []byte, given Given) (Reading, bool) {
 			switch {
 			case strings.HasPrefix(p.value, "**") && args:
 				open = p.value
+			case s.name == "SFTTrainer" && p.key == "model" && !quoted(p.value, constants):
+				// a model, no name of one
 			case key != "" && (p.key != "" || at == 0):
 				add(key, pyLiteral(p.value, constants), s, p.line)
 			}
@@ -126,6 +128,12 @@ func trainerPython(data []byte, given Given) (Reading, bool) {
 		return f.of(doubted(entries), nil, amid{given: given, open: open}), true
 	}
 	return Reading{}, false
+}
+
+// quoted reports whether a text is one in quotes, or a name of it.
+func quoted(text string, constants map[string]string) bool {
+	text = firstOf(constants[text], text)
+	return strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "'")
 }
 
 // peftArgument is where a call is given the adapters that it trains; peftElsewhere are other ways.
@@ -172,10 +180,12 @@ func pyFirst(text string) string {
 // doubted gives keys that several calls give different values one that is not known.
 func doubted(entries []Entry) []Entry {
 	var out []Entry
+	places := map[string]int{}
 	for _, e := range entries {
-		at := slices.IndexFunc(out, func(o Entry) bool { return o.Key == e.Key })
+		at, twice := places[e.Key]
 		switch {
-		case at < 0:
+		case !twice:
+			places[e.Key] = len(out)
 			out = append(out, e)
 		case shown(out[at].Value) != shown(e.Value):
 			out[at].Value = unresolved("which of several calls is meant")
@@ -223,8 +233,7 @@ func pyLiteral(text string, constants map[string]string) any {
 		if text == "" {
 			break
 		}
-		if v, err := pythonValue(strings.NewReplacer("\n", " ", "(", "[", ")",
-			"]").Replace(text)); err == nil {
+		if v, err := pythonValue(tuplesAsLists(text)); err == nil {
 			return v
 		}
 		to := constants[text]
@@ -234,6 +243,28 @@ func pyLiteral(text string, constants map[string]string) any {
 		text = to
 	}
 	return unresolved(firstOf(text, "a name that is given several values"))
+}
+
+// tuplesAsLists writes tuples of a text as lists, on one line; what stands in quotes stays.
+func tuplesAsLists(text string) string {
+	out, quote := []byte(text), byte(0)
+	for i, c := range out {
+		switch {
+		case quote != 0:
+			if c == quote && out[i-1] != '\\' {
+				quote = 0
+			}
+		case c == '"', c == '\'':
+			quote = c
+		case c == '\n':
+			out[i] = ' '
+		case c == '(':
+			out[i] = '['
+		case c == ')':
+			out[i] = ']'
+		}
+	}
+	return string(out)
 }
 
 var pyCallee = regexp.MustCompile(`[A-Za-z_][\w.]*\(`)

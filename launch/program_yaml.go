@@ -269,12 +269,7 @@ func torchtune() form {
 			count("tokenizer.max_seq_len", knob.Seq),
 			recomputes("enable_activation_checkpointing"), formats("dtype"),
 			count("tensor_parallel_dim", knob.TP), count("context_parallel_dim", knob.CP),
-			{
-				key: "optimizer._component_", from: []string{flat(knob.Optimizer)},
-				read: func(v any, r *reader) error {
-					return updates("").read(lastPart(strings.ReplaceAll(fmt.Sprint(v), ".", "/")), r)
-				},
-			},
+			{key: "optimizer._component_", from: []string{flat(knob.Optimizer)}, read: torchtuneUpdates},
 			beyond("fsdp_cpu_offload", flat(knob.Offload),
 				"weights, gradients and optimizer on the host are not modelled"),
 			beyond("enable_activation_offloading", "offload_layers",
@@ -284,6 +279,8 @@ func torchtune() form {
 			together("fsdp_reshard_after_forward", "zero"),
 		},
 	}
+	f.rows = append(f.rows, torchtuneRows()...)
+	f.prepare = folded(func(key string) bool { return key == torchtuneAdapters().word(targetsKey) })
 	f.finish = func(r *reader) {
 		var program string
 		if at := slices.IndexFunc(r.amid.starter,
@@ -324,19 +321,8 @@ func torchtune() form {
 			"pp": 1, "tp": 1, "cp": 1, "ep": 1, "sp": false, "microbatches": 1,
 			"recompute": string(recipe.RecomputeNone),
 		})
-		if r.Setup["precision"] == string(recipe.BF16) && !r.lost["optimizer"] {
-			if r.number("tp", 1) == 1 && r.number("cp", 1) == 1 {
-				const why = "torchtune keeps weights, gradients and moments in bf16"
-				r.Setup["optimizer"] = string(recipe.AdamNoMaster)
-				r.assume(flat(knob.Calibration), string(recipe.PyTorch), why)
-			} else {
-				r.Ignored = append(r.Ignored, Ignored{
-					Key: "dtype", Why: "weights, gradients and moments are all kept in bf16, which is not " +
-						"modelled with tp or cp: the memory is that of fp32 moments and a master copy",
-					Line: r.values["dtype"].Line,
-				})
-			}
-		}
+		torchtuneTunes(r)
+		torchtuneStack(r)
 	}
 	return f
 }
@@ -350,16 +336,6 @@ func readComponent(v any, r *reader) error {
 	name := text[strings.LastIndexByte(text, '.')+1:]
 	plain := strings.TrimPrefix(strings.TrimPrefix(name, "q"), "lora_")
 	id := modelNamed(strings.ReplaceAll(versionForm.ReplaceAllString(plain, "$1.$2-"), "_", "-"))
-	if plain != name {
-		r.lost[flat(knob.Optimizer)] = true
-		delete(r.Setup, flat(knob.Optimizer))
-		r.unknown(flat(knob.Optimizer), shown(name)+": "+tunesAdapters, r.values["model._component_"].Line)
-		if strings.HasPrefix(name, "qlora") {
-			r.lost[flat(knob.Precision)] = true
-			r.unknown(flat(knob.Precision), shown(name)+": weights in fewer bits are not modelled",
-				r.values["model._component_"].Line)
-		}
-	}
 	if id == "" {
 		return foreign(shown(name) + " is no preset: --model takes the folder of its config.json")
 	}

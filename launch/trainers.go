@@ -35,6 +35,7 @@ type trainer struct {
 	// its script may set what no flag does: what is not given has no default
 	wraps   bool
 	literal bool // a script in Python, read by what is literal in its calls
+	ranked  bool // a rank above 0 is its switch of adapters
 }
 
 // otherLengths are what scripts call the length of a sequence.

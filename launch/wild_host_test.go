@@ -119,10 +119,34 @@ func wildOnHost() []wild {
 		{
 			"Liger on a stack that is not modelled", "a.yaml", axolotl + "fsdp_version: 2\n" +
 				"dp_shard_size: 4\ndp_replicate_size: 2\nfsdp_config:\n  reshard_after_forward: true\n" +
-				"liger_fused_linear_cross_entropy: true\n", nil,
+				"liger_fused_linear_cross_entropy: true\n" +
+				"plugins:\n  - axolotl.integrations.liger.LigerPlugin\n", nil,
 			map[string]any{"hsdp": 2, "calibration": "default", "loss": "unfused"},
 			"loss liger is modelled on",
 			false,
+		},
+		{
+			"Liger of axolotl without its plugin", "a.yaml", axolotl + "plugins:\n  - " +
+				"axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin\n" +
+				"liger_fused_linear_cross_entropy: true\n", nil,
+			map[string]any{"loss": "unfused"},
+			"without effect: axolotl reads it with plugins",
+			false,
+		},
+		{
+			"bf16 alone under DeepSpeed", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\n" +
+				"finetuning_type: full\ncutoff_len: 2048\nper_device_train_batch_size: 1\n" +
+				"pure_bf16: true\ndeepspeed: examples/deepspeed/ds_z3_config.json\n", nil,
+			map[string]any{"precision": "bf16", "zero": 3},
+			"Key:pure_bf16 Value:true Setup:[precision]", false,
+		},
+		{
+			"a bare Trainer of TRL", "a.py", "from trl import SFTConfig, SFTTrainer\n" +
+				"name = \"Qwen/Qwen2.5-7B\"\n" +
+				"args = SFTConfig(per_device_train_batch_size=2, max_length=4096, output_dir='a(b)')\n" +
+				"trainer = SFTTrainer(model=name, args=args)\n", nil,
+			map[string]any{"model": "qwen2.5-7b", "mbs": 2, "seq": 4096},
+			"", false,
 		},
 		{
 			"bf16 alone", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\nfinetuning_type: full\n" +

@@ -223,9 +223,10 @@ func wildPrograms() []wild {
 				"data.max_length=4096 model.partial_pretrain=Qwen/Qwen2.5-7B model.lora_rank=32\n", nil,
 			map[string]any{
 				"gpus": 8, "gbs": 128, "mbs": 4, "seq": 4096, "model": "qwen2.5-7b", "zero": 3,
-				"optimizer": open,
+				"optimizer": "adam", "lora": 32, "lora_targets": "all", "base_dtype": open,
+				"calibration": "transformers",
 			},
-			"adapters", false,
+			"loads frozen weights in fp32 where model.fsdp_config.model_dtype is not given", false,
 		},
 		{
 			"OpenRLHF with today's flags", "a.sh", "read -r -d '' cmd <<EOF\nopenrlhf.cli.train_sft " +
@@ -359,10 +360,49 @@ func wildPrograms() []wild {
 		},
 		{
 			"adapters of torchtune", "a.yaml", "model:\n  _component_: " +
-				"torchtune.models.llama3.qlora_llama3_8b\nbatch_size: 2\noptimizer:\n  _component_: " +
-				"bitsandbytes.optim.PagedAdamW8bit\ndtype: bf16\n", nil,
-			map[string]any{"model": "llama3-8b", "optimizer": open, "precision": open, "zero": open},
+				"torchtune.models.llama3.qlora_llama3_8b\n  lora_attn_modules: ['q_proj', 'v_proj', " +
+				"'output_proj']\n  apply_lora_to_mlp: False\n  apply_lora_to_output: True\n  lora_rank: " +
+				"16\nbatch_size: 2\noptimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\n" +
+				"loss:\n  _component_: torchtune.modules.loss.LinearCrossEntropyLoss\ncompile: True\n" +
+				"dtype: bf16\n", nil,
+			map[string]any{
+				"model": "llama3-8b", "optimizer": "adamw-paged-8bit", "precision": "bf16", "zero": open,
+				"lora": 16, "lora_targets": "q,v,o", "base_dtype": "nf4", "weight_dtype": "bf16",
+				"loss": "chunked", "compile": true, "calibration": "pytorch",
+			},
+			"adapters of the head are not modelled", false,
+		},
+		{
+			"adapters of torchtune, all modules, cut over TP", "a.yaml", "model:\n  _component_: " +
+				"torchtune.models.qwen2_5.lora_qwen2_5_7b\n  lora_attn_modules: ['q_proj', 'k_proj', " +
+				"'v_proj', 'output_proj']\n  apply_lora_to_mlp: True\n  quantize_base: False\n" +
+				"batch_size: 1\ntensor_parallel_dim: 2\nloss:\n  _component_: " +
+				"torchtune.modules.loss.LinearCrossEntropyLoss\noptimizer:\n  _component_: " +
+				"torch.optim.AdamW\ndtype: bf16\n", nil,
+			map[string]any{
+				"model": "qwen2.5-7b", "lora": 8, "lora_targets": "q,k,v,o,gate,up,down", "tp": 2,
+				"optimizer": "adam",
+			},
+			"modelled in bf16 without tp and cp alone", false,
+		},
+		{
+			"adapters of OpenRLHF in four bits", "a.sh", "deepspeed --num_gpus 4 --module " +
+				"openrlhf.cli.train_sft --data.max_len 2048 --train.batch_size 64 " +
+				"--train.micro_batch_size 1 --model.model_name_or_path meta-llama/Meta-Llama-3-8B " +
+				"--ds.zero_stage 2 --ds.param_dtype bf16 --ds.lora.rank 16 --ds.load_in_4bit\n", nil,
+			map[string]any{
+				"gpus": 4, "zero": 2, "lora": 16, "lora_targets": "all", "base_dtype": "nf4",
+				"calibration": "deepspeed",
+			},
 			"", false,
+		},
+		{
+			"adapters of verl that were trained before", "a.sh", "python3 -m verl.trainer.main_ppo " +
+				"actor_rollout_ref.model.path=Qwen/Qwen2.5-7B " +
+				"actor_rollout_ref.model.lora_adapter_path=/x/y trainer.nnodes=1 " +
+				"trainer.n_gpus_per_node=8\n", nil,
+			map[string]any{"gpus": 8, "lora": open},
+			"the rank of saved adapters lies in their files", false,
 		},
 		{
 			"gpt-neox", "a.yml", "{\n  # comment\n  \"pipe-parallel-size\": 0,\n  \"model-parallel-size\": " +

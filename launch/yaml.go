@@ -171,6 +171,8 @@ func yamlText(d *Document) []byte {
 		for _, c := range n.below {
 			item := c.key[0] >= '0' && c.key[0] <= '9'
 			switch {
+			case item && c.entry != nil:
+				fmt.Fprintf(&b, "%s- %s%s\n", indent, yamlValue(c.entry.Value), noted(c.entry))
 			case item:
 				write(c, indent+"  ", indent+"- ")
 			case c.entry != nil:

@@ -52,8 +52,6 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	}
 	refuse(s.GradDtype != gradients, "stack-lacks", GradDtype,
 		"gradients in the weights' type, %s with %s, not %s", gradients, s.trained(), s.GradDtype)
-	refuse(s.Frozen() && whole && s.ZeRO == 0, "stack-lacks", Optimizer,
-		"adapters in fp32 under DDP, not adam-no-master or weight-dtype bf16")
 	refuse(s.WeightDtype == recipe.WeightsBF16 && s.Precision == recipe.FP16, "stack-lacks", WeightDtype,
 		"weights of bf16 with precision bf16, not %s", s.Precision)
 	if why := s.Optimizer.Whole(); why != "" && !offers[1] && s.ZeRO > 0 {

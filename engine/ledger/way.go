@@ -30,6 +30,7 @@ type Way struct {
 	Rank       int64            // of adapters; 0: all weights are trained
 	Targets    []string         // products that have adapters: q k v o gate up down
 	Base       recipe.BaseDtype
+	Low        bool  // adapters of 16 bits, with their gradients and moments
 	Layers     int64 // that are checkpointed, the first ones; 0: all
 
 	Seq, MicroBatch, MicroBatches int64
@@ -87,10 +88,10 @@ func (w *Way) gathers() bool { return w.FSDP || w.ZeRO != nil && w.ZeRO.Stage ==
 // weightsOnHost reports whether shards of the weights are in host memory.
 func (w *Way) weightsOnHost() bool { return w.Offload || w.ZeRO != nil && w.ZeRO.Weights }
 
-// adapter returns the bytes of an element of adapters where they compute: peft makes them in fp32; FSDP2
-// gathers 16 bits of them, and DeepSpeed casts its whole module.
+// adapter returns the bytes of an element of adapters where they compute: peft makes them in fp32, torchtune
+// in the model's type; FSDP2 gathers 16 bits of them, and DeepSpeed casts its whole module.
 func (w *Way) adapter() int64 {
-	if w.FSDP || w.ZeRO != nil {
+	if w.FSDP || w.ZeRO != nil || w.Low {
 		return 2
 	}
 	return 4

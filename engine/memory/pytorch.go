@@ -302,7 +302,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 			return nil, errors.New("DeepSpeed's ZeRO keeps fp32 copies of 16-bit weights: not with " +
 				"adam-no-master or weight-dtype bf16")
 		}
-		w.Bytes, w.Autocast = 2, false
+		w.Bytes, w.Autocast, w.Low = 2, false, w.Frozen()
 	}
 	return w, nil
 }
