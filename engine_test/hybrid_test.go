@@ -119,9 +119,9 @@ func TestMixersByHand(t *testing.T) {
 			4*6144 + 4*2048 + 2*512 + 64*(2*192+2*576+2*512+2*256+2) + 2*576 + 4*2048,
 		},
 	} {
-		ep := 8
-		if c.kind == "dense" || c.kind == "block" {
-			ep = 1
+		ep := 1
+		if m := presetModel(t, c.model); m.IsMoE() {
+			ep = 8
 		}
 		s := hybrid(t, c.model, knob.Given{knob.GPUs: 8, knob.EP: ep})
 		p := model.Lay(&s.Model, nil)

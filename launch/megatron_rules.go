@@ -199,11 +199,11 @@ func megatronModelRules() []Rule {
 // partWithoutFlag names what a model has that the launcher has no flag for; empty where there is none.
 func partWithoutFlag(m *model.Model) string {
 	a, kv := m.LocalAttention()
+	kinds := m.Beyond("*WGM-E") // W has a line below
 	for _, part := range []struct {
 		name string
 		has  bool
 	}{
-		{"Mamba-1, or attention beside Mamba-2", m.Has(model.LetterMamba1) || m.Has(model.LetterBeside)},
 		{
 			"one key for all heads and compressed keys (DeepSeek-V4; not in Megatron-LM's main branch)",
 			m.OutputGroups > 0,
@@ -213,7 +213,7 @@ func partWithoutFlag(m *model.Model) string {
 			m.HyperStreams > 0,
 		},
 		{"experts by a table of tokens", m.HashLayers > 0},
-		{"layers of the letters K, L, C, D, R, Q, X or Z of layer_pattern", m.HasAny("KLCDRQXZ")},
+		{"layers of the kind " + kinds, kinds != ""},
 		{"a norm of the embedding", m.EmbeddingNorm},
 		{"a bias of the output head", m.HeadBias},
 		{"layers of a window whose heads differ", a != m.Heads || kv != m.KVHeads || m.LocalHeadDim != 0 ||

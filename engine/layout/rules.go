@@ -258,11 +258,12 @@ func (r *rules) sequence() {
 				"sequence %d is longer than the %d tokens the model was published with", l.Seq, m.MaxSeq)
 		}
 	}
-	if l.CP > 1 && m.HasAny("HSZ") {
-		r.failf("cp-scan", id.CP,
-			"cp %d: no launcher divides attention and Mamba-2 side by side, or Mamba-1, over a sequence",
-			l.CP)
-		return
+	if l.CP > 1 {
+		if kinds := m.Beyond("*WGMKLCDRQX-E"); kinds != "" {
+			r.failf("cp-scan", id.CP, "cp %d: no launcher divides a sequence for layers of the kind %s",
+				l.CP, kinds)
+			return
+		}
 	}
 	if heads, what := m.ScanHeads(); heads > 0 && l.CP > 1 && heads%l.TP == 0 &&
 		!m.ExchangesScan(l.TP, l.CP) {

@@ -281,16 +281,15 @@ func (c *checker) pattern(m *Model) {
 	if m.Has(LetterShared) && m.Letter(0) != LetterSparse {
 		wrong("D first, where others (R) attend to what it chose")
 	}
-	const scans = "GMSHKLZ"
 	for _, f := range []struct {
 		field
 
 		letters string
 	}{
-		{field{"linear_key_heads", m.LinearKeyHeads}, scans},
-		{field{"linear_key_head_dim", m.LinearKeyDim}, scans},
-		{field{"linear_value_heads", m.LinearValueHeads}, scans},
-		{field{"linear_value_head_dim", m.LinearValueDim}, scans},
+		{field{"linear_key_heads", m.LinearKeyHeads}, scanLetters},
+		{field{"linear_key_head_dim", m.LinearKeyDim}, scanLetters},
+		{field{"linear_value_heads", m.LinearValueHeads}, scanLetters},
+		{field{"linear_value_head_dim", m.LinearValueDim}, scanLetters},
 		{field{"conv_width", m.ConvWidth}, "GMSHKCZ"},
 		{field{"linear_chunk", m.LinearChunk}, "MHLZ"},
 		{field{"linear_rank", m.LinearRank}, "S"},

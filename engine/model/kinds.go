@@ -43,11 +43,14 @@ const (
 // Letters lists them.
 func Letters() string { return "*WGMHSKLCDRQXZ-E" }
 
+// scanLetters are those of layers that carry a state from token to token.
+const scanLetters = "GMSHKLZ"
+
 // Flat reports whether each layer is one sub-layer: a mixer or a feed-forward part.
 func (m *Model) Flat() bool { return m.HasAny("-EZ") }
 
 // Scans reports whether layers carry a state from token to token.
-func (m *Model) Scans() bool { return m.HasAny("GMHSKLZ") }
+func (m *Model) Scans() bool { return m.HasAny(scanLetters) }
 
 // Mamba2 reports whether layers have Mamba-2, alone or beside attention.
 func (m *Model) Mamba2() bool { return m.HasAny("MHZ") }
@@ -83,6 +86,26 @@ func (m *Model) Has(letter byte) bool {
 // HasAny reports whether a layer has one of some letters.
 func (m *Model) HasAny(letters string) bool {
 	return strings.ContainsAny(letters, m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))])
+}
+
+// Beyond names the kinds of mixers of layers that have none of those letters; empty where all have one.
+func (m *Model) Beyond(letters string) string {
+	layers := min(len(m.Pattern), max(m.Layers, 0))
+	if strings.Trim(m.Pattern[:layers], letters) == "" {
+		return ""
+	}
+	var names []string
+	rows := mixers()
+	for i := range layers {
+		if strings.IndexByte(letters, m.Letter(i)) >= 0 {
+			continue
+		}
+		n := slices.IndexFunc(rows, func(s sublayer) bool { return s.has(m, i) })
+		if name := strings.ReplaceAll(rows[n].name, "_", " "); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // ScanHeads returns how many parts the layers that carry a state can be divided into, and what these are; 0

@@ -72,3 +72,27 @@ func TestTooManyKinds(t *testing.T) {
 		}
 	}
 }
+
+// TestLettersHaveKinds: each letter that a pattern may have is that of a kind, and no other has one; Beyond
+// names the kinds of those that are not in a list.
+func TestLettersHaveKinds(t *testing.T) {
+	rows := mixers()
+	for letter := byte('!'); letter <= '~'; letter++ {
+		m := Model{Layers: 1, Pattern: string(letter)}
+		n := 0
+		for !rows[n].has(&m, 0) {
+			n++
+		}
+		listed := strings.IndexByte(Letters(), letter) >= 0
+		if plain := rows[n].id == "full"; plain == (listed && letter != LetterAttention) {
+			t.Errorf("%c: listed %t, kind %q", letter, listed, rows[n].id)
+		}
+	}
+	m := Model{Layers: 5, Pattern: "*SHHSL"} // whose sixth letter is of no layer
+	if got, want := m.Beyond("*-E"), "Mamba 1, attention and Mamba 2"; got != want {
+		t.Errorf("beyond attention %q, want %q", got, want)
+	}
+	if got := m.Beyond("*SH") + (&Model{Layers: 3}).Beyond(""); got != "" {
+		t.Errorf("%q where all letters are known", got)
+	}
+}
