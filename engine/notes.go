@@ -57,7 +57,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		list = append(list, loraAssumption(s, n))
 	}
 	if s.Stack.Traits().Ledger && !s.Offload.Optimizer() {
-		list = append(list, optimizerAssumption(s.Optimizer, s.Stack))
+		list = append(list, optimizerAssumption(s.Optimizer, s.Stack, s.ZeRO > 0 && s.DP > 1))
 	}
 	say(s.Loss == recipe.LigerLoss, "loss liger is Liger-Kernel's fused linear cross entropy alone, and was "+
 		"not measured here: its norms, rotary positions and SwiGLU, which "+
@@ -184,7 +184,7 @@ func loraAssumption(s *Setup, adapters float64) string {
 }
 
 // optimizerAssumption says what updates the weights on a stack whose memory is a ledger.
-func optimizerAssumption(o recipe.Optimizer, stack recipe.Stack) string {
+func optimizerAssumption(o recipe.Optimizer, stack recipe.Stack, sharded bool) string {
 	states := o.States()
 	text := "weights are updated by one fused kernel (AdamW of PyTorch)"
 	switch {
@@ -200,6 +200,11 @@ func optimizerAssumption(o recipe.Optimizer, stack recipe.Stack) string {
 		text = "weights are updated by torch.optim.Muon, a matrix of the layers after the other: one " +
 			"moment in the gradient's format, five iterations of Newton-Schulz in bf16; embedding, head, " +
 			"norms and biases by one fused kernel of AdamW"
+		if sharded {
+			text += "; each rank gathers one matrix after the other in bf16 and makes its whole update, as " +
+				"Moonlight's does (arXiv 2502.16982): these gathers are time of the optimizer, not listed " +
+				"as traffic"
+		}
 	case states.Moments < 2 && !states.BitsAndBytes:
 		text = "weights are updated by SGD of PyTorch, fused"
 	case states.Narrow:
@@ -226,6 +231,7 @@ func adafactorAssumption(stack recipe.Stack) string {
 	case recipe.PyTorch:
 		return "weights are updated by torch.optim.Adafactor, a tensor after the other: sums over rows and " +
 			"columns in the gradient's format, no first moment"
+	default:
 	}
 	return "weights are updated by Adafactor of transformers, a tensor after the other: fp32 sums over " +
 		"rows and columns, no first moment, no relative steps, as the Trainer makes it"

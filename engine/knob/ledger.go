@@ -61,6 +61,8 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	matrices := s.Optimizer.States().Matrices
 	refuse(matrices && offers[1], "stack-lacks", Optimizer, "no %s here: DeepSpeed's own is not modelled; "+
 		"allowed: %s", s.Optimizer, wordsOf(recipe.FlatOptimizers()))
+	refuse(matrices && s.Offload.Optimizer() && !offers[1], "stack-lacks", Optimizer,
+		"no %s on the host; allowed with offload %s: %s", s.Optimizer, s.Offload, wordsOf(hostOptimizers()))
 	refuse(matrices && s.Model.IsMoE(), "stack-lacks", Optimizer, "no %s of experts: torch.optim.Muon takes "+
 		"2-D weights alone, those of experts are stacked", s.Optimizer)
 	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with --lora")
@@ -100,6 +102,13 @@ func fieldOf(err error) ID {
 		return ID(part.Part)
 	}
 	return Calibration
+}
+
+// hostOptimizers lists those that FSDP2 runs on the host, with its weights.
+func hostOptimizers() []recipe.Optimizer {
+	return slices.DeleteFunc(recipe.ShardedOptimizers(), func(o recipe.Optimizer) bool {
+		return o.States().Matrices
+	})
 }
 
 // notHere returns where a loss is that a stack does not have.

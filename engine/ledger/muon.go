@@ -14,20 +14,28 @@ func (t *training) orthogonal(p *trainable) bool {
 }
 
 // muon makes the temporaries of its update, one matrix after the other: the momentum's look ahead in the
-// gradient's format, then in 16 bits X, its Gram matrix, a polynomial of that and the next X.
+// gradient's format, then in 16 bits X, its Gram matrix, a polynomial of that and the next X. Under FSDP2
+// each rank gathers X and makes the whole update, as Moonlight's does (arXiv 2502.16982, section 2.3).
 func (t *training) muon() {
 	var update tensor // of the matrix before
 	for _, p := range t.trained {
 		if !t.orthogonal(p) {
 			continue
 		}
-		n, small := p.n, min(p.shape.rows, p.shape.columns)
-		ahead := t.alloc(size{n, p.e}, "momentum with a look ahead", computing)
+		n, small := p.shape.elements(), min(p.shape.rows, p.shape.columns)
+		ahead := t.alloc(size{p.n, p.e}, "momentum with a look ahead", computing)
 		t.drop(&update)
 		x := ahead.hold()
 		if p.e != 2 {
 			t.drop(&x)
-			x = t.alloc(size{n, 2}, "update in 16 bits", computing)
+			x = t.alloc(size{p.n, 2}, "update in 16 bits", computing)
+		}
+		if t.way.ranks() > 1 && t.way.FSDP {
+			shard := x
+			x = t.alloc(size{n, 2}, "gathered update", computing)
+			t.drop(&shard)
+			t.drop(&ahead)
+			ahead = x.hold() // the caller has it
 		}
 		var gram, polynomial tensor
 		square := size{small * small, 2}
@@ -49,6 +57,19 @@ func (t *training) muon() {
 	t.drop(&update)
 }
 
+// gathers returns how many matrices Muon gathers in an update, and their bytes.
+func (t *training) gathers() (matrices int, bytes int64) {
+	if t.way.ranks() < 2 || !t.way.FSDP {
+		return 0, 0
+	}
+	for _, p := range t.trained {
+		if t.orthogonal(p) {
+			matrices, bytes = matrices+1, bytes+2*p.shape.elements()
+		}
+	}
+	return matrices, bytes
+}
+
 // muonTime returns the seconds of its update and what the host launches: passes over memory, and three
 // products an iteration: X times its transpose, that squared, the polynomial times X. What AdamW updates is
 // one fused kernel.
@@ -60,8 +81,9 @@ func (t *training) muonTime() (seconds float64, launches int) {
 			continue
 		}
 		small, large := min(p.shape.rows, p.shape.columns), max(p.shape.rows, p.shape.columns)
-		// momentum 3 elements, look ahead 3, decay 2, update 2; in 16 bits: cast, norm, division, the update
-		bytes := 10*p.n*p.e + (2+2+4+2)*p.n
+		// momentum 3 elements, look ahead 3, decay 2, update 2; in 16 bits cast and update; of the whole
+		// matrix norm and division
+		bytes := 10*p.n*p.e + (2+2)*p.n + (2+4)*p.shape.elements()
 		const passes = 8
 		products := t.rates.product(small, small, large, 2, false) +
 			t.rates.product(small, small, small, 2, false) + t.rates.product(small, large, small, 2, false)

@@ -91,6 +91,8 @@ type external struct {
 // shape is so many matrices of one size; the zero value is a vector.
 type shape struct{ count, rows, columns int64 }
 
+func (s shape) elements() int64 { return s.count * s.rows * s.columns }
+
 // builder writes a program down. A tensor dies with its last reader; alive extends that to what was written
 // last, as a variable of a function does.
 type builder struct {

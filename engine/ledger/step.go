@@ -31,6 +31,8 @@ type Result struct {
 	Forward, Backward        float64 // seconds
 	Optimizer, Step          float64
 	Recomputed               float64 // contained in Backward
+	Matrices                 int     // that the update gathers, and their bytes
+	MatrixBytes              int64
 }
 
 // training is a model that trains in one way.
@@ -82,6 +84,7 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 	}
 	res.Reserved = t.pool.reserved
 	res.Trainable, res.Host = t.elements, t.host
+	res.Matrices, res.MatrixBytes = t.gathers()
 	res.Parameters, res.WeightBytes = res.Trainable+t.frozen, t.bytes
 	return res, nil
 }

@@ -218,6 +218,9 @@ type StepTimes struct {
 
 	// shares of the parameters whose gradients travel, and of their 16-bit bytes that are gathered
 	Trained, Gathered float64
+
+	Matrices    int // that the update gathers, and their bytes
+	MatrixBytes units.Bytes
 }
 
 // Times returns those of a stack with a ledger, or bounds from below where these will do; nil for other
@@ -249,6 +252,7 @@ func Times(in *Input, stack Stack) *StepTimes {
 		Recompute: units.Seconds(res.Recomputed) * each, Optimizer: units.Seconds(res.Optimizer),
 		Trained:  float64(res.Trainable) / max(in.Program.Total(), 1),
 		Gathered: float64(gathered) / max(2*in.Program.Total(), 1),
+		Matrices: res.Matrices, MatrixBytes: units.Bytes(res.MatrixBytes),
 	}
 }
 

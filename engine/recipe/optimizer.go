@@ -119,8 +119,6 @@ func (o Optimizer) Whole() string {
 		return "kernels of bitsandbytes take no DTensor"
 	case s.Factored: // pytorch/pytorch#109581
 		return "its sums over rows and columns are those of whole matrices"
-	case s.Matrices:
-		return "its products are of whole matrices"
 	}
 	return ""
 }

@@ -64,6 +64,10 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 	if k := in.Known; k != nil && !in.Offload.Optimizer() {
 		t = rec.Named("update_of_the_ledger", float64(k.Optimizer))
 		rec.Given(record.InUnit(record.Seconds, "update_of_the_ledger", float64(k.Optimizer)))
+		if gathers := updateGathers(in); gathers > 0 {
+			t = t.Plus(rec.Named("gathers_of_the_update", gathers))
+			rec.Given(record.InUnit(record.Seconds, "gathers_of_the_update", gathers))
+		}
 	}
 	if rec.On() {
 		rec.At("time.optimizer", "rank", rank).Figure(record.Entry{
@@ -84,4 +88,15 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 			record.In("host_time_per_parameter", soft.HostUpdate), record.In("GPUs_of_a_node", gpus))
 	}
 	return units.Seconds(t.V)
+}
+
+// updateGathers returns the seconds in which an update gathers whole matrices from the shards, one after the
+// other.
+func updateGathers(in *Input) float64 {
+	k, g := in.Known, in.Groups.DenseShard
+	if k.Matrices == 0 || g.Size < 2 {
+		return 0
+	}
+	n := float64(k.Matrices)
+	return n * float64(in.Machine.AllGather(nil, k.MatrixBytes/units.Bytes(n), members(g)))
 }
