@@ -168,7 +168,7 @@ func commandsWith(root *cobra.Command, flag string) []string {
 
 // closest returns up to three words that are spelled like the one that was typed: with one letter
 // added, left out or another, in words of four letters with two, in those of nine with three; or with
-// two letters exchanged.
+// two letters exchanged. Where there is none, those that begin with it.
 func closest(typed string, words []string) []string {
 	const keep = 3
 	best := [][]string{nil, nil, nil}
@@ -191,6 +191,11 @@ func closest(typed string, words []string) []string {
 		}
 	}
 	near := append(append(best[0], best[1]...), best[2]...)
+	if len(near) == 0 && len(typed) > 2 {
+		near = slices.DeleteFunc(slices.Clone(words), func(w string) bool {
+			return !strings.HasPrefix(w, strings.ToLower(typed))
+		})
+	}
 	return near[:min(keep, len(near))]
 }
 

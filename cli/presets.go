@@ -37,10 +37,9 @@ func (a *app) presetsCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON document with every figure and its source")
 	cmd.Flags().BoolVar(&asTOML, "toml", false, "print the preset file of the ID")
 	cmd.RunE = a.wrap(func(_ *cobra.Command, args []string) error {
-		allowed := strings.Join(presetKinds(), ", ")
 		if len(args) < 1 || len(args) > 2 {
 			return &usageError{fmt.Sprintf("presets takes a kind and at most one id, given %d arguments; "+
-				"the kind is one of %s", len(args), allowed)}
+				"the kind is one of %s", len(args), strings.Join(presetKinds(), ", "))}
 		}
 		if len(args) == 2 {
 			return a.onePreset(args[0], args[1], asTOML, asJSON)
@@ -60,8 +59,7 @@ func (a *app) presetsCommand() *cobra.Command {
 		case "runs":
 			return a.runs(asJSON)
 		}
-		return &usageError{fmt.Sprintf("presets: given %s, allowed is one of %s", escape.Quote(args[0]),
-			allowed)}
+		return oneOf("presets", args[0], presetKinds())
 	})
 	return cmd
 }

@@ -179,8 +179,9 @@ func widest(lines []string) (width int) {
 	return width
 }
 
-// Wrap breaks a text into lines between words; it keeps "micro-batches" whole.
+// Wrap breaks a text into lines between words; it keeps "micro-batches" and "9.7 %" whole.
 func Wrap(text string, width int) string {
-	const hyphen = "\u2011" // one that never breaks
-	return strings.ReplaceAll(ansi.Wordwrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")
+	const hyphen, blank = "\u2011", "\u00a0%" // signs that never break
+	text = strings.NewReplacer("-", hyphen, " %", blank).Replace(text)
+	return strings.NewReplacer(hyphen, "-", blank, " %").Replace(ansi.Wordwrap(text, width, ""))
 }

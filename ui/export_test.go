@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/report"
+	"meshscope/ui/state"
 )
 
 // TestExport: x lists the formats, enter writes the figures that are on the
@@ -120,5 +121,15 @@ func TestExportLaunch(t *testing.T) {
 		if !strings.Contains(shown, want) {
 			t.Errorf("accelerate runs a pipeline, without %q:\n%s", want, shown)
 		}
+	}
+}
+
+// TestLongNameWritten: the name of a file that was written can be read and copied whole.
+func TestLongNameWritten(t *testing.T) {
+	name := "meshscope-decision-llama3.1-70b-256gpus-tp4-pp4-cp2-zero1.html"
+	m := sample(t, 120, 36)
+	a, ok := m.filing(func() (string, error) { return name, nil })().(state.Action)
+	if !ok || a.Text != "wrote "+name+" into the current folder" {
+		t.Errorf("%q", a.Text)
 	}
 }

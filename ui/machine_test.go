@@ -129,6 +129,12 @@ func TestMachineRows(t *testing.T) {
 		if m.state.Setup.Cluster.Inter.Bandwidth != 6.25e9 {
 			t.Errorf("right gives %+v", m.state.Setup.Cluster.Inter)
 		}
+		m.do(state.Action{Verb: state.FocusKnob, ID: knob.DP})
+		keys(m, "up")
+		above := map[bool]knob.ID{true: "link-bandwidth", false: knob.GPUs}[size[1] == 60]
+		if m.state.Focus != above {
+			t.Errorf("%v: above DP is %s, not %s", size, m.state.Focus, above)
+		}
 		keys(m, "u", "u", "u")
 		if m.state.Setup != before {
 			t.Errorf("undo does not take the machine back: %+v", m.state.Setup.Cluster)

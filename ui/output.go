@@ -216,7 +216,7 @@ func (m *Model) filing(write func() (string, error)) tea.Cmd {
 		}
 		return state.Action{
 			Verb: state.Say, Tone: state.Answer,
-			Text: "wrote " + escape.Name(filepath.Base(file)) + " into the current folder",
+			Text: "wrote " + escape.Line(filepath.Base(file)) + " into the current folder",
 		}
 	})
 }

@@ -214,10 +214,20 @@ func difference(from, to engine.Setup, first []knob.ID) string {
 	for i := range params {
 		p := &params[i]
 		if was, is := p.Text(from), p.Text(to); was != is {
-			parts = append(parts, fmt.Sprintf("%s %s → %s", p.Label, knobs.Show(p, was), knobs.Show(p, is)))
+			parts = append(parts, fmt.Sprintf("%s %s → %s", p.Label, brief(p, was), brief(p, is)))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// brief shows a value of a knob; of a long list, such as the layers of 32 stages, its ends.
+func brief(p *knob.Knob, text string) string {
+	const ends, most = 3, 8
+	parts := strings.Split(knobs.Show(p, text), ",")
+	if n := len(parts); p.Kind == knob.List && n > most {
+		parts = append(append(parts[:ends:ends], "…"), parts[n-ends:]...)
+	}
+	return strings.Join(parts, ",")
 }
 
 // fix sets the nearest legal values of the first problem that has any.

@@ -251,3 +251,18 @@ func setupOf(t testing.TB, modelID, clusterID string, given knob.Given) engine.S
 	}
 	return s
 }
+
+// TestBriefLists: a list of many stages is said by its ends, a short one whole.
+func TestBriefLists(t *testing.T) {
+	split, _ := knob.Find(knob.Split)
+	for text, want := range map[string]string{
+		"":                    "balanced",
+		"20,20,20,20":         "20,20,20,20",
+		"1,2,3,4,5,6,7,8":     "1,2,3,4,5,6,7,8",
+		"1,2,3,4,5,6,7,8,9,0": "1,2,3,…,8,9,0",
+	} {
+		if got := brief(&split, text); got != want {
+			t.Errorf("%s: %s, not %s", text, got, want)
+		}
+	}
+}
