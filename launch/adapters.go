@@ -148,9 +148,9 @@ func (t *trainer) adapterRules() []Rule {
 	may := func(s *engine.Setup) bool { return s.ZeRO == 0 && s.Precision == recipe.BF16 && !s.Frozen() }
 	low := func(s *engine.Setup) bool { return t.id == "axolotl" && may(s) }
 	return outsideSearch(refusesWith("optimizer", knob.Optimizer, t.source, func(s *engine.Setup) bool {
-		return optimOf(s.Optimizer) == ""
+		return !t.optimizes(s.Optimizer)
 	}, func(s *engine.Setup) string {
-		return string(s.Optimizer) + " is no optimizer of the Trainer (accepted: " + trainerWords() + ")"
+		return string(s.Optimizer) + " is no optimizer of the Trainer (accepted: " + t.optimizers() + ")"
 	}), refusesWith("weight-dtype", knob.WeightDtype, t.source, func(s *engine.Setup) bool {
 		if s.WeightDtype == recipe.WeightsBF16 && t.id == "llama-factory" && may(s) { // pure_bf16
 			return false

@@ -413,33 +413,3 @@ func (r *Reading) plainOptimizer(of recipe.Optimizer) {
 		r.guess(key, string(recipe.Adam))
 	}
 }
-
-// optimOf returns the Trainer's word for an optimizer; empty: it has none.
-func optimOf(o recipe.Optimizer) string {
-	if names := o.TrainerNames(); len(names) > 0 {
-		return names[0]
-	}
-	return ""
-}
-
-// trainerWords lists the optimizers that the Trainer has.
-func trainerWords() string {
-	var words []string
-	for _, o := range recipe.Optimizers() {
-		if optimOf(o) != "" {
-			words = append(words, string(o))
-		}
-	}
-	return strings.Join(words, ", ")
-}
-
-// readOptim reads an optimizer of the Trainer.
-func readOptim(v any, r *reader) error {
-	for _, o := range recipe.Optimizers() {
-		if slices.Contains(o.TrainerNames(), strings.ToLower(fmt.Sprint(v))) {
-			r.Setup[flat(knob.Optimizer)] = string(o)
-			return nil
-		}
-	}
-	return updates("").read(v, r)
-}

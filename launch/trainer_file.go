@@ -57,8 +57,11 @@ func (t *trainer) file() form {
 				read: t.checkpoints(false), write: t.checkpointed(false),
 			},
 			{
-				key: "optim", from: []string{flat(knob.Optimizer)}, read: readOptim,
-				write: func(s *engine.Setup) (any, bool) { return optimOf(s.Optimizer), true },
+				key: "optim", from: []string{flat(knob.Optimizer)}, read: t.readOptim,
+				write: func(s *engine.Setup) (any, bool) {
+					word := t.optimOf(s.Optimizer)
+					return word, word != ""
+				},
 			},
 			joint("bf16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) {
 				return s.Precision == recipe.BF16 && !pure(s), true
@@ -147,7 +150,8 @@ func (t *trainer) file() form {
 		}, parse: parseYAML,
 	}
 	f.rows = append(f.rows, t.adapterRows()...)
-	for key := range strings.FieldsSeq("use_muon use_galore use_apollo use_badam use_adam_mini use_lion") {
+	f.rows = append(f.rows, t.muonSwitch())
+	for key := range strings.FieldsSeq("use_galore use_apollo use_badam use_adam_mini use_lion") {
 		f.rows = append(f.rows, beyond(key, flat(knob.Optimizer), "another optimizer, which is not modelled"))
 	}
 	for i := range f.rows {

@@ -94,8 +94,23 @@ func wildMended() []wild {
 			"", false,
 		},
 		{
-			"another optimizer by a switch", "a.yaml", factory + "use_muon: true\n", nil,
+			"another optimizer by a switch", "a.yaml", factory + "use_galore: true\n", nil,
 			map[string]any{"optimizer": open},
+			"", false,
+		},
+		{
+			"Muon by a switch", "a.yaml", factory + "use_muon: true\noptim: adamw_torch\n", nil,
+			map[string]any{"optimizer": "muon"},
+			"use_muon takes its place", false,
+		},
+		{
+			"Muon of axolotl", "a.yaml", axolotl + "optimizer: muon\n", nil,
+			map[string]any{"optimizer": "muon"},
+			"", false,
+		},
+		{
+			"Adafactor", "a.yaml", axolotl + "optimizer: adafactor\n", nil,
+			map[string]any{"optimizer": "adafactor"},
 			"", false,
 		},
 		{
