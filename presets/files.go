@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"embed"
 	"errors"
+	"hash/maphash"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"meshscope/presets/hfconfig"
 	"meshscope/presets/input"
@@ -19,6 +21,7 @@ import (
 func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library {
 	with := newLibrary(embed.FS{}, l)
 	with.tables = l.tables // a setup is equal in both
+	parse := once(func(name string, text []byte) (ModelPreset, error) { return modelOf(l, name, text) })
 	with.folder = func(id string) (p ModelPreset, is bool, err error) {
 		folder, as := hfconfig.As(id)
 		file := strings.TrimRight(folder, `/\`) + "/" + configFile
@@ -26,7 +29,7 @@ func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library
 		if err != nil {
 			return p, false, nil
 		}
-		p, err = modelOf(l, hfconfig.Named(file, as), text)
+		p, err = parse(hfconfig.Named(file, as), text)
 		p.ID = id
 		return p, true, err
 	}
@@ -44,9 +47,40 @@ func (l *Library) ReadingModels(read func(name string) ([]byte, error)) *Library
 		if err != nil {
 			return ModelPreset{}, &input.Error{File: name, Err: err}
 		}
-		return modelOf(l, name, text)
+		return parse(name, text)
 	}
 	return with
+}
+
+// once returns what parses a file while its text stays as it was the last time that it is asked for: one
+// question resolves its setup dozens of times, and a file may have megabytes.
+func once(parse func(string, []byte) (ModelPreset, error)) func(string, []byte) (ModelPreset, error) {
+	type file struct {
+		name string
+		sum  uint64
+		size int
+	}
+	type answer struct {
+		preset ModelPreset
+		err    error
+	}
+	const most = 64 // files that are remembered
+	var lock sync.Mutex
+	known, seed := map[file]answer{}, maphash.MakeSeed()
+	return func(name string, text []byte) (ModelPreset, error) {
+		f := file{name, maphash.Bytes(seed, text), len(text)}
+		lock.Lock()
+		defer lock.Unlock()
+		a, ok := known[f]
+		if !ok {
+			if len(known) == most {
+				clear(known)
+			}
+			a.preset, a.err = parse(name, text)
+			known[f] = a
+		}
+		return a.preset, a.err
+	}
 }
 
 // ReadsModels reports whether a model may be named by its file.

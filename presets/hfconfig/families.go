@@ -25,8 +25,7 @@ func families() map[string]family {
 			if r.Model.NormsPer = norms; norms == 2 {
 				return
 			}
-			if r.Model.LocalWindow, _ = r.number("sliding_window",
-				"local_window"); r.class.Name == "Gemma3TextConfig" {
+			if r.window(); r.class.Name == "Gemma3TextConfig" {
 				r.Model.QKNorm = model.QKNormPerHead
 				every, _ := r.number("sliding_window_pattern", "local_to_global_ratio")
 				r.pattern(every)
@@ -311,8 +310,13 @@ func (r *reader) activation(key string) {
 	}
 }
 
-// window reads attention to the last tokens only, in every layer.
-func (r *reader) window() { r.Model.LocalWindow, _ = r.number("sliding_window", "local_window") }
+// window reads attention to the last tokens only, in every layer; null is all of them.
+func (r *reader) window() {
+	n, ok := r.number("sliding_window", "local_window")
+	if r.Model.LocalWindow = n; ok && n == 0 {
+		r.refusef("sliding_window", "0 tokens; allowed: a window of 1 or more, or null for none")
+	}
+}
 
 // switchedWindow reads a window that is off unless use_sliding_window is on, and then begins at
 // a layer: one that is not the last is not modelled.
@@ -395,7 +399,7 @@ func (r *reader) pattern(every int) {
 			return
 		case kind == "sliding_attention" && r.Model.LocalWindow == 0:
 			if len(r.Problems) == 0 {
-				r.refusef("layer_types", "layer %d is sliding_attention, while sliding_window is 0; "+
+				r.refusef("layer_types", "layer %d is sliding_attention, without a sliding_window; "+
 					"allowed is a window of 1 or more", i+1)
 			}
 			return

@@ -512,10 +512,21 @@ func TestRefused(t *testing.T) {
 			`layers":2`, 1), []string{"layer_types: 3 layers, where num_hidden_layers is 2"}},
 		"a window of 0": {
 			strings.Replace(gemmaOf("sliding", "full"), `window":1024`, `window":0`, 1),
-			[]string{"layer_types: layer 1 is sliding_attention, while sliding_window is 0; allowed is a " +
+			[]string{"sliding_window: 0 tokens; allowed: a window of 1 or more, or null for none"},
+		},
+		"no window": {
+			strings.Replace(gemmaOf("sliding", "full"), `window":1024`, `window":null`, 1),
+			[]string{"layer_types: layer 1 is sliding_attention, without a sliding_window; allowed is a " +
 				"window of 1 or more"},
 		},
-		"experts, and none": {`{"model_type":"qwen3_moe","num_experts":0,"num_experts_per_tok":8,"moe_intermediate_size":768}`, []string{"num_experts_per_tok: 8; allowed: 0 without num_experts"}},
+		"a period of 0": {
+			string(small("jamba", "attn_layer_period=0", "attn_layer_offset=0")),
+			[]string{"attn_layer_period: 0: a whole number of at least 1"},
+		},
+		"experts, and none": {
+			`{"model_type":"qwen3_moe","num_experts":0,"num_experts_per_tok":8,"moe_intermediate_size":768}`,
+			[]string{"num_experts: 0; allowed: a whole number of at least 1 in a mixture"},
+		},
 		"layers of llama": {
 			string(small("llama", `layer_types=["full_attention"]`)),
 			[]string{"layer_types: 1 layers, where num_hidden_layers is 4"},

@@ -253,7 +253,11 @@ func jamba(r *reader) {
 	m.Position = "none"
 	period := func(of string) func(int) bool {
 		n, at := r.must(of+"_layer_period", "layer_pattern"), r.must(of+"_layer_offset", "layer_pattern")
-		if n < 1 || at < 0 || at >= n {
+		switch {
+		case n < 1:
+			r.refusef(of+"_layer_period", "%d: a whole number of at least 1", n)
+			n = 1
+		case at < 0 || at >= n:
 			r.refusef(of+"_layer_offset", "%d: from 0 to %s_layer_period - 1 = %d", at, of, n-1)
 			n = 1
 		}

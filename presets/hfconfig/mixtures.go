@@ -15,6 +15,10 @@ func (r *reader) experts(key, alias string, width int) {
 	key = r.first(key, alias)
 	m.Experts, m.TopK, m.ExpertFFN = r.must(key, "n_experts"), r.must("num_experts_per_tok", "top_k"), width
 	m.MoEFreq = 1
+	if m.Experts == 0 && r.has(key) {
+		r.refusef(key, "0; allowed: a whole number of at least 1 in a mixture, with %d experts a token",
+			m.TopK)
+	}
 	for _, other := range []string{"num_experts", "num_local_experts", "n_routed_experts"} {
 		if string(r.keys[other].raw) == strconv.Itoa(m.Experts) {
 			r.skip("the same as "+key, other)
