@@ -210,6 +210,8 @@ func pythonValue(text string) (any, error) {
 		return false, nil
 	case "None":
 		return nil, nil
+	case "":
+		return nil, errors.New("no value")
 	}
 	if text[0] == '[' {
 		p := listReader{rest: text}
@@ -220,7 +222,7 @@ func pythonValue(text string) (any, error) {
 		return v, err
 	}
 	if q := text[0]; q == '"' || q == '\'' {
-		if end := strings.IndexByte(text[1:], q); end != len(text)-2 || strings.Contains(text, `\`) {
+		if i := strings.IndexByte(text[1:], q); i < 0 || i != len(text)-2 || strings.Contains(text, `\`) {
 			return nil, errors.New("no plain text in quotes")
 		}
 		return text[1 : len(text)-1], nil
