@@ -123,7 +123,7 @@ func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits 
 	switch {
 	case m.Scans():
 		x.Layers = "layers of linear attention"
-	case m.Beyond("*W-E") != "", m.IndexTopK+m.ResidualBlock+m.AltUpStreams+m.LayerInput+
+	case !m.Only("*W-E"), m.IndexTopK+m.ResidualBlock+m.AltUpStreams+m.LayerInput+
 		m.HyperStreams+m.OutputGroups > 0:
 		x.Layers = "layers of a kind that was not measured"
 	}

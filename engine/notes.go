@@ -109,7 +109,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	scans := s.Model.Scans()
 	say(scans && s.Stack.Resolve() != recipe.Textbook, "layers of linear attention save what Megatron-LM's "+
 		"code saves, on every stack, and take what their kernels move through memory; neither was measured")
-	gathers := s.Model.Has(model.LetterKimi) || s.Model.Has(model.LetterLightning)
+	gathers := s.Model.GathersStates()
 	say(scans && s.CP > 1 && !gathers, "context parallelism of linear attention exchanges the sequence for "+
 		"heads, before its convolution and after it, exposed, as Megatron-LM does on every stack")
 	say(gathers && s.CP > 1, "context parallelism of linear attention leaves each rank a part of the "+

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -106,6 +107,23 @@ func TestPyTorchRefuses(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%v: %v, want %q", c.given, engine.Check(s), c.says)
+		}
+	}
+	s := onOneGPU(t, nil)
+	s.Model = presetModel(t, "lfm2-350m")
+	for _, c := range []struct {
+		pattern, says string
+		scalar        bool
+	}{
+		{"C", "no rules for short convolution", false}, // alike, so the kind has the name of its MLP
+		{"*C", "no rules for short convolution", false},
+		{"", "no rules for scalar of the layer", true},
+	} {
+		if s.Model.Pattern, s.Model.LayerScalar = c.pattern, c.scalar; c.scalar {
+			s.Model.ConvWidth = 0
+		}
+		if problems := engine.Check(s); !strings.Contains(fmt.Sprint(problems), c.says) {
+			t.Errorf("%q: %v, want %q", c.pattern, problems, c.says)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -131,6 +132,18 @@ func TestSharedKeyByHand(t *testing.T) {
 	less := kept(t, s) - kept(t, deep)
 	if want := 2 * streams * h * s.MicroBatchTokens(); !same(less, want) {
 		t.Errorf("a recomputed layer keeps %v bytes, by hand %v", less, want)
+	}
+}
+
+// TestSharedKeyHasItsKinds: beside its own three kinds of layers any other is refused.
+func TestSharedKeyHasItsKinds(t *testing.T) {
+	for _, letter := range model.Letters() {
+		m := presetModel(t, "deepseek-v4-flash")
+		m.Pattern = "WQX" + string(letter)
+		refused := strings.Contains(fmt.Sprint(m.Check()), "output_groups")
+		if refused == strings.ContainsRune("WQX", letter) {
+			t.Errorf("%c: refused %t: %v", letter, refused, m.Check())
+		}
 	}
 }
 

@@ -1,11 +1,14 @@
 package launch_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"meshscope/engine/knob"
+	"meshscope/engine/model"
 	"meshscope/launch"
+	"meshscope/presets"
 )
 
 // TestHybridsOfMegatron: what Megatron-LM is told of layers of linear attention is read as the same model; a
@@ -76,5 +79,49 @@ func TestSubLayersOfMegatron(t *testing.T) {
 	})
 	if refused := megatron.Refusals(&granite); len(refused) == 0 || refused[0].Rule != "hybrid" {
 		t.Errorf("granite: %+v", refused)
+	}
+}
+
+// TestPartsWithoutFlag: what a model has that Megatron-LM has no flag for is refused by its name.
+func TestPartsWithoutFlag(t *testing.T) {
+	megatron, _ := launch.Find("megatron")
+	for part, c := range map[string]struct {
+		id  string
+		set func(*model.Model)
+	}{
+		"layers of the kind sliding": {"gemma3-4b", func(m *model.Model) {
+			m.Pattern, m.LocalRatio = "W*WW", ""
+		}},
+		"whose heads differ":    {"gemma3-4b", func(m *model.Model) { m.LocalKVHeads = 2 }},
+		"window whose heads":    {"gemma3-4b", func(m *model.Model) { m.LocalHeadDim = 64 }},
+		"another width":         {"llama3.1-8b", func(m *model.Model) { m.VHeadDim = 64 }},
+		"keys as values":        {"gemma3-4b", func(m *model.Model) { m.ValuesAreKeys = true }},
+		"through a latent":      {"llama3.1-8b", func(m *model.Model) { m.QLoraRank = 512 }},
+		"router and layer":      {"llama3.1-8b", func(m *model.Model) { m.LayerScalar = true }},
+		"that do nothing":       {"mixtral-8x7b", func(m *model.Model) { m.ZeroExperts = 4 }},
+		"of several widths":     {"llama3.1-8b", func(m *model.Model) { m.FFNWidths = "14336,8192" }},
+		"of the stream":         {"llama3.1-8b", func(m *model.Model) { m.ResidualBlock = 4 }},
+		"several streams":       {"llama3.1-8b", func(m *model.Model) { m.AltUpStreams = 4 }},
+		"output of MLA":         {"deepseek-v3", func(m *model.Model) { m.AttnGate = model.GateChannel }},
+		"latent space":          {"mixtral-8x7b", func(m *model.Model) { m.ExpertLatent = 1024 }},
+		"more positions":        {"gpt2-124m", func(m *model.Model) { m.PositionRows = 2048 }},
+		"unknown family":        {"llama3.1-8b", func(m *model.Model) { m.ReadAs = "llama" }},
+		"hyper-connections":     {"llama3.1-8b", func(m *model.Model) { m.HyperStreams = 4 }},
+		"bias of the output":    {"llama3.1-8b", func(m *model.Model) { m.HeadBias = true }},
+		"kind Mamba 1":          {"jamba-v0.1", func(*model.Model) {}},
+		"one key for all":       {"deepseek-v4-flash", func(*model.Model) {}},
+		"a table of tokens":     {"mixtral-8x7b", func(m *model.Model) { m.HashLayers = 2 }},
+		"norm of the embedding": {"llama3.1-8b", func(m *model.Model) { m.EmbeddingNorm = true }},
+	} {
+		s := presets.DefaultSetup()
+		m, err := presets.Default().Model(c.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.set(&m)
+		s.Model = m
+		if refused := fmt.Sprint(megatron.Refusals(&s)); !strings.Contains(refused, part) {
+			t.Errorf("%s: %s", part, refused)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"fmt"
-	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -199,7 +198,7 @@ func megatronModelRules() []Rule {
 // partWithoutFlag names what a model has that the launcher has no flag for; empty where there is none.
 func partWithoutFlag(m *model.Model) string {
 	a, kv := m.LocalAttention()
-	kinds := m.Beyond("*WGM-E") // W has a line below
+	kinds := m.Beyond("*GM-E")
 	for _, part := range []struct {
 		name string
 		has  bool
@@ -218,7 +217,6 @@ func partWithoutFlag(m *model.Model) string {
 		{"a bias of the output head", m.HeadBias},
 		{"layers of a window whose heads differ", a != m.Heads || kv != m.KVHeads || m.LocalHeadDim != 0 ||
 			m.LocalVHeadDim != 0},
-		{"a pattern of windowed layers", strings.IndexByte(m.Pattern, model.LetterWindow) >= 0},
 		{"values of another width than keys without MLA", !m.IsMLA() && m.VHeadDim != 0},
 		{"keys as values", m.ValuesAreKeys},
 		{"queries through a latent without one of keys", !m.IsMLA() && m.QLoraRank > 0},

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -238,7 +239,8 @@ func Check(p *model.Program, w *Way) error {
 	for i := range p.Layers {
 		for j := range p.Layers[i].Ops {
 			if k := p.Layers[i].Ops[j].Kind; k > model.View {
-				return fmt.Errorf("there are no rules for layers of the kind %s", p.Layers[i].Name)
+				what := cmp.Or(m.Beyond("*W-E"), p.Layers[i].Ops[j].Name, "this kind of layer")
+				return fmt.Errorf("there are no rules for %s", what)
 			}
 		}
 	}

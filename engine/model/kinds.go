@@ -46,11 +46,17 @@ func Letters() string { return "*WGMHSKLCDRQXZ-E" }
 // scanLetters are those of layers that carry a state from token to token.
 const scanLetters = "GMSHKLZ"
 
+// gatherLetters are those of them whose CP gathers the states of all ranks (ScanCost.Gathers).
+const gatherLetters = "KL"
+
 // Flat reports whether each layer is one sub-layer: a mixer or a feed-forward part.
 func (m *Model) Flat() bool { return m.HasAny("-EZ") }
 
 // Scans reports whether layers carry a state from token to token.
 func (m *Model) Scans() bool { return m.HasAny(scanLetters) }
+
+// GathersStates reports whether CP gives each rank a part of the sequence in layers that carry a state.
+func (m *Model) GathersStates() bool { return m.HasAny(gatherLetters) }
 
 // Mamba2 reports whether layers have Mamba-2, alone or beside attention.
 func (m *Model) Mamba2() bool { return m.HasAny("MHZ") }
@@ -88,15 +94,19 @@ func (m *Model) HasAny(letters string) bool {
 	return strings.ContainsAny(letters, m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))])
 }
 
+// Only reports whether each layer that a letter stands for has one of some letters.
+func (m *Model) Only(letters string) bool {
+	return strings.Trim(m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))], letters) == ""
+}
+
 // Beyond names the kinds of mixers of layers that have none of those letters; empty where all have one.
 func (m *Model) Beyond(letters string) string {
-	layers := min(len(m.Pattern), max(m.Layers, 0))
-	if strings.Trim(m.Pattern[:layers], letters) == "" {
+	if m.Only(letters) {
 		return ""
 	}
 	var names []string
 	rows := mixers()
-	for i := range layers {
+	for i := range min(len(m.Pattern), m.Layers) {
 		if strings.IndexByte(letters, m.Letter(i)) >= 0 {
 			continue
 		}
@@ -124,8 +134,8 @@ func (m *Model) ScanHeads() (heads int, what string) {
 // groups: those of a state-space layer are copied where there are fewer
 // (megatron/core/ssm/mamba_context_parallel.py).
 func (m *Model) ExchangesScan(tp, cp int) bool {
-	if m.HasAny("KL") {
-		return true // each has its part of the sequence
+	if m.GathersStates() {
+		return true
 	}
 	groups := m.LinearKeyHeads / tp
 	return m.LinearValueHeads%(tp*cp) == 0 && (groups%cp == 0 || !m.Has(LetterDelta) && cp%groups == 0)

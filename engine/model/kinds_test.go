@@ -88,6 +88,17 @@ func TestLettersHaveKinds(t *testing.T) {
 			t.Errorf("%c: listed %t, kind %q", letter, listed, rows[n].id)
 		}
 	}
+	for _, letter := range scanLetters { // whose sizes are those of any of them
+		m := Model{
+			Layers: 1, Hidden: 64, Heads: 4, KVHeads: 2, HeadDim: 16, FFN: 96, Vocab: 100, Norm: NormRMS, NormsPer: 2,
+			Pattern: string(letter), LinearKeyHeads: 2, LinearKeyDim: 8, LinearValueHeads: 2, LinearValueDim: 8,
+			ConvWidth: 4, LinearChunk: 8, LinearRank: 4, SharedBlocks: 1, AdapterRank: 4, LinearFullGate: true,
+		}
+		scan := Lay(&m, nil).Layers[0].Scanned()
+		if scan == nil || scan.Scan.Gathers.V > 0 != m.GathersStates() {
+			t.Errorf("%c: CP gathers states: %t, its scan says otherwise: %+v", letter, m.GathersStates(), scan)
+		}
+	}
 	m := Model{Layers: 5, Pattern: "*SHHSL"} // whose sixth letter is of no layer
 	if got, want := m.Beyond("*-E"), "Mamba 1, attention and Mamba 2"; got != want {
 		t.Errorf("beyond attention %q, want %q", got, want)

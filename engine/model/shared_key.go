@@ -139,7 +139,7 @@ func (c *checker) sharedKey(m *Model) {
 	if !m.sharesKey() {
 		return
 	}
-	only := m.Pattern != "" && !m.HasAny("*GMHSKLCDRZ-E") && m.KVHeads == 1 && m.QLoraRank > 0 &&
+	only := m.Pattern != "" && m.Only("WQX") && m.KVHeads == 1 && m.QLoraRank > 0 &&
 		m.LocalWindow > 0 && m.Heads > 0 && m.Heads%m.OutputGroups == 0
 	plain := !m.IsMLA() && m.AttnBias == BiasNone && m.QKNorm == QKNormPerHead && m.AttnGate == "" &&
 		!m.ValuesAreKeys && m.ReusedKV|m.LocalHeads|m.LocalKVHeads|m.LocalHeadDim|m.VHeadDim == 0
