@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +43,8 @@ func TestMixersByHand(t *testing.T) {
 	const index = 2048*32*128 + 6144*128 + 256 + 6144*32
 	const inner, groups = 64 * 64, 8 * 128 // Nemotron 3 Nano: 64 heads of 64, and 8 groups of a state of 128
 	const state = 2048*(2*4096+256+64) + (4096+256)*5 + 3*64 + 4096 + 4096*2048
+	// of which some is whole on each rank of TP
+	whole := []string{"jamba-v0.1", "falcon-h1-0.5b", "glm-5.2", "zamba2-1.2b", "kimi-linear-48b-a3b"}
 	for _, c := range []struct {
 		model, kind              string
 		parameters, flops, saved float64
@@ -142,9 +145,8 @@ func TestMixersByHand(t *testing.T) {
 		if got := float64(saved / units.Bytes(s.MicroBatchTokens())); !same(got, c.saved) {
 			t.Errorf("%s: %v bytes of a token, by hand %v", c.kind, got, c.saved)
 		}
-		if c.kind == "mamba1_dense" || c.kind == "dense" || c.kind == "block" || strings.HasPrefix(c.kind, "sparse") ||
-			strings.HasPrefix(c.kind, "reselected") || c.kind == "kimi_moe" {
-			continue // of which some is whole on each rank
+		if slices.Contains(whole, c.model) {
+			continue
 		}
 		s = hybrid(t, c.model, knob.Given{knob.GPUs: 8, knob.EP: ep, knob.TP: 2})
 		if got := savedByMixer(t, s, c.kind); !same(float64(got), float64(saved)/2) {
@@ -161,17 +163,21 @@ func savedByMixer(t *testing.T, s engine.Setup, kind string) (saved units.Bytes)
 	if !ok {
 		t.Fatalf("illegal: %v", engine.Check(s))
 	}
-	for _, k := range kinds {
+	for i, k := range kinds {
 		if k.ID != kind {
 			continue
 		}
+		last := ""
+		for _, o := range model.Lay(&s.Model, nil).Layers[i].Ops {
+			if o.Part == model.PartAttention {
+				last = o.ID
+			}
+		}
 		for _, o := range k.Operations {
-			// also the norm of the other half
-			if o.ID == "norms" && (strings.Contains(k.ID, "_") || kind == "dense") {
+			if o.ID == "norms" && !s.Model.Flat() { // also the norm of the other half
 				o.Activations /= 2
 			}
-			saved += o.Activations
-			if o.ID == "output" && kind != "dense" && kind != "block" || o.ID == "mamba-output" { // the last of the mixer
+			if saved += o.Activations; o.ID == last {
 				return saved
 			}
 		}
@@ -270,11 +276,14 @@ func TestUnmeasuredLayersWidenTheBand(t *testing.T) {
 // TestFormulasOfHybrids: each recorded formula of every kind of layer gives its figure, under TP, CP and
 // recomputation.
 func TestFormulasOfHybrids(t *testing.T) {
-	for _, id := range []string{
+	seen := ""
+	for _, id := range []string{ // some with a pattern that their presets have not
 		"qwen3-next-80b-a3b", "qwen3.5-27b", "nemotron3-nano-30b-a3b",
 		"nemotron-nano-9b-v2", "granite-4.0-h-tiny", "lfm2-8b-a1b", "kimi-linear-48b-a3b", "minimax-m1",
 		"jamba-v0.1", "falcon-h1-0.5b", "glm-5.2", "zamba2-1.2b", "deepseek-v4-flash",
+		"gemma3-4b WW*",
 	} {
+		id, pattern, _ := strings.Cut(id, " ")
 		for _, recompute := range []recipe.RecomputeMode{
 			recipe.RecomputeNone, recipe.RecomputeSelective,
 			recipe.RecomputeFull,
@@ -290,10 +299,17 @@ func TestFormulasOfHybrids(t *testing.T) {
 			}
 			s := hybrid(t, id, given)
 			s.Recompute.Mode, s.TrainMTP = recompute, s.Model.MTPLayers > 0
+			s.Model.Pattern = cmp.Or(pattern, s.Model.Pattern)
+			seen += s.Model.Pattern
 			if !engine.Legal(s) {
 				t.Fatalf("%s: %v", id, engine.Check(s))
 			}
 			holds(t, s)
+		}
+	}
+	for _, letter := range model.Letters() {
+		if !strings.ContainsRune(seen, letter) {
+			t.Errorf("no model here has layers of %c: name one, or one with a pattern that has them", letter)
 		}
 	}
 }
