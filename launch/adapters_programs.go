@@ -67,7 +67,7 @@ func torchtuneAdapters() *trainer {
 
 const compileKey = "compile" // of torchtune, and of a setup
 
-// torchtuneRows returns what torchtune's models take besides the words that others have.
+// torchtuneRows returns what torchtune's models take beside the words that others have.
 func torchtuneRows() []field {
 	const output = "model.apply_lora_to_output"
 	return append(torchtuneAdapters().tunerRows(),

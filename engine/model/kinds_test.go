@@ -90,13 +90,14 @@ func TestLettersHaveKinds(t *testing.T) {
 	}
 	for _, letter := range scanLetters { // whose sizes are those of any of them
 		m := Model{
-			Layers: 1, Hidden: 64, Heads: 4, KVHeads: 2, HeadDim: 16, FFN: 96, Vocab: 100, Norm: NormRMS, NormsPer: 2,
-			Pattern: string(letter), LinearKeyHeads: 2, LinearKeyDim: 8, LinearValueHeads: 2, LinearValueDim: 8,
-			ConvWidth: 4, LinearChunk: 8, LinearRank: 4, SharedBlocks: 1, AdapterRank: 4, LinearFullGate: true,
+			Layers: 1, Hidden: 64, Heads: 4, KVHeads: 2, HeadDim: 16, FFN: 96, Vocab: 100,
+			Norm: NormRMS, NormsPer: 2, Pattern: string(letter),
+			LinearKeyHeads: 2, LinearKeyDim: 8, LinearValueHeads: 2, LinearValueDim: 8,
+			ConvWidth: 4, LinearChunk: 8, LinearRank: 4, SharedBlocks: 1, AdapterRank: 4,
 		}
 		scan := Lay(&m, nil).Layers[0].Scanned()
 		if scan == nil || scan.Scan.Gathers.V > 0 != m.GathersStates() {
-			t.Errorf("%c: CP gathers states: %t, its scan says otherwise: %+v", letter, m.GathersStates(), scan)
+			t.Errorf("%c: CP gathers states: %t, but its scan: %+v", letter, m.GathersStates(), scan)
 		}
 	}
 	m := Model{Layers: 5, Pattern: "*SHHSL"} // whose sixth letter is of no layer
