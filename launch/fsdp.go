@@ -55,7 +55,7 @@ func (r *reader) readShards(replicate, shard, reshard string, left int) {
 		r.Setup[flat(knob.DP)], r.Setup[flat(knob.ZeRO)], r.Setup[flat(knob.HSDP)] = replicas, 0, 1
 		return
 	default:
-		r.Setup[flat(knob.DP)] = replicas * sharded
+		r.Setup[flat(knob.DP)] = times(replicas, sharded)
 	}
 	r.Setup[flat(knob.HSDP)], r.Setup[flat(knob.ZeRO)] = replicas, stage
 	if stage > 0 && !r.said(reshard) && !r.lost[flat(knob.ZeRO)] {
