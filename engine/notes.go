@@ -84,10 +84,13 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		"weights over PCIe and of the update by the host's processors (DeepSpeed's CPU-Adam: 0.707 ns a "+
 		"parameter for the whole node, measured in 2021 on an unnamed machine), all exposed; newer hosts "+
 		"are up to twice as fast")
-	say(s.Offload == recipe.OffloadWeights && !s.Stack.Traits().HostOptimizer, "under FSDP2 PyTorch's own "+
+	say(s.Offload.Weights() && !s.Stack.Traits().HostOptimizer, "under FSDP2 PyTorch's own "+
 		"AdamW updates on the host, whose fused kernel nobody measured here (the one before it took seven "+
 		"times as long as DeepSpeed's); every optimizer is given the same time, and copies of weights and "+
 		"gradients overlap with nothing")
+	say(s.Offload.Activations(), "activations on the host are those of torch.autograd.graph.save_on_cpu: a "+
+		"tensor is copied each time it is saved, weights too, and each copy is waited for; offloads of "+
+		"torchtune and TRL leave weights out and hide a part of the copies: less host memory, and less time")
 	if used := s.Domain(&s.Cluster); used < s.Cluster.Domain() {
 		list = append(list,
 			fmt.Sprintf("the job uses %d of the %d GPUs of each scale-up domain, so that no group spans two",

@@ -221,7 +221,7 @@ func checkAddsUp(t failer, s engine.Setup, reused *engine.Evaluator) {
 			!same(float64(m.Allocated+m.Overhead), float64(m.Total)) {
 			t.Fatalf("rank %d does not add up: %+v", m.Rank, m)
 		}
-		if m.Weights <= 0 && s.Offload != recipe.OffloadWeights || m.Activations < 0 ||
+		if m.Weights <= 0 && !s.Offload.Weights() || m.Activations < 0 ||
 			m.Total > r.Memory.Peak {
 			t.Fatalf("rank %d: %+v with peak %v", m.Rank, m, r.Memory.Peak)
 		}

@@ -53,7 +53,7 @@ func accelerateDeepSpeed() Launcher {
 		refuses("offload-zero", knob.Offload, plugin, "offload_optimizer_device needs zero 1 or more",
 			func(s *engine.Setup) bool { return s.Offload.Optimizer() && s.ZeRO == 0 }),
 		refuses("offload-param", knob.Offload, plugin, "offload_param_device needs zero 3",
-			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadWeights && s.ZeRO != 3 }))
+			func(s *engine.Setup) bool { return s.Offload.Weights() && s.ZeRO != 3 }))
 	export := l.export
 	l.export = func(s *engine.Setup) Document {
 		f := accelerateFile(true)
@@ -96,7 +96,7 @@ func accelerateRules() []Rule {
 		"utils/dataclasses.py, FullyShardedDataParallelPlugin")...)
 	rules = append(rules, unless(noHostMemory(accelerateSource,
 		"fsdp_offload_params moves weights and gradients to the host too, not the optimizer alone"),
-		"offload-weights", recipe.OffloadWeights, "fsdp_offload_params needs FSDP: zero 2 or 3",
+		"offload-weights", "fsdp_offload_params needs FSDP: zero 2 or 3",
 		func(s *engine.Setup) bool { return s.ZeRO >= 2 })...)
 	return append(rules, append(outsideSearch(
 		oneOf(knob.Precision, accelerateSource, "mixed_precision", func(s *engine.Setup) recipe.Precision {
@@ -341,7 +341,7 @@ func (r *reader) finishDeepSpeedPlugin(gpus int) {
 // weightsDevice returns the row of where the plugin keeps weights.
 func weightsDevice(key string) field {
 	return joint(key, []knob.ID{knob.Offload}, func(s *engine.Setup) (any, bool) {
-		if s.Offload == recipe.OffloadWeights {
+		if s.Offload.Weights() {
 			return "cpu", true
 		}
 		return "none", true

@@ -129,6 +129,20 @@ func torchtuneTunes(r *reader) {
 	t.adapts(r)
 }
 
+// torchtuneActivationsKey is its switch by which what the backward reads goes to the host.
+const torchtuneActivationsKey = "enable_activation_offloading"
+
+// torchtuneOffloads takes what is in host memory.
+func torchtuneOffloads(r *reader) {
+	const weights = "fsdp_cpu_offload"
+	if on, err := isOn(r.values[weights].Value); r.said(weights) && on && err == nil {
+		if r.Setup[flat(knob.Offload)] = string(recipe.OffloadWeights); r.Setup[flat(knob.ZeRO)] == 0 {
+			r.onHostWithoutShards(weights)
+		}
+	}
+	r.hostActivations(torchtuneActivationsKey, false)
+}
+
 // torchtuneStack gives what trains in bf16 alone the stack whose operations are counted, with its loss and
 // its compiler, which are not modelled elsewhere.
 func torchtuneStack(r *reader) {
@@ -150,6 +164,7 @@ func torchtuneStack(r *reader) {
 			torchtuneAdapters().noEffect(r, "modelled in bf16 without tp and cp alone", key)
 		}
 	}
+	r.plainOffload(recipe.PyTorch)
 	r.plainOptimizer(recipe.Optimizer(fmt.Sprint(r.Setup[flat(knob.Optimizer)])))
 	if r.Setup["precision"] == string(recipe.BF16) && !r.lost["optimizer"] {
 		r.Ignored = append(r.Ignored, Ignored{

@@ -60,7 +60,10 @@ func deepSpeedRules() []Rule {
 		refuses("offload-zero", knob.Offload, config, "offload_optimizer needs zero 1 or more",
 			func(s *engine.Setup) bool { return s.Offload.Optimizer() && s.ZeRO == 0 }),
 		refuses("offload-param", knob.Offload, config, "offload_param needs zero 3",
-			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadWeights && s.ZeRO != 3 }),
+			func(s *engine.Setup) bool { return s.Offload.Weights() && s.ZeRO != 3 }),
+		refuses("offload-activations", knob.Offload, config,
+			"activations on the host are not written into its file",
+			func(s *engine.Setup) bool { return s.Offload.Activations() }),
 		refuses("offload-layers", "offload-layers", config,
 			"it keeps no activations of layers in host memory",
 			func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
@@ -139,7 +142,7 @@ func deepSpeedFile() form {
 		joint("zero_optimization.offload_optimizer.device", []knob.ID{knob.Offload},
 			func(s *engine.Setup) (any, bool) { return "cpu", s.Offload.Optimizer() }),
 		joint("zero_optimization.offload_param.device", []knob.ID{knob.Offload},
-			func(s *engine.Setup) (any, bool) { return "cpu", s.Offload == recipe.OffloadWeights }),
+			func(s *engine.Setup) (any, bool) { return "cpu", s.Offload.Weights() }),
 		joint("zero_optimization.mics_shard_size", []knob.ID{knob.HSDP}, func(s *engine.Setup) (any, bool) {
 			return s.DP / s.Replicas(), s.Replicas() > 1
 		}),

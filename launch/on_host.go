@@ -12,6 +12,9 @@ import (
 
 // What is kept in the memory of the host, by DeepSpeed and by FSDP.
 
+// hostActivationsKey is the switch of axolotl and TRL by which what the backward reads goes to the host.
+const hostActivationsKey = "activation_offloading"
+
 // weightsOnHost reads where DeepSpeed keeps weights: on the host with the optimizer, and zero 3.
 func (r *reader) weightsOnHost(key string) {
 	e, said := r.values[key]
@@ -24,7 +27,7 @@ func (r *reader) weightsOnHost(key string) {
 		r.Setup[offload] = string(recipe.OffloadWeights)
 		return
 	}
-	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool { return u.Key == key })
+	r.withdraw(key)
 	r.Ignored = append(r.Ignored, Ignored{
 		Key: key, Line: e.Line, lost: true, value: e.Value,
 		Why: "weights stay on the GPU here: in the host's memory (cpu) they are modelled with the " +
@@ -36,7 +39,7 @@ func (r *reader) weightsOnHost(key string) {
 func (r *reader) onHostWithoutShards(key string) {
 	if e := r.values[key]; r.Setup[flat(knob.Offload)] == string(recipe.OffloadWeights) {
 		r.Setup[flat(knob.Offload)] = string(recipe.OffloadNone)
-		r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool { return u.Key == key })
+		r.withdraw(key)
 		r.Ignored = append(r.Ignored, Ignored{
 			Key: key, Line: e.Line, value: e.Value, lost: true, Why: "without effect: FSDP shards nothing",
 		})
@@ -108,14 +111,51 @@ func (t *trainer) hostAdam(r *reader, deep bool) {
 	}
 }
 
-// unless returns rules of which one refuses what is kept on the host but in some setups.
-func unless(rules []Rule, id string, of recipe.Offload, because string,
-	where func(*engine.Setup) bool,
-) []Rule {
+// hostActivations takes a switch by which what the backward reads goes to host memory, with what is there
+// already.
+func (r *reader) hostActivations(key string, deep bool) {
+	e, said := r.values[key]
+	on, err := isOn(e.Value)
+	offload := flat(knob.Offload)
+	word, _ := r.Setup[offload].(string)
+	switch of := recipe.Offload(word); {
+	case !said || err != nil || !on || e.Value == nil || r.lost[offload]:
+	case deep || of == recipe.OffloadOptimizer:
+		r.withdraw(key)
+		r.Ignored = append(r.Ignored, Ignored{
+			Key: key, Line: e.Line, lost: true, value: e.Value, Why: "activations on the host are modelled " +
+				"under DDP, FSDP and on one GPU: under DeepSpeed they stay on the GPU here",
+		})
+	case of.Weights():
+		r.Setup[offload] = string(recipe.OffloadEverything)
+	default:
+		r.Setup[offload] = string(recipe.OffloadActivations)
+	}
+}
+
+// readHostActivations reads that switch, which is a word in axolotl: with its older code, or on a disk.
+func readHostActivations(v any, r *reader) error {
+	if _, err := isOn(v); err != nil {
+		return foreign(shown(v) + ": activations in another way than whole tensors in host memory are not " +
+			"modelled")
+	}
+	return switched(v, r)
+}
+
+// hostsActivations reports whether a program has that switch.
+func (t *trainer) hostsActivations() bool { return t.id == "axolotl" || t.id == "trl" }
+
+// withdraw takes back what a key was understood as.
+func (r *reader) withdraw(key string) {
+	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool { return u.Key == key })
+}
+
+// unless returns rules of which one refuses what it does but in some setups.
+func unless(rules []Rule, id, because string, where func(*engine.Setup) bool) []Rule {
 	for i := range rules {
 		if r := rules[i]; r.ID == id {
 			rules[i] = refuses(r.ID, r.Field, r.Source, because, func(s *engine.Setup) bool {
-				return s.Offload == of && !where(s)
+				return r.breaks(s) && !where(s)
 			})
 		}
 	}
@@ -125,16 +165,18 @@ func unless(rules []Rule, id string, of recipe.Offload, because string,
 // hostRules returns what a program on the Trainer cannot keep on the host.
 func (t *trainer) hostRules() []Rule {
 	rules := noHostMemory(t.source, "the optimizer stays on the GPU")
+	if t.hostsActivations() {
+		rules = slices.DeleteFunc(rules, func(r Rule) bool { return r.ID == "offload-activations" })
+	}
 	third := func(s *engine.Setup) bool { return s.ZeRO == 3 }
 	switch t.id {
 	case "axolotl":
-		rules = unless(rules, "offload-weights", recipe.OffloadWeights,
-			"fsdp_config.offload_params needs FSDP2, with zero 3", third)
+		rules = unless(rules, "offload-weights", "fsdp_config.offload_params needs FSDP2, with zero 3", third)
 	case "llama-factory":
 		const ships = "it ships files of DeepSpeed with the optimizer on the host for zero 2, and with " +
 			"weights too for zero 3"
-		rules = unless(rules, "offload-weights", recipe.OffloadWeights, ships, third)
-		rules = unless(rules, "offload", recipe.OffloadOptimizer, ships,
+		rules = unless(rules, "offload-weights", ships, third)
+		rules = unless(rules, "offload", ships,
 			func(s *engine.Setup) bool { return s.ZeRO == 2 })
 	}
 	return rules
@@ -148,13 +190,17 @@ func (t *trainer) shipped(s *engine.Setup) string {
 	return t.stages[s.ZeRO]
 }
 
-// plainOffload takes weights back from the host where another stack than that of the file is predicted: of
-// DeepSpeed the optimizer stays there.
+// plainOffload takes weights and activations back from the host where another stack than that of the file is
+// predicted: of DeepSpeed the optimizer stays there.
 func (r *Reading) plainOffload(from recipe.Stack) {
 	const why = "weights on the host are modelled on transformers, pytorch and deepspeed alone"
 	key, optimizer := flat(knob.Offload), string(recipe.OffloadOptimizer)
-	switch {
-	case r.Setup[key] != string(recipe.OffloadWeights):
+	word, _ := r.Setup[key].(string)
+	switch of := recipe.Offload(word); {
+	case of.Activations():
+		r.unknown(key, "activations on the host are modelled on transformers and pytorch alone", 0)
+		r.guess(key, string(recipe.OffloadNone))
+	case !of.Weights():
 	case from.Resolve() == recipe.DeepSpeed:
 		r.Setup[key] = optimizer
 		for i := range r.Understood {

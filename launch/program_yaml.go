@@ -270,10 +270,8 @@ func torchtune() form {
 			recomputes("enable_activation_checkpointing"), formats("dtype"),
 			count("tensor_parallel_dim", knob.TP), count("context_parallel_dim", knob.CP),
 			{key: "optimizer._component_", from: []string{flat(knob.Optimizer)}, read: torchtuneUpdates},
-			beyond("fsdp_cpu_offload", flat(knob.Offload),
-				"weights, gradients and optimizer on the host are not modelled"),
-			beyond("enable_activation_offloading", "offload_layers",
-				"activations of every layer go to the host"),
+			{key: "fsdp_cpu_offload", from: []string{flat(knob.Offload)}, read: switched},
+			{key: torchtuneActivationsKey, from: []string{flat(knob.Offload)}, read: switched},
 			beyond("optimizer_in_bwd", "grad_dtype", "gradients that are freed one by one are not modelled"),
 			together("data_parallel_shard_dim", "dp"), together("data_parallel_replicate_dim", "hsdp"),
 			together("fsdp_reshard_after_forward", "zero"),
@@ -321,6 +319,7 @@ func torchtune() form {
 			"pp": 1, "tp": 1, "cp": 1, "ep": 1, "sp": false, "microbatches": 1,
 			"recompute": string(recipe.RecomputeNone),
 		})
+		torchtuneOffloads(r)
 		torchtuneTunes(r)
 		torchtuneStack(r)
 	}

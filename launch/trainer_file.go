@@ -130,13 +130,17 @@ func (t *trainer) file() form {
 			}},
 			says("tiled_mlp", "the MLP runs on a part of the sequence at a time, which is not modelled: "+
 				"its activations are fewer"),
-			says("activation_offloading", "activations go to the host, which is not modelled: they stay on "+
-				"the GPU here"),
+			{
+				key: hostActivationsKey, from: []string{flat(knob.Offload)}, read: readHostActivations,
+				write: func(s *engine.Setup) (any, bool) {
+					return true, s.Offload.Activations() && t.hostsActivations()
+				},
+			},
 			notRead("fp8", flat(knob.Precision), "torchao's float8 is not modelled"),
 			{
 				key: "fsdp_config.offload_params", from: []string{flat(knob.Offload)}, read: switched,
 				write: func(s *engine.Setup) (any, bool) {
-					return true, sharded(s) && s.Offload == recipe.OffloadWeights
+					return true, sharded(s) && s.Offload.Weights()
 				},
 			},
 			stage,
@@ -400,6 +404,7 @@ func (t *trainer) finish(r *reader) {
 	t.precision(r)
 	t.own(r)
 	t.hostWeights(r)
+	r.hostActivations(hostActivationsKey, r.deep || t.deep(r))
 	t.adapts(r)
 	t.stacked(r)
 }

@@ -84,6 +84,66 @@ func wildOnHost() []wild {
 			"", false,
 		},
 		{
+			"everything on the host by FSDP2 of axolotl", "a.yaml", axolotl + "fsdp_version: 2\n" +
+				"fsdp_config:\n  reshard_after_forward: true\n  offload_params: true\n" +
+				"activation_offloading: true\n", nil,
+			map[string]any{"zero": 3, "offload": "everything", "calibration": "transformers"},
+			"", false,
+		},
+		{
+			"activations of axolotl in another way", "a.yaml", axolotl + "activation_offloading: disk\n", nil,
+			map[string]any{"offload": open, "calibration": "transformers"},
+			"another way than whole tensors in host memory", false,
+		},
+		{
+			"activations of axolotl on the GPU", "a.yaml", axolotl + "activation_offloading: false\n", nil,
+			map[string]any{"offload": "none"},
+			"changes nothing", false,
+		},
+		{
+			"activations on the host under DeepSpeed", "a.yaml", axolotl +
+				"deepspeed: deepspeed_configs/zero3_bf16.json\nactivation_offloading: true\n", nil,
+			map[string]any{"zero": 3, "offload": "none", "calibration": "deepspeed"},
+			"under DeepSpeed they stay on the GPU here", false,
+		},
+		{
+			"activations on the host, on a stack that is not modelled", "a.yaml", axolotl +
+				"fsdp_version: 2\ndp_shard_size: 4\ndp_replicate_size: 2\nfsdp_config:\n" +
+				"  reshard_after_forward: true\nactivation_offloading: true\n", nil,
+			map[string]any{"zero": 3, "hsdp": 2, "offload": open, "calibration": "default"},
+			"predicted as Megatron-Core", false,
+		},
+		{
+			"activations of TRL on the host", "a.py", "from trl import SFTConfig, SFTTrainer\n" +
+				"args = SFTConfig(per_device_train_batch_size=2, max_length=4096, bf16=True, " +
+				"activation_offloading=True)\n" +
+				"trainer = SFTTrainer(model=\"Qwen/Qwen2.5-7B\", args=args)\n", nil,
+			map[string]any{"model": "qwen2.5-7b", "mbs": 2, "offload": "activations"},
+			"", false,
+		},
+		{
+			"everything of torchtune on the host", "a.yaml", "model:\n" +
+				"  _component_: torchtune.models.llama3_1.llama3_1_8b\n" +
+				"batch_size: 2\ndtype: bf16\ntokenizer:\n  max_seq_len: 2048\nfsdp_cpu_offload: True\n" +
+				"enable_activation_offloading: True\nenable_activation_checkpointing: True\n", nil,
+			map[string]any{"zero": 3, "offload": "everything", "calibration": "pytorch", "recompute": "full"},
+			"", false,
+		},
+		{
+			"activations of torchtune on the host", "a.yaml", "model:\n" +
+				"  _component_: torchtune.models.llama3_1.llama3_1_8b\n" +
+				"batch_size: 2\ndtype: bf16\nenable_activation_offloading: True\n", nil,
+			map[string]any{"offload": "activations", "calibration": "pytorch"},
+			"", false,
+		},
+		{
+			"torchtune on the host with tp", "a.yaml", "model:\n" +
+				"  _component_: torchtune.models.llama3_1.llama3_1_8b\n" +
+				"batch_size: 2\ndtype: bf16\ntensor_parallel_dim: 2\nfsdp_cpu_offload: True\n", nil,
+			map[string]any{"tp": 2, "offload": open},
+			"are modelled on transformers, pytorch and deepspeed alone", false,
+		},
+		{
 			"on the host, on a stack that is not modelled", "a.yaml", axolotl + "fsdp_version: 2\n" +
 				"dp_shard_size: 4\ndp_replicate_size: 2\nfsdp_config:\n  reshard_after_forward: true\n" +
 				"  offload_params: true\n", nil,
@@ -197,6 +257,12 @@ func TestHostRoundTrip(t *testing.T) {
 		{"llama-factory", "deepspeed", 2, recipe.OffloadOptimizer, recipe.UnfusedLoss, ""},
 		{"llama-factory", "transformers", 0, recipe.OffloadNone, recipe.LigerLoss, recipe.WeightsBF16},
 		{"trl", "transformers", 0, recipe.OffloadNone, recipe.LigerLoss, ""},
+		{"trl", "transformers", 0, recipe.OffloadActivations, recipe.UnfusedLoss, ""},
+		{
+			"axolotl", "transformers", 0, recipe.OffloadActivations, recipe.UnfusedLoss,
+			recipe.WeightsBF16,
+		},
+		{"axolotl", "transformers", 3, recipe.OffloadEverything, recipe.UnfusedLoss, ""},
 		{"accelerate", "transformers", 3, recipe.OffloadWeights, "", ""},
 		{"accelerate-deepspeed", "deepspeed", 3, recipe.OffloadWeights, "", ""},
 		{"deepspeed", "deepspeed", 3, recipe.OffloadWeights, "", ""},

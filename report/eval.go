@@ -350,8 +350,13 @@ func hostWords(s *engine.Setup, m *engine.Memory) string {
 		most = max(most, m.Ranks[i].Offloaded)
 	}
 	what := "optimizer state"
-	if s.Offload == recipe.OffloadWeights {
+	switch s.Offload {
+	case recipe.OffloadWeights:
 		what = "weights, gradients and optimizer state"
+	case recipe.OffloadActivations:
+		what = "what the backward reads"
+	case recipe.OffloadEverything:
+		what = "weights, gradients, optimizer state and what the backward reads"
 	}
 	return fmt.Sprintf("host memory: %s for %s of a node, at most %s a GPU, without what pinning rounds up",
 		figure.GiB(m.Host)+" GiB", what, figure.GiB(most)+" GiB")

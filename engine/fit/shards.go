@@ -22,8 +22,11 @@ func Unsharded(e *engine.Evaluator, s engine.Setup) (Shards, bool) {
 		return Shards{}, false
 	}
 	out := Shards{Dense: s.DenseShards(), Expert: s.ExpertShards()}
-	if s.ZeRO = 0; s.Offload == recipe.OffloadWeights { // which needs shards
+	switch s.ZeRO = 0; s.Offload { // weights on the host need shards
+	case recipe.OffloadWeights:
 		s.Offload = recipe.OffloadNone
+	case recipe.OffloadEverything:
+		s.Offload = recipe.OffloadActivations
 	}
 	m := e.Memory(s)
 	if m == nil {

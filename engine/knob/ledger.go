@@ -71,11 +71,14 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(s.Attention != recipe.Flash, "stack-lacks", Attention, "flash attention here, not %s", s.Attention)
 	offloads := s.Offload.Optimizer()
 	refuse(s.Offload == recipe.OffloadOptimizer && !traits.HostOptimizer, "stack-lacks", Offload,
-		"no optimizer alone on the host; allowed: none, and weights (with it) under FSDP2, zero 2 or 3")
-	refuse(s.Offload == recipe.OffloadWeights && !traits.HostOptimizer && s.ZeRO == 0, "stack-lacks", Offload,
-		"weights on the host under FSDP2 alone (zero 2 or 3), not under DDP")
+		"no optimizer alone on the host; allowed: none, activations, and under FSDP2 (zero 2 or 3) weights "+
+			"(with it) and everything")
+	refuse(s.Offload.Weights() && !traits.HostOptimizer && s.ZeRO == 0, "stack-lacks", Offload,
+		"weights on the host under FSDP2 alone (zero 2 or 3), not under DDP; allowed: none, activations")
 	refuse(s.Offload == recipe.OffloadWeights && traits.HostOptimizer && s.ZeRO != 3, "stack-lacks", Offload,
 		"weights on the host with zero 3 alone, not %d; allowed: none, optimizer", s.ZeRO)
+	refuse(s.Offload.Activations() && traits.HostOptimizer, "stack-lacks", Offload,
+		"no activations on the host here; allowed: none, optimizer, and with zero 3 weights")
 	refuse(offloads && traits.HostOptimizer && s.Optimizer.OnlyLedger(), "stack-lacks", Optimizer,
 		"DeepSpeedCPUAdam on the host, not %s; allowed: adam, sgd", s.Optimizer)
 	refuse(!slices.Contains(traits.Losses, s.LossKernel()), "stack-lacks", Loss,

@@ -136,7 +136,11 @@ func (s *Setup) training(into []Problem) []Problem {
 			s.WeightDtype != "", WeightDtype, "weights in bf16",
 			"transformers and pytorch have",
 		},
-		{s.Offload == recipe.OffloadWeights, Offload, "weights on the host", adapting},
+		{s.Offload.Weights(), Offload, "weights on the host", adapting},
+		{
+			s.Offload == recipe.OffloadActivations, Offload, "offload activations",
+			"pytorch and transformers have; of megatron-core see --offload-layers",
+		},
 		{s.LossKernel().OnlyLedger(), Loss, "loss liger or chunked", adapting},
 		{s.Optimizer.OnlyLedger(), Optimizer, string(s.Optimizer), adapting},
 	} {
@@ -159,7 +163,7 @@ func common(t *Setup) {
 	if t.Loss.OnlyLedger() {
 		t.Loss = recipe.FusedLoss
 	}
-	if t.Offload == recipe.OffloadWeights {
+	if t.Offload.Weights() || t.Offload.Activations() {
 		t.Offload = recipe.OffloadNone
 	}
 }

@@ -23,11 +23,10 @@ type edge struct {
 
 // saved is a tensor that a node keeps, or how it comes by it.
 type saved struct {
-	t     tensor
+	t     tensor // of one in host memory: without its storage
 	frame *frame // checkpointed: made again
 	slot  int
-	host  bool // copied to host memory
-	at    size
+	host  bool
 }
 
 // pack keeps a tensor for the backward in the way that holds at the moment.
@@ -35,8 +34,7 @@ func (r *run) pack(t tensor) saved {
 	if n := len(r.packers); n > 0 {
 		switch f := r.packers[n-1]; {
 		case f == nil:
-			r.clock.wait(float64(t.bytes()) / r.rates.HostLink)
-			return saved{host: true, at: t.size}
+			return r.toHost(t)
 		case !f.running:
 			f.slots = append(f.slots, tensor{})
 			f.alive++
@@ -50,13 +48,38 @@ func (r *run) pack(t tensor) saved {
 	return saved{t: t.hold()}
 }
 
+// toHost copies a tensor to host memory for the backward, as torch.autograd.graph.save_on_cpu does: each time
+// it is saved, weights too, and the host waits.
+func (r *run) toHost(t tensor) saved {
+	r.clock.wait(float64(t.bytes()) / r.rates.HostLink)
+	r.onHost += t.bytes()
+	r.mostOnHost = max(r.mostOnHost, r.onHost)
+	t.st = nil
+	return saved{t: t, host: true}
+}
+
+// fetch brings a tensor back, which the caller holds.
+func (r *run) fetch(s *saved) tensor {
+	t := s.t
+	r.clock.kernel(float64(t.bytes())/r.rates.HostLink, 1)
+	t.st = r.alloc(t.size, "fetched from the host", computing).st
+	return t
+}
+
+// forget gives up what was saved.
+func (r *run) forget(s *saved) {
+	if s.host {
+		r.onHost -= s.t.bytes()
+	}
+	r.drop(&s.t)
+}
+
 // unpack makes what a node has saved be there; what it fetched or recomputed for that is returned.
 func (r *run) unpack(n *node) (fetched []tensor) {
 	for i := range n.saved {
 		switch s := &n.saved[i]; {
 		case s.host:
-			r.clock.kernel(float64(s.at.bytes())/r.rates.HostLink, 1)
-			fetched = append(fetched, r.alloc(s.at, "fetched from the host", computing))
+			fetched = append(fetched, r.fetch(s))
 		case s.frame != nil:
 			s.frame.recompute(r)
 			fetched = append(fetched, s.frame.slots[s.slot])
@@ -70,7 +93,7 @@ func (r *run) unpack(n *node) (fetched []tensor) {
 func (r *run) release(n *node) {
 	for i := range n.saved {
 		s := &n.saved[i]
-		r.drop(&s.t)
+		r.forget(s)
 		if f := s.frame; f != nil {
 			r.drop(&f.slots[s.slot])
 			if f.alive--; f.alive == 0 {
@@ -267,7 +290,7 @@ func (r *run) results(n *node) []tensor {
 			if s := &n.saved[next]; s.t.st != nil {
 				out[i] = s.t.hold()
 			} else { // fetched
-				out[i] = r.alloc(s.at, o.gradient, computing)
+				out[i] = r.alloc(s.t.size, o.gradient, computing)
 			}
 			out[i].node, out[i].leaf = nil, nil
 			next++

@@ -40,10 +40,13 @@ type run struct {
 	rates *Rates
 	way   *Way
 
-	graph    []*node // of the forward so far
-	again    []*node // of a recomputation
-	packers  []*frame
-	casts    []weightCast
+	graph   []*node // of the forward so far
+	again   []*node // of a recomputation
+	packers []*frame
+	casts   []weightCast
+
+	onHost, mostOnHost int64 // bytes that were saved in host memory: now, and at most
+
 	zero     *reducer
 	staged   tensor // input of the last reduce-scatter
 	gathered tensor // output of the last all-gather of a forward

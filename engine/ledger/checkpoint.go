@@ -5,7 +5,7 @@ package ledger
 // recomputed tensor dies with the node that reads it.
 type frame struct {
 	block     *binding
-	args      []tensor
+	args      []saved // in host memory where all that is saved is: checkpoint.py's _NoopSaveInputs
 	slots     []tensor
 	filled    int
 	alive     int // slots that a node still has
@@ -17,9 +17,9 @@ type frame struct {
 
 // checkpoint runs a block without keeping what its backward reads.
 func (r *run) checkpoint(b *binding, x tensor, selective bool) tensor {
-	f := &frame{block: b, selective: selective, args: []tensor{x.hold()}}
+	f := &frame{block: b, selective: selective, args: []saved{r.pack(x)}}
 	for _, s := range b.shared {
-		f.args = append(f.args, s.hold())
+		f.args = append(f.args, r.pack(s))
 	}
 	if selective {
 		f.cache = map[int][]tensor{}
@@ -36,6 +36,16 @@ func (f *frame) recompute(r *run) {
 		return
 	}
 	f.done, f.running, f.filled = true, true, 0
+	var fetched []tensor
+	args := make([]tensor, len(f.args))
+	for i := range f.args {
+		if args[i] = f.args[i].t; f.args[i].host {
+			args[i] = r.fetch(&f.args[i])
+			fetched = append(fetched, args[i])
+		}
+	}
+	shared := f.block.shared
+	f.block.shared = args[1:]
 	// Checkpointing enters autocast again, with a cache of its own.
 	casts := r.casts
 	r.casts = nil
@@ -43,17 +53,20 @@ func (f *frame) recompute(r *run) {
 	r.recomputing = true
 	kind, begin := r.kind, r.clock.gpu
 	r.kind = Activations
-	y := r.call(f.block, f.args[0], f)
-	r.kind = kind
+	y := r.call(f.block, args[0], f)
+	r.kind, f.block.shared = kind, shared
 	r.recomputed += r.clock.gpu - begin
 	r.drop(&y)
+	for i := range fetched {
+		r.drop(&fetched[i])
+	}
 	r.recomputing, r.stopped, f.running = false, false, false
 	r.packers = r.packers[:len(r.packers)-1]
 	r.clearCasts()
 	r.casts = casts
 	for _, n := range r.again {
 		for i := range n.saved {
-			r.drop(&n.saved[i].t)
+			r.forget(&n.saved[i])
 		}
 	}
 	r.again = r.again[:0]
@@ -62,7 +75,7 @@ func (f *frame) recompute(r *run) {
 // free drops what a frame holds once no node needs it.
 func (f *frame) free(r *run) {
 	for i := range f.args {
-		r.drop(&f.args[i])
+		r.forget(&f.args[i])
 	}
 	for at := range f.block.program.ops {
 		for i := range f.cache[at] {

@@ -83,7 +83,7 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 		res.Recomputed = t.recomputed
 	}
 	res.Reserved = t.pool.reserved
-	res.Trainable, res.Host = t.elements, t.host
+	res.Trainable, res.Host = t.elements, t.host+t.mostOnHost
 	res.Matrices, res.MatrixBytes = t.gathers()
 	res.Parameters, res.WeightBytes = res.Trainable+t.frozen, t.bytes
 	return res, nil

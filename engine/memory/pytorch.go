@@ -62,7 +62,7 @@ func (k pyTorch) Stage(in *Input, stage int) StageMemory {
 
 // Shard returns what is alive at the peak of weights, gradients and optimizer for each parameter of a rank.
 func (k pyTorch) Shard(in *Input) Sharding {
-	weights := in.Offload == recipe.OffloadWeights
+	weights := in.Offload.Weights()
 	host := k.zero && in.Offload.Optimizer()
 	switch {
 	case in.Floor && weights:
@@ -112,7 +112,7 @@ func (k pyTorch) Shard(in *Input) Sharding {
 	}
 	s := Sharding{Weights: each("weights", ledger.Weights), Gradients: each("gradients", ledger.Gradients)}
 	s.Optimizer = each("optimizer", ledger.States)
-	if in.Offload.Optimizer() {
+	if res.Host > 0 {
 		w := width{float64(res.Host) / max(in.Program.Total(), 1), "host_bytes_of_a_parameter"}
 		if in.Record.On() {
 			in.Record.Given(record.In(w.formula, w.bytes))
@@ -275,7 +275,8 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 		Ranks: int64(l.DP),
 		Seq:   int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches),
 		Layers: int64(in.Recompute.Layers), Loss: in.Loss, Steps: 2,
-		Compile: in.Training.Compile, Offload: in.Offload == recipe.OffloadWeights && !k.zero,
+		Compile: in.Training.Compile, Offload: in.Offload.Weights() && !k.zero,
+		HostSaved: in.Offload.Activations(),
 	}
 	if in.Training.Frozen() {
 		w.Rank, w.Targets = int64(in.Training.Rank), in.Training.TargetsOf(ledger.Targets(in.Program, code))
@@ -286,7 +287,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	if k.zero {
 		w.Bytes, w.Autocast, w.FSDP, w.Whole, w.ZeRO = 2, false, false, false, ledger.NewZeRO(l.ZeRO)
-		w.ZeRO.Host, w.ZeRO.Weights = in.Offload.Optimizer(), in.Offload == recipe.OffloadWeights
+		w.ZeRO.Host, w.ZeRO.Weights = in.Offload.Optimizer(), in.Offload.Weights()
 	}
 	switch in.Recompute.Mode {
 	case recipe.RecomputeFull:

@@ -75,9 +75,12 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, params Paramet
 		note.layers(in, s)
 		e.chunks = append(e.chunks, stages[s].Chunk())
 	}
+	out.host = shard.Host != (PerParam{})
+	if in.Offload.Optimizer() || out.host {
+		out.Offloaded = shard.onHost().of(params)
+	}
 	if in.Offload.Optimizer() {
-		out.Offloaded, out.Optimizer = shard.onHost().of(params), 0
-		out.host = shard.Host != (PerParam{})
+		out.Optimizer = 0
 	}
 	note.states(&params, out, shard.Weights.Copies > 0)
 	e.peak(in, note, stages, r, out)

@@ -117,20 +117,31 @@ func (l Loss) LogitBytes(elem float64) (forward, backward float64) {
 // Offload is what is kept in host memory instead of on the GPU.
 type Offload string
 
-// Offloads: with the optimizer's state its update runs on the host, and
-// gradients and weights cross PCIe once per step.
+// Offloads: with the optimizer's state its update runs on the host, and gradients and weights cross PCIe once
+// per step.
 const (
 	OffloadNone      Offload = "none"
 	OffloadOptimizer Offload = "optimizer"
 	// OffloadWeights is weights and gradients too: FSDP2's CPUOffloadPolicy, DeepSpeed's offload_param.
 	OffloadWeights Offload = "weights"
+	// OffloadActivations is what the backward reads: torch.autograd.graph.save_on_cpu.
+	OffloadActivations Offload = "activations"
+	OffloadEverything  Offload = "everything" // weights and activations
 )
 
 // Offloads lists every offload, the default first.
-func Offloads() []Offload { return []Offload{OffloadNone, OffloadOptimizer, OffloadWeights} }
+func Offloads() []Offload {
+	return []Offload{OffloadNone, OffloadOptimizer, OffloadWeights, OffloadActivations, OffloadEverything}
+}
 
 // Optimizer reports whether the optimizer's state is in host memory and its update runs there.
-func (o Offload) Optimizer() bool { return o == OffloadOptimizer || o == OffloadWeights }
+func (o Offload) Optimizer() bool { return o == OffloadOptimizer || o.Weights() }
+
+// Weights reports whether shards of weights and gradients are in host memory, with the optimizer's state.
+func (o Offload) Weights() bool { return o == OffloadWeights || o == OffloadEverything }
+
+// Activations reports whether what the backward reads is.
+func (o Offload) Activations() bool { return o == OffloadActivations || o == OffloadEverything }
 
 // Bounds of the load of the busiest rank of routed experts, in percent of the
 // even share.

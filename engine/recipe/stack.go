@@ -53,7 +53,7 @@ func (t *Traits) Offloads() []Offload {
 	case t.HostOptimizer:
 		return []Offload{OffloadOptimizer, OffloadWeights}
 	case t.Ledger:
-		return []Offload{OffloadWeights}
+		return []Offload{OffloadWeights, OffloadActivations, OffloadEverything}
 	}
 	return []Offload{OffloadOptimizer}
 }

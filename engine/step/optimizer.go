@@ -33,7 +33,7 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 	bytes := in.GradDtype.ReduceBytes(
 		in.Precision,
 	) + in.Precision.GatherBytes() // over PCIe: a gradient and the updated weight
-	if in.Offload == recipe.OffloadWeights { // the ledger has them where modules gather and reduce
+	if in.Offload.Weights() { // the ledger has them where modules gather and reduce
 		bytes = 0
 	}
 	gpus := min(

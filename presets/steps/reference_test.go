@@ -84,8 +84,9 @@ func draw(r *rand.Rand) map[string]any {
 		}
 		c["cpu"] = way == "fsdp2" && maybe(5)
 	}
-	// nor does it hold what GPT2Block.forward has of its second norm while the MLP runs: then the peak
-	if c["compile"] == nil && c["cls"] != "GPT2" && maybe(6) {
+	// nor does it hold what GPT2Block.forward has of its second norm while the MLP runs: then the peak; and
+	// the input of a checkpointed block stays on its GPU
+	if c["compile"] == nil && c["ac"] == "none" && c["cls"] != "GPT2" && maybe(6) {
 		c["acts_cpu"] = true
 	}
 	return c
