@@ -105,7 +105,9 @@ func (f *setupFlags) add(flags *pflag.FlagSet) {
 	}
 	for _, alias := range knob.Aliases() {
 		flag := add(string(alias.Name), "on|off", alias.Help)
-		flag.NoOptDefVal, flag.Hidden = "on", alias.Old
+		if flag.Hidden = alias.Old; alias.On != "" {
+			flag.NoOptDefVal = "on"
+		}
 	}
 	for _, w := range knob.MachineWords() {
 		what, _, _ := strings.Cut(w.Help, ":")

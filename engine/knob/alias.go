@@ -7,8 +7,8 @@ import (
 	"meshscope/engine/recipe"
 )
 
-// Alias is another name of a knob, as a flag and as a key of setup documents: on and off
-// stand for words of the knob.
+// Alias is another name of a knob, as a flag and as a key of setup documents: on and off stand for words of
+// the knob. One without such words takes those of the knob.
 type Alias struct {
 	Name, Knob ID
 	On, Off    string
@@ -27,6 +27,7 @@ func Aliases() []Alias {
 			Name: "fp8-attention", Knob: "attention-precision", On: "fp8", Off: "bf16",
 			Help: "--attention-precision fp8", Old: true,
 		},
+		{Name: "stack", Knob: Calibration, Help: "--calibration", Old: true}, // as rows and texts call it
 	}
 }
 
@@ -74,13 +75,16 @@ func plainWord(word string) string {
 	}, strings.ToLower(word))
 }
 
-// Named returns the knob that a name means and the value in its words: those of an alias are
-// on and off. Another name stays as it is.
+// Named returns the knob that a name means and the value in its words: those of most aliases are on and off.
+// Another name stays as it is.
 func Named(name ID, value string) (ID, string, error) {
 	all := Aliases()
 	i := slices.IndexFunc(all, func(a Alias) bool { return a.Name == name })
 	if i < 0 {
 		return name, value, nil
+	}
+	if all[i].On == "" {
+		return all[i].Knob, value, nil
 	}
 	switch strings.ToLower(value) {
 	case "on", "true":
