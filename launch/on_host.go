@@ -198,7 +198,19 @@ func (r *Reading) plainOffload(from recipe.Stack) {
 	word, _ := r.Setup[key].(string)
 	switch of := recipe.Offload(word); {
 	case of.Activations():
-		r.unknown(key, "activations on the host are modelled on transformers and pytorch alone", 0)
+		const why = "what the backward reads on the host is modelled on transformers and pytorch alone"
+		for _, u := range r.Understood {
+			if slices.Equal(u.Setup, []string{key}) {
+				r.Ignored = append(r.Ignored, Ignored{
+					Key: u.Key, Line: u.Line, value: u.Value, lost: true,
+					Why: why + ": nothing is there here",
+				})
+			}
+		}
+		r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool {
+			return slices.Equal(u.Setup, []string{key})
+		})
+		r.unknown(key, why, 0)
 		r.guess(key, string(recipe.OffloadNone))
 	case !of.Weights():
 	case from.Resolve() == recipe.DeepSpeed:
