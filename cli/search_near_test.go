@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"encoding/json"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -99,6 +101,26 @@ func TestSearchSaysWhy(t *testing.T) {
 			"No other layout with as much margin of memory is within 1 % of the best."); alone == strings.Contains(text, "The model cannot tell which of these is the fastest") {
 			t.Errorf("search %s speaks of the order of layouts near the best where there are none, or not "+
 				"where there are: %s", flags, text)
+		}
+	}
+}
+
+// TestSearchCountsWhatItMarks: where the list has all layouts that are too close to call, as many are marked
+// as are counted, from the one that leads for its margin.
+func TestSearchCountsWhatItMarks(t *testing.T) {
+	counted := regexp.MustCompile(`Too close to call: (\d+) layouts are within a quarter`)
+	for _, flags := range []string{
+		"--model llama3.1-70b --nodes 32 --seq 32k", "--model llama3.1-70b --nodes 8",
+		"--model llama3.1-8b --nodes 2",
+	} {
+		given := append([]string{"search", "--time", "0", "--top", "30"}, strings.Fields(flags)...)
+		_, text, _ := run(t, given...)
+		n := counted.FindStringSubmatch(strings.Join(strings.Fields(text), " "))
+		if marked := strconv.Itoa(1 + strings.Count(text, "\n    ~")); n != nil && n[1] != marked {
+			t.Errorf("search %s counts %s layouts and marks %s", flags, n[1], marked)
+		}
+		if n == nil && strings.Contains(flags, "32k") {
+			t.Errorf("search %s counts no layouts", flags)
 		}
 	}
 }

@@ -288,16 +288,27 @@ func (k *keeper) extend(f *found) {
 // best returns the ranked layouts, in front the one that leads for its margin.
 func (k *keeper) best() []Found {
 	out := make([]Found, 0, len(k.ranked)+1)
-	if k.ample != nil && k.leads(k.ample.exact) {
-		out = append(out, k.ample.Found)
-		out[0].ForMargin = k.ranked[0].exact.less(k.ample.exact)
+	if first := k.first(); first != nil {
+		out = append(out, first.Found)
+		out[0].ForMargin = k.ranked[0].exact.less(first.exact)
 	}
 	for i := range k.ranked {
-		if len(out) == 0 || k.ranked[i].Setup != out[0].Setup {
+		if k.ranked[i].Setup != out[0].Setup {
 			out = append(out, k.ranked[i].Found)
 		}
 	}
 	return out[:min(len(out), k.top)]
+}
+
+// first returns the layout that leads, for its margin or as the best; nil: nothing was found.
+func (k *keeper) first() *found {
+	switch {
+	case k.ample != nil && k.leads(k.ample.exact):
+		return k.ample
+	case len(k.ranked) > 0:
+		return &k.ranked[0]
+	}
+	return nil
 }
 
 func (k *keeper) frontier() []Found {

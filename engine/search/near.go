@@ -35,10 +35,10 @@ func (o Objective) Evidence(r *engine.Report) *engine.Evidence {
 
 // sure counts what is near the best, once everything is evaluated that will be.
 func (r *run) sure(k *keeper, seen *evaluated, all []candidate) {
-	if len(k.ranked) == 0 {
+	first := k.first()
+	if first == nil {
 		return
 	}
-	first := &k.ranked[0]
 	r.result.Near = r.near(first.exact, NearShare, seen, all)
 	r.result.Band = r.near(first.exact, r.problem.Objective.Evidence(&first.Report).CloseMargin(), seen, all)
 	if r.result.Partial {
@@ -47,14 +47,15 @@ func (r *run) sure(k *keeper, seen *evaluated, all []candidate) {
 }
 
 // TooClose reports whether a layout is too close to the best to call: within a quarter of the best's
-// error band of what the objective ranks by, as Band counts them, and not behind in what it puts first.
+// error band of what the objective ranks by, with its margin, as Band counts them, and not behind in what it
+// puts first.
 func (p *Problem) TooClose(best, f *Found) bool {
 	of := func(f *Found) score {
 		return p.score(&f.Setup, bound.Bound{Step: f.PessimisticStep, Peak: f.Report.Memory.Peak})
 	}
 	lead, rate := p.worst(of(best), p.Objective.Evidence(&best.Report).CloseMargin())
 	s := of(f)
-	return s.lead <= lead && s.rate <= rate
+	return (best.tight || !f.tight) && s.lead <= lead && s.rate <= rate
 }
 
 // worst returns the worst score that is still within a share of another: of layouts with
