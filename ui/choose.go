@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -65,7 +66,7 @@ func (m *Model) search(of search.Begun, note string) tea.Cmd {
 	})
 }
 
-// again searches for the layout of another model or another machine: what the reader has fixed stays,
+// again searches for the layout of another model, machine or stack: what the reader has fixed stays,
 // everything else is chosen anew.
 func (m *Model) again(a state.Action) tea.Cmd {
 	at := m.state
@@ -73,6 +74,7 @@ func (m *Model) again(a state.Action) tea.Cmd {
 		at.Setup, at.Fixed = *a.Setup, *a.Fixed
 	}
 	draft, note := state.Again(&at, a)
+	at.Fixed = at.Fixed.With(a.ID)
 	of := search.Begun{Fixed: at.Fixed}
 	if of.Setup, of.Err = draft.Resolve(); of.Err != nil {
 		return m.do(notTaken(of.Err))
@@ -157,7 +159,7 @@ func (m *Model) chosenAction(c *choice, msg *chosenMsg) state.Action {
 	if msg.chosen != nil {
 		note += ", " + msg.chosen.Brief(figure.Comma)
 	}
-	if fixed := state.FixedWords(c.of.Fixed, &msg.setup); fixed != "" {
+	if fixed := state.FixedWords(c.of.Fixed, &msg.setup); !strings.HasPrefix(note, fixed) {
 		note += ", fixed: " + fixed
 	}
 	return state.Action{

@@ -256,3 +256,42 @@ func TestSaysWhichMachineWouldDo(t *testing.T) {
 		}
 	}
 }
+
+// TestAnotherStackTakesItsLayout: adapters take the stack that trains them, as on the command line, and a
+// stack without these degrees the layout that it has: both at once, said in the line, on as many sequences as
+// before.
+func TestAnotherStackTakesItsLayout(t *testing.T) {
+	for _, c := range []struct {
+		id         knob.ID
+		text, want string
+	}{
+		{knob.LoRA, "16", "LoRA rank 16, best of 30 layouts: stack default → transformers"},
+		{
+			knob.Calibration, "transformers",
+			"stack transformers, best of 30 layouts: stack default → transformers",
+		},
+	} {
+		m := sample(t, 120, 36, func(o *Options) {
+			o.Evaluate, o.Setup = engine.Evaluate, presets.StartSetup()
+		})
+		finishAll(m, m.do(state.Action{Verb: state.SetKnob, ID: c.id, Text: c.text}))
+		s, note := &m.state.Setup, m.state.Note.Text
+		if !m.now.report.Legal || s.Stack != "transformers" || s.GBS != 512 || s.MicroBatches != 2 ||
+			s.ZeRO != 3 {
+			t.Errorf("%s: %s, gbs %d, m %d, zero %d", c.id, s.Stack, s.GBS, s.MicroBatches, s.ZeRO)
+		}
+		if !strings.HasPrefix(note, c.want) || !m.state.Fixed.Has(c.id) {
+			t.Errorf("%s: note %q", c.id, note)
+		}
+		if m.do(state.Action{Verb: state.Undo}); m.state.Setup != presets.StartSetup() {
+			t.Errorf("%s: undo leads to %+v", c.id, m.state.Setup.Layout)
+		}
+	}
+	// degrees that the reader has fixed stay
+	m := sample(t, 120, 36)
+	m.do(state.Action{Verb: state.SetKnob, ID: knob.TP, Text: "4"})
+	m.do(state.Action{Verb: state.SetKnob, ID: knob.LoRA, Text: "16"})
+	if s := &m.state.Setup; m.choosing != nil || s.TP != 4 || s.Rank != 16 {
+		t.Errorf("searches: %+v", s.Layout)
+	}
+}

@@ -169,7 +169,7 @@ func (m *Model) do(a state.Action) tea.Cmd {
 
 func (m *Model) carryOut(e state.Effect) tea.Cmd {
 	switch e.Verb {
-	case state.UseModel, state.UseCluster:
+	case state.UseModel, state.UseCluster, state.Rechoose:
 		return m.again(state.Action(e))
 	case state.Open:
 		return m.carry(closing(m.opening(e.Overlay)))

@@ -309,8 +309,10 @@ func improve(t *Setup, problems []Problem, errors int) bool {
 		for _, v := range nearby(t, problems[i].Field) {
 			u := *t
 			setField(&u, problems[i].Field, v)
-			if !follow(&u, problems[i].Field, true, false) {
-				follow(&u, problems[i].Field, false, false)
+			for _, keep := range [...][2]bool{{true, true}, {true, false}, {false, false}} {
+				if follow(&u, problems[i].Field, keep[0], keep[1]) {
+					break
+				}
 			}
 			if countErrors(codes(&u)) < errors {
 				*t = u

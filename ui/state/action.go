@@ -36,6 +36,7 @@ const (
 	// layout, see Again.
 	UseModel
 	UseCluster // Cluster: the same
+	Rechoose   // the layout for ID at Text, or for another number of GPUs: the same
 	PageRanks  // N ranks down, negative up
 	NextTab    // N tabs on, negative back: the program makes GoTab of it
 	GoTab      // number N
@@ -78,8 +79,14 @@ const ThemeAuto = "auto"
 // action, same answer, nothing else touched.
 func Apply(s State, a Action) (State, []Effect) {
 	switch a.Verb {
-	case UseModel, UseCluster, Open, Copy, Pin, Quit, Interrupt, Suspend:
+	case UseModel, UseCluster, Rechoose, Open, Copy, Pin, Quit, Interrupt, Suspend:
 		return s, []Effect{Effect(a)}
+	case SetKnob:
+		if s.restacks(&a) {
+			s.Focus, a.Verb = a.ID, Rechoose
+			return s, []Effect{Effect(a)}
+		}
+		return set(s, a.ID, a.Text), nil
 	case Type:
 		s.Note = Note{}
 		return s, []Effect{Effect(a)}
@@ -96,8 +103,6 @@ func change(s State, a Action) State {
 		s.Focus, s.Note = s.neighbour(a.N), Note{}
 	case TurnKnob:
 		return turnBy(s, a.N)
-	case SetKnob:
-		return set(s, a.ID, a.Text)
 	case TakeFix:
 		return fix(s)
 	case FlipLock:
@@ -137,7 +142,8 @@ func change(s State, a Action) State {
 	case Say:
 		s.Note = Note{Text: a.Text, Tone: a.Tone}
 	// no change of the state
-	case Nothing, NextTab, UseModel, UseCluster, Open, Type, Copy, Pin, Quit, Interrupt, Suspend:
+	case Nothing, NextTab, SetKnob, UseModel, UseCluster, Rechoose, Open, Type, Copy, Pin, Quit, Interrupt,
+		Suspend:
 	}
 	return s
 }
@@ -186,7 +192,7 @@ func (s State) use(setup engine.Setup, note string) State {
 	}
 	first := []knob.ID{s.Focus}
 	if note != "" { // a setup as a whole: what is trained with comes before how it is cut
-		first = []knob.ID{knob.GPUs, knob.GBS, knob.Seq, knob.Precision}
+		first = []knob.ID{knob.Calibration, knob.GPUs, knob.GBS, knob.Seq, knob.Precision}
 	}
 	changes := difference(s.Setup, setup, first)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"meshscope/ui/knobs"
 )
 
-// Again returns what an action that gives another model or another machine leaves of a setup, and
+// Again returns what an action that gives another model, machine or stack leaves of a setup, and
 // words that say what it is: the number of GPUs, what the reader has fixed, and what does not go with a
 // model and differs from its default. The layout and the rest are chosen anew.
 func Again(s *State, a Action) (knob.Draft, string) {
@@ -21,7 +21,9 @@ func Again(s *State, a Action) (knob.Draft, string) {
 	if a.Cluster != nil {
 		c, note = *a.Cluster, "cluster "+a.Cluster.Name
 	}
-	if a.Text != "" {
+	if p, ok := knob.Find(a.ID); ok {
+		note = p.Label + " " + knobs.Show(&p, a.Text)
+	} else if a.Text != "" {
 		note = a.Text
 	}
 	out := knob.DraftOf(m, c, nil)
@@ -32,6 +34,10 @@ func Again(s *State, a Action) (knob.Draft, string) {
 		switch {
 		case k.ID == knob.Nodes:
 			continue
+		case a.ID != "" && k.ID == a.ID:
+			text = a.Text
+		case a.ID != "" && (k.ID == knob.Seq || k.ID == knob.GBS && s.Setup.GBS%s.Setup.GPUs == 0):
+			// another stack trains on as many tokens
 		case s.Fixed.Has(k.ID):
 		case k.ID == knob.GPUs:
 			if most := c.MaxGPUs; most > 0 && s.Setup.GPUs > most && !s.Fixed.Has(knob.Nodes) {
@@ -80,4 +86,17 @@ func stillFixed(fixed knob.Set, was, is *engine.Setup) knob.Set {
 		}
 	}
 	return fixed
+}
+
+// restacks reports whether a value is one of another stack, adapters or a stack itself, which has not
+// the degrees of this layout. Where the reader has fixed one of those the value is turned, and illegal.
+func (s *State) restacks(a *Action) bool {
+	if a.ID != knob.LoRA && a.ID != knob.Calibration || s.Setup.Stack.Traits().DataParallelOnly {
+		return false
+	}
+	to, err := knob.Turn(s.Setup, a.ID, a.Text, s.Locks)
+	if err != nil || engine.Legal(to) || !to.Frozen() && !to.Stack.Traits().DataParallelOnly {
+		return false
+	}
+	return !slices.ContainsFunc([]knob.ID{knob.TP, knob.PP, knob.CP, knob.EP, knob.DP}, s.Fixed.Has)
 }
