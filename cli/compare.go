@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"meshscope/engine"
 	"meshscope/engine/compare"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
@@ -35,6 +33,8 @@ func (a *app) compareCommand() *cobra.Command {
 			"micro-batches adapt. " +
 			"Where the flags give no degree (dp, tp, pp, cp, ep, zero) a list counts as further flags: it " +
 			"gives what 'eval' gives for both together. " +
+			"What neither side gives of batch, sequence and precision is that of A in both where B can run " +
+			"it. " +
 			"A list counts over the flags: model=, gpu= and cluster= over --model, --gpu and --cluster, " +
 			"and gpu= or cluster= gives another machine, in place of both --gpu and --cluster. " +
 			"If A is left out, it is the setup given by the flags. With files, the flags apply to both.\n\n" +
@@ -64,20 +64,25 @@ func (a *app) compareCommand() *cobra.Command {
 		if args[0] == "-" && args[1] == "-" {
 			return &usageError{"only one of A and B can be standard input"}
 		}
-		var sides [2]engine.Setup
-		var chosen [2]*search.Chosen
+		var sides [2]compared
 		for i, word := range args {
 			var err error
-			if sides[i], chosen[i], err = flags.side(cmd.Context(), a, word); err != nil {
+			if sides[i], err = flags.side(a, word); err != nil {
+				return err
+			}
+			if err := sides[i].choose(cmd.Context(), a, nil); err != nil {
 				return err
 			}
 		}
-		a.sayChosenOf("A: ", chosen[0])
-		a.sayChosenOf("B: ", chosen[1])
-		c := compare.Setups(sides[0], sides[1])
+		holdAlike(cmd.Context(), a, &sides)
+		for i := range sides {
+			a.sayChosenOf(sideName(i)+": ", sides[i].chosen)
+			sides[i].sayHeld(a, i)
+		}
+		c := compare.Setups(sides[0].setup, sides[1].setup)
 		of := report.Comparison{
-			Comparison: &c, Way: compare.ChangePath(sides[0], sides[1], nil), Words: args,
-			Chosen: chosen, Library: a.lib,
+			Comparison: &c, Way: compare.ChangePath(c.A.Setup, c.B.Setup, nil), Words: args,
+			Chosen: [2]*search.Chosen{sides[0].chosen, sides[1].chosen}, Library: a.lib,
 		}
 		if err := a.print(output.format, of.Answer(version)); err != nil {
 			return err
@@ -95,27 +100,25 @@ func worse(a, b error) error {
 	return a
 }
 
-// side returns one setup of a comparison: a file, or the setup of the flags with some
+// side returns one side of a comparison: a file, or the setup of the flags with some
 // knobs changed.
-func (f *setupFlags) side(ctx context.Context, a *app, word string) (engine.Setup, *search.Chosen, error) {
+func (f *setupFlags) side(a *app, word string) (compared, error) {
 	if word == "" {
-		return f.start(ctx, a)
+		return compared{flags: *f}, nil
 	}
 	_, missing := os.Stat(word)
 	if word != "-" && errors.Is(missing, fs.ErrNotExist) && strings.Contains(word, "=") {
-		return f.turned(ctx, a, word)
+		return f.turned(a, word)
 	}
 	if allowed := valueOfKey(word); allowed != "" && errors.Is(missing, fs.ErrNotExist) {
-		return engine.Setup{}, nil,
-			&usageError{fmt.Sprintf("%s has no value: give %s=VALUE, where allowed is %s", word, word,
-				allowed)}
+		return compared{}, &usageError{fmt.Sprintf("%s has no value: give %s=VALUE, where allowed is %s",
+			word, word, allowed)}
 	}
 	if f.file != "" {
-		return engine.Setup{}, nil,
-			&usageError{fmt.Sprintf("--setup needs lists such as tp=4, not the file %s", escape.Name(word))}
+		return compared{}, &usageError{fmt.Sprintf("--setup needs lists such as tp=4, not the file %s",
+			escape.Name(word))}
 	}
-	file := setupFlags{file: fileName(word), said: f.said}
-	return file.start(ctx, a)
+	return compared{flags: setupFlags{file: fileName(word), said: f.said}}, nil
 }
 
 // valueOfKey returns what a key of a list takes; empty for a word that is none.
@@ -150,10 +153,10 @@ func keyOf(item string) string {
 
 // turned returns the setup of the flags with the knobs of a list changed, one after the other. Where
 // the flags give no degree there is no layout of theirs to change: the list is flags too.
-func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Setup, *search.Chosen, error) {
+func (f *setupFlags) turned(a *app, list string) (compared, error) {
 	changes, err := setupdoc.ReadChanges(list)
 	if err != nil { // before a search for the rest
-		return engine.Setup{}, nil, err
+		return compared{}, err
 	}
 	changed := setupFlags{
 		file: f.file, text: f.text, said: slices.Clone(f.said),
@@ -166,7 +169,7 @@ func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Se
 	base, err := changed.document(a)
 	f.text = changed.text // standard input is read once
 	if err != nil {
-		return engine.Setup{}, nil, err
+		return compared{}, err
 	}
 	if !slices.ContainsFunc(search.Degrees(),
 		func(id knob.ID) bool { return base.Gives(id) || f.gives(string(id)) }) {
@@ -174,10 +177,5 @@ func (f *setupFlags) turned(ctx context.Context, a *app, list string) (engine.Se
 			changed.said = append(changed.said, said{key: key, value: value})
 		}
 	}
-	s, chosen, err := changed.start(ctx, a)
-	if err != nil {
-		return s, nil, err
-	}
-	s, err = changes.Turn(s, knob.Locks{GPUs: true, Batch: true})
-	return s, chosen, err
+	return compared{flags: changed, changes: changes}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/compare"
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
 	"meshscope/launch"
@@ -44,6 +45,12 @@ func (f *setupFlags) begin(a *app) (search.Begun, error) {
 	}
 	b, err := f.beginOver(doc, a.lib)
 	f.ownBatch, f.sequences, f.fixed = !doc.SaysBatch(), doc.BatchInSequences(), b.Fixed
+	f.unasked = knob.Set{}
+	for _, id := range compare.Work() {
+		if !doc.Gives(id) && (id != knob.GBS || f.ownBatch) {
+			f.unasked = f.unasked.With(id)
+		}
+	}
 	return b, err
 }
 

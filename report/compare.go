@@ -3,11 +3,13 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/compare"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
 	"meshscope/engine/record"
 	"meshscope/engine/search"
 	"meshscope/presets"
@@ -37,6 +39,9 @@ func (c *Comparison) Document() *Document {
 			text += "  (" + escape.Line(c.Words[i]) + ")"
 		}
 		sides = append(sides, text)
+	}
+	if work := c.otherWork(); work != "" {
+		sides = append(sides, work)
 	}
 	out.Title = strings.Join(sides, "\n")
 	out.Sections = append(out.Sections, c.changed())
@@ -78,6 +83,20 @@ func (c *Comparison) Document() *Document {
 	}
 	out.sayNoEffects(idle)
 	return out
+}
+
+// otherWork tells in what the work of a step differs; empty where it does not.
+func (c *Comparison) otherWork() string {
+	var words []string
+	for _, x := range c.Changes {
+		if slices.Contains(compare.Work(), knob.ID(x.Field)) {
+			words = append(words, fmt.Sprintf("%s %s in A, %s in B", x.Field, orNone(x.A), orNone(x.B)))
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return "Not the same work a step: " + strings.Join(words, "; ")
 }
 
 // runWords says of how many tokens the whole run is.

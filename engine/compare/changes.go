@@ -53,6 +53,10 @@ func Changes(a, b *engine.Setup) []Change {
 	return out
 }
 
+// Work lists the knobs of what a step computes: where two setups differ in one, their steps are not the
+// same work.
+func Work() []knob.ID { return []knob.ID{knob.Precision, knob.Seq, knob.GBS} }
+
 // machineName returns the cluster's name, with that of its GPU if the setup has replaced it.
 func machineName(s *engine.Setup) string {
 	if s.Cluster.ID == "" {
