@@ -27,6 +27,7 @@ func Unsharded(e *engine.Evaluator, s engine.Setup) (Shards, bool) {
 		s.Offload = recipe.OffloadNone
 	case recipe.OffloadEverything:
 		s.Offload = recipe.OffloadActivations
+	case recipe.OffloadNone, recipe.OffloadOptimizer, recipe.OffloadActivations:
 	}
 	m := e.Memory(s)
 	if m == nil {
