@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"meshscope/engine"
@@ -108,4 +109,18 @@ func TestActivationsOnHostRefused(t *testing.T) {
 			knob.Calibration: recipe.PyTorch, knob.Offload: recipe.OffloadActivations, "compile": true,
 		},
 	})
+}
+
+// TestWindowsOnALedgerAreLeftOut: where attention runs over the whole sequence, the text does not say that
+// the step time includes what windows save.
+func TestWindowsOnALedgerAreLeftOut(t *testing.T) {
+	for stack, want := range map[recipe.Stack]string{
+		recipe.PyTorch:      "windows in model FLOPs and in the step time",
+		recipe.MegatronCore: "windows in model FLOPs; the step time includes them",
+	} {
+		_, r := fineTuned(t, "mistral-7b", "h100-sxm", knob.Given{knob.GPUs: 8, knob.Calibration: stack})
+		if text := strings.Join(r.NotModelled, "\n"); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", stack, text)
+		}
+	}
 }

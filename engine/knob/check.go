@@ -267,8 +267,8 @@ func (s *Setup) offloadLayers(bad func(code string, field ID, format string, arg
 	const field = "offload-layers"
 	switch {
 	case s.Stack.Resolve() != recipe.MegatronCore:
-		bad("stack-lacks", field, "%s has no activations in host memory here; megatron-core has",
-			s.StackName())
+		bad("stack-lacks", field, "%s has no activations of some layers in host memory here; "+
+			"megatron-core has", s.StackName())
 	case s.Recompute.Mode == recipe.RecomputeFull:
 		bad("offload-recompute", field,
 			"megatron-core offloads no activations where layers run again: recompute %s", s.Recompute)

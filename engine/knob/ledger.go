@@ -61,7 +61,7 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	matrices := s.Optimizer.States().Matrices
 	refuse(matrices && offers[1], "stack-lacks", Optimizer, "no %s here: DeepSpeed's own is not modelled; "+
 		"allowed: %s", s.Optimizer, wordsOf(recipe.FlatOptimizers()))
-	refuse(matrices && s.Offload.Optimizer() && !offers[1], "stack-lacks", Optimizer,
+	refuse(matrices && s.Offload.Weights() && !offers[1], "stack-lacks", Optimizer,
 		"no %s on the host; allowed with offload %s: %s", s.Optimizer, s.Offload, wordsOf(hostOptimizers()))
 	refuse(matrices && s.Model.IsMoE(), "stack-lacks", Optimizer, "no %s of experts: torch.optim.Muon takes "+
 		"2-D weights alone, those of experts are stacked", s.Optimizer)
