@@ -409,7 +409,11 @@ func (r *Reading) plainOptimizer(of recipe.Optimizer) {
 	case of == recipe.AdamForeach:
 		r.Setup[key] = string(recipe.Adam)
 	default:
-		r.unknown(key, string(of)+" is modelled on transformers, pytorch and deepspeed alone", 0)
+		where := "transformers, pytorch and deepspeed"
+		if !slices.Contains(recipe.FlatOptimizers(), of) {
+			where = "transformers and pytorch"
+		}
+		r.unknown(key, string(of)+" is modelled on "+where+" alone", 0)
 		r.guess(key, string(recipe.Adam))
 	}
 }

@@ -193,12 +193,16 @@ func (t *trainer) shipped(s *engine.Setup) string {
 // plainOffload takes weights and activations back from the host where another stack than that of the file is
 // predicted: of DeepSpeed the optimizer stays there.
 func (r *Reading) plainOffload(from recipe.Stack) {
-	const why = "weights on the host are modelled on transformers, pytorch and deepspeed alone"
+	const weights = "weights on the host are modelled on transformers, pytorch and deepspeed alone"
 	key, optimizer := flat(knob.Offload), string(recipe.OffloadOptimizer)
 	word, _ := r.Setup[key].(string)
 	switch of := recipe.Offload(word); {
 	case of.Activations():
-		const why = "what the backward reads on the host is modelled on transformers and pytorch alone"
+		why := "activations"
+		if of.Weights() {
+			why = "weights and activations"
+		}
+		why += " on the host are modelled on transformers and pytorch alone"
 		for _, u := range r.Understood {
 			if slices.Equal(u.Setup, []string{key}) {
 				r.Ignored = append(r.Ignored, Ignored{
@@ -222,10 +226,10 @@ func (r *Reading) plainOffload(from recipe.Stack) {
 			}
 		}
 		r.Ignored = append(r.Ignored, Ignored{
-			Key: "offload_param", Why: why + ": they stay on the GPU here", lost: true,
+			Key: "offload_param", Why: weights + ": they stay on the GPU here", lost: true,
 		})
 	default:
-		r.unknown(key, why, 0)
+		r.unknown(key, weights, 0)
 		r.guess(key, string(recipe.OffloadNone))
 	}
 }

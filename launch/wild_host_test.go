@@ -111,7 +111,7 @@ func wildOnHost() []wild {
 				"fsdp_version: 2\ndp_shard_size: 4\ndp_replicate_size: 2\nfsdp_config:\n" +
 				"  reshard_after_forward: true\nactivation_offloading: true\n", nil,
 			map[string]any{"zero": 3, "hsdp": 2, "offload": open, "calibration": "default"},
-			"Key:activation_offloading Why:what the backward reads on the host is", false,
+			"Key:activation_offloading Why:activations on the host are modelled on", false,
 		},
 		{
 			"activations of TRL on the host", "a.py", "from trl import SFTConfig, SFTTrainer\n" +

@@ -55,14 +55,19 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(s.WeightDtype == recipe.WeightsBF16 && s.Precision == recipe.FP16, "stack-lacks", WeightDtype,
 		"weights of bf16 with precision bf16, not %s", s.Precision)
 	if why := s.Optimizer.Whole(); why != "" && !offers[1] && s.ZeRO > 0 {
+		allowed := recipe.ShardedOptimizers()
+		if s.Model.IsMoE() {
+			allowed = elementOptimizers()
+		}
 		refuse(true, "stack-lacks", Optimizer, "no %s under FSDP2: %s; allowed with zero %d: %s", s.Optimizer,
-			why, s.ZeRO, wordsOf(recipe.ShardedOptimizers()))
+			why, s.ZeRO, wordsOf(allowed))
 	}
 	matrices := s.Optimizer.States().Matrices
 	refuse(matrices && offers[1], "stack-lacks", Optimizer, "no %s here: DeepSpeed's own is not modelled; "+
 		"allowed: %s", s.Optimizer, wordsOf(recipe.FlatOptimizers()))
 	refuse(matrices && s.Offload.Weights() && !offers[1], "stack-lacks", Optimizer,
-		"no %s on the host; allowed with offload %s: %s", s.Optimizer, s.Offload, wordsOf(hostOptimizers()))
+		"no %s on the host; allowed with offload %s: %s", s.Optimizer, s.Offload,
+		wordsOf(elementOptimizers()))
 	refuse(matrices && s.Model.IsMoE(), "stack-lacks", Optimizer, "no %s of experts: torch.optim.Muon takes "+
 		"2-D weights alone, those of experts are stacked", s.Optimizer)
 	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with --lora")
@@ -107,8 +112,8 @@ func fieldOf(err error) ID {
 	return Calibration
 }
 
-// hostOptimizers lists those that FSDP2 runs on the host, with its weights.
-func hostOptimizers() []recipe.Optimizer {
+// elementOptimizers lists those of FSDP2 that update element by element: on the host, and of experts.
+func elementOptimizers() []recipe.Optimizer {
 	return slices.DeleteFunc(recipe.ShardedOptimizers(), func(o recipe.Optimizer) bool {
 		return o.States().Matrices
 	})

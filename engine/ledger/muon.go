@@ -81,9 +81,9 @@ func (t *training) muonTime() (seconds float64, launches int) {
 			continue
 		}
 		small, large := min(p.shape.rows, p.shape.columns), max(p.shape.rows, p.shape.columns)
-		// momentum 3 elements, look ahead 3, decay 2, update 2; in 16 bits cast and update; of the whole
-		// matrix norm and division
-		bytes := 10*p.n*p.e + (2+2)*p.n + (2+4)*p.shape.elements()
+		// momentum 3 elements, look ahead 3, decay 2, update 2, cast 1; in 16 bits cast and update; of the
+		// whole matrix norm and division
+		bytes := 11*p.n*p.e + (2+2)*p.n + (2+4)*p.shape.elements()
 		const passes = 8
 		products := t.rates.product(small, small, large, 2, false) +
 			t.rates.product(small, small, small, 2, false) + t.rates.product(small, large, small, 2, false)
