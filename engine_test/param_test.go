@@ -114,7 +114,7 @@ func TestParamRefuses(t *testing.T) {
 		{"recompute", "full:0", "full:1"},
 		{"recompute", "modules:head", ""},
 		{"recompute", "modules:", ""},
-		{"offload", "all", ""},
+		{"offload", "moments", ""},
 		{"loss", "half", ""},
 		{"imbalance", "99", "100"},
 		{"hsdp", "0", "1"},
