@@ -228,12 +228,12 @@ func (r *ranker) sharded(s *engine.Setup) (runs [zeroClasses]bool, some bool) {
 func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zeroClasses]bool) {
 	tokens := s.Tokens()
 	one := r.choices.unsharded && s.DP*s.CP == 1 && runs[0]
-	stage := one && r.needsStage(s, kinds)
+	stage := one && s.Offload.Optimizer() && r.needsStage(s, kinds)
 	for i, zero := range r.choices.zero {
 		if class, ok := r.zeroClass(zero); !ok || !runs[class] {
 			continue
 		}
-		if one && stage == (zero == 0) { // nobody shards over one rank, unless the launcher asks for it
+		if one && stage == (zero == 0) { // nobody shards over one rank, unless an offload asks for it
 			continue
 		}
 		s.ZeRO, at.zero = zero, uint16(i)
