@@ -93,6 +93,7 @@ var changed = []struct {
 	{"declare -i TP=4; TP+=4\n@$TP", "8", true},
 	{"declare -i TP; TP=4+4\n@$TP", "8", false},
 	{"TP=4; exit 0\n@$TP", "", false},
+	{"set -e; set -- 4; shift 2; TP=8\n@$TP", "", false},
 	{"TP=4; exit\n@$TP", "", false},
 	{"@2\nexit\n@8", "2", true},
 	{"TP=8; [ -n \"$TP\" ] || exit 1\n@$TP", "8", true},
@@ -178,6 +179,7 @@ var changed = []struct {
 var mayEnd = []struct{ text, says string }{
 	{"set -e; test -d /nope\n@8", "the script ends here where this test fails"},
 	{"set -e; [ -f /nope ]\n@8", "the script ends here where this test fails"},
+	{"set -e; shift\n@8", "the script ends here where this test fails"},
 	{": ${Q:?}\n@8", "--env Q=VALUE"},
 	{"[ -n \"$1\" ] || exit 1\n@8", "the script may end here"},
 	{"if [ $# -lt 1 ]; then exit 1; fi\n@8", "the script may end here"},
@@ -302,9 +304,9 @@ func TestRandomScripts(t *testing.T) {
 		}
 		stated++
 		want := passed(t, text)
-		// something failed
+		// something failed, as shift does without arguments, which are not known
 		if want == "" && strings.Contains(text, "set -e") &&
-			strings.ContainsAny(strings.Join(lines, ""), "(|.") {
+			(strings.ContainsAny(strings.Join(lines, ""), "(|.") || slices.Contains(lines, "shift")) {
 			return
 		}
 		if got != want && got != strings.TrimLeft(want, "0") { // a launcher reads 08 as 8

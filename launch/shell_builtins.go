@@ -44,7 +44,7 @@ func (w *walker) builtin(c *syntax.CallExpr, fields []shellField) bool {
 			w.leave = fields[0].text
 		}
 	case "shift":
-		w.shift(fields[1:])
+		w.shift(c, fields[1:])
 	case "read":
 		return w.readWords(c, fields[1:])
 	case "printf":

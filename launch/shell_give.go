@@ -9,7 +9,7 @@ import (
 )
 
 // shift takes words from the front of the arguments.
-func (w *walker) shift(fields []shellField) {
+func (w *walker) shift(c *syntax.CallExpr, fields []shellField) {
 	n := 1
 	if len(fields) > 0 {
 		var ok bool
@@ -19,7 +19,10 @@ func (w *walker) shift(fields []shellField) {
 	}
 	args, given := w.vars[arguments]
 	switch {
-	case !given || n > len(args): // unknown, or fails
+	case !given:
+		w.succeeds(c, unsure)
+	case n > len(args):
+		w.succeeds(c, no)
 	case n < 0 ||
 		slices.ContainsFunc(args[:n],
 			func(f shellField) bool {
