@@ -110,19 +110,21 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 				layout.SplitOf(stages)+" layers (--split gives others)")
 	}
 	scans := s.Model.Scans()
-	say(scans && s.Stack.Resolve() != recipe.Textbook, "layers of linear attention save what Megatron-LM's "+
-		"code saves, on every stack, and take what their kernels move through memory; neither was measured")
+	if s.Stack.Resolve() != recipe.Textbook {
+		list = append(list, s.Model.Saves()...)
+	}
+	say(scans && s.Stack.Resolve() != recipe.Textbook, "layers of linear attention take what their kernels "+
+		"move through memory; neither that nor what they save was measured, and both are alike on every "+
+		"stack")
 	gathers := s.Model.GathersStates()
 	say(scans && s.CP > 1 && !gathers, "context parallelism of linear attention exchanges the sequence for "+
 		"heads, before its convolution and after it, exposed, as Megatron-LM does on every stack")
 	say(gathers && s.CP > 1, "context parallelism of linear attention leaves each rank a part of the "+
 		"sequence and gathers the states of all, exposed, as flash-linear-attention does")
-	say(s.Model.Has(model.LetterMamba1) || s.Model.Has(model.LetterLightning) ||
-		s.Model.Has(model.LetterKimi), "the backward of the scan is inferred from its forward")
-	say(s.Model.Has(model.LetterConv), "a short convolution saves what its operations read, counted and "+
-		"not measured; the columns that CP sends to the next rank are left out")
+	say(s.Model.Has(model.LetterConv) && s.CP > 1, "the columns that CP sends to the next rank for a short "+
+		"convolution are left out")
 	say(s.Model.SharedBlocks > 0, "each stage holds the shared blocks that its layers use; the sum of their "+
-		"gradients over stages is left out, and what they save is derived and not measured")
+		"gradients over stages is left out")
 	chosen, sharesKey := s.Model.IndexTopK > 0, s.Model.OutputGroups > 0
 	say(sharesKey, "attention to a window and compressed keys saves what its operations read, counted from "+
 		"transformers' code; CP passes the key and its compression around a ring; inferred, not measured")

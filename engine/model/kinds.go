@@ -18,7 +18,19 @@ type sublayer struct {
 	has      func(m *Model, layer int) bool // whether a layer of the stack has it
 	add      func(b *builder, x Ref) Ref    // lists its operations
 	before   func(b *builder, x Ref) Ref    // what runs on the stream before its norm; nil: nothing
+	saves    string                         // what it saves, by whose code; empty: see engine/notes.go
 }
+
+// What kinds save.
+const (
+	savesMegatron = "what Megatron-LM's code saves"
+	savesRead     = "what their operations read, which is inferred"
+	savesInferred = savesRead + ", as the backward of their scan is from its forward"
+	savesKimi     = "what the layer of flash-linear-attention saves with its recomputation; the " +
+		"backward of their scan is inferred from its forward"
+	savesEach  = savesMegatron + ", each of the two"
+	savesBlock = savesMegatron + " of Mamba-2, and of the block " + savesRead
+)
 
 // Letters of a pattern: what mixes the tokens of a layer, as in Megatron-LM's --hybrid-layer-pattern.
 const (
@@ -101,22 +113,42 @@ func (m *Model) Only(letters string) bool {
 
 // Beyond names the kinds of mixers of layers that have none of those letters; empty where all have one.
 func (m *Model) Beyond(letters string) string {
-	if m.Only(letters) {
-		return ""
-	}
 	var names []string
+	for _, kind := range m.beyond(letters) {
+		names = append(names, kind.plainName())
+	}
+	return strings.Join(names, ", ")
+}
+
+// beyond returns the kinds of those layers.
+func (m *Model) beyond(letters string) (kinds []*sublayer) {
+	if m.Only(letters) {
+		return nil
+	}
 	rows := mixers()
 	for i := range min(len(m.Pattern), m.Layers) {
 		if strings.IndexByte(letters, m.Letter(i)) >= 0 {
 			continue
 		}
 		n := slices.IndexFunc(rows, func(s sublayer) bool { return s.has(m, i) })
-		if name := strings.ReplaceAll(rows[n].name, "_", " "); !slices.Contains(names, name) {
-			names = append(names, name)
+		if !slices.Contains(kinds, &rows[n]) {
+			kinds = append(kinds, &rows[n])
 		}
 	}
-	return strings.Join(names, ", ")
+	return kinds
 }
+
+// Saves says of each kind of mixer of the layers what it saves and whose code that is, where the kind tells.
+func (m *Model) Saves() (notes []string) {
+	for _, kind := range m.beyond("*W-E") {
+		if kind.saves != "" {
+			notes = append(notes, "layers of the kind "+kind.plainName()+" save "+kind.saves)
+		}
+	}
+	return notes
+}
+
+func (s *sublayer) plainName() string { return strings.ReplaceAll(s.name, "_", " ") }
 
 // ScanHeads returns how many parts the layers that carry a state can be divided into, and what these are; 0
 // without such layers.
@@ -145,26 +177,26 @@ func (m *Model) ExchangesScan(tp, cp int) bool {
 func mixers() []sublayer {
 	return []sublayer{
 		{has: func(m *Model, i int) bool { return m.Letter(i) == LetterMLP || m.Letter(i) == LetterExperts }},
-		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta, nil},
-		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2, nil},
-		{"beside", "attention_and_Mamba_2", lettered(LetterBeside), beside, nil},
-		{"block", "shared_block_and_Mamba_2", lettered(LetterBlock), secondMamba, sharedBlock},
-		{"mamba1", "Mamba_1", lettered(LetterMamba1), mamba1, nil},
-		{"kimi", "Kimi_Delta", lettered(LetterKimi), kimiDelta, nil},
-		{"lightning", "lightning", lettered(LetterLightning), lightning, nil},
-		{"conv", "short_convolution", lettered(LetterConv), shortConvolution, nil},
-		{"sparse", "sparse", lettered(LetterSparse), sparse, nil},
-		{"reselected", "sparse_shared", lettered(LetterShared), reselected, nil},
-		{"near", "compressed_sparse", lettered(LetterNear), compressedSparse, nil},
-		{"far", "heavily_compressed", lettered(LetterFar), heavilyCompressed, nil},
+		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta, nil, savesMegatron},
+		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2, nil, savesMegatron},
+		{"beside", "attention_and_Mamba_2", lettered(LetterBeside), beside, nil, savesEach},
+		{"block", "shared_block_and_Mamba_2", lettered(LetterBlock), secondMamba, sharedBlock, savesBlock},
+		{"mamba1", "Mamba_1", lettered(LetterMamba1), mamba1, nil, savesInferred},
+		{"kimi", "Kimi_Delta", lettered(LetterKimi), kimiDelta, nil, savesKimi},
+		{"lightning", "lightning", lettered(LetterLightning), lightning, nil, savesInferred},
+		{"conv", "short_convolution", lettered(LetterConv), shortConvolution, nil, savesRead},
+		{"sparse", "sparse", lettered(LetterSparse), sparse, nil, ""},
+		{"reselected", "sparse_shared", lettered(LetterShared), reselected, nil, ""},
+		{"near", "compressed_sparse", lettered(LetterNear), compressedSparse, nil, ""},
+		{"far", "heavily_compressed", lettered(LetterFar), heavilyCompressed, nil, ""},
 		{"sliding_reused", "sliding_of_earlier_keys", func(m *Model, i int) bool {
 			return m.local(i) && m.reuses(i)
-		}, reusing(sliding), nil},
+		}, reusing(sliding), nil, ""},
 		{"full_reused", "full_of_earlier_keys", func(m *Model, i int) bool {
 			return !m.local(i) && m.reuses(i)
-		}, reusing(attention), nil},
-		{"sliding", "sliding", (*Model).local, sliding, nil},
-		{"full", "full", func(*Model, int) bool { return true }, attention, nil},
+		}, reusing(attention), nil, ""},
+		{"sliding", "sliding", (*Model).local, sliding, nil, ""},
+		{"full", "full", func(*Model, int) bool { return true }, attention, nil, ""},
 	}
 }
 
@@ -192,8 +224,8 @@ func (m *Model) feedForwards() []sublayer {
 	rows := []sublayer{
 		{"hash", "hash_MoE", func(m *Model, i int) bool {
 			return i < m.HashLayers && m.MoELayer(i)
-		}, hashed, nil},
-		{"moe", "MoE", (*Model).MoELayer, experts, nil},
+		}, hashed, nil, ""},
+		{"moe", "MoE", (*Model).MoELayer, experts, nil, ""},
 	}
 	if m.FFNWidths != "" {
 		words, of := strings.Split(m.FFNWidths, ","), map[int]string{}
@@ -209,11 +241,11 @@ func (m *Model) feedForwards() []sublayer {
 					n, _ := strconv.Atoi(width)
 					b.size.f = record.Lit(float64(n))
 					return denseMLP(b, x)
-				}, nil,
+				}, nil, "",
 			})
 		}
 	}
-	return append(rows, sublayer{"dense", "dense", dense, denseMLP, nil},
+	return append(rows, sublayer{"dense", "dense", dense, denseMLP, nil, ""},
 		sublayer{has: func(*Model, int) bool { return true }})
 }
 
