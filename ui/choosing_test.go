@@ -295,3 +295,31 @@ func TestAnotherStackTakesItsLayout(t *testing.T) {
 		t.Errorf("searches: %+v", s.Layout)
 	}
 }
+
+// TestAnotherNumberOfGPUsIsOffered: after another number of GPUs enter chooses the batch and the layout that
+// the model has there, so that the order of choices makes no difference; undo and other knobs offer nothing.
+func TestAnotherNumberOfGPUsIsOffered(t *testing.T) {
+	m := sample(t, 120, 36, func(o *Options) { o.Evaluate, o.Setup = engine.Evaluate, presets.StartSetup() })
+	m.do(state.Action{Verb: state.SetKnob, ID: knob.Nodes, Text: "2"})
+	if text := screenText(m); !strings.Contains(text, "best layout for 16 GPUs") {
+		t.Errorf("no offer:\n%s", text)
+	}
+	for _, size := range [][2]int{{60, 20}, {80, 24}} {
+		send(m, tea.WindowSizeMsg{Width: size[0], Height: size[1]})
+		if text := screenText(m); !strings.Contains(text, " for 16 GPUs  ? help  q quit") {
+			t.Errorf("%v: no offer, or no help beside it:\n%s", size, text)
+		}
+	}
+	var draft knob.Draft
+	draft, _ = state.Again(&m.state, m.fixAction())
+	if draft.Has(knob.GBS) || draft.Has(knob.TP) || !draft.Has(knob.GPUs) {
+		t.Errorf("gives %+v", draft.Said())
+	}
+	m.do(state.Action{Verb: state.FocusKnob, ID: knob.TP})
+	if m.rechooses() {
+		t.Error("offered on another knob")
+	}
+	if m.do(state.Action{Verb: state.Undo}); m.rechooses() {
+		t.Error("offered after undo")
+	}
+}

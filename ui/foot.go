@@ -373,6 +373,11 @@ func (m *Model) placedHints(w int) []placedHint {
 	x := 0
 	for _, hint := range m.hints() {
 		need := widget.Width(hint.Key) + 1 + widget.Width(hint.Text)
+		if x+need > w && len(out) == 0 { // a long list of values to set is cut, help and quit stay
+			const others = len("  ? help  q quit")
+			hint.Text = widget.CutText(hint.Text, w-widget.Width(hint.Key)-1-others, m.look.glyphs.Ellipsis)
+			need = widget.Width(hint.Key) + 1 + widget.Width(hint.Text)
+		}
 		if x+need > w {
 			break
 		}

@@ -137,7 +137,10 @@ func (m *Model) hints() []widget.Hint {
 	case m.viewsIllegal():
 		words = ""
 	}
-	if words != "" {
+	switch {
+	case m.rechooses():
+		first = append(first, widget.Hint{Key: "enter", Text: m.rechooseText()})
+	case words != "":
 		first = append(first, widget.Hint{Key: "enter", Text: "sets " + words})
 	}
 	first = append(first, widget.Hint{Key: m.shown("?", "help"), Text: "help"},

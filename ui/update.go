@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/key"
@@ -9,6 +10,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/escape"
+	"meshscope/engine/knob"
+	"meshscope/report/figure"
 	"meshscope/ui/desk"
 	"meshscope/ui/frame"
 	"meshscope/ui/screen"
@@ -309,10 +312,12 @@ func (m *Model) unseen(name string) bool {
 	return k == nil || !k.Blind
 }
 
-// fixAction returns what enter does: take the nearest legal values, else the fastest
-// turn that makes the setup fit, else type.
+// fixAction returns what enter does: choose the layout for another number of GPUs, take the nearest legal
+// values, else the fastest turn that makes the setup fit, else type.
 func (m *Model) fixAction() state.Action {
 	switch {
+	case m.rechooses():
+		return state.Action{Verb: state.Rechoose, Text: figure.Comma(m.state.Setup.GPUs) + " GPUs"}
 	case state.FixWords(m.now.report.Problems) != "":
 		return state.Action{Verb: state.TakeFix}
 	case len(m.offered()) > 0:
@@ -327,6 +332,32 @@ func (m *Model) fixText() string {
 		return words
 	}
 	return m.remedies[0].Turns()
+}
+
+// rechooses reports whether enter chooses the layout for another number of GPUs, on the screen that has them.
+func (m *Model) rechooses() bool {
+	return m.state.Tab == state.ExploreTab && m.state.Rechooses() && !m.quizzes() && m.lesson == nil
+}
+
+// rechooseText says what enter chooses, with the batch where one is published, in the longest form that
+// leaves the foot room for help and quit.
+func (m *Model) rechooseText() string {
+	s := &m.state.Setup
+	last := "takes the best for " + figure.Comma(s.GPUs) + " GPUs"
+	forms := []string{"takes batch and best layout for " + figure.Comma(s.GPUs) + " GPUs", last}
+	if tokens, run := s.PublishedTokens(s.GPUs); tokens > 0 && !m.state.Fixed.Has(knob.GBS) {
+		batch := figure.Comma(run.GBS) + " x " + figure.Comma(run.Seq)
+		forms = slices.Insert(forms, 0,
+			"takes the published batch of "+batch+" and the best layout for "+figure.Comma(s.GPUs)+" GPUs",
+			"takes batch "+batch+", best layout for "+figure.Comma(s.GPUs)+" GPUs")
+	}
+	const others = len("enter ") + len("  ? help  q quit")
+	for _, form := range forms {
+		if len(form)+others <= m.caps.Width-2*m.margin() {
+			return form
+		}
+	}
+	return last
 }
 
 // handleMouse turns clicks and the wheel into actions. What lies where is

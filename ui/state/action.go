@@ -36,7 +36,7 @@ const (
 	// layout, see Again.
 	UseModel
 	UseCluster // Cluster: the same
-	Rechoose   // the layout for ID at Text, or for another number of GPUs: the same
+	Rechoose   // ID at Text, or another number of GPUs: the same
 	PageRanks  // N ranks down, negative up
 	NextTab    // N tabs on, negative back: the program makes GoTab of it
 	GoTab      // number N
@@ -117,7 +117,7 @@ func change(s State, a Action) State {
 			fixed = *a.Fixed
 		}
 		s = s.use(*a.Setup, a.Text)
-		s.Fixed, s.Note.Tone = fixed, max(s.Note.Tone, a.Tone)
+		s.Fixed, s.Outgrown, s.Note.Tone = fixed, false, max(s.Note.Tone, a.Tone)
 		return s
 	case PageRanks:
 		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))
@@ -176,9 +176,24 @@ func set(s State, id knob.ID, text string) State {
 		s.Note = Note{Text: sentence(err), Tone: Trouble}
 		return s
 	}
-	s = s.use(turned, "")
+	return s.use(turned, "").given(id, &s.Setup)
+}
+
+// given notes that the reader has given a knob the value that it has, and what it was before.
+func (s State) given(id knob.ID, was *engine.Setup) State {
 	s.Fixed = s.Fixed.With(id)
+	if id == knob.GPUs || id == knob.Nodes {
+		s.Outgrown = s.Outgrown || s.Setup.GPUs != was.GPUs
+	}
 	return s
+}
+
+// Rechooses reports whether layout and batch can be chosen anew for the number of GPUs that has the focus: it
+// is another one than they were chosen for, and not all of them are fixed.
+func (s *State) Rechooses() bool {
+	free := func(id knob.ID) bool { return !s.Fixed.Has(id) }
+	return s.Outgrown && (s.Focus == knob.GPUs || s.Focus == knob.Nodes) &&
+		slices.ContainsFunc([]knob.ID{knob.TP, knob.PP, knob.CP, knob.GBS}, free)
 }
 
 // use takes another setup and says what became different. note replaces that

@@ -33,9 +33,11 @@ type State struct {
 	// Fixed are the knobs that the reader has given a value: by flags, or typed or turned. They stay
 	// where the layout is chosen again for another model or machine.
 	Fixed knob.Set
-	Note  Note
-	Hint  bool // the line for the first start is shown
-	Page  int  // of the pipeline ranks that scroll
+	// Outgrown: another number of GPUs was turned or typed since the layout and the batch were chosen.
+	Outgrown bool
+	Note     Note
+	Hint     bool // the line for the first start is shown
+	Page     int  // of the pipeline ranks that scroll
 
 	Tab   Tab
 	Theme string // auto, dark, light or mono

@@ -25,8 +25,7 @@ func turnBy(s State, n int) State {
 		return s
 	}
 	out := s.use(steps[to].Setup, "")
-	out.Fixed = out.Fixed.With(s.Focus)
-	return out
+	return out.given(s.Focus, &s.Setup)
 }
 
 // atTheEnd says why a knob does not turn further.
