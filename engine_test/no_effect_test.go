@@ -57,6 +57,10 @@ func TestNoEffectIsSaid(t *testing.T) {
 				"weight-dtype bf16 has no effect on pytorch (adam-no-master trains in bf16): memory, time " +
 				"and traffic are as with fp32",
 		},
+		{
+			"llama3-8b", "pp=4 dp=2 split=8,8,8,8",
+			"split 8,8,8,8 has no effect on megatron-core: memory, time and traffic are as with balanced",
+		},
 		{"llama3-8b", "dp=8 price=3", "price 3 has no effect without --tokens"},
 		{"llama3-8b", "dp=8 price=2.5 tokens=1T", "price 2.5 has no effect: the run is as with none"},
 		{"llama3-8b", "dp=8 price=3 tokens=1T", ""},

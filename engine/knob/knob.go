@@ -8,6 +8,7 @@
 package knob
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -182,6 +183,8 @@ func (k *Knob) textOf(s *Setup) string {
 	switch {
 	case k.text != nil:
 		return k.text(s)
+	case k.Kind == List: // nothing would end a sentence before its last word
+		return cmp.Or(*k.word(s), balancedWord)
 	case k.word != nil:
 		return *k.word(s)
 	case k.recompute != nil:
@@ -204,6 +207,8 @@ func (k *Knob) Value(s *Setup) any {
 		return *k.figure(s)
 	case k.Kind == Number:
 		return k.intOf(s)
+	case k.Kind == List:
+		return *k.word(s)
 	default:
 		return k.textOf(s)
 	}

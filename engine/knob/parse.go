@@ -125,10 +125,13 @@ func (k *Knob) parseWord(text string) (string, error) {
 	}
 }
 
+// balancedWord is the split that is none of its own.
+const balancedWord = "balanced"
+
 // parseSplit reads layers per stage; nothing for a balanced split.
 func (k *Knob) parseSplit(text string) (string, error) {
 	clean := strings.ReplaceAll(strings.TrimSpace(text), " ", "")
-	if clean == "" || clean == "balanced" {
+	if clean == "" || clean == balancedWord {
 		return "", nil
 	}
 	bad := &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}

@@ -51,7 +51,7 @@ func wordSteps(s *Setup, k *Knob, l Locks) []Step {
 	words := k.Choices
 	switch {
 	case k.Kind == List:
-		words = []string{""}
+		words = []string{balancedWord}
 	case k.differ != nil:
 		words = k.differ(s)
 	}

@@ -77,9 +77,6 @@ func newRow(s engine.Setup, k *knob.Knob, l knob.Locks) Row {
 
 // Show formats a value for reading: numbers with commas, an empty split as "balanced".
 func Show(p *knob.Knob, text string) string {
-	if p.Kind == knob.List && text == "" {
-		return "balanced"
-	}
 	if n, err := strconv.Atoi(text); err == nil && p.Kind == knob.Number {
 		return figure.Comma(n)
 	}
@@ -90,8 +87,6 @@ func Show(p *knob.Knob, text string) string {
 func short(p *knob.Knob, text string) string {
 	n, err := strconv.Atoi(text)
 	switch {
-	case p.Kind == knob.List && text == "":
-		return "balanced"
 	case p.Kind == knob.Rate:
 		return strings.TrimSuffix(text, "Gb/s")
 	case err != nil || p.Kind != knob.Number:

@@ -256,7 +256,7 @@ func setupOf(t testing.TB, modelID, clusterID string, given knob.Given) engine.S
 func TestBriefLists(t *testing.T) {
 	split, _ := knob.Find(knob.Split)
 	for text, want := range map[string]string{
-		"":                    "balanced",
+		"balanced":            "balanced",
 		"20,20,20,20":         "20,20,20,20",
 		"1,2,3,4,5,6,7,8":     "1,2,3,4,5,6,7,8",
 		"1,2,3,4,5,6,7,8,9,0": "1,2,3,…,8,9,0",
