@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/cards"
+	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -21,7 +22,9 @@ type Card struct {
 }
 
 // CardNames are the cards that there are, as the glossary's file names them.
-func CardNames() []string { return []string{"formats", "splits", "roofline", "memories", "load"} }
+func CardNames() []string {
+	return []string{"formats", "splits", "roofline", "memories", "load", "kinds"}
+}
 
 // NewCard returns a card of a setup; false where the setup has nothing to show on it.
 func NewCard(name string, s *engine.Setup) (Card, bool) {
@@ -36,6 +39,8 @@ func NewCard(name string, s *engine.Setup) (Card, bool) {
 		return memoriesCard(s), true
 	case "load":
 		return loadCard(s)
+	case "kinds":
+		return kindsCard(s)
 	}
 	return Card{}, false
 }
@@ -155,4 +160,23 @@ func loadCard(s *engine.Setup) (Card, bool) {
 		c.Says += fmt.Sprintf("; %d more as the last one", n)
 	}
 	return c, true
+}
+
+func kindsCard(s *engine.Setup) (Card, bool) {
+	c := Card{
+		Table: Table{Title: "kinds of layers", Head: []string{"kind", "layers", "forward", "saves", "state"}},
+		Says:  "a GPU's part of one layer and micro-batch; state: elements that a sequence carries on",
+	}
+	var e engine.Evaluator
+	kinds, ok := e.Layers(*s)
+	layers := model.Lay(&s.Model, nil).Layers
+	for i := range kinds {
+		sum, state := kinds[i].Whole(), "none"
+		if scan := layers[i].Scanned(); scan != nil {
+			state = figure.Comma(int(scan.Scan.State.V))
+		}
+		c.add(Word(kinds[i].Name), Word(strconv.Itoa(kinds[i].Layers)),
+			Figure(record.Seconds, float64(sum.Forward)), Memory(sum.Activations), Word(state))
+	}
+	return c, ok
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"meshscope/engine/knob"
+	"meshscope/engine/model"
 )
 
 // TestMethods: every knob has a note, and every note a knob.
@@ -70,6 +71,36 @@ func TestGlossary(t *testing.T) {
 	}
 	if _, ok := Find(all, "perpetuum mobile"); ok {
 		t.Error("found what is not there")
+	}
+}
+
+// TestKindsHaveWords: every kind of layer that a pattern can name has a word with the card of kinds, and so
+// has what changes a layer and is no kind of its own a word.
+func TestKindsHaveWords(t *testing.T) {
+	all, err := Glossary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, letter := range model.Letters() {
+		if strings.ContainsRune("*-E", letter) { // attention to all tokens, an MLP and experts alone
+			continue
+		}
+		name := (&model.Model{Layers: 1, Pattern: string(letter)}).Beyond("")
+		if i, ok := Find(all, name); !ok || all[i].Card != "kinds" {
+			t.Errorf("%c: no word %q with the card kinds", letter, name)
+		}
+		if i, ok := Find(all, "hybrid"); !ok || !strings.Contains(all[i].Means, string(letter)) {
+			t.Errorf("%c is not among the letters of the word hybrid", letter)
+		}
+	}
+	for _, name := range []string{
+		"hash MoE", "MoE", "sliding of earlier keys", "full of earlier keys", "output gate", "sink", "NoPE",
+		"MLA", "MFA", "AltUp", "hyper-connections", "attention residuals", "latent experts", "zero experts",
+		"shortcut experts",
+	} {
+		if _, ok := Find(all, name); !ok {
+			t.Errorf("no word %q", name)
+		}
 	}
 }
 
