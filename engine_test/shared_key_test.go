@@ -147,6 +147,21 @@ func TestSharedKeyHasItsKinds(t *testing.T) {
 	}
 }
 
+// TestCompressionIsTold: keys of one token, or of as many in both kinds of layers, are refused by name.
+func TestCompressionIsTold(t *testing.T) {
+	for want, c := range map[string][2]int{
+		"compress_ratio is 1;": {1, 128}, "compress_ratio_heavy is 4;": {4, 4},
+		"compress_ratio_heavy is 2;": {4, 2},
+		"<nil>":                      {4, 128},
+	} {
+		m := presetModel(t, "deepseek-v4-flash")
+		m.CompressRatio, m.CompressHeavy = c[0], c[1]
+		if got := fmt.Sprint(m.Check().Err()); !strings.Contains(got, want) {
+			t.Errorf("%v: %s, want %s", c, got, want)
+		}
+	}
+}
+
 // TestSharedKeyTravels: a ring of CP carries the key and its compressed ones, twice backward, and what is
 // inferred is said and widens the band.
 func TestSharedKeyTravels(t *testing.T) {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"strconv"
 
 	"meshscope/engine/record"
@@ -138,6 +139,13 @@ func (c *checker) sharedKey(m *Model) {
 	}
 	if !m.sharesKey() {
 		return
+	}
+	if m.Has(LetterNear) && m.CompressRatio == 1 {
+		c.add("compress_ratio", "1", "at least 2: a key of one token is not compressed")
+	}
+	if m.Has(LetterFar) && m.CompressHeavy <= max(m.CompressRatio, 1) {
+		c.add("compress_ratio_heavy", strconv.Itoa(m.CompressHeavy),
+			fmt.Sprintf("more than compress_ratio = %d and than 1", m.CompressRatio))
 	}
 	only := m.Pattern != "" && m.Only("WQX") && m.KVHeads == 1 && m.QLoraRank > 0 &&
 		m.LocalWindow > 0 && m.Heads > 0 && m.Heads%m.OutputGroups == 0

@@ -61,6 +61,12 @@ func (r *reader) compressed() {
 			r.long(key, len(list))
 			return
 		}
+		if near < 1 || far <= near { // whose number would be another kind's
+			r.refusef(key, "keys of %d (compress_rate_csa) and of %d tokens (compress_rate_hca) do not tell "+
+				"two kinds of layers apart; allowed: the first above 0, the second above the first",
+				near, far)
+			return
+		}
 		of := map[int]byte{0: model.LetterWindow, near: model.LetterNear, far: model.LetterFar}
 		for i, n := range list {
 			if of[n] == 0 || i >= m.Layers && n != 0 {

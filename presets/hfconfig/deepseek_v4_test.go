@@ -57,7 +57,13 @@ func TestDeepSeekV4(t *testing.T) {
 			"allowed: compressed_sparse_attention, heavily_compressed_attention, sliding_attention",
 		smallV4(`mlp_layer_types=["moe","hash_moe","moe","moe"]`): "layer 2 is \"hash_moe\"; allowed: " +
 			"hash_moe in the first layers, then moe",
-		smallV4("o_groups=3"): "o_groups: 3; allowed: a divisor of heads",
+		smallV4("compress_ratios=[0,4,4,4]", "compress_rate_hca=4"): "compress_ratios: keys of 4 " +
+			"(compress_rate_csa) and of 4 tokens (compress_rate_hca) do not tell",
+		smallV4("compress_ratios=[0,4,4,4]", "compress_rate_csa=0"): "compress_ratios: keys of 0 ",
+
+		smallV4("compress_rate_csa=128"): "compress_rate_hca: 128; allowed: more than",
+		smallV4("compress_rate_csa=1"):   "compress_rate_csa: 1; allowed: at least 2",
+		smallV4("o_groups=3"):            "o_groups: 3; allowed: a divisor of heads",
 	} {
 		r := hfconfig.Read([]byte(text))
 		err := r.Err()
