@@ -122,12 +122,12 @@ func flagProblem(cmd *cobra.Command, err error) error {
 //
 //nolint:gochecknoglobals // nobody changes it
 var untrained = map[string]string{
-	"dora": adapters, "peft": adapters, "adapter": adapters, "adapters": adapters,
+	"peft": adapters, "adapter": adapters, "adapters": adapters,
 	"dpo": otherPasses, "ppo": otherPasses, "grpo": otherPasses, "rlhf": otherPasses,
 }
 
 const (
-	adapters    = "of adapters on frozen weights LoRA alone is modelled: --lora 16"
+	adapters    = "of adapters on frozen weights LoRA and DoRA are modelled: --lora 16, --dora"
 	otherPasses = "preference and reinforcement learning, with their other models and passes, are not " +
 		"modelled; all figures are of pretraining and of fine-tuning on whole sequences"
 )

@@ -182,10 +182,14 @@ func loraAssumption(s *Setup, adapters float64) string {
 			"copy in the backward"
 	default:
 	}
-	return fmt.Sprintf("LoRA trains adapters of rank %.0f, %.3g M parameters in fp32 (peft's default), "+
+	kind, norms := "LoRA", ""
+	if s.DoRA {
+		kind, norms = "DoRA", ", and not the products that make norms of weights"
+	}
+	return fmt.Sprintf("%s trains adapters of rank %.0f, %.3g M parameters in fp32 (peft's default), "+
 		"without dropout; all other weights are frozen in %s; model FLOPs and MFU count no gradients of "+
-		"frozen weights",
-		s.Rank, adapters/1e6, base)
+		"frozen weights%s",
+		kind, s.Rank, adapters/1e6, base, norms)
 }
 
 // optimizerAssumption says what updates the weights on a stack whose memory is a ledger.

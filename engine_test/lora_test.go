@@ -184,10 +184,56 @@ func TestAdaptersOfSixteenBits(t *testing.T) {
 	}
 }
 
+// TestDoRAByHand: each adapted product has a trained magnitude of each output, keeps its base output in 16
+// bits and its adapter's in fp32, and makes four fp32 copies of its weight beside an identity matrix.
+func TestDoRAByHand(t *testing.T) {
+	const (
+		h, k, f, layers, rank, seq = 4096, 1024, 14336, 32, 16, 2048
+
+		outputs = 2*h + 2*k + 2*f + h // of q and o, k and v, gate and up, down
+		norms   = 4*4*h*f + 4*f*f + 4*f*rank
+	)
+	train := func(dora bool, targets string, seq int, mode recipe.RecomputeMode,
+	) (*memory.Rank, engine.Report) {
+		_, r := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{
+			knob.GPUs: 1, knob.LoRA: rank, knob.DoRA: dora, "lora-targets": targets, knob.Seq: seq,
+			knob.Recompute: recipe.Recompute{Mode: mode},
+		})
+		if !r.Legal {
+			t.Fatal(r.Problems)
+		}
+		return &r.Memory.Ranks[0], r
+	}
+	with, _ := train(true, "all", seq, recipe.RecomputeNone)
+	without, _ := train(false, "all", seq, recipe.RecomputeNone)
+	for name, got := range map[string][2]float64{
+		"weights":     {float64(with.Weights - without.Weights), 4 * outputs * layers},
+		"moments":     {float64(with.Optimizer - without.Optimizer), 8*outputs*layers + 512*7*layers},
+		"activations": {float64(with.Activations - without.Activations), 6 * outputs * layers * seq},
+	} {
+		if math.Abs(got[0]/got[1]-1) > .01 {
+			t.Errorf("%s: %.5g bytes more than LoRA's, want %.5g", name, got[0], got[1])
+		}
+	}
+	down, _ := train(true, "down", 64, recipe.RecomputeFull)
+	if got := float64(down.Activations); got < norms || got > 1.02*norms {
+		t.Errorf("%.5g bytes are alive at the peak, want %.5g of the norm", got, float64(norms))
+	}
+	_, slow := train(true, "down", seq, recipe.RecomputeFull)
+	_, fast := train(false, "down", seq, recipe.RecomputeFull)
+	const moved = layers * (4*f*f + 30*h*f) // identity; cast, scale, sum and norm of a weight
+	const least = 2 * moved / 3.35e12       // in the forward, and again in the backward
+	if took := float64(slow.Time.Step - fast.Time.Step); took < least || took > 2.5*least {
+		t.Errorf("%.4f s longer than LoRA, at least %.4f of norms", took, least)
+	}
+}
+
 // TestTrainingRefuses: what a stack or a model lacks is refused by name.
 func TestTrainingRefuses(t *testing.T) {
 	refusals(t, map[string]knob.Given{
 		"allowed: q, k, v, o, gate, up, down":  {knob.LoRA: 8, "lora-targets": "qkv"},
+		"magnitudes of adapters only with":     {knob.DoRA: true, knob.Calibration: recipe.Transformers},
+		"megatron-core has no DoRA":            {knob.DoRA: true, knob.Calibration: recipe.MegatronCore},
 		"megatron-core has no LoRA":            {knob.LoRA: 8, knob.Calibration: recipe.MegatronCore},
 		"only frozen, with --lora":             {"base-dtype": "nf4", knob.Calibration: recipe.Transformers},
 		"compiled blocks":                      {"compile": "on", knob.Calibration: recipe.Transformers},

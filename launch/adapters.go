@@ -33,8 +33,9 @@ const (
 	bitsKey, in4Bits, in8Bits          = "quantization_bit", "load_in_4bit", "load_in_8bit"
 	doubleKey, kindKey, quantisedByKey = "double_quantization", "quantization_type", "quantization_method"
 	dtypeKey, pureKey                  = "torch_dtype", "pure_bf16"
+	magnitudesKey                      = "use_dora"
 
-	loraKey, loraTargetsKey, baseKey = "lora", "lora_targets", "base_dtype"
+	loraKey, loraTargetsKey, baseKey, doraKey = "lora", "lora_targets", "base_dtype", "dora"
 )
 
 // word returns the program's word for one of the Trainer's.
@@ -79,6 +80,7 @@ func (t *trainer) adapterRows() []field {
 		row(targetsKey, loraTargetsKey, func(s *engine.Setup) (any, bool) {
 			return t.modules(s), s.Frozen() && (t.id != "axolotl" || !everyProduct(s))
 		}),
+		row(magnitudesKey, doraKey, func(s *engine.Setup) (any, bool) { return true, s.Frozen() && s.DoRA }),
 		row(in4Bits, baseKey, on(base(recipe.BaseNF4), "axolotl", "trl")),
 		row(in8Bits, baseKey, on(base(recipe.BaseInt8), "axolotl", "trl")),
 		row(bitsKey, baseKey, func(s *engine.Setup) (any, bool) {
@@ -173,11 +175,6 @@ func (t *trainer) adapterRules() []Rule {
 func tuningNotes() []field {
 	var out []field
 	for _, n := range [...]struct{ keys, why string }{
-		{
-			"use_dora peft_use_dora", "DoRA is not modelled: the figures are those of plain LoRA, without " +
-				"the " +
-				"magnitudes and the norm of each weight",
-		},
 		{
 			"lora_modules_to_save modules_to_save additional_target peft_trainable_token_indices " +
 				"trainable_token_indices", "these are trained whole beside the adapters, which is not " +

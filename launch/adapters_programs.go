@@ -28,7 +28,7 @@ func (t *trainer) tunerRows() []field {
 
 // mentions gives the words of adapters that change no figure, or what no figure has, below a program's key.
 func mentions(words map[string]string, below string) map[string]string {
-	for key := range strings.FieldsSeq("lora_alpha lora_dropout use_dora") {
+	for key := range strings.FieldsSeq("lora_alpha lora_dropout") {
 		words[key] = below + key
 		if strings.HasSuffix(below, "lora.") {
 			words[key] = below + strings.TrimPrefix(key, "lora_")
@@ -62,6 +62,7 @@ func openRLHFAdapters() *trainer {
 func torchtuneAdapters() *trainer {
 	return tuner("torchtune", "torchtune", tuning{rank: 8}, mentions(map[string]string{
 		howKey: "model._component_", rankKey: "model.lora_rank", targetsKey: "model.lora_attn_modules",
+		magnitudesKey: "model.use_dora",
 	}, "model."))
 }
 

@@ -19,9 +19,10 @@ func (t *trainer) adapts(r *reader) {
 	how, line := t.tuned(r)
 	switch {
 	case r.lost[loraKey]: // which is said
-		t.noEffect(r, "what is trained is not known", rankKey, targetsKey, linearKey)
+		t.noEffect(r, "what is trained is not known", rankKey, targetsKey, linearKey, magnitudesKey)
 	case how == "full":
-		t.noEffect(r, "without effect: every weight is trained", rankKey, targetsKey, linearKey)
+		t.noEffect(r, "without effect: every weight is trained", rankKey, targetsKey, linearKey,
+			magnitudesKey)
 		if bits, of := t.bits(r); bits != 16 {
 			r.lost[flat(knob.Precision)] = true
 			r.unknown(flat(knob.Precision), fmt.Sprintf("%s: weights in %d bits without adapters are not "+
@@ -32,13 +33,18 @@ func (t *trainer) adapts(r *reader) {
 	case how == "lora" || how == "qlora":
 		t.rank(r)
 		t.adapted(r)
+		if e, said := r.values[t.word(magnitudesKey)]; said && e.Value != nil {
+			if on, err := isOn(e.Value); err == nil && on {
+				r.Setup[doraKey] = true
+			}
+		}
 		t.frozen(r, how)
 	default:
 		r.lost[loraKey] = true
 		r.unknown(loraKey, fmt.Sprintf("%s %s: some weights alone are trained, %s", t.word(howKey),
 			shown(how),
 			otherTuning), line)
-		t.noEffect(r, "adapters of another kind", rankKey, targetsKey, linearKey)
+		t.noEffect(r, "adapters of another kind", rankKey, targetsKey, linearKey, magnitudesKey)
 	}
 }
 

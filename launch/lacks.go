@@ -52,6 +52,7 @@ func everyLack() []lack {
 			"lora_targets", "the script decides which products have adapters",
 			func(s *engine.Setup) bool { return s.Targets != "" },
 		},
+		{"dora", "the script decides what is trained", func(s *engine.Setup) bool { return s.DoRA }},
 		{
 			"base_dtype", "the script decides in which format it loads the weights",
 			func(s *engine.Setup) bool { return s.BaseDtype != "" },

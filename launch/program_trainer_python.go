@@ -41,8 +41,9 @@ func otherCalls() map[string]map[string]string {
 	out := map[string]map[string]string{
 		"LoraConfig": {
 			"r": rankKey, "target_modules": targetsKey, "bias": "lora_bias", "lora_alpha": "lora_alpha",
-			"lora_dropout": "lora_dropout", "modules_to_save": "modules_to_save", "use_dora": "use_dora",
-			"use_rslora": "use_rslora", "init_lora_weights": "init_lora_weights",
+			"lora_dropout": "lora_dropout", "modules_to_save": "modules_to_save",
+			magnitudesKey: magnitudesKey,
+			"use_rslora":  "use_rslora", "init_lora_weights": "init_lora_weights",
 			"layers_to_transform": "layers_to_transform", "rank_pattern": "rank_pattern",
 			"target_parameters": "target_parameters", "trainable_token_indices": "trainable_token_indices",
 		},

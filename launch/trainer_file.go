@@ -185,7 +185,7 @@ func (t *trainer) file() form {
 	}
 	f.leaves = append(slices.DeleteFunc(everyLack(), func(l lack) bool {
 		return slices.Contains([]string{
-			loraKey, loraTargetsKey, baseKey, flat(knob.Calibration),
+			loraKey, loraTargetsKey, baseKey, doraKey, flat(knob.Calibration),
 			flat(knob.WeightDtype),
 		},
 			l.key)

@@ -89,7 +89,7 @@ func trainers() []trainer {
 			words: map[string]string{
 				"model_name_or_path": "base_model", "per_device_train_batch_size": "micro_batch_size",
 				"max_length": "sequence_len", "optim": "optimizer",
-				howKey:    "adapter",
+				howKey: "adapter", magnitudesKey: "peft_use_dora",
 				doubleKey: "bnb_config_kwargs.bnb_4bit_use_double_quant",
 				kindKey:   "bnb_config_kwargs.bnb_4bit_quant_type",
 			},

@@ -77,8 +77,8 @@ func wildAdapters() []wild {
 				"true\npeft_use_dora: true\npeft_use_rslora: true\nlora_modules_to_save:\n  - " +
 				"embed_tokens\n  - lm_head\n",
 			nil,
-			map[string]any{"lora": 16},
-			"DoRA is not modelled", false,
+			map[string]any{"lora": 16, "dora": true},
+			"trained whole", false,
 		},
 		{
 			"modules that are trained whole", "a.yaml", axolotl + "adapter: lora\nlora_r: " +
@@ -164,7 +164,7 @@ func wildAdapters() []wild {
 			"LoRA+, PiSSA and DoRA of LLaMA-Factory", "a.yaml", factory + "loraplus_lr_ratio: " +
 				"16.0\npissa_init: true\n" +
 				"use_dora: true\n", nil,
-			map[string]any{"lora": 8},
+			map[string]any{"lora": 8, "dora": true},
 			"LoRA+", false,
 		},
 		{

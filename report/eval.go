@@ -111,8 +111,9 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 			s.GradDtype, s.Optimizer, s.Attention, s.Recompute)},
 		Fact{"", fmt.Sprintf("schedule %s, stack %s", s.Schedule, s.Stack)})
 	if s.Frozen() {
-		facts = append(facts, Fact{"", fmt.Sprintf("LoRA of rank %.0f on %s, frozen weights in %s", s.Rank,
-			cmp.Or(s.Targets, recipe.TargetWords()[0]), cmp.Or(s.BaseDtype, recipe.BaseBF16))})
+		kind := map[bool]string{false: "LoRA", true: "DoRA"}[s.DoRA]
+		facts = append(facts, Fact{"", fmt.Sprintf("%s of rank %.0f on %s, frozen weights in %s", kind,
+			s.Rank, cmp.Or(s.Targets, recipe.TargetWords()[0]), cmp.Or(s.BaseDtype, recipe.BaseBF16))})
 	}
 	if s.WeightDtype == recipe.WeightsBF16 {
 		facts = append(facts, Fact{"", "weights trained in bf16"})

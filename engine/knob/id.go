@@ -42,6 +42,7 @@ const (
 	Calibration ID = "calibration"
 	MFU         ID = "mfu"
 	LoRA        ID = "lora"
+	DoRA        ID = "dora"
 	WeightDtype ID = "weight-dtype"
 
 	Tokens ID = "tokens"

@@ -71,6 +71,7 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(matrices && s.Model.IsMoE(), "stack-lacks", Optimizer, "no %s of experts: torch.optim.Muon takes "+
 		"2-D weights alone, those of experts are stacked", s.Optimizer)
 	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with --lora")
+	refuse(!s.Frozen() && s.DoRA, "stack-lacks", DoRA, "magnitudes of adapters only with --lora")
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only frozen, with --lora", s.BaseDtype)
 	refuse(s.Attention != recipe.Flash, "stack-lacks", Attention, "flash attention here, not %s", s.Attention)

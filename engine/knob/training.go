@@ -65,6 +65,7 @@ func trainingKnobs() []Knob {
 				"blocks, at the cost of making 16-bit copies at each use.",
 			fixes: becomes(func(t *Setup) { t.BaseDtype = "" }),
 		}, recipe.BaseDtypes(), func(s *Setup) *string { return (*string)(&s.BaseDtype) }),
+		doraKnob(full),
 		optionalChoice(Knob{
 			ID: WeightDtype, Label: "weights' type", Short: "wdtype", place: -5, memory: true, trains: true,
 			Help: "Format in which weights are trained on PyTorch's stacks: fp32, computed in 16 bits " +
@@ -83,6 +84,17 @@ func trainingKnobs() []Knob {
 		}, recipe.WeightDtypes(), func(s *Setup) *string { return (*string)(&s.WeightDtype) }),
 		compileKnob(),
 	}
+}
+
+func doraKnob(off func(s *Setup) (why, word string)) Knob {
+	k := toggle(Knob{
+		ID: DoRA, Label: "DoRA", Short: "DoRA", place: -3, memory: true, Off: off, trains: true,
+		Help: "Trains a magnitude of each output beside its adapter (DoRA), at the cost of the norm of " +
+			"every adapted weight in each forward, with copies of that weight.",
+		fixes: becomes(func(t *Setup) { t.DoRA = false }),
+	}, func(s *Setup) *bool { return &s.DoRA })
+	k.optional = true
+	return k
 }
 
 func compileKnob() Knob {
@@ -131,6 +143,7 @@ func (s *Setup) training(into []Problem) []Problem {
 		{s.Frozen(), LoRA, "LoRA", adapting},
 		{s.BaseDtype != "", "base-dtype", "frozen weights", adapting},
 		{s.Targets != "", "lora-targets", "LoRA", adapting},
+		{s.DoRA, DoRA, "DoRA", adapting},
 		{s.Compile, "compile", "switch of torch.compile", "pytorch has"},
 		{
 			s.WeightDtype != "", WeightDtype, "weights in bf16",

@@ -227,7 +227,12 @@ func (b *lowering) adapt(name string, x reg, out int64, biased bool) reg {
 	}
 	low, high := adapter(b.way.Rank, in), adapter(out, b.way.Rank)
 	x = b.cast(x, e)
-	y = b.add(y, b.scale(b.linear(b.linear(x, low, b.way.Rank, none), high, out, none)))
+	product := func() reg { return b.linear(b.linear(x, low, b.way.Rank, none), high, out, none) }
+	if b.way.DoRA {
+		y = b.add(y, b.dora(name, y, w, bias, size{in * out, e}, product))
+	} else {
+		y = b.add(y, b.scale(product()))
+	}
 	y = b.cast(y, 2)
 	b.alive(x)
 	b.builder.product = products

@@ -31,6 +31,7 @@ type Way struct {
 	Rank       int64            // of adapters; 0: all weights are trained
 	Targets    []string         // products that have adapters: q k v o gate up down
 	Base       recipe.BaseDtype
+	DoRA       bool  // adapters with magnitudes
 	Low        bool  // adapters of 16 bits, with their gradients and moments
 	Layers     int64 // that are checkpointed, the first ones; 0: all
 

@@ -280,7 +280,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	if in.Training.Frozen() {
 		w.Rank, w.Targets = int64(in.Training.Rank), in.Training.TargetsOf(ledger.Targets(in.Program, code))
-		w.Autocast, w.Base = false, in.Training.BaseDtype
+		w.Autocast, w.Base, w.DoRA = false, in.Training.BaseDtype, in.Training.DoRA
 		if !w.FSDP { // whose shards of adapters are fp32
 			w.Bytes = 2
 		}

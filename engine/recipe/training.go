@@ -11,6 +11,7 @@ type Training struct {
 	Rank      float64   `json:"lora,omitempty"`         // of adapters; 0: all weights are trained
 	Targets   string    `json:"lora_targets,omitempty"` // products that have adapters; empty: all
 	BaseDtype BaseDtype `json:"base_dtype,omitempty"`   // of frozen weights; empty: bf16
+	DoRA      bool      `json:"dora,omitempty"`         // adapters with magnitudes
 	Compile   bool      `json:"compile,omitempty"`
 
 	// WeightDtype is the format of weights that are trained, of their gradients and of moments that have
