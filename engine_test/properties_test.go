@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"meshscope/engine"
@@ -424,5 +426,22 @@ func TestEachWordHasItsNearest(t *testing.T) {
 		if p.Severity == layout.Error && !engine.Legal(take(t, s, p)) {
 			t.Errorf("%s: nearest %v is not legal", p.Code, p.Nearest)
 		}
+	}
+}
+
+// TestNearestBatchSuitsTheSchedule: the batch proposed instead of one that does not divide has groups of
+// micro-batches that Megatron-LM takes, though that which was asked for had not: 1,026 would leave a group of 3.
+func TestNearestBatchSuitsTheSchedule(t *testing.T) {
+	s := presets.StartSetup()
+	s.GPUs, s.TP, s.PP, s.VPP, s.CP, s.DP, s.GBS, s.MicroBatches = 48, 2, 4, 5, 1, 6, 1024, 170
+	problems := engine.Check(s)
+	at := slices.IndexFunc(problems, func(p engine.Problem) bool { return p.Code == "batch-not-divisible" })
+	if at < 0 {
+		t.Fatalf("problems %+v", problems)
+	}
+	near := problems[at].Nearest
+	if near[string(knob.GBS)] != 1032 || near[string(knob.MicroBatches)] != 172 ||
+		!strings.HasSuffix(problems[at].Message, "nearest legal: 1008 or 1032") {
+		t.Errorf("%s: %v", problems[at].Message, near)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
+	"meshscope/engine/search"
 	"meshscope/report/figure"
 	"meshscope/ui/desk"
 	"meshscope/ui/frame"
@@ -346,9 +347,12 @@ func (m *Model) rechooseText() string {
 	last := "takes the best for " + figure.Comma(s.GPUs) + " GPUs"
 	forms := []string{"takes batch and best layout for " + figure.Comma(s.GPUs) + " GPUs", last}
 	if tokens, run := s.PublishedTokens(s.GPUs); tokens > 0 && !m.state.Fixed.Has(knob.GBS) {
-		batch := figure.Comma(run.GBS) + " x " + figure.Comma(run.Seq)
+		whose, batch := "the published batch of ", figure.Comma(run.GBS)+" x "+figure.Comma(run.Seq)
+		if search.UnsetGBS(s, []int{s.GPUs}, run.Seq) != run.GBS {
+			whose, batch = "a batch ", "near "+batch
+		}
 		forms = slices.Insert(forms, 0,
-			"takes the published batch of "+batch+" and the best layout for "+figure.Comma(s.GPUs)+" GPUs",
+			"takes "+whose+batch+" and the best layout for "+figure.Comma(s.GPUs)+" GPUs",
 			"takes batch "+batch+", best layout for "+figure.Comma(s.GPUs)+" GPUs")
 	}
 	const others = len("enter ") + len("  ? help  q quit")

@@ -155,9 +155,13 @@ const (
 	calmFix          // legal, and no new warnings
 )
 
-// grader checks proposals for a setup by the warnings it has already.
+// grader checks proposals for a setup by the warnings it has already. Those of a number of micro-batches that
+// is not the batch's count for nothing: each proposal has another one.
 func grader(s *Setup) func(*Setup) grade {
 	known := codes(s)
+	if product(s.MBS, s.MicroBatches, s.DP) != s.GBS {
+		known = slices.DeleteFunc(known, func(p Problem) bool { return ID(p.Field) == MicroBatches })
+	}
 	return func(t *Setup) grade {
 		g := calmFix
 		for _, p := range codes(t) {
