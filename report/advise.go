@@ -286,8 +286,9 @@ func (a *Advice) memory() Section {
 	}
 	return Section{
 		Heading: "Each knob alone",
-		Lead:    "peak memory over its other values, and the values that fit (~ by less than the error band)",
-		Blocks:  []Block{t},
+		Lead: "peak memory over its other values, and the values that fit (~ by less than the error band, " +
+			"! some launcher rejects it)",
+		Blocks: []Block{t},
 	}
 }
 
@@ -313,23 +314,30 @@ func bestWords(k *advise.Knob) string {
 		return "none"
 	case best == &k.Now:
 		return best.Text + " (now)"
+	case best.Refused:
+		return best.Text + ", " + figure.FineSeconds(best.Step) + " !"
 	default:
 		return best.Text + ", " + figure.FineSeconds(best.Step)
 	}
 }
 
-// fittingWords returns the other values of a knob at which the setup fits; ~ is one that is tight.
+// fittingWords returns the other values of a knob at which the setup fits; ~ is one that is tight, ! one that
+// some launcher rejects.
 func fittingWords(k *advise.Knob, usable units.Bytes) string {
 	const most = 6 // on a line
 	var fit []string
 	for _, v := range k.Values {
-		switch {
-		case !v.Fits:
-		case engine.FitWithin(v.Peak, usable, v.PeakBand) == engine.Tight:
-			fit = append(fit, "~"+v.Text)
-		default:
-			fit = append(fit, v.Text)
+		if !v.Fits {
+			continue
 		}
+		text := v.Text
+		if engine.FitWithin(v.Peak, usable, v.PeakBand) == engine.Tight {
+			text = "~" + text
+		}
+		if v.Refused {
+			text += "!"
+		}
+		fit = append(fit, text)
 	}
 	n := len(k.Values)
 	switch {

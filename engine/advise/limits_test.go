@@ -305,8 +305,8 @@ func TestMovesThatStay(t *testing.T) {
 	}
 }
 
-// TestKnobEndsAndBest: of equal values the current one stays, and what no launcher runs or does not fit is no
-// best one.
+// TestKnobEndsAndBest: of equal values the current one stays, what does not fit is no best one, and what some
+// launcher refuses is one where nothing else fits.
 func TestKnobEndsAndBest(t *testing.T) {
 	k := Knob{Now: Value{Text: "now", Step: 5, Fits: true}, Values: []Value{
 		{Text: "equal", Step: 5, Fits: true},
@@ -319,6 +319,10 @@ func TestKnobEndsAndBest(t *testing.T) {
 	fast, slow := k.Ends()
 	if fast.Text != "over" || slow.Text != "slow" || k.Best().Text != "now" {
 		t.Errorf("from %s to %s, best %s", fast.Text, slow.Text, k.Best().Text)
+	}
+	over := Knob{Values: []Value{{Text: "over", Step: 1}, {Text: "refused", Step: 2, Fits: true, Refused: true}}}
+	if best := over.Best(); best == nil || best.Text != "refused" {
+		t.Errorf("best %v where only a refused one fits", best)
 	}
 	k.Values = k.Values[:1]
 	if fast, slow = k.Ends(); fast.Text != "now" || slow.Text != "now" {

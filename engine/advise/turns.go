@@ -187,16 +187,16 @@ func (k *Knob) Reach() (shortest, longest units.Seconds, ok bool) {
 	return shortest, longest, ok
 }
 
-// Best returns the value with the shortest step of those that fit and that no launcher
-// refuses on top, those with a reason to come last after all others; the current one where
-// it is the best, nil where there is none.
+// Best returns the value with the shortest step of those that fit, those with a reason to come last after
+// the others and those that some launcher refuses after all; the current one where it is the best, nil where
+// none fits.
 func (k *Knob) Best() *Value {
 	var best *Value
 	if k.Now.Fits {
 		best = &k.Now
 	}
 	for i := range k.Values {
-		if v := &k.Values[i]; v.Fits && !v.Refused && (best == nil || v.before(best)) {
+		if v := &k.Values[i]; v.Fits && (best == nil || v.before(best)) {
 			best = v
 		}
 	}
@@ -205,6 +205,9 @@ func (k *Knob) Best() *Value {
 
 // before reports whether a value comes before another one.
 func (v *Value) before(w *Value) bool {
+	if v.Refused != w.Refused {
+		return w.Refused
+	}
 	if (v.Last == "") != (w.Last == "") {
 		return v.Last == ""
 	}

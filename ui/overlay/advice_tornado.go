@@ -132,6 +132,10 @@ func tornadoLine(k *advise.Knob, c tornadoColumns, scale *widget.Tornado, span w
 			l.Put(plain, shorten(best.Text, l.Left()-7, g)).Put(muted, " (now)")
 		default:
 			l.Put(plain, shorten(best.Text, min(l.Left()-1, 11), g))
+			if best.Refused {
+				sign, role := mark(best, g)
+				l.Put(t.Paint(role), sign)
+			}
 			if step := figure.Seconds(best.Step); l.Left() > widget.Width(step)+2 {
 				l.Put(muted, "  "+step)
 			}
