@@ -430,7 +430,7 @@ func TestEachWordHasItsNearest(t *testing.T) {
 }
 
 // TestNearestBatchSuitsTheSchedule: the batch proposed instead of one that does not divide has groups of
-// micro-batches that Megatron-LM takes, though that which was asked for had not: 1,026 would leave a group of 3.
+// micro-batches that Megatron-LM takes, though what was asked for had not: 1,026 leaves a group of 3.
 func TestNearestBatchSuitsTheSchedule(t *testing.T) {
 	s := presets.StartSetup()
 	s.GPUs, s.TP, s.PP, s.VPP, s.CP, s.DP, s.GBS, s.MicroBatches = 48, 2, 4, 5, 1, 6, 1024, 170

@@ -28,10 +28,15 @@ func (o *Search) published() bool {
 // usualBatch says what a batch is that nobody gave.
 func (o *Search) usualBatch() string {
 	tokens, r := o.Problem.Setup.PublishedTokens(slices.Max(o.Problem.Space.GPUs))
+	sp := &o.Problem.Space
+	one := len(sp.GBS) == 1 && len(sp.Seq) == 1
 	if tokens == 0 {
-		return search.UsualBatch(&o.Problem.Setup)
+		if one {
+			return search.UsualBatch(&o.Problem.Setup, sp.GBS[0], sp.Seq[0])
+		}
+		return search.UsualBatch(&o.Problem.Setup, 0, 0)
 	}
-	if sp := &o.Problem.Space; len(sp.GBS) == 1 && len(sp.Seq) == 1 && sp.GBS[0]*sp.Seq[0] != tokens {
+	if one && sp.GBS[0]*sp.Seq[0] != tokens {
 		return "one near that of " + r.Run(figure.Comma)
 	}
 	return "that of " + r.Run(figure.Comma)

@@ -320,7 +320,10 @@ func TestKnobEndsAndBest(t *testing.T) {
 	if fast.Text != "over" || slow.Text != "slow" || k.Best().Text != "now" {
 		t.Errorf("from %s to %s, best %s", fast.Text, slow.Text, k.Best().Text)
 	}
-	over := Knob{Values: []Value{{Text: "over", Step: 1}, {Text: "refused", Step: 2, Fits: true, Refused: true}}}
+	over := Knob{Values: []Value{
+		{Text: "over", Step: 1},
+		{Text: "refused", Step: 2, Fits: true, Refused: true},
+	}}
 	if best := over.Best(); best == nil || best.Text != "refused" {
 		t.Errorf("best %v where only a refused one fits", best)
 	}

@@ -17,10 +17,15 @@ const TargetTokens = 1 << 22
 // for 7 to 33 billion parameters (arXiv 2305.14314, table 9).
 const TunedSequences = 16
 
-// UsualBatch returns what UnsetGBS takes without a published run, in words.
-func UsualBatch(s *engine.Setup) string {
+// UsualBatch returns what UnsetGBS takes without a published run, in words: what so many sequences are, or
+// where those are 0 any of them.
+func UsualBatch(s *engine.Setup, gbs, seq int) string {
 	if s.Frozen() {
 		return fmt.Sprintf("near %d sequences, QLoRA's batch", TunedSequences)
+	}
+	if odd := oddPart(gbs); odd > 1 {
+		return fmt.Sprintf("%.3g M tokens, %d times the power of two that comes nearest to %d M",
+			float64(gbs)*float64(seq)/1e6, odd, TargetTokens/1_000_000)
 	}
 	return fmt.Sprintf("near %d M tokens", TargetTokens/1_000_000)
 }

@@ -152,7 +152,7 @@ func (c *Chosen) fill(q *Query, s *engine.Setup) {
 		}
 	}
 	if tokens, _ := s.PublishedTokens(s.GPUs); q.UnsetBatch && tokens == 0 {
-		c.Batch = UsualBatch(s)
+		c.Batch = UsualBatch(s, s.GBS, s.Seq)
 	}
 }
 

@@ -112,7 +112,7 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 		return "the memory of a GPU, " + figure.GiB(s.Cluster.GPU.MemoryUsable) + " GiB usable"
 	case knob.GBS:
 		if p := v.answer.of.problem(); p.Space.FollowGBS {
-			return "the default global batches of search, " + find.UsualBatch(s)
+			return "the default global batches of search, " + find.UsualBatch(s, 0, 0)
 		}
 		text := "the global batch of " + figure.Comma(s.GBS) +
 			" sequences, which must divide over the data-parallel ranks"

@@ -74,7 +74,7 @@ func usualBatch(s *engine.Setup) string {
 	if tokens, _ := s.PublishedTokens(s.GPUs); tokens > 0 {
 		return "of published runs"
 	}
-	return find.UsualBatch(s)
+	return find.UsualBatch(s, 0, 0)
 }
 
 // batchWords say at which global batch was searched, and in brief.
