@@ -140,20 +140,24 @@ func (a *app) openFile(name string, flags *setupFlags) (*launch.Reading, error) 
 			a.notices = append(a.notices, fmt.Sprintf("%s: %s", escape.Name(name), escape.Clip(i.Why)))
 		}
 	}
-	if len(r.Unknown) > 0 {
-		var keys []string
-		for _, u := range r.Unknown {
-			keys = append(keys, u.Name())
+	// The foot shows what stands before the last colon, with its subject.
+	notice := func(what string, list []string, more string) {
+		if n := len(list); n > 0 {
+			verb := "are"
+			if n == 1 {
+				verb = "is"
+			}
+			a.notices = append(a.notices, fmt.Sprintf("%s %s %s %s: %s; 'meshscope import' tells %s",
+				figure.Plural(n, "setting"), verb, what, escape.Name(name),
+				escape.Sentence(strings.Join(list, ", ")), more))
 		}
-		a.notices = append(a.notices,
-			fmt.Sprintf("unknown in %s, guessed: %s; 'meshscope import' tells how to give them",
-				escape.Name(name), escape.Sentence(strings.Join(keys, ", "))))
 	}
-	if len(assumed) > 0 {
-		a.notices = append(a.notices,
-			fmt.Sprintf("not in %s: %s; 'meshscope import' tells where each comes from", escape.Name(name),
-				escape.Sentence(strings.Join(assumed, ", "))))
+	var unknown []string
+	for _, u := range r.Unknown {
+		unknown = append(unknown, u.Name())
 	}
+	notice("unknown and guessed in", unknown, "how to give them")
+	notice("not in the file", assumed, "where each comes from")
 	return r, nil
 }
 

@@ -86,6 +86,8 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 		if _, err := lib.Model(slug(name)); err == nil { // which is another model
 			figures["id"] = imported + "-" + slug(name)
 		}
+	} else if layers, hidden := figures["layers"], figures["hidden"]; layers != nil && hidden != nil {
+		figures["name"] = fmt.Sprintf("%s, %v layers of %v", imported, layers, hidden)
 	}
 	flat["model"] = figures
 	return flat

@@ -48,6 +48,10 @@ func TestDocument(t *testing.T) {
 			"set.model.norm": "rmsnorm", "set.model.attn_bias": "none", "set.model.qk_norm": "none",
 			"set.model.name": "org/My Model", "gpus": 8,
 		}), "My-Model", 79, false},
+		"no name": {with(map[string]any{
+			"set.model.layers": 79, "set.model.head_dim": 128,
+			"set.model.norm": "rmsnorm", "set.model.attn_bias": "none", "set.model.qk_norm": "none", "gpus": 8,
+		}), "imported", 79, false},
 		"the name of another": {with(map[string]any{
 			"set.model.layers": 79, "set.model.head_dim": 128,
 			"set.model.norm": "rmsnorm", "set.model.attn_bias": "none", "set.model.qk_norm": "none",
@@ -62,6 +66,9 @@ func TestDocument(t *testing.T) {
 			s, wrong := d.Setup(presets.Default())
 			if err = wrong; err == nil && (s.Model.ID != c.model || s.Model.Layers != c.layers) {
 				t.Errorf("%s: %s of %d layers", name, s.Model.ID, s.Model.Layers)
+			}
+			if err == nil && s.Model.Name == "" {
+				t.Errorf("%s: the header has no name of the model", name)
 			}
 		}
 		if (err != nil) != c.wrong {

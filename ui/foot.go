@@ -72,8 +72,7 @@ func (m *Model) sentence() string {
 // urgent shows the typed value, the answer to a key that did nothing, the errors, why the setup does not fit,
 // or the warnings that the last change caused.
 func (m *Model) urgent(f *footer) {
-	g, report := m.look.glyphs, &m.now.report
-	errs, typing := state.Errors(report.Problems), m.typing()
+	g, typing := m.look.glyphs, m.typing()
 	switch {
 	case typing != nil && typing.Wrong != "":
 		f.say(themes.Bad, g.Cross+" ", typing.Wrong, f.h)
@@ -81,9 +80,30 @@ func (m *Model) urgent(f *footer) {
 		p, _ := knob.Find(typing.Knob)
 		text, _ := typing.Text()
 		f.say(themes.Text, "", state.Preview(&p, text), f.h-1)
-	case m.state.Note.Tone != state.Plain:
+	case m.state.Note.Tone != state.Plain && !(m.noticing() && m.refused()):
 		m.note(f)
-	case len(errs) > 0:
+	case m.noticing(): // under what is wrong with the setup that was opened
+		f.h--
+		m.sayWrong(f)
+		f.h++
+		f.say(themes.Bad, "", gist(m.state.Note.Text), 1)
+	case m.refused():
+		m.sayWrong(f)
+	case len(m.fresh) > 0:
+		f.say(themes.Warn, "! ", warning(m.fresh), 2)
+	}
+}
+
+// refused reports whether the setup is illegal or does not fit.
+func (m *Model) refused() bool {
+	report := &m.now.report
+	return len(state.Errors(report.Problems)) > 0 || report.Memory != nil && report.Memory.Reason != ""
+}
+
+// sayWrong says what is illegal, or why the setup does not fit and what makes it fit.
+func (m *Model) sayWrong(f *footer) {
+	g, report := m.look.glyphs, &m.now.report
+	if errs := state.Errors(report.Problems); len(errs) > 0 {
 		text, more := errs[0].Message, ""
 		if n := len(errs) - 1; n == 1 {
 			more = " (and 1 more problem)"
@@ -94,21 +114,19 @@ func (m *Model) urgent(f *footer) {
 			text = gist(text)
 		}
 		f.say(themes.Bad, g.Cross+" ", text+more, f.h)
-	case report.Memory != nil && report.Memory.Reason != "":
-		text := report.Memory.Reason
-		lines := min(max(f.left()-1, 1), 2) // one is for what to do about it
-		if !f.fits(text, lines) {
-			text = cause(text)
-		}
-		role, mark := themes.Bad, g.Cross+" "
-		if report.Memory.Fit == engine.Tight {
-			role, mark = themes.Warn, "! "
-		}
-		f.say(role, mark, text, lines)
-		f.say(themes.Text, "  ", m.fixesLine(f.w-2), 1)
-	case len(m.fresh) > 0:
-		f.say(themes.Warn, "! ", warning(m.fresh), 2)
+		return
 	}
+	text := report.Memory.Reason
+	lines := min(max(f.left()-1, 1), 2) // one is for what to do about it
+	if !f.fits(text, lines) {
+		text = cause(text)
+	}
+	role, mark := themes.Bad, g.Cross+" "
+	if report.Memory.Fit == engine.Tight {
+		role, mark = themes.Warn, "! "
+	}
+	f.say(role, mark, text, lines)
+	f.say(themes.Text, "  ", m.fixesLine(f.w-2), 1)
 }
 
 // warning returns the first of some warnings, with the number of the others.
@@ -314,8 +332,7 @@ func cost(help string) string {
 }
 
 // remedyWords lists the single turns that make the setup fit, in the order of advise.Fixes.
-func (m *Model) remedyWords() string {
-	var words []string
+func (m *Model) remedyWords() (words []string) {
 	for i := range m.remedies {
 		r := &m.remedies[i]
 		detail := figure.Seconds(r.Report.Time.Step)
@@ -330,20 +347,33 @@ func (m *Model) remedyWords() string {
 		}
 		words = append(words, r.Turns()+" ("+detail+")")
 	}
-	return strings.Join(words, ", ")
+	return words
 }
 
-// fixesLine returns what makes the setup fit, and the key that opens all of it.
+// fixesLine returns what makes the setup fit, as many changes as have room, and the key that opens all of it.
+// A change is never cut: half of it would not make the setup fit.
 func (m *Model) fixesLine(w int) string {
-	more := m.shown("a", "advice") + " advice: why, and every fix"
+	why := m.shown("a", "advice") + " advice: why, and every fix"
 	switch {
 	case m.state.Setup.Slow():
-		return "too large to scan for fixes; " + more
+		return "too large to scan for fixes; " + why
 	case len(m.offered()) == 0:
-		return more
+		return why
 	}
-	more = "; " + m.shown("a", "advice") + " advice: all"
-	return widget.CutText("fits with "+m.remedyWords(), w-widget.Width(more), m.look.glyphs.Ellipsis) + more
+	more, words := "; "+m.shown("a", "advice")+" advice: all", m.remedyWords()
+	for n := len(words); n > 0; n-- {
+		text := "fits with " + strings.Join(words[:n], ", ")
+		if n < len(words) {
+			text += m.look.glyphs.Ellipsis
+		}
+		if widget.Width(text+more) <= w {
+			return text + more
+		}
+	}
+	if bare := "fits with " + m.remedies[0].Turns() + more; widget.Width(bare) <= w {
+		return bare
+	}
+	return why
 }
 
 // wrap breaks a text into lines of w cells, at most n; the last one is cut.

@@ -488,7 +488,7 @@ func TestRemedyTight(t *testing.T) {
 			tight++
 		}
 	}
-	if words := m.remedyWords(); tight == 0 || strings.Count(words, ", tight)") != tight {
+	if words := strings.Join(m.remedyWords(), ", "); tight == 0 || strings.Count(words, ", tight)") != tight {
 		t.Errorf("%d of %d fixes are tight: %s", tight, len(m.remedies), words)
 	}
 }

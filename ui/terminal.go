@@ -95,7 +95,12 @@ func (m *Model) noticed() string {
 		first = strings.ReplaceAll(first, "; ", ", ") // the foot shortens a text before its last semicolon
 		return fmt.Sprintf("%d messages at start, all under %s; the first: %s", n, key, first)
 	}
-	return first + "; " + key + " shows it again"
+	return first + "; " + key + " shows all of it"
+}
+
+// noticing reports whether the line about problems before the start is the message that is shown.
+func (m *Model) noticing() bool {
+	return len(m.options.Notices) > 0 && m.state.Note.Text == m.noticed()
 }
 
 // line says what was found out about the line to the terminal.
