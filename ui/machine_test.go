@@ -29,8 +29,8 @@ func TestOwnMachine(t *testing.T) {
 		_, cmd := m.Update(press("enter"))
 		finishAll(m, cmd)
 		if m.state.Setup != before || m.overlays.Empty() ||
-			!strings.Contains(m.state.Note.Text, "100Gb/s, which is bits, or 100GB/s") {
-			t.Errorf("a rate without a unit: %q", m.state.Note.Text)
+			!strings.Contains(screenText(m), "100Gb/s, which is bits, or ") {
+			t.Errorf("a rate without a unit:\n%s", screenText(m))
 		}
 		typeText(m, "Gb/s")
 		_, cmd = m.Update(press("enter"))
@@ -64,6 +64,32 @@ func TestOwnMachineNodes(t *testing.T) {
 		if s.GPUs != 48 || s.Nodes() != 12 || s.Cluster.NodeGPUs != 4 {
 			t.Errorf("%s: %d GPUs in %d nodes of %d: %s", list, s.GPUs, s.Nodes(), s.Cluster.NodeGPUs,
 				m.state.Note.Text)
+		}
+	}
+}
+
+// TestMachineRefused: a list of machines says in the list which figure is refused, what was given and what is
+// allowed, and changes nothing.
+func TestMachineRefused(t *testing.T) {
+	for list, wants := range map[string][]string{
+		"nodes=0,gpus-per-node=-4": {"nodes", `"0"`, "from 1 to"},
+		"nodes=4,gpus-per-node=-4": {"gpus-per-node", "-4", "0 or more"},
+	} {
+		m := sample(t, 80, 24)
+		m.options.Library = presets.Default()
+		m.catalog = overlay.ReadCatalog(m.options.Library)
+		before := m.state.Setup
+		keys(m, "g")
+		typeText(m, list)
+		_, cmd := m.Update(press("enter"))
+		finishAll(m, cmd)
+		for _, want := range wants {
+			if !strings.Contains(screenText(m), want) {
+				t.Errorf("%s: no %q:\n%s", list, want, screenText(m))
+			}
+		}
+		if m.state.Setup != before {
+			t.Errorf("%s changes the setup", list)
 		}
 	}
 }

@@ -205,7 +205,8 @@ func (m *Model) presetList(id overlay.ID) overlay.Action {
 			return later(func() tea.Cmd {
 				a, err := m.changed(text)
 				if err != nil {
-					return m.do(notTaken(err))
+					p.Wrong = err.Error()
+					return nil
 				}
 				return m.carry(closing(a))
 			}), "enter changes this"
