@@ -54,6 +54,25 @@ func TestFilterFindsWords(t *testing.T) {
 	}
 }
 
+// TestFilterBegins: a name that begins with what was typed, also behind its kind, is before one that has it
+// further on, and of those the one with less before it is first.
+func TestFilterBegins(t *testing.T) {
+	items := []Item{
+		{Title: "fix DP instead of GPUs, micro-batches instead of the global batch", Name: "f"},
+		{Title: "knob global batch", Name: "--gbs"},
+		{Title: "Nemotron 3 Nano 30B-A3B", Name: "nemotron3-nano-30b-a3b"},
+		{Title: "Qwen3-VL 30B-A3B", Name: "qwen3-vl-30b-a3b"},
+		{Title: "Qwen3 30B-A3B", Name: "qwen3-30b-a3b"},
+	}
+	for query, want := range map[string]int{"global": 1, "30b-a3b": 4, "nemo": 2, "batch": 1, "vl": 3} {
+		p := NewPicker("KEYS", "", items, 0)
+		p.Paste(query)
+		if i, ok := p.Choice(); !ok || i != want {
+			t.Errorf("%q chooses %q", query, items[i].Title)
+		}
+	}
+}
+
 // TestColumnsAreAsWideAsWhatIsInSight: a long name further down takes no room from the titles in sight.
 func TestColumnsAreAsWideAsWhatIsInSight(t *testing.T) {
 	const title = "what the knob cuts and costs, and when it is worth its price in traffic"

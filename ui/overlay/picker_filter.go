@@ -41,7 +41,7 @@ func (p *Picker) filter() {
 	slices.SortStableFunc(p.shown, func(a, b match) int {
 		x, y := &p.items[a.index], &p.items[b.index]
 		return cmp.Or(cmp.Compare(closeness(x, query), closeness(y, query)), cmp.Compare(x.Rank, y.Rank),
-			p.listed(a, b, query))
+			cmp.Compare(before(x, query), before(y, query)), p.listed(a, b, query))
 	})
 }
 
@@ -61,26 +61,41 @@ func (p *Picker) listed(a, b match, query string) int {
 	return cmp.Compare(a.index, b.index)
 }
 
-// contains is the rank of matches that only contain what was typed.
-const contains = 2
+// Ranks of matches, best first; the others come behind in the order of the fuzzy search.
+const (
+	same     = iota // a name that is what was typed
+	begins          // one that begins so, also behind its kind: knob global batch
+	word            // one with a word that begins so
+	contains        // one that only contains it
+)
 
-// closeness ranks matches: a name that is what was typed, then names and
-// titles with a word that begins so, then those that contain it, then the rest
-// in the order of the fuzzy search.
+// closeness ranks a match.
 func closeness(item *Item, query string) int {
 	query = strings.ToLower(query)
 	title, name := strings.ToLower(item.Title), strings.ToLower(item.Name)
+	_, behind, _ := strings.Cut(title, " ")
 	switch {
 	case name == query || title == query ||
 		slices.ContainsFunc(item.Hidden, func(s string) bool { return strings.EqualFold(s, query) }):
-		return 0
+		return same
 	case strings.HasPrefix(name, query) || strings.HasPrefix(title, query) ||
-		strings.Contains(title, " "+query):
-		return 1
+		strings.HasPrefix(behind, query):
+		return begins
+	case strings.Contains(title, " "+query):
+		return word
 	case strings.Contains(name, query) || strings.Contains(title, query):
 		return contains
 	}
 	return contains + 1
+}
+
+// before returns how much of a title stands before the word that was typed: Qwen3 30B-A3B is meant by 30b-a3b
+// rather than Nemotron 3 Nano 30B-A3B. 0 for other matches.
+func before(item *Item, query string) int {
+	if closeness(item, query) != word {
+		return 0
+	}
+	return strings.Index(strings.ToLower(item.Title), " "+strings.ToLower(query))
 }
 
 func (p *Picker) matchesAll(index int, words []string, letters []int) ([]int, bool) {
