@@ -118,7 +118,8 @@ func TestBesideOpened(t *testing.T) {
 	if r.Setup["gpus"] != 8 || r.Setup["zero"] != 3 || r.Setup["offload"] != "weights" || len(r.Unknown) > 0 {
 		t.Errorf("%v, unknown %v", r.Setup, r.Unknown)
 	}
-	if said := strings.Join(a.notices, "\n"); !strings.Contains(said, " settings are not in the file "+folder) {
+	said := strings.Join(a.notices, "\n")
+	if !strings.Contains(said, " settings are not in the file "+folder) {
 		t.Errorf("a notice without its subject: %s", said)
 	}
 	if r, _, err := a.readDropped(filepath.Join(folder, "sft.sh")); err != nil || r.Setup["zero"] != 3 {

@@ -50,7 +50,8 @@ func TestDocument(t *testing.T) {
 		}), "My-Model", 79, false},
 		"no name": {with(map[string]any{
 			"set.model.layers": 79, "set.model.head_dim": 128,
-			"set.model.norm": "rmsnorm", "set.model.attn_bias": "none", "set.model.qk_norm": "none", "gpus": 8,
+			"set.model.norm": "rmsnorm", "set.model.attn_bias": "none", "set.model.qk_norm": "none",
+			"gpus": 8,
 		}), "imported", 79, false},
 		"the name of another": {with(map[string]any{
 			"set.model.layers": 79, "set.model.head_dim": 128,

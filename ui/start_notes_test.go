@@ -22,8 +22,8 @@ func tooFull(t *testing.T) engine.Setup {
 func TestNoticesLeaveWhatIsWrong(t *testing.T) {
 	m := sample(t, 120, 36, func(o *Options) {
 		o.Setup = tooFull(t)
-		o.Notices = []string{"14 settings are not in the file run.sh: " + strings.Repeat("a key \"of\", ", 40) +
-			"another; 'meshscope import' tells where each comes from"}
+		o.Notices = []string{"14 settings are not in the file run.sh: " +
+			strings.Repeat("a key \"of\", ", 40) + "another; 'meshscope import' tells where each comes from"}
 	})
 	text := screenText(m)
 	for _, want := range []string{"rank 0", "14 settings are not in the file run.sh; T shows all of it"} {

@@ -73,7 +73,10 @@ const (
 func closeness(item *Item, query string) int {
 	query = strings.ToLower(query)
 	title, name := strings.ToLower(item.Title), strings.ToLower(item.Name)
-	_, behind, _ := strings.Cut(title, " ")
+	behind := title
+	for _, kind := range []string{"knob ", "word ", "model ", "cluster ", "figure ", "demonstration "} {
+		behind = strings.TrimPrefix(behind, kind)
+	}
 	switch {
 	case name == query || title == query ||
 		slices.ContainsFunc(item.Hidden, func(s string) bool { return strings.EqualFold(s, query) }):
