@@ -116,6 +116,8 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(scans && s.Stack.Resolve() != recipe.Textbook, "layers of linear attention take what their kernels "+
 		"move through memory; neither that nor what they save was measured, and both are alike on every "+
 		"stack")
+	say(scans && s.Precision.Narrow(), "of layers of linear attention "+string(s.Precision)+" is used for "+
+		"the projections alone; convolution, scan and gate stay in 16 bits, the state in 32")
 	gathers := s.Model.GathersStates()
 	say(scans && s.CP > 1 && !gathers, "context parallelism of linear attention exchanges the sequence for "+
 		"heads, before its convolution and after it, exposed, as Megatron-LM does on every stack")

@@ -294,6 +294,46 @@ func TestUnmeasuredLayersWidenTheBand(t *testing.T) {
 	}
 }
 
+// TestNarrowProjectionsOfScans: products in 8 and 4 bits need widths of 16, of MXFP8 32; what the rule counts
+// is what the layer's product has.
+func TestNarrowProjectionsOfScans(t *testing.T) {
+	for _, c := range []struct {
+		id, cluster string
+		tp, width   int
+		precision   recipe.Precision
+		warned      bool
+	}{
+		{"qwen3-next-80b-a3b", "dgx-h100", 4, 12352, recipe.FP8, false}, // 3,088 = 193 x 16
+		{"qwen3-next-80b-a3b", "dgx-h100", 8, 12352, recipe.FP8, true},  // 1,544 = 96.5 x 16
+		{"qwen3-next-80b-a3b", "dgx-h100", 8, 12352, recipe.BF16, false},
+		{"nemotron3-nano-30b-a3b", "dgx-b200", 2, 10304, recipe.FP8, false}, // 5,152 = 161 x 32
+		{"nemotron3-nano-30b-a3b", "dgx-b200", 4, 10304, recipe.FP8, true},  // 2,576 = 80.5 x 32
+		{"nemotron3-nano-30b-a3b", "dgx-b200", 4, 10304, recipe.NVFP4, false},
+	} {
+		s := hybrid(t, c.id, knob.Given{knob.GPUs: 8, knob.EP: 8 / c.tp, knob.TP: c.tp})
+		cluster, err := presets.Default().Cluster(c.cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Cluster, s.Precision = cluster, c.precision
+		if got := hasProblem(engine.Check(s), "narrow-scan"); got != c.warned {
+			t.Errorf("%s, tp %d, %s: warned %t: %v", c.id, c.tp, c.precision, got, engine.Check(s))
+		}
+		p := model.Lay(&s.Model, nil)
+		for i := range p.Layers {
+			for _, o := range p.Layers[i].Ops {
+				if w := p.Layers[i].Tensor(o.Out[0]).Width.V; o.ID == "linear-in" && w != float64(c.width) {
+					t.Errorf("%s: a projection of %v, counted %d", c.id, w, c.width)
+				}
+			}
+		}
+		if said := strings.Join(engine.Evaluate(s).Assumptions, "\n"); c.precision.Narrow() !=
+			strings.Contains(said, "is used for the projections alone") {
+			t.Errorf("%s: %s", c.id, said)
+		}
+	}
+}
+
 // TestFormulasOfHybrids: each recorded formula of every kind of layer gives its figure, under TP, CP and
 // recomputation.
 func TestFormulasOfHybrids(t *testing.T) {

@@ -75,6 +75,14 @@ func megatronOptions() []Rule {
 		refuses("offload-activations", knob.Offload, megatronArguments+", --cpu-offloading-num-layers",
 			"activations go to the host by layers, see --offload-layers",
 			func(s *engine.Setup) bool { return s.Offload.Activations() }),
+		refusesWith("fp8-scan", knob.TP, megatronSource+": megatron/core/ssm/mamba_mixer.py, "+
+			"gated_delta_net/common.py; Transformer Engine, common/gemm/cublaslt_gemm.cu",
+			func(s *engine.Setup) bool { width, _ := s.UnevenScan(); return width > 0 },
+			func(s *engine.Setup) string {
+				width, by := s.UnevenScan()
+				return fmt.Sprintf("%s needs input projections of linear attention that are multiples of %d "+
+					"on a rank, not %d", s.Precision, by, width)
+			}),
 		refuses("fp8-offload", knob.Offload, megatronArguments+":2918 ff., --optimizer-cpu-offload",
 			"with 8-bit weights the optimizer goes to the host only under --fp8-recipe delayed",
 			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer && eightBits(s) }),

@@ -54,6 +54,14 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		"offload-weights":     {flat, func(s *engine.Setup) { s.Offload = recipe.OffloadWeights }},
 		"offload-activations": {flat, func(s *engine.Setup) { s.Offload = recipe.OffloadActivations }},
 		"offload-zero":        {offloaded, func(s *engine.Setup) { s.ZeRO = 0 }},
+		"fp8-scan": {
+			flat,
+			func(s *engine.Setup) {
+				s.Precision, s.Model.Pattern, s.TP = recipe.FP8, "M", 8
+				s.Model.LinearKeyHeads, s.Model.LinearKeyDim = 8, 128
+				s.Model.LinearValueHeads, s.Model.LinearValueDim = 64, 64
+			},
+		},
 		"fp8-offload": {
 			flat,
 			func(s *engine.Setup) { s.Precision, s.Offload = recipe.FP8, recipe.OffloadOptimizer },

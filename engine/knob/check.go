@@ -187,10 +187,28 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 		warnf(vastCode, GBS, "the global batch is %d sequences, %s tokens per step, more than any published "+
 			"run", s.GBS, vastWords(tokens))
 	}
+	if width, by := s.UnevenScan(); width > 0 {
+		warnf("narrow-scan", TP, "%s: the input projection of linear attention is %d wide on a rank of tp "+
+			"%d, and Transformer Engine multiplies multiples of %d in it", s.Precision, width, s.TP, by)
+	}
 	if s.Replicas() > 1 && s.ZeRO == 0 && !ledger {
 		warnf("hsdp-without-zero", HSDP, "hsdp has no effect with ZeRO-0: every replica is already whole")
 	}
 	return into
+}
+
+// UnevenScan returns the width on a TP rank of the input projection of layers with a state where Transformer
+// Engine cannot multiply it in fewer than 16 bits, and the multiple that it needs: 16 in the backward
+// (common/gemm/cublaslt_gemm.cu), 32 of MXFP8 (Megatron-LM, get_fp8_align_size); 0: it can.
+func (s *Setup) UnevenScan() (width, by int) {
+	p := s.Precision.On(s.Stack)
+	if !p.Narrow() || p == recipe.FP8DeepSeek || !s.Model.Scans() || s.TP < 1 {
+		return 0, 0
+	}
+	if by = 16; p == recipe.FP8Megatron && s.Cluster.GPU.Architecture == "Blackwell" {
+		by = 32
+	}
+	return s.Model.UnevenScan(s.TP, by), by
 }
 
 const vastCode = "vast-batch"

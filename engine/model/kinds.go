@@ -162,6 +162,21 @@ func (m *Model) ScanHeads() (heads int, what string) {
 	return m.LinearKeyHeads, "heads of linear attention"
 }
 
+// UnevenScan returns the width on a TP rank of the input projection of Gated DeltaNet or Mamba-2 where that
+// is no multiple of a number; 0 where it is, or there is none.
+func (m *Model) UnevenScan(tp, by int) int {
+	keys, values := m.LinearKeyHeads*m.LinearKeyDim, m.LinearValueHeads*m.LinearValueDim
+	for _, kind := range [...]struct {
+		has   bool
+		steps int // of a value head
+	}{{m.Has(LetterDelta), 2}, {m.Mamba2(), 1}} {
+		if width := 2*(keys+values) + kind.steps*m.LinearValueHeads; kind.has && width%(tp*by) != 0 {
+			return width / tp
+		}
+	}
+	return 0
+}
+
 // ExchangesScan reports whether CP can give each of its ranks whole heads, in TP ranks that each have some
 // groups: those of a state-space layer are copied where there are fewer
 // (megatron/core/ssm/mamba_context_parallel.py).
