@@ -71,7 +71,8 @@ func describe(err error) string {
 	var document *input.Error
 	var value *knob.ValueError
 	if !errors.As(err, &document) && errors.As(err, &value) {
-		if _, isFlag := knob.Find(knob.ID(value.Field)); isFlag ||
+		id, _, _ := knob.Named(knob.ID(value.Field), "")
+		if _, isFlag := knob.Find(id); isFlag ||
 			slices.Contains([]string{"set", "model", "gpu", "cluster"}, value.Field) {
 			return "--" + err.Error()
 		}

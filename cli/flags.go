@@ -210,7 +210,11 @@ func (f *setupFlags) contradiction() error {
 
 // stackWanted adds to what --calibration allows that it also takes a file.
 func stackWanted(err error) error {
-	if bad, ok := errors.AsType[*knob.ValueError](err); ok && bad.Field == string(knob.Calibration) {
+	bad, ok := errors.AsType[*knob.ValueError](err)
+	if !ok {
+		return err
+	}
+	if id, _, _ := knob.Named(knob.ID(bad.Field), ""); id == knob.Calibration {
 		wider := *bad
 		wider.Allowed += ", or a file of 'calibrate', whose name ends in .toml"
 		return &wider

@@ -1,6 +1,7 @@
 package knob
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -29,6 +30,17 @@ func Aliases() []Alias {
 		},
 		{Name: "stack", Knob: Calibration, Help: "--calibration", Old: true}, // as rows and texts call it
 	}
+}
+
+// Called returns an error about the value of a knob under the other name that the knob was called by.
+func Called(name string, err error) error {
+	bad, ok := errors.AsType[*ValueError](err)
+	if id, _, _ := Named(ID(name), ""); !ok || string(id) == name || bad.Field != string(id) {
+		return err
+	}
+	as := *bad
+	as.Field = name
+	return &as
 }
 
 // words are other words for choices, as people and launchers write them.

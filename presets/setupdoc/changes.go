@@ -57,7 +57,7 @@ func ReadChanges(list string) (c Changes, err error) {
 			continue
 		}
 		if _, err := k.Set(engine.Setup{}, value); err != nil {
-			return Changes{}, err
+			return Changes{}, knob.Called(strings.TrimSpace(key), err)
 		}
 		c.knobs = append(c.knobs, said{string(id), value})
 	}

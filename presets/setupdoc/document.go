@@ -169,7 +169,7 @@ func (d *Document) say(m *member) error {
 		return err
 	}
 	if err := d.draft.Set(id, literal); err != nil {
-		return place(m.value.at, err)
+		return place(m.value.at, knob.Called(key, err))
 	}
 	return nil
 }
@@ -323,7 +323,7 @@ func (d *Document) Set(key, value string) error {
 	}
 	d.overridden, d.over = true, d.over.With(id)
 	delete(d.origins, canonical(key))
-	return d.draft.Set(id, value)
+	return knob.Called(key, d.draft.Set(id, value))
 }
 
 // AsStated takes the program's defaults for what the document does not say, not what published runs

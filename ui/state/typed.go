@@ -22,13 +22,38 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 	if most := 40; strings.Contains(text, "\n") || utf8.RuneCountInString(text) > most {
 		return Action{}, errors.New("no share string, command line, file or value; " + Preview(&p, ""))
 	}
-	if p.ID == knob.Recompute && text != "" && strings.Trim(text, "0123456789") == "" {
-		text = "full:" + text // layers per rank
-	}
+	text = meant(&p, text)
 	if _, err := knob.Turn(s.Setup, id, text, s.Locks); err != nil {
 		return Action{}, errors.New(sentence(err))
 	}
 	return Action{Verb: SetKnob, ID: id, Text: text}, nil
+}
+
+// meant returns the value that a typed text means where the row is in sight: a number is layers per rank of
+// recomputation, or a rate in the unit of the values that are drawn; the only word that begins so is that word.
+func meant(p *knob.Knob, text string) string {
+	number := text != "" && strings.Trim(text, "0123456789.") == ""
+	switch {
+	case number && p.ID == knob.Recompute:
+		return "full:" + text
+	case number && p.Kind == knob.Rate:
+		return text + "Gb/s"
+	case p.Kind != knob.Choice || text == "":
+		return text
+	}
+	var begin []string
+	for _, word := range p.Choices {
+		if word == text {
+			return text
+		}
+		if strings.HasPrefix(word, strings.ToLower(text)) {
+			begin = append(begin, word)
+		}
+	}
+	if len(begin) == 1 {
+		return begin[0]
+	}
+	return text
 }
 
 // sentence returns a value error as people read it.
@@ -41,7 +66,11 @@ func sentence(err error) string {
 	if bad.Open {
 		is = "can be"
 	}
-	text := fmt.Sprintf("%s: %q %s %s", bad.Field, bad.Given, is, bad.Allowed)
+	field := bad.Field
+	if p, ok := knob.Find(knob.ID(field)); ok {
+		field = p.Label // as its row has it
+	}
+	text := fmt.Sprintf("%s: %q %s %s", field, bad.Given, is, bad.Allowed)
 	if bad.Nearest != "" {
 		text += "; nearest " + bad.Nearest
 	}
@@ -61,6 +90,9 @@ func Preview(p *knob.Knob, text string) string {
 	text = strings.TrimSpace(text) // a paste may end in a blank
 	if n, err := p.ParseInt(text); p.Kind == knob.Number && err == nil && strconv.Itoa(n) != text {
 		return fmt.Sprintf("%s = %s", text, figure.Comma(n))
+	}
+	if means := meant(p, text); means != text && p.Kind != knob.Number {
+		return fmt.Sprintf("%s = %s; %s", text, means, allowed)
 	}
 	return allowed
 }
