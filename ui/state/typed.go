@@ -30,7 +30,8 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 }
 
 // meant returns the value that a typed text means where the row is in sight: a number is layers per rank of
-// recomputation, or a rate in the unit of the values that are drawn; the only word that begins so is that word.
+// recomputation, or a rate in the unit of the values that are drawn; a word's beginning that no other has is
+// that word.
 func meant(p *knob.Knob, text string) string {
 	number := text != "" && strings.Trim(text, "0123456789.") == ""
 	switch {
