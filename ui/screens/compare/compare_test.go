@@ -177,7 +177,7 @@ func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
 	pair := drawn(t, in, "pair", 120, 32)
 	screentest.Meant(t, pair, in.Theme, themes.Good, "-2.00 s", "-3.00 s", "-12.0 s", "-9.60 s", "-600 ms",
-		"-1.80 s", "-2.00 GB", "-1.00 s", "-500 ms", "+167", "+8.3 %")
+		"-1.80 s", "-2.00 GB", "-1.00 s", "-500 ms", "+167", "+8.33 pts")
 	screentest.Meant(t, pair, in.Theme, themes.Warn, "+2.0", "+15.0", "+7.0 GiB", "+7.0 GiB", "-7.0 GiB")
 	screentest.Meant(t, pair, in.Theme, themes.Bad, "✗ 80.0")
 	screentest.Meant(t, drawn(t, in, "alone", 120, 32), in.Theme, themes.Bad, "160.0 !", "148.0 !", "136.0 !",

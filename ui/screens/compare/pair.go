@@ -1,11 +1,13 @@
 package compare
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
 	"meshscope/engine"
 	enginecompare "meshscope/engine/compare"
+	"meshscope/engine/record"
 	"meshscope/engine/units"
 	"meshscope/report"
 	"meshscope/report/figure"
@@ -214,14 +216,7 @@ func moveWords(in *screen.Context, m *enginecompare.Move) string {
 	var parts []string
 	for i := range m.Changes {
 		c := &m.Changes[i]
-		a, b := c.A, c.B
-		if a == "" {
-			a = "balanced"
-		}
-		if b == "" {
-			b = "balanced"
-		}
-		parts = append(parts, c.Field+" "+a+" "+in.Glyphs.Arrow+" "+b)
+		parts = append(parts, c.Field+" "+c.A+" "+in.Glyphs.Arrow+" "+c.B)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -332,7 +327,7 @@ func (v *View) deltaLine(in *screen.Context, w int, group string, d *enginecompa
 		if better(d) {
 			sign = -change
 		}
-		text := signed(figure.Of(d.Unit, change), change)
+		text := signed(changed(d.Unit, change), change)
 		if !strings.ContainsAny(text, "+-") {
 			sign = 0
 		}
@@ -342,6 +337,14 @@ func (v *View) deltaLine(in *screen.Context, w int, group string, d *enginecompa
 		l.RightAligned(in.Paint(themes.Muted), figure.Three(ratio)+in.Glyphs.Times, c[3])
 	}
 	return l.String()
+}
+
+// changed returns the difference of two figures: shares differ by points, as the command prints.
+func changed(unit record.Unit, v float64) string {
+	if unit == record.Share {
+		return fmt.Sprintf("%.2f pts", 100*v)
+	}
+	return figure.Of(unit, v)
 }
 
 // better reports whether more of a figure is better.
