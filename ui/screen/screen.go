@@ -77,6 +77,16 @@ func (c *Context) HeadingIn(remarked themes.Role, w int, name, detail, remark st
 // Cut shortens a text to w cells with the ellipsis of the terminal.
 func (c *Context) Cut(s string, w int) string { return widget.CutText(s, w, c.Glyphs.Ellipsis) }
 
+// Longest returns the first of some texts, longest first, that has room in w cells, or the last, cut.
+func (c *Context) Longest(w int, texts ...string) string {
+	for _, text := range texts {
+		if widget.Width(text) <= w {
+			return text
+		}
+	}
+	return c.Cut(texts[len(texts)-1], w)
+}
+
 // Empty reports whether the area has no cells, and fills it if so.
 func (c *Context) Empty() ([]string, bool) {
 	if c.W > 0 && c.H > 0 {

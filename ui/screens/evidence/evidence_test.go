@@ -358,3 +358,21 @@ func TestExplainsWhatIsFocused(t *testing.T) {
 		}
 	}
 }
+
+// TestRunIsNamedWhole holds that a run's model is whole at every size, and a long identifier where there
+// is room.
+func TestRunIsNamedWhole(t *testing.T) {
+	for _, size := range [][2]int{{80, 20}, {118, 32}, {198, 56}} {
+		in, v := input(t, colorprofile.ASCII, true), &View{data: invented()}
+		for i := range v.data.rows {
+			v.data.rows[i].ID = "long-name-of-a_" + v.data.rows[i].ID
+		}
+		text := ansi.Strip(strings.Join(v.Render(in.At(size[0], size[1])), "\n"))
+		if !strings.Contains(text, "Llama-3.1 70B ") && !strings.Contains(text, "Llama-3.1 70B, ") {
+			t.Errorf("%v: the model is cut\n%s", size, text)
+		}
+		if size[0] == 198 && !strings.Contains(text, "long-name-of-a_first-table-001  ") {
+			t.Errorf("%v: the identifier is cut\n%s", size, text)
+		}
+	}
+}

@@ -44,7 +44,8 @@ func (v *View) scatter(in *screen.Context, close []int, w, h int) []string {
 	if v.memory {
 		name = "MEMORY, GiB"
 	}
-	detail, briefs := "across: measured, up: predicted", []string{"up: predicted", ""}
+	detail := "across: measured, up: predicted"
+	briefs := []string{"predicted over measured", "up: predicted", ""}
 	switch v.picture {
 	case byScale:
 		detail, briefs = "predicted / measured by GPUs", []string{"error by GPUs", "by GPUs"}

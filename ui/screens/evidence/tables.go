@@ -54,13 +54,7 @@ func bandLine(in *screen.Context, what string, e engine.Evidence, w int) string 
 	l := widget.NewLine(w).Gap(2)
 	l.Put(in.Paint(themes.Muted), what)
 	l.Put(in.Paint(themes.Strong), e.Band(in.Glyphs.PlusMinus)).Gap(2)
-	text := e.Words()
-	if widget.Width(text) > l.Left() {
-		text = e.Note()
-	}
-	if widget.Width(text) > l.Left() { // which are nearest stands below
-		text = e.Count()
-	}
+	text := in.Longest(l.Left(), e.Words(), e.Note(), e.Count()) // which are nearest stands below
 	return l.Put(in.Paint(themes.Muted), text).String()
 }
 
@@ -128,7 +122,11 @@ func columnsOfGroups(w int) groupColumns {
 	if w < peersFrom {
 		return groupColumns{name: 20, rows: 24, mean: 31, median: 38, most: 46}
 	}
-	return groupColumns{name: 20, rows: 25, mean: 32, median: 39, most: 46, constant: 55, peer: 57}
+	more := min(max(w-78, 0), 6) // the longest name has room from 84 on
+	return groupColumns{
+		name: 20 + more, rows: 25 + more, mean: 32 + more, median: 39 + more, most: 46 + more,
+		constant: 55 + more, peer: 57 + more,
+	}
 }
 
 // groupTable lists the groups with their errors, next to them what one constant
@@ -215,37 +213,45 @@ func (v *View) rowTable(in *screen.Context, near []int, w, h int) []string {
 	head.Put(in.Paint(themes.Heading), "RUNS")
 	for _, detail := range details {
 		text := strings.TrimSpace(window(from, h-1, len(rows)) + " " + detail)
-		if text != "" && head.Used()+len(text)+2 <= w-20-len("measured") {
+		if text != "" && head.Used()+len(text)+2 <= w-19-len("measured") {
 			head.Gap(1).Put(muted, text)
 			break
 		}
 	}
-	head.RightAligned(muted, "measured", w-20).RightAligned(muted, "predicted", w-10).RightAligned(muted,
+	head.RightAligned(muted, "measured", w-19).RightAligned(muted, "predicted", w-9).RightAligned(muted,
 		"error %", w-1)
 	lines := []string{head.String()}
-	for i := from; i < min(from+h-1, len(rows)); i++ {
-		lines = append(lines, v.rowLine(in, rows[i], v.inRows && i == at, slices.Contains(near, rows[i]), w))
+	page := rows[min(from, len(rows)):min(from+h-1, len(rows))]
+	wide := 0 // an identifier: the model and its GPUs have room behind it
+	if w >= 76 {
+		for _, i := range page {
+			wide = min(max(wide, len(v.data.rows[i].ID)), w-59)
+		}
+	}
+	for i, run := range page {
+		lines = append(lines,
+			v.rowLine(in, run, v.inRows && from+i == at, slices.Contains(near, run), w, wide))
 	}
 	return widget.Height(lines, w, h)
 }
 
-func (v *View) rowLine(in *screen.Context, i int, here, near bool, w int) string {
+func (v *View) rowLine(in *screen.Context, i int, here, near bool, w, wide int) string {
 	r := &v.data.rows[i]
 	l, role := in.Pointed(w, here)
 	l.To(1)
 	if near {
 		l.Put(in.Paint(themes.Current), in.Glyphs.Here)
 	}
-	s := v.data.setup(r)
-	name := fmt.Sprintf("%s, %s GPUs", s.Model.Name, figure.Comma(s.GPUs))
-	if room := w - 30 - 2; room >= 44 {
-		name = fmt.Sprintf("%-*s %s", 20, in.Cut(r.ID, 20), name)
-	} else if v.group != "" || strings.HasPrefix(r.ID, r.Group) {
-		name = strings.TrimPrefix(strings.TrimPrefix(r.ID, r.Group), "-") + " " + name
+	s, measured := v.data.setup(r), v.value(r.Measured)
+	name, number := s.Model.Name, strings.TrimPrefix(strings.TrimPrefix(r.ID, r.Group), "-")
+	gpus := fmt.Sprintf("%s, %s GPUs", name, figure.Comma(s.GPUs))
+	names := []string{number + " " + gpus, number + " " + name, name}
+	if wide > 0 {
+		names = []string{fmt.Sprintf("%-*s  %s", wide, in.Cut(r.ID, wide), gpus)}
 	}
-	l.To(2).Put(in.Paint(role), in.Cut(name, w-29-l.Used()))
-	l.RightAligned(in.Paint(themes.Text), v.value(r.Measured), w-20)
-	l.RightAligned(in.Paint(themes.Text), v.value(r.Predicted), w-10)
+	l.To(3).Put(in.Paint(role), in.Longest(w-20-widget.Width(measured)-l.Used(), names...))
+	l.RightAligned(in.Paint(themes.Text), measured, w-19)
+	l.RightAligned(in.Paint(themes.Text), v.value(r.Predicted), w-9)
 	l.RightAligned(in.Paint(screen.ErrorRole(r.Error)), figure.Signed(100*r.Error, 1), w-1)
 	return l.String()
 }
