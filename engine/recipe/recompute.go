@@ -98,6 +98,14 @@ func (r Recompute) String() string {
 	return string(r.Mode)
 }
 
+// BriefRecompute returns the word of a narrow column: norm+act for modules:norm,act.
+func BriefRecompute(word string) string {
+	if list, modules := strings.CutPrefix(word, "modules:"); modules {
+		return strings.ReplaceAll(list, ",", "+")
+	}
+	return word
+}
+
 // MarshalText writes the word of the command line.
 func (r Recompute) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 

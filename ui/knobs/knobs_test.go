@@ -119,6 +119,23 @@ func TestOff(t *testing.T) {
 	}
 }
 
+// TestBriefParts: a list of recomputed parts is drawn in the short form of the tables, and stays what is typed.
+func TestBriefParts(t *testing.T) {
+	m, err := presets.Default().Model("deepseek-v3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range Rows(knob.WithModel(presets.DefaultSetup(), m), both) {
+		if r.ID != knob.Recompute {
+			continue
+		}
+		if i := slices.Index(r.Values, "modules:norm,mla-up,moe-act"); i < 0 ||
+			r.Shown[i] != "norm+mla-up+moe-act" {
+			t.Errorf("%q drawn as %q", r.Values, r.Shown)
+		}
+	}
+}
+
 func TestColumn(t *testing.T) {
 	c := column(t, presets.DefaultSetup(), "tp")
 	for name, size := range map[string][2]int{"wide": {58, 40}, "medium": {41, 20}, "narrow": {26, 14}} {

@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 	"meshscope/report/figure"
 )
 
@@ -87,6 +88,8 @@ func Show(p *knob.Knob, text string) string {
 func short(p *knob.Knob, text string) string {
 	n, err := strconv.Atoi(text)
 	switch {
+	case p.ID == knob.Recompute:
+		return recipe.BriefRecompute(text)
 	case p.Kind == knob.Rate:
 		return strings.TrimSuffix(text, "Gb/s")
 	case err != nil || p.Kind != knob.Number:

@@ -130,7 +130,7 @@ func newColumns(s *Sweep, w int) columns {
 		room = max(room-moreWidth, need)
 	}
 	n := min(len(s.Points), room/need)
-	c := columns{width: min(room/n, 14), current: -1}
+	c := columns{width: min(room/n, max(need, 14)), current: -1}
 	current := min(max(s.Current, 0), len(s.Points)-1)
 	c.first = page(current, n, len(s.Points))
 	c.last = c.first + n

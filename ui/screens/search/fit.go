@@ -2,8 +2,8 @@ package search
 
 import (
 	"slices"
-	"strings"
 
+	"meshscope/engine/recipe"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
 )
@@ -94,10 +94,7 @@ func (v *View) cellText(in *screen.Context, c *column, r *row) string {
 	if c.id == "rank" && r.current && r.rank == 0 && v.answer != nil {
 		return v.beyond(in, r)
 	}
-	if list, modules := strings.CutPrefix(c.text(r), "modules:"); modules {
-		return strings.ReplaceAll(list, ",", "+")
-	}
-	return c.text(r)
+	return recipe.BriefRecompute(c.text(r))
 }
 
 // width of a column with these texts, its gap, and the sign of the order where it
