@@ -104,6 +104,8 @@ func TestUnknownNamesTheClosest(t *testing.T) {
 		{"GPU", "h100", "h100-sxm"},
 		{"GPU", "h100sxm5", "h100-sxm"},
 		{"GPU", "a100", "a100-sxm-80g"},
+		{"GPU", "a100-40gb", "a100-pcie-40g"},
+		{"GPU", "h200x", "h200-sxm"},
 		{"cluster", "dgx-h10", "dgx-h100"},
 		{"cluster", "meta-roce", "meta-roce-24k"},
 		{"model", "../gpus/h100-sxm", ""},
@@ -133,6 +135,11 @@ func TestUnknownNamesTheClosest(t *testing.T) {
 		}
 		if lists := "' lists all"; c.want == "" && !strings.HasSuffix(err.Error(), lists) {
 			t.Errorf("%q: no list in %v", c.id, err)
+		}
+		if of := map[string]string{
+			"h100": "h100-sxm", "a100-40gb": "a100-sxm-40g", "h200x": "h200-sxm", "a100": "a100-sxm-40g",
+		}[c.id]; of != "" && unknown.Nearest[0] != of {
+			t.Errorf("%q: the closest of %v is not %s", c.id, unknown.Nearest, of)
 		}
 		if c.want != "" && !slices.Contains(unknown.Nearest, c.want) {
 			t.Errorf("%q: closest %v, want %s among them", c.id, unknown.Nearest, c.want)

@@ -66,7 +66,9 @@ func unknown(kind, id string, known []string) *UnknownError {
 	for _, k := range known {
 		closeness[k] = similarity(asked, k)
 	}
-	slices.SortStableFunc(known, func(a, b string) int { return cmp.Compare(closeness[b], closeness[a]) })
+	slices.SortStableFunc(known, func(a, b string) int {
+		return cmp.Or(cmp.Compare(closeness[b], closeness[a]), cmp.Compare(Form(a), Form(b)))
+	})
 	near := slices.DeleteFunc(slices.Clone(known[:min(len(known), nearestIDs)]),
 		func(k string) bool { return closeness[k] < likeID })
 	none := &UnknownError{Kind: kind, ID: id, Nearest: near}
@@ -74,6 +76,14 @@ func unknown(kind, id string, known []string) *UnknownError {
 		none.Nearest = slices.DeleteFunc(near, func(k string) bool { return !none.begins(k) })
 	}
 	return none
+}
+
+// Form ranks the forms of a GPU, such as h100-sxm and h100-nvl: clusters are built of that of rank 0.
+func Form(id string) int {
+	if strings.Contains(id, "-sxm") {
+		return 0
+	}
+	return 1
 }
 
 // begins reports whether what was typed is the first word of an id, or its first words.
@@ -89,18 +99,26 @@ func similarity(asked, id string) float64 {
 	if a == "" {
 		return score
 	}
+	words := strings.FieldsFunc(asked, punctuation)
+	family, _, _ := strings.Cut(id, "-")
 	switch {
-	case strings.HasPrefix(b, a): // h200 is h200-sxm before it is h20
-		score += 2
-	case strings.Contains(b, a), strings.Contains(a, b):
+	case strings.HasPrefix(b, a), strings.ContainsAny(family, "0123456789") && startsWith(a, family):
+		score += 2 // h200 and h200x are h200-sxm before they are h20
+	case strings.Contains(b, a), startsWith(a, b), !strings.HasPrefix(a, b) && strings.Contains(a, b):
 		score++
 	}
-	words := strings.FieldsFunc(asked, punctuation)
 	if len(words) > 1 &&
 		!slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(id, w) }) {
 		score++
 	}
 	return score
+}
+
+// startsWith reports whether a text begins with another, whose last number does not go on: a100 is no a10.
+func startsWith(text, with string) bool {
+	rest, ok := strings.CutPrefix(text, with)
+	digit := func(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
+	return ok && with != "" && !(digit(rest) && digit(with[len(with)-1:]))
 }
 
 func plain(s string) string {

@@ -119,7 +119,7 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// TestBriefParts: a list of recomputed parts is drawn in the short form of the tables, and stays what is typed.
+// TestBriefParts: a list of recomputed parts is drawn in the short form of the tables.
 func TestBriefParts(t *testing.T) {
 	m, err := presets.Default().Model("deepseek-v3")
 	if err != nil {

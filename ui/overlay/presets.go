@@ -49,7 +49,7 @@ func ReadCatalog(l *presets.Library) *Catalog {
 func (c *Catalog) addCluster(m hardware.Cluster, gpu string) {
 	item := Item{Title: m.Name, Name: m.ID}
 	if gpu != "" {
-		item = Item{Title: m.GPU.Name + " nodes", Name: gpu}
+		item = Item{Title: m.GPU.Name + " nodes", Name: gpu, Rank: presets.Form(gpu)}
 	}
 	link := "no network"
 	if m.Inter.Bandwidth > 0 {
