@@ -124,7 +124,7 @@ func reports() []publicReport {
 		{source: "deepspeedai/DeepSpeed#3448, on the GPU", says: "over", setup: llama + zeRO},
 		{source: "deepspeedai/DeepSpeed#3448, on the host", says: "fits", setup: llama +
 			" --offload weights" + zeRO},
-		{source: "deepspeedai/DeepSpeed#2159", lacks: "--offload-to nvme"},
+		{source: "deepspeedai/DeepSpeed#2159", lacks: "neither sequence nor drives are reported"},
 		{source: "meta-llama/llama-cookbook#41", lacks: "neither batch nor sequence is reported"},
 		{source: "axolotl-ai-cloud/axolotl#1522, #1428", says: "over", setup: "--model llama2-70b --gpu rtx4090 --gpus 2 " +
 			"--lora 32 --base-dtype nf4 --zero 3 --mbs 1 --gbs 2 --seq 512 --recompute full --calibration transformers"},

@@ -84,6 +84,12 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		"weights over PCIe and of the update by the host's processors (DeepSpeed's CPU-Adam: 0.707 ns a "+
 		"parameter for the whole node, measured in 2021 on an unnamed machine), all exposed; newer hosts "+
 		"are up to twice as fast")
+	if read, write := s.Cluster.Drives(); s.Offload.NVMe() {
+		list = append(list, fmt.Sprintf("the drives of a node read %.3g GB/s and write %.3g%s; DeepSpeed's "+
+			"defaults: no pipeline_read and pipeline_write, so that gradients, states and update follow one "+
+			"another, and buffers in host memory of buffer_count, buffer_size (or the largest shard of a "+
+			"weight) and max_in_cpu", read/1e9, write/1e9, measuredDrives(&s.Cluster)))
+	}
 	say(s.Offload.Weights() && !s.Stack.Traits().HostOptimizer, "under FSDP2 PyTorch's own "+
 		"AdamW updates on the host, whose fused kernel nobody measured here (the one before it took seven "+
 		"times as long as DeepSpeed's); every optimizer is given the same time, and copies of weights and "+
@@ -167,6 +173,15 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0,
 		"training is in fp16: this GPU has no bf16 units")
 	return list
+}
+
+// measuredDrives says where the rates of drives are from, if nobody gave them.
+func measuredDrives(c *hardware.Cluster) string {
+	if c.DriveRead > 0 && c.DriveWrite > 0 {
+		return ""
+	}
+	return ", as DeepSpeed measured on four of PCIe 4 (DeepNVMe, 2024), where cluster.drive_read_bandwidth " +
+		"and cluster.drive_write_bandwidth do not say it"
 }
 
 // loraAssumption says what is trained, and in which formats the rest is kept.

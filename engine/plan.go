@@ -75,7 +75,11 @@ func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.
 		Fitted:   s.Cluster.MemoryOf(s.Stack), Node: s.Cluster.Node(),
 	})
 	if traits.Ledger {
-		mem.Rates, _ = s.Cluster.Rates(s.Precision)
+		var known bool
+		if mem.Rates, known = s.Cluster.Rates(s.Precision); known && s.Offload.NVMe() {
+			read, _ := s.Cluster.Drives()
+			mem.Rates.Drives = float64(read)
+		}
 	}
 	*tim = step.Input{
 		Record: rec,
@@ -84,7 +88,7 @@ func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.
 		Precision: s.Precision.On(s.Stack), GradDtype: s.GradDtype, Attention: s.Attention,
 		Loss:          s.LossKernel(),
 		KeepsProducts: traits.KeepsProducts, StoresScores: s.Attention == recipe.Standard,
-		Load: s.ExpertLoad(), Offload: s.Offload, TrainMTP: s.TrainMTP,
+		Load: s.ExpertLoad(), Offload: s.Offload, Optimizer: s.Optimizer, TrainMTP: s.TrainMTP,
 	}
 	tim.Machine.Record(rec, s.Precision.On(s.Stack))
 	if traits.Formulas {

@@ -68,6 +68,60 @@ func TestHostMemory(t *testing.T) {
 	}
 }
 
+// TestNVMeByHand: with states on drives host memory has gradients in 16 bits and four buffers of a sub-group,
+// with weights there too so many of these, five buffers of the largest shard and one of what is written; the
+// GPU has what it has with the host.
+func TestNVMeByHand(t *testing.T) {
+	const (
+		all       = 8030261248.
+		share     = all / 4
+		states    = 4 * (2*share + 4*4*1e9)
+		embedding = 128256 * 4096.
+		weights   = 4 * (2*1e9 + 5*2*embedding/4 + 2*1e9)
+		read      = 10e9
+		write     = 5e9
+	)
+	run := func(offload recipe.Offload) engine.Report {
+		_, r := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{
+			knob.GPUs: 4, knob.Calibration: recipe.DeepSpeed, knob.ZeRO: 3, knob.Offload: offload,
+		})
+		if !r.Legal {
+			t.Fatal(r.Problems)
+		}
+		return r
+	}
+	for _, c := range []struct {
+		drives, host    recipe.Offload
+		memory          float64
+		update, gathers float64 // seconds of the node's drives
+	}{
+		{
+			recipe.OffloadOptimizerNVMe, recipe.OffloadOptimizer, states,
+			all * (16/read + 16/write), 0,
+		},
+		{ // what does not stay in host memory is gathered twice, but for the last layers
+			recipe.OffloadWeightsNVMe, recipe.OffloadWeights, states + weights,
+			all * (16/read + 18/write), 2 * 2 * (all - 4e9) / read,
+		},
+	} {
+		drives, host := run(c.drives), run(c.host)
+		on, off := &drives.Memory.Ranks[0], &host.Memory.Ranks[0]
+		if on.Allocated != off.Allocated {
+			t.Errorf("%s: %v on the GPU, with the host %v", c.drives, on.Allocated, off.Allocated)
+		}
+		gathers := drives.Time.Step - drives.Time.Optimizer - host.Time.Step + host.Time.Optimizer
+		for what, got := range map[string][2]float64{
+			"bytes in host memory":      {float64(drives.Memory.Host), c.memory},
+			"s of drives in the update": {float64(drives.Time.Optimizer - host.Time.Optimizer), c.update},
+			"s of drives in gathers":    {float64(gathers), c.gathers},
+		} {
+			if math.Abs(got[0]-got[1]) > .05*got[1]+1e-9 {
+				t.Errorf("%s: %.4g %s, want %.4g", c.drives, got[0], what, got[1])
+			}
+		}
+	}
+}
+
 // TestOffloadTakesTime: weights that come from the host make a step longer, by their way at least; adapters
 // have little to update there.
 func TestOffloadTakesTime(t *testing.T) {
@@ -99,6 +153,15 @@ func TestOffloadRefused(t *testing.T) {
 		},
 		"weights on the host with zero 3": {
 			knob.ZeRO: 2, knob.Calibration: recipe.DeepSpeed, knob.Offload: recipe.OffloadWeights,
+		},
+		"nothing on NVMe, which is DeepSpeed's": {
+			knob.ZeRO: 3, knob.Calibration: recipe.PyTorch, knob.Offload: recipe.OffloadWeightsNVMe,
+		},
+		"NVMe with zero 3 alone, not 2": {
+			knob.ZeRO: 2, knob.Calibration: recipe.DeepSpeed, knob.Offload: recipe.OffloadOptimizerNVMe,
+		},
+		"megatron-core has no offload to NVMe": {
+			knob.Calibration: recipe.MegatronCore, knob.Offload: recipe.OffloadOptimizerNVMe,
 		},
 		"megatron-core has no weights on": {
 			knob.Calibration: recipe.MegatronCore, knob.Offload: recipe.OffloadWeights,

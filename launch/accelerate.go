@@ -41,7 +41,7 @@ func accelerateDeepSpeed() Launcher {
 	l.rules = slices.DeleteFunc(l.rules, func(r Rule) bool {
 		return slices.Contains([]string{
 			"sp", "replicas", "recompute", "zero", "ddp", "hsdp", "offload",
-			"offload-weights",
+			"offload-weights", "offload-nvme",
 		},
 			r.ID)
 	})
@@ -152,7 +152,7 @@ func accelerateFile(plugged bool) form {
 		countField(plugin+"gradient_accumulation_steps", knob.MicroBatches,
 			func(s *engine.Setup) int { return s.MicroBatches }).only(plugs),
 		words(plugin+"offload_optimizer_device", knob.Offload, pair{"none", "none"}, pair{"optimizer", "cpu"},
-			pair{"optimizer", "nvme"}, pair{"weights", "cpu"}).only(plugs),
+			pair{"optimizer-nvme", "nvme"}, pair{"weights", "cpu"}, pair{"weights-nvme", "nvme"}).only(plugs),
 		weightsDevice(plugin + "offload_param_device").only(plugs),
 		same(plugin+"zero3_init_flag", true,
 			"weights are made in their shards").only(func(s *engine.Setup) bool {
@@ -342,7 +342,7 @@ func (r *reader) finishDeepSpeedPlugin(gpus int) {
 func weightsDevice(key string) field {
 	return joint(key, []knob.ID{knob.Offload}, func(s *engine.Setup) (any, bool) {
 		if s.Offload.Weights() {
-			return "cpu", true
+			return hostDevice(s.Offload), true
 		}
 		return "none", true
 	})

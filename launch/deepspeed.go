@@ -140,9 +140,11 @@ func deepSpeedFile() form {
 		same("zero_optimization.overlap_comm", true, gather),
 		same("zero_optimization.contiguous_gradients", true, gather),
 		joint("zero_optimization.offload_optimizer.device", []knob.ID{knob.Offload},
-			func(s *engine.Setup) (any, bool) { return "cpu", s.Offload.Optimizer() }),
+			func(s *engine.Setup) (any, bool) { return hostDevice(s.Offload), s.Offload.Optimizer() }),
 		joint("zero_optimization.offload_param.device", []knob.ID{knob.Offload},
-			func(s *engine.Setup) (any, bool) { return "cpu", s.Offload.Weights() }),
+			func(s *engine.Setup) (any, bool) { return hostDevice(s.Offload), s.Offload.Weights() }),
+		drivePath("offload_optimizer", recipe.Offload.Optimizer),
+		drivePath("offload_param", recipe.Offload.Weights),
 		joint("zero_optimization.mics_shard_size", []knob.ID{knob.HSDP}, func(s *engine.Setup) (any, bool) {
 			return s.DP / s.Replicas(), s.Replicas() > 1
 		}),
@@ -238,7 +240,12 @@ func finishDeepSpeed(r *reader) {
 	}
 	if v, said := r.values[offload]; said && v.Value != "none" {
 		r.Setup[flat(knob.Offload)] = string(recipe.OffloadOptimizer)
-		if v.Value != "cpu" {
+		switch {
+		case v.Value == onNVMe && r.number("zero", 0) == 3:
+			r.Setup[flat(knob.Offload)] = string(recipe.OffloadOptimizerNVMe)
+		case v.Value == onNVMe:
+			r.wrongf(offload, "nvme needs stage 3: read as the memory of the host")
+		case v.Value != "cpu":
 			r.wrongf(offload, "%s: read as the memory of the host", shown(v.Value))
 		}
 	}
@@ -255,6 +262,13 @@ func finishDeepSpeed(r *reader) {
 		if v, said := r.values[key]; said && v.Value != "none" && v.Value != false && v.Value != 1 {
 			r.Ignored = append(r.Ignored, Ignored{Key: key, Why: why, Line: v.Line})
 		}
+	}
+	for key, of := range map[string]any{
+		"offload_optimizer.buffer_count": 4, "offload_optimizer.pipeline_read": false,
+		"offload_optimizer.pipeline_write": false, "offload_param.buffer_count": 5,
+		"offload_param.buffer_size": 1e8, "offload_param.max_in_cpu": 1e9,
+	} {
+		r.swapsLike("zero_optimization."+key, of)
 	}
 	r.deepSpeedBatch()
 }

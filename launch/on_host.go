@@ -22,16 +22,58 @@ func (r *reader) weightsOnHost(key string) {
 		return
 	}
 	offload := flat(knob.Offload)
-	if e.Value == "cpu" && r.Setup[flat(knob.ZeRO)] == 3 &&
-		r.Setup[offload] == string(recipe.OffloadOptimizer) {
+	third, optimizer := r.Setup[flat(knob.ZeRO)] == 3, r.Setup[offload]
+	switch {
+	case third && e.Value == "cpu" && optimizer == string(recipe.OffloadOptimizer):
 		r.Setup[offload] = string(recipe.OffloadWeights)
+		return
+	case third && e.Value == onNVMe && optimizer == string(recipe.OffloadOptimizerNVMe):
+		r.Setup[offload] = string(recipe.OffloadWeightsNVMe)
+		return
+	case third && e.Value == "cpu" && optimizer == string(recipe.OffloadOptimizerNVMe):
+		r.withdraw(key)
+		r.lost[offload] = true
+		r.unknown(offload, "the optimizer on NVMe with weights in host memory is not modelled", e.Line)
+		r.guess(offload, string(recipe.OffloadWeightsNVMe))
 		return
 	}
 	r.withdraw(key)
 	r.Ignored = append(r.Ignored, Ignored{
 		Key: key, Line: e.Line, lost: true, value: e.Value,
-		Why: "weights stay on the GPU here: in the host's memory (cpu) they are modelled with the " +
-			"optimizer there too, and zero 3",
+		Why: "weights stay on the GPU here: in the host's memory (cpu), or on its drives (nvme), they are " +
+			"modelled with the optimizer there too, and zero 3",
+	})
+}
+
+// onNVMe is DeepSpeed's word for the drives of a node.
+const onNVMe = "nvme"
+
+// hostDevice returns DeepSpeed's word for where an offload has what is off the GPU.
+func hostDevice(o recipe.Offload) string {
+	if o.NVMe() {
+		return onNVMe
+	}
+	return "cpu"
+}
+
+// drivePath returns the row of the folder on drives of what some offloads have there.
+func drivePath(of string, has func(recipe.Offload) bool) field {
+	row := yours("zero_optimization."+of+".nvme_path", "/local_nvme", "a folder on the drives of each node")
+	return row.only(func(s *engine.Setup) bool { return s.Offload.NVMe() && has(s.Offload) })
+}
+
+// swapsLike says of a key of offloads to NVMe that another value than DeepSpeed's default is not in the
+// figures.
+func (r *reader) swapsLike(key string, as any) {
+	word, _ := r.Setup[flat(knob.Offload)].(string)
+	e, said := r.values[key]
+	if !said || e.Value == nil || fmt.Sprint(e.Value) == fmt.Sprint(as) || !recipe.Offload(word).NVMe() {
+		return
+	}
+	r.withdraw(key)
+	r.Ignored = append(r.Ignored, Ignored{
+		Key: key, Line: e.Line, value: e.Value, lost: true,
+		Why: fmt.Sprintf("the figures are those of %v, DeepSpeed's default", as),
 	})
 }
 

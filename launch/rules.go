@@ -102,9 +102,11 @@ func wholeLayers(source string, modes ...recipe.RecomputeMode) Rule {
 func noHostMemory(source, because string) []Rule {
 	return []Rule{
 		refuses("offload", knob.Offload, source, because,
-			func(s *engine.Setup) bool { return s.Offload == recipe.OffloadOptimizer }),
+			func(s *engine.Setup) bool { return s.Offload.Optimizer() && !s.Offload.Weights() }),
 		refuses("offload-weights", knob.Offload, source, "weights on the host are not written into its file",
 			func(s *engine.Setup) bool { return s.Offload.Weights() }),
+		refuses("offload-nvme", knob.Offload, source, "DeepSpeed's file alone has NVMe",
+			func(s *engine.Setup) bool { return s.Offload.NVMe() }),
 		refuses("offload-activations", knob.Offload, source,
 			"activations on the host are not written into its file",
 			func(s *engine.Setup) bool { return s.Offload.Activations() }),

@@ -70,6 +70,7 @@ func TestFileRules(t *testing.T) {
 		"attention":           set(func(s *engine.Setup) { s.Attention = recipe.Standard }),
 		"offload":             set(func(s *engine.Setup) { s.Offload = recipe.OffloadOptimizer }),
 		"offload-weights":     set(func(s *engine.Setup) { s.Offload = recipe.OffloadWeights }),
+		"offload-nvme":        set(func(s *engine.Setup) { s.Offload = recipe.OffloadOptimizerNVMe }),
 		"offload-activations": set(func(s *engine.Setup) { s.Offload = recipe.OffloadActivations }),
 		"offload-layers":      set(func(s *engine.Setup) { s.OffloadLayers = 2 }),
 		"recompute":           set(func(s *engine.Setup) { _ = s.Recompute.UnmarshalText([]byte("full:4")) }),

@@ -55,6 +55,26 @@ func wildOnHost() []wild {
 			"weights stay on the GPU here", false,
 		},
 		{
+			"weights and optimizer on NVMe", "ds.json", `{"zero_optimization": {"stage": 3, ` +
+				`"offload_optimizer": {"device": "nvme", "nvme_path": "/a", "pipeline_read": true}, ` +
+				`"offload_param": {"device": "nvme", "buffer_count": 5}}, "bf16": {"enabled": true}}`, nil,
+			map[string]any{"zero": 3, "offload": "weights-nvme", "calibration": "deepspeed"},
+			"the figures are those of false, DeepSpeed's default", false,
+		},
+		{
+			"optimizer on NVMe, weights in host memory", "ds.json", `{"zero_optimization": {"stage": 3, ` +
+				`"offload_optimizer": {"device": "nvme"}, "offload_param": {"device": "cpu"}}, ` +
+				`"bf16": {"enabled": true}}`, nil,
+			map[string]any{"zero": 3, "offload": open, "calibration": "deepspeed"},
+			"", false,
+		},
+		{
+			"optimizer on NVMe by accelerate's plugin", "a.yaml", plugin +
+				"  offload_optimizer_device: nvme\n", nil,
+			map[string]any{"zero": 3, "offload": "optimizer-nvme", "calibration": "deepspeed"},
+			"", false,
+		},
+		{
 			"weights and optimizer by accelerate's plugin", "a.yaml", plugin +
 				"  offload_optimizer_device: cpu\n  offload_param_device: cpu\n", nil,
 			map[string]any{"zero": 3, "offload": "weights", "calibration": "deepspeed"},

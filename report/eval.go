@@ -359,6 +359,8 @@ func hostWords(s *engine.Setup, m *engine.Memory) string {
 		what = "what the backward reads"
 	case recipe.OffloadEverything:
 		what = "weights, gradients, optimizer state and what the backward reads"
+	case recipe.OffloadOptimizerNVMe, recipe.OffloadWeightsNVMe:
+		what = "gradients and buffers of what is on drives"
 	case recipe.OffloadNone, recipe.OffloadOptimizer:
 	}
 	return fmt.Sprintf("host memory: %s for %s of a node, at most %s a GPU, without what pinning rounds up",

@@ -23,7 +23,7 @@ func Unsharded(e *engine.Evaluator, s engine.Setup) (Shards, bool) {
 	}
 	out := Shards{Dense: s.DenseShards(), Expert: s.ExpertShards()}
 	switch s.ZeRO = 0; s.Offload { // weights on the host need shards
-	case recipe.OffloadWeights:
+	case recipe.OffloadWeights, recipe.OffloadOptimizerNVMe, recipe.OffloadWeightsNVMe:
 		s.Offload = recipe.OffloadNone
 	case recipe.OffloadEverything:
 		s.Offload = recipe.OffloadActivations

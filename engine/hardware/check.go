@@ -63,6 +63,8 @@ func (c *Cluster) Check() error {
 	k.within("cluster.gpus_per_node", float64(c.NodeGPUs), 1, MaxDomain)
 	k.within("cluster.scale_up_domain_gpus", float64(c.ScaleUpGPUs), 1, MaxDomain)
 	k.within("cluster.max_gpus", float64(c.MaxGPUs), 0, 1<<24)
+	k.withinOrZero("cluster.drive_read_bandwidth", float64(c.DriveRead), minBandwidth, maxBandwidth)
+	k.withinOrZero("cluster.drive_write_bandwidth", float64(c.DriveWrite), minBandwidth, maxBandwidth)
 	k.within("cluster.host_memory", float64(c.HostMemory), 0, 1<<50)
 	if len(k.errs) == 0 {
 		return nil

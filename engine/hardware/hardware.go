@@ -3,6 +3,8 @@
 package hardware
 
 import (
+	"cmp"
+
 	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 )
@@ -104,6 +106,9 @@ type Cluster struct {
 	MaxGPUs     int  `json:"max_gpus"` // 0: not stated
 
 	HostMemory units.Bytes `json:"host_memory,omitempty"` // of a node; 0: not stated
+	// of the drives of a node, together; 0: those of Drives
+	DriveRead  units.BytesPerSecond `json:"drive_read_bandwidth,omitempty"`
+	DriveWrite units.BytesPerSecond `json:"drive_write_bandwidth,omitempty"`
 
 	// Calibration is what is known about the speed of this machine, found by the
 	// ids above; nil: nothing, and times are those of a plain roofline.
@@ -113,6 +118,12 @@ type Cluster struct {
 	// Published is what published runs tell about the errors of predictions; nil:
 	// nothing, and bands are those of a setup unlike any run.
 	Published *Published `json:"-"`
+}
+
+// Drives returns what the drives of a node read and write: where nobody says it, what DeepSpeed's reader
+// reached on four of PCIe 4 (deepspeedai/DeepSpeed@edaa7221, blogs/deepnvme/08-2024).
+func (c *Cluster) Drives() (read, write units.BytesPerSecond) {
+	return cmp.Or(c.DriveRead, 10e9), cmp.Or(c.DriveWrite, 5e9)
 }
 
 // Domain returns the number of GPUs joined by the scale-up link.

@@ -79,7 +79,12 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(s.Offload == recipe.OffloadOptimizer && !traits.HostOptimizer, "stack-lacks", Offload,
 		"no optimizer alone on the host; allowed: none, activations, and under FSDP2 (zero 2 or 3) weights "+
 			"(with it) and everything")
-	refuse(s.Offload.Weights() && !traits.HostOptimizer && s.ZeRO == 0, "stack-lacks", Offload,
+	drives := s.Offload.NVMe()
+	refuse(drives && !traits.HostOptimizer, "stack-lacks", Offload, "nothing on NVMe, which is DeepSpeed's; "+
+		"allowed: none, activations, and under FSDP2 (zero 2 or 3) weights and everything")
+	refuse(drives && traits.HostOptimizer && s.ZeRO != 3, "stack-lacks", Offload,
+		"NVMe with zero 3 alone, not %d; allowed: none, optimizer", s.ZeRO)
+	refuse(s.Offload.Weights() && !drives && !traits.HostOptimizer && s.ZeRO == 0, "stack-lacks", Offload,
 		"weights on the host under FSDP2 alone (zero 2 or 3), not under DDP; allowed: none, activations")
 	refuse(s.Offload == recipe.OffloadWeights && traits.HostOptimizer && s.ZeRO != 3, "stack-lacks", Offload,
 		"weights on the host with zero 3 alone, not %d; allowed: none, optimizer", s.ZeRO)

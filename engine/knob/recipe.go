@@ -197,7 +197,8 @@ func formatKnobs() []Knob {
 			Help: "State kept in host memory: optimizer moves its state off the GPU, at the cost of " +
 				"gradients and weights crossing PCIe once per step; weights, on PyTorch's stacks, also the " +
 				"shards of weights and gradients, which cross at every use; activations what the backward " +
-				"reads, copied there and back; everything both.",
+				"reads, copied there and back; everything both; optimizer-nvme and weights-nvme have it on " +
+				"drives (deepspeed), with buffers in host memory.",
 			unset: func(s *Setup) { s.Offload = recipe.OffloadNone },
 			fixes: becomes(func(t *Setup) { t.Offload = recipe.OffloadNone }),
 		}, recipe.Offloads(), func(s *Setup) *string { return (*string)(&s.Offload) }),

@@ -149,7 +149,8 @@ func (s *Setup) training(into []Problem) []Problem {
 			s.WeightDtype != "", WeightDtype, "weights in bf16",
 			"transformers and pytorch have",
 		},
-		{s.Offload.Weights(), Offload, "weights on the host", adapting},
+		{s.Offload.NVMe(), Offload, "offload to NVMe", "deepspeed has, with zero 3"},
+		{s.Offload.Weights() && !s.Offload.NVMe(), Offload, "weights on the host", adapting},
 		{
 			s.Offload == recipe.OffloadActivations, Offload, "offload activations",
 			"pytorch and transformers have; of megatron-core see --offload-layers",
@@ -176,7 +177,7 @@ func common(t *Setup) {
 	if t.Loss.OnlyLedger() {
 		t.Loss = recipe.FusedLoss
 	}
-	if t.Offload.Weights() || t.Offload.Activations() {
+	if t.Offload.Weights() || t.Offload.Activations() || t.Offload.NVMe() {
 		t.Offload = recipe.OffloadNone
 	}
 }

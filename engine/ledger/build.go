@@ -155,7 +155,9 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 		switch {
 		case g != nil && x.frozen: // a shard of its own
 			if shard := (size{t.way.shard(s.bytes()), 1}); t.way.weightsOnHost() {
-				t.host += shard.n
+				if z := t.way.ZeRO; z == nil || !z.NVMe {
+					t.host += shard.n
+				}
 			} else {
 				t.fixed = append(t.fixed, t.alloc(shard, "shard", computing))
 			}

@@ -28,6 +28,7 @@ type Rates struct {
 	ClipRead     float64
 	ClipScale    float64
 	HostAdam     float64 // seconds of a parameter on the host
+	Drives       float64 // byte/s that a node's drives read; of the machine, in no file of rates
 
 	HostForward, HostBackward float64    // seconds of launching a kernel
 	HostGather                [2]float64 // of a group of FSDP, forward and backward
@@ -59,7 +60,7 @@ type Rate struct {
 	By  Limit
 }
 
-// List names all of them.
+// List names all of them that files have.
 func (r *Rates) List() []Rate {
 	list := []Rate{
 		{"product_forward_TFLOPS", &r.Products[0], Peak},

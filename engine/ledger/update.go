@@ -146,10 +146,15 @@ func (t *training) optimizerTime(elements int64) {
 }
 
 // countHost counts what an offload keeps in host memory: under FSDP2 weights, gradients and moments as they
-// are, under DeepSpeed fp32 copies, fp32 gradients and moments, and the 16-bit weights of offload_param.
+// are, under DeepSpeed fp32 copies, fp32 gradients and moments, and the 16-bit weights of offload_param; of
+// what is on drives the buffers.
 func (t *training) countHost() {
 	z := t.way.ZeRO
 	if !t.way.Offload && (z == nil || !z.Host) {
+		return
+	}
+	if z != nil && z.NVMe {
+		t.host += t.zero.swapBytes()
 		return
 	}
 	for _, p := range t.trained {

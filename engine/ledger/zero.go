@@ -9,6 +9,9 @@ type ZeRO struct {
 	Host   bool  // offload_optimizer: fp32 copies, moments and reduced gradients are in host memory
 	// Weights is offload_param, with the optimizer: shards of the 16-bit weights are in host memory too.
 	Weights bool
+	// NVMe has what is off the GPU on drives, of which a rank reads so many byte/s; host memory has buffers.
+	NVMe  bool
+	Drive float64
 
 	// of stage 3: stage3_prefetch_bucket_size, stage3_max_reuse_distance, stage3_param_persistence_threshold,
 	// sub_group_size
@@ -25,9 +28,10 @@ func NewZeRO(stage int) *ZeRO {
 type reducer struct {
 	*ZeRO
 	ranks    int64
-	elements int64 // that are trained
-	largest  int64 // of a parameter
-	last     bool  // micro-batch of the step
+	elements int64   // that are trained
+	largest  int64   // of a parameter
+	last     bool    // micro-batch of the step
+	swapped  float64 // of what a rank gathers the share that is on a drive
 
 	bucket  tensor
 	filled  int64
@@ -69,7 +73,35 @@ func (t *training) install() {
 	} else {
 		hold(size{z.share(), 4}, "fp32 weights", States)
 	}
+	if z.NVMe && z.Weights {
+		kept := 2 * min(z.share(), maxInHost) * z.ranks
+		z.swapped = max(0, 1-float64(kept)/float64(t.bytes))
+	}
 	t.trained = []*trainable{{n: z.share(), e: 4}}
+}
+
+// Of offload_optimizer and offload_param on NVMe, as deepspeed/runtime/zero/offload_config.py has them:
+// buffer_count of both, elements of buffer_size, and of max_in_cpu, 16-bit weights that stay in host memory.
+const (
+	stateBuffers, weightBuffers = 4, 5
+	weightBuffer, maxInHost     = 1e8, 1e9
+)
+
+// swapBytes returns what is in host memory of a rank whose states are on drives: gradients in 16 bits and
+// buffers for a sub-group's states; of weights there some that stay, buffers for one of them each, and one
+// for what is written of a sub-group. A buffer that is too small stops DeepSpeed: it is as large as it has
+// to be here.
+func (z *reducer) swapBytes() int64 {
+	group := min(z.share(), z.SubGroup)
+	sum := 2*z.share() + stateBuffers*4*group
+	if z.Weights {
+		largest := (z.largest + z.ranks - 1) / z.ranks
+		sum += 2*min(z.share(), maxInHost) + weightBuffers*2*max(weightBuffer, largest)
+		if z.share() > maxInHost {
+			sum += 2 * group
+		}
+	}
+	return sum
 }
 
 // ready takes a gradient that the backward has made.
@@ -181,11 +213,15 @@ func (r *run) gatherModule(g *group) {
 	}
 	kind := r.kind
 	r.kind = Temporaries
+	mine := r.way.shard(bytes)
 	bytes = min(bytes, largest+2*r.way.ZeRO.Prefetch)
 	flat := r.alloc(size{bytes, 1}, "output of all-gather", gathering)
 	if r.way.ZeRO.Weights {
 		shard := r.alloc(size{r.way.shard(bytes), 1}, "shard from the host", gathering)
-		r.fromHost(shard.n)
+		r.fromHost(mine) // by turns
+		if z := r.zero; z.NVMe {
+			r.clock.device(float64(mine) * z.swapped / z.Drive)
+		}
 		r.drop(&shard)
 	}
 	for _, p := range g.params {

@@ -155,7 +155,7 @@ func (k pyTorch) steps(in *Input) *ledger.Result {
 	key := ledgerKey{
 		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.ZeRO,
 		in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers, k.zero,
-		in.Offload, in.Rates, in.Training,
+		in.Offload, in.Rates, in.Training, in.Node,
 	}
 	res := in.ledgers[key]
 	if res == nil {
@@ -191,6 +191,7 @@ type ledgerKey struct {
 	offload                          recipe.Offload
 	rates                            ledger.Rates
 	training                         recipe.Training
+	node                             int // whose GPUs share its drives
 }
 
 // Adapters returns the parameters of the adapters that are trained in place of all weights; 0: there are
@@ -288,6 +289,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	if k.zero {
 		w.Bytes, w.Autocast, w.FSDP, w.Whole, w.ZeRO = 2, false, false, false, ledger.NewZeRO(l.ZeRO)
 		w.ZeRO.Host, w.ZeRO.Weights = in.Offload.Optimizer(), in.Offload.Weights()
+		w.ZeRO.NVMe, w.ZeRO.Drive = in.Offload.NVMe(), in.Rates.Drives/float64(max(min(l.GPUs, in.Node), 1))
 	}
 	switch in.Recompute.Mode {
 	case recipe.RecomputeFull:

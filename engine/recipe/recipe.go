@@ -127,18 +127,31 @@ const (
 	// OffloadActivations is what the backward reads: torch.autograd.graph.save_on_cpu.
 	OffloadActivations Offload = "activations"
 	OffloadEverything  Offload = "everything" // weights and activations
+	// OffloadOptimizerNVMe is the optimizer's state on the drives of the node, with buffers in host memory.
+	OffloadOptimizerNVMe Offload = "optimizer-nvme"
+	OffloadWeightsNVMe   Offload = "weights-nvme" // and weights: DeepSpeed's ZeRO-Infinity
 )
 
 // Offloads lists every offload, the default first.
 func Offloads() []Offload {
-	return []Offload{OffloadNone, OffloadOptimizer, OffloadWeights, OffloadActivations, OffloadEverything}
+	return []Offload{
+		OffloadNone, OffloadOptimizer, OffloadWeights, OffloadActivations, OffloadEverything,
+		OffloadOptimizerNVMe, OffloadWeightsNVMe,
+	}
 }
 
-// Optimizer reports whether the optimizer's state is in host memory and its update runs there.
-func (o Offload) Optimizer() bool { return o == OffloadOptimizer || o.Weights() }
+// Optimizer reports whether the optimizer's state is off the GPU and its update runs on the host.
+func (o Offload) Optimizer() bool {
+	return o == OffloadOptimizer || o == OffloadOptimizerNVMe || o.Weights()
+}
 
-// Weights reports whether shards of weights and gradients are in host memory, with the optimizer's state.
-func (o Offload) Weights() bool { return o == OffloadWeights || o == OffloadEverything }
+// Weights reports whether shards of weights and gradients are off the GPU, with the optimizer's state.
+func (o Offload) Weights() bool {
+	return o == OffloadWeights || o == OffloadEverything || o == OffloadWeightsNVMe
+}
+
+// NVMe reports whether what is off the GPU is on the drives of the node.
+func (o Offload) NVMe() bool { return o == OffloadOptimizerNVMe || o == OffloadWeightsNVMe }
 
 // Activations reports whether what the backward reads is.
 func (o Offload) Activations() bool { return o == OffloadActivations || o == OffloadEverything }

@@ -51,7 +51,7 @@ type Traits struct {
 func (t *Traits) Offloads() []Offload {
 	switch {
 	case t.HostOptimizer:
-		return []Offload{OffloadOptimizer, OffloadWeights}
+		return []Offload{OffloadOptimizer, OffloadWeights, OffloadOptimizerNVMe, OffloadWeightsNVMe}
 	case t.Ledger:
 		return []Offload{OffloadWeights, OffloadActivations, OffloadEverything}
 	}

@@ -52,6 +52,9 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 			Plus(rec.Named("host_time_per_parameter",
 				float64(soft.HostUpdate)).Times(rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine)))
 	}
+	if in.Offload.NVMe() {
+		t = t.Plus(drives(in, rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine)))
+	}
 	if in.Precision == recipe.NVFP4 { // Transformer Engine keeps the 4-bit weights for all micro-batches
 		t = t.Plus(
 			in.Machine.Streamed(
@@ -78,7 +81,8 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 			Formula: t.Text(), Value: t.V,
 			Source: "memory traffic of fused Adam over the rank's shard, or its way to the host and back " +
 				"and the update by the host's processors " +
-				"(CPU-Adam: deepspeedai/DeepSpeed, pull request 735), and the host's part; " + record.From(
+				"(CPU-Adam: deepspeedai/DeepSpeed, pull request 735), from drives and back where states " +
+				"are there, and the host's part; " + record.From(
 				soft.From,
 			),
 			LeavesOut: "arithmetic, gradient clipping's norm over ranks",
@@ -88,6 +92,27 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 			record.In("host_time_per_parameter", soft.HostUpdate), record.In("GPUs_of_a_node", gpus))
 	}
 	return units.Seconds(t.V)
+}
+
+// drives returns the seconds in which the drives of a node write fp32 gradients of so many parameters, read
+// them with the states, and write these again, and 16-bit weights where these are there: one after the other,
+// as DeepSpeed does without pipeline_read and pipeline_write.
+func drives(in *Input, parameters record.Num) record.Num {
+	const gradient, weight = 4, 2
+	states := in.Optimizer.StateBytes(in.Precision)
+	read, write := in.Machine.Cluster.Drives()
+	written := gradient + states
+	if in.Offload.Weights() {
+		written += weight
+	}
+	rec := in.Record
+	rec.Given(record.In("bytes_read_of_a_parameter", gradient+states),
+		record.In("bytes_written_of_a_parameter", written), record.In("drives_read", float64(read)),
+		record.In("drives_write", float64(write)))
+	return parameters.Times(rec.Named("bytes_read_of_a_parameter", gradient+states).
+		Over(rec.Named("drives_read", float64(read))).
+		Plus(rec.Named("bytes_written_of_a_parameter", written).
+			Over(rec.Named("drives_write", float64(write)))))
 }
 
 // updateGathers returns the seconds in which an update gathers whole matrices from the shards, one after the

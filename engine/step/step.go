@@ -50,10 +50,12 @@ type Input struct {
 	// activations that a stage sends to the host in a micro-batch; nil: none
 	OffloadedBytes func(stage int) units.Bytes
 	// routed tokens of the busiest rank over the even share, at least 1
-	Load     float64
-	Offload  recipe.Offload
-	TrainMTP bool
-	Record   *record.Recorder // records formulas; nil: nobody asked
+	Load    float64
+	Offload recipe.Offload
+	// of what is on drives, whose states it says
+	Optimizer recipe.Optimizer
+	TrainMTP  bool
+	Record    *record.Recorder // records formulas; nil: nobody asked
 	// times of computing and the update that the stack's ledger gives, for a stage of all layers; nil: none
 	Known *memory.StepTimes
 }
