@@ -367,7 +367,15 @@ func TestRefused(t *testing.T) {
 		},
 		"mixers alone": {
 			`{"model_type":"nemotron_h","hybrid_override_pattern":"M*"}`,
-			[]string{"no layer is an MLP or a mixture"},
+			[]string{"hybrid_override_pattern: no layer is an MLP or a mixture"},
+		},
+		"a third kind of attention": {
+			`{"model_type":"minimax_m1","num_hidden_layers":2,"attn_type_list":[0,2]}`,
+			[]string{"attn_type_list: layer 2 has 2; allowed: 0 and 1"},
+		},
+		"a third kind of window": {
+			`{"model_type":"mimo_v2_flash","num_hidden_layers":2,"hybrid_layer_pattern":[0,-1]}`,
+			[]string{"hybrid_layer_pattern: layer 2 has -1; allowed: 0 and 1"},
 		},
 		"no layers at all": {
 			`{"model_type":"nemotron_h"}`,

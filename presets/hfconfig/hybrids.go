@@ -187,7 +187,8 @@ func nemotronH(r *reader) {
 		m.ExpertLatent, _ = r.number("moe_latent_size", "moe_latent_hidden")
 	}
 	if !m.Flat() && len(r.Problems) == 0 {
-		r.refusef(list, "no layer is an MLP or a mixture, which makes no model of this class")
+		r.refusef(r.first("hybrid_override_pattern", list), "no layer is an MLP or a mixture, "+
+			"which makes no model of this class")
 	}
 	r.skip("of layers that there are none of, or the same as another key", "intermediate_size",
 		"n_routed_experts", "n_shared_experts", "num_experts_per_tok",

@@ -162,7 +162,7 @@ func (r *reader) sharedExperts(routed, shared string) {
 	case r.has("moe_layers_enum"):
 		r.listed("moe_layers_enum")
 	case r.has(key) && r.keys[key].raw[0] == '[':
-		if has := r.numbers(key, "moe_pattern"); r.long(key, len(has)) {
+		if has := r.bits(key, "moe_pattern"); r.long(key, len(has)) {
 			r.mixtures(key, func(i int) bool { return has[i] != 0 })
 		}
 	case r.has(key):
@@ -282,7 +282,7 @@ func llama4(r *reader) {
 		r.skip("as moe_layers gives it", "interleave_moe_layer_step")
 	}
 	m.LocalWindow, _ = r.number("attention_chunk_size", "local_window")
-	if rope := r.numbers("no_rope_layers", "local_to_global_ratio"); len(rope) > 0 && m.LocalWindow > 0 {
+	if rope := r.bits("no_rope_layers", "local_to_global_ratio"); len(rope) > 0 && m.LocalWindow > 0 {
 		if r.long("no_rope_layers", len(rope)) {
 			r.windows("no_rope_layers", func(i int) bool { return rope[i] != 0 })
 		}

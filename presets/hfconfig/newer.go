@@ -178,7 +178,7 @@ func mimoV2(r *reader) {
 	m.LocalKVHeads, _ = r.number("swa_num_key_value_heads", "local_kv_heads")
 	m.LocalHeadDim, _ = r.number("swa_head_dim", "local_head_dim")
 	m.LocalVHeadDim, _ = r.number("swa_v_head_dim", "local_v_head_dim")
-	if list := r.numbers("hybrid_layer_pattern", "layer_pattern"); r.long("hybrid_layer_pattern", len(list)) {
+	if list := r.bits("hybrid_layer_pattern", "layer_pattern"); r.long("hybrid_layer_pattern", len(list)) {
 		r.windows("hybrid_layer_pattern", func(i int) bool { return list[i] != 0 })
 	}
 	local := r.flag("add_swa_attention_sink_bias", "local_sinks") && m.LocalWindow > 0
@@ -266,7 +266,7 @@ func miniMaxM3(r *reader) {
 	if r.has("attention_output_gate") && r.flag("attention_output_gate", "attn_gate") {
 		m.AttnGate = model.GateChannel
 	}
-	list := r.numbers(of+"sparse_attention_freq", "layer_pattern")
+	list := r.bits(of+"sparse_attention_freq", "layer_pattern")
 	if r.long(of+"sparse_attention_freq", len(list)) {
 		r.each(func(i int) byte {
 			return map[bool]byte{true: model.LetterSparse, false: model.LetterAttention}[list[i] != 0]

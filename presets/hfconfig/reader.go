@@ -451,6 +451,15 @@ func (r *reader) numbers(key string, fields ...string) []int {
 	return list
 }
 
+// bits reads a list of zeros and ones: which layers are of one of two kinds.
+func (r *reader) bits(key string, fields ...string) []int {
+	list := r.numbers(key, fields...)
+	if i := slices.IndexFunc(list, func(n int) bool { return n != 0 && n != 1 }); i >= 0 {
+		r.refusef(key, "layer %d has %d; allowed: 0 and 1", i+1, list[i])
+	}
+	return list
+}
+
 // first returns the first of several names of a key that the file has, else the first.
 func (r *reader) first(keys ...string) string {
 	for _, key := range keys {

@@ -205,7 +205,7 @@ func miniMax(r *reader) {
 			"full_attention":   model.LetterAttention, "attention": model.LetterAttention,
 		})
 		r.skip("layer_types tells each layer", "attn_type_list")
-	} else if types := r.numbers("attn_type_list", "layer_pattern"); !r.has("attn_type_list") {
+	} else if types := r.bits("attn_type_list", "layer_pattern"); !r.has("attn_type_list") {
 		m.Pattern = string([]byte{model.LetterAttention, model.LetterLightning})
 	} else if r.long("attn_type_list", len(types)) {
 		r.each(func(i int) byte {
