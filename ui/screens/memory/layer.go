@@ -207,7 +207,7 @@ func (v *View) layerHead(in *screen.Context, w int, columns []column) (lines []s
 		}
 	}
 	if left := head.Left(); left > 2 && len(v.answers.kinds) == 1 {
-		head.Gap(2).Put(in.Paint(themes.Muted), widget.Cut("saved of one micro-batch", head.Left()))
+		head.Gap(2).Put(in.Paint(themes.Muted), in.Longest(left-2, "saved of one micro-batch", "saved"))
 	}
 	if len(v.answers.kinds) > 1 {
 		lines = append(lines, kinds.String())
@@ -220,9 +220,7 @@ func (v *View) kindWords(in *screen.Context, kind int, alone bool) string {
 	k := &v.answers.kinds[kind]
 	text, n := k.Name+" "+in.Glyphs.Times+" "+strconv.Itoa(k.Layers), len(v.answers.kinds)
 	switch {
-	case n == 1:
-		return k.Name + " layer " + in.Glyphs.Times + " " + strconv.Itoa(k.Layers)
-	case alone:
+	case alone && n > 1:
 		text = fmt.Sprintf("kind %d of %d: %s", kind+1, n, text)
 	}
 	return text

@@ -58,7 +58,7 @@ func TestMeanings(t *testing.T) {
 	ranks := drawn(in, "ranks", 80, 20)
 	screentest.Meant(t, ranks, in.Theme, themes.Good, "fits: 68.0 GiB ±9.0 %")
 	screentest.Meant(t, ranks, in.Theme, themes.Warn, "▲", "▲", "▲")
-	screentest.Meant(t, ranks, in.Theme, themes.Limit, "│", "│", "│", "│")
+	screentest.Meant(t, ranks, in.Theme, themes.Limit, "│", "│", "│", "│", "│")
 	screentest.Meant(t, ranks, in.Theme, themes.Current, "[12.0]")
 }
 
@@ -321,24 +321,22 @@ func BenchmarkWork(b *testing.B) {
 
 // TestLimitLabel: the words of the limit stand over its line in the bars.
 func TestLimitLabel(t *testing.T) {
-	for _, w := range []int{110, 120, 160, 200, 240} {
+	for _, w := range []int{80, 110, 120, 160, 200, 240} {
 		in := input(t, colorprofile.ASCII, true, 4)
 		v := New()
 		lines := v.Render(in.At(w, 40))
-		at := -1
+		at, bars := -1, map[int]int{}
 		for _, line := range lines {
-			cells := []rune(ansi.Strip(line))
-			if i := strings.Index(string(cells), " usable │"); i >= 0 {
-				at = len([]rune(string(cells)[:i])) + len(" usable ")
-				continue
-			}
-			if at >= 0 && strings.HasPrefix(strings.TrimLeft(string(cells), " ▸"), "rank ") &&
-				cells[at] != '│' {
-				t.Errorf("%d cells wide: no limit below its label: %q", w, string(cells))
+			text := ansi.Strip(line)
+			if i := strings.Index(text, " usable │"); i >= 0 {
+				at = len([]rune(text[:i])) + len(" usable ")
+			} else if i := strings.Index(text, "│"); i >= 0 &&
+				strings.HasPrefix(strings.TrimLeft(text, " ▸"), "rank ") {
+				bars[len([]rune(text[:i]))]++
 			}
 		}
-		if at < 0 {
-			t.Errorf("%d cells wide: no label", w)
+		if len(bars) != 1 || bars[at] != 4 {
+			t.Errorf("%d cells wide: the label stands at %d, the limit of bars at %v", w, at, bars)
 		}
 	}
 }

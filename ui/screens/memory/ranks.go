@@ -120,7 +120,7 @@ func (v *View) ranks(in *screen.Context, w, h int, headed bool) []string {
 			lines = append(lines, v.barRow(in, i, w, &g))
 		}
 		if !g.brief {
-			lines = append(lines, widget.Blank(w))
+			lines = append(lines, usableLine(in, widget.NewLine(w).To(g.label), barAbove(w, &g)))
 		}
 	}
 	lines = append(lines, v.names(in, w, &g))
@@ -187,10 +187,23 @@ func (v *View) bar(in *screen.Context, l *widget.Line, r *engine.RankMemory, wid
 	l.Raw(bar.Render(in.Theme, in.Glyphs, width), width)
 }
 
+// barAbove is the width of the bars above the table: the total stands behind them.
+func barAbove(w int, g *grid) int { return w - g.label - 9 }
+
+// usableLine names the usable memory where it stands in bars below or above that are so wide, from the end
+// of a line.
+func usableLine(in *screen.Context, l *widget.Line, width int) string {
+	m := memoryOf(in)
+	bar := screen.RankBar(m, nil)
+	at := l.Used() + bar.LimitAt(min(width, l.Left()))
+	l.RightAligned(in.Paint(themes.Muted), figure.GiB(m.Usable)+" usable", at-1)
+	return l.To(at).Put(in.Paint(themes.Limit), in.Glyphs.Limit).String()
+}
+
 func (v *View) barRow(in *screen.Context, i, w int, g *grid) string {
 	l := widget.NewLine(w)
 	v.label(in, l, i, g)
-	v.bar(in, l, &memoryOf(in).Ranks[i], w-g.label-9)
+	v.bar(in, l, &memoryOf(in).Ranks[i], barAbove(w, g))
 	text, role := screen.RankTotal(memoryOf(in), &memoryOf(in).Ranks[i])
 	return l.RightAligned(in.Paint(role), text, w).String()
 }
@@ -223,11 +236,7 @@ func (v *View) names(in *screen.Context, w int, g *grid) string {
 		l.Gap(1).Put(in.Paint(role), name)
 	}
 	if g.bar > 0 {
-		l.To(g.label + (totalTerm+1)*g.pitch + 2)
-		bar := screen.RankBar(m, nil)
-		at := l.Used() + bar.LimitAt(min(g.bar, l.Left()))
-		l.RightAligned(in.Paint(themes.Muted), figure.GiB(m.Usable)+" usable",
-			at-1).To(at).Put(in.Paint(themes.Limit), in.Glyphs.Limit)
+		return usableLine(in, l.To(g.label+(totalTerm+1)*g.pitch+2), g.bar)
 	}
 	return l.String()
 }
@@ -335,7 +344,7 @@ func (v *View) details(in *screen.Context, w int) []string {
 	}
 	formula, why := widget.NewLine(w), widget.NewLine(w)
 	formula.Gap(2).Put(in.Paint(themes.Text),
-		fitting(w-2, v.formula(in, rank, term), v.briefFormula(in, rank, term)))
+		in.Longest(w-2, v.formula(in, rank, term), v.briefFormula(in, rank, term)))
 	why.Gap(2).Put(in.Paint(themes.Muted), widget.Cut(v.moves(in, rank, term), w-2))
 	return []string{l.String(), formula.String(), why.String()}
 }

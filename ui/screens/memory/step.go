@@ -284,7 +284,7 @@ func (v *View) termsLine(in *screen.Context, p *picture, w int) string {
 func (v *View) verdict(in *screen.Context, rank, w int) string {
 	long, short := v.verdictWords(in, rank)
 	_, role := screen.Fit(memoryOf(in))
-	return widget.NewLine(w).Gap(2).Put(in.Paint(role), fitting(w-2, long, short)).String()
+	return widget.NewLine(w).Gap(2).Put(in.Paint(role), in.Longest(w-2, long, short)).String()
 }
 
 // verdictWords say whether the steps of a rank fit, or that another rank is worse, in full and in brief.
@@ -330,5 +330,5 @@ func (v *View) milestones(in *screen.Context, w int) []string {
 	}
 	texts = append(texts, fmt.Sprintf("allocated: %s loaded, first %s, updated %s, later %s",
 		figure.GiB(m.Model), figure.GiB(m.FirstPeak), figure.GiB(m.AfterUpdate), figure.GiB(m.LaterPeak)))
-	return []string{widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), fitting(w-2, texts...)).String()}
+	return []string{widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), in.Longest(w-2, texts...)).String()}
 }

@@ -10,7 +10,6 @@ import (
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
-	"meshscope/ui/widget"
 )
 
 // Terms in the order of the bars; totalTerm represents their sum.
@@ -97,14 +96,4 @@ func gib(b units.Bytes) string { return figure.GiB(b) + " GiB" }
 // peakWords returns the verdict in a few words.
 func peakWords(in *screen.Context, m *engine.Memory) string {
 	return string(m.Fit) + ": " + bandOf(in, m).Of(gib(m.Peak)) + " of " + figure.GiB(m.Usable)
-}
-
-// fitting returns the first of the texts that fits w cells, else the last, cut.
-func fitting(w int, texts ...string) string {
-	for _, text := range texts {
-		if widget.Width(text) <= w {
-			return text
-		}
-	}
-	return widget.Cut(texts[len(texts)-1], w)
 }

@@ -191,7 +191,7 @@ func (v *View) tabs(in *screen.Context, w int) string {
 	}
 	m := memoryOf(in)
 	short, role := screen.Fit(m)
-	l.Right(in.Paint(role), fitting(l.Left(), peakWords(in, m), short+": "+bandOf(in, m).Of(gib(m.Peak)),
+	l.Right(in.Paint(role), in.Longest(l.Left(), peakWords(in, m), short+": "+bandOf(in, m).Of(gib(m.Peak)),
 		short), 0)
 	return l.String()
 }
@@ -205,10 +205,8 @@ func (v *View) bandLine(in *screen.Context, w int) string {
 	m := memoryOf(in)
 	l := widget.NewLine(w).Gap(2)
 	l.Put(in.Paint(themes.Muted), "peak ").Put(in.Paint(themes.Strong), bandOf(in, m).Of(gib(m.Peak)))
-	if note := " (" + m.Note() + ")"; widget.Width(note) <= l.Left() {
-		l.Put(in.Paint(themes.Muted), note)
-	}
-	return l.String()
+	note := in.Longest(l.Left(), " ("+m.Note()+")", " ("+m.Count()+")")
+	return l.Put(in.Paint(themes.Muted), note).String()
 }
 
 // bandOf is how exact the peak is.
