@@ -316,6 +316,32 @@ func TestNameOfASchedule(t *testing.T) {
 	}
 }
 
+// TestNameOfAScheduleToTake: the list that takes a schedule reads a typed name as that which compares does.
+func TestNameOfAScheduleToTake(t *testing.T) {
+	setup := presets.DefaultSetup()
+	r := engine.Evaluate(setup)
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 2, 1, 8))
+	in.Setup, in.Report = &setup, &r
+	v := &View{}
+	_, do := screen.Press(v, in.At(120, 30), "t")
+	do.Work(context.Background())()
+	for _, key := range strings.Fields("z b v h 1") { // no name has the v there
+		screen.Press(v, in.At(120, 30), key)
+	}
+	if got := v.table.rows[v.table.row].Info.Kind; got != schedule.ZBH1 && got != schedule.ZBV {
+		t.Errorf("chooses %s", got)
+	}
+	if text := ansi.Strip(v.Render(in.At(120, 30))[0]); !strings.Contains(text, v.table.typed+"_") ||
+		v.table.typed == "" {
+		t.Errorf("%q is not shown: %s", v.table.typed, text)
+	}
+	plain := v.table.plain
+	screen.Press(v, in.At(120, 30), "esc")
+	if screen.Press(v, in.At(120, 30), "v"); v.table.plain == plain {
+		t.Error("v does not switch pictures and figures")
+	}
+}
+
 // TestCompareLongPipelines: timelines of long pipelines are not kept; the one
 // that is compared with is computed again.
 func TestCompareLongPipelines(t *testing.T) {

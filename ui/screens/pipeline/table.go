@@ -177,11 +177,12 @@ func (v *View) tableKeys(in *screen.Context) []screen.Key {
 			Do: func(n int) { t.move(n << 20) },
 		},
 	}
+	begin := "1 a d i l n v z" // as names of schedules begin
 	if !t.second {
-		return keys
+		begin = strings.Replace(begin, " v", "", 1) // it has the pictures
 	}
-	return slices.Insert(keys, 0, screen.Key{ // as names of schedules begin
-		Keys: "1 a d i l n v z", Foot: "a-z", Help: "type the name of a schedule", Hint: "type a name",
+	return slices.Insert(keys, 0, screen.Key{
+		Keys: begin, Foot: "a-z", Help: "type the name of a schedule", Hint: "type a name",
 		Begin: func(letter string) screen.Request { return v.Type(in, letter) },
 	})
 }
@@ -234,9 +235,13 @@ func named(text string) (kind schedule.Kind) {
 
 // Prompt returns the footer while a name is typed.
 func (v *View) Prompt() []widget.Hint {
+	enter := "takes it"
+	if v.table.second {
+		enter = "compares with it"
+	}
 	return []widget.Hint{
 		{Key: v.table.typed, Text: "typed"},
-		{Key: "enter", Text: "compares with it"},
+		{Key: "enter", Text: enter},
 		{Key: "esc", Text: "drops it"},
 	}
 }
@@ -293,9 +298,9 @@ func (v *View) renderTable(in *screen.Context, w, h int) []string {
 	name, remark := "ALL SCHEDULES FOR THIS SETUP", "enter takes one"
 	if t.second {
 		name, remark = "COMPARE WITH", "type a name; enter compares"
-		if t.typed != "" {
-			remark = t.typed + "_"
-		}
+	}
+	if t.typed != "" {
+		remark = t.typed + "_"
 	}
 	switch {
 	case t.jobs.Running():
