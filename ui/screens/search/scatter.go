@@ -45,6 +45,9 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 		widget.SpotPlain: "found", widget.SpotMarked: "none faster with less memory",
 		widget.SpotHere: "your setup", widget.SpotPointed: "selected",
 	}
+	if w < 72 { // so that every sign has its name
+		names[widget.SpotMarked] = "best at its GiB"
+	}
 	if own := v.own(in); own != nil {
 		dot(own, widget.SpotHere)
 		if last := len(s.Points) - 1; last >= 0 && s.Beyond(s.Points[last]) {
