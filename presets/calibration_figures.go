@@ -127,6 +127,7 @@ func opsFigures(o *hardware.Ops) []figureRange {
 		number("grouped_gradient_half_rows", 0, 100_000, &o.GradientRows),
 		number("grouped_gradient_memory_efficiency", least, 1, &o.GradientRead),
 		micros("grouped_start_us", &o.GroupedStart),
+		number("scan_efficiency", least, 1, &o.Scan),
 		micros("kernel_start_us", &o.Start).need(),
 	}, fusedFigures("attention", &o.Attention)...)
 }

@@ -253,6 +253,14 @@ func (m *Machine) Streamed(bytes record.Num) record.Num {
 	return bytes.With("("+bytes.Text()+") / BW + start", t)
 }
 
+// Scanned is Streamed of what the kernels of a scan move.
+func (m *Machine) Scanned(bytes record.Num) record.Num {
+	if share := m.Ops.Scan; share > 0 {
+		bytes = bytes.Over(record.Lit(share))
+	}
+	return m.Streamed(bytes)
+}
+
 // Stream returns the time of an operation bound by memory that moves b bytes.
 func (m *Machine) Stream(b units.Bytes) units.Seconds {
 	if b <= 0 {

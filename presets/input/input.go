@@ -19,7 +19,7 @@ const (
 	// a line of a batch.
 	MaxDocument = 1 << 20
 	// MaxPreset is how many bytes a preset or a file of keys may have.
-	MaxPreset = 64 << 10
+	MaxPreset = 128 << 10
 	// MaxLog is how many bytes of a log or a table of measured runs are read.
 	MaxLog = 10 << 20
 	// MaxKeys is how many keys a TOML document may have. A setup has fewer than 150, the

@@ -17,6 +17,7 @@ func fittedKeys(stack recipe.Stack) []string {
 			"factor", "memory_passes", "dp_exposed", "gather_exposed", "tp_chunked_forward_exposed",
 			"tp_chunked_backward_exposed",
 			"expert_product_us", "host_moe_layer_fp8_us", "biased_experts_passes", "gemm_fp8_efficiency",
+			"scan_efficiency",
 		}
 	case recipe.Megatron2022:
 		return []string{"factor", "memory_passes", "tp_forward_exposed", "tp_backward_exposed"}
