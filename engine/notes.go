@@ -120,10 +120,10 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		list = append(list, s.Model.Saves()...)
 	}
 	say(scans && s.Stack.Resolve() != recipe.Textbook, "layers of linear attention take what their kernels "+
-		"move through memory; neither that nor what they save was measured, and both are alike on every "+
-		"stack")
-	say(scans && s.Precision.Narrow(), "of layers of linear attention "+string(s.Precision)+" is used for "+
-		"the projections alone; convolution, scan and gate stay in 16 bits, the state in 32")
+		"move through memory, at a rate fitted to runs of Nemotron 3 Nano alone; what they save was not "+
+		"measured, and both are alike on every stack")
+	say(scans && s.Precision.Narrow(), "layers of linear attention have their projections alone in "+
+		"fewer than 16 bits; convolution, scan and gate stay in 16, the state in 32")
 	gathers := s.Model.GathersStates()
 	say(scans && s.CP > 1 && !gathers, "context parallelism of linear attention exchanges the sequence for "+
 		"heads, before its convolution and after it, exposed, as Megatron-LM does on every stack")

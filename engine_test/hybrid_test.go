@@ -212,9 +212,10 @@ func TestLinearAttentionDoesNotGrowWithTheSequence(t *testing.T) {
 	// Bytes of a token that the kernels of a value head of 128 x 128 read and write in chunks of 64.
 	s := hybrid(t, "qwen3-next-80b-a3b", knob.Given{knob.GPUs: 8, knob.EP: 8})
 	bytes := 32 * 2 * (7*128 + 6*128 + 2*128*128/64 + 6*64)
-	if bound := float64(bytes) / float64(s.Cluster.GPU.MemoryBandwidth); long["delta_moe scan"] < bound ||
-		long["delta_moe scan"] > 1.5*bound {
-		t.Errorf("a token of the scan takes %v, its bytes %v", long["delta_moe scan"], bound)
+	const share = 0.2 // of the bandwidth of streams, which scans reach
+	bound := float64(bytes) / float64(s.Cluster.GPU.MemoryBandwidth) / share
+	if scan := long["delta_moe scan"]; scan < bound || scan > 1.5*bound {
+		t.Errorf("a token of the scan takes %v, its bytes %v", scan, bound)
 	}
 }
 
@@ -328,7 +329,7 @@ func TestNarrowProjectionsOfScans(t *testing.T) {
 			}
 		}
 		if said := strings.Join(engine.Evaluate(s).Assumptions, "\n"); c.precision.Narrow() !=
-			strings.Contains(said, "is used for the projections alone") {
+			strings.Contains(said, "have their projections alone in fewer") {
 			t.Errorf("%s: %s", c.id, said)
 		}
 	}

@@ -66,7 +66,7 @@ func TestParamSet(t *testing.T) {
 		{"schedule", "afab", "afab"},
 		{"recompute", "full:12", "full:12"},
 		{"split", "39, 41", "39,41"},
-		{"split", "balanced", ""},
+		{"split", "balanced", "balanced"},
 		{"grad-dtype", "bf16+fp32", "bf16+fp32"},
 		{"precision", "fp8:deepseek", "fp8:deepseek"},
 		{"recompute", "modules:act, norm", "modules:norm,act"},

@@ -102,7 +102,7 @@ type Ops struct {
 	GroupedRead float64 // share of memory bandwidth of a grouped product
 	// the same of the gradient of the groups' matrices; 0: as the others
 	GradientRows, GradientRead float64
-	Scan                       float64       // share of the rate of streams that the kernels of scans reach; 0: all
+	Scan                       float64       // share of the rate of Stream that scans reach; 0: all
 	GroupedStart               units.Seconds // of a grouped product; 0: as every kernel
 
 	Start units.Seconds // of every kernel

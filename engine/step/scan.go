@@ -8,8 +8,8 @@ import (
 )
 
 // scan adds a scan in chunks: what its kernels move through memory at the rate that scans reach, or their
-// arithmetic at the rate of attention where that takes longer. The rate is fitted to runs with Mamba-2; of no GPU
-// have such kernels been measured alone.
+// arithmetic at the rate of attention where that takes longer. The rate is fitted to runs with Mamba-2; such
+// kernels have not been measured alone on any GPU.
 func (k *kernels) scan(c *Cost, o *model.Op) {
 	rec := k.rec.Scope(o.ID, o.Name)
 	for pass, to := range [...]*units.Seconds{&c.Forward, &c.InputGrad} {
