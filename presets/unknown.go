@@ -118,7 +118,7 @@ func similarity(asked, id string) float64 {
 func startsWith(text, with string) bool {
 	rest, ok := strings.CutPrefix(text, with)
 	digit := func(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
-	return ok && with != "" && !(digit(rest) && digit(with[len(with)-1:]))
+	return ok && with != "" && (!digit(rest) || !digit(with[len(with)-1:]))
 }
 
 func plain(s string) string {

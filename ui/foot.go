@@ -80,7 +80,7 @@ func (m *Model) urgent(f *footer) {
 		p, _ := knob.Find(typing.Knob)
 		text, _ := typing.Text()
 		f.say(themes.Text, "", state.Preview(&p, text), f.h-1)
-	case m.state.Note.Tone != state.Plain && !(m.noticing() && m.refused()):
+	case m.state.Note.Tone != state.Plain && (!m.noticing() || !m.refused()):
 		m.note(f)
 	case m.noticing(): // under what is wrong with the setup that was opened
 		f.h--

@@ -30,7 +30,7 @@ func TestTypedMeans(t *testing.T) {
 			t.Errorf("%s %s: %q, %v, not %q", c.knob, c.typed, a.Text, err, c.want)
 		}
 	}
-	for text, want := range map[string]string{"transofrmers": "nearest transformers", "de": "is not one of"} {
+	for text, want := range map[string]string{"transformerz": "nearest transformers", "de": "is not one of"} {
 		_, err := Typed(&s, knob.Calibration, text)
 		if err == nil || !strings.HasPrefix(err.Error(), "stack: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
