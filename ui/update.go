@@ -32,6 +32,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if k, ok := msg.(tea.KeyPressMsg); ok && k.String() == "alt+esc" { // two that came at once
+		k.Mod = 0
+		_, first := m.Update(k)
+		_, second := m.Update(k)
+		return m, tea.Batch(first, second)
+	}
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.caps.Resize(msg.Width, msg.Height)
