@@ -72,6 +72,7 @@ func megatronOptions() []Rule {
 		refuses("offload-weights", knob.Offload, megatronArguments+", --optimizer-cpu-offload",
 			"the optimizer alone goes to the host, not the weights",
 			func(s *engine.Setup) bool { return s.Offload.Weights() }),
+		noDrives(megatronArguments + ", --optimizer-cpu-offload"),
 		refuses("offload-activations", knob.Offload, megatronArguments+", --cpu-offloading-num-layers",
 			"activations go to the host by layers, see --offload-layers",
 			func(s *engine.Setup) bool { return s.Offload.Activations() }),

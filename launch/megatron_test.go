@@ -52,6 +52,7 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		"attention-fp8":       {narrow, func(s *engine.Setup) { s.Attending = recipe.Attention8 }},
 		"fp8-weights":         {flat, func(s *engine.Setup) { s.Precision, s.ZeRO = recipe.FP8, 0 }},
 		"offload-weights":     {flat, func(s *engine.Setup) { s.Offload = recipe.OffloadWeights }},
+		"offload-nvme":        {flat, func(s *engine.Setup) { s.Offload = recipe.OffloadOptimizerNVMe }},
 		"offload-activations": {flat, func(s *engine.Setup) { s.Offload = recipe.OffloadActivations }},
 		"offload-zero":        {offloaded, func(s *engine.Setup) { s.ZeRO = 0 }},
 		"fp8-scan": {

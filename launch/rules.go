@@ -105,8 +105,7 @@ func noHostMemory(source, because string) []Rule {
 			func(s *engine.Setup) bool { return s.Offload.Optimizer() && !s.Offload.Weights() }),
 		refuses("offload-weights", knob.Offload, source, "weights on the host are not written into its file",
 			func(s *engine.Setup) bool { return s.Offload.Weights() }),
-		refuses("offload-nvme", knob.Offload, source, "DeepSpeed's file alone has NVMe",
-			func(s *engine.Setup) bool { return s.Offload.NVMe() }),
+		noDrives(source),
 		refuses("offload-activations", knob.Offload, source,
 			"activations on the host are not written into its file",
 			func(s *engine.Setup) bool { return s.Offload.Activations() }),
@@ -114,6 +113,13 @@ func noHostMemory(source, because string) []Rule {
 			"it keeps no activations of layers in host memory",
 			func(s *engine.Setup) bool { return s.OffloadLayers > 0 }),
 	}
+}
+
+// noDrives is the rule of launchers that keep nothing on drives.
+func noDrives(source string) Rule {
+	return refuses("offload-nvme", knob.Offload, source,
+		"files of DeepSpeed, and of accelerate with DeepSpeed, alone have NVMe",
+		func(s *engine.Setup) bool { return s.Offload.NVMe() })
 }
 
 // noAdapters are the rules of launchers whose file starts the training of every weight.
