@@ -83,6 +83,9 @@ func TestEveryGPUIsCalibrated(t *testing.T) {
 			t.Errorf("%s has no calibration", g.ID)
 			continue
 		}
+		if c.Calibration.Ops.Scan <= 0 {
+			t.Errorf("%s: kernels of scans reach the whole bandwidth", g.ID)
+		}
 		first := map[string]bool{"a100-pcie-80g": true, "h100-sxm": true, "b200-sxm": true}
 		inherits := strings.Contains(strings.Join(c.Calibration.Notes, " "), "nearest GPU")
 		if inherits == first[g.ID] {

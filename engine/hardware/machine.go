@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"math"
 
 	"meshscope/engine/recipe"
@@ -253,12 +254,13 @@ func (m *Machine) Streamed(bytes record.Num) record.Num {
 	return bytes.With("("+bytes.Text()+") / BW + start", t)
 }
 
-// Scanned is Streamed of what the kernels of a scan move.
+// Scanned is Streamed of what the kernels of a scan move, which reach a share of that rate.
 func (m *Machine) Scanned(bytes record.Num) record.Num {
-	if share := m.Ops.Scan; share > 0 {
-		bytes = bytes.Over(record.Lit(share))
+	t := float64(m.Stream(units.Bytes(bytes.V / cmp.Or(m.Ops.Scan, 1))))
+	if t == 0 || !bytes.Named() {
+		return record.Lit(t)
 	}
-	return m.Streamed(bytes)
+	return bytes.With("("+bytes.Text()+") / (BW * share_of_scans) + start", t)
 }
 
 // Stream returns the time of an operation bound by memory that moves b bytes.

@@ -1,6 +1,8 @@
 package hardware
 
 import (
+	"cmp"
+
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
@@ -84,6 +86,7 @@ func (m *Machine) recordConstants(rec *record.Recorder) {
 		record.In("queries_a_second_of_narrow_heads_forward", rate(a.Forward.NarrowQuery)),
 		record.In("queries_a_second_of_narrow_heads_backward", rate(a.Backward.NarrowQuery)),
 		record.In("tiles_felt_forward", a.Forward.Tile), record.In("tiles_felt_backward", a.Backward.Tile),
+		record.InUnit(record.Share, "share_of_scans", cmp.Or(o.Scan, 1)),
 		record.In("queries_a_second_forward", rate(a.Forward.Query)),
 		record.In("queries_a_second_backward", rate(a.Backward.Query)), record.In("SMs", o.SMs),
 		record.In("attention_start", a.Forward.Start),

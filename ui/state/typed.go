@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/report/figure"
 )
@@ -22,11 +23,15 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 	if most := 40; strings.Contains(text, "\n") || utf8.RuneCountInString(text) > most {
 		return Action{}, errors.New("no share string, command line, file or value; " + Preview(&p, ""))
 	}
-	text = meant(&p, text)
-	if _, err := knob.Turn(s.Setup, id, text, s.Locks); err != nil {
+	means := meant(&p, text)
+	if _, err := knob.Turn(s.Setup, id, means, s.Locks); err != nil {
+		if bad, ok := errors.AsType[*knob.ValueError](err); ok && bad.Given == means {
+			asTyped := *bad
+			asTyped.Given, err = text, &asTyped
+		}
 		return Action{}, errors.New(sentence(err))
 	}
-	return Action{Verb: SetKnob, ID: id, Text: text}, nil
+	return Action{Verb: SetKnob, ID: id, Text: means}, nil
 }
 
 // meant returns the value that a typed text means where the row is in sight: a number is layers per rank of
@@ -42,11 +47,11 @@ func meant(p *knob.Knob, text string) string {
 	case p.Kind != knob.Choice || text == "":
 		return text
 	}
+	if _, err := p.Set(engine.Setup{}, text); err == nil { // targets of LoRA: q is one, and begins qv
+		return text
+	}
 	var begin []string
 	for _, word := range p.Choices {
-		if word == text {
-			return text
-		}
 		if strings.HasPrefix(word, strings.ToLower(text)) {
 			begin = append(begin, word)
 		}

@@ -24,11 +24,16 @@ func TestTypedMeans(t *testing.T) {
 		{knob.Schedule, "interleaved", "interleaved"},
 		{knob.Recompute, "2", "full:2"},
 		{knob.Recompute, "sel", "selective"},
+		{"lora-targets", "q", "q"},
 	} {
 		a, err := Typed(&s, c.knob, c.typed)
 		if err != nil || a.Text != c.want {
 			t.Errorf("%s %s: %q, %v, not %q", c.knob, c.typed, a.Text, err, c.want)
 		}
+	}
+	_, err := Typed(&s, "node-bandwidth", "1.2.3")
+	if err == nil || !strings.Contains(err.Error(), `"1.2.3" `) {
+		t.Errorf("1.2.3: %v", err)
 	}
 	for text, want := range map[string]string{"transformerz": "nearest transformers", "de": "is not one of"} {
 		_, err := Typed(&s, knob.Calibration, text)
