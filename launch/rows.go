@@ -159,11 +159,15 @@ func isOn(v any) (bool, error) {
 	case bool:
 		return b, nil
 	case string:
-		if slices.Contains([]string{"true", "True", "1", "on"}, b) {
+		switch strings.ToLower(b) { // YAML has yes and on too
+		case "true", "1", "on", "yes":
 			return true, nil
-		}
-		if slices.Contains([]string{"false", "False", "0", "off"}, b) {
+		case "false", "0", "off", "no":
 			return false, nil
+		}
+	case int, int64, float64:
+		if text := fmt.Sprint(b); text == "1" || text == "0" {
+			return text == "1", nil
 		}
 	}
 	return false, fmt.Errorf("%s is neither true nor false", shown(v))

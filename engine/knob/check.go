@@ -202,7 +202,8 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 // (common/gemm/cublaslt_gemm.cu), 32 of MXFP8 (Megatron-LM, get_fp8_align_size); 0: it can.
 func (s *Setup) UnevenScan() (width, by int) {
 	p := s.Precision.On(s.Stack)
-	if s.Stack.Resolve().Family() != "megatron" || !p.Narrow() || p == recipe.FP8DeepSeek || !s.Model.Scans() || s.TP < 1 {
+	if s.Stack.Resolve().Family() != "megatron" || !p.Narrow() || p == recipe.FP8DeepSeek ||
+		!s.Model.Scans() || s.TP < 1 {
 		return 0, 0
 	}
 	if by = 16; p == recipe.FP8Megatron && s.Cluster.GPU.Architecture == "Blackwell" {
