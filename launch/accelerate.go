@@ -335,7 +335,7 @@ func (r *reader) finishDeepSpeedPlugin(gpus int) {
 		return
 	}
 	r.assume(flat(knob.ZeRO), 2, "accelerate's default of zero_stage")
-	r.weightsOnHost("deepspeed_config.offload_param_device")
+	r.offGPU("deepspeed_config.offload_optimizer_device", "deepspeed_config.offload_param_device")
 }
 
 // weightsDevice returns the row of where the plugin keeps weights.

@@ -240,19 +240,18 @@ func finishDeepSpeed(r *reader) {
 	}
 	if v, said := r.values[offload]; said && v.Value != "none" {
 		r.Setup[flat(knob.Offload)] = string(recipe.OffloadOptimizer)
-		switch {
-		case v.Value == onNVMe && r.number("zero", 0) == 3:
+		switch v.Value {
+		case onNVMe:
 			r.Setup[flat(knob.Offload)] = string(recipe.OffloadOptimizerNVMe)
-		case v.Value == onNVMe:
-			r.wrongf(offload, "nvme needs stage 3: read as the memory of the host")
-		case v.Value != "cpu":
+		case "cpu":
+		default:
 			r.wrongf(offload, "%s: read as the memory of the host", shown(v.Value))
 		}
 	}
 	if r.Setup[flat(knob.HSDP)] = 1; r.number("zero", 0) == 3 {
 		r.shard = r.whole("zero_optimization.mics_shard_size", -1, 0)
 	}
-	r.weightsOnHost("zero_optimization.offload_param.device")
+	r.offGPU(offload, "zero_optimization.offload_param.device")
 	for key, why := range map[string]string{
 		"zero_optimization.zero_hpz_partition_size": "a second copy of the weights for each node is not " +
 			"modelled: its memory and its saved traffic are not counted",

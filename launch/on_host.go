@@ -15,8 +15,27 @@ import (
 // hostActivationsKey is the switch of axolotl and TRL by which what the backward reads goes to the host.
 const hostActivationsKey = "activation_offloading"
 
-// weightsOnHost reads where DeepSpeed keeps weights: on the host with the optimizer, and zero 3.
-func (r *reader) weightsOnHost(key string) {
+// optimizerOnDrives takes the optimizer back from drives where there is no zero 3, which DeepSpeed has them
+// with.
+func (r *reader) optimizerOnDrives(key string) {
+	offload, host := flat(knob.Offload), string(recipe.OffloadOptimizer)
+	stage, known := r.Setup[flat(knob.ZeRO)].(int)
+	switch {
+	case r.Setup[offload] != string(recipe.OffloadOptimizerNVMe) || stage == 3:
+	case known:
+		r.wrongf(key, "nvme needs stage 3: read as the memory of the host")
+		r.Setup[offload] = host
+	default:
+		r.withdraw(key)
+		r.lost[offload] = true
+		r.unknown(offload, "nvme needs stage 3, and the stage is not known, see zero", r.values[key].Line)
+		r.guess(offload, host)
+	}
+}
+
+// offGPU reads where DeepSpeed keeps the optimizer, and weights: off the GPU with the optimizer, and zero 3.
+func (r *reader) offGPU(optimizerKey, key string) {
+	r.optimizerOnDrives(optimizerKey)
 	e, said := r.values[key]
 	if !said || slices.Contains([]any{"none", nil, false}, e.Value) {
 		return
@@ -238,18 +257,11 @@ func (r *Reading) plainOffload(from recipe.Stack) {
 	const weights = "weights on the host are modelled on transformers, pytorch and deepspeed alone"
 	key, optimizer := flat(knob.Offload), string(recipe.OffloadOptimizer)
 	word, _ := r.Setup[key].(string)
-	switch of := recipe.Offload(word); {
-	case of.Activations():
-		why := "activations"
-		if of.Weights() {
-			why = "weights and activations"
-		}
-		why += " on the host are modelled on transformers and pytorch alone"
+	away := func(why, where string, guess recipe.Offload) {
 		for _, u := range r.Understood {
 			if slices.Equal(u.Setup, []string{key}) {
 				r.Ignored = append(r.Ignored, Ignored{
-					Key: u.Key, Line: u.Line, value: u.Value, lost: true,
-					Why: why + ": nothing is there here",
+					Key: u.Key, Line: u.Line, value: u.Value, lost: true, Why: why + ": " + where,
 				})
 			}
 		}
@@ -257,7 +269,19 @@ func (r *Reading) plainOffload(from recipe.Stack) {
 			return slices.Equal(u.Setup, []string{key})
 		})
 		r.unknown(key, why, 0)
-		r.guess(key, string(recipe.OffloadNone))
+		r.guess(key, string(guess))
+	}
+	switch of := recipe.Offload(word); {
+	case of.NVMe():
+		away("NVMe is modelled on deepspeed alone", "the optimizer is in the memory of the host here",
+			recipe.OffloadOptimizer)
+	case of.Activations():
+		why := "activations"
+		if of.Weights() {
+			why = "weights and activations"
+		}
+		away(why+" on the host are modelled on transformers and pytorch alone", "nothing is there here",
+			recipe.OffloadNone)
 	case !of.Weights():
 	case from.Resolve() == recipe.DeepSpeed:
 		r.Setup[key] = optimizer

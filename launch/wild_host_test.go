@@ -75,6 +75,26 @@ func wildOnHost() []wild {
 			"", false,
 		},
 		{
+			"optimizer on NVMe by accelerate's plugin, zero 2", "a.yaml", "distributed_type: DEEPSPEED\n" +
+				"num_processes: 4\ndeepspeed_config:\n  zero_stage: 2\n  offload_optimizer_device: " +
+				"nvme\n", nil, nil,
+			"nvme needs stage 3: read as the memory of the host", true,
+		},
+		{
+			"optimizer on NVMe, a stage that is not known", "ds.json",
+			`{"zero_optimization": {"stage": "auto", "offload_optimizer": {"device": "nvme"}}, ` +
+				`"bf16": {"enabled": true}}`, nil,
+			map[string]any{"zero": open, "offload": open},
+			"the stage is not known, see zero", false,
+		},
+		{
+			"optimizer on NVMe with AutoTP", "ds.json", `{"zero_optimization": {"stage": 3, ` +
+				`"offload_optimizer": {"device": "nvme"}}, "tensor_parallel": {"autotp_size": 2}, ` +
+				`"bf16": {"enabled": true}}`, nil,
+			map[string]any{"zero": 3, "tp": 2, "offload": open, "calibration": "default"},
+			"NVMe is modelled on deepspeed alone", false,
+		},
+		{
 			"weights and optimizer by accelerate's plugin", "a.yaml", plugin +
 				"  offload_optimizer_device: cpu\n  offload_param_device: cpu\n", nil,
 			map[string]any{"zero": 3, "offload": "weights", "calibration": "deepspeed"},
