@@ -63,16 +63,13 @@ func (t *trainer) file() form {
 					return word, word != ""
 				},
 			},
-			joint("bf16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) {
-				return s.Precision == recipe.BF16 && !pure(s), true
-			}),
+			formatSwitch("bf16",
+				func(s *engine.Setup) bool { return s.Precision == recipe.BF16 && !pure(s) }),
 			{
 				key: pureKey, from: []string{flat(knob.WeightDtype), flat(knob.Precision)}, read: part,
 				write: func(s *engine.Setup) (any, bool) { return true, pure(s) },
 			},
-			joint("fp16", []knob.ID{knob.Precision}, func(s *engine.Setup) (any, bool) {
-				return s.Precision == recipe.FP16, true
-			}),
+			formatSwitch("fp16", func(s *engine.Setup) bool { return s.Precision == recipe.FP16 }),
 			{
 				key: "deepspeed", from: []string{flat(knob.ZeRO)}, read: t.deepSpeed,
 				write: func(s *engine.Setup) (any, bool) {
@@ -234,7 +231,13 @@ func (t *trainer) checkpoints(on bool) func(v any, r *reader) error {
 	return func(v any, r *reader) error {
 		word, _ := v.(string)
 		away := strings.HasPrefix(word, "offload")
-		is := v == true || word == "unsloth" || away
+		is := word == "unsloth" || away
+		if !is && v != nil {
+			var err error
+			if is, err = isOn(v); err != nil {
+				return err
+			}
+		}
 		if away {
 			r.Ignored = append(r.Ignored, Ignored{
 				Key: "gradient_checkpointing", Line: r.values["gradient_checkpointing"].Line, lost: true,
@@ -409,6 +412,22 @@ func (t *trainer) finish(r *reader) {
 	t.stacked(r)
 }
 
+// formatSwitch returns the row of the switch of a number format, which may be auto, or axolotl's full: all
+// of the model in it.
+func formatSwitch(key string, where func(s *engine.Setup) bool) field {
+	return field{
+		key: key, from: []string{flat(knob.Precision)},
+		write: func(s *engine.Setup) (any, bool) { return where(s), true },
+		read: func(v any, _ *reader) error {
+			if v == nil || v == "auto" || v == "full" {
+				return nil
+			}
+			_, err := isOn(v)
+			return err
+		},
+	}
+}
+
 // precision derives the number format.
 func (t *trainer) precision(r *reader) {
 	const key = "precision"
@@ -416,7 +435,10 @@ func (t *trainer) precision(r *reader) {
 		r.guess(key, string(recipe.BF16))
 		return
 	}
-	on := func(v any) bool { return v == true || v == "true" || v == "full" }
+	on := func(v any) bool {
+		is, err := isOn(v)
+		return v != nil && (v == "full" || is && err == nil)
+	}
 	loaded := map[string]recipe.Precision{
 		"bfloat16": recipe.BF16, "float16": recipe.FP16,
 		"float32": recipe.FP32,

@@ -1,0 +1,36 @@
+package launch_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"meshscope/launch"
+	"meshscope/presets"
+)
+
+// TestSwitchesOfYAML: yes, on and 1 are on as YAML has them, in files of trainers too; what is no switch is a
+// problem, not off.
+func TestSwitchesOfYAML(t *testing.T) {
+	for word, on := range map[string]bool{
+		"yes": true, "on": true, "1": true, "True": true, "no": false, "off": false, "0": false,
+	} {
+		o := launch.Open("axolotl.yaml", axolotlSwitches(word), presets.Default())
+		want := map[bool]string{true: "bf16 full", false: "fp32 none"}[on]
+		got := fmt.Sprint(o.Setup["precision"], " ", o.Setup["recompute"])
+		if got != want || len(o.Problems) > 0 {
+			t.Errorf("%s: %s, %v, not %s", word, got, o.Problems, want)
+		}
+	}
+	for _, word := range []string{"junk", "[1]", "2"} {
+		o := launch.Open("axolotl.yaml", axolotlSwitches(word), presets.Default())
+		if text := fmt.Sprint(o.Problems); strings.Count(text, "is neither true nor false") != 2 {
+			t.Errorf("%s: %s", word, text)
+		}
+	}
+}
+
+func axolotlSwitches(word string) []byte {
+	return []byte("base_model: NousResearch/Meta-Llama-3.1-8B\nsequence_len: 2048\nmicro_batch_size: 1\n" +
+		"bf16: " + word + "\ngradient_checkpointing: " + word + "\n")
+}
