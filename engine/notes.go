@@ -177,7 +177,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 
 // measuredDrives says where the rates of drives are from, if nobody gave them.
 func measuredDrives(c *hardware.Cluster) string {
-	if c.DriveRead > 0 && c.DriveWrite > 0 {
+	if c.DrivesGiven() {
 		return ""
 	}
 	return ", as DeepSpeed measured on four of PCIe 4 (DeepNVMe, 2024), where cluster.drive_read_bandwidth " +

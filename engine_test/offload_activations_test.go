@@ -96,7 +96,7 @@ func TestActivationsOnHostTakeTime(t *testing.T) {
 // TestActivationsOnHostRefused: what a stack cannot keep on the host is refused by name.
 func TestActivationsOnHostRefused(t *testing.T) {
 	refusals(t, map[string]knob.Given{
-		"no activations on the host here; allowed: none, optimizer": {
+		"none, optimizer, and with zero 3 weights, optimizer-nvme, weights-nvme": {
 			knob.Calibration: recipe.DeepSpeed, knob.Offload: recipe.OffloadActivations,
 		},
 		"under DDP; allowed: none, activations": {

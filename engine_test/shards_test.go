@@ -6,7 +6,9 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/fit"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
+	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
 
@@ -43,6 +45,23 @@ func TestUnsharded(t *testing.T) {
 					got, want)
 			}
 		}
+	}
+}
+
+// TestUnshardedNVMe: without shards the states on drives are in host memory, as those there stay.
+func TestUnshardedNVMe(t *testing.T) {
+	whole := func(offload recipe.Offload) units.Bytes {
+		s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{
+			knob.GPUs: 4, knob.Calibration: recipe.DeepSpeed, knob.ZeRO: 3, knob.Offload: offload,
+		})
+		shards, ok := fit.Unsharded(new(engine.Evaluator), s)
+		if !ok {
+			t.Fatal("no answer about a legal setup")
+		}
+		return shards.Whole[0].Offloaded
+	}
+	if on, off := whole(recipe.OffloadOptimizerNVMe), whole(recipe.OffloadOptimizer); on != off || off == 0 {
+		t.Errorf("%v in host memory, of what is there %v", on, off)
 	}
 }
 

@@ -20,9 +20,15 @@ func (a *adviser) last(m *Move) string {
 		here, there := now.Groups(&now.Cluster).TP, s.Groups(&s.Cluster).TP
 		return there.Size > 1 && there.Crosses() && (!here.Crosses() || here.Size < there.Size)
 	}
+	const host = "the update's time on the host is that of one measured machine"
+	assumed := s.Offload.NVMe() && !now.Offload.NVMe() && !s.Cluster.DrivesGiven()
 	switch {
+	case assumed && now.Offload.Optimizer():
+		return "the drives' rates are assumed"
+	case assumed:
+		return host + ", and the drives' rates are assumed"
 	case s.Offload.Optimizer() && !now.Offload.Optimizer():
-		return "the update's time on the host is that of one measured machine"
+		return host
 	case s.OffloadLayers > now.OffloadLayers:
 		return "copies of activations to the host are assumed to overlap"
 	case s.GradDtype != now.GradDtype || s.Optimizer != now.Optimizer:

@@ -251,6 +251,15 @@ func TestWhatComesLast(t *testing.T) {
 	}{
 		{nil, func(s *engine.Setup) { s.Offload = recipe.OffloadOptimizer }, "host"},
 		{func(s *engine.Setup) { s.Offload = recipe.OffloadOptimizer }, func(*engine.Setup) {}, ""},
+		{nil, func(s *engine.Setup) { s.Offload = recipe.OffloadWeightsNVMe }, "machine, and the drives'"},
+		{
+			func(s *engine.Setup) { s.Offload = recipe.OffloadOptimizer },
+			func(s *engine.Setup) { s.Offload = recipe.OffloadOptimizerNVMe }, "drives' rates are assumed",
+		},
+		{
+			func(s *engine.Setup) { s.Cluster.DriveRead, s.Cluster.DriveWrite = 1e9, 1e9 },
+			func(s *engine.Setup) { s.Offload = recipe.OffloadWeightsNVMe }, "one measured machine",
+		},
 		{nil, func(s *engine.Setup) { s.Schedule = schedule.Naive }, "one pipeline rank works"},
 		{nil, func(s *engine.Setup) { s.Schedule, s.PP = schedule.Naive, 1 }, ""},
 		{func(s *engine.Setup) { s.Schedule = schedule.Naive }, func(*engine.Setup) {}, ""},

@@ -23,8 +23,10 @@ func Unsharded(e *engine.Evaluator, s engine.Setup) (Shards, bool) {
 	}
 	out := Shards{Dense: s.DenseShards(), Expert: s.ExpertShards()}
 	switch s.ZeRO = 0; s.Offload { // weights on the host need shards
-	case recipe.OffloadWeights, recipe.OffloadOptimizerNVMe, recipe.OffloadWeightsNVMe:
+	case recipe.OffloadWeights, recipe.OffloadWeightsNVMe:
 		s.Offload = recipe.OffloadNone
+	case recipe.OffloadOptimizerNVMe: // which needs shards too
+		s.Offload = recipe.OffloadOptimizer
 	case recipe.OffloadEverything:
 		s.Offload = recipe.OffloadActivations
 	case recipe.OffloadNone, recipe.OffloadOptimizer, recipe.OffloadActivations:

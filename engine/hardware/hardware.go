@@ -126,6 +126,9 @@ func (c *Cluster) Drives() (read, write units.BytesPerSecond) {
 	return cmp.Or(c.DriveRead, 10e9), cmp.Or(c.DriveWrite, 5e9)
 }
 
+// DrivesGiven reports whether somebody says both of them.
+func (c *Cluster) DrivesGiven() bool { return c.DriveRead > 0 && c.DriveWrite > 0 }
+
 // Domain returns the number of GPUs joined by the scale-up link.
 func (c *Cluster) Domain() int { return max(c.ScaleUpGPUs, 1) }
 

@@ -89,7 +89,8 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(s.Offload == recipe.OffloadWeights && traits.HostOptimizer && s.ZeRO != 3, "stack-lacks", Offload,
 		"weights on the host with zero 3 alone, not %d; allowed: none, optimizer", s.ZeRO)
 	refuse(s.Offload.Activations() && traits.HostOptimizer, "stack-lacks", Offload,
-		"no activations on the host here; allowed: none, optimizer, and with zero 3 weights")
+		"no activations on the host here; allowed: none, optimizer, and with zero 3 weights, "+
+			"optimizer-nvme, weights-nvme")
 	refuse(offloads && traits.HostOptimizer && s.Optimizer.OnlyLedger(), "stack-lacks", Optimizer,
 		"DeepSpeedCPUAdam on the host, not %s; allowed: adam, sgd", s.Optimizer)
 	refuse(!slices.Contains(traits.Losses, s.LossKernel()), "stack-lacks", Loss,
