@@ -69,42 +69,57 @@ func TestHostMemory(t *testing.T) {
 }
 
 // TestNVMeByHand: with states on drives host memory has gradients in 16 bits and four buffers of a sub-group,
-// with weights there too so many of these, five buffers of the largest shard and one of what is written; the
-// GPU has what it has with the host.
+// with weights there too five buffers of the largest shard, and those that stay: all of a share up to 1e9, of
+// a larger one none, though their buffer is there, with one of what is written. The GPU has what it has with
+// the host.
 func TestNVMeByHand(t *testing.T) {
 	const (
 		all       = 8030261248.
 		share     = all / 4
+		adapters  = 41.94e6
 		states    = 4 * (2*share + 4*4*1e9)
 		embedding = 128256 * 4096.
-		weights   = 4 * (2*1e9 + 5*2*embedding/4 + 2*1e9)
+		buffers   = 4 * 5 * 2 * embedding / 4
 		read      = 10e9
 		write     = 5e9
 	)
-	run := func(offload recipe.Offload) engine.Report {
-		_, r := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{
-			knob.GPUs: 4, knob.Calibration: recipe.DeepSpeed, knob.ZeRO: 3, knob.Offload: offload,
-		})
+	run := func(gpus, lora int, offload recipe.Offload) engine.Report {
+		given := knob.Given{
+			knob.GPUs: gpus, knob.Calibration: recipe.DeepSpeed, knob.ZeRO: 3, knob.Offload: offload,
+		}
+		if lora > 0 {
+			given[knob.LoRA] = lora
+		}
+		_, r := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
 		if !r.Legal {
 			t.Fatal(r.Problems)
 		}
 		return r
 	}
 	for _, c := range []struct {
+		gpus, lora      int
 		drives, host    recipe.Offload
 		memory          float64
 		update, gathers float64 // seconds of the node's drives
 	}{
 		{
-			recipe.OffloadOptimizerNVMe, recipe.OffloadOptimizer, states,
+			4, 0, recipe.OffloadOptimizerNVMe, recipe.OffloadOptimizer, states,
 			all * (16/read + 16/write), 0,
 		},
-		{ // what does not stay in host memory is gathered twice, but for the last layers
-			recipe.OffloadWeightsNVMe, recipe.OffloadWeights, states + weights,
-			all * (16/read + 18/write), 2 * 2 * (all - 4e9) / read,
+		{ // what does not stay in host memory is gathered twice, but for the head
+			4, 0, recipe.OffloadWeightsNVMe, recipe.OffloadWeights, states + 4*(2+2)*1e9 + buffers,
+			all * (16/read + 18/write), 2 * (2*all - embedding) / read,
+		},
+		{ // two nodes
+			16, 0, recipe.OffloadWeightsNVMe, recipe.OffloadWeights,
+			8*(2+4*4+2)*all/16 + 8*5*2*1e8, all / 2 * (16/read + 16/write), 0,
+		},
+		{ // nor is a frozen embedding, which has no backward
+			4, 16, recipe.OffloadWeightsNVMe, recipe.OffloadWeights, (2+4*4+2)*adapters + buffers,
+			adapters * (16/read + 16/write), 2 * (2*all - 2*embedding) / read,
 		},
 	} {
-		drives, host := run(c.drives), run(c.host)
+		drives, host := run(c.gpus, c.lora, c.drives), run(c.gpus, c.lora, c.host)
 		on, off := &drives.Memory.Ranks[0], &host.Memory.Ranks[0]
 		if on.Allocated != off.Allocated {
 			t.Errorf("%s: %v on the GPU, with the host %v", c.drives, on.Allocated, off.Allocated)

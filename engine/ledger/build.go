@@ -148,7 +148,7 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 		p := &param{name: x.name, frozen: x.frozen}
 		s := b.program.regs[r]
 		b.params[i] = p
-		t.bytes += s.bytes()
+		t.bytes, t.largest = t.bytes+s.bytes(), max(t.largest, s.n)
 		gathered := tensor{size: s, st: &storage{
 			bytes: s.bytes(), name: "gathered " + x.name, refs: 1, kind: Temporaries,
 		}}

@@ -49,6 +49,7 @@ type training struct {
 	trained          []*trainable
 	frozen, elements int64 // of weights: frozen, trained
 	bytes            int64 // of weights, as operations read them
+	largest          int64 // elements of a weight, frozen or trained
 	host             int64 // bytes in host memory
 	fixed            []tensor
 	states           []tensor

@@ -154,7 +154,7 @@ func (t *training) countHost() {
 		return
 	}
 	if z != nil && z.NVMe {
-		t.host += t.zero.swapBytes()
+		t.host += t.zero.swapBytes(t.largest)
 		return
 	}
 	for _, p := range t.trained {

@@ -74,8 +74,10 @@ func (t *training) install() {
 		hold(size{z.share(), 4}, "fp32 weights", States)
 	}
 	if z.NVMe && z.Weights {
-		kept := 2 * min(z.share(), maxInHost) * z.ranks
-		z.swapped = max(0, 1-float64(kept)/float64(t.bytes))
+		z.swapped = 1
+		if StaysInHost(z.share()) {
+			z.swapped = max(0, 1-float64(2*z.share()*z.ranks)/float64(t.bytes))
+		}
 	}
 	t.trained = []*trainable{{n: z.share(), e: 4}}
 }
@@ -87,17 +89,21 @@ const (
 	weightBuffer, maxInHost     = 1e8, 1e9
 )
 
+// StaysInHost reports whether 16-bit weights on drives are in host memory after all: max_in_cpu is one
+// sub-group's size, a larger share has several, the first as large or larger, and only whole ones stay.
+func StaysInHost(share int64) bool { return share <= maxInHost }
+
 // swapBytes returns what is in host memory of a rank whose states are on drives: gradients in 16 bits and
-// buffers for a sub-group's states; of weights there some that stay, buffers for one of them each, and one
-// for what is written of a sub-group. A buffer that is too small stops DeepSpeed: it is as large as it has
-// to be here.
-func (z *reducer) swapBytes() int64 {
+// buffers for a sub-group's states; of weights there those that stay, or their buffer, buffers for one of
+// them each, and one for what is written of a sub-group. A buffer that is too small stops DeepSpeed: it is
+// as large here as the largest weight needs, trained or not.
+func (z *reducer) swapBytes(largest int64) int64 {
 	group := min(z.share(), z.SubGroup)
 	sum := 2*z.share() + stateBuffers*4*group
 	if z.Weights {
-		largest := (z.largest + z.ranks - 1) / z.ranks
-		sum += 2*min(z.share(), maxInHost) + weightBuffers*2*max(weightBuffer, largest)
-		if z.share() > maxInHost {
+		shard := (largest + z.ranks - 1) / z.ranks
+		sum += 2*min(z.share(), maxInHost) + weightBuffers*2*max(weightBuffer, shard)
+		if !StaysInHost(z.share()) {
 			sum += 2 * group
 		}
 	}

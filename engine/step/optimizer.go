@@ -3,6 +3,7 @@ package step
 import (
 	"fmt"
 
+	"meshscope/engine/ledger"
 	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
 	"meshscope/engine/record"
@@ -53,7 +54,7 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 				float64(soft.HostUpdate)).Times(rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine)))
 	}
 	if in.Offload.NVMe() {
-		t = t.Plus(drives(in, rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine)))
+		t = t.Plus(drives(in, gpus, mine))
 	}
 	if in.Precision == recipe.NVFP4 { // Transformer Engine keeps the 4-bit weights for all micro-batches
 		t = t.Plus(
@@ -94,21 +95,22 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 	return units.Seconds(t.V)
 }
 
-// drives returns the seconds in which the drives of a node write fp32 gradients of so many parameters, read
-// them with the states, and write these again, and 16-bit weights where these are there: one after the other,
-// as DeepSpeed does without pipeline_read and pipeline_write.
-func drives(in *Input, parameters record.Num) record.Num {
+// drives returns the seconds in which the drives of a node write fp32 gradients of the parameters of each
+// GPU, read them with the states, and write these again, and 16-bit weights where these are there: one after
+// the other, as DeepSpeed does without pipeline_read and pipeline_write.
+func drives(in *Input, gpus int, mine record.Num) record.Num {
 	const gradient, weight = 4, 2
 	states := in.Optimizer.StateBytes(in.Precision)
 	read, write := in.Machine.Cluster.Drives()
 	written := gradient + states
-	if in.Offload.Weights() {
+	if in.Offload.Weights() && !ledger.StaysInHost(int64(mine.V)) {
 		written += weight
 	}
 	rec := in.Record
 	rec.Given(record.In("bytes_read_of_a_parameter", gradient+states),
 		record.In("bytes_written_of_a_parameter", written), record.In("drives_read", float64(read)),
 		record.In("drives_write", float64(write)))
+	parameters := rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine)
 	return parameters.Times(rec.Named("bytes_read_of_a_parameter", gradient+states).
 		Over(rec.Named("drives_read", float64(read))).
 		Plus(rec.Named("bytes_written_of_a_parameter", written).
