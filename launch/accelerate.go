@@ -154,6 +154,8 @@ func accelerateFile(plugged bool) form {
 		words(plugin+"offload_optimizer_device", knob.Offload, pair{"none", "none"}, pair{"optimizer", "cpu"},
 			pair{"optimizer-nvme", "nvme"}, pair{"weights", "cpu"}, pair{"weights-nvme", "nvme"}).only(plugs),
 		weightsDevice(plugin + "offload_param_device").only(plugs),
+		drivePath(plugin+"offload_optimizer_nvme_path", recipe.Offload.Optimizer).only(plugs),
+		drivePath(plugin+"offload_param_nvme_path", recipe.Offload.Weights).only(plugs),
 		same(plugin+"zero3_init_flag", true,
 			"weights are made in their shards").only(func(s *engine.Setup) bool {
 			return plugged && s.ZeRO == 3

@@ -80,7 +80,10 @@ func (t *trainer) adapterRows() []field {
 		row(targetsKey, loraTargetsKey, func(s *engine.Setup) (any, bool) {
 			return t.modules(s), s.Frozen() && (t.id != "axolotl" || !everyProduct(s))
 		}),
-		row(magnitudesKey, doraKey, func(s *engine.Setup) (any, bool) { return true, s.Frozen() && s.DoRA }),
+		{
+			key: magnitudesKey, from: []string{doraKey}, read: readMagnitudes,
+			write: func(s *engine.Setup) (any, bool) { return true, s.Frozen() && s.DoRA },
+		},
 		row(in4Bits, baseKey, on(base(recipe.BaseNF4), "axolotl", "trl")),
 		row(in8Bits, baseKey, on(base(recipe.BaseInt8), "axolotl", "trl")),
 		row(bitsKey, baseKey, func(s *engine.Setup) (any, bool) {

@@ -48,6 +48,19 @@ func (t *trainer) adapts(r *reader) {
 	}
 }
 
+// readMagnitudes reads whether adapters have magnitudes: of the setup adapts says it, which knows of adapters.
+func readMagnitudes(v any, _ *reader) error {
+	switch on, err := isOn(v); {
+	case err != nil:
+		return fmt.Errorf("%w; allowed: true (on), false (off)", err)
+	case v == nil:
+		return skip("null: the program's default")
+	case !on:
+		return skip("off: plain LoRA")
+	}
+	return nil
+}
+
 // tuned returns which weights are trained: full, lora, qlora or another word.
 func (t *trainer) tuned(r *reader) (how string, line int) {
 	if e, said := r.values[t.word(howKey)]; said {

@@ -27,6 +27,11 @@ func deepSpeed() Launcher {
 				d.Warnings = append(d.Warnings, "AutoEP takes DeepSeek-V3's experts without the bias that "+
 					"balances them, and needs Transformers 5.0.0")
 			}
+			for _, e := range d.Entries {
+				if e.Site { // JSON has no comments
+					d.Warnings = append(d.Warnings, e.Key+" is yours to set: "+e.Why)
+				}
+			}
 			return d
 		},
 		sniff: keyed(".json", parseTemplate, "zero_optimization", "train_micro_batch_size_per_gpu",
@@ -143,8 +148,15 @@ func deepSpeedFile() form {
 			func(s *engine.Setup) (any, bool) { return hostDevice(s.Offload), s.Offload.Optimizer() }),
 		joint("zero_optimization.offload_param.device", []knob.ID{knob.Offload},
 			func(s *engine.Setup) (any, bool) { return hostDevice(s.Offload), s.Offload.Weights() }),
-		drivePath("offload_optimizer", recipe.Offload.Optimizer),
-		drivePath("offload_param", recipe.Offload.Weights),
+		drivePath("zero_optimization.offload_optimizer.nvme_path", recipe.Offload.Optimizer),
+		drivePath("zero_optimization.offload_param.nvme_path", recipe.Offload.Weights),
+		swaps("zero_optimization.offload_optimizer.buffer_count", 4),
+		swaps("zero_optimization.offload_optimizer.pipeline_read", false),
+		swaps("zero_optimization.offload_optimizer.pipeline_write", false),
+		swaps("zero_optimization.offload_param.buffer_count", 5),
+		swaps("zero_optimization.offload_param.buffer_size", 100_000_000),
+		swaps("zero_optimization.offload_param.max_in_cpu", 1_000_000_000),
+		swaps("zero_optimization.sub_group_size", 1_000_000_000),
 		joint("zero_optimization.mics_shard_size", []knob.ID{knob.HSDP}, func(s *engine.Setup) (any, bool) {
 			return s.DP / s.Replicas(), s.Replicas() > 1
 		}),
@@ -261,13 +273,6 @@ func finishDeepSpeed(r *reader) {
 		if v, said := r.values[key]; said && v.Value != "none" && v.Value != false && v.Value != 1 {
 			r.Ignored = append(r.Ignored, Ignored{Key: key, Why: why, Line: v.Line})
 		}
-	}
-	for key, of := range map[string]any{
-		"offload_optimizer.buffer_count": 4, "offload_optimizer.pipeline_read": false,
-		"offload_optimizer.pipeline_write": false, "offload_param.buffer_count": 5,
-		"offload_param.buffer_size": 1e8, "offload_param.max_in_cpu": 1e9,
-	} {
-		r.swapsLike("zero_optimization."+key, of)
 	}
 	r.deepSpeedBatch()
 }

@@ -76,24 +76,27 @@ func hostDevice(o recipe.Offload) string {
 }
 
 // drivePath returns the row of the folder on drives of what some offloads have there.
-func drivePath(of string, has func(recipe.Offload) bool) field {
-	row := yours("zero_optimization."+of+".nvme_path", "/local_nvme", "a folder on the drives of each node")
-	return row.only(func(s *engine.Setup) bool { return s.Offload.NVMe() && has(s.Offload) })
+func drivePath(key string, has func(recipe.Offload) bool) field {
+	return yours(key, "/local_nvme", "a folder on the drives of each node").only(func(s *engine.Setup) bool {
+		return s.Offload.NVMe() && has(s.Offload)
+	})
 }
 
-// swapsLike says of a key of offloads to NVMe that another value than DeepSpeed's default is not in the
-// figures.
-func (r *reader) swapsLike(key string, as any) {
-	word, _ := r.Setup[flat(knob.Offload)].(string)
-	e, said := r.values[key]
-	if !said || e.Value == nil || fmt.Sprint(e.Value) == fmt.Sprint(as) || !recipe.Offload(word).NVMe() {
-		return
-	}
-	r.withdraw(key)
-	r.Ignored = append(r.Ignored, Ignored{
-		Key: key, Line: e.Line, value: e.Value, lost: true,
-		Why: fmt.Sprintf("the figures are those of %v, DeepSpeed's default", as),
-	})
+// swaps returns the row of a key of what is on drives, of which DeepSpeed's default is modelled.
+func swaps(key string, as any) field {
+	return field{key: key, read: func(v any, r *reader) error {
+		const zero = "zero_optimization."
+		if r.text(zero+"offload_optimizer.device") != onNVMe || r.text(zero+"stage") != "3" {
+			return skip("nothing is on drives here")
+		}
+		if f, ok := v.(float64); ok && f == float64(int(f)) {
+			v = int(f)
+		}
+		if v == nil || v == as {
+			return skip("DeepSpeed's default, which the figures have")
+		}
+		return uncarried(fmt.Sprintf("the figures are those of %v, DeepSpeed's default", as))
+	}}
 }
 
 // onHostWithoutShards takes back weights on the host of a file that shards none: FSDP alone keeps them there.

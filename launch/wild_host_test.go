@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"strings"
 	"testing"
 
 	"meshscope/engine"
@@ -60,6 +61,13 @@ func wildOnHost() []wild {
 				`"offload_param": {"device": "nvme", "buffer_count": 5}}, "bf16": {"enabled": true}}`, nil,
 			map[string]any{"zero": 3, "offload": "weights-nvme", "calibration": "deepspeed"},
 			"the figures are those of false, DeepSpeed's default", false,
+		},
+		{
+			"buffers of NVMe of another size", "ds.json", `{"zero_optimization": {"stage": 3, ` +
+				`"sub_group_size": 5e8, "offload_optimizer": {"device": "nvme"}}, ` +
+				`"bf16": {"enabled": true}}`, nil,
+			map[string]any{"zero": 3, "offload": "optimizer-nvme"},
+			"the figures are those of 1000000000, DeepSpeed's default", false,
 		},
 		{
 			"optimizer on NVMe, weights in host memory", "ds.json", `{"zero_optimization": {"stage": 3, ` +
@@ -330,6 +338,62 @@ func TestHostRoundTrip(t *testing.T) {
 			got.WeightDtype != s.WeightDtype {
 			t.Errorf("%s: offload %s, loss %s, weights %s: %v", c.launcher, got.Offload, got.Loss,
 				got.WeightDtype, r.Setup)
+		}
+	}
+}
+
+// TestDefaultsOnDrives: what DeepSpeed swaps by its own defaults is said once, and is not lost.
+func TestDefaultsOnDrives(t *testing.T) {
+	const zero = "zero_optimization."
+	r, ok := launch.Read("ds.json", []byte(`{"zero_optimization": {"stage": 3, "sub_group_size": 1e9, `+
+		`"offload_optimizer": {"device": "nvme", "buffer_count": 4}, "offload_param": {"device": "nvme", `+
+		`"buffer_size": 100000000, "max_in_cpu": 1e9}}, "bf16": {"enabled": true}}`))
+	if !ok {
+		t.Fatal("not read")
+	}
+	said := map[string]int{}
+	for _, i := range r.Ignored {
+		if said[i.Key]++; strings.HasPrefix(i.Key, zero) && !strings.HasPrefix(i.Why, "DeepSpeed's default") {
+			t.Errorf("%s: %s", i.Key, i.Why)
+		}
+	}
+	for _, key := range []string{
+		"sub_group_size", "offload_optimizer.buffer_count", "offload_param.buffer_size",
+		"offload_param.max_in_cpu",
+	} {
+		if said[zero+key] != 1 {
+			t.Errorf("%s is said %d times", key, said[zero+key])
+		}
+	}
+}
+
+// TestFoldersOfDrives: both files of DeepSpeed have a folder on the drives, which the site sets, and read it.
+func TestFoldersOfDrives(t *testing.T) {
+	s := setup(t, "llama3.1-8b", knob.Given{
+		knob.GPUs: 8, knob.ZeRO: 3, knob.Calibration: "deepspeed", knob.Offload: "weights-nvme",
+		knob.GBS: 64,
+	})
+	for id, keys := range map[string][]string{
+		"deepspeed": {
+			"zero_optimization.offload_optimizer.nvme_path", "zero_optimization.offload_param.nvme_path",
+		},
+		"accelerate-deepspeed": {
+			"deepspeed_config.offload_optimizer_nvme_path", "deepspeed_config.offload_param_nvme_path",
+		},
+	} {
+		l, _ := launch.Find(id)
+		d, refused := l.Export(&s, "test")
+		if len(refused) > 0 {
+			t.Fatal(refused)
+		}
+		sites := map[string]bool{}
+		for _, e := range d.Entries {
+			sites[e.Key] = e.Site
+		}
+		for _, key := range keys {
+			if !sites[key] || id == "deepspeed" && !strings.Contains(strings.Join(d.Warnings, "\n"), key) {
+				t.Errorf("%s: %s is not the site's to set: %v", id, key, d.Warnings)
+			}
 		}
 	}
 }
