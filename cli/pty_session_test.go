@@ -335,7 +335,7 @@ func TestTerminalFile(t *testing.T) {
 		return screen
 	}
 	screen := open(config, "--gpus", "8", "--tp", "2")
-	see(t, screen, "max_position_embeddings 2048")
+	see(t, screen, "max_position_embeddings")
 	press(t, screen, "y")
 	see(t, screen, "share string copied") // its model is of a file, which no command names elsewhere
 	press(t, screen, "q")

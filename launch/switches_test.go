@@ -39,8 +39,10 @@ func axolotlSwitches(word string) []byte {
 func TestSwitchOfDoRA(t *testing.T) {
 	for word, want := range map[string]string{"no": "off: plain LoRA", "junk": "allowed: true (on), false (off)"} {
 		o := launch.Open("axolotl.yaml", []byte("base_model: NousResearch/Meta-Llama-3.1-8B\n"+
-			"sequence_len: 2048\nmicro_batch_size: 1\nadapter: lora\nlora_r: 8\nlora_target_linear: true\npeft_use_dora: "+word+"\n"), presets.Default())
-		if text := fmt.Sprint(o.Ignored, o.Problems); !strings.Contains(text, want) || o.Setup["dora"] == true {
+			"sequence_len: 2048\nmicro_batch_size: 1\nadapter: lora\nlora_r: 8\nlora_target_linear: true\n"+
+			"peft_use_dora: "+word+"\n"), presets.Default())
+		text := fmt.Sprint(o.Ignored, o.Problems)
+		if !strings.Contains(text, want) || o.Setup["dora"] == true {
 			t.Errorf("%s: %s, dora %v", word, text, o.Setup["dora"])
 		}
 	}
