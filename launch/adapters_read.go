@@ -48,7 +48,7 @@ func (t *trainer) adapts(r *reader) {
 	}
 }
 
-// readMagnitudes reads whether adapters have magnitudes: of the setup adapts says it, which knows of adapters.
+// readMagnitudes reads whether adapters have magnitudes: adapts says that of the setup.
 func readMagnitudes(v any, _ *reader) error {
 	switch on, err := isOn(v); {
 	case err != nil:

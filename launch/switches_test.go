@@ -37,7 +37,9 @@ func axolotlSwitches(word string) []byte {
 
 // TestSwitchOfDoRA: off is said to be plain LoRA, and what is no switch is a problem.
 func TestSwitchOfDoRA(t *testing.T) {
-	for word, want := range map[string]string{"no": "off: plain LoRA", "junk": "allowed: true (on), false (off)"} {
+	for word, want := range map[string]string{
+		"no": "off: plain LoRA", "junk": "allowed: true (on), false (off)",
+	} {
 		o := launch.Open("axolotl.yaml", []byte("base_model: NousResearch/Meta-Llama-3.1-8B\n"+
 			"sequence_len: 2048\nmicro_batch_size: 1\nadapter: lora\nlora_r: 8\nlora_target_linear: true\n"+
 			"peft_use_dora: "+word+"\n"), presets.Default())
