@@ -14,23 +14,14 @@ import (
 // nearBatch is within which share of a published batch, in tokens, one is near it.
 const nearBatch = 0.1
 
-// PublishedRun names the nearest published run where a setup has its batch; empty where that is another.
-func PublishedRun(s *engine.Setup) string {
-	tokens, r := s.PublishedTokens(s.GPUs)
-	if tokens == 0 || math.Abs(s.Tokens()/float64(tokens)-1) > nearBatch {
-		return ""
-	}
-	return r.Run(figure.Comma)
-}
-
 // publishedWords lists which of batch, precision and dispatcher a setup has from the nearest published run:
 // "batch 15,360 x 4,096, fp8:deepseek, deepep: DeepSeek-V3 report on 2,048 H800 SXM5"; empty where
 // its batch is another.
 func publishedWords(s *engine.Setup) string {
-	if PublishedRun(s) == "" {
+	tokens, r := s.PublishedTokens(s.GPUs)
+	if tokens == 0 || math.Abs(s.Tokens()/float64(tokens)-1) > nearBatch {
 		return ""
 	}
-	_, r := s.PublishedTokens(s.GPUs)
 	batch := fmt.Sprintf("batch %s x %s", figure.Comma(r.GBS), figure.Comma(r.Seq))
 	if s.GBS != r.GBS || s.Seq != r.Seq {
 		batch = fmt.Sprintf("batch near %s x %s", figure.Comma(r.GBS), figure.Comma(r.Seq))

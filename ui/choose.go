@@ -9,10 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
-	"meshscope/engine/knob"
 	"meshscope/engine/search"
 	"meshscope/launch"
-	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screens/explore"
 	"meshscope/ui/state"
@@ -160,9 +158,6 @@ func (m *Model) chosenAction(c *choice, msg *chosenMsg) state.Action {
 	note := c.note
 	if msg.chosen != nil {
 		note += ", " + msg.chosen.Brief(figure.Comma)
-	}
-	if run := report.PublishedRun(&msg.setup); run != "" && !c.of.Fixed.Has(knob.GBS) {
-		note += ", batch of " + run
 	}
 	if fixed := state.FixedWords(c.of.Fixed, &msg.setup); !strings.HasPrefix(note, fixed) {
 		note += ", fixed: " + fixed
