@@ -391,6 +391,9 @@ func wrap(text string, w, n int) []string {
 	return out
 }
 
+// helpAndQuit are the hints for which a long one before them leaves room.
+const helpAndQuit = "  ? help  q quit"
+
 // placedHint is a hint of the footer with the column at which it begins.
 type placedHint struct {
 	widget.Hint
@@ -404,8 +407,8 @@ func (m *Model) placedHints(w int) []placedHint {
 	for _, hint := range m.hints() {
 		need := widget.Width(hint.Key) + 1 + widget.Width(hint.Text)
 		if x+need > w && len(out) == 0 { // a long list of values to set is cut, help and quit stay
-			const others = len("  ? help  q quit")
-			hint.Text = widget.CutText(hint.Text, w-widget.Width(hint.Key)-1-others, m.look.glyphs.Ellipsis)
+			room := w - widget.Width(hint.Key) - 1 - len(helpAndQuit)
+			hint.Text = widget.CutText(hint.Text, room, m.look.glyphs.Ellipsis)
 			need = widget.Width(hint.Key) + 1 + widget.Width(hint.Text)
 		}
 		if x+need > w {

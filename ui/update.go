@@ -350,8 +350,10 @@ func (m *Model) rechooses() bool {
 // leaves the foot room for help and quit.
 func (m *Model) rechooseText() string {
 	s := &m.state.Setup
-	last := "takes the best for " + figure.Comma(s.GPUs) + " GPUs"
-	forms := []string{"takes batch and best layout for " + figure.Comma(s.GPUs) + " GPUs", last}
+	forms := []string{
+		"takes batch and best layout for " + figure.Comma(s.GPUs) + " GPUs",
+		"takes the best for " + figure.Comma(s.GPUs) + " GPUs",
+	}
 	if tokens, run := s.PublishedTokens(s.GPUs); tokens > 0 && !m.state.Fixed.Has(knob.GBS) {
 		whose, batch := "the published batch of ", figure.Comma(run.GBS)+" x "+figure.Comma(run.Seq)
 		if search.UnsetGBS(s, []int{s.GPUs}, run.Seq) != run.GBS {
@@ -361,13 +363,7 @@ func (m *Model) rechooseText() string {
 			"takes "+whose+batch+" and the best layout for "+figure.Comma(s.GPUs)+" GPUs",
 			"takes batch "+batch+", best layout for "+figure.Comma(s.GPUs)+" GPUs")
 	}
-	const others = len("enter ") + len("  ? help  q quit")
-	for _, form := range forms {
-		if len(form)+others <= m.caps.Width-2*m.margin() {
-			return form
-		}
-	}
-	return last
+	return m.context().Longest(m.caps.Width-2*m.margin()-len("enter ")-len(helpAndQuit), forms...)
 }
 
 // handleMouse turns clicks and the wheel into actions. What lies where is
