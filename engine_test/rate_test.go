@@ -202,6 +202,45 @@ func TestMachineRowsOfNoEffect(t *testing.T) {
 	}
 }
 
+// TestNoEffectOfMachineIsTrue: what is said to be as with another value of the machine is so when that value
+// is typed, also where a rate of the node is shared by its GPUs.
+func TestNoEffectOfMachineIsTrue(t *testing.T) {
+	said, l := 0, knob.Locks{GPUs: true, Batch: true}
+	for _, pp := range []string{"4", "8"} {
+		for _, rate := range []string{"node-bandwidth", "gpu-bandwidth", "link-bandwidth"} {
+			for _, node := range []string{"2", "4", "16"} {
+				s := presets.DefaultSetup()
+				for _, turn := range [][2]string{
+					{"gpus", "16"}, {"tp", "2"}, {"pp", pp}, {"gpus-per-node", node}, {rate, "400Gb/s"},
+				} {
+					var err error
+					if s, err = knob.Turn(s, knob.ID(turn[0]), turn[1], l); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r := engine.Evaluate(s)
+				for _, n := range engine.NoEffects(&s, &r) {
+					if _, ok := knob.FindMachineWord(string(n.Field)); !ok {
+						continue
+					}
+					said++
+					turned, err := knob.Turn(s, n.Field, n.SameAs, l)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if is := engine.Evaluate(turned); math.Abs(float64(is.Time.Step/r.Time.Step)-1) > 1e-9 {
+						t.Errorf("pp %s, %s, %s of a node: %q, but the step goes from %v to %v", pp, rate,
+							node, n.Message, r.Time.Step, is.Time.Step)
+					}
+				}
+			}
+		}
+	}
+	if said == 0 {
+		t.Error("nothing is said to have no effect: too few setups to tell")
+	}
+}
+
 // TestRateText: a rate is written without an exponent and reads back as itself.
 func TestRateText(t *testing.T) {
 	for rate, want := range map[float64]string{

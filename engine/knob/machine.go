@@ -79,7 +79,9 @@ func machineRows() (rows []Knob) {
 				switch of := presetOf(s); {
 				case of == nil:
 				case w.Kind == "number":
+					was := s.Cluster.Node()
 					s.Cluster.NodeGPUs, s.Cluster.ScaleUpGPUs = of.NodeGPUs, of.ScaleUpGPUs
+					shareNode(&s.Cluster, was)
 				default:
 					*w.Link(&s.Cluster) = *w.Link(of)
 				}
@@ -144,8 +146,13 @@ func followNode(c, was *hardware.Cluster) {
 	if was.ScaleUpGPUs == was.NodeGPUs {
 		c.ScaleUpGPUs = c.NodeGPUs
 	}
+	shareNode(c, was.Node())
+}
+
+// shareNode gives each GPU its share of a rate that was given for the node, which had another number of them.
+func shareNode(c *hardware.Cluster, was int) {
 	if strings.HasSuffix(c.Inter.Name, perNode) {
-		c.Inter.Bandwidth *= units.BytesPerSecond(was.Node()) / units.BytesPerSecond(c.Node())
+		c.Inter.Bandwidth *= units.BytesPerSecond(was) / units.BytesPerSecond(c.Node())
 	}
 }
 
