@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"strings"
-
 	"meshscope/engine/knob"
 	"meshscope/engine/memory"
 	"meshscope/engine/record"
@@ -97,7 +95,7 @@ func (e *Evaluator) Layers(s Setup) ([]LayerKind, bool) {
 func (p *plan) operations() (kinds []LayerKind) {
 	for i := range p.program.Layers {
 		l := &p.program.Layers[i]
-		k := LayerKind{ID: l.ID, Name: strings.ReplaceAll(l.Name, "_", " "), Layers: l.Count}
+		k := LayerKind{ID: l.ID, Name: l.Words, Layers: l.Count}
 		times := step.Operations(&p.step, l)
 		for _, o := range memory.Operations(&p.mem, p.stack, l) {
 			row := Operation{Operation: o}

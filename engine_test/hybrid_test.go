@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 	"meshscope/presets"
+	"meshscope/report"
 )
 
 // hybrid returns a model on H100 with a layout of sequences of 4,096.
@@ -519,6 +521,42 @@ func TestStagesOfHybridsBalanceCost(t *testing.T) {
 	}
 	if gain < 0.2 {
 		t.Errorf("at most %.0f %% faster", 100*gain)
+	}
+}
+
+// TestRanksTellTheirKinds: a stage of a hybrid has the layers that its pattern has there, in the report, in
+// its text and in its JSON; one of a model whose layers are all alike says nothing of kinds.
+func TestRanksTellTheirKinds(t *testing.T) {
+	s := hybrid(t, "nemotron3-nano-30b-a3b", knob.Given{
+		knob.GPUs: 64, knob.EP: 8, knob.PP: 2, knob.GBS: 64, knob.Split: "6,46",
+	}) // MEMEM* and the rest of 23 M, 23 E and 6 *
+	for _, vpp := range []int{1, 2} {
+		want := []string{"3 Mamba 2, 2 MoE, 1 full", "20 Mamba 2, 21 MoE, 5 full"}
+		if s.VPP = vpp; vpp == 2 { // the third chunk is on the first rank too: EM
+			s.Schedule, s.Split = schedule.Interleaved, "6,42,2,2"
+			want = []string{"4 Mamba 2, 3 MoE, 1 full", "19 Mamba 2, 20 MoE, 5 full"}
+		}
+		r := engine.Evaluate(s)
+		if !r.Legal {
+			t.Fatal(r.Problems)
+		}
+		for i, m := range r.Memory.Ranks {
+			if got := report.Kinds(&m); got != want[i] {
+				t.Errorf("vpp %d, rank %d: %s, not %s", vpp, i, got, want[i])
+			}
+		}
+		text, err := json.Marshal(r.Memory.Ranks[0])
+		if err != nil || !strings.Contains(string(text), `"layer_kinds":[{"name":"Mamba 2","layers":`) {
+			t.Errorf("%s, %v", text, err)
+		}
+		if got := report.KindsOfRanks(r.Memory); len(got) != 2 || got[1] != "rank 1: "+want[1] {
+			t.Errorf("%q", got)
+		}
+	}
+	r := engine.Evaluate(hybrid(t, "llama3.1-8b", knob.Given{knob.GPUs: 8, knob.PP: 2}))
+	if text, err := json.Marshal(r.Memory.Ranks[0]); err != nil || strings.Contains(string(text), "kinds") ||
+		report.KindsOfRanks(r.Memory) != nil {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 

@@ -413,6 +413,11 @@ func pipelineSection(r *engine.Report) Section {
 	if r.Time != nil {
 		facts = append(facts, Fact{"ends", "after " + figure.Headline(p.Makespan) + " " + r.Time.Band("±")})
 	}
+	if p.Ranks > 1 {
+		for i, line := range KindsOfRanks(r.Memory) {
+			facts = append(facts, Fact{[]string{"layers", ""}[min(i, 1)], line})
+		}
+	}
 	out.add(facts)
 	if p.BubbleSpan != nil && r.Timeline != nil {
 		out.say(fmt.Sprintf("Between a rank's own first start and last end the bubble is %s: ranks do not "+

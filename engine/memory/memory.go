@@ -58,9 +58,10 @@ func (in *Input) Set(to *Input) {
 // Parameters are those on one GPU of the rank. InFlight is the peak number of
 // stage-activations alive (chunks / VPP, so it can be fractional).
 type Rank struct {
-	Rank       int     `json:"rank"`
-	Layers     int     `json:"layers"`
-	Parameters float64 `json:"parameters"`
+	Rank       int          `json:"rank"`
+	Layers     int          `json:"layers"`
+	Kinds      []KindLayers `json:"layer_kinds,omitempty"` // the same by kind, where the model has several
+	Parameters float64      `json:"parameters"`
 	// embedding and head, contained in Parameters
 	EmbeddingParameters float64     `json:"embedding_parameters"`
 	InFlight            float64     `json:"in_flight"`
@@ -87,6 +88,12 @@ type Rank struct {
 	Offloaded     units.Bytes `json:"offloaded_bytes,omitempty"` // kept in host memory, in no other term
 
 	host bool // a ledger says what Offloaded is
+}
+
+// KindLayers is how many layers of a kind a pipeline rank has.
+type KindLayers struct {
+	Name   string `json:"name"` // as model.Layer.Words
+	Layers int    `json:"layers"`
 }
 
 // Overhead is what a GPU uses beyond allocated tensors, by name.

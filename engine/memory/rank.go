@@ -70,6 +70,7 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, params Paramet
 	out.Weights, out.Gradients, out.Optimizer = shard.Weights.of(params), shard.Gradients.of(params),
 		shard.Optimizer.of(params)
 	e.chunks = e.chunks[:0]
+	out.Kinds = kindsOf(in, r)
 	for c := range in.Order.Chunks() {
 		s := in.Order.StageOf(r, c)
 		note.layers(in, s)
@@ -101,6 +102,25 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, params Paramet
 	out.Overhead = out.OverheadParts.Sum()
 	out.Total = out.Allocated + out.Overhead
 	note.total(in, out)
+}
+
+// kindsOf counts the layers of a rank by kind, in the order of the model's; nil where all are alike.
+func kindsOf(in *Input, rank int) (kinds []KindLayers) {
+	all := in.Program.Layers
+	if in.Program.Period() == 1 {
+		return nil
+	}
+	kinds = make([]KindLayers, 0, len(all))
+	for i := range all {
+		n := 0
+		for c := range in.Order.Chunks() {
+			n += int(in.Stages[in.Order.StageOf(rank, c)].Of[i])
+		}
+		if n > 0 {
+			kinds = append(kinds, KindLayers{Name: all[i].Words, Layers: n})
+		}
+	}
+	return kinds
 }
 
 // Chunk returns the stage's bytes as the schedule counts them.

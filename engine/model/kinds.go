@@ -148,7 +148,10 @@ func (m *Model) Saves() (notes []string) {
 	return notes
 }
 
-func (s *sublayer) plainName() string { return strings.ReplaceAll(s.name, "_", " ") }
+func (s *sublayer) plainName() string { return plain(s.name) }
+
+// plain is a name of kinds.go for readers.
+func plain(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // ScanHeads returns how many parts the layers that carry a state can be divided into, and what these are; 0
 // without such layers.
@@ -331,6 +334,7 @@ func (p *Program) stack(rec *record.Recorder, mixers, feedForwards []sublayer) {
 		if hybrid {
 			l.ID, l.Name = strings.Trim(k[0].id+"_"+k[1].id, "_"), strings.Trim(k[0].name+"_"+k[1].name, "_")
 		}
+		l.Words = plain(l.Name)
 		if k[0].id != "reselected" && (l.MoE || p.module < 0 || !p.Layers[p.module].MoE) {
 			p.module = i
 		}

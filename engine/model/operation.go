@@ -106,6 +106,7 @@ type ScanCost struct {
 // Layer is a short program: the operations of one layer in order.
 type Layer struct {
 	ID, Name string // of its kind: in identifiers of figures, and in their texts and operands
+	Words    string // Name with blanks, for readers
 	Mixer    string // ID of what mixes tokens: layers with the same one cost and keep the same there
 	Index    int    // in Program.Layers
 	Count    int    // layers of the stack that are like it, without multi-token-prediction modules

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -18,6 +19,25 @@ func Plural(n int, noun string) string {
 		return Comma(n) + " " + noun + "es"
 	}
 	return Comma(n) + " " + noun + "s"
+}
+
+// Ranges writes ascending numbers: 0-10, 15.
+func Ranges(list []int) string {
+	var parts []string
+	for i := 0; i < len(list); {
+		j := i
+		for j+1 < len(list) && list[j+1] == list[j]+1 {
+			j++
+		}
+		switch j - i {
+		case 0:
+			parts = append(parts, strconv.Itoa(list[i]))
+		default:
+			parts = append(parts, fmt.Sprintf("%d-%d", list[i], list[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(parts, ", ")
 }
 
 // OnOff writes a switch.

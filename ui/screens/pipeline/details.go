@@ -34,6 +34,9 @@ func (v *View) details(in *screen.Context, l *layout, cursor *spot, w, h int) []
 	}
 	b := &l.blocks[cursor.block]
 	all := v.paceFacts(b, cursor.rank)
+	if kinds := kindsOf(b, cursor.rank, (w-factWidth)*kindLines); kinds != "" {
+		all = append(all, [2]string{"layers", kinds})
+	}
 	if len(lines)+len(all) < h-1 {
 		lines = append(lines, widget.Blank(w))
 	}
@@ -53,7 +56,23 @@ func (v *View) details(in *screen.Context, l *layout, cursor *spot, w, h int) []
 	return widget.Height(lines, w, h)
 }
 
-const factWidth = 14
+const (
+	factWidth = 14
+	kindLines = 3 // of the layers of all ranks at most
+)
+
+// kindsOf writes the layers of the ranks by kind, in so many cells: of all ranks, or of one; empty where all
+// layers are alike.
+func kindsOf(b *block, rank, room int) string {
+	m := b.report.Memory
+	if m == nil || rank >= len(m.Ranks) {
+		return ""
+	}
+	if all := strings.Join(report.KindsOfRanks(m), "; "); len(all) <= room {
+		return all
+	}
+	return fmt.Sprintf("rank %d: %s", rank, report.Kinds(&m.Ranks[rank]))
+}
 
 // facts lists the properties of a schedule, by label.
 func facts(b *block, rank int) [][2]string {

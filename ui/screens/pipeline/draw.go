@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"meshscope/report"
@@ -100,7 +99,7 @@ func (v *View) heading(in *screen.Context, l *layout, i, w int) string {
 		detail += ", previous setup"
 	}
 	if len(b.ranks) < len(b.line.Ranks) && len(b.ranks) > 2 {
-		detail += ", ranks " + ranges(b.ranks)
+		detail += ", ranks " + figure.Ranges(b.ranks)
 	}
 	if b.two {
 		detail += ", two per line"
@@ -136,25 +135,6 @@ func (v *View) heading(in *screen.Context, l *layout, i, w int) string {
 		break
 	}
 	return line.String()
-}
-
-// ranges writes ascending numbers: 0-10, 15.
-func ranges(list []int) string {
-	var parts []string
-	for i := 0; i < len(list); {
-		j := i
-		for j+1 < len(list) && list[j+1] == list[j]+1 {
-			j++
-		}
-		switch j - i {
-		case 0:
-			parts = append(parts, strconv.Itoa(list[i]))
-		default:
-			parts = append(parts, fmt.Sprintf("%d-%d", list[i], list[j]))
-		}
-		i = j + 1
-	}
-	return strings.Join(parts, ", ")
 }
 
 // gain returns how much shorter or longer the second timeline is.

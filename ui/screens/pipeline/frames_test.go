@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 
 	"meshscope/engine"
+	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -146,6 +147,36 @@ func TestFrameCompared(t *testing.T) {
 			v.with(t, in, spec(schedule.OneFOneB, 4, 1, 24), spec(schedule.ZBH2, 4, 1, 24))
 			press(v, in, w, 22, "b home enter j j j j")
 			frame(t, v, in, w, 22)
+		})
+	}
+}
+
+// TestFrameKinds names the layers of all ranks by kind, where that is longer than three lines those of the
+// cursor's.
+func TestFrameKinds(t *testing.T) {
+	for _, w := range []int{80, 120, 200} {
+		t.Run(size(w), func(t *testing.T) {
+			in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 4, 1, 24))
+			ranks := in.Report.Memory.Ranks
+			for i := range ranks {
+				ranks[i].Layers, ranks[i].Kinds = 14, []memory.KindLayers{
+					{Name: "Mamba 2", Layers: 7 - i%2},
+					{Name: "MoE", Layers: 6},
+					{Name: "full", Layers: 1 + i%2},
+				}
+			}
+			v := &View{}
+			frame(t, v, in, w, map[int]int{80: 20, 120: 32, 200: 56}[w])
+			for i := range ranks { // each rank another mix of long names
+				ranks[i].Kinds = append(ranks[i].Kinds, memory.KindLayers{
+					Name: strings.Repeat("wide ", 30), Layers: i,
+				})
+			}
+			text := ansi.Strip(strings.Join(v.Render(in.At(w, 56)), "\n"))
+			if !strings.Contains(text, "layers        rank 0: 7 Mamba 2, 6 MoE, 1 full, 0 wide") ||
+				strings.Contains(text, "rank 1:") {
+				t.Error(text)
+			}
 		})
 	}
 }

@@ -176,7 +176,7 @@ func (t *table) ranksShown(in *screen.Context, l *widget.Line) *widget.Line {
 	for i := range t.rows {
 		if m := t.rows[i].picture; m != nil {
 			if ranks := m.Ranks(); len(ranks) < t.rows[i].Setup.PP {
-				l.Gap(2).Put(in.Paint(themes.Muted), "ranks "+ranges(ranks))
+				l.Gap(2).Put(in.Paint(themes.Muted), "ranks "+figure.Ranges(ranks))
 			}
 			break
 		}
