@@ -4,11 +4,18 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
+	"meshscope/engine"
+	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
+	"meshscope/presets"
 )
+
+// writtenBy begins the line of a stamp that tells it from other comments.
+const writtenBy = "Written by meshscope"
 
 // commented finds figures that comments state, by the key of the setup that they are about.
 //
@@ -24,6 +31,62 @@ var commented = [...]struct {
 	{flat(knob.GBS), regexp.MustCompile(`(?i)\bglobal batch(?: size)?\s*(?:=|:|of|is)?\s*(\d+)\b`)},
 	{flat(knob.MBS), regexp.MustCompile(`(?i)\bmicro[- ]?batch(?: size)?\s*(?:=|:|of|is)?\s*(\d+)\b`)},
 	{flat(knob.Seq), regexp.MustCompile(`(?i)\bseq(?:uence)?[- ]?len(?:gth)?\s*(?:=|:|of|is)?\s*(\d+)\b`)},
+}
+
+// machineOf finds the GPU and the cluster in the first line of a stamp.
+//
+//nolint:gochecknoglobals // made once, then only read
+var machineOf = regexp.MustCompile(`^# .* on \d+ x ([^():]+?)(?: \(([^()]+)\))?: dp \d+ tp`)
+
+// stamped takes the machine from the comment that this program writes above a file: no key of it has one.
+func (r *Reading) stamped(text []byte, lib *presets.Library) {
+	head, _, ok := bytes.Cut(text, []byte("\n# "+writtenBy+" "))
+	at := bytes.LastIndexByte(head, '\n') + 1
+	m := machineOf.FindSubmatch(head[at:min(len(head), at+maxYAMLLine)])
+	if !ok || m == nil {
+		return
+	}
+	gpu := string(m[1])
+	cluster, changed := strings.CutSuffix(string(m[2]), hardware.Changed)
+	key, id := "cluster", cluster
+	if _, err := lib.Cluster(cluster); err != nil {
+		key, id = "gpu", ""
+		for _, p := range lib.GPUs() {
+			if p.Name == gpu {
+				id = p.ID
+			}
+		}
+	}
+	line := bytes.Count(head, []byte("\n")) + 1
+	if why := "no preset"; id == "" || changed {
+		if id != "" {
+			why = "changed from its preset, and how the file does not say"
+		}
+		r.Ignored = append(r.Ignored, Ignored{
+			Key: "comment", Line: line,
+			Why: fmt.Sprintf("the machine %s is %s", shown(strings.TrimSpace(gpu+" "+cluster)), why),
+		})
+	}
+	if id != "" {
+		r.Setup[key] = id
+		r.Understood = append(r.Understood,
+			Understood{Key: "comment", Value: gpu, Setup: []string{key}, Line: line})
+	}
+}
+
+// onMachine tells of a machine that nothing gave which one it is.
+func (r *Reading) onMachine(s *engine.Setup) {
+	given := func(g given) bool { return g.key == "gpu" || g.key == "cluster" }
+	switch {
+	case r.document != nil || r.Launcher == itself || r.Launcher == huggingFace,
+		r.Setup["cluster"] != nil, r.Setup["gpu"] != nil, slices.ContainsFunc(r.given, given):
+		return
+	}
+	r.Setup["cluster"] = s.Cluster.ID
+	r.Understood = slices.Insert(r.Understood, 0, Understood{ // what moves every figure comes first
+		Key: "cluster", Value: s.Cluster.ID, Setup: []string{"cluster"},
+		Assumed: "the file names no machine: --gpu or --cluster gives it",
+	})
 }
 
 // Bounds of the comments that are looked at, and of what is said of them.

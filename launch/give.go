@@ -42,6 +42,13 @@ func (r *Reading) Give(key, text string) {
 			return false
 		})
 	}
+	if name == "gpu" || name == "cluster" { // over that of a comment
+		delete(r.Setup, "gpu")
+		delete(r.Setup, "cluster")
+		r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool {
+			return slices.Equal(u.Setup, []string{"gpu"}) || slices.Equal(u.Setup, []string{"cluster"})
+		})
+	}
 	if name == "model" {
 		for key := range r.Setup {
 			if strings.HasPrefix(key, modelPrefix) {
@@ -93,6 +100,7 @@ func (r *Reading) Resolve(lib *presets.Library) engine.Setup {
 		}
 		return s
 	}
+	r.onMachine(&s)
 	for i := range r.Unknown { // what stands in for it
 		u := &r.Unknown[i]
 		if k, ok := knob.Find(knob.ID(strings.ReplaceAll(u.Key, "_", "-"))); ok {

@@ -268,10 +268,11 @@ func (l *Launcher) stamp(s *engine.Setup, version string) []string {
 		checked[i] = l.rules[i].ID
 	}
 	return []string{
-		fmt.Sprintf("%s on %d x %s: dp %d tp %d pp %d vpp %d cp %d ep %d etp %d, %d sequences of %d tokens",
-			s.Model.Name, s.GPUs, s.Cluster.GPU.Name, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.GBS,
-			s.Seq),
-		fmt.Sprintf("Written by meshscope %s by the rules of %s %s, read in %s; not run.", version, l.Name,
+		fmt.Sprintf("%s on %d x %s (%s): dp %d tp %d pp %d vpp %d cp %d ep %d etp %d, "+
+			"%d sequences of %d tokens",
+			s.Model.Name, s.GPUs, s.Cluster.GPU.Name, s.Cluster.Called(s.Cluster.ID), s.DP, s.TP, s.PP, s.VPP,
+			s.CP, s.EP, s.ETP, s.GBS, s.Seq),
+		fmt.Sprintf(writtenBy+" %s by the rules of %s %s, read in %s; not run.", version, l.Name,
 			l.Version, l.Source),
 		"Checked: " + strings.Join(checked, ", ") + ".",
 	}

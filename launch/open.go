@@ -46,6 +46,7 @@ func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Read
 	doc, err := setupdoc.Parse(name, text)
 	if r, ok := read(name, text, given); ok && (err != nil || doc.Empty()) {
 		if r.Launcher != huggingFace {
+			r.stamped(text, lib)
 			r.remarks(text)
 		}
 		return r // a document with keys of its own is one whatever words are in it

@@ -2,6 +2,7 @@ package launch_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -126,6 +127,42 @@ func TestNameOnce(t *testing.T) {
 		r := launch.Open("odd.yml", []byte(text), presets.Default())
 		if err := r.Err("odd.yml"); err == nil || strings.Count(err.Error(), "odd.yml") != 1 {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestMachineOfAFile: the machine is that of the comment that this program writes, else it is said to be
+// assumed; what is given beside the file counts over both.
+func TestMachineOfAFile(t *testing.T) {
+	stamp := func(machine string) string {
+		return "# Any on 32 x " + machine + ": dp 4 tp 8 pp 1\n# Written by meshscope 1\n"
+	}
+	for _, c := range []struct{ head, given, cluster, say string }{
+		{"", "", "dgx-h100", "cluster dgx-h100 the file names no machine"},
+		{"", "b200-sxm", "node-of-b200-sxm", "--gpu b200-sxm"},
+		{stamp("A100 SXM4 80GB (dgx-a100)"), "", "dgx-a100", "comment A100 SXM4 80GB"},
+		{stamp("A100 SXM4 80GB (node-of-a100-sxm-80g)"), "", "node-of-a100-sxm-80g", "comment A100"},
+		{stamp("A100 SXM4 80GB"), "", "node-of-a100-sxm-80g", "comment A100 SXM4 80GB"},
+		{stamp("A100 SXM4 80GB (dgx-a100)"), "b200-sxm", "node-of-b200-sxm", "--gpu b200-sxm"},
+		{stamp("A100 SXM4 80GB (dgx-a100, changed)"), "", "dgx-a100", "changed from its preset"},
+		{stamp("Q7 (mine)"), "", "dgx-h100", `"Q7 mine" is no preset`},
+	} {
+		r := launch.Open("a.sh", []byte(c.head+megatronLine), presets.Default())
+		if c.given != "" {
+			r.Give("gpu", c.given)
+		}
+		s := r.Resolve(presets.Default())
+		said := ""
+		for _, u := range r.Understood {
+			said += fmt.Sprintln(u.Key, u.Value, u.Assumed)
+		}
+		for _, i := range r.Ignored {
+			said += i.Why + "\n"
+		}
+		if s.Cluster.ID != c.cluster || !strings.Contains(said, c.say) ||
+			c.given != "" && strings.Contains(said, "A100") {
+			t.Errorf("%q with %q: on %s; want %s, said %q in\n%s", c.head, c.given, s.Cluster.ID, c.cluster,
+				c.say, said)
 		}
 	}
 }

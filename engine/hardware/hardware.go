@@ -135,6 +135,9 @@ func (c *Cluster) Domain() int { return max(c.ScaleUpGPUs, 1) }
 // Node returns the number of GPUs in one node.
 func (c *Cluster) Node() int { return max(c.NodeGPUs, 1) }
 
+// Changed ends what a cluster is called that is not as its preset has it.
+const Changed = ", changed"
+
 // Called returns a name of the machine, and that it was changed where it differs from the preset of that
 // name.
 func (c *Cluster) Called(name string) string {
@@ -148,5 +151,5 @@ func (c *Cluster) Called(name string) string {
 	if is == was {
 		return name
 	}
-	return name + ", changed"
+	return name + Changed
 }
