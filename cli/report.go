@@ -20,8 +20,8 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Write a page about one layout to decide by",
 		Long: "Write a page about one layout to decide by: model and machine, the layout, whether it fits " +
 			"and with what margin, the step with its error band, " +
-			"days, GPU-hours, cost and energy of the whole run, three other layouts and what they lose, " +
-			"what the figures rest on, and how they were obtained. " +
+			"days, GPU-hours, cost and energy of the whole run, three other layouts, what they gain and " +
+			"lose, what the figures rest on, and how they were obtained. " +
 			"--format markdown and html are for a document or a ticket; the HTML page needs no other " +
 			"file.\n\n" +
 			"If none of dp, tp, pp, cp, ep and zero is given, the layout is the best one of 'search'. " +

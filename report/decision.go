@@ -281,7 +281,7 @@ func (d *Decision) run() Section {
 }
 
 func (d *Decision) others() Section {
-	s := Section{Heading: "Alternatives", Lead: "other layouts that fit, and what they lose"}
+	s := Section{Heading: "Alternatives", Lead: "other layouts that fit, what they gain and lose"}
 	if d.Searching {
 		s.say("Searching for other layouts.")
 		return s
@@ -302,42 +302,62 @@ func (d *Decision) others() Section {
 		}
 		s.add(Item{
 			fmt.Sprintf("%s: %s, %s GiB free", words, step, figure.GiB(o.Free)),
-			[]string{d.loses(o, i == roomiest)},
+			[]string{d.trades(o, i == roomiest)},
 		})
 	}
 	return s
 }
 
-// loses says what another layout is worse at, and better: by the slow end of their steps, as they
-// are ranked.
-func (d *Decision) loses(o *search.Found, roomiest bool) string {
-	is, other := &d.Report, &o.Report
+// trades says what another layout gains and loses: time by the slow ends of their steps, as they are
+// ranked, and memory.
+func (d *Decision) trades(o *search.Found, roomiest bool) string {
+	is, other := d.Report.Memory, o.Report.Memory
 	by, close := d.apart(o)
-	words := []string{d.faster(o)}
+	speed := d.faster(o)
 	if close && by != 0 {
-		words[0] += ", too close to call"
+		speed += ", too close to call"
 	}
-	if part := d.slowest(o); by >= 0.0005 && part != "" {
-		words = append(words, "mostly "+part)
+	if part := d.slowest(o); by >= evenly && part != "" {
+		speed += ", mostly " + part
 	}
-	if more := (other.Memory.Peak - is.Memory.Peak).GiB(); math.Abs(more) >= 0.05 {
-		words = append(words, "memory "+figure.Signed(more, 1)+" GiB")
+	var words, gains, loses []string
+	if by <= -evenly {
+		gains = append(gains, speed)
+	} else {
+		words = append(words, speed)
+	}
+	if more := (other.Peak - is.Peak).GiB(); more >= 0.05 {
+		loses = append(loses, figure.Three(more)+" GiB of memory")
+	} else if more <= -0.05 {
+		gains = append(gains, figure.Three(-more)+" GiB of memory")
 	}
 	if roomiest {
-		words = append(words, "the most free memory of those too close to call")
+		gains = append(gains, "the most free memory of those too close to call")
 	}
-	if !other.Memory.HasMargin() {
+	if len(gains) > 0 {
+		words = append(words, "gains: "+strings.Join(gains, ", "))
+	}
+	if len(loses) > 0 {
+		words = append(words, "loses: "+strings.Join(loses, ", "))
+	}
+	switch {
+	case !other.HasMargin():
 		words = append(words, "no safety margin")
+	case is.HasAmpleMargin() && !other.HasAmpleMargin():
+		words = append(words, "less than twice its safety margin free")
 	}
 	return strings.Join(words, "; ")
 }
+
+// evenly is up to which share two steps are as fast.
+const evenly = 0.0005
 
 // faster says how much faster or slower another layout is, and of which steps.
 func (d *Decision) faster(o *search.Found) string {
 	by, _ := d.apart(o)
 	text := figure.Three(math.Abs(100*by)) + " % slower"
 	switch {
-	case math.Abs(by) < 0.0005:
+	case math.Abs(by) < evenly:
 		return "as fast"
 	case by < 0:
 		text = figure.Three(-100*by) + " % faster"
@@ -409,8 +429,10 @@ func (d *Decision) how() Section {
 		s.say("The search for alternatives was stopped: there may be better ones.")
 	case best == nil:
 		s.say("None of " + of + " fits.")
-	case d.Search.Best[0].PessimisticStep < d.slow:
-		s.say(fmt.Sprintf("Not the fastest of %s: that is %s.", of, d.faster(&d.Search.Best[0])))
+	case best.PessimisticStep < d.slow && d.leads():
+		s.say(fmt.Sprintf("It is %s. The fastest of %s is %s.", search.MarginRule, of, d.faster(best)))
+	case best.PessimisticStep < d.slow:
+		s.say(fmt.Sprintf("Not the fastest of %s: that is %s.", of, d.faster(best)))
 	case slices.ContainsFunc(d.Others, func(o search.Found) bool { return o.PessimisticStep < d.slow }):
 		s.say("No faster one that leaves a margin of memory among " + of +
 			", at the same GPUs, batch and sequence.")
@@ -428,10 +450,21 @@ func (d *Decision) how() Section {
 	return s
 }
 
-// best returns the report of the fastest layout of the search; nil where none fits.
-func (d *Decision) best() *engine.Report {
-	if len(d.Search.Best) == 0 {
+// best returns the fastest layout with a margin of the search; nil where none fits.
+func (d *Decision) best() *search.Found {
+	switch found := d.Search.Best; {
+	case len(found) == 0:
 		return nil
+	case found[0].ForMargin && len(found) > 1:
+		return &found[1]
+	default:
+		return &found[0]
 	}
-	return &d.Search.Best[0].Report
+}
+
+// leads reports whether the search has its first place, for the margin, for a layout with these figures.
+func (d *Decision) leads() bool {
+	first := &d.Search.Best[0]
+	return first.ForMargin && first.PessimisticStep == d.slow &&
+		first.Report.Memory.Peak == d.Report.Memory.Peak
 }

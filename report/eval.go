@@ -54,6 +54,9 @@ func (d *Evaluation) chosenFacts(facts Facts) Facts {
 		switch {
 		case f.Name == "layout":
 			out = append(out, Fact{"", layout})
+			if d.Chosen != nil && d.Chosen.ForMargin {
+				out = append(out, Fact{"", search.MarginRule})
+			}
 			if d.Chosen != nil && len(d.Chosen.Knobs) > 0 {
 				out = append(out, Fact{"", "the search took " + d.Chosen.Filled()})
 			}

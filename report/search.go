@@ -35,6 +35,9 @@ func (o *Search) Document() *Document {
 		return out
 	}
 	best := Section{Heading: "Best", Lead: o.aim()}
+	if r.Best[0].ForMargin {
+		best.Lead += "; 1 is " + search.MarginBrief
+	}
 	o.table(&best, r.Best)
 	if o.Problem.Front {
 		front := Section{

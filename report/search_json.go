@@ -34,10 +34,12 @@ type searchDocument struct {
 
 // foundDocument is one layout that was found.
 type foundDocument struct {
-	Rank   int         `json:"rank"`
-	Layout Layout      `json:"layout"`
-	Flags  string      `json:"flags,omitempty"` // of eval; absent if no flags give this setup
-	Free   float64     `json:"free_bytes"`
+	Rank   int     `json:"rank"`
+	Layout Layout  `json:"layout"`
+	Flags  string  `json:"flags,omitempty"` // of eval; absent if no flags give this setup
+	Free   float64 `json:"free_bytes"`
+	// Margin: it is first for its margin although it is not the fastest (search.Found.ForMargin).
+	Margin bool        `json:"for_margin,omitempty"`
 	Report *Evaluation `json:"report,omitempty"` // that of eval
 }
 
@@ -108,7 +110,7 @@ func (o *Search) found(list []search.Found, version string) []foundDocument {
 		f := &list[i]
 		r := NewEvaluation(version, f.Setup, f.Report)
 		flags, _ := setupdoc.Flags(f.Setup, o.Library)
-		out = append(out, foundDocument{i + 1, Layout(f.Setup), flags, float64(f.Free), &r})
+		out = append(out, foundDocument{i + 1, Layout(f.Setup), flags, float64(f.Free), f.ForMargin, &r})
 	}
 	return out
 }

@@ -98,9 +98,7 @@ func (o *Search) table(s *Section, list []search.Found) {
 		s.say("~ too close to call: within a quarter of the error band of the first")
 	}
 	if list[0].ForMargin {
-		s.say("1 is not the fastest: of those too close to call it is the fastest that leaves twice its " +
-			"margin " +
-			"of memory free")
+		s.say("1 is " + search.MarginRule)
 	}
 }
 

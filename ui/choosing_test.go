@@ -221,7 +221,9 @@ func TestSaysWhatAnotherModelChanges(t *testing.T) {
 		if m.state.Setup.GBS == 512 || m.state.Setup.Seq == 8192 {
 			t.Fatalf("the batch stays %d sequences of %d", m.state.Setup.GBS, m.state.Setup.Seq)
 		}
-		for _, want := range []string{"layouts: global batch ", ", sequence 8,192 → 4,096, "} {
+		for _, want := range []string{
+			" layouts, " + search.MarginBrief + ": global batch ", ", sequence 8,192 → 4,096, ",
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%v: no %q in:\n%s", size, want, screenText(m))
 			}

@@ -59,6 +59,14 @@ type Problem struct {
 	fastestFirst bool // an ample margin takes no first place
 }
 
+// Why the first layout is not the fastest (Found.ForMargin): in words that follow its name, and in as few
+// as a heading has room for.
+const (
+	MarginRule = "not the fastest: of those too close to call it is the fastest that leaves twice its " +
+		"margin of memory free"
+	MarginBrief = "first for its margin"
+)
+
 // Space lists the values that each knob may take. An empty list means every
 // legal value within the named bounds (MaxPP and the others), in the numbers that divide.
 type Space struct {

@@ -22,6 +22,8 @@ type Chosen struct {
 	Layouts int  `json:"layouts"` // legal ones that were searched
 	Found   bool `json:"found"`   // false: none fits, and the one that needs least memory is taken
 	Partial bool `json:"partial,omitempty"`
+	// ForMargin is that of the layout that was found (Found.ForMargin).
+	ForMargin bool `json:"for_margin,omitempty"`
 	// Knobs are what the search filled in, with its values.
 	Knobs map[knob.ID]any `json:"knobs,omitempty"`
 	// Over is what the layout that needs least memory needs too much on its fullest GPU, where none fits.
@@ -39,17 +41,20 @@ type Chosen struct {
 
 // Words tell in one line where the layout comes from; number writes a count.
 func (c *Chosen) Words(number func(int) string) string {
-	first := ""
+	first, place := "", ""
 	if c.Partial {
 		first = "the first "
+	}
+	if c.ForMargin {
+		place = ", " + MarginBrief
 	}
 	switch {
 	case c.Found && c.least:
 		return fmt.Sprintf("layout not given: of %s%s the one that needs least memory; %s to set one "+
 			"yourself", first, number(c.Layouts), c.Own)
 	case c.Found:
-		return fmt.Sprintf("layout not given: best of %s%s; %s to set one yourself", first,
-			number(c.Layouts), c.Own)
+		return fmt.Sprintf("layout not given: best of %s%s%s; %s to set one yourself", first,
+			number(c.Layouts), place, c.Own)
 	case c.Over > 0:
 		return fmt.Sprintf("layout not given, and none of %s%s legal ones fits: the one that needs least "+
 			"memory is %.1f GiB over; %s",
@@ -69,15 +74,18 @@ func (c *Chosen) Words(number func(int) string) string {
 
 // Brief is Words of a setup whose model or machine was just said.
 func (c *Chosen) Brief(number func(int) string) string {
-	first := ""
+	first, place := "", ""
 	if c.Partial {
 		first = "the first "
+	}
+	if c.ForMargin {
+		place = ", " + MarginBrief
 	}
 	switch {
 	case c.Found && c.least:
 		return fmt.Sprintf("the one of %s%s layouts that needs least memory", first, number(c.Layouts))
 	case c.Found:
-		return fmt.Sprintf("best of %s%s layouts", first, number(c.Layouts))
+		return fmt.Sprintf("best of %s%s layouts%s", first, number(c.Layouts), place)
 	case c.Over > 0:
 		return fmt.Sprintf("none of %s%s layouts fits: %.1f GiB over at least; %s", first, number(c.Layouts),
 			c.Over.GiB(), c.smallestWords(number))
@@ -199,5 +207,6 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 		return least, out
 	}
 	out.fill(q, &r.Best[0].Setup)
+	out.ForMargin = r.Best[0].ForMargin
 	return r.Best[0].Setup, out
 }

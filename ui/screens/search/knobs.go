@@ -76,6 +76,12 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 	if a.result.near.Most == 1 {
 		texts[0] = "none as roomy within 1 %"
 	}
+	if a.forMargin {
+		texts = append([]string{"1 is " + find.MarginBrief}, texts...)
+		if widget.Width(texts[0]) > w-pointer {
+			texts[0] = find.MarginBrief
+		}
+	}
 	if len(a.rows) > 0 && a.rows[0].slow > a.rows[0].step {
 		texts = append(texts, "ranked by "+figure.Seconds(a.rows[0].slow)+", overlap in doubt")
 	}

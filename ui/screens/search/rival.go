@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"meshscope/engine"
+	find "meshscope/engine/search"
 	"meshscope/ui/screen"
 )
 
@@ -23,7 +24,11 @@ func (v *View) Rival(in *screen.Context) (s *engine.Setup, name string, known bo
 		case r.setup == *in.Setup:
 			own = own || r.rank == 1
 		case !own:
-			return &r.setup, "rank " + strconv.Itoa(r.rank) + " of Search", true
+			name = "rank " + strconv.Itoa(r.rank) + " of Search"
+			if v.answer.forMargin && r.rank == 1 {
+				name += ", " + find.MarginBrief
+			}
+			return &r.setup, name, true
 		case degrees(&r.setup) != degrees(in.Setup):
 			return &r.setup, "rank " + strconv.Itoa(r.rank) + ": best of other degrees", true
 		}

@@ -1,9 +1,11 @@
 package search
 
 import (
+	"strings"
 	"testing"
 
 	"meshscope/engine"
+	find "meshscope/engine/search"
 	"meshscope/presets"
 )
 
@@ -43,6 +45,34 @@ func TestRival(t *testing.T) {
 		in.Setup = &s
 		if _, _, known := v.Rival(in); known {
 			t.Error("the search of another question is taken")
+		}
+	}
+}
+
+// TestFirstForMargin: where rank 1 is not the fastest, every place that names it says why it is first.
+func TestFirstForMargin(t *testing.T) {
+	in, v := small(t), New(presets.Default())
+	v.Refresh(in).Work(t.Context())()
+	for _, first := range []bool{false, true} {
+		v.answer.forMargin = first
+		_, rival, _ := v.Rival(in)
+		at := in.At(120, 32)
+		for where, text := range map[string]string{
+			"knobs": strings.Join(v.sureLines(at, knobWidth), "\n"), "rival": rival,
+		} {
+			if strings.Contains(text, find.MarginBrief) != first {
+				t.Errorf("%s, first for its margin %v: %s", where, first, text)
+			}
+		}
+		for where, text := range map[string]string{
+			"status": v.rowStatus(at, &v.answer.rows[0], 400), "file": v.Tables(in)[0].Title,
+		} {
+			if strings.Contains(text, find.MarginRule) != first {
+				t.Errorf("%s, first for its margin %v: %s", where, first, text)
+			}
+		}
+		if text := v.rowStatus(at, &v.answer.rows[1], 400); strings.Contains(text, find.MarginRule) {
+			t.Error("of rank 2:", text)
 		}
 	}
 }

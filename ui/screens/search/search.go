@@ -82,6 +82,7 @@ type answer struct {
 	reliances []find.OverlapReliance // what the first place rests on
 	exact     string                 // the error band of what decides its place
 	room      room                   // that its memory leaves
+	forMargin bool                   // it is not the fastest (find.Found.ForMargin)
 	conflict  *find.Conflict
 	missed    *find.Missed // where the deadline is a reason
 	searched  bool         // everything was searched, and nothing found
@@ -185,7 +186,7 @@ func (j *job) search(ctx context.Context) *answer {
 	if len(r.Best) > 0 {
 		first := &r.Best[0].Report
 		a.reliances, a.exact = find.OverlapReliances(first), p.Objective.Evidence(first).Band("")
-		a.room = roomOf(first.Memory)
+		a.room, a.forMargin = roomOf(first.Memory), r.Best[0].ForMargin
 	}
 	for i := range r.Best {
 		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, r.Best[i].PessimisticStep, i+1))

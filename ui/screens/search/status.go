@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	find "meshscope/engine/search"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -48,6 +49,9 @@ func (v *View) Status(in *screen.Context) string {
 // current setup, then the knobs that have no column.
 func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 	text := v.besideOwn(in, r)
+	if r.rank == 1 && v.answer.forMargin {
+		text += find.MarginRule + "; "
+	}
 	if words := r.room.doubt(in.Glyphs.PlusMinus); words != "" {
 		text += words + "; "
 	}

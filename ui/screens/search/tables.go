@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"meshscope/engine/record"
+	find "meshscope/engine/search"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -15,6 +16,9 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		return nil
 	}
 	title := "layouts, the best first"
+	if v.answer.forMargin {
+		title += "; 1 is " + find.MarginRule
+	}
 	if r := &v.answer.result; r.partial {
 		title += " (partial: " + figure.Percent(r.share) + " of the space searched)"
 	}
