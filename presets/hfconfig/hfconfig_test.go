@@ -373,6 +373,22 @@ func TestRefused(t *testing.T) {
 			`{"model_type":"minimax_m1","num_hidden_layers":2,"attn_type_list":[0,2]}`,
 			[]string{"attn_type_list: layer 2 has 2; allowed: 0 and 1"},
 		},
+		"no kind of attention": {
+			`{"model_type":"minimax_m1","num_hidden_layers":3,"attn_type_list":[0,1,null]}`,
+			[]string{"attn_type_list: item 3 is null; allowed: a list of whole numbers"},
+		},
+		"no kind of layer": {
+			`{"model_type":"qwen3_next","num_hidden_layers":2,"layer_types":["full_attention", null]}`,
+			[]string{"layer_types: item 2 is null; allowed: a list of texts"},
+		},
+		"no width of a layer": {
+			`{"model_type":"hunyuan_v1_moe","num_hidden_layers":2,"moe_topk":[null,8]}`,
+			[]string{"moe_topk: item 1 is null; allowed: a whole number, or one for each layer"},
+		},
+		"no mixture said": {
+			`{"model_type":"exaone_moe","num_hidden_layers":2,"is_moe_layer":[true,null]}`,
+			[]string{"is_moe_layer: item 2 is null; allowed: true or false for each layer"},
+		},
 		"a third kind of window": {
 			`{"model_type":"mimo_v2_flash","num_hidden_layers":2,"hybrid_layer_pattern":[0,-1]}`,
 			[]string{"hybrid_layer_pattern: layer 2 has -1; allowed: 0 and 1"},

@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/engine/model"
+	"meshscope/presets/input"
 )
 
 // experts reads a mixture in every layer, of experts of a width. Their number has two names.
@@ -104,7 +105,8 @@ func (r *reader) kinds(key string, experts ...string) {
 
 // long refuses a list that has not one for each layer.
 func (r *reader) long(key string, n int) bool {
-	if n != r.Model.Layers {
+	refused := func(p *input.Error) bool { return p.Key == r.keys[key].path } // no list was read
+	if n != r.Model.Layers && !slices.ContainsFunc(r.Problems, refused) {
 		r.refusef(key, "%d layers, where num_hidden_layers is %d", n, r.Model.Layers)
 	}
 	return n == r.Model.Layers

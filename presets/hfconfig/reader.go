@@ -370,6 +370,10 @@ func (r *reader) find(key string, into any, kind string, fields []string) bool {
 		return false
 	}
 	literal := r.literal(v)
+	if i := absent(v.raw); i > 0 { // which would be read as 0, or as no word
+		r.refusef(key, "item %d is null; allowed: %s", i, kind)
+		return false
+	}
 	if err := json.Unmarshal(v.raw, into); err != nil || v.raw[0] != '[' && literal != string(v.raw) {
 		r.refusef(key, "%s, not %s", kind, escape.Quote(literal))
 		return false
@@ -379,6 +383,15 @@ func (r *reader) find(key string, into any, kind string, fields []string) bool {
 	r.Understood = append(r.Understood,
 		Key{Name: v.path, Value: shown, Fields: fields, Line: r.line(v.at - len(v.raw))})
 	return true
+}
+
+// absent returns which item of a list is null, from 1; 0 where none is, or it is no list.
+func absent(raw []byte) int {
+	var list []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+		return 0
+	}
+	return 1 + slices.IndexFunc(list, func(item json.RawMessage) bool { return string(item) == "null" })
 }
 
 // assume reads a key from the defaults of the class.
