@@ -73,6 +73,14 @@ func TestSubLayersOfMegatron(t *testing.T) {
 		!strings.Contains(text, "pretrain_hybrid.py") {
 		t.Errorf("no stages in\n%s", text)
 	}
+	super := setup(t, "nemotron3-super-120b-a12b", knob.Given{knob.GPUs: 64, knob.EP: 8, knob.Seq: 8192})
+	if d, refused = megatron.Export(&super, "test"); len(refused) > 0 ||
+		!strings.Contains(string(d.Text()), "--moe-latent-size 1024 ") {
+		t.Fatalf("%+v, no latent space of experts in\n%s", refused, d.Text())
+	}
+	if r = megatron.Read(d.File, d.Text()); r.Setup["set.model.moe_latent_hidden"] != 1024 {
+		t.Errorf("%v, %v", r.Setup["set.model.moe_latent_hidden"], r.Problems)
+	}
 	granite := setup(t, "granite-4.0-h-tiny", knob.Given{
 		knob.GPUs: 8, knob.EP: 8, knob.GBS: 32,
 		knob.Seq: 8192,
@@ -103,7 +111,7 @@ func TestPartsWithoutFlag(t *testing.T) {
 		"of the stream":         {"llama3.1-8b", func(m *model.Model) { m.ResidualBlock = 4 }},
 		"several streams":       {"llama3.1-8b", func(m *model.Model) { m.AltUpStreams = 4 }},
 		"output of MLA":         {"deepseek-v3", func(m *model.Model) { m.AttnGate = model.GateChannel }},
-		"latent space":          {"mixtral-8x7b", func(m *model.Model) { m.ExpertLatent = 1024 }},
+		"experts' latent space": {"mixtral-8x7b", func(m *model.Model) { m.LatentNorm = true }},
 		"more positions":        {"gpt2-124m", func(m *model.Model) { m.PositionRows = 2048 }},
 		"unknown family":        {"llama3.1-8b", func(m *model.Model) { m.ReadAs = "llama" }},
 		"hyper-connections":     {"llama3.1-8b", func(m *model.Model) { m.HyperStreams = 4 }},

@@ -46,7 +46,6 @@ func megatronForeign() []field {
 		}},
 		instead("model", unmodelled("is-hybrid-model", "a model of other layers than attention")),
 		instead("model", unmodelled("heterogeneous-layers-config-path", "a model whose layers differ")),
-		unmodelled("moe-latent-size", "experts in a latent space"),
 		instead("optimizer", unmodelled("main-params-dtype", "a master copy not of fp32", "fp32",
 			"torch.float32")),
 		instead("optimizer", unmodelled("main-grads-dtype", "gradients of the optimizer not of fp32", "fp32",

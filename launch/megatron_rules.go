@@ -238,7 +238,7 @@ func partWithoutFlag(m *model.Model) string {
 		{"snapshots of the stream", m.ResidualBlock > 0},
 		{"several streams, or inputs and keys of layers", m.AltUpStreams+m.LayerInput+m.ReusedKV > 0},
 		{"a gate of the output of MLA", m.IsMLA() && m.AttnGate != ""},
-		{"experts in a latent space here", m.ExpertLatent > 0},
+		{"a norm of the experts' latent space", m.LatentNorm},
 		{"more positions than tokens", m.PositionRows > 0},
 		{"what an unknown family has more than the one it was read as", m.ReadAs != ""},
 	} {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/model"
 	"meshscope/engine/units"
 	"meshscope/presets"
 )
@@ -28,6 +29,13 @@ func TestEveryBuiltInPresetIsSound(t *testing.T) {
 		}
 		if m.Source == "" {
 			t.Errorf("%s has no source", m.ID)
+		}
+		var letters []byte
+		for i := range m.Layers {
+			letters = append(letters, m.Letter(i))
+		}
+		if short := model.Period(string(letters)); m.Pattern != "" && m.Pattern != short {
+			t.Errorf("%s: layer_pattern %s is not as files are read, %s", m.ID, m.Pattern, short)
 		}
 	}
 	for _, g := range gpus {
