@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -323,5 +324,38 @@ func TestAnotherNumberOfGPUsIsOffered(t *testing.T) {
 	}
 	if m.do(state.Action{Verb: state.Undo}); m.rechooses() {
 		t.Error("offered after undo")
+	}
+}
+
+// TestBestLayoutForWhatDoesNotFit: a sequence, batch or precision that the layout does not do with offers the
+// best layout for it, with the batch that there is; nothing is offered where it fits, and a nearest legal
+// value comes first.
+func TestBestLayoutForWhatDoesNotFit(t *testing.T) {
+	m := sample(t, 120, 36, func(o *Options) { o.Evaluate, o.Setup = engine.Evaluate, presets.StartSetup() })
+	if m.do(state.Action{Verb: state.SetKnob, ID: knob.Seq, Text: "4096"}); m.rechooses() {
+		t.Error("offered where it fits")
+	}
+	m.do(state.Action{Verb: state.SetKnob, ID: knob.Seq, Text: "131072"})
+	if text := screenText(m); m.now.report.Memory.Fit != engine.Over ||
+		!strings.Contains(text, "enter takes the best layout for sequence 131,072  ? help") {
+		t.Errorf("no offer:\n%s", text)
+	}
+	batch := m.state.Setup.GBS
+	draft, _ := state.Again(&m.state, m.fixAction())
+	if text, _ := draft.Take(knob.GBS); text != fmt.Sprint(batch) || draft.Has(knob.TP) ||
+		draft.Has(knob.PP) {
+		t.Errorf("gives %+v", draft.Said())
+	}
+	m.Update(m.do(m.fixAction())())
+	if s, r := &m.state.Setup, &m.now.report; !r.Legal || r.Memory.Fit == engine.Over || s.Seq != 131072 ||
+		s.GBS != batch || m.rechooses() {
+		t.Errorf("sequence %d, batch %d, %+v: %v", s.Seq, s.GBS, s.Layout, r.Memory.Fit)
+	}
+	if keys(m, "u"); !m.state.Fixed.Has(knob.Seq) || m.rechooses() {
+		t.Error("offered after undo")
+	}
+	m.do(state.Action{Verb: state.SetKnob, ID: knob.GBS, Text: "511"})
+	if words := state.FixWords(m.now.report.Problems); words == "" || m.fixAction().Verb != state.TakeFix {
+		t.Errorf("enter does %v, nearest %q", m.fixAction().Verb, words)
 	}
 }

@@ -319,12 +319,13 @@ func (m *Model) unseen(name string) bool {
 	return k == nil || !k.Blind
 }
 
-// fixAction returns what enter does: choose the layout for another number of GPUs, take the nearest legal
-// values, else the fastest turn that makes the setup fit, else type.
+// fixAction returns what enter does: choose the layout anew, take the nearest legal values, else the fastest
+// turn that makes the setup fit, else type.
 func (m *Model) fixAction() state.Action {
 	switch {
 	case m.rechooses():
-		return state.Action{Verb: state.Rechoose, Text: figure.Comma(m.state.Setup.GPUs) + " GPUs"}
+		a, _ := m.state.RechooseFor()
+		return a
 	case state.FixWords(m.now.report.Problems) != "":
 		return state.Action{Verb: state.TakeFix}
 	case len(m.offered()) > 0:
@@ -341,27 +342,30 @@ func (m *Model) fixText() string {
 	return m.remedies[0].Turns()
 }
 
-// rechooses reports whether enter chooses the layout for another number of GPUs, on the screen that has them.
+// rechooses reports whether enter chooses the layout anew, on the screen that has the knobs: for another
+// number of GPUs, or for what does not do in the one that there is and has no nearest legal value.
 func (m *Model) rechooses() bool {
-	return m.state.Tab == state.ExploreTab && m.state.Rechooses() && !m.quizzes() && m.lesson == nil
+	r := &m.now.report
+	does := r.Legal && r.Memory.Fit != engine.Over || state.FixWords(r.Problems) != "" ||
+		m.now.setup != m.state.Setup
+	return m.state.Tab == state.ExploreTab && m.state.Rechooses(does) && !m.quizzes() && m.lesson == nil
 }
 
 // rechooseText says what enter chooses, with the batch where one is published, in the longest form that
 // leaves the foot room for help and quit.
 func (m *Model) rechooseText() string {
 	s := &m.state.Setup
-	forms := []string{
-		"takes batch and best layout for " + figure.Comma(s.GPUs) + " GPUs",
-		"takes the best for " + figure.Comma(s.GPUs) + " GPUs",
-	}
-	if tokens, run := s.PublishedTokens(s.GPUs); tokens > 0 && !m.state.Fixed.Has(knob.GBS) {
+	a, of := m.state.RechooseFor()
+	forms := []string{"takes batch and best layout for " + of, "takes the best for " + of}
+	if tokens, run := s.PublishedTokens(s.GPUs); a.ID != "" {
+		forms[0] = "takes the best layout for " + of
+	} else if tokens > 0 && !m.state.Fixed.Has(knob.GBS) {
 		whose, batch := "the published batch of ", figure.Comma(run.GBS)+" x "+figure.Comma(run.Seq)
 		if search.UnsetGBS(s, []int{s.GPUs}, run.Seq) != run.GBS {
 			whose, batch = "a batch ", "near "+batch
 		}
-		forms = slices.Insert(forms, 0,
-			"takes "+whose+batch+" and the best layout for "+figure.Comma(s.GPUs)+" GPUs",
-			"takes batch "+batch+", best layout for "+figure.Comma(s.GPUs)+" GPUs")
+		forms = slices.Insert(forms, 0, "takes "+whose+batch+" and the best layout for "+of,
+			"takes batch "+batch+", best layout for "+of)
 	}
 	return m.context().Longest(m.caps.Width-2*m.margin()-len("enter ")-len(helpAndQuit), forms...)
 }

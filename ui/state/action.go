@@ -11,6 +11,7 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob"
 	"meshscope/engine/model"
+	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
@@ -117,7 +118,7 @@ func change(s State, a Action) State {
 			fixed = *a.Fixed
 		}
 		s = s.use(*a.Setup, a.Text)
-		s.Fixed, s.Outgrown, s.Note.Tone = fixed, false, max(s.Note.Tone, a.Tone)
+		s.Fixed, s.Outgrown, s.Note.Tone = fixed, knob.Set{}, max(s.Note.Tone, a.Tone)
 		return s
 	case PageRanks:
 		s.Page = min(max(s.Page+a.N, 0), max(a.Pages-1, 0))
@@ -182,18 +183,40 @@ func set(s State, id knob.ID, text string) State {
 // given notes that the reader has given a knob the value that it has, and what it was before.
 func (s State) given(id knob.ID, was *engine.Setup) State {
 	s.Fixed = s.Fixed.With(id)
-	if id == knob.GPUs || id == knob.Nodes {
-		s.Outgrown = s.Outgrown || s.Setup.GPUs != was.GPUs
+	if k, ok := knob.Find(id); ok && outgrows(id) && k.Text(s.Setup) != k.Text(*was) {
+		s.Outgrown = s.Outgrown.With(id)
 	}
 	return s
 }
 
-// Rechooses reports whether layout and batch can be chosen anew for the number of GPUs that has the focus: it
-// is another one than they were chosen for, and not all of them are fixed.
-func (s *State) Rechooses() bool {
+// outgrows reports whether the best layout depends on a knob that is no part of it.
+func outgrows(id knob.ID) bool {
+	return ofGPUs(id) || slices.Contains([]knob.ID{knob.Seq, knob.MBS, knob.GBS, knob.Precision}, id)
+}
+
+func ofGPUs(id knob.ID) bool { return id == knob.GPUs || id == knob.Nodes }
+
+// Rechooses reports whether the layout can be chosen anew for the value of the focused knob, which is another
+// one than it was chosen for, and not all of it is fixed: always for a number of GPUs, with their batch, else
+// where the setup does not do with it.
+func (s *State) Rechooses(does bool) bool {
 	free := func(id knob.ID) bool { return !s.Fixed.Has(id) }
-	return s.Outgrown && (s.Focus == knob.GPUs || s.Focus == knob.Nodes) &&
-		slices.ContainsFunc([]knob.ID{knob.TP, knob.PP, knob.CP, knob.GBS}, free)
+	degrees := []knob.ID{knob.TP, knob.PP, knob.CP}
+	if ofGPUs(s.Focus) {
+		return (s.Outgrown.Has(knob.GPUs) || s.Outgrown.Has(knob.Nodes)) &&
+			slices.ContainsFunc(append(degrees, knob.GBS), free)
+	}
+	return !does && s.Outgrown.Has(s.Focus) && slices.ContainsFunc(degrees, free)
+}
+
+// RechooseFor returns what has the layout chosen anew for the value of the focused knob, and words for that.
+func (s *State) RechooseFor() (a Action, words string) {
+	if words = figure.Comma(s.Setup.GPUs) + " GPUs"; ofGPUs(s.Focus) {
+		return Action{Verb: Rechoose, Text: words}, words
+	}
+	k, _ := knob.Find(s.Focus)
+	text := k.Text(s.Setup)
+	return Action{Verb: Rechoose, ID: s.Focus, Text: text}, k.Label + " " + knobs.Show(&k, text)
 }
 
 // use takes another setup and says what became different. note replaces that

@@ -36,8 +36,9 @@ func Again(s *State, a Action) (knob.Draft, string) {
 			continue
 		case a.ID != "" && k.ID == a.ID:
 			text = a.Text
-		case a.ID != "" && (k.ID == knob.Seq || k.ID == knob.GBS && s.Setup.GBS%s.Setup.GPUs == 0):
-			// another stack trains on as many tokens
+		case a.ID != "" && (k.ID == knob.Seq || k.ID == knob.GBS &&
+			(outgrows(a.ID) || s.Setup.GBS%s.Setup.GPUs == 0)):
+			// another stack or layout trains on as many tokens
 		case s.Fixed.Has(k.ID):
 		case k.ID == knob.GPUs:
 			if most := c.MaxGPUs; most > 0 && s.Setup.GPUs > most && !s.Fixed.Has(knob.Nodes) {

@@ -74,7 +74,7 @@ func (s *State) to(there, back **moment, said string) State {
 	m := *there
 	*back = (*back).push(moment{setup: s.Setup, locks: s.Locks, focus: m.focus, fixed: s.Fixed, note: m.note})
 	*there = m.next
-	s.Setup, s.Locks, s.Focus, s.Fixed, s.Outgrown = m.setup, m.locks, m.focus, m.fixed, false
+	s.Setup, s.Locks, s.Focus, s.Fixed, s.Outgrown = m.setup, m.locks, m.focus, m.fixed, knob.Set{}
 	s.Note = Note{Text: said + m.note}
 	return *s
 }

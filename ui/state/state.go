@@ -33,8 +33,8 @@ type State struct {
 	// Fixed are the knobs that the reader has given a value: by flags, or typed or turned. They stay
 	// where the layout is chosen again for another model or machine.
 	Fixed knob.Set
-	// Outgrown: another number of GPUs was turned or typed since the layout and the batch were chosen.
-	Outgrown bool
+	// Outgrown are the knobs that the layout depends on and that have had another value since it was chosen.
+	Outgrown knob.Set
 	Note     Note
 	Hint     bool // the line for the first start is shown
 	Page     int  // of the pipeline ranks that scroll
