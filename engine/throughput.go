@@ -144,7 +144,7 @@ func (t *timing) skippedFLOPs() (sum units.FLOPs) {
 		l := &t.program.Layers[k]
 		n := 3 * l.Count
 		if s.TrainMTP && l == t.program.Module() {
-			n += 3 * m.MTPLayers
+			n += 3 * m.MTPRuns()
 		}
 		if core, ok := l.Core(); ok && recomputation.Outputs(l, core)[0] != 0 {
 			n += layers[k]

@@ -122,6 +122,8 @@ func TestModelsAtTheirLimits(t *testing.T) {
 	dense := llama(4096, 32, 32, 8, 14336, 128_256, false)
 	moe := dense
 	moe.Experts, moe.TopK, moe.ExpertFFN, moe.MoEFreq = 64, 6, 1408, 1
+	once := dense
+	once.MTPLayers = 1
 	mla := moe
 	mla.QLoraRank, mla.KVLoraRank, mla.QKNopeDim, mla.QKRopeDim, mla.VHeadDim = 1536, 512, 128, 64, 128
 	for _, c := range []struct {
@@ -139,6 +141,8 @@ func TestModelsAtTheirLimits(t *testing.T) {
 		{"norms_per_layer", dense, func(m *model.Model) *int { return &m.NormsPer }, 0, model.MaxNorms},
 		{"local_window", dense, func(m *model.Model) *int { return &m.LocalWindow }, 0, model.MaxSequence},
 		{"mtp_layers", dense, func(m *model.Model) *int { return &m.MTPLayers }, 0, model.MaxMTPLayers},
+		{"mtp_passes", dense, func(m *model.Model) *int { return &m.MTPPasses }, 0, 0},
+		{"mtp_passes", once, func(m *model.Model) *int { return &m.MTPPasses }, 0, model.MaxMTPLayers},
 		{"moe_layer_freq", dense, func(m *model.Model) *int { return &m.MoEFreq }, 0, 1},
 		{"top_k", moe, func(m *model.Model) *int { return &m.TopK }, 1, 64},
 		{"moe_ffn_hidden", moe, func(m *model.Model) *int { return &m.ExpertFFN }, 1, model.MaxWidth},

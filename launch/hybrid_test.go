@@ -81,6 +81,28 @@ func TestSubLayersOfMegatron(t *testing.T) {
 	if r = megatron.Read(d.File, d.Text()); r.Setup["set.model.moe_latent_hidden"] != 1024 {
 		t.Errorf("%v, %v", r.Setup["set.model.moe_latent_hidden"], r.Problems)
 	}
+	s.Model.MTPLayers, s.Model.MTPPasses, s.TrainMTP = 1, 2, true
+	d, refused = megatron.Export(&s, "test")
+	text := string(d.Text())
+	if !strings.Contains(text, "/*E/*E'") || !strings.Contains(text, "--mtp-use-repeated-layer") ||
+		len(refused) > 0 {
+		t.Errorf("%+v, no repeated module in\n%s", refused, text)
+	}
+	for _, c := range []struct {
+		text            string
+		modules, passes any
+	}{
+		{text, 1, 2},
+		{strings.Replace(text, "--mtp-num-layers 2", "", 1), 1, 2},
+		{strings.Replace(text, "--mtp-use-repeated-layer", "", 1), 2, nil},
+	} {
+		r := megatron.Read(d.File, []byte(c.text))
+		if got := r.Setup; got["mtp"] != true || got["set.model.mtp_layers"] != c.modules ||
+			got["set.model.mtp_passes"] != c.passes || len(r.Problems) > 0 {
+			t.Errorf("%v modules, %v passes, want %v and %v: %v", got["set.model.mtp_layers"],
+				got["set.model.mtp_passes"], c.modules, c.passes, r.Problems)
+		}
+	}
 	granite := setup(t, "granite-4.0-h-tiny", knob.Given{
 		knob.GPUs: 8, knob.EP: 8, knob.GBS: 32,
 		knob.Seq: 8192,

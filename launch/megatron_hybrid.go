@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,21 +76,37 @@ func hybridPattern(s *engine.Setup) string {
 			layer++
 		}
 	}
+	if s.TrainMTP {
+		b.WriteString(strings.Repeat("/"+predictionLetters(s.Model.IsMoE()), s.Model.MTPRuns()))
+	}
 	return b.String()
 }
 
-// readPattern reads what hybridPattern writes; prediction modules behind a slash are not modelled.
+// predictionLetters returns the sub-layers of a prediction module.
+func predictionLetters(experts bool) string {
+	if experts {
+		return string(model.LetterAttention) + string(model.LetterExperts)
+	}
+	return string(model.LetterAttention) + string(model.LetterMLP)
+}
+
+// readPattern reads what hybridPattern writes.
 func readPattern(v any, r *reader) error {
 	text := strings.Trim(fmt.Sprint(v), "'\"")
-	main, _, mtp := strings.Cut(text, "/")
+	main, modules, mtp := strings.Cut(text, "/")
 	letters := strings.ReplaceAll(main, "|", "")
+	module := predictionLetters(strings.ContainsRune(letters, model.LetterExperts))
+	runs := strings.Split(modules, "/")
 	switch {
-	case mtp:
-		return foreignf("%s: multi-token prediction of sub-layers is not modelled", text)
+	case mtp && slices.ContainsFunc(runs, func(m string) bool { return m != module }):
+		return foreignf("%s: of prediction modules only %s is modelled", text, module)
 	case strings.Trim(letters, "*GM-E") != "" || letters == "":
 		return foreignf("%s: only the letters *GM-E are modelled", text)
 	case len(letters) > model.MaxPattern:
 		return fmt.Errorf("more than %d letters", model.MaxPattern)
+	}
+	if mtp {
+		r.predicts(len(runs))
 	}
 	if r.Launcher != "bridge" { // whose recipe has the model
 		r.Setup[modelPrefix+"layer_pattern"], r.Setup[modelPrefix+"layers"], r.Setup[modelPrefix+

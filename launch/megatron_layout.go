@@ -35,7 +35,7 @@ func cutOf(s *engine.Setup) cut {
 	}
 	mtp := 0
 	if s.TrainMTP {
-		mtp = s.Model.MTPLayers
+		mtp = s.Model.MTPRuns()
 	}
 	return cut{text: layoutText(layers, mtp)}
 }
@@ -197,7 +197,7 @@ func readLayout(v any, r *reader) error {
 		return fmt.Errorf("it has %d layers, --num-layers %d", sum, n)
 	}
 	// a recipe may have its own
-	if n := r.number(modelPrefix+"mtp_layers", 0); n != mtp &&
+	if n := r.number(modelPrefix+"mtp_layers", 0) * r.number(modelPrefix+"mtp_passes", 1); n != mtp &&
 		(r.Launcher == "megatron" || r.has("mtp-num-layers")) {
 		return fmt.Errorf("it has %d multi-token-prediction modules, --mtp-num-layers %d", mtp, n)
 	}

@@ -241,16 +241,33 @@ func megatronExperts() []field {
 		{
 			key: "mtp-num-layers", from: []string{"mtp", modelPrefix + "mtp_layers"},
 			write: func(s *engine.Setup) (any, bool) {
-				return s.Model.MTPLayers, s.TrainMTP && s.Model.MTPLayers > 0
+				return s.Model.MTPRuns(), s.TrainMTP && s.Model.MTPLayers > 0
 			},
 			read: func(v any, r *reader) error {
 				n, err := wholeArgument(v, 0)
 				if err == nil && n > 0 {
-					r.Setup["mtp"], r.Setup[modelPrefix+"mtp_layers"] = true, n
+					r.predicts(n)
 				}
 				return err
 			},
 		},
+		{
+			key: "mtp-use-repeated-layer", from: []string{modelPrefix + "mtp_passes"}, alone: true,
+			write: func(s *engine.Setup) (any, bool) { return nil, s.TrainMTP && s.Model.MTPPasses > 1 },
+			read: func(v any, _ *reader) error { // predicts asks for it
+				_, err := isOn(v)
+				return err
+			},
+		},
+	}
+}
+
+// predicts reads so many runs of prediction modules: of one module, where it is told that all are.
+func (r *reader) predicts(runs int) {
+	r.Setup["mtp"], r.Setup[modelPrefix+"mtp_layers"] = true, runs
+	const again = "mtp-use-repeated-layer"
+	if on, err := isOn(r.values[again].Value); runs > 1 && r.has(again) && err == nil && on {
+		r.Setup[modelPrefix+"mtp_layers"], r.Setup[modelPrefix+"mtp_passes"] = 1, runs
 	}
 }
 

@@ -245,8 +245,8 @@ func stageActivations(in *Input, stage, full int, k Stack, input record.Num) uni
 	note.times("layers", full, "recomputed_layers", "layer_input")
 	if st.Head && in.TrainMTP {
 		l := in.Program.Module()
-		sum += float64(in.Model.MTPLayers) * (in.layer(k, l).Sum() + 2*input.V)
-		note.times("layers", in.Model.MTPLayers, "MTP_modules", "({layer.", l.ID,
+		sum += float64(in.Model.MTPRuns()) * (in.layer(k, l).Sum() + 2*input.V)
+		note.times("layers", in.Model.MTPRuns(), "MTP_runs", "({layer.", l.ID,
 			".activations} + 2 * layer_input)")
 	}
 	note.term("activations", "T * e * (", note.sum("layers"), ")")

@@ -171,7 +171,7 @@ func transient(in *Input, stage int, mem *StageMemory, perLogit float64, headWor
 		return
 	}
 	logits := note.named("bytes_per_logit", perLogit).Times(tokens).Times(in.paddedVocab()).Over(t).Times(e)
-	if n := in.Model.MTPLayers; in.TrainMTP && n > 0 {
+	if n := in.Model.MTPRuns(); in.TrainMTP && n > 0 {
 		logits = logits.Times(record.Lit(float64(1 + n)))
 	}
 	mem.Logits = units.Bytes(logits.V)

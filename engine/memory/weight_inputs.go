@@ -32,9 +32,9 @@ func weightInputs(in *Input, stage int, k Stack) units.Bytes {
 		var inputs amount
 		in.deferred(&inputs, &in.Program.Projection)
 		projection := inputs.perToken(in, record.Num{})
-		total += float64(m.MTPLayers) * (in.layer(k, module).deferred + projection.V)
+		total += float64(m.MTPRuns()) * (in.layer(k, module).deferred + projection.V)
 		if note.rec.On() {
-			note.times("weights", m.MTPLayers, "MTP_modules", "(", module.ID, "_weight_inputs + ",
+			note.times("weights", m.MTPRuns(), "MTP_runs", "(", module.ID, "_weight_inputs + ",
 				projection.Text(), ")")
 		}
 	}

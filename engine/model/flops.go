@@ -200,7 +200,7 @@ func (p *Program) recordForward(rec *record.Recorder, seq int, causal bool) {
 // that Megatron-Bridge prints for DeepSeek-V3; it would add 0.2 %.
 func (p *Program) MTPForward(seq int, causal bool) units.FLOPs {
 	module := p.Module().Forward(seq, causal).Total() + p.of.HeadForward()
-	return units.FLOPs(p.of.MTPLayers) * module
+	return units.FLOPs(p.of.MTPRuns()) * module
 }
 
 // TrainingFLOPs counts forward and backward of one token: three times the
@@ -216,7 +216,7 @@ func (p *Program) TrainingFLOPs(seq int, causal, mtp bool) units.FLOPs {
 		f -= units.FLOPs(p.Layers[i].Count) * p.Layers[i].untrained(seq, causal)
 	}
 	if mtp {
-		f -= units.FLOPs(p.of.MTPLayers) * p.Module().untrained(seq, causal)
+		f -= units.FLOPs(p.of.MTPRuns()) * p.Module().untrained(seq, causal)
 	}
 	return f
 }
@@ -270,14 +270,14 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool, adapte
 	p.recordForward(rec, seq, causal)
 	formula := "3 * F_forward"
 	if mtp && p.of.MTPLayers > 0 {
-		formula = "3 * (F_forward + MTP_modules * (F_" + p.Module().ID + " + 2 * h * V))"
+		formula = "3 * (F_forward + MTP_runs * (F_" + p.Module().ID + " + 2 * h * V))"
 	}
 	for i := range p.Layers {
 		l := &p.Layers[i]
 		if text := l.untrainedFormula(causal); text != "" {
 			rec.Given(record.InUnit(record.Share, "share_of_chosen_tokens", l.chosenShare(seq, causal)))
 			if formula += " - " + l.Name + "_layers * " + text; mtp && l == p.Module() {
-				formula += " - MTP_modules * " + text
+				formula += " - MTP_runs * " + text
 			}
 		}
 	}

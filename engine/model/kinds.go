@@ -299,15 +299,20 @@ func (m *Model) pattern(lists ...[]sublayer) (kinds [][2]*sublayer, order []uint
 }
 
 // ownModule returns which layer a prediction module has where it is not the last kind, and adds it where no
-// layer of the stack is like it: that of a shared key sees a window alone, and its mixture is balanced.
+// layer of the stack is like it: that of a shared key sees a window alone, and its mixture is balanced; where
+// layers are sub-layers it has two, attention and a mixture or MLP (mtp_hybrid_override_pattern of Nemotron 3).
 func (m *Model) ownModule(kinds [][2]*sublayer, mixers, feedForwards []sublayer) ([][2]*sublayer, int) {
-	if m.MTPLayers == 0 || !m.sharesKey() {
-		return kinds, -1
-	}
 	of := func(list []sublayer, id string) *sublayer {
 		return &list[slices.IndexFunc(list, func(s sublayer) bool { return s.id == id })]
 	}
-	own := [2]*sublayer{of(mixers, "sliding"), of(feedForwards, "dense")}
+	mixer := "full"
+	switch {
+	case m.MTPLayers > 0 && m.sharesKey():
+		mixer = "sliding"
+	case m.MTPLayers == 0 || !m.Flat():
+		return kinds, -1
+	}
+	own := [2]*sublayer{of(mixers, mixer), of(feedForwards, "dense")}
 	if m.IsMoE() {
 		own[1] = of(feedForwards, "moe")
 	}

@@ -157,7 +157,10 @@ func (b *builder) named(name string, width int) record.Num {
 func newLayer(m *Model, rec *record.Recorder, parts [2]*sublayer) Layer {
 	b := newBuilder(m, rec)
 	x := b.tensor(b.size.h, Sequence)
-	norms := 0
+	norms, each := 0, m.NormsPer
+	if m.Flat() && parts[0].add != nil && parts[1].add != nil { // two sub-layers, as in a prediction module
+		each *= 2
+	}
 	if m.HyperStreams > 0 {
 		x = b.tensor(record.Lit(float64(m.HyperStreams)).Times(b.size.h), Sequence)
 	}
@@ -165,20 +168,20 @@ func newLayer(m *Model, rec *record.Recorder, parts [2]*sublayer) Layer {
 		switch {
 		case part.add == nil:
 		case m.HyperStreams > 0:
-			x = b.hyper(x, func(one Ref) Ref { return part.add(&b, b.norm(one, m.NormsPer > norms)) })
+			x = b.hyper(x, func(one Ref) Ref { return part.add(&b, b.norm(one, each > norms)) })
 			norms++
 		default:
 			stream := x
 			if part.before != nil {
 				stream = part.before(&b, x)
 			}
-			x = b.residual(x, part.add(&b, b.norm(stream, m.NormsPer > norms)))
+			x = b.residual(x, part.add(&b, b.norm(stream, each > norms)))
 			if norms++; norms == 1 {
 				x = b.narrowPath(x, m.LaurelRank, "laurel", "path beside attention", false)
 			}
 		}
 	}
-	for range m.NormsPer - norms { // of outputs, which keep their inputs too
+	for range each - norms { // of outputs, which keep their inputs too
 		b.norm(b.tensor(b.size.h, Sequence), true)
 	}
 	b.streams(x)

@@ -154,6 +154,8 @@ type Model struct {
 	// ZeroExperts are routed to beside the others and do nothing.
 	ZeroExperts int `json:"zero_experts,omitempty" toml:"zero_experts"`
 	MTPLayers   int `json:"mtp_layers" toml:"mtp_layers"` // multi-token prediction modules
+	// MTPPasses is how often each of them runs, with the same weights; 0: once.
+	MTPPasses int `json:"mtp_passes,omitempty" toml:"mtp_passes"`
 
 	ExtraParams     int64  `json:"params_extra" toml:"params_extra"` // parameters that fit no other part
 	ExtraParamsWhat string `json:"params_extra_what" toml:"params_extra_what"`

@@ -225,6 +225,9 @@ func (m *Model) Total() int64 { return int64(Lay(m, nil).sums.total) }
 // routed experts per MoE layer, embedding and head included.
 func (m *Model) Active() int64 { return int64(Lay(m, nil).sums.active) }
 
+// MTPRuns returns how often a multi-token-prediction module runs in all.
+func (m *Model) MTPRuns() int { return m.MTPLayers * max(m.MTPPasses, 1) }
+
 // MTP returns the number of parameters of the multi-token-prediction modules: each
 // is one more layer, a projection of 2h x h and three norms; embedding and
 // head are shared with the model. Source: DeepSeek-V3 (arXiv 2412.19437)

@@ -26,7 +26,7 @@ func (p *Parts) pieces(rec *record.Recorder, st *layout.Stage) (all []piece) {
 			all = append(all, piece{times, in.Record.Scope(id, "")})
 		}
 	}
-	rec.Given(record.In("layers", st.Layers()), record.In("MTP_modules", in.Model.MTPLayers))
+	rec.Given(record.In("layers", st.Layers()), record.In("MTP_runs", in.Model.MTPRuns()))
 	for i := range in.Program.Layers {
 		l := &in.Program.Layers[i]
 		rec.Given(record.In(l.Name+"_layers", int(st.Of[i])))
@@ -37,9 +37,9 @@ func (p *Parts) pieces(rec *record.Recorder, st *layout.Stage) (all []piece) {
 	}
 	if st.Head {
 		add(1, "", "head")
-		if n := in.Model.MTPLayers; in.TrainMTP {
+		if n := in.Model.MTPRuns(); in.TrainMTP {
 			for _, id := range []string{"layer." + in.Program.Module().ID, "mtp-projection", "head"} {
-				add(n, "MTP_modules * ", id)
+				add(n, "MTP_runs * ", id)
 			}
 		}
 	}

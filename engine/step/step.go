@@ -261,7 +261,7 @@ func (p *Parts) Stage(st *layout.Stage) Cost {
 	if st.Head {
 		c.add(&p.head, 1)
 		if in := p.k.in; in.TrainMTP {
-			n := float64(in.Model.MTPLayers)
+			n := float64(in.Model.MTPRuns())
 			c.add(&p.layers[in.Program.Module().Index].Cost, n)
 			c.add(&p.modules, n)
 			c.add(&p.head, n)

@@ -194,10 +194,15 @@ func nemotronH(r *reader) {
 		"n_routed_experts", "n_shared_experts", "num_experts_per_tok",
 		"moe_intermediate_size", "moe_shared_expert_intermediate_size", "n_group", "topk_group",
 		"moe_latent_size", "moe_shared_expert_overlap", "attention_head_dim", "sliding_window")
-	modules, _ := r.number("num_nextn_predict_layers", "mtp_layers")
-	r.module(modules, 3, 0,
-		func(m *model.Model) { m.Pattern = string(model.LetterAttention) + string(model.LetterExperts) })
-	r.skip("attention and a mixture", "mtp_hybrid_override_pattern", "mtp_layers_block_type")
+	of, known := r.word("mtp_hybrid_override_pattern", "mtp_layers"), m.Has(model.LetterExperts)
+	if r.has("mtp_layers_block_type") {
+		known = known && slices.Equal(r.words("mtp_layers_block_type"), []string{"attention", "moe"})
+	}
+	if modules, _ := r.number("num_nextn_predict_layers", "mtp_layers"); known && (of == "" || of == "*E") {
+		m.MTPLayers = modules
+	} else if modules > 0 {
+		r.other("multi-token prediction of other layers than attention and a mixture", 0)
+	}
 }
 
 // bamba has Mamba-2 in all layers but those that a list counts from 0.

@@ -86,6 +86,8 @@ func excepted() map[string][]string {
 		"mbridge-26.02.01-035": {"recompute"},
 		"mbridge-26.04-035":    {"recompute"},
 		"mbridge-26.04.01-039": {"recompute"},
+		"mbridge-26.04.01-046": {"recompute"}, // of B200
+		"mbridge-26.04-043":    {"recompute"},
 	}
 }
 
@@ -115,6 +117,9 @@ func rowsOf(t *testing.T, list []published.Group) map[string]map[string]source {
 			if row["gpu_id"] == "h100-sxm" {
 				row["group"] += "-h100"
 			}
+		}
+		if row["model"] == "Nemotron_3_Super" {
+			row["group"], row["model_id"] = "mbridge-nemotron3-super", "nemotron3-super-120b-a12b"
 		}
 		add(row["group"], row["id"], row)
 	}
