@@ -300,7 +300,7 @@ func (m *Model) pattern(lists ...[]sublayer) (kinds [][2]*sublayer, order []uint
 
 // ownModule returns which layer a prediction module has where it is not the last kind, and adds it where no
 // layer of the stack is like it: that of a shared key sees a window alone, and its mixture is balanced; where
-// layers are sub-layers it has two, attention and a mixture or MLP (mtp_hybrid_override_pattern of Nemotron 3).
+// layers are sub-layers it has attention and a mixture or MLP (mtp_hybrid_override_pattern of Nemotron 3).
 func (m *Model) ownModule(kinds [][2]*sublayer, mixers, feedForwards []sublayer) ([][2]*sublayer, int) {
 	of := func(list []sublayer, id string) *sublayer {
 		return &list[slices.IndexFunc(list, func(s sublayer) bool { return s.id == id })]

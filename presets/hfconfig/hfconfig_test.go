@@ -321,8 +321,8 @@ func TestPredictionModulesOfSubLayers(t *testing.T) {
 		`mtp_layers_block_type=["mamba","moe"]`:     0,
 	} {
 		r := hfconfig.Read(small("nemotron_h", "num_hidden_layers=2", `hybrid_override_pattern="*E"`,
-			"head_dim=16", "n_routed_experts=8", "num_experts_per_tok=2", "moe_intermediate_size=32", "n_shared_experts=1",
-			"moe_shared_expert_intermediate_size=48", "num_nextn_predict_layers=2", of))
+			"head_dim=16", "n_routed_experts=8", "num_experts_per_tok=2", "moe_intermediate_size=32",
+			"n_shared_experts=1", "moe_shared_expert_intermediate_size=48", "num_nextn_predict_layers=2", of))
 		if r.Err() != nil || r.Model.MTPLayers != modules || len(r.OtherParts) != 1 ||
 			(r.OtherParts[0].Parameters == 0) != (modules == 0) {
 			t.Errorf("%s: %d modules, %+v, %v", of, r.Model.MTPLayers, r.OtherParts, r.Err())

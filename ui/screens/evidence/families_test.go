@@ -86,8 +86,8 @@ func TestFamilies(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]string{
-		"mbridge-nemotron3-super": "8 published runs left out (in NVFP4 their recipes set formats by matrix, " +
-			"which have no setup)",
+		"mbridge-nemotron3-super": "8 published runs left out (in NVFP4 their recipes set formats by " +
+			"matrix, which have no setup)",
 		"megascale": "recomputation of 12 runs unknown, taken as none",
 	} {
 		v.choose(list, slices.IndexFunc(list, func(r result) bool { return r.Name == id }))
