@@ -127,6 +127,9 @@ func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits 
 		m.HyperStreams+m.OutputGroups > 0:
 		x.Layers = "layers of a kind that was not measured"
 	}
+	if x.Inferred = m.Inferred(); x.Inferred {
+		x.Layers += ", inferred"
+	}
 	if m.ReadAs != "" {
 		x.Layers = "layers of a family read as another"
 	}

@@ -151,7 +151,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		"layer, and half of them, their mean, go from stage to stage")
 	say(chosen && s.Model.IsMLA(), "sparse attention runs in the latent (one key for all heads) as "+
 		"Megatron-LM's does, on every stack; its indexer is whole on each TP rank and counted as trained, "+
-		"saved bytes are derived and nothing of it was measured")
+		"saved bytes are inferred and nothing of it was measured")
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP,
 		"the multi-token-prediction module is not trained (--mtp turns it on)")

@@ -297,6 +297,50 @@ func TestUnmeasuredLayersWidenTheBand(t *testing.T) {
 	}
 }
 
+// TestInferredKindsWidenTheBand: what a kind saves or takes is read from code that trains it, or it is said
+// to be inferred and both bands are those of a setup that no published run is like.
+func TestInferredKindsWidenTheBand(t *testing.T) {
+	wider := 0
+	for id, inferred := range map[string]bool{
+		"llama3.1-8b": false, "gpt-oss-20b": false, "gemma3-4b": false, "qwen3-next-80b-a3b": false,
+		"nemotron3-nano-30b-a3b": false, "falcon-h1-0.5b": false,
+		"kimi-linear-48b-a3b": true, "minimax-m1": true, "jamba-v0.1": true, "lfm2-8b-a1b": true,
+		"zamba2-1.2b": true, "deepseek-v3.2": true, "glm-5.2": true, "deepseek-v4-flash": true,
+	} {
+		s := hybrid(t, id, knob.Given{knob.GPUs: 32})
+		r := engine.Evaluate(s)
+		for memory, got := range map[bool]engine.Evidence{false: r.Time.Evidence, true: r.Memory.Evidence} {
+			x, table := engine.Traits(&s, &r, memory), &s.Cluster.Published.Time
+			if memory {
+				table = &s.Cluster.Published.Memory
+			}
+			said := strings.Contains(got.Differs.Words(), ", inferred")
+			if x.Inferred != inferred || said != inferred {
+				t.Errorf("%s: inferred is %v, %q", id, x.Inferred, got.Differs.Words())
+			}
+			x.Inferred = false
+			read := table.Of(&x)
+			if got.ErrorBand < read.Error || !inferred && got.ErrorBand != read.Error {
+				t.Errorf("%s: %v, where nothing is inferred %v", id, got.ErrorBand, read.Error)
+			}
+			if got.ErrorBand > 1.02*read.Error {
+				wider++
+			}
+		}
+		if text := strings.Join(r.Assumptions, "\n"); inferred && !strings.Contains(text, "inferred") {
+			t.Errorf("%s: does not say what is inferred: %s", id, text)
+		}
+	}
+	if wider < 6 {
+		t.Errorf("%d bands are wider", wider)
+	}
+	kimi := hybrid(t, "kimi-linear-48b-a3b", knob.Given{knob.GPUs: 8}).Model
+	gemma := model.Model{AltUpStreams: 4, Layers: 1}
+	if kimi.Layers = 0; kimi.Inferred() || !gemma.Inferred() {
+		t.Error("no layer is of an inferred kind, or streams are read")
+	}
+}
+
 // TestNarrowProjectionsOfScans: products in 8 and 4 bits need widths of 16, of MXFP8 32; what the rule counts
 // is what the layer's product has.
 func TestNarrowProjectionsOfScans(t *testing.T) {

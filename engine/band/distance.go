@@ -130,6 +130,9 @@ func (t *Table) addBeyond(p *parts, x *Traits, k known) {
 	if x.Layers != "" {
 		p[Layers] += s.Unknown
 	}
+	if x.Inferred {
+		p[Layers] += s.Unknown
+	}
 }
 
 // outside reports whether a cell outside a release is as wanted.

@@ -10,6 +10,7 @@ type Traits struct {
 	Version         string // release of the stack, as year and month; empty: none is named
 	Experts         bool   // the model has routed experts
 	Layers          string // what no published run's model has; empty: nothing
+	Inferred        bool   // what they save or take is inferred
 	TP, CP, EP      Reach
 	Pipeline        bool
 	ZeRO3           bool // weights are sharded over the data-parallel ranks

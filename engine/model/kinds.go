@@ -19,6 +19,7 @@ type sublayer struct {
 	add      func(b *builder, x Ref) Ref    // lists its operations
 	before   func(b *builder, x Ref) Ref    // what runs on the stream before its norm; nil: nothing
 	saves    string                         // what it saves, by whose code; empty: see engine/notes.go
+	inferred bool                           // what it saves or takes was read from no code that trains it
 }
 
 // What kinds save.
@@ -148,6 +149,13 @@ func (m *Model) Saves() (notes []string) {
 	return notes
 }
 
+// Inferred reports whether layers have a kind or a part of which what it saves or takes is inferred. Both
+// bands are wider then than where it is read from code that trains it.
+func (m *Model) Inferred() bool {
+	return m.ResidualBlock+m.AltUpStreams+m.LayerInput > 0 ||
+		slices.ContainsFunc(m.beyond("*W-E"), func(kind *sublayer) bool { return kind.inferred })
+}
+
 func (s *sublayer) plainName() string { return plain(s.name) }
 
 // plain is a name of kinds.go for readers.
@@ -195,26 +203,29 @@ func (m *Model) ExchangesScan(tp, cp int) bool {
 func mixers() []sublayer {
 	return []sublayer{
 		{has: func(m *Model, i int) bool { return m.Letter(i) == LetterMLP || m.Letter(i) == LetterExperts }},
-		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta, nil, savesMegatron},
-		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2, nil, savesMegatron},
-		{"beside", "attention_and_Mamba_2", lettered(LetterBeside), beside, nil, savesEach},
-		{"block", "shared_block_and_Mamba_2", lettered(LetterBlock), secondMamba, sharedBlock, savesBlock},
-		{"mamba1", "Mamba_1", lettered(LetterMamba1), mamba1, nil, savesInferred},
-		{"kimi", "Kimi_Delta", lettered(LetterKimi), kimiDelta, nil, savesKimi},
-		{"lightning", "lightning", lettered(LetterLightning), lightning, nil, savesInferred},
-		{"conv", "short_convolution", lettered(LetterConv), shortConvolution, nil, savesRead},
-		{"sparse", "sparse", lettered(LetterSparse), sparse, nil, ""},
-		{"reselected", "sparse_shared", lettered(LetterShared), reselected, nil, ""},
-		{"near", "compressed_sparse", lettered(LetterNear), compressedSparse, nil, ""},
-		{"far", "heavily_compressed", lettered(LetterFar), heavilyCompressed, nil, ""},
+		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta, nil, savesMegatron, false},
+		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2, nil, savesMegatron, false},
+		{"beside", "attention_and_Mamba_2", lettered(LetterBeside), beside, nil, savesEach, false},
+		{
+			"block", "shared_block_and_Mamba_2", lettered(LetterBlock), secondMamba, sharedBlock, savesBlock,
+			true,
+		},
+		{"mamba1", "Mamba_1", lettered(LetterMamba1), mamba1, nil, savesInferred, true},
+		{"kimi", "Kimi_Delta", lettered(LetterKimi), kimiDelta, nil, savesKimi, true},
+		{"lightning", "lightning", lettered(LetterLightning), lightning, nil, savesInferred, true},
+		{"conv", "short_convolution", lettered(LetterConv), shortConvolution, nil, savesRead, true},
+		{"sparse", "sparse", lettered(LetterSparse), sparse, nil, "", true},
+		{"reselected", "sparse_shared", lettered(LetterShared), reselected, nil, "", true},
+		{"near", "compressed_sparse", lettered(LetterNear), compressedSparse, nil, "", true},
+		{"far", "heavily_compressed", lettered(LetterFar), heavilyCompressed, nil, "", true},
 		{"sliding_reused", "sliding_of_earlier_keys", func(m *Model, i int) bool {
 			return m.local(i) && m.reuses(i)
-		}, reusing(sliding), nil, ""},
+		}, reusing(sliding), nil, "", false},
 		{"full_reused", "full_of_earlier_keys", func(m *Model, i int) bool {
 			return !m.local(i) && m.reuses(i)
-		}, reusing(attention), nil, ""},
-		{"sliding", "sliding", (*Model).local, sliding, nil, ""},
-		{"full", "full", func(*Model, int) bool { return true }, attention, nil, ""},
+		}, reusing(attention), nil, "", false},
+		{"sliding", "sliding", (*Model).local, sliding, nil, "", false},
+		{"full", "full", func(*Model, int) bool { return true }, attention, nil, "", false},
 	}
 }
 
@@ -242,8 +253,8 @@ func (m *Model) feedForwards() []sublayer {
 	rows := []sublayer{
 		{"hash", "hash_MoE", func(m *Model, i int) bool {
 			return i < m.HashLayers && m.MoELayer(i)
-		}, hashed, nil, ""},
-		{"moe", "MoE", (*Model).MoELayer, experts, nil, ""},
+		}, hashed, nil, "", false},
+		{"moe", "MoE", (*Model).MoELayer, experts, nil, "", false},
 	}
 	if m.FFNWidths != "" {
 		words, of := strings.Split(m.FFNWidths, ","), map[int]string{}
@@ -259,11 +270,11 @@ func (m *Model) feedForwards() []sublayer {
 					n, _ := strconv.Atoi(width)
 					b.size.f = record.Lit(float64(n))
 					return denseMLP(b, x)
-				}, nil, "",
+				}, nil, "", false,
 			})
 		}
 	}
-	return append(rows, sublayer{"dense", "dense", dense, denseMLP, nil, ""},
+	return append(rows, sublayer{"dense", "dense", dense, denseMLP, nil, "", false},
 		sublayer{has: func(*Model, int) bool { return true }})
 }
 

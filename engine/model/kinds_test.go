@@ -17,8 +17,8 @@ func TestPatternOfKinds(t *testing.T) {
 	plain := Lay(&m, nil)
 	p := *plain
 	p.stack(nil, []sublayer{ // two of grouped queries, one latent
-		{"latent", "latent", func(_ *Model, layer int) bool { return layer%3 == 2 }, latent, nil, ""},
-		{"grouped", "grouped", func(*Model, int) bool { return true }, groupedQuery, nil, ""},
+		{"latent", "latent", func(_ *Model, layer int) bool { return layer%3 == 2 }, latent, nil, "", false},
+		{"grouped", "grouped", func(*Model, int) bool { return true }, groupedQuery, nil, "", false},
 	}, m.feedForwards())
 	p.sums = p.count()
 
