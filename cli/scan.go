@@ -40,7 +40,7 @@ func (a *app) scanCommand() *cobra.Command {
 			"recompute=none,full. A range of at most 64 numbers takes all of them, a wider one doubles. " +
 			"--y takes a short word (" +
 			strings.Join(figureWords(), ", ") + ") or a name that 'meshscope explain' lists.\n\n" +
-			"Marks: - illegal, ! peak above usable, * the given setup. --lock both, the default, keeps the " +
+			"Marks: - illegal, ! does not fit, * the given setup. --lock both, the default, keeps the " +
 			"number of GPUs and the global batch fixed, so dp and the " +
 			"number of micro-batches adapt; both change only if two knobs cannot hold otherwise. Two " +
 			"values that contradict each other are illegal. " +

@@ -168,28 +168,14 @@ func (e *Evaluator) figures(s *Setup, r *Report, stop func() bool) (*timing, err
 	r.Time.Evidence = e.evidence(s, &x, false)
 	markCustom(s, &x, true)
 	r.Memory.Evidence = e.evidence(s, &x, true)
-	r.Memory.Fit = FitWithin(r.Memory.Peak, r.Memory.Usable, r.Memory.ErrorBand)
+	r.Memory.Fit = r.Memory.fit()
 	r.Throughput.Evidence = r.Time.Evidence
 	r.Run = WholeRun(s, r.Time)
 	r.recordGiven(t.record, s)
 	t.recordFirstStep(r)
 	t.recordLayers()
 	t.overPeak(r)
-	t.overHost(r)
 	return t, nil
-}
-
-// overHost warns of an offload that needs more host memory than a node has.
-func (t *timing) overHost(r *Report) {
-	c := &t.setup.Cluster
-	if c.HostMemory <= 0 || r.Memory.Host <= c.HostMemory {
-		return
-	}
-	r.Problems = append(r.Problems, Problem{
-		Code: "host-memory", Severity: layout.Warning, Field: string(knob.Offload),
-		Message: fmt.Sprintf("offload %s keeps %.0f GiB in the host memory of a node, which has %.0f",
-			t.setup.Offload, r.Memory.Host.GiB(), c.HostMemory.GiB()),
-	})
 }
 
 // overPeak warns of a share of the peak over 100 %: of the convention that counts what is never
@@ -274,10 +260,18 @@ func worst(s *Setup, ranks []memory.Rank) Memory {
 			m.Peak, m.PeakRank = r.Total, i
 		}
 	}
-	m.Host = hostMemory(s, ranks)
-	if m.Fits = m.Peak <= m.Usable; !m.Fits {
-		m.Reason = shortfall(s, &m)
+	if m.Host = hostMemory(s, ranks); m.Host > 0 {
+		m.HostSize = s.Cluster.HostMemory
 	}
+	var reasons []string
+	if m.Peak > m.Usable {
+		reasons = append(reasons, shortfall(s, &m))
+	}
+	if m.HostOver() > 0 {
+		reasons = append(reasons, fmt.Sprintf("offload %s keeps %.1f GiB in the host memory of a node, "+
+			"which has %.1f", s.Offload, m.Host.GiB(), m.HostSize.GiB()))
+	}
+	m.Fits, m.Reason = len(reasons) == 0, strings.Join(reasons, "; ")
 	return m
 }
 

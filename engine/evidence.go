@@ -313,6 +313,34 @@ func FitWithin(peak, usable units.Bytes, band float64) Fit {
 	return Tight
 }
 
+// HostOver returns by how much what is offloaded is more than the host memory of a node; 0 where it is not,
+// or where that is not stated.
+func (m *Memory) HostOver() units.Bytes {
+	if m.HostSize <= 0 {
+		return 0
+	}
+	return max(m.Host-m.HostSize, 0)
+}
+
+// OnGPU says whether a layout fits in the memory of its GPUs, whatever host memory has.
+func (m *Memory) OnGPU() Fit { return FitWithin(m.Peak, m.Usable, m.ErrorBand) }
+
+// fit says whether a layout fits, on its GPUs and in host memory.
+func (m *Memory) fit() Fit {
+	if m.HostOver() > 0 {
+		return Over
+	}
+	return m.OnGPU()
+}
+
+// FitWord is Fit in words: where host memory alone is too small it says so.
+func (m *Memory) FitWord() string {
+	if m.HostOver() > 0 && m.Peak <= m.Usable {
+		return "host over"
+	}
+	return string(m.Fit)
+}
+
 // PeakErrorBytes returns the error band of the peak in bytes, upwards.
 func (m *Memory) PeakErrorBytes() units.Bytes { return m.Peak * units.Bytes(m.ErrorBand) }
 
@@ -331,11 +359,16 @@ func (m *Memory) Margin() units.Bytes {
 
 // HasMargin reports whether a layout leaves its Margin free. Search, advice and the largest
 // values that fit prefer layouts that do.
-func (m *Memory) HasMargin() bool { return m.Peak+m.Margin() <= m.Usable }
+func (m *Memory) HasMargin() bool { return m.roomFor(1) }
 
 // HasAmpleMargin reports whether a layout leaves twice its Margin free. Of layouts that are too close to
 // call one that does leads: what the margin is for costs nothing there.
-func (m *Memory) HasAmpleMargin() bool { return m.Peak+2*m.Margin() <= m.Usable }
+func (m *Memory) HasAmpleMargin() bool { return m.roomFor(2) }
+
+// roomFor reports whether a layout leaves that many times its Margin free, and fits in host memory.
+func (m *Memory) roomFor(times units.Bytes) bool {
+	return m.Peak+times*m.Margin() <= m.Usable && m.HostOver() == 0
+}
 
 // few is the number of similar runs below which the band is mostly that of other runs.
 const few = 3

@@ -149,6 +149,6 @@ func (e *Evaluator) Memory(s Setup) *Memory {
 	m := e.memory(t)
 	x := Traits(&e.setup, new(Report), true)
 	m.Evidence = e.evidence(&e.setup, &x, true)
-	m.Fit = FitWithin(m.Peak, m.Usable, m.ErrorBand)
+	m.Fit = m.fit()
 	return &m
 }

@@ -38,7 +38,7 @@ type Memory struct {
 	Usable   units.Bytes  `json:"usable_bytes"`   // what the framework can allocate
 	Peak     units.Bytes  `json:"peak_bytes"`     // largest total
 	PeakRank int          `json:"peak_rank"`
-	Fits     bool         `json:"fits"`             // the peak is at most the usable memory
+	Fits     bool         `json:"fits"`             // the peak in the usable memory, and Host in HostSize
 	Fit      Fit          `json:"state"`            // the same with the error band: fits, tight or over
 	Reason   string       `json:"reason,omitempty"` // why it does not fit, in one sentence
 	Ranks    []RankMemory `json:"ranks"`
@@ -46,6 +46,8 @@ type Memory struct {
 	// Host is what an offload keeps in the host memory of a node: of its GPUs, each with what the rank that
 	// keeps most there does.
 	Host units.Bytes `json:"host_bytes_per_node,omitempty"`
+	// HostSize is the host memory of a node; 0: nothing is offloaded, or it is not stated.
+	HostSize units.Bytes `json:"host_memory_bytes_per_node,omitempty"`
 
 	// Stages is what each model stage adds while micro-batches pass, for drawing.
 	Stages []memory.StageMemory `json:"-"`

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
+	"meshscope/engine/fit"
 	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
@@ -188,22 +190,46 @@ func TestOffloadRefused(t *testing.T) {
 	})
 }
 
-// TestHostMemoryShort: more host memory than a node has is warned of, by name.
+// TestHostMemoryShort: what is offloaded beyond the host memory of a node does not fit, in the verdict, in
+// search and in advice.
 func TestHostMemoryShort(t *testing.T) {
 	s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{
 		knob.GPUs: 4, knob.Calibration: recipe.PyTorch, knob.ZeRO: 3, knob.Offload: recipe.OffloadWeights,
 	})
 	for _, c := range []struct {
 		has  units.Bytes
-		warn bool
+		over bool
 	}{{0, false}, {16.1 * 8030261248, false}, {100 << 30, true}} {
 		s.Cluster.HostMemory = c.has
-		warned := false
-		for _, p := range engine.Evaluate(s).Problems {
-			warned = warned || p.Code == "host-memory" && strings.Contains(p.Message, "keeps 120 GiB")
+		r := engine.Evaluate(s)
+		m := r.Memory
+		if m.OnGPU() != engine.Fits || m.Fits == c.over || m.HasMargin() == c.over ||
+			m.HasAmpleMargin() && c.over ||
+			(m.Fit == engine.Over) != c.over || (m.FitWord() == "host over") != c.over ||
+			strings.Contains(m.Reason, "keeps 119.7 GiB in the host memory of a node, which has 100.0") !=
+				c.over {
+			t.Errorf("a host of %.0f GiB: %s, %q", c.has.GiB(), m.FitWord(), m.Reason)
 		}
-		if warned != c.warn {
-			t.Errorf("a host of %.0f GiB: warned %v", c.has.GiB(), warned)
+		if of := new(engine.Evaluator).Memory(s); of.Fit != m.Fit || of.Fits != m.Fits {
+			t.Errorf("the memory alone: %s", of.Fit)
+		}
+		if l, _ := fit.Find(new(engine.Evaluator), s); (l.Seq == 0) != c.over || (l.MBS == 0) != c.over {
+			t.Errorf("a host of %.0f GiB: up to %d tokens, %d sequences", c.has.GiB(), l.Seq, l.MBS)
+		} else if seq, _ := fit.Stops(new(engine.Evaluator), s, l); c.over && seq.Term != fit.Host {
+			t.Errorf("what stops it is %s", seq.Term)
+		}
+		found := search.Run(t.Context(), search.Problem{Setup: s, Margin: true}, nil)
+		if (len(found.Best) == 0) != c.over {
+			t.Errorf("a host of %.0f GiB: search finds %d", c.has.GiB(), len(found.Best))
+		}
+		a, ok := advise.For(s, advise.Options{})
+		if !ok {
+			t.Fatal("no advice")
+		}
+		for _, m := range a.Moves {
+			if is := m.Report.Memory; c.over && is.Host >= r.Memory.Host {
+				t.Errorf("%s keeps %.0f GiB in host memory", m.Turns(), is.Host.GiB())
+			}
 		}
 	}
 }

@@ -272,7 +272,7 @@ func (a *Advice) steps() Section {
 	if a.Tornado != nil {
 		out.say(a.Tornado.Legend)
 	}
-	out.say("x peak above usable, ! some launcher rejects it")
+	out.say("x does not fit, ! some launcher rejects it")
 	return out
 }
 

@@ -275,7 +275,7 @@ func (c *Comparison) path() Section {
 	}
 	out.add(t)
 	if tooLarge {
-		out.say("! peak above usable")
+		out.say("! does not fit")
 	}
 	return out
 }

@@ -30,7 +30,7 @@ type PeakMoment struct {
 // MomentOfPeak finds when a setup with a report is fullest; nil where it fits with its error band, or
 // takes too long to follow.
 func MomentOfPeak(s *engine.Setup, r *engine.Report) *PeakMoment {
-	if !r.Legal || r.Memory == nil || r.Memory.Fit == engine.Fits || s.Slow() {
+	if !r.Legal || r.Memory == nil || r.Memory.OnGPU() == engine.Fits || s.Slow() {
 		return nil
 	}
 	of := engine.Evaluate(*s) // the report's own timeline may be read elsewhere meanwhile

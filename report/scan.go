@@ -284,7 +284,7 @@ func (o *Scan) legend(s *Section) {
 		marks = append(marks, markCurrent+" the given setup")
 	}
 	if noFit {
-		marks = append(marks, fmt.Sprintf("%s peak above usable, %.1f GiB", markNoFit, o.Grid.Usable.GiB()))
+		marks = append(marks, fmt.Sprintf("%s does not fit, %.1f GiB usable", markNoFit, o.Grid.Usable.GiB()))
 	}
 	if o.ofMemory() && !noFit {
 		marks = append(marks, fmt.Sprintf("usable memory of a GPU: %.1f GiB", o.Grid.Usable.GiB()))

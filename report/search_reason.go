@@ -60,7 +60,11 @@ func (o *Search) constraint(field string) string {
 	p := &o.Problem
 	switch knob.ID(field) {
 	case "memory":
-		return fmt.Sprintf("the usable memory of %.1f GiB per GPU", p.Setup.Cluster.GPU.MemoryUsable.GiB())
+		text := fmt.Sprintf("the usable memory of %.1f GiB per GPU", p.Setup.Cluster.GPU.MemoryUsable.GiB())
+		if c := o.Conflict; c.Least != nil && c.Least.Report.Memory.HostOver() > 0 {
+			text += fmt.Sprintf(" (and %.1f GiB of host memory per node)", p.Setup.Cluster.HostMemory.GiB())
+		}
+		return text
 	case "headroom":
 		return fmt.Sprintf("a headroom of %s (--headroom, which leaves %s)", figure.FinePercent(p.Headroom),
 			figure.Memory(p.Setup.Cluster.GPU.MemoryUsable*units.Bytes(1-p.Headroom)))
@@ -153,6 +157,9 @@ func (o *Search) closest(s *Section) {
 		more := ""
 		if m.Peak > m.Usable {
 			more = fmt.Sprintf(", %.1f GiB more than usable", (m.Peak - m.Usable).GiB())
+		}
+		if m.HostOver() > 0 {
+			more += hostOf(m)
 		}
 		value = fmt.Sprintf("needs %.1f GiB %s on the fullest GPU%s", m.Peak.GiB(), m.Band("±"), more)
 	}

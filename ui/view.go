@@ -244,7 +244,7 @@ func (m *Model) tiny(w, h int) []string {
 	case !r.Legal && len(state.Errors(r.Problems)) > 0:
 		texts = append(texts, m.look.glyphs.Cross+" "+state.Errors(r.Problems)[0].Message)
 	case r.Memory != nil && r.Throughput != nil:
-		verdict := string(r.Memory.Fit)
+		verdict := r.Memory.FitWord()
 		g := m.look.glyphs
 		peak := figure.Band{Evidence: &r.Memory.Evidence, PlusMinus: g.PlusMinus}
 		rate := figure.Band{Evidence: &r.Throughput.Evidence, PlusMinus: g.PlusMinus}

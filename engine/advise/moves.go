@@ -135,7 +135,7 @@ func (a *adviser) fixes() []Move {
 	if list = a.ordered(list); len(list) > 0 {
 		return a.distinct(list)
 	}
-	list = a.bestOfEach(func(m *Move) bool { return m.Saved > 0 && !m.NowRefused })
+	list = a.bestOfEach(func(m *Move) bool { return a.eases(m) && !m.NowRefused })
 	if least, ok := a.smallest(); ok {
 		list = append(list, least)
 	}
@@ -298,7 +298,17 @@ func (a *adviser) smallest() (Move, bool) {
 	p := a.problem()
 	p.Objective, p.AnyMemory = search.LeastMemory, true
 	m, ok := a.arrive(p)
-	return m, ok && m.Saved > 0
+	return m, ok && a.eases(&m)
+}
+
+// eases reports whether a move takes less of the memory that is too small, and of the GPU or of the host no
+// more than is too much.
+func (a *adviser) eases(m *Move) bool {
+	was, is := a.report.Memory.HostOver(), m.Report.Memory.HostOver()
+	if a.report.Memory.Peak <= a.report.Memory.Usable {
+		return is < was && m.Report.Memory.Peak <= a.report.Memory.Usable
+	}
+	return m.Saved > 0 && is <= was
 }
 
 func (a *adviser) arrive(p search.Problem) (Move, bool) {

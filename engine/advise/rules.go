@@ -334,6 +334,9 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 	case m == nil: // it cannot be applied here
 	case m.Report.Memory.Fit == engine.Over:
 		r.Verdict, r.Why = NoFit, fmt.Sprintf("the fullest rank needs %.1f GiB", m.Report.Memory.Peak.GiB())
+		if m.Report.Memory.HostOver() > 0 {
+			r.Why = m.Report.Memory.Reason
+		}
 	case !a.report.Memory.Fits && m.Report.Memory.Fit == engine.Tight:
 		r.Verdict, r.Why = Agrees, fmt.Sprintf("tight with %.1f GiB, at %.3g s per step",
 			m.Report.Memory.Peak.GiB(), m.PessimisticStep)

@@ -18,6 +18,9 @@ type Stop struct {
 	Grows units.Bytes `json:"grows_bytes"` // all terms of the rank together
 }
 
+// Host is the Term of a Stop that host memory makes; its bytes are those of the node.
+const Host = "host memory"
+
 // Stops says what ends the longest sequence and the largest micro-batch of
 // Limits; nil where memory is not what ends them.
 func Stops(e *engine.Evaluator, s engine.Setup, l Limits) (seq, mbs *Stop) {
@@ -47,6 +50,9 @@ func stopAt(e *engine.Evaluator, s engine.Setup, some bool, set func(t *engine.S
 		if m := at(0); m != nil {
 			before = m.Ranks[next.PeakRank]
 		}
+	}
+	if next.HostOver() > 0 {
+		return &Stop{Rank: next.PeakRank, Term: Host, More: next.Host, Total: next.Host, Grows: next.Host}
 	}
 	out := &Stop{Rank: next.PeakRank, Total: full.Total, Grows: full.Total - before.Total}
 	for _, t := range [...]struct {

@@ -61,8 +61,9 @@ type Point struct {
 	// ErrorBand is the relative error that nine of ten published runs stay below; nil: of what
 	// nobody measures.
 	ErrorBand *float64 `json:"error_band,omitempty"`
-	Current   bool     `json:"current"`       // the setup of the query
-	Why       string   `json:"why,omitempty"` // of an illegal point: what is wrong, in a sentence
+	Current   bool     `json:"current"` // the setup of the query
+	// of an illegal point, and of one that host memory is too small for: what is wrong, in a sentence
+	Why string `json:"why,omitempty"`
 
 	// illegal because its two values cannot both hold, see knob.ContradictionError
 	Contradicts bool `json:"-"`
@@ -205,6 +206,9 @@ func (c *Query) ask(e *engine.Evaluator, p *Point, unit *record.Unit, stop func(
 	p.Verdict = Fits
 	if !r.Memory.Fits {
 		p.Verdict = DoesNotFit
+		if r.Memory.HostOver() > 0 {
+			p.Why = r.Memory.Reason
+		}
 	}
 	if f, ok := figures.Find(&r, c.Figure); ok {
 		*unit, p.Value = f.Unit, &f.Value

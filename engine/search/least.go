@@ -21,9 +21,9 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 	}
 	best := &r.Best[0]
 	c.fill(q, &best.Setup)
-	// the search before was stopped
-	if c.Over = best.Report.Memory.Peak - best.Report.Memory.Usable; c.Over <= 0 {
-		c.Found, c.least, c.Over = true, true, 0
+	m := best.Report.Memory
+	if c.Over, c.HostOver = max(m.Peak-m.Usable, 0), m.HostOver(); m.Fits { // the search before was stopped
+		c.Found, c.least = true, true
 		return best.Setup
 	}
 	c.Smallest = q.smallest(ctx, p.Workers)

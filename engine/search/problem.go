@@ -184,6 +184,12 @@ func (p *Problem) limit() units.Bytes {
 	return p.Setup.Cluster.GPU.MemoryUsable * units.Bytes(1-p.Headroom)
 }
 
+// fits reports whether a layout with that peak, the larger one of both ends of its step, is within
+// the limits.
+func (p *Problem) fits(m *engine.Memory, peak units.Bytes) bool {
+	return peak <= p.limit() && (p.AnyMemory || m.HostOver() == 0)
+}
+
 // alike returns up to which peak two layouts are ranked alike: 0 where any difference counts.
 func (p *Problem) alike() units.Bytes {
 	switch {

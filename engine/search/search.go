@@ -263,7 +263,7 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	f.exact.tight = p.wantsMargin() && !margin
 	f.tight = f.exact.tight
 	f.ample = m.HasAmpleMargin() && slow.Memory.HasAmpleMargin()
-	if p.marginOnly && !margin || f.peak > p.limit() || !p.inTime(f.Report.Time.SlowEnd(f.PessimisticStep),
+	if p.marginOnly && !margin || !p.fits(m, f.peak) || !p.inTime(f.Report.Time.SlowEnd(f.PessimisticStep),
 		f.Setup.Tokens()) {
 		return f, misses
 	}

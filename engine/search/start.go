@@ -28,6 +28,8 @@ type Chosen struct {
 	Knobs map[knob.ID]any `json:"knobs,omitempty"`
 	// Over is what the layout that needs least memory needs too much on its fullest GPU, where none fits.
 	Over units.Bytes `json:"over_bytes,omitempty"`
+	// HostOver is the same of the host memory of a node (engine.Memory.HostOver).
+	HostOver units.Bytes `json:"host_over_bytes,omitempty"`
 	// Smallest is the smallest number of GPUs of this kind on which one fits, where none does on those
 	// that there are; 0: unknown, or none does.
 	Smallest int    `json:"smallest_gpus,omitempty"`
@@ -55,10 +57,10 @@ func (c *Chosen) Words(number func(int) string) string {
 	case c.Found:
 		return fmt.Sprintf("layout not given: best of %s%s%s; %s to set one yourself", first,
 			number(c.Layouts), place, c.Own)
-	case c.Over > 0:
+	case c.Over > 0 || c.HostOver > 0:
 		return fmt.Sprintf("layout not given, and none of %s%s legal ones fits: the one that needs least "+
-			"memory is %.1f GiB over; %s",
-			first, number(c.Layouts), c.Over.GiB(), c.smallestWords(number))
+			"memory is %s; %s",
+			first, number(c.Layouts), c.overWords(), c.smallestWords(number))
 	case c.Partial:
 		return "layout not given, and the search for one was stopped before it found any: every degree is 1"
 	}
@@ -86,9 +88,9 @@ func (c *Chosen) Brief(number func(int) string) string {
 		return fmt.Sprintf("the one of %s%s layouts that needs least memory", first, number(c.Layouts))
 	case c.Found:
 		return fmt.Sprintf("best of %s%s layouts%s", first, number(c.Layouts), place)
-	case c.Over > 0:
-		return fmt.Sprintf("none of %s%s layouts fits: %.1f GiB over at least; %s", first, number(c.Layouts),
-			c.Over.GiB(), c.smallestWords(number))
+	case c.Over > 0 || c.HostOver > 0:
+		return fmt.Sprintf("none of %s%s layouts fits: %s at least; %s", first, number(c.Layouts),
+			c.overWords(), c.smallestWords(number))
 	case c.Partial:
 		return "the search for a layout was stopped before it found any"
 	}
@@ -96,6 +98,18 @@ func (c *Chosen) Brief(number func(int) string) string {
 		return "no layout is legal: " + c.why
 	}
 	return "no layout is legal"
+}
+
+// overWords tell how much the layout that needs least memory needs too much.
+func (c *Chosen) overWords() string {
+	host := fmt.Sprintf("%.1f GiB over in host memory", c.HostOver.GiB())
+	switch {
+	case c.HostOver <= 0:
+		return fmt.Sprintf("%.1f GiB over", c.Over.GiB())
+	case c.Over <= 0:
+		return host
+	}
+	return fmt.Sprintf("%.1f GiB over and %s", c.Over.GiB(), host)
 }
 
 // smallestWords tell the smallest machine on which a layout fits.

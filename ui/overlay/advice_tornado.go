@@ -81,7 +81,7 @@ func (a *Advice) tornado() []adviceLine {
 		s, m := widget.TornadoSigns(g.Unicode), t.Paint(themes.Muted)
 		l.To(3).Put(t.Paint(themes.Accent), s[widget.TornadoFits]).Put(m, " fits  ")
 		l.Put(t.Paint(themes.Bad), s[widget.TornadoOverMemory]).Put(m,
-			" "+g.Cross+" peak above usable  ! launcher rejects  "+s[widget.TornadoBeyond]+" off scale")
+			" "+g.Cross+" does not fit  ! launcher rejects  "+s[widget.TornadoBeyond]+" off scale")
 	}})
 }
 

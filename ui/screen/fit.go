@@ -16,5 +16,5 @@ func Fit(m *engine.Memory) (word string, role themes.Role) {
 	default:
 		role = themes.Good
 	}
-	return string(m.Fit), role
+	return m.FitWord(), role
 }

@@ -111,6 +111,9 @@ func stopWords(s *fit.Stop, some bool, ranks int, next string, peak func(units.B
 	if ranks > 1 {
 		where = fmt.Sprintf(" on rank %d", s.Rank)
 	}
+	if s.Term == fit.Host {
+		return fmt.Sprintf(": what is offloaded takes %s of host memory", gib(s.Total))
+	}
 	if !some {
 		take := "take"
 		if !strings.HasSuffix(s.Term, "s") { // optimizer, overhead

@@ -297,10 +297,10 @@ func (v *View) verdictWords(in *screen.Context, rank int) (long, short string) {
 		gib(r.Peaks[1]))
 	words, _ := report.FitOverSteps(r.Peaks, over.Usable, m.ErrorBand)
 	switch own := engine.FitWithin(max(r.Peaks[0], r.Peaks[1]), over.Usable, m.ErrorBand); {
-	case own == m.Fit:
-	case m.Fit == engine.Over:
+	case own == m.OnGPU():
+	case m.OnGPU() == engine.Over:
 		words += fmt.Sprintf(", but rank %d does not fit", over.PeakRank)
-	case m.Fit == engine.Tight:
+	case m.OnGPU() == engine.Tight:
 		words += fmt.Sprintf(", but rank %d is tight", over.PeakRank)
 	}
 	return words + ": " + peaks, words + ": " + brief

@@ -95,5 +95,5 @@ func gib(b units.Bytes) string { return figure.GiB(b) + " GiB" }
 
 // peakWords returns the verdict in a few words.
 func peakWords(in *screen.Context, m *engine.Memory) string {
-	return string(m.Fit) + ": " + bandOf(in, m).Of(gib(m.Peak)) + " of " + figure.GiB(m.Usable)
+	return m.FitWord() + ": " + bandOf(in, m).Of(gib(m.Peak)) + " of " + figure.GiB(m.Usable)
 }

@@ -174,7 +174,7 @@ func (v *View) curve(in *screen.Context, w, h int) []string {
 	row := v.grid.Rows[0]
 	remark := v.capacity(v.drawn.figure)
 	if slices.ContainsFunc(row, func(p enginescan.Point) bool { return p.Verdict == enginescan.DoesNotFit }) {
-		remark = strings.TrimPrefix(remark+"; ! peak above usable", "; ")
+		remark = strings.TrimPrefix(remark+"; ! does not fit", "; ")
 	}
 	lines := []string{v.chartHeading(in, w, v.drawn.figure, "over "+label(v.drawn.x)+v.moved(),
 		v.remark(in, remark))}
@@ -291,7 +291,7 @@ func (v *View) cells(in *screen.Context, w, h int) []string {
 	}
 	lines := []string{in.Heading(w, strings.ToUpper(label(v.drawn.x)),
 		"across"+span(first, n, len(g.Rows[0]))+"; down: "+label(v.drawn.by)+"; cells: "+
-			words(v.drawn.figure)+unitWords(v.grid.Unit)+v.moved(), v.remark(in, "! peak above usable"))}
+			words(v.drawn.figure)+unitWords(v.grid.Unit)+v.moved(), v.remark(in, "! does not fit"))}
 	head := widget.NewLine(w)
 	for j := first; j < first+n; j++ {
 		head.RightAligned(in.Paint(themes.Muted), in.Cut(g.Rows[0][j].X, each-2),

@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"cmp"
+
 	enginescan "meshscope/engine/scan"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -156,7 +158,7 @@ func (v *View) Status(in *screen.Context) string {
 			text += " (" + exact + ")"
 		}
 		if p.Verdict == enginescan.DoesNotFit {
-			text += ", peak above usable"
+			text += ", " + cmp.Or(p.Why, "does not fit")
 		}
 	}
 	if s := &p.Setup; p.Verdict != enginescan.Illegal && s.GPUs != v.drawn.setup.GPUs {

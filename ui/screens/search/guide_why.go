@@ -21,6 +21,9 @@ func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 	if r := find.Run(ctx, least, nil); len(r.Best) > 0 {
 		m := r.Best[0].Report.Memory
 		text := fmt.Sprintf("needs at least %s GiB, %s are usable", figure.GiB(m.Peak), figure.GiB(m.Usable))
+		if m.HostOver() > 0 {
+			text = m.Reason
+		}
 		if m.Fits {
 			text += fmt.Sprintf(" and %s stay free", figure.Percent(p.Headroom))
 		}

@@ -109,7 +109,11 @@ func (v *View) constraintWords(name string, s *engine.Setup) string {
 	w := &v.answer.of.chosen
 	switch knob.ID(name) {
 	case "memory":
-		return "the memory of a GPU, " + figure.GiB(s.Cluster.GPU.MemoryUsable) + " GiB usable"
+		text := "the memory of a GPU, " + figure.GiB(s.Cluster.GPU.MemoryUsable) + " GiB usable"
+		if l := v.answer.conflict.Least; l != nil && l.Report.Memory.HostOver() > 0 {
+			text += ", and the host memory of a node, " + figure.GiB(s.Cluster.HostMemory) + " GiB"
+		}
+		return text
 	case knob.GBS:
 		if p := v.answer.of.problem(); p.Space.FollowGBS {
 			return "the default global batches of search, " + find.UsualBatch(s, 0, 0)
