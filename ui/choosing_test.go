@@ -327,6 +327,24 @@ func TestAnotherNumberOfGPUsIsOffered(t *testing.T) {
 	}
 }
 
+// TestOfferedBatchIsTaken: of a number of GPUs over which no layout has the published batch, enter does not
+// offer that one, and takes the nearest with which one is legal.
+func TestOfferedBatchIsTaken(t *testing.T) {
+	m := sample(t, 120, 36, func(o *Options) {
+		o.Evaluate = engine.Evaluate
+		o.Setup = setupOf(t, "llama3.1-405b", "dgx-h100", knob.Given{knob.GPUs: 64})
+	})
+	m.do(state.Action{Verb: state.SetKnob, ID: knob.GPUs, Text: "100000"})
+	if text := screenText(m); !strings.Contains(text, "enter takes a batch near 2,048 x 8,192 and the best") {
+		t.Errorf("offered:\n%s", text)
+	}
+	m.Update(m.do(m.fixAction())())
+	if s := &m.state.Setup; s.GPUs != 100000 || s.GBS != 3125 || !m.now.report.Legal ||
+		!strings.Contains(m.state.Note.Text, "3,125") {
+		t.Errorf("batch %d on %d GPUs, %+v: %s", s.GBS, s.GPUs, m.now.report.Problems, m.state.Note.Text)
+	}
+}
+
 // TestBestLayoutForWhatDoesNotFit: a sequence, batch or precision that the layout does not do with offers the
 // best layout for it, with the batch that there is; nothing is offered where it fits, and a nearest legal
 // value comes first.

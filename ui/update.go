@@ -361,7 +361,7 @@ func (m *Model) rechooseText() string {
 		forms[0] = "takes the best layout for " + of
 	} else if tokens > 0 && !m.state.Fixed.Has(knob.GBS) {
 		whose, batch := "the published batch of ", figure.Comma(run.GBS)+" x "+figure.Comma(run.Seq)
-		if search.UnsetGBS(s, []int{s.GPUs}, run.Seq) != run.GBS {
+		if search.UnsetGBS(s, []int{s.GPUs}, run.Seq) != run.GBS || !search.Divides(s.GPUs, run.GBS) {
 			whose, batch = "a batch ", "near "+batch
 		}
 		forms = slices.Insert(forms, 0, "takes "+whose+batch+" and the best layout for "+of,

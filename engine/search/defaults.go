@@ -81,11 +81,14 @@ func UnsetGBS(s *engine.Setup, gpus []int, seq int) int {
 	if seq == r.Seq {
 		near = r.GBS
 	}
-	if !slices.ContainsFunc(gpus, func(n int) bool { return near%oddPart(n) != 0 }) {
+	if !slices.ContainsFunc(gpus, func(n int) bool { return !Divides(n, near) }) {
 		return near
 	}
 	return dividing(gpus, max(tokens/max(seq, 1), 1))
 }
+
+// Divides reports whether a global batch divides well over GPUs: over every odd number of copies.
+func Divides(gpus, gbs int) bool { return gbs%oddPart(gpus) == 0 }
 
 // oddPart returns a number without its factors of two.
 func oddPart(n int) int {

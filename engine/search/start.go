@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,6 +193,26 @@ func (q *Query) pipelined(p *Problem) {
 	p.Space.PP = several // none where there is one GPU: every value
 }
 
+// withBatch returns the query with the nearest global batch that leaves layouts, where nobody gave one and
+// the default excludes all by itself.
+func (q *Query) withBatch(c *Conflict) (Query, bool) {
+	of := *q
+	if c == nil || !q.UnsetBatch || len(c.Fields) != 1 || c.Nearest[string(knob.GBS)] == 0 {
+		return of, false
+	}
+	of.UnsetBatch, of.Values, of.Texts = false, maps.Clone(q.Values), maps.Clone(q.Texts)
+	return of, of.Set(knob.GBS, strconv.Itoa(c.Nearest[string(knob.GBS)])) == nil
+}
+
+// withBatch notes that a batch was taken in place of the default one.
+func (c Chosen) withBatch(gbs, usual int) Chosen {
+	if c.Knobs != nil {
+		c.Knobs[knob.GBS] = gbs
+		c.Batch = fmt.Sprintf("the nearest to the default of %d sequences at which a layout is legal", usual)
+	}
+	return c
+}
+
 // Choose searches for the best layout of a query on a number of cores. Where none fits it returns
 // the one that needs least memory, and Chosen tells the smallest machine that would do. The layout is
 // empty where none is legal, or the context ended before one was found.
@@ -216,7 +237,12 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 	if !out.Found {
 		least := q.least(ctx, p, &out)
 		if out.Layouts == 0 && !out.Partial {
-			out.why = q.whyNone(Explain(ctx, given, nil))
+			c := Explain(ctx, given, nil)
+			if near, ok := q.withBatch(c); ok {
+				best, chosen := near.Choose(ctx, workers)
+				return best, chosen.withBatch(best.GBS, c.batch)
+			}
+			out.why = q.whyNone(c)
 		}
 		return least, out
 	}

@@ -246,18 +246,18 @@ func TestPage(t *testing.T) {
 	})
 }
 
-// TestTrafficNames: the longest dimension does not run into what follows.
+// TestTrafficNames: the longest dimension and the largest group do not run into what follows.
 func TestTrafficNames(t *testing.T) {
 	r := bare()
 	r.Communication = append(r.Communication,
 		engine.Communication{
-			Dimension: "expert-dp", Operation: "reduce-scatter", GroupSize: 4,
+			Dimension: "expert-dp", Operation: "reduce-scatter", GroupSize: 100000,
 			Spans: "cluster", Bytes: 6 * units.GB, Seconds: 1, Exposed: 0.1,
 		})
 	in := input(t, colorprofile.ASCII, presets.DefaultSetup(), r)
 	for _, w := range []int{50, 62, 90} {
 		row := ansi.Strip(Traffic(in, w, 3)[2])
-		if !strings.HasPrefix(row, "EXPERT-DP  4 GPUs  ") {
+		if !strings.HasPrefix(row, "EXPERT-DP  100,000 GPUs  ") {
 			t.Errorf("%d cells: %q", w, row)
 		}
 	}

@@ -168,14 +168,15 @@ func Traffic(in *screen.Context, w, h int) []string {
 		return emptyPanel(in, w, h, "TRAFFIC", "none: a single GPU")
 	}
 	lines := []string{in.Heading(w, "TRAFFIC", "sent per GPU and step", "time  exposed")}
-	name := 2
+	name, gpus := 2, 12
 	for _, c := range in.Report.Communication {
 		name = max(name, len(c.Dimension))
+		gpus = max(gpus, 2+len(figure.Comma(c.GroupSize)+" GPUs  "))
 	}
 	for _, c := range in.Report.Communication {
 		l := widget.NewLine(w)
 		l.Put(in.Paint(themes.Strong), upper(c.Dimension)).To(name + 2)
-		l.Put(in.Paint(themes.Text), figure.Comma(c.GroupSize)+" GPUs").To(name + 12)
+		l.Put(in.Paint(themes.Text), figure.Comma(c.GroupSize)+" GPUs").To(name + gpus)
 		room := w - 3*columnWidth - l.Used() - 1
 		where := "in the " + c.Spans
 		if widget.Width(where) > room {
