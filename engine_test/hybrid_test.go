@@ -468,6 +468,7 @@ func TestFormulasOfSizes(t *testing.T) {
 			"llama3.1-8b",
 			func(m *model.Model) { m.EmbeddingNorm, m.HeadBias = true, true },
 		},
+		"norm of values":    {"gemma4-26b-a4b", func(*model.Model) {}},
 		"rows of positions": {"gpt2-124m", func(m *model.Model) { m.MaxSeq, m.PositionRows = 4096, 4098 }},
 	} {
 		s := hybrid(t, c.id, knob.Given{knob.GPUs: 4, knob.TP: 2, knob.PP: 2})

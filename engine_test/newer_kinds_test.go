@@ -36,6 +36,18 @@ func TestNewerKindsByHand(t *testing.T) {
 		t.Errorf("blocks of tokens save %v bytes more, by hand %v", got, want)
 	}
 
+	// a norm of values keeps what it reads; where keys are values the norm of keys keeps the same
+	s = hybrid(t, "gemma4-26b-a4b", knob.Given{knob.GPUs: 8, knob.EP: 8})
+	bare := s
+	bare.Model.ValueNorm = false
+	for kind, want := range map[string]float64{"sliding_moe": 2 * 8 * 256, "full_moe": 0} {
+		more := float64(savedByMixer(t, s, kind)-savedByMixer(t, bare, kind)) / s.MicroBatchTokens()
+		if a, b := layerOf(t, &s.Model, kind), layerOf(t, &bare.Model, kind); !same(more, want) ||
+			*a.Params() != *b.Params() || a.Forward(seq, true) != b.Forward(seq, true) {
+			t.Errorf("%s: a norm of values saves %v bytes, by hand %v", kind, more, want)
+		}
+	}
+
 	s = hybrid(t, "kimi-linear-48b-a3b", knob.Given{knob.GPUs: 8, knob.EP: 8})
 	m = &s.Model
 	before := layerOf(t, m, "full_moe").Params().Total()

@@ -125,6 +125,7 @@ func TestPartsWithoutFlag(t *testing.T) {
 		"whose heads differ":    {"gemma3-4b", func(m *model.Model) { m.LocalKVHeads = 2 }},
 		"window whose heads":    {"gemma3-4b", func(m *model.Model) { m.LocalHeadDim = 64 }},
 		"another width":         {"llama3.1-8b", func(m *model.Model) { m.VHeadDim = 64 }},
+		"norm of values":        {"gemma3-4b", func(m *model.Model) { m.ValueNorm = true }},
 		"keys as values":        {"gemma3-4b", func(m *model.Model) { m.ValuesAreKeys = true }},
 		"through a latent":      {"llama3.1-8b", func(m *model.Model) { m.QLoraRank = 512 }},
 		"router and layer":      {"llama3.1-8b", func(m *model.Model) { m.LayerScalar = true }},

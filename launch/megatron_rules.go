@@ -231,6 +231,7 @@ func partWithoutFlag(m *model.Model) string {
 			m.LocalVHeadDim != 0},
 		{"values of another width than keys without MLA", !m.IsMLA() && m.VHeadDim != 0},
 		{"keys as values", m.ValuesAreKeys},
+		{"a norm of values", m.ValueNorm},
 		{"queries through a latent without one of keys", !m.IsMLA() && m.QLoraRank > 0},
 		{"scales of router and layer", m.RouterScale || m.LayerScalar},
 		{"experts that do nothing", m.ZeroExperts > 0},

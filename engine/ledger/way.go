@@ -226,7 +226,7 @@ func Check(p *model.Program, w *Way) error {
 		{
 			m.FFNWidths != "" || m.ResidualBlock+m.AltUpStreams+m.LayerInput+m.ReusedKV+m.LaurelRank > 0 ||
 				m.HyperStreams+m.OutputGroups+m.HashLayers > 0 ||
-				m.LocalSinks, "this kind of layer", "",
+				m.LocalSinks || m.ValueNorm, "this kind of layer", "",
 		},
 		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 ||
 			float64(m.ExtraParams) > 1e-4*p.Total(), "this kind of layer", ""},

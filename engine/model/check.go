@@ -322,6 +322,9 @@ func (c *checker) pattern(m *Model) {
 
 // grouped checks what attention of grouped queries alone has.
 func (c *checker) grouped(m *Model) {
+	if m.ValueNorm && m.sharesKey() {
+		c.add("value_norm", "true", "false with one key for all heads, which is the value too")
+	}
 	c.between("q_lora_rank", m.QLoraRank, 0, MaxWidth)
 	c.between("v_head_dim", m.VHeadDim, 0, MaxHeadDim)
 	if m.QLoraRank > 0 && m.AttnGate != "" {
@@ -330,6 +333,9 @@ func (c *checker) grouped(m *Model) {
 }
 
 func (c *checker) latent(m *Model) {
+	if m.ValueNorm {
+		c.add("value_norm", "true", "false with kv_lora_rank (MLA)")
+	}
 	c.between("q_lora_rank", m.QLoraRank, 0, MaxWidth)
 	c.between("kv_lora_rank", m.KVLoraRank, 1, MaxWidth)
 	c.between("qk_nope_head_dim", m.QKNopeDim, 1, MaxHeadDim)

@@ -39,7 +39,10 @@ func groupedQuery(b *builder, x Ref) Ref {
 		b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection"}, refs(norm), refs(q))
 	case b.m.ValuesAreKeys && b.Window == 0:
 		b.add(project, refs(x), refs(q, k))
-		b.add(Op{Kind: View, Fused: true}, refs(k), refs(v))
+		if v = k; !b.m.ValueNorm { // which reads the same tensor as the norm of keys
+			v = b.heads(s.kv, s.v, KeyValue)
+			b.add(Op{Kind: View, Fused: true}, refs(k), refs(v))
+		}
 	case b.m.AttnGate == GateChannel: // as many columns more as queries have
 		both := b.heads(s.a, two.Times(s.d), Columns)
 		b.add(project, refs(x), refs(both, k, v))
@@ -51,6 +54,11 @@ func groupedQuery(b *builder, x Ref) Ref {
 		b.add(Op{Kind: Product, ID: "gate", Name: "gate of attention's output"}, refs(x), refs(gate))
 	default:
 		b.add(project, refs(x), refs(q, k, v))
+	}
+	if b.m.ValueNorm {
+		vn := b.heads(s.kv, s.v, KeyValue)
+		b.add(Op{Kind: Norm, ID: "value-norm", Name: "norm of values", Fused: true}, refs(v), refs(vn))
+		v = vn
 	}
 	if p := b.m.QKNorm; p == QKNormPerHead || p == QKNormOwn || p == QKNormFullWidth {
 		scale := two.Times(s.d)

@@ -77,6 +77,8 @@ type Model struct {
 	LocalSinks bool `json:"local_sinks,omitempty" toml:"local_sinks"`
 	// ValuesAreKeys has no projection of values in layers without a window: the keys are taken.
 	ValuesAreKeys bool `json:"values_are_keys,omitempty" toml:"values_are_keys"`
+	// ValueNorm is a norm of the values of each head, without a weight (Gemma 3n and 4).
+	ValueNorm bool `json:"value_norm,omitempty" toml:"value_norm"`
 	// of attention's output: none, channel, head
 	AttnGate string `json:"attn_gate,omitempty" toml:"attn_gate"`
 

@@ -96,7 +96,7 @@ func step3(r *reader) {
 func gemma4(r *reader) {
 	m := &r.Model
 	r.decoder(model.BiasAll)
-	m.NormsPer, m.QKNorm, m.LayerScalar = 4, model.QKNormPerHead, true
+	m.NormsPer, m.QKNorm, m.ValueNorm, m.LayerScalar = 4, model.QKNormPerHead, true, true
 	r.window()
 	r.pattern(6)
 	m.LocalHeadDim, m.LocalKVHeads = m.HeadDim, m.KVHeads
@@ -137,7 +137,7 @@ func (r *reader) layerInputs() {
 func gemma3n(r *reader) {
 	m := &r.Model
 	r.decoder(model.BiasAll)
-	m.NormsPer, m.QKNorm = 4, model.QKNormPerHead
+	m.NormsPer, m.QKNorm, m.ValueNorm = 4, model.QKNormPerHead, true
 	r.window()
 	r.pattern(5)
 	r.layerInputs()
