@@ -32,10 +32,10 @@ func (m *Model) evaluate() {
 	m.remedies, m.noEffect = nil, m.stillWithout()
 	m.slow.pending = false
 	switch {
-	// undone before it was computed
+	// undone before it was computed, or back from what is illegal
 	case m.serial > 1 && m.legal.report.Legal && m.state.Setup == m.legal.setup:
-		m.now = m.legal
-		m.now.serial = m.serial // what is drawn compares it with another one before
+		m.now, m.fresh = m.legal, nil // its warnings were said
+		m.now.serial = m.serial       // what is drawn compares it with another one before
 	case !m.postpone():
 		m.take(m.answer(m.state.Setup), m.now.report.Problems)
 	}

@@ -5,6 +5,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/presets"
 	"meshscope/ui/state"
 	"meshscope/ui/tty"
 )
@@ -57,5 +60,17 @@ func TestTypingEnds(t *testing.T) {
 	m.do(state.Action{Verb: state.GoTab, N: int(MemoryTab)})
 	if send(m, tea.PasteMsg{Content: "16k"}); !m.overlays.Empty() {
 		t.Error("text pasted on Memory is typed into a knob of Explore")
+	}
+}
+
+// TestWarningsGoWithTheirSetup: a warning of an illegal setup is gone where enter leads back to a legal one.
+func TestWarningsGoWithTheirSetup(t *testing.T) {
+	m := sample(t, 120, 36, func(o *Options) { o.Evaluate, o.Setup = engine.Evaluate, presets.StartSetup() })
+	m.do(state.Action{Verb: state.SetKnob, ID: knob.TP, Text: "3"})
+	if len(m.fresh) == 0 {
+		t.Fatalf("no warning: %+v", m.now.report.Problems)
+	}
+	if m.do(m.fixAction()); m.state.Setup != presets.StartSetup() || len(m.fresh) > 0 {
+		t.Errorf("tp %d: %v", m.state.Setup.TP, m.fresh)
 	}
 }
