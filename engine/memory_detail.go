@@ -66,12 +66,13 @@ func (e *Evaluator) MemoryOverStep(s Setup, r *Report, stop func() bool) (OverSt
 // overStep follows every rank of a setup that is arranged over the first step and a later one.
 func (t *timing) overStep(r *Report, stop func() bool) (OverStep, bool) {
 	in := &t.mem
+	update, _ := t.update()
 	out := OverStep{Usable: r.Memory.Usable, Fits: [2]bool{true, true}}
 	for rank := range t.setup.PP {
 		if stop != nil && stop() {
 			return OverStep{}, false
 		}
-		trace := memory.NewTrace(in, t.stack, r.Timeline.OpTimes(), rank, r.Time.Optimizer)
+		trace := memory.NewTrace(in, t.stack, r.Timeline.OpTimes(), rank, update.Whole())
 		ro := RankOverStep{Rank: rank, Profiles: memory.Profiles(trace)}
 		for i := range ro.Profiles {
 			most := ro.Profiles[i].Peak().Allocated()

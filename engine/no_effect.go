@@ -110,7 +110,7 @@ func (r *Report) bytesOf(into []float64) []float64 {
 func (r *Report) timesOf(into []float64) []float64 {
 	t := r.Time
 	for _, s := range [...]units.Seconds{
-		t.Step, t.Compute, t.Recompute, t.Bubble, t.Exposed, t.Optimizer,
+		t.Step, t.Compute, t.Recompute, t.Bubble, t.Exposed, t.Optimizer, t.Offload,
 		r.Pipeline.Makespan,
 	} {
 		into = append(into, float64(s))

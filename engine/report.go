@@ -98,9 +98,9 @@ func (r *Report) MemoryOver(into []schedule.Sample, rank int) []schedule.Sample 
 // the parts of the step are; gradients and weights are those of the rank that is
 // done last with them, for which the step waits; sends are those of a rank in
 // the middle, which has most. The exposed times of all rows but pp, whose waiting is in
-// the bubble, add up to that of the step.
+// the bubble, and host and drives, which are the step's offload, add up to that of the step.
 type Communication struct {
-	Dimension string `json:"dimension"` // tp, cp, ep, etp, dp, expert-dp, mirror, pp-wait, pp
+	Dimension string `json:"dimension"` // tp, cp, ep, etp, host, drives, dp, expert-dp, mirror, pp-wait, pp
 	Rank      int    `json:"pipeline_rank"`
 	Operation string `json:"operation"`
 	GroupSize int    `json:"group_size"`
@@ -111,7 +111,7 @@ type Communication struct {
 	Exposed units.Seconds `json:"exposed_seconds"`
 }
 
-// Time is one optimizer step on the pipeline rank with the most work. The five
+// Time is one optimizer step on the pipeline rank with the most work. The six
 // parts add up to Step; that rank's waiting is the bubble.
 type Time struct {
 	Step      units.Seconds `json:"step_seconds"`
@@ -121,7 +121,9 @@ type Time struct {
 	Share     float64       `json:"bubble_share"` // of the step: OfBubble
 	Exposed   units.Seconds `json:"exposed_communication_seconds"`
 	Optimizer units.Seconds `json:"optimizer_seconds"`
-	Evidence                // of Step
+	// Offload is what copies to and from host memory and drives add, in micro-batches and for the update.
+	Offload  units.Seconds `json:"offload_seconds,omitempty"`
+	Evidence               // of Step
 }
 
 // OfBubble returns the idle time of the slowest rank as a share of its step: what is headed bubble.

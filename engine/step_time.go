@@ -37,9 +37,12 @@ func (t *timing) stepTime(line *schedule.Timeline, out *Time) []Communication {
 	out.Bubble = units.Seconds(max(0, units.Difference(length, line.Ranks[rank].Busy)))
 	boundary := t.boundary(line, length)
 	slowest, tail := boundary.Rank, boundary.Scatter+boundary.Gather
-	out.Optimizer = t.optimizer()
-	out.Exposed = links.Exposed() + blocked + zero + tail
-	out.Step = out.Compute + out.Recompute + out.Bubble + out.Exposed + out.Optimizer
+	update, _ := t.update()
+	out.Optimizer = update.Seconds
+	out.Exposed = links.Exposed() - links.Copying() + blocked + zero + tail
+	links.AddTimes(&step.Links{Host: update.Host, Drives: update.Drives}, 1)
+	out.Offload = links.Copying()
+	out.Step = out.Compute + out.Recompute + out.Bubble + out.Exposed + out.Optimizer + out.Offload
 	out.Share = out.OfBubble()
 	if t.record.On() {
 		t.recordStep(out, onRank{rank, slowest}, &links, length, zero+tail)
@@ -56,14 +59,17 @@ func (t *timing) stepTime(line *schedule.Timeline, out *Time) []Communication {
 	return rows
 }
 
-// optimizer returns the longest update of all ranks.
-func (t *timing) optimizer() (longest units.Seconds) {
+// update returns the longest one of all ranks, and whose that is.
+func (t *timing) update() (longest step.Update, rank int) {
 	for r := range t.params {
-		if r == 0 || t.params[r] != t.params[r-1] || t.record.On() {
-			longest = max(longest, step.OptimizerTime(&t.step, r, t.params[r]))
+		if r > 0 && t.params[r] == t.params[r-1] && !t.record.On() {
+			continue
+		}
+		if u := step.OptimizerTime(&t.step, r, t.params[r]); u.Whole() > longest.Whole() {
+			longest, rank = u, r
 		}
 	}
-	return longest
+	return longest, rank
 }
 
 // boundary returns the exposed data-parallel traffic of the rank that has most of it.
@@ -117,6 +123,7 @@ type StepParts struct {
 	Software      *hardware.Software       // its shares of traffic are exposed whatever there is to compute
 	Hop           units.Seconds            // one message between stages
 	Boundary      StepBoundaryTraffic
+	Update        step.Update // the longest
 }
 
 // StepParts returns those of the last evaluation, whose report is legal.
@@ -129,6 +136,7 @@ func (e *Evaluator) StepParts(r *Report) StepParts {
 		PerMicroBatch: make([]step.MicroBatchTraffic, len(t.cost)), Software: soft, Hop: t.hop,
 		Boundary: t.boundary(line, line.Length(&t.info)),
 	}
+	p.Update, _ = t.update()
 	for rank := range order.Spec.Ranks {
 		for c := range order.Chunks() {
 			stage := order.StageOf(rank, c)
@@ -143,8 +151,13 @@ func (t *timing) recordExposedData(r int, exposed, before, after units.Seconds) 
 	rec, soft := t.record.At("data", "rank", r), &t.step.Machine.Software
 	var forward, backward []string
 	for c := range t.order.Chunks() {
-		stage := t.record.At("stage", "stage", t.order.StageOf(r, c))
-		forward = append(forward, "max(0, "+stage.Ref("forward")+" - "+stage.Ref("forward-overlap")+")")
+		n := t.order.StageOf(r, c)
+		stage, copied := t.record.At("stage", "stage", n), ""
+		if t.cost[n].ForwardCopies > 0 {
+			copied = " + " + stage.Ref("forward-copies")
+		}
+		forward = append(forward, "max(0, "+stage.Ref("forward")+copied+" - "+
+			stage.Ref("forward-overlap")+")")
 		backward = append(backward, stage.Ref("left"))
 	}
 	var sum []string
@@ -275,23 +288,39 @@ func (t *timing) recordStep(out *Time, on onRank, links *step.Links, length floa
 	if t.setup.PP > 1 {
 		slow = "max(" + strings.Join(all, ", ") + ")"
 	}
+	if u, r := t.update(); u.Whole() > u.Seconds {
+		slow = all[r]
+	}
 	figure("optimizer", "optimizer step", slow, out.Optimizer, "the slowest rank's", "")
 	t.recordDataExposed(on, data)
 	exposed, operands := t.waits(rank)
+	var offload []string
 	for i, d := range linkDimensions() {
+		list := &exposed
+		if i > 3 {
+			list = &offload
+		}
 		if of := [...]*step.Traffic{
 			&links.TP, &links.CP, &links.EP, &links.ETP,
-			&links.Host,
+			&links.Host, &links.Drives,
 		}[i]; of.Bytes > 0 {
-			exposed = append(exposed, "{communication."+d+".exposed}")
+			*list = append(*list, "{communication."+d+".exposed}")
 		}
+	}
+	sum = []string{
+		"{time.compute}", "{time.recompute}", "{time.bubble}", "{time.exposed}", "{time.optimizer}",
+	}
+	if len(offload) > 0 {
+		sum = append(sum, "{time.offload}")
+		figure("offload", "copies to and from host memory and drives"+of, record.Sum(offload...), out.Offload,
+			"those of micro-batches that no compute hides, and those of the slowest rank's update", "")
 	}
 	figure("exposed", "exposed communication"+of,
 		record.Sum(append(exposed, "{time.exposed.data-parallel}")...), out.Exposed,
 		"the sum over dimensions; data-parallel traffic after the end of compute is the slowest rank's",
 		"send/recv between stages, which is in the bubble", operands...)
 	figure("step", "time of one optimizer step",
-		"{time.compute} + {time.recompute} + {time.bubble} + {time.exposed} + {time.optimizer}", out.Step,
+		record.Sum(sum...), out.Step,
 		"the sum of its parts"+of, "stragglers, power limits, data loading, checkpoints, restarts")
 	t.record.Figure(record.Entry{
 		ID: "time.bubble-share", Name: "bubble: idle share of the step" + of, Symbol: "bubble of the step",

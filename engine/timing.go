@@ -156,14 +156,22 @@ func (t *timing) recordStages(hosts *schedule.Order, soft *hardware.Software, sp
 	rec.Given(record.InUnit(record.Share, "share_that_compute_never_hides", soft.Shard),
 		record.In("chunks", hosts.Chunks()))
 	for stage := range t.f {
-		r := rec.At("stage", "stage", stage)
+		r, cost := rec.At("stage", "stage", stage), &t.cost[stage]
 		of := r.What()
 		data := rec.At("data", "rank", hostOf(hosts, stage))
 		gathered, scattered := data.Sum("input"), data.Sum("weight")
 		forward, input, weight := r.Ref("forward"), r.Ref("input-gradient"), r.Ref("weight-gradient")
-		freeForward := "max(0, " + forward + " - " + r.Ref("forward-overlap") + ")"
+		copied := func(id string, seconds units.Seconds) string {
+			if seconds == 0 {
+				return ""
+			}
+			return " + " + r.Ref(id)
+		}
+		freeForward := "max(0, " + forward + copied("forward-copies", cost.ForwardCopies) + " - " +
+			r.Ref("forward-overlap") + ")"
 		freeInput := "max(0, " + input + " - " + r.Ref("input-gradient-overlap") + ")"
-		freeBackward := "max(0, " + input + " + " + weight + " - " + r.Ref("input-gradient-overlap") + " - " +
+		freeBackward := "max(0, " + input + " + " + weight +
+			copied("backward-copies", cost.BackwardCopies) + " - " + r.Ref("input-gradient-overlap") + " - " +
 			r.Ref("split-backward-exposed-tp") + ")"
 		r.Figure(record.Entry{
 			ID: "zero-forward", Name: "exposed ZeRO traffic of one micro-batch in the forward of " + of + "",
@@ -247,7 +255,7 @@ func exposedPerMicroBatch(traffic, compute string) string {
 }
 
 // linkDimensions returns those that talk inside a layer or a stage, in the order of the report.
-func linkDimensions() [5]string { return [...]string{"tp", "cp", "ep", "etp", "host"} }
+func linkDimensions() [6]string { return [...]string{"tp", "cp", "ep", "etp", "host", "drives"} }
 
 // hostOf returns a rank that has the stage: the last, where two do.
 func hostOf(hosts *schedule.Order, stage int) (rank int) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/schedule"
 	"meshscope/engine/step"
@@ -40,8 +41,16 @@ func (t *timing) communication(on onRank, links step.Links, data step.DataParall
 	add("cp", "send/receive (ring)", g.CP, links.CP)
 	add("ep", "all-to-all", g.EP, links.EP)
 	add("etp", sharded, g.ETP, links.ETP)
-	add("host", "activations to the host and back", layout.Group{Size: 2, Span: layout.WithinNode},
-		links.Host)
+	one := layout.Group{Size: 2, Span: layout.WithinNode}
+	what := "weights, gradients to the host and back"
+	switch {
+	case s.OffloadLayers > 0 && !s.Offload.Optimizer() || s.Offload == recipe.OffloadActivations:
+		what = "activations to the host and back"
+	case s.OffloadLayers > 0 || s.Offload == recipe.OffloadEverything:
+		what = "weights, activations to the host and back"
+	}
+	add("host", what, one, links.Host)
+	add("drives", "states, weights to drives and back", one, links.Drives)
 	gradients := "reduce-scatter + all-gather"
 	if s.ZeRO == 0 {
 		gradients = "all-reduce"
@@ -129,15 +138,20 @@ func (t *timing) recordRow(c *Communication, saved float64) {
 		t.recordDataRow(c)
 		return
 	}
-	group := map[string]string{"tp": "t", "cp": "c", "ep": "EP", "etp": "ETP", "host": "2"}[c.Dimension]
+	group := map[string]string{
+		"tp": "t", "cp": "c", "ep": "EP", "etp": "ETP", "host": "2", "drives": "2",
+	}[c.Dimension]
 	f := rowFormulas{group: group}
 	var operands []record.Operand
 	sum := func(what string) string {
-		terms, counts := t.onChunks(c.Rank, func(s *record.Recorder, _ int) string {
+		terms, counts := t.onChunks(c.Rank, func(s *record.Recorder, stage int) string {
+			if t.copiesNothing(c.Dimension, stage) {
+				return ""
+			}
 			return s.Ref(c.Dimension + "." + what)
 		}, schedule.Forward)
 		operands = counts
-		return record.Sum(terms...)
+		return record.Sum(append(terms, t.ofUpdate(c.Dimension, what)...)...)
 	}
 	f.bytes, f.seconds, f.exposed = sum("bytes"), sum("seconds"), sum("exposed")
 	switch {
@@ -152,6 +166,25 @@ func (t *timing) recordRow(c *Communication, saved float64) {
 		operands = append(operands, record.InUnit(record.Seconds, "hidden_in_overlapped_pairs", saved))
 	}
 	t.recordTraffic(c, f, operands...)
+}
+
+// copiesNothing reports whether a dimension is that of host memory or drives, and a stage has nothing of it.
+func (t *timing) copiesNothing(dimension string, stage int) bool {
+	f, b := &t.cost[stage].ForwardLinks, &t.cost[stage].BackwardLinks
+	return dimension == "host" && f.Host.Bytes+b.Host.Bytes == 0 ||
+		dimension == "drives" && f.Drives.Bytes+b.Drives.Bytes == 0
+}
+
+// ofUpdate returns the formula of what the slowest update adds to a row; nothing to most.
+func (t *timing) ofUpdate(dimension, what string) []string {
+	u, rank := t.update()
+	if dimension == "host" && u.Host.Bytes > 0 || dimension == "drives" && u.Drives.Bytes > 0 {
+		if what == "exposed" {
+			what = "seconds"
+		}
+		return []string{t.record.At("time.offload."+dimension, "rank", rank).Ref(what)}
+	}
+	return nil
 }
 
 // recordDataRow records a row of the traffic of gradients and weights. The rows share

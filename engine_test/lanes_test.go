@@ -121,7 +121,7 @@ func checkLanes(t failer, l *lanes.Step, r *engine.Report) {
 			near("elsewhere of "+row.Dimension, lane.Elsewhere, 0)
 		}
 	}
-	near("exposed time", exposed, r.Time.Exposed)
+	near("exposed time and offload", exposed, r.Time.Exposed+r.Time.Offload)
 	near("the step", r.Time.Compute+r.Time.Recompute+r.Time.Bubble+exposed+r.Time.Optimizer, step)
 }
 

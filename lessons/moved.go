@@ -32,7 +32,9 @@ func (a *Act) Moved() []Change {
 		terms []string
 	}{
 		{"memory.peak", terms()},
-		{"time.step", []string{"compute", "recompute", "time.bubble", "exposed", "time.optimizer"}},
+		{"time.step", []string{
+			"compute", "recompute", "time.bubble", "exposed", "time.optimizer", "time.offload",
+		}},
 	} {
 		total, err := a.Before.figure(of.total)
 		if err != nil {

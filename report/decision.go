@@ -383,9 +383,13 @@ func (d *Decision) slowest(o *search.Found) string {
 	if most <= 0 {
 		most, at = 0, ""
 	}
+	mine := StepParts(is)
 	for i, part := range StepParts(other) {
-		if more := part.Time - StepParts(is)[i].Time; more > most {
-			most, at = more, part.Name
+		if i < len(mine) {
+			part.Time -= mine[i].Time
+		}
+		if part.Time > most {
+			most, at = part.Time, part.Name
 		}
 	}
 	return at

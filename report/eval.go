@@ -455,8 +455,12 @@ func communicationSection(r *engine.Report) Section {
 	}
 	out.add(t)
 	if several && r.Time != nil {
-		out.say("The bubble includes waiting for send/recv (pp). The exposed times of the other rows add " +
-			"up to that of the step.")
+		text := "The bubble includes waiting for send/recv (pp). The exposed times of the other rows add " +
+			"up to that of the step"
+		if r.Time.Offload > 0 {
+			text += ", those of host and drives to its offload"
+		}
+		out.say(text + ".")
 	}
 	return out
 }
@@ -469,13 +473,17 @@ type StepPart struct {
 
 // StepParts returns the parts of the time of a step.
 func StepParts(t *engine.Time) []StepPart {
-	return []StepPart{
+	parts := []StepPart{
 		{"compute", t.Compute},
 		{"recompute", t.Recompute},
 		{"bubble", t.Bubble},
 		{"exposed communication", t.Exposed},
 		{"optimizer", t.Optimizer},
 	}
+	if t.Offload > 0 {
+		parts = append(parts, StepPart{"offload", t.Offload})
+	}
+	return parts
 }
 
 const stepHeading = "Step"

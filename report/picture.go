@@ -70,7 +70,7 @@ func memoryPicture(m *engine.Memory) Picture {
 
 // stepPicture draws the parts of a step.
 func stepPicture(t *engine.Time) Picture {
-	colors := []string{"#0072b2", "#56b4e9", "#bbbbbb", "#d55e00", "#f0e442"}
+	colors := []string{"#0072b2", "#56b4e9", "#bbbbbb", "#d55e00", "#f0e442", "#cc79a7"}
 	b := bar{name: "step", after: figure.Headline(t.Step)}
 	for i, part := range StepParts(t) {
 		b.parts = append(b.parts,

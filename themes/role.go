@@ -50,7 +50,8 @@ const (
 	Recompute
 	Bubble
 	Exposed
-	Update // the optimizer's share of a step
+	Update  // the optimizer's share of a step
+	Offload // copies to and from host memory and drives
 
 	Forward
 	ForwardAlt // the neighbour shade, for the next micro-batch or chunk
@@ -84,7 +85,7 @@ func roleNames() [numRoles]string {
 func fillNames() [numFills]string {
 	return [numFills]string{
 		"weights", "gradients", "optimizer", "activations", "logits", "buffers", "overhead",
-		"compute", "recompute", "bubble", "exposed", "update",
+		"compute", "recompute", "bubble", "exposed", "update", "offload",
 		"forward", "forward-alt", "backward", "backward-alt", "input-grad", "weight-grad", "idle",
 		"gauge", "gauge-bad", "empty",
 		"heat-1", "heat-2", "heat-3", "heat-4",
@@ -120,7 +121,7 @@ func (f Fill) Mark() Mark {
 		Weights: {'W', '█'}, Gradients: {'G', '▓'}, Optimizer: {'O', '▒'}, Activations: {'A', '░'},
 		Logits: {'L', '▚'}, Buffers: {'B', '▤'}, Overhead: {'+', ':'},
 		Compute: {'C', '█'}, Recompute: {'R', '▓'}, Bubble: {'b', '·'}, Exposed: {'X', '▒'},
-		Update:  {'U', '░'},
+		Update: {'U', '░'}, Offload: {'O', '▤'},
 		Forward: {'F', '▒'}, ForwardAlt: {'f', '░'}, Backward: {'B', '█'}, BackwardAlt: {'b', '▓'},
 		InputGrad: {'I', '▓'}, WeightGrad: {'W', '░'}, Idle: {'.', '·'},
 		Gauge: {'#', '█'}, GaugeBad: {'!', '█'}, Empty: {'.', '·'},

@@ -118,7 +118,7 @@ func TestContrast(t *testing.T) {
 func neighbours() [][]Fill {
 	return [][]Fill{
 		{Weights, Gradients, Optimizer, Activations, Logits, Buffers, Overhead, Empty},
-		{Compute, Recompute, Bubble, Exposed, Update},
+		{Compute, Recompute, Bubble, Exposed, Update, Offload},
 		{Forward, Backward, Idle},
 		{InputGrad, WeightGrad, Forward, Backward},
 	}
@@ -262,7 +262,7 @@ func TestColourVision16(t *testing.T) {
 		[]Fill{Weights, Optimizer, Overhead}, []Fill{Gradients, Activations, Buffers},
 		[]Fill{Activations, Overhead, Empty},
 		[]Fill{Compute, Bubble, Update}, []Fill{Compute, Exposed}, []Fill{Recompute, Exposed},
-		[]Fill{Compute, Update},
+		[]Fill{Compute, Update}, []Fill{Compute, Offload}, []Fill{Exposed, Offload},
 		[]Fill{InputGrad, Forward}, []Fill{InputGrad, Backward}, []Fill{WeightGrad, Backward},
 		[]Fill{Gauge, Empty}, []Fill{Exposed, Gauge})
 	p := load(t, "colour-blind")

@@ -94,6 +94,7 @@ func Reports(a, b Side) Comparison {
 		{"time.bubble", "bubble"},
 		{"time.exposed", "exposed communication"},
 		{"time.optimizer", "optimizer"},
+		{"time.offload", "offload"},
 	})
 	c.list(GroupRun, []named{
 		{"run.days", "days"},

@@ -78,6 +78,9 @@ func listReport(r *engine.Report, add func(string, float64, record.Unit)) {
 	add("time.bubble-share", t.Share, record.Share)
 	add("time.exposed", float64(t.Exposed), record.Seconds)
 	add("time.optimizer", float64(t.Optimizer), record.Seconds)
+	if t.Offload > 0 {
+		add("time.offload", float64(t.Offload), record.Seconds)
+	}
 	band(&t.Evidence, "time", add)
 	p := r.Throughput
 	add("throughput.tokens-per-second", p.TokensPerSecond, record.Tokens)

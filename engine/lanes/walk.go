@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"meshscope/engine"
+	"meshscope/engine/step"
 	"meshscope/engine/units"
 )
 
@@ -245,6 +246,18 @@ func (w *walker) finish() {
 	w.once(max(0, w.now-scatter), scatter, false, false)
 	w.once(w.now, w.p.Boundary.Scatter, true, false)
 	w.now += w.p.Boundary.Scatter
+	for i := range s.Traffic {
+		of := map[string]step.Traffic{
+			"host": w.p.Update.Host, "drives": w.p.Update.Drives,
+		}[s.Traffic[i].Dimension]
+		if of.Seconds > 0 {
+			w.put(i+1, Segment{
+				Kind: Exposed, Start: w.now, Length: of.Seconds, Exposed: of.Seconds, Bytes: of.Bytes,
+				Micro: -1, Stage: -1,
+			})
+			w.now += of.Seconds
+		}
+	}
 	if t := s.Time.Optimizer; t > 0 {
 		w.put(0, Segment{Kind: Update, Start: w.now, Length: t, Micro: -1, Stage: -1})
 		w.now += t

@@ -51,7 +51,7 @@ func (r *run) pack(t tensor) saved {
 // toHost copies a tensor to host memory for the backward, as torch.autograd.graph.save_on_cpu does: each time
 // it is saved, weights too, and the host waits.
 func (r *run) toHost(t tensor) saved {
-	r.clock.wait(float64(t.bytes()) / r.rates.HostLink)
+	r.clock.wait(r.hostCopy(t.bytes()))
 	r.onHost += t.bytes()
 	r.mostOnHost = max(r.mostOnHost, r.onHost)
 	t.st = nil
@@ -61,7 +61,7 @@ func (r *run) toHost(t tensor) saved {
 // fetch brings a tensor back, which the caller holds.
 func (r *run) fetch(s *saved) tensor {
 	t := s.t
-	r.clock.kernel(float64(t.bytes())/r.rates.HostLink, 1)
+	r.clock.kernel(r.hostCopy(t.bytes()), 1)
 	t.st = r.alloc(t.size, "fetched from the host", computing).st
 	return t
 }

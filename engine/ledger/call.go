@@ -53,6 +53,7 @@ type run struct {
 
 	recomputing, stopped bool
 	recomputed           float64 // seconds
+	copiedAgain          Copies  // contained in recomputed
 
 	storages slab[storage]
 	nodes    slab[node]

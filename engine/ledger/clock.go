@@ -5,6 +5,36 @@ type clock struct {
 	host, gpu float64
 	backward  bool
 	rates     *Rates
+	copies    Copies // so far
+}
+
+// Copied is what moves between the GPU and another memory, there and back.
+type Copied struct{ Bytes, Seconds float64 }
+
+// Copies are what moves between the GPU, host memory and drives in a part of a step, whose time contains
+// theirs: the GPU computes nothing meanwhile.
+type Copies struct{ Host, Drives Copied }
+
+// Seconds returns the time of both.
+func (c *Copies) Seconds() float64 { return c.Host.Seconds + c.Drives.Seconds }
+
+// Plus returns the sum of copies and others, these so many times.
+func (c Copies) Plus(d Copies, times float64) Copies {
+	c.Host.add(d.Host.Bytes*times, d.Host.Seconds*times)
+	c.Drives.add(d.Drives.Bytes*times, d.Drives.Seconds*times)
+	return c
+}
+
+func (c *Copied) add(bytes, seconds float64) {
+	c.Bytes += bytes
+	c.Seconds += seconds
+}
+
+// hostCopy notes a copy over the link to the host and returns its time.
+func (r *run) hostCopy(bytes int64) float64 {
+	seconds := float64(bytes) / r.rates.HostLink
+	r.clock.copies.Host.add(float64(bytes), seconds)
+	return seconds
 }
 
 // kernel runs for some seconds; the host launches so many.

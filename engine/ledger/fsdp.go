@@ -105,7 +105,7 @@ func (r *run) shardFromHost(p *param, on stream) tensor {
 }
 
 // fromHost copies so many bytes over the link to the host, there or back.
-func (r *run) fromHost(bytes int64) { r.clock.device(float64(bytes) / r.rates.HostLink) }
+func (r *run) fromHost(bytes int64) { r.clock.device(r.hostCopy(bytes)) }
 
 func (r *run) reshard(g *group) {
 	g.on = false

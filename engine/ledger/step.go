@@ -31,8 +31,10 @@ type Result struct {
 	Forward, Backward        float64 // seconds
 	Optimizer, Step          float64
 	Recomputed               float64 // contained in Backward
-	Matrices                 int     // that the update gathers, and their bytes
-	MatrixBytes              int64
+	// Copies are contained in Forward, Backward and Recomputed.
+	Copies      [3]Copies
+	Matrices    int // that the update gathers, and their bytes
+	MatrixBytes int64
 }
 
 // training is a model that trains in one way.
@@ -74,14 +76,14 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 	}
 	for step := range cmp.Or(w.Steps, 3) {
 		t.at = Moment{Step: step}
-		t.recomputed = 0
-		phases, times := t.step()
+		t.recomputed, t.copiedAgain = 0, Copies{}
+		phases, times, copies := t.step()
 		if step == 0 {
 			res.First, res.FirstMoment = phases, t.peakAt
 		}
 		res.Later, res.LaterMoment, res.Alive = phases, t.peakAt, t.peakAlive
 		res.Forward, res.Backward, res.Optimizer, res.Step = times[0], times[1], times[2], times[3]
-		res.Recomputed = t.recomputed
+		res.Recomputed, res.Copies = t.recomputed, [...]Copies{copies[0], copies[1], t.copiedAgain}
 	}
 	res.Reserved = t.pool.reserved
 	res.Trainable, res.Host = t.elements, t.host+t.mostOnHost
@@ -91,7 +93,7 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 }
 
 // step runs one.
-func (t *training) step() (m Phases, times [4]float64) {
+func (t *training) step() (m Phases, times [4]float64, copies [2]Copies) {
 	t.pool.peak = t.pool.now
 	t.roseAt, t.roseAlive = t.at, t.alive
 	m.Start = t.pool.now
@@ -116,7 +118,8 @@ func (t *training) step() (m Phases, times [4]float64) {
 		if t.zero != nil {
 			t.zero.last = micro == micros-1
 		}
-		begin, again := t.clock.mark(), t.recomputed
+		begin, again, copiedAgain := t.clock.mark(), t.recomputed, t.copiedAgain
+		copied := t.clock.copies
 		loss := t.forward()
 		m.AfterForward, m.PeakForward = t.pool.now, peak()
 		middle := t.clock.mark()
@@ -125,6 +128,8 @@ func (t *training) step() (m Phases, times [4]float64) {
 			repeats += float64(t.way.MicroBatches - micros)
 		}
 		times[0] += repeats * (middle - begin)
+		copies[0] = copies[0].Plus(t.clock.copies, repeats).Plus(copied, -repeats)
+		copied = t.clock.copies
 		t.begin(Backward, micro)
 		t.clock.backward, t.at.Part, t.kind = true, t.loss.name, Temporaries
 		t.drop(&loss)
@@ -140,7 +145,9 @@ func (t *training) step() (m Phases, times [4]float64) {
 		t.drop(&t.staged)
 		t.drop(&t.gathered)
 		times[1] += repeats * (t.clock.mark() - middle)
+		copies[1] = copies[1].Plus(t.clock.copies, repeats).Plus(copied, -repeats)
 		t.recomputed += (repeats - 1) * (t.recomputed - again)
+		t.copiedAgain = t.copiedAgain.Plus(t.copiedAgain, repeats-1).Plus(copiedAgain, 1-repeats)
 		t.clock.backward = false
 	}
 	m.AfterBackward, m.PeakBackward = t.pool.now, peak()
@@ -150,7 +157,7 @@ func (t *training) step() (m Phases, times [4]float64) {
 	m.AfterOptimizer, m.PeakOptimizer = t.pool.now, peak()
 	times[2] = t.clock.gpu - begin
 	times[3] = times[0] + times[1] + times[2]
-	return m, times
+	return m, times, copies
 }
 
 // forward runs the model and its loss.

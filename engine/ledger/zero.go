@@ -226,7 +226,9 @@ func (r *run) gatherModule(g *group) {
 		shard := r.alloc(size{r.way.shard(bytes), 1}, "shard from the host", gathering)
 		r.fromHost(mine) // by turns
 		if z := r.zero; z.NVMe {
-			r.clock.device(float64(mine) * z.swapped / z.Drive)
+			read := float64(mine) * z.swapped
+			r.clock.copies.Drives.add(read, read/z.Drive)
+			r.clock.device(read / z.Drive)
 		}
 		r.drop(&shard)
 	}

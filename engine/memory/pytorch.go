@@ -217,6 +217,9 @@ func (k pyTorch) cutsFrozen(in *Input) bool {
 type StepTimes struct {
 	Forward, Backward, Recompute, Optimizer units.Seconds
 
+	// Copies to and from host memory and drives: in forward, backward, recomputation; in none of the times.
+	Copies [3]ledger.Copies
+
 	// shares of the parameters whose gradients travel, and of their 16-bit bytes that are gathered
 	Trained, Gathered float64
 
@@ -243,14 +246,20 @@ func Times(in *Input, stack Stack) *StepTimes {
 		}
 	}
 	res, each := k.steps(in), 1/units.Seconds(in.Layout.MicroBatches)
+	forward, again := res.Copies[0], res.Copies[2]
+	backward := res.Copies[1].Plus(again, -1)
 	gathered := 2 * res.Trainable
 	if k.cutsFrozen(in) {
 		gathered = res.WeightBytes
 	}
 	return &StepTimes{
-		Forward:   units.Seconds(res.Forward) * each,
-		Backward:  units.Seconds(res.Backward-res.Recomputed) * each,
-		Recompute: units.Seconds(res.Recomputed) * each, Optimizer: units.Seconds(res.Optimizer),
+		Forward:   units.Seconds(res.Forward-forward.Seconds()) * each,
+		Backward:  units.Seconds(res.Backward-res.Recomputed-backward.Seconds()) * each,
+		Recompute: units.Seconds(res.Recomputed-again.Seconds()) * each,
+		Optimizer: units.Seconds(res.Optimizer), Copies: [...]ledger.Copies{
+			ledger.Copies{}.Plus(forward, float64(each)), ledger.Copies{}.Plus(backward, float64(each)),
+			ledger.Copies{}.Plus(again, float64(each)),
+		},
 		Trained:  float64(res.Trainable) / max(in.Program.Total(), 1),
 		Gathered: float64(gathered) / max(2*in.Program.Total(), 1),
 		Matrices: res.Matrices, MatrixBytes: units.Bytes(res.MatrixBytes),

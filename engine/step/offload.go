@@ -1,6 +1,10 @@
 package step
 
 import (
+	"strings"
+
+	"meshscope/engine/ledger"
+	"meshscope/engine/memory"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
@@ -55,5 +59,51 @@ func (k *kernels) toHost(c *Cost, rec *record.Recorder, stage int) {
 			LeavesOut: "memory bandwidth that the copies take from the compute",
 		}, record.InUnit(record.Traffic, "offloaded_activations", bytes.V),
 			record.In("host_link", k.m.Cluster.GPU.Host()), record.In("never_hidden", soft.HostCopies))
+	}
+}
+
+// copied adds the copies that a ledger times: no compute hides them.
+func (c *Cost) copied(k *memory.StepTimes) {
+	c.ForwardLinks.copied(&k.Copies[0])
+	c.BackwardLinks.copied(&k.Copies[1])
+	c.ForwardCopies, c.BackwardCopies = c.ForwardLinks.Copying(), c.BackwardLinks.Copying()
+	c.BackwardLinks.copied(&k.Copies[2])
+}
+
+func (l *Links) copied(c *ledger.Copies) {
+	host, drives := units.Seconds(c.Host.Seconds), units.Seconds(c.Drives.Seconds)
+	l.Host.add(Traffic{units.Bytes(c.Host.Bytes), host, host}, 1)
+	l.Drives.add(Traffic{units.Bytes(c.Drives.Bytes), drives, drives}, 1)
+}
+
+// recordCopies records those of one micro-batch on a stage.
+func (c *Cost) recordCopies(rec *record.Recorder) {
+	f, b := &c.ForwardLinks, &c.BackwardLinks
+	host, drives := f.Host.Exposed+b.Host.Exposed, f.Drives.Exposed+b.Drives.Exposed
+	for _, x := range [...]struct {
+		id, name string
+		unit     record.Unit
+		value    float64
+	}{
+		{"forward-copies", "copies in the forward", record.Seconds, float64(c.ForwardCopies)},
+		{"backward-copies", "copies in the backward", record.Seconds, float64(c.BackwardCopies)},
+		{"host.bytes", "bytes to host memory and back", record.Traffic, float64(f.Host.Bytes + b.Host.Bytes)},
+		{"host.seconds", "copies to host memory and back", record.Seconds, float64(host)},
+		{"host.exposed", "exposed copies to host memory and back", record.Seconds, float64(host)},
+		{"drives.bytes", "bytes from drives", record.Traffic, float64(f.Drives.Bytes + b.Drives.Bytes)},
+		{"drives.seconds", "reads from drives", record.Seconds, float64(drives)},
+		{"drives.exposed", "exposed reads from drives", record.Seconds, float64(drives)},
+	} {
+		if x.value == 0 {
+			continue
+		}
+		operand := strings.NewReplacer("-", "_", ".", "_").Replace(x.id) + "_of_the_ledger"
+		of := " of " + rec.What()
+		rec.Figure(record.Entry{
+			ID: x.id, Name: x.name + " of one micro-batch on " + rec.What(), Symbol: x.id + of,
+			Unit: x.unit, Formula: operand, Value: x.value,
+			Source: "bytes over the link to the host, or what the drives of a node read for its GPUs; " +
+				"nothing runs next to them but gathers and reductions of ZeRO",
+		}, record.InUnit(x.unit, operand, x.value))
 	}
 }

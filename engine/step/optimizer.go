@@ -10,6 +10,15 @@ import (
 	"meshscope/engine/units"
 )
 
+// Update is the update of one rank's shard: what it takes, and its copies to host memory, drives and back.
+type Update struct {
+	Seconds      units.Seconds
+	Host, Drives Traffic
+}
+
+// Whole returns the time of all of it, one after the other.
+func (u *Update) Whole() units.Seconds { return u.Seconds + u.Host.Seconds + u.Drives.Seconds }
+
 // OptimizerTime returns the update of one rank's shard, memory traffic and no
 // arithmetic worth counting (gradient, two moments, master copy read and
 // written, weight written: 30 bytes per parameter with fused Adam, more where
@@ -17,7 +26,7 @@ import (
 // gradients cross PCIe to the host, whose processors update the shards of all GPUs of
 // the node, and the updated weights come back, one after the other. NVFP4 casts all weights
 // of the rank but those of embedding and head after it.
-func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
+func OptimizerTime(in *Input, rank int, p memory.Parameters) Update {
 	soft, rec, l := &in.Machine.Software, in.Record, in.Layout
 	of := func(kind string, v float64) record.Num {
 		if v == 0 || !rec.On() {
@@ -46,15 +55,26 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 		rec.Given(record.In("share_that_is_trained", k.Trained))
 	}
 	t := in.Machine.Streamed(rec.Named("bytes_per_parameter", soft.Optimizer).Times(mine))
+	var out Update
+	var operands []record.Operand
+	if rec.On() {
+		operands = []record.Operand{
+			record.In("shards", l.DenseShards()), record.In("expert_shards", l.ExpertShards()),
+			record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),
+			record.In("bytes_over_PCIe", bytes), record.In("PCIe", in.Machine.Cluster.GPU.Host()),
+			record.In("host_time_per_parameter", soft.HostUpdate), record.In("GPUs_of_a_node", gpus),
+		}
+	}
 	if in.Offload.Optimizer() {
-		t = rec.Named("bytes_over_PCIe", bytes).
-			Times(mine).
-			Over(rec.Named("PCIe", float64(in.Machine.Cluster.GPU.Host()))).
-			Plus(rec.Named("host_time_per_parameter",
-				float64(soft.HostUpdate)).Times(rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine)))
+		t = rec.Named("host_time_per_parameter",
+			float64(soft.HostUpdate)).Times(rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine))
+		moved := rec.Named("bytes_over_PCIe", bytes).Times(mine)
+		out.Host = copies(in, rank, "host", moved, moved.Over(rec.Named("PCIe",
+			float64(in.Machine.Cluster.GPU.Host()))), operands)
 	}
 	if in.Offload.NVMe() {
-		t = t.Plus(drives(in, gpus, mine))
+		moved, t := drives(in, gpus, mine)
+		out.Drives = copies(in, rank, "drives", moved, t, operands)
 	}
 	if in.Precision == recipe.NVFP4 { // Transformer Engine keeps the 4-bit weights for all micro-batches
 		t = t.Plus(
@@ -80,25 +100,43 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) units.Seconds {
 				rank,
 			), Symbol: fmt.Sprintf("optimizer of rank %d", rank), Unit: record.Seconds,
 			Formula: t.Text(), Value: t.V,
-			Source: "memory traffic of fused Adam over the rank's shard, or its way to the host and back " +
-				"and the update by the host's processors " +
-				"(CPU-Adam: deepspeedai/DeepSpeed, pull request 735), from drives and back where states " +
-				"are there, and the host's part; " + record.From(
-				soft.From,
-			),
+			Source: "memory traffic of fused Adam over the rank's shard, or the update by the host's " +
+				"processors (CPU-Adam: deepspeedai/DeepSpeed, pull request 735), and its part; " +
+				record.From(soft.From),
 			LeavesOut: "arithmetic, gradient clipping's norm over ranks",
-		}, record.In("shards", l.DenseShards()), record.In("expert_shards", l.ExpertShards()),
-			record.In("bytes_per_parameter", soft.Optimizer), record.In("host_time_per_step", soft.HostStep),
-			record.In("bytes_over_PCIe", bytes), record.In("PCIe", in.Machine.Cluster.GPU.Host()),
-			record.In("host_time_per_parameter", soft.HostUpdate), record.In("GPUs_of_a_node", gpus))
+		}, operands...)
 	}
-	return units.Seconds(t.V)
+	out.Seconds = units.Seconds(t.V)
+	return out
 }
 
-// drives returns the seconds in which the drives of a node write fp32 gradients of the parameters of each
-// GPU, read them with the states, and write these again, and 16-bit weights where these are there: one after
-// the other, as DeepSpeed does without pipeline_read and pipeline_write.
-func drives(in *Input, gpus int, mine record.Num) record.Num {
+// copies returns what an update moves between a GPU and another memory, in so long.
+func copies(in *Input, rank int, dimension string, bytes, t record.Num, operands []record.Operand) Traffic {
+	t = t.Times(in.Record.Named("factor_of_the_stack", in.Machine.Software.Factor))
+	if rec := in.Record; rec.On() && bytes.V > 0 {
+		at := rec.At("time.offload."+dimension, "rank", rank)
+		words := fmt.Sprintf("the update's copies of rank %d, %s", rank, dimension)
+		for id, of := range map[string]record.Num{"bytes": bytes, "seconds": t} {
+			unit := record.Seconds
+			if id == "bytes" {
+				unit = record.Traffic
+			}
+			at.Figure(record.Entry{
+				ID: id, Name: id + " of " + words, Symbol: id + " of " + words, Unit: unit,
+				Formula: of.Text(), Value: of.V,
+				Source: "gradients and updated weights over the link to the host; states and gradients " +
+					"from drives and back, of all GPUs of the node",
+			}, operands...)
+		}
+	}
+	return Traffic{units.Bytes(bytes.V), units.Seconds(t.V), units.Seconds(t.V)}
+}
+
+// drives returns what a GPU moves to drives and back, and the seconds in which the drives of a node write
+// fp32 gradients of the parameters of each GPU, read them with the states, and write these again, and 16-bit
+// weights where these are there: one after the other, as DeepSpeed does without pipeline_read and
+// pipeline_write.
+func drives(in *Input, gpus int, mine record.Num) (bytes, t record.Num) {
 	const gradient, weight = 4, 2
 	states := in.Optimizer.StateBytes(in.Precision)
 	read, write := in.Machine.Cluster.Drives()
@@ -111,10 +149,10 @@ func drives(in *Input, gpus int, mine record.Num) record.Num {
 		record.In("bytes_written_of_a_parameter", written), record.In("drives_read", float64(read)),
 		record.In("drives_write", float64(write)))
 	parameters := rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine)
-	return parameters.Times(rec.Named("bytes_read_of_a_parameter", gradient+states).
-		Over(rec.Named("drives_read", float64(read))).
-		Plus(rec.Named("bytes_written_of_a_parameter", written).
-			Over(rec.Named("drives_write", float64(write)))))
+	from, back := rec.Named("bytes_read_of_a_parameter", gradient+states),
+		rec.Named("bytes_written_of_a_parameter", written)
+	return mine.Times(from.Plus(back)), parameters.Times(from.Over(rec.Named("drives_read", float64(read))).
+		Plus(back.Over(rec.Named("drives_write", float64(write)))))
 }
 
 // updateGathers returns the seconds in which an update gathers whole matrices from the shards, one after the

@@ -84,7 +84,10 @@ func (t *Traffic) add(u Traffic, times float64) {
 }
 
 // Links is the traffic of the dimensions that talk inside a layer.
-type Links struct{ TP, CP, EP, ETP, Host Traffic }
+type Links struct{ TP, CP, EP, ETP, Host, Drives Traffic }
+
+// Copying returns the exposed traffic with host memory and drives.
+func (l *Links) Copying() units.Seconds { return l.Host.Exposed + l.Drives.Exposed }
 
 // AddTimes adds the traffic of that many passes.
 func (l *Links) AddTimes(m *Links, times float64) {
@@ -93,11 +96,12 @@ func (l *Links) AddTimes(m *Links, times float64) {
 	l.EP.add(m.EP, times)
 	l.ETP.add(m.ETP, times)
 	l.Host.add(m.Host, times)
+	l.Drives.add(m.Drives, times)
 }
 
 // Exposed returns the time that the dimensions inside a layer add to it.
 func (l *Links) Exposed() units.Seconds {
-	return l.TP.Exposed + l.CP.Exposed + l.EP.Exposed + l.ETP.Exposed + l.Host.Exposed
+	return l.TP.Exposed + l.CP.Exposed + l.EP.Exposed + l.ETP.Exposed + l.Copying()
 }
 
 // Cost is the time of one micro-batch through a layer or a stage: arithmetic
@@ -115,6 +119,9 @@ type Cost struct {
 	// that overlap with traffic inside layers: they overlap with nothing else. Those of the
 	// weight gradient are SplitBackwardExposedTP.
 	ForwardOverlap, InputGradOverlap units.Seconds
+	// ForwardCopies and BackwardCopies are the copies of ForwardLinks and BackwardLinks next to which weights
+	// and gradients travel as next to compute: those that the stack's ledger times, but recomputation's.
+	ForwardCopies, BackwardCopies units.Seconds
 	// HideableExpertForward and HideableExpertBackward are the exposed expert traffic that an overlapped
 	// pair can hide, without what the launch latency of the host hides already.
 	HideableExpertForward, HideableExpertBackward units.Seconds
@@ -176,7 +183,9 @@ func (c *Cost) WeightGradTime() units.Seconds { return c.WeightGrad - c.HeadWeig
 
 // ForwardOverlapBudget returns the compute of a forward that is free to overlap ZeRO and DP traffic:
 // a second of compute hides one transfer.
-func (c *Cost) ForwardOverlapBudget() units.Seconds { return max(0, c.Forward-c.ForwardOverlap) }
+func (c *Cost) ForwardOverlapBudget() units.Seconds {
+	return max(0, c.Forward+c.ForwardCopies-c.ForwardOverlap)
+}
 
 // InputGradOverlapBudget returns the same of an input gradient that runs apart.
 func (c *Cost) InputGradOverlapBudget() units.Seconds { return max(0, c.InputGrad-c.InputGradOverlap) }
@@ -187,7 +196,7 @@ func (c *Cost) BackwardOverlapBudget(split bool) units.Seconds {
 	if split {
 		return c.InputGradOverlapBudget() + c.WeightGrad
 	}
-	return max(0, c.InputGrad+c.WeightGrad-c.InputGradOverlap-c.SplitBackwardExposedTP)
+	return max(0, c.InputGrad+c.WeightGrad+c.BackwardCopies-c.InputGradOverlap-c.SplitBackwardExposedTP)
 }
 
 // Stages appends the cost of every stage to into. Layers of one kind cost the
@@ -248,7 +257,9 @@ func (p *Parts) Set(in *Input) {
 func (p *Parts) Stage(st *layout.Stage) Cost {
 	var c Cost
 	if k := p.k.in.Known; k != nil {
-		return Cost{Forward: k.Forward, InputGrad: k.Backward / 2, WeightGrad: k.Backward / 2}
+		c = Cost{Forward: k.Forward, InputGrad: k.Backward / 2, WeightGrad: k.Backward / 2}
+		c.copied(k)
+		return c
 	}
 	for i := range p.layers {
 		if n := st.Of[i]; n > 0 {
@@ -281,6 +292,9 @@ func (p *Parts) Recompute(c *Cost, stage int, st *layout.Stage) {
 		c.scale(p.k.m.Software.Factor)
 	}
 	p.k.toHost(c, rec, stage)
+	if rec.On() && p.k.in.Known != nil {
+		c.recordCopies(rec)
+	}
 	if rec.On() {
 		sum := *c
 		p.record(rec, &sum, stage, st)

@@ -128,8 +128,8 @@ func TestSetupsThatOnceBrokeARule(t *testing.T) {
 				rows += float64(c.Exposed)
 			}
 		}
-		if !same(rows, float64(r.Time.Exposed)) {
-			t.Errorf("rows %g, exposed %g", rows, float64(r.Time.Exposed))
+		if !same(rows, float64(r.Time.Exposed+r.Time.Offload)) {
+			t.Errorf("rows %g, exposed and offload %g", rows, float64(r.Time.Exposed+r.Time.Offload))
 		}
 	})
 }

@@ -29,13 +29,18 @@ func MemoryParts(r *engine.RankMemory) []Part {
 
 // StepParts returns the time of a step, in the order of the bar.
 func StepParts(t *engine.Time) []Part {
-	return []Part{
+	parts := []Part{
 		{themes.Compute, [3]string{"compute", "compute", "comp"}, float64(t.Compute)},
 		{themes.Recompute, [3]string{"recompute", "recomp", "reco"}, float64(t.Recompute)},
 		{themes.Bubble, [3]string{"bubble", "bubble", "bub"}, float64(t.Bubble)},
 		{themes.Exposed, [3]string{"exposed comm", "comm", "comm"}, float64(t.Exposed)},
 		{themes.Update, [3]string{"optimizer", "optim", "opt"}, float64(t.Optimizer)},
 	}
+	if t.Offload > 0 {
+		names := [3]string{"offload", "offload", "offl"}
+		parts = append(parts, Part{themes.Offload, names, float64(t.Offload)})
+	}
+	return parts
 }
 
 // Segments returns parts for a bar; with their names where they are labelled.

@@ -188,7 +188,8 @@ func (f *Bounder) share(zero int) {
 			t := &c.rankClasses[n]
 			s := &t.sharded[zero]
 			s.data = step.Data(in, 0, t.params, f.hosts.Placement.Copies())
-			s.optimizer = step.OptimizerTime(in, 0, t.params)
+			update := step.OptimizerTime(in, 0, t.params)
+			s.optimizer = update.Whole()
 			s.states = shard.Bytes(t.params, f.setup.Offload)
 			s.update = f.stack.Update(mem, t.low, t.params)
 		}

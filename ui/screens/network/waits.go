@@ -18,9 +18,10 @@ func (v *overview) waits(in *screen.Context, w int) []string {
 	if asked || len(in.Report.Communication) == 0 || !(t.Step > 0) {
 		return nil
 	}
-	share := figure.Percent(float64(t.Exposed / t.Step))
+	waited := t.Exposed + t.Offload
+	share := figure.Percent(float64(waited / t.Step))
 	c := longest(in.Report.Communication)
-	if c == nil || t.Exposed < t.Step/200 {
+	if c == nil || waited < t.Step/200 {
 		return []string{in.Sentence(w, "Traffic hides behind compute: "+share+" of the step waits for it.")}
 	}
 	first := share + " of the step waits for traffic, " + strings.ToUpper(c.Dimension) + " most: "
@@ -65,6 +66,8 @@ func because(s *engine.Setup, dimension string) string {
 		return "a ring step is shorter than its send/recv"
 	case "ep":
 		return "experts wait for their tokens"
+	case "host", "drives":
+		return "it is kept off the GPU"
 	case "pp-wait":
 		return "a stage stops for its messages"
 	}

@@ -101,7 +101,7 @@ func over(in *screen.Context, c *engine.Communication) string {
 	if c.Spans == "cluster" {
 		link, bandwidth = in.Setup.Cluster.Inter.Name, in.Setup.Cluster.Inter.Bandwidth
 	}
-	if c.Dimension == "host" {
+	if c.Dimension == "host" || c.Dimension == "drives" {
 		return ""
 	}
 	text := " over " + link
@@ -191,7 +191,9 @@ func (v *View) moves(dimension string, g *lane.Segment) string {
 	case "ep", "etp":
 		return "tokens to their experts and back" + v.of(g)
 	case "host":
-		return "activations to host memory and back" + v.of(g)
+		return "what is kept in host memory, there and back" + v.of(g)
+	case "drives":
+		return "what is kept on drives, there and back" + v.of(g)
 	case "pp", "pp-wait":
 		if g.Micro < 0 {
 			return "latency of send/recv"
@@ -249,8 +251,12 @@ func (v *View) why(in *screen.Context, l *lane.Lane, g *lane.Segment, c *engine.
 		}
 		return "A token's layer cannot go on until the token has been at its experts and is back."
 	case "host":
-		return "Activations move to the host in the forward and back in the backward, next to computing " +
-			"where that lasts long enough."
+		if hidden {
+			return "Activations move to the host in the forward and back in the backward, next to computing."
+		}
+		return "Computing waits for what comes from host memory, or goes there."
+	case "drives":
+		return "Computing and the update wait for the drives, which all GPUs of the node share."
 	case "pp-wait":
 		return "This stack's sends block: the stage stands still while its message travels."
 	case "pp":
@@ -404,6 +410,7 @@ func (v *View) Status(in *screen.Context) string {
 		{"exposed", t.Exposed},
 		{"bubble", t.Bubble},
 		{"update", t.Optimizer},
+		{"offload", t.Offload},
 	} {
 		if p.time > 0 {
 			parts = append(parts, figure.Seconds(p.time)+" "+p.name)
