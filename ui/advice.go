@@ -114,13 +114,16 @@ func adviceTables(a *advise.Advice) []report.Table {
 	}
 	knobs := report.Table{
 		Title: "advice: each knob alone",
-		Head:  []string{"knob", "value", "now", "step", "peak", "fits", "rejected by a launcher"},
+		Head: []string{
+			"knob", "value", "now", "step", "slow end of the step", "peak", "fits", "rejected by a launcher",
+		},
 	}
 	for i := range a.Knobs {
 		k := &a.Knobs[i]
 		add := func(v *advise.Value, now bool) {
 			knobs.Rows = append(knobs.Rows, []report.Cell{
-				report.Word(string(k.ID)), report.Word(v.Text), report.YesNo(now), seconds(float64(v.Step)),
+				report.Word(string(k.ID)), report.Word(v.Text), report.YesNo(now),
+				seconds(float64(v.Expected)), seconds(float64(v.Step)),
 				bytes(float64(v.Peak)), report.YesNo(v.Fits), report.YesNo(v.Refused),
 			})
 		}

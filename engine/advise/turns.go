@@ -140,6 +140,8 @@ type Value struct {
 	Text string        `json:"value"`
 	Step units.Seconds `json:"step_seconds"` // the slow end (engine.PessimisticStep)
 	Peak units.Bytes   `json:"peak_bytes"`
+	// Expected is the step of the report, of which Step is the slow end.
+	Expected units.Seconds `json:"-"`
 
 	StepBand float64 `json:"error_band_step"` // relative errors of Step and Peak, see engine.Evidence
 	PeakBand float64 `json:"error_band_memory"`
@@ -226,7 +228,7 @@ func (a *adviser) tornado() []Knob {
 		now := Value{
 			Text: p.Text(a.now), Step: step, Peak: peak, Fits: a.report.Memory.Fits,
 			Last: a.tight(a.report.Memory), StepBand: a.report.Time.ErrorBand,
-			PeakBand: a.report.Memory.ErrorBand,
+			PeakBand: a.report.Memory.ErrorBand, Expected: a.report.Time.Step,
 		}
 		k := Knob{ID: id, Current: now.Text, Now: now, Fastest: step, Slowest: step, Least: peak, Most: peak}
 		for i := range a.turns {
@@ -234,7 +236,7 @@ func (a *adviser) tornado() []Knob {
 				v := Value{
 					Text: t.text, Step: t.PessimisticStep, Peak: t.Report.Memory.Peak, Fits: t.Fits,
 					Refused: t.NowRefused, Last: t.Last, StepBand: t.Report.Time.ErrorBand,
-					PeakBand: t.Report.Memory.ErrorBand,
+					PeakBand: t.Report.Memory.ErrorBand, Expected: t.Report.Time.Step,
 				}
 				k.Values = append(k.Values, v)
 				k.Fastest, k.Slowest = min(k.Fastest, v.Step), max(k.Slowest, v.Step)

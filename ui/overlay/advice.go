@@ -195,10 +195,6 @@ func (a *Advice) about() string {
 		}
 		return m.Reason
 	}
-	if a.found != nil && a.found.PessimisticStep > a.report.Time.Step {
-		return fmt.Sprintf("a step takes %s, or %s if no unproven overlap works: moves are ranked by that",
-			figure.Seconds(a.report.Time.Step), figure.Seconds(a.found.PessimisticStep))
-	}
 	return fmt.Sprintf("a step takes %s, MFU %s", figure.Seconds(a.report.Time.Step),
 		figure.Percent(a.report.Throughput.MFU))
 }

@@ -131,6 +131,10 @@ func (a *Advice) moves() []adviceLine {
 			lines = append(lines, a.wrapped(themes.Muted, 5, "last: "+why)...)
 		}
 	}
+	if slow := a.found.PessimisticStep; slow > a.report.Time.Step && len(a.found.Moves) > 0 {
+		lines = append(lines, a.wrapped(themes.Muted, 3, fmt.Sprintf("speed and order: of the step where no "+
+			"unproven overlap works, %s now", figure.Seconds(slow)))...)
+	}
 	if len(a.found.Moves) == 0 {
 		lines = append(lines,
 			a.wrapped(themes.Text, 3,
@@ -152,7 +156,7 @@ func (a *Advice) moveLine(m *advise.Move) adviceLine {
 			sign, role = g.Cross+" ", themes.Bad
 		}
 		l.Put(t.Paint(themes.Text), shorten(m.Turns(), at-l.Used()-1, g))
-		l.RightAligned(t.Paint(themes.Strong), figure.Seconds(m.PessimisticStep), at+moveStep)
+		l.RightAligned(t.Paint(themes.Strong), figure.Seconds(m.Report.Time.Step), at+moveStep)
 		l.RightAligned(t.Paint(themes.Text), speed, at+moveStep+moveSpeed)
 		if peak > 0 {
 			l.RightAligned(t.Paint(role), sign+figure.GiB(m.Report.Memory.Peak), at+moveStep+moveSpeed+peak)

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -83,7 +84,7 @@ func someAdvice(fits bool) *advise.Advice {
 		a.Moves = append(a.Moves, m)
 	}
 	value := func(text string, step units.Seconds, fits bool) advise.Value {
-		return advise.Value{Text: text, Step: step, Peak: 70 * units.GiB, Fits: fits}
+		return advise.Value{Text: text, Step: step, Expected: step, Peak: 70 * units.GiB, Fits: fits}
 	}
 	refused := value("3", 9.9, true)
 	refused.Refused = true
@@ -101,7 +102,7 @@ func someAdvice(fits bool) *advise.Advice {
 	for i := range a.Knobs {
 		k := &a.Knobs[i]
 		k.Current = []string{"8", "1f1b", "1", "1", "none", "none"}[i]
-		k.Now = advise.Value{Text: k.Current, Step: 10, Peak: a.Report.Memory.Peak, Fits: fits}
+		k.Now = advise.Value{Text: k.Current, Step: 10, Expected: 10, Peak: a.Report.Memory.Peak, Fits: fits}
 	}
 	by := move(74, 11, turn("pp", "2"))
 	a.Rules = []advise.Rule{
@@ -265,5 +266,43 @@ func TestAdviceResize(t *testing.T) {
 	}
 	if a.Click(1000) != nil || a.Move() != was {
 		t.Error("a click beside the card chooses")
+	}
+}
+
+// TestAdviceOneStep: the card has one kind of step, that of the rest of the program, and names the slow end,
+// by which it ranks, once.
+func TestAdviceOneStep(t *testing.T) {
+	for _, fits := range []bool{false, true} {
+		plain, found := someAdvice(fits), someAdvice(fits)
+		found.PessimisticStep = 15
+		for i := range found.Moves {
+			found.Moves[i].PessimisticStep *= 3
+		}
+		for i := range found.Knobs {
+			k := &found.Knobs[i]
+			k.Now.Step *= 3
+			for j := range k.Values {
+				k.Values[j].Step *= 3
+			}
+		}
+		text := func(found *advise.Advice) string {
+			a := NewAdvice(&found.Report)
+			a.Take(found)
+			a.Resize(120, 70)
+			return adviceText(t, a, true)
+		}
+		was := strings.Split(text(plain), "\n")
+		named := 0
+		for _, line := range strings.Split(text(found), "\n") {
+			switch {
+			case strings.Contains(line, "order: of the step where no unproven overlap works, 15.0 s"):
+				named++
+			case strings.Contains(line, " s ") && !slices.Contains(was, line):
+				t.Errorf("fits %v, another step: %s", fits, line)
+			}
+		}
+		if named != 1 {
+			t.Errorf("fits %v: the slow end is named %d times:\n%s", fits, named, text(found))
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package overlay
 
 import (
+	"slices"
+
 	"meshscope/engine/advise"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -54,8 +56,10 @@ func (a *Advice) tornado() []adviceLine {
 	}
 	c := a.tornadoColumns()
 	var spans []widget.Sides
+	var knobs []advise.Knob
 	for i := range a.found.Knobs {
-		spans = append(spans, Sides(&a.found.Knobs[i]))
+		knobs = append(knobs, expected(&a.found.Knobs[i]))
+		spans = append(spans, Sides(&knobs[i]))
 	}
 	scale := widget.NewTornado(spans, c.high-c.bar)
 	now := a.report.Time.Step
@@ -75,7 +79,7 @@ func (a *Advice) tornado() []adviceLine {
 		}},
 	}
 	for i := range a.found.Knobs {
-		lines = append(lines, tornadoLine(&a.found.Knobs[i], c, &scale, spans[i]))
+		lines = append(lines, tornadoLine(&knobs[i], a.found.Knobs[i].Best(), c, &scale, spans[i]))
 	}
 	return append(lines, adviceLine{draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, _ bool) {
 		s, m := widget.TornadoSigns(g.Unicode), t.Paint(themes.Muted)
@@ -96,7 +100,21 @@ func mark(v *advise.Value, g widget.Glyphs) (sign string, role themes.Role) {
 	return " ", themes.Text
 }
 
-func tornadoLine(k *advise.Knob, c tornadoColumns, scale *widget.Tornado, span widget.Sides) adviceLine {
+// expected returns a knob with the steps that the rest of the program shows in place of their slow ends.
+func expected(k *advise.Knob) advise.Knob {
+	out := *k
+	out.Values = slices.Clone(k.Values)
+	out.Now.Step = k.Now.Expected
+	for i := range out.Values {
+		out.Values[i].Step = out.Values[i].Expected
+	}
+	return out
+}
+
+// tornadoLine draws a knob; best is the value that ranks first, by the slow end as everywhere.
+func tornadoLine(k *advise.Knob, best *advise.Value, c tornadoColumns, scale *widget.Tornado,
+	span widget.Sides,
+) adviceLine {
 	return adviceLine{draw: func(l *widget.Line, t *themes.Theme, g widget.Glyphs, _ bool) {
 		plain, muted := t.Paint(themes.Text), t.Paint(themes.Muted)
 		l.To(3).Put(plain, shorten(string(k.ID), c.now-4, g))
@@ -124,11 +142,10 @@ func tornadoLine(k *advise.Knob, c tornadoColumns, scale *widget.Tornado, span w
 		}
 		end(c.high+1, slowest)
 		l.To(c.best + 1)
-		best := k.Best()
 		switch {
 		case best == nil:
 			l.Put(muted, "none")
-		case best == &k.Now:
+		case best.Text == k.Current:
 			l.Put(plain, shorten(best.Text, l.Left()-7, g)).Put(muted, " (now)")
 		default:
 			l.Put(plain, shorten(best.Text, min(l.Left()-1, 11), g))
@@ -136,7 +153,7 @@ func tornadoLine(k *advise.Knob, c tornadoColumns, scale *widget.Tornado, span w
 				sign, role := mark(best, g)
 				l.Put(t.Paint(role), sign)
 			}
-			if step := figure.Seconds(best.Step); l.Left() > widget.Width(step)+2 {
+			if step := figure.Seconds(best.Expected); l.Left() > widget.Width(step)+2 {
 				l.Put(muted, "  "+step)
 			}
 		}
