@@ -691,6 +691,14 @@ func TestLarge(t *testing.T) {
 	if len(r.Problems) > 0 || len(r.Ignored) != 5_000 || r.Ignored[4_999].Line != 5_001 {
 		t.Errorf("%d ignored, %v", len(r.Ignored), r.Problems)
 	}
+	text.WriteString(strings.Repeat(" ", hfconfig.MaxBytes-text.Len()))
+	if r = hfconfig.Read([]byte(text.String())); len(r.Problems) > 0 {
+		t.Errorf("at the limit: %v", r.Problems)
+	}
+	r = hfconfig.Read([]byte(text.String() + " "))
+	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error(), "longer than 8388608 bytes") {
+		t.Errorf("beyond the limit: %v", r.Problems)
+	}
 }
 
 // TestDefaults: a file that leaves all out is the model that its class makes, as the library does.

@@ -21,6 +21,9 @@ import (
 	"meshscope/presets/input"
 )
 
+// MaxBytes is how many bytes a config.json may have: one that names every quantised tensor has a few million.
+const MaxBytes = 8 << 20
+
 //go:embed classes.toml
 var classFile []byte
 
@@ -104,6 +107,9 @@ type reader struct {
 // open reads the keys of the file, those of the language model inside a vision-language model
 // before those around it.
 func (r *reader) open() error {
+	if len(r.text) > MaxBytes {
+		return fmt.Errorf("longer than %d bytes, which no config.json is", MaxBytes)
+	}
 	text, err := input.Text(r.text)
 	if err == nil {
 		r.asIs, text = text, finite(text)
