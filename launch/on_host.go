@@ -230,7 +230,13 @@ func unless(rules []Rule, id, because string, where func(*engine.Setup) bool) []
 func (t *trainer) hostRules() []Rule {
 	rules := noHostMemory(t.source, "the optimizer stays on the GPU")
 	if t.hostsActivations() {
-		rules = slices.DeleteFunc(rules, func(r Rule) bool { return r.ID == "offload-activations" })
+		stages := "zero 0"
+		if t.fsdp2 {
+			stages = "zero 0, or 3 with FSDP2"
+		}
+		rules = unless(rules, "offload-activations", "activations are on the host with "+stages+": "+
+			"with others its file trains under DeepSpeed, where they stay on the GPU",
+			func(s *engine.Setup) bool { return !t.writesDeepSpeed(s) })
 	}
 	third := func(s *engine.Setup) bool { return s.ZeRO == 3 }
 	switch t.id {
@@ -244,6 +250,11 @@ func (t *trainer) hostRules() []Rule {
 			func(s *engine.Setup) bool { return s.ZeRO == 2 })
 	}
 	return rules
+}
+
+// writesDeepSpeed reports whether its file trains a setup under DeepSpeed.
+func (t *trainer) writesDeepSpeed(s *engine.Setup) bool {
+	return s.ZeRO > 0 && (t.ships == nil || t.stages[s.ZeRO] != "")
 }
 
 // shipped returns the file of DeepSpeed for a setup that lies in the program's repository.

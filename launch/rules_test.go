@@ -154,6 +154,9 @@ func TestFileRules(t *testing.T) {
 			{
 				"split-layers": with(t, knob.Given{knob.TP: 2, knob.ZeRO: 2}),
 				"hsdp":         with(t, knob.Given{knob.ZeRO: 2, knob.HSDP: 2}),
+				"offload-activations": set(func(s *engine.Setup) {
+					s.Offload, s.ZeRO = recipe.OffloadActivations, 2
+				}),
 				"offload-weights": set(func(s *engine.Setup) {
 					s.Offload, s.ZeRO = recipe.OffloadWeights, 2
 				}),

@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -338,6 +339,29 @@ func TestHostRoundTrip(t *testing.T) {
 			got.WeightDtype != s.WeightDtype {
 			t.Errorf("%s: offload %s, loss %s, weights %s: %v", c.launcher, got.Offload, got.Loss,
 				got.WeightDtype, r.Setup)
+		}
+	}
+}
+
+// TestActivationsUnderDeepSpeed: a file that trains under DeepSpeed would lose activations on the host, so it
+// is refused with the stages that have them.
+func TestActivationsUnderDeepSpeed(t *testing.T) {
+	for launcher, allowed := range map[string]string{"axolotl": "with zero 0, or 3", "trl": "with zero 0: "} {
+		l, _ := launch.Find(launcher)
+		for _, offload := range []recipe.Offload{recipe.OffloadActivations, recipe.OffloadEverything} {
+			for _, stage := range []int{2, 3} {
+				if launcher == "axolotl" && stage == 3 {
+					continue
+				}
+				s := setup(t, "qwen2.5-7b", knob.Given{
+					"calibration": "transformers", knob.GPUs: 8, knob.ZeRO: stage, knob.GBS: 64,
+					knob.Seq: 2048, knob.SP: false, knob.Recompute: "full", knob.Offload: string(offload),
+				})
+				_, refused := l.Export(&s, "test")
+				if said := fmt.Sprint(refused); !strings.Contains(said, allowed) {
+					t.Errorf("%s, zero %d, %s: %s", launcher, stage, offload, said)
+				}
+			}
 		}
 	}
 }
