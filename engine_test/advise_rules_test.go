@@ -58,6 +58,10 @@ func TestRuleOfGlobalBatch(t *testing.T) {
 			t.Errorf("%s (%s)", r.Text, r.Source)
 		}
 	}
+	adapters, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{knob.GPUs: 8, knob.LoRA: 16})
+	if r, ok := ruleOf(t, adapters, "global-batch"); ok {
+		t.Errorf("of adapters: %+v", r)
+	}
 }
 
 // The moves of the third step: each where it applies, held against the model, with a

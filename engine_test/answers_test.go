@@ -173,6 +173,9 @@ func TestBatchHints(t *testing.T) {
 		if got := advise.BatchHint(&s); got != c.want {
 			t.Errorf("%s, %d of %d: %q, want %q", c.model, c.gbs, c.seq, got, c.want)
 		}
+		if s.Rank = 16; advise.BatchHint(&s) != "" {
+			t.Errorf("of adapters: %s", advise.BatchHint(&s))
+		}
 	}
 }
 

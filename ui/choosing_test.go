@@ -262,16 +262,17 @@ func TestSaysWhichMachineWouldDo(t *testing.T) {
 
 // TestAnotherStackTakesItsLayout: adapters take the stack that trains them, as on the command line, and a
 // stack without these degrees the layout that it has: both at once, said in the line, on as many sequences as
-// before.
+// before, adapters on their own.
 func TestAnotherStackTakesItsLayout(t *testing.T) {
 	for _, c := range []struct {
 		id         knob.ID
 		text, want string
+		gbs, m     int
 	}{
-		{knob.LoRA, "16", "LoRA rank 16, best of 30 layouts: stack default → transformers"},
+		{knob.LoRA, "16", "LoRA rank 16, best of 15 layouts: stack default → transformers", 256, 1},
 		{
 			knob.Calibration, "transformers",
-			"stack transformers, best of 30 layouts: stack default → transformers",
+			"stack transformers, best of 30 layouts: stack default → transformers", 512, 2,
 		},
 	} {
 		m := sample(t, 120, 36, func(o *Options) {
@@ -279,7 +280,7 @@ func TestAnotherStackTakesItsLayout(t *testing.T) {
 		})
 		finishAll(m, m.do(state.Action{Verb: state.SetKnob, ID: c.id, Text: c.text}))
 		s, note := &m.state.Setup, m.state.Note.Text
-		if !m.now.report.Legal || s.Stack != "transformers" || s.GBS != 512 || s.MicroBatches != 2 ||
+		if !m.now.report.Legal || s.Stack != "transformers" || s.GBS != c.gbs || s.MicroBatches != c.m ||
 			s.ZeRO != 3 {
 			t.Errorf("%s: %s, gbs %d, m %d, zero %d", c.id, s.Stack, s.GBS, s.MicroBatches, s.ZeRO)
 		}

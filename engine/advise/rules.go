@@ -102,10 +102,10 @@ func UsualBatch(tokens float64) bool {
 }
 
 // BatchHint says that the global batch of a model of more than small parameters is outside that
-// of large models; empty where it is not.
+// of large models; empty where it is not, and of adapters, of which no rule is known.
 func BatchHint(s *engine.Setup) string {
 	n, than := s.Tokens(), "below"
-	if s.Model.Total() <= small || UsualBatch(n) {
+	if s.Frozen() || s.Model.Total() <= small || UsualBatch(n) {
 		return ""
 	}
 	if n > batchHigh {
@@ -241,7 +241,7 @@ func fitRules() []rule {
 		{
 			id: "global-batch", source: playbookBatch + "; its cheatsheet says 4 to 40 M", step: 2,
 			text:     "A global batch of 4 M tokens (Llama 1) to 60 M (DeepSeek)",
-			applies:  func(*adviser) bool { return true },
+			applies:  func(a *adviser) bool { return !a.now.Frozen() },
 			followed: func(a *adviser) bool { return UsualBatch(a.now.Tokens()) },
 			why: func(a *adviser) string {
 				n := a.now.Tokens()

@@ -177,7 +177,7 @@ func set(s State, id knob.ID, text string) State {
 		s.Note = Note{Text: sentence(err), Tone: Trouble}
 		return s
 	}
-	return s.use(turned, "").given(id, &s.Setup)
+	return s.use(s.batched(turned), "").given(id, &s.Setup)
 }
 
 // given notes that the reader has given a knob the value that it has, and what it was before.

@@ -7,6 +7,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+	"meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/ui/overlay"
 )
@@ -264,5 +266,43 @@ func TestBriefLists(t *testing.T) {
 		if got := brief(&split, text); got != want {
 			t.Errorf("%s: %s, not %s", text, got, want)
 		}
+	}
+}
+
+// TestBatchOfAdapters: adapters have the batch that a search has for them, and all weights theirs again, in
+// one turn; one that the reader has fixed stays.
+func TestBatchOfAdapters(t *testing.T) {
+	plain := presets.DefaultSetup()
+	plain.Stack, plain.TP, plain.PP, plain.SP, plain.ZeRO = recipe.PyTorch, 1, 1, false, 3
+	plain.GPUs, plain.DP, plain.MicroBatches = 8, 8, 64
+	adapted := plain
+	adapted.Rank = 16
+	own := search.UnsetGBS(&adapted, []int{8}, plain.Seq)
+	if !engine.Legal(plain) || own == plain.GBS {
+		t.Fatal(engine.Check(plain), own)
+	}
+	s, effects := Apply(New(plain, "", true), Action{Verb: SetKnob, ID: knob.LoRA, Text: "16"})
+	if len(effects) > 0 || s.Setup.GBS != own || !engine.Legal(s.Setup) || s.Fixed.Has(knob.GBS) {
+		t.Errorf("adapters have %d sequences, want %d", s.Setup.GBS, own)
+	}
+	if !strings.Contains(s.Note.Text, "global batch 512 → 16") {
+		t.Errorf("note %q", s.Note.Text)
+	}
+	if s, _ = Apply(s, Action{Verb: SetKnob, ID: knob.LoRA, Text: "32"}); s.Setup.GBS != own {
+		t.Errorf("another rank has %d sequences", s.Setup.GBS)
+	}
+	s.Setup.MicroBatches, s.Setup.GBS = 4, 32
+	for _, action := range []Action{{Verb: SetKnob, ID: knob.LoRA, Text: "none"}, {Verb: TurnKnob, N: -100}} {
+		off, _ := Apply(s, action)
+		if off.Setup.Frozen() || off.Setup.GBS != search.UnsetGBS(&off.Setup, []int{8}, plain.Seq) {
+			t.Errorf("%v: all weights have %d sequences: %s", action, off.Setup.GBS, off.Note.Text)
+		}
+	}
+	s, _ = Apply(New(plain, "", true), Action{Verb: SetKnob, ID: knob.GBS, Text: "64"})
+	if s, _ = Apply(s, Action{Verb: SetKnob, ID: knob.LoRA, Text: "16"}); s.Setup.GBS != 64 {
+		t.Errorf("a batch that the reader has fixed becomes %d", s.Setup.GBS)
+	}
+	if draft, _ := Again(&s, Action{ID: knob.LoRA, Text: "none"}); !draft.Has(knob.GBS) {
+		t.Error("a layout chosen anew drops the batch that the reader has fixed")
 	}
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"meshscope/engine"
@@ -32,7 +33,7 @@ func Again(s *State, a Action) (knob.Draft, string) {
 	for _, k := range knob.All() {
 		text, plain := k.Text(s.Setup), k.Text(before)
 		switch {
-		case k.ID == knob.Nodes:
+		case k.ID == knob.Nodes, k.ID == knob.GBS && s.ownBatch(with(s.Setup, a)):
 			continue
 		case a.ID != "" && k.ID == a.ID:
 			text = a.Text
@@ -77,6 +78,42 @@ func FixedWords(fixed knob.Set, s *engine.Setup) string {
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+// with returns a setup with the value of an action alone, as it is where there is none.
+func with(s engine.Setup, a Action) engine.Setup {
+	if k, ok := knob.Find(a.ID); ok {
+		if to, err := k.Set(s, a.Text); err == nil {
+			return to
+		}
+	}
+	return s
+}
+
+// ownBatch reports whether a setup has a default batch of another kind, of adapters or of all weights, and
+// the reader has not fixed one.
+func (s *State) ownBatch(to engine.Setup) bool {
+	return to.Frozen() != s.Setup.Frozen() && !s.Fixed.Has(knob.GBS)
+}
+
+// batched returns a setup with that default, as a search has it; as it is where it has none that is legal.
+func (s *State) batched(to engine.Setup) engine.Setup {
+	if !s.ownBatch(to) {
+		return to
+	}
+	gbs := strconv.Itoa(search.UnsetGBS(&to, []int{to.GPUs}, to.Seq))
+	for _, mbs := range []int{to.MBS, 1} {
+		own := to
+		own.MBS = mbs
+		own, err := knob.Turn(own, knob.GBS, gbs, s.Locks)
+		if err == nil && (engine.Legal(own) || !engine.Legal(to)) {
+			return own
+		}
+		if s.Fixed.Has(knob.MBS) {
+			break
+		}
+	}
+	return to
 }
 
 // stillFixed returns the knobs of a set that have the same value in two setups.

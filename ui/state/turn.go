@@ -24,7 +24,7 @@ func turnBy(s State, n int) State {
 		s.Note = Note{Text: atTheEnd(&s, &p, n, len(steps)), Tone: Answer}
 		return s
 	}
-	out := s.use(steps[to].Setup, "")
+	out := s.use(s.batched(steps[to].Setup), "")
 	return out.given(s.Focus, &s.Setup)
 }
 
