@@ -177,11 +177,11 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 
 // measuredDrives says where the rates of drives are from, if nobody gave them.
 func measuredDrives(c *hardware.Cluster) string {
-	if c.DrivesGiven() {
+	if c.DrivesGiven() || c.Published == nil {
 		return ""
 	}
-	return ", as DeepSpeed measured on four of PCIe 4 (DeepNVMe, 2024), where cluster.drive_read_bandwidth " +
-		"and cluster.drive_write_bandwidth do not say it"
+	return ", as " + c.Published.Typical.Drives.Source + ", where cluster.drive_read_bandwidth and " +
+		"cluster.drive_write_bandwidth do not say it"
 }
 
 // loraAssumption says what is trained, and in which formats the rest is kept.

@@ -140,6 +140,33 @@ func TestNVMeByHand(t *testing.T) {
 	}
 }
 
+// TestDrivesArePublished: what drives do is a figure of a file with its source, below what a cluster says
+// itself; without either an offload to them is refused by the fields' names.
+func TestDrivesArePublished(t *testing.T) {
+	s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{
+		knob.GPUs: 4, knob.Calibration: recipe.DeepSpeed, knob.ZeRO: 3,
+		knob.Offload: recipe.OffloadWeightsNVMe,
+	})
+	all := *s.Cluster.Published
+	all.Typical.Drives.Read, all.Typical.Drives.Source = 7, "a data sheet"
+	s.Cluster.Published = &all
+	if read, write := s.Cluster.Drives(); read != 7e9 || write != 5e9 {
+		t.Errorf("drives read %v and write %v", read, write)
+	}
+	if notes := strings.Join(engine.Evaluate(s).Assumptions, "\n"); !strings.Contains(notes, "a data sheet") {
+		t.Errorf("no source of drives in %s", notes)
+	}
+	s.Cluster.DriveRead = 3e9
+	if read, _ := s.Cluster.Drives(); read != 3e9 {
+		t.Errorf("given drives read %v", read)
+	}
+	s.Cluster.Published = nil
+	if p := engine.Evaluate(s).Problems; len(p) == 0 ||
+		!strings.Contains(p[0].Message, "cluster.drive_write_bandwidth is missing") {
+		t.Errorf("drives that nobody knows: %v", p)
+	}
+}
+
 // TestOffloadTakesTime: weights that come from the host make a step longer, by their way at least; adapters
 // have little to update there.
 func TestOffloadTakesTime(t *testing.T) {

@@ -120,10 +120,14 @@ type Cluster struct {
 	Published *Published `json:"-"`
 }
 
-// Drives returns what the drives of a node read and write: where nobody says it, what DeepSpeed's reader
-// reached on four of PCIe 4 (deepspeedai/DeepSpeed@edaa7221, blogs/deepnvme/08-2024).
+// Drives returns what the drives of a node read and write: where nobody says it, the public figures, or 0.
 func (c *Cluster) Drives() (read, write units.BytesPerSecond) {
-	return cmp.Or(c.DriveRead, 10e9), cmp.Or(c.DriveWrite, 5e9)
+	read, write = c.DriveRead, c.DriveWrite
+	if p := c.Published; p != nil {
+		read = cmp.Or(read, units.GBps*units.BytesPerSecond(p.Typical.Drives.Read))
+		write = cmp.Or(write, units.GBps*units.BytesPerSecond(p.Typical.Drives.Write))
+	}
+	return read, write
 }
 
 // DrivesGiven reports whether somebody says both of them.

@@ -2,7 +2,7 @@ package hardware
 
 import "math"
 
-// Typical are public figures of whole runs, each group with the sentence of its source.
+// Typical are public figures of whole runs and of drives, each group with the sentence of its source.
 type Typical struct {
 	Goodput struct {
 		Failures, Days, GPUs float64
@@ -18,6 +18,11 @@ type Typical struct {
 	Node, Rack MachinePower
 	Facility   struct {
 		PUE    float64
+		Source string
+	}
+	Drives struct { // of a node, together
+		Read   float64 `toml:"read_GBps"`
+		Write  float64 `toml:"write_GBps"`
 		Source string
 	}
 }

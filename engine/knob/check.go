@@ -267,6 +267,10 @@ func (s *Setup) machine(bad func(code string, field ID, format string, args ...a
 		bad("offload-bandwidth", Offload, "cluster.gpu.host_bandwidth is missing: no published bandwidth "+
 			"between %s and its host, so the time of offloading is unknown", g.Name)
 	}
+	if read, write := s.Cluster.Drives(); s.Offload.NVMe() && (read <= 0 || write <= 0) {
+		bad("offload-bandwidth", Offload, "cluster.drive_read_bandwidth or cluster.drive_write_bandwidth is "+
+			"missing: no published rate of drives, so the time of offloading to them is unknown")
+	}
 	if s.OffloadLayers > 0 {
 		s.offloadLayers(bad)
 	}
