@@ -30,6 +30,17 @@ func (r *reader) letters(key string, of map[string]byte) {
 	r.patternOf(pattern.String())
 }
 
+// told reads the kind of each layer from a list of words, where the file has one, in place of other keys.
+func (r *reader) told(of map[string]byte, others ...string) bool {
+	key := r.first("layer_types", "layers_block_type")
+	if !r.has(key) {
+		return false
+	}
+	r.letters(key, of)
+	r.skip(key+" tells each layer", others...)
+	return true
+}
+
 // patternOf keeps one period of the letters of all layers; attention alone is no pattern.
 func (r *reader) patternOf(all string) {
 	if r.Model.Pattern = model.Period(all); r.Model.Pattern == string(model.LetterAttention) {
@@ -39,13 +50,7 @@ func (r *reader) patternOf(all string) {
 
 // intervals reads which layers have softmax attention: of a list, else every n-th of them.
 func (r *reader) intervals(other byte) {
-	if r.has("layer_types") {
-		r.letters("layer_types",
-			map[string]byte{
-				"linear_attention": other, "full_attention": model.LetterAttention,
-				"attention": model.LetterAttention,
-			})
-		r.skip("layer_types tells each layer", "full_attention_interval")
+	if r.told(linearOr(other), "full_attention_interval") {
 		return
 	}
 	n := r.must("full_attention_interval", "layer_pattern")
@@ -130,13 +135,19 @@ func (r *reader) expanded(field string) int {
 	}
 }
 
-// mambaLetters are the words of layers of state-space and attention, those of version 5 of the library among
-// them.
-func mambaLetters() map[string]byte {
+// linearOr are the words of layers of softmax attention and of another kind, linear attention to version 5 of
+// the library; mambaLetters those where that is of state-space.
+func linearOr(other byte) map[string]byte {
 	return map[string]byte{
-		"mamba": model.LetterMamba, "linear_attention": model.LetterMamba, "attention": model.LetterAttention,
-		"full_attention": model.LetterAttention,
+		"linear_attention": other, "full_attention": model.LetterAttention,
+		"attention": model.LetterAttention,
 	}
+}
+
+func mambaLetters(letter byte) map[string]byte {
+	of := linearOr(letter)
+	of["mamba"] = letter
+	return of
 }
 
 // nemotronH has one sub-layer a layer, as letters or words tell: Mamba-2, attention without positions, an MLP
@@ -155,7 +166,7 @@ func nemotronH(r *reader) {
 	r.decoder(model.BiasAll)
 	m.NormsPer, m.Position = 1, "none"
 	r.mlpBias()
-	switch of := mambaLetters(); {
+	switch of := mambaLetters(model.LetterMamba); {
 	case letters != "" && len(letters) != m.Layers:
 		r.refusef("hybrid_override_pattern", "%d letters, where num_hidden_layers is %d", len(letters),
 			m.Layers)
@@ -207,7 +218,11 @@ func nemotronH(r *reader) {
 
 // bamba has Mamba-2 in all layers but those that a list counts from 0.
 func bamba(r *reader) {
-	if r.Model.Pattern = string(model.LetterMamba); r.has("attn_layer_indices") {
+	switch {
+	case r.told(mambaLetters(model.LetterMamba), "attn_layer_indices"):
+	case !r.has("attn_layer_indices"):
+		r.Model.Pattern = string(model.LetterMamba)
+	default:
 		r.among("attn_layer_indices", 0, model.LetterAttention, model.LetterMamba)
 	}
 	r.mamba(mambaWidths()[1])
@@ -269,10 +284,12 @@ func jamba(r *reader) {
 		}
 		return func(i int) bool { return i%n == at }
 	}
-	attends := period("attn")
-	r.each(func(i int) byte {
-		return map[bool]byte{true: model.LetterAttention, false: model.LetterMamba1}[attends(i)]
-	})
+	if !r.told(mambaLetters(model.LetterMamba1), "attn_layer_period", "attn_layer_offset") {
+		attends := period("attn")
+		r.each(func(i int) byte {
+			return map[bool]byte{true: model.LetterAttention, false: model.LetterMamba1}[attends(i)]
+		})
+	}
 	if m.Has(model.LetterMamba1) {
 		m.LinearValueHeads, m.LinearValueDim, m.LinearKeyHeads = r.expanded("linear_value_heads"), 1, 1
 		m.LinearKeyDim, m.ConvWidth = r.must("mamba_d_state", "linear_key_head_dim"),

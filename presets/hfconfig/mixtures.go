@@ -402,9 +402,7 @@ func graniteHybrid(r *reader) {
 	if m.Position = "none"; r.word("position_embedding_type", "pos_embedding") == "rope" {
 		m.Position = "rope"
 	}
-	if key := r.first("layer_types", "layers_block_type"); r.has(key) {
-		r.letters(key, mambaLetters())
-	} else {
+	if !r.told(mambaLetters(model.LetterMamba)) {
 		m.Pattern = string(model.LetterMamba)
 	}
 	r.mamba(mambaWidths()[1])

@@ -66,11 +66,8 @@ func (r *reader) others(key, other string) {
 func lfm2(r *reader) {
 	m := &r.Model
 	m.QKNorm = model.QKNormPerHead
-	if r.has("layer_types") {
-		r.letters("layer_types",
-			map[string]byte{"conv": model.LetterConv, "full_attention": model.LetterAttention})
-		r.skip("layer_types tells each layer", "full_attn_idxs")
-	} else if r.has("full_attn_idxs") {
+	if !r.told(map[string]byte{"conv": model.LetterConv, "full_attention": model.LetterAttention},
+		"full_attn_idxs") && r.has("full_attn_idxs") {
 		r.among("full_attn_idxs", 0, model.LetterAttention, model.LetterConv)
 	}
 	if m.Has(model.LetterConv) {
@@ -176,10 +173,12 @@ func kimiLinear(r *reader) {
 	m.LinearFullGate = r.flag(of+"use_full_rank_gate", "linear_full_gate")
 	m.ExpertLatent, _ = r.number("routed_expert_hidden_size", "moe_latent_hidden")
 	m.LatentNorm = r.flag("latent_moe_use_norm", "moe_latent_norm") && m.ExpertLatent > 0
-	if r.has(of + "kda_layers") {
+	switch {
+	case r.told(linearOr(model.LetterKimi), of+"kda_layers", of+"full_attn_layers"):
+	case r.has(of + "kda_layers"):
 		r.among(of+"kda_layers", 1, model.LetterKimi, model.LetterAttention)
 		r.others(of+"full_attn_layers", of+"kda_layers")
-	} else {
+	default:
 		r.among(of+"full_attn_layers", 1, model.LetterAttention, model.LetterKimi)
 	}
 	r.linear(of+"num_heads", of+"head_dim", of+"short_conv_kernel_size")
@@ -199,18 +198,16 @@ func (r *reader) linear(heads, width, conv string) {
 // miniMax has lightning attention in all layers but some of softmax.
 func miniMax(r *reader) {
 	m := &r.Model
-	if r.has("layer_types") {
-		r.letters("layer_types", map[string]byte{
-			"linear_attention": model.LetterLightning,
-			"full_attention":   model.LetterAttention, "attention": model.LetterAttention,
-		})
-		r.skip("layer_types tells each layer", "attn_type_list")
-	} else if types := r.bits("attn_type_list", "layer_pattern"); !r.has("attn_type_list") {
+	switch {
+	case r.told(linearOr(model.LetterLightning), "attn_type_list"):
+	case !r.has("attn_type_list"):
 		m.Pattern = string([]byte{model.LetterAttention, model.LetterLightning})
-	} else if r.long("attn_type_list", len(types)) {
-		r.each(func(i int) byte {
-			return map[bool]byte{true: model.LetterLightning, false: model.LetterAttention}[types[i] == 0]
-		})
+	default:
+		if types := r.bits("attn_type_list", "layer_pattern"); r.long("attn_type_list", len(types)) {
+			r.each(func(i int) byte {
+				return map[bool]byte{true: model.LetterLightning, false: model.LetterAttention}[types[i] == 0]
+			})
+		}
 	}
 	if m.Has(model.LetterLightning) {
 		m.LinearKeyHeads, m.LinearKeyDim, m.LinearValueHeads, m.LinearValueDim = m.Heads, m.HeadDim, m.Heads,

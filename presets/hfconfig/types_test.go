@@ -314,6 +314,53 @@ func TestTypes(t *testing.T) {
 	}
 }
 
+// TestWordsOfLayers: layers of two kinds that a key of a class counts are the same in the words that older
+// and newer versions of the library write.
+func TestWordsOfLayers(t *testing.T) {
+	for kind, c := range map[string]struct {
+		key, old string
+		more     []string
+		want     string
+	}{
+		"bamba": {"attn_layer_indices=[2]", "mamba", []string{"mamba_n_heads=8", "mamba_d_head=16"}, "MM*"},
+		"jamba": {"attn_layer_period=4", "mamba", []string{"attn_layer_offset=2", "num_experts=1"}, "SS*"},
+		"kimi_linear": {
+			`linear_attn_config={"kda_layers":[1,2,4],"full_attn_layers":[3],"num_heads":4,"head_dim":16,` +
+				`"short_conv_kernel_size":4}`, "", []string{
+				"qk_nope_head_dim=16", "qk_rope_head_dim=8",
+				"q_lora_rank=null", "kv_lora_rank=16", "v_head_dim=16", "num_experts=8",
+				"num_experts_per_token=2",
+				"num_shared_experts=1", "moe_intermediate_size=32", "first_k_dense_replace=1",
+			}, "KK*",
+		},
+		"minimax": {"attn_type_list=[0,0,1,0]", "", []string{"num_local_experts=8"}, "LL*"},
+	} {
+		r := hfconfig.Read(small(kind, append(c.more, c.key)...))
+		if len(r.Problems) > 0 || r.Model.Pattern != c.want {
+			t.Errorf("%s: %s, %v", kind, r.Model.Pattern, r.Problems)
+		}
+		for _, words := range [][2]string{{"linear_attention", "full_attention"}, {c.old, "attention"}} {
+			if words[0] == "" {
+				continue
+			}
+			list := fmt.Sprintf("layer_types=[%q,%q,%q,%q]", words[0], words[0], words[1], words[0])
+			more := append(c.more, list)
+			if kind == "kimi_linear" {
+				more = append(more,
+					`linear_attn_config={"num_heads":4,"head_dim":16,"short_conv_kernel_size":4}`)
+			}
+			of := hfconfig.Read(small(kind, more...))
+			if len(of.Problems) > 0 || of.Model != r.Model {
+				t.Errorf("%s in the word %s: %+v, %v", kind, words[0], of.Model, of.Problems)
+			}
+			all := strings.ReplaceAll(list, words[1], words[0])
+			if of = hfconfig.Read(small(kind, append(more, all)...)); of.Model.Pattern == c.want {
+				t.Errorf("%s: its words say nothing", kind)
+			}
+		}
+	}
+}
+
 // TestWindows: which layers attend to a window alone, in any order, and which have experts: of letters that
 // end as they begin the end is left out.
 func TestWindows(t *testing.T) {
