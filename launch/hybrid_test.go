@@ -103,6 +103,29 @@ func TestSubLayersOfMegatron(t *testing.T) {
 				got["set.model.mtp_passes"], c.modules, c.passes, r.Problems)
 		}
 	}
+	for id, freq := range map[string]string{"deepseek-v3.2": "", "glm-5.2": "--dsa-indexer-topk-freq 4 "} {
+		sparse := setup(t, id, knob.Given{knob.GPUs: 256, knob.PP: 4, knob.EP: 32, knob.Seq: 4096})
+		if d, refused = megatron.Export(&sparse, "test"); len(refused) > 0 {
+			t.Fatalf("%s: %+v", id, refused)
+		}
+		text := string(d.Text())
+		if strings.Contains(text, "topk-freq") != (freq != "") || !strings.Contains(text, freq) ||
+			!strings.Contains(text, "--experimental-attention-variant dsa ") {
+			t.Errorf("%s:\n%s", id, text)
+		}
+		r = megatron.Read(d.File, d.Text())
+		for key, want := range map[string]any{
+			"layer_pattern": sparse.Model.Pattern, "index_heads": sparse.Model.IndexHeads,
+			"index_head_dim": sparse.Model.IndexDim, "index_top_k": sparse.Model.IndexTopK,
+		} {
+			if got := r.Setup["set.model."+key]; got != want || len(r.Problems) > 0 {
+				t.Errorf("%s: %s is %v, want %v; %v", id, key, got, want, r.Problems)
+			}
+		}
+		if sparse.Model.Pattern = "DRD"; len(megatron.Refusals(&sparse)) == 0 {
+			t.Errorf("%s: no rule of the flags gives every choice", id)
+		}
+	}
 	granite := setup(t, "granite-4.0-h-tiny", knob.Given{
 		knob.GPUs: 8, knob.EP: 8, knob.GBS: 32,
 		knob.Seq: 8192,

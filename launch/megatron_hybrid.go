@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +17,23 @@ func megatronHybrid() []field {
 	delta := func(m *model.Model) bool { return m.Has(model.LetterDelta) }
 	width := func(key, figure string, of func(*model.Model) int) field {
 		return architecture(key, figure, of, delta).under("experimental-attention-variant")
+	}
+	chooses := func(m *model.Model) bool { _, _, ok := m.ChoiceShared(); return ok }
+	indexer := func(key, figure string, of func(*model.Model) int) field {
+		return architecture(key, figure, of, chooses).under("experimental-attention-variant")
+	}
+	shared := func(key string, least int, of func(freq, offset int) int) field {
+		return field{
+			key: key, from: []string{modelPrefix + "layer_pattern"}, why: "layers share what one chose",
+			write: func(s *engine.Setup) (any, bool) {
+				freq, offset, ok := s.Model.ChoiceShared()
+				return of(freq, offset), ok && freq > 1
+			},
+			read: func(v any, r *reader) error {
+				_, err := wholeArgument(v, least)
+				return cmp.Or(err, readVariant(r.text("experimental-attention-variant"), r))
+			},
+		}.under("experimental-attention-variant")
 	}
 	letters := func(key string, write func(s *engine.Setup) (any, bool)) field {
 		return field{key: key, from: []string{modelPrefix + "layer_pattern"}, write: write, read: readPattern}
@@ -33,10 +51,24 @@ func megatronHybrid() []field {
 		scan("mamba-num-heads", "linear_value_heads", func(m *model.Model) int { return m.LinearValueHeads }),
 		scan("mamba-head-dim", "linear_value_head_dim", func(m *model.Model) int { return m.LinearValueDim }),
 		{
-			key: "experimental-attention-variant", from: []string{"model"},
-			write: func(s *engine.Setup) (any, bool) { return "gdn", delta(&s.Model) },
-			read:  unmodelled("", "attention of another kind", "gdn", "gated_delta_net").read,
+			key: "experimental-attention-variant", from: []string{"model", modelPrefix + "layer_pattern"},
+			write: func(s *engine.Setup) (any, bool) {
+				if chooses(&s.Model) {
+					return sparseVariant, true
+				}
+				return "gdn", delta(&s.Model)
+			},
+			read: readVariant,
 		},
+		indexer("dsa-indexer-n-heads", "index_heads", func(m *model.Model) int { return m.IndexHeads }),
+		indexer("dsa-indexer-head-dim", "index_head_dim", func(m *model.Model) int { return m.IndexDim }),
+		indexer("dsa-indexer-topk", "index_top_k", func(m *model.Model) int { return m.IndexTopK }),
+		shared("dsa-indexer-topk-freq", 1, func(freq, _ int) int { return freq }),
+		shared("dsa-indexer-skip-topk-offset", 0, func(_, offset int) int { return offset }),
+		fixed("dsa-indexer-loss-coeff", "0.01", "its indexer is counted as trained",
+			func(s *engine.Setup) bool { return chooses(&s.Model) }),
+		fixed("dsa-indexer-use-sparse-loss", nil, "by the scores of the chosen tokens",
+			func(s *engine.Setup) bool { return chooses(&s.Model) }),
 		field{
 			key: "linear-attention-freq", from: []string{modelPrefix + "layer_pattern"},
 			why:   "every n-th layer has softmax attention",
@@ -57,6 +89,21 @@ func megatronHybrid() []field {
 		mark("moe-shared-expert-gate", modelPrefix+"shared_expert_gate", true,
 			func(s *engine.Setup) bool { return s.Model.SharedGate }),
 	}
+}
+
+// sparseVariant is Megatron-LM's name of DeepSeek sparse attention.
+const sparseVariant = "dsa"
+
+// readVariant reads which attention other than softmax layers have; of DeepSeek's all have it, and some
+// attend to what an earlier one chose.
+func readVariant(v any, r *reader) error {
+	if fmt.Sprint(v) != sparseVariant {
+		return unmodelled("", "attention of another kind", "gdn", "gated_delta_net").read(v, r)
+	}
+	freq, offset := max(r.argument("dsa-indexer-topk-freq"), 1), r.argument("dsa-indexer-skip-topk-offset")
+	r.Setup[modelPrefix+"layer_pattern"] = model.Period(model.SharedChoice(
+		max(r.argument("num-layers"), 1), freq, offset))
+	return nil
 }
 
 // hybridPattern returns the letters of all sub-layers, with a line between the stages of a pipeline.

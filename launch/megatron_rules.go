@@ -210,7 +210,11 @@ func megatronModelRules() []Rule {
 // partWithoutFlag names what a model has that the launcher has no flag for; empty where there is none.
 func partWithoutFlag(m *model.Model) string {
 	a, kv := m.LocalAttention()
-	kinds := m.Beyond("*GM-E")
+	allowed := "*GM-E"
+	if _, _, ok := m.ChoiceShared(); ok {
+		allowed = "DR"
+	}
+	kinds := m.Beyond(allowed)
 	for _, part := range []struct {
 		name string
 		has  bool

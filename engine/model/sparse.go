@@ -1,6 +1,10 @@
 package model
 
-import "meshscope/engine/record"
+import (
+	"strings"
+
+	"meshscope/engine/record"
+)
 
 // sparse is DeepSeek sparse attention (DeepSeek-V3.2, arXiv 2512.02556): latent attention to the IndexTopK
 // tokens that an indexer chooses. Queries meet the key's up-projection first, so that one key of the latent's
@@ -16,6 +20,38 @@ func sparse(b *builder, x Ref) Ref {
 
 // reselected is sparse attention to what the last indexer chose (GLM-5.2).
 func reselected(b *builder, x Ref) Ref { return b.selected(x, false) }
+
+// SharedChoice returns the letters of layers that choose their tokens up to an offset, then every freq-th
+// (is_dsa_skip_topk_layer in megatron/core/transformer/experimental_attention_variant/dsa.py).
+func SharedChoice(layers, freq, offset int) string {
+	letters := make([]byte, min(max(layers, 0), MaxLayers))
+	for i := range letters {
+		if letters[i] = LetterShared; max(i+1-max(offset, 1), 0)%max(freq, 1) == 0 {
+			letters[i] = LetterSparse
+		}
+	}
+	return string(letters)
+}
+
+// ChoiceShared is the reverse of SharedChoice; false where the letters of the layers are of no such rule.
+func (m *Model) ChoiceShared() (freq, offset int, ok bool) {
+	if !m.IsMLA() || !m.Has(LetterSparse) || !m.Only("DR") {
+		return 0, 0, false
+	}
+	letters := make([]byte, min(max(m.Layers, 0), MaxLayers))
+	for i := range letters {
+		letters[i] = m.Letter(i)
+	}
+	first := strings.IndexByte(string(letters), LetterShared)
+	if first < 0 {
+		return 1, 0, true
+	}
+	next := strings.IndexByte(string(letters[first:]), LetterSparse)
+	if freq = next + 1; next < 0 {
+		freq = len(letters) + 1
+	}
+	return freq, first, SharedChoice(m.Layers, freq, first) == string(letters)
+}
 
 func (b *builder) selected(x Ref, chooses bool) Ref {
 	s, one := &b.size, record.Lit(1)

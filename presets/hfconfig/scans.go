@@ -133,8 +133,7 @@ func sparseLatent(r *reader) {
 	r.skip("of prediction modules, without a size", "index_share_for_mtp_iteration", "layer_types")
 }
 
-// sharedSelections has layers choose their tokens up to an offset, then every freq-th
-// (is_dsa_skip_topk_layer in megatron/core/transformer/experimental_attention_variant/dsa.py).
+// sharedSelections has some layers attend to what an earlier one chose.
 func (r *reader) sharedSelections(freq int) {
 	const key = "index_skip_topk_offset"
 	offset, ok := r.number(key, "layer_pattern")
@@ -146,12 +145,7 @@ func (r *reader) sharedSelections(freq int) {
 		r.derive(key, offset, "not given: layer 1 chooses and every index_topk_freq-th after it, as "+
 			"Megatron-LM's default", "layer_pattern")
 	}
-	r.each(func(i int) byte {
-		if max(i+1-max(offset, 1), 0)%freq == 0 {
-			return model.LetterSparse
-		}
-		return model.LetterShared
-	})
+	r.patternOf(model.SharedChoice(r.Model.Layers, freq, offset))
 }
 
 // kimiLinear has Kimi Delta Attention in all layers but some of latent attention, whose positions say
