@@ -282,6 +282,9 @@ func (f *setupFlags) fileDocument(a *app) (*setupdoc.Document, error) {
 			return nil, fileError(name, err)
 		}
 	}
+	if setupdoc.IsShare(string(f.text)) {
+		return setupdoc.Shared(strings.TrimSpace(string(f.text)))
+	}
 	doc, err := setupdoc.Parse(name, f.text)
 	if read, ok := launch.Read(name, f.text); err != nil && ok && read.Launcher != "" {
 		return nil, fmt.Errorf("%w. This is a file of %s: meshscope import reads it", err, read.Launcher)

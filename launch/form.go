@@ -288,6 +288,10 @@ func words(key string, id knob.ID, pairs ...pair) field {
 				}
 				known = append(known, fmt.Sprint(p.value))
 			}
+			if text, ok := v.(string); ok && slices.Contains(known, strings.TrimSpace(text)) {
+				return foreignf("%s is a text; the number %s, without quotes, is understood", shown(v),
+					strings.TrimSpace(text))
+			}
 			return foreignf("%s is none of %s, which are understood", shown(v), strings.Join(known, ", "))
 		},
 	}

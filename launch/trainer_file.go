@@ -173,6 +173,12 @@ func (t *trainer) file() form {
 			return all(t.keys...)(has) || all("model_name_or_path", "dataset_name")(has)
 		}
 	}
+	if t.id == "llama-factory" { // whose files may leave what is trained to its default
+		f.keys = func(has func(string) bool) bool {
+			return all(t.keys...)(has) || all("model_name_or_path", "cutoff_len")(has) &&
+				(has("template") || has("stage") || has("dataset"))
+		}
+	}
 	f.assumed = []assumed{
 		{knob.PP, 1, "Hugging Face's Trainer has no pipeline"},
 		{knob.TP, 1, "the Trainer's default"},

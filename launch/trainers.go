@@ -113,7 +113,8 @@ func trainers() []trainer {
 				})
 				return startsWith("llamafactory-cli", "train")(words, flags) || at >= 0 &&
 					slices.ContainsFunc(words[at:], isYAML) || flags["cutoff_len"] &&
-					flags["finetuning_type"] || flags["stage"] && flags["finetuning_type"]
+					flags["finetuning_type"] || flags["stage"] && (flags["finetuning_type"] ||
+					flags["cutoff_len"])
 			},
 			defaults: map[string]any{"seq": 2048, "recompute": string(recipe.RecomputeFull)},
 			// finetuning_args.py; model_args.py: double_quantization

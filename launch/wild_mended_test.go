@@ -9,6 +9,18 @@ func wildMended() []wild {
 		" --qk-rope-head-dim 32"
 	return []wild{
 		{
+			"LLaMA-Factory's default", "a.yaml", "model_name_or_path: Qwen/Qwen2.5-7B\ntemplate: qwen\n" +
+				"cutoff_len: 4096\nlora_rank: 32\nbf16: true\n", nil,
+			map[string]any{"lora": 32, "lora_targets": "all", "seq": 4096},
+			"", false,
+		},
+		{
+			"a stage that is a text", "a.json", `{"zero_optimization": {"stage": "3"}, "bf16": ` +
+				`{"enabled": true}}`, nil,
+			map[string]any{"zero": open, "precision": "bf16"},
+			`"3" is a text; the number 3, without quotes, is understood`, false,
+		},
+		{
 			"a container that is yours to name", "a.sh", "IMAGE=\"\"\nif [ -z \"$IMAGE\" ]; then\n  echo " +
 				"set it\n  " +
 				"exit 1\nfi\nsrun --container-image=$IMAGE " + torchrun + " --tensor-model-parallel-size " +

@@ -63,8 +63,8 @@ func (c *Cluster) Check() error {
 	k.within("cluster.gpus_per_node", float64(c.NodeGPUs), 1, MaxDomain)
 	k.within("cluster.scale_up_domain_gpus", float64(c.ScaleUpGPUs), 1, MaxDomain)
 	k.within("cluster.max_gpus", float64(c.MaxGPUs), 0, 1<<24)
-	k.withinOrZero("cluster.drive_read_bandwidth", float64(c.DriveRead), minBandwidth, maxBandwidth)
-	k.withinOrZero("cluster.drive_write_bandwidth", float64(c.DriveWrite), minBandwidth, maxBandwidth)
+	k.drives("cluster.drive_read_bandwidth", float64(c.DriveRead))
+	k.drives("cluster.drive_write_bandwidth", float64(c.DriveWrite))
 	k.within("cluster.host_memory", float64(c.HostMemory), 0, 1<<50)
 	if len(k.errs) == 0 {
 		return nil
@@ -89,6 +89,15 @@ func (k *checker) withinOrZero(field string, value, low, high float64) {
 	}
 	k.add(field, figure(value), fmt.Sprintf("%s to %s, or 0 for none", figure(low), figure(high)))
 	k.near(value, low, high)
+}
+
+// drives holds what a node's drives do against its bounds: 0 is what typical ones do.
+func (k *checker) drives(field string, value float64) {
+	if value >= minBandwidth && value <= maxBandwidth || value == 0 {
+		return
+	}
+	k.add(field, figure(value), "1e6 to 1e16 bytes per second (10e9 is 10 GB/s), or 0 for typical drives")
+	k.near(value, minBandwidth, maxBandwidth)
 }
 
 // near gives the last error the bound that is nearest to what was given.

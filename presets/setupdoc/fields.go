@@ -81,7 +81,10 @@ func assignInt(into reflect.Value, path string, n *node) error {
 }
 
 func assignFloat(into reflect.Value, path string, n *node) error {
-	const allowed = "a number, 0 or more"
+	allowed := "a number, 0 or more"
+	if strings.HasSuffix(path, "bandwidth") {
+		allowed = "a number of bytes per second, 0 or more, such as 10e9 for 10 GB/s"
+	}
 	if n.kind != number {
 		return wrongValue(path, n, allowed)
 	}
@@ -102,7 +105,8 @@ func assignFloat(into reflect.Value, path string, n *node) error {
 // wrongValue returns a *knob.ValueError at the place of the value. A text that reads
 // like the number that is wanted would look right.
 func wrongValue(path string, n *node, allowed string) error {
-	if _, err := strconv.ParseFloat(n.text, 64); err == nil && n.kind == text {
+	if v, err := strconv.ParseFloat(n.text, 64); err == nil && n.kind == text && n.at.line > 0 &&
+		!math.IsNaN(v) && !math.IsInf(v, 0) { // what is typed has no quotes
 		allowed += ", without quotes"
 	}
 	return place(n.at, &knob.ValueError{Field: path, Given: n.shown(), Allowed: allowed})
