@@ -197,3 +197,32 @@ func TestCopiedIsShown(t *testing.T) {
 		}
 	}
 }
+
+// TestNonsenseRunsNothing: words that nothing has run nothing and say so; short forms and slips still lead.
+func TestNonsenseRunsNothing(t *testing.T) {
+	for _, text := range []string{"nonsense", "blorp", "make tea", "hjkl", "zzzqqq"} {
+		m := sample(t, 120, 36)
+		before := m.state.Setup
+		keys(m, "?")
+		for _, r := range text {
+			m.Update(press(string(r)))
+		}
+		keys(m, "enter")
+		if m.overlays.Len() != 1 || m.state.Setup != before ||
+			!strings.Contains(screenText(m), "nothing matches") {
+			t.Errorf("%q runs something:\n%s", text, screenText(m))
+		}
+	}
+	for text, want := range map[string]string{
+		"dsv3": "DeepSeek-V3", "mxtral": "Mixtral", "pipline": "pipeline", "qwen30": "Qwen3 30B",
+	} {
+		m := sample(t, 120, 36)
+		keys(m, "?")
+		for _, r := range text {
+			m.Update(press(string(r)))
+		}
+		if got := screenText(m); !strings.Contains(got, want) {
+			t.Errorf("%q finds no %s:\n%s", text, want, got)
+		}
+	}
+}

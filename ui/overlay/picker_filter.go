@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sahilm/fuzzy"
 )
@@ -37,12 +38,64 @@ func (p *Picker) filter() {
 	whole := func(m match) bool { return hasAll(texts(p.items).String(m.index), words) }
 	if slices.ContainsFunc(p.shown, whole) {
 		p.shown = slices.DeleteFunc(p.shown, func(m match) bool { return !whole(m) })
+	} else {
+		p.shown = slices.DeleteFunc(p.shown,
+			func(m match) bool { return !meant(texts(p.items).String(m.index), words) })
 	}
 	slices.SortStableFunc(p.shown, func(a, b match) int {
 		x, y := &p.items[a.index], &p.items[b.index]
 		return cmp.Or(cmp.Compare(closeness(x, query), closeness(y, query)), cmp.Compare(x.Rank, y.Rank),
 			cmp.Compare(before(x, query), before(y, query)), p.listed(a, b, query))
 	})
+}
+
+// meant reports whether every word shortens words of a text: letters here and there are in any long one.
+func meant(text string, words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !shortens(text, w) })
+}
+
+// shortens reports whether a typed word is one of a text with some letters left out, or the beginnings of
+// several: it begins where a word does, and up to half of its letters do not follow the one before in the
+// text but after at most two others, or begin a word near it.
+func shortens(text, typed string) bool {
+	const left, near = 2, 8
+	low, typed := strings.ToLower(text), strings.ToLower(typed)
+	if len(low) != len(text) {
+		low = text // a sign whose other case has another length
+	}
+	begins := func(i int) bool {
+		return i == 0 || !letter(text[i-1]) || text[i] >= 'A' && text[i] <= 'Z' && text[i-1] >= 'a'
+	}
+	jumps := make([]int, len(low)) // of the best way that has its last letter there; 0: none, else one more
+	for i := range jumps {
+		if begins(i) && low[i] == typed[0] {
+			jumps[i] = 1
+		}
+	}
+	for n := 1; n < len(typed); n++ {
+		next := make([]int, len(low))
+		for i := range low {
+			if low[i] != typed[n] {
+				continue
+			}
+			for back := 1; back <= min(near, i); back++ {
+				from := jumps[i-back]
+				if from == 0 || back > 1+left && !begins(i) {
+					continue
+				}
+				if from += min(back-1, 1); next[i] == 0 || from < next[i] {
+					next[i] = from
+				}
+			}
+		}
+		jumps = next
+	}
+	return slices.ContainsFunc(jumps, func(j int) bool { return j > 0 && j-1 <= max(len(typed)/2, 1) })
+}
+
+// letter reports whether a byte is of a word: a letter, a digit, or of a sign beyond ASCII.
+func letter(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= utf8.RuneSelf
 }
 
 // hasAll reports whether a text contains every word.
