@@ -313,8 +313,8 @@ func FitWithin(peak, usable units.Bytes, band float64) Fit {
 	return Tight
 }
 
-// HostOver returns by how much what is offloaded is more than the host memory of a node; 0 where it is not,
-// or where that is not stated.
+// HostOver returns by how much what is offloaded is more than the host memory of a node; 0 where it is not
+// more, or where nobody states that.
 func (m *Memory) HostOver() units.Bytes {
 	if m.HostSize <= 0 {
 		return 0

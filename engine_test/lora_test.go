@@ -235,7 +235,7 @@ func TestTrainingRefuses(t *testing.T) {
 		"magnitudes of adapters only with":     {knob.DoRA: true, knob.Calibration: recipe.Transformers},
 		"megatron-core has no DoRA":            {knob.DoRA: true, knob.Calibration: recipe.MegatronCore},
 		"megatron-core has no LoRA":            {knob.LoRA: 8, knob.Calibration: recipe.MegatronCore},
-		"only frozen, with --lora":             {"base-dtype": "nf4", knob.Calibration: recipe.Transformers},
+		"nf4 only with --lora, such as":        {"base-dtype": "nf4", knob.Calibration: recipe.Transformers},
 		"compiled blocks":                      {"compile": "on", knob.Calibration: recipe.Transformers},
 		"megatron-core has no switch of torch": {"compile": "on", knob.Calibration: recipe.MegatronCore},
 		"bf16 and fp16 here, not fp8":          {knob.LoRA: 8, "base-dtype": "nf4", knob.Precision: recipe.FP8},

@@ -1,6 +1,8 @@
 package knob
 
 import (
+	"slices"
+
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
@@ -26,15 +28,13 @@ func (j *Checker) Given(s Setup) Legality {
 	return legalityOf(j.problems)
 }
 
-// CheckGiven says what Given refuses of a setup, with values that mend it where one does.
+// CheckGiven says what Given refuses of a setup, else what its stack does, with values that mend it where one
+// does.
 func CheckGiven(s Setup) (out []Problem) {
 	s.Recompute = recipe.Recompute{Mode: recipe.RecomputeNone}
-	for _, p := range s.words(nil) {
-		if p.Severity != layout.Error {
-			continue
-		}
+	for _, p := range s.refused() {
 		for _, fix := range wordFixes(&s, p.Field) {
-			if (&Checker{}).Given(fix).Legal {
+			if (&Checker{}).Given(fix).Legal && len(fix.refused()) == 0 {
 				p.Nearest = difference(&s, &fix)
 				break
 			}
@@ -42,6 +42,15 @@ func CheckGiven(s Setup) (out []Problem) {
 		out = append(out, p)
 	}
 	return out
+}
+
+// refused returns the errors of words, where there are none those of the stack.
+func (s *Setup) refused() []Problem {
+	warns := func(p Problem) bool { return p.Severity != layout.Error }
+	if out := slices.DeleteFunc(s.words(nil), warns); len(out) > 0 {
+		return out
+	}
+	return slices.DeleteFunc(s.stackWarnings(nil, false), warns)
 }
 
 // Recompute checks what is recomputed.

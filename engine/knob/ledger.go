@@ -70,18 +70,19 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 		wordsOf(elementOptimizers()))
 	refuse(matrices && s.Model.IsMoE(), "stack-lacks", Optimizer, "no %s of experts: torch.optim.Muon takes "+
 		"2-D weights alone, those of experts are stacked", s.Optimizer)
-	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with --lora")
-	refuse(!s.Frozen() && s.DoRA, "stack-lacks", DoRA, "magnitudes of adapters only with --lora")
+	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with "+adapters)
+	refuse(!s.Frozen() && s.DoRA, "stack-lacks", DoRA, "magnitudes of adapters only with "+adapters)
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
-		"weights of %s only frozen, with --lora", s.BaseDtype)
+		"weights of %s only with %s", s.BaseDtype, adapters)
 	refuse(s.Attention != recipe.Flash, "stack-lacks", Attention, "flash attention here, not %s", s.Attention)
 	offloads := s.Offload.Optimizer()
 	refuse(s.Offload == recipe.OffloadOptimizer && !traits.HostOptimizer, "stack-lacks", Offload,
 		"no optimizer alone on the host; allowed: none, activations, and under FSDP2 (zero 2 or 3) weights "+
 			"(with it) and everything")
 	drives := s.Offload.NVMe()
-	refuse(drives && !traits.HostOptimizer, "stack-lacks", Offload, "nothing on NVMe, which is DeepSpeed's; "+
-		"allowed: none, activations, and under FSDP2 (zero 2 or 3) weights and everything")
+	refuse(drives && !traits.HostOptimizer, "stack-lacks", Offload, "nothing on NVMe, which is DeepSpeed's "+
+		"with zero 3 (--calibration deepspeed --zero 3); allowed here: none, activations, and under FSDP2 "+
+		"(zero 2 or 3) weights and everything")
 	refuse(drives && traits.HostOptimizer && s.ZeRO != 3, "stack-lacks", Offload,
 		"NVMe with zero 3 alone, not %d; allowed: none, optimizer", s.ZeRO)
 	refuse(s.Offload.Weights() && !drives && !traits.HostOptimizer && s.ZeRO == 0, "stack-lacks", Offload,

@@ -112,7 +112,10 @@ func compileKnob() Knob {
 }
 
 // adapting says which stacks train adapters.
-const adapting = "transformers, pytorch and deepspeed have"
+const adapting = "transformers, pytorch and deepspeed have (--calibration)"
+
+// adapters is what formats of frozen weights, targets and magnitudes of adapters need.
+const adapters = "--lora, such as --lora 16"
 
 // adapterStacks are changes of a setup with adapters to the stacks that train them; none where one is given.
 func adapterStacks(s *Setup) (list []func(*Setup)) {
@@ -135,25 +138,32 @@ func adapterStacks(s *Setup) (list []func(*Setup)) {
 
 // training checks what is trained on stacks without a ledger, which train all weights.
 func (s *Setup) training(into []Problem) []Problem {
+	frozen := adapting
+	if !s.Frozen() {
+		frozen = "it needs " + adapters
+	}
 	for _, c := range [...]struct {
 		is         bool
 		field      ID
 		what, have string
 	}{
 		{s.Frozen(), LoRA, "LoRA", adapting},
-		{s.BaseDtype != "", "base-dtype", "frozen weights", adapting},
-		{s.Targets != "", "lora-targets", "LoRA", adapting},
-		{s.DoRA, DoRA, "DoRA", adapting},
-		{s.Compile, "compile", "switch of torch.compile", "pytorch has"},
+		{s.BaseDtype != "", "base-dtype", "frozen weights", frozen},
+		{s.Targets != "", "lora-targets", "LoRA", frozen},
+		{s.DoRA, DoRA, "DoRA", frozen},
+		{s.Compile, "compile", "switch of torch.compile", "pytorch has (--calibration pytorch)"},
 		{
 			s.WeightDtype != "", WeightDtype, "weights in bf16",
-			"transformers and pytorch have",
+			"transformers and pytorch have (--calibration)",
 		},
-		{s.Offload.NVMe(), Offload, "offload to NVMe", "deepspeed has, with zero 3"},
+		{
+			s.Offload.NVMe(), Offload, "offload to NVMe",
+			"deepspeed has, with zero 3 (--calibration deepspeed --zero 3)",
+		},
 		{s.Offload.Weights() && !s.Offload.NVMe(), Offload, "weights on the host", adapting},
 		{
 			s.Offload == recipe.OffloadActivations, Offload, "offload activations",
-			"pytorch and transformers have; of megatron-core see --offload-layers",
+			"pytorch and transformers have (--calibration); of megatron-core see --offload-layers",
 		},
 		{s.LossKernel().OnlyLedger(), Loss, "loss liger or chunked", adapting},
 		{s.Optimizer.OnlyLedger(), Optimizer, string(s.Optimizer), adapting},
