@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/units"
 	"meshscope/report/figure"
@@ -25,7 +26,7 @@ func (m *Model) noteCard() *overlay.Card {
 		Paragraphs: slices.Concat([]overlay.Paragraph{
 			{Label: "cuts", Text: note.Cuts},
 			{Label: "costs", Text: note.Costs},
-		}, m.noteFigures(), []overlay.Paragraph{
+		}, m.noteFigures(), elsewhere(&p, &m.state.Setup), []overlay.Paragraph{
 			{Label: "when", Text: note.Use},
 			{Label: "watch", Text: note.Watch},
 			{Label: "source", Text: note.Source},
@@ -57,6 +58,16 @@ func (m *Model) noteCard() *overlay.Card {
 		}
 	}
 	return card
+}
+
+// elsewhere says which values of a knob other stacks have.
+func elsewhere(p *knob.Knob, s *engine.Setup) (out []overlay.Paragraph) {
+	label := "not here"
+	for _, line := range p.Elsewhere(s) {
+		out = append(out, overlay.Paragraph{Label: label, Text: line, Tight: label == ""})
+		label = ""
+	}
+	return out
 }
 
 // alike says which other values of the focused knob give the figures of the current one, and why.

@@ -289,7 +289,7 @@ func (m *Model) extendRecent(msg paletteMsg) {
 	})
 }
 
-// knobWords returns what else people call a knob.
+// knobWords returns what else people call a knob, and its values.
 func knobWords(id knob.ID) []string {
 	switch id {
 	case knob.Schedule:
@@ -301,6 +301,9 @@ func knobWords(id knob.ID) []string {
 	case knob.Recompute:
 		return []string{"checkpointing", "activation checkpointing", "oom"}
 	default:
+		if k, ok := knob.Find(id); ok && k.Kind == knob.Choice {
+			return k.Choices
+		}
 		return nil
 	}
 }

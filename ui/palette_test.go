@@ -82,6 +82,8 @@ func TestPaletteKnowsEverything(t *testing.T) {
 			"bubble",
 			func(m *Model) bool { return m.state.Focus == "schedule" || m.screen().Name() == "Pipeline" },
 		},
+		{"nvme", func(m *Model) bool { return m.state.Focus == "offload" && m.overlays.Empty() }},
+		{"adafactor", func(m *Model) bool { return m.state.Focus == "optimizer" && m.overlays.Empty() }},
 		{"oom", func(m *Model) bool { return m.overlays.ID() == overlay.AdviceID }},
 		{"days", func(m *Model) bool { return m.overlays.ID() == overlay.RunID }},
 		{

@@ -291,3 +291,26 @@ func TestNoEffect(t *testing.T) {
 		t.Errorf("sgd changes memory: %+v\n%s", m.noEffect, row())
 	}
 }
+
+// TestNoteNamesOtherStacks: the note of a knob says which stacks have the values that this one lacks, those
+// of one reason together.
+func TestNoteNamesOtherStacks(t *testing.T) {
+	m := sample(t, 120, 60)
+	m.do(state.Action{Verb: state.FocusKnob, ID: knob.Offload})
+	m.do(state.Action{Verb: state.Open, Overlay: overlay.NoteID})
+	text := strings.Join(strings.Fields(strings.ReplaceAll(screenText(m), "│", "")), " ")
+	for _, want := range []string{
+		"not here weights, everything: ", "optimizer-nvme, weights-nvme: ",
+		"--calibration deepspeed --zero 3",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in the note of offload:\n%s", want, screenText(m))
+		}
+	}
+	p, _ := knob.Find(knob.Offload)
+	s := presets.StartSetup()
+	s.Stack = "deepspeed"
+	if lines := strings.Join(p.Elsewhere(&s), "\n"); strings.Contains(lines, "optimizer: ") {
+		t.Errorf("deepspeed lacks what it has: %s", lines)
+	}
+}

@@ -2,6 +2,7 @@ package knob
 
 import (
 	"slices"
+	"strings"
 
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
@@ -51,6 +52,34 @@ func (s *Setup) refused() []Problem {
 		return out
 	}
 	return slices.DeleteFunc(s.stackWarnings(nil, false), warns)
+}
+
+// Elsewhere says why the stack of a setup refuses values of a knob, which names the stacks that have them:
+// "activations: megatron-core has none here; ...".
+func (k *Knob) Elsewhere(s *Setup) (lines []string) {
+	values := map[string][]string{}
+	var order []string
+	for _, word := range k.Choices {
+		t := *s
+		if k.Kind != Choice || k.setTo(&t, word) != nil {
+			continue
+		}
+		for _, p := range t.refused() {
+			if p.Field != string(k.ID) {
+				continue
+			}
+			why := strings.Replace(p.Message, "no "+word+" here", "none here", 1)
+			if values[why] == nil {
+				order = append(order, why)
+			}
+			values[why] = append(values[why], word)
+			break
+		}
+	}
+	for _, why := range order {
+		lines = append(lines, strings.Join(values[why], ", ")+": "+why)
+	}
+	return lines
 }
 
 // Recompute checks what is recomputed.
