@@ -270,6 +270,7 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool, adapte
 	p.recordForward(rec, seq, causal)
 	formula := "3 * F_forward"
 	if mtp && p.of.MTPLayers > 0 {
+		rec.Given(record.In("MTP_runs", p.of.MTPRuns()))
 		formula = "3 * (F_forward + MTP_runs * (F_" + p.Module().ID + " + 2 * h * V))"
 	}
 	for i := range p.Layers {
