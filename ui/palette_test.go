@@ -216,7 +216,7 @@ func TestNonsenseRunsNothing(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"dsv3": "DeepSeek-V3", "mxtral": "Mixtral", "pipline": "pipeline", "qwen30": "Qwen3 30B",
+		"pipline": "pipeline", "schdule": "schedule", "glbatch": "global batch",
 	} {
 		m := sample(t, 120, 36)
 		keys(m, "?")

@@ -274,3 +274,26 @@ func TestStack(t *testing.T) {
 		}
 	}
 }
+
+// TestShortens: short forms and slips of the keys shorten a name, letters here and there do not.
+func TestShortens(t *testing.T) {
+	const long = "advice: why it does not fit or is slow, and what to change a A out of memory not enough"
+	for _, c := range []struct {
+		text, typed string
+		want        bool
+	}{
+		{"DeepSeek-V3 / R1 671B deepseek-v3", "dsv3", true},
+		{"Qwen3 30B-A3B", "qwen30", true},
+		{"Llama-3.1 70B", "lam70", true},
+		{"Mixtral 8x7B", "mxtral", true},
+		{"model LLaMA 7B", "llma", true},
+		{long, "nonsense", false},
+		{long, "blorp", false},
+		{"Größe", "gr", true},
+		{"", "a", false},
+	} {
+		if got := shortens(c.text, c.typed); got != c.want {
+			t.Errorf("%q for %q: %v", c.typed, c.text, got)
+		}
+	}
+}
