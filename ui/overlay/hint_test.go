@@ -63,8 +63,17 @@ func TestFilterBegins(t *testing.T) {
 		{Title: "Nemotron 3 Nano 30B-A3B", Name: "nemotron3-nano-30b-a3b"},
 		{Title: "Qwen3-VL 30B-A3B", Name: "qwen3-vl-30b-a3b"},
 		{Title: "Qwen3 30B-A3B", Name: "qwen3-30b-a3b"},
+		{Title: "mine, of Mixtral 8x22B", Name: "my8x22b"},
+		{Title: "Navlab", Name: "navlab"},
+		{Title: "Mixtral 8x22B", Name: "mixtral-8x22b"},
+		{Title: "Megatron (Korthikanti)", Name: "megatron-22b"},
+		{Title: "LaVL", Name: "LaVL"},
+		{Title: "tuned", Name: "last-vl"},
 	}
-	for query, want := range map[string]int{"global": 1, "30b-a3b": 4, "nemo": 2, "batch": 1, "vl": 3} {
+	for query, want := range map[string]int{
+		"global": 1, "30b-a3b": 4, "nemo": 2, "batch": 1, "vl": 3, "22b": 8, "my8x22b": 5, "mixtral": 7,
+		"last-vl": 10,
+	} {
 		p := NewPicker("KEYS", "", items, 0)
 		p.Paste(query)
 		if i, ok := p.Choice(); !ok || i != want {

@@ -137,7 +137,7 @@ func closeness(item *Item, query string) int {
 	case strings.HasPrefix(name, query) || strings.HasPrefix(title, query) ||
 		strings.HasPrefix(behind, query):
 		return begins
-	case strings.Contains(title, " "+query):
+	case wordAt(title, query) >= 0 || wordAt(name, query) >= 0:
 		return word
 	case strings.Contains(name, query) || strings.Contains(title, query):
 		return contains
@@ -151,7 +151,26 @@ func before(item *Item, query string) int {
 	if closeness(item, query) != word {
 		return 0
 	}
-	return strings.Index(strings.ToLower(item.Title), " "+strings.ToLower(query))
+	if at := wordAt(strings.ToLower(item.Title), strings.ToLower(query)); at >= 0 {
+		return at
+	}
+	return math.MaxInt // a word of the name alone
+}
+
+// wordAt returns where a word of a text begins with what was typed, behind a blank, a dash or another sign;
+// -1: nowhere.
+func wordAt(text, typed string) int {
+	for from := 0; typed != ""; {
+		at := strings.Index(text[from:], typed)
+		if at < 0 {
+			break
+		}
+		if at += from; at == 0 || !letter(text[at-1]) {
+			return at
+		}
+		from = at + 1
+	}
+	return -1
 }
 
 func (p *Picker) matchesAll(index int, words []string, letters []int) ([]int, bool) {
