@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/memory"
 	"meshscope/report/figure"
 )
 
@@ -16,6 +18,21 @@ func Kinds(r *engine.RankMemory) string {
 		words[i] = fmt.Sprintf("%d %s", k.Layers, k.Name)
 	}
 	return strings.Join(words, ", ")
+}
+
+// AllKinds writes the layers of all ranks by kind, as Kinds those of one.
+func AllKinds(m *engine.Memory) string {
+	var all engine.RankMemory
+	for i := range m.Ranks {
+		for _, k := range m.Ranks[i].Kinds {
+			at := slices.IndexFunc(all.Kinds, func(of memory.KindLayers) bool { return of.Name == k.Name })
+			if at < 0 {
+				at, all.Kinds = len(all.Kinds), append(all.Kinds, memory.KindLayers{Name: k.Name})
+			}
+			all.Kinds[at].Layers += k.Layers
+		}
+	}
+	return Kinds(&all)
 }
 
 // KindsOfRanks writes those of all ranks, the ones that have the same together: "ranks 0, 2-3: 15 sliding, 2

@@ -3,11 +3,13 @@ package ui
 import (
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	"meshscope/engine/units"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
@@ -26,7 +28,7 @@ func (m *Model) noteCard() *overlay.Card {
 		Paragraphs: slices.Concat([]overlay.Paragraph{
 			{Label: "cuts", Text: note.Cuts},
 			{Label: "costs", Text: note.Costs},
-		}, m.noteFigures(), elsewhere(&p, &m.state.Setup), []overlay.Paragraph{
+		}, m.noteFigures(), m.noteLayers(), elsewhere(&p, &m.state.Setup), []overlay.Paragraph{
 			{Label: "when", Text: note.Use},
 			{Label: "watch", Text: note.Watch},
 			{Label: "source", Text: note.Source},
@@ -92,6 +94,26 @@ func (m *Model) alike() string {
 	}
 	return p.Label + " " + strings.Join(append([]string{now.Text}, same...),
 		" and ") + " are the same here: " + p.Alike(&m.state.Setup)
+}
+
+// noteLayers tells which kinds of layers the focused knob cuts, where the model has several: those of each
+// rank, or all of them and what of their state is cut.
+func (m *Model) noteLayers() []overlay.Paragraph {
+	text := ""
+	switch of := m.now.report.Memory; {
+	case of == nil:
+	case slices.Contains([]knob.ID{knob.PP, knob.VPP, knob.Split}, m.state.Focus):
+		text = strings.Join(report.KindsOfRanks(of), "; ")
+	case slices.Contains([]knob.ID{knob.TP, knob.CP}, m.state.Focus):
+		text = report.AllKinds(of)
+		if heads, what := m.state.Setup.Model.ScanHeads(); heads > 0 && text != "" {
+			text += "; " + strconv.Itoa(heads) + " " + what
+		}
+	}
+	if text == "" {
+		return nil
+	}
+	return []overlay.Paragraph{{Label: "layers", Text: text}}
 }
 
 // noteWidth is the room for the figures of a note on the narrowest card that

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/memory"
 	"meshscope/engine/recipe"
 	"meshscope/presets"
 	"meshscope/report/figure"
@@ -47,6 +48,34 @@ func TestNote(t *testing.T) {
 	}
 	send(m, tea.MouseClickMsg{X: 3, Y: 23, Button: tea.MouseLeft}, tea.WindowSizeMsg{Width: 60, Height: 20})
 	checkFrame(t, m)
+}
+
+// TestNoteOfHybrid: what cuts the layers of a hybrid tells their kinds, of each rank or of all, and nothing
+// else does.
+func TestNoteOfHybrid(t *testing.T) {
+	m := sample(t, 80, 24)
+	s := &m.state.Setup
+	s.Model.Pattern, s.Model.LinearKeyHeads = "GGG*", 16
+	ranks := m.now.report.Memory.Ranks
+	for i := range ranks {
+		ranks[i].Kinds = []memory.KindLayers{
+			{Name: "Gated DeltaNet", Layers: 6 + i}, {Name: "full", Layers: 2},
+		}
+	}
+	all := fmt.Sprintf("%d Gated DeltaNet, %d full; 16 heads of linear attention",
+		6*len(ranks)+len(ranks)*(len(ranks)-1)/2, 2*len(ranks))
+	for id, want := range map[knob.ID]string{
+		knob.TP: all, knob.CP: all, knob.PP: "rank 0: 6 Gated DeltaNet, 2 full", knob.EP: "", knob.ZeRO: "",
+	} {
+		m.state.Focus = id
+		text := ""
+		for _, p := range m.noteLayers() {
+			text += p.Label + " " + p.Text
+		}
+		if want != "" && !strings.HasPrefix(text, "layers "+want) || want == "" && text != "" {
+			t.Errorf("%s: %q, want %q", id, text, want)
+		}
+	}
 }
 
 // TestNoteOfEveryKnob: each says something of its own, at the smallest size, and
