@@ -66,7 +66,10 @@ func torchtuneAdapters() *trainer {
 	}, "model."))
 }
 
-const compileKey = "compile" // of torchtune, and of a setup
+const (
+	compileKey    = "compile" // of torchtune, and of a setup
+	inBackwardKey = "optimizer_in_bwd"
+)
 
 // torchtuneRows returns what torchtune's models take beside the words that others have.
 func torchtuneRows() []field {
@@ -114,6 +117,10 @@ func torchtuneTunes(r *reader) {
 	if how == "full" { // whose function takes no words of adapters
 		return
 	}
+	if on(inBackwardKey) {
+		delete(r.Setup, flat(knob.InBackward))
+		t.noEffect(r, "its recipes of adapters do not read it", inBackwardKey)
+	}
 	modules, key := r.values[t.word(targetsKey)], t.word(targetsKey)
 	words := listOf(modules.Value)
 	for i := range words {
@@ -159,7 +166,9 @@ func torchtuneStack(r *reader) {
 		r.assume(flat(knob.Calibration), string(recipe.PyTorch), why)
 		return
 	}
-	for key, of := range map[string]string{"loss._component_": flat(knob.Loss), compileKey: compileKey} {
+	for key, of := range map[string]string{
+		"loss._component_": flat(knob.Loss), compileKey: compileKey, inBackwardKey: flat(knob.InBackward),
+	} {
 		if r.Setup[of] != nil {
 			delete(r.Setup, of)
 			torchtuneAdapters().noEffect(r, "modelled in bf16 without tp and cp alone", key)

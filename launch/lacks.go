@@ -61,6 +61,9 @@ func everyLack() []lack {
 			"weight_dtype", "of the weights as the script loads them",
 			func(s *engine.Setup) bool { return s.WeightDtype != "" },
 		},
+		{"optimizer_in_backward", "the script decides when it updates", func(s *engine.Setup) bool {
+			return s.InBackward
+		}},
 		{"compile", "a switch of the code that it starts", func(s *engine.Setup) bool { return s.Compile }},
 	}
 }

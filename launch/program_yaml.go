@@ -272,7 +272,7 @@ func torchtune() form {
 			{key: "optimizer._component_", from: []string{flat(knob.Optimizer)}, read: torchtuneUpdates},
 			{key: "fsdp_cpu_offload", from: []string{flat(knob.Offload)}, read: switched},
 			{key: torchtuneActivationsKey, from: []string{flat(knob.Offload)}, read: switched},
-			beyond("optimizer_in_bwd", "grad_dtype", "gradients that are freed one by one are not modelled"),
+			turns(inBackwardKey, knob.InBackward, true, nil),
 			together("data_parallel_shard_dim", "dp"), together("data_parallel_replicate_dim", "hsdp"),
 			together("fsdp_reshard_after_forward", "zero"),
 		},

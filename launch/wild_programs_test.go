@@ -359,6 +359,29 @@ func wildPrograms() []wild {
 			"", false,
 		},
 		{
+			"gradients that torchtune frees one by one", "a.yaml", "model:\n  _component_: " +
+				"torchtune.models.llama3.llama3_8b\nbatch_size: 2\ngradient_accumulation_steps: 1\n" +
+				"optimizer:\n  _component_: bitsandbytes.optim.PagedAdamW8bit\noptimizer_in_bwd: True\n" +
+				"dtype: bf16\n", nil,
+			map[string]any{
+				"model": "llama3-8b", "mbs": 2, "microbatches": 1, "optimizer": "adamw-paged-8bit",
+				"optimizer_in_backward": true, "precision": "bf16", "weight_dtype": "bf16", "zero": open,
+				"calibration": "pytorch",
+			},
+			"", false,
+		},
+		{
+			"adapters of torchtune, whose gradients stay", "a.yaml", "model:\n  _component_: " +
+				"torchtune.models.llama3.lora_llama3_8b\n  lora_attn_modules: ['q_proj']\n" +
+				"batch_size: 2\noptimizer:\n  _component_: torch.optim.AdamW\noptimizer_in_bwd: True\n" +
+				"dtype: bf16\n", nil,
+			map[string]any{
+				"model": "llama3-8b", "optimizer": "adam-no-master", "optimizer_in_backward": "off",
+				"lora": 8, "lora_targets": "q", "precision": "bf16", "zero": open, "calibration": "pytorch",
+			},
+			"recipes of adapters do not read it", false,
+		},
+		{
 			"adapters of torchtune", "a.yaml", "model:\n  _component_: " +
 				"torchtune.models.llama3.qlora_llama3_8b\n  lora_attn_modules: ['q_proj', 'v_proj', " +
 				"'output_proj']\n  apply_lora_to_mlp: False\n  apply_lora_to_output: True\n  lora_rank: " +

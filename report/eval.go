@@ -122,6 +122,9 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 	if s.WeightDtype == recipe.WeightsBF16 {
 		facts = append(facts, Fact{"", "weights trained in bf16"})
 	}
+	if s.InBackward {
+		facts = append(facts, Fact{"", "each weight updated in the backward, its gradient then freed"})
+	}
 	if s.Compile {
 		facts = append(facts, Fact{"", "blocks and loss compiled"})
 	}

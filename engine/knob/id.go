@@ -43,6 +43,7 @@ const (
 	MFU         ID = "mfu"
 	LoRA        ID = "lora"
 	DoRA        ID = "dora"
+	InBackward  ID = "optimizer-in-backward"
 	WeightDtype ID = "weight-dtype"
 
 	Tokens ID = "tokens"

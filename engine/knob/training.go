@@ -1,6 +1,7 @@
 package knob
 
 import (
+	"fmt"
 	"cmp"
 	"slices"
 
@@ -66,6 +67,7 @@ func trainingKnobs() []Knob {
 			fixes: becomes(func(t *Setup) { t.BaseDtype = "" }),
 		}, recipe.BaseDtypes(), func(s *Setup) *string { return (*string)(&s.BaseDtype) }),
 		doraKnob(full),
+		inBackwardKnob(),
 		optionalChoice(Knob{
 			ID: WeightDtype, Label: "weights' type", Short: "wdtype", place: -5, memory: true, trains: true,
 			Help: "Format in which weights are trained on PyTorch's stacks: fp32, computed in 16 bits " +
@@ -95,6 +97,40 @@ func doraKnob(off func(s *Setup) (why, word string)) Knob {
 	}, func(s *Setup) *bool { return &s.DoRA })
 	k.optional = true
 	return k
+}
+
+func inBackwardKnob() Knob {
+	k := toggle(Knob{
+		ID: InBackward, Label: "optimizer in bwd", Short: "opt in bwd", place: -3, memory: true,
+		Help: "Updates each weight as soon as its gradient is there and frees that, so that gradients are " +
+			"never all there, at the cost of accumulation over micro-batches and of clipping by their norm.",
+		Off: func(s *Setup) (why, word string) {
+			return offWhere(!s.Stack.Traits().Ledger && !s.InBackward, "pytorch only", "")
+		},
+		fixes: becomes(func(t *Setup) { t.InBackward = false }),
+	}, func(s *Setup) *bool { return &s.InBackward })
+	k.optional = true
+	return k
+}
+
+// inBackward says what an update in the backward does not go with; empty where it does.
+func (s *Setup) inBackward(trains string) string {
+	switch states := s.Optimizer.States(); {
+	case !s.InBackward:
+	case s.Stack != recipe.PyTorch:
+		return trains
+	case s.Frozen():
+		return "all weights, not adapters alone"
+	case s.MicroBatches > 1:
+		return fmt.Sprintf("one micro-batch, not %d", s.MicroBatches)
+	case s.ZeRO == 0 && s.DP > 1:
+		return fmt.Sprintf("one GPU or FSDP2 (zero 2 or 3), not DDP on %d", s.DP)
+	case s.Offload.Weights():
+		return "weights on the GPU, not offload " + string(s.Offload)
+	case states.Matrices || states.Factored:
+		return "an optimizer that updates each element alone, not " + string(s.Optimizer)
+	}
+	return ""
 }
 
 func compileKnob() Knob {
@@ -148,10 +184,18 @@ func (s *Setup) training(into []Problem) []Problem {
 		what, have string
 	}{
 		{s.Frozen(), LoRA, "LoRA", adapting},
+<<<<<<< HEAD
 		{s.BaseDtype != "", "base-dtype", "frozen weights", frozen},
 		{s.Targets != "", "lora-targets", "LoRA", frozen},
 		{s.DoRA, DoRA, "DoRA", frozen},
 		{s.Compile, "compile", "switch of torch.compile", "pytorch has (--calibration pytorch)"},
+=======
+		{s.BaseDtype != "", "base-dtype", "frozen weights", adapting},
+		{s.Targets != "", "lora-targets", "LoRA", adapting},
+		{s.DoRA, DoRA, "DoRA", adapting},
+		{s.Compile, "compile", "switch of torch.compile", "pytorch has"},
+		{s.InBackward, InBackward, "update in the backward", "pytorch has"},
+>>>>>>> be7c3c7a (On pytorch each weight may be updated in the backward, as torchtune does, whose file gives it)
 		{
 			s.WeightDtype != "", WeightDtype, "weights in bf16",
 			"transformers and pytorch have (--calibration)",

@@ -253,6 +253,9 @@ func (r *run) accumulate(p *param) {
 	if r.zero != nil {
 		r.zero.ready(r, p)
 	}
+	if r.reached != nil {
+		r.reached(p, nil)
+	}
 }
 
 // results runs a node's backward and returns the gradients of its inputs.

@@ -42,6 +42,9 @@ func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 	if w.ZeRO != nil {
 		t.install()
 	}
+	if w.InBackward {
+		t.reached = t.updateNow
+	}
 	t.countHost()
 	// DDP's buckets: a copy of all gradients (gradient_as_bucket_view off)
 	if w.ranks() > 1 && !w.FSDP && w.ZeRO == nil {
@@ -176,7 +179,7 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 			}
 			p.t, g.params = gathered, append(g.params, p)
 			t.trained = append(t.trained, &trainable{
-				n: t.way.shard(s.n), e: t.way.Bytes, name: x.name, shape: x.shape,
+				n: t.way.shard(s.n), e: t.way.Bytes, name: x.name, shape: x.shape, group: g,
 			})
 			t.elements += s.n
 		case x.frozen:

@@ -45,6 +45,8 @@ type run struct {
 	packers []*frame
 	casts   []weightCast
 
+	reached func(p *param, g *group) // where the gradient of one of them is there; nil: none
+
 	onHost, mostOnHost int64 // bytes that were saved in host memory: now, and at most
 
 	zero     *reducer

@@ -215,7 +215,9 @@ func (r *run) postBackward(g *group) {
 		r.drop(&out)
 		return
 	}
-	g.grad = out
+	if g.grad = out; r.reached != nil {
+		r.reached(nil, g)
+	}
 }
 
 // accumulateUnsharded keeps the gradients of a micro-batch that is not reduced: as they are, where their

@@ -63,6 +63,8 @@ type trainable struct {
 	name  string
 	shape shape  // of all ranks together
 	param *param // nil: the gradient is a group's
+	group *group // under FSDP
+	ready bool   // has its states
 }
 
 // Steps simulates some steps. A way or a layer that it has no rules for is an error.

@@ -9,6 +9,9 @@ func (t *training) update() {
 		elements += p.n
 	}
 	t.optimizerTime(elements)
+	if t.way.InBackward { // done
+		return
+	}
 	if t.zero != nil {
 		t.zero.update(t)
 		return
@@ -36,24 +39,53 @@ func (t *training) foreach() {
 	}
 	temps := make([]tensor, len(t.trained))
 	for i, p := range t.trained {
-		temps[i] = t.alloc(size{p.n, p.e}, "square roots of all second moments", computing)
+		temps[i] = t.squareRoots(p)
 	}
 	for i := range temps {
 		t.drop(&temps[i])
 	}
 }
 
+func (t *training) squareRoots(p *trainable) tensor {
+	return t.alloc(size{p.n, p.e}, "square roots of all second moments", computing)
+}
+
+// updateNow updates a parameter, or those of a group, in the backward: its optimizer is called when the
+// gradient has been accumulated (torch's register_post_accumulate_grad_hook, which FSDP2 calls after its
+// reduction; torchtune's optimizer_in_bwd), and the gradient is freed.
+func (t *training) updateNow(at *param, g *group) {
+	for _, p := range t.trained {
+		if p.param != at || p.group != g {
+			continue
+		}
+		t.createStatesOf(p)
+		if t.way.Optimizer == recipe.AdamForeach {
+			roots := t.squareRoots(p)
+			t.drop(&roots)
+		}
+	}
+	if g != nil {
+		t.drop(&g.grad)
+	} else if !t.way.FSDP {
+		t.drop(&at.grad)
+	}
+}
+
 // createStates allocates the optimizer's in the first step.
 func (t *training) createStates() {
-	if t.states != nil {
+	for _, p := range t.trained {
+		t.createStatesOf(p)
+	}
+}
+
+func (t *training) createStatesOf(p *trainable) {
+	if p.ready {
 		return
 	}
-	t.states = []tensor{}
-	for _, p := range t.trained {
-		for _, s := range t.moments(p) {
-			t.states = append(t.states, t.alloc(s, "state of the optimizer", computing))
-			t.count(t.states[len(t.states)-1].st, States)
-		}
+	p.ready = true
+	for _, s := range t.moments(p) {
+		t.states = append(t.states, t.alloc(s, "state of the optimizer", computing))
+		t.count(t.states[len(t.states)-1].st, States)
 	}
 }
 
@@ -108,7 +140,9 @@ func (t *training) optimizerTime(elements int64) {
 		each = 40e-6
 	}
 	t.clock.host += n * each
-	t.clock.device(P*float64(e)/r.ClipRead + P*2*float64(e)/r.ClipScale + 50e-6 + n*.5e-6)
+	if !t.way.InBackward { // which has no norm of all gradients to clip by
+		t.clock.device(P*float64(e)/r.ClipRead + P*2*float64(e)/r.ClipScale + 50e-6 + n*.5e-6)
+	}
 	states := t.way.Optimizer.States()
 	moved, paged := P*3*float64(e), 0.
 	for _, p := range t.trained {

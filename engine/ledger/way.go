@@ -32,6 +32,7 @@ type Way struct {
 	Targets    []string         // products that have adapters: q k v o gate up down
 	Base       recipe.BaseDtype
 	DoRA       bool  // adapters with magnitudes
+	InBackward bool  // each weight is updated as soon as its gradient is there, which is then freed
 	Low        bool  // adapters of 16 bits, with their gradients and moments
 	Layers     int64 // that are checkpointed, the first ones; 0: all
 

@@ -286,7 +286,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 		Seq:   int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches),
 		Layers: int64(in.Recompute.Layers), Loss: in.Loss, Steps: 2,
 		Compile: in.Training.Compile, Offload: in.Offload.Weights() && !k.zero,
-		HostSaved: in.Offload.Activations(),
+		HostSaved: in.Offload.Activations(), InBackward: in.Training.InBackward,
 	}
 	if in.Training.Frozen() {
 		w.Rank, w.Targets = int64(in.Training.Rank), in.Training.TargetsOf(ledger.Targets(in.Program, code))

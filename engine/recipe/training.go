@@ -13,6 +13,8 @@ type Training struct {
 	BaseDtype BaseDtype `json:"base_dtype,omitempty"`   // of frozen weights; empty: bf16
 	DoRA      bool      `json:"dora,omitempty"`         // adapters with magnitudes
 	Compile   bool      `json:"compile,omitempty"`
+	// InBackward updates each weight as soon as its gradient is there, which is then freed.
+	InBackward bool `json:"optimizer_in_backward,omitempty"`
 
 	// WeightDtype is the format of weights that are trained, of their gradients and of moments that have
 	// none of their own; empty: fp32.
