@@ -40,9 +40,9 @@ func explorerJobs() []explorerJob {
 			[]string{"2.00 T tokens", "days", "GPU-hours", "wrote"},
 		},
 		{"32k tokens in a sequence", "", with(key("?"), text("sequence"), key(terminal.Enter), text("32k"),
-			key(terminal.Enter, await+"enter sets", terminal.Enter)), 15, []string{
+			key(terminal.Enter, await+"enter takes the best layout", terminal.Enter)), 15, []string{
 			"128 × 32,768 = 4.19 M tokens", "Fits with",
-			"it fits",
+			"sequence 32,768, best of",
 		}},
 		{
 			"another model", "", with(key("m"), text("deepseek-v3"), key(terminal.Enter)), 13,

@@ -70,15 +70,10 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 		wordsOf(elementOptimizers()))
 	refuse(matrices && s.Model.IsMoE(), "stack-lacks", Optimizer, "no %s of experts: torch.optim.Muon takes "+
 		"2-D weights alone, those of experts are stacked", s.Optimizer)
-<<<<<<< HEAD
 	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with "+adapters)
 	refuse(!s.Frozen() && s.DoRA, "stack-lacks", DoRA, "magnitudes of adapters only with "+adapters)
-=======
-	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with --lora")
-	refuse(!s.Frozen() && s.DoRA, "stack-lacks", DoRA, "magnitudes of adapters only with --lora")
 	only := s.inBackward("pytorch, as torchtune runs it, not " + string(s.Stack))
 	refuse(only != "", "stack-lacks", InBackward, "an update in the backward goes with %s", only)
->>>>>>> be7c3c7a (On pytorch each weight may be updated in the backward, as torchtune does, whose file gives it)
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only with %s", s.BaseDtype, adapters)
 	refuse(s.Attention != recipe.Flash, "stack-lacks", Attention, "flash attention here, not %s", s.Attention)

@@ -1,8 +1,8 @@
 package knob
 
 import (
-	"fmt"
 	"cmp"
+	"fmt"
 	"slices"
 
 	"meshscope/engine/layout"
@@ -184,18 +184,11 @@ func (s *Setup) training(into []Problem) []Problem {
 		what, have string
 	}{
 		{s.Frozen(), LoRA, "LoRA", adapting},
-<<<<<<< HEAD
 		{s.BaseDtype != "", "base-dtype", "frozen weights", frozen},
 		{s.Targets != "", "lora-targets", "LoRA", frozen},
 		{s.DoRA, DoRA, "DoRA", frozen},
 		{s.Compile, "compile", "switch of torch.compile", "pytorch has (--calibration pytorch)"},
-=======
-		{s.BaseDtype != "", "base-dtype", "frozen weights", adapting},
-		{s.Targets != "", "lora-targets", "LoRA", adapting},
-		{s.DoRA, DoRA, "DoRA", adapting},
-		{s.Compile, "compile", "switch of torch.compile", "pytorch has"},
-		{s.InBackward, InBackward, "update in the backward", "pytorch has"},
->>>>>>> be7c3c7a (On pytorch each weight may be updated in the backward, as torchtune does, whose file gives it)
+		{s.InBackward, InBackward, "update in the backward", "pytorch has (--calibration pytorch)"},
 		{
 			s.WeightDtype != "", WeightDtype, "weights in bf16",
 			"transformers and pytorch have (--calibration)",
