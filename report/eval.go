@@ -223,7 +223,7 @@ func Nearest(field string, values map[string]any) string {
 	others := make([]string, 0, len(values))
 	for f, v := range values {
 		if f != field {
-			others = append(others, fmt.Sprintf("%s %v", f, v))
+			others = append(others, nearestOne(f, v))
 		}
 	}
 	slices.Sort(others)
@@ -232,9 +232,17 @@ func Nearest(field string, values map[string]any) string {
 	case !ok:
 		return strings.Join(others, ", ")
 	case len(others) == 0:
-		return fmt.Sprintf("%s %v", field, own)
+		return nearestOne(field, own)
 	}
-	return fmt.Sprintf("%s %v, with %s", field, own, strings.Join(others, ", "))
+	return nearestOne(field, own) + ", with " + strings.Join(others, ", ")
+}
+
+// nearestOne writes a field with its value as a flag takes it: mtp off.
+func nearestOne(field string, value any) string {
+	if on, ok := value.(bool); ok {
+		value = figure.OnOff(on)
+	}
+	return fmt.Sprintf("%s %v", field, value)
 }
 
 // Overview returns the report without the tables of ranks and traffic, which screens have

@@ -48,7 +48,7 @@ func (o *Search) illegal() string {
 		text := "--" + p.Field + " " + escape.Line(o.Query.Text(knob.ID(p.Field), &o.Problem.Setup)) + ": " +
 			p.Message
 		if near, ok := p.Nearest[p.Field]; ok {
-			text += fmt.Sprintf("; nearest: --%s %v", p.Field, near)
+			text += "; nearest: --" + nearestOne(p.Field, near)
 		}
 		words = append(words, text)
 	}
@@ -205,7 +205,7 @@ func (o *Search) rule(field string) string {
 			continue
 		}
 		if near, ok := p.Nearest[field]; ok && len(p.Nearest) == 1 {
-			return fmt.Sprintf("%s; nearest: --%s %v", p.Message, field, near)
+			return p.Message + "; nearest: --" + nearestOne(field, near)
 		}
 		return p.Message
 	}
