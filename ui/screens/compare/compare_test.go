@@ -236,6 +236,10 @@ func TestPair(t *testing.T) {
 	}
 	brief := strings.Join(v.Render(in.At(118, 60)), "\n")
 	v.press(in, "=")
+	if cut := strings.Join(v.Render(in.At(118, 30)), "\n"); !strings.Contains(cut, fmt.Sprintf(" of %d",
+		len(want.Deltas))) || strings.Contains(brief, fmt.Sprintf(" of %d", len(v.terms()))) {
+		t.Errorf("figures that have no room are not counted, or those that have are:\n%s", cut)
+	}
 	text := strings.Join(v.Render(in.At(118, 60)), "\n")
 	for i := range want.Deltas {
 		d := &want.Deltas[i]

@@ -242,12 +242,6 @@ func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 	lines := []string{in.Heading(w, "TERM BY TERM", exact, remark)}
 	muted := in.Paint(themes.Muted)
 	c := deltaColumns(w)
-	head := widget.NewLine(w).RightAligned(muted, "A", c[0]).RightAligned(muted, "B",
-		c[1]).RightAligned(muted, "B - A", c[2])
-	if c[3] > 0 {
-		head.RightAligned(muted, "B / A", c[3])
-	}
-	lines = append(lines, head.String())
 	var all []string
 	group := enginecompare.Group("")
 	at := 0
@@ -263,11 +257,17 @@ func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 		}
 		all = append(all, v.deltaLine(in, w, name, d, here))
 	}
-	n := h - len(lines)
-	from := 0
+	n, from := h-len(lines)-1, 0
+	head := widget.NewLine(w)
 	if len(all) > n {
 		from = min(max(at-n/2, 0), len(all)-n)
+		head.To(3).Put(muted, fmt.Sprintf("%d-%d of %d", from+1, from+n, len(all)))
 	}
+	head.RightAligned(muted, "A", c[0]).RightAligned(muted, "B", c[1]).RightAligned(muted, "B - A", c[2])
+	if c[3] > 0 {
+		head.RightAligned(muted, "B / A", c[3])
+	}
+	lines = append(lines, head.String())
 	return widget.Height(append(lines, all[from:]...), w, h)
 }
 

@@ -246,6 +246,20 @@ func TestPage(t *testing.T) {
 	})
 }
 
+// TestHiddenRanksAreCounted: the heading says how many ranks have no row, also where it has no room for more.
+func TestHiddenRanksAreCounted(t *testing.T) {
+	in := input(t, colorprofile.ASCII, presets.DefaultSetup(), bare())
+	for _, w := range []int{48, 66} {
+		ranks := len(in.Report.Memory.Ranks)
+		for rows, mark := range map[int]bool{ranks - 1: true, ranks: false} {
+			text := ansi.Strip(Memory(in, 0, w, rows+2)[0])
+			if strings.HasSuffix(text, ", +1 rank") != mark {
+				t.Errorf("%d of %d ranks in %d cells: %q", rows, ranks, w, text)
+			}
+		}
+	}
+}
+
 // TestTrafficNames: the longest dimension and the largest group do not run into what follows.
 func TestTrafficNames(t *testing.T) {
 	r := bare()

@@ -30,8 +30,8 @@ func Memory(in *screen.Context, page, w, h int) []string {
 	}
 	fullest := &m.Ranks[min(max(m.PeakRank, 0), len(m.Ranks)-1)]
 	lines := make([]string, 0, h)
-	lines = append(lines, memoryHeading(in, m, fullest, w))
 	rows := min(len(m.Ranks), h-2)
+	lines = append(lines, memoryHeading(in, m, fullest, len(m.Ranks)-rows, w))
 	table := h-1-rows >= 9 && w >= tableWidth
 	for _, i := range RanksShown(len(m.Ranks), m.PeakRank, page, rows) {
 		lines = append(lines, rankBar(in, m, i, w))
@@ -67,7 +67,8 @@ func memoryLegend(in *screen.Context, fullest *engine.RankMemory, ranks, w, line
 	return legendLines(in, items, remark, w, lines)
 }
 
-func memoryHeading(in *screen.Context, m *engine.Memory, fullest *engine.RankMemory, w int) string {
+// memoryHeading says what the bars are of, which rank is the fullest, and how many have no row.
+func memoryHeading(in *screen.Context, m *engine.Memory, fullest *engine.RankMemory, hidden, w int) string {
 	detail := "per GPU, GiB of " + figure.GiB(m.Usable) + " usable"
 	if w < 60 {
 		detail = "of " + figure.GiB(m.Usable) + " GiB"
@@ -77,6 +78,9 @@ func memoryHeading(in *screen.Context, m *engine.Memory, fullest *engine.RankMem
 		fullestRank = "one pipeline rank"
 	}
 	remark := bandOf(in, &m.Evidence).Band(in.Glyphs.PlusMinus)
+	if hidden > 0 {
+		remark += ", +" + figure.Plural(hidden, "rank")
+	}
 	for _, text := range []string{
 		fullestRank + ", " + remark,
 		"rank " + strconv.Itoa(fullest.Rank) + ", " + remark,

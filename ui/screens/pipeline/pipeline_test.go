@@ -335,6 +335,10 @@ func TestNameOfAScheduleToTake(t *testing.T) {
 		v.table.typed == "" {
 		t.Errorf("%q is not shown: %s", v.table.typed, text)
 	}
+	screen.Press(v, in.At(120, 30), "q")
+	if text := v.Prompt()[0].Text; !strings.HasSuffix(text, "no name begins with zbvq") {
+		t.Errorf("what goes on no name is dropped without a word: %q", text)
+	}
 	plain := v.table.plain
 	screen.Press(v, in.At(120, 30), "esc")
 	if screen.Press(v, in.At(120, 30), "v"); v.table.plain == plain {

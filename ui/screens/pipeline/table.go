@@ -23,6 +23,7 @@ type table struct {
 	second bool   // a line is chosen to compare with, not to take
 	row    int    // the cursor's
 	typed  string // of a schedule's name
+	wrong  string // what was typed last goes on no name: typed with it
 
 	rows   []row
 	of     engine.Setup // what the rows were computed for
@@ -193,6 +194,7 @@ func (v *View) Typing() bool { return v.table.open && v.table.typed != "" }
 // Type takes a key of the name that is typed; letters that go on no name are none of it.
 func (v *View) Type(in *screen.Context, key string) screen.Request {
 	t := &v.table
+	t.wrong = ""
 	switch key {
 	case "backspace":
 		t.typed = t.typed[:len(t.typed)-1]
@@ -219,7 +221,9 @@ func (v *View) Paste(text string) {
 	if kind := named(t.typed + text); kind != "" {
 		t.typed += text
 		t.pick(kind)
+		return
 	}
+	t.wrong = t.typed + text
 }
 
 // named returns the schedule with the shortest name that begins with a text; empty where none does.
@@ -239,8 +243,12 @@ func (v *View) Prompt() []widget.Hint {
 	if v.table.second {
 		enter = "compares with it"
 	}
+	typed := "typed"
+	if wrong := v.table.wrong; wrong != "" {
+		typed += "; no name begins with " + widget.CutText(wrong, 16, "")
+	}
 	return []widget.Hint{
-		{Key: v.table.typed, Text: "typed"},
+		{Key: v.table.typed, Text: typed},
 		{Key: "enter", Text: enter},
 		{Key: "esc", Text: "drops it"},
 	}
