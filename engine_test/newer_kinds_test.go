@@ -36,6 +36,14 @@ func TestNewerKindsByHand(t *testing.T) {
 		t.Errorf("blocks of tokens save %v bytes more, by hand %v", got, want)
 	}
 
+	s = hybrid(t, "nemotron3-nano-30b-a3b", knob.Given{knob.GPUs: 8, knob.EP: 8})
+	turned, full := s, layerOf(t, &s.Model, "full")
+	turned.Model.Position = "rope"
+	ops := layerOf(t, &turned.Model, "full").Ops
+	if len(ops) != len(full.Ops)+1 || savedByMixer(t, s, "full") != savedByMixer(t, turned, "full") {
+		t.Errorf("attention without positions has %d operations, with them %d", len(full.Ops), len(ops))
+	}
+
 	// a norm of values keeps what it reads; where keys are values the norm of keys keeps the same
 	s = hybrid(t, "gemma4-26b-a4b", knob.Given{knob.GPUs: 8, knob.EP: 8})
 	bare := s

@@ -70,9 +70,12 @@ func groupedQuery(b *builder, x Ref) Ref {
 			refs(q, k), refs(qn, kn))
 		q, k = qn, kn
 	}
-	qr, kr := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
-	b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions"}, refs(q, k), refs(qr, kr))
-	out := b.core(qr, kr, v, s.v)
+	if b.m.Position != "none" {
+		qr, kr := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
+		b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions"}, refs(q, k), refs(qr, kr))
+		q, k = qr, kr
+	}
+	out := b.core(q, k, v, s.v)
 	if gate != 0 {
 		out = b.gated(out, gate, "attention-gate", "gated output of attention")
 	}
