@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -37,6 +38,22 @@ func TestSameAnswer(t *testing.T) {
 				t.Errorf("%s: exit code %d; %d processors say\n%.2000s\none says\n%.2000s", question, code,
 					processors, got, want)
 			}
+		}
+	}
+}
+
+// TestOneIsSingular: of one GPU and one sequence no command speaks of 1 GPUs or 1 sequences.
+func TestOneIsSingular(t *testing.T) {
+	plural := regexp.MustCompile(`(^|[^0-9.,])1 (GPUs|nodes|layouts|ranks|sequences|layers|stages)\b`)
+	for _, question := range []string{
+		"eval --gpus 1 --tp 2", "eval --gpus 1 --tp 2 --dp 1", "eval --model llama3.1-8b --gpus 1",
+		"search --model llama3.1-8b --gpus 1 --gbs 1 --dp 3",
+		"search --model qwen3-0.6b --gpus 1 --gbs 1 --top 1",
+		"compare gpus=1 --model qwen3-0.6b --gpus 2", "report --model qwen3-0.6b --gpus 1 --gbs 1",
+	} {
+		_, stdout, stderr := run(t, strings.Fields(question)...)
+		if found := plural.FindString(stdout + stderr); found != "" {
+			t.Errorf("%s: %q in\n%s%s", question, found, stdout, stderr)
 		}
 	}
 }

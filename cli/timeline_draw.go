@@ -63,7 +63,8 @@ func (d *drawing) writeText(to io.Writer, width int) error {
 	for rank := range spec.Ranks {
 		if spec.Ranks > drawRanks && rank >= drawRanks/2 && rank < spec.Ranks-drawRanks/2 {
 			if rank == drawRanks/2 {
-				out.printf("%*s  (%d ranks in between not shown)\n", first, "", spec.Ranks-drawRanks)
+				out.printf("%*s  (%s in between not shown)\n", first, "",
+					figure.Plural(spec.Ranks-drawRanks, "rank"))
 			}
 			continue
 		}

@@ -79,8 +79,9 @@ func (p *picture) draw() {
 	width, height := svgLeft+p.width+svgRight, bottom+34
 	p.out.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="%d">`+"\n",
 		width, height, width, height, svgSmall)
-	heading := fmt.Sprintf("%s: %d ranks, %d stages, %d micro-batches; ends after %s, %s",
-		spec.Kind, spec.Ranks, spec.Stages(), spec.MicroBatches, p.time(t.Makespan), p.bubbleText())
+	heading := fmt.Sprintf("%s: %s, %s, %s; ends after %s, %s", spec.Kind, figure.Plural(spec.Ranks, "rank"),
+		figure.Plural(spec.Stages(), "stage"), figure.Plural(spec.MicroBatches, "micro-batch"),
+		p.time(t.Makespan), p.bubbleText())
 	p.out.printf("<title>%s</title>\n"+`<rect width="%g" height="%g" fill="white"/>`+"\n", heading, width,
 		height)
 	size := svgLarge

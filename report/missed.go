@@ -27,7 +27,7 @@ func MissedWords(m *search.Missed, deadline units.Seconds) string {
 		meets = append(meets, "a global batch of "+figure.Comma(m.Batch)+" on these GPUs")
 	}
 	if m.GPUs > 0 {
-		gpus := figure.Comma(m.GPUs) + " GPUs"
+		gpus := figure.Plural(m.GPUs, "GPU")
 		if m.GPUsBatch != m.Given {
 			gpus += " with a global batch of " + figure.Comma(m.GPUsBatch)
 		}

@@ -86,7 +86,7 @@ func (o *Search) facts() Facts {
 			facts = append(facts, Fact{name, value})
 		}
 	}
-	add("batch", fmt.Sprintf("%s sequences of %s tokens = %s tokens", span(p.BatchesTried(r)),
+	add("batch", fmt.Sprintf("%s of %s tokens = %s tokens", sequences(p.BatchesTried(r)),
 		span(p.Space.Seq), o.batchTokens()))
 	if o.Query.UnsetBatch {
 		add("", "global batch not given; "+o.batchWords())
@@ -244,6 +244,14 @@ func (o *Search) deadline() string {
 		text += fmt.Sprintf(" of steps (goodput %s %%)", figure.Trim(g))
 	}
 	return text
+}
+
+// sequences writes global batches: "1 sequence", "64 to 512 (4 values) sequences".
+func sequences(list []int) string {
+	if len(list) == 1 {
+		return figure.Plural(list[0], "sequence")
+	}
+	return span(list) + " sequences"
 }
 
 // span writes "64", or "64 to 512 (4 values)".

@@ -74,10 +74,10 @@ func (o *Search) constraint(field string) string {
 		return "leaving out layouts that some launcher rejects (--launcher any includes them)"
 	case knob.GBS:
 		if o.Query.UnsetBatch {
-			return fmt.Sprintf("the default global batch of %s sequences (choose another with --gbs)",
-				span(o.Problem.BatchesTried(&o.Result)))
+			return fmt.Sprintf("the default global batch of %s (choose another with --gbs)",
+				sequences(o.Problem.BatchesTried(&o.Result)))
 		}
-		return fmt.Sprintf("a global batch of %s sequences (--gbs)", span(p.Space.GBS))
+		return fmt.Sprintf("a global batch of %s (--gbs)", sequences(p.Space.GBS))
 	default:
 	}
 	return "--" + field + " " + escape.Line(o.Query.Text(knob.ID(field), &o.Problem.Setup))
@@ -182,7 +182,7 @@ func (o *Search) rule(field string) string {
 	gpus := o.Problem.Space.GPUs
 	if n, err := strconv.Atoi(text); field == string(knob.DP) && len(gpus) == 1 && err == nil &&
 		gpus[0]%n != 0 {
-		return fmt.Sprintf("%d replicas do not divide the %s GPUs", n, figure.Comma(gpus[0]))
+		return fmt.Sprintf("%d replicas do not divide the %s", n, figure.Plural(gpus[0], "GPU"))
 	}
 	if field == string(knob.Split) {
 		given := o.Problem.Setup.Split

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -297,5 +298,28 @@ func TestPicturesWithoutColours(t *testing.T) {
 	}
 	if rows < 10 {
 		t.Fatalf("%d pictures:\n%s", rows, text)
+	}
+}
+
+// TestOneIsSingular: of one GPU no screen speaks of 1 GPUs, 1 nodes or 1 layers.
+func TestOneIsSingular(t *testing.T) {
+	plural := regexp.MustCompile(`(^|[^0-9.,])1 (GPUs|nodes|layouts|ranks|sequences|layers|tokens|replicas|` +
+		`stages|micro-batches|changes)\b`)
+	one := func(o *Options) {
+		s := &o.Setup
+		o.Evaluate = engine.Evaluate
+		s.GPUs, s.DP, s.TP, s.PP, s.VPP, s.SP, s.ZeRO = 1, 1, 1, 1, 1, false, 0
+		s.MBS, s.MicroBatches, s.GBS = 1, 1, 1
+	}
+	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
+		for tab := range tabs {
+			m := sample(t, size[0], size[1], one)
+			finishAll(m, m.do(state.Action{Verb: state.GoTab, N: int(tab)}))
+			for _, line := range strings.Split(screenText(m), "\n") {
+				if plural.MatchString(line) {
+					t.Errorf("%v, %s: %s", size, tabName(tab), line)
+				}
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/units"
 )
 
 // Change is one thing that two setups say differently.
@@ -68,7 +69,8 @@ func machineName(s *engine.Setup) string {
 func machineRule(a, b *engine.Setup) string {
 	words := func(s *engine.Setup) string {
 		g := &s.Cluster.GPU
-		return fmt.Sprintf("%d GPUs per node with %.1f GiB to use and %.0f TFLOP/s in %s", s.Cluster.Node(),
+		return fmt.Sprintf("%s per node with %.1f GiB to use and %.0f TFLOP/s in %s",
+			units.Plural(s.Cluster.Node(), "GPU"),
 			g.MemoryUsable.GiB(), float64(g.Peak(s.Precision))/1e12, s.Precision)
 	}
 	return "Another machine: " + words(b) + ", not " + words(a) + "."

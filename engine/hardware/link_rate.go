@@ -80,7 +80,8 @@ func (c *Cluster) Implausible() string {
 	const above, below = 1.05, 0.5 // rounding of a name; what protocol and switches leave of it
 	gpu := float64(c.Inter.Bandwidth)
 	node := gpu * float64(c.Node())
-	has := fmt.Sprintf("%s per GPU is %s per node of %d GPUs", rate(gpu), rate(node), c.Node())
+	has := fmt.Sprintf("%s per GPU is %s per node of %s", rate(gpu), rate(node),
+		units.Plural(c.Node(), "GPU"))
 	switch {
 	case node > of.high*gigabit*above:
 		return fmt.Sprintf("%s, more than %s carries (%s per node); as a node's rate it is %s per GPU "+

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"meshscope/engine/hardware"
+	"meshscope/engine/units"
 )
 
 // Defaults of what is left out; the others are in the rows.
@@ -112,8 +113,8 @@ func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 	if world := product(s.DP, replica); world != s.GPUs {
 		return false, &ConflictError{
 			Fields: [2]string{string(from), string(DP)},
-			Why: fmt.Sprintf("dp x tp x pp x cp = %d x %d x %d x %d = %d, but there are %d GPUs",
-				s.DP, s.TP, s.PP, s.CP, world, s.GPUs),
+			Why: fmt.Sprintf("dp x tp x pp x cp = %d x %d x %d x %d = %d, not the %s",
+				s.DP, s.TP, s.PP, s.CP, world, units.Plural(s.GPUs, "GPU")),
 		}
 	}
 	return true, nil

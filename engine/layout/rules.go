@@ -7,6 +7,7 @@ import (
 	"meshscope/engine/hardware"
 	"meshscope/engine/knob/id"
 	"meshscope/engine/model"
+	"meshscope/engine/units"
 )
 
 // Bounds of what is evaluated at all. They are far above any machine or run
@@ -151,13 +152,13 @@ func (r *rules) tensor() {
 		r.failf("tp-shared-ffn", id.TP, "tp %d does not divide the shared experts' width %d", t, m.SharedFFN)
 	}
 	if t > r.c.Domain() {
-		r.warnf("tp-leaves-domain", id.TP, "tp %d exceeds the %d GPUs of a scale-up domain: its traffic, "+
-			"several times per layer, crosses the network", t, r.c.Domain())
+		r.warnf("tp-leaves-domain", id.TP, "tp %d exceeds the %s of a scale-up domain: its traffic, "+
+			"several times per layer, crosses the network", t, units.Plural(r.c.Domain(), "GPU"))
 	}
 	if !m.IsMLA() && t > m.KVHeads && t%m.KVHeads == 0 && t <= m.Heads {
 		r.warnf("tp-kv-replication", id.TP,
-			"tp %d exceeds the model's %d kv heads: each is replicated on %d ranks", t, m.KVHeads,
-			t/m.KVHeads)
+			"tp %d exceeds the model's %s: each is replicated on %d ranks", t,
+			units.Plural(m.KVHeads, "kv head"), t/m.KVHeads)
 	}
 	if r.l.SP && r.l.Seq/r.l.CP%t != 0 {
 		r.failf("sp-seq", id.Seq,
@@ -312,8 +313,8 @@ func (r *rules) experts() {
 func (r *rules) world() {
 	l, c := r.l, r.c
 	if product := l.Ranks(); product != l.GPUs {
-		r.failf("gpus-not-divisible", id.GPUs, "dp x tp x pp x cp = %d x %d x %d x %d = %d, not the %d GPUs",
-			l.DP, l.TP, l.PP, l.CP, product, l.GPUs)
+		r.failf("gpus-not-divisible", id.GPUs, "dp x tp x pp x cp = %d x %d x %d x %d = %d, not the %s",
+			l.DP, l.TP, l.PP, l.CP, product, units.Plural(l.GPUs, "GPU"))
 	}
 	if c.Inter.Bandwidth <= 0 && l.GPUs > c.Domain() {
 		r.failf("no-scale-out", id.GPUs,

@@ -86,12 +86,13 @@ func (c *Chosen) Brief(number func(int) string) string {
 	}
 	switch {
 	case c.Found && c.least:
-		return fmt.Sprintf("the one of %s%s layouts that needs least memory", first, number(c.Layouts))
+		return fmt.Sprintf("the one of %s%s that needs least memory", first,
+			units.PluralAs(number, c.Layouts, "layout"))
 	case c.Found:
-		return fmt.Sprintf("best of %s%s layouts%s", first, number(c.Layouts), place)
+		return fmt.Sprintf("best of %s%s%s", first, units.PluralAs(number, c.Layouts, "layout"), place)
 	case c.Over > 0 || c.HostOver > 0:
-		return fmt.Sprintf("none of %s%s layouts fits: %s at least; %s", first, number(c.Layouts),
-			c.overWords(), c.smallestWords(number))
+		return fmt.Sprintf("none of %s%s fits: %s at least; %s", first,
+			units.PluralAs(number, c.Layouts, "layout"), c.overWords(), c.smallestWords(number))
 	case c.Partial:
 		return "the search for a layout was stopped before it found any"
 	}
@@ -115,16 +116,14 @@ func (c *Chosen) overWords() string {
 
 // smallestWords tell the smallest machine on which a layout fits.
 func (c *Chosen) smallestWords(number func(int) string) string {
-	switch nodes := c.Smallest / max(c.node, 1); {
+	switch {
 	case c.Smallest == 0 && c.Partial:
 		return "the search for a machine that would do was stopped"
 	case c.Smallest == 0:
 		return "no number of GPUs of this kind would do"
-	case nodes == 1:
-		return number(c.Smallest) + " GPUs (1 node) would do"
-	default:
-		return fmt.Sprintf("%s GPUs (%s nodes) would do", number(c.Smallest), number(nodes))
 	}
+	return fmt.Sprintf("%s (%s) would do", units.PluralAs(number, c.Smallest, "GPU"),
+		units.PluralAs(number, c.Smallest/max(c.node, 1), "node"))
 }
 
 // Filled lists what the search filled in, knob by knob: dp 8, tp 4, pp 4. Degrees of 1 and what

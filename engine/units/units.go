@@ -77,3 +77,14 @@ func Plain(v float64, digits int) string {
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
+
+// Plural returns a count with its noun, as messages of the engine write it: 1 GPU, 64 GPUs.
+func Plural(n int, noun string) string { return PluralAs(strconv.Itoa, n, noun) }
+
+// PluralAs is Plural with a count that number writes.
+func PluralAs(number func(int) string, n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return number(n) + " " + noun
+}

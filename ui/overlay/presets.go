@@ -32,7 +32,7 @@ func ReadCatalog(l *presets.Library) *Catalog {
 		}
 		c.modelItems = append(c.modelItems, Item{
 			Title: p.Name, Name: p.ID,
-			Fields: []string{figure.Short(float64(p.Total())), kind, fmt.Sprintf("%d layers", p.Layers)},
+			Fields: []string{figure.Short(float64(p.Total())), kind, figure.Plural(p.Layers, "layer")},
 			Values: []float64{float64(p.Total()), float64(p.Layers)},
 		})
 	}

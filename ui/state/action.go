@@ -211,7 +211,7 @@ func (s *State) Rechooses(does bool) bool {
 
 // RechooseFor returns what has the layout chosen anew for the value of the focused knob, and words for that.
 func (s *State) RechooseFor() (a Action, words string) {
-	if words = figure.Comma(s.Setup.GPUs) + " GPUs"; ofGPUs(s.Focus) {
+	if words = figure.Plural(s.Setup.GPUs, "GPU"); ofGPUs(s.Focus) {
 		return Action{Verb: Rechoose, Text: words}, words
 	}
 	k, _ := knob.Find(s.Focus)

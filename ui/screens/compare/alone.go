@@ -69,7 +69,7 @@ const (
 // render draws the small multiples: memory and step of each method.
 func (a *alone) render(in *screen.Context, row, w, h int) []string {
 	n := a.count(in)
-	detail := fmt.Sprintf("%s on %s GPUs", in.Setup.Model.Name, figure.Comma(n))
+	detail := in.Setup.Model.Name + " on " + figure.Plural(n, "GPU")
 	if w >= 100 {
 		detail += fmt.Sprintf(", seq %s, mbs %d", figure.Comma(in.Setup.Seq), in.Setup.MBS)
 		if r := in.Setup.Recompute; r.Mode != recipe.RecomputeNone {
@@ -89,7 +89,7 @@ func (a *alone) render(in *screen.Context, row, w, h int) []string {
 		return widget.Height(append(lines, in.Note(w, "the window is too narrow")), w, h)
 	}
 	memory, step := a.scales()
-	timeOf := "time of " + figure.Comma(a.list[0].Setup.GBS) + " sequences"
+	timeOf := "time of " + figure.Plural(a.list[0].Setup.GBS, "sequence")
 	if widget.Width(timeOf) > bar {
 		timeOf = "time, " + figure.Comma(a.list[0].Setup.GBS) + " seqs"
 	}

@@ -57,7 +57,7 @@ func (v *View) pinLines(in *screen.Context, w int) []string {
 		}
 		words := report.LayoutWords(s, nil)
 		if s.Model.Name != in.Setup.Model.Name || s.GPUs != in.Setup.GPUs { // else the title has both
-			words = s.Model.Name + ", " + figure.Comma(s.GPUs) + " GPUs: " + words
+			words = s.Model.Name + ", " + figure.Plural(s.GPUs, "GPU") + ": " + words
 		}
 		lines = append(lines, l.Put(in.Paint(role), in.Cut(v.runWords(in, mark)+words, l.Left())).String())
 	}

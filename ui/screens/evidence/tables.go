@@ -244,7 +244,7 @@ func (v *View) rowLine(in *screen.Context, i int, here, near bool, w, wide int) 
 	}
 	s, measured := v.data.setup(r), v.value(r.Measured)
 	name, number := s.Model.Name, strings.TrimPrefix(strings.TrimPrefix(r.ID, r.Group), "-")
-	gpus := fmt.Sprintf("%s, %s GPUs", name, figure.Comma(s.GPUs))
+	gpus := name + ", " + figure.Plural(s.GPUs, "GPU")
 	names := []string{number + " " + gpus, number + " " + name, name}
 	if wide > 0 {
 		names = []string{fmt.Sprintf("%-*s  %s", wide, in.Cut(r.ID, wide), gpus)}

@@ -217,10 +217,7 @@ func Title(in *screen.Context, w int) string {
 	s := in.Setup
 	l := widget.NewLine(w)
 	l.Put(in.Paint(themes.Title), "meshscope").Gap(2)
-	nodes := figure.Comma(s.Nodes()) + " nodes"
-	if s.Nodes() == 1 {
-		nodes = "1 node"
-	}
+	nodes := figure.Plural(s.Nodes(), "node")
 	machine := figure.Comma(s.GPUs) + " " + in.Glyphs.Times + " " + s.Cluster.GPU.Name
 	tokens := figure.Short(s.Tokens()) + " tokens" // in a step; at every width
 	sequences, model := figure.Comma(s.GBS), s.Model.Name
@@ -230,7 +227,7 @@ func Title(in *screen.Context, w int) string {
 		{
 			model, machine, nodes + " of " + whose,
 			"sequence " + figure.Comma(s.Seq),
-			sequences + " sequences = " + tokens + " per step",
+			figure.Plural(s.GBS, "sequence") + " = " + tokens + " per step",
 		},
 		{model, machine, nodes + " of " + whose, product + " = " + tokens},
 		{model, machine, nodes + " of " + s.Cluster.Called(s.Cluster.ID), product + " = " + tokens},

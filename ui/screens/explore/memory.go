@@ -138,7 +138,8 @@ func termTable(in *screen.Context, r *engine.RankMemory, w int) []string {
 	l := widget.NewLine(w)
 	l.To(nameAt+1).Put(in.Paint(themes.Muted), fmt.Sprintf("rank %d", r.Rank))
 	l.RightAligned(in.Paint(themes.Strong), figure.GiB(r.Total), valueEnd)
-	detail := fmt.Sprintf("%d layers, %s params, %s in flight", r.Layers, figure.Short(r.Parameters),
+	detail := fmt.Sprintf("%s, %s params, %s in flight", figure.Plural(r.Layers, "layer"),
+		figure.Short(r.Parameters),
 		strconv.FormatFloat(math.Round(100*r.InFlight)/100, 'f', -1, 64))
 	l.Gap(4).Put(in.Paint(themes.Muted), detail)
 	return append(lines, l.String())

@@ -65,8 +65,8 @@ func (v *View) formula(in *screen.Context, rank, term int) string {
 			if r.InFlight == 1 {
 				many = "micro-batch"
 			}
-			return fmt.Sprintf("%s %s in flight%s%s of %d layers = %s", number(r.InFlight), many, times,
-				gib(value/units.Bytes(r.InFlight)), r.Layers, gib(value))
+			return fmt.Sprintf("%s %s in flight%s%s of %s = %s", number(r.InFlight), many, times,
+				gib(value/units.Bytes(r.InFlight)), figure.Plural(r.Layers, "layer"), gib(value))
 		}
 		return "none at this rank's peak, which is in the update"
 	case logitsTerm:

@@ -93,10 +93,14 @@ func facts(b *block, rank int) [][2]string {
 	}
 	bubble := f.bubble + " " + report.OfStep + ": its idle time; e explains it over the work and over all " +
 		"ranks"
-	flight := fmt.Sprintf("at most %s micro-batches; on rank r: %s", f.live(), info.Memory)
+	many := "micro-batches"
+	if f.live() == "1" {
+		many = "micro-batch"
+	}
+	flight := fmt.Sprintf("at most %s %s; on rank r: %s", f.live(), many, info.Memory)
 	if b.setup.VPP > 1 {
-		flight = fmt.Sprintf("at most %s; with %d chunks to a rank, %s micro-batches; chunks on rank r: %s",
-			figure.Plural(f.inFlight, "chunk"), b.setup.VPP, f.live(), info.Memory)
+		flight = fmt.Sprintf("at most %s; with %d chunks to a rank, %s %s; chunks on rank r: %s",
+			figure.Plural(f.inFlight, "chunk"), b.setup.VPP, f.live(), many, info.Memory)
 	}
 	out := [][2]string{
 		{"schedule", info.Name + fmt.Sprintf("; %s messages; each weight %s", figure.Comma(f.messages),

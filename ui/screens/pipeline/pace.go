@@ -29,20 +29,13 @@ func slowestRank(line *schedule.Timeline) int {
 	return most
 }
 
-func layers(n int) string {
-	if n == 1 {
-		return "1 layer"
-	}
-	return fmt.Sprintf("%d layers", n)
-}
-
 // pace describes the time a rank takes for a micro-batch, compared with the slowest rank.
 func pace(b *block, rank, most int) string {
 	own := func(r int) string {
 		f, back := b.line.PerMicroBatch(r)
 		text := fmt.Sprintf("F %s and B %s", seconds(f), seconds(back))
 		if m := b.report.Memory; m != nil && r < len(m.Ranks) && m.Ranks[r].Layers > 0 {
-			text = layers(m.Ranks[r].Layers) + ", " + text
+			text = figure.Plural(m.Ranks[r].Layers, "layer") + ", " + text
 		}
 		return text
 	}

@@ -162,7 +162,7 @@ func (v *View) Status(in *screen.Context) string {
 		}
 	}
 	if s := &p.Setup; p.Verdict != enginescan.Illegal && s.GPUs != v.drawn.setup.GPUs {
-		text += ", on " + figure.Comma(s.GPUs) + " GPUs"
+		text += ", on " + figure.Plural(s.GPUs, "GPU")
 	}
 	if s := &p.Setup; p.Verdict != enginescan.Illegal && s.GBS != v.drawn.setup.GBS {
 		text += ", global batch " + figure.Comma(s.GBS)

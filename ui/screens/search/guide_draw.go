@@ -177,8 +177,8 @@ func (v *View) guideStatus(in *screen.Context) string {
 	case !o.found:
 		return o.name + ": " + o.why
 	case v.guide.at == fitStage && o.row.setup.GBS != v.guide.of.base.GBS:
-		return fmt.Sprintf("%s fits with %s sequences, not with your %s; enter goes on to the global batch "+
-			"with it", o.name, figure.Comma(o.row.setup.GBS), figure.Comma(v.guide.of.base.GBS))
+		return fmt.Sprintf("%s fits with %s, not with your %s; enter goes on to the global batch "+
+			"with it", o.name, figure.Plural(o.row.setup.GBS, "sequence"), figure.Comma(v.guide.of.base.GBS))
 	case v.guide.at == fitStage:
 		verb := " fits"
 		if strings.HasSuffix(o.name, "s") {

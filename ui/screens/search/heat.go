@@ -287,12 +287,7 @@ func (v *View) takeCell(in *screen.Context) screen.Request {
 	return screen.Request{}
 }
 
-func nodes(s *engine.Setup) string {
-	if n := s.Nodes(); n != 1 {
-		return figure.Comma(n) + " nodes"
-	}
-	return "1 node"
-}
+func nodes(s *engine.Setup) string { return figure.Plural(s.Nodes(), "node") }
 
 // here returns the cell under the cursor.
 func (h *heat) here() *cell {
@@ -314,11 +309,11 @@ func (v *View) heatStatus(in *screen.Context) string {
 		if run == "" {
 			run = "no published run"
 		}
-		return h.models[h.row].Name + " on " + figure.Comma(h.nodes[h.column]*in.Setup.Cluster.Node()) +
-			" GPUs: " + run
+		return h.models[h.row].Name + " on " +
+			figure.Plural(h.nodes[h.column]*in.Setup.Cluster.Node(), "GPU") + ": " + run
 	}
-	where := h.models[h.row].Name + " on " + figure.Comma(h.nodes[h.column]*in.Setup.Cluster.Node()) +
-		" GPUs: "
+	where := h.models[h.row].Name + " on " + figure.Plural(h.nodes[h.column]*in.Setup.Cluster.Node(), "GPU") +
+		": "
 	switch {
 	case !c.done:
 		return where + "not searched yet"

@@ -137,7 +137,7 @@ func (v *View) measuredRemark(in *screen.Context) string {
 		return ""
 	}
 	n := m.runs[0].setup.GPUs
-	text := fmt.Sprintf("%d on %s GPUs", len(m.runs), figure.Comma(n))
+	text := fmt.Sprintf("%d on %s", len(m.runs), figure.Plural(n, "GPU"))
 	if gpu := m.gpu(); gpu != "" {
 		text = fmt.Sprintf("%d on %s x %s", len(m.runs), figure.Comma(n), bareName(gpu))
 	}
@@ -185,8 +185,8 @@ func (v *View) standingWords(in *screen.Context) string {
 	}
 	switch n := m.runs[0].setup.GPUs; {
 	case n != in.Setup.GPUs:
-		return fmt.Sprintf("no place for your setup, on %s GPUs (%s predicted)", figure.Comma(in.Setup.GPUs),
-			speed)
+		return fmt.Sprintf("no place for your setup, on %s (%s predicted)",
+			figure.Plural(in.Setup.GPUs, "GPU"), speed)
 	case all == 0:
 		return fmt.Sprintf("no place for your setup, on %s (%s predicted)",
 			bareName(in.Setup.Cluster.GPU.Name), speed)

@@ -75,8 +75,8 @@ func (v *View) besideOwn(in *screen.Context, r *row) string {
 	than := " than yours"
 	if r.setup.GPUs != own.setup.GPUs {
 		all := r.perGPU * float64(r.setup.GPUs) / (own.perGPU * float64(own.setup.GPUs))
-		than = " per GPU and " + moreWords(all) + " in total" + than + " on " + figure.Comma(own.setup.GPUs) +
-			" GPUs"
+		than = " per GPU and " + moreWords(all) + " in total" + than + " on " +
+			figure.Plural(own.setup.GPUs, "GPU")
 	}
 	switch own.room.fit {
 	case engine.Over:

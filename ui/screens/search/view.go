@@ -209,7 +209,7 @@ func (v *View) remarks(in *screen.Context) (texts []string, role themes.Role) {
 		share := figure.Percent(r.share)
 		return []string{"PARTIAL: stopped after " + share + " of the space", "PARTIAL " + share}, themes.Warn
 	}
-	all := figure.Comma(r.legal) + " layouts"
+	all := figure.Plural(r.legal, "layout")
 	counts := fmt.Sprintf("%s: %s evaluated, %s ruled out", all, figure.Comma(r.evaluated),
 		figure.Comma(max(0, r.legal-r.evaluated)))
 	return []string{counts + " by bounds, " + seconds(v.answer.seconds), counts, all}, themes.Muted
