@@ -34,8 +34,6 @@ var commented = [...]struct {
 }
 
 // machineOf finds the GPU and the cluster in the first line of a stamp.
-//
-//nolint:gochecknoglobals // made once, then only read
 var machineOf = regexp.MustCompile(`^# .* on \d+ x ([^():]+?)(?: \(([^()]+)\))?: dp \d+ tp`)
 
 // stamped takes the machine from the comment that this program writes above a file: no key of it has one.
