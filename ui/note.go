@@ -97,7 +97,7 @@ func (m *Model) alike() string {
 }
 
 // noteLayers tells which kinds of layers the focused knob cuts, where the model has several: those of each
-// rank, or all of them and what of their state is cut.
+// rank, or all of them and the part of their state that is cut.
 func (m *Model) noteLayers() []overlay.Paragraph {
 	text := ""
 	switch of := m.now.report.Memory; {
