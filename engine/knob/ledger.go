@@ -76,7 +76,10 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(only != "", "stack-lacks", InBackward, "an update in the backward goes with %s", only)
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only with %s", s.BaseDtype, adapters)
-	refuse(s.Attention != recipe.Flash, "stack-lacks", Attention, "flash attention here, not %s", s.Attention)
+	refuse(s.Attention != recipe.Flash && s.Attention != recipe.CuDNN, "stack-lacks", Attention,
+		"flash attention here, or cudnn, not %s", s.Attention)
+	refuse(s.Attention == recipe.CuDNN && s.Compile, "stack-lacks", Attention, "flash attention alone with "+
+		"compile on: torch.compile runs it where cudnn is asked for; allowed: flash, or compile off")
 	offloads := s.Offload.Optimizer()
 	refuse(s.Offload == recipe.OffloadOptimizer && !traits.HostOptimizer, "stack-lacks", Offload,
 		"no optimizer alone on the host; allowed: none, activations, and under FSDP2 (zero 2 or 3) weights "+

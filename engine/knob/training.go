@@ -187,6 +187,10 @@ func (s *Setup) training(into []Problem) []Problem {
 		{s.BaseDtype != "", "base-dtype", "frozen weights", frozen},
 		{s.Targets != "", "lora-targets", "LoRA", frozen},
 		{s.DoRA, DoRA, "DoRA", frozen},
+		{
+			s.Attention == recipe.CuDNN, Attention, "attention kernel to choose",
+			"pytorch, transformers and deepspeed have; allowed: flash, standard",
+		},
 		{s.Compile, "compile", "switch of torch.compile", "pytorch has (--calibration pytorch)"},
 		{s.InBackward, InBackward, "update in the backward", "pytorch has (--calibration pytorch)"},
 		{
@@ -218,6 +222,9 @@ func (s *Setup) training(into []Problem) []Problem {
 // common makes the stack the default one, without what stacks with a ledger alone have.
 func common(t *Setup) {
 	t.Stack, t.Training = recipe.DefaultStack, recipe.Training{}
+	if t.Attention == recipe.CuDNN {
+		t.Attention = recipe.Flash
+	}
 	if t.Optimizer.OnlyLedger() {
 		t.Optimizer = recipe.Adam
 	}

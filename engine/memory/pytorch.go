@@ -155,7 +155,7 @@ func (k pyTorch) steps(in *Input) *ledger.Result {
 	key := ledgerKey{
 		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.ZeRO,
 		in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers, k.zero,
-		in.Offload, in.Rates, in.Training, in.Node,
+		in.Offload, in.Rates, in.Training, in.Attention, in.Node,
 	}
 	res := in.ledgers[key]
 	if res == nil {
@@ -191,6 +191,7 @@ type ledgerKey struct {
 	offload                          recipe.Offload
 	rates                            ledger.Rates
 	training                         recipe.Training
+	attention                        recipe.Attention
 	node                             int // whose GPUs share its drives
 }
 
@@ -287,6 +288,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 		Layers: int64(in.Recompute.Layers), Loss: in.Loss, Steps: 2,
 		Compile: in.Training.Compile, Offload: in.Offload.Weights() && !k.zero,
 		HostSaved: in.Offload.Activations(), InBackward: in.Training.InBackward,
+		CuDNN: in.Attention == recipe.CuDNN,
 	}
 	if in.Training.Frozen() {
 		w.Rank, w.Targets = int64(in.Training.Rank), in.Training.TargetsOf(ledger.Targets(in.Program, code))

@@ -53,10 +53,12 @@ type Attention string
 const (
 	Flash    Attention = "flash"    // fused, scores never stored
 	Standard Attention = "standard" // scores, softmax and dropout mask stored (before 2022)
+	// CuDNN is cuDNN's fused kernel under PyTorch, where Flash is FlashAttention-2.
+	CuDNN Attention = "cudnn"
 )
 
 // Attentions lists every kernel, the default first.
-func Attentions() []Attention { return []Attention{Flash, Standard} }
+func Attentions() []Attention { return []Attention{Flash, Standard, CuDNN} }
 
 // MFUConvention says how core attention is counted in model FLOPs.
 type MFUConvention string

@@ -34,8 +34,11 @@ func given(r *record, w *ledger.Way) (knob.Given, bool) {
 	} else if w.Bytes == 2 {
 		list[knob.Optimizer] = recipe.AdamNoMaster
 	}
-	return list, !w.Slice && !w.CuDNN && !w.NoRepeat && !w.Offload && !w.HostSaved && w.Optimizer == "" &&
-		r.Optimizer == ""
+	if w.CuDNN {
+		list[knob.Attention] = recipe.CuDNN
+	}
+	return list, !w.Slice && (!w.CuDNN || !w.Compile) && !w.NoRepeat && !w.Offload && !w.HostSaved &&
+		w.Optimizer == "" && r.Optimizer == ""
 }
 
 // TestEvalOfRecords: eval of a measured step's setup takes as long as the ledger says, and has its memory.
