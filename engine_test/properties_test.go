@@ -229,10 +229,16 @@ func checkAddsUp(t failer, s engine.Setup, reused *engine.Evaluator) {
 		}
 	}
 	tm := r.Time
-	parts := tm.Compute + tm.Recompute + tm.Bubble + tm.Exposed + tm.Optimizer
+	parts := tm.Compute + tm.Recompute + tm.Bubble + tm.Exposed + tm.Optimizer + tm.Offload
 	whole := float64(r.Pipeline.Makespan + tm.Optimizer)
 	if info, _ := s.Schedule.Info(); info.SplitsBackward { // steps follow without a barrier
 		whole = r.Timeline.LongestSpan() + float64(tm.Optimizer)
+	}
+	if tm.Offload > 0 { // what the update copies is outside the pipeline
+		var e engine.Evaluator
+		again := e.Evaluate(s)
+		update := e.StepParts(&again).Update
+		whole += float64(update.Whole() - update.Seconds)
 	}
 	for _, c := range r.Communication {
 		if c.Dimension == "dp" || c.Dimension == "expert-dp" || c.Dimension == "mirror" {
@@ -248,8 +254,9 @@ func checkAddsUp(t failer, s engine.Setup, reused *engine.Evaluator) {
 			rows += float64(c.Exposed)
 		}
 	}
-	if rest := float64(tm.Exposed) - rows; math.Abs(rest) > 1e-9*float64(tm.Step) {
-		t.Fatalf("the rows have %g s of the %g s that are exposed: %+v", rows, float64(tm.Exposed),
+	waits := float64(tm.Exposed + tm.Offload)
+	if rest := waits - rows; math.Abs(rest) > 1e-9*float64(tm.Step) {
+		t.Fatalf("the rows have %g s of the %g s that are exposed or offload: %+v", rows, waits,
 			r.Communication)
 	}
 	if s.ZeRO < 2 && !same(whole, float64(tm.Step)) {
