@@ -14,7 +14,7 @@ func TestCuDNNByHand(t *testing.T) {
 	const (
 		s, heads, width, layers = 16384, 32, 128, 32
 		queries                 = s * heads * width
-		work                    = 2*s*queries + 2*s*128*width*132 // causal, half of the longest tile on 132 SMs
+		work                    = 2*s*queries + 2*s*128*width*132 // causal, tiles on 132 SMs
 		// kernels-pytorch.toml, heads of 128: FLOP/s and seconds of an element of the queries
 		flash = work/365e12 + 1.9e-12*queries + 2.5*work/300e12 + 20e-12*queries
 		cudnn = work/637e12 + 1.3e-12*queries + 2.5*work/572e12 + 11e-12*queries
