@@ -116,14 +116,14 @@ func copies(in *Input, rank int, dimension string, bytes, t record.Num, operands
 	if rec := in.Record; rec.On() && bytes.V > 0 {
 		at := rec.At("time.offload."+dimension, "rank", rank)
 		words := fmt.Sprintf("the update's copies of rank %d, %s", rank, dimension)
-		for id, of := range map[string]record.Num{"bytes": bytes, "seconds": t} {
-			unit := record.Seconds
-			if id == "bytes" {
-				unit = record.Traffic
-			}
+		for _, f := range [...]struct {
+			id   string
+			unit record.Unit
+			of   record.Num
+		}{{"bytes", record.Traffic, bytes}, {"seconds", record.Seconds, t}} {
 			at.Figure(record.Entry{
-				ID: id, Name: id + " of " + words, Symbol: id + " of " + words, Unit: unit,
-				Formula: of.Text(), Value: of.V,
+				ID: f.id, Name: f.id + " of " + words, Symbol: f.id + " of " + words, Unit: f.unit,
+				Formula: f.of.Text(), Value: f.of.V,
 				Source: "gradients and updated weights over the link to the host; states and gradients " +
 					"from drives and back, of all GPUs of the node",
 			}, operands...)
