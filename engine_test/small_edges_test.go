@@ -141,7 +141,7 @@ func TestModelsAtTheirLimits(t *testing.T) {
 		{"norms_per_layer", dense, func(m *model.Model) *int { return &m.NormsPer }, 0, model.MaxNorms},
 		{"local_window", dense, func(m *model.Model) *int { return &m.LocalWindow }, 0, model.MaxSequence},
 		{"mtp_layers", dense, func(m *model.Model) *int { return &m.MTPLayers }, 0, model.MaxMTPLayers},
-		{"mtp_passes", dense, func(m *model.Model) *int { return &m.MTPPasses }, 0, 0},
+		{"mtp_passes", dense, func(m *model.Model) *int { return &m.MTPPasses }, 0, 1},
 		{"mtp_passes", once, func(m *model.Model) *int { return &m.MTPPasses }, 0, model.MaxMTPLayers},
 		{"moe_layer_freq", dense, func(m *model.Model) *int { return &m.MoEFreq }, 0, 1},
 		{"top_k", moe, func(m *model.Model) *int { return &m.TopK }, 1, 64},

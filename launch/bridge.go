@@ -321,7 +321,6 @@ func readBridge(name string, data []byte, given Given) Reading {
 	r := readBridgeEntries(entries)
 	r.Problems = append(slices.Clone(sh.problems), r.Problems...)
 	r.Ignored = append(r.Ignored, sh.ignored...)
-	delete(r.Setup, modelPrefix+"mtp_layers")
 	r.grouped(sh)
 	if nodes, each := r.argument("nodes"), r.argument("gpus-per-node"); nodes > 0 && each > 0 &&
 		nodes <= layout.MaxGPUs/each {
@@ -342,7 +341,11 @@ func readBridgeEntries(entries []Entry) *reader {
 				f.key != "hybrid-layer-pattern"
 		})
 	})
-	return readEntries("bridge", append(bridgeRows(), rows...), entries)
+	r := readEntries("bridge", append(bridgeRows(), rows...), entries)
+	for _, of := range []string{"mtp_layers", "mtp_passes"} { // as the model has them
+		delete(r.Setup, modelPrefix+of)
+	}
+	return r
 }
 
 // withRecipe puts what is known of a recipe before the entries of a file, which win over it, and

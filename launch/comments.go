@@ -33,8 +33,8 @@ var commented = [...]struct {
 	{flat(knob.Seq), regexp.MustCompile(`(?i)\bseq(?:uence)?[- ]?len(?:gth)?\s*(?:=|:|of|is)?\s*(\d+)\b`)},
 }
 
-// machineOf finds the GPU and the cluster in the first line of a stamp.
-var machineOf = regexp.MustCompile(`^# .* on \d+ x ([^():]+?)(?: \(([^()]+)\))?: dp \d+ tp`)
+// machineOf finds the GPU and the cluster in the first line of a stamp; names of GPUs have brackets too.
+var machineOf = regexp.MustCompile(`^# .* on \d+ x (.+?)(?: \(([^()]+)\))?: dp \d+ tp`)
 
 // stamped takes the machine from the comment that this program writes above a file: no key of it has one.
 func (r *Reading) stamped(text []byte, lib *presets.Library) {
@@ -50,8 +50,8 @@ func (r *Reading) stamped(text []byte, lib *presets.Library) {
 	if _, err := lib.Cluster(cluster); err != nil {
 		key, id = "gpu", ""
 		for _, p := range lib.GPUs() {
-			if p.Name == gpu {
-				id = p.ID
+			if p.Name == gpu || p.Name == gpu+" ("+cluster+")" {
+				id, gpu, cluster = p.ID, p.Name, ""
 			}
 		}
 	}

@@ -94,7 +94,7 @@ func TestSubLayersOfMegatron(t *testing.T) {
 	}{
 		{text, 1, 2},
 		{strings.Replace(text, "--mtp-num-layers 2", "", 1), 1, 2},
-		{strings.Replace(text, "--mtp-use-repeated-layer", "", 1), 2, nil},
+		{strings.Replace(text, "--mtp-use-repeated-layer", "", 1), 2, 0},
 	} {
 		r := megatron.Read(d.File, []byte(c.text))
 		if got := r.Setup; got["mtp"] != true || got["set.model.mtp_layers"] != c.modules ||
@@ -125,6 +125,11 @@ func TestSubLayersOfMegatron(t *testing.T) {
 		if sparse.Model.Pattern = "DRD"; len(megatron.Refusals(&sparse)) == 0 {
 			t.Errorf("%s: no rule of the flags gives every choice", id)
 		}
+	}
+	other := strings.Replace(text, "--mtp-num-layers 2", "--mtp-num-layers 1", 1)
+	if r := megatron.Read(d.File, []byte(other)); len(r.Problems) != 1 ||
+		!strings.Contains(r.Problems[0].Message, "2 multi-token-prediction modules, --mtp-num-layers 1") {
+		t.Errorf("two numbers of modules: %v", r.Problems)
 	}
 	granite := setup(t, "granite-4.0-h-tiny", knob.Given{
 		knob.GPUs: 8, knob.EP: 8, knob.GBS: 32,

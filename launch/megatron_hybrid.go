@@ -152,6 +152,9 @@ func readPattern(v any, r *reader) error {
 	case len(letters) > model.MaxPattern:
 		return fmt.Errorf("more than %d letters", model.MaxPattern)
 	}
+	if n := r.argument("mtp-num-layers"); mtp && n > 0 && n != len(runs) {
+		return fmt.Errorf("it has %d multi-token-prediction modules, --mtp-num-layers %d", len(runs), n)
+	}
 	if mtp {
 		r.predicts(len(runs))
 	}

@@ -197,8 +197,8 @@ func readLayout(v any, r *reader) error {
 		return fmt.Errorf("it has %d layers, --num-layers %d", sum, n)
 	}
 	// a recipe may have its own
-	if n := r.number(modelPrefix+"mtp_layers", 0) * r.number(modelPrefix+"mtp_passes", 1); n != mtp &&
-		(r.Launcher == "megatron" || r.has("mtp-num-layers")) {
+	passes := max(r.number(modelPrefix+"mtp_passes", 1), 1)
+	if n := r.number(modelPrefix+"mtp_layers", 0) * passes; n != mtp && (r.Launcher == "megatron" || r.has("mtp-num-layers")) {
 		return fmt.Errorf("it has %d multi-token-prediction modules, --mtp-num-layers %d", mtp, n)
 	}
 	r.Setup["vpp"] = len(layers) / pp

@@ -264,11 +264,12 @@ func megatronExperts() []field {
 
 // predicts reads so many runs of prediction modules: of one module, where it is told that all are.
 func (r *reader) predicts(runs int) {
-	r.Setup["mtp"], r.Setup[modelPrefix+"mtp_layers"] = true, runs
 	const again = "mtp-use-repeated-layer"
+	modules, passes := runs, 0
 	if on, err := isOn(r.values[again].Value); runs > 1 && r.has(again) && err == nil && on {
-		r.Setup[modelPrefix+"mtp_layers"], r.Setup[modelPrefix+"mtp_passes"] = 1, runs
+		modules, passes = 1, runs
 	}
+	r.Setup["mtp"], r.Setup[modelPrefix+"mtp_layers"], r.Setup[modelPrefix+"mtp_passes"] = true, modules, passes
 }
 
 // expertLayers returns which layers have experts as Megatron-LM's list, or the frequency.

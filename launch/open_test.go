@@ -137,7 +137,7 @@ func TestMachineOfAFile(t *testing.T) {
 	stamp := func(machine string) string {
 		return "# Any on 32 x " + machine + ": dp 4 tp 8 pp 1\n# Written by meshscope 1\n"
 	}
-	for _, c := range []struct{ head, given, cluster, say string }{
+	rows := []struct{ head, given, cluster, say string }{
 		{"", "", "dgx-h100", "cluster dgx-h100 the file names no machine"},
 		{"", "b200-sxm", "node-of-b200-sxm", "--gpu b200-sxm"},
 		{stamp("A100 SXM4 80GB (dgx-a100)"), "", "dgx-a100", "comment A100 SXM4 80GB"},
@@ -146,7 +146,13 @@ func TestMachineOfAFile(t *testing.T) {
 		{stamp("A100 SXM4 80GB (dgx-a100)"), "b200-sxm", "node-of-b200-sxm", "--gpu b200-sxm"},
 		{stamp("A100 SXM4 80GB (dgx-a100, changed)"), "", "dgx-a100", "changed from its preset"},
 		{stamp("Q7 (mine)"), "", "dgx-h100", `"Q7 mine" is no preset`},
-	} {
+	}
+	for _, gpu := range presets.Default().GPUs() { // whose names may have brackets
+		id := presets.Default().NodeOf(gpu.GPU).ID
+		rows = append(rows, struct{ head, given, cluster, say string }{stamp(gpu.Name), "", id, gpu.Name},
+			struct{ head, given, cluster, say string }{stamp(gpu.Name + " (" + id + ")"), "", id, gpu.Name})
+	}
+	for _, c := range rows {
 		r := launch.Open("a.sh", []byte(c.head+megatronLine), presets.Default())
 		if c.given != "" {
 			r.Give("gpu", c.given)

@@ -105,7 +105,7 @@ func inBackwardKnob() Knob {
 		Help: "Updates each weight as soon as its gradient is there and frees that, so that gradients are " +
 			"never all there, at the cost of accumulation over micro-batches and of clipping by their norm.",
 		Off: func(s *Setup) (why, word string) {
-			return offWhere(!s.Stack.Traits().Ledger && !s.InBackward, "pytorch only", "")
+			return offWhere(s.Stack != recipe.PyTorch && !s.InBackward, "pytorch only", "")
 		},
 		fixes: becomes(func(t *Setup) { t.InBackward = false }),
 	}, func(s *Setup) *bool { return &s.InBackward })

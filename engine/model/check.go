@@ -195,7 +195,11 @@ func (c *checker) widths(m *Model) {
 	}
 	c.between("local_window", m.LocalWindow, 0, MaxSequence)
 	c.between("mtp_layers", m.MTPLayers, 0, MaxMTPLayers)
-	c.between("mtp_passes", m.MTPPasses, 0, map[bool]int{true: MaxMTPLayers}[m.MTPLayers == 1])
+	if m.MTPPasses > 1 && m.MTPLayers != 1 {
+		c.add("mtp_passes", strconv.Itoa(m.MTPPasses), "0 or 1 but for mtp_layers 1: one module runs again")
+	} else {
+		c.between("mtp_passes", m.MTPPasses, 0, MaxMTPLayers)
+	}
 	if m.ExtraParams < 0 || m.ExtraParams > MaxParameters {
 		c.add("params_extra", strconv.FormatInt(m.ExtraParams, 10),
 			fmt.Sprintf("a whole number from 0 to %d", int64(MaxParameters)))

@@ -108,7 +108,7 @@ type reader struct {
 // before those around it.
 func (r *reader) open() error {
 	if len(r.text) > MaxBytes {
-		return fmt.Errorf("longer than %d bytes, which no config.json is", MaxBytes)
+		return fmt.Errorf("longer than %d bytes, the limit of a config.json", MaxBytes)
 	}
 	text, err := input.Text(r.text)
 	if err == nil {
