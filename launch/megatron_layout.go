@@ -198,7 +198,8 @@ func readLayout(v any, r *reader) error {
 	}
 	// a recipe may have its own
 	passes := max(r.number(modelPrefix+"mtp_passes", 1), 1)
-	if n := r.number(modelPrefix+"mtp_layers", 0) * passes; n != mtp && (r.Launcher == "megatron" || r.has("mtp-num-layers")) {
+	if n := r.number(modelPrefix+"mtp_layers", 0) * passes; n != mtp &&
+		(r.Launcher == "megatron" || r.has("mtp-num-layers")) {
 		return fmt.Errorf("it has %d multi-token-prediction modules, --mtp-num-layers %d", mtp, n)
 	}
 	r.Setup["vpp"] = len(layers) / pp

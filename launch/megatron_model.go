@@ -269,7 +269,8 @@ func (r *reader) predicts(runs int) {
 	if on, err := isOn(r.values[again].Value); runs > 1 && r.has(again) && err == nil && on {
 		modules, passes = 1, runs
 	}
-	r.Setup["mtp"], r.Setup[modelPrefix+"mtp_layers"], r.Setup[modelPrefix+"mtp_passes"] = true, modules, passes
+	r.Setup["mtp"] = true
+	r.Setup[modelPrefix+"mtp_layers"], r.Setup[modelPrefix+"mtp_passes"] = modules, passes
 }
 
 // expertLayers returns which layers have experts as Megatron-LM's list, or the frequency.
