@@ -105,7 +105,8 @@ func tornado(knobs []advise.Knob) *report.Tornado {
 	signs := widget.TornadoSigns(showsUnicode())
 	var sides []widget.Sides
 	for i := range knobs {
-		sides = append(sides, overlay.Sides(&knobs[i]))
+		k := knobs[i].Expected()
+		sides = append(sides, overlay.Sides(&k))
 	}
 	scale := widget.NewTornado(sides, tornadoWidth)
 	out := &report.Tornado{Axis: scale.Axis, Legend: fmt.Sprintf("%s values that fit, %s values that do "+

@@ -76,6 +76,7 @@ func TestAdviseTornado(t *testing.T) {
 				Values        []struct {
 					Value   string
 					Step    float64 `json:"step_seconds"`
+					Slow    float64 `json:"pessimistic_step_seconds"`
 					Fits    bool
 					Refused bool
 				}
@@ -102,8 +103,8 @@ func TestAdviseTornado(t *testing.T) {
 				if slowest < 0 || v.Step > k.Values[slowest].Step {
 					slowest = i
 				}
-				if v.Fits && !v.Refused && (best == "none" || v.Step < bestStep) {
-					best, bestStep = v.Value, v.Step
+				if v.Fits && !v.Refused && (best == "none" || v.Slow < bestStep) {
+					best, bestStep = v.Value, v.Slow
 				}
 			}
 			for _, i := range []int{fastest, slowest} {

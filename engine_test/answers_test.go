@@ -165,6 +165,10 @@ func TestBatchHints(t *testing.T) {
 		{"llama3.1-405b", 8192, 512, ""}, // 4.2 M
 		{"llama3.1-405b", 8192, 128, "1.05 M tokens per step are below the 4 to 60 M of large models."},
 		{"llama3.1-405b", 8192, 16384, "134 M tokens per step are above the 4 to 60 M of large models."},
+		{
+			"llama3.1-405b", 8192, 1 << 17,
+			"1.07 billion tokens per step are above the 4 to 60 M of large models.",
+		},
 		{"llama3.1-405b", 4096, 15360, ""}, // DeepSeek-V3, 62.9 M
 		{"llama3.1-8b", 8192, 1, ""},       // a small model may have any
 	} {

@@ -17,6 +17,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search"
+	"meshscope/engine/units"
 	"meshscope/presets/hfconfig"
 )
 
@@ -218,8 +219,9 @@ func partlyFilled(s *engine.Setup) []Refusal {
 	return []Refusal{{
 		Rule: "nodes", Field: knob.GPUs,
 		Source: "pytorch/pytorch: torch/distributed/run.py, --nnodes and --nproc-per-node",
-		Because: fmt.Sprintf("every node starts equally many processes, and %d GPUs fill %d nodes of %d "+
-			"and %d of another; nearest: %s", s.GPUs, s.GPUs/node, node, s.GPUs%node, nearest),
+		Because: fmt.Sprintf("every node starts equally many processes, and %d GPUs fill %s of %d "+
+			"and %d of another; nearest: %s", s.GPUs, units.Plural(s.GPUs/node, "node"), node, s.GPUs%node,
+			nearest),
 	}}
 }
 

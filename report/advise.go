@@ -195,7 +195,7 @@ func (a *Advice) moves() Section {
 	if len(t.Rows) > 0 {
 		out.add(t)
 		if unproven {
-			out.say(fmt.Sprintf("to, speed: of the step where no unproven overlap works (all-to-all of "+
+			out.say(fmt.Sprintf("to, speed: of the step "+advise.SlowEnd+" (all-to-all of "+
 				"experts, ZeRO traffic of every micro-batch), %s now; moves are ranked by it",
 				figure.FineSeconds(a.PessimisticStep)))
 		}
@@ -254,23 +254,27 @@ func (a *Advice) steps() Section {
 		t.Head[3] = strings.Repeat(" ", max(a.Tornado.Axis-1, 0)) + "now"
 	}
 	for i := range a.Knobs {
-		k := &a.Knobs[i]
+		k, best := a.Knobs[i].Expected(), a.Knobs[i].Best()
 		bar := ""
 		if a.Tornado != nil {
 			bar = a.Tornado.Bars[i]
 		}
 		fastest, slowest := k.Ends()
-		t.add(Word(string(k.ID)), Word(k.Current), Word(endWords(k, fastest)), picture(bar),
-			Word(endWords(k, slowest)), Word(bestWords(k)))
+		t.add(Word(string(k.ID)), Word(k.Current), Word(endWords(&k, fastest)), picture(bar),
+			Word(endWords(&k, slowest)), Word(bestWords(best, k.Current)))
 	}
 	out := Section{
 		Heading: "Each knob alone",
-		Lead: "step time at its fastest and slowest value, now " + figure.Headline(a.PessimisticStep) +
+		Lead: "step time at its fastest and slowest value, now " + figure.Headline(a.Report.Time.Step) +
 			", and the best value that fits",
 		Blocks: []Block{t},
 	}
 	if a.Tornado != nil {
 		out.say(a.Tornado.Legend)
+	}
+	if a.PessimisticStep > a.Report.Time.Step {
+		out.say("order, best: of the step " + advise.SlowEnd + ", " +
+			figure.FineSeconds(a.PessimisticStep) + " now")
 	}
 	out.say("x does not fit, ! some launcher rejects it")
 	return out
@@ -307,17 +311,17 @@ func endWords(k *advise.Knob, v *advise.Value) string {
 	return text
 }
 
-// bestWords returns the fitting value of a knob with the shortest step.
-func bestWords(k *advise.Knob) string {
-	switch best := k.Best(); {
+// bestWords returns the best fitting value of a knob, with its expected step.
+func bestWords(best *advise.Value, now string) string {
+	switch {
 	case best == nil:
 		return "none"
-	case best == &k.Now:
+	case best.Text == now:
 		return best.Text + " (now)"
 	case best.Refused:
-		return best.Text + ", " + figure.FineSeconds(best.Step) + " !"
+		return best.Text + ", " + figure.FineSeconds(best.Expected) + " !"
 	default:
-		return best.Text + ", " + figure.FineSeconds(best.Step)
+		return best.Text + ", " + figure.FineSeconds(best.Expected)
 	}
 }
 

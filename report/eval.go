@@ -142,8 +142,8 @@ func largeBatch(s *engine.Setup, r *engine.Report) string {
 		slices.ContainsFunc(r.Problems, func(p engine.Problem) bool { return p.Field == string(knob.GBS) }) {
 		return ""
 	}
-	return fmt.Sprintf("%.3g M tokens a step, above the 4 to 60 M of large models (--gbs counts sequences; "+
-		"in tokens: 4Mtok)", tokens/1e6)
+	return fmt.Sprintf("%s tokens a step, above the 4 to 60 M of large models (--gbs counts sequences; "+
+		"in tokens: 4Mtok)", knob.TokenWords(tokens))
 }
 
 // softwareWords lists what the software runs where a knob has a say, auto resolved:

@@ -63,7 +63,8 @@ func (a *adviser) tight(m *engine.Memory) string {
 	if !m.Fits || a.roomy(m) {
 		return ""
 	}
-	return fmt.Sprintf("no margin: %.1f GiB free, of %.1f", (m.Usable - m.Peak).GiB(), a.margin(m).GiB())
+	return fmt.Sprintf("no margin: %.1f GiB free, %.1f asked for", (m.Usable - m.Peak).GiB(),
+		a.margin(m).GiB())
 }
 
 // beyond is why a move comes last that is faster than the best layout of a search, or fits

@@ -111,7 +111,8 @@ func BatchHint(s *engine.Setup) string {
 	if n > batchHigh {
 		than = "above"
 	}
-	return fmt.Sprintf("%.3g M tokens per step are %s the 4 to 60 M of large models.", n/1e6, than)
+	return fmt.Sprintf("%s tokens per step are %s the 4 to 60 M of large models.", knob.TokenWords(n),
+		than)
 }
 
 func rules() []rule {
@@ -245,7 +246,7 @@ func fitRules() []rule {
 			followed: func(a *adviser) bool { return UsualBatch(a.now.Tokens()) },
 			why: func(a *adviser) string {
 				n := a.now.Tokens()
-				text := fmt.Sprintf("a step has %.3g M tokens", n/1e6)
+				text := fmt.Sprintf("a step has %s tokens", knob.TokenWords(n))
 				switch {
 				case n > batchHigh/nearly:
 					text += "; fewer with less DP or fewer micro-batches: GPUs then go to TP, PP or CP"
@@ -350,12 +351,15 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 	}
 }
 
+// SlowEnd says of which step the slow end is, by which everything here ranks.
+const SlowEnd = "where no unproven overlap works"
+
 // against compares the steps of a move and of now by their slow ends, and names those where they are others
 // than the steps that a report shows.
 func (a *adviser) against(m *Move) string {
 	text := fmt.Sprintf("predicted %.3g s per step instead of %.3g", m.PessimisticStep, a.step)
 	if a.step > a.report.Time.Step || m.PessimisticStep > m.Report.Time.Step {
-		text += " where no unproven overlap works"
+		text += " " + SlowEnd
 	}
 	return text
 }

@@ -138,10 +138,10 @@ type Knob struct {
 // Value is one value of a knob.
 type Value struct {
 	Text string        `json:"value"`
-	Step units.Seconds `json:"step_seconds"` // the slow end (engine.PessimisticStep)
+	Step units.Seconds `json:"pessimistic_step_seconds"` // the slow end (engine.PessimisticStep)
 	Peak units.Bytes   `json:"peak_bytes"`
 	// Expected is the step of the report, of which Step is the slow end.
-	Expected units.Seconds `json:"-"`
+	Expected units.Seconds `json:"step_seconds"`
 
 	StepBand float64 `json:"error_band_step"` // relative errors of Step and Peak, see engine.Evidence
 	PeakBand float64 `json:"error_band_memory"`
@@ -152,6 +152,17 @@ type Value struct {
 	Refused bool `json:"refused,omitempty"`
 	// Last is why other values that fit come before it; see Move.
 	Last string `json:"ranked_last_because,omitempty"`
+}
+
+// Expected returns the knob with the steps that reports show in place of their slow ends.
+func (k *Knob) Expected() Knob {
+	out := *k
+	out.Values = slices.Clone(k.Values)
+	out.Now.Step = k.Now.Expected
+	for i := range out.Values {
+		out.Values[i].Step = out.Values[i].Expected
+	}
+	return out
 }
 
 // Ends returns the values with the shortest and the longest step, whether they fit or

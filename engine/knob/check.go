@@ -185,7 +185,7 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	}
 	if tokens := s.Tokens(); tokens > vastBatch {
 		warnf(vastCode, GBS, "the global batch is %d sequences, %s tokens per step, more than any published "+
-			"run", s.GBS, vastWords(tokens))
+			"run", s.GBS, TokenWords(tokens))
 	}
 	if width, by := s.UnevenScan(); width > 0 {
 		warnf("narrow-scan", TP, "%s: the input projection of linear attention is %d wide on a rank of tp "+
@@ -226,13 +226,16 @@ func GivenBatch(problems []Problem, s *Setup) []Problem {
 	return problems
 }
 
-// vastWords returns a number of tokens in billions or, from a thousand of them on, in
+// TokenWords returns a number of tokens in millions, from a thousand of them on in billions, then in
 // trillions.
-func vastWords(tokens float64) string {
-	if tokens >= 1e12 {
+func TokenWords(tokens float64) string {
+	switch { // three figures of 999.5 would be 1e+03
+	case tokens >= 999.5e9:
 		return fmt.Sprintf("%.3g trillion", tokens/1e12)
+	case tokens >= 999.5e6:
+		return fmt.Sprintf("%.3g billion", tokens/1e9)
 	}
-	return fmt.Sprintf("%.3g billion", tokens/1e9)
+	return fmt.Sprintf("%.3g M", tokens/1e6)
 }
 
 func fromSchedule(i schedule.Issue) Problem {

@@ -76,7 +76,8 @@ func (d *Draft) resolveGPUs(s *Setup) (divides bool, err error) {
 		if nodes && s.Nodes() != d.nodes {
 			return false, &ConflictError{
 				Fields: [2]string{string(GPUs), string(Nodes)},
-				Why:    fmt.Sprintf("%d GPUs fill %d nodes of %d, not %d", s.GPUs, s.Nodes(), node, d.nodes),
+				Why: fmt.Sprintf("%d GPUs fill %s of %d, not %d", s.GPUs,
+					units.Plural(s.Nodes(), "node"), node, d.nodes),
 			}
 		}
 	case nodes:

@@ -132,8 +132,8 @@ func (a *Advice) moves() []adviceLine {
 		}
 	}
 	if slow := a.found.PessimisticStep; slow > a.report.Time.Step && len(a.found.Moves) > 0 {
-		lines = append(lines, a.wrapped(themes.Muted, 3, fmt.Sprintf("speed and order: of the step where no "+
-			"unproven overlap works, %s now", figure.Seconds(slow)))...)
+		lines = append(lines, a.wrapped(themes.Muted, 3, fmt.Sprintf("speed and order: of the step "+
+			advise.SlowEnd+", %s now", figure.Seconds(slow)))...)
 	}
 	if len(a.found.Moves) == 0 {
 		lines = append(lines,

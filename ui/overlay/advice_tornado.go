@@ -1,8 +1,6 @@
 package overlay
 
 import (
-	"slices"
-
 	"meshscope/engine/advise"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -58,7 +56,7 @@ func (a *Advice) tornado() []adviceLine {
 	var spans []widget.Sides
 	var knobs []advise.Knob
 	for i := range a.found.Knobs {
-		knobs = append(knobs, expected(&a.found.Knobs[i]))
+		knobs = append(knobs, a.found.Knobs[i].Expected())
 		spans = append(spans, Sides(&knobs[i]))
 	}
 	scale := widget.NewTornado(spans, c.high-c.bar)
@@ -98,17 +96,6 @@ func mark(v *advise.Value, g widget.Glyphs) (sign string, role themes.Role) {
 		return "!", themes.Warn
 	}
 	return " ", themes.Text
-}
-
-// expected returns a knob with the steps that the rest of the program shows in place of their slow ends.
-func expected(k *advise.Knob) advise.Knob {
-	out := *k
-	out.Values = slices.Clone(k.Values)
-	out.Now.Step = k.Now.Expected
-	for i := range out.Values {
-		out.Values[i].Step = out.Values[i].Expected
-	}
-	return out
 }
 
 // tornadoLine draws a knob; best is the value that ranks first, by the slow end as everywhere.
