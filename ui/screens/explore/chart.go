@@ -216,8 +216,11 @@ func row(in *screen.Context, s *Sweep, c columns, w int, label string, role them
 	l.Put(in.Paint(role), label)
 	for i := c.first; i < c.last; i++ {
 		text, look := figure.Unknown, themes.Muted
-		if p := &s.Points[i]; p.Known {
+		switch p := &s.Points[i]; {
+		case p.Known:
 			text, look = cell(p)
+		case s.Pending && !p.Large: // not "n/a", which is that of an illegal value
+			text = in.Glyphs.Ellipsis
 		}
 		end := chartLabel + (i-c.first+1)*c.width - 2
 		if text[len(text)-1] == '!' {

@@ -134,6 +134,19 @@ func TestPanels(t *testing.T) {
 	}
 }
 
+// TestChartPending: a value whose figures are still being computed is not shown as one without any.
+func TestChartPending(t *testing.T) {
+	in := input(t, colorprofile.ASCII, presets.DefaultSetup(), bare())
+	for _, pending := range []bool{true, false} {
+		s := sweepOf(6, 2)
+		s.Pending = pending
+		text := strings.Join(Chart(in, s, 66, 12), "\n")
+		if strings.Contains(text, "n/a") == pending || strings.Contains(text, in.Glyphs.Ellipsis) != pending {
+			t.Errorf("pending: %v\n%s", pending, text)
+		}
+	}
+}
+
 // TestWholeSentences: what is assumed is shown in whole sentences, and the number of
 // those that have no room is right.
 func TestWholeSentences(t *testing.T) {

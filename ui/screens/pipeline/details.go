@@ -33,11 +33,20 @@ func (v *View) details(in *screen.Context, l *layout, cursor *spot, w, h int) []
 		return widget.Height(lines, w, h)
 	}
 	b := &l.blocks[cursor.block]
-	all := v.paceFacts(b, cursor.rank)
-	if kinds := kindsOf(b, cursor.rank, (w-factWidth)*kindLines); kinds != "" {
-		all = append(all, [2]string{"layers", kinds})
+	all := v.paceFacts(b, cursor.rank, "")
+	room := h - len(lines) // of the layers
+	for _, fact := range all {
+		room -= len(widget.Wrap(fact[1], w-factWidth))
 	}
-	if len(lines)+len(all) < h-1 {
+	kinds := kindsOf(b, cursor.rank, (w-factWidth)*min(room, kindLines))
+	switch {
+	case kinds != "" && room < 1:
+		all = v.paceFacts(b, cursor.rank, report.Kinds(&b.report.Memory.Ranks[cursor.rank]))
+	case kinds != "":
+		all = append(all, [2]string{"layers", kinds})
+		room -= len(widget.Wrap(kinds, w-factWidth))
+	}
+	if room > 0 {
 		lines = append(lines, widget.Blank(w))
 	}
 	for _, fact := range append(all, facts(b, cursor.rank)...) {

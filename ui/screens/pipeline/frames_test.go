@@ -181,6 +181,29 @@ func TestFrameKinds(t *testing.T) {
 	}
 }
 
+// TestKindsWhereRoomIsShort: where the kinds of all ranks have no room under the picture, those of the
+// cursor's rank are there.
+func TestKindsWhereRoomIsShort(t *testing.T) {
+	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 8, 1, 32))
+	ranks := in.Report.Memory.Ranks
+	for i := range ranks {
+		ranks[i].Layers, ranks[i].Kinds = 12, []memory.KindLayers{
+			{Name: "Mamba 2", Layers: 6 - i%2}, {Name: "MoE", Layers: 4 + i%3}, {Name: "full", Layers: 1},
+		}
+	}
+	v := &View{}
+	for h, want := range map[int]string{
+		20: "layers        rank 0: 6 Mamba 2, 4 MoE, 1 full",
+		18: "rank 0        layers 6 Mamba 2, 4 MoE, 1 full; F 1.00 ms",
+	} {
+		text := ansi.Strip(strings.Join(v.Render(in.At(80, h)), "\n"))
+		if !strings.Contains(text, want) || !strings.Contains(text, "\n 7│") ||
+			!strings.Contains(text, "its idle time") {
+			t.Error(text)
+		}
+	}
+}
+
 // TestFrameInTurn shows one of two schedules in the place of both.
 func TestFrameInTurn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, spec(schedule.OneFOneB, 4, 1, 24))

@@ -8,10 +8,11 @@ import (
 	"meshscope/report/figure"
 )
 
-// paceFacts lists the work of the cursor's rank and the causes of its idle time.
-func (v *View) paceFacts(b *block, rank int) [][2]string {
+// paceFacts lists the work of the cursor's rank and the causes of its idle time; kinds, where given, stand in
+// place of the number of its layers.
+func (v *View) paceFacts(b *block, rank int, kinds string) [][2]string {
 	line := b.line
-	out := [][2]string{{fmt.Sprintf("rank %d", rank), pace(b, rank, slowestRank(line))}}
+	out := [][2]string{{fmt.Sprintf("rank %d", rank), pace(b, rank, slowestRank(line), kinds)}}
 	if st := &line.Ranks[rank]; st.Idle > 0 && line.Makespan > 0 {
 		out = append(out, [2]string{"its idle time", idleText(v.waits(line, rank), st.Idle, line.Makespan)})
 	}
@@ -30,12 +31,16 @@ func slowestRank(line *schedule.Timeline) int {
 }
 
 // pace describes the time a rank takes for a micro-batch, compared with the slowest rank.
-func pace(b *block, rank, most int) string {
+func pace(b *block, rank, most int, kinds string) string {
 	own := func(r int) string {
 		f, back := b.line.PerMicroBatch(r)
 		text := fmt.Sprintf("F %s and B %s", seconds(f), seconds(back))
 		if m := b.report.Memory; m != nil && r < len(m.Ranks) && m.Ranks[r].Layers > 0 {
-			text = figure.Plural(m.Ranks[r].Layers, "layer") + ", " + text
+			layers := figure.Plural(m.Ranks[r].Layers, "layer") + ", "
+			if r == rank && kinds != "" {
+				layers = "layers " + kinds + "; "
+			}
+			text = layers + text
 		}
 		return text
 	}
