@@ -2,10 +2,12 @@ package launch_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"meshscope/launch"
+	"meshscope/presets"
 )
 
 // flagged returns what a call of Megatron-LM with some flags is read as.
@@ -48,6 +50,35 @@ func TestFlagsThatGoTogether(t *testing.T) {
 		}
 		if key, value, _ := strings.Cut(want, " "); fmt.Sprint(r.Setup[key]) != value {
 			t.Errorf("%s: %s is %v, want %s", flags, key, r.Setup[key], value)
+		}
+	}
+}
+
+// TestPatternsOfLayers: a pattern that gives no layers is named, with or without --num-layers, and what counts
+// with it alone is no problem of its own.
+func TestPatternsOfLayers(t *testing.T) {
+	const empty, letters = "has no letter of a layer: allowed are *GM-E", "only the letters *GM-E are modelled"
+	sizes := "--hidden-size 64 --num-attention-heads 4 --vocab-size 320 --num-experts 4 --mamba-num-heads 4 " +
+		"--mamba-num-groups 4 --micro-batch-size 1 --seq-length 64 --global-batch-size 8 --bf16 "
+	for pattern, want := range map[string]string{
+		"/*E/*E": empty, "/M/M": empty, "": empty, "QQ": letters, "QQ/*E": letters,
+		"M*EE/M*": "of prediction modules only *E is modelled",
+	} {
+		for _, flags := range []string{"", sizes, sizes + "--num-layers 4 "} {
+			text := "torchrun --nproc-per-node 8 pretrain_hybrid.py " + flags + "--hybrid-layer-pattern '" +
+				pattern + "'\n"
+			r := launch.Open("p.sh", []byte(text), presets.Default())
+			if len(r.Problems) == 0 {
+				r.Resolve(presets.Default())
+			}
+			problem := want == empty
+			named := slices.ContainsFunc(lacking(&r), func(p launch.Problem) bool {
+				return p.Key == "hybrid-layer-pattern" && p.Line == 1 && strings.Contains(p.Message, want) &&
+					strings.Contains(p.Message, pattern)
+			})
+			if !named || problem != (len(r.Problems) > 0) || len(r.Problems) > 1 {
+				t.Errorf("%q after %q: %+v, %+v", pattern, flags, r.Problems, r.Unknown)
+			}
 		}
 	}
 }

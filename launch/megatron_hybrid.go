@@ -36,7 +36,10 @@ func megatronHybrid() []field {
 		}.under("experimental-attention-variant")
 	}
 	letters := func(key string, write func(s *engine.Setup) (any, bool)) field {
-		return field{key: key, from: []string{modelPrefix + "layer_pattern"}, write: write, read: readPattern}
+		return field{
+			key: key, from: []string{modelPrefix + "layer_pattern"}, write: write,
+			read: func(v any, r *reader) error { return readPattern(key, v, r) },
+		}
 	}
 	scan := func(key, figure string, of func(*model.Model) int) field {
 		return architecture(key, figure, of, func(m *model.Model) bool { return m.Has(model.LetterMamba) })
@@ -138,24 +141,30 @@ func predictionLetters(experts bool) string {
 }
 
 // readPattern reads what hybridPattern writes.
-func readPattern(v any, r *reader) error {
+func readPattern(key string, v any, r *reader) error {
 	text := strings.Trim(fmt.Sprint(v), "'\"")
 	main, modules, mtp := strings.Cut(text, "/")
 	letters := strings.ReplaceAll(main, "|", "")
 	module := predictionLetters(strings.ContainsRune(letters, model.LetterExperts))
 	runs := strings.Split(modules, "/")
 	switch {
-	case mtp && slices.ContainsFunc(runs, func(m string) bool { return m != module }):
-		return foreignf("%s: of prediction modules only %s is modelled", text, module)
-	case strings.Trim(letters, "*GM-E") != "" || letters == "":
-		return foreignf("%s: only the letters *GM-E are modelled", text)
+	case letters == "":
+		return fmt.Errorf("%s has no letter of a layer: allowed are *GM-E, before a slash", shown(text))
+	case strings.Trim(letters, "*GM-E") != "":
+		return foreignf("%s: before a slash only the letters *GM-E are modelled", text)
 	case len(letters) > model.MaxPattern:
 		return fmt.Errorf("more than %d letters", model.MaxPattern)
 	}
-	if n := r.argument("mtp-num-layers"); mtp && n > 0 && n != len(runs) {
+	switch n := r.argument("mtp-num-layers"); {
+	case mtp && slices.ContainsFunc(runs, func(m string) bool { return m != module }):
+		r.lost["mtp"] = true
+		r.unknown("mtp", fmt.Sprintf("%s: %s: of prediction modules only %s is modelled", key, text, module),
+			r.values[key].Line)
+		delete(r.Setup, modelPrefix+"mtp_layers")
+		delete(r.Setup, modelPrefix+"mtp_passes")
+	case mtp && n > 0 && n != len(runs):
 		return fmt.Errorf("it has %d multi-token-prediction modules, --mtp-num-layers %d", len(runs), n)
-	}
-	if mtp {
+	case mtp:
 		r.predicts(len(runs))
 	}
 	if r.Launcher != "bridge" { // whose recipe has the model

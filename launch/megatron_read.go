@@ -30,7 +30,7 @@ func isScript(name string) bool {
 
 // megatronWord finds what only a script of Megatron-LM or of a fork has.
 var megatronWord = regexp.MustCompile(
-	`^--?(?:tensor[-_]model[-_]parallel[-_]size|pipeline[-_]model[-_]parallel[-_]size|num[-_]attention[-_]heads|micro[-_]batch[-_]size)\b|(?:^|/)pretrain_gpt\.py$`,
+	`^--?(?:tensor[-_]model[-_]parallel[-_]size|pipeline[-_]model[-_]parallel[-_]size|num[-_]attention[-_]heads|micro[-_]batch[-_]size)\b|(?:^|/)pretrain_(?:gpt|hybrid|mamba)\.py$`,
 )
 
 // scriptWords returns the words of a script that it runs, has in parts that are not followed, or assigns;
@@ -320,7 +320,7 @@ func (r *reader) finishModel(without string, moe bool) {
 		why, line := "the file names no model", 0
 		r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool {
 			if strings.HasPrefix(u.Key, modelPrefix) {
-				if line == 0 && slices.Contains([]string{"layers", "hidden", "heads"},
+				if line == 0 && slices.Contains([]string{"layers", "hidden", "heads", "layer_pattern"},
 					strings.TrimPrefix(u.Key, modelPrefix)) {
 					why, line = u.Why, u.Line
 				}
@@ -332,6 +332,11 @@ func (r *reader) finishModel(without string, moe bool) {
 			r.unknown("model", why, line)
 		}
 		return
+	}
+	if r.lost[modelPrefix+"layer_pattern"] { // which alone tells the layers that have these
+		maps.DeleteFunc(r.Setup, func(key string, _ any) bool {
+			return strings.HasPrefix(key, modelPrefix+"linear_") || key == modelPrefix+"conv_width"
+		})
 	}
 	mla := r.has("multi-latent-attention")
 	noHidden, noHeads := r.lost[modelPrefix+"hidden"], r.lost[modelPrefix+"heads"]
