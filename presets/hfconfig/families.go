@@ -358,7 +358,9 @@ func (r *reader) allFull() {
 // words reads a list of texts.
 func (r *reader) words(key string, fields ...string) []string {
 	var list []string
-	r.find(key, &list, "a list of texts", fields)
+	if !r.find(key, &list, "a list of texts", fields) {
+		return nil // not what was read before an item that is no text
+	}
 	return list
 }
 

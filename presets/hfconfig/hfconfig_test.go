@@ -352,6 +352,24 @@ func TestOtherPartsBeyondAnyModel(t *testing.T) {
 	}
 }
 
+// TestRefusedOnce: layers that no key tells rightly are one problem, of a key that the file has.
+func TestRefusedOnce(t *testing.T) {
+	for key, kinds := range map[string][]string{
+		"hybrid_override_pattern": {`""`, "null", "5"},
+		"layer_types":             {"[1,2]", `[["mlp"],2]`, "5"},
+		"layers_block_type":       {"[1,2]", `[["mlp"],2]`},
+	} {
+		for _, kind := range kinds {
+			for _, layers := range [][]string{{"num_hidden_layers-="}, {"num_hidden_layers=2"}} {
+				r := hfconfig.Read(small("nemotron_h", append(layers, key+"="+kind)...))
+				if len(r.Problems) != 1 || !strings.HasSuffix(r.Problems[0].Key, key) {
+					t.Errorf("%s %s %v: %v", key, kind, layers, r.Problems)
+				}
+			}
+		}
+	}
+}
+
 // TestRefused: what cannot be counted, or contradicts itself, is refused by name and place, and
 // all of it at once.
 func TestRefused(t *testing.T) {

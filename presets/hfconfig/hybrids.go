@@ -1,6 +1,7 @@
 package hfconfig
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -156,10 +157,13 @@ func nemotronH(r *reader) {
 	m := &r.Model
 	list, letters := r.first("layers_block_type", "layer_types"),
 		r.word("hybrid_override_pattern", "layer_pattern")
+	_, inLetters := r.keys["hybrid_override_pattern"]
 	if !r.has("num_hidden_layers") {
 		n := len(letters)
-		if letters == "" {
-			n = len(r.words(list))
+		if letters == "" && r.has(list) { // which is read below
+			var kinds []json.RawMessage
+			_ = json.Unmarshal(r.keys[list].raw, &kinds)
+			n = len(kinds)
 		}
 		r.keys["num_hidden_layers"] = value{raw: []byte(strconv.Itoa(n)), path: "num_hidden_layers"}
 	}
@@ -176,6 +180,8 @@ func nemotronH(r *reader) {
 	case letters != "":
 		r.patternOf(letters)
 		r.skip("hybrid_override_pattern tells each layer", list)
+	case inLetters && !r.has(list):
+		r.long("hybrid_override_pattern", 0)
 	default:
 		of["mlp"], of["moe"] = model.LetterMLP, model.LetterExperts
 		r.letters(list, of)
