@@ -107,7 +107,10 @@ func torchtuneTunes(r *reader) {
 	t, component := torchtuneAdapters(), r.values["model._component_"]
 	name := lastPart(strings.ReplaceAll(fmt.Sprint(component.Value), ".", "/"))
 	how := "full"
-	on := func(key string) bool { return r.values[key].Value == true }
+	on := func(key string) bool {
+		is, err := isOn(r.values[key].Value)
+		return r.said(key) && is && err == nil
+	}
 	switch {
 	case strings.HasPrefix(name, "qlora_"), strings.HasPrefix(name, "lora_") && on("model.quantize_base"):
 		how = "qlora"
@@ -166,12 +169,16 @@ func torchtuneStack(r *reader) {
 		r.assume(flat(knob.Calibration), string(recipe.PyTorch), why)
 		return
 	}
+	reason := "modelled in bf16 alone, without tp and cp"
+	if !r.said("dtype") {
+		reason += ": the file has no dtype"
+	}
 	for key, of := range map[string]string{
 		"loss._component_": flat(knob.Loss), compileKey: compileKey, inBackwardKey: flat(knob.InBackward),
 	} {
 		if r.Setup[of] != nil {
 			delete(r.Setup, of)
-			torchtuneAdapters().noEffect(r, "modelled in bf16 without tp and cp alone", key)
+			torchtuneAdapters().noEffect(r, reason, key)
 		}
 	}
 	r.plainOffload(recipe.PyTorch)

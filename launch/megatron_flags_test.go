@@ -54,12 +54,15 @@ func TestFlagsThatGoTogether(t *testing.T) {
 	}
 }
 
-// TestPatternsOfLayers: a pattern that gives no layers is named, with or without --num-layers, and what counts
-// with it alone is no problem of its own.
+// TestPatternsOfLayers: a pattern that gives no layers is named, with or without --num-layers, and what
+// counts with it alone is no problem of its own.
 func TestPatternsOfLayers(t *testing.T) {
-	const empty, letters = "has no letter of a layer: allowed are *GM-E", "only the letters *GM-E are modelled"
-	sizes := "--hidden-size 64 --num-attention-heads 4 --vocab-size 320 --num-experts 4 --mamba-num-heads 4 " +
-		"--mamba-num-groups 4 --micro-batch-size 1 --seq-length 64 --global-batch-size 8 --bf16 "
+	const (
+		empty   = "has no letter of a layer: allowed are *GM-E"
+		letters = "only the letters *GM-E are modelled"
+	)
+	sizes := "--hidden-size 64 --num-attention-heads 4 --vocab-size 320 --num-experts 4 " +
+		"--mamba-num-heads 4 --mamba-num-groups 4 --micro-batch-size 1 --seq-length 64 --global-batch-size 8 --bf16 "
 	for pattern, want := range map[string]string{
 		"/*E/*E": empty, "/M/M": empty, "": empty, "QQ": letters, "QQ/*E": letters,
 		"M*EE/M*": "of prediction modules only *E is modelled",

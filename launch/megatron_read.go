@@ -30,7 +30,9 @@ func isScript(name string) bool {
 
 // megatronWord finds what only a script of Megatron-LM or of a fork has.
 var megatronWord = regexp.MustCompile(
-	`^--?(?:tensor[-_]model[-_]parallel[-_]size|pipeline[-_]model[-_]parallel[-_]size|num[-_]attention[-_]heads|micro[-_]batch[-_]size)\b|(?:^|/)pretrain_(?:gpt|hybrid|mamba)\.py$`,
+	`^--?(?:tensor[-_]model[-_]parallel[-_]size|pipeline[-_]model[-_]parallel[-_]size` +
+		`|num[-_]attention[-_]heads|micro[-_]batch[-_]size)\b` +
+		`|(?:^|/)pretrain_(?:gpt|hybrid|mamba)\.py$`,
 )
 
 // scriptWords returns the words of a script that it runs, has in parts that are not followed, or assigns;

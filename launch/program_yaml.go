@@ -278,7 +278,9 @@ func torchtune() form {
 		},
 	}
 	f.rows = append(f.rows, torchtuneRows()...)
-	f.prepare = folded(func(key string) bool { return key == torchtuneAdapters().word(targetsKey) })
+	f.prepare = folded(func(key string) bool {
+		return key == inBackwardKey || key == torchtuneAdapters().word(targetsKey)
+	})
 	f.finish = func(r *reader) {
 		var program string
 		if at := slices.IndexFunc(r.amid.starter,

@@ -49,3 +49,24 @@ func TestSwitchOfDoRA(t *testing.T) {
 		}
 	}
 }
+
+// TestSwitchOfGradientsFreed: torchtune's switch is read in every word of YAML, a list is none, and where it
+// has no effect the reason is one that the file has.
+func TestSwitchOfGradientsFreed(t *testing.T) {
+	for _, c := range []struct{ builder, word, more, want string }{
+		{"llama3_8b", "True", "", "modelled in bf16 alone, without tp and cp: the file has no dtype"},
+		{"llama3_8b", "[null, 1]", "", "is neither true nor false"},
+		{"llama3_8b", "3", "", "is neither true nor false"},
+		{"llama3_8b", "yes", "dtype: bf16\ntensor_parallel_dim: 2\n", "bf16 alone, without tp and cp "},
+		{"lora_llama3_8b", "yes", "dtype: bf16\n", "its recipes of adapters do not read it"},
+		{"lora_llama3_8b", "no", "dtype: bf16\n", "says nothing of the setup"},
+	} {
+		o := launch.Open("a.yaml", []byte("model:\n  _component_: torchtune.models.llama3."+c.builder+
+			"\nbatch_size: 2\noptimizer:\n  _component_: torch.optim.AdamW\noptimizer_in_bwd: "+c.word+"\n"+
+			c.more), presets.Default())
+		if text := fmt.Sprint(o.Ignored, o.Problems); !strings.Contains(text, c.want) ||
+			o.Setup["optimizer_in_backward"] == true {
+			t.Errorf("%s %s: %s", c.builder, c.word, text)
+		}
+	}
+}

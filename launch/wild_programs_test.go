@@ -406,7 +406,7 @@ func wildPrograms() []wild {
 				"model": "qwen2.5-7b", "lora": 8, "lora_targets": "q,k,v,o,gate,up,down", "tp": 2,
 				"optimizer": "adam",
 			},
-			"modelled in bf16 without tp and cp alone", false,
+			"modelled in bf16 alone, without tp and cp", false,
 		},
 		{
 			"adapters of OpenRLHF in four bits", "a.sh", "deepspeed --num_gpus 4 --module " +
