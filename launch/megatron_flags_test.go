@@ -62,7 +62,8 @@ func TestPatternsOfLayers(t *testing.T) {
 		letters = "only the letters *GM-E are modelled"
 	)
 	sizes := "--hidden-size 64 --num-attention-heads 4 --vocab-size 320 --num-experts 4 " +
-		"--mamba-num-heads 4 --mamba-num-groups 4 --micro-batch-size 1 --seq-length 64 --global-batch-size 8 --bf16 "
+		"--mamba-num-heads 4 --mamba-num-groups 4 --micro-batch-size 1 --seq-length 64 " +
+		"--global-batch-size 8 --bf16 "
 	for pattern, want := range map[string]string{
 		"/*E/*E": empty, "/M/M": empty, "": empty, "QQ": letters, "QQ/*E": letters,
 		"M*EE/M*": "of prediction modules only *E is modelled",
