@@ -268,8 +268,12 @@ func TestEveryNumberOfTheReportIsExplained(t *testing.T) {
 				t.Errorf("%s: no figure has the value %v of the report", model, n)
 			}
 		}
-		// peak_rank, and the rank of each row; the ranks' own numbers are collected apart
+		// peak_rank, and the rank of each row; the ranks' own numbers are collected apart. Layers of a kind
+		// are numbers that formulas of their rank begin with.
 		labels := 1 + len(b.Report().Communication)
+		for i := range b.Report().Memory.Ranks {
+			labels += len(b.Report().Memory.Ranks[i].Kinds)
+		}
 		if got := len(b.Figures()) + labels + s.PP - omitted(b); got != len(numbers) {
 			t.Errorf("%s: the report has %d numbers, %d figures are explained (with labels)", model,
 				len(numbers), got)
