@@ -21,9 +21,9 @@ func (t *timing) communication(on onRank, links step.Links, data step.DataParall
 	out := make([]Communication, 0, 8)
 	s, g, rank := t.setup, &t.step.Groups, on.links
 	add := func(dimension, operation string, group layout.Group, of step.Traffic) {
-		if group.Size > 1 && of.Bytes > 0 {
+		if group.Size != 1 && of.Bytes > 0 {
 			out = append(out, Communication{
-				Dimension: dimension, Rank: rank, Operation: operation, GroupSize: group.Size,
+				Dimension: dimension, Rank: rank, Operation: operation, GroupSize: max(group.Size, 1),
 				Spans: string(group.Span),
 				Bytes: of.Bytes, Seconds: of.Seconds, Exposed: of.Exposed,
 			})
@@ -41,7 +41,7 @@ func (t *timing) communication(on onRank, links step.Links, data step.DataParall
 	add("cp", "send/receive (ring)", g.CP, links.CP)
 	add("ep", "all-to-all", g.EP, links.EP)
 	add("etp", sharded, g.ETP, links.ETP)
-	one := layout.Group{Size: 2, Span: layout.WithinNode}
+	one := layout.Group{Span: layout.WithinNode} // each GPU by itself
 	what := "weights, gradients to the host and back"
 	switch {
 	case s.OffloadLayers > 0 && !s.Offload.Optimizer() || s.Offload == recipe.OffloadActivations:

@@ -77,7 +77,7 @@ func derivedFigures() []derived {
 	}
 	return []derived{
 		{
-			Name{"fits", "memory.fits", "the fullest rank fits into the usable memory", true},
+			Name{"fits", "memory.fits", "the fullest rank fits, and what is offloaded in host memory", true},
 			record.Count,
 			func(s *Side) (float64, bool) {
 				return yes(s.Report.Memory.Fits), true

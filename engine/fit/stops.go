@@ -11,7 +11,7 @@ import (
 // no value fits it is the largest term of the smallest value.
 type Stop struct {
 	Rank int `json:"rank"`
-	// weights, gradients, optimizer, activations, logits, buffers, overhead
+	// weights, gradients, optimizer, activations, logits, buffers, overhead, or Host
 	Term  string      `json:"term"`
 	More  units.Bytes `json:"more_bytes"`  // of that term alone
 	Total units.Bytes `json:"total_bytes"` // of the rank, with the next value
@@ -46,13 +46,17 @@ func stopAt(e *engine.Evaluator, s engine.Setup, some bool, set func(t *engine.S
 	}
 	full := &next.Ranks[next.PeakRank]
 	var before memory.Rank
+	var host units.Bytes
 	if some {
 		if m := at(0); m != nil {
-			before = m.Ranks[next.PeakRank]
+			before, host = m.Ranks[next.PeakRank], m.Host
 		}
 	}
-	if next.HostOver() > 0 {
-		return &Stop{Rank: next.PeakRank, Term: Host, More: next.Host, Total: next.Host, Grows: next.Host}
+	if next.HostOver() > 0 && next.Peak <= next.Usable {
+		return &Stop{
+			Rank: next.PeakRank, Term: Host, More: next.Host - host, Total: next.Host,
+			Grows: next.Host - host,
+		}
 	}
 	out := &Stop{Rank: next.PeakRank, Total: full.Total, Grows: full.Total - before.Total}
 	for _, t := range [...]struct {

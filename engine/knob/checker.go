@@ -55,7 +55,7 @@ func (s *Setup) refused() []Problem {
 }
 
 // Elsewhere says why the stack of a setup refuses values of a knob, which names the stacks that have them:
-// "activations: megatron-core has none here; ...".
+// "adafactor: megatron-core has no adafactor here; ...".
 func (k *Knob) Elsewhere(s *Setup) (lines []string) {
 	values := map[string][]string{}
 	var order []string

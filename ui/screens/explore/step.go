@@ -171,12 +171,12 @@ func Traffic(in *screen.Context, w, h int) []string {
 	name, gpus := 2, 12
 	for _, c := range in.Report.Communication {
 		name = max(name, len(c.Dimension))
-		gpus = max(gpus, 2+len(figure.Comma(c.GroupSize)+" GPUs  "))
+		gpus = max(gpus, 4+len(figure.Plural(c.GroupSize, "GPU")))
 	}
 	for _, c := range in.Report.Communication {
 		l := widget.NewLine(w)
 		l.Put(in.Paint(themes.Strong), upper(c.Dimension)).To(name + 2)
-		l.Put(in.Paint(themes.Text), figure.Comma(c.GroupSize)+" GPUs").To(name + gpus)
+		l.Put(in.Paint(themes.Text), figure.Plural(c.GroupSize, "GPU")).To(name + gpus)
 		room := w - 3*columnWidth - l.Used() - 1
 		where := "in the " + c.Spans
 		if widget.Width(where) > room {

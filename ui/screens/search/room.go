@@ -12,7 +12,7 @@ import (
 // of memory may be off.
 type room struct {
 	fit  engine.Fit
-	fits bool // the peak is at most the usable memory
+	fits bool // what is on the GPUs and what is offloaded
 	free units.Bytes
 	slip units.Bytes // by how much the peak may be wrong; 0: unknown
 	sure bool        // it leaves the margin free (engine.Memory.Margin)
