@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -90,6 +91,9 @@ func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, of *
 	}
 	d := report.NewEvaluation(version, *s, *r)
 	d.UnsetBatch, d.Chosen, d.Partial = of.ownBatch, chosen, of.partial()
+	if !r.Legal { // nor would a search with it find any
+		d.Partial, _, _ = strings.Cut(d.Partial, ";")
+	}
 	if format == "" || format == textFormat {
 		d.Prices = advise.Prices(s, r, of.fixed, launch.AcceptsFrom(s), nil)
 	}

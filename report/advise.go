@@ -63,8 +63,9 @@ func EvalCommand(s engine.Setup, lib *presets.Library) string {
 // Document returns the advice for people.
 func (a *Advice) Document() *Document {
 	out := &Document{
-		Title:    Title(&a.Setup),
-		Sections: []Section{SetupSection(&a.Setup, &a.Report, a.UnsetBatch)},
+		Title: Title(&a.Setup),
+		Sections: []Section{SetupSection(&a.Setup, &a.Report, a.UnsetBatch &&
+			(a.Chosen == nil || len(a.Chosen.Knobs) == 0))},
 	}
 	out.Sections = append(out.Sections, problems(&a.Report)...)
 	out.Sections = append(out.Sections, a.state()...)

@@ -295,7 +295,7 @@ func (d *Decision) others() Section {
 	}
 	if len(d.Others) == 0 {
 		s.Lead = ""
-		s.say("No other legal layout fits.")
+		s.say("No layout of other degrees fits; `meshscope advise` changes the other knobs.")
 		return s
 	}
 	roomiest := d.roomiest(d.Others)

@@ -168,7 +168,7 @@ func (o *Search) defaultWords() string {
 	if o.Query.Given(knob.MBS) { // a micro-batch may be more than that
 		least = "at least "
 	}
-	return fmt.Sprintf("using %s (eval uses %s%d %s)", usual, least, knob.DefaultBatchDepth,
+	return fmt.Sprintf("using %s (eval of a layout that is given uses %s%d %s)", usual, least, knob.DefaultBatchDepth,
 		knob.BatchDepthUnit)
 }
 

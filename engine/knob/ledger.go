@@ -73,7 +73,7 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(!s.Frozen() && s.Targets != "", "stack-lacks", "lora-targets", "adapters only with "+adapters)
 	refuse(!s.Frozen() && s.DoRA, "stack-lacks", DoRA, "magnitudes of adapters only with "+adapters)
 	only := s.inBackward("pytorch, as torchtune runs it, not " + string(s.Stack))
-	refuse(only != "", "stack-lacks", InBackward, "an update in the backward goes with %s", only)
+	refuse(only != "", "stack-lacks", InBackward, "no update in the backward here but with %s", only)
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only with %s", s.BaseDtype, adapters)
 	refuse(s.Attention != recipe.Flash && s.Attention != recipe.CuDNN, "stack-lacks", Attention,

@@ -120,7 +120,7 @@ func (s *Setup) inBackward(trains string) string {
 	case s.Stack != recipe.PyTorch:
 		return trains
 	case s.Frozen():
-		return "all weights, not adapters alone"
+		return "all weights trained, not adapters alone"
 	case s.MicroBatches > 1:
 		return fmt.Sprintf("one micro-batch, not %d", s.MicroBatches)
 	case s.ZeRO == 0 && s.DP > 1:
