@@ -168,8 +168,8 @@ func (o *Search) defaultWords() string {
 	if o.Query.Given(knob.MBS) { // a micro-batch may be more than that
 		least = "at least "
 	}
-	return fmt.Sprintf("using %s (eval of a layout that is given uses %s%d %s)", usual, least, knob.DefaultBatchDepth,
-		knob.BatchDepthUnit)
+	return fmt.Sprintf("using %s (eval of a layout that is given uses %s%d %s)", usual, least,
+		knob.DefaultBatchDepth, knob.BatchDepthUnit)
 }
 
 // aim returns the order of the best layouts.
