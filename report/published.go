@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"meshscope/engine"
@@ -11,15 +10,12 @@ import (
 	"meshscope/report/figure"
 )
 
-// nearBatch is within which share of a published batch, in tokens, one is near it.
-const nearBatch = 0.1
-
 // publishedWords lists which of batch, precision and dispatcher a setup has from the nearest published run:
 // "batch 15,360 x 4,096, fp8:deepseek, deepep: DeepSeek-V3 report on 2,048 H800 SXM5"; empty where
 // its batch is another.
 func publishedWords(s *engine.Setup) string {
-	tokens, r := s.PublishedTokens(s.GPUs)
-	if tokens == 0 || math.Abs(s.Tokens()/float64(tokens)-1) > nearBatch {
+	_, r := s.PublishedTokens(s.GPUs)
+	if !s.NearPublished() {
 		return ""
 	}
 	batch := fmt.Sprintf("batch %s x %s", figure.Comma(r.GBS), figure.Comma(r.Seq))

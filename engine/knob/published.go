@@ -1,6 +1,8 @@
 package knob
 
 import (
+	"math"
+
 	"meshscope/engine/hardware"
 	"meshscope/engine/recipe"
 )
@@ -35,6 +37,15 @@ func (s *Setup) PublishedTokens(gpus int) (int, *hardware.Recipe) {
 		return 0, r
 	}
 	return r.Tokens(), r
+}
+
+// nearBatch is within which share of a published batch, in tokens, one is near it.
+const nearBatch = 0.1
+
+// NearPublished reports whether the global batch is near that of the nearest published run, in tokens.
+func (s *Setup) NearPublished() bool {
+	tokens, _ := s.PublishedTokens(s.GPUs)
+	return tokens > 0 && math.Abs(s.Tokens()/float64(tokens)-1) <= nearBatch
 }
 
 // FollowPublished makes Resolve take the sequence, the precision, the dispatcher and the batch of the

@@ -173,8 +173,14 @@ func (c *Chosen) fill(q *Query, s *engine.Setup) {
 			c.Knobs[id] = k.Value(s)
 		}
 	}
-	if tokens, _ := s.PublishedTokens(s.GPUs); q.UnsetBatch && tokens == 0 {
+	switch tokens, r := s.PublishedTokens(s.GPUs); {
+	case !q.UnsetBatch:
+	case tokens == 0:
 		c.Batch = UsualBatch(s, s.GBS, s.Seq)
+	case !s.NearPublished():
+		c.Batch = fmt.Sprintf("%s, which divide well over %s, in place of the %d of %s",
+			units.Plural(s.GBS, "sequence"), units.Plural(s.GPUs, "GPU"), tokens/max(s.Seq, 1),
+			r.Run(strconv.Itoa))
 	}
 }
 
