@@ -360,7 +360,8 @@ func (w *swept) vary(e *engine.Evaluator, s engine.Setup, c change) (engine.Setu
 // sums are the sums that a report promises.
 func (w *swept) sums(s *engine.Setup, r *engine.Report) {
 	tm := r.Time
-	if parts := tm.Compute + tm.Recompute + tm.Bubble + tm.Exposed + tm.Optimizer; !same(float64(parts),
+	waits := tm.Exposed + tm.Offload
+	if parts := tm.Compute + tm.Recompute + tm.Bubble + waits + tm.Optimizer; !same(float64(parts),
 		float64(tm.Step)) {
 		w.violation("sum of the step", s, float64(tm.Step), float64(parts))
 	}
@@ -370,8 +371,8 @@ func (w *swept) sums(s *engine.Setup, r *engine.Report) {
 			rows += float64(c.Exposed)
 		}
 	}
-	if d := rows - float64(tm.Exposed); max(d, -d) > 1e-9*float64(tm.Step) {
-		w.violation("sum of the exposed traffic", s, float64(tm.Exposed), rows)
+	if d := rows - float64(waits); max(d, -d) > 1e-9*float64(tm.Step) {
+		w.violation("sum of the exposed traffic and the offload", s, float64(waits), rows)
 	}
 	for _, m := range r.Memory.Ranks {
 		if sum := m.Weights + m.Gradients + m.Optimizer + m.Activations + m.Logits +
