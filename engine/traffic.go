@@ -139,7 +139,7 @@ func (t *timing) recordRow(c *Communication, saved float64) {
 		return
 	}
 	group := map[string]string{
-		"tp": "t", "cp": "c", "ep": "EP", "etp": "ETP", "host": "2", "drives": "2",
+		"tp": "t", "cp": "c", "ep": "EP", "etp": "ETP", "host": "1", "drives": "1",
 	}[c.Dimension]
 	f := rowFormulas{group: group}
 	var operands []record.Operand
