@@ -149,7 +149,7 @@ func TestStepIsThePipeline(t *testing.T) {
 		if info, _ := s.Schedule.Info(); info.SplitsBackward {
 			period = r.Timeline.LongestSpan()
 		}
-		tail := float64(r.Time.Step-r.Time.Optimizer) - period
+		tail := float64(r.Time.Step-r.Time.Optimizer) - period - updateCopies(s, r.Time)
 		if tail < -1e-9*float64(r.Time.Step) {
 			t.Fatalf("%s: a step of %v, %v of it the optimizer, is shorter than its pipeline of %v",
 				s.Schedule, r.Time.Step, r.Time.Optimizer, period)

@@ -29,7 +29,7 @@ const (
 	allowedShare = 0.002
 	margin       = 1e-9
 	mostShown    = 3 // of each kind
-	mostAttempts = 400
+	mostAttempts = 4000
 )
 
 // named returns why a setup may break a rule of time; empty: for no reason.
