@@ -104,7 +104,7 @@ func checkAll(t *testing.T, cases int, property func(*rapid.T)) {
 }
 
 // mostRounds bounds Until: what is still missing then hardly occurs.
-const mostRounds = 1000
+const mostRounds = 10_000
 
 // Until tests a property on rounds of 100 cases, each from a seed of its own, until there
 // are enough of what the test counts.
