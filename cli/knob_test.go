@@ -244,3 +244,17 @@ func TestWrongNames(t *testing.T) {
 		}
 	}
 }
+
+// TestNearestOfASwitchIsAFlag: a refusal of a launcher says the value of a switch as its flag takes it.
+func TestNearestOfASwitchIsAFlag(t *testing.T) {
+	setup := []string{"--model", "mixtral-8x7b", "--gpus", "16", "--tp", "4", "--ep", "2", "--sp", "off"}
+	for _, c := range []struct {
+		args []string
+		code int
+	}{{[]string{"launch", "--for", "megatron"}, 3}, {[]string{"launch", "--legality"}, 0}} {
+		code, out, said := run(t, append(c.args, setup...)...)
+		if text := out + said; code != c.code || !strings.Contains(text, "runs: --sp on\n") {
+			t.Errorf("%v: exit code %d, %s", c.args, code, text)
+		}
+	}
+}

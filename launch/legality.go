@@ -56,7 +56,7 @@ func Turned(to map[string]any) string {
 	var words []string
 	for _, k := range knob.All() {
 		if v, ok := to[string(k.ID)]; ok {
-			words = append(words, fmt.Sprintf("--%s %v", k.ID, v))
+			words = append(words, fmt.Sprintf("--%s %s", k.ID, knob.Worded(v)))
 		}
 	}
 	return strings.Join(words, ", ")

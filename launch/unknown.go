@@ -29,17 +29,14 @@ func (u *Unknown) Name() string { return strings.TrimPrefix(u.Key, setPrefix) }
 
 // flag returns the flag that gives an unknown key a value.
 func (u *Unknown) flag() string {
-	value := fmt.Sprint(u.Guess)
+	flag, value := "--"+strings.ReplaceAll(u.Key, "_", "-")+" ", knob.Worded(u.Guess)
+	if strings.HasPrefix(u.Key, setPrefix) {
+		flag, value = "--set "+u.Name()+"=", fmt.Sprint(u.Guess)
+	}
 	if u.Guess == nil {
 		value = "VALUE"
 	}
-	if strings.HasPrefix(u.Key, setPrefix) {
-		return "--set " + u.Name() + "=" + value
-	}
-	if k, ok := knob.Find(knob.ID(strings.ReplaceAll(u.Key, "_", "-"))); ok && k.Kind == knob.Switch {
-		value = map[string]string{"true": "on", "false": "off"}[value]
-	}
-	return "--" + strings.ReplaceAll(u.Key, "_", "-") + " " + value
+	return flag + value
 }
 
 // Completes returns the flags that give the unknown keys a value; empty where there are none.

@@ -239,10 +239,7 @@ func Nearest(field string, values map[string]any) string {
 
 // nearestOne writes a field with its value as a flag takes it: mtp off.
 func nearestOne(field string, value any) string {
-	if on, ok := value.(bool); ok {
-		value = figure.OnOff(on)
-	}
-	return fmt.Sprintf("%s %v", field, value)
+	return field + " " + knob.Worded(value)
 }
 
 // Overview returns the report without the tables of ranks and traffic, which screens have

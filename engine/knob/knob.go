@@ -214,6 +214,17 @@ func (k *Knob) Value(s *Setup) any {
 	}
 }
 
+// Worded returns a value of a field as a flag takes it: on where JSON has true.
+func Worded(value any) string {
+	if on, ok := value.(bool); ok {
+		return onOff(on)
+	}
+	return fmt.Sprint(value)
+}
+
+// onOrOff is what a switch takes.
+const onOrOff = "on or off"
+
 func onOff(on bool) string {
 	if on {
 		return "on"
@@ -276,7 +287,7 @@ func (k *Knob) Allowed() string {
 	case Number:
 		return fmt.Sprintf("a whole number from %d to %d", k.Min, k.Max)
 	case Switch:
-		return "on or off"
+		return onOrOff
 	case List:
 		return fmt.Sprintf("whole numbers of layers from 0 to %d separated by commas, one per stage, or "+
 			"nothing for a balanced split", MaxDegree)

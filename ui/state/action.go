@@ -318,7 +318,7 @@ func FixWords(problems []engine.Problem) string {
 func NearestWords(problem *engine.Problem) string {
 	var parts []string
 	for _, field := range slices.Sorted(maps.Keys(problem.Nearest)) {
-		label, text := field, fmt.Sprint(problem.Nearest[field])
+		label, text := field, knob.Worded(problem.Nearest[field])
 		if p, ok := knob.Find(knob.ID(field)); ok {
 			label, text = p.Label, knobs.Show(&p, text)
 		}

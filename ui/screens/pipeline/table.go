@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/compare"
+	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 	"meshscope/report/figure"
 	"meshscope/themes"
@@ -481,7 +482,7 @@ func (t *table) status(in *screen.Context) string {
 func nearest(values map[string]any) string {
 	var parts []string
 	for field, value := range values {
-		parts = append(parts, fmt.Sprintf("%s %v", field, value))
+		parts = append(parts, field+" "+knob.Worded(value))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, ", ")
