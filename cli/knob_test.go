@@ -258,3 +258,22 @@ func TestNearestOfASwitchIsAFlag(t *testing.T) {
 		}
 	}
 }
+
+// TestSwitchesTakeOnAndOff: every switch takes the same words behind its flag, whether it is a knob or the
+// other name of one, and says which where it is given another.
+func TestSwitchesTakeOnAndOff(t *testing.T) {
+	for _, flag := range []string{"sp", "compile", "async-tp"} {
+		for _, word := range []string{"off", "OFF", "no", "0"} {
+			if code, _, said := run(t, "eval", "--model", "llama3.1-8b", "--gpus", "8", "--tp", "8",
+				"--"+flag, word); code != 0 && code != 4 {
+				t.Errorf("--%s %s: exit code %d, %s", flag, word, code, said)
+			}
+		}
+		for _, args := range [][]string{{"--" + flag, "falsee"}, {"--" + flag + "=falsee"}} {
+			code, _, said := run(t, append([]string{"eval"}, args...)...)
+			if code != 2 || !strings.Contains(said, "--"+flag) || !strings.Contains(said, "on or off") {
+				t.Errorf("%v: exit code %d, %s", args, code, said)
+			}
+		}
+	}
+}

@@ -173,11 +173,11 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	}
 	message := fmt.Sprintf("%s takes no arguments, given %s", cmd.Name(), escape.Quote(args[0]))
 	// A switch may stand alone; the next word is then not its value.
-	for _, p := range knob.All() {
-		if f := cmd.Flags().Lookup(string(p.ID)); p.Kind == knob.Switch && f != nil && f.Changed {
-			message += fmt.Sprintf("; --%s takes %s", p.ID, strings.TrimPrefix(p.Allowed(), "one of "))
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if isSwitch("--" + f.Name) {
+			message += fmt.Sprintf("; --%s takes on or off", f.Name)
 		}
-	}
+	})
 	return &usageError{message}
 }
 
@@ -200,13 +200,14 @@ func joinSwitches(args []string) []string {
 func isSwitch(arg string) bool {
 	name, flag := strings.CutPrefix(arg, "--")
 	k, ok := knob.Find(knob.ID(name))
-	return flag && ok && k.Kind == knob.Switch
+	return flag && (ok && k.Kind == knob.Switch || slices.ContainsFunc(knob.Aliases(),
+		func(a knob.Alias) bool { return string(a.Name) == name && a.On != "" }))
 }
 
 // switchWords reports whether a text is a value of a switch, or a list of values.
 func switchWords(text string) bool {
 	for word := range strings.SplitSeq(text, ",") {
-		if !slices.Contains([]string{"on", "off", "true", "false", "yes", "no", "0", "1", "both"}, word) {
+		if _, ok := knob.Switched(word); !ok && word != "both" {
 			return false
 		}
 	}

@@ -98,11 +98,12 @@ func Named(name ID, value string) (ID, string, error) {
 	if all[i].On == "" {
 		return all[i].Knob, value, nil
 	}
-	switch strings.ToLower(value) {
-	case "on", "true":
+	on, ok := Switched(value)
+	switch {
+	case !ok:
+		return all[i].Knob, value, &ValueError{Field: string(name), Given: value, Allowed: onOrOff}
+	case on:
 		return all[i].Knob, all[i].On, nil
-	case "off", "false":
-		return all[i].Knob, all[i].Off, nil
 	}
-	return name, value, &ValueError{Field: string(name), Given: value, Allowed: "on or off"}
+	return all[i].Knob, all[i].Off, nil
 }

@@ -92,13 +92,22 @@ func (k *Knob) outOfRange(given string, nearest int) *ValueError {
 }
 
 func (k *Knob) parseToggle(text string) (bool, error) {
+	on, ok := Switched(text)
+	if !ok {
+		return false, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
+	}
+	return on, nil
+}
+
+// Switched reads a word of a switch; ok is false for another.
+func Switched(text string) (on, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "on", "true", "1", "yes":
-		return true, nil
+		return true, true
 	case "off", "false", "0", "no":
-		return false, nil
+		return false, true
 	}
-	return false, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
+	return false, false
 }
 
 // parseWord reads one of the choices, or the split of the layers.
