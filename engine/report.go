@@ -5,6 +5,7 @@ import (
 
 	"meshscope/engine/memory"
 	"meshscope/engine/schedule"
+	"meshscope/engine/step"
 	"meshscope/engine/units"
 )
 
@@ -110,6 +111,9 @@ type Communication struct {
 	Seconds units.Seconds `json:"seconds"`
 	Exposed units.Seconds `json:"exposed_seconds"`
 }
+
+// Copies reports whether it is copies to and from host memory or drives.
+func (c *Communication) Copies() bool { return step.Copies(c.Dimension) }
 
 // Time is one optimizer step on the pipeline rank with the most work. The six
 // parts add up to Step; that rank's waiting is the bubble.

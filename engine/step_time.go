@@ -40,7 +40,7 @@ func (t *timing) stepTime(line *schedule.Timeline, out *Time) []Communication {
 	update, _ := t.update()
 	out.Optimizer = update.Seconds
 	out.Exposed = links.Exposed() - links.Copying() + blocked + zero + tail
-	links.AddTimes(&step.Links{Host: update.Host, Drives: update.Drives}, 1)
+	links.AddTimes(&update.Copies, 1)
 	out.Offload = links.Copying()
 	out.Step = out.Compute + out.Recompute + out.Bubble + out.Exposed + out.Optimizer + out.Offload
 	out.Share = out.OfBubble()
@@ -295,15 +295,12 @@ func (t *timing) recordStep(out *Time, on onRank, links *step.Links, length floa
 	t.recordDataExposed(on, data)
 	exposed, operands := t.waits(rank)
 	var offload []string
-	for i, d := range linkDimensions() {
+	for _, d := range step.LinkDimensions() {
 		list := &exposed
-		if i > 3 {
+		if step.Copies(d) {
 			list = &offload
 		}
-		if of := [...]*step.Traffic{
-			&links.TP, &links.CP, &links.EP, &links.ETP,
-			&links.Host, &links.Drives,
-		}[i]; of.Bytes > 0 {
+		if links.Of(d).Bytes > 0 {
 			*list = append(*list, "{communication."+d+".exposed}")
 		}
 	}

@@ -232,7 +232,7 @@ func (t *timing) recordStages(hosts *schedule.Order, soft *hardware.Software, sp
 		if t.blocked[stage] > 0 {
 			sum = append(sum, fmt.Sprintf("%d * {pipeline.hand-over}", neighbours(hosts, stage)))
 		}
-		for _, dimension := range linkDimensions() {
+		for _, dimension := range step.LinkDimensions() {
 			add(dimension + ".exposed")
 		}
 		r.Figure(record.Entry{
@@ -253,9 +253,6 @@ func exposedPerMicroBatch(traffic, compute string) string {
 	traffic = "(" + traffic + ") / chunks"
 	return "max(" + traffic + " * share_that_compute_never_hides, " + traffic + " - (" + compute + "))"
 }
-
-// linkDimensions returns those that talk inside a layer or a stage, in the order of the report.
-func linkDimensions() [6]string { return [...]string{"tp", "cp", "ep", "etp", "host", "drives"} }
 
 // hostOf returns a rank that has the stage: the last, where two do.
 func hostOf(hosts *schedule.Order, stage int) (rank int) {

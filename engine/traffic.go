@@ -139,8 +139,11 @@ func (t *timing) recordRow(c *Communication, saved float64) {
 		return
 	}
 	group := map[string]string{
-		"tp": "t", "cp": "c", "ep": "EP", "etp": "ETP", "host": "1", "drives": "1",
+		"tp": "t", "cp": "c", "ep": "EP", "etp": "ETP",
 	}[c.Dimension]
+	if step.Copies(c.Dimension) {
+		group = "1"
+	}
 	f := rowFormulas{group: group}
 	var operands []record.Operand
 	sum := func(what string) string {
@@ -171,14 +174,13 @@ func (t *timing) recordRow(c *Communication, saved float64) {
 // copiesNothing reports whether a dimension is that of host memory or drives, and a stage has nothing of it.
 func (t *timing) copiesNothing(dimension string, stage int) bool {
 	f, b := &t.cost[stage].ForwardLinks, &t.cost[stage].BackwardLinks
-	return dimension == "host" && f.Host.Bytes+b.Host.Bytes == 0 ||
-		dimension == "drives" && f.Drives.Bytes+b.Drives.Bytes == 0
+	return step.Copies(dimension) && f.Of(dimension).Bytes+b.Of(dimension).Bytes == 0
 }
 
 // ofUpdate returns the formula of what the slowest update adds to a row; nothing to most.
 func (t *timing) ofUpdate(dimension, what string) []string {
 	u, rank := t.update()
-	if dimension == "host" && u.Host.Bytes > 0 || dimension == "drives" && u.Drives.Bytes > 0 {
+	if u.Copies.Of(dimension).Bytes > 0 {
 		if what == "exposed" {
 			what = "seconds"
 		}

@@ -14,6 +14,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/record"
+	"meshscope/engine/step"
 )
 
 // Side is a setup with its report: what an act compares.
@@ -266,10 +267,8 @@ func unknownFigure(name string) error {
 // unsent returns the unit of traffic that a layout does not have: it is zero.
 func unsent(name string) (record.Unit, bool) {
 	rest, ok := strings.CutPrefix(name, "communication_")
-	for _, dimension := range []string{
-		"tp", "cp", "ep", "etp", "dp", "expert_dp", "mirror", "pp_wait",
-		"pp",
-	} {
+	links := step.LinkDimensions()
+	for _, dimension := range append(links[:], "dp", "expert_dp", "mirror", "pp_wait", "pp") {
 		what, of := strings.CutPrefix(rest, dimension+"_")
 		unit, known := map[string]record.Unit{
 			"bytes": record.Traffic, "seconds": record.Seconds,

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"meshscope/engine"
-	"meshscope/engine/step"
 	"meshscope/engine/units"
 )
 
@@ -247,10 +246,7 @@ func (w *walker) finish() {
 	w.once(w.now, w.p.Boundary.Scatter, true, false)
 	w.now += w.p.Boundary.Scatter
 	for i := range s.Traffic {
-		of := map[string]step.Traffic{
-			"host": w.p.Update.Host, "drives": w.p.Update.Drives,
-		}[s.Traffic[i].Dimension]
-		if of.Seconds > 0 {
+		if of := w.p.Update.Copies.Of(s.Traffic[i].Dimension); of != nil && of.Seconds > 0 {
 			w.put(i+1, Segment{
 				Kind: Exposed, Start: w.now, Length: of.Seconds, Exposed: of.Seconds, Bytes: of.Bytes,
 				Micro: -1, Stage: -1,

@@ -77,8 +77,8 @@ func (w *walker) flow(out *work, dimension string) *flow {
 
 // links adds the traffic inside layers.
 func (w *walker) links(out *work, l *step.Links) {
-	for i, t := range [...]*step.Traffic{&l.TP, &l.CP, &l.EP, &l.ETP, &l.Host, &l.Drives} {
-		if f := w.flow(out, [...]string{"tp", "cp", "ep", "etp", "host", "drives"}[i]); f != nil {
+	for _, d := range step.LinkDimensions() {
+		if f, t := w.flow(out, d), l.Of(d); f != nil {
 			f.hidden += max(0, t.Seconds-t.Exposed)
 			f.exposed += t.Exposed
 			f.bytes += t.Bytes

@@ -12,12 +12,12 @@ import (
 
 // Update is the update of one rank's shard: what it takes, and its copies to host memory, drives and back.
 type Update struct {
-	Seconds      units.Seconds
-	Host, Drives Traffic
+	Seconds units.Seconds
+	Copies  Links
 }
 
 // Whole returns the time of all of it, one after the other.
-func (u *Update) Whole() units.Seconds { return u.Seconds + u.Host.Seconds + u.Drives.Seconds }
+func (u *Update) Whole() units.Seconds { return u.Seconds + u.Copies.Copying() }
 
 // OptimizerTime returns the update of one rank's shard, memory traffic and no
 // arithmetic worth counting (gradient, two moments, master copy read and
@@ -69,12 +69,12 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) Update {
 		t = rec.Named("host_time_per_parameter",
 			float64(soft.HostUpdate)).Times(rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine))
 		moved := rec.Named("bytes_over_PCIe", bytes).Times(mine)
-		out.Host = copies(in, rank, "host", moved, moved.Over(rec.Named("PCIe",
+		out.Copies.Host = copies(in, rank, "host", moved, moved.Over(rec.Named("PCIe",
 			float64(in.Machine.Cluster.GPU.Host()))), operands)
 	}
 	if in.Offload.NVMe() {
 		moved, t := drives(in, gpus, mine)
-		out.Drives = copies(in, rank, "drives", moved, t, operands)
+		out.Copies.Drives = copies(in, rank, "drives", moved, t, operands)
 	}
 	if in.Precision == recipe.NVFP4 { // Transformer Engine keeps the 4-bit weights for all micro-batches
 		t = t.Plus(

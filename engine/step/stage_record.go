@@ -105,23 +105,24 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stag
 		"forward of what --recompute names", "multi-token-prediction modules, which keep all activations")
 	f, b := &c.ForwardLinks, &c.BackwardLinks
 	recomputed := p.recomputed(stage, st)
-	for _, d := range [...]struct {
-		id   string
-		f, b *Traffic
-	}{{"tp", &f.TP, &b.TP}, {"cp", &f.CP, &b.CP}, {"ep", &f.EP, &b.EP}, {"etp", &f.ETP, &b.ETP}} {
+	for _, d := range LinkDimensions() {
+		if Copies(d) { // toHost and recordCopies
+			continue
+		}
+		f, b := f.Of(d), b.Of(d)
 		for _, what := range [...]struct {
 			id    string
 			unit  record.Unit
 			value float64
 		}{
-			{"bytes", record.Traffic, float64(d.f.Bytes + d.b.Bytes)},
-			{"seconds", record.Seconds, float64(d.f.Seconds + d.b.Seconds)},
-			{"exposed", record.Seconds, float64(d.f.Exposed + d.b.Exposed)},
+			{"bytes", record.Traffic, float64(f.Bytes + b.Bytes)},
+			{"seconds", record.Seconds, float64(f.Seconds + b.Seconds)},
+			{"exposed", record.Seconds, float64(f.Exposed + b.Exposed)},
 		} {
 			var sum []string
 			take := func(pieces []piece, pass string) {
 				for _, piece := range pieces {
-					if s := piece.sums.Sum(pass + "." + d.id + "." + what.id); s != "0" {
+					if s := piece.sums.Sum(pass + "." + d + "." + what.id); s != "0" {
 						sum = append(sum, piece.times+"("+s+")")
 					}
 				}
@@ -129,16 +130,16 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stag
 			take(pieces, "forward")
 			take(pieces, "backward")
 			take(recomputed, "forward")
-			if recomputation := in.Recomputation(); d.id[0] == 'e' && recomputation.Experts() {
+			if recomputation := in.Recomputation(); d[0] == 'e' && recomputation.Experts() {
 				for i := range in.Program.Layers {
 					if l := &in.Program.Layers[i]; l.MoE && st.Of[i] > 0 {
 						take([]piece{{l.Name + "_layers * ", in.Record.Scope("layer."+l.ID, "")}}, "forward")
 					}
 				}
 			}
-			figure(d.id+"."+what.id, fmt.Sprintf("%s traffic of one micro-batch on %s: %s",
-				strings.ToUpper(d.id), of, what.id),
-				strings.ToUpper(d.id)+" "+what.id, what.unit, record.Sum(sum...), what.value,
+			figure(d+"."+what.id, fmt.Sprintf("%s traffic of one micro-batch on %s: %s",
+				strings.ToUpper(d), of, what.id),
+				strings.ToUpper(d)+" "+what.id, what.unit, record.Sum(sum...), what.value,
 				"traffic of its layers, forward, backward and recomputed", "")
 		}
 	}

@@ -86,6 +86,24 @@ func (t *Traffic) add(u Traffic, times float64) {
 // Links is the traffic of the dimensions that talk inside a layer.
 type Links struct{ TP, CP, EP, ETP, Host, Drives Traffic }
 
+// LinkDimensions names the dimensions of Links in the order of a report; Of has the traffic of each.
+func LinkDimensions() [6]string { return [...]string{"tp", "cp", "ep", "etp", "host", "drives"} }
+
+// Of returns the traffic of a dimension; nil: it does not talk inside a layer.
+func (l *Links) Of(dimension string) *Traffic {
+	all := [...]*Traffic{&l.TP, &l.CP, &l.EP, &l.ETP, &l.Host, &l.Drives}
+	for i, d := range LinkDimensions() {
+		if d == dimension {
+			return all[i]
+		}
+	}
+	return nil
+}
+
+// Copies reports whether the traffic of a dimension is copies to and from host memory or drives: each GPU's
+// own, over no link between GPUs.
+func Copies(dimension string) bool { return dimension == "host" || dimension == "drives" }
+
 // Copying returns the exposed traffic with host memory and drives.
 func (l *Links) Copying() units.Seconds { return l.Host.Exposed + l.Drives.Exposed }
 

@@ -26,7 +26,7 @@ func (v *overview) waits(in *screen.Context, w int) []string {
 	}
 	first := share + " of the step waits for traffic, " + strings.ToUpper(c.Dimension) + " most: "
 	exposed := figure.Seconds(c.Exposed) + " of its " + figure.Seconds(c.Seconds)
-	why := because(in.Setup, c.Dimension)
+	why := because(in.Setup, c)
 	more := ""
 	for _, o := range overlap.Ratios(in.Setup, in.Report) {
 		if o.Dimension == c.Dimension && o.Ratio > 1 {
@@ -58,16 +58,17 @@ func longest(list []engine.Communication) *engine.Communication {
 }
 
 // because says what keeps a dimension's traffic from being hidden.
-func because(s *engine.Setup, dimension string) string {
-	switch dimension {
+func because(s *engine.Setup, c *engine.Communication) string {
+	if c.Copies() {
+		return "it is kept off the GPU"
+	}
+	switch c.Dimension {
 	case "tp", "etp":
 		return "a layer needs its activations whole"
 	case "cp":
 		return "a ring step is shorter than its send/recv"
 	case "ep":
 		return "experts wait for their tokens"
-	case "host", "drives":
-		return "it is kept off the GPU"
 	case "pp-wait":
 		return "a stage stops for its messages"
 	}

@@ -101,7 +101,7 @@ func over(in *screen.Context, c *engine.Communication) string {
 	if c.Spans == "cluster" {
 		link, bandwidth = in.Setup.Cluster.Inter.Name, in.Setup.Cluster.Inter.Bandwidth
 	}
-	if c.Dimension == "host" || c.Dimension == "drives" {
+	if c.Copies() {
 		return ""
 	}
 	text := " over " + link
