@@ -178,9 +178,9 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, from *launch.Read
 		if r.Memory.Fit == engine.Tight {
 			word = "is tight"
 		}
-		host := ""
-		if m := r.Memory; m.HostOver() > 0 {
-			host = fmt.Sprintf(", and a node %.1f GiB of host memory of %.1f", m.Host.GiB(), m.HostSize.GiB())
+		host := r.Memory.HostWords()
+		if host != "" {
+			host = "; " + host
 		}
 		a.sayf("meshscope: this layout %s: rank %d needs %.1f GiB of %.1f%s\n", word, r.Memory.PeakRank,
 			r.Memory.Peak.GiB(), r.Memory.Usable.GiB(), host)

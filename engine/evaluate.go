@@ -267,9 +267,8 @@ func worst(s *Setup, ranks []memory.Rank) Memory {
 	if m.Peak > m.Usable {
 		reasons = append(reasons, shortfall(s, &m))
 	}
-	if m.HostOver() > 0 {
-		reasons = append(reasons, fmt.Sprintf("offload %s keeps %.1f GiB in the host memory of a node, "+
-			"which has %.1f", s.Offload, m.Host.GiB(), m.HostSize.GiB()))
+	if words := m.HostWords(); words != "" {
+		reasons = append(reasons, "what is offloaded is "+words)
 	}
 	m.Fits, m.Reason = len(reasons) == 0, strings.Join(reasons, "; ")
 	return m

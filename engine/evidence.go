@@ -322,6 +322,15 @@ func (m *Memory) HostOver() units.Bytes {
 	return max(m.Host-m.HostSize, 0)
 }
 
+// HostWords tells by how much host memory is too small; empty where it is not.
+func (m *Memory) HostWords() string {
+	if m.HostOver() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f GiB over in the host memory of a node (%.1f of %.1f)", m.HostOver().GiB(),
+		m.Host.GiB(), m.HostSize.GiB())
+}
+
 // OnGPU says whether a layout fits in the memory of its GPUs, whatever host memory has.
 func (m *Memory) OnGPU() Fit { return FitWithin(m.Peak, m.Usable, m.ErrorBand) }
 

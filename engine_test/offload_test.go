@@ -234,8 +234,8 @@ func TestHostMemoryShort(t *testing.T) {
 		if m.OnGPU() != engine.Fits || m.Fits == c.over || m.HasMargin() == c.over ||
 			m.HasAmpleMargin() && c.over ||
 			(m.Fit == engine.Over) != c.over || (m.FitWord() == "host over") != c.over ||
-			strings.Contains(m.Reason, "keeps 119.7 GiB in the host memory of a node, which has 100.0") !=
-				c.over {
+			strings.Contains(m.Reason, "19.7 GiB over in the host memory of a node (119.7 of 100.0)") !=
+				c.over || c.over != (m.HostWords() != "") {
 			t.Errorf("a host of %.0f GiB: %s, %q", c.has.GiB(), m.FitWord(), m.Reason)
 		}
 		if of := new(engine.Evaluator).Memory(s); of.Fit != m.Fit || of.Fits != m.Fits {
@@ -243,8 +243,9 @@ func TestHostMemoryShort(t *testing.T) {
 		}
 		if l, _ := fit.Find(new(engine.Evaluator), s); (l.Seq == 0) != c.over || (l.MBS == 0) != c.over {
 			t.Errorf("a host of %.0f GiB: up to %d tokens, %d sequences", c.has.GiB(), l.Seq, l.MBS)
-		} else if seq, _ := fit.Stops(new(engine.Evaluator), s, l); c.over && seq.Term != fit.Host {
-			t.Errorf("what stops it is %s", seq.Term)
+		} else if seq, _ := fit.Stops(new(engine.Evaluator), s, l); c.over && (seq.Term != fit.Host ||
+			!strings.Contains(seq.Host, "GiB over in the host memory of a node")) {
+			t.Errorf("what stops it is %s: %s", seq.Term, seq.Host)
 		}
 		found := search.Run(t.Context(), search.Problem{Setup: s, Margin: true}, nil)
 		if (len(found.Best) == 0) != c.over {

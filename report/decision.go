@@ -137,8 +137,8 @@ func Verdict(m *engine.Memory) string {
 		if m.Peak > m.Usable {
 			over = append(over, figure.GiB(m.Peak-m.Usable)+" GiB too much")
 		}
-		if more := m.HostOver(); more > 0 {
-			over = append(over, figure.GiB(more)+" GiB too much in host memory")
+		if words := m.HostWords(); words != "" {
+			over = append(over, words)
 		}
 		return "Does not fit: " + strings.Join(over, ", ")
 	case engine.Tight:
@@ -191,7 +191,7 @@ func (d *Decision) Document() *Document {
 func (d *Decision) fit() Section {
 	m := d.Report.Memory
 	s := Section{Heading: "Fit", Lead: fmt.Sprintf("%s: %s GiB %s of %s GiB per GPU", fitWord(m),
-		figure.GiB(m.Peak), m.Band("±"), figure.GiB(m.Usable)) + hostOf(m)}
+		figure.GiB(m.Peak), m.Band("±"), figure.GiB(m.Usable))}
 	free, margin := figure.GiB(m.Usable-m.Peak)+" GiB free on the fullest rank, "+fmt.Sprint(m.PeakRank),
 		figure.GiB(m.Margin())+" GiB"
 	switch {

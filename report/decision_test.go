@@ -188,3 +188,29 @@ func TestRoomiest(t *testing.T) {
 		t.Errorf("%.1f GiB free are offered, %.1f are there", have.GiB(), most.GiB())
 	}
 }
+
+// TestHostTooSmall: where what is offloaded is too much for host memory, verdict, page and eval say how much.
+// in the engine's words.
+func TestHostTooSmall(t *testing.T) {
+	s := decided(t, knob.Given{
+		knob.Calibration: "pytorch", knob.ZeRO: 3, knob.Offload: "weights",
+	}).Setup
+	s.Cluster.HostMemory = 100 << 30
+	r := engine.Evaluate(s)
+	const words = "19.7 GiB over in the host memory of a node (119.7 of 100.0)"
+	if got := Verdict(r.Memory); got != "Does not fit: "+words {
+		t.Errorf("the verdict is %q", got)
+	}
+	d := Decide(t.Context(), s, r, search.Space{}, 2)
+	d.Library, d.Version = presets.Default(), "test"
+	eval := NewEvaluation("test", s, r)
+	for name, of := range map[string]*Answer{"decision": d.Answer(), "eval": eval.Answer()} {
+		var b strings.Builder
+		if err := Write(&b, Markdown, of); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, words) {
+			t.Errorf("%s does not say %q", name, words)
+		}
+	}
+}

@@ -292,15 +292,6 @@ func fitWord(m *engine.Memory) string {
 	return m.FitWord()
 }
 
-// hostOf tells what is offloaded of the host memory of a node, after the memory of a GPU; empty where it fits
-// there.
-func hostOf(m *engine.Memory) string {
-	if m.HostOver() == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; %s of %s GiB of host memory per node", figure.GiB(m.Host), figure.GiB(m.HostSize))
-}
-
 // tightWords tells on which side of the usable memory the peak is.
 func tightWords(m *engine.Memory) string {
 	if m.Fits {
@@ -319,7 +310,7 @@ func memorySection(s *engine.Setup, of *engine.Report, ranks bool) Section {
 	out := Section{
 		Heading: "Memory",
 		Lead: fmt.Sprintf("%s: %.2f GiB %s of %.2f GiB per GPU; fullest rank %d", fitWord(m), m.Peak.GiB(),
-			m.Band("±"), m.Usable.GiB(), m.PeakRank) + hostOf(m),
+			m.Band("±"), m.Usable.GiB(), m.PeakRank),
 	}
 	t := &Table{
 		Head: []string{

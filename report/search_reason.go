@@ -158,8 +158,8 @@ func (o *Search) closest(s *Section) {
 		if m.Peak > m.Usable {
 			more = fmt.Sprintf(", %.1f GiB more than usable", (m.Peak - m.Usable).GiB())
 		}
-		if m.HostOver() > 0 {
-			more += hostOf(m)
+		if words := m.HostWords(); words != "" {
+			more += "; " + words
 		}
 		value = fmt.Sprintf("needs %.1f GiB %s on the fullest GPU%s", m.Peak.GiB(), m.Band("±"), more)
 	}

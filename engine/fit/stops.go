@@ -16,6 +16,7 @@ type Stop struct {
 	More  units.Bytes `json:"more_bytes"`  // of that term alone
 	Total units.Bytes `json:"total_bytes"` // of the rank, with the next value
 	Grows units.Bytes `json:"grows_bytes"` // all terms of the rank together
+	Host  string      `json:"-"`           // by how much host memory is too small (engine.Memory.HostWords)
 }
 
 // Host is the Term of a Stop that host memory makes; its bytes are those of the node.
@@ -55,7 +56,7 @@ func stopAt(e *engine.Evaluator, s engine.Setup, some bool, set func(t *engine.S
 	if next.HostOver() > 0 && next.Peak <= next.Usable {
 		return &Stop{
 			Rank: next.PeakRank, Term: Host, More: next.Host - host, Total: next.Host,
-			Grows: next.Host - host,
+			Grows: next.Host - host, Host: next.HostWords(),
 		}
 	}
 	out := &Stop{Rank: next.PeakRank, Total: full.Total, Grows: full.Total - before.Total}

@@ -22,6 +22,7 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 	best := &r.Best[0]
 	c.fill(q, &best.Setup)
 	m := best.Report.Memory
+	c.host = m.HostWords()
 	if c.Over, c.HostOver = max(m.Peak-m.Usable, 0), m.HostOver(); m.Fits { // the search before was stopped
 		c.Found, c.least = true, true
 		return best.Setup

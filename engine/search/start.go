@@ -37,6 +37,7 @@ type Chosen struct {
 	Batch    string `json:"-"` // what the batch is, where none was given and none is published
 	Space    Space  `json:"-"` // that was searched
 	Own      string `json:"-"` // flag that makes a layout one's own, with its value here: --tp 4
+	host     string // HostOver in words
 	node     int    // GPUs of a node
 	why      string // why no layout is legal, and the nearest values with which one is
 	least    bool   // found, and the one that needs least memory: the search for the best was stopped
@@ -104,14 +105,14 @@ func (c *Chosen) Brief(number func(int) string) string {
 
 // overWords tell how much the layout that needs least memory needs too much.
 func (c *Chosen) overWords() string {
-	host := fmt.Sprintf("%.1f GiB over in host memory", c.HostOver.GiB())
-	switch {
+	switch over := fmt.Sprintf("%.1f GiB over", c.Over.GiB()); {
 	case c.HostOver <= 0:
-		return fmt.Sprintf("%.1f GiB over", c.Over.GiB())
+		return over
 	case c.Over <= 0:
-		return host
+		return c.host
+	default:
+		return over + " and " + c.host
 	}
-	return fmt.Sprintf("%.1f GiB over and %s", c.Over.GiB(), host)
 }
 
 // smallestWords tell the smallest machine on which a layout fits.

@@ -112,7 +112,7 @@ func stopWords(s *fit.Stop, some bool, ranks int, next string, peak func(units.B
 		where = fmt.Sprintf(" on rank %d", s.Rank)
 	}
 	if s.Term == fit.Host {
-		return fmt.Sprintf(": what is offloaded takes %s of host memory", gib(s.Total))
+		return ": what is offloaded is " + s.Host
 	}
 	if !some {
 		take := "take"
