@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"meshscope/engine/knob"
+	"meshscope/presets/near"
 )
 
 // bounded is a flag that describes its allowed values and gives the nearest allowed value
@@ -102,8 +103,8 @@ func oneOf(flag, given string, words []string) error {
 		return nil
 	}
 	wrong := &knob.ValueError{Field: flag, Given: given, Allowed: "one of " + strings.Join(words, ", ")}
-	if near := closest(given, words); len(near) > 0 {
-		wrong.Nearest = near[0]
+	if found := near.Words(given, words, 1); len(found) > 0 {
+		wrong.Nearest = found[0]
 	}
 	return wrong
 }

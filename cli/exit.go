@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -14,6 +13,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/input"
+	"meshscope/presets/near"
 	"meshscope/presets/setupdoc"
 )
 
@@ -98,8 +98,8 @@ func flagProblem(cmd *cobra.Command, err error) error {
 		if what := untrained[strings.TrimLeft(strings.ToLower(name), "q")]; what != "" {
 			return &usageError{message + ": " + what}
 		}
-		if near := closest(name, flagNames(cmd)); len(near) > 0 {
-			message += ": did you mean --" + strings.Join(near, ", --") + "?"
+		if words := near.Words(name, flagNames(cmd), 3); len(words) > 0 {
+			message += ": did you mean --" + strings.Join(words, ", --") + "?"
 		} else if with := commandsWith(cmd.Root(), name); len(with) > 0 {
 			message += ": a flag of " + strings.Join(with, ", ")
 		}
@@ -165,44 +165,4 @@ func commandsWith(root *cobra.Command, flag string) []string {
 		}
 	}
 	return names
-}
-
-// closest returns up to three words that are spelled like the one that was typed: with one letter
-// added, left out or another, in words of four letters with two, in those of nine with three; or with
-// two letters exchanged. Where there is none, those that begin with it.
-func closest(typed string, words []string) []string {
-	const keep = 3
-	best := [][]string{nil, nil, nil}
-	if len(typed) > 64 {
-		return nil
-	}
-	for _, w := range words {
-		few := 1
-		switch {
-		case len(w) > 8:
-			few = 3
-		case len(w) > 3:
-			few = 2
-		}
-		if typed, w := letters(typed), letters(w); slices.Equal(typed, w) {
-			few = max(few, 2)
-		}
-		if d := levenshtein.Distance(strings.ToLower(typed), strings.ToLower(w), nil); d <= few {
-			best[max(d, 1)-1] = append(best[max(d, 1)-1], w)
-		}
-	}
-	near := append(append(best[0], best[1]...), best[2]...)
-	if len(near) == 0 && len(typed) > 2 {
-		near = slices.DeleteFunc(slices.Clone(words), func(w string) bool {
-			return !strings.HasPrefix(w, strings.ToLower(typed))
-		})
-	}
-	return near[:min(keep, len(near))]
-}
-
-// letters returns the characters of a word in the order of the alphabet.
-func letters(word string) []rune {
-	of := []rune(strings.ToLower(word))
-	slices.Sort(of)
-	return of
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"meshscope/engine/figures"
 	"meshscope/engine/search"
 	"meshscope/presets"
+	"meshscope/presets/near"
 	"meshscope/report"
 )
 
@@ -167,27 +167,8 @@ func (a *app) listFigures(book *explain.Book, s engine.Setup, chosen *search.Cho
 // unknownFigure returns the error of a name that is none of the ids of figures, with those that are like it.
 func unknownFigure(ids []string, typed string) error {
 	message := fmt.Sprintf("unknown figure %s", escape.Quote(typed))
-	if near := nearFigures(ids, typed); len(near) > 0 {
-		message += ": did you mean " + strings.Join(near, ", ") + "?"
+	if words := near.Words(typed, ids, 3); len(words) > 0 {
+		message += ": did you mean " + strings.Join(words, ", ") + "?"
 	}
 	return &usageError{message + "; 'meshscope explain' lists all figures"}
-}
-
-// nearFigures returns ids that are spelled like the typed one, else ids that contain it.
-func nearFigures(ids []string, typed string) []string {
-	const keep = 3
-	if near := closest(typed, ids); len(near) > 0 {
-		return near
-	}
-	word := strings.ToLower(typed)
-	ends := slices.Clone(ids)
-	ends = slices.DeleteFunc(ends, func(id string) bool {
-		_, last, _ := strings.Cut(id, ".")
-		return len(closest(word, []string{last})) == 0
-	})
-	if len(ends) == 0 && word != "" {
-		ends = slices.DeleteFunc(slices.Clone(ids),
-			func(id string) bool { return !strings.Contains(id, word) })
-	}
-	return ends[:min(keep, len(ends))]
 }

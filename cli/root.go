@@ -12,6 +12,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/presets"
+	"meshscope/presets/near"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui"
@@ -105,10 +106,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 			names = append(names, c.Name())
 		}
 	}
-	message := fmt.Sprintf("unknown command %s", escape.Quote(word))
-	if near := closest(word, names); len(near) > 0 {
-		message += ": did you mean " + near[0] + "?"
-	}
+	message := fmt.Sprintf("unknown command %s", escape.Quote(word)) + near.Question(word, names)
 	return &usageError{message}
 }
 

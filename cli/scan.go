@@ -16,6 +16,7 @@ import (
 	"meshscope/engine/figures"
 	"meshscope/engine/knob"
 	"meshscope/engine/scan"
+	"meshscope/presets/near"
 	"meshscope/report"
 	"meshscope/report/figure"
 )
@@ -189,8 +190,8 @@ func axis(flag, text string) (scan.Axis, error) {
 			Field: flag, Given: word,
 			Allowed: "one of " + strings.Join(turnable(), ", "),
 		}
-		if near := closest(string(id), turnable()); len(near) > 0 {
-			wrong.Nearest = near[0]
+		if found := near.Words(string(id), turnable(), 1); len(found) > 0 {
+			wrong.Nearest = found[0]
 		}
 		return scan.Axis{}, wrong
 	}
@@ -269,8 +270,8 @@ func checkFigure(o *report.Scan, typed string) error {
 		known = append(known, f.ID)
 	}
 	message := fmt.Sprintf("--y: no point has a figure %s", escape.Quote(typed))
-	if near := closest(strings.ToLower(typed), known); len(near) > 0 {
-		message += ": did you mean " + strings.Join(near, ", ") + "?"
+	if words := near.Words(typed, known, 3); len(words) > 0 {
+		message += ": did you mean " + strings.Join(words, ", ") + "?"
 	}
 	return &usageError{message + "; 'meshscope explain' lists all figures"}
 }

@@ -21,7 +21,8 @@ func (d *drawing) writeJSON(to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out.printf(`{%s"schema_version":%d,"schedule":%q,"pp":%d,"vpp":%d,"microbatches":%d,"unit":%q,"makespan":%s`,
+	out.printf(`{%s"schema_version":%d,"schedule":%q,"pp":%d,"vpp":%d,`+
+		`"microbatches":%d,"unit":%q,"makespan":%s`,
 		keys, report.SchemaVersion, spec.Kind, spec.Ranks, spec.VirtualStages, spec.MicroBatches, d.unit,
 		jsonNumber(t.Makespan))
 	info, _ := spec.Kind.Info()
@@ -42,7 +43,8 @@ func (d *drawing) writeJSON(to io.Writer) error {
 			_ = out.WriteByte(',') // errors of a buffer come out of Flush
 		}
 		out.printf("\n"+
-			`{"rank":%d,"idle":%s,"peak_in_flight":%d,"peak_until_input":%d,"peak_pending_weight":%d,"first":%s,"last":%s,"ops":[`,
+			`{"rank":%d,"idle":%s,"peak_in_flight":%d,"peak_until_input":%d,`+
+			`"peak_pending_weight":%d,"first":%s,"last":%s,"ops":[`,
 			rank, jsonNumber(stats.Idle), stats.PeakInFlight, stats.PeakUntilInput, stats.PeakPendingW,
 			jsonNumber(stats.First), jsonNumber(stats.Last))
 		if err := d.writeOps(out, rank); err != nil {

@@ -77,7 +77,8 @@ func (p *picture) draw() {
 	spec := t.Order.Spec
 	bottom := p.top + svgRow*float64(len(p.ranks))
 	width, height := svgLeft+p.width+svgRight, bottom+34
-	p.out.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" role="img" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="%d">`+"\n",
+	p.out.printf(`<svg xmlns="http://www.w3.org/2000/svg" width="%g" height="%g" viewBox="0 0 %g %g" `+
+		`role="img" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="%d">`+"\n",
 		width, height, width, height, svgSmall)
 	heading := fmt.Sprintf("%s: %s, %s, %s; ends after %s, %s", spec.Kind, figure.Plural(spec.Ranks, "rank"),
 		figure.Plural(spec.Stages(), "stage"), figure.Plural(spec.MicroBatches, "micro-batch"),
@@ -233,7 +234,8 @@ func (p *picture) bar(o *schedule.Order, rank, k int, x, width, y, height float6
 	if width > 4*svgHairest {
 		width -= svgHairest
 	}
-	p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"><title>%s of stage %d, micro-batch %d: %s to %s</title></rect>`+"\n",
+	p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s">`+
+		`<title>%s of stage %d, micro-batch %d: %s to %s</title></rect>`+"\n",
 		x, y, max(width, 0.05), height-1, fill, op.Kind(), o.Stage(rank, op), op.MicroBatch(),
 		p.time(p.timeline.Begin[k]), p.time(p.timeline.End[k]))
 	size := svgSmall
@@ -248,14 +250,16 @@ func (p *picture) bar(o *schedule.Order, rank, k int, x, width, y, height float6
 	} else if float64(len(label))*svgLetter > room {
 		return
 	}
-	p.out.printf(`<text x="%.2f" y="%.2f" font-size="%d" text-anchor="middle" fill="%s" pointer-events="none">%s</text>`+"\n",
+	p.out.printf(`<text x="%.2f" y="%.2f" font-size="%d" text-anchor="middle" fill="%s" `+
+		`pointer-events="none">%s</text>`+"\n",
 		x+width/2, y+height/2+float64(size)*0.33, size, ink, label)
 }
 
 // recompute draws the part of a backward that runs the forward again.
 func (p *picture) recompute(op schedule.Op, x, width, y float64, from, to string) {
 	fill, _ := p.paint(palettes.Recompute)
-	p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s"><title>R, recompute of micro-batch %d: %s to %s</title></rect>`+"\n",
+	p.out.printf(`<rect x="%.2f" y="%.2f" width="%.2f" height="%g" fill="%s">`+
+		`<title>R, recompute of micro-batch %d: %s to %s</title></rect>`+"\n",
 		x, y, width, svgBar-1, fill, op.MicroBatch(), from, to)
 }
 

@@ -135,7 +135,8 @@ func (d *drawing) traceMemory(out page, rank int, clock traceClock) {
 	}
 	for _, s := range d.memory(rank) {
 		out.printf(",\n"+
-			`{"name":"rank %d %s","ph":"C","pid":0,"ts":%s,"args":{"activations":%s,"for weight gradients":%s}}`,
+			`{"name":"rank %d %s","ph":"C","pid":0,"ts":%s,`+
+			`"args":{"activations":%s,"for weight gradients":%s}}`,
 			rank, d.memoryUnit, clock.at(s.Time), jsonNumber(max(0, s.Activations)),
 			jsonNumber(max(0, s.WeightInputs)))
 	}

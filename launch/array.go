@@ -47,7 +47,9 @@ func (d *Document) start(file string) string {
 		starter += ` --machine_rank "$NODE_RANK"`
 	case starter == "":
 		starter = fmt.Sprintf(
-			`torchrun --nnodes %d --nproc_per_node %d --node_rank "$NODE_RANK" --rdzv_backend c10d --rdzv_endpoint "$MASTER_ADDR:29500"`, d.Nodes, d.PerNode,
+			`torchrun --nnodes %d --nproc_per_node %d --node_rank "$NODE_RANK" --rdzv_backend c10d `+
+				`--rdzv_endpoint "$MASTER_ADDR:29500"`,
+			d.Nodes, d.PerNode,
 		)
 	}
 	return strings.ReplaceAll(starter+" "+d.Program, d.File, file)

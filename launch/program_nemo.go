@@ -141,7 +141,8 @@ func nemo() form {
 
 // nemoScript finds the scripts that train with its first version.
 var nemoScript = regexp.MustCompile(
-	`^megatron_(?:gpt|llama|mamba|t5|retro)_?(?:pretraining|continue_training|finetuning|sft|peft_tuning)\w*\.py$`,
+	`^megatron_(?:gpt|llama|mamba|t5|retro)_?` +
+		`(?:pretraining|continue_training|finetuning|sft|peft_tuning)\w*\.py$`,
 )
 
 // factoryForm finds a recipe with its arguments: llama3_8b(num_nodes=2).
@@ -257,7 +258,8 @@ func finishNeMo(r *reader) {
 // nemoTable has the recipes of its library whose layouts are plain (nemo/collections/llm/recipes of
 // 8cfedd72): what trainer and pretrain_recipe have by default.
 const nemoTable = `
-deepseek_v2 deepseek-v2 tp=1 pp=4 ep=32 trainer.num_nodes=16 trainer.devices=8 seq=4096 gbs=512 mbs=1 recompute=full
+deepseek_v2 deepseek-v2 tp=1 pp=4 ep=32 trainer.num_nodes=16 trainer.devices=8 seq=4096 gbs=512 mbs=1
+  recompute=full
 deepseek_v2_lite deepseek-v2-lite tp=1 ep=8 trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=512 mbs=1
 gemma2_27b gemma2-27b tp=8 pp=2 cp=1 trainer.num_nodes=2 trainer.devices=8 seq=4096 gbs=32 mbs=2
 gemma2_2b gemma2-2b tp=2 pp=1 cp=1 trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=32 mbs=2
@@ -265,28 +267,39 @@ gemma2_9b gemma2-9b tp=8 pp=1 cp=1 trainer.num_nodes=1 trainer.devices=8 seq=409
 gemma3_1b gemma3-1b tp=1 pp=1 cp=1 trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512 mbs=1
 gpt3_175b gpt3-175b tp=4 pp=8 vpp=6 cp=1 sp=true trainer.num_nodes=1 trainer.devices=8 seq=2048 gbs=2048 mbs=2
 llama2_7b llama2-7b tp=2 pp=1 cp=1 trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=512 mbs=1
-llama31_405b llama3.1-405b tp=8 pp=8 vpp=2 cp=4 sp=true trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512 mbs=1 embedding=true loss=true
-llama31_70b llama3.1-70b tp=4 pp=4 vpp=5 cp=2 sp=true trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512 mbs=1
+llama31_405b llama3.1-405b tp=8 pp=8 vpp=2 cp=4 sp=true trainer.num_nodes=1 trainer.devices=8 seq=8192
+  gbs=512 mbs=1 embedding=true loss=true
+llama31_70b llama3.1-70b tp=4 pp=4 vpp=5 cp=2 sp=true trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512
+  mbs=1
 llama31_8b llama3.1-8b tp=1 pp=1 cp=2 trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512 mbs=1
 llama32_1b llama3.2-1b tp=1 pp=1 cp=1 trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512 mbs=1
 llama32_3b llama3.2-3b tp=1 pp=1 cp=1 trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512 mbs=1
-llama3_70b llama3-70b tp=4 pp=4 vpp=5 cp=2 sp=true trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512 mbs=1
+llama3_70b llama3-70b tp=4 pp=4 vpp=5 cp=2 sp=true trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512
+  mbs=1
 llama3_8b llama3-8b tp=1 pp=1 cp=2 trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512 mbs=1
 mistral_7b mistral-7b tp=1 pp=1 cp=2 trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=512 mbs=1
-mistral_nemo_12b mistral-nemo-12b tp=2 pp=1 cp=2 sp=true trainer.num_nodes=1 trainer.devices=8 seq=8192 gbs=512 mbs=1
-mixtral_8x22b mixtral-8x22b tp=2 pp=4 vpp=14 cp=2 ep=8 sp=true trainer.num_nodes=16 trainer.devices=8 seq=4096 gbs=512 mbs=1
-mixtral_8x7b mixtral-8x7b tp=1 pp=4 vpp=8 cp=1 ep=8 trainer.num_nodes=8 trainer.devices=8 seq=4096 gbs=512 mbs=1
+mistral_nemo_12b mistral-nemo-12b tp=2 pp=1 cp=2 sp=true trainer.num_nodes=1 trainer.devices=8 seq=8192
+  gbs=512 mbs=1
+mixtral_8x22b mixtral-8x22b tp=2 pp=4 vpp=14 cp=2 ep=8 sp=true trainer.num_nodes=16 trainer.devices=8
+  seq=4096 gbs=512 mbs=1
+mixtral_8x7b mixtral-8x7b tp=1 pp=4 vpp=8 cp=1 ep=8 trainer.num_nodes=8 trainer.devices=8 seq=4096 gbs=512
+  mbs=1
 nemotron3_22b nemotron3-22b tp=2 pp=4 vpp=10 cp=1 trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=32 mbs=1
 nemotron3_8b nemotron3-8b tp=2 pp=1 cp=1 trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=32 mbs=2
 nemotron4_15b nemotron4-15b tp=4 pp=1 cp=1 sp=true trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=32 mbs=2
-nemotron4_340b nemotron4-340b tp=8 pp=12 vpp=8 cp=2 sp=true trainer.num_nodes=768 trainer.devices=8 seq=4096 gbs=2304 mbs=1
-nemotron_nano_9b_v2 nemotron-nano-9b-v2 tp=2 pp=1 cp=1 sp=true trainer.num_nodes=8 trainer.devices=8 seq=8192 gbs=768 mbs=1
+nemotron4_340b nemotron4-340b tp=8 pp=12 vpp=8 cp=2 sp=true trainer.num_nodes=768 trainer.devices=8 seq=4096
+  gbs=2304 mbs=1
+nemotron_nano_9b_v2 nemotron-nano-9b-v2 tp=2 pp=1 cp=1 sp=true trainer.num_nodes=8 trainer.devices=8 seq=8192
+  gbs=768 mbs=1
 qwen25_32b qwen2.5-32b tp=8 pp=2 cp=1 trainer.num_nodes=2 trainer.devices=8 seq=4096 gbs=32 mbs=2
 qwen25_72b qwen2.5-72b tp=8 pp=4 cp=1 trainer.num_nodes=4 trainer.devices=8 seq=4096 gbs=32 mbs=2
 qwen25_7b qwen2.5-7b tp=2 pp=1 cp=1 trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=32 mbs=2
 qwen3_14b qwen3-14b tp=8 pp=1 cp=1 ep=1 trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=32 mbs=2
-qwen3_235b_a22b qwen3-235b-a22b tp=4 pp=16 cp=2 ep=8 sp=true trainer.num_nodes=16 trainer.devices=8 seq=4096 gbs=32 mbs=1 embedding=true loss=true
-qwen3_30b_a3b qwen3-30b-a3b tp=4 pp=2 cp=1 ep=4 sp=true trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=32 mbs=2 recompute=full
-qwen3_32b qwen3-32b tp=8 pp=2 cp=1 ep=1 trainer.num_nodes=2 trainer.devices=8 seq=4096 gbs=32 mbs=2 recompute=full
+qwen3_235b_a22b qwen3-235b-a22b tp=4 pp=16 cp=2 ep=8 sp=true trainer.num_nodes=16 trainer.devices=8 seq=4096
+  gbs=32 mbs=1 embedding=true loss=true
+qwen3_30b_a3b qwen3-30b-a3b tp=4 pp=2 cp=1 ep=4 sp=true trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=32
+  mbs=2 recompute=full
+qwen3_32b qwen3-32b tp=8 pp=2 cp=1 ep=1 trainer.num_nodes=2 trainer.devices=8 seq=4096 gbs=32 mbs=2
+  recompute=full
 qwen3_8b qwen3-8b tp=4 pp=1 cp=1 ep=1 trainer.num_nodes=1 trainer.devices=8 seq=4096 gbs=32 mbs=2
 `

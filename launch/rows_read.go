@@ -113,7 +113,8 @@ func updates(key string) field {
 // plainAdam finds the optimizers that keep two moments in fp32, by the words of several programs: others with
 // Adam in their names keep them in fewer bits, on the host or of some weights.
 var plainAdam = regexp.MustCompile(
-	`(?i)^(?:decoupled_|fused_?|paged_?)*adamw?(?:_torch(?:_fused|_npu_fused|_xla)?|_hf|_apex_fused|_32bit)?$`,
+	`(?i)^(?:decoupled_|fused_?|paged_?)*adamw?(?:_torch(?:_fused|_npu_fused|_xla)?` +
+		`|_hf|_apex_fused|_32bit)?$`,
 )
 
 // lora returns the row of a rank of adapters.

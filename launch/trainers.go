@@ -56,7 +56,8 @@ func otherWords(a, b map[string]string) map[string]string {
 
 // trlScript finds TRL's scripts.
 var trlScript = regexp.MustCompile(
-	`(?:^|/)trl/scripts/\w+\.py$|(?:^|/)examples/scripts/(?:sft|dpo|grpo|kto|orpo|cpo|rloo|bco|gkd|online_dpo|reward_modeling)\w*\.py$`,
+	`(?:^|/)trl/scripts/\w+\.py$|(?:^|/)examples/scripts/` +
+		`(?:sft|dpo|grpo|kto|orpo|cpo|rloo|bco|gkd|online_dpo|reward_modeling)\w*\.py$`,
 )
 
 // swiftScript finds ms-swift's scripts.
@@ -83,9 +84,10 @@ func trainers() []trainer {
 	return []trainer{
 		{
 			id: "axolotl", name: "axolotl", version: "0.18.0",
-			source:  "axolotl-ai-cloud/axolotl v0.18.0 (src/axolotl/utils/schemas)",
-			starter: `axolotl train axolotl.yaml --launcher torchrun -- --nnodes %d --nproc_per_node %d --rdzv_backend c10d --rdzv_endpoint "$MASTER_ADDR:29500"`,
-			keys:    []string{"base_model", "micro_batch_size"},
+			source: "axolotl-ai-cloud/axolotl v0.18.0 (src/axolotl/utils/schemas)",
+			starter: `axolotl train axolotl.yaml --launcher torchrun -- --nnodes %d --nproc_per_node %d ` +
+				`--rdzv_backend c10d --rdzv_endpoint "$MASTER_ADDR:29500"`,
+			keys: []string{"base_model", "micro_batch_size"},
 			words: map[string]string{
 				"model_name_or_path": "base_model", "per_device_train_batch_size": "micro_batch_size",
 				"max_length": "sequence_len", "optim": "optimizer",

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
 	"meshscope/engine"
 	"meshscope/engine/figures"
 	"meshscope/engine/fit"
@@ -15,6 +13,7 @@ import (
 	"meshscope/engine/layout"
 	"meshscope/engine/record"
 	"meshscope/engine/step"
+	"meshscope/presets/near"
 )
 
 // Side is a setup with its report: what an act compares.
@@ -232,33 +231,20 @@ func (s *Side) figure(id string) (figures.Figure, error) {
 
 // unknownID returns the error of an id that is none of those there are, with the one most like it.
 func unknownID(kind, id string, ids []string) error {
-	if best := nearest(id, ids); best != "" {
-		return fmt.Errorf("no %s %q: did you mean %s? There are %s", kind, id, best, strings.Join(ids, ", "))
+	if nearest := near.Question(id, ids); nearest != "" {
+		return fmt.Errorf("no %s %q%s There are %s", kind, id, nearest, strings.Join(ids, ", "))
 	}
 	return fmt.Errorf("no %s %q; there are %s", kind, id, strings.Join(ids, ", "))
 }
 
-// nearest returns the id that is most like another one; empty for none.
-func nearest(id string, ids []string) string {
-	const like = 0.6
-	best, most := "", like
-	for _, known := range ids {
-		if m := levenshtein.Match(strings.ToLower(id), known, nil); m > most {
-			best, most = known, m
-		}
-	}
-	return best
-}
-
 // unknownFigure returns the error of a name that is no figure's, with the nearest short one.
 func unknownFigure(name string) error {
-	const typos = 2
+	var known []string
 	for _, n := range Names() {
-		for _, known := range []string{n.Name, flat(n.ID)} {
-			if levenshtein.Distance(name, known, nil) <= typos && len(name) > typos {
-				return fmt.Errorf("unknown figure %s: did you mean %s?", name, known)
-			}
-		}
+		known = append(known, n.Name, flat(n.ID))
+	}
+	if nearest := near.Question(name, known); nearest != "" {
+		return fmt.Errorf("unknown figure %s%s", name, nearest)
 	}
 	return fmt.Errorf("unknown figure %s; 'meshscope explain' lists them, with underscores for dots and "+
 		"hyphens", name)

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/presets/near"
 )
 
 // Phase is where an act is.
@@ -438,8 +439,8 @@ func unknownKnob(name string) error {
 		}
 		ids = append(ids, string(k.ID))
 	}
-	if best := nearest(name, ids); best != "" {
-		return fmt.Errorf("no knob %q: did you mean %s?", name, best)
+	if nearest := near.Question(name, ids); nearest != "" {
+		return fmt.Errorf("no knob %q%s", name, nearest)
 	}
 	return fmt.Errorf("no knob %q; knobs are %s", name, strings.Join(ids, ", "))
 }

@@ -54,7 +54,8 @@ var inProse = regexp.MustCompile(`\{(?:(before|after) )?([a-zA-Z0-9_.*-]+|[^{}]*
 
 // typed is a number that stands alone, or before a unit.
 var typed = regexp.MustCompile(
-	`(?:^|[\s(])(\S*\s)?((?:\$|~)?\d[\d,.]*(?:\s?%|\s?(?:[KMGT]i?B|s|ms|us|x|TFLOP\S*|times|tokens|days)\b|\b))`,
+	`(?:^|[\s(])(\S*\s)?((?:\$|~)?\d[\d,.]*` +
+		`(?:\s?%|\s?(?:[KMGT]i?B|s|ms|us|x|TFLOP\S*|times|tokens|days)\b|\b))`,
 )
 
 // fill puts figures in place of their names. A number that somebody typed is refused, but for

@@ -2,9 +2,10 @@ package presets
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
+	"meshscope/presets/near"
 )
 
 // otherNames maps keys of other formats to those of preset files: Hugging Face's config.json,
@@ -49,25 +50,11 @@ func keysOf(t reflect.Type) []string {
 	return keys
 }
 
-// alike is the least similarity at which a key is proposed.
-const alike = 0.6
-
-// closestKey returns a question that proposes the most similar key; empty where none is
-// similar.
+// closestKey returns a question that proposes the key of the same meaning, else the nearest; empty where
+// there is none.
 func closestKey(given string, known []string) string {
-	best, score := "", alike
-	meant := otherNames()[strings.ToLower(given)]
-	for _, key := range known {
-		if meant == key {
-			return ": did you mean " + key + "?"
-		}
-		s := levenshtein.Match(plain(strings.ToLower(given)), plain(strings.ToLower(key)), nil)
-		if s > score {
-			best, score = key, s
-		}
+	if meant := otherNames()[strings.ToLower(given)]; slices.Contains(known, meant) {
+		return ": did you mean " + meant + "?"
 	}
-	if best == "" {
-		return ""
-	}
-	return ": did you mean " + best + "?"
+	return near.Question(given, known)
 }

@@ -19,7 +19,8 @@ import (
 	"meshscope/engine/units"
 )
 
-//go:embed links.toml typical.toml distances.toml bands.csv recipes.csv models/*.toml gpus/*.toml clusters/*.toml calibrations/*.toml
+//go:embed links.toml typical.toml distances.toml bands.csv recipes.csv
+//go:embed models/*.toml gpus/*.toml clusters/*.toml calibrations/*.toml
 var files embed.FS
 
 // ModelPreset is a model with where it comes from.

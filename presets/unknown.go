@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
 	"meshscope/engine/escape"
+	"meshscope/presets/near"
 )
 
 // UnknownError reports an id that no preset has, and the ids like it, if there are any.
@@ -69,11 +68,11 @@ func unknown(kind, id string, known []string) *UnknownError {
 	slices.SortStableFunc(known, func(a, b string) int {
 		return cmp.Or(cmp.Compare(closeness[b], closeness[a]), cmp.Compare(Form(a), Form(b)))
 	})
-	near := slices.DeleteFunc(slices.Clone(known[:min(len(known), nearestIDs)]),
+	alike := slices.DeleteFunc(slices.Clone(known[:min(len(known), nearestIDs)]),
 		func(k string) bool { return closeness[k] < likeID })
-	none := &UnknownError{Kind: kind, ID: id, Nearest: near}
-	if kind == "GPU" && slices.ContainsFunc(near, none.begins) { // h200 is no h20
-		none.Nearest = slices.DeleteFunc(near, func(k string) bool { return !none.begins(k) })
+	none := &UnknownError{Kind: kind, ID: id, Nearest: alike}
+	if kind == "GPU" && slices.ContainsFunc(alike, none.begins) { // h200 is no h20
+		none.Nearest = slices.DeleteFunc(alike, func(k string) bool { return !none.begins(k) })
 	}
 	return none
 }
@@ -94,8 +93,8 @@ func (e *UnknownError) begins(id string) bool {
 // similarity returns the edit similarity without punctuation, raised where one id
 // contains the other or all the words that were typed.
 func similarity(asked, id string) float64 {
-	a, b := plain(asked), plain(id)
-	score := levenshtein.Match(a, b, nil)
+	a, b := near.Plain(asked), near.Plain(id)
+	score := near.Likeness(a, b)
 	if a == "" {
 		return score
 	}
@@ -119,15 +118,6 @@ func startsWith(text, with string) bool {
 	rest, ok := strings.CutPrefix(text, with)
 	digit := func(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 	return ok && with != "" && (!digit(rest) || !digit(with[len(with)-1:]))
-}
-
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if punctuation(r) {
-			return -1
-		}
-		return r
-	}, s)
 }
 
 func punctuation(r rune) bool { return strings.ContainsRune(" -_./:", r) }

@@ -8,13 +8,17 @@ import (
 )
 
 // htmlStyle is the style of a page: readable on screen, on paper and where styles are dropped.
-const htmlStyle = `body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
+const htmlStyle = `body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;` +
+	`color:#1a1a1a;background:#fff}
 h1{font-size:1.4rem}h2{font-size:1.05rem;margin:1.6rem 0 .3rem;border-bottom:1px solid #ccc}
-p{margin:.4rem 0}.lead{font-weight:600}dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}
+p{margin:.4rem 0}.lead{font-weight:600}dl{display:grid;grid-template-columns:max-content 1fr;` +
+	`gap:.15rem 1rem;margin:.4rem 0}
 dt{color:#555}dd{margin:0}table{border-collapse:collapse;margin:.5rem 0}
 td,th{text-align:left;padding:.15rem .8rem .15rem 0;vertical-align:top;border-bottom:1px solid #eee}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}pre{background:#f4f4f4;padding:.6rem;white-space:pre-wrap}
-ul{margin:.4rem 0;padding-left:1.2rem}.picture{overflow-x:auto;margin:.6rem 0}svg{max-width:100%;min-width:38rem;height:auto}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}` +
+	`pre{background:#f4f4f4;padding:.6rem;white-space:pre-wrap}
+ul{margin:.4rem 0;padding-left:1.2rem}.picture{overflow-x:auto;margin:.6rem 0}` +
+	`svg{max-width:100%;min-width:38rem;height:auto}
 @media print{body{margin:0;max-width:none}svg{min-width:0}h2{break-after:avoid}}`
 
 // writeHTML writes a document as one page that needs no other file.

@@ -93,7 +93,8 @@ func drawBars(title string, bars []bar, limit float64, limitWords, unit string) 
 	height := 24 + pictureRow*len(bars) + 30
 	scale := float64(pictureWidth-pictureLeft-90) / max(most, 1e-12)
 	fmt.Fprintf(&out,
-		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" font-family="system-ui,sans-serif" font-size="12"><title>%s</title>`,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" `+
+			`role="img" font-family="system-ui,sans-serif" font-size="12"><title>%s</title>`,
 		pictureWidth, height, pictureWidth, height, html.EscapeString(title))
 	fmt.Fprintf(&out, `<text x="%d" y="14" font-weight="600">%s</text>`, pictureLeft,
 		html.EscapeString(title))
@@ -115,7 +116,9 @@ func drawBars(title string, bars []bar, limit float64, limitWords, unit string) 
 	if limit > 0 {
 		at := pictureLeft + limit*scale
 		fmt.Fprintf(&out,
-			`<line x1="%.1f" y1="20" x2="%.1f" y2="%d" stroke="#d00000" stroke-width="1.5"/><text x="%.1f" y="14" text-anchor="end" fill="#b00000">%s</text>`, at, at, bottom, at, html.EscapeString(limitWords))
+			`<line x1="%.1f" y1="20" x2="%.1f" y2="%d" stroke="#d00000" stroke-width="1.5"/>`+
+				`<text x="%.1f" y="14" text-anchor="end" fill="#b00000">%s</text>`,
+			at, at, bottom, at, html.EscapeString(limitWords))
 	}
 	x := pictureLeft
 	if len(bars) > 0 {

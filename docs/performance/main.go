@@ -4,7 +4,8 @@
 // docs/performance.md. Run it from the project's root, on a machine that does nothing else:
 //
 //	go run ./docs/performance
-//	CALCULON=~/calculon LLM_ANALYSIS=~/llm-analysis SIMULATOR=~/llm-cluster-simulator go run ./docs/performance
+//	CALCULON=~/calculon LLM_ANALYSIS=~/llm-analysis SIMULATOR=~/llm-cluster-simulator \
+//	  go run ./docs/performance
 //
 // With the folders of other engines it runs the same evaluation and search in them (peers.py, peers.mts).
 package main

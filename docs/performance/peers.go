@@ -75,7 +75,9 @@ func peers(ctx context.Context) []peer {
 }
 
 // compared is the setup that every engine evaluates.
-const compared = `{"model":"gpt3-175b","cluster":"dgx-a100","gpus":64,"tp":8,"pp":8,"vpp":3,"mbs":1,"gbs":64,"seq":2048,"recompute":"selective"}`
+const compared = `{"model":"gpt3-175b","cluster":"dgx-a100","gpus":64,"tp":8,"pp":8,` +
+	`"vpp":3,"mbs":1,"gbs":64,` +
+	`"seq":2048,"recompute":"selective"}`
 
 // evaluation returns the microseconds of one full evaluation, the best of many.
 func evaluation() (measured, error) {

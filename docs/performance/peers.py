@@ -34,7 +34,7 @@ def calculon(folder):
     logger = logging.Logger("quiet", level=logging.CRITICAL)
     models = [path for path in sorted(glob.glob(f"{folder}/models/*175B*.json")) if os.path.isfile(path)]
     application = Llm.Application(read_json_file(models[0]))
-    execution = Llm.Execution.from_json(read_json_file(f"{folder}/validation/175B_seqsel.json"))
+    execution = Llm.Execution.from_json(read_json_file(f"{folder}/validation/seqsel/tab5/gpt3-175B_seqsel.json"))
     system = System(read_json_file(f"{folder}/systems/a100_80e.json"))
 
     def run():

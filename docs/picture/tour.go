@@ -34,7 +34,8 @@ func animate(pictures []string, scenes []scene) string {
 	total := sceneSeconds * len(scenes)
 	var out strings.Builder
 	fmt.Fprintf(&out,
-		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img">`+"\n",
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" `+
+			`role="img">`+"\n",
 		width, height+captionHeight)
 	fmt.Fprintf(&out, "<title>%s</title>\n", "A tour of meshscope in "+fmt.Sprint(len(scenes))+" screens")
 	share := 100 / float64(len(scenes))
@@ -48,7 +49,8 @@ func animate(pictures []string, scenes []scene) string {
 	for i, s := range scenes {
 		fmt.Fprintf(&out, `<g class="scene s%d">`+"\n%s", i, pictures[i])
 		fmt.Fprintf(&out,
-			`<text x="%d" y="%d" text-anchor="middle" font-family="system-ui, sans-serif" font-size="17" fill="#7d8590">%d/%d  %s</text>`+"\n</g>\n",
+			`<text x="%d" y="%d" text-anchor="middle" font-family="system-ui, sans-serif" font-size="17" `+
+				`fill="#7d8590">%d/%d  %s</text>`+"\n</g>\n",
 			width/2, height+23, i+1, len(scenes), s.caption)
 	}
 	out.WriteString("</svg>\n")

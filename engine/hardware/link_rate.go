@@ -18,7 +18,8 @@ const (
 var (
 	infiniBand = regexp.MustCompile(`(?i)(?:\b([0-9]{1,2}) ?x ?)?\b(EDR|HDR100|HDR|NDR200|NDR|XDR)\b`)
 	rateInName = regexp.MustCompile(
-		`(?i)(?:\b([0-9]{1,2}) ?x ?)?\b([0-9]{1,5}(?:\.[0-9]+)?) ?((?-i:Gb/s|Gbps|G)|GbE|Gigabit|Gbit/s)\b( per (?:node|GPU)\b| ?x ?[0-9])?`,
+		`(?i)(?:\b([0-9]{1,2}) ?x ?)?\b([0-9]{1,5}(?:\.[0-9]+)?) ?((?-i:Gb/s|Gbps|G)|GbE|Gigabit|Gbit/s)\b` +
+			`( per (?:node|GPU)\b| ?x ?[0-9])?`,
 	)
 	etherName = regexp.MustCompile(`(?i)\bEthernet ([0-9]{2,3})$`)
 )

@@ -13,7 +13,8 @@ func dualPipe() descriptor {
 			Paper:     "DeepSeek-AI, DeepSeek-V3 Technical Report, arXiv 2412.19437, section 3.2.1",
 			Code:      "deepseek-ai/DualPipe dualpipe/dualpipe.py",
 			Placement: Bidirectional, SplitsBackward: true, Pairs: true, Chunks: 1, WeightCopies: 2,
-			Constraint: `p even, m even (both directions together) and m >= 2p; the code asserts "num_chunks > 0 and num_chunks % 2 == 0 and num_chunks >= num_ranks*2"`,
+			Constraint: `p even, m even (both directions together) and m >= 2p; ` +
+				`the code asserts "num_chunks > 0 and num_chunks % 2 == 0 and num_chunks >= num_ranks*2"`,
 			Idle: "(p/2-1)(tFB+tB-3tW), tFB an overlapped pair, for tF = tI = tW and 2tF <= tFB <= " +
 				"3tF, or tF = tI >= tW and no overlap",
 			Memory:   "p+1 on every rank",

@@ -11,7 +11,9 @@ func dualPipeV() descriptor {
 			Paper:     `Qi et al., "DualPipe could be better without the Dual" (2025)`,
 			Code:      "deepseek-ai/DualPipe dualpipe/dualpipev.py; PyTorch ScheduleDualPipeV",
 			Placement: VShape, SplitsBackward: true, Pairs: true, Chunks: 2, WeightCopies: 1,
-			Constraint: `v = 2 and m >= 2p; the code asserts "num_chunks > 0 and num_chunks >= num_ranks*2", PyTorch: "DualPipeV requires at least as many microbatches as stages"`,
+			Constraint: `v = 2 and m >= 2p; ` +
+				`the code asserts "num_chunks > 0 and num_chunks >= num_ranks*2", ` +
+				`PyTorch: "DualPipeV requires at least as many microbatches as stages"`,
 			Idle: "(p-1)(tFB+tB-3tW), tFB an overlapped pair, for tF = tI = tW and 2tF <= tFB <= " +
 				"3tF, or tF = tI >= tW and no overlap",
 			Memory: "2p+1 on every rank",

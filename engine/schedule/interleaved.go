@@ -12,9 +12,15 @@ func interleaved() descriptor {
 				"2407.21783, figure 6",
 			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_with_interleaving",
 			Placement: Loop, WeightCopies: 1,
-			Constraint: `group size g from p to m, last group empty or at least p, p > 1; Megatron-LM otherwise: "The number of contiguous micro-batches in a virtual pipeline stage should range in [PP, M]", "The remainder of M divided by N should be 0, or larger than or equal to the pipeline-parallel size"; PyTorch requires m a multiple of m div p rounds`,
-			Idle:       "(p-1)(tF+tB), for m < p [(p-1)+(v-1)(p-m)](tF+tB)",
-			Memory:     "min(v m, (v-1)g+2(p-1-r)+1)",
+			Constraint: `group size g from p to m, last group empty or at least p, p > 1; ` +
+				`Megatron-LM otherwise: ` +
+				`"The number of contiguous micro-batches in a virtual pipeline stage ` +
+				`should range in [PP, M]", ` +
+				`"The remainder of M divided by N should be 0, or larger than or ` +
+				`equal to the pipeline-parallel size"; ` +
+				`PyTorch requires m a multiple of m div p rounds`,
+			Idle:   "(p-1)(tF+tB), for m < p [(p-1)+(v-1)(p-m)](tF+tB)",
+			Memory: "min(v m, (v-1)g+2(p-1-r)+1)",
 			warmup: func(s *Spec, rank int) Warmup {
 				return exactly((s.VirtualStages-1)*s.group()+2*(s.Ranks-1-rank)+1+s.ExtraWarmup,
 					s.VirtualStages*s.MicroBatches)

@@ -10,8 +10,9 @@ func interleavedZB() descriptor {
 			Paper:     "PyTorch; after Qi et al., arXiv 2401.10241, and Narayanan et al., arXiv 2104.04473",
 			Code:      "PyTorch torch/distributed/pipelining/schedules.py, ScheduleInterleavedZeroBubble",
 			Placement: Loop, SplitsBackward: true, WeightCopies: 1,
-			Constraint: `m a multiple of max(1, m div p) rounds; PyTorch otherwise: "Zero bubble requires the number of microbatches to be a multiple of the number of rounds"`,
-			Idle:       "(p-1) max(tF, tI+max(0,tF-tW)) for m >= p",
+			Constraint: `m a multiple of max(1, m div p) rounds; PyTorch otherwise: ` +
+				`"Zero bubble requires the number of microbatches to be a multiple of the number of rounds"`,
+			Idle: "(p-1) max(tF, tI+max(0,tF-tW)) for m >= p",
 			Memory: "until I (v-1)g+(p-1-r)+1, until W (v-1)g+p, with g = m/max(1, floor(m/p)) " +
 				"micro-batches per round, never more than v m",
 			warmup: func(s *Spec, rank int) Warmup {

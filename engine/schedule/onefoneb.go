@@ -11,7 +11,8 @@ func oneFOneB() descriptor {
 			Paper:     "Narayanan et al., arXiv 2104.04473, section 2.2.1 (PipeDream-flush)",
 			Code:      "Megatron-LM schedules.py, forward_backward_pipelining_without_interleaving",
 			Placement: Linear, Chunks: 1, WeightCopies: 1,
-			Constraint: `none; PyTorch requires m >= p ("Number of microbatches must be greater than or equal to the number of stages"), nanotron m >= p-1`,
+			Constraint: `none; PyTorch requires m >= p ("Number of microbatches must be greater` +
+				` than or equal to the number of stages"), nanotron m >= p-1`,
 			Idle:       "(p-1)(tF+tB)",
 			IdlePasses: "(p - 1)",
 			Memory:     "min(m, p-r)",

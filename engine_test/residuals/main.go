@@ -5,7 +5,8 @@
 //	go run ./engine_test/residuals > rows.csv
 //	go run ./engine_test/residuals -group mlperf,dgxc -set dp_exposed=0.3 -set gather_exposed=0.3
 //	go run ./engine_test/residuals -fits
-//	go run ./engine_test/residuals -summary -set 'megatron-core,b200-sxm,dense:gemm_fp8_efficiency=0.5,0.53,0.56'
+//	go run ./engine_test/residuals -summary \
+//	  -set 'megatron-core,b200-sxm,dense:gemm_fp8_efficiency=0.5,0.53,0.56'
 //
 // The key of -set is that of a calibration file (presets/calibrations). Words before a
 // colon choose runs: a GPU, a cluster, a stack, a group or the beginning of its name,

@@ -2,12 +2,10 @@ package setupdoc
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
 	"meshscope/engine/escape"
+	"meshscope/presets/near"
 )
 
 // KeyError is a key that does not exist, comes twice or is out of place.
@@ -46,16 +44,5 @@ func (e *KeyError) Error() string {
 
 // unknownKey finds the known keys that are spelled most alike.
 func unknownKey(key string, known []string) *KeyError {
-	const keep, longest = 3, 64
-	if len(key) > longest {
-		return &KeyError{Key: key}
-	}
-	lower := strings.ToLower(key)
-	distance := func(k string) int { return levenshtein.Distance(lower, k, nil) }
-	near := slices.DeleteFunc(slices.Clone(known), func(k string) bool {
-		name := k[strings.LastIndexByte(k, '.')+1:] // what stands before it is alike in all of a table
-		return distance(k) > 1+len(name)/3 && (lower == "" || !strings.HasPrefix(k, lower+"_"))
-	})
-	slices.SortStableFunc(near, func(a, b string) int { return distance(a) - distance(b) })
-	return &KeyError{Key: key, Nearest: near[:min(keep, len(near))]}
+	return &KeyError{Key: key, Nearest: near.Words(key, known, 3)}
 }

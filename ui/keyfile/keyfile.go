@@ -15,10 +15,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/agext/levenshtein"
-
 	"meshscope/engine/escape"
 	"meshscope/presets/input"
+	"meshscope/presets/near"
 )
 
 // Action is what keys can be given to, with those it has.
@@ -178,7 +177,7 @@ func (f *file) wrong(action, format string, args ...any) error {
 // keysOf returns the keys of one line, checked by themselves.
 func (f *file) keysOf(action string, value any) ([]string, error) {
 	if !slices.ContainsFunc(f.actions, func(a Action) bool { return a.Name == action }) {
-		return nil, f.wrong(action, "is no action: did you mean %s?", f.closest(action))
+		return nil, f.wrong(action, "is no action%s", near.Question(action, f.names()))
 	}
 	var given []string
 	switch value := value.(type) {
@@ -211,14 +210,13 @@ func (f *file) keysOf(action string, value any) ([]string, error) {
 	return keys, nil
 }
 
-func (f *file) closest(word string) string {
-	best, distance := "", 1<<30
-	for _, a := range f.actions {
-		if d := levenshtein.Distance(escape.Clip(word), a.Name, nil); d < distance {
-			best, distance = a.Name, d
-		}
+// names returns what the actions are called.
+func (f *file) names() []string {
+	out := make([]string, len(f.actions))
+	for i := range f.actions {
+		out[i] = f.actions[i].Name
 	}
-	return best
+	return out
 }
 
 // resolve refuses lines whose key is that of another action, until none is left:

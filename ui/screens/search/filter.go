@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -9,9 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
 	"meshscope/engine/knob"
+	"meshscope/presets/near"
 )
 
 // condition is one word of a filter: a column with a comparison, or a part of a
@@ -79,8 +77,8 @@ func parsePart(part string, all []column) (condition, error) {
 	}
 	i := columnOf(all, name)
 	if i < 0 {
-		return condition{}, fmt.Errorf("there is no column %s, nearest %s; columns are %s", quoted(name),
-			nearestName(name, columnIDs(all)), columnNames(all))
+		return condition{}, fmt.Errorf("there is no column %s%s; columns are %s", quoted(name),
+			nearest(name, columnIDs(all)), columnNames(all))
 	}
 	c := condition{column: i, op: op, word: value}
 	if value == "" {
@@ -92,8 +90,7 @@ func parsePart(part string, all []column) (condition, error) {
 		}
 		if words := columnWords(all[i].id); !knownWord(value, words,
 			func(a, b string) bool { return a == b }) {
-			return condition{}, fmt.Errorf("%s has no value %s, nearest %s", name, quoted(value),
-				nearestName(value, words))
+			return condition{}, fmt.Errorf("%s has no value %s%s", name, quoted(value), nearest(value, words))
 		}
 		return c, nil
 	}
@@ -124,8 +121,8 @@ func parseWord(part string, all []column) (condition, error) {
 	if columnOf(all, part) >= 0 {
 		return condition{}, fmt.Errorf("%s: a comparison is missing, such as %s=8 or %s>4", part, part, part)
 	}
-	return condition{}, fmt.Errorf("no layout can have the word %s, nearest %s", quoted(part),
-		nearestName(part, append(words, columnIDs(all)...)))
+	return condition{}, fmt.Errorf("no layout can have the word %s%s", quoted(part),
+		nearest(part, append(words, columnIDs(all)...)))
 }
 
 // columnWords returns the words that a column of words can have, layer counts and lists of
@@ -149,14 +146,12 @@ func knownWord(typed string, words []string, is func(word, typed string) bool) b
 		slices.ContainsFunc(words, func(word string) bool { return is(word, typed) })
 }
 
-// nearestName returns the name that takes the fewest letters to make of what was typed.
-func nearestName(typed string, names []string) string {
-	if runes := []rune(typed); len(runes) > 64 { // a paste: the distance takes the square of it
-		typed = string(runes[:64])
+// nearest names the known word that is spelled most like a typed one, where there is one.
+func nearest(typed string, words []string) string {
+	if found := near.Words(typed, words, 1); len(found) > 0 {
+		return ", nearest " + found[0]
 	}
-	return slices.MinFunc(names, func(a, b string) int {
-		return cmp.Compare(levenshtein.Distance(typed, a, nil), levenshtein.Distance(typed, b, nil))
-	})
+	return ""
 }
 
 func columnNames(all []column) string { return strings.Join(columnIDs(all), " ") }

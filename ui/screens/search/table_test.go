@@ -69,7 +69,7 @@ func TestParseFilter(t *testing.T) {
 		"zero!=3 none": "",
 		"TP==8":        "",
 		"tok>1,000":    "",
-		"foo=3":        `no column "foo", nearest`,
+		"foo=3":        `no column "foo"; columns are`,
 		"zer=1":        `no column "zer", nearest zero`,
 		"zzz":          `no layout can have the word "zzz"`,
 		"interleavd":   "nearest interleaved",
