@@ -398,10 +398,17 @@ func TestPicker(t *testing.T) {
 	}
 }
 
-// TestTypeAhead: keys that come before the list is read are not lost, and what is
+// TestTypeAhead: keys and pastes that come before the list is read are not lost, and what is
 // typed after it was closed goes where it should.
 func TestTypeAhead(t *testing.T) {
 	m := sample(t, 120, 36)
+	list := m.do(state.Action{Verb: state.Open, Overlay: overlay.ModelID})
+	send(m, tea.PasteMsg{Content: "qwen3\x01"})
+	if finishAll(m, list); !strings.Contains(screenText(m), "filter qwen3 ") {
+		t.Errorf("pasted text is lost:\n%s", screenText(m))
+	}
+	m.catalog = nil // as at the start
+	keys(m, "esc", "esc")
 	keys(m, "m", "q", "esc") // q closes it, esc then does nothing, m opens it again
 	cmd := m.do(state.Action{Verb: state.Open, Overlay: overlay.ModelID})
 	keys(m, "x", "backspace", "w", "e", "n", "3", "enter", "down")

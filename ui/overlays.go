@@ -130,8 +130,9 @@ func (m *Model) takeRead(msg readMsg) tea.Cmd {
 		return nil
 	}
 	var cmds []tea.Cmd
-	for _, k := range msg.waiting.Keys() {
-		cmds = append(cmds, m.handleKey(k))
+	for _, held := range msg.waiting.Held() {
+		_, cmd := m.update(held)
+		cmds = append(cmds, cmd)
 	}
 	return tea.Batch(cmds...)
 }

@@ -4,26 +4,33 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Waiting stands in the place of a list that is still being read and keeps the keys for
-// it, so that nobody who types faster than a slow machine reads loses any.
+// Waiting stands in the place of a list that is still being read and keeps what is typed and pasted for
+// it, so that nobody who is faster than a slow machine reads loses any.
 type Waiting struct {
 	boxless
-	keys []tea.KeyPressMsg
+	held []tea.Msg
 }
 
-// mostKeys is how many keys are kept.
-const mostKeys = 64
+// mostHeld is how many keys and pastes are kept.
+const mostHeld = 64
 
 // HandleKey closes or keeps the key.
 func (w *Waiting) HandleKey(msg tea.KeyPressMsg) Action {
-	switch s := msg.String(); {
-	case s == "esc": // q may be a letter of what is looked for
+	if msg.String() == "esc" { // q may be a letter of what is looked for
 		return Close{}
-	case len(w.keys) < mostKeys:
-		w.keys = append(w.keys, msg)
 	}
+	w.hold(msg)
 	return nil
 }
 
-// Keys returns those that were kept.
-func (w *Waiting) Keys() []tea.KeyPressMsg { return w.keys }
+// Paste keeps the text.
+func (w *Waiting) Paste(text string) { w.hold(tea.PasteMsg{Content: text}) }
+
+func (w *Waiting) hold(msg tea.Msg) {
+	if len(w.held) < mostHeld {
+		w.held = append(w.held, msg)
+	}
+}
+
+// Held returns what was kept, in its order.
+func (w *Waiting) Held() []tea.Msg { return w.held }
