@@ -37,3 +37,13 @@ func TestCompareHoldsTheWork(t *testing.T) {
 		})
 	}
 }
+
+// TestCompareWithNothing: an empty word, as an unset variable of a shell leaves one, is no setup.
+func TestCompareWithNothing(t *testing.T) {
+	for _, args := range [][]string{{""}, {"", "tp=8"}, {"tp=8", ""}} {
+		code, out, said := run(t, append([]string{"compare", "--gpus", "8", "--tp", "4"}, args...)...)
+		if code != 2 || out != "" || !strings.Contains(said, "empty setup") {
+			t.Errorf("%q: exit code %d, %.200s, %s", args, code, out, said)
+		}
+	}
+}
