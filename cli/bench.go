@@ -95,6 +95,12 @@ func (a *app) bench(ctx context.Context, f *benchFlags, l *launch.Launcher) erro
 	best := slices.DeleteFunc(slices.Clone(out.Result.Best),
 		func(b search.Found) bool { return len(l.Refusals(&b.Setup)) > 0 })
 	if len(best) == 0 && len(out.Result.Best) > 0 {
+		switch other, err := f.setup.giveWay(a, l, &out.Result.Best[0].Setup); {
+		case err != nil:
+			return err
+		case other:
+			return a.bench(ctx, f, l)
+		}
 		a.sayRefused(l, &out.Result.Best[0].Setup)
 		return outcome(exitIllegal)
 	}

@@ -117,6 +117,12 @@ func (a *app) launchCommand() *cobra.Command {
 		if err := flags.ownStack(a, l); err != nil {
 			return err
 		}
+		if b, err = flags.begin(a); err == nil && b.Err == nil {
+			_, err = flags.giveWay(a, l, &b.Setup)
+		}
+		if err != nil {
+			return err
+		}
 		s, chosen, err := flags.start(cmd.Context(), a)
 		if err != nil {
 			return err

@@ -70,6 +70,26 @@ func (f *setupFlags) ownStack(a *app, l *launch.Launcher) error {
 	return nil
 }
 
+// giveWay takes, in place of a default that a launcher refuses, the nearest value that it runs, and says so.
+func (f *setupFlags) giveWay(a *app, l *launch.Launcher, s *engine.Setup) (bool, error) {
+	doc, err := f.document(a)
+	if err != nil {
+		return false, err
+	}
+	near, refused, ok := l.GivesWay(*s, func(id knob.ID) bool { return doc.Gives(id) || f.gives(string(id)) })
+	if !ok {
+		return false, nil
+	}
+	for i := range refused {
+		r := &refused[i]
+		k, _ := knob.Find(r.Field)
+		f.said = append(f.said, said{key: string(k.ID), value: k.Text(near)})
+		a.sayf("meshscope: --%s %s in place of the default %s, which %s refuses: %s\n", k.ID, k.Text(near),
+			k.Text(*s), l.Name, r.Because)
+	}
+	return true, nil
+}
+
 // limit leaves out of a search what the launcher refuses, and writes into layouts what it must be told.
 func (f *launcherFlag) limit(q *search.Query) {
 	q.Refused, q.Collect = f.any(), runtime.GC

@@ -80,3 +80,27 @@ func numberAt(t *testing.T, document, path string) float64 {
 	}
 	return n
 }
+
+// TestDefaultOfALauncherGivesWay: what a published run has and nobody typed is no reason to refuse; what is
+// typed is.
+func TestDefaultOfALauncherGivesWay(t *testing.T) {
+	layout := []string{
+		"--model", "deepseek-v3", "--gpu", "h800", "--gpus", "2048", "--tp", "1", "--pp", "16", "--ep", "64",
+	}
+	for launcher, wants := range map[string][2]string{
+		"megatron":   {"--precision fp8 in place of the default fp8:deepseek", "--fp8-format hybrid"},
+		"torchtitan": {"--precision bf16 in place of the default fp8:deepseek", ""},
+	} {
+		args := append([]string{"launch", "--for", launcher}, layout...)
+		_, out, said := run(t, args...)
+		if !strings.Contains(said, wants[0]) || strings.Contains(said, "refuses --precision") ||
+			!strings.Contains(out, wants[1]) {
+			t.Errorf("%s: %s", launcher, said)
+		}
+		code, _, said := run(t, append(args, "--precision", "fp8:deepseek")...)
+		if code != 3 || strings.Contains(said, "--precision fp8 in place") ||
+			launcher == "megatron" && !strings.Contains(said, "refuses --precision") {
+			t.Errorf("%s, typed: exit code %d, %s", launcher, code, said)
+		}
+	}
+}

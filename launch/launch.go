@@ -334,6 +334,9 @@ func (l *Launcher) Nearest(s engine.Setup) (engine.Setup, bool) {
 				if steps[i].Setup.Optimizer.Rule() != s.Optimizer.Rule() {
 					c += 500 // farther than any kernel of the same update
 				}
+				if p := steps[i].Setup.Precision; s.Precision.Narrow() && !p.Narrow() && p != recipe.BF16 {
+					c += 500 // what narrow formats leave in 16 bits is bf16
+				}
 				if n < left || n == left && n < len(refused) && c < cost {
 					best, left, cost = steps[i].Setup, n, c
 				}
@@ -347,6 +350,23 @@ func (l *Launcher) Nearest(s engine.Setup) (engine.Setup, bool) {
 		}
 	}
 	return engine.Setup{}, false
+}
+
+// GivesWay returns the nearest setup in which the launcher runs what nobody gave of what a search keeps,
+// and why it does not run what that was; false where it runs it, or nothing near does.
+func (l *Launcher) GivesWay(s engine.Setup, given func(knob.ID) bool) (engine.Setup, []Refusal, bool) {
+	free := *l
+	free.rules = slices.DeleteFunc(slices.Clone(l.rules),
+		func(r Rule) bool {
+			return !r.outside || r.Field == modelField || given(r.Field) ||
+				slices.Contains(knob.Searched(), r.Field)
+		})
+	refused := free.Refusals(&s)
+	if len(refused) == 0 {
+		return s, nil, false
+	}
+	near, ok := free.Nearest(s)
+	return near, refused, ok
 }
 
 // changed counts the knobs that two setups have differently.
