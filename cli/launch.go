@@ -114,8 +114,10 @@ func (a *app) launchCommand() *cobra.Command {
 			}
 			return outcome(exitIllegal)
 		}
-		if err := flags.ownStack(a, l); err != nil {
-			return err
+		if !b.Setup.Frozen() { // no stack of a launcher has adapters, which are refused with who writes them
+			if err := flags.ownStack(a, l); err != nil {
+				return err
+			}
 		}
 		if b, err = flags.begin(a); err == nil && b.Err == nil {
 			_, err = flags.giveWay(a, l, &b.Setup)

@@ -104,3 +104,25 @@ func TestDefaultOfALauncherGivesWay(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedAdaptersNameTheirLaunchers: who does not train adapters names those whose files have them, and
+// those do.
+func TestRefusedAdaptersNameTheirLaunchers(t *testing.T) {
+	setup := []string{
+		"--model", "llama3.1-8b", "--gpus", "8", "--zero", "2", "--recompute", "full", "--lora", "16",
+	}
+	for _, launcher := range []string{"megatron", "torchtitan", "nanotron"} {
+		code, _, said := run(t, append([]string{"launch", "--for", launcher}, setup...)...)
+		_, rest, found := strings.Cut(said, "--lora 16 is in files of ")
+		list, _, _ := strings.Cut(rest, " (--for)")
+		if names := strings.Split(list, ", "); code != 3 || !found || len(names) < 3 {
+			t.Errorf("%s: exit code %d, %s", launcher, code, said)
+		}
+		for name := range strings.SplitSeq(list, ", ") {
+			args := append([]string{"launch", "--for", name}, setup...)
+			if code, out, said := run(t, args...); code != 0 || !strings.Contains(out, "# --lora\n") {
+				t.Errorf("%s: exit code %d, %s\n%s", name, code, said, out)
+			}
+		}
+	}
+}

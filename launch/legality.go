@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -34,16 +35,45 @@ func Check(s *engine.Setup) []Verdict {
 	return out
 }
 
-// RefusedLines tells every reason why a launcher does not run a legal setup, and the nearest that
-// it runs, or that none was found.
+// RefusedLines tells every reason why a launcher does not run a legal setup, whose files have what it
+// refuses of what a search keeps, and the nearest that it runs, or that none was found.
 func (l *Launcher) RefusedLines(s *engine.Setup) (lines []string) {
-	for _, r := range l.Refusals(s) {
-		lines = append(lines, l.Line(&r))
+	refused := l.Refusals(s)
+	for i := range refused {
+		lines = append(lines, l.Line(&refused[i]))
+	}
+	for i := range l.rules {
+		k, ok := knob.Find(l.rules[i].Field)
+		if !ok || !l.rules[i].outside || !l.rules[i].breaks(s) {
+			continue
+		}
+		if others := writers(&k, s); len(others) > 0 {
+			lines = append(lines, fmt.Sprintf("--%s %s is in files of %s (--for)", k.ID, k.Text(*s),
+				strings.Join(others, ", ")))
+		}
 	}
 	if near, ok := l.Nearest(*s); ok {
 		return append(lines, "the nearest layout that it runs: "+Turned(Differing(s, &near)))
 	}
 	return append(lines, "no layout near this one that it runs was found")
+}
+
+// writers lists the launchers whose file has a knob as a setup has it, where they run that or something near.
+func writers(k *knob.Knob, s *engine.Setup) (ids []string) {
+	for _, l := range Launchers() {
+		t := *s
+		if len(l.Refusals(&t)) > 0 {
+			near, ok := l.Nearest(t)
+			if t = near; !ok || k.Text(t) != k.Text(*s) {
+				continue
+			}
+		}
+		lacks := func(n NotCarried) bool { return n.Key == flat(k.ID) }
+		if d := l.export(&t); !slices.ContainsFunc(d.NotCarried, lacks) {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids
 }
 
 // Line writes a refusal.
