@@ -59,8 +59,8 @@ func (a *app) compareCommand() *cobra.Command {
 				"tp=4,pp=2), given %d", len(args))}
 		}
 		if slices.Contains(args, "") {
-			return &usageError{"compare: an empty setup, allowed is a file or a list such as tp=4,pp=2; leave A " +
-				"out for the setup of the flags"}
+			return &usageError{"compare: an empty setup, allowed is a file or a list such as tp=4,pp=2; " +
+				"leave A out for the setup of the flags"}
 		}
 		if len(args) == 1 {
 			args = []string{"", args[0]}
