@@ -322,6 +322,15 @@ func (m *Memory) HostOver() units.Bytes {
 	return max(m.Host-m.HostSize, 0)
 }
 
+// Needs returns what a layout is ranked by where memory leads: its peak; and where host memory is too small,
+// what is usable or a larger peak, and of what is usable the share by which host memory is.
+func (m *Memory) Needs() units.Bytes {
+	if over := m.HostOver(); over > 0 {
+		return max(m.Peak, m.Usable) + m.Usable*(over/m.HostSize)
+	}
+	return m.Peak
+}
+
 // HostWords tells by how much host memory is too small; empty where it is not.
 func (m *Memory) HostWords() string {
 	if m.HostOver() == 0 {

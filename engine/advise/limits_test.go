@@ -373,3 +373,32 @@ func TestLimitsAreWhatTakesTime(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 }
+
+// TestEases: a move eases what is too small, GPU or host, and makes neither worse than fits.
+func TestEases(t *testing.T) {
+	memory := func(peak, host units.Bytes) *engine.Memory {
+		return &engine.Memory{Peak: peak, Usable: 80, Host: host, HostSize: 1000}
+	}
+	for _, c := range []struct {
+		was, is *engine.Memory
+		eases   bool
+	}{
+		{memory(60, 1500), memory(70, 1200), true}, // more on the GPU, where there is room
+		{memory(60, 1500), memory(50, 1500), false},
+		{memory(60, 1500), memory(81, 1200), false},
+		{memory(90, 0), memory(85, 900), true},
+		{memory(90, 0), memory(85, 1001), false},
+		{memory(90, 1500), memory(90, 1200), true}, // both too small, and one is eased
+		{memory(90, 1500), memory(91, 1200), false},
+	} {
+		a := adviser{report: engine.Report{Memory: c.was}}
+		if got := a.eases(&Move{Report: engine.Report{Memory: c.is}}); got != c.eases {
+			t.Errorf("from %v and %v on the host to %v and %v: %v", c.was.Peak, c.was.Host, c.is.Peak,
+				c.is.Host, got)
+		}
+	}
+	// 20 % of the host's memory too much counts as 20 % of the GPU's
+	if got := memory(60, 1200).Needs(); got != 96 {
+		t.Errorf("needs %v", got)
+	}
+}

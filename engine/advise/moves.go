@@ -139,7 +139,9 @@ func (a *adviser) fixes() []Move {
 	if least, ok := a.smallest(); ok {
 		list = append(list, least)
 	}
-	slices.SortStableFunc(list, func(x, y Move) int { return cmp.Compare(y.Saved, x.Saved) })
+	slices.SortStableFunc(list, func(x, y Move) int {
+		return cmp.Compare(x.Report.Memory.Needs(), y.Report.Memory.Needs())
+	})
 	return a.distinct(list)
 }
 
@@ -293,7 +295,7 @@ func (a *adviser) searched() (Move, bool) {
 	return a.arrive(a.problem())
 }
 
-// smallest returns the way to the layout with the least memory, fitting or not.
+// smallest returns the way to the layout that needs least memory of what is too small, fitting or not.
 func (a *adviser) smallest() (Move, bool) {
 	p := a.problem()
 	p.Objective, p.AnyMemory = search.LeastMemory, true
@@ -304,11 +306,8 @@ func (a *adviser) smallest() (Move, bool) {
 // eases reports whether a move takes less of the memory that is too small, and of the GPU or of the host no
 // more than is too much.
 func (a *adviser) eases(m *Move) bool {
-	was, is := a.report.Memory.HostOver(), m.Report.Memory.HostOver()
-	if a.report.Memory.Peak <= a.report.Memory.Usable {
-		return is < was && m.Report.Memory.Peak <= a.report.Memory.Usable
-	}
-	return m.Saved > 0 && is <= was
+	was, is := a.report.Memory, m.Report.Memory
+	return is.Needs() < was.Needs() && is.HostOver() <= was.HostOver() && is.Peak <= max(was.Peak, was.Usable)
 }
 
 func (a *adviser) arrive(p search.Problem) (Move, bool) {

@@ -326,7 +326,8 @@ func (a *adviser) weigh(r *Rule, cases []engine.Setup) {
 			continue
 		}
 		better := r.Move == nil || m.Fits && !r.Move.Fits ||
-			m.Fits == r.Move.Fits && (m.Fits && m.Speed > r.Move.Speed || !m.Fits && m.Saved > r.Move.Saved)
+			m.Fits == r.Move.Fits && (m.Fits && m.Speed > r.Move.Speed ||
+				!m.Fits && m.Report.Memory.Needs() < r.Move.Report.Memory.Needs())
 		if better {
 			r.Move = &m
 		}

@@ -51,7 +51,7 @@ func (r *run) sure(k *keeper, seen *evaluated, all []candidate) {
 // puts first.
 func (p *Problem) TooClose(best, f *Found) bool {
 	of := func(f *Found) score {
-		return p.score(&f.Setup, bound.Bound{Step: f.PessimisticStep, Peak: f.Report.Memory.Peak})
+		return p.score(&f.Setup, bound.Bound{Step: f.PessimisticStep, Peak: f.Report.Memory.Needs()})
 	}
 	lead, rate := p.worst(of(best), p.Objective.Evidence(&best.Report).CloseMargin())
 	s := of(f)

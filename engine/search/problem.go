@@ -106,11 +106,12 @@ type Objective string
 // by the hour whatever it does, so that the cheapest run is the one with the most
 // tokens per GPU: cost ranks as throughput does, and is requested by another name.
 const (
-	Throughput  Objective = "throughput"  // most tokens per second per GPU
-	Cost        Objective = "cost"        // least GPU-hours for a token, and so least money
-	FewestGPUs  Objective = "fewest-gpus" // that meet the deadline
-	LargestMBS  Objective = "largest-mbs" // sequences per micro-batch
-	LongestSeq  Objective = "longest-seq" // tokens per sequence
+	Throughput Objective = "throughput"  // most tokens per second per GPU
+	Cost       Objective = "cost"        // least GPU-hours for a token, and so least money
+	FewestGPUs Objective = "fewest-gpus" // that meet the deadline
+	LargestMBS Objective = "largest-mbs" // sequences per micro-batch
+	LongestSeq Objective = "longest-seq" // tokens per sequence
+	// LeastMemory ranks by engine.Memory.Needs.
 	LeastMemory Objective = "least-memory"
 )
 

@@ -258,7 +258,7 @@ func (r *run) full(e *engine.Evaluator, c *candidate, stop func() bool) (found, 
 	}
 	m := f.Report.Memory
 	f.Free, f.PessimisticStep, f.peak = m.Usable-m.Peak, slow.Time.Step, max(m.Peak, slow.Memory.Peak)
-	f.exact = p.score(&f.Setup, bound.Bound{Step: f.PessimisticStep, Peak: f.peak})
+	f.exact = p.score(&f.Setup, bound.Bound{Step: f.PessimisticStep, Peak: max(m.Needs(), f.peak)})
 	margin := m.HasMargin() && slow.Memory.HasMargin()
 	f.exact.tight = p.wantsMargin() && !margin
 	f.tight = f.exact.tight
