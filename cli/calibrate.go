@@ -158,7 +158,7 @@ func layoutWords(s *engine.Setup, lib *presets.Library) string {
 func (a *app) useFit(ctx context.Context, f *calibrateFlags, c *report.Calibration) error {
 	if !c.Changed() {
 		if f.out != "" || f.search {
-			a.sayf("meshscope: the runs determine no constant: nothing is written and nothing is searched\n")
+			a.sayf("meshscope: these runs determine no constant; nothing was written or searched\n")
 		}
 		return nil
 	}

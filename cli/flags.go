@@ -334,7 +334,7 @@ func fileError(name string, err error) error {
 	}
 	switch {
 	case name == "":
-		return errors.New("an empty name is that of no file")
+		return errors.New("the name of the file is empty")
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no file %s", escape.Name(name))
 	}

@@ -124,7 +124,7 @@ func (f *form) of(entries []Entry, err error, around amid) Reading {
 	if f.finish != nil {
 		f.finish(r)
 	}
-	r.alone()
+	r.ignoreIncomplete()
 	return r.Reading
 }
 
@@ -170,9 +170,9 @@ func (f *form) renamed(entries []Entry) []Entry {
 	return out
 }
 
-// alone moves keys to the ignored that gave nothing, since those that they count with are not
-// in the file or are problems.
-func (r *reader) alone() {
+// ignoreIncomplete moves keys to the ignored that set nothing, because the keys that they are combined
+// with are missing from the file or are problems.
+func (r *reader) ignoreIncomplete() {
 	given := func(key string) bool { // what is unknown of adapters is told by several keys
 		return r.Setup[key] != nil || r.lost[key] && slices.Contains([]string{loraKey, baseKey}, key)
 	}
@@ -182,7 +182,7 @@ func (r *reader) alone() {
 		}
 		r.Ignored = append(r.Ignored,
 			Ignored{
-				Key: u.Key, Why: "says nothing of the setup without the keys that it counts with",
+				Key: u.Key, Why: "has no effect without the keys that it is combined with",
 				Line: u.Line,
 			})
 		return true

@@ -42,11 +42,11 @@ func everyLack() []lack {
 			func(s *engine.Setup) bool { return s.Overlap != "" && s.Overlap != recipe.OverlapAuto },
 		},
 		{"tokens", "only whole steps of it", func(s *engine.Setup) bool { return s.Budget > 0 }},
-		{"price", "no matter of training", func(s *engine.Setup) bool { return s.Price > 0 }},
-		{"power", "no matter of training", func(s *engine.Setup) bool { return s.Power > 0 }},
-		{"pue", "no matter of training", func(s *engine.Setup) bool { return s.PUE > 0 }},
-		{"facility_pue", "no matter of training", func(s *engine.Setup) bool { return s.Site > 0 }},
-		{"goodput", "no matter of a step", func(s *engine.Setup) bool { return s.Goodput > 0 }},
+		{"price", "it changes the bill alone", func(s *engine.Setup) bool { return s.Price > 0 }},
+		{"power", "it changes the bill alone", func(s *engine.Setup) bool { return s.Power > 0 }},
+		{"pue", "it changes the bill alone", func(s *engine.Setup) bool { return s.PUE > 0 }},
+		{"facility_pue", "it changes the bill alone", func(s *engine.Setup) bool { return s.Site > 0 }},
+		{"goodput", "it changes the whole run alone", func(s *engine.Setup) bool { return s.Goodput > 0 }},
 		{"lora", "the script decides what is trained", func(s *engine.Setup) bool { return s.Frozen() }},
 		{
 			"lora_targets", "the script decides which products have adapters",
@@ -78,7 +78,7 @@ func megatronLacks() []lack {
 			func(s *engine.Setup) bool { return s.PP == 1 && s.Schedule != schedule.OneFOneB },
 		},
 		{
-			"max_in_flight", "without effect but on zb-auto",
+			"max_in_flight", "only the schedule zb-auto reads it",
 			func(s *engine.Setup) bool { return s.MaxInFlight > 0 },
 		},
 		{
@@ -133,7 +133,7 @@ func megatronLacks() []lack {
 			func(s *engine.Setup) bool { return s.Model.Position != model.PositionLearned },
 		},
 		{
-			modelPrefix + "n_shared_experts", "their whole width is",
+			modelPrefix + "n_shared_experts", "only their width in all is written",
 			func(s *engine.Setup) bool { return s.Model.SharedExperts > 0 },
 		},
 		{

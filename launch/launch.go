@@ -21,7 +21,7 @@ import (
 	"meshscope/presets/hfconfig"
 )
 
-// Any is the word for no launcher's rules: every layout that is legal.
+// Any names no launcher: every legal layout is accepted.
 const Any = "any"
 
 // Launcher is a program that starts training from a layout.

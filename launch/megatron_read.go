@@ -100,7 +100,7 @@ func readMegatron(name string, data []byte, given Given) Reading {
 	r.world(sh, words.starter)
 	r.grouped(sh)
 	r.finishMegatron(of)
-	r.alone()
+	r.ignoreIncomplete()
 	if of != nil {
 		r.Launcher = of.id
 	}

@@ -204,7 +204,7 @@ func (m *Model) fromPresenter() bool {
 
 // sizeDiffers reports whether what the presenter's explorer has computed is for a window of another size.
 func (m *Model) sizeDiffers() bool {
-	f, ok := m.screen().(screen.Fitted)
+	f, ok := m.screen().(screen.Sized)
 	return ok && !f.Fits(m.context())
 }
 
@@ -337,8 +337,8 @@ func (m *Model) classKey(name string) (tea.Cmd, bool) {
 	return m.attend(), true
 }
 
-// asMember runs what a key, a click or a paste does, and forks where a student has changed by it what
-// the class shows.
+// asMember runs the input of a member of the class. A student whose input changes what the presenter
+// shows leaves the presenter's setup and goes on with a copy.
 func (m *Model) asMember(input func() tea.Cmd) tea.Cmd {
 	if m.desk == nil || !m.desk.Follows() {
 		return input()

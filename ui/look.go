@@ -74,10 +74,10 @@ func (m *Model) known() func(string) bool {
 	return m.lexicon.Knows
 }
 
-// light lets the knobs that differ from an earlier setup, and the figures that changed, stand out until
-// the next change: ending it by itself would take another frame. Not where calm is asked for, without
-// colours, or over SSH or a slow line.
-func (m *Model) light(was *engine.Setup) {
+// highlightChanges marks the knobs that differ from an earlier setup, and the figures that changed, until
+// the next change: a timer would cost another frame. It does nothing where calm is asked for, without
+// colours, over SSH and on a slow line.
+func (m *Model) highlightChanges(was *engine.Setup) {
 	m.glow = nil
 	if slow := m.options.Slow != nil && m.options.Slow(); m.options.Calm || slow || !m.look.theme.Colours ||
 		m.remote() {

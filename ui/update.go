@@ -162,7 +162,7 @@ func (m *Model) do(a state.Action) tea.Cmd {
 		cmds = append(cmds, m.refreshScreen(), m.tick())
 	}
 	if m.state.Setup != was.Setup {
-		m.light(&was.Setup)
+		m.highlightChanges(&was.Setup)
 		if a.Verb == state.UseSetup {
 			m.leave(was.Setup)
 		}

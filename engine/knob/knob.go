@@ -19,7 +19,7 @@ import (
 	"meshscope/engine/recipe"
 )
 
-// Bounds of what may be given: those of what is evaluated at all.
+// Largest values that a setup may have: the limits of the evaluator.
 const (
 	MaxDegree       = layout.MaxDegree // any one degree of parallelism, and the micro-batch size
 	MaxGPUs         = layout.MaxGPUs

@@ -81,7 +81,7 @@ func (k *kernels) symbols() {
 	})
 }
 
-// begin says which piece of the model is computed from here on.
+// begin starts the record of a part of the model: kernels added from here on belong to it.
 func (k *kernels) begin(id, what string) {
 	k.rec = k.in.Record.Scope(id, what)
 	k.rec.Clear()

@@ -173,12 +173,12 @@ type (
 		Show(pane string)
 		Pane() string
 	}
-	// Copier is a screen of which a copy can be taken that shares nothing that changes, with its
-	// cursor and what it has computed: another explorer shows it. nil: none can be taken now.
+	// Copier is a screen that another explorer can show: Copy returns one with the same cursor and
+	// results that shares no state with it, or nil if there can be none now.
 	Copier interface{ Copy() Screen }
-	// Fitted is a Copier of which something was computed for a size: where it does not fit, the copy
-	// computes that itself.
-	Fitted interface{ Fits(c *Context) bool }
+	// Sized is a Copier whose results depend on the size of the screen: a copy computes them again
+	// where Fits is false.
+	Sized interface{ Fits(c *Context) bool }
 	// Opener is a screen that a key of the program opens from everywhere.
 	Opener interface{ Opens() Opening }
 )

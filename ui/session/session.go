@@ -73,7 +73,7 @@ func (s *Session) fields() map[string]any {
 	}
 }
 
-// None returns the session where nothing is kept: both locks on, the mouse too.
+// None returns the session of a first start: every lock on, the mouse too.
 func None() Session {
 	return Session{Locks: knob.Locks{GPUs: true, Batch: true, Tokens: true}, Mouse: true}
 }

@@ -43,7 +43,7 @@ func (v *View) Copy() screen.Screen {
 
 // Fits reports whether what the pane has computed is for the window.
 func (v *View) Fits(in *screen.Context) bool {
-	f, ok := v.panes[v.shown].(screen.Fitted)
+	f, ok := v.panes[v.shown].(screen.Sized)
 	return !ok || f.Fits(inside(in))
 }
 
