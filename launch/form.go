@@ -395,9 +395,14 @@ func startedAs(stack recipe.Stack) []lack {
 	return append(rows,
 		lack{
 			flat(knob.Calibration),
-			"the file starts " + string(stack) + ", the setup is predicted as another stack",
+			predictedAsAnother(stack),
 			func(s *engine.Setup) bool { return s.Stack != stack },
 		})
+}
+
+// predictedAsAnother says why a file does not have the stack of a setup.
+func predictedAsAnother(stack recipe.Stack) string {
+	return "the file starts " + string(stack) + ", the setup is predicted as another stack"
 }
 
 // ownDefaults returns what a file does not say because the launcher has one value of it.

@@ -200,10 +200,8 @@ func (t *trainer) file() form {
 			func(s *engine.Setup) bool { return !s.Stack.Traits().Ledger },
 		},
 		lack{
-			flat(knob.Calibration), "the file starts a model of transformers, the setup is predicted as " +
-				"another " +
-				"stack, or accelerate says which",
-			func(s *engine.Setup) bool { return s.Stack.Resolve() != t.stack(s) },
+			flat(knob.Calibration), "what runs a model of transformers is said by accelerate or DeepSpeed",
+			func(s *engine.Setup) bool { return t.stack(s) == "" },
 		},
 		lack{
 			flat(knob.GPUs), "of the command that starts it: dp follows",
@@ -215,6 +213,12 @@ func (t *trainer) file() form {
 			flat(knob.ZeRO), "in ds_config.json, which launch --for deepspeed writes",
 			func(s *engine.Setup) bool { return t.ships == nil && s.ZeRO > 0 },
 		})
+	for _, stack := range []recipe.Stack{recipe.Transformers, recipe.DeepSpeed} {
+		f.leaves = append(f.leaves, lack{
+			flat(knob.Calibration), predictedAsAnother(stack),
+			func(s *engine.Setup) bool { return t.stack(s) == stack && s.Stack.Resolve() != stack },
+		})
+	}
 	f.leaves = append(f.leaves, stays("of the command that starts it", nil, knob.DP, knob.Nodes)...)
 	f.leaves = append(f.leaves, stays("no pipeline", []string{"0", ""}, knob.GroupSize, knob.Split)...)
 	f.leaves = append(f.leaves, stays("the code of the model, or what the optimizer keeps", nil,

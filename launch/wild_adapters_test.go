@@ -429,6 +429,31 @@ func TestAdaptersRoundTrip(t *testing.T) {
 	}
 }
 
+// TestNoFileStartsAnotherStackThanItsOwn: what is not in a file of the stack is never that the setup is
+// predicted as another stack than the one that the file starts, where it is that one.
+func TestNoFileStartsAnotherStackThanItsOwn(t *testing.T) {
+	for _, l := range launch.Launchers() {
+		for _, stack := range []string{"transformers", "deepspeed"} {
+			for stage := 2; stage <= 3; stage++ {
+				s := setup(t, "qwen2.5-7b", knob.Given{
+					"calibration": stack, knob.GPUs: 8, knob.ZeRO: stage, knob.GBS: 64, knob.Seq: 2048,
+					"lora": 16, knob.SP: false, knob.Recompute: "full",
+				})
+				d, refused := l.Export(&s, "test")
+				if len(refused) > 0 {
+					continue
+				}
+				for _, n := range d.NotCarried {
+					if n.Key == "calibration" && strings.Contains(n.Why, "another stack") &&
+						(strings.Contains(n.Why, stack) || strings.Contains(n.Why, " or ")) {
+						t.Errorf("%s zero %d on %s: %s", l.ID, stage, stack, n.Why)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestAdaptersOfWholeTraining: a file that trains every weight never gets a key of adapters.
 func TestAdaptersOfWholeTraining(t *testing.T) {
 	for _, w := range wilds() {
