@@ -277,3 +277,22 @@ func TestSwitchesTakeOnAndOff(t *testing.T) {
 		}
 	}
 }
+
+// TestFileAsAnArgument: a file where a command takes none is refused with the ways that read it.
+func TestFileAsAnArgument(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "x.sh")
+	if err := os.WriteFile(file, []byte("torchrun pretrain_gpt.py --num-layers 32\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"eval", file}, "given by --setup, a launcher's is read by 'meshscope import'"},
+		{[]string{"eval", "--setup", file}, "meshscope import reads it"},
+	} {
+		if code, _, said := run(t, c.args...); code != 2 || !strings.Contains(said, c.want) {
+			t.Errorf("%v: exit code %d, %s", c.args, code, said)
+		}
+	}
+}

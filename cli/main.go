@@ -178,6 +178,9 @@ func noArgs(cmd *cobra.Command, args []string) error {
 			message += fmt.Sprintf("; --%s takes on or off", f.Name)
 		}
 	})
+	if cmd.Flags().Lookup("setup") != nil && isFile(args[0]) {
+		message += "; a setup file is given by --setup, a launcher's is read by 'meshscope import'"
+	}
 	return &usageError{message}
 }
 
