@@ -65,6 +65,15 @@ func TestFewestGPUs(t *testing.T) {
 	}
 }
 
+// Adapters of a small model fit on one GPU, which is fewer than those of a node.
+func TestFewestGPUsBelowANode(t *testing.T) {
+	f, page := searchFewest(t, "--model llama3.1-8b --lora 16 --objective fewest-gpus")
+	if len(f.Results) == 0 || f.Results[0].Layout.GPUs != 1 ||
+		!strings.Contains(page, "powers of two below a node and whole nodes") {
+		t.Errorf("%+v\n%s", f, page)
+	}
+}
+
 // A batch that nobody chose does not grow to meet a deadline; one that is asked for does.
 func TestDeadlineLeavesTheBatch(t *testing.T) {
 	question := "--model qwen3-8b --gpus 2048 --tokens 15T --deadline 12d --pp 1 --top 1"

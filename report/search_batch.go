@@ -48,8 +48,8 @@ func (o *Search) gpuWords() string {
 	if o.Problem.Objective != search.FewestGPUs || len(list) < 2 {
 		return ""
 	}
-	text := fmt.Sprintf("fewest of these %d numbers of GPUs, in whole nodes; one in between may also "+
-		"suffice: %s", len(list), numberWords(list))
+	text := fmt.Sprintf("fewest of these %d numbers of GPUs, powers of two below a node and whole nodes; "+
+		"one in between may also suffice: %s", len(list), numberWords(list))
 	if !o.Problem.Space.FollowGBS && len(o.Problem.Space.GBS) == 1 {
 		text += fmt.Sprintf(". Replicas must divide the batch of %s; another --gbs may need fewer",
 			figure.Comma(o.Problem.Space.GBS[0]))

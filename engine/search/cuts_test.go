@@ -172,17 +172,17 @@ func TestMicroBatchSizesTried(t *testing.T) {
 	}
 }
 
-// TestNumbersOfGPUsTried: powers of two of whole nodes up to the machine, ranges by whole nodes and below one
-// by powers of two.
+// TestNumbersOfGPUsTried: powers of two below a node and of whole nodes up to the machine, ranges by whole
+// nodes and below one by powers of two.
 func TestNumbersOfGPUsTried(t *testing.T) {
 	for _, c := range []struct {
 		most        int
 		gpus, nodes string
 		want        []int
 	}{
-		{32, "", "", []int{8, 16, 32}},
-		{31, "", "", []int{8, 16}},
-		{4, "", "", []int{8}},
+		{32, "", "", []int{1, 2, 4, 8, 16, 32}},
+		{31, "", "", []int{1, 2, 4, 8, 16}},
+		{4, "", "", []int{1, 2, 4, 8}},
 		{64, "1..24", "", []int{1, 2, 4, 8, 16, 24}},
 		{16, "1..24", "", []int{1, 2, 4, 8, 16}},
 		{64, "8..8", "", []int{8}},

@@ -32,7 +32,7 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 	return best.Setup
 }
 
-// smallest returns the smallest number of GPUs, in whole nodes, on which a layout of the query
+// smallest returns the smallest number of GPUs, in whole nodes above one, on which a layout of the query
 // fits that its launcher runs, or else any, of those that Fewest tries beyond the number that there are; 0
 // where none does. What is not given takes the values that need least memory, which leave one layout of
 // fifty.

@@ -99,7 +99,9 @@ func (q *Query) gpus() ([]int, error) {
 	n, saidNodes := q.Values[knob.Nodes]
 	switch {
 	case !said && !saidNodes && q.Objective == FewestGPUs:
-		return doubledNodes(&q.Setup), nil
+		all := append(belowNode(min(node, most+1)), doubledNodes(&q.Setup)...)
+		slices.Sort(all) // a machine may be less than a node
+		return slices.Compact(all), nil
 	case !said && !saidNodes:
 		return []int{q.Setup.GPUs}, nil
 	}
@@ -152,6 +154,14 @@ func doubledNodes(s *engine.Setup) (out []int) {
 	return out
 }
 
+// belowNode lists the powers of two below a node.
+func belowNode(node int) (out []int) {
+	for n := 1; n < node; n *= 2 {
+		out = append(out, n)
+	}
+	return out
+}
+
 // mostNodes is up to how many nodes the fewest GPUs are looked for where none
 // is given: 1, 2, 4 and so on.
 const mostNodes = 2048
@@ -159,10 +169,7 @@ const mostNodes = 2048
 // wholeNodes lists the values of a count that goes in steps of a unit.
 func (q *Query) wholeNodes(id knob.ID, v *knob.Values, unit, most int) ([]int, error) {
 	low, high := v.Bounds()
-	var candidates []int
-	for n := 1; n < unit; n *= 2 {
-		candidates = append(candidates, n)
-	}
+	candidates := belowNode(unit)
 	first := (max(low, 1) + unit - 1) / unit * unit
 	for n := first; n <= min(high, most) && len(candidates) <= 2*knob.MaxValues; n += unit {
 		candidates = append(candidates, n)

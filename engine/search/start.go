@@ -124,7 +124,7 @@ func (c *Chosen) smallestWords(number func(int) string) string {
 		return "no number of GPUs of this kind would do"
 	}
 	return fmt.Sprintf("%s (%s) would do", units.PluralAs(number, c.Smallest, "GPU"),
-		units.PluralAs(number, c.Smallest/max(c.node, 1), "node"))
+		units.PluralAs(number, (c.Smallest+max(c.node, 1)-1)/max(c.node, 1), "node"))
 }
 
 // Filled lists what the search filled in, knob by knob: dp 8, tp 4, pp 4. Degrees of 1 and what
