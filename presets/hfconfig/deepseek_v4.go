@@ -13,23 +13,17 @@ import (
 // deepSeekV4 has one key for all heads, compressed ones in most layers, and several streams.
 func deepSeekV4(r *reader) {
 	m := &r.Model
-	r.decoder(model.BiasAll)
-	m.QKNorm, m.AttnSinks, m.RouterBias = model.QKNormPerHead, true, true
-	m.QLoraRank = r.must("q_lora_rank", "q_lora_rank")
-	m.OutputGroups, m.OutputRank = r.must("o_groups", "output_groups"), r.must("o_lora_rank", "o_lora_rank")
-	m.HyperStreams = r.must("hc_mult", "hyper_streams")
+	r.sizes("q_lora_rank", "o_groups", "o_lora_rank", "hc_mult")
 	r.skip("the part of a head that has positions", "qk_rope_head_dim", "partial_rotary_factor")
 	r.window()
 	width := r.must("moe_intermediate_size", "moe_ffn_hidden", "shared_ffn_hidden_total")
-	r.experts("n_routed_experts", "num_local_experts", width)
-	m.SharedExperts, _ = r.number("n_shared_experts", "n_shared_experts", "shared_ffn_hidden_total")
-	m.SharedFFN = m.SharedExperts * width
-	m.MTPLayers, _ = r.number("num_nextn_predict_layers", "mtp_layers")
+	r.experts(width)
+	r.sharedOf(width)
+	r.counts("num_nextn_predict_layers")
 	r.hashed()
 	r.compressed()
 	if m.Has(model.LetterNear) {
-		m.IndexHeads, m.IndexDim, m.IndexTopK = r.must("index_n_heads", "index_heads"),
-			r.must("index_head_dim", "index_head_dim"), r.must("index_topk", "index_top_k")
+		r.sizes("index_n_heads", "index_head_dim", "index_topk")
 	}
 	r.skip("of chosen keys, which there are none of", "index_n_heads", "index_head_dim", "index_topk")
 }
@@ -42,14 +36,8 @@ func (r *reader) compressed() {
 		"sliding_attention": model.LetterWindow, "compressed_sparse_attention": model.LetterNear,
 		"heavily_compressed_attention": model.LetterFar,
 	}
-	rate := func(word, old string) int {
-		return r.must(r.first(old, "compress_rates."+word), map[byte]string{
-			model.LetterNear: "compress_ratio",
-			model.LetterFar:  "compress_ratio_heavy",
-		}[letters[word]])
-	}
-	near, far := rate("compressed_sparse_attention", "compress_rate_csa"),
-		rate("heavily_compressed_attention", "compress_rate_hca")
+	near := r.must(r.first("compress_rate_csa", "compress_rates.compressed_sparse_attention"))
+	far := r.must(r.first("compress_rate_hca", "compress_rates.heavily_compressed_attention"))
 	const key = "compress_ratios"
 	switch {
 	case r.has("layer_types"):
@@ -99,7 +87,7 @@ func (r *reader) hashed() {
 	const key = "mlp_layer_types"
 	m := &r.Model
 	if !r.has(key) {
-		m.HashLayers, _ = r.number("num_hash_layers", "hash_layers")
+		r.counts("num_hash_layers")
 		m.HashLayers = min(m.HashLayers, max(m.Layers, 0))
 		return
 	}

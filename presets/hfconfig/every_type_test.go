@@ -52,6 +52,31 @@ func TestEveryType(t *testing.T) {
 	}
 }
 
+// TestRows: each row of classes.toml names readers and keys that there are, and fields of a model.
+func TestRows(t *testing.T) {
+	data, err := os.ReadFile("classes.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for _, row := range regexp.MustCompile(`(?m)^types = \[(.*)\]`).FindAllStringSubmatch(string(data), -1) {
+		for kind := range strings.SplitSeq(row[1], ", ") {
+			rows++
+			func() {
+				defer func() {
+					if r := recover(); r != nil {
+						t.Errorf("%s: %v", kind, r)
+					}
+				}()
+				errOf(strings.Trim(kind, `"`))
+			}()
+		}
+	}
+	if rows < 100 {
+		t.Errorf("%d types", rows)
+	}
+}
+
 func errOf(kind string) string {
 	r := hfconfig.Read([]byte(`{"model_type":"` + kind + `","hidden_size":64}`))
 	if err := r.Err(); err != nil {

@@ -1,8 +1,8 @@
 // Package hfconfig reads a model from the config.json of a Hugging Face checkpoint: the file that
-// comes with the weights. A family of architectures is a function that reads its keys; what its
-// class of the transformers library takes for granted, and the file therefore leaves out, is in
-// classes.toml. Every key of the file is accounted for: understood, ignored for a reason, or a
-// problem with its place. Nothing is guessed.
+// comes with the weights. A family of architectures is a row of classes.toml: what its class of the
+// transformers library takes for granted, and the file therefore leaves out, and what reads its keys.
+// Every key of the file is accounted for: understood, ignored for a reason, or a problem with its
+// place. Nothing is guessed.
 package hfconfig
 
 import (
@@ -61,7 +61,7 @@ func (e *UnknownError) Error() string {
 	case slices.Contains(notWorkedOut(), e.Type):
 		what += " is known by name, but its layers are not worked out"
 	default:
-		what += fmt.Sprintf(" is not known, of the %d that are", len(families()))
+		what += fmt.Sprintf(" is not known, of the %d that are", len(types()))
 	}
 	return fmt.Sprintf("%s; nearest known: %s; --as %s reads it as that, or write a preset", what, e.Nearest,
 		e.Nearest)
@@ -80,7 +80,7 @@ func notWorkedOut() []string {
 // that have as many.
 func (r *reader) nearest(kind string) string {
 	longest, best, most := 2, "llama", max(3, r.likeness("llama")) // fewer keys tell nothing
-	for _, known := range slices.Sorted(maps.Keys(families())) {
+	for _, known := range types() {
 		if strings.HasSuffix(known, "_text") || strings.Contains(known, "_vl") { // the same as another
 			continue
 		}
@@ -211,10 +211,10 @@ func ReadAs(data []byte, as string) Result {
 		return r.Result
 	}
 	if r.as = as; as != "" && as != kind {
-		if _, ok := families()[as]; !ok {
+		if classOf(as) == nil {
 			r.Problems = append(r.Problems,
 				&input.Error{Err: fmt.Errorf("--as %s: no type that is known, of the %d that are; nearest "+
-					"known: %s", escape.Quote(as), len(families()), r.nearest(as))})
+					"known: %s", escape.Quote(as), len(types()), r.nearest(as))})
 			return r.Result
 		}
 		r.used["model_type"], r.Model.ReadAs = true, as
@@ -223,16 +223,13 @@ func ReadAs(data []byte, as string) Result {
 				escape.Quote(kind)), "family", "read_as")
 		kind = as
 	}
-	f, ok := families()[kind]
-	if !ok {
+	if r.class = classOf(r.kindOfClass(kind)); r.class == nil {
 		_, sizes := r.keys["hidden_size"]
 		unknown := r.at("model_type", &UnknownError{Type: kind, Nearest: r.nearest(kind), file: sizes})
 		unknown.Key = "" // the sentence has it
 		r.Problems = append(r.Problems, unknown)
 		return r.Result // what its keys mean is not known
 	}
-	r.class = classOf(r.kindOfClass(kind))
-	r.plain = f.plain
 	r.rename()
 	if r.Model.ReadAs == "" {
 		if r.word("model_type", "family"); !r.has("model_type") {
@@ -241,14 +238,14 @@ func ReadAs(data []byte, as string) Result {
 		r.architectures(kind)
 	}
 	r.Model.Name, r.Model.Family = r.name(kind), kind
-	f.read(&r)
+	r.read()
 	r.layerTypes()
 	r.ropeTheta()
 	r.ropeScaling()
 	if r.Model.ReadAs == "" {
 		r.foreign()
 	}
-	r.sizes()
+	r.lacking()
 	if len(r.Problems) == 0 {
 		r.check()
 	}
@@ -268,9 +265,10 @@ func (r *reader) kindOfClass(kind string) string {
 	return kind
 }
 
-// sizes tells which sizes the file does not give: without them the class is no model. Those of another class
-// are all asked for; an object in another one may leave out what equals its class, but not both of these.
-func (r *reader) sizes() {
+// lacking tells which sizes the file does not give: without them the class is no model. Those of another
+// class are all asked for; an object in another one may leave out what equals its class, but not both of
+// these.
+func (r *reader) lacking() {
 	keys := []string{"hidden_size", "num_hidden_layers"}
 	_, hidden := r.keys[keys[0]]
 	_, layers := r.keys[keys[1]]

@@ -384,6 +384,14 @@ func TestRefused(t *testing.T) {
 				"--as llama reads it as that",
 			},
 		},
+		"the width of an expert": {
+			`{"model_type":"minimax_m3","num_hidden_layers":4,"dense_intermediate_size":256}`,
+			[]string{"moe_intermediate_size: is missing; MiniMaxM3Config has no default for it"},
+		},
+		"a pattern of no layer": {
+			`{"model_type":"gemma3_text","sliding_window":512,"sliding_window_pattern":0}`,
+			[]string{"sliding_window_pattern: 0: a whole number of at least 1"},
+		},
 		"a type of a family": {
 			`{"model_type":"deepseek_v5","kv_lora_rank":1,"n_group":8,"topk_group":4}`,
 			[]string{`"deepseek_v5" is not known`, "nearest known: deepseek_v32;"},

@@ -14,19 +14,13 @@ import (
 // letters reads the kind of each layer from a list; version 5 of the library writes the same kinds in words
 // of its own.
 func (r *reader) letters(key string, of map[string]byte) {
-	kinds := r.words(key, "layer_pattern")
-	if !r.long(key, len(kinds)) {
+	kinds, ok := r.kinds(key, slices.Sorted(maps.Keys(of)), "layer_pattern")
+	if !ok {
 		return
 	}
 	var pattern strings.Builder
-	for i, kind := range kinds {
-		letter, ok := of[kind]
-		if !ok {
-			r.refusef(key, "layer %d is %s; allowed: %s", i+1, escape.Quote(kind),
-				strings.Join(slices.Sorted(maps.Keys(of)), ", "))
-			return
-		}
-		pattern.WriteByte(letter)
+	for _, kind := range kinds {
+		pattern.WriteByte(of[kind])
 	}
 	r.patternOf(pattern.String())
 }
@@ -54,7 +48,7 @@ func (r *reader) intervals(other byte) {
 	if r.told(linearOr(other), "full_attention_interval") {
 		return
 	}
-	n := r.must("full_attention_interval", "layer_pattern")
+	n := r.must("full_attention_interval")
 	if n < 1 || n > model.MaxLayers {
 		r.refusef("full_attention_interval", "%d: a whole number from 1 to %d", n, model.MaxLayers)
 		return
@@ -62,37 +56,19 @@ func (r *reader) intervals(other byte) {
 	r.patternOf(strings.Repeat(string(other), n-1) + string(model.LetterAttention))
 }
 
-// mambaWidths are the keys of a state-space layer, in three sets of names: its heads, the width of one, the
-// state's width, groups of heads, tokens of the convolution, tokens of a chunk.
-func mambaWidths() [3][6]string {
-	return [3][6]string{
-		{"mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel", "chunk_size"},
-		{
-			"mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv",
-			"mamba_chunk_size",
-		},
-		{
-			"n_mamba_heads", "mamba_headdim", "mamba_d_state", "mamba_ngroups", "mamba_d_conv", "chunk_size",
-		},
-	}
-}
-
 // mamba reads the widths of Mamba-2.
-func (r *reader) mamba(names [6]string) {
-	m := &r.Model
+func (r *reader) mamba() {
+	m, names := &r.Model, r.class.Mamba
 	if !m.Mamba2() {
 		return
 	}
-	m.LinearValueHeads, m.LinearKeyDim = r.must(names[0], "linear_value_heads"),
-		r.must(names[2], "linear_key_head_dim")
-	m.LinearKeyHeads, m.ConvWidth, m.LinearChunk = r.must(names[3], "linear_key_heads"),
-		r.must(names[4], "conv_width"), r.must(names[5], "linear_chunk")
+	r.sizes(names[0], names[2], names[3], names[4], names[5])
 	inside := r.expanded("linear_value_head_dim")
 	_, width := r.class.Defaults[names[1]]
 	if word := string(r.keys[names[1]].raw); word != `"auto"` && (word != "" || width) {
-		m.LinearValueDim = r.must(names[1], "linear_value_head_dim")
+		r.sizes(names[1])
 		if inner := m.LinearValueHeads * m.LinearValueDim; r.has("mamba_d_ssm") {
-			if n := r.must("mamba_d_ssm", "linear_value_head_dim"); n != inner {
+			if n := r.must("mamba_d_ssm"); n != inner {
 				r.refusef("mamba_d_ssm", "%d is not %d heads of %d", n, m.LinearValueHeads, m.LinearValueDim)
 			}
 		} else if inside > 0 && inner != inside {
@@ -106,20 +82,20 @@ func (r *reader) mamba(names [6]string) {
 		}
 		r.skip("mamba_expand x hidden_size over the heads", names[1])
 	}
-	for _, key := range []string{"mamba_proj_bias", "use_bias", "projectors_bias"} {
-		if r.has(key) && r.flag(key, "linear_value_heads") {
-			r.refusef(key, "true: biases of a state-space layer's projections are not modelled")
-		}
-	}
-	for _, key := range []string{"mamba_conv_bias", "use_conv_bias"} {
-		if r.has(key) && !r.flag(key, "conv_width") {
-			r.refusef(key, "false: a state-space layer's convolution without a bias is not modelled")
-		}
-	}
+	r.stateSpaceBiases([]string{"mamba_proj_bias", "use_bias", "projectors_bias"},
+		[]string{"mamba_conv_bias", "use_conv_bias"})
 	r.skip("of state-space layers, without a size", "expand", "mamba_hidden_act", "use_mamba_kernels",
 		"mamba_ssm_cache_dtype", "ssm_cache_dtype",
 		"time_step_limit", "time_step_min", "time_step_max", "time_step_floor", "time_step_rank",
 		"mamba_dt_rank", "rescale_prenorm_residual", "residual_in_fp32", "num_logits_to_keep")
+}
+
+// stateSpaceBiases refuses those that are not modelled, and convolutions without.
+func (r *reader) stateSpaceBiases(projections, convolution []string) {
+	r.unmodelled(true, "linear_value_heads", "biases of a state-space layer's projections are not modelled",
+		projections...)
+	r.unmodelled(false, "conv_width", "a state-space layer's convolution without a bias is not modelled",
+		convolution...)
 }
 
 // expanded returns mamba_expand x hidden_size; 0 where there is none, or a problem.
@@ -156,7 +132,7 @@ func mambaLetters(letter byte) map[string]byte {
 func nemotronH(r *reader) {
 	m := &r.Model
 	list, letters := r.first("layers_block_type", "layer_types"),
-		r.word("hybrid_override_pattern", "layer_pattern")
+		r.word("hybrid_override_pattern")
 	_, inLetters := r.keys["hybrid_override_pattern"]
 	if !r.has("num_hidden_layers") {
 		n := len(letters)
@@ -167,9 +143,8 @@ func nemotronH(r *reader) {
 		}
 		r.keys["num_hidden_layers"] = value{raw: []byte(strconv.Itoa(n)), path: "num_hidden_layers"}
 	}
-	r.decoder(model.BiasAll)
-	m.NormsPer, m.Position = 1, "none"
-	r.mlpBias()
+	r.decoder()
+	r.flags("mlp_bias")
 	switch of := mambaLetters(model.LetterMamba); {
 	case letters != "" && len(letters) != m.Layers:
 		r.refusef("hybrid_override_pattern", "%d letters, where num_hidden_layers is %d", len(letters),
@@ -189,19 +164,14 @@ func nemotronH(r *reader) {
 	if m.Has(model.LetterMLP) {
 		r.ffn()
 	}
-	r.mamba(mambaWidths()[0])
+	r.mamba()
 	if m.Has(model.LetterExperts) {
-		r.experts("n_routed_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
-		m.SharedExperts, _ = r.number("n_shared_experts", "n_shared_experts")
-		m.SharedFFN = m.SharedExperts * r.must("moe_shared_expert_intermediate_size",
-			"shared_ffn_hidden_total")
+		experts(r)
+		r.counts("n_shared_experts")
+		m.SharedFFN = m.SharedExperts * r.must("moe_shared_expert_intermediate_size")
 		m.RouterBias = true
-		groups, _ := r.number("n_group", "expert_groups")
-		limit, _ := r.number("topk_group", "routed_groups")
-		if groups > 1 && limit < groups {
-			m.ExpertGroups, m.RoutedGroups = groups, limit
-		}
-		m.ExpertLatent, _ = r.number("moe_latent_size", "moe_latent_hidden")
+		r.groups()
+		r.counts("moe_latent_size")
 	}
 	if !m.Flat() && len(r.Problems) == 0 {
 		r.refusef(r.first("hybrid_override_pattern", list), "no layer is an MLP or a mixture, "+
@@ -211,11 +181,11 @@ func nemotronH(r *reader) {
 		"n_routed_experts", "n_shared_experts", "num_experts_per_tok",
 		"moe_intermediate_size", "moe_shared_expert_intermediate_size", "n_group", "topk_group",
 		"moe_latent_size", "moe_shared_expert_overlap", "attention_head_dim", "sliding_window")
-	of, known := r.word("mtp_hybrid_override_pattern", "mtp_layers"), m.Has(model.LetterExperts)
+	of, known := r.word("mtp_hybrid_override_pattern"), m.Has(model.LetterExperts)
 	if r.has("mtp_layers_block_type") {
 		known = known && slices.Equal(r.words("mtp_layers_block_type"), []string{"attention", "moe"})
 	}
-	if modules, _ := r.number("num_nextn_predict_layers", "mtp_layers"); known && (of == "" || of == "*E") {
+	if modules, _ := r.number("num_nextn_predict_layers"); known && (of == "" || of == "*E") {
 		m.MTPLayers = modules
 	} else if modules > 0 {
 		r.other("multi-token prediction of other layers than attention and a mixture", 0)
@@ -231,53 +201,33 @@ func bamba(r *reader) {
 	default:
 		r.among("attn_layer_indices", 0, model.LetterAttention, model.LetterMamba)
 	}
-	r.mamba(mambaWidths()[1])
+	r.mamba()
 }
 
 // qwenHybrid reads Gated DeltaNet in all layers but every n-th, whose attention has a gate of its output.
 func qwenHybrid(r *reader) {
 	m := &r.Model
-	m.QKNorm, m.AttnGate = model.QKNormPerHead, model.GateChannel
-	if r.has("attn_output_gate") && !r.flag("attn_output_gate", "attn_gate") {
-		m.AttnGate = ""
+	if r.usual("attn_output_gate") {
+		m.AttnGate = model.GateChannel
 	}
 	if r.intervals(model.LetterDelta); m.Has(model.LetterDelta) {
-		m.LinearKeyHeads, m.LinearKeyDim = r.must("linear_num_key_heads", "linear_key_heads"),
-			r.must("linear_key_head_dim", "linear_key_head_dim")
-		m.LinearValueHeads = r.must("linear_num_value_heads", "linear_value_heads")
-		m.LinearValueDim = r.must("linear_value_head_dim", "linear_value_head_dim")
-		m.ConvWidth = r.must("linear_conv_kernel_dim", "conv_width")
+		r.sizes("linear_num_key_heads", "linear_key_head_dim", "linear_num_value_heads",
+			"linear_value_head_dim", "linear_conv_kernel_dim")
 	}
 	r.predictionModules()
 }
 
-// qwenHybridMoE has a mixture in each layer, with a gate of its shared expert.
-func qwenHybridMoE(r *reader) {
-	m := &r.Model
-	r.decoder(model.BiasAll)
-	r.experts("num_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
-	m.SharedExperts, m.SharedGate = 1, true
-	m.SharedFFN = r.must("shared_expert_intermediate_size", "shared_ffn_hidden_total")
-	qwenHybrid(r)
-	r.sparseStep()
-}
-
 // falconH1 has attention and Mamba-2 in each layer, on the same input.
 func falconH1(r *reader) {
-	m := &r.Model
-	m.Pattern = string(model.LetterBeside)
-	r.mlpBias()
-	r.mamba(mambaWidths()[1])
-	m.LinearBare = !r.flag("mamba_rms_norm", "linear_bare")
+	r.flags("mlp_bias")
+	r.mamba()
+	r.Model.LinearBare = !r.flag("mamba_rms_norm")
 }
 
 // jamba has attention in one layer of a period, without positions, and Mamba-1 in the others; experts in one
 // of another.
 func jamba(r *reader) {
 	m := &r.Model
-	r.decoder("")
-	r.ffn()
-	m.Position = "none"
 	period := func(of string) func(int) bool {
 		n, at := r.must(of+"_layer_period", "layer_pattern"), r.must(of+"_layer_offset", "layer_pattern")
 		switch {
@@ -291,32 +241,22 @@ func jamba(r *reader) {
 		return func(i int) bool { return i%n == at }
 	}
 	if !r.told(mambaLetters(model.LetterMamba1), "attn_layer_period", "attn_layer_offset") {
-		attends := period("attn")
-		r.each(func(i int) byte {
-			return map[bool]byte{true: model.LetterAttention, false: model.LetterMamba1}[attends(i)]
-		})
+		r.either(model.LetterAttention, model.LetterMamba1, period("attn"))
 	}
 	if m.Has(model.LetterMamba1) {
 		m.LinearValueHeads, m.LinearValueDim, m.LinearKeyHeads = r.expanded("linear_value_heads"), 1, 1
-		m.LinearKeyDim, m.ConvWidth = r.must("mamba_d_state", "linear_key_head_dim"),
-			r.must("mamba_d_conv", "conv_width")
+		r.sizes("mamba_d_state", "mamba_d_conv")
 		if word := string(r.keys["mamba_dt_rank"].raw); word != "" && word != `"auto"` {
-			m.LinearRank = r.must("mamba_dt_rank", "linear_rank")
+			r.sizes("mamba_dt_rank")
 		} else {
 			m.LinearRank = (m.Hidden + 15) / 16
 			r.derive("mamba_dt_rank", m.LinearRank, "hidden_size / 16, rounded up", "linear_rank")
 			r.skip("auto: hidden_size / 16", "mamba_dt_rank")
 		}
-		if r.has("mamba_proj_bias") && r.flag("mamba_proj_bias", "linear_value_heads") {
-			r.refusef("mamba_proj_bias", "true: biases of a state-space layer's projections are not modelled")
-		}
-		if r.has("mamba_conv_bias") && !r.flag("mamba_conv_bias", "conv_width") {
-			r.refusef("mamba_conv_bias",
-				"false: a state-space layer's convolution without a bias is not modelled")
-		}
+		r.stateSpaceBiases([]string{"mamba_proj_bias"}, []string{"mamba_conv_bias"})
 	}
-	if n, _ := r.number(r.first("num_experts", "num_local_experts"), "n_experts"); n > 1 {
-		r.experts("num_experts", "num_local_experts", m.FFN)
+	if n, _ := r.number(r.first("num_experts", "num_local_experts")); n > 1 {
+		r.experts(m.FFN)
 		r.mixtures("expert_layer_period", period("expert"))
 	}
 	r.skip("of experts, which there are none of, or of inference", "num_experts", "num_experts_per_tok",

@@ -1,6 +1,7 @@
 package hfconfig
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,12 +11,11 @@ import (
 	"meshscope/presets/input"
 )
 
-// experts reads a mixture in every layer, of experts of a width. Their number has two names.
-func (r *reader) experts(key, alias string, width int) {
-	m := &r.Model
-	key = r.first(key, alias)
-	m.Experts, m.TopK, m.ExpertFFN = r.must(key, "n_experts"), r.must("num_experts_per_tok", "top_k"), width
-	m.MoEFreq = 1
+// experts reads a mixture in every layer, of experts of a width.
+func (r *reader) experts(width int) {
+	m, key := &r.Model, r.first(r.class.Experts...)
+	m.Experts, m.ExpertFFN, m.MoEFreq = r.must(key), width, 1
+	r.sizes("num_experts_per_tok")
 	if m.Experts == 0 && r.has(key) {
 		r.refusef(key, "0; allowed: a whole number of at least 1 in a mixture, with %d experts a token",
 			m.TopK)
@@ -27,20 +27,11 @@ func (r *reader) experts(key, alias string, width int) {
 	}
 }
 
-func qwen3MoE(r *reader) {
-	m := &r.Model
-	r.decoder(model.BiasAll)
-	r.experts("num_experts", "num_local_experts", r.must("moe_intermediate_size", "moe_ffn_hidden"))
-	m.QKNorm = model.QKNormPerHead
-	r.switchedWindow()
-	r.sparseStep()
-}
-
 // sparseStep reads which layers have experts: every n-th that is not among those listed as dense.
 func (r *reader) sparseStep() {
-	step, dense := 1, r.numbers("mlp_only_layers", "moe_pattern")
+	step, dense := 1, r.numbers("mlp_only_layers")
 	if _, ok := r.class.Defaults["decoder_sparse_step"]; ok {
-		step = r.must("decoder_sparse_step", "moe_layer_freq")
+		step = r.must("decoder_sparse_step")
 	}
 	if step < 1 {
 		r.refusef("decoder_sparse_step", "%d: a whole number from 1", step)
@@ -87,22 +78,6 @@ func (r *reader) mixtures(key string, has func(layer int) bool) {
 	r.given["moe_pattern"] = key
 }
 
-// kinds reads a word for each layer, of which some stand for experts.
-func (r *reader) kinds(key string, experts ...string) {
-	kinds := r.words(key, "first_k_dense_layers", "moe_pattern")
-	if !r.long(key, len(kinds)) {
-		return
-	}
-	for i, kind := range kinds {
-		if kind != "dense" && !slices.Contains(experts, kind) {
-			r.refusef(key, "layer %d is %s; allowed: dense, %s", i+1, escape.Quote(kind),
-				strings.Join(experts, ", "))
-			return
-		}
-	}
-	r.mixtures(key, func(i int) bool { return kinds[i] != "dense" })
-}
-
 // long refuses a list that has not one for each layer.
 func (r *reader) long(key string, n int) bool {
 	refused := func(p *input.Error) bool { return p.Key == r.keys[key].path } // no list was read
@@ -139,22 +114,21 @@ func (r *reader) listed(key string) {
 }
 
 // sharedExperts reads routed and shared experts behind some dense layers; their numbers have a key each.
-func (r *reader) sharedExperts(routed, shared string) {
+func (r *reader) sharedExperts() {
 	m := &r.Model
 	width := r.must("moe_intermediate_size", "moe_ffn_hidden", "shared_ffn_hidden_total")
-	r.experts(routed, "num_local_experts", width)
-	m.SharedExperts, _ = r.number(shared, "n_shared_experts", "shared_ffn_hidden_total")
-	m.SharedFFN = m.SharedExperts * width
-	m.FirstDense, _ = r.number(r.first("first_k_dense_replace", "num_dense_layers"), "first_k_dense_layers")
+	r.experts(width)
+	r.sharedOf(width)
+	r.counts(r.first("first_k_dense_replace", "num_dense_layers"))
 	r.predictionModules()
-	groups, _ := r.number("n_group", "expert_groups")
-	limit, _ := r.number("topk_group", "routed_groups")
-	if groups > 1 && limit < groups {
-		m.ExpertGroups, m.RoutedGroups = groups, limit
-	}
+	r.groups()
 	switch key := "moe_layer_freq"; {
 	case r.has("mlp_layer_types"):
-		r.kinds("mlp_layer_types", "sparse", "moe")
+		kinds, ok := r.kinds("mlp_layer_types", []string{"dense", "sparse", "moe"}, "first_k_dense_layers",
+			"moe_pattern")
+		if ok {
+			r.mixtures("mlp_layer_types", func(i int) bool { return kinds[i] != "dense" })
+		}
 	case r.has("is_moe_layer"):
 		var has []bool
 		if r.find("is_moe_layer", &has, "true or false for each layer", []string{"moe_pattern"}) &&
@@ -168,7 +142,7 @@ func (r *reader) sharedExperts(routed, shared string) {
 			r.mixtures(key, func(i int) bool { return has[i] != 0 })
 		}
 	case r.has(key):
-		if freq, ok := r.number(key, "moe_layer_freq"); ok && freq < 1 {
+		if freq, ok := r.number(key); ok && freq < 1 {
 			r.refusef(key, "%d: a whole number from 1", freq)
 		} else if from := m.FirstDense; ok && freq > 1 {
 			r.mixtures(key, func(i int) bool { return i >= from && i%freq == 0 })
@@ -182,6 +156,22 @@ func (r *reader) sharedExperts(routed, shared string) {
 		return
 	}
 	r.ffn()
+}
+
+// sharedOf reads how many experts of a width every token goes to.
+func (r *reader) sharedOf(width int) {
+	m := &r.Model
+	m.SharedExperts, _ = r.number(cmp.Or(r.class.Shared, "n_shared_experts"), "n_shared_experts",
+		"shared_ffn_hidden_total")
+	m.SharedFFN = m.SharedExperts * width
+}
+
+// groups reads how many groups of experts there are, and to how many of them a token goes at most.
+func (r *reader) groups() {
+	groups, _ := r.number("n_group")
+	if limit, _ := r.number("topk_group"); groups > 1 && limit < groups {
+		r.Model.ExpertGroups, r.Model.RoutedGroups = groups, limit
+	}
 }
 
 // alike reads a whole number, or a list that has the same one for every layer.
@@ -206,13 +196,6 @@ func (r *reader) alike(key string, fields ...string) int {
 	return list[0]
 }
 
-// latent is DeepSeek's attention (MLA) and its mixture.
-func latent(r *reader) {
-	r.decoder(model.BiasAll)
-	r.mla()
-	r.sharedExperts("n_routed_experts", "n_shared_experts")
-}
-
 // mla reads DeepSeek's attention.
 func (r *reader) mla() {
 	m := &r.Model
@@ -231,11 +214,8 @@ func (r *reader) mla() {
 		r.refusef(there[0], "latent attention is half there: %s is missing", lacking[0])
 	}
 	m.KVHeads, m.Attention, m.QKNorm = m.Heads, "mla", model.QKNormLatent
-	m.QLoraRank, _ = r.number("q_lora_rank", "q_lora_rank")
-	m.KVLoraRank = r.must("kv_lora_rank", "kv_lora_rank")
-	m.QKNopeDim, m.QKRopeDim = r.must("qk_nope_head_dim", "qk_nope_head_dim"),
-		r.must("qk_rope_head_dim", "qk_rope_head_dim")
-	m.VHeadDim = r.must("v_head_dim", "v_head_dim")
+	r.counts("q_lora_rank")
+	r.sizes("kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
 	r.given["head_dim"] = "num_attention_heads"
 	if m.Heads > 0 {
 		m.HeadDim = m.Hidden / m.Heads
@@ -244,51 +224,28 @@ func (r *reader) mla() {
 		"num_key_value_heads", "head_dim", "qk_head_dim")
 }
 
-func glm4MoE(r *reader) {
-	r.decoder(model.BiasQKV)
-	r.sharedExperts("n_routed_experts", "n_shared_experts")
-	r.Model.RouterBias = true
-	if r.flag("use_qk_norm", "qk_norm") {
-		r.Model.QKNorm = model.QKNormPerHead
-	}
-}
-
 // gptOSS: experts of intermediate_size with biases, learned sinks (one number per head and
 // layer), every other layer local.
-func gptOSS(r *reader) {
-	m := &r.Model
-	r.decoder(model.BiasAll)
-	r.experts("num_local_experts", "num_experts", r.must("intermediate_size", "moe_ffn_hidden"))
-	r.skip("the same as num_experts_per_tok", "experts_per_token")
-	m.Activation, m.MLPBias = "clamped swiglu", true
-	m.AttnSinks = true
-	r.window()
-	r.pattern(2)
-}
+func gptOSS(r *reader) { r.skip("the same as num_experts_per_tok", "experts_per_token") }
 
 // llama4 has a shared expert as wide as the routed ones, wider dense layers between those with
 // experts, and attention in chunks in the layers that have rotary positions.
 func llama4(r *reader) {
 	m := &r.Model
-	r.decoder(model.BiasAll)
-	width := r.must("intermediate_size", "moe_ffn_hidden", "shared_ffn_hidden_total")
-	r.experts("num_local_experts", "num_experts", width)
-	m.SharedExperts, m.SharedFFN = 1, width
-	m.FFN = r.must("intermediate_size_mlp", "ffn_hidden")
-	m.MoEFreq = r.must("interleave_moe_layer_step", "moe_layer_freq")
-	if r.flag("use_qk_norm", "qk_norm") {
-		m.QKNorm = model.QKNormL2
-	}
+	m.SharedFFN = r.must("intermediate_size", "moe_ffn_hidden", "shared_ffn_hidden_total")
+	r.experts(m.SharedFFN)
+	r.sizes("intermediate_size_mlp", "interleave_moe_layer_step")
+	r.keyNorms()
 	if r.has("moe_layers") {
 		r.listed("moe_layers")
 		r.skip("as moe_layers gives it", "interleave_moe_layer_step")
 	}
-	m.LocalWindow, _ = r.number("attention_chunk_size", "local_window")
-	if rope := r.bits("no_rope_layers", "local_to_global_ratio"); len(rope) > 0 && m.LocalWindow > 0 {
+	r.counts("attention_chunk_size")
+	if rope := r.bits("no_rope_layers"); len(rope) > 0 && m.LocalWindow > 0 {
 		if r.long("no_rope_layers", len(rope)) {
 			r.windows("no_rope_layers", func(i int) bool { return rope[i] != 0 })
 		}
-	} else if n, ok := r.number("no_rope_layer_interval", "local_to_global_ratio"); ok {
+	} else if n, ok := r.number("no_rope_layer_interval"); ok {
 		r.local(n)
 	} else {
 		r.local(4)
@@ -298,14 +255,10 @@ func llama4(r *reader) {
 
 // dots has a mixture as DeepSeek's under attention of grouped queries.
 func dots(r *reader) {
-	r.decoder(model.BiasAll)
-	r.sharedExperts("n_routed_experts", "n_shared_experts")
-	r.Model.RouterBias, r.Model.QKNorm = true, model.QKNormPerHead
-	from, _ := r.number("max_window_layers", "local_window")
+	from, _ := r.number("max_window_layers")
 	if m := &r.Model; r.has("layer_types") {
-		r.window()
-		r.pattern(0)
-	} else if window, _ := r.number("sliding_window", "local_window"); window > 0 && from < m.Layers {
+		r.windowed()
+	} else if window, _ := r.number("sliding_window"); window > 0 && from < m.Layers {
 		m.LocalWindow = window
 		r.windows("max_window_layers", func(i int) bool { return i >= from })
 	}
@@ -314,39 +267,22 @@ func dots(r *reader) {
 // bailing is Ling's mixture, of which the first version has no norms of queries and keys.
 func bailing(r *reader) {
 	m := &r.Model
-	r.decoder("")
-	r.sharedExperts("num_experts", "num_shared_experts")
-	if r.flag("use_qk_norm", "qk_norm") {
-		m.QKNorm = model.QKNormPerHead
-	}
-	m.RouterBias = r.flag("moe_router_enable_expert_bias", "router_bias")
+	r.flags("moe_router_enable_expert_bias")
 	if r.has("moe_shared_expert_intermediate_size") {
-		m.SharedFFN = m.SharedExperts * r.must("moe_shared_expert_intermediate_size",
-			"shared_ffn_hidden_total")
+		m.SharedFFN = m.SharedExperts * r.must("moe_shared_expert_intermediate_size")
 	}
-	switch qkv, out := r.flag("use_qkv_bias", "attn_bias"), r.flag("use_bias", "attn_bias"); {
-	case qkv && out:
-		m.AttnBias = model.BiasAll
-	case qkv:
-		m.AttnBias = model.BiasQKV
-	case out:
-		r.refusef("use_bias", "true without use_qkv_bias: a bias of the output alone is not modelled")
-	}
+	r.biases("use_qkv_bias", "use_bias", "attn_bias")
 }
 
 // ernieMoE names the keys of its mixture in its own way.
 func ernieMoE(r *reader) {
 	m := &r.Model
-	r.decoder("")
-	r.ffn()
-	r.useBias()
 	m.ExpertFFN = r.must("moe_intermediate_size", "moe_ffn_hidden", "shared_ffn_hidden_total")
-	m.Experts, m.TopK = r.must("moe_num_experts", "n_experts"), r.must("moe_k", "top_k")
-	m.SharedExperts, _ = r.number("moe_num_shared_experts", "n_shared_experts")
+	r.sizes("moe_num_experts", "moe_k")
+	r.counts("moe_num_shared_experts")
 	m.SharedFFN = m.SharedExperts * m.ExpertFFN
-	m.RouterBias, m.MoEFreq = true, 1
-	from, every, end := r.must("moe_layer_start_index", "first_k_dense_layers"),
-		r.must("moe_layer_interval", "moe_layer_freq"), r.must("moe_layer_end_index", "moe_pattern")
+	from, every, end := r.must("moe_layer_start_index"), r.must("moe_layer_interval"),
+		r.must("moe_layer_end_index")
 	if end < 0 {
 		end = m.Layers - 1
 	}
@@ -355,22 +291,20 @@ func ernieMoE(r *reader) {
 		return
 	}
 	r.mixtures("moe_layer_start_index", func(i int) bool { return i >= from && i <= end && (i+1)%every == 0 })
-	modules, _ := r.number(r.first("num_nextn_predict_layers", "num_mtp_layers"), "mtp_layers")
+	modules, _ := r.number(r.first("num_nextn_predict_layers", "num_mtp_layers"))
 	r.module(modules, 2, 0, withoutExperts)
 }
 
 // hunYuanMoE has its widths and counts for all layers or for each.
 func hunYuanMoE(r *reader) {
 	m := &r.Model
-	r.decoder(model.BiasAll)
-	hunYuanNorm(r)
-	m.Experts, m.TopK = r.alike("num_experts", "n_experts"), r.alike("moe_topk", "top_k")
+	m.Experts, m.TopK = r.alike("num_experts"), r.alike("moe_topk")
 	m.ExpertFFN = r.alike(r.first("moe_intermediate_size", "intermediate_size"), "moe_ffn_hidden",
 		"shared_ffn_hidden_total")
-	m.SharedExperts, m.MoEFreq = r.alike("num_shared_expert", "n_shared_experts"), 1
+	m.SharedExperts = r.alike("num_shared_expert")
 	m.SharedFFN = m.SharedExperts * m.ExpertFFN
 	r.window()
-	if n, _ := r.number("moe_layer_num_skipped", "first_k_dense_layers"); n > 0 {
+	if n, _ := r.number("moe_layer_num_skipped"); n > 0 {
 		m.FirstDense = n
 		r.ffn()
 	}
@@ -379,11 +313,8 @@ func hunYuanMoE(r *reader) {
 
 // miniMaxM2 normalises queries and keys over their whole width.
 func miniMaxM2(r *reader) {
-	m := &r.Model
-	m.RouterBias = !r.has("use_routing_bias") || r.flag("use_routing_bias", "router_bias")
-	if !r.has("use_qk_norm") || r.flag("use_qk_norm", "qk_norm") {
-		m.QKNorm = model.QKNormFullWidth
-	}
+	r.Model.RouterBias = r.usual("use_routing_bias")
+	r.usualKeyNorms()
 	for i, softmax := range r.numbers("attn_type_list", "attention") {
 		if softmax != 1 {
 			r.refusef("attn_type_list", "layer %d is of lightning attention (%d), which this class has not: "+
@@ -398,21 +329,20 @@ func miniMaxM2(r *reader) {
 // graniteHybrid reads layers of Mamba-2, or of attention in every layer.
 func graniteHybrid(r *reader) {
 	m := &r.Model
-	r.decoder(model.BiasAll)
-	if m.Position = "none"; r.word("position_embedding_type", "pos_embedding") == "rope" {
+	if r.word("position_embedding_type") == "rope" {
 		m.Position = "rope"
 	}
 	if !r.told(mambaLetters(model.LetterMamba)) {
 		m.Pattern = string(model.LetterMamba)
 	}
-	r.mamba(mambaWidths()[1])
+	r.mamba()
 	shared := r.must("shared_intermediate_size", "ffn_hidden", "shared_ffn_hidden_total")
-	if n, _ := r.number("num_local_experts", "n_experts"); n == 0 {
+	if n, _ := r.number("num_local_experts"); n == 0 {
 		m.FFN = shared
 		r.skip("of experts, which there are none of", "intermediate_size", "num_local_experts",
 			"num_experts_per_tok")
 		return
 	}
-	r.experts("num_local_experts", "num_experts", r.must("intermediate_size", "moe_ffn_hidden"))
+	mixture(r)
 	m.SharedExperts, m.SharedFFN = 1, shared
 }

@@ -66,6 +66,12 @@ func withoutExperts(m *model.Model) {
 	m.RouterBias, m.ExpertGroups, m.RoutedGroups = false, 0, 0
 }
 
+// windowedModule is the same with a window.
+func windowedModule(m *model.Model) {
+	withoutExperts(m)
+	m.Pattern = string(model.LetterWindow)
+}
+
 // encoder is a vision_config, of which each class has some keys.
 type encoder struct {
 	Depth     float64   `json:"depth"`

@@ -38,11 +38,24 @@ type class struct {
 	Names  map[string]string `toml:"names"`
 	Inside []string          `toml:"inside"`
 	Times  int               `toml:"times"` // hidden_size in the width of an MLP that no key gives
+	// what the head of classes.toml says
+	Reads     []string       `toml:"reads"`
+	Fixed     map[string]any `toml:"fixed"`
+	Plain     bool           `toml:"plain"`
+	Whole     bool           `toml:"whole"`
+	Bias      string         `toml:"bias"`
+	Experts   []string       `toml:"experts"`
+	Shared    string         `toml:"shared"`
+	FullEvery int            `toml:"full_every"`
+	EveryKey  string         `toml:"every_key"`
+	KeyNorms  string         `toml:"key_norms"`
+	Mamba     [6]string      `toml:"mamba"`
 }
 
 // classTable is the content of classes.toml, which a test reads whole.
 type classTable struct {
-	Class   []class `toml:"class"`
+	Fields  map[string]string `toml:"fields"`
+	Class   []class           `toml:"class"`
 	Ignored []struct {
 		Why  string   `toml:"why"`
 		Keys []string `toml:"keys"`
@@ -65,6 +78,15 @@ func classOf(kind string) *class {
 		}
 	}
 	return nil
+}
+
+// types returns the values of model_type that are known, in the order of the alphabet.
+func types() (all []string) {
+	for _, c := range classes().Class {
+		all = append(all, c.Types...)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // reasons returns the keys that do not count, and why.
@@ -101,7 +123,6 @@ type reader struct {
 	class *class
 	as    string // the type that it is read as
 	inner bool   // the language model is an object in another one
-	plain bool   // two MLP matrices instead of three
 }
 
 // open reads the keys of the file, those of the language model inside a vision-language model
@@ -298,7 +319,7 @@ func (r *reader) kind() (kind string, ok bool) {
 	var names []string
 	_ = json.Unmarshal(r.keys["architectures"].raw, &names)
 	for _, name := range names {
-		for known := range families() {
+		for _, known := range types() {
 			if plainName(known) == familyOf(name) && (kind == "" || len(known) < len(kind)) {
 				kind = known
 			}
@@ -329,7 +350,7 @@ func (r *reader) architectures(kind string) {
 		if of == plainName(kind) {
 			continue
 		}
-		for other := range families() {
+		for _, other := range types() {
 			// of one class, the layers are the same
 			if plainName(other) == of && !slices.Contains(r.class.Types, other) {
 				r.used["architectures"] = true
@@ -362,6 +383,9 @@ func (r *reader) has(key string) bool {
 // find reads a key into a value: from the file, else from the class. It is false for null, and
 // where neither has it. A wrong kind of value is a problem.
 func (r *reader) find(key string, into any, kind string, fields []string) bool {
+	if field, ok := classes().Fields[key]; ok && len(fields) == 0 {
+		fields = []string{field}
+	}
 	for _, f := range fields {
 		r.given[f] = key
 	}
@@ -448,6 +472,57 @@ func (r *reader) must(key string, fields ...string) int {
 		r.refusef(key, "is missing; %s has no default for it", r.class.Name)
 	}
 	return n
+}
+
+// sizes reads numbers that the model cannot do without into their fields, counts others, flags true or false.
+func (r *reader) sizes(keys ...string) {
+	for _, key := range keys {
+		r.put(key, r.must(key))
+	}
+}
+
+func (r *reader) counts(keys ...string) {
+	for _, key := range keys {
+		n, _ := r.number(key)
+		r.put(key, n)
+	}
+}
+
+func (r *reader) flags(keys ...string) {
+	for _, key := range keys {
+		r.put(key, r.flag(key))
+	}
+}
+
+// put gives the field of a key a value, give fields theirs.
+func (r *reader) put(key string, to any) { r.give(map[string]any{classes().Fields[key]: to}) }
+
+func (r *reader) give(fields map[string]any) {
+	text, err := json.Marshal(fields)
+	if err == nil {
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.DisallowUnknownFields()
+		err = dec.Decode(&r.Model)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("hfconfig: classes.toml: %v: %v", fields, err))
+	}
+}
+
+// on reads a switch that is off where the file has none, usual one that is on.
+func (r *reader) on(key string, fields ...string) bool { return r.has(key) && r.flag(key, fields...) }
+
+func (r *reader) usual(key string, fields ...string) bool {
+	return !r.has(key) || r.flag(key, fields...)
+}
+
+// unmodelled refuses switches of the file that stand one way.
+func (r *reader) unmodelled(way bool, field, why string, keys ...string) {
+	for _, key := range keys {
+		if r.has(key) && r.flag(key, field) == way {
+			r.refusef(key, "%t: %s", way, why)
+		}
+	}
 }
 
 // flag reads true or false.

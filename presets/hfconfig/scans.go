@@ -17,6 +17,16 @@ func (r *reader) each(letter func(layer int) byte) {
 	r.patternOf(string(all))
 }
 
+// either gives the layers of a rule one letter and the others another.
+func (r *reader) either(in, others byte, has func(layer int) bool) {
+	r.each(func(i int) byte {
+		if has(i) {
+			return in
+		}
+		return others
+	})
+}
+
 // among gives the layers of a list one letter and the others another; from is the number of the first layer.
 func (r *reader) among(key string, from int, in, others byte) {
 	list, problems := r.numbers(key, "layer_pattern"), len(r.Problems)
@@ -32,12 +42,7 @@ func (r *reader) among(key string, from int, in, others byte) {
 			return
 		}
 	}
-	r.each(func(i int) byte {
-		if slices.Contains(list, i+from) {
-			return in
-		}
-		return others
-	})
+	r.either(in, others, func(i int) bool { return slices.Contains(list, i+from) })
 }
 
 // others refuses a list of layers, counted from 1, that is not of those which another leaves.
@@ -65,17 +70,14 @@ func (r *reader) others(key, other string) {
 // it is adjusted.
 func lfm2(r *reader) {
 	m := &r.Model
-	m.QKNorm = model.QKNormPerHead
 	if !r.told(map[string]byte{"conv": model.LetterConv, "full_attention": model.LetterAttention},
 		"full_attn_idxs") && r.has("full_attn_idxs") {
 		r.among("full_attn_idxs", 0, model.LetterAttention, model.LetterConv)
 	}
 	if m.Has(model.LetterConv) {
-		m.ConvWidth = r.must("conv_L_cache", "conv_width")
+		r.sizes("conv_L_cache")
 	}
-	if r.has("conv_bias") && r.flag("conv_bias", "conv_width") {
-		r.refusef("conv_bias", "true: biases of a short convolution are not modelled")
-	}
+	r.unmodelled(true, "conv_width", "biases of a short convolution are not modelled", "conv_bias")
 	r.skip("the same as hidden_size", "conv_dim", "conv_dim_out", "block_dim", "block_use_swiglu",
 		"block_use_xavier_init", "conv_use_xavier_init", "use_pos_enc", "block_mlp_init_scale",
 		"block_out_init_scale", "block_norm_eps", "num_heads")
@@ -85,13 +87,13 @@ func lfm2(r *reader) {
 func lfm2Dense(r *reader) {
 	m := &r.Model
 	key := r.first("block_ff_dim", "intermediate_size")
-	m.FFN = r.must(key, "ffn_hidden")
+	r.sizes(key)
 	r.skip("block_ff_dim counts", "intermediate_size")
 	lfm2(r)
-	if !r.flag("block_auto_adjust_ff_dim", "ffn_hidden") {
+	if !r.flag("block_auto_adjust_ff_dim") {
 		return
 	}
-	of, times := r.must("block_multiple_of", "ffn_hidden"), 1.0
+	of, times := r.must("block_multiple_of"), 1.0
 	r.find("block_ffn_dim_multiplier", &times, "a number", []string{"ffn_hidden"})
 	if of < 1 || of > model.MaxWidth || times <= 0 || times > 1000 {
 		r.refusef("block_multiple_of", "%d times %v: a whole number from 1, and a multiplier above 0", of,
@@ -102,23 +104,11 @@ func lfm2Dense(r *reader) {
 	m.FFN = (width + of - 1) / of * of
 }
 
-func lfm2MoE(r *reader) {
-	r.decoder("")
-	r.sharedExperts("num_experts", "num_shared_experts")
-	r.Model.RouterBias = r.flag("use_expert_bias", "router_bias")
-	lfm2(r)
-}
-
 // sparseLatent is DeepSeek's attention to chosen tokens; where it is said, some layers attend to what the
 // last one chose.
 func sparseLatent(r *reader) {
-	m := &r.Model
-	latent(r)
-	m.RouterBias = true
-	m.IndexHeads, m.IndexDim, m.IndexTopK = r.must("index_n_heads", "index_heads"),
-		r.must("index_head_dim", "index_head_dim"), r.must("index_topk", "index_top_k")
-	freq, skips := r.number("index_topk_freq", "layer_pattern")
-	m.Pattern = string(model.LetterSparse)
+	r.sizes("index_n_heads", "index_head_dim", "index_topk")
+	freq, skips := r.number("index_topk_freq")
 	switch {
 	case r.has("indexer_types"):
 		r.letters("indexer_types", map[string]byte{"full": model.LetterSparse, "shared": model.LetterShared})
@@ -136,7 +126,7 @@ func sparseLatent(r *reader) {
 // sharedSelections has some layers attend to what an earlier one chose.
 func (r *reader) sharedSelections(freq int) {
 	const key = "index_skip_topk_offset"
-	offset, ok := r.number(key, "layer_pattern")
+	offset, ok := r.number(key)
 	switch {
 	case offset < 0:
 		r.refusef(key, "%d: a whole number from 0", offset)
@@ -153,20 +143,16 @@ func (r *reader) sharedSelections(freq int) {
 func kimiLinear(r *reader) {
 	const of = "linear_attn_config."
 	m := &r.Model
-	r.decoder("")
-	r.mla()
-	r.sharedExperts("num_experts", "num_shared_experts")
-	m.RouterBias = true
-	if r.flag("mla_use_nope", "pos_embedding") {
+	if r.flag("mla_use_nope") {
 		m.Position = "none"
 	}
-	if r.flag("mla_use_output_gate", "attn_gate") {
+	if r.flag("mla_use_output_gate") {
 		m.AttnGate = model.GateChannel
 	}
-	m.ResidualBlock, _ = r.number("attn_res_block_size", "residual_block")
-	m.LinearFullGate = r.flag(of+"use_full_rank_gate", "linear_full_gate")
-	m.ExpertLatent, _ = r.number("routed_expert_hidden_size", "moe_latent_hidden")
-	m.LatentNorm = r.flag("latent_moe_use_norm", "moe_latent_norm") && m.ExpertLatent > 0
+	r.counts("attn_res_block_size")
+	r.flags(of + "use_full_rank_gate")
+	r.counts("routed_expert_hidden_size")
+	m.LatentNorm = r.flag("latent_moe_use_norm") && m.ExpertLatent > 0
 	switch {
 	case r.told(linearOr(model.LetterKimi), of+"kda_layers", of+"full_attn_layers"):
 	case r.has(of + "kda_layers"):
@@ -175,18 +161,10 @@ func kimiLinear(r *reader) {
 	default:
 		r.among(of+"full_attn_layers", 1, model.LetterAttention, model.LetterKimi)
 	}
-	r.linear(of+"num_heads", of+"head_dim", of+"short_conv_kernel_size")
-}
-
-// linear reads heads of one width for queries, keys and values.
-func (r *reader) linear(heads, width, conv string) {
-	m := &r.Model
-	m.LinearKeyHeads, m.LinearKeyDim = r.must(heads, "linear_key_heads", "linear_value_heads"),
-		r.must(width, "linear_key_head_dim", "linear_value_head_dim")
+	m.LinearKeyHeads = r.must(of+"num_heads", "linear_key_heads", "linear_value_heads")
+	m.LinearKeyDim = r.must(of+"head_dim", "linear_key_head_dim", "linear_value_head_dim")
 	m.LinearValueHeads, m.LinearValueDim = m.LinearKeyHeads, m.LinearKeyDim
-	if conv != "" {
-		m.ConvWidth = r.must(conv, "conv_width")
-	}
+	r.sizes(of + "short_conv_kernel_size")
 }
 
 // miniMax has lightning attention in all layers but some of softmax.
@@ -198,22 +176,20 @@ func miniMax(r *reader) {
 		m.Pattern = string([]byte{model.LetterAttention, model.LetterLightning})
 	default:
 		if types := r.bits("attn_type_list", "layer_pattern"); r.long("attn_type_list", len(types)) {
-			r.each(func(i int) byte {
-				return map[bool]byte{true: model.LetterLightning, false: model.LetterAttention}[types[i] == 0]
-			})
+			r.either(model.LetterAttention, model.LetterLightning, func(i int) bool { return types[i] != 0 })
 		}
 	}
 	if m.Has(model.LetterLightning) {
 		m.LinearKeyHeads, m.LinearKeyDim, m.LinearValueHeads, m.LinearValueDim = m.Heads, m.HeadDim, m.Heads,
 			m.HeadDim
-		m.LinearChunk = r.must("block_size", "linear_chunk")
+		r.sizes("block_size")
 		r.given["linear_key_heads"], r.given["linear_key_head_dim"] = "num_attention_heads", "head_dim"
 	}
 	if n, _ := r.number("shared_intermediate_size", "shared_ffn_hidden_total"); n > 0 {
 		r.refusef("shared_intermediate_size", "%d: a shared expert of this class is not modelled", n)
 	}
 	r.skip("scales of the residual stream, without a size",
-		slices.DeleteFunc(slices.Collect(maps.Keys(r.keys)), func(key string) bool {
+		slices.DeleteFunc(slices.Sorted(maps.Keys(r.keys)), func(key string) bool {
 			return !strings.HasPrefix(key, "layernorm_") && !strings.HasSuffix(key, "_factor")
 		})...)
 	r.skip("changes no size", "postnorm", "shared_moe_mode", "rotary_dim")
@@ -224,9 +200,9 @@ func zamba2(r *reader) {
 	m := &r.Model
 	r.skip("twice hidden_size over the heads", "attention_head_dim", "attention_hidden_size", "kv_channels",
 		"num_query_groups", "head_dim", "ffn_hidden_size")
-	r.decoder("")
+	r.decoder()
 	r.ffn()
-	if m.NormsPer, m.Position = 1, "none"; r.flag("use_mem_rope", "pos_embedding") {
+	if r.flag("use_mem_rope") {
 		m.Position = "rope"
 	}
 	r.Understood = slices.DeleteFunc(r.Understood, func(k Key) bool { return k.Name == "head_dim" })
@@ -245,14 +221,13 @@ func zamba2(r *reader) {
 				"hybrid": model.LetterBlock,
 			})
 	}
-	r.mamba(mambaWidths()[2])
+	r.mamba()
 	if !m.Has(model.LetterBlock) && len(r.Problems) == 0 {
 		r.refusef("hybrid_layer_ids", "no layer has a shared block, which makes no model of this class")
 	}
-	m.SharedBlocks, m.AdapterRank = r.must("num_mem_blocks", "shared_blocks"),
-		r.must("adapter_rank", "adapter_rank")
-	m.AttnAdapter = r.flag("use_shared_attention_adapter", "attn_adapter")
-	if r.flag("add_bias_linear", "mlp_bias") {
+	r.sizes("num_mem_blocks", "adapter_rank")
+	r.flags("use_shared_attention_adapter")
+	if r.flag("add_bias_linear") {
 		r.refusef("add_bias_linear", "true: biases of the shared block are not modelled")
 	}
 	r.skip("the MLP of a shared block has adapters in any case", "use_shared_mlp_adapter")
