@@ -69,7 +69,8 @@ func ruledOut(ctx context.Context, p find.Problem, of *query) string {
 
 // refusalWords returns what launchers reject of the best layout that they do.
 func refusalWords(ctx context.Context, p find.Problem) string {
-	p.Space.Refused, p.Space.Accepts, p.AnyMemory, p.Headroom = true, nil, true, 0
+	p.Space.Refused, p.Space.Accepts, p.Space.WriteSplit = true, nil, nil
+	p.AnyMemory, p.Headroom = true, 0
 	if r := find.Run(ctx, p, nil); len(r.Best) > 0 {
 		if l := launch.Of(p.Setup.Stack); l != nil {
 			if refusals := l.Refusals(&r.Best[0].Setup); len(refusals) > 0 {

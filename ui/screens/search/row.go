@@ -1,7 +1,10 @@
 package search
 
 import (
+	"slices"
+
 	"meshscope/engine"
+	"meshscope/engine/layout"
 	"meshscope/engine/units"
 	"meshscope/report"
 )
@@ -63,11 +66,19 @@ func (r *row) spend(run *engine.Run) {
 }
 
 // same reports whether two setups are the same layout: what does nothing in one of
-// them does not count.
+// them does not count, nor whether the layers of each stage are written out.
 func same(a, b *engine.Setup) bool {
 	x, y := plain(a), plain(b)
 	y.RunPlan = x.RunPlan // how long it runs is no part of it
-	return x == y
+	written := x.Split != y.Split
+	y.Split = x.Split
+	return x == y && (!written || slices.Equal(stagesOf(a), stagesOf(b)))
+}
+
+// stagesOf returns the layers of each stage; none where a split does not add up.
+func stagesOf(s *engine.Setup) []layout.Stage {
+	of, _ := s.StagesOfStack(nil, nil)
+	return of
 }
 
 func plain(s *engine.Setup) engine.Setup {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,8 +13,10 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine_test/draws"
+	"meshscope/launch"
 	"meshscope/presets"
 	"meshscope/report"
 	"meshscope/report/figure"
@@ -253,5 +256,36 @@ func TestOwnSlowEnd(t *testing.T) {
 		if got, want := v.own(in).slow, engine.PessimisticStep(in.Setup, in.Report); got != want {
 			t.Errorf("zero %d: the slow end is %v, not %v", zero, got, want)
 		}
+	}
+}
+
+// TestOwnSplit: layouts have the layers of each stage where the launcher must be told, and the own one is one
+// of them although its stages are not written out.
+func TestOwnSplit(t *testing.T) {
+	in := small(t)
+	own := *in.Setup
+	own.Model.Layers = 29 // four stages are not alike
+	r := engine.Evaluate(own)
+	in.Setup, in.Report = &own, &r
+	v := New(presets.Default())
+	v.set(pipeline, "4")
+	v.Refresh(in).Work(t.Context())()
+	rows := v.shown(in)
+	at := slices.IndexFunc(rows, func(r row) bool { return r.rank > 0 && r.setup.Split != "" })
+	if at < 0 {
+		t.Fatalf("none of %d layouts says its split", len(rows))
+	}
+	for i := range rows {
+		if s := &rows[i].setup; rows[i].rank > 0 && len(launch.Of(s.Stack).Refusals(s)) > 0 {
+			t.Fatalf("rank %d is refused: split %q", rows[i].rank, s.Split)
+		}
+	}
+	written := &rows[at].setup
+	own = *written
+	if own.Split = ""; !same(&own, written) {
+		t.Errorf("split %s makes another layout", written.Split)
+	}
+	if own.Split = layout.LighterEnds(own.Model.Layers, own.Stages())[0]; same(&own, written) {
+		t.Errorf("splits %s and %s are the same layout", own.Split, written.Split)
 	}
 }
