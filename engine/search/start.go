@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/record"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
 )
@@ -179,11 +180,14 @@ func (c *Chosen) fill(q *Query, s *engine.Setup) {
 	case tokens == 0:
 		c.Batch = UsualBatch(s, s.GBS, s.Seq)
 	case !s.NearPublished():
-		c.Batch = fmt.Sprintf("%s, which divide well over %s, in place of the %d of %s",
-			units.Plural(s.GBS, "sequence"), units.Plural(s.GPUs, "GPU"), tokens/max(s.Seq, 1),
-			r.Run(strconv.Itoa))
+		c.Batch = fmt.Sprintf("%s, which divide well over %s, in place of the %s of %s",
+			units.PluralAs(comma, s.GBS, "sequence"), units.PluralAs(comma, s.GPUs, "GPU"),
+			comma(tokens/max(s.Seq, 1)), r.Run(comma))
 	}
 }
+
+// comma writes a count as people read it.
+func comma(n int) string { return record.Thousands(strconv.Itoa(n)) }
 
 // pipelined leaves layouts without a pipeline out where a schedule is given that only pipelines have.
 func (q *Query) pipelined(p *Problem) {
@@ -214,7 +218,8 @@ func (q *Query) withBatch(c *Conflict) (Query, bool) {
 func (c Chosen) withBatch(gbs, usual int) Chosen {
 	if c.Knobs != nil {
 		c.Knobs[knob.GBS] = gbs
-		c.Batch = fmt.Sprintf("the nearest to the default of %d sequences at which a layout is legal", usual)
+		c.Batch = fmt.Sprintf("the nearest to the default of %s at which a layout is legal",
+			units.PluralAs(comma, usual, "sequence"))
 	}
 	return c
 }
