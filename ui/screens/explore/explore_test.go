@@ -343,3 +343,18 @@ func TestTitleNodes(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadlineClauses: what the step loses most time to is a clause of its own where the line has no room for
+// the long form, not one behind a comma.
+func TestHeadlineClauses(t *testing.T) {
+	r := bare()
+	r.Time.Recompute, r.Memory.Fit, r.Memory.Peak = r.Time.Step/2, engine.Fits, 60*units.GiB
+	for w, want := range map[int]string{
+		80: " ±18 %; 50.0 % recomputes activations.", 200: " ±18 %, of which 50.0 % recomputes activations.",
+	} {
+		text := ansi.Strip(Headline(input(t, colorprofile.ASCII, presets.DefaultSetup(), r), w))
+		if !strings.Contains(text, want) {
+			t.Errorf("%d cells: %q without %q", w, text, want)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func Headline(in *screen.Context, w int) string {
 	long, short := takes, "; step "
 	for _, words := range endings(report.Loss(r), in.Prices) {
 		if takes = long; widget.Width(verdict+takes+step+words)+1 > w {
-			takes, words = short, strings.Replace(words, "of which ", "", 1)
+			takes, words = short, strings.Replace(words, ", of which ", "; ", 1)
 		}
 		if why = words; widget.Width(verdict+takes+step+why)+1 <= w {
 			break
