@@ -360,8 +360,8 @@ func TestMouse(t *testing.T) {
 	}
 }
 
-// TestTyping: enter takes a value, esc does not, a wrong one stays with its
-// reason.
+// TestTyping: enter takes a value, and so does a key that leaves the knob; esc does not, a wrong one stays
+// with its reason.
 func TestTyping(t *testing.T) {
 	m := sample(t, 120, 36)
 	keys(m, "4", "enter")
@@ -371,6 +371,17 @@ func TestTyping(t *testing.T) {
 	keys(m, "2", "esc")
 	if m.state.Setup.TP != 4 || m.typing() != nil {
 		t.Errorf("tp %d after esc, typing %v", m.state.Setup.TP, m.typing() != nil)
+	}
+	for _, leave := range []string{"down", "up", "tab", "shift+tab"} {
+		m := sample(t, 120, 36)
+		if keys(m, "2", leave); m.state.Setup.TP != 2 || m.typing() != nil || m.state.Focus == knob.TP &&
+			m.state.Tab == state.ExploreTab {
+			t.Errorf("%s: tp %d, on %s of %d", leave, m.state.Setup.TP, m.state.Focus, m.state.Tab)
+		}
+		m = sample(t, 120, 36)
+		if keys(m, "0", leave); m.typing() == nil || m.typing().Wrong == "" || m.state.Focus != knob.TP {
+			t.Errorf("%s behind what is no value: on %s", leave, m.state.Focus)
+		}
 	}
 	keys(m, "9", "9", "9", "9", "9", "9", "9", "9", "9", "enter")
 	if m.typing() == nil || m.typing().Wrong == "" {

@@ -305,10 +305,17 @@ func (m *Model) study(name string, g widget.Glyphs) []overlay.Paragraph {
 // startTyping opens the focused knob for a typed value.
 func (m *Model) startTyping(text string) {
 	v := overlay.NewValue(m.state.Focus, text)
-	for _, arrow := range []string{"up", "down"} {
+	for _, k := range []tea.KeyPressMsg{
+		{Code: tea.KeyUp}, {Code: tea.KeyDown}, {Code: tea.KeyTab}, {Code: tea.KeyTab, Mod: tea.ModShift},
+	} {
 		v.Keys = append(v.Keys, overlay.Bound{
-			Key:    key.NewBinding(key.WithKeys(arrow)),
-			Action: closing(later(func() tea.Cmd { return m.handleScreenKey(arrow) })),
+			Key: key.NewBinding(key.WithKeys(k.String())),
+			Action: later(func() tea.Cmd {
+				if !m.overlays.Empty() { // the value has asked a question
+					return nil
+				}
+				return m.handleKey(k)
+			}),
 		})
 	}
 	v.Take = func(text string) (overlay.Action, error) {

@@ -12,8 +12,8 @@ import (
 type Value struct {
 	boxless
 	Knob  knob.ID
-	Wrong string // why the typed value was not taken
-	Keys  []Bound
+	Wrong string  // why the typed value was not taken
+	Keys  []Bound // that leave the knob: what is typed is taken first, as by enter
 
 	// Take says what the typed text does, or why it cannot be taken.
 	Take  func(text string) (Action, error)
@@ -36,23 +36,31 @@ func (v *Value) HoldsText() bool { return v.input.Value() != "" }
 // HandleKey edits the text, takes it or leaves the knob as it was. A value that cannot be
 // taken stays, with the reason.
 func (v *Value) HandleKey(msg tea.KeyPressMsg) Action {
-	if a, ok := bound(v.Keys, msg); ok {
-		return a
+	if leave, ok := bound(v.Keys, msg); ok {
+		if !v.HoldsText() {
+			return Sequence{Close{}, leave}
+		}
+		return v.taken(leave)
 	}
 	switch msg.String() {
 	case "esc":
 		return Close{}
 	case "enter":
-		a, err := v.Take(v.input.Value())
-		if err != nil {
-			v.Wrong = err.Error()
-			return nil
-		}
-		return Sequence{Close{}, a}
+		return v.taken(nil)
 	}
 	v.input.Key(msg)
 	v.Wrong = ""
 	return nil
+}
+
+// taken takes what is typed, then does something else; it does neither where that is no value.
+func (v *Value) taken(then Action) Action {
+	a, err := v.Take(v.input.Value())
+	if err != nil {
+		v.Wrong = err.Error()
+		return nil
+	}
+	return Sequence{Close{}, a, then}
 }
 
 // Paste puts text where the caret is, or says why what would then stand there is no value.
