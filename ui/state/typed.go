@@ -20,6 +20,10 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 	if !ok || text == "" && p.Kind != knob.List {
 		return Action{}, nil
 	}
+	if strings.HasPrefix(text, "--") {
+		return Action{}, errors.New("flags alone are not read: tp=8,pp=4 turns knobs, " +
+			"and with meshscope before them they give a setup")
+	}
 	if most := 40; strings.Contains(text, "\n") || utf8.RuneCountInString(text) > most {
 		return Action{}, errors.New("no share string, command line, file or value; " + Preview(&p, ""))
 	}

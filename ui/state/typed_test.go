@@ -41,4 +41,8 @@ func TestTypedMeans(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
+	if _, err := Typed(&s, knob.TP, "--tp 8 --pp 4"); err == nil ||
+		!strings.Contains(err.Error(), "tp=8,pp=4") || strings.Contains(err.Error(), "whole number") {
+		t.Errorf("flags: %v", err)
+	}
 }
