@@ -176,6 +176,11 @@ func (a *app) readFile(name string, flags *setupFlags) (r *launch.Reading, file 
 	if err := flags.apply(&setupdoc.Document{}); err != nil { // a value that no file can make right
 		return nil, name, err
 	}
+	over := map[string]string{}
+	for _, s := range flags.said {
+		over[strings.ReplaceAll(s.key, "-", "_")] = s.value
+	}
+	a.around.Over = over
 	if r, file, err = a.readAlone(name); err != nil {
 		return nil, file, err
 	}

@@ -1,7 +1,9 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"meshscope/engine/knob"
@@ -158,7 +160,10 @@ func torchtuneOffloads(r *reader) {
 // its compiler, which are not modelled elsewhere.
 func torchtuneStack(r *reader) {
 	const why = "torchtune keeps weights, gradients and moments in bf16"
-	if r.Setup["precision"] == string(recipe.BF16) && r.number("tp", 1) == 1 && r.number("cp", 1) == 1 {
+	over := r.amid.given.Over
+	precision := cmp.Or(strings.ToLower(over["precision"]), fmt.Sprint(r.Setup["precision"]))
+	one := func(key string) bool { return cmp.Or(over[key], strconv.Itoa(r.number(key, 1))) == "1" }
+	if precision == string(recipe.BF16) && one("tp") && one("cp") {
 		switch r.Setup["optimizer"] {
 		case nil:
 		case string(recipe.Adam):
@@ -170,7 +175,7 @@ func torchtuneStack(r *reader) {
 		return
 	}
 	reason := "modelled in bf16 alone, without tp and cp"
-	if !r.said("dtype") {
+	if !r.said("dtype") && over["precision"] == "" {
 		reason += ": the file has no dtype"
 	}
 	for key, of := range map[string]string{
@@ -183,7 +188,7 @@ func torchtuneStack(r *reader) {
 	}
 	r.plainOffload(recipe.PyTorch)
 	r.plainOptimizer(recipe.Optimizer(fmt.Sprint(r.Setup[flat(knob.Optimizer)])))
-	if r.Setup["precision"] == string(recipe.BF16) && !r.lost["optimizer"] {
+	if precision == string(recipe.BF16) && !r.lost["optimizer"] {
 		r.Ignored = append(r.Ignored, Ignored{
 			Key: "dtype", Why: "weights, gradients and moments are all kept in bf16, which is not modelled " +
 				"with tp or cp: the memory is that of fp32 moments and a master copy",

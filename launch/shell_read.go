@@ -58,6 +58,7 @@ type Given struct {
 	As   string // the type that a config.json is read as; empty: its own
 	Args []string
 	Env  map[string]string
+	Over map[string]string // keys of the setup that are given in place of the file's
 	// Source returns a file by the name that a script has for it, of which only the end may be known.
 	Source func(name string) ([]byte, bool)
 }

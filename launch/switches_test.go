@@ -59,7 +59,7 @@ func TestSwitchOfGradientsFreed(t *testing.T) {
 		{"llama3_8b", "3", "", "is neither true nor false"},
 		{"llama3_8b", "yes", "dtype: bf16\ntensor_parallel_dim: 2\n", "bf16 alone, without tp and cp "},
 		{"lora_llama3_8b", "yes", "dtype: bf16\n", "its recipes of adapters do not read it"},
-		{"lora_llama3_8b", "no", "dtype: bf16\n", "says nothing of the setup"},
+		{"lora_llama3_8b", "no", "dtype: bf16\n", "has no effect without the keys"},
 	} {
 		o := launch.Open("a.yaml", []byte("model:\n  _component_: torchtune.models.llama3."+c.builder+
 			"\nbatch_size: 2\noptimizer:\n  _component_: torch.optim.AdamW\noptimizer_in_bwd: "+c.word+"\n"+
@@ -67,6 +67,34 @@ func TestSwitchOfGradientsFreed(t *testing.T) {
 		if text := fmt.Sprint(o.Ignored, o.Problems); !strings.Contains(text, c.want) ||
 			o.Setup["optimizer_in_backward"] == true {
 			t.Errorf("%s %s: %s", c.builder, c.word, text)
+		}
+	}
+}
+
+// TestPrecisionGivenBesideTorchtune: a precision that is given beside a file counts for what torchtune trains
+// in it as that of the file does.
+func TestPrecisionGivenBesideTorchtune(t *testing.T) {
+	const file = "model:\n  _component_: torchtune.models.llama3.llama3_8b\nbatch_size: 2\noptimizer:\n" +
+		"  _component_: torch.optim.AdamW\noptimizer_in_bwd: True\n"
+	for _, c := range []struct {
+		dtype, given string
+		inBackward   bool
+	}{
+		{"", "", false},
+		{"", "bf16", true},
+		{"dtype: bf16\n", "", true},
+		{"dtype: bf16\n", "fp32", false},
+		{"dtype: fp32\n", "bf16", true},
+	} {
+		beside := launch.Given{Over: map[string]string{}}
+		if c.given != "" {
+			beside.Over["precision"] = c.given
+		}
+		o := launch.OpenGiven("a.yaml", []byte(file+c.dtype), presets.Default(), beside)
+		stack := map[bool]any{true: "pytorch"}[c.inBackward]
+		if got := o.Setup["optimizer_in_backward"] == true; got != c.inBackward ||
+			o.Setup["calibration"] != stack {
+			t.Errorf("%q with %q: %v on %v, %v", c.dtype, c.given, got, o.Setup["calibration"], o.Ignored)
 		}
 	}
 }
