@@ -2,6 +2,8 @@ package presets_test
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"math"
 	"strings"
 	"testing"
@@ -36,6 +38,39 @@ func builtIn(t testing.TB, name, old, replacement string) string {
 		t.Fatalf("%s has no %q", name, old)
 	}
 	return strings.Replace(string(text[:n]), old, replacement, 1)
+}
+
+// TestFilesNearANameThatIsNone: a model's file that lies there is named where its name alone is not known,
+// and a config.json among presets is said to be none.
+func TestFilesNearANameThatIsNone(t *testing.T) {
+	const config = `{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 512,
+"num_hidden_layers": 2, "num_attention_heads": 8, "intermediate_size": 1024, "vocab_size": 1000,
+"max_position_embeddings": 1024}`
+	files := map[string]string{
+		"my13b/config.json": config, "mine.json": config, "./bare": config,
+		"our.toml": builtIn(t, "models/llama3.1-8b.toml", `"llama3.1-8b"`, `"our"`),
+	}
+	l := presets.Default().ReadingModels(func(name string) ([]byte, error) {
+		if text, ok := files[name]; ok {
+			return []byte(text), nil
+		}
+		return nil, fs.ErrNotExist
+	})
+	for name, want := range map[string]string{
+		"my13b": "my13b/config.json", "mine": "mine.json", "our": "our.toml", "bare": "./bare",
+	} {
+		_, err := l.Model(name)
+		if err == nil || !strings.HasSuffix(err.Error(), "did you mean "+want+"?") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := l.Model(want); err != nil {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	_, errs := presets.Load(folder(map[string]string{"models/mine.json": config}), presets.Default())
+	if text := fmt.Sprint(errs); !strings.Contains(text, "models/mine.json: a preset is a .toml") {
+		t.Errorf("a config.json among presets: %s", text)
+	}
 }
 
 func TestLoadOwnPresets(t *testing.T) {

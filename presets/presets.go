@@ -171,6 +171,13 @@ func (l *Library) ModelPreset(id string) (ModelPreset, error) {
 	if none, ok := errors.AsType[*UnknownError](err); ok && l.folder != nil && id != "" {
 		if _, is, _ := l.folder(id); is { // which a word alone does not name: it would hide ids that come
 			none.Nearest = []string{id + "/" + configFile}
+			return p, err
+		}
+		for _, file := range []string{id + ".json", id + extension, "./" + id} {
+			if _, wrong := l.outside(file); wrong == nil {
+				none.Nearest = []string{file}
+				break
+			}
 		}
 	}
 	return p, err

@@ -133,6 +133,12 @@ func (s *store[T]) problems(l *Library) []error {
 					"underscore"),
 			})
 		}
+		if strings.HasSuffix(name, ".json") {
+			errs = append(errs, &input.Error{
+				File: path.Join(s.dir, name),
+				Err:  errors.New("a preset is a .toml; a config.json is named by its path (--model)"),
+			})
+		}
 	}
 	return errs
 }
