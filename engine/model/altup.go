@@ -10,13 +10,14 @@ func (b *builder) streams(x Ref) {
 	if b.m.AltUpStreams == 0 {
 		return
 	}
-	all, predicted := b.tensor(k.Times(b.size.h), Sequence), b.tensor(k.Times(b.size.h), Sequence)
+	all := b.tensor(k.Times(b.size.h), Sequence)
+	predicted := b.like(all)
 	// a router with a norm, coefficients of prediction and correction, a scale
 	other := k.Plus(record.Lit(2)).Times(b.size.h).Plus(k.Times(k).Times(k.Plus(record.Lit(1))))
 	b.add(Op{Kind: Multiply, Part: PartNorms, ID: "predict", Name: "predicted streams", Other: other},
 		refs(all), refs(predicted))
 	b.add(Op{Kind: Multiply, Part: PartNorms, ID: "correct", Name: "corrected streams"}, refs(predicted, x),
-		refs(b.tensor(k.Times(b.size.h), Sequence)))
+		refs(b.like(all)))
 }
 
 // narrowPath is a product to a few columns and one back, with a norm, whose result joins the stream: beside
@@ -27,15 +28,12 @@ func (b *builder) narrowPath(x Ref, width int, id, name string, inputs bool) Ref
 	}
 	w, h := record.Lit(float64(width)), b.size.h
 	b.part = PartAttention
-	down, up, normed := b.tensor(w, Sequence), b.tensor(h, Sequence), b.tensor(h, Sequence)
-	b.add(Op{Kind: Product, ID: id + "-down", Name: name + ", down"}, refs(x), refs(down))
+	down := b.product(id+"-down", name+", down", x, b.tensor(w, Sequence))
 	if inputs { // of a table and of the embedding, for each layer
-		own, product := b.tensor(w, Sequence), b.tensor(w, Sequence)
-		b.add(Op{Kind: Product, ID: id + "-own", Name: "projection of the layer's input"}, refs(x), refs(own))
-		b.add(Op{Kind: Multiply, ID: id, Name: name}, refs(down, own), refs(product))
-		down = product
+		own := b.product(id+"-own", "projection of the layer's input", x, b.tensor(w, Sequence))
+		down = b.gated(down, own, id, name)
 	}
-	b.add(Op{Kind: Product, ID: id + "-up", Name: name + ", up"}, refs(down), refs(up))
+	up, normed := b.product(id+"-up", name+", up", down, b.tensor(h, Sequence)), b.tensor(h, Sequence)
 	b.add(Op{Kind: Norm, ID: id + "-norm", Name: "norm of " + name, Other: h}, refs(up), refs(normed))
 	return b.residual(x, normed)
 }

@@ -8,14 +8,13 @@ import "meshscope/engine/record"
 // MLP, and where AttnAdapter says so on queries, keys and values, are of each layer, as the projection is.
 func sharedBlock(b *builder, x Ref) Ref {
 	s, two, three := &b.size, record.Lit(2), record.Lit(3)
-	wide, normed := b.tensor(two.Times(s.h), Sequence), b.tensor(two.Times(s.h), Sequence)
 	b.part = PartAttention
-	b.add(Op{Kind: View, ID: "beside-embedding", Name: "stream beside the embedding"},
-		refs(x, b.tensor(s.h, Sequence)), refs(wide))
+	wide := b.op(View, "beside-embedding", "stream beside the embedding", refs(x, b.tensor(s.h, Sequence)),
+		b.tensor(two.Times(s.h), Sequence))
+	normed := b.like(wide)
 	adapter := func(id string, x Ref, blocks, up record.Num) {
-		narrow := b.tensor(blocks.Times(s.adapter), Sequence)
-		b.add(Op{Kind: Product, ID: id + "-adapter-down", Name: "adapters of " + id + ", down"},
-			refs(x), refs(narrow))
+		narrow := b.product(id+"-adapter-down", "adapters of "+id+", down", x,
+			b.tensor(blocks.Times(s.adapter), Sequence))
 		b.add(Op{Kind: Product, ID: id + "-adapter-up", Name: "adapters of " + id + ", up", Blocks: blocks},
 			refs(narrow), refs(b.tensor(blocks.Times(up), Columns)))
 	}
@@ -32,7 +31,5 @@ func sharedBlock(b *builder, x Ref) Ref {
 	if b.m.AttnAdapter {
 		adapter("qkv", normed, three, s.a.Times(s.d))
 	}
-	out := b.tensor(s.h, Sequence)
-	b.add(Op{Kind: Product, ID: "block-output", Name: "projection of the shared block"}, refs(z), refs(out))
-	return b.residual(x, out)
+	return b.residual(x, b.product("block-output", "projection of the shared block", z, b.like(read)))
 }

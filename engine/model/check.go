@@ -93,13 +93,20 @@ func (m *Model) Check() Errors {
 
 type checker struct{ errs Errors }
 
-func (c *checker) add(field, given, allowed string) {
-	c.errs = append(c.errs, FieldError{Field: field, Given: given, Allowed: allowed})
+// add refuses what a field has: a number, a switch, or text as it is to be shown.
+func (c *checker) add(field string, given any, allowed string, args ...any) {
+	if len(args) > 0 {
+		allowed = fmt.Sprintf(allowed, args...)
+	}
+	c.errs = append(c.errs, FieldError{Field: field, Given: fmt.Sprint(given), Allowed: allowed})
 }
+
+// quoted is a text that a user wrote, as far as an error shows it.
+func quoted(text string) string { return escape.Quote(escape.Clip(text)) }
 
 func (c *checker) between(field string, value, low, high int) {
 	if value < low || value > high {
-		c.add(field, strconv.Itoa(value), fmt.Sprintf("a whole number from %d to %d", low, high))
+		c.add(field, value, "a whole number from %d to %d", low, high)
 		c.errs[len(c.errs)-1].Nearest = strconv.Itoa(min(max(value, low), high))
 	}
 }
@@ -123,9 +130,9 @@ func (c *checker) unused(without string, fields []field) {
 		switch {
 		case f.value == 0:
 		case f.name == without:
-			c.add(f.name, strconv.Itoa(f.value), "0 or more")
+			c.add(f.name, f.value, "0 or more")
 		default:
-			c.add(f.name, strconv.Itoa(f.value), "0 without "+without)
+			c.add(f.name, f.value, "0 without "+without)
 		}
 	}
 }
@@ -155,7 +162,7 @@ func (c *checker) widths(m *Model) {
 	c.between("heads", m.Heads, 1, MaxHeads)
 	c.between("kv_heads", m.KVHeads, 1, MaxHeads)
 	if m.KVHeads > 0 && m.Heads > 0 && m.Heads%m.KVHeads != 0 {
-		c.add("kv_heads", strconv.Itoa(m.KVHeads), fmt.Sprintf("a divisor of heads = %d", m.Heads))
+		c.add("kv_heads", m.KVHeads, "a divisor of heads = %d", m.Heads)
 	}
 	c.between("head_dim", m.HeadDim, 1, MaxHeadDim)
 	c.between("ffn_hidden", m.FFN, 0, MaxWidth)
@@ -164,7 +171,7 @@ func (c *checker) widths(m *Model) {
 	c.between("max_seq", m.MaxSeq, 1, MaxSequence)
 	c.between("position_rows", m.PositionRows, 0, MaxSequence)
 	if m.PositionRows > 0 && m.Position != PositionLearned {
-		c.add("position_rows", strconv.Itoa(m.PositionRows), "0 without pos_embedding = learned")
+		c.add("position_rows", m.PositionRows, "0 without pos_embedding = learned")
 	}
 	c.between("rope_theta", m.RopeTheta, 0, MaxRopeTheta)
 	if f := m.RopeFactor; !(f >= 0 && f <= MaxSequence) || f > 0 && m.RopeScaling == "" {
@@ -181,13 +188,13 @@ func (c *checker) widths(m *Model) {
 	if plain := m.Pattern == "" && !m.IsMLA() && m.QLoraRank == 0 && m.AttnGate == "" &&
 		m.AttnBias == BiasNone && (m.QKNorm == QKNormPerHead || m.QKNorm == QKNormNone) &&
 		!m.ValuesAreKeys; m.ReusedKV > 0 && !plain {
-		c.add("reused_kv_layers", strconv.Itoa(m.ReusedKV), "0 but for attention of grouped queries without "+
+		c.add("reused_kv_layers", m.ReusedKV, "0 but for attention of grouped queries without "+
 			"layer_pattern, biases and gates, and with qk_norm none or per-head")
 	}
 	if m.ReusedKV > 0 && m.ReusedKV < m.Layers && m.Layers <= MaxLayers {
 		for _, t := range m.tied() {
 			if t.source < 0 {
-				c.add("reused_kv_layers", strconv.Itoa(m.ReusedKV), "fewer: an earlier layer of each "+
+				c.add("reused_kv_layers", m.ReusedKV, "fewer: an earlier layer of each "+
 					"kind makes the keys")
 				break
 			}
@@ -196,13 +203,12 @@ func (c *checker) widths(m *Model) {
 	c.between("local_window", m.LocalWindow, 0, MaxSequence)
 	c.between("mtp_layers", m.MTPLayers, 0, MaxMTPLayers)
 	if m.MTPPasses > 1 && m.MTPLayers != 1 {
-		c.add("mtp_passes", strconv.Itoa(m.MTPPasses), "0 or 1 but for mtp_layers 1: one module runs again")
+		c.add("mtp_passes", m.MTPPasses, "0 or 1 but for mtp_layers 1: one module runs again")
 	} else {
 		c.between("mtp_passes", m.MTPPasses, 0, MaxMTPLayers)
 	}
 	if m.ExtraParams < 0 || m.ExtraParams > MaxParameters {
-		c.add("params_extra", strconv.FormatInt(m.ExtraParams, 10),
-			fmt.Sprintf("a whole number from 0 to %d", int64(MaxParameters)))
+		c.add("params_extra", m.ExtraParams, "a whole number from 0 to %d", int64(MaxParameters))
 	}
 }
 
@@ -212,9 +218,9 @@ func (c *checker) words(m *Model) {
 		c.oneOf("activation", m.Activation, Activations())
 	}
 	if gated, known := GatedActivation(m.Activation); known && gated != m.Gated {
-		c.add("gated_ffn", strconv.FormatBool(m.Gated),
-			fmt.Sprintf("%t with activation = %q (three MLP matrices are swiglu or geglu, two gelu or relu)",
-				gated, m.Activation))
+		c.add("gated_ffn", m.Gated,
+			"%t with activation = %q (three MLP matrices are swiglu or geglu, two gelu or relu)",
+			gated, m.Activation)
 	}
 	if m.Position != "" {
 		c.oneOf("pos_embedding", m.Position, Positions())
@@ -256,15 +262,14 @@ func (c *checker) words(m *Model) {
 func (c *checker) pattern(m *Model) {
 	for i, letter := range m.Pattern {
 		if i >= MaxPattern || !strings.ContainsRune(Letters(), letter) {
-			c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)),
-				fmt.Sprintf("at most %d letters of %s", MaxPattern, Letters()))
+			c.add("layer_pattern", quoted(m.Pattern), "at most %d letters of %s", MaxPattern, Letters())
 			return
 		}
 	}
-	wrong := func(allowed string) { c.add("layer_pattern", escape.Quote(escape.Clip(m.Pattern)), allowed) }
+	wrong := func(allowed string, args ...any) { c.add("layer_pattern", quoted(m.Pattern), allowed, args...) }
 	if len(c.errs) == 0 && m.Pattern != "" {
 		if kinds, _ := m.pattern(mixers(), m.feedForwards()); len(kinds) > MaxKinds {
-			wrong(fmt.Sprintf("at most %d kinds of layers, mixture and dense apart", MaxKinds))
+			wrong("at most %d kinds of layers, mixture and dense apart", MaxKinds)
 		}
 	}
 	if m.Flat() && (m.FirstDense != 0 || m.MoEFreq > 1) {
@@ -287,39 +292,38 @@ func (c *checker) pattern(m *Model) {
 		wrong("D first, where others (R) attend to what it chose")
 	}
 	for _, f := range []struct {
-		field
-
+		name    string
+		value   int
 		letters string
 	}{
-		{field{"linear_key_heads", m.LinearKeyHeads}, scanLetters},
-		{field{"linear_key_head_dim", m.LinearKeyDim}, scanLetters},
-		{field{"linear_value_heads", m.LinearValueHeads}, scanLetters},
-		{field{"linear_value_head_dim", m.LinearValueDim}, scanLetters},
-		{field{"conv_width", m.ConvWidth}, "GMSHKCZ"},
-		{field{"linear_chunk", m.LinearChunk}, "MHLZ"},
-		{field{"linear_rank", m.LinearRank}, "S"},
-		{field{"shared_blocks", m.SharedBlocks}, "Z"},
-		{field{"adapter_rank", m.AdapterRank}, "Z"},
-		{field{"compress_ratio", m.CompressRatio}, "Q"},
-		{field{"compress_ratio_heavy", m.CompressHeavy}, "X"},
-		{field{"index_heads", m.IndexHeads}, "DRQ"},
-		{field{"index_head_dim", m.IndexDim}, "DRQ"},
-		{field{"index_top_k", m.IndexTopK}, "DRQ"},
+		{"linear_key_heads", m.LinearKeyHeads, scanLetters},
+		{"linear_key_head_dim", m.LinearKeyDim, scanLetters},
+		{"linear_value_heads", m.LinearValueHeads, scanLetters},
+		{"linear_value_head_dim", m.LinearValueDim, scanLetters},
+		{"conv_width", m.ConvWidth, "GMSHKCZ"},
+		{"linear_chunk", m.LinearChunk, "MHLZ"},
+		{"linear_rank", m.LinearRank, "S"},
+		{"shared_blocks", m.SharedBlocks, "Z"},
+		{"adapter_rank", m.AdapterRank, "Z"},
+		{"compress_ratio", m.CompressRatio, "Q"},
+		{"compress_ratio_heavy", m.CompressHeavy, "X"},
+		{"index_heads", m.IndexHeads, "DRQ"},
+		{"index_head_dim", m.IndexDim, "DRQ"},
+		{"index_top_k", m.IndexTopK, "DRQ"},
 	} {
 		switch {
 		case m.HasAny(f.letters):
 			c.between(f.name, f.value, 1, MaxHeads)
 		case f.value != 0:
-			c.add(f.name, strconv.Itoa(f.value),
-				"0 without such layers in layer_pattern (letters "+f.letters+")")
+			c.add(f.name, f.value, "0 without such layers in layer_pattern (letters "+f.letters+")")
 		}
 	}
 	if m.LinearKeyHeads > 0 && m.LinearValueHeads%m.LinearKeyHeads != 0 {
-		c.add("linear_value_heads", strconv.Itoa(m.LinearValueHeads),
-			fmt.Sprintf("a multiple of linear_key_heads = %d", m.LinearKeyHeads))
+		c.add("linear_value_heads", m.LinearValueHeads, "a multiple of linear_key_heads = %d",
+			m.LinearKeyHeads)
 	}
 	if m.HasAny("KL") && (m.LinearKeyHeads != m.LinearValueHeads || m.LinearKeyDim != m.LinearValueDim) {
-		c.add("linear_value_heads", strconv.Itoa(m.LinearValueHeads),
+		c.add("linear_value_heads", m.LinearValueHeads,
 			"heads and widths of values as those of keys, where layer_pattern has K or L")
 	}
 }
@@ -332,7 +336,7 @@ func (c *checker) grouped(m *Model) {
 	c.between("q_lora_rank", m.QLoraRank, 0, MaxWidth)
 	c.between("v_head_dim", m.VHeadDim, 0, MaxHeadDim)
 	if m.QLoraRank > 0 && m.AttnGate != "" {
-		c.add("q_lora_rank", strconv.Itoa(m.QLoraRank), "0 with attn_gate")
+		c.add("q_lora_rank", m.QLoraRank, "0 with attn_gate")
 	}
 }
 
@@ -371,16 +375,16 @@ func (c *checker) experts(m *Model) {
 	c.between("expert_groups", m.ExpertGroups, 0, max(m.Experts, 1))
 	c.between("routed_groups", m.RoutedGroups, 0, m.ExpertGroups)
 	if g := m.ExpertGroups; g > 0 && m.Experts%g != 0 {
-		c.add("expert_groups", strconv.Itoa(g), "a divisor of n_experts")
+		c.add("expert_groups", g, "a divisor of n_experts")
 	}
 	if g := m.ExpertGroups; g > 0 && m.RoutedGroups*(m.Experts/g) < m.TopK {
-		c.add("routed_groups", strconv.Itoa(m.RoutedGroups), "as many groups as hold top_k experts")
+		c.add("routed_groups", m.RoutedGroups, "as many groups as hold top_k experts")
 	}
 	if p := m.MoEPattern; len(p) > MaxPattern || strings.Trim(p, "-E") != "" ||
 		p != "" && (m.Flat() || m.FirstDense != 0 || m.MoEFreq != 1) {
-		c.add("moe_pattern", escape.Quote(escape.Clip(p)),
-			fmt.Sprintf("at most %d letters - or E, with first_k_dense_layers 0, moe_layer_freq 1 and no "+
-				"such letter in layer_pattern", MaxPattern))
+		c.add("moe_pattern", quoted(p),
+			"at most %d letters - or E, with first_k_dense_layers 0, moe_layer_freq 1 and no "+
+				"such letter in layer_pattern", MaxPattern)
 		return
 	}
 	if m.FFN == 0 && (m.Has(LetterMLP) || !m.Flat() && m.Layers > m.MoELayers()) {
@@ -390,7 +394,7 @@ func (c *checker) experts(m *Model) {
 
 func (c *checker) dense(m *Model) {
 	if m.FFN < 1 && (!m.Flat() || m.HasAny("-Z")) {
-		c.add("ffn_hidden", strconv.Itoa(m.FFN), "at least 1 in a dense model")
+		c.add("ffn_hidden", m.FFN, "at least 1 in a dense model")
 	}
 	c.unused("n_experts", []field{
 		{"n_experts", m.Experts},
@@ -405,10 +409,10 @@ func (c *checker) dense(m *Model) {
 		{"routed_groups", m.RoutedGroups},
 	})
 	if m.MoEPattern != "" {
-		c.add("moe_pattern", escape.Quote(escape.Clip(m.MoEPattern)), "nothing without n_experts")
+		c.add("moe_pattern", quoted(m.MoEPattern), "nothing without n_experts")
 	}
 	if m.MoEFreq < 0 || m.MoEFreq > 1 {
-		c.add("moe_layer_freq", strconv.Itoa(m.MoEFreq), "0 or 1 without n_experts")
+		c.add("moe_layer_freq", m.MoEFreq, "0 or 1 without n_experts")
 	}
 }
 

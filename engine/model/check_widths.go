@@ -1,11 +1,8 @@
 package model
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
-
-	"meshscope/engine/escape"
 )
 
 // ffnWidths checks the widths of dense MLPs, where they differ.
@@ -22,8 +19,8 @@ func (c *checker) ffnWidths(m *Model) {
 		}
 	}
 	if widest != m.FFN || len(m.FFNWidths) > 8*MaxPattern {
-		c.add("ffn_widths", escape.Quote(escape.Clip(m.FFNWidths)),
-			fmt.Sprintf("at most %d bytes of whole numbers with commas, the widest of them ffn_hidden = %d",
-				8*MaxPattern, m.FFN))
+		c.add("ffn_widths", quoted(m.FFNWidths),
+			"at most %d bytes of whole numbers with commas, the widest of them ffn_hidden = %d",
+			8*MaxPattern, m.FFN)
 	}
 }

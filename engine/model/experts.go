@@ -9,33 +9,13 @@ import (
 // through the shared ones. The router has a bias where the MLPs do (gpt-oss), and one that
 // balances without a loss (DeepSeek-V3).
 func experts(b *builder, x Ref) Ref {
-	s, all := &b.size, recipe.ModuleMoE
-	b.MoE, b.Experts, b.TopK = true, s.e, s.k
-	var shared, gate Ref
+	s := &b.size
+	b.MoE, b.Experts, b.TopK, b.module = true, s.e, s.k, recipe.ModuleMoE
+	defer func() { b.module = 0 }()
+	var shared Ref
 	if b.m.SharedFFN > 0 {
 		b.part = PartShared
-		copied := b.tensor(s.h, Sequence) // the shared experts keep an input of their own
-		b.add(Op{Kind: View, Fused: true, Module: all}, refs(x), refs(copied))
-		whole := all | recipe.ModuleShared
-		shared = b.mlp(Product, copied, s.shared, [3]Op{
-			{ID: "shared-up", Name: "shared experts up", Module: whole},
-			{
-				ID: "shared-activation", Name: "activation of the shared experts",
-				Module: whole | recipe.ModuleAct,
-			},
-			{ID: "shared-down", Name: "shared experts down", Module: whole},
-		})
-		if b.m.SharedGate {
-			gate = b.tensor(record.Lit(1), Sequence)
-			b.add(Op{Kind: Gate, ID: "shared-gate", Name: "gate of the shared experts", Module: whole},
-				refs(copied), refs(gate))
-			gated := b.tensor(s.h, Sequence)
-			b.add(Op{
-				Kind: Multiply, ID: "shared-gate-product", Name: "gated output of the shared experts",
-				Module: whole,
-			}, refs(shared, gate), refs(gated))
-			shared = gated
-		}
+		shared = b.sharedExperts(x)
 	}
 	b.part = PartRouter
 	biases := 0.0
@@ -50,47 +30,51 @@ func experts(b *builder, x Ref) Ref {
 	}
 	scores, shares := b.tensor(s.routes, Sequence), b.tensor(s.routes, Sequence)
 	b.Tensors[scores].FP32, b.Tensors[shares].FP32 = true, true
-	b.add(Op{Kind: Gate, ID: "router", Name: "router", Module: all, Other: other}, refs(x), refs(scores))
-	b.add(Op{Kind: Choice, ID: "choice", Name: "softmax and choice of experts", Fused: true, Module: all},
-		refs(scores), refs(shares))
-
-	b.part = PartRouter
+	b.add(Op{Kind: Gate, ID: "router", Name: "router", Other: other}, refs(x), refs(scores))
+	b.add(Op{Kind: Choice, ID: "choice", Name: "softmax and choice of experts", Fused: true}, refs(scores),
+		refs(shares))
 	from, latent := x, b.m.ExpertLatent > 0
 	if latent {
-		from = b.tensor(s.latent, Sequence)
-		b.add(Op{Kind: Product, ID: "latent-down", Name: "projection to the experts' latent", Module: all},
-			refs(x), refs(from))
+		from = b.product("latent-down", "projection to the experts' latent", x, b.tensor(s.latent, Sequence))
 		if b.m.LatentNorm {
-			normed := b.tensor(s.latent, Sequence)
-			b.add(Op{
-				Kind: Norm, ID: "latent-norm", Name: "norm of the experts' latent", Module: all, Fused: true,
-				Other: s.latent,
-			}, refs(from), refs(normed))
-			from = normed
+			from = b.fusedNorm("latent-norm", "norm of the experts' latent", s.latent, refs(from),
+				b.like(from))
 		}
 	}
+	const permute = "permute and unpermute"
+	rows := b.op(Permute, "permute", permute, refs(from), b.tensor(s.latent, Routed))
 	b.part = PartExperts
-	rows := b.tensor(s.latent, Routed)
-	b.add(Op{Kind: Permute, Part: PartRouter, ID: "permute", Name: "permute and unpermute", Module: all},
-		refs(from), refs(rows))
 	rows = b.mlp(Grouped, rows, s.expert, [3]Op{
-		{ID: "experts-up", Name: "experts up", Module: all},
-		{ID: "experts-activation", Name: "activation of the experts", Module: all | recipe.ModuleMoEAct},
-		{ID: "experts-down", Name: "experts down", Module: all},
+		{ID: "experts-up", Name: "experts up"},
+		{ID: "experts-activation", Name: "activation of the experts", Module: recipe.ModuleMoEAct},
+		{ID: "experts-down", Name: "experts down"},
 	})
-	y, back := b.tensor(s.h, Sequence), Op{
-		Kind: Permute, Part: PartRouter, ID: "permute",
-		Name: "permute and unpermute", Module: all,
-	}
-	if !latent {
-		b.add(back, refs(rows, shared), refs(y))
-		return y
-	}
 	b.part = PartRouter
-	narrow, up := b.tensor(s.latent, Sequence), b.tensor(s.h, Sequence)
-	b.add(back, refs(rows), refs(narrow))
-	b.add(Op{Kind: Product, ID: "latent-up", Name: "projection from the experts' latent", Module: all},
-		refs(narrow), refs(up))
-	b.add(Op{Kind: View, Fused: true, Module: all}, refs(up, shared), refs(y))
+	y := b.tensor(s.h, Sequence)
+	if !latent {
+		return b.op(Permute, "permute", permute, refs(rows, shared), y)
+	}
+	narrow := b.op(Permute, "permute", permute, refs(rows), b.tensor(s.latent, Sequence))
+	up := b.product("latent-up", "projection from the experts' latent", narrow, b.tensor(s.h, Sequence))
+	b.add(Op{Kind: View, Fused: true}, refs(up, shared), refs(y))
 	return y
+}
+
+// sharedExperts are those that every token goes to, with an input of their own to keep.
+func (b *builder) sharedExperts(x Ref) Ref {
+	copied := b.tensor(b.size.h, Sequence)
+	b.add(Op{Kind: View, Fused: true}, refs(x), refs(copied))
+	b.module |= recipe.ModuleShared
+	defer func() { b.module &^= recipe.ModuleShared }()
+	out := b.mlp(Product, copied, b.size.shared, [3]Op{
+		{ID: "shared-up", Name: "shared experts up"},
+		{ID: "shared-activation", Name: "activation of the shared experts", Module: recipe.ModuleAct},
+		{ID: "shared-down", Name: "shared experts down"},
+	})
+	if !b.m.SharedGate {
+		return out
+	}
+	gate := b.op(Gate, "shared-gate", "gate of the shared experts", refs(copied),
+		b.tensor(record.Lit(1), Sequence))
+	return b.gated(out, gate, "shared-gate-product", "gated output of the shared experts")
 }

@@ -9,27 +9,22 @@ import "meshscope/engine/record"
 func gatedDelta(b *builder, x Ref) Ref {
 	s, two := &b.size, record.Lit(2)
 	b.part = PartAttention
-	keys, values := s.keyHeads.Times(s.keyDim), s.valueHeads.Times(s.valueDim)
-	all := b.tensor(two.Times(keys).Plus(two.Times(values)).Plus(two.Times(s.valueHeads)), Columns)
-	b.add(Op{Kind: Product, ID: "linear-in", Name: "projections of linear attention"}, refs(x), refs(all))
-	gate, q, k, v := b.tensor(values, Columns), b.tensor(keys, Columns), b.tensor(keys, Columns),
-		b.tensor(values, Columns)
+	all := b.product("linear-in", "projections of linear attention", x,
+		b.tensor(two.Times(s.keys).Plus(two.Times(s.values)).Plus(two.Times(s.valueHeads)), Columns))
+	gate, q := b.tensor(s.values, Columns), b.tensor(s.keys, Columns)
+	k, v := b.like(q), b.like(gate)
 	b.add(Op{Kind: View, Fused: true}, refs(all), refs(gate))
 	b.convolution(all, record.Lit(0), q, k, v)
-	qn, kn := b.tensor(keys, Columns), b.tensor(keys, Columns)
-	b.add(Op{Kind: Norm, ID: "qk-norm", Name: "norms of queries and keys"}, refs(q, k), refs(qn, kn))
+	qn, kn := b.like(q), b.like(k)
+	b.op(Norm, "qk-norm", "norms of queries and keys", refs(q, k), qn, kn)
 	if b.m.LinearValueHeads > b.m.LinearKeyHeads {
 		wide := s.valueHeads.Times(s.keyDim)
 		q, k = b.tensor(wide, Columns), b.tensor(wide, Columns)
-		b.add(Op{Kind: View, ID: "repeat", Name: "queries and keys of all value heads"}, refs(qn, kn),
-			refs(q, k))
+		b.op(View, "repeat", "queries and keys of all value heads", refs(qn, kn), q, k)
 		qn, kn = q, k
 	}
-	y := b.tensor(s.h, Sequence)
-	out := b.scan(refs(qn, kn, v), deltaRule(s))
-	b.add(Op{Kind: Product, ID: "output", Name: "output projection"},
-		refs(b.gated(b.scanNorm(out), gate, "output-gate", "gated output of linear attention")), refs(y))
-	return y
+	out := b.scanNorm(b.scan(refs(qn, kn, v), deltaRule(s)), s.valueDim)
+	return b.output(b.gated(out, gate, "output-gate", "gated output of linear attention"))
 }
 
 // convolution sees the last tokens of each channel of a projection; biases are of each.
@@ -49,19 +44,16 @@ type recurrence struct {
 }
 
 func (b *builder) scan(in [3]Ref, r recurrence) Ref {
-	s := &b.size
-	out, saved := b.heads(s.valueHeads, s.valueDim, Columns), b.tensor(r.saved, Columns)
+	out, saved := b.values(), b.tensor(r.saved, Columns)
 	b.add(Op{Kind: Scan, ID: "scan", Name: r.name, Other: r.other, Scan: &r.ScanCost}, in, refs(out, saved))
 	return out
 }
 
-// scanNorm is a norm of each head's output, of one scale for all.
-func (b *builder) scanNorm(x Ref) Ref {
-	out := b.heads(b.size.valueHeads, b.size.valueDim, Columns)
-	b.add(Op{
-		Kind: Norm, ID: "output-norm", Name: "norm of linear attention's output",
-		Other: b.size.valueDim,
-	}, refs(x), refs(out))
+// scanNorm is a norm of each head's output, with a scale of so many parameters.
+func (b *builder) scanNorm(x Ref, scale record.Num) Ref {
+	out := b.values()
+	b.add(Op{Kind: Norm, ID: "output-norm", Name: "norm of linear attention's output", Other: scale},
+		refs(x), refs(out))
 	return out
 }
 
@@ -75,7 +67,8 @@ func (b *builder) scanNorm(x Ref) Ref {
 func deltaRule(s *sizes) recurrence {
 	const chunk = 64
 	n, c := record.Lit, record.Lit(chunk)
-	state, states := s.keyDim.Times(s.valueDim), s.keyDim.Times(s.valueDim).Over(c)
+	state := s.keyDim.Times(s.valueDim)
+	states := state.Over(c)
 	each := func(num record.Num) record.Num { return s.valueHeads.Times(num) }
 	linear := func(keys, values float64) record.Num {
 		return n(keys).Times(s.keyDim).Plus(n(values).Times(s.valueDim))

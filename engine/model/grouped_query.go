@@ -19,24 +19,16 @@ func groupedQuery(b *builder, x Ref) Ref {
 	case b.reuses:
 		b.unused = s.h.Times(b.Width(refs(k, v)))
 		b.add(project, refs(x), refs(q))
-		qr := b.heads(s.a, s.d, Columns)
 		if b.m.QKNorm == QKNormPerHead {
 			b.unused = b.unused.Plus(two.Times(s.d))
-			qn := b.heads(s.a, s.d, Columns)
-			b.add(Op{Kind: Norm, ID: "qk-norm", Name: "norms of queries", Fused: true}, refs(q), refs(qn))
-			q = qn
+			q = b.fusedNorm("qk-norm", "norms of queries", record.Num{}, refs(q), b.like(q))
 		}
-		b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions"}, refs(q), refs(qr))
-		out, y := b.core(qr, 0, 0, s.v), b.tensor(s.h, Sequence)
-		b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(out), refs(y))
-		return y
+		return b.output(b.core(b.op(Rotary, "rotary", "rotary positions", refs(q), b.like(q)), 0, 0, s.v))
 	case b.m.QLoraRank > 0: // multi-matrix factorization attention (Step-3): queries through a latent
-		down, norm := b.tensor(s.rq, Sequence), b.tensor(s.rq, Sequence)
-		b.add(Op{Kind: Product, ID: "query-down", Name: "query down-projection"}, refs(x), refs(down))
+		down := b.product("query-down", "query down-projection", x, b.tensor(s.rq, Sequence))
 		b.add(project, refs(x), refs(k, v))
-		b.add(Op{Kind: Norm, ID: "query-norm", Name: "norm of the query latent", Fused: true, Other: s.rq},
-			refs(down), refs(norm))
-		b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection"}, refs(norm), refs(q))
+		norm := b.fusedNorm("query-norm", "norm of the query latent", s.rq, refs(down), b.like(down))
+		b.product("query-up", "query up-projection", norm, q)
 	case b.m.ValuesAreKeys && b.Window == 0:
 		b.add(project, refs(x), refs(q, k))
 		if v = k; !b.m.ValueNorm { // which reads the same tensor as the norm of keys
@@ -49,52 +41,40 @@ func groupedQuery(b *builder, x Ref) Ref {
 		gate = b.heads(s.a, s.d, Columns)
 		b.add(Op{Kind: View, Fused: true}, refs(both), refs(q, gate))
 	case b.m.AttnGate == GateHead:
-		gate = b.tensor(s.a, Columns)
 		b.add(project, refs(x), refs(q, k, v))
-		b.add(Op{Kind: Product, ID: "gate", Name: "gate of attention's output"}, refs(x), refs(gate))
+		gate = b.product("gate", "gate of attention's output", x, b.tensor(s.a, Columns))
 	default:
 		b.add(project, refs(x), refs(q, k, v))
 	}
 	if b.m.ValueNorm {
-		vn := b.heads(s.kv, s.v, KeyValue)
-		b.add(Op{Kind: Norm, ID: "value-norm", Name: "norm of values", Fused: true}, refs(v), refs(vn))
-		v = vn
+		v = b.fusedNorm("value-norm", "norm of values", record.Num{}, refs(v), b.heads(s.kv, s.v, KeyValue))
 	}
 	if p := b.m.QKNorm; p == QKNormPerHead || p == QKNormOwn || p == QKNormFullWidth {
 		scale := two.Times(s.d)
 		if p != QKNormPerHead {
 			scale = width.Plus(kv)
 		}
-		qn, kn := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
-		b.add(Op{Kind: Norm, ID: "qk-norm", Name: "norms of queries and keys", Fused: true, Other: scale},
-			refs(q, k), refs(qn, kn))
+		qn, kn := b.like(q), b.like(k)
+		b.fusedNorm("qk-norm", "norms of queries and keys", scale, refs(q, k), qn, kn)
 		q, k = qn, kn
 	}
 	if b.m.Position != "none" {
-		qr, kr := b.heads(s.a, s.d, Columns), b.heads(s.kv, s.d, KeyValue)
-		b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions"}, refs(q, k), refs(qr, kr))
-		q, k = qr, kr
+		q, k = b.rotary(q, k)
 	}
 	out := b.core(q, k, v, s.v)
 	if gate != 0 {
 		out = b.gated(out, gate, "attention-gate", "gated output of attention")
 	}
-	output := Op{Kind: Product, ID: "output", Name: "output projection"}
+	y := b.output(out)
 	if b.m.AttnBias == BiasAll {
-		output.Other = s.h
+		b.Ops[len(b.Ops)-1].Other = s.h
 	}
-	y := b.tensor(s.h, Sequence)
-	b.add(output, refs(out), refs(y))
 	return y
 }
 
 // gated multiplies the output of a mixer by a function of its gate.
 func (b *builder) gated(x, gate Ref, id, name string) Ref {
-	t := b.Tensors[x]
-	out := b.tensor(t.Width, t.Cut)
-	b.Tensors[out].Head, b.Tensors[out].heads = t.Head, t.heads
-	b.add(Op{Kind: Multiply, ID: id, Name: name}, refs(x, gate), refs(out))
-	return out
+	return b.op(Multiply, id, name, refs(x, gate), b.like(x))
 }
 
 // core adds core attention: it writes its output and the logarithm of the sum of each row.

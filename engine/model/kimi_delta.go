@@ -8,42 +8,36 @@ import "meshscope/engine/record"
 func kimiDelta(b *builder, x Ref) Ref {
 	s, two := &b.size, record.Lit(2)
 	b.part = PartAttention
-	width := s.valueHeads.Times(s.valueDim)
-	part := func() Ref { return b.heads(s.valueHeads, s.valueDim, Columns) }
 	narrow := func(id, name string) Ref {
-		down, up := b.tensor(s.valueDim, Sequence), part()
-		b.add(Op{Kind: Product, ID: id + "-down", Name: name + ", down"}, refs(x), refs(down))
-		b.add(Op{Kind: Product, ID: id + "-up", Name: name + ", up"}, refs(down), refs(up))
-		return up
+		down := b.product(id+"-down", name+", down", x, b.tensor(s.valueDim, Sequence))
+		return b.product(id+"-up", name+", up", down, b.values())
 	}
-	all, strength := b.tensor(record.Lit(3).Times(width), Columns), b.tensor(s.valueHeads, Columns)
-	b.add(Op{Kind: Product, ID: "linear-in", Name: "projections of linear attention"}, refs(x), refs(all))
-	b.add(Op{Kind: Product, ID: "strength", Name: "writing strength"}, refs(x), refs(strength))
+	all := b.product("linear-in", "projections of linear attention", x,
+		b.tensor(record.Lit(3).Times(s.values), Columns))
+	b.product("strength", "writing strength", x, b.tensor(s.valueHeads, Columns))
 	narrow("decay", "decay of each channel")
-	gate := part()
-	if b.m.LinearFullGate {
-		b.add(Op{Kind: Product, ID: "gate", Name: "gate of linear attention's output"}, refs(x), refs(gate))
+	var gate Ref
+	if name := "gate of linear attention's output"; b.m.LinearFullGate {
+		gate = b.product("gate", name, x, b.values())
 	} else {
-		gate = narrow("gate", "gate of linear attention's output")
+		gate = narrow("gate", name)
 	}
-	q, k, v, qn, kn := part(), part(), part(), part(), part()
+	q, k, v, qn, kn := b.values(), b.values(), b.values(), b.values(), b.values()
 	b.convolution(all, record.Lit(0), q, k, v)
 	// saved as they come out
-	b.add(Op{Kind: View, ID: "qk-norm", Name: "norms of queries and keys"}, refs(q, k), refs(qn, kn))
+	b.op(View, "qk-norm", "norms of queries and keys", refs(q, k), qn, kn)
 	rule := deltaRule(s)
-	rule.other = s.valueHeads.Plus(width)
+	rule.other = s.valueHeads.Plus(s.values)
 	// the decay, two blocks of scores, 14 bytes a head
-	rule.saved = width.Plus(record.Lit(135).Times(s.valueHeads))
+	rule.saved = s.values.Plus(record.Lit(135).Times(s.valueHeads))
 	rule.Gathers = s.valueHeads.Times(s.keyDim).Times(s.keyDim.Plus(s.valueDim))
 	for pass := range rule.Moved { // the decay is read as keys are, and has a gradient
-		rule.Moved[pass] = rule.Moved[pass].Plus(record.Lit(float64(1 + 2*pass)).Times(two).Times(width))
+		rule.Moved[pass] = rule.Moved[pass].Plus(record.Lit(float64(1 + 2*pass)).Times(two).Times(s.values))
 	}
-	gated, y := b.tensor(width, Columns), b.tensor(s.h, Sequence)
+	out, gated := b.scan(refs(qn, kn, v), rule), b.tensor(s.values, Columns)
 	b.add(Op{
 		Kind: Norm, ID: "output-norm", Name: "norm and gate of linear attention's output",
 		Other: s.valueDim,
-	},
-		refs(b.scan(refs(qn, kn, v), rule), gate), refs(gated))
-	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(gated), refs(y))
-	return y
+	}, refs(out, gate), refs(gated))
+	return b.output(gated)
 }

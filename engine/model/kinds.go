@@ -96,20 +96,22 @@ func lettered(letter byte) func(*Model, int) bool {
 	return func(m *Model, layer int) bool { return m.Letter(layer) == letter }
 }
 
+// letters are those of the pattern that layers have.
+func (m *Model) letters() string { return m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))] }
+
 // Has reports whether a layer of the model has a letter.
 func (m *Model) Has(letter byte) bool {
-	return m.Pattern != "" && strings.IndexByte(m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))],
-		letter) >= 0
+	return strings.IndexByte(m.letters(), letter) >= 0
 }
 
 // HasAny reports whether a layer has one of some letters.
 func (m *Model) HasAny(letters string) bool {
-	return strings.ContainsAny(letters, m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))])
+	return strings.ContainsAny(letters, m.letters())
 }
 
 // Only reports whether each layer that a letter stands for has one of some letters.
 func (m *Model) Only(letters string) bool {
-	return strings.Trim(m.Pattern[:min(len(m.Pattern), max(m.Layers, 0))], letters) == ""
+	return strings.Trim(m.letters(), letters) == ""
 }
 
 // Beyond names the kinds of mixers of layers that have none of those letters; empty where all have one.

@@ -87,10 +87,11 @@ func (p *Program) Hidden() *Tensor { return p.Layers[0].Tensor(Input) }
 // builder writes the operations of a layer down.
 type builder struct {
 	*Layer
-	m    *Model
-	rec  *record.Recorder
-	size sizes
-	part Part
+	m      *Model
+	rec    *record.Recorder
+	size   sizes
+	part   Part
+	module recipe.Modules // that operations belong to beside their own
 
 	beside bool       // operations are those of a second mixer of the layer
 	shared bool       // operations are those of a block that layers share
@@ -106,6 +107,7 @@ type sizes struct {
 	latent, routes record.Num // of experts: the width they work in, and all that the router knows
 
 	keyHeads, keyDim, valueHeads, valueDim, conv, chunk, scanRank record.Num // of scans
+	keys, values                                                  record.Num // all their heads
 	indexHeads, indexDim, indexTopK, adapter                      record.Num
 	ratio, heavy, outGroups, outRank                              record.Num // of a shared key
 }
@@ -129,6 +131,7 @@ func newBuilder(m *Model, rec *record.Recorder) builder {
 		outGroups: n("output_groups", m.OutputGroups), outRank: n("r_o", m.OutputRank),
 	}
 	s := &b.size
+	s.keys, s.values = s.keyHeads.Times(s.keyDim), s.valueHeads.Times(s.valueDim)
 	s.latent, s.routes = s.h, s.e
 	if m.ExpertLatent > 0 {
 		s.latent = n("h_latent", m.ExpertLatent)
@@ -239,7 +242,7 @@ func (b *builder) add(o Op, in, out [3]Ref) {
 	if o.Part == 0 {
 		o.Part = b.part
 	}
-	o.Shared = b.shared
+	o.Shared, o.Module = b.shared, o.Module|b.module
 	if b.beside && o.ID != "" {
 		o.ID, o.Name = "mamba-"+o.ID, o.Name+" (Mamba-2)"
 	}
@@ -254,6 +257,44 @@ func (b *builder) add(o Op, in, out [3]Ref) {
 	}
 	b.Ops = append(b.Ops, o)
 }
+
+// op adds one of a kind and returns the first of what it gives; product is a multiplication by a matrix.
+func (b *builder) op(kind Kind, id, name string, in [3]Ref, out ...Ref) Ref {
+	b.add(Op{Kind: kind, ID: id, Name: name}, in, refs(out...))
+	return out[0]
+}
+
+func (b *builder) product(id, name string, x Ref, out ...Ref) Ref {
+	return b.op(Product, id, name, refs(x), out...)
+}
+
+// output is the product that ends a mixer.
+func (b *builder) output(x Ref) Ref {
+	return b.product("output", "output projection", x, b.tensor(b.size.h, Sequence))
+}
+
+// fusedNorm is a norm in the kernel of another operation, with a scale of so many parameters.
+func (b *builder) fusedNorm(id, name string, scale record.Num, in [3]Ref, out ...Ref) Ref {
+	b.add(Op{Kind: Norm, ID: id, Name: name, Fused: true, Other: scale}, in, refs(out...))
+	return out[0]
+}
+
+// like returns a tensor that lies as another.
+func (b *builder) like(x Ref) Ref {
+	t := b.Tensors[x]
+	b.Tensors = append(b.Tensors, Tensor{Width: t.Width, Head: t.Head, Cut: t.Cut, By: -1, heads: t.heads})
+	return Ref(len(b.Tensors) - 1)
+}
+
+// rotary turns queries and keys.
+func (b *builder) rotary(q, k Ref) (turnedQuery, turnedKey Ref) {
+	turnedQuery, turnedKey = b.like(q), b.like(k)
+	b.op(Rotary, "rotary", "rotary positions", refs(q, k), turnedQuery, turnedKey)
+	return turnedQuery, turnedKey
+}
+
+// values is a tensor of the heads of a scan's values.
+func (b *builder) values() Ref { return b.heads(b.size.valueHeads, b.size.valueDim, Columns) }
 
 // norm returns the input of a sub-layer; without a norm of its own it is the stream itself.
 func (b *builder) norm(x Ref, has bool) Ref {

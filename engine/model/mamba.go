@@ -10,25 +10,22 @@ import "meshscope/engine/record"
 func mamba2(b *builder, x Ref) Ref {
 	s, two := &b.size, record.Lit(2)
 	b.part = PartAttention
-	inner, states := s.valueHeads.Times(s.valueDim), s.keyHeads.Times(s.keyDim)
-	all := b.tensor(two.Times(inner).Plus(two.Times(states)).Plus(s.valueHeads), Columns)
-	b.add(Op{Kind: Product, ID: "linear-in", Name: "projections of the state-space layer"}, refs(x),
-		refs(all))
-	in, write, read := b.tensor(inner, Columns), b.heads(s.keyHeads, s.keyDim, KeyValue),
-		b.heads(s.keyHeads, s.keyDim, KeyValue)
+	all := b.product("linear-in", "projections of the state-space layer", x,
+		b.tensor(two.Times(s.values).Plus(two.Times(s.keys)).Plus(s.valueHeads), Columns))
+	in, write := b.tensor(s.values, Columns), b.heads(s.keyHeads, s.keyDim, KeyValue)
+	read := b.like(write)
 	b.convolution(all, record.Lit(1), in, write, read)
 	out := b.scan(refs(in, write, read), stateSpace(s))
-	gated := b.tensor(inner, Columns)
+	normed := b.like(in)
 	b.add(Op{Kind: Multiply, Fused: true, ID: "scan", Name: "state-space scan in chunks"}, refs(out, all),
-		refs(gated))
-	normed, y := gated, b.tensor(s.h, Sequence)
+		refs(normed))
 	if !b.m.LinearBare {
-		normed = b.tensor(inner, Columns)
-		b.add(Op{Kind: Norm, ID: "output-norm", Name: "norm of the state-space output", Other: inner},
+		gated := normed
+		normed = b.like(in)
+		b.add(Op{Kind: Norm, ID: "output-norm", Name: "norm of the state-space output", Other: s.values},
 			refs(gated), refs(normed))
 	}
-	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(normed), refs(y))
-	return y
+	return b.output(normed)
 }
 
 // stateSpace is the scan of mamba2. FLOPs: the state is updated and read, and passed on once a chunk; scores
@@ -37,7 +34,7 @@ func mamba2(b *builder, x Ref) Ref {
 // gate, the output with and without it; B and C twice; scores written and read; states of each chunk in fp32
 // four times.
 func stateSpace(s *sizes) recurrence {
-	n, inner, states := record.Lit, s.valueHeads.Times(s.valueDim), s.keyHeads.Times(s.keyDim)
+	n, inner, states := record.Lit, s.values, s.keys
 	state := inner.Times(s.keyDim)
 	forward := n(4).Times(state).Plus(s.chunk.Times(states.Plus(inner))).Plus(n(2).Times(state).Over(s.chunk))
 	moved := n(5).Times(inner).Plus(n(4).Times(states)).Plus(n(2).Times(s.chunk).Times(s.keyHeads)).Plus(

@@ -11,20 +11,17 @@ import "meshscope/engine/record"
 func mamba1(b *builder, x Ref) Ref {
 	s, n := &b.size, record.Lit
 	b.part = PartAttention
-	inner, state, rank := s.valueHeads.Times(s.valueDim), s.keyHeads.Times(s.keyDim), s.scanRank
-	all, in := b.tensor(n(2).Times(inner), Columns), b.tensor(inner, Columns)
-	b.add(Op{Kind: Product, ID: "linear-in", Name: "projections of the state-space layer"}, refs(x),
-		refs(all))
+	inner, state, rank := s.values, s.keys, s.scanRank
+	all := b.product("linear-in", "projections of the state-space layer", x,
+		b.tensor(n(2).Times(inner), Columns))
+	in, raw := b.tensor(inner, Columns), rank.Plus(n(2).Times(state))
 	b.convolution(all, n(1), in)
-	raw, small, normed := rank.Plus(n(2).Times(state)), b.tensor(rank, Sequence),
-		b.tensor(n(2).Times(state), Sequence)
-	made := b.tensor(raw, Sequence)
-	b.add(Op{Kind: Product, ID: "scan-parameters", Name: "step and what writes and reads the state"},
-		refs(in), refs(made))
+	made := b.product("scan-parameters", "step and what writes and reads the state", in,
+		b.tensor(raw, Sequence))
+	small, normed := b.tensor(rank, Sequence), b.tensor(n(2).Times(state), Sequence)
 	b.add(Op{Kind: Norm, ID: "scan-norms", Name: "norms of step, B and C", Other: raw}, refs(made),
 		refs(small, normed))
-	step, out, gated, y := b.tensor(inner, Columns), b.tensor(inner, Columns), b.tensor(inner, Columns),
-		b.tensor(s.h, Sequence)
+	step, out, gated := b.like(in), b.like(in), b.like(in)
 	b.add(Op{Kind: Product, ID: "step-up", Name: "step of each channel", Other: inner}, refs(small),
 		refs(step))
 	scan := ScanCost{State: inner.Times(state)}
@@ -38,6 +35,5 @@ func mamba1(b *builder, x Ref) Ref {
 		Scan: &scan,
 	}, refs(in, step, normed), refs(out))
 	b.add(Op{Kind: Multiply, Fused: true, ID: "scan", Name: "selective scan"}, refs(out, all), refs(gated))
-	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(gated), refs(y))
-	return y
+	return b.output(gated)
 }

@@ -61,9 +61,14 @@ func (l *Layer) Parameters(o *Op) (sharded, whole record.Num) {
 
 // part sums the parameters of a part of the layer.
 func (l *Layer) part(p Part) (sharded, whole record.Num) {
+	return l.sum(func(o *Op) bool { return o.Part == p && !o.Shared })
+}
+
+// sum sums the parameters of some of its operations.
+func (l *Layer) sum(of func(o *Op) bool) (sharded, whole record.Num) {
 	var cut, rest record.Terms
 	for i := range l.Ops {
-		if o := &l.Ops[i]; o.Part == p && !o.Shared {
+		if o := &l.Ops[i]; of(o) {
 			a, b := l.Parameters(o)
 			cut.Add(1, a)
 			rest.Add(1, b)
@@ -74,15 +79,7 @@ func (l *Layer) part(p Part) (sharded, whole record.Num) {
 
 // Block returns the parameters of a block that the layer shares with others, which are no part of its own.
 func (l *Layer) Block() (sharded, whole record.Num) {
-	var cut, rest record.Terms
-	for i := range l.Ops {
-		if o := &l.Ops[i]; o.Shared {
-			a, b := l.Parameters(o)
-			cut.Add(1, a)
-			rest.Add(1, b)
-		}
-	}
-	return cut.Num(), rest.Num()
+	return l.sum(func(o *Op) bool { return o.Shared })
 }
 
 // countParams reads the parameters off the operations.

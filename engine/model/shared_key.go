@@ -1,11 +1,6 @@
 package model
 
-import (
-	"fmt"
-	"strconv"
-
-	"meshscope/engine/record"
-)
+import "meshscope/engine/record"
 
 // sharedKey is attention of DeepSeek-V4 (transformers at 01976081, models/deepseek_v4): all heads share one
 // head that is key and value, queries come up from a latent, and the output goes down in groups of heads and
@@ -25,18 +20,12 @@ func (b *builder) sharedKey(x Ref, ratio record.Num, chosen int) Ref {
 	s := &b.size
 	b.part, b.sparse = PartAttention, true
 	b.Window, b.every, b.chosen = b.m.LocalWindow, int(ratio.V), chosen
-	heads := func() Ref { return b.heads(s.a, s.d, Columns) }
-	query, up := b.queryLatent(x), heads()
-	b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection"}, refs(query), refs(up))
-	normed, turned := heads(), heads()
-	b.add(Op{Kind: Norm, ID: "qk-norm", Name: "norms of queries and the key", Fused: true}, refs(up),
-		refs(normed))
-	key, keyNormed, keyTurned := b.whole(s.d), b.whole(s.d), b.whole(s.d)
-	b.add(Op{Kind: Product, ID: "key", Name: "projection of the key"}, refs(x), refs(key))
-	b.add(Op{Kind: Norm, ID: "qk-norm", Name: "norms of queries and the key", Fused: true, Other: s.d},
-		refs(key), refs(keyNormed))
-	b.add(Op{Kind: Rotary, ID: "rotary", Name: "rotary positions"}, refs(normed, keyNormed),
-		refs(turned, keyTurned))
+	query := b.queryLatent(x)
+	const norms = "norms of queries and the key"
+	up := b.product("query-up", "query up-projection", query, b.heads(s.a, s.d, Columns))
+	normed := b.fusedNorm("qk-norm", norms, record.Num{}, refs(up), b.like(up))
+	key := b.product("key", "projection of the key", x, b.whole(s.d))
+	turned, keyTurned := b.rotary(normed, b.fusedNorm("qk-norm", norms, s.d, refs(key), b.like(key)))
 	var far Ref
 	if ratio.V > 0 {
 		far = b.compress(x, ratio, s.d, "compress", "keys")
@@ -44,26 +33,22 @@ func (b *builder) sharedKey(x Ref, ratio record.Num, chosen int) Ref {
 	if chosen > 0 {
 		b.index4(x, query, ratio)
 	}
-	out, back := b.core(turned, keyTurned, far, s.d), heads()
-	b.add(Op{Kind: Rotary, ID: "rotary-back", Name: "positions turned back"}, refs(out), refs(back))
-	low, y := b.heads(s.outGroups, s.outRank, Columns), b.tensor(s.h, Sequence)
+	out := b.core(turned, keyTurned, far, s.d)
+	back, low := b.like(out), b.heads(s.outGroups, s.outRank, Columns)
+	b.op(Rotary, "rotary-back", "positions turned back", refs(out), back)
 	b.add(Op{Kind: Product, ID: "output-down", Name: "output projection of groups", Blocks: s.outGroups},
 		refs(back), refs(low))
-	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(low), refs(y))
-	return y
+	return b.output(low)
 }
 
 // index4 lists the choice of compressed keys: queries of the latent meet narrow compressed keys.
 func (b *builder) index4(x, query Ref, ratio record.Num) {
 	s, two := &b.size, record.Lit(2)
 	width := s.indexHeads.Times(s.indexDim)
-	b.add(Op{Kind: Product, ID: "index-query", Name: "queries of the indexer"}, refs(query),
-		refs(b.whole(width)))
-	b.add(Op{Kind: Product, ID: "index-weight", Name: "weights of the indexer"}, refs(x),
-		refs(b.whole(s.indexHeads)))
+	b.product("index-query", "queries of the indexer", query, b.whole(width))
+	b.product("index-weight", "weights of the indexer", x, b.whole(s.indexHeads))
 	b.compress(x, ratio, s.indexDim, "index-compress", "keys of the indexer")
-	b.add(Op{Kind: Choice, ID: "chosen", Name: "chosen keys", Fused: true}, refs(),
-		refs(b.whole(s.indexTopK)))
+	b.chosenOf("chosen keys", s.indexTopK)
 	fromStream := s.indexHeads.Plus(record.Lit(4).Times(s.indexDim))
 	b.indexer = two.Times(s.rq.Times(width).Plus(s.h.Times(fromStream)))
 	b.index = two.Times(width).Over(ratio)
@@ -134,7 +119,7 @@ func (c *checker) sharedKey(m *Model) {
 	c.between("o_lora_rank", m.OutputRank, min(m.OutputGroups, 1), MaxWidth*min(m.OutputGroups, 1))
 	if m.HyperStreams > 0 && (m.AltUpStreams+m.ResidualBlock+m.LayerInput+m.LaurelRank > 0 ||
 		m.Has(LetterBlock)) {
-		c.add("hyper_streams", strconv.Itoa(m.HyperStreams),
+		c.add("hyper_streams", m.HyperStreams,
 			"0 with altup_streams, laurel_rank, layer_input, residual_block and Z in layer_pattern")
 	}
 	if !m.sharesKey() {
@@ -144,15 +129,15 @@ func (c *checker) sharedKey(m *Model) {
 		c.add("compress_ratio", "1", "at least 2: a key of one token is not compressed")
 	}
 	if m.Has(LetterFar) && m.CompressHeavy <= max(m.CompressRatio, 1) {
-		c.add("compress_ratio_heavy", strconv.Itoa(m.CompressHeavy),
-			fmt.Sprintf("more than compress_ratio = %d and than 1", m.CompressRatio))
+		c.add("compress_ratio_heavy", m.CompressHeavy,
+			"more than compress_ratio = %d and than 1", m.CompressRatio)
 	}
 	only := m.Pattern != "" && m.Only("WQX") && m.KVHeads == 1 && m.QLoraRank > 0 &&
 		m.LocalWindow > 0 && m.Heads > 0 && m.Heads%m.OutputGroups == 0
 	plain := !m.IsMLA() && m.AttnBias == BiasNone && m.QKNorm == QKNormPerHead && m.AttnGate == "" &&
 		!m.ValuesAreKeys && m.ReusedKV|m.LocalHeads|m.LocalKVHeads|m.LocalHeadDim|m.VHeadDim == 0
 	if !only || !plain {
-		c.add("output_groups", strconv.Itoa(m.OutputGroups), "a divisor of heads, with kv_heads 1, "+
+		c.add("output_groups", m.OutputGroups, "a divisor of heads, with kv_heads 1, "+
 			"q_lora_rank, local_window and a layer_pattern of W, Q and X, with qk_norm per-head and no "+
 			"biases, gates or other widths")
 	}

@@ -9,11 +9,9 @@ func shortConvolution(b *builder, x Ref) Ref {
 	h := b.size.h
 	b.part = PartAttention
 	before, after, in := b.tensor(h, Columns), b.tensor(h, Columns), b.tensor(h, Columns)
-	b.add(Op{Kind: Product, ID: "linear-in", Name: "projections of the short convolution"}, refs(x),
-		refs(before, after, in))
-	out, y := b.tensor(h, Columns), b.tensor(h, Sequence)
+	b.product("linear-in", "projections of the short convolution", x, before, after, in)
+	out := b.tensor(h, Columns)
 	b.convolution(b.gated(in, before, "input-gate", "gated input of the convolution"), record.Lit(0), out)
 	gated := b.gated(out, after, "output-gate", "gated output of the convolution")
-	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(gated), refs(y))
-	return y
+	return b.output(gated)
 }

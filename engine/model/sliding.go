@@ -2,8 +2,6 @@ package model
 
 import (
 	"cmp"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"meshscope/engine/record"
@@ -49,8 +47,8 @@ func (c *checker) window(m *Model) {
 	c.between("local_head_dim", m.LocalHeadDim, 0, MaxHeadDim)
 	c.between("local_v_head_dim", m.LocalVHeadDim, 0, MaxHeadDim)
 	if a, kv := m.LocalAttention(); m.LocalHeads|m.LocalKVHeads > 0 && kv > 0 && a%kv != 0 {
-		c.add("local_kv_heads", strconv.Itoa(kv),
-			fmt.Sprintf("a divisor of the %d heads of layers with a window", a))
+		c.add("local_kv_heads", kv,
+			"a divisor of the %d heads of layers with a window", a)
 	}
 	if own := m.LocalSinks || m.LocalHeads|m.LocalKVHeads|m.LocalHeadDim|m.LocalVHeadDim != 0; own &&
 		m.LocalWindow == 0 ||

@@ -54,38 +54,33 @@ func (m *Model) ChoiceShared() (freq, offset int, ok bool) {
 }
 
 func (b *builder) selected(x Ref, chooses bool) Ref {
-	s, one := &b.size, record.Lit(1)
+	s, two := &b.size, record.Lit(2)
 	b.part, b.Window, b.sparse = PartAttention, b.m.IndexTopK, true
-	whole := func(width record.Num) Ref { return b.heads(one, width, KeyValue) }
 	query := b.queryLatent(x)
 	latent, turned := b.keyLatent(x)
 	part, turnedQuery := b.heads(s.a, s.nope, Columns), b.heads(s.a, s.rope, Columns)
-	b.add(Op{Kind: Product, ID: "query-up", Name: "query up-projection"}, refs(query),
-		refs(part, turnedQuery))
+	b.product("query-up", "query up-projection", query, part, turnedQuery)
 	if chooses {
-		keys, width := whole(s.indexDim), s.indexHeads.Times(s.indexDim)
-		b.add(Op{Kind: Product, ID: "index-query", Name: "queries of the indexer"}, refs(query),
-			refs(whole(width)))
-		b.add(Op{Kind: Product, ID: "index-key", Name: "keys and weights of the indexer"}, refs(x),
-			refs(keys, whole(s.indexHeads)))
-		b.add(Op{
-			Kind: Norm, ID: "index-norm", Name: "norm of the indexer's keys", Fused: true,
-			Other: record.Lit(2).Times(s.indexDim),
-		}, refs(keys), refs(whole(s.indexDim)))
-		b.indexer = record.Lit(2).Times(s.rq.Times(width).Plus(s.h.Times(s.indexDim.Plus(s.indexHeads))))
-		b.index = record.Lit(2).Times(s.indexHeads).Times(s.indexDim.Plus(one))
+		keys, width := b.whole(s.indexDim), s.indexHeads.Times(s.indexDim)
+		b.product("index-query", "queries of the indexer", query, b.whole(width))
+		b.product("index-key", "keys and weights of the indexer", x, keys, b.whole(s.indexHeads))
+		b.fusedNorm("index-norm", "norm of the indexer's keys", two.Times(s.indexDim), refs(keys),
+			b.like(keys))
+		b.indexer = two.Times(s.rq.Times(width).Plus(s.h.Times(s.indexDim.Plus(s.indexHeads))))
+		b.index = two.Times(s.indexHeads).Times(s.indexDim.Plus(record.Lit(1)))
 	}
-	b.add(Op{Kind: Choice, ID: "chosen", Name: "chosen tokens", Fused: true}, refs(),
-		refs(whole(s.indexTopK)))
+	b.chosenOf("chosen tokens", s.indexTopK)
 	wide, q, k := b.heads(s.a, s.rkv, Columns), b.heads(s.a, s.rkv.Plus(s.rope), Columns),
-		whole(s.rkv.Plus(s.rope))
+		b.whole(s.rkv.Plus(s.rope))
 	b.add(Op{Kind: Product, ID: "absorb", Name: "queries in the latent", Blocks: s.a}, refs(part), refs(wide))
-	b.add(Op{Kind: View, ID: "absorbed", Name: "queries and key of the latent"}, refs(wide, turnedQuery),
-		refs(q))
+	b.op(View, "absorbed", "queries and key of the latent", refs(wide, turnedQuery), q)
 	b.add(Op{Kind: View, Fused: true}, refs(latent, turned), refs(k))
-	v, y := b.heads(s.a, s.v, Columns), b.tensor(s.h, Sequence)
-	b.add(Op{Kind: Product, ID: "value-up", Name: "value up-projection", Blocks: s.a},
-		refs(b.core(q, k, 0, s.rkv)), refs(v))
-	b.add(Op{Kind: Product, ID: "output", Name: "output projection"}, refs(v), refs(y))
-	return y
+	out, v := b.core(q, k, 0, s.rkv), b.heads(s.a, s.v, Columns)
+	b.add(Op{Kind: Product, ID: "value-up", Name: "value up-projection", Blocks: s.a}, refs(out), refs(v))
+	return b.output(v)
+}
+
+// chosenOf lists the choice of an indexer, which reads what its products give.
+func (b *builder) chosenOf(name string, width record.Num) {
+	b.add(Op{Kind: Choice, ID: "chosen", Name: name, Fused: true}, refs(), refs(b.whole(width)))
 }
