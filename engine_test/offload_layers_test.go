@@ -85,6 +85,39 @@ func TestOffloadedLayers(t *testing.T) {
 	}
 }
 
+// TestOffloadedLayersInHostMemory: of Llama 3 8B a layer keeps 139,328 bytes of each of 8,192 tokens: 34
+// times the hidden size, and 64 of attention's statistics. Of four ranks the first has four micro-batches
+// between forward and backward, the last one, each with two layers; two GPUs of each are on the node. One
+// rank alone has one micro-batch, here of ten layers, next to its share of the 12 bytes of the optimizer.
+// Interleaved, the first of two ranks runs four forwards of chunks ahead.
+func TestOffloadedLayersInHostMemory(t *testing.T) {
+	const layer = (34*4096 + 64) * 8192
+	at := func(given knob.Given) *engine.Memory {
+		given[knob.GPUs], given[knob.TP], given[knob.GBS] = 8, 1, 64
+		given[knob.MBS], given[knob.Seq] = 1, 8192
+		d := knob.DraftOf(presetModel(t, "llama3-8b"), presetCluster(t, "dgx-h100"), given)
+		s, err := d.Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		agrees(t, s)
+		r := engine.Evaluate(s)
+		return r.Memory
+	}
+	piped := at(knob.Given{knob.PP: 4, "offload-layers": 2})
+	for i := range piped.Ranks {
+		near(t, "a rank of the pipeline", float64(piped.Ranks[i].Offloaded), float64((4-i)*2*layer), 1e-12)
+	}
+	near(t, "the node of a pipeline", float64(piped.Host), 2*(4+3+2+1)*2*layer, 1e-12)
+	one := at(knob.Given{knob.PP: 1, knob.ZeRO: 1, knob.Offload: "optimizer", "offload-layers": 10})
+	near(t, "one rank", float64(one.Host), 8*10*layer+12*8030261248, 1e-12)
+	if one.HostSize != 2000e9 {
+		t.Errorf("a host of %v", one.HostSize)
+	}
+	interleaved := at(knob.Given{knob.PP: 2, knob.VPP: 2, "offload-layers": 4})
+	near(t, "interleaved", float64(interleaved.Ranks[0].Offloaded), 5*2*layer, 1e-12)
+}
+
 // Offloaded layers that do not divide over the stages of a rank leave equal stages with
 // different numbers of them: memory, time, their explanations and the bounds know each stage. (A
 // single layer is on its way when the memory is fullest.)

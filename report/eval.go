@@ -362,8 +362,10 @@ func hostWords(s *engine.Setup, m *engine.Memory) string {
 	for i := range m.Ranks {
 		most = max(most, m.Ranks[i].Offloaded)
 	}
-	what := "optimizer state"
+	what := ""
 	switch s.Offload {
+	case recipe.OffloadOptimizer:
+		what = "optimizer state"
 	case recipe.OffloadWeights:
 		what = "weights, gradients and optimizer state"
 	case recipe.OffloadActivations:
@@ -372,7 +374,13 @@ func hostWords(s *engine.Setup, m *engine.Memory) string {
 		what = "weights, gradients, optimizer state and what the backward reads"
 	case recipe.OffloadOptimizerNVMe, recipe.OffloadWeightsNVMe:
 		what = "gradients and buffers of what is on drives"
-	case recipe.OffloadNone, recipe.OffloadOptimizer:
+	case recipe.OffloadNone:
+	}
+	if s.OffloadLayers > 0 {
+		if what != "" {
+			what += " and "
+		}
+		what += "activations of " + figure.Plural(s.OffloadLayers, "layer") + " of each rank"
 	}
 	return fmt.Sprintf("host memory: %s for %s of a node, at most %s a GPU, without what pinning rounds up",
 		figure.GiB(m.Host)+" GiB", what, figure.GiB(most)+" GiB")

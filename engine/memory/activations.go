@@ -152,6 +152,14 @@ func microBatchActivations(in *Input, stage int, k Stack) StageMemory {
 		moving := offloadBuffers(in, stage, k)
 		mem.Forward += moving
 		mem.Backward += moving
+		mem.Offloaded = in.OffloadedBytes(k, stage)
+		for i, n := range in.Stages[stage].Take(in.Program, offloadedLayers(in, stage)) {
+			if n > 0 {
+				l := &in.Program.Layers[i]
+				in.stageNote(stage).times("offloaded", int(n), "offloaded_"+l.Name+"_layers", "T * e * ",
+					activationsRef(l.ID))
+			}
+		}
 	}
 	return mem
 }

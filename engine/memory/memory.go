@@ -149,4 +149,5 @@ type StageMemory struct {
 	Logits       units.Bytes // alive only while the stage's forward or backward runs
 	Forward      units.Bytes // other temporaries of the forward
 	Backward     units.Bytes // other temporaries of the backward
+	Offloaded    units.Bytes // in host memory from a micro-batch's forward to its backward
 }

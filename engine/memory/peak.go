@@ -71,14 +71,45 @@ func (n note) ofStage(sum string, stage, times int, term string) {
 	n.times(sum, times, name, figure)
 }
 
-// recordTemporaries walks a rank's order to the operation at which it needs most and notes
-// how many micro-batches of each chunk hold activations there, and how many only
-// what their weight gradients wait for.
+// recordTemporaries notes what a rank holds at the operation at which it needs most.
 func (n note) recordTemporaries(in *Input, r, at int) {
 	if !n.rec.On() {
 		return
 	}
-	inFlight, waiting := make([]int, in.Order.Chunks()), make([]int, in.Order.Chunks())
+	inFlight, waiting := aliveAt(in, r, at)
+	for c := range inFlight {
+		stage := in.Order.StageOf(r, c)
+		n.stage("activations", stage, inFlight[c], "activations")
+		n.stage("activations", stage, waiting[c], "weight-inputs")
+		n.stage("weight-inputs", stage, waiting[c], "weight-inputs")
+	}
+}
+
+// offloadedLayers returns what the layers of a rank keep in host memory at most: of each micro-batch from its
+// forward to its backward.
+func (e *Evaluator) offloadedLayers(in *Input, note note, stages []StageMemory, r int) units.Bytes {
+	e.chunks = e.chunks[:0]
+	for c := range in.Order.Chunks() {
+		mem := &stages[in.Order.StageOf(r, c)]
+		e.chunks = append(e.chunks, schedule.ChunkBytes{Activation: float64(mem.Offloaded)})
+	}
+	peak := in.Order.PeakBytes(r, e.chunks)
+	if note.rec.On() {
+		inFlight, _ := aliveAt(in, r, peak.At)
+		for c, n := range inFlight {
+			if stage := strconv.Itoa(in.Order.StageOf(r, c)); e.chunks[c].Activation > 0 {
+				note.times("offloaded", n, "micro_batches_in_host_memory_of_stage_"+stage,
+					record.Ref("stage."+stage+".offloaded"))
+			}
+		}
+	}
+	return units.Bytes(peak.Bytes)
+}
+
+// aliveAt returns of how many micro-batches the chunks of a rank hold activations at an operation, and of how
+// many only what their weight gradients wait for.
+func aliveAt(in *Input, r, at int) (inFlight, waiting []int) {
+	inFlight, waiting = make([]int, in.Order.Chunks()), make([]int, in.Order.Chunks())
 	ops := in.Order.Rank(r)
 	for _, op := range ops[:at] {
 		switch c := op.Chunk(); op.Kind() {
@@ -98,12 +129,7 @@ func (n note) recordTemporaries(in *Input, r, at int) {
 			inFlight[ops[k].Chunk()]++
 		}
 	}
-	for c := range inFlight {
-		stage := in.Order.StageOf(r, c)
-		n.stage("activations", stage, inFlight[c], "activations")
-		n.stage("activations", stage, waiting[c], "weight-inputs")
-		n.stage("weight-inputs", stage, waiting[c], "weight-inputs")
-	}
+	return inFlight, waiting
 }
 
 // layers records a stage's layers.

@@ -85,6 +85,10 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, params Paramet
 	}
 	note.states(&params, out, shard.Weights.Copies > 0)
 	e.peak(in, note, stages, r, out)
+	if in.OffloadedLayers > 0 {
+		out.Offloaded += e.offloadedLayers(in, note, stages, r)
+	}
+	note.offloaded(out)
 	update := stack.Update(in, r, params)
 	updating := update > out.Activations+out.Logits+out.Buffers
 	if updating {

@@ -59,7 +59,16 @@ func (n note) stageMemory(mem *StageMemory) {
 			"gradients of the widest tensors; recomputed layers one at a time", "workspaces of kernels",
 			mem.Backward,
 		},
+		{
+			"offloaded", "What the stage keeps of one micro-batch in host memory",
+			"what offloaded layers keep, in host memory from their forward to their backward " +
+				"(NVIDIA/TransformerEngine, cpu_offload.py: OffloadableLayerState)",
+			"tensors of fewer than 2^18 elements, which stay on the GPU", mem.Offloaded,
+		},
 	} {
+		if t.id == "offloaded" && t.value == 0 {
+			continue
+		}
 		n.figure(record.Entry{
 			ID: t.id, Name: t.name, Symbol: t.id + " of " + n.rec.What(), Unit: record.Memory,
 			Formula: n.sum(t.id), Value: float64(t.value), Source: t.source, LeavesOut: t.omits,
@@ -86,7 +95,27 @@ func (n note) allStates(p *Parameters, out *Rank, copies bool) {
 	if out.host {
 		term = "host"
 	}
-	n.static(p, "offloaded", term, "What is kept in host memory", "", out.Offloaded)
+	if out.Offloaded > 0 {
+		n.term("offloaded", perParameter(term, p))
+	}
+}
+
+// offloaded records what a rank keeps in host memory.
+func (n note) offloaded(out *Rank) {
+	if n.rec.On() {
+		n.bytes("offloaded", "What is kept in host memory", n.sum("offloaded"), out.Offloaded,
+			"states as ZeRO (arXiv 1910.02054) section 3.1 has them; of offloaded layers what the most "+
+				"micro-batches keep that are between forward and backward at once", "what pinning rounds up")
+	}
+}
+
+// perParameter returns the formula of a term that is kept from step to step.
+func perParameter(term string, p *Parameters) string {
+	formula := "{memory." + term + ".per-parameter} * P_dense"
+	if p.Expert > 0 {
+		formula += " + {memory." + term + ".per-expert-parameter} * P_expert"
+	}
+	return formula
 }
 
 // static records weights, gradients or the optimizer's state of a rank, unless it
@@ -94,11 +123,7 @@ func (n note) allStates(p *Parameters, out *Rank, copies bool) {
 func (n note) static(p *Parameters, id, term, name, less string, value units.Bytes) {
 	formula := "0"
 	if value > 0 {
-		formula = "{memory." + term + ".per-parameter} * P_dense"
-		if p.Expert > 0 {
-			formula += " + {memory." + term + ".per-expert-parameter} * P_expert"
-		}
-		formula += less
+		formula = perParameter(term, p) + less
 	}
 	n.bytes(id, name, formula, value,
 		"ZeRO (arXiv 1910.02054) section 3.1: bytes per parameter times parameters", "")
