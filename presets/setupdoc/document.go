@@ -192,10 +192,10 @@ func literalFor(p *knob.Knob, key string, n *node) (string, error) {
 	want := text
 	switch p.Kind {
 	case knob.Number:
-		want = number
-		if n.kind == text && p.ID == knob.GBS { // in tokens: 4Mtok
+		if n.kind == text { // as people write it: 2,048, or a batch in tokens: 4Mtok
 			return n.text, nil
 		}
+		want = number
 	case knob.Switch:
 		want = boolean
 	case knob.Figure:

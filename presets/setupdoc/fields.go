@@ -63,14 +63,14 @@ func assignMember(into reflect.Value, path string, m *member) error {
 
 func assignInt(into reflect.Value, path string, n *node) error {
 	const allowed = "a whole number, 0 or more"
-	if n.kind != number {
+	if n.kind != number && n.kind != text {
 		return wrongValue(path, n, allowed)
 	}
 	v, ok := whole(n.text)
-	if n.at.line == 0 { // typed
+	if n.typed() {
 		var err error
 		if v, ok, err = knob.ReadWhole(path, n.text); err != nil {
-			return err
+			return place(n.at, err)
 		}
 	}
 	if !ok || v < 0 || v > math.MaxInt64/2 {
@@ -85,14 +85,14 @@ func assignFloat(into reflect.Value, path string, n *node) error {
 	if strings.HasSuffix(path, "bandwidth") {
 		allowed = "a number of bytes per second, 0 or more, such as 10e9 for 10 GB/s"
 	}
-	if n.kind != number {
+	if n.kind != number && n.kind != text {
 		return wrongValue(path, n, allowed)
 	}
 	v, err := strconv.ParseFloat(n.text, 64)
 	ok := err == nil && decimal(n.text)
-	if n.at.line == 0 { // typed
+	if n.typed() {
 		if v, ok, err = knob.ReadDecimal(path, n.text); err != nil {
-			return err
+			return place(n.at, err)
 		}
 	}
 	if !ok || math.IsNaN(v) || v < 0 || v > maxNumber {
@@ -102,13 +102,11 @@ func assignFloat(into reflect.Value, path string, n *node) error {
 	return nil
 }
 
-// wrongValue returns a *knob.ValueError at the place of the value. A text that reads
-// like the number that is wanted would look right.
+// typed reports whether a value is written as people write it: on a command line, or in quotes.
+func (n *node) typed() bool { return n.at.line == 0 || n.kind == text }
+
+// wrongValue returns a *knob.ValueError at the place of the value.
 func wrongValue(path string, n *node, allowed string) error {
-	if v, err := strconv.ParseFloat(n.text, 64); err == nil && n.kind == text && n.at.line > 0 &&
-		!math.IsNaN(v) && !math.IsInf(v, 0) { // what is typed has no quotes
-		allowed += ", without quotes"
-	}
 	return place(n.at, &knob.ValueError{Field: path, Given: n.shown(), Allowed: allowed})
 }
 

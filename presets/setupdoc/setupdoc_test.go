@@ -171,7 +171,15 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"set": {"model.layers.deep": 2}}`, `unknown key "model.layers.deep"`},
 		{"a.json", `{"set": {"set": {}}}`, `unknown key "set"`},
 		{"a.json", `{"set": 3}`, `set: given "3"`},
-		{"a.json", `{"tp": "8"}`, `1:8: tp: given "8", allowed is a whole number from 1 to 1048576`},
+		{"a.json", `{"tp": "8x"}`, `1:8: tp: given "8x", allowed is a whole number from 1 to 1048576`},
+		{
+			"a.json", `{"seq": "1.024"}`,
+			`1:9: seq: given "1.024", allowed is 1024 if the point groups digits; 1.024 is no whole number`,
+		},
+		{
+			"a.toml", "[model]\nvocab = \"1.024\"",
+			`2:1: model.vocab: given "1.024", allowed is 1024 if the point`,
+		},
 		{"a.json", `{"tp": 0}`, `tp: given "0", allowed is a whole number from 1 to 1048576, nearest 1`},
 		{"a.json", `{"tp": -1}`, `nearest 1`},
 		{"a.json", `{"tp": 1.5}`, `tp: given "1.5"`},
