@@ -77,6 +77,21 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestIgnoredInOrder: keys around a language model that do not count come in the order of the file.
+func TestIgnoredInOrder(t *testing.T) {
+	const text = `{"vocab_size":9,"model_type":"x","hidden_size":9,"head_dim":9,
+		"text_config":{"model_type":"llama","hidden_size":64,"vocab_size":100,"head_dim":16}}`
+	for range 20 {
+		var names []string
+		for _, k := range hfconfig.Read([]byte(text)).Ignored {
+			names = append(names, k.Name)
+		}
+		if got := strings.Join(names, " "); got != "vocab_size model_type hidden_size head_dim" {
+			t.Fatal(got)
+		}
+	}
+}
+
 func errOf(kind string) string {
 	r := hfconfig.Read([]byte(`{"model_type":"` + kind + `","hidden_size":64}`))
 	if err := r.Err(); err != nil {

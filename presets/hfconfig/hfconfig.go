@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -327,8 +326,7 @@ const NoKey = "no key that is known here"
 // leftOver tells of every key that nothing has read why it does not count.
 func (r *reader) leftOver() {
 	reasons := reasons()
-	for _, key := range slices.SortedFunc(maps.Keys(r.keys),
-		func(a, b string) int { return r.keys[a].at - r.keys[b].at }) {
+	for _, key := range inOrder(r.keys) {
 		if r.used[key] {
 			continue
 		}
@@ -340,7 +338,7 @@ func (r *reader) leftOver() {
 		if v.outer && !known {
 			why = "stands outside the language model, which alone is counted"
 		}
-		r.Ignored = append(r.Ignored, Ignored{Name: v.path, Why: why, Line: r.line(v.at - len(v.raw))})
+		r.ignore(v, why)
 	}
 }
 

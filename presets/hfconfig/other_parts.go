@@ -3,6 +3,7 @@ package hfconfig
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 
 	"meshscope/engine/model"
@@ -112,21 +113,9 @@ func (e *encoder) parameters(family string, out float64) float64 {
 	biased := func(h, f float64) float64 { return 4*h*h + 4*h + 2*h*f + f + h + 4*h }
 	patch := 3*e.Patch*e.Patch*h + h
 	merger := func(b, out, norm float64) float64 { return b*b + b + b*out + out + norm }
-	has := func(keys ...float64) bool {
-		for _, n := range keys {
-			if n == 0 {
-				return false
-			}
-		}
-		return true
-	}
+	has := func(keys ...float64) bool { return !slices.Contains(keys, 0) }
 	is := func(names ...string) bool {
-		for _, name := range names {
-			if strings.HasPrefix(family, name) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(family, name) })
 	}
 	switch {
 	case is("qwen3_vl", "qwen3_5") && has(h, f, layers, e.Patch, e.Frames, e.Merge, e.Out, e.Positions):

@@ -2,6 +2,7 @@ package hfconfig
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -111,6 +112,16 @@ type value struct {
 	outer bool   // next to the configuration of the language model
 }
 
+// from is the offset of its beginning.
+func (v value) from() int { return v.at - len(v.raw) }
+
+// inOrder returns the names of keys in the order of the file.
+func inOrder(keys map[string]value) []string {
+	return slices.SortedFunc(maps.Keys(keys), func(a, b string) int {
+		return cmp.Or(keys[a].at-keys[b].at, strings.Compare(a, b))
+	})
+}
+
 // reader fills a Result from the keys of a file.
 type reader struct {
 	Result
@@ -155,7 +166,7 @@ func (r *reader) inside(top map[string]value) (err error) {
 		if !ok || string(v.raw) == "null" {
 			continue
 		}
-		keys, err := r.object(v.path+".", v.raw, v.at-len(v.raw))
+		keys, err := r.object(v.path+".", v.raw, v.from())
 		if err != nil {
 			return err
 		}
@@ -166,14 +177,14 @@ func (r *reader) inside(top map[string]value) (err error) {
 		delete(top, inner)
 		var outer string
 		_ = json.Unmarshal(top["model_type"].raw, &outer)
-		for key, v := range top {
+		for _, key := range inOrder(top) {
+			v := top[key]
 			if key == "tie_word_embeddings" && strings.HasPrefix(outer, "qwen3_vl") { // which reads it there
 				r.keys[key] = v
 				continue
 			}
 			if _, own := r.keys[key]; own {
-				r.Ignored = append(r.Ignored,
-					Ignored{Name: v.path, Why: inner + " has its own", Line: r.line(v.at - len(v.raw))})
+				r.ignore(v, inner+" has its own")
 				continue
 			}
 			v.outer = true
@@ -236,7 +247,7 @@ func finite(text []byte) []byte {
 
 // literal returns a value as the file has it.
 func (r *reader) literal(v value) string {
-	if from := v.at - len(v.raw); from >= 0 && v.at <= len(r.asIs) && v.at > 0 {
+	if from := v.from(); from >= 0 && v.at <= len(r.asIs) && v.at > 0 {
 		return string(r.asIs[from:v.at])
 	}
 	return string(v.raw)
@@ -247,7 +258,7 @@ func (r *reader) rename() {
 	for _, outer := range r.class.Inside {
 		if v, ok := r.keys[outer]; ok && string(v.raw) != "null" {
 			r.used[outer] = true
-			inner, err := r.object(v.path+".", v.raw, v.at-len(v.raw))
+			inner, err := r.object(v.path+".", v.raw, v.from())
 			if err != nil {
 				r.refusef(outer, "an object of keys, not %s", escape.Clip(r.literal(v)))
 				continue
@@ -290,7 +301,7 @@ func (r *reader) line(at int) int {
 
 // placed returns an error at a key of the file.
 func (r *reader) placed(v value, err error) *input.Error {
-	line, column := input.Place(r.text, max(v.at-len(v.raw), 0))
+	line, column := input.Place(r.text, max(v.from(), 0))
 	return &input.Error{Line: line, Column: column, Key: v.path, Err: err}
 }
 
@@ -395,8 +406,7 @@ func (r *reader) find(key string, into any, kind string, fields []string) bool {
 	}
 	r.used[key] = true
 	if string(v.raw) == "null" {
-		r.Understood = append(r.Understood,
-			Key{Name: v.path, Fields: fields, Line: r.line(v.at - len(v.raw))})
+		r.understand(v, nil, fields...)
 		return false
 	}
 	literal := r.literal(v)
@@ -410,9 +420,18 @@ func (r *reader) find(key string, into any, kind string, fields []string) bool {
 	}
 	var shown any
 	_ = json.Unmarshal(v.raw, &shown)
-	r.Understood = append(r.Understood,
-		Key{Name: v.path, Value: shown, Fields: fields, Line: r.line(v.at - len(v.raw))})
+	r.understand(v, shown, fields...)
 	return true
+}
+
+// understand tells of a key what it gives, ignore why it does not count.
+func (r *reader) understand(v value, shown any, fields ...string) {
+	r.Understood = append(r.Understood,
+		Key{Name: v.path, Value: shown, Fields: fields, Line: r.line(v.from())})
+}
+
+func (r *reader) ignore(v value, why string) {
+	r.Ignored = append(r.Ignored, Ignored{Name: v.path, Why: why, Line: r.line(v.from())})
 }
 
 // absent returns which item of a list is null, from 1; 0 where none is, or it is no list.
@@ -569,7 +588,7 @@ func (r *reader) skip(why string, keys ...string) {
 	for _, key := range keys {
 		if v, ok := r.keys[key]; ok && !r.used[key] {
 			r.used[key] = true
-			r.Ignored = append(r.Ignored, Ignored{Name: v.path, Why: why, Line: r.line(v.at - len(v.raw))})
+			r.ignore(v, why)
 		}
 	}
 }
@@ -611,10 +630,7 @@ func (r *reader) ropeTheta() {
 	n, ok := theta(raw)
 	if v := r.keys[key]; ok && !v.outer && !r.used[key] {
 		r.Model.RopeTheta, r.used[key], r.given["rope_theta"] = n, true, key
-		r.Understood = append(r.Understood, Key{
-			Name: v.path, Value: n, Fields: []string{"rope_theta"},
-			Line: r.line(v.at - len(v.raw)),
-		})
+		r.understand(v, n, "rope_theta")
 	}
 }
 
@@ -656,10 +672,7 @@ func (r *reader) ropeScaling() {
 		}
 		if !r.used[key] { // the base may be of the same key
 			r.used[key] = true
-			r.Understood = append(r.Understood, Key{
-				Name: v.path, Value: fmt.Sprintf("%s, factor %g", word, factor),
-				Fields: []string{"rope_scaling", "rope_factor"}, Line: r.line(v.at - len(v.raw)),
-			})
+			r.understand(v, fmt.Sprintf("%s, factor %g", word, factor), "rope_scaling", "rope_factor")
 		}
 		return
 	}
