@@ -176,11 +176,22 @@ func TestLargestGoesOn(t *testing.T) {
 func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 	const question = "--model llama3.1-8b --gpus 8 --top 1"
 	if _, page := searchFewest(t, question); !strings.Contains(page, "not searched offload (--offload "+
-		"optimizer), vpp above 16, schedules other than 1f1b and interleaved (--schedule all)") {
+		"optimizer), other values of grad-dtype, optimizer, loss, attention (--free grad-dtype,optimizer,"+
+		"loss,attention), vpp above 16, schedules other than 1f1b and interleaved (--schedule all)") {
 		t.Errorf("%s", page)
 	}
-	if _, page := searchFewest(t,
-		question+" --vpp 1 --schedule all --offload optimizer"); strings.Contains(page, "not searched") {
+	if _, page := searchFewest(t, question+" --vpp 1 --schedule all --offload optimizer --free "+
+		"grad-dtype,optimizer,loss,attention"); strings.Contains(page, "not searched") {
+		t.Errorf("%s", page)
+	}
+	// So is what would do, of what nobody spoke against.
+	const short = "--model llama3-70b --gpu a100-sxm-80g --gpus 16 --gbs 16 --seq 16"
+	const would = "layouts that fit: --grad-dtype bf16, --offload optimizer."
+	if _, page := searchFewest(t, short); !strings.Contains(page, would) {
+		t.Errorf("%s", page)
+	}
+	if _, page := searchFewest(t, short+" --grad-dtype fp32"); !strings.Contains(page,
+		"layouts that fit: --offload optimizer.") {
 		t.Errorf("%s", page)
 	}
 }

@@ -7,7 +7,6 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
-	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/report/figure"
@@ -116,14 +115,18 @@ func (o *Search) facts() Facts {
 // leftOut lists what the search does not try by default although it could fit or be faster:
 // knobs that it does not change, and values beyond its bounds.
 func (o *Search) leftOut() string {
-	var words []string
+	var words, named []string
 	traits := o.Problem.Setup.Stack.Traits()
-	if n := o.Problem.Setup.Offload; (n == "" || n == recipe.OffloadNone) && !o.Query.Given(knob.Offload) {
-		var flags []string
-		for _, of := range traits.Offloads() {
-			flags = append(flags, "--offload "+string(of))
+	for _, other := range o.Problem.Untried() {
+		if other.ID == knob.Offload {
+			words = append(words, "offload (--offload "+strings.Join(other.Values, ", --offload ")+")")
+		} else {
+			named = append(named, string(other.ID))
 		}
-		words = append(words, "offload ("+strings.Join(flags, ", ")+")")
+	}
+	if len(named) > 0 {
+		words = append(words, "other values of "+strings.Join(named, ", ")+" (--free "+
+			strings.Join(named, ",")+")")
 	}
 	if traits.DataParallelOnly { // without a pipeline
 		return strings.Join(words, ", ")

@@ -27,7 +27,7 @@ type Conflict struct {
 	// numbers that do not.
 	Nearest map[string]int `json:"nearest,omitempty"`
 	// Helps are what nobody spoke against and the search did not look at by itself,
-	// of which each lets in layouts that fit: "schedule all", "offload optimizer".
+	// of which each lets in layouts that fit: "schedule all", "grad-dtype bf16".
 	Helps []string `json:"would_fit_with,omitempty"`
 	// Partial says that there was no time to prove the list, or to look for a
 	// shorter one.

@@ -3,8 +3,8 @@ package search
 import (
 	"slices"
 
+	"meshscope/engine/knob"
 	"meshscope/engine/layout"
-	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
 
@@ -84,10 +84,15 @@ func (e *explainer) helps(c *Conflict, p *Problem) {
 			}
 		})
 	}
-	if p.Setup.Offload == "" || p.Setup.Offload == recipe.OffloadNone {
-		traits := p.Setup.Stack.Traits()
-		for _, o := range traits.Offloads() {
-			try("offload "+string(o), func(q *Problem) { q.Setup.Offload = o })
+	for _, other := range p.Untried() {
+		if other.ID == knob.Optimizer {
+			continue // another one trains otherwise
+		}
+		for _, word := range other.Values {
+			try(string(other.ID)+" "+word, func(q *Problem) {
+				k, _ := knob.Find(other.ID)
+				q.Setup, _ = k.Set(q.Setup, word) // as Untried has it
+			})
 		}
 	}
 }

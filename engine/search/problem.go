@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 	"meshscope/engine/search/bound"
@@ -57,6 +58,8 @@ type Problem struct {
 	marginOnly bool // leaves out what has no margin
 
 	fastestFirst bool // an ample margin takes no first place
+
+	said []knob.ID // of Named: those that somebody gave
 }
 
 // Why the first layout is not the fastest (Found.ForMargin): in words that follow its name, and in as few

@@ -123,6 +123,7 @@ func (q *Query) Problem() (Problem, error) {
 	p.Space.Refused, p.Space.Accepts, p.Space.Launcher = q.Refused || q.Accepts != nil, q.Accepts, q.Launcher
 	p.Space.Unbuilt = q.Unbuilt
 	p.Space.WriteSplit = q.WriteSplit
+	p.said = slices.DeleteFunc(Named(), func(id knob.ID) bool { return !q.Given(id) })
 	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut
 	s := &p.Setup
 	s.GPUs, s.GBS, s.Seq = space.GPUs[0], space.GBS[0], space.Seq[0]

@@ -3,7 +3,9 @@ package search
 import (
 	"slices"
 
+	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 )
 
 // Other lists values of a knob that no loop of the search is for, as the command line
@@ -64,6 +66,32 @@ func Free() []knob.ID { return append(looped(), knob.Nodes) }
 // Named lists the knobs that a search varies only over the values that it is given.
 func Named() []knob.ID { return without(looped()) }
 
+// Untried lists the knobs of Named that nobody gave, with the values that the stack has beyond the one taken.
+func (p *Problem) Untried() (out []Other) {
+	for _, id := range without(append(looped(), p.said...)) {
+		k, _ := knob.Find(id)
+		words := slices.DeleteFunc(possible(&p.Setup, &k, k.Choices),
+			func(word string) bool { return word == k.Text(p.Setup) })
+		if len(words) > 0 {
+			out = append(out, Other{id, words})
+		}
+	}
+	return out
+}
+
+// possible returns those values of a knob that the stack of a setup has, whatever the layout is.
+func possible(s *engine.Setup, k *knob.Knob, words []string) []string {
+	traits := s.Stack.Traits()
+	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
+		if k.ID == knob.Offload { // what else it needs is the layout's
+			return word != string(recipe.OffloadNone) &&
+				!slices.Contains(traits.Offloads(), recipe.Offload(word))
+		}
+		of, err := k.Set(*s, word)
+		return err != nil || len(knob.CheckGiven(of)) > 0
+	})
+}
+
 // looped lists the knobs that the search has a loop for.
 func looped() []knob.ID {
 	return []knob.ID{
@@ -88,6 +116,9 @@ func (q *Query) others(sp *Space) error {
 		}
 		k, _ := knob.Find(id)
 		list := k.List(&v, &q.Setup)
+		if of := possible(&q.Setup, &k, list); len(of) > 0 {
+			list = of // of several
+		}
 		if len(list) == 1 {
 			var err error
 			if q.Setup, err = k.Set(q.Setup, list[0]); err != nil {
