@@ -31,7 +31,8 @@ func (a *app) evalCommand() *cobra.Command {
 			"dp) or have a default: " +
 			"batch, sequence, precision and dispatcher of the published run of the model nearest in GPUs " +
 			"on this generation of them, " +
-			"else 4 " + knob.BatchDepthUnit + ", 8192 tokens or the model's own length, bf16, alltoall; " +
+			"else 4 " + knob.BatchDepthUnit + " (near 16 of adapters), 8192 tokens or the model's own " +
+			"length, bf16, alltoall; " +
 			"8 nodes, every degree 1, mbs 1, sp with tp, zero 1, 1f1b (interleaved with vpp), no " +
 			"recompute, bf16 with fp32 gradients, adam, flash attention. " +
 			"The textbook stack has zero 0 and standard attention instead. Numbers may end in k or M, " +

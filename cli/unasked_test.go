@@ -126,3 +126,27 @@ func TestRefusedAdaptersNameTheirLaunchers(t *testing.T) {
 		}
 	}
 }
+
+// TestAdaptersHaveOneDefaultBatch: eval of a layout that is given takes the batch of adapters that search
+// takes.
+func TestAdaptersHaveOneDefaultBatch(t *testing.T) {
+	type answer struct {
+		Setup   struct{ GBS int }
+		Results []struct{ Layout struct{ GBS int } }
+	}
+	for _, gpus := range []string{"3", "5", "8", "24", "64"} {
+		args := []string{"--model", "llama3.1-8b", "--lora", "16", "--zero", "0", "--gpus", gpus, "--json"}
+		var one, all answer
+		_, text, said := run(t, append([]string{"eval"}, args...)...)
+		if err := json.Unmarshal([]byte(text), &one); err != nil {
+			t.Fatalf("%v %s", err, said)
+		}
+		_, text, said = run(t, append([]string{"search"}, args...)...)
+		if err := json.Unmarshal([]byte(text), &all); err != nil || len(all.Results) == 0 {
+			t.Fatalf("%v %s", err, said)
+		}
+		if got, want := one.Setup.GBS, all.Results[0].Layout.GBS; got != want {
+			t.Errorf("%s GPUs: eval takes %d sequences, search %d", gpus, got, want)
+		}
+	}
+}

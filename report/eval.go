@@ -100,9 +100,12 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 		}
 	}
 	if unsetBatch && published == "" {
-		facts = append(facts, Fact{"", "global batch not given; using " + BatchDepth(s)})
-		if tokens, _ := s.PublishedTokens(s.GPUs); tokens == 0 {
-			usual := search.UnsetGBS(s, []int{s.GPUs}, s.Seq)
+		depth, usual := BatchDepth(s), search.UnsetGBS(s, []int{s.GPUs}, s.Seq)
+		if s.Frozen() {
+			depth = search.UsualBatch(s, usual, s.Seq)
+		}
+		facts = append(facts, Fact{"", "global batch not given; using " + depth})
+		if tokens, _ := s.PublishedTokens(s.GPUs); tokens == 0 && !s.Frozen() {
 			facts = append(facts, Fact{"", fmt.Sprintf("(search uses %s by default: --gbs %d)",
 				search.UsualBatch(s, usual, s.Seq), usual)})
 		}

@@ -167,6 +167,9 @@ func (o *Search) defaultWords() string {
 	case slices.Max(sp.Seq) >= 2*search.TargetTokens:
 		return "using one sequence, which has more tokens than the default, " + usual
 	}
+	if o.Query.Setup.Frozen() { // eval takes it too
+		return "using " + usual
+	}
 	least := ""
 	if o.Query.Given(knob.MBS) { // a micro-batch may be more than that
 		least = "at least "

@@ -80,8 +80,13 @@ func (d *Draft) follow(s *Setup) {
 }
 
 // followBatch gives a setup as many micro-batches as the global batch of the nearest published run
-// takes, in tokens where the sequence is another; of a run on far fewer GPUs not fewer than it has.
+// takes, in tokens where the sequence is another; of a run on far fewer GPUs not fewer than it has. Adapters
+// have a batch of their own, as search takes it.
 func (s *Setup) followBatch() {
+	if s.Frozen() {
+		s.MicroBatches = min(max(1, TunedBatch(s.GPUs)/product(s.MBS, s.DP)), MaxMicroBatches)
+		return
+	}
 	tokens, r := s.PublishedTokens(s.GPUs)
 	if tokens == 0 {
 		return

@@ -230,7 +230,7 @@ func (q *Query) gbs(gpus []int, seq int) int {
 		}
 	}
 	if gbs%factor != 0 {
-		gbs = min(factor*dividing(gpus, max(gbs/factor, 1)), layout.MaxGBS/factor*factor)
+		gbs = min(factor*knob.DividingBatch(gpus, max(gbs/factor, 1)), layout.MaxGBS/factor*factor)
 	}
 	return gbs
 }

@@ -169,7 +169,8 @@ func (v *View) guideStatus(in *screen.Context) string {
 	switch {
 	case o == nil:
 		return ""
-	case v.guide.at == batchStage && o.note == usualBatch(in.Setup) && (o.found || !o.done):
+	case v.guide.at == batchStage && o.note == usualBatch(in.Setup) && (o.found || !o.done) &&
+		!in.Setup.Frozen():
 		return fmt.Sprintf("%s: default batch of search; the default of eval is %d %s", o.name,
 			knob.DefaultBatchDepth, knob.BatchDepthUnit)
 	case !o.done:
