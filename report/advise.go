@@ -6,8 +6,12 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
@@ -261,8 +265,8 @@ func (a *Advice) steps() Section {
 			bar = a.Tornado.Bars[i]
 		}
 		fastest, slowest := k.Ends()
-		t.add(Word(string(k.ID)), Word(k.Current), Word(endWords(&k, fastest)), picture(bar),
-			Word(endWords(&k, slowest)), Word(bestWords(best, k.Current)))
+		t.add(Word(string(k.ID)), Word(briefValue(k.ID, k.Current)), Word(endWords(&k, fastest)),
+			picture(bar), Word(endWords(&k, slowest)), Word(bestWords(k.ID, best, k.Current)))
 	}
 	out := Section{
 		Heading: "Each knob alone",
@@ -312,13 +316,21 @@ func endWords(k *advise.Knob, v *advise.Value) string {
 	return text
 }
 
+// briefValue returns the value that a knob has, which the lines above say in full, for a narrow column.
+func briefValue(id knob.ID, text string) string {
+	if id == knob.Recompute {
+		text = recipe.BriefRecompute(text)
+	}
+	return ansi.Truncate(text, narrow, "...")
+}
+
 // bestWords returns the best fitting value of a knob, with its expected step.
-func bestWords(best *advise.Value, now string) string {
+func bestWords(id knob.ID, best *advise.Value, now string) string {
 	switch {
 	case best == nil:
 		return "none"
 	case best.Text == now:
-		return best.Text + " (now)"
+		return briefValue(id, now) + " (now)"
 	case best.Refused:
 		return best.Text + ", " + figure.FineSeconds(best.Expected) + " !"
 	default:

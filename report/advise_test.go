@@ -46,3 +46,31 @@ func TestKnobsHaveExpectedSteps(t *testing.T) {
 		}
 	}
 }
+
+// TestKnobsAreBrief: a long value that a knob has does not widen the table of knobs; one that it may take
+// stands in full.
+func TestKnobsAreBrief(t *testing.T) {
+	knobs := []advise.Knob{
+		{ID: "recompute", Current: "modules:norm,moe-act", Now: advise.Value{Text: "modules:norm,moe-act"}},
+		{ID: "split", Current: strings.Repeat("2,", 30) + "1", Values: []advise.Value{
+			{Text: strings.Repeat("2,", 29) + "3", Expected: 1, Fits: true},
+		}},
+	}
+	knobs[0].Now.Fits = true
+	a := Advice{Advice: &advise.Advice{Report: engine.Report{Time: &engine.Time{Step: 2}}, Knobs: knobs}}
+	section := a.steps()
+	rows := section.Blocks[0].(*Table).Rows
+	for _, c := range []struct {
+		row, column int
+		want        string
+	}{
+		{0, 1, "norm+moe-act"},
+		{0, 5, "norm+moe-act (now)"},
+		{1, 1, "2,2,2,2,2,2,2..."},
+		{1, 5, knobs[1].Values[0].Text + ", 1.000 s"},
+	} {
+		if got := rows[c.row][c.column].Text; got != c.want {
+			t.Errorf("row %d, column %d: %q, want %q", c.row, c.column, got, c.want)
+		}
+	}
+}

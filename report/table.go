@@ -61,9 +61,12 @@ func Cells(values ...any) []Cell {
 	return row
 }
 
+// narrow is how wide a column of values is that gives way, in cells.
+const narrow = 16
+
 // within returns the table in the width that text may take.
 func (t *Table) within() *Table {
-	const gap, narrow = 2, 16
+	const gap = 2
 	widths, total := make([]int, len(t.Head)), 0
 	for j, head := range t.Head {
 		widths[j] = ansi.StringWidth(head)
