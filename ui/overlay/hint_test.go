@@ -100,3 +100,18 @@ func TestColumnsAreAsWideAsWhatIsInSight(t *testing.T) {
 		t.Errorf("the title is cut:\n%s", text)
 	}
 }
+
+// TestTitleHasWhatAValueLeaves: a long value further down takes no room from a title whose own is short.
+func TestTitleHasWhatAValueLeaves(t *testing.T) {
+	const title = "Error of step time that nine of ten published runs stay within"
+	items := []Item{
+		{Title: title, Fields: []string{"41 %"}},
+		{Title: "traffic", Fields: []string{"123,456,789,012 tokens"}},
+	}
+	p := NewPicker("FIGURES", "", items, 0)
+	p.Resize(80, 24)
+	if text := ansi.Strip(strings.Join(p.Render(theme(t, colorprofile.ASCII), widget.NewGlyphs(true)).Lines,
+		"\n")); !strings.Contains(text, title+" ") || !strings.Contains(text, "41 %") {
+		t.Errorf("the title is cut:\n%s", text)
+	}
+}

@@ -353,7 +353,11 @@ func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int, seen *Pick
 	}
 	l.To(2)
 	c := seen.columns(l.Left() - 1)
-	p.putMatched(l, item.Title, g.Ellipsis, 0, m.letters, title, hit, 2+c.title)
+	end := 2 + c.title
+	if c.name == 0 && len(c.fields) == 1 && len(item.Fields) == 1 && !item.Prose {
+		end += max(c.fields[0]-widget.Width(item.Fields[0]), 0) // what a shorter value leaves
+	}
+	p.putMatched(l, item.Title, g.Ellipsis, 0, m.letters, title, hit, end)
 	at := 2 + c.title + apart
 	if c.name > 0 {
 		l.To(at)
