@@ -35,7 +35,7 @@ func (v *View) Status(in *screen.Context) string {
 	name, text := v.explain(&s, w < 120)
 	if widget.Width(name)+2+widget.Width(text) > w {
 		const more = "  enter: all"
-		text = widget.Cut(text, w-widget.Width(name)-2-len(more)) + more
+		text = in.Cut(text, w-widget.Width(name)-2-len(more)) + more
 	}
 	return line.Put(in.Paint(themes.Strong), name).Gap(2).Put(in.Paint(themes.Text), text).String()
 }

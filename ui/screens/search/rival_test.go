@@ -71,6 +71,10 @@ func TestFirstForMargin(t *testing.T) {
 				t.Errorf("%s, first for its margin %v: %s", where, first, text)
 			}
 		}
+		if text := v.rowStatus(at, &v.answer.rows[0], 80); strings.Contains(text,
+			find.MarginBrief) != first {
+			t.Errorf("where there is no room for the rule: %q", text)
+		}
 		if text := v.rowStatus(at, &v.answer.rows[1], 400); strings.Contains(text, find.MarginRule) {
 			t.Error("of rank 2:", text)
 		}

@@ -8,6 +8,7 @@ import (
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
+	"meshscope/ui/widget"
 )
 
 // Status says the whole layout under the cursor, or what a knob does.
@@ -50,7 +51,8 @@ func (v *View) Status(in *screen.Context) string {
 func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 	text := v.besideOwn(in, r)
 	if r.rank == 1 && v.answer.forMargin {
-		text += find.MarginRule + "; "
+		const end = "; "
+		text += in.Longest(w-widget.Width(text+end), find.MarginRule, find.MarginBrief) + end
 	}
 	if words := r.room.doubt(in.Glyphs.PlusMinus); words != "" {
 		text += words + "; "
