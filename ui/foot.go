@@ -79,7 +79,7 @@ func (m *Model) urgent(f *footer) {
 	case typing != nil:
 		p, _ := knob.Find(typing.Knob)
 		text, _ := typing.Text()
-		f.say(themes.Text, "", state.Preview(&p, text), f.h-1)
+		f.say(themes.Text, "", state.Preview(&m.state.Setup, &p, text), f.h-1)
 	case m.state.Note.Tone != state.Plain && (!m.noticing() || !m.refused()):
 		m.note(f)
 	case m.noticing(): // under what is wrong with the setup that was opened

@@ -60,7 +60,7 @@ func (m *Model) screenStatus(in *screen.Context, w int) string {
 		p, _ := knob.Find(typing.Knob)
 		text, _ := typing.Text()
 		return l.Put(t.Paint(themes.Text),
-			widget.CutText(state.Preview(&p, text), w, m.look.glyphs.Ellipsis)).String()
+			widget.CutText(state.Preview(&m.state.Setup, &p, text), w, m.look.glyphs.Ellipsis)).String()
 	case len(errs) > 0 && m.viewsIllegal():
 		return l.Put(t.Paint(themes.Muted), m.screen().Status(in.At(w, 1))).String()
 	case len(errs) > 0 && !m.legal.report.Legal:

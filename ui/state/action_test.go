@@ -192,9 +192,37 @@ func TestNumbers(t *testing.T) {
 // while it is.
 func TestAllowed(t *testing.T) {
 	p, _ := knob.Find("tp")
+	of := presets.DefaultSetup()
 	for _, typed := range []string{"", "12", "x"} {
-		if got := Preview(&p, typed); got != "TP: a whole number from 1 to 1,048,576" {
+		if got := Preview(&of, &p, typed); got != "TP: a whole number from 1 to 1,048,576" {
 			t.Errorf("after %q: %s", typed, got)
+		}
+	}
+}
+
+// TestPreviewReads: what is shown while a value is typed is what enter takes, a batch in tokens too, and
+// both readings of what enter refuses to guess.
+func TestPreviewReads(t *testing.T) {
+	of := presets.DefaultSetup()
+	of.Seq = 8192
+	for _, c := range []struct {
+		knob        knob.ID
+		typed, want string
+	}{
+		{knob.GBS, "8Mtok", "8Mtok = 1,024"},
+		{knob.GBS, "4M", `global batch: "4M" can be 4Mtok, which is tokens, or 4194304, which is ` +
+			"sequences; nearest 4Mtok"},
+		{knob.GBS, "8M", `global batch: "8M" can be 8Mtok, which is tokens, or 8388608, which is ` +
+			"sequences; nearest 8Mtok"},
+		{knob.GBS, "8Mt", "global batch: a whole number from 1 to 1,099,511,627,776"},
+		{knob.Seq, "4k", "4k = 4,096"},
+		{knob.Seq, "1.024", `sequence: "1.024" can be 1024 if the point groups digits; 1.024 is no whole ` +
+			"number; nearest 1024"},
+		{knob.Nodes, "1k", "1k = 1,024"},
+	} {
+		p, _ := knob.Find(c.knob)
+		if got := Preview(&of, &p, c.typed); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.knob, c.typed, got, c.want)
 		}
 	}
 }

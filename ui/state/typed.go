@@ -25,7 +25,8 @@ func Typed(s *State, id knob.ID, text string) (Action, error) {
 			"and with meshscope before them they give a setup")
 	}
 	if most := 40; strings.Contains(text, "\n") || utf8.RuneCountInString(text) > most {
-		return Action{}, errors.New("no share string, command line, file or value; " + Preview(&p, ""))
+		return Action{}, errors.New("no share string, command line, file or value; " +
+			Preview(&s.Setup, &p, ""))
 	}
 	means := meant(&p, text)
 	if _, err := knob.Turn(s.Setup, id, means, s.Locks); err != nil {
@@ -87,8 +88,9 @@ func sentence(err error) string {
 	return text
 }
 
-// Preview says what typed text would mean, while it is typed.
-func Preview(p *knob.Knob, text string) string {
+// Preview says what text that is typed for a knob of a setup would mean, or both readings where it can
+// mean two.
+func Preview(s *engine.Setup, p *knob.Knob, text string) string {
 	allowed := p.Label + ": " + p.Allowed()
 	if p.Kind == knob.Number {
 		allowed = fmt.Sprintf("%s: a whole number from %s to %s", p.Label, figure.Comma(p.Min),
@@ -98,10 +100,15 @@ func Preview(p *knob.Knob, text string) string {
 		return allowed
 	}
 	text = strings.TrimSpace(text) // a paste may end in a blank
-	if n, err := p.ParseInt(text); p.Kind == knob.Number && err == nil && strconv.Itoa(n) != text {
+	means := meant(p, text)
+	to, err := p.Set(*s, means)
+	if bad, ok := errors.AsType[*knob.ValueError](err); ok && bad.Open {
+		return sentence(err)
+	}
+	if n, ok := p.Value(&to).(int); ok && p.Kind == knob.Number && err == nil && strconv.Itoa(n) != text {
 		return fmt.Sprintf("%s = %s", text, figure.Comma(n))
 	}
-	if means := meant(p, text); means != text && p.Kind != knob.Number {
+	if means != text && p.Kind != knob.Number {
 		return fmt.Sprintf("%s = %s; %s", text, means, allowed)
 	}
 	return allowed
