@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/search"
 	"meshscope/launch"
 	"meshscope/report/figure"
@@ -72,6 +73,9 @@ func (m *Model) again(a state.Action) tea.Cmd {
 	at := m.state
 	if a.Setup != nil {
 		at.Setup, at.Fixed = *a.Setup, *a.Fixed
+	}
+	if a.Cluster != nil && a.Cluster.Node() != at.Setup.Cluster.Node() && at.Fixed.Has(knob.Nodes) {
+		at.Fixed = at.Fixed.Without(knob.Nodes).With(knob.GPUs) // which stay, in nodes of another size
 	}
 	draft, note := state.Again(&at, a)
 	at.Fixed = at.Fixed.With(a.ID)

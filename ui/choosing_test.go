@@ -208,6 +208,27 @@ func TestFixedStays(t *testing.T) {
 	}
 }
 
+// TestFixedNodesAreGPUs: on a machine with nodes of another size the GPUs stay, and they are what is named as
+// fixed; on one with nodes as large the nodes are.
+func TestFixedNodesAreGPUs(t *testing.T) {
+	for id, want := range map[string]string{"gb200-nvl72": "fixed: GPUs 48", "dgx-b200": "fixed: nodes 6"} {
+		cluster, err := presets.Default().Cluster(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := sample(t, 120, 36, func(o *Options) {
+			o.find = func(b *search.Begun, _ context.Context, _ int) (engine.Setup, *search.Chosen, error) {
+				return b.Setup, &search.Chosen{Layouts: 7, Found: true, Own: "--tp 1"}, nil
+			}
+		})
+		m.do(state.Action{Verb: state.SetKnob, ID: knob.Nodes, Text: "6"})
+		finishAll(m, m.do(state.Action{Verb: state.UseCluster, Cluster: &cluster}))
+		if note := m.state.Note.Text; m.state.Setup.GPUs != 48 || !strings.Contains(note, want) {
+			t.Errorf("%s: %d GPUs, note %q, want %q", id, m.state.Setup.GPUs, note, want)
+		}
+	}
+}
+
 // TestSaysWhatAnotherModelChanges: after another model the line names the batch, the sequence and the
 // precision that came with it before the layout, and how many changes have no room.
 func TestSaysWhatAnotherModelChanges(t *testing.T) {
