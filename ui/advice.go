@@ -3,8 +3,8 @@ package ui
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -146,10 +146,19 @@ func adviceTables(a *advise.Advice) []report.Table {
 	return []report.Table{terms, limits, moves, knobs, rules}
 }
 
+// decisionPage is an open decision, and what was asked to be written of it.
+type decisionPage struct {
+	*overlay.Page
+
+	of    *report.Decision
+	wrote map[report.Format]string // into which file; empty: it is being written
+	asked []report.Format          // while the search ran: written once it has ended
+}
+
 // decidedMsg brings the alternatives of a decision to its page.
 type decidedMsg struct {
-	page        *overlay.Page
-	into, found *report.Decision
+	page  *decisionPage
+	found *report.Decision
 }
 
 // decision opens the page about the current setup; its alternatives follow when they are found.
@@ -171,15 +180,22 @@ func (m *Model) decision() overlay.Action {
 		}
 	}
 	finish(d)
-	page := overlay.NewPage("DECISION", d.Document())
-	page.Stop, page.PlusMinus = stop, m.look.glyphs.PlusMinus
+	page := &decisionPage{
+		Page: overlay.NewPage("DECISION", d.Document()), of: d,
+		wrote: map[report.Format]string{},
+	}
+	page.PlusMinus = m.look.glyphs.PlusMinus
+	page.Stop = func() {
+		if len(page.asked) == 0 {
+			stop()
+		}
+	}
 	page.Hint = overlay.Hint(m.look.glyphs, m.shown("x", "export")+" HTML page", "M Markdown",
 		m.shown("y", "copy")+" copies the command", "esc closes")
-	wrote := map[string]string{} // what was written, and into which file
 	write := func(name string, f report.Format) overlay.Bound {
 		return overlay.Bound{
 			Key:    key.NewBinding(key.WithKeys(name)),
-			Action: later(func() tea.Cmd { return m.saveDecision(f, d, page, wrote) }),
+			Action: later(func() tea.Cmd { return m.saveDecision(f, page) }),
 		}
 	}
 	page.Keys = []overlay.Bound{
@@ -188,7 +204,7 @@ func (m *Model) decision() overlay.Action {
 		{Key: m.binding("copy"), Action: closing(state.Action{Verb: state.Copy})},
 	}
 	fixed := m.state.Fixed
-	return overlay.Sequence{overlay.Push{ID: overlay.ReportID, Overlay: page}, m.guard(func() tea.Msg {
+	return overlay.Sequence{overlay.Push{ID: overlay.ReportID, Overlay: page.Page}, m.guard(func() tea.Msg {
 		defer stop()
 		defer m.options.takeTurn(ctx)()
 		full := report.Decide(ctx, d.Setup, d.Report, space, 1)
@@ -198,35 +214,45 @@ func (m *Model) decision() overlay.Action {
 		}
 		finish(full)
 		full.Prices = advise.Prices(&full.Setup, &full.Report, fixed, launch.AcceptsFrom(&full.Setup), nil)
-		return decidedMsg{page, d, full}
+		return decidedMsg{page, full}
 	})}
 }
 
-// takeDecision puts the alternatives into the page that waits for them.
-func (m *Model) takeDecision(msg decidedMsg) {
-	*msg.into = *msg.found
-	msg.page.Take(msg.into.Document())
+// takeDecision puts the alternatives into the page that waits for them, and writes what waits for them.
+func (m *Model) takeDecision(msg decidedMsg) tea.Cmd {
+	page := msg.page
+	*page.of = *msg.found
+	page.Take(page.of.Document())
+	var cmds []tea.Cmd
+	for _, f := range page.asked {
+		cmds = append(cmds, m.saveDecision(f, page))
+	}
+	return tea.Batch(cmds...)
 }
 
-// saveDecision writes the page to a file, once as it is, and says so on the page.
-func (m *Model) saveDecision(f report.Format, d *report.Decision, page *overlay.Page,
-	wrote map[string]string,
-) tea.Cmd {
-	answer, what := *d, fmt.Sprint(f, d.Searching)
-	if before, again := wrote[what]; again {
-		page.Said = cmp.Or(strings.Replace(before, "wrote ", "already wrote ", 1),
-			"writing"+m.look.glyphs.Ellipsis)
+// saveDecision writes the whole page to a file, once, and says so on the page.
+func (m *Model) saveDecision(f report.Format, page *decisionPage) tea.Cmd {
+	writing := "writing" + m.look.glyphs.Ellipsis
+	if before, again := page.wrote[f]; again {
+		page.Said = cmp.Or(strings.Replace(before, "wrote ", "already wrote ", 1), writing)
 		return nil
 	}
+	answer := *page.of
 	save := m.save("meshscope-decision-"+report.SetupName(&answer.Setup), f.Extension(),
 		func(to io.Writer) error {
 			return report.Write(to, f, answer.Answer())
 		})
-	if m.options.Save == nil {
+	switch {
+	case m.options.Save == nil:
 		page.Said = noFiles
 		return save
+	case answer.Searching:
+		if page.Said = "writes the page once the search has ended"; !slices.Contains(page.asked, f) {
+			page.asked = append(page.asked, f)
+		}
+		return nil
 	}
-	wrote[what], page.Said = "", "writing"+m.look.glyphs.Ellipsis
+	page.wrote[f], page.Said = "", writing
 	return func() tea.Msg {
 		msg := save()
 		said, ok := msg.(state.Action)
@@ -235,9 +261,9 @@ func (m *Model) saveDecision(f report.Format, d *report.Decision, page *overlay.
 		}
 		return filedMsg{said, func() {
 			if page.Said = said.Text; said.Tone == state.Trouble {
-				delete(wrote, what)
+				delete(page.wrote, f)
 			} else {
-				wrote[what] = said.Text
+				page.wrote[f] = said.Text
 			}
 		}}
 	}

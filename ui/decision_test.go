@@ -58,3 +58,46 @@ func TestDecisionPage(t *testing.T) {
 		}
 	}
 }
+
+// TestDecisionWaits: x while the search runs writes one page, the whole one, when it has ended, also where
+// the page was closed meanwhile; without x a closed page writes nothing.
+func TestDecisionWaits(t *testing.T) {
+	for _, typed := range [][]string{{"x", "x"}, {"x", "esc"}, {"esc"}} {
+		var written []string
+		m := sample(t, 120, 36, func(o *Options) {
+			o.Evaluate = engine.Evaluate
+			o.Setup = setupOf(t, "llama3.1-8b", "dgx-h100",
+				knob.Given{knob.GPUs: 8, knob.TP: 2, knob.GBS: 64})
+			o.Save = func(name, extension string, write func(io.Writer) error) (string, error) {
+				var b strings.Builder
+				err := write(&b)
+				written = append(written, b.String())
+				return name + extension, err
+			}
+		})
+		search := m.do(state.Action{Verb: state.Open, Overlay: overlay.ReportID})
+		for _, name := range typed {
+			finishAll(m, m.handleKey(press(name)))
+			if text := screenText(m); name == "x" && !strings.Contains(text, "once the search has ended") {
+				t.Errorf("%v: x says nothing of waiting:\n%s", typed, text)
+			}
+		}
+		if len(written) > 0 {
+			t.Errorf("%v: written before the search has ended", typed)
+		}
+		finishAll(m, search)
+		want := len(typed) - 1
+		if len(written) != min(want, 1) {
+			t.Errorf("%v: %d files", typed, len(written))
+			continue
+		}
+		for _, page := range written {
+			if strings.Contains(page, "Searching for other layouts") {
+				t.Errorf("%v: the page is not whole", typed)
+			}
+		}
+		if text := screenText(m); want > 0 && !strings.Contains(text, "wrote meshscope-decision-") {
+			t.Errorf("%v: not said:\n%s", typed, text)
+		}
+	}
+}

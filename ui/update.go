@@ -95,8 +95,7 @@ func (m *Model) update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		msg.tell()
 		return m, m.do(msg.said)
 	case decidedMsg:
-		m.takeDecision(msg)
-		return m, nil
+		return m, m.takeDecision(msg)
 	case tickMsg:
 		return m, m.ticked()
 	case state.Action:
