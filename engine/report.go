@@ -125,8 +125,7 @@ type Time struct {
 	Share     float64       `json:"bubble_share"` // of the step: OfBubble
 	Exposed   units.Seconds `json:"exposed_communication_seconds"`
 	Optimizer units.Seconds `json:"optimizer_seconds"`
-	// Offload is what copies to and from host memory and drives add, in micro-batches and for the update;
-	// those of paged optimizers are in Optimizer.
+	// Offload is what copies to and from host memory and drives add, in micro-batches and for the update.
 	Offload  units.Seconds `json:"offload_seconds,omitempty"`
 	Evidence               // of Step
 }

@@ -49,6 +49,13 @@ func (t *timing) communication(on onRank, links step.Links, data step.DataParall
 	case s.OffloadLayers > 0 || s.Offload == recipe.OffloadEverything:
 		what = "weights, activations to the host and back"
 	}
+	if s.Optimizer.States().Paged {
+		if s.Offload == recipe.OffloadActivations {
+			what = "moments, " + what
+		} else {
+			what = "moments to the host and back"
+		}
+	}
 	add("host", what, one, links.Host)
 	add("drives", "states, weights to drives and back", one, links.Drives)
 	gradients := "reduce-scatter + all-gather"

@@ -82,6 +82,33 @@ func TestOptimizerTemporaries(t *testing.T) {
 	}
 }
 
+// TestPagedMoments: moments in unified memory come over the link to the host and go back in each update, and
+// nothing runs meanwhile: twice two of 4 bytes or of one, of all parameters but those of norms, which are too
+// small. They are the part offload of a step, and each GPU has a row of them.
+func TestPagedMoments(t *testing.T) {
+	const paged, link = 8030261248. - 65*4096, 55e9 // measured
+	for o, bytes := range map[recipe.Optimizer]float64{
+		recipe.AdamPaged: 16 * paged, recipe.AdamPaged8Bit: 4 * paged, recipe.Adam8Bit: 0,
+	} {
+		s, r := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{
+			knob.GPUs: 1, knob.Calibration: recipe.PyTorch, knob.ZeRO: 0, knob.Optimizer: o, knob.Seq: 512,
+			knob.WeightDtype: recipe.WeightsBF16,
+		})
+		row := engine.Communication{Operation: "moments to the host and back"}
+		for _, c := range r.Communication {
+			if c.Copies() {
+				row = c
+			}
+		}
+		near(t, string(o)+": bytes", float64(row.Bytes), bytes, 1e-9)
+		near(t, string(o)+": offload", float64(r.Time.Offload), bytes/link, 1e-9)
+		if row.Exposed != r.Time.Offload || row.Operation != "moments to the host and back" {
+			t.Errorf("%s: %+v", o, row)
+		}
+		agrees(t, s)
+	}
+}
+
 // TestOptimizersRefused: what a stack cannot run is refused by name, with what it can.
 func TestOptimizersRefused(t *testing.T) {
 	refusals(t, map[string]knob.Given{

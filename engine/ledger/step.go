@@ -32,9 +32,11 @@ type Result struct {
 	Optimizer, Step          float64
 	Recomputed               float64 // contained in Backward
 	// Copies are contained in Forward, Backward and Recomputed.
-	Copies      [3]Copies
-	Matrices    int // that the update gathers, and their bytes
-	MatrixBytes int64
+	Copies [3]Copies
+	// UpdateCopies are contained in Optimizer.
+	UpdateCopies Copies
+	Matrices     int // that the update gathers, and their bytes
+	MatrixBytes  int64
 }
 
 // training is a model that trains in one way.
@@ -80,6 +82,7 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 		t.at = Moment{Step: step}
 		t.recomputed, t.copiedAgain = 0, Copies{}
 		phases, times, copies := t.step()
+		res.UpdateCopies = copies[2]
 		if step == 0 {
 			res.First, res.FirstMoment = phases, t.peakAt
 		}
@@ -95,7 +98,7 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 }
 
 // step runs one.
-func (t *training) step() (m Phases, times [4]float64, copies [2]Copies) {
+func (t *training) step() (m Phases, times [4]float64, copies [3]Copies) {
 	t.pool.peak = t.pool.now
 	t.roseAt, t.roseAlive = t.at, t.alive
 	m.Start = t.pool.now
@@ -154,10 +157,11 @@ func (t *training) step() (m Phases, times [4]float64, copies [2]Copies) {
 	}
 	m.AfterBackward, m.PeakBackward = t.pool.now, peak()
 	t.begin(Update, 0)
-	begin := t.clock.mark()
+	begin, copied := t.clock.mark(), t.clock.copies
 	t.update()
 	m.AfterOptimizer, m.PeakOptimizer = t.pool.now, peak()
 	times[2] = t.clock.gpu - begin
+	copies[2] = t.clock.copies.Plus(copied, -1)
 	times[3] = times[0] + times[1] + times[2]
 	return m, times, copies
 }

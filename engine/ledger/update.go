@@ -126,7 +126,9 @@ func (t *training) narrow(p *trainable) bool {
 }
 
 // optimizerTime adds clipping and the update, which memory limits: weights and moments are read and written,
-// gradients read. Moments in unified memory are assumed to come from the host and to go back.
+// gradients read. Moments in unified memory are assumed to come from the host and to go back: those of one
+// tensor after the other are fetched, updated and waited for (bitsandbytes, optim/optimizer.py:
+// Optimizer8bit.step), while those of tensors before it make room.
 func (t *training) optimizerTime(elements int64) {
 	r, n, P := t.rates, float64(len(t.trained)), float64(elements)
 	e := t.trained[0].e
@@ -170,7 +172,7 @@ func (t *training) optimizerTime(elements int64) {
 	}
 	t.clock.host += float64(launches) * r.HostForward
 	if paged > 0 {
-		update = max(update, paged/r.HostLink)
+		update += t.hostCopy(int64(paged))
 	}
 	if states.BitsAndBytes { // a kernel a tensor
 		t.clock.host += n * r.HostForward

@@ -220,6 +220,8 @@ type StepTimes struct {
 
 	// Copies to and from host memory and drives: in forward, backward, recomputation; in none of the times.
 	Copies [3]ledger.Copies
+	// UpdateCopies are those of the update, not in Optimizer.
+	UpdateCopies ledger.Copies
 
 	// shares of the parameters whose gradients travel, and of their 16-bit bytes that are gathered
 	Trained, Gathered float64
@@ -257,7 +259,8 @@ func Times(in *Input, stack Stack) *StepTimes {
 		Forward:   units.Seconds(res.Forward-forward.Seconds()) * each,
 		Backward:  units.Seconds(res.Backward-res.Recomputed-backward.Seconds()) * each,
 		Recompute: units.Seconds(res.Recomputed-again.Seconds()) * each,
-		Optimizer: units.Seconds(res.Optimizer), Copies: [...]ledger.Copies{
+		Optimizer: units.Seconds(res.Optimizer - res.UpdateCopies.Seconds()), UpdateCopies: res.UpdateCopies,
+		Copies: [...]ledger.Copies{
 			ledger.Copies{}.Plus(forward, float64(each)), ledger.Copies{}.Plus(backward, float64(each)),
 			ledger.Copies{}.Plus(again, float64(each)),
 		},

@@ -65,16 +65,17 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) Update {
 			record.In("host_time_per_parameter", soft.HostUpdate), record.In("GPUs_of_a_node", gpus),
 		}
 	}
+	factor := rec.Named("factor_of_the_stack", soft.Factor)
 	if in.Offload.Optimizer() {
 		t = rec.Named("host_time_per_parameter",
 			float64(soft.HostUpdate)).Times(rec.Named("GPUs_of_a_node", float64(gpus)).Times(mine))
 		moved := rec.Named("bytes_over_PCIe", bytes).Times(mine)
 		out.Copies.Host = copies(in, rank, "host", moved, moved.Over(rec.Named("PCIe",
-			float64(in.Machine.Cluster.GPU.Host()))), operands)
+			float64(in.Machine.Cluster.GPU.Host()))).Times(factor), operands)
 	}
 	if in.Offload.NVMe() {
 		moved, t := drives(in, gpus, mine)
-		out.Copies.Drives = copies(in, rank, "drives", moved, t, operands)
+		out.Copies.Drives = copies(in, rank, "drives", moved, t.Times(factor), operands)
 	}
 	if in.Precision == recipe.NVFP4 { // Transformer Engine keeps the 4-bit weights for all micro-batches
 		t = t.Plus(
@@ -83,14 +84,20 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) Update {
 			),
 		)
 	}
-	t = t.Plus(rec.Named("host_time_per_step", float64(soft.HostStep))).
-		Times(rec.Named("factor_of_the_stack", soft.Factor))
+	t = t.Plus(rec.Named("host_time_per_step", float64(soft.HostStep))).Times(factor)
 	if k := in.Known; k != nil && !in.Offload.Optimizer() {
 		t = rec.Named("update_of_the_ledger", float64(k.Optimizer))
 		rec.Given(record.InUnit(record.Seconds, "update_of_the_ledger", float64(k.Optimizer)))
 		if gathers := updateGathers(in); gathers > 0 {
 			t = t.Plus(rec.Named("gathers_of_the_update", gathers))
 			rec.Given(record.InUnit(record.Seconds, "gathers_of_the_update", gathers))
+		}
+		if c := k.UpdateCopies.Host; c.Bytes > 0 {
+			out.Copies.Host = copies(in, rank, "host", rec.Named("bytes_of_the_ledger", c.Bytes),
+				rec.Named("copies_of_the_ledger", c.Seconds), []record.Operand{
+					record.InUnit(record.Traffic, "bytes_of_the_ledger", c.Bytes),
+					record.InUnit(record.Seconds, "copies_of_the_ledger", c.Seconds),
+				})
 		}
 	}
 	if rec.On() {
@@ -112,7 +119,6 @@ func OptimizerTime(in *Input, rank int, p memory.Parameters) Update {
 
 // copies returns what an update moves between a GPU and another memory, in so long.
 func copies(in *Input, rank int, dimension string, bytes, t record.Num, operands []record.Operand) Traffic {
-	t = t.Times(in.Record.Named("factor_of_the_stack", in.Machine.Software.Factor))
 	if rec := in.Record; rec.On() && bytes.V > 0 {
 		at := rec.At("time.offload."+dimension, "rank", rank)
 		words := fmt.Sprintf("the update's copies of rank %d, %s", rank, dimension)
@@ -124,8 +130,9 @@ func copies(in *Input, rank int, dimension string, bytes, t record.Num, operands
 			at.Figure(record.Entry{
 				ID: f.id, Name: f.id + " of " + words, Symbol: f.id + " of " + words, Unit: f.unit,
 				Formula: f.of.Text(), Value: f.of.V,
-				Source: "gradients and updated weights over the link to the host; states and gradients " +
-					"from drives and back, of all GPUs of the node",
+				Source: "gradients and updated weights over the link to the host, or paged moments from it " +
+					"and back (bitsandbytes, optim/optimizer.py: step); states and gradients from drives " +
+					"and back, of all GPUs of the node",
 			}, operands...)
 		}
 	}
