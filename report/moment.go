@@ -25,6 +25,7 @@ type PeakMoment struct {
 	since  units.Seconds // the same since the first step began
 	ledger string        // the words of a ledger; empty: there is none
 	fit    string        // whether the steps fit, where the first differs from the later ones
+	late   string        // what the total of MEMORY has beyond the peaks
 }
 
 // MomentOfPeak finds when a setup with a report is fullest; nil where it fits with its error band, or
@@ -53,6 +54,7 @@ func MomentOfPeak(s *engine.Setup, r *engine.Report) *PeakMoment {
 	if words, alike := FitOverSteps(most, over.Usable, r.Memory.ErrorBand); !alike {
 		out.fit = words + ": "
 	}
+	out.late, _ = LateGradients(r.Memory.Ranks[out.Rank].Total, out.Peaks)
 	profile := &rank.Profiles[out.Step-1]
 	out.At = profile.Peak().At
 	out.since = out.At + units.Seconds(out.Step-1)*profile.Length()
@@ -70,7 +72,21 @@ func (m *PeakMoment) Words() string {
 	}
 	return m.fit +
 		fmt.Sprintf("rank %d peaks at %s in step 1, %s GiB from step 2 on; fullest at %s, step %d: %s",
-			m.Rank, figure.GiB(m.Peaks[0]), figure.GiB(m.Peaks[1]), figure.Seconds(m.since), m.Step, m.Does)
+			m.Rank, figure.GiB(m.Peaks[0]), figure.GiB(m.Peaks[1]), figure.Seconds(m.since), m.Step, m.Does) +
+		m.late
+}
+
+// LateGradients says, in full and in brief, how much more the total of a rank has than its peaks: gradients
+// that a stack makes only as the first backward ends, while the total counts them with all that is alive.
+func LateGradients(total units.Bytes, peaks [2]units.Bytes) (long, short string) {
+	const shown = units.GiB / 20 // less is not seen in figures with one decimal
+	late := total - max(peaks[0], peaks[1])
+	if late < shown {
+		return "", ""
+	}
+	return fmt.Sprintf("; its total counts %s GiB more, gradients that come as a backward ends",
+			figure.GiB(late)),
+		fmt.Sprintf(" (total %s more: late gradients)", figure.GiB(late))
 }
 
 // ledgerWords tells what a ledger knows of a rank: allocated, reserved and the driver's memory, and when.

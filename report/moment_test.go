@@ -1,10 +1,45 @@
 package report
 
 import (
+	"strings"
 	"testing"
 
+	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/units"
+	"meshscope/presets"
 )
+
+// TestLateGradients: where a stack makes gradients as a backward ends, what the total has beyond the peak of
+// the one micro-batch is said; with two micro-batches both are one figure.
+func TestLateGradients(t *testing.T) {
+	lib := presets.Default()
+	of, err := lib.Model("llama3.1-8b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := lib.Cluster("dgx-h100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for gbs, late := range map[int]string{8: "; its total counts 3.9 GiB more, gradients that come", 16: ""} {
+		s, err := knob.DraftOf(of, c, knob.Given{
+			knob.GPUs: 8, knob.ZeRO: 3, knob.GBS: gbs, knob.Seq: 8192, knob.Calibration: "torchtitan",
+		}).Resolve()
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := engine.Evaluate(s)
+		m := MomentOfPeak(&s, &r)
+		if m == nil {
+			t.Fatalf("%d sequences: no moment", gbs)
+		}
+		if words := m.Words(); (late == "") == strings.Contains(words, "; its total") ||
+			!strings.Contains(words, late) {
+			t.Errorf("%d sequences, total %.2f GiB: %s", gbs, r.Memory.Peak.GiB(), words)
+		}
+	}
+}
 
 // TestFitOverSteps: both steps are checked with the error band of the memory, as the whole is.
 func TestFitOverSteps(t *testing.T) {

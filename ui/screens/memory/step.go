@@ -297,13 +297,14 @@ func (v *View) verdictWords(in *screen.Context, rank int) (long, short string) {
 		gib(r.Peaks[1]))
 	words, _ := report.FitOverSteps(r.Peaks, over.Usable, m.ErrorBand)
 	switch own := engine.FitWithin(max(r.Peaks[0], r.Peaks[1]), over.Usable, m.ErrorBand); {
-	case own == m.OnGPU():
+	case own == m.OnGPU(), engine.FitWithin(m.Ranks[rank].Total, over.Usable, m.ErrorBand) == m.OnGPU():
 	case m.OnGPU() == engine.Over:
 		words += fmt.Sprintf(", but rank %d does not fit", over.PeakRank)
 	case m.OnGPU() == engine.Tight:
 		words += fmt.Sprintf(", but rank %d is tight", over.PeakRank)
 	}
-	return words + ": " + peaks, words + ": " + brief
+	late, more := report.LateGradients(m.Ranks[rank].Total, r.Peaks)
+	return words + ": " + peaks + late, words + ": " + brief + more
 }
 
 // milestones returns the levels of the rank under the cursor as training starts. They
