@@ -28,7 +28,12 @@ var (
 type carried struct {
 	port      float64
 	low, high float64
+	own       bool // the name is the rate itself, as words for a machine write it
 }
+
+// fastestPort is what a port of InfiniBand XDR or of 800 Gb/s Ethernet carries for a GPU, in Gb/s: no public
+// machine has a faster one.
+const fastestPort = 800
 
 // capacity reads the name of a link between nodes; ok is false for one that tells no rate. One plain port of
 // at most 100 Gb/s Ethernet serves a node; of faster ones and of InfiniBand each GPU may have its own.
@@ -40,7 +45,7 @@ func capacity(name string, gpus int) (c carried, ok bool) {
 			"XDR": 800,
 		}[strings.ToUpper(m[2])]
 		ports, _ := strconv.ParseFloat(m[1], 64) // of a node or of each GPU
-		return carried{c.port, c.port * max(ports, 1), c.port * max(ports, each, ports*each)}, true
+		return carried{c.port, c.port * max(ports, 1), c.port * max(ports, each, ports*each), false}, true
 	}
 	m := rateInName.FindStringSubmatch(name)
 	if plain := etherName.FindStringSubmatch(name); m == nil && plain != nil {
@@ -55,17 +60,17 @@ func capacity(name string, gpus int) (c carried, ok bool) {
 	ethernet := strings.EqualFold(m[3], "GbE") || strings.Contains(strings.ToLower(name), "ethernet")
 	switch of := strings.ToLower(m[4]); {
 	case strings.HasSuffix(of, "node"):
-		return carried{c.port, c.port, c.port}, true
+		return carried{c.port, c.port, c.port, true}, true
 	case strings.HasSuffix(of, "gpu"):
-		return carried{c.port, c.port * each, c.port * each}, true
+		return carried{c.port, c.port * each, c.port * each, true}, true
 	case of != "": // several a card: the name does not tell how many
 		return carried{}, false
 	case ports > 0:
-		return carried{c.port, c.port * ports, c.port * ports}, true
+		return carried{c.port, c.port * ports, c.port * ports, false}, true
 	case ethernet && c.port <= servesNode:
-		return carried{c.port, c.port, c.port}, true
+		return carried{c.port, c.port, c.port, false}, true
 	}
-	return carried{c.port, c.port, c.port * each}, true
+	return carried{c.port, c.port, c.port * each, false}, true
 }
 
 // Implausible says in a sentence that the link between nodes has a rate that its name does not, with what the
@@ -92,6 +97,10 @@ func (c *Cluster) Implausible() string {
 		return fmt.Sprintf("%s, less than half of what %s carries (%s per node); as each GPU's rate it is "+
 			"%s per GPU (gpu-bandwidth %sGB/s)",
 			has, c.Inter.Name, gbps(of.low), rate(node), plainRate(node/1e9))
+	case of.own && gpu > fastestPort*gigabit*above:
+		return fmt.Sprintf("%s, more than ports of %s for each GPU carry, the fastest of public machines "+
+			"(%s per node; b is bits, B is bytes)", has, gbps(fastestPort),
+			gbps(fastestPort*float64(c.Node())))
 	}
 	return ""
 }
