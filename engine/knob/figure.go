@@ -41,7 +41,7 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
 	}
 	if listOf(text) == aList {
-		return 0, k.noScalar(text, w.readings[0])
+		return 0, k.noScalar(text)
 	}
 	meant := w.meant(k.Large && size == 1)
 	inBounds := slices.DeleteFunc(slices.Clone(meant), func(reading string) bool {

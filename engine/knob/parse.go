@@ -40,11 +40,14 @@ func (k *Knob) ParseInt(text string) (int, error) {
 		}
 		return k.within(text, w.number(w.readings[1])*size) // 1.000 of what has no thousands
 	case len(fit) == 1 && listOf(text) == aList:
-		return 0, k.noScalar(text, fit[0])
+		return 0, k.noScalar(text)
 	case len(fit) == 1:
 		return k.within(text, w.number(fit[0])*size)
 	}
 	wrong, v := k.noWhole(text), w.number(meant[0])*size
+	if strings.HasSuffix(wrong.Allowed, listsElsewhere) { // 12,8 is not meant as 13
+		return 0, wrong
+	}
 	if w.unit != "" {
 		wrong.Allowed += fmt.Sprintf(" (k is 1,024 and M 1,048,576, so this is %s)",
 			strconv.FormatFloat(v, 'f', -1, 64))
@@ -58,7 +61,7 @@ func (k *Knob) noWhole(text string) *ValueError {
 	wrong := &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
 	if items, err := k.Items(text); k.searched &&
 		(strings.Contains(text, "..") || err == nil && len(items) > 1) {
-		wrong.Allowed += "; lists are for search and scan"
+		wrong.Allowed += listsElsewhere
 	}
 	return wrong
 }
