@@ -286,7 +286,8 @@ func (c *checker) pattern(m *Model) {
 		wrong("D and R with kv_lora_rank and q_lora_rank (MLA), or D without both")
 	}
 	if m.HasAny("QX") && !m.sharesKey() {
-		wrong("Q and X with output_groups and o_lora_rank (one key for all heads)")
+		wrong("Q and X with output_groups and o_lora_rank (one key for all heads), else others of " +
+			Letters())
 	}
 	if m.Has(LetterShared) && m.Letter(0) != LetterSparse {
 		wrong("D first, where others (R) attend to what it chose")
@@ -393,14 +394,11 @@ func (c *checker) experts(m *Model) {
 }
 
 func (c *checker) dense(m *Model) {
-	if m.FFN < 1 && (!m.Flat() || m.HasAny("-Z")) {
-		c.add("ffn_hidden", m.FFN, "at least 1 in a dense model")
-	}
 	c.unused("n_experts", []field{
 		{"n_experts", m.Experts},
+		{"top_k", m.TopK},
 		{"n_shared_experts", m.SharedExperts},
 		{"shared_ffn_hidden_total", m.SharedFFN},
-		{"top_k", m.TopK},
 		{"moe_ffn_hidden", m.ExpertFFN},
 		{"moe_latent_hidden", m.ExpertLatent},
 		{"zero_experts", m.ZeroExperts},
@@ -408,6 +406,9 @@ func (c *checker) dense(m *Model) {
 		{"expert_groups", m.ExpertGroups},
 		{"routed_groups", m.RoutedGroups},
 	})
+	if m.FFN < 1 && (!m.Flat() || m.HasAny("-Z")) {
+		c.add("ffn_hidden", m.FFN, "at least 1 in a dense model")
+	}
 	if m.MoEPattern != "" {
 		c.add("moe_pattern", quoted(m.MoEPattern), "nothing without n_experts")
 	}

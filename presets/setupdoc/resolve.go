@@ -57,7 +57,7 @@ func (d *Document) Draft(lib Library) (knob.Draft, error) {
 		// A machine of one's own needs an id; that of another one would bring its calibration.
 		return knob.Draft{}, place(d.placeOf("cluster.id"), &KeyError{Key: "cluster.id", Names: "cluster"})
 	}
-	if err := d.checkModel(&m); err != nil {
+	if err := d.checkModel(&m, lib); err != nil {
 		return knob.Draft{}, err
 	}
 	if err := d.checkCluster(&c); err != nil {
