@@ -48,54 +48,70 @@ func (x explorer) Keys(c *screen.Context) []screen.Key {
 	turn := func(n int) func() screen.Request { return m.act(state.Action{Verb: state.TurnKnob, N: n}) }
 	page := func(n int) func() screen.Request { return m.act(state.Action{Verb: state.PageRanks, N: n}) }
 	keys := []screen.Key{
-		{ID: "up", Keys: "up k", Help: "knob above", Blind: true, Ask: m.knobAbove},
-		{ID: "down", Keys: "down j", Help: "knob below", Blind: true, Ask: move(1)},
+		{ID: "up", Group: screen.Move, Keys: "up k", Help: "knob above", Blind: true, Ask: m.knobAbove},
+		{ID: "down", Group: screen.Move, Keys: "down j", Help: "knob below", Blind: true, Ask: move(1)},
 		{
-			ID: "turn-down", Keys: "left h -", Help: "turn down to the next legal value", Blind: true,
+			ID: "turn-down", Group: screen.Turn, Keys: "left h -",
+			Help: "turn down to the next legal value", Blind: true,
 			Ask: turn(-1),
 		},
 		{
-			ID: "turn-up", Keys: "right l + =", Help: "turn up to the next legal value", Blind: true,
+			ID: "turn-up", Group: screen.Turn, Keys: "right l + =",
+			Help: "turn up to the next legal value", Blind: true,
 			Ask: turn(1),
 		},
 		{
-			ID: "turn-down-far", Keys: "shift+left H", Help: "turn down by four legal values", Blind: true,
+			ID: "turn-down-far", Group: screen.Turn, Keys: "shift+left H",
+			Help: "turn down by four legal values", Blind: true,
 			Ask: turn(-bigStep),
 		},
 		{
-			ID: "turn-up-far", Keys: "shift+right L", Help: "turn up by four legal values", Blind: true,
+			ID: "turn-up-far", Group: screen.Turn, Keys: "shift+right L",
+			Help: "turn up by four legal values", Blind: true,
 			Ask: turn(bigStep),
 		},
-		{ID: "first", Keys: "home", Help: "first knob", Blind: true, Ask: move(-1 << 16)},
-		{ID: "last", Keys: "end G", Help: "last knob", Blind: true, Ask: move(1 << 16)},
+		{ID: "first", Group: screen.Move, Keys: "home", Help: "first knob", Blind: true, Ask: move(-1 << 16)},
+		{ID: "last", Group: screen.Move, Keys: "end G", Help: "last knob", Blind: true, Ask: move(1 << 16)},
 		{
-			Keys: "0 1 2 3 4 5 6 7 8 9", Help: "type a value, 16k is 16,384; enter takes it",
+			Group: screen.Turn, Keys: "0 1 2 3 4 5 6 7 8 9",
+			Help: "type a value, 16k is 16,384; enter takes it",
 			Begin: func(digit string) screen.Request {
 				return screen.Request{Cmd: m.do(state.Action{Verb: state.Type, Text: digit})}
 			},
 		},
 		{
-			Keys: "enter", Help: "take the nearest legal value or the first fix; else type", Blind: m.fixes(),
-			Ask: m.fixIt,
+			Group: screen.Turn, Keys: "enter",
+			Help:  "take the nearest legal value or the first fix; else type",
+			Blind: m.fixes(),
+			Ask:   m.fixIt,
 		},
 		{
-			ID: "lock", Keys: "f",
+			ID: "lock", Group: screen.Turn, Keys: "f",
 			Help: "fix DP instead of GPUs, micro-batches instead of the global batch; and back", Off: lock,
 			Blind: true, Ask: m.act(state.Action{Verb: state.FlipLock}),
 		},
-		{ID: "rank-up", Keys: "[", Help: "earlier pipeline rank", Off: pages, Blind: true, Ask: page(-1)},
-		{ID: "rank-down", Keys: "]", Help: "later pipeline rank", Off: pages, Blind: true, Ask: page(1)},
 		{
-			ID: "ranks-up", Keys: "pgup", Help: "four pipeline ranks earlier", Off: pages, Blind: true,
+			ID: "rank-up", Group: screen.Move, Keys: "[",
+			Help: "earlier pipeline rank", Off: pages, Blind: true, Ask: page(-1),
+		},
+		{
+			ID: "rank-down", Group: screen.Move, Keys: "]",
+			Help: "later pipeline rank", Off: pages, Blind: true, Ask: page(1),
+		},
+		{
+			ID: "ranks-up", Group: screen.Move, Keys: "pgup",
+			Help: "four pipeline ranks earlier", Off: pages, Blind: true,
 			Ask: page(-bigStep),
 		},
 		{
-			ID: "ranks-down", Keys: "pgdown", Help: "four pipeline ranks later", Off: pages, Blind: true,
+			ID: "ranks-down", Group: screen.Move, Keys: "pgdown",
+			Help: "four pipeline ranks later", Off: pages, Blind: true,
 			Ask: page(bigStep),
 		},
 		{
-			ID: "note", Keys: "i", Help: "what the knob cuts and costs, and when to use it",
-			Ask: m.show(overlay.NoteID),
+			ID: "note", Group: screen.Ask, Keys: "i",
+			Help: "what the knob cuts and costs, and when to use it",
+			Ask:  m.show(overlay.NoteID),
 		},
 	}
 	if c == nil {

@@ -38,52 +38,57 @@ func (m *Model) programKeys() []screen.Key {
 	}
 	keys := []screen.Key{
 		{
-			ID: "undo", Keys: "u", Help: "undo the last change", Off: undo, Blind: true,
+			ID: "undo", Group: screen.Turn, Keys: "u", Help: "undo the last change", Off: undo, Blind: true,
 			Ask: m.act(state.Action{Verb: state.Undo}),
 		},
 		{
-			ID: "redo", Keys: "U ctrl+r", Help: "redo the undone change", Off: redo, Blind: true,
+			ID: "redo", Group: screen.Turn, Keys: "U ctrl+r",
+			Help: "redo the undone change", Off: redo, Blind: true,
 			Ask: m.act(state.Action{Verb: state.Redo}),
 		},
-		{ID: "model", Keys: "m", Help: "choose the model", Ask: m.show(overlay.ModelID)},
-		{ID: "cluster", Keys: "g", Help: "choose the cluster or GPU", Ask: m.show(overlay.ClusterID)},
+		{ID: "model", Group: screen.Turn, Keys: "m", Help: "choose the model", Ask: m.show(overlay.ModelID)},
 		{
-			ID: "next-screen", Keys: "tab", Help: "next screen", Blind: true,
+			ID: "cluster", Group: screen.Turn, Keys: "g",
+			Help: "choose the cluster or GPU", Ask: m.show(overlay.ClusterID),
+		},
+		{
+			ID: "next-screen", Group: screen.Screens, Keys: "tab", Help: "next screen", Blind: true,
 			Ask: m.act(state.Action{Verb: state.NextTab, N: 1}),
 		},
 		{
-			ID: "last-screen", Keys: "shift+tab", Help: "previous screen", Blind: true,
+			ID: "last-screen", Group: screen.Screens, Keys: "shift+tab", Help: "previous screen", Blind: true,
 			Ask: m.act(state.Action{Verb: state.NextTab, N: -1}),
 		},
 		{
-			ID: "explain", Keys: "e", Help: "explain a figure: formula, numbers, source",
+			ID: "explain", Group: screen.Ask, Keys: "e", Help: "explain a figure: formula, numbers, source",
 			Ask: m.show(overlay.FiguresID),
 		},
 		{
-			ID: "run", Keys: "r", Help: "the whole run: days, GPU-hours, cost, energy",
+			ID: "run", Group: screen.Ask, Keys: "r", Help: "the whole run: days, GPU-hours, cost, energy",
 			Also: []string{"days", "cost", "price", "energy", "tokens", "budget"},
 			Ask:  m.show(overlay.RunID),
 		},
 		{
-			ID: "advice", Keys: "a A", Help: "advice: why it does not fit or is slow, and what to change",
+			ID: "advice", Group: screen.Ask, Keys: "a A",
+			Help: "advice: why it does not fit or is slow, and what to change",
 			Also: adviceWords(), Ask: m.show(overlay.AdviceID),
 		},
 		{
-			ID: "report", Keys: "R",
+			ID: "report", Group: screen.Ask, Keys: "R",
 			Help: "page to decide by: fit, step, cost, alternatives; x writes it as HTML or Markdown",
 			Also: []string{"report", "decision", "ticket", "cost", "days", "summary"},
 			Ask:  m.show(overlay.ReportID),
 		},
 		{
-			ID: "words", Keys: "w", Help: "glossary of the words on the screen",
+			ID: "words", Group: screen.Ask, Keys: "w", Help: "glossary of the words on the screen",
 			Ask: m.show(overlay.GlossaryID),
 		},
 		{
-			ID: "marks", Keys: "W", Help: "underline glossary words, or not", Blind: true,
+			ID: "marks", Group: screen.Ask, Keys: "W", Help: "underline glossary words, or not", Blind: true,
 			Ask: m.act(state.Action{Verb: state.ToggleWords}),
 		},
 		{
-			ID: "pin", Keys: "p", Help: "pin the setup, to compare others with",
+			ID: "pin", Group: screen.Screens, Keys: "p", Help: "pin the setup, to compare others with",
 			Ask: m.act(state.Action{Verb: state.Pin}),
 		},
 	}
@@ -91,7 +96,7 @@ func (m *Model) programKeys() []screen.Key {
 		if o, ok := s.(screen.Opener); ok {
 			by := o.Opens()
 			keys = append(keys, screen.Key{
-				ID: by.ID, Keys: by.Keys, Help: by.Help, Blind: true,
+				ID: by.ID, Group: screen.Screens, Keys: by.Keys, Help: by.Help, Blind: true,
 				Ask: m.act(state.Action{Verb: state.GoTab, N: i}),
 			})
 		}
@@ -99,59 +104,69 @@ func (m *Model) programKeys() []screen.Key {
 	keys = append(keys, m.stripKeys()...)
 	return append(keys, []screen.Key{
 		{
-			ID: "copy", Keys: "y", Help: "copy the command line that gives this setup",
+			ID: "copy", Group: screen.Export, Keys: "y", Help: "copy the command line that gives this setup",
 			Also: []string{"command", "clipboard", "share"}, Ask: m.act(state.Action{Verb: state.Copy}),
 		},
 		{
-			ID: "export", Keys: "x", Help: "write figures, a picture, a trace or a launcher's file",
+			ID: "export", Group: screen.Export, Keys: "x",
+			Help: "write figures, a picture, a trace or a launcher's file",
 			Also: []string{"launch", "svg", "perfetto", "slurm", "megatron"}, Ask: m.show(overlay.ExportID),
 		},
 		{
-			ID: "theme", Keys: "t", Help: "next theme; auto follows the terminal", Blind: true,
+			ID: "theme", Group: screen.Program, Keys: "t",
+			Help: "next theme; auto follows the terminal", Blind: true,
 			Ask: m.act(state.Action{Verb: state.NextTheme}),
 		},
 		{
-			ID: "mouse", Keys: "M", Help: "mouse on or off (off: the terminal selects text)", Blind: true,
+			ID: "mouse", Group: screen.Program, Keys: "M",
+			Help: "mouse on or off (off: the terminal selects text)", Blind: true,
 			Ask: m.act(state.Action{Verb: state.ToggleMouse}),
 		},
 		{
-			ID: "quiz", Keys: "P", Help: "ask before each change: the peak, then the step, then nothing",
+			ID: "quiz", Group: screen.Lessons, Keys: "P",
+			Help: "ask before each change: the peak, then the step, then nothing",
 			Also: []string{"predict", "exercise", "lesson", "learn"},
 			Ask:  func() screen.Request { return screen.Request{Cmd: m.quiz()} },
 		},
 		{
-			ID: "lesson", Keys: "B", Help: "back to the question of the lesson", When: m.hasLesson,
+			ID: "lesson", Group: screen.Lessons, Keys: "B",
+			Help: "back to the question of the lesson", When: m.hasLesson,
 			Blind: true,
 			Ask:   func() screen.Request { return screen.Request{Cmd: m.backToLesson()} },
 		},
 		{
-			ID: "rejoin", Keys: "F", Help: "back to what the presenter shows",
+			ID: "rejoin", Group: screen.Class, Keys: "F", Help: "back to what the presenter shows",
 			When: func() bool { return m.desk != nil && m.desk.Forked }, Blind: true,
 			Ask: func() screen.Request { return screen.Request{Cmd: m.rejoin()} },
 		},
 		{
-			ID: "terminal", Keys: "T", Help: "what this terminal can do, as detected",
+			ID: "terminal", Group: screen.Program, Keys: "T", Help: "what this terminal can do, as detected",
 			Ask: m.show(overlay.TerminalID),
 		},
 		{
-			Keys: "enter", Help: "take the nearest legal value or the first fix", When: m.fixes, Blind: true,
+			Group: screen.Turn, Keys: "enter", Help: "take the nearest legal value or the first fix",
+			When: m.fixes, Blind: true,
 			Ask: m.fixIt,
 		},
 		{
-			Keys: "esc", Help: "close the overlay; dismiss hint and message", Blind: true,
-			Ask: m.act(state.Action{Verb: state.Dismiss}),
+			Group: screen.Program, Keys: "esc", Help: "close the overlay; dismiss hint and message",
+			Blind: true,
+			Ask:   m.act(state.Action{Verb: state.Dismiss}),
 		},
 		{
-			ID: "help", Keys: "? : / f1", Help: "all keys; type to search, enter runs",
+			ID: "help", Group: screen.Program, Keys: "? : / f1", Help: "all keys; type to search, enter runs",
 			Ask: m.show(overlay.HelpID),
 		},
 		{
-			ID: "suspend", Keys: "ctrl+z", Help: "suspend; fg comes back", Blind: true,
+			ID: "suspend", Group: screen.Program, Keys: "ctrl+z", Help: "suspend; fg comes back", Blind: true,
 			Ask: m.act(state.Action{Verb: state.Suspend}),
 		},
-		{ID: "quit", Keys: "q", Help: "quit", Blind: true, Ask: m.act(state.Action{Verb: state.Quit})},
 		{
-			Keys: "ctrl+c", Help: "quit at once, from anywhere", Blind: true,
+			ID: "quit", Group: screen.Program, Keys: "q",
+			Help: "quit", Blind: true, Ask: m.act(state.Action{Verb: state.Quit}),
+		},
+		{
+			Group: screen.Program, Keys: "ctrl+c", Help: "quit at once, from anywhere", Blind: true,
 			Ask: m.act(state.Action{Verb: state.Interrupt}),
 		},
 	}...)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -42,7 +43,10 @@ func (m *Model) palette() overlay.Action {
 		if e.Off != "" {
 			title += " (" + e.Off + ")"
 		}
-		item := overlay.Item{Title: title, Name: e.shown, Off: e.Off != "", Hidden: e.Also}
+		item := overlay.Item{
+			Title: title, Name: e.shown, Off: e.Off != "", Hidden: e.Also,
+			Group: cmp.Or(string(e.Group), strings.ToLower(m.screen().Name())),
+		}
 		if strings.HasPrefix(e.ID, "screen-") { // what acts comes before where to look
 			item.Rank = rankKnob
 		}
@@ -61,6 +65,7 @@ func (m *Model) palette() overlay.Action {
 		}
 		return closing(later(entries[i].run))
 	}
+	p.Best = 10
 	p.First, p.Typed = true, func(text string) (overlay.Action, string) {
 		if !setupdoc.IsShare(text) {
 			return nil, ""
@@ -98,6 +103,12 @@ func (m *Model) keyEntries() []entry {
 		list = append(list,
 			entry{k, shown, k.Changed(own), func() tea.Cmd { return m.handle(k.Run(1, names[0])) }})
 	}
+	can := map[bool]int{false: 1} // what can be done now comes first in its group
+	slices.SortStableFunc(list, func(a, b entry) int {
+		groups := screen.Groups()
+		return cmp.Or(cmp.Compare(slices.Index(groups, a.Group), slices.Index(groups, b.Group)),
+			cmp.Compare(can[a.Off == ""], can[b.Off == ""]))
+	})
 	return list
 }
 
@@ -132,7 +143,7 @@ func (m *Model) destinations() []destination {
 			overlay.Item{
 				Title: "knob " + p.Label, Name: "--" + string(id),
 				Hidden: append([]string{string(id), p.Label, m.lexicon.Methods()[id].Name}, knobWords(id)...),
-				Rank:   rankKnob,
+				Rank:   rankKnob, Group: "knobs",
 			},
 			closing(to...),
 		})
@@ -152,7 +163,10 @@ func (m *Model) words() []destination {
 	for i := range glossary {
 		w := &glossary[i]
 		all = append(all, destination{
-			overlay.Item{Title: "word " + w.Term, Hidden: slices.Concat(w.Also, w.Labels), Rank: rankWord},
+			overlay.Item{
+				Title: "word " + w.Term, Hidden: slices.Concat(w.Also, w.Labels),
+				Rank: rankWord, Group: "words",
+			},
 			closing(state.Action{Verb: state.Open, Overlay: overlay.GlossaryID},
 				m.lexicon.Word(m.look.glyphs, i)),
 		})
@@ -175,7 +189,7 @@ func (m *Model) elsewhere(tab state.Tab, s screen.Screen) []destination {
 		out = append(out, destination{
 			overlay.Item{
 				Title: k.Help + ", on " + s.Name(), Name: k.Shown(own, m.look.glyphs),
-				Hidden: k.Also, Rank: rankElsewhere,
+				Hidden: k.Also, Rank: rankElsewhere, Group: strings.ToLower(s.Name()),
 			},
 			closing(state.Action{Verb: state.GoTab, N: int(tab)},
 				later(func() tea.Cmd { return m.pressThere(k.ID) })),
@@ -257,7 +271,7 @@ func (m *Model) takePalette(msg paletteMsg) {
 			return closing(state.Action{Verb: state.UseCluster, Cluster: chosen})
 		})
 	for i := range items {
-		items[i].Rank = rankPreset
+		items[i].Rank, items[i].Group = rankPreset, "presets"
 	}
 	msg.palette.Extend(items, choose)
 	m.extendRecent(msg)
@@ -269,6 +283,7 @@ func (m *Model) takePalette(msg paletteMsg) {
 	figures := overlay.FigureItems(msg.book)
 	for i := range figures {
 		figures[i].Title, figures[i].Rank = "figure "+figures[i].Title, rankFigure
+		figures[i].Group = "figures"
 	}
 	msg.palette.Extend(figures,
 		func(i int) overlay.Action { return overlay.Explanation(msg.book, figures[i].Name, m.explainKeys()) })
@@ -281,7 +296,7 @@ func (m *Model) extendRecent(msg paletteMsg) {
 		s := &msg.recent[i]
 		items[i] = overlay.Item{
 			Title: "recent setup " + s.Model.Name, Name: report.SetupName(s),
-			Rank: rankPreset,
+			Rank: rankPreset, Group: "recent",
 		}
 	}
 	msg.palette.Extend(items, func(i int) overlay.Action {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"meshscope/report"
 	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
+	"meshscope/ui/screen"
 	"meshscope/ui/state"
 )
 
@@ -225,6 +227,44 @@ func TestNonsenseRunsNothing(t *testing.T) {
 		}
 		if got := screenText(m); !strings.Contains(got, want) {
 			t.Errorf("%q finds no %s:\n%s", text, want, got)
+		}
+	}
+}
+
+// TestListOfKeysIsGrouped: every key of the program has a group, each group is named once in the order
+// of all, what can be done now comes first in it, and a filter shows the ten best and how many there are.
+func TestListOfKeysIsGrouped(t *testing.T) {
+	for _, size := range []tea.WindowSizeMsg{{Width: 80, Height: 24}, {Width: 120, Height: 200}} {
+		m := sample(t, size.Width, size.Height)
+		for _, k := range m.programKeys() {
+			if k.Group == "" {
+				t.Errorf("%s has no group", k.Help)
+			}
+		}
+		entries := m.keyEntries()
+		for i := 1; i < len(entries); i++ {
+			a, b := entries[i-1], entries[i]
+			before, after := slices.Index(screen.Groups(), a.Group), slices.Index(screen.Groups(), b.Group)
+			if before > after || before == after && a.Off != "" && b.Off == "" {
+				t.Errorf("%s (%s, %s) comes before %s (%s, %s)", a.Help, a.Group, a.Off,
+					b.Help, b.Group, b.Off)
+			}
+		}
+		keys(m, "?")
+		text := screenText(m)
+		for _, group := range screen.Groups()[1:3] {
+			if n := strings.Count(text, " "+string(group)+"  "); n != 1 {
+				t.Errorf("%d x %d names %s %d times:\n%s", size.Width, size.Height, group, n, text)
+			}
+		}
+		keys(m, "e")
+		if text := screenText(m); !strings.Contains(text, "best 10 of ") ||
+			!strings.Contains(text, "explain a figure") {
+			t.Errorf("typed e:\n%s", text)
+		}
+		keys(m, "end", "down") // past the best: the others
+		if text := screenText(m); strings.Contains(text, "best 10 of ") {
+			t.Errorf("scrolled past the best:\n%s", text)
 		}
 	}
 }

@@ -285,31 +285,36 @@ func (m *Model) stripKeys() []screen.Key {
 	in := m.turnable
 	keys := []screen.Key{
 		{
-			ID: "knob-turn-down", Keys: "(", Help: "turn the knob in the line above down, on every screen",
+			ID: "knob-turn-down", Group: screen.Turn, Keys: "(",
+			Help: "turn the knob in the line above down, on every screen",
 			When: in, Blind: true, Ask: turn(-1),
 		},
 		{
-			ID: "knob-turn-up", Keys: ")", Help: "turn the knob in the line above up, on every screen",
+			ID: "knob-turn-up", Group: screen.Turn, Keys: ")",
+			Help:  "turn the knob in the line above up, on every screen",
 			When:  in,
 			Blind: true, Ask: turn(1),
 		},
 		{
-			ID: "knob-before", Keys: "{", Help: "knob before, on every screen", When: in, Blind: true,
+			ID: "knob-before", Group: screen.Move, Keys: "{",
+			Help: "knob before, on every screen", When: in, Blind: true,
 			Ask: move(-1),
 		},
 		{
-			ID: "knob-after", Keys: "}", Help: "knob after, on every screen", When: in, Blind: true,
+			ID: "knob-after", Group: screen.Move, Keys: "}",
+			Help: "knob after, on every screen", When: in, Blind: true,
 			Ask: move(1),
 		},
 		{
-			ID: "knob-type", Keys: "#", Help: "type a value for the knob, on every screen", When: in,
+			ID: "knob-type", Group: screen.Turn, Keys: "#",
+			Help: "type a value for the knob, on every screen", When: in,
 			Ask: m.act(state.Action{Verb: state.Type}),
 		},
 	}
 	for i, s := range m.screens.all {
 		number := strconv.Itoa(i + 1)
 		keys = append(keys, screen.Key{
-			ID: "screen-" + number, Keys: "alt+" + number,
+			ID: "screen-" + number, Group: screen.Screens, Keys: "alt+" + number,
 			Help: s.Name() + " screen", Also: screenWords(s.Name()), Blind: true,
 			Ask: m.act(state.Action{Verb: state.GoTab, N: i}),
 		})

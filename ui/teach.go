@@ -461,7 +461,7 @@ func (m *Model) offerLessons(msg lessonsMsg) {
 		}
 		items = append(items, overlay.Item{
 			Title: title, Name: name, Hidden: []string{"learn", "teach"},
-			Rank: rankElsewhere,
+			Rank: rankElsewhere, Group: "lessons",
 		})
 		leads = append(leads, closing(later(func() tea.Cmd { return m.teach(l) })))
 	}
@@ -474,7 +474,7 @@ func (m *Model) offerLessons(msg lessonsMsg) {
 		}
 		items = append(items, overlay.Item{
 			Title: "lesson left out: " + why, Name: filepath.Base(where),
-			Rank: rankElsewhere,
+			Rank: rankElsewhere, Group: "lessons",
 		})
 		leads = append(leads, closing(overlay.Push{ID: overlay.LeftOutID, Overlay: card}))
 	}
@@ -489,7 +489,7 @@ func (m *Model) offerDemos(list *overlay.Picker, demos []lessons.Demo) {
 		d := &demos[i]
 		items = append(items, overlay.Item{
 			Title: "demonstration " + d.Title, Name: d.ID,
-			Hidden: []string{"demo", "show"}, Rank: rankElsewhere,
+			Hidden: []string{"demo", "show"}, Rank: rankElsewhere, Group: "demos",
 		})
 		leads = append(leads, closing(later(func() tea.Cmd { return m.demonstrate(d) })))
 	}

@@ -20,7 +20,7 @@ type Item struct {
 	Fields []string // right-aligned columns
 	Prose  bool     // fields are text, aligned left
 	Hidden []string // filtered too, not shown
-	Group  string   // headed part of an unfiltered list
+	Group  string   // part of an unfiltered list, named at its first row
 	Rank   int      // of what matches equally well the lower comes first
 	Off    bool     // greyed: cannot be chosen now
 
@@ -41,6 +41,7 @@ type Picker struct {
 	// Typed returns what enter does with a text that no item matches, and says so; nil: nothing.
 	Typed  func(text string) (Action, string)
 	First  bool     // Typed is asked before the items
+	Best   int      // so many matches are shown until the list is scrolled past them; 0: all
 	Wrong  string   // why what was typed was not taken; shown until it is edited
 	Orders []string // names of the items' Values
 	order  int      // by which of them the list is sorted, from 1; 0: as it was given
@@ -48,8 +49,11 @@ type Picker struct {
 	widths []int // of the fields
 	title  int   // width of the longest title, and of the longest name
 	name   int
+	group  int // width of the longest group
 	input  textbox.Field
 	shown  []match
+	more   int  // matches beyond the best
+	all    bool // the list was scrolled past the best
 	cursor int
 	w, h   int // of the screen
 }
@@ -89,6 +93,7 @@ func (p *Picker) Extend(items []Item, choose func(int) Action) {
 func (p *Picker) measure(items []Item) {
 	for _, item := range items {
 		p.title, p.name = max(p.title, widget.Width(item.Title)), max(p.name, widget.Width(item.Name))
+		p.group = max(p.group, widget.Width(item.Group))
 		for i, f := range item.Fields {
 			if i >= len(p.widths) {
 				p.widths = append(p.widths, 0)
@@ -212,6 +217,7 @@ func (p *Picker) edit(change func()) {
 	before := p.input.Value()
 	change()
 	if p.input.Value() != before {
+		p.all = false
 		p.filter()
 		p.cursor, p.Wrong = 0, ""
 	}
@@ -219,6 +225,10 @@ func (p *Picker) edit(change func()) {
 
 // Wheel moves the choice by n lines.
 func (p *Picker) Wheel(n int) {
+	if p.more > 0 && p.cursor+n >= len(p.shown) {
+		p.all = true
+		p.filter()
+	}
 	p.cursor = min(max(p.cursor+n, 0), max(len(p.shown)-1, 0))
 }
 
@@ -236,7 +246,10 @@ func (p *Picker) Click(row int) Action {
 func (p *Picker) Count() string {
 	text := strconv.Itoa(len(p.items))
 	if len(p.shown) != len(p.items) {
-		text = strconv.Itoa(len(p.shown)) + " of " + text
+		text = strconv.Itoa(len(p.shown)+p.more) + " of " + text
+		if p.more > 0 {
+			text = "best " + strconv.Itoa(len(p.shown)) + " of " + strconv.Itoa(len(p.shown)+p.more)
+		}
 	}
 	if p.order > 0 {
 		text = "by " + p.Orders[p.order-1] + ", " + text
@@ -259,9 +272,9 @@ func (p *Picker) wide(w int) int {
 	least := max(60, frame+widget.Width(p.Hint))
 	c := p.columns(1 << 16)
 	if p.Preview != nil {
-		return stretched(max(least, frame+margins+c.need(), 100), w)
+		least = max(least, 100)
 	}
-	return stretched(max(least, frame+margins+c.need()), w)
+	return stretched(max(least, frame+margins+p.heads()+c.need()), w)
 }
 
 // Render draws the picker in the middle of the screen, with its caret in the filter.
@@ -279,7 +292,7 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 	b.rule(hidden(g.Up, first))
 	seen := p
 	full := func(item Item) bool { return len(item.Fields) == len(p.widths) }
-	if slices.ContainsFunc(p.items, func(item Item) bool { return !full(item) }) &&
+	if p.group > 0 || slices.ContainsFunc(p.items, func(item Item) bool { return !full(item) }) &&
 		slices.ContainsFunc(p.items, full) {
 		// Of a list of several kinds the columns are as wide as what is in sight.
 		seen = &Picker{Valued: p.Valued}
@@ -290,7 +303,7 @@ func (p *Picker) Render(t *themes.Theme, g widget.Glyphs) Drawn {
 	for i := first; i < first+rows; i++ {
 		b.add(p.row(&b, t, g, i, seen))
 	}
-	b.rule(hidden(g.Down, len(p.shown)-first-rows))
+	b.rule(hidden(g.Down, len(p.shown)+p.more-first-min(rows, len(p.shown))))
 	if n := p.pane(); n > 0 {
 		var lines []string
 		if i, ok := p.Choice(); ok {
@@ -352,13 +365,20 @@ func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int, seen *Pick
 		l.OnBlank(chosen).Put(chosen, g.Pointer)
 	}
 	l.To(2)
+	start := 2
+	if !p.HoldsText() && p.order == 0 { // else the list is in another order
+		if start += p.heads(); i == p.first(p.rows()) || p.items[p.shown[i-1].index].Group != item.Group {
+			l.Put(t.Paint(themes.Muted), item.Group)
+		}
+	}
+	l.To(start)
 	c := seen.columns(l.Left() - 1)
-	end := 2 + c.title
+	end := start + c.title
 	if c.name == 0 && len(c.fields) == 1 && len(item.Fields) == 1 && !item.Prose {
 		end += max(c.fields[0]-widget.Width(item.Fields[0]), 0) // what a shorter value leaves
 	}
 	p.putMatched(l, item.Title, g.Ellipsis, 0, m.letters, title, hit, end)
-	at := 2 + c.title + apart
+	at := start + c.title + apart
 	if c.name > 0 {
 		l.To(at)
 		p.putMatched(l, item.Name, g.Ellipsis, len(item.Title)+1, m.letters, name, hit, at+c.name)
@@ -375,6 +395,14 @@ func (p *Picker) row(b *box, t *themes.Theme, g widget.Glyphs, i int, seen *Pick
 		at += apart
 	}
 	return l
+}
+
+// heads returns the width of the column of groups; 0: no item has one.
+func (p *Picker) heads() int {
+	if p.group == 0 {
+		return 0
+	}
+	return p.group + apart
 }
 
 // apart is the blanks between two columns.

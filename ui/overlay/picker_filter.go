@@ -20,6 +20,7 @@ type match struct {
 // fuzzily, best first; unfiltered lists keep their order.
 func (p *Picker) filter() {
 	defer p.sort()
+	p.more = 0
 	query := strings.TrimSpace(p.input.Value())
 	p.shown = p.shown[:0]
 	if query == "" {
@@ -47,6 +48,22 @@ func (p *Picker) filter() {
 		return cmp.Or(cmp.Compare(closeness(x, query), closeness(y, query)), cmp.Compare(x.Rank, y.Rank),
 			cmp.Compare(before(x, query), before(y, query)), p.listed(a, b, query))
 	})
+	if best := p.best(query); best < len(p.shown) {
+		p.more, p.shown = len(p.shown)-best, p.shown[:best]
+	}
+}
+
+// best returns how many of the matches are shown: all, where the list has no limit or was scrolled past it,
+// else the limit and whatever begins with three letters or more that were typed.
+func (p *Picker) best(query string) int {
+	if p.Best == 0 || p.all {
+		return len(p.shown)
+	}
+	n := p.Best
+	for len(query) > 2 && n < len(p.shown) && closeness(&p.items[p.shown[n].index], query) <= begins {
+		n++
+	}
+	return n
 }
 
 // meant reports whether every word shortens words of a text: letters here and there are in any long one.

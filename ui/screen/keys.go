@@ -29,9 +29,30 @@ type Key struct {
 	// begins a text.
 	Begin func(key string) Request
 
+	Group Group    // its part of the list of keys; empty: the screen's
 	Off   string   // why it would do nothing now; empty: it does
 	Also  []string // other words that the list of keys is searched by
 	Blind bool     // it works where the window is too small to show the screen
+}
+
+// Group is a part of the list of keys.
+type Group string
+
+// Groups are the parts of the list of keys, in its order; the keys of a screen come first.
+const (
+	Move    Group = "move"
+	Turn    Group = "turn"
+	Ask     Group = "ask"
+	Screens Group = "screens"
+	Export  Group = "export"
+	Class   Group = "class"
+	Lessons Group = "lessons"
+	Program Group = "program"
+)
+
+// Groups returns the parts of the list of keys.
+func Groups() []Group {
+	return []Group{"", Move, Turn, Ask, Screens, Export, Class, Lessons, Program}
 }
 
 // half is one side of a row: its name in a file of keys, and its keys.
