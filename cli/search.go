@@ -176,11 +176,16 @@ func (a *app) search(ctx context.Context, f *searchFlags) error {
 	return out.verdict()
 }
 
-// explain finds out why there is no layout and, if the deadline is a reason, how it is missed.
+// explain finds out why there is no layout and, if the deadline is a reason, how it is missed; if memory is,
+// which machine would do.
 func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
 	o.Conflict = search.Explain(ctx, o.Problem, progress)
 	if o.Conflict != nil && slices.Contains(o.Conflict.Fields, "deadline") && ctx.Err() == nil {
 		o.Missed = o.Problem.Missed(ctx, o.Query.UnsetBatch)
+	}
+	if c := o.Conflict; c != nil && c.Least != nil && slices.Contains(c.Fields, "memory") &&
+		o.Missed == nil && len(o.Problem.Space.GPUs) == 1 && o.Problem.Objective != search.FewestGPUs {
+		o.Machine = o.Query.Machine(ctx, o.Problem.Workers, figure.Comma)
 	}
 }
 

@@ -82,9 +82,10 @@ func TestSearchSaysHowSureItFits(t *testing.T) {
 // the number of GPUs that the model needs.
 func TestSearchSaysWhy(t *testing.T) {
 	for flags, want := range map[string]string{
-		"--gpus 64 --tp 8 --pp 16": "tp x pp = 8 x 16 = 128 does not divide the 64 GPUs",
-		"--gpus 64 --dp 8 --gbs 7": "dp = 8 does not divide the 7 sequences of the batch",
-		"--model llama3.1-70b --nodes 1": "To find how many GPUs are enough, use --objective " +
+		"--gpus 64 --tp 8 --pp 16":       "tp x pp = 8 x 16 = 128 does not divide the 64 GPUs",
+		"--gpus 64 --dp 8 --gbs 7":       "dp = 8 does not divide the 7 sequences of the batch",
+		"--model llama3.1-70b --nodes 1": "fit: --offload optimizer. 24 GPUs (3 nodes) would do.",
+		"--model llama3.1-405b --gpus 8,16": "To find how many GPUs are enough, use --objective " +
 			"fewest-gpus without --gpus and --nodes.",
 		"--gpus 64 --deadline 1d --tokens 15T":         "15.00 T tokens within 1 day (--deadline) excludes",
 		"--model llama3.1-70b --gpus 64 --dp 5 --cp 1": "dp: 5 replicas do not divide the 64 GPUs",

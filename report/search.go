@@ -19,6 +19,7 @@ type Search struct {
 	Result   search.Result
 	Conflict *search.Conflict // if nothing was found
 	Missed   *search.Missed   // if nothing meets the deadline
+	Machine  string           // on which a layout would fit, where none does; "": not looked for
 	Seconds  float64          // that it took
 	Took     string           // the same for people; "": not shown
 	Library  *presets.Library

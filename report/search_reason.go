@@ -171,7 +171,10 @@ func (o *Search) closest(s *Section) {
 		s.say("Outside the default search space there are layouts that fit: --" + strings.Join(c.Helps,
 			", --") + ".")
 	}
-	if o.Problem.Objective != search.FewestGPUs && slices.Contains(c.Fields, "memory") && !timed {
+	switch {
+	case o.Machine != "":
+		s.say(capital(o.Machine) + ".")
+	case o.Problem.Objective != search.FewestGPUs && slices.Contains(c.Fields, "memory") && !timed:
 		s.say("To find how many GPUs are enough, use --objective fewest-gpus without --gpus and --nodes.")
 	}
 }

@@ -32,6 +32,14 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 	return best.Setup
 }
 
+// Machine tells the smallest machine on which a layout of a query fits that has none on its own, as
+// Chosen.Words do.
+func (q *Query) Machine(ctx context.Context, workers int, number func(int) string) string {
+	c := Chosen{Smallest: q.smallest(ctx, workers), node: q.Setup.Cluster.Node()}
+	c.Partial = ctx.Err() != nil
+	return c.smallestWords(number)
+}
+
 // smallest returns the smallest number of GPUs, in whole nodes above one, on which a layout of the query
 // fits that its launcher runs, or else any, of those that Fewest tries beyond the number that there are; 0
 // where none does. What is not given takes the values that need least memory, which leave one layout of
