@@ -67,6 +67,9 @@ func Begin(d knob.Draft, limit func(*Query)) (*Query, error) {
 	if err := q.DeriveSetup(&draftWords{d}); err != nil {
 		return nil, err
 	}
+	q.follows = map[knob.ID]bool{
+		knob.Precision: !d.Has(knob.Precision), knob.Dispatcher: !d.Has(knob.Dispatcher),
+	}
 	limit(q)
 	p, err := q.Problem()
 	if err == nil && p.Cuts(MaxCuts) > MaxCuts {

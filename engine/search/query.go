@@ -30,6 +30,8 @@ type Query struct {
 
 	tokens []int // global batches that were given in tokens
 
+	follows map[knob.ID]bool // precision and dispatcher, where nobody gave them
+
 	UnsetBatch bool // no global batch was given
 	Counted    bool // it follows from dp, mbs and microbatches
 	Cut        bool // one value of tp, pp, cp and the GPUs is given

@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 	"meshscope/engine/record"
 	"meshscope/engine/schedule"
 	"meshscope/engine/units"
@@ -39,6 +40,7 @@ type Chosen struct {
 	Space    Space  `json:"-"` // that was searched
 	Own      string `json:"-"` // flag that makes a layout one's own, with its value here: --tp 4
 	host     string // HostOver in words
+	run      string // that is published, of which precision and dispatcher are
 	node     int    // GPUs of a node
 	why      string // why no layout is legal, and the nearest values with which one is
 	least    bool   // found, and the one that needs least memory: the search for the best was stopped
@@ -146,14 +148,16 @@ func (c *Chosen) Filled() string {
 			out = append(out, fmt.Sprintf("%s %v", id, value))
 		}
 	}
+	if c.run != "" {
+		out[len(out)-1] += " of " + c.run
+	}
 	return strings.Join(out, ", ")
 }
 
 // ForModel lists the knobs whose values go with a model and a machine: they are chosen again for another
 // one unless they are given.
 func ForModel() []knob.ID {
-	return append(filledOrder(), knob.HSDP, knob.GroupSize, knob.MaxInFlight, knob.Split, knob.MTP,
-		knob.Precision, knob.Dispatcher)
+	return append(filledOrder(), knob.HSDP, knob.GroupSize, knob.MaxInFlight, knob.Split, knob.MTP)
 }
 
 // filledOrder lists the knobs that a search fills in, as Filled has them.
@@ -161,6 +165,7 @@ func filledOrder() []knob.ID {
 	return []knob.ID{
 		knob.DP, knob.TP, knob.PP, knob.VPP, knob.CP, knob.EP, knob.ETP, knob.SP, knob.ZeRO,
 		knob.MBS, knob.MicroBatches, knob.GBS, knob.Seq, knob.Schedule, knob.Recompute,
+		knob.Precision, knob.Dispatcher,
 	}
 }
 
@@ -170,10 +175,20 @@ func (c *Chosen) fill(q *Query, s *engine.Setup) {
 	if s.Stack.Traits().DataParallelOnly {
 		c.Own = "--zero " + strconv.Itoa(s.ZeRO)
 	}
+	r := s.Published()
 	for _, id := range filledOrder() {
-		if k, ok := knob.Find(id); ok && !q.Given(id) {
-			c.Knobs[id] = k.Value(s)
+		k, ok := knob.Find(id)
+		switch value := k.Text(*s); {
+		case !ok || q.Given(id):
+			continue
+		case id == knob.Precision || id == knob.Dispatcher:
+			if !q.follows[id] || r == nil || value == string(recipe.BF16) || // which most have anyway
+				value != string(r.Precision) && value != string(r.Dispatcher) {
+				continue
+			}
+			c.run = r.Run(strconv.Itoa)
 		}
+		c.Knobs[id] = k.Value(s)
 	}
 	switch tokens, r := s.PublishedTokens(s.GPUs); {
 	case !q.UnsetBatch:
