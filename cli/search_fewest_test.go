@@ -50,7 +50,7 @@ func TestFewestGPUs(t *testing.T) {
 	}
 	for _, want := range []string{
 		"numbers of GPUs", "one in between may also suffice", "1,024",
-		"using the default of each number of GPUs",
+		"using the default of each number of GPUs, near that of the published run nearest in GPUs",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is not said:\n%s", want, page)

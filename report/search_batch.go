@@ -14,6 +14,9 @@ import (
 func (o *Search) batchWords() string {
 	sp := &o.Problem.Space
 	if sp.FollowGBS {
+		if o.published() && len(sp.GPUs) > 1 {
+			return "using the default of each number of GPUs, near that of the published run nearest in GPUs"
+		}
 		return "using the default of each number of GPUs, " + o.usualBatch()
 	}
 	return o.defaultWords()
