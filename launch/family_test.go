@@ -112,6 +112,51 @@ func TestRopeTheta(t *testing.T) {
 	}
 }
 
+// TestNormEps: the epsilon of the norms that a config.json gives is carried, and no placeholder stands for
+// it.
+func TestNormEps(t *testing.T) {
+	for _, c := range []struct {
+		eps  string
+		want any
+		site bool
+	}{
+		{`"rms_norm_eps":1e-6`, "1e-6", false},
+		{`"rms_norm_eps":0.00001`, "1e-5", false},
+		{`"rms_norm_eps":null`, "1e-5", true},
+		{`"rms_norm_eps":-1`, "1e-5", true},
+		{`"rms_norm_eps":"small"`, "1e-5", true},
+	} {
+		r := launch.Open("config.json",
+			[]byte(`{"model_type":"llama","hidden_size":4096,"intermediate_size":14336,`+
+				`"num_hidden_layers":31,"num_attention_heads":32,"num_key_value_heads":8,`+
+				`"vocab_size":128256,`+
+				`"max_position_embeddings":8192,"rope_theta":1e6,`+c.eps+`}`), presets.Default())
+		if len(r.Problems) > 0 {
+			t.Fatalf("%s: %v", c.eps, r.Problems)
+		}
+		s := presets.DefaultSetup()
+		of := r.Resolve(presets.Default())
+		s.Model = of.Model
+		l, _ := launch.Find("megatron-lm")
+		d, refused := l.Export(&s, "test")
+		if len(refused) > 0 {
+			t.Fatalf("%s: %v", c.eps, refused)
+		}
+		found := 0
+		for _, e := range d.Entries {
+			if e.Key == "norm-epsilon" {
+				if found++; e.Value != c.want || e.Site != c.site {
+					t.Errorf("%s: --norm-epsilon %v, a placeholder %v", c.eps, e.Value, e.Site)
+				}
+			}
+		}
+		told := strings.Contains(strings.Join(d.Warnings, " "), "norm-epsilon")
+		if found != 1 || told != c.site {
+			t.Errorf("%s: written %d times, %v", c.eps, found, d.Warnings)
+		}
+	}
+}
+
 // TestRopeThetaOfPresets: a config.json with the figures of a preset is that preset, with a base of its own
 // where it is not the one of the family.
 func TestRopeThetaOfPresets(t *testing.T) {

@@ -35,14 +35,17 @@ func megatronExport(s *engine.Setup) Document {
 			"(partial_rotary_factor; norms around 1)")
 	}
 	switch {
+	case unknownRoPE(s) && !unknownNorm(s):
+		d.Warnings = append(d.Warnings, "rotary-base is a placeholder, with which another model may be "+
+			"trained: give that of the model's config.json (rope_theta)")
 	case unknownRoPE(s):
 		d.Warnings = append(d.Warnings, "rotary-base and norm-epsilon are placeholders, with which another "+
 			"model may be trained: give those of the model's config.json (rope_theta, rms_norm_eps)")
-	case unknownFamily(s) && knowsRoPE(s) && s.Model.RopeScaling == "":
+	case unknownNorm(s) && knowsRoPE(s) && s.Model.RopeScaling == "":
 		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, and RoPE is not scaled, with which "+
 			"another model may be trained: give those of the model's config.json (rms_norm_eps, "+
 			"rope_scaling)")
-	case unknownFamily(s):
+	case unknownNorm(s):
 		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, with which another model may be "+
 			"trained: give that of the model's config.json")
 	}

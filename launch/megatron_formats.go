@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"meshscope/engine"
@@ -206,7 +207,15 @@ func megatronFamily() []field {
 		},
 		fixed("rotary-base", llama3Theta, "of Llama 3",
 			func(s *engine.Setup) bool { return llama(s) && !knowsRoPE(s) }),
-		fixed("norm-epsilon", "1e-5", "of Llama 3", llama),
+		{
+			key: "norm-epsilon", why: "of the model's config.json",
+			write: func(s *engine.Setup) (any, bool) {
+				text := strconv.FormatFloat(s.Model.NormEps, 'e', -1, 64)
+				return strings.Replace(text, "e-0", "e-", 1), s.Model.NormEps > 0
+			},
+		},
+		fixed("norm-epsilon", "1e-5", "of Llama 3",
+			func(s *engine.Setup) bool { return llama(s) && s.Model.NormEps == 0 }),
 		{
 			key: "use-rope-scaling", from: []string{modelPrefix + "rope_scaling"}, alone: true,
 			write: func(s *engine.Setup) (any, bool) { return nil, of("llama3", false)(s) },
@@ -232,7 +241,8 @@ func megatronFamily() []field {
 			func(s *engine.Setup) bool { return deepseek(s) && !own(s) }),
 		fixed("mscale", "1.0", v3, deepseek),
 		fixed("mscale-all-dim", "1.0", v3, deepseek),
-		fixed("norm-epsilon", "1e-6", v3, deepseek),
+		fixed("norm-epsilon", "1e-6", v3,
+			func(s *engine.Setup) bool { return deepseek(s) && s.Model.NormEps == 0 }),
 		fixed("moe-router-topk-scaling-factor", 2.5, v3, deepseek),
 		fixed("moe-router-bias-update-rate", "1e-3", v3, deepseek),
 		fixed("moe-router-load-balancing-type", "seq_aux_loss", v3, deepseek),
@@ -246,7 +256,7 @@ func megatronFamily() []field {
 	// silence.
 	for _, f := range []field{
 		fixed("rotary-base", 10000, "rope_theta of the model's config.json", unknownRoPE),
-		fixed("norm-epsilon", "1e-5", "epsilon of the norms in the model's config.json", unknownFamily),
+		fixed("norm-epsilon", "1e-5", "epsilon of the norms in the model's config.json", unknownNorm),
 	} {
 		f.site = true
 		rows = append(rows, f)
@@ -291,6 +301,23 @@ func familyScaling(m *model.Model) (kind string, factor float64) {
 	}
 	return "llama3", 8
 }
+
+// The epsilons of the norms of these families.
+const llama3Eps, deepSeekEps = 1e-5, 1e-6
+
+// familyEps returns the epsilon of the norms of a model of a known family; 0 of any other.
+func familyEps(m *model.Model) float64 {
+	switch {
+	case m.Family == "Llama-3":
+		return llama3Eps
+	case m.ID == "deepseek-v3":
+		return deepSeekEps
+	}
+	return 0
+}
+
+// unknownNorm reports whether nothing here knows the epsilon of a model's norms.
+func unknownNorm(s *engine.Setup) bool { return unknownFamily(s) && s.Model.NormEps == 0 }
 
 // knowsRoPE reports whether a model has a RoPE whose base it says itself, as a config.json does.
 func knowsRoPE(s *engine.Setup) bool { return s.Model.RopeTheta > 0 && rope(&s.Model) }

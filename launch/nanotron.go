@@ -138,6 +138,6 @@ func nanotronHas(m *model.Model) bool {
 	bare := *m
 	bare.ID, bare.Name, bare.Family, bare.Attention, bare.ExtraParamsWhat, bare.RopeTheta = "", "", "", "",
 		"", 0
-	bare.RopeScaling, bare.RopeFactor = "", 0
+	bare.RopeScaling, bare.RopeFactor, bare.NormEps = "", 0, 0
 	return bare == figuresOf(m).model()
 }

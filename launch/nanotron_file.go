@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -149,7 +150,9 @@ func nanotronModel() []field {
 		modelFigure("num_attention_heads", "heads", func(m *model.Model) any { return m.Heads }),
 		modelFigure("num_key_value_heads", "kv_heads", func(m *model.Model) any { return m.KVHeads }),
 		modelFigure("max_position_embeddings", "max_seq", func(m *model.Model) any { return m.MaxSeq }),
-		same(of+"rms_norm_eps", 1e-5, checkpoint),
+		{key: of + "rms_norm_eps", why: checkpoint, write: func(s *engine.Setup) (any, bool) {
+			return cmp.Or(s.Model.NormEps, llama3Eps), true
+		}},
 		{key: of + "rope_theta", why: checkpoint, site: true, write: func(s *engine.Setup) (any, bool) {
 			switch {
 			case knowsRoPE(s):

@@ -59,6 +59,9 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 		if of := figures["rope_theta"]; of != nil && of != float64(familyTheta(&m)) {
 			set["model.rope_theta"], flat["set"] = of, set
 		}
+		if of := figures["norm_eps"]; of != nil && of != familyEps(&m) {
+			set["model.norm_eps"], flat["set"] = of, set
+		}
 		kind, factor := familyScaling(&m)
 		if of := figures["rope_scaling"]; of != nil && (of != kind || figures["rope_factor"] != factor) {
 			set["model.rope_scaling"], flat["set"] = of, set
@@ -157,7 +160,7 @@ func presetOf(figures map[string]any, lib *presets.Library) string {
 	}
 	for _, label := range []string{
 		"id", "name", "family", "attention", "params_extra_what", "rope_theta",
-		"rope_scaling", "rope_factor",
+		"rope_scaling", "rope_factor", "norm_eps",
 	} {
 		delete(given, label)
 	}

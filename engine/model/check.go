@@ -178,6 +178,9 @@ func (c *checker) widths(m *Model) {
 		c.add("rope_factor", fmt.Sprintf("%g", f),
 			fmt.Sprintf("a number from 0 to %d, 0 without rope_scaling", MaxSequence))
 	}
+	if !(m.NormEps >= 0 && m.NormEps < 1) {
+		c.add("norm_eps", m.NormEps, "a number from 0 to below 1")
+	}
 	c.between("norms_per_layer", m.NormsPer, 0, MaxNorms)
 	c.between("residual_block", m.ResidualBlock, 0, MaxLayers)
 	c.between("altup_streams", m.AltUpStreams, 0, MaxNorms)

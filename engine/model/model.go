@@ -39,6 +39,8 @@ type Model struct {
 	// how they are stretched (llama3, yarn, linear, ...) and by what factor; a label that changes no size
 	RopeScaling string  `json:"rope_scaling,omitempty" toml:"rope_scaling"`
 	RopeFactor  float64 `json:"rope_factor,omitempty" toml:"rope_factor"`
+	// epsilon of the norms, which changes no size; 0: not known
+	NormEps float64 `json:"norm_eps,omitempty" toml:"norm_eps"`
 	// of a learned table where they are not MaxSeq
 	PositionRows int `json:"position_rows,omitempty" toml:"position_rows"`
 	// of what the embedding gives

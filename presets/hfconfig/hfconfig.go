@@ -241,6 +241,7 @@ func ReadAs(data []byte, as string) Result {
 	r.layerTypes()
 	r.ropeTheta()
 	r.ropeScaling()
+	r.normEps()
 	if r.Model.ReadAs == "" {
 		r.foreign()
 	}

@@ -80,7 +80,7 @@ func TestConfigs(t *testing.T) {
 		// presets do not have, and the modules for multi-token prediction, which they count only where they
 		// are published.
 		got := r.Model
-		got.RopeTheta, got.RopeScaling, got.RopeFactor = 0, "", 0
+		got.RopeTheta, got.RopeScaling, got.RopeFactor, got.NormEps = 0, "", 0, 0
 		got.ID, got.Name, got.Family, got.Attention, got.MaxSeq, got.MTPLayers = want.ID, want.Name,
 			want.Family, want.Attention, want.MaxSeq, want.MTPLayers
 		if got != want {

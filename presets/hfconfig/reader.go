@@ -634,6 +634,25 @@ func (r *reader) ropeTheta() {
 	}
 }
 
+// normEps reads the epsilon of the norms, which changes no size: one that is no number between 0 and 1 is
+// left out.
+func (r *reader) normEps() {
+	for _, key := range []string{
+		"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon", "norm_eps", "norm_epsilon",
+	} {
+		v, eps := r.keys[key], 0.0
+		if !r.has(key) || v.outer || r.used[key] || json.Unmarshal(v.raw, &eps) != nil || eps <= 0 ||
+			eps >= 1 {
+			continue
+		}
+		r.Model.NormEps, r.used[key], r.given["norm_eps"] = eps, true, key
+		r.Understood = append(r.Understood, Key{
+			Name: v.path, Value: eps, Fields: []string{"norm_eps"}, Line: r.line(v.at - len(v.raw)),
+		})
+		return
+	}
+}
+
 // ropeScaling reads how rotary positions are stretched: it changes no size. Version 5 of the library writes
 // rope_parameters, of each kind of layers where they differ: the full ones count.
 func (r *reader) ropeScaling() {
