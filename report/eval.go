@@ -57,6 +57,11 @@ func (d *Evaluation) chosenFacts(facts Facts) Facts {
 			if d.Chosen != nil && d.Chosen.ForMargin {
 				out = append(out, Fact{"", search.MarginRule})
 			}
+			if d.Chosen != nil && d.Chosen.Tighter != nil {
+				t := d.Chosen.Tighter
+				out = append(out, Fact{"", fmt.Sprintf("a tight one, %s free, takes %s: search shows it",
+					figure.Memory(t.Free), figure.Seconds(t.Report.Time.Step))})
+			}
 			if d.Chosen != nil && len(d.Chosen.Knobs) > 0 {
 				out = append(out, Fact{"", "the search took " + d.Chosen.Filled()})
 			}

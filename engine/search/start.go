@@ -27,6 +27,8 @@ type Chosen struct {
 	Partial bool `json:"partial,omitempty"`
 	// ForMargin is that of the layout that was found (Found.ForMargin).
 	ForMargin bool `json:"for_margin,omitempty"`
+	// Tighter is a layout without margin that is faster by more than the error band; nil: none is shown.
+	Tighter *Found `json:"-"`
 	// Knobs are what the search filled in, with its values.
 	Knobs map[knob.ID]any `json:"knobs,omitempty"`
 	// Over is what the layout that needs least memory needs too much on its fullest GPU, where none fits.
@@ -169,6 +171,19 @@ func filledOrder() []knob.ID {
 	}
 }
 
+// shown is how many layouts a search shows, among which a faster one without margin is named.
+const shown = 10
+
+// tighter notes the fastest without margin of those shown that beats the first by more than the band.
+func (c *Chosen) tighter(list []Found) {
+	limit := list[0].PessimisticStep / units.Seconds(1+list[0].Report.Time.ErrorBand)
+	for i := range list {
+		if f := &list[i]; f.tight && !list[0].tight && f.PessimisticStep < limit {
+			limit, c.Tighter = f.PessimisticStep, f
+		}
+	}
+}
+
 // fill notes what the search filled in of a setup.
 func (c *Chosen) fill(q *Query, s *engine.Setup) {
 	c.Own, c.node, c.Knobs = "--tp "+strconv.Itoa(s.TP), s.Cluster.Node(), map[knob.ID]any{}
@@ -247,7 +262,7 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 	if err != nil {
 		return engine.Setup{}, Chosen{}
 	}
-	p.Top, p.Workers = 1, workers
+	p.Top, p.Workers = shown, workers
 	given, all := p, p.Space.PP
 	q.pipelined(&p)
 	r := Run(ctx, p, nil)
@@ -274,5 +289,6 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 	}
 	out.fill(q, &r.Best[0].Setup)
 	out.ForMargin = r.Best[0].ForMargin
+	out.tighter(r.Best)
 	return r.Best[0].Setup, out
 }
