@@ -42,7 +42,8 @@ func (a *app) compareCommand() *cobra.Command {
 			"does not fit.",
 		Example: "meshscope compare a.toml b.toml\n" +
 			"meshscope compare tp=4 --tp 8 --pp 2 --gbs 512\n" +
-			"meshscope compare recompute=full zero=3,recompute=selective --gpus 64 --tp 4 --json",
+			"meshscope compare recompute=full zero=3,recompute=selective \\\n" +
+			"  --gpus 64 --tp 4 --json",
 		Args: cobra.ArbitraryArgs,
 	}
 	output.register(cmd, reportFormats(), string(report.JSON))

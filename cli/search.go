@@ -72,9 +72,10 @@ func (a *app) searchCommand() *cobra.Command {
 			"2 usage error, 3 no legal layout, 4 none fits or meets the deadline, " +
 			"130 after ctrl+c, with what was found by then.",
 		Example: "meshscope search --model llama3.1-70b --gpus 64\n" +
-			"meshscope search --model llama3.1-405b --cluster meta-roce-24k --gpus 16384 --gbs 2048 " +
-			"--schedule all --time 10s\n" +
-			"meshscope search --tokens 15T --deadline 60d --objective fewest-gpus --headroom 5%\n" +
+			"meshscope search --model llama3.1-405b --cluster meta-roce-24k \\\n" +
+			"  --gpus 16384 --gbs 2048 --schedule all --time 10s\n" +
+			"meshscope search --tokens 15T --deadline 60d \\\n" +
+			"  --objective fewest-gpus --headroom 5%\n" +
 			"meshscope search --setup run.toml --free all --json",
 		Args: cobra.ArbitraryArgs,
 	}

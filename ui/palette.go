@@ -329,7 +329,7 @@ func screenWords(name string) []string {
 		"Memory":   {"oom", "out of memory", "activations"},
 		"Pipeline": {"bubble", "imbalance", "timeline", "schedules", "gaps"},
 		"Network":  {"bandwidth", "traffic", "exposed", "topology"},
-		"Search":   {"best layout", "guide", "launch", "optimizer"},
+		"Search":   {"best layout", "guide", "launch", "optimizer", "deadline", "fewest gpus"},
 		"Compare":  {"difference", "what if"},
 		"Scan":     {"sweep", "curve"},
 		"Evidence": {"accuracy", "validation", "error band", "measured"},
