@@ -98,7 +98,7 @@ func similarity(asked, id string) float64 {
 	if a == "" {
 		return score
 	}
-	words := strings.FieldsFunc(asked, punctuation)
+	words := strings.FieldsFunc(asked, near.Separator)
 	family, _, _ := strings.Cut(id, "-")
 	switch {
 	case strings.HasPrefix(b, a), strings.ContainsAny(family, "0123456789") && startsWith(a, family):
@@ -119,5 +119,3 @@ func startsWith(text, with string) bool {
 	digit := func(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 	return ok && with != "" && (!digit(rest) || !digit(with[len(with)-1:]))
 }
-
-func punctuation(r rune) bool { return strings.ContainsRune(" -_./:", r) }

@@ -103,12 +103,15 @@ func (m *Model) keyEntries() []entry {
 		list = append(list,
 			entry{k, shown, k.Changed(own), func() tea.Cmd { return m.handle(k.Run(1, names[0])) }})
 	}
-	can := map[bool]int{false: 1} // what can be done now comes first in its group
-	slices.SortStableFunc(list, func(a, b entry) int {
-		groups := screen.Groups()
-		return cmp.Or(cmp.Compare(slices.Index(groups, a.Group), slices.Index(groups, b.Group)),
-			cmp.Compare(can[a.Off == ""], can[b.Off == ""]))
-	})
+	groups := screen.Groups()
+	rank := func(e entry) int {
+		if n := 2 * slices.Index(groups, e.Group); e.Off == "" {
+			return n
+		} else { // what cannot be done now comes last in its group
+			return n + 1
+		}
+	}
+	slices.SortStableFunc(list, func(a, b entry) int { return cmp.Compare(rank(a), rank(b)) })
 	return list
 }
 

@@ -1,5 +1,7 @@
-// Package near finds the known words nearest to one that was typed. Everything that proposes a
-// word measures with it, so that a slip gets the same answer wherever it is made.
+// Package near finds the known words nearest to one that was typed: for commands, flags, files,
+// lessons, filters and the key file. The names of presets have more to go by, families and sizes
+// (presets/unknown.go), and the choices of a knob are matched in the engine, which has no libraries
+// (engine/knob/parse.go).
 package near
 
 import (
@@ -55,13 +57,13 @@ func Question(typed string, known []string) string {
 // Likeness returns the share of two words' letters that are alike, from 0 to 1.
 func Likeness(a, b string) float64 { return levenshtein.Match(a, b, nil) }
 
-// separators stand between the parts of a word.
-const separators = " -_./:"
+// Separator reports whether a sign stands between the parts of a word.
+func Separator(r rune) bool { return strings.ContainsRune(" -_./:", r) }
 
 // Plain returns a word in small letters, without what separates its parts.
 func Plain(word string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune(separators, r) {
+		if Separator(r) {
 			return -1
 		}
 		return r

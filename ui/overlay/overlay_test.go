@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -295,5 +296,31 @@ func TestShortens(t *testing.T) {
 		if got := shortens(c.text, c.typed); got != c.want {
 			t.Errorf("%q for %q: %v", c.typed, c.text, got)
 		}
+	}
+}
+
+// TestChoiceStaysWhileAListGrows: what was chosen among the best is chosen still when items come that match
+// better than it.
+func TestChoiceStaysWhileAListGrows(t *testing.T) {
+	items := func(n int, title string) []Item {
+		out := make([]Item, n)
+		for i := range out {
+			out[i] = Item{Title: title + " " + strconv.Itoa(i)}
+		}
+		return out
+	}
+	p := NewPicker("T", "", items(12, "a tp"), 0)
+	p.Best = 10
+	p.Choose = func(int) Action { return nil }
+	p.Paste("tp")
+	p.Wheel(8)
+	before, _ := p.Choice()
+	p.Extend(items(12, "tp"), func(int) Action { return nil })
+	if after, _ := p.Choice(); after != before {
+		t.Errorf("item %d was chosen, now %d", before, after)
+	}
+	p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEnd})
+	if at, _ := p.Choice(); p.cursor != 23 {
+		t.Errorf("the end of 24 is %d (item %d)", p.cursor, at)
 	}
 }

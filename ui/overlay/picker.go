@@ -175,7 +175,7 @@ func (p *Picker) HandleKey(msg tea.KeyPressMsg) Action {
 	case "home":
 		p.Wheel(-len(p.shown))
 	case "end":
-		p.Wheel(len(p.shown))
+		p.Wheel(len(p.items))
 	default:
 		p.edit(func() { p.input.Key(msg) })
 	}
@@ -206,7 +206,12 @@ func (p *Picker) keep(change func()) {
 		chosen = p.shown[p.cursor].index
 	}
 	change()
-	p.cursor = max(slices.IndexFunc(p.shown, func(m match) bool { return m.index == chosen }), 0)
+	at := func() int { return slices.IndexFunc(p.shown, func(m match) bool { return m.index == chosen }) }
+	if at() < 0 && p.more > 0 { // what came in the meantime matches better
+		p.all = true
+		p.filter()
+	}
+	p.cursor = max(at(), 0)
 }
 
 // Paste puts pasted text into the filter.
