@@ -84,7 +84,7 @@ func TestOptimizerTemporaries(t *testing.T) {
 
 // TestPagedMoments: moments in unified memory come over the link to the host and go back in each update, and
 // nothing runs meanwhile: twice two of 4 bytes or of one, of all parameters but those of norms, which are too
-// small. They are the part offload of a step, and each GPU has a row of them.
+// small. They are the part offload of a step, each GPU has a row of them, and between updates host memory.
 func TestPagedMoments(t *testing.T) {
 	const paged, link = 8030261248. - 65*4096, 55e9 // measured
 	for o, bytes := range map[recipe.Optimizer]float64{
@@ -102,6 +102,7 @@ func TestPagedMoments(t *testing.T) {
 		}
 		near(t, string(o)+": bytes", float64(row.Bytes), bytes, 1e-9)
 		near(t, string(o)+": offload", float64(r.Time.Offload), bytes/link, 1e-9)
+		near(t, string(o)+": host", float64(r.Memory.Host), bytes/2, 1e-9)
 		if row.Exposed != r.Time.Offload || row.Operation != "moments to the host and back" {
 			t.Errorf("%s: %+v", o, row)
 		}

@@ -364,7 +364,7 @@ func memorySection(s *engine.Setup, of *engine.Report, ranks bool) Section {
 	return out
 }
 
-// hostWords tells what an offload keeps in host memory.
+// hostWords tells what is kept in host memory.
 func hostWords(s *engine.Setup, m *engine.Memory) string {
 	most := units.Bytes(0)
 	for i := range m.Ranks {
@@ -384,11 +384,17 @@ func hostWords(s *engine.Setup, m *engine.Memory) string {
 		what = "gradients and buffers of what is on drives"
 	case recipe.OffloadNone:
 	}
-	if s.OffloadLayers > 0 {
+	and := func(more string) {
 		if what != "" {
 			what += " and "
 		}
-		what += "activations of " + figure.Plural(s.OffloadLayers, "layer") + " of each rank"
+		what += more
+	}
+	if s.OffloadLayers > 0 {
+		and("activations of " + figure.Plural(s.OffloadLayers, "layer") + " of each rank")
+	}
+	if s.Optimizer.States().Paged {
+		and("paged moments")
 	}
 	return fmt.Sprintf("host memory: %s for %s of a node, at most %s a GPU, without what pinning rounds up",
 		figure.GiB(m.Host)+" GiB", what, figure.GiB(most)+" GiB")

@@ -106,7 +106,7 @@ func (t *training) moments(p *trainable) (list []size) {
 		list = append(list, size{1, 4})
 	}
 	for range states.Moments {
-		if !states.Paged || p.n < recipe.PagedFrom {
+		if !t.paged(p) {
 			list = append(list, each)
 		}
 	}
@@ -116,6 +116,23 @@ func (t *training) moments(p *trainable) (list []size) {
 		}
 	}
 	return list
+}
+
+// paged reports whether a tensor's moments are in unified memory.
+func (t *training) paged(p *trainable) bool {
+	return t.way.Optimizer.States().Paged && p.n >= recipe.PagedFrom
+}
+
+// momentBytes returns the bytes of a tensor's moments without maxima, wherever they are.
+func (t *training) momentBytes(p *trainable) int64 {
+	states, each := t.way.Optimizer.States(), p.e
+	switch {
+	case states.BitsAndBytes && t.narrow(p):
+		each = 1
+	case states.BitsAndBytes:
+		each = 4
+	}
+	return int64(states.Moments) * p.n * each
 }
 
 // narrow reports whether bitsandbytes keeps a tensor's moments in 8 bits: transformers' Trainer leaves those
@@ -148,14 +165,8 @@ func (t *training) optimizerTime(elements int64) {
 	states := t.way.Optimizer.States()
 	moved, paged := P*3*float64(e), 0.
 	for _, p := range t.trained {
-		bytes := int64(states.Moments) * p.n * p.e
-		switch {
-		case states.BitsAndBytes && t.narrow(p):
-			bytes = int64(states.Moments) * p.n
-		case states.BitsAndBytes:
-			bytes = int64(states.Moments) * p.n * 4
-		}
-		if moved += 2 * float64(bytes); states.Paged && p.n >= recipe.PagedFrom {
+		bytes := t.momentBytes(p)
+		if moved += 2 * float64(bytes); t.paged(p) {
 			paged += 2 * float64(bytes)
 		}
 	}
@@ -181,10 +192,16 @@ func (t *training) optimizerTime(elements int64) {
 	t.clock.device(update + n*.3e-6)
 }
 
-// countHost counts what an offload keeps in host memory: under FSDP2 weights, gradients and moments as they
-// are, under DeepSpeed fp32 copies, fp32 gradients and moments, and the 16-bit weights of offload_param; of
-// what is on drives the buffers.
+// countHost counts what is kept in host memory: moments in unified memory, which leave the GPU but in the
+// update (optimizerTime); of an offload under FSDP2 weights, gradients and moments as they are, under
+// DeepSpeed fp32 copies, fp32 gradients and moments, and the 16-bit weights of offload_param; of what is on
+// drives the buffers.
 func (t *training) countHost() {
+	for _, p := range t.trained {
+		if t.paged(p) {
+			t.host += t.momentBytes(p)
+		}
+	}
 	z := t.way.ZeRO
 	if !t.way.Offload && (z == nil || !z.Host) {
 		return

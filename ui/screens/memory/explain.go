@@ -96,7 +96,12 @@ func (v *View) formula(in *screen.Context, rank, term int) string {
 func (v *View) stateFormula(in *screen.Context, rank, term int, times string) string {
 	r := &memoryOf(in).Ranks[rank]
 	value := values(r)[term]
-	if term == optimizerTerm && r.Offloaded > 0 {
+	switch {
+	case term != optimizerTerm || r.Offloaded == 0:
+	case in.Setup.Optimizer.States().Paged:
+		return fmt.Sprintf("%s of the rank in host memory, %s of moments on the GPU", gib(r.Offloaded),
+			gib(value))
+	case value == 0:
 		return fmt.Sprintf("%s of it in host memory, none on the GPU", gib(r.Offloaded))
 	}
 	if r.Parameters <= 0 {
