@@ -172,6 +172,22 @@ func TestLargestGoesOn(t *testing.T) {
 	}
 }
 
+// A value of a list that the stack does not have is refused, for the reason that it gets alone.
+func TestListOfWhatTheStackLacks(t *testing.T) {
+	for flags, why := range map[string]string{
+		"--offload none,weights":          "megatron-core has no weights on the host here",
+		"--optimizer adamw,adamw-paged":   "megatron-core has no adamw-paged here",
+		"--offload activations,weights":   "megatron-core has no offload activations here",
+		"--optimizer adam,sgd":            "",
+		"--free optimizer --offload none": "",
+	} {
+		code, _, errors := run(t, strings.Fields("search --model llama3.1-8b --gpus 8 --top 1 "+flags)...)
+		if refused := code != 0; refused != (why != "") || !strings.Contains(errors, why) {
+			t.Errorf("%s: %d %s", flags, code, errors)
+		}
+	}
+}
+
 // What a search does not look at by itself is said beside its result.
 func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 	const question = "--model llama3.1-8b --gpus 8 --top 1"

@@ -33,6 +33,9 @@ type Values struct {
 // blanks where commas would make one number of it. What ParseValues makes of it is the same set.
 func (v *Values) Text() string { return strings.Join(v.items, cmp.Or(v.between, ",")) }
 
+// All reports whether it is the word all: every choice there is.
+func (v *Values) All() bool { return len(v.items) == 1 && v.items[0] == "all" }
+
 // add takes in one item, unless it is there already.
 func (v *Values) add(item string) (fresh bool) {
 	if slices.Contains(v.items, item) {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strings"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -116,8 +117,9 @@ func (q *Query) others(sp *Space) error {
 		}
 		k, _ := knob.Find(id)
 		list := k.List(&v, &q.Setup)
-		if of := possible(&q.Setup, &k, list); len(of) > 0 {
-			list = of // of several
+		of := possible(&q.Setup, &k, list)
+		if v.All() && len(of) > 0 {
+			list = of
 		}
 		if len(list) == 1 {
 			var err error
@@ -125,6 +127,17 @@ func (q *Query) others(sp *Space) error {
 				return err
 			}
 			continue
+		}
+		for _, word := range list {
+			s, _ := k.Set(q.Setup, word)
+			for _, p := range knob.CheckGiven(s) {
+				if p.Field == string(id) && !slices.Contains(of, word) {
+					return &knob.ValueError{
+						Field: p.Field, Given: q.Texts[id], Allowed: "what the stack has (" + p.Message + ")",
+						Nearest: strings.Join(of, ","),
+					}
+				}
+			}
 		}
 		sp.Others = append(sp.Others, Other{id, list})
 		if sp.Combinations() > maxChoices {
