@@ -54,7 +54,7 @@ func MomentOfPeak(s *engine.Setup, r *engine.Report) *PeakMoment {
 	if words, alike := FitOverSteps(most, over.Usable, r.Memory.ErrorBand); !alike {
 		out.fit = words + ": "
 	}
-	out.late, _ = LateGradients(r.Memory.Ranks[out.Rank].Total, out.Peaks)
+	out.late, _ = LateGradients(&r.Memory.Ranks[out.Rank], out.Peaks)
 	profile := &rank.Profiles[out.Step-1]
 	out.At = profile.Peak().At
 	out.since = out.At + units.Seconds(out.Step-1)*profile.Length()
@@ -78,10 +78,15 @@ func (m *PeakMoment) Words() string {
 
 // LateGradients says, in full and in brief, how much more the total of a rank has than its peaks: gradients
 // that a stack makes only as the first backward ends, while the total counts them with all that is alive.
-func LateGradients(total units.Bytes, peaks [2]units.Bytes) (long, short string) {
+// What is more than all gradients of the rank, with the allocator's slack of them, is something else: they
+// say nothing of it.
+func LateGradients(r *memory.Rank, peaks [2]units.Bytes) (long, short string) {
 	const shown = units.GiB / 20 // less is not seen in figures with one decimal
-	late := total - max(peaks[0], peaks[1])
-	if late < shown {
+	late, most := r.Total-max(peaks[0], peaks[1]), r.Gradients
+	if r.Allocated > 0 {
+		most += r.Gradients * (r.OverheadParts.Slack / r.Allocated)
+	}
+	if late < shown || late >= most+shown {
 		return "", ""
 	}
 	return fmt.Sprintf("; its total counts %s GiB more, gradients that come as a backward ends",

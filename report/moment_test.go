@@ -6,13 +6,23 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/memory"
 	"meshscope/engine/units"
 	"meshscope/presets"
 )
 
 // TestLateGradients: where a stack makes gradients as a backward ends, what the total has beyond the peak of
-// the one micro-batch is said; with two micro-batches both are one figure.
+// the one micro-batch is said; with two micro-batches both are one figure. More than all gradients is not
+// called gradients, and what one decimal does not show is not said.
 func TestLateGradients(t *testing.T) {
+	for _, c := range []struct {
+		gradients, peak units.Bytes
+		words           string
+	}{{5, 96, " (total 4.0 more: late gradients)"}, {3, 96, ""}, {5, 99.96, ""}} {
+		if words := lateWords(c.gradients, c.peak); words != c.words {
+			t.Errorf("%v GiB of gradients, peak %v: %q", float64(c.gradients), float64(c.peak), words)
+		}
+	}
 	lib := presets.Default()
 	of, err := lib.Model("llama3.1-8b")
 	if err != nil {
@@ -39,6 +49,13 @@ func TestLateGradients(t *testing.T) {
 			t.Errorf("%d sequences, total %.2f GiB: %s", gbs, r.Memory.Peak.GiB(), words)
 		}
 	}
+}
+
+// lateWords are those of a rank of 100 GiB with so many of gradients, and a peak of so many GiB.
+func lateWords(gradients, peak units.Bytes) string {
+	r := memory.Rank{Total: 100 * units.GiB, Gradients: gradients * units.GiB}
+	_, short := LateGradients(&r, [2]units.Bytes{1, peak * units.GiB})
+	return short
 }
 
 // TestFitOverSteps: both steps are checked with the error band of the memory, as the whole is.

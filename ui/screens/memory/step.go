@@ -303,7 +303,7 @@ func (v *View) verdictWords(in *screen.Context, rank int) (long, short string) {
 	case m.OnGPU() == engine.Tight:
 		words += fmt.Sprintf(", but rank %d is tight", over.PeakRank)
 	}
-	late, more := report.LateGradients(m.Ranks[rank].Total, r.Peaks)
+	late, more := report.LateGradients(&m.Ranks[rank], r.Peaks)
 	return words + ": " + peaks + late, words + ": " + brief + more
 }
 
