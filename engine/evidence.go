@@ -322,8 +322,8 @@ func (m *Memory) HostOver() units.Bytes {
 	return max(m.Host-m.HostSize, 0)
 }
 
-// Needs returns what a layout is ranked by where memory leads: its peak; and where host memory is too small,
-// what is usable or a larger peak, and of what is usable the share by which host memory is.
+// Needs returns what ranks layouts by memory: the peak; where host memory is too small, max(Peak, Usable) +
+// Usable x HostOver / HostSize, so that a share short on the host weighs as that share of a GPU.
 func (m *Memory) Needs() units.Bytes {
 	if over := m.HostOver(); over > 0 {
 		return max(m.Peak, m.Usable) + m.Usable*(over/m.HostSize)
