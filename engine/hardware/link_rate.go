@@ -31,8 +31,9 @@ type carried struct {
 	own       bool // the name is the rate itself, as words for a machine write it
 }
 
-// fastestPort is what a port of InfiniBand XDR or of 800 Gb/s Ethernet carries for a GPU, in Gb/s: no public
-// machine has a faster one.
+// fastestPort is what the fastest network card of the presets carries for a GPU, in Gb/s: the ConnectX-8
+// SuperNIC of DGX B300 (presets/clusters/dgx-b300.toml), one port of InfiniBand XDR or two of 400 Gb/s
+// Ethernet (NVIDIA ConnectX-8 SuperNIC Firmware Release Notes 40.44.1036, Link Speed).
 const fastestPort = 800
 
 // capacity reads the name of a link between nodes; ok is false for one that tells no rate. One plain port of
