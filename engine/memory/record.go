@@ -62,7 +62,7 @@ func (n note) stageMemory(mem *StageMemory) {
 		{
 			"offloaded", "What the stage keeps of one micro-batch in host memory",
 			"what offloaded layers keep, in host memory from their forward to their backward " +
-				"(NVIDIA/TransformerEngine, cpu_offload.py: OffloadableLayerState)",
+				"(NVIDIA/TransformerEngine@d0067d0d, pytorch/cpu_offload.py: OffloadableLayerState)",
 			"tensors of fewer than 2^18 elements, which stay on the GPU", mem.Offloaded,
 		},
 	} {

@@ -11,8 +11,8 @@ import (
 
 // toHost adds the way of a stage's offloaded activations to host memory, next to its forward,
 // and back, next to its backward. Copies run next to the compute on a link of their own
-// (NVIDIA/TransformerEngine, cpu_offload.py): a pass takes as long as the longer of both, or
-// as both where no overlap is taken to work.
+// (NVIDIA/TransformerEngine@d0067d0d, pytorch/cpu_offload.py): a pass takes as long as the
+// longer of both, or as both where no overlap is taken to work.
 func (k *kernels) toHost(c *Cost, rec *record.Recorder, stage int) {
 	if k.in.OffloadedBytes == nil {
 		return
@@ -55,7 +55,7 @@ func (k *kernels) toHost(c *Cost, rec *record.Recorder, stage int) {
 			Symbol: "host " + f.id + " of " + rec.What(),
 			Unit:   f.unit, Formula: f.of.Text(), Value: f.of.V,
 			Source: "out next to the forward, back next to the backward, each as long as the longer of " +
-				"both (NVIDIA/TransformerEngine, cpu_offload.py)",
+				"both (NVIDIA/TransformerEngine@d0067d0d, pytorch/cpu_offload.py)",
 			LeavesOut: "memory bandwidth that the copies take from the compute",
 		}, record.InUnit(record.Traffic, "offloaded_activations", bytes.V),
 			record.In("host_link", k.m.Cluster.GPU.Host()), record.In("never_hidden", soft.HostCopies))
