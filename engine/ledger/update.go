@@ -144,8 +144,9 @@ func (t *training) narrow(p *trainable) bool {
 
 // optimizerTime adds clipping and the update, which memory limits: weights and moments are read and written,
 // gradients read. Moments in unified memory are assumed to come from the host and to go back: those of one
-// tensor after the other are fetched, updated and waited for (bitsandbytes, optim/optimizer.py:
-// Optimizer8bit.step), while those of tensors before it make room.
+// tensor after the other are fetched, updated and waited for (Optimizer8bit.step of
+// bitsandbytes-foundation/bitsandbytes@51294d90, bitsandbytes/optim/optimizer.py), while those of tensors
+// before it make room.
 func (t *training) optimizerTime(elements int64) {
 	r, n, P := t.rates, float64(len(t.trained)), float64(elements)
 	e := t.trained[0].e

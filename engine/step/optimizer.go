@@ -131,8 +131,9 @@ func copies(in *Input, rank int, dimension string, bytes, t record.Num, operands
 				ID: f.id, Name: f.id + " of " + words, Symbol: f.id + " of " + words, Unit: f.unit,
 				Formula: f.of.Text(), Value: f.of.V,
 				Source: "gradients and updated weights over the link to the host, or paged moments from it " +
-					"and back (bitsandbytes, optim/optimizer.py: step); states and gradients from drives " +
-					"and back, of all GPUs of the node",
+					"and back (bitsandbytes-foundation/bitsandbytes@51294d90, " +
+					"bitsandbytes/optim/optimizer.py: Optimizer8bit.step); states and gradients from " +
+					"drives and back, of all GPUs of the node",
 			}, operands...)
 		}
 	}
