@@ -225,9 +225,6 @@ func (m *Model) strip(w int) (line string, hits []knobs.Hit, caret int) {
 		Setup: &m.legal.setup, Report: &m.legal.report, Theme: m.look.theme,
 		Glyphs: m.look.glyphs,
 	}
-	if !m.now.report.Legal {
-		in.Theme = m.look.dim
-	}
 	in.Glow = m.glow != nil
 	figures := explore.Brief(in, m.before)
 	key := func(id string) string { return m.shown(m.binding(id).Keys()[0], id) }
@@ -236,6 +233,20 @@ func (m *Model) strip(w int) (line string, hits []knobs.Hit, caret int) {
 		Up: key("knob-turn-up"),
 	}
 	l, hits, caret := c.Strip(keys, w, max(min(w/2-28, 44), 0))
+	if !m.now.report.Legal { // whose figures the screen shows, in the place of them
+		for _, text := range explore.StaleWords(in, m.slow.pending) {
+			if l.Left() < widget.Width(text)+stripGap {
+				continue
+			}
+			role := themes.Bad
+			if m.slow.pending {
+				role = themes.Accent
+			}
+			l.To(w-widget.Width(text)).Put(m.look.theme.Paint(role), text)
+			break
+		}
+		return l.String(), hits, caret
+	}
 	for n := len(figures); n > 0; n-- { // as many as there is room for
 		need := -stripGap
 		for i := range figures[:n] {

@@ -61,6 +61,23 @@ func TestStrip(t *testing.T) {
 	}
 }
 
+// TestStripIllegal: where the setup is illegal the strip of no screen says that it fits.
+func TestStripIllegal(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 36}} {
+		m := sample(t, size[0], size[1])
+		m.do(state.Action{Verb: state.SetKnob, ID: "tp", Text: "3"})
+		for tab := range tabs {
+			if m.do(state.Action{Verb: state.GoTab, N: int(tab)}); !m.stripped() {
+				continue
+			}
+			row := strings.Split(screenText(m), "\n")[2]
+			if !strings.Contains(row, "ILLEGAL") || strings.Contains(row, "fits") {
+				t.Errorf("%s at %v: the strip is %q", tabName(tab), size, row)
+			}
+		}
+	}
+}
+
 // TestScreenNumbers: alt and a digit goes to a screen from any other.
 func TestScreenNumbers(t *testing.T) {
 	m := sample(t, 80, 24)

@@ -128,19 +128,30 @@ func gauges(in *screen.Context, now, before Vital) [3]gauge {
 	return [3]gauge{fit, speed, exposed}
 }
 
+// StaleWords say that the figures shown are not of the current setup, and of which; after that in brief.
+func StaleWords(in *screen.Context, working bool) []string {
+	illegal := in.Glyphs.Cross + " ILLEGAL"
+	switch {
+	case working:
+		return []string{
+			"evaluating this setup" + in.Glyphs.Ellipsis + " figures: previous setup",
+			"evaluating" + in.Glyphs.Ellipsis,
+		}
+	case !VitalOf(in.Report).Known:
+		return []string{illegal + " " + in.Glyphs.Dot + " no figures: no legal setup yet", illegal}
+	}
+	return []string{illegal + " " + in.Glyphs.Dot + " figures: last legal setup", illegal}
+}
+
 // Stale stands in the place of the gauges while the setup is illegal: whose
 // figures the panels show, and these in brief. plain is the theme of the current setup; there may have been
 // no legal setup yet.
 func Stale(in *screen.Context, plain *themes.Theme, working bool, w int) []string {
 	l := widget.NewLine(w)
 	now := VitalOf(in.Report)
-	text := in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " figures: last legal setup"
-	if !now.Known {
-		text = in.Glyphs.Cross + " ILLEGAL " + in.Glyphs.Dot + " no figures: no legal setup yet"
-	}
-	role := themes.Bad
+	text, role := StaleWords(in, working)[0], themes.Bad
 	if working {
-		text, role = "evaluating this setup"+in.Glyphs.Ellipsis+" figures: previous setup", themes.Accent
+		role = themes.Accent
 	}
 	l.Put(plain.Paint(role), text)
 	if !now.Known {
