@@ -118,10 +118,10 @@ func TestWhatASearchTriesByItself(t *testing.T) {
 		most int
 		want []int
 	}{
-		{0, []int{8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}},
-		{100, []int{8, 16, 32, 64}},
-		{64, []int{8, 16, 32, 64}},
-		{4, []int{2}}, // less than a node: what the setup has
+		{0, []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384}},
+		{100, []int{1, 2, 4, 8, 16, 32, 64}},
+		{64, []int{1, 2, 4, 8, 16, 32, 64}},
+		{4, []int{1, 2, 4}}, // less than a node
 	} {
 		q := query(t, nil)
 		q.Objective, q.Setup.GPUs, q.Setup.Cluster.MaxGPUs = search.FewestGPUs, 2, c.most

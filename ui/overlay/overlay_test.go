@@ -324,3 +324,26 @@ func TestChoiceStaysWhileAListGrows(t *testing.T) {
 		t.Errorf("the end of 24 is %d (item %d)", p.cursor, at)
 	}
 }
+
+// TestDashesAreBlanks: a name is found however its parts are joined, and a whole word comes before names
+// that begin so.
+func TestDashesAreBlanks(t *testing.T) {
+	p := NewPicker("T", "", []Item{
+		{Title: "Llama-3.1 405B", Name: "llama3.1-405b"},
+		{Title: "cluster TPU v4", Name: "tpu-v4"},
+		{Title: "Llama 4 Scout", Name: "llama4-scout"},
+		{Title: "knob TP overlap", Name: "--tp-overlap"},
+		{Title: "word TP"},
+		{Title: "knob TP", Name: "--tp"},
+	}, 0)
+	for typed, want := range map[string]string{
+		"llama-4": "Llama 4 Scout", "llama 4": "Llama 4 Scout", "tp": "word TP", "--tp-ov": "knob TP overlap",
+		"--tp": "knob TP", "tpu v4": "cluster TPU v4",
+	} {
+		p.Paste(typed)
+		if i, ok := p.Choice(); !ok || p.items[i].Title != want {
+			t.Errorf("%s finds %v, want %s", typed, p.items[i].Title, want)
+		}
+		p.HandleKey(tea.KeyPressMsg{Code: tea.KeyEscape})
+	}
+}

@@ -21,7 +21,7 @@ type match struct {
 func (p *Picker) filter() {
 	defer p.sort()
 	p.more = 0
-	query := strings.TrimSpace(p.input.Value())
+	query := strings.TrimSpace(spaced(p.input.Value()))
 	p.shown = p.shown[:0]
 	if query == "" {
 		for i := range p.items {
@@ -139,17 +139,28 @@ const (
 	contains        // one that only contains it
 )
 
+// spaced returns a text with blanks for the dashes behind letters: llama-4 is llama 4, --tp stays a flag.
+func spaced(text string) string {
+	out := []byte(text)
+	for i := 1; i < len(out); i++ {
+		if out[i] == '-' && letter(out[i-1]) {
+			out[i] = ' '
+		}
+	}
+	return string(out)
+}
+
 // closeness ranks a match.
 func closeness(item *Item, query string) int {
 	query = strings.ToLower(query)
-	title, name := strings.ToLower(item.Title), strings.ToLower(item.Name)
+	title, name := strings.ToLower(spaced(item.Title)), strings.ToLower(spaced(item.Name))
 	behind := title
 	for _, kind := range []string{"knob ", "word ", "model ", "cluster ", "figure ", "demonstration "} {
 		behind = strings.TrimPrefix(behind, kind)
 	}
 	switch {
-	case name == query || title == query ||
-		slices.ContainsFunc(item.Hidden, func(s string) bool { return strings.EqualFold(s, query) }):
+	case name == query || title == query || behind == query ||
+		slices.ContainsFunc(item.Hidden, func(s string) bool { return strings.EqualFold(spaced(s), query) }):
 		return same
 	case strings.HasPrefix(name, query) || strings.HasPrefix(title, query) ||
 		strings.HasPrefix(behind, query):
@@ -168,7 +179,7 @@ func before(item *Item, query string) int {
 	if closeness(item, query) != word {
 		return 0
 	}
-	if at := wordAt(strings.ToLower(item.Title), strings.ToLower(query)); at >= 0 {
+	if at := wordAt(strings.ToLower(spaced(item.Title)), strings.ToLower(query)); at >= 0 {
 		return at
 	}
 	return math.MaxInt // a word of the name alone
@@ -206,7 +217,7 @@ func (p *Picker) matchesAll(index int, words []string, letters []int) ([]int, bo
 type texts []Item
 
 func (t texts) String(i int) string {
-	return strings.Join(append([]string{t[i].Title, t[i].Name}, t[i].Hidden...), " ")
+	return spaced(strings.Join(append([]string{t[i].Title, t[i].Name}, t[i].Hidden...), " "))
 }
 func (t texts) Len() int { return len(t) }
 
