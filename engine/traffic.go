@@ -50,11 +50,12 @@ func (t *timing) communication(on onRank, links step.Links, data step.DataParall
 		what = "weights, activations to the host and back"
 	}
 	if s.Optimizer.States().Paged {
-		if s.Offload == recipe.OffloadActivations {
-			what = "moments, " + what
+		if s.Offload == recipe.OffloadNone && s.OffloadLayers == 0 {
+			what = " to the host and back"
 		} else {
-			what = "moments to the host and back"
+			what = ", " + what
 		}
+		what = "moments" + what
 	}
 	add("host", what, one, links.Host)
 	add("drives", "states, weights to drives and back", one, links.Drives)

@@ -108,6 +108,15 @@ func TestPagedMoments(t *testing.T) {
 		}
 		agrees(t, s)
 	}
+	_, both := fineTuned(t, "llama3.1-8b", "h100-sxm", knob.Given{
+		knob.GPUs: 1, knob.Calibration: recipe.PyTorch, knob.ZeRO: 0, knob.Optimizer: recipe.AdamPaged,
+		knob.Seq: 512, knob.WeightDtype: recipe.WeightsBF16, knob.Offload: recipe.OffloadActivations,
+		knob.Recompute: recipe.RecomputeFull,
+	})
+	if row := both.Communication[0]; row.Operation != "moments, activations to the host and back" ||
+		float64(both.Memory.Host) <= 8*paged {
+		t.Errorf("with activations: %+v, %v on the host", row, both.Memory.Host)
+	}
 }
 
 // TestOptimizersRefused: what a stack cannot run is refused by name, with what it can.
