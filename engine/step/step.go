@@ -86,15 +86,35 @@ func (t *Traffic) add(u Traffic, times float64) {
 // Links is the traffic of the dimensions that talk inside a layer.
 type Links struct{ TP, CP, EP, ETP, Host, Drives Traffic }
 
+// linkDimension is a dimension of Links and its traffic.
+type linkDimension struct {
+	name string
+	of   func(*Links) *Traffic
+}
+
+// linkDimensions are in the order of a report.
+var linkDimensions = [...]linkDimension{
+	{"tp", func(l *Links) *Traffic { return &l.TP }},
+	{"cp", func(l *Links) *Traffic { return &l.CP }},
+	{"ep", func(l *Links) *Traffic { return &l.EP }},
+	{"etp", func(l *Links) *Traffic { return &l.ETP }},
+	{"host", func(l *Links) *Traffic { return &l.Host }},
+	{"drives", func(l *Links) *Traffic { return &l.Drives }},
+}
+
 // LinkDimensions names the dimensions of Links in the order of a report; Of has the traffic of each.
-func LinkDimensions() [6]string { return [...]string{"tp", "cp", "ep", "etp", "host", "drives"} }
+func LinkDimensions() (names [len(linkDimensions)]string) {
+	for i := range linkDimensions {
+		names[i] = linkDimensions[i].name
+	}
+	return names
+}
 
 // Of returns the traffic of a dimension; nil: it does not talk inside a layer.
 func (l *Links) Of(dimension string) *Traffic {
-	all := [...]*Traffic{&l.TP, &l.CP, &l.EP, &l.ETP, &l.Host, &l.Drives}
-	for i, d := range LinkDimensions() {
-		if d == dimension {
-			return all[i]
+	for i := range linkDimensions {
+		if linkDimensions[i].name == dimension {
+			return linkDimensions[i].of(l)
 		}
 	}
 	return nil
