@@ -63,6 +63,8 @@ func TestModelCheckNamesTheField(t *testing.T) {
 		{"top_k", moe, func(m *model.Model) { m.TopK = 65 }},
 		{"top_k", moe, func(m *model.Model) { m.TopK = 0 }},
 		{"n_experts", moe, func(m *model.Model) { m.Experts = -1 }},
+		{"hash_layers", moe, func(m *model.Model) { m.HashLayers = m.Layers + 1 }},
+		{"hash_layers", dense, func(m *model.Model) { m.HashLayers = 2 }},
 		{"moe_ffn_hidden", moe, func(m *model.Model) { m.ExpertFFN = 0 }},
 		{"first_k_dense_layers", moe, func(m *model.Model) { m.FirstDense = 32 }},
 		{"moe_layer_freq", moe, func(m *model.Model) { m.MoEFreq = 0 }},
@@ -87,6 +89,17 @@ func TestModelCheckNamesTheField(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("a bad %s is not named: %v", c.field, errs)
+		}
+	}
+}
+
+// TestHashLayersOfNoExperts: a number of experts that is wrong is named first, and no range of hash_layers
+// that follows from it.
+func TestHashLayersOfNoExperts(t *testing.T) {
+	m := model.Model{Layers: 20, Experts: -1}
+	for _, e := range m.Check() {
+		if e.Field == "hash_layers" {
+			t.Errorf("named: %v", e)
 		}
 	}
 }

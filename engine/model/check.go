@@ -374,6 +374,7 @@ func (c *checker) experts(m *Model) {
 	c.between("moe_ffn_hidden", m.ExpertFFN, 1, MaxWidth)
 	c.between("moe_latent_hidden", m.ExpertLatent, 0, MaxWidth)
 	c.between("zero_experts", m.ZeroExperts, 0, MaxExperts)
+	c.between("hash_layers", m.HashLayers, 0, m.Layers)
 	c.between("first_k_dense_layers", m.FirstDense, 0, max(m.Layers-1, 0))
 	c.between("moe_layer_freq", m.MoEFreq, 1, max(m.Layers-m.FirstDense, 1))
 	c.between("expert_groups", m.ExpertGroups, 0, max(m.Experts, 1))
@@ -405,6 +406,7 @@ func (c *checker) dense(m *Model) {
 		{"moe_ffn_hidden", m.ExpertFFN},
 		{"moe_latent_hidden", m.ExpertLatent},
 		{"zero_experts", m.ZeroExperts},
+		{"hash_layers", m.HashLayers},
 		{"first_k_dense_layers", m.FirstDense},
 		{"expert_groups", m.ExpertGroups},
 		{"routed_groups", m.RoutedGroups},

@@ -114,7 +114,6 @@ func (m *Model) sharesKey() bool { return m.OutputGroups > 0 }
 // sharedKey checks what DeepSeek-V4 has and others have not.
 func (c *checker) sharedKey(m *Model) {
 	c.between("hyper_streams", m.HyperStreams, 0, MaxNorms)
-	c.between("hash_layers", m.HashLayers, 0, m.Layers*min(m.Experts, 1))
 	c.between("output_groups", m.OutputGroups, 0, max(m.Heads, 0))
 	c.between("o_lora_rank", m.OutputRank, min(m.OutputGroups, 1), MaxWidth*min(m.OutputGroups, 1))
 	if m.HyperStreams > 0 && (m.AltUpStreams+m.ResidualBlock+m.LayerInput+m.LaurelRank > 0 ||
