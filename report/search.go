@@ -135,6 +135,9 @@ func (o *Search) leftOut() string {
 	if !o.Query.Given(knob.VPP) {
 		words = append(words, fmt.Sprintf("vpp above %d", search.MaxVPP))
 	}
+	if o.Problem.Setup.Model.IsMoE() && !o.Query.Given(knob.ETP) {
+		words = append(words, "etp between 1 and tp (--etp 1,2,4)")
+	}
 	if len(o.Problem.Space.Schedules) == 0 {
 		words = append(words, "schedules other than 1f1b and interleaved (--schedule all)")
 	}
