@@ -165,7 +165,8 @@ func (l *Library) Model(id string) (model.Model, error) {
 // ModelPreset finds a model with its sources.
 func (l *Library) ModelPreset(id string) (ModelPreset, error) {
 	if namesFile(id) && l.outside != nil {
-		return l.outside(id)
+		p, err := l.outside(id)
+		return l.orOfHub(id, p, err)
 	}
 	p, err := find(l, id, func(l *Library) *store[ModelPreset] { return &l.models })
 	if none, ok := errors.AsType[*UnknownError](err); ok && l.folder != nil && id != "" {
@@ -179,6 +180,23 @@ func (l *Library) ModelPreset(id string) (ModelPreset, error) {
 				break
 			}
 		}
+	}
+	return l.orOfHub(id, p, err)
+}
+
+// orOfHub finds a model that is unknown by the name in its id on Hugging Face, OWNER/NAME.
+func (l *Library) orOfHub(id string, p ModelPreset, err error) (ModelPreset, error) {
+	none, unknown := errors.AsType[*UnknownError](err)
+	owner, name, two := strings.Cut(id, "/")
+	if !unknown || !two || strings.Trim(owner, ".~") == "" || !namesFile(id) || namesFile(name) {
+		return p, err
+	}
+	named, wrong := find(l, name, func(l *Library) *store[ModelPreset] { return &l.models })
+	if wrong == nil {
+		return named, nil
+	}
+	if alike, ok := errors.AsType[*UnknownError](wrong); ok {
+		none.Nearest = alike.Nearest
 	}
 	return p, err
 }

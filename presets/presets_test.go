@@ -2,6 +2,7 @@ package presets_test
 
 import (
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -253,5 +254,29 @@ func TestNamesAsPeopleWriteThem(t *testing.T) {
 	var unknown *presets.UnknownError
 	if !errors.As(err, &unknown) || !strings.HasPrefix(unknown.Nearest[0], "a100") {
 		t.Errorf("a100: %v, want one of these first", err)
+	}
+}
+
+// TestIDOfHub: OWNER/NAME is the model of that name where no file is, and proposes those like it.
+func TestIDOfHub(t *testing.T) {
+	files := presets.Default().ReadingModels(func(string) ([]byte, error) { return nil, fs.ErrNotExist })
+	for _, l := range []*presets.Library{presets.Default(), files} {
+		for id, want := range map[string]string{
+			"meta-llama/Llama-3.1-8B": "llama3.1-8b", "openai/gpt-oss-20b": "gpt-oss-20b",
+			"deepseek-ai/DeepSeek-R1": "deepseek-v3",
+		} {
+			if m, err := l.Model(id); err != nil || m.ID != want {
+				t.Errorf("%s is %q, %v", id, m.ID, err)
+			}
+		}
+		_, err := l.Model("meta-llama/Llama-3.1-8B-Instruct")
+		if err == nil || !strings.HasSuffix(err.Error(), ": did you mean llama3.1-8b?") {
+			t.Errorf("the nearest of the name: %v", err)
+		}
+	}
+	for _, id := range []string{"./qwen3-8b", "/qwen3-8b", "a/b/qwen3-8b", "a/qwen3-8b.toml", "a/"} {
+		if m, err := files.Model(id); err == nil {
+			t.Errorf("%s is %s", id, m.ID)
+		}
 	}
 }

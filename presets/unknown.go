@@ -20,7 +20,7 @@ type UnknownError struct {
 func (e *UnknownError) Error() string {
 	message := "unknown " + e.Kind + " " + escape.Quote(e.ID)
 	if e.NoFile {
-		return message + "; there is no such file"
+		message += "; there is no such file"
 	}
 	if e.Kind != "model" && (strings.ContainsAny(e.ID, `/\`) || strings.HasSuffix(e.ID, ".toml") ||
 		strings.HasSuffix(e.ID, ".json")) {
@@ -28,6 +28,8 @@ func (e *UnknownError) Error() string {
 			"s of the configuration folder is named by its id"
 	}
 	switch folder, listed := e.folder(); {
+	case len(e.Nearest) == 0 && e.NoFile:
+		return message
 	case len(e.Nearest) == 0 && listed:
 		return message + "; 'meshscope presets " + folder + "' lists all"
 	case len(e.Nearest) == 0:

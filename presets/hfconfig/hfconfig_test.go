@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -73,7 +74,10 @@ func TestConfigs(t *testing.T) {
 			}
 		}
 		want, err := presets.Default().Model(p.Name)
-		if err != nil {
+		if err != nil || slices.Contains([]string{
+			"LGAI-EXAONE/EXAONE-4.0-1.2B", // its card gives the windows to the 32B alone
+			"mosaicml/mpt-7b",             // the preset is the benchmark of llm-foundry
+		}, p.Name) {
 			continue
 		}
 		// All but the labels, the length, which files give differently, the base of rotary positions, which
