@@ -59,9 +59,9 @@ func (a *app) searchCommand() *cobra.Command {
 			"schedules 1f1b and interleaved; " +
 			"recompute none, full, quarters of the layers, and on Megatron-Core parts of layers with " +
 			"experts (modules:norm,moe-act; with MLA mla-up, or all three).\n\n" +
-			"If no number of GPUs is given, search uses that of 'eval'; fewest-gpus tries 1, 2, 4 nodes " +
-			"and so on, then the numbers between the fewest that suffice and the next smaller one, in ever " +
-			"finer steps. " +
+			"If no number of GPUs is given, search uses that of 'eval'; fewest-gpus tries 1, 2, 4 GPUs " +
+			"and so on below a node, then 1, 2, 4 nodes and so on, then the numbers between the fewest " +
+			"that suffice and the next smaller one, in ever finer steps. " +
 			"If no global batch is given, search uses that of the published run of the model nearest in " +
 			"GPUs, else one near 4 million tokens, or that of 'eval' if tp, pp, cp and gpus each have one " +
 			"value and mbs and microbatches no list. " +
