@@ -34,6 +34,16 @@ func TestDocumentedPools(t *testing.T) {
 			fmt.Sprintf("| every row but the sweep's | %d | median | %s |", all.Rows, percent(all.Name))),
 		"../../README.md": both,
 	}
+	for name, f := range pools {
+		if strings.HasPrefix(name, "all ") && f.Rows > 1000 {
+			count := fmt.Sprintf("%d,%03d", f.Rows/1000, f.Rows%1000)
+			pages["../../docs/commands.md"] = []string{count + " published runs"}
+			pages["../../docs/accuracy.md"] = append(pages["../../docs/accuracy.md"], count+" runs, and")
+		}
+	}
+	if len(pages) != 3 {
+		t.Error("no pool of all runs")
+	}
 	for _, s := range spreads(t, &e) {
 		pages["../../docs/accuracy.md"] = append(pages["../../docs/accuracy.md"], strings.ReplaceAll(
 			fmt.Sprintf("| %s | %d | %.1f %% | %.0f %% | %.0f %% | %.0f %% |", s.Name, s.Rows, 100*s.Median,
