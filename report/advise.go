@@ -328,7 +328,7 @@ func briefValue(id knob.ID, text string) string {
 func bestWords(id knob.ID, best *advise.Value, now string) string {
 	switch {
 	case best == nil:
-		return "none"
+		return "no value fits"
 	case best.Text == now:
 		return briefValue(id, now) + " (now)"
 	case best.Refused:

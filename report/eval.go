@@ -295,7 +295,7 @@ func Caveats(r *engine.Report) []Section {
 // fitWord returns whether a setup fits, the error band of its memory considered.
 func fitWord(m *engine.Memory) string {
 	if m.Fit == engine.Tight {
-		return tightWords(m)
+		return "tight, " + tightWords(m)
 	}
 	return m.FitWord()
 }
@@ -303,9 +303,9 @@ func fitWord(m *engine.Memory) string {
 // tightWords tells on which side of the usable memory the peak is.
 func tightWords(m *engine.Memory) string {
 	if m.Fits {
-		return "tight, " + figure.GiB(m.Usable-m.Peak) + " GiB free, less than the error band"
+		return figure.GiB(m.Usable-m.Peak) + " GiB free, less than the error band"
 	}
-	return "tight, " + figure.GiB(m.Peak-m.Usable) + " GiB over, less than the error band"
+	return figure.GiB(m.Peak-m.Usable) + " GiB over, less than the error band"
 }
 
 // evidence adds which runs an error band comes from.
