@@ -86,35 +86,38 @@ func (t *Traffic) add(u Traffic, times float64) {
 // Links is the traffic of the dimensions that talk inside a layer.
 type Links struct{ TP, CP, EP, ETP, Host, Drives Traffic }
 
-// linkDimension is a dimension of Links and its traffic.
-type linkDimension struct {
-	name string
-	of   func(*Links) *Traffic
+// dimensions returns all kinds of traffic in the order of a report, by name. Functions that return them
+// would put Links on the heap.
+func (l *Links) dimensions() [6]linkDimension {
+	return [...]linkDimension{
+		{"tp", &l.TP},
+		{"cp", &l.CP},
+		{"ep", &l.EP},
+		{"etp", &l.ETP},
+		{"host", &l.Host},
+		{"drives", &l.Drives},
+	}
 }
 
-// linkDimensions are in the order of a report.
-var linkDimensions = [...]linkDimension{
-	{"tp", func(l *Links) *Traffic { return &l.TP }},
-	{"cp", func(l *Links) *Traffic { return &l.CP }},
-	{"ep", func(l *Links) *Traffic { return &l.EP }},
-	{"etp", func(l *Links) *Traffic { return &l.ETP }},
-	{"host", func(l *Links) *Traffic { return &l.Host }},
-	{"drives", func(l *Links) *Traffic { return &l.Drives }},
+type linkDimension struct {
+	name string
+	of   *Traffic
 }
 
 // LinkDimensions names the dimensions of Links in the order of a report; Of has the traffic of each.
-func LinkDimensions() (names [len(linkDimensions)]string) {
-	for i := range linkDimensions {
-		names[i] = linkDimensions[i].name
+func LinkDimensions() (names [6]string) {
+	var l Links
+	for i, d := range l.dimensions() {
+		names[i] = d.name
 	}
 	return names
 }
 
 // Of returns the traffic of a dimension; nil: it does not talk inside a layer.
 func (l *Links) Of(dimension string) *Traffic {
-	for i := range linkDimensions {
-		if linkDimensions[i].name == dimension {
-			return linkDimensions[i].of(l)
+	for _, d := range l.dimensions() {
+		if d.name == dimension {
+			return d.of
 		}
 	}
 	return nil
