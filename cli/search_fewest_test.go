@@ -200,6 +200,20 @@ func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 		"grad-dtype,optimizer,loss,attention"); strings.Contains(page, "not searched") {
 		t.Errorf("%s", page)
 	}
+	// What the launcher refuses of a list is not pointed to, and all that is one value is given as it.
+	const titan = question + " --calibration torchtitan"
+	if _, page := searchFewest(t, titan); !strings.Contains(page,
+		"not searched other values of loss (--free loss), vpp") {
+		t.Errorf("%s", page)
+	}
+	if _, page := searchFewest(t, titan+" --launcher any"); !strings.Contains(page, "--free grad-dtype,"+
+		"optimizer,loss,attention") {
+		t.Errorf("%s", page)
+	}
+	if _, page := searchFewest(t, titan+" --free grad-dtype,loss"); !strings.Contains(page,
+		"given grad-dtype fp32, loss all") {
+		t.Errorf("%s", page)
+	}
 	// So is what would do, of what nobody spoke against.
 	const short = "--model llama3-70b --gpu a100-sxm-80g --gpus 16 --gbs 16 --seq 16"
 	const would = "layouts that fit: --grad-dtype bf16, --offload optimizer."

@@ -142,16 +142,6 @@ func TestSwitchedModels(t *testing.T) {
 	if !same.TrainMTP || same.Seq != 131072 {
 		t.Errorf("what the model has stays: %+v", same.Layout)
 	}
-	a100, err := presets.Default().Cluster("dgx-a100")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Precision = recipe.FP8; knob.WithCluster(s, a100).Precision != recipe.BF16 {
-		t.Error("an A100 has no fp8")
-	}
-	if s.Precision = recipe.FP16; knob.WithCluster(s, a100).Precision != recipe.FP16 {
-		t.Error("an A100 has fp16")
-	}
 }
 
 // TestBatchHints: the batches of GPT-3 (3.2 M tokens) and Llama 3 405B (16 M) are usual or near it.

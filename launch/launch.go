@@ -126,6 +126,11 @@ func (l *Launcher) Limit(q *search.Query) {
 		if refused := l.RefusedModel(&q.Setup); len(refused) > 0 {
 			q.Unbuilt = refused[0].Because
 		}
+		q.Refuses = func(id knob.ID, s *engine.Setup) bool {
+			wide := *s
+			wide.ZeRO = 3 // whether shards do is the layout's
+			return slices.ContainsFunc(l.rules, func(r Rule) bool { return r.Field == id && r.breaks(&wide) })
+		}
 		if slices.ContainsFunc(search.Named(), q.Several) {
 			q.Accepts = l.AcceptsFrom(&q.Setup)
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"meshscope/engine/hardware"
 	"meshscope/engine/layout"
 	"meshscope/engine/model"
 	"meshscope/engine/schedule"
@@ -206,16 +205,6 @@ func WithModel(s Setup, m model.Model) Setup {
 	}
 	if m.MTPLayers == 0 {
 		s.TrainMTP = false
-	}
-	return s
-}
-
-// WithCluster moves the same layout to another machine, GPU for GPU. A
-// precision that its GPU does not have falls back to one that it has.
-func WithCluster(s Setup, c hardware.Cluster) Setup {
-	s.Cluster = c
-	if c.GPU.Peak(s.Precision) <= 0 {
-		s.Precision = defaultPrecision(&c.GPU)
 	}
 	return s
 }

@@ -59,7 +59,8 @@ type Problem struct {
 
 	fastestFirst bool // an ample margin takes no first place
 
-	said []knob.ID // of Named: those that somebody gave
+	given   []knob.ID                         // of Named
+	refuses func(knob.ID, *engine.Setup) bool // that of Query
 }
 
 // Why the first layout is not the fastest (Found.ForMargin): in words that follow its name, and in as few

@@ -23,7 +23,9 @@ type Query struct {
 	Refused  bool                     // also what some launcher rejects
 	Accepts  func(*engine.Setup) bool // what the launcher named runs; nil: everything
 	Launcher string
-	Unbuilt  string // why it does not build the model; empty where it does
+	// Refuses reports whether it refuses what one knob of the setup was turned to; nil: nothing.
+	Refuses func(knob.ID, *engine.Setup) bool
+	Unbuilt string // why it does not build the model; empty where it does
 	// WriteSplit is that of Space.
 	WriteSplit func(*engine.Setup)
 	Collect    func() // that of Problem
@@ -120,12 +122,12 @@ func (q *Query) Problem() (Problem, error) {
 	}
 	p := Problem{
 		Setup: q.Setup, Space: space, Objective: q.Objective, Headroom: q.Headroom, Margin: q.Margin,
-		Deadline: q.Deadline, Tokens: q.Setup.Budget, Collect: q.Collect,
+		Deadline: q.Deadline, Tokens: q.Setup.Budget, Collect: q.Collect, refuses: q.Refuses,
 	}
 	p.Space.Refused, p.Space.Accepts, p.Space.Launcher = q.Refused || q.Accepts != nil, q.Accepts, q.Launcher
 	p.Space.Unbuilt = q.Unbuilt
 	p.Space.WriteSplit = q.WriteSplit
-	p.said = slices.DeleteFunc(Named(), func(id knob.ID) bool { return !q.Given(id) })
+	p.given = slices.DeleteFunc(Named(), func(id knob.ID) bool { return !q.Given(id) })
 	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut
 	s := &p.Setup
 	s.GPUs, s.GBS, s.Seq = space.GPUs[0], space.GBS[0], space.Seq[0]

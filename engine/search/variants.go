@@ -6,7 +6,6 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
-	"meshscope/engine/recipe"
 )
 
 // Other lists values of a knob that no loop of the search is for, as the command line
@@ -67,12 +66,15 @@ func Free() []knob.ID { return append(looped(), knob.Nodes) }
 // Named lists the knobs that a search varies only over the values that it is given.
 func Named() []knob.ID { return without(looped()) }
 
-// Untried lists the knobs of Named that nobody gave, with the values that the stack has beyond the one taken.
+// Untried lists the knobs of Named that nobody gave, with the values that all of them means beyond the one
+// taken.
 func (p *Problem) Untried() (out []Other) {
-	for _, id := range without(append(looped(), p.said...)) {
+	for _, id := range without(append(looped(), p.given...)) {
 		k, _ := knob.Find(id)
-		words := slices.DeleteFunc(possible(&p.Setup, &k, k.Choices),
-			func(word string) bool { return word == k.Text(p.Setup) })
+		words := possible(&p.Setup, &k, k.Choices, p.refuses)
+		if i := slices.Index(words, k.Text(p.Setup)); i >= 0 {
+			words = slices.Delete(words, i, i+1)
+		}
 		if len(words) > 0 {
 			out = append(out, Other{id, words})
 		}
@@ -80,16 +82,20 @@ func (p *Problem) Untried() (out []Other) {
 	return out
 }
 
-// possible returns those values of a knob that the stack of a setup has, whatever the layout is.
-func possible(s *engine.Setup, k *knob.Knob, words []string) []string {
+// possible returns those values of a knob that the stack of a setup has and its launcher does not refuse,
+// whatever the layout is.
+func possible(s *engine.Setup, k *knob.Knob, words []string, refuses func(knob.ID, *engine.Setup) bool,
+) []string {
 	traits := s.Stack.Traits()
 	return slices.DeleteFunc(slices.Clone(words), func(word string) bool {
-		if k.ID == knob.Offload { // what else it needs is the layout's
-			return word != string(recipe.OffloadNone) &&
-				!slices.Contains(traits.Offloads(), recipe.Offload(word))
-		}
 		of, err := k.Set(*s, word)
-		return err != nil || len(knob.CheckGiven(of)) > 0
+		switch {
+		case err != nil, refuses != nil && refuses(k.ID, &of):
+			return true
+		case k.ID == knob.Offload: // what else it needs is the layout's
+			return word != "none" && !slices.Contains(traits.Offloads(), of.Offload)
+		}
+		return len(knob.CheckGiven(of)) > 0
 	})
 }
 
@@ -117,7 +123,7 @@ func (q *Query) others(sp *Space) error {
 		}
 		k, _ := knob.Find(id)
 		list := k.List(&v, &q.Setup)
-		of := possible(&q.Setup, &k, list)
+		of := possible(&q.Setup, &k, list, q.Refuses)
 		if v.All() && len(of) > 0 {
 			list = of
 		}
@@ -126,6 +132,7 @@ func (q *Query) others(sp *Space) error {
 			if q.Setup, err = k.Set(q.Setup, list[0]); err != nil {
 				return err
 			}
+			q.Texts[id] = list[0] // not all
 			continue
 		}
 		for _, word := range list {
