@@ -94,7 +94,7 @@ func TestAdviseTornado(t *testing.T) {
 				t.Fatalf("no %s in\n%s", k.Knob, text)
 			}
 			row, _, _ := strings.Cut(rest, "\n")
-			best, bestStep := "none", 0.0
+			best, bestStep := "no value fits", 0.0
 			fastest, slowest := -1, -1
 			for i, v := range k.Values {
 				if fastest < 0 || v.Step < k.Values[fastest].Step {
@@ -103,7 +103,7 @@ func TestAdviseTornado(t *testing.T) {
 				if slowest < 0 || v.Step > k.Values[slowest].Step {
 					slowest = i
 				}
-				if v.Fits && !v.Refused && (best == "none" || v.Slow < bestStep) {
+				if v.Fits && !v.Refused && (bestStep == 0 || v.Slow < bestStep) {
 					best, bestStep = v.Value, v.Slow
 				}
 			}

@@ -186,7 +186,7 @@ func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
 	}
 	if c := o.Conflict; c != nil && c.Least != nil && slices.Contains(c.Fields, "memory") &&
 		o.Missed == nil && len(o.Problem.Space.GPUs) == 1 && o.Problem.Objective != search.FewestGPUs {
-		o.Machine = o.Query.Machine(ctx, o.Problem.Workers, figure.Comma)
+		o.Machine = o.Query.SmallestMachine(ctx, o.Problem.Workers, figure.Comma)
 	}
 }
 

@@ -32,9 +32,8 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 	return best.Setup
 }
 
-// Machine tells the smallest machine on which a layout of a query fits that has none on its own, as
-// Chosen.Words do.
-func (q *Query) Machine(ctx context.Context, workers int, number func(int) string) string {
+// SmallestMachine names the fewest GPUs on which a layout of the query fits, in the words of Chosen.
+func (q *Query) SmallestMachine(ctx context.Context, workers int, number func(int) string) string {
 	c := Chosen{Smallest: q.smallest(ctx, workers), node: q.Setup.Cluster.Node()}
 	c.Partial = ctx.Err() != nil
 	return c.smallestWords(number)

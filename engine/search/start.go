@@ -126,7 +126,7 @@ func (c *Chosen) smallestWords(number func(int) string) string {
 	case c.Smallest == 0 && c.Partial:
 		return "the search for a machine that would do was stopped"
 	case c.Smallest == 0:
-		return "no number of GPUs of this kind would do"
+		return "none of the larger numbers of GPUs that were tried would do"
 	}
 	return fmt.Sprintf("%s (%s) would do", units.PluralAs(number, c.Smallest, "GPU"),
 		units.PluralAs(number, (c.Smallest+max(c.node, 1)-1)/max(c.node, 1), "node"))

@@ -23,7 +23,8 @@ func (d *Document) checkModel(m *model.Model, lib Library) error {
 			return err
 		}
 		return d.refuse("model.local_window", "0", fmt.Sprintf("at least 1 in %s, whose layers all have a "+
-			"window, of %d; max_seq is as none", of.Name, of.LocalWindow), strconv.Itoa(m.MaxSeq))
+			"window, of %d; a window as long as max_seq has the same effect as none",
+			of.Name, of.LocalWindow), strconv.Itoa(m.MaxSeq))
 	}
 	return d.refuse("model."+wrong[0].Field, wrong[0].Given, wrong[0].Allowed, wrong[0].Nearest)
 }
