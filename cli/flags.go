@@ -90,8 +90,9 @@ func (f *setupFlags) add(flags *pflag.FlagSet) {
 	add := func(key, kind, usage string) *pflag.Flag {
 		return flags.VarPF(&word{flags: f, key: key, kind: kind}, key, "", usage)
 	}
-	add("model", "id", "model: an id of 'presets models', a Hugging Face config.json, its folder (./NAME) "+
-		"or a preset file; default "+setupdoc.DefaultModel)
+	add("model", "id", "model: an id of 'presets models', OWNER/NAME of Hugging Face where NAME is "+
+		"one, "+
+		"a config.json, its folder (./NAME) or a preset file; default "+setupdoc.DefaultModel)
 	add("gpu", "id", "a GPU in its typical node: an id of 'presets gpus'")
 	add("cluster", "id", "cluster: an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
 	for _, p := range knob.All() {

@@ -244,7 +244,8 @@ func optimizerAssumption(o recipe.Optimizer, stack recipe.Stack, sharded bool) s
 		text += "; those of tensors from 100,000 elements on are in unified memory, which PyTorch does " +
 			"not count: they are assumed to be on the host but in the update, and to come and go over its " +
 			"link, a tensor after the other with its update, as its step fetches, updates and waits (the " +
-			"part offload); where the GPU has room for them they stay: nothing is copied, nor in host memory"
+			"part offload); where the GPU has room for them they stay: nothing is copied or kept in host " +
+			"memory"
 	}
 	return text
 }

@@ -100,7 +100,8 @@ func TestLinkRate(t *testing.T) {
 		{"6400 Gb/s per node", 8, 100, ""},
 		{"800 Gb/s per GPU", 4, 100, ""},
 		{"10000 Gb/s per node", 8, 156.25, "156.2 GB/s per GPU is 1250 GB/s per node of 8 GPUs, more than " +
-			"ports of 800 Gb/s for each GPU carry, the fastest of presets clusters (6400 Gb/s per node"},
+			"ports of 800 Gb/s for each GPU carry, the fastest of 'meshscope presets clusters' (6400 " +
+			"Gb/s per node"},
 		{"3200 Gb/s per GPU", 8, 400, "more than ports of 800 Gb/s for each GPU carry"},
 	} {
 		s := presets.DefaultSetup()

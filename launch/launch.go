@@ -128,7 +128,7 @@ func (l *Launcher) Limit(q *search.Query) {
 		}
 		q.Refuses = func(id knob.ID, s *engine.Setup) bool {
 			wide := *s
-			wide.ZeRO = 3 // whether shards do is the layout's
+			wide.ZeRO = 3 // the search chooses ZeRO
 			return slices.ContainsFunc(l.rules, func(r Rule) bool { return r.Field == id && r.breaks(&wide) })
 		}
 		if slices.ContainsFunc(search.Named(), q.Several) {

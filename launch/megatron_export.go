@@ -34,20 +34,22 @@ func megatronExport(s *engine.Setup) Document {
 			"which another model may be trained: give them as the model's config.json says "+
 			"(partial_rotary_factor; norms around 1)")
 	}
-	switch {
-	case unknownRoPE(s) && !unknownNorm(s):
-		d.Warnings = append(d.Warnings, "rotary-base is a placeholder, with which another model may be "+
-			"trained: give that of the model's config.json (rope_theta)")
-	case unknownRoPE(s):
-		d.Warnings = append(d.Warnings, "rotary-base and norm-epsilon are placeholders, with which another "+
-			"model may be trained: give those of the model's config.json (rope_theta, rms_norm_eps)")
-	case unknownNorm(s) && knowsRoPE(s) && s.Model.RopeScaling == "":
-		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, and RoPE is not scaled, with which "+
-			"another model may be trained: give those of the model's config.json (rms_norm_eps, "+
-			"rope_scaling)")
-	case unknownNorm(s):
-		d.Warnings = append(d.Warnings, "norm-epsilon is a placeholder, with which another model may be "+
-			"trained: give that of the model's config.json")
+	var unknown []string
+	for _, f := range []struct {
+		is   bool
+		what string
+	}{
+		{unknownRoPE(s), "rotary-base is a placeholder (rope_theta)"},
+		{unknownNorm(s), "norm-epsilon is a placeholder"},
+		{unknownNorm(s) && knowsRoPE(s) && s.Model.RopeScaling == "", "RoPE is not scaled (rope_scaling)"},
+	} {
+		if f.is {
+			unknown = append(unknown, f.what)
+		}
+	}
+	if len(unknown) > 0 {
+		d.Warnings = append(d.Warnings, strings.Join(unknown, "; ")+": another model may be trained, give "+
+			"what the model's config.json has")
 	}
 	flagged := map[bool]string{true: "yarn", false: "llama3"}[s.Model.IsMLA()]
 	if kind := s.Model.RopeScaling; kind != "" && kind != flagged {

@@ -208,7 +208,7 @@ func megatronFamily() []field {
 		fixed("rotary-base", llama3Theta, "of Llama 3",
 			func(s *engine.Setup) bool { return llama(s) && !knowsRoPE(s) }),
 		{
-			key: "norm-epsilon", why: "of the model's config.json",
+			key: "norm-epsilon", why: "of the model",
 			write: func(s *engine.Setup) (any, bool) {
 				text := strconv.FormatFloat(s.Model.NormEps, 'e', -1, 64)
 				return strings.Replace(text, "e-0", "e-", 1), s.Model.NormEps > 0

@@ -184,6 +184,18 @@ func (l *Library) ModelPreset(id string) (ModelPreset, error) {
 	return l.orOfHub(id, p, err)
 }
 
+// hubOwners returns organisations on Hugging Face that publish models, or copies of models, which presets
+// have. A name behind another word is a path: what it was meant to be is proposed, not taken.
+func hubOwners() []string {
+	return []string{
+		"ai21labs", "allenai", "baidu", "bigscience", "databricks", "deepseek-ai", "facebook", "google",
+		"huggingfacetb", "huggyllama", "ibm-granite", "inclusionai", "lgai-exaone", "liquidai", "meta-llama",
+		"microsoft", "minimaxai", "mistralai", "mlx-community", "moonshotai", "nousresearch", "nvidia",
+		"openai", "openai-community", "qwen", "snowflake", "tencent", "thudm", "tiiuae", "unsloth", "xai-org",
+		"xiaomimimo", "zai-org", "zyphra",
+	}
+}
+
 // orOfHub finds a model that is unknown by the name in its id on Hugging Face, OWNER/NAME.
 func (l *Library) orOfHub(id string, p ModelPreset, err error) (ModelPreset, error) {
 	none, unknown := errors.AsType[*UnknownError](err)
@@ -192,10 +204,12 @@ func (l *Library) orOfHub(id string, p ModelPreset, err error) (ModelPreset, err
 		return p, err
 	}
 	named, wrong := find(l, name, func(l *Library) *store[ModelPreset] { return &l.models })
-	if wrong == nil {
+	if wrong == nil && slices.Contains(hubOwners(), strings.ToLower(owner)) {
 		return named, nil
 	}
-	if alike, ok := errors.AsType[*UnknownError](wrong); ok {
+	if wrong == nil {
+		none.Nearest = []string{named.ID}
+	} else if alike, ok := errors.AsType[*UnknownError](wrong); ok {
 		none.Nearest = alike.Nearest
 	}
 	return p, err

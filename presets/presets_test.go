@@ -264,6 +264,7 @@ func TestIDOfHub(t *testing.T) {
 		for id, want := range map[string]string{
 			"meta-llama/Llama-3.1-8B": "llama3.1-8b", "openai/gpt-oss-20b": "gpt-oss-20b",
 			"deepseek-ai/DeepSeek-R1": "deepseek-v3",
+			"xai-org/grok-1":          "grok-1", "huggyllama/llama-7b": "llama1-7b",
 		} {
 			if m, err := l.Model(id); err != nil || m.ID != want {
 				t.Errorf("%s is %q, %v", id, m.ID, err)
@@ -273,8 +274,13 @@ func TestIDOfHub(t *testing.T) {
 		if err == nil || !strings.HasSuffix(err.Error(), ": did you mean llama3.1-8b?") {
 			t.Errorf("the nearest of the name: %v", err)
 		}
+		_, err = l.Model("ckpts/qwen3-8b")
+		if err == nil || !strings.HasSuffix(err.Error(), ": did you mean qwen3-8b?") {
+			t.Errorf("a folder that is not there: %v", err)
+		}
 	}
-	for _, id := range []string{"./qwen3-8b", "/qwen3-8b", "a/b/qwen3-8b", "a/qwen3-8b.toml", "a/"} {
+	paths := []string{"./qwen3-8b", "/qwen3-8b", "a/b/qwen3-8b", "a/qwen3-8b.toml", "a/", "ckpts/qwen3-8b"}
+	for _, id := range paths {
 		if m, err := files.Model(id); err == nil {
 			t.Errorf("%s is %s", id, m.ID)
 		}

@@ -99,8 +99,8 @@ func (c *Cluster) Implausible() string {
 			"%s per GPU (gpu-bandwidth %sGB/s)",
 			has, c.Inter.Name, gbps(of.low), rate(node), plainRate(node/1e9))
 	case of.own && gpu > fastestPort*gigabit*above:
-		return fmt.Sprintf("%s, more than ports of %s for each GPU carry, the fastest of presets clusters "+
-			"(%s per node; b is bits, B is bytes)", has, gbps(fastestPort),
+		return fmt.Sprintf("%s, more than ports of %s for each GPU carry, the fastest of 'meshscope presets "+
+			"clusters' (%s per node; b is bits, B is bytes)", has, gbps(fastestPort),
 			gbps(fastestPort*float64(c.Node())))
 	}
 	return ""

@@ -104,7 +104,8 @@ func (n note) allStates(p *Parameters, out *Rank, copies bool) {
 func (n note) offloaded(out *Rank) {
 	if n.rec.On() {
 		n.bytes("offloaded", "What is kept in host memory", n.sum("offloaded"), out.Offloaded,
-			"states as ZeRO (arXiv 1910.02054) section 3.1 has them; of offloaded layers what the most "+
+			"states as ZeRO (arXiv 1910.02054) section 3.1 has them, of a paged optimizer only the moments; "+
+				"of offloaded layers what the most "+
 				"micro-batches keep that are between forward and backward at once", "what pinning rounds up")
 	}
 }

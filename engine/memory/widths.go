@@ -20,7 +20,8 @@ type Sharding struct {
 	// Master is the part of Optimizer that exists before the first update: the
 	// master copy of the weights. Moments come with the update.
 	Master PerParam
-	// Host is what an offload keeps in host memory where a ledger says so; else it is the optimizer's state.
+	// Host is what a ledger counts in host memory, for an offload or a paged optimizer; without a ledger
+	// that is the optimizer's state.
 	Host PerParam
 }
 

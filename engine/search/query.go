@@ -23,7 +23,7 @@ type Query struct {
 	Refused  bool                     // also what some launcher rejects
 	Accepts  func(*engine.Setup) bool // what the launcher named runs; nil: everything
 	Launcher string
-	// Refuses reports whether it refuses what one knob of the setup was turned to; nil: nothing.
+	// Refuses reports whether the launcher rejects the value of one knob with any ZeRO; nil: nothing.
 	Refuses func(knob.ID, *engine.Setup) bool
 	Unbuilt string // why it does not build the model; empty where it does
 	// WriteSplit is that of Space.

@@ -86,8 +86,8 @@ func (t *Traffic) add(u Traffic, times float64) {
 // Links is the traffic of the dimensions that talk inside a layer.
 type Links struct{ TP, CP, EP, ETP, Host, Drives Traffic }
 
-// dimensions returns all kinds of traffic in the order of a report, by name. Functions that return them
-// would put Links on the heap.
+// dimensions returns all kinds of traffic in the order of a report, by name. They are
+// pointers rather than accessor functions, which would make Links escape to the heap.
 func (l *Links) dimensions() [6]linkDimension {
 	return [...]linkDimension{
 		{"tp", &l.TP},

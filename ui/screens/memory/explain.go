@@ -101,8 +101,9 @@ func (v *View) stateFormula(in *screen.Context, rank, term int, times string) st
 	case in.Setup.Optimizer.States().Paged:
 		return fmt.Sprintf("%s of the rank in host memory, %s of moments on the GPU", gib(r.Offloaded),
 			gib(value))
-	case value == 0:
-		return fmt.Sprintf("%s of it in host memory, none on the GPU", gib(r.Offloaded))
+	case in.Setup.Offload.Optimizer():
+		return fmt.Sprintf("%s of the rank in host memory, none of the optimizer's on the GPU",
+			gib(r.Offloaded))
 	}
 	if r.Parameters <= 0 {
 		return gib(value)
