@@ -40,7 +40,11 @@ func (k *Knob) ParseInt(text string) (int, error) {
 		}
 		return k.within(text, w.number(w.readings[1])*size) // 1.000 of what has no thousands
 	case len(fit) == 1 && listOf(text) == aList:
-		return 0, k.noScalar(text)
+		wrong := k.noScalar(text)
+		if v := w.number(fit[0]) * size; v <= float64(k.Max) { // what it is where no list is meant
+			wrong.Allowed = fmt.Sprintf("one number (%.0f without its comma)", v) + listsElsewhere
+		}
+		return 0, wrong
 	case len(fit) == 1:
 		return k.within(text, w.number(fit[0])*size)
 	}

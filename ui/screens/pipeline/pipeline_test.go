@@ -336,6 +336,11 @@ func TestNameOfAScheduleToTake(t *testing.T) {
 		t.Errorf("%q is not shown: %s", v.table.typed, text)
 	}
 	screen.Press(v, in.At(120, 30), "q")
+	v.Paste("1e12\nfoo\x1b[31m") // lines and control bytes stay out of the footer
+	if text := v.Prompt()[0].Text; strings.ContainsAny(text, "\n\x1b") {
+		t.Errorf("%q", text)
+	}
+	v.Paste("q")
 	if text := v.Prompt()[0].Text; !strings.HasSuffix(text, "no name begins with zbvq") {
 		t.Errorf("what goes on no name is dropped without a word: %q", text)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/compare"
+	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/engine/schedule"
 	"meshscope/report/figure"
@@ -224,7 +225,7 @@ func (v *View) Paste(text string) {
 		t.pick(kind)
 		return
 	}
-	t.wrong = t.typed + text
+	t.wrong = escape.Line(t.typed + text)
 }
 
 // named returns the schedule with the shortest name that begins with a text; empty where none does.
