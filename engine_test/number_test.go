@@ -41,7 +41,7 @@ func TestNumbersOfPeople(t *testing.T) {
 		{"seq", "2,04", "", "a whole number"},
 		{"seq", "2,,048", "", "a whole number"},
 		{"seq", "1,048,57", "", "a whole number"},
-		{"gpus", "256,512", "", "one number (256512 without its comma); lists are for search and scan, and compare takes one value"},
+		{"gpus", "256,512", "", "one number (256512 without commas); lists are for search and scan"},
 		{"gpus", "12,8", "", "lists are for search and scan, and compare takes one value a side (tp=4 tp=8)"},
 		{"tp", "2,4", "", "lists are for search and scan"},
 		{"tp", "1..8", "", "lists are for search and scan"},

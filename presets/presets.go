@@ -191,8 +191,8 @@ func hubOwners() []string {
 		"ai21labs", "allenai", "baidu", "bigscience", "databricks", "deepseek-ai", "facebook", "google",
 		"huggingfacetb", "huggyllama", "ibm-granite", "inclusionai", "lgai-exaone", "liquidai", "meta-llama",
 		"microsoft", "minimaxai", "mistralai", "mlx-community", "moonshotai", "nousresearch", "nvidia",
-		"openai", "openai-community", "qwen", "snowflake", "tencent", "thudm", "tiiuae", "unsloth", "xai-org",
-		"xiaomimimo", "zai-org", "zyphra",
+		"openai", "openai-community", "qwen", "snowflake", "stepfun-ai", "tencent", "thudm", "tiiuae",
+		"unsloth", "xai-org", "xiaomimimo", "zai-org", "zyphra",
 	}
 }
 

@@ -42,7 +42,7 @@ func (k *Knob) ParseInt(text string) (int, error) {
 	case len(fit) == 1 && listOf(text) == aList:
 		wrong := k.noScalar(text)
 		if v := w.number(fit[0]) * size; v <= float64(k.Max) { // what it is where no list is meant
-			wrong.Allowed = fmt.Sprintf("one number (%.0f without its comma)", v) + listsElsewhere
+			wrong.Allowed = fmt.Sprintf("one number (%.0f without commas)", v) + listsElsewhere
 		}
 		return 0, wrong
 	case len(fit) == 1:

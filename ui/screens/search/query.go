@@ -61,8 +61,8 @@ func (k facet) row() facetRow {
 	return [knobs]facetRow{
 		{"objective", "best is", "the ranking: throughput is tokens per second per GPU, and breaks the " +
 			"ties of the others. cost: the cheapest run, for tokens at the price of a GPU"},
-		{"", "GPUs", "nodes doubled from one on, and those of the setup; auto: that of the setup, all for " +
-			"cost and fewest-gpus, which also tries GPUs below a node and then numbers in between"},
+		{"", "GPUs", "doubled nodes, from one on; auto: the GPUs of the setup, all for cost and " +
+			"fewest-gpus, which tries fewer than a node too; fewest-gpus then tries numbers in between"},
 		{"", "batch", "auto: that of the published run nearest in GPUs, else near 4 M tokens; yours: that " +
 			"of the setup"},
 		{knob.Tokens, "tokens", "of the whole run, for deadline and cost; auto: those of the setup. r sets " +
