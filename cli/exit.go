@@ -119,15 +119,17 @@ func flagProblem(cmd *cobra.Command, err error) error {
 	return &usageError{err.Error()}
 }
 
-// untrained are ways to train that people ask for and no knob stands for.
+// untrained are ways to train and fields of a model that people ask for and no knob stands for.
 //
 //nolint:gochecknoglobals // nobody changes it
 var untrained = map[string]string{
 	"peft": adapters, "adapter": adapters, "adapters": adapters,
+	"layers": modelFields, "num-layers": modelFields, "hidden-size": modelFields, "vocab-size": modelFields,
 	"dpo": otherPasses, "ppo": otherPasses, "grpo": otherPasses, "rlhf": otherPasses,
 }
 
 const (
+	modelFields = "fields of a model are set with --set, such as --set model.layers=40"
 	adapters    = "of adapters on frozen weights LoRA and DoRA are modelled: --lora 16, --dora"
 	otherPasses = "preference and reinforcement learning, with their other models and passes, are not " +
 		"modelled; all figures are of pretraining and of fine-tuning on whole sequences"

@@ -65,6 +65,67 @@ func words() map[ID]map[string]string {
 	}
 }
 
+// launcherWords are what launchers and trainers call knobs, as plainWord writes it, without a num in front or
+// a size or degree behind.
+const launcherWords = `
+dp: dp dataparallel dataparallelshard ddp
+tp: tp tensorparallel tensormodelparallel modelparallel
+pp: pp pipelineparallel pipelinemodelparallel pipelinestages
+vpp: vpp virtualpipelineparallel virtualpipelinemodelparallel virtualpipeline virtualstages
+cp: cp contextparallel ringattention
+ep: ep expertparallel expertmodelparallel
+etp: etp experttensorparallel
+sp: sequenceparallel
+zero: zerostage zerooptimization
+zero=1: distributedoptimizer usedistributedoptimizer
+zero=3: fsdp fsdp2 fullyshardeddataparallel
+hsdp: dataparallelreplicate
+mbs: batch microbatch localbatch perdevicebatch perdevicetrainbatch trainmicrobatchsizepergpu
+gbs: batch globalbatch trainbatch totalbatch
+microbatches: gradientaccumulation gradientaccumulationsteps gradaccum gradaccumulation gradaccumsteps
+seq: seqlength seqlen sequence sequencelength sequencelen maxseqlength maxseqlen maxsequencelength maxlength
+seq: context contextlength contextlen blocksize block
+gpus: gpus ngpus worldsize world processes devices accelerators
+nodes: nodes nnodes hosts
+gpus-per-node: nprocpernode procpernode ntaskspernode devicespernode
+precision: dtype mixedprecision paramsdtype torchdtype
+precision=fp8: fp8 fp8format fp8hybrid
+precision=fp16: fp16 float16
+precision=bf16: bf16 bfloat16
+precision=nvfp4: fp4 nvfp4
+recompute: recomputegranularity recomputeactivations checkpointactivations
+recompute: activationcheckpoint activationcheckpointing gradientcheckpointing
+attention: useflashattn flashattention flashattn attnimplementation attentionbackend
+loss: crossentropylossfusion crossentropyfusionimpl
+lora: lorar
+lora-targets: targetmodules
+compile: torchcompile
+dispatcher: moetokendispatchertype tokendispatcher
+tp-overlap: tpcommoverlap
+dp-overlap: overlapgradreduce
+offload: optimizercpuoffload offloadoptimizer cpuoffload
+tokens: traintokens trainingtokens totaltokens
+calibration: framework
+`
+
+// Meant returns the ones of some known words that a launcher's name stands for: tp for
+// tensor_model_parallel_size, precision=fp8 for fp8.
+func Meant(typed string, known []string) (out []string) {
+	for _, part := range []string{"num", "size", "degree"} {
+		typed = strings.TrimSuffix(strings.TrimPrefix(plainWord(typed), part), part)
+	}
+	for line := range strings.Lines(launcherWords) {
+		of, names, _ := strings.Cut(line, ":")
+		key, value, _ := strings.Cut(of, "=")
+		for _, word := range known {
+			if plainWord(word) == plainWord(key) && slices.Contains(strings.Fields(names), typed) {
+				out = append(out, strings.TrimSuffix(word+"="+value, "="))
+			}
+		}
+	}
+	return out
+}
+
 // Spelled returns the one of some words that is written like another, but for case and punctuation:
 // llama-3.1-8b for llama3.1-8b. False where there is none, or several.
 func Spelled(typed string, words []string) (string, bool) {

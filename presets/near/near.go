@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/agext/levenshtein"
+
+	"meshscope/engine/knob"
 )
 
 // longest is the part of a typed word that is compared, in bytes: a paste costs the square of it.
@@ -18,9 +20,12 @@ const longest = 128
 // Words returns at most n known words that are spelled like a typed one, nearest first; a word with
 // dots counts by its last part too. A third of its letters and one more may differ, of three letters
 // one; blanks, hyphens and underscores do not count. Where there is none it returns those that
-// contain what was typed.
+// contain what was typed. Of what launchers call a knob it returns the knob (knob.Meant).
 func Words(typed string, known []string, n int) []string {
 	typed = Plain(typed[:min(len(typed), longest)])
+	if meant := knob.Meant(typed, known); len(meant) > 0 {
+		return meant
+	}
 	slips := make(map[string]int, len(known))
 	var out []string
 	for _, word := range known {
