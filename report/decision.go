@@ -301,7 +301,7 @@ func (d *Decision) others() Section {
 	roomiest := d.roomiest(d.Others)
 	for i := range d.Others {
 		o := &d.Others[i]
-		words := LayoutWords(&o.Setup, func(id string) bool { return id == "m" || id == "sp" })
+		words := LayoutWords(&o.Setup, func(id string) bool { return id == "microbatches" || id == "sp" })
 		t := o.Report.Time
 		step := figure.Headline(t.Step) + " " + t.Band("±") + " a step"
 		if o.PessimisticStep > t.Step {

@@ -54,7 +54,7 @@ func LayoutWords(s *engine.Setup, seen func(id string) bool) string {
 	}
 	put("zero", fmt.Sprintf("zero %d", s.ZeRO), true)
 	put("mbs", fmt.Sprintf("mbs %d", s.MBS), true)
-	put("m", figure.Plural(s.MicroBatches, "micro-batch"), true)
+	put("microbatches", figure.Plural(s.MicroBatches, "micro-batch"), true)
 	put("sp", "sp "+figure.OnOff(s.SP), s.TP > 1)
 	put("schedule", string(s.Schedule), s.PP > 1)
 	put("recompute", "recompute "+s.Recompute.String(), s.Recompute.Mode != recipe.RecomputeNone)
@@ -65,5 +65,6 @@ func LayoutWords(s *engine.Setup, seen func(id string) bool) string {
 func RunWords(s *engine.Setup) string {
 	return fmt.Sprintf("%s on %s %s: %s, gbs %s, seq %s", s.Model.Name, figure.Comma(s.GPUs),
 		s.Cluster.GPU.Name,
-		LayoutWords(s, func(id string) bool { return id == "m" }), figure.Comma(s.GBS), figure.Comma(s.Seq))
+		LayoutWords(s, func(id string) bool { return id == "microbatches" }), figure.Comma(s.GBS),
+		figure.Comma(s.Seq))
 }

@@ -39,3 +39,34 @@ func Of(u record.Unit, v float64) string {
 		return Short(v)
 	}
 }
+
+// Base returns how many of the base unit one is that stands in a column: GiB and percent in its head.
+func Base(u record.Unit) float64 {
+	switch u {
+	case record.Memory:
+		return float64(units.GiB)
+	case record.Share:
+		return 0.01
+	default:
+		return 1
+	}
+}
+
+// Bare writes a figure without the unit that stands in the head of its column; nothing of what is unknown.
+func Bare(u record.Unit, v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return ""
+	case u == record.Memory:
+		return GiB(units.Bytes(v))
+	case u == record.Share:
+		return PercentValue(v)
+	case u == record.Days:
+		return Three(v)
+	case u == record.Dollars:
+		return Short(v)
+	case u == record.Count:
+		return Comma(int(v))
+	}
+	return Of(u, v)
+}

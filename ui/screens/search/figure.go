@@ -1,6 +1,8 @@
 package search
 
 import (
+	"cmp"
+
 	"meshscope/engine"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
@@ -25,14 +27,7 @@ func (v *View) Figure(in *screen.Context) string {
 	case v.inPicture && v.picture == measuredPicture:
 		return ranking
 	}
-	id := map[string]string{
-		"step": "time.step", "mfu": "throughput.mfu", "peak": "memory.peak", "free": "memory.free",
-		"days": "run.days", "cost": "run.cost", "bubble": "time.bubble-share", "comm": "time.exposed",
-	}[v.table.all[v.table.column].id]
-	if id == "" {
-		return ranking
-	}
-	return id
+	return cmp.Or(v.table.all[v.table.column].Figure, ranking)
 }
 
 // SetupAtCursor returns the setup of the row, cell or line under the cursor, and its name; nil

@@ -84,11 +84,11 @@ func parsePart(part string, all []column) (condition, error) {
 	if value == "" {
 		return condition{}, fmt.Errorf("%s: a value is missing", quoted(part))
 	}
-	if all[i].words {
+	if all[i].Words() {
 		if op != "=" && op != "!=" {
 			return condition{}, fmt.Errorf("%s: %s is a word, use = or !=", quoted(part), name)
 		}
-		if words := columnWords(all[i].id); !knownWord(value, words,
+		if words := columnWords(all[i].ID); !knownWord(value, words,
 			func(a, b string) bool { return a == b }) {
 			return condition{}, fmt.Errorf("%s has no value %s%s", name, quoted(value), nearest(value, words))
 		}
@@ -111,8 +111,8 @@ func parsePart(part string, all []column) (condition, error) {
 func parseWord(part string, all []column) (condition, error) {
 	var words []string
 	for i := range all {
-		if all[i].words && !all[i].named {
-			words = append(words, columnWords(all[i].id)...)
+		if all[i].Words() && !all[i].Named {
+			words = append(words, columnWords(all[i].ID)...)
 		}
 	}
 	if knownWord(part, words, strings.Contains) {
@@ -159,7 +159,7 @@ func columnNames(all []column) string { return strings.Join(columnIDs(all), " ")
 func columnIDs(all []column) []string {
 	names := make([]string, 0, len(all))
 	for i := range all {
-		names = append(names, all[i].id)
+		names = append(names, all[i].ID)
 	}
 	return names
 }
@@ -177,7 +177,7 @@ func fixed(conditions []condition, all []column) map[facet]string {
 			}
 			continue
 		}
-		if id := all[c.column].id; c.op == "=" && all[c.column].knob {
+		if id := all[c.column].ID; c.op == "=" && all[c.column].Knob {
 			if k, ok := field(id); ok {
 				out[k] = c.word
 			}
@@ -200,15 +200,15 @@ func (c *condition) holds(r *row, all []column) bool {
 	switch {
 	case c.column < 0:
 		for i := range all {
-			if all[i].words && !all[i].named && strings.Contains(all[i].text(r), c.word) {
+			if all[i].Words() && !all[i].Named && strings.Contains(all[i].Text(r), c.word) {
 				return true
 			}
 		}
 		return false
-	case all[c.column].words:
-		return (all[c.column].text(r) == c.word) == (c.op == "=")
+	case all[c.column].Words():
+		return (all[c.column].Text(r) == c.word) == (c.op == "=")
 	}
-	v := all[c.column].value(r)
+	v := all[c.column].Number(r)
 	switch c.op {
 	case "=":
 		return v == c.number

@@ -26,17 +26,17 @@ func (v *View) shape(in *screen.Context, w int) shape {
 	used := pointer
 	for i := range t.all {
 		c := &t.all[i]
-		if t.hidden[i] || in.Setup != nil && !in.Setup.Model.IsMoE() && (c.id == "ep" || c.id == "etp") {
+		if t.hidden[i] || in.Setup != nil && !in.Setup.Model.IsMoE() && (c.ID == "ep" || c.ID == "etp") {
 			continue
 		}
 		for n := range rows {
 			texts[i] = append(texts[i], v.cellText(in, c, &rows[n]))
 		}
-		if c.onlyVaried && !varies(texts[i]) {
+		if c.OnlyVaried && !varies(texts[i]) {
 			continue
 		}
 		s.widths[i] = t.width(i, texts[i])
-		if c.drop == 0 {
+		if c.Drop == 0 {
 			s.cols, used = append(s.cols, i), used+s.widths[i]
 			continue
 		}
@@ -70,7 +70,7 @@ func (s *shape) spread(t *table, left int) {
 		}
 		return
 	}
-	knobs := slices.IndexFunc(s.cols, func(i int) bool { return t.all[i].knob })
+	knobs := slices.IndexFunc(s.cols, func(i int) bool { return t.all[i].Knob })
 	for n := min(knobs, len(s.cols)-1); n > 0 && left > 0; n-- {
 		s.widths[s.cols[n]]++
 		left--
@@ -91,24 +91,24 @@ func (v *View) found(in *screen.Context) []row {
 
 // cellText returns what a column says of a row.
 func (v *View) cellText(in *screen.Context, c *column, r *row) string {
-	if c.id == "rank" && r.current && r.rank == 0 && v.answer != nil {
+	if c.ID == "rank" && r.current && r.rank == 0 && v.answer != nil {
 		return v.beyond(in, r)
 	}
-	return recipe.BriefRecompute(c.text(r))
+	return recipe.BriefRecompute(c.Brief(r))
 }
 
 // width of a column with these texts, its gap, and the sign of the order where it
 // has one.
 func (t *table) width(i int, texts []string) int {
 	c := &t.all[i]
-	w := widget.Width(c.head)
+	w := widget.Width(c.Head)
 	if i == t.sort {
 		w++
 	}
 	for _, text := range texts {
 		w = max(w, widget.Width(text))
 	}
-	if c.words {
+	if c.Words() {
 		return min(w, widestWord) + 2 // they do not end where the number before them does
 	}
 	return w + 1
@@ -130,7 +130,7 @@ func (t *table) next(open []int, texts [][]string, kinds []int) int {
 		better := number > bestKinds
 		if number == bestKinds {
 			if better = some && !bestVaries; some == bestVaries {
-				better = t.all[i].drop < t.all[open[best]].drop
+				better = t.all[i].Drop < t.all[open[best]].Drop
 			}
 		}
 		if better {
@@ -143,7 +143,7 @@ func (t *table) next(open []int, texts [][]string, kinds []int) int {
 // split numbers rows so that those which look alike have the same number, with one
 // more column in addition to those that gave the numbers they have. Figures do not count.
 func split(kinds []int, texts []string, c *column) []int {
-	if !c.knob {
+	if !c.Knob {
 		return kinds
 	}
 	type look struct {

@@ -68,8 +68,8 @@ func TestRowsDiffer(t *testing.T) {
 		for n, line := range lines[1:] {
 			var knobs []string
 			for _, i := range v.shape(in, w).cols {
-				if c := &v.table.all[i]; c.knob {
-					knobs = append(knobs, c.text(&rows[n]))
+				if c := &v.table.all[i]; c.Knob {
+					knobs = append(knobs, c.Brief(&rows[n]))
 				}
 			}
 			text := strings.Join(knobs, " ")
@@ -94,9 +94,9 @@ func TestStatusSaysTheRest(t *testing.T) {
 		for _, c := range []struct{ id, text string }{
 			{"schedule", string(r.setup.Schedule)},
 			{"recompute", "recompute " + r.setup.Recompute.String()},
-			{"m", figure.Comma(r.setup.MicroBatches) + " micro-batches"},
+			{"microbatches", figure.Comma(r.setup.MicroBatches) + " micro-batches"},
 		} {
-			column := slices.ContainsFunc(shown.cols, func(i int) bool { return v.table.all[i].id == c.id })
+			column := slices.ContainsFunc(shown.cols, func(i int) bool { return v.table.all[i].ID == c.id })
 			if said := strings.Contains(rest, c.text); said == column &&
 				(c.id != "schedule" || r.setup.PP > 1) {
 				t.Errorf("%d cells: %q in the table: %t, in %q: %t", w, c.text, column, rest, said)

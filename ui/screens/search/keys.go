@@ -295,7 +295,7 @@ func (v *View) escape(int) {
 
 func (v *View) move(rows []row, n int) {
 	t := &v.table
-	t.row = min(max(min(t.row, len(rows)-1)+n, 0), max(len(rows)-1, 0))
+	t.asked, t.row = false, min(max(min(t.row, len(rows)-1)+n, 0), max(len(rows)-1, 0))
 }
 
 func (v *View) moveColumn(in *screen.Context, n int) {
@@ -305,7 +305,7 @@ func (v *View) moveColumn(in *screen.Context, n int) {
 		return
 	}
 	at := max(slices.Index(cols, t.column), 0)
-	t.column = cols[min(max(at+n, 0), len(cols)-1)]
+	t.column, t.asked = cols[min(max(at+n, 0), len(cols)-1)], true
 }
 
 // order sorts by a column; again turns it round.
@@ -320,7 +320,7 @@ func (t *table) order(column int) {
 // hide takes the column under the cursor away, one of those shown; the rank stays.
 func (t *table) hide(cols []int) {
 	at := slices.Index(cols, t.column)
-	if t.all[t.column].id == "rank" || at < 0 {
+	if t.all[t.column].ID == "rank" || at < 0 {
 		return
 	}
 	t.hidden[t.column] = true

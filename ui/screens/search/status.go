@@ -42,6 +42,9 @@ func (v *View) Status(in *screen.Context) string {
 	if len(rows) == 0 {
 		return ""
 	}
+	if c := &v.table.all[v.table.column]; v.table.asked {
+		return in.Cut(c.Head+": "+c.Help, w)
+	}
 	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
 	return in.Cut(v.rowStatus(in, r, w), w)
 }
@@ -59,7 +62,7 @@ func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 	}
 	shown := map[string]bool{}
 	for _, i := range v.shape(in, v.arrange(w, plotFrom).w).cols {
-		shown[v.table.all[i].id] = true
+		shown[v.table.all[i].ID] = true
 	}
 	if rest := report.LayoutWords(&r.setup, func(id string) bool { return shown[id] }); rest != "" {
 		text += rest + "; "

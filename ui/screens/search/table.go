@@ -21,6 +21,7 @@ type table struct {
 	all    []column
 	hidden []bool // by the user, of all
 	column int    // under the cursor, of all
+	asked  bool   // the cursor came to the column last: the status says what it is
 	sort   int    // column that rows are ordered by
 	back   bool   // in reverse
 	row    int    // under the cursor, of those shown
@@ -34,14 +35,14 @@ type table struct {
 func newTable() table {
 	t := table{all: columns(), input: textbox.New(80)}
 	t.hidden = make([]bool, len(t.all))
-	for _, id := range []string{"bubble", "comm", "free"} {
+	for _, id := range []string{"bubble", "exposed", "free"} {
 		t.hidden[columnOf(t.all, id)] = true
 	}
 	return t
 }
 
 // fresh puts the cursor on the best of new rows.
-func (t *table) fresh() { t.row = 0 }
+func (t *table) fresh() { t.row, t.asked = 0, false }
 
 // slowOf returns the slow end of the current setup's step; its step where that takes long to find.
 func (v *View) slowOf(in *screen.Context) units.Seconds {
@@ -106,14 +107,14 @@ func (t *table) compare(a, b *row) int {
 	c := &t.all[t.sort]
 	var n int
 	switch {
-	case c.id == "rank":
+	case c.ID == "rank":
 		n = worth(a, b)
-	case c.words:
-		n = cmp.Compare(c.text(a), c.text(b))
-	case c.down:
-		n = cmp.Compare(c.value(b), c.value(a))
+	case c.Words():
+		n = cmp.Compare(c.Text(a), c.Text(b))
+	case c.Down:
+		n = cmp.Compare(c.Value(b), c.Value(a))
 	default:
-		n = cmp.Compare(c.value(a), c.value(b))
+		n = cmp.Compare(c.Value(a), c.Value(b))
 	}
 	if t.back {
 		n = -n
@@ -185,10 +186,10 @@ func (v *View) head(in *screen.Context, form *shape, w int) string {
 	l := widget.NewLine(w).Gap(pointer)
 	for _, i := range form.cols {
 		c := &t.all[i]
-		text, role := c.head, themes.Muted
+		text, role := c.Head, themes.Muted
 		if i == t.sort {
 			sign := in.Glyphs.Down
-			if c.down == t.back {
+			if c.Down == t.back {
 				sign = in.Glyphs.Up
 			}
 			text += sign
@@ -205,7 +206,7 @@ func (v *View) head(in *screen.Context, form *shape, w int) string {
 // cell writes a text into a column of that width.
 func (t *table) cell(in *screen.Context, l *widget.Line, i, width int, p themes.Paint, text string) {
 	end := l.Used() + width
-	if t.all[i].words {
+	if t.all[i].Words() {
 		l.Gap(2).Put(p, in.Cut(text, width-2)).To(end)
 		return
 	}
@@ -231,13 +232,13 @@ func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) s
 		case here:
 		case r.current:
 			role = themes.Current
-		case c.id == "tok":
+		case c.ID == "tokens":
 			role = themes.Strong
-		case c.id == "rank", !c.words && c.value(r) == 1 && plainDegree(c.id), c.words &&
+		case c.ID == "rank", !c.Words() && c.Value(r) == 1 && plainDegree(c.ID), c.Words() &&
 			(text == "off" || text == "none"):
 			role = themes.Muted
 		}
-		if (c.id == "peak" || c.id == "free") && !r.fits && !here {
+		if (c.ID == "peak" || c.ID == "free") && !r.fits && !here {
 			role = themes.Bad
 		}
 		t.cell(in, l, i, form.widths[i], in.Paint(role), text)

@@ -1,9 +1,8 @@
 package search
 
 import (
-	"strconv"
+	"slices"
 
-	"meshscope/engine/record"
 	find "meshscope/engine/search"
 	"meshscope/report"
 	"meshscope/report/figure"
@@ -22,32 +21,21 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	if r := &v.answer.result; r.partial {
 		title += " (partial: " + figure.Percent(r.share) + " of the space searched)"
 	}
-	t := report.Table{Title: title, Head: []string{
-		"place", "GPUs", "sequence", "DP", "TP", "PP", "VPP", "CP", "EP", "ETP", "ZeRO", "micro-batch",
-		"micro-batches", "SP", "schedule", "recompute",
-		"step", "tokens/s/GPU", "MFU", "peak", "bubble", "exposed", "fits", "on the front", "current",
-	}}
-	for i := range v.answer.rows {
-		r := &v.answer.rows[i]
-		s := &r.setup
-		place := strconv.Itoa(r.rank)
-		if r.rank == 0 {
-			place = "front" // beyond the listed ones
+	asks := func(id string, of func(*row) bool) column {
+		return column{ID: id, Text: func(r *row) string { return figure.YesNo(of(r)) }}
+	}
+	rows := v.answer.rows
+	all := slices.DeleteFunc(slices.Clone(v.table.all), func(c column) bool {
+		differs := func(r row) bool { return c.Brief(&r) != c.Brief(&rows[0]) }
+		return c.Named && !slices.ContainsFunc(rows, differs)
+	})
+	t := report.List(title, append(all, asks("fits", func(r *row) bool { return r.fits }),
+		asks("front", func(r *row) bool { return r.front }),
+		asks("current", func(r *row) bool { return same(&r.setup, in.Setup) })), rows)
+	for i := range t.Rows {
+		if rows[i].rank == 0 { // beyond the listed ones
+			t.Rows[i][0] = report.Word("front")
 		}
-		cells := []report.Cell{report.Word(place)}
-		for _, n := range []int{
-			s.GPUs, s.Seq, s.DP, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.ZeRO, s.MBS,
-			s.MicroBatches,
-		} {
-			cells = append(cells, report.Figure(record.Count, float64(n)))
-		}
-		t.Rows = append(t.Rows, append(
-			cells, report.YesNo(s.SP), report.Word(string(s.Schedule)), report.Word(s.Recompute.String()),
-			report.Figure(record.Seconds, float64(r.step)), report.Figure(record.Tokens, r.perGPU),
-			report.Figure(record.Share, r.mfu),
-			report.Figure(record.Memory, float64(r.peak)), report.Figure(record.Share, r.bubble),
-			report.Figure(record.Share, r.comm), report.YesNo(r.fits), report.YesNo(r.front),
-			report.YesNo(same(s, in.Setup))))
 	}
 	return []report.Table{t}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
+	"meshscope/engine/recipe"
 	"meshscope/report"
 )
 
@@ -18,6 +19,8 @@ func TestTables(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	v := prepared(in)
 	v.answer.rows[3].setup = *in.Setup
+	v.answer.rows[5].setup.Loss = recipe.ChunkedLoss
+	v.answer.rows[5].slow, v.answer.rows[5].days, v.answer.rows[5].cost = 3*v.answer.rows[5].step, 7, 9000
 	table := v.Tables(in)[0]
 	cell := func(row int, head string) report.Cell {
 		at := slices.Index(table.Head, head)
@@ -31,7 +34,7 @@ func TestTables(t *testing.T) {
 	}
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
-		place, forced, sp := "front", "no", "no"
+		place, forced, sp := "front", "no", "off"
 		if r.rank > 0 {
 			place = strconv.Itoa(r.rank)
 		}
@@ -39,20 +42,33 @@ func TestTables(t *testing.T) {
 			forced = "yes"
 		}
 		if r.setup.SP {
-			sp = "yes"
+			sp = "on"
 		}
-		if len(table.Rows[i]) != len(table.Head) || cell(i, "place").Text != place ||
-			cell(i, "current").Text != forced || cell(i, "SP").Text != sp {
+		if len(table.Rows[i]) != len(table.Head) || cell(i, "rank").Text != place ||
+			cell(i, "current").Text != forced || cell(i, "sp").Text != sp {
 			t.Errorf("row %d: %v", i, table.Rows[i])
 		}
 		for head, n := range map[string]int{
-			"GPUs": r.setup.GPUs, "sequence": r.setup.Seq, "TP": r.setup.TP,
-			"micro-batch": r.setup.MBS,
+			"gpus": r.setup.GPUs, "seq": r.setup.Seq, "tp": r.setup.TP,
+			"mbs": r.setup.MBS,
 		} {
 			if cell(i, head).Value != float64(n) {
 				t.Errorf("row %d: %s is %v, of the layout %d", i, head, cell(i, head).Value, n)
 			}
 		}
+	}
+	for head, want := range map[string]float64{
+		"slow": float64(v.answer.rows[5].slow), "free": float64(v.answer.rows[5].free),
+		"days": 7, "cost": 9000,
+		"gbs": float64(in.Setup.GBS),
+	} {
+		if got := cell(5, head).Value; got != want {
+			t.Errorf("%s is %v, of the layout %v", head, got, want)
+		}
+	}
+	if got := cell(5, "loss").Text; got != string(recipe.ChunkedLoss) ||
+		slices.Contains(table.Head, "offload") {
+		t.Errorf("loss, which differs, is %q; columns are %v", got, table.Head)
 	}
 	if strings.Contains(table.Title, "partial") {
 		t.Errorf("a whole search is titled %q", table.Title)

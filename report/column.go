@@ -1,0 +1,73 @@
+package report
+
+import (
+	"math"
+
+	"meshscope/engine/record"
+	"meshscope/report/figure"
+)
+
+// Column is one column of a list of rows: a screen draws, sorts and filters by it, files are written from it.
+type Column[R any] struct {
+	ID     string   // in filters and files
+	Head   string   // above it
+	Names  []string // other names for it in a filter
+	Help   string
+	Figure string // the figure of the report that it shows
+
+	Unit  record.Unit      // of its values
+	Value func(*R) float64 // NaN: there is none; nil: a column of words
+	Text  func(*R) string  // the word; of a figure what a list shows, nil: as its unit is written
+	Mark  func(*R) string  // what stands before a figure; nil: nothing
+	Down  bool             // large values first
+
+	Drop       int  // of columns that say as much, the larger leaves a list that is too narrow; 0: never
+	OnlyVaried bool // no column where all rows agree
+	Knob       bool // a part of the layout, not a figure of it
+	Named      bool // a knob that a search leaves as it is: only a comparison asks for it
+}
+
+// Words reports whether the column has words, which start at the left.
+func (c *Column[R]) Words() bool { return c.Value == nil }
+
+// Brief returns what stands below the head, which has the unit.
+func (c *Column[R]) Brief(r *R) string {
+	if c.Text != nil {
+		return c.Text(r)
+	}
+	text := figure.Bare(c.Unit, c.Value(r))
+	if c.Mark != nil {
+		text = c.Mark(r) + text
+	}
+	return text
+}
+
+// Number returns a value as people type it in a filter: in the unit that Brief leaves out.
+func (c *Column[R]) Number(r *R) float64 { return c.Value(r) / figure.Base(c.Unit) }
+
+// Cell returns what a file has of a row.
+func (c *Column[R]) Cell(r *R) Cell {
+	if c.Words() {
+		return Word(c.Text(r))
+	}
+	if v := c.Value(r); !math.IsNaN(v) {
+		return Figure(c.Unit, v)
+	}
+	return Word("")
+}
+
+// List returns a table of all columns.
+func List[R any](title string, columns []Column[R], rows []R) Table {
+	t := Table{Title: title}
+	for i := range columns {
+		t.Head = append(t.Head, columns[i].ID)
+	}
+	for i := range rows {
+		cells := make([]Cell, len(columns))
+		for j := range columns {
+			cells[j] = columns[j].Cell(&rows[i])
+		}
+		t.add(cells...)
+	}
+	return t
+}
