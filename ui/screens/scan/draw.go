@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	choiceLines = 5 // the query, and a blank line
+	choiceLines = 5 // the query, and what the curves say
 	tickWidth   = 11
 	leastCell   = 6 // width of a cell of a map
 	mostCell    = 12
@@ -68,7 +68,7 @@ func (v *View) choiceLines(in *screen.Context, w int) []string {
 		l.Put(in.Paint(themes.Current), in.Cut(text, l.Left()))
 		lines = append(lines, l.String())
 	}
-	return append(lines, widget.Blank(w))
+	return append(lines, v.says(in, w))
 }
 
 // words returns a figure in words, where it has some.

@@ -10,6 +10,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+	enginescan "meshscope/engine/scan"
 	"meshscope/presets"
 
 	"github.com/charmbracelet/colorprofile"
@@ -137,5 +139,51 @@ func TestPicksWhatTrades(t *testing.T) {
 	in.Setup.MBS *= 2
 	if v.Refresh(in); chosen == picked || v.x != chosen || !slices.Contains(knobsOf(in.Setup), chosen) {
 		t.Errorf("chosen %s, then %s", chosen, v.x)
+	}
+}
+
+// TestSaysOfThisSetup: above the curves a sentence says where the setup fits and where its step is shortest,
+// of figures that a reader finds by hand, and nothing while a question is open.
+func TestSaysOfThisSetup(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	v := New()
+	for id, change := range map[knob.ID]func(s *engine.Setup){
+		knob.TP: func(*engine.Setup) {}, knob.Seq: func(*engine.Setup) {},
+		knob.MBS: func(s *engine.Setup) { s.Recompute.Mode = recipe.RecomputeFull },
+	} {
+		s := presets.DefaultSetup()
+		change(&s)
+		r := engine.Evaluate(s)
+		in.Setup, in.Report = &s, &r
+		v.x, v.by = id, ""
+		v.Refresh(in).Work(t.Context())()
+		var fit []enginescan.Point
+		steps := slices.DeleteFunc(slices.Clone(v.grid.Rows[0]),
+			func(p enginescan.Point) bool { return p.Value == nil })
+		for i := range steps {
+			if r := engine.Evaluate(steps[i].Setup); r.Memory.Fits {
+				fit = append(fit, steps[i])
+			}
+		}
+		least := slices.MinFunc(fit, byValue)
+		want := []string{"shortest step at " + valueText(&least)}
+		if fit[0].X != steps[0].X {
+			want = append(want, "Fits from "+label(id)+" "+valueText(&fit[0]))
+		}
+		if last := fit[len(fit)-1]; last.X != steps[len(steps)-1].X {
+			want = append(want, "Fits up to "+label(id)+" "+valueText(&last))
+		}
+		for _, w := range []int{78, 118, 198} {
+			said := ansi.Strip(v.Render(in.At(w, 31))[choiceLines-1])
+			for _, want := range want {
+				if !strings.Contains(said, want) {
+					t.Errorf("%d columns: no %q in %q", w, want, said)
+				}
+			}
+		}
+		asked := in.At(118, 31)
+		if asked.Asks = true; strings.TrimSpace(ansi.Strip(v.Render(asked)[choiceLines-1])) != "" {
+			t.Error("the sentence answers an open question")
+		}
 	}
 }
