@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -162,6 +163,8 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, from *launch.Read
 		a.sayRefused(l, s)
 		return outcome(exitIllegal)
 	}
+	misfit := report.Misfit(r.Memory)
+	d.Stamp = slices.Insert(d.Stamp, 2, misfit...)
 	for _, w := range d.Warnings {
 		a.sayf("meshscope: %s\n", w)
 	}
@@ -180,20 +183,10 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, from *launch.Read
 	if _, err := a.stdout.Write(text); err != nil {
 		return err
 	}
-	err := verdict(&r)
-	if err != nil {
-		word := "does not fit"
-		if r.Memory.Fit == engine.Tight {
-			word = "is tight"
-		}
-		host := r.Memory.HostWords()
-		if host != "" {
-			host = "; " + host
-		}
-		a.sayf("meshscope: this layout %s: rank %d needs %.1f GiB of %.1f%s\n", word, r.Memory.PeakRank,
-			r.Memory.Peak.GiB(), r.Memory.Usable.GiB(), host)
+	for _, words := range misfit {
+		a.sayf("meshscope: t%s\n", strings.TrimSuffix(words[1:], "."))
 	}
-	return err
+	return verdict(&r)
 }
 
 // sayRefused tells why a launcher does not run a setup, and the nearest that it runs.

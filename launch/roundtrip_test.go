@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -16,6 +17,7 @@ import (
 	"meshscope/presets"
 	"meshscope/presets/published"
 	"meshscope/presets/setupdoc"
+	"meshscope/report"
 )
 
 // back returns the setup that a written file is read as; machine and stack, which it does not
@@ -184,6 +186,52 @@ func TestPublishedRoundTrip(t *testing.T) {
 		t.Logf("%s: %d of %d published layouts", id, seen, all)
 		if least := 150; seen < least {
 			t.Errorf("%s expresses only %d published layouts, want %d", id, seen, least)
+		}
+	}
+}
+
+// TestMisfitRoundTrip: a file that says that its layout does not fit, or is tight, reads back as any other.
+// That of DeepSpeed is JSON, which has no comments.
+func TestMisfitRoundTrip(t *testing.T) {
+	for _, l := range launch.Launchers() {
+		seen := map[engine.Fit]bool{}
+		for _, keys := range []string{
+			`{"model":"llama3.1-70b","gpus":8,"gbs":64,"tp":8,"sp":false}`,
+			`{"model":"llama3.1-70b","gpus":8,"gbs":64,"dp":8,"sp":false,"zero":2}`,
+			`{"model":"llama3.1-70b","gpus":8,"gbs":64,"dp":8,"sp":false,"zero":3,"recompute":"full"}`,
+			`{"model":"llama3.1-8b","gpus":8,"gbs":64,"tp":4,"mbs":4,"sp":false,"recompute":"none"}`,
+			`{"model":"llama3.1-8b","gpus":8,"gbs":64,"dp":8,"mbs":1,"zero":3,"recompute":"none"}`,
+			`{"model":"llama3.2-3b","gpus":8,"gbs":64,"dp":8,"mbs":1,"zero":1,"recompute":"none"}`,
+		} {
+			flat := map[string]any{}
+			if err := json.Unmarshal([]byte(keys), &flat); err != nil {
+				t.Fatal(err)
+			}
+			s := presets.StartSetup()
+			s.Stack = cmp.Or(l.Stack(), s.Stack)
+			s = resolved(t, flat, &s)
+			d, refused := l.Export(&s, "test")
+			if len(refused) > 0 {
+				continue
+			}
+			m := engine.Evaluate(s).Memory
+			said := report.Misfit(m)
+			if (len(said) == 0) != (m.Fit == engine.Fits) {
+				t.Errorf("%s is %s, said is %q", keys, m.Fit, said)
+			}
+			plain, _ := launch.Read(d.File, d.Text())
+			if d.Stamp = slices.Insert(d.Stamp, 2, said...); len(said) == 0 || d.Launcher == "deepspeed" {
+				continue
+			}
+			seen[m.Fit] = true
+			told, _ := launch.Read(d.File, d.Text())
+			if !strings.Contains(string(d.Text()), "\n# "+said[0]+"\n") ||
+				!reflect.DeepEqual(plain.Setup, told.Setup) || len(plain.Ignored) != len(told.Ignored) {
+				t.Errorf("%s: %v\nread as %v\n%s", l.ID, plain, told, d.Text())
+			}
+		}
+		if !seen[engine.Over] && l.ID != "deepspeed" {
+			t.Errorf("%s has no layout that does not fit", l.ID)
 		}
 	}
 }

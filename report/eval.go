@@ -308,6 +308,18 @@ func tightWords(m *engine.Memory) string {
 	return figure.GiB(m.Peak-m.Usable) + " GiB over, less than the error band"
 }
 
+// Misfit tells a file that is made of a layout in a sentence that it does not fit, or is tight; none where it
+// fits.
+func Misfit(m *engine.Memory) []string {
+	switch {
+	case m == nil || m.Fit == engine.Fits:
+		return nil
+	case m.Fit == engine.Over:
+		return []string{"This layout does not fit: " + m.Reason + "."}
+	}
+	return []string{"This layout is " + fitWord(m) + "."}
+}
+
 // evidence adds which runs an error band comes from.
 func (s *Section) evidence(e *engine.Evidence) {
 	s.say(e.Words())
