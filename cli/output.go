@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -101,5 +102,10 @@ func (a *app) print(format string, answer *report.Answer) error {
 		}
 		answer = &prefaced
 	}
-	return report.Write(a.stdout, report.Format(format), answer)
+	if a.screen == nil || format != textFormat {
+		return report.Write(a.stdout, report.Format(format), answer)
+	}
+	shown := *answer
+	shown.Width = a.width(0)
+	return report.Write(paintedText(a.screen, os.Environ()), report.Text, &shown)
 }

@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"strings"
+
+	"meshscope/report"
 )
 
 // page buffers text for a stream. Flush returns the first error of writing.
@@ -13,7 +16,25 @@ func newPage(to io.Writer) page { return page{bufio.NewWriterSize(to, 1<<16)} }
 
 func (p page) printf(format string, args ...any) { _, _ = fmt.Fprintf(p, format, args...) }
 
-// sayf prints a message on standard error and ignores errors of writing it.
+// sayf prints a message on standard error, its lines broken between words on a terminal, and ignores
+// errors of writing it.
 func (a *app) sayf(format string, args ...any) {
-	_, _ = io.WriteString(a.stderr, fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	if a.prompt != nil {
+		text = breakLines(text, widthOf(a.prompt, unknownWidth))
+	}
+	_, _ = io.WriteString(a.stderr, text)
+}
+
+// breakLines breaks the lines of a message that are wider than a terminal.
+func breakLines(text string, width int) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if len(line) > width {
+			line = strings.TrimSuffix(report.Wrap(line, width-2), "\n")
+			line = strings.ReplaceAll(line, "\n", "\n  ") + "\n"
+		}
+		out.WriteString(line)
+	}
+	return out.String()
 }

@@ -79,14 +79,17 @@ const (
 
 // width returns the width of text on standard output: COLUMNS, else that of the terminal,
 // else the given one for a pipe or a file.
-func (a *app) width(pipe int) int {
+func (a *app) width(pipe int) int { return widthOf(a.screen, pipe) }
+
+// widthOf returns the width of text on a terminal; nil: the given one for a pipe or a file.
+func widthOf(screen *os.File, pipe int) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		return min(max(n, minWidth), maxWidth)
 	}
-	if a.screen == nil {
+	if screen == nil {
 		return pipe
 	}
-	n, _, err := term.GetSize(a.screen.Fd())
+	n, _, err := term.GetSize(screen.Fd())
 	if err != nil || n <= 0 {
 		return unknownWidth
 	}

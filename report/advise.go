@@ -162,7 +162,10 @@ func (a *Advice) moves() Section {
 	if len(a.Moves) == 0 {
 		out.say("None found, after all changes of knobs and all layouts of the search.")
 	}
-	t := &Table{Head: []string{"change", "also changes", "step", "speed", "peak GiB", "memory GiB"}}
+	t := &Table{
+		Head:  []string{"change", "also changes", "step", "speed", "peak GiB", "memory GiB"},
+		Spare: []string{"memory GiB", "to", "speed"},
+	}
 	unproven := slices.ContainsFunc(a.Moves,
 		func(m advise.Move) bool { return m.PessimisticStep > m.Report.Time.Step }) ||
 		a.PessimisticStep > a.Report.Time.Step
@@ -254,7 +257,10 @@ func follows(m *advise.Move) string {
 
 // steps lists what each knob alone does to the step time.
 func (a *Advice) steps() Section {
-	t := &Table{Head: []string{"knob", "now", "faster", "", "slower", "best that fits"}}
+	t := &Table{
+		Head:  []string{"knob", "now", "faster", "", "slower", "best that fits"},
+		Spare: []string{"slower", "faster"},
+	}
 	if a.Tornado != nil {
 		t.Head[3] = strings.Repeat(" ", max(a.Tornado.Axis-1, 0)) + "now"
 	}

@@ -20,6 +20,8 @@ type Answer struct {
 	Data     func() any       // for programs: the JSON document
 	// Whole tells that Markdown contains the document; else it contains the records.
 	Whole bool
+	// Width is that of the terminal that text is for; 0: a pipe or a file.
+	Width int
 	// Setup is the setup that the answer is about, for a setup file; nil: there is no one setup.
 	Setup func() *engine.Setup
 
@@ -52,7 +54,9 @@ type format struct {
 // formats returns all formats, those for files in the order in which they are offered.
 func formats() []format {
 	return []format{
-		{Text, "", "", false, func(to io.Writer, a *Answer) error { return writeText(to, a.Document()) }},
+		{Text, "", "", false, func(to io.Writer, a *Answer) error {
+			return writeText(to, a.Document(), a.Width)
+		}},
 		{CSV, "CSV, for spreadsheets", ".csv", true, func(to io.Writer, a *Answer) error {
 			return writeCSV(to, a.Records())
 		}},

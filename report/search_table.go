@@ -62,7 +62,7 @@ func (c *knobColumn) of(s *engine.Setup) string {
 // table adds layouts to a section: the knobs in which they differ as columns, the others
 // and the error bands below.
 func (o *Search) table(s *Section, list []search.Found) {
-	t := &Table{Head: []string{"rank"}}
+	t := &Table{Head: []string{"rank"}, Spare: []string{"±GiB", "tok/s/GPU", "m", "±step", "schedule"}}
 	for i := range list {
 		t.add(right(o.rank(i, list)))
 	}

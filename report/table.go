@@ -21,6 +21,8 @@ type Table struct {
 
 	// Short are the names of the columns if the full ones do not fit.
 	Short []string `json:"-"`
+	// Spare are the names of the columns that a narrow terminal leaves out, the first one first.
+	Spare []string `json:"-"`
 	// Folds tells that a terminal shows only the first rows of a long table and row
 	// Pinned; with Ends also the last rows.
 	Folds  bool `json:"-"`
@@ -88,6 +90,22 @@ func (t *Table) within() *Table {
 		out.add(row...)
 	}
 	return out
+}
+
+// without returns a table and its rows without a column.
+func (t *Table) without(name string, rows [][]Cell) (*Table, [][]Cell) {
+	at := slices.Index(t.Head, name)
+	if at < 0 {
+		return t, rows
+	}
+	out := &Table{Head: slices.Delete(slices.Clone(t.Head), at, at+1), Spare: t.Spare}
+	if len(t.Short) > 0 {
+		out.Short = slices.Delete(slices.Clone(t.Short), at, at+1)
+	}
+	for _, row := range rows {
+		out.add(slices.Delete(slices.Clone(row), at, at+1)...)
+	}
+	return out, out.Rows
 }
 
 // Word returns a cell that is no figure.

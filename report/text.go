@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -20,10 +21,10 @@ const (
 	tableWidth = 80
 )
 
-// writeText writes a document for a terminal: headings in capitals, aligned tables, no
-// colours.
-func writeText(to io.Writer, d *Document) error {
-	w := text{bufio.NewWriter(to)}
+// writeText writes a document as aligned text, headings in capitals; width is that of a terminal,
+// 0 for a pipe, where tools read a row as a line.
+func writeText(to io.Writer, d *Document, width int) error {
+	w := text{bufio.NewWriter(to), width}
 	if d.Title != "" {
 		w.linef("%s", d.Title)
 	}
@@ -36,7 +37,7 @@ func writeText(to io.Writer, d *Document) error {
 			if d.Title != "" || i > 0 {
 				w.linef("")
 			}
-			w.linef("%s  %s", strings.ToUpper(s.Heading), s.Lead)
+			w.item(strings.ToUpper(s.Heading)+"  ", s.Lead)
 		}
 		for _, b := range s.Blocks {
 			w.block(b)
@@ -46,7 +47,18 @@ func writeText(to io.Writer, d *Document) error {
 }
 
 // text is a buffer; Flush returns the first error of writing.
-type text struct{ *bufio.Writer }
+type text struct {
+	*bufio.Writer
+	width int // of a terminal; 0: a pipe
+}
+
+// most returns the width that a text takes, at most that of the terminal.
+func (w text) most(width int) int {
+	if w.width > 0 {
+		return min(width, w.width)
+	}
+	return width
+}
 
 // linef writes a line without trailing blanks.
 func (w text) linef(format string, args ...any) {
@@ -64,9 +76,13 @@ func (w text) block(b Block) {
 	case Facts:
 		w.facts(b)
 	case Item:
-		w.item(b.Text)
+		begin := "  "
+		if w.width > 0 {
+			begin = "  - " // it may take several lines
+		}
+		w.item(begin, b.Text)
 		for _, detail := range b.Details {
-			w.linef("    %s", detail)
+			w.item("    ", detail)
 		}
 	case *Table:
 		w.table(b)
@@ -75,21 +91,28 @@ func (w text) block(b Block) {
 	}
 }
 
-// item writes an entry of a list on one line, which tools read; wrapped where it is a list itself.
-func (w text) item(content string) {
-	if len(content) <= escape.Most {
-		w.linef("  %s", content)
-		return
+// item writes an entry of a list on one line, which tools read; wrapped on a terminal, and where it
+// is a list itself.
+func (w text) item(begin, content string) {
+	switch {
+	case w.width > 0:
+		w.within(w.width, begin, content)
+	case len(content) <= escape.Most:
+		w.linef("%s%s", begin, content)
+	default:
+		w.broken(begin, content)
 	}
-	w.broken("  ", content)
 }
 
 // broken writes a text after a prefix, wrapped.
 func (w text) broken(begin, content string) {
-	w.within(textWidth, begin, content)
+	w.within(w.most(textWidth), begin, content)
 }
 
 func (w text) within(width int, begin, content string) {
+	if content == "" {
+		w.linef("%s", begin)
+	}
 	for line := range strings.Lines(Wrap(strings.TrimSpace(content), width-len(begin))) {
 		w.linef("%s%s", begin, strings.TrimSpace(line))
 		begin = strings.Repeat(" ", len(begin))
@@ -106,7 +129,7 @@ func (w text) facts(facts Facts) {
 		gap = " "
 	}
 	for _, f := range facts {
-		w.within(tableWidth, fmt.Sprintf("  %-*s%s", width, f.Name, gap), f.Value)
+		w.within(w.most(tableWidth), fmt.Sprintf("  %-*s%s", width, f.Name, gap), f.Value)
 	}
 }
 
@@ -114,38 +137,59 @@ func (w text) facts(facts Facts) {
 func (w text) table(t *Table) {
 	if t.Width > 0 {
 		t = t.within()
-		for _, line := range alignTable(t, t.Head, t.Rows, "  ") {
+		lines := alignTable(t, t.Head, t.Rows, "  ")
+		if w.width > 0 && widest(lines) > w.width+2 {
+			lines = wrapTable(t, t.Rows, w.width+2)
+		}
+		for _, line := range lines {
 			w.linef("%s", line[2:]) // not indented: nothing stands above it
 		}
 		return
 	}
 	rows, folded := t.shown()
-	lines := alignTable(t, t.Head, rows, "  ")
-	if len(t.Short) > 0 && widest(lines) > tableWidth {
-		lines = alignTable(t, t.Short, rows, "  ")
-	}
-	if widest(lines) > tableWidth {
-		if tight := alignTable(t, slices.Concat(t.Short, t.Head)[:len(t.Head)], rows,
-			" "); widest(tight) <= tableWidth {
-			lines = tight
+	limit, spare := cmp.Or(w.width, tableWidth), []string(nil)
+	lines := fit(t, rows, limit)
+	if w.width > 0 {
+		for ; widest(lines) > limit && len(spare) < len(t.Spare); lines = fit(t, rows, limit) {
+			spare = t.Spare[:len(spare)+1]
+			t, rows = t.without(spare[len(spare)-1], rows)
+		}
+		if widest(lines) > limit {
+			lines = wrapTable(t, rows, limit)
 		}
 	}
 	for _, line := range lines {
 		w.linef("%s", line)
+	}
+	if len(spare) > 0 {
+		w.broken("  ", "no room for "+strings.Join(spare, ", ")+": a wider terminal or --csv has all columns")
 	}
 	if folded > 0 {
 		w.linef("  (%s in between not shown; --json has all)", figure.Plural(folded, t.Head[0]))
 	}
 }
 
+// fit returns the lines of a table with the long names of its columns, else the short ones, else with
+// narrow gaps: the first that takes a width, else the first with those names.
+func fit(t *Table, rows [][]Cell, width int) []string {
+	lines := alignTable(t, t.Head, rows, "  ")
+	if len(t.Short) > 0 && widest(lines) > width {
+		lines = alignTable(t, t.Short, rows, "  ")
+	}
+	if widest(lines) > width {
+		if tight := alignTable(t, slices.Concat(t.Short, t.Head)[:len(t.Head)], rows,
+			" "); widest(tight) <= width {
+			return tight
+		}
+	}
+	return lines
+}
+
 // alignTable returns the lines of a table. A table without column names has no head.
 func alignTable(t *Table, head []string, rows [][]Cell, gap string) []string {
 	widths := make([]int, len(head))
 	for j := range head {
-		widths[j] = utf8.RuneCountInString(head[j])
-		for _, row := range rows {
-			widths[j] = max(widths[j], utf8.RuneCountInString(row[j].Text))
-		}
+		widths[j] = max(utf8.RuneCountInString(head[j]), columnWidth(rows, j))
 	}
 	var lines []string
 	put := func(cell func(j int) string) {
@@ -172,6 +216,76 @@ func alignTable(t *Table, head []string, rows [][]Cell, gap string) []string {
 	return lines
 }
 
+// leastWord is how far a column of words gives way, in cells.
+const leastWord = 12
+
+// wrapTable returns the lines of a table in a width: the widest column of words breaks between words,
+// then the next one, and gaps get narrow; nothing is cut. A table of long words alone
+// stays wider.
+func wrapTable(t *Table, rows [][]Cell, width int) []string {
+	gap := "  "
+	excess := widest(alignTable(t, t.Head, rows, gap)) - width
+	widths, least := make([]int, len(t.Head)), make([]int, len(t.Head))
+	for j, head := range t.Head {
+		widths[j] = columnWidth(rows, j)
+		least[j] = widths[j]
+		if !t.onRight(j) && !t.drawn(j) {
+			least[j] = max(leastWord, len(head), longestWord(rows, j))
+		}
+	}
+	for excess > 0 {
+		column := -1
+		for j := range t.Head {
+			if widths[j] > least[j] && (column < 0 || widths[j] > widths[column]) {
+				column = j
+			}
+		}
+		if column < 0 {
+			gap = " "
+			break
+		}
+		widths[column]--
+		excess--
+	}
+	return alignTable(t, t.Head, breakCells(rows, widths), gap)
+}
+
+// breakCells returns rows with cells of at most a width; what follows in a cell stands in the rows below.
+func breakCells(rows [][]Cell, widths []int) (out [][]Cell) {
+	for _, row := range rows {
+		below := len(out)
+		out = append(out, slices.Clone(row))
+		for j, cell := range row {
+			if utf8.RuneCountInString(cell.Text) <= widths[j] {
+				continue
+			}
+			for i, line := range strings.Split(wrap(cell.Text, widths[j]-1, ","), "\n") {
+				if below+i == len(out) {
+					out = append(out, make([]Cell, len(row)))
+				}
+				out[below+i][j].Text = strings.TrimSpace(line)
+			}
+		}
+	}
+	return out
+}
+
+// longestWord returns the width of what does not break in a column.
+func longestWord(rows [][]Cell, j int) (width int) {
+	for _, row := range rows {
+		width = max(width, widest(strings.Fields(strings.ReplaceAll(row[j].Text, ",", ", "))))
+	}
+	return width
+}
+
+// columnWidth returns the width of the widest cell of a column.
+func columnWidth(rows [][]Cell, j int) (width int) {
+	for _, row := range rows {
+		width = max(width, utf8.RuneCountInString(row[j].Text))
+	}
+	return width
+}
+
 func widest(lines []string) (width int) {
 	for _, line := range lines {
 		width = max(width, utf8.RuneCountInString(line))
@@ -180,8 +294,11 @@ func widest(lines []string) (width int) {
 }
 
 // Wrap breaks a text into lines between words; it keeps "micro-batches" and "9.7 %" whole.
-func Wrap(text string, width int) string {
+func Wrap(text string, width int) string { return wrap(text, width, "") }
+
+// wrap is Wrap that breaks after some signs too.
+func wrap(text string, width int, signs string) string {
 	const hyphen, blank = "\u2011", "\u00a0%" // signs that never break
 	text = strings.NewReplacer("-", hyphen, " %", blank).Replace(text)
-	return strings.NewReplacer(hyphen, "-", blank, " %").Replace(ansi.Wordwrap(text, width, ""))
+	return strings.NewReplacer(hyphen, "-", blank, " %").Replace(ansi.Wordwrap(text, width, signs))
 }

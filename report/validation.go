@@ -78,7 +78,7 @@ func accuracyFigures(figures []published.Figure) *Table {
 	t := &Table{Head: []string{
 		"", "runs", "measure", "rows", "model", "target", "left out", "constant",
 		"other tool",
-	}}
+	}, Spare: []string{"constant", "left out", "other tool"}}
 	for i := range figures {
 		f := &figures[i]
 		digits := 1
@@ -210,7 +210,7 @@ func GroupErrors(results []published.Result, shown func(*published.Result) bool)
 	t := &Table{Head: []string{
 		"group", "metric", "runs", "mean", "median", "p90", "largest", "fitted",
 		"left out", "refit", "constant", "other tool", "its mean",
-	}}
+	}, Spare: []string{"constant", "its mean", "other tool", "p90", "refit"}}
 	share := func(x float64) Cell {
 		if x == 0 {
 			return right("-")
@@ -231,7 +231,10 @@ func GroupErrors(results []published.Result, shown func(*published.Result) bool)
 // RunErrors returns runs, measured next to predicted. With setup, which returns the setup
 // of a row, the table has its model and machine and the source too.
 func RunErrors(rows []published.Row, setup func(i int) *engine.Setup) *Table {
-	t := &Table{Head: []string{"run", "group", "metric", "measured", "predicted", "error"}}
+	t := &Table{
+		Head:  []string{"run", "group", "metric", "measured", "predicted", "error"},
+		Spare: []string{"group", "GPU", "source", "model"},
+	}
 	if setup != nil {
 		t.Head = []string{"run", "group", "model", "GPU", "GPUs", "measured", "predicted", "error", "source"}
 	}
