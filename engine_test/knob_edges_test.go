@@ -265,7 +265,7 @@ func TestTurnsEndAtTheBounds(t *testing.T) {
 		wantsFollow int
 	}{
 		{
-			wide, knob.MBS, 2, 3, "a global batch of up to",
+			wide, knob.MBS, 2, 3, "sequences in a global batch",
 			knob.Locks{},
 			func(s *engine.Setup) int { return s.GBS }, knob.MaxBatch,
 		},
@@ -274,11 +274,11 @@ func TestTurnsEndAtTheBounds(t *testing.T) {
 			func(s *engine.Setup) int { return s.MicroBatches }, knob.MaxMicroBatches,
 		},
 		{
-			full, knob.TP, 16, 8, "dp up to", locksOn(), func(s *engine.Setup) int { return s.DP },
+			full, knob.TP, 16, 8, "replicas (dp)", locksOn(), func(s *engine.Setup) int { return s.DP },
 			knob.MaxDegree,
 		},
 		{
-			full, knob.CP, 1, 2, "GPUs in all",
+			full, knob.CP, 1, 2, "GPUs; here",
 			knob.Locks{},
 			func(s *engine.Setup) int { return s.GPUs },
 			knob.MaxGPUs,
@@ -289,7 +289,8 @@ func TestTurnsEndAtTheBounds(t *testing.T) {
 			t.Errorf("%s %d: %v, follows %d, want %d", c.id, c.at, err, c.followed(&out), c.wantsFollow)
 		}
 		if _, err := knob.Turn(c.s, c.id, fmt.Sprint(c.beyond), c.locks); err == nil ||
-			!strings.Contains(err.Error(), c.says) {
+			!strings.Contains(err.Error(), c.says) ||
+			!strings.HasSuffix(err.Error(), ", nearest "+fmt.Sprint(c.at)) {
 			t.Errorf("%s %d: %v, want %q", c.id, c.beyond, err, c.says)
 		}
 	}

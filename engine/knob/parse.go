@@ -42,14 +42,14 @@ func (k *Knob) ParseInt(text string) (int, error) {
 	case len(fit) == 1 && listOf(text) == aList:
 		wrong := k.noScalar(text)
 		if v := w.number(fit[0]) * size; v <= float64(k.Max) { // what it is where no list is meant
-			wrong.Allowed = fmt.Sprintf("one number (%.0f without commas)", v) + listsElsewhere
+			wrong.Allowed = fmt.Sprintf("one number (%.0f without commas)", v) + ListsElsewhere
 		}
 		return 0, wrong
 	case len(fit) == 1:
 		return k.within(text, w.number(fit[0])*size)
 	}
 	wrong, v := k.noWhole(text), w.number(meant[0])*size
-	if strings.HasSuffix(wrong.Allowed, listsElsewhere) { // 12,8 is not meant as 13
+	if strings.HasSuffix(wrong.Allowed, ListsElsewhere) { // 12,8 is not meant as 13
 		return 0, wrong
 	}
 	if w.unit != "" {
@@ -63,9 +63,15 @@ func (k *Knob) ParseInt(text string) (int, error) {
 // noWhole is the *ValueError of what is no whole number; of a list it says what takes lists.
 func (k *Knob) noWhole(text string) *ValueError {
 	wrong := &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
+	if first, cut := strings.CutSuffix(strings.TrimSpace(text), ","); cut { // 512, is no list
+		if n, err := k.ParseInt(first); err == nil {
+			wrong.Nearest = strconv.Itoa(n)
+			return wrong
+		}
+	}
 	if items, err := k.Items(text); k.searched &&
 		(strings.Contains(text, "..") || err == nil && len(items) > 1) {
-		wrong.Allowed += listsElsewhere
+		wrong.Allowed += ListsElsewhere
 	}
 	return wrong
 }

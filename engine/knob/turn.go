@@ -64,11 +64,15 @@ func turnInto(s, old *Setup, k *Knob, text string, l Locks) error {
 
 // derive lets everything else follow a knob that was set.
 func derive(s, old *Setup, k *Knob, text string, l Locks) error {
+	k.followed(s, old, l)
+	return derivedBounds(s, old, k, text, l)
+}
+
+func (k *Knob) followed(s, old *Setup, l Locks) {
 	if k.follow != nil {
 		k.follow(s, old, l)
 	}
 	followSplit(s, old)
-	return derivedBounds(s, k, text)
 }
 
 // Copy gives a setup the value that another has of a knob; nothing follows.
@@ -166,30 +170,48 @@ func followSchedule(s *Setup) {
 	}
 }
 
-// derivedBounds holds what followed against the named bounds.
-func derivedBounds(s *Setup, k *Knob, text string) error {
-	if s.GPUs > MaxGPUs {
-		return &ValueError{
-			Field: string(k.ID), Given: text,
-			Allowed: fmt.Sprintf("up to %d GPUs in all", MaxGPUs),
+// derivedBounds holds what followed a turn against the named bounds; the nearest value is the last on the way
+// from the old one that keeps them.
+func derivedBounds(s, old *Setup, k *Knob, text string, l Locks) error {
+	allowed := beyond(s)
+	if allowed == "" {
+		return nil
+	}
+	wrong := &ValueError{Field: string(k.ID), Given: text, Allowed: allowed}
+	if k.Kind == Number {
+		keeps, breaks := k.intOf(old), k.intOf(s)
+		for mid := (keeps + breaks) / 2; mid != keeps && mid != breaks; mid = (keeps + breaks) / 2 {
+			t := *old
+			if k.setTo(&t, strconv.Itoa(mid)) != nil {
+				break
+			}
+			if k.followed(&t, old, l); beyond(&t) == "" {
+				keeps = mid
+			} else {
+				breaks = mid
+			}
+		}
+		wrong.Nearest = strconv.Itoa(keeps)
+	}
+	return wrong
+}
+
+// beyond says what keeps a setup within the named bounds; empty where it is.
+func beyond(s *Setup) string {
+	for _, b := range [...]struct {
+		is, most int
+		what     string
+	}{
+		{s.GPUs, MaxGPUs, "GPUs"},
+		{s.DP, MaxDegree, "replicas (dp)"},
+		{s.MicroBatches, MaxMicroBatches, "micro-batches"},
+		{s.GBS, MaxBatch, "sequences in a global batch"},
+	} {
+		if b.is > b.most {
+			return fmt.Sprintf("a value with at most %d %s; here %d follow", b.most, b.what, b.is)
 		}
 	}
-	if s.DP > MaxDegree {
-		return &ValueError{Field: string(k.ID), Given: text, Allowed: fmt.Sprintf("dp up to %d", MaxDegree)}
-	}
-	if s.MicroBatches > MaxMicroBatches {
-		return &ValueError{
-			Field: string(k.ID), Given: text,
-			Allowed: fmt.Sprintf("up to %d micro-batches", MaxMicroBatches),
-		}
-	}
-	if s.GBS > MaxBatch {
-		return &ValueError{
-			Field: string(k.ID), Given: text,
-			Allowed: "a global batch of up to " + strconv.Itoa(MaxBatch) + " sequences",
-		}
-	}
-	return nil
+	return ""
 }
 
 // WithModel trains another model on the same layout. What the new model does

@@ -77,25 +77,36 @@ func sentence(err error) string {
 	if bad.Open {
 		is = "can be"
 	}
-	field := bad.Field
+	field, allowed, nearest := bad.Field, strings.TrimSuffix(bad.Allowed, knob.ListsElsewhere), bad.Nearest
+	if allowed != bad.Allowed {
+		allowed += "; the Search screen takes lists"
+	}
 	if p, ok := knob.Find(knob.ID(field)); ok {
 		field = p.Label // as its row has it
+		allowed = strings.Replace(allowed, p.Allowed(), allowedOf(&p), 1)
+		if n, err := strconv.Atoi(nearest); err == nil && !bad.Open {
+			nearest = figure.Comma(n)
+		}
 	}
-	text := fmt.Sprintf("%s: %q %s %s", field, bad.Given, is, bad.Allowed)
-	if bad.Nearest != "" {
-		text += "; nearest " + bad.Nearest
+	text := fmt.Sprintf("%s: %q %s %s", field, bad.Given, is, allowed)
+	if nearest != "" {
+		text += "; nearest " + nearest
 	}
 	return text
+}
+
+// allowedOf says what a knob allows, large numbers with their commas.
+func allowedOf(p *knob.Knob) string {
+	if p.Kind == knob.Number {
+		return fmt.Sprintf("a whole number from %s to %s", figure.Comma(p.Min), figure.Comma(p.Max))
+	}
+	return p.Allowed()
 }
 
 // Preview says what text that is typed for a knob of a setup would mean, or both readings where it can
 // mean two.
 func Preview(s *engine.Setup, p *knob.Knob, text string) string {
-	allowed := p.Label + ": " + p.Allowed()
-	if p.Kind == knob.Number {
-		allowed = fmt.Sprintf("%s: a whole number from %s to %s", p.Label, figure.Comma(p.Min),
-			figure.Comma(p.Max))
-	}
+	allowed := p.Label + ": " + allowedOf(p)
 	if text == "" {
 		return allowed
 	}

@@ -46,3 +46,36 @@ func TestTypedMeans(t *testing.T) {
 		t.Errorf("flags: %v", err)
 	}
 }
+
+// TestRefusalsOfTyped: a value that cannot be taken is answered in one true sentence: field, given, allowed
+// and nearest, nothing of the command line, and the nearest value can be taken.
+func TestRefusalsOfTyped(t *testing.T) {
+	s := State{Setup: presets.DefaultSetup()}
+	s.Setup.MBS, s.Setup.DP, s.Setup.MicroBatches = 64, 8, 1<<17
+	s.Setup.GBS = 64 * 8 << 17
+	s.Locks.Batch = true
+	for _, c := range []struct {
+		knob              knob.ID
+		typed, allowed, n string
+	}{
+		{knob.GBS, "512,", "a whole number from 1 to 1,099,511,627,776", "512"},
+		{knob.TP, "8 ,", "a whole number from 1 to 1,048,576", "8"},
+		{knob.TP, "4,8", "a whole number from 1 to 1,048,576; the Search screen takes lists", ""},
+		{knob.TP, "64M", "a whole number from 1 to 1,048,576", "1,048,576"},
+		{knob.MBS, "1", "a value with at most 1048575 micro-batches; here 8388608 follow", "9"},
+	} {
+		p, _ := knob.Find(c.knob)
+		want := p.Label + ": \"" + c.typed + "\" is not " + c.allowed
+		if c.n != "" {
+			want += "; nearest " + c.n
+		}
+		if _, err := Typed(&s, c.knob, c.typed); err == nil || err.Error() != want {
+			t.Errorf("%s %s: %v\nwant %s", c.knob, c.typed, err, want)
+		}
+		if c.n != "" {
+			if _, err := Typed(&s, c.knob, c.n); err != nil {
+				t.Errorf("the nearest of %s %s: %v", c.knob, c.typed, err)
+			}
+		}
+	}
+}
