@@ -58,7 +58,8 @@ func (a *app) searchCommand() *cobra.Command {
 			"(for largest-mbs further powers of two up to the batch); every ep and zero; etp 1 or tp; " +
 			"schedules 1f1b and interleaved; " +
 			"recompute none, full, quarters of the layers, and on Megatron-Core parts of layers with " +
-			"experts (modules:norm,moe-act; with MLA mla-up, or all three).\n\n" +
+			"experts (modules:norm,moe-act; with MLA mla-up, or all three). split all adds, of up to 16 " +
+			"stages, those with one or two layers less at the end or at both.\n\n" +
 			"If no number of GPUs is given, search uses that of 'eval'; fewest-gpus tries 1, 2, 4 GPUs " +
 			"and so on below a node, then 1, 2, 4 nodes and so on, then the numbers between the fewest " +
 			"that suffice and the next smaller one, in ever finer steps. " +

@@ -192,22 +192,27 @@ func TestListOfWhatTheStackLacks(t *testing.T) {
 func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 	const question = "--model llama3.1-8b --gpus 8 --top 1"
 	if _, page := searchFewest(t, question); !strings.Contains(page, "not searched offload (--offload "+
-		"optimizer), other values of grad-dtype, optimizer, loss, attention (--free grad-dtype,optimizer,"+
-		"loss,attention), vpp above 16, schedules other than 1f1b and interleaved (--schedule all)") {
+		"optimizer), other values of split, grad-dtype, optimizer, loss, attention (--free split,"+
+		"grad-dtype,optimizer,loss,attention), vpp above 16, schedules other than 1f1b and "+
+		"interleaved (--schedule all)") {
 		t.Errorf("%s", page)
 	}
-	if _, page := searchFewest(t, question+" --vpp 1 --schedule all --offload optimizer --free "+
-		"grad-dtype,optimizer,loss,attention"); strings.Contains(page, "not searched") {
+	const every = " --vpp 1 --schedule all --offload optimizer --free grad-dtype,optimizer,loss,attention"
+	if _, page := searchFewest(t, question+every+" --pp 1"); strings.Contains(page, "not searched") {
+		t.Errorf("%s", page)
+	}
+	if _, page := searchFewest(t, question+every+",split"); !strings.Contains(page, "not searched splits "+
+		"other than one or two layers less at the end or at both, or of more than 16 stages") {
 		t.Errorf("%s", page)
 	}
 	// What the launcher refuses of a list is not pointed to, and all that is one value is given as it.
 	const titan = question + " --calibration torchtitan"
 	if _, page := searchFewest(t, titan); !strings.Contains(page,
-		"not searched other values of loss (--free loss), vpp") {
+		"not searched other values of split, loss (--free split,loss), vpp") {
 		t.Errorf("%s", page)
 	}
-	if _, page := searchFewest(t, titan+" --launcher any"); !strings.Contains(page, "--free grad-dtype,"+
-		"optimizer,loss,attention") {
+	if _, page := searchFewest(t, titan+" --launcher any"); !strings.Contains(page, "--free split,"+
+		"grad-dtype,optimizer,loss,attention") {
 		t.Errorf("%s", page)
 	}
 	if _, page := searchFewest(t, titan+" --free grad-dtype,loss"); !strings.Contains(page,

@@ -22,7 +22,11 @@ func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []
 	q := search.NewQuery()
 	q.Collect = runtime.GC
 	for _, id := range knob.Searched() {
-		if text, said := doc.Take(id); said && !slices.Contains(free, id) {
+		text, said := doc.Take(id)
+		if id == knob.Split && (slices.Contains(free, knob.PP) || slices.Contains(free, knob.VPP)) {
+			continue // it fits its own stages alone
+		}
+		if said && !slices.Contains(free, id) {
 			if err := q.Set(id, text); err != nil {
 				return nil, err
 			}

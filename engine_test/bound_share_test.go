@@ -141,7 +141,7 @@ func descend(f *bound.Bounder, s *engine.Setup, info *schedule.Info, from int) {
 		f.SetDegrees(&s.Layout)
 	}
 	if from <= fromCut {
-		f.SetStages(s.VPP, info.Placement)
+		f.SetStages(&s.Layout, info.Placement)
 	}
 	if from <= fromPass {
 		f.SetMicroBatch(&s.Layout)

@@ -79,6 +79,7 @@ func (w world) problem(t *rapid.T) search.Problem {
 			{ID: knob.GradDtype, Values: []string{"bf16", "fp32"}},
 		}
 	}
+	p.Space.Splits = rapid.IntRange(0, 3).Draw(t, "splits") == 0
 	if rapid.IntRange(0, 3).Draw(t, "deadline") == 0 {
 		p.Tokens, p.Deadline = 1e9, units.Seconds(rapid.Float64Range(1e3, 1e6).Draw(t, "seconds"))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
+	"meshscope/engine/layout"
 	"meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/report/figure"
@@ -137,6 +138,10 @@ func (o *Search) leftOut() string {
 	}
 	if o.Problem.Setup.Model.IsMoE() && !o.Query.Given(knob.ETP) {
 		words = append(words, "etp between 1 and tp (--etp 1,2,4)")
+	}
+	if o.Problem.Space.Splits {
+		words = append(words, fmt.Sprintf("splits other than one or two layers less at the end or at both, "+
+			"or of more than %d stages", layout.MostWritten))
 	}
 	if len(o.Problem.Space.Schedules) == 0 {
 		words = append(words, "schedules other than 1f1b and interleaved (--schedule all)")

@@ -50,10 +50,7 @@ func values(s *engine.Setup, id knob.ID) []knob.Step {
 			more = append(more, recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n}.String())
 		}
 	case knob.Split:
-		const most = 16 // stages whose layers a person would write down
-		if s.Stages() <= most {
-			more = layout.LighterEnds(s.Model.Layers, s.Stages())
-		}
+		more = layout.LighterEnds(s.Model.Layers, s.Stages())
 	case knob.Optimizer:
 		steps = slices.DeleteFunc(steps,
 			func(v knob.Step) bool { return v.Setup.Optimizer.Rule() != s.Optimizer.Rule() })

@@ -63,7 +63,12 @@ func (k *Knob) ParseValues(text string) (Values, error) {
 		return k.words(recomputeItems(clean), text)
 	case k.Kind == Choice, k.Kind == Switch:
 		return k.words(strings.Split(clean, ","), text)
-	case k.Kind == List, k.Kind == Rate:
+	case k.Kind == List && clean == "all":
+		v.items = []string{clean}
+		return v, nil
+	case k.Kind == List:
+		return k.words([]string{clean}, text)
+	case k.Kind == Rate:
 		return v, &ValueError{Field: string(k.ID), Given: text, Allowed: "one value: it takes no lists"}
 	}
 	items, err := k.Items(clean)
@@ -198,7 +203,9 @@ func (k *Knob) AllowedValues() string {
 		return "on, off, or on,off for both"
 	case Figure:
 		return k.Allowed() + ", or a list of them"
-	case List, Rate:
+	case List:
+		return "all, or " + k.Allowed()
+	case Rate:
 	}
 	return k.Allowed()
 }

@@ -110,7 +110,8 @@ func recipeKnobs() []Knob {
 			near: func(s *Setup) []int { return []int{0, s.PP, 2 * s.PP} },
 		},
 		{
-			ID: Split, Label: "split", Unit: "layers", Kind: List, place: -2, optional: true, advised: true,
+			ID: Split, Label: "split", Unit: "layers", Kind: List, place: -2, optional: true, searched: true,
+			advised: true,
 			Help: "Layers on each stage, such as 15,16,16,14: balances the stages with embedding and " +
 				"head; the slowest stage sets the pace.",
 			word: func(s *Setup) *string { return &s.Split },

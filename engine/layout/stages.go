@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -216,11 +217,18 @@ func SplitOf(stages []Stage) string {
 	return strings.Join(words, ",")
 }
 
+// MostWritten is of how many stages a person would write down the layers.
+const MostWritten = 16
+
 // LighterEnds lists splits whose last stage, or first and last, has one or two layers less than the
-// others, as the head and the embedding take the time of layers; none of fewer than two stages.
+// others, as the head and the embedding take the time of layers; none of fewer than two stages, nor of more
+// than MostWritten, nor the balanced one.
 func LighterEnds(layers, stages int) []string {
-	var out []string
-	for less := 1; less <= 2 && stages > 1; less++ {
+	if stages < 2 || stages > MostWritten {
+		return nil
+	}
+	out := []string{BalancedSplit(layers, stages)}
+	for less := 1; less <= 2; less++ {
 		for _, first := range []int{0, less} {
 			parts := make([]string, stages)
 			for i := range parts {
@@ -233,10 +241,12 @@ func LighterEnds(layers, stages int) []string {
 				}
 				parts[i] = strconv.Itoa(n)
 			}
-			out = append(out, strings.Join(parts, ","))
+			if split := strings.Join(parts, ","); !slices.Contains(out, split) {
+				out = append(out, split)
+			}
 		}
 	}
-	return out
+	return out[1:]
 }
 
 // RecomputedLayers returns how many layers of a stage run again when full

@@ -85,7 +85,7 @@ func (e *evaluated) fits(f *found) {
 	id := identity{place: f.candidate, exact: f.exact, peak: f.peak}
 	id.place.step, id.place.peak, id.place.key = 0, 0, score{}
 	if f.Setup.PP == 1 {
-		id.place.kind, id.place.chunks = 0, 0 // the schedule is but a name
+		id.place.kind, id.place.chunks, id.place.split = 0, 0, 0 // the schedule is but a name
 	}
 	if e.fit == nil {
 		e.fit = map[identity]struct{}{}

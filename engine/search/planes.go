@@ -250,6 +250,14 @@ func part(r recipe.Recompute, s *engine.Setup) (recipe.Recompute, bool) {
 	return r, n > fewer && n < layers
 }
 
+// splits returns the layers per stage that so many stages are tried with; empty: balanced.
+func (p *Problem) splits(stages int) []string {
+	if !p.Space.Splits {
+		return []string{p.Setup.Split}
+	}
+	return append([]string{""}, layout.LighterEnds(p.Setup.Model.Layers, stages)...)
+}
+
 // chunks returns the stages per rank that a schedule is tried with. Where any number
 // goes: those over which the layers divide when up to two are added, or three with a
 // multi-token-prediction module: embedding, head and module in places of layers

@@ -81,6 +81,9 @@ type Space struct {
 	Recompute                    []recipe.Recompute
 	Schedules                    []schedule.Kind
 
+	// Splits are tried next to the balanced one where it is set (layout.LighterEnds); else the setup's stays.
+	Splits bool
+
 	// Others are values of further knobs; an empty list leaves the setup's.
 	Others []Other
 

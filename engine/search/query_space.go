@@ -66,7 +66,11 @@ func (q *Query) Space() (Space, error) {
 	if i := slices.Index(sp.Schedules, schedule.OneFOneB); i > 0 {
 		sp.Schedules = slices.Insert(slices.Delete(sp.Schedules, i, i+1), 0, schedule.OneFOneB)
 	}
-	for _, word := range q.Values[knob.Recompute].Words {
+	recompute := q.Values[knob.Recompute]
+	if recompute.All() { // parts of layers too, as where nothing is given
+		recompute.Words = nil
+	}
+	for _, word := range recompute.Words {
 		var r recipe.Recompute
 		if err := r.UnmarshalText([]byte(word)); err != nil {
 			return sp, err

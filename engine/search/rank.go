@@ -17,7 +17,8 @@ import (
 type candidate struct {
 	plane              int32  // index into planes
 	mbs, sp, recompute uint16 // indices into choices
-	kind, chunks, zero uint16 // the same, but of chunks the stages per rank themselves
+	kind, split        uint8  // the same; split of variant.splits
+	chunks, zero       uint16 // the stages per rank themselves, and an index
 	step               units.Seconds
 	peak               units.Bytes
 	key                score
@@ -55,6 +56,7 @@ func (v *variant) setup(p *plane, c *candidate) engine.Setup {
 	v.batch(&s, v.choices.mbs[c.mbs])
 	s.SP = v.choices.sp[c.sp]
 	s.Schedule, s.VPP = v.choices.kinds[c.kind].Kind, int(c.chunks)
+	s.Split = v.problem.splits(s.Stages())[c.split]
 	s.Recompute, _ = part(v.choices.recompute[c.recompute], &s)
 	s.ZeRO = v.choices.zero[c.zero]
 	return s
@@ -99,8 +101,11 @@ func (r *ranker) rank(index int) bool {
 				}
 				r.tried = append(r.tried, v)
 				s.VPP, at.chunks = v, uint16(v)
-				if !r.stages(&s, at, placement) {
-					return false
+				for i, split := range r.problem.splits(s.Stages()) {
+					s.Split, at.split = split, uint8(i)
+					if !r.stages(&s, at, placement) {
+						return false
+					}
 				}
 			}
 		}
@@ -154,7 +159,7 @@ func (r *ranker) stages(s *engine.Setup, at candidate, placement schedule.Placem
 				continue
 			}
 			if !cut {
-				if cut = r.bounds.SetStages(s.VPP, placement); !cut {
+				if cut = r.bounds.SetStages(&s.Layout, placement); !cut {
 					return true
 				}
 			}
@@ -245,7 +250,7 @@ func (r *ranker) bound(s *engine.Setup, at candidate, kinds kindSet, runs *[zero
 				continue
 			}
 			info := &r.choices.kinds[n]
-			s.Schedule, at.kind = info.Kind, uint16(n)
+			s.Schedule, at.kind = info.Kind, uint8(n)
 			if runs := r.problem.Space.Accepts; runs != nil && !runs(s) {
 				continue
 			}

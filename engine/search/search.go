@@ -202,6 +202,7 @@ func (c *candidate) place(d *candidate) int {
 		{int(c.recompute), int(d.recompute)},
 		{int(c.kind), int(d.kind)},
 		{int(c.chunks), int(d.chunks)},
+		{int(c.split), int(d.split)},
 		{int(c.zero), int(d.zero)},
 	} {
 		if pair[0] != pair[1] {

@@ -8,7 +8,7 @@ func Tried(p Problem) Space {
 	c := p.choices()
 	out := Space{
 		SP: c.sp, Recompute: c.recompute, ZeRO: c.zero, MBS: c.mbs, Others: p.Space.Others,
-		Refused: p.Space.Refused,
+		Splits: p.Space.Splits, Refused: p.Space.Refused,
 	}
 	for _, k := range c.kinds {
 		out.Schedules = append(out.Schedules, k.Kind)

@@ -67,7 +67,7 @@ func Free() []knob.ID { return append(looped(), knob.Nodes) }
 func Named() []knob.ID { return without(looped()) }
 
 // Untried lists the knobs of Named that nobody gave, with the values that all of them means beyond the one
-// taken.
+// taken; of splits, which the stages say, without them.
 func (p *Problem) Untried() (out []Other) {
 	for _, id := range without(append(looped(), p.given...)) {
 		k, _ := knob.Find(id)
@@ -75,11 +75,17 @@ func (p *Problem) Untried() (out []Other) {
 		if i := slices.Index(words, k.Text(p.Setup)); i >= 0 {
 			words = slices.Delete(words, i, i+1)
 		}
-		if len(words) > 0 {
+		if len(words) > 0 || id == knob.Split && p.pipelines() {
 			out = append(out, Other{id, words})
 		}
 	}
 	return out
+}
+
+// pipelines reports whether layouts may have several stages.
+func (p *Problem) pipelines() bool {
+	return !p.Setup.Stack.Traits().DataParallelOnly && slices.Max(or(p.Space.GPUs, p.Setup.GPUs)) > 1 &&
+		(len(p.Space.PP) == 0 || slices.Max(p.Space.PP) > 1)
 }
 
 // possible returns those values of a knob that the stack of a setup has and its launcher does not refuse,
@@ -119,6 +125,10 @@ func (q *Query) others(sp *Space) error {
 	for _, id := range without(looped()) {
 		v, given := q.Values[id]
 		if !given {
+			continue
+		}
+		if id == knob.Split && v.All() { // which there are, the stages say
+			sp.Splits, q.Setup.Split = true, ""
 			continue
 		}
 		k, _ := knob.Find(id)

@@ -33,7 +33,7 @@ type Bound struct {
 //
 //	SetModel       model, cluster, number formats, software
 //	SetDegrees     degrees, batch and sequence: who talks to whom
-//	SetStages      stages per rank and their placement: layers, parameters, traffic
+//	SetStages      stages, their layers and placement: parameters, traffic
 //	SetMicroBatch  micro-batch and sequence parallelism: one pass through every stage
 //	SetRecompute   recomputation
 //	SetZeRO        the ZeRO stage
@@ -95,7 +95,7 @@ func (f *Bounder) Bound(s *engine.Setup) (Bound, bool) {
 	info := f.info(s.Schedule)
 	f.SetModel(s)
 	f.SetDegrees(&s.Layout)
-	if !f.SetStages(s.VPP, info.Placement) {
+	if !f.SetStages(&s.Layout, info.Placement) {
 		return Bound{}, false
 	}
 	f.SetMicroBatch(&s.Layout)
@@ -124,17 +124,17 @@ func (f *Bounder) SetDegrees(l *layout.Layout) {
 	f.parts.forget()
 }
 
-// SetStages says which layers stand on which rank, with so many stages on each. It is
+// SetStages takes stages per rank and split, which say which layers stand on which rank. It is
 // false where the layers cannot be laid out.
-func (f *Bounder) SetStages(vpp int, placement schedule.Placement) bool {
+func (f *Bounder) SetStages(l *layout.Layout, placement schedule.Placement) bool {
 	s := &f.setup
-	s.VPP = vpp
+	s.VPP, s.Split = l.VPP, l.Split
 	var err error
 	if f.layers, err = s.StagesOfStack(f.program, f.layers); err != nil {
 		return false
 	}
 	// Only what the placement needs: the schedules that share it differ in the rest.
-	f.hosts.Spec = schedule.Spec{Ranks: s.PP, VirtualStages: vpp}
+	f.hosts.Spec = schedule.Spec{Ranks: s.PP, VirtualStages: l.VPP}
 	f.hosts.Placement = placement
 	f.mem.Stages, f.tim.Stages = f.layers, f.layers
 	f.tim.Machine.Software.Blocking = f.blocking && s.Interleaves()
