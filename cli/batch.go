@@ -38,6 +38,10 @@ func (a *app) evalBatch(ctx context.Context, name string, flags *setupFlags, all
 	if !allowFiles && !flags.gives("model") { // a model of the command line may be a file
 		lib = lib.ReadingModels(func(string) ([]byte, error) { return nil, errNoFiles })
 	}
+	called := name
+	if name == "-" {
+		called = "standard input"
+	}
 	in, err := a.open(name)
 	if err != nil {
 		return err
@@ -71,16 +75,16 @@ func (a *app) evalBatch(ctx context.Context, name string, flags *setupFlags, all
 				return false
 			}
 		})
+		if number == 0 {
+			a.sayf("meshscope: %s is empty: a batch has a JSON setup on each line\n", escape.Name(called))
+		}
 		close(jobs)
 		close(order)
 	}()
 	if err := writeInOrder(a.stdout, order); err != nil {
 		return err
 	}
-	if name == "-" {
-		name = "standard input"
-	}
-	return fileError(name, <-readErr)
+	return fileError(called, <-readErr)
 }
 
 // writeInOrder writes the answers in the order of their lines. It flushes when no other

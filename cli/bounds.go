@@ -96,6 +96,30 @@ func (c *counted) nearest(given string) string {
 	return nearestIn(given, float64(c.low), float64(c.high), true)
 }
 
+// filled is the value of a flag that takes a text, and no empty one.
+type filled struct {
+	value  *string
+	wanted string
+}
+
+func (f *filled) String() string {
+	if f.value == nil {
+		return ""
+	}
+	return *f.value
+}
+func (f *filled) Type() string { return "string" }
+
+func (f *filled) Set(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New("empty")
+	}
+	*f.value = text
+	return nil
+}
+func (f *filled) allowed() string     { return f.wanted }
+func (*filled) nearest(string) string { return "" }
+
 // oneOf returns an error if a word is none of those that a flag takes, with the nearest
 // one.
 func oneOf(flag, given string, words []string) error {

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -59,6 +61,15 @@ func (f *fileName) Set(value string) error {
 type said struct {
 	key, value string
 	assignment bool
+}
+
+// pair returns the key and the value, of an assignment those that it has; its key as that of a flag.
+func (s said) pair() (key, value string) {
+	if !s.assignment {
+		return s.key, s.value
+	}
+	key, value, _ = strings.Cut(s.value, "=")
+	return strings.ReplaceAll(strings.TrimSpace(key), "_", "-"), strings.TrimSpace(value)
 }
 
 // word is the value of a flag that keeps what was typed.
@@ -117,7 +128,7 @@ func (f *setupFlags) add(flags *pflag.FlagSet) {
 	}
 	add("set", "key=value",
 		"set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
-	flags.StringVar(&f.as, "as", "",
+	flags.Var(&filled{&f.as, "a model_type, such as qwen3_moe"}, "as",
 		"read the config.json of an unknown model as one of a known model_type, such as qwen3_moe: `type`")
 	flags.Var(&f.file, "setup",
 		"start from a setup file, TOML or JSON, or a share string; - is standard input")
@@ -176,17 +187,32 @@ func (f *setupFlags) rest(args []string) []string {
 // gives reports whether the command line gives a key, by its flag or by --set.
 func (f *setupFlags) gives(key string) bool {
 	return slices.ContainsFunc(f.said, func(s said) bool {
-		name, _, _ := strings.Cut(s.value, "=")
-		return s.key == key || s.assignment && strings.ReplaceAll(strings.TrimSpace(name), "_", "-") == key
+		name, _ := s.pair()
+		return name == key
 	})
 }
 
-// contradiction returns an error for a knob that is given another value by its other name, as
+// contradiction returns an error for a knob that is given another value by --set, or by its other name, as
 // --async-tp is of --tp-overlap.
-func (f *setupFlags) contradiction() error {
+func (f *setupFlags) contradiction(a *app) error {
 	if f.as != "" && !f.gives("model") && f.opened == nil {
 		return &usageError{"--as is the type of a config.json: give its file, such as --model FILE --as " +
 			f.as}
+	}
+	for i, s := range f.said {
+		key, value := s.pair()
+		_, noFile := os.Stat(value)
+		if _, err := a.lib.Model(value); err == nil && noFile != nil && f.as != "" && key == "model" {
+			return &usageError{fmt.Sprintf("--as is the type of a config.json, and --model %s is a preset",
+				escape.Line(value))}
+		}
+		for _, other := range f.said[:i] {
+			if name, before := other.pair(); name == key && before != value &&
+				(s.assignment || other.assignment) {
+				return &usageError{fmt.Sprintf("%s comes twice, as %s and %s", escape.Line(key),
+					escape.Line(before), escape.Line(value))}
+			}
+		}
 	}
 	if f.gives("node-bandwidth") && f.gives("gpu-bandwidth") {
 		return &usageError{"--node-bandwidth and --gpu-bandwidth contradict each other: one is the other " +
@@ -258,7 +284,7 @@ func (f *setupFlags) document(a *app) (*setupdoc.Document, error) {
 
 // fileDocument returns the document that --setup names as it is.
 func (f *setupFlags) fileDocument(a *app) (*setupdoc.Document, error) {
-	if err := errors.Join(f.contradiction(), f.loadFitted(a)); err != nil {
+	if err := errors.Join(f.contradiction(a), f.loadFitted(a)); err != nil {
 		return nil, err
 	}
 	switch {
@@ -282,6 +308,9 @@ func (f *setupFlags) fileDocument(a *app) (*setupdoc.Document, error) {
 		if f.text, err = input.Read(in, name, input.MaxDocument); err != nil {
 			return nil, fileError(name, err)
 		}
+	}
+	if len(bytes.TrimSpace(f.text)) == 0 {
+		return nil, &usageError{escape.Name(name) + " is empty: a setup has keys such as model, gpus, tp"}
 	}
 	if setupdoc.IsShare(string(f.text)) {
 		return setupdoc.Shared(strings.TrimSpace(string(f.text)))

@@ -168,7 +168,7 @@ func (a *app) readFile(name string, flags *setupFlags) (r *launch.Reading, file 
 	if !flags.gives("model") { // of the file itself
 		name, flags.as = hfconfig.Named(name, as), ""
 	}
-	err = errors.Join(flags.contradiction(), flags.loadFitted(a))
+	err = errors.Join(flags.contradiction(a), flags.loadFitted(a))
 	flags.as = as
 	if err != nil {
 		return nil, name, err

@@ -101,9 +101,9 @@ func (f *searchFlags) register(cmd *cobra.Command) {
 		"of both, come first, others after them")
 	flags.StringVar(&f.deadline, "deadline", "", "longest run for --tokens, such as 30d or 6w")
 	f.launcher.register(cmd)
-	flags.StringVar(&f.free, "free", "", "knobs that stay free although --setup gives them: a list, or "+
-		"all; of these every value is tried only where they are named: "+strings.Join(idWords(search.Named()),
-		", "))
+	flags.Var(&filled{&f.free, "all, or a list of knobs"}, "free",
+		"knobs that stay free although --setup gives them: a list, or all; of these every value is tried "+
+			"only where they are named: "+strings.Join(idWords(search.Named()), ", "))
 	flags.StringVar(&f.time, "time", "60s", "stop after this time with what was found; 0: no limit")
 	flags.Var(within(&f.jobs, 0, maxJobs, "one per core"), "jobs", "number of workers; 0: one per core")
 	_ = cmd.RegisterFlagCompletionFunc("objective",
