@@ -269,7 +269,7 @@ func (d *Decision) run() Section {
 	}
 	s.add(append(facts, Fact{"cost", cost}, Fact{"energy", energy}))
 	if d.Report.Run == nil {
-		s.say("--tokens gives the run.")
+		s.say("--tokens, or r in the explorer, sets them.")
 	}
 	s.say(layoutOnly(run) + ".")
 	if usual := engine.TypicalRun(&plan, d.Report.Time); usual != nil {

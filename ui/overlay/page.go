@@ -62,12 +62,14 @@ func (p *Page) Render(t *themes.Theme, g widget.Glyphs) Drawn { return p.render(
 // page breaks the document into lines.
 func (p *Page) page() *page {
 	const widest = 100
-	foot := hintRow(p.Hint)
-	if p.Said != "" {
-		foot = textRow(themes.Strong, p.Said)
-	}
-	out := &page{title: p.Title, width: stretched(widest, p.w), foot: []row{foot}}
+	out := &page{title: p.Title, width: stretched(widest, p.w), foot: []row{hintRow(p.Hint)}}
 	room := max(out.width-4, 8)
+	if p.Said != "" {
+		out.foot = nil
+		for _, line := range wordwrap(p.Said, room) {
+			out.foot = append(out.foot, textRow(themes.Strong, line))
+		}
+	}
 	text := func(role themes.Role, indent int, s string) {
 		for _, line := range wordwrap(p.plain(s), room-indent) {
 			out.body = append(out.body, textRow(role, strings.Repeat(" ", indent)+line))
