@@ -163,8 +163,8 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, from *launch.Read
 		a.sayRefused(l, s)
 		return outcome(exitIllegal)
 	}
-	misfit := report.Misfit(r.Memory)
-	d.Stamp = slices.Insert(d.Stamp, 2, misfit...)
+	note := report.FitNote(r.Memory)
+	d.Stamp = slices.Insert(d.Stamp, 2, note...)
 	for _, w := range d.Warnings {
 		a.sayf("meshscope: %s\n", w)
 	}
@@ -183,7 +183,7 @@ func (a *app) writeLaunch(l *launch.Launcher, s *engine.Setup, from *launch.Read
 	if _, err := a.stdout.Write(text); err != nil {
 		return err
 	}
-	for _, words := range misfit {
+	for _, words := range note {
 		a.sayf("meshscope: t%s\n", strings.TrimSuffix(words[1:], "."))
 	}
 	return verdict(&r)

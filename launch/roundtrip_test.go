@@ -190,9 +190,9 @@ func TestPublishedRoundTrip(t *testing.T) {
 	}
 }
 
-// TestMisfitRoundTrip: a file that says that its layout does not fit, or is tight, reads back as any other.
+// TestFitNoteRoundTrip: a file that says that its layout does not fit, or is tight, reads back as any other.
 // That of DeepSpeed is JSON, which has no comments.
-func TestMisfitRoundTrip(t *testing.T) {
+func TestFitNoteRoundTrip(t *testing.T) {
 	for _, l := range launch.Launchers() {
 		seen := map[engine.Fit]bool{}
 		for _, keys := range []string{
@@ -215,7 +215,7 @@ func TestMisfitRoundTrip(t *testing.T) {
 				continue
 			}
 			m := engine.Evaluate(s).Memory
-			said := report.Misfit(m)
+			said := report.FitNote(m)
 			if (len(said) == 0) != (m.Fit == engine.Fits) {
 				t.Errorf("%s is %s, said is %q", keys, m.Fit, said)
 			}

@@ -308,9 +308,9 @@ func tightWords(m *engine.Memory) string {
 	return figure.GiB(m.Peak-m.Usable) + " GiB over, less than the error band"
 }
 
-// Misfit tells a file that is made of a layout in a sentence that it does not fit, or is tight; none where it
+// FitNote says in a sentence that the layout of a file does not fit, or is tight; none where it
 // fits.
-func Misfit(m *engine.Memory) []string {
+func FitNote(m *engine.Memory) []string {
 	switch {
 	case m == nil || m.Fit == engine.Fits:
 		return nil

@@ -330,7 +330,7 @@ func (m *Model) launchers() (items []overlay.Item, all []writable) {
 			})
 			continue
 		}
-		d.Stamp = slices.Insert(d.Stamp, 2, report.Misfit(m.now.report.Memory)...)
+		d.Stamp = slices.Insert(d.Stamp, 2, report.FitNote(m.now.report.Memory)...)
 		extension := path.Ext(d.File)
 		name := "meshscope-" + strings.TrimSuffix(d.File, extension)
 		items = append(items, overlay.Item{Title: title, Name: name + extension})
