@@ -407,3 +407,11 @@ func (a *Advice) Records() *Table {
 	}
 	return t
 }
+
+// costWords returns the cost of a run; a dash if no price is known.
+func costWords(r *engine.Run) string {
+	if r.Cost == nil {
+		return "-"
+	}
+	return figure.Dollars(*r.Cost)
+}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"meshscope/engine/record"
 	"meshscope/report/figure"
@@ -22,8 +23,10 @@ type Column[R any] struct {
 	Down  bool             // large values first
 
 	Drop       int  // of columns that say as much, the larger leaves a list that is too narrow; 0: never
+	Aside      bool // only where somebody asks for it
 	OnlyVaried bool // no column where all rows agree
 	Knob       bool // a part of the layout, not a figure of it
+	Degree     bool // of GPUs: 1 says nothing
 	Named      bool // a knob that a search leaves as it is: only a comparison asks for it
 }
 
@@ -54,6 +57,24 @@ func (c *Column[R]) Cell(r *R) Cell {
 		return Figure(c.Unit, v)
 	}
 	return Word("")
+}
+
+// ColumnOf returns the place of a column by any of its names; -1: there is none.
+func ColumnOf[R any](all []Column[R], name string) int {
+	return slices.IndexFunc(all,
+		func(c Column[R]) bool { return c.ID == name || slices.Contains(c.Names, name) })
+}
+
+// line returns what a line of text has of a row: more digits of a time than a screen.
+func (c *Column[R]) line(r *R) Cell {
+	text := c.Brief(r)
+	if c.Words() || text == "" {
+		return right(text)
+	}
+	if c.Unit == record.Seconds {
+		text = figure.Fine(c.Unit, c.Value(r))
+	}
+	return written(text, c.Unit, c.Value(r))
 }
 
 // List returns a table of all columns.

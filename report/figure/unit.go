@@ -63,7 +63,7 @@ func Bare(u record.Unit, v float64) string {
 		return PercentValue(v)
 	case u == record.Days:
 		return Three(v)
-	case u == record.Dollars:
+	case u == record.Dollars, u == record.Hours:
 		return Short(v)
 	case u == record.Count:
 		return Comma(int(v))

@@ -35,7 +35,7 @@ func (v *View) Figure(in *screen.Context) string {
 func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 	if v.guide.open {
 		if o := v.guide.here(); o != nil && o.found {
-			s := o.row.setup
+			s := o.row.Setup
 			return &s, o.name + " of the three steps"
 		}
 		return nil, ""
@@ -44,7 +44,7 @@ func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 		switch v.picture {
 		case heatPicture:
 			if c := v.heat.here(); c != nil && c.found {
-				s := c.setup
+				s := c.Setup
 				return &s, "the best of " + s.Model.Name + " on " + nodes(&s)
 			}
 			return nil, ""
@@ -63,14 +63,14 @@ func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 		return nil, ""
 	}
 	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
-	s := r.setup
+	s := r.Setup
 	return &s, r.name()
 }
 
 // name returns what a row is called next to the table.
 func (r *row) name() string {
-	if r.rank > 0 {
-		return "rank " + figure.Comma(r.rank) + " of the search"
+	if r.Rank > 0 {
+		return "rank " + figure.Comma(r.Rank) + " of the search"
 	}
 	return "the current setup"
 }

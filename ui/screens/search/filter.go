@@ -10,6 +10,7 @@ import (
 
 	"meshscope/engine/knob"
 	"meshscope/presets/near"
+	"meshscope/report"
 )
 
 // condition is one word of a filter: a column with a comparison, or a part of a
@@ -75,7 +76,7 @@ func parsePart(part string, all []column) (condition, error) {
 	if name == "" {
 		return condition{}, fmt.Errorf("%s: the name of a column is missing, such as tp%s8", quoted(part), op)
 	}
-	i := columnOf(all, name)
+	i := report.ColumnOf(all, name)
 	if i < 0 {
 		return condition{}, fmt.Errorf("there is no column %s%s; columns are %s", quoted(name),
 			nearest(name, columnIDs(all)), columnNames(all))
@@ -118,7 +119,7 @@ func parseWord(part string, all []column) (condition, error) {
 	if knownWord(part, words, strings.Contains) {
 		return condition{column: -1, word: part}, nil
 	}
-	if columnOf(all, part) >= 0 {
+	if report.ColumnOf(all, part) >= 0 {
 		return condition{}, fmt.Errorf("%s: a comparison is missing, such as %s=8 or %s>4", part, part, part)
 	}
 	return condition{}, fmt.Errorf("no layout can have the word %s%s", quoted(part),
@@ -200,15 +201,15 @@ func (c *condition) holds(r *row, all []column) bool {
 	switch {
 	case c.column < 0:
 		for i := range all {
-			if all[i].Words() && !all[i].Named && strings.Contains(all[i].Text(r), c.word) {
+			if all[i].Words() && !all[i].Named && strings.Contains(all[i].Text(&r.Candidate), c.word) {
 				return true
 			}
 		}
 		return false
 	case all[c.column].Words():
-		return (all[c.column].Text(r) == c.word) == (c.op == "=")
+		return (all[c.column].Text(&r.Candidate) == c.word) == (c.op == "=")
 	}
-	v := all[c.column].Number(r)
+	v := all[c.column].Number(&r.Candidate)
 	switch c.op {
 	case "=":
 		return v == c.number

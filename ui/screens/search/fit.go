@@ -91,10 +91,10 @@ func (v *View) found(in *screen.Context) []row {
 
 // cellText returns what a column says of a row.
 func (v *View) cellText(in *screen.Context, c *column, r *row) string {
-	if c.ID == "rank" && r.current && r.rank == 0 && v.answer != nil {
+	if c.ID == "rank" && r.current && r.Rank == 0 && v.answer != nil {
 		return v.beyond(in, r)
 	}
-	return recipe.BriefRecompute(c.Brief(r))
+	return recipe.BriefRecompute(c.Brief(&r.Candidate))
 }
 
 // width of a column with these texts, its gap, and the sign of the order where it

@@ -22,7 +22,7 @@ func TestColumnsStandApart(t *testing.T) {
 	draws.Check(t, func(r *rapid.T) {
 		v := prepared(in)
 		for i := range v.answer.rows {
-			s := &v.answer.rows[i].setup
+			s := &v.answer.rows[i].Setup
 			s.DP = 1 << rapid.IntRange(0, 17).Draw(r, "dp")
 			s.MicroBatches = 1 << rapid.IntRange(0, 20).Draw(r, "m")
 			s.CP, s.VPP = 1<<rapid.IntRange(0, 6).Draw(r, "cp"), 1<<rapid.IntRange(0, 5).Draw(r, "vpp")
@@ -69,7 +69,7 @@ func TestRowsDiffer(t *testing.T) {
 			var knobs []string
 			for _, i := range v.shape(in, w).cols {
 				if c := &v.table.all[i]; c.Knob {
-					knobs = append(knobs, c.Brief(&rows[n]))
+					knobs = append(knobs, c.Brief(&rows[n].Candidate))
 				}
 			}
 			text := strings.Join(knobs, " ")
@@ -92,13 +92,13 @@ func TestStatusSaysTheRest(t *testing.T) {
 		r := v.shown(in)[0]
 		rest := v.rowStatus(in, &r, w)
 		for _, c := range []struct{ id, text string }{
-			{"schedule", string(r.setup.Schedule)},
-			{"recompute", "recompute " + r.setup.Recompute.String()},
-			{"microbatches", figure.Comma(r.setup.MicroBatches) + " micro-batches"},
+			{"schedule", string(r.Setup.Schedule)},
+			{"recompute", "recompute " + r.Setup.Recompute.String()},
+			{"microbatches", figure.Comma(r.Setup.MicroBatches) + " micro-batches"},
 		} {
 			column := slices.ContainsFunc(shown.cols, func(i int) bool { return v.table.all[i].ID == c.id })
 			if said := strings.Contains(rest, c.text); said == column &&
-				(c.id != "schedule" || r.setup.PP > 1) {
+				(c.id != "schedule" || r.Setup.PP > 1) {
 				t.Errorf("%d cells: %q in the table: %t, in %q: %t", w, c.text, column, rest, said)
 			}
 		}

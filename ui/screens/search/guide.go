@@ -141,11 +141,11 @@ func (v *View) others(best *row) []option {
 	out[0].done, out[0].found, out[0].row = true, true, *best
 	for _, k := range []facet{tensor, pipeline, contextual, expert, zero, microBatch, recompute} {
 		now := [knobs]string{
-			tensor: strconv.Itoa(best.setup.TP), pipeline: strconv.Itoa(best.setup.PP),
-			contextual: strconv.Itoa(best.setup.CP),
-			expert:     strconv.Itoa(best.setup.EP), zero: strconv.Itoa(best.setup.ZeRO),
-			microBatch: strconv.Itoa(best.setup.MBS),
-			recompute:  best.setup.Recompute.String(),
+			tensor: strconv.Itoa(best.Setup.TP), pipeline: strconv.Itoa(best.Setup.PP),
+			contextual: strconv.Itoa(best.Setup.CP),
+			expert:     strconv.Itoa(best.Setup.EP), zero: strconv.Itoa(best.Setup.ZeRO),
+			microBatch: strconv.Itoa(best.Setup.MBS),
+			recompute:  best.Setup.Recompute.String(),
 		}[k]
 		for _, value := range v.values[k] {
 			if value == anyValue || value == now {
@@ -259,7 +259,7 @@ func (v *View) guideKeys(in *screen.Context) []screen.Key {
 	enter := "next step"
 	if g.at == speedStage {
 		enter = "take it"
-		if o := g.here(); o == nil || !o.found || in != nil && same(&o.row.setup, in.Setup) {
+		if o := g.here(); o == nil || !o.found || in != nil && same(&o.row.Setup, in.Setup) {
 			enter = "" // there is nothing to take, or it is taken
 		}
 	}
@@ -297,7 +297,7 @@ func (v *View) goOn() screen.Request {
 	if g.at != speedStage {
 		g.forward()
 	} else if o := g.here(); o != nil && o.found {
-		return screen.Take(o.row.setup, "of the three steps, "+o.name)
+		return screen.Take(o.row.Setup, "of the three steps, "+o.name)
 	}
 	return screen.Request{}
 }
@@ -350,7 +350,7 @@ func (g *guide) forward() {
 	}
 	if g.at == fitStage && o.found && g.row[batchStage] == g.own {
 		if i := slices.IndexFunc(g.rows[batchStage],
-			func(b option) bool { return b.gbs == o.row.setup.GBS }); i >= 0 && i != g.own {
+			func(b option) bool { return b.gbs == o.row.Setup.GBS }); i >= 0 && i != g.own {
 			g.row[batchStage] = i
 			g.forgetSpeed()
 		}

@@ -105,7 +105,7 @@ func (v *View) optionLine(in *screen.Context, o *option, here bool, w int) strin
 		return l.Put(in.Paint(themes.Bad), in.Glyphs.Cross+" ").Put(in.Paint(themes.Muted),
 			in.Cut(text, l.Left()-2)).String()
 	}
-	l.RightAligned(in.Paint(role), figure.GiB(o.row.peak), name+8)
+	l.RightAligned(in.Paint(role), figure.GiB(o.row.Peak), name+8)
 	strong := role
 	if !here {
 		strong = themes.Strong
@@ -120,7 +120,7 @@ func (v *View) optionLine(in *screen.Context, o *option, here bool, w int) strin
 		l.RightAligned(paint, text, name+27)
 	}
 	words := guideWords(o)
-	if gbs := o.row.setup.GBS; v.guide.at == fitStage && gbs != v.guide.of.base.GBS {
+	if gbs := o.row.Setup.GBS; v.guide.at == fitStage && gbs != v.guide.of.base.GBS {
 		words = "batch " + figure.Comma(gbs) + ": " + words
 	}
 	if o.note != "" {
@@ -145,7 +145,7 @@ func (v *View) against() float64 {
 
 // guideWords returns the layout of a line in few cells.
 func guideWords(o *option) string {
-	s := &o.row.setup
+	s := &o.row.Setup
 	text := fmt.Sprintf("dp %d tp %d pp %d", s.DP, s.TP, s.PP)
 	if s.VPP > 1 {
 		text += fmt.Sprintf(" vpp %d", s.VPP)
@@ -177,9 +177,9 @@ func (v *View) guideStatus(in *screen.Context) string {
 		return "searching"
 	case !o.found:
 		return o.name + ": " + o.why
-	case v.guide.at == fitStage && o.row.setup.GBS != v.guide.of.base.GBS:
+	case v.guide.at == fitStage && o.row.Setup.GBS != v.guide.of.base.GBS:
 		return fmt.Sprintf("%s fits with %s, not with your %s; enter goes on to the global batch "+
-			"with it", o.name, figure.Plural(o.row.setup.GBS, "sequence"), figure.Comma(v.guide.of.base.GBS))
+			"with it", o.name, figure.Plural(o.row.Setup.GBS, "sequence"), figure.Comma(v.guide.of.base.GBS))
 	case v.guide.at == fitStage:
 		verb := " fits"
 		if strings.HasSuffix(o.name, "s") {
@@ -190,8 +190,8 @@ func (v *View) guideStatus(in *screen.Context) string {
 		return o.name + ": larger batches amortize more communication and bubble, until training stops " +
 			"gaining from them; enter goes on"
 	}
-	if own := in.Setup; own != nil && same(&o.row.setup, own) {
+	if own := in.Setup; own != nil && same(&o.row.Setup, own) {
 		return "your current setup: " + report.LayoutWords(own, nil)
 	}
-	return "enter takes it: " + report.LayoutWords(&o.row.setup, nil)
+	return "enter takes it: " + report.LayoutWords(&o.row.Setup, nil)
 }

@@ -24,10 +24,10 @@ func (v *View) refreshRules() screen.Request {
 	g := &v.guide
 	o := g.here()
 	r := &g.rules
-	if o == nil || !o.found || r.of == o.row.setup && (r.done || r.jobs.Running()) {
+	if o == nil || !o.found || r.of == o.row.Setup && (r.done || r.jobs.Running()) {
 		return screen.Request{}
 	}
-	of := o.row.setup
+	of := o.row.Setup
 	*r = rules{of: of, jobs: r.jobs}
 	return screen.Work(&r.jobs, func(open context.Context) []advise.Rule {
 		a, _ := advise.For(of, advise.Options{
@@ -46,7 +46,7 @@ const ruleAt = pointer + len("meshscope disagrees") + 2
 func (v *View) ruleLines(in *screen.Context, w, h int) []string {
 	r := &v.guide.rules
 	o := v.guide.here()
-	if h < 3 || o == nil || !o.found || r.of != o.row.setup {
+	if h < 3 || o == nil || !o.found || r.of != o.row.Setup {
 		return nil
 	}
 	step := int(v.guide.at) + 1

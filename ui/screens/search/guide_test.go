@@ -51,7 +51,7 @@ func TestGuideChoosesAnew(t *testing.T) {
 	}
 	(<-report)()
 	if o := v.guide.rows[batchStage][0]; o.done {
-		t.Errorf("the answer of another method is shown: %+v", o.row.setup)
+		t.Errorf("the answer of another method is shown: %+v", o.row.Setup)
 	}
 	// The batches are searched for the method that is chosen now.
 	v.press(in, "enter")
@@ -62,8 +62,8 @@ func TestGuideChoosesAnew(t *testing.T) {
 	shown := v.guide.rows[batchStage][v.guide.own]
 	fresh := option{name: shown.name, limit: shown.limit}
 	fresh.look(t.Context(), v.guide.problem(batchStage, v.guide.own), &v.guide.of)
-	if !shown.done || shown.found != fresh.found || shown.row.setup != fresh.row.setup {
-		t.Errorf("shown is %+v, searched alone %+v", shown.row.setup, fresh.row.setup)
+	if !shown.done || shown.found != fresh.found || shown.row.Setup != fresh.row.Setup {
+		t.Errorf("shown is %+v, searched alone %+v", shown.row.Setup, fresh.row.Setup)
 	}
 }
 
@@ -198,8 +198,8 @@ func TestGuideGivesTrueReasons(t *testing.T) {
 	for i, o := range v.guide.rows[fitStage] {
 		switch o.name {
 		case "ZeRO-3 (FSDP)":
-			if !o.found || o.row.setup.GBS == s.GBS {
-				t.Errorf("%s fits with a larger batch: %+v, %q", o.name, o.row.setup.Layout, o.why)
+			if !o.found || o.row.Setup.GBS == s.GBS {
+				t.Errorf("%s fits with a larger batch: %+v, %q", o.name, o.row.Setup.Layout, o.why)
 			}
 			v.guide.choose(i)
 		default:

@@ -282,7 +282,7 @@ func (v *View) takeCell(in *screen.Context) screen.Request {
 		return screen.Request{}
 	}
 	if c := v.heat.here(); c != nil && c.found {
-		return screen.Take(c.setup, "best of "+c.setup.Model.Name+" on "+nodes(&c.setup))
+		return screen.Take(c.Setup, "best of "+c.Setup.Model.Name+" on "+nodes(&c.Setup))
 	}
 	return screen.Request{}
 }
@@ -324,6 +324,6 @@ func (v *View) heatStatus(in *screen.Context) string {
 		run, _, _ = strings.Cut(run, ",")
 		run = "; " + run
 	}
-	return where + figure.Percent(c.mfu) + run + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " +
-		figure.Seconds(c.step) + " per step; " + report.LayoutWords(&c.setup, nil)
+	return where + figure.Percent(c.MFU) + run + " MFU (" + c.exact.Band(in.Glyphs.PlusMinus) + "), " +
+		figure.Seconds(c.Step) + " per step; " + report.LayoutWords(&c.Setup, nil)
 }

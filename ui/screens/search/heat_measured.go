@@ -77,7 +77,7 @@ func (h *heat) value(in *screen.Context, i int) (mfu float64, s *engine.Setup, o
 		return f.mfu, &f.setup, ok
 	}
 	c := &h.cells[i]
-	return c.mfu, &c.setup, c.found
+	return c.MFU, &c.Setup, c.found
 }
 
 // runWords tells the published run of the cell under the cursor; empty: there is none.

@@ -343,7 +343,7 @@ func (v *View) take(rows []row) screen.Request {
 		return screen.Request{}
 	}
 	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
-	return screen.Take(r.setup, r.name())
+	return screen.Take(r.Setup, r.name())
 }
 
 // moveKnob goes n knobs down.

@@ -82,8 +82,8 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 			texts[0] = find.MarginBrief
 		}
 	}
-	if len(a.rows) > 0 && a.rows[0].slow > a.rows[0].step {
-		texts = append(texts, "ranked by "+figure.Seconds(a.rows[0].slow)+", overlap in doubt")
+	if len(a.rows) > 0 && a.rows[0].Slow > a.rows[0].Step {
+		texts = append(texts, "ranked by "+figure.Seconds(a.rows[0].Slow)+", overlap in doubt")
 	}
 	if len(a.reliances) > 0 {
 		var parts []string
@@ -123,12 +123,12 @@ func overlapped(parts []string) string { return "overlapped: " + strings.Join(pa
 func (a *answer) closeWords(w int) string {
 	n := find.Near{Least: 1} // the first
 	for i := range a.rows {
-		if a.rows[i].close {
+		if a.rows[i].Close {
 			n.Least++
 		}
 	}
 	switch last := len(a.rows) - 1; {
-	case last > 0 && a.rows[last].close:
+	case last > 0 && a.rows[last].Close:
 		n.Least = max(n.Least, a.result.band.Least)
 		if a.result.band.Most > 0 {
 			n.Most = max(n.Least, a.result.band.Most)

@@ -165,7 +165,7 @@ func (v *View) standingWords(in *screen.Context) string {
 	if len(in.Problems) > 0 || own == nil {
 		return "your setup is illegal: no prediction to compare"
 	}
-	speed := figure.Three(own.perGPU) + " tok/s/GPU"
+	speed := figure.Three(own.PerGPU) + " tok/s/GPU"
 	predicted := fmt.Sprintf("your setup: %s predicted (%s)", speed, in.Report.Time.Band(in.Glyphs.PlusMinus))
 	all, faster := 0, 0
 	for i := range m.runs {
@@ -178,7 +178,7 @@ func (v *View) standingWords(in *screen.Context) string {
 		}
 		if m.runs[i].setup.Cluster.GPU.ID == in.Setup.Cluster.GPU.ID {
 			all++
-			if own.perGPU > m.runs[i].measured {
+			if own.PerGPU > m.runs[i].measured {
 				faster++
 			}
 		}

@@ -43,9 +43,9 @@ func TestHeatCellsLoad(t *testing.T) {
 			t.Fatalf("cell %d gives %v", i, take.Setup)
 		}
 		p := find.Problem{Setup: base(take.Setup), Top: 1, Objective: find.Throughput, Margin: true}
-		if want := find.Run(t.Context(), p, nil); want.Best[0].Report.Time.Step != c.step {
+		if want := find.Run(t.Context(), p, nil); want.Best[0].Report.Time.Step != c.Step {
 			t.Errorf("%s on %d nodes: %v, the search says %v", take.Setup.Model.Name, take.Setup.Nodes(),
-				c.step, want.Best[0].Report.Time.Step)
+				c.Step, want.Best[0].Report.Time.Step)
 		}
 	}
 	if found < 3 {
@@ -211,7 +211,7 @@ func TestGuide(t *testing.T) {
 			ruled++
 		}
 	}
-	if list := g.rules.list; g.rules.of != g.here().row.setup ||
+	if list := g.rules.list; g.rules.of != g.here().row.Setup ||
 		!slices.ContainsFunc(list, func(r advise.Rule) bool { return strings.Contains(r.Source, "step 1") }) {
 		t.Errorf("no rule of the first step among %d", len(list))
 	}
@@ -237,8 +237,8 @@ func TestGuide(t *testing.T) {
 		}
 	}
 	take := v.press(in, "enter")
-	if take.Setup == nil || *take.Setup != v.answer.rows[0].setup {
-		t.Errorf("the steps end in %v, the search in %+v", take.Setup, v.answer.rows[0].setup.Layout)
+	if take.Setup == nil || *take.Setup != v.answer.rows[0].Setup {
+		t.Errorf("the steps end in %v, the search in %+v", take.Setup, v.answer.rows[0].Setup.Layout)
 	}
 	if v.press(in, "esc"); g.open {
 		t.Error("esc does not close the guide")

@@ -20,17 +20,17 @@ func (v *View) Rival(in *screen.Context) (s *engine.Setup, name string, known bo
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
 		switch {
-		case r.rank == 0:
-		case r.setup == *in.Setup:
-			own = own || r.rank == 1
+		case r.Rank == 0:
+		case r.Setup == *in.Setup:
+			own = own || r.Rank == 1
 		case !own:
-			name = "rank " + strconv.Itoa(r.rank) + " of Search"
-			if v.answer.forMargin && r.rank == 1 {
+			name = "rank " + strconv.Itoa(r.Rank) + " of Search"
+			if v.answer.forMargin && r.Rank == 1 {
 				name += ", " + find.MarginBrief
 			}
-			return &r.setup, name, true
-		case degrees(&r.setup) != degrees(in.Setup):
-			return &r.setup, "rank " + strconv.Itoa(r.rank) + ": best of other degrees", true
+			return &r.Setup, name, true
+		case degrees(&r.Setup) != degrees(in.Setup):
+			return &r.Setup, "rank " + strconv.Itoa(r.Rank) + ": best of other degrees", true
 		}
 	}
 	return nil, "", true

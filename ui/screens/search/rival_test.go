@@ -15,7 +15,7 @@ func TestRival(t *testing.T) {
 	in, v := small(t), New(presets.Default())
 	v.Refresh(in).Work(t.Context())()
 	first, _, known := v.Rival(in)
-	if !known || first == nil || *first != v.answer.rows[0].setup {
+	if !known || first == nil || *first != v.answer.rows[0].Setup {
 		t.Fatalf("known %v: %+v", known, first)
 	}
 	own := *first
@@ -26,15 +26,15 @@ func TestRival(t *testing.T) {
 	}
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
-		same := r.setup.TP == own.TP && r.setup.PP == own.PP && r.setup.CP == own.CP && r.setup.EP == own.EP
-		if r.setup == *second {
+		same := r.Setup.TP == own.TP && r.Setup.PP == own.PP && r.Setup.CP == own.CP && r.Setup.EP == own.EP
+		if r.Setup == *second {
 			if same {
-				t.Errorf("rank %d has the degrees of rank 1", r.rank)
+				t.Errorf("rank %d has the degrees of rank 1", r.Rank)
 			}
 			break
 		}
 		if !same {
-			t.Errorf("rank %d has other degrees too", r.rank)
+			t.Errorf("rank %d has other degrees too", r.Rank)
 		}
 	}
 	for _, other := range []func(*engine.Setup){func(s *engine.Setup) { s.GBS *= 2 }, func(s *engine.Setup) {

@@ -53,18 +53,18 @@ func TestBesideOwn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true) // 64 GPUs, 1,000 tokens a second and GPU
 	v := prepared(in)
 	r := v.answer.rows[0]
-	r.current, r.perGPU = false, 1200
+	r.current, r.PerGPU = false, 1200
 	if got := v.besideOwn(in, &r); got != "20.0 % more tokens/s than yours; " {
 		t.Errorf("the same GPUs: %q", got)
 	}
-	r.setup.GPUs = 128
+	r.Setup.GPUs = 128
 	if got := v.besideOwn(in,
 		&r); got != "20.0 % more tokens/s per GPU and 140.0 % more in total than yours on 64 GPUs; " {
 		t.Errorf("twice the GPUs: %q", got)
 	}
 	tooBig := roundReport(60, 92)
 	in.Report = &tooBig
-	r.setup.GPUs, r.perGPU = 64, 900
+	r.Setup.GPUs, r.PerGPU = 64, 900
 	if got := v.besideOwn(in, &r); got != "10.0 % fewer tokens/s than yours, which does not fit; " {
 		t.Errorf("yours does not fit: %q", got)
 	}

@@ -30,8 +30,8 @@ func TestFewestGPUs(t *testing.T) {
 		t.Fatal("nothing found")
 	}
 	best := v.answer.rows[0]
-	if best.days > 60 || best.days <= 0 || best.cost <= 0 {
-		t.Errorf("the best takes %.1f days and %.0f $", best.days, best.cost)
+	if best.Days > 60 || best.Days <= 0 || best.Cost <= 0 {
+		t.Errorf("the best takes %.1f days and %.0f $", best.Days, best.Cost)
 	}
 	want := find.Problem{
 		Setup: base(in.Setup), Objective: find.FewestGPUs, Top: 1, Tokens: 1e12, Deadline: 60 * 86400,
@@ -39,8 +39,8 @@ func TestFewestGPUs(t *testing.T) {
 		Space:  find.Space{GPUs: []int{8, 16, 32, 64}, TP: []int{2}, FollowGBS: true},
 	}
 	r := find.Fewest(t.Context(), want, 8, nil)
-	if len(r.Best) != 1 || r.Best[0].Setup.GPUs != best.setup.GPUs || best.setup.GPUs == 8 {
-		t.Errorf("%d GPUs, the engine finds %v", best.setup.GPUs, r.Best)
+	if len(r.Best) != 1 || r.Best[0].Setup.GPUs != best.Setup.GPUs || best.Setup.GPUs == 8 {
+		t.Errorf("%d GPUs, the engine finds %v", best.Setup.GPUs, r.Best)
 	}
 	if text := ansi.Strip(strings.Join(v.Render(in.At(140, 32)), "\n")); !strings.Contains(text, "days") ||
 		!strings.Contains(text, "$") {
@@ -119,7 +119,7 @@ func TestFewestHasTheBatchRule(t *testing.T) {
 	s := *in.Setup
 	s.Budget = 1e12
 	r := engine.Evaluate(s)
-	if own == nil || own.days == 0 || own.days != r.Run.Days || own.cost != *r.Run.Cost {
+	if own == nil || own.Days == 0 || own.Days != r.Run.Days || own.Cost != *r.Run.Cost {
 		t.Errorf("the setup in force: %+v", own)
 	}
 	v.set(batchRule, yourBatch)

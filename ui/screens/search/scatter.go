@@ -27,16 +27,16 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 		Tick: tick,
 	}
 	dot := func(r *row, kind widget.Spot) {
-		if r.perGPU > 0 && !math.IsInf(r.perGPU, 0) {
-			slow := r.rank == 0 && !r.current && r.perGPU < slowest*v.answer.rows[0].perGPU
-			s.Points = append(s.Points, widget.Dot{X: r.peak.GiB(), Y: r.perGPU, Spot: kind, Loose: !r.fits ||
+		if r.PerGPU > 0 && !math.IsInf(r.PerGPU, 0) {
+			slow := r.Rank == 0 && !r.current && r.PerGPU < slowest*v.answer.rows[0].PerGPU
+			s.Points = append(s.Points, widget.Dot{X: r.Peak.GiB(), Y: r.PerGPU, Spot: kind, Loose: !r.Fits ||
 				slow})
 		}
 	}
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
 		kind := widget.SpotPlain
-		if r.front {
+		if r.Front {
 			kind = widget.SpotMarked
 		}
 		dot(r, kind)
@@ -69,10 +69,10 @@ func beyondEdge(own *row, w int) string {
 	const others = 36 // cells that the axis and the other names take
 	name := ""
 	for _, text := range []string{
-		"your setup, beyond the edge: " + figure.GiB(own.peak) + " GiB, " + figure.Three(own.perGPU) +
+		"your setup, beyond the edge: " + figure.GiB(own.Peak) + " GiB, " + figure.Three(own.PerGPU) +
 			" tokens/s/GPU",
-		"your setup, beyond: " + figure.GiB(own.peak) + " GiB",
-		"yours: " + figure.GiB(own.peak) + " GiB",
+		"your setup, beyond: " + figure.GiB(own.Peak) + " GiB",
+		"yours: " + figure.GiB(own.Peak) + " GiB",
 	} {
 		if name = text; widget.Width(text)+others <= w {
 			break

@@ -190,7 +190,7 @@ func (j *job) search(ctx context.Context) *answer {
 	}
 	for i := range r.Best {
 		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, r.Best[i].PessimisticStep, i+1))
-		a.rows[i].close = i > 0 && p.TooClose(&r.Best[0], &r.Best[i])
+		a.rows[i].Close = i > 0 && p.TooClose(&r.Best[0], &r.Best[i])
 	}
 	a.mergeFront(r.Front)
 	if len(r.Best) == 0 && !r.Partial {
@@ -212,7 +212,7 @@ func (j *job) search(ctx context.Context) *answer {
 func (a *answer) mergeFront(front []find.Found) {
 	at := make(map[engine.Setup]int, len(a.rows))
 	for i := range a.rows {
-		at[a.rows[i].setup] = i
+		at[a.rows[i].Setup] = i
 	}
 	for i := range front {
 		n, listed := at[front[i].Setup]
@@ -220,7 +220,7 @@ func (a *answer) mergeFront(front []find.Found) {
 			n = len(a.rows)
 			a.rows = append(a.rows, rowOf(&front[i].Setup, &front[i].Report, front[i].PessimisticStep, 0))
 		}
-		a.rows[n].front = true
+		a.rows[n].Front = true
 		a.front = append(a.front, n)
 	}
 }

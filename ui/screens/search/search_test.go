@@ -98,12 +98,12 @@ func invented(in *screen.Context) *answer {
 		}
 		r := roundReport(50+0.7*float64(i), 78-float64((i*7)%50))
 		one := rowOf(&s, &r, r.Time.Step, i+1)
-		one.front = i%6 == 0
+		one.Front = i%6 == 0
 		a.rows = append(a.rows, one)
 	}
 	r := roundReport(120, 20)
 	tail := rowOf(in.Setup, &r, r.Time.Step, 0)
-	tail.setup.MBS, tail.front = 16, true
+	tail.Setup.MBS, tail.Front = 16, true
 	a.rows = append(a.rows, tail)
 	return a
 }
@@ -147,7 +147,7 @@ func states() map[string]func(*View, *screen.Context) {
 				r := &v.answer.rows[i]
 				v.measured.runs = append(v.measured.runs,
 					run{
-						id: "table-" + r.setup.Recompute.String(), source: "a paper", setup: r.setup,
+						id: "table-" + r.Setup.Recompute.String(), source: "a paper", setup: r.Setup,
 						measured: 1100 - 20*float64(i), predicted: 1080 - 30*float64(i*i%11),
 					})
 			}
@@ -163,7 +163,7 @@ func states() map[string]func(*View, *screen.Context) {
 				}
 			}
 			v.press(in, "up", "up", "up")
-			v.guide.rules = rules{of: v.guide.here().row.setup, list: []advise.Rule{
+			v.guide.rules = rules{of: v.guide.here().row.Setup, list: []advise.Rule{
 				{
 					ID: "two-methods", Text: "70 B parameters: TP 8 with PP or ZeRO-3, or ZeRO-3 alone",
 					Why: "it would take 61 s, 4 % more", Verdict: advise.Disagrees, Step: 1,
@@ -267,7 +267,7 @@ func TestAnySizeAndKey(t *testing.T) {
 		case 0:
 			v.answer = nil
 		case 1:
-			v.answer.rows[2].peak, v.answer.rows[3].perGPU, v.answer.rows[4].step = units.Bytes(math.NaN()),
+			v.answer.rows[2].Peak, v.answer.rows[3].PerGPU, v.answer.rows[4].Step = units.Bytes(math.NaN()),
 				math.Inf(1), 0
 		case 2:
 			v.answer.rows = v.answer.rows[:rapid.IntRange(0, 2).Draw(r, "rows")]
@@ -315,16 +315,16 @@ func TestRowsLoad(t *testing.T) {
 	owns := 0
 	for i := range rows {
 		do := v.press(in, "enter")
-		if do.Setup == nil || *do.Setup != rows[i].setup {
+		if do.Setup == nil || *do.Setup != rows[i].Setup {
 			t.Fatalf("row %d gives %v", i, do.Setup)
 		}
 		if rows[i].current {
 			owns++
 		}
 		r := engine.Evaluate(*do.Setup)
-		if !r.Legal || r.Time.Step != rows[i].step || r.Memory.Peak != rows[i].peak ||
-			rows[i].rank > 0 && *do.Setup != want.Best[rows[i].rank-1].Setup {
-			t.Fatalf("row %d, rank %d: %+v", i, rows[i].rank, r.Problems)
+		if !r.Legal || r.Time.Step != rows[i].Step || r.Memory.Peak != rows[i].Peak ||
+			rows[i].Rank > 0 && *do.Setup != want.Best[rows[i].Rank-1].Setup {
+			t.Fatalf("row %d, rank %d: %+v", i, rows[i].Rank, r.Problems)
 		}
 		taken := in.At(in.W, in.H)
 		taken.Setup, taken.Report = do.Setup, &r
@@ -419,9 +419,9 @@ func TestWishes(t *testing.T) {
 	}
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
-		if r.setup.TP != 4 || r.setup.Recompute.Mode != recipe.RecomputeFull ||
-			float64(r.peak) > 0.8*float64(in.Setup.Cluster.GPU.MemoryUsable) {
-			t.Errorf("row %d: %s, %.1f GiB", i, report.LayoutWords(&r.setup, nil), r.peak.GiB())
+		if r.Setup.TP != 4 || r.Setup.Recompute.Mode != recipe.RecomputeFull ||
+			float64(r.Peak) > 0.8*float64(in.Setup.Cluster.GPU.MemoryUsable) {
+			t.Errorf("row %d: %s, %.1f GiB", i, report.LayoutWords(&r.Setup, nil), r.Peak.GiB())
 		}
 	}
 }
@@ -450,7 +450,7 @@ func TestCounts(t *testing.T) {
 	} {
 		a := &answer{result: counts{band: c.band}}
 		for _, close := range c.marks {
-			a.rows = append(a.rows, row{close: close})
+			a.rows = append(a.rows, row{Candidate: report.Candidate{Close: close}})
 		}
 		if got := a.closeWords(c.w); got != c.want {
 			t.Errorf("%v of %+v: %q, want %q", c.marks, c.band, got, c.want)

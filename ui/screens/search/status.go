@@ -53,7 +53,7 @@ func (v *View) Status(in *screen.Context) string {
 // current setup, then the knobs that have no column.
 func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 	text := v.besideOwn(in, r)
-	if r.rank == 1 && v.answer.forMargin {
+	if r.Rank == 1 && v.answer.forMargin {
 		const end = "; "
 		text += in.Longest(w-widget.Width(text+end), find.MarginRule, find.MarginBrief) + end
 	}
@@ -64,7 +64,7 @@ func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 	for _, i := range v.shape(in, v.arrange(w, plotFrom).w).cols {
 		shown[v.table.all[i].ID] = true
 	}
-	if rest := report.LayoutWords(&r.setup, func(id string) bool { return shown[id] }); rest != "" {
+	if rest := report.LayoutWords(&r.Setup, func(id string) bool { return shown[id] }); rest != "" {
 		text += rest + "; "
 	}
 	return text + v.spentWords(in, r)
@@ -74,14 +74,14 @@ func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 // where it has another number of GPUs by those of each GPU too.
 func (v *View) besideOwn(in *screen.Context, r *row) string {
 	own := v.own(in)
-	if own == nil || r.current || own.perGPU <= 0 || r.perGPU <= 0 {
+	if own == nil || r.current || own.PerGPU <= 0 || r.PerGPU <= 0 {
 		return ""
 	}
 	than := " than yours"
-	if r.setup.GPUs != own.setup.GPUs {
-		all := r.perGPU * float64(r.setup.GPUs) / (own.perGPU * float64(own.setup.GPUs))
+	if r.Setup.GPUs != own.Setup.GPUs {
+		all := r.PerGPU * float64(r.Setup.GPUs) / (own.PerGPU * float64(own.Setup.GPUs))
 		than = " per GPU and " + moreWords(all) + " in total" + than + " on " +
-			figure.Plural(own.setup.GPUs, "GPU")
+			figure.Plural(own.Setup.GPUs, "GPU")
 	}
 	switch own.room.fit {
 	case engine.Over:
@@ -90,7 +90,7 @@ func (v *View) besideOwn(in *screen.Context, r *row) string {
 		than += ", which is tight"
 	case engine.Fits:
 	}
-	return moreWords(r.perGPU/own.perGPU) + " tokens/s" + than + "; "
+	return moreWords(r.PerGPU/own.PerGPU) + " tokens/s" + than + "; "
 }
 
 // moreWords say a ratio as so much more or less.
@@ -105,10 +105,10 @@ func moreWords(ratio float64) string {
 // spentWords returns what a layout loses its time to, compared with what the current setup
 // does: most of the reason for its place.
 func (v *View) spentWords(in *screen.Context, r *row) string {
-	comm, bubble := "exposed traffic "+figure.Percent(r.comm), "bubble "+figure.Percent(r.bubble)
+	comm, bubble := "exposed traffic "+figure.Percent(r.Exposed), "bubble "+figure.Percent(r.Bubble)
 	if own := v.own(in); own != nil && !r.current {
-		comm += " (yours " + figure.Percent(own.comm) + ")"
-		bubble += " (yours " + figure.Percent(own.bubble) + ")"
+		comm += " (yours " + figure.Percent(own.Exposed) + ")"
+		bubble += " (yours " + figure.Percent(own.Bubble) + ")"
 	}
 	return comm + ", " + bubble
 }

@@ -9,6 +9,7 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/units"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -33,10 +34,10 @@ type table struct {
 }
 
 func newTable() table {
-	t := table{all: columns(), input: textbox.New(80)}
+	t := table{all: report.CandidateColumns(), input: textbox.New(80)}
 	t.hidden = make([]bool, len(t.all))
-	for _, id := range []string{"bubble", "exposed", "free"} {
-		t.hidden[columnOf(t.all, id)] = true
+	for i := range t.all {
+		t.hidden[i] = t.all[i].Aside || t.all[i].ID == "free" || t.all[i].ID == "hours"
 	}
 	return t
 }
@@ -67,10 +68,10 @@ func (v *View) own(in *screen.Context) *row {
 		s := *in.Setup
 		s.Budget = v.answer.of.inFull().Setup.Budget
 		if run := engine.WholeRun(&s, in.Report.Time); run != nil {
-			r.spend(run)
+			r.Spend(run)
 		}
 	}
-	r.last = !r.fits || v.chosen[objective] != ""
+	r.last = !r.Fits || v.chosen[objective] != ""
 	return &r
 }
 
@@ -86,10 +87,10 @@ func (v *View) shown(in *screen.Context) []row {
 	found := false
 	for i := range v.answer.rows {
 		r := v.answer.rows[i]
-		if r.rank == 0 {
+		if r.Rank == 0 {
 			continue
 		}
-		if own != nil && same(&r.setup, in.Setup) {
+		if own != nil && same(&r.Setup, in.Setup) {
 			r.current, found = true, true
 		}
 		out = append(out, r)
@@ -110,11 +111,11 @@ func (t *table) compare(a, b *row) int {
 	case c.ID == "rank":
 		n = worth(a, b)
 	case c.Words():
-		n = cmp.Compare(c.Text(a), c.Text(b))
+		n = cmp.Compare(c.Text(&a.Candidate), c.Text(&b.Candidate))
 	case c.Down:
-		n = cmp.Compare(c.Value(b), c.Value(a))
+		n = cmp.Compare(c.Value(&b.Candidate), c.Value(&a.Candidate))
 	default:
-		n = cmp.Compare(c.Value(a), c.Value(b))
+		n = cmp.Compare(c.Value(&a.Candidate), c.Value(&b.Candidate))
 	}
 	if t.back {
 		n = -n
@@ -129,8 +130,8 @@ func (t *table) compare(a, b *row) int {
 // one, and behind all where it does not fit.
 func worth(a, b *row) int {
 	switch {
-	case a.rank > 0 && b.rank > 0:
-		return cmp.Compare(a.rank, b.rank)
+	case a.Rank > 0 && b.Rank > 0:
+		return cmp.Compare(a.Rank, b.Rank)
 	case a.last != b.last:
 		if b.last {
 			return -1
@@ -220,7 +221,7 @@ func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) s
 	switch {
 	case r.current:
 		l.Put(in.Paint(themes.Current), in.Glyphs.Here)
-	case r.front:
+	case r.Front:
 		l.Put(in.Paint(themes.Good), in.Glyphs.Point)
 	}
 	l.To(pointer)
@@ -234,11 +235,11 @@ func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) s
 			role = themes.Current
 		case c.ID == "tokens":
 			role = themes.Strong
-		case c.ID == "rank", !c.Words() && c.Value(r) == 1 && plainDegree(c.ID), c.Words() &&
+		case c.ID == "rank", c.Degree && c.Value(&r.Candidate) == 1, c.Words() &&
 			(text == "off" || text == "none"):
 			role = themes.Muted
 		}
-		if (c.ID == "peak" || c.ID == "free") && !r.fits && !here {
+		if (c.ID == "peak" || c.ID == "free") && !r.Fits && !here {
 			role = themes.Bad
 		}
 		t.cell(in, l, i, form.widths[i], in.Paint(role), text)
@@ -246,15 +247,10 @@ func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) s
 	return l.String()
 }
 
-// plainDegree reports whether one is the value that says nothing.
-func plainDegree(id string) bool {
-	return slices.Contains([]string{"dp", "tp", "pp", "vpp", "cp", "ep", "etp", "mbs"}, id)
-}
-
 // beyond returns what represents the rank of the current setup where it is not among
 // the layouts that are listed.
 func (v *View) beyond(in *screen.Context, r *row) string {
-	if !r.fits {
+	if !r.Fits {
 		return in.Glyphs.Cross
 	}
 	if n := v.ranked(); n > 0 && r.speed() < v.answer.rows[n-1].speed() &&
@@ -270,7 +266,7 @@ func (v *View) ranked() int {
 		return 0
 	}
 	n := 0
-	for n < len(v.answer.rows) && v.answer.rows[n].rank > 0 {
+	for n < len(v.answer.rows) && v.answer.rows[n].Rank > 0 {
 		n++
 	}
 	return n
@@ -312,7 +308,7 @@ func (t *table) takeFilter() {
 func passing(rows []row) int {
 	n := 0
 	for i := range rows {
-		if rows[i].rank > 0 {
+		if rows[i].Rank > 0 {
 			n++
 		}
 	}

@@ -36,7 +36,7 @@ func TestOrderAndFilter(t *testing.T) {
 			v.table.back = back
 			rows := v.shown(in)
 			for n := 1; n < len(rows) && !c.Words() && c.ID != "rank"; n++ {
-				a, b := c.Value(&rows[n-1]), c.Value(&rows[n])
+				a, b := c.Value(&rows[n-1].Candidate), c.Value(&rows[n].Candidate)
 				if !math.IsNaN(a) && a != b && (a < b) == (c.Down != back) {
 					t.Fatalf("%s, back %t: %v before %v", c.ID, back, a, b)
 				}
@@ -50,7 +50,7 @@ func TestOrderAndFilter(t *testing.T) {
 		t.Fatalf("%d of %d rows pass", len(rows), all)
 	}
 	for i := range rows {
-		if s := &rows[i].setup; s.TP != 4 || s.PP < 2 || s.Recompute.Mode != recipe.RecomputeFull {
+		if s := &rows[i].Setup; s.TP != 4 || s.PP < 2 || s.Recompute.Mode != recipe.RecomputeFull {
 			t.Errorf("%s passes", report.LayoutWords(s, nil))
 		}
 	}
@@ -61,7 +61,7 @@ func TestOrderAndFilter(t *testing.T) {
 }
 
 func TestParseFilter(t *testing.T) {
-	all := columns()
+	all := report.CandidateColumns()
 	for text, wrong := range map[string]string{
 		"":             "",
 		"tp=4 pp>=2":   "",
@@ -106,8 +106,8 @@ func TestFilterSaysWhatItLookedAt(t *testing.T) {
 	}
 	listed := map[int]bool{}
 	for i := range v.answer.rows {
-		if r := &v.answer.rows[i]; r.rank > 0 {
-			listed[r.setup.PP] = true
+		if r := &v.answer.rows[i]; r.Rank > 0 {
+			listed[r.Setup.PP] = true
 		}
 	}
 	absent := 0
@@ -140,8 +140,8 @@ func TestFilterSaysWhatItLookedAt(t *testing.T) {
 		t.Error("nothing found, and no reason")
 	}
 	for i := range rows {
-		if rows[i].rank > 0 && rows[i].setup.PP != absent {
-			t.Errorf("PP %d was asked for, this has %d", absent, rows[i].setup.PP)
+		if rows[i].Rank > 0 && rows[i].Setup.PP != absent {
+			t.Errorf("PP %d was asked for, this has %d", absent, rows[i].Setup.PP)
 		}
 	}
 
@@ -156,7 +156,7 @@ func FuzzFilter(f *testing.F) {
 	for _, text := range []string{"tp=4 pp>2 1f1b", "<", "!=", "step<=1e3", "schedule=interleaved", "a=b=c"} {
 		f.Add(text)
 	}
-	all := columns()
+	all := report.CandidateColumns()
 	s := presets.DefaultSetup()
 	r := roundReport(60, 50)
 	one := rowOf(&s, &r, r.Time.Step, 1)
@@ -176,17 +176,17 @@ func FuzzFilter(f *testing.F) {
 // none that names another.
 func TestFilterOfAnyColumn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	all := columns()
+	all := report.CandidateColumns()
 	rows := invented(in).rows
 	draws.Check(t, func(r *rapid.T) {
 		one := &rows[rapid.IntRange(0, len(rows)-2).Draw(r, "row")]
 		c := &all[rapid.IntRange(0, len(all)-1).Draw(r, "column")]
-		value := c.Brief(one)
+		value := c.Brief(&one.Candidate)
 		if !c.Words() {
-			if math.IsNaN(c.Value(one)) {
+			if math.IsNaN(c.Value(&one.Candidate)) {
 				return // nobody knows what the run costs
 			}
-			value = fmt.Sprint(c.Number(one))
+			value = fmt.Sprint(c.Number(&one.Candidate))
 		}
 		for op, want := range map[string]bool{"=": true, "!=": false} {
 			conditions, err := parse(c.ID+op+value, all)
@@ -257,7 +257,7 @@ func TestOwnSlowEnd(t *testing.T) {
 	for _, zero := range []int{1, 3, 2} {
 		in.Setup.ZeRO = zero
 		*in.Report = engine.Evaluate(*in.Setup)
-		if got, want := v.own(in).slow, engine.PessimisticStep(in.Setup, in.Report); got != want {
+		if got, want := v.own(in).Slow, engine.PessimisticStep(in.Setup, in.Report); got != want {
 			t.Errorf("zero %d: the slow end is %v, not %v", zero, got, want)
 		}
 	}
@@ -275,16 +275,16 @@ func TestOwnSplit(t *testing.T) {
 	v.set(pipeline, "4")
 	v.Refresh(in).Work(t.Context())()
 	rows := v.shown(in)
-	at := slices.IndexFunc(rows, func(r row) bool { return r.rank > 0 && r.setup.Split != "" })
+	at := slices.IndexFunc(rows, func(r row) bool { return r.Rank > 0 && r.Setup.Split != "" })
 	if at < 0 {
 		t.Fatalf("none of %d layouts says its split", len(rows))
 	}
 	for i := range rows {
-		if s := &rows[i].setup; rows[i].rank > 0 && len(launch.Of(s.Stack).Refusals(s)) > 0 {
-			t.Fatalf("rank %d is refused: split %q", rows[i].rank, s.Split)
+		if s := &rows[i].Setup; rows[i].Rank > 0 && len(launch.Of(s.Stack).Refusals(s)) > 0 {
+			t.Fatalf("rank %d is refused: split %q", rows[i].Rank, s.Split)
 		}
 	}
-	written := &rows[at].setup
+	written := &rows[at].Setup
 	own = *written
 	if own.Split = ""; !same(&own, written) {
 		t.Errorf("split %s makes another layout", written.Split)

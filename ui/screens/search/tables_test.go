@@ -18,9 +18,9 @@ import (
 func TestTables(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	v := prepared(in)
-	v.answer.rows[3].setup = *in.Setup
-	v.answer.rows[5].setup.Loss = recipe.ChunkedLoss
-	v.answer.rows[5].slow, v.answer.rows[5].days, v.answer.rows[5].cost = 3*v.answer.rows[5].step, 7, 9000
+	v.answer.rows[3].Setup = *in.Setup
+	v.answer.rows[5].Setup.Loss = recipe.ChunkedLoss
+	v.answer.rows[5].Slow, v.answer.rows[5].Days, v.answer.rows[5].Cost = 3*v.answer.rows[5].Step, 7, 9000
 	table := v.Tables(in)[0]
 	cell := func(row int, head string) report.Cell {
 		at := slices.Index(table.Head, head)
@@ -35,13 +35,13 @@ func TestTables(t *testing.T) {
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
 		place, forced, sp := "front", "no", "off"
-		if r.rank > 0 {
-			place = strconv.Itoa(r.rank)
+		if r.Rank > 0 {
+			place = strconv.Itoa(r.Rank)
 		}
 		if i == 3 {
 			forced = "yes"
 		}
-		if r.setup.SP {
+		if r.Setup.SP {
 			sp = "on"
 		}
 		if len(table.Rows[i]) != len(table.Head) || cell(i, "rank").Text != place ||
@@ -49,8 +49,8 @@ func TestTables(t *testing.T) {
 			t.Errorf("row %d: %v", i, table.Rows[i])
 		}
 		for head, n := range map[string]int{
-			"gpus": r.setup.GPUs, "seq": r.setup.Seq, "tp": r.setup.TP,
-			"mbs": r.setup.MBS,
+			"gpus": r.Setup.GPUs, "seq": r.Setup.Seq, "tp": r.Setup.TP,
+			"mbs": r.Setup.MBS,
 		} {
 			if cell(i, head).Value != float64(n) {
 				t.Errorf("row %d: %s is %v, of the layout %d", i, head, cell(i, head).Value, n)
@@ -58,7 +58,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for head, want := range map[string]float64{
-		"slow": float64(v.answer.rows[5].slow), "free": float64(v.answer.rows[5].free),
+		"slow": float64(v.answer.rows[5].Slow), "free": float64(v.answer.rows[5].Free),
 		"days": 7, "cost": 9000,
 		"gbs": float64(in.Setup.GBS),
 	} {

@@ -23,7 +23,7 @@ func TestUnder(t *testing.T) {
 	}{{"home", 0, "rank 1 of the search"}, {"down", 1, "rank 2 of the search"}} {
 		screen.Press(v, in.At(120, 32), at.key)
 		s, name := v.SetupAtCursor(in)
-		if s == nil || *s != rows[at.row].setup || name != at.name {
+		if s == nil || *s != rows[at.row].Setup || name != at.name {
 			t.Errorf("%s: %q", at.key, name)
 		}
 	}
@@ -36,7 +36,7 @@ func TestUnder(t *testing.T) {
 		t.Error("a step of the guide that has no lines yet")
 	}
 	v.guide.rows[fitStage] = []option{{name: "TP", done: true, found: true, row: rows[1]}}
-	if s, name := v.SetupAtCursor(in); s == nil || *s != rows[1].setup || name != "TP of the three steps" {
+	if s, name := v.SetupAtCursor(in); s == nil || *s != rows[1].Setup || name != "TP of the three steps" {
 		t.Errorf("in the guide: %q", name)
 	}
 }
