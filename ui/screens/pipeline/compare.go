@@ -1,13 +1,14 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"math"
 
 	"meshscope/engine"
 	"meshscope/engine/compare"
+	"meshscope/engine/record"
 	"meshscope/engine/schedule"
-	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
@@ -69,101 +70,44 @@ func (v *View) simulateSecond(s engine.Setup, kind schedule.Kind) screen.Request
 	}}
 }
 
-// figures are the columns that two schedules are compared by.
-type figures struct {
-	name             string
-	makespan         float64
-	bubble           string // share of the step
-	peak             string
-	inFlight, chunks int // chunk activations, and how many make a stage's
-	messages, copies int
-	exposed, saved   string // communication that is not overlapped; what overlapped pairs save
-}
-
-// live returns the most micro-batches in flight on a rank.
-func (f *figures) live() string { return microBatches(f.inFlight, f.chunks) }
-
-func figuresOf(s *engine.Setup, r *engine.Report) figures {
-	p := r.Pipeline
-	info, _ := p.Schedule.Info()
-	f := figures{
-		name: string(p.Schedule), makespan: float64(p.Makespan),
-		bubble: figure.Percent(report.BubbleOfStep(r)),
-		peak:   figure.GiB(r.Memory.Peak), messages: s.Spec().Messages(), copies: max(1, info.WeightCopies),
-		chunks: s.VPP, saved: "-", exposed: "-",
-	}
-	if r.Time != nil {
-		f.exposed = figure.Seconds(r.Time.Exposed)
-	}
-	if r.Timeline == nil { // the caller knows
-		return f
-	}
-	for i := range r.Timeline.Ranks {
-		f.inFlight = max(f.inFlight, r.Timeline.Ranks[i].PeakInFlight)
-	}
-	f.saves(r.Timeline.Ranks[slowestRank(r.Timeline)].Saved)
-	return f
-}
-
-// saves notes what overlapped pairs save on the rank with most to do.
-func (f *figures) saves(d float64) {
-	if d > 0 {
-		f.saved = seconds(d)
-	}
-}
-
 // differences returns the table under two timelines.
 func (v *View) differences(in *screen.Context, l *layout, w int) []string {
-	a := figuresOf(l.blocks[0].setup, l.blocks[0].report)
-	b := figuresOf(l.blocks[1].setup, l.blocks[1].report)
-	row := func(role themes.Role, cells ...string) string {
-		line := widget.NewLine(w)
-		line.Put(in.Paint(role), cells[0])
-		at := 16
-		for i, c := range cells[1:] {
-			at += 10
-			if i >= 2 {
-				at++
+	a, b := entryOf(l.blocks[0].setup, l.blocks[0].report), entryOf(l.blocks[1].setup, l.blocks[1].report)
+	all := columns()
+	row := func(role themes.Role, name string, cell func(c *column) string) string {
+		line := widget.NewLine(w).Put(in.Paint(role), name)
+		for k := range all {
+			if at := ends(all, k); at <= w {
+				line.RightAligned(in.Paint(role), cell(&all[k]), at)
 			}
-			if at > w {
-				break
-			}
-			line.RightAligned(in.Paint(role), c, at)
 		}
 		return line.String()
 	}
-	ra, rb := l.blocks[0].report, l.blocks[1].report
-	cells := func(sign string, f *figures, r *engine.Report) []string {
-		return []string{
-			sign + " " + f.name, figure.Seconds(r.Time.Step), seconds(f.makespan), f.bubble, f.peak,
-			f.live(), f.saved, figure.Comma(f.messages), fmt.Sprint(f.copies), f.exposed,
-		}
-	}
-	points := func(x, y float64) string { return figure.Signed(100*(y-x), 1) + " pts" }
-	relative := func(x, y float64) string { return figure.Signed(100*(y/x-1), 1) + " %" }
-	live := float64(b.inFlight)/float64(max(b.chunks, 1)) - float64(a.inFlight)/float64(max(a.chunks, 1))
-	exposed := ""
-	if of := float64(ra.Time.Exposed); of > 0 {
-		exposed = relative(of, float64(rb.Time.Exposed))
-	}
-	messages, copies := figure.Comma(b.messages-a.messages), fmt.Sprint(b.copies-a.copies)
-	if b.messages > a.messages {
-		messages = "+" + messages
-	}
-	if b.copies > a.copies {
-		copies = "+" + copies
+	of := func(r *entry) func(*column) string {
+		return func(c *column) string { return cmp.Or(c.Brief(r), in.Glyphs.None) }
 	}
 	return []string{
-		row(themes.Muted, "", "step", "pipeline", "bubble", "peak GiB", "in flight", "overlap", "messages",
-			"replicas", "exposed"),
-		row(themes.Text, cells("A", &a, ra)...),
-		row(themes.Text, cells("B", &b, rb)...),
-		row(
-			themes.Strong, "B minus A", relative(float64(ra.Time.Step), float64(rb.Time.Step)),
-			relative(a.makespan, b.makespan),
-			points(report.BubbleOfStep(ra), report.BubbleOfStep(rb)),
-			figure.Signed(float64(rb.Memory.Peak-ra.Memory.Peak)/(1<<30), 1), figure.Signed(live, 1), "",
-			messages, copies, exposed,
-		),
+		row(themes.Muted, "", func(c *column) string { return c.Head }),
+		row(themes.Text, "A "+string(a.Info.Kind), of(a)),
+		row(themes.Text, "B "+string(b.Info.Kind), of(b)),
+		row(themes.Strong, "B minus A", func(c *column) string { return difference(c, a, b) }),
 	}
+}
+
+// difference returns what b has more than a: times as a share of those of a.
+func difference(c *column, a, b *entry) string {
+	x, y := c.Number(a), c.Number(b)
+	switch {
+	case math.IsNaN(y - x), c.Unit == record.Seconds && x == 0:
+		return ""
+	case c.Unit == record.Seconds:
+		return figure.Signed(100*(y/x-1), 1) + " %"
+	case c.Unit == record.Share:
+		return figure.Signed(y-x, 1) + " pts"
+	case c.Unit == record.Memory, y-x != math.Trunc(y-x):
+		return figure.Signed(y-x, 1)
+	case y > x:
+		return "+" + figure.Bare(c.Unit, y-x)
+	}
+	return figure.Bare(c.Unit, y-x)
 }

@@ -87,7 +87,7 @@ func kindsOf(b *block, rank, room int) string {
 func facts(b *block, rank int) [][2]string {
 	p := b.report.Pipeline
 	info, _ := p.Schedule.Info()
-	f := figuresOf(b.setup, b.report)
+	f := entryOf(b.setup, b.report)
 	form := "none is exact here"
 	switch {
 	case b.setup.PP == 1:
@@ -100,20 +100,20 @@ func facts(b *block, rank int) [][2]string {
 	if p.Disproved != "" {
 		form += "; " + p.Disproved
 	}
-	bubble := f.bubble + " " + report.OfStep + ": its idle time; e explains it over the work and over all " +
-		"ranks"
+	bubble := figure.Percent(report.BubbleOfStep(b.report)) + " " + report.OfStep +
+		": its idle time; e explains it over the work and over all ranks"
 	many := "micro-batches"
-	if f.live() == "1" {
+	if live(f) == "1" {
 		many = "micro-batch"
 	}
-	flight := fmt.Sprintf("at most %s %s; on rank r: %s", f.live(), many, info.Memory)
+	flight := fmt.Sprintf("at most %s %s; on rank r: %s", live(f), many, info.Memory)
 	if b.setup.VPP > 1 {
 		flight = fmt.Sprintf("at most %s; with %d chunks to a rank, %s %s; chunks on rank r: %s",
-			figure.Plural(f.inFlight, "chunk"), b.setup.VPP, f.live(), many, info.Memory)
+			figure.Plural(f.InFlight, "chunk"), b.setup.VPP, live(f), many, info.Memory)
 	}
 	out := [][2]string{
-		{"schedule", info.Name + fmt.Sprintf("; %s messages; each weight %s", figure.Comma(f.messages),
-			times(f.copies))},
+		{"schedule", info.Name + fmt.Sprintf("; %s messages; each weight %s", figure.Comma(f.Messages),
+			times(max(1, info.WeightCopies)))},
 		{"bubble", bubble},
 		{"closed form", form},
 		{"in flight", flight},

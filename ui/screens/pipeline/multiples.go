@@ -197,12 +197,11 @@ func (t *table) words(in *screen.Context, w int) string {
 // further writes the further figures of a schedule below its first ones.
 func (t *table) further(in *screen.Context, r *row, part, w int) string {
 	line := widget.NewLine(w).Gap(4)
-	f := &r.figures
 	switch part {
 	case 1:
 		line.Put(in.Paint(themes.Muted), figure.Comma(r.Messages)+" messages")
 		if w < multiplesMore { // otherwise a column
-			line.Put(in.Paint(themes.Muted), ", exposed "+f.exposed)
+			line.Put(in.Paint(themes.Muted), ", exposed "+figure.Seconds(r.Report.Time.Exposed))
 		}
 	case 2:
 		line.Put(in.Paint(themes.Muted), "memory "+r.Info.Memory)

@@ -87,9 +87,8 @@ func (v *View) with(t testing.TB, in *screen.Context, specs ...schedule.Spec) {
 	t.Helper()
 	var rows []compare.ScheduleRow
 	for _, s := range specs {
-		info, _ := s.Kind.Info()
 		setup, r := roundReport(t, s)
-		rows = append(rows, compare.ScheduleRow{Info: info, Setup: setup, Report: r, Messages: s.Messages()})
+		rows = append(rows, *entryOf(&setup, &r))
 	}
 	info, _ := schedule.DualPipe.Info()
 	rows = append(rows,

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -57,7 +58,6 @@ func (p *progress) text(g *widget.Glyphs) string {
 // its timeline: those of all schedules would fill tens of megabytes.
 type row struct {
 	compare.ScheduleRow
-	figures figures
 	picture *timeline.Multiple // nil until it is drawn, and where it is too long for that
 }
 
@@ -121,13 +121,7 @@ func (t *table) take(rows []compare.ScheduleRow, s engine.Setup) {
 	})
 	t.rows, t.of, t.drawn = make([]row, 0, len(rows)), s, pictures{}
 	for _, r := range rows {
-		line := row{ScheduleRow: r}
-		if r.Report.Legal {
-			line.figures = figuresOf(&r.Setup, &r.Report)
-			line.figures.inFlight = max(line.figures.inFlight, r.InFlight)
-			line.figures.saves(r.Saved)
-		}
-		t.rows = append(t.rows, line)
+		t.rows = append(t.rows, row{ScheduleRow: r})
 	}
 	if t.typed != "" {
 		at = named(t.typed)
@@ -276,27 +270,6 @@ func (v *View) choose(in *screen.Context) screen.Request {
 	return screen.Take(row.Setup, "schedule "+string(row.Info.Kind))
 }
 
-// column is one of the table: its heading and where it ends.
-type column struct {
-	name string
-	ends int
-}
-
-// columns of the table, what matters most first: narrow screens have the first
-// ones.
-func columns() [8]column {
-	return [...]column{
-		{"step", 27},
-		{"bubble", 36},
-		{"peak GiB", 47},
-		{"in flight", 58},
-		{"exposed", 68},
-		{"overlap", 78},
-		{"messages", 89},
-		{"replicas", 99},
-	}
-}
-
 // columnWords explain the headings.
 const columnWords = "bubble: idle share of the slowest rank in its step; in flight: micro-batches whose " +
 	"activations a rank keeps; exposed: communication that is not overlapped; overlap: time " +
@@ -359,9 +332,10 @@ func (t *table) foot(h int) int {
 func tableHead(in *screen.Context, w int) string {
 	line := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "schedule")
 	hidden := 0
-	for _, c := range columns() {
-		if c.ends <= w {
-			line.RightAligned(in.Paint(themes.Muted), c.name, c.ends)
+	all := columns()
+	for k := range all {
+		if at := ends(all, k); at <= w {
+			line.RightAligned(in.Paint(themes.Muted), all[k].Head, at)
 		} else {
 			hidden++
 		}
@@ -389,7 +363,7 @@ func (v *View) tableRow(in *screen.Context, i, w int) string {
 		line.Put(paint(themes.Current), " "+in.Glyphs.Here)
 	}
 	r := &row.Report
-	if !r.Legal || r.Memory == nil || r.Time == nil {
+	if !ran(&row.ScheduleRow) {
 		reason := "not known"
 		if list := errors(r.Problems); len(list) > 0 {
 			reason = list[0].Message
@@ -397,22 +371,15 @@ func (v *View) tableRow(in *screen.Context, i, w int) string {
 		return line.To(22).Put(paint(themes.Bad), in.Glyphs.Cross+" ").Put(paint(themes.Muted),
 			reason).String()
 	}
-	f := row.figures
-	peak := themes.Text
-	if !r.Memory.Fits {
-		peak = themes.Bad
-		f.peak = in.Glyphs.Cross + " " + f.peak
-	}
-	for k, c := range []string{
-		figure.Seconds(r.Time.Step), f.bubble, f.peak, f.live(),
-		f.exposed, f.saved, figure.Comma(row.Messages), fmt.Sprint(f.copies),
-	} {
-		role := themes.Text
-		if k == 2 {
-			role = peak
+	all := columns()
+	for k := range all {
+		at, role := ends(all, k), themes.Text
+		text := cmp.Or(all[k].Brief(&row.ScheduleRow), in.Glyphs.None)
+		if all[k].ID == "peak" && !r.Memory.Fits {
+			text, role = in.Glyphs.Cross+" "+text, themes.Bad
 		}
-		if columns()[k].ends <= w {
-			line.RightAligned(paint(role), c, columns()[k].ends)
+		if at <= w {
+			line.RightAligned(paint(role), text, at)
 		}
 	}
 	return line.String()

@@ -1,10 +1,12 @@
 package pipeline
 
 import (
+	"slices"
 	"strconv"
 
 	"meshscope/engine/record"
 	"meshscope/report"
+	"meshscope/report/figure"
 	"meshscope/ui/screen"
 )
 
@@ -38,24 +40,17 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	if !v.table.current(in.Setup) {
 		return all
 	}
-	t := report.Table{Title: "schedules", Head: []string{
-		"schedule", "step", "bubble", "peak", "fits",
-		"messages", "chunks in flight", "exposed communication",
-	}}
-	for i := range v.table.rows {
-		r := &v.table.rows[i].ScheduleRow
-		cells := []report.Cell{report.Word(string(r.Info.Kind))}
-		if p := &r.Report; p.Legal && p.Time != nil {
-			cells = append(
-				cells, seconds(float64(p.Time.Step)), report.Figure(record.Share, report.BubbleOfStep(p)),
-				report.Figure(record.Memory, float64(p.Memory.Peak)),
-				report.YesNo(p.Memory.Fits), report.Figure(record.Count, float64(r.Messages)),
-				report.Figure(record.Count, float64(r.InFlight)), seconds(float64(p.Time.Exposed)))
-		} else {
-			cells = append(cells, report.Word("illegal for this setup"), report.Word(""), report.Word(""),
-				report.Word(""), report.Word(""), report.Word(""), report.Word(""))
+	name := column{ID: "schedule", Text: func(r *entry) string { return string(r.Info.Kind) }}
+	fits := column{ID: "fits", Text: func(r *entry) string {
+		if !ran(r) {
+			return "illegal for this setup"
 		}
-		t.Rows = append(t.Rows, cells)
+		return figure.YesNo(r.Report.Memory.Fits)
+	}}
+	rows := make([]entry, len(v.table.rows))
+	for i := range rows {
+		rows[i] = v.table.rows[i].ScheduleRow
 	}
-	return append(all, t)
+	list := slices.Concat([]column{name}, columns(), []column{fits})
+	return append(all, report.List("schedules", list, rows))
 }
