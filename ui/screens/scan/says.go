@@ -22,7 +22,7 @@ func (v *View) says(in *screen.Context, w int) string {
 	if v.grid == nil || v.drawn.by != "" || v.working() || in.Asks || len(in.Masked) > 0 {
 		return l.String()
 	}
-	for _, clause := range append(v.fits(), v.shortest(in)...) {
+	for _, clause := range append(v.fits(in), v.shortest(in)...) {
 		if widget.Width(text+clause) < w {
 			text += clause
 		}
@@ -48,7 +48,7 @@ func (v *View) points(id string, fit bool) []enginescan.Point {
 }
 
 // fits says at which values of the knob the setup fits.
-func (v *View) fits() []string {
+func (v *View) fits(in *screen.Context) []string {
 	peaks, fit := v.points("memory.peak", false), v.points("memory.peak", true)
 	name, n := label(v.drawn.x), len(fit)
 	switch {
@@ -56,7 +56,7 @@ func (v *View) fits() []string {
 		return nil
 	case n == 0:
 		p := slices.MinFunc(peaks, byValue)
-		peak := "; the peak is least at " + valueText(&p) + ": " + figure.Of(record.Memory, *p.Value)
+		peak := "; the peak is least at " + valueText(&p) + ": " + banded(in, &p, record.Memory)
 		return []string{"Fits at no value of " + name, peak}
 	case n == len(peaks):
 		return []string{"Fits at every value of " + name}
@@ -86,7 +86,7 @@ func (v *View) shortest(in *screen.Context) []string {
 	if len(fit) == 0 {
 		return nil
 	}
-	took := func(p *enginescan.Point) string { return figure.Of(record.Seconds, *p.Value) }
+	took := func(p *enginescan.Point) string { return banded(in, p, record.Seconds) }
 	gpus, batch := v.grid.GPUs(), v.grid.Batch()
 	if gpus.Low != gpus.High || batch.Low != batch.High && v.drawn.x != knob.Seq {
 		return []string{"; the step goes from " + took(&fit[0]) + " to " + took(&fit[len(fit)-1])}
@@ -109,6 +109,15 @@ func (v *View) shortest(in *screen.Context) []string {
 		far = "; " + over(&most) + " at " + valueText(&most)
 	}
 	return []string{best, ": " + took(&least), yours, far}
+}
+
+// banded writes the figure of a point with its error band.
+func banded(in *screen.Context, p *enginescan.Point, u record.Unit) string {
+	text := figure.Of(u, *p.Value)
+	if p.ErrorBand != nil {
+		text += " " + (&engine.Evidence{ErrorBand: *p.ErrorBand}).Band(in.Glyphs.PlusMinus)
+	}
+	return text
 }
 
 func byValue(a, b enginescan.Point) int { return cmp.Compare(*a.Value, *b.Value) }
