@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"meshscope/launch"
 	"meshscope/report"
 	"meshscope/ui/frame"
-	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/screen"
 	"meshscope/ui/screens/explore"
@@ -48,7 +46,7 @@ func (x explorer) Keys(c *screen.Context) []screen.Key {
 	turn := func(n int) func() screen.Request { return m.act(state.Action{Verb: state.TurnKnob, N: n}) }
 	page := func(n int) func() screen.Request { return m.act(state.Action{Verb: state.PageRanks, N: n}) }
 	keys := []screen.Key{
-		{ID: "up", Group: screen.Move, Keys: "up k", Help: "knob above", Blind: true, Ask: m.knobAbove},
+		{ID: "up", Group: screen.Move, Keys: "up k", Help: "knob above", Blind: true, Ask: move(-1)},
 		{ID: "down", Group: screen.Move, Keys: "down j", Help: "knob below", Blind: true, Ask: move(1)},
 		{
 			ID: "turn-down", Group: screen.Turn, Keys: "left h -",
@@ -118,20 +116,6 @@ func (x explorer) Keys(c *screen.Context) []screen.Key {
 		return keys
 	}
 	return append(keys, m.exploreFoot()...)
-}
-
-// knobAbove goes to the row above: the figures of a machine, which a small screen folds away, open from
-// GPUs downwards and are not between GPUs and what is drawn below.
-func (m *Model) knobAbove() screen.Request {
-	order, to := knobs.Order(&m.state.Setup), -1
-	drawn := m.column(frame.Layout(m.caps.Width, m.caps.Height, m.content()).Knobs).Hits
-	for i := slices.Index(order, m.state.Focus) + to; i > 0; i, to = i-1, to-1 {
-		_, machine := knob.FindMachineWord(string(order[i]))
-		if !machine || slices.ContainsFunc(drawn, func(h knobs.Hit) bool { return h.ID == order[i] }) {
-			break
-		}
-	}
-	return m.act(state.Action{Verb: state.MoveFocus, N: to})()
 }
 
 // exploreFoot returns the rows of the footer.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,8 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/presets"
 	"meshscope/presets/setupdoc"
+	"meshscope/ui/frame"
+	"meshscope/ui/knobs"
 	"meshscope/ui/overlay"
 	"meshscope/ui/state"
 )
@@ -102,11 +105,7 @@ func TestMachineRows(t *testing.T) {
 		m.options.Library = presets.Default()
 		m.catalog = overlay.ReadCatalog(m.options.Library)
 		before := m.state.Setup
-		m.do(state.Action{Verb: state.FocusKnob, ID: knob.GPUs})
-		if strings.Contains(screenText(m), "node network") != (size[1] == 60) {
-			t.Errorf("%v: rows of the machine without focus:\n%s", size, screenText(m))
-		}
-		keys(m, "down")
+		m.do(state.Action{Verb: state.FocusKnob, ID: "gpus-per-node"})
 		for _, want := range []string{
 			"GPUs per node", "node network", "3200Gb/s", "GPU network", "400Gb/s",
 			"Fits with",
@@ -152,15 +151,40 @@ func TestMachineRows(t *testing.T) {
 		if m.state.Setup.Cluster.Inter.Bandwidth != 6.25e9 {
 			t.Errorf("right gives %+v", m.state.Setup.Cluster.Inter)
 		}
-		m.do(state.Action{Verb: state.FocusKnob, ID: knob.DP})
-		keys(m, "up")
-		above := map[bool]knob.ID{true: "link-bandwidth", false: knob.GPUs}[size[1] == 60]
-		if m.state.Focus != above {
-			t.Errorf("%v: above DP is %s, not %s", size, m.state.Focus, above)
-		}
 		keys(m, "u", "u", "u")
 		if m.state.Setup != before {
 			t.Errorf("undo does not take the machine back: %+v", m.state.Setup.Cluster)
+		}
+	}
+}
+
+// TestRowsStay: where the cursor goes down and up again no row of the list appears or goes between others,
+// and each step goes to the next line that is drawn.
+func TestRowsStay(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
+		m := sample(t, size[0], size[1])
+		m.do(state.Action{Verb: state.FocusKnob, ID: knob.Nodes})
+		order := knobs.Order(&m.state.Setup)
+		at := func() (rows []knob.ID) {
+			for _, h := range m.column(frame.Layout(m.caps.Width, m.caps.Height, m.content()).Knobs).Hits {
+				if h.Value == "" {
+					rows = append(rows, h.ID)
+				}
+			}
+			return rows
+		}
+		for _, key := range []string{"down", "up"} {
+			for range len(order) - 1 {
+				keys(m, key)
+				rows := at()
+				if i := slices.Index(order, rows[0]); !slices.Equal(rows, order[i:i+len(rows)]) ||
+					!slices.Contains(rows, m.state.Focus) {
+					t.Fatalf("%v: %s to %s draws %v", size, key, m.state.Focus, rows)
+				}
+			}
+		}
+		if m.state.Focus != knob.Nodes {
+			t.Errorf("%v: down and up again ends at %s", size, m.state.Focus)
 		}
 	}
 }

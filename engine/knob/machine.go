@@ -69,7 +69,7 @@ func machineRows() (rows []Knob) {
 	for _, w := range MachineWords() {
 		k := Knob{
 			ID: w.Name, Label: w.Label, Help: strings.ToUpper(w.Help[:1]) + w.Help[1:] + ".", Kind: Rate,
-			group: MachineGroup,
+			place: -5, // changed rarely: a list that opened them next to the GPUs would jump
 			index: len(registry()) + len(rows),
 			copy: func(to, from *Setup) {
 				to.Cluster.NodeGPUs, to.Cluster.ScaleUpGPUs = from.Cluster.NodeGPUs, from.Cluster.ScaleUpGPUs

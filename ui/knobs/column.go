@@ -102,10 +102,9 @@ func (c *Column) mark(d *Drawn, entries []entry, from, w, h int) {
 }
 
 // entries lays the rows out with headings where there is room for the groups
-// that are turned often, without them on small screens. Figures of one's own machine
-// have rows where there is more room, or while one of them is focused.
+// that are turned often, without them on small screens.
 func (c *Column) entries(h int) []entry {
-	often, spacious, machine := 0, 0, len(knob.MachineWords())
+	often, spacious := 0, 0
 	starts := func(r int) bool { return r == 0 || c.Rows[r].Group != c.Rows[r-1].Group }
 	for r := range c.Rows {
 		if c.Rows[r].Group == knob.MoreGroup {
@@ -118,9 +117,7 @@ func (c *Column) entries(h int) []entry {
 			}
 		}
 	}
-	_, whole := knob.FindMachineWord(string(c.Focus))
-	whole = whole || h >= spacious
-	headed, spaced := h >= often-machine, h >= spacious-machine
+	headed, spaced := h >= often, h >= spacious
 	entries := make([]entry, 0, len(c.Rows)+2*len(knob.Groups()))
 	for r := range c.Rows {
 		if headed && starts(r) {
@@ -129,9 +126,7 @@ func (c *Column) entries(h int) []entry {
 			}
 			entries = append(entries, entry{title: c.Rows[r].Group.Title(), row: -1})
 		}
-		if _, machine := knob.FindMachineWord(string(c.Rows[r].ID)); whole || !machine {
-			entries = append(entries, entry{row: r})
-		}
+		entries = append(entries, entry{row: r})
 	}
 	return entries
 }
