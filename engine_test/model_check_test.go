@@ -58,6 +58,7 @@ func TestModelCheckNamesTheField(t *testing.T) {
 		{"name", dense, func(m *model.Model) { m.Name = "\x1b]0;title\a" }},
 		{"name", dense, func(m *model.Model) { m.Name = strings.Repeat("x", 1e6) }},
 		{"top_k", dense, func(m *model.Model) { m.TopK = 2 }},
+		{"attention", dense, func(m *model.Model) { m.Attention = "mla" }},
 		{"kv_lora_rank", dense, func(m *model.Model) { m.KVLoraRank = -1 }},
 		{"v_head_dim", dense, func(m *model.Model) { m.VHeadDim = -1 }},
 		{"top_k", moe, func(m *model.Model) { m.TopK = 65 }},

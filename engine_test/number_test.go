@@ -43,6 +43,10 @@ func TestNumbersOfPeople(t *testing.T) {
 		{"seq", "1,048,57", "", "a whole number"},
 		{"gpus", "256,512", "", "one number (256512 without commas); lists are for search and scan"},
 		{"gpus", "12,8", "", "lists are for search and scan, and compare takes one value a side (tp=4 tp=8)"},
+		{"gpus", "4,0", "", "lists are for search and scan"},
+		{"gpus", "64,00", "", "a whole number"},
+		{"tp", "4.0", "4", ""}, // a whole number of other programs
+		{"imbalance", "120,0", "", "nearest 120"},
 		{"tp", "2,4", "", "lists are for search and scan"},
 		{"tp", "1..8", "", "lists are for search and scan"},
 		{"zero", "1.000", "1", ""}, // there are no thousand

@@ -96,12 +96,15 @@ func (e *UnknownError) begins(id string) bool {
 // contains the other or all the words that were typed.
 func similarity(asked, id string) float64 {
 	a, b := near.Plain(asked), near.Plain(id)
+	family, _, _ := strings.Cut(id, "-")
 	score := near.Likeness(a, b)
+	if a != family { // h1000 is near h100-sxm, not a6000
+		score = max(score, near.Likeness(a, family))
+	}
 	if a == "" {
 		return score
 	}
 	words := strings.FieldsFunc(asked, near.Separator)
-	family, _, _ := strings.Cut(id, "-")
 	switch {
 	case strings.HasPrefix(b, a), strings.ContainsAny(family, "0123456789") && startsWith(a, family):
 		score += 2 // h200 and h200x are h200-sxm before they are h20

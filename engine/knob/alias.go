@@ -80,7 +80,9 @@ zero: zerostage zerooptimization
 zero=1: distributedoptimizer usedistributedoptimizer
 zero=3: fsdp fsdp2 fullyshardeddataparallel
 hsdp: dataparallelreplicate
-mbs: batch microbatch localbatch perdevicebatch perdevicetrainbatch trainmicrobatchsizepergpu
+mbs: batch microbatchsize localbatch perdevicebatch perdevicetrainbatch trainmicrobatchsizepergpu
+node-bandwidth: nodenetwork network internodebandwidth interconnect infiniband
+link-bandwidth: nvlink nvlinkbandwidth
 gbs: batch globalbatch trainbatch totalbatch
 microbatches: gradientaccumulation gradientaccumulationsteps gradaccum gradaccumulation gradaccumsteps
 seq: seqlength seqlen sequence sequencelength sequencelen maxseqlength maxseqlen maxsequencelength maxlength
@@ -111,14 +113,19 @@ calibration: framework
 // Meant returns the ones of some known words that a launcher's name stands for: tp for
 // tensor_model_parallel_size, precision=fp8 for fp8.
 func Meant(typed string, known []string) (out []string) {
+	typed = plainWord(typed)
+	bare := typed
 	for _, part := range []string{"num", "size", "degree"} {
-		typed = strings.TrimSuffix(strings.TrimPrefix(plainWord(typed), part), part)
+		bare = strings.TrimSuffix(strings.TrimPrefix(bare, part), part)
 	}
 	for line := range strings.Lines(launcherWords) {
 		of, names, _ := strings.Cut(line, ":")
 		key, value, _ := strings.Cut(of, "=")
+		if all := strings.Fields(names); !slices.Contains(all, bare) && !slices.Contains(all, typed) {
+			continue
+		}
 		for _, word := range known {
-			if plainWord(word) == plainWord(key) && slices.Contains(strings.Fields(names), typed) {
+			if plainWord(word) == plainWord(key) {
 				out = append(out, strings.TrimSuffix(word+"="+value, "="))
 			}
 		}

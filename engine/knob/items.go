@@ -44,12 +44,12 @@ func listOf(text string) commaList {
 	return aList
 }
 
-// ListsElsewhere ends the error of a list where one value is wanted, for who types a command line.
-const ListsElsewhere = "; lists are for search and scan, and compare takes one value a side (tp=4 tp=8)"
+// listsElsewhere ends the error of a list where one value is wanted, for who types a command line.
+const listsElsewhere = "; lists are for search and scan, and compare takes one value a side (tp=4 tp=8)"
 
 // noScalar is the *ValueError of a list where one number is wanted.
 func (k *Knob) noScalar(text string) *ValueError {
-	return &ValueError{Field: string(k.ID), Given: text, Allowed: "one number" + ListsElsewhere}
+	return &ValueError{Field: string(k.ID), Given: text, Allowed: "one number", List: true}
 }
 
 var (

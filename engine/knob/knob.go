@@ -143,11 +143,15 @@ type ValueError struct {
 	Allowed string
 	Nearest string // closest value that is allowed; empty when none is closer than others
 	Open    bool   // Allowed names what the number can mean
+	List    bool   // a list was given where one value is wanted
 }
 
 // Error gives field, value, what is allowed and the nearest allowed value.
 func (e *ValueError) Error() string {
 	text := fmt.Sprintf("%s: given %s, allowed is %s", escape.Line(e.Field), escape.Quote(e.Given), e.Allowed)
+	if e.List {
+		text += listsElsewhere
+	}
 	if e.Nearest != "" {
 		text += ", nearest " + e.Nearest
 	}

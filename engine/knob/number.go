@@ -93,6 +93,11 @@ func (w *written) meant(whole bool) []string {
 	return w.readings
 }
 
+// decimalComma reports whether a reading has the comma of a text as its decimal mark: 4,0 is no whole number.
+func decimalComma(text, reading string) bool {
+	return strings.Contains(text, ",") && strings.Contains(reading, ".")
+}
+
 // number returns a reading as a float; one beyond all floats is infinite.
 func (w *written) number(reading string) float64 {
 	v, _ := strconv.ParseFloat(w.sign+reading+w.exponent, 64)
@@ -165,6 +170,7 @@ func ReadWhole(field, text string) (n int64, ok bool, err error) {
 	if meant := w.meant(true); len(meant) > 1 {
 		return 0, true, w.twoReadings(field, text, w.number(meant[1]) != math.Trunc(w.number(meant[1])))
 	}
-	v := w.number(w.meant(true)[0])
-	return int64(v), v == math.Trunc(v) && math.Abs(v) <= 1<<53, nil
+	reading := w.meant(true)[0]
+	v := w.number(reading)
+	return int64(v), v == math.Trunc(v) && math.Abs(v) <= 1<<53 && !decimalComma(text, reading), nil
 }

@@ -29,7 +29,8 @@ func (k *Knob) ParseInt(text string) (int, error) {
 	var fit []string // the readings that are whole numbers
 	meant := w.meant(w.unit == "")
 	for _, reading := range meant {
-		if v := w.number(reading) * size; v == math.Trunc(v) && w.exponent == "" {
+		if v := w.number(reading) * size; v == math.Trunc(v) && w.exponent == "" &&
+			(w.unit != "" || !decimalComma(text, reading)) {
 			fit = append(fit, reading)
 		}
 	}
@@ -42,14 +43,14 @@ func (k *Knob) ParseInt(text string) (int, error) {
 	case len(fit) == 1 && listOf(text) == aList:
 		wrong := k.noScalar(text)
 		if v := w.number(fit[0]) * size; v <= float64(k.Max) { // what it is where no list is meant
-			wrong.Allowed = fmt.Sprintf("one number (%.0f without commas)", v) + ListsElsewhere
+			wrong.Allowed = fmt.Sprintf("one number (%.0f without commas)", v)
 		}
 		return 0, wrong
 	case len(fit) == 1:
 		return k.within(text, w.number(fit[0])*size)
 	}
 	wrong, v := k.noWhole(text), w.number(meant[0])*size
-	if strings.HasSuffix(wrong.Allowed, ListsElsewhere) { // 12,8 is not meant as 13
+	if wrong.List { // 12,8 is not meant as 13
 		return 0, wrong
 	}
 	if w.unit != "" {
@@ -69,10 +70,8 @@ func (k *Knob) noWhole(text string) *ValueError {
 			return wrong
 		}
 	}
-	if items, err := k.Items(text); k.searched &&
-		(strings.Contains(text, "..") || err == nil && len(items) > 1) {
-		wrong.Allowed += ListsElsewhere
-	}
+	items, err := k.Items(text)
+	wrong.List = k.searched && (strings.Contains(text, "..") || err == nil && len(items) > 1)
 	return wrong
 }
 

@@ -79,6 +79,10 @@ func (m *Model) Check() Errors {
 		})
 		c.grouped(m)
 		c.window(m)
+		if strings.HasPrefix(m.Attention, "mla") {
+			c.add("attention", quoted(m.Attention), "mla with kv_lora_rank, qk_nope_head_dim, "+
+				"qk_rope_head_dim and v_head_dim, another without them")
+		}
 	}
 	if m.IsMoE() {
 		c.experts(m)

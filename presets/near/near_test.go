@@ -42,7 +42,7 @@ func TestWords(t *testing.T) {
 
 // TestLauncherWords: what launchers call a knob is that knob, however it is written.
 func TestLauncherWords(t *testing.T) {
-	known := []string{"gpus_per_node"}
+	known := []string{"gpus_per_node", "node-bandwidth"}
 	for _, k := range knob.All() {
 		known = append(known, string(k.ID))
 	}
@@ -63,7 +63,7 @@ func TestLauncherWords(t *testing.T) {
 		"torch_compile": "compile", "moe-token-dispatcher-type": "dispatcher",
 		"tp-comm-overlap":     "tp-overlap",
 		"overlap-grad-reduce": "dp-overlap", "cpu-offload": "offload", "train_tokens": "tokens",
-		"framework": "calibration", "epochs": "", "size": "", "": "",
+		"framework": "calibration", "node-network": "node-bandwidth", "epochs": "", "size": "", "": "",
 	} {
 		if got := strings.Join(knob.Meant(typed, known), " "); got != want {
 			t.Errorf("%q is %q, want %q", typed, got, want)

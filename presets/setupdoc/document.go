@@ -197,6 +197,9 @@ func literalFor(p *knob.Knob, key string, n *node) (string, error) {
 		}
 		want = number
 	case knob.Switch:
+		if n.kind == text || n.kind == number { // as people write it: "on"
+			return n.text, nil
+		}
 		want = boolean
 	case knob.Figure:
 		if n.kind == number && !decimal(n.text) {
@@ -215,11 +218,7 @@ func literalFor(p *knob.Knob, key string, n *node) (string, error) {
 	case knob.Choice, knob.List, knob.Rate:
 	}
 	if n.kind != want {
-		allowed := p.Allowed()
-		if p.Kind == knob.Switch {
-			allowed = "true or false"
-		}
-		return "", wrongValue(key, n, allowed)
+		return "", wrongValue(key, n, p.Allowed())
 	}
 	if want == number {
 		if v, ok := whole(n.text); ok {

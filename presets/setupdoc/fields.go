@@ -41,10 +41,11 @@ func assign(into reflect.Value, path string, n *node) error {
 		into.SetString(n.text)
 		return nil
 	case reflect.Bool:
-		if n.kind != boolean {
-			return wrongValue(path, n, "true or false")
+		on, ok := knob.Switched(n.text)
+		if !ok {
+			return wrongValue(path, n, "on or off")
 		}
-		into.SetBool(n.text == "true")
+		into.SetBool(on)
 		return nil
 	case reflect.Float64:
 		return assignFloat(into, path, n)

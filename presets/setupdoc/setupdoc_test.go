@@ -107,6 +107,18 @@ func TestFlatDocuments(t *testing.T) {
 	}
 }
 
+// TestSwitches: a document takes the words of the command line for what is on or off.
+func TestSwitches(t *testing.T) {
+	for word, on := range map[string]bool{
+		`true`: true, `"on"`: true, `"yes"`: true, `1`: true, `"Off"`: false, `"no"`: false, `false`: false,
+	} {
+		got, err := resolve("a.json", `{"gpus":8,"tp":2,"sp":`+word+`,"model":{"tied_embeddings":`+word+`}}`)
+		if err != nil || got.SP != on || got.Model.Tied != on {
+			t.Errorf("%s: sp %t, tied %t, %v", word, got.SP, got.Model.Tied, err)
+		}
+	}
+}
+
 func TestParts(t *testing.T) {
 	tests := map[string]struct {
 		text  string
@@ -193,7 +205,7 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"tp": null}`, `tp: given "null"`},
 		{"a.json", `{"tp": [8]}`, `tp: given "a list"`},
 		{"a.json", `{"tp": {"x":1}}`, `tp: given "a table"`},
-		{"a.json", `{"sp": "yes"}`, `sp: given "yes", allowed is true or false`},
+		{"a.json", `{"sp": "maybe"}`, `sp: given "maybe", allowed is on or off`},
 		{"a.json", `{"zero": 4}`, `zero: given "4", allowed is a whole number from 0 to 3, nearest 3`},
 		{"a.json", `{"precision": "fp4"}`, `allowed is one of bf16, fp16, fp32, fp8, fp8:te`},
 		{"a.json", `{"recompute": "modules:head"}`, `allowed is one of none, selective, full, full:N`},
@@ -229,7 +241,7 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"model": {"id":"new"}}`, `model.layers: given "0", allowed is a whole number from 1`},
 		{"a.json", `{"model": {"layers": -2}}`, `model.layers: given "-2"`},
 		{"a.json", `{"model": {"hidden": 1e99}}`, `model.hidden: given "1e99"`},
-		{"a.json", `{"model": {"gated_ffn": 1}}`, `model.gated_ffn: given "1", allowed is true or false`},
+		{"a.json", `{"model": {"gated_ffn": 2}}`, `model.gated_ffn: given "2", allowed is on or off`},
 		{"a.json", `{"gpu": {"memory_bandwidth": 1e400}}`, `gpu.memory_bandwidth: given "1e400"`},
 		{"a.json", `{"gpu": {"memory_bandwidth": -1}}`, `gpu.memory_bandwidth: given "-1"`},
 		{

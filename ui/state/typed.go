@@ -77,8 +77,8 @@ func sentence(err error) string {
 	if bad.Open {
 		is = "can be"
 	}
-	field, allowed, nearest := bad.Field, strings.TrimSuffix(bad.Allowed, knob.ListsElsewhere), bad.Nearest
-	if allowed != bad.Allowed {
+	field, allowed, nearest := bad.Field, bad.Allowed, bad.Nearest
+	if bad.List {
 		allowed += "; the Search screen takes lists"
 	}
 	if p, ok := knob.Find(knob.ID(field)); ok {
