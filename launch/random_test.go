@@ -158,8 +158,8 @@ func TestNothingIsDropped(t *testing.T) {
 					listed := func(n launch.NotCarried) bool { return n.Key == key || key == "nodes" }
 					if !slices.ContainsFunc(d.NotCarried, listed) &&
 						!slices.ContainsFunc(base.NotCarried, listed) {
-						t.Errorf("%s, base %d: %s %s writes what %s does, and is not listed", id, i, k.ID,
-							step.Text, k.Text(bases[i]))
+						t.Errorf("%s, base %d: let the launcher write %s %s, or give the knob a row in "+
+							"lacks.go: its file is that of %s", id, i, k.ID, step.Text, k.Text(bases[i]))
 					}
 				}
 			}

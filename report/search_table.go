@@ -27,7 +27,7 @@ func (o *Search) table(s *Section, list []search.Found) {
 	})
 	t := &Table{
 		Rows:  make([][]Cell, len(rows)),
-		Spare: []string{"±GiB", "tok/s/GPU", "m", "±step", "schedule"},
+		Spare: []string{"±GiB", "tok/s/GPU", "m", "±step", "schedule", "free GiB"},
 	}
 	var same []string
 	for i := range columns {

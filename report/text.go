@@ -72,7 +72,7 @@ func (w text) block(b Block) {
 	case Detail:
 		w.broken("    ", string(b))
 	case Line:
-		w.linef("  %s", b)
+		w.line("  " + string(b))
 	case Facts:
 		w.facts(b)
 	case Item:
@@ -89,6 +89,16 @@ func (w text) block(b Block) {
 	case Command:
 		w.linef("    %s", b)
 	}
+}
+
+// line writes a line as it is; a terminal that is narrower breaks it between words.
+func (w text) line(line string) {
+	content := strings.TrimLeft(line, " ")
+	if indent := len(line) - len(content); w.width > 0 && utf8.RuneCountInString(line) > w.width {
+		w.within(w.width, line[:indent], content)
+		return
+	}
+	w.linef("%s", line)
 }
 
 // item writes an entry of a list on one line, which tools read; wrapped on a terminal, and where it
@@ -220,8 +230,8 @@ func alignTable(t *Table, head []string, rows [][]Cell, gap string) []string {
 const leastWord = 12
 
 // wrapTable returns the lines of a table in a width: the widest column of words breaks between words,
-// then the next one, and gaps get narrow; nothing is cut. A table of long words alone
-// stays wider.
+// then the next one, and gaps get narrow; what is wider even so stands in parts below each other, each
+// with the first column. Nothing is cut.
 func wrapTable(t *Table, rows [][]Cell, width int) []string {
 	gap := "  "
 	excess := widest(alignTable(t, t.Head, rows, gap)) - width
@@ -229,7 +239,7 @@ func wrapTable(t *Table, rows [][]Cell, width int) []string {
 	for j, head := range t.Head {
 		widths[j] = columnWidth(rows, j)
 		least[j] = widths[j]
-		if !t.onRight(j) && !t.drawn(j) {
+		if !t.column(j, func(c *Cell) bool { return c.Number || c.picture }) {
 			least[j] = max(leastWord, len(head), longestWord(rows, j))
 		}
 	}
@@ -247,7 +257,32 @@ func wrapTable(t *Table, rows [][]Cell, width int) []string {
 		widths[column]--
 		excess--
 	}
-	return alignTable(t, t.Head, breakCells(rows, widths), gap)
+	rows = breakCells(rows, widths)
+	lines := alignTable(t, t.Head, rows, gap)
+	for last := len(t.Head) - 1; last > 1 && widest(lines) > width; last-- {
+		first := alignTable(t.part(1, last), t.Head[:last], partOf(rows, 1, last), gap)
+		if last == 2 || widest(first) <= width {
+			rest := t.part(last, len(t.Head))
+			return append(first, wrapTable(rest, partOf(rows, last, len(t.Head)), width)...)
+		}
+	}
+	return lines
+}
+
+// part returns a table with its first column and others.
+func (t *Table) part(from, to int) *Table {
+	return &Table{
+		Head: slices.Concat(t.Head[:1], t.Head[from:to]), Rows: partOf(t.Rows, from, to),
+	}
+}
+
+// partOf returns rows with their first cell and others.
+func partOf(rows [][]Cell, from, to int) [][]Cell {
+	out := make([][]Cell, len(rows))
+	for i, row := range rows {
+		out[i] = slices.Concat(row[:1], row[from:to])
+	}
+	return out
 }
 
 // breakCells returns rows with cells of at most a width; what follows in a cell stands in the rows below.

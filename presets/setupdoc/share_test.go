@@ -108,7 +108,7 @@ func TestShareForEver(t *testing.T) {
 		}
 		s, err := shared(golden.Text)
 		if err != nil {
-			t.Errorf("%s: %v", golden.Text, err)
+			t.Errorf("%s: %v (a knob that no string has needs optional: true in its row)", golden.Text, err)
 			continue
 		}
 		text, err := json.Marshal(s)
