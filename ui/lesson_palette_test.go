@@ -43,10 +43,20 @@ func TestPaletteTeaches(t *testing.T) {
 		t.Errorf("what is wrong is not said:\n%s", page)
 	}
 	tell(m, "esc", "?")
+	own := m.state.Setup
 	tell(m, strings.Split("demonstration ring", "")...)
+	if page = screenText(m); !strings.Contains(page, "its own setup, u undoes") {
+		t.Errorf("the row does not say that it takes another setup:\n%s", page)
+	}
 	tell(m, "enter")
 	if page = screenText(m); !strings.Contains(page, "RING ATTENTION") || m.state.Setup.CP != 4 {
 		t.Errorf("the demonstration is not opened:\n%s", page)
+	}
+	if !strings.Contains(m.state.Note.Text, "u goes back to your setup.") {
+		t.Errorf("what goes back is not said: %q", m.state.Note.Text)
+	}
+	if tell(m, "u"); m.state.Setup != own {
+		t.Error("one key does not go back to the setup")
 	}
 }
 

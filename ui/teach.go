@@ -490,6 +490,7 @@ func (m *Model) offerDemos(list *overlay.Picker, demos []lessons.Demo) {
 		items = append(items, overlay.Item{
 			Title: "demonstration " + d.Title, Name: d.ID,
 			Hidden: []string{"demo", "show"}, Rank: rankElsewhere, Group: "demos",
+			Fields: []string{"its own setup, " + m.shown("u", "undo") + " undoes"},
 		})
 		leads = append(leads, closing(later(func() tea.Cmd { return m.demonstrate(d) })))
 	}
@@ -505,6 +506,9 @@ func (m *Model) demonstrate(d *lessons.Demo) tea.Cmd {
 		cmds = append(cmds, m.leaveScreen(was))
 	}
 	cmds = append(cmds, m.do(state.Action{Verb: state.FocusKnob, ID: d.Focus}),
-		m.do(state.Action{Verb: state.Say, Tone: state.Answer, Text: d.Try}))
+		m.do(state.Action{
+			Verb: state.Say, Tone: state.Answer,
+			Text: d.Try + " " + m.shown("u", "undo") + " goes back to your setup.",
+		}))
 	return tea.Batch(append(cmds, m.refreshScreen(), m.tick())...)
 }
