@@ -90,7 +90,11 @@ func (m *Model) urgent(f *footer) {
 	case m.refused():
 		m.sayWrong(f)
 	case len(m.fresh) > 0:
-		f.say(themes.Warn, "! ", warning(m.fresh), 2)
+		text := warning(m.fresh)
+		if m.state.Note.Text != "" && !f.fits(text, f.h-1) { // what followed is said too
+			text = gist(text)
+		}
+		f.say(themes.Warn, "! ", text, 2)
 	}
 }
 

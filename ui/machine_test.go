@@ -114,7 +114,11 @@ func TestMachineRows(t *testing.T) {
 				t.Errorf("%v: no %q:\n%s", size, want, screenText(m))
 			}
 		}
-		keys(m, "left", "down")
+		keys(m, "left")
+		if !strings.Contains(screenText(m), "GPUs per node 8 → 4, nodes 8 → 16") {
+			t.Errorf("%v: the nodes that follow are not said:\n%s", size, screenText(m))
+		}
+		keys(m, "down")
 		if c := m.state.Setup.Cluster; m.state.Focus != "node-bandwidth" || c.NodeGPUs != 4 ||
 			c.ScaleUpGPUs != 4 || m.state.Setup.GPUs != before.GPUs {
 			t.Errorf("left on GPUs per node: focus %s, %d of %d", m.state.Focus, c.NodeGPUs, c.ScaleUpGPUs)
