@@ -192,6 +192,13 @@ func (f *setupFlags) gives(key string) bool {
 	})
 }
 
+// presetModel reports whether a model is named by a preset and by no file.
+func (a *app) presetModel(name string) bool {
+	_, noFile := os.Stat(name)
+	_, unknown := a.lib.Model(name)
+	return noFile != nil && unknown == nil
+}
+
 // contradiction returns an error for a knob that is given another value by --set, or by its other name, as
 // --async-tp is of --tp-overlap.
 func (f *setupFlags) contradiction(a *app) error {
@@ -201,8 +208,7 @@ func (f *setupFlags) contradiction(a *app) error {
 	}
 	for i, s := range f.said {
 		key, value := s.pair()
-		_, noFile := os.Stat(value)
-		if _, err := a.lib.Model(value); err == nil && noFile != nil && f.as != "" && key == "model" {
+		if key == "model" && f.as != "" && a.presetModel(value) {
 			return &usageError{fmt.Sprintf("--as is the type of a config.json, and --model %s is a preset",
 				escape.Line(value))}
 		}
