@@ -55,8 +55,8 @@ func (a *app) searchCommand() *cobra.Command {
 			"cp powers of two, if 2 x cp divides the sequence and leaves at least 512 tokens each; " +
 			"vpp up to 16, if the layers divide (with up to two extra places for embedding and head, three " +
 			"with MTP); mbs up to 16, and 32 and 64 " +
-			"(for largest-mbs further powers of two up to the batch); every ep and zero; etp 1 or tp; " +
-			"schedules 1f1b and interleaved; " +
+			"(for largest-mbs further powers of two up to the batch); every ep and zero; every etp that " +
+			"divides tp; schedules 1f1b and interleaved; " +
 			"recompute none, full, quarters of the layers, and on Megatron-Core parts of layers with " +
 			"experts (modules:norm,moe-act; with MLA mla-up, or all three). split all adds, of up to 16 " +
 			"stages, those with one or two layers less at the end or at both.\n\n" +

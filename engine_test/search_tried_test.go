@@ -73,3 +73,22 @@ func TestModulesAreTried(t *testing.T) {
 		}
 	}
 }
+
+// TestExpertTensorIsTried: where TP splits experts in fewer parts than all else, a search finds it unasked.
+func TestExpertTensorIsTried(t *testing.T) {
+	p := search.Problem{Setup: presets.DefaultSetup(), Top: 1, Margin: true}
+	var err error
+	if p.Setup.Model, err = presets.Default().Model("kimi-k2"); err != nil {
+		t.Fatal(err)
+	}
+	p.Setup.GPUs, p.Setup.GBS, p.Setup.Seq = 256, 512, 4096
+	free := search.Run(t.Context(), p, nil).Best
+	p.Space.ETP = []int{2}
+	two := search.Run(t.Context(), p, nil).Best
+	if len(free) == 0 || len(two) == 0 || free[0].PessimisticStep > two[0].PessimisticStep {
+		t.Errorf("unasked %d layouts, with etp 2 %d; or a slower one", len(free), len(two))
+	}
+	if len(free) > 0 && free[0].Setup.ETP == 1 {
+		t.Errorf("the best has etp 1, which is what the test wants to see beaten: %+v", free[0].Setup.Layout)
+	}
+}

@@ -137,7 +137,7 @@ func (o *Search) leftOut() string {
 		words = append(words, fmt.Sprintf("vpp above %d", search.MaxVPP))
 	}
 	if o.Problem.Setup.Model.IsMoE() && !o.Query.Given(knob.ETP) {
-		words = append(words, "etp between 1 and tp (--etp 1,2,4)")
+		words = append(words, "etp that does not divide tp (--etp 1,2,4)")
 	}
 	if o.Problem.Space.Splits {
 		words = append(words, fmt.Sprintf("splits other than one or two layers less at the end or at both, "+

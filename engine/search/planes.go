@@ -79,7 +79,7 @@ func (p *Problem) context(divisors []int, seq int) []int {
 	})
 }
 
-// experts adds the cuts of the experts over the ranks of a pipeline stage.
+// experts adds the cuts of the experts over the ranks of a pipeline stage; their TP divides TP.
 func (p *Problem) experts(out []plane, c plane) []plane {
 	m := &p.Setup.Model
 	if !m.IsMoE() {
@@ -90,7 +90,7 @@ func (p *Problem) experts(out []plane, c plane) []plane {
 		return append(out, c)
 	}
 	ranks := c.gpus / c.pp
-	for _, etp := range pick(p.Space.ETP, slices.Compact([]int{1, c.tp}), func(int) bool { return true }) {
+	for _, etp := range pick(p.Space.ETP, divisors(c.tp), func(int) bool { return true }) {
 		for _, ep := range pick(p.Space.EP, divisors(m.Experts), func(int) bool { return true }) {
 			if ep*etp <= ranks && ranks%(ep*etp) == 0 {
 				c.ep, c.etp = ep, etp

@@ -58,6 +58,8 @@ type Bounder struct {
 
 	parts     parts
 	partition partition
+	other     partition // of the same stages, for SetRecompute to take back; laid says whether it is
+	laid      bool
 	pass      pass
 	zero      int          // the ZeRO stage; -1: none yet
 	held      bool         // what micro-batches hold is that of the setup so far
@@ -138,6 +140,7 @@ func (f *Bounder) SetStages(l *layout.Layout, placement schedule.Placement) bool
 	f.hosts.Placement = placement
 	f.mem.Stages, f.tim.Stages = f.layers, f.layers
 	f.tim.Machine.Software.Blocking = f.blocking && s.Interleaves()
+	f.laid = false
 	f.classify(false, false)
 	return true
 }
@@ -149,7 +152,7 @@ func (f *Bounder) SetMicroBatch(l *layout.Layout) {
 	s.MBS, s.MicroBatches, s.SP = l.MBS, l.MicroBatches, l.SP
 	f.tim.Known = memory.Times(&f.mem, f.stack)
 	f.pass.costed = false
-	f.partition.buffered = [zeroStages]bool{}
+	f.partition.buffered, f.other.buffered = [zeroStages]bool{}, [zeroStages]bool{}
 }
 
 // SetRecompute takes what runs again in the backward.
@@ -159,8 +162,11 @@ func (f *Bounder) SetRecompute(r recipe.Recompute) {
 	uneven := r.Layers%f.setup.VPP != 0 || f.setup.OffloadLayers%f.setup.VPP != 0
 	ordered := r.Layers != 0 || f.setup.OffloadLayers != 0
 	if c := &f.partition; uneven != c.uneven || ordered != c.ordered && f.program.Period() > 1 {
-		f.classify(uneven, ordered)
-		f.pass.costed = false
+		f.partition, f.other = f.other, f.partition
+		if !f.laid || uneven != f.partition.uneven || ordered != f.partition.ordered {
+			f.classify(uneven, ordered)
+		}
+		f.laid, f.pass.costed = true, false
 	}
 	f.zero, f.held, f.timed = -1, false, false
 }
@@ -188,7 +194,15 @@ func (f *Bounder) SetZeRO(zero int) (differs bool) {
 	differs = f.zero < 0 || f.everyZeRO
 	for n := range f.partition.rankClasses {
 		t := &f.partition.rankClasses[n]
-		differs = differs || t.sharded[zero] != t.sharded[f.zero]
+		differs = differs || t.sharded[zero].held != t.sharded[f.zero].held
+	}
+	if !differs {
+		f.pay(f.zero)
+		f.pay(zero)
+	}
+	for n := range f.partition.rankClasses {
+		t := &f.partition.rankClasses[n]
+		differs = differs || t.sharded[zero].paid != t.sharded[f.zero].paid
 	}
 	// Up to stage 1 nothing travels in every micro-batch.
 	if f.zero < 0 || max(f.zero, zero) > 1 {
@@ -210,7 +224,7 @@ func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 	for i := range f.ends {
 		e := &f.ends[i]
 		most = max(most, f.exposed(e, length, info.SplitsBackward))
-		optimizer = max(optimizer, e.class.sharded[f.zero].optimizer)
+		optimizer = max(optimizer, e.class.sharded[f.zero].paid.optimizer)
 	}
 	return (most + optimizer) * rounding
 }
@@ -221,7 +235,7 @@ func (f *Bounder) Step(spec *schedule.Spec, info *schedule.Info) units.Seconds {
 // with the rank's own end: bounds of both from below make one of the step.
 func (f *Bounder) exposed(e *rankEnds, length float64, splits bool) units.Seconds {
 	soft, t := &f.tim.Machine.Software, e.class
-	d, backward := &t.sharded[f.zero].data, t.left[wholePass]
+	d, backward := &t.sharded[f.zero].paid.data, t.left[wholePass]
 	var before, after units.Seconds
 	if between := units.Seconds(length - (e.last - e.first)); splits {
 		backward = t.left[splitPass]
@@ -246,7 +260,7 @@ func (f *Bounder) Peak(spec *schedule.Spec, info *schedule.Info) units.Bytes {
 func (f *Bounder) PeakBetween(spec *schedule.Spec, info *schedule.Info, low, high units.Bytes) units.Bytes {
 	var most units.Bytes
 	for n := range f.partition.rankClasses {
-		held := &f.partition.rankClasses[n].sharded[f.zero]
+		held := &f.partition.rankClasses[n].sharded[f.zero].held
 		most = max(most, held.states+held.buffers+held.update)
 	}
 	if most*rounding > high { // without a micro-batch
@@ -255,7 +269,7 @@ func (f *Bounder) PeakBetween(spec *schedule.Spec, info *schedule.Info, low, hig
 	f.hold()
 	for n := range f.partition.rankClasses {
 		t := &f.partition.rankClasses[n]
-		held := &t.sharded[f.zero]
+		held := &t.sharded[f.zero].held
 		static := held.states + held.buffers
 		enough := func(least, greatest units.Bytes) bool {
 			least, greatest = max(most, static+least), max(most, static+greatest)
@@ -286,7 +300,7 @@ func (f *Bounder) PeakInTime(spec *schedule.Spec, info *schedule.Info) units.Byt
 	var most units.Bytes
 	for r, n := range f.ahead.Forwards(*spec) {
 		t := &f.partition.rankClasses[f.partition.classOfRank[r]]
-		held := &t.sharded[f.zero]
+		held := &t.sharded[f.zero].held
 		most = max(most, held.states+held.buffers+units.Bytes(n)*t.early+t.beside)
 	}
 	return (most + f.mem.Overhead(most).Sum()) * rounding

@@ -33,6 +33,7 @@ func timesOf(k *step.Cost, d *step.DataParallel, chunks int, soft *hardware.Soft
 // time computes the times of all stages, and the way of the first micro-batch
 // through them, where they are not those of the setup so far.
 func (f *Bounder) time() {
+	f.pay(f.zero)
 	if f.timed {
 		return
 	}
@@ -53,7 +54,7 @@ func (f *Bounder) time() {
 		t := &c.rankClasses[n]
 		t.left = [2]units.Seconds{}
 		for i, k := range t.chunks {
-			s := timesOf(&c.stageClasses[k].cost, &t.sharded[f.zero].data, len(t.chunks), soft)
+			s := timesOf(&c.stageClasses[k].cost, &t.sharded[f.zero].paid.data, len(t.chunks), soft)
 			c.times[t.from+i] = s
 			t.left[wholePass] += s.left[wholePass]
 			t.left[splitPass] += s.left[splitPass]

@@ -33,7 +33,8 @@ type partition struct {
 	chunks      []int        // of all classes of ranks: the class of each chunk
 	times       []stageTimes // the same for their times
 
-	shared   [zeroStages]bool // what ZeRO decides about the classes of ranks has been computed
+	shared   [zeroStages]bool // the memory that ZeRO decides of classes of ranks has been computed
+	paid     [zeroStages]bool // the same for traffic and update
 	buffered [zeroStages]bool // the same for what depends on the micro-batch too
 }
 
@@ -74,11 +75,21 @@ type rankClass struct {
 
 // sharded is what the ZeRO stage decides about a class of ranks.
 type sharded struct {
+	held heldBytes
+	paid paidTime
+}
+
+// heldBytes is memory that the ZeRO stage decides.
+type heldBytes struct {
+	states  units.Bytes // weights, gradients and optimizer
+	buffers units.Bytes
+	update  units.Bytes // temporaries of the update
+}
+
+// paidTime is time that the ZeRO stage decides.
+type paidTime struct {
 	data      step.DataParallel
 	optimizer units.Seconds
-	states    units.Bytes // weights, gradients and optimizer
-	buffers   units.Bytes
-	update    units.Bytes // temporaries of the update
 }
 
 // classify finds the stages that are equal, and the ranks that hold equal stages. Where
@@ -103,7 +114,7 @@ func (f *Bounder) classify(uneven, ordered bool) {
 		before = host
 	}
 	f.classifyRanks()
-	c.shared = [zeroStages]bool{}
+	c.shared, c.paid = [zeroStages]bool{}, [zeroStages]bool{}
 	c.buffered = [zeroStages]bool{}
 }
 
@@ -176,20 +187,17 @@ next:
 	return len(c.rankClasses)
 }
 
-// share computes what a ZeRO stage decides about the classes of ranks.
+// share computes the memory that a ZeRO stage decides of the classes of ranks.
 func (f *Bounder) share(zero int) {
 	c := &f.partition
 	f.setup.ZeRO = zero
-	in, mem := &f.tim, &f.mem
+	mem := &f.mem
 	if !c.shared[zero] {
 		c.shared[zero] = true
 		shard := f.stack.Shard(mem)
 		for n := range c.rankClasses {
 			t := &c.rankClasses[n]
-			s := &t.sharded[zero]
-			s.data = step.Data(in, 0, t.params, f.hosts.Placement.Copies())
-			update := step.OptimizerTime(in, 0, t.params)
-			s.optimizer = update.Whole()
+			s := &t.sharded[zero].held
 			s.states = shard.Bytes(t.params, f.setup.Offload)
 			s.update = f.stack.Update(mem, t.low, t.params)
 		}
@@ -198,9 +206,28 @@ func (f *Bounder) share(zero int) {
 		c.buffered[zero] = true
 		for n := range c.rankClasses {
 			t := &c.rankClasses[n]
-			t.sharded[zero].buffers = f.stack.Buffers(mem, t.low, t.params)
+			t.sharded[zero].held.buffers = f.stack.Buffers(mem, t.low, t.params)
 		}
 	}
+}
+
+// pay computes the time that a ZeRO stage decides of the classes of ranks: of most layouts nobody asks.
+func (f *Bounder) pay(zero int) {
+	c := &f.partition
+	if c.paid[zero] {
+		return
+	}
+	c.paid[zero] = true
+	now := f.setup.ZeRO
+	f.setup.ZeRO = zero
+	for n := range c.rankClasses {
+		t := &c.rankClasses[n]
+		s := &t.sharded[zero].paid
+		s.data = step.Data(&f.tim, 0, t.params, f.hosts.Placement.Copies())
+		update := step.OptimizerTime(&f.tim, 0, t.params)
+		s.optimizer = update.Whole()
+	}
+	f.setup.ZeRO = now
 }
 
 // passes is what micro-batches on the chunks of the class need.

@@ -87,7 +87,7 @@ func (k facet) row() facetRow {
 			"those up to %d over which the layers divide", find.MaxVPP)},
 		{knob.CP, "CP", "degree of context parallelism; any: powers of two"},
 		{knob.EP, "EP", "degree of expert parallelism; any: the divisors of the experts"},
-		{knob.ETP, "ETP", "degree of tensor parallelism of the experts; any: 1 and TP"},
+		{knob.ETP, "ETP", "degree of tensor parallelism of the experts; any: divisors of TP"},
 		{knob.ZeRO, "ZeRO", "what data-parallel replicas shard; any: the stages that the stack offers"},
 		{knob.MBS, "micro-batch", fmt.Sprintf("sequences of a micro-batch; any: 1 to %d and powers of two "+
 			"up to %d, of those that divide the batch", find.MaxOddMBS, find.MaxMBS)},
