@@ -150,6 +150,10 @@ func TestNormEps(t *testing.T) {
 				}
 			}
 		}
+		again, _ := launch.Read(d.File, d.Text())
+		if got := again.Resolve(presets.Default()).Model.NormEps; c.want == "1e-6" && got != 1e-6 {
+			t.Errorf("%s: read back as %g", c.eps, got)
+		}
 		told := strings.Contains(strings.Join(d.Warnings, " "), "norm-epsilon")
 		if found != 1 || told != c.site {
 			t.Errorf("%s: written %d times, %v", c.eps, found, d.Warnings)

@@ -208,10 +208,18 @@ func megatronFamily() []field {
 		fixed("rotary-base", llama3Theta, "of Llama 3",
 			func(s *engine.Setup) bool { return llama(s) && !knowsRoPE(s) }),
 		{
-			key: "norm-epsilon", why: "of the model",
+			key: "norm-epsilon", from: []string{modelPrefix + "norm_eps"},
 			write: func(s *engine.Setup) (any, bool) {
 				text := strconv.FormatFloat(s.Model.NormEps, 'e', -1, 64)
 				return strings.Replace(text, "e-0", "e-", 1), s.Model.NormEps > 0
+			},
+			read: func(v any, r *reader) error {
+				n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
+				if err != nil || !(n > 0 && n < 1) || n == llama3Eps {
+					return skip("no number of a model's own, and it changes no shape")
+				}
+				r.Setup[modelPrefix+"norm_eps"] = n
+				return nil
 			},
 		},
 		fixed("norm-epsilon", "1e-5", "of Llama 3",

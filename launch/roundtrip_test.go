@@ -107,6 +107,9 @@ func canonical(s engine.Setup) engine.Setup {
 			}
 		}
 	}
+	if m.ID == "deepseek-v3" { // of which a file says it too
+		m.NormEps = cmp.Or(m.NormEps, 1e-6)
+	}
 	m.ID, m.Name, m.Family, m.Attention, m.ExtraParamsWhat, m.SharedExperts = "", "", "", "", "", 0
 	m.Position = strings.TrimSuffix(m.Position, " (assumed)")
 	if m.IsMLA() {
