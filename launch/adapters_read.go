@@ -401,6 +401,20 @@ func (r *Reading) onStack(s engine.Setup, again func() (engine.Setup, error)) en
 		return s
 	}
 	key := flat(knob.Calibration)
+	other := s
+	if other.Stack = recipe.Transformers; s.Offload.Weights() && engine.Legal(other) {
+		r.Setup[key] = string(other.Stack)
+		for i := range r.Understood {
+			if u := &r.Understood[i]; u.Key == key {
+				u.Value, u.Assumed = string(other.Stack),
+					problems[at].Message+": predicted as the stack that has it, with weights on the host"
+			}
+		}
+		if s, err := again(); err == nil {
+			return s
+		}
+		return other
+	}
 	delete(r.Setup, key)
 	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool { return u.Key == key })
 	r.Ignored = append(r.Ignored, Ignored{

@@ -238,3 +238,30 @@ func TestFitNoteRoundTrip(t *testing.T) {
 		}
 	}
 }
+
+// TestWeightsOnHostRoundTrip: DeepSpeed's file has no stack, and what it has on the host stays there, on the
+// stack that has the gradients of the file.
+func TestWeightsOnHostRoundTrip(t *testing.T) {
+	l, _ := launch.Find("deepspeed")
+	for _, stack := range []recipe.Stack{recipe.Transformers, recipe.DeepSpeed} {
+		start := presets.StartSetup()
+		start.Stack = stack
+		s := resolved(t, map[string]any{
+			"model": "llama3.1-8b", "gpus": 8, "gbs": 64, "zero": 3, "offload": "weights",
+			"recompute": "none",
+		}, &start)
+		d, refused := l.Export(&s, "test")
+		if len(refused) > 0 {
+			t.Fatal(refused)
+		}
+		r := launch.Open(d.File, d.Text(), presets.Default())
+		r.Give("model", s.Model.ID)
+		r.Give("seq", fmt.Sprint(s.Seq))
+		got := r.Resolve(presets.Default())
+		if got.Stack != stack || got.Offload != s.Offload || got.GradDtype != s.GradDtype ||
+			engine.Evaluate(got).Memory.Peak != engine.Evaluate(s).Memory.Peak {
+			t.Errorf("%s: read as %s with offload %s, gradients %s: %v", stack, got.Stack, got.Offload,
+				got.GradDtype, r.Ignored)
+		}
+	}
+}
