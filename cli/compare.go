@@ -80,14 +80,16 @@ func (a *app) compareCommand() *cobra.Command {
 			}
 		}
 		holdAlike(cmd.Context(), a, &sides)
-		for i := range sides {
-			a.sayChosenOf(sideName(i)+": ", sides[i].chosen)
-			sides[i].sayHeld(a, i)
-		}
 		c := compare.Setups(sides[0].setup, sides[1].setup)
 		of := report.Comparison{
 			Comparison: &c, Way: compare.ChangePath(c.A.Setup, c.B.Setup, nil), Words: args,
 			Chosen: [2]*search.Chosen{sides[0].chosen, sides[1].chosen}, Library: a.lib,
+		}
+		for i := range sides {
+			a.sayChosenOf(sideName(i)+": ", sides[i].chosen)
+			if held := sides[i].heldWords(i); held != "" {
+				of.Held = append(of.Held, held)
+			}
 		}
 		if err := a.print(output.format, of.Answer(version)); err != nil {
 			return err
@@ -138,7 +140,7 @@ func valueOfKey(word string) string {
 	return k.Allowed()
 }
 
-// displacedBy reports whether an item of a list takes the place of a flag: of the one of its own name,
+// displacedBy reports whether an item of a list takes the place of a flag: of that of its own name,
 // and a gpu or a cluster of the other.
 func (s *said) displacedBy(item string) bool {
 	by, of := keyOf(item), s.key
@@ -146,8 +148,7 @@ func (s *said) displacedBy(item string) bool {
 		of = keyOf(s.value)
 	}
 	machine := []string{"gpu", "cluster"}
-	return slices.Contains([]string{"model", "gpu", "cluster"}, by) && by == of ||
-		slices.Contains(machine, by) && slices.Contains(machine, of)
+	return by == of || slices.Contains(machine, by) && slices.Contains(machine, of)
 }
 
 // keyOf returns the key of key=value.

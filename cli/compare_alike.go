@@ -96,14 +96,15 @@ func (c *compared) take(ctx context.Context, a *app, other *compared, ids ...kno
 	return true
 }
 
-// sayHeld tells which values a side has from the other.
-func (c *compared) sayHeld(a *app, i int) {
+// heldWords tells which values a side has from the other; empty: none.
+func (c *compared) heldWords(i int) string {
 	words := make([]string, len(c.held))
 	for j, s := range c.held {
 		words[j] = s.key + " " + s.value
 	}
-	if len(words) > 0 {
-		a.sayf("meshscope: %s\n", fmt.Sprintf("%s: %s as %s has it, for neither gives it", sideName(i),
-			strings.Join(words, ", "), sideName(1-i)))
+	if len(words) == 0 {
+		return ""
 	}
+	return fmt.Sprintf("%s: %s as %s has it, for neither gives it", sideName(i), strings.Join(words, ", "),
+		sideName(1-i))
 }

@@ -21,6 +21,7 @@ type Comparison struct {
 	*compare.Comparison
 	Way   []compare.Move
 	Words []string // how A and B were given; "": by the flags
+	Held  []string // what a side has from the other, in sentences
 
 	Chosen [2]*search.Chosen // how the setups that A and B start from were found where no degree was given
 
@@ -40,6 +41,7 @@ func (c *Comparison) Document() *Document {
 		}
 		sides = append(sides, text)
 	}
+	sides = append(sides, c.Held...)
 	if work := c.otherWork(); work != "" {
 		sides = append(sides, work)
 	}

@@ -17,6 +17,8 @@ type comparisonDocument struct {
 	Way     []wayDocument    `json:"way"` // path from A to B in legal changes; empty if a side is illegal
 	// Close says that the step times are too close to call.
 	Close bool `json:"too_close_to_call"`
+	// Held says what a side has from the other, for neither gives it.
+	Held []string `json:"held,omitempty"`
 }
 
 type deltaDocument struct {
@@ -41,10 +43,10 @@ func (c *Comparison) Answer(version string) *Answer {
 
 func (c *Comparison) data(version string) comparisonDocument {
 	d := comparisonDocument{
-		Header:  NewHeader(version),
-		A:       NewEvaluation(version, c.A.Setup, c.A.Report),
-		B:       NewEvaluation(version, c.B.Setup, c.B.Report),
-		Changes: Listed(c.Changes), Figures: []deltaDocument{}, Way: []wayDocument{},
+		Header: NewHeader(version),
+		A:      NewEvaluation(version, c.A.Setup, c.A.Report),
+		B:      NewEvaluation(version, c.B.Setup, c.B.Report),
+		Held:   c.Held, Changes: Listed(c.Changes), Figures: []deltaDocument{}, Way: []wayDocument{},
 	}
 	d.A.Chosen, d.B.Chosen = c.Chosen[0], c.Chosen[1]
 	if a, b := c.A.Report.Time, c.B.Report.Time; a != nil && b != nil {
