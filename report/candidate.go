@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
@@ -14,18 +15,19 @@ import (
 // Candidate is one layout of a list, with the figures that its columns show. The rest of its
 // report can be computed again, and a hundred of them would be megabytes.
 type Candidate struct {
-	Setup   engine.Setup
-	Rank    int  // 1 is the best; 0: it is not among those listed
-	Close   bool // too close to the first to call
-	Front   bool // no other has both more speed and less memory
-	Fits    bool
-	Tight   bool // it fits without the margin of memory (engine.Memory.HasMargin)
+	Setup engine.Setup
+	Rank  int  // 1 is the best; 0: it is not among those listed
+	Close bool // too close to the first to call
+	Front bool // no other has both more speed and less memory
+	Room
+	Current bool // that of the setup at hand
+	Last    bool // stands behind all that have a rank
 	Refused bool // some launcher rejects it
 
 	Step              units.Seconds
 	Slow              units.Seconds // the step where no unproven overlap works: what layouts are ranked by
 	PerGPU, MFU       float64       // tokens per second per GPU; share of the peak
-	Peak, Free        units.Bytes
+	Peak              units.Bytes
 	Bubble, Exposed   float64 // idle time of the slowest rank and exposed communication over the step
 	Days, Hours, Cost float64 // of the whole run, hours of GPUs; 0: unknown
 }
@@ -37,7 +39,7 @@ func NewCandidate(s *engine.Setup, r *engine.Report, slow units.Seconds, rank in
 		return out
 	}
 	m := r.Memory
-	out.Fits, out.Peak, out.Free, out.Tight = m.Fits, m.Peak, m.Usable-m.Peak, m.Fits && !m.HasMargin()
+	out.Room, out.Peak = NewRoom(m), m.Peak
 	out.Step, out.PerGPU, out.MFU = r.Time.Step, r.Throughput.TokensPerSecondPerGPU, r.Throughput.MFU
 	out.Slow = slow
 	out.Bubble = BubbleOfStep(r)
@@ -48,6 +50,14 @@ func NewCandidate(s *engine.Setup, r *engine.Report, slow units.Seconds, rank in
 		out.Exposed = float64(r.Time.Exposed / r.Time.Step)
 	}
 	return out
+}
+
+// Speed returns what layouts are ranked by: tokens per second per GPU at the slow end.
+func (r *Candidate) Speed() float64 {
+	if r.Slow <= 0 {
+		return r.PerGPU
+	}
+	return r.PerGPU * float64(r.Step/r.Slow)
 }
 
 // Spend takes in what the whole run takes.
@@ -119,7 +129,10 @@ func columnOfKnob(id knob.ID, head string, drop int) Column[Candidate] {
 			return float64(n)
 		}
 	} else {
-		c.Text = func(r *Candidate) string { return k.Text(r.Setup) }
+		c.Text, c.Choices = func(r *Candidate) string { return k.Text(r.Setup) }, k.Choices
+		if id == knob.Recompute {
+			c.Choices = append(slices.Clone(c.Choices), "full:", "modules:")
+		}
 	}
 	return c
 }
@@ -172,7 +185,7 @@ func figureColumns() []Column[Candidate] {
 				"error band free",
 			Unit: record.Memory,
 			Mark: func(r *Candidate) string {
-				if r.Tight {
+				if r.Fits && !r.Sure {
 					return "?"
 				}
 				return ""

@@ -16,11 +16,12 @@ type Column[R any] struct {
 	Help   string
 	Figure string // the figure of the report that it shows
 
-	Unit  record.Unit      // of its values
-	Value func(*R) float64 // NaN: there is none; nil: a column of words
-	Text  func(*R) string  // the word; of a figure what a list shows, nil: as its unit is written
-	Mark  func(*R) string  // what stands before a figure; nil: nothing
-	Down  bool             // large values first
+	Unit    record.Unit      // of its values
+	Value   func(*R) float64 // NaN: there is none; nil: a column of words
+	Text    func(*R) string  // the word; of a figure what a list shows, nil: as its unit is written
+	Choices []string         // words that it can have, those with more behind them with a colon; nil: any
+	Mark    func(*R) string  // what stands before a figure; nil: nothing
+	Down    bool             // large values first
 
 	Drop       int  // of columns that say as much, the larger leaves a list that is too narrow; 0: never
 	Aside      bool // only where somebody asks for it

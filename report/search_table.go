@@ -114,7 +114,7 @@ func footnotes(s *Section, list []search.Found, rows []Candidate) {
 	default:
 		s.say("± nine of ten published runs are within this error, the similar ones counting more")
 	}
-	some(func(r Candidate) bool { return r.Tight },
+	some(func(r Candidate) bool { return r.Fits && !r.Sure },
 		"? no margin: leaves less of the memory free than 5 %, or than its error band")
 	some(func(r Candidate) bool { return r.Refused }, "* some launcher rejects this layout; eval tells which")
 	some(func(r Candidate) bool { return r.Close },

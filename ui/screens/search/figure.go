@@ -27,7 +27,7 @@ func (v *View) Figure(in *screen.Context) string {
 	case v.inPicture && v.picture == measuredPicture:
 		return ranking
 	}
-	return cmp.Or(v.table.all[v.table.column].Figure, ranking)
+	return cmp.Or(v.table.All[v.table.Column].Figure, ranking)
 }
 
 // SetupAtCursor returns the setup of the row, cell or line under the cursor, and its name; nil
@@ -58,17 +58,15 @@ func (v *View) SetupAtCursor(in *screen.Context) (*engine.Setup, string) {
 		case scatterPicture, pictures:
 		}
 	}
-	rows := v.shown(in)
-	if len(rows) == 0 {
-		return nil, ""
+	if r := v.table.Under(v.shown(in)); r != nil {
+		s := r.Setup
+		return &s, nameOf(r)
 	}
-	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
-	s := r.Setup
-	return &s, r.name()
+	return nil, ""
 }
 
-// name returns what a row is called next to the table.
-func (r *row) name() string {
+// nameOf returns what a row is called next to the table.
+func nameOf(r *row) string {
 	if r.Rank > 0 {
 		return "rank " + figure.Comma(r.Rank) + " of the search"
 	}

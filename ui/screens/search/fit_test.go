@@ -29,7 +29,7 @@ func TestColumnsStandApart(t *testing.T) {
 			s.GPUs = s.DP * s.CP
 		}
 		w := rapid.IntRange(40, 180).Draw(r, "w")
-		form := v.shape(in, w)
+		form := v.form(in, w)
 		rows := v.found(in)
 		lines := v.lines(in, rows, w, len(rows)+1)
 		for n := range rows {
@@ -41,14 +41,14 @@ func TestColumnsStandApart(t *testing.T) {
 			words := slices.DeleteFunc(strings.Fields(ansi.Strip(lines[n+1])),
 				func(word string) bool { return slices.Contains(want, word) })
 			var texts []string
-			for _, i := range form.cols {
-				texts = append(texts, strings.Fields(v.cellText(in, &v.table.all[i], &rows[n]))...)
+			for _, i := range form.Cols {
+				texts = append(texts, strings.Fields(v.cellText(in, &v.table.All[i], &rows[n]))...)
 			}
 			if !slices.Equal(words, texts) {
 				r.Fatalf("%d cells: %q shows %q, want %q", w, lines[n+1], words, texts)
 			}
 		}
-		if heads := strings.Fields(ansi.Strip(lines[0])); len(heads) < len(form.cols) {
+		if heads := strings.Fields(ansi.Strip(lines[0])); len(heads) < len(form.Cols) {
 			r.Fatalf("heads run together: %q", lines[0])
 		}
 	})
@@ -67,9 +67,9 @@ func TestRowsDiffer(t *testing.T) {
 		layouts := map[string]int{}
 		for n, line := range lines[1:] {
 			var knobs []string
-			for _, i := range v.shape(in, w).cols {
-				if c := &v.table.all[i]; c.Knob {
-					knobs = append(knobs, c.Brief(&rows[n].Candidate))
+			for _, i := range v.form(in, w).Cols {
+				if c := &v.table.All[i]; c.Knob {
+					knobs = append(knobs, c.Brief(&rows[n]))
 				}
 			}
 			text := strings.Join(knobs, " ")
@@ -88,7 +88,7 @@ func TestStatusSaysTheRest(t *testing.T) {
 	v := prepared(in)
 	for _, w := range []int{80, 120, 200} {
 		status := v.Status(in.At(1000, 1))
-		shown := v.shape(in, v.arrange(w, plotFrom).w)
+		shown := v.form(in, v.arrange(w, plotFrom).w)
 		r := v.shown(in)[0]
 		rest := v.rowStatus(in, &r, w)
 		for _, c := range []struct{ id, text string }{
@@ -96,7 +96,7 @@ func TestStatusSaysTheRest(t *testing.T) {
 			{"recompute", "recompute " + r.Setup.Recompute.String()},
 			{"microbatches", figure.Comma(r.Setup.MicroBatches) + " micro-batches"},
 		} {
-			column := slices.ContainsFunc(shown.cols, func(i int) bool { return v.table.all[i].ID == c.id })
+			column := slices.ContainsFunc(shown.Cols, func(i int) bool { return v.table.All[i].ID == c.id })
 			if said := strings.Contains(rest, c.text); said == column &&
 				(c.id != "schedule" || r.Setup.PP > 1) {
 				t.Errorf("%d cells: %q in the table: %t, in %q: %t", w, c.text, column, rest, said)

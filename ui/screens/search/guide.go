@@ -8,6 +8,7 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/knob"
 	find "meshscope/engine/search"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
@@ -245,7 +246,8 @@ func (o *option) look(ctx context.Context, p find.Problem, of *query) {
 		r = find.Run(ctx, p, nil)
 	}
 	if len(r.Best) > 0 {
-		o.found, o.row = true, rowOf(&r.Best[0].Setup, &r.Best[0].Report, r.Best[0].PessimisticStep, 1)
+		f := &r.Best[0]
+		o.found, o.row = true, report.NewCandidate(&f.Setup, &f.Report, f.PessimisticStep, 1)
 		return
 	}
 	if ctx.Err() == nil {

@@ -110,9 +110,9 @@ func (v *View) optionLine(in *screen.Context, o *option, here bool, w int) strin
 	if !here {
 		strong = themes.Strong
 	}
-	l.RightAligned(in.Paint(strong), figure.Three(o.row.speed()), name+18)
+	l.RightAligned(in.Paint(strong), figure.Three(o.row.Speed()), name+18)
 	if against := v.against(); against > 0 && v.guide.at != fitStage {
-		d := 100 * (o.row.speed()/against - 1)
+		d := 100 * (o.row.Speed()/against - 1)
 		text, paint := figure.Signed(d, 1)+" %", in.Paint(role)
 		if !here && d < -0.05 {
 			paint = in.Paint(themes.Warn)
@@ -138,7 +138,7 @@ func (v *View) against() float64 {
 		i = g.own
 	}
 	if rows := g.rows[g.at]; i < len(rows) && rows[i].found {
-		return rows[i].row.speed()
+		return rows[i].row.Speed()
 	}
 	return 0
 }

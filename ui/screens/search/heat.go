@@ -113,7 +113,8 @@ func (a *query) best(ctx context.Context, shared bool) cell {
 	r := find.Run(ctx, p, nil)
 	c := cell{done: true}
 	if len(r.Best) > 0 {
-		c.found, c.row = true, rowOf(&r.Best[0].Setup, &r.Best[0].Report, r.Best[0].PessimisticStep, 1)
+		f := &r.Best[0]
+		c.found, c.row = true, report.NewCandidate(&f.Setup, &f.Report, f.PessimisticStep, 1)
 		c.exact = r.Best[0].Report.Time.Evidence
 	}
 	return c

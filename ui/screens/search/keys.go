@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"meshscope/ui/screen"
+	"meshscope/ui/table"
 	"meshscope/ui/widget"
 )
 
@@ -171,46 +172,20 @@ func (v *View) tableKeys(in *screen.Context, foot mode) []screen.Key {
 	if foot == noneMode && v.fixWords() != "" {
 		take = "search with it fixed"
 	}
-	return []screen.Key{
+	return slices.Concat([]screen.Key{
 		{
 			Keys: "enter", Help: "take this layout as the setup", Hint: take,
 			Ask: func() screen.Request { return v.enter(in) },
 		},
 		{
-			ID: "order", Keys: "o", Help: "sort by this column, or in reverse", Hint: hint("order"),
-			Do: func(int) { t.order(t.column) },
-		},
-		{
 			ID: "own", Keys: "n", Help: "go to the current setup", Hint: hint("your setup"),
 			Do: func(int) {
-				t.row = max(slices.IndexFunc(v.shown(in), func(r row) bool { return r.current }), 0)
+				t.Row = max(slices.IndexFunc(v.shown(in), func(r row) bool { return r.Current }), 0)
 			},
 		},
-		{
-			ID: "layout-up layout-down", Keys: "up k | down j", Help: "layout above, below",
-			Hint: hint("layout"), Do: func(n int) { v.move(v.shown(in), n) },
-		},
-		{
-			ID: "column-before column-after", Keys: "left h | right l", Help: "column before, after",
-			Hint: hint("column"), Do: func(n int) { v.moveColumn(in, n) },
-		},
-		{
-			ID: "hide", Keys: "-", Help: "hide this column", Foot: "- +", Hint: hint("columns"),
-			Do: func(int) { t.hide(v.shape(in, v.arrange(in.W, in.H).w).cols) },
-		},
-		{
-			ID: "show", Keys: "+ =", Help: "show all columns that there is room for",
-			Do: func(int) { t.hidden = make([]bool, len(t.all)) },
-		},
-		{
-			ID: "page-up page-down", Keys: "pgup | pgdown", Help: "a page up, down",
-			Do: func(n int) { v.move(v.shown(in), n*max(v.arrange(in.W, in.H).table-2-v.above(in), 1)) },
-		},
-		{
-			ID: "top bottom", Keys: "home | end G", Help: "first, last",
-			Do: func(n int) { v.move(v.shown(in), n<<20) },
-		},
-	}
+	}, t.Keys("layout", func() table.Form { return v.form(in, v.arrange(in.W, in.H).w) },
+		func() int { return len(v.shown(in)) },
+		func() int { return v.arrange(in.W, in.H).table - 2 - v.above(in) }, hint))
 }
 
 // enter takes the layout under the cursor, or searches with what the filter asks for
@@ -225,12 +200,12 @@ func (v *View) enter(in *screen.Context) screen.Request {
 }
 
 // Typing says that letters go into the filter or the value of a knob.
-func (v *View) Typing() bool { return v.table.typing || v.entry.on }
+func (v *View) Typing() bool { return v.table.Typing || v.entry.on }
 
 // Type takes a key of the filter or of the value of a knob.
 func (v *View) Type(in *screen.Context, key string) screen.Request {
-	if v.table.typing {
-		v.table.filterKey(key)
+	if v.table.Typing {
+		v.table.Type(key)
 		return screen.Request{}
 	}
 	return v.entryKey(in, key)
@@ -238,13 +213,10 @@ func (v *View) Type(in *screen.Context, key string) screen.Request {
 
 // Prompt returns the footer while Typing.
 func (v *View) Prompt() []widget.Hint {
-	switch {
-	case !v.table.typing:
+	if !v.table.Typing {
 		return []widget.Hint{{Key: "enter", Text: "takes the value"}, {Key: "esc", Text: "does not"}}
-	case v.table.wrong != "":
-		return []widget.Hint{{Key: "esc", Text: "removes it"}}
 	}
-	return []widget.Hint{{Key: "enter", Text: "keeps the filter"}, {Key: "esc", Text: "removes it"}}
+	return v.table.Prompt()
 }
 
 // Paste puts pasted text into the filter or the value that is typed.
@@ -254,8 +226,7 @@ func (v *View) Paste(text string) {
 		v.entry.wrong = ""
 		return
 	}
-	v.table.input.Paste(text)
-	v.table.takeFilter()
+	v.table.Paste(text)
 }
 
 // again searches once more; what was stopped goes on from the beginning.
@@ -267,13 +238,13 @@ func (v *View) again(int) {
 
 // startFilter lets the next keys go into the filter.
 func (v *View) startFilter(int) {
-	v.table.typing = true
-	v.table.input.End()
+	v.table.Typing = true
+	v.table.Input.End()
 }
 
 // escapes reports whether there is something that escape ends.
 func (v *View) escapes() bool {
-	return v.running != nil || v.table.input.Value() != "" || v.inKnob || v.guide.open || v.inPicture
+	return v.running != nil || v.table.Input.Value() != "" || v.inKnob || v.guide.open || v.inPicture
 }
 
 // escape ends one thing: the running search, the filter, the knobs.
@@ -281,53 +252,14 @@ func (v *View) escape(int) {
 	t := &v.table
 	switch {
 	case v.cancel():
-	case t.input.Value() != "":
-		t.input.Reset()
-		t.takeFilter()
+	case t.Input.Value() != "":
+		t.Clear()
 	case v.inKnob:
 		v.inKnob = false
 	case v.guide.open:
 		v.guide.open = false
 	default:
 		v.inPicture = false
-	}
-}
-
-func (v *View) move(rows []row, n int) {
-	t := &v.table
-	t.asked, t.row = false, min(max(min(t.row, len(rows)-1)+n, 0), max(len(rows)-1, 0))
-}
-
-func (v *View) moveColumn(in *screen.Context, n int) {
-	t := &v.table
-	cols := v.shape(in, v.arrange(in.W, in.H).w).cols
-	if len(cols) == 0 {
-		return
-	}
-	at := max(slices.Index(cols, t.column), 0)
-	t.column, t.asked = cols[min(max(at+n, 0), len(cols)-1)], true
-}
-
-// order sorts by a column; again turns it round.
-func (t *table) order(column int) {
-	if t.sort == column {
-		t.back = !t.back
-		return
-	}
-	t.sort, t.back, t.row = column, false, 0
-}
-
-// hide takes the column under the cursor away, one of those shown; the rank stays.
-func (t *table) hide(cols []int) {
-	at := slices.Index(cols, t.column)
-	if t.all[t.column].ID == "rank" || at < 0 {
-		return
-	}
-	t.hidden[t.column] = true
-	if at+1 < len(cols) {
-		t.column = cols[at+1]
-	} else {
-		t.column = cols[at-1]
 	}
 }
 
@@ -339,11 +271,10 @@ func (v *View) take(rows []row) screen.Request {
 		}
 		return screen.Request{}
 	}
-	if len(rows) == 0 {
-		return screen.Request{}
+	if r := v.table.Under(rows); r != nil {
+		return screen.Take(r.Setup, nameOf(r))
 	}
-	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
-	return screen.Take(r.Setup, r.name())
+	return screen.Request{}
 }
 
 // moveKnob goes n knobs down.

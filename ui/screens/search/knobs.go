@@ -100,12 +100,12 @@ func (v *View) sureLines(in *screen.Context, w int) []string {
 	} else {
 		texts = append(texts, "no error band")
 	}
-	if words := a.room.brief(in.Glyphs.PlusMinus); words != "" {
+	if words := a.room.Brief(in.Glyphs.PlusMinus); words != "" {
 		texts = append(texts, words)
 	}
 	name, remark := "RANKING CONFIDENCE", ""
-	if a.room.fit == engine.Tight { // in the heading, which is on the smallest screen too
-		name, remark = "CONFIDENCE", string(a.room.fit)
+	if a.room.Fit == engine.Tight { // in the heading, which is on the smallest screen too
+		name, remark = "CONFIDENCE", string(a.room.Fit)
 	}
 	lines := []string{in.HeadingIn(themes.Warn, w, name, "", remark)}
 	for _, text := range texts {

@@ -171,7 +171,7 @@ func (v *View) standingWords(in *screen.Context) string {
 	for i := range m.runs {
 		if m.runs[i].setup == *in.Setup {
 			text := fmt.Sprintf("%s, it is run %d", predicted, i+1)
-			if own.room.fit == engine.Over {
+			if own.Fit == engine.Over {
 				text += ", which ran although it is predicted not to fit"
 			}
 			return text
@@ -190,7 +190,7 @@ func (v *View) standingWords(in *screen.Context) string {
 	case all == 0:
 		return fmt.Sprintf("no place for your setup, on %s (%s predicted)",
 			bareName(in.Setup.Cluster.GPU.Name), speed)
-	case own.room.fit == engine.Over:
+	case own.Fit == engine.Over:
 		return fmt.Sprintf("your setup does not fit, so it is not ranked here (would reach %s)", speed)
 	case all == 1 && faster == 1:
 		return predicted + ", faster than the one run on its GPU"

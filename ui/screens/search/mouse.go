@@ -35,14 +35,15 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	}
 	v.inKnob = false
 	if by != 0 {
-		v.move(rows, by)
+		v.table.Move(len(rows), by)
 		return true, screen.Request{}
 	}
 	if y == top {
-		return v.mouseHead(in, a.w, x-a.x), screen.Request{}
+		form := v.form(in, a.w)
+		return v.table.Click(&form, x-a.x), screen.Request{}
 	}
 	body := a.table - top - 1
-	at := min(v.table.row, len(rows)-1)
+	at := min(v.table.Row, len(rows)-1)
 	lines := seen(rows, at, body)
 	line := y - top - 1
 	if line < 0 || line >= len(lines) {
@@ -52,23 +53,8 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	if i == at {
 		return true, v.take(rows)
 	}
-	v.table.row = i
+	v.table.Row = i
 	return true, screen.Request{}
-}
-
-func (v *View) mouseHead(in *screen.Context, w, x int) bool {
-	t := &v.table
-	used := pointer
-	form := v.shape(in, w)
-	for _, i := range form.cols {
-		used += form.widths[i]
-		if x < used {
-			t.column = i
-			t.order(i)
-			return true
-		}
-	}
-	return false
 }
 
 func (v *View) mouseKnob(in *screen.Context, h, y int, button string) (bool, screen.Request) {

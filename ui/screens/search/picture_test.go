@@ -232,7 +232,7 @@ func TestGuide(t *testing.T) {
 	}
 	best := g.rows[speedStage][0].row
 	for i := range g.rows[speedStage] {
-		if o := &g.rows[speedStage][i]; o.found && o.row.speed() > best.speed() {
+		if o := &g.rows[speedStage][i]; o.found && o.row.Speed() > best.Speed() {
 			t.Errorf("%s is faster than the best", o.name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"meshscope/engine"
+	"meshscope/report"
 )
 
 // TestMayNotFit: a first place whose memory is within its error band of the capacity
@@ -26,8 +27,8 @@ func TestMayNotFit(t *testing.T) {
 		r := roundReport(50, c.gib)
 		r.Memory.ErrorBand = c.band
 		r.Memory.Fit = engine.FitWithin(r.Memory.Peak, r.Memory.Usable, c.band)
-		v.answer.rows[0] = rowOf(in.Setup, &r, r.Time.Step, 1)
-		v.answer.room = roomOf(r.Memory)
+		v.answer.rows[0] = report.NewCandidate(in.Setup, &r, r.Time.Step, 1)
+		v.answer.room = report.NewRoom(r.Memory)
 		v.answer.result.near.Least, v.answer.result.near.Most = 3, 3
 		for _, size := range [][2]int{{80, 20}, {120, 32}} {
 			text := ansi.Strip(strings.Join(append(v.Render(in.At(size[0], size[1])),
@@ -53,7 +54,7 @@ func TestBesideOwn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true) // 64 GPUs, 1,000 tokens a second and GPU
 	v := prepared(in)
 	r := v.answer.rows[0]
-	r.current, r.PerGPU = false, 1200
+	r.Current, r.PerGPU = false, 1200
 	if got := v.besideOwn(in, &r); got != "20.0 % more tokens/s than yours; " {
 		t.Errorf("the same GPUs: %q", got)
 	}

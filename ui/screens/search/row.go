@@ -5,34 +5,11 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/layout"
-	"meshscope/engine/units"
 	"meshscope/report"
 )
 
 // row is one layout of the screen.
-type row struct {
-	report.Candidate
-	current bool // the current setup
-	last    bool // stands behind all that have a rank
-	room    room
-}
-
-// rowOf returns the row of a report whose step has that slow end.
-func rowOf(s *engine.Setup, r *engine.Report, slow units.Seconds, rank int) row {
-	out := row{Candidate: report.NewCandidate(s, r, slow, rank)}
-	if r.Memory != nil {
-		out.room = roomOf(r.Memory)
-	}
-	return out
-}
-
-// speed returns what layouts are ranked by: tokens per second per GPU at the slow end.
-func (r *row) speed() float64 {
-	if r.Slow <= 0 {
-		return r.PerGPU
-	}
-	return r.PerGPU * float64(r.Step/r.Slow)
-}
+type row = report.Candidate
 
 // same reports whether two setups are the same layout: what does nothing in one of
 // them does not count, nor whether the layers of each stage are written out.

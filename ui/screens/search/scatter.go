@@ -28,7 +28,7 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 	}
 	dot := func(r *row, kind widget.Spot) {
 		if r.PerGPU > 0 && !math.IsInf(r.PerGPU, 0) {
-			slow := r.Rank == 0 && !r.current && r.PerGPU < slowest*v.answer.rows[0].PerGPU
+			slow := r.Rank == 0 && !r.Current && r.PerGPU < slowest*v.answer.rows[0].PerGPU
 			s.Points = append(s.Points, widget.Dot{X: r.Peak.GiB(), Y: r.PerGPU, Spot: kind, Loose: !r.Fits ||
 				slow})
 		}
@@ -55,8 +55,8 @@ func (v *View) scatter(in *screen.Context, rows []row, w, h int) []string {
 			names[widget.SpotMarked] = "best at its GiB"
 		}
 	}
-	if len(rows) > 0 && !v.inKnob {
-		dot(&rows[min(max(v.table.row, 0), len(rows)-1)], widget.SpotPointed)
+	if r := v.table.Under(rows); r != nil && !v.inKnob {
+		dot(r, widget.SpotPointed)
 	}
 	lines = append(lines, s.Render(in.Theme, in.Glyphs, w, h-2)...)
 	lines = append(lines, s.Legend(in.Theme, in.Glyphs, w, names))

@@ -15,7 +15,9 @@ import (
 	find "meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/presets"
+	"meshscope/report"
 	"meshscope/ui/screen"
+	"meshscope/ui/table"
 	"meshscope/ui/widget"
 )
 
@@ -40,7 +42,7 @@ type View struct {
 	running *job
 	answer  *answer // of the last search that ended
 
-	table table
+	table table.Table[row]
 	slow  struct { // slow end of the current setup's step
 		of   engine.Setup
 		step units.Seconds
@@ -54,14 +56,13 @@ type View struct {
 }
 
 // New makes a screen.
-func New(lib *presets.Library) *View { return &View{lib: lib, table: newTable()} }
+func New(lib *presets.Library) *View { return &View{lib: lib, table: table.New(columns())} }
 
 // Copy returns the screen with what was found and its cursors; what still runs or is typed stays behind.
 func (v *View) Copy() screen.Screen {
 	c := *v
 	c.running, c.entry, c.guide = nil, entry{}, guide{}
-	c.table.hidden, c.table.conditions = slices.Clone(v.table.hidden), slices.Clone(v.table.conditions)
-	c.table.input, c.table.typing = newTable().input, false
+	c.table = v.table.Copy()
 	c.heat.cells, c.heat.jobs, c.measured.jobs = slices.Clone(v.heat.cells), widget.Jobs{}, widget.Jobs{}
 	return &c
 }
@@ -81,7 +82,7 @@ type answer struct {
 	front     []int                  // of rows: no other has both more speed and less memory
 	reliances []find.OverlapReliance // what the first place rests on
 	exact     string                 // the error band of what decides its place
-	room      room                   // that its memory leaves
+	room      report.Room            // that its memory leaves
 	forMargin bool                   // it is not the fastest (find.Found.ForMargin)
 	conflict  *find.Conflict
 	missed    *find.Missed // where the deadline is a reason
@@ -161,7 +162,7 @@ func (v *View) start(want query) screen.Request {
 				return
 			}
 			v.answer = a
-			v.table.fresh()
+			v.table.Fresh()
 		}
 	}}
 }
@@ -186,10 +187,11 @@ func (j *job) search(ctx context.Context) *answer {
 	if len(r.Best) > 0 {
 		first := &r.Best[0].Report
 		a.reliances, a.exact = find.OverlapReliances(first), p.Objective.Evidence(first).Band("")
-		a.room, a.forMargin = roomOf(first.Memory), r.Best[0].ForMargin
+		a.room, a.forMargin = report.NewRoom(first.Memory), r.Best[0].ForMargin
 	}
 	for i := range r.Best {
-		a.rows = append(a.rows, rowOf(&r.Best[i].Setup, &r.Best[i].Report, r.Best[i].PessimisticStep, i+1))
+		f := &r.Best[i]
+		a.rows = append(a.rows, report.NewCandidate(&f.Setup, &f.Report, f.PessimisticStep, i+1))
 		a.rows[i].Close = i > 0 && p.TooClose(&r.Best[0], &r.Best[i])
 	}
 	a.mergeFront(r.Front)
@@ -218,7 +220,8 @@ func (a *answer) mergeFront(front []find.Found) {
 		n, listed := at[front[i].Setup]
 		if !listed {
 			n = len(a.rows)
-			a.rows = append(a.rows, rowOf(&front[i].Setup, &front[i].Report, front[i].PessimisticStep, 0))
+			f := &front[i]
+			a.rows = append(a.rows, report.NewCandidate(&f.Setup, &f.Report, f.PessimisticStep, 0))
 		}
 		a.rows[n].Front = true
 		a.front = append(a.front, n)

@@ -97,12 +97,12 @@ func invented(in *screen.Context) *answer {
 			s.Recompute = recipe.Recompute{Mode: recipe.RecomputeFull}
 		}
 		r := roundReport(50+0.7*float64(i), 78-float64((i*7)%50))
-		one := rowOf(&s, &r, r.Time.Step, i+1)
+		one := report.NewCandidate(&s, &r, r.Time.Step, i+1)
 		one.Front = i%6 == 0
 		a.rows = append(a.rows, one)
 	}
 	r := roundReport(120, 20)
-	tail := rowOf(in.Setup, &r, r.Time.Step, 0)
+	tail := report.NewCandidate(in.Setup, &r, r.Time.Step, 0)
 	tail.Setup.MBS, tail.Front = 16, true
 	a.rows = append(a.rows, tail)
 	return a
@@ -318,7 +318,7 @@ func TestRowsLoad(t *testing.T) {
 		if do.Setup == nil || *do.Setup != rows[i].Setup {
 			t.Fatalf("row %d gives %v", i, do.Setup)
 		}
-		if rows[i].current {
+		if rows[i].Current {
 			owns++
 		}
 		r := engine.Evaluate(*do.Setup)
@@ -450,7 +450,7 @@ func TestCounts(t *testing.T) {
 	} {
 		a := &answer{result: counts{band: c.band}}
 		for _, close := range c.marks {
-			a.rows = append(a.rows, row{Candidate: report.Candidate{Close: close}})
+			a.rows = append(a.rows, row{Close: close})
 		}
 		if got := a.closeWords(c.w); got != c.want {
 			t.Errorf("%v of %+v: %q, want %q", c.marks, c.band, got, c.want)

@@ -14,8 +14,8 @@ import (
 // Status says the whole layout under the cursor, or what a knob does.
 func (v *View) Status(in *screen.Context) string {
 	w := in.W
-	if v.table.typing && v.table.wrong != "" {
-		return in.Cut(v.table.wrong, w)
+	if v.table.Typing && v.table.Wrong != "" {
+		return in.Cut(v.table.Wrong, w)
 	}
 	if v.inKnob {
 		if v.entry.on || v.entry.wrong != "" {
@@ -38,14 +38,13 @@ func (v *View) Status(in *screen.Context) string {
 	if v.foundNothing() {
 		return in.Cut(v.nothingStatus(), w)
 	}
-	rows := v.shown(in)
-	if len(rows) == 0 {
+	r := v.table.Under(v.shown(in))
+	if r == nil {
 		return ""
 	}
-	if c := &v.table.all[v.table.column]; v.table.asked {
+	if c := &v.table.All[v.table.Column]; v.table.Asked {
 		return in.Cut(c.Head+": "+c.Help, w)
 	}
-	r := &rows[min(max(v.table.row, 0), len(rows)-1)]
 	return in.Cut(v.rowStatus(in, r, w), w)
 }
 
@@ -57,12 +56,12 @@ func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 		const end = "; "
 		text += in.Longest(w-widget.Width(text+end), find.MarginRule, find.MarginBrief) + end
 	}
-	if words := r.room.doubt(in.Glyphs.PlusMinus); words != "" {
+	if words := r.Doubt(in.Glyphs.PlusMinus); words != "" {
 		text += words + "; "
 	}
 	shown := map[string]bool{}
-	for _, i := range v.shape(in, v.arrange(w, plotFrom).w).cols {
-		shown[v.table.all[i].ID] = true
+	for _, i := range v.form(in, v.arrange(w, plotFrom).w).Cols {
+		shown[v.table.All[i].ID] = true
 	}
 	if rest := report.LayoutWords(&r.Setup, func(id string) bool { return shown[id] }); rest != "" {
 		text += rest + "; "
@@ -74,7 +73,7 @@ func (v *View) rowStatus(in *screen.Context, r *row, w int) string {
 // where it has another number of GPUs by those of each GPU too.
 func (v *View) besideOwn(in *screen.Context, r *row) string {
 	own := v.own(in)
-	if own == nil || r.current || own.PerGPU <= 0 || r.PerGPU <= 0 {
+	if own == nil || r.Current || own.PerGPU <= 0 || r.PerGPU <= 0 {
 		return ""
 	}
 	than := " than yours"
@@ -83,7 +82,7 @@ func (v *View) besideOwn(in *screen.Context, r *row) string {
 		than = " per GPU and " + moreWords(all) + " in total" + than + " on " +
 			figure.Plural(own.Setup.GPUs, "GPU")
 	}
-	switch own.room.fit {
+	switch own.Fit {
 	case engine.Over:
 		than += ", which does not fit"
 	case engine.Tight:
@@ -106,7 +105,7 @@ func moreWords(ratio float64) string {
 // does: most of the reason for its place.
 func (v *View) spentWords(in *screen.Context, r *row) string {
 	comm, bubble := "exposed traffic "+figure.Percent(r.Exposed), "bubble "+figure.Percent(r.Bubble)
-	if own := v.own(in); own != nil && !r.current {
+	if own := v.own(in); own != nil && !r.Current {
 		comm += " (yours " + figure.Percent(own.Exposed) + ")"
 		bubble += " (yours " + figure.Percent(own.Bubble) + ")"
 	}

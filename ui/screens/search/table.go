@@ -8,42 +8,16 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 	"meshscope/engine/units"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
-	"meshscope/ui/textbox"
+	"meshscope/ui/table"
 	"meshscope/ui/widget"
 )
-
-// table is how the layouts are listed.
-type table struct {
-	all    []column
-	hidden []bool // by the user, of all
-	column int    // under the cursor, of all
-	asked  bool   // the cursor came to the column last: the status says what it is
-	sort   int    // column that rows are ordered by
-	back   bool   // in reverse
-	row    int    // under the cursor, of those shown
-
-	input      textbox.Field
-	typing     bool
-	conditions []condition
-	wrong      string // why the filter is not taken
-}
-
-func newTable() table {
-	t := table{all: report.CandidateColumns(), input: textbox.New(80)}
-	t.hidden = make([]bool, len(t.all))
-	for i := range t.all {
-		t.hidden[i] = t.all[i].Aside || t.all[i].ID == "free" || t.all[i].ID == "hours"
-	}
-	return t
-}
-
-// fresh puts the cursor on the best of new rows.
-func (t *table) fresh() { t.row, t.asked = 0, false }
 
 // slowOf returns the slow end of the current setup's step; its step where that takes long to find.
 func (v *View) slowOf(in *screen.Context) units.Seconds {
@@ -62,8 +36,8 @@ func (v *View) own(in *screen.Context) *row {
 	if in.Setup == nil || in.Report == nil || in.Report.Time == nil || in.Report.Memory == nil {
 		return nil
 	}
-	r := rowOf(in.Setup, in.Report, v.slowOf(in), 0)
-	r.current = true
+	r := report.NewCandidate(in.Setup, in.Report, v.slowOf(in), 0)
+	r.Current = true
 	if v.answer != nil && v.answer.of.chosen[budget] != "" { // the tokens are those of the question
 		s := *in.Setup
 		s.Budget = v.answer.of.inFull().Setup.Budget
@@ -71,7 +45,7 @@ func (v *View) own(in *screen.Context) *row {
 			r.Spend(run)
 		}
 	}
-	r.last = !r.Fits || v.chosen[objective] != ""
+	r.Last = !r.Fits || v.chosen[objective] != ""
 	return &r
 }
 
@@ -81,7 +55,6 @@ func (v *View) shown(in *screen.Context) []row {
 	if v.answer == nil {
 		return nil
 	}
-	t := &v.table
 	own := v.own(in)
 	out := make([]row, 0, len(v.answer.rows)+1)
 	found := false
@@ -91,39 +64,14 @@ func (v *View) shown(in *screen.Context) []row {
 			continue
 		}
 		if own != nil && same(&r.Setup, in.Setup) {
-			r.current, found = true, true
+			r.Current, found = true, true
 		}
 		out = append(out, r)
 	}
 	if own != nil && !found {
 		out = append(out, *own)
 	}
-	out = slices.DeleteFunc(out, func(r row) bool { return !passes(&r, t.conditions, t.all) })
-	slices.SortStableFunc(out, func(a, b row) int { return t.compare(&a, &b) })
-	return out
-}
-
-// compare orders two rows by the chosen column, then by what they are worth.
-func (t *table) compare(a, b *row) int {
-	c := &t.all[t.sort]
-	var n int
-	switch {
-	case c.ID == "rank":
-		n = worth(a, b)
-	case c.Words():
-		n = cmp.Compare(c.Text(&a.Candidate), c.Text(&b.Candidate))
-	case c.Down:
-		n = cmp.Compare(c.Value(&b.Candidate), c.Value(&a.Candidate))
-	default:
-		n = cmp.Compare(c.Value(&a.Candidate), c.Value(&b.Candidate))
-	}
-	if t.back {
-		n = -n
-	}
-	if n == 0 {
-		n = worth(a, b)
-	}
-	return n
+	return v.table.Listed(out, worth)
 }
 
 // worth orders by rank; what has none stands by its speed among those that have
@@ -132,119 +80,86 @@ func worth(a, b *row) int {
 	switch {
 	case a.Rank > 0 && b.Rank > 0:
 		return cmp.Compare(a.Rank, b.Rank)
-	case a.last != b.last:
-		if b.last {
+	case a.Last != b.Last:
+		if b.Last {
 			return -1
 		}
 		return 1
 	}
-	return cmp.Compare(b.speed(), a.speed())
+	return cmp.Compare(b.Speed(), a.Speed())
 }
 
 // pointer is the width of the marks before a row: cursor and current setup.
-const pointer = 2
+const pointer = table.Gap
+
+// form chooses the columns that a table of w cells has.
+func (v *View) form(in *screen.Context, w int) table.Form {
+	return v.table.Form(v.found(in), w, func(c *column, r *row) string { return v.cellText(in, c, r) },
+		func(c *column) bool {
+			return in.Setup != nil && !in.Setup.Model.IsMoE() && (c.ID == "ep" || c.ID == "etp")
+		})
+}
 
 // lines draws head and rows: exactly h lines of w cells.
 func (v *View) lines(in *screen.Context, rows []row, w, h int) []string {
-	t := &v.table
-	form := v.shape(in, w)
-	lines := []string{v.head(in, &form, w)}
-	at := min(t.row, len(rows)-1)
+	form := v.form(in, w)
+	lines := []string{v.table.Head(in, &form, w, !v.inKnob)}
+	at := min(v.table.Row, len(rows)-1)
 	for _, i := range seen(rows, at, h-1) {
 		lines = append(lines, v.line(in, &form, &rows[i], i == at && !v.inKnob && !v.inPicture, w))
 	}
 	return widget.Height(lines, w, h)
 }
 
-// seen returns the rows on n lines, that of the cursor among them. Where the setup in
-// force is beyond the page it takes the last line, and the pages are a line shorter.
+// seen returns the rows on n lines, with the setup in force among them.
 func seen(rows []row, at, n int) []int {
-	own := slices.IndexFunc(rows, func(r row) bool { return r.current })
-	from := widget.Page(at, n, len(rows))
-	pinned := own >= 0 && n >= 4 && (own < from || own >= from+n)
-	if pinned {
-		n--
-		from = widget.Page(at, n, len(rows))
-	}
-	out := make([]int, 0, max(n, 0)+1)
-	for i := from; i < min(from+n, len(rows)); i++ {
-		out = append(out, i)
-	}
-	switch {
-	case !pinned:
-	case !slices.Contains(out, own):
-		out = append(out, own)
-	case from+n < len(rows):
-		out = append(out, from+n)
-	case from > 0:
-		out = slices.Insert(out, 0, from-1)
-	}
-	return out
+	return table.Seen(len(rows), at, slices.IndexFunc(rows, func(r row) bool { return r.Current }), n)
 }
 
-func (v *View) head(in *screen.Context, form *shape, w int) string {
-	t := &v.table
-	l := widget.NewLine(w).Gap(pointer)
-	for _, i := range form.cols {
-		c := &t.all[i]
-		text, role := c.Head, themes.Muted
-		if i == t.sort {
-			sign := in.Glyphs.Down
-			if c.Down == t.back {
-				sign = in.Glyphs.Up
-			}
-			text += sign
-			role = themes.Strong
-		}
-		if i == t.column && !v.inKnob {
-			role = themes.Accent
-		}
-		t.cell(in, l, i, form.widths[i], in.Paint(role), text)
-	}
-	return l.String()
-}
-
-// cell writes a text into a column of that width.
-func (t *table) cell(in *screen.Context, l *widget.Line, i, width int, p themes.Paint, text string) {
-	end := l.Used() + width
-	if t.all[i].Words() {
-		l.Gap(2).Put(p, in.Cut(text, width-2)).To(end)
-		return
-	}
-	l.RightAligned(p, text, end)
-}
-
-func (v *View) line(in *screen.Context, form *shape, r *row, here bool, w int) string {
-	t := &v.table
+func (v *View) line(in *screen.Context, form *table.Form, r *row, here bool, w int) string {
 	l, base := in.Row(w, here)
 	l.To(1)
 	switch {
-	case r.current:
+	case r.Current:
 		l.Put(in.Paint(themes.Current), in.Glyphs.Here)
 	case r.Front:
 		l.Put(in.Paint(themes.Good), in.Glyphs.Point)
 	}
-	l.To(pointer)
-	for _, i := range form.cols {
-		role := base
-		c := &t.all[i]
-		text := v.cellText(in, c, r)
-		switch {
-		case here:
-		case r.current:
-			role = themes.Current
-		case c.ID == "tokens":
-			role = themes.Strong
-		case c.ID == "rank", c.Degree && c.Value(&r.Candidate) == 1, c.Words() &&
-			(text == "off" || text == "none"):
-			role = themes.Muted
-		}
-		if (c.ID == "peak" || c.ID == "free") && !r.Fits && !here {
-			role = themes.Bad
-		}
-		t.cell(in, l, i, form.widths[i], in.Paint(role), text)
+	return v.table.Cells(in, l, form, func(c *column) string { return v.cellText(in, c, r) },
+		func(c *column, text string) themes.Role {
+			switch {
+			case here:
+			case (c.ID == "peak" || c.ID == "free") && !r.Fits:
+				return themes.Bad
+			case r.Current:
+				return themes.Current
+			case c.ID == "tokens":
+				return themes.Strong
+			case c.ID == "rank", c.Degree && c.Value(r) == 1, c.Words() && (text == "off" || text == "none"):
+				return themes.Muted
+			}
+			return base
+		})
+}
+
+// found returns the layouts that have a rank, and the current setup.
+func (v *View) found(in *screen.Context) []row {
+	var rows []row
+	if v.answer != nil {
+		rows = slices.Clone(v.answer.rows[:v.ranked()])
 	}
-	return l.String()
+	if own := v.own(in); own != nil {
+		rows = append(rows, *own)
+	}
+	return rows
+}
+
+// cellText returns what a column says of a row.
+func (v *View) cellText(in *screen.Context, c *column, r *row) string {
+	if c.ID == "rank" && r.Current && r.Rank == 0 && v.answer != nil {
+		return v.beyond(in, r)
+	}
+	return recipe.BriefRecompute(c.Brief(r))
 }
 
 // beyond returns what represents the rank of the current setup where it is not among
@@ -253,7 +168,7 @@ func (v *View) beyond(in *screen.Context, r *row) string {
 	if !r.Fits {
 		return in.Glyphs.Cross
 	}
-	if n := v.ranked(); n > 0 && r.speed() < v.answer.rows[n-1].speed() &&
+	if n := v.ranked(); n > 0 && r.Speed() < v.answer.rows[n-1].Speed() &&
 		v.answer.of.chosen[objective] == "" {
 		return ">" + strconv.Itoa(n)
 	}
@@ -272,38 +187,6 @@ func (v *View) ranked() int {
 	return n
 }
 
-// filterKey gives a key to the filter that is typed.
-func (t *table) filterKey(key string) {
-	switch key {
-	case "esc":
-		if t.input.Value() == "" {
-			t.endTyping()
-			return
-		}
-		t.input.Reset()
-	case "enter", "up", "down":
-		if t.wrong == "" { // what cannot be read stays under the caret, with the reason
-			t.endTyping()
-		}
-		return
-	default:
-		t.input.Type(key)
-	}
-	t.takeFilter()
-}
-
-func (t *table) endTyping() { t.typing = false }
-
-// takeFilter reads the typed conditions; one that cannot be read is named and ignored.
-func (t *table) takeFilter() {
-	conditions, err := parse(t.input.Value(), t.all)
-	t.wrong = ""
-	if err != nil {
-		t.wrong, conditions = err.Error(), readable(t.input.Value(), t.all)
-	}
-	t.conditions, t.row = conditions, 0
-}
-
 // passing returns how many of the layouts that were found pass the filter.
 func passing(rows []row) int {
 	n := 0
@@ -317,7 +200,7 @@ func passing(rows []row) int {
 
 // nonePasses says that layouts were found, and that the filter leaves none of them.
 func (v *View) nonePasses(rows []row) bool {
-	return v.answer != nil && v.running == nil && len(v.table.conditions) > 0 && v.ranked() > 0 &&
+	return v.answer != nil && v.running == nil && len(v.table.Conditions) > 0 && v.ranked() > 0 &&
 		passing(rows) == 0
 }
 
@@ -347,7 +230,7 @@ func (v *View) noneLines(in *screen.Context, w int) []string {
 // fixWords returns the knobs that enter fixes to what the filter says; none where they have
 // been fixed to it.
 func (v *View) fixWords() string {
-	asked := fixed(v.table.conditions, v.table.all)
+	asked := fixed(v.table.Conditions, v.table.All)
 	var parts []string
 	for k := range knobs {
 		if word, ok := asked[k]; ok && v.chosen[k] != word {
@@ -359,11 +242,11 @@ func (v *View) fixWords() string {
 
 // fixFilter searches anew with the knobs fixed to what the filter says.
 func (v *View) fixFilter(in *screen.Context) screen.Request {
-	before, asked := v.chosen, fixed(v.table.conditions, v.table.all)
+	before, asked := v.chosen, fixed(v.table.Conditions, v.table.All)
 	for k, typed := range asked {
 		word, err := v.read(k, typed)
 		if err != nil {
-			v.chosen, v.table.wrong, v.table.typing = before, err.Error(), true
+			v.chosen, v.table.Wrong, v.table.Typing = before, err.Error(), true
 			return screen.Request{}
 		}
 		v.admit(k, word)
@@ -372,9 +255,30 @@ func (v *View) fixFilter(in *screen.Context) screen.Request {
 	if v.chosen == before {
 		return screen.Request{}
 	}
-	if len(asked) == len(v.table.conditions) { // the knobs say all of it now
-		v.table.input.Reset()
-		v.table.takeFilter()
+	if len(asked) == len(v.table.Conditions) { // the knobs say all of it now
+		v.table.Clear()
 	}
 	return v.Refresh(in)
+}
+
+// fixed returns the knobs that a filter turns to one value, as it can be asked of a search.
+func fixed(conditions []table.Condition, all []column) map[facet]string {
+	out := map[facet]string{}
+	for i := range conditions {
+		c := &conditions[i]
+		if c.Column < 0 {
+			for _, id := range []string{string(knob.Schedule), string(knob.Recompute)} {
+				if k, ok := field(id); ok && slices.Contains(all[report.ColumnOf(all, id)].Choices, c.Word) {
+					out[k] = c.Word
+				}
+			}
+			continue
+		}
+		if id := all[c.Column].ID; c.Op == "=" && all[c.Column].Knob {
+			if k, ok := field(id); ok {
+				out[k] = c.Word
+			}
+		}
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
+	"meshscope/ui/table"
 )
 
 // TestOrderAndFilter: every column orders its rows, and filters leave those that
@@ -29,14 +31,14 @@ import (
 func TestOrderAndFilter(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
 	v := prepared(in)
-	for i := range v.table.all {
-		c := &v.table.all[i]
-		v.table.sort, v.table.back = i, false
+	for i := range v.table.All {
+		c := &v.table.All[i]
+		v.table.Sort, v.table.Back = i, false
 		for _, back := range []bool{false, true} {
-			v.table.back = back
+			v.table.Back = back
 			rows := v.shown(in)
 			for n := 1; n < len(rows) && !c.Words() && c.ID != "rank"; n++ {
-				a, b := c.Value(&rows[n-1].Candidate), c.Value(&rows[n].Candidate)
+				a, b := c.Value(&rows[n-1]), c.Value(&rows[n])
 				if !math.IsNaN(a) && a != b && (a < b) == (c.Down != back) {
 					t.Fatalf("%s, back %t: %v before %v", c.ID, back, a, b)
 				}
@@ -60,8 +62,18 @@ func TestOrderAndFilter(t *testing.T) {
 	}
 }
 
+// parse reads a filter, and says what is wrong with it.
+func parse(text string) (*table.Table[row], error) {
+	t := table.New(columns())
+	t.Input.Set(text)
+	t.Take()
+	if t.Wrong != "" {
+		return &t, errors.New(t.Wrong)
+	}
+	return &t, nil
+}
+
 func TestParseFilter(t *testing.T) {
-	all := report.CandidateColumns()
 	for text, wrong := range map[string]string{
 		"":             "",
 		"tp=4 pp>=2":   "",
@@ -75,7 +87,7 @@ func TestParseFilter(t *testing.T) {
 		"tok>1,000":    "",
 		"foo=3":        `no column "foo"; columns are`,
 		"zer=1":        `no column "zer", nearest zero`,
-		"zzz":          `no layout can have the word "zzz"`,
+		"zzz":          `no row can have the word "zzz"`,
 		"interleavd":   "nearest interleaved",
 		"tp":           "a comparison is missing",
 		"tp=1e400":     "beyond all numbers",
@@ -87,7 +99,7 @@ func TestParseFilter(t *testing.T) {
 		"\x7fELF\x02\x01\x01\x03<\xc1\xf0\x9f\x92": "no column",
 		strings.Repeat("x", 100_000):               `xxx..."`,
 	} {
-		_, err := parse(text, all)
+		_, err := parse(text)
 		if (err != nil) != (wrong != "") || err != nil && !strings.Contains(err.Error(), wrong) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -156,19 +168,15 @@ func FuzzFilter(f *testing.F) {
 	for _, text := range []string{"tp=4 pp>2 1f1b", "<", "!=", "step<=1e3", "schedule=interleaved", "a=b=c"} {
 		f.Add(text)
 	}
-	all := report.CandidateColumns()
 	s := presets.DefaultSetup()
 	r := roundReport(60, 50)
-	one := rowOf(&s, &r, r.Time.Step, 1)
+	one := report.NewCandidate(&s, &r, r.Time.Step, 1)
 	f.Fuzz(func(t *testing.T, text string) {
-		conditions, err := parse(text, all)
-		if err != nil && conditions != nil {
-			t.Fatal("conditions and an error")
+		filter, err := parse(text)
+		if err == nil && len(filter.Conditions) != len(strings.Fields(text)) {
+			t.Fatalf("%q: %d conditions", text, len(filter.Conditions))
 		}
-		if err == nil && len(conditions) != len(strings.Fields(text)) {
-			t.Fatalf("%q: %d conditions", text, len(conditions))
-		}
-		passes(&one, conditions, all)
+		filter.Passes(&one)
 	})
 }
 
@@ -176,21 +184,21 @@ func FuzzFilter(f *testing.F) {
 // none that names another.
 func TestFilterOfAnyColumn(t *testing.T) {
 	in := input(t, colorprofile.ASCII, true)
-	all := report.CandidateColumns()
+	all := columns()
 	rows := invented(in).rows
 	draws.Check(t, func(r *rapid.T) {
 		one := &rows[rapid.IntRange(0, len(rows)-2).Draw(r, "row")]
 		c := &all[rapid.IntRange(0, len(all)-1).Draw(r, "column")]
-		value := c.Brief(&one.Candidate)
+		value := c.Brief(one)
 		if !c.Words() {
-			if math.IsNaN(c.Value(&one.Candidate)) {
+			if math.IsNaN(c.Value(one)) {
 				return // nobody knows what the run costs
 			}
-			value = fmt.Sprint(c.Number(&one.Candidate))
+			value = fmt.Sprint(c.Number(one))
 		}
 		for op, want := range map[string]bool{"=": true, "!=": false} {
-			conditions, err := parse(c.ID+op+value, all)
-			if err != nil || passes(one, conditions, all) != want {
+			filter, err := parse(c.ID + op + value)
+			if err != nil || filter.Passes(one) != want {
 				r.Fatalf("%s%s%s: %v", c.ID, op, value, err)
 			}
 		}
@@ -243,7 +251,7 @@ func TestFilterIsALineOfText(t *testing.T) {
 		v.press(in, "/")
 		v.Paste("tp=4 pp=2")
 		v.press(in, c.keys...)
-		if got := v.table.input.Value(); got != c.want {
+		if got := v.table.Input.Value(); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

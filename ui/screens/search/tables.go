@@ -21,20 +21,17 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	if r := &v.answer.result; r.partial {
 		title += " (partial: " + figure.Percent(r.share) + " of the space searched)"
 	}
-	asks := func(id string, of func(*report.Candidate) bool) column {
-		return column{ID: id, Text: func(r *report.Candidate) string { return figure.YesNo(of(r)) }}
+	asks := func(id string, of func(*row) bool) column {
+		return column{ID: id, Text: func(r *row) string { return figure.YesNo(of(r)) }}
 	}
-	rows := make([]report.Candidate, len(v.answer.rows))
-	for i := range rows {
-		rows[i] = v.answer.rows[i].Candidate
-	}
-	all := slices.DeleteFunc(slices.Clone(v.table.all), func(c column) bool {
-		differs := func(r report.Candidate) bool { return c.Brief(&r) != c.Brief(&rows[0]) }
+	rows := v.answer.rows
+	all := slices.DeleteFunc(slices.Clone(v.table.All), func(c column) bool {
+		differs := func(r row) bool { return c.Brief(&r) != c.Brief(&rows[0]) }
 		return c.Named && !slices.ContainsFunc(rows, differs)
 	})
-	t := report.List(title, append(all, asks("fits", func(r *report.Candidate) bool { return r.Fits }),
-		asks("front", func(r *report.Candidate) bool { return r.Front }),
-		asks("current", func(r *report.Candidate) bool { return same(&r.Setup, in.Setup) })), rows)
+	t := report.List(title, append(all, asks("fits", func(r *row) bool { return r.Fits }),
+		asks("front", func(r *row) bool { return r.Front }),
+		asks("current", func(r *row) bool { return same(&r.Setup, in.Setup) })), rows)
 	for i := range t.Rows {
 		if rows[i].Rank == 0 { // beyond the listed ones
 			t.Rows[i][0] = report.Word("front")

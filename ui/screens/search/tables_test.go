@@ -89,7 +89,7 @@ func TestEveryRowIsSeen(t *testing.T) {
 	for own := range 10 {
 		for n := 1; n <= 12; n++ {
 			rows := make([]row, 10)
-			rows[own].current = true
+			rows[own].Current = true
 			for at := range rows {
 				lines := seen(rows, at, n)
 				sorted := slices.Clone(lines)
@@ -116,13 +116,13 @@ func TestEveryRowIsSeen(t *testing.T) {
 		if line == 0 {
 			continue // where the cursor is: a click takes it
 		}
-		v.table.row = 0
+		v.table.Row = 0
 		v.Mouse(in.At(w, h), a.x+3, top+1+line, "left")
-		if v.table.row != want {
-			t.Errorf("a click on line %d chooses row %d, there is row %d", line, v.table.row, want)
+		if v.table.Row != want {
+			t.Errorf("a click on line %d chooses row %d, there is row %d", line, v.table.Row, want)
 		}
 	}
-	if !rows[v.table.row].current {
+	if !rows[v.table.Row].Current {
 		t.Error("the last line is not the setup in force")
 	}
 	if text := fmt.Sprint(v.lines(in, rows, a.w, a.table-top)); !strings.Contains(text, in.Glyphs.Here) {

@@ -46,9 +46,9 @@ func TestVerdictsAgree(t *testing.T) {
 					m.ErrorBand, m.Usable, want)
 			}
 		}
-		if row := rowOf(&s, &now, 0, 1); strings.HasPrefix(row.room.doubt("±"),
+		if row := report.NewCandidate(&s, &now, 0, 1); strings.HasPrefix(row.Doubt("±"),
 			"tight") != (want == "tight" && m.Fits) {
-			r.Fatalf("a row of Search: %q, %s", row.room.doubt("±"), want)
+			r.Fatalf("a row of Search: %q, %s", row.Doubt("±"), want)
 		}
 		v := prepared(in)
 		if got := stateOf(v.besideOwn(in, &v.answer.rows[0])); got != want {

@@ -109,7 +109,7 @@ func (v *View) tablePanel(in *screen.Context, rows []row, w, h int) []string {
 	if len(in.Problems) > 0 {
 		lines = append(lines, v.illegalLine(in, w))
 	}
-	if v.filtering() {
+	if v.table.Filtering() {
 		lines = append(lines, v.filterLine(in, w))
 	}
 	switch {
@@ -169,16 +169,13 @@ func (v *View) illegalLine(in *screen.Context, w int) string {
 	return widget.NewLine(w).Put(in.Paint(themes.Warn), in.Cut(text, w)).String()
 }
 
-// filtering reports whether the line of the filter stands above the table.
-func (v *View) filtering() bool { return v.table.typing || v.table.input.Value() != "" }
-
 // above returns how many lines stand above the heads of the columns.
 func (v *View) above(in *screen.Context) int {
 	n := 1
 	if len(in.Problems) > 0 {
 		n++
 	}
-	if v.filtering() {
+	if v.table.Filtering() {
 		n++
 	}
 	return n
@@ -234,22 +231,9 @@ func (v *View) progress(in *screen.Context, w int) []string {
 }
 
 func (v *View) filterLine(in *screen.Context, w int) string {
-	t := &v.table
-	l := widget.NewLine(w).Gap(pointer).Put(in.Paint(themes.Key), "filter").Gap(1)
-	if !t.typing {
-		l.Put(in.Paint(themes.Current), t.input.Value()).Gap(2)
-		text := "esc removes it"
-		if n := passing(v.shown(in)); n > 0 && v.answer != nil {
-			text = fmt.Sprintf("%s of %s pass; ", figure.Comma(n), v.lookedAt()) + text
-		}
-		return l.Put(in.Paint(themes.Muted), in.Cut(text, l.Left())).String()
+	pass := ""
+	if n := passing(v.shown(in)); n > 0 && v.answer != nil {
+		pass = fmt.Sprintf("%s of %s pass; ", figure.Comma(n), v.lookedAt())
 	}
-	in.Typed(l, &t.input)
-	switch {
-	case t.wrong != "":
-		l.Gap(2).Put(in.Paint(themes.Bad), in.Cut(t.wrong, l.Left()))
-	case t.input.Value() == "":
-		l.Gap(2).Put(in.Paint(themes.Muted), in.Cut("such as: tp=4 pp>2 free>5 none", l.Left()))
-	}
-	return l.String()
+	return v.table.Filter(in, w, "tp=4 pp>2 free>5 none", pass)
 }

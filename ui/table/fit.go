@@ -1,50 +1,49 @@
-package search
+package table
 
 import (
 	"slices"
 
-	"meshscope/engine/recipe"
-	"meshscope/ui/screen"
+	"meshscope/report"
 	"meshscope/ui/widget"
 )
 
-// shape is which columns a table has room for, and how wide they are.
-type shape struct {
-	cols   []int // of table.all, in their order
-	widths []int // by table.all, with the gap before the column
+// Form is which columns a list has room for, and how wide they are.
+type Form struct {
+	Cols   []int // of Table.All, in their order
+	widths []int // by Table.All, with the gap before the column
 }
 
-// shape chooses columns by what the layouts differ in: those that tell rows apart
-// which otherwise look alike come first, those in which all agree last. It looks at
-// what was found, so that moving, ordering and filtering leave it alone.
-func (v *View) shape(in *screen.Context, w int) shape {
-	t := &v.table
-	rows := v.found(in)
-	texts := make([][]string, len(t.all))
-	s := shape{widths: make([]int, len(t.all))}
+// Form chooses columns by what the rows differ in: those that tell rows apart which otherwise look
+// alike come first, those in which all agree last. Rows are all that were found, so that moving,
+// ordering and filtering leave the choice alone.
+func (t *Table[R]) Form(rows []R, w int, text func(c *report.Column[R], r *R) string,
+	skip func(c *report.Column[R]) bool,
+) Form {
+	texts := make([][]string, len(t.All))
+	s := Form{widths: make([]int, len(t.All))}
 	var open []int
-	used := pointer
-	for i := range t.all {
-		c := &t.all[i]
-		if t.hidden[i] || in.Setup != nil && !in.Setup.Model.IsMoE() && (c.ID == "ep" || c.ID == "etp") {
+	used := Gap
+	for i := range t.All {
+		c := &t.All[i]
+		if t.Hidden[i] || skip(c) {
 			continue
 		}
 		for n := range rows {
-			texts[i] = append(texts[i], v.cellText(in, c, &rows[n]))
+			texts[i] = append(texts[i], text(c, &rows[n]))
 		}
 		if c.OnlyVaried && !varies(texts[i]) {
 			continue
 		}
 		s.widths[i] = t.width(i, texts[i])
 		if c.Drop == 0 {
-			s.cols, used = append(s.cols, i), used+s.widths[i]
+			s.Cols, used = append(s.Cols, i), used+s.widths[i]
 			continue
 		}
 		open = append(open, i)
 	}
 	kinds := make([]int, min(len(rows), compared))
-	for _, i := range s.cols {
-		kinds = split(kinds, texts[i], &t.all[i])
+	for _, i := range s.Cols {
+		kinds = split(kinds, texts[i], t.All[i].Knob)
 	}
 	for len(open) > 0 {
 		best := t.next(open, texts, kinds)
@@ -53,56 +52,35 @@ func (v *View) shape(in *screen.Context, w int) shape {
 		if used+s.widths[i] > w {
 			continue
 		}
-		s.cols, used = append(s.cols, i), used+s.widths[i]
-		kinds = split(kinds, texts[i], &t.all[i])
+		s.Cols, used = append(s.Cols, i), used+s.widths[i]
+		kinds = split(kinds, texts[i], t.All[i].Knob)
 	}
-	slices.Sort(s.cols)
-	s.spread(t, w-used)
+	slices.Sort(s.Cols)
+	s.spread(slices.IndexFunc(s.Cols, func(i int) bool { return t.All[i].Knob }), w-used)
 	return s
 }
 
 // spread gives what room is left to the gaps: those of all columns, or those between
 // the figures and before the layout.
-func (s *shape) spread(t *table, left int) {
-	if len(s.cols) <= left {
-		for _, i := range s.cols {
+func (s *Form) spread(knobs, left int) {
+	if len(s.Cols) <= left {
+		for _, i := range s.Cols {
 			s.widths[i]++
 		}
 		return
 	}
-	knobs := slices.IndexFunc(s.cols, func(i int) bool { return t.all[i].Knob })
-	for n := min(knobs, len(s.cols)-1); n > 0 && left > 0; n-- {
-		s.widths[s.cols[n]]++
+	for n := min(knobs, len(s.Cols)-1); n > 0 && left > 0; n-- {
+		s.widths[s.Cols[n]]++
 		left--
 	}
 }
 
-// found returns the layouts that have a rank, and the current setup.
-func (v *View) found(in *screen.Context) []row {
-	var rows []row
-	if v.answer != nil {
-		rows = slices.Clone(v.answer.rows[:v.ranked()])
-	}
-	if own := v.own(in); own != nil {
-		rows = append(rows, *own)
-	}
-	return rows
-}
-
-// cellText returns what a column says of a row.
-func (v *View) cellText(in *screen.Context, c *column, r *row) string {
-	if c.ID == "rank" && r.current && r.Rank == 0 && v.answer != nil {
-		return v.beyond(in, r)
-	}
-	return recipe.BriefRecompute(c.Brief(&r.Candidate))
-}
-
 // width of a column with these texts, its gap, and the sign of the order where it
 // has one.
-func (t *table) width(i int, texts []string) int {
-	c := &t.all[i]
+func (t *Table[R]) width(i int, texts []string) int {
+	c := &t.All[i]
 	w := widget.Width(c.Head)
-	if i == t.sort {
+	if i == t.Sort {
 		w++
 	}
 	for _, text := range texts {
@@ -123,14 +101,14 @@ const compared = 24
 // next returns the column to take now, as an index of open: the one that tells most of the
 // best layouts apart which look alike so far; of equals one that varies, then the one
 // that leaves last.
-func (t *table) next(open []int, texts [][]string, kinds []int) int {
+func (t *Table[R]) next(open []int, texts [][]string, kinds []int) int {
 	best, bestKinds, bestVaries := 0, -1, false
 	for n, i := range open {
-		number, some := distinct(split(kinds, texts[i], &t.all[i])), varies(texts[i])
+		number, some := distinct(split(kinds, texts[i], t.All[i].Knob)), varies(texts[i])
 		better := number > bestKinds
 		if number == bestKinds {
 			if better = some && !bestVaries; some == bestVaries {
-				better = t.all[i].Drop < t.all[open[best]].Drop
+				better = t.All[i].Drop < t.All[open[best]].Drop
 			}
 		}
 		if better {
@@ -142,8 +120,8 @@ func (t *table) next(open []int, texts [][]string, kinds []int) int {
 
 // split numbers rows so that those which look alike have the same number, with one
 // more column in addition to those that gave the numbers they have. Figures do not count.
-func split(kinds []int, texts []string, c *column) []int {
-	if !c.Knob {
+func split(kinds []int, texts []string, knob bool) []int {
+	if !knob {
 		return kinds
 	}
 	type look struct {
