@@ -30,34 +30,37 @@ type legendItem struct {
 }
 
 // legendLines writes entries in as many lines as are given, with full names where
-// they fit, brief ones or only letters where not, and a remark at the end.
-func legendLines(in *screen.Context, items []legendItem, remark string, w, lines int) []string {
-	for _, name := range []func(legendItem) string{
-		func(i legendItem) string { return i.name },
-		func(i legendItem) string { return i.brief },
-		func(legendItem) string { return "" },
-	} {
-		if out, ok := tryLegend(in, items, remark, w, lines, name); ok {
-			return out
+// they fit, brief ones or only letters where not, and a remark at the end; named is false for letters.
+func legendLines(in *screen.Context, items []legendItem, remark string, w, lines int) (out []string,
+	named bool,
+) {
+	full := func(i legendItem) string { return i.name }
+	brief := func(i legendItem) string { return i.brief }
+	none := func(legendItem) string { return "" }
+	for n, try := range []struct {
+		name   func(legendItem) string
+		gap    int // between items
+		behind int // a sign
+	}{{full, 2, 1}, {brief, 2, 1}, {none, 2, 1}, {none, 1, 1}, {none, 1, 0}} {
+		out = legendOf(in, items, remark, w, try.gap, try.behind, try.name)
+		if len(out) <= lines {
+			return out, n < 2
 		}
 	}
-	out, _ := tryLegend(in, items, remark, w, lines, func(legendItem) string { return "" })
-	return out
+	return out[:max(lines, 0)], false
 }
 
-func tryLegend(in *screen.Context, items []legendItem, remark string, w, lines int,
+func legendOf(in *screen.Context, items []legendItem, remark string, w, apart, behind int,
 	name func(legendItem) string,
-) ([]string, bool) {
-	var out []string
+) (out []string) {
 	l := widget.NewLine(w)
-	swatch := swatchWidth(in) + 1
 	for _, item := range items {
 		text := name(item)
 		if text != "" && item.value != "" {
 			text += " "
 		}
-		need := swatch + widget.Width(text) + widget.Width(item.value)
-		gap := 2
+		need := swatchWidth(in) + behind + widget.Width(text) + widget.Width(item.value)
+		gap := apart
 		if l.Used() == 0 {
 			gap = 0
 		}
@@ -68,16 +71,12 @@ func tryLegend(in *screen.Context, items []legendItem, remark string, w, lines i
 		}
 		l.Gap(gap)
 		putSwatch(in, l, item.fill)
-		l.Gap(1).Put(in.Paint(themes.Muted), text).Put(in.Paint(themes.Text), item.value)
+		l.Gap(behind).Put(in.Paint(themes.Muted), text).Put(in.Paint(themes.Text), item.value)
 	}
 	if l.Left() > widget.Width(remark)+1 {
 		l.Right(in.Paint(themes.Muted), remark, 0)
 	}
-	out = append(out, l.String())
-	if len(out) > lines {
-		return out[:max(lines, 0)], false
-	}
-	return out, true
+	return append(out, l.String())
 }
 
 // putSwatch writes the sign by which a fill is recognised: its letter on its colour,

@@ -17,6 +17,7 @@ import (
 	"meshscope/engine/units"
 	"meshscope/engine_test/draws"
 	"meshscope/presets"
+	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/widget"
@@ -311,6 +312,33 @@ func TestExposedNames(t *testing.T) {
 		text := strings.Join(why(in, r.Time, r.Throughput, test.w, test.lines), " ")
 		if got := strings.Join(strings.Fields(ansi.Strip(text)), " "); got != test.want {
 			t.Errorf("%d cells, %d lines: %q, not %q", test.w, test.lines, got, test.want)
+		}
+	}
+}
+
+// TestLegendKeepsEveryTerm: in the panel of the smallest screen the line below the bars has every term that
+// a rank has, also where signs are two cells wide.
+func TestLegendKeepsEveryTerm(t *testing.T) {
+	for _, profile := range []colorprofile.Profile{colorprofile.ASCII, colorprofile.TrueColor} {
+		in := input(t, profile, presets.DefaultSetup(), bare())
+		gib := func(x float64) units.Bytes { return units.Bytes(x) * units.GiB }
+		rank := engine.RankMemory{
+			Weights: gib(8.5), Gradients: gib(16.9), Optimizer: gib(3.2), Activations: gib(23.9),
+			Buffers: gib(0.5), Overhead: gib(8.1),
+		}
+		for _, logits := range []units.Bytes{0, units.GiB} {
+			rank.Logits = logits
+			lines := memoryLegend(in, &rank, 4, 46, 1)
+			text := ansi.Strip(strings.Join(lines, "\n"))
+			for _, part := range screen.MemoryParts(&rank) {
+				value := figure.GiB(units.Bytes(part.Value))
+				if part.Value > 0 && !strings.Contains(text, value) {
+					t.Errorf("no %s %s in %q", part.Names[0], value, text)
+				}
+			}
+			if len(lines) != 1 || widget.Width(text) != 46 {
+				t.Errorf("%d lines of %d cells", len(lines), widget.Width(text))
+			}
 		}
 	}
 }

@@ -64,7 +64,8 @@ func memoryLegend(in *screen.Context, fullest *engine.RankMemory, ranks, w, line
 	if ranks > 1 {
 		remark = fmt.Sprintf("rank %d", fullest.Rank)
 	}
-	return legendLines(in, items, remark, w, lines)
+	out, _ := legendLines(in, items, remark, w, lines)
+	return out
 }
 
 // memoryHeading says what the bars are of, which rank is the fullest, and how many have no row.

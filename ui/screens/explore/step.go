@@ -36,7 +36,7 @@ func Step(in *screen.Context, w, h int) []string {
 		}
 	}
 	lines := []string{stepHeading(in, t, w), bar.Render(in.Theme, in.Glyphs, w)}
-	named, ok := namedLegend(in, items, w)
+	named, ok := legendLines(in, items, "", w, 1)
 	if !ok || h >= 6 {
 		if table, fits := tableLines(in, columns, w); fits && h >= 5 {
 			named = table
@@ -49,19 +49,6 @@ func Step(in *screen.Context, w, h int) []string {
 		lines = append(lines, widget.Blank(w))
 	}
 	return widget.Height(append(lines, rates...), w, h)
-}
-
-// namedLegend returns a legend in one line; ok is false where it has letters only.
-func namedLegend(in *screen.Context, items []legendItem, w int) ([]string, bool) {
-	for _, name := range []func(legendItem) string{
-		func(i legendItem) string { return i.name },
-		func(i legendItem) string { return i.brief },
-	} {
-		if out, ok := tryLegend(in, items, "", w, 1, name); ok {
-			return out, true
-		}
-	}
-	return legendLines(in, items, "", w, 1), false
 }
 
 // stepHeading gives the step time with its band.
