@@ -234,7 +234,7 @@ func (p *Picker) Wheel(n int) {
 		p.all = true
 		p.filter()
 	}
-	p.cursor = min(max(p.cursor+n, 0), max(len(p.shown)-1, 0))
+	p.cursor = widget.Step(p.cursor, n, len(p.shown))
 }
 
 // Click chooses the item drawn at a row of the list.

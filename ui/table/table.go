@@ -76,7 +76,7 @@ func (t *Table[R]) Listed(rows []R, worth func(a, b *R) int) []R {
 
 // Move goes n of so many rows down.
 func (t *Table[R]) Move(rows, n int) {
-	t.Asked, t.Row = false, min(max(min(t.Row, rows-1)+n, 0), max(rows-1, 0))
+	t.Asked, t.Row = false, widget.Step(min(t.Row, rows-1), n, rows)
 }
 
 // Under returns the row under the cursor; nil where there is none.
@@ -208,7 +208,7 @@ func (t *Table[R]) Keys(name string, form func() Form, rows, page func() int, hi
 func (t *Table[R]) moveColumn(cols []int, n int) {
 	if len(cols) > 0 {
 		at := max(slices.Index(cols, t.Column), 0)
-		t.Column, t.Asked = cols[min(max(at+n, 0), len(cols)-1)], true
+		t.Column, t.Asked = cols[widget.Step(at, n, len(cols))], true
 	}
 }
 

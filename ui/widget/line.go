@@ -194,6 +194,9 @@ func blanks(n int) string {
 // Fill repeats a one-cell sign.
 func Fill(sign string, n int) string { return strings.Repeat(sign, max(n, 0)) }
 
+// Step returns the line of so many that is n below one, the first or the last beyond them.
+func Step(at, n, all int) int { return min(max(at+n, 0), max(all-1, 0)) }
+
 // Page returns the first of n shown lines out of all; it stands still while the cursor moves
 // within one page.
 func Page(cursor, n, all int) int {

@@ -143,7 +143,7 @@ func (v *View) takeAlone() screen.Request {
 	return screen.Take(m.Setup, m.Name+" alone")
 }
 
-func (v *View) move(n int) { v.row = min(max(v.row+n, 0), max(v.rows()-1, 0)) }
+func (v *View) move(n int) { v.row = widget.Step(v.row, n, v.rows()) }
 
 // Mouse chooses a pane or moves with the wheel.
 func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool, do screen.Request) {

@@ -74,7 +74,7 @@ func (m *measuredCurves) keys() []screen.Key {
 		{
 			ID: "curve-up curve-down", Keys: "up k | down j", Help: "curve above, below", Hint: "curve",
 			Do: func(n int) {
-				m.row, m.column = min(max(m.row+n, 0), max(len(m.list)-1, 0)), 0
+				m.row, m.column = widget.Step(m.row, n, len(m.list)), 0
 			},
 		},
 		{
@@ -82,7 +82,7 @@ func (m *measuredCurves) keys() []screen.Key {
 			Hint: "point",
 			Do: func(n int) {
 				if c, _ := m.here(); c != nil {
-					m.column = min(max(m.column+n, 0), len(c.Points)-1)
+					m.column = widget.Step(m.column, n, len(c.Points))
 				}
 			},
 		},

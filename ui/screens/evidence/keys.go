@@ -110,11 +110,11 @@ func (v *View) enter(int) { v.inRows = len(v.shown()) > 0 }
 func (v *View) move(by int) {
 	if v.inRows {
 		rows := v.shown()
-		v.row = min(max(v.cursor(rows)+by, 0), max(len(rows)-1, 0))
+		v.row = widget.Step(v.cursor(rows), by, len(rows))
 		return
 	}
 	list := v.listed()
-	v.choose(list, min(max(v.chosen(list)+by, 0), len(list)-1))
+	v.choose(list, widget.Step(v.chosen(list), by, len(list)))
 }
 
 func (v *View) choose(list []result, i int) {

@@ -131,7 +131,7 @@ func (v *View) moveTerm(in *screen.Context, n int) {
 
 // movePart goes n rows down in the layer.
 func (v *View) movePart(n int) {
-	v.part = min(max(v.part+n, 0), max(len(v.answers.layerRows())-1, 0))
+	v.part = widget.Step(v.part, n, len(v.answers.layerRows()))
 }
 
 // farRanks is how many ranks the keys pass that go far.
@@ -140,7 +140,7 @@ const farRanks = 8
 // moveRank goes n ranks down.
 func (v *View) moveRank(in *screen.Context, n int) {
 	m := memoryOf(in)
-	v.rank = min(max(v.cursorRank(m)+n, 0), len(m.Ranks)-1)
+	v.rank = widget.Step(v.cursorRank(m), n, len(m.Ranks))
 	v.rankMoved = true
 }
 

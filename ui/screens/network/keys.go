@@ -78,7 +78,7 @@ func (v *overview) Keys(in *screen.Context) []screen.Key {
 
 // moveRank moves the cursor by n GPUs.
 func (v *overview) moveRank(in *screen.Context, n int) {
-	v.rank = min(max(v.cursor(in)+n, 0), in.Setup.GPUs-1)
+	v.rank = widget.Step(v.cursor(in), n, in.Setup.GPUs)
 }
 
 // page moves the cursor by n rows of nodes.
@@ -91,7 +91,7 @@ func (v *overview) turnFactor(n int) { v.factor = min(max(v.factor+n, -asIs), st
 
 func (v *overview) turnFocus(in *screen.Context, by int) {
 	if n := len(in.Report.Communication); n > 0 {
-		v.dimension = in.Report.Communication[min(max(v.focus(in)+by, 0), n-1)].Dimension
+		v.dimension = in.Report.Communication[widget.Step(v.focus(in), by, n)].Dimension
 	}
 }
 

@@ -1,6 +1,9 @@
 package pipeline
 
-import "meshscope/engine/schedule"
+import (
+	"meshscope/engine/schedule"
+	"meshscope/ui/widget"
+)
 
 // spot is the item under the cursor: an operation, or idle time before the
 // operation next (the rank's end where there is none).
@@ -107,13 +110,13 @@ func (v *View) vertical(l *layout, n int) {
 	p := len(l.blocks[0].line.Ranks)
 	at := min(max(0, v.rank), p-1)
 	if v.flip && len(l.blocks) > 1 {
-		v.rank = min(max(0, at+n), p-1)
+		v.rank = widget.Step(at, n, p)
 		return
 	}
 	if v.below && len(l.blocks) > 1 {
 		at += p
 	}
-	at = min(max(0, at+n), p*len(l.blocks)-1)
+	at = widget.Step(at, n, p*len(l.blocks))
 	v.rank, v.below = at%p, at >= p
 }
 

@@ -251,7 +251,7 @@ func (v *View) Prompt() []widget.Hint {
 }
 
 // move goes n rows down.
-func (t *table) move(n int) { t.row = min(max(0, t.row+n), max(0, len(t.rows)-1)) }
+func (t *table) move(n int) { t.row = widget.Step(t.row, n, len(t.rows)) }
 
 // choose takes the chosen schedule, or compares with it.
 func (v *View) choose(in *screen.Context) screen.Request {

@@ -6,6 +6,7 @@ import (
 	enginescan "meshscope/engine/scan"
 	"meshscope/report/figure"
 	"meshscope/ui/screen"
+	"meshscope/ui/widget"
 )
 
 // Name returns the name of the tab.
@@ -79,19 +80,19 @@ func (v *View) exchange(int) {
 // moveColumn moves the cursor of the chart sideways.
 func (v *View) moveColumn(n int) {
 	if v.grid != nil && len(v.grid.Rows) > 0 {
-		v.column = min(max(v.column+n, 0), max(len(v.grid.Rows[0])-1, 0))
+		v.column = widget.Step(v.column, n, len(v.grid.Rows[0]))
 	}
 }
 
 // moveRow moves the cursor of the chart up or down.
 func (v *View) moveRow(n int) {
 	if v.grid != nil {
-		v.row = min(max(v.row+n, 0), max(len(v.grid.Rows)-1, 0))
+		v.row = widget.Step(v.row, n, len(v.grid.Rows))
 	}
 }
 
 // moveChoice goes up or down in what can be chosen.
-func (v *View) moveChoice(n int) { v.at = choice(min(max(int(v.at)+n, 0), int(choices)-1)) }
+func (v *View) moveChoice(n int) { v.at = choice(widget.Step(int(v.at), n, int(choices))) }
 
 func (v *View) take() screen.Request {
 	p := v.point()

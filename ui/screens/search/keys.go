@@ -280,7 +280,7 @@ func (v *View) take(rows []row) screen.Request {
 // moveKnob goes n knobs down.
 func (v *View) moveKnob(in *screen.Context, n int) {
 	list := v.listed(in)
-	v.knob = list[min(max(max(slices.Index(list, v.knob), 0)+n, 0), len(list)-1)]
+	v.knob = list[widget.Step(max(slices.Index(list, v.knob), 0), n, len(list))]
 }
 
 // HasKnobs says that the query has them.

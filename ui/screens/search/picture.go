@@ -124,17 +124,17 @@ func (v *View) takePicture(in *screen.Context) screen.Request {
 // movePicture goes n cells or runs down.
 func (v *View) movePicture(n int) {
 	if m := &v.measured; v.picture == measuredPicture {
-		m.row = min(max(m.row+n, 0), max(len(m.runs)-1, 0))
+		m.row = widget.Step(m.row, n, len(m.runs))
 		return
 	}
 	m := &v.heat
-	m.row = min(max(m.row+n, 0), max(len(m.models)-1, 0))
+	m.row = widget.Step(m.row, n, len(m.models))
 }
 
 // moveNodes goes n numbers of nodes to the right; runs have their own.
 func (v *View) moveNodes(n int) {
 	if m := &v.heat; v.picture == heatPicture {
-		m.column = min(max(m.column+n, 0), max(len(m.nodes)-1, 0))
+		m.column = widget.Step(m.column, n, len(m.nodes))
 	}
 }
 

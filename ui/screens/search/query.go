@@ -13,6 +13,7 @@ import (
 	find "meshscope/engine/search"
 	"meshscope/engine/units"
 	"meshscope/launch"
+	"meshscope/ui/widget"
 )
 
 // facet is one thing of a search that can be turned.
@@ -192,7 +193,7 @@ func (v *View) turn(k facet, n int) bool {
 		return false
 	}
 	at := max(slices.Index(values, v.word(k)), 0)
-	to := min(max(at+n, 0), len(values)-1)
+	to := widget.Step(at, n, len(values))
 	if to == at {
 		return false
 	}

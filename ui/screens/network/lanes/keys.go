@@ -5,6 +5,7 @@ import (
 	lane "meshscope/engine/lanes"
 	"meshscope/engine/units"
 	"meshscope/ui/screen"
+	"meshscope/ui/widget"
 )
 
 // Name returns the name of the pane.
@@ -151,7 +152,7 @@ func (v *View) move(n int) {
 	if v.list != i {
 		at = current(list)
 	}
-	v.turnTo(i, min(max(at+n, 0), len(list)-1))
+	v.turnTo(i, widget.Step(at, n, len(list)))
 }
 
 // turnTo draws a choice of a list.
@@ -200,7 +201,7 @@ func (v *View) to(g *lane.Segment) { v.at, v.moved = g.Start+g.Length/2, true }
 
 func (v *View) step(l *lane.Lane, n int) {
 	if i := v.segment(l); i >= 0 {
-		v.to(&l.Segments[min(max(i+n, 0), len(l.Segments)-1)])
+		v.to(&l.Segments[widget.Step(i, n, len(l.Segments))])
 	}
 }
 
