@@ -136,6 +136,21 @@ func TestBriefParts(t *testing.T) {
 	}
 }
 
+// TestBriefSplit: a list of layers takes no more cells of a ladder than the words beside it, so that the
+// figures of all its values have room.
+func TestBriefSplit(t *testing.T) {
+	s := presets.DefaultSetup()
+	s.Split = "1,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,4,3"
+	for _, r := range Rows(s, both) {
+		if r.ID != knob.Split {
+			continue
+		}
+		if !slices.Equal(r.Shown, []string{"balanced", "1,2,2,2,.."}) || r.Values[1] != s.Split {
+			t.Errorf("%q drawn as %q", r.Values, r.Shown)
+		}
+	}
+}
+
 func TestColumn(t *testing.T) {
 	c := column(t, presets.DefaultSetup(), "tp")
 	for name, size := range map[string][2]int{"wide": {58, 40}, "medium": {41, 20}, "narrow": {26, 14}} {

@@ -84,12 +84,17 @@ func Show(p *knob.Knob, text string) string {
 	return text
 }
 
+// longestList is the number of cells of a list of layers in a ladder.
+const longestList = 10
+
 // short formats a value for a ladder: 32k for 32,768 tokens.
 func short(p *knob.Knob, text string) string {
 	n, err := strconv.Atoi(text)
 	switch {
 	case p.ID == knob.Recompute:
 		return recipe.BriefRecompute(text)
+	case p.Kind == knob.List && len(text) > longestList: // every value of a ladder takes as many cells
+		return text[:longestList-2] + ".."
 	case p.Kind == knob.Rate:
 		return strings.TrimSuffix(text, "Gb/s")
 	case err != nil || p.Kind != knob.Number:
