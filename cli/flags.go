@@ -98,22 +98,38 @@ func (f *setupFlags) register(a *app, cmd *cobra.Command) {
 // add adds the setup flags to others.
 func (f *setupFlags) add(flags *pflag.FlagSet) {
 	flags.SortFlags = false
+	heading := "SETUP"
 	add := func(key, kind, usage string) *pflag.Flag {
-		return flags.VarPF(&word{flags: f, key: key, kind: kind}, key, "", usage)
+		flag := flags.VarPF(&word{flags: f, key: key, kind: kind}, key, "", usage)
+		flag.Annotations = map[string][]string{helpGroup: {heading}}
+		return flag
 	}
 	add("model", "id", "model: an id of 'presets models', OWNER/NAME of Hugging Face where NAME is "+
 		"one, "+
 		"a config.json, its folder (./NAME) or a preset file; default "+setupdoc.DefaultModel)
 	add("gpu", "id", "a GPU in its typical node: an id of 'presets gpus'")
 	add("cluster", "id", "cluster: an id of 'presets clusters'; default "+setupdoc.DefaultCluster)
-	for _, p := range knob.All() {
-		kind := map[knob.Kind]string{
-			knob.Number: "number", knob.Choice: "word", knob.Switch: "on|off", knob.List: "list",
-			knob.Figure: "number",
-		}[p.Kind]
-		flag := add(string(p.ID), kind, flagHelp(&p))
-		if p.Kind == knob.Switch {
-			flag.NoOptDefVal = "on"
+	add("set", "key=value",
+		"set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
+	flags.Var(&filled{&f.as, "a model_type, such as qwen3_moe"}, "as",
+		"read the config.json of an unknown model as one of a known model_type, such as qwen3_moe: `type`")
+	flags.Var(&f.file, "setup",
+		"start from a setup file, TOML or JSON, or a share string; - is standard input")
+	for _, group := range knob.Groups() {
+		heading = group.Title()
+		for _, p := range knob.All() {
+			if p.Group() == group {
+				flag := add(string(p.ID), kindWords()[p.Kind], flagHelp(&p))
+				if p.Kind == knob.Switch {
+					flag.NoOptDefVal = "on"
+				}
+			}
+		}
+		for _, w := range knob.MachineWords() {
+			if group == knob.MachineGroup {
+				what, _, _ := strings.Cut(w.Help, ":")
+				add(string(w.Name), w.Kind, what)
+			}
 		}
 	}
 	for _, alias := range knob.Aliases() {
@@ -122,16 +138,14 @@ func (f *setupFlags) add(flags *pflag.FlagSet) {
 			flag.NoOptDefVal = "on"
 		}
 	}
-	for _, w := range knob.MachineWords() {
-		what, _, _ := strings.Cut(w.Help, ":")
-		add(string(w.Name), w.Kind, what)
+}
+
+// kindWords returns what a value of a kind is called.
+func kindWords() map[knob.Kind]string {
+	return map[knob.Kind]string{
+		knob.Number: "number", knob.Choice: "word", knob.Switch: "on|off", knob.List: "list",
+		knob.Figure: "number",
 	}
-	add("set", "key=value",
-		"set any field, such as model.layers=40 or cluster.inter.bandwidth=25e9; repeatable")
-	flags.Var(&filled{&f.as, "a model_type, such as qwen3_moe"}, "as",
-		"read the config.json of an unknown model as one of a known model_type, such as qwen3_moe: `type`")
-	flags.Var(&f.file, "setup",
-		"start from a setup file, TOML or JSON, or a share string; - is standard input")
 }
 
 // flagHelp returns the help of a knob's flag: what it is and its choices. The explorer

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -43,6 +44,34 @@ func (a *app) wrapHelp(root *cobra.Command, args []string) {
 			f.Usage = report.Wrap(f.Usage, max(room, 20))
 		})
 	}
+}
+
+// helpGroup is the annotation of a flag with the heading that it stands under in the help.
+const helpGroup = "group"
+
+// groupHeads returns the headings of the flags that are the first of a group.
+func groupHeads(c *cobra.Command) map[string]string {
+	heads, last := map[string]string{}, ""
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if group := f.Annotations[helpGroup]; len(group) > 0 && group[0] != last && !f.Hidden {
+			last = group[0]
+			heads["--"+f.Name] = last
+		}
+	})
+	return heads
+}
+
+// headed puts the headings of groups above their first flags.
+func headed(text string, heads map[string]string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		name, _, _ := strings.Cut(strings.TrimSpace(ansi.Strip(line)), " ")
+		if head, first := heads[name]; first {
+			out.WriteString("\n  " + head + "\n\n")
+		}
+		out.WriteString(line)
+	}
+	return out.String()
 }
 
 // nameWidth returns the width of the column of names in a command's help: flags, and

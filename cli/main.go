@@ -87,6 +87,9 @@ func Run(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	root.SetArgs(joinSwitches(args))
 	root.SetIn(stdin)
 	out, written := watch(stdout, forPeople(args))
+	if asked, _, err := root.Find(args); err == nil && asksHelp(args) {
+		written.heads = groupHeads(asked)
+	}
 	root.SetOut(out)
 	root.SetErr(a.stderr)
 	// Commands print their own errors (see wrap). Only errors of built-in commands

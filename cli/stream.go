@@ -15,13 +15,18 @@ type watched struct {
 	io.Writer
 	err  error
 	trim bool // drop the blanks that the help adds at the ends of lines
+
+	heads map[string]string // of the flags that are the first of a group of the help
 }
 
 // Write writes through.
 func (w *watched) Write(p []byte) (int, error) {
 	text := p
+	if len(w.heads) > 0 {
+		text = []byte(headed(string(p), w.heads))
+	}
 	if w.trim {
-		text = trimBlanks(p)
+		text = trimBlanks(text)
 	}
 	if _, err := w.Writer.Write(text); err != nil {
 		if w.err == nil {

@@ -84,6 +84,9 @@ func where(holds func(*Knob) bool) []ID {
 	return ids
 }
 
+// Group returns the group on most stacks.
+func (k *Knob) Group() Group { return k.group }
+
 // groupOn returns the group on a stack: what is trained is in the recipe where adapters and formats are the
 // stack's question, and what splits a model is turned rarely where the stack only replicates and shards it.
 func (k *Knob) groupOn(t *recipe.Traits) Group {
