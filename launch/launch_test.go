@@ -1,6 +1,8 @@
 package launch_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"meshscope/engine"
@@ -154,6 +156,21 @@ func TestOf(t *testing.T) {
 		}
 		if (launch.Of(s.Stack) != nil) != want {
 			t.Errorf("%s: %v", stack, launch.Of(s.Stack))
+		}
+	}
+}
+
+// TestDocumentsNameLaunchers: what is said of import and launch names every launcher that is written.
+func TestDocumentsNameLaunchers(t *testing.T) {
+	for _, name := range []string{"docs/launch.md", "docs/faq.md", "docs/commands.md", "CHANGELOG.md"} {
+		text, err := os.ReadFile("../" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range launch.Launchers() {
+			if of, _, _ := strings.Cut(l.Name, " "); !strings.Contains(string(text), of) {
+				t.Errorf("%s does not name %s", name, l.Name)
+			}
 		}
 	}
 }
