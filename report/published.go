@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -33,23 +34,23 @@ func publishedWords(s *engine.Setup) string {
 	return strings.Join(words, ", ") + ": " + r.Run(figure.Comma)
 }
 
-// PriceWords says what a step takes with another value of what was assumed: "with alltoall 18.0 s", or
-// "alltoall would take 29.8 s, slower". A word that says nothing alone has its knob.
+// PriceWords says what a step takes with another value of what was assumed: "with alltoall 18.0 s", or, where
+// that is slower, "dp-overlap on assumed (off: 1.81 s)". A word that says nothing alone has its knob.
 func PriceWords(list []advise.Price) string { return strings.Join(EachPrice(list), "; ") }
 
 // EachPrice returns the words of each price.
 func EachPrice(list []advise.Price) []string {
 	words := make([]string, len(list))
 	for i, p := range list {
-		name := p.Word
-		switch p.Word {
-		case "none", "off", "on", "bf16", "fp8":
-			if name = string(p.Knob) + " " + p.Word; p.Knob == knob.Precision {
-				name = p.Word
-			}
+		of, step := string(p.Knob)+" ", figure.Seconds(p.Step)
+		alone := func(word string) bool {
+			return !slices.Contains([]string{"none", "off", "on", "bf16", "fp8"}, word)
 		}
-		if words[i] = "with " + name + " " + figure.Seconds(p.Step); p.Slow {
-			words[i] = name + " would take " + figure.Seconds(p.Step) + ", slower"
+		if p.Knob == knob.Precision || alone(p.Word) && (alone(p.Now) || !p.Slow) {
+			of = ""
+		}
+		if words[i] = "with " + of + p.Word + " " + step; p.Slow {
+			words[i] = fmt.Sprintf("%s%s assumed (%s: %s)", of, p.Now, p.Word, step)
 		}
 	}
 	return words

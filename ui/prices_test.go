@@ -48,6 +48,20 @@ func TestPriceNextToVerdict(t *testing.T) {
 	}
 }
 
+// TestSlowerPriceWhole: a price that is slower says what was assumed, whole in 80 columns too.
+func TestSlowerPriceWhole(t *testing.T) {
+	s := setupOf(t, "llama3.1-8b", "dgx-h100", knob.Given{knob.GPUs: 64, knob.TP: 2, knob.GBS: 64})
+	for _, size := range [][2]int{{80, 24}, {120, 36}} {
+		m := explorerOf(s, size[0], size[1], knob.Set{})
+		send(m, m.sweepCmd()())
+		text := strings.Join(strings.Fields(screenText(m)), " ")
+		if !strings.Contains(text, "; dp-overlap on assumed (off: 1.02 s)") ||
+			strings.Contains(text, "slower") {
+			t.Errorf("%v:\n%s", size, text)
+		}
+	}
+}
+
 // TestStarvedSaid: a batch that leaves each pipeline few micro-batches says what was published.
 func TestStarvedSaid(t *testing.T) {
 	for gbs, said := range map[int]bool{128: true, 15360: false} {

@@ -14,6 +14,7 @@ import (
 // Price is what a value that nobody chose is worth: the step with another value of its knob.
 type Price struct {
 	Knob knob.ID
+	Now  string // its value in the setup
 	Word string
 	Step units.Seconds
 	Slow bool // the step is longer than that of the setup
@@ -50,7 +51,7 @@ func Prices(s *engine.Setup, r *engine.Report, fixed knob.Set, accepts func(*eng
 				continue
 			}
 			if p := (Price{
-				t.knob, t.word, other.Time.Step,
+				t.knob, t.now, t.word, other.Time.Step,
 				other.Time.Step > r.Time.Step,
 			}); dearest.Knob == "" || off(&p) > off(&dearest) {
 				dearest = p
@@ -66,9 +67,9 @@ func Prices(s *engine.Setup, r *engine.Report, fixed knob.Set, accepts func(*eng
 
 // otherwise is a setup with another value of one knob.
 type otherwise struct {
-	knob  knob.ID
-	word  string
-	setup engine.Setup
+	knob      knob.ID
+	now, word string
+	setup     engine.Setup
 }
 
 // assumed returns the other values of each knob that was not chosen. What overlaps (--comm-overlap) is the
@@ -93,14 +94,14 @@ func assumed(s *engine.Setup, fixed knob.Set) (out [][]otherwise) {
 			}
 			t := *s
 			*f.Of(&t.Software) = word
-			words = append(words, otherwise{k.ID, word, t})
+			words = append(words, otherwise{k.ID, *f.Of(&run), word, t})
 		}
 		out = append(out, words)
 	}
 	if s.Precision.ProductBits() < 16 && !fixed.Has(knob.Precision) {
 		t := *s
 		t.Precision = recipe.BF16
-		out = append(out, []otherwise{{knob.Precision, string(recipe.BF16), t}})
+		out = append(out, []otherwise{{knob.Precision, string(s.Precision), string(recipe.BF16), t}})
 	}
 	return out
 }
