@@ -140,6 +140,42 @@ func TestAdviceMakesItFaster(t *testing.T) {
 	}
 }
 
+// Of a tight setup what leaves a margin stands before what is tight too, and the heading says both.
+func TestAdviceOnTightSetup(t *testing.T) {
+	document, err := setupdoc.Parse("", []byte(`{"model":"kimi-k2","cluster":"dgx-h100","gpus":256,"tp":8,`+
+		`"pp":1,"cp":2,"ep":128,"zero":3,"gbs":512,"recompute":"full"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := document.Setup(presets.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, ok := advise.For(s, advise.Options{})
+	if !ok || len(a.Moves) < 3 || !a.Report.Memory.Fits || a.Report.Memory.HasMargin() {
+		t.Fatalf("%d moves (%v)", len(a.Moves), ok)
+	}
+	roomy := 0
+	for i := range a.Moves {
+		m := &a.Moves[i]
+		switch {
+		case len(m.Changes) == 0 || !m.Fits:
+			t.Errorf("%q is no move, or does not fit", m.Turns())
+		case m.Roomy && roomy < i:
+			t.Errorf("%s leaves a margin and stands behind what is tight", m.Turns())
+		case m.Roomy:
+			roomy++
+		case i > roomy && (m.Turned < a.Moves[i-1].Turned ||
+			m.Turned == a.Moves[i-1].Turned && m.Speed > a.Moves[i-1].Speed):
+			t.Errorf("%s is fewer changes than %s, or as many and faster", m.Turns(), a.Moves[i-1].Turns())
+		}
+	}
+	if roomy == 0 || roomy == len(a.Moves) ||
+		a.Promise() != "that leave a margin of memory, fewest changes first; then tight ones" {
+		t.Errorf("%d of %d leave a margin: %s", roomy, len(a.Moves), a.Promise())
+	}
+}
+
 // plain reports whether a layout rests on nothing that makes advice put it last.
 func plain(s *engine.Setup) bool {
 	return s.Offload != recipe.OffloadOptimizer && s.Schedule != schedule.Naive &&

@@ -105,6 +105,9 @@ func (a *Advice) Promise() string {
 	switch {
 	case a.Report.Memory.Fits && !a.roomy && a.First() != nil:
 		words = "that leave a margin of memory, fewest changes first"
+		if slices.ContainsFunc(a.Moves, func(m Move) bool { return !m.Roomy }) {
+			words += "; then tight ones"
+		}
 	case a.Report.Memory.Fits:
 		words = "that make it faster, fewest changes first"
 	case len(a.Moves) > 0 && !a.Moves[0].Fits:

@@ -97,9 +97,9 @@ func (a *adviser) leavesSearch(m *Move) bool {
 	})
 }
 
-// ordered sorts moves: those with a reason to come last after all others, the ways to train that
-// the setup has before others, fewer changes before more, and of as many the fastest first. The best of a
-// search may be the setup itself, which is no move.
+// ordered sorts moves: those with a reason to come last after all others, and of them the tight ones last;
+// the ways to train that the setup has before others, fewer changes before more, and of as many the fastest
+// first. The best of a search may be the setup itself, which is no move.
 func (a *adviser) ordered(list []Move) []Move {
 	list = slices.DeleteFunc(a.marked(list), func(m Move) bool { return len(m.Changes) == 0 })
 	slices.SortStableFunc(list, a.compare)
@@ -107,8 +107,8 @@ func (a *adviser) ordered(list []Move) []Move {
 }
 
 func (a *adviser) compare(x, y Move) int {
-	return cmp.Or(rank(x.Last != "")-rank(y.Last != ""), rank(a.parallelizes(&x))-rank(a.parallelizes(&y)),
-		x.Turned-y.Turned, cmp.Compare(y.Speed, x.Speed))
+	return cmp.Or(rank(x.Last != "")-rank(y.Last != ""), rank(!x.Roomy)-rank(!y.Roomy),
+		rank(a.parallelizes(&x))-rank(a.parallelizes(&y)), x.Turned-y.Turned, cmp.Compare(y.Speed, x.Speed))
 }
 
 func rank(later bool) int {

@@ -19,8 +19,14 @@ func (a *adviser) moves() []Move {
 	if a.roomy(a.report.Memory) {
 		return a.faster()
 	}
-	if list := a.fixes(); !a.report.Memory.Fits || len(list) > 0 && list[0].Roomy {
+	list := a.fixes()
+	switch {
+	case !a.report.Memory.Fits || len(list) > 0 && list[0].Roomy && list[0].Last == "":
 		return list
+	case len(list) > 0 && list[0].Roomy: // and the tight ones that are faster, as none of those may be
+		return a.distinct(a.ordered(append(list, a.bestOfEach(func(m *Move) bool {
+			return fits(m) && !m.Roomy && m.Speed > worthwhile
+		})...)))
 	}
 	return a.faster() // nothing leaves a margin
 }
@@ -85,7 +91,7 @@ func (a *adviser) farther(list []Move, least float64) []Move {
 	}
 	a.found = &best
 	if !sound(&best) {
-		if fits(&best) && best.Speed > least {
+		if fits(&best) && best.Speed > least && len(best.Changes) > 0 { // not the setup itself
 			list = append(list, best) // it comes last
 		}
 		return list
@@ -123,6 +129,9 @@ func (a *adviser) fixes() []Move {
 			func(m Move) bool { return m.Turned == 1 && m.Last == beyond }) {
 			list = append(list, a.mended()...) // another value of its knob
 		}
+	}
+	if a.report.Memory.Fits && !slices.ContainsFunc(list, func(m Move) bool { return sound(&m) }) {
+		list = append(list, a.bestOfEach(func(m *Move) bool { return fits(m) && m.Roomy })...)
 	}
 	if len(list) == 0 { // nothing is sound: what fits with a reason to come last
 		r := a.reach()
