@@ -163,12 +163,12 @@ func (t *Table[R]) Passes(r *R) bool {
 func (t *Table[R]) holds(c *Condition, r *R) bool {
 	if c.Column < 0 {
 		return slices.ContainsFunc(t.All, func(of report.Column[R]) bool {
-			return of.Words() && !of.Named && strings.Contains(of.Text(r), c.Word)
+			return of.Words() && !of.Named && strings.Contains(strings.ToLower(of.Text(r)), c.Word)
 		})
 	}
 	of := &t.All[c.Column]
 	if of.Words() {
-		return (of.Text(r) == c.Word) == (c.Op == "=")
+		return strings.EqualFold(of.Text(r), c.Word) == (c.Op == "=")
 	}
 	v := of.Number(r)
 	switch c.Op {

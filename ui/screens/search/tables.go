@@ -26,8 +26,9 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 	}
 	rows := v.answer.rows
 	all := slices.DeleteFunc(slices.Clone(v.table.All), func(c column) bool {
-		differs := func(r row) bool { return c.Brief(&r) != c.Brief(&rows[0]) }
-		return c.Named && !slices.ContainsFunc(rows, differs)
+		return c.Named && !slices.ContainsFunc(rows, func(r row) bool {
+			return c.Brief(&r) != c.Brief(&rows[0])
+		})
 	})
 	t := report.List(title, append(all, asks("fits", func(r *row) bool { return r.Fits }),
 		asks("front", func(r *row) bool { return r.Front }),

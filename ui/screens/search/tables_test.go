@@ -77,6 +77,10 @@ func TestTables(t *testing.T) {
 	if title := v.Tables(in)[0].Title; !strings.Contains(title, "partial: 34.0 %") {
 		t.Errorf("a part of a search is titled %q", title)
 	}
+	v.answer.rows = nil
+	if rows := v.Tables(in)[0].Rows; len(rows) > 0 {
+		t.Errorf("nothing was found, and %d rows are written", len(rows))
+	}
 	v.chosen[tensor] = "8"
 	if len(v.Tables(in)) > 0 {
 		t.Error("what answers another query is written")
