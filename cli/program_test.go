@@ -60,8 +60,11 @@ var sharedProgram = sync.OnceValue(func() string {
 })
 
 // built makes the real program, as a user does, when the first test asks for it.
-var built = sync.OnceValue(func() error {
-	args := []string{"build", "-ldflags", "-s -w", "-o", sharedProgram()} // as it is released
+var built = sync.OnceValue(func() error { return buildInto(sharedProgram()) })
+
+// buildInto makes a program, as it is released but for some flags.
+func buildInto(file string, flags ...string) error {
+	args := append([]string{"build", "-ldflags", "-s -w", "-o", file}, flags...)
 	if os.Getenv("GOCOVERDIR") != "" {
 		args = append(args, "-cover", "-coverpkg=meshscope/...") // .ci/run cover
 	}
@@ -71,7 +74,7 @@ var built = sync.OnceValue(func() error {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return nil
-})
+}
 
 // build returns the path of the real program. All tests share it.
 func build(t testing.TB) string {

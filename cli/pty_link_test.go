@@ -138,7 +138,8 @@ func TestTerminalFlood(t *testing.T) {
 	t.Run("keys and ctrl+c", func(t *testing.T) {
 		t.Parallel()
 		// It would crash at the 500th key: ctrl+c is seen behind 2,000 that wait.
-		screen := open(t, program, 120, 36, "MESHSCOPE_TEST_PANIC=update", "MESHSCOPE_TEST_PANIC_AFTER=500")
+		screen := open(t, buildToPanic(t), 120, 36, "MESHSCOPE_TEST_PANIC=update",
+			"MESHSCOPE_TEST_PANIC_AFTER=500")
 		random := rand.New(rand.NewPCG(1, 1))
 		var keys strings.Builder
 		for range 2000 {

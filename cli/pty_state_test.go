@@ -222,7 +222,8 @@ func TestTerminalKeepsPins(t *testing.T) {
 	t.Run("a crash", func(t *testing.T) {
 		t.Parallel()
 		h := home(t.TempDir())
-		screen := h.start(t, program, []string{"MESHSCOPE_TEST_PANIC=update", "MESHSCOPE_TEST_PANIC_AFTER=3"})
+		screen := h.start(t, buildToPanic(t),
+			[]string{"MESHSCOPE_TEST_PANIC=update", "MESHSCOPE_TEST_PANIC_AFTER=3"})
 		for _, key := range []string{"p", terminal.Right, "p"} {
 			press(t, screen, key)
 		}

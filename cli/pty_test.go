@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -149,6 +150,20 @@ func keysRestored(t *testing.T, screen *terminal.Terminal) {
 	}
 }
 
+// builtToPanic makes the program that panics where it is asked to.
+var builtToPanic = sync.OnceValue(func() error { return buildInto(panicking(), "-tags", "rehearse") })
+
+func panicking() string { return sharedProgram() + "-rehearse" }
+
+// buildToPanic returns its path.
+func buildToPanic(t testing.TB) string {
+	t.Helper()
+	if err := builtToPanic(); err != nil {
+		t.Fatal(err)
+	}
+	return panicking()
+}
+
 // TestTerminal runs the real program in a pseudo-terminal.
 func TestTerminal(t *testing.T) {
 	t.Parallel()
@@ -235,10 +250,13 @@ func TestTerminal(t *testing.T) {
 		})
 	}
 
+	if text, err := os.ReadFile(program); err != nil || bytes.Contains(text, []byte("MESHSCOPE_TEST_PANIC")) {
+		t.Errorf("the released program can be told to panic (%v)", err)
+	}
 	for _, where := range []string{"update", "view", "command"} {
 		t.Run("a panic in "+where, func(t *testing.T) {
 			t.Parallel()
-			screen := open(t, program, 120, 36, "MESHSCOPE_TEST_PANIC="+where)
+			screen := open(t, buildToPanic(t), 120, 36, "MESHSCOPE_TEST_PANIC="+where)
 			if err := screen.Type(terminal.Right); err != nil {
 				t.Fatal(err)
 			}

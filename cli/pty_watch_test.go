@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -43,11 +42,8 @@ func newWatch(t *testing.T) *watch {
 		next: sampleEvery,
 	}
 	w.env = []string{"MESHSCOPE_SOAK_GOROUTINES=" + w.count}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "soak", "-o", w.program,
-		".") //nolint:gosec // into the test's folder
-	cmd.Dir = ".."
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err := buildInto(w.program, "-tags", "soak"); err != nil {
+		t.Fatal(err)
 	}
 	file, err := os.Create(name)
 	if err != nil {
