@@ -79,7 +79,7 @@ func Load(path string, actions []Action) (map[string][]string, []string) {
 // Parse reads the text of a file. The errors are *input.Error, in the order
 // of the lines.
 func Parse(name string, text []byte, actions []Action) (map[string][]string, []error) {
-	f := file{name: name, text: string(text), actions: actions, wanted: map[string][]string{}}
+	f := file{name: name, actions: actions, wanted: map[string][]string{}}
 	raw, err := f.decode(text)
 	if err != nil {
 		return nil, []error{err}
@@ -102,7 +102,7 @@ func Parse(name string, text []byte, actions []Action) (map[string][]string, []e
 // file is one file while it is read.
 type file struct {
 	name    string
-	text    string
+	places  map[string][2]int // line and column of an action
 	actions []Action
 	wanted  map[string][]string
 	errs    []error
@@ -114,6 +114,7 @@ func (f *file) decode(text []byte) (raw map[string]any, err error) {
 		return nil, input.InFile(f.name, err)
 	}
 	_, err = input.DecodeTOML(f.name, text, &raw)
+	f.places = input.Places(text)
 	return flat(raw), err
 }
 
@@ -140,7 +141,7 @@ func (f *file) inOrder(raw map[string]any) []string {
 		names = append(names, name)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		if d := f.line(a) - f.line(b); d != 0 {
+		if d := f.places[a][0] - f.places[b][0]; d != 0 {
 			return d
 		}
 		return strings.Compare(a, b)
@@ -148,28 +149,10 @@ func (f *file) inOrder(raw map[string]any) []string {
 	return names
 }
 
-// line returns where an action stands: the line that begins with it, with the heading of its
-// table before it. 0 where it cannot be found.
-func (f *file) line(action string) int {
-	table := ""
-	for i, text := range strings.Split(f.text, "\n") {
-		text = strings.TrimSpace(text)
-		if inner, ok := strings.CutPrefix(text, "["); ok {
-			inner, _, _ = strings.Cut(inner, "]")
-			table = strings.TrimSpace(inner) + "."
-		}
-		name, _, ok := strings.Cut(text, "=")
-		if ok && table+strings.Trim(strings.TrimSpace(name), `"'`) == action {
-			return i + 1
-		}
-	}
-	return 0
-}
-
 func (f *file) wrong(action, format string, args ...any) error {
-	line := f.line(action)
+	at := f.places[action]
 	return &input.Error{
-		File: f.name, Line: line, Column: min(line, 1), Key: action,
+		File: f.name, Line: at[0], Column: at[1], Key: action,
 		Err: fmt.Errorf(format, args...),
 	}
 }

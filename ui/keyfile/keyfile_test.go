@@ -50,6 +50,11 @@ func TestParse(t *testing.T) {
 			map[string][]string{"model": {"M"}},
 			[]string{`keys.toml:2:1: undo: "q" is the key of quit; give that another one too`},
 		},
+		"where it stands": {
+			"model = [\n'M',\n]\n  undo = 'q'\nno = { such = 'z' }\n",
+			map[string][]string{"model": {"M"}},
+			[]string{`keys.toml:4:3: undo: "q" is the key of quit`, "keys.toml:5:8: no.such: is no action"},
+		},
 		"twice": {
 			"undo = 'z'\nredo = 'z'\n",
 			map[string][]string{"undo": {"z"}},
