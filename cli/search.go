@@ -91,7 +91,7 @@ func (a *app) searchCommand() *cobra.Command {
 func (f *searchFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.output.register(cmd, reportFormats(), string(report.JSON), string(report.CSV))
-	f.top = 10
+	f.top = search.DefaultTop
 	flags.Var(within(&f.top, 1, maxTop, ""), "top", fmt.Sprintf("number of layouts to list, 1 to %d", maxTop))
 	flags.StringVar(&f.objective, "objective", string(search.Throughput),
 		"what to optimize: "+strings.Join(objectiveWords(), ", "))
@@ -187,7 +187,7 @@ func (o *answer) explain(ctx context.Context, progress func(search.Asking)) {
 	}
 	if c := o.Conflict; c != nil && c.Least != nil && slices.Contains(c.Fields, "memory") &&
 		o.Missed == nil && len(o.Problem.Space.GPUs) == 1 && o.Problem.Objective != search.FewestGPUs {
-		o.Machine = o.Query.SmallestMachine(ctx, o.Problem.Workers, figure.Comma)
+		o.Smallest, o.Machine = o.Query.SmallestMachine(ctx, o.Problem.Workers, figure.Comma)
 	}
 }
 

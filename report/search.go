@@ -21,6 +21,7 @@ type Search struct {
 	Conflict *search.Conflict // if nothing was found
 	Missed   *search.Missed   // if nothing meets the deadline
 	Machine  string           // on which a layout would fit, where none does; "": not looked for
+	Smallest int              // GPUs of it; 0: not known, or none is
 	Seconds  float64          // that it took
 	Took     string           // the same for people; "": not shown
 	Library  *presets.Library

@@ -50,6 +50,8 @@ type conflictDocument struct {
 	Least   *foundDocument `json:"least_memory,omitempty"`
 	Missed  *search.Missed `json:"deadline_missed,omitempty"` // if the deadline is a reason
 	Fastest *foundDocument `json:"fastest,omitempty"`
+	// Smallest is the fewest GPUs of those tried on which a layout fits, as in layout_chosen.
+	Smallest int `json:"smallest_gpus,omitempty"`
 }
 
 // Answer returns the search for all formats.
@@ -79,6 +81,7 @@ func (o *Search) data(version string) searchDocument {
 	if c := o.Conflict; c != nil {
 		d.Conflict = &conflictDocument{
 			Conflict: *c, Message: o.Reason(), Least: o.one(c.Least, version), Missed: o.Missed,
+			Smallest: o.Smallest,
 		}
 		if o.Missed != nil {
 			d.Conflict.Fastest = o.one(o.Missed.Fastest, version)

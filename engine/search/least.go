@@ -27,23 +27,25 @@ func (q *Query) least(ctx context.Context, p Problem, c *Chosen) engine.Setup {
 		c.Found, c.least = true, true
 		return best.Setup
 	}
-	c.Smallest = q.smallest(ctx, p.Workers)
+	c.Smallest, c.unasked = q.smallest(ctx, p.Workers)
 	c.Partial = c.Partial || c.Smallest == 0 && ctx.Err() != nil
 	return best.Setup
 }
 
-// SmallestMachine names the fewest GPUs on which a layout of the query fits, in the words of Chosen.
-func (q *Query) SmallestMachine(ctx context.Context, workers int, number func(int) string) string {
-	c := Chosen{Smallest: q.smallest(ctx, workers), node: q.Setup.Cluster.Node()}
+// SmallestMachine returns the fewest GPUs on which a layout of the query fits, 0 where it is not known or
+// none does, and says so in the words of Chosen.
+func (q *Query) SmallestMachine(ctx context.Context, workers int, number func(int) string) (int, string) {
+	c := Chosen{node: q.Setup.Cluster.Node()}
+	c.Smallest, c.unasked = q.smallest(ctx, workers)
 	c.Partial = ctx.Err() != nil
-	return c.smallestWords(number)
+	return c.Smallest, c.smallestWords(number)
 }
 
 // smallest returns the smallest number of GPUs, in whole nodes above one, on which a layout of the query
 // fits that its launcher runs, or else any, of those that Fewest tries beyond the number that there are; 0
-// where none does. What is not given takes the values that need least memory, which leave one layout of
-// fifty.
-func (q *Query) smallest(ctx context.Context, workers int) int {
+// where none does, or the error of a query that cannot be asked of more. What is not given takes the values
+// that need least memory, which leave one layout of fifty.
+func (q *Query) smallest(ctx context.Context, workers int) (int, error) {
 	of := *q
 	of.Values = maps.Clone(q.Values)
 	delete(of.Values, knob.GPUs)
@@ -51,7 +53,7 @@ func (q *Query) smallest(ctx context.Context, workers int) int {
 	of.Objective, of.Margin = FewestGPUs, false
 	p, err := of.Problem()
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	of.lean(&p.Space)
 	p.Top, p.Workers = 1, workers
@@ -61,9 +63,9 @@ func (q *Query) smallest(ctx context.Context, workers int) int {
 		found = p.fewestBeyond(ctx, q.Setup.GPUs)
 	}
 	if found == nil {
-		return 0
+		return 0, nil
 	}
-	return found.GPUs
+	return found.GPUs, nil
 }
 
 // lean leaves of each knob that is not given the value that needs least memory.

@@ -26,7 +26,7 @@ type Problem struct {
 	Setup     engine.Setup
 	Space     Space
 	Objective Objective
-	Top       int  // how many layouts to return; 0 means 10
+	Top       int  // how many layouts to return; 0 means DefaultTop
 	Front     bool // return the Pareto front of memory and speed too
 
 	Headroom float64 // share of the usable memory that must stay free, 0 to 1
@@ -70,6 +70,9 @@ const (
 		"margin of memory free"
 	MarginBrief = "first for its margin"
 )
+
+// DefaultTop is how many layouts a search returns where nobody says.
+const DefaultTop = 10
 
 // Space lists the values that each knob may take. An empty list means every
 // legal value within the named bounds (MaxPP and the others), in the numbers that divide.
@@ -179,7 +182,7 @@ type Progress struct {
 
 func (p *Problem) top() int {
 	if p.Top <= 0 {
-		return 10
+		return DefaultTop
 	}
 	return p.Top
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"meshscope/engine/knob"
@@ -80,4 +82,19 @@ func fewest(list []search.Found) int {
 		return 0
 	}
 	return list[0].Setup.GPUs
+}
+
+// TestUnknownMachine: a query that no search of more GPUs can be made of does not say that none would do.
+func TestUnknownMachine(t *testing.T) {
+	q := search.NewQuery()
+	q.Setup = presets.DefaultSetup()
+	for id, text := range map[knob.ID]string{knob.GBS: "4Mtok", knob.Seq: "4096,8192"} {
+		if err := q.Set(id, text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, words := q.SmallestMachine(t.Context(), 1, strconv.Itoa)
+	if n != 0 || !strings.Contains(words, "not known (") {
+		t.Errorf("%d: %s", n, words)
+	}
 }

@@ -44,6 +44,7 @@ type Chosen struct {
 	host     string // HostOver in words
 	run      string // that is published, of which precision and dispatcher are
 	node     int    // GPUs of a node
+	unasked  error  // why no search for Smallest can be made
 	why      string // why no layout is legal, and the nearest values with which one is
 	least    bool   // found, and the one that needs least memory: the search for the best was stopped
 }
@@ -123,6 +124,8 @@ func (c *Chosen) overWords() string {
 // smallestWords tell the smallest machine on which a layout fits.
 func (c *Chosen) smallestWords(number func(int) string) string {
 	switch {
+	case c.unasked != nil:
+		return "which larger number of GPUs would do is not known (" + c.unasked.Error() + ")"
 	case c.Smallest == 0 && c.Partial:
 		return "the search for a machine that would do was stopped"
 	case c.Smallest == 0:
@@ -171,10 +174,7 @@ func filledOrder() []knob.ID {
 	}
 }
 
-// shown is how many layouts a search shows, among which a faster one without margin is named.
-const shown = 10
-
-// tighter notes the fastest without margin of those shown that beats the first by more than the band.
+// tighter notes the fastest without margin of those found that beats the first by more than the band.
 func (c *Chosen) tighter(list []Found) {
 	limit := list[0].PessimisticStep / units.Seconds(1+list[0].Report.Time.ErrorBand)
 	for i := range list {
@@ -262,7 +262,7 @@ func (q *Query) Choose(ctx context.Context, workers int) (engine.Setup, Chosen) 
 	if err != nil {
 		return engine.Setup{}, Chosen{}
 	}
-	p.Top, p.Workers = shown, workers
+	p.Workers = workers
 	given, all := p, p.Space.PP
 	q.pipelined(&p)
 	r := Run(ctx, p, nil)
