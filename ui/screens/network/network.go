@@ -117,7 +117,6 @@ const (
 	ladderLines = 4
 	leastMap    = 48 // width for the words below the map
 	leastCurve  = 5  // lines of a curve
-	mostCurve   = 22
 )
 
 // arrangement is the heights of the panels; left is the width of the column of
@@ -155,7 +154,7 @@ func (v *overview) arrange(in *screen.Context, w, h int) arrangement {
 	p := v.plan(in, w-gutter-a.left, rest-1)
 	if need := 1 + p.rows*p.lines + 4 + len(in.Report.Communication); ladder > 0 && p.whole() &&
 		rest-need >= ladder+leastCurve {
-		a.nodes, a.ladder, a.beside = need, min(rest-need, ladder+mostCurve), true
+		a.nodes, a.ladder, a.beside = need, rest-need, true
 		if !in.Taught {
 			a.overlaps = rest
 		}
