@@ -12,7 +12,8 @@ type Missed struct {
 	FastestSoFar bool `json:"fastest_so_far,omitempty"`
 	// Batch is the smallest of the doubled global batches that meets it on the same GPUs; 0: none.
 	Batch int `json:"batch_in_time,omitempty"`
-	// GPUs is the smallest number of GPUs of this kind that meets it, in whole nodes; 0: none.
+	// GPUs is the smallest number of GPUs of this kind that meets it, of those that a search for the fewest
+	// tries; 0: none.
 	// GPUsBatch is the global batch there.
 	GPUs      int  `json:"gpus_in_time,omitempty"`
 	GPUsBatch int  `json:"gpus_batch,omitempty"`
@@ -45,7 +46,7 @@ func (p Problem) Missed(ctx context.Context, unset bool) *Missed {
 			break
 		}
 	}
-	p.Objective, p.Margin, p.Space.GPUs = FewestGPUs, false, doubledNodes(&p.Setup)
+	p.Objective, p.Margin, p.Space.GPUs = FewestGPUs, false, anyGPUs(&p.Setup)
 	p.Space.GBS, p.Space.FollowGBS = []int{gbs}, unset
 	if out.Most = slices.Max(append(p.Space.GPUs, there)); !unset {
 		out.Given = gbs

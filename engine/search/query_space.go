@@ -103,9 +103,7 @@ func (q *Query) gpus() ([]int, error) {
 	n, saidNodes := q.Values[knob.Nodes]
 	switch {
 	case !said && !saidNodes && q.Objective == FewestGPUs:
-		all := append(belowNode(min(node, most+1)), doubledNodes(&q.Setup)...)
-		slices.Sort(all) // a machine may be less than a node
-		return slices.Compact(all), nil
+		return anyGPUs(&q.Setup), nil
 	case !said && !saidNodes:
 		return []int{q.Setup.GPUs}, nil
 	}
@@ -144,6 +142,14 @@ func mostGPUs(s *engine.Setup) int {
 		return m
 	}
 	return knob.MaxGPUs
+}
+
+// anyGPUs lists the numbers of GPUs that are tried where any will do: powers of two below a node, then 1, 2,
+// 4 nodes and so on.
+func anyGPUs(s *engine.Setup) []int {
+	all := append(belowNode(min(s.Cluster.Node(), mostGPUs(s)+1)), doubledNodes(s)...)
+	slices.Sort(all) // a machine may be less than a node
+	return slices.Compact(all)
 }
 
 // doubledNodes lists the GPUs of 1, 2, 4 nodes and so on, as far as the machine goes.
