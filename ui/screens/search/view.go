@@ -19,7 +19,7 @@ const (
 	plotFrom  = 26  // height from which a picture stands below the table
 	wide      = 170 // width from which it stands next to it
 	plotWide  = 66
-	tallest   = 26 // of a scatter plot
+	tallest   = 26 // of a scatter plot above another picture
 )
 
 // arrangement is where the panels stand.
@@ -49,9 +49,7 @@ func (v *View) arrange(w, h int) arrangement {
 	case w >= wide && h >= plotFrom:
 		a.w -= plotWide + gutter
 		a.plotX, a.plotW, a.plotH = a.x+a.w+gutter, plotWide, h
-		if v.picture == scatterPicture {
-			a.plotH = min(h, tallest)
-		} else if h >= tallest+plotFrom/2 { // the scatter plot stays above the other
+		if v.picture != scatterPicture && h >= tallest+plotFrom/2 { // the scatter plot stays above the other
 			a.both = true
 			a.plotY, a.plotH = tallest+1, h-tallest-1
 		}
