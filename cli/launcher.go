@@ -105,7 +105,7 @@ func (f *launcherFlag) space(s *engine.Setup) (search.Space, string) {
 	if f.any() || l == nil {
 		return search.Space{Refused: f.any()}, ""
 	}
-	return search.Space{Refused: true, Accepts: l.Accepts, Launcher: l.ID}, l.Name
+	return search.Space{Refused: true, Accepts: l.Accepts, Launcher: l.ID, Instead: l.Instead}, l.Name
 }
 
 // accepts returns what the launcher of a setup runs of changes of it; nil: everything.

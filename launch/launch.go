@@ -122,7 +122,7 @@ func Of(s recipe.Stack) *Launcher {
 // without a launcher it changes nothing.
 func (l *Launcher) Limit(q *search.Query) {
 	if l != nil {
-		q.Accepts, q.Launcher, q.WriteSplit = l.Accepts, l.ID, l.WriteSplit
+		q.Accepts, q.Launcher, q.WriteSplit, q.Instead = l.Accepts, l.ID, l.WriteSplit, l.Instead
 		if refused := l.RefusedModel(&q.Setup); len(refused) > 0 {
 			q.Unbuilt = refused[0].Because
 		}
@@ -372,6 +372,13 @@ func (l *Launcher) GivesWay(s engine.Setup, given func(knob.ID) bool) (engine.Se
 	}
 	near, ok := free.Nearest(s)
 	return near, refused, ok
+}
+
+// Instead returns the nearest setup in which the launcher runs what a search keeps; false where it refuses
+// none of that.
+func (l *Launcher) Instead(s engine.Setup) (engine.Setup, bool) {
+	near, _, ok := l.GivesWay(s, func(knob.ID) bool { return false })
+	return near, ok
 }
 
 // changed counts the knobs that two setups have differently.

@@ -35,6 +35,8 @@ type Decision struct {
 	Prices    []advise.Price // what values that were not given are worth
 	Rules     string         // whose rules the search keeps: a launcher's name; empty: none
 
+	instead *engine.Setup // what the launcher runs where it refuses what a search keeps; nil: it refuses none
+
 	slow units.Seconds // slow end of the step (engine.PessimisticStep), by which layouts are ranked
 }
 
@@ -54,6 +56,11 @@ func NewDecision(s engine.Setup, r engine.Report) *Decision {
 // cores.
 func Decide(ctx context.Context, s engine.Setup, r engine.Report, space search.Space, workers int) *Decision {
 	d := NewDecision(s, r)
+	if space.Instead != nil {
+		if near, ok := space.Instead(s); ok {
+			d.instead = &near
+		}
+	}
 	var all []search.Found
 	all, d.Search = search.Alternatives(ctx, search.Problem{
 		Setup: s, Workers: workers, Margin: true,
@@ -203,6 +210,9 @@ func (d *Decision) fit() Section {
 		s.say(free + "; less than the safety margin of " + margin + ": it may run out of memory.")
 	default:
 		s.say(free + "; less than the safety margin of " + margin + ".")
+	}
+	if d.instead != nil {
+		s.say(insteadWords(d.Rules, &d.Setup, d.instead) + ".")
 	}
 	s.add(memoryPicture(m))
 	return s
@@ -432,6 +442,10 @@ func (d *Decision) how() Section {
 	rules := ""
 	if d.Rules != "" {
 		rules = " that " + d.Rules + " accepts"
+		if d.instead != nil {
+			_, refused := differing(&d.Setup, d.instead)
+			rules += " but for " + refused
+		}
 	}
 	of := figure.Plural(d.Search.Legal, "legal layout") + rules
 	switch best := d.best(); {

@@ -10,8 +10,10 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/engine/units"
+	"meshscope/launch"
 	"meshscope/presets"
 	"meshscope/report/figure"
 )
@@ -211,6 +213,35 @@ func TestHostTooSmall(t *testing.T) {
 		}
 		if got := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(got, words) {
 			t.Errorf("%s does not say %q", name, words)
+		}
+	}
+}
+
+// TestDecisionNamesWhatItsLauncherRefuses: the layouts that a launcher accepts are not said to run in a
+// precision that it refuses.
+func TestDecisionNamesWhatItsLauncherRefuses(t *testing.T) {
+	s := decided(t, knob.Given{knob.TP: 2}).Setup
+	s.Precision = recipe.FP8DeepSeek
+	l := launch.Of(s.Stack)
+	for _, o := range []struct {
+		instead func(engine.Setup) (engine.Setup, bool)
+		want    int
+	}{{l.Instead, 1}, {nil, 0}} {
+		space := search.Space{Refused: true, Accepts: l.Accepts, Launcher: l.ID, Instead: o.instead}
+		d := Decide(t.Context(), s, engine.Evaluate(s), space, 2)
+		d.Rules, d.Library = l.Name, presets.Default()
+		var b strings.Builder
+		if err := Write(&b, Text, d.Answer()); err != nil {
+			t.Fatal(err)
+		}
+		flat := strings.Join(strings.Fields(b.String()), " ")
+		for _, words := range []string{
+			"Megatron-LM refuses --precision fp8:deepseek; with --precision fp8, which it runs, a step takes",
+			"legal layouts that Megatron-LM accepts but for --precision fp8:deepseek",
+		} {
+			if strings.Count(flat, words) != o.want {
+				t.Errorf("not %d times %q:\n%s", o.want, words, b.String())
+			}
 		}
 	}
 }

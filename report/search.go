@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"meshscope/engine"
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
@@ -226,7 +227,41 @@ func (o *Search) launcher() string {
 			"), so none of these layouts can be launched with it; they meet the rest of its rules " +
 			"(--launcher any: none of them)"
 	}
-	return o.Problem.Space.Launcher + ": layouts it rejects are left out (--launcher any)"
+	text := o.Problem.Space.Launcher + ": layouts it rejects are left out (--launcher any)"
+	if of := o.Problem.Space.Instead; of != nil && len(o.Result.Best) > 0 {
+		best := &o.Result.Best[0].Setup
+		if near, ok := of(*best); ok {
+			text += "; best layout: " + insteadWords("it", best, &near)
+		}
+	}
+	return text
+}
+
+// insteadWords tells what a launcher runs in place of what it refuses of a setup, and what that takes.
+func insteadWords(launcher string, s, near *engine.Setup) string {
+	runs, refused := differing(s, near)
+	r := engine.Evaluate(*near)
+	if !r.Legal {
+		return launcher + " refuses " + refused + " and runs " + runs
+	}
+	m := r.Memory
+	room := figure.GiB(m.Usable-m.Peak) + " GiB stay free"
+	if !m.Fits {
+		room = "it does not fit"
+	}
+	return fmt.Sprintf("%s refuses %s; with %s, which it runs, a step takes %s and %s", launcher, refused,
+		runs, figure.Headline(r.Time.Step), room)
+}
+
+// differing lists the knobs that two setups have differently, as flags of either.
+func differing(s, near *engine.Setup) (runs, refused string) {
+	var now, was []string
+	for _, k := range knob.All() {
+		if a, b := k.Text(*s), k.Text(*near); a != b {
+			was, now = append(was, "--"+string(k.ID)+" "+a), append(now, "--"+string(k.ID)+" "+b)
+		}
+	}
+	return strings.Join(now, " "), strings.Join(was, " ")
 }
 
 // margin tells which layouts come first for the memory that they leave free.

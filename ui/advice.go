@@ -171,7 +171,8 @@ func (m *Model) decision() overlay.Action {
 	d.Searching = true
 	space, rules := search.Space{}, ""
 	if l := launch.Of(d.Setup.Stack); l != nil {
-		space, rules = search.Space{Refused: true, Accepts: l.Accepts, Launcher: l.ID}, l.Name
+		space = search.Space{Refused: true, Accepts: l.Accepts, Launcher: l.ID, Instead: l.Instead}
+		rules = l.Name
 	}
 	finish := func(d *report.Decision) {
 		d.Library, d.Version, d.Rules = m.options.Library, m.options.Version, rules

@@ -107,6 +107,9 @@ type Space struct {
 	// WriteSplit writes into a layout that is evaluated what the launcher must be told of its
 	// stages, which stay what they are; nil: nothing.
 	WriteSplit func(*engine.Setup)
+	// Instead returns the nearest setup that the launcher runs where it refuses what a search keeps, such as
+	// the precision; false: it refuses none of that. nil: nobody's rules count.
+	Instead func(engine.Setup) (engine.Setup, bool)
 }
 
 // Objective is what is best.

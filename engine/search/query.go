@@ -26,8 +26,9 @@ type Query struct {
 	// Refuses reports whether the launcher rejects the value of one knob with any ZeRO; nil: nothing.
 	Refuses func(knob.ID, *engine.Setup) bool
 	Unbuilt string // why it does not build the model; empty where it does
-	// WriteSplit is that of Space.
+	// WriteSplit and Instead are those of Space.
 	WriteSplit func(*engine.Setup)
+	Instead    func(engine.Setup) (engine.Setup, bool)
 	Collect    func() // that of Problem
 
 	tokens []int // global batches that were given in tokens
@@ -126,7 +127,7 @@ func (q *Query) Problem() (Problem, error) {
 	}
 	p.Space.Refused, p.Space.Accepts, p.Space.Launcher = q.Refused || q.Accepts != nil, q.Accepts, q.Launcher
 	p.Space.Unbuilt = q.Unbuilt
-	p.Space.WriteSplit = q.WriteSplit
+	p.Space.WriteSplit, p.Space.Instead = q.WriteSplit, q.Instead
 	p.given = slices.DeleteFunc(Named(), func(id knob.ID) bool { return !q.Given(id) })
 	p.Space.FollowGBS = p.Objective == FewestGPUs && q.UnsetBatch && !q.Cut
 	s := &p.Setup

@@ -223,7 +223,7 @@ func (a *query) inFull() *find.Query {
 	q.Setup, q.Objective, q.Refused = a.base, cmp.Or(find.Objective(w[objective]), find.Throughput),
 		w[launchers] == rulesBroken
 	if l := launch.Of(a.base.Stack); l != nil && !q.Refused {
-		q.Accepts, q.Launcher, q.WriteSplit = l.Accepts, l.ID, l.WriteSplit
+		q.Accepts, q.Launcher, q.WriteSplit, q.Instead = l.Accepts, l.ID, l.WriteSplit, l.Instead
 	}
 	q.Counted = q.Objective != find.FewestGPUs || w[batchRule] != "" // the batch of the setup
 	q.Margin = w[headroom] == ""
