@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 
 	"meshscope/engine"
@@ -83,6 +84,42 @@ func TestPrices(t *testing.T) {
 		}
 		if !found && c.has != "" || c.has == "" && c.fixed == (knob.Set{}) && len(prices) > 0 {
 			t.Errorf("%s: %+v, want %q", c.model, prices, c.has)
+		}
+	}
+}
+
+// TestPricesAreMoves: of what nobody chose, the value that has a price and is faster is a move of the advice
+// with that step, and every value that has a price stands among those of its knob.
+func TestPricesAreMoves(t *testing.T) {
+	cluster, err := presets.Default().Cluster("dgx-h100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := knob.DraftOf(presetModel(t, "llama3.1-70b"), cluster,
+		knob.Given{knob.GPUs: 256, knob.TP: 4, knob.PP: 4, knob.VPP: 10, knob.CP: 2})
+	d.FollowPublished()
+	s, err := d.Resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := engine.Evaluate(s)
+	prices := advise.Prices(&s, &r, knob.Set{}, nil, nil)
+	a, ok := advise.For(s, advise.Options{Alone: true})
+	if !ok || len(prices) == 0 {
+		t.Fatalf("%v, prices %+v", ok, prices)
+	}
+	for _, p := range prices {
+		tried, moved := false, p.Slow
+		for i := range a.Knobs {
+			tried = tried || a.Knobs[i].ID == p.Knob && slices.ContainsFunc(a.Knobs[i].Values,
+				func(v advise.Value) bool { return v.Text == p.Word && v.Expected == p.Step })
+		}
+		for i := range a.Moves {
+			m := &a.Moves[i]
+			moved = moved || m.Turns() == string(p.Knob)+" "+p.Word && m.Report.Time.Step == p.Step
+		}
+		if !tried || !moved {
+			t.Errorf("%s %s: among the values %v, a move %v", p.Knob, p.Word, tried, moved)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -34,8 +33,8 @@ func publishedWords(s *engine.Setup) string {
 	return strings.Join(words, ", ") + ": " + r.Run(figure.Comma)
 }
 
-// PriceWords says what a step takes with another value of what was assumed: "with alltoall 18.0 s", or, where
-// that is slower, "dp-overlap on assumed (off: 1.81 s)". A word that says nothing alone has its knob.
+// PriceWords says what a step takes with another value of what was assumed: "with tp-overlap async 18.0 s",
+// or, where that is slower, "dp-overlap on assumed (off: 1.81 s)". Formats of numbers need no knob.
 func PriceWords(list []advise.Price) string { return strings.Join(EachPrice(list), "; ") }
 
 // EachPrice returns the words of each price.
@@ -43,10 +42,7 @@ func EachPrice(list []advise.Price) []string {
 	words := make([]string, len(list))
 	for i, p := range list {
 		of, step := string(p.Knob)+" ", figure.Seconds(p.Step)
-		alone := func(word string) bool {
-			return !slices.Contains([]string{"none", "off", "on", "bf16", "fp8"}, word)
-		}
-		if p.Knob == knob.Precision || alone(p.Word) && (alone(p.Now) || !p.Slow) {
+		if p.Knob == knob.Precision {
 			of = ""
 		}
 		if words[i] = "with " + of + p.Word + " " + step; p.Slow {

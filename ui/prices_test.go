@@ -22,7 +22,7 @@ func explorerOf(s engine.Setup, w, h int, fixed knob.Set) *Model {
 func TestPriceNextToVerdict(t *testing.T) {
 	s := setupOf(t, "llama3.1-70b", "dgx-h100",
 		knob.Given{knob.GPUs: 64, knob.TP: 8, knob.PP: 2, knob.GBS: 512})
-	const price = "; with user-buffers "
+	const price = "; with tp-overlap user-buffers "
 	for _, size := range [][2]int{{80, 24}, {120, 36}, {200, 60}} {
 		m := explorerOf(s, size[0], size[1], knob.Set{})
 		if text := screenText(m); strings.Contains(text, price) {

@@ -133,8 +133,8 @@ func (a *Advice) Untried() string {
 	if a.Report.Memory.Fits || slices.ContainsFunc(a.Moves, func(m Move) bool { return m.Fits }) {
 		return ""
 	}
-	return "Not tried: shorter sequences (--seq), a smaller global batch (--gbs), other number formats of " +
-		"the products (--precision), another update rule (--optimizer), another stack (--calibration), " +
+	return "Not tried: shorter sequences (--seq), a smaller global batch (--gbs), number formats of 8 or " +
+		"4 bits (--precision), another update rule (--optimizer), another stack (--calibration), " +
 		"more GPUs or larger ones ('search --objective fewest-gpus')."
 }
 

@@ -31,7 +31,7 @@ func (a *adviser) last(m *Move) string {
 		return host
 	case s.OffloadLayers > now.OffloadLayers:
 		return "copies of activations to the host are assumed to overlap"
-	case s.GradDtype != now.GradDtype || s.Optimizer != now.Optimizer:
+	case s.GradDtype != now.GradDtype || s.Optimizer != now.Optimizer || s.Precision != now.Precision:
 		return "changes the numbers that training computes with"
 	case s.PP > 1 && s.Schedule == schedule.Naive && now.Schedule != schedule.Naive:
 		return "one pipeline rank works at a time"
@@ -91,7 +91,7 @@ func (a *adviser) mark(m *Move) {
 
 // leavesSearch reports whether a move turns a knob that a search does not vary by itself.
 func (a *adviser) leavesSearch(m *Move) bool {
-	return slices.ContainsFunc(knob.Advised(), func(id knob.ID) bool {
+	return slices.ContainsFunc(a.knobs, func(id knob.ID) bool {
 		p, _ := knob.Find(id)
 		return !slices.Contains(search.Free(), id) && p.Text(m.Setup) != p.Text(a.now)
 	})

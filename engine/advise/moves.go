@@ -195,7 +195,7 @@ func (a *adviser) mended() []Move {
 // bestOfEach takes of every knob the fastest value that will do.
 func (a *adviser) bestOfEach(will func(*Move) bool) []Move {
 	var out []Move
-	for _, id := range knob.Advised() {
+	for _, id := range a.knobs {
 		best := -1
 		for i := range a.turns {
 			t := &a.turns[i]
@@ -266,7 +266,7 @@ func (m *Move) alike(later *Move) bool {
 }
 
 // later returns the knobs that a pair turns after one: each pair of knobs is tried
-// in one order, the one in which the second can follow the first.
+// in one order, the one in which the second can follow the first; all follow one that advice only prices.
 func later(first knob.ID) []knob.ID {
 	all := knob.Advised()
 	return all[slices.Index(all, first)+1:]

@@ -30,7 +30,7 @@ const mostPrices = 2
 func Prices(s *engine.Setup, r *engine.Report, fixed knob.Set, accepts func(*engine.Setup) bool,
 	stop func() bool,
 ) []Price {
-	if !r.Legal || r.Time == nil || s.Cluster.Calibration == nil || s.Slow() {
+	if !r.Legal || r.Time == nil || s.Slow() {
 		return nil
 	}
 	e := engine.Evaluator{SkipTimeline: true}
@@ -72,10 +72,13 @@ type otherwise struct {
 	setup     engine.Setup
 }
 
-// assumed returns the other values of each knob that was not chosen. What overlaps (--comm-overlap) is the
-// slow end of the step, which is said apart; of the precision 16 bits alone are what one may have meant
-// without a word.
+// assumed returns the other values of each knob that was not chosen, which advice turns too. What overlaps
+// (--comm-overlap) is the slow end of the step, which is said apart; of the precision 16 bits alone are what
+// one may have meant without a word.
 func assumed(s *engine.Setup, fixed knob.Set) (out [][]otherwise) {
+	if s.Cluster.Calibration == nil {
+		return nil
+	}
 	run := s.Cluster.Calibration.For(s.Stack).Run(&s.Software)
 	for _, f := range recipe.SoftwareFields() {
 		k, ok := knob.Find(knob.ID(f.Knob))

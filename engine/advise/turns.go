@@ -21,7 +21,8 @@ type adviser struct {
 	step      units.Seconds // its slow end (engine.PessimisticStep), by which moves are ranked
 	evaluator engine.Evaluator
 	bounds    bound.Bounder
-	turns     []turned // each knob alone, evaluated
+	knobs     []knob.ID // those that are turned
+	turns     []turned  // each of them alone, evaluated
 	looked    Looked
 	found     *Move // the best layout of a search for the same; nil: not known
 	none      bool  // such a search finds nothing
@@ -81,9 +82,10 @@ func (a *adviser) slow(s *engine.Setup) bool {
 	return s.Spec().Work() > max(most, a.now.Spec().Work())
 }
 
-// turnEach evaluates every other value of every knob.
+// turnEach evaluates every other value of every knob, those that have a price next to a verdict too.
 func (a *adviser) turnEach() {
-	for _, id := range knob.Advised() {
+	a.knobs = knob.Advised()
+	for _, id := range a.knobs {
 		for _, v := range values(&a.now, id) {
 			if v.Current || v.Setup == a.now || a.slow(&v.Setup) {
 				continue
@@ -94,6 +96,20 @@ func (a *adviser) turnEach() {
 			if m, ok := a.try(v.Setup, 1); ok {
 				a.turns = append(a.turns, turned{id, v.Text, m})
 			}
+		}
+	}
+	for _, alike := range assumed(&a.now, knob.Set{}) {
+		for i := range alike {
+			t := &alike[i]
+			if a.stopped() {
+				return
+			}
+			if m, ok := a.try(t.setup, 1); ok {
+				a.turns = append(a.turns, turned{t.knob, t.word, m})
+			}
+		}
+		if len(alike) > 0 {
+			a.knobs = append(a.knobs, alike[0].knob)
 		}
 	}
 	a.looked.Singles = len(a.turns)
@@ -227,7 +243,7 @@ func (v *Value) before(w *Value) bool {
 // tornado sums up the turns, the knob that can change the step most first.
 func (a *adviser) tornado() []Knob {
 	var out []Knob
-	for _, id := range knob.Advised() {
+	for _, id := range a.knobs {
 		p, ok := knob.Find(id)
 		if !ok {
 			continue

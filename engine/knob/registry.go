@@ -67,7 +67,7 @@ var shown = sync.OnceValue(func() []Knob { return slices.Concat(registry(), mach
 func Shown() []Knob { return slices.Clone(shown()) }
 
 // Advised lists the knobs that advice turns: how the training is cut, and what is
-// kept. Model, machine, batch, sequence and number formats of the products are
+// kept. Model, machine, batch, sequence and number formats of 8 or 4 bits are
 // what the user wants; they are not advice.
 func Advised() []ID { return where(func(k *Knob) bool { return k.advised }) }
 

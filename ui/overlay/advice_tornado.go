@@ -22,7 +22,7 @@ func (a *Advice) tornadoColumns() tornadoColumns {
 	best := 12
 	switch {
 	case room >= 110:
-		best, c.end = 21, 20 // with the step; "interleaved" has room next to its own
+		best, c.end = 22, 22 // with the step; "user-buffers" has room next to its own
 	case room < 70:
 		best, c.end = 0, 15
 	}
@@ -135,7 +135,7 @@ func tornadoLine(k *advise.Knob, best *advise.Value, c tornadoColumns, scale *wi
 		case best.Text == k.Current:
 			l.Put(plain, shorten(best.Text, l.Left()-7, g)).Put(muted, " (now)")
 		default:
-			l.Put(plain, shorten(best.Text, min(l.Left()-1, 11), g))
+			l.Put(plain, shorten(best.Text, min(l.Left()-1, 12), g))
 			if best.Refused {
 				sign, role := mark(best, g)
 				l.Put(t.Paint(role), sign)

@@ -21,17 +21,20 @@ func Headline(in *screen.Context, w int) string {
 	}
 	_, role := screen.Fit(m)
 	verdict, step := report.Verdict(m), bandOf(in, &t.Evidence).Of(figure.Seconds(t.Step))
-	takes, why := "; a step takes ", ""
+	forms := []string{"; a step takes ", "; step ", "; "} // the last rather than no price
 	if m.Fit == engine.Over {
-		takes = "; a step would take "
+		forms = []string{"; a step would take ", "; step "}
 	}
-	long, short := takes, "; step "
+	takes, why := "", ""
+choosing:
 	for _, words := range endings(report.Loss(r), in.Prices) {
-		if takes = long; widget.Width(verdict+takes+step+words)+1 > w {
-			takes, words = short, strings.Replace(words, ", of which ", "; ", 1)
-		}
-		if why = words; widget.Width(verdict+takes+step+why)+1 <= w {
-			break
+		for i, form := range forms {
+			if takes, why = form, words; i > 0 {
+				why = strings.Replace(words, ", of which ", "; ", 1)
+			}
+			if widget.Width(verdict+takes+step+why)+1 <= w {
+				break choosing
+			}
 		}
 	}
 	l.Put(in.Paint(role), verdict).Put(in.Paint(themes.Text), takes).Put(in.Paint(themes.Strong), step)
