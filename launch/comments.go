@@ -33,8 +33,9 @@ var commented = [...]struct {
 	{flat(knob.Seq), regexp.MustCompile(`(?i)\bseq(?:uence)?[- ]?len(?:gth)?\s*(?:=|:|of|is)?\s*(\d+)\b`)},
 }
 
-// machineOf finds the GPU and the cluster in the first line of a stamp; names of GPUs have brackets too.
-var machineOf = regexp.MustCompile(`^# .* on \d+ x (.+?)(?: \(([^()]+)\))?: dp \d+ tp`)
+// machineOf finds the model, the GPU and the cluster in the first line of a stamp; names of GPUs have
+// brackets too.
+var machineOf = regexp.MustCompile(`^# (.*) on \d+ x (.+?)(?: \(([^()]+)\))?: dp \d+ tp`)
 
 // stamped takes the machine from the comment that this program writes above a file: no key of it has one.
 func (r *Reading) stamped(text []byte, lib *presets.Library) {
@@ -44,8 +45,9 @@ func (r *Reading) stamped(text []byte, lib *presets.Library) {
 	if !ok || m == nil {
 		return
 	}
-	gpu := string(m[1])
-	cluster, changed := strings.CutSuffix(string(m[2]), hardware.Changed)
+	r.called = string(m[1])
+	gpu := string(m[2])
+	cluster, changed := strings.CutSuffix(string(m[3]), hardware.Changed)
 	key, id := "cluster", cluster
 	if _, err := lib.Cluster(cluster); err != nil {
 		key, id = "gpu", ""
@@ -58,7 +60,7 @@ func (r *Reading) stamped(text []byte, lib *presets.Library) {
 	line := bytes.Count(head, []byte("\n")) + 1
 	if why := "no preset"; id == "" || changed {
 		if id != "" {
-			why = "changed from its preset, and how the file does not say"
+			why = "changed from its preset" + unsaid
 		}
 		r.Ignored = append(r.Ignored, Ignored{
 			Key: "comment", Line: line,
@@ -71,6 +73,51 @@ func (r *Reading) stamped(text []byte, lib *presets.Library) {
 			Understood{Key: "comment", Value: gpu, Setup: []string{key}, Line: line})
 	}
 }
+
+// shape is how many GPUs of each of several nodes the file starts processes on, at a line of it; 0: it does
+// not say.
+type shape struct{ gpus, line int }
+
+// nodes takes the GPUs of a node from the processes that the file starts on each of several, where its
+// machine has others and nothing beside the file gives one.
+func (r *Reading) nodes(lib *presets.Library) {
+	const key = "gpus_per_node"
+	c, err := lib.Cluster(presets.DefaultCluster)
+	if id, ok := r.Setup["cluster"].(string); ok {
+		c, err = lib.Cluster(id)
+	}
+	gpu, _ := r.Setup["gpu"].(string)
+	for _, g := range r.given {
+		if g.key == "cluster" || strings.ReplaceAll(g.key, "-", "_") == key ||
+			strings.HasPrefix(g.text, "cluster.") {
+			return
+		}
+		if g.key == "gpu" {
+			gpu = g.text
+		}
+	}
+	if gpu != "" {
+		var g hardware.GPU
+		g, err = lib.GPU(gpu)
+		c = lib.NodeOf(g)
+	}
+	if err != nil || r.each.gpus == 0 || r.each.gpus == c.Node() || r.Setup[key] != nil || r.document != nil {
+		return
+	}
+	r.Setup[key] = r.each.gpus
+	r.Understood = append(r.Understood, Understood{
+		Key: processes + " per node", Value: r.each.gpus, Setup: []string{key}, Line: r.each.line,
+	})
+	for i := range r.Ignored {
+		if before, ok := strings.CutSuffix(r.Ignored[i].Why, unsaid); ok {
+			r.Ignored[i].Why = before +
+				"; the file gives the GPUs of a node, not its network (--node-bandwidth)"
+		}
+	}
+}
+
+// unsaid ends what is said of a machine that is not its preset.
+const unsaid = ", and how the file does not say"
 
 // onMachine tells of a machine that nothing gave which one it is.
 func (r *Reading) onMachine(s *engine.Setup) {

@@ -68,6 +68,8 @@ type Reading struct {
 
 	// over how many ranks weights are sharded, where replicas follow; 0: nothing follows
 	shard    int
+	each     shape              // processes that are started on each of several nodes
+	called   string             // the model's name in the comment that this program writes
 	ledger   bool               // the launcher's stack is read, and may have no rules for the setup
 	document *setupdoc.Document // of a file that is a setup document; nil: Setup has its keys
 	given    []given            // from elsewhere, in its order

@@ -79,6 +79,7 @@ func (r *Reading) over(doc *setupdoc.Document) error {
 // the key that it is about. What was given becomes part of the keys of the setup.
 func (r *Reading) Resolve(lib *presets.Library) engine.Setup {
 	r.complete()
+	r.nodes(lib)
 	s, err := r.resolve(lib)
 	if err != nil {
 		r.Problems = append(r.Problems, r.placed(err))

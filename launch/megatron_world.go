@@ -117,6 +117,9 @@ func (r *reader) world(s *script, starter []shellField) {
 				func(f shellField) bool { return strings.HasSuffix(f.text, "torchrun") }) {
 			gpus = nodes * of("gpus-per-node")
 		}
+		if nodes > 1 && gpus > 0 {
+			r.each = shape{gpus / nodes, line}
+		}
 	} else if gpus = of("ntasks"); gpus == 0 {
 		gpus = of("nodes") * of("ntasks-per-node", "gpus-per-node")
 	}

@@ -172,3 +172,43 @@ func TestMachineOfAFile(t *testing.T) {
 		}
 	}
 }
+
+// TestNodesOfAFile: nodes have the GPUs that the file starts processes on; what is given beside it counts
+// more.
+func TestNodesOfAFile(t *testing.T) {
+	const start = "torchrun --nnodes 12 --nproc_per_node 4 pretrain_gpt.py --num-layers 8 " +
+		"--hidden-size 1024 --num-attention-heads 8 --seq-length 2048 --micro-batch-size 1 " +
+		"--global-batch-size 96\n"
+	const head = "# Ours on 48 x A100 SXM4 40GB (node-of-a100-sxm-40g, changed): dp 4 tp 8 pp 1\n" +
+		"# Written by meshscope 1\n"
+	for _, c := range []struct {
+		file, given string
+		node, nodes int
+		say         string
+	}{
+		{head + start, "", 4, 12, "not its network (--node-bandwidth)"},
+		{start, "", 4, 12, "number of processes per node"},
+		{head + start, "nodes 12", 4, 12, "number of processes per node"},
+		{head + start, "cluster dgx-a100", 8, 6, "--cluster"},
+		{head + start, "gpus-per-node 2", 2, 24, "--gpus-per-node"},
+		{strings.ReplaceAll(head+start, "nnodes 12", "nnodes 1"), "", 8, 1, "number of processes"}, // a part
+	} {
+		r := launch.Open("a.sh", []byte(c.file), presets.Default())
+		if key, value, ok := strings.Cut(c.given, " "); ok {
+			r.Give(key, value)
+		}
+		s := r.Resolve(presets.Default())
+		said := fmt.Sprint(r.Problems)
+		for _, u := range r.Understood {
+			said += fmt.Sprintln(u.Key, u.Value, u.Assumed)
+		}
+		for _, i := range r.Ignored {
+			said += i.Why + "\n"
+		}
+		if s.Cluster.Node() != c.node || s.Nodes() != c.nodes || !strings.Contains(said, c.say) ||
+			strings.HasPrefix(c.file, "#") && s.Model.Name != "Ours" {
+			t.Errorf("%q with %q: %q on %d nodes of %d; want %d of %d, said %q in\n%s", c.file, c.given,
+				s.Model.Name, s.Nodes(), s.Cluster.Node(), c.nodes, c.node, c.say, said)
+		}
+	}
+}

@@ -49,11 +49,17 @@ func (r *Reading) Flat(lib *presets.Library) map[string]any {
 	if len(figures) == 0 {
 		return flat
 	}
+	if figures["name"] == nil && r.called != "" {
+		figures["name"] = r.called
+	}
 	if id := presetOf(figures, lib); id != "" && sure {
 		flat["model"] = id
 		m, err := lib.Model(id)
 		if err != nil {
 			return flat
+		}
+		if r.called != "" && r.called != m.Name { // a model of one's own with the same figures
+			set["model.name"], flat["set"] = r.called, set
 		}
 		// no preset has these
 		if of := figures["rope_theta"]; of != nil && of != float64(familyTheta(&m)) {
@@ -147,8 +153,8 @@ func folder(path string) string {
 const guessedSeq = 4096
 
 // presetOf returns the id of the model that has all of some figures; labels and the base of RoPE do not
-// count, but the one whose RoPE is stretched like that comes first. It is empty where several models have
-// them that differ in others.
+// count, but the one of that name or whose RoPE is stretched like that comes first. It is empty where
+// several models have them that differ in others.
 func presetOf(figures map[string]any, lib *presets.Library) string {
 	text, err := json.Marshal(figures)
 	if err != nil {
@@ -180,8 +186,8 @@ func presetOf(figures map[string]any, lib *presets.Library) string {
 			found, first, alike = p.ID, m, stretched(&p.Model, figures)
 		case m != first:
 			return ""
-		case !alike && stretched(&p.Model, figures):
-			found, alike = p.ID, true
+		case !alike && stretched(&p.Model, figures), p.Name == figures["name"]:
+			found, alike = p.ID, alike || stretched(&p.Model, figures)
 		}
 	}
 	return found
