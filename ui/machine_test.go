@@ -199,3 +199,21 @@ func typeText(m *Model, text string) {
 		m.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
 	}
 }
+
+// TestMachineOfName: the first hit for a name of a GPU is the node that --gpu takes for it.
+func TestMachineOfName(t *testing.T) {
+	l := presets.Default()
+	for _, name := range []string{"b200", "b200-sxm", "h200", "h800", "gb200", "mi300x"} {
+		m := sample(t, 120, 36)
+		m.options.Library = l
+		m.catalog = overlay.ReadCatalog(l)
+		keys(m, "g")
+		typeText(m, name)
+		_, cmd := m.Update(press("enter"))
+		finishAll(m, cmd)
+		g, err := l.GPU(name)
+		if want := l.NodeOf(g); err != nil || m.state.Setup.Cluster.ID != want.ID {
+			t.Errorf("%s: %s, not %s: %v", name, m.state.Setup.Cluster.ID, want.ID, err)
+		}
+	}
+}

@@ -41,6 +41,12 @@ func ReadCatalog(l *presets.Library) *Catalog {
 	}
 	for _, p := range l.GPUs() {
 		c.addCluster(l.NodeOf(p.GPU), p.ID)
+		item := &c.clusterItems[len(c.clusterItems)-1]
+		for i, sign := range p.ID { // a shorter name for which --gpu takes it
+			if g, err := l.GPU(p.ID[:i]); sign == '-' && err == nil && g.ID == p.ID {
+				item.Hidden = append(item.Hidden, p.ID[:i])
+			}
+		}
 	}
 	return c
 }
