@@ -217,3 +217,30 @@ func TestMachineOfName(t *testing.T) {
 		}
 	}
 }
+
+// TestMachineBegins: fields may follow the id of a cluster or a GPU, as they do gpu= and cluster=.
+func TestMachineBegins(t *testing.T) {
+	for _, c := range [][2]string{
+		{"a100-sxm-40g,gpus-per-node=4,node-bandwidth=100Gb/s", "gpu="},
+		{"b200,gpus-per-node=4", "gpu="},
+		{"dgx-a100,gpus-per-node=4", "cluster="},
+	} {
+		var got []string
+		for _, text := range []string{c[0], c[1] + c[0]} {
+			m := sample(t, 120, 36)
+			m.options.Library = presets.Default()
+			m.catalog = overlay.ReadCatalog(m.options.Library)
+			keys(m, "g")
+			typeText(m, text)
+			_, cmd := m.Update(press("enter"))
+			finishAll(m, cmd)
+			got = append(got, m.state.Setup.Cluster.Name)
+			if m.state.Setup.Cluster.NodeGPUs != 4 || !m.overlays.Empty() {
+				t.Errorf("%s:\n%s", text, screenText(m))
+			}
+		}
+		if got[0] != got[1] {
+			t.Errorf("%s: %q", c[0], got)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
@@ -200,6 +202,14 @@ func (m *Model) presetList(id overlay.ID) overlay.Action {
 				return closing(state.Action{Verb: state.UseCluster, Cluster: chosen})
 			})
 		p.Typed = func(text string) (overlay.Action, string) {
+			id, fields, _ := strings.Cut(text, ",")
+			if !strings.Contains(id, "=") && setupdoc.IsChanges(fields) { // a machine, and what differs
+				kind := "gpu="
+				if _, err := m.options.Library.Cluster(strings.TrimSpace(id)); err == nil {
+					kind = "cluster="
+				}
+				text = kind + text
+			}
 			if !setupdoc.IsChanges(text) {
 				return nil, ""
 			}
