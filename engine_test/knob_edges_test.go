@@ -142,14 +142,15 @@ func TestFiguresAtTheirBounds(t *testing.T) {
 		{knob.Price, "0.001", "0.001", ""},
 		{knob.Price, "1e6", "1000000", ""},
 		{knob.Tokens, "1T", "1T", ""},
-		{knob.Tokens, "999", "999", ""},
+		{knob.Tokens, "999", "", "999T"},
 		{knob.Tokens, "1000", "1k", ""},
 		{knob.Tokens, "1234567", "1234567", ""},
 		{knob.Tokens, "1.5b", "1.5B", ""},
 		{knob.Tokens, "1e18", "1e+06T", ""},
 		{knob.Tokens, "T", "", ""},
 		{knob.Tokens, "1.1e18", "", "1e+06T"},
-		{knob.Tokens, "2.4", "2", ""},
+		{knob.Tokens, "2.4", "", "2.4T"},
+		{knob.Tokens, "1000.4", "1k", ""},
 	} {
 		k := knobOf(t, c.id)
 		s, err := k.Set(startSetup(t), c.given)

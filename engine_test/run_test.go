@@ -96,6 +96,7 @@ func TestWholeRunFigures(t *testing.T) {
 		{"tokens", "123456789", 123456789, "123456789"},
 		{"tokens", "none", 0, "none"},
 		{"price", "2.49", 2.49, "2.49"},
+		{"price", "$2.5", 2.5, "2.5"},
 		{"power", "650", 650, "650"},
 		{"pue", "1.08", 1.08, "1.08"},
 		{"facility-pue", "1.2", 1.2, "1.2"},
@@ -112,11 +113,14 @@ func TestWholeRunFigures(t *testing.T) {
 	}
 	for _, c := range [][3]string{
 		{"tokens", "many", ""},
-		{"tokens", "-5", "1"},
-		{"tokens", "0", "1"},
+		{"tokens", "-5", "1k"},
+		{"tokens", "0", "1k"},
+		{"tokens", "2.5", "2.5T"}, // T is forgotten
+		{"tokens", "300", "300T"},
+		{"tokens", "999", "999T"},
 		{"price", "0", "0.001"},
 		{"pue", "-0.0", "1"},
-		{"tokens", "1e-400", "1"},
+		{"tokens", "1e-400", "1k"},
 		{"tokens", "1e30", "1e+18"},
 		{"price", "2k", ""},
 		{"price", "0x10", ""},
@@ -126,6 +130,10 @@ func TestWholeRunFigures(t *testing.T) {
 		{"pue", "0.9", "1"},
 		{"facility-pue", "11", "10"},
 		{"goodput", "120", "100"},
+		{"goodput", "0.95", "95"}, // a share
+		{"goodput", "0.07", "7"},
+		{"goodput", "0.001", "1"},
+		{"tokens", "$2", ""},
 	} {
 		p, _ := knob.Find(knob.ID(c[0]))
 		_, err := p.Set(s, c[1])

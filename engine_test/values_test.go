@@ -136,7 +136,7 @@ func TestValuesRefused(t *testing.T) {
 		{"tp", "1..8:2:2"},
 		{"tp", "1..99999999999999999999"},
 		{"tp", "2-8"},
-		{"tp", "1e3"},
+		{"tp", "1e-3"},
 		{"tp", "0x8"},
 		{"tp", "1..1048576:1"},
 		{"tp", strings.Join(many, ",")},

@@ -72,7 +72,11 @@ func TestWholeRunTyped(t *testing.T) {
 	}
 	m := live(t, 80, 24)
 	focus := m.state.Focus
-	keys(m, "tab", "r", "2", "T")
+	keys(m, "tab", "r", "2")
+	if text := screenText(m); !strings.Contains(text, "nearest 2T") {
+		t.Errorf("2 tokens are typed:\n%s", text)
+	}
+	keys(m, "T")
 	if text := screenText(m); !strings.Contains(text, "enter: the run trains on 2T tokens") {
 		t.Fatalf("2T is typed:\n%s", text)
 	}

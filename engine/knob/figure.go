@@ -35,7 +35,11 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 	if strings.TrimSpace(text) == noFigure {
 		return 0, nil
 	}
-	w, ok := readWritten(text)
+	number := text
+	if strings.HasPrefix(k.Unit, "$") {
+		number = strings.TrimPrefix(strings.TrimSpace(text), "$")
+	}
+	w, ok := readWritten(number)
 	size, known := k.unit(w.unit)
 	if !ok || !known {
 		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
@@ -51,8 +55,16 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 	switch len(inBounds) {
 	case 0:
 		v := w.number(meant[0]) * size
-		nearest := figureText(min(max(v, k.Low), k.High), k.Large)
-		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed(), Nearest: nearest}
+		allowed := k.Allowed()
+		if k.Unit == "%" {
+			allowed += ", in percent"
+		}
+		likely := k.meantAs(v)
+		if k.Large && likely != v { // short, for a pop-up shows it while 2T is typed
+			allowed = figureText(k.Low, true) + " or more"
+		}
+		nearest := figureText(min(max(likely, k.Low), k.High), k.Large)
+		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: allowed, Nearest: nearest}
 	case 1:
 	default:
 		return 0, w.twoReadings(string(k.ID), text, false)
@@ -67,6 +79,17 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 		v = math.Round(v) // there is no half token
 	}
 	return v, nil
+}
+
+// meantAs returns what a figure that is too low is meant as: tokens without their T, a share for a percent.
+func (k *Knob) meantAs(v float64) float64 {
+	switch {
+	case k.Large && v >= 0.1 && v < k.Low:
+		return math.Round(v * 1e12)
+	case k.Unit == "%" && v >= k.Low/100 && v < k.Low:
+		return math.Round(v*1e8) / 1e6
+	}
+	return v
 }
 
 // unit returns what the unit behind a figure multiplies by: of a count k, M, B or T, and the words that

@@ -29,7 +29,7 @@ func (k *Knob) ParseInt(text string) (int, error) {
 	var fit []string // the readings that are whole numbers
 	meant := w.meant(w.unit == "")
 	for _, reading := range meant {
-		if v := w.number(reading) * size; v == math.Trunc(v) && w.exponent == "" &&
+		if v := w.number(reading) * size; v == math.Trunc(v) && !strings.Contains(w.exponent, "-") &&
 			(w.unit != "" || !decimalComma(text, reading)) {
 			fit = append(fit, reading)
 		}

@@ -30,7 +30,8 @@ func runKnobs() []Knob {
 			Help: "Tokens of the whole training run, such as 15T: gives days, GPU-hours, cost and " +
 				"energy; none leaves the run out.",
 			Choices: []string{noFigure, "100B", "300B", "1T", "2T", "5T", "10T", "15T", "20T", "40T"},
-		}, 1, 1e18, func(s *Setup) *float64 { return &s.Budget }),
+			// fewer are trillions whose T was forgotten
+		}, 1e3, 1e18, func(s *Setup) *float64 { return &s.Budget }),
 		figure(Knob{
 			ID: Price, Label: "price", Unit: "$ per GPU-hour",
 			Help: "Dollars per GPU and hour: cost of the whole run = GPU-hours x price; none uses the " +
