@@ -412,15 +412,15 @@ func hostWords(s *engine.Setup, m *engine.Memory) string {
 		figure.GiB(m.Host)+" GiB", what, figure.GiB(most)+" GiB")
 }
 
-// fixes lists the single-knob changes that make a setup fit.
+// fixes lists the changes of one knob, with what they bring, that make a setup fit.
 func (s *Section) fixes(of *engine.Setup) {
 	fixes := advise.Fixes(*of, nil)
 	if len(fixes) == 0 {
 		s.say("No single-knob change makes it fit; meshscope advise tries combinations.")
 		return
 	}
-	s.say("single-knob changes that make it fit, the fastest first by the slow end of its step; what is " +
-		"tight or less certain comes last:")
+	s.say("changes that make it fit, the fastest first by the slow end of its step; what adds TP, PP or CP to " +
+		"sharded data parallelism, is tight or less certain comes last:")
 	t := &Table{Head: []string{"", "", "", ""}}
 	for i := range fixes {
 		m := &fixes[i]

@@ -346,8 +346,13 @@ func (m *Model) remedyWords() (words []string) {
 				detail = also + "; " + detail
 			}
 		}
-		if r.Report.Memory.Fit == engine.Tight {
+		switch { // why it comes behind one that is slower
+		case r.Report.Memory.Fit == engine.Tight:
 			detail += ", tight"
+		case r.Last != "":
+			detail += ", less certain"
+		case r.Parallelizes:
+			detail += ", adds parallelism"
 		}
 		words = append(words, r.Turns()+" ("+detail+")")
 	}

@@ -543,3 +543,27 @@ func TestCovered(t *testing.T) {
 		}
 	}
 }
+
+// TestRemedyOrder: a fix that is faster than one before it says why it comes behind.
+func TestRemedyOrder(t *testing.T) {
+	for word, m := range map[string]*Model{
+		"less certain": New(Options{Setup: setupOf(t, "llama3.1-8b", "dgx-h100",
+			knob.Given{knob.GPUs: 8, knob.TP: 8, knob.Seq: 131072, knob.GBS: 8})}),
+		"adds parallelism": New(Options{Setup: setupOf(t, "llama3.1-70b", "dgx-h100",
+			knob.Given{knob.GPUs: 64, knob.ZeRO: 3, knob.GBS: 512})}),
+	} {
+		send(m, tea.WindowSizeMsg{Width: 200, Height: 60})
+		send(m, m.sweepCmd()())
+		words := m.remedyWords()
+		if !strings.Contains(strings.Join(words, ", "), word) {
+			t.Errorf("no fix is called %s: %q", word, words)
+		}
+		for i := 1; i < len(words); i++ {
+			a, b := &m.remedies[i-1], &m.remedies[i]
+			if b.Report.Time.Step < a.Report.Time.Step && b.PessimisticStep < a.PessimisticStep &&
+				strings.HasSuffix(words[i], " s)") {
+				t.Errorf("%s stands behind %s", words[i], words[i-1])
+			}
+		}
+	}
+}

@@ -74,6 +74,9 @@ type Move struct {
 	// rules and knobs show them.
 	NowRefused bool
 
+	// Parallelizes says of a fix (Fixes) that it adds TP, PP or CP to sharded data parallelism alone.
+	Parallelizes bool
+
 	fuller *engine.Memory // of the end of the step, as predicted or slow, that needs more: both must fit
 }
 

@@ -189,7 +189,11 @@ func (a *adviser) mended() []Move {
 		}
 		list = append(list, best...)
 	}
-	return a.ordered(list)
+	list = a.ordered(list)
+	for i := range list {
+		list[i].Parallelizes = a.parallelizes(&list[i])
+	}
+	return list
 }
 
 // bestOfEach takes of every knob the fastest value that will do.
