@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"meshscope/engine/knob"
+	"meshscope/engine/layout"
 	"meshscope/engine/units"
 )
 
@@ -63,7 +64,12 @@ func (e *Evaluator) NoEffects(s *Setup, r *Report, stop func() bool) (list []NoE
 			what, as = "memory on ", "every rank needs as much as"
 		}
 		n.Message = fmt.Sprintf("%s %s has no effect", c.ID, c.Value)
+		_, even := layout.CountedEvenly(s.Model.Layers, s.Stages())
 		switch {
+		case c.ID == knob.Split && !even && c.Value == layout.BalancedSplit(s.Model.Layers, s.Stages()):
+			n.Message = "balanced gives split " + c.Value + " already; a file of Megatron-LM needs it written"
+			list = append(list, n)
+			continue
 		case c.Kind == knob.Figure && s.Budget == 0:
 			n.Message += " without --tokens"
 			list = append(list, n)

@@ -61,6 +61,10 @@ func TestNoEffectIsSaid(t *testing.T) {
 			"llama3-8b", "pp=4 dp=2 split=8,8,8,8",
 			"split 8,8,8,8 has no effect on megatron-core: memory, time and traffic are as with balanced",
 		},
+		{
+			"llama3-8b", "pp=5 dp=2 split=6,7,7,6,6",
+			"balanced gives split 6,7,7,6,6 already; a file of Megatron-LM needs it written",
+		},
 		{"llama3-8b", "dp=8 price=3", "price 3 has no effect without --tokens"},
 		{"llama3-8b", "dp=8 price=2.5 tokens=1T", "price 2.5 has no effect: the run is as with none"},
 		{"llama3-8b", "dp=8 price=3 tokens=1T", ""},
