@@ -419,8 +419,8 @@ func (s *Section) fixes(of *engine.Setup) {
 		s.say("No single-knob change makes it fit; meshscope advise tries combinations.")
 		return
 	}
-	s.say("changes that make it fit, the fastest first by the slow end of its step; what adds TP, PP or CP to " +
-		"sharded data parallelism, is tight or less certain comes last:")
+	s.say("changes that make it fit, the fastest first by the slow end of its step; what adds TP, PP or CP " +
+		"to sharded data parallelism, is tight or less certain comes last:")
 	t := &Table{Head: []string{"", "", "", ""}}
 	for i := range fixes {
 		m := &fixes[i]
