@@ -177,7 +177,12 @@ func set(s State, id knob.ID, text string) State {
 		s.Note = Note{Text: sentence(err), Tone: Trouble}
 		return s
 	}
-	return s.use(s.batched(turned), "").given(id, &s.Setup)
+	turned = s.batched(turned)
+	out := s.use(turned, "").given(id, &s.Setup)
+	if k, ok := knob.Find(id); ok && turned == s.Setup {
+		out.Note = Note{Text: k.Label + " is " + knobs.Show(&k, k.Text(turned)) + " already", Tone: Answer}
+	}
+	return out
 }
 
 // given notes that the reader has given a knob the value that it has, and what it was before.

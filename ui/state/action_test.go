@@ -334,3 +334,17 @@ func TestBatchOfAdapters(t *testing.T) {
 		t.Error("a layout chosen anew drops the batch that the reader has fixed")
 	}
 }
+
+// TestSameValueIsSaid: a value that a knob has already is answered, and a batch may be given in tokens.
+func TestSameValueIsSaid(t *testing.T) {
+	s := New(presets.DefaultSetup(), "", true)
+	k, _ := knob.Find(knob.TP)
+	next, _ := Apply(s, Action{Verb: SetKnob, ID: knob.TP, Text: k.Text(s.Setup)})
+	if want := "TP is " + k.Text(s.Setup) + " already"; next.Note.Text != want {
+		t.Errorf("%q, not %q", next.Note.Text, want)
+	}
+	batch, _ := knob.Find(knob.GBS)
+	if got := Preview(&s.Setup, &batch, ""); !strings.HasSuffix(got, "or tokens: 4Mtok") {
+		t.Error(got)
+	}
+}

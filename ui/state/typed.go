@@ -108,6 +108,9 @@ func allowedOf(p *knob.Knob) string {
 func Preview(s *engine.Setup, p *knob.Knob, text string) string {
 	allowed := p.Label + ": " + allowedOf(p)
 	if text == "" {
+		if p.ID == knob.GBS {
+			allowed += ", or tokens: 4Mtok"
+		}
 		return allowed
 	}
 	text = strings.TrimSpace(text) // a paste may end in a blank

@@ -103,7 +103,8 @@ func difference(c *column, a, b *entry) string {
 	case c.Unit == record.Seconds:
 		return figure.Signed(100*(y/x-1), 1) + " %"
 	case c.Unit == record.Share:
-		return figure.Signed(y-x, 1) + " pts"
+		tenth := func(v float64) float64 { return math.Round(10*v) / 10 } // of the two that are shown
+		return figure.Signed(tenth(y)-tenth(x), 1) + " pts"
 	case c.Unit == record.Memory, y-x != math.Trunc(y-x):
 		return figure.Signed(y-x, 1)
 	case y > x:
