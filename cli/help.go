@@ -61,17 +61,19 @@ func groupHeads(c *cobra.Command) map[string]string {
 	return heads
 }
 
-// headed puts the headings of groups above their first flags.
-func headed(text string, heads map[string]string) string {
+// headed puts the headings of groups above their first flags, which stand below the line FLAGS; it
+// reports whether that has come.
+func headed(text string, heads map[string]string, below bool) (string, bool) {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
 		name, _, _ := strings.Cut(strings.TrimSpace(ansi.Strip(line)), " ")
-		if head, first := heads[name]; first {
+		below = below || name == "FLAGS"
+		if head, first := heads[name]; first && below {
 			out.WriteString("\n  " + head + "\n\n")
 		}
 		out.WriteString(line)
 	}
-	return out.String()
+	return out.String(), below
 }
 
 // nameWidth returns the width of the column of names in a command's help: flags, and

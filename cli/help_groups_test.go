@@ -17,7 +17,10 @@ func TestHelpInGroups(t *testing.T) {
 		if code := cli.Run([]string{command, "--help"}, strings.NewReader(""), &out, io.Discard); code != 0 {
 			t.Fatal(code)
 		}
-		_, text, _ := strings.Cut(out.String(), "\n  FLAGS\n")
+		before, text, _ := strings.Cut(out.String(), "\n  FLAGS\n")
+		if strings.Contains(before, "  BATCH\n") || strings.Contains(before, "  LAYOUT\n") {
+			t.Errorf("%s: a heading above the flags", command)
+		}
 		at := 0
 		for _, want := range []string{
 			"\n  SETUP\n", "\n    --model ", "\n  MACHINE\n", "\n    --gpus ", "\n    --link-bandwidth ",

@@ -17,13 +17,15 @@ type watched struct {
 	trim bool // drop the blanks that the help adds at the ends of lines
 
 	heads map[string]string // of the flags that are the first of a group of the help
+	flags bool              // the list of flags has begun
 }
 
 // Write writes through.
 func (w *watched) Write(p []byte) (int, error) {
 	text := p
 	if len(w.heads) > 0 {
-		text = []byte(headed(string(p), w.heads))
+		shown, below := headed(string(p), w.heads, w.flags)
+		text, w.flags = []byte(shown), below
 	}
 	if w.trim {
 		text = trimBlanks(text)

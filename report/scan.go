@@ -44,6 +44,7 @@ func NewGlyphs(unicode bool) *Glyphs {
 const (
 	markCurrent = "*"
 	markNoFit   = "!"
+	markTight   = "~"
 	markIllegal = "-"
 )
 
@@ -128,7 +129,10 @@ func mark(p *scan.Point) string {
 	if p.Current {
 		text = markCurrent
 	}
-	if p.Verdict == scan.DoesNotFit {
+	switch {
+	case p.Tight:
+		text = markTight + text
+	case p.Verdict == scan.DoesNotFit:
 		text = markNoFit + text
 	}
 	return text
@@ -273,10 +277,11 @@ func (o *Scan) spark(row []scan.Point) string {
 
 // legend explains the marks, the memory limit, the error band, and why points are illegal.
 func (o *Scan) legend(s *Section) {
-	current, noFit, illegal := false, false, false
+	current, noFit, tight, illegal := false, false, false, false
 	for p := range o.Points {
 		current = current || p.Current
-		noFit = noFit || p.Verdict == scan.DoesNotFit
+		noFit = noFit || p.Verdict == scan.DoesNotFit && !p.Tight
+		tight = tight || p.Tight
 		illegal = illegal || p.Verdict == scan.Illegal
 	}
 	var marks []string
@@ -285,6 +290,9 @@ func (o *Scan) legend(s *Section) {
 	}
 	if noFit {
 		marks = append(marks, fmt.Sprintf("%s does not fit, %.1f GiB usable", markNoFit, o.Grid.Usable.GiB()))
+	}
+	if tight {
+		marks = append(marks, markTight+" tight: within the error band of the usable memory")
 	}
 	if o.ofMemory() && !noFit {
 		marks = append(marks, fmt.Sprintf("usable memory of a GPU: %.1f GiB", o.Grid.Usable.GiB()))
@@ -360,7 +368,7 @@ func (o *Scan) Records() *Table {
 	by := string(o.Grid.By.ID)
 	t := &Table{Head: []string{
 		string(o.Grid.X.ID), o.Query.Figure, "unit", "error_band", "verdict",
-		"current", "why",
+		"current", "why", "tight",
 	}}
 	if by != "" {
 		t.Head = append([]string{by}, t.Head...)
@@ -369,6 +377,7 @@ func (o *Scan) Records() *Table {
 		row := []Cell{
 			Word(p.X), perhaps(p.Value), Word(string(o.Grid.Unit)), perhaps(p.ErrorBand),
 			Word(string(p.Verdict)), Word(strconv.FormatBool(p.Current)), Word(p.Why),
+			Word(strconv.FormatBool(p.Tight)),
 		}
 		if by != "" {
 			row = append([]Cell{Word(p.By)}, row...)

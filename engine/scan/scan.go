@@ -57,7 +57,10 @@ type Point struct {
 	By      string       `json:"by,omitempty"`
 	Setup   engine.Setup `json:"-"`
 	Verdict Verdict      `json:"verdict"`
-	Value   *float64     `json:"value"` // nil where it is illegal or its report has no such figure
+	// Tight tells that its memory is as near to the usable one as the error band of memory
+	// (engine.Tight).
+	Tight bool     `json:"tight,omitempty"`
+	Value *float64 `json:"value"` // nil where it is illegal or its report has no such figure
 	// ErrorBand is the relative error that nine of ten published runs stay below; nil: of what
 	// nobody measures.
 	ErrorBand *float64 `json:"error_band,omitempty"`
@@ -203,7 +206,7 @@ func (c *Query) ask(e *engine.Evaluator, p *Point, unit *record.Unit, stop func(
 		p.Why = firstError(r.Problems)
 		return true
 	}
-	p.Verdict = Fits
+	p.Verdict, p.Tight = Fits, r.Memory.Fit == engine.Tight
 	if !r.Memory.Fits {
 		p.Verdict = DoesNotFit
 		if r.Memory.HostOver() > 0 {

@@ -161,7 +161,7 @@ func TestSaysOfThisSetup(t *testing.T) {
 		steps := slices.DeleteFunc(slices.Clone(v.grid.Rows[0]),
 			func(p enginescan.Point) bool { return p.Value == nil })
 		for i := range steps {
-			if r := engine.Evaluate(steps[i].Setup); r.Memory.Fits {
+			if r := engine.Evaluate(steps[i].Setup); r.Memory.Fit == engine.Fits {
 				fit = append(fit, steps[i])
 			}
 		}

@@ -33,8 +33,8 @@ func (v *View) says(in *screen.Context, w int) string {
 	return l.Put(in.Paint(themes.Strong), text).String()
 }
 
-// points returns the points of one curve that have a value, or what does not fit left out.
-func (v *View) points(id string, fit bool) []enginescan.Point {
+// points returns the points of one curve that have a value.
+func (v *View) points(id string) []enginescan.Point {
 	g := v.grid
 	if _, beside := besideOf(v.drawn.figure); id == beside {
 		g = v.other
@@ -42,73 +42,119 @@ func (v *View) points(id string, fit bool) []enginescan.Point {
 	if g == nil || len(g.Rows) == 0 || g == v.grid && id != v.drawn.figure {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(g.Rows[0]), func(p enginescan.Point) bool {
-		return p.Value == nil || fit && p.Verdict != enginescan.Fits
-	})
+	return slices.DeleteFunc(slices.Clone(g.Rows[0]), func(p enginescan.Point) bool { return p.Value == nil })
 }
 
-// fits says at which values of the knob the setup fits.
+// split returns the points that fit, and those that are tight.
+func split(points []enginescan.Point) (fit, tight []enginescan.Point) {
+	for _, p := range points {
+		switch {
+		case p.Tight:
+			tight = append(tight, p)
+		case p.Verdict == enginescan.Fits:
+			fit = append(fit, p)
+		}
+	}
+	return fit, tight
+}
+
+// fits says at which values of the knob the setup fits, and at which it is tight.
 func (v *View) fits(in *screen.Context) []string {
-	peaks, fit := v.points("memory.peak", false), v.points("memory.peak", true)
-	name, n := label(v.drawn.x), len(fit)
-	switch {
+	peaks := v.points("memory.peak")
+	fit, tight := split(peaks)
+	name := label(v.drawn.x)
+	switch where := valuesOf(fit, peaks, name); {
 	case len(peaks) == 0:
 		return nil
-	case n == 0:
+	case len(fit) == 0 && len(tight) == 0:
 		p := slices.MinFunc(peaks, byValue)
 		peak := "; the peak is least at " + valueText(&p) + ": " + banded(in, &p, record.Memory)
 		return []string{"Fits at no value of " + name, peak}
-	case n == len(peaks):
-		return []string{"Fits at every value of " + name}
-	case n == 1:
-		return []string{"Fits at " + name + " " + valueText(&fit[0]) + " alone"}
-	}
-	first := slices.IndexFunc(peaks, func(p enginescan.Point) bool { return p.X == fit[0].X })
-	switch from, last := valueText(&fit[0]), &fit[n-1]; {
-	case peaks[first+n-1].X != last.X:
-		return []string{"Fits at " + strconv.Itoa(n) + " of the values of " + name}
-	case first == 0:
-		return []string{"Fits up to " + name + " " + valueText(last)}
-	case first+n == len(peaks):
-		return []string{"Fits from " + name + " " + from}
+	case len(fit) == 0:
+		return []string{"Tight " + valuesOf(tight, peaks, name)}
+	case len(tight) == 1:
+		return []string{"Fits " + where + ", tight at " + valueText(&tight[0])}
+	case len(tight) > 1:
+		return []string{"Fits " + where + ", tight at " + strconv.Itoa(len(tight))}
 	default:
-		return []string{"Fits from " + name + " " + from + " to " + valueText(last)}
+		return []string{"Fits " + where}
 	}
 }
 
-// worthSaying is by how much a step is longer that a sentence has room for.
-const worthSaying = 1.01
+// valuesOf says at which of all values of a knob some points are.
+func valuesOf(some, all []enginescan.Point, name string) string {
+	n := len(some)
+	switch {
+	case n == 0:
+		return ""
+	case n == len(all):
+		return "at every value of " + name
+	case n == 1:
+		return "at " + name + " " + valueText(&some[0]) + " alone"
+	}
+	first := slices.IndexFunc(all, func(p enginescan.Point) bool { return p.X == some[0].X })
+	switch from, last := valueText(&some[0]), &some[n-1]; {
+	case all[first+n-1].X != last.X:
+		return "at " + strconv.Itoa(n) + " of the values of " + name
+	case first == 0:
+		return "up to " + name + " " + valueText(last)
+	case first+n == len(all):
+		return "from " + name + " " + from
+	default:
+		return "from " + name + " " + from + " to " + valueText(last)
+	}
+}
 
-// shortest says where the step is shortest of what fits, and how far from it the setup itself and the
-// slowest are.
+// shortest says where the step is shortest of what fits, or else of what is tight, and how far from it the
+// setup itself and the slowest are.
 func (v *View) shortest(in *screen.Context) []string {
-	fit := v.points("time.step", true)
-	if len(fit) == 0 {
+	of, tight := split(v.points("time.step"))
+	if len(of) == 0 {
+		of = tight
+	}
+	if len(of) == 0 {
 		return nil
 	}
 	took := func(p *enginescan.Point) string { return banded(in, p, record.Seconds) }
 	gpus, batch := v.grid.GPUs(), v.grid.Batch()
 	if gpus.Low != gpus.High || batch.Low != batch.High && v.drawn.x != knob.Seq {
-		return []string{"; the step goes from " + took(&fit[0]) + " to " + took(&fit[len(fit)-1])}
+		return []string{"; the step goes from " + took(&of[0]) + " to " + took(&of[len(of)-1])}
 	}
-	least, most := slices.MinFunc(fit, byValue), slices.MaxFunc(fit, byValue)
+	least, most := slices.MinFunc(of, byValue), slices.MaxFunc(of, byValue)
+	close := func(p *enginescan.Point) bool {
+		return p.ErrorBand != nil && *p.Value / *least.Value - 1 <= engine.CloseShare**p.ErrorBand
+	}
+	if len(of) > 1 && close(&most) {
+		return []string{", with about the same step at each", ": " + took(&least)}
+	}
 	over := func(p *enginescan.Point) string {
 		return figure.Three(*p.Value / *least.Value) + in.Glyphs.Times + " as long"
 	}
-	best, yours, far := ", with the shortest step at "+valueText(&least), "; yours does not fit", ""
-	if least.Current {
-		best, yours = best+", yours", ""
-	} else if i := slices.IndexFunc(fit, func(p enginescan.Point) bool { return p.Current }); i >= 0 {
+	best, yours, far := ", with the shortest step at "+valueText(&least), "", ""
+	switch i := slices.IndexFunc(of, func(p enginescan.Point) bool { return p.Current }); {
+	case least.Current || i >= 0 && *of[i].Value == *least.Value:
+		best = ", with the shortest step at " + v.current() + ", yours"
+	case i >= 0 && close(&of[i]):
 		yours = "; yours is too close to call"
-		b := fit[i].ErrorBand
-		if b == nil || *fit[i].Value / *least.Value - 1 > engine.CloseShare**b {
-			yours = "; yours " + over(&fit[i])
-		}
+	case i >= 0:
+		yours = "; yours " + over(&of[i])
+	case !slices.ContainsFunc(tight, func(p enginescan.Point) bool { return p.Current }):
+		yours = "; yours does not fit"
 	}
-	if *most.Value / *least.Value >= worthSaying {
+	if !most.Current && len(of) > 1 {
 		far = "; " + over(&most) + " at " + valueText(&most)
 	}
 	return []string{best, ": " + took(&least), yours, far}
+}
+
+// current returns the value that the setup has.
+func (v *View) current() string {
+	for _, p := range v.grid.Rows[0] {
+		if p.Current {
+			return valueText(&p)
+		}
+	}
+	return ""
 }
 
 // banded writes the figure of a point with its error band.
