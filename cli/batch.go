@@ -64,7 +64,7 @@ func (a *app) evalBatch(ctx context.Context, name string, flags *setupFlags, all
 	readErr := make(chan error, 1)
 	go func() {
 		number := 0
-		readErr <- input.Lines(in, func(line []byte, tooLong bool) bool {
+		err := input.Lines(in, func(line []byte, tooLong bool) bool {
 			number++
 			done := make(chan []byte, 1)
 			select {
@@ -75,7 +75,7 @@ func (a *app) evalBatch(ctx context.Context, name string, flags *setupFlags, all
 				return false
 			}
 		})
-		if number == 0 {
+		if readErr <- err; err == nil && number == 0 {
 			a.sayf("meshscope: %s is empty: a batch has a JSON setup on each line\n", escape.Name(called))
 		}
 		close(jobs)

@@ -34,7 +34,9 @@ type setupFlags struct {
 
 	launcher *launcherFlag // whose rules a layout meets that is not given; nil: the stack's
 
-	displaced []string // a model or a machine of a list, in place of what the file says
+	lists      bool     // a knob takes a list of values
+	freedSplit string   // layers per stage of a file whose stages a search may change
+	displaced  []string // a model or a machine of a list, in place of what the file says
 
 	ownBatch  bool     // set by begin: no global batch was given
 	sequences bool     // set by begin: one was given, in sequences
@@ -227,10 +229,18 @@ func (f *setupFlags) contradiction(a *app) error {
 				escape.Line(value))}
 		}
 		for _, other := range f.said[:i] {
-			if name, before := other.pair(); name == key && before != value &&
-				(s.assignment || other.assignment) {
-				return &usageError{fmt.Sprintf("%s comes twice, as %s and %s", escape.Line(key),
-					escape.Line(before), escape.Line(value))}
+			if name, before := other.pair(); name == key && before != value {
+				name := "--" + key
+				if s.assignment {
+					name, _, _ = strings.Cut(s.value, "=")
+				}
+				message := fmt.Sprintf("%s comes twice, as %s and %s", escape.Line(name), escape.Line(before),
+					escape.Line(value))
+				if f.lists && slices.Contains(knob.Searched(), knob.ID(key)) && key != string(knob.Split) {
+					message += fmt.Sprintf("; give a list as one flag: --%s %s,%s", key, escape.Line(before),
+						escape.Line(value))
+				}
+				return &usageError{message}
 			}
 		}
 	}

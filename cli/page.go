@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"meshscope/report"
 )
 
@@ -30,11 +32,14 @@ func (a *app) sayf(format string, args ...any) {
 func breakLines(text string, width int) string {
 	var out strings.Builder
 	for line := range strings.Lines(text) {
-		if len(line) > width {
-			line = strings.TrimSuffix(report.Wrap(line, width-2), "\n")
-			line = strings.ReplaceAll(line, "\n", "\n  ") + "\n"
+		text, ended := strings.CutSuffix(line, "\n")
+		if ansi.StringWidth(text) > width {
+			text = strings.ReplaceAll(report.Wrap(text, width-2), "\n", "\n  ")
 		}
-		out.WriteString(line)
+		out.WriteString(text)
+		if ended {
+			out.WriteByte('\n')
+		}
 	}
 	return out.String()
 }

@@ -17,8 +17,8 @@ type paint struct {
 	ansi.Style
 }
 
-// paints returns the colours of text, those of verdicts as in the explorer; the first that a line has
-// counts, and then the verdict of a heading.
+// paints returns the colours of text, those of verdicts as in the explorer; the verdict beside a heading
+// comes before the heading, whose text it needs without colours.
 func paints() []paint {
 	style := func() ansi.Style { return ansi.NewStyle().Bold() }
 	return []paint{

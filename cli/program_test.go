@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -68,7 +69,7 @@ func buildInto(file string, flags ...string) error {
 	if os.Getenv("GOCOVERDIR") != "" {
 		args = append(args, "-cover", "-coverpkg=meshscope/...") // .ci/run cover
 	}
-	cmd := exec.Command("go", append(args, ".")...)
+	cmd := exec.CommandContext(context.Background(), "go", append(args, ".")...)
 	cmd.Dir = ".."
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

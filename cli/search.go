@@ -81,6 +81,7 @@ func (a *app) searchCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 	}
 	f.register(cmd)
+	f.setup.lists = true
 	f.setup.register(a, cmd)
 	cmd.RunE = a.asked(&f.output, &f.setup, func(cmd *cobra.Command) error {
 		return a.search(cmd.Context(), f)
@@ -241,6 +242,10 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 	q, err := f.setup.query(doc, a.lib, free)
 	if err != nil {
 		return nil, nil, err
+	}
+	if f.setup.freedSplit != "" {
+		a.sayf("meshscope: split %s of the file is free too: it fits its own stages alone\n",
+			f.setup.freedSplit)
 	}
 	q.Objective, q.Headroom, q.Margin, q.Deadline = search.Objective(f.objective), headroom,
 		f.headroom == autoHeadroom, units.Seconds(deadline)

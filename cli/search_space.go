@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"meshscope/engine"
-	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
 	"meshscope/presets/setupdoc"
@@ -23,8 +22,9 @@ func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []
 	q.Collect = runtime.GC
 	for _, id := range knob.Searched() {
 		text, said := doc.Take(id)
-		if id == knob.Split && (slices.Contains(free, knob.PP) || slices.Contains(free, knob.VPP)) {
-			continue // it fits its own stages alone
+		if id == knob.Split && said && (slices.Contains(free, knob.PP) || slices.Contains(free, knob.VPP)) {
+			f.freedSplit = text // it fits its own stages alone
+			continue
 		}
 		if said && !slices.Contains(free, id) {
 			if err := q.Set(id, text); err != nil {
@@ -32,7 +32,6 @@ func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []
 			}
 		}
 	}
-	once := map[knob.ID]string{}
 	for _, s := range f.said {
 		key, value := s.key, s.value
 		if s.assignment {
@@ -45,17 +44,6 @@ func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []
 			}
 		}
 		id := knob.ID(strings.ReplaceAll(strings.TrimSpace(key), "_", "-"))
-		// A list is one flag with commas: of two flags neither would be meant alone.
-		if before, twice := once[id]; twice {
-			message := fmt.Sprintf("--%s comes twice, as %s and %s", id, escape.Line(before),
-				escape.Line(value))
-			if slices.Contains(knob.Searched(), id) && before != value {
-				message += fmt.Sprintf("; give a list as one flag: --%s %s,%s", id, escape.Line(before),
-					escape.Line(value))
-			}
-			return nil, &usageError{message}
-		}
-		once[id] = value
 		switch {
 		// of all it is only what the file says
 		case slices.Contains(free, id) && len(free) < len(search.Free()):

@@ -92,12 +92,9 @@ func (t *Table) within() *Table {
 	return out
 }
 
-// without returns a table and its rows without a column.
+// without returns a table and its rows without a column that it has.
 func (t *Table) without(name string, rows [][]Cell) (*Table, [][]Cell) {
 	at := slices.Index(t.Head, name)
-	if at < 0 {
-		return t, rows
-	}
 	out := &Table{Head: slices.Delete(slices.Clone(t.Head), at, at+1), Spare: t.Spare}
 	if len(t.Short) > 0 {
 		out.Short = slices.Delete(slices.Clone(t.Short), at, at+1)

@@ -105,7 +105,7 @@ func (w text) line(line string) {
 // is a list itself.
 func (w text) item(begin, content string) {
 	switch {
-	case w.width > 0:
+	case w.width > 0 && content != "":
 		w.within(w.width, begin, content)
 	case len(content) <= escape.Most:
 		w.linef("%s%s", begin, content)
@@ -120,9 +120,6 @@ func (w text) broken(begin, content string) {
 }
 
 func (w text) within(width int, begin, content string) {
-	if content == "" {
-		w.linef("%s", begin)
-	}
 	for line := range strings.Lines(Wrap(strings.TrimSpace(content), width-len(begin))) {
 		w.linef("%s%s", begin, strings.TrimSpace(line))
 		begin = strings.Repeat(" ", len(begin))
@@ -160,9 +157,12 @@ func (w text) table(t *Table) {
 	limit, spare := cmp.Or(w.width, tableWidth), []string(nil)
 	lines := fit(t, rows, limit)
 	if w.width > 0 {
-		for ; widest(lines) > limit && len(spare) < len(t.Spare); lines = fit(t, rows, limit) {
-			spare = t.Spare[:len(spare)+1]
-			t, rows = t.without(spare[len(spare)-1], rows)
+		for _, name := range t.Spare {
+			if widest(lines) > limit && slices.Contains(t.Head, name) {
+				spare = append(spare, name)
+				t, rows = t.without(name, rows)
+				lines = fit(t, rows, limit)
+			}
 		}
 		if widest(lines) > limit {
 			lines = wrapTable(t, rows, limit)
@@ -172,7 +172,7 @@ func (w text) table(t *Table) {
 		w.linef("%s", line)
 	}
 	if len(spare) > 0 {
-		w.broken("  ", "no room for "+strings.Join(spare, ", ")+": a wider terminal or --csv has all columns")
+		w.broken("  ", "no room for "+strings.Join(spare, ", ")+": a wider terminal or --json has them")
 	}
 	if folded > 0 {
 		w.linef("  (%s in between not shown; --json has all)", figure.Plural(folded, t.Head[0]))

@@ -95,7 +95,7 @@ func (w *written) meant(whole bool) []string {
 
 // decimalComma reports whether a reading has the comma of a text as its decimal mark: 4,0 is no whole number.
 func decimalComma(text, reading string) bool {
-	return strings.Contains(text, ",") && strings.Contains(reading, ".")
+	return strings.Contains(reading, ".") && strings.LastIndex(text, ",") > strings.LastIndex(text, ".")
 }
 
 // number returns a reading as a float; one beyond all floats is infinite.

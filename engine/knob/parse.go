@@ -64,7 +64,8 @@ func (k *Knob) ParseInt(text string) (int, error) {
 // noWhole is the *ValueError of what is no whole number; of a list it says what takes lists.
 func (k *Knob) noWhole(text string) *ValueError {
 	wrong := &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
-	if first, cut := strings.CutSuffix(strings.TrimSpace(text), ","); cut { // 512, is no list
+	first, cut := strings.CutSuffix(strings.TrimSpace(text), ",")
+	if cut && !strings.HasSuffix(first, ",") { // 512, is no list
 		if n, err := k.ParseInt(first); err == nil {
 			wrong.Nearest = strconv.Itoa(n)
 			return wrong

@@ -230,7 +230,7 @@ func LighterEnds(layers, stages int) []string {
 	out := []string{BalancedSplit(layers, stages)}
 	for less := 1; less <= 2; less++ {
 		for _, first := range []int{0, less} {
-			parts := make([]string, stages)
+			parts, least := make([]string, stages), layers
 			for i := range parts {
 				n := balanced(layers+first+less, stages, i)
 				if i == 0 {
@@ -239,9 +239,9 @@ func LighterEnds(layers, stages int) []string {
 				if i == stages-1 {
 					n -= less
 				}
-				parts[i] = strconv.Itoa(n)
+				parts[i], least = strconv.Itoa(n), min(least, n)
 			}
-			if split := strings.Join(parts, ","); !slices.Contains(out, split) {
+			if split := strings.Join(parts, ","); least >= 0 && !slices.Contains(out, split) {
 				out = append(out, split)
 			}
 		}

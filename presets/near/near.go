@@ -24,7 +24,7 @@ const longest = 128
 func Words(typed string, known []string, n int) []string {
 	typed = Plain(typed[:min(len(typed), longest)])
 	if meant := knob.Meant(typed, known); len(meant) > 0 {
-		return meant
+		return meant[:min(n, len(meant))]
 	}
 	slips := make(map[string]int, len(known))
 	var out []string

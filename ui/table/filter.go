@@ -171,6 +171,9 @@ func (t *Table[R]) holds(c *Condition, r *R) bool {
 		return strings.EqualFold(of.Text(r), c.Word) == (c.Op == "=")
 	}
 	v := of.Number(r)
+	if math.IsNaN(v) { // not known
+		return false
+	}
 	switch c.Op {
 	case "=":
 		return v == c.Number

@@ -134,7 +134,7 @@ func (v *View) renderMultiples(in *screen.Context, left, w, h int) []string {
 			}
 		}
 		switch {
-		case !r.Report.Legal:
+		case !ran(&r.ScheduleRow):
 			lines = append(lines, v.tableRow(in, i, w))
 			continue
 		case part == 0:
