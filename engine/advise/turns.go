@@ -7,7 +7,6 @@ import (
 	"meshscope/engine"
 	"meshscope/engine/compare"
 	"meshscope/engine/knob"
-	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
 	"meshscope/engine/search/bound"
 	"meshscope/engine/units"
@@ -41,7 +40,7 @@ type turned struct {
 func locks() knob.Locks { return knob.Locks{GPUs: true, Batch: true} }
 
 // values of a knob are its ladder, without another update rule or stored scores; recomputation gets some of
-// the layers too, and a pipeline splits with lighter ends.
+// the layers too.
 func values(s *engine.Setup, id knob.ID) []knob.Step {
 	steps := knob.Steps(*s, id, locks())
 	var more []string
@@ -50,8 +49,6 @@ func values(s *engine.Setup, id knob.ID) []knob.Step {
 		for n := 1; n < (s.Model.Layers+s.PP-1)/s.PP; n *= 2 {
 			more = append(more, recipe.Recompute{Mode: recipe.RecomputeFull, Layers: n}.String())
 		}
-	case knob.Split:
-		more = layout.LighterEnds(s.Model.Layers, s.Stages())
 	case knob.Optimizer:
 		steps = slices.DeleteFunc(steps,
 			func(v knob.Step) bool { return v.Setup.Optimizer.Rule() != s.Optimizer.Rule() })

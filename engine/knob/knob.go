@@ -103,7 +103,7 @@ type Knob struct {
 	moves int
 	// ladder lists the values of a Number that may be legal under the locks.
 	ladder func(s *Setup, l Locks) []int
-	// differ lists the values of a Choice that differ in a setup; nil: Choices.
+	// differ lists the values that differ in a setup of a Choice or a List; nil: Choices.
 	differ func(s *Setup) []string
 	// machine knobs have no value above the number of GPUs of the machine.
 	machine bool

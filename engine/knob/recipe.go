@@ -115,6 +115,9 @@ func recipeKnobs() []Knob {
 			Help: "Layers on each stage, such as 15,16,16,14: balances the stages with embedding and " +
 				"head; the slowest stage sets the pace.",
 			word: func(s *Setup) *string { return &s.Split },
+			differ: func(s *Setup) []string {
+				return append([]string{balancedWord}, layout.LighterEnds(s.Model.Layers, s.Stages())...)
+			},
 			fixes: becomes(func(t *Setup) { t.Split = layout.NearestSplit(&t.Model, t.Split, t.Stages()) },
 				func(t *Setup) { t.Split = layout.BalancedSplit(t.Model.Layers, t.Stages()) }),
 		},

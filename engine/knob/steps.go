@@ -49,10 +49,7 @@ func (k *Knob) Steps(s Setup, l Locks) []Step {
 func wordSteps(s *Setup, k *Knob, l Locks) []Step {
 	current := k.textOf(s)
 	words := k.Choices
-	switch {
-	case k.Kind == List:
-		words = []string{balancedWord}
-	case k.differ != nil:
+	if k.differ != nil {
 		words = k.differ(s)
 	}
 	if !slices.Contains(words, current) { // full:4, a split by hand
