@@ -23,7 +23,9 @@ func (f *setupFlags) query(doc *setupdoc.Document, lib setupdoc.Library, free []
 	for _, id := range knob.Searched() {
 		text, said := doc.Take(id)
 		if id == knob.Split && said && (slices.Contains(free, knob.PP) || slices.Contains(free, knob.VPP)) {
-			f.freedSplit = text // it fits its own stages alone
+			if text != "balanced" && !slices.Contains(free, id) && !f.gives(string(id)) {
+				f.freedSplit = text // it fits its own stages alone
+			}
 			continue
 		}
 		if said && !slices.Contains(free, id) {

@@ -54,6 +54,8 @@ func TestNumbersOfPeople(t *testing.T) {
 		{"tp", "1..8", "", "lists are for search and scan"},
 		{"zero", "1.000", "1", ""}, // there are no thousand
 		{"gbs", "2,048", "2048", ""},
+		{"gbs", "2,048.0", "2048", ""},
+		{"tp", "8" + strings.Repeat(" ,", 100_000), "", "a whole number"}, // and takes no time
 		{"gbs", "4M", "", "4Mtok, which is tokens, or 4194304, which is sequences"},
 		{"gbs", "4Mio", "", "4Mtok, which is tokens, or 4194304, which is sequences"},
 		{"gbs", "2,5M", "", "2.5Mtok, which is tokens, or 2621440, which is sequences"},

@@ -129,11 +129,11 @@ func mark(p *scan.Point) string {
 	if p.Current {
 		text = markCurrent
 	}
-	switch {
-	case p.Tight:
-		text = markTight + text
-	case p.Verdict == scan.DoesNotFit:
+	if p.Verdict == scan.DoesNotFit {
 		text = markNoFit + text
+	}
+	if p.Tight {
+		text = markTight + text
 	}
 	return text
 }
@@ -280,7 +280,7 @@ func (o *Scan) legend(s *Section) {
 	current, noFit, tight, illegal := false, false, false, false
 	for p := range o.Points {
 		current = current || p.Current
-		noFit = noFit || p.Verdict == scan.DoesNotFit && !p.Tight
+		noFit = noFit || p.Verdict == scan.DoesNotFit
 		tight = tight || p.Tight
 		illegal = illegal || p.Verdict == scan.Illegal
 	}

@@ -149,7 +149,7 @@ func (w text) table(t *Table) {
 			lines = wrapTable(t, t.Rows, w.width+2)
 		}
 		for _, line := range lines {
-			w.linef("%s", line[2:]) // not indented: nothing stands above it
+			w.linef("%s", strings.TrimPrefix(line, "  ")) // not indented: nothing stands above it
 		}
 		return
 	}
@@ -278,9 +278,12 @@ func (t *Table) part(from, to int) *Table {
 
 // partOf returns rows with their first cell and others.
 func partOf(rows [][]Cell, from, to int) [][]Cell {
-	out := make([][]Cell, len(rows))
-	for i, row := range rows {
-		out[i] = slices.Concat(row[:1], row[from:to])
+	var out [][]Cell
+	for _, row := range rows {
+		cells := slices.Concat(row[:1], row[from:to])
+		if slices.ContainsFunc(cells, func(c Cell) bool { return c.Text != "" }) { // not below a broken one
+			out = append(out, cells)
+		}
 	}
 	return out
 }

@@ -65,7 +65,7 @@ func (k *Knob) ParseInt(text string) (int, error) {
 func (k *Knob) noWhole(text string) *ValueError {
 	wrong := &ValueError{Field: string(k.ID), Given: text, Allowed: k.Allowed()}
 	first, cut := strings.CutSuffix(strings.TrimSpace(text), ",")
-	if cut && !strings.HasSuffix(first, ",") { // 512, is no list
+	if cut && !strings.HasSuffix(strings.TrimSpace(first), ",") { // 512, is no list
 		if n, err := k.ParseInt(first); err == nil {
 			wrong.Nearest = strconv.Itoa(n)
 			return wrong

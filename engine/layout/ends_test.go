@@ -2,6 +2,7 @@ package layout
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -18,6 +19,13 @@ func TestLighterEnds(t *testing.T) {
 	} {
 		if got := LighterEnds(c.layers, c.stages); !slices.Equal(got, c.want) {
 			t.Errorf("%d layers on %d stages: %q, want %q", c.layers, c.stages, got, c.want)
+		}
+	}
+	for layers := range 20 {
+		for _, split := range LighterEnds(layers, MostWritten) {
+			if strings.Contains(split, "-") {
+				t.Errorf("%d layers: %s", layers, split)
+			}
 		}
 	}
 }

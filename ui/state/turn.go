@@ -33,6 +33,8 @@ func atTheEnd(s *State, p *knob.Knob, n, steps int) string {
 	at := knobs.Show(p, p.Text(s.Setup))
 	text := ""
 	switch {
+	case p.Kind == knob.List && steps > 1:
+		return p.Label + " has no further choice here; others are typed: enter, then " + p.Allowed()
 	case p.Kind == knob.List:
 		return p.Label + " is typed: enter, then " + p.Allowed()
 	case steps <= 1:

@@ -22,10 +22,15 @@ func (v *View) says(in *screen.Context, w int) string {
 	if v.grid == nil || v.drawn.by != "" || v.working() || in.Asks || len(in.Masked) > 0 {
 		return l.String()
 	}
-	for _, clause := range append(v.fits(in), v.shortest(in)...) {
-		if widget.Width(text+clause) < w {
-			text += clause
+	clauses := v.fits(in)
+	if len(clauses) > 0 {
+		clauses = append(clauses, v.shortest(in)...)
+	}
+	for _, clause := range clauses {
+		if widget.Width(text+clause) >= w {
+			break // what follows is about it
 		}
+		text += clause
 	}
 	if text != "" {
 		text += "."
@@ -75,7 +80,7 @@ func (v *View) fits(in *screen.Context) []string {
 	case len(tight) == 1:
 		return []string{"Fits " + where + ", tight at " + valueText(&tight[0])}
 	case len(tight) > 1:
-		return []string{"Fits " + where + ", tight at " + strconv.Itoa(len(tight))}
+		return []string{"Fits " + where + ", tight at " + strconv.Itoa(len(tight)) + " more"}
 	default:
 		return []string{"Fits " + where}
 	}
@@ -132,29 +137,21 @@ func (v *View) shortest(in *screen.Context) []string {
 	}
 	best, yours, far := ", with the shortest step at "+valueText(&least), "", ""
 	switch i := slices.IndexFunc(of, func(p enginescan.Point) bool { return p.Current }); {
-	case least.Current || i >= 0 && *of[i].Value == *least.Value:
-		best = ", with the shortest step at " + v.current() + ", yours"
+	case i >= 0 && *of[i].Value == *least.Value:
+		best = ", with the shortest step at " + valueText(&of[i]) + ", yours"
 	case i >= 0 && close(&of[i]):
 		yours = "; yours is too close to call"
 	case i >= 0:
 		yours = "; yours " + over(&of[i])
-	case !slices.ContainsFunc(tight, func(p enginescan.Point) bool { return p.Current }):
+	case slices.ContainsFunc(v.grid.Rows[0], func(p enginescan.Point) bool {
+		return p.Current && p.Verdict == enginescan.DoesNotFit && !p.Tight
+	}):
 		yours = "; yours does not fit"
 	}
 	if !most.Current && len(of) > 1 {
 		far = "; " + over(&most) + " at " + valueText(&most)
 	}
 	return []string{best, ": " + took(&least), yours, far}
-}
-
-// current returns the value that the setup has.
-func (v *View) current() string {
-	for _, p := range v.grid.Rows[0] {
-		if p.Current {
-			return valueText(&p)
-		}
-	}
-	return ""
 }
 
 // banded writes the figure of a point with its error band.
