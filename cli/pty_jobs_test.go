@@ -34,7 +34,7 @@ func explorerJobs() []explorerJob {
 	}
 	key := func(names ...string) []string { return names }
 	return []explorerJob{
-		{"first ten seconds", "", nil, 0, []string{"Fits with", "a step takes", "PIPELINE", "IF TP", "F0"}},
+		{"first ten seconds", "", nil, 0, []string{"Fits with", "step 14.8 s", "PIPELINE", "IF TP", "F0"}},
 		{
 			"2T tokens, a page to send", "", key("r", "2", "T", terminal.Enter, terminal.Esc, "R", "x"), 7,
 			[]string{"2.00 T tokens", "days", "GPU-hours", "wrote"},

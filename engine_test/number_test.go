@@ -72,7 +72,7 @@ func TestNumbersOfPeople(t *testing.T) {
 		{"tokens", "1.125T", "1.125T", ""},
 		{"tokens", "15,000", "15k", ""},
 		{"tokens", "15.000.000", "15M", ""},
-		{"tokens", "15.000", "15k", ""}, // 15 are none
+		{"tokens", "15.000", "", "15000 if the point groups digits, 15 if it is a decimal point"},
 		{"tokens", "2,500T", "", "2500T if the comma groups digits, 2.5T if it is a decimal comma"},
 		{"price", "2,5", "2.5", ""},
 		{"price", "2.125", "2.125", ""},

@@ -50,26 +50,19 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 	meant := w.meant(k.Large && size == 1)
 	inBounds := slices.DeleteFunc(slices.Clone(meant), func(reading string) bool {
 		v := w.number(reading) * size
-		return v < k.Low || v > k.High
+		return v < k.Low && !(k.Large && v >= 1) || v > k.High // 15.000 tokens may be 15T
 	})
 	switch len(inBounds) {
 	case 0:
-		v := w.number(meant[0]) * size
-		allowed := k.Allowed()
-		if k.Unit == "%" {
-			allowed += ", in percent"
-		}
-		likely := k.meantAs(v)
-		if k.Large && likely != v { // short, for a pop-up shows it while 2T is typed
-			allowed = figureText(k.Low, true) + " or more"
-		}
-		nearest := figureText(min(max(likely, k.Low), k.High), k.Large)
-		return 0, &ValueError{Field: string(k.ID), Given: text, Allowed: allowed, Nearest: nearest}
+		return 0, k.outside(text, w.number(meant[0])*size)
 	case 1:
 	default:
 		return 0, w.twoReadings(string(k.ID), text, false)
 	}
 	v := w.number(inBounds[0]) * size
+	if v < k.Low {
+		return 0, k.outside(text, v)
+	}
 	if k.whole && v != math.Trunc(v) {
 		return 0, &ValueError{
 			Field: string(k.ID), Given: text, Allowed: k.Allowed(), Nearest: figureText(math.Round(v), false),
@@ -79,6 +72,20 @@ func (k *Knob) ParseFigure(text string) (float64, error) {
 		v = math.Round(v) // there is no half token
 	}
 	return v, nil
+}
+
+// outside returns the error of a figure out of bounds.
+func (k *Knob) outside(text string, v float64) error {
+	allowed := k.Allowed()
+	if k.Unit == "%" {
+		allowed += ", in percent"
+	}
+	likely := k.meantAs(v)
+	if k.Large && likely != v { // short, for a pop-up shows it while 2T is typed
+		allowed = figureText(k.Low, true) + " or more"
+	}
+	nearest := figureText(min(max(likely, k.Low), k.High), k.Large)
+	return &ValueError{Field: string(k.ID), Given: text, Allowed: allowed, Nearest: nearest}
 }
 
 // meantAs returns what a figure that is too low is meant as: tokens without their T, a share for a percent.
