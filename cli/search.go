@@ -244,7 +244,7 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 		return nil, nil, err
 	}
 	if f.setup.freedSplit != "" {
-		a.sayf("meshscope: split %s of the file is free too: it fits its own stages alone\n",
+		a.sayf("meshscope: split %s of the file is left out: it fits its own stages alone (--free split)\n",
 			f.setup.freedSplit)
 	}
 	q.Objective, q.Headroom, q.Margin, q.Deadline = search.Objective(f.objective), headroom,

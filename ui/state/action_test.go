@@ -232,6 +232,8 @@ func TestWhyNot(t *testing.T) {
 	moe := setupOf(t, "deepseek-v3", "deepseek-h800", knob.Given{
 		knob.GPUs: 2048, knob.PP: 16, knob.EP: 64, knob.GBS: 15360, knob.Seq: 4096,
 	})
+	lighter := presets.DefaultSetup() // the last choice of its two stages
+	lighter.Split = "41,39"
 	for _, test := range []struct {
 		id   knob.ID
 		from engine.Setup
@@ -240,7 +242,7 @@ func TestWhyNot(t *testing.T) {
 	}{
 		{"vpp", moe, 1, "120"},
 		{"group-size", presets.DefaultSetup(), 1, "no effect here: interleaved only"},
-		{"split", presets.DefaultSetup(), 1, "typed"},
+		{"split", lighter, 1, "others are typed"},
 		{"zero", presets.DefaultSetup(), 9, ""},
 		{"ep", presets.DefaultSetup(), 1, "dense model"},
 	} {
