@@ -21,22 +21,10 @@ import (
 // decided is the page of a layout of Llama-3.1 8B on 8 GPUs.
 func decided(t *testing.T, given knob.Given) *Decision {
 	t.Helper()
-	lib := presets.Default()
-	m, err := lib.Model("llama3.1-8b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := lib.Cluster("dgx-h100")
-	if err != nil {
-		t.Fatal(err)
-	}
 	given[knob.GPUs], given[knob.GBS] = 8, 64
-	s, err := knob.DraftOf(m, c, given).Resolve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := drafted(t, "llama3.1-8b", "dgx-h100", given)
 	d := Decide(t.Context(), s, engine.Evaluate(s), search.Space{}, 2)
-	d.Library, d.Version = lib, "test"
+	d.Library, d.Version = presets.Default(), "test"
 	return d
 }
 
