@@ -43,30 +43,9 @@ func Called(name string, err error) error {
 	return &as
 }
 
-// words are other words for choices, as people and launchers write them.
-func words() map[ID]map[string]string {
-	optimizers := map[string]string{} // of the Trainer; adamw is among them, whose bytes are adam's
-	for _, o := range recipe.Optimizers() {
-		for _, name := range o.TrainerNames() {
-			if !slices.Contains(recipe.Optimizers(), recipe.Optimizer(name)) { // sgd is ours
-				optimizers[name] = string(o)
-			}
-		}
-	}
-	return map[ID]map[string]string{
-		Optimizer:      optimizers,
-		"comm-overlap": {"cautious": "pessimistic"},
-		Schedule:       {"1f1b-interleaved": "interleaved", "vpp": "interleaved", "zb1p": "zb-1p"},
-		// run on it
-		Calibration: {
-			"megatron-bridge": "megatron-core", "megatron-lm": "megatron-core",
-			"nemo": "megatron-core",
-		},
-	}
-}
-
 // launcherWords are what launchers and trainers call knobs, as plainWord writes it, without a num in front or
-// a size or degree behind.
+// a size or degree behind. Words of a value mean just it with =, and are taken for it; with ~ it is proposed
+// for them. A flag is named by those before a bar, of the first knob.
 const launcherWords = `
 dp: dp dataparallel dataparallelshard ddp
 tp: tp tensorparallel tensormodelparallel modelparallel
@@ -77,8 +56,10 @@ ep: ep expertparallel expertmodelparallel
 etp: etp experttensorparallel
 sp: sequenceparallel
 zero: zerostage zerooptimization
-zero=1: distributedoptimizer usedistributedoptimizer
-zero=3: fsdp fsdp2 fullyshardeddataparallel
+zero~0: | ddp none off noshard
+zero~1: distributedoptimizer usedistributedoptimizer | stage1
+zero~2: shardgradop | stage2
+zero~3: fsdp fsdp2 fullyshardeddataparallel fullshard | stage3
 hsdp: dataparallelreplicate
 mbs: batch microbatchsize localbatch perdevicebatch perdevicetrainbatch trainmicrobatchsizepergpu
 node-bandwidth: nodenetwork network internodebandwidth interconnect infiniband
@@ -90,25 +71,97 @@ seq: context contextlength contextlen blocksize block
 gpus: gpus ngpus worldsize world processes devices accelerators
 nodes: nodes nnodes hosts
 gpus-per-node: nprocpernode procpernode ntaskspernode devicespernode
+schedule=afab: gpipe
+schedule=interleaved: 1f1binterleaved interleaved1f1b | vpp
+schedule~zb-v: zbvzerobubble
+schedule~interleaved-zb: interleavedzerobubble
 precision: dtype mixedprecision paramsdtype torchdtype
-precision=fp8: fp8 fp8format fp8hybrid
-precision=fp16: fp16 float16
-precision=bf16: bf16 bfloat16
-precision=nvfp4: fp4 nvfp4
+precision~fp8: fp8format fp8hybrid float8 | hybrid e4m3
+precision=fp8: fp8
+precision~fp8:megatron: mxfp8
+precision=fp16: fp16 float16 | half
+precision,grad-dtype,weight-dtype,attention-precision=bf16: bf16 bfloat16
+precision~bf16: amp bf16mixed | mixed
+precision~fp16: fp16mixed
+precision,grad-dtype,weight-dtype=fp32: float32
+precision=nvfp4: nvfp4
+precision~nvfp4: fp4
+base-dtype~nf4: qlora loadin4bit | 4bit int4
+base-dtype~int8: loadin8bit | 8bit
 recompute: recomputegranularity recomputeactivations checkpointactivations
 recompute: activationcheckpoint activationcheckpointing gradientcheckpointing
-attention: useflashattn flashattention flashattn attnimplementation attentionbackend
+recompute,offload=none: | off no false
+recompute~full: | uniform block on yes true
+recompute~selective: | coreattn
+attention: useflashattn attnimplementation attentionbackend
+attention=flash: flashattention flashattn flashattention2 fa2
+attention~flash: sdpa flashattention3 fa3 | fused
+attention~standard: | eager unfused local math
 loss: crossentropylossfusion crossentropyfusionimpl
+loss~fused: | te
+loss~liger: cutcrossentropy cce
 lora: lorar
 lora-targets: targetmodules
 compile: torchcompile
 dispatcher: moetokendispatchertype tokendispatcher
 tp-overlap: tpcommoverlap
 dp-overlap: overlapgradreduce
+comm-overlap=pessimistic: | cautious
 offload: optimizercpuoffload offloadoptimizer cpuoffload
+offload~optimizer: | cpu host on yes true
+offload~optimizer-nvme: | nvme
+offload~weights: offloadparam | param params parameters
+cuda-graph=iteration: | fulliteration
 tokens: traintokens trainingtokens totaltokens
 calibration: framework
+calibration=megatron-core: | megatronbridge megatronlm nemo
 `
+
+// named is a row of launcherWords.
+type named struct {
+	knobs []string
+	value string // of the knobs; empty: the row names them
+	same  bool   // its words mean just the value
+
+	words []string
+	flags int // so many of the words are names of flags too
+}
+
+// launcherRows returns launcherWords taken apart.
+func launcherRows() (rows []named) {
+	for line := range strings.Lines(strings.TrimSpace(launcherWords)) {
+		at := strings.LastIndexByte(line, ':')
+		of, words := line[:at], line[at+1:]
+		flags, more, _ := strings.Cut(words, "|")
+		row := named{words: strings.Fields(flags + more), flags: len(strings.Fields(flags))}
+		if at := strings.IndexAny(of, "=~"); at >= 0 {
+			of, row.value, row.same = of[:at], of[at+1:], of[at] == '='
+		}
+		row.knobs = strings.Split(of, ",")
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// MeantValue returns the value that another word for it stands for, and whether the word means just that.
+func (k *Knob) MeantValue(typed string) (value string, same bool) {
+	typed = plainWord(typed)
+	if k.ID == Optimizer {
+		for _, o := range recipe.Optimizers() { // adamw is among them, whose bytes are adam's
+			for _, name := range o.TrainerNames() {
+				if plainWord(name) == typed {
+					return string(o), true
+				}
+			}
+		}
+	}
+	for _, row := range launcherRows() {
+		if row.value != "" && slices.Contains(row.knobs, string(k.ID)) && slices.Contains(row.words, typed) {
+			return row.value, row.same
+		}
+	}
+	return "", false
+}
 
 // Meant returns the ones of some known words that a launcher's name stands for: tp for
 // tensor_model_parallel_size, precision=fp8 for fp8.
@@ -118,15 +171,13 @@ func Meant(typed string, known []string) (out []string) {
 	for _, part := range []string{"num", "size", "degree"} {
 		bare = strings.TrimSuffix(strings.TrimPrefix(bare, part), part)
 	}
-	for line := range strings.Lines(launcherWords) {
-		of, names, _ := strings.Cut(line, ":")
-		key, value, _ := strings.Cut(of, "=")
-		if all := strings.Fields(names); !slices.Contains(all, bare) && !slices.Contains(all, typed) {
+	for _, row := range launcherRows() {
+		if names := row.words[:row.flags]; !slices.Contains(names, bare) && !slices.Contains(names, typed) {
 			continue
 		}
 		for _, word := range known {
-			if plainWord(word) == plainWord(key) {
-				out = append(out, strings.TrimSuffix(word+"="+value, "="))
+			if plainWord(word) == plainWord(row.knobs[0]) {
+				out = append(out, strings.TrimSuffix(word+"="+row.value, "="))
 			}
 		}
 	}

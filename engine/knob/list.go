@@ -229,8 +229,8 @@ func (k *Knob) words(items []string, text string) (Values, error) {
 	for _, item := range items {
 		var s Setup
 		if err := k.setTo(&s, strings.TrimSpace(item)); err != nil {
-			if value, ok := errors.AsType[*ValueError](err); ok && k.Kind == Figure &&
-				value.Allowed != k.Allowed() {
+			value, _ := errors.AsType[*ValueError](err) // as all errors of values are
+			if k.Kind == Figure && value.Allowed != k.Allowed() {
 				return Values{}, value // two readings of a number
 			}
 			wrong := k.noList(shortened(strings.TrimSpace(item)), "")
@@ -242,7 +242,7 @@ func (k *Knob) words(items []string, text string) (Values, error) {
 					"all by itself, "+strings.TrimPrefix(wrong.Allowed, "all, ")
 				return Values{}, wrong.near("all")
 			}
-			return Values{}, wrong.near(closestWord(strings.TrimSpace(item), k.Choices))
+			return Values{}, wrong.near(value.Nearest)
 		}
 		if word := k.textOf(&s); v.add(word) {
 			v.Words = append(v.Words, word)

@@ -72,6 +72,7 @@ func (k *Knob) noWhole(text string) *ValueError {
 		}
 	}
 	items, err := k.Items(text)
+	wrong.Nearest, _ = k.MeantValue(text)
 	wrong.List = k.searched && (strings.Contains(text, "..") || err == nil && len(items) > 1)
 	return wrong
 }
@@ -132,7 +133,7 @@ func (k *Knob) parseWord(text string) (string, error) {
 	if slices.Contains(k.Choices, word) {
 		return word, nil
 	}
-	if of, ok := words()[k.ID][strings.ToLower(word)]; ok && slices.Contains(k.Choices, of) {
+	if of, same := k.MeantValue(word); same {
 		return of, nil
 	}
 	if of, ok := Spelled(word, k.Choices); ok {
@@ -143,7 +144,7 @@ func (k *Knob) parseWord(text string) (string, error) {
 	}
 	return "", &ValueError{
 		Field: string(k.ID), Given: text, Allowed: k.Allowed(),
-		Nearest: closestWord(word, k.Choices),
+		Nearest: k.closest(word),
 	}
 }
 
@@ -173,10 +174,15 @@ func (k *Knob) parseSplit(text string) (string, error) {
 // parseRecompute reads a mode of recomputation, with a number of layers or modules.
 func (k *Knob) parseRecompute(text string) (recipe.Recompute, error) {
 	var r recipe.Recompute
-	if r.UnmarshalText([]byte(strings.TrimSpace(text))) != nil {
+	word := strings.TrimSpace(text)
+	if r.UnmarshalText([]byte(word)) == nil {
+		return r, nil
+	}
+	of, same := k.MeantValue(word)
+	if !same || r.UnmarshalText([]byte(of)) != nil {
 		return r, &ValueError{
 			Field: string(k.ID), Given: text, Allowed: k.Allowed(),
-			Nearest: nearestRecompute(text, k.Choices),
+			Nearest: k.nearestRecompute(text),
 		}
 	}
 	return r, nil
@@ -184,14 +190,23 @@ func (k *Knob) parseRecompute(text string) (recipe.Recompute, error) {
 
 // nearestRecompute returns a number of layers within bounds for full:N, else the word that
 // is most like it.
-func nearestRecompute(text string, words []string) string {
+func (k *Knob) nearestRecompute(text string) string {
 	if mode, layers, ok := strings.Cut(strings.TrimSpace(text), ":"); ok &&
 		mode == string(recipe.RecomputeFull) {
 		if n, err := strconv.ParseFloat(layers, 64); err == nil && !math.IsNaN(n) {
 			return fmt.Sprintf("%s:%d", mode, int(min(max(math.Round(n), 1), recipe.MaxRecomputeLayers)))
 		}
 	}
-	return closestWord(text, words)
+	return k.closest(text)
+}
+
+// closest returns the value that another word for it stands for, else the choice that is spelled most like
+// it; empty where none is.
+func (k *Knob) closest(typed string) string {
+	if value, _ := k.MeantValue(typed); value != "" {
+		return value
+	}
+	return closestWord(typed, k.Choices)
 }
 
 // closestWord returns the choice that shares the longest beginning, else end, with what was

@@ -52,8 +52,8 @@ func meant(p *knob.Knob, text string) string {
 	case p.Kind != knob.Choice || text == "":
 		return text
 	}
-	if _, err := p.Set(engine.Setup{}, text); err == nil { // targets of LoRA: q is one, and begins qv
-		return text
+	if to, err := p.Set(engine.Setup{}, text); err == nil { // targets of LoRA: q is one, and begins qv
+		return p.Text(to)
 	}
 	var begin []string
 	for _, word := range p.Choices {

@@ -25,6 +25,8 @@ func TestTypedMeans(t *testing.T) {
 		{knob.Recompute, "2", "full:2"},
 		{knob.Recompute, "sel", "selective"},
 		{"lora-targets", "q", "q"},
+		{knob.Schedule, "GPipe", "afab"},
+		{knob.Precision, "bfloat16", "bf16"},
 	} {
 		a, err := Typed(&s, c.knob, c.typed)
 		if err != nil || a.Text != c.want {
@@ -40,6 +42,13 @@ func TestTypedMeans(t *testing.T) {
 		if err == nil || !strings.HasPrefix(err.Error(), "stack: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+	if p, _ := knob.Find(knob.Schedule); !strings.HasPrefix(Preview(&s.Setup, &p, "GPipe"), "GPipe = afab") {
+		t.Error(Preview(&s.Setup, &p, "GPipe"))
+	}
+	if _, err := Typed(&s, knob.Offload, "cpu"); err == nil ||
+		!strings.HasSuffix(err.Error(), "; nearest optimizer") {
+		t.Errorf("cpu: %v", err)
 	}
 	if _, err := Typed(&s, knob.TP, "--tp 8 --pp 4"); err == nil ||
 		!strings.Contains(err.Error(), "tp=8,pp=4") || strings.Contains(err.Error(), "whole number") {

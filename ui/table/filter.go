@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -94,7 +95,13 @@ func (t *Table[R]) parsePart(part string) (Condition, error) {
 		}
 		if words := t.All[i].Choices; words != nil && !knownWord(value, words,
 			func(a, b string) bool { return a == b }) {
-			return Condition{}, fmt.Errorf("%s has no value %s%s", name, quoted(value), nearest(value, words))
+			p, _ := knob.Find(knob.ID(name))
+			meant, same := p.MeantValue(value)
+			if !same {
+				return Condition{}, fmt.Errorf("%s has no value %s%s", name, quoted(value),
+					nearest(cmp.Or(meant, value), words))
+			}
+			c.Word = meant
 		}
 		return c, nil
 	}

@@ -96,6 +96,10 @@ func TestParseFilter(t *testing.T) {
 		"<?8":          "name of a column is missing",
 		"schedule=gpi": `schedule has no value "gpi"`,
 		"full:4":       "",
+
+		"schedule=gpipe grad-dtype=bfloat16":       "",
+		"offload=cpu":                              "nearest optimizer",
+		"attention=sdpa":                           "nearest flash",
 		"\x7fELF\x02\x01\x01\x03<\xc1\xf0\x9f\x92": "no column",
 		strings.Repeat("x", 100_000):               `xxx..."`,
 	} {
