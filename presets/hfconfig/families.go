@@ -184,28 +184,36 @@ func (r *reader) activation(key string) {
 }
 
 // window reads attention to the last tokens only, in every layer; null is all of them.
-func (r *reader) window() {
-	n, ok := r.number("sliding_window")
+func (r *reader) window() { r.windowOf("sliding_window") }
+
+func (r *reader) windowOf(key string) {
+	n, ok := r.number(key)
 	if r.Model.LocalWindow = n; ok && n == 0 {
-		r.refusef("sliding_window", "0 tokens; allowed: a window of 1 or more, or null for none")
+		r.refusef(key, "0 tokens; allowed: a window of 1 or more, or null for none")
 	}
 }
 
-// switchedWindow reads a window that is off unless use_sliding_window is on, and then begins at
-// a layer: one that is not the last is not modelled.
+// switchedWindow reads a window that is off unless use_sliding_window is on, and then begins at a layer.
 func (r *reader) switchedWindow() {
 	if on := r.flag("use_sliding_window"); !on {
 		r.skip("off: use_sliding_window is not true", "sliding_window", "max_window_layers")
 		r.allFull()
 		return
 	}
+	r.windowFrom()
+}
+
+// windowFrom reads a window that begins at a layer.
+func (r *reader) windowFrom() {
 	from, ok := r.number("max_window_layers")
-	if window, set := r.number("sliding_window"); set && (!ok || from < r.Model.Layers) {
-		r.Model.LocalWindow = window
-		if from <= 0 || r.has("layer_types") {
-			r.pattern(0)
-			return
-		}
+	r.window()
+	switch m := &r.Model; {
+	case ok && from >= m.Layers:
+		m.LocalWindow = 0
+	case m.LocalWindow == 0:
+	case from <= 0 || r.has("layer_types"):
+		r.pattern(0)
+	default:
 		r.windows("max_window_layers", func(layer int) bool { return layer >= from })
 	}
 }

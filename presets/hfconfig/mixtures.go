@@ -240,7 +240,7 @@ func llama4(r *reader) {
 		r.listed("moe_layers")
 		r.skip("as moe_layers gives it", "interleave_moe_layer_step")
 	}
-	r.counts("attention_chunk_size")
+	r.windowOf("attention_chunk_size")
 	if rope := r.bits("no_rope_layers"); len(rope) > 0 && m.LocalWindow > 0 {
 		if r.long("no_rope_layers", len(rope)) {
 			r.windows("no_rope_layers", func(i int) bool { return rope[i] != 0 })
@@ -255,13 +255,12 @@ func llama4(r *reader) {
 
 // dots has a mixture as DeepSeek's under attention of grouped queries.
 func dots(r *reader) {
-	from, _ := r.number("max_window_layers")
-	if m := &r.Model; r.has("layer_types") {
-		r.windowed()
-	} else if window, _ := r.number("sliding_window"); window > 0 && from < m.Layers {
-		m.LocalWindow = window
-		r.windows("max_window_layers", func(i int) bool { return i >= from })
+	if !r.has("layer_types") {
+		r.windowFrom()
+		return
 	}
+	r.number("max_window_layers")
+	r.windowed()
 }
 
 // bailing is Ling's mixture, of which the first version has no norms of queries and keys.

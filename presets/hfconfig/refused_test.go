@@ -250,6 +250,14 @@ func TestRefused(t *testing.T) {
 			strings.Replace(gemmaOf("sliding", "full"), `window":1024`, `window":0`, 1),
 			[]string{"sliding_window: 0 tokens; allowed: a window of 1 or more, or null for none"},
 		},
+		"a switched window of 0": {
+			string(small("qwen2", "use_sliding_window=true", "sliding_window=0", "max_window_layers=0")),
+			[]string{"sliding_window: 0 tokens; allowed: a window of 1 or more, or null for none"},
+		},
+		"chunks of 0": {
+			`{"model_type":"llama4_text","attention_chunk_size":0}`,
+			[]string{"attention_chunk_size: 0 tokens; allowed: a window of 1 or more, or null for none"},
+		},
 		"no window": {
 			strings.Replace(gemmaOf("sliding", "full"), `window":1024`, `window":null`, 1),
 			[]string{"layer_types: layer 1 is sliding_attention, without a sliding_window; allowed is a " +
