@@ -335,11 +335,12 @@ func notModelled(s *Setup) []string {
 	if s.Stack.Traits().Formulas && s.Model.IsMoE() {
 		list = append(list, "activations of experts: the textbook counts every layer as dense")
 	}
-	switch windows := "savings of local attention windows in model FLOPs"; {
-	case s.Model.LocalWindow > 0 && s.Stack.Traits().Ledger:
-		list = append(list, windows+" and in the step time: attention runs over the whole sequence here")
-	case s.Model.LocalWindow > 0:
-		list = append(list, windows+"; the step time includes them")
+	if s.Model.LocalWindow > 0 {
+		where := " in model FLOPs; the step time includes them"
+		if s.Stack.Traits().Ledger {
+			where = " in model FLOPs and in the step time: attention runs over the whole sequence here"
+		}
+		list = append(list, model.SkippedByWindows+where)
 	}
 	if s.TrainMTP && s.Recompute.Mode == recipe.RecomputeFull {
 		list = append(list, "recomputation of the multi-token-prediction modules: they keep all activations")

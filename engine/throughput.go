@@ -136,20 +136,23 @@ func (t *timing) recomputedLayers() (layers [model.MaxKinds]int) {
 func (t *timing) skippedFLOPs() (sum units.FLOPs) {
 	s := t.setup
 	m, recomputation, causal := &s.Model, t.step.Recomputation(), s.MFU != recipe.MFUFull
-	if m.LocalWindow == 0 || t.step.Attention == recipe.Standard {
+	if t.step.Attention == recipe.Standard {
 		return 0
 	}
-	layers := t.recomputedLayers()
 	for k := range t.program.Layers {
 		l := &t.program.Layers[k]
+		share := l.WindowShare(s.Seq, causal)
+		if share == 1 {
+			continue
+		}
 		n := 3 * l.Count
 		if s.TrainMTP && l == t.program.Module() {
 			n += 3 * m.MTPRuns()
 		}
 		if core, ok := l.Core(); ok && recomputation.Outputs(l, core)[0] != 0 {
-			n += layers[k]
+			n += t.recomputedLayers()[k]
 		}
-		sum += units.FLOPs(n) * l.Forward(s.Seq, causal).Scores * units.FLOPs(1-l.WindowShare(s.Seq, causal))
+		sum += units.FLOPs(n) * l.Forward(s.Seq, causal).Scores * units.FLOPs(1-share)
 	}
 	return sum
 }

@@ -47,7 +47,8 @@ func TestModelCheckNamesTheField(t *testing.T) {
 		{"qk_norm", dense, func(m *model.Model) { m.QKNorm = model.QKNormLatent }},
 		{"local_to_global_ratio", dense, func(m *model.Model) { m.LocalRatio = "five" }},
 		{"local_to_global_ratio", dense, func(m *model.Model) { m.LocalRatio = "0:0" }},
-		{"local_to_global_ratio", dense, func(m *model.Model) { m.LocalRatio = "5:1" }}, // of no window
+		{"local_window", dense, func(m *model.Model) { m.LocalRatio = "5:1" }},
+		{"local_window", local, func(m *model.Model) { m.LocalWindow = 0 }},
 		{"local_window", dense, func(m *model.Model) { m.Pattern = "W*" }},
 		{"local_window", dense, func(m *model.Model) { m.LocalHeads = 16 }},
 		{"local_kv_heads", local, func(m *model.Model) { m.LocalKVHeads = 7 }},
@@ -64,6 +65,8 @@ func TestModelCheckNamesTheField(t *testing.T) {
 		{"top_k", moe, func(m *model.Model) { m.TopK = 65 }},
 		{"top_k", moe, func(m *model.Model) { m.TopK = 0 }},
 		{"n_experts", moe, func(m *model.Model) { m.Experts = -1 }},
+		{"shared_ffn_hidden_total", moe, func(m *model.Model) { m.SharedExperts, m.SharedFFN = 3, 2816 }},
+		{"shared_ffn_hidden_total", moe, func(m *model.Model) { m.SharedExperts = 2 }},
 		{"hash_layers", moe, func(m *model.Model) { m.HashLayers = m.Layers + 1 }},
 		{"hash_layers", dense, func(m *model.Model) { m.HashLayers = 2 }},
 		{"moe_ffn_hidden", moe, func(m *model.Model) { m.ExpertFFN = 0 }},

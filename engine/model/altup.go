@@ -40,15 +40,16 @@ func (b *builder) narrowPath(x Ref, width int, id, name string, inputs bool) Ref
 
 // reusing is attention to keys and values of an earlier layer: its own projections of them stand in the
 // weights and are not computed.
-func reusing(of func(b *builder, x Ref) Ref) func(b *builder, x Ref) Ref {
-	return func(b *builder, x Ref) Ref {
-		b.reuses = true
-		return of(b, x)
+func reusing(of *sublayer) sublayer {
+	return sublayer{
+		id: of.id + "_reused", name: of.name + "_of_earlier_keys",
+		has: func(m *Model, layer int) bool { return layer >= m.Layers-m.ReusedKV && of.has(m, layer) },
+		add: func(b *builder, x Ref) Ref {
+			b.reuses = true
+			return of.add(b, x)
+		},
 	}
 }
-
-// reuses reports whether a layer is one of the last that take keys and values of an earlier one.
-func (m *Model) reuses(layer int) bool { return layer >= m.Layers-m.ReusedKV }
 
 // Begins returns whether a pipeline stage may begin with a layer: the choice of tokens and the keys that
 // layers of the stage take from an earlier one are made there, since nothing sends them between stages.

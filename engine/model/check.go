@@ -69,6 +69,7 @@ func (m *Model) Check() Errors {
 	c.sharedKey(m)
 	c.words(m)
 	c.pattern(m)
+	c.window(m)
 	if m.IsMLA() {
 		c.latent(m)
 	} else {
@@ -78,7 +79,6 @@ func (m *Model) Check() Errors {
 			{"qk_rope_head_dim", m.QKRopeDim},
 		})
 		c.grouped(m)
-		c.window(m)
 		if strings.HasPrefix(m.Attention, "mla") {
 			c.add("attention", quoted(m.Attention), "mla with kv_lora_rank, qk_nope_head_dim, "+
 				"qk_rope_head_dim and v_head_dim, another without them")
@@ -207,7 +207,6 @@ func (c *checker) widths(m *Model) {
 			}
 		}
 	}
-	c.between("local_window", m.LocalWindow, 0, MaxSequence)
 	c.between("mtp_layers", m.MTPLayers, 0, MaxMTPLayers)
 	if m.MTPPasses > 1 && m.MTPLayers != 1 {
 		c.add("mtp_passes", m.MTPPasses, "0 or 1 but for mtp_layers 1: one module runs again")
@@ -251,14 +250,6 @@ func (c *checker) words(m *Model) {
 		!slices.Contains(Attentions(), word) {
 		c.add("attention", escape.Quote(m.Attention),
 			strings.Join(Attentions(), ", ")+", with remarks after it, or nothing")
-	}
-	switch _, _, ok := m.ratio(); {
-	case m.LocalRatio == "":
-	case !ok:
-		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio),
-			"local:global layers such as 5:1, or nothing")
-	case m.LocalWindow == 0:
-		c.add("local_to_global_ratio", escape.Quote(m.LocalRatio), "nothing without a local_window")
 	}
 	if !m.IsMLA() && m.QKNorm == QKNormLatent {
 		c.add("qk_norm", strconv.Quote(m.QKNorm), "latent only with kv_lora_rank (MLA)")
@@ -374,6 +365,9 @@ func (c *checker) experts(m *Model) {
 	c.between("n_experts", m.Experts, 1, MaxExperts)
 	c.between("n_shared_experts", m.SharedExperts, 0, MaxExperts)
 	c.between("shared_ffn_hidden_total", m.SharedFFN, 0, MaxWidth)
+	if n := m.SharedExperts; n > 0 && (m.SharedFFN == 0 || m.SharedFFN%n != 0) {
+		c.add("shared_ffn_hidden_total", m.SharedFFN, "a multiple of n_shared_experts = %d, above 0", n)
+	}
 	c.between("top_k", m.TopK, 1, max(m.Experts, 1))
 	c.between("moe_ffn_hidden", m.ExpertFFN, 1, MaxWidth)
 	c.between("moe_latent_hidden", m.ExpertLatent, 0, MaxWidth)

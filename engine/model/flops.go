@@ -1,9 +1,6 @@
 package model
 
 import (
-	"strconv"
-	"strings"
-
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 )
@@ -122,7 +119,7 @@ func (l *Layer) recordForward(rec *record.Recorder, seq int, causal bool) {
 		Formula: scores, Value: float64(f.Scores),
 		Source: "2 x heads x (query and value widths) x sequence; half of it where the causal mask is " +
 			"counted (--mfu)",
-		LeavesOut: "savings of local attention windows, as the printed figures of Megatron-Bridge",
+		LeavesOut: SkippedByWindows + ", as the printed figures of Megatron-Bridge",
 	}, share...)
 	var products record.Terms
 	for i := range l.Ops {
@@ -298,8 +295,8 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool, adapte
 		ID: "model.training-flops-per-token", Name: "Model FLOPs of training on one token", Symbol: "F",
 		Unit:    record.FLOPs,
 		Formula: formula, Value: float64(value), Source: source,
-		LeavesOut: "recomputation, norms, activations, softmax, optimizer; savings of local attention " +
-			"windows; the scores that an indexer's loss computes once more",
+		LeavesOut: "recomputation, norms, activations, softmax, optimizer; " + SkippedByWindows +
+			"; the scores that an indexer's loss computes once more",
 	})
 }
 
@@ -350,19 +347,4 @@ func (f *LayerFLOPs) add(g LayerFLOPs, layers int) {
 	f.Experts += n * g.Experts
 	f.Shared += n * g.Shared
 	f.Router += n * g.Router
-}
-
-// ratio reads LocalRatio, "5:1" with remarks after a space.
-func (m *Model) ratio() (first, second int, ok bool) {
-	word, _, _ := strings.Cut(m.LocalRatio, " ")
-	left, right, found := strings.Cut(word, ":")
-	if !found {
-		return 0, 0, false
-	}
-	a, errA := strconv.Atoi(left)
-	b, errB := strconv.Atoi(right)
-	if errA != nil || errB != nil || a < 0 || b < 0 || a+b <= 0 || a > MaxLayers || b > MaxLayers {
-		return 0, 0, false
-	}
-	return a, b, true
 }

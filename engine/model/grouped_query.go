@@ -82,7 +82,7 @@ func (b *builder) core(q, k, v Ref, width record.Num) Ref {
 	b.Heads = b.size.a
 	out, sums := b.heads(b.size.a, width, Columns), b.tensor(b.size.a, Columns)
 	core := Op{Kind: Core, ID: "attention", Name: "core attention"}
-	if b.m.AttnSinks || b.m.LocalSinks && b.Window > 0 {
+	if b.sinks {
 		core.Other = b.size.a
 	}
 	if b.reuses {

@@ -143,7 +143,7 @@ func (m *Model) beyond(letters string) (kinds []*sublayer) {
 
 // Saves says of each kind of mixer of the layers what it saves and whose code that is, where the kind tells.
 func (m *Model) Saves() (notes []string) {
-	for _, kind := range m.beyond("*W-E") {
+	for _, kind := range m.beyond("") {
 		if kind.saves != "" {
 			notes = append(notes, "layers of the kind "+kind.plainName()+" save "+kind.saves)
 		}
@@ -155,7 +155,7 @@ func (m *Model) Saves() (notes []string) {
 // bands are wider then than where it is read from code that trains it.
 func (m *Model) Inferred() bool {
 	return m.ResidualBlock+m.AltUpStreams+m.LayerInput > 0 ||
-		slices.ContainsFunc(m.beyond("*W-E"), func(kind *sublayer) bool { return kind.inferred })
+		slices.ContainsFunc(m.beyond(""), func(kind *sublayer) bool { return kind.inferred })
 }
 
 func (s *sublayer) plainName() string { return plain(s.name) }
@@ -203,6 +203,8 @@ func (m *Model) ExchangesScan(tp, cp int) bool {
 
 // mixers lists the kinds of mixers; a layer has the first one that is its own.
 func mixers() []sublayer {
+	windowed := sublayer{"sliding", "sliding", (*Model).local, sliding, nil, "", false}
+	full := sublayer{"full", "full", func(*Model, int) bool { return true }, attention, nil, "", false}
 	return []sublayer{
 		{has: func(m *Model, i int) bool { return m.Letter(i) == LetterMLP || m.Letter(i) == LetterExperts }},
 		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta, nil, savesMegatron, false},
@@ -220,14 +222,7 @@ func mixers() []sublayer {
 		{"reselected", "sparse_shared", lettered(LetterShared), reselected, nil, "", true},
 		{"near", "compressed_sparse", lettered(LetterNear), compressedSparse, nil, "", true},
 		{"far", "heavily_compressed", lettered(LetterFar), heavilyCompressed, nil, "", true},
-		{"sliding_reused", "sliding_of_earlier_keys", func(m *Model, i int) bool {
-			return m.local(i) && m.reuses(i)
-		}, reusing(sliding), nil, "", false},
-		{"full_reused", "full_of_earlier_keys", func(m *Model, i int) bool {
-			return !m.local(i) && m.reuses(i)
-		}, reusing(attention), nil, "", false},
-		{"sliding", "sliding", (*Model).local, sliding, nil, "", false},
-		{"full", "full", func(*Model, int) bool { return true }, attention, nil, "", false},
+		reusing(&windowed), reusing(&full), windowed, full,
 	}
 }
 
@@ -240,13 +235,6 @@ func attention(b *builder, x Ref) Ref {
 		return sharedKey(b, x)
 	}
 	return groupedQuery(b, x)
-}
-
-// first reports whether a layer is of the first kind of LocalRatio, which stands first in each period
-// ("5:1": the sixth is not); without a ratio all are.
-func (m *Model) first(layer int) bool {
-	first, second, ok := m.ratio()
-	return !ok || layer%(first+second) < first
 }
 
 // feedForwards is mixers for the part that follows.

@@ -96,6 +96,7 @@ type builder struct {
 	beside bool       // operations are those of a second mixer of the layer
 	shared bool       // operations are those of a block that layers share
 	hash   bool       // tokens go to experts by a table
+	sinks  bool       // the softmax has a learned number for each head
 	reuses bool       // keys and values are those of an earlier layer
 	unused record.Num // parameters of its own for them
 }
@@ -113,7 +114,7 @@ type sizes struct {
 }
 
 func newBuilder(m *Model, rec *record.Recorder) builder {
-	b := builder{Layer: new(Layer), m: m, rec: rec}
+	b := builder{Layer: new(Layer), m: m, rec: rec, sinks: m.AttnSinks}
 	n := b.named
 	b.size = sizes{
 		h: n("h", m.Hidden), a: n("a", m.Heads), kv: n("kv_heads", m.KVHeads), d: n("d", m.HeadDim),

@@ -2,8 +2,6 @@ package setupdoc
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"meshscope/engine/hardware"
@@ -11,20 +9,15 @@ import (
 	"meshscope/engine/model"
 )
 
-// checkModel turns what the model says about its own fields into a value error, and refuses a window of 0
-// where the preset has one in every layer, which would be another model in silence.
+// checkModel turns what the model says about its own fields, and those of its preset, into a value error.
 func (d *Document) checkModel(m *model.Model, lib Library) error {
 	err := m.Check().Err()
+	if of, unknown := lib.Model(m.ID); err == nil && unknown == nil {
+		err = m.CheckOf(&of).Err()
+	}
 	var wrong model.Errors
 	if !errors.As(err, &wrong) {
-		of, unknown := lib.Model(m.ID)
-		if err != nil || unknown != nil || m.LocalWindow > 0 || of.LocalWindow == 0 ||
-			m.LocalRatio != of.LocalRatio || m.Pattern != of.Pattern {
-			return err
-		}
-		return d.refuse("model.local_window", "0", fmt.Sprintf("at least 1 in %s, whose layers all have a "+
-			"window, of %d; a window as long as max_seq has the same effect as none",
-			of.Name, of.LocalWindow), strconv.Itoa(m.MaxSeq))
+		return err
 	}
 	return d.refuse("model."+wrong[0].Field, wrong[0].Given, wrong[0].Allowed, wrong[0].Nearest)
 }
