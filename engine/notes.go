@@ -59,6 +59,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	if s.Stack.Traits().Ledger && !s.Offload.Optimizer() {
 		list = append(list, optimizerAssumption(s.Optimizer, s.Stack, s.ZeRO > 0 && s.DP > 1))
 	}
+	list = append(list, attentionAssumption(s)...)
 	say(s.Loss == recipe.LigerLoss, "loss liger is Liger-Kernel's fused linear cross entropy alone, and was "+
 		"not measured here: its norms, rotary positions and SwiGLU, which "+
 		"use_liger_kernel brings too, are not in")
@@ -182,6 +183,27 @@ func measuredDrives(c *hardware.Cluster) string {
 	}
 	return ", as " + c.Published.Typical.Drives.Source + ", where cluster.drive_read_bandwidth and " +
 		"cluster.drive_write_bandwidth do not say it"
+}
+
+// attentionAssumption says where the rates of a kernel come from that was not measured here.
+func attentionAssumption(s *Setup) (list []string) {
+	text := ""
+	switch s.Attention {
+	case recipe.Flash3:
+		text = "cuDNN's times what FlashAttention-3 published over it on an H100, heads of 64 and 128, its " +
+			"backward without a mask (arXiv 2407.08608)"
+	case recipe.Flash4:
+		text = "cuDNN's times what FlashAttention-4 reached on a Blackwell, heads of 128, and next to it " +
+			"in the forward with heads of 64 (Dao-AILab/flash-attention#2280, #2605); the backward with " +
+			"those is assumed to be cuDNN's, and machines differed by 20 %"
+	case recipe.Efficient:
+		text = "FlashAttention-2's times what training Llama 3.2 1B on an H200 took with each (NVIDIA's " +
+			"cudnn-frontend); heads wider than 64 are assumed to lose as much"
+	default:
+		return nil
+	}
+	return []string{"attention " + string(s.Attention) + " was not measured here: its rates are " + text +
+		"; it keeps what flash keeps"}
 }
 
 // loraAssumption says what is trained, and in which formats the rest is kept.

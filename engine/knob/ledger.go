@@ -1,6 +1,7 @@
 package knob
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +14,26 @@ import (
 	"meshscope/engine/recipe"
 	"meshscope/engine/schedule"
 )
+
+// lacksKernel says why a kernel of attention does not run on a stack with a ledger; empty: it does.
+func (s *Setup) lacksKernel(a recipe.Attention) string {
+	g, of := &s.Cluster.GPU, a.Architecture()
+	switch {
+	case a == recipe.Standard:
+		return "scores are never stored"
+	case of != "" && g.Architecture != of:
+		return fmt.Sprintf("its rates are known on %s alone, not on %s (%s)", of, g.Name,
+			cmp.Or(g.Architecture, "architecture not stated"))
+	case s.Compile && (a == recipe.CuDNN || a == recipe.Efficient):
+		return "torch.compile runs flash where it is asked for (compile off)"
+	case a.OnlyLedger() && s.Model.HeadDim > widestHead:
+		return fmt.Sprintf("no head over %d wide, not %d", widestHead, s.Model.HeadDim)
+	}
+	return ""
+}
+
+// widestHead is what kernels of attention take (FlashAttention, README; cuDNN, Attention.md).
+const widestHead = 256
 
 // ledger checks a setup of a stack whose memory is a ledger: what that has no rules for is refused by name,
 // with what it has. Mute: codes alone, no messages.
@@ -76,10 +97,12 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(only != "", "stack-lacks", InBackward, "no update in the backward here but with %s", only)
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only with %s", s.BaseDtype, adapters)
-	refuse(s.Attention != recipe.Flash && s.Attention != recipe.CuDNN, "stack-lacks", Attention,
-		"flash attention here, or cudnn, not %s", s.Attention)
-	refuse(s.Attention == recipe.CuDNN && s.Compile, "stack-lacks", Attention, "flash attention alone with "+
-		"compile on: torch.compile runs it where cudnn is asked for; allowed: flash, or compile off")
+	if lacks := s.lacksKernel(s.Attention); lacks != "" {
+		allowed := slices.DeleteFunc(recipe.Attentions(),
+			func(a recipe.Attention) bool { return s.lacksKernel(a) != "" })
+		refuse(true, "stack-lacks", Attention, "no attention %s here: %s; allowed: %s", s.Attention, lacks,
+			wordsOf(allowed))
+	}
 	offloads := s.Offload.Optimizer()
 	refuse(s.Offload == recipe.OffloadOptimizer && !traits.HostOptimizer, "stack-lacks", Offload,
 		"no optimizer alone on the host; allowed: none, activations, and under FSDP2 (zero 2 or 3) weights "+

@@ -261,8 +261,9 @@ func modelledKnobs() []Knob {
 		},
 		choice(Knob{
 			ID: Attention, Label: "attention", Short: "attn", place: -4, searched: true, advised: true,
-			Help: "Attention kernel: flash never stores the scores (PyTorch's is FlashAttention-2, cudnn " +
-				"the faster one), standard stores them, which grows with the square of the sequence.",
+			Help: "Attention kernel: flash is the stack's own that never stores the scores (PyTorch's is " +
+				"flash2; flash3 on Hopper, flash4 on Blackwell and cudnn are faster, efficient slower), " +
+				"standard stores them, which grows with the square of the sequence.",
 			unset: func(s *Setup) { s.Attention = s.Stack.Traits().Attention },
 			fixes: becomes(func(t *Setup) { t.Attention = recipe.Flash }),
 		}, recipe.Attentions(), func(s *Setup) *string { return (*string)(&s.Attention) }),

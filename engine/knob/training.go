@@ -188,7 +188,7 @@ func (s *Setup) training(into []Problem) []Problem {
 		{s.Targets != "", "lora-targets", "LoRA", frozen},
 		{s.DoRA, DoRA, "DoRA", frozen},
 		{
-			s.Attention == recipe.CuDNN, Attention, "attention kernel to choose",
+			s.Attention.OnlyLedger(), Attention, "attention kernel to choose",
 			"pytorch, transformers and deepspeed have; allowed: flash, standard",
 		},
 		{s.Compile, "compile", "switch of torch.compile", "pytorch has (--calibration pytorch)"},
@@ -222,7 +222,7 @@ func (s *Setup) training(into []Problem) []Problem {
 // common makes the stack the default one, without what stacks with a ledger alone have.
 func common(t *Setup) {
 	t.Stack, t.Training = recipe.DefaultStack, recipe.Training{}
-	if t.Attention == recipe.CuDNN {
+	if t.Attention.OnlyLedger() {
 		t.Attention = recipe.Flash
 	}
 	if t.Optimizer.OnlyLedger() {

@@ -1,5 +1,7 @@
 package ledger
 
+import "meshscope/engine/recipe"
+
 // clock counts two times: the host launches, the GPU runs, and a kernel starts when both are there.
 type clock struct {
 	host, gpu float64
@@ -105,18 +107,18 @@ func (r *Rates) grouped(rows, weights, experts, bytes int64) (forward, backward 
 // attention returns forward and backward: FLOPs under the causal mask, half of the longest tile on all
 // processors, and passes over the queries; with fewer keys than queries their gradients are summed.
 func (r *Rates) attention(w *Way, a attention, queries, keys int64) (forward, backward float64) {
-	rates, wide := &r.Flash, 0
-	if w.CuDNN && !w.Compile {
-		rates = &r.CuDNN
+	kernel, wide := w.Attention, 0
+	if kernel == recipe.CuDNN && w.Compile { // torch.compile runs FlashAttention-2
+		kernel = recipe.Flash2
 	}
 	if a.width > 64 {
 		wide = 1
 	}
-	at := rates[wide]
+	at := r.kernel(kernel, wide)
 	flops := 2*float64(w.Seq)*float64(queries) + 2*float64(w.Seq)*128*float64(a.width)*r.Processors
 	forward = flops/at.FLOPs[0] + at.PerQuery[0]*float64(queries)
 	backward = 2.5*flops/at.FLOPs[1] + at.PerQuery[1]*float64(queries)
-	if keys != queries && rates == &r.Flash {
+	if keys != queries && kernel != recipe.CuDNN {
 		backward += r.pass(4*(queries+keys), r.Stream)
 	}
 	return forward, backward

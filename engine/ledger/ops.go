@@ -167,7 +167,7 @@ func (b *builder) layerNorm(x, w, bias reg, width int64) reg {
 	}, s, size{rows, 4}, size{rows, 4})
 }
 
-// sdpa is attention by FlashAttention or cuDNN: saves queries, keys, values, the output, the logarithm of
+// sdpa is attention by a fused kernel: saves queries, keys, values, the output, the logarithm of
 // each row's sum and two seeds. The backward has queries' gradients in fp32 too, and keys' and values' for
 // every query head.
 func (b *builder) sdpa(q, k, v reg, a attention) reg {

@@ -1,6 +1,10 @@
 package ledger
 
-import "strings"
+import (
+	"strings"
+
+	"meshscope/engine/recipe"
+)
 
 // Rates are what kernels of PyTorch reach on a GPU and what launching them costs, in SI units.
 type Rates struct {
@@ -22,13 +26,15 @@ type Rates struct {
 	Gather       float64           // byte/s of FSDP's copies
 	HostLink     float64           // byte/s of pinned memory
 	Flash, CuDNN [2]AttentionRates // heads up to 64 wide, wider ones
-	Processors   float64
-	Adam         [2]float64 // byte/s of fused AdamW: 16-bit weights, fp32 ones
-	Foreach      float64    // seconds of a parameter
-	ClipRead     float64
-	ClipScale    float64
-	HostAdam     float64 // seconds of a parameter on the host
-	Drives       float64 // byte/s that a node's drives read; of the machine, in no file of rates
+	// over those of CuDNN, of CuDNN and of Flash
+	Flash3, Flash4, Efficient [2]AttentionRates
+	Processors                float64
+	Adam                      [2]float64 // byte/s of fused AdamW: 16-bit weights, fp32 ones
+	Foreach                   float64    // seconds of a parameter
+	ClipRead                  float64
+	ClipScale                 float64
+	HostAdam                  float64 // seconds of a parameter on the host
+	Drives                    float64 // byte/s that a node's drives read; of the machine, in no file of rates
 
 	HostForward, HostBackward float64    // seconds of launching a kernel
 	HostGather                [2]float64 // of a group of FSDP, forward and backward
@@ -39,6 +45,31 @@ type Rates struct {
 
 // AttentionRates are FLOP/s and seconds of an element of the queries, forward and backward.
 type AttentionRates struct{ FLOPs, PerQuery [2]float64 }
+
+// of returns the rates of a kernel that was measured next to another.
+func (over AttentionRates) of(a AttentionRates) AttentionRates {
+	for i := range a.FLOPs {
+		a.FLOPs[i] *= over.FLOPs[i]
+		a.PerQuery[i] *= over.PerQuery[i]
+	}
+	return a
+}
+
+// kernel returns the rates of a kernel of attention.
+func (r *Rates) kernel(a recipe.Attention, wide int) AttentionRates {
+	switch a {
+	case recipe.CuDNN:
+		return r.CuDNN[wide]
+	case recipe.Flash3:
+		return r.Flash3[wide].of(r.CuDNN[wide])
+	case recipe.Flash4:
+		return r.Flash4[wide].of(r.CuDNN[wide])
+	case recipe.Efficient:
+		return r.Efficient[wide].of(r.Flash[wide])
+	default:
+		return r.Flash[wide]
+	}
+}
 
 // Limit is the property of a GPU that a rate grows with.
 type Limit uint8
@@ -115,6 +146,20 @@ func (r *Rates) List() []Rate {
 				Rate{a.name + pass + "_ps", &a.of.PerQuery[i], Memory})
 		}
 	}
+	for _, a := range [...]struct {
+		name, over string
+		of         *[2]AttentionRates
+	}{
+		{"flash3", "cudnn", &r.Flash3}, {"flash4", "cudnn", &r.Flash4}, {"efficient", "flash", &r.Efficient},
+	} {
+		for wide, heads := range [...]string{"_64", "_128"} {
+			for i, pass := range [...]string{"_forward", "_backward"} {
+				key := a.name + heads + pass
+				list = append(list, Rate{key + "_over_" + a.over, &a.of[wide].FLOPs[i], NoLimit},
+					Rate{key + "_query_over_" + a.over, &a.of[wide].PerQuery[i], NoLimit})
+			}
+		}
+	}
 	return list
 }
 
@@ -135,6 +180,13 @@ func (r *Rates) Largest() (most float64) {
 	for _, rate := range r.List() {
 		if rate.By == Peak {
 			most = max(most, *rate.Of)
+		}
+	}
+	for _, a := range recipe.Attentions() {
+		for wide := range r.Flash {
+			for _, rate := range r.kernel(a, wide).FLOPs {
+				most = max(most, rate)
+			}
 		}
 	}
 	return most

@@ -23,10 +23,10 @@ type Way struct {
 	Offload    bool  // FSDP2's parameters, gradients and states on the host
 	HostSaved  bool  // saved tensors in host memory
 	Compile    bool
-	CuDNN      bool // its attention; else FlashAttention-2
 	NoRepeat   bool // attention reads keys and values of fewer heads itself
 	Hooked     bool // full backward hooks on blocks hold incoming gradients
 	Checkpoint Checkpoint
+	Attention  recipe.Attention // empty: FlashAttention-2
 	Optimizer  recipe.Optimizer // empty: AdamW, fused
 	Rank       int64            // of adapters; 0: all weights are trained
 	Targets    []string         // products that have adapters: q k v o gate up down

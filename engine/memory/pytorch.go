@@ -291,7 +291,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 		Layers: int64(in.Recompute.Layers), Loss: in.Loss, Steps: 2,
 		Compile: in.Training.Compile, Offload: in.Offload.Weights() && !k.zero,
 		HostSaved: in.Offload.Activations(), InBackward: in.Training.InBackward,
-		CuDNN: in.Attention == recipe.CuDNN,
+		Attention: in.Attention,
 	}
 	if in.Training.Frozen() {
 		w.Rank, w.Targets = int64(in.Training.Rank), in.Training.TargetsOf(ledger.Targets(in.Program, code))

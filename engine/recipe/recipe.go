@@ -51,14 +51,36 @@ type Attention string
 
 // Attention kernels.
 const (
-	Flash    Attention = "flash"    // fused, scores never stored
+	Flash    Attention = "flash"    // fused, scores never stored: the stack's own
 	Standard Attention = "standard" // scores, softmax and dropout mask stored (before 2022)
-	// CuDNN is cuDNN's fused kernel under PyTorch, where Flash is FlashAttention-2.
-	CuDNN Attention = "cudnn"
+
+	// Fused ones by name, under PyTorch, whose Flash is Flash2.
+	Flash2    Attention = "flash2"
+	Flash3    Attention = "flash3"
+	Flash4    Attention = "flash4"
+	CuDNN     Attention = "cudnn"
+	Efficient Attention = "efficient" // PyTorch's memory-efficient one
 )
 
 // Attentions lists every kernel, the default first.
-func Attentions() []Attention { return []Attention{Flash, Standard, CuDNN} }
+func Attentions() []Attention {
+	return []Attention{Flash, Standard, Flash2, Flash3, Flash4, CuDNN, Efficient}
+}
+
+// OnlyLedger reports whether stacks with a ledger alone have a kernel.
+func (a Attention) OnlyLedger() bool { return a != Flash && a != Standard }
+
+// Architecture is the generation of GPUs that a kernel's rates are known of; empty: any.
+func (a Attention) Architecture() string {
+	switch a {
+	case Flash3:
+		return "Hopper"
+	case Flash4:
+		return "Blackwell"
+	default:
+		return ""
+	}
+}
 
 // MFUConvention says how core attention is counted in model FLOPs.
 type MFUConvention string

@@ -34,10 +34,11 @@ func given(r *record, w *ledger.Way) (knob.Given, bool) {
 	} else if w.Bytes == 2 {
 		list[knob.Optimizer] = recipe.AdamNoMaster
 	}
-	if w.CuDNN {
-		list[knob.Attention] = recipe.CuDNN
+	cudnn := w.Attention == recipe.CuDNN
+	if cudnn {
+		list[knob.Attention] = w.Attention
 	}
-	return list, !w.Slice && (!w.CuDNN || !w.Compile) && !w.NoRepeat && !w.Offload && !w.HostSaved &&
+	return list, !w.Slice && (!cudnn || !w.Compile) && !w.NoRepeat && !w.Offload && !w.HostSaved &&
 		w.Optimizer == "" && r.Optimizer == ""
 }
 

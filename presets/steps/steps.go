@@ -399,7 +399,10 @@ func (r *record) way() (*ledger.Way, error) {
 		return nil, err
 	}
 	w.Code, w.Seq, w.MicroBatch, w.MicroBatches = code, r.Seq, r.MicroBatch, value(r.MicroBatches, 1)
-	w.Compile, w.CuDNN, w.NoRepeat = r.Compile, r.CuDNN, !value(r.Repeat, true)
+	w.Compile, w.NoRepeat = r.Compile, !value(r.Repeat, true)
+	if r.CuDNN {
+		w.Attention = recipe.CuDNN
+	}
 	w.Offload, w.HostSaved, w.Expandable = r.Offload, r.HostSaved, r.Expandable
 	w.Slice, w.Hooked = r.Vocab == 0, !r.Compile // hooks noted what was allocated at the blocks' ends
 	w.Unreduced = true                           // set_requires_gradient_sync
