@@ -126,6 +126,11 @@ func oneOf(flag, given string, words []string) error {
 	if slices.Contains(words, given) {
 		return nil
 	}
+	return noneOf(flag, given, words)
+}
+
+// noneOf is the error of a word that is none of those that a flag takes.
+func noneOf(flag, given string, words []string) *knob.ValueError {
 	wrong := &knob.ValueError{Field: flag, Given: given, Allowed: "one of " + strings.Join(words, ", ")}
 	if found := near.Words(given, words, 1); len(found) > 0 {
 		wrong.Nearest = found[0]

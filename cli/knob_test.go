@@ -236,6 +236,15 @@ func TestWrongNames(t *testing.T) {
 		{[]string{"import", "nonexist"}, "there is no file nonexist", ""},
 		{[]string{"eval", "--calibration", "nope"}, "whose name ends in .toml", "nearest"},
 		{[]string{"eval", "--calibration", "orchtitan"}, "nearest torchtitan", ""},
+		{[]string{"search", "--free", "tp,tensor-parallel-size"}, "nearest tp", ""},
+		{[]string{"search", "--free", "fsdp"}, "nearest zero", "zero="},
+		{[]string{"eval", "--set", "num_layers=4"}, "did you mean model.layers?", ""},
+		{[]string{"eval", "--set", "model.hidden-size=4"}, "did you mean model.hidden?", ""},
+		{[]string{"eval", "--set", "layers=4"}, "did you mean model.layers?", "offload_layers"},
+		{[]string{"scan", "--over", "tp"}, "did you mean --x?", ""},
+		{[]string{"scan", "tp=1,2"}, "by --x, such as --x tp=1,2", ""},
+		{[]string{"scan", "here"}, "takes no arguments", "--x"},
+		{[]string{"eval", "--gpus", "1.024"}, "is 1024 if the point groups digits, 1 if", "nearest"},
 		{[]string{"eval", "MS1:AAAA"}, "share string: its end is missing", "takes no arguments"},
 	} {
 		code, _, said := run(t, c.args...)

@@ -181,6 +181,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 			message += fmt.Sprintf("; --%s takes on or off", f.Name)
 		}
 	})
+	word, _, _ := strings.Cut(args[0], "=")
+	if cmd.Flags().Lookup("x") != nil && slices.Contains(turnable(), strings.ReplaceAll(word, "_", "-")) {
+		message += "; a knob is given by --x, such as --x " + escape.Line(args[0])
+	}
 	if cmd.Flags().Lookup("setup") != nil && isFile(args[0]) {
 		message += "; a setup file is given by --setup, a launcher's is read by 'meshscope import'"
 	}

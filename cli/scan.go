@@ -186,14 +186,7 @@ func axis(flag, text string) (scan.Axis, error) {
 	id := knob.ID(strings.ReplaceAll(strings.TrimSpace(word), "_", "-"))
 	p, ok := knob.Find(id)
 	if !ok || p.Kind == knob.List {
-		wrong := &knob.ValueError{
-			Field: flag, Given: word,
-			Allowed: "one of " + strings.Join(turnable(), ", "),
-		}
-		if found := near.Words(string(id), turnable(), 1); len(found) > 0 {
-			wrong.Nearest = found[0]
-		}
-		return scan.Axis{}, wrong
+		return scan.Axis{}, noneOf(flag, word, turnable())
 	}
 	out := scan.Axis{ID: id}
 	if !given {

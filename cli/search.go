@@ -300,11 +300,11 @@ func parseFree(text string) ([]knob.ID, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		id := knob.ID(strings.TrimSpace(word))
 		if !slices.Contains(knob.Searched(), id) {
-			return nil,
-				&knob.ValueError{
-					Field: "--free", Given: word,
-					Allowed: "all, or a list of " + strings.Join(idWords(knob.Searched()), ", "),
-				}
+			known := idWords(knob.Searched())
+			wrong := noneOf("--free", word, known)
+			wrong.Allowed = "all, or a list of " + strings.Join(known, ", ")
+			wrong.Nearest, _, _ = strings.Cut(wrong.Nearest, "=") // zero of zero=3
+			return nil, wrong
 		}
 		out = append(out, id)
 	}

@@ -35,7 +35,7 @@ func TestNumbersOfPeople(t *testing.T) {
 		{"seq", "2,048k", "2097152", ""},
 		{"seq", "2,5k", "2560", ""},
 		{"seq", "1,500k", "", "1500k if the comma groups digits, 1.5k if it is a decimal comma"},
-		{"seq", "8.192", "", "8192 if the point groups digits; 8.192 is no whole number"},
+		{"seq", "8.192", "", "8192 if the point groups digits, 8 if 8.192 is rounded"},
 		{"seq", "2.000", "", "2000 if the point groups digits, 2 if it is a decimal point"},
 		{"seq", "20_48", "", "a whole number"},
 		{"seq", "2,04", "", "a whole number"},

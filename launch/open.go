@@ -52,8 +52,8 @@ func OpenGiven(name string, data []byte, lib *presets.Library, given Given) Read
 		return r // a document with keys of its own is one whatever words are in it
 	}
 	if err == nil && doc.Empty() {
-		err = errors.New("says nothing of a setup: no key of one, of a config.json or of a launcher's file " +
-			"is in it")
+		err = errors.New("says nothing of a setup; expected are its keys, such as model, gpus and tp, " +
+			"those of a config.json, such as num_hidden_layers, or those of a launcher's file")
 		return failed("", err)
 	}
 	if err == nil {

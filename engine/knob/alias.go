@@ -112,6 +112,8 @@ offload~optimizer: | cpu host on yes true
 offload~optimizer-nvme: | nvme
 offload~weights: offloadparam | param params parameters
 cuda-graph=iteration: | fulliteration
+x: over sweep vary axis along
+y: figure metric plot
 tokens: traintokens trainingtokens totaltokens
 calibration: framework
 calibration=megatron-core: | megatronbridge megatronlm nemo

@@ -123,8 +123,9 @@ func (w *written) twoReadings(field, given string, whole bool) *ValueError {
 	if whole {
 		return &ValueError{
 			Field: field, Given: given,
-			Allowed: fmt.Sprintf("%s if the %s groups digits; %s is no whole number", first, mark, second),
-			Nearest: first, Open: true,
+			Allowed: fmt.Sprintf("%s if the %s groups digits, %.0f if %s is rounded", first, mark,
+				w.number(w.readings[1]), second),
+			Open: true,
 		}
 	}
 	return &ValueError{

@@ -159,7 +159,13 @@ func (d *Document) say(m *member) error {
 	}
 	p, ok := knob.Find(id)
 	if !ok {
-		return unknownKey(m.key, append(flatKeys(), "set"))
+		wrong := unknownKey(m.key, append(flatKeys(), "set"))
+		for i, name := range wrong.Nearest {
+			if strings.HasPrefix(name, "model.") { // no key of its own
+				wrong.Nearest[i] = name + " in the table set"
+			}
+		}
+		return wrong
 	}
 	if named != m.value.text { // an alias
 		return d.draft.Set(id, named)

@@ -2,9 +2,12 @@ package setupdoc
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	"meshscope/engine/escape"
+	"meshscope/engine/model"
 	"meshscope/presets/near"
 )
 
@@ -42,7 +45,17 @@ func (e *KeyError) Error() string {
 	return fmt.Sprintf("unknown key %s", escape.Quote(e.Key))
 }
 
-// unknownKey finds the known keys that are spelled most alike.
+// unknownKey finds the field of a model that a key means, else the known keys that are spelled most alike.
 func unknownKey(key string, known []string) *KeyError {
+	path, bare, nested := strings.Cut(strings.ReplaceAll(strings.ToLower(key), "-", "_"), ".")
+	if !nested {
+		bare = path
+	}
+	fields := keysOf(reflect.TypeFor[model.Model]())
+	for _, name := range []string{bare, near.Key(bare)} {
+		if (!nested || path == "model") && slices.Contains(fields, name) {
+			return &KeyError{Key: key, Nearest: []string{"model." + name}}
+		}
+	}
 	return &KeyError{Key: key, Nearest: near.Words(key, known, 3)}
 }

@@ -169,6 +169,7 @@ func TestBadDocuments(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"a.json", "{\n  \"tp\": 8,\n  \"tpp\": 2\n}", `a.json:3:3: unknown key "tpp": did you mean tp`},
 		{"a.toml", "tp = 8\n  tpp = 2\n", `a.toml:2:3: unknown key "tpp": did you mean tp`},
+		{"a.toml", "num_layers = 8\n", `"num_layers": did you mean model.layers in the table set`},
 		{"a.json", `{"microbatch": 2}`, `did you mean microbatches`},
 		{
 			"a.json", `{"model": {"layer": 2}}`,
@@ -186,7 +187,7 @@ func TestBadDocuments(t *testing.T) {
 		{"a.json", `{"tp": "8x"}`, `1:8: tp: given "8x", allowed is a whole number from 1 to 1048576`},
 		{
 			"a.json", `{"seq": "1.024"}`,
-			`1:9: seq: given "1.024", allowed is 1024 if the point groups digits; 1.024 is no whole number`,
+			`1:9: seq: given "1.024", allowed is 1024 if the point groups digits, 1 if 1.024 is rounded`,
 		},
 		{
 			"a.toml", "[model]\nvocab = \"1.024\"",

@@ -216,8 +216,8 @@ func TestPreviewReads(t *testing.T) {
 			"sequences; nearest 8Mtok"},
 		{knob.GBS, "8Mt", "global batch: a whole number from 1 to 1,099,511,627,776"},
 		{knob.Seq, "4k", "4k = 4,096"},
-		{knob.Seq, "1.024", `sequence: "1.024" can be 1024 if the point groups digits; 1.024 is no whole ` +
-			"number; nearest 1024"},
+		{knob.Seq, "1.024", `sequence: "1.024" can be 1024 if the point groups digits, 1 if 1.024 ` +
+			"is rounded"},
 		{knob.Nodes, "1k", "1k = 1,024"},
 	} {
 		p, _ := knob.Find(c.knob)
