@@ -302,3 +302,63 @@ func TestClassesOfTransformers(t *testing.T) {
 		t.Error("attention of several widths is legal")
 	}
 }
+
+// TestOtherMicroBatchesAreLikeTheSecond: a step whose middle micro-batches follow from what one makes of
+// the host's and the GPU's time takes as long as one that runs all, from where the host is late to where
+// the GPU is; and a faster GPU is never later.
+func TestOtherMicroBatchesAreLikeTheSecond(t *testing.T) {
+	gpu, err := presets.Default().GPU("h100-sxm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := presets.Default().NodeOf(gpu)
+	rates, ok := node.Rates(recipe.BF16)
+	if !ok {
+		t.Fatal("no rates of PyTorch on H100")
+	}
+	code, err := ledger.CodeOf("Llama")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := presets.Default().Model("llama3.2-1b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := model.Lay(&m, nil)
+	for _, checkpoint := range []ledger.Checkpoint{ledger.Keep, ledger.Full} {
+		last := math.Inf(1)
+		for _, by := range []float64{.2, .5, 1, 1.5, 2, 3, 5, 20} {
+			faster := rates.Times([...]float64{1, by, by, by, 1})
+			w := ledger.Way{
+				Code: code, Bytes: 4, Autocast: true, Seq: 1024, Checkpoint: checkpoint,
+				MicroBatch: 1, MicroBatches: ledger.MaxMicroBatches,
+			}
+			all, err := ledger.Steps(program, &w, &faster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Steps = 3
+			some, err := ledger.Steps(program, &w, &faster)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range []struct {
+				what      string
+				all, some float64
+			}{
+				{"forward", all.Forward, some.Forward},
+				{"backward", all.Backward, some.Backward},
+				{"step", all.Step, some.Step},
+			} {
+				if math.Abs(c.some/c.all-1) > 1e-9 {
+					t.Errorf("checkpoint %d, GPU times %g: %s of 16 micro-batches %g s, from three %g", checkpoint, by,
+						c.what, c.all, c.some)
+				}
+			}
+			if some.Step > last {
+				t.Errorf("checkpoint %d, GPU times %g: %g s, slower than a slower one's %g", checkpoint, by, some.Step, last)
+			}
+			last = some.Step
+		}
+	}
+}

@@ -51,11 +51,11 @@ func (f *frame) recompute(r *run) {
 	r.casts = nil
 	r.packers = append(r.packers, f)
 	r.recomputing = true
-	kind, begin, copied := r.kind, r.clock.gpu, r.clock.copies
+	kind, begin, copied := r.kind, r.clock.gpu(), r.clock.copies
 	r.kind = Activations
 	y := r.call(f.block, args[0], f)
 	r.kind, f.block.shared = kind, shared
-	r.recomputed += r.clock.gpu - begin
+	r.recomputed += r.clock.gpu() - begin
 	r.copiedAgain = r.copiedAgain.Plus(r.clock.copies, 1).Plus(copied, -1)
 	r.drop(&y)
 	for i := range fetched {

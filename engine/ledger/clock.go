@@ -1,14 +1,72 @@
 package ledger
 
-import "meshscope/engine/recipe"
+import (
+	"math"
 
-// clock counts two times: the host launches, the GPU runs, and a kernel starts when both are there.
+	"meshscope/engine/recipe"
+)
+
+// clock counts two times: the host launches, the GPU runs, and a kernel starts when both are there. It
+// counts them as they are; and what a phase makes of the GPU's time at its start alone and of the host's
+// alone, from which the same phase after another lag follows without running it again.
 type clock struct {
-	host, gpu float64
-	backward  bool
-	rates     *Rates
-	copies    Copies // so far
+	at       [3]instant
+	backward bool
+	rates    *Rates
+	copies   Copies // so far
 }
+
+// instant is when the host and the GPU are done with what they were given, in seconds.
+type instant struct{ host, gpu float64 }
+
+// phase is what a phase makes of the GPU's and of the host's time at its start: seconds after each.
+type phase struct{ fromGPU, fromHost instant }
+
+// after returns the end of a phase that starts when both are there: the later of what either leads to.
+func (p *phase) after(start instant) instant {
+	return instant{
+		host: max(start.gpu+p.fromGPU.host, start.host+p.fromHost.host),
+		gpu:  max(start.gpu+p.fromGPU.gpu, start.host+p.fromHost.gpu),
+	}
+}
+
+// begin starts a phase, when the GPU has waited for the host.
+func (c *clock) begin() float64 {
+	c.mark()
+	early := math.Inf(-1)
+	c.at[1], c.at[2] = instant{host: early}, instant{gpu: early}
+	return c.gpu()
+}
+
+// end ends one.
+func (c *clock) end() (seconds float64, p phase) {
+	c.mark()
+	return c.gpu(), phase{c.at[1], c.at[2]}
+}
+
+// repeat runs two phases by turns, so many times each, and returns the GPU's time of both.
+func (c *clock) repeat(forward, backward *phase, times int64) (sum [2]float64) {
+	var last [2]float64
+	now := &c.at[0]
+	early := now.gpu - now.host // so much the host is ahead
+	for left := float64(times); left > 0; {
+		middle := forward.after(instant{host: -early})
+		end := backward.after(middle)
+		took, next, n := [...]float64{middle.gpu, end.gpu - middle.gpu}, end.gpu-end.host, 1.0
+		known := next < math.Inf(1) // or rates are zero
+		if next == early || took == last && next > early || !known {
+			n = left // all that follow are alike
+		}
+		sum[0], sum[1] = sum[0]+n*took[0], sum[1]+n*took[1]
+		last, early, left = took, early+n*(next-early), left-n
+	}
+	now.gpu += sum[0] + sum[1]
+	now.host = now.gpu - early
+	return sum
+}
+
+// gpu returns when the GPU is done.
+func (c *clock) gpu() float64 { return c.at[0].gpu }
 
 // Copied is what moves between the GPU and another memory, there and back.
 type Copied struct{ Bytes, Seconds float64 }
@@ -45,24 +103,34 @@ func (c *clock) kernel(seconds float64, launches int) {
 	if c.backward {
 		each = c.rates.HostBackward
 	}
-	c.host += float64(launches) * each
+	c.launch(float64(launches) * each)
 	c.device(seconds)
 }
 
+// launch takes the host's time alone.
+func (c *clock) launch(seconds float64) {
+	for i := range c.at {
+		c.at[i].host += seconds
+	}
+}
+
 // device runs what was launched.
-func (c *clock) device(seconds float64) { c.gpu = max(c.gpu, c.host) + seconds }
+func (c *clock) device(seconds float64) {
+	for i := range c.at {
+		c.at[i].gpu = max(c.at[i].gpu, c.at[i].host) + seconds
+	}
+}
 
 // mark waits for the host.
-func (c *clock) mark() float64 {
-	c.gpu = max(c.gpu, c.host)
-	return c.gpu
-}
+func (c *clock) mark() { c.device(0) }
 
 // wait runs something that the host waits for.
 func (c *clock) wait(seconds float64) {
 	c.mark()
 	c.kernel(seconds, 1)
-	c.host = max(c.host, c.gpu)
+	for i := range c.at {
+		c.at[i].host = max(c.at[i].host, c.at[i].gpu)
+	}
 }
 
 // backwardCost runs the kernels of a node's backward.

@@ -227,7 +227,7 @@ func (r *run) fusedForward(o *op, regs []tensor) {
 	inner := make([]tensor, len(c.forward.regs))
 	inner[0] = regs[o.in[0]].hold()
 	r.straight(c.forward, inner)
-	r.clock.host += r.rates.HostCompiled
+	r.clock.launch(r.rates.HostCompiled)
 	r.clock.device(c.seconds[0])
 	out := o.out[0]
 	regs[out] = inner[c.forward.results[0]]
@@ -267,7 +267,7 @@ func (r *run) fusedBackward(n *node, out []tensor) {
 		r.recomputed += c.seconds[1]
 	}
 	r.straight(c.backward, regs)
-	r.clock.host += 2 * r.rates.HostCompiled
+	r.clock.launch(2 * r.rates.HostCompiled)
 	r.clock.device(c.seconds[2])
 	for i, result := range c.backward.results {
 		t := regs[result]

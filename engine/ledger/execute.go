@@ -94,7 +94,7 @@ func (r *run) step(o *op, b *binding, regs []tensor, f *frame, at int) {
 		r.clock.kernel(o.cost[0].seconds, o.cost[0].kernels)
 	}
 	if f != nil && f.selective && !o.view && len(o.in) > 0 {
-		r.clock.host += r.rates.Selective
+		r.clock.launch(r.rates.Selective)
 	}
 	if remembered && !r.recomputing {
 		for _, out := range o.out {

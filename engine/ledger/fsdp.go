@@ -48,7 +48,7 @@ func (r *run) unshard(g *group) {
 		r.clock.device(float64(p.t.n) * 10 / r.rates.Gather)
 	}
 	r.drop(&cast)
-	r.clock.host += r.rates.gatherHost(r.clock.backward)
+	r.clock.launch(r.rates.gatherHost(r.clock.backward))
 }
 
 // gather brings the parameters from all ranks. In the forward the output of an all-gather lives until the
@@ -68,7 +68,7 @@ func (r *run) gather(g *group) {
 	if b := g.below; r.clock.backward && b != nil && !b.on && b.flat.st == nil {
 		r.allGather(b)
 	}
-	r.clock.host += r.rates.gatherHost(r.clock.backward)
+	r.clock.launch(r.rates.gatherHost(r.clock.backward))
 }
 
 // allGather makes the flat output of an all-gather, from a flat input.
@@ -201,9 +201,9 @@ func (r *run) postBackward(g *group) {
 	r.count(out.st, Gradients)
 	r.clock.kernel(float64(elements)*8/r.rates.Stream, 2)
 	r.staged = staged
-	r.clock.host += r.rates.Reduce
+	r.clock.launch(r.rates.Reduce)
 	if g.root {
-		r.clock.host += r.rates.Root
+		r.clock.launch(r.rates.Root)
 	}
 	if g.offload {
 		r.fromHost(out.bytes())

@@ -123,16 +123,18 @@ func (t *training) step() (m Phases, times [4]float64, copies [3]Copies) {
 		if t.zero != nil {
 			t.zero.last = micro == micros-1
 		}
-		begin, again, copiedAgain := t.clock.mark(), t.recomputed, t.copiedAgain
+		begin, again, copiedAgain := t.clock.begin(), t.recomputed, t.copiedAgain
 		copied := t.clock.copies
 		loss := t.forward()
 		m.AfterForward, m.PeakForward = t.pool.now, peak()
-		middle := t.clock.mark()
-		repeats := 1.0
-		if micro == 1 && micros < t.way.MicroBatches { // the others are like the second one
-			repeats += float64(t.way.MicroBatches - micros)
+		middle, forward := t.clock.end()
+		t.clock.begin()
+		others := int64(0)
+		if micro == 1 { // the others are like the second one
+			others = t.way.MicroBatches - micros
 		}
-		times[0] += repeats * (middle - begin)
+		repeats := float64(1 + others)
+		times[0] += middle - begin
 		copies[0] = copies[0].Plus(t.clock.copies, repeats).Plus(copied, -repeats)
 		copied = t.clock.copies
 		t.begin(Backward, micro)
@@ -149,18 +151,22 @@ func (t *training) step() (m Phases, times [4]float64, copies [3]Copies) {
 		}
 		t.drop(&t.staged)
 		t.drop(&t.gathered)
-		times[1] += repeats * (t.clock.mark() - middle)
+		end, backward := t.clock.end()
+		more := t.clock.repeat(&forward, &backward, others)
+		times[0], times[1] = times[0]+more[0], times[1]+end-middle+more[1]
 		copies[1] = copies[1].Plus(t.clock.copies, repeats).Plus(copied, -repeats)
-		t.recomputed += (repeats - 1) * (t.recomputed - again)
+		if again = t.recomputed - again; again > 0 {
+			t.recomputed += more[1] / (end - middle) * again
+		}
 		t.copiedAgain = t.copiedAgain.Plus(t.copiedAgain, repeats-1).Plus(copiedAgain, 1-repeats)
 		t.clock.backward = false
 	}
 	m.AfterBackward, m.PeakBackward = t.pool.now, peak()
 	t.begin(Update, 0)
-	begin, copied := t.clock.mark(), t.clock.copies
+	begin, copied := t.clock.begin(), t.clock.copies
 	t.update()
 	m.AfterOptimizer, m.PeakOptimizer = t.pool.now, peak()
-	times[2] = t.clock.gpu - begin
+	times[2] = t.clock.gpu() - begin
 	copies[2] = t.clock.copies.Plus(copied, -1)
 	times[3] = times[0] + times[1] + times[2]
 	return m, times, copies

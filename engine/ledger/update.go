@@ -151,7 +151,7 @@ func (t *training) optimizerTime(elements int64) {
 	r, n, P := t.rates, float64(len(t.trained)), float64(elements)
 	e := t.trained[0].e
 	if t.way.Offload || t.zero != nil && t.zero.Host { // and the clip
-		t.clock.host += P * r.HostAdam
+		t.clock.launch(P * r.HostAdam)
 		t.clock.device(P * r.HostAdam)
 		return
 	}
@@ -159,7 +159,7 @@ func (t *training) optimizerTime(elements int64) {
 	if t.way.FSDP {
 		each = 40e-6
 	}
-	t.clock.host += n * each
+	t.clock.launch(n * each)
 	if !t.way.InBackward { // which has no norm of all gradients to clip by
 		t.clock.device(P*float64(e)/r.ClipRead + P*2*float64(e)/r.ClipScale + 50e-6 + n*.5e-6)
 	}
@@ -182,14 +182,14 @@ func (t *training) optimizerTime(elements int64) {
 		update, launches = t.muonTime()
 	default:
 	}
-	t.clock.host += float64(launches) * r.HostForward
+	t.clock.launch(float64(launches) * r.HostForward)
 	if paged > 0 {
 		update += t.hostCopy(int64(paged))
 	}
 	if states.BitsAndBytes { // a kernel a tensor
-		t.clock.host += n * r.HostForward
+		t.clock.launch(n * r.HostForward)
 	}
-	t.clock.host += 1e-3
+	t.clock.launch(1e-3)
 	t.clock.device(update + n*.3e-6)
 }
 

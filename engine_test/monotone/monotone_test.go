@@ -39,7 +39,8 @@ const (
 // faster compute less of the traffic may be hidden than the rank's end gains. Where a split
 // backward waits for the host, the wait moves to the weight gradient when the input gradient
 // gets faster. Next to expert traffic of the other pass it moves between a forward, which
-// hides weights once per step, and backwards, which hide gradients in each micro-batch.
+// hides weights once per step, and backwards, which hide gradients in each micro-batch. In a ledger
+// the host's wait moves between forward, recomputation and backward, which hide different traffic.
 func named(s *engine.Setup) string {
 	info, _ := s.Schedule.Info()
 	if (s.VPP > 1 || info.Placement == schedule.Bidirectional) && s.DP*s.CP > 1 {
@@ -47,6 +48,9 @@ func named(s *engine.Setup) string {
 	}
 	if s.Model.Pattern != "" && s.Split == "" && s.Stages() > 1 {
 		return "stages of a hybrid balance their cost, in which a sequence's attention counts"
+	}
+	if s.Stack.Traits().Ledger && s.DP > 1 {
+		return "the host's wait between phases that hide different traffic"
 	}
 	if c := s.Cluster.Calibration; c != nil {
 		soft := c.For(s.Stack.Resolve())
@@ -139,13 +143,20 @@ func smaller() []change {
 
 const sixteenBits = "16 bits for 32"
 
-// compared returns the memory that a change must not add to.
-func compared(c change, r *engine.Report) (bytes float64) {
-	if c.name != sixteenBits {
+// compared returns the memory that a change must not add to. Of a ledger that is what it allocates
+// without buffers: PyTorch's allocator keeps segments by the order of sizes, not by their sum, and
+// an offload brings buffers of its own.
+func compared(c change, s *engine.Setup, r *engine.Report) (bytes float64) {
+	ledger := s.Stack.Traits().Ledger
+	if c.name != sixteenBits && !ledger {
 		return float64(r.Memory.Peak)
 	}
 	for _, m := range r.Memory.Ranks {
-		bytes = max(bytes, float64(m.Activations+m.Logits))
+		of := m.Activations + m.Logits
+		if c.name != sixteenBits {
+			of = m.Allocated - m.Buffers
+		}
+		bytes = max(bytes, float64(of))
 	}
 	return bytes
 }
@@ -256,12 +267,12 @@ func (w *swept) violation(what string, s *engine.Setup, before, after float64) {
 // brief writes the knobs of a setup that change its step.
 func brief(s *engine.Setup) string {
 	return fmt.Sprintf("%s on %s: tp %d pp %d vpp %d cp %d ep %d etp %d dp %d sp %v zero %d hsdp %d mbs %d "+
-		"m %d seq %d %s %s recompute %s/%d grads %s attention %s %s offload %s imbalance %d loss %s mtp %v "+
+		"m %d seq %d %s %s recompute %s/%d grads %s %s attention %s %s offload %s imbalance %d loss %s mtp %v "+
 		"software %v",
 		s.Model.ID, s.Cluster.ID, s.TP, s.PP, s.VPP, s.CP, s.EP, s.ETP, s.DP, s.SP, s.ZeRO, s.HSDP, s.MBS,
 		s.MicroBatches, s.Seq, s.Schedule, s.Precision,
-		s.Recompute.Mode, s.Recompute.Modules, s.GradDtype, s.Attention, s.Stack, s.Offload, s.Imbalance,
-		s.Loss, s.TrainMTP, s.Software)
+		s.Recompute.Mode, s.Recompute.Modules, s.GradDtype, s.Optimizer, s.Attention, s.Stack, s.Offload,
+		s.Imbalance, s.Loss, s.TrainMTP, s.Software)
 }
 
 // A setup that breaks what must hold is counted once, whatever it breaks.
@@ -330,7 +341,7 @@ func (w *swept) memory(e *engine.Evaluator, s engine.Setup, r *engine.Report) {
 		if !ok {
 			continue
 		}
-		if was, is := compared(c, r), compared(c, &after); is > was*(1+margin) {
+		if was, is := compared(c, &s, r), compared(c, &u, &after); is > was*(1+margin) {
 			w.violation("memory of "+c.name, &u, was, is)
 		}
 		if u.Offload != s.Offload && float64(after.Time.Step) < float64(r.Time.Step)*(1-margin) {
