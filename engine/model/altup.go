@@ -1,6 +1,10 @@
 package model
 
-import "meshscope/engine/record"
+import (
+	"slices"
+
+	"meshscope/engine/record"
+)
 
 // streams adds what a layer of Gemma 3n (AltUp, arXiv 2301.13310) does around its sub-layers: AltUpStreams
 // copies of the stream are predicted before them from one that was computed, and corrected behind; what they
@@ -71,23 +75,27 @@ func (m *Model) Begins() func(layer int) bool {
 // tie is the layer whose keys and values the last layers of its kind take, and the last of these.
 type tie struct{ source, last int }
 
-// tied returns those of windowed layers and of the others; an empty one where none takes any.
-func (m *Model) tied() (out [2]tie) {
+// tied returns those of the kinds that have any.
+func (m *Model) tied() (out []tie) {
 	if m.ReusedKV == 0 {
-		return out
+		return nil
 	}
-	for i, local := range []bool{true, false} {
+	kinds := keyed()
+	of := func(layer int) int {
+		return slices.IndexFunc(kinds, func(s sublayer) bool { return s.has(m, layer) })
+	}
+	for kind := range kinds {
 		t := tie{m.Layers - m.ReusedKV - 1, m.Layers - 1}
-		for t.last >= m.Layers-m.ReusedKV && m.local(t.last) != local {
+		for t.last >= m.Layers-m.ReusedKV && of(t.last) != kind {
 			t.last--
 		}
 		if t.last < m.Layers-m.ReusedKV { // none takes any
 			continue
 		}
-		for t.source >= 0 && m.local(t.source) != local {
+		for t.source >= 0 && of(t.source) != kind {
 			t.source--
 		}
-		out[i] = t
+		out = append(out, t)
 	}
 	return out
 }

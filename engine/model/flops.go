@@ -300,6 +300,9 @@ func (p *Program) Record(rec *record.Recorder, seq int, causal, mtp bool, adapte
 	})
 }
 
+// SkippedByWindows is what model FLOPs leave out of layers with a window.
+const SkippedByWindows = "savings of local attention windows"
+
 // WindowShare returns the part of the counted scores (see Layer.Forward) that a kernel with the
 // window of the layer computes: 1 without a window. A causal token attends to at most Window tokens,
 // itself among them.

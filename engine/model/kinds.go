@@ -203,9 +203,7 @@ func (m *Model) ExchangesScan(tp, cp int) bool {
 
 // mixers lists the kinds of mixers; a layer has the first one that is its own.
 func mixers() []sublayer {
-	windowed := sublayer{"sliding", "sliding", (*Model).local, sliding, nil, "", false}
-	full := sublayer{"full", "full", func(*Model, int) bool { return true }, attention, nil, "", false}
-	return []sublayer{
+	rows := []sublayer{
 		{has: func(m *Model, i int) bool { return m.Letter(i) == LetterMLP || m.Letter(i) == LetterExperts }},
 		{"delta", "Gated_DeltaNet", lettered(LetterDelta), gatedDelta, nil, savesMegatron, false},
 		{"mamba2", "Mamba_2", lettered(LetterMamba), mamba2, nil, savesMegatron, false},
@@ -222,7 +220,18 @@ func mixers() []sublayer {
 		{"reselected", "sparse_shared", lettered(LetterShared), reselected, nil, "", true},
 		{"near", "compressed_sparse", lettered(LetterNear), compressedSparse, nil, "", true},
 		{"far", "heavily_compressed", lettered(LetterFar), heavilyCompressed, nil, "", true},
-		reusing(&windowed), reusing(&full), windowed, full,
+	}
+	for _, kind := range keyed() {
+		rows = append(rows, reusing(&kind))
+	}
+	return append(rows, keyed()...)
+}
+
+// keyed are those of them whose last layers may take keys and values of an earlier one of their kind.
+func keyed() []sublayer {
+	return []sublayer{
+		{"sliding", "sliding", (*Model).local, sliding, nil, "", false},
+		{"full", "full", func(*Model, int) bool { return true }, attention, nil, "", false},
 	}
 }
 

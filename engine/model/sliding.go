@@ -10,9 +10,6 @@ import (
 	"meshscope/engine/record"
 )
 
-// SkippedByWindows is what model FLOPs leave out of layers with a window.
-const SkippedByWindows = "savings of local attention windows"
-
 // sliding is attention to the last LocalWindow tokens: in every layer, or in the first ones of each
 // period that LocalRatio names ("5:1": five of six).
 func sliding(b *builder, x Ref) Ref {
