@@ -17,7 +17,8 @@ func Adapters(p *model.Program, w *Way) (sum int64) {
 }
 
 // Saved returns the bytes that each operation of a layer keeps from its forward to its backward; of what
-// several keep the first has it. What full checkpointing drops is in it.
+// several keep the first has it. What full checkpointing drops is in it. Of a compiled block it is what eager
+// code keeps, less what inductor does not.
 func Saved(p *model.Program, l *model.Layer, w *Way) []int64 {
 	m, rates, e := p.Model(), new(Rates), w.weight()
 	block := lowerBlock(l, m, w, rates, e)
@@ -44,6 +45,12 @@ func Saved(p *model.Program, l *model.Layer, w *Way) []int64 {
 	if w.Checkpoint == Selective {
 		keep(&block.ops[0], block.bound[0])
 	}
+	last := -1 // product: compiled code keeps its output under no kind of checkpointing
+	for i := range block.ops {
+		if w.Compile && block.ops[i].kept {
+			last = i
+		}
+	}
 	for i := range block.ops {
 		o := &block.ops[i]
 		wanted := false
@@ -54,9 +61,13 @@ func Saved(p *model.Program, l *model.Layer, w *Way) []int64 {
 			if wants[r] = wanted; o.view {
 				holder[r] = holder[o.in[0]]
 			}
-			if o.kept && w.Checkpoint == Selective {
+			if o.kept && i != last && w.Checkpoint == Selective {
 				keep(o, r)
 			}
+			counted[r] = counted[r] || w.Compile && o.name == "silu" // again in the backward's kernel
+		}
+		if w.Compile && w.Checkpoint == Selective && o.name == "norm" {
+			keep(o, o.out[1]) // a number for each row
 		}
 		if !wanted || w.Checkpoint == Selective {
 			continue
