@@ -83,7 +83,7 @@ func TestPyTorchRefuses(t *testing.T) {
 		{knob.Given{knob.ZeRO: 1}, "pytorch has ZeRO 0 (DDP), 2 and 3 (FSDP2), not 1"},
 		{knob.Given{knob.GradDtype: recipe.GradBF16}, "gradients in the weights' type"},
 		{knob.Given{knob.Precision: recipe.FP32}, "bf16 and fp16 here, not fp32"},
-		{knob.Given{knob.Attention: recipe.Standard}, "flash attention here"},
+		{knob.Given{knob.Attention: recipe.Standard}, "no attention standard here"},
 		{knob.Given{knob.Offload: recipe.OffloadOptimizer}, "no optimizer alone on the host"},
 		{
 			knob.Given{
