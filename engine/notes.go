@@ -171,8 +171,30 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		"with its backward, weight traffic overlaps with the first forward")
 	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are all-gathered and gradients reduce-scattered in every "+
 		"micro-batch and overlap with its compute")
+	list = append(list, plusPlus(s)...)
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0,
 		"training is in fp16: this GPU has no bf16 units")
+	return list
+}
+
+// plusPlus says what ZeRO++ is taken to do.
+func plusPlus(s *Setup) (list []string) {
+	const unmeasured = "; nobody measured it here"
+	if s.HPZ > 1 && s.DP > 1 {
+		list = append(list, fmt.Sprintf("hpZ of ZeRO++ keeps a second copy of the 16-bit weights over %d "+
+			"GPUs next to each other: the update drops that of trained weights, so a step's first forward "+
+			"gathers from all GPUs and makes it again, and all other gathers stay among those %[1]d"+
+			unmeasured, min(s.HPZ, s.DP)))
+	}
+	if s.QWZ && s.DP > 1 {
+		list = append(list, "qwZ of ZeRO++ gathers weights in int8, with an fp32 scale for 8,000 elements: "+
+			"its kernel makes fp16 of them and a cast the weights' format before they are used"+unmeasured)
+	}
+	if s.FourBits() {
+		list = append(list, fmt.Sprintf("qgZ of ZeRO++ exchanges gradients in int4, first inside nodes, "+
+			"then between them, without their scales (some 1 %%): those of matrices whose elements %d "+
+			"divides; all others are reduced in 16 bits"+unmeasured, 2*s.DP))
+	}
 	return list
 }
 

@@ -91,17 +91,22 @@ func (t *timing) exposedData(r int, line *schedule.Timeline, length float64) Ste
 	var forward, backward units.Seconds
 	for c := range t.order.Chunks() {
 		stage := t.order.StageOf(r, c)
-		forward += t.cost[stage].ForwardOverlapBudget()
+		forward += t.cost[stage].ForwardOverlapBudget() - t.hiddenForward(d, stage)
 		backward += t.lastBackward[stage]
 	}
 	before, after := idleAtBoundaries(&t.info, line, r, length, d.ScatterSeconds-backward)
 	soft := &t.step.Machine.Software
 	scatter := max(d.ScatterSeconds*units.Seconds(soft.DP), d.ScatterSeconds-backward-after)
-	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-forward-before)
+	gather := max(d.GatherSeconds*units.Seconds(soft.Gather), d.GatherSeconds-max(0, forward)-before)
 	if t.record.On() {
 		t.recordExposedData(r, scatter+gather, before, after)
 	}
 	return StepBoundaryTraffic{Rank: r, Scatter: scatter, Gather: gather}
+}
+
+// hiddenForward returns the compute of a stage's forward that hides the traffic of a micro-batch already.
+func (t *timing) hiddenForward(d *step.DataParallel, stage int) units.Seconds {
+	return d.PerForward/units.Seconds(t.order.Chunks()) - t.zeroForward[stage]
 }
 
 // StepBoundaryTraffic is the exposed data-parallel traffic at the start (all-gather) and the end
@@ -156,8 +161,11 @@ func (t *timing) recordExposedData(r int, exposed, before, after units.Seconds) 
 		if t.cost[n].ForwardCopies > 0 {
 			copied = " + " + stage.Ref("forward-copies")
 		}
-		forward = append(forward, "max(0, "+stage.Ref("forward")+copied+" - "+
-			stage.Ref("forward-overlap")+")")
+		free := "max(0, " + stage.Ref("forward") + copied + " - " + stage.Ref("forward-overlap") + ")"
+		if each := rec.Sum("forward"); each != "0" {
+			free += " - ((" + each + ") / chunks - " + stage.Ref("zero-forward") + ")"
+		}
+		forward = append(forward, free)
 		backward = append(backward, stage.Ref("left"))
 	}
 	var sum []string

@@ -327,8 +327,8 @@ func (r *reader) finishDeepSpeedPlugin(gpus int) {
 		r.Setup[flat(knob.DP)] = gpus
 	}
 	if file, said := r.values["deepspeed_config.deepspeed_config_file"]; said {
-		if name, _ := file.Value.(string); r.beside(deepSpeedFile(), name, flat(knob.ZeRO),
-			flat(knob.Offload), flat(knob.Precision), flat(knob.MicroBatches)) {
+		if name, _ := file.Value.(string); r.beside(deepSpeedFile(), name, append(plusPlusKeys(),
+			flat(knob.ZeRO), flat(knob.Offload), flat(knob.Precision), flat(knob.MicroBatches))...) {
 			return
 		}
 		r.lost[flat(knob.ZeRO)] = true

@@ -56,7 +56,7 @@ func (r *reader) accelerated() {
 	if at < 0 {
 		return
 	}
-	keys := []string{"gpus", "zero", "hsdp", "offload", "precision", "recompute", "tp", "cp"}
+	keys := append(plusPlusKeys(), "gpus", "zero", "hsdp", "offload", "precision", "recompute", "tp", "cp")
 	// the last is the program
 	entries, _ := r.amid.script.keysOf(r.amid.starter[at+1:max(at+1, len(r.amid.starter)-1)], false)
 	file, of := "", []Entry(nil)

@@ -183,9 +183,15 @@ func deepSpeedFile() form {
 		same("steps_per_print", 10, "a line for each ten steps"),
 		words("optimizer.type", knob.Optimizer, pair{"adam", "AdamW"}, pair{"adam", "Adam"},
 			pair{"adam", "FusedAdam"}, pair{"adam", "DeepSpeedCPUAdam"}).unwritten(),
-		{key: "zero_optimization.zero_hpz_partition_size", read: part},
-		{key: "zero_optimization.zero_quantized_weights", read: part},
-		{key: "zero_optimization.zero_quantized_gradients", read: part},
+		secondCopies("zero_optimization.zero_hpz_partition_size"),
+		plusPlus("zero_optimization.zero_quantized_weights", knob.QWZ,
+			func(s *engine.Setup) bool { return s.QWZ }),
+		plusPlus("zero_optimization.zero_quantized_gradients", knob.QGZ,
+			func(s *engine.Setup) bool { return s.QGZ }),
+		beyond("zero_optimization.zero_quantized_nontrainable_weights", flat(knob.QWZ),
+			"frozen weights kept in int8 are not modelled"),
+		beyond("zero_optimization.zeropp_loco_param", flat(knob.QGZ),
+			"errors of int4 that are carried over (LoCo) are not modelled"),
 		unwritten("expert_parallel.expert_tensor_parallel_size", 1, "the only value"),
 		{key: "sequence_parallel_size", from: []string{flat(knob.CP)}, read: noUlysses},
 		{key: "pipeline", why: "nothing reads its stages"},
@@ -201,13 +207,52 @@ func deepSpeedFile() form {
 		{"offload-layers", 0, "it has none"},
 		{knob.MTP, false, "the JSON knows none"},
 	}
-	f.leaves = append(startedAs(recipe.DeepSpeed), ownDefaults()...)
+	f.leaves = append(slices.DeleteFunc(startedAs(recipe.DeepSpeed), func(l lack) bool {
+		return slices.Contains(plusPlusKeys(), l.key)
+	}), ownDefaults()...)
 	f.leaves = append(f.leaves, scriptLacks()...)
 	f.leaves = append(f.leaves, stays("the data of the script", nil, knob.Seq)...)
 	f.leaves = append(f.leaves,
 		stays("the code of the model: gradient_checkpointing_enable() in Transformers", nil,
 			knob.Recompute)...)
 	return f
+}
+
+// secondCopies returns the row of ZeRO++'s second copy of the weights; a group of one rank has none.
+func secondCopies(key string) field {
+	return field{
+		key: key, from: []string{flat(knob.HPZ)},
+		write: func(s *engine.Setup) (any, bool) { return s.HPZ, s.HPZ > 0 },
+		read: func(v any, r *reader) error {
+			n, err := wholeNumber(v, 0)
+			if err == nil && n < 2 {
+				return skip("none")
+			}
+			if err == nil {
+				r.Setup[flat(knob.HPZ)] = n
+			}
+			return err
+		},
+	}
+}
+
+// plusPlusKeys lists the knobs of ZeRO++.
+func plusPlusKeys() []string { return flats([]knob.ID{knob.HPZ, knob.QWZ, knob.QGZ}) }
+
+// plusPlus returns the row of a switch of ZeRO++.
+func plusPlus(key string, id knob.ID, on func(*engine.Setup) bool) field {
+	f := turns(key, id, true, nil)
+	f.write = func(s *engine.Setup) (any, bool) { return true, on(s) }
+	return f
+}
+
+// plusPlus leaves out what ZeRO++ changes of stage 3 where a file has another.
+func (r *reader) plusPlus() {
+	if r.number(flat(knob.ZeRO), 0) != 3 && !r.lost[flat(knob.ZeRO)] {
+		for _, key := range plusPlusKeys() {
+			delete(r.Setup, key)
+		}
+	}
 }
 
 // noUlysses refuses the degree that no setup has.
@@ -264,16 +309,7 @@ func finishDeepSpeed(r *reader) {
 		r.shard = r.whole("zero_optimization.mics_shard_size", -1, 0)
 	}
 	r.offGPU(offload, "zero_optimization.offload_param.device")
-	for key, why := range map[string]string{
-		"zero_optimization.zero_hpz_partition_size": "a second copy of the weights for each node is not " +
-			"modelled: its memory and its saved traffic are not counted",
-		"zero_optimization.zero_quantized_weights":   "weights are not gathered in 8 bits here",
-		"zero_optimization.zero_quantized_gradients": "gradients are not reduced in fewer bits here",
-	} {
-		if v, said := r.values[key]; said && v.Value != "none" && v.Value != false && v.Value != 1 {
-			r.Ignored = append(r.Ignored, Ignored{Key: key, Why: why, Line: v.Line})
-		}
-	}
+	r.plusPlus()
 	r.deepSpeedBatch()
 }
 

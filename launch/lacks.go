@@ -24,6 +24,9 @@ func notCarried(rows []lack, s *engine.Setup) []NotCarried {
 	return out
 }
 
+// ofDeepSpeed says which file has ZeRO++.
+const ofDeepSpeed = "ZeRO++ is told by the JSON of DeepSpeed"
+
 // everyLack lists what no launcher's file says: the machine and how it is modelled.
 func everyLack() []lack {
 	return []lack{
@@ -64,6 +67,9 @@ func everyLack() []lack {
 		{"optimizer_in_backward", "the script decides when it updates", func(s *engine.Setup) bool {
 			return s.InBackward
 		}},
+		{"hpz", ofDeepSpeed, func(s *engine.Setup) bool { return s.HPZ > 0 }},
+		{"qwz", ofDeepSpeed, func(s *engine.Setup) bool { return s.QWZ }},
+		{"qgz", ofDeepSpeed, func(s *engine.Setup) bool { return s.QGZ }},
 		{"compile", "a switch of the code that it starts", func(s *engine.Setup) bool { return s.Compile }},
 	}
 }

@@ -248,7 +248,7 @@ func openRLHF() form {
 				string(recipe.OffloadNone)),
 			recomputes("model.gradient_checkpointing_enable"),
 			count("ds.ring_attn_size", knob.CP), count("ds.tensor_parallel_size", knob.TP),
-			beyond("ds.zpg", flat(knob.HSDP), "a second copy of the weights in each node is not modelled", 1),
+			secondCopies("ds.zpg"),
 			formats("ds.param_dtype"), turns("bf16", knob.Precision, string(recipe.BF16),
 				string(recipe.FP32)),
 			together("actor.num_nodes", "gpus"), together("actor.num_gpus_per_node", "gpus"),
@@ -286,6 +286,7 @@ func openRLHF() form {
 			!r.lost["precision"] {
 			r.assume("precision", string(recipe.BF16), name+"'s default of param_dtype")
 		}
+		r.plusPlus()
 		openRLHFAdapters().adapts(r)
 		r.runsOn(true, false)
 	}

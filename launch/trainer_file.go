@@ -280,7 +280,8 @@ func (t *trainer) deepSpeed(v any, r *reader) error {
 	if v == true && r.said("zero_stage") {
 		return skip("starts DeepSpeed")
 	}
-	if r.beside(deepSpeedFile(), text, flat(knob.ZeRO), flat(knob.Offload), flat(knob.HSDP), flat(knob.TP)) {
+	if r.beside(deepSpeedFile(), text, append(plusPlusKeys(), flat(knob.ZeRO), flat(knob.Offload),
+		flat(knob.HSDP), flat(knob.TP))...) {
 		if r.Setup[flat(knob.ZeRO)] == nil && !r.lost[flat(knob.ZeRO)] {
 			return foreign(shown(v) + " leaves the stage open")
 		}

@@ -77,8 +77,24 @@ func wildFiles() []wild {
 			`{"train_micro_batch_size_per_gpu": 2, "zero_optimization": ` +
 				`{"stage": 3, "zero_hpz_partition_size": 8}}`,
 			[][2]string{{"gpus", "64"}},
-			map[string]any{"zero": 3},
+			map[string]any{"zero": 3, "hpz": 8},
+			"", false,
+		},
+		{
+			"W12 hpZeRO of another stage", "ds.json",
+			`{"train_micro_batch_size_per_gpu": 2, "zero_optimization": ` +
+				`{"zero_hpz_partition_size": 8, "zero_quantized_weights": true, "stage": 2}}`,
+			[][2]string{{"gpus", "64"}},
+			map[string]any{"zero": 2, "hpz": 0, "qwz": false},
 			"zero_hpz_partition_size", false,
+		},
+		{
+			"W12 ZeRO++", "ds.json",
+			`{"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"zero_quantized_weights": true, ` +
+				`"zero_quantized_gradients": true, "zero_hpz_partition_size": 1, "stage": 3}}`,
+			[][2]string{{"gpus", "64"}},
+			map[string]any{"zero": 3, "hpz": 0, "qwz": true, "qgz": true},
+			"", false,
 		},
 		{
 			"R4 NeMo's YAML", "a.yaml", "a: 'x--{y}'\nb: ${multiply:${c.tensor_model_parallel_size}, 2}\n",

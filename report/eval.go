@@ -133,6 +133,15 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 	if s.InBackward {
 		facts = append(facts, Fact{"", "each weight updated in the backward, its gradient then freed"})
 	}
+	if s.HPZ > 1 {
+		facts = append(facts, Fact{"", fmt.Sprintf("a second copy of the weights over %d GPUs (hpZ)", s.HPZ)})
+	}
+	if s.QWZ {
+		facts = append(facts, Fact{"", "weights gathered in int8 (qwZ)"})
+	}
+	if s.QGZ {
+		facts = append(facts, Fact{"", "gradients reduced in int4 between nodes (qgZ)"})
+	}
 	if s.Compile {
 		facts = append(facts, Fact{"", "blocks and loss compiled"})
 	}

@@ -61,6 +61,9 @@ zero~1: distributedoptimizer usedistributedoptimizer | stage1
 zero~2: shardgradop | stage2
 zero~3: fsdp fsdp2 fullyshardeddataparallel fullshard | stage3
 hsdp: dataparallelreplicate
+qwz: zeroquantizedweights
+qgz: zeroquantizedgradients
+hpz: zerohpzpartition hpzero zpg
 mbs: batch microbatchsize localbatch perdevicebatch perdevicetrainbatch trainmicrobatchsizepergpu
 node-bandwidth: nodenetwork network internodebandwidth interconnect infiniband
 link-bandwidth: nvlink nvlinkbandwidth

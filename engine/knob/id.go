@@ -45,6 +45,9 @@ const (
 	DoRA        ID = "dora"
 	InBackward  ID = "optimizer-in-backward"
 	WeightDtype ID = "weight-dtype"
+	HPZ         ID = "hpz"
+	QWZ         ID = "qwz"
+	QGZ         ID = "qgz"
 
 	Tokens ID = "tokens"
 	Price  ID = "price"

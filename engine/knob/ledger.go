@@ -95,6 +95,7 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	refuse(!s.Frozen() && s.DoRA, "stack-lacks", DoRA, "magnitudes of adapters only with "+adapters)
 	only := s.inBackward("pytorch, as torchtune runs it, not " + string(s.Stack))
 	refuse(only != "", "stack-lacks", InBackward, "no update in the backward here but with %s", only)
+	s.zeroPlusPlus(refuse)
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only with %s", s.BaseDtype, adapters)
 	if lacks := s.lacksKernel(s.Attention); lacks != "" {

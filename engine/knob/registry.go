@@ -15,7 +15,7 @@ import (
 //nolint:gochecknoglobals // built once, then only read
 var registry = sync.OnceValue(func() []Knob {
 	knobs := slices.Concat(degrees(), expertDegrees(), sharding(), batch(), machine(), recipeKnobs(),
-		formatKnobs(), trainingKnobs(), modelledKnobs(), softwareKnobs(), runKnobs())
+		formatKnobs(), trainingKnobs(), plusPlus(), modelledKnobs(), softwareKnobs(), runKnobs())
 	for i := range knobs {
 		knobs[i].index = i
 	}

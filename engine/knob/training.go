@@ -88,6 +88,82 @@ func trainingKnobs() []Knob {
 	}
 }
 
+// plusPlus returns the knobs of ZeRO++.
+func plusPlus() []Knob {
+	off := func(on func(*Setup) bool) func(*Setup) (why, word string) {
+		return func(s *Setup) (why, word string) {
+			return offWhere((s.Stack != recipe.DeepSpeed || s.ZeRO != 3) && !on(s), "deepspeed, zero 3", "")
+		}
+	}
+	qwz, qgz := toggle(Knob{
+		ID: QWZ, Label: "int8 gathers", Short: "qwZ", place: -3, optional: true,
+		Help: "Gathers weights in int8 (qwZ of ZeRO++ on deepspeed, zero 3): half the bytes, at the cost " +
+			"of making 16 bits of them at each use.",
+		Off:   off(func(s *Setup) bool { return s.QWZ }),
+		fixes: becomes(func(t *Setup) { t.QWZ = false }),
+	}, func(s *Setup) *bool { return &s.QWZ }), toggle(Knob{
+		ID: QGZ, Label: "int4 gradients", Short: "qgZ", place: -3, optional: true,
+		Help: "Reduces gradients in int4 by all-to-alls inside nodes and between them (qgZ of ZeRO++ on " +
+			"deepspeed, zero 3): a quarter of the bytes, at the cost of digits.",
+		Off:   off(func(s *Setup) bool { return s.QGZ }),
+		fixes: becomes(func(t *Setup) { t.QGZ = false }),
+	}, func(s *Setup) *bool { return &s.QGZ })
+	return []Knob{hpzKnob(off(func(s *Setup) bool { return s.HPZ != 0 })), qwz, qgz}
+}
+
+func hpzKnob(off func(s *Setup) (why, word string)) Knob {
+	return Knob{
+		ID: HPZ, Label: "second copy", Short: "hpZ", Unit: "GPUs", place: -3, memory: true, optional: true,
+		machine: true, Min: 0, Max: MaxDegree,
+		Help: "How many GPUs next to each other, of a node, share a second copy of the weights (hpZ of " +
+			"ZeRO++ on deepspeed, zero 3; 0: none): gathers but a step's first stay among them, at the " +
+			"cost of 2 bytes per parameter over them.",
+		number: func(s *Setup) *int { return &s.HPZ },
+		Off:    off,
+		ladder: func(s *Setup, _ Locks) []int {
+			return append([]int{0}, divisors(s.Cluster.Node(), s.DP)...)
+		},
+		near: func(s *Setup) []int { return append(divisors(s.DP, s.HPZ), 0) },
+	}
+}
+
+// zeroPlusPlus refuses what ZeRO++ does not go with.
+func (s *Setup) zeroPlusPlus(refuse func(when bool, code string, field ID, format string, args ...any)) {
+	node := s.Cluster.Node()
+	for _, k := range [...]struct {
+		id   ID
+		on   bool
+		what string
+	}{
+		{HPZ, s.HPZ != 0, "a second copy of the weights"},
+		{QWZ, s.QWZ, "weights gathered in int8"},
+		{QGZ, s.QGZ, "gradients reduced in int4"},
+	} {
+		switch {
+		case !k.on:
+		case s.Stack != recipe.DeepSpeed:
+			refuse(true, "stack-lacks", k.id, "no %s: ZeRO++ is DeepSpeed's (--calibration deepspeed "+
+				"--zero 3)", k.what)
+		case s.ZeRO != 3:
+			refuse(true, "stack-lacks", k.id, "%s with zero 3 alone, not %d", k.what, s.ZeRO)
+		case k.id == HPZ && (s.HPZ < 0 || s.HPZ > MaxDegree || s.DP%min(s.HPZ, s.DP) != 0):
+			refuse(true, "hpz-dp", k.id, "%s over a number of GPUs that divides dp %d, not %d", k.what, s.DP,
+				s.HPZ)
+		case k.id == HPZ && s.Offload.Weights():
+			refuse(true, "stack-lacks", k.id, "%s with weights on the GPU, not offload %s: the copy would "+
+				"be there too", k.what, s.Offload)
+		case k.id == QWZ && s.BaseDtype != "":
+			refuse(true, "stack-lacks", k.id, "%s of 16 bits, not of base-dtype %s", k.what, s.BaseDtype)
+		case k.id == QGZ && s.GPUs > node && s.GPUs%node != 0:
+			refuse(true, "qgz-nodes", k.id, "%s over whole nodes of %d, not %d GPUs", k.what, node, s.GPUs)
+		}
+	}
+}
+
+// FourBits reports whether qgZ has nodes to exchange gradients between; in one DeepSpeed reduces them in 16
+// bits (deepspeed/runtime/zero/stage3.py, __avg_scatter_grads).
+func (s *Setup) FourBits() bool { return s.QGZ && s.ZeRO == 3 && s.GPUs > s.Cluster.Node() }
+
 func doraKnob(off func(s *Setup) (why, word string)) Knob {
 	k := toggle(Knob{
 		ID: DoRA, Label: "DoRA", Short: "DoRA", place: -3, memory: true, Off: off, trains: true,
@@ -150,6 +226,9 @@ func compileKnob() Knob {
 // adapting says which stacks train adapters.
 const adapting = "transformers, pytorch and deepspeed have (--calibration)"
 
+// ofDeepSpeed says where ZeRO-3's extensions are.
+const ofDeepSpeed = "deepspeed has, with zero 3 (--calibration deepspeed --zero 3)"
+
 // adapters is what formats of frozen weights, targets and magnitudes of adapters need.
 const adapters = "--lora, such as --lora 16"
 
@@ -193,13 +272,16 @@ func (s *Setup) training(into []Problem) []Problem {
 		},
 		{s.Compile, "compile", "switch of torch.compile", "pytorch has (--calibration pytorch)"},
 		{s.InBackward, InBackward, "update in the backward", "pytorch has (--calibration pytorch)"},
+		{s.HPZ != 0, HPZ, "second copy of weights", ofDeepSpeed},
+		{s.QWZ, QWZ, "int8 gathers of weights", ofDeepSpeed},
+		{s.QGZ, QGZ, "int4 gradients", ofDeepSpeed},
 		{
 			s.WeightDtype != "", WeightDtype, "weights in bf16",
 			"transformers and pytorch have (--calibration)",
 		},
 		{
 			s.Offload.NVMe(), Offload, "offload to NVMe",
-			"deepspeed has, with zero 3 (--calibration deepspeed --zero 3)",
+			ofDeepSpeed,
 		},
 		{s.Offload.Weights() && !s.Offload.NVMe(), Offload, "weights on the host", adapting},
 		{

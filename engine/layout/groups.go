@@ -78,6 +78,11 @@ func (l *Layout) Groups(c *hardware.Cluster) Groups {
 	}
 }
 
+// Part returns a group of so many data-parallel ranks, each so many of them from the next.
+func (l *Layout) Part(c *hardware.Cluster, ranks, apart int) Group {
+	return placer{node: c.Node(), domain: l.Domain(c), gpus: l.GPUs}.group(ranks, apart*l.TP*l.CP)
+}
+
 type placer struct{ node, domain, gpus int }
 
 // group places size ranks at a stride. A group lies inside a node (or a

@@ -111,6 +111,7 @@ func (r *run) reshard(g *group) {
 	g.on = false
 	for _, p := range g.params {
 		if z := r.way.ZeRO; z == nil || p.t.n > z.Persist {
+			r.keepSecond(p)
 			r.away(p.t.st)
 		}
 	}

@@ -26,6 +26,7 @@ type Result struct {
 	Alive                    Alive // at the later steps' peak
 	Reserved                 int64
 	Parameters, Trainable    int64
+	Divided                  int64   // of Trainable: in matrices that twice the ranks divide
 	WeightBytes              int64   // of all ranks, as operations read them
 	Host                     int64   // in host memory, of this rank
 	Forward, Backward        float64 // seconds
@@ -52,6 +53,7 @@ type training struct {
 	groups           []*group
 	trained          []*trainable
 	frozen, elements int64 // of weights: frozen, trained
+	divided          int64 // of trained matrices that twice the ranks divide
 	bytes            int64 // of weights, as operations read them
 	largest          int64 // elements of a weight, frozen or trained
 	host             int64 // bytes in host memory
@@ -91,6 +93,7 @@ func Steps(p *model.Program, w *Way, rates *Rates) (res Result, err error) {
 		res.Recomputed, res.Copies = t.recomputed, [...]Copies{copies[0], copies[1], t.copiedAgain}
 	}
 	res.Reserved = t.pool.reserved
+	res.Divided = t.divided
 	res.Trainable, res.Host = t.elements, t.host+t.mostOnHost
 	res.Matrices, res.MatrixBytes = t.gathers()
 	res.Parameters, res.WeightBytes = res.Trainable+t.frozen, t.bytes

@@ -57,6 +57,7 @@ type param struct {
 	grad   tensor // st nil: none
 	buffer tensor // gradients of this backward, until all have come
 	edges  int    // gradients that are still to come
+	second tensor // the rank's shard of the second copy; st nil: none
 	frozen bool
 }
 

@@ -14,6 +14,7 @@ func (t *training) update() {
 	}
 	if t.zero != nil {
 		t.zero.update(t)
+		t.dropSeconds()
 		return
 	}
 	if !t.way.Offload {

@@ -12,6 +12,10 @@ type ZeRO struct {
 	// NVMe has what is off the GPU on drives, of which a rank reads so many byte/s; host memory has buffers.
 	NVMe  bool
 	Drive float64
+	// Second is zero_hpz_partition_size of stage 3: a second copy of the weights in shards of so many ranks.
+	Second int64
+	Int8   bool // zero_quantized_weights: gathers are in int8
+	Int4   bool // zero_quantized_gradients, over nodes: gradients are reduced in int4
 
 	// of stage 3: stage3_prefetch_bucket_size, stage3_max_reuse_distance, stage3_param_persistence_threshold,
 	// sub_group_size
@@ -50,6 +54,9 @@ func (t *training) install() {
 	t.zero = z
 	for _, p := range t.trained {
 		z.largest = max(z.largest, p.n)
+		if p.shape.elements() == p.n && p.n%(2*z.ranks) == 0 {
+			t.divided += p.n
+		}
 	}
 	hold := func(s size, name string, kind Kind) {
 		t.fixed = append(t.fixed, t.alloc(s, name, computing))
@@ -79,7 +86,37 @@ func (t *training) install() {
 			z.swapped = max(0, 1-float64(2*z.share()*z.ranks)/float64(t.bytes))
 		}
 	}
+	for _, g := range t.groups { // as the first partition makes them
+		for _, p := range g.params {
+			t.keepSecond(p)
+		}
+	}
 	t.trained = []*trainable{{n: z.share(), e: 4}}
+}
+
+// keepSecond copies a gathered weight's part to the rank's shard of the second copy, before the weight is
+// freed, unless it has one: that of trained weights lasts until the end of the step
+// (deepspeed/runtime/zero/partition_parameters.py, _partition_param_sec).
+func (r *run) keepSecond(p *param) {
+	z := r.way.ZeRO
+	if z == nil || z.Second < 2 || p.second.st != nil {
+		return
+	}
+	ranks := min(z.Second, r.way.ranks())
+	p.second = r.alloc(size{(p.t.bytes() + ranks - 1) / ranks, 1}, "shard of a second copy", computing)
+	r.count(p.second.st, Weights)
+	r.clock.kernel(r.rates.pass(3*p.second.bytes(), r.rates.Stream), 2) // set to zero, copied
+}
+
+// dropSeconds frees the second copies of what the update has changed.
+func (t *training) dropSeconds() {
+	for _, g := range t.groups {
+		for _, p := range g.params {
+			if !p.frozen {
+				t.drop(&p.second)
+			}
+		}
+	}
 }
 
 // Of offload_optimizer and offload_param on NVMe, as deepspeed/runtime/zero/offload_config.py has them:
@@ -150,8 +187,14 @@ func (z *reducer) flush(r *run) {
 	}
 	switch {
 	case z.Stage == 3:
-		joined := r.alloc(size{z.filled, 2}, "joined bucket", reducing)
-		r.drop(&joined)
+		if z.Int4 { // one after the other; quantised, summed, made 16 bits again
+			sent := r.alloc(size{z.largest, 1}, "gradient in int4, twice", reducing)
+			r.drop(&sent)
+			r.clock.kernel(r.rates.pass(4*z.filled, r.rates.Stream), 4)
+		} else {
+			joined := r.alloc(size{z.filled, 2}, "joined bucket", reducing)
+			r.drop(&joined)
+		}
 		if z.Weights {
 			r.fromHost(r.way.shard(2 * z.filled))
 		}
@@ -219,8 +262,12 @@ func (r *run) gatherModule(g *group) {
 	}
 	kind := r.kind
 	r.kind = Temporaries
-	mine := r.way.shard(bytes)
+	mine, all := r.way.shard(bytes), bytes
 	bytes = min(bytes, largest+2*r.way.ZeRO.Prefetch)
+	var narrow tensor
+	if r.way.ZeRO.Int8 {
+		narrow = r.alloc(size{bytes / 2, 1}, "int8 output of all-gather", gathering)
+	}
 	flat := r.alloc(size{bytes, 1}, "output of all-gather", gathering)
 	if r.way.ZeRO.Weights {
 		shard := r.alloc(size{r.way.shard(bytes), 1}, "shard from the host", gathering)
@@ -236,6 +283,10 @@ func (r *run) gatherModule(g *group) {
 		r.put(p.t.st)
 	}
 	r.drop(&flat)
+	if r.way.ZeRO.Int8 { // read, written in fp16, and cast to bf16
+		r.clock.kernel(r.rates.pass(7*all/2, r.rates.Stream), 1+len(g.params))
+		r.drop(&narrow)
+	}
 	r.kind = kind
 }
 

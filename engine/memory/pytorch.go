@@ -226,6 +226,9 @@ type StepTimes struct {
 	// shares of the parameters whose gradients travel, and of their 16-bit bytes that are gathered
 	Trained, Gathered float64
 
+	// Wide is the share of trained parameters whose gradients qgZ leaves in 16 bits.
+	Wide float64
+
 	Matrices    int // that the update gathers, and their bytes
 	MatrixBytes units.Bytes
 }
@@ -266,6 +269,7 @@ func Times(in *Input, stack Stack) *StepTimes {
 		},
 		Trained:  float64(res.Trainable) / max(in.Program.Total(), 1),
 		Gathered: float64(gathered) / max(2*in.Program.Total(), 1),
+		Wide:     1 - float64(res.Divided)/max(float64(res.Trainable), 1),
 		Matrices: res.Matrices, MatrixBytes: units.Bytes(res.MatrixBytes),
 	}
 }
@@ -302,6 +306,8 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	if k.zero {
 		w.Bytes, w.Autocast, w.FSDP, w.Whole, w.ZeRO = 2, false, false, false, ledger.NewZeRO(l.ZeRO)
+		w.ZeRO.Second, w.ZeRO.Int8 = int64(in.Training.HPZ), in.Training.QWZ
+		w.ZeRO.Int4 = in.Training.QGZ && l.GPUs > in.Node
 		w.ZeRO.Host, w.ZeRO.Weights = in.Offload.Optimizer(), in.Offload.Weights()
 		w.ZeRO.NVMe, w.ZeRO.Drive = in.Offload.NVMe(), in.Rates.Drives/float64(max(min(l.GPUs, in.Node), 1))
 	}

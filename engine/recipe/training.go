@@ -19,6 +19,15 @@ type Training struct {
 	// WeightDtype is the format of weights that are trained, of their gradients and of moments that have
 	// none of their own; empty: fp32.
 	WeightDtype WeightDtype `json:"weight_dtype,omitempty"`
+
+	// HPZ is how many ranks next to each other share a second copy of the weights (DeepSpeed's
+	// zero_hpz_partition_size: ZeRO++, arXiv 2306.10209, section 3.2); up to 1: there is none.
+	HPZ int `json:"hpz,omitempty"`
+
+	// QWZ gathers weights in int8 (zero_quantized_weights, section 3.1), QGZ reduces gradients in int4
+	// (zero_quantized_gradients, section 3.3).
+	QWZ bool `json:"qwz,omitempty"`
+	QGZ bool `json:"qgz,omitempty"`
 }
 
 // WeightDtype is the format in which weights are trained.

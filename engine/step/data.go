@@ -176,7 +176,7 @@ func (d *DataParallel) addDomain(
 	}
 	o := domain{in: in, rec: rec, shards: rec.Named("shards", float64(shard.Size))}
 	gathered, trained := sentShares(in)
-	weights := d.volume(&o, "weights", "v_weights", params, in.Precision.GatherBytes(), gathered)
+	weights := d.volume(&o, "weights", "v_weights", params, in.gatherBytes(), gathered)
 	grads := d.volume(&o, "gradients", "v_gradients", params, reduceBytes(in), trained)
 	if in.Layout.ZeRO == 0 {
 		d.allReduce(&o, grads, whole)
@@ -186,6 +186,15 @@ func (d *DataParallel) addDomain(
 	if *t = o.total; rec.On() {
 		d.recordSent(rec, t)
 	}
+}
+
+// gatherBytes returns the width in which weights are gathered; qwZ of ZeRO++ has a scale of 4 bytes for 8,000
+// elements at most (deepspeed/runtime/zero/partition_parameters.py, CUDAQuantizer).
+func (in *Input) gatherBytes() float64 {
+	if in.QWZ && in.Layout.ZeRO == 3 {
+		return 1 + 4./8000
+	}
+	return in.Precision.GatherBytes()
 }
 
 // sentShares returns which shares of weights and gradients travel: all, or with adapters what a stack knows.
@@ -226,8 +235,13 @@ func (d *DataParallel) addSharded(o *domain, weights, grads record.Num, shard, r
 		Over(record.Lit(float64(d.copies)))
 		// through the whole of the rank
 	gather := d.collective(o, "gather", "weight all-gather", weights, shard, in.Machine.AllGather)
-	scatter := d.collective(o, "scatter", "gradient reduce-scatter", grads, shard, in.Machine.AllGather)
-	gradients, gathered := around(grads, o.shards), around(weights, o.shards)
+	var sum flow
+	if in.QGZ {
+		sum = d.fourBits(o, grads, shard)
+	} else {
+		sum = d.scattered(o, grads, shard)
+	}
+	scatter, gradients, gathered := sum.seconds, sum.bytes, around(weights, o.shards)
 	stage := in.Layout.ZeRO
 	if stage == 3 && in.Layout.PP > 1 && in.Machine.Software.Keeps {
 		stage = 1 // once per step
@@ -243,6 +257,10 @@ func (d *DataParallel) addSharded(o *domain, weights, grads record.Num, shard, r
 		d.add(&d.GatherSeconds, "gather", gather)
 		o.add(gradients.Times(m).Plus(gathered), scatter.Times(m).Plus(gather))
 	default:
+		if in.HPZ > 1 {
+			near := d.second(o, weights, gather, shard)
+			gather, gathered = near.seconds, near.bytes
+		}
 		d.add(&d.PerForward, "forward", gather)
 		d.PerBackward += units.Seconds(gather.V + scatter.V)
 		if d.rec.On() {
@@ -251,6 +269,80 @@ func (d *DataParallel) addSharded(o *domain, weights, grads record.Num, shard, r
 		d.add(&d.PerWeight, "weight", scatter)
 		o.add(two.Times(gathered).Plus(gradients).Times(m), two.Times(gather).Plus(scatter).Times(m))
 	}
+}
+
+// second adds the first gather of a step under ZeRO++, whose weights the update has changed, and returns the
+// others: they read the second copy of a few ranks next to each other. Frozen weights are always read there
+// (deepspeed/runtime/zero/stage3.py, invalidate_secondary_tensor: of parameters that are trained).
+func (d *DataParallel) second(o *domain, weights, gather record.Num, shard layout.Group) flow {
+	in := o.in
+	block := in.Layout.Part(in.Machine.Cluster, min(in.HPZ, shard.Size), 1)
+	ranks := o.rec.Named("hpz", float64(block.Size))
+	near := flow{
+		bytes: around(weights, ranks),
+		seconds: d.collective(o, "second", "weight all-gather from second copies", weights, block,
+			in.Machine.AllGather),
+	}
+	share := record.Lit(1)
+	if k := in.Known; k != nil && k.Trained < 1 && k.Gathered > 0 {
+		share = o.rec.Named("share_that_the_update_changes", k.Trained/k.Gathered)
+	}
+	if o.rec.On() {
+		o.rec.Given(record.In("hpz", block.Size))
+		if share.Named() {
+			o.rec.Given(record.InUnit(record.Share, "share_that_the_update_changes", share.V))
+		}
+	}
+	more := gather.Minus(near.seconds).Times(share)
+	if first := o.rec.Part("first", "first weight all-gather of a step"); first.On() {
+		more = first.Figure(record.Entry{
+			Name:   "time of the " + first.What() + " over one from second copies, " + d.rec.What(),
+			Symbol: "t(" + first.What() + ")", Unit: record.Seconds, Formula: more.Text(), Value: more.V,
+			Source: "ZeRO++ (arXiv 2306.10209) section 3.2: the update drops the second copies",
+		})
+	}
+	d.add(&d.GatherSeconds, "gather", more)
+	o.add(around(weights, o.shards).Minus(near.bytes).Times(share), more)
+	return near
+}
+
+// scattered returns a reduce-scatter of gradients over shards.
+func (d *DataParallel) scattered(o *domain, grads record.Num, shard layout.Group) flow {
+	return flow{
+		bytes: around(grads, o.shards),
+		seconds: d.collective(o, "scatter", "gradient reduce-scatter", grads, shard,
+			o.in.Machine.AllGather),
+	}
+}
+
+// fourBits returns what reduces gradients in int4: an all-to-all inside each node, and one of what its GPUs
+// then have between nodes; vectors and matrices that it cannot cut are scattered as ever
+// (deepspeed/runtime/comm/coalesced_collectives.py, all_to_all_quant_reduce).
+func (d *DataParallel) fourBits(o *domain, grads record.Num, shard layout.Group) flow {
+	in, wide := o.in, 0.0
+	if k := in.Known; k != nil {
+		wide = k.Wide
+	}
+	c, width := in.Machine.Cluster, reduceBytes(in)
+	node := c.Node()
+	nodes := shard.Size / node
+	if o.rec.On() {
+		o.rec.Given(record.InUnit(record.Share, "share_in_int4", 1-wide), record.In("node", node),
+			record.In("nodes", nodes), record.In("bytes_before_int4", width))
+	}
+	share, ranks := o.rec.Named("share_in_int4", 1-wide), o.rec.Named("node", float64(node))
+	small := grads.Times(share).Times(record.Lit(.5)).Over(o.rec.Named("bytes_before_int4", width))
+	out := d.scattered(o, grads.Times(record.Lit(1).Minus(share)), shard)
+	exchange := func(rec *record.Recorder, volume units.Bytes, g hardware.Members) units.Seconds {
+		t, _ := in.Machine.AllToAll(rec, volume, g, hardware.Routing{})
+		return t
+	}
+	far := small.Over(ranks)
+	out.bytes = out.bytes.Plus(around(small, ranks)).Plus(around(far, o.rec.Named("nodes", float64(nodes))))
+	out.seconds = out.seconds.Plus(d.collective(o, "near", "int4 all-to-all of gradients inside nodes", small,
+		in.Layout.Part(c, node, 1), exchange)).Plus(d.collective(o, "far",
+		"int4 all-to-all of gradients between nodes", far, in.Layout.Part(c, nodes, node), exchange))
+	return out
 }
 
 // recordSent records what one set of parameters sends over the step, and the time.

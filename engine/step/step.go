@@ -55,6 +55,9 @@ type Input struct {
 	// of what is on drives, whose states it says
 	Optimizer recipe.Optimizer
 	TrainMTP  bool
+	HPZ       int              // ranks that share a second copy of the weights; up to 1: there is none
+	QWZ       bool             // gathers in int8
+	QGZ       bool             // gradients in int4, over nodes
 	Record    *record.Recorder // records formulas; nil: nobody asked
 	// times of computing and the update that the stack's ledger gives, for a stage of all layers; nil: none
 	Known *memory.StepTimes
