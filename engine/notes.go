@@ -241,6 +241,10 @@ func loraAssumption(s *Setup, adapters float64) string {
 	case recipe.BaseInt8:
 		base = "bf16, those of the blocks' linear layers in int8 (LLM.int8 of bitsandbytes), one 16-bit " +
 			"copy in the backward"
+	case recipe.BaseFP8:
+		base = "bf16, those of the blocks' linear layers in fp8 (e4m3, an fp32 scale for each block of 128 " +
+			"x 128) as Unsloth trains on them (load_in_fp8): products read an fp8 copy of their input, at " +
+			"the rate of 16 bits here since nobody measured it, the backward a 16-bit copy of the weight"
 	default:
 	}
 	kind, norms := "LoRA", ""

@@ -167,6 +167,9 @@ func (t *trainer) adapterRules() []Rule {
 				"(accepted: bf16)"
 		}
 		return "its file asks for weights in fp32, or for copies of them (accepted: fp32)"
+	}), refuses("base-dtype", "base-dtype", t.source, "the Trainer trains no adapters on weights in fp8, of "+
+		"which transformers has no backward (accepted: bf16, int8, nf4)", func(s *engine.Setup) bool {
+		return s.BaseDtype == recipe.BaseFP8
 	}), refuses("lora-targets", "lora-targets", t.source,
 		"the products of GPT-2 have names of their own: all of them alone",
 		func(s *engine.Setup) bool {

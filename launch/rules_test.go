@@ -81,7 +81,9 @@ func TestFileRules(t *testing.T) {
 		"ddp":  with(t, knob.Given{knob.ZeRO: 0, knob.TP: 2}),
 		"hsdp": with(t, knob.Given{knob.HSDP: 4}),
 	}
-	adapters := map[string]change{"lora-targets": set(func(s *engine.Setup) {
+	adapters := map[string]change{"base-dtype": set(func(s *engine.Setup) {
+		s.Stack, s.Rank, s.BaseDtype, s.TP, s.SP = recipe.Transformers, 8, recipe.BaseFP8, 1, false
+	}), "lora-targets": set(func(s *engine.Setup) {
 		m, _ := presets.Default().Model("gpt2-xl")
 		s.Model, s.Stack, s.Rank, s.Targets, s.TP, s.SP = m, recipe.Transformers, 8, "qkv", 1, false
 	}), "weight-dtype": set(func(s *engine.Setup) {

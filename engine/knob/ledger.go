@@ -98,6 +98,9 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	s.zeroPlusPlus(refuse)
 	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
 		"weights of %s only with %s", s.BaseDtype, adapters)
+	only = s.fp8Base()
+	refuse(only != "", "stack-lacks", "base-dtype", "frozen weights in fp8 only with %s; allowed "+
+		"elsewhere: bf16, int8, nf4", only)
 	if lacks := s.lacksKernel(s.Attention); lacks != "" {
 		allowed := slices.DeleteFunc(recipe.Attentions(),
 			func(a recipe.Attention) bool { return s.lacksKernel(a) != "" })

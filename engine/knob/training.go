@@ -62,8 +62,8 @@ func trainingKnobs() []Knob {
 			ID: "base-dtype", Label: "base weights", Short: "base", place: -4, memory: true, Off: full,
 			trains:  true,
 			advised: true,
-			Help: "Format of frozen weights (QLoRA): nf4 takes 4.127 bits, int8 8 per weight of the " +
-				"blocks, at the cost of making 16-bit copies at each use.",
+			Help: "Format of frozen weights (QLoRA): nf4 takes 4.127 bits, int8 and fp8 (Unsloth's) 8 per " +
+				"weight of the blocks, at the cost of making 16-bit copies at each use.",
 			fixes: becomes(func(t *Setup) { t.BaseDtype = "" }),
 		}, recipe.BaseDtypes(), func(s *Setup) *string { return (*string)(&s.BaseDtype) }),
 		doraKnob(full),
@@ -163,6 +163,28 @@ func (s *Setup) zeroPlusPlus(refuse func(when bool, code string, field ID, forma
 // FourBits reports whether qgZ has nodes to exchange gradients between; in one DeepSpeed reduces them in 16
 // bits (deepspeed/runtime/zero/stage3.py, __avg_scatter_grads).
 func (s *Setup) FourBits() bool { return s.QGZ && s.ZeRO == 3 && s.GPUs > s.Cluster.Node() }
+
+// fp8Base says what frozen weights in fp8 do not go with; empty where they do. Unsloth alone has a backward
+// of them (unsloth/kernels/fp8.py); of transformers neither FineGrainedFP8 nor torchao's fp8 is trainable.
+func (s *Setup) fp8Base() string {
+	const kernel = 128 // elements that share a scale of an input
+	m := &s.Model
+	switch {
+	case s.BaseDtype != recipe.BaseFP8 || !s.Frozen():
+	case s.Stack != recipe.Transformers:
+		return "classes of transformers, as Unsloth runs them (--calibration transformers), not " +
+			string(s.Stack)
+	case s.ZeRO > 0:
+		return fmt.Sprintf("one GPU or DDP (zero 0), as Unsloth trains, not zero %d", s.ZeRO)
+	case s.DoRA:
+		return "LoRA: nothing makes norms of weights in fp8"
+	case s.Cluster.GPU.PeakFP8 <= 0:
+		return "a GPU that multiplies fp8, not " + s.Cluster.GPU.Name
+	case m.Hidden%kernel+m.FFN%kernel+m.Heads*m.HeadDim%kernel > 0:
+		return fmt.Sprintf("inputs of products whose width is a multiple of %d", kernel)
+	}
+	return ""
+}
 
 func doraKnob(off func(s *Setup) (why, word string)) Knob {
 	k := toggle(Knob{

@@ -54,11 +54,12 @@ type BaseDtype string
 const (
 	BaseBF16 BaseDtype = "bf16"
 	BaseInt8 BaseDtype = "int8" // LLM.int8 of bitsandbytes: a byte, and 4 a row
+	BaseFP8  BaseDtype = "fp8"  // e4m3 as Unsloth trains adapters on it: a byte, and 4 a block of 128 x 128
 	BaseNF4  BaseDtype = "nf4"  // 4 bits, and the scales of blocks of 64, quantised themselves
 )
 
 // BaseDtypes lists every format, the default first.
-func BaseDtypes() []BaseDtype { return []BaseDtype{BaseBF16, BaseInt8, BaseNF4} }
+func BaseDtypes() []BaseDtype { return []BaseDtype{BaseBF16, BaseFP8, BaseInt8, BaseNF4} }
 
 // Frozen reports whether adapters alone are trained.
 func (t *Training) Frozen() bool { return t.Rank > 0 }
