@@ -123,8 +123,8 @@ func traits(s *Setup, r *Report, groups layout.Groups, memory bool) band.Traits 
 	switch {
 	case m.Scans():
 		x.Layers = "layers of linear attention"
-	case !m.Only("*W-E"), m.IndexTopK+m.ResidualBlock+m.AltUpStreams+m.LayerInput+
-		m.HyperStreams+m.OutputGroups > 0:
+	case !m.Only("*W-E"), m.IndexTopK|m.ResidualBlock|m.AltUpStreams|m.LayerInput|
+		m.HyperStreams|m.OutputGroups > 0:
 		x.Layers = "layers of a kind that was not measured"
 	}
 	if x.Inferred = m.Inferred(); x.Inferred {

@@ -145,7 +145,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(chosen && !s.Model.IsMLA() && !sharesKey, "attention to chosen blocks of tokens saves and computes "+
 		"what its operations have, and CP passes keys and values around a ring; inferred from its code, not "+
 		"measured")
-	say(s.Model.AltUpStreams+s.Model.LayerInput > 0, "what streams and inputs of layers save is inferred; "+
+	say(s.Model.AltUpStreams|s.Model.LayerInput > 0, "what streams and inputs of layers save is inferred; "+
 		"both go from stage to stage, the products that make streams are left out of FLOPs, and CP of keys "+
 		"and values of an earlier layer costs nothing")
 	say(s.Model.ResidualBlock > 0, "snapshots of the stream are inferred: each is kept once, mixed twice a "+

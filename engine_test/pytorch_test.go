@@ -126,6 +126,13 @@ func TestPyTorchRefuses(t *testing.T) {
 			t.Errorf("%q: %v, want %q", c.pattern, problems, c.says)
 		}
 	}
+	for _, id := range []string{"gpt2-xl", "qwen3-8b"} {
+		s := onOneGPU(t, knob.Given{"compile": true, knob.ZeRO: 3})
+		s.Model = presetModel(t, id)
+		if problems := engine.Check(s); !strings.Contains(fmt.Sprint(problems), "RMSNorm, without norms of") {
+			t.Errorf("compiled %s: %v", id, problems)
+		}
+	}
 }
 
 // TestPyTorchClass: the class that stands in for a model is named.
@@ -208,15 +215,15 @@ func TestPyTorchShards(t *testing.T) {
 // TestPyTorchCounts: the ledger of every preset that it has rules for has that model's parameters.
 func TestPyTorchCounts(t *testing.T) {
 	counted := 0
-	for _, class := range []string{"", "Llama"} {
-		code, err := ledger.CodeOf(class)
+	for _, class := range []string{"", "Llama", "compiled"} {
+		code, err := ledger.CodeOf(strings.TrimPrefix(class, "compiled"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range presets.Default().Models() {
 			program := model.Lay(&p.Model, nil)
 			r, err := ledger.Steps(program, &ledger.Way{
-				Code: code, Bytes: 4, FSDP: true, Ranks: 512,
+				Code: code, Bytes: 4, FSDP: true, Ranks: 512, Compile: class == "compiled",
 				Seq: 512, MicroBatch: 1, MicroBatches: 1, Steps: 1,
 			}, new(ledger.Rates))
 			if err != nil {

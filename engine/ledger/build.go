@@ -11,7 +11,10 @@ import (
 
 // newTraining allocates what is there before the first step: cuBLAS's workspaces, weights, inputs.
 func newTraining(p *model.Program, w *Way, rates *Rates) *training {
-	t := &training{run: &run{rates: rates, way: w}, model: p.Model()}
+	t := &training{run: &run{rates: rates, way: w}, model: p.Model(), hidden: int64(p.Hidden().Width.V)}
+	for i := range p.Layers {
+		t.headWidth = max(t.headWidth, (&lowering{layer: &p.Layers[i]}).head())
+	}
 	t.clock.rates = rates
 	t.pool.expandable = w.Expandable
 	for range 2 { // a thread for the forward, one for autograd's backward
@@ -21,7 +24,7 @@ func newTraining(p *model.Program, w *Way, rates *Rates) *training {
 	blocks, e := t.blocks(p)
 	t.loss = binding{name: "the loss"}
 	if !w.headInLoss() {
-		t.loss.program = lossProgram(t.model, w, rates, e)
+		t.loss.program = lossProgram(t.model, t.hidden, w, rates, e)
 		t.loss.params = make([]*param, len(t.loss.program.bound))
 	}
 	var root *group
@@ -96,7 +99,7 @@ func (t *training) blocks(p *model.Program) (list []*program, e int64) {
 		switch {
 		case b != nil:
 		case t.way.Compile:
-			b = lowerCompiled(t.model, t.way, t.rates)
+			b = lowerCompiled(&p.Layers[v.kind], t.way, t.rates)
 		default:
 			b = lowerBlock(&p.Layers[v.kind], t.model, t.way, t.rates, e)
 		}
@@ -109,7 +112,7 @@ func (t *training) blocks(p *model.Program) (list []*program, e int64) {
 // ends makes embedding, final norm and head, which FSDP has in its root group.
 func (t *training) ends() *group {
 	t.before = binding{program: embeddingProgram(t.model, t.way, t.rates), name: "the embedding"}
-	t.norm = binding{program: normProgram(t.model, t.way, t.rates), name: "the head"}
+	t.norm = binding{program: normProgram(t.model, t.hidden, t.way, t.rates), name: "the head"}
 	t.head = binding{program: headProgram(t.model, t.way, t.rates, t.norm.program.result()), name: "the head"}
 	first := t.parameters(&t.before, nil)
 	tied := map[string]*param{}
@@ -196,13 +199,13 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 
 // inputs are tables of positions, tokens and labels, or the hidden states that a slice is given.
 func (t *training) inputs() {
-	w, half := t.way, int64(t.model.HeadDim/2)
+	w, half := t.way, t.headWidth/2
 	list := []size{{half, 4}, {w.Seq * half, 8}}
 	if w.Code.Transformers {
 		list = append(list, size{half, 4})
 	}
 	if w.Slice {
-		list = append(list, size{w.tokens() * int64(t.model.Hidden), 2})
+		list = append(list, size{w.tokens() * t.hidden, 2})
 	} else {
 		list = append(list, size{w.tokens(), 8}, size{w.tokens(), 8})
 	}
@@ -232,8 +235,7 @@ func embeddingProgram(m *model.Model, w *Way, rates *Rates) *program {
 }
 
 // normProgram is the final norm.
-func normProgram(m *model.Model, w *Way, rates *Rates) *program {
-	h := int64(m.Hidden)
+func normProgram(m *model.Model, h int64, w *Way, rates *Rates) *program {
 	b := &lowering{builder: newBuilder(w, rates), model: m, code: w.Code}
 	return b.end(b.norm(b.given(size{w.tokens() * h, w.weight()}, external{name: "input"}), h))
 }
@@ -256,10 +258,10 @@ func headProgram(m *model.Model, w *Way, rates *Rates, normed size) *program {
 
 // lossProgram is cross entropy over fp32 copies of the logits, or of a slice the mean square of its output,
 // whose elements have so many bytes.
-func lossProgram(m *model.Model, w *Way, rates *Rates, e int64) *program {
+func lossProgram(m *model.Model, h int64, w *Way, rates *Rates, e int64) *program {
 	b := newBuilder(w, rates)
 	if w.Slice {
-		y := b.pow(b.cast(b.given(size{w.tokens() * int64(m.Hidden), e}, external{}), 4), rates.Stream)
+		y := b.pow(b.cast(b.given(size{w.tokens() * h, e}, external{}), 4), rates.Stream)
 		return b.end(b.mean(y, 1, rates.Stream))
 	}
 	logits := b.given(size{w.tokens() * int64(m.Vocab), 2}, external{})

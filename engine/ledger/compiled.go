@@ -25,15 +25,16 @@ func (b *inductor) buffer(width int64, reads ...reg) reg {
 func (b *inductor) small(s size) reg { return b.emit(op{name: "compiled"}, s) }
 
 // lowerCompiled writes a compiled block as one operation.
-func lowerCompiled(m *model.Model, w *Way, rates *Rates) *program {
-	outer := newBuilder(w, rates)
+func lowerCompiled(l *model.Layer, w *Way, rates *Rates) *program {
+	outer, layer := newBuilder(w, rates), lowering{layer: l}
+	core, _ := l.Core()
 	in := inductor{
-		way: w, n: w.tokens(), h: int64(m.Hidden), f: int64(m.FFN), q: int64(m.Heads * m.HeadDim),
-		k: int64(m.KVHeads * m.HeadDim),
-		e: w.weight(), heads: int64(m.Heads), width: int64(m.HeadDim),
+		way: w, n: w.tokens(), h: layer.width(model.Input), f: int64(l.Inner(model.PartMLP).V) / 2,
+		q: layer.width(core.In[0]), k: layer.width(core.In[1]),
+		e: w.weight(), heads: int64(l.Heads.V), width: layer.head(),
 	}
 	in.kr = in.k
-	if m.Heads > m.KVHeads && !w.NoRepeat {
+	if !w.NoRepeat {
 		in.kr = in.q
 	}
 	x := outer.given(size{in.n * in.h, in.e}, external{name: "input"})

@@ -27,9 +27,9 @@ func lowerBlock(l *model.Layer, m *model.Model, w *Way, rates *Rates, e int64) *
 		builder: newBuilder(w, rates), layer: l, model: m, code: w.Code,
 		at: make([]reg, len(l.Tensors)),
 	}
-	x := b.given(size{w.tokens() * int64(m.Hidden), e}, external{name: "input"})
+	x := b.given(size{b.wide(model.Input), e}, external{name: "input"})
 	if w.Code.Transformers && m.Position != "learned" {
-		table := size{w.Seq * int64(m.HeadDim), e}
+		table := size{w.Seq * b.head(), e}
 		b.cos, b.sin = b.given(table, external{name: "cos"}), b.given(table, external{name: "sin"})
 	}
 	b.at[model.Input] = x
@@ -47,6 +47,15 @@ func (b *lowering) wide(r model.Ref) int64 {
 		n *= int64(b.layer.TopK.V)
 	}
 	return n
+}
+
+// head returns the width of a head of attention; 0 where the layer has none.
+func (b *lowering) head() int64 {
+	core, ok := b.layer.Core()
+	if !ok {
+		return 0
+	}
+	return int64(b.layer.Tensor(core.In[0]).Head.V)
 }
 
 func (b *lowering) width(r model.Ref) int64 { return int64(b.layer.Tensor(r).Width.V) }
@@ -297,8 +306,7 @@ func (b *lowering) rotary(o *model.Op) {
 // core writes attention, with keys and values repeated where the code does.
 func (b *lowering) core(o *model.Op) {
 	q, k, v := b.at[o.In[0]], b.at[o.In[1]], b.at[o.In[2]]
-	head := b.layer.Tensor(o.In[0]).Head.V
-	a := attention{int64(b.layer.Heads.V), int64(head), int64(b.layer.Tensor(o.Out[0]).Head.V)}
+	a := attention{int64(b.layer.Heads.V), b.head(), int64(b.layer.Tensor(o.Out[0]).Head.V)}
 	if times := b.n(q) / b.n(k); times > 1 && !b.code.Transformers && !b.way.NoRepeat {
 		k2 := b.repeat(k, times)
 		v2 := b.repeat(v, times)

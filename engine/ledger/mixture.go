@@ -27,7 +27,7 @@ func (b *lowering) mixture(i int) int {
 
 // ownExperts gathers rows by expert, multiplies them and adds them to their tokens.
 func (b *lowering) ownExperts(x reg, up, end *model.Op) reg {
-	h, m, experts, top := int64(b.model.Hidden), b.width(up.Out[0]), int64(b.model.Experts),
+	h, m, experts, top := b.width(model.Input), b.width(up.Out[0]), int64(b.model.Experts),
 		int64(b.model.TopK)
 	n := b.way.tokens()
 	w1, w2, w3 := b.matrices(experts, m, h, "experts gate"), b.matrices(experts, m, h, "experts up"),
@@ -60,7 +60,7 @@ func (b *lowering) ownExperts(x reg, up, end *model.Op) reg {
 
 // transformersExperts is Qwen3MoeSparseMoeBlock with grouped products: gate and up in one.
 func (b *lowering) transformersExperts(x reg, up *model.Op) reg {
-	h, m, experts, top := int64(b.model.Hidden), b.width(up.Out[0]), int64(b.model.Experts),
+	h, m, experts, top := b.width(model.Input), b.width(up.Out[0]), int64(b.model.Experts),
 		int64(b.model.TopK)
 	n, e := b.way.tokens(), b.e(x)
 	p := b.softmax(b.cast(b.linear(x, b.matrix(experts, h, "router"), experts, none), 4))

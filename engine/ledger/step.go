@@ -44,6 +44,8 @@ type Result struct {
 type training struct {
 	*run
 	model            *model.Model
+	hidden           int64 // width of the stream
+	headWidth        int64
 	layers           []binding
 	before           binding // embedding
 	norm, head       binding
@@ -267,7 +269,7 @@ func (t *training) root() *group {
 func (t *training) tables(e int64) []tensor {
 	list := []tensor{t.alloc(size{t.way.Seq, 8}, "positions", computing)}
 	if t.model.Position != "learned" {
-		table := size{t.way.Seq * int64(t.model.HeadDim), e}
+		table := size{t.way.Seq * t.headWidth, e}
 		list = append(list, t.alloc(table, "cos", computing), t.alloc(table, "sin", computing))
 	}
 	return list

@@ -194,8 +194,10 @@ func Check(p *model.Program, w *Way) error {
 		part string // of the way; empty: the model
 	}{
 		{
-			w.Compile && (experts || w.Code.Transformers || w.Autocast || w.Frozen()),
-			"compiled blocks other than dense ones of 16-bit weights", PartCompile,
+			w.Compile && (experts || w.Code.Transformers || w.Autocast || w.Frozen() || !m.Gated ||
+				m.MLPBias || m.Norm != model.NormRMS || m.QKNorm != model.QKNormNone),
+			"compiled blocks other than dense ones of 16-bit weights with a gated MLP and RMSNorm, without " +
+				"norms of queries and keys and biases of the MLP", PartCompile,
 		},
 		{
 			w.Checkpoint == Selective && w.Code.Transformers,
@@ -217,7 +219,7 @@ func Check(p *model.Program, w *Way) error {
 			m.Norm == model.NormLayerNoBias || m.HeadBias || m.EmbeddingNorm,
 			"norms without a bias, a head with one, or a normed embedding", "",
 		},
-		{m.LocalHeads+m.LocalKVHeads+m.LocalHeadDim > 0, "attention of several widths", ""},
+		{m.LocalHeads|m.LocalKVHeads|m.LocalHeadDim > 0, "attention of several widths", ""},
 		{w.Slice && w.Code.Transformers, "transformers without embedding and head", ""},
 		{
 			w.ZeRO != nil && (w.FSDP || w.Autocast || w.Bytes != 2 || w.Slice || w.Compile),
@@ -225,8 +227,8 @@ func Check(p *model.Program, w *Way) error {
 		},
 		{w.Base != "" && w.Base != recipe.BaseBF16 && experts, "quantised experts", PartBase},
 		{
-			m.FFNWidths != "" || m.ResidualBlock+m.AltUpStreams+m.LayerInput+m.ReusedKV+m.LaurelRank > 0 ||
-				m.HyperStreams+m.OutputGroups+m.HashLayers > 0 ||
+			m.FFNWidths != "" || m.ResidualBlock|m.AltUpStreams|m.LayerInput|m.ReusedKV|m.LaurelRank > 0 ||
+				m.HyperStreams|m.OutputGroups|m.HashLayers > 0 ||
 				m.LocalSinks || m.ValueNorm, "this kind of layer", "",
 		},
 		{m.SharedGate || m.AttnSinks || m.IndexHeads > 0 || m.ExpertLatent > 0 || m.ZeroExperts > 0 ||
@@ -259,8 +261,13 @@ func Check(p *model.Program, w *Way) error {
 	if w.Rank > model.MaxWidth {
 		return fmt.Errorf("adapters of rank %d; allowed: at most %d", w.Rank, model.MaxWidth)
 	}
-	wide := float64(max(m.Vocab, m.FFN, m.SharedFFN, m.Hidden, m.Heads*m.HeadDim, m.ExpertFFN*m.TopK,
-		m.Hidden*m.TopK, m.Experts, int(w.Rank)))
+	wide := float64(max(m.Vocab, int(w.Rank)))
+	for i := range p.Layers {
+		b := lowering{builder: newBuilder(&Way{Seq: 1, MicroBatch: 1}, nil), layer: &p.Layers[i]}
+		for r := range b.layer.Tensors {
+			wide = max(wide, float64(b.wide(model.Ref(r))))
+		}
+	}
 	if n := wide * float64(w.Seq) * float64(w.MicroBatch); w.Seq > model.MaxSequence ||
 		w.MicroBatch > model.MaxSequence || n > maxElements {
 		return fmt.Errorf("a micro-batch has tensors of %.2g elements; allowed: at most %.2g", n,
