@@ -184,7 +184,7 @@ func (d *DataParallel) addDomain(
 		d.addSharded(&o, weights, grads, shard, replica)
 	}
 	if *t = o.total; rec.On() {
-		d.recordSent(rec, t)
+		d.recordSent(&o, t)
 	}
 }
 
@@ -346,13 +346,18 @@ func (d *DataParallel) fourBits(o *domain, grads record.Num, shard layout.Group)
 }
 
 // recordSent records what one set of parameters sends over the step, and the time.
-func (d *DataParallel) recordSent(rec *record.Recorder, t *Traffic) {
+func (d *DataParallel) recordSent(o *domain, t *Traffic) {
+	rec := o.rec
+	source := "ZeRO (arXiv 1910.02054) section 7"
+	if in := o.in; in.HPZ > 1 || in.QGZ {
+		source += "; ZeRO++ (arXiv 2306.10209) section 3"
+	}
 	rec.Figure(record.Entry{
 		ID:     "sent",
 		Name:   "bytes that " + d.rec.What() + " sends for its " + rec.What() + " parameters in a step",
 		Symbol: "sent of " + d.rec.What(),
 		Unit:   record.Traffic, Formula: rec.Sum("bytes"), Value: float64(t.Bytes),
-		Source: "ZeRO (arXiv 1910.02054) section 7",
+		Source: source,
 	})
 	rec.Figure(record.Entry{
 		ID: "seconds", Name: "time of that traffic", Symbol: "time of " + d.rec.What(),
